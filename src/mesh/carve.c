@@ -1,9 +1,9 @@
 /*
  * carve.c
- *	  A polyhedron is filled by the Delaunay tetrahedralization of its corners, out of which it is
- *	  carved along its faces, if these are all there.
+ *	  Fills a polyhedron with the part of the Delaunay tetrahedralization of its vertices that lies
+ *	  inside its faces, if all these faces exist there.
  *
- * The corners are numbered anew in the order of their numbers, so ties are broken as ever.
+ * The vertices are renumbered in ascending order, so ties are broken as in the mesh.
  */
 #include "mesh/rb_half.h"
 
@@ -26,7 +26,7 @@ place_of(const rb_half *half, uint32_t v)
 	return from;
 }
 
-/* the given faces become walls of the tetrahedra of `all`; those that are not there are noted */
+/* Marks the polyhedron's faces as constrained in `all`; records those that are missing */
 static rb_status
 build_walls(rb_recovery *r, rb_half *half, rb_mesh *all, bool *stuck)
 {
@@ -50,7 +50,7 @@ build_walls(rb_recovery *r, rb_half *half, rb_mesh *all, bool *stuck)
 		other = all->tets[rb_face_tet(f)].n[rb_face_corner(f)];
 		all->bits[rb_face_tet(f)] |= RB_FACE_BIT(rb_face_corner(f));
 		all->bits[rb_face_tet(other)] |= RB_FACE_BIT(rb_face_corner(other));
-		/* f is to be the one on the inside */
+		/* Make f the face seen from inside. */
 		if (rb_tet_ghost(&all->tets[rb_face_tet(f)]) ||
 			rb_mesh_orient(all, v[0], v[1], v[2], all->tets[rb_face_tet(f)].v[rb_face_corner(f)]) <
 				0)
@@ -62,7 +62,7 @@ build_walls(rb_recovery *r, rb_half *half, rb_mesh *all, bool *stuck)
 	return status;
 }
 
-/* what is reached from inside of the walls; *closed false: the walls leak, or they are two */
+/* Collects the tetrahedra inside the faces; *closed is false if the faces leak or are crossed */
 static rb_status
 reach(rb_recovery *r, rb_half *half, rb_mesh *all, uint32_t *number, bool *closed)
 {
@@ -74,7 +74,7 @@ reach(rb_recovery *r, rb_half *half, rb_mesh *all, uint32_t *number, bool *close
 	if (status != RB_OK)
 		return status;
 	memset(number, 0xff, (size_t) all->ntets * sizeof(uint32_t));
-	/* a polyhedron may be in several pieces, that touch along edges */
+	/* A polyhedron may have several components, which touch along edges. */
 	for (uint32_t i = 0; i < half->given; i++)
 	{
 		uint32_t t = rb_face_tet(half->bases[i].inside);
@@ -96,7 +96,7 @@ reach(rb_recovery *r, rb_half *half, rb_mesh *all, uint32_t *number, bool *close
 				reached[n++] = to;
 			}
 	}
-	/* what is behind a wall is not inside */
+	/* A tetrahedron behind a face must not be inside. */
 	for (uint32_t i = 0; i < half->given; i++)
 	{
 		rb_face f = half->bases[i].inside;
@@ -115,7 +115,7 @@ out:
 	return status;
 }
 
-/* faces between two tetrahedra become bases, as wrapping leaves them */
+/* Adds the faces between two tetrahedra as bases, as gift wrapping does */
 static rb_status
 link_inside(rb_recovery *r, rb_half *half, const rb_mesh *all, const uint32_t *number)
 {

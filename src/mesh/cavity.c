@@ -1,23 +1,24 @@
 /*
  * cavity.c
- *	  A region of a facet that the mesh lacks: tetrahedra in its way are taken out, the hole is
- *	  filled from both sides.
+ *	  Recovers a region of a facet that the mesh lacks: removes the tetrahedra that cross it and
+ *	  fills the cavity on both sides.
  *
- * What is in the way has an edge that crosses the region, for the region's own boundary edges are
- * edges of the mesh, which nothing can cross, and no point lies inside.  So the search goes from a
- * crossing edge to the tetrahedra around it and to their crossing edges.  The hole's boundary
- * falls in two along the region's: what has corners above, and what has corners below.
+ * Each of these tetrahedra has an edge that crosses the region, because the region's boundary edges
+ * are edges of the mesh, which nothing can cross, and no vertex lies inside the region. The search
+ * proceeds from a crossing edge to the tetrahedra around it and to their crossing edges. The
+ * region's boundary divides the cavity's boundary into the faces with corners above and those with
+ * corners below.
  *
- * After Diazzi et al. and Si, Gaertner (rb_recover.h).
+ * The method follows Diazzi et al. and Si, Gaertner (rb_recover.h).
  */
 #include "mesh/rb_half.h"
 #include "mesh/rb_sheet.h"
 
-/* a hole grows to so many times its tetrahedra, and so many */
+/* A cavity may grow to MOST_TIMES times its initial size plus MOST_TETS tetrahedra */
 #define MOST_TIMES 2
 #define MOST_TETS 256
 
-/* where a point is */
+/* Position of a point relative to the region */
 enum
 {
 	PLACE_UNKNOWN,
@@ -28,33 +29,33 @@ enum
 
 typedef struct rb_crossing
 {
-	uint32_t x, y; /* an edge that crosses the region */
-	uint32_t tet;  /* a tetrahedron it is of */
+	uint32_t x, y; /* ends of an edge that crosses the region */
+	uint32_t tet;  /* a tetrahedron with this edge */
 } rb_crossing;
 
 struct rb_cavity_work
 {
-	uint8_t *place; /* of each point; all unknown between two calls */
+	uint8_t *place; /* position of each point; all unknown between two calls */
 	size_t place_cap;
-	uint32_t *placed; /* whose place is known */
+	uint32_t *placed; /* points with a known position */
 	uint32_t nplaced;
 	size_t placed_cap;
-	uint32_t *tets; /* the cavity; marked in the mesh */
+	uint32_t *tets; /* tetrahedra of the cavity, which are marked in the mesh */
 	uint32_t ntets;
 	size_t tets_cap;
 	rb_crossing *crossings;
 	uint32_t ncrossings;
 	size_t crossings_cap;
-	rb_table asked;  /* edges that were asked whether they cross */
-	rb_table border; /* edges of the region's boundary */
-	uint32_t *faces; /* of the sheet, that are the region */
+	rb_table asked;  /* edges already tested for crossing */
+	rb_table border; /* boundary edges of the region */
+	uint32_t *faces; /* sheet faces of the region */
 	uint32_t nfaces;
 	size_t faces_cap;
-	double (*box)[6]; /* of each of them */
+	double (*box)[6]; /* bounding box of each face */
 	size_t box_cap;
-	uint32_t *new_tet[2]; /* where the new tetrahedra of a half are in the mesh */
+	uint32_t *new_tet[2]; /* mesh indices of the new tetrahedra of each half */
 	size_t new_tet_cap[2];
-	uint32_t *sheet_side; /* what of the upper half meets a face of the region */
+	uint32_t *sheet_side; /* per face of the region: the adjacent face of the upper half */
 	size_t sheet_side_cap;
 	rb_half half[2]; /* above, below */
 };
@@ -96,7 +97,7 @@ rb_cavity_close(rb_recovery *r, rb_cavity_work **work)
 	rb_free(memory, (void **) work);
 }
 
-/* ---- places ---- */
+/* ---- positions ---- */
 
 static rb_status
 set_place(rb_recovery *r, rb_cavity_work *w, uint32_t v, uint8_t place)
@@ -183,9 +184,9 @@ take_region(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint32_t r
 	return status;
 }
 
-/* ---- what is in its way ---- */
+/* ---- crossing edges ---- */
 
-/* does edge xy cross the region?  0: no; 1: x is above; -1: y is */
+/* Tests if edge xy crosses the region; returns 0 if it does not, 1 if x is above, -1 if y is */
 static int
 crosses(rb_recovery *r, const rb_cavity_work *w, const rb_sheet *sheet, uint32_t x, uint32_t y)
 {
@@ -213,7 +214,7 @@ crosses(rb_recovery *r, const rb_cavity_work *w, const rb_sheet *sheet, uint32_t
 		sy = rb_mesh_orient(m, v[0], v[1], v[2], y);
 		if (sx == sy || sy == 0)
 			continue;
-		/* the line from below to above has each edge on its left */
+		/* The line from below to above has each edge on its left. */
 		side = sx > 0 ? 1 : -1;
 		if (side * rb_mesh_orient(m, y, x, v[0], v[1]) < 0 ||
 			side * rb_mesh_orient(m, y, x, v[1], v[2]) < 0 ||
@@ -224,7 +225,9 @@ crosses(rb_recovery *r, const rb_cavity_work *w, const rb_sheet *sheet, uint32_t
 	return 0;
 }
 
-/* edge xy of tetrahedron t: does it cross?  *what is what crosses says, or 0 where it was asked before */
+/*
+ * Tests edge xy of tetrahedron t for crossing, unless that was done before, and records the result
+ */
 static rb_status
 ask(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint32_t x, uint32_t y, uint32_t t)
 {
@@ -251,7 +254,7 @@ ask(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint32_t x, uint32
 	return status;
 }
 
-/* the corners of t besides a and b, so that a, b, *x, *y is positive */
+/* Finds the corners of t other than a and b, ordered so that a, b, *x, *y is positive */
 static void
 other_corners(const rb_tet *t, uint32_t a, uint32_t b, uint32_t *x, uint32_t *y)
 {
@@ -277,9 +280,10 @@ add_tet(rb_recovery *r, rb_cavity_work *w, uint32_t t)
 }
 
 /*
- * The first crossing edges: a triangle of the region leaves its edge on the region's boundary through
- * one of the tetrahedra around that edge, across the edge opposite.  *found false: there is none,
- * for the triangle lies on faces of the mesh, or the edge is gone.
+ * Finds the first crossing edges. At an edge on the region's boundary, a triangle of the region
+ * enters one of the tetrahedra around the edge and leaves it across the opposite edge. *found is
+ * false if there is no crossing, because the triangle lies on faces of the mesh or the edge is
+ * missing.
  */
 static rb_status
 find_first(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *found)
@@ -321,7 +325,10 @@ find_first(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *found
 	return status;
 }
 
-/* all tetrahedra that have a crossing edge; *clear false: something that has to stay is among them */
+/*
+ * Collects all tetrahedra with a crossing edge; *clear is false if a constrained element is among
+ * them
+ */
 static rb_status
 collect(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *clear)
 {
@@ -369,9 +376,12 @@ collect(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *clear)
 	return status;
 }
 
-/* ---- the two sides ---- */
+/* ---- two sides ---- */
 
-/* points of the cavity that no crossing edge has: by the plane of a face of the region that is near */
+/*
+ * Determines the positions of cavity vertices without a crossing edge, by the plane of a face of
+ * the region
+ */
 static rb_status
 place_rest(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *clear)
 {
@@ -411,8 +421,8 @@ add_point(rb_recovery *r, rb_half *half, uint32_t v)
 }
 
 /*
- * The boundary of the cavity, face by face, to the side that it is on.  *clear false: one has
- * corners on both, or only corners of the region.
+ * Assigns each face of the cavity's boundary to its side. *clear is false if a face has corners on
+ * both sides, or only corners of the region.
  */
 static rb_status
 split(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *clear)
@@ -445,7 +455,7 @@ split(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *clear)
 
 			if ((m->bits[beyond] & RB_MARK) != 0)
 			{
-				/* nothing that has to stay may be inside */
+				/* No constrained face may be inside. */
 				if ((m->bits[t] & RB_FACE_BIT(k)) != 0)
 				{
 					*clear = false;
@@ -464,7 +474,10 @@ split(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *clear)
 				return RB_OK;
 			}
 			fixed = (m->bits[t] & RB_FACE_BIT(k)) != 0 || rb_tet_ghost(&m->tets[beyond]);
-			/* from its tetrahedron the face is clockwise: turned, its inside is on the positive side */
+			/*
+			 * Seen from its tetrahedron the face is clockwise; reversed, its inside is on the
+			 * positive side.
+			 */
 			status = rb_half_base(r, &w->half[above ? 0 : 1], tet->v[f[0]], tet->v[f[2]],
 								  tet->v[f[1]], tet->n[k], RB_NONE, fixed);
 		}
@@ -481,8 +494,8 @@ split(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *clear)
 }
 
 /*
- * What is behind some faces of one side goes, too; *clear false: it reaches to the other side, or
- * out.
+ * Adds the tetrahedra behind some faces of one side to the cavity. *clear is false if one reaches
+ * the other side or is outside the hull.
  */
 static rb_status
 take_behind(rb_recovery *r, rb_cavity_work *w, int side, bool *clear)
@@ -513,7 +526,10 @@ take_behind(rb_recovery *r, rb_cavity_work *w, int side, bool *clear)
 	return status;
 }
 
-/* given faces of a filled side with a point behind them that is in the sphere of what is in front */
+/*
+ * Finds the polyhedron faces of a filled side where the vertex behind is inside the circumsphere of
+ * the tetrahedron in front
+ */
 static rb_status
 not_delaunay(rb_recovery *r, rb_half *half)
 {
@@ -535,7 +551,7 @@ not_delaunay(rb_recovery *r, rb_half *half)
 	return status;
 }
 
-/* ---- into the mesh ---- */
+/* ---- insertion into the mesh ---- */
 
 static rb_status
 replace(rb_recovery *r, rb_cavity_work *w)
@@ -620,7 +636,7 @@ rb_cavity_recover(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint
 		status = collect(r, w, sheet, &go_on);
 	if (status == RB_OK && go_on)
 		status = place_rest(r, w, sheet, &go_on);
-	/* as long as something behind is to go, too, all is begun anew: the hole has become larger */
+	/* Repeat with a larger cavity as long as tetrahedra behind its faces must be removed, too. */
 	first = w->ntets;
 	while (status == RB_OK && go_on && !*done)
 	{
@@ -631,7 +647,7 @@ rb_cavity_recover(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint
 			status = RB_STOPPED;
 			break;
 		}
-		/* it has run away: a point in the region's midst does better */
+		/* The cavity grows without end; a Steiner point inside the region is better. */
 		if (w->ntets > MOST_TIMES * first + MOST_TETS)
 			break;
 		status = split(r, w, sheet, &go_on);

@@ -1,14 +1,14 @@
 /*
  * check_kept.c
- *	  Is an edge or face, which is in no tetrahedron, inside of what is kept?
+ *	  Tests if an edge or a face that is in no tetrahedron is inside the kept part of the mesh.
  *
- * As nothing crosses the boundary of what is kept, it is enough to look at one end.  An edge from u
- * to v begins inside if v lies in the cone of some tetrahedron at its corner u; and a face uvw, if uv is
- * an edge of tetrahedra, if w lies in the wedge that one of these has there.  Both are signs:
- * with positive (u, x, y, z), v = u + A (x - u) + B (y - u) + C (z - u) where A, B and C have the signs of
- * (u, v, y, z), (u, x, v, z) and (u, x, y, v).
+ * Nothing crosses the boundary of the kept part, so it suffices to test one end. An edge from u to
+ * v begins inside if v lies in the cone of some tetrahedron at its corner u. A face uvw, where uv
+ * is an edge of tetrahedra, begins inside if w lies in the wedge of one of these at uv. Both tests
+ * are signs: for a positive tetrahedron (u, x, y, z), v = u + A (x - u) + B (y - u) + C (z - u),
+ * where A, B and C have the signs of (u, v, y, z), (u, x, v, z) and (u, x, y, v).
  *
- * All questions are answered in one pass.
+ * All tests are done in one pass over the tetrahedra.
  */
 #include "mesh/rb_checking.h"
 
@@ -19,7 +19,7 @@ sign(const rb_checking *k, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 					   rb_check_point(k, d));
 }
 
-/* tetrahedron (u, x[0], x[1], x[2]) */
+/* Tests an edge or a face against tetrahedron (u, x[0], x[1], x[2]) */
 static bool
 holds(const rb_checking *k, const rb_wanted *w, uint32_t u, const uint32_t x[3])
 {

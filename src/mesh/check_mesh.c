@@ -1,6 +1,6 @@
 /*
  * check_mesh.c
- *	  The parts of the checker, one after the other.
+ *	  Runs the parts of the mesh checker one after the other.
  */
 #include "mesh/rb_checking.h"
 

@@ -1,9 +1,9 @@
 /*
  * complex.c
- *	  The segments of a PLC: those given, and the boundaries of its facets.
+ *	  Finds the segments of a PLC: those given, and the boundaries of its facets.
  *
- * An edge that is in one triangle of a facet is on the facet's boundary; one that is in two is
- * soft.  Facets that meet along an edge share its segment.
+ * An edge of exactly one triangle of a facet is on the facet's boundary; an edge of two triangles
+ * is soft. Facets that meet along an edge share its segment.
  */
 #include "mesh/rb_recover.h"
 
@@ -79,7 +79,7 @@ segment_add(rb_recovery *r, uint32_t u, uint32_t v, uint32_t facet, uint32_t *wh
 	return RB_OK;
 }
 
-/* the boundary of one facet; a table of its edges counts how often each is there */
+/* Adds the boundary edges of one facet; the table counts the triangles at each edge */
 static rb_status
 facet_boundary(rb_recovery *r, uint32_t facet, rb_table *uses)
 {
@@ -120,7 +120,10 @@ facet_boundary(rb_recovery *r, uint32_t facet, rb_table *uses)
 	return status;
 }
 
-/* of which points do two segments enclose less than 90 degrees?  More than six always do. */
+/*
+ * Finds the points at which two segments form an angle below 90 degrees; with more than six
+ * segments, two always do
+ */
 static rb_status
 find_acute(rb_recovery *r)
 {
@@ -143,7 +146,8 @@ find_acute(rb_recovery *r)
 			uint32_t here = v < n ? start[v] : 0;
 
 			sum += here;
-			start[v] = sum; /* the end of it; filled from behind */
+			/* End of the point's list; filling it backwards moves this to its start. */
+			start[v] = sum;
 		}
 		for (uint32_t s = 0; s < r->nsegments; s++)
 		{
@@ -204,7 +208,10 @@ rb_recover_complex(rb_recovery *r)
 			t++;
 		r->facet_start[f] = t;
 	}
-	/* a facet has about two more of them than triangles, and each is of two facets, or more */
+	/*
+	 * A facet has about two more boundary edges than triangles, and most edges bound two or more
+	 * facets.
+	 */
 	status = rb_table_reserve(r->ctx, &r->boundary,
 							  plc->nsegments +
 								  ((uint64_t) plc->ntriangles + 2 * (uint64_t) plc->nfacets) / 2);

@@ -1,12 +1,12 @@
 /*
  * curve.c
- *	  The order in which all points are inserted: rounds, each along a Hilbert curve.
+ *	  Computes the order in which all points are inserted: in rounds, each along a Hilbert curve.
  *
- * Points come in the order of a Hilbert curve, so that the next one is near and what is there is in
- * the cache; while all are inserted, they are copied and named in this order.  They come in rounds,
- * each of a few more points drawn by lot and each along the whole curve: so there is always something
- * all around, and the holes stay small (N. Amenta, S. Choi, G. Rote: Incremental Constructions con
- * BRIO, 2003).
+ * Along a Hilbert curve consecutive points are close to each other, so that the data they need is
+ * in the cache. The points are copied and numbered in this order while all of them are inserted.
+ * They come in rounds: each round inserts a random sample, several times larger than all previous
+ * ones, along the whole curve. At any time the inserted points are thus spread over all of space,
+ * and cavities stay small (N. Amenta, S. Choi, G. Rote: Incremental Constructions con BRIO, 2003).
  */
 #include "mesh/rb_mesh.h"
 
@@ -16,17 +16,20 @@
 
 #include <math.h>
 
-/* in a loop whose turns are short: is this a turn to ask, and the answer yes? */
+/*
+ * Returns true if the work is to stop. Polls only for some i, because the iterations of its callers
+ * are short.
+ */
 static inline bool
 time_to_stop(const rb_context *ctx, size_t i)
 {
 	return (i & 0xffff) == 0 && rb_should_stop(ctx);
 }
 
-/* more points than this in one cell of the curve get a finer curve of their own */
+/* Number of points in one cell of the curve above which the cell gets a finer curve of its own */
 #define CELL RB_SIZE(256, 8)
 
-/* a point's place on the curve, and its number */
+/* A point's key on the curve, and its index */
 typedef struct keyed
 {
 	uint64_t key;
@@ -34,16 +37,17 @@ typedef struct keyed
 } keyed;
 
 /*
- * C. H. Hamilton: Compact Hilbert Indices, 2006: from the top, each level's octant is turned into
- * the frame of that level, whose first corner is e and whose direction is d.
+ * Returns the Hilbert key of a cell (C. H. Hamilton: Compact Hilbert Indices, 2006). From the top
+ * level down, each octant is transformed into the frame of its level, whose first corner is e and
+ * whose direction is d.
  */
 static uint64_t
 hilbert(const uint32_t *x, int levels)
 {
-	static const uint8_t rank[8] = {0, 1, 3, 2, 7, 6, 4, 5}; /* of a Gray code */
+	static const uint8_t rank[8] = {0, 1, 3, 2, 7, 6, 4, 5}; /* inverse of the Gray code */
 	static const uint8_t entry[8] = {0, 0, 0, 3, 3, 6, 6, 5};
 	static const uint8_t turn[8] = {1, 2, 2, 3, 3, 2, 2, 1};
-	uint32_t e = 0, d = 1; /* d: one more than the direction, 1 to 3 */
+	uint32_t e = 0, d = 1; /* d is the direction plus one, 1 to 3 */
 	uint64_t key = 0;
 
 	for (int level = levels - 1; level >= 0; level--)
@@ -91,7 +95,10 @@ do_place(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
-/* where n points are on a curve through the cube around them; halves, so that each difference is a double */
+/*
+ * Computes the keys of n points on a curve through their bounding cube. Coordinates are halved, so
+ * that no difference overflows.
+ */
 static rb_status
 place_on_curve(const rb_mesh *m, keyed *a, uint32_t n)
 {
@@ -120,7 +127,7 @@ place_on_curve(const rb_mesh *m, keyed *a, uint32_t n)
 	return rb_each(m->ctx, n >= 4 * BLOCK ? m->team : NULL, n, BLOCK, do_place, &at);
 }
 
-/* by the key, ties by number; the result is in a */
+/* Sorts a by key, stably; uses b as scratch memory */
 static rb_status
 sort_keyed(rb_context *ctx, keyed *a, keyed *b, uint32_t n)
 {
@@ -156,10 +163,11 @@ sort_keyed(rb_context *ctx, keyed *a, keyed *b, uint32_t n)
 }
 
 /*
- * Along the curve; cells that hold many, such as all points but one that is far away, along one of
- * their own.  That ends: the two points that are farthest apart on some axis get different cells,
- * so what begins at i gets shorter until it is short, or all in one place; and each time it is
- * narrower by 2^20, which doubles allow about a hundred times.
+ * Sorts the points along the curve. A cell with many points, such as all points but a distant
+ * outlier, is sorted along a curve of its own. This terminates: the two points that are farthest
+ * apart on some axis get different cells, so the group that begins at i shrinks until it is small
+ * or all its points are equal. Each step reduces its extent by a factor of 2^20, which is possible
+ * about a hundred times within the range of doubles.
  */
 static rb_status
 sort_points(const rb_mesh *m, keyed *a, keyed *b)
@@ -193,7 +201,10 @@ sort_points(const rb_mesh *m, keyed *a, keyed *b)
 	return status;
 }
 
-/* the last round, which is round 0, has seven of eight points, the one before seven of eight of the others ... */
+/*
+ * Returns the number of rounds for n points. Round 0 comes last and has seven eighths of the
+ * points; the round before it has seven eighths of the others, and so on.
+ */
 static uint32_t
 rounds_of(uint32_t n)
 {
@@ -204,7 +215,10 @@ rounds_of(uint32_t n)
 	return rounds;
 }
 
-/* by the zeros of a mixed number, three a round (A. Appleby's finalizer of MurmurHash3) */
+/*
+ * Returns true if a point belongs to a round, which the trailing zeros of a hash of its index decide,
+ * three bits a round (A. Appleby's finalizer of MurmurHash3)
+ */
 static inline bool
 in_round(uint32_t number, uint32_t round, uint32_t rounds)
 {

@@ -1,26 +1,29 @@
 /*
  * delaunay.c
- *	  A Delaunay tetrahedralization, point by point.
+ *	  Builds a Delaunay tetrahedralization by inserting points one at a time.
  *
- * A walk finds a tetrahedron whose sphere the new point is in; from there on all such are found,
- * for they hang together; they go, and the faces around the hole are joined to the point (Bowyer;
- * Watson, 1981).  Ghosts make the space outside of the hull a case like any other.  Ties are broken by
- * number (signs.c), so there is one right set of tetrahedra, whatever the order of insertion.
+ * A walk finds a tetrahedron whose circumsphere contains the new point. A search from there finds
+ * all such tetrahedra, because they are connected. They are removed, and the faces around the
+ * cavity are joined to the point (Bowyer; Watson, 1981). Ghosts cover the space outside the hull,
+ * which therefore needs no special case. Ties are broken by index (signs.c), so the set of
+ * tetrahedra is unique, whatever the order of insertion.
  *
- * Points come in the order of curve.c, and are copied and named in it.  A large mesh is begun by one thread; then
- * several insert points at once, each its stretch of the curve, as in parallel CGAL and Geogram: whoever
- * looks at a tetrahedron holds it, in its bits, and who meets one that is held gives all of his back
- * and has this point inserted later.  There is one right set of tetrahedra, so it does not matter who
- * came first; and tidy.c gives them an order that does not tell.
+ * Points are copied and numbered in the order of curve.c. A large mesh is started by one thread.
+ * Then several threads insert points concurrently, each along its own part of the curve, as in
+ * parallel CGAL and Geogram. A thread locks every tetrahedron it reads, in the tetrahedron's bits.
+ * A thread that meets a locked tetrahedron releases all its locks and defers its point. Because the
+ * set of tetrahedra is unique, the order in which threads proceed does not matter, and tidy.c sorts
+ * the tetrahedra into an order that does not depend on it, either.
  *
- * Nearly all the time goes into asking whether a point e is in a tetrahedron's sphere.  So each
- * tetrahedron has it at hand in 16 bytes: with u = e - a for its first corner a, and w twice
- * the way from the centre to a,
+ * Nearly all the time is spent on testing whether a point e is inside the circumsphere of a
+ * tetrahedron. Each tetrahedron therefore stores its sphere in 16 bytes. With u = e - a for its
+ * first corner a, and w twice the vector from the center to a,
  *
  *	  e is inside  <=>  u.u + u.w < 0,
  *
- * w in float, with a bound on its error.  What that leaves open is asked with all that signs.c
- * has.  A ghost has the plane of its hull face in the same form, without u.u.
+ * where w is stored in floats, with a bound on its error. Cases that this leaves undecided are
+ * settled by the exact predicates of signs.c. A ghost stores the plane of its hull face in the same
+ * form, without u.u.
  */
 #include "mesh/rb_mesh.h"
 
@@ -29,12 +32,15 @@
 
 #include <math.h>
 
-/* with so many corners on the rim its edges are in a square, from that on in a hash table */
+/* Up to this many boundary vertices, edges are stored in a matrix; beyond it, in a hash table */
 #define SQUARE RB_SIZE(64, 8)
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-/* in a loop whose turns are short: is this a turn to ask, and the answer yes? */
+/*
+ * Returns true if the work is to stop. Polls only for some i, because the iterations of its callers
+ * are short.
+ */
 static ALWAYS_INLINE bool
 time_to_stop(const rb_context *ctx, size_t i)
 {
@@ -50,16 +56,17 @@ point_of(const rb_mesh *m, uint32_t v, bool all)
 /* ---- spheres ---- */
 
 /*
- * The sphere through 0, x, y and z: its w is -n/d, with
+ * Returns the circumsphere of 0, x, y and z. Its w is -n/d, with
  *
  *	  n = |x|^2 (y x z) + |y|^2 (z x x) + |z|^2 (x x y),	d = (x x y) . z.
  *
- * Let h be the largest magnitude among the nine numbers, and e = 2^-53.  Each component of n is a sum
- * of 18 products of at most h^4 that are rounded at most 12 times, d one of 6 of at most h^3,
- * rounded at most 8 times: so they are off by less than 2^-45 h^4 and 2^-47 h^3.  With d at least
- * 2^-40 h^3 the quotient is off by less than (2^-45 h^4 + 2^-47 h^3 |w|) / d * 1.01 + e |w|,
- * and then float rounds it by 2^-24 |w|.  What else in_sphere needs is in the rest, up to 2^-23.
- * With h in [2^-100, 2^100] nothing overflows, and what underflows is far below the bound.
+ * Let h be the largest magnitude among the nine numbers, and e = 2^-53. Each component of n is a
+ * sum of 18 products of magnitude at most h^4, each rounded at most 12 times. d is a sum of 6
+ * products of magnitude at most h^3, each rounded at most 8 times. Their errors are therefore below
+ * 2^-45 h^4 and 2^-47 h^3. If d is at least 2^-40 h^3, the error of the quotient is below (2^-45
+ * h^4 + 2^-47 h^3 |w|) / d * 1.01 + e |w|, and rounding to float adds 2^-24 |w|. The remaining
+ * slack, up to 2^-23, covers the other errors in in_sphere. For h in [2^-100, 2^100] nothing
+ * overflows, and underflow is far below the bound.
  */
 static ALWAYS_INLINE rb_sphere
 sphere_of(const double *a, const double *b, const double *c, const double *d)
@@ -76,7 +83,7 @@ sphere_of(const double *a, const double *b, const double *c, const double *d)
 	rb_sphere sphere;
 
 	h2 = h2 > zz ? h2 : zz;
-	h = sqrt(h2); /* a bit more than the largest magnitude will do */
+	h = sqrt(h2); /* An upper bound of the largest magnitude is sufficient. */
 	h3 = h2 * h;
 	for (int i = 0; i < 3; i++)
 	{
@@ -104,9 +111,9 @@ sphere_of(const double *a, const double *b, const double *c, const double *d)
 }
 
 /*
- * The plane through 0, x and y as a ghost's: the outside is where x x y points to.  With h as above
- * the components of the product are below 2 h^2 and off by 2^-50 h^2; divided by h^2 and rounded to
- * float by less than 2^-22.
+ * Returns the plane through 0, x and y, for a ghost. The outside is in the direction of x x y. With
+ * h as above, the components of the product are below 2 h^2 and have errors below 2^-50 h^2. After
+ * division by h^2 and rounding to float, the error is below 2^-22.
  */
 static ALWAYS_INLINE rb_sphere
 plane_of(const double *a, const double *b, const double *c)
@@ -133,9 +140,9 @@ plane_of(const double *a, const double *b, const double *c)
 }
 
 /*
- * 1: e is inside, -1: it is not, 0: cannot say.  u and the sum are rounded to 2^-50 (u.u + |u| |w|)
- * in all; underflow makes less than 2^-1000.  Overflow makes an infinite bound or a NaN, and no
- * comparison with them is true.
+ * Returns 1 if e is inside, -1 if it is not, and 0 if that is undecided. The rounding errors of u
+ * and of the sum are at most 2^-50 (u.u + |u| |w|) in total, and underflow adds less than 2^-1000.
+ * Overflow leads to an infinite bound or a NaN, for which the comparison is false.
  */
 static ALWAYS_INLINE int
 in_sphere(const rb_sphere *sphere, const double *a, const double *e)
@@ -150,7 +157,7 @@ in_sphere(const rb_sphere *sphere, const double *a, const double *e)
 	return fabs(s) > error ? (s < 0 ? 1 : -1) : 0;
 }
 
-/* of a new tetrahedron, whose first corner is no ghost */
+/* Returns the sphere of a new tetrahedron, whose first corner must not be RB_GHOST */
 static ALWAYS_INLINE rb_sphere
 sphere_of_tet(const rb_mesh *m, const uint32_t *v)
 {
@@ -158,7 +165,10 @@ sphere_of_tet(const rb_mesh *m, const uint32_t *v)
 
 	if ((m->env.filters & RB_FILTER_SIGNS) == 0)
 		return (rb_sphere){{0, 0, 0}, INFINITY};
-	/* a ghost's face is clockwise as the ghost sees it (rb_mesh.h), counterclockwise from outside */
+	/*
+	 * A ghost's face is clockwise seen from the ghost (rb_mesh.h) but counterclockwise from
+	 * outside.
+	 */
 	if (v[1] == RB_GHOST)
 		return plane_of(a, point_of(m, v[2], true), point_of(m, v[3], true));
 	if (v[2] == RB_GHOST)
@@ -168,7 +178,7 @@ sphere_of_tet(const rb_mesh *m, const uint32_t *v)
 	return sphere_of(a, point_of(m, v[1], true), point_of(m, v[2], true), point_of(m, v[3], true));
 }
 
-/* rb_mesh_conflict, where corners are numbers of the cavity's points */
+/* Decides rb_mesh_conflict exactly, for corners that are indices of the cavity's points */
 static __attribute__((noinline)) bool
 conflict_hard(rb_mesh *m, uint32_t t, uint32_t e)
 {
@@ -202,44 +212,45 @@ conflict(rb_mesh *m, uint32_t t, uint32_t e, const double *at, bool all)
 	return side != 0 ? side > 0 : conflict_hard(m, t, e);
 }
 
-/* ---- one of several who insert points at once ---- */
+/* ---- one of several concurrent inserters ---- */
 
 typedef struct rb_inserting rb_inserting;
 
 typedef struct rb_inserter
 {
 	rb_inserting *all;
-	rb_mesh m;      /* the mesh's arrays; scratch, walks, signs and free places of its own */
-	uint32_t own;   /* the bits of a tetrahedron that it holds */
-	uint32_t *held; /* these */
+	/* shares the mesh's arrays; has its own scratch memory, walks, predicates and free slots */
+	rb_mesh m;
+	uint32_t own;   /* lock bits of the tetrahedra it holds */
+	uint32_t *held; /* tetrahedra it holds */
 	uint32_t nheld;
 	size_t held_cap;
-	uint32_t next, end; /* places that were never used */
-	uint32_t nfree;     /* places on the list of free ones */
-	uint32_t *later;    /* points that are to be inserted later */
+	uint32_t next, end; /* slots that were never used */
+	uint32_t nfree;     /* number of slots on its free list */
+	uint32_t *later;    /* deferred points */
 	uint32_t nlater;
 	size_t later_cap;
 	uint32_t done, in_vain;
-	char apart[128]; /* no two of them are on one line of a cache */
+	char apart[128]; /* padding that keeps inserters on separate cache lines */
 } rb_inserter;
 
-#define HELD_BY(i) (((i) + 1) << 16) /* of inserter i, over all marks */
-#define PLACES RB_SIZE(256, 16)      /* places that one takes at once */
+#define HELD_BY(i) (((i) + 1) << 16) /* lock bits of inserter i, above all marks */
+#define PLACES RB_SIZE(256, 16)      /* slots reserved at once */
 
 struct rb_inserting
 {
 	rb_mesh *m;
 	rb_inserter *inserters;
 	uint32_t ninserters;
-	const uint32_t *points; /* that are to be inserted; NULL: those from `first` on */
+	const uint32_t *points; /* points to insert, or NULL for those from `first` on */
 	uint32_t first;
-	const uint32_t *begun; /* the four points that are there from the start */
-	uint32_t ntets;        /* places that are taken */
-	bool full;             /* all are */
-	bool equal;            /* two points are at one place */
+	const uint32_t *begun; /* the four points of the first tetrahedron */
+	uint32_t ntets;        /* number of slots reserved so far */
+	bool full;             /* the slots are exhausted */
+	bool equal;            /* two points have equal coordinates */
 };
 
-/* there is room in `held` */
+/* Locks tetrahedron t if it is free and returns whether it did; `held` must have room */
 static ALWAYS_INLINE bool
 hold(rb_inserter *w, uint32_t t)
 {
@@ -268,7 +279,10 @@ let_go(rb_inserter *w)
 	w->nheld = 0;
 }
 
-/* a place that nobody has: of the free ones somebody may hold one for a moment, who finds it dead */
+/*
+ * Returns an unused slot and locks it. Another thread may briefly hold a slot of the free list
+ * until it finds that it is dead.
+ */
 static uint32_t
 take_place(rb_inserter *w)
 {
@@ -298,7 +312,7 @@ leave_place(rb_inserter *w, uint32_t t)
 	w->nfree++;
 }
 
-/* so many places will be there; false: there are none left */
+/* Reserves at least `need` slots; returns false if there are not enough */
 static bool
 places(rb_inserter *w, uint32_t need)
 {
@@ -328,15 +342,15 @@ places(rb_inserter *w, uint32_t need)
 /* ---- the walk ---- */
 
 /*
- * From tetrahedron to tetrahedron, across a face that the place is strictly beyond, until there is none
- * or the next one is a ghost.  Which face is asked first is left to chance, so that no circle goes
- * on for ever.
+ * Walks from tetrahedron to tetrahedron, across a face that the point is strictly beyond, until
+ * there is no such face or the next tetrahedron is a ghost. The order in which faces are tested is
+ * random, so that the walk cannot cycle forever.
  */
 static ALWAYS_INLINE uint32_t
 walk(rb_mesh *m, const double *at, uint32_t t, bool all)
 {
 	uint32_t random = m->random;
-	uint32_t from = 4; /* the face that the walk came in by */
+	uint32_t from = 4; /* face through which the walk entered */
 	uint32_t ghost = rb_tet_corner(&m->tets[t], RB_GHOST);
 
 	if (ghost < 4)
@@ -382,8 +396,9 @@ rb_mesh_locate(rb_mesh *m, const double *at, uint32_t near)
 }
 
 /*
- * The same by one of several.  A tetrahedron that he holds keeps its neighbours' corners as they are, too, for whoever
- * changes those must hold it, so no more than two are held at a time.  *busy: somebody is in the way.
+ * Walks to a point while other threads insert. Holding a tetrahedron also fixes the corners it
+ * shares with its neighbors, because changing them requires holding it. At most two tetrahedra are
+ * held at a time. *busy is set if another thread holds a tetrahedron on the way.
  */
 static rb_status
 walk_among(rb_inserter *w, const double *at, uint32_t *where, bool *busy)
@@ -393,7 +408,7 @@ walk_among(rb_inserter *w, const double *at, uint32_t *where, bool *busy)
 	bool begun = false;
 	rb_status status = room_to_hold(w, 2);
 
-	/* where it was last may be dead by now, or another one */
+	/* The last tetrahedron of the previous walk may have been removed or replaced by now. */
 	for (int tries = 0; status == RB_OK && !begun; tries++)
 	{
 		*busy = tries == 64;
@@ -455,7 +470,7 @@ unmark(rb_mesh *m)
 		m->bits[rb_face_tet(c->rim[i].out)] &= ~RB_MARK2;
 }
 
-/* its turn comes later, and most of these will be asked then */
+/* Prefetches the neighbors, most of which will be tested later */
 static ALWAYS_INLINE void
 fetch_neighbours(const rb_mesh *m, uint32_t t, bool all)
 {
@@ -471,8 +486,8 @@ fetch_neighbours(const rb_mesh *m, uint32_t t, bool all)
 }
 
 /*
- * All tetrahedra in conflict with v, breadth first from t, which is one: they have RB_MARK; and what is
- * around them, RB_MARK2.
+ * Finds all tetrahedra in conflict with v, breadth first from t, which must be one. Marks them with
+ * RB_MARK and their outer neighbors with RB_MARK2.
  */
 static ALWAYS_INLINE rb_status
 find_cavity(rb_mesh *m, uint32_t v, uint32_t t, bool all)
@@ -534,7 +549,10 @@ find_cavity(rb_mesh *m, uint32_t v, uint32_t t, bool all)
 	return RB_OK;
 }
 
-/* the same by one of several, who holds t and in the end all that is marked; *busy: somebody is in the way */
+/*
+ * Finds the cavity while other threads insert. The caller holds t, and in the end all marked
+ * tetrahedra are held. *busy is set if another thread holds one of them.
+ */
 static rb_status
 find_cavity_among(rb_inserter *w, uint32_t v, uint32_t t, bool *busy)
 {
@@ -619,8 +637,8 @@ edge_of(rb_cavity *c, uint32_t mask, uint32_t a, uint32_t b)
 }
 
 /*
- * What filling the cavity may need.  While all points are inserted, the first `done` of them tell how
- * many tetrahedra there will be: they are all over the place.
+ * Makes room for filling the cavity. While all points are inserted, the number of tetrahedra is
+ * extrapolated from the first `done` points, which are spread over all of space.
  */
 static rb_status
 reserve(rb_mesh *m, uint32_t done, bool all)
@@ -641,14 +659,17 @@ reserve(rb_mesh *m, uint32_t done, bool all)
 		if (status == RB_OK)
 			c->spheres_cap = m->tets_cap;
 	}
-	/* a rim is a sphere, so it has half as many corners as faces, and two more */
+	/*
+	 * A cavity boundary is a topological sphere, so it has half as many vertices as faces, plus
+	 * two.
+	 */
 	if (status == RB_OK && c->nrim > c->corners_cap)
 		status = rb_array_grow(m->ctx, (void **) &c->corners, &c->corners_cap, (size_t) c->nrim + 4,
 							   sizeof(*c->corners));
 	return status;
 }
 
-/* the edges of the rim, from a hash table: links between the new tetrahedra */
+/* Allocates the hash table of boundary edges that links the new tetrahedra */
 static rb_status
 reserve_edges(rb_mesh *m, uint32_t *mask)
 {
@@ -666,7 +687,10 @@ reserve_edges(rb_mesh *m, uint32_t *mask)
 	return RB_OK;
 }
 
-/* w, who holds all of it and has places enough, or NULL: there is nobody else */
+/*
+ * Fills the cavity. w is the inserter that holds all of it and has enough slots, or NULL if there
+ * is only one thread.
+ */
 static ALWAYS_INLINE rb_status
 fill_cavity(rb_mesh *m, uint32_t v, bool all, rb_inserter *w)
 {
@@ -690,10 +714,13 @@ fill_cavity(rb_mesh *m, uint32_t v, bool all, rb_inserter *w)
 		uint32_t t;
 		uint32_t j, k, l;
 
-		/* half a mesh is left only where all of it goes then */
+		/*
+		 * Stopping here leaves an inconsistent mesh, which is acceptable only if all of it is
+		 * discarded.
+		 */
 		if (all && time_to_stop(m->ctx, i))
 			return RB_STOPPED;
-		/* a place of the cavity's if there is one left */
+		/* Reuse a slot of the cavity if one is left. */
 		if (i < c->ninside || w != NULL)
 		{
 			rb_tet *tet;
@@ -773,7 +800,7 @@ fill_cavity(rb_mesh *m, uint32_t v, bool all, rb_inserter *w)
 	return RB_OK;
 }
 
-/* point v, somewhere near t */
+/* Inserts point v, starting the walk at t */
 static ALWAYS_INLINE rb_status
 insert(rb_mesh *m, uint32_t v, uint32_t t, uint32_t *same, bool all)
 {
@@ -800,7 +827,7 @@ insert(rb_mesh *m, uint32_t v, uint32_t t, uint32_t *same, bool all)
 	return status;
 }
 
-/* scratch of a size that is known */
+/* Allocates the scratch memory whose size is known in advance */
 static rb_status
 prepare(rb_mesh *m)
 {
@@ -837,7 +864,9 @@ on_a_line(rb_mesh *m, const double *a, const double *b, const double *c)
 		   rb_orient2d_at(&m->env, a[2], a[0], b[2], b[0], c[2], c[0]) == 0;
 }
 
-/* four points that are the corners of a positive tetrahedron: the first ones in order */
+/*
+ * Finds the first four points in order that are corners of a tetrahedron, and orients it positively
+ */
 static rb_status
 first_corners(rb_mesh *m, uint32_t *v, bool *flat)
 {
@@ -879,7 +908,7 @@ first_corners(rb_mesh *m, uint32_t *v, bool *flat)
 	return RB_OK;
 }
 
-/* the tetrahedron with those corners, and its four ghosts */
+/* Creates the tetrahedron with these corners, and its four ghosts */
 static rb_status
 first_tets(rb_mesh *m, const uint32_t *v)
 {
@@ -896,14 +925,14 @@ first_tets(rb_mesh *m, const uint32_t *v)
 	c->spheres[t[4]] = sphere_of_tet(m, v);
 	for (int i = 0; i < 4; i++)
 	{
-		/* the face with two corners swapped, and the ghost on its other side */
+		/* The ghost has the face's corners with two of them swapped. */
 		const uint8_t *f = rb_face_corners[i];
 
 		t[i] = rb_mesh_new_tet(m, v[f[0]], RB_GHOST, v[f[1]], v[f[2]]);
 		c->spheres[t[i]] = sphere_of_tet(m, m->tets[t[i]].v);
 		rb_mesh_link(m, rb_face_of(t[4], (uint32_t) i), rb_face_of(t[i], 1));
 	}
-	/* ghosts i and j share the edge of the two other corners */
+	/* Ghosts i and j share the edge of the other two corners. */
 	for (int i = 0; i < 4; i++)
 		for (int j = 0; j < i; j++)
 			rb_mesh_link(m, rb_face_of(t[i], rb_tet_corner(&m->tets[t[i]], v[j])),
@@ -912,16 +941,16 @@ first_tets(rb_mesh *m, const uint32_t *v)
 	return RB_OK;
 }
 
-/* ---- several at once ---- */
+/* ---- concurrent insertion ---- */
 
-#define BEGUN RB_SIZE(8192, 64) /* so many points are inserted by one */
-#define STRETCH \
-	RB_SIZE(512, 4) /* points, one after the other on the curve, that a thread takes at once */
-#define FEW RB_SIZE(4096, 8) /* so many that are left over are inserted by one */
-#define TRIES 4              /* of a point, one after the other */
-#define GIVES_UP 256         /* in vain more often than this, and than not: it is too crowded */
+#define BEGUN RB_SIZE(8192, 64) /* points inserted by one thread first */
+#define STRETCH RB_SIZE(512, 4) /* consecutive points on the curve that a thread takes at once */
+#define FEW RB_SIZE(4096, 8)    /* up to this many deferred points are inserted by one thread */
+#define TRIES 4                 /* attempts per point before it is deferred */
+/* failures, and more than successes, after which a thread stops trying */
+#define GIVES_UP 256
 
-/* *busy: it is to be inserted later */
+/* Inserts v; *busy is set if it must be deferred */
 static rb_status
 insert_among(rb_inserter *w, uint32_t v, bool *busy)
 {
@@ -951,7 +980,7 @@ insert_among(rb_inserter *w, uint32_t v, bool *busy)
 	}
 	if (status == RB_OK && !*busy)
 		status = fill_cavity(m, v, true, w);
-	/* what is half done is nothing for others */
+	/* Keep the locks after an error, so that other threads never see a partially updated cavity. */
 	if (status == RB_OK)
 		let_go(w);
 	return status;
@@ -976,7 +1005,7 @@ do_insert(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 			return;
 		if (v == s->begun[0] || v == s->begun[1] || v == s->begun[2] || v == s->begun[3])
 			continue;
-		/* whoever is in the way is soon gone */
+		/* Retry, because another thread holds its cavity only briefly. */
 		for (int tries = crowded ? TRIES : 0; tries < TRIES && busy && status == RB_OK; tries++)
 		{
 			if (rb_load(&s->full))
@@ -995,7 +1024,7 @@ do_insert(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
-/* who takes part gets the arrays as they are now */
+/* Gives each inserter the current arrays of the mesh */
 static void
 begin_stretch(rb_inserting *s)
 {
@@ -1023,7 +1052,9 @@ begin_stretch(rb_inserting *s)
 	}
 }
 
-/* places that they have not used are the mesh's; what is left over follows in `left` */
+/*
+ * Returns the unused slots of all inserters to the mesh and collects the deferred points in `left`
+ */
 static rb_status
 end_stretch(rb_inserting *s, uint32_t **left, uint32_t *n)
 {
@@ -1074,7 +1105,7 @@ close_inserters(rb_inserting *s)
 
 		if (w->all == NULL)
 			continue;
-		/* these are not its own */
+		/* Do not free the arrays shared with the mesh. */
 		w->m.points = NULL;
 		w->m.tet_of = NULL;
 		w->m.tets = NULL;
@@ -1090,7 +1121,7 @@ close_inserters(rb_inserting *s)
 	rb_free(memory, (void **) &s->inserters);
 }
 
-/* room for all tetrahedra, as far as those of the first points tell */
+/* Makes room for all tetrahedra, extrapolated from those of the first points */
 static rb_status
 room_for(rb_mesh *m, uint32_t done, uint32_t points, double share)
 {
@@ -1126,8 +1157,9 @@ insert_some(rb_mesh *m, const uint32_t *begun, const uint32_t *points, uint32_t 
 }
 
 /*
- * Points from number `from` on up to number `to`; then what is left over, of which there is less each
- * time, or the rest is left to one.  *equal: two points are at one place, and which of them is there is anybody's guess.
+ * Inserts the points `from` to `to` - 1, then repeatedly those that were deferred, as long as their
+ * number drops fast enough; one thread inserts the rest. s->equal is set if two points have equal
+ * coordinates; which of them was inserted is then undefined.
  */
 static rb_status
 insert_stretch(rb_inserting *s, uint32_t from, uint32_t to)
@@ -1165,7 +1197,10 @@ insert_stretch(rb_inserting *s, uint32_t from, uint32_t to)
 	return status;
 }
 
-/* the first ones by one thread, and then by all of them, eight times as many each time */
+/*
+ * Inserts the first points by one thread, then by all threads in batches that each multiply the
+ * total by eight
+ */
 static rb_status
 insert_by_many(rb_mesh *m, const uint32_t *begun, bool *equal)
 {
@@ -1208,7 +1243,7 @@ insert_all(rb_mesh *m, bool *flat)
 		status = insert_by_many(m, v, &equal);
 		if (status != RB_OK || !equal)
 			return status;
-		/* once more, so that the first ones are there */
+		/* Start over with one thread, so that of equal points the first one is inserted. */
 		m->ntets = m->nalive = 0;
 		m->free = RB_NONE;
 		status = first_tets(m, v);
@@ -1216,7 +1251,7 @@ insert_all(rb_mesh *m, bool *flat)
 	return status == RB_OK ? insert_some(m, v, NULL, 0, m->npoints) : status;
 }
 
-/* corners become numbers of the mesh again; which tetrahedron has a point is noted by its place in line, first */
+/* Translates corners back to mesh indices and sets tet_of */
 static rb_status
 name_corners(rb_mesh *m)
 {

@@ -1,44 +1,45 @@
 /*
  * facets.c
- *	  Facet by facet: which faces of its triangulation does the mesh lack, in which regions do they
- *	  lie, and are they recovered?
+ *	  Finds the faces of each facet that the mesh lacks, groups them into regions, and recovers
+ *	  these.
  *
- * What a facet got is never lost again, for cavities stop at faces that are on facets.  Where a
- * region cannot be recovered, for rounding has bent it, a point is added in its midst; then all
- * is done again with these points: rarely needed, so nothing is gained by doing less.
+ * Faces that were recovered are never lost again, because cavities stop at constrained faces. If a
+ * region cannot be recovered, because rounding has bent it, a Steiner point is added inside it, and
+ * the whole recovery is repeated with these points. This is rare, so a more selective repetition
+ * would not pay off.
  *
- * Nearly all faces are there from the start.  So of a large mesh, before anything is done, threads make the
- * triangulations of all facets and look which of them are wholly there, and where.  When it is a facet's turn
- * only that is left to ask, whether these faces are where they were.  That is so when all is done again, too, of
- * facets that have got no points since.
+ * Nearly all faces exist from the start. For a large mesh, threads therefore first triangulate all
+ * facets and find those that are complete, and where their faces are. When it is a facet's turn
+ * later, it remains only to check that these faces are unchanged. A repeated recovery reuses this
+ * result for all facets that have got no Steiner points since.
  */
 #include "core/base/rb_atomic.h"
 #include "mesh/rb_sheet.h"
 
 #define BLOCK RB_SIZE(256, 4) /* facets that a thread takes at once */
 
-/* a face of a facet that was there when a thread looked */
+/* A face of a facet that existed when a thread checked it */
 typedef struct rb_seen_face
 {
 	uint32_t v[3];
 	rb_face there;
 } rb_seen_face;
 
-/* what a thread has for itself when it looks */
+/* Data of one thread that checks facets */
 typedef struct rb_looker
 {
 	rb_sheet sheet;
 	rb_seen_face *faces;
 	uint32_t nfaces;
 	size_t cap;
-	char apart[64]; /* no two of them are on one line of a cache */
+	char apart[64]; /* padding that keeps the threads' data on separate cache lines */
 } rb_looker;
 
-/* of each facet: where its faces are listed, if it was wholly there */
+/* The list of a facet's faces, if the facet was complete */
 typedef struct rb_seen
 {
 	uint32_t looker;
-	uint32_t from, n; /* 0: it was not */
+	uint32_t from, n; /* n is 0 if the facet was not complete */
 } rb_seen;
 
 struct rb_facets_seen
@@ -46,10 +47,10 @@ struct rb_facets_seen
 	rb_looker *lookers;
 	uint32_t nlookers;
 	rb_seen *facets;
-	const uint32_t *order; /* of facets */
-	bool sheets;      /* what is looked at now are those that need a triangulation of their own */
-	uint32_t others;  /* so many of them do */
-	uint32_t npieces; /* of segments, when it was looked */
+	const uint32_t *order; /* order in which facets are processed */
+	bool sheets;           /* whether this pass checks the facets that need a triangulation */
+	uint32_t others;       /* number of facets not found complete so far */
+	uint32_t npieces;      /* number of subsegments at the time of the check */
 };
 
 struct rb_facet_work
@@ -58,7 +59,7 @@ struct rb_facet_work
 	rb_cavity_work *cavity;
 	uint32_t *stack;
 	size_t stack_cap;
-	uint32_t *order; /* of facets */
+	uint32_t *order; /* order in which facets are processed */
 };
 
 static rb_status
@@ -72,7 +73,7 @@ add_subface(rb_recovery *r, const uint32_t *v, uint32_t facet)
 	return status;
 }
 
-/* face f of the mesh is on a facet from now on, seen from both sides; false: it is on one already */
+/* Marks face f of the mesh as constrained, from both sides; returns false if it was already */
 static bool
 keep_face(rb_recovery *r, rb_face f)
 {
@@ -86,7 +87,7 @@ keep_face(rb_recovery *r, rb_face f)
 	return true;
 }
 
-/* two facets have this face: the other one is in the list already */
+/* Reports that two facets share this face; the other facet is in the list already */
 static rb_status
 face_twice(rb_recovery *r, const uint32_t *v, uint32_t facet)
 {
@@ -106,7 +107,10 @@ face_twice(rb_recovery *r, const uint32_t *v, uint32_t facet)
 	return rb_recover_flaw(r, RB_FLAW_NOT_RECOVERED, facet, RB_NONE, rb_mesh_point(&r->mesh, v[0]));
 }
 
-/* which faces of the sheet are there: region 0, else missing; returns how many are missing */
+/*
+ * Sets the region of each sheet face to 0 if the mesh has it, else to missing; returns the number
+ * of missing faces
+ */
 static uint32_t
 look(rb_recovery *r, rb_sheet *sheet)
 {
@@ -135,8 +139,8 @@ has_edge(rb_recovery *r, uint32_t a, uint32_t b)
 }
 
 /*
- * Four corners that are almost in one plane and almost on one circle: the mesh may have the
- * other one of their two edges, and then the sheet takes that.
+ * Adapts the sheet to the mesh. If four corners are nearly coplanar and cocircular, the mesh may
+ * have the other diagonal, and the sheet edge is flipped to it.
  */
 static bool
 follow_mesh(rb_recovery *r, rb_sheet *sheet)
@@ -159,7 +163,10 @@ follow_mesh(rb_recovery *r, rb_sheet *sheet)
 	return any;
 }
 
-/* missing faces that share an edge which is missing, too, are one region; from 1 up */
+/*
+ * Groups missing faces into regions, numbered from 1, that are connected by edges which are
+ * missing, too
+ */
 static rb_status
 find_regions(rb_recovery *r, struct rb_facet_work *w, uint32_t *regions)
 {
@@ -220,7 +227,7 @@ rb_recover_halve(rb_recovery *r, uint32_t a, uint32_t b, uint32_t facet)
 	const double *p = rb_mesh_point(&r->mesh, a), *q = rb_mesh_point(&r->mesh, b);
 	double at[3];
 	bool fresh;
-	/* several faces that are wrong may share the edge */
+	/* Several bad faces may share the edge. */
 	rb_status status = rb_table_put(r->ctx, &r->halved, a, b, RB_NONE, 0, NULL, &fresh);
 
 	if (status != RB_OK || !fresh)
@@ -230,7 +237,10 @@ rb_recover_halve(rb_recovery *r, uint32_t a, uint32_t b, uint32_t facet)
 	return add_point(r, at, facet);
 }
 
-/* a point in the midst of a region: halves its longest soft edge, or lies in the middle of its only face */
+/*
+ * Adds a point inside a region: at the midpoint of its longest soft edge, or at the center of its
+ * only face
+ */
 static rb_status
 add_inside(rb_recovery *r, const rb_sheet *sheet, uint32_t region)
 {
@@ -278,7 +288,7 @@ add_inside(rb_recovery *r, const rb_sheet *sheet, uint32_t region)
 	return add_point(r, at, sheet->facet);
 }
 
-/* a facet of one triangle whose edges were not cut: is it there? */
+/* Returns true if the facet is one triangle with unsplit edges and the mesh has it */
 static bool
 there_as_given(rb_recovery *r, uint32_t facet, rb_face *f)
 {
@@ -292,7 +302,7 @@ there_as_given(rb_recovery *r, uint32_t facet, rb_face *f)
 	return rb_mesh_find_face(&r->mesh, v[0], v[1], v[2], f);
 }
 
-/* ---- what is there already ---- */
+/* ---- complete facets ---- */
 
 static rb_status
 add_seen(rb_recovery *r, rb_looker *l, const uint32_t *v, rb_face there)
@@ -305,7 +315,10 @@ add_seen(rb_recovery *r, rb_looker *l, const uint32_t *v, rb_face there)
 	return status;
 }
 
-/* a facet that is wholly there is listed; r is a copy.  What fails ends the loop; what is wrong is found again */
+/*
+ * Lists a facet that is complete; r is a thread's copy. An error ends the loop; the main thread
+ * finds defects again.
+ */
 static rb_status
 look_at_facet(rb_recovery *r, bool sheets, rb_looker *l, uint32_t facet)
 {
@@ -332,7 +345,7 @@ do_look(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	struct rb_facets_seen *all = r->seen;
 	const uint32_t number = rb_each_thread(me);
 	rb_looker *l = &all->lookers[number];
-	/* its walks, signs and flaws are its own, and so is the place behind all points */
+	/* The copy has its own walks, predicates, flaws, and slot for the point above the facet. */
 	rb_recovery copy = *r;
 	rb_flaw flaw;
 	uint32_t others = 0;
@@ -387,7 +400,7 @@ look_at_all(rb_recovery *r, const uint32_t *order)
 	return status == RB_OK ? rb_each(r->ctx, r->mesh.team, n, BLOCK, do_look, r) : status;
 }
 
-/* of facets with a corner at which a segment was cut since, or with points inside, nothing is known any more */
+/* Invalidates the facets at which a segment was split since, or that have Steiner points inside */
 static rb_status
 forget_some(rb_recovery *r)
 {
@@ -449,7 +462,9 @@ still_there(const rb_mesh *m, const rb_seen_face *face)
 	return there;
 }
 
-/* a facet that was wholly there; *done: it is so still, and its faces are kept */
+/*
+ * Constrains the faces of a facet that was complete; *done is false if one of them no longer exists
+ */
 static rb_status
 keep_seen(rb_recovery *r, const rb_seen *seen, uint32_t facet, bool *done)
 {
@@ -470,7 +485,10 @@ keep_seen(rb_recovery *r, const rb_seen *seen, uint32_t facet, bool *done)
 
 /* ---- facet by facet ---- */
 
-/* *lacking: regions that could not be recovered; for each of them a point was added */
+/*
+ * Recovers one facet. *lacking counts the regions that could not be recovered; a point was added
+ * for each.
+ */
 static rb_status
 recover_facet(rb_recovery *r, uint32_t facet, uint32_t *lacking)
 {
@@ -502,7 +520,7 @@ recover_facet(rb_recovery *r, uint32_t facet, uint32_t *lacking)
 	missing = look(r, sheet);
 	if (missing > 0 && follow_mesh(r, sheet))
 		missing = look(r, sheet);
-	/* those that are there are kept before cavities are made around the others */
+	/* Constrain the existing faces before creating cavities around the others. */
 	for (uint32_t i = 0; i < sheet->n && status == RB_OK; i++)
 	{
 		const uint32_t *v = sheet->faces[i].v;
@@ -524,14 +542,14 @@ recover_facet(rb_recovery *r, uint32_t facet, uint32_t *lacking)
 		if (status == RB_OK && !done)
 		{
 			status = add_inside(r, sheet, i);
-			sheet->above = r->mesh.npoints; /* nothing needs it any more */
+			sheet->above = r->mesh.npoints; /* invalid from now on */
 			++*lacking;
 		}
 	}
 	return status;
 }
 
-/* what is near in space is near in the mesh: facets in such an order */
+/* Orders facets so that consecutive ones are close in space, by their place in the mesh */
 static rb_status
 in_space(rb_recovery *r, uint32_t **order)
 {
@@ -547,7 +565,7 @@ in_space(rb_recovery *r, uint32_t **order)
 	return status;
 }
 
-/* faces in the order of their facets; each facet has one, so the order is theirs exactly */
+/* Sorts the subfaces by facet; each facet has at least one, so the order is exact */
 static rb_status
 put_in_order(rb_recovery *r)
 {
@@ -575,7 +593,7 @@ put_in_order(rb_recovery *r)
 	return status;
 }
 
-/* which facets have points inside */
+/* Finds the facets that have Steiner points inside */
 static rb_status
 find_pointed(rb_recovery *r)
 {

@@ -1,6 +1,7 @@
 /*
  * files.c
- *	  What all files that a mesh is written to need: bytes that grow, and corners that are points.
+ *	  Provides what all mesh writers need: a growing byte buffer, and a check that corners are valid
+ *	  points.
  */
 #include "mesh/rb_files.h"
 

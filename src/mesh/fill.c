@@ -1,24 +1,25 @@
 /*
  * fill.c
- *	  A polyhedron, one side of a cavity, is filled with Delaunay tetrahedra: small ones by wrapping,
- *	  large ones by carving.
+ *	  Fills one side of a cavity, a polyhedron, with Delaunay tetrahedra: a small one by gift
+ *	  wrapping, a large one by carving.
  *
- * Is it filled rightly?  Every tetrahedron is positively oriented, and each face of one is met by
- * another from its other side, or by the polyhedron's own: so the tetrahedra, counted with their
- * signs, have the polyhedron's boundary for theirs, and every place inside is covered once.  What
- * is left to ask is whether a corner was left out.
+ * The filling is correct for the following reason. Every tetrahedron is positively oriented, and
+ * each of its faces is matched by another tetrahedron on its other side or by a face of the
+ * polyhedron. The signed sum of the tetrahedra therefore has the polyhedron's boundary as its
+ * boundary, and every point inside is covered exactly once. It remains to check that no vertex was
+ * left out.
  *
- * All corners of the polyhedron are candidates, seen or not.  Where one that is hidden behind the
- * boundary is the nearest, the boundary face is not Delaunay among these corners: then the caller
- * takes away what is behind that face, as TetGen does, if it may.  If it may not, for the face is
- * on a facet, hidden corners have to be told from those that are seen, which is slow, and is done
- * for few of them only.
+ * All vertices of the polyhedron are candidates, visible or not. If the chosen vertex is hidden
+ * behind a boundary face, that face is not Delaunay among these vertices. The caller then removes
+ * the tetrahedron behind the face, as TetGen does. That is impossible if the face is on a facet. In
+ * this case the visible vertices must be distinguished from the hidden ones, which is slow and done
+ * only for small polyhedra.
  */
 #include "mesh/rb_half.h"
 
-#define WRAP_MOST 64  /* corners that are wrapped; with more of them carving is faster */
-#define SEEN_MOST 256 /* corners of which hidden ones are told from those that are seen */
-#define USED_NOT ((uint32_t) 1 << 31) /* no tetrahedron has this bit (RB_MAX_TETS) */
+#define WRAP_MOST 64  /* number of vertices up to which gift wrapping is faster than carving */
+#define SEEN_MOST 256 /* maximum number of vertices for which visibility is tested */
+#define USED_NOT ((uint32_t) 1 << 31) /* a bit that no tetrahedron index has (RB_MAX_TETS) */
 
 static bool
 all_used(rb_recovery *r, const rb_half *half)
@@ -26,7 +27,7 @@ all_used(rb_recovery *r, const rb_half *half)
 	rb_mesh *m = &r->mesh;
 	bool all = true;
 
-	/* tet_of is made anew for all of them anyhow */
+	/* tet_of can hold the flags because it is recomputed later for all these vertices. */
 	for (uint32_t i = 0; i < half->npoints; i++)
 		m->tet_of[half->points[i]] |= USED_NOT;
 	for (uint32_t i = 0; i < half->ntets; i++)

@@ -1,6 +1,6 @@
 /*
  * half.c
- *	  One side of a cavity as a list of faces, and what is noted of them.
+ *	  Stores one side of a cavity as a list of faces.
  */
 #include "mesh/rb_half.h"
 

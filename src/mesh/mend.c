@@ -1,13 +1,14 @@
 /*
  * mend.c
- *	  Faces that are not Delaunay, after facets were recovered, are flipped away.
+ *	  Flips faces that are not Delaunay after the recovery of facets.
  *
- * For flat facets there are none.  A facet that rounding has bent has faces in its cavities that two
- * neighbours, each right among its own corners, do not agree upon: the four corners around a soft
- * edge lie nearly on one circle, and which of its two diagonals is Delaunay is another question
- * above the facet than below it.  Flips of two tetrahedra to three, three to two and four to four,
- * the last together with the facet's own edge, settle nearly all; each is done only if every new
- * tetrahedron is positive.  What is left gets a point on the facet, and all is done again.
+ * Flat facets leave no such faces. A facet that rounding has bent has faces in its cavities on
+ * which the two adjacent tetrahedra disagree, although each is correct among its own vertices: the
+ * four corners around a soft edge are nearly cocircular, and the Delaunay diagonal above the facet
+ * can differ from the one below it. Flips of two tetrahedra to three, three to two and four to
+ * four, the last together with the facet's own edge, resolve nearly all cases. A flip is done only
+ * if every new tetrahedron is positive. Each remaining case gets a Steiner point on the facet, and
+ * the recovery is repeated.
  *
  * C. Lawson: Properties of n-dimensional triangulations, 1986.
  */
@@ -24,9 +25,10 @@ typedef struct rb_outer
 
 typedef struct rb_mend
 {
-	rb_face *queue; /* faces to look at */
+	rb_face *queue; /* faces to check */
 	size_t n, cap;
-	rb_table subface_of; /* corners to number, made with the first flip of a facet's edge */
+	/* from corners to subface index; built at the first flip of a facet's edge */
+	rb_table subface_of;
 	bool known;
 	uint64_t flips;
 } rb_mend;
@@ -42,7 +44,7 @@ look_at(rb_recovery *r, rb_mend *q, rb_face f)
 	return status;
 }
 
-/* is there a reason to flip this face? */
+/* Returns true if the face should be flipped */
 static bool
 wrong(rb_mesh *m, uint32_t t, uint32_t k)
 {
@@ -57,7 +59,7 @@ wrong(rb_mesh *m, uint32_t t, uint32_t k)
 						  rb_mesh_point(m, e)) > 0;
 }
 
-/* old tetrahedra become new ones, which fill the same place; all new ones are positive */
+/* Replaces old tetrahedra by new ones that fill the same space; all new ones must be positive */
 static rb_status
 exchange(rb_recovery *r, rb_mend *q, const uint32_t *old, int nold, uint32_t (*v)[4], int nnew,
 		 uint32_t *made)
@@ -145,7 +147,7 @@ positive(rb_mesh *m, uint32_t (*v)[4], int n)
 	return true;
 }
 
-/* on a facet: is there a face abc? its number among the subfaces; RB_NONE: no */
+/* Finds the subface with corners a, b, c; *number is its index, or RB_NONE */
 static rb_status
 number_of(rb_recovery *r, rb_mend *q, uint32_t a, uint32_t b, uint32_t c, uint32_t *number)
 {
@@ -163,7 +165,7 @@ number_of(rb_recovery *r, rb_mend *q, uint32_t a, uint32_t b, uint32_t c, uint32
 	return status;
 }
 
-/* faces abd and abe: which subfaces are they?  *i is RB_NONE where they are not of one facet */
+/* Finds the subfaces abd and abe; *i is RB_NONE if they are not of one facet */
 static rb_status
 soft_faces(rb_recovery *r, rb_mend *q, uint32_t a, uint32_t b, uint32_t d, uint32_t e, uint32_t *i,
 		   uint32_t *j)
@@ -178,7 +180,9 @@ soft_faces(rb_recovery *r, rb_mend *q, uint32_t a, uint32_t b, uint32_t d, uint3
 	return status;
 }
 
-/* subfaces i and j, which share edge ab, become those that share de; turned as they were */
+/*
+ * Replaces subfaces i and j, which share edge ab, by those that share de, with the same orientation
+ */
 static rb_status
 turn_subfaces(rb_recovery *r, rb_mend *q, uint32_t i, uint32_t j, uint32_t a, uint32_t b,
 			  uint32_t d, uint32_t e)
@@ -189,7 +193,7 @@ turn_subfaces(rb_recovery *r, rb_mend *q, uint32_t i, uint32_t j, uint32_t a, ui
 
 	for (int k = 0; k < 3; k++)
 		forward = forward || (v[k] == a && v[(k + 1) % 3] == b);
-	/* abd and bae, or the other way round */
+	/* The faces are abd and bae, or both reversed. */
 	r->subfaces[i] = (rb_subface){{a, forward ? e : d, forward ? d : e}, r->subfaces[i].facet};
 	r->subfaces[j] = (rb_subface){{b, forward ? d : e, forward ? e : d}, r->subfaces[j].facet};
 	status = rb_table_put(r->ctx, &q->subface_of, a, d, e, i, NULL, NULL);
@@ -206,16 +210,18 @@ turn_subfaces(rb_recovery *r, rb_mend *q, uint32_t i, uint32_t j, uint32_t a, ui
 }
 
 /*
- * Edge ab is in the way of a flip of face abc to edge de: it goes, if there are three or four
- * tetrahedra around it.
+ * Removes edge ab, which blocks a flip of face abc to edge de, if three or four tetrahedra surround
+ * it.
  */
 static rb_status
 remove_edge(rb_recovery *r, rb_mend *q, uint32_t t, uint32_t a, uint32_t b, uint32_t c, uint32_t d,
 			uint32_t e, bool *done)
 {
 	rb_mesh *m = &r->mesh;
-	uint32_t ring[5], at[5]; /* tetrahedra, and of each the corner that the next one has, too */
-	bool fixed[5];           /* is the face of ab and that corner on a facet? */
+	/* tetrahedra around ab, and the corner that each shares with the next one */
+	uint32_t ring[5], at[5];
+	/* whether the face of ab and the previous shared corner is on a facet */
+	bool fixed[5];
 	int n = 0, of_c, of_d;
 	uint32_t first = t, made[4], f;
 	rb_status status;
@@ -230,7 +236,7 @@ remove_edge(rb_recovery *r, rb_mend *q, uint32_t t, uint32_t a, uint32_t b, uint
 
 		if (n == 5 || rb_tet_ghost(tet))
 			return RB_OK;
-		/* x: what this one and the one before share; y: what it shares with the next */
+		/* x is the corner shared with the previous tetrahedron, y the one shared with the next. */
 		if (n == 0)
 			while (tet->v[x] == a || tet->v[x] == b)
 				x++;
@@ -257,7 +263,7 @@ remove_edge(rb_recovery *r, rb_mend *q, uint32_t t, uint32_t a, uint32_t b, uint
 		uint32_t i = RB_NONE, j = RB_NONE;
 		bool soft = fixed[of_d];
 
-		/* a facet's faces abd and abe lie on a flat tetrahedron: they change to its other side */
+		/* The facet's faces abd and abe are on a flat tetrahedron; they move to its other side. */
 		if (fixed[of_c] || fixed[of_d] != fixed[3 - of_c - of_d])
 			return RB_OK;
 		if (rb_mesh_orient(m, c, d, e, a) < 0)
@@ -294,7 +300,7 @@ remove_edge(rb_recovery *r, rb_mend *q, uint32_t t, uint32_t a, uint32_t b, uint
 		rb_mesh_orient(m, a, b, c, d) == 0)
 		return RB_OK;
 	{
-		/* around de: a, c, b, f */
+		/* vertices around de: a, c, b, f */
 		uint32_t v[4][4] = {{d, e, a, c}, {d, e, c, b}, {d, e, b, f}, {d, e, f, a}};
 		uint32_t i = RB_NONE, j = RB_NONE;
 		bool soft = fixed[of_d];
@@ -325,7 +331,7 @@ remove_edge(rb_recovery *r, rb_mend *q, uint32_t t, uint32_t a, uint32_t b, uint
 					const uint32_t *w = m->tets[made[k]].v;
 					uint32_t out = w[l];
 
-					/* the faces dea and deb: without c, f and the other one of a and b */
+					/* Faces dea and deb are opposite c or f. */
 					if ((out == c || out == f))
 						m->bits[made[k]] |= RB_FACE_BIT(l);
 				}
@@ -335,7 +341,7 @@ remove_edge(rb_recovery *r, rb_mend *q, uint32_t t, uint32_t a, uint32_t b, uint
 	return status;
 }
 
-/* face k of t is not Delaunay */
+/* Flips face k of t, which is not Delaunay */
 static rb_status
 flip(rb_recovery *r, rb_mend *q, uint32_t t, uint32_t k, bool *done)
 {
@@ -343,7 +349,7 @@ flip(rb_recovery *r, rb_mend *q, uint32_t t, uint32_t k, bool *done)
 	const uint8_t *f = rb_face_corners[k];
 	rb_face beyond = m->tets[t].n[k];
 	uint32_t d = m->tets[t].v[k], e = m->tets[rb_face_tet(beyond)].v[rb_face_corner(beyond)];
-	/* with d behind them the three are a positive tetrahedron when they are turned */
+	/* With d last, the three are a positive tetrahedron when their order is reversed. */
 	uint32_t a = m->tets[t].v[f[0]], b = m->tets[t].v[f[2]], c = m->tets[t].v[f[1]];
 	uint32_t v[3][4] = {{a, b, e, d}, {b, c, e, d}, {c, a, e, d}};
 	uint32_t made[3];
@@ -363,9 +369,9 @@ flip(rb_recovery *r, rb_mend *q, uint32_t t, uint32_t k, bool *done)
 }
 
 /*
- * A face that cannot be flipped: a soft edge of a facet has it, and above and below the facet the
- * two diagonals are right.  A point in the middle of the edge settles it.  *added false: none of
- * the face's edges is soft.
+ * Splits a soft edge of a face that cannot be flipped, because above and below the facet different
+ * diagonals are Delaunay. A point in the middle of the edge resolves this. *added is false if no
+ * edge of the face is soft.
  */
 static rb_status
 halve_soft_edge(rb_recovery *r, rb_mend *q, rb_face f, bool *added)
@@ -428,7 +434,7 @@ rb_recover_mend(rb_recovery *r, bool *again)
 	{
 		if ((t & 0xffff) == 0 && rb_should_stop(r->ctx))
 			status = RB_STOPPED;
-		/* what was there before facets were is Delaunay */
+		/* Tetrahedra older than the facet cavities are Delaunay. */
 		if ((m->bits[t] & RB_MADE) == 0)
 			continue;
 		m->bits[t] &= ~RB_MADE;
@@ -453,7 +459,7 @@ rb_recover_mend(rb_recovery *r, bool *again)
 		if (status == RB_OK)
 			left[kept++] = f;
 	}
-	/* a later flip may have helped */
+	/* A later flip may have resolved the case. */
 	for (size_t i = 0; i < kept && status == RB_OK; i++)
 		if (!rb_tet_dead(m, rb_face_tet(left[i])) &&
 			wrong(m, rb_face_tet(left[i]), rb_face_corner(left[i])))

@@ -1,17 +1,21 @@
 /*
  * mesh.c
- *	  Points and tetrahedra in flat arrays that grow by halves, and walks in the star of a point.
+ *	  Stores points and tetrahedra in arrays that grow by half their size, and walks in the star of
+ *	  a point.
  *
- * A place that a tetrahedron leaves goes on a list, and the last one that was left is the next to
- * be taken: so the numbers depend on what was done only.
+ * Unused slots form a list, and the slot released last is the next to be reused. The numbering
+ * therefore depends only on the sequence of operations.
  */
 #include "mesh/rb_mesh.h"
 
 #include "core/base/rb_base.h"
 
-#define SLICE ((size_t) 1 << RB_SIZE(17, 5)) /* points that are copied at once */
+#define SLICE ((size_t) 1 << RB_SIZE(17, 5)) /* points copied between two polls for a stop */
 
-/* of how many elements, so that `need` fit and growing stays cheap */
+/*
+ * Returns the new capacity, in elements: at least `need`, and large enough to make repeated growth
+ * cheap
+ */
 static size_t
 grown(size_t cap, size_t need)
 {
@@ -26,7 +30,7 @@ room_for_points(rb_mesh *m, uint32_t more)
 	size_t need = (size_t) m->npoints + more;
 	rb_status status;
 
-	/* the last numbers are no points (RB_GHOST, RB_DEAD) */
+	/* The largest indices are reserved (RB_GHOST, RB_DEAD). */
 	if (need >= RB_GHOST)
 		return rb_fail(m->ctx, RB_TOO_MANY_OBJECTS, need, RB_GHOST - 1, NULL);
 	if (need > m->points_cap)
@@ -138,7 +142,7 @@ rb_mesh_expect(rb_mesh *m, double ntets)
 	return resize_tets(m, (size_t) ntets);
 }
 
-/* what is in this place is about to change */
+/* Records the contents of a slot in the journal before it changes */
 static void
 note(rb_mesh *m, uint32_t t)
 {
@@ -164,8 +168,9 @@ rb_mesh_note(rb_mesh *m, uint32_t changes)
 }
 
 /*
- * Backwards: a tetrahedron that lost a neighbour before it went itself was noted with the link to
- * what came in that one's place; the neighbour was noted earlier, is put back later, and mends it.
+ * Restores the slots in reverse order. A tetrahedron may have lost a neighbor before it was dropped
+ * itself; its record then has a link to the replacement of that neighbor. The neighbor was recorded
+ * earlier, so it is restored later and corrects the link.
  */
 void
 rb_mesh_undo(rb_mesh *m)
@@ -235,16 +240,16 @@ rb_mesh_add_point(rb_mesh *m, const double *at, uint32_t *v)
 }
 
 /*
- * From tetrahedron to tetrahedron of a's star, always across a face that b is strictly beyond, until
- * there is none: then b lies in the cone that the tetrahedron spans at a.  Which of the faces is
- * asked first is left to chance, so that no circle goes on for ever.  No ghost is entered: nothing
+ * Walks through the tetrahedra around a, always across a face that b is strictly beyond. If there
+ * is no such face, b lies in the cone that the tetrahedron spans at a. The order in which faces are
+ * tested is random, so that the walk cannot cycle forever. The walk never enters a ghost: no vertex
  * of the mesh is strictly beyond its hull.
  */
 bool
 rb_mesh_find_edge(rb_mesh *m, uint32_t a, uint32_t b, uint32_t *t, uint32_t *hit)
 {
 	uint32_t at = m->tet_of[a];
-	uint32_t from = 4; /* the face that the walk came in by */
+	uint32_t from = 4; /* face through which the walk entered */
 	uint32_t ghost;
 
 	*hit = RB_NONE;
@@ -255,7 +260,7 @@ rb_mesh_find_edge(rb_mesh *m, uint32_t a, uint32_t b, uint32_t *t, uint32_t *hit
 	{
 		const rb_tet *tet = &m->tets[at];
 		uint32_t corner = rb_tet_corner(tet, a);
-		uint32_t flat[3]; /* faces at a that b is in the plane of */
+		uint32_t flat[3]; /* faces at a whose plane contains b */
 		int nflat = 0;
 		uint32_t first;
 		uint32_t k;
@@ -287,7 +292,7 @@ rb_mesh_find_edge(rb_mesh *m, uint32_t a, uint32_t b, uint32_t *t, uint32_t *hit
 		}
 		if (k < 4)
 			continue;
-		if (nflat == 2) /* on the line from a to the corner that both faces have */
+		if (nflat == 2) /* on the line from a to the corner common to both faces */
 			*hit = tet->v[6 - corner - flat[0] - flat[1]];
 		return false;
 	}
@@ -297,7 +302,7 @@ bool
 rb_mesh_find_face(rb_mesh *m, uint32_t a, uint32_t b, uint32_t c, rb_face *f)
 {
 	uint32_t t, start, hit;
-	uint32_t out; /* corner opposite to the face to leave by; the other one stays */
+	uint32_t out; /* corner opposite the face to leave by; the fourth corner stays */
 
 	if (!rb_mesh_find_edge(m, a, b, &t, &hit))
 		return false;
@@ -318,7 +323,7 @@ rb_mesh_find_face(rb_mesh *m, uint32_t a, uint32_t b, uint32_t c, rb_face *f)
 		}
 		g = tet->n[out];
 		t = rb_face_tet(g);
-		/* what stayed is next to be left behind */
+		/* The corner that stayed is the next to be left behind. */
 		out = rb_tet_corner(&m->tets[t], tet->v[other]);
 	} while (t != start);
 	return false;

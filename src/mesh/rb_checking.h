@@ -105,16 +105,13 @@ rb_sort3(uint32_t v[3])
 #define RB_POINT_HERE 16u /* scratch */
 
 /*
- * A query whether an edge or a facet is inside the kept part; if so, its absence from the mesh is a
- * fault
+ * A test of whether an edge or a face lies inside the kept part; if so, its absence from the mesh
+ * is a fault
  */
 typedef struct rb_wanted
 {
-	uint32_t from, to; /* ends of an edge */
-	/*
-	 * RB_NONE to test the start of the way from -> to; else a point that gives the side of the edge
-	 * to test
-	 */
+	uint32_t from, to; /* ends of the edge, or of one edge of the face */
+	/* third corner of the face, or RB_NONE to test the edge itself */
 	uint32_t side;
 	bool inside;
 	rb_fault_kind kind; /* kind of the fault to report */

@@ -14,9 +14,9 @@
  *
  * The method follows H. Si, K. Gaertner: 3D boundary recovery by constrained Delaunay
  * tetrahedralization, 2011, and L. Diazzi, D. Panozzo, A. Vaxman, M. Attene: Constrained Delaunay
- * Tetrahedrization: A Robust and Practical Approach, 2023. Unlike there, Steiner points are rounded
- * to doubles from the start. A facet whose boundary was split is therefore only nearly flat, and
- * all guarantees refer to the rounded points.
+ * Tetrahedrization: A Robust and Practical Approach, 2023. Unlike in these papers, Steiner points
+ * are rounded to doubles from the start. A facet whose boundary was split is therefore only nearly
+ * flat, and all guarantees refer to the rounded points.
  */
 #ifndef RB_RECOVER_H
 #define RB_RECOVER_H
@@ -62,7 +62,7 @@ typedef struct rb_recovery
 	uint32_t npieces;
 	size_t pieces_cap;
 	rb_table piece_of; /* from subsegment to segment, as filled by rb_recover_pieces */
-	uint8_t *cuts;     /* number of times each segment was split, at most 255 */
+	uint8_t *cuts;     /* number of times each segment was split, capped at 255 */
 	/* Number of points when segments were last recovered; 0 if all subsegments must be checked */
 	uint32_t points_then;
 	bool *acute; /* per PLC point: true if two of its segments form an angle below 90 degrees */

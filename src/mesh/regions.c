@@ -1,39 +1,39 @@
 /*
  * regions.c
- *	  The result: which tetrahedra are wanted, in which regions they lie, and everything else in the
- *	  order of the input.
+ *	  Builds the result: selects the tetrahedra to keep, determines their regions, and orders all
+ *	  elements like the input.
  *
- * Facets shut regions off from each other and from outside, where the ghosts are.  A seed names
- * the region that it lies in, or makes a hole of it.
+ * Facets separate regions from each other and from the outside, where the ghosts are. A seed
+ * numbers the region that contains it, or makes it a hole.
  *
- * On threads where there are some, by blocks of places.  Tetrahedra on both sides of a face that is
- * on no facet are united: each set is a tree whose root is its smallest place, whoever united them and
- * when, so regions are numbered in the order of their first places.  What has to be counted is
- * counted by blocks first, and put in its place then.
+ * Threads process blocks of slots. Tetrahedra on both sides of an unconstrained face are united in
+ * a union-find structure. The root of each set is its smallest slot, whatever the order in which
+ * threads unite them, so regions are numbered by their first slots. Elements are first counted per
+ * block; prefix sums then give their positions in the result.
  */
 #include "core/base/rb_atomic.h"
 #include "mesh/rb_recover.h"
 
 #include "core/base/rb_sort.h"
 
-#define OUTSIDE 0 /* the number of what facets do not shut off; regions count from 1 */
-#define BLOCK RB_SIZE(8192, 32) /* places that a thread takes at once; points, faces */
+#define OUTSIDE 0               /* index of the part not enclosed by facets; regions start at 1 */
+#define BLOCK RB_SIZE(8192, 32) /* slots, points or faces that a thread takes at once */
 
 typedef struct rb_regions
 {
 	rb_recovery *r;
 	rb_tets *tets;
-	uint32_t *of;   /* of each tetrahedron its region; RB_NONE: dead, or a ghost */
-	uint32_t count; /* with the outside */
-	uint32_t real;  /* tetrahedra that are no ghosts */
-	bool all;       /* they are all wanted */
-	int64_t *name;  /* of each */
+	uint32_t *of;   /* region of each tetrahedron, or RB_NONE if it is dead or a ghost */
+	uint32_t count; /* number of regions, including the outside */
+	uint32_t real;  /* number of tetrahedra that are not ghosts */
+	bool all;       /* all of them are kept */
+	int64_t *name;  /* region number of each region */
 	bool *named;
 	bool *dropped;
-	uint32_t *number; /* of each wanted tetrahedron in the result */
-	uint32_t *before; /* of each block: so many of what is counted are in front of it */
-	uint8_t *used;    /* of each face */
-	rb_table face_of; /* which face, by corners */
+	uint32_t *number; /* index of each kept tetrahedron in the result */
+	uint32_t *before; /* per block: number of counted elements in earlier blocks */
+	uint8_t *used;    /* per face: it belongs to a kept tetrahedron */
+	rb_table face_of; /* from corners to face */
 } rb_regions;
 
 static rb_status
@@ -48,7 +48,7 @@ fill(rb_regions *g, uint64_t n, rb_work work)
 	return rb_each_fill(g->r->ctx, g->r->mesh.team, n, BLOCK, work, g);
 }
 
-/* of blocks that have been counted: how many there are in all */
+/* Replaces the counts of blocks by their prefix sums; returns the total */
 static uint32_t
 sum_blocks(rb_regions *g)
 {
@@ -64,7 +64,7 @@ sum_blocks(rb_regions *g)
 	return sum;
 }
 
-/* ---- what facets shut off ---- */
+/* ---- separation by facets ---- */
 
 static void
 do_alone(rb_thread *me, void *arg, uint64_t from, uint64_t to)
@@ -85,7 +85,7 @@ do_alone(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	g->before[from / BLOCK] = n;
 }
 
-/* the root of t; on the way each is hung to what its own is hung to */
+/* Returns the root of t, halving the path to it */
 static uint32_t
 root_of(uint32_t *of, uint32_t t)
 {
@@ -103,7 +103,7 @@ root_of(uint32_t *of, uint32_t t)
 	return t;
 }
 
-/* the larger root is hung to the smaller one, if it is a root still */
+/* Links the larger root to the smaller one, retrying if it is no longer a root */
 static void
 unite(uint32_t *of, uint32_t a, uint32_t b)
 {
@@ -153,14 +153,17 @@ do_roots(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 		if (root == RB_NONE)
 			continue;
-		/* others look on: nothing of theirs is changed, for who has its root in sight keeps it */
+		/*
+		 * Other threads read concurrently; a link is only ever replaced by the root itself, which
+		 * stays valid.
+		 */
 		while ((up = rb_load(&g->of[root])) != root)
 			root = up;
 		rb_store(&g->of[t], root);
 	}
 }
 
-/* what a ghost sees through a face that is on no facet is outside */
+/* Marks the regions that a ghost adjoins through an unconstrained face as outside */
 static void
 do_outside(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -249,7 +252,7 @@ find_regions(rb_regions *g, rb_keep keep)
 	return status == RB_OK ? each(g, n, do_regions) : status;
 }
 
-/* regions without a name are counted from 1 up, past names that seeds gave */
+/* Numbers regions without a seed from 1 up, skipping numbers used by seeds */
 static rb_status
 count_regions(rb_recovery *r, rb_regions *g, rb_tets *tets)
 {
@@ -281,7 +284,7 @@ count_regions(rb_recovery *r, rb_regions *g, rb_tets *tets)
 	return status;
 }
 
-/* seeds give names and make holes */
+/* Applies the seeds: numbers regions and makes holes */
 static rb_status
 name_regions(rb_recovery *r, rb_regions *g, rb_tets *tets)
 {
@@ -410,7 +413,7 @@ do_used(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		}
 }
 
-/* which faces a wanted tetrahedron has */
+/* Finds the faces of kept tetrahedra */
 static rb_status
 find_used(rb_regions *g)
 {
@@ -431,7 +434,7 @@ find_used(rb_regions *g)
 	return status == RB_OK ? each(g, r->mesh.ntets, do_used) : status;
 }
 
-/* faces of facets that a wanted tetrahedron has, in the order of the facets */
+/* Writes the facet faces of kept tetrahedra, ordered by facet */
 static rb_status
 put_faces(rb_regions *g)
 {
@@ -460,7 +463,7 @@ put_faces(rb_regions *g)
 	return status;
 }
 
-/* edges of a wanted tetrahedron that are pieces of segments which are on no facet's boundary */
+/* Finds edges of kept tetrahedra that are subsegments of segments on no facet boundary */
 static rb_status
 find_loose_edges(const rb_regions *g, rb_table *used)
 {
@@ -495,8 +498,9 @@ find_loose_edges(const rb_regions *g, rb_table *used)
 }
 
 /*
- * Pieces of segments that are edges of a wanted tetrahedron, segment by segment and along each.  Those
- * on the boundary of a facet are so with a face of it; where all faces are, all these pieces are.
+ * Writes the subsegments that are edges of kept tetrahedra, in order along each segment. A
+ * subsegment on a facet boundary is kept together with an adjacent face; if all faces are kept, all
+ * these subsegments are.
  */
 static rb_status
 put_edges(const rb_regions *g)
@@ -536,7 +540,7 @@ put_edges(const rb_regions *g)
 	return status;
 }
 
-/* which points a wanted tetrahedron has */
+/* Marks the points of kept tetrahedra */
 static void
 do_mark(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -560,8 +564,8 @@ do_rename(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 /*
- * Points and segments: what the recovery has of them becomes the result's.  Points that were added
- * outside of what is wanted are left out.
+ * Moves points and segments from the recovery to the result. Drops Steiner points outside the kept
+ * part.
  */
 static rb_status
 put_points(rb_regions *g)
@@ -576,7 +580,7 @@ put_points(rb_regions *g)
 	if (status == RB_OK)
 		status =
 			rb_array(r->ctx, (void **) &tets->parent, (size_t) m->npoints + 1, sizeof(uint32_t));
-	/* what regions there are is of no use any more */
+	/* The regions are not needed any more, so their array is reused. */
 	if (status == RB_OK)
 		status = rb_array(r->ctx, (void **) &g->of, (size_t) m->npoints + 1, sizeof(uint32_t));
 	if (status != RB_OK)
@@ -630,7 +634,7 @@ rb_recover_result(rb_recovery *r, rb_keep keep, rb_tets *tets)
 	memset(&g, 0, sizeof g);
 	g.r = r;
 	g.tets = tets;
-	/* the tables of the recovery are large, and what is left to do needs only one of them */
+	/* Free the large tables of the recovery; only one of them is still needed. */
 	rb_recover_forget(r);
 	rb_table_free(memory, &r->boundary);
 	rb_table_free(memory, &r->halved);

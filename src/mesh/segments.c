@@ -1,21 +1,24 @@
 /*
  * segments.c
- *	  Segments that the Delaunay tetrahedralization lacks are cut until all their pieces are edges.
+ *	  Splits segments that the Delaunay tetrahedralization lacks until all their subsegments are
+ *	  edges.
  *
- * A piece is an edge when some sphere through its ends is empty, and short pieces have small
- * spheres; but a new point can take the edges of other pieces away, and two segments that meet at
- * an acute angle could go on cutting each other for ever.  So a point that is an end of two
- * segments at less than 90 degrees is protected: cuts of its segments lie at the distance from it
- * of the point that is in the way (Si, Gaertner), which on the next segment is just such a
- * cut; and after a number of cuts at powers of two (Ruppert), the same on all segments.
+ * A subsegment is an edge if some sphere through its ends is empty, and short subsegments have
+ * small spheres. However, a new point can destroy edges of other subsegments, and two segments that
+ * meet at an acute angle could split each other forever. A point at which two segments form an
+ * angle below 90 degrees is therefore protected. The segments at this point are split at the
+ * distance of the encroaching point (Si, Gaertner), which on the adjacent segment is a split of the
+ * same kind. After a number of splits, the distance is a power of two (Ruppert), which is the same
+ * for all segments of the point.
  *
- * Only pieces whose two ends have both seen a change of their surroundings are looked at again.
+ * Only subsegments of which both ends have new tetrahedra around them are checked again.
  */
 #include "core/exact/rb_orient.h"
 #include "mesh/rb_recover.h"
 
-#define CUTS_FREE 12 /* of one segment, before its cuts are at powers of two */
-#define MARGIN 0.2   /* of a piece: no cut is nearer to its ends */
+#define CUTS_FREE 12 /* splits of a segment before its distances become powers of two */
+/* minimum distance of a split from the ends, as a fraction of the subsegment */
+#define MARGIN 0.2
 
 rb_status
 rb_recover_point(rb_recovery *r, const double *at, rb_vertex_kind kind, uint32_t parent,
@@ -79,7 +82,10 @@ rb_recover_star(rb_recovery *r, uint32_t v, uint32_t *n)
 	return status;
 }
 
-/* where, which may be anywhere in the range of doubles, so lengths are of scaled differences */
+/*
+ * Returns the distance of two points, which may be anywhere in the range of doubles, so differences
+ * are scaled
+ */
 static double
 distance(const double *a, const double *b)
 {
@@ -97,7 +103,7 @@ distance(const double *a, const double *b)
 	return 2 * largest * sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
 }
 
-/* how wide the angle at p is that it sees a and b in: its cosine */
+/* Returns the cosine of the angle at p between a and b */
 static double
 cosine(const double *p, const double *a, const double *b)
 {
@@ -122,8 +128,9 @@ cosine(const double *p, const double *a, const double *b)
 }
 
 /*
- * Of the points that are in the way of piece uv, where it leaves its end in tetrahedron t, that which
- * sees it in the widest angle, if that is more than 90 degrees; or RB_NONE.
+ * Returns the encroaching point of subsegment uv: of the corners of tetrahedron t, through which uv
+ * leaves u, the one that sees uv at the widest angle. Returns RB_NONE if no such angle exceeds 90
+ * degrees.
  */
 static uint32_t
 point_in_the_way(rb_recovery *r, uint32_t u, uint32_t v, uint32_t t)
@@ -149,20 +156,23 @@ point_in_the_way(rb_recovery *r, uint32_t u, uint32_t v, uint32_t t)
 	return best;
 }
 
-/* the power of two in (from, to), as near to their middle as there is; or the middle */
+/*
+ * Returns the power of two in (from, to) that is nearest to the middle, or the middle if there is
+ * none
+ */
 static double
 shell(double from, double to)
 {
 	double middle = from + (to - from) / 2;
 	int e;
-	double power = (frexp(middle, &e), ldexp(1, e - 1)); /* <= middle */
+	double power = (frexp(middle, &e), ldexp(1, e - 1)); /* at most middle */
 
 	if (power <= from || (2 * power < to && 2 * power - middle < middle - power))
 		power *= 2;
 	return power > from && power < to ? power : middle;
 }
 
-/* where piece p is to be cut, so far from an end of its segment: *from_end, which is `end` */
+/* Computes where to split subsegment p: *at is the distance from end *end of its segment */
 static void
 place_of_cut(rb_recovery *r, const rb_piece *p, uint32_t in_the_way, uint32_t *end, double *at)
 {
@@ -198,7 +208,7 @@ place_of_cut(rb_recovery *r, const rb_piece *p, uint32_t in_the_way, uint32_t *e
 	*at = wish;
 }
 
-/* new surroundings for the points around v, in this pass */
+/* Marks the points around v as having new tetrahedra in this pass */
 static rb_status
 touch(rb_recovery *r, uint32_t v, uint32_t pass, uint32_t *touched)
 {
@@ -212,7 +222,7 @@ touch(rb_recovery *r, uint32_t v, uint32_t pass, uint32_t *touched)
 	return status;
 }
 
-/* exactly on one line? */
+/* Returns true if the three points are exactly collinear */
 static bool
 in_line(rb_recovery *r, uint32_t a, uint32_t b, uint32_t c)
 {
@@ -229,7 +239,10 @@ in_line(rb_recovery *r, uint32_t a, uint32_t b, uint32_t c)
 	return true;
 }
 
-/* are these segments such as cross?  For they have met at a place that is rounded. */
+/*
+ * Returns true if two segments can cross, that is, are coplanar or overlap; the point where they
+ * met is rounded
+ */
 static bool
 in_plane(rb_recovery *r, const uint32_t *s, const uint32_t *t)
 {
@@ -240,7 +253,10 @@ in_plane(rb_recovery *r, const uint32_t *s, const uint32_t *t)
 	return rb_mesh_orient(&r->mesh, s[0], s[1], t[0], t[1]) == 0;
 }
 
-/* two segments meet there, or a point is on one; or nothing is wrong but that doubles are too coarse */
+/*
+ * Reports that a point lies on a segment, or that two segments cross, or, if neither is exactly so,
+ * that doubles are too coarse.
+ */
 static rb_status
 point_on_segment(rb_recovery *r, uint32_t point, uint32_t segment)
 {
@@ -262,7 +278,10 @@ point_on_segment(rb_recovery *r, uint32_t point, uint32_t segment)
 	return rb_recover_flaw(r, RB_FLAW_TOO_NEAR, point, segment, at);
 }
 
-/* is this place between the ends of a piece, along the axis that it is longest on?  So no segment turns back. */
+/*
+ * Returns true if a point is strictly between the ends of a subsegment along the longest axis of
+ * its segment, so that the segment never turns back.
+ */
 static bool
 is_between(rb_recovery *r, const rb_piece *p, const double *at)
 {
@@ -278,7 +297,7 @@ is_between(rb_recovery *r, const rb_piece *p, const double *at)
 		   (at[axis] - u[axis] < 0 && v[axis] - at[axis] < 0);
 }
 
-/* piece number i ends at point w from now on, where a new one begins */
+/* Splits subsegment i at point w */
 static rb_status
 cut_piece(rb_recovery *r, uint32_t i, uint32_t w)
 {
@@ -296,7 +315,7 @@ cut_piece(rb_recovery *r, uint32_t i, uint32_t w)
 	return RB_OK;
 }
 
-/* cuts piece number i, which is not an edge; tetrahedron t is where it leaves its first end */
+/* Splits subsegment i, which is not an edge; it leaves its first end through tetrahedron t */
 static rb_status
 cut(rb_recovery *r, uint32_t i, uint32_t t)
 {
@@ -317,7 +336,7 @@ cut(rb_recovery *r, uint32_t i, uint32_t t)
 	{
 		double far = b[k] - a[k];
 
-		if (a[k] == b[k]) /* what lies along an axis goes on doing so */
+		if (a[k] == b[k]) /* Keep a segment that is parallel to an axis parallel. */
 			at[k] = a[k];
 		else if (fabs(far) <= DBL_MAX)
 			at[k] = a[k] + far * share;
@@ -347,7 +366,7 @@ cut(rb_recovery *r, uint32_t i, uint32_t t)
 	return RB_OK;
 }
 
-/* the pieces that there are already, or one for each segment */
+/* Creates one subsegment per segment, unless subsegments exist already */
 static rb_status
 begin(rb_recovery *r)
 {
@@ -370,15 +389,15 @@ begin(rb_recovery *r)
 
 /* ---- the first pass ---- */
 
-#define BLOCK RB_SIZE(1024, 4) /* pieces that a thread takes at once */
+#define BLOCK RB_SIZE(1024, 4) /* subsegments that a thread takes at once */
 
-/* the order of the first pass, and of pieces of a large mesh whether they were edges before it */
+/* The order of the first pass and, for a large mesh, which subsegments were edges before it */
 typedef struct rb_first_pass
 {
 	const rb_recovery *r;
 	uint32_t *order;
 	bool *there;
-	uint32_t n; /* 0: this is no first pass */
+	uint32_t n; /* number of subsegments, or 0 after the first pass */
 } rb_first_pass;
 
 static void
@@ -386,7 +405,7 @@ do_look(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const rb_first_pass *first = arg;
 	const rb_recovery *r = first->r;
-	rb_mesh m = r->mesh; /* walks and signs of its own */
+	rb_mesh m = r->mesh; /* a copy with its own state of walks and predicates */
 	uint32_t t, hit;
 
 	(void) me;
@@ -399,8 +418,8 @@ do_look(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 /*
- * One pass over all pieces, those of the first pass in its order, then new ones too; *more: points
- * were added.
+ * Checks all subsegments once, in the order of the first pass if this is one, and the new ones
+ * after them. *more is set if points were added.
  */
 static rb_status
 one_pass(rb_recovery *r, uint32_t pass, const rb_first_pass *first, uint32_t **touched,
@@ -422,7 +441,10 @@ one_pass(rb_recovery *r, uint32_t pass, const rb_first_pass *first, uint32_t **t
 		for (;;)
 		{
 			const rb_piece *p = &r->pieces[i];
-			/* it was an edge: only a point at both its ends can have changed that */
+			/*
+			 * A subsegment that was an edge can have been destroyed only by a point inserted near
+			 * both its ends.
+			 */
 			const uint32_t since = k < first->n && first->there[k] ? pass : pass - 1;
 
 			if ((*touched)[p->u] < since || (*touched)[p->v] < since)
@@ -488,14 +510,14 @@ rb_recover_segments(rb_recovery *r)
 		status = rb_array(r->ctx, (void **) &touched, cap + 1, sizeof(uint32_t));
 	if (status == RB_OK)
 		memset(touched, 0, (cap + 1) * sizeof(uint32_t));
-	/* what is near in space is near in the mesh: all of them are looked at in such an order */
+	/* Check nearby subsegments one after the other: points close in space are close in the mesh. */
 	if (status == RB_OK && r->points_then == 0)
 		status = begin_first(r, &first);
-	/* points that came after segments had been recovered once: all else is as it was */
+	/* After a previous recovery, only the surroundings of the points added since have changed. */
 	for (uint32_t v = r->points_then; v < r->mesh.npoints && status == RB_OK && r->points_then > 0;
 		 v++)
 		status = touch(r, v, 1, touched);
-	/* in pass 1 all are looked at, later those that were touched in this pass or the one before */
+	/* Pass 1 checks all subsegments, later passes those touched in this pass or the one before. */
 	for (uint32_t pass = r->points_then > 0 ? 2 : 1; more && status == RB_OK; pass++)
 	{
 		status = one_pass(r, pass, &first, &touched, &cap, &more);
@@ -552,7 +574,7 @@ rb_recover_look_again(rb_recovery *r, bool *again)
 		if (status == RB_OK)
 			status = cut_piece(r, i, w);
 		*again = true;
-		r->points_then = 0; /* both halves of the piece are to be looked at */
+		r->points_then = 0; /* both halves must be checked */
 	}
 	return status;
 }

@@ -1,14 +1,15 @@
 /*
  * sheet.c
- *	  A facet's own triangulation: the triangles it was given as, cut by the points that were added,
- *	  and made Delaunay by flips.
+ *	  Triangulates one facet: splits its given triangles at the Steiner points and makes them
+ *	  Delaunay by flips.
  *
- * A facet is only nearly flat, so "in its plane" has no exact meaning.  What has one is the view
- * from a point above it, as far away as the facet is large: a triangle is counterclockwise when
- * it makes a positive tetrahedron with that point, and an edge is to be flipped when the point
- * beyond it lies in that tetrahedron's sphere.  Where four corners lie in one plane this is the
- * circle in that plane, and ties are broken as they are in space, whatever the point above is.  So a
- * flat facet's triangulation is that of the constrained Delaunay tetrahedralization.
+ * A facet is only nearly flat, so "in its plane" has no exact meaning. Instead, orientation is
+ * defined as seen from a point above the facet, at a distance that is the size of the facet. A
+ * triangle is counterclockwise if it forms a positive tetrahedron with this point. An edge must be
+ * flipped if the opposite vertex beyond it is inside the circumsphere of this tetrahedron. If four
+ * corners are coplanar, this is the circumcircle test in their plane, and ties are broken as in
+ * space, whatever the point above is. The triangulation of a flat facet is thus the one that the
+ * constrained Delaunay tetrahedralization contains.
  */
 #include "mesh/rb_sheet.h"
 
@@ -20,7 +21,7 @@ rb_sheet_free(rb_memory *memory, rb_sheet *sheet)
 	rb_table_free(memory, &sheet->edges);
 }
 
-/* a point above the triangles from..to: at a distance that is their size */
+/* Places a point above the triangles from..to, at a distance that is their size */
 static rb_status
 place_above(rb_recovery *r, rb_sheet *sheet, uint32_t from, uint32_t to)
 {
@@ -55,7 +56,7 @@ place_above(rb_recovery *r, rb_sheet *sheet, uint32_t from, uint32_t to)
 		n[0] = u[1] * v[2] - u[2] * v[1];
 		n[1] = u[2] * v[0] - u[0] * v[2];
 		n[2] = u[0] * v[1] - u[1] * v[0];
-		/* triangles may be turned either way */
+		/* Triangles may be oriented either way. */
 		dot = n[0] * normal[0] + n[1] * normal[1] + n[2] * normal[2];
 		for (int k = 0; k < 3; k++)
 			normal[k] += dot < 0 ? -n[k] : n[k];
@@ -108,12 +109,12 @@ rb_sheet_flip(rb_recovery *r, rb_sheet *sheet, uint32_t f, uint32_t i)
 
 	if (!ccw(r, sheet, a, d, c) || !ccw(r, sheet, d, b, c))
 		return false;
-	/* y is (d, b, a) from its corner j on: opposite to b is ad, to a is db */
+	/* y is (d, b, a), starting at its corner j; ad is opposite b, and db is opposite a. */
 	ad = y->n[(j + 1) % 3];
 	db = y->n[(j + 2) % 3];
 	*x = (rb_sheet_face){{a, d, c}, {0, 0, 0}, 0, 0};
 	*y = (rb_sheet_face){{d, b, c}, {0, 0, 0}, 0, 0};
-	join(sheet, f, 0, g << 2 | 1); /* dc */
+	join(sheet, f, 0, g << 2 | 1); /* edge dc */
 	join(sheet, f, 1, ca);
 	join(sheet, f, 2, ad);
 	join(sheet, g, 0, bc);
@@ -128,7 +129,7 @@ sheet_room(rb_recovery *r, rb_sheet *sheet, uint32_t more)
 						 sizeof(rb_sheet_face));
 }
 
-/* face f is cut in two, by point p on the edge opposite to its corner i, which is on the boundary */
+/* Splits face f at point p on the boundary edge opposite its corner i */
 static rb_status
 cut_boundary(rb_recovery *r, rb_sheet *sheet, uint32_t f, uint32_t i, uint32_t p)
 {
@@ -170,7 +171,7 @@ link_faces(rb_recovery *r, rb_sheet *sheet)
 				return status;
 			if (fresh)
 				continue;
-			/* turned alike, so the other has it from b to a */
+			/* Neighbors are oriented alike, so the other face has the edge from b to a. */
 			if (sheet->faces[*other >> 2].n[*other & 3] != RB_NONE ||
 				sheet->faces[*other >> 2].v[((*other & 3) + 1) % 3] != b)
 				return rb_recover_flaw(r, RB_FLAW_FACET_FOLDED, sheet->facet, RB_NONE,
@@ -180,11 +181,11 @@ link_faces(rb_recovery *r, rb_sheet *sheet)
 	return RB_OK;
 }
 
-/* point p on the edge opposite to corner i of face f: the two faces there become four */
+/* Splits the two faces at the edge opposite corner i of face f into four, at point p on the edge */
 static rb_status
 cut_soft(rb_recovery *r, rb_sheet *sheet, uint32_t f, uint32_t i, uint32_t p)
 {
-	/* f is (w, u, v), h is (z, v, u) */
+	/* f is (w, u, v), h is (z, v, u). */
 	uint32_t w = sheet->faces[f].v[i], u = sheet->faces[f].v[(i + 1) % 3],
 			 v = sheet->faces[f].v[(i + 2) % 3];
 	uint32_t h = sheet->faces[f].n[i] >> 2, j = sheet->faces[f].n[i] & 3;
@@ -203,16 +204,16 @@ cut_soft(rb_recovery *r, rb_sheet *sheet, uint32_t f, uint32_t i, uint32_t p)
 	sheet->faces[k] = (rb_sheet_face){{z, p, u}, {0, 0, 0}, 0, 0};
 	sheet->faces[f].v[(i + 2) % 3] = p;
 	sheet->faces[h].v[(j + 2) % 3] = p;
-	join(sheet, f, (i + 1) % 3, g << 2 | 2); /* wp */
+	join(sheet, f, (i + 1) % 3, g << 2 | 2); /* edge wp */
 	join(sheet, g, 1, vw);
-	join(sheet, g, 0, h << 2 | j); /* pv */
+	join(sheet, g, 0, h << 2 | j); /* edge pv */
 	join(sheet, k, 1, uz);
-	join(sheet, h, (j + 1) % 3, k << 2 | 2); /* zp */
-	join(sheet, k, 0, f << 2 | i);           /* up */
+	join(sheet, h, (j + 1) % 3, k << 2 | 2); /* edge zp */
+	join(sheet, k, 0, f << 2 | i);           /* edge up */
 	return RB_OK;
 }
 
-/* the points that segments were cut by: those on the boundary, and those that lie along soft edges */
+/* Inserts the Steiner points of segments, on the boundary and along soft edges */
 static rb_status
 cut_all(rb_recovery *r, rb_sheet *sheet)
 {
@@ -230,8 +231,8 @@ cut_all(rb_recovery *r, rb_sheet *sheet)
 				continue;
 			forward = r->segments[*segment][0] == a;
 			/*
-			 * Cut from a to b, the far part is of the new face; from b to a the near part is
-			 * to be cut on, and that stays where it was.
+			 * From a to b, the remaining part of the edge belongs to the new face. From b to a, it
+			 * stays with the old face.
 			 */
 			for (uint32_t p = *segment; r->pieces[p].next != RB_NONE; p = r->pieces[p].next)
 			{
@@ -249,13 +250,13 @@ cut_all(rb_recovery *r, rb_sheet *sheet)
 				else if (!soft)
 					corner = 2;
 			}
-			/* f's corners have moved: look at all its edges again */
+			/* The corners of f have changed; check all its edges again. */
 			i = UINT32_MAX;
 		}
 	return RB_OK;
 }
 
-/* a point inside: into the face that it is seen in from above */
+/* Inserts a point inside the facet into the face that contains it, as seen from above */
 static rb_status
 put_inside(rb_recovery *r, rb_sheet *sheet, uint32_t p)
 {
@@ -297,7 +298,10 @@ put_inside(rb_recovery *r, rb_sheet *sheet, uint32_t p)
 						   rb_mesh_point(&r->mesh, p));
 }
 
-/* Lawson's flips; the number is limited, for doubles that are not in one plane promise no end */
+/*
+ * Flips edges until the sheet is Delaunay (Lawson); the number of flips is limited because it may
+ * not converge if the points are not coplanar
+ */
 static rb_status
 make_delaunay(rb_recovery *r, rb_sheet *sheet)
 {

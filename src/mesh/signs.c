@@ -1,6 +1,7 @@
 /*
  * signs.c
- *	  Exact signs of points by number, with ties broken by these numbers (rb_insphere.h).
+ *	  Evaluates exact predicates on points given by index, with ties broken by the indices
+ *	  (rb_insphere.h).
  */
 #include "core/exact/rb_insphere.h"
 #include "mesh/rb_mesh.h"
@@ -12,7 +13,7 @@ rb_mesh_orient(rb_mesh *m, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 						  rb_mesh_point(m, d));
 }
 
-/* what the filter leaves open; out of line, so that the filter's registers are its own */
+/* Decides cases that the filter leaves open; out of line, so that the filter keeps all registers */
 static int __attribute__((noinline)) insphere_hard(rb_mesh *m, const uint32_t *v)
 {
 	const double *p[5];
@@ -47,12 +48,17 @@ rb_mesh_conflict(rb_mesh *m, uint32_t t, uint32_t e)
 	if (ghost < 4)
 	{
 		const uint8_t *f = rb_face_corners[ghost];
-		/* from the ghost the face is clockwise (rb_mesh.h), so seen by what is beyond it, too */
+		/*
+		 * The face is clockwise seen from the ghost (rb_mesh.h), and thus from any point beyond it.
+		 */
 		int side = rb_mesh_orient(m, tet->v[f[0]], tet->v[f[2]], tet->v[f[1]], e);
 
 		if (side != 0)
 			return side > 0;
-		/* in the plane of the face the sphere of the tetrahedron below it is its circle */
+		/*
+		 * In the face's plane, the sphere of the tetrahedron below it cuts out the face's
+		 * circumcircle.
+		 */
 		tet = &m->tets[rb_face_tet(tet->n[ghost])];
 	}
 	return rb_mesh_insphere(m, tet->v[0], tet->v[1], tet->v[2], tet->v[3], e) > 0;

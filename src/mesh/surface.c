@@ -1,9 +1,10 @@
 /*
  * surface.c
- *	  Which faces of tetrahedra bound their regions?
+ *	  Finds the faces of tetrahedra that bound their regions.
  *
- * A face that two tetrahedra of one region have does not; any other one does.  Rows of a mesh tell neither who is
- * whose neighbour nor which way corners run: faces meet in a table, and a sign tells what is outside.
+ * A face shared by two tetrahedra of one region does not bound it; any other face does. The rows of
+ * a mesh contain neither neighbors nor the orientation of corners. Faces are therefore matched in a
+ * hash table, and a predicate determines their outer side.
  */
 #include "mesh/rb_surface.h"
 
@@ -11,12 +12,12 @@
 #include "core/exact/rb_orient.h"
 #include "mesh/rb_table.h"
 
-#define QUIET 4096 /* tetrahedra until it looks whether to stop */
+#define QUIET 4096 /* tetrahedra between two polls for a stop */
 
-/* opposite corner i: seen from outside, where the tetrahedron is positive */
+/* Face opposite corner i, seen from outside if the tetrahedron is positive */
 static const uint8_t face_of[4][3] = {{1, 2, 3}, {0, 3, 2}, {0, 1, 3}, {0, 2, 1}};
 
-/* one with a face that bounds its region, and a bit for each such face */
+/* A tetrahedron with faces that bound its region, and a bit for each such face */
 typedef struct open_tet
 {
 	int64_t region;
@@ -30,7 +31,7 @@ region_of(const rb_mesh_rows *rows, uint32_t tet)
 	return rows->region != NULL ? rows->region[tet] : 1;
 }
 
-/* takes the bits of faces that two of one region have */
+/* Clears the bits of faces that two tetrahedra of one region share */
 static rb_status
 close_faces(rb_context *ctx, const rb_mesh_rows *rows, rb_table *table, uint8_t *bits)
 {

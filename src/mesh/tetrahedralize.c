@@ -1,16 +1,19 @@
 /*
  * tetrahedralize.c
- *	  The way from a PLC to its constrained Delaunay tetrahedralization: points, segments, facets,
+ *	  Builds the constrained Delaunay tetrahedralization of a PLC: points, segments, facets,
  *	  regions.
  */
 #include "mesh/rb_recover.h"
 
-/* points of a PLC that is worth it that threads are started; what is done does not depend on how many there are */
+/*
+ * Number of points above which a PLC is processed by several threads; the result does not depend on
+ * their number
+ */
 #define LARGE RB_SIZE(1 << 14, 100)
 
 /*
- * What could not be recovered is said to be so after so many rounds, or after so many in which no
- * fewer points were added than before: then the facets are not what they should be.
+ * Recovery is given up after ROUNDS rounds, or after ROUNDS_WITHOUT rounds in which the number of
+ * added points did not drop. The facets are then not what they should be.
  */
 #define ROUNDS 24
 #define ROUNDS_WITHOUT 3
@@ -40,7 +43,10 @@ recovery_free(rb_recovery *r)
 	rb_free(memory, (void **) &r->star);
 }
 
-/* where a later round goes on: all as it was before facets were recovered (rb_mesh_journal, and this) */
+/*
+ * State before the recovery of facets, to which a later round returns; the rest is in the journal
+ * (rb_mesh_journal)
+ */
 typedef struct rb_snapshot
 {
 	uint32_t *tet_of;
@@ -64,7 +70,7 @@ snapshot(rb_recovery *r, rb_snapshot *s)
 	return RB_OK;
 }
 
-/* back to it; then the points that were added since are inserted */
+/* Restores the snapshot, then inserts the points added since */
 static rb_status
 restore(rb_recovery *r, const rb_snapshot *s)
 {
@@ -93,7 +99,7 @@ restore(rb_recovery *r, const rb_snapshot *s)
 	return status;
 }
 
-/* the last point that was added is where it came to nothing */
+/* Reports the failure at the last point that was added */
 static rb_status
 not_recovered(rb_recovery *r)
 {
@@ -105,7 +111,7 @@ not_recovered(rb_recovery *r)
 	return rb_recover_flaw(r, RB_FLAW_NOT_RECOVERED, parent, RB_NONE, rb_mesh_point(&r->mesh, v));
 }
 
-/* a point that is in no tetrahedron is equal to another one, which no PLC should have */
+/* Reports a point that is in no tetrahedron: it equals another one, which a valid PLC excludes */
 static rb_status
 look_for_equals(rb_recovery *r)
 {
@@ -115,13 +121,13 @@ look_for_equals(rb_recovery *r)
 	return RB_OK;
 }
 
-/* segments, facets, and again where that took new points */
+/* Recovers segments and facets, repeating both when that required new points */
 static rb_status
 recover(rb_recovery *r, rb_tets *tets)
 {
 	rb_snapshot before;
 	bool again = true;
-	uint32_t least = UINT32_MAX; /* points that were added in a round */
+	uint32_t least = UINT32_MAX; /* minimum number of points added in a round */
 	int without = 0;
 	rb_status status = RB_OK;
 

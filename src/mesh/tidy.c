@@ -1,53 +1,58 @@
 /*
  * tidy.c
- *	  The tetrahedra of a set of points in an order that depends on nothing else than which they are.
+ *	  Sorts the tetrahedra of a set of points into an order that depends only on the set of
+ *	  tetrahedra.
  *
- * Each is listed with its last point in the order of insertion, as if that had just made them; those of one point
- * are in the order of their other corners.  The last point comes first among the corners, then the first one, and
- * the two that are left so that the tetrahedron is positive.  In between:
+ * Each tetrahedron is listed at its last corner in insertion order, as if that point had just
+ * created it. The tetrahedra of one point are ordered by their other corners. Within a tetrahedron,
+ * the last corner is moved to the front, the first corner follows, and the other two are ordered so
+ * that the tetrahedron is positively oriented. The steps are:
  *
- *		count	how many has each point?  start of each point's list
- *		list	old places into these lists, as threads come
- *		sort	each list; now the new place of each is known
- *		move	to new places
+ *		count	count the tetrahedra of each point; prefix sums give the start of its list
+ *		list	scatter the old slots into these lists, in whatever order threads arrive
+ *		sort	sort each list, which determines the new slots
+ *		move	move the tetrahedra to their new slots
  */
 #include "mesh/rb_mesh.h"
 
 #include "core/base/rb_atomic.h"
 #include "core/base/rb_base.h"
 
-#define BLOCK RB_SIZE(4096, 16) /* tetrahedra, or points, that a thread takes at once */
+#define BLOCK RB_SIZE(4096, 16) /* tetrahedra or points that a thread takes at once */
 
 typedef struct rb_tidy
 {
 	rb_mesh *m;
-	uint32_t *start; /* of each point: where its list begins, and before, where the next goes */
-	uint32_t *list;  /* old places */
-	uint64_t
-		*word; /* of each old place: its last point, then the new place; << 4 | how it is turned */
-	rb_tet *tets; /* new ones */
+	uint32_t *start; /* per point: start of its list; while lists are filled, their end */
+	uint32_t *list;  /* old slots, ordered by point */
+	/* per old slot: first its last point, later its new slot; << 4 | permutation of corners */
+	uint64_t *word;
+	rb_tet *tets; /* tetrahedra in the new order */
 } rb_tidy;
 
-/* which corner of a tetrahedron comes to be which, by its last one << 2 | its first */
+/* Permutation of the corners of a tetrahedron, by its last corner << 2 | its first corner */
 static const uint8_t turns[16][4] = {{0},          {0, 1, 2, 3}, {0, 2, 3, 1}, {0, 3, 1, 2},
 									 {1, 0, 3, 2}, {0},          {1, 2, 0, 3}, {1, 3, 2, 0},
 									 {2, 0, 1, 3}, {2, 1, 3, 0}, {0},          {2, 3, 0, 1},
 									 {3, 0, 2, 1}, {3, 1, 0, 2}, {3, 2, 1, 0}, {0}};
 
-/* and the other way round */
+/* Inverse permutations */
 static const uint8_t returns[16][4] = {{0},          {0, 1, 2, 3}, {0, 3, 1, 2}, {0, 2, 3, 1},
 									   {1, 0, 3, 2}, {0},          {2, 0, 1, 3}, {3, 0, 2, 1},
 									   {1, 2, 0, 3}, {3, 1, 0, 2}, {0},          {2, 3, 0, 1},
 									   {1, 3, 2, 0}, {2, 1, 3, 0}, {3, 2, 1, 0}, {0}};
 
-/* corners by their number, the ghost as the first one */
+/* Ranks corners by index, with the ghost first */
 static inline uint32_t
 rank(uint32_t v)
 {
 	return v + 2;
 }
 
-/* which corner is the last one, << 2 | which is the first: without branches, for none could be foreseen */
+/*
+ * Returns the last corner << 2 | the first corner. It is free of branches, because they would be
+ * unpredictable.
+ */
 static inline uint32_t
 turn_of(const uint32_t *v)
 {
@@ -80,7 +85,7 @@ do_count(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
-/* from behind: in the end each start is where it is */
+/* Fills the lists from the end, so that each start finally points to its list */
 static void
 do_list(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -92,7 +97,10 @@ do_list(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 			s->list[rb_add(&s->start[s->word[t] >> 4], UINT32_MAX) - 1] = t;
 }
 
-/* by two of the other corners: on one side of a face is one tetrahedron */
+/*
+ * Returns a key of two of the other corners; it is unique, as only one tetrahedron is on each side
+ * of a face
+ */
 static inline uint64_t
 key_of(const rb_tidy *s, uint32_t t)
 {
@@ -102,7 +110,7 @@ key_of(const rb_tidy *s, uint32_t t)
 	return (uint64_t) rank(v[turn[1]]) << 32 | rank(v[turn[2]]);
 }
 
-/* a heap: a point may have any number of tetrahedra */
+/* Sorts a list by heapsort, since a point may have any number of tetrahedra */
 static void
 sort(const rb_tidy *s, uint32_t *e, uint32_t n)
 {
@@ -132,7 +140,7 @@ sort(const rb_tidy *s, uint32_t *e, uint32_t n)
 
 #define FEW 24
 
-/* each gets behind those that are smaller, which are counted: no branch could be foreseen here, either */
+/* Sorts a short list by counting the smaller keys of each entry, without unpredictable branches */
 static void
 sort_few(const rb_tidy *s, uint32_t *e, uint32_t n)
 {
@@ -178,7 +186,7 @@ do_sort(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
-/* a point that was the last one of no tetrahedron has the first of all that it is a corner of */
+/* Lowers tet_of[v] to t, for a point that is the last corner of no tetrahedron */
 static inline void
 note(rb_tidy *s, uint32_t v, uint32_t t)
 {
@@ -189,7 +197,7 @@ note(rb_tidy *s, uint32_t v, uint32_t t)
 		;
 }
 
-/* what is needed in some turns is asked for now */
+/* Prefetches data that later iterations need */
 static inline void
 fetch(const rb_tidy *s, uint64_t i, uint64_t to)
 {
@@ -261,12 +269,15 @@ rb_status
 rb_mesh_tidy(rb_mesh *m)
 {
 	rb_memory *memory = m->ctx->memory;
-	/* spheres are of no use any more, and new memory would be cleared first */
+	/*
+	 * Reuse the memory of the spheres, which are not needed any more; new memory would have to be
+	 * cleared first.
+	 */
 	uint64_t *word = (uint64_t *) (void *) m->cavity.spheres;
 	rb_tidy s = {m, NULL, (uint32_t *) (word + m->ntets), word, NULL};
 	rb_status status = order(&s);
 
-	/* as many places as there were, for points that are added */
+	/* Keep the capacity, for Steiner points that are added later. */
 	if (status == RB_OK)
 		status = rb_array(m->ctx, (void **) &s.tets, m->tets_cap, sizeof(rb_tet));
 	if (status == RB_OK)

@@ -1,13 +1,13 @@
 /*
  * wrap.c
- *	  A polyhedron is filled by gift wrapping: onto a face that has nothing in front of it, with the
- *	  corner whose sphere is empty, until no face is left.
+ *	  Fills a polyhedron by gift wrapping: attaches to each open face the vertex whose circumsphere
+ *	  is empty, until no face is open.
  *
- * Takes the square of the number of corners; or, where hidden corners have to be left out, the cube.
+ * The time is quadratic in the number of vertices, or cubic if hidden vertices must be excluded.
  */
 #include "mesh/rb_half.h"
 
-/* are the corners of these faces turned alike? */
+/* Returns true if two faces with equal corners have the same orientation */
 static bool
 turned_alike(const uint32_t *v, const uint32_t *w)
 {
@@ -17,7 +17,10 @@ turned_alike(const uint32_t *v, const uint32_t *w)
 	return false;
 }
 
-/* may the open segment pq and the closed triangle abc meet, but in common corners?  Flat cases are taken for such. */
+/*
+ * Returns true if the open segment pq and the closed triangle t may meet outside common corners.
+ * Degenerate cases count as meeting.
+ */
 static bool
 pierces(rb_recovery *r, uint32_t p, uint32_t q, const uint32_t *t)
 {
@@ -36,11 +39,12 @@ pierces(rb_recovery *r, uint32_t p, uint32_t q, const uint32_t *t)
 	for (int i = 0; i < 3; i++)
 		o[i] = rb_mesh_orient(m, p, q, t[i], t[(i + 1) % 3]);
 	if (s[0] == 0 && s[1] == 0)
-		return false; /* in one plane: edges of the tetrahedron's and the triangle's cross elsewhere, too */
+		/* coplanar: then edges of the tetrahedron and of the triangle cross elsewhere, too */
+		return false;
 	return (o[0] >= 0 && o[1] >= 0 && o[2] >= 0) || (o[0] <= 0 && o[1] <= 0 && o[2] <= 0);
 }
 
-/* would the tetrahedron of this face and corner d run into a face that is still open? */
+/* Returns true if the tetrahedron of face v and vertex d would intersect an open face */
 static bool
 runs_into(rb_recovery *r, const rb_half *half, const uint32_t *v, uint32_t d)
 {
@@ -64,7 +68,9 @@ runs_into(rb_recovery *r, const rb_half *half, const uint32_t *v, uint32_t d)
 	return false;
 }
 
-/* the corner for face v; RB_NONE: there is none.  *empty: no corner at all lies in its sphere. */
+/*
+ * Returns the vertex for face v, or RB_NONE. *empty is set if no vertex is inside its circumsphere.
+ */
 static uint32_t
 choose(rb_recovery *r, const rb_half *half, const uint32_t *v, bool only_seen, bool *empty)
 {
@@ -98,13 +104,16 @@ choose(rb_recovery *r, const rb_half *half, const uint32_t *v, bool only_seen, b
 	return best;
 }
 
-/* the new tetrahedron `tet` meets what is there, or leaves faces open; false: it cannot */
+/*
+ * Connects the faces of a new tetrahedron to the existing ones or leaves them open; *fits is false
+ * if that fails
+ */
 static rb_status
 close_faces(rb_recovery *r, rb_half *half, uint32_t tet, bool *fits)
 {
 	const uint32_t a = half->tets[tet][0], b = half->tets[tet][1], c = half->tets[tet][2],
 				   d = half->tets[tet][3];
-	const uint32_t face[3][3] = {{b, c, d}, {c, a, d}, {a, b, d}}; /* opposite to a, b, c */
+	const uint32_t face[3][3] = {{b, c, d}, {c, a, d}, {a, b, d}}; /* opposite a, b, c */
 
 	*fits = true;
 	for (uint32_t i = 0; i < 3; i++)
@@ -179,7 +188,7 @@ rb_half_wrap(rb_recovery *r, rb_half *half, bool only_seen, rb_filled *filled)
 			continue;
 		}
 		if (stuck && i < half->given)
-			continue; /* nothing will come of it, but the others are asked, too */
+			continue; /* the filling has failed, but find the other faces that block it */
 		if (stuck || d == RB_NONE)
 		{
 			whole = false;
