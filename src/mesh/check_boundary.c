@@ -1,14 +1,15 @@
 /*
  * check_boundary.c
- *	  Where the mesh ends: on facets, or at the convex hull; without cavities; and Euler's number.
+ *	  Checks the boundary of the mesh: that it is on facets or is the convex hull, that it has no
+ *	  cavities, and that the Euler characteristic is correct.
  *
- * A closed surface that is convex at each of its edges is convex.  Up to rounding, that is: points that are added on
- * the hull are rounded, and refinement leaves out what is no higher than that there.  A piece of the boundary that has
- * a negative volume is the wall of a cavity, seen from the mesh around it.
+ * A closed surface that is convex at each of its edges is convex. This is tested up to rounding:
+ * Steiner points on the hull are rounded, and refinement omits tetrahedra that are flatter than
+ * that. A component of the boundary with negative volume is the wall of a cavity.
  *
- * The mesh is a 3-manifold if its boundary is a 2-manifold: then Euler's number of the mesh is
- * half of its boundary's.  The boundary is one if every edge of it is in two of its faces, and the faces
- * around every point of it are one fan.
+ * The mesh is a 3-manifold if its boundary is a 2-manifold. The Euler characteristic of the mesh is
+ * then half that of its boundary. The boundary is a 2-manifold if every edge of it has two of its
+ * faces, and the faces around every point of it form one fan.
  */
 #include "mesh/rb_checking.h"
 
@@ -17,14 +18,14 @@ typedef struct boundary
 	rb_checking *k;
 	uint32_t *faces; /* tet << 2 | corner */
 	uint32_t n;
-	uint32_t *fan; /* of corner 3 f + i: another one of its fan, or itself */
+	uint32_t *fan; /* union-find structure of fans, per corner 3 f + i */
 	uint32_t nedges;
 	uint32_t npoints;
 	uint32_t nfans;
-	uint32_t odd; /* edges that are not in two faces */
+	uint32_t odd; /* number of edges that do not have two faces */
 } boundary;
 
-/* corners, counterclockwise from outside */
+/* Returns the corners of a face, counterclockwise from outside */
 static void
 corners(const boundary *b, uint32_t f, uint32_t v[3])
 {
@@ -101,9 +102,12 @@ on_facet(const boundary *b, uint32_t f)
 	return (b->k->on_facet[face >> 2] >> (face & 3) & 1) != 0;
 }
 
-/* are four points in one plane up to so many roundings of the largest coordinate? */
+/*
+ * Maximum height at which four points count as coplanar, in rounding errors of the largest
+ * coordinate
+ */
 #define HULL_ROUNDS 64.0
-/* and by so much of the cube of their distance their volume may be wrong */
+/* Error of a computed volume, as a fraction of the cube of the points' distance */
 #define VOLUME_ROUNDS 0x1p-49
 
 static bool
@@ -131,7 +135,7 @@ nearly_flat(const rb_checking *k, const uint32_t *v, uint32_t beyond)
 		}
 		long2 = fmax(long2, far2);
 		largest2 = fmax(largest2, n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
-		/* seen from the one that is left over */
+		/* Take the volume relative to the remaining point. */
 		if (i == 3)
 			for (int j = 0; j < 3; j++)
 				volume += n[j] * a[j];
@@ -139,7 +143,10 @@ nearly_flat(const rb_checking *k, const uint32_t *v, uint32_t beyond)
 	return fabs(volume) <= height * sqrt(largest2) + VOLUME_ROUNDS * long2 * sqrt(long2);
 }
 
-/* side is 3 f + i: the edge of face f from its corner i to the next one */
+/*
+ * Checks an edge with two faces. A side 3 f + i is the edge of face f from its corner i to the next
+ * one.
+ */
 static rb_status
 two_faces(boundary *b, uint32_t side, uint32_t other)
 {
@@ -169,7 +176,7 @@ two_faces(boundary *b, uint32_t side, uint32_t other)
 	return RB_OK;
 }
 
-/* for each edge: the sides that are on it, in pairs; b->fan joins corners */
+/* Pairs the sides of each edge, and unites corners into fans */
 static rb_status
 edges(boundary *b)
 {
@@ -181,8 +188,8 @@ edges(boundary *b)
 	RB_TRY(rb_check_scratch(k, 3, 3 * (size_t) b->n));
 	RB_TRY(rb_pairs_init(k->ctx, &k->local, 3 * (size_t) b->n / 2, false));
 	b->fan = k->scratch[1];
-	first = k->scratch[2]; /* of each side: the first one on its edge, later its partner */
-	uses = k->scratch[3];  /* how many are on the edge of a side that is the first one */
+	first = k->scratch[2]; /* per side: the first side on its edge */
+	uses = k->scratch[3];  /* per first side: number of sides on its edge */
 	for (uint32_t f = 0; f < b->n; f++)
 	{
 		uint32_t v[3];
@@ -244,18 +251,20 @@ points(boundary *b)
 	return RB_OK;
 }
 
-/* pieces of the boundary: fans of one face are of one piece */
+/*
+ * Checks that no component of the boundary encloses a cavity; fans of one face are in one component
+ */
 static rb_status
 cavities(boundary *b)
 {
 	rb_checking *k = b->k;
 	const double scale = k->scale;
-	double *sums; /* of each piece: six times its volume, and of the sizes of what was added */
+	double *sums; /* per component: six times its volume, and the sum of magnitudes */
 
 	RB_TRY(rb_check_scratch(k, 5, 4 * (size_t) b->n));
 	sums = (double *) k->scratch[5];
 	memset(sums, 0, 2 * (size_t) b->n * sizeof(double));
-	/* until now fans were told apart */
+	/* Unite the fans of each face into components. */
 	for (uint32_t f = 0; f < b->n; f++)
 	{
 		RB_CHECK_STOP(k, f);
@@ -312,13 +321,16 @@ rb_check_boundary(rb_checking *k)
 	r->manifold = b.odd == 0 && b.nfans == b.npoints;
 	r->euler = (int64_t) used - (int64_t) k->edges.n + k->nfaces - k->ntets;
 	r->euler_boundary = (int64_t) b.npoints - b.nedges + b.n;
-	/* with these, it is no manifold that is looked at */
+	/* After these faults the mesh is not a manifold. */
 	if (r->count[RB_FAULT_SHARED] > 0 || r->count[RB_FAULT_SAME_SIDE] > 0)
 		r->manifold = false;
 	if (r->manifold && 2 * r->euler != r->euler_boundary)
 		RB_TRY(rb_check_fault(k, RB_FAULT_EULER, RB_NONE, RB_NONE, RB_NONE,
 							  (double) (2 * r->euler - r->euler_boundary)));
-	/* of a hole that is asked for the boundary is the wall of a cavity, too; and one without facets was told */
+	/*
+	 * A requested hole also has a boundary with negative volume, and a cavity without facets was
+	 * already reported.
+	 */
 	if (!k->has_holes && b.odd == 0 && r->count[RB_FAULT_BOUNDARY] == 0)
 		RB_TRY(cavities(&b));
 	return RB_OK;

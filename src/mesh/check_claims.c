@@ -1,8 +1,9 @@
 /*
  * check_claims.c
- *	  Which faces the mesh says are on facets, and which edges on segments: are these its own?
+ *	  Checks that the faces that the mesh lists as parts of facets, and the edges it lists as parts
+ *	  of segments, belong to its tetrahedra.
  *
- * One that is in no tetrahedron may be outside of what is kept.  That is asked for later.
+ * A face or edge that is in no tetrahedron may be outside the kept part, which is tested later.
  */
 #include "mesh/rb_checking.h"
 
@@ -34,7 +35,9 @@ one_face(rb_checking *k, uint32_t f)
 	return RB_OK;
 }
 
-/* marks its two sides; or asks whether it should have any */
+/*
+ * Marks both sides of a face that is in the mesh; otherwise records a test of whether it should be
+ */
 static rb_status
 find_face(rb_checking *k, uint32_t f, const uint32_t v[3])
 {
@@ -50,7 +53,7 @@ find_face(rb_checking *k, uint32_t f, const uint32_t v[3])
 			k->on_facet[other >> 2] |= (uint8_t) (1 << (other & 3));
 		return RB_OK;
 	}
-	/* beside an edge that there is; and if there is none, does the first one begin there? */
+	/* Test the face beside one of its edges that is in the mesh, or else its first edge. */
 	w.from = v[0], w.to = v[1], w.side = RB_NONE;
 	for (int i = 0; i < 3; i++)
 		if (rb_pairs_get(&k->edges, v[i], v[(i + 1) % 3]) != RB_NONE)
@@ -133,7 +136,10 @@ edges(rb_checking *k)
 			if (was != RB_NONE)
 			{
 				RB_TRY(rb_check_fault(k, RB_FAULT_EDGE_TWICE, was, e, RB_NONE, 0));
-				/* of two segments on each other, the second one has a gap here: told already */
+				/*
+				 * If two segments overlap, the second one has a gap here, which was reported with
+				 * the edge.
+				 */
 				if (in->edge_segment[was] != s)
 					k->segment_bad[s] = 1;
 				continue;

@@ -1,10 +1,10 @@
 /*
  * check_delaunay.c
- *	  Across every face that is on no facet: the corner beyond is not inside the sphere, and the
- *	  region is the same.
+ *	  Checks, for every unconstrained face, that the opposite vertex is outside the circumsphere and
+ *	  that the region does not change.
  *
- * Of two positive tetrahedra with a common face the corner of one is inside the sphere of the other if
- * and only if it is so the other way around: one of the two questions is enough.
+ * For two positive tetrahedra with a common face, the vertex of one is inside the circumsphere of
+ * the other if and only if the converse holds. One of the two tests is therefore enough.
  */
 #include "mesh/rb_checking.h"
 

@@ -1,33 +1,36 @@
 /*
  * check_facets.c
- *	  The faces of each facet tile it: they share edges in pairs but along its boundary, nowhere
- *	  fold back, and have the area and Euler's number of the triangles that the facet was given as.
+ *	  Checks that the faces of each facet tile it: each inner edge has two faces and each boundary
+ *	  edge one, nothing is folded, and the area and the Euler characteristic are those of the
+ *	  facet's triangles.
  *
- * All of this is looked at along the axis that is nearest to the facet's normal: faces without area and
- * folds are exact signs of orient2d there.  Surfaces with the same boundary that do not fold are the
- * same; the area is asked for besides, up to rounding.
+ * The facet is projected along the axis nearest to its normal, where exact orient2d signs detect
+ * faces without area and folds. Surfaces with the same boundary that do not fold are equal; the
+ * area is also compared, up to rounding.
  */
 #include "mesh/rb_checking.h"
 
-/* the facet at work */
+/* State of the facet being checked */
 typedef struct facets
 {
 	rb_checking *k;
 	uint32_t f;
-	uint32_t from, to;    /* its triangles */
-	bool quiet;           /* something is missing, and told: gaps are no news */
-	uint32_t *on_segment; /* of each segment: 2 * (f + 1): it is on the boundary; 1 more: inside */
-	uint32_t *corner;     /* of each point: f + 1: a corner of its triangles */
-	uint32_t *side;       /* of each edge of faces: 3 * face + corner of the first and second use */
+	uint32_t from, to; /* its triangles */
+	bool quiet;        /* a part is missing and was reported, so gaps are not reported */
+	/* Per segment: 2 * (f + 1) if it is on the boundary, 1 more if it is inside */
+	uint32_t *on_segment;
+	uint32_t *corner; /* per point: f + 1 if it is a corner of the facet's triangles */
+	/* per face edge, indexed by first use: its second use; a use is 3 * face + corner */
+	uint32_t *side;
 	uint32_t *uses;
 	int axis;
-	double normal[3]; /* of length 1 */
-	double low, high; /* the triangles lie between, along the normal */
-	int turn;         /* the sign of most triangles, along the axis */
-	double area;      /* twice what is seen along the axis, scaled */
+	double normal[3]; /* unit vector */
+	double low, high; /* range of the triangles along the normal */
+	int turn;         /* sign of most triangles, seen along the axis */
+	double area;      /* twice the area seen along the axis, scaled */
 	double perimeter;
 	int64_t euler;
-	uint32_t edges; /* that the boundary's segments are made of */
+	uint32_t edges; /* number of edges on the boundary's segments */
 } facets;
 
 static const double *
@@ -36,7 +39,7 @@ own_point(const facets *c, uint32_t p)
 	return c->k->in->plc->points + 3 * (size_t) p;
 }
 
-/* the normal of a triangle, scaled */
+/* Computes the scaled normal of a triangle */
 static void
 normal(const facets *f, const double *a, const double *b, const double *c, double n[3])
 {
@@ -51,7 +54,7 @@ normal(const facets *f, const double *a, const double *b, const double *c, doubl
 		n[i] = u[(i + 1) % 3] * v[(i + 2) % 3] - u[(i + 2) % 3] * v[(i + 1) % 3];
 }
 
-/* sum of normals n, all turned to one side if they are of faces that may run either way */
+/* Chooses the axis from the sum of normals, oriented to one side if faces may run either way */
 static void
 choose_axis(facets *c, const double sum[3])
 {
@@ -73,7 +76,7 @@ height(const facets *c, const double *p, const double *o)
 		   c->normal[2] * (p[2] - o[2]);
 }
 
-/* what the facet is by its triangles */
+/* Computes the facet's properties from its triangles */
 static rb_status
 own(facets *c)
 {
@@ -96,7 +99,7 @@ own(facets *c)
 			c->corner[v[i]] = c->f + 1;
 			RB_TRY(rb_pairs_put(k->ctx, &k->local, v[i], v[(i + 1) % 3],
 								3 * (t - c->from) + (uint32_t) i, &was));
-			/* uses of an edge stand where its first one is */
+			/* Count the uses of an edge at its first use. */
 			c->uses[3 * (t - c->from) + (uint32_t) i] = 0;
 			c->uses[was == RB_NONE ? 3 * (t - c->from) + (uint32_t) i : was]++;
 		}
@@ -122,7 +125,7 @@ own(facets *c)
 			c->high = fmax(c->high, h);
 			if (c->uses[3 * (t - c->from) + (uint32_t) i] != 1)
 			{
-				/* two triangles meet there; a wall may stand on it, or a line run along */
+				/* Two triangles meet here; another facet or a line may adjoin this edge. */
 				s = rb_pairs_get(&k->segments, v[i], v[(i + 1) % 3]);
 				if (s != RB_NONE && c->on_segment[s] != 2 * (c->f + 1))
 					c->on_segment[s] = 2 * (c->f + 1) + 1;
@@ -139,7 +142,7 @@ own(facets *c)
 									 .a = v[i],
 									 .b = v[(i + 1) % 3]};
 
-				/* where a mesh comes from tables, a segment that is all outside of it is in no list */
+				/* If the mesh was read from tables, a segment entirely outside it is not listed. */
 				c->quiet = true;
 				if (w.from < k->in->npoints && w.to < k->in->npoints)
 					RB_TRY(rb_check_want(k, &w));
@@ -156,7 +159,7 @@ own(facets *c)
 	return RB_OK;
 }
 
-/* without triangles to be compared with */
+/* Computes the facet's axis from its faces, if there are no triangles */
 static rb_status
 by_faces(facets *c)
 {
@@ -180,7 +183,7 @@ by_faces(facets *c)
 	return RB_OK;
 }
 
-/* which way do they turn, seen along the axis? */
+/* Returns the orientation of three points seen along the axis */
 static int
 turn_of(const facets *c, uint32_t p, uint32_t q, uint32_t r)
 {
@@ -197,8 +200,8 @@ turn_of(const facets *c, uint32_t p, uint32_t q, uint32_t r)
 }
 
 /*
- * Is r so near to the line through p and q as rounding puts points that were added on it?  Then on
- * which side of it r lies says nothing.
+ * Returns true if r is so close to the line through p and q that it may be a rounded point on it.
+ * The side of the line on which r lies is then meaningless.
  */
 static bool
 beside(const facets *c, uint32_t p, uint32_t q, uint32_t r)
@@ -212,7 +215,7 @@ beside(const facets *c, uint32_t p, uint32_t q, uint32_t r)
 			   hypot(hypot((b[0] - a[0]) * scale, (b[1] - a[1]) * scale), (b[2] - a[2]) * scale);
 }
 
-/* a face of the mesh, whose tetrahedra have a volume, but with three corners almost on one line */
+/* Returns true if v is a mesh face with three nearly collinear corners */
 static bool
 thin(const facets *c, const uint32_t *v)
 {
@@ -259,7 +262,7 @@ one_corner(facets *c, uint32_t face, uint32_t p)
 	return rb_check_fault(k, RB_FAULT_FACET_CORNER, face, c->f, p, 0);
 }
 
-/* all faces: corners, areas, and who shares an edge */
+/* Checks all faces: their corners, areas and shared edges */
 static rb_status
 faces(facets *c, double *area, uint32_t *points)
 {
@@ -302,7 +305,7 @@ faces(facets *c, double *area, uint32_t *points)
 			*area += fabs(n[c->axis]);
 		}
 	}
-	/* points, each once: those that are no longer marked as a corner of faces */
+	/* Count each point once. */
 	for (uint32_t i = start; i < end; i++)
 		for (int j = 0; j < 3; j++)
 		{
@@ -318,7 +321,7 @@ faces(facets *c, double *area, uint32_t *points)
 	return RB_OK;
 }
 
-/* each edge: once on the boundary, elsewhere twice, and then on both sides */
+/* Checks that each edge is used once on the boundary and elsewhere twice, from both sides */
 static rb_status
 edges(facets *c)
 {
@@ -340,7 +343,7 @@ edges(facets *c)
 		boundary = e != RB_NONE &&
 				   (k->in->plc == NULL || c->on_segment[k->in->edge_segment[e]] == 2 * (c->f + 1));
 		found += boundary;
-		/* without the PLC it is not known which segments run inside */
+		/* Without the PLC, inner segments cannot be distinguished from the boundary. */
 		if (k->in->plc == NULL && boundary && c->uses[side] == 2)
 			boundary = false;
 		if (c->uses[side] != (boundary ? 1 : 2) && !c->quiet)
@@ -362,7 +365,10 @@ edges(facets *c)
 	return RB_OK;
 }
 
-/* a facet without faces: is there anything of the mesh where it begins? */
+/*
+ * Tests whether a facet without faces adjoins the inside of the mesh, and records that as a later
+ * test
+ */
 static rb_status
 missing(facets *c)
 {
@@ -437,7 +443,7 @@ one_facet(facets *c)
 	return RB_OK;
 }
 
-/* room for the largest one */
+/* Allocates scratch memory for the largest facet */
 static rb_status
 make_room(facets *c)
 {

@@ -1,7 +1,7 @@
 /*
  * check_faults.c
- *	  What is wrong is counted, and told as long as it is not too much; and questions are put
- *	  aside until all that is asked can be answered in one pass over the tetrahedra.
+ *	  Counts and records faults, up to a limit per kind, and collects the tests that a later pass
+ *	  over the tetrahedra answers.
  */
 #include "mesh/rb_checking.h"
 
@@ -17,7 +17,7 @@ rb_fault_text(rb_fault_kind kind)
 	return (unsigned) kind < RB_FAULT_KINDS ? texts[kind] : "an unknown fault";
 }
 
-/* room for one more, twice as much as before where it is full */
+/* Makes room for one more element, doubling a full array */
 static rb_status
 one_more(rb_context *ctx, void **block, size_t *cap, size_t n, size_t element)
 {

@@ -1,7 +1,7 @@
 /*
  * check_points.c
- *	  Points: finite, each in a place of its own, of kinds that make sense, and those of the input
- *	  bit for bit.
+ *	  Checks that points are finite and distinct, that their kinds make sense, and that input points
+ *	  are unchanged, bit for bit.
  */
 #include "mesh/rb_checking.h"
 
@@ -12,7 +12,7 @@ hash_point(const double *p)
 
 	for (int i = 0; i < 3; i++)
 	{
-		double x = p[i] + 0.0; /* -0 is 0 */
+		double x = p[i] + 0.0; /* replaces -0 by 0 */
 
 		memcpy(v + 2 * i, &x, sizeof(x));
 	}
@@ -52,7 +52,7 @@ extent(rb_checking *k)
 	k->diagonal = hypot(hypot(d[0], d[1]), d[2]);
 	k->scale = ldexp(
 		1, k->diagonal > 0 && k->diagonal < HUGE_VAL ? -(int) fmax(ilogb(k->diagonal), -1000) : 0);
-	/* far from the origin doubles are as coarse as they are */
+	/* Far from the origin, the spacing of doubles is the larger term. */
 	k->near = 1e-9 * k->diagonal + 0x1p-50 * k->largest;
 	return RB_OK;
 }
@@ -150,7 +150,10 @@ rb_check_points(rb_checking *k)
 	return inputs(k);
 }
 
-/* points of the input may lie outside of what is kept; others were added for tetrahedra or for what is outside, too */
+/*
+ * Reports Steiner points that are no corner of a tetrahedron. Unused input points are only counted,
+ * because they may be outside the kept part.
+ */
 rb_status
 rb_check_unused(rb_checking *k)
 {

@@ -1,17 +1,17 @@
 /*
  * check_segments.c
- *	  The edges of each segment are one path from end to end, along it and on it.
+ *	  Checks that the edges of each segment form one path from end to end that lies on the segment.
  */
 #include "mesh/rb_checking.h"
 
-/* the edges of the segment at work that end at a point */
+/* Edges of the segment being checked, by their ends */
 typedef struct ends
 {
-	uint32_t *edge; /* two of each point */
+	uint32_t *edge; /* two per point */
 	uint32_t *n;
 } ends;
 
-/* how far p is from the line ab */
+/* Returns the distance of p from line ab */
 static double
 distance(const double *a, const double *b, const double *p)
 {
@@ -28,7 +28,7 @@ distance(const double *a, const double *b, const double *p)
 	return hypot(hypot(c[0], c[1]), c[2]);
 }
 
-/* the list: is it made of segments of the PLC, and then of boundaries of facets? */
+/* Checks that the list has the segments of the PLC first, then boundaries of facets */
 static rb_status
 list(rb_checking *k)
 {
@@ -56,7 +56,7 @@ list(rb_checking *k)
 	return RB_OK;
 }
 
-/* fills in who ends where */
+/* Fills in the edges that end at each point, and finds the ends of the path */
 static rb_status
 fill(rb_checking *k, ends *at, uint32_t s, bool *good, uint32_t tips[2], uint32_t *ntips)
 {
@@ -132,13 +132,13 @@ walk(rb_checking *k, const ends *at, uint32_t s, uint32_t from, uint32_t to)
 			(k->point[q] & RB_POINT_TOLD) == 0)
 			RB_TRY(rb_check_fault(k, RB_FAULT_SEGMENT_POINT, s, q, RB_NONE, 0));
 		k->point[q] |= RB_POINT_SEEN;
-		/* its other edge: there are two, but at the tips */
+		/* Continue with the other edge; all points but the ends have two. */
 		if (at->n[q] != 2)
 			return rb_check_fault(k, RB_FAULT_SEGMENT_PATH, s, q, RB_NONE, 0);
 		edge = at->edge[2 * (size_t) q + (at->edge[2 * (size_t) q] == edge)];
 		p = q;
 	}
-	/* a ring apart from the path */
+	/* The remaining edges form a separate ring. */
 	if (left > 0)
 		return rb_check_fault(k, RB_FAULT_SEGMENT_PATH, s, RB_NONE, RB_NONE, 0);
 	return RB_OK;

@@ -1,6 +1,6 @@
 /*
  * check_tables.c
- *	  Tables of pairs of points, which grow; and groups, by counting.
+ *	  Implements growing hash tables of point pairs, and buckets built by counting.
  */
 #include "mesh/rb_checking.h"
 
@@ -36,7 +36,7 @@ allocate(rb_context *ctx, rb_pairs *t, size_t cap)
 	return RB_OK;
 }
 
-/* what was in it is gone */
+/* Initializes an empty table, discarding previous contents */
 rb_status
 rb_pairs_init(rb_context *ctx, rb_pairs *t, size_t expected, bool set)
 {
@@ -45,7 +45,10 @@ rb_pairs_init(rb_context *ctx, rb_pairs *t, size_t expected, bool set)
 	while (cap < expected + expected / 2)
 		cap *= 2;
 	t->set = set;
-	/* one that serves many small lots is not cleared for the largest of them each time */
+	/*
+	 * Allocate no more than needed: clearing a large table for each of many small sets would be
+	 * slow.
+	 */
 	return allocate(ctx, t, cap);
 }
 
@@ -150,7 +153,7 @@ rb_buckets_make(rb_context *ctx, rb_buckets *b, const uint32_t *of, const uint8_
 	for (uint32_t i = 0; i < n; i++)
 		if (takes[i] && of[i] < ngroups)
 			b->member[b->start[of[i]]++] = i;
-	/* each start stands where the next one belongs */
+	/* Each start has advanced to the next group; shift them back. */
 	for (uint32_t g = ngroups; g > 0; g--)
 		b->start[g] = b->start[g - 1];
 	b->start[0] = 0;

@@ -1,9 +1,10 @@
 /*
  * check_tets.c
- *	  Tetrahedra, one by one and face by face: are they positive, and who is beside whom?
+ *	  Checks that tetrahedra are positive, and matches them face by face.
  *
- * On which side of a common face a tetrahedron lies is told by whether its corners, sorted, have
- * the face turned one way or the other, and by its own sign: so an inverted one is told as that only.
+ * The side of a common face on which a tetrahedron lies follows from the parity of sorting the
+ * face's corners and from the tetrahedron's own sign. An inverted tetrahedron is therefore reported
+ * only as that.
  */
 #include "mesh/rb_checking.h"
 
@@ -38,7 +39,7 @@ look_at(rb_checking *k, uint32_t t, double *sum, double *rest)
 	d = u[0][0] * (u[1][1] * u[2][2] - u[1][2] * u[2][1]) +
 		u[0][1] * (u[1][2] * u[2][0] - u[1][0] * u[2][2]) +
 		u[0][2] * (u[1][0] * u[2][1] - u[1][1] * u[2][0]);
-	/* what each addition rounds off is added apart */
+	/* Sum up the rounding error of each addition separately (compensated summation). */
 	s = *sum + d;
 	*rest += fabs(*sum) >= fabs(d) ? (*sum - s) + d : (d - s) + *sum;
 	*sum = s;
@@ -49,7 +50,7 @@ look_at(rb_checking *k, uint32_t t, double *sum, double *rest)
 	return RB_OK;
 }
 
-/* the place of a face in the table, free or not; its corners ascend */
+/* Returns the slot of a face, used or not; its corners are ascending */
 static uint32_t
 place_of(const rb_checking *k, const uint32_t v[3])
 {
@@ -74,7 +75,7 @@ rb_check_find_face(const rb_checking *k, const uint32_t v[3])
 	return k->faces[place_of(k, v)];
 }
 
-/* 1 or -1; 0: not known */
+/* Returns 1 or -1, or 0 if unknown */
 static int
 side_of(const rb_checking *k, uint32_t face)
 {
@@ -121,7 +122,7 @@ put_face(rb_checking *k, uint32_t face)
 	return RB_OK;
 }
 
-/* another one with the same corners, or RB_NONE */
+/* Returns another tetrahedron with the same corners, or RB_NONE */
 static uint32_t
 twin_of(const rb_checking *k, uint32_t t)
 {

@@ -1,14 +1,15 @@
 /*
  * check_volumes.c
- *	  Regions have the volumes that their facets enclose, and points on facets are where rounding lets them be.
+ *	  Checks that regions have the volumes that their facets enclose, and that points on facets are
+ *	  as near as rounding allows.
  *
- * Facets that have faults already are left out, and so are the regions beside them: a volume that lacks a
- * face says nothing new.
+ * Facets that already have faults are excluded, as are the regions they bound, because a volume
+ * that lacks a face would be reported twice.
  */
 #include "mesh/rb_checking.h"
 #include "mesh/rb_volumes.h"
 
-/* faults after which corners and neighbours cannot be relied on, or the mesh has another surface */
+/* Returns true after faults that invalidate corners or neighbors, or that change the surface */
 static bool
 is_broken(const rb_checking *k)
 {
@@ -43,7 +44,7 @@ tell(void *arg, const rb_volumes_fault *fault)
 	if (!fault->far)
 		return rb_check_fault(k, RB_FAULT_VOLUME, find_tet(k, fault->region), fault->facet, RB_NONE,
 							  fault->volume != 0 ? fault->amount / fault->volume : fault->amount);
-	/* what is far beyond rounding has been told for each point */
+	/* Points far beyond rounding were already reported one by one. */
 	if (k->facet_far[fault->facet])
 		return RB_OK;
 	return rb_check_fault(k, RB_FAULT_FACET_FAR, fault->point, fault->facet, RB_NONE,

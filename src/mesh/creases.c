@@ -1,12 +1,14 @@
 /*
  * creases.c
- *	  A polygon that is not flat is its triangulation: the edges along which it bends become segments.
+ *	  Turns the edges along which a polygon bends into segments, so that a non-flat polygon keeps
+ *	  its triangulation.
  *
- * The inner edges of a facet are soft, so that the mesh may have other edges in their place.  Where the two
- * triangles at an edge are in one plane that changes nothing.  Where they are not, the other diagonal
- * encloses another volume, and a point that refinement puts in the plane of one triangle is beside the
- * other.  So such an edge is kept.  A bend that the rounding of coordinates explains (rb_flat.h) is none:
- * points that are added along it are rounded by as much.
+ * The inner edges of a facet are soft, so that the mesh may have other edges in their place. If the
+ * two triangles at an edge are coplanar, that changes nothing. Otherwise the other diagonal
+ * encloses a different volume, and a Steiner point that refinement places in the plane of one
+ * triangle is off the other. Such an edge is therefore kept. A bend that the rounding of
+ * coordinates explains (rb_flat.h) does not count, because the Steiner points along it are rounded
+ * by as much.
  */
 #include "mesh/rb_flat.h"
 #include "mesh/rb_table.h"
@@ -18,10 +20,10 @@ typedef struct creasing
 {
 	rb_context *ctx;
 	rb_welded *to;
-	double height;  /* what is no higher is flat; 0: only what is exactly flat */
-	rb_table edges; /* of the facet: the number of an edge's first triangle, << 2 | its corner */
-	rb_table given; /* segments that there are */
-	bool listed;    /* given is filled */
+	double height;  /* maximum height that counts as flat; 0 if only exactly coplanar points do */
+	rb_table edges; /* per edge of the facet: its first triangle << 2 | the opposite corner */
+	rb_table given; /* existing segments */
+	bool listed;    /* `given` has been filled */
 	size_t segments_cap, rows_cap;
 } creasing;
 
@@ -51,7 +53,10 @@ measure_points(creasing *c)
 	return RB_OK;
 }
 
-/* returns true if edge ab, between corners p and q of its two triangles, bends by more than rounding explains */
+/*
+ * Returns true if edge ab, between corners p and q of its two triangles, bends by more than
+ * rounding explains
+ */
 static bool
 is_crease(const creasing *c, uint32_t a, uint32_t b, uint32_t p, uint32_t q)
 {
@@ -101,7 +106,7 @@ add_segment(creasing *c, uint32_t a, uint32_t b)
 	return RB_OK;
 }
 
-/* the facet whose triangles are from..to */
+/* Finds the creases of the facet with the triangles from..to */
 static rb_status
 crease_facet(creasing *c, uint32_t from, uint32_t to)
 {

@@ -316,8 +316,8 @@ add_seen(rb_recovery *r, rb_looker *l, const uint32_t *v, rb_face there)
 }
 
 /*
- * Lists a facet that is complete; r is a thread's copy. An error ends the loop; the main thread
- * finds defects again.
+ * Lists a facet if it is complete; r is a thread's copy. A facet with a defect is not listed, and
+ * the main thread finds the defect again.
  */
 static rb_status
 look_at_facet(rb_recovery *r, bool sheets, rb_looker *l, uint32_t facet)

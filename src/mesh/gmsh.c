@@ -1,11 +1,12 @@
 /*
  * gmsh.c
- *	  A mesh as Gmsh's MSH 4.1, binary: regions are its volumes, facets its surfaces, both with a
- *	  physical group each.
+ *	  Writes a mesh in Gmsh's binary MSH 4.1 format: regions become volumes and facets become
+ *	  surfaces, each with a physical group.
  *
- * Tags there are of 31 bits and greater than 0.  If all ids of regions are, they are the tags; else
- * they are counted from 1 in ascending order.  The names of the groups tell the ids anyway.
- * All nodes are of the first volume, which there always is.
+ * Tags in this format are positive and have 31 bits. If all region ids fit, they are the tags;
+ * otherwise tags count from 1 in ascending order of ids. The same applies to facets. The names of
+ * the groups contain the ids in any case. All nodes belong to the first volume, which always
+ * exists.
  */
 #include "mesh/rb_files.h"
 
@@ -13,22 +14,22 @@
 
 #include <math.h>
 
-#define TRIANGLE 2 /* Gmsh's numbers */
+#define TRIANGLE 2 /* Gmsh's element types */
 #define TETRAHEDRON 4
-#define GROUP_ROOM 256 /* more than a group takes in all sections together */
+#define GROUP_ROOM 256 /* upper bound of a group's size in all sections, in bytes */
 
-/* what elements of one dimension are of */
+/* Groups of the elements of one dimension */
 typedef struct groups
 {
-	const int64_t *of; /* of each element; NULL: all are of 1 */
-	uint32_t n;        /* elements */
+	const int64_t *of; /* id of each element, or NULL if all are in group 1 */
+	uint32_t n;        /* number of elements */
 	uint32_t corners;
 	const uint32_t *corner;
 	int64_t *id; /* ascending */
 	uint32_t nid;
-	uint32_t *table; /* of ids */
-	uint32_t cap;    /* a power of two */
-	uint32_t *count; /* of each, elements; later where its next one goes */
+	uint32_t *table; /* hash table of ids */
+	uint32_t cap;    /* number of slots, a power of two */
+	uint32_t *count; /* number of elements per group; later the next position */
 	double (*box)[6];
 	bool ids_are_tags;
 } groups;
@@ -102,7 +103,7 @@ find_groups(rb_context *ctx, groups *g, bool always)
 						   : status;
 }
 
-/* how many elements each has, and how far it reaches */
+/* Computes the number of elements and the bounding box of each group */
 static rb_status
 measure(rb_context *ctx, groups *g, const rb_mesh_rows *rows)
 {
@@ -165,7 +166,7 @@ put_names(rb_buffer *to, const groups *g, int dimension, const char *word)
 		rb_put_text(to, "%d %u \"%s %lld\"\n", dimension, tag_of(g, i), word, (long long) g->id[i]);
 }
 
-/* with a physical group of the same tag, and without what bounds it */
+/* Writes each entity with a physical group of the same tag, and without its boundary */
 static void
 put_entities(rb_buffer *to, const groups *g)
 {
@@ -217,7 +218,7 @@ put_nodes(rb_context *ctx, rb_buffer *to, const rb_mesh_rows *rows, uint32_t vol
 	return RB_OK;
 }
 
-/* a block for each group; each element goes right to where it belongs */
+/* Writes one block per group; each element is written directly to its final position */
 static rb_status
 put_elements(rb_context *ctx, rb_buffer *to, groups *g, int dimension, int type, uint64_t first)
 {
@@ -235,7 +236,7 @@ put_elements(rb_context *ctx, rb_buffer *to, groups *g, int dimension, int type,
 		put32(to, (uint32_t) type);
 		put64(to, count);
 		to->n += count * record;
-		/* the groups before it, and their heads, stand before its elements */
+		/* The position of an element must account for the blocks before it and their headers. */
 		g->count[i] = sum;
 		sum += count;
 	}

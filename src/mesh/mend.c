@@ -220,7 +220,7 @@ remove_edge(rb_recovery *r, rb_mend *q, uint32_t t, uint32_t a, uint32_t b, uint
 	rb_mesh *m = &r->mesh;
 	/* tetrahedra around ab, and the corner that each shares with the next one */
 	uint32_t ring[5], at[5];
-	/* whether the face of ab and the previous shared corner is on a facet */
+	/* whether the face of ab and that corner is on a facet */
 	bool fixed[5];
 	int n = 0, of_c, of_d;
 	uint32_t first = t, made[4], f;
@@ -349,7 +349,10 @@ flip(rb_recovery *r, rb_mend *q, uint32_t t, uint32_t k, bool *done)
 	const uint8_t *f = rb_face_corners[k];
 	rb_face beyond = m->tets[t].n[k];
 	uint32_t d = m->tets[t].v[k], e = m->tets[rb_face_tet(beyond)].v[rb_face_corner(beyond)];
-	/* With d last, the three are a positive tetrahedron when their order is reversed. */
+	/*
+	 * The face's corners a, b, c are in reverse order, so that a, b, c, d is a positive
+	 * tetrahedron.
+	 */
 	uint32_t a = m->tets[t].v[f[0]], b = m->tets[t].v[f[2]], c = m->tets[t].v[f[1]];
 	uint32_t v[3][4] = {{a, b, e, d}, {b, c, e, d}, {c, a, e, d}};
 	uint32_t made[3];

@@ -153,10 +153,7 @@ do_roots(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 		if (root == RB_NONE)
 			continue;
-		/*
-		 * Other threads read concurrently; a link is only ever replaced by the root itself, which
-		 * stays valid.
-		 */
+		/* Other threads read these links; replacing a link by the root keeps their paths valid. */
 		while ((up = rb_load(&g->of[root])) != root)
 			root = up;
 		rb_store(&g->of[t], root);

@@ -1,14 +1,15 @@
 /*
  * volumes.c
- *	  The volume of each region of a mesh, against that between the triangles around it.
+ *	  Compares the volume of each region of a mesh with the volume enclosed by the triangles around
+ *	  it.
  *
- * A facet falls into patches: triangles with a soft edge in common.  Segments bound a patch, so on each of its
- * sides there is one region, and the faces of the mesh that are on the patch say which.  Patches of the mesh
- * and of the surface are known to be the same by the segments around them.
+ * A facet is divided into patches of triangles connected by soft edges. A patch is bounded by
+ * segments, so there is one region on each of its sides, and the mesh faces on the patch show
+ * which. Patches of the mesh and of the surface are matched by the segments around them.
  *
- * Volumes are sums of determinants of three corners.  Those of the mesh are added up for each region, those of
- * the surface taken away, in accumulators as long as it takes (rb_accumulator.h): what is left is the
- * difference, exactly.
+ * Volumes are sums of determinants of three corners. For each region, those of the mesh are added
+ * and those of the surface subtracted, in exact accumulators (rb_accumulator.h). The result is the
+ * exact difference.
  */
 #include "mesh/rb_volumes.h"
 
@@ -17,76 +18,78 @@
 #include "mesh/rb_flat.h"
 #include "mesh/rb_table.h"
 
-/* a point may be that often the rounding of the largest coordinate, and of the model's extent, off its facet */
+/* Maximum distance of a point from its facet, in rounding errors of the largest coordinate */
 #define FAR_ROUNDINGS 64.0
 
-/* what is on a side of a patch that is no region */
-#define NO_REGION UINT32_MAX    /* nothing: the mesh ends there */
-#define UNSEEN (UINT32_MAX - 1) /* no face of the mesh is on the patch and ends a region */
+/* Values for a side of a patch that is not a region */
+#define NO_REGION UINT32_MAX    /* outside: the mesh ends there */
+#define UNSEEN (UINT32_MAX - 1) /* no face of the mesh on the patch ends a region */
 /*
- * Several: on the hull, where facets lie on it up to rounding only, there are tetrahedra without a height beyond some faces
- * of a patch.  What they are of is not compared.
+ * Several regions. On the hull, where facets are flat only to within rounding, tetrahedra of zero
+ * height can lie beyond some faces of a patch. The regions involved are not compared.
  */
 #define MIXED (UINT32_MAX - 2)
-/* a triangle whose area is a smaller part of the square of its longest side does not say which way it looks */
+/*
+ * Minimum area, as a fraction of the squared longest side, of a triangle whose normal is reliable
+ */
 #define LEAST_AREA 0x1p-40
 
-/* triangles of a facet that soft edges join */
+/* Triangles of a facet connected by soft edges */
 typedef struct patch
 {
-	uint64_t key[2]; /* of the segments around it */
+	uint64_t key[2]; /* hash of the segments around it */
 	uint32_t facet;
-	uint32_t first;     /* its triangle with the smallest number */
-	double normal[3];   /* twice the sum of areas, scaled */
-	double low, high;   /* its corners lie between, along the normal, from those of `first` on */
+	uint32_t first;   /* its triangle with the smallest index */
+	double normal[3]; /* twice the sum of areas, scaled */
+	/* range of its corners along the normal, relative to the triangle `first` */
+	double low, high;
 	double area;        /* scaled */
-	uint32_t above;     /* the region on that side, NO_REGION, UNSEEN or MIXED */
-	uint32_t below;     /* against the normal */
-	uint32_t nfaces;    /* of the mesh on it, ... */
-	uint32_t nends;     /* ... and those of them that a region ends at */
-	double won;         /* by the region below, about */
-	uint32_t far_point; /* the one that is farthest off; RB_NONE */
+	uint32_t above;     /* the region on the side of the normal, or NO_REGION, UNSEEN or MIXED */
+	uint32_t below;     /* likewise on the opposite side */
+	uint32_t nfaces;    /* number of mesh faces on it */
+	uint32_t nends;     /* number of these faces at which a region ends */
+	double won;         /* approximate volume gained by the region below */
+	uint32_t far_point; /* the point farthest from it, or RB_NONE */
 	double far;
 } patch;
 
 typedef struct region
 {
-	rb_accumulator sum; /* of the mesh, less that of the surface: six times, scaled */
-	double volume;      /* of the surface, six times, scaled */
-	double limit;       /* likewise */
-	uint32_t worst;     /* the patch where most is won or lost */
-	bool unknown;       /* not all of its surface could be compared */
+	rb_accumulator sum; /* Six times the mesh's volume minus the surface's, scaled */
+	double volume;      /* six times the surface's volume, scaled */
+	double limit;       /* six times the largest difference that rounding explains, scaled */
+	uint32_t worst;     /* the patch at which most volume is gained or lost */
+	bool unknown;       /* parts of its surface could not be compared */
 } region;
 
 typedef struct comparing
 {
 	rb_context *ctx;
 	const rb_volumes_input *in;
-	double scale;  /* a power of two: coordinates times it are below 2 */
-	int exponent;  /* of it */
-	double rounds; /* what a point may be off its facet, scaled */
-	double flat;   /* the height of a bend that is none (rb_flat.h), likewise */
-	/* patches */
+	double scale;  /* power of two that scales coordinates below 2 */
+	int exponent;  /* exponent of scale */
+	double rounds; /* maximum distance of a point from its facet, scaled */
+	double flat;   /* maximum height of a bend that counts as flat (rb_flat.h), scaled */
+	/* Patches */
 	patch *patches;
 	uint32_t npatches;
 	size_t patches_cap;
-	uint32_t *first_patch; /* of each facet, and behind the last one */
+	uint32_t *first_patch; /* per facet, with one more entry at the end */
 	uint32_t *triangle_patch;
-	uint8_t *triangle_turned; /* against its patch's first triangle */
-	uint32_t *face_patch;     /* of each face of the mesh; RB_NONE: not known */
-	uint8_t *unknown;         /* of each facet */
-	/* scratch of patches: of each triangle or face, << 1 | it is turned against that one */
+	uint8_t *triangle_turned; /* per triangle: oriented opposite to its patch's first triangle */
+	uint32_t *face_patch;     /* patch of each mesh face, or RB_NONE if unknown */
+	uint8_t *unknown;         /* per facet: could not be matched */
+	/* Union-find structure of triangles or faces: parent << 1 | oriented opposite to the parent */
 	uint32_t *root;
 	rb_table sides;
-	rb_table pieces; /* edge to the number of a piece */
-	rb_table faces;  /* of the mesh, to their numbers */
-	/* regions */
+	rb_table pieces; /* from edge to subsegment */
+	rb_table faces;  /* from corners to mesh face */
+	/* Regions */
 	int64_t *region_id;
 	region *regions;
 	uint32_t nregions;
 	size_t ids_cap;
-	uint32_t (
-		*thin)[2]; /* of faces that do not say which way they look: the patch, and a region there */
+	uint32_t (*thin)[2]; /* Patch and region of each face whose normal is unreliable */
 	uint32_t nthin;
 	size_t thin_cap;
 } comparing;
@@ -97,7 +100,7 @@ stops(const comparing *c, uint32_t i)
 	return (i & 0x3fff) == 0x3fff && rb_should_stop(c->ctx);
 }
 
-/* ---- numbers ---- */
+/* ---- arithmetic ---- */
 
 static void
 scaled_point(const comparing *c, const double *points, uint32_t v, double *p)
@@ -106,7 +109,7 @@ scaled_point(const comparing *c, const double *points, uint32_t v, double *p)
 		p[k] = points[3 * (size_t) v + (size_t) k] * c->scale;
 }
 
-/* sum += or -= a b c */
+/* Adds the product a b c to the sum */
 static void
 add_product(rb_accumulator *sum, double a, double b, double c)
 {
@@ -118,7 +121,7 @@ add_product(rb_accumulator *sum, double a, double b, double c)
 		rb_accumulator_add(sum, low, c);
 }
 
-/* sum += sign times the determinant of three points */
+/* Adds sign times the determinant of three points to the sum */
 static void
 add_determinant(rb_accumulator *sum, double sign, const double *a, const double *b, const double *c)
 {
@@ -131,7 +134,7 @@ add_determinant(rb_accumulator *sum, double sign, const double *a, const double 
 	}
 }
 
-/* the same about a fourth point, rounded */
+/* Returns the determinant of three points relative to a fourth, rounded */
 static double
 determinant_about(const double *o, const double *a, const double *b, const double *c)
 {
@@ -182,7 +185,7 @@ measure_points(comparing *c)
 		extent = fmax(extent, high - low);
 	}
 	c->exponent = largest > 0 && largest < INFINITY ? -ilogb(largest) : 0;
-	/* of a power of two that is no double the half */
+	/* A larger power of two is not a double. */
 	c->exponent = c->exponent > 1023 ? 1023 : c->exponent;
 	c->scale = ldexp(1, c->exponent);
 	c->rounds = FAR_ROUNDINGS * 0x1p-53 * (largest * c->scale);
@@ -200,7 +203,10 @@ mix(uint64_t x)
 	return x ^ x >> 31;
 }
 
-/* a patch's key counts a segment once on each side that the patch is on: by the piece at its first end */
+/*
+ * Adds a segment to the key of a patch, once for each side on which the patch adjoins the segment.
+ * Only the subsegment at the segment's first end counts.
+ */
 static void
 add_key(const comparing *c, uint64_t *key, uint32_t segment, const uint32_t *piece)
 {
@@ -212,7 +218,7 @@ add_key(const comparing *c, uint64_t *key, uint32_t segment, const uint32_t *pie
 	key[1] += mix(~(2 * (uint64_t) segment + 1));
 }
 
-/* the root of an item; *turned: it is turned against it */
+/* Returns the root of an item; *turned is set if the item is oriented opposite to it */
 static uint32_t
 root_of(comparing *c, uint32_t item, bool *turned)
 {
@@ -222,7 +228,7 @@ root_of(comparing *c, uint32_t item, bool *turned)
 	{
 		const uint32_t up = c->root[item], top = c->root[up >> 1];
 
-		/* half of the way is saved for the next one */
+		/* Path halving: link the item to its grandparent. */
 		c->root[item] = (top & ~1u) | ((top ^ up) & 1);
 		odd ^= (c->root[item] & 1) != 0;
 		item = c->root[item] >> 1;
@@ -231,7 +237,10 @@ root_of(comparing *c, uint32_t item, bool *turned)
 	return item;
 }
 
-/* items with a common edge; it runs the same way in both: one of them is turned */
+/*
+ * Unites two items with a common edge; if it runs the same way in both, they are oriented
+ * oppositely
+ */
 static void
 join_items(comparing *c, uint32_t a, uint32_t b, bool same_way)
 {
@@ -245,7 +254,10 @@ join_items(comparing *c, uint32_t a, uint32_t b, bool same_way)
 		c->root[x] = y << 1 | odd;
 }
 
-/* an edge of an item, whose sides are joined where it is no piece.  In the table: item << 1 | the edge ascends */
+/*
+ * Records an edge of an item and unites the items on both sides of it. Must not be called for
+ * subsegments. A table entry is item << 1 | the edge ascends.
+ */
 static rb_status
 note_edge(comparing *c, uint32_t item, uint32_t a, uint32_t b, uint32_t facet)
 {
@@ -320,7 +332,7 @@ add_heights(comparing *c, uint32_t t)
 	}
 }
 
-/* the facet whose triangles are from..to */
+/* Builds the patches of the facet with the triangles from..to */
 static rb_status
 make_patches(comparing *c, uint32_t facet, uint32_t from, uint32_t to)
 {
@@ -356,7 +368,7 @@ make_patches(comparing *c, uint32_t facet, uint32_t from, uint32_t to)
 	}
 	for (uint32_t t = from; t < to && status == RB_OK; t++)
 		add_heights(c, t);
-	/* where it is one patch, nothing is to be told apart */
+	/* The patches of a facet need keys only if there are several. */
 	for (uint32_t t = from; t < to && c->npatches - before > 1 && status == RB_OK; t++)
 		for (int i = 0; i < 3; i++)
 		{
@@ -405,7 +417,7 @@ patches_of_surface(comparing *c)
 	return status;
 }
 
-/* ---- the same of the mesh ---- */
+/* ---- patches of the mesh ---- */
 
 static bool
 is_several(const comparing *c, uint32_t facet)
@@ -420,7 +432,7 @@ is_compared(const comparing *c, uint32_t facet)
 		   c->first_patch[facet + 1] > c->first_patch[facet];
 }
 
-/* a key of each part of the mesh's faces; then which patch has it */
+/* Computes the key of each component of mesh faces, and finds the patch with the same key */
 static rb_status
 match_several(comparing *c)
 {
@@ -600,7 +612,10 @@ list_regions(comparing *c)
 
 static const uint8_t face_corners[4][3] = {{1, 2, 3}, {0, 3, 2}, {0, 1, 3}, {0, 2, 1}};
 
-/* what is on one side of a patch is known when there has been the same all over it */
+/*
+ * Records the region on one side of a patch, which is valid only if it is the same all over the
+ * patch
+ */
 static void
 see_region(comparing *c, uint32_t *side, uint32_t number)
 {
@@ -629,8 +644,9 @@ note_thin(comparing *c, uint32_t p, uint32_t number)
 }
 
 /*
- * Regions of whose surface only a part is known: they are on one side of some faces of a patch, and on both of others; or
- * on neither side of the patch, for they have thin faces only on it.
+ * Marks regions whose surface is known only in part. Such a region is on one side of some faces of
+ * a patch and on both sides of others, or it has only thin faces on a patch and is on no side of
+ * it.
  */
 static void
 look_sides(comparing *c)
@@ -657,7 +673,10 @@ look_sides(comparing *c)
 	}
 }
 
-/* face i of tetrahedron t, which the region ends at; seen from outside its corners run counterclockwise */
+/*
+ * Adds face i of tetrahedron t, at which the region ends, to its sums; the corners run
+ * counterclockwise from outside
+ */
 static rb_status
 add_face(comparing *c, uint32_t t, uint32_t i, uint32_t inside, uint32_t outside)
 {
@@ -670,7 +689,7 @@ add_face(comparing *c, uint32_t t, uint32_t i, uint32_t inside, uint32_t outside
 	bool up;
 
 	if (face == NULL)
-		return RB_OK; /* the hull, which is what it is */
+		return RB_OK; /* a face of the hull on no facet */
 	if (c->face_patch[*face] == RB_NONE)
 	{
 		c->regions[inside].unknown = true;
@@ -680,14 +699,14 @@ add_face(comparing *c, uint32_t t, uint32_t i, uint32_t inside, uint32_t outside
 	for (int k = 0; k < 3; k++)
 		scaled_point(c, in->points, w[k], p[k]);
 	add_determinant(&c->regions[inside].sum, 1, p[0], p[1], p[2]);
-	/* between two regions it comes once from either side */
+	/* A face between two regions is visited from both sides. */
 	of->nends += outside == NO_REGION || inside < outside;
 	rb_face_normal(p[0], p[1], p[2], n);
 	long2 = rb_face_long2(p[0], p[1], p[2]);
 	if (rb_dot(n, n) <= LEAST_AREA * LEAST_AREA * long2 * long2)
 		return note_thin(c, c->face_patch[*face], inside);
 	scaled_point(c, in->surface_points, in->triangles[of->first][0], o);
-	/* between two regions it comes once from either side */
+	/* A face between two regions is visited from both sides. */
 	up = rb_dot(n, of->normal) > 0;
 	if (outside == NO_REGION || inside < outside)
 		of->won += (up ? 1 : -1) * determinant_about(o, p[0], p[1], p[2]);
@@ -722,7 +741,7 @@ add_mesh(comparing *c)
 	return status;
 }
 
-/* sign 1: the normal leads out of the region */
+/* Subtracts a triangle from a region; sign is 1 if the normal points out of the region */
 static void
 take_away(comparing *c, uint32_t number, uint32_t t, double sign)
 {
@@ -766,7 +785,10 @@ add_limit(comparing *c, uint32_t number, uint32_t p)
 	if (number >= c->nregions)
 		return;
 	r = &c->regions[number];
-	/* six times an area, as thick as rounding explains a bend to be high, with what points may be off it on both sides */
+	/*
+	 * Six times the area times a thickness: the height of bends that rounding explains, plus the
+	 * distance of points on both sides.
+	 */
 	r->limit += 6 * of->area * (fmin(of->high - of->low, c->flat) + 2 * c->rounds);
 	if (r->worst == RB_NONE || fabs(of->won) > fabs(c->patches[r->worst].won))
 		r->worst = p;
@@ -826,7 +848,7 @@ tell_all(comparing *c, rb_volumes_tell tell, void *arg)
 	return status;
 }
 
-/* ---- all of it ---- */
+/* ---- comparison ---- */
 
 static rb_status
 make_room(comparing *c)
@@ -975,7 +997,7 @@ rb_volumes_keep(rb_context *ctx, const rb_tets *tets, rb_volumes_kept *kept)
 			start[f] = sum;
 			sum += n;
 		}
-		/* facet by facet, whatever order they come in */
+		/* Sort the faces by facet. */
 		for (uint32_t f = 0; f < tets->nfaces; f++)
 		{
 			const uint32_t to = start[tets->face_facet[f]]++;

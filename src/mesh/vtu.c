@@ -1,14 +1,14 @@
 /*
  * vtu.c
- *	  Tetrahedra as an UnstructuredGrid of VTK: XML, and behind it all arrays as they are in
- *	  memory, each after its length in 64 bits.
+ *	  Writes tetrahedra as a VTK UnstructuredGrid: an XML header followed by all arrays in binary,
+ *	  each preceded by its length in 64 bits.
  *
- * Corners are of 32 bits where all places in their array can be told so, else of 64.
+ * Connectivity is written with 32 bits if all offsets and indices fit, else with 64 bits.
  */
 #include "mesh/rb_files.h"
 
-#define HEADER_ROOM 4096 /* more than any header takes */
-#define TETRAHEDRON 10   /* VTK's number of it */
+#define HEADER_ROOM 4096 /* upper bound of the header's size in bytes */
+#define TETRAHEDRON 10   /* VTK's cell type */
 
 typedef enum array_name
 {
@@ -29,7 +29,7 @@ small(const rb_mesh_rows *rows)
 	return rows->ntets <= INT32_MAX / 4 && rows->npoints <= INT32_MAX;
 }
 
-/* of each array without its length; 0 for one that the file does not have */
+/* Computes the length of each array in bytes, without its length field; 0 for an omitted array */
 static void
 lengths(const rb_mesh_rows *rows, uint64_t n[ARRAYS])
 {
@@ -57,9 +57,9 @@ rb_mesh_vtu_bytes(const rb_mesh_rows *rows)
 }
 
 /*
- * One array's line; its data are where those of the arrays behind it end.  Some readers (meshio 5) look
- * for the line of an offset, after they have changed those of data before it: so these must not come
- * first.
+ * Writes the XML line of one array. Array data are appended in reverse order, so that offsets
+ * descend. Some readers (meshio 5) search for the line of an offset after they have changed the
+ * offsets of preceding data, which fails if these come first.
  */
 static void
 line(rb_buffer *to, const char *type, const char *name, int components, uint64_t n,
@@ -103,7 +103,7 @@ header(const rb_mesh_rows *rows, const bool *has, const uint64_t *n, rb_buffer *
 				"</CellData>\n</Piece>\n</UnstructuredGrid>\n<AppendedData encoding=\"raw\">\n_");
 }
 
-/* element i of an array */
+/* Writes element i of an array */
 static inline uint8_t *
 element(const rb_mesh_rows *rows, array_name name, uint32_t i, uint8_t *at)
 {

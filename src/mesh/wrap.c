@@ -18,8 +18,8 @@ turned_alike(const uint32_t *v, const uint32_t *w)
 }
 
 /*
- * Returns true if the open segment pq and the closed triangle t may meet outside common corners.
- * Degenerate cases count as meeting.
+ * Returns true if segment pq may meet the closed triangle t. Touching counts as meeting, but a
+ * common corner or a coplanar segment does not.
  */
 static bool
 pierces(rb_recovery *r, uint32_t p, uint32_t q, const uint32_t *t)
