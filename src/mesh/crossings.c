@@ -1,26 +1,27 @@
 /*
  * crossings.c
- *	  Facets and segments are cut where they cross, so that what is left meets in common corners
- *	  and edges only.
+ *	  Splits facets and segments where they cross, so that the parts meet only in common corners and
+ *	  edges.
  *
- * Each triangle is cut by itself:
+ * Each triangle is split separately:
  *
- *		what it shares with each other part it meets (rb_meet_points):
- *			points on its edges		-> corners of the polygon that it becomes
- *			points inside			-> points of it
- *			a line					-> an edge of it, cut where two of them cross
+ *		what it shares with each other part that it meets (rb_meet_points):
+ *			points on its edges		-> vertices of its polygon
+ *			points inside			-> isolated points of the polygon
+ *			a line					-> an edge of the polygon, split where two lines cross
  *
- * and that polygon, its lines for holes of two corners and its points for holes of one, is given to
- * the reader of geometries, which triangulates it.  A point has the same doubles from whatever
- * it was found (meet.c), so the two triangles of an edge, and the two that cross in a line, are
- * cut in the same points.  Points on an edge are noted by the edge, for all that have it.
+ * The polygon, with lines as holes of two points and isolated points as holes of one, is passed to
+ * the geometry reader, which triangulates it. A point has the same doubles whatever it is computed
+ * from (meet.c). The two triangles at an edge, and two triangles that cross in a line, are
+ * therefore split at the same points. Points on an edge are recorded by edge, for all triangles
+ * that have it.
  *
- * A line in a triangle is that in which it meets the plane of another, or an edge of another that
- * lies in it; so two lines of a triangle meet in the point of three planes, of an edge
- * and a plane, or of two edges, and the other triangles find the same one.
+ * A line in a triangle is its intersection with the plane of another triangle, or an edge of a
+ * coplanar one. Two lines of a triangle thus meet in the point of three planes, of an edge and a
+ * plane, or of two edges, and the other triangles compute the same point.
  *
- * Points are rounded, so what is cut is a little beside where it was, and may cross something else
- * that was very near: then it is cut once more, and new points become one from farther away.
+ * Points are rounded, so the parts are slightly displaced and may cross something that was very
+ * near. They are then split again, in rounds that snap new points over increasing distances.
  */
 #include "mesh/rb_crossings.h"
 
@@ -33,22 +34,23 @@
 #define RB_QUIET 1024
 #define RB_ROUNDS 8
 
-/* what a part leaves in a triangle: a line between two points */
+/* A line between two points that a part leaves in a triangle */
 typedef struct line
 {
 	uint32_t of;    /* the triangle */
 	uint32_t other; /* the part */
 	uint32_t from, to;
-	uint32_t edge; /* of the part, that it lies on; RB_NONE: it is of the part's plane */
+	/* edge of the part that contains the line, or RB_NONE if the line is in the part's plane */
+	uint32_t edge;
 } line;
 
-/* three numbers, by which they are sorted: a point on an edge, in a triangle, on a line ... */
+/* Two numbers and a point, sorted in this order: a point on an edge, in a triangle or on a line */
 typedef struct triple
 {
 	uint32_t a, b, point;
 } triple;
 
-/* an array that grows */
+/* A growing array */
 typedef struct list
 {
 	void *at;
@@ -65,27 +67,27 @@ typedef struct splitting
 	rb_exact_env env;
 	rb_split_done *split;
 	list meetings;
-	list points;  /* x y z: those of the PLC, then what is found; then without those found twice */
-	list lines;   /* by triangle */
+	list points;  /* x, y, z: points of the PLC, then computed points; later without duplicates */
+	list lines;   /* ordered by triangle */
 	list on_edge; /* ends of the edge, the lower one first; point */
 	list inside;  /* triangle, 0, point */
 	list cuts;    /* line, 0, point */
-	list hard;    /* two points, 0: edges that must be segments */
-	list ring;    /* of the triangle at hand: its points around */
-	list bytes;   /* the polygon that it becomes */
+	list hard;    /* two points, 0: edges that must become segments */
+	list ring;    /* points around the current triangle */
+	list bytes;   /* polygon of the current triangle */
 	rb_corners corners;
 	uint32_t npoints;
-	/* what comes out */
+	/* The result */
 	list triangles; /* corners */
 	list facet_of;
 	list segments;  /* two points, row */
-	list table;     /* of hashes */
-	list next;      /* points of one cell; and their numbers */
-	list borders;   /* edges that are segments: two points, facet */
-	uint32_t *ends; /* of the segments that stay, and their rows */
+	list table;     /* hash table */
+	list next;      /* chains of points in a grid cell, then new indices of points */
+	list borders;   /* edges that are segments: segment, facet, 0 */
+	uint32_t *ends; /* ends of the remaining segments */
 	uint32_t *rows;
 	bool changed;
-	rb_flaw refused; /* the first triangle that could not be cut in this round, if there is one */
+	rb_flaw refused; /* the first triangle that could not be split in this round, if any */
 } splitting;
 
 #define AT(list, type) ((type *) (list).at)
@@ -142,7 +144,7 @@ put_point(splitting *s, const double *point, uint32_t *number)
 
 /* ---- order ---- */
 
-/* of two points between a and b, which is nearer to a?  Rounding keeps the order on each axis. */
+/* Compares the positions of p and q between a and b; rounding preserves the order on each axis */
 static int
 along(const double *a, const double *b, const double *p, const double *q)
 {
@@ -203,7 +205,7 @@ sort(const splitting *s, list *l, size_t size, rb_compare order)
 	return rb_sort(s->ctx, l->at, l->n, size, order, s);
 }
 
-/* the first of those in order that is not before */
+/* Returns the position of the first triple not below (a, b) */
 static uint32_t
 find(const list *l, uint32_t a, uint32_t b)
 {
@@ -222,7 +224,7 @@ find(const list *l, uint32_t a, uint32_t b)
 	return low;
 }
 
-/* ---- what meets ---- */
+/* ---- meetings ---- */
 
 static rb_status
 note_meeting(void *user, rb_meeting meeting)
@@ -250,7 +252,7 @@ note_line(splitting *s, uint32_t of, uint32_t other, uint32_t from, uint32_t to,
 	return status;
 }
 
-/* what other leaves in a triangle: points, the first of them numbered base */
+/* Records what another part leaves in a triangle: n points, the first of which has index `base` */
 static rb_status
 note_in_triangle(splitting *s, uint32_t of, uint32_t other, const rb_meet *m, int n, bool blue,
 				 uint32_t base)
@@ -276,7 +278,10 @@ note_in_triangle(splitting *s, uint32_t of, uint32_t other, const rb_meet *m, in
 	}
 	for (int e = -1; e < 3 && status == RB_OK; e++)
 	{
-		/* two points: their line.  More: each edge of the other one that two of them are on. */
+		/*
+		 * Two points form a line; of more points, each edge of the other part that contains two of
+		 * them forms one.
+		 */
 		int from = -1, to = -1;
 		unsigned own, others;
 
@@ -296,7 +301,7 @@ note_in_triangle(splitting *s, uint32_t of, uint32_t other, const rb_meet *m, in
 		others = blue ? m[from].on_red & m[to].on_red : m[from].on_blue & m[to].on_blue;
 		if (own == 0)
 			status = note_line(s, of, other, base + (uint32_t) from, base + (uint32_t) to, others);
-		else if (e < 0 && others != 0) /* edges of both on each other */
+		else if (e < 0 && others != 0) /* an edge of each, which overlap */
 			status = put_triple(s, &s->hard, base + (uint32_t) from, base + (uint32_t) to, 0);
 	}
 	return status;
@@ -329,7 +334,7 @@ look_at(splitting *s, const triple *meeting)
 	return status;
 }
 
-/* ---- where lines of a triangle cross ---- */
+/* ---- crossings of lines in a triangle ---- */
 
 static const double *
 edge_of(const splitting *s, const line *l, const double **end)
@@ -364,7 +369,7 @@ cross_at(const splitting *s, const line *l, const line *m, double *point)
 	return rb_meet_line_plane(p, q, part_at(s, m->other), point);
 }
 
-/* is it between the ends, as far as each axis tells? */
+/* Returns true if p is between a and b on each axis */
 static bool
 is_between(const double *a, const double *b, const double *p)
 {
@@ -374,7 +379,10 @@ is_between(const double *a, const double *b, const double *p)
 	return true;
 }
 
-/* do the boxes of two lines of a triangle overlap, and is neither surely on one side of the other? */
+/*
+ * Returns true if the boxes of two lines overlap and neither line is clearly on one side of the
+ * other
+ */
 static bool
 may_cross(const splitting *s, const line *l, const line *m)
 {
@@ -384,7 +392,9 @@ may_cross(const splitting *s, const line *l, const line *m)
 	for (int k = 0; k < 3; k++)
 		if (fmax(a[k], b[k]) < fmin(c[k], d[k]) || fmax(c[k], d[k]) < fmin(a[k], b[k]))
 			return false;
-	/* seen along an axis they may be one line: all three have to say so */
+	/*
+	 * Two lines may coincide in the projection along one axis, so all three projections are tested.
+	 */
 	for (int k = 0; k < 3; k++)
 	{
 		const int u = (k + 1) % 3, v = (k + 2) % 3;
@@ -443,9 +453,9 @@ cross_lines(splitting *s)
 	return RB_OK;
 }
 
-/* ---- points in one place become one ---- */
+/* ---- unification of points ---- */
 
-/* free places, so many that half of them stay free */
+/* Clears the hash table and makes it large enough to stay at least half empty */
 static rb_status
 clear_table(splitting *s, uint32_t n, uint32_t *mask)
 {
@@ -472,14 +482,14 @@ rename_points(splitting *s, list *l)
 		triple t = AT(*l, triple)[i];
 
 		t.point = s->corners.first[t.point];
-		/* an end of its edge is none on it */
+		/* An end of the edge does not split it. */
 		if (l != &s->on_edge || (t.point != t.a && t.point != t.b))
 			AT(*l, triple)[n++] = t;
 	}
 	l->n = n;
 }
 
-/* the chain of a cell of the grid */
+/* Returns the head of the chain of a grid cell */
 static uint32_t *
 chain_of(splitting *s, uint32_t mask, const int64_t *cell)
 {
@@ -490,7 +500,7 @@ chain_of(splitting *s, uint32_t mask, const int64_t *cell)
 	return &AT(s->table, uint32_t)[(uint32_t) rb_mix(hash) & mask];
 }
 
-/* the first point that is so near on each axis; RB_NONE */
+/* Returns the first point within distance `far` on each axis, or RB_NONE */
 static uint32_t
 near_point(splitting *s, uint32_t mask, const double *p, double far)
 {
@@ -516,10 +526,10 @@ near_point(splitting *s, uint32_t mask, const double *p, double far)
 }
 
 /*
- * A new point that is nearer to another than doubles can well tell apart becomes that one: between the
- * two there would be slivers, which cross others by rounding alone.  Farther in each round.
- * Points of the PLC stay.  first: of each of the n points, its number among the different ones, and
- * then its number.
+ * Replaces each new point by a point closer than doubles can reliably resolve, if there is one.
+ * Otherwise slivers between the two would cross other parts through rounding alone. The distance
+ * grows with each round. Points of the PLC stay. On entry first[i] is the index of point i among
+ * the distinct ones; on return, its new index.
  */
 static rb_status
 snap_points(splitting *s, uint32_t *first, uint32_t n)
@@ -557,7 +567,7 @@ snap_points(splitting *s, uint32_t *first, uint32_t n)
 			return RB_STOPPED;
 		if (to != RB_NONE)
 			continue;
-		/* it moves to the place of its number, where it is found from now on */
+		/* Move the point to its new index, under which it is found from now on. */
 		memcpy(points + 3 * (size_t) kept, p, sizeof p);
 		for (int k = 0; k < 3; k++)
 			cell[k] = (int64_t) floor(p[k] / (4 * far));
@@ -619,7 +629,7 @@ number_points(splitting *s)
 	return status;
 }
 
-/* ---- a triangle is cut ---- */
+/* ---- splitting of a triangle ---- */
 
 static rb_status
 put_ring(splitting *s, uint32_t point)
@@ -631,7 +641,7 @@ put_ring(splitting *s, uint32_t point)
 	return status;
 }
 
-/* a and what lies on the edge to b, in this order */
+/* Appends a and the points on the edge from a to b, in this order */
 static rb_status
 put_edge(splitting *s, uint32_t a, uint32_t b)
 {
@@ -661,7 +671,7 @@ put_bytes(splitting *s, const void *bytes, size_t n)
 	return status;
 }
 
-/* a ring of those points, closed */
+/* Appends a closed ring of n points to the polygon */
 static rb_status
 put_hole(splitting *s, const uint32_t *point, uint32_t n, uint32_t *rings)
 {
@@ -674,7 +684,7 @@ put_hole(splitting *s, const uint32_t *point, uint32_t n, uint32_t *rings)
 	return status;
 }
 
-/* from and to are joined by a line: it must be a segment, and is an edge of the triangle's polygon */
+/* Adds a line between two points: as a segment, and as an edge of the triangle's polygon */
 static rb_status
 put_piece(splitting *s, uint32_t from, uint32_t to, uint32_t outer, uint32_t *rings)
 {
@@ -694,7 +704,7 @@ put_piece(splitting *s, uint32_t from, uint32_t to, uint32_t outer, uint32_t *ri
 	}
 	if (status == RB_OK)
 		status = put_hole(s, piece, 2, rings);
-	/* behind the outer ring: where corners of the triangles to come are looked for */
+	/* Append the ends after the outer ring, where the corners of new triangles are looked up. */
 	for (int i = 0; i < 2 && status == RB_OK; i++)
 	{
 		status = more(s, &s->ring, 1, sizeof(uint32_t));
@@ -718,7 +728,7 @@ put_triangle(splitting *s, uint32_t of, const uint32_t *corner)
 	return RB_OK;
 }
 
-/* notes that a triangle with the points in `ring` could not be cut */
+/* Records that the triangle with the points in `ring` could not be split */
 static void
 note_refused(splitting *s, uint32_t of)
 {
@@ -753,8 +763,8 @@ note_refused(splitting *s, uint32_t of)
 }
 
 /*
- * The polygon in `bytes` becomes triangles.  One that cannot stays as it was, and is noted: it still crosses
- * others, so there will be another round, in which points that are near become one.
+ * Triangulates the polygon in `bytes`. If that fails, the triangle is kept unsplit and recorded. It
+ * still crosses others, so another round follows, in which nearby points are unified.
  */
 static rb_status
 triangulate(splitting *s, uint32_t of)
@@ -799,14 +809,17 @@ triangulate(splitting *s, uint32_t of)
 	return status;
 }
 
-/* lines: the first of this triangle, and behind the last; cut: the first cut of the first line */
+/*
+ * Splits a triangle at its lines line_from up to line_to - 1. *cut is the position of the first cut
+ * of these lines and is advanced past the last one.
+ */
 static rb_status
 cut_triangle(splitting *s, uint32_t of, uint32_t line_from, uint32_t line_to, uint32_t *cut)
 {
 	const uint32_t *corner = s->plc->triangles[of];
 	const uint16_t one = 1;
 	const uint8_t order =
-		*(const uint8_t *) &one; /* of the machine's bytes: 1 where the low one is first */
+		*(const uint8_t *) &one; /* byte order of the machine: 1 if little endian */
 	const uint32_t type = UINT32_C(0x80000003);
 	uint32_t outer, rings = 0, inside = find(&s->inside, of, 0);
 	rb_status status = RB_OK;
@@ -910,7 +923,7 @@ cut_segments(splitting *s)
 	return status;
 }
 
-/* ---- what comes of it ---- */
+/* ---- assembly of the result ---- */
 
 static void
 order3(const uint32_t *t, uint32_t *to)
@@ -922,7 +935,7 @@ order3(const uint32_t *t, uint32_t *to)
 	to[1] = t[2] < low ? low : t[2] > high ? high : t[2];
 }
 
-/* of triangles with the same corners the first one stays */
+/* Removes all but the first of the triangles with equal corners */
 static rb_status
 drop_triangles(splitting *s)
 {
@@ -959,7 +972,7 @@ drop_triangles(splitting *s)
 	return status;
 }
 
-/* the place of that segment among those that stay */
+/* Returns the table slot of a segment */
 static uint32_t *
 place_of(splitting *s, uint32_t mask, uint32_t a, uint32_t b)
 {
@@ -979,8 +992,8 @@ place_of(splitting *s, uint32_t mask, uint32_t a, uint32_t b)
 }
 
 /*
- * Each segment once, and those made here on the boundary of a facet not at all.  Given ones stay, for
- * polygons are not merged across them.
+ * Removes duplicate segments, and those created here on the boundary of a facet. Given segments are
+ * kept, because polygons are not merged across them.
  */
 static rb_status
 drop_segments(splitting *s)
@@ -999,7 +1012,10 @@ drop_segments(splitting *s)
 		segment[n++] = segment[i];
 	}
 	s->segments.n = n;
-	/* the edges of triangles that are segments: on the boundary if they are in one of a facet */
+	/*
+	 * Collect triangle edges that are segments created here; one that a facet has once is on its
+	 * boundary.
+	 */
 	for (uint32_t i = 0; i < s->triangles.n && n > 0 && status == RB_OK; i++)
 	{
 		const uint32_t *t = AT(s->triangles, uint32_t) + 3 * (size_t) i;
@@ -1033,7 +1049,7 @@ drop_segments(splitting *s)
 	return status;
 }
 
-/* all that may fail, before anything is changed */
+/* Allocates everything that can fail before the PLC is changed */
 static rb_status
 reserve(splitting *s)
 {
@@ -1058,7 +1074,7 @@ swap_blocks(rb_memory *memory, void **old, void **made)
 	*made = NULL;
 }
 
-/* facets without a triangle go, the others are numbered anew */
+/* Removes facets without triangles and renumbers the others */
 static void
 number_facets(splitting *s)
 {
@@ -1136,7 +1152,7 @@ let_go(splitting *s)
 	rb_parts_free(s->ctx->memory, &s->parts);
 }
 
-/* what meets is known: it is cut */
+/* Splits everything that meets */
 static rb_status
 cut(splitting *s)
 {
@@ -1208,7 +1224,7 @@ rb_weld_split(rb_context *ctx, const rb_backend *backend, rb_welded *welded, rb_
 		split->segments += welded->segment_row[i] == RB_NONE;
 	if (status == RB_OK && !sound)
 		status = rb_weld_validate(ctx, backend, welded, flaw);
-	/* what crosses may be others that it should have been cut with: this is why */
+	/* The remaining crossings may be due to the triangle that could not be split. */
 	if (status == RB_BAD_PLC && refused.kind != RB_FLAW_NONE && refused.a != RB_NONE)
 		*flaw = refused;
 	return status;

@@ -4,8 +4,8 @@
  *	  surfaces, each with a physical group.
  *
  * Tags in this format are positive and have 31 bits. If all region ids fit, they are the tags;
- * otherwise tags count from 1 in ascending order of ids. The same applies to facets. The names of
- * the groups contain the ids in any case. All nodes belong to the first volume, which always
+ * otherwise tags count from 1 in ascending order of ids. Facet ids are treated likewise. The names
+ * of the groups contain the ids in any case. All nodes belong to the first volume, which always
  * exists.
  */
 #include "mesh/rb_files.h"

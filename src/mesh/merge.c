@@ -1,18 +1,18 @@
 /*
  * merge.c
- *	  Polygons that share an edge and lie exactly in one plane become one facet.
+ *	  Merges polygons that share an edge and are exactly coplanar into one facet.
  *
- * Triangulated surfaces cut flat faces into triangles.  Were each triangle a facet, each diagonal
- * would be a segment, and segments of one plane that meet at small angles take points without need.
+ * Triangulated surfaces divide planar faces into triangles. If each triangle were a facet, each
+ * diagonal would be a segment, and segments of one plane that meet at small angles would need
+ * unnecessary Steiner points.
  *
- * Edges are listed by their lower end: all sides of triangles and all segments that run from one
- * point to points of higher numbers, in order.  So what shares an edge stands side by side.  Polygons
- * are united in trees whose root is the polygon with the lowest number; each knows whether its
- * triangles run the other way around than those of the polygon above it.
+ * Edges are listed by their lower end: for each point, all triangle sides and segments that run
+ * from it to points of higher index, sorted. Everything that shares an edge is thus adjacent.
+ * Polygons are united in a union-find structure whose roots are the polygons with the lowest
+ * indices. Each polygon stores whether its triangles are oriented opposite to those of its parent.
  *
- * Whether two polygons lie in one plane is asked of three corners of each that were there before
- * anything was cut.  Pieces of them are bent by rounding where they were cut, as those of a single
- * polygon are.
+ * Whether two polygons are coplanar is tested with three corners of each that existed before
+ * anything was split. Split parts are bent by rounding, as those of a single polygon are.
  */
 #include "mesh/rb_weld.h"
 
@@ -21,7 +21,7 @@
 #include "core/exact/rb_orient.h"
 #include "mesh/rb_table.h"
 
-/* between two looks whether to stop */
+/* Iterations between two polls for a stop */
 #define RB_QUIET 4096
 
 typedef struct merging
@@ -29,27 +29,28 @@ typedef struct merging
 	rb_context *ctx;
 	rb_welded *w;
 	rb_exact_env env;
-	uint32_t *start;   /* of each point: where its edges begin */
-	uint64_t *edges;   /* the other end << 32 | side of a triangle, or behind all these a segment */
-	uint32_t *above;   /* of each polygon: one of its facet with a lower number, or itself */
-	bool *turned;      /* against that one */
-	uint32_t *number;  /* of each polygon: its facet */
+	uint32_t *start; /* per point: position of its first edge */
+	/* other end << 32 | index of a triangle side, or of a segment after all sides */
+	uint64_t *edges;
+	uint32_t *above;   /* union-find parent of each polygon, with a lower index, or itself */
+	bool *turned;      /* per polygon: oriented opposite to its parent */
+	uint32_t *number;  /* facet of each polygon */
 	uint64_t *scratch; /* facets at an edge */
 	size_t scratch_cap;
-	bool *gone;          /* of each segment */
+	bool *gone;          /* per segment: to be removed */
 	uint32_t (*more)[2]; /* edges that become segments */
 	size_t more_cap;
 	uint32_t nmore;
 	uint32_t nfacets;
 } merging;
 
-/* what shares an edge: its entries, and how many sides of triangles and segments there are among them */
+/* Triangle sides and segments that share an edge */
 typedef struct shared
 {
 	uint32_t low, high;
 	const uint64_t *entries;
 	uint32_t n;
-	uint32_t sides; /* they come first */
+	uint32_t sides; /* number of triangle sides, which come first */
 } shared;
 
 /* ---- edges ---- */
@@ -101,7 +102,9 @@ list_edges(merging *m)
 		ends_of(m, i, &low, &high);
 		m->start[low + 1]++;
 	}
-	/* start[v + 1] is where the next entry of v goes; in the end that is where v + 1 begins */
+	/*
+	 * start[v + 1] is the position of the next entry of v, and finally the first position of v + 1.
+	 */
 	for (uint32_t v = 0; v <= plc->npoints; v++)
 	{
 		const uint32_t here = m->start[v + 1];
@@ -125,7 +128,7 @@ list_edges(merging *m)
 	return status;
 }
 
-/* calls visit for each edge, by its ends */
+/* Calls `visit` for each edge, ordered by its ends */
 static rb_status
 visit_edges(merging *m, rb_status (*visit)(merging *m, const shared *e))
 {
@@ -155,16 +158,16 @@ triangle_of(const shared *e, uint32_t i)
 	return (uint32_t) e->entries[i] / 3;
 }
 
-/* does the side run from the lower end to the higher one? */
+/* Returns true if the side runs from the lower end to the higher one */
 static inline bool
 runs_up(const merging *m, const shared *e, uint32_t i)
 {
 	return m->w->plc.triangles[triangle_of(e, i)][(uint32_t) e->entries[i] % 3] == e->low;
 }
 
-/* ---- polygons become facets ---- */
+/* ---- merging of polygons ---- */
 
-/* the first polygon of its facet; *turned: its triangles run the other way around than those */
+/* Returns the root of a polygon; *turned is set if the polygon is oriented opposite to it */
 static uint32_t
 first_of(merging *m, uint32_t polygon, bool *turned)
 {
@@ -224,7 +227,7 @@ unite(merging *m, const shared *e)
 			return RB_OK;
 	if (!in_one_plane(m, a, b))
 		return RB_OK;
-	/* neighbours that are turned alike run along their edge in opposite directions */
+	/* Two triangles with the same orientation have opposite directions along their common edge. */
 	turned = runs_up(m, e, 0) == runs_up(m, e, 1);
 	a = first_of(m, a, &a_turned);
 	b = first_of(m, b, &b_turned);
@@ -266,7 +269,7 @@ unite_polygons(merging *m)
 
 /* ---- segments ---- */
 
-/* does a facet have just one side there? */
+/* Determines whether some facet has exactly one side at the edge */
 static rb_status
 bounds_facet(merging *m, const shared *e, bool *bounds)
 {
@@ -355,7 +358,7 @@ put_segments(merging *m)
 
 /* ---- triangles ---- */
 
-/* triangles in the order of `key`, below n, those with the same as they are; keys become facets */
+/* Sorts triangles stably by `key`, whose values are below n and become the facets */
 static rb_status
 sort_triangles(rb_context *ctx, rb_plc *plc, const uint32_t *key, uint32_t n, uint32_t **order)
 {
@@ -403,7 +406,7 @@ sort_triangles(rb_context *ctx, rb_plc *plc, const uint32_t *key, uint32_t n, ui
 	return RB_OK;
 }
 
-/* facet by facet, polygons in their order in each, all turned as the first one is */
+/* Orders triangles by facet and polygon, all oriented like the facet's first polygon */
 static rb_status
 put_triangles(merging *m)
 {
@@ -433,7 +436,7 @@ put_triangles(merging *m)
 	{
 		const uint32_t *polygon = w->plc.facet_of;
 
-		/* polygons of triangles, by their places to come */
+		/* Save the polygons of triangles; they are permuted below. */
 		memcpy(w->polygon_of, polygon, n * sizeof *polygon);
 		status = sort_triangles(m->ctx, &w->plc, facet, m->nfacets, &order);
 	}
@@ -486,16 +489,16 @@ rb_weld_merge(rb_context *ctx, rb_welded *welded)
 	return status;
 }
 
-/* ---- of a mesh of which only rows are left ---- */
+/* ---- reconstruction from the rows of a mesh ---- */
 
 typedef struct regrouping
 {
 	rb_context *ctx;
 	const double *points;
 	const uint32_t (*faces)[3];
-	double near;    /* rounding puts points that are added no farther off */
-	rb_table edges; /* to the first side there, or MANY */
-	uint32_t *next; /* of each side: the second one at its edge, or RB_NONE */
+	double near;    /* maximum distance that rounding moves a Steiner point */
+	rb_table edges; /* from edge to its first side, or MANY */
+	uint32_t *next; /* per side: the second one at its edge, or RB_NONE */
 } regrouping;
 
 #define MANY UINT32_MAX /* a segment, or an edge of three faces: nothing is united there */
@@ -506,7 +509,7 @@ length_between(const double *a, const double *b)
 	return hypot(hypot(b[0] - a[0], b[1] - a[1]), b[2] - a[2]);
 }
 
-/* do two faces lie in one plane, as far as rounded points can? */
+/* Returns true if two faces are coplanar to within the rounding of points */
 static bool
 may_be_flat(const regrouping *g, uint32_t side, uint32_t other)
 {
@@ -570,7 +573,10 @@ list_sides(regrouping *g, uint32_t nfaces, const uint32_t (*edges)[2], uint32_t 
 	return status;
 }
 
-/* as near as redblue_mesh_check lets points that were added be to what they are on */
+/*
+ * Returns the distance that redblue_mesh_check allows between a Steiner point and its segment or
+ * facet
+ */
 static double
 rounding_of(const double *points, uint32_t npoints)
 {

@@ -1,12 +1,12 @@
 /*
  * polygons.c
- *	  In which polygon of its facet does each face of a mesh lie?
+ *	  Finds the polygon of its facet that each face of a mesh lies in.
  *
- * A facet of several polygons lies in a plane, so all is asked along the axis that is nearest to its
- * normal: there the triangles of its polygons lie side by side, and the centroid of a face, three
- * times it to be exact, is on the inner side of all edges of one of them, or on an edge of two.  Boxes
- * find the triangles that may be it.  Points that were added are rounded, so a centroid may lie
- * beside all triangles: then the nearest one is taken.
+ * A facet of several polygons is planar, so all tests are made in the projection along the axis
+ * nearest to its normal, in which the triangles of its polygons do not overlap. The centroid of a
+ * face, multiplied by three to stay exact, is on the inner side of all edges of one triangle, or on
+ * an edge of two. A box tree finds the candidate triangles. Steiner points are rounded, so a
+ * centroid may lie outside all triangles; then the nearest one is taken.
  */
 #include "core/base/rb_base.h"
 #include "core/base/rb_sort.h"
@@ -16,13 +16,14 @@
 #include "mesh/rb_table.h"
 #include "mesh/rb_weld.h"
 
-/* between two looks whether to stop */
+/* Iterations between two polls for a stop */
 #define RB_QUIET 1024
 
 /*
- * Of a sum of three differences times a difference, less another: each term is rounded at most 7 times (a
- * difference, two sums of these, another difference, the product, the last difference and what is added
- * to the bound), so 8 roundings bound the error by the sum of the terms' magnitudes.
+ * Error of a sum of three differences times a difference, minus another such product. Each term is
+ * rounded at most 7 times: a difference, two sums of these, another difference, the product, the
+ * last difference, and the addition to the bound. Hence 8 roundings times the sum of the terms'
+ * magnitudes bound the error.
  */
 #define ERROR_BOUND (8 * 0x1p-53)
 
@@ -31,16 +32,16 @@ typedef struct naming
 	rb_context *ctx;
 	const rb_polygons *in;
 	rb_exact_env env;
-	uint32_t *start;  /* of each facet: where its triangles begin */
-	uint32_t *order;  /* triangles, facet by facet */
-	uint8_t *several; /* of each facet: it has more than one polygon */
-	/* the facet that is spoken of */
+	uint32_t *start;  /* per facet: position of its first triangle in `order` */
+	uint32_t *order;  /* triangles, ordered by facet */
+	uint8_t *several; /* per facet: it has more than one polygon */
+	/* The current facet */
 	rb_boxes boxes;
-	uint32_t facet; /* RB_NONE: none */
-	int axis;       /* that is left out */
-	/* what is looked for */
+	uint32_t facet; /* RB_NONE if there is none */
+	int axis;       /* the axis of projection */
+	/* The point to locate */
 	const double *point[3];
-	int npoints; /* 1, or 3: their centroid */
+	int npoints; /* 1, or 3 to locate their centroid */
 	uint32_t best;
 } naming;
 
@@ -88,7 +89,7 @@ list_triangles(naming *w)
 	return RB_OK;
 }
 
-/* which way do the corners of a triangle turn, seen along that axis? */
+/* Returns the orientation of a triangle seen along the given axis */
 static int
 turn_of(naming *w, uint32_t triangle, int axis)
 {
@@ -99,7 +100,7 @@ turn_of(naming *w, uint32_t triangle, int axis)
 	return rb_orient2d_at(&w->env, a[x], a[y], b[x], b[y], c[x], c[y]);
 }
 
-/* the axis nearest to the normal of the first triangle along which that is seen from a side */
+/* Chooses the axis nearest to the normal of a triangle along which it is not degenerate */
 static void
 choose_axis(naming *w, uint32_t triangle)
 {
@@ -153,9 +154,11 @@ enter_facet(naming *w, uint32_t facet)
 	return status;
 }
 
-/* ---- where a point is ---- */
+/* ---- point location ---- */
 
-/* on which side of the line from p to q is it, on axes x and y?  Exactly. */
+/*
+ * Returns exactly on which side of the line from p to q the point or centroid lies, on axes x and y
+ */
 static int
 side_of(const naming *w, const double *p, const double *q, int x, int y)
 {
@@ -217,7 +220,7 @@ try_triangle(void *user, uint32_t item)
 	return RB_OK;
 }
 
-/* the square of the distance of p from a segment, on axes x and y; scaled */
+/* Returns the scaled squared distance of p from a segment, on axes x and y */
 static double
 far_from(const double *p, const double *a, const double *b, int x, int y, double scale)
 {
@@ -229,7 +232,7 @@ far_from(const double *p, const double *a, const double *b, int x, int y, double
 	return (wx - t * ux) * (wx - t * ux) + (wy - t * uy) * (wy - t * uy);
 }
 
-/* of the triangles of the facet */
+/* Returns the polygon of the facet's triangle nearest to p */
 static uint32_t
 nearest_polygon(const naming *w, const double *p)
 {
@@ -258,7 +261,7 @@ nearest_polygon(const naming *w, const double *p)
 	return best;
 }
 
-/* in which polygon of that facet are the points, or where there are three, their centroid? */
+/* Finds the polygon of a facet that contains the point, or the centroid of three points */
 static rb_status
 find_polygon(naming *w, uint32_t facet, uint32_t *polygon)
 {
@@ -283,7 +286,10 @@ find_polygon(naming *w, uint32_t facet, uint32_t *polygon)
 			middle[k] += w->point[i][k] / w->npoints;
 			size = fmax(size, fabs(w->point[i][k]));
 		}
-		/* the sum of three thirds is rounded five times, each time by less than 2^-53 of the largest */
+		/*
+		 * The sum of three thirds is rounded five times, each time by less than 2^-53 of the
+		 * largest coordinate.
+		 */
 		box[k] = k == w->axis ? 0 : middle[k] - size * 0x1p-49 - DBL_MIN;
 		box[3 + k] = k == w->axis ? 0 : middle[k] + size * 0x1p-49 + DBL_MIN;
 	}
@@ -293,9 +299,9 @@ find_polygon(naming *w, uint32_t facet, uint32_t *polygon)
 	return status;
 }
 
-/* ---- a mesh ---- */
+/* ---- mesh ---- */
 
-/* points on facets, facet by facet: their numbers */
+/* Lists the points on facets, ordered by facet */
 static rb_status
 list_points(const naming *w, const rb_tets *tets, uint64_t **list, uint32_t *n)
 {
@@ -334,7 +340,7 @@ name_points(naming *w, rb_tets *tets)
 	return status;
 }
 
-/* faces come facet by facet */
+/* Sets the polygon of each face; faces are ordered by facet */
 static rb_status
 name_faces(naming *w, rb_tets *tets)
 {
@@ -352,7 +358,7 @@ name_faces(naming *w, rb_tets *tets)
 	return status;
 }
 
-/* a segment is an edge of a triangle of its facet */
+/* Sets the polygon of each segment, which is an edge of a triangle of its facet */
 static rb_status
 name_segments(naming *w, rb_tets *tets)
 {

@@ -1,22 +1,22 @@
 /*
  * validate.c
- *	  Which facets, segments and points of a PLC meet elsewhere than in common corners and edges?
+ *	  Finds facets, segments and points of a PLC that meet anywhere but in common corners and edges.
  *
- * A join of the engine finds them: triangles, segments and lone points are triangles of one set,
- * the latter without area, and it is asked which of them share more than common corners and the
- * edges between them (RB_SELF_INTERSECT).  Of a sound PLC there are none, and it costs no more than
- * that join.  What meets is looked at once more, to give it a name.
+ * A join finds them. Triangles, segments and lone points form one set of triangles, the latter two
+ * as triangles without area. The predicate RB_SELF_INTERSECT selects those that share more than
+ * common corners and the edges between them. A valid PLC has none, so validating it costs no more
+ * than this join. Each pair found is examined again to classify it.
  *
- * A flaw is about two objects, numbered facets first, then segments, then points.  Pairs come from
- * several threads in any order; the flaws with the smallest numbers are kept, and of those about
- * the same two objects the worst one, seen at the first of their parts.  So it does not matter in
- * which order they came.
+ * A flaw involves two objects, numbered in the order facets, segments, points. Pairs arrive from
+ * several threads in any order. The flaws with the smallest numbers are kept, and for each two
+ * objects the worst one, at the first of their parts. The result therefore does not depend on the
+ * order of arrival.
  */
 #include "mesh/rb_crossings.h"
 
 #include "core/base/rb_base.h"
 
-/* between two looks whether to stop */
+/* Iterations between two polls for a stop */
 #define RB_QUIET 4096
 
 /* ---- parts ---- */
@@ -52,7 +52,7 @@ find_lone_points(rb_context *ctx, rb_parts *parts)
 	return status;
 }
 
-/* which points the corners of a part are */
+/* Returns the points that are the corners of a part */
 static void
 corners_of(const rb_parts *parts, uint32_t part, uint32_t *corner)
 {
@@ -108,7 +108,10 @@ rb_parts_free(rb_memory *memory, rb_parts *parts)
 	rb_free(memory, (void **) &parts->point);
 }
 
-/* so few are joined by the thread that asks: another one would take longer to begin than they do */
+/*
+ * Number of parts up to which the calling thread joins them, because starting another thread would
+ * take longer
+ */
 #define RB_FEW_PARTS RB_SIZE(512, 12)
 
 typedef struct few
@@ -181,7 +184,7 @@ rb_parts_join(rb_context *ctx, const rb_backend *backend, const rb_parts *parts,
 			status = RB_STOPPED;
 	}
 	rb_stream_close(stream);
-	/* what is told of the last block may be found stopped before the join has said why */
+	/* A stop may be noticed before the join has reported its cause. */
 	if (status == RB_STOPPED)
 		status = rb_why_stopped(ctx);
 	return status == RB_END ? RB_OK : status;
@@ -189,7 +192,7 @@ rb_parts_join(rb_context *ctx, const rb_backend *backend, const rb_parts *parts,
 
 /* ---- flaws ---- */
 
-/* a flaw, and what it is told from others by */
+/* A flaw with its sort key */
 typedef struct found
 {
 	uint32_t object[2]; /* ascending */
@@ -206,7 +209,7 @@ typedef struct finding
 	rb_exact_env env;
 	found *found;
 	uint32_t n;
-	uint32_t cap; /* at least twice the limit and one more */
+	uint32_t cap; /* at least twice the limit plus one */
 	uint32_t limit;
 	bool more;
 } finding;
@@ -245,7 +248,7 @@ sift(found *x, uint32_t i, uint32_t n)
 	x[i] = moved;
 }
 
-/* in order, one of each two objects, no more than the limit */
+/* Sorts the flaws and keeps one for each two objects, up to the limit */
 static void
 tidy(finding *f)
 {
@@ -284,7 +287,7 @@ object_of(const finding *f, uint32_t part)
 	return plc->nfacets + plc->nsegments + f->parts->point[part - f->parts->first_point];
 }
 
-/* the number that an object has among its like */
+/* Returns the index of an object among those of its kind */
 static uint32_t
 number_of(const finding *f, uint32_t object)
 {
@@ -298,7 +301,7 @@ static rb_status
 note(finding *f, rb_flaw_kind kind, uint32_t x, uint32_t y, rb_meeting m, const double *at)
 {
 	found *to = &f->found[f->n];
-	/* points and segments are named first */
+	/* Points and segments come first in the flaw. */
 	const bool turn = kind == RB_FLAW_SEGMENT_FACET || kind == RB_FLAW_POINT_IN_FACET ||
 					  kind == RB_FLAW_POINT_ON_SEGMENT;
 
@@ -316,7 +319,10 @@ note(finding *f, rb_flaw_kind kind, uint32_t x, uint32_t y, rb_meeting m, const 
 	return RB_OK;
 }
 
-/* points of one that lie on the other and are no corner of it */
+/*
+ * Records the points of part `of` that lie on part `on` and are not its corners; returns true if
+ * there are any
+ */
 static bool
 note_points(finding *f, uint32_t of, uint32_t on, rb_meeting m)
 {
@@ -354,7 +360,7 @@ same_corners(const finding *f, rb_meeting m)
 	return true;
 }
 
-/* the middle of what two parts share */
+/* Returns the center of what two parts share */
 static void
 place_of(finding *f, rb_meeting m, double *at)
 {
@@ -387,7 +393,7 @@ judge(void *user, rb_meeting m)
 		kind = RB_FLAW_FACETS_OVERLAP;
 	else
 	{
-		/* what only touches does so in a corner of one, or with an edge of each */
+		/* Parts that only touch do so in a corner of one of them or in an edge of each. */
 		if (!RB_TOLD_CROSSES(m.told) || x >= facets)
 		{
 			bool any = note_points(f, m.red, m.blue, m);
@@ -420,7 +426,7 @@ rb_weld_find_all(rb_context *ctx, const rb_backend *backend, const rb_welded *we
 	*more = false;
 	if (status != RB_OK)
 		return status;
-	/* room for some more than are wanted, so that they are put in order now and then only */
+	/* The extra room makes sorting rare. */
 	f.cap = limit > UINT32_MAX / 4 ? UINT32_MAX / 2 : 2 * limit + 64;
 	status = rb_array(ctx, (void **) &f.found, f.cap, sizeof *f.found);
 	if (status == RB_OK)

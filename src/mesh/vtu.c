@@ -59,7 +59,7 @@ rb_mesh_vtu_bytes(const rb_mesh_rows *rows)
 /*
  * Writes the XML line of one array. Array data are appended in reverse order, so that offsets
  * descend. Some readers (meshio 5) search for the line of an offset after they have changed the
- * offsets of preceding data, which fails if these come first.
+ * offsets of preceding data, which fails if the lines of these data come first.
  */
 static void
 line(rb_buffer *to, const char *type, const char *name, int components, uint64_t n,

@@ -1,14 +1,14 @@
 /*
  * weld.c
- *	  Rows become a PLC: corners that are one become one point, triangles of one polygon one facet.
+ *	  Builds a PLC from rows: corners with equal coordinates become one point, and the triangles of
+ *	  one polygon become one facet.
  *
- * The corners of all sides are written one behind the other, and a hash table tells which are one
- * (rb_corners.h); the first in a place names it, and is kept bit for bit.
+ * The corners of all input sets are written to one array, and a hash table finds those with equal
+ * coordinates (rb_corners.h). The first of them becomes the point and is kept bit for bit.
  *
- * Whether a facet is a simple polygon is seen by its directed edges: the reader gives all
- * triangles of a polygon the same turn, so an edge that is run through twice the same way is in
- * three triangles, or in two that lie on each other.  One that is not run through backwards is on
- * the boundary.
+ * Directed edges show whether a facet is a simple polygon. The reader orients all triangles of a
+ * polygon alike, so a directed edge that occurs twice belongs to three triangles, or to two that
+ * overlap. A directed edge without its reverse is on the boundary.
  */
 #include "mesh/rb_weld.h"
 
@@ -17,7 +17,7 @@
 #include "core/base/rb_sort.h"
 #include "core/exact/rb_orient.h"
 
-/* between two looks whether to stop */
+/* Iterations between two polls for a stop */
 #define RB_QUIET 4096
 
 typedef struct welding
@@ -27,14 +27,14 @@ typedef struct welding
 	rb_welded *to;
 	rb_flaw *flaw;
 	rb_exact_env env;
-	double *points; /* corners of all sides; then the points */
+	double *points; /* corners of all input sets; later the points */
 	uint32_t ncorners;
 	uint32_t first_of_segments;
 	uint32_t first_of_points;
-	rb_corners corners; /* of each corner its point, once they are numbered */
-	uint64_t *edges;    /* from << 32 | to, of the facet at hand */
+	rb_corners corners; /* point of each corner, once points are numbered */
+	uint64_t *edges;    /* directed edges of the current facet as from << 32 | to */
 	size_t edges_cap;
-	/* places of segments by their ends; RB_NONE: free */
+	/* Hash table from the ends of a segment to its index; RB_NONE in empty slots */
 	uint32_t *table;
 	uint32_t mask;
 } welding;
@@ -59,7 +59,7 @@ stops(const welding *w, uint32_t i)
 
 /* ---- points ---- */
 
-/* the first n points of each part of a set */
+/* Copies the first n points of each part of a set */
 static rb_status
 copy_corners(welding *w, const rb_set *set, size_t n, double *to)
 {
@@ -82,7 +82,7 @@ gather(welding *w)
 		3 * (uint64_t) parts_of(sets[0]) + 2 * (uint64_t) parts_of(sets[1]) + parts_of(sets[2]);
 	rb_status status = RB_OK;
 
-	/* the highest numbers have other meanings */
+	/* The largest indices are reserved. */
 	if (n > UINT32_MAX - 16)
 		return rb_fail(w->ctx, RB_TOO_MANY_OBJECTS, n, UINT32_MAX - 16, NULL);
 	w->ncorners = (uint32_t) n;
@@ -102,7 +102,7 @@ gather(welding *w)
 	return status;
 }
 
-/* which row, of which side, has that corner */
+/* Sets the row and the input set of a point from its first corner */
 static void
 say_whose(welding *w, uint32_t point, uint32_t corner)
 {
@@ -123,7 +123,7 @@ say_whose(welding *w, uint32_t point, uint32_t corner)
 	}
 }
 
-/* the first corners of each place move to the front, and all corners get the number of theirs */
+/* Moves the first corner of each point to the front, and sets the point of every corner */
 static rb_status
 number_points(welding *w)
 {
@@ -156,7 +156,7 @@ number_points(welding *w)
 		else
 		{
 			w->to->same_points += i >= w->first_of_points;
-			first[i] = first[first[i]]; /* that one has its number already */
+			first[i] = first[first[i]]; /* that corner already has its point */
 		}
 		if (stops(w, i))
 			return RB_STOPPED;
@@ -193,7 +193,7 @@ place_of(welding *w, uint32_t (*segments)[2], uint32_t from, uint32_t to)
 	return &w->table[at];
 }
 
-/* those that have a length, each once */
+/* Adds the segments of nonzero length, each once */
 static rb_status
 take_segments(welding *w)
 {
@@ -246,7 +246,7 @@ take_segments(welding *w)
 
 /* ---- facets ---- */
 
-/* are the three on one line?  They are if they seem so along each axis. */
+/* Returns true if three points are collinear, that is, collinear in each coordinate projection */
 static bool
 is_flat(welding *w, const uint32_t *t)
 {
@@ -276,7 +276,7 @@ bad_facet(welding *w, rb_flaw_kind kind, uint32_t row, uint32_t face, const doub
 	return RB_BAD_PLC;
 }
 
-/* three points of the plane that n triangles of a facet lie in, if there is one */
+/* Finds three points of the plane that contains n triangles of a facet, if there is one */
 static void
 find_plane(rb_exact_env *env, const double *points, const uint32_t (*t)[3], uint32_t n,
 		   uint32_t *plane)
@@ -294,7 +294,9 @@ find_plane(rb_exact_env *env, const double *points, const uint32_t (*t)[3], uint
 			}
 }
 
-/* the last facet is complete, from that triangle on */
+/*
+ * Completes the last facet, whose triangles start at `first`: finds its plane and checks its edges
+ */
 static rb_status
 look_at_facet(welding *w, uint32_t first)
 {
@@ -349,7 +351,7 @@ reserve_facets(welding *w)
 	return status;
 }
 
-/* rows that share an id with others are one group; where there are none, there are no groups */
+/* Groups the rows that share an id; leaves `group` NULL if all ids differ */
 static rb_status
 find_groups(welding *w)
 {
@@ -485,7 +487,7 @@ rb_weld(rb_context *ctx, const rb_weld_input *in, rb_welded *to, rb_flaw *flaw)
 	return status;
 }
 
-/* n elements that are copied; of none there is room for one */
+/* Copies n elements into a new array, which has room for one more */
 static rb_status
 copy_array(rb_context *ctx, const void *from, uint32_t n, size_t element, void **to)
 {
