@@ -57,7 +57,7 @@ struct rb_cavity_work
 	size_t new_tet_cap[2];
 	uint32_t *sheet_side; /* per face of the region: the adjacent face of the upper half */
 	size_t sheet_side_cap;
-	rb_half half[2]; /* above, below */
+	rb_half half[2]; /* the half above the region and the half below */
 };
 
 rb_status

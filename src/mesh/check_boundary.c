@@ -16,7 +16,7 @@
 typedef struct boundary
 {
 	rb_checking *k;
-	uint32_t *faces; /* tet << 2 | corner */
+	uint32_t *faces; /* boundary faces as tet << 2 | corner */
 	uint32_t n;
 	uint32_t *fan; /* union-find structure of fans, per corner 3 f + i */
 	uint32_t nedges;

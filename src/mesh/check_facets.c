@@ -15,7 +15,7 @@ typedef struct facets
 {
 	rb_checking *k;
 	uint32_t f;
-	uint32_t from, to; /* its triangles */
+	uint32_t from, to; /* range of its triangles in the PLC */
 	bool quiet;        /* a part is missing and was reported, so gaps are not reported */
 	/* Per segment: 2 * (f + 1) if it is on the boundary, 1 more if it is inside */
 	uint32_t *on_segment;

@@ -34,11 +34,11 @@
 #define RB_QUIET 1024
 #define RB_ROUNDS 8
 
-/* A line between two points that a part leaves in a triangle */
+/* The line between two points in which a part meets a triangle */
 typedef struct line
 {
-	uint32_t of;    /* the triangle */
-	uint32_t other; /* the part */
+	uint32_t of;    /* index of the triangle */
+	uint32_t other; /* index of the part */
 	uint32_t from, to;
 	/* edge of the part that contains the line, or RB_NONE if the line is in the part's plane */
 	uint32_t edge;
@@ -69,21 +69,21 @@ typedef struct splitting
 	list meetings;
 	list points;  /* x, y, z: points of the PLC, then computed points; later without duplicates */
 	list lines;   /* ordered by triangle */
-	list on_edge; /* ends of the edge, the lower one first; point */
-	list inside;  /* triangle, 0, point */
-	list cuts;    /* line, 0, point */
-	list hard;    /* two points, 0: edges that must become segments */
+	list on_edge; /* triples: lower end of the edge, higher end, point on it */
+	list inside;  /* triples: triangle, 0, point inside it */
+	list cuts;    /* triples: line, 0, point that splits it */
+	list hard;    /* triples: two points, 0; edges that must become segments */
 	list ring;    /* points around the current triangle */
 	list bytes;   /* polygon of the current triangle */
 	rb_corners corners;
 	uint32_t npoints;
 	/* The result */
-	list triangles; /* corners */
+	list triangles; /* three corners of each new triangle */
 	list facet_of;
-	list segments;  /* two points, row */
+	list segments;  /* triples: two ends, row */
 	list table;     /* hash table */
 	list next;      /* chains of points in a grid cell, then new indices of points */
-	list borders;   /* edges that are segments: segment, facet, 0 */
+	list borders;   /* triples: segment that is a triangle edge, facet, 0 */
 	uint32_t *ends; /* ends of the remaining segments */
 	uint32_t *rows;
 	bool changed;
@@ -301,7 +301,7 @@ note_in_triangle(splitting *s, uint32_t of, uint32_t other, const rb_meet *m, in
 		others = blue ? m[from].on_red & m[to].on_red : m[from].on_blue & m[to].on_blue;
 		if (own == 0)
 			status = note_line(s, of, other, base + (uint32_t) from, base + (uint32_t) to, others);
-		else if (e < 0 && others != 0) /* an edge of each, which overlap */
+		else if (e < 0 && others != 0) /* overlapping edges of both parts */
 			status = put_triple(s, &s->hard, base + (uint32_t) from, base + (uint32_t) to, 0);
 	}
 	return status;

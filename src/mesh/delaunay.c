@@ -682,7 +682,7 @@ reserve_edges(rb_mesh *m, uint32_t *mask)
 	status = rb_array_grow(m->ctx, (void **) &c->edges, &c->edges_cap, size, sizeof(*c->edges));
 	if (status != RB_OK)
 		return status;
-	memset(c->edges, 0xff, size * sizeof(*c->edges)); /* RB_NONE */
+	memset(c->edges, 0xff, size * sizeof(*c->edges)); /* sets every entry to RB_NONE */
 	*mask = (uint32_t) size - 1;
 	return RB_OK;
 }
@@ -1258,7 +1258,7 @@ name_corners(rb_mesh *m)
 	const uint32_t *number = m->cavity.number;
 	uint32_t *tet_of = m->cavity.place_of;
 
-	memset(tet_of, 0xff, (size_t) m->npoints * sizeof(*tet_of)); /* RB_NONE */
+	memset(tet_of, 0xff, (size_t) m->npoints * sizeof(*tet_of)); /* sets every entry to RB_NONE */
 	for (uint32_t t = 0; t < m->ntets; t++)
 	{
 		uint32_t *v = m->tets[t].v;
@@ -1300,7 +1300,8 @@ rb_mesh_delaunay(rb_mesh *m, bool *flat)
 	if (status != RB_OK)
 	{
 		if (m->npoints > 0)
-			memset(m->tet_of, 0xff, (size_t) m->npoints * sizeof(*m->tet_of)); /* RB_NONE */
+			memset(m->tet_of, 0xff,
+				   (size_t) m->npoints * sizeof(*m->tet_of)); /* sets every entry to RB_NONE */
 		m->ntets = m->nalive = 0;
 		m->free = m->recent = RB_NONE;
 	}

@@ -25,7 +25,7 @@ typedef struct groups
 	uint32_t n;        /* number of elements */
 	uint32_t corners;
 	const uint32_t *corner;
-	int64_t *id; /* ascending */
+	int64_t *id; /* distinct ids, in ascending order */
 	uint32_t nid;
 	uint32_t *table; /* hash table of ids */
 	uint32_t cap;    /* number of slots, a power of two */
@@ -198,7 +198,7 @@ put_nodes(rb_context *ctx, rb_buffer *to, const rb_mesh_rows *rows, uint32_t vol
 	{
 		put32(to, 3);
 		put32(to, volume);
-		put32(to, 0); /* not parametric */
+		put32(to, 0); /* the entity has no parametric coordinates */
 		put64(to, rows->npoints);
 	}
 	at = to->bytes + to->n;

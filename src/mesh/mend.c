@@ -187,7 +187,7 @@ static rb_status
 turn_subfaces(rb_recovery *r, rb_mend *q, uint32_t i, uint32_t j, uint32_t a, uint32_t b,
 			  uint32_t d, uint32_t e)
 {
-	const uint32_t *v = r->subfaces[i].v; /* a, b, d in some order */
+	const uint32_t *v = r->subfaces[i].v; /* contains a, b and d in some order */
 	bool forward = false;
 	rb_status status;
 

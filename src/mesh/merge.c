@@ -35,7 +35,7 @@ typedef struct merging
 	uint32_t *above;   /* union-find parent of each polygon, with a lower index, or itself */
 	bool *turned;      /* per polygon: oriented opposite to its parent */
 	uint32_t *number;  /* facet of each polygon */
-	uint64_t *scratch; /* facets at an edge */
+	uint64_t *scratch; /* facets of the triangles at one edge */
 	size_t scratch_cap;
 	bool *gone;          /* per segment: to be removed */
 	uint32_t (*more)[2]; /* edges that become segments */
@@ -501,7 +501,8 @@ typedef struct regrouping
 	uint32_t *next; /* per side: the second one at its edge, or RB_NONE */
 } regrouping;
 
-#define MANY UINT32_MAX /* a segment, or an edge of three faces: nothing is united there */
+/* marks a segment or an edge of three faces, across which nothing is united */
+#define MANY UINT32_MAX
 
 static double
 length_between(const double *a, const double *b)

@@ -81,7 +81,7 @@ rb_mesh_init(rb_mesh *m, rb_context *ctx, const double *points, uint32_t npoints
 			return RB_STOPPED;
 		}
 		memcpy(m->points + 3 * i, points + 3 * i, n * 3 * sizeof(double));
-		memset(m->tet_of + i, 0xff, n * sizeof(uint32_t)); /* RB_NONE */
+		memset(m->tet_of + i, 0xff, n * sizeof(uint32_t)); /* sets every entry to RB_NONE */
 	}
 	m->npoints = npoints;
 	return RB_OK;

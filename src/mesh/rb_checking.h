@@ -102,7 +102,7 @@ rb_sort3(uint32_t v[3])
 #define RB_POINT_USED 2u  /* a corner of a tetrahedron */
 #define RB_POINT_SEEN 4u  /* on a segment or facet and found there */
 #define RB_POINT_TOLD 8u  /* a fault of its kind or parent was reported */
-#define RB_POINT_HERE 16u /* scratch */
+#define RB_POINT_HERE 16u /* scratch bit of one test */
 
 /*
  * A test of whether an edge or a face lies inside the kept part; if so, its absence from the mesh

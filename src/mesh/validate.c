@@ -195,7 +195,7 @@ rb_parts_join(rb_context *ctx, const rb_backend *backend, const rb_parts *parts,
 /* A flaw with its sort key */
 typedef struct found
 {
-	uint32_t object[2]; /* ascending */
+	uint32_t object[2]; /* the two objects, in ascending order */
 	uint32_t kind;
 	uint32_t part[2];
 	rb_flaw flaw;

@@ -39,11 +39,12 @@ typedef struct patch
 {
 	uint64_t key[2]; /* hash of the segments around it */
 	uint32_t facet;
-	uint32_t first;   /* its triangle with the smallest index */
-	double normal[3]; /* twice the sum of areas, scaled */
+	uint32_t first; /* its triangle with the smallest index */
+	/* sum of its triangles' normals, scaled; its length is twice the area if flat */
+	double normal[3];
 	/* range of its corners along the normal, relative to the triangle `first` */
 	double low, high;
-	double area;        /* scaled */
+	double area;        /* sum of its triangles' areas, scaled */
 	uint32_t above;     /* the region on the side of the normal, or NO_REGION, UNSEEN or MIXED */
 	uint32_t below;     /* likewise on the opposite side */
 	uint32_t nfaces;    /* number of mesh faces on it */
