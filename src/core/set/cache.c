@@ -3,12 +3,12 @@
  *	  Caches sets from one join to the next, within a memory budget.
  *
  * Reading a table costs many times what joining it costs, and most tables have not changed since
- * they were last read. The cache does not know whether a table has changed. Its user attaches a
- * manifest (`card`) to each set, from which it decides that later.
+ * they were last read. The cache does not know whether a table has changed. The user of the cache
+ * attaches a manifest (`card`) to each set, and decides that later from the manifest.
  *
  * A set never changes, so a join may hold one while it is evicted. Its bytes are counted until the
- * last holder releases it. Eviction is least recently used and removes whole sets. This is simple
- * and leaves no holes, and a join needs the whole set anyway. Sets that others hold are not
+ * last holder releases it. Eviction removes whole sets, the least recently used first. This is
+ * simple and leaves no holes, and a join needs the whole set anyway. Sets that others hold are not
  * evicted, since that would free no memory. If evicting all other sets would not make enough room,
  * none is evicted.
  *
@@ -125,7 +125,7 @@ rb_cache_set_limit(rb_cache *cache, uint64_t limit_bytes)
 
 /*
  * Returns true if evicting the entry would free memory for `set`, which may be a view of the
- * entry's set
+ * entry's set.
  */
 static bool
 may_go(const kept_set *k, const rb_set *set)
@@ -152,7 +152,7 @@ held_bytes(const rb_cache *cache, const rb_set *set)
 }
 
 /*
- * Evicts the least recently used entry that nothing else holds, or returns false if there is none
+ * Evicts the least recently used entry that nothing else holds, or returns false if there is none.
  */
 static bool
 make_room(rb_cache *cache, const rb_set *set)
@@ -168,7 +168,7 @@ make_room(rb_cache *cache, const rb_set *set)
 }
 
 /*
- * Moves a set, with its manifest and key, into the memory of the cache, without evicting anything
+ * Moves a set, with its manifest and key, into the memory of the cache, without evicting anything.
  */
 static rb_status
 move_in(rb_cache *cache, const void *key, size_t key_size, const rb_set *set, size_t card_size,

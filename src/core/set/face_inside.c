@@ -13,8 +13,8 @@
 #include "core/set/rb_face.h"
 
 /*
- * Location of a region: 0 if not known yet, else 1 + (inside the outer ring) + 2 * ring number of
- * the hole, or 0 for no hole
+ * Location of a region: 0 if not known yet, else 1 + (1 if inside the outer ring) + 2 * (number of
+ * the hole's ring, or 0 if in no hole)
  */
 #define WHERE(outer, hole) (1 + (uint32_t) (outer) + 2 * (hole))
 #define IN_OUTER(where) (((where) -1) & 1)

@@ -22,7 +22,7 @@ rb_face_side(const rb_face *f, uint32_t a, uint32_t b, uint32_t c)
 /*
  * Four cocircular corners have two Delaunay triangulations. The one whose diagonal ends at the
  * smallest corner, in the order of x, then y, is chosen. This is the correct triangulation if each
- * corner is lifted slightly less than to the paraboloid, by an amount that is larger by orders of
+ * corner is lifted to slightly below the paraboloid, by an amount that is larger by orders of
  * magnitude for smaller corners. All choices are therefore consistent, and cocircular corners form
  * a fan around the smallest one. (O. Devillers and M. Teillaud: Perturbations for Delaunay and
  * Weighted Delaunay 3D Triangulations, 2011.)
@@ -65,7 +65,7 @@ rb_half_make(rb_face *f, uint32_t from, uint32_t to)
 
 /*
  * Exchanges the successors of a and b, which start at the same vertex, in the order around it
- * (Splice of Guibas and Stolfi)
+ * (Splice of Guibas and Stolfi).
  */
 static void
 splice(rb_face *f, uint32_t a, uint32_t b)

@@ -2,13 +2,13 @@
  * geometry.c
  *	  Reads geometries, in PostGIS's serialized form or EWKB, and appends their parts to a builder.
  *
- * Both forms are a tree written in prefix order,
+ * Both forms are trees written in prefix order:
  *
  *        header, count, child, child, ...        a collection of any type
  *        header, count, point, point, ...        a leaf
  *
- * so one loop reads both. `pending` counts the geometries still to be read: each node removes one
- * and adds its children. There is no recursion, no depth limit and no stack that could overflow.
+ * One loop reads both. `pending` counts the geometries still to be read: each node removes one and
+ * adds its children. There is no recursion, no depth limit and no stack that could overflow.
  * Whether a collection may contain its children (a TIN only triangles) is not checked; every leaf
  * is checked by itself.
  *

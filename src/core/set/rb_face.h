@@ -139,7 +139,7 @@ rb_face_end_ring(rb_face *f, uint32_t first)
 
 /*
  * Adds `work` to the work done, polls should_stop at intervals, and returns true if the caller must
- * stop
+ * stop.
  */
 static inline bool
 rb_face_stops(rb_face *f, uint32_t work)

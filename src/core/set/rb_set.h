@@ -45,7 +45,7 @@ extern void rb_row_starts(const rb_set *set, uint32_t *start);
 extern uint32_t rb_set_holders(const rb_set *set);
 
 /*
- * Returns the bytes charged for the blocks of a set, which must be no view, or a materialized one
+ * Returns the bytes charged for the blocks of a set, which must be no view, or a materialized one.
  */
 extern uint64_t rb_set_taken(const rb_set *set);
 
@@ -57,7 +57,7 @@ extern void rb_view_uncount(rb_memory *memory, const rb_set *set);
 
 /*
  * Returns the source set that has the coordinates of a part of a view, and stores the part's number
- * there in *part
+ * there in *part.
  */
 extern const rb_set *rb_view_part(const rb_set *set, uint32_t *part);
 
