@@ -3,7 +3,7 @@
  *	  Implements the CPU backend: a uniform grid whose crowded cells get grids of their own, on all
  *	  cores.
  *
- *       objects --does the box meet the other set's box, and do its cells meet its cells?--> lists
+ *       objects --box meets the other set's box and its occupied cells?--> lists
  *       lists --plan, count, scan, fill--> cells --small--> leaf.c
  *                                           |
  *                                           +--crowded--> another grid inside that cell
@@ -19,8 +19,8 @@
  * objects is therefore divided at quantiles (cuts.c). If that does not help either, because
  * everything overlaps everything, the lists are divided into blocks and each block is joined with
  * each other block; the output has about as many pairs then. If a grid does not fit in memory, both
- * lists are halved and each half is joined with each half, since a grid for half as many objects
- * needs half the memory.
+ * lists are halved and each half of one is joined with each half of the other, since a grid for
+ * half as many objects needs half the memory.
  *
  * Before all that, if one set is sparse compared to the other, objects that are not near the other
  * set are dropped (occupancy.c).

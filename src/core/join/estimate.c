@@ -305,8 +305,8 @@ key_of(float x)
 }
 
 /*
- * Sorts the numbers of n rows by the start of their boxes, with a radix sort from the last digit of
- * the keys. The scratch array `room` has the same size.
+ * Sorts the numbers of n rows by the start of their boxes, with a radix sort that begins with the
+ * least significant digit. The scratch array `room` has the same size.
  */
 static void
 sort_by_start(const float *from, uint32_t *order, uint32_t *room, uint32_t n)

@@ -3,9 +3,9 @@
  *	  Partitions space into tiles of about equal cost with a k-d tree (Bentley, 1975) whose cuts
  *	  balance the cost of both halves.
  *
- * A tile for n is cut into one for n / 2 and one for the rest, and each of these is cut again until
- * each is for one. Along an axis the cost of the low half increases with the position of the cut,
- * and that of the high half decreases:
+ * A region for n tiles is cut into one for n / 2 tiles and one for the rest, and these are cut
+ * again until each region is one tile. Along an axis the cost of the low half increases with the
+ * position of the cut, and that of the high half decreases:
  *
  *        low half    rows that begin below the cut       pairs that lie below it
  *        high half   rows that do not end below it       the other pairs

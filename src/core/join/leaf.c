@@ -93,7 +93,7 @@ struct rb_leaf
 	bool directions; /* the tiles' boxes are boxes of directions (star_boxes.h) */
 	int star_depth;
 
-	/* Counts. */
+	/* Statistics */
 	uint64_t cells;
 	uint64_t incidences;
 	uint64_t box_tests;

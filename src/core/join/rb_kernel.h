@@ -2,8 +2,8 @@
  * rb_kernel.h
  *	  Declares the inner loops of the CPU backend. They are compiled for any processor (kernel.c),
  *	  for AVX2 and for AVX-512 (kernel_avx*.c), and one version is chosen at run time. All versions
- *	  do the same operations on the same values in the same order, so their results are identical to
- *	  the bit.
+ *	  do the same operations on the same values in the same order, so their results are
+ *	  bit-identical.
  */
 #ifndef RB_KERNEL_H
 #define RB_KERNEL_H
@@ -152,12 +152,12 @@ typedef struct rb_kernel
 	uint32_t (*boxes)(const rb_box_row *red, const rb_box_rows *rows, uint32_t first, uint32_t end,
 					  uint32_t *out, rb_boxes_met *counts);
 
-	/* Converts the triangles of a list to a frame. */
+	/* Converts the triangles of a list to single precision, relative to a frame. */
 	void (*small_faces)(const double *coords, const uint32_t *list, uint32_t n,
 						const struct rb_frame *frame, rb_small_face *out);
 
 	/*
-	 * Computes the extents of triangles along the diagonals, identical to the bit to those of
+	 * Computes the extents of triangles along the diagonals, with results bit-identical to those of
 	 * rb_slabs_init.
 	 */
 	void (*slabs)(const rb_small_face *faces, uint32_t n, uint32_t *lo, uint32_t *hi);

@@ -697,8 +697,7 @@ intervals_of(bool near, bool closed, const rb_face *red, const rb_face *blue, co
 		above = d > ALL2(bound);
 		below = d < ALL2(-bound);
 		/*
-		 * four points that share a coordinate are coplanar: the end of one interval is on the
-		 * other's end
+		 * four points that share a coordinate are coplanar, so the ends of two intervals coincide
 		 */
 		if (closed)
 			below |= ZEROS(ux, ALL2(vx), tx) | ZEROS(uy, ALL2(vy), ty) | ZEROS(uz, ALL2(vz), tz);
@@ -820,7 +819,7 @@ intervals_near(const rb_face *red, const rb_face *blue, const rb_sided *in, uint
 #define TURN4(x) SHUFFLE(m4, x, x, 1, 2, 0, 3) /* y, z, x */
 #define BACK4(x) SHUFFLE(m4, x, x, 2, 0, 1, 3) /* z, x, y */
 
-/* Computes what rb_face_init computes without a margin, identical to the bit. */
+/* Computes what rb_face_init computes without a margin, with bit-identical results. */
 static void
 faces(const double *coords, const uint32_t *list, uint32_t n, const double (*lo)[4],
 	  const double (*hi)[4], rb_face *out)

@@ -4,10 +4,10 @@
  *	  once with AVX-512.
  *
  * The operations on the numbers are the same as in sides and intervals, which process one or two
- * pairs at a time. Zeros count as signs (rb_kernel.h, flat faces), and the results are identical to
- * the bit. The pairs that single precision leaves undecided are of many different triangles and
- * share nothing. A face is sixteen doubles, which are read four at a time and transposed into
- * lanes, as in rb_kernel_float.h.
+ * pairs at a time. Zeros count as signs (rb_kernel.h, flat faces), and the results are
+ * bit-identical. The pairs that single precision leaves undecided belong to many different
+ * triangles and share nothing. A face is sixteen doubles, which are read four at a time and
+ * transposed into lanes, as in rb_kernel_float.h.
  */
 #ifndef RB_KERNEL_TOUCH_H
 #define RB_KERNEL_TOUCH_H
