@@ -1,40 +1,46 @@
 /*
  * around.c
- *	  What there is around an edge of one body that lies on the other body for a while.
+ *	  Classifies the points around an edge of one solid that overlaps the boundary of another solid.
  *
- * Look along the edge.  At a place of it where nothing begins or ends, each body is a fan of half-planes,
- * and between two that follow each other it is inside or outside all along:
+ * The edge is viewed along its direction. At a point of the edge where no other edge starts or
+ * ends, each solid is a fan of half-planes. Between two consecutive half-planes, the points are
+ * either all inside or all outside the solid:
  *
- *			 r  .  b			from r on counterclockwise, red is as it is next to r on that
- *			  \ . /				side, until red's next half-plane; blue is as it is next to its
- *		 -------x------- b		last half-plane before r, or at r.
+ *			 r  .  b			counterclockwise from r, red is as recorded for that side of r
+ *			  \ . /				until red's next half-plane; blue is as recorded for its last
+ *		 -------x------- b		half-plane before r, or at r
  *			   /
  *			  r
  *
- * So all there is around the edge begins at some half-plane: each is asked for the last one of the
- * other body before it.  The order takes orient3d of the edge and two triangles' corners, and where
- * that is zero the sides of the corners in their common plane.
+ * Therefore each region around the edge begins at some half-plane. For each half-plane, the code
+ * finds the last half-plane of the other solid before it. The angular order is determined by
+ * orient3d of the edge and the vertices of two triangles. If orient3d is zero, the order follows
+ * from the sides on which the vertices lie in their common plane.
  *
- * The half-planes of a body are the fan of its edge, or the two sides of a triangle within
- * which the other's edge lies.  Of a fan only the first side is looked at: the others are the same again.
+ * The half-planes of a solid are the fan of its edge, or the two sides of a triangle whose interior
+ * contains the other solid's edge. Only the first side of a fan is processed, since the other sides
+ * would give the same result.
  */
 #include "core/body/rb_relations.h"
 #include "core/shape/rb_contact.h"
 
 #define NONE UINT32_MAX
 
-/* from the edge through this point; and is the body inside next to it, counterclockwise? */
+/*
+ * A half-plane from the edge through the point `to`, and whether the solid is inside
+ * counterclockwise next to it
+ */
 typedef struct half
 {
 	const double *to;
 	bool inside;
 } half;
 
-/* the half-planes of one body around the line pq */
+/* The half-planes of one solid around the line pq */
 typedef struct fan
 {
 	const rb_fans *of;
-	uint32_t side; /* of its edge; or NONE, and these two */
+	uint32_t side; /* Side that identifies the fan, or NONE if `both` is used instead */
 	half both[2];
 } fan;
 
@@ -53,7 +59,10 @@ triangle_at(const rb_fans *fans, uint32_t i)
 	return fans->set->coords + 9 * (size_t) i;
 }
 
-/* the fan's first half-plane, where *at is NONE, or else the next one; are there more? */
+/*
+ * Advances to the next half-plane of the fan, or to the first if *at is NONE. Returns true if more
+ * follow.
+ */
 static bool
 next_half(const look *l, const fan *f, uint32_t *at, half *h)
 {
@@ -70,13 +79,18 @@ next_half(const look *l, const fan *f, uint32_t *at, half *h)
 	t = triangle_at(f->of, *at / 3);
 	k = *at % 3;
 	h->to = t + 3 * ((k + 2) % 3);
-	/* counterclockwise is where the normal of a triangle points that runs along with the line */
+	/*
+	 * If a triangle's side runs in the direction of the line, its normal points counterclockwise.
+	 */
 	h->inside = rb_points_inward(f->of, *at / 3) ==
 				(rb_point_before(t + 3 * k, t + 3 * ((k + 1) % 3)) == rb_point_before(l->p, l->q));
 	return f->of->next[*at] != f->side;
 }
 
-/* how far is it from one half-plane on to another?  Not at all, less than half a turn, half, more */
+/*
+ * Returns the counterclockwise angle between two half-planes: 0 if zero, 1 if less than 180
+ * degrees, 2 if 180, 3 if more
+ */
 static int
 turn_between(const look *l, const double *from, const double *to)
 {
@@ -91,7 +105,10 @@ turn_between(const look *l, const double *from, const double *to)
 	return rb_turn(l->env, axis, l->p, l->q, from) == rb_turn(l->env, axis, l->p, l->q, to) ? 0 : 2;
 }
 
-/* is the body inside next to that half-plane, counterclockwise?  on: the half-plane is one of the body's own */
+/*
+ * Returns true if the solid is inside counterclockwise next to the given half-plane. Sets *on if
+ * this half-plane is one of the solid's own.
+ */
 static bool
 inside_behind(const look *l, const half *from, const fan *f, bool *on)
 {
@@ -146,7 +163,7 @@ look_around(const look *l)
 	return found;
 }
 
-/* the two sides of a triangle within which the line lies */
+/* Returns the fan formed by the two sides of a triangle whose interior contains the line. */
 static fan
 two_sides(rb_exact_env *env, const double *p, const double *q, const rb_fans *fans, uint32_t i)
 {
@@ -166,7 +183,7 @@ two_sides(rb_exact_env *env, const double *p, const double *q, const rb_fans *fa
 	return f;
 }
 
-/* the triangle's side that lies on the line */
+/* Returns the side of the triangle that lies on the line. */
 static uint32_t
 side_on(rb_exact_env *env, const double *p, const double *q, const rb_fans *fans, uint32_t i)
 {
@@ -179,8 +196,9 @@ side_on(rb_exact_env *env, const double *p, const double *q, const rb_fans *fans
 }
 
 /*
- * A side of `mine` against a triangle of the other body: within it, or on a side of it.  The latter is
- * found once for both, from red.
+ * Classifies the points around one side of `mine` that lies inside a triangle of the other solid,
+ * or on a side of that triangle. The second case is handled only from red, so that it is handled
+ * once.
  */
 static unsigned
 look_at_side(rb_exact_env *env, const rb_fans *mine, uint32_t side, const rb_fans *other,
@@ -214,7 +232,7 @@ look_at_side(rb_exact_env *env, const rb_fans *mine, uint32_t side, const rb_fan
 	return look_around(&l);
 }
 
-/* the side that has two of a triangle's corners, a bit each */
+/* Returns the triangle side between two vertices, given as a bit mask. */
 static uint32_t
 side_of_corners(unsigned corners)
 {
@@ -229,7 +247,10 @@ rb_around_edges(rb_exact_env *env, const rb_fans *red, uint32_t r, const rb_fans
 	const rb_common common = rb_common_corners(rt, bt);
 	unsigned found = 0;
 
-	/* a common edge, and nothing else: this needs no arithmetic, and is what most neighbours have */
+	/*
+	 * Two triangles that share an edge and nothing else need no arithmetic. Most neighbors are of
+	 * this kind.
+	 */
 	if (dimension == 1 && rb_two_or_more(common.r))
 	{
 		const uint32_t k = side_of_corners(common.r);
@@ -249,9 +270,12 @@ rb_around_edges(rb_exact_env *env, const rb_fans *red, uint32_t r, const rb_fans
 	return found;
 }
 
-/* ---- around edges that lie on a surface ---- */
+/* ---- edges that lie on a surface ---- */
 
-/* what the half-planes of a surface, up to two, are in: RB_SURFACE_IN, RB_SURFACE_OUT; on the boundary nothing is said */
+/*
+ * Locates up to two half-planes of a surface: RB_SURFACE_IN or RB_SURFACE_OUT; those on the
+ * boundary add nothing.
+ */
 static unsigned
 sides_of_halves(const look *l, const double *const to[2], const fan *body)
 {
@@ -271,7 +295,10 @@ sides_of_halves(const look *l, const double *const to[2], const fan *body)
 	return found;
 }
 
-/* a side of a triangle of the body, against the triangle t of the surface: it lies within t, or along a side of it */
+/*
+ * Handles a side of a solid's triangle that lies inside triangle t of the surface or along one of
+ * its sides.
+ */
 static unsigned
 look_at_body_side(rb_exact_env *env, const double *t, const rb_fans *body, uint32_t side)
 {
@@ -300,7 +327,10 @@ look_at_body_side(rb_exact_env *env, const double *t, const rb_fans *body, uint3
 	return sides_of_halves(&l, to, &f);
 }
 
-/* a side of the triangle t of the surface, within a triangle of the body; along a side of that one is found from there */
+/*
+ * Handles side k of triangle t of the surface if it lies inside a triangle of the solid. If it lies
+ * along a side of that triangle, look_at_body_side handles it.
+ */
 static unsigned
 look_at_surface_side(rb_exact_env *env, const double *t, int k, const rb_fans *body, uint32_t i)
 {

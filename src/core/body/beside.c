@@ -1,47 +1,52 @@
 /*
  * beside.c
- *	  On which side of a body is a sheet, and on which side of a sheet is its body?
+ *	  Determines which side of a solid a sheet lies on, and which side of a sheet its own solid lies
+ *	  on.
  *
- * Asked of one point of each sheet, near the centre c of a triangle abc of it:
+ * Both questions are answered for one point of each sheet, near the centroid c of one of its
+ * triangles abc:
  *
- *		q = c + d v,		d infinitely small, positive.
+ *		q = c + d v,		with an infinitesimal d > 0.
  *
- * Where the question is which side of the triangle its own body is on, v is the normal, and q is off the
- * triangle.  Where it is on which side of another body the sheet is, v is b - a, and q is on the
- * triangle: the other body may touch the triangle in points, in c, too, but not all the way to q.
- * In either case q is on no triangle of the body that is asked for.  So nothing changes if it moves
- * by (e, e^2), e infinitely small against d, and then the ray from q straight up meets no edge.
+ * To find the side of the triangle on which its own solid lies, v is the normal, so q is off the
+ * triangle. To find the side of another solid on which the sheet lies, v is b - a, so q is on the
+ * triangle. The other solid may touch the triangle at isolated points, even at c, but not along a
+ * segment from c to q. In either case q is on no triangle of the solid being tested. Therefore q
+ * can be perturbed further by (e, e^2), with e infinitesimal relative to d, without changing the
+ * result. After that, the upward ray from q meets no edge.
  *
- * Against an edge pq seen from above, and against the plane through p with the normal m, the sign
- * is that of the first of these which is not zero:
+ * The position of q relative to an edge pq in the xy projection, and relative to the plane through
+ * p with the normal m, is given by the first nonzero value in the respective column:
  *
  *		(q - p) x (3 c - 3 p)		m . (3 c - 3 p)
  *		(q - p) x v					m . v
  *		as in rb_ray.h
  *
- * There is nothing left to ask of a plane, as a q that is in the plane and above or below the triangle
- * would be on it.  The first line is tried with intervals before it is asked exactly.  Which triangles
- * can be above q is a join of boxes: one from an interval around c upward, against those of the triangles.
+ * The second column needs no third row, because a point in the plane of a triangle and above or
+ * below that triangle would be on the triangle. The first row is evaluated with interval arithmetic
+ * before it is evaluated exactly. The candidate triangles above q are found by a box join: each ray
+ * contributes a box that extends from an interval around c upward, and each triangle contributes
+ * its bounding box.
  */
 #include "core/base/thread_count.h"
 #include "core/body/rb_relations.h"
 #include "core/shape/rb_ray.h"
 #include "core/join/rb_join.h"
 
-#define BATCH RB_SIZE(256, 3) /* pairs that are handed on at once */
+#define BATCH RB_SIZE(256, 3) /* Number of pairs appended at a time */
 
 typedef struct beside
 {
 	const double *t;
 	bool own;
-	double low[3]; /* the centre is between these */
+	double low[3]; /* Bounds on the centroid */
 	double high[3];
-	bool exact;          /* the rest is there */
-	rb_number centre[3]; /* three times */
+	bool exact;          /* The fields below are valid */
+	rb_number centre[3]; /* Centroid times three */
 	rb_number move[3];
 } beside;
 
-/* a join of rays */
+/* State of a join of rays with triangles */
 typedef struct cast
 {
 	rb_context *ctx;
@@ -49,7 +54,7 @@ typedef struct cast
 	const uint32_t *triangle;
 	const rb_fans *bodies;
 	bool own;
-	rb_notes above; /* ray, and triangle above its start */
+	rb_notes above; /* Pairs of a ray and a triangle above its start */
 } cast;
 
 static void
@@ -83,7 +88,7 @@ make_exact(beside *b)
 			rb_number_difference(&b->move[a], b->t[3 + a], b->t[a]);
 }
 
-/* three times the centre, from p */
+/* Computes one coordinate of 3 c - 3 p, where c is the centroid. */
 static void
 from_point(rb_number *r, const beside *b, const double *p, int axis)
 {
@@ -103,7 +108,10 @@ roughly_from(const beside *b, const double *p, int axis)
 	return rb_interval_sub(c, rb_interval_of(p[axis]));
 }
 
-/* the point from above, on the left of the edge pq? */
+/*
+ * Returns the side of the edge pq on which the point lies in the xy projection: 1 for left, -1 for
+ * right.
+ */
 static int
 edge_side(beside *b, const double *p, const double *q)
 {
@@ -178,7 +186,7 @@ plane_side(beside *b, const double *t)
 	return det.sign;
 }
 
-/* is the triangle above the point? */
+/* Returns true if the triangle is above the point. */
 static bool
 is_above(beside *b, const double *t)
 {
@@ -188,7 +196,7 @@ is_above(beside *b, const double *t)
 		   plane_side(b, t) == -turn;
 }
 
-/* ---- the join ---- */
+/* ---- ray join ---- */
 
 static rb_status
 put_above(void *user, const rb_pair *pairs, size_t n)
@@ -224,7 +232,7 @@ put_above(void *user, const rb_pair *pairs, size_t n)
 	return status == RB_OK ? rb_notes_add(&c->above, found, nfound) : status;
 }
 
-/* the boxes of all triangles, and how high they go */
+/* Computes the boxes of all triangles and their maximum z. */
 static rb_status
 box_triangles(rb_context *ctx, const rb_set *set, double **boxes, double *top)
 {
@@ -271,7 +279,9 @@ box_rays(const cast *c, uint32_t n, double top, double **boxes)
 	return status;
 }
 
-/* of the triangles above a ray, are those of a row odd in number? */
+/*
+ * Appends a pair for each ray and row with an odd number of triangles above the start of the ray.
+ */
 static rb_status
 note_odd(cast *c, uint32_t n, rb_notes *inside)
 {
@@ -351,7 +361,7 @@ rb_fans_find_inner(rb_context *ctx, const rb_backend *backend, rb_fans *fans, co
 	return status;
 }
 
-/* ---- one point ---- */
+/* ---- a single point ---- */
 
 bool
 rb_beside_is_inside(const double *t, const rb_fans *body, const rb_tree *tree)

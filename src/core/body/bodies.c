@@ -1,11 +1,11 @@
 /*
  * bodies.c
- *	  Are all rows of a set bodies?  Asked before anything is said to be inside one.
+ *	  Checks whether all rows of a set are solids, before any point is reported to be inside one.
  *
- * Each row is looked at for itself whether it is closed (check.c), by all threads, and whether
- * it can be seen that it does not cross itself (star.c).  Of the others that is a join of
- * the set with itself, within its rows, on whatever backend the rest will be.  If all are, the
- * set knows it from then on.
+ * All threads check the rows individually: whether a row is closed (check.c), and whether a cheap
+ * test proves that it does not intersect itself (star.c). The remaining rows are checked by a self
+ * join of the set within its rows, on the backend that the rest of the join uses. If all rows are
+ * solids, the set remembers this result.
  */
 #include "core/base/rb_parallel.h"
 #include "core/base/thread_count.h"
@@ -15,22 +15,23 @@
 
 #include <string.h>
 
-#define GRAIN 16 /* rows that a thread takes at once */
+#define GRAIN 16 /* Number of rows a thread takes at a time */
 
 typedef struct all
 {
 	rb_context *ctx;
 	const rb_set *bodies;
-	const uint32_t *start; /* first part of each row, and one more */
+	const uint32_t *start; /* First part of each row, with one extra entry at the end */
 	uint32_t *bad;
-	uint32_t *stars; /* rows that do not cross themselves: a bit each, like bad */
-	uint32_t *open;  /* NULL: a row that is not closed is bad; else it is noted here */
+	uint32_t *stars; /* Bitmap of rows known not to intersect themselves */
+	uint32_t *open;  /* Bitmap of rows that are not closed; NULL if such rows are bad */
 	pthread_mutex_t lock;
-	uint64_t because[RB_BODY_FAULTS]; /* bad rows, by their first fault */
-	uint32_t first;                   /* the first bad row, ... */
-	rb_body_report report;            /* ... and why */
-	const uint32_t *part;             /* of the set, for each that is joined; or NULL: itself */
-	rb_pair crossing;                 /* the first two triangles that cross each other */
+	uint64_t because[RB_BODY_FAULTS]; /* Number of bad rows by their first fault */
+	uint32_t first;                   /* First bad row */
+	rb_body_report report;            /* Report of the first bad row */
+	/* Part of the set for each joined triangle; NULL if the whole set is joined */
+	const uint32_t *part;
+	rb_pair crossing; /* First pair of triangles that cross */
 	int status;
 } all;
 
@@ -99,7 +100,7 @@ check_closed(all *a)
 	return a->status != RB_OK ? (rb_status) a->status : status;
 }
 
-/* pairs of triangles of one body that cross each other */
+/* Receives pairs of triangles of one solid that cross. */
 static rb_status
 put_crossing(void *user, const rb_pair *pairs, size_t n)
 {
@@ -124,7 +125,7 @@ put_crossing(void *user, const rb_pair *pairs, size_t n)
 	return rb_should_stop(a->ctx) ? RB_STOPPED : RB_OK;
 }
 
-/* the first of them is told; the others are known by their bits */
+/* Records the first crossing pair and counts the bad rows that put_crossing marked. */
 static void
 note_crossing(all *a)
 {
@@ -156,7 +157,7 @@ join_rows(all *a, const rb_backend *backend, const rb_set *set)
 	return rb_join_step(a->ctx, backend, &job, &sink, RB_TILE);
 }
 
-/* of whom it is not known yet whether it crosses itself */
+/* Returns true if the row could still intersect itself. */
 static bool
 is_in_doubt(const all *a, uint32_t row)
 {
@@ -164,7 +165,7 @@ is_in_doubt(const all *a, uint32_t row)
 		   (a->open == NULL || !rb_is_marked(a->open, row)) && !rb_is_marked(a->stars, row);
 }
 
-/* some rows of the set, as a set of their own */
+/* Joins the undecided rows, copied to a set of their own. */
 static rb_status
 join_some(all *a, const rb_backend *backend, uint32_t n)
 {
@@ -220,7 +221,7 @@ check_crossing(all *a, const rb_backend *backend)
 	return status;
 }
 
-/* counts the rows that are left out, or raises the first one */
+/* Counts the bad rows if they are skipped, or raises an error for the first one. */
 static rb_status
 tell_bad(all *a, bool skip, rb_body_of of)
 {
@@ -257,7 +258,7 @@ any_marked(const uint32_t *marks, size_t words)
 	return false;
 }
 
-/* open: NULL, or for the rows that are not closed */
+/* Checks all rows; `open` receives the rows that are not closed, or is NULL. */
 static rb_status
 check_all(rb_context *ctx, const rb_backend *backend, const rb_set *bodies, bool skip,
 		  rb_body_of of, uint32_t **bad, uint32_t *open)

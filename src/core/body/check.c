@@ -1,35 +1,39 @@
 /*
  * check.c
- *	  Are these triangles the boundary of a body?
+ *	  Checks whether a set of triangles is the boundary of a solid.
  *
- * Corners are one where their coordinates are equal, and edges where their ends are.
+ * Vertices are identified if their coordinates are equal, and edges if their endpoints are.
  *
- * Closed: every edge is used an even number of times, by four faces as well as by two: then every
- * ray from a point crosses the triangles equally often but for an even number.  It is enough if
- * this is so of the triangles that have an area, or else of all: a triangle without area may
- * fill the place where a corner lies on another triangle's edge, or be of no use at all.
+ * Closed: every edge is used an even number of times, by two faces, four faces, and so on. Then the
+ * numbers of triangles crossed by any two rays from the same point have the same parity. It
+ * suffices that either the triangles with an area or all triangles together meet this condition. A
+ * triangle without area may fill the gap where a vertex lies on the edge of another triangle, or it
+ * may be superfluous.
  *
- * Oriented: every edge is used as often in one direction as in the other, and the winding number is
- * 1 inside and 0 outside.  So normals point outward, into cavities too; what lies in a cavity
- * points outward again.  The winding number changes at triangles only, and triangles that share an
- * edge with nobody else agree with each other.  So of each connected lot of these one triangle
- * is asked for the winding numbers on its two sides:
+ * Oriented: every edge is used equally often in both directions, and the winding number is 1 inside
+ * and 0 outside. So normals point outward, which also means into cavities. The normals of a part
+ * inside a cavity point outward from that part. The winding number changes only at triangles, and
+ * two triangles that share an edge with no third triangle have consistent normals. So for each
+ * connected component of such triangles, the winding number is computed on the two sides of one
+ * triangle:
  *
- *		q = c + d n + (e, e^2),		c its centre, n its normal, 0 < e << d << 1,
+ *		q = c + d n + (e, e^2),		c its centroid, n its normal, 0 < e << d << 1,
  *
- * and for -d.  From q a ray goes straight up, and each triangle that it crosses counts 1 where
- * its normal points up, -1 where it points down.  Against an edge ab seen from above, and
- * against the plane of another triangle with the normal m,
+ * and likewise for -d. An upward ray starts at q, and each triangle that it crosses counts 1 if its
+ * normal points up and -1 if it points down. The position of q relative to an edge ab in the xy
+ * projection, and relative to the plane of another triangle with normal m, is the first nonzero
+ * value of
  *
- *		3 orient2d(a, b, c) = sum of orient2d(a, b, corner), then (b - a) x n, then as in rb_ray.h;
- *		3 m . (c - a)       = sum of m . (corner - a), then m . n, then as in rb_ray.h.
+ *		3 orient2d(a, b, c) = sum of orient2d(a, b, vertex), then (b - a) x n, then as in rb_ray.h;
+ *		3 m . (c - a)       = sum of m . (vertex - a), then m . n, then as in rb_ray.h.
  *
- * A body of many pieces has many lots.  So that not each of them looks at all triangles, these lie
- * in squares of the plane: of each size that is a power of two in a grid of its own, where the
- * square of a triangle's lowest corner, or the next one to the right or above, has all of it.
+ * A solid can have many components. To avoid testing all triangles for each of them, the triangles
+ * are stored in a hierarchical grid of squares in the xy plane, with one level for each power of
+ * two. A triangle is stored in the square of the lower corner of its bounding rectangle. It lies
+ * within that square and the next ones to the right and above.
  *
- * Two walls in one place with normals that are opposite leave the number as it is.
- * That the triangles do not cross each other is not checked here.
+ * Two coincident triangles with opposite normals do not change the winding number. This file does
+ * not check whether triangles cross each other.
  */
 #include "core/body/rb_body.h"
 #include "core/base/rb_corners.h"
@@ -39,11 +43,11 @@
 
 typedef struct edge
 {
-	uint32_t from; /* corners, by the first in that place; from < to */
+	uint32_t from; /* Vertices, each given by its first occurrence; from < to */
 	uint32_t to;
-	uint32_t first;     /* triangle */
-	uint32_t uses[2];   /* of triangles that have an area, from -> to and back */
-	uint32_t others[2]; /* of those that have none */
+	uint32_t first;     /* First triangle that uses the edge */
+	uint32_t uses[2];   /* Uses by triangles with an area, from -> to and to -> from */
+	uint32_t others[2]; /* Uses by triangles without area */
 } edge;
 
 typedef struct check
@@ -53,21 +57,21 @@ typedef struct check
 	uint32_t n;
 	rb_body_report *report;
 	bool closed_only;
-	const uint32_t *face_of; /* of each triangle: which polygon; NULL: each is one */
+	const uint32_t *face_of; /* Polygon of each triangle; NULL if each triangle is a face */
 	rb_corners corners;
-	uint32_t *side; /* edge, of each corner: to the next one of its triangle */
+	uint32_t *side; /* For each vertex of a triangle, the edge to the next vertex */
 	uint32_t *table;
 	uint32_t mask;
 	edge *edges;
 	uint32_t nedges;
 	size_t edges_cap;
 	uint8_t *flat;
-	uint32_t *lot; /* of connected triangles: another one of it, or itself */
-	/* squares */
-	uint32_t *next;  /* triangle in the same place of the table, or NONE */
-	int finest;      /* the smallest ones' size, as a power of two */
-	int coarsest;    /* level: so many powers above these */
-	uint64_t levels; /* a bit for each that has triangles */
+	uint32_t *lot; /* Union-find parent of each triangle, for connected components */
+	/* Grid of squares */
+	uint32_t *next;  /* Next triangle in the same slot of the table, or NONE */
+	int finest;      /* Size of the smallest squares, as a power of two */
+	int coarsest;    /* Highest level; the squares of level k have the size 2^(finest + k) */
+	uint64_t levels; /* Bitmap of the levels that contain triangles */
 	uint32_t looks;
 } check;
 
@@ -154,14 +158,20 @@ count_uses(check *c)
 	return status;
 }
 
-/* how often an edge is used in that direction, with triangles without area or without them */
+/*
+ * Returns how often an edge is used in one direction, optionally including uses by triangles
+ * without area.
+ */
 static uint32_t
 uses_of(const edge *e, int direction, bool all)
 {
 	return e->uses[direction] + (all ? e->others[direction] : 0);
 }
 
-/* the first edge with an odd number of uses; or the first that is not used alike in both directions */
+/*
+ * Returns the first edge with an odd number of uses or, if `directions` is set, with unequal
+ * numbers of uses in the two directions.
+ */
 static uint32_t
 first_fault(const check *c, bool all, bool directions)
 {
@@ -187,15 +197,16 @@ report_edge(check *c, rb_body_fault fault, uint32_t at)
 	memcpy(c->report->edge + 3, c->t + 3 * (size_t) e->to, 3 * sizeof(double));
 }
 
-/* ---- corners on edges ---- */
+/* ---- vertices on edges ---- */
 
 /*
- * The triangles of a polygon may have edges that no ring has: where a ring runs back over itself, but for a distance from its
- * plane, one of its corners, r, lies on one of its edges pq, seen along the axis of its triangulation.  So its
- * triangles have the edges pr and rq, and its neighbour has pq.  Likewise where r lies on an edge of a neighbour,
- * which lacks that corner.  That is recognized by what it leaves: two edges with an odd number of uses that have an
- * end in common, and lie on each other seen along an axis; and a face that has one of them and not
- * the other one, and the corners of both.
+ * The triangles of a polygon can have edges that no ring has. This happens if a ring runs back over
+ * itself within the tolerated distance from its plane. One of its vertices, r, then lies on one of
+ * its edges pq when projected along the axis of the triangulation. So the triangles of the polygon
+ * have the edges pr and rq, while its neighbor has pq. The same happens if r lies on an edge of a
+ * neighbor that lacks this vertex. The code detects this case by its effect: two edges with an odd
+ * number of uses share an endpoint and overlap when projected along an axis, and some face has all
+ * their vertices and one of the edges but not the other.
  */
 
 static bool
@@ -208,7 +219,7 @@ face_has(const check *c, uint32_t face, uint32_t first, uint32_t corner)
 	return false;
 }
 
-/* a triangle of the face that has the edge; NONE: there is none */
+/* Returns a triangle of the face that has the edge, or NONE. */
 static uint32_t
 find_in_face(const check *c, uint32_t face, uint32_t first, uint32_t edge)
 {
@@ -219,7 +230,7 @@ find_in_face(const check *c, uint32_t face, uint32_t first, uint32_t edge)
 	return NONE;
 }
 
-/* seen along that axis, has it an area? */
+/* Returns true if the triangle has an area when projected along the axis. */
 static bool
 is_seen(rb_exact_env *env, const double *t, int axis)
 {
@@ -229,7 +240,7 @@ is_seen(rb_exact_env *env, const double *t, int axis)
 	return rb_orient2d_points(env, q, q + 2, q + 4) != 0;
 }
 
-/* seen along that axis, is r on the line from p to q, and neither end? */
+/* Returns true if r lies strictly between p and q when projected along the axis. */
 static bool
 is_on_line(rb_exact_env *env, const double *p, const double *q, const double *r, int axis)
 {
@@ -241,7 +252,10 @@ is_on_line(rb_exact_env *env, const double *p, const double *q, const double *r,
 													 (b[along] < c[along] && c[along] < a[along]));
 }
 
-/* a face that has the edge pr and not pq, and the corners of both: its first triangle, and the axis */
+/*
+ * Finds a face that has the edge pr and all three vertices but not the edge pq. Outputs its first
+ * triangle and the projection axis.
+ */
 static bool
 find_corner_on_edge(const check *c, uint32_t pr, uint32_t pq, uint32_t p, uint32_t *first,
 					int *axis)
@@ -278,7 +292,7 @@ is_odd(const edge *e)
 	return (uses_of(e, 0, false) + uses_of(e, 1, false)) % 2 == 1;
 }
 
-/* p, q, r and the face go into the report */
+/* Stores p, q, r and the face in the report. */
 static void
 report_corner(check *c, uint32_t p, uint32_t pq, uint32_t pr, uint32_t first, int axis)
 {
@@ -294,7 +308,10 @@ report_corner(check *c, uint32_t p, uint32_t pq, uint32_t pr, uint32_t first, in
 	memcpy(report->edge + 3, c->t + 3 * (size_t) q, 3 * sizeof(double));
 }
 
-/* the edge at fault, or another one that meets it, may be what a corner on an edge has left */
+/*
+ * Checks whether a vertex on an edge explains why the edge `open`, or another faulty edge that
+ * shares an endpoint with it, is unmatched.
+ */
 static void
 look_for_corner(check *c, uint32_t open)
 {
@@ -329,12 +346,12 @@ look_for_corner(check *c, uint32_t open)
 
 /* ---- winding numbers ---- */
 
-/* beside a triangle: where a ray begins */
+/* A ray start next to a triangle */
 typedef struct beside
 {
 	const double *t;
-	rb_number normal[3]; /* its own, or the opposite */
-	double low[3];       /* the centre is between these */
+	rb_number normal[3]; /* Normal of the triangle, or its opposite */
+	double low[3];       /* Bounds on the centroid */
 	double high[3];
 } beside;
 
@@ -359,7 +376,7 @@ rb_triangle_centre(const double *t, double low[3], double high[3])
 			rb_interval_add(rb_interval_add(rb_interval_of(t[a]), rb_interval_of(t[3 + a])),
 							rb_interval_of(t[6 + a]));
 
-		/* nor is it outside of the triangle's box, if the sum is too large */
+		/* If the sum overflows, the bounds are those of the triangle's box. */
 		low[a] = rb_max(rb_down(sum.lo / 3) - 0x1p-1070, rb_min(t[a], rb_min(t[3 + a], t[6 + a])));
 		high[a] = rb_min(rb_up(sum.hi / 3) + 0x1p-1070, rb_max(t[a], rb_max(t[3 + a], t[6 + a])));
 	}
@@ -373,7 +390,7 @@ begin_beside(beside *b, const double *t)
 	rb_triangle_centre(t, b->low, b->high);
 }
 
-/* the sign of a sum of three numbers where their signs tell it, else 0 */
+/* Returns the sign of a sum of three numbers if their signs determine it, else 0. */
 static int
 sign_of_sum(const int s[3])
 {
@@ -382,7 +399,10 @@ sign_of_sum(const int s[3])
 	return plus && minus ? 0 : plus - minus;
 }
 
-/* the point beside the triangle, from above, on the left of the edge pq? */
+/*
+ * Returns the side of the edge pq on which the ray start lies in the xy projection: 1 for left, -1
+ * for right.
+ */
 static int
 edge_side(rb_exact_env *env, const beside *b, const double *p, const double *q)
 {
@@ -393,7 +413,7 @@ edge_side(rb_exact_env *env, const beside *b, const double *p, const double *q)
 		side[k] = rb_orient2d_at(env, p[0], p[1], q[0], q[1], b->t[3 * k], b->t[3 * k + 1]);
 	if (sign_of_sum(side) != 0)
 		return sign_of_sum(side);
-	rb_number_of(&sum, 0); /* an initializer would clear all its words, each time */
+	rb_number_of(&sum, 0); /* Not an initializer, which would clear all words on each call */
 	for (int k = 0; k < 3; k++)
 	{
 		rb_number_orient2d(&x, p, q, b->t + 3 * k);
@@ -434,7 +454,7 @@ plane_side(rb_exact_env *env, const beside *b, const double *t)
 	return sum.sign != 0 ? sum.sign : rb_normal_tie(env, t);
 }
 
-/* what the triangle adds to the winding number there */
+/* Returns the contribution of the triangle to the winding number at the ray start. */
 static int
 winding_of(rb_exact_env *env, const beside *b, const double *t)
 {
@@ -454,9 +474,12 @@ winding_of(rb_exact_env *env, const beside *b, const double *t)
 	return plane_side(env, b, t) == -turn ? turn : 0;
 }
 
-/* ---- squares ---- */
+/* ---- grid of squares ---- */
 
-/* so much smaller than the largest coordinate the smallest squares are, at most: numbers stay exact */
+/*
+ * Maximum ratio, as a power of two, of the largest coordinate to the smallest square; keeps cell
+ * indices exact
+ */
 #define FINEST 40
 #define FINEST_OF_ALL (-1060)
 
@@ -483,7 +506,10 @@ bounds_in_plane(const double *t, double lo[2], double hi[2])
 	}
 }
 
-/* of a triangle's lowest corner; not smaller than the triangle, so that the next ones have the rest */
+/*
+ * Returns the square of the triangle's lower corner. Its size is at least that of the triangle, so
+ * the triangle reaches only into the next squares.
+ */
 static square
 square_of(const check *c, uint32_t triangle)
 {
@@ -514,7 +540,7 @@ place_in_table(const check *c, const square *s)
 		   c->mask;
 }
 
-/* what was known of corners is no longer asked for: its place is taken */
+/* Builds the grid. The memory of the vertex table, which is no longer needed, is reused. */
 static rb_status
 make_squares(check *c)
 {
@@ -542,7 +568,7 @@ make_squares(check *c)
 	return status;
 }
 
-/* what the triangles of a square add to the winding number */
+/* Adds the contributions of the triangles in one square to the winding number. */
 static rb_status
 add_square(check *c, rb_exact_env *env, const beside *b, const square *s, int64_t *winding)
 {
@@ -553,7 +579,10 @@ add_square(check *c, rb_exact_env *env, const beside *b, const square *s, int64_
 
 		if (stops(c, c->looks++))
 			return RB_STOPPED;
-		/* most are not above it, and that is seen sooner than whether they are of this square */
+		/*
+		 * Most triangles are not above the point. This is cheaper to find than whether they belong
+		 * to the square.
+		 */
 		if (turn == 0)
 			continue;
 		its = square_of(c, i);
@@ -580,7 +609,10 @@ add_squares(check *c, rb_exact_env *env, const beside *b, int64_t *winding)
 {
 	rb_status status = RB_OK;
 
-	/* sums that are too large for a double say nothing of the centre */
+	/*
+	 * If the sum of the coordinates overflows, the bounds on the centroid are too wide for the
+	 * grid.
+	 */
 	for (int a = 0; a < 2; a++)
 		if (!(b->high[a] - b->low[a] <= ldexp(1, c->finest)))
 			return add_all(c, env, b, winding);
@@ -598,7 +630,7 @@ add_squares(check *c, rb_exact_env *env, const beside *b, int64_t *winding)
 	return status;
 }
 
-/* ---- lots ---- */
+/* ---- connected components ---- */
 
 static rb_status
 check_winding(check *c, uint32_t of, bool *right)
@@ -630,7 +662,7 @@ lot_of(check *c, uint32_t i)
 	return i;
 }
 
-/* triangles become lots; of each the first one is asked */
+/* Merges triangles into components and checks the first triangle with an area of each component. */
 static rb_status
 check_lots(check *c)
 {
@@ -666,7 +698,7 @@ check_lots(check *c)
 	return status;
 }
 
-/* ---- all of it ---- */
+/* ---- complete check ---- */
 
 static rb_status
 check_all(check *c)

@@ -1,30 +1,33 @@
 /*
  * crossing.c
- *	  How a segment meets a triangle: it crosses it, lies on it for a while, or neither.
+ *	  Determines whether a segment crosses a triangle, lies on part of it, or does neither.
  *
- * Both ends of the segment ab move by v = (e, e^2, e^3), e infinitely small (rb_ray.h).
- * An end against the triangle's plane, whose normal is n:
+ * Both ends of the segment ab are perturbed by v = (e, e^2, e^3) with an infinitesimal e
+ * (rb_ray.h). The side of a perturbed end a' relative to the plane of the triangle, with normal n
+ * and a point c, is the sign of
  *
- *		n . (a' - c) = n . (a - c) + n . v;
+ *		n . (a' - c) = n . (a - c) + n . v.
  *
- * a zero is decided by the first component of n that is not zero.  A segment along the plane
- * has the same sign twice, and does not cross.  The moved line against an edge cd, with u = b - a:
+ * If the first term is zero, the first nonzero component of n decides. A segment parallel to the
+ * plane has the same sign at both ends, and does not cross it. The perturbed line relative to an
+ * edge cd, with u = b - a, has the sign of
  *
- *		det(u, c - a', d - a') = det(u, c - a, d - a) + (u x (d - c)) . v,
+ *		det(u, c - a', d - a') = det(u, c - a, d - a) + (u x (d - c)) . v.
  *
- * nothing else depends on v, since both ends move alike.  A zero is decided by the first
- * component of u x (d - c) that is not zero; there is one, for else the segment would be
- * parallel to the edge, and so along the plane.  All these signs turn over when the edge is
- * run through the other way, so a line crosses one of the two triangles of an edge, or
- * both sides of a fold or none.
+ * Nothing else depends on v, since both ends move alike. If the first term is zero, the first
+ * nonzero component of u x (d - c) decides. Such a component exists, because otherwise the segment
+ * would be parallel to the edge and therefore to the plane. All these signs change when the edge is
+ * traversed in the opposite direction. So a line crosses exactly one of the two triangles on
+ * opposite sides of an edge, and either both or neither of two triangles that form a fold.
  *
- * Where does it cross?  The moved line's place tends to that of the line as it is (place.c).
- * Several crossings may come to one place, in any order: behind it their number counts.
+ * The location of a crossing is that of the unperturbed line (place.c), which is the limit for e ->
+ * 0. Several crossings can have the same location. Their order does not matter, because only their
+ * number affects the side of the line behind that location.
  */
 #include "core/body/rb_body.h"
 #include "core/shape/rb_ray.h"
 
-/* sign of a component of (b - a) x (d - c) */
+/* Returns the sign of one component of (b - a) x (d - c). */
 static int
 cross_sign(const double *a, const double *b, const double *c, const double *d, int axis)
 {
@@ -44,7 +47,7 @@ cross_sign(const double *a, const double *b, const double *c, const double *d, i
 	return det.sign;
 }
 
-/* the moved line through a and b against the edge cd */
+/* Returns the orientation of the perturbed line through a and b relative to the edge cd. */
 static int
 line_sign(rb_exact_env *env, const double *a, const double *b, const double *c, const double *d)
 {
@@ -56,8 +59,9 @@ line_sign(rb_exact_env *env, const double *a, const double *b, const double *c, 
 }
 
 /*
- * The part of the segment that is on a triangle of its plane: what the half-planes of the edges
- * leave of it.  False if that is a point, which is both places then, or nothing.
+ * Clips the segment to a triangle in the same plane, using the half-planes of the triangle's edges.
+ * Returns false if the intersection is empty or a single point; in the latter case both locations
+ * are that point.
  */
 static bool
 clip(rb_exact_env *env, const double *segment, const double *t, int axis, rb_place place[2])
@@ -97,7 +101,7 @@ clip(rb_exact_env *env, const double *segment, const double *t, int axis, rb_pla
 	return rb_place_compare(&place[0], &place[1]) < 0;
 }
 
-/* are all corners on the segment's line? */
+/* Returns true if all vertices of the triangle are on the segment's line. */
 static bool
 is_along(rb_exact_env *env, const double *segment, const double *t)
 {
@@ -107,7 +111,7 @@ is_along(rb_exact_env *env, const double *segment, const double *t)
 	return true;
 }
 
-/* the same for a triangle whose corners are all on the segment's line */
+/* Clips the segment to a triangle whose vertices are all on the segment's line. */
 static bool
 clip_needle(const double *segment, const double *t, rb_place place[2])
 {
@@ -116,7 +120,7 @@ clip_needle(const double *segment, const double *t, rb_place place[2])
 
 	while (a[axis] == b[axis])
 		axis++;
-	/* from the first corner to the last one on the segment's way */
+	/* Clip to the range between the first and the last vertex along the segment's direction. */
 	for (int end = 0; end < 2; end++)
 	{
 		bool largest = (a[axis] < b[axis]) == (end == 1);
@@ -190,7 +194,7 @@ rb_segment_crosses(rb_exact_env *env, const double *segment, const double *trian
 	return RB_CROSSES;
 }
 
-/* where the segment meets a triangle without an area, on whose line it does not lie */
+/* Returns where the segment meets a triangle without area that is not on the segment's line. */
 static rb_place
 meet_needle(rb_exact_env *env, const double *segment, const double *t)
 {

@@ -1,21 +1,21 @@
 /*
  * fans.c
- *	  Which triangles of a body share an edge, and which hang together as a sheet.
+ *	  Finds the triangles that share an edge, and groups the triangles of a solid into sheets.
  *
  *				   c
- *		 	 /|\				the fan of ab: the triangles abc, bad, ...
- *			/ | \				in a ring, in any order
- *		   a--+--b
- *			\ | /
- *			  d
+ *			  /|\				the fan of ab: the triangles abc, bad, ...
+ *			 / | \				as a circular list, in any order
+ *			a--+--b
+ *			 \ | /
+ *			   d
  *
- * Edges are one where their ends have the same coordinates.  A table of edges, by hash, knows the first
- * side that each has; the others are put into its ring.  One row is done after the other, by
- * all threads, so the tables are small.
+ * Edges are identified if their endpoints have equal coordinates. A hash table maps each edge to
+ * its first side, and further sides are inserted into the circular list of that side. The threads
+ * process rows independently, so the tables are small.
  *
- * Over an edge of two triangles, the one runs along it and the other back, or one of them is turned
- * over: their normals point to different sides of the sheet.  So what is known of one triangle is
- * known of its whole sheet.
+ * Two triangles that share an edge usually traverse it in opposite directions. Otherwise one of
+ * them is turned over, and their normals point to different sides of the sheet. So a fact known
+ * about the sides of one triangle extends to its whole sheet.
  */
 #include "core/body/rb_relations.h"
 #include "core/base/rb_corners.h"
@@ -25,9 +25,9 @@
 #include "core/set/rb_set.h"
 
 #define NONE UINT32_MAX
-#define GRAIN RB_SIZE(16, 1) /* rows that a thread takes at once */
+#define GRAIN RB_SIZE(16, 1) /* Number of rows a thread takes at a time */
 
-/* what a thread needs for the row at hand */
+/* Scratch memory of a thread for the current row */
 typedef struct room
 {
 	uint32_t *table;
@@ -41,7 +41,7 @@ typedef struct search
 	rb_context *ctx;
 	rb_fans *fans;
 	const uint32_t *bad;
-	uint32_t *first; /* triangle of each row, and one more */
+	uint32_t *first; /* First triangle of each row, with one extra entry at the end */
 	room *rooms;
 	int status;
 } search;
@@ -89,7 +89,7 @@ make_rings(search *s, room *r, uint32_t from, uint32_t to)
 			hash[k] = rb_hash_point(t + 3 * k);
 		for (uint32_t k = 0; k < 3; k++)
 		{
-			/* whichever way the edge runs */
+			/* The hash does not depend on the direction of the edge */
 			const uint64_t h = (hash[k] + hash[(k + 1) % 3]) * 0x9e3779b97f4a7c15u;
 			const uint32_t side = 3 * i + k;
 			size_t at = (size_t) (h >> 32) & (size - 1);
@@ -108,7 +108,7 @@ make_rings(search *s, room *r, uint32_t from, uint32_t to)
 	return RB_OK;
 }
 
-/* all that hangs together with a triangle */
+/* Assigns all triangles connected to the first one to its sheet. */
 static void
 make_sheet(const search *s, uint32_t first, uint32_t *stack)
 {
@@ -181,8 +181,9 @@ lowest(const double *t)
 }
 
 /*
- * Of each sheet the triangle whose lowest corner is the highest.  Little of its body is above
- * it, and it is a wall only if all are: rays that run along walls are the hardest.
+ * For each sheet, finds the triangle whose lowest vertex is highest. Few triangles of the solid are
+ * above it. It is vertical only if all triangles of the sheet are. Rays that run along vertical
+ * triangles are the most expensive ones.
  */
 static void
 find_tops(const rb_fans *fans, uint32_t *top)
@@ -201,7 +202,7 @@ find_tops(const rb_fans *fans, uint32_t *top)
 	}
 }
 
-/* the sheets, row by row */
+/* Lists the sheets in row order. */
 static rb_status
 list_sheets(search *s, uint32_t *top)
 {
@@ -284,7 +285,8 @@ rb_fans_find(rb_context *ctx, const rb_set *set, const uint32_t *bad, rb_fans *f
 	{
 		memset(fans->sheet, 0xff, n * sizeof(uint32_t));
 		memset(fans->turned, 0, n);
-		memset(fans->inner, 0, n); /* until it is known: has this triangle been seen? */
+		/* Serves as the visited flag until its final value is computed */
+		memset(fans->inner, 0, n);
 		rb_row_starts(set, s.first);
 		status = find_all(&s);
 	}

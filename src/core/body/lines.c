@@ -1,21 +1,23 @@
 /*
  * lines.c
- *	  Which stretches of each line of a set lie inside each body of another: a join, then line by line.
+ *	  Computes the intervals of each line of a set that lie inside each solid of another set, with
+ *	  one join and then line by line.
  *
  *		segments, and rays from starts x triangles, RB_MEET
- *			segments: where a line can change sides
+ *			segments: where a line can enter or leave a solid
  *			rays: on which side it begins
- *			-> hits, by line, body and segment
- *			-> stretches (stretches.c)
+ *			-> hits, by line, solid and segment
+ *			-> intervals (stretches.c)
  *
- * A start is asked for where a segment does not go on from the one before it.  Its ray crosses
- * triangles of some bodies; it is inside of those of which it crosses an odd number.  So a line that meets
- * no triangle of a body, and lies in it all the same, is found too.  Lines that are pieces of one, as drill
- * holes are kept, go on from each other, too: one begins inside of what the one before it ended in.
+ * A ray starts at each segment that is not connected to its predecessor. The start is inside the
+ * solids of which the ray crosses an odd number of triangles. So a line that lies inside a solid
+ * without meeting its triangles is found as well. Consecutive lines can also be connected, for
+ * example the sections of a drill hole. Such a line starts inside the solids in which the previous
+ * one ended.
  *
- * Most of a join's work is that of the larger side, so there is one join, not two.  A ray moved by
- * an infinitesimal crosses only triangles that the ray itself meets: of these, which are few, it is asked
- * whether the moved start is below them (rb_ray.h).
+ * The cost of a join depends mainly on the larger side, so one join is used instead of two. A ray
+ * perturbed by an infinitesimal crosses only triangles that the unperturbed ray meets. For these
+ * few triangles, the code tests whether the perturbed start is below them (rb_ray.h).
  */
 #include "core/base/rb_compose.h"
 #include "core/base/rb_parallel.h"
@@ -28,12 +30,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK \
-	RB_SIZE(64, 3)       /* lines that a thread takes at once; they go on from no other block's */
-#define STRETCH 65536    /* between two looks whether to stop */
-#define START UINT32_MAX /* in place of a triangle: the segment's start is below one */
-#define PUT 256          /* stretches that go to the sink at once */
-#define WORDS 4          /* that are told of each */
+/* Number of lines a thread takes at a time; lines of different blocks count as not connected */
+#define BLOCK RB_SIZE(64, 3)
+#define STRETCH 65536    /* Number of steps between checks for cancellation */
+#define START UINT32_MAX /* Marks a hit whose segment start is below a triangle */
+#define PUT 256          /* Number of intervals passed to the sink at a time */
+#define WORDS 4          /* Payload words per interval */
 
 typedef struct hit
 {
@@ -47,17 +49,17 @@ typedef struct all
 	rb_context *ctx;
 	const rb_set *lines;
 	const rb_set *bodies;
-	const uint32_t *bad; /* rows of bodies */
+	const uint32_t *bad; /* Bitmap of invalid solids */
 	const rb_row_sink *sink;
-	uint32_t *start_of; /* segment, of each start */
-	rb_rays rays;       /* from the starts */
+	uint32_t *start_of; /* Segment of each ray start */
+	rb_rays rays;       /* Rays from the starts */
 	pthread_mutex_t lock;
 	hit *hits;
 	size_t nhits;
 	size_t hits_cap;
-	hit *sorted;     /* by line */
-	size_t *from;    /* where the hits of each line begin, and where the last ones end */
-	uint32_t *first; /* segment of each line, and one more */
+	hit *sorted;     /* Hits sorted by line */
+	size_t *from;    /* Start of each line's hits, with one extra entry at the end */
+	uint32_t *first; /* First segment of each line, with one extra entry at the end */
 	int status;
 } all;
 
@@ -90,7 +92,10 @@ add_hits(all *a, const hit *hits, size_t n)
 	return rb_should_stop(a->ctx) && status == RB_OK ? RB_STOPPED : status;
 }
 
-/* is the start of that ray, moved, below a triangle of a body that may hold it? */
+/*
+ * Returns true if the perturbed start of the ray is below a triangle of a solid whose box contains
+ * it.
+ */
 static bool
 is_below(const all *a, rb_exact_env *env, uint32_t ray, uint32_t triangle)
 {
@@ -101,7 +106,10 @@ is_below(const all *a, rb_exact_env *env, uint32_t ray, uint32_t triangle)
 		   (RB_TOLD(rb_point_under(env, p, t)) & RB_TOLD(RB_UNDER_OF(1, 0)));
 }
 
-/* pairs of parts, as they come: of segments and triangles, or, with larger numbers, rays and triangles */
+/*
+ * Receives pairs of a segment and a triangle, or of a ray and a triangle; ray numbers follow the
+ * segment numbers.
+ */
 static rb_status
 put_pairs(void *user, const rb_pair *pairs, size_t n)
 {
@@ -132,7 +140,7 @@ put_pairs(void *user, const rb_pair *pairs, size_t n)
 	return status;
 }
 
-/* does it go on from the one before it? */
+/* Returns true if the segment starts where its predecessor ends, within the same block. */
 static bool
 goes_on(const rb_set *lines, uint32_t segment)
 {
@@ -210,9 +218,9 @@ find_hits(all *a, const rb_backend *backend)
 	return status;
 }
 
-/* ---- by line ---- */
+/* ---- processing by line ---- */
 
-/* hits become those of the first line, of the second one, ... */
+/* Sorts the hits by line. */
 static rb_status
 sort_by_line(all *a)
 {
@@ -227,7 +235,10 @@ sort_by_line(all *a)
 		return status;
 	memset(a->from, 0, ((size_t) nlines + 2) * sizeof *a->from);
 	rb_row_starts(a->lines, a->first);
-	/* counts two places on, so that adding them up leaves room to place them */
+	/*
+	 * The counts are stored two slots ahead, so that after summation the slot ahead of each line
+	 * serves as its write position.
+	 */
 	for (size_t i = 0; i < a->nhits; i++)
 		a->from[rb_row_of(a->lines, a->hits[i].segment) + 2]++;
 	for (uint32_t i = 0; i < nlines; i++)
@@ -254,7 +265,7 @@ in_order(const void *p, const void *q)
 	return (a->triangle > b->triangle) - (a->triangle < b->triangle);
 }
 
-/* what a thread needs for one line after the other */
+/* State of a thread that processes one line after another */
 typedef struct desk
 {
 	all *a;
@@ -263,12 +274,13 @@ typedef struct desk
 	size_t meet_cap;
 	uint8_t *inside;
 	size_t inside_cap;
-	uint32_t *open; /* bodies that hold the moved end of the line before, in order */
+	/* Solids that contain the perturbed end of the previous line, in ascending order */
+	uint32_t *open;
 	size_t nopen;
 	size_t open_cap;
-	uint32_t *still; /* those of the line at hand */
+	uint32_t *still; /* Solids that contain the perturbed end of the current line */
 	size_t still_cap;
-	rb_pair rows[PUT]; /* for the sink */
+	rb_pair rows[PUT]; /* Buffer for the sink */
 	uint64_t told[PUT * WORDS];
 	size_t n;
 } desk;
@@ -303,7 +315,7 @@ give_out(desk *d, uint32_t line, uint32_t body)
 	return status;
 }
 
-/* at least so many of that size; what was there is kept */
+/* Makes room for at least n elements, preserving existing ones. */
 static rb_status
 make_room(desk *d, void **array, size_t *cap, size_t n, size_t size)
 {
@@ -317,7 +329,10 @@ make_room(desk *d, void **array, size_t *cap, size_t n, size_t size)
 	return status;
 }
 
-/* a line and a body: n hits, in order; does its moved start lie in the body, for all that is known? */
+/*
+ * Processes a line and a solid with n sorted hits. `inside` is set if the previous line ended
+ * inside the solid, which this line continues.
+ */
 static rb_status
 do_body(desk *d, uint32_t line, uint32_t body, bool inside, const hit *hits, size_t n)
 {
@@ -345,7 +360,10 @@ do_body(desk *d, uint32_t line, uint32_t body, bool inside, const hit *hits, siz
 	return status == RB_OK ? give_out(d, line, body) : status;
 }
 
-/* what holds the end of the line at hand holds the start of the next one */
+/*
+ * Makes the solids that contain the end of the current line those that contain the start of the
+ * next one.
+ */
 static void
 swap_open(desk *d, size_t still)
 {
@@ -359,7 +377,10 @@ swap_open(desk *d, size_t still)
 	d->still_cap = cap;
 }
 
-/* its bodies: those that it meets or in which a start lies, and those that it is in from the line before */
+/*
+ * Processes all solids of a line: those that it meets, that contain one of its starts, or that
+ * contained the end of the previous line.
+ */
 static rb_status
 do_bodies(desk *d, uint32_t line, const hit *hits, size_t n)
 {
@@ -451,7 +472,7 @@ walk_lines(all *a)
 	return a->status != RB_OK ? (rb_status) a->status : status;
 }
 
-/* ---- all of it ---- */
+/* ---- entry point ---- */
 
 rb_status
 rb_compose_insides(rb_context *ctx, const rb_backend *backend, const rb_job *job,

@@ -1,39 +1,44 @@
 /*
  * measure.c
- *	  Places of a line as fractions of its length.
+ *	  Converts locations on a line to fractions of the line's length.
  *
- * Where a line has one segment that is no point, a fraction is a ratio of determinants, and
- * rounding it is one division.  Else it is
+ * If only one segment of the line has a nonzero length, a fraction is a ratio of determinants, and
+ * one division rounds it. Otherwise it is
  *
- *		(L1 + ... + t Lk) / (L1 + ... + Ln),	each L the root of a sum of squares,
+ *		(L1 + ... + t Lk) / (L1 + ... + Ln),	where each L is the square root of a sum of squares.
  *
- * computed to many more digits than a double has: every number is positive, so each operation
- * adds 2^-(64 (words - 1)) to the relative error, and 2^32 of them leave the upper words - 2 words
- * right.  If the result is so close to the middle between two doubles that it could be on
- * either side, it may be that middle: whether it is, is decided exactly, and often on which side it is.
- * If not, more digits tell.
+ * This is computed to many more digits than a double has. All numbers are positive, so each
+ * operation adds 2^-(64 (words - 1)) to the relative error, and after 2^32 operations the upper
+ * words - 2 words are still correct. If the result is so close to the midpoint of two doubles that
+ * the error bound does not determine its side, it may be that midpoint. An exact test decides
+ * whether it is, and in many cases also on which side it lies. If this test fails, the computation
+ * is repeated with more digits.
  *
- * Is f a fraction's exact value?  That is, do the roots, with rational factors, sum up to zero?
+ * The exact test asks whether f is the exact fraction, that is, whether a sum of square roots with
+ * rational factors is zero:
  *
  *		(1 - f) L1 + ... + (t - f) Lk - f L(k+1) - ... = 0
  *
- * The roots of two whole numbers are rational multiples of each other if their product is a
- * square.  Roots of different classes are linearly independent (A. Besicovitch: On the linear
- * independence of fractional powers of integers, 1940): so the sum is zero if it is in each class.  And
- * where no two classes have sums of different signs, theirs is the sign of the whole.
+ * The square roots of two integers are rational multiples of each other if and only if the product
+ * of the integers is a square. Roots of different classes are linearly independent (A. Besicovitch:
+ * On the linear independence of fractional powers of integers, 1940). So the sum is zero if and
+ * only if the sum of each class is zero. If no two classes have sums of opposite signs, the common
+ * sign is the sign of the whole.
  *
- * How many digits are needed where two classes have different signs is not known: no useful bound is, for
- * how close sums of many roots can come to each other.  All words that a number has room for are tried,
- * 10,000 bits, and what these do not tell is refused.
+ * If two classes have sums of opposite signs, the required precision is not known, because no
+ * practical lower bound exists for the distance between sums of many square roots. The computation
+ * then uses up to the maximum size of a number, about 10,000 bits, and raises an error if that is
+ * not enough.
  */
 #include "core/body/rb_body.h"
 
 #define MOST_WORDS 160
 
 /*
- * A place's ratio is of degree 3, and two are multiplied; lengths have so many words each, and are
- * multiplied by one.  The square of a length is of degree 2, the factors of roots are ratios times sums of
- * two doubles up to 1, and at most 2^32 of their products with roots are added.
+ * Maximum sizes of intermediate results. The ratio of a location has degree 3, and two ratios are
+ * multiplied. Lengths have up to MOST_WORDS words each, and two are multiplied. The square of a
+ * length has degree 2. The factors of roots are products of ratios and sums of two doubles of at
+ * most 1, and up to 2^32 of their products with roots are added.
  */
 _Static_assert(2 * RB_NUMBER_DEGREE(3, 3) + 1 <= RB_NUMBER_WORDS, "room for two ratios");
 _Static_assert(2 * MOST_WORDS + 1 <= RB_NUMBER_WORDS, "room for two lengths");
@@ -41,7 +46,10 @@ _Static_assert(2 * RB_NUMBER_DEGREE(2, 2) + 1 <= RB_NUMBER_WORDS &&
 				   RB_NUMBER_DEGREE(2, 2) + RB_NUMBER_DEGREE(3, 3) + 19 + 1 + 1 <= RB_NUMBER_WORDS,
 			   "room for factors and roots");
 
-/* if all numbers that near are rounded to one double, it is the one; else those to both sides */
+/*
+ * Rounds x down and up within its error bound. Returns true if both results are equal, which is
+ * then the nearest double.
+ */
 static bool
 round_certainly(const rb_number *x, int words, double *down, double *up)
 {
@@ -60,7 +68,7 @@ round_certainly(const rb_number *x, int words, double *down, double *up)
 	return *down == *up;
 }
 
-/* the lengths of the line up to segment i, and of all of it */
+/* Computes the length of the line up to segment i, and its total length. */
 static rb_status
 measure(rb_context *ctx, const double *segments, uint32_t n, uint32_t i, int words,
 		rb_number *before, rb_number *total)
@@ -97,7 +105,7 @@ fraction_of(rb_number *fraction, const rb_place *place, const rb_number *before,
 
 #define UNKNOWN 2
 
-/* sign of the exact fraction minus the middle between two doubles, or UNKNOWN */
+/* Computes the sign of the exact fraction minus the midpoint of two doubles, or UNKNOWN. */
 static rb_status
 beside_middle(rb_context *ctx, const double *segments, uint32_t n, uint32_t i,
 			  const rb_place *place, double down, double up, int *side)
@@ -114,7 +122,9 @@ beside_middle(rb_context *ctx, const double *segments, uint32_t n, uint32_t i,
 	rb_number_add(&twice, &twice, &two);
 	rb_number_of(&two, 2);
 	rb_place_ratio(place, &numerator, &denominator);
-	/* factors of roots before, at and behind the place, twice, and times the denominator */
+	/*
+	 * Factors of the roots before, at and after the location, multiplied by twice the denominator
+	 */
 	rb_number_sub(&factor[1], &two, &twice);
 	rb_number_mul(&factor[0], &factor[1], &denominator);
 	rb_number_mul(&factor[2], &twice, &denominator);
@@ -173,7 +183,7 @@ rb_line_fraction(rb_context *ctx, const double *segments, uint32_t n, uint32_t i
 	{
 		rb_number y;
 
-		/* of the two the even one: that is what rounding their sum's half gives */
+		/* Choose the even one of the two doubles, which is how half their sum is rounded. */
 		rb_number_of(&x, *fraction);
 		rb_number_of(&y, up);
 		rb_number_add(&x, &x, &y);

@@ -1,13 +1,13 @@
 /*
  * notes.c
- *	  Pairs of parts that several threads note down, and then are put in order.
+ *	  Collects pairs of parts from several threads and sorts them.
  *
- * The order is by two numbers that are not large, so it is made by counting: first by the second
- * number, then, without disturbing that, by the first one.
+ * The two sort keys are small integers, so the pairs are sorted by counting sort: first by the
+ * second key, then stably by the first key.
  */
 #include "core/body/rb_relations.h"
 
-#define STRETCH 65536 /* pairs between two looks whether to stop */
+#define STRETCH 65536 /* Number of pairs between checks for cancellation */
 
 void
 rb_notes_open(rb_notes *notes, rb_context *ctx)
@@ -57,7 +57,7 @@ key_of(rb_pair pair, bool red, const uint32_t *of)
 	return of != NULL ? of[part] : part;
 }
 
-/* count, sum up, scatter */
+/* Performs one pass of a counting sort. */
 static rb_status
 sort_by(rb_notes *notes, rb_pair *to, bool red, const uint32_t *of, uint32_t nkeys)
 {
@@ -78,7 +78,7 @@ sort_by(rb_notes *notes, rb_pair *to, bool red, const uint32_t *of, uint32_t nke
 	}
 	for (size_t i = 0; i < notes->n && status == RB_OK; i++)
 		if (i % STRETCH == 0 && rb_should_stop(notes->ctx))
-			status = RB_STOPPED; /* maybe before all were counted */
+			status = RB_STOPPED; /* The counting loop may have ended early */
 		else
 			to[place[key_of(notes->at[i], red, of)]++] = notes->at[i];
 	rb_free(notes->ctx->memory, (void **) &place);

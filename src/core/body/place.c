@@ -1,26 +1,28 @@
 /*
  * place.c
- *	  Places on a segment: their order, the nearest doubles, what lies between two of them.
+ *	  Computes locations on a segment, their order, their nearest doubles, and the lengths between
+ *	  them.
  *
- * A place of ab is a + t (b - a), and t is a ratio of determinants:
+ * A location on ab is a + t (b - a), where t is a ratio of determinants:
  *
- *		n . (c - a) / n . (b - a)					a plane, its normal n, a point c of it
- *		(c - a) x (d - c) / (b - a) x (d - c)		an edge cd, without one axis
- *		(c - a) / (b - a)							a corner, on one axis
+ *		n . (c - a) / n . (b - a)					plane with normal n through a point c
+ *		(c - a) x (d - c) / (b - a) x (d - c)		edge cd, projected along one axis
+ *		(c - a) / (b - a)							vertex, on one axis
  *
- * It is computed from twofold numbers (rb_twofold.h) first.  With e = 2^-106, a determinant's terms
- * are off by 8 e in each product and 4 e in each sum on their way, 30 e in all, so the determinant
- * is by 2^-100 of the sum of their magnitudes at most: twice of what that needs, and so the roundings of
- * that sum are covered, too.  This holds while no difference is so small or large that something could
- * underflow or overflow.  With numerator N, denominator D, 0 <= t <= 1, and errors that are small
- * against D, t is off by less than 2 (error of N + error of D) / D + 2^-100.  Where that leaves two
- * doubles to choose from, exact numbers decide.
+ * The ratio is first computed in double-double arithmetic (rb_twofold.h). With e = 2^-106, the
+ * terms of a determinant have a relative error of up to 8 e for each product and 4 e for each sum
+ * that contributes to them, 30 e in total. So the error of the determinant is at most 2^-100 times
+ * the sum of the magnitudes of its terms. This is twice the required bound, which also covers the
+ * rounding errors of that sum. The bound holds while no difference is so small or so large that an
+ * operation could underflow or overflow. With numerator N, denominator D, 0 <= t <= 1, and errors
+ * that are small relative to D, the error of t is less than 2 (error of N + error of D) / D +
+ * 2^-100. If this leaves two candidates for the nearest double, exact arithmetic decides.
  */
 #include "core/body/rb_body.h"
 #include "core/exact/rb_twofold.h"
 #include "core/shape/rb_segment.h"
 
-/* ---- exactly ---- */
+/* ---- exact arithmetic ---- */
 
 void
 rb_place_ratio(const rb_place *p, rb_number *numerator, rb_number *denominator)
@@ -79,18 +81,18 @@ rb_place_ratio(const rb_place *p, rb_number *numerator, rb_number *denominator)
 	denominator->sign *= denominator->sign;
 }
 
-/* ---- nearly ---- */
+/* ---- approximate arithmetic ---- */
 
 #define DET_ERROR 0x1p-100
 
-/* a determinant, and the magnitudes of its terms added up */
+/* A determinant, and the sum of the magnitudes of its terms */
 typedef struct near
 {
 	rb_twofold value;
 	double size;
 } near;
 
-/* q - p; false where what is computed of it could underflow or overflow */
+/* Computes q - p. Returns false if later operations on the result could underflow or overflow. */
 static bool
 differences(rb_twofold *r, const double *p, const double *q, int n)
 {
@@ -182,7 +184,7 @@ find_nearly(rb_place *p)
 		   ratio.high + (ratio.low - slack) == ratio.high;
 }
 
-/* ---- places ---- */
+/* ---- locations ---- */
 
 void
 rb_place_find(rb_place *p)
@@ -291,7 +293,10 @@ rb_places_distance(const rb_place *from, const rb_place *to)
 	rb_twofold d[3];
 	rb_number length;
 
-	/* errors of 2^-60 and less are left: far below half a unit of the 53rd digit, which rounding adds */
+	/*
+	 * The remaining relative error of at most about 2^-60 is far below the half unit in the last
+	 * place that rounding adds.
+	 */
 	if (from->error + to->error <= 0x1p-62 * share.high &&
 		differences(d, from->segment, from->segment + 3, 3))
 		return rb_twofold_mul(share, rb_twofold_sqrt(rb_twofold_dot(d, d))).high;

@@ -1,13 +1,14 @@
 /*
  * positions.c
- *	  RB_POSITION: how do points, lines, surfaces and bodies lie to bodies?  Of all rows of two sets, or of one row each.
+ *	  Computes RB_POSITION: the position of points, lines, surfaces and solids relative to solids,
+ *	  for all rows of two sets or for one row of each.
  *
- *		boxes of red's rows x a tree of the boxes of blue's		which rows are asked at all, ...
- *			-> those of blue are made ready (solids.c)
- *			-> each red row is asked of each body whose box overlaps its own
- *		rows of triangles that are closed are bodies: those are another question (relations.c)
+ *		boxes of red's rows x box tree of blue's rows		find the rows to be tested
+ *			-> prepare those of blue (solids.c)
+ *			-> test each red row against each solid whose box overlaps its own
+ *		closed rows of triangles are solids and are handled by relations.c
  *
- * A row that is asked of nothing is not looked at, so it does not matter whether it is a body.
+ * A row whose box overlaps no other is not examined, so it need not be a valid solid.
  */
 #include "core/base/rb_compose.h"
 #include "core/body/rb_solids.h"
@@ -17,13 +18,13 @@
 
 #include <string.h>
 
-#define GRAIN RB_SIZE(64, 2) /* red rows that a thread takes at once */
-#define PUT RB_SIZE(256, 3)  /* pairs that go to the sink at once */
+#define GRAIN RB_SIZE(64, 2) /* Number of red rows a thread takes at a time */
+#define PUT RB_SIZE(256, 3)  /* Number of pairs passed to the sink at a time */
 #define NONE UINT32_MAX
 
 /* ---- boxes of rows ---- */
 
-/* of each row of a set: low, high */
+/* Bounding box of each row of a set: low, high */
 typedef struct boxes
 {
 	const rb_set *set;
@@ -84,13 +85,13 @@ free_boxes(rb_context *ctx, boxes *b)
 	rb_free(ctx->memory, (void **) &b->box);
 }
 
-/* ---- some rows of a set ---- */
+/* ---- subsets of rows ---- */
 
 typedef struct some_rows
 {
-	const rb_set *set; /* those rows alone */
-	uint32_t *row;     /* what each of them is in the whole set */
-	uint32_t *at;      /* where each row of the whole set is among them, or NONE */
+	const rb_set *set; /* Set of the selected rows only */
+	uint32_t *row;     /* Number of each selected row in the whole set */
+	uint32_t *at;      /* Index of each row of the whole set among the selected ones, or NONE */
 } some_rows;
 
 static rb_status
@@ -129,7 +130,7 @@ copy_rows(rb_context *ctx, const boxes *of, const uint32_t *row, uint32_t nrows,
 	return status != RB_OK ? status : ctx->error.status;
 }
 
-/* the marked rows; the set itself, where these are all */
+/* Selects the marked rows. Reuses the set itself if all rows are marked. */
 static rb_status
 take_rows(rb_context *ctx, const boxes *of, const uint32_t *marks, some_rows *some)
 {
@@ -172,15 +173,15 @@ typedef struct positions
 	const rb_row_sink *sink;
 	boxes red;
 	boxes blue;
-	double scale;     /* of the tree, as in rb_tree.h */
-	rb_tree tree;     /* of the boxes of blue's rows */
-	uint32_t *met[2]; /* rows, red's and blue's, that are asked at all: a bit each */
-	some_rows bodies; /* those of blue */
+	double scale;     /* Scale of the tree, as in rb_tree.h */
+	rb_tree tree;     /* Tree of the boxes of blue's rows */
+	uint32_t *met[2]; /* Bitmaps of the red and blue rows that are tested */
+	some_rows bodies; /* Selected rows of blue */
 	rb_solids *solids;
-	some_rows surfaces; /* those of red, where they are of triangles; ... */
-	uint32_t *bad;      /* ... which of them are closed, but no bodies */
-	uint32_t *open;     /* ... or not closed */
-	int status;         /* the first that was not RB_OK */
+	some_rows surfaces; /* Selected rows of red, if red consists of triangles */
+	uint32_t *bad;      /* Surfaces that are closed but not valid solids */
+	uint32_t *open;     /* Surfaces that are not closed */
+	int status;         /* First status other than RB_OK */
 } positions;
 
 static void
@@ -206,7 +207,7 @@ begin_walk(const positions *p, uint32_t red, rb_walk *w)
 	rb_walk_begin(w, &p->tree, NULL, lo, hi);
 }
 
-/* the next body whose box overlaps that of the red row */
+/* Finds the next solid whose box overlaps that of the red row. */
 static bool
 next_body(const positions *p, uint32_t red, rb_walk *w, uint32_t *body)
 {
@@ -243,7 +244,7 @@ mark_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
-/* what a thread puts */
+/* Output buffer of a thread */
 typedef struct batch
 {
 	rb_pair pair[PUT];
@@ -276,7 +277,7 @@ position_of(unsigned some)
 	return (some & RB_SOME_OUTSIDE) != 0 ? RB_LIES_CROSSING : RB_LIES_INSIDE;
 }
 
-/* of a body that shares a point with another one */
+/* Converts the relation of two solids that share a point. */
 static uint64_t
 position_of_relation(uint64_t relation)
 {
@@ -338,12 +339,12 @@ ask_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	rb_solids_room_free(p->ctx->memory, &room);
 }
 
-/* ---- rows that are bodies themselves ---- */
+/* ---- rows that are solids themselves ---- */
 
 typedef struct related
 {
 	positions *p;
-	const uint32_t *row; /* of red, of each of the bodies that are related */
+	const uint32_t *row; /* For each related solid, its index among the selected red rows */
 } related;
 
 static rb_status
@@ -398,9 +399,12 @@ relate_closed(positions *p)
 	return status;
 }
 
-/* ---- all of it ---- */
+/* ---- entry point ---- */
 
-/* the power of two that brings the largest coordinate of a box of blue to between a half and 1, if it can */
+/*
+ * Returns the power of two that scales the largest coordinate of blue's boxes into [1/2, 1), as far
+ * as the exponent range allows.
+ */
 static double
 find_scale(const boxes *b)
 {
@@ -437,7 +441,9 @@ find_met(positions *p, rb_thread *me)
 	return status == RB_OK ? rb_loop(me, p->job->red->nrows, GRAIN, mark_rows, p) : status;
 }
 
-/* a row that is no body, among some rows of a set, is called what the set calls it */
+/*
+ * Replaces the row number of an invalid solid in a subset by the id of that row in the whole set.
+ */
 static void
 name_bad(rb_context *ctx, const rb_set *whole, const some_rows *some)
 {
@@ -450,7 +456,7 @@ name_bad(rb_context *ctx, const rb_set *whole, const some_rows *some)
 									 : (uint64_t) whole->first_id + error->need;
 }
 
-/* which rows are asked, and are they what they have to be? */
+/* Selects the rows to be tested and checks that they are valid. */
 static rb_status
 prepare_rows(positions *p)
 {

@@ -1,13 +1,15 @@
 /*
  * rays.c
- *	  Points become rays: what is above them says on which side of a body they are.
+ *	  Builds upward rays from points; the triangles above a point determine on which side of a solid
+ *	  it is.
  *
- * A ray goes up in z.  It is a segment, and joined with triangles as segments are; so it should be
- * short.  Of a body in whose box a point does not lie it is known to be outside:
+ * A ray points in the direction of z. It is stored as a segment and joined with triangles like any
+ * segment, so it should be short. A point outside the bounding box of a solid is known to be
+ * outside the solid:
  *
- *		points x boxes of bodies	-> how high the ray has to go: to the top of all boxes that it begins in
+ *		points x boxes of solids	-> top of the ray: of all boxes that contain its start
  *
- * What it crosses of other bodies on its way does not count.
+ * Triangles of other solids that the ray happens to cross are ignored.
  */
 #include "core/base/rb_parallel.h"
 #include "core/base/thread_count.h"
@@ -17,16 +19,17 @@
 
 #include <string.h>
 
-#define GRAIN 16      /* bodies that a thread takes at once */
-#define STRETCH 65536 /* points between two looks whether to stop */
+#define GRAIN 16      /* Number of solids a thread takes at a time */
+#define STRETCH 65536 /* Number of points between checks for cancellation */
 
 typedef struct making
 {
 	rb_context *ctx;
 	const rb_set *bodies;
-	const uint32_t *start; /* of the parts of each body */
-	double *box;           /* of each body: low, high */
-	double *coords;        /* of each ray; until its top is known the point twice, which is a box */
+	const uint32_t *start; /* First part of each solid, with one extra entry at the end */
+	double *box;           /* Bounding box of each solid: low, high */
+	/* Ends of each ray; until its top is known, the point twice, which is a valid box */
+	double *coords;
 	double *top;
 	pthread_mutex_t lock;
 } making;
@@ -75,7 +78,7 @@ find_all_boxes(making *m)
 	return status;
 }
 
-/* points in the boxes of bodies */
+/* Receives pairs of a point and a solid whose box contains it. */
 static rb_status
 put_tops(void *user, const rb_pair *pairs, size_t n)
 {
@@ -158,7 +161,7 @@ rb_rays_make(rb_context *ctx, const rb_backend *backend, const rb_set *points, c
 	arrays.coords = m.coords;
 	arrays.ids = ids;
 	arrays.faces = NULL;
-	arrays.number = 0; /* it is not the set that is kept */
+	arrays.number = 0; /* The new set is not the cached one */
 	arrays.view = NULL;
 	arrays.owner = NULL;
 	if (status == RB_OK)

@@ -1,12 +1,13 @@
 /*
  * rb_relations.h
- *	  How bodies lie to each other: what the files behind rb_compose_relations share.
+ *	  Declares what the files behind rb_compose_relations share to relate pairs of solids.
  *
- *		which triangles share an edge, and which are one sheet			fans.c
- *		on which side of a body is a sheet, on which side of a sheet its body	beside.c
- *		what is around an edge that lies on another body				around.c
- *		pairs that several threads note down, and their order			notes.c
- *		all of it put together											relations.c
+ *		triangles at each edge, and sheets of triangles				fans.c
+ *		side of a solid on which a sheet lies; side of a sheet on
+ *		which its own solid lies									beside.c
+ *		surroundings of an edge that lies on another solid			around.c
+ *		list of pairs that several threads append to, and sorting	notes.c
+ *		the relation of two solids									relations.c
  */
 #ifndef RB_RELATIONS_H
 #define RB_RELATIONS_H
@@ -22,7 +23,7 @@ extern "C"
 
 #define RB_NO_SHEET UINT32_MAX
 
-/* ---- pairs that several threads note down (notes.c) ---- */
+/* ---- list of pairs filled by several threads (notes.c) ---- */
 
 typedef struct rb_notes
 {
@@ -36,48 +37,55 @@ typedef struct rb_notes
 extern void rb_notes_open(rb_notes *notes, rb_context *ctx);
 extern void rb_notes_close(rb_notes *notes);
 
-/* from any thread */
+/* Appends pairs; callable from any thread. */
 extern rb_status rb_notes_add(rb_notes *notes, const rb_pair *pairs, size_t n);
 
 /*
- * In the order of what red is of, then of what blue is of, each below its number; NULL: a part is
- * of itself.  Red without what is told.
+ * Sorts pairs by red_of of their red part, then by blue_of of their blue part. The keys are less
+ * than nred and nblue. If an array is NULL, the part number itself is the key. Payload bits in the
+ * red word are ignored.
  */
 extern rb_status rb_notes_sort(rb_notes *notes, const uint32_t *red_of, uint32_t nred,
 							   const uint32_t *blue_of, uint32_t nblue);
 
-/* ---- triangles at their edges, and sheets (fans.c) ---- */
+/* ---- edge fans and sheets (fans.c) ---- */
 
 /*
- * The fan of an edge: all triangles of the body that have it.  A sheet: triangles that hang
- * together over edges whose fan has two; it is called by its first triangle.  Triangles without area
- * and those of rows that are no bodies are in neither.  A triangle's side k goes from its
- * corner k to the next one, and has the number 3 * triangle + k.
+ * The edge fans and sheets of a set of solids.
+ *
+ * The fan of an edge is the set of all triangles of the solid that have this edge. A sheet is a
+ * maximal set of triangles connected across edges whose fan has exactly two triangles; its first
+ * triangle identifies it. Triangles without area and triangles of invalid rows belong to no fan or
+ * sheet. Side k of a triangle runs from its vertex k to the next vertex and has the number 3 *
+ * triangle + k.
  */
 typedef struct rb_fans
 {
 	const rb_set *set;
-	uint32_t *next;  /* of each side: the next one of its fan, in a ring */
-	uint32_t *sheet; /* of each triangle, or RB_NO_SHEET */
-	uint8_t
-		*turned; /* of each triangle: does its normal point to the other side than its sheet's? */
-	uint32_t *sheets; /* all of them, by row */
-	uint32_t *tops;   /* of each of these, the triangle from which its rays go */
+	uint32_t *next;  /* For each side, the next side of its fan, as a circular list */
+	uint32_t *sheet; /* Sheet of each triangle, or RB_NO_SHEET */
+	/* For each triangle, 1 if its normal is opposite to that of its sheet's first triangle */
+	uint8_t *turned;
+	uint32_t *sheets; /* All sheets, in row order */
+	uint32_t *tops;   /* For each sheet, the triangle from which its rays start */
 	uint32_t nsheets;
-	uint32_t *start; /* in sheets, of each row, and one more */
-	uint8_t *inner;  /* of each triangle that is a sheet: does its normal point into the body? */
+	uint32_t *start; /* Start of each row in `sheets`, with one extra entry at the end */
+	/* For each triangle that identifies a sheet, 1 if its normal points into the solid */
+	uint8_t *inner;
 } rb_fans;
 
-/* of all rows of a set but the bad ones; inner is not known yet */
+/* Finds fans and sheets of all rows of a set except the bad ones; `inner` is not yet computed. */
 extern rb_status rb_fans_find(rb_context *ctx, const rb_set *set, const uint32_t *bad,
 							  rb_fans *fans);
 extern void rb_fans_free(rb_memory *memory, rb_fans *fans);
 
-/* fills inner, of these rows (a byte each) or, NULL, of all (beside.c) */
+/*
+ * Computes `inner` for the rows with a nonzero byte in `rows`, or for all rows if NULL (beside.c).
+ */
 extern rb_status rb_fans_find_inner(rb_context *ctx, const rb_backend *backend, rb_fans *fans,
 									const uint8_t *rows);
 
-/* the first side of a fan stands for all of it */
+/* Returns true if the side has the lowest number in its fan, and so represents the fan. */
 static inline bool
 rb_fan_is_first(const rb_fans *fans, uint32_t side)
 {
@@ -88,52 +96,57 @@ rb_fan_is_first(const rb_fans *fans, uint32_t side)
 	return i == side;
 }
 
-/* does the normal of a triangle point into its body? */
+/* Returns true if the normal of a triangle points into its solid. */
 static inline bool
 rb_points_inward(const rb_fans *fans, uint32_t triangle)
 {
 	return (fans->inner[fans->sheet[triangle]] != 0) != (fans->turned[triangle] != 0);
 }
 
-/* ---- points on sheets, or beside them, in bodies (beside.c) ---- */
+/* ---- location of points on or near sheets (beside.c) ---- */
 
 /*
- * From n triangles, one point of each: in which bodies is it?  Noted as the number in this list, and a
- * triangle of the body.
+ * Locates one point of each of n triangles relative to solids. For each solid that contains the
+ * point it appends a pair of the triangle's index in the list and a triangle of the solid.
  *
- * own: the point is off the triangle, on the side of its normal, and is asked for the triangle's own body
- * only (the two sets are one).  Else it is on the triangle, but on no other one that shares
- * only points with it; and of a body that shares more than points with it nothing right is said.
+ * If `own` is set, both sets are the same. The point is then off the triangle, on the side of its
+ * normal, and is tested only against the triangle's own solid. Otherwise the point lies on the
+ * triangle, and on no other triangle that shares only isolated points with it. The result is
+ * undefined for a solid that shares more than isolated points with the triangle.
  */
 extern rb_status rb_beside_cast(rb_context *ctx, const rb_backend *backend, const rb_fans *from,
 								const uint32_t *triangle, uint32_t n, const rb_fans *bodies,
 								bool own, rb_notes *inside);
 
 /*
- * Is such a point of the triangle t, of a surface, in the body whose triangles the tree has?  t has an area, and shares
- * only points with the body's boundary.
+ * Returns true if a point of triangle t of a surface is inside the solid whose triangles are in the
+ * tree. Triangle t has an area and shares only isolated points with the boundary of the solid.
  */
 extern bool rb_beside_is_inside(const double *t, const rb_fans *body, const rb_tree *tree);
 
-/* ---- around edges (around.c) ---- */
+/* ---- surroundings of edges (around.c) ---- */
 
-/* what there is: points of red only, of blue only, of both */
+/* Bits for the kinds of points that exist: in red only, in blue only, in both */
 #define RB_RED_ALONE 1
 #define RB_BLUE_ALONE 2
 #define RB_IN_BOTH 4
 #define RB_ALL_THREE 7
 
-/* what there is around the edges of two triangles where they lie on the other's body */
+/*
+ * Returns the kinds of points near the edges of two triangles, where an edge lies on the other
+ * solid.
+ */
 extern unsigned rb_around_edges(rb_exact_env *env, const rb_fans *red, uint32_t r,
 								const rb_fans *blue, uint32_t b, int dimension);
 
-/* a part of a surface is inside of a body, or outside */
+/* Bits: part of a surface is inside a solid, or outside it */
 #define RB_SURFACE_IN 1
 #define RB_SURFACE_OUT 2
 
 /*
- * A triangle t of a surface and triangle i of a body share a curve or an area, and do not pass through each other: what
- * of t lies beside that.  A triangle on the boundary all around adds nothing.
+ * Classifies the parts of surface triangle t next to the curve or area that it shares with triangle
+ * i of a solid. The two triangles do not pass through each other. Parts of t on the boundary of the
+ * solid are not reported.
  */
 extern unsigned rb_around_surface(rb_exact_env *env, const double *t, const rb_fans *body,
 								  uint32_t i);

@@ -1,13 +1,13 @@
 /*
  * rb_solids.h
- *	  How points, lines and surfaces lie to bodies that are asked many times.
+ *	  Locates points, lines and surfaces relative to solids that are queried repeatedly.
  *
- *		bodies -> checked, a tree of the triangles of each		solids.c
- *			a point: a ray upward through the tree
- *			a line: what it meets, and its stretches (stretches.c)
- *			a triangle of a surface: what is beside the curves that it shares with the boundary (around.c);
- *				if there are none, a ray (beside.c)
- *		one row to one body, or all rows to all bodies			positions.c
+ *		solids -> validated, with a box tree of the triangles of each		solids.c
+ *			point: an upward ray through the tree
+ *			line: triangles it meets, then its intervals (stretches.c)
+ *			triangle of a surface: surroundings of the curves that it shares
+ *				with the boundary (around.c), or a ray if there are none (beside.c)
+ *		one row against one solid, or all rows against all solids			positions.c
  */
 #ifndef RB_SOLIDS_H
 #define RB_SOLIDS_H
@@ -19,31 +19,31 @@ extern "C"
 {
 #endif
 
-/* the rows of a set, made ready to be asked */
+/* Rows of a set prepared for queries */
 typedef struct rb_solids rb_solids;
 
-/* what there is of an object */
+/* Bits for the parts of an object that exist: inside, outside, on the boundary */
 #define RB_SOME_INSIDE 1u
 #define RB_SOME_OUTSIDE 2u
 #define RB_SOME_ON 4u
 
 /*
- * Checks that all rows are bodies (RB_BAD_BODY, or left out with `skip`), and makes their trees.  Holds no set: that is to stay
- * as long as the solids.
+ * Validates all rows as solids (RB_BAD_BODY, or omitted if `skip` is set) and builds their trees.
+ * Takes no reference to the set, which must outlive the result.
  */
 extern rb_status rb_solids_make(rb_context *ctx, const rb_backend *backend, const rb_set *bodies,
 								bool skip, rb_solids **solids);
-/* what surfaces need to be asked; nothing is done where it is there */
+/* Prepares the data for surface queries; does nothing if it is already present. */
 extern rb_status rb_solids_add_sides(rb_context *ctx, const rb_backend *backend, rb_solids *solids);
 extern void rb_solids_free(rb_memory *memory,
-						   rb_solids **solids); /* leaves NULL; NULL is allowed */
-/* from now on that context says whether to stop */
+						   rb_solids **solids); /* Sets *solids to NULL; accepts NULL */
+/* Makes later queries poll this context for cancellation. */
 extern void rb_solids_use(rb_solids *solids, rb_context *ctx);
-/* was that row left out? */
+/* Returns true if the row was left out as invalid. */
 extern bool rb_solids_is_bad(const rb_solids *solids, uint32_t row);
 extern void rb_solids_box(const rb_solids *solids, uint32_t row, double low[3], double high[3]);
 
-/* what a thread needs for that; zeros before the first call */
+/* Scratch memory of one thread for queries; zero-initialize before the first call */
 typedef struct rb_solids_room
 {
 	rb_stretches stretches;
@@ -56,8 +56,9 @@ typedef struct rb_solids_room
 extern void rb_solids_room_free(rb_memory *memory, rb_solids_room *room);
 
 /*
- * Parts of an object, points, segments or triangles, and a body, whose boxes overlap: which of RB_SOME_* there are.  All of
- * them need not be found once it is known that some is inside and some outside.
+ * Computes the RB_SOME_* bits of an object, given its parts (points, segments or triangles),
+ * relative to one solid. Their bounding boxes must overlap. Once some part is inside and some part
+ * outside, further bits may be missing.
  */
 extern rb_status rb_solids_ask(rb_context *ctx, rb_solids_room *room, const rb_solids *solids,
 							   uint32_t row, rb_kind kind, const double *parts, uint32_t nparts,
@@ -65,20 +66,24 @@ extern rb_status rb_solids_ask(rb_context *ctx, rb_solids_room *room, const rb_s
 
 /* ---- one row (positions.c) ---- */
 
-/* what is known of a row that is compared with several others, one after the other; zeros at first */
+/*
+ * Cached facts about a row that is compared with several others in turn; zero-initialize before use
+ */
 typedef struct rb_placed
 {
 	bool boxed;
 	double low[3];
 	double high[3];
-	bool sorted; /* triangles: it is known whether they are closed */
+	bool sorted; /* Triangles: `open` is known */
 	bool open;
-	rb_solids *solids; /* a body that was asked before */
+	rb_solids *solids; /* The row prepared as a solid, if it was queried before */
 } rb_placed;
 
 /*
- * How does the only row of red lie to the only row of blue (RB_LIES_*)?  As rb_compose_positions has it for all rows; notes what it
- * has learned.  RB_BAD_BODY, with the side as error.limit, where blue is no body, or red is closed and none.
+ * Computes the position (RB_LIES_*) of the only row of red relative to the only row of blue, as
+ * rb_compose_positions does for all rows, and caches what it learns about both. Returns
+ * RB_BAD_BODY, with the side in error.limit, if blue is not a solid, or if red is closed but not a
+ * valid solid.
  */
 extern rb_status rb_position_ask(rb_context *ctx, const rb_set *red, rb_placed *red_known,
 								 const rb_set *blue, rb_placed *blue_known, int *position);

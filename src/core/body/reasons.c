@@ -1,13 +1,13 @@
 /*
  * reasons.c
- *	  What is wrong with a body, in words, as an error code, and as a place.
+ *	  Describes the faults of a solid as text, as an error code, and as a location.
  *
- * Sentences speak of what the user has stored: faces, rings and corners.  Triangles are named
- * where each face is one.
+ * The sentences use the terms of the stored geometry: faces, rings and vertices. They mention
+ * triangles only if each face is one.
  *
  * The codes are those of val3dity for ISO 19107 (H. Ledoux: val3dity: validation of 3D GIS
- * primitives according to the international standards, 2018): 1xx of a ring, 2xx of a polygon,
- * 3xx of a shell, 4xx of a solid.  What redblue does not mind has none.
+ * primitives according to the international standards, 2018): 1xx for rings, 2xx for polygons, 3xx
+ * for shells, 4xx for solids. Faults that val3dity does not list have the code 0.
  */
 #include "core/body/rb_body.h"
 #include "core/shape/rb_pair.h"
@@ -17,13 +17,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DIGITS 15 /* of a coordinate, in a text */
-#define POINT 72  /* bytes of three such coordinates */
+#define DIGITS 15 /* Maximum number of digits of a coordinate in a text */
+#define POINT 72  /* Buffer size in bytes for three coordinates */
 #define FEWEST_FACES 4
 
 /* ---- texts ---- */
 
-/* "-0.5", as short as the double allows, if not too long for a text */
+/*
+ * Writes the shortest text that reproduces the double, with at most DIGITS digits, for example
+ * "-0.5".
+ */
 static int
 number_text(char *to, size_t size, double x)
 {
@@ -38,7 +41,7 @@ number_text(char *to, size_t size, double x)
 	return n;
 }
 
-/* "-0.5 3 1e+20" */
+/* Writes a point, for example "-0.5 3 1e+20". */
 static void
 point_text(char to[POINT], const double *p)
 {
@@ -52,7 +55,7 @@ point_text(char to[POINT], const double *p)
 	}
 }
 
-/* adds a sentence to the text */
+/* Appends a sentence to the text. */
 static void __attribute__((format(printf, 2, 3)))
 say(char text[RB_BODY_REASON], const char *format, ...)
 {
@@ -66,9 +69,9 @@ say(char text[RB_BODY_REASON], const char *format, ...)
 	va_end(args);
 }
 
-/* ---- rows that could not be taken ---- */
+/* ---- rows that could not be read ---- */
 
-/* "Its face 3", where it has several, else "Its face" */
+/* Writes "Its face 3", or "Its face" if the geometry has only one face. */
 static void
 face_text(char to[32], const rb_geometry_info *info)
 {
@@ -89,7 +92,7 @@ say_of_holes(char text[RB_BODY_REASON], const char *face, const rb_geometry_info
 	say(text, "%s has holes %u and %u that %s, at (%s).", face, info->hole, info->other, how, at);
 }
 
-/* of a face */
+/* Describes a fault of a face. */
 static void
 say_of_face(char text[RB_BODY_REASON], const rb_body_report *report)
 {
@@ -255,7 +258,10 @@ code_of_refusal(const rb_body_report *report)
 	}
 }
 
-/* where two edges cross, seen along an axis: a point of the first one, rounded */
+/*
+ * Computes the point where two edges cross when projected along an axis. The point is on the first
+ * edge, and rounded.
+ */
 static void
 crossing_place(const rb_geometry_info *info, double at[3])
 {
@@ -266,7 +272,7 @@ crossing_place(const rb_geometry_info *info, double at[3])
 	const double det = ux * vy - uy * vx;
 	double t = ((p[2][x] - p[0][x]) * vy - (p[2][y] - p[0][y]) * vx) / det;
 
-	/* what overflows, or is parallel but for rounding, is placed at the edge's first end */
+	/* If the parameter overflows, or rounding makes the edges parallel, use an end of the edge. */
 	if (!(t >= 0 && t <= 1))
 		t = t > 1 && t < 2 ? 1 : 0;
 	for (int k = 0; k < 3; k++)
@@ -389,7 +395,10 @@ rb_body_reason(const rb_body_report *report, char text[RB_BODY_REASON])
 int
 rb_body_code(const rb_body_report *report)
 {
-	/* of a surface that is there twice no normal is right */
+	/*
+	 * In a surface that is present twice, no orientation is correct, so this fault takes
+	 * precedence.
+	 */
 	if (report->closed && report->self_intersections > 0 && report->crossing_equal)
 		return 402;
 	switch (report->fault)
@@ -431,7 +440,7 @@ rb_body_place(const rb_body_report *report, double at[3])
 	}
 }
 
-/* ---- where two triangles cross ---- */
+/* ---- point where two triangles cross ---- */
 
 static bool
 is_common_corner(const double *p, const double *a, const double *b)
@@ -447,8 +456,8 @@ is_common_corner(const double *p, const double *a, const double *b)
 }
 
 /*
- * The edges of each that meet the other one; a point that is a corner of both is no crossing, and taken only where there
- * is no other.
+ * Tests the edges of each triangle against the other one. Prefers a point that is not a vertex of
+ * both triangles, since such a common vertex is not a crossing.
  */
 void
 rb_triangles_place(const double *a, const double *b, double at[3])

@@ -1,53 +1,60 @@
 /*
  * relations.c
- *	  How do two bodies lie to each other: apart, touching, one in the other, crossing, equal?
+ *	  Determines the relation of two solids: disjoint, touching, one inside the other, crossing, or
+ *	  equal.
  *
- * A body's triangles do not cross each other, and its edges are used by an even number of them (check.c,
- * bodies.c).  Triangles without area are left out: as no two edges lie on each other, the others are
- * closed without them.  The body is what lies between the triangles, where a ray crosses an odd
- * number; which way they run does not matter.  It is taken with its boundary.
+ * The triangles of a solid do not cross each other, and each of its edges is used by an even number
+ * of triangles (check.c, bodies.c). Triangles without area are omitted: since no two edges overlap,
+ * the other triangles form a closed surface without them. The solid is the set of points from which
+ * a ray crosses an odd number of triangles, together with its boundary. The orientation of the
+ * triangles does not matter.
  *
- * Where neither boundary is, a point is in red alone, in blue alone, in both or in none.  It is enough
- * to know which of the first three there are:
+ * A point on neither boundary is in red only, in blue only, in both, or in neither. The relation
+ * follows from which of the first three kinds of points exist:
  *
- *		none in both				touches, if they share a point
- *		none in blue alone			red contains blue
- *		none in red alone			red is inside of blue
+ *		none in both				touch, if they share a point
+ *		none in blue only			red contains blue
+ *		none in red only			red is inside blue
  *		only in both				equal
- *		all three					crosses
+ *		all three kinds				cross
  *
- * Whatever there is, is next to a piece of a boundary.  So go over red's boundary, sheet by sheet
- * (fans.c); blue's likewise:
+ * Every region of such points is adjacent to a part of a boundary. So the algorithm processes red's
+ * boundary, and likewise blue's, sheet by sheet (fans.c):
  *
- * 1. The sheet shares points with blue's boundary, or nothing.  Points do not part a sheet, so all of it is
- *	  inside of blue or all outside.  Inside: there is both, and blue alone; outside: there is red
- *	  alone.  One ray tells (beside.c).  All rays of all sheets are one join.
+ * 1. The sheet shares nothing or only isolated points with blue's boundary. Isolated points do not
+ * divide a sheet, so it lies entirely inside or entirely outside blue. If it is inside, points in
+ * both and points in blue only exist. If it is outside, points in red only exist. One ray decides
+ * (beside.c). All rays of all sheets are processed in one join.
  *
- * 2. It shares a curve or an area.  These cut it into pieces, and each piece has a stretch of a cut at its
- *	  border, on some pair of triangles:
- *	  - Where the curve is inside of both triangles, they pass through each other, and there is everything.
- *	  - Else it is on an edge of one of them.  So is the border of an area that two share.  What is
- *		around an edge is found from the triangles that have it (around.c).
- *	  That asks on which side of a triangle its body is.  Over edges that two triangles have it is known of all
- *	  if it is known of one; for that one a ray is asked again, now off the triangle.
+ * 2. The sheet shares a curve or an area with blue's boundary. The curves and areas divide the
+ * sheet into parts, and each part has a section of a cut on its border, on some pair of triangles.
+ * - If the curve is in the interior of both triangles, they pass through each other, and all three
+ *   kinds of points exist.
+ * - Otherwise the curve is on an edge of one of the triangles, and so is the border of a shared
+ *   area. The triangles that have this edge determine the kinds of points around it (around.c).
  *
- * So everything comes from pairs of triangles, as the join for RB_CONTACT finds them, and from some
- * rays; each pair is looked at once, none once it is known that there is everything.  Pairs of rows
- * that share a point have a pair of triangles that do, or else one is deep inside the other, and
- * the rays know of it.
+ * This requires knowing on which side of a triangle its own solid lies. Across edges with two
+ * triangles, the side of one triangle determines that of the other, so one more ray per sheet is
+ * enough. It starts off the triangle.
+ *
+ * So the result follows from the pairs of triangles found by the join for RB_CONTACT, and from a
+ * number of rays. Each pair is processed once, or not at all once all three kinds are known to
+ * exist. Two rows that share a point have a pair of triangles that share a point, or one row is
+ * entirely inside the other, which the rays detect.
  */
 #include "core/base/rb_compose.h"
 #include "core/base/thread_count.h"
 #include "core/body/rb_relations.h"
 #include "core/join/rb_join.h"
 
-#define BATCH RB_SIZE(512, 3) /* pairs that are handed on at once */
-#define GRAIN RB_SIZE(256, 5) /* notes that a thread takes at once */
-#define STRETCH 4096          /* of small steps, between two looks whether to stop */
+#define BATCH RB_SIZE(512, 3) /* Number of pairs processed at a time */
+#define GRAIN RB_SIZE(256, 5) /* Number of collected pairs a thread takes at a time */
+#define STRETCH 4096          /* Number of small steps between checks for cancellation */
 
 /*
- * Told of pairs that come from rays, beside the contacts: a triangle that stands for its sheet, which is
- * inside of the row of the other one.  No contact has three dimensions.
+ * Payload of pairs that come from rays, in addition to the contacts: one triangle identifies a
+ * sheet, which is inside the row of the other triangle. No contact has dimension 3, so the values
+ * are unique.
  */
 #define RED_SHEET_INSIDE 3
 #define BLUE_SHEET_INSIDE 7
@@ -57,12 +64,12 @@ typedef struct relations
 	rb_context *ctx;
 	const rb_backend *backend;
 	const rb_job *job;
-	uint32_t *bad[2]; /* rows; red's, blue's */
+	uint32_t *bad[2]; /* Bitmaps of the invalid rows of red and blue */
 	rb_fans fans[2];
-	rb_notes notes; /* what is known of pairs of rows, by pairs of triangles */
-	size_t *group;  /* where those of one pair of rows begin, and one more */
+	rb_notes notes; /* Known facts about pairs of rows, as pairs of triangles */
+	size_t *group;  /* Start of each pair of rows in `notes`, with one extra entry at the end */
 	size_t ngroups;
-	uint32_t *found; /* of each pair of rows: RB_RED_ALONE, ... */
+	uint32_t *found; /* Bits RB_RED_ALONE, ... found for each pair of rows */
 } relations;
 
 static uint32_t
@@ -77,7 +84,7 @@ blue_row(const relations *r, rb_pair pair)
 	return rb_row_of(r->job->blue, pair.blue);
 }
 
-/* do the two triangles share more than points? */
+/* Returns true if the two triangles share more than isolated points. */
 static bool
 is_curve(rb_pair pair)
 {
@@ -92,7 +99,7 @@ is_passage(rb_pair pair)
 	return rb_pair_told(pair) == RB_TOLD(RB_CONTACT_OF(1, 1));
 }
 
-/* ---- what the joins say ---- */
+/* ---- results of the joins ---- */
 
 static rb_status
 put_contacts(void *user, const rb_pair *pairs, size_t n)
@@ -128,7 +135,7 @@ find_contacts(relations *r)
 	return rb_join_step(r->ctx, r->backend, &job, &sink, RB_TILE);
 }
 
-/* which sheets of this side are inside of which rows of the other one? */
+/* Finds the sheets of one side that are inside rows of the other side. */
 static rb_status
 find_sheets_inside(relations *r, int side)
 {
@@ -187,7 +194,10 @@ make_groups(relations *r)
 	return status;
 }
 
-/* rows where triangles pass through each other; and of the others, those that are looked at more closely */
+/*
+ * Finds the pairs of rows whose triangles pass through each other, and marks the rows of all other
+ * pairs that share a curve or an area.
+ */
 static void
 find_passages(relations *r, uint8_t *close[2])
 {
@@ -232,9 +242,9 @@ look_closely(relations *r)
 	return status;
 }
 
-/* ---- around edges ---- */
+/* ---- surroundings of edges ---- */
 
-/* the last group that begins there or before */
+/* Returns the last group that starts at or before the given position. */
 static size_t
 group_at(const relations *r, size_t note)
 {
@@ -286,23 +296,29 @@ look_around_edges(relations *r)
 	return status;
 }
 
-/* ---- sheets that share no curve with the other body ---- */
+/* ---- sheets that share no curve with the other solid ---- */
 
-/* how many of one side's sheets share a curve with the row of the other side, and how many are inside of it? */
+/*
+ * Number of sheets of one side that share a curve with the row of the other side, and number of
+ * sheets inside it
+ */
 typedef struct tally
 {
 	uint32_t cut;
 	uint32_t inside;
 } tally;
 
-/* last: the group, counted from 1, in which a sheet was counted last */
+/*
+ * Counts the sheets of one side in group g. last[sheet] is the number of the group, counted from 1,
+ * that last counted the sheet.
+ */
 static tally
 count_sheets(const relations *r, size_t g, int side, size_t *last)
 {
 	const unsigned told = side == 0 ? RED_SHEET_INSIDE : BLUE_SHEET_INSIDE;
 	tally t = {0, 0};
 
-	/* those that are cut first: what a ray says of them is nothing */
+	/* Count sheets that share a curve first, because their ray results are not valid. */
 	for (int rays = 0; rays < 2; rays++)
 		for (size_t i = r->group[g]; i < r->group[g + 1]; i++)
 		{
@@ -360,7 +376,7 @@ look_at_sheets(relations *r)
 	return status;
 }
 
-/* ---- the answer ---- */
+/* ---- result ---- */
 
 static uint64_t
 relation_of(unsigned found)

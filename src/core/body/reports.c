@@ -1,10 +1,10 @@
 /*
  * reports.c
- *	  What of each row of a set is a body, and what is wrong with the others (reasons.c has it in words).
+ *	  Reports for each row of a set whether it is a solid, and what is wrong if it is not; reasons.c
+ *	  converts the reports to text.
  *
- * Two things are asked of a row, neither of which needs the other: is it closed and turned
- * outward (check.c), and how many pairs of its triangles cross each other, which is a
- * join of the set with itself within its rows.
+ * A row is checked in two independent ways: whether it is closed and oriented outward (check.c),
+ * and how many pairs of its triangles cross, which is a self join of the set within its rows.
  */
 #include "core/base/rb_compose.h"
 #include "core/base/rb_parallel.h"
@@ -15,12 +15,12 @@
 
 #include <string.h>
 
-#define GRAIN 16 /* rows that a thread takes at once */
+#define GRAIN 16 /* Number of rows a thread takes at a time */
 
 _Static_assert(sizeof(rb_body_report) == RB_BODY_WORDS * sizeof(uint64_t),
 			   "a report is told in so many words");
 
-/* ---- words ---- */
+/* ---- conversion to payload words ---- */
 
 void
 rb_body_to_words(const rb_body_report *report, uint64_t *words)
@@ -58,10 +58,10 @@ typedef struct all
 	const rb_set *bodies;
 	const rb_row_sink *sink;
 	uint32_t *start;
-	crossings *of;  /* each row */
-	bool by_object; /* rows are put together to objects already */
-	bool together;  /* no row is closed, and all of them together are */
-	int closed;     /* some row is; by several threads */
+	crossings *of;  /* Crossings of each row */
+	bool by_object; /* Rows are already grouped into objects */
+	bool together;  /* No row is closed, and all rows together are */
+	int closed;     /* Nonzero if some row is closed; set by several threads */
 	pthread_mutex_t lock;
 	int status;
 } all;
@@ -105,7 +105,7 @@ count_crossings(all *a, const rb_backend *backend)
 	return a->bodies->row_of != NULL ? rb_join_step(a->ctx, backend, &job, &sink, RB_TILE) : RB_OK;
 }
 
-/* the first two triangles that cross each other */
+/* Reports the first two triangles that cross. */
 static rb_status
 report_crossing(const all *a, const crossings *c, uint32_t first, uint32_t parts,
 				rb_body_report *report)
@@ -123,7 +123,7 @@ report_crossing(const all *a, const crossings *c, uint32_t first, uint32_t parts
 							 &report->crossing_apart);
 }
 
-/* where polygons have become triangles it speaks of polygons */
+/* Replaces triangle numbers by polygon numbers if the triangles come from polygons. */
 static void
 name_faces(const rb_set *bodies, uint32_t first, rb_body_report *report)
 {
@@ -174,7 +174,7 @@ report_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		rb_store_if(&a->status, &ok, (int) status);
 }
 
-/* stops at the first row that is closed */
+/* Searches for a closed row, and stops at the first one. */
 static void
 look_for_closed(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -199,7 +199,7 @@ look_for_closed(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		rb_store_if(&a->status, &ok, (int) status);
 }
 
-/* a forgotten column of bodies: each row is a face, and all of them together are closed */
+/* Detects a missing solid column: each row is a face, and all rows together are closed. */
 static rb_status
 look_for_together(all *a)
 {

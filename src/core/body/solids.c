@@ -1,16 +1,18 @@
 /*
  * solids.c
- *	  Bodies are made ready, and asked how other objects lie to them.
+ *	  Prepares solids for queries, and locates other objects relative to them.
  *
- * Of a triangle T of a surface, what is not on the boundary falls into pieces, each of which is wholly inside or outside.  If T
- * and the boundary share only points, there is one piece, and one ray tells where it is.  Else each piece has at its border a
- * stretch of what they share, on some pair of triangles:
+ * The part of a surface triangle T that is not on the boundary consists of connected pieces, each
+ * entirely inside or entirely outside. If T and the boundary share only isolated points, there is
+ * one piece, and one ray locates it. Otherwise each piece has a section of the shared curve or area
+ * on its border, on some pair of triangles:
  *
- *		within both: they pass through each other, and there is something on either side;
- *		on an edge of the body, or on an edge of T within a triangle of the body: the half-planes of T at that edge
- *		are inside, outside or on the boundary (around.c).
+ * - The section is in the interior of both triangles: they pass through each other, so T has points
+ *   inside and outside.
+ * - The section is on an edge of the solid, or on an edge of T inside a triangle of the solid: the
+ *   half-planes of T at that edge are inside, outside or on the boundary (around.c).
  *
- * A triangle without area is a segment.
+ * A triangle without area is treated as a segment.
  */
 #include "core/body/rb_solids.h"
 #include "core/body/rb_relations.h"
@@ -23,21 +25,21 @@
 #include <string.h>
 
 #define BOTH_SIDES (RB_SOME_INSIDE | RB_SOME_OUTSIDE)
-#define QUIET 64 /* parts that are asked until the context is asked whether to stop */
+#define QUIET 64 /* Number of parts tested between checks for cancellation */
 
 struct rb_solids
 {
 	const rb_set *set;
-	uint32_t *start; /* of the parts of each row, and one more */
-	uint32_t *bad;   /* rows that were left out: a bit each */
-	double *box;     /* of each row: low, high */
-	double scale;    /* of all trees: a power of two, as in rb_tree.h */
-	rb_tree *tree;   /* of each row */
-	bool sided;      /* the fans are there */
+	uint32_t *start; /* First part of each row, with one extra entry at the end */
+	uint32_t *bad;   /* Bitmap of rows that were left out */
+	double *box;     /* Bounding box of each row: low, high */
+	double scale;    /* Scale of all trees, a power of two, as in rb_tree.h */
+	rb_tree *tree;   /* Box tree of each row */
+	bool sided;      /* `fans` is valid */
 	rb_fans fans;
 };
 
-/* ---- made ready ---- */
+/* ---- preparation ---- */
 
 typedef struct making
 {
@@ -209,7 +211,7 @@ rb_solids_room_free(rb_memory *memory, rb_solids_room *room)
 	room->meet_cap = room->inside_cap = 0;
 }
 
-/* ---- asked ---- */
+/* ---- queries ---- */
 
 typedef struct asking
 {
@@ -240,7 +242,10 @@ walk_from(const asking *a, rb_walk *w, const double low[3], const double high[3]
 	rb_walk_begin(w, a->tree, NULL, lo, hi);
 }
 
-/* is the point, moved by an infinitesimal, inside?  on: is it on the boundary? */
+/*
+ * Returns true if the perturbed point is inside the solid. Sets *on if the unperturbed point is on
+ * the boundary.
+ */
 static bool
 is_point_inside(asking *a, const double *p, bool *on)
 {
@@ -261,7 +266,7 @@ is_point_inside(asking *a, const double *p, bool *on)
 		double lo[3], hi[3];
 		unsigned told;
 
-		/* the tree's boxes are of multiplied coordinates */
+		/* The boxes of the tree have scaled coordinates, so check the exact box. */
 		rb_points_box(t, 3, 3, lo, hi);
 		if (!rb_boxes_overlap(p, high, lo, hi))
 			continue;
@@ -288,7 +293,7 @@ by_triangle(const void *p, const void *q)
 	return (a->blue > b->blue) - (a->blue < b->blue);
 }
 
-/* the triangles that a segment meets, behind those of the segments before it */
+/* Appends the triangles that a segment meets to those of the previous segments. */
 static rb_status
 add_meets(asking *a, const double *segment, uint32_t i, size_t *nmeet)
 {
@@ -337,10 +342,10 @@ ask_line(asking *a, const double *segments, uint32_t n, unsigned *some)
 		const double *segment = segments + (size_t) i * 6;
 		bool on;
 
-		/* one that goes on from the last one begins where that ends */
+		/* A segment connected to its predecessor starts where that one ends. */
 		room->inside[i] =
 			(i == 0 || !rb_equal3(segment - 3, segment)) && is_point_inside(a, segment, &on);
-		/* of these no stretch is told */
+		/* Zero-length segments yield no interval. */
 		if (rb_equal3(segment, segment + 3))
 			*some |= ask_point(a, segment);
 		status = add_meets(a, segment, i, &line.nmeet);
@@ -434,6 +439,6 @@ rb_solids_ask(rb_context *ctx, rb_solids_room *room, const rb_solids *solids, ui
 		else
 			status = ask_triangle(&a, parts + i * width, some);
 	}
-	/* a walk that was stopped has not seen everything */
+	/* A tree walk that was stopped may be incomplete. */
 	return status == RB_OK && rb_should_stop(ctx) ? RB_STOPPED : status;
 }

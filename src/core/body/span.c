@@ -1,9 +1,11 @@
 /*
  * span.c
- *	  Finds all places where a line meets some triangles, as spans of the line.
+ *	  Finds all spans of a line that lie on a set of triangles.
  *
- * Each pair of a segment and a triangle has a first and a last place, exactly (crossing.c).  The spans between them are
- * sorted by their first places, and those that share a place become one.  The ends of what is left are rounded, once.
+ * For each pair of a segment and a triangle that meet, crossing.c computes the exact first and last
+ * location of their intersection. The spans between these locations are sorted by their first
+ * location, and spans that share a location are merged. The ends of the merged spans are rounded
+ * once.
  */
 #include "core/base/rb_sort.h"
 #include "core/body/rb_body.h"
@@ -28,7 +30,10 @@ is_point(const double *segments, uint32_t i)
 	return rb_equal3(segments + 6 * (size_t) i, segments + 6 * (size_t) i + 3);
 }
 
-/* a segment that is a point lies at the end of the one before it, or at the beginning of the next */
+/*
+ * Assigns a segment of zero length to the end of the segment before it, or to the start of the next
+ * one.
+ */
 static spot
 spot_of_point(const double *segments, uint32_t n, uint32_t i)
 {
@@ -43,7 +48,7 @@ spot_of_point(const double *segments, uint32_t n, uint32_t i)
 	return (spot){k, rb_place_start(segments + 6 * (size_t) k)};
 }
 
-/* what one pair of parts shares: from one spot of the line to another */
+/* The intersection of one pair of parts, as a range of locations on the line */
 typedef struct span
 {
 	spot begin;
@@ -59,7 +64,10 @@ compare_spans(const void *a, const void *b, const void *arg)
 	return is_before(&p->begin, &q->begin) ? -1 : is_before(&q->begin, &p->begin);
 }
 
-/* Returns true if segment j goes on where segment i < j ends: but for segments that are points, nothing lies between. */
+/*
+ * Returns true if segment j starts where segment i < j ends, with only zero-length segments between
+ * them.
+ */
 static bool
 continues(const double *segments, uint32_t i, uint32_t j)
 {
@@ -71,7 +79,10 @@ continues(const double *segments, uint32_t i, uint32_t j)
 	return k == j && rb_equal3(segments + 6 * (size_t) i + 3, segments + 6 * (size_t) j);
 }
 
-/* Returns true if a span that begins at q takes up where one that ends at p, not behind q or in it, stops. */
+/*
+ * Returns true if a span that begins at q overlaps or continues a span that ends at p. The span at
+ * q does not begin before the other one.
+ */
 static bool
 is_joined(const double *segments, const spot *p, const spot *q)
 {
@@ -102,7 +113,7 @@ span_of_pair(rb_exact_env *env, const double *segments, uint32_t n, const double
 	return (span){{pair->red, place[0]}, {pair->red, place[1]}};
 }
 
-/* Appends a span as fractions. */
+/* Appends a span as fractions of the line's length. */
 static rb_status
 write_span(rb_context *ctx, const double *segments, uint32_t n, const span *at, rb_stretches *out)
 {
@@ -116,7 +127,7 @@ write_span(rb_context *ctx, const double *segments, uint32_t n, const span *at, 
 	return status;
 }
 
-/* Makes room for so many spans, their order and their fractions. */
+/* Reserves memory for nmeet spans, their order and their fractions. */
 static rb_status
 reserve_spans(rb_context *ctx, size_t nmeet, rb_stretches *out)
 {

@@ -1,18 +1,21 @@
 /*
  * star.c
- *	  A surface that is seen whole from one point does not cross itself.
+ *	  Proves that a surface does not intersect itself if all of it is visible from one point.
  *
- * Let every edge have two triangles, which run along it in opposite directions, and let all
- * triangles turn the same way, none seen from its edge, from a point c.  Seen from there the two of
- * an edge lie on its two sides, and those around a corner go around it.  So every direction,
- * but for edges, is covered by equally many triangles; if one direction is covered once, all are.
+ * Suppose that every edge has two triangles that traverse it in opposite directions, and that all
+ * triangles have the same strict orientation relative to a point c. Seen from c, the two triangles
+ * of an edge are on opposite sides of it, and the triangles around a vertex surround it. So every
+ * direction, except those of edges, is covered by the same number of triangles. If one direction is
+ * covered once, all are.
  *
- * Then no direction is inside of one triangle and also on another.  And where two meet that is on
- * an edge or a corner of both, whose other triangles leave no room for any but themselves:
- * so they share that edge or corner.  Houses and the shells of many bodies are such stars, and to
- * look is far cheaper than to join the triangles with each other.
+ * Then no direction is in the interior of one triangle and also in another triangle. If two
+ * triangles meet, the meeting point is on an edge or vertex of both. The other triangles there
+ * cover all remaining directions, so the two triangles share that edge or vertex. Houses and the
+ * shells of many solids are star-shaped in this sense, and this test is much cheaper than a self
+ * join.
  *
- * c is the mean of the triangles' corners, or a double near it, which is inside of what is convex.  Signs that are not obvious mean no.
+ * The point c is the rounded mean of the vertices, which is inside any convex surface. If a
+ * floating-point filter cannot determine a sign, the result is false.
  */
 #include "core/body/rb_body.h"
 #include "core/shape/rb_ray.h"
@@ -29,7 +32,7 @@ find_mean(const double *t, uint32_t n, double c[3])
 		c[a] = sum[a] / (3.0 * n);
 }
 
-/* does the ray from c straight up meet the triangle's box? */
+/* Returns true if the upward ray from c meets the triangle's bounding box. */
 static bool
 may_be_above(const double *t, const double *c)
 {
@@ -39,7 +42,10 @@ may_be_above(const double *t, const double *c)
 	return rb_min(t[0], rb_min(t[3], t[6])) <= c[0] && rb_min(t[1], rb_min(t[4], t[7])) <= c[1];
 }
 
-/* do all triangles turn the same way, and is one of them above c? */
+/*
+ * Returns true if all triangles have the same orientation relative to c, and exactly one of them is
+ * above c.
+ */
 static bool
 is_seen_once(rb_context *ctx, const double *triangles, uint32_t n)
 {
@@ -77,16 +83,17 @@ previous_of(uint32_t corner)
 }
 
 /*
- * Has every edge two triangles, which run along it in opposite directions?  The edges that leave a
- * place go to different ones, and it is these that edges come from.
+ * Checks whether every edge has two triangles, which traverse it in opposite directions. The edges
+ * that leave a vertex must lead to distinct vertices, and the edges that enter it must come from
+ * exactly the same vertices.
  */
 static rb_status
 find_pairs(rb_context *ctx, const uint32_t *first, uint32_t n, uint32_t *links, bool *paired)
 {
-	uint32_t *link = links; /* of each corner the one before it in the same place, or itself */
-	uint32_t *last = links + 3 * (size_t) n; /* corner in each place */
-	uint32_t *leads =
-		links + 6 * (size_t) n; /* to each place: from which it was left for that one */
+	uint32_t *link = links; /* For each corner, the previous corner at the same vertex, or itself */
+	uint32_t *last = links + 3 * (size_t) n; /* Last corner at each vertex */
+	/* For each vertex, the start of the last edge found that leads to it */
+	uint32_t *leads = links + 6 * (size_t) n;
 
 	memset(leads, 0xff, 3 * (size_t) n * sizeof *leads);
 	for (uint32_t i = 0; i < 3 * n; i++)

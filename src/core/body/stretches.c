@@ -1,14 +1,15 @@
 /*
  * stretches.c
- *	  What of a line lies inside a body, and what on its boundary.
+ *	  Finds the intervals of a line that are inside a solid or on its boundary.
  *
  *		  a'                                   b'
  *		 a |---out--->x---in---[==on==]---out---| b
  *
- * Crossings and overlaps are put in the order of the line.  From the side of the moved start on,
- * each crossing changes sides.  Where the line does not touch the boundary it is on the side of
- * the moved line.  Where it lies on a triangle the moved line may be on either side: that is not
- * asked there.  A place at which the side is the same before and behind was a touch.
+ * The crossings and overlaps are sorted in the order of the line. The walk starts on the side of
+ * the perturbed start, and each crossing changes the side. Where the line does not touch the
+ * boundary, it is on the same side as the perturbed line. Where it lies on a triangle, the
+ * perturbed line may be on either side, and its side is not used. A location with the same side
+ * before and after it is a mere touch.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@
 typedef enum event_kind
 {
 	CROSSES,
-	BEGINS, /* to lie on a triangle */
+	BEGINS, /* Starts to lie on a triangle */
 	ENDS
 } event_kind;
 
@@ -36,22 +37,23 @@ typedef enum state
 	ON_BOUNDARY
 } state;
 
-/* a walk along the line */
+/* State of a walk along the line */
 typedef struct walk
 {
 	rb_context *ctx;
 	const rb_line *line;
 	rb_stretches *out;
 	rb_exact_env env;
-	uint32_t at;       /* segment */
-	uint32_t measured; /* how many segments are no points */
-	rb_number total;   /* length of the line, and up to the segment at hand */
+	uint32_t at;       /* Current segment */
+	uint32_t measured; /* Number of segments of nonzero length */
+	rb_number total;   /* Length of the whole line, and up to the current segment */
 	rb_number before;
 	bool inside;
-	/* the stretch at hand */
+	/* The current interval */
 	state state;
 	double from;
-	rb_number length; /* of a line of several segments; of one it is found from these */
+	/* Used if the line has several segments; otherwise `begin` and `end` determine the length */
+	rb_number length;
 	rb_place begin;
 	rb_place end;
 } walk;
@@ -85,7 +87,9 @@ save(rb_length *to, const rb_number *from)
 	memcpy(to->word, from->word, (size_t) from->n * sizeof from->word[0]);
 }
 
-/* of one segment the length need not be known: its fractions are places */
+/*
+ * A line with one segment of nonzero length needs no lengths: its fractions are segment parameters.
+ */
 rb_status
 rb_line_measure(rb_context *ctx, const double *segments, uint32_t n, rb_stretches *out)
 {
@@ -145,7 +149,7 @@ fraction_at(walk *w, const rb_place *place, double *fraction)
 							&w->total, fraction);
 }
 
-/* the stretch at hand ends at that fraction */
+/* Appends the current interval, which ends at the given fraction. */
 static rb_status
 put(walk *w, double to)
 {
@@ -167,7 +171,7 @@ put(walk *w, double to)
 	return RB_OK;
 }
 
-/* the stretch at hand ends here, and another one begins, of that state */
+/* Ends the current interval at this location, and starts another one with the given state. */
 static rb_status
 turn(walk *w, const rb_place *place, state next)
 {
@@ -184,7 +188,10 @@ turn(walk *w, const rb_place *place, state next)
 	return status;
 }
 
-/* between two places of the segment at hand the line is so */
+/*
+ * Extends the current interval, or starts a new one, for a section of the current segment with the
+ * given state.
+ */
 static rb_status
 go(walk *w, const rb_place *from, const rb_place *to, state now)
 {
@@ -204,7 +211,7 @@ go(walk *w, const rb_place *from, const rb_place *to, state now)
 	return status;
 }
 
-/* the segment at hand, its crossings and overlaps in order */
+/* Walks along the current segment, given its sorted crossings and overlaps. */
 static rb_status
 walk_segment(walk *w, const event *events, size_t n)
 {
@@ -235,7 +242,7 @@ walk_segment(walk *w, const event *events, size_t n)
 	return status;
 }
 
-/* what the segment at hand has to do with these triangles */
+/* Collects the crossings and overlaps of the current segment with the given triangles. */
 static rb_status
 collect(walk *w, const rb_pair *meet, size_t n, size_t *found)
 {
@@ -275,14 +282,14 @@ collect(walk *w, const rb_pair *meet, size_t n, size_t *found)
 	return RB_OK;
 }
 
-/* a line that is a point */
+/* Handles a line that is a single point. */
 static rb_status
 walk_point(walk *w)
 {
 	const rb_line *line = w->line;
 	bool on = false;
 
-	/* the last that does not go on from the one before it tells of the end */
+	/* The last segment that is not connected to its predecessor determines the state at the end. */
 	for (uint32_t i = 0; i < line->nsegments; i++)
 		if (i == 0 || !rb_equal3(segment_at(w, i) - 3, segment_at(w, i)))
 			w->out->inside_at_end = line->inside[i] != 0;
@@ -299,7 +306,10 @@ walk_point(walk *w)
 	return put(w, 1);
 }
 
-/* the first segment from i on that meets a triangle, or whose start may be inside; or nsegments */
+/*
+ * Returns the first segment from i on that meets a triangle or whose start may be inside, or
+ * nsegments.
+ */
 static uint32_t
 next_of_interest(const rb_line *line, uint32_t i, size_t meet)
 {
@@ -331,7 +341,7 @@ rb_body_stretches(rb_context *ctx, const rb_line *line, rb_stretches *out)
 		const double *segment;
 		size_t n = 0, found;
 
-		/* a long line may meet many bodies, each in one place, and is outside everywhere else */
+		/* Skip ahead while outside: a long line may meet many solids, each only briefly. */
 		if (!w.inside && w.state == OUTSIDE)
 		{
 			const uint32_t next = next_of_interest(line, i, meet);
@@ -360,7 +370,7 @@ rb_body_stretches(rb_context *ctx, const rb_line *line, rb_stretches *out)
 
 			if (w.measured > 1)
 				load(&w.before, &out->before[i]);
-			/* what goes on across a gap is two stretches */
+			/* Start a new interval after a gap in the line. */
 			if (jumped && w.state != OUTSIDE)
 				status = turn(&w, &start, OUTSIDE);
 			jumped = false;
