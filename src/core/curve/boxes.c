@@ -1,16 +1,16 @@
 /*
  * boxes.c
- *	  Which boxes have a point in common with a box?
+ *	  Finds all boxes that intersect a given box.
  *
- * Boxes are put in order along a curve through space (G. Morton, 1966) by their middles; eight that follow
- * each other have a box around them, eight of these have one, and so on.
+ * The boxes are sorted by their centers along a Morton curve (G. Morton, 1966). Eight consecutive
+ * boxes form a node with a box around them, eight of these nodes form another one, and so on.
  */
 #include "core/curve/rb_curving.h"
 
 #include <math.h>
 
 #define EIGHT 8
-#define CURVE_BITS 21 /* of each axis */
+#define CURVE_BITS 21 /* Bits per axis */
 
 struct rb_boxes_place
 {
@@ -63,7 +63,7 @@ widen(double *box, const double *by)
 	}
 }
 
-/* bits of x apart from each other by two */
+/* Spreads the bits of x, with two zero bits between neighbors. */
 static uint64_t
 spread(uint64_t x)
 {
@@ -93,7 +93,7 @@ rb_boxes_order(rb_context *ctx, rb_boxes *b)
 		b->order[i].where = 0;
 		for (int k = 0; k < 3; k++)
 		{
-			/* halves: no difference is beyond the largest double */
+			/* Halved values, so that no difference exceeds the largest double. */
 			const double size = all[3 + k] / 2 - all[k] / 2;
 			const double share = size > 0 ? (box[k] / 4 + box[3 + k] / 4 - all[k] / 2) / size : 0;
 			const double cell = fmin(fmax(share, 0), 1) * ((1 << CURVE_BITS) - 1);

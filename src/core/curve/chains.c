@@ -1,13 +1,13 @@
 /*
  * chains.c
- *	  Runs become lines: as few as there are curves.
+ *	  Joins runs into lines, as few as possible.
  *
- * Where the ends of exactly two runs are, they are one line.  First the lines that have an end are followed,
- * then those that close.
+ * Where the ends of exactly two runs coincide, the runs belong to the same line. Lines with ends
+ * are followed first, then closed lines.
  */
 #include "core/curve/rb_curving.h"
 
-/* end 0 of run i is 2 i, its other one 2 i + 1 */
+/* An end of a run: run i has the ends 2 i and 2 i + 1 */
 typedef struct end
 {
 	uint32_t point;
@@ -40,7 +40,7 @@ by_ends(const void *a, const void *b, const void *arg)
 	return (x->ninner > y->ninner) - (x->ninner < y->ninner);
 }
 
-/* runs that differ, but not after rounding */
+/* Removes runs that differ exactly but coincide after rounding. */
 static rb_status
 drop_doubles(rb_curve *c)
 {
@@ -101,7 +101,7 @@ put_point(rb_curve *c, uint32_t point)
 	return status;
 }
 
-/* the line that begins with that end of a run; its runs are marked */
+/* Appends the line that starts with the given end of a run, and marks its runs. */
 static rb_status
 follow(rb_curve *c, uint32_t first, uint8_t *seen)
 {

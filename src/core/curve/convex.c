@@ -1,21 +1,23 @@
 /*
  * convex.c
- *	  Convex polygons as lists of their sides: cut by lines, exactly.
+ *	  Clips convex polygons, represented as lists of sides, exactly by lines.
  *
- * All lies in one plane and is looked at along an axis on which the plane's normal is not 0.  Corner i is where
- * side i meets the next one.  What is left of a line keeps the sides that have an end strictly to its left, in
- * their order, and where they are interrupted the line is put in:
+ * All operations take place in one plane, projected along an axis on which the plane's normal is
+ * not 0. Vertex i is the intersection of side i with the next one. Clipping to the left of a line
+ * keeps the sides that have an end strictly to its left, in their order, and inserts the line where
+ * the sequence is interrupted:
  *
- *			 - - - + - - -			A side with one end on the line and the other one to its right
- *		   /	   |	   \		is gone, and so no two sides in a row are of one line, and all
- *		  /	 kept  |  gone	\		corners are where lines really cross.
+ *			 - - - + - - -			A side with one end on the line and the other end to its
+ *		   /	   |	   \		right is removed. So no two consecutive sides are on the
+ *		  /	 kept  |  gone	\		same line, and at all vertices the lines really cross.
  *
- * On which side of line k is the corner where lines a and b cross?  With p and q the ends of a, and
- * P and Q what b says of them, the corner is (q P - p Q) / (P - Q), and what k says of that is
+ * The side of line k on which the intersection of lines a and b lies is computed as follows. If p
+ * and q are the ends of a, and P and Q their determinants against b, the intersection is (q P - p
+ * Q) / (P - Q). Its determinant against k is
  *
  *		(k(q) P - k(p) Q) / (P - Q),
  *
- * of degree 4.  A plane in place of line k makes it 5.
+ * which has degree 4, or degree 5 if k is a plane.
  */
 #include "core/curve/rb_curving.h"
 
@@ -33,7 +35,7 @@ rb_side_ends(const rb_curve *c, rb_side s, const double **p, const double **q)
 	*q = s.turned ? a : b;
 }
 
-/* of two edges of a triangle the corner that they share, or NULL */
+/* Returns the common vertex of two edges of the same triangle, or NULL. */
 static const double *
 common_corner(const rb_curve *c, rb_side a, rb_side b)
 {
@@ -59,7 +61,10 @@ turn_number(rb_number *r, int axis, const double *p, const double *q, const doub
 	rb_number_orient2d(r, a, b, d);
 }
 
-/* b follows a; what k says is in kp and kq: the sign of (kq P - kp Q) / (P - Q) */
+/*
+ * Returns the sign of (kq P - kp Q) / (P - Q), where kp and kq are the determinants against k of
+ * the ends of side a. Side b follows side a.
+ */
 static int
 corner_sign(const rb_curve *c, int axis, rb_side a, rb_side b, const rb_number *kp,
 			const rb_number *kq)
@@ -73,7 +78,7 @@ corner_sign(const rb_curve *c, int axis, rb_side a, rb_side b, const rb_number *
 	turn_number(&dq, axis, s, t, q);
 	rb_number_mul(&left, kq, &dp);
 	rb_number_mul(&right, kp, &dq);
-	return rb_number_compare(&left, &right); /* P > Q: side a comes from the inside of b */
+	return rb_number_compare(&left, &right); /* P > Q, since side a starts in the interior of b */
 }
 
 int
@@ -131,7 +136,10 @@ rb_convex_cut(rb_curve *c, int axis, uint32_t from, uint32_t n, rb_side line, ui
 
 		if (before > 0 || after > 0)
 			to[(*left)++] = side[i];
-		/* it goes to the right here: what comes next is the line, where something was to its right */
+		/*
+		 * The polygon crosses to the right of the line here. Insert the line, unless nothing is to
+		 * its right.
+		 */
 		if (before > 0 && after <= 0 && !put)
 		{
 			const uint32_t next = (i + 1) % n;
@@ -185,7 +193,7 @@ rb_convex_corners(rb_curve *c, uint32_t from, uint32_t n)
 			rb_side_ends(c, b, &s, &t);
 			if (!rb_meet_lines(p, q, s, t, at))
 				return rb_fail(c->ctx, RB_UNSUPPORTED, 0, 0,
-							   NULL); /* neighbours are never parallel */
+							   NULL); /* Consecutive sides are never parallel */
 			corner = at;
 		}
 		status = rb_name_point(c, corner, &vertex[i]);

@@ -1,17 +1,19 @@
 /*
  * covers.c
- *	  What lies on something larger: stretches of lines that are covered by polygons, and points on either.
+ *	  Finds what lies on larger pieces: intervals of lines that are covered by polygons, and points
+ *	  on lines or polygons.
  *
- * If a point x of the piece of red r and blue b lies on the piece of r' and b', it lies on that of r and b',
- * too.  So for a segment only polygons are looked at that have one of its parts: the segment is in their plane
- * then.  Where its line crosses such a polygon, it is covered from side to side; where it lies on a side,
- * the side covers it, since both have the same line.
+ * If a point of the piece of red r and blue b lies on the piece of r' and b', it also lies on the
+ * piece of r and b'. So a segment is compared only with polygons that share one of its parts, which
+ * means that the segment is in their plane. Where the segment's line crosses such a polygon, it is
+ * covered from side to side. Where it lies on a side, the interval of that side covers it, since
+ * both have the same line.
  */
 #include "core/curve/rb_curving.h"
 
 #include <math.h>
 
-/* ---- boxes ---- */
+/* ---- bounding boxes ---- */
 
 static void
 add_to_box(const rb_curve *c, double *box, uint32_t point)
@@ -60,9 +62,9 @@ rb_curve_boxes(rb_curve *c)
 	return status == RB_OK ? rb_boxes_order(c->ctx, &c->boxes) : status;
 }
 
-/* ---- stretches ---- */
+/* ---- intervals ---- */
 
-/* in any direction; nothing where rounding has left nothing */
+/* Appends an interval given in any direction, unless it has no length after rounding. */
 static rb_status
 put_stretch(rb_curve *c, uint32_t line, uint32_t from, uint32_t to, bool covers)
 {
@@ -96,23 +98,26 @@ put_sides(rb_curve *c, const rb_piece *polygon)
 	return status;
 }
 
-/* ---- a segment and a polygon that has one of its parts ---- */
+/* ---- a segment and a polygon that shares a part with it ---- */
 
 typedef struct looking
 {
 	rb_curve *c;
 	const rb_piece *piece;
-	rb_part part[2];   /* of a segment: its parts; of a point: those of who may cover it */
-	uint32_t lines[6]; /* of a segment that rounding has left: those that it lies on, too */
+	rb_part part[2];   /* Parts of the segment, or of the piece that may cover the point */
+	uint32_t lines[6]; /* Other lines of a segment that rounding left of a polygon */
 	uint32_t nlines;
 	rb_spot *spot;
-	uint32_t end; /* of a segment; its spot is made once it is needed */
+	uint32_t end; /* Tested end of the segment; `spot` is computed on first use */
 	bool made;
 	bool covered;
 	uint32_t steps;
 } looking;
 
-/* what the segment's line, which is in the polygon's plane, says of corner i of it */
+/*
+ * Returns the side of the segment's line on which vertex i of the polygon lies. The line is in the
+ * polygon's plane.
+ */
 static int
 side_of_corner(looking *l, const rb_piece *polygon, uint32_t i)
 {
@@ -129,7 +134,7 @@ side_of_corner(looking *l, const rb_piece *polygon, uint32_t i)
 	return rb_corner_turn(c, polygon->axis, a, b, t + 3 * s->edge, t + 3 * ((s->edge + 1) % 3));
 }
 
-/* where it crosses a side */
+/* Computes the intersection of the segment's line with a side of the polygon. */
 static rb_status
 crossing(looking *l, const rb_piece *polygon, uint32_t i, uint32_t *point)
 {
@@ -151,8 +156,9 @@ crossing(looking *l, const rb_piece *polygon, uint32_t i, uint32_t *point)
 }
 
 /*
- * What rounding has left of a polygon lies on several edges, which are the same in doubles there: along its own line
- * it is covered where a side along another one is.
+ * Finds the other lines of a segment that rounding left of a polygon. Such a segment lies on
+ * several edges that coincide after rounding. It is covered along its own line wherever a polygon
+ * side on one of the other lines covers it.
  */
 static rb_status
 find_other_lines(looking *l)
@@ -248,11 +254,14 @@ look_at_polygon(void *user, uint32_t item)
 			end[n++] = point;
 		before = side;
 	}
-	/* two corners of one side: that covers it already, and once more does no harm */
+	/*
+	 * If both points are vertices of one side, the interval is already covered; a duplicate is
+	 * harmless.
+	 */
 	return status == RB_OK && n == 2 ? put_stretch(c, s->what, end[0], end[1], true) : status;
 }
 
-/* ---- a point, and who may cover it ---- */
+/* ---- a point and the pieces that may cover it ---- */
 
 static rb_status
 look_at_larger(void *user, uint32_t item)
@@ -271,7 +280,7 @@ look_at_larger(void *user, uint32_t item)
 	return RB_OK;
 }
 
-/* points that are an end or a corner of something, or were there before, are marked */
+/* Marks the points that are ends of segments or vertices of polygons. */
 static rb_status
 mark_points(rb_curve *c)
 {
@@ -321,7 +330,7 @@ look_at_point(looking *l)
 	return status;
 }
 
-/* ---- an end of a segment, on another one ---- */
+/* ---- an end of a segment on another segment ---- */
 
 static rb_status
 look_at_segment(void *user, uint32_t item)
@@ -348,7 +357,7 @@ look_at_segment(void *user, uint32_t item)
 		if (!rb_spot_on(c, l->spot, &l->part[side]))
 			return RB_OK;
 	}
-	/* a stretch of no length: the line has a corner there */
+	/* Append an interval of zero length, so that the line gets a vertex there. */
 	status = rb_many_more(c->ctx, &c->stretches, 1, sizeof(rb_stretch));
 	if (status == RB_OK)
 		RB_ALL(c->stretches, rb_stretch)

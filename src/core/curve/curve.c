@@ -1,22 +1,22 @@
 /*
  * curve.c
- *	  Pairs of parts in, one shape out; and that in an order that does not depend on how it was found.
+ *	  Assembles pairs of parts into one shape whose order does not depend on the order of the input.
  *
- * Points get numbers in the order of their coordinates.  An open line begins with the end that makes its
- * numbers the smaller ones, a closed one and a ring with their smallest point; lines and polygons are in the order
- * of their numbers.
+ * Points are numbered by their coordinates. An open line starts with the end that makes its
+ * sequence of numbers smaller. A closed line or a ring starts with its lowest number. Lines and
+ * polygons are sorted by their sequences of numbers.
  */
 #include "core/curve/rb_curving.h"
 
-/* corners from one place of an array to another */
+/* A range of vertices in an array */
 typedef struct sequence
 {
 	uint32_t from;
 	uint32_t n;
-	uint32_t of; /* number of the line, or of the first ring */
+	uint32_t of; /* Number of the line, or of the first ring */
 } sequence;
 
-/* ---- in and out ---- */
+/* ---- input and setup ---- */
 
 void
 rb_curve_again(rb_curve *c, const rb_curve_parts *red, const rb_curve_parts *blue)
@@ -127,7 +127,10 @@ by_numbers(const void *a, const void *b, const void *arg)
 	return order != 0 ? order : (x->of > y->of) - (x->of < y->of);
 }
 
-/* points by their places in work[0], their numbers in work[1]; those of lines and rings become numbers */
+/*
+ * Sorts the points by coordinates into work[0] and their numbers into work[1], and replaces point
+ * ids by numbers in points, lines and rings.
+ */
 static rb_status
 number_points(rb_curve *c)
 {
@@ -169,14 +172,17 @@ reverse(uint32_t *x, uint32_t n)
 	}
 }
 
-/* of n points in a circle those from a place on, one way or the other */
+/* Returns element i of a cyclic sequence, counted from `start` forward or backward. */
 static uint32_t
 around(const uint32_t *x, uint32_t n, uint32_t start, bool back, uint32_t i)
 {
 	return x[back ? (start + n - i) % n : (start + i) % n];
 }
 
-/* n points in a circle are turned to where their numbers are the smallest, the other way if that is allowed */
+/*
+ * Rotates a cyclic sequence of n points to its lexicographically smallest form, reversing it if
+ * both_ways allows this.
+ */
 static rb_status
 turn_circle(rb_curve *c, uint32_t *x, uint32_t n, bool both_ways)
 {
@@ -211,9 +217,9 @@ turn_circle(rb_curve *c, uint32_t *x, uint32_t n, bool both_ways)
 	return RB_OK;
 }
 
-/* ---- what is handed out ---- */
+/* ---- output ---- */
 
-/* in order, their corners */
+/* Appends the coordinates of n points. */
 static rb_status
 put_corners(rb_curve *c, rb_many *to, const uint32_t *number, uint32_t n)
 {
@@ -305,7 +311,7 @@ put_lines(rb_curve *c, rb_shape *shape)
 	return status == RB_OK ? put_number(c, &c->out[1], c->out[2].n) : status;
 }
 
-/* a ring, closed */
+/* Appends a closed ring. */
 static rb_status
 put_ring(rb_curve *c, const rb_ring *ring)
 {
@@ -317,7 +323,7 @@ put_ring(rb_curve *c, const rb_ring *ring)
 	return status == RB_OK ? put_corners(c, &c->out[5], x, 1) : status;
 }
 
-/* rings from i on that are of one polygon */
+/* Returns the end of the sequence of rings, starting at i, that belong to the same polygon. */
 static uint32_t
 rings_of_one(const rb_curve *c, uint32_t i)
 {
@@ -412,6 +418,6 @@ rb_curve_finish(rb_curve *c, rb_shape *shape)
 	shape->polygon = RB_ALL(c->out[3], uint32_t);
 	shape->ring = RB_ALL(c->out[4], uint32_t);
 	shape->ring_corners = RB_ALL(c->out[5], double);
-	/* whoever looks whether to stop sees a failure, too */
+	/* rb_should_stop also returns true after a failure, so RB_STOPPED may stand for one. */
 	return status == RB_STOPPED ? rb_why_stopped(c->ctx) : status;
 }

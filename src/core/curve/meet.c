@@ -1,30 +1,31 @@
 /*
  * meet.c
- *	  In which points two triangles, segments or points meet: exactly, and rounded once.
+ *	  Computes the points in which two triangles, segments or points meet, exactly and with a single
+ *	  rounding.
  *
- * What two convex objects share is convex, and a corner of it is a corner of one of them that
- * lies on the other, or a point where an edge of one passes through the plane of the other, or
- * where two edges of one plane cross.  Each is found by signs; its place is a ratio of
- * determinants.  With p and q the ends of an edge, and P and Q their determinants against
- * a plane or a line of its plane, it is
+ * The intersection of two convex objects is convex. Each of its vertices is a vertex of one object
+ * that lies on the other, a point where an edge of one passes through the plane of the other, or
+ * the crossing of two coplanar edges. Signs of determinants identify these cases, and the position
+ * is a ratio of determinants. With p and q the ends of an edge, and P and Q their determinants
+ * against a plane, or against a line in the plane of the edge, it is
  *
  *		(q P - p Q) / (P - Q)
  *
- * on each axis, of degree 4 in the coordinates.  As exact numbers these ratios are rounded
- * once, so that a place has the same doubles whatever it was found from.
+ * on each axis, of degree 4 in the coordinates. These ratios are computed exactly and rounded once,
+ * so a position has the same doubles however it was computed.
  */
 #include "core/curve/rb_meet.h"
 #include "core/exact/rb_number.h"
 
 #include <string.h>
 
-/* three planes: normals of degree 2, of which three are multiplied, and a coordinate */
+/* Three planes: products of three normals, each of degree 2, and a coordinate */
 _Static_assert(RB_NUMBER_DEGREE(7, 16) + 4 <= RB_NUMBER_WORDS, "room for a point of three planes");
 
-/* words of a quotient: more than rounding needs */
+/* Words of a quotient; more than rounding needs */
 #define RB_QUOTIENT 3
 
-/* how many different corners it has: 3, 2 or 1 */
+/* Returns the number of distinct vertices: 3, 2 or 1. */
 static inline int
 corners_of(const double *part)
 {
@@ -56,7 +57,7 @@ rb_meet_on(const double *point, const double *part)
 	return rb_triangles_meet(p, part);
 }
 
-/* of a point that is there already the edges are added */
+/* Adds a point; if it is already present, adds only its edges. */
 static void
 add(rb_meet *to, int *n, const double *point, unsigned on_red, unsigned on_blue)
 {
@@ -76,7 +77,7 @@ add(rb_meet *to, int *n, const double *point, unsigned on_red, unsigned on_blue)
 	to[i].on_blue |= (uint8_t) on_blue;
 }
 
-/* which edges of a part does that needle meet? */
+/* Returns a bitmask of the edges of the part that the degenerate triangle meets. */
 static unsigned
 edges_met(const double *needle_of, const double *part)
 {
@@ -92,7 +93,7 @@ edges_met(const double *needle_of, const double *part)
 	return met;
 }
 
-/* (q P - p Q) / (P - Q) */
+/* Computes (q P - p Q) / (P - Q), rounded. */
 static void
 between(const double *p, const double *q, const rb_number *dp, const rb_number *dq, double *at)
 {
@@ -111,7 +112,7 @@ between(const double *p, const double *q, const rb_number *dp, const rb_number *
 	}
 }
 
-/* edge pq against the plane of triangle t: does it go through t, and where? */
+/* Tests whether edge pq passes through triangle t, and computes the point. */
 static bool
 pierces(rb_exact_env *env, const double *p, const double *q, const double *t, double *at)
 {
@@ -120,7 +121,7 @@ pierces(rb_exact_env *env, const double *p, const double *q, const double *t, do
 	rb_number dp, dq;
 	double edge[9];
 
-	if (sp * sq >= 0) /* an end in the plane is a corner, which is looked at by itself */
+	if (sp * sq >= 0) /* An end in the plane is handled as a vertex */
 		return false;
 	needle(p, q, edge);
 	if (!rb_triangles_meet(edge, t))
@@ -131,7 +132,7 @@ pierces(rb_exact_env *env, const double *p, const double *q, const double *t, do
 	return true;
 }
 
-/* edges pq and st of one plane: do they cross between their ends, and where? */
+/* Tests whether the coplanar edges pq and st cross between their ends, and computes the point. */
 static bool
 crosses(rb_exact_env *env, const double *p, const double *q, const double *s, const double *t,
 		double *at)
@@ -146,7 +147,7 @@ crosses(rb_exact_env *env, const double *p, const double *q, const double *s, co
 		const int sa = rb_orient2d(c, d, a), sb = rb_orient2d(c, d, b);
 		rb_number da, db;
 
-		if (sa == 0 && sb == 0) /* seen so they may lie on one line, and not if seen otherwise */
+		if (sa == 0 && sb == 0) /* Collinear in this projection; try the next one */
 			continue;
 		if (sa * sb >= 0 || rb_orient2d(a, b, c) * rb_orient2d(a, b, d) >= 0)
 			return false;
@@ -158,7 +159,7 @@ crosses(rb_exact_env *env, const double *p, const double *q, const double *s, co
 	return false;
 }
 
-/* corners and edges of t against u; turned: t is blue */
+/* Tests the vertices and edges of t against u; `turned` means that t is blue. */
 static void
 one_way(rb_exact_env *env, const double *t, const double *u, bool turned, rb_meet *to, int *n)
 {
@@ -244,7 +245,7 @@ rb_meet_lines(const double *p, const double *q, const double *s, const double *t
 
 /* ---- three planes ---- */
 
-/* r = a x b */
+/* Computes r = a x b. */
 static void
 cross(rb_number *r, const rb_number *a, const rb_number *b)
 {
@@ -264,8 +265,10 @@ normal(rb_number *r, const double *t)
 	}
 }
 
-/* with o a corner of a, and d, e what the planes of b and c are apart from it:
- * o + (d (nc x na) + e (na x nb)) / (na . nb x nc) */
+/*
+ * Computes o + (d (nc x na) + e (na x nb)) / (na . (nb x nc)), where o is a vertex of a, d = nb .
+ * (b - o) and e = nc . (c - o).
+ */
 bool
 rb_meet_planes(const double *a, const double *b, const double *c, double *at)
 {

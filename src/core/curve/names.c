@@ -1,18 +1,22 @@
 /*
  * names.c
- *	  Points, lines and planes have names: doubles, which are the same whatever they were found of.
+ *	  Assigns canonical ids to points, lines and planes, based on rows of doubles that do not depend
+ *	  on how an object was computed.
  *
- * A line through p and q has the direction d = q - p and the moment m = p x q.  Whatever two points of
- * it are taken, d and m are multiples of these; divided by the largest component of d they are the same
- * numbers.  These are exact ratios, rounded once.  The line in which two planes n x = e and n' x = e' meet has
+ * A line through p and q has the direction d = q - p and the moment m = p x q. For any two points
+ * on the line, d and m are multiples of the same vectors. Dividing them by the largest component of
+ * d gives unique numbers. These are exact ratios, rounded once. The intersection line of two planes
+ * n x = e and n' x = e' has
  *
- *		d = n x n',		m = e' n - e n'				(it is x x d for a point x of it)
+ *		d = n x n',		m = e' n - e n'				(which is x x d for a point x on it)
  *
- * up to the sign, of degree 4 and 5 in the coordinates.  A plane is its normal and e, likewise.
+ * up to the sign, of degree 4 and 5 in the coordinates. A plane is represented by its normal and e
+ * in the same way.
  *
- * Far from the origin the doubles nearest to m, or e, are those of several lines and planes, which differ by less than
- * the last place of their largest coordinates, but more than that of small ones.  Modulo a prime the ratios are others,
- * exactly, but for one of 2^53 pairs that are equal in all doubles.
+ * Far from the origin, the doubles nearest to m, or to e, can be the same for several lines or
+ * planes. Their distance is then less than the last place of their largest coordinates, but more
+ * than that of small coordinates. The residues of the exact ratios modulo a prime distinguish them,
+ * except for about one in 2^53 pairs whose doubles are all equal.
  */
 #include "core/curve/rb_curving.h"
 
@@ -20,7 +24,7 @@
 
 #include <math.h>
 
-/* moment of two planes */
+/* Moment of the intersection line of two planes */
 _Static_assert(RB_NUMBER_DEGREE(5, 16) + 4 <= RB_NUMBER_WORDS, "room for the line of two planes");
 
 rb_status
@@ -52,7 +56,7 @@ place_of(const rb_names *names, const double *row)
 	return place;
 }
 
-/* twice as many places as there are names, at least */
+/* Enlarges the hash table to at least twice as many slots as there are rows. */
 static rb_status
 widen(rb_context *ctx, rb_names *names)
 {
@@ -82,7 +86,7 @@ rb_name_row(rb_context *ctx, rb_names *names, const double *row, uint32_t *numbe
 	rb_status status = RB_OK;
 
 	for (int i = 0; i < names->width; i++)
-		key[i] = row[i] + 0.0; /* -0 is 0 */
+		key[i] = row[i] + 0.0; /* Replaces -0 by 0 */
 	if (names->rows.n >= RB_CURVE_MOST / 4)
 		return rb_fail(ctx, RB_TOO_MANY_OBJECTS, names->rows.n, RB_CURVE_MOST / 4, NULL);
 	if (names->mask == 0 || names->rows.n > names->mask / 2)
@@ -102,7 +106,7 @@ rb_name_row(rb_context *ctx, rb_names *names, const double *row, uint32_t *numbe
 	return RB_OK;
 }
 
-/* what is to come may be little: the table begins small again */
+/* Resets the table to a small size, since the next input may be small. */
 void
 rb_names_clear(rb_names *names)
 {
@@ -127,7 +131,7 @@ rb_name_point(rb_curve *c, const double *at, uint32_t *point)
 	return rb_name_row(c->ctx, &c->points, at, point);
 }
 
-/* which of three is the largest, by magnitude */
+/* Returns the index of the number with the largest magnitude among three. */
 static int
 largest(const rb_number *x)
 {
@@ -170,7 +174,7 @@ times(uint64_t a, uint64_t b)
 	return sum >= PRIME ? sum - PRIME : sum;
 }
 
-/* a^(PRIME - 2), which is 1 / a */
+/* Returns a^(PRIME - 2), which is 1 / a modulo PRIME. */
 static uint64_t
 inverse(uint64_t a)
 {
@@ -185,7 +189,7 @@ inverse(uint64_t a)
 	return result;
 }
 
-/* n ratios, in one number that a double has */
+/* Hashes n ratios modulo PRIME into an integer that a double represents exactly. */
 static double
 ratios_modulo(const rb_number *x, int n, int by)
 {
@@ -198,7 +202,10 @@ ratios_modulo(const rb_number *x, int n, int by)
 	return (double) (sum % PRIME >> 8);
 }
 
-/* all but the last of its doubles are numbers, divided by the largest of the first three */
+/*
+ * Builds the row: each number divided by the largest of the first three, then the hash of these
+ * ratios. Looks up its number.
+ */
 static rb_status
 name_ratios(rb_curve *c, rb_names *names, const rb_number *x, uint32_t *number)
 {
@@ -233,7 +240,7 @@ rb_name_line(rb_curve *c, const double *p, const double *q, uint32_t *line)
 	return name_ratios(c, &c->lines, x, line);
 }
 
-/* n and e, where the plane is n x = e */
+/* Computes n and e of the plane n x = e. */
 static void
 plane_of(const double *t, rb_number *n, rb_number *e)
 {
@@ -291,8 +298,8 @@ rb_plane_axis(const rb_curve *c, uint32_t plane)
 }
 
 /*
- * On the line's largest component first, and where the doubles are too coarse there, on the others.  The
- * largest one counts upward.
+ * Compares first on the axis of the line's largest component and, if the doubles are equal there,
+ * on the other axes. The direction along the largest component is positive.
  */
 int
 rb_line_order(const rb_curve *c, uint32_t line, uint32_t p, uint32_t q)

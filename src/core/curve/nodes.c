@@ -1,20 +1,21 @@
 /*
  * nodes.c
- *	  Edges of polygons are cut where another edge ends on their inside.
+ *	  Splits edges of polygons at the vertices of other edges in their interior.
  *
  *		   \  /|
- *		____\/_|______		Two edges end on the lower one, which may be that of one piece.
- *							The three sides of the triangle on the right are a ring that is a hole.
+ *		____\/_|______		Two edges end on the lower one, which may belong to a single piece.
+ *							The three sides of the triangle on the right form a ring, a hole.
  *
- * Pieces of two triangulations without corners on the inside of edges have a corner there already; others
- * may have none.  Ends of edges are corners of pieces, where two sides meet: what these are is exact, and so is
- * whether a third one goes through the same point.
+ * If both triangulations have no vertices in the interior of edges, pieces already have vertices at
+ * such points. Otherwise they may not. The ends of edges are vertices of pieces, where two sides
+ * intersect. The exact position of a vertex is known, so the test whether a third line contains the
+ * point is exact.
  */
 #include "core/curve/rb_curving.h"
 
 #include <math.h>
 
-/* corner k of a polygon */
+/* Vertex k of a polygon */
 typedef struct corner
 {
 	uint32_t piece;
@@ -34,7 +35,7 @@ point_of(const rb_curve *c, corner x)
 	return RB_ALL(c->vertex, uint32_t)[RB_ALL(c->pieces, rb_piece)[x.piece].from + x.k];
 }
 
-/* one corner for each end of an edge, of each plane */
+/* Lists, for each plane and each end of an edge, a polygon vertex at that point. */
 static rb_status
 find_corners(rb_curve *c)
 {
@@ -87,7 +88,7 @@ put_boxes(rb_curve *c)
 	return status == RB_OK ? rb_boxes_order(c->ctx, &c->boxes) : status;
 }
 
-/* along the edge's line, from an end of it to another point */
+/* Returns true if the point lies between the ends of the edge in the order of the edge's line. */
 static bool
 is_between(const rb_curve *c, const rb_edge *e, uint32_t point)
 {
@@ -125,7 +126,7 @@ typedef struct along
 	const rb_edge *edge;
 } along;
 
-/* from where the edge begins */
+/* Compares points by their order from the start of the edge. */
 static int
 by_way(const void *a, const void *b, const void *arg)
 {
@@ -136,7 +137,7 @@ by_way(const void *a, const void *b, const void *arg)
 	return rb_line_order(on->c, on->edge->line, on->edge->from, on->edge->to) < 0 ? order : -order;
 }
 
-/* the edge becomes several: the last of them stays where it is */
+/* Splits an edge at the points in work[0]; the last section keeps index i. */
 static rb_status
 cut_edge(rb_curve *c, uint32_t i)
 {
@@ -149,7 +150,7 @@ cut_edge(rb_curve *c, uint32_t i)
 		status = rb_many_more(c->ctx, &c->work[2], n, sizeof edge);
 	for (uint32_t k = 0; k < n && status == RB_OK; k++)
 	{
-		if (point[k] == edge.from) /* found in two ways */
+		if (point[k] == edge.from) /* Found in two ways */
 			continue;
 		RB_ALL(c->work[2], rb_edge)[c->work[2].n] = edge;
 		RB_ALL(c->work[2], rb_edge)[c->work[2].n++].to = point[k];

@@ -1,18 +1,19 @@
 /*
  * overlap.c
- *	  Polygons of one plane that overlap are cut, until none do.
+ *	  Cuts overlapping polygons in the same plane until none overlap.
  *
- * They overlap only where triangles of one side do: in what is no surface, or where two bodies
- * of one geometry have a face in common.  Of two that overlap one is kept, and the other one becomes what is
- * outside of it: beyond its first side, within that and beyond its second one, and so on.  Those that
- * lie on red triangles that are turned one way are kept, the others are cut, so that the turn of what comes out
- * does not depend on the order.
+ * Polygons overlap only where triangles of one input overlap: in inputs that are not surfaces, or
+ * where two solids of one geometry have a common face. One of two overlapping polygons is kept, and
+ * the other one is reduced to its part outside the first: the part beyond the first side, then the
+ * part within that side and beyond the second one, and so on. Polygons on red triangles of one
+ * orientation are kept and the others are cut, so that the orientation of the result does not
+ * depend on the order.
  */
 #include "core/curve/rb_curving.h"
 
 #include "core/shape/rb_contact.h"
 
-/* a polygon's sides */
+/* The sides of a part of a polygon */
 typedef struct fragment
 {
 	uint32_t piece;
@@ -23,9 +24,9 @@ typedef struct fragment
 typedef struct overlapping
 {
 	rb_curve *c;
-	uint32_t item;  /* that is cut, ... */
-	bool cut;       /* ... has been, ... */
-	uint32_t first; /* ... and so its fragments in work[0] begin here */
+	uint32_t item;  /* Polygon being cut */
+	bool cut;       /* The polygon has been cut */
+	uint32_t first; /* First fragment of the polygon in work[0], if it has been cut */
 	uint32_t steps;
 } overlapping;
 
@@ -43,7 +44,10 @@ disjoint_triangles(rb_curve *c, int side, uint32_t a, uint32_t b)
 	return contact == 0 || RB_TOLD_DIMENSION(RB_TOLD(contact)) < 2;
 }
 
-/* has a side of the first one nothing of the second to its left? */
+/*
+ * Returns true if all vertices of the second polygon are on or to the right of one side of the
+ * first.
+ */
 static bool
 parts(rb_curve *c, int axis, uint32_t from, uint32_t n, uint32_t other, uint32_t m)
 {
@@ -71,7 +75,7 @@ put_fragment(overlapping *o, uint32_t from, uint32_t n)
 	return status;
 }
 
-/* what of a fragment is outside of a polygon */
+/* Appends the parts of a fragment that are outside a polygon. */
 static rb_status
 cut_fragment(overlapping *o, fragment f, const rb_piece *by)
 {
@@ -113,7 +117,7 @@ look_at(void *user, uint32_t item)
 
 	if (b->dimension != 2 || b->what != a->what || item == o->item ||
 		(a->turn != b->turn ? a->turn > b->turn : item > o->item) ||
-		(o->cut && o->first == work->n)) /* nothing is left of it */
+		(o->cut && o->first == work->n)) /* Nothing is left of it */
 		return RB_OK;
 	if (++o->steps % 64 == 0 && rb_should_stop(c->ctx))
 		return RB_STOPPED;
@@ -139,7 +143,7 @@ look_at(void *user, uint32_t item)
 	return RB_OK;
 }
 
-/* what was cut is not there any more, its fragments are */
+/* Replaces polygons that were cut by their fragments. */
 static rb_status
 replace(rb_curve *c, const bool *cut, uint32_t n)
 {

@@ -1,6 +1,7 @@
 /*
  * pairs.c
- *	  Which parts of two geometries may meet, where nobody has joined them: those whose boxes overlap.
+ *	  Finds the pairs of parts of two geometries that may meet because their bounding boxes overlap,
+ *	  if no join has found them.
  */
 #include "core/curve/rb_curving.h"
 

@@ -1,10 +1,11 @@
 /*
  * pieces.c
- *	  What two parts share: a point, a segment or a convex polygon.
+ *	  Computes the intersection of two parts: a point, a segment or a convex polygon.
  *
- * Two triangles of one plane share a polygon, if it has an area: one of them, cut by the lines of the other.
- * All else is between one point and another, as meet.c finds them.  The line of a segment is an edge that both
- * points lie on, of red or of blue; if there is none, it is where the two planes meet.
+ * Two coplanar triangles share a polygon if their intersection has an area: one triangle is clipped
+ * to the other. In all other cases the intersection extends from one point to another, which meet.c
+ * finds. The line of such a segment is an edge of red or blue on which both points lie. If there is
+ * no such edge, it is the intersection of the two planes.
  */
 #include "core/curve/rb_curving.h"
 
@@ -57,7 +58,7 @@ in_one_plane(rb_curve *c, const double *r, const double *b)
 	return true;
 }
 
-/* have the corners of a polygon an area, rounded as they are? */
+/* Returns true if the rounded vertices of a polygon enclose an area. */
 static bool
 has_area(rb_curve *c, int axis, const uint32_t *vertex, uint32_t n)
 {
@@ -76,7 +77,10 @@ has_area(rb_curve *c, int axis, const uint32_t *vertex, uint32_t n)
 	return false;
 }
 
-/* of triangles of one plane; *there: they share a polygon, of which rounding leaves one */
+/*
+ * Intersects coplanar triangles. Sets *there if they share a polygon that still has an area after
+ * rounding.
+ */
 static rb_status
 make_polygon(rb_curve *c, rb_piece *piece, const double *red, bool *there)
 {

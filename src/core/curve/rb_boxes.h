@@ -1,6 +1,6 @@
 /*
  * rb_boxes.h
- *	  Which boxes have a point in common with a box?
+ *	  Declares a box tree that finds all boxes that intersect a given box.
  */
 #ifndef RB_BOXES_H
 #define RB_BOXES_H
@@ -14,20 +14,29 @@ extern "C"
 
 typedef struct rb_boxes
 {
-	double *box; /* low, high: of items, then of eight of these each, of eight of those, ... */
+	/*
+	 * Low and high corners: boxes of the items, then of groups of eight, of eight such groups, ...
+	 */
+	double *box;
 	size_t box_cap;
-	struct rb_boxes_place *order; /* of items, along a curve through space */
+	struct rb_boxes_place *order; /* Items sorted along a Morton curve */
 	size_t order_cap;
 	uint32_t n;
-	uint32_t first[12]; /* of each level */
+	uint32_t first[12]; /* Index of the first box of each level */
 	int levels;
 } rb_boxes;
 
-/* n boxes of six doubles are in b->box, by rb_boxes_room */
+/*
+ * Reserve memory for n boxes, and build the tree. Between the calls, the caller writes the boxes to
+ * b->box, six doubles each.
+ */
 extern rb_status rb_boxes_room(rb_context *ctx, rb_boxes *b, uint32_t n);
 extern rb_status rb_boxes_order(rb_context *ctx, rb_boxes *b);
 
-/* calls take for each item whose box and that one have a common point, until it does not answer RB_OK */
+/*
+ * Calls `take` for each item whose box intersects the given box, until it returns a status other
+ * than RB_OK.
+ */
 extern rb_status rb_boxes_find(const rb_boxes *b, const double *box,
 							   rb_status (*take)(void *user, uint32_t item), void *user);
 extern void rb_boxes_free(rb_memory *memory, rb_boxes *b);

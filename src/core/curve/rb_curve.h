@@ -1,37 +1,43 @@
 /*
  * rb_curve.h
- *	  The geometry of an intersection: what two sets of parts share, as points, lines and polygons.
+ *	  Computes the geometry of an intersection: the common points of two sets of parts, as points,
+ *	  lines and polygons.
  *
- * Parts are triangles or segments, those of two geometries or of two tables.  Whoever calls finds the pairs
- * of parts that meet (or may meet: a pair that shares nothing adds nothing), in any order:
+ * The parts are triangles or segments of two geometries or of two tables. The caller finds the
+ * pairs of parts that meet or may meet, in any order. A pair without common points adds nothing:
  *
  *	  rb_curve_open(ctx, &red, &blue, &curve);
  *	  rb_curve_add(curve, i, j);								for each pair, or rb_curve_add_all
- *	  rb_curve_finish(curve, &shape);							it is the curve's, until ...
- *	  rb_curve_again(curve, &red, &blue);						... the next two geometries
+ *	  rb_curve_finish(curve, &shape);							shape belongs to the curve until ...
+ *	  rb_curve_again(curve, &red, &blue);						... the next two geometries start
  *	  rb_curve_close(&curve);
  *
- * The answer is the set of all points that are in a red part and in a blue part; it does not depend on the
- * order of the pairs.
+ * The result is the set of all points that are in a red part and in a blue part. It does not depend
+ * on the order of the pairs.
  *
- *		polygons	what coplanar triangles share: one for each piece whose inside is connected, with its
- *					holes, turned as the red triangles are that it lies on (where some are turned one way and
- *					some the other: counterclockwise along the axis that the plane is steepest against)
- *		lines		what else is one-dimensional.  A line goes straight on as far as it can, past whatever
- *					meets it.  Where such a straight run ends it goes on with the only other run that ends
- *					there; if there is none, or there are several, the line ends.  So curves that cross go on,
- *					one that ends on the middle of a run does not end that, and of three walls that meet at
- *					an edge come three lines, but two if two of the walls are in one plane
- *		points		what is left
+ * - Polygons: the common areas of coplanar triangles. There is one polygon, with its holes, for
+ *   each area with a connected interior. Its orientation is that of the red triangles on which it
+ *   lies. If these have both orientations, the polygon is counterclockwise along the axis on which
+ *   the plane's normal has its largest component.
+ * - Lines: the remaining one-dimensional parts. A line continues straight as far as possible, past
+ *   anything that meets it. Where a straight run ends, the line continues with the only other run
+ *   that ends there. If no other run or several runs end there, the line ends. So curves that cross
+ *   each other continue, and a curve that ends in the middle of a run does not interrupt the run.
+ *   Three walls that meet at an edge produce three lines, or two lines if two of the walls are in
+ *   one plane.
+ * - Points: everything else.
  *
- * Nothing is there twice: what lies on something larger is left out, exactly, before anything is rounded.
- * Every corner is the doubles nearest to where it is, and points of the same doubles are one.  Along a straight
- * run or edge corners are left out, so nothing shows how a face was cut into triangles; they are kept where
- * they are a corner of a polygon of the same plane, or an end of another run (those that a polygon cuts off need not be).
- * A polygon that has no area when it is rounded is a line (or nothing, where a side of another polygon is the same line
- * then), a line that has no length is a point.
+ * Nothing is reported twice: anything that lies on a larger object is removed exactly, before
+ * rounding. Every vertex has the double coordinates nearest to its exact position, and points with
+ * equal double coordinates are identical. Vertices inside a straight run or edge are removed, so
+ * the triangulation of a face is not visible in the result. Such a vertex is kept if it is a vertex
+ * of a polygon in the same plane, or an end of another run. An end where a polygon cuts off a run
+ * is not necessarily kept. A polygon that has no area after rounding becomes a line, or nothing if
+ * a side of another polygon is the same line. A line that has no length after rounding becomes a
+ * point.
  *
- * It takes time that is nearly linear in the number of pairs, and memory in that of those that share something.
+ * The running time is nearly linear in the number of pairs. The memory is nearly linear in the
+ * number of pairs that share points.
  */
 #ifndef RB_CURVE_H
 #define RB_CURVE_H
@@ -43,7 +49,10 @@ extern "C"
 {
 #endif
 
-/* RB_TRIANGLE3, RB_SEGMENT3 or RB_SEGMENT2 (z is 0), as they lie in a set; the caller's until the end */
+/*
+ * Parts of kind RB_TRIANGLE3, RB_SEGMENT3 or RB_SEGMENT2 (with z = 0), stored as in a set; they
+ * belong to the caller and must remain valid
+ */
 typedef struct rb_curve_parts
 {
 	rb_kind kind;
@@ -52,9 +61,10 @@ typedef struct rb_curve_parts
 } rb_curve_parts;
 
 /*
- * Corners are x y z.  Those of line i are line[i] to line[i + 1]; of a closed one the last is the first again,
- * and so it is of a ring.  Rings of polygon i are polygon[i] to polygon[i + 1], the outer one first.
- * Points, lines and polygons are in the order of their coordinates.
+ * The result of an intersection. Vertices are x y z. The vertices of line i have the indices
+ * line[i] to line[i + 1] - 1. The last vertex of a closed line or ring repeats the first one. The
+ * rings of polygon i have the indices polygon[i] to polygon[i + 1] - 1, the outer ring first.
+ * Points, lines and polygons are sorted by their coordinates.
  */
 typedef struct rb_shape
 {
@@ -63,24 +73,24 @@ typedef struct rb_shape
 	uint32_t npolygons;
 	uint32_t nrings;
 	const double *points;
-	const uint32_t *line; /* nlines + 1 */
+	const uint32_t *line; /* nlines + 1 numbers */
 	const double *line_corners;
-	const uint32_t *polygon; /* npolygons + 1 */
-	const uint32_t *ring;    /* nrings + 1 */
+	const uint32_t *polygon; /* npolygons + 1 numbers */
+	const uint32_t *ring;    /* nrings + 1 numbers */
 	const double *ring_corners;
 } rb_shape;
 
 typedef struct rb_curve rb_curve;
 
-/* after a failure, or a stop, nothing is left but rb_curve_again or rb_curve_close */
+/* After a failure or cancellation, only rb_curve_again and rb_curve_close may be called. */
 extern rb_status rb_curve_open(rb_context *ctx, const rb_curve_parts *red,
 							   const rb_curve_parts *blue, rb_curve **curve);
 extern rb_status rb_curve_add(rb_curve *curve, uint32_t red, uint32_t blue);
-/* each pair of parts whose boxes overlap */
+/* Adds each pair of parts whose bounding boxes overlap. */
 extern rb_status rb_curve_add_all(rb_curve *curve);
 extern rb_status rb_curve_finish(rb_curve *curve, rb_shape *shape);
 extern void rb_curve_again(rb_curve *curve, const rb_curve_parts *red, const rb_curve_parts *blue);
-extern void rb_curve_close(rb_curve **curve); /* leaves NULL; NULL is allowed */
+extern void rb_curve_close(rb_curve **curve); /* Sets *curve to NULL; accepts NULL */
 
 #ifdef __cplusplus
 }

@@ -1,25 +1,26 @@
 /*
  * rb_curving.h
- *	  What the files share that make one shape out of pieces.
+ *	  Declares what the files share that assemble the pieces of an intersection into one shape.
  *
  *		pair of parts -> a piece: point, segment, convex polygon			pieces.c, convex.c
- *		points, lines and planes have names: the doubles nearest to
- *			numbers that are exactly the same whatever they are found of	names.c
- *		polygons that overlap are cut, so that none do						overlap.c
- *		what of segments and points lies on something larger				covers.c, by boxes.c
- *		along each line: what is covered, and the longest runs of the rest	runs.c
+ *		canonical ids of points, lines and planes, which do not depend
+ *			on how an object was computed										names.c
+ *		overlapping polygons are cut until they are disjoint				overlap.c
+ *		parts of segments and points that lie on larger pieces				covers.c, boxes.c
+ *		along each line: covered parts, and maximal runs of the rest		runs.c
  *		runs -> lines														chains.c
- *		edges of polygons that have a polygon on one side only -> rings		rings.c, nodes.c
- *		all of it in order													curve.c
+ *		edges of polygons with a polygon on one side only -> rings			rings.c, nodes.c
+ *		sorted output														curve.c
  *
- * Names are why nothing is compared with everything: segments overlap only on the same line, polygons in
- * the same plane, and the order of points along a line is the order of their doubles, since rounding
- * never turns an order around.  Two points of the same doubles are one; lines and planes are not one because their
- * doubles are: so a name has what is left of its numbers modulo a prime, too.
+ * Canonical ids avoid comparing everything with everything: segments can overlap only on the same
+ * line, and polygons only in the same plane. Points along a line have the order of their double
+ * coordinates, since rounding never reverses an order. Two points with equal doubles are identical.
+ * Lines and planes with equal doubles may differ, so their canonical ids also contain a residue of
+ * the exact numbers modulo a prime.
  *
- * A convex polygon is the list of its sides, and a side is an edge of an input triangle, turned so that the
- * inside is to its left.  Corners are where neighbouring sides meet.  So however often polygons are
- * cut, everything remains a sign of determinants of input points.
+ * A convex polygon is a list of its sides. Each side is an edge of an input triangle, oriented so
+ * that the interior is to its left. Vertices are the intersections of consecutive sides. So however
+ * often polygons are cut, all tests remain signs of determinants of input points.
  */
 #ifndef RB_CURVING_H
 #define RB_CURVING_H
@@ -39,26 +40,26 @@ extern "C"
 #endif
 
 #define RB_NOTHING UINT32_MAX
-#define RB_CURVE_MOST (UINT32_MAX - 16) /* of anything that has a number */
-#define RB_CURVE_QUIET 1024             /* light steps until it looks whether to stop */
-#define RB_QUOTIENT 3                   /* words: more than rounding needs */
+#define RB_CURVE_MOST (UINT32_MAX - 16) /* Maximum number of items in any numbered list */
+#define RB_CURVE_QUIET 1024             /* Number of cheap steps between checks for cancellation */
+#define RB_QUOTIENT 3                   /* Words of a quotient; more than rounding needs */
 
-/* an array that grows */
+/* A growing array */
 typedef struct rb_many
 {
 	void *at;
-	size_t cap; /* bytes: what was of one thing may be of another one next */
+	size_t cap; /* Capacity in bytes, because the buffer is reused for different element types */
 	uint32_t n;
 } rb_many;
 
 #define RB_ALL(many, type) ((type *) (many).at)
 
-/* room for so many more */
+/* Reserves memory for `more` additional elements. */
 extern rb_status rb_many_more(rb_context *ctx, rb_many *many, size_t more, size_t element);
 
-/* ---- names (names.c) ---- */
+/* ---- canonical ids (names.c) ---- */
 
-/* rows of `width` doubles, each once */
+/* A table of distinct rows of `width` doubles */
 typedef struct rb_names
 {
 	rb_many rows;
@@ -68,74 +69,84 @@ typedef struct rb_names
 	int width;
 } rb_names;
 
-/* a point is its place; -0 is 0 */
+/* Width of the canonical form of a point: its coordinates, with -0 replaced by 0 */
 #define RB_POINT_WIDTH 3
-/* direction and moment of a line, divided by the direction's largest component, and what is left of them */
+/*
+ * Width of the canonical form of a line: direction and moment, divided by the largest component of
+ * the direction, and their residue
+ */
 #define RB_LINE_WIDTH 7
-/* normal of a plane, and its product with a point of it, divided by the normal's largest component; likewise */
+/*
+ * Width of the canonical form of a plane: the normal and its dot product with a point of the plane,
+ * divided by the largest component of the normal, and their residue
+ */
 #define RB_PLANE_WIDTH 5
 
-/* of a part, as three corners; what has no area is a segment or a point */
+/* A part as three vertices; a triangle without area is stored as a segment or a point */
 typedef struct rb_part
 {
 	double at[9];
-	int corners; /* 1, 2, 3 */
+	int corners; /* Number of distinct vertices: 1, 2 or 3 */
 } rb_part;
 
 typedef enum rb_along
 {
-	RB_ALONG_PLANES, /* the planes of both */
-	RB_ALONG_RED,    /* an edge of red */
+	RB_ALONG_PLANES, /* The intersection of the planes of both parts */
+	RB_ALONG_RED,    /* An edge of red */
 	RB_ALONG_BLUE,
-	RB_ALONG_ROUNDED /* a polygon of which rounding has left a segment */
+	RB_ALONG_ROUNDED /* A segment that rounding left of a polygon */
 } rb_along;
 
-/* what two parts share */
+/* The intersection of two parts */
 typedef struct rb_piece
 {
 	uint32_t part[2];
-	uint32_t what; /* the point, the line, or the plane */
-	uint32_t from; /* ends of the segment, or where the polygon's sides begin, and how many */
+	uint32_t what; /* Canonical id of the point, line or plane */
+	/* Ends of the segment; for a polygon, index of its first side and number of sides */
+	uint32_t from;
 	uint32_t to;
 	uint8_t dimension;
-	uint8_t along; /* of a segment: rb_along, and which edge */
+	uint8_t along; /* For a segment: rb_along; `edge` is the number of that edge */
 	uint8_t edge;
-	uint8_t axis; /* of a polygon: along which it is looked at */
-	int8_t turn;  /* of red, looked at so */
-	/* of a segment that rounding has left of a polygon: a bit for each edge of its parts that it lies on */
+	uint8_t axis; /* Projection axis of a polygon */
+	int8_t turn;  /* Orientation of the red triangle in that projection */
+	/*
+	 * For a segment that rounding left of a polygon: bitmasks of the edges of both parts on which
+	 * it lies
+	 */
 	uint8_t on[2];
 } rb_piece;
 
-/* an edge of a part; turned: from its end to its beginning */
+/* An edge of a part; `turned` means that it runs from its end to its start */
 typedef struct rb_side
 {
 	uint32_t part;
-	uint8_t of; /* 0: red, 1: blue */
+	uint8_t of; /* 0 for red, 1 for blue */
 	uint8_t edge;
 	uint8_t turned;
 	uint8_t unused;
 } rb_side;
 
-/* ends of a stretch of a line, which add up */
+/* An interval of a line */
 typedef struct rb_stretch
 {
 	uint32_t line;
-	uint32_t from; /* before to, along the line */
+	uint32_t from; /* Precedes `to` along the line */
 	uint32_t to;
-	uint32_t covers; /* else it is a segment */
+	uint32_t covers; /* Nonzero if a polygon covers the interval, 0 for a segment */
 } rb_stretch;
 
-/* a longest run, from before to */
+/* A maximal run along a line, from `from` to `to` */
 typedef struct rb_run
 {
 	uint32_t line;
 	uint32_t from;
 	uint32_t to;
-	uint32_t inner; /* corners between the ends that are kept, ... */
+	uint32_t inner; /* First of the `ninner` interior vertices that are kept */
 	uint32_t ninner;
 } rb_run;
 
-/* ---- the curve ---- */
+/* ---- state of a computation ---- */
 
 struct rb_curve
 {
@@ -146,19 +157,22 @@ struct rb_curve
 	rb_names lines;
 	rb_names planes;
 	rb_many pieces;
-	rb_many sides;     /* of polygons */
-	rb_many vertex;    /* where a side meets the next one */
-	uint32_t count[3]; /* pieces by dimension */
-	rb_boxes boxes;    /* of pieces */
+	rb_many sides;     /* Sides of polygons */
+	rb_many vertex;    /* Intersection of each side with the next one */
+	uint32_t count[3]; /* Number of pieces of each dimension */
+	rb_boxes boxes;    /* Box tree of the pieces */
 	rb_many stretches;
 	rb_many runs;
 	rb_many inner;
-	rb_many lone; /* points that stay */
-	rb_many mark; /* words for points, or others */
+	rb_many lone; /* Points not covered by anything larger */
+	rb_many mark; /* One word for each point, or for other uses */
 	rb_many work[4];
-	/* the answer: corners by their points, and where lines begin; rb_ring, those of a polygon in a row */
+	/*
+	 * The result: point ids of lines and the start of each line; rings of type rb_ring, those of a
+	 * polygon in sequence
+	 */
 	rb_many line_points, line_start;
-	uint32_t first_closed; /* lines from there on have no ends */
+	uint32_t first_closed; /* Index of the first closed line; later lines are closed too */
 	rb_many ring_points, rings;
 	rb_many out[6];
 };
@@ -166,15 +180,18 @@ struct rb_curve
 extern void rb_names_clear(rb_names *names);
 extern void rb_names_free(rb_memory *memory, rb_names *names);
 
-/* the number of the row; it is put in if it is not there */
+/* Looks up the number of a row, and inserts the row if it is missing. */
 extern rb_status rb_name_row(rb_context *ctx, rb_names *names, const double *row, uint32_t *number);
 
 extern rb_status rb_name_point(rb_curve *c, const double *at, uint32_t *point);
-/* of the line through two points of the input; of that in which two planes meet; of a triangle's plane */
+/*
+ * Look up the line through two input points, the intersection line of two planes, and the plane of
+ * a triangle.
+ */
 extern rb_status rb_name_line(rb_curve *c, const double *p, const double *q, uint32_t *line);
 extern rb_status rb_name_planes_line(rb_curve *c, const double *r, const double *b, uint32_t *line);
 extern rb_status rb_name_plane(rb_curve *c, const double *t, uint32_t *plane);
-/* an axis on which the plane's normal is not 0 */
+/* Returns an axis on which the plane's normal is not 0. */
 extern int rb_plane_axis(const rb_curve *c, uint32_t plane);
 
 static inline const double *
@@ -183,14 +200,16 @@ rb_point_at(const rb_curve *c, uint32_t point)
 	return RB_ALL(c->points.rows, double) + RB_POINT_WIDTH * (size_t) point;
 }
 
-/* along a line, is p before q: below, at or above 0 */
+/*
+ * Compares p and q along a line: negative if p precedes q, 0 if they are equal, positive otherwise.
+ */
 extern int rb_line_order(const rb_curve *c, uint32_t line, uint32_t p, uint32_t q);
 
 /* ---- pieces (pieces.c) ---- */
 
 extern void rb_part_load(const rb_curve_parts *of, uint32_t i, rb_part *part);
 
-/* corners of a triangle of the input */
+/* Returns the vertices of an input triangle. */
 static inline const double *
 rb_triangle_at(const rb_curve *c, int side, uint32_t part)
 {
@@ -201,45 +220,51 @@ extern rb_status rb_piece_make(rb_curve *c, uint32_t red, uint32_t blue);
 
 /* ---- convex polygons (convex.c) ---- */
 
-/* from where side s begins to where it ends */
+/* Sets the start and end point of side s. */
 extern void rb_side_ends(const rb_curve *c, rb_side s, const double **p, const double **q);
 
-/* on which side of `line` is the corner where two sides meet?  1: left; looked at along the axis */
+/*
+ * Returns the side of `line` on which the intersection of sides a and b lies, projected along the
+ * axis: 1 for left, -1 for right.
+ */
 extern int rb_corner_side(rb_curve *c, int axis, rb_side a, rb_side b, rb_side line);
-/* the same for the line kl, and for the plane of a triangle */
+/*
+ * Return the side of the line kl, and of the plane of triangle t, on which the intersection of
+ * sides a and b lies.
+ */
 extern int rb_corner_turn(rb_curve *c, int axis, rb_side a, rb_side b, const double *k,
 						  const double *l);
 extern int rb_corner_plane(rb_curve *c, int axis, rb_side a, rb_side b, const double *t);
 
 /*
- * What is to the left of that line of the polygon of n sides from c->sides on is put at their end;
- * *left: so many sides, 0 if it has no area.
+ * Clips the polygon with n sides from c->sides[from] to the left of the line. Appends the result to
+ * c->sides and sets *left to its number of sides, or to 0 if it has no area.
  */
 extern rb_status rb_convex_cut(rb_curve *c, int axis, uint32_t from, uint32_t n, rb_side line,
 							   uint32_t *left);
 
-/* sides of a triangle at the end of c->sides, counterclockwise along the axis */
+/* Appends the sides of a triangle to c->sides, counterclockwise along the axis. */
 extern rb_status rb_convex_triangle(rb_curve *c, int axis, int of, uint32_t part);
 
-/* corners of a polygon get their names, in c->vertex */
+/* Looks up the canonical ids of a polygon's vertices and stores them in c->vertex. */
 extern rb_status rb_convex_corners(rb_curve *c, uint32_t from, uint32_t n);
 
-/* ---- points as they are before they are rounded (spot.c) ---- */
+/* ---- implicit points, exact before rounding (spot.c) ---- */
 
 typedef struct rb_spot
 {
-	bool corner; /* of a part: at is exact */
+	bool corner; /* The point is a vertex of a part, so `at` is exact */
 	double at[3];
-	rb_number x[3]; /* else it is x / w, w > 0 */
+	rb_number x[3]; /* Otherwise the exact point is x / w, with w > 0 */
 	rb_number w;
 } rb_spot;
 
-/* the corner of what two parts share that has these doubles */
+/* Creates the implicit point of the vertex of an intersection that rounds to the given doubles. */
 extern void rb_spot_make(rb_curve *c, const rb_part *red, const rb_part *blue, const double *at,
 						 rb_spot *spot);
 extern bool rb_spot_on(rb_curve *c, const rb_spot *spot, const rb_part *part);
 
-/* ---- the steps ---- */
+/* ---- steps of the computation ---- */
 
 extern rb_status rb_curve_boxes(rb_curve *c);   /* covers.c */
 extern rb_status rb_curve_overlap(rb_curve *c); /* overlap.c */
@@ -248,29 +273,32 @@ extern rb_status rb_curve_runs(rb_curve *c);    /* runs.c */
 extern rb_status rb_curve_chains(rb_curve *c);  /* chains.c */
 extern rb_status rb_curve_rings(rb_curve *c);   /* rings.c */
 
-/* an edge of a ring: what is inside is to its left */
+/* An edge of a ring, with the interior to its left */
 typedef struct rb_edge
 {
-	uint32_t of; /* a piece; then one that stands for all that it is connected with */
+	uint32_t of; /* A piece; later the representative of its connected component */
 	uint32_t from;
 	uint32_t to;
 	uint32_t line;
-	uint32_t side; /* of a piece, that it lies on */
+	uint32_t side; /* Side of a piece on which the edge lies */
 } rb_edge;
 
-/* the edges in c->work[2] are cut; c->work[0], [3] and c->mark are used */
+/*
+ * Splits the edges in c->work[2] where vertices lie on them; overwrites c->work[0], c->work[3] and
+ * c->mark.
+ */
 extern rb_status rb_curve_nodes(rb_curve *c); /* nodes.c */
 
-/* a ring, and of which polygon */
+/* A ring of a polygon */
 typedef struct rb_ring
 {
-	uint32_t polygon; /* some number */
-	uint32_t from;    /* in ring_points; its last corner is not its first */
+	uint32_t polygon; /* A number that identifies the polygon */
+	uint32_t from;    /* Start in ring_points; the first vertex is not repeated at the end */
 	uint32_t n;
-	uint32_t turned; /* against that in which it was found */
+	uint32_t turned; /* Nonzero if the order of the vertices must be reversed */
 } rb_ring;
 
-/* a mark for each point, none of them set */
+/* Clears the marks of all points. */
 static inline rb_status
 rb_unmark_points(rb_curve *c)
 {

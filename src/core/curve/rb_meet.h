@@ -1,8 +1,9 @@
 /*
  * rb_meet.h
- *	  In which points two triangles, segments or points meet: exactly, and rounded once (meet.c).
+ *	  Computes the points in which two triangles, segments or points meet, exactly and with a single
+ *	  rounding (meet.c).
  *
- * A part is three corners, the last of which are one where it is no triangle.
+ * A part has three vertices. If it is not a triangle, the last vertices are equal.
  */
 #ifndef RB_MEET_H
 #define RB_MEET_H
@@ -14,29 +15,39 @@ extern "C"
 {
 #endif
 
-/* a convex polygon of six corners at most; more only where rounding tells two names of one apart */
+/*
+ * Capacity for points: a convex polygon has at most six vertices, but rounding may make one vertex
+ * appear as several
+ */
 #define RB_MEET_POINTS 24
 
 typedef struct rb_meet
 {
 	double at[3];
-	uint8_t on_red; /* a bit for each edge that it is on; edge i begins in corner i */
+	uint8_t on_red; /* Bitmask of the edges that contain the point; edge i starts at vertex i */
 	uint8_t on_blue;
 } rb_meet;
 
 /*
- * The corners of what two parts share, each the nearest doubles to where it is exactly: so it is the
- * same from whichever parts it is found.  How many.
+ * Computes the vertices of the intersection of two parts and returns their number. Each vertex has
+ * the doubles nearest to its exact position, so it does not depend on the parts from which it was
+ * computed.
  */
 extern int rb_meet_points(rb_exact_env *env, const double *red, const double *blue, rb_meet *to);
 
-/* does that point lie on that part? */
+/* Returns true if the point lies on the part. */
 extern bool rb_meet_on(const double *point, const double *part);
 
-/* where the planes of three triangles meet; false: in no point, or in more than one */
+/*
+ * Computes the common point of the planes of three triangles. Returns false if there is none or
+ * more than one.
+ */
 extern bool rb_meet_planes(const double *a, const double *b, const double *c, double *at);
 
-/* the same for the line pq and the plane of a triangle, and for two lines of one plane */
+/*
+ * Compute the intersection of the line pq with the plane of a triangle, and of two lines in one
+ * plane. Return false if it is not a single point.
+ */
 extern bool rb_meet_line_plane(const double *p, const double *q, const double *t, double *at);
 extern bool rb_meet_lines(const double *p, const double *q, const double *s, const double *t,
 						  double *at);

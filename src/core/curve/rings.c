@@ -1,25 +1,28 @@
 /*
  * rings.c
- *	  Convex polygons that do not overlap become polygons: their sides cancel, what is left are rings.
+ *	  Merges disjoint convex polygons: their common sides cancel, and the remaining sides form
+ *	  rings.
  *
- * Along each line of each plane the sides are put in order.  Where there is a polygon on either side
- * of the line the two are connected, where there is one on one side only that stretch is an edge of a ring.
- * Connected polygons are one, and a ring is of the one that is to its left: so holes find their polygon without
- * being looked for.  Of the rings of one the outer one has the largest box, and the others touch it, and
- * each other, in single points at most, for else the inside would not be connected.  So rings come apart in the
- * same way whichever edge is followed where several begin: when a point is reached again, what lies between is
- * a ring.
+ * The sides are sorted along each line of each plane. Where polygons lie on both sides of the line,
+ * they are connected. Where a polygon lies on one side only, that interval is an edge of a ring.
+ * Connected polygons are merged, and a ring belongs to the polygon to its left, so no search is
+ * needed to assign holes to polygons. The outer ring of a polygon is the one with the largest
+ * bounding box. The other rings touch it and each other at single points at most, because otherwise
+ * the interior would not be connected. So the decomposition into rings does not depend on which
+ * edge is followed at a point where several start. When the path reaches one of its points again,
+ * the edges in between form a ring.
  *
- * Corners on a straight line are left out, unless a polygon of the same plane has a true corner there,
- * too.
+ * Vertices on a straight line are removed, unless a polygon in the same plane has a true vertex
+ * there.
  */
 #include "core/curve/rb_curving.h"
 
 #define FORWARD 1u
 #define BEGINS 2u
-#define CORNER (1u << 31) /* of a ring's point: it is one; points have smaller numbers (names.c) */
+/* Flag of a ring's point that is a true vertex; point numbers are smaller (names.c) */
+#define CORNER (1u << 31)
 
-/* a side begins or ends */
+/* Start or end of a side */
 typedef struct change
 {
 	uint32_t line;
@@ -96,8 +99,9 @@ find(uint32_t *parent, uint32_t i)
 }
 
 /*
- * The sides that are open, in one direction: how many, and all their numbers in one, which is a number if there is
- * one side.  There are more only where different lines have one name; then the last one stands for all.
+ * The open sides of one direction: their count, and the XOR of their numbers, which is the number
+ * itself if exactly one side is open. More than one side is open only if different lines have the
+ * same canonical id. The last side then represents all of them.
  */
 typedef struct open
 {
@@ -132,14 +136,14 @@ put_edges(rb_curve *c, const open *o, uint32_t line, uint32_t from, uint32_t to)
 	return status;
 }
 
-/* along each line: who is connected in work[1], edges in work[2] */
+/* Scans along each line; merges connected pieces in work[1] and stores the edges in work[2]. */
 static rb_status
 look_along(rb_curve *c)
 {
 	const change *x = RB_ALL(c->work[0], change);
 	const uint32_t n = c->work[0].n;
 	uint32_t *parent = RB_ALL(c->work[1], uint32_t);
-	open o[2]; /* backward, forward */
+	open o[2]; /* [0]: backward, [1]: forward */
 	rb_status status = RB_OK;
 
 	memset(o, 0, sizeof o);
@@ -208,7 +212,10 @@ make_edges(rb_curve *c)
 
 /* ---- rings ---- */
 
-/* an edge of that polygon that begins in that point and was not taken, or RB_NOTHING; next[i]: of those from i on */
+/*
+ * Returns an unused edge of the polygon that starts at the point, or RB_NOTHING. next[i] counts the
+ * used edges of the group that starts at index i.
+ */
 static uint32_t
 take_edge(const rb_curve *c, uint32_t *next, uint32_t of, uint32_t from)
 {
@@ -234,7 +241,7 @@ take_edge(const rb_curve *c, uint32_t *next, uint32_t of, uint32_t from)
 	return low;
 }
 
-/* a ring of n edges: its points, of which those are marked where it does not go straight on */
+/* Appends a ring of n edges, and marks the points where it does not continue straight. */
 static rb_status
 put_ring(rb_curve *c, const uint32_t *path, uint32_t n)
 {
@@ -245,7 +252,7 @@ put_ring(rb_curve *c, const uint32_t *path, uint32_t n)
 	for (uint32_t i = 0; i < n; i++)
 		corners += e[path[i]].line != e[path[i > 0 ? i - 1 : n - 1]].line;
 	if (corners < 3)
-		return RB_OK; /* rounding has left nothing of it */
+		return RB_OK; /* Nothing is left after rounding */
 	status = rb_many_more(c->ctx, &c->rings, 1, sizeof(rb_ring));
 	if (status == RB_OK)
 		status = rb_many_more(c->ctx, &c->ring_points, n, sizeof(uint32_t));
@@ -263,7 +270,7 @@ put_ring(rb_curve *c, const uint32_t *path, uint32_t n)
 	return RB_OK;
 }
 
-/* from an edge on, until all is closed */
+/* Follows edges from the first one until all rings on the way are closed. */
 static rb_status
 follow(rb_curve *c, uint32_t first, uint32_t *next, uint32_t *on_path)
 {
@@ -333,7 +340,7 @@ make_rings(rb_curve *c)
 
 /* ---- polygons ---- */
 
-/* the larger of two boxes that differ comes first, if one contains the other */
+/* Compares two boxes. If one contains the other and they differ, the larger one comes first. */
 static int
 by_box(const double *a, const double *b)
 {
@@ -359,7 +366,7 @@ box_of_ring(const rb_curve *c, const rb_ring *ring, double *box)
 	}
 }
 
-/* rings of one polygon are found one after the other: its outer one becomes the first */
+/* Moves the outer ring of each polygon to the front. The rings of a polygon are consecutive. */
 static rb_status
 order_rings(rb_curve *c)
 {
@@ -388,7 +395,10 @@ order_rings(rb_curve *c)
 	return RB_OK;
 }
 
-/* counterclockwise as red is: unless no red triangle that it lies on is turned so along the axis */
+/*
+ * Orients each polygon like its red triangles: clockwise along the axis only if none of them is
+ * counterclockwise.
+ */
 static rb_status
 turn_rings(rb_curve *c, const uint32_t *parent)
 {
@@ -411,7 +421,7 @@ turn_rings(rb_curve *c, const uint32_t *parent)
 	return rb_should_stop(c->ctx) ? RB_STOPPED : RB_OK;
 }
 
-/* a true corner in a plane */
+/* A true vertex in a plane */
 typedef struct corner
 {
 	uint32_t plane;
@@ -435,7 +445,7 @@ plane_of(const rb_curve *c, const rb_ring *ring)
 	return RB_ALL(c->pieces, rb_piece)[ring->polygon].what;
 }
 
-/* true corners of all rings, in work[0] */
+/* Collects the true vertices of all rings in work[0]. */
 static rb_status
 find_corners(rb_curve *c)
 {
@@ -482,8 +492,9 @@ is_corner(const rb_curve *c, corner x)
 }
 
 /*
- * Where a ring goes straight on no corner stays, but those that are a corner of a ring in its plane: for that is rounded,
- * and might come to lie on the other side of a longer edge.
+ * Removes vertices where a ring continues straight, except those that are a true vertex of some
+ * ring in the same plane. Such a vertex is rounded, so it could end up on the other side of the
+ * longer edge.
  */
 static rb_status
 drop_corners(rb_curve *c)
@@ -517,7 +528,7 @@ rb_curve_rings(rb_curve *c)
 	rb_many parents = {NULL, 0, 0};
 	rb_status status = make_edges(c);
 
-	/* work[1] is needed for paths */
+	/* make_rings overwrites work[1], so move it away */
 	if (status == RB_OK)
 	{
 		parents = c->work[1];

@@ -1,14 +1,15 @@
 /*
  * runs.c
- *	  Along each line: which stretches are there and covered by no polygon, as runs as long as can be.
+ *	  Finds, along each line, the maximal runs that are present and not covered by a polygon.
  *
- * Where stretches begin and end is put in order along each line, and a count of those that are open is
- * kept.  What overlaps is there once, what follows goes on: corners that are there only because a face is
- * more than one triangle are gone, exactly, for the line has the same name on both sides.
+ * The starts and ends of intervals are sorted along each line, and counters track how many
+ * intervals are open. Overlapping intervals are merged, and adjacent ones are joined. Vertices that
+ * exist only because a face consists of several triangles disappear exactly, since the line has the
+ * same canonical id on both sides.
  */
 #include "core/curve/rb_curving.h"
 
-/* at a point of a line so many more are open */
+/* Changes of the number of open intervals at a point of a line */
 typedef struct change
 {
 	uint32_t line;
@@ -93,7 +94,7 @@ find_runs(rb_curve *c)
 	return status;
 }
 
-/* points between the ends stay where something else ends */
+/* Removes interior points of runs, except those where another run ends. */
 static rb_status
 keep_inner(rb_curve *c)
 {

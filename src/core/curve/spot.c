@@ -1,13 +1,15 @@
 /*
  * spot.c
- *	  A corner of what two parts share, as it is before it is rounded: is it on another part?
+ *	  Tests whether a vertex of the intersection of two parts lies on another part, exactly and
+ *	  before rounding.
  *
- * A corner of what two convex parts share is a corner of one of them, or it is where an edge pq of one
- * crosses an edge or the plane of the other.  Then it is, with what these say of p and q,
+ * A vertex of the intersection of two convex parts is a vertex of one of them, or the point where
+ * an edge pq of one crosses an edge or the plane of the other. In the second case, with the
+ * determinants P and Q of p and q against that edge or plane, it is
  *
  *		x / w,		x = q P - p Q,		w = P - Q,
  *
- * and what a triangle's plane says of it is of degree 6.
+ * and its determinant against the plane of a triangle has degree 6.
  */
 #include "core/curve/rb_curving.h"
 
@@ -21,7 +23,10 @@ is_corner(const double *at, const rb_part *part)
 	return rb_equal3(at, part->at) || rb_equal3(at, part->at + 3) || rb_equal3(at, part->at + 6);
 }
 
-/* what the plane of t says of p and q, or, if there is none, the edge of t from its corner `edge` on */
+/*
+ * Evaluates p and q against the plane of t or, if `plane` is false, against the line of one of its
+ * edges.
+ */
 static void
 told(const rb_part *t, bool plane, int edge, const double *p, const double *q, rb_number *dp,
 	 rb_number *dq)
@@ -72,7 +77,7 @@ rb_spot_make(rb_curve *c, const rb_part *red, const rb_part *blue, const double 
 	else
 		told(of_red ? blue : red, true, 0, p, q, &dp, &dq);
 	rb_number_sub(&spot->w, &dp, &dq);
-	spot->corner = spot->w.sign == 0; /* several points that rounding has made one */
+	spot->corner = spot->w.sign == 0; /* Rounding merged several points */
 	for (int k = 0; k < 3; k++)
 	{
 		rb_number x;
@@ -87,7 +92,7 @@ rb_spot_make(rb_curve *c, const rb_part *red, const rb_part *blue, const double 
 	spot->w.sign *= spot->w.sign;
 }
 
-/* y = x - a w */
+/* Computes y = x - a w. */
 static void
 from(const rb_spot *spot, const double *a, rb_number *y)
 {
@@ -101,7 +106,9 @@ from(const rb_spot *spot, const double *a, rb_number *y)
 	}
 }
 
-/* on which side of ab it is, looked at along an axis; y is seen from a */
+/*
+ * Returns the side of ab on which the point lies in a projection along an axis; y is relative to a.
+ */
 static int
 turn(const double *a, const double *b, const rb_number *y, int axis)
 {
@@ -162,6 +169,6 @@ rb_spot_on(rb_curve *c, const rb_spot *spot, const rb_part *part)
 		return rb_meet_on(spot->at, part->at);
 	if (part->corners == 3)
 		return on_triangle(c, part->at, spot);
-	/* a point would be a corner; and then it was found as one */
+	/* If the part is a point, the intersection is a vertex, which was handled above. */
 	return part->corners == 2 && on_segment(part->at, part->at + 3, spot);
 }
