@@ -1,24 +1,23 @@
 /*
  * answer.c
- *	  A count or a bit for each row, instead of pairs.
+ *	  Computes a count or a bit for each row instead of pairs.
  *
- * There is one array for all threads: one for each would cost as many times the memory,
- * and the rows of a join are so many that two threads seldom want the same one at once.
- * Pairs of one row come together (leaf.c goes from red object to red object), so what is
- * added to a row is added in one go.
+ * All threads share one array. Separate arrays would multiply the memory, and a join has so many
+ * rows that two threads rarely update the same row at the same time. Pairs of the same row arrive
+ * together (leaf.c processes one red object after the other), so they are added to the row in one
+ * operation.
  *
- * For groups the pairs are collected first, as long as the memory limit lets them.  When
- * there is no more room they are counted and dropped, and so is all that follows: who
- * asked knows then how many each row has, and can ask for fewer rows at a time.
+ * For groups, the pairs are first collected as long as the memory limit allows. When memory runs
+ * out, these pairs and all later ones are only counted. The caller then knows how many pairs each
+ * row has, and can request fewer rows at a time.
  */
 #include "core/base/rb_base.h"
 #include "core/base/rb_parallel.h"
 #include "core/join/rb_join.h"
 #include "core/out/rb_answer.h"
 
-#define STRETCH ((size_t) 1 << 20) /* words between two looks whether to stop */
-#define FIRST_PAIRS \
-	RB_SIZE((uint64_t) 1 << 16, 3) /* room for so many at first, then for half as many more */
+#define STRETCH ((size_t) 1 << 20) /* Number of words between checks for cancellation */
+#define FIRST_PAIRS RB_SIZE((uint64_t) 1 << 16, 3) /* Initial capacity; grows by half each time */
 
 static size_t
 words_of(const rb_answers *a)
@@ -100,9 +99,9 @@ count_pairs(rb_answers *a, const rb_pair *rows, size_t n)
 		count_rows(a, &rows->blue, n);
 }
 
-/* ---- groups: collected, or only counted ---- */
+/* ---- groups: collected or only counted ---- */
 
-/* no room: what was collected so far becomes counts */
+/* Converts the collected pairs to counts when memory runs out. */
 static rb_status
 stop_collecting(rb_answers *a)
 {
@@ -120,7 +119,7 @@ stop_collecting(rb_answers *a)
 	return status;
 }
 
-/* room for n more, if there is memory; the pairs may move */
+/* Makes room for n more pairs if memory allows; the pairs may move. */
 static bool
 grow(rb_answers *a, uint64_t n)
 {
@@ -136,8 +135,8 @@ grow(rb_answers *a, uint64_t n)
 }
 
 /*
- * Places are given out under the lock, and written without it, as most of a large answer's
- * time is that of memory which is touched for the first time.
+ * Reserves a range under the lock and writes it without the lock, because most of the time for a
+ * large result is spent on first-touch page faults.
  */
 static rb_status
 collect_pairs(rb_answers *a, const rb_pair *rows, size_t n)
@@ -191,7 +190,7 @@ rb_answers_end(rb_answers *a)
 	return status;
 }
 
-/* ---- from the sink ---- */
+/* ---- called by the sink ---- */
 
 rb_status
 rb_answers_add(rb_answers *a, const rb_pair *rows, size_t n)
@@ -232,7 +231,7 @@ rb_answers_add_words(rb_answers *a, const uint32_t *words, size_t first, size_t 
 uint64_t
 rb_answers_added(const rb_answers *a)
 {
-	/* each pair is in two counts then, which may have come in two pieces */
+	/* Each pair is in two counts, which may have arrived in different pieces. */
 	return a->job->of == RB_OF_BOTH ? a->added / 2 : a->added;
 }
 

@@ -1,17 +1,17 @@
 /*
  * backends.c
- *	  The registry: a backend out of its file, and the one that chooses for itself.
+ *	  Loads backends from library files, and provides the backend that chooses between device and
+ *	  CPU.
  *
- * A backend for a device lies in a file of its own, so that a machine without the
- * device's libraries needs none of them.  The file is opened on first use and stays
- * open.  It is used only if it was compiled with the same structs as this library
- * (rb_services.h).
+ * A device backend is in a separate file, so that a machine without the device's libraries does not
+ * need them. The file is opened on first use and stays open. It is used only if it was compiled
+ * with the same structs as this library (rb_services.h).
  *
- * "auto" decides when the size of the join is known, in the thread that joins: a
- * device takes a quarter of a second to wake up, and then some tenths of a
- * millisecond for however little.  Whatever keeps the device from it (no driver,
- * a device that failed, no memory left by other processes), the processor does it
- * instead, as long as no pair was handed out, and the statistics tell why.
+ * The "auto" backend decides in the joining thread, when the size of the join is known: a device
+ * takes a quarter of a second to initialize, and then some tenths of a millisecond for even the
+ * smallest join. If the device cannot be used (no driver, a failed device, or memory taken by other
+ * processes), the CPU runs the join instead, unless pairs were already returned. The statistics
+ * then contain the reason.
  */
 #include "core/exact/rb_gmp.h"
 #include "core/join/rb_join.h"
@@ -22,7 +22,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- what a backend in a file gets, and what it must agree on ---- */
+/* ---- functions for a backend file, and the ABI check ---- */
 
 const rb_services rb_core_services = {
 	.fail = rb_fail,
@@ -52,7 +52,7 @@ rb_abi_fits(const rb_abi *abi, char *text, size_t size)
 				   "a version and sizes, nothing between");
 	_Static_assert(sizeof(name) / sizeof(name[0]) == sizeof(ours.size) / sizeof(ours.size[0]),
 				   "a name for each size");
-	/* of another version nothing else is known, not even where it lies */
+	/* If the version differs, nothing is known about the other fields, not even their offsets. */
 	if (abi->version != ours.version)
 	{
 		snprintf(text, size, "interface %u, needed is %u", abi->version, ours.version);
@@ -68,7 +68,7 @@ rb_abi_fits(const rb_abi *abi, char *text, size_t size)
 	return true;
 }
 
-/* ---- a backend out of its file ---- */
+/* ---- loading a backend file ---- */
 
 static const rb_backend *
 open_file(const char *path, char *fault, size_t size)
@@ -103,7 +103,7 @@ const rb_backend *
 rb_backend_open(const char *path, char *fault, size_t size)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	static char known[1024]; /* the path that was tried, and what came of it */
+	static char known[1024]; /* Path of the last attempt; the result follows */
 	static const rb_backend *backend;
 	static char why_not[256];
 	const rb_backend *answer;
@@ -126,17 +126,22 @@ rb_backend_open(const char *path, char *fault, size_t size)
 	return answer;
 }
 
-/* ---- auto ---- */
+/* ---- automatic choice ---- */
 
-/* measured: a part on one core, until the first pair from a device, and until that on later calls */
+/*
+ * Measured times in ms: for one part on one core, and until the first pair from a device, in the
+ * first call and in later calls
+ */
 #define CPU_MS_PER_PART 0.005
 #define COLD_MS 250.0
 #define WARM_MS 0.4
 
 /*
- * Measured with 10^4 to 10^6 tetrahedra: those that one core makes in a millisecond, and what share of a core each
- * thread more is worth; those that a device makes (an H200), and what its rounds and the mesh's way there and back
- * cost however small it is.  So with one thread it pays from 16,000 on where it is open, with eight from 76,000 on.
+ * Measured with 10^4 to 10^6 tetrahedra: the number of tetrahedra that one core creates per
+ * millisecond, the fraction of a core that each additional thread contributes, the number that a
+ * device (an H200) creates per millisecond, and the time for the rounds and for transferring the
+ * mesh in both directions, however small it is. So an open device pays off from 16,000 tetrahedra
+ * with one thread, and from 76,000 with eight.
  */
 #define CPU_TETS_PER_MS 300.0
 #define CPU_THREAD_WORTH 0.4
@@ -173,7 +178,7 @@ rb_device_pays(uint64_t parts, int threads, bool warm, char *text, size_t size)
 	return pays;
 }
 
-/* the device cannot be had, and it has handed nothing out */
+/* Returns true if the device is not available and has not returned any pairs. */
 static bool
 is_left_to_cpu(const rb_context *ctx, rb_status status)
 {
@@ -208,7 +213,7 @@ auto_join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 	return rb_backend_cpu.join(ctx, job, sink);
 }
 
-/* rb_refine goes on without a device by itself */
+/* On failure, rb_refine continues without a device. */
 static rb_status
 auto_refine(rb_context *ctx, struct rb_refining *refining, size_t size)
 {
@@ -222,7 +227,7 @@ auto_refine(rb_context *ctx, struct rb_refining *refining, size_t size)
 	return device->refine(ctx, refining, size);
 }
 
-/* there is always the processor */
+/* Always succeeds, because the CPU is always available. */
 static rb_status
 auto_probe(int device, char *text, size_t size)
 {

@@ -1,24 +1,26 @@
 /*
  * cards.c
- *	  One join on several devices at once, and what is done when one of them cannot.
+ *	  Runs one join on several devices at once, and recovers when a device fails.
  *
- *						  +-> card 0: open, join share, join share ... -+
- *	  job -> shares of -> +-> card 1: ...							   -+-> sink
- *			 space		  +-> (nobody is left: the processor)		   -+
+ *						  +-> device 0: open, join partition, join ... -+
+ *	  job -> partitions ->+-> device 1: ...                            -+-> sink
+ *			 of space	  +-> (no device left: the CPU)                -+
  *
- * Space is cut into as many shares as devices take part (shares.c), and a pair of parts lies in exactly one
- * (rb_share_takes), whoever looks for it: so all that is found is the join's answer, each pair once.
+ * Space is cut into as many partitions as devices take part (shares.c). Each pair of parts lies in
+ * exactly one partition (rb_share_takes), whichever device searches it. So the devices together
+ * find each pair of the join exactly once.
  *
- * Shares wait in a queue, and each device has a thread that takes one after the other.  A device that is
- * still to be opened takes none before it is, so one that is open may have done all of them by then.  What a device could
- * not do, because it is full, has failed or is not there, goes back to the queue as long as no pair of it was handed
- * out, and that device takes no more.  Where pairs were, others cannot begin again: they would come twice.  This is no
- * matter where a pair that comes twice changes nothing (rb_sink.again); and numbers alone are held back until
- * a share is done.
+ * The partitions wait in a queue. Each device has a thread that takes one partition after the
+ * other. A device takes partitions only after it has been opened, so devices that were already open
+ * may finish all of them before that. If a device is full, fails or is missing, its partition
+ * returns to the queue, provided that none of its pairs were returned, and the device takes no more
+ * partitions. If pairs were returned, no other device can restart the partition, because they would
+ * be returned twice. This does not matter if duplicates have no effect (rb_sink.again). Where only
+ * the number of pairs is requested, it is held back until a partition is finished.
  *
- * A join that is too small for shares is one device's, the first that can.
+ * A join that is too small for partitions runs on one device, the first that is able to.
  *
- * The caller's thread waits, hears of a wish to stop and passes it on, and tells how far all are.
+ * The caller's thread waits, passes on cancellation requests, and reports progress.
  */
 #include "core/base/rb_parallel.h"
 #include "core/join/rb_join.h"
@@ -30,24 +32,25 @@
 #include <string.h>
 #include <time.h>
 
-#define STACK ((size_t) 8 << 20) /* a driver may go deep */
-#define LOOK_NS 5000000          /* between two looks whether to stop */
+/* Stack size of a device thread in bytes; a driver may recurse deeply */
+#define STACK ((size_t) 8 << 20)
+#define LOOK_NS 5000000 /* Nanoseconds between checks for cancellation */
 
 struct rb_sharing;
 
-/* a device, or the processor, that takes part */
+/* A device, or the CPU, that takes part in a join */
 typedef struct rb_card
 {
 	struct rb_sharing *all;
 	const rb_backend *backend;
-	rb_context *ctx; /* the caller's, or own */
+	rb_context *ctx; /* The caller's context, or `own` */
 	rb_context own;
 	pthread_t thread;
 	bool started;
 	bool ended;
-	uint32_t put;  /* pairs of its share were handed out */
-	uint64_t held; /* their number, where it is all that is wanted */
-	int index;     /* in the statistics */
+	uint32_t put;  /* Nonzero if pairs of the current partition were returned */
+	uint64_t held; /* Number of pairs found, if only the number is requested */
+	int index;     /* Index in the statistics */
 } rb_card;
 
 typedef struct rb_sharing
@@ -55,25 +58,25 @@ typedef struct rb_sharing
 	rb_context *ctx;
 	const rb_job *job;
 	const rb_sink *sink;
-	bool numbers;         /* are all that is wanted of pairs */
-	bool words;           /* those of devices may come while others put pairs */
-	pthread_rwlock_t one; /* written: words are put, and nothing else */
+	bool numbers;         /* Only the number of pairs is requested */
+	bool words;           /* Devices may deliver words while other devices deliver pairs */
+	pthread_rwlock_t one; /* Write-locked while words are delivered, so that nothing else is */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	rb_ends share[RB_CARDS];
-	uint32_t waiting; /* a bit for each share */
+	uint32_t waiting; /* Bitmap of waiting partitions */
 	uint32_t running;
-	bool over;         /* nobody takes a share any more */
-	rb_status status;  /* why, if it is a failure */
-	rb_stats sum;      /* of shares that are done */
-	int workers;       /* cards that have done any */
-	rb_status refusal; /* the first one by a card, */
-	rb_error why;      /* and what it said */
+	bool over;         /* No more partitions may be taken */
+	rb_status status;  /* First failure, or RB_OK */
+	rb_stats sum;      /* Statistics of the finished partitions */
+	int workers;       /* Number of devices that have finished a partition */
+	rb_status refusal; /* First recoverable failure of a device */
+	rb_error why;      /* Error that belongs to `refusal` */
 	rb_card card[RB_CARDS];
 	int cards;
 } rb_sharing;
 
-/* ---- which devices ---- */
+/* ---- selection of devices ---- */
 
 static bool
 is_left_to_others(rb_status status)
@@ -90,8 +93,9 @@ device_count(const rb_backend *device)
 }
 
 /*
- * Those that may be used and can be, open ones first; why not all that were named goes to text.  A device that was
- * named and is not there is a failure where only devices are wanted.
+ * Lists the usable devices among the permitted ones, initialized devices first. Writes to `text`
+ * why a requested device is missing. If only devices may be used and a requested one does not
+ * exist, returns 0.
  */
 static int
 find_cards(const rb_context *ctx, const rb_backend *device, int card[RB_CARDS], char *text,
@@ -128,7 +132,7 @@ find_cards(const rb_context *ctx, const rb_backend *device, int card[RB_CARDS], 
 	return missing && ctx->only_cards ? 0 : n;
 }
 
-/* ---- on the way to the sink ---- */
+/* ---- callbacks in front of the sink ---- */
 
 static rb_status
 put(void *user, const rb_pair *pairs, size_t n)
@@ -167,9 +171,9 @@ put_words(void *user, const uint32_t *words, size_t first, size_t n)
 	return status;
 }
 
-/* ---- a share ---- */
+/* ---- one partition ---- */
 
-/* the statistics of a share; the lock is held */
+/* Adds the statistics of a partition; the lock is held. */
 static void
 add_stats(rb_card *c, double ms)
 {
@@ -183,7 +187,7 @@ add_stats(rb_card *c, double ms)
 	one->card[c->index].ms = ms;
 	one->card[c->index].hits = one->hits;
 	rb_stats_add(sum, one);
-	/* of several devices the names, once */
+	/* If there are several devices, list each name once. */
 	if (device[0] != '\0' && strstr(device, sum->device) == NULL)
 	{
 		char both[2 * sizeof(device) + 2] = "";
@@ -195,7 +199,7 @@ add_stats(rb_card *c, double ms)
 		memcpy(sum->device, device, sizeof(device));
 }
 
-/* the lock is held */
+/* Ends the join with the given status; the lock is held. */
 static void
 end_all(rb_sharing *all, rb_status status)
 {
@@ -204,7 +208,10 @@ end_all(rb_sharing *all, rb_status status)
 	all->over = true;
 }
 
-/* the lock is held, but while the device works; false: this card is out */
+/*
+ * Joins one partition. The lock is held, except while the device works. Returns false if this
+ * device must not take further partitions.
+ */
 static bool
 join_share(rb_card *c, int share)
 {
@@ -220,7 +227,8 @@ join_share(rb_card *c, int share)
 
 	sink.put = put;
 	sink.put_words = sink.put_words != NULL ? put_words : NULL;
-	sink.put_records = NULL; /* cut anywhere, those of two devices would mix */
+	/* Records of two devices would be mixed, as they may be cut anywhere */
+	sink.put_records = NULL;
 	sink.user = c;
 	job.share = all->share[share];
 	memset(&c->ctx->stats, 0, sizeof(c->ctx->stats));
@@ -257,7 +265,10 @@ join_share(rb_card *c, int share)
 	return status == RB_OK;
 }
 
-/* the next one that waits, or may come back; -1: there will be none.  The lock is held. */
+/*
+ * Returns the next partition, waiting if a running one may be returned to the queue, or -1 if none
+ * will follow. The lock is held.
+ */
 static int
 next_share(rb_sharing *all)
 {
@@ -274,12 +285,12 @@ card_thread(void *arg)
 	rb_status status = RB_OK;
 	int share;
 
-	/* error bounds hold for rounding to nearest and gradual underflow only */
+	/* Error bounds require rounding to nearest and gradual underflow. */
 	fesetenv(FE_DFL_ENV);
 	if (c->backend->open != NULL)
 		status = c->backend->open(c->ctx);
 	pthread_mutex_lock(&all->lock);
-	/* whatever it was, the others can do without it */
+	/* Whatever the failure, the other devices can continue. */
 	if (status != RB_OK && status != RB_STOPPED && all->refusal == RB_OK)
 	{
 		all->refusal = status;
@@ -294,9 +305,9 @@ card_thread(void *arg)
 	return NULL;
 }
 
-/* ---- all of them, for the caller's thread ---- */
+/* ---- all devices, for the caller's thread ---- */
 
-/* one more; false: there is no thread for it */
+/* Starts a thread for one more device. Returns false if no thread can be created. */
 static bool
 card_start(rb_sharing *all, const rb_backend *device, int number, int threads)
 {
@@ -330,7 +341,10 @@ ended(const rb_sharing *all)
 	return n;
 }
 
-/* of those at work, what the one says that is furthest behind, and of those that are as far as it, the sum */
+/*
+ * Reports the earliest stage of any active device, and the summed progress of the devices in that
+ * stage.
+ */
 static void
 tell_progress(rb_sharing *all)
 {
@@ -341,7 +355,7 @@ tell_progress(rb_sharing *all)
 	{
 		const rb_context *ctx = all->card[i].ctx;
 
-		/* it has ended, or is not open yet */
+		/* The device has finished or is not open yet. */
 		if (all->card[i].ended || rb_load(&ctx->stage) <= RB_STAGE_READ)
 			continue;
 		if (rb_load(&ctx->stage) < stage)
@@ -360,8 +374,8 @@ tell_progress(rb_sharing *all)
 }
 
 /*
- * Until all threads are through.  A card that is out, or got no thread, is replaced by one of those that are left, so
- * that n are at it.  The lock is held.
+ * Waits until all threads have ended. A device that dropped out or got no thread is replaced by a
+ * spare one, so that n devices are active. The lock is held.
  */
 static void
 wait_for_all(rb_sharing *all, const rb_backend *device, int n, const int *spare, int spares,
@@ -385,7 +399,7 @@ wait_for_all(rb_sharing *all, const rb_backend *device, int n, const int *spare,
 			all->over = true;
 		for (int i = 0; i < all->cards && all->over; i++)
 			if (!all->card[i].ended)
-				rb_context_stop(all->card[i].ctx); /* it may still be opening */
+				rb_context_stop(all->card[i].ctx); /* It may still be opening */
 		if (all->over)
 			pthread_cond_broadcast(&all->changed);
 		else if (all->waiting != 0 && all->cards - ended(all) < n && replaced < spares)
@@ -399,7 +413,10 @@ wait_for_all(rb_sharing *all, const rb_backend *device, int n, const int *spare,
 	}
 }
 
-/* what no device could do, on this thread and those that it has; the lock is held */
+/*
+ * Processes the partitions that no device could process, on this thread and those of the context;
+ * the lock is held.
+ */
 static void
 leave_to_processor(rb_sharing *all)
 {
@@ -420,7 +437,7 @@ sharing_init(rb_sharing *all, rb_context *ctx, const rb_job *job, const rb_sink 
 	all->ctx = ctx;
 	all->job = job;
 	all->sink = sink;
-	/* where pairs may be NULL */
+	/* The sink accepts NULL for the pairs in this case. */
 	all->numbers = job->answer == RB_COUNT && job->tile.dims == 0 && job->red->row_of == NULL &&
 				   rb_job_blue(job)->row_of == NULL;
 	all->words = sink->put_words != NULL;
@@ -440,7 +457,7 @@ sharing_free(rb_sharing *all)
 	pthread_cond_destroy(&all->changed);
 }
 
-/* times are those of one device, on average */
+/* Completes the statistics; times are averages over the devices. */
 static void
 note_stats(rb_sharing *all, const rb_backend *device)
 {
@@ -464,7 +481,7 @@ note_stats(rb_sharing *all, const rb_backend *device)
 	rb_stats_add(&all->ctx->stats, sum);
 }
 
-/* the first n of the cards have a share each; the others take the place of what fails */
+/* Joins n partitions on the first n devices of the list; the others are spares. */
 static rb_status
 join_shared(rb_context *ctx, const rb_backend *device, const rb_job *job, const rb_sink *sink,
 			const int *card, int cards, int n)
@@ -501,7 +518,7 @@ join_shared(rb_context *ctx, const rb_backend *device, const rb_job *job, const 
 	return ctx->error.status != RB_OK ? ctx->error.status : status;
 }
 
-/* the whole join on one after the other, until one can */
+/* Tries the whole join on one device after the other until one succeeds. */
 static rb_status
 join_alone(rb_context *ctx, const rb_backend *device, const rb_job *job, const rb_sink *sink,
 		   const int *card, int cards)
@@ -523,7 +540,7 @@ join_alone(rb_context *ctx, const rb_backend *device, const rb_job *job, const r
 	return status;
 }
 
-/* ---- the backend ---- */
+/* ---- backend ---- */
 
 static const rb_backend *shared_device;
 
@@ -571,7 +588,7 @@ cards_refine(rb_context *ctx, struct rb_refining *refining, size_t size)
 	}
 }
 
-/* of all: how many there are of what */
+/* Describes all devices: the number of usable ones and the name of the first. */
 static rb_status
 describe(const rb_backend *device, char *text, size_t size)
 {

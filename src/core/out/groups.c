@@ -1,12 +1,12 @@
 /*
  * groups.c
- *	  Pairs brought together by row: count, sum up, scatter, and sort within each group.
+ *	  Groups pairs by row: count, prefix sum, scatter, and sort within each group.
  *
- * A counting sort, on all threads: as in the grid (cells.c), places are handed out by one
- * atomic counter for each group, so threads need no lists of their own.  Pairs of one red
- * row come together from the join, so a run of them takes its places in one go.  The threads
- * leave the members of a group in any order; sorting these afterwards makes the answer the
- * same on every run and costs little, as most groups are small.
+ * This is a counting sort on all threads. As in the grid (cells.c), one atomic counter per group
+ * assigns the positions, so threads need no lists of their own. Pairs of one red row arrive
+ * together from the join, so a run of them reserves its positions with one operation. The threads
+ * store the members of a group in an arbitrary order. Sorting them afterwards makes the result
+ * reproducible and costs little, since most groups are small.
  */
 #include "core/base/rb_base.h"
 #include "core/base/rb_parallel.h"
@@ -14,17 +14,18 @@
 #include "core/join/rb_join.h"
 #include "core/out/rb_answer.h"
 
-#define GRAIN RB_SIZE(65536, 10)       /* pairs that a thread takes at once */
-#define GROUP_GRAIN RB_SIZE(4096, 3)   /* groups */
-#define WORD_GRAIN RB_SIZE(1 << 20, 5) /* words to be cleared */
-#define FEW 24                         /* so many are sorted by insertion */
+#define GRAIN RB_SIZE(65536, 10)       /* Number of pairs a thread takes at a time */
+#define GROUP_GRAIN RB_SIZE(4096, 3)   /* Number of groups a thread takes at a time */
+#define WORD_GRAIN RB_SIZE(1 << 20, 5) /* Number of words cleared at a time */
+#define FEW 24                         /* Maximum size for insertion sort */
 
 typedef struct rb_grouping
 {
 	rb_context *ctx;
 	const rb_job *job;
 	const rb_pair *pairs;
-	uint64_t *start; /* first one further on than in the end: see rb_groups_make */
+	/* Start of each group, shifted by up to two entries while sorting; see `make` */
+	uint64_t *start;
 	uint32_t *member;
 } rb_grouping;
 
@@ -43,7 +44,10 @@ clear_words(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	memset(g->start + from, 0, (to - from) * sizeof(uint64_t));
 }
 
-/* how many of n pairs of rows are of the same group as the first; row points at that side in it */
+/*
+ * Returns how many of the first n pairs of rows belong to the same group; `row` points to the
+ * grouped side of the first pair.
+ */
 static inline uint64_t
 run_of(const rb_job *job, const uint32_t *row, uint64_t n)
 {
@@ -104,7 +108,7 @@ scatter_members(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		scatter_side(g, &first->blue, &first->red, to - from);
 }
 
-/* ---- members in order ---- */
+/* ---- sorting of members ---- */
 
 static void
 insertion_sort(uint32_t *x, uint64_t n)
@@ -136,7 +140,10 @@ sift_down(uint32_t *x, uint64_t at, uint64_t n)
 	x[at] = v;
 }
 
-/* a heap needs no room and has no bad cases; a group may have all rows, so it looks whether to stop */
+/*
+ * Heap sort needs no memory and has no bad cases. A group may contain all rows, so the function
+ * checks for cancellation.
+ */
 static void
 heap_sort(const rb_context *ctx, uint32_t *x, uint64_t n)
 {
@@ -175,7 +182,7 @@ sort_members(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
-/* ---- all of it ---- */
+/* ---- complete grouping ---- */
 
 static rb_status
 make(rb_grouping *g, uint64_t n, uint32_t groups)
@@ -187,12 +194,15 @@ make(rb_grouping *g, uint64_t n, uint32_t groups)
 	rb_status status = rb_team_open(ctx, by_pairs > by_groups ? by_pairs : by_groups, &me);
 
 	if (status == RB_OVER_BUDGET || status == RB_OUT_OF_MEMORY)
-		rb_forget_failure(ctx); /* the join is through: nobody else has failed */
+		rb_forget_failure(ctx); /* The join itself is finished and has not failed */
 	if (status == RB_OK)
 		status = rb_loop(me, (uint64_t) groups + 2, WORD_GRAIN, clear_words, g);
 	if (status == RB_OK)
 		status = rb_loop(me, n, GRAIN, count_members, g);
-	/* the number of group i is at i + 2; it becomes the start of i, at i + 1, and by scattering its end */
+	/*
+	 * The size of group i is at i + 2. The prefix sum turns it into the start of group i at i + 1,
+	 * and scattering into its end.
+	 */
 	for (uint64_t i = 2; i < (uint64_t) groups + 2 && status == RB_OK; i++)
 	{
 		g->start[i] += g->start[i - 1];

@@ -1,13 +1,13 @@
 /*
  * in_tile.c
- *	  Which pairs of rows are those of a job's tile?
+ *	  Tests whether a pair of rows belongs to the tile of a job.
  *
- * A pair of rows has one reference point (rb_tile.h), a pair of their parts has another.  So where rows
- * have several parts it is first found out where the box of each row begins.
+ * The reference point of a pair of rows (rb_tile.h) differs from that of a pair of their parts. So
+ * if rows have several parts, the lower corner of each row's bounding box is computed first.
  *
- * It is asked of pairs that were found, wherever that was, on their way out: so the answer cannot depend on
- * who found them, and a join without a tile does not pay for it.  What a backend leaves out before (rb_tile_clip)
- * spares it work.
+ * The test applies to pairs on their way to the caller, so the result cannot depend on the backend
+ * that found them, and a join without a tile has no cost. A backend may skip other pairs earlier
+ * (rb_tile_clip) to save work.
  */
 #include "core/base/rb_base.h"
 #include "core/base/rb_parallel.h"
@@ -16,7 +16,7 @@
 
 #define GRAIN RB_SIZE(1 << 16, 7)
 
-/* the rows of a set, of which each is looked at by whoever has its first part */
+/* The rows of a set; a thread processes the rows whose first part is in its range */
 typedef struct rb_lows
 {
 	rb_context *ctx;
@@ -54,7 +54,10 @@ find_lows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
-/* rows without a part, as slices of a set have them, keep whatever is there: they are in no pair */
+/*
+ * Computes the lower corners. Rows without parts, which occur in slices of a set, remain
+ * uninitialized; they are in no pair.
+ */
 static rb_status
 make_lows(rb_context *ctx, const rb_set *set, double **low)
 {

@@ -1,9 +1,10 @@
 /*
  * rb_answer.h
- *	  What is made of pairs of rows where they are not wanted themselves.
+ *	  Declares aggregates that are computed from pairs of rows when the pairs themselves are not
+ *	  requested.
  *
- *		answer.c	a count or a bit for each row, added to by all threads
- *		groups.c	pairs brought together by row
+ *		answer.c	a count or a bit for each row, updated by all threads
+ *		groups.c	pairs grouped by row
  */
 #ifndef RB_ANSWER_H
 #define RB_ANSWER_H
@@ -12,7 +13,7 @@
 
 #include <pthread.h>
 
-/* ---- groups.c ---- */
+/* ---- grouping (groups.c) ---- */
 
 typedef struct rb_grouped
 {
@@ -22,27 +23,27 @@ typedef struct rb_grouped
 } rb_grouped;
 
 /*
- * The pairs by the rows or numbers that job->of names.  Out of memory is a status and no
- * error of the context, and then nothing was made.
+ * Groups the pairs by the rows or numbers that job->of selects. If memory runs out, returns a
+ * status without setting the context's error, and creates nothing.
  */
 extern rb_status rb_groups_make(rb_context *ctx, const rb_job *job, const rb_pair *pairs,
 								uint64_t n, rb_grouped *groups);
 extern void rb_groups_free(rb_context *ctx, rb_grouped *groups);
 
-/* ---- answer.c ---- */
+/* ---- aggregates (answer.c) ---- */
 
 typedef struct rb_answers
 {
 	rb_context *ctx;
 	const rb_job *job;
-	uint32_t rows;  /* of the side that is told of */
-	uint32_t *word; /* a count for each, or a bit */
-	uint64_t added; /* counts that a device made, summed up */
+	uint32_t rows;  /* Number of rows of the reported side */
+	uint32_t *word; /* A count or a bit for each row */
+	uint64_t added; /* Sum of the counts computed by a device */
 
-	/* RB_GROUPS */
-	bool collecting; /* there was room so far */
+	/* Fields for RB_GROUPS */
+	bool collecting; /* True as long as memory has sufficed */
 	pthread_mutex_t lock;
-	pthread_cond_t quiet; /* nobody writes pairs, so they may move */
+	pthread_cond_t quiet; /* Signaled when no thread is writing pairs, so that they may move */
 	uint32_t writing;
 	rb_pair *pairs;
 	uint64_t n;
@@ -50,25 +51,28 @@ typedef struct rb_answers
 	rb_grouped groups;
 } rb_answers;
 
-/* frees nothing on a failure: rb_answers_free does */
+/* Initializes an aggregate. After a failure, the caller must still call rb_answers_free. */
 extern rb_status rb_answers_init(rb_answers *a, rb_context *ctx, const rb_job *job);
 extern void rb_answers_free(rb_answers *a);
 
-/* in the thread of the join: before it, and after all pairs are there */
+/* Called by the join's thread before the join, and after all pairs have arrived. */
 extern rb_status rb_answers_begin(rb_answers *a);
 extern rb_status rb_answers_end(rb_answers *a);
 
-/* pairs of rows, each once; from any thread */
+/* Adds distinct pairs of rows; callable from any thread. */
 extern rb_status rb_answers_add(rb_answers *a, const rb_pair *rows, size_t n);
 
-/* RB_HITS: pairs of parts, as often as you like */
+/* RB_HITS: marks the rows of pairs of parts, which may contain duplicates. */
 extern void rb_answers_mark(rb_answers *a, const rb_pair *parts, size_t n);
 
-/* what a device has made (put_words of rb_sink), and of how many pairs it made all counts */
+/*
+ * Add words computed by a device (put_words of rb_sink), and return the number of pairs in all
+ * counts added this way.
+ */
 extern void rb_answers_add_words(rb_answers *a, const uint32_t *words, size_t first, size_t n);
 extern uint64_t rb_answers_added(const rb_answers *a);
 
-/* RB_HITS: how many rows are hit */
+/* RB_HITS: returns the number of matched rows. */
 extern uint64_t rb_answers_marked(const rb_answers *a);
 
 #endif /* RB_ANSWER_H */

@@ -1,6 +1,6 @@
 /*
  * rb_in_tile.h
- *	  Which pairs of rows are those of a job's tile (in_tile.c)?
+ *	  Tests whether a pair of rows belongs to the tile of a job (in_tile.c).
  */
 #ifndef RB_IN_TILE_H
 #define RB_IN_TILE_H
@@ -10,16 +10,19 @@
 typedef struct rb_in_tile
 {
 	rb_ends tile;
-	const rb_set *set[2]; /* red and blue, or twice the only side; as long as it is used */
-	double
-		*low[2]; /* of each row, where rows have several parts: where its box begins; else NULL */
+	/* Red and blue, or the same set twice in a self join; the sets must outlive this struct */
+	const rb_set *set[2];
+	double *low[2]; /* Lower corner of each row's bounding box; NULL if each row has one part */
 } rb_in_tile;
 
-/* the job has a tile, and its sets have their coordinates; to be freed also after a failure */
+/*
+ * Prepares the test. The job has a tile, and its sets have their coordinates. Call rb_in_tile_free
+ * even after a failure.
+ */
 extern rb_status rb_in_tile_make(rb_context *ctx, const rb_job *job, rb_in_tile *in);
 extern void rb_in_tile_free(rb_context *ctx, rb_in_tile *in);
 
-/* where the box of a row of red (0) or blue (1) begins */
+/* Computes the lower corner of the bounding box of a row of red (0) or blue (1). */
 static inline void
 rb_in_tile_low(const rb_in_tile *in, int side, uint32_t row, double low[3])
 {
@@ -33,7 +36,7 @@ rb_in_tile_low(const rb_in_tile *in, int side, uint32_t row, double low[3])
 			low[a] = in->low[side][3 * (size_t) row + a];
 }
 
-/* is a pair of rows the tile's? */
+/* Returns true if a pair of rows belongs to the tile. */
 static inline bool
 rb_in_tile_owns(const rb_in_tile *in, uint32_t red, uint32_t blue)
 {

@@ -1,23 +1,22 @@
 /*
  * rb_records.h
- *	  Pairs in groups: how they leave a device.
+ *	  Defines the compressed form in which groups of pairs leave a device.
  *
- * A pair of indices has eight bytes, and a bus moves fifty gigabytes a second at
- * best: a join of boxes is done long before its pairs have come over.
- * But the pairs come from cells, and within a cell a number of eight bits says
- * which object is meant (Lo, Lee, Chung, Chung 2013, section 5.3, have the same idea
- * with three levels).  So a record holds the indices of some red and some blue
- * objects once, and then which of them meet, in whichever of two forms is shorter:
+ * A pair of indices has eight bytes, and a bus transfers at most fifty gigabytes per second, so a
+ * join of boxes finishes long before its pairs have been transferred. But the pairs come from grid
+ * cells, and within a cell eight bits are enough to identify an object (Lo, Lee, Chung, Chung 2013,
+ * section 5.3, have the same idea with three levels). So a record stores the indices of some red
+ * and some blue objects once, followed by the pairs that meet, in the shorter of two forms:
  *
- *		lists	for each red one, how many; then the numbers of their blue ones
- *		bits	for each red one, a word for every 32 blue ones
+ *		lists	for each red object, the number of its blue objects; then their numbers
+ *		bits	for each red object, one word for every 32 blue objects
  *
- * Either way a pair takes about a byte and its share of the indices.
+ * In both forms a pair takes about one byte, plus its part of the indices.
  *
  *		rb_record | red indices | blue indices, unless both sides are one | pairs | padding
  *
- * Records follow each other without a gap.  Whoever moves them may cut the bytes
- * anywhere; the reader below puts a record that was cut together again.
+ * Records follow each other without gaps. The byte stream may be cut anywhere during transfer; the
+ * reader below reassembles records that were cut.
  */
 #ifndef RB_RECORDS_H
 #define RB_RECORDS_H
@@ -29,18 +28,18 @@ extern "C"
 {
 #endif
 
-#define RB_RECORD_SIDE 256 /* most objects a side */
-#define RB_RECORD_ALIGN 16 /* the length of a record is a multiple of this */
+#define RB_RECORD_SIDE 256 /* Maximum number of objects per side */
+#define RB_RECORD_ALIGN 16 /* Alignment in bytes; the length of a record is a multiple of it */
 
-#define RB_RECORD_BITS 1u  /* else lists */
-#define RB_RECORD_SAME 2u  /* blue's objects are red's: indices once */
-#define RB_RECORD_ORDER 4u /* the smaller index first, for a self join */
+#define RB_RECORD_BITS 1u  /* Bits form; otherwise lists */
+#define RB_RECORD_SAME 2u  /* Blue's objects are red's, so the indices are stored once */
+#define RB_RECORD_ORDER 4u /* The smaller index comes first, for a self join */
 
 typedef struct rb_record
 {
-	uint32_t bytes; /* of all of it */
+	uint32_t bytes; /* Size of the whole record */
 	uint32_t pairs;
-	uint16_t red; /* objects */
+	uint16_t red; /* Number of objects */
 	uint16_t blue;
 	uint32_t form;
 } rb_record;
@@ -50,28 +49,29 @@ typedef struct rb_record
 	 RB_RECORD_SIDE * RB_RECORD_SIDE / 8)
 #define RB_RECORD_PAIRS ((size_t) RB_RECORD_SIDE * RB_RECORD_SIDE)
 
-/* all pairs of a whole record to `out`, which has room for record->pairs */
+/* Writes all pairs of a complete record to `out`, which has room for record->pairs pairs. */
 extern void rb_record_pairs(const rb_record *record, rb_pair *out);
 
 /*
- * Bytes in, pairs out.  Starts as zeros; rb_record_reader_free gives its memory back and
- * ends its threads.
+ * Converts a byte stream to pairs. Zero-initialize before use; rb_record_reader_free frees its
+ * memory and ends its threads.
  */
 typedef struct rb_record_reader
 {
-	char *cut;      /* the record that the last bytes cut off, RB_RECORD_MOST */
-	size_t have;    /* its bytes so far; 0: there is none */
-	size_t nstarts; /* whole records of the bytes at hand */
+	/* Buffer of RB_RECORD_MOST bytes for a record cut at the end of the last piece */
+	char *cut;
+	size_t have;    /* Number of bytes in `cut`; 0 if no record was cut */
+	size_t nstarts; /* Number of complete records in the current piece */
 	const rb_record **start;
 	size_t starts_cap;
-	rb_thread *me;  /* of the team that shares them; NULL before the first call */
-	rb_pair *pairs; /* RB_RECORD_PAIRS for each thread of it */
+	rb_thread *me;  /* Team that decodes the records; NULL before the first call */
+	rb_pair *pairs; /* RB_RECORD_PAIRS entries for each thread of the team */
 } rb_record_reader;
 
 /*
- * The pairs of the next n bytes into the sink, from up to ctx->threads threads.  The
- * bytes and n are multiples of RB_RECORD_ALIGN.  RB_OK, what the sink says, or out of
- * memory.
+ * Passes the pairs of the next n bytes to the sink, from up to ctx->threads threads. The address
+ * and n are multiples of RB_RECORD_ALIGN. Returns RB_OK, an error of the sink, or an out-of-memory
+ * status.
  */
 extern rb_status rb_records_put(rb_context *ctx, rb_record_reader *reader, const void *bytes,
 								size_t n, const rb_sink *sink);

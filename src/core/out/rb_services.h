@@ -1,16 +1,16 @@
 /*
  * rb_services.h
- *	  What a backend in a file of its own gets of the core, and what it must agree on.
+ *	  Defines the interface between the core and a backend in a separate library file.
  *
- * Such a file is compiled apart and opened at run time (backends.c).  It links nothing
- * of the core: when it is opened it is handed a table of the functions that it may
- * call.  So there is one budget of memory, one lock of errors and one arithmetic in a
- * process, whoever finds the pairs.
+ * Such a file is compiled separately and opened at run time (backends.c). It does not link against
+ * the core. When it is opened, it receives a table of the functions that it may call. So a process
+ * has one memory budget, one error lock and one implementation of the arithmetic, whichever backend
+ * finds the pairs.
  *
  *		core  -- rb_core_services -->  rb_cuda_backend()  -- rb_backend -->  core
  *
- * The two sides share structs by value of their layout.  Each writes down its version
- * and the sizes of these structs, RB_ABI, and the file is used where all are equal.
+ * Both sides share structs and must agree on their layout. Each side records its version and the
+ * sizes of these structs in RB_ABI, and the file is used only if all of them are equal.
  */
 #ifndef RB_SERVICES_H
 #define RB_SERVICES_H
@@ -24,25 +24,25 @@ extern "C"
 {
 #endif
 
-/* the functions of these names; each is described where it is declared */
+/* Table of core functions; each is documented at its declaration */
 typedef struct rb_services
 {
-	/* redblue.h */
+	/* Declared in redblue.h */
 	rb_status (*fail)(rb_context *ctx, rb_status status, uint64_t need, uint64_t limit,
 					  const char *text);
 	uint64_t (*memory_limit)(const rb_memory *memory);
 	rb_status (*resize)(rb_memory *memory, void **block, size_t bytes, rb_error *error);
 	void (*free)(rb_memory *memory, void **block);
 	rb_status (*set_compose)(rb_context *ctx, const rb_set *set);
-	/* rb_parallel.h */
+	/* Declared in rb_parallel.h */
 	rb_status (*team_open)(rb_context *ctx, int want, rb_thread **me);
 	void (*team_close)(rb_thread **me);
 	rb_status (*loop)(rb_thread *me, uint64_t n, uint64_t grain, rb_work work, void *arg);
 	int (*thread_start)(pthread_t *thread, size_t stack, void *(*body)(void *), void *arg);
-	/* rb_join.h */
+	/* Declared in rb_join.h */
 	rb_status (*decide_pairs)(rb_context *ctx, const rb_job *job, rb_pair *pairs, size_t n,
 							  size_t *kept);
-	/* rb_gmp.h */
+	/* Declared in rb_gmp.h */
 	int (*gmp_orient3d)(const double *a, const double *b, const double *c, const double *d);
 	int (*gmp_insphere)(const double *a, const double *b, const double *c, const double *d,
 						const double *e);
@@ -50,7 +50,7 @@ typedef struct rb_services
 
 extern const rb_services rb_core_services;
 
-/* what is named in rb_abi_fits, in that order */
+/* Version and struct sizes, in the order of the names in rb_abi_fits */
 #define RB_ABI                                                                                  \
 	{                                                                                           \
 		RB_BACKEND_ABI,                                                                         \
@@ -61,10 +61,13 @@ extern const rb_services rb_core_services;
 		}                                                                                       \
 	}
 
-/* may this library and one that has written that down work together?  What differs goes to text. */
+/*
+ * Returns true if a library with this ABI record is compatible with this one; otherwise writes the
+ * difference to `text`.
+ */
 extern bool rb_abi_fits(const rb_abi *abi, char *text, size_t size);
 
-/* the one symbol of a backend's file */
+/* The only symbol that a backend file exports */
 #define RB_BACKEND_SYMBOL "rb_cuda_backend"
 typedef const rb_backend *(*rb_backend_entry)(const rb_services *services);
 

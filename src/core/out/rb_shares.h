@@ -1,6 +1,6 @@
 /*
  * rb_shares.h
- *	  Space is cut into shares of a join, about the same work in each (shares.c).
+ *	  Divides space into partitions of a join with about the same amount of work (shares.c).
  */
 #ifndef RB_SHARES_H
 #define RB_SHARES_H
@@ -8,8 +8,9 @@
 #include "core/base/redblue.h"
 
 /*
- * n shares, at most RB_CARDS, that fill space without an overlap (rb_job.share); the same ones for the same job.  It looks
- * at some thousand parts of each side and takes about a millisecond.
+ * Computes n disjoint partitions, at most RB_CARDS, that cover all of space (rb_job.share). The
+ * result is the same for equal jobs. The function samples some thousand parts of each side and
+ * takes about a millisecond.
  */
 extern rb_status rb_shares_cut(rb_context *ctx, const rb_job *job, int n, rb_ends *share);
 

@@ -1,18 +1,17 @@
 /*
  * records.c
- *	  Groups of pairs back into pairs (rb_records.h).
+ *	  Converts groups of pairs back to pairs (rb_records.h).
  *
- * A bus moves more pairs in this form than one thread can write out, so the records
- * of a piece are shared by all threads; each hands its pairs on when its buffer is full.
- * First one thread lists the records, because where one begins only the one before it
- * tells.
+ * A bus transfers more pairs in this form than one thread can decode, so all threads share the
+ * records of a piece. Each thread passes on its pairs when its buffer is full. One thread first
+ * lists the records, because the start of a record is known only from the one before it.
  */
 #include "core/base/rb_base.h"
 #include "core/out/rb_records.h"
 
 #include <string.h>
 
-#define MOST_THREADS 8 /* so many keep up with any bus */
+#define MOST_THREADS 8 /* Sufficient to keep up with any bus */
 
 static inline void
 pair_write(rb_pair *out, uint32_t red, uint32_t blue, bool order)
@@ -51,7 +50,7 @@ rb_record_pairs(const rb_record *record, rb_pair *out)
 	}
 }
 
-/* the whole records among n bytes; the last one, where it is cut off, goes to r->cut */
+/* Lists the complete records among n bytes, and saves an incomplete last one in r->cut. */
 static rb_status
 find_records(rb_context *ctx, rb_record_reader *r, const char *from, size_t n)
 {
@@ -83,17 +82,17 @@ find_records(rb_context *ctx, rb_record_reader *r, const char *from, size_t n)
 	return RB_OK;
 }
 
-/* the records of a piece of bytes, and where in them the threads are */
+/* The records of a piece, and the progress of the threads */
 typedef struct rb_putting
 {
 	rb_context *ctx;
 	const rb_record_reader *r;
 	const rb_sink *sink;
 	size_t next;
-	int status; /* what the sink said that was not RB_OK */
+	int status; /* An error returned by the sink, or RB_OK */
 } rb_putting;
 
-/* what one thread does, with a buffer of its own; records are taken a few at a time */
+/* Decodes records on one thread, with a buffer of its own; a few records are taken at a time. */
 static void
 put_share(rb_thread *me, void *arg, uint64_t share, uint64_t end)
 {
@@ -162,7 +161,7 @@ rb_records_put(rb_context *ctx, rb_record_reader *r, const void *bytes, size_t n
 	}
 	if (r->have > 0)
 	{
-		/* the rest of the record that was cut */
+		/* Complete the record that was cut. */
 		const rb_record *record = (const rb_record *) r->cut;
 		size_t rest = record->bytes - r->have, take = rest < n ? rest : n;
 

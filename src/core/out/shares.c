@@ -1,24 +1,27 @@
 /*
  * shares.c
- *	  Space is cut into as many shares as there are devices, so that each has about the same work.
+ *	  Divides space into as many partitions as there are devices, each with about the same amount
+ *	  of work.
  *
- * Each device looks at all parts once, whatever its share is; what differs is how many lie in it and how many
- * pairs of boxes overlap there.  So a part weighs one, and more for the pairs that it is in:
+ * Each device scans all parts of the input once, whatever its partition is. The devices differ in
+ * the number of parts that lie in their partition, and in the number of overlapping pairs of boxes
+ * there. So an input part has the weight one, plus the cost of the pairs that contain it:
  *
- *		sample		some parts of each side, at random, a stretch of the side each
- *		density		cells between quantiles along each axis: how many of the other side are in the cell of a part; its
- *					box and theirs may be larger than the cell, or smaller
- *		cuts		a k-d tree over the places of the sample, at their weighted medians, along the axis where a
- *					cut goes through fewest boxes: where they are widely spread and short
+ *		sample		randomly chosen parts of each side, one from each of many equal ranges
+ *		density		grid cells between quantiles along each axis: the number of parts of the other
+ *					side in the cell of a part, corrected for the sizes of the boxes and the cell
+ *		cuts		a k-d tree of the sample's positions, cut at their weighted medians along the
+ *					axis where a cut crosses fewest boxes: positions vary most and boxes are short
  *
- * Joins of a billion pairs take some ten milliseconds on one device, so there is no time for more than this: redblue_tiles
- * cuts with more care (kd_tiles.c).  Cells between quantiles are as fine as the data where these are in clusters,
- * equal ones would not be.
+ * A join of a billion pairs takes some ten milliseconds on one device, so there is no time for a
+ * more careful method; redblue_tiles uses one (kd_tiles.c). Cells between quantiles adapt to
+ * clustered data, unlike cells of equal size.
  *
- * Where all of the sample begins at one place there is nothing to cut, and all shares but one are empty.
+ * If all of the sample starts at one position, no useful cut exists, and all partitions but one are
+ * empty.
  *
- * The same sets are cut in the same way, so the last few cuts of sets that are kept from one join to the next
- * are remembered.
+ * The same sets are always cut in the same way, so the last few results for cached sets are
+ * remembered.
  */
 #include "core/out/rb_shares.h"
 
@@ -32,23 +35,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SAMPLE 8192u /* parts of both sides together */
-#define RANKED 512u  /* of these, of which the quantiles are taken */
-#define BINS 8       /* cells along an axis: of a side, eight parts a cell */
-#define BINS_FLAT 16 /* and in the plane */
-#define PAIR_COST \
-	0.1 /* of a pair of boxes that overlap, if a part costs 1; measured, 0.06 to 0.15 */
-#define FAR_COST 0.125 /* of a part that is nowhere near the other side */
-#define PARTED 64      /* bins in which a median is looked for */
+#define SAMPLE 8192u /* Sample size, in parts of both sides together */
+#define RANKED 512u  /* Maximum number of sampled parts for computing quantiles */
+/* Number of cells along an axis in space, for eight sampled parts of each side per cell */
+#define BINS 8
+#define BINS_FLAT 16 /* Number of cells along an axis in the plane */
+/* Cost of an overlapping pair of boxes, relative to the cost of a part; measured: 0.06 to 0.15 */
+#define PAIR_COST 0.1
+#define FAR_COST 0.125 /* Relative cost of a part that is far from the other side */
+#define PARTED 64      /* Number of bins for the search of a median */
 
 typedef struct rb_place
 {
-	double low[3]; /* of the padded box */
+	double low[3]; /* Lower corner of the padded box */
 	double extent[3];
 	double weight;
 	uint32_t cell;
 	uint32_t side;
-	bool near; /* to the other side, as a whole */
+	bool near; /* The box overlaps the region that both sides occupy */
 } rb_place;
 
 typedef struct rb_cutting
@@ -58,18 +62,18 @@ typedef struct rb_cutting
 	double pad;
 	uint32_t n;
 	rb_place *place;
-	uint32_t count[2];    /* of each side */
-	double stands_for[2]; /* parts, for each of them */
-	double mean[2][3];    /* extents */
+	uint32_t count[2];    /* Number of sampled parts of each side */
+	double stands_for[2]; /* Number of input parts that each sampled part represents */
+	double mean[2][3];    /* Mean extents of each side */
 	int bins;
-	double cut[3][BINS_FLAT + 1]; /* where bins begin and the last one ends */
+	double cut[3][BINS_FLAT + 1]; /* Starts of the bins, and the end of the last one */
 	double *in_cell[2];
-	rb_ends *share; /* the next one */
+	rb_ends *share; /* Next partition to be written */
 } rb_cutting;
 
-/* ---- the sample ---- */
+/* ---- sample ---- */
 
-/* of a view without coordinates, too */
+/* Computes the padded box of a part, also for a view without coordinates. */
 static void
 part_box(const rb_cutting *k, const rb_set *set, uint32_t part, double lo[3], double hi[3])
 {
@@ -79,7 +83,7 @@ part_box(const rb_cutting *k, const rb_set *set, uint32_t part, double lo[3], do
 	rb_kind_pad(set->kind, k->pad, lo, hi);
 }
 
-/* of a self join, each half of the sample stands for a side */
+/* Samples a side. In a self join, each half of the sample represents one side. */
 static void
 sample_side(rb_cutting *k, const rb_set *set, uint32_t n, bool halves)
 {
@@ -88,7 +92,7 @@ sample_side(rb_cutting *k, const rb_set *set, uint32_t n, bool halves)
 	const uint32_t first = k->n;
 	uint32_t random = 1;
 
-	/* each is somewhere else in memory: all are asked for, and then looked at */
+	/* Prefetch all sampled parts first, since they are scattered in memory. */
 	for (uint64_t from = 0; from < set->nparts; from += step)
 	{
 		rb_place *p = &k->place[k->n];
@@ -124,7 +128,7 @@ sample_side(rb_cutting *k, const rb_set *set, uint32_t n, bool halves)
 	}
 }
 
-/* where both sides are; what is nowhere near costs little */
+/* Marks the parts in the region that both sides occupy; other parts cost little. */
 static void
 find_near(rb_cutting *k)
 {
@@ -157,7 +161,7 @@ find_near(rb_cutting *k)
 	}
 }
 
-/* ---- cells, and how many pairs there are in each ---- */
+/* ---- cells, and the number of pairs in each ---- */
 
 static int
 by_value(const void *x, const void *y)
@@ -214,7 +218,7 @@ count_cells(rb_cutting *k)
 	}
 }
 
-/* what share of all places is below x on an axis */
+/* Returns the fraction of all positions that are below x on an axis. */
 static double
 rank_of(const rb_cutting *k, int axis, double x)
 {
@@ -225,7 +229,10 @@ rank_of(const rb_cutting *k, int axis, double x)
 	return (b + fmin(fmax(within, 0), 1)) / k->bins;
 }
 
-/* so many boxes of the other side overlap with a part's, for each one in its cell */
+/*
+ * Returns the number of boxes of the other side that overlap the part's box, relative to the number
+ * in the part's cell.
+ */
 static double
 overlapping(const rb_cutting *k, const rb_place *p)
 {
@@ -238,7 +245,7 @@ overlapping(const rb_cutting *k, const rb_place *p)
 			rank_of(k, a, low + p->extent[a]) - rank_of(k, a, low - k->mean[1 - p->side][a]);
 		const uint32_t b = bin_of(k, a, low);
 
-		/* where many begin at one place, all of them do */
+		/* If many boxes start at the same position, all of them overlap. */
 		boxes *= k->cut[a][b] < k->cut[a][b + 1] ? share * k->bins : fmax(share * k->bins, 1);
 	}
 	return boxes;
@@ -253,11 +260,14 @@ weigh(rb_cutting *k)
 		const uint32_t other = 1 - p->side;
 		const double pairs = k->in_cell[other][p->cell] * k->stands_for[other] * overlapping(k, p);
 
-		/* each pair is seen from both of its parts */
+		/* Each pair is counted from both of its parts. */
 		const double cost = p->near ? 0.5 * PAIR_COST * pairs : 0;
 
 		p->weight = k->stands_for[p->side] * (p->near ? 1 + cost : FAR_COST);
-		/* it lies where the second of the two begins: of all that overlap, on average */
+		/*
+		 * A pair belongs to the position where the second of its boxes starts. Shift by the average
+		 * over all overlapping boxes.
+		 */
 		for (int a = 0; a < k->dims; a++)
 		{
 			const double e = p->extent[a], both = e + k->mean[other][a];
@@ -278,7 +288,10 @@ swap(rb_place *p, rb_place *q)
 	*q = r;
 }
 
-/* the axis along which places are spread most widely for their extents; -1: they are one place */
+/*
+ * Returns the axis with the largest spread of positions relative to the extents of the boxes, or -1
+ * if all positions are equal.
+ */
 static int
 axis_of(const rb_cutting *k, uint32_t from, uint32_t to)
 {
@@ -304,7 +317,7 @@ axis_of(const rb_cutting *k, uint32_t from, uint32_t to)
 		for (uint32_t i = from; i < to; i++)
 			deviation += each * fabs(0.5 * k->place[i].low[a] - 0.5 * mean);
 		spread = deviation / (extent + 1e-3 * deviation);
-		if (!(spread <= DBL_MAX)) /* too small for numbers */
+		if (!(spread <= DBL_MAX)) /* The extents are too small for the division */
 			spread = DBL_MIN;
 		if (axis < 0 || spread > best)
 		{
@@ -316,8 +329,9 @@ axis_of(const rb_cutting *k, uint32_t from, uint32_t to)
 }
 
 /*
- * A place between `from` and `to` with that much weight below it.  Bins, and again bins in the one in which it is, until
- * there is one place in it.
+ * Returns a position among `from` to `to` with the given weight below it. It distributes the
+ * positions to bins, and repeats this for the bin that contains the result, until only one position
+ * is left.
  */
 static double
 find_cut(const rb_cutting *k, uint32_t from, uint32_t to, int axis, double weight)
@@ -357,7 +371,7 @@ find_cut(const rb_cutting *k, uint32_t from, uint32_t to, int axis, double weigh
 		}
 		while (b < PARTED - 1 && in[b] < weight)
 			weight -= in[b++];
-		/* rounding may leave the weight behind the last one that there is */
+		/* Rounding errors may place the weight after the last nonempty bin. */
 		while (b > 0 && !(low[b] <= high[b]))
 			b--;
 		least = low[b];
@@ -398,16 +412,16 @@ cut_node(rb_cutting *k, uint32_t from, uint32_t to, int n, const rb_ends *ends)
 	cut_node(k, middle, to, n - n / 2, &half[1]);
 }
 
-/* ---- cuts that were made before ---- */
+/* ---- cache of cuts ---- */
 
 #define REMEMBERED 8
 
 typedef struct rb_known_cuts
 {
-	uint64_t number[2]; /* of both sets; blue of a self join: 0 */
+	uint64_t number[2]; /* Numbers of both sets; blue is 0 in a self join */
 	double pad;
-	rb_ends tile; /* that of the job */
-	int n;        /* shares; 0: none are known */
+	rb_ends tile; /* Tile of the job */
+	int n;        /* Number of partitions; 0 if the entry is unused */
 	rb_ends share[RB_CARDS];
 } rb_known_cuts;
 
@@ -425,7 +439,7 @@ same_ends(const rb_ends *p, const rb_ends *q)
 	return same;
 }
 
-/* what is asked of; false: a set is not kept, and has no number that stays */
+/* Fills the key of a job. Returns false if a set is not cached, and so has no stable number. */
 static bool
 known_of(const rb_job *job, int n, rb_known_cuts *k)
 {

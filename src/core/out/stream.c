@@ -1,31 +1,30 @@
 /*
  * stream.c
- *	  A join in threads of its own; its pairs come out in blocks of ids.
+ *	  Runs a join in threads of its own and returns its pairs in blocks of ids.
  *
  *	   producer thread                              ring of slots           caller's thread
  *	   backend->join -> put -> rows, unique -> ids -> [ filling ] [ full ]* -> rb_stream_next
  *	                                   |
- *	                                   +-> counts, marks, groups (answer.c) -> rb_stream_words, _groups
+ *	                                   +-> aggregates (answer.c) -> rb_stream_words, _groups
  *
- * The backend pushes pairs from as many threads as it likes; the caller pulls
- * them when it has time, and may leave between two pulls, by longjmp too.  The
- * ring is bounded: when the caller is slow the join waits, so an answer of any
- * size needs the same memory.
+ * The backend pushes pairs from any number of threads. The caller pulls them when it is ready, and
+ * may leave between two calls, even by longjmp. The ring is bounded: if the caller is slow, the
+ * join waits, so a result of any size needs the same memory.
  *
- * The caller is one thread and the pairs are many, so all is done before it sees them.  A
- * thread that has pairs is given places in a slot under the lock and looks up the ids without
- * it: several write into one slot side by side, and it is ready when all places that were
- * given out are written.
+ * There is only one caller thread and there may be many pairs, so all work is done before the
+ * caller receives them. A thread that has pairs reserves positions in a slot under the lock, and
+ * looks up the ids without it. So several threads write to one slot at the same time. A slot is
+ * ready when all reserved positions have been written.
  *
- * What a predicate tells of a pair goes the same way, in a column of its own.  Of rows with several
- * parts it is known when the join has ended, so those come last.  Answers about rows that are put
- * together out of several joins (rb_compose.h) are pairs of rows already.
+ * The payload of a pair takes the same path, in a column of its own. The payload of rows with
+ * several parts is complete only when the join has ended, so these rows are returned last. The
+ * predicates that are composed of several joins (rb_compose.h) produce pairs of rows directly.
  *
- * All signals are blocked in the producer and in every thread that it makes: they are
- * the caller's.  A backend's threads end with its join: none outlives the stream.
+ * All signals are blocked in the producer and in every thread that it creates, because they belong
+ * to the caller. The threads of a backend end with its join, so none outlives the stream.
  *
- * A join that gets no thread of its own does not run.  In the caller's it could not
- * wait for the caller, nor hear that it is to stop.
+ * If no thread can be created for the join, it does not run. In the caller's thread, it could
+ * neither wait for the caller nor receive a cancellation request.
  */
 #include "core/base/rb_base.h"
 #include "core/base/rb_compose.h"
@@ -43,23 +42,27 @@
 #include <pthread.h>
 #include <string.h>
 
-/* a backend may go deep, as a driver that compiles does; what is not touched is only address space */
+/*
+ * Stack size in bytes. A backend may recurse deeply, for example in a driver that compiles code;
+ * untouched pages use only address space.
+ */
 #define STACK ((size_t) 8 << 20)
 
 #define SLOTS RB_SIZE(16, 2)
 #define SLOT_PAIRS RB_SIZE(RB_BLOCK, 41)
 _Static_assert(SLOT_PAIRS >= RB_BODY_WORDS, "a slot has room for the words of one row");
-#define FRONT 8 /* ids in front of each column: room for the caller, and a line of the cache */
-#define UNIQUE_PAIRS RB_SIZE(1024, 5) /* made unique at once */
-#define DEAR_PAIRS 32 /* of which each may take a millisecond, between two looks whether to stop */
+#define FRONT 8 /* Free entries before each column: room for the caller, and a cache line */
+#define UNIQUE_PAIRS RB_SIZE(1024, 5) /* Number of pairs made distinct at a time */
+/* Number of expensive pairs, of up to a millisecond each, between checks for cancellation */
+#define DEAR_PAIRS 32
 
 typedef struct slot
 {
 	int64_t *red;
 	int64_t *blue;
-	uint64_t *told; /* NULL: nothing is; else stream.words of each */
-	size_t given;   /* places, to threads that have pairs */
-	size_t written; /* of these */
+	uint64_t *told; /* stream.words payload words for each pair; NULL if there is no payload */
+	size_t given;   /* Number of positions reserved by threads */
+	size_t written; /* Number of reserved positions that have been written */
 } slot;
 
 struct rb_stream
@@ -69,27 +72,28 @@ struct rb_stream
 	rb_job job;
 	rb_answers answers;
 	rb_unique unique;
-	rb_rays rays;         /* RB_UNDER: they take the place of points */
-	rb_in_tile in_tile;   /* where the job has a tile */
-	uint32_t *bad_bodies; /* RB_UNDER: a bit for each row of blue; nothing is in these */
+	rb_rays rays;       /* RB_UNDER: rays that replace the points */
+	rb_in_tile in_tile; /* Valid if the job has a tile */
+	/* RB_UNDER: bitmap of blue rows that are not valid solids; no point is reported inside these */
+	uint32_t *bad_bodies;
 	pthread_mutex_t unique_lock;
 	pthread_t thread;
 	bool started;
 	bool tiled;
 
 	pthread_mutex_t lock;
-	pthread_cond_t can_take; /* the oldest slot became ready, or the join ended */
-	pthread_cond_t can_put;  /* a slot became free, or the stream is closing */
-	int64_t *ids;            /* of all slots */
-	size_t words;            /* that are told of each pair */
+	pthread_cond_t can_take; /* The oldest slot became ready, or the join ended */
+	pthread_cond_t can_put;  /* A slot became free, or the stream is closing */
+	int64_t *ids;            /* Columns of all slots */
+	size_t words;            /* Payload words per pair */
 	size_t slot_pairs;
 	slot slots[SLOTS];
-	unsigned head; /* slot being filled */
-	unsigned tail; /* oldest slot not yet given back by the caller */
-	bool out;      /* the caller holds slot tail */
+	unsigned head; /* Slot being filled */
+	unsigned tail; /* Oldest slot not yet returned by the caller */
+	bool out;      /* The caller holds slot `tail` */
 	bool ended;
 	bool closing;
-	rb_status status; /* of the join, once ended */
+	rb_status status; /* Status of the join, once it has ended */
 	uint64_t emitted;
 };
 
@@ -107,7 +111,9 @@ next_head(rb_stream *s)
 	head->given = head->written = 0;
 }
 
-/* places for n pairs, or for as many as one slot has room for; waits while there is none */
+/*
+ * Reserves positions for n pairs, or for as many as fit in one slot; waits while no slot is free.
+ */
 static rb_status
 reserve(rb_stream *s, size_t n, slot **to, size_t *at, size_t *taken)
 {
@@ -138,7 +144,7 @@ reserve(rb_stream *s, size_t n, slot **to, size_t *at, size_t *taken)
 	return status;
 }
 
-/* is all of the oldest slot there, and nobody going to add to it? */
+/* Returns true if the oldest slot is completely written and will receive no more pairs. */
 static bool
 is_ready(const rb_stream *s)
 {
@@ -158,25 +164,26 @@ note_written(rb_stream *s, slot *to, size_t n)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* the ids of one side of n pairs of rows; row points at that side in the first of them */
+/* Looks up the ids of one side of n pairs of rows; `row` points to that side in the first pair. */
 static void
 fetch_ids(const rb_set *set, const uint32_t *row, size_t n, int64_t *to)
 {
 	if (set->ids == NULL)
 		for (size_t i = 0; i < n; i++)
-			to[i] = (int64_t) ((uint64_t) set->first_id + row[2 * i]); /* they may wrap */
+			to[i] = (int64_t) ((uint64_t) set->first_id +
+							   row[2 * i]); /* Unsigned, because ids may wrap */
 	else
 		for (size_t i = 0; i < n; i++)
 			to[i] = set->ids[row[2 * i]];
 }
 
-/* how many parts of its row are before it */
+/* Returns the number of parts of the same row that precede the part. */
 static uint32_t
 number_in_row(const rb_set *set, uint32_t part)
 {
 	const uint32_t row = set->row_of[part];
 	uint32_t lo = 0;
-	uint32_t hi = part; /* the first of the row is in lo .. hi */
+	uint32_t hi = part; /* The first part of the row is in lo .. hi */
 
 	while (lo < hi)
 	{
@@ -190,7 +197,7 @@ number_in_row(const rb_set *set, uint32_t part)
 	return part - lo;
 }
 
-/* what a job within rows tells of n pairs of parts */
+/* Writes the row id and the part numbers of n pairs for a job within rows. */
 static void
 fetch_parts(const rb_set *set, const rb_pair *parts, size_t n, int64_t *id, int64_t *numbers)
 {
@@ -204,7 +211,7 @@ fetch_parts(const rb_set *set, const rb_pair *parts, size_t n, int64_t *id, int6
 	}
 }
 
-/* pairs of rows into the ring, by their ids */
+/* Writes pairs of rows to the ring, as ids. */
 static rb_status
 push(rb_stream *s, const rb_pair *rows, const uint64_t *told, size_t n)
 {
@@ -238,7 +245,10 @@ push(rb_stream *s, const rb_pair *rows, const uint64_t *told, size_t n)
 	return status;
 }
 
-/* the one place where pairs of rows are counted, on their way to the caller or to nobody */
+/*
+ * Counts pairs of rows and passes them to the ring or to the aggregate; all pairs of rows pass
+ * through this function.
+ */
 static rb_status
 emit(rb_stream *s, const rb_pair *rows, const uint64_t *told, size_t n)
 {
@@ -253,7 +263,10 @@ emit(rb_stream *s, const rb_pair *rows, const uint64_t *told, size_t n)
 	return status;
 }
 
-/* pairs of parts become pairs of rows; the set of these has a lock of its own: when it grows, the reader is not to wait */
+/*
+ * Converts pairs of parts to pairs of rows. The hash table has a lock of its own, so that the
+ * reader does not wait while it grows.
+ */
 static rb_status
 make_rows(rb_stream *s, const rb_pair *parts, const uint64_t *told, size_t n, rb_pair *rows,
 		  uint64_t *rows_told, size_t *kept)
@@ -268,8 +281,8 @@ make_rows(rb_stream *s, const rb_pair *parts, const uint64_t *told, size_t n, rb
 }
 
 /*
- * What is told of n pairs of parts, as a caller sees it: of RB_WITHIN their distances, if anybody
- * looks at them.  Those of triangles are found many at once, where that succeeds.
+ * Replaces the payload of n RB_WITHIN pairs of parts by their distances, if the caller needs them.
+ * Distances of triangles are first computed by a vectorized kernel, where it succeeds.
  */
 static rb_status
 tell_distances(const rb_stream *s, const rb_pair *parts, size_t n, uint64_t *told)
@@ -308,7 +321,9 @@ tell_distances(const rb_stream *s, const rb_pair *parts, size_t n, uint64_t *tol
 	return RB_OK;
 }
 
-/* RB_UNDER: is there a body, and does the ray tell anything of it? */
+/*
+ * RB_UNDER: returns true if the row of blue is a valid solid and its box contains the ray's start.
+ */
 static bool
 is_of_body(const rb_stream *s, rb_pair parts)
 {
@@ -317,7 +332,7 @@ is_of_body(const rb_stream *s, rb_pair parts)
 	return !rb_is_marked(s->bad_bodies, body) && rb_ray_counts(&s->rays, parts.red, body);
 }
 
-/* called by the backend's threads where the predicate tells something */
+/* Receives pairs from the backend's threads if the predicate has a payload. */
 static rb_status
 put_told(void *user, const rb_pair *pairs, size_t n)
 {
@@ -360,7 +375,7 @@ put_told(void *user, const rb_pair *pairs, size_t n)
 	return rb_should_stop(s->ctx) && status == RB_OK ? RB_STOPPED : status;
 }
 
-/* what was merged, when the backend is through */
+/* Returns the merged pairs when the backend has finished. */
 static rb_status
 emit_merged(rb_stream *s)
 {
@@ -376,14 +391,14 @@ emit_merged(rb_stream *s)
 	return status;
 }
 
-/* called by the backend's threads */
+/* Receives pairs from the backend's threads if the predicate has no payload. */
 static rb_status
 put(void *user, const rb_pair *pairs, size_t n)
 {
 	rb_stream *s = user;
 	rb_status status = RB_OK;
 
-	/* a row may be marked any number of times: no pair needs to be known from another */
+	/* Marking is idempotent, so duplicates need not be removed. */
 	if (s->job.answer == RB_HITS)
 	{
 		rb_answers_mark(&s->answers, pairs, n);
@@ -406,9 +421,9 @@ put(void *user, const rb_pair *pairs, size_t n)
 	return rb_should_stop(s->ctx) && status == RB_OK ? RB_STOPPED : status;
 }
 
-/* ---- pairs of rows of a tile only ---- */
+/* ---- jobs with a tile ---- */
 
-/* as put and put_told are called, which get those that are left */
+/* Drops pairs of rows outside the tile, and passes the others to put or put_told. */
 static rb_status
 put_in_tile(void *user, const rb_pair *pairs, size_t n)
 {
@@ -435,7 +450,7 @@ put_in_tile(void *user, const rb_pair *pairs, size_t n)
 	return status;
 }
 
-/* ---- answers that are put together out of several joins ---- */
+/* ---- predicates composed of several joins ---- */
 
 static bool
 is_composed(const rb_job *job)
@@ -452,7 +467,7 @@ put_composed(void *user, const rb_pair *rows, const uint64_t *told, size_t n)
 
 	if (!s->tiled)
 		status = emit(s, rows, told, n);
-	/* those of one row come together, and few to a row */
+	/* Pairs of the same row arrive together, and there are few per row. */
 	for (size_t i = 0; s->tiled && i < n && status == RB_OK; i++)
 		if (rb_in_tile_owns(&s->in_tile, rows[i].red, rows[i].blue))
 			status = emit(s, &rows[i], told + i * words, 1);
@@ -474,7 +489,7 @@ join_composed(rb_stream *s)
 
 /* ---- the join ---- */
 
-/* whoever wants more than a number asks for the ids */
+/* Materializes the ids unless only the number of pairs is requested. */
 static rb_status
 compose_ids(rb_stream *s)
 {
@@ -487,7 +502,10 @@ compose_ids(rb_stream *s)
 	return status;
 }
 
-/* distances are computed here, bodies and places of rows looked at, wherever the pairs are found */
+/*
+ * Materializes the coordinates if this file needs them, for distances, solids or tiles, regardless
+ * of where the pairs are found.
+ */
 static rb_status
 compose_coordinates(rb_stream *s)
 {
@@ -511,7 +529,9 @@ put_words(void *user, const uint32_t *words, size_t first, size_t n)
 	return rb_should_stop(s->ctx) ? RB_STOPPED : RB_OK;
 }
 
-/* a backend is not told of the tile where the parts that it sees are others than the rows' */
+/*
+ * Prepares the tile test. The tile is hidden from a backend whose parts are not those of the rows.
+ */
 static rb_status
 prepare_tile(rb_stream *s)
 {
@@ -525,7 +545,7 @@ prepare_tile(rb_stream *s)
 	return status;
 }
 
-/* points and bodies: are these bodies?  Then rays from the points take their place. */
+/* RB_UNDER: checks the solids, then replaces the points by rays. */
 static rb_status
 prepare_bodies(rb_stream *s)
 {
@@ -568,7 +588,7 @@ join(rb_stream *s)
 	sink.again = s->job.answer == RB_HITS && !rb_predicate_tells(s->job.predicate);
 	if (status == RB_OK && is_composed(&s->job))
 		status = join_composed(s);
-	/* rows of one part each have no pairs within them */
+	/* Rows with one part each have no pairs within them. */
 	else if (status == RB_OK && !(s->job.within_rows && s->job.red->row_of == NULL))
 		status = s->backend->join(s->ctx, &s->job, &sink);
 	if (status == RB_OK)
@@ -587,10 +607,10 @@ produce(void *arg)
 	rb_stream *s = arg;
 	rb_status status;
 
-	/* error bounds hold for rounding to nearest and gradual underflow only */
+	/* Error bounds require rounding to nearest and gradual underflow. */
 	fesetenv(FE_DFL_ENV);
 	status = join(s);
-	/* a thread that heard of another's failure may have been the first to end */
+	/* This thread may have stopped because another one failed. */
 	if (status == RB_STOPPED)
 		status = rb_why_stopped(s->ctx);
 
@@ -684,7 +704,7 @@ rb_stream_open(rb_context *ctx, const rb_backend *backend, const rb_job *job, rb
 	return RB_OK;
 }
 
-/* until the oldest slot is ready; none within the time is RB_OK, too */
+/* Waits until the oldest slot is ready. Returns RB_OK if the time expires. */
 static rb_status
 wait_for_slot(rb_stream *s, int wait_ms)
 {
@@ -697,7 +717,7 @@ wait_for_slot(rb_stream *s, int wait_ms)
 	while (!is_ready(s) && !s->ended)
 		if (pthread_cond_timedwait(&s->can_take, &s->lock, &until) == ETIMEDOUT)
 			break;
-	/* there is none: what the slot being filled has so far, when those who are at it are through */
+	/* If no slot is full, return the partial one once its writers have finished. */
 	if (s->tail == s->head && slot_at(s, s->tail)->given > 0 &&
 		(is_ready(s) || (s->ended ? s->status == RB_OK : !s->job.whole)))
 		next_head(s);
@@ -713,7 +733,7 @@ rb_stream_next(rb_stream *s, int wait_ms, rb_block *block)
 
 	*block = (rb_block){.n = 0};
 	pthread_mutex_lock(&s->lock);
-	/* the caller is through with the last one */
+	/* The caller has finished with the last slot. */
 	if (s->out)
 	{
 		s->out = false;
@@ -732,7 +752,7 @@ rb_stream_next(rb_stream *s, int wait_ms, rb_block *block)
 	return status;
 }
 
-/* only who waited for the end sees what all threads wrote (rb_atomic.h) */
+/* Only a caller that has waited for the end sees what all threads wrote (rb_atomic.h). */
 const uint32_t *
 rb_stream_words(const rb_stream *s)
 {

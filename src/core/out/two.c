@@ -1,17 +1,19 @@
 /*
  * two.c
- *	  Two rows alone: are they a pair?
+ *	  Tests whether two single rows form a pair of a job.
  *
- * What a join asks of all rows of two tables is asked here of two of them, thousands of times in a statement.  There
- * are three ways, and the cheapest one is taken, by the number of boxes that it compares:
+ * A join answers this for all rows of two tables; here it is answered for two rows, possibly
+ * thousands of times in a statement. There are three methods, and the cheapest one is chosen by the
+ * estimated number of box comparisons:
  *
  *		each with each		red parts x blue parts
- *		a walk				a tree of the parts of one row (rb_tree.h), through which each part of the other row goes
- *		a join				as of two tables, on as many threads as the context has
+ *		tree walk			a box tree (rb_tree.h) of one row's parts, searched for each other part
+ *		join				as for two tables, on as many threads as the context has
  *
- * A row that comes again keeps its tree.  A tree costs as much as two dozen scans of its row, so it is made when
- * the row has been scanned that often: no row costs more than twice what it would have cost if the future had been
- * known, and time grows with the number of parts without a step.
+ * A row that is tested repeatedly keeps its tree. Building a tree costs as much as about two dozen
+ * scans of the row, so it is built once the row has been scanned that often. So no row costs more
+ * than twice the optimum for known future queries, and the time grows smoothly with the number of
+ * parts.
  */
 #include "core/base/rb_compose.h"
 #include "core/near/rb_tree.h"
@@ -20,15 +22,15 @@
 #include <pthread.h>
 #include <string.h>
 
-/* in comparisons of two boxes: what a part costs in a tree that is made, a part that goes through a tree, ... */
+/* Costs in box comparisons: of a part in a tree to be built, and of a part searched in a tree */
 #define TREE_COST ((uint64_t) RB_SIZE(24, 2))
 #define WALK_COST ((uint64_t) RB_SIZE(64, 2))
-/* ... a part in a join, and a join however small */
+/* Costs in box comparisons: of a part in a join, and of a join of any size */
 #define PART_COST ((uint64_t) RB_SIZE(24, 2))
 #define JOIN_COST ((uint64_t) RB_SIZE(400000, 60))
-/* comparisons of boxes until the context is asked whether to stop */
+/* Number of box comparisons between checks for cancellation */
 #define QUIET_BOXES 4096
-/* pairs of parts that are decided until then: exact distances may take some 50 us */
+/* Number of exact tests between checks for cancellation; an exact distance may take some 50 us */
 #define QUIET 64
 
 typedef struct box
@@ -42,12 +44,12 @@ typedef struct two
 	rb_context *ctx;
 	const rb_job *job;
 	rb_exact_env env;
-	bool flat;   /* both kinds are of the plane */
-	double most; /* square of the gap between boxes, above which there is nothing to ask */
+	bool flat;   /* Both kinds are two-dimensional */
+	double most; /* Square of the largest gap between boxes whose parts need to be tested */
 	bool any;
 	uint64_t told;
 	uint32_t asked;
-	pthread_mutex_t lock; /* while a join puts pairs */
+	pthread_mutex_t lock; /* Protects the result while a join delivers pairs */
 } two;
 
 static const double *
@@ -65,7 +67,7 @@ box_of(const rb_set *set, uint32_t part)
 	return b;
 }
 
-/* of two that overlap 0 */
+/* Returns the squared distance of two boxes, or 0 if they overlap. */
 static double
 gap(const two *t, const box *a, const box *b)
 {
@@ -89,7 +91,7 @@ apart(const two *t, const box *a, const box *b)
 	return gap(t, a, b) > t->most;
 }
 
-/* is there nothing that another pair of parts could tell? */
+/* Returns true if no other pair of parts can change the result. */
 static bool
 is_known(const two *t)
 {
@@ -104,7 +106,7 @@ is_known(const two *t)
 	}
 }
 
-/* what one pair of parts tells */
+/* Adds the payload of one pair of parts. */
 static void
 add_contact(two *t, unsigned told)
 {
@@ -126,7 +128,7 @@ ask_contact(two *t, uint32_t red, uint32_t blue)
 		add_contact(t, RB_TOLD(answer));
 }
 
-/* rounding keeps the order of distances */
+/* Updates the least distance. Rounding preserves the order of distances. */
 static void
 ask_distance(two *t, uint32_t red, uint32_t blue)
 {
@@ -142,7 +144,7 @@ ask_distance(two *t, uint32_t red, uint32_t blue)
 	t->most = rb_tree_reach(distance);
 }
 
-/* false: the context is to stop */
+/* Tests one pair of parts. Returns false if the join is to stop. */
 static bool
 ask(two *t, uint32_t red, uint32_t blue)
 {
@@ -160,7 +162,7 @@ ask(two *t, uint32_t red, uint32_t blue)
 
 /* ---- each with each ---- */
 
-/* the pair with the least gap is asked first: what it tells leaves few others to be asked */
+/* Tests the pair with the smallest gap first, so that its distance rules out most other pairs. */
 static bool
 ask_least_gap(two *t)
 {
@@ -215,9 +217,12 @@ each_with_each(two *t)
 	return RB_OK;
 }
 
-/* ---- a walk ---- */
+/* ---- tree walk ---- */
 
-/* the power of two that brings the largest coordinate to between a half and 1, if it can */
+/*
+ * Returns the power of two that scales the largest coordinate into [1/2, 1), as far as the exponent
+ * range allows.
+ */
 static double
 scale_of(const rb_set *set)
 {
@@ -263,8 +268,9 @@ make_tree(rb_context *ctx, const rb_set *set, rb_tree **made)
 }
 
 /*
- * Each part of the other side goes through the tree of one.  The scale of the tree is that of its own side: what is
- * too large of the other one for it becomes infinite, and is as far away as that says.
+ * Searches the tree of one side for each part of the other side. The scale of the tree is that of
+ * its own side. Coordinates of the other side that are too large for it become infinite, which
+ * still places them out of reach.
  */
 static rb_status
 walk(two *t, const rb_tree *tree, bool red)
@@ -300,7 +306,7 @@ walk(two *t, const rb_tree *tree, bool red)
 	return RB_OK;
 }
 
-/* ---- a join ---- */
+/* ---- join ---- */
 
 static rb_status
 put_pairs(void *user, const rb_pair *pairs, size_t n)
@@ -318,7 +324,7 @@ put_pairs(void *user, const rb_pair *pairs, size_t n)
 	return known || rb_should_stop(t->ctx) ? RB_STOPPED : RB_OK;
 }
 
-/* one pair of rows at most */
+/* Receives at most one pair of rows. */
 static rb_status
 put_nearest(void *user, const rb_pair *rows, const uint64_t *told, size_t n)
 {
@@ -344,11 +350,11 @@ join(two *t)
 	pthread_mutex_init(&t->lock, NULL);
 	status = rb_backend_cpu.join(t->ctx, t->job, &sink);
 	pthread_mutex_destroy(&t->lock);
-	/* nobody wanted more */
+	/* The result is complete, so the join was stopped on purpose. */
 	return status == RB_STOPPED && is_known(t) ? RB_OK : status;
 }
 
-/* ---- which of them ---- */
+/* ---- choice of the method ---- */
 
 static uint64_t
 cost_of_walk(const rb_set *set, const rb_two_known *known, uint64_t others)

@@ -1,19 +1,19 @@
 /*
  * unique.c
- *	  Pairs of parts in, pairs of rows out, each once.
+ *	  Converts pairs of parts to distinct pairs of rows.
  *
- * A row may have many parts: a TIN, a line of forty pieces.  Two such rows meet
- * in many pairs of parts and are still one pair of rows.  The rows that were
- * reported are kept in a hash set; only pairs in which a row has several parts
- * go there, so data of one part a row pays nothing, and memory is bounded by
- * the answer, not by the contacts.
+ * A row may have many parts, for example a TIN or a line of forty segments. Two such rows meet in
+ * many pairs of parts and still form one pair of rows. The pairs of rows that were returned are
+ * stored in a hash table. It contains only pairs in which a row has several parts, so data with one
+ * part per row has no cost, and memory is bounded by the number of resulting pairs, not of
+ * contacts.
  *
- * Where something is told of a pair, what its parts tell is merged in the same set, and the
- * pairs come out when the join has ended:
+ * If pairs have a payload, the payloads of their parts are merged in the same table, and the pairs
+ * are returned when the join has ended:
  *
  *		RB_CONTACT, RB_SELF_INTERSECT	the highest dimension; whether any two parts cross
  *		RB_WITHIN						the least distance
- *		RB_UNDER						is an odd number of parts above?  Is it on any?
+ *		RB_UNDER						parity of the parts above; whether any contains the point
  */
 #include "core/base/rb_base.h"
 #include "core/out/rb_unique.h"
@@ -26,7 +26,7 @@ rb_unique_init(rb_unique *u, rb_context *ctx, const rb_job *job)
 	memset(u, 0, sizeof(*u));
 	u->ctx = ctx;
 	u->job = job;
-	/* what is put together out of several joins is of rows already */
+	/* Predicates composed of several joins produce pairs of rows directly. */
 	u->needed = !job->within_rows && job->predicate < RB_NEAREST &&
 				(job->red->row_of != NULL || (job->blue != NULL && job->blue->row_of != NULL));
 	u->merges = u->needed && rb_predicate_tells(job->predicate);
@@ -46,7 +46,7 @@ merge(rb_predicate predicate, uint64_t a, uint64_t b)
 
 	switch (predicate)
 	{
-		case RB_WITHIN: /* distances are not negative, and so in the order of their bits */
+		case RB_WITHIN: /* Nonnegative doubles have the order of their bits */
 			return a < b ? a : b;
 		case RB_UNDER:
 			return ((a ^ b) & RB_TOLD(RB_UNDER_OF(1, 0))) | ((a | b) & RB_TOLD(RB_UNDER_OF(0, 1)));
@@ -95,7 +95,10 @@ insert(rb_unique *u, uint64_t key, uint64_t told)
 	return true;
 }
 
-/* twice the slots; a large set takes seconds to move, so it looks on the way whether to stop */
+/*
+ * Doubles the number of slots. Moving a large table takes seconds, so the function checks for
+ * cancellation.
+ */
 static rb_status
 grow(rb_unique *u)
 {
@@ -130,7 +133,7 @@ grow(rb_unique *u)
 	return rb_should_stop(u->ctx) ? RB_STOPPED : RB_OK;
 }
 
-/* the row of a part, and whether it has other parts */
+/* Returns the row of a part; sets *several if the row has other parts. */
 static inline uint32_t
 row_of(const rb_set *side, uint32_t part, bool *several)
 {
@@ -145,7 +148,7 @@ row_of(const rb_set *side, uint32_t part, bool *several)
 	return row;
 }
 
-/* one more pair of parts; is it one of rows that comes out at once? */
+/* Adds a pair of parts. Sets *out if its pair of rows must be returned immediately. */
 static rb_status
 take(rb_unique *u, rb_pair parts, uint64_t told, rb_pair *rows, bool *out)
 {
@@ -175,7 +178,7 @@ rb_unique_rows(rb_unique *u, const rb_pair *parts, size_t n, rb_pair *out, size_
 	rb_status status = RB_OK;
 	size_t k = 0;
 
-	if (rb_should_stop(u->ctx)) /* the set may be left half grown */
+	if (rb_should_stop(u->ctx)) /* The table may have been left partially grown */
 		return RB_STOPPED;
 	for (size_t i = 0; i < n && status == RB_OK; i++)
 	{
