@@ -122,7 +122,7 @@ typedef void (*shmem_request_hook_type)(void);
 #define rb_install_shmem_request(previous, hook) ((previous) = NULL, (hook) ())
 #endif
 
-/* 15: MERGE exists. */
+/* 15: the statement MERGE was added. */
 #if PG_VERSION_NUM >= 150000
 #define rb_is_merge(node) IsA(node, MergeStmt)
 #else
@@ -259,7 +259,10 @@ rb_same_but_for_nulling(const Node *a, const Node *b)
 #define rb_set_disabled_nodes(path, n) ((void) (n))
 #endif
 
-/* 19: the planner and its hook take the EXPLAIN state, and the hook after parse analysis a constant. */
+/*
+ * 19: the planner and its hook take the EXPLAIN state, and the hook after parse analysis takes a
+ * const argument.
+ */
 #if PG_VERSION_NUM >= 190000
 #define RB_PLANNER_PARAMETER , ExplainState *explain
 #define RB_PLANNER_ARGUMENT , explain

@@ -2,10 +2,11 @@
  * rb_pg.h
  *	  Declares what the files of the PostgreSQL layer share, grouped by the file that defines it.
  *
- *	joins.c       an SQL function            pairs.c, answers.c   the call returns a set or a number,
- *	                                         scan.c               or is a scan node in FROM
+ *	joins.c       an SQL function          pairs.c, answers.c   the call returns a set or a number,
+ *	                                       scan.c               or is a scan node in FROM
  *	arguments.c   its arguments -> sources
- *	sides.c       sources -> SELECT (or heap.c, for a plain table) -> receiver.c -> rb_builder -> rb_set
+ *	sides.c       sources -> SELECT (or heap.c, for plain tables) -> receiver.c -> rb_builder
+ *	              -> rb_set
  *	run.c         sets -> rb_stream -> blocks of ids, which become rows in pairs.c or scan.c
  *
  * The sections follow the folders: base, spill, read, service, call, plan, scan.
@@ -60,7 +61,7 @@ typedef enum rb_cache_choice
 } rb_cache_choice;
 
 extern int rb_setting_backend;
-extern int rb_setting_threads;          /* 0 for automatic */
+extern int rb_setting_threads;          /* Number of threads, 0 for automatic */
 extern int rb_setting_memory_limit;     /* Limit in kB */
 extern int rb_setting_gpu_memory_limit; /* Limit in kB, 0 for all free memory */
 extern uint32 rb_setting_cards;         /* Bit set of redblue.gpu_devices, 0 for all GPUs */
@@ -197,7 +198,7 @@ extern bool rb_spill_has_begun(const rb_spill *spill);
 /* Moves finished rows of the builder to the spill, or removes all spilled rows of a side. */
 extern void rb_spill_rows(rb_spill *spill, int side, rb_builder *b);
 extern void rb_spill_forget(rb_spill *spill, int side);
-/* Moves all rows of a local, materialized set to the spill. */
+/* Writes all rows of a local, materialized set to the spill. */
 extern void rb_spill_set(rb_spill *spill, int side, const rb_set *set);
 /* Merges the rows of a side that have the same id. Called once all of its rows are spilled. */
 extern void rb_spill_group(rb_spill *spill, int side, rb_kind kind);
@@ -262,13 +263,13 @@ typedef struct rb_source
 	Oid heap;                /* Table readable without the SELECT, or InvalidOid */
 	Relation rel;            /* Open table or view until it is read, NULL for a query */
 	double rows;             /* Expected number of rows, 0 if unknown */
-	const char *id_name;     /* NULL if "id" or the primary key, which is then stored here */
-	const char *geom_name;   /* NULL if found by its type */
+	const char *id_name;     /* Id column; NULL for "id" or the primary key, then stored here */
+	const char *geom_name;   /* Geometry column, NULL if found by its type */
 	const char *object_name; /* Column that groups rows into objects, NULL if each row is one */
 	rb_keys *keys;           /* Keys that identify rows, NULL if an id does */
 	bool unique;             /* True if an index guarantees unique ids */
 	double face_tolerance;   /* Maximum distance of vertices from their face's plane, < 0 for any */
-	/* Maximum such distance relative to the face's extent, 0 for any; not set for workers */
+	/* Maximum distance relative to the face's extent, 0 for any; not set for workers */
 	double face_share;
 	bool body; /* True if each row, or object, is a solid */
 	/* True if invalid rows are reported by the side instead of raising an error */
@@ -318,7 +319,7 @@ extern bool rb_column_is_unique(Relation rel, AttrNumber attno);
 
 /* ---- need.c: memory estimate of a join ---- */
 
-#define RB_MAX_SIDES 6 /* For a mesh; a join has two */
+#define RB_MAX_SIDES 6 /* Maximum number of sides (of a mesh; a join has two) */
 
 typedef struct rb_need
 {
@@ -368,9 +369,9 @@ typedef enum rb_box_shape
 {
 	RB_SHAPE_NONE,
 	RB_SHAPE_GEOMETRY, /* PostGIS, or any type of that name and format */
-	RB_SHAPE_BOX3D,    /* PostGIS */
+	RB_SHAPE_BOX3D,    /* From PostGIS */
 	RB_SHAPE_BOX2D,
-	RB_SHAPE_CUBE /* contrib */
+	RB_SHAPE_CUBE /* From the contrib module cube */
 } rb_box_shape;
 
 /* Returns RB_SHAPE_NONE if objects of that kind cannot be read from the type. */
@@ -539,7 +540,7 @@ typedef struct rb_geometry_place
 	const char *function;
 	const char *what;  /* Purpose of the read, if it is not a join */
 	const char *where; /* Location, as in: column "geom" of red, id 17 */
-	const char *value; /* The value as SQL, for hints */
+	const char *value; /* The geometry as an SQL expression, for hints */
 	rb_kind kind;
 	bool many_points;
 	const char *more_hint;
@@ -685,7 +686,9 @@ typedef struct rb_heap
 	int tuples;          /* Number of visible tuples on the page */
 	rb_page_note *notes; /* One per page or slice of a page, NULL if not recorded */
 	uint32 note_slices;
-	/* Called after each tuple, with the next one current; returns whether to read that one */
+	/*
+	 * Called after each tuple, when the next one is current; returns whether to read the next one
+	 */
 	bool (*after)(struct rb_heap *heap);
 	void *arg;
 } rb_heap;
@@ -804,14 +807,15 @@ typedef struct rb_side
 	uint64 skipped;      /* Rows without parts */
 	rb_refusal *refused; /* Unreadable rows, the first of each object */
 	uint32 nrefused;
-	uint64 rows;             /* Rows with parts */
-	uint64 ids;              /* Number of distinct ids, 0 if not counted */
-	int workers;             /* Parallel workers that helped */
-	uint64 queues;           /* Bytes charged for the workers' queues while reading */
-	uint64 kept;             /* Rows taken from the cache */
-	BlockNumber pages;       /* Pages of the table */
-	BlockNumber read;        /* Pages read */
-	rb_look *look;           /* Until the join has started, NULL if not a plain table */
+	uint64 rows;       /* Rows with parts */
+	uint64 ids;        /* Number of distinct ids, 0 if not counted */
+	int workers;       /* Parallel workers that helped */
+	uint64 queues;     /* Bytes charged for the workers' queues while reading */
+	uint64 kept;       /* Rows taken from the cache */
+	BlockNumber pages; /* Pages of the table */
+	BlockNumber read;  /* Pages read */
+	/* Cache lookup, valid until the join has started; NULL if not a plain table */
+	rb_look *look;
 	struct rb_to_keep *keep; /* How to cache the side, with `card` as its manifest, or NULL */
 	const void *card;
 } rb_side;
@@ -840,7 +844,7 @@ typedef struct rb_box_sample
 {
 	size_t wanted; /* Maximum number of rows; fewer if geometries are large */
 	bool flat;     /* True if only x and y are needed */
-	/* Results */
+	/* Results of sampling */
 	int dims;    /* Dimensions of the rows, 0 if there are none */
 	rb_set set;  /* One box per row, or per object; coords is allocated from the memory account */
 	double rows; /* Estimated number of rows with parts */
@@ -871,7 +875,7 @@ typedef struct rb_to_keep
 	uint64 card_bytes;      /* Size of the manifest stored with the side, in bytes */
 	/* True if only the manifest changes: the side is cached with an older one */
 	bool renewed;
-	uint64 rows; /* For the list only */
+	uint64 rows; /* For redblue_cached() only */
 	uint64 ids;
 	uint32 pages;
 	uint32 pages_kept;
@@ -880,9 +884,9 @@ typedef struct rb_to_keep
 /* Description of a cached side */
 typedef struct rb_stored
 {
-	uint64 number; /* Unique, never reused */
+	uint64 number; /* Number of the entry; unique and never reused */
 	rb_to_keep keep;
-	/* Properties of its set */
+	/* Properties of the set */
 	rb_kind kind;
 	uint32 nparts;
 	uint32 nrows;
@@ -965,7 +969,7 @@ typedef enum rb_device_news
 	RB_DEVICE_NO_NEWS, /* Not requested so far; after a wait: the worker is unavailable */
 	RB_DEVICE_IS_NOT,
 	RB_DEVICE_IS_THERE,
-	RB_DEVICE_IS_OPEN /* A join could start on it at once */
+	RB_DEVICE_IS_OPEN /* Open, so that a join could start on it at once */
 } rb_device_news;
 
 /* Returns what the worker knows of the device, also as text. With `wait`, waits until it knows. */
@@ -1081,7 +1085,7 @@ typedef enum rb_result
 	RB_RESULT_STRETCHES,  /* segment_id, body_id, from_fraction, to_fraction, length, on_boundary */
 	RB_RESULT_RELATIONS,  /* red_id, blue_id, relation */
 	RB_RESULT_BODIES,     /* id, faces, closed, oriented, self_intersections, reason */
-	RB_RESULT_COUNT,      /* Their number, not a set */
+	RB_RESULT_COUNT,      /* Number of pairs, not a set */
 	RB_RESULT_COUNTS,     /* red_id, pairs */
 	RB_RESULT_HITS,       /* red_id */
 	RB_RESULT_GROUPS,     /* red_id, blue_ids */
@@ -1187,7 +1191,7 @@ typedef enum rb_value
 	RB_VALUE_CLOSED,
 	RB_VALUE_ORIENTED,
 	RB_VALUE_CROSSINGS, /* NULL if the row could not be read */
-	RB_VALUE_REASON,    /* This and the following ones: NULL if the solid is valid */
+	RB_VALUE_REASON,    /* NULL if the solid is valid, as are the values below */
 	RB_VALUE_VALID,     /* Never NULL */
 	RB_VALUE_CODE,
 	RB_VALUE_X,
@@ -1209,7 +1213,7 @@ typedef enum rb_row_from
 	RB_ROWS_SINGLE  /* Single rows made by answers.c */
 } rb_row_from;
 
-#define RB_RESULT_COLUMNS 11                 /* Maximum */
+#define RB_RESULT_COLUMNS 11                 /* Maximum number of output columns */
 #define RB_BLOCK_COLUMNS (2 + RB_BODY_WORDS) /* Columns of a block: red, blue, payload words */
 
 typedef struct rb_row_shape
@@ -1270,11 +1274,12 @@ rb_value_in(const rb_block *block, rb_value value, size_t i)
 /* Arguments of a call */
 typedef struct rb_call
 {
-	rb_source source[2]; /* One per side */
-	double distance;     /* rb_join_has_distance, or rb_join_is_nearest: infinite if not given */
-	uint32 nearest;      /* Number of neighbors, for rb_join_is_nearest */
-	bool skip_bad;       /* True if invalid solids are skipped instead of raising an error */
-	rb_ends tile;        /* rb_join_has_tile: dims is 0 if not given */
+	rb_source source[2]; /* Source of each side */
+	/* For rb_join_has_distance and rb_join_is_nearest; infinite if not given */
+	double distance;
+	uint32 nearest; /* Number of neighbors, for rb_join_is_nearest */
+	bool skip_bad;  /* True if invalid solids are skipped instead of raising an error */
+	rb_ends tile;   /* For rb_join_has_tile; dims is 0 if not given */
 } rb_call;
 
 extern void rb_call_read(const rb_join *join, Oid function, const NullableDatum *args,
@@ -1367,10 +1372,10 @@ typedef struct rb_run
 	rb_moment moment; /* Snapshot with which the sides were read */
 	rb_job job;
 	const rb_backend *backend;
-	rb_remote *remote; /* NULL if the worker was not asked */
-	rb_stream *stream; /* NULL if the worker runs the join */
+	rb_remote *remote; /* Request to the worker, NULL if it was not asked */
+	rb_stream *stream; /* Local stream, NULL if the worker runs the join */
 	rb_progress_entry *progress;
-	bool demanded;   /* True if a device is required, or else an error */
+	bool demanded;   /* True if a join without a device is an error */
 	bool handed_out; /* True if pairs have been returned */
 	/* Stops the thread that reads its blocks before it is closed, or NULL */
 	void (*stop_taker)(void *);
@@ -1636,7 +1641,7 @@ extern bool rb_sides_are_tables(const rb_join *join, List *args, bool stay);
 typedef struct rb_sampled
 {
 	bool any_leaf; /* True if triangles of any geometries are needed */
-	bool flat;     /* Project to the plane; also set if the first geometry has no Z */
+	bool flat;     /* True to project to the plane; also set if the first geometry has no Z */
 	/*
 	 * Sample only rows that can be in a pair of this tile, within `distance`; dims is 0 for all
 	 * rows
