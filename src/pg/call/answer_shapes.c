@@ -43,19 +43,19 @@ typedef struct rb_shaping
 	rb_in_tile in_tile;
 
 	bool at_once;   /* True if each row has one part */
-	rb_block block; /* Block of such pairs */
+	rb_block block; /* Block of pairs, if each row has one part */
 	size_t next;    /* Next pair in the block */
 
 	uint32 red;    /* Current red row */
-	uint32 first;  /* Its first part */
-	uint32 nparts; /* Number of its parts */
-	uint32 part;   /* End of its parts */
+	uint32 first;  /* First part of the red row */
+	uint32 nparts; /* Number of parts of the red row */
+	uint32 part;   /* End of the parts of the red row */
 	/* Pairs of its parts (counted from its first) and blue parts, sorted by blue part */
 	rb_pair *pair;
 	size_t pair_cap; /* Capacity in bytes */
 	size_t npairs;
-	size_t from; /* Start of the pairs with one blue row */
-	size_t to;   /* End of the pairs with that blue row */
+	size_t from; /* Start of the pairs with the current blue row */
+	size_t to;   /* End of the pairs with the current blue row */
 
 	rb_curve *curve;
 	rb_shape shape;
@@ -216,7 +216,7 @@ make_shape_and_spans(void *arg)
 	return status == RB_OK ? make_spans(arg) : status;
 }
 
-/* Writes the start of the first interval, the end of the last one, and an array of all intervals. */
+/* Stores the start of the first interval, the end of the last one, and an array of all. */
 static void
 write_spans(const rb_stretches *spans, Datum *values)
 {

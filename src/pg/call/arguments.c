@@ -11,8 +11,10 @@
  * blue_key replace red_id and blue_id. If rows are solids, the object column is called the body
  * column. If only the last side has solids, the other side has no such column:
  *
- *	points, bodies | points_id, bodies_id | points_geom, bodies_geom | body | face_tolerance | on_bad
- *	red, blue | red_id, blue_id | red_geom, blue_geom | red_body, blue_body | face_tolerance | on_bad
+ *	points, bodies | points_id, bodies_id | points_geom, bodies_geom | body |
+ *		face_tolerance | on_bad
+ *	red, blue | red_id, blue_id | red_geom, blue_geom | red_body, blue_body |
+ *		face_tolerance | on_bad
  *
  * The last arguments are tile_low and tile_high, if the join can be restricted to a tile
  * (rb_join_has_tile).
