@@ -46,7 +46,10 @@ rb_is_asked(Oid function, rb_asked *asked)
 	return false;
 }
 
-/* Returns true if the function belongs to the extension postgis, not just to a namesake. */
+/*
+ * Returns true if the function belongs to the extension postgis, rather than being another of that
+ * name.
+ */
 bool
 rb_is_of_postgis(Oid function)
 {

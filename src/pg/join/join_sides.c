@@ -315,7 +315,7 @@ flatten_as_they_are(rb_join_side *s)
 		CHECK_FOR_INTERRUPTS();
 		while (from->multi && end < from->row_start && from->row_of[end] == row)
 			end++;
-		/* Both are in the order in which they were read. */
+		/* Saved and other rows are both in the order in which they were read. */
 		for (; i < nlate; i++)
 		{
 			memcpy(&late, rb_spool_get(s->late_place, i), sizeof late);

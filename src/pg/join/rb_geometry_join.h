@@ -83,9 +83,12 @@ typedef struct rb_join_clause
 	bool same_srid;
 } rb_join_clause;
 
-/* Returns true if the function is one of redblue's, and which one. */
+/* Returns true if the function is one of redblue's, and sets *asked. */
 extern bool rb_is_asked(Oid function, rb_asked *asked);
-/* Returns true if the function belongs to the extension postgis, not just to a namesake. */
+/*
+ * Returns true if the function belongs to the extension postgis, rather than being another of that
+ * name.
+ */
 extern bool rb_is_of_postgis(Oid function);
 extern bool rb_join_find_clause(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
 								RelOptInfo *inner, JoinType type, JoinPathExtraData *extra,
@@ -188,7 +191,7 @@ typedef struct rb_join_side
 	bool flatten;              /* True if geometries with Z are also projected to the plane */
 	bool may_flatten;          /* True if they may have to be projected later */
 	rb_spool *late;            /* Geometries saved for later projection */
-	rb_spool *late_place;      /* Their origins; NULL if there are none */
+	rb_spool *late_place;      /* Origins of the saved geometries, NULL if there are none */
 	Size late_most;
 	uint64 parts; /* Number of parts of its sets, valid once these are built */
 } rb_join_side;
@@ -248,11 +251,11 @@ typedef struct rb_join_input
 	int first;  /* First of its columns in the scan tuple */
 	int columns;
 	Bitmapset *wanted;  /* Needed columns, from 0 */
-	rb_join_rows *kept; /* NULL if none is needed */
+	rb_join_rows *kept; /* Stored rows, NULL if no column is needed */
 	uint64 n;
 	int64 at; /* Row that is in the scan tuple, -1 if none */
 	rb_join_side side;
-	rb_decoding *decoder; /* Valid while it is read */
+	rb_decoding *decoder; /* Valid while the input is read */
 	/* For EXPLAIN */
 	uint64 bytes;     /* Bytes of geometries */
 	double read_ms;   /* Without the time in which the backend decoded or waited for decoding */
