@@ -3,8 +3,8 @@
  *	  Implements redblue_inside and redblue_position, which test whether a geometry lies in a solid,
  *	  or how it lies relative to it.
  *
- *	points, lines	as in redblue_points_in_bodies and redblue_segments_in_bodies, combined over all parts
- *	surfaces		as in redblue_body_pairs if the surface bounds a solid, else by testing all of its points
+ *	points, lines	as in redblue_points_in_bodies and redblue_segments_in_bodies, for all parts
+ *	surfaces		as in redblue_body_pairs if closed, else by testing all points of the surface
  *
  * Preparing a solid, and above all checking its validity, is done once while the value is cached
  * (operand.c).

@@ -47,7 +47,7 @@ extern void rb_check_distance(double distance);
 typedef struct rb_decoder
 {
 	const char *function;
-	const char *where; /* As in "the first geometry" */
+	const char *where; /* Name of the argument, as in "the first geometry" */
 	const char *row;   /* Row of the geometry, or NULL */
 	Oid type;          /* Type of the geometries, InvalidOid if unknown */
 	MemoryContext context;
@@ -88,12 +88,11 @@ typedef struct rb_operand
 	struct varlena *bytes; /* Detoasted value, valid during a call */
 	bool header_known;
 	rb_geometry_header header;
-	bool known; /* True if the set has been built */
-	bool flat;  /* True if it was projected to the plane */
-	const rb_set *
-		set; /* Set with one row, of triangles or (in pair_inside.c) of any kind, or NULL if empty */
-	rb_two_known two; /* State cached by comparisons with other values */
-	rb_placed placed; /* State cached by position tests (pair_inside.c) */
+	bool known;        /* True if the set has been built */
+	bool flat;         /* True if it was projected to the plane */
+	const rb_set *set; /* Set of one row, NULL if empty */
+	rb_two_known two;  /* State cached by comparisons with other values */
+	rb_placed placed;  /* State cached by position tests (pair_inside.c) */
 } rb_operand;
 
 /* Maximum number of cached values per argument */
@@ -119,7 +118,7 @@ typedef struct rb_pairwise
 	rb_memory *memory;
 	rb_context ctx;  /* Context of the current work */
 	rb_aside aside;  /* Helper thread of the current work */
-	rb_curve *curve; /* NULL until first needed */
+	rb_curve *curve; /* Intersection state, NULL until first needed */
 	rb_shape shape;
 	rb_argument argument[2];
 	Size stored; /* Bytes of stored values */
@@ -171,7 +170,7 @@ typedef struct rb_pairwise_faces
 	bool has_z;
 	int32 srid;
 	uint32 n;
-	const double *coords; /* Nine per triangle; z is 0 in the plane */
+	const double *coords; /* Nine coordinates per triangle; z is 0 in the plane */
 	uint32 *face;
 } rb_pairwise_faces;
 
