@@ -47,7 +47,7 @@ typedef struct sampler
 	rb_builder builder;
 	Size bytes;     /* Bytes of values decoded so far */
 	double normal;  /* Number of tuples on the visited pages */
-	double looked;  /* Number of these tuples that were examined */
+	double looked;  /* Number of tuples examined */
 	double taken;   /* Number of rows added to the sample */
 	double unknown; /* Number of rows that a join would read but the sample did not */
 } sampler;
