@@ -138,7 +138,7 @@ sift(const uint2 *blue, uint2 red, uint32_t steps, uint32_t bits)
 }
 
 /*
- * Settles the last n waiting pairs, one per lane. If pairs are only counted, they may be of any
+ * Decides the last n waiting pairs, one per lane. If pairs are only counted, they may be of any
  * cell and are stored as object indices; otherwise they are of the current cell and are stored as
  * slots.
  */

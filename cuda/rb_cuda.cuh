@@ -132,7 +132,7 @@ extern rb_status rb_cuda_failed(rb_device_run *run, cudaError_t error, const cha
 			return rb_cuda_failed(run, rb_cuda_error, #call); \
 	} while (0)
 
-/* Checks a kernel launch, as RB_CUDA checks a call. */
+/* Checks a kernel launch and returns an error status if it failed. */
 #define RB_LAUNCHED(run, name)                                    \
 	do                                                            \
 	{                                                             \
@@ -216,8 +216,8 @@ extern void rb_queue_idle(rb_device_run *run);
 extern void rb_doze(long ns);
 
 /*
- * Wait for an event, or for all work of the compute stream, and forward stop requests to the
- * kernels.
+ * rb_wait waits for an event, rb_sync for all work of the compute stream. Both forward stop
+ * requests to the kernels.
  */
 extern rb_status rb_wait(rb_device_run *run, cudaEvent_t event);
 extern rb_status rb_sync(rb_device_run *run);
@@ -225,8 +225,8 @@ extern rb_status rb_sync(rb_device_run *run);
 /* ---- pool.cu ---- */
 
 /*
- * Allocate and free a block of device memory in the order of the join's stream. The block is not
- * counted against any budget.
+ * rb_device_take_block allocates device memory in the order of the join's stream, and
+ * rb_device_give_block frees it. The memory is not counted against any budget.
  */
 extern cudaError_t rb_device_take_block(rb_device_run *run, void **block, uint64_t bytes);
 extern void rb_device_give_block(rb_device_run *run, void *block);
@@ -511,11 +511,17 @@ typedef struct rb_cells_args
 	rb_of of;
 } rb_cells_args;
 
-/* Compute the number of blocks that fit on the device at once, and launch the join of triangles. */
+/*
+ * rb_cells_blocks computes the number of blocks that fit on the device at once; rb_cells_launch
+ * launches the join of triangles with triangles.
+ */
 extern rb_status rb_cells_blocks(rb_device_run *run, const rb_cells_args *args, int *blocks);
 extern rb_status rb_cells_launch(rb_device_run *run, const rb_cells_args *args, int blocks);
 
-/* Do this for all other combinations of kinds. */
+/*
+ * rb_boxes_blocks computes the number of blocks that fit on the device at once; rb_boxes_launch
+ * launches the join of all other kinds.
+ */
 extern rb_status rb_boxes_blocks(rb_device_run *run, const rb_cells_args *args, int *blocks);
 extern rb_status rb_boxes_launch(rb_device_run *run, const rb_cells_args *args, int blocks);
 
@@ -523,7 +529,10 @@ extern rb_status rb_boxes_launch(rb_device_run *run, const rb_cells_args *args, 
 
 extern rb_status rb_filters_launch(rb_device_run *run, const rb_cells_args *args);
 
-/* Return the maximum useful number of blocks, and the bytes that their expansions need. */
+/*
+ * rb_exact_blocks returns the maximum useful number of blocks, and rb_exact_room the bytes that
+ * their expansions need.
+ */
 extern int rb_exact_blocks(const rb_device_run *run, rb_count pairs);
 extern uint64_t rb_exact_room(int blocks);
 extern rb_status rb_exact_launch(rb_device_run *run, const rb_cells_args *args, int blocks,

@@ -129,7 +129,7 @@ typedef struct rb_refine_args
 	double *expansions; /* Space for the expansions of `expansion_warps` warps */
 	uint32_t expansion_warps;
 	rb_refine_asked asked;
-	/* Numbering */
+	/* Numbering of winners and new cells */
 	uint4 *sums; /* Sums of the thread blocks */
 	uint32_t nsites, most_winners;
 	bool protecting;
@@ -174,7 +174,10 @@ extern rb_status rb_refine_beside(rb_device_run *run, const rb_refine_args *a);
 
 /* ---- refine_exact.cu ---- */
 
-/* Return how many candidates are processed at once, in small and in large workspaces. */
+/*
+ * Each returns how many candidates are processed at once: rb_refine_exact_warps in small
+ * workspaces, rb_refine_exact_teams in large ones.
+ */
 extern uint32_t rb_refine_exact_warps(void);
 extern uint32_t rb_refine_exact_teams(void);
 extern rb_status rb_refine_grow_exact(rb_device_run *run, const rb_refine_args *a,
@@ -211,10 +214,13 @@ extern rb_status rb_refine_spread(rb_device_run *run, const rb_refine_args *a,
 extern rb_status rb_refine_again(rb_device_run *run, const rb_refine_args *a);
 /* Lists up to `most` candidates that need a larger workspace in list 2. */
 extern rb_status rb_refine_list_large(rb_device_run *run, const rb_refine_args *a, uint32_t most);
-/* Sum up the winners, and then number them. */
+/* Sums up the winners; afterwards rb_refine_number_winners numbers them. */
 extern rb_status rb_refine_sum_winners(rb_device_run *run, const rb_refine_args *a);
 extern rb_status rb_refine_number_winners(rb_device_run *run, const rb_refine_args *a);
-/* Sum up the entries that go into the lists, and then append them. */
+/*
+ * rb_refine_sum_back sums up the entries that candidates put back, and rb_refine_put_back appends
+ * them to the lists; the functions below do so for other entries.
+ */
 extern rb_status rb_refine_sum_back(rb_device_run *run, const rb_refine_args *a);
 extern rb_status rb_refine_put_back(rb_device_run *run, const rb_refine_args *a);
 extern rb_status rb_refine_put_stuck(rb_device_run *run, const rb_refine_args *a, rb_entry64 *to);

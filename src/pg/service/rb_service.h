@@ -94,7 +94,7 @@ typedef struct rb_post
 struct rb_progress_entry
 {
 	int32 pid;     /* Process id, claimed by compare-and-swap; 0 if the entry is free */
-	uint32 change; /* Version counter, odd while the entry is being filled */
+	uint32 change; /* Version counter, odd while the entry is unused or being filled */
 	Oid role;      /* Role of the session */
 	int32 stage;
 	uint64 done;
@@ -432,8 +432,9 @@ extern int rb_refining_arrays(const rb_sent_refining *sent, rb_refining *r, bool
 							  rb_bytes *arrays);
 
 /*
- * Called in the worker: allocate the arrays of a mesh with this header, and check after the
- * transfer whether they are consistent. rb_refining_free frees them even after a failure.
+ * rb_refining_make allocates the arrays of a mesh with this header in the worker, and
+ * rb_refining_is_sound checks after the transfer whether they are consistent. rb_refining_free
+ * frees them even after a failure.
  */
 extern rb_status rb_refining_make(rb_context *ctx, const rb_sent_refining *sent,
 								  rb_refine_options *options, rb_refine_report *report,
@@ -441,8 +442,8 @@ extern rb_status rb_refining_make(rb_context *ctx, const rb_sent_refining *sent,
 extern bool rb_refining_is_sound(const rb_sent_refining *sent, const rb_refining *r);
 
 /*
- * Called in the session: allocate the arrays for the result, and swap them with the mesh's arrays,
- * which are then freed with `fresh`.
+ * rb_refined_make allocates the arrays for the result in the session, and rb_refined_take swaps
+ * them with the mesh's arrays, which are then freed with `fresh`.
  */
 extern rb_status rb_refined_make(rb_context *ctx, const rb_sent_refining *sent, rb_refining *fresh);
 extern void rb_refined_take(const rb_sent_refining *sent, rb_refining *fresh, rb_refining *r);
