@@ -221,7 +221,7 @@ check_crossing(all *a, const rb_backend *backend)
 	return status;
 }
 
-/* Counts the bad rows if they are skipped, or raises an error for the first one. */
+/* Counts the bad rows, and raises an error for the first one unless they are skipped. */
 static rb_status
 tell_bad(all *a, bool skip, rb_body_of of)
 {

@@ -3,19 +3,19 @@
  *	  Finds the triangles that share an edge, and groups the triangles of a solid into sheets.
  *
  *				   c
- *			  /|\				the fan of ab: the triangles abc, bad, ...
- *			 / | \				as a circular list, in any order
- *			a--+--b
- *			 \ | /
- *			   d
+ *				  /|\				the fan of ab: the triangles abc, bad, ...
+ *				 / | \				as a circular list, in any order
+ *				a--+--b
+ *				 \ | /
+ *				   d
  *
  * Edges are identified if their endpoints have equal coordinates. A hash table maps each edge to
  * its first side, and further sides are inserted into the circular list of that side. The threads
  * process rows independently, so the tables are small.
  *
- * Two triangles that share an edge usually traverse it in opposite directions. Otherwise one of
- * them is turned over, and their normals point to different sides of the sheet. So a fact known
- * about the sides of one triangle extends to its whole sheet.
+ * Two triangles that share an edge either traverse it in opposite directions, or one of them is
+ * turned over, and their normals point to different sides of the sheet. So a fact known about the
+ * sides of one triangle extends to its whole sheet.
  */
 #include "core/body/rb_relations.h"
 #include "core/base/rb_corners.h"

@@ -360,10 +360,7 @@ do_body(desk *d, uint32_t line, uint32_t body, bool inside, const hit *hits, siz
 	return status == RB_OK ? give_out(d, line, body) : status;
 }
 
-/*
- * Makes the solids that contain the end of the current line those that contain the start of the
- * next one.
- */
+/* Carries the solids that contain the end of the current line over to the start of the next one. */
 static void
 swap_open(desk *d, size_t still)
 {

@@ -7,7 +7,7 @@
  * segment, so it should be short. A point outside the bounding box of a solid is known to be
  * outside the solid:
  *
- *		points x boxes of solids	-> top of the ray: of all boxes that contain its start
+ *		points x boxes of solids	-> top of each ray: the highest box around its start
  *
  * Triangles of other solids that the ray happens to cross are ignored.
  */

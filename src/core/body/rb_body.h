@@ -193,7 +193,7 @@ typedef struct rb_stretches
 	size_t n;
 	size_t cap;
 	bool inside_at_end; /* True if the perturbed end of the line is inside the solid */
-	bool leaves;        /* True if part of the line, which is not a single point, is outside */
+	bool leaves;        /* True if part of a line of nonzero length is outside */
 	/* Scratch memory of stretches.c or span.c, which do not use it at the same time */
 	void *work;
 	size_t work_cap;
@@ -356,9 +356,9 @@ extern void rb_star_room_free(rb_memory *memory, rb_star_room *room);
 
 /*
  * Finds the rows of a set of triangles that are not solids because they are not closed or intersect
- * themselves. Returns a bitmap with 32 rows per word, which the caller frees. If `skip` is set, the
- * function counts the bad rows in the statistics as bad solids of side 0 (red) or 1 (blue).
- * Otherwise it raises RB_BAD_BODY for the first bad row of that side.
+ * themselves. Returns a bitmap with 32 rows per word, which the caller frees. The function counts
+ * the bad rows in the statistics as bad solids of side 0 (red) or 1 (blue). Unless `skip` is set,
+ * it raises RB_BAD_BODY for the first bad row of that side.
  */
 extern rb_status rb_bodies_check(rb_context *ctx, const rb_backend *backend, const rb_set *bodies,
 								 bool skip, rb_body_of of, uint32_t **bad);

@@ -22,12 +22,14 @@
  * boundary, and likewise blue's, sheet by sheet (fans.c):
  *
  * 1. The sheet shares nothing or only isolated points with blue's boundary. Isolated points do not
- * divide a sheet, so it lies entirely inside or entirely outside blue. If it is inside, points in
- * both and points in blue only exist. If it is outside, points in red only exist. One ray decides
- * (beside.c). All rays of all sheets are processed in one join.
+ * divide a sheet, so it lies entirely inside or entirely outside blue. If it is inside, there are
+ * points in both solids and points in blue only. If it is outside, there are points in red only.
+ * One ray decides (beside.c). All rays of all sheets are processed in one join.
  *
  * 2. The sheet shares a curve or an area with blue's boundary. The curves and areas divide the
- * sheet into parts, and each part has a section of a cut on its border, on some pair of triangles.
+ * sheet into regions, and each region has a section of a cut on its border, on some pair of
+ * triangles.
+ *
  * - If the curve is in the interior of both triangles, they pass through each other, and all three
  *   kinds of points exist.
  * - Otherwise the curve is on an edge of one of the triangles, and so is the border of a shared

@@ -52,7 +52,7 @@ typedef struct walk
 	/* The current interval */
 	state state;
 	double from;
-	/* Used if the line has several segments; otherwise `begin` and `end` determine the length */
+	/* Length so far, if the line has several segments; otherwise `begin` and `end` determine it */
 	rb_number length;
 	rb_place begin;
 	rb_place end;

@@ -105,7 +105,7 @@ typedef struct looking
 	rb_curve *c;
 	const rb_piece *piece;
 	rb_part part[2];   /* Parts of the segment, or of the piece that may cover the point */
-	uint32_t lines[6]; /* Other lines of a segment that rounding left of a polygon */
+	uint32_t lines[6]; /* Other lines of a segment to which rounding has collapsed a polygon */
 	uint32_t nlines;
 	rb_spot *spot;
 	uint32_t end; /* Tested end of the segment; `spot` is computed on first use */
@@ -156,9 +156,9 @@ crossing(looking *l, const rb_piece *polygon, uint32_t i, uint32_t *point)
 }
 
 /*
- * Finds the other lines of a segment that rounding left of a polygon. Such a segment lies on
- * several edges that coincide after rounding. It is covered along its own line wherever a polygon
- * side on one of the other lines covers it.
+ * Finds the other lines of a segment to which rounding has collapsed a polygon. Such a segment lies
+ * on several edges that coincide after rounding. It is covered along its own line wherever a
+ * polygon side on one of the other lines covers it.
  */
 static rb_status
 find_other_lines(looking *l)

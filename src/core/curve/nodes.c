@@ -6,10 +6,10 @@
  *		____\/_|______		Two edges end on the lower one, which may belong to a single piece.
  *							The three sides of the triangle on the right form a ring, a hole.
  *
- * If both triangulations have no vertices in the interior of edges, pieces already have vertices at
- * such points. Otherwise they may not. The ends of edges are vertices of pieces, where two sides
- * intersect. The exact position of a vertex is known, so the test whether a third line contains the
- * point is exact.
+ * If neither triangulation has vertices in the interior of edges, pieces already have vertices at
+ * such points. Otherwise some of these vertices may be missing. The ends of edges are vertices of
+ * pieces, where two sides intersect. The exact position of a vertex is known, so the test whether a
+ * third line contains the point is exact.
  */
 #include "core/curve/rb_curving.h"
 

@@ -13,7 +13,7 @@
 
 #include "core/shape/rb_contact.h"
 
-/* The sides of a part of a polygon */
+/* A fragment of a polygon, as a range of sides */
 typedef struct fragment
 {
 	uint32_t piece;

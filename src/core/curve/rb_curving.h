@@ -94,7 +94,7 @@ typedef enum rb_along
 	RB_ALONG_PLANES, /* The intersection of the planes of both parts */
 	RB_ALONG_RED,    /* An edge of red */
 	RB_ALONG_BLUE,
-	RB_ALONG_ROUNDED /* A segment that rounding left of a polygon */
+	RB_ALONG_ROUNDED /* A polygon that rounding has collapsed to a segment */
 } rb_along;
 
 /* The intersection of two parts */
@@ -111,8 +111,8 @@ typedef struct rb_piece
 	uint8_t axis; /* Projection axis of a polygon */
 	int8_t turn;  /* Orientation of the red triangle in that projection */
 	/*
-	 * For a segment that rounding left of a polygon: bitmasks of the edges of both parts on which
-	 * it lies
+	 * For a polygon that rounding has collapsed to a segment: bitmasks of the edges of both parts
+	 * on which the segment lies
 	 */
 	uint8_t on[2];
 } rb_piece;

@@ -24,7 +24,7 @@ typedef struct rb_grouping
 	rb_context *ctx;
 	const rb_job *job;
 	const rb_pair *pairs;
-	/* Start of each group, shifted by up to two entries while sorting; see `make` */
+	/* Start of each group, shifted by up to two entries during the counting sort */
 	uint64_t *start;
 	uint32_t *member;
 } rb_grouping;

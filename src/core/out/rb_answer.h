@@ -55,7 +55,10 @@ typedef struct rb_answers
 extern rb_status rb_answers_init(rb_answers *a, rb_context *ctx, const rb_job *job);
 extern void rb_answers_free(rb_answers *a);
 
-/* Called by the join's thread before the join, and after all pairs have arrived. */
+/*
+ * Start and finish the aggregate in the join's thread: before the join, and after all pairs have
+ * arrived.
+ */
 extern rb_status rb_answers_begin(rb_answers *a);
 extern rb_status rb_answers_end(rb_answers *a);
 

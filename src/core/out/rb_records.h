@@ -3,15 +3,15 @@
  *	  Defines the compressed form in which groups of pairs leave a device.
  *
  * A pair of indices has eight bytes, and a bus transfers at most fifty gigabytes per second, so a
- * join of boxes finishes long before its pairs have been transferred. But the pairs come from grid
- * cells, and within a cell eight bits are enough to identify an object (Lo, Lee, Chung, Chung 2013,
- * section 5.3, have the same idea with three levels). So a record stores the indices of some red
- * and some blue objects once, followed by the pairs that meet, in the shorter of two forms:
+ * join of boxes finishes long before its pairs have been transferred. However, the pairs come from
+ * grid cells, and within a cell eight bits are enough to identify an object (Lo, Lee, Chung, Chung
+ * 2013, section 5.3, have the same idea with three levels). So a record stores the indices of some
+ * red and some blue objects once, followed by the pairs that meet, in the shorter of two forms:
  *
  *		lists	for each red object, the number of its blue objects; then their numbers
  *		bits	for each red object, one word for every 32 blue objects
  *
- * In both forms a pair takes about one byte, plus its part of the indices.
+ * In both forms a pair takes about one byte, plus its fraction of the indices.
  *
  *		rb_record | red indices | blue indices, unless both sides are one | pairs | padding
  *

@@ -329,9 +329,9 @@ axis_of(const rb_cutting *k, uint32_t from, uint32_t to)
 }
 
 /*
- * Returns a position among `from` to `to` with the given weight below it. It distributes the
- * positions to bins, and repeats this for the bin that contains the result, until only one position
- * is left.
+ * Returns a position of the entries `from` to `to` that has the given weight below it. The entries
+ * are distributed to bins, and the bin that contains the result is divided again, until it contains
+ * only one position.
  */
 static double
 find_cut(const rb_cutting *k, uint32_t from, uint32_t to, int axis, double weight)

@@ -423,7 +423,7 @@ put(void *user, const rb_pair *pairs, size_t n)
 
 /* ---- jobs with a tile ---- */
 
-/* Drops pairs of rows outside the tile, and passes the others to put or put_told. */
+/* Drops pairs of rows outside the tile and passes the others on. */
 static rb_status
 put_in_tile(void *user, const rb_pair *pairs, size_t n)
 {
@@ -530,7 +530,8 @@ put_words(void *user, const uint32_t *words, size_t first, size_t n)
 }
 
 /*
- * Prepares the tile test. The tile is hidden from a backend whose parts are not those of the rows.
+ * Prepares the tile test. The backend does not receive the tile if its parts are not those of the
+ * rows, as with composed predicates and RB_UNDER.
  */
 static rb_status
 prepare_tile(rb_stream *s)

@@ -2,9 +2,9 @@
  * two.c
  *	  Tests whether two single rows form a pair of a job.
  *
- * A join answers this for all rows of two tables; here it is answered for two rows, possibly
- * thousands of times in a statement. There are three methods, and the cheapest one is chosen by the
- * estimated number of box comparisons:
+ * A join answers this question for all rows of two tables. This file answers it for two rows,
+ * possibly thousands of times in one statement. There are three methods, and the cheapest one is
+ * chosen by the estimated number of box comparisons:
  *
  *		each with each		red parts x blue parts
  *		tree walk			a box tree (rb_tree.h) of one row's parts, searched for each other part
