@@ -54,7 +54,7 @@ match(rb_context *ctx, rb_tets *tets, const uint32_t *start, face *faces)
 
 		if ((p & STOP_EVERY) == 0 && rb_should_stop(ctx))
 			return RB_STOPPED;
-		/* Mostly about twenty faces belong to a vertex. */
+		/* A vertex typically has about twenty faces. */
 		if (rb_sort(ctx, f, n, sizeof *f, compare, NULL) != RB_OK)
 			return RB_STOPPED;
 		for (uint32_t i = 0; i < n; i++)

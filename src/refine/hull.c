@@ -140,8 +140,9 @@ middle_of(const rb_surface *s, uint32_t face)
 
 /*
  * Assigns each needle to a plane. A needle at the edge between two planes lies in both. It joins
- * the plane beyond its longest edge, so that its other two edges form the border of the planes and
- * no point lies next to a border edge on the same line.
+ * the plane beyond its longest edge, so that the border between the planes follows its two short
+ * edges. If the border followed the longest edge, the vertex between the short edges would lie
+ * right next to it.
  */
 static rb_status
 place_needles(rb_surface *s)

@@ -82,8 +82,8 @@ corners_of(const rb_tets *tets, uint32_t t, const double **at)
 }
 
 /*
- * Returns true if a tetrahedron is so much longer than the rounding error that, if it lies between
- * two planes that close to each other, their distance is its height.
+ * Returns true if a tetrahedron is much longer than the rounding error. If it lies between two
+ * planes that are a rounding error apart, their distance is then its height.
  */
 static bool
 is_long(const rb_tets *tets, double rounds, uint32_t t)
@@ -94,10 +94,7 @@ is_long(const rb_tets *tets, double rounds, uint32_t t)
 	return rb_four_long2(at) > FLAT_LENGTH * FLAT_LENGTH * rounds * rounds;
 }
 
-/*
- * Returns true if a tetrahedron may lie between two planes as close to each other as the rounding
- * error.
- */
+/* Returns true if a tetrahedron is long but only a few rounding errors high. */
 static bool
 is_flat(const rb_tets *tets, double rounds, uint32_t t)
 {
@@ -292,8 +289,8 @@ is_outside(const peel *p, uint32_t t)
 
 /*
  * Returns true if, relative to the plane, the boundary faces of a tetrahedron point outward and its
- * other faces inward. Otherwise what lies on it has to be removed first. Needles, whose direction
- * is determined by rounding, and upright faces do not count.
+ * other faces inward. Otherwise the tetrahedra on top of it have to be removed first. Needles,
+ * whose direction is determined by rounding, and upright faces do not count.
  */
 static bool
 lies_bare(const peel *p, uint32_t t, const rb_plane *plane)
@@ -320,8 +317,8 @@ lies_bare(const peel *p, uint32_t t, const rb_plane *plane)
 }
 
 /*
- * Returns a plane that all corners of a tetrahedron lie in, and one is known to, or RB_NONE if
- * there is no such plane.
+ * Returns a plane that contains all corners of a tetrahedron, among the planes recorded for these
+ * corners, or RB_NONE if there is no such plane.
  */
 static uint32_t
 plane_of(const peel *p, uint32_t t)

@@ -46,9 +46,8 @@ rb_cell_hash(const rb_cell *c)
 
 /*
  * Packs an entry. From the lowest bit on it has 30 bits of cell, 3 of corner or edge, 2 of what to
- * split, 1 that is set if a point outside the mesh requires the split, 3 that count misplaced
- * points, 5 that count blocked attempts, 1 that is set if insertion radii do not matter, and 19 of
- * hash.
+ * split, 1 that is set if a rejected point requires the split, 3 that count misplaced points, 5
+ * that count blocked attempts, 1 that is set if insertion radii do not matter, and 19 of hash.
  */
 RB_HD rb_entry64
 rb_entry_make(const rb_cells *m, uint32_t cell, uint32_t part, rb_what what, bool absent)
@@ -126,7 +125,7 @@ typedef enum rb_verdict
 	RB_STALE,   /* The cell is gone, or no split is needed any more */
 	RB_READY,   /* A point was chosen */
 	RB_FITS,    /* The cavity is valid */
-	RB_OWNS,    /* It holds the claims on all cells of its cavity */
+	RB_OWNS,    /* The candidate holds the claims on all cells of its cavity */
 	RB_WINS,    /* No stronger adjacent owner conflicts: insert the point */
 	RB_LOST,    /* A stronger candidate won: retry in a later round */
 	RB_BLOCKED, /* Something else must be split first */
@@ -327,8 +326,8 @@ rb_candidate_make_tet(const rb_cells *m, rb_candidate *cand, const rb_cell *c, d
 
 /*
  * Checks that a constrained face still has a reason to be split: a corner on either side that
- * encroaches upon it, or a point outside the mesh. Even in the latter case, encroaching corners
- * determine whether the split is allowed and the minimum insertion radius.
+ * encroaches upon it, or a rejected point. Even in the latter case, encroaching corners determine
+ * the minimum insertion radius and whether the split is allowed.
  */
 RB_HD void
 rb_candidate_wall_reason(const rb_cells *m, rb_candidate *cand, const rb_cell *c, uint32_t i,
@@ -432,7 +431,7 @@ rb_piece_deepest(const rb_cells *m, uint32_t cell, uint32_t e)
 
 	do
 	{
-		/* Each vertex of the ring is once the corner opposite to the exit face. */
+		/* Each vertex of the ring is opposite to the exit face exactly once. */
 		uint32_t v = m->cells[ring.cell].v[ring.to];
 
 		if (v != RB_GHOST)

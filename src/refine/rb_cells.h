@@ -72,7 +72,7 @@ typedef struct rb_cells
 {
 	rb_cell *cells;
 	rb_site *sites;
-	/* rb_vertex_kind of each vertex; vertices on the hull count as on a segment or facet here */
+	/* rb_vertex_kind of each vertex; new vertices on the hull count as on a segment or facet */
 	uint8_t *kind;
 	uint32_t *parent; /* Segment or facet that the vertex is on */
 	/* Ends of the input segments, and the corners of each input facet in ascending order */

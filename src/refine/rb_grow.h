@@ -48,7 +48,7 @@ typedef struct rb_room
 	/* State while the cavity grows */
 	uint32_t n;
 	uint32_t nwalls;
-	uint32_t nfirst;  /* Leading constrained faces that contain the point itself */
+	uint32_t nfirst;  /* Number of leading entries of walls that contain the point itself */
 	uint64_t seen[2]; /* Bloom filter in front of the linear search */
 } rb_room;
 
@@ -655,9 +655,7 @@ rb_grow_straight(const rb_cells *m, const rb_candidate *cand, const rb_cell *c, 
 	return false;
 }
 
-/*
- * Tests whether the boundary faces of the cavity at cell k are visible from the point, from inside.
- */
+/* Tests whether the boundary faces of the cavity at cell k are visible from the point inside. */
 RB_HD rb_verdict
 rb_grow_sees_at(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, const rb_room *room,
 				uint32_t k, rb_obstacle *o)

@@ -7,9 +7,9 @@
  * doubles, without contraction.
  *
  * If a tetrahedron is so flat that its volume is below the rounding error, plain doubles would give
- * it an arbitrary circumsphere. An example is four corners of a regular polygon, which rounding
- * keeps from being coplanar: their sphere looks like all the others there. So such a tetrahedron is
- * measured with twice as many digits, and what is called bad is bad.
+ * it an arbitrary circumsphere, even if the exact one is ordinary. An example is four corners of a
+ * polygon inscribed in a circle, which rounding keeps from being coplanar. So such a tetrahedron is
+ * measured with twice as many digits, and only tetrahedra that really are bad count as bad.
  */
 #ifndef RB_MEASURE_H
 #define RB_MEASURE_H
@@ -30,8 +30,9 @@ rb_distance2(const double *a, const double *b)
  *
  * The factor is less than 1, because a vertex just inside the enclosing sphere does no harm, while
  * each split triggers others at the ends of the segment and across the angles of the facet.
- * Besides, subsegments are split at the foot of a perpendicular, which lies exactly on the
- * enclosing spheres of the edges from both of its ends, so that rounding would decide.
+ * Besides, a subsegment is split at the foot of the perpendicular from a vertex. This point lies
+ * exactly on the enclosing spheres of the edges from the vertex to both ends, so that rounding
+ * would decide.
  *
  * A vertex that is not kept out may be as near to the center as sqrt(RB_SPHERE_KEPT) times the
  * radius. The center is where a point is inserted if the circumcenter of a bad tetrahedron lies

@@ -36,7 +36,7 @@ typedef struct rb_refining
 	 * Facets and segments: those of the input, followed by those that stand for the hull where no
 	 * facet is
 	 */
-	uint32_t nfacets, nsegments; /* Input counts, after facets that bend are split */
+	uint32_t nfacets, nsegments; /* Counts of the input, after splitting facets that bend */
 	uint32_t given_facets;       /* Number of facets before that; later numbers are parts */
 	uint32_t *facet_of;          /* Original facet of each part */
 	uint32_t all_facets;
@@ -46,7 +46,7 @@ typedef struct rb_refining
 	uint32_t *segment_order;
 	uint32_t *facet_start;
 	uint32_t *facet_corners;
-	int64_t *regions; /* Region value of each index */
+	int64_t *regions; /* Region ids, indexed by rb_cell.region */
 	double *region_volume;
 	uint32_t nregions;
 	rb_sizes sizes;

@@ -223,8 +223,8 @@ rb_round_vies(const rb_candidate *cand)
 }
 
 /*
- * Releases the claim on a cell, unless a winner holds it: its claims are needed until the new cells
- * are linked.
+ * Releases the claim on a cell, unless it belongs to a winner, whose claims are needed until the
+ * new cells are linked.
  */
 RB_HD void
 rb_round_unclaim(const rb_cells *m, const rb_candidate *all, uint32_t cell)

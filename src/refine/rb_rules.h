@@ -232,8 +232,8 @@ rb_cell_bad(const rb_cells *m, const rb_cell *c, const rb_shape *s, bool *kept)
 /* ---- constrained faces and subsegments ---- */
 
 /*
- * Returns true if a subsegment may be split for a point that is not in the mesh. If `needed` is
- * set, insertion radii do not matter.
+ * Returns true if a subsegment may be split because of a rejected point. If `needed` is set,
+ * insertion radii do not matter.
  */
 RB_HD bool
 rb_piece_splits(const rb_cells *m, uint32_t u, uint32_t v, bool needed)
@@ -274,7 +274,7 @@ rb_wall_splits(const rb_cells *m, const uint32_t *v, bool needed)
  * above 1 saves points and leaves no more bad tetrahedra. If w is on a segment, the distance may be
  * longer by the same factor as the new radius (`raise`).
  *
- * RB_WALL_NEAR_ABSENT applies if the trigger is not in the mesh. It is the circumcenter of a bad
+ * RB_WALL_NEAR_ABSENT applies if a rejected point is the trigger. It is the circumcenter of a bad
  * tetrahedron, and is as far from all vertices as the edges of that tetrahedron are long. So it
  * cannot trigger points without end, and refusing all points within the radius would leave many
  * large bad tetrahedra for the sake of a few small ones. RB_WALL_NEAR_ABSENT_EDGE applies if the
@@ -287,9 +287,8 @@ rb_wall_splits(const rb_cells *m, const uint32_t *v, bool needed)
 
 /*
  * Returns true if point `at` on facet f is too near to vertex w across an input angle. The point is
- * wanted because w encroaches, or because of a point that is not in the mesh (`absent`) while w
- * lies in the protecting sphere as well. Sets *raise to the minimum insertion radius of the new
- * vertex.
+ * wanted because w encroaches, or because of a rejected point (`absent`) while w lies in the
+ * protecting sphere as well. Sets *raise to the minimum insertion radius of the new vertex.
  */
 RB_HD bool
 rb_wall_kept(const rb_cells *m, uint32_t f, const double *at, uint32_t w, bool absent,

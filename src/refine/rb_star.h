@@ -111,7 +111,7 @@ rb_place(const rb_places *p, uint32_t i)
 }
 
 /*
- * Copies the constraint bits and the facet of face i and its edges to a new cell, whose corner k +
+ * Copies the facet and the constraint bits of face i and its edges to a new cell, whose corner k +
  * 1 is corner k of the face.
  */
 RB_HD void
@@ -214,11 +214,11 @@ rb_star_cell(const rb_cells *m, const rb_candidate *cand, uint32_t cell, uint32_
  * to the facet of the constrained face between the two new cells, or to RB_NOWHERE.
  *
  * A facet whose constrained faces are met twice on the way continues from one to the other and has
- * no face here: what remains of it at the edge lies outside. The boundary and the border between
- * two regions are exceptions, since a constrained face must be there. Constrained faces of two
- * facets may collapse into one: a facet of the input and one of the hull, with a tetrahedron of
- * almost no volume between them. Then the facet with the smaller number, that of the input, gets
- * the face. So the result is the same from both sides, whichever of the two cells asks.
+ * no face between the two new cells. The boundary and the border between two regions are
+ * exceptions, since a constrained face must be there. Constrained faces of two facets may collapse
+ * into one: a facet of the input and one of the hull, with a tetrahedron of almost no volume
+ * between them. Then the facet with the smaller number, that of the input, gets the face. So the
+ * result is the same from both sides, whichever of the two cells asks.
  */
 #define RB_STAR_FOLDS 4
 RB_HD uint32_t

@@ -103,7 +103,7 @@ typedef struct rb_together
 	 * corner
 	 */
 	rb_table rim;
-	rb_table known;  /* Those faces in rim that exist in the mesh, mapped to cell << 2 | corner */
+	rb_table known;  /* Faces in rim that exist in the mesh, mapped to cell << 2 | corner */
 	rb_table edges;  /* Edges of removed and of new constrained faces, with their facets */
 	uint32_t *place; /* State of each tetrahedron (RB_TET_UNKNOWN, ...), later its new cell */
 	size_t place_cap;

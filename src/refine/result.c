@@ -373,7 +373,7 @@ typedef struct order
 	result *s;
 	kind what;
 	uint32_t n;      /* Number of facets or segments */
-	uint32_t *at;    /* Start of each one's items; later, the next free position */
+	uint32_t *at;    /* Start of the items of each; later, the next free position */
 	uint32_t *share; /* First facet or segment of each thread */
 } order;
 

@@ -20,7 +20,7 @@
 #define GRAIN_LEAST 16
 /* New cells in a block, for listing their needs */
 #define LISTED 1024
-#define AHEAD 8 /* Candidates by which prefetching is ahead */
+#define AHEAD 8 /* Number of candidates to prefetch ahead */
 
 typedef struct entries
 {
@@ -189,7 +189,10 @@ push_stuck(rb_refining *r, rb_entry64 e)
 	return status;
 }
 
-/* Puts the entry of a candidate that did not win where its verdict requires. */
+/*
+ * Moves the entry of a candidate that did not win to the list that its verdict requires, or drops
+ * it.
+ */
 static rb_status
 put_back(rounds *s, const rb_candidate *cand)
 {

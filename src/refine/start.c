@@ -706,7 +706,7 @@ near(const start *s, uint32_t g, uint32_t k)
 
 /*
  * Marks ghosts that are on no facet, and their edges across which the hull continues in the same
- * plane. Of two adjacent ghosts, only the first is marked.
+ * plane. Each such edge is marked only at the first of its two ghosts.
  */
 static void
 do_planes(rb_thread *me, void *arg, uint64_t from, uint64_t to)

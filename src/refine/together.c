@@ -130,7 +130,6 @@ join_pieces(rb_together *t, uint32_t cell)
 
 	for (uint32_t e = 0; e < 6 && status == RB_OK; e++)
 	{
-		/* Read the cell again: adding a point does not move it, but looks it up as well. */
 		const rb_cell *c = &t->r->mesh.cells[cell];
 		uint32_t u = c->v[rb_cell_edge_from(e)], v = c->v[rb_cell_edge_to(e)];
 		const uint32_t *at;
@@ -416,7 +415,7 @@ together_free(rb_together *t)
 	rb_free(memory, (void **) &t->pairs);
 }
 
-/* Resets the bits of cells that say which are listed or given up. */
+/* Clears the bits that mark cells as listed or given up, so that they are examined again. */
 static void
 do_anew(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {

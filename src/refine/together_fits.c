@@ -471,9 +471,9 @@ find_pairs(rb_together *t, bool *fits)
 
 /*
  * Toggles the edges of a removed or new constrained face, except those on subsegments. An edge that
- * is toggled twice cancels. The key of an edge contains the facet with the top bit set; a facet
- * with constrained faces has a number below 2^31, because there are no more faces than that, so it
- * follows the corners.
+ * is toggled twice cancels. The key of an edge contains its facet with the top bit set, so that the
+ * facet is the largest number in the key. Facets with constrained faces have numbers below 2^31,
+ * because there are no more faces than that.
  */
 static rb_status
 note_wall(rb_together *t, const uint32_t *v, uint32_t facet)

@@ -173,7 +173,7 @@ rb_together_replace(rb_together *t)
 		m->cells[t->old.e[i]].v[0] = RB_DEAD;
 		r->free[r->nfree++] = t->old.e[i];
 	}
-	/* Only the far side of boundary faces lacks a link by now. */
+	/* By now, only boundary faces lack a link. */
 	for (size_t i = 0; i < t->fresh.n; i++)
 		for (uint32_t k = 0; k < 4; k++)
 			if (m->cells[first + i].n[k] == RB_NOWHERE)

@@ -171,7 +171,7 @@ positive(const rb_meshing_call *call, const char *argument, const NullableDatum 
 	return x;
 }
 
-/* Ratio of a regular tetrahedron, sqrt(6) / 4, which is the minimum of all */
+/* Radius-edge ratio of a regular tetrahedron, sqrt(6) / 4, which is the smallest possible one */
 #define LEAST_RADIUS_EDGE 0.6123724356957945
 
 void

@@ -284,7 +284,9 @@ rb_meshing_make_bodies(rb_meshing_run *run)
 	return run->ctx.error.status != RB_OK ? run->ctx.error.status : status;
 }
 
-/* Raises the error of a mesh with the id of its solid, and with a hint how to skip that solid. */
+/*
+ * Raises the error of a mesh with the id of its solid, and with a hint on how to skip that solid.
+ */
 pg_noreturn static void
 raise_flaw(rb_meshing_run *run, uint32 body)
 {

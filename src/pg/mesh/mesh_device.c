@@ -19,7 +19,7 @@
 
 /* ---- estimate of the work ---- */
 
-/* Measured number of tetrahedra that refinement makes of one, without a volume bound */
+/* Measured number of tetrahedra that refinement produces per initial one, without a volume bound */
 #define TETS_OF_ONE 3.0
 /* Measured mean volume of tetrahedra, relative to their volume bound */
 #define SHARE_OF_VOLUME 0.5
@@ -177,8 +177,8 @@ rb_meshing_device_end(rb_meshing_run *run)
 /* ---- report ---- */
 
 /*
- * Completes the report line of refinement: the device and its time, and why or from when on the CPU
- * was used.
+ * Completes the report line of refinement with the device and its time, or with the reason why
+ * rounds ran on the CPU.
  */
 void
 rb_meshing_device_report(const rb_meshing_run *run, rb_last_line *line)

@@ -87,7 +87,8 @@ point(const rb_meshing_run *run, uint32 a)
 }
 
 /*
- * Returns a hint to the option that avoids the flaw without changes to the rows, if it is not set.
+ * Returns a suggestion to use on_crossing => 'split', which avoids the flaw without changes to the
+ * rows, or "" if that is set already.
  */
 static const char *
 or_split(const rb_meshing_run *run)
@@ -96,7 +97,7 @@ or_split(const rb_meshing_run *run)
 }
 
 /*
- * Returns a hint how to find crossings. The join of rows does not report two facets of the same
+ * Adds a hint on how to find the crossings. The join of rows does not report two facets of the same
  * row.
  */
 static int

@@ -1,6 +1,6 @@
 /*
  * mesh_match.c
- *	  Matches the facets, segments and points that the tables of a mesh refer to with rows.
+ *	  Matches the tables of a mesh with the facets, segments and points of the rows.
  *
  * A mesh is checked against rows that are read again, perhaps in another order than when it was
  * built. So numbers cannot be compared: a polygon is identified by its id and its ordinal within

@@ -225,7 +225,7 @@ take_options(rb_meshing_run *run)
 {
 	take_regions(run);
 	take_sizes(run);
-	/* The amount of work is only known when there are tetrahedra. */
+	/* The amount of work is known only once there are tetrahedra, so allow all threads. */
 	run->options.threads = rb_threads(UINT64_MAX);
 }
 

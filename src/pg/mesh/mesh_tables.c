@@ -242,8 +242,8 @@ rb_meshing_tables_find(rb_meshing_table *tables, const char *function, const cha
 }
 
 /*
- * Returns true if the user's own SELECT finds a row. Rows count that an earlier call in the same
- * command added, and rows of transactions that have committed by now, regardless of this
+ * Returns true if the user's own SELECT finds a row. Rows that an earlier call in the same command
+ * added count, and so do rows of transactions that have committed by now, regardless of this
  * statement's snapshot.
  */
 static bool

@@ -402,13 +402,13 @@ typedef struct rb_meshing_matched
 } rb_meshing_matched;
 
 /*
- * Matches a loaded mesh with the welded rows, and renumbers its vertices like their points. If the
- * run is not welded, only matches the mesh with itself.
+ * Matches a loaded mesh with the welded rows, and numbers its vertices like the points of the rows.
+ * If the run is not welded, only matches the mesh with itself.
  */
 extern void rb_meshing_match(rb_meshing_run *run, rb_meshing_loaded *mesh, rb_meshing_matched *to);
 
 /*
- * Returns the mesh as input of the checker, without the rows to compare it with and without the
+ * Returns the mesh as input of the checker. The caller sets the rows to compare it with and the
  * tetrahedra to keep.
  */
 extern rb_check_input rb_meshing_check_input(const rb_meshing_loaded *mesh,
