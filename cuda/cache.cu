@@ -231,8 +231,8 @@ rb_copies_give(rb_device_run *run, bool failed)
 /* ---- for the owner of the cached sets ---- */
 
 /*
- * Evicts the copy of one device. No work on the device refers to an idle copy, so it is freed at
- * once.
+ * Returns the bytes of a set's copy. With drop, evicts an idle copy; no work on the device refers
+ * to it, so it is freed at once.
  */
 uint64_t
 rb_copy_bytes(rb_device *device, uint64_t number, bool drop)

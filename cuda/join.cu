@@ -25,7 +25,7 @@
 /* Maximum number of threads that pass pairs to the sink */
 #define EMIT_THREADS 8
 #define EMIT_GRAIN ((uint64_t) 128 << 10) /* Pairs that a thread passes on at once */
-/* Pairs that are passed on faster than a thread team starts */
+/* Maximum number of pairs that are passed on without a thread team, which starts too slowly */
 #define FEW_TO_EMIT (1 << 20)
 
 typedef struct rb_joiner
@@ -39,7 +39,7 @@ typedef struct rb_joiner
 	rb_thread *team; /* Threads that pass pairs to the sink, or NULL before they are needed */
 	int pools;
 	int blocks;
-	bool whole;       /* One launch completes a small join */
+	bool whole;       /* The join is small: one launch completes it */
 	bool asked;       /* The exact kernel was queued with this launch */
 	double *room;     /* Space for exact signs, once they are needed */
 	int exact_blocks; /* Blocks of exact signs that `room` suffices for */
@@ -219,7 +219,7 @@ pools_make(rb_joiner *j, const rb_level *level)
 		}
 		if (want > fit)
 		{
-			/* With less memory use fewer blocks, which can then work longer. */
+			/* With less memory, use fewer blocks, which can then work longer. */
 			want = fit;
 			if (blocks > fit / reserve / 2)
 				j->blocks = (int) (fit / reserve / 2 > 0 ? fit / reserve / 2 : 1);

@@ -150,8 +150,8 @@ places_make(rb_device_run *run, rb_count ncells, rb_count capacity, uint64_t sha
 
 	memset(places, 0, sizeof(*places));
 	/*
-	 * Cell numbers and positions have 32 bits; the margin lets positions beyond the end not
-	 * overflow.
+	 * Cell numbers and positions have 32 bits; the margin keeps positions beyond the end from
+	 * overflowing.
 	 */
 	if (ncells > UINT32_MAX || capacity > UINT32_MAX - 65536 || bytes > share / 2)
 		return RB_OK;

@@ -183,7 +183,7 @@ typedef struct rb_making
 
 /*
  * Adds up the contents of the cells in totals, and empties cells that do not hold both colors. If
- * ncells is 0, the number of cells is that of totals.
+ * ncells is 0, totals->cells gives the number of cells.
  */
 extern rb_status rb_cell_totals_launch(rb_device_run *run, const rb_grid_args *args,
 									   rb_count ncells, rb_totals *totals);

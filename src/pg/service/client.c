@@ -91,7 +91,7 @@ struct rb_remote
 /* ---- starting the worker ---- */
 
 static BackgroundWorkerHandle *started; /* Handle of the worker that this session has started */
-static uint64 started_word;             /* Worker word of that start */
+static uint64 started_word;             /* Worker word when this session started it */
 static double failed_ms;                /* Time when a start failed, or 0 */
 
 static void
