@@ -118,7 +118,10 @@ make_block(void *start, size_t size, bool huge)
 	return block;
 }
 
-/* Returns true if two blocks are adjacent and of one type. The kernel merges such mappings, too. */
+/*
+ * Returns true if two blocks are adjacent and have the same page size. The kernel merges such
+ * mappings, too.
+ */
 static bool
 touches(const rb_memory_block *block, const rb_memory_block *next)
 {
@@ -159,7 +162,10 @@ pool_put(rb_memory_block *block)
 		join_next(before);
 }
 
-/* Removes the first bytes of an idle block from the pool and reserves the rest for their growth. */
+/*
+ * Takes the first `size` bytes of an idle block from the pool. Reserves the rest for the growth of
+ * the taken block.
+ */
 static rb_memory_block *
 cut_front(rb_memory_block **link, size_t size)
 {
@@ -180,8 +186,8 @@ cut_front(rb_memory_block **link, size_t size)
 }
 
 /*
- * Removes the last bytes of an idle block from the pool, so that the block before it can still
- * grow.
+ * Takes the last `size` bytes of an idle block from the pool, so that the used block before it can
+ * still grow.
  */
 static rb_memory_block *
 cut_end(rb_memory_block **link, size_t size)
@@ -196,9 +202,9 @@ cut_end(rb_memory_block **link, size_t size)
 }
 
 /*
- * Finds the best idle block of a type, or NULL: the smallest that fits. For a growing block it is
- * the largest of at most RB_GROW_INTO times the size, if there is one. A block that is reserved for
- * the growth of another block is taken only if no other fits.
+ * Finds the best idle block with or without huge pages, or NULL: the smallest that fits. For a
+ * growing block it is the largest of at most RB_GROW_INTO times the size, if there is one. A block
+ * that is reserved for the growth of another block is taken only if no other fits.
  */
 static rb_memory_block **
 find_idle(size_t size, bool huge, bool grows)
@@ -221,7 +227,7 @@ find_idle(size_t size, bool huge, bool grows)
 	return best;
 }
 
-/* Finds the largest idle block of a type with at least half of that size. */
+/* Finds the largest idle block with or without huge pages that has at least half of that size. */
 static rb_memory_block **
 find_half(size_t size, bool huge)
 {

@@ -51,26 +51,19 @@ enum
 typedef enum rb_predicate
 {
 	RB_MEET, /* the closed objects share a point */
-	/*
-	 * RB_MEET with payload: the dimension of the intersection, and whether the relative interiors
-	 * meet
-	 */
+	/* as RB_MEET; payload: dimension, whether relative interiors meet */
 	RB_CONTACT,
-	/*
-	 * the objects share more than vertices or an edge they have in common; payload: the dimension
-	 */
+	/* more than common vertices or a common edge; payload: dimension */
 	RB_SELF_INTERSECT,
 	RB_WITHIN, /* their distance is at most that of the job */
-	/*
-	 * the first end of a segment, perturbed infinitesimally, is below the triangle, or lies on it
-	 */
+	/* a segment's perturbed first end is below the triangle, or on it */
 	RB_UNDER,
 	/* The remaining predicates relate rows and are computed by several joins (RB_COMPOSED_LIST). */
 	RB_NEAREST,  /* blue is one of the job.nearest rows closest to red */
 	RB_INSIDE,   /* the intervals of a line inside a solid */
 	RB_RELATION, /* how two solids are positioned relative to each other */
 	RB_BODY,     /* whether the triangles form a valid solid, and if not, why */
-	/* whether a point, line, surface or solid lies in a solid, crosses its boundary, ... */
+	/* how a point, line, surface or solid lies relative to a solid */
 	RB_POSITION
 } rb_predicate;
 

@@ -51,7 +51,7 @@ typedef void (*rb_work)(rb_thread *me, void *arg, uint64_t from, uint64_t to);
  * team is smaller.
  */
 extern rb_status rb_team_open(rb_context *ctx, int want, rb_thread **me);
-extern void rb_team_close(rb_thread **me); /* sets *me to NULL, which it may already be */
+extern void rb_team_close(rb_thread **me); /* Sets *me to NULL, which it may already be. */
 extern int rb_team_threads(const rb_thread *me);
 extern int rb_thread_number(const rb_thread *me);
 

@@ -94,9 +94,8 @@ typedef enum rb_body_of
 	RB_BODY_OF_BODIES,
 	RB_BODY_OF_RED,
 	RB_BODY_OF_BLUE,
-	RB_BODY_SIDE = 3, /* mask of the values above */
-	RB_BODY_TOGETHER =
-		4 /* bit: the rows of the side are closed when taken together, and no column groups them */
+	RB_BODY_SIDE = 3,    /* mask of the values above */
+	RB_BODY_TOGETHER = 4 /* bit: the rows are closed together; no column groups them */
 } rb_body_of;
 
 /* Returns the message of a status; never NULL. */
@@ -114,8 +113,8 @@ typedef struct rb_error
 
 typedef struct rb_memory rb_memory;
 
-extern rb_memory *rb_memory_create(uint64_t limit_bytes); /* NULL if malloc fails */
-/* frees all blocks that are still allocated */
+extern rb_memory *rb_memory_create(uint64_t limit_bytes); /* Returns NULL if malloc fails. */
+/* Frees all blocks that are still allocated. */
 extern void rb_memory_destroy(rb_memory *memory);
 extern void rb_memory_set_limit(rb_memory *memory, uint64_t limit_bytes);
 extern uint64_t rb_memory_used(const rb_memory *memory);
@@ -154,7 +153,7 @@ extern void rb_memory_set_idle(uint64_t most_bytes);
 extern uint64_t rb_memory_idle(void);
 
 /*
- * Lets the kernel reclaim the pages of idle blocks when memory is short. To be called before a
+ * Lets the kernel reclaim the pages of idle blocks when memory is short. Callers use it before a
  * longer pause.
  */
 extern void rb_memory_offer_idle(void);
@@ -185,9 +184,9 @@ typedef struct rb_set
 	const uint32_t
 		*faces; /* number of polygons or triangles of each row, or NULL if they were not counted */
 	/*
-	 * For each part, the number of its polygon within the row: from 0, ascending, polygons without
-	 * a part not counted. NULL if each part is a polygon of its own or the numbers were not
-	 * requested. Always NULL in a view.
+	 * For each part, the number of its polygon within the row, counted from 0 in ascending order;
+	 * polygons without a part are not counted. NULL if each part is a polygon of its own or the
+	 * numbers were not requested. Always NULL in a view.
 	 */
 	const uint32_t *face_of;
 	int64_t first_id;  /* id of row 0 where ids are consecutive */
@@ -203,11 +202,11 @@ typedef struct rb_set
 } rb_set;
 
 /*
- * Adds a reference; rb_set_release drops one and frees the set with the last. Callable from any
- * thread.
+ * Adds a reference. rb_set_release drops a reference and frees the set with the last one. Both may
+ * be called from any thread.
  */
 extern const rb_set *rb_set_hold(const rb_set *set);
-extern void rb_set_release(const rb_set **set); /* sets *set to NULL, which it may already be */
+extern void rb_set_release(const rb_set **set); /* Sets *set to NULL, which it may already be. */
 
 /* Returns the bytes of a set's arrays. */
 extern uint64_t rb_set_bytes(const rb_set *set);
@@ -265,8 +264,8 @@ typedef struct rb_pair
 } rb_pair;
 
 /*
- * Shift of a pair's payload (RB_TOLD), which sinks receive in the three bits above the red index; 0
- * for RB_MEET
+ * Position of a pair's payload (RB_TOLD) in its red index when the pair is written to a sink: the
+ * three bits above the index, which are 0 for RB_MEET
  */
 #define RB_TOLD_SHIFT 29
 
@@ -312,27 +311,26 @@ typedef struct rb_builder
 	uint32_t *row_of;   /* nparts; NULL while every row has one part */
 	int32_t srid;       /* SRID of the set, assigned by the reader */
 	/*
-	 * Tile and distance of the join: rows that cannot be in a pair of this tile are counted in
-	 * `outside`, not stored
+	 * Tile and distance of the join. Rows that cannot be in a pair of this tile are counted in
+	 * `outside` instead of being stored.
 	 */
 	rb_ends tile;
 	double distance;
 	uint64_t outside;
 	bool many_points; /* RB_POINT3: a row may have several points, as a MultiPoint has */
-	bool
-		any_leaf; /* RB_TRIANGLE3: also accept points and lines, which become triangles of zero area */
-	bool flat;    /* RB_TRIANGLE3: ignore Z and place all points at z = 0 */
+	bool any_leaf;    /* RB_TRIANGLE3: accept points and lines as degenerate triangles */
+	bool flat;        /* RB_TRIANGLE3: ignore Z and place all points at z = 0 */
 	/*
-	 * Options and state of counting faces. A polygon becomes several triangles; more_parts counts
-	 * the parts of the row under construction that are the second or a later triangle of a polygon.
-	 * rb_builder_append ignores this.
+	 * Whether to count the faces of each row. A polygon becomes several triangles; more_parts
+	 * counts the parts of the row under construction that are the second or a later triangle of a
+	 * polygon. rb_builder_append ignores this.
 	 */
 	bool count_faces;
 	uint32_t more_parts;
 	uint32_t *faces; /* nrows */
 	size_t faces_cap;
 	/*
-	 * Whether the set shall record the polygon of each part. rb_builder_append ignores this, since
+	 * True if the set is to record the polygon of each part. rb_builder_append ignores this, since
 	 * each of its parts is a polygon. Code that removes parts directly must lower faced to nparts.
 	 */
 	bool want_face_of;
@@ -350,8 +348,8 @@ typedef struct rb_builder
 	/* Maximum distance of a face's vertex from the plane of the face; < 0 if unlimited */
 	double face_tolerance;
 	/*
-	 * Limit relative to the extent of the face, where the distance is unlimited; 0 if there is no
-	 * limit at all
+	 * Maximum of that distance as a fraction of the face's extent, used if face_tolerance < 0; 0 if
+	 * unlimited
 	 */
 	double face_share;
 	void *face_corners; /* scratch for faces that are not triangles (face.c) */
@@ -442,14 +440,14 @@ typedef struct rb_kept
 	uint64_t hits;  /* number of calls of rb_cache_use */
 } rb_kept;
 
-/* NULL if malloc fails */
+/* Returns NULL if malloc fails. */
 extern rb_cache *rb_cache_create(uint64_t limit_bytes);
-/* requires that no cached set is referenced elsewhere */
+/* Frees the cache. No cached set may be referenced elsewhere. */
 extern void rb_cache_destroy(rb_cache *cache);
 
 /*
- * Makes this process number cached sets from number + 1. To be called before the first set is
- * cached.
+ * Sets the last number in use, so that this process numbers cached sets from number + 1. Must be
+ * called before the first set is cached.
  */
 extern void rb_cache_set_last_number(uint64_t number);
 
@@ -496,9 +494,9 @@ typedef enum rb_geometry_fault
 	RB_GEOMETRY_CORNERS,    /* a TRIANGLE without three vertices; see `corners` */
 	RB_GEOMETRY_NOT_CLOSED, /* a ring does not end where it starts */
 	RB_GEOMETRY_NOT_FINITE, /* NaN or infinity among the coordinates */
-	/* faults of a face, seen along `axis` */
+	/* faults of a face, projected along `axis` */
 	RB_GEOMETRY_CROSSING,     /* the edges at[0] to at[1] and at[2] to at[3] cross */
-	RB_GEOMETRY_ABOVE,        /* the vertices at[0] and at[1] lie one above the other */
+	RB_GEOMETRY_ABOVE,        /* the vertices at[0] and at[1] coincide in the projection */
 	RB_GEOMETRY_HOLE_OUTSIDE, /* `hole` is not within the outer ring; see at[0] */
 	RB_GEOMETRY_HOLES,        /* `hole` and `other` overlap; see at[0] */
 	RB_GEOMETRY_NOT_FLAT,     /* the vertex at[0] lies at `distance` from the face's plane */
@@ -582,8 +580,7 @@ typedef struct rb_geometry_header
 {
 	int32_t srid;
 	bool has_z;
-	bool
-		has_box; /* box of floats rounded outward, or the exact box of a point or short line; z is 0 if has_z is false */
+	bool has_box; /* rounded outward, or exact for a point or short line; z is 0 without has_z */
 	double low[3];
 	double high[3];
 } rb_geometry_header;
@@ -698,8 +695,9 @@ typedef struct rb_context
 	uint64_t gpu_memory_limit; /* bytes of device memory; 0 for what is free */
 	/* bytes of it for copies of cached sets; UINT64_MAX for a quarter of all */
 	uint64_t gpu_cache_limit;
-	double device_idle_ms; /* time the device stays open after this join; 0 for a moment */
-	uint32_t filters;      /* RB_FILTER_ALL except in tests */
+	/* milliseconds the device stays open after this join; 0 for a short default */
+	double device_idle_ms;
+	uint32_t filters; /* RB_FILTER_ALL except in tests */
 	/*
 	 * Stop flag of the caller, whose thread does the work; nonzero requests a stop as well. May be
 	 * NULL
@@ -751,7 +749,7 @@ extern rb_status rb_why_stopped(const rb_context *ctx);
 
 /*
  * Materializes the coordinates or ids of a view, if they are not yet. Does nothing for other sets.
- * To be called by one thread at a time; uses as many threads as the context allows.
+ * Only one thread may call it at a time; it uses as many threads as the context allows.
  */
 extern rb_status rb_set_compose(rb_context *ctx, const rb_set *set);
 extern rb_status rb_set_compose_ids(rb_context *ctx, const rb_set *set);
