@@ -55,7 +55,7 @@ rb_number_take_apart(double x, uint64_t *mantissa, int *exponent)
 void
 rb_number_put_together(rb_number *r, uint64_t mantissa, int exponent)
 {
-	/* rounded down */
+	/* rounded down, also for negative exponents */
 	const int low = (exponent + 64 * WORD_BITS) / WORD_BITS - 64;
 	const int shift = exponent - low * WORD_BITS;
 

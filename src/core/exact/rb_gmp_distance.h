@@ -17,8 +17,8 @@ extern "C"
 #endif
 
 /*
- * Feature on which a nearest point lies: for dim 0 vertex `at`, for 1 the edge from there to the
- * next vertex, for 2 the face
+ * Feature on which a nearest point lies: vertex `at` if dim is 0, the edge from there to the next
+ * vertex if dim is 1, the face if dim is 2
  */
 typedef struct rb_feature
 {

@@ -76,7 +76,7 @@ rb_insphere_filter(const double *a, const double *b, const double *c, const doub
 	double minor = (2 * x * y + RB_BOUND_FLOOR) * z + RB_BOUND_FLOOR;
 	double bound = RB_INSPHERE_BOUND / 2 * (norm * minor + RB_BOUND_FLOOR);
 
-	/* One branch that is nearly always taken, since the sign itself is unpredictable. */
+	/* Use one branch, which is nearly always taken, because the sign itself is unpredictable. */
 	if (fabs(det) > bound)
 		return (det > 0) - (det < 0);
 	return RB_UNSURE;

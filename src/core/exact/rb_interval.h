@@ -17,9 +17,9 @@
  * - a product is off by at most half of the smallest denormal, so a product is also moved by that
  *   number, unless a factor is [0, 0] and the product exact.
  *
- * After S. M. Rump, P. Zimmermann, S. Boldo, G. Melquiond: Computing predecessor and successor in
- * rounding to nearest, BIT 2009. The steps used here are sometimes an ulp longer, but keep [0, 0]
- * for exact zeros.
+ * The method follows S. M. Rump, P. Zimmermann, S. Boldo, G. Melquiond: Computing predecessor and
+ * successor in rounding to nearest, BIT 2009. The steps used here are sometimes an ulp longer, but
+ * keep [0, 0] for exact zeros.
  *
  * An operation that overflows or has an infinite operand returns infinite bounds; no function of
  * this file returns a NaN.

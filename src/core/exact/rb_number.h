@@ -56,11 +56,11 @@ extern void rb_number_put_together(rb_number *r, uint64_t mantissa, int exponent
 
 extern void rb_number_copy(rb_number *r, const rb_number *a);
 
-/* Sum and difference; r may be a or b */
+/* Compute the sum and the difference; r may be a or b. */
 extern void rb_number_add(rb_number *r, const rb_number *a, const rb_number *b);
 extern void rb_number_sub(rb_number *r, const rb_number *a, const rb_number *b);
 
-/* Product; r must be neither a nor b */
+/* Computes the product; r must be neither a nor b. */
 extern void rb_number_mul(rb_number *r, const rb_number *a, const rb_number *b);
 
 /* Returns the sign of a - b. */

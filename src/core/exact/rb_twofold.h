@@ -12,11 +12,11 @@
  *		quotient						24 e |x|
  *		square root						4 e |x|
  *
- * if nothing overflows, plus 2^-1070 if something underflows. After M. Joldes, J.-M. Muller, V.
- * Popescu: Tight and rigorous error bounds for basic building blocks of double-word arithmetic,
- * 2017 (AccurateDWPlusDW 3 e, DWTimesDW1 5 e; DWDivDW2 15 e, where the product used here is
- * slightly less accurate). The root is after V. Lefevre, N. Louvet, J.-M. Muller, J. Picot, L.
- * Rideau: Accurate calculation of Euclidean norms using double-word arithmetic, 2023 (25/8 e).
+ * if nothing overflows, plus 2^-1070 if something underflows. The bounds follow M. Joldes, J.-M.
+ * Muller, V. Popescu: Tight and rigorous error bounds for basic building blocks of double-word
+ * arithmetic, 2017 (AccurateDWPlusDW 3 e, DWTimesDW1 5 e; DWDivDW2 15 e, where the product used
+ * here is slightly less accurate). The root follows V. Lefevre, N. Louvet, J.-M. Muller, J. Picot,
+ * L. Rideau: Accurate calculation of Euclidean norms using double-word arithmetic, 2023 (25/8 e).
  */
 #ifndef RB_TWOFOLD_H
 #define RB_TWOFOLD_H
