@@ -242,8 +242,8 @@ rb_segment_triangle_contact(rb_exact_env *env, const double *ab, const double *t
 /*
  * Tests whether the common segment of two triangles with two or more common vertices extends beyond
  * the edge between common vertices. It does not if one triangle has an area, since a triangle
- * contains no more of the edge's line than the edge. Two triangles without area share the interval
- * between their ends.
+ * contains no more of the edge's line than the edge. Two triangles without area are segments and
+ * share the intersection of these.
  */
 RB_HD_CALL int
 rb_longer_than_edge(rb_exact_env *env, const double *r, const double *b, rb_common common)

@@ -106,7 +106,7 @@ rb_frame_of_cell(rb_frame *f, const double lo[3], const double hi[3], const uint
 	{
 		int e = rb_exponent(half[a] > 0 ? half[a] : widest);
 
-		/* scales half a cell to 0.5 to 1; denormal sizes stay smaller */
+		/* Scale half a cell to between 0.5 and 1; denormal sizes stay smaller. */
 		e = 2045 - e;
 		f->scale[a] = rb_power(e < 1 ? 1 : e > 2045 ? 2045 : e);
 	}
@@ -194,7 +194,7 @@ rb_bits_f(float x)
 /* Proved positions of the vertices of one triangle relative to the plane of another */
 typedef struct rb_sides_f
 {
-	bool apart;    /* all on one side */
+	bool apart;    /* all vertices are on one side */
 	bool sure;     /* not apart, and all three signs are proved, with one that differs */
 	bool first;    /* if sure: the first vertex is alone on its side */
 	bool second;   /* if sure: the second vertex is; if neither, the third */
@@ -225,8 +225,8 @@ rb_face_f_sides(const rb_face_f *f, const rb_face_f *of)
 }
 
 /*
- * Rotates or reflects the vertices so that the lone one comes first. Returns true if the
- * orientation is reversed.
+ * Reorders the vertices so that the lone one comes first. Returns true if that reverses the
+ * orientation.
  */
 RB_HD bool
 rb_face_f_turn(const rb_face_f *f, const rb_sides_f *sides, float p[3], float q[3], float r[3])
@@ -256,7 +256,7 @@ rb_orient_f(const float p[3], const float v[3], const float x[3], const float y[
 		fmaf(fmaf(v[2], t[0], -(v[0] * t[2])), u[1], fmaf(v[0], t[1], -(v[1] * t[0])) * u[2]));
 }
 
-/* Returns 0, 1 or RB_UNSURE. */
+/* Tests whether two triangles meet. Returns 0, 1 or RB_UNSURE. */
 RB_HD int
 rb_faces_f_meet(const rb_face_f *red, const rb_face_f *blue)
 {

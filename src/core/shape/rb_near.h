@@ -99,8 +99,8 @@ RB_NEAR_FACE(const RB_NEAR_REAL *face, const RB_NEAR_REAL *of, RB_NEAR_REAL *lea
 }
 
 /*
- * Tests red and blue, three consecutive vertices each. size: M; distance: D or less; beyond: D^2 (1
- * + 32 e) or more. At most one of *no and *yes is true in a lane.
+ * Tests red and blue, three consecutive vertices each. `size` is M, `distance` is D or less, and
+ * `beyond` is D^2 (1 + 32 e) or more. At most one of *no and *yes is true in a lane.
  */
 RB_NEAR_FUNCTION void
 RB_NEAR_NAME(const RB_NEAR_REAL *red, const RB_NEAR_REAL *blue, const RB_NEAR_REAL *size,

@@ -1,10 +1,10 @@
 /*
  * rb_pair.h
- *	  Decides a pair of objects whose boxes overlap exactly, for each predicate and pair of kinds.
+ *	  Decides exactly whether a predicate holds for two objects whose boxes overlap.
  *
  * A leaf function returns 0, RB_YES with its payload, or RB_UNSURE; the last only if the arithmetic
  * allowed by its environment does not suffice (rb_orient.h). The list in rb_kinds.h names the leaf
- * of each combination; this file gives all of them the same signature.
+ * for each predicate and pair of kinds; this file gives all of them the same signature.
  */
 #ifndef RB_PAIR_H
 #define RB_PAIR_H
