@@ -1,7 +1,6 @@
 /*
  * candidate.c
- *	  Compares pairs of parts as candidates for the nearest ones: bounds of their distance, and its
- *	  exact order.
+ *	  Bounds and compares the distances of pairs of parts that are candidates for the nearest ones.
  *
  * Most pairs are rejected or ordered by the first bounds, from the search for the nearest points in
  * doubles (rb_distance.h, step 1). If two bounds overlap, the nearest doubles of both are computed
@@ -126,8 +125,8 @@ look_from(rb_asker *a, uint32_t red)
 }
 
 /*
- * Tests whether two parts meet whose boxes overlap or nearly do. For two triangles, first computes
- * the signs of blue's vertices against red's plane, where these are certain.
+ * Tests whether two parts with overlapping or nearly overlapping boxes meet. For two triangles,
+ * first computes the signs of blue's vertices against red's plane, where these are certain.
  */
 static bool
 meet(rb_asker *a, uint32_t red, uint32_t blue)

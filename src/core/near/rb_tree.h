@@ -64,7 +64,7 @@ typedef struct rb_tree
 
 /*
  * Builds a tree of n > 0 parts of a set, starting with `first`, and replaces the previous tree.
- * Uses all threads if there are many parts. To be called within a piece of work, or outside of any.
+ * Uses all threads if there are many parts. May be called within a piece of work or outside of any.
  * Of identical parts, only those of the `same` rows of lowest rank need to be in the tree.
  */
 extern rb_status rb_tree_make(rb_thread *me, rb_context *ctx, rb_tree *tree, const rb_set *set,
@@ -212,7 +212,8 @@ rb_walk_open(rb_walk *w, rb_step s, double reach, uint32_t below)
 }
 
 /*
- * Returns true if all rows below a step are at least at the tie's distance and have no lower rank.
+ * Returns true if all parts below a step are at least as far away as the tie and have no rank below
+ * tie->after.
  */
 static inline bool
 rb_walk_is_tied(const rb_walk *w, const rb_step *s)

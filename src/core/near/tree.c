@@ -340,14 +340,14 @@ reserve(rb_context *ctx, rb_tree *tree)
 
 		tree->cap = 0;
 		status = rb_array(ctx, (void **) &tree->part, cap, sizeof *tree->part);
-		/* sum of n / 4, n / 16, ..., each rounded up */
+		/* room for n / 4 + n / 16 + ... nodes, each term rounded up */
 		if (status == RB_OK)
 			status =
 				rb_array(ctx, (void **) &tree->node, cap / 3 + RB_TREE_LEVELS, sizeof *tree->node);
 		if (status == RB_OK)
 			tree->cap = (uint32_t) cap;
 	}
-	/* Centers are kept between small trees only. */
+	/* Small trees share one array of centers; large ones allocate it temporarily. */
 	if (status == RB_OK && (tree->centre == NULL || n > GRAIN))
 		status =
 			rb_array(ctx, (void **) &tree->centre, n > GRAIN ? n : GRAIN, sizeof *tree->centre);
