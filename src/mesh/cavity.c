@@ -186,7 +186,10 @@ take_region(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint32_t r
 
 /* ---- crossing edges ---- */
 
-/* Tests if edge xy crosses the region; returns 0 if it does not, 1 if x is above, -1 if y is */
+/*
+ * Returns 1 if edge xy crosses the region with x above, -1 if with y above, and 0 if it does not
+ * cross
+ */
 static int
 crosses(rb_recovery *r, const rb_cavity_work *w, const rb_sheet *sheet, uint32_t x, uint32_t y)
 {
@@ -647,7 +650,7 @@ rb_cavity_recover(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint
 			status = RB_STOPPED;
 			break;
 		}
-		/* The cavity grows without end; a Steiner point inside the region is better. */
+		/* The cavity has grown too large; a Steiner point inside the region is better. */
 		if (w->ntets > MOST_TIMES * first + MOST_TETS)
 			break;
 		status = split(r, w, sheet, &go_on);

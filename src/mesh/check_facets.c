@@ -99,7 +99,7 @@ own(facets *c)
 			c->corner[v[i]] = c->f + 1;
 			RB_TRY(rb_pairs_put(k->ctx, &k->local, v[i], v[(i + 1) % 3],
 								3 * (t - c->from) + (uint32_t) i, &was));
-			/* Count the uses of an edge at its first use. */
+			/* Each edge counts its uses at its first use. */
 			c->uses[3 * (t - c->from) + (uint32_t) i] = 0;
 			c->uses[was == RB_NONE ? 3 * (t - c->from) + (uint32_t) i : was]++;
 		}

@@ -19,7 +19,9 @@ sign(const rb_checking *k, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 					   rb_check_point(k, d));
 }
 
-/* Tests an edge or a face against tetrahedron (u, x[0], x[1], x[2]) */
+/*
+ * Returns true if tetrahedron (u, x[0], x[1], x[2]) contains the start of the edge or face to test
+ */
 static bool
 holds(const rb_checking *k, const rb_wanted *w, uint32_t u, const uint32_t x[3])
 {

@@ -75,7 +75,7 @@ rb_check_find_face(const rb_checking *k, const uint32_t v[3])
 	return k->faces[place_of(k, v)];
 }
 
-/* Returns 1 or -1, or 0 if unknown */
+/* Returns the side of a face on which its tetrahedron lies, 1 or -1, or 0 if unknown */
 static int
 side_of(const rb_checking *k, uint32_t face)
 {

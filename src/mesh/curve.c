@@ -216,8 +216,8 @@ rounds_of(uint32_t n)
 }
 
 /*
- * Returns true if a point belongs to a round, which the trailing zeros of a hash of its index
- * decide, three bits a round (A. Appleby's finalizer of MurmurHash3)
+ * Returns true if a point is in round r: a hash of its index has 3 r to 3 r + 2 trailing zero bits,
+ * or at least 3 r in the first round (A. Appleby's finalizer of MurmurHash3).
  */
 static inline bool
 in_round(uint32_t number, uint32_t round, uint32_t rounds)

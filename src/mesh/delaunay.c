@@ -56,7 +56,8 @@ point_of(const rb_mesh *m, uint32_t v, bool all)
 /* ---- spheres ---- */
 
 /*
- * Returns the circumsphere of 0, x, y and z. Its w is -n/d, with
+ * Returns the circumsphere of 0, x, y and z. Its w is -n/d, where x between two vectors is the
+ * cross product and
  *
  *	  n = |x|^2 (y x z) + |y|^2 (z x x) + |z|^2 (x x y),	d = (x x y) . z.
  *
@@ -111,9 +112,10 @@ sphere_of(const double *a, const double *b, const double *c, const double *d)
 }
 
 /*
- * Returns the plane through 0, x and y, for a ghost. The outside is in the direction of x x y. With
- * h as above, the components of the product are below 2 h^2 and have errors below 2^-50 h^2. After
- * division by h^2 and rounding to float, the error is below 2^-22.
+ * Returns the plane through 0, x and y, for a ghost. The outside is in the direction of the cross
+ * product of x and y. Let h be the largest magnitude among their coordinates. The components of the
+ * product are below 2 h^2 and have errors below 2^-50 h^2. After division by h^2 and rounding to
+ * float, the error is below 2^-22.
  */
 static ALWAYS_INLINE rb_sphere
 plane_of(const double *a, const double *b, const double *c)

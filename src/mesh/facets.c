@@ -139,8 +139,9 @@ has_edge(rb_recovery *r, uint32_t a, uint32_t b)
 }
 
 /*
- * Adapts the sheet to the mesh. If four corners are nearly coplanar and cocircular, the mesh may
- * have the other diagonal, and the sheet edge is flipped to it.
+ * Adapts the sheet to the mesh and returns true if anything changed. If four corners are nearly
+ * coplanar and cocircular, the mesh may have the other diagonal, and the sheet edge is flipped to
+ * it.
  */
 static bool
 follow_mesh(rb_recovery *r, rb_sheet *sheet)

@@ -3,7 +3,7 @@
  *	  Merges polygons that share an edge and are exactly coplanar into one facet.
  *
  * Triangulated surfaces divide planar faces into triangles. If each triangle were a facet, each
- * diagonal would be a segment, and segments of one plane that meet at small angles would need
+ * diagonal would be a segment, and segments in one plane that meet at small angles would need
  * unnecessary Steiner points.
  *
  * Edges are listed by their lower end: for each point, all triangle sides and segments that run
@@ -496,7 +496,7 @@ typedef struct regrouping
 	rb_context *ctx;
 	const double *points;
 	const uint32_t (*faces)[3];
-	double near;    /* maximum distance that rounding moves a Steiner point */
+	double near;    /* maximum distance by which rounding moves a Steiner point */
 	rb_table edges; /* from edge to its first side, or MANY */
 	uint32_t *next; /* per side: the second one at its edge, or RB_NONE */
 } regrouping;

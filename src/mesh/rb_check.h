@@ -43,7 +43,7 @@ extern "C"
 	X(BOUNDARY, "a face without a neighbour is on no facet")  /* tet, opposite point */            \
 	X(NOT_CONVEX, "the boundary is not convex at an edge")    /* points, tet */                    \
 	X(CAVITY, "there is a cavity that nobody asked for")      /* adjacent tet; volume */           \
-	X(EULER, "Euler's number is not half of the boundary's")  /* ; twice it minus that */          \
+	X(EULER, "Euler's number is not half of the boundary's")  /* none; 2 * mesh's - boundary's */  \
 	X(FACE_NUMBER, "a corner of a face is no point")          /* face, point */                    \
 	X(FACE_CORNERS, "two corners of a face are one point")    /* face, point */                    \
 	X(FACE_FACET, "a face is of a facet that there is not")   /* face, facet */                    \

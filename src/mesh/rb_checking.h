@@ -38,8 +38,8 @@ extern void rb_pairs_free(rb_memory *memory, rb_pairs *t);
  */
 extern rb_status rb_pairs_put(rb_context *ctx, rb_pairs *t, uint32_t a, uint32_t b, uint32_t value,
 							  uint32_t *was);
-extern uint32_t rb_pairs_get(const rb_pairs *t, uint32_t a,
-							 uint32_t b); /* returns the value, or RB_NONE if absent */
+/* Returns the value, or RB_NONE if absent */
+extern uint32_t rb_pairs_get(const rb_pairs *t, uint32_t a, uint32_t b);
 
 /* Members by group: those of group g are member[start[g]] to member[start[g + 1] - 1], ascending */
 typedef struct rb_buckets
@@ -50,7 +50,7 @@ typedef struct rb_buckets
 
 /*
  * Builds buckets in which member i belongs to group of[i]. Members are omitted if their group is
- * ngroups or more, or if `takes` is given and takes[i] is 0.
+ * ngroups or more, or if takes[i] is 0.
  */
 extern rb_status rb_buckets_make(rb_context *ctx, rb_buckets *b, const uint32_t *of,
 								 const uint8_t *takes, uint32_t n, uint32_t ngroups);
@@ -134,7 +134,7 @@ typedef struct rb_checking
 	 */
 	double scale;
 	double near;     /* maximum distance of a point from its segment or facet */
-	uint32_t *table; /* hash table of points, later of faces of tetrahedra */
+	uint32_t *table; /* hash table of points, later of listed faces */
 	/* Points */
 	uint8_t *point;
 	/* Tetrahedra */
@@ -252,7 +252,7 @@ extern rb_status rb_check_kept(rb_checking *k);     /* check_kept.c */
 /* Returns the tetrahedron face with the given ascending corners, or RB_NONE */
 extern uint32_t rb_check_find_face(const rb_checking *k, const uint32_t v[3]); /* check_tets.c */
 
-/* Records a query that rb_check_kept answers */
+/* Records a test that rb_check_kept runs */
 extern rb_status rb_check_want(rb_checking *k, const rb_wanted *w); /* check_faults.c */
 
 #ifdef __cplusplus

@@ -24,7 +24,7 @@ typedef struct rb_parts
 	uint32_t n;
 	uint32_t first_segment; /* index of the first segment, after the triangles */
 	uint32_t first_point;   /* index of the first point, after the segments */
-	double *coords;         /* nine per part */
+	double *coords;         /* coordinates, nine per part */
 	uint32_t *point;        /* PLC point of each part after the segments */
 } rb_parts;
 

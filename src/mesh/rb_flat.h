@@ -15,8 +15,8 @@
 /* Error of a point, in rounding errors of the largest coordinate */
 #define RB_FLAT_ROUNDINGS 16.0
 /*
- * Upper limit of that error, as a fraction of the model's extent; keeps tiny models far from the
- * origin usable
+ * Upper limit of that error, as a fraction of the model's extent; without it, a model that is only
+ * a few rounding errors in size would be flat
  */
 #define RB_FLAT_PART 0x1p-26
 /* Bounds of the model's size beyond which areas and volumes overflow or underflow */

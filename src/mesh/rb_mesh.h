@@ -106,7 +106,7 @@ typedef struct rb_cavity
 	uint32_t ninside, nrim, ncorners;
 	double *points;
 	uint32_t *number;   /* per copied point: its index in the mesh */
-	rb_sphere *spheres; /* per tetrahedron */
+	rb_sphere *spheres; /* conflict test data of each tetrahedron */
 	size_t spheres_cap;
 } rb_cavity;
 
@@ -214,13 +214,12 @@ extern bool rb_mesh_conflict(rb_mesh *m, uint32_t t, uint32_t e);
 
 extern rb_status rb_mesh_init(rb_mesh *m, rb_context *ctx, const double *points, uint32_t npoints);
 extern void rb_mesh_free(rb_mesh *m);
-extern rb_status rb_mesh_reserve(rb_mesh *m,
-								 uint32_t more); /* makes room for `more` new tetrahedra */
-extern rb_status rb_mesh_expect(rb_mesh *m,
-								double ntets); /* makes room for `ntets` in all, without slack */
-extern uint32_t rb_mesh_new_tet(rb_mesh *m, uint32_t a, uint32_t b, uint32_t c,
-								/* needs an earlier reserve; bits are 0 and links unset */
-								uint32_t d);
+/* Makes room for `more` new tetrahedra */
+extern rb_status rb_mesh_reserve(rb_mesh *m, uint32_t more);
+/* Makes room for `ntets` in all, without slack */
+extern rb_status rb_mesh_expect(rb_mesh *m, double ntets);
+/* Adds a tetrahedron with bits 0 and unset links; needs an earlier reserve */
+extern uint32_t rb_mesh_new_tet(rb_mesh *m, uint32_t a, uint32_t b, uint32_t c, uint32_t d);
 extern void rb_mesh_drop_tet(rb_mesh *m, uint32_t t);
 
 /*
@@ -238,8 +237,8 @@ rb_mesh_link(rb_mesh *m, rb_face f, rb_face g)
 	m->tets[f >> 2].n[f & 3] = g;
 	m->tets[g >> 2].n[g & 3] = f;
 }
-extern rb_status rb_mesh_add_point(rb_mesh *m, const double *at,
-								   uint32_t *v); /* the point is in no tetrahedron yet */
+/* Adds a point that is in no tetrahedron yet; *v is its index */
+extern rb_status rb_mesh_add_point(rb_mesh *m, const double *at, uint32_t *v);
 
 /*
  * Searches for edge ab. If it exists, returns true and *t is a tetrahedron that contains it.
@@ -277,11 +276,8 @@ extern rb_status rb_mesh_delaunay(rb_mesh *m, bool *flat);
  */
 extern rb_status rb_mesh_insert(rb_mesh *m, uint32_t v, uint32_t near, uint32_t *same);
 
-extern uint32_t rb_mesh_locate(rb_mesh *m, const double *at,
-							   /*
-			    * returns a tetrahedron that contains `at`, or a ghost whose hull face it is beyond
-			    */
-							   uint32_t near);
+/* Returns a tetrahedron that contains `at`, or a ghost whose hull face it is beyond */
+extern uint32_t rb_mesh_locate(rb_mesh *m, const double *at, uint32_t near);
 
 #ifdef __cplusplus
 }

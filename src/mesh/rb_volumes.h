@@ -100,7 +100,7 @@ extern void rb_volumes_of_kept(const rb_volumes_kept *kept, const rb_tets *tets,
 extern rb_status rb_volumes_compare(rb_context *ctx, const rb_volumes_input *in,
 									rb_volumes_tell tell, void *arg);
 
-/* Looks for the first fault of such a comparison and returns it as RB_BAD_PLC with *flaw set */
+/* Compares volumes until the first fault, which is returned as RB_BAD_PLC with *flaw set */
 extern rb_status rb_volumes_look(rb_context *ctx, const rb_volumes_input *in, rb_flaw *flaw);
 
 #ifdef __cplusplus

@@ -128,9 +128,10 @@ typedef struct rb_split_done
  * largest coordinate is replaced by that point. Lines in which facets cross become segments. A
  * facet of which nothing is left coincided with others and is removed.
  *
- * Rounding can create new crossings, so the process is repeated a few times. Returns RB_OK if it
- * converges. Otherwise returns RB_BAD_PLC with *flaw set: RB_FLAW_NOT_CUT for a facet that could
- * not be split in the last round, else a flaw as from rb_weld_validate.
+ * Rounding can create new crossings, so the process is repeated for a few rounds, each of which
+ * replaces points over a larger distance. Returns RB_OK if nothing crosses in the end. Otherwise
+ * returns RB_BAD_PLC with *flaw set: RB_FLAW_NOT_CUT for a facet that could not be split in the
+ * last round, else a flaw as from rb_weld_validate.
  */
 extern rb_status rb_weld_split(rb_context *ctx, const rb_backend *backend, rb_welded *welded,
 							   rb_split_done *split, rb_flaw *flaw);

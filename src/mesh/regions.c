@@ -27,7 +27,7 @@ typedef struct rb_regions
 	uint32_t count; /* number of regions, including the outside */
 	uint32_t real;  /* number of tetrahedra that are not ghosts */
 	bool all;       /* all of them are kept */
-	int64_t *name;  /* region number of each region */
+	int64_t *name;  /* number of each region in the result */
 	bool *named;
 	bool *dropped;
 	uint32_t *number; /* index of each kept tetrahedron in the result */

@@ -7,9 +7,9 @@
  * small spheres. However, a new point can destroy edges of other subsegments, and two segments that
  * meet at an acute angle could split each other forever. A point at which two segments form an
  * angle below 90 degrees is therefore protected. The segments at this point are split at the
- * distance of the encroaching point (Si, Gaertner), which on the adjacent segment is a split of the
- * same kind. After a number of splits, the distance is a power of two (Ruppert), which is the same
- * for all segments of the point.
+ * distance of the encroaching point (Si, Gaertner). If that point is a split of an adjacent
+ * segment, both splits are thus at the same distance. After a number of splits, the distance is a
+ * power of two (Ruppert), which is the same for all segments of the point.
  *
  * Only subsegments of which both ends have new tetrahedra around them are checked again.
  */
@@ -240,8 +240,8 @@ in_line(rb_recovery *r, uint32_t a, uint32_t b, uint32_t c)
 }
 
 /*
- * Returns true if two segments can cross, that is, are coplanar or overlap; the point where they
- * met is rounded
+ * Returns true if two segments can cross exactly: they are coplanar, or collinear if they share an
+ * end. The point where they met is rounded and cannot show that.
  */
 static bool
 in_plane(rb_recovery *r, const uint32_t *s, const uint32_t *t)

@@ -6,8 +6,8 @@
 #include "mesh/rb_recover.h"
 
 /*
- * Number of points above which a PLC is processed by several threads; the result does not depend on
- * their number
+ * Minimum number of points for which several threads are used; the result does not depend on their
+ * number
  */
 #define LARGE RB_SIZE(1 << 14, 100)
 

@@ -487,7 +487,7 @@ rb_weld(rb_context *ctx, const rb_weld_input *in, rb_welded *to, rb_flaw *flaw)
 	return status;
 }
 
-/* Copies n elements into a new array, which has room for one more */
+/* Copies n elements into a new array, which has room for at least one */
 static rb_status
 copy_array(rb_context *ctx, const void *from, uint32_t n, size_t element, void **to)
 {
