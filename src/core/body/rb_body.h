@@ -102,12 +102,12 @@ extern int rb_place_compare(const rb_place *p, const rb_place *q);
 extern rb_place rb_place_start(const double *segment);
 extern rb_place rb_place_end(const double *segment);
 
-/* Compute the exact square of a segment's length, and its length truncated to `words` words. */
+/* Computes the exact square of a segment's length, and its length truncated to `words` words. */
 extern void rb_segment_square(rb_number *square, const double *segment);
 extern void rb_segment_length(rb_number *length, const double *segment, int words);
 
 /*
- * Compute the length between two locations on one segment: the first truncated to `words` words,
+ * Computes the length between two locations on one segment: the first truncated to `words` words,
  * the second accurate to one unit in the last place.
  */
 extern void rb_places_length(rb_number *length, const rb_place *from, const rb_place *to,
@@ -302,7 +302,7 @@ extern bool rb_body_place(const rb_body_report *report, double at[3]);
 extern void rb_triangles_place(const double *a, const double *b, double at[3]);
 
 /*
- * Return short descriptions such as "not closed", for lists of skipped rows; the second function
+ * Returns short descriptions such as "not closed", for lists of skipped rows; the second function
  * describes the reason of RB_BODY_UNREAD.
  */
 extern const char *rb_body_fault_name(rb_body_fault fault);
@@ -310,7 +310,7 @@ extern const char *rb_refusal_name(rb_geometry_fault fault);
 
 /* ---- reports for all rows of a set (reports.c) ---- */
 
-/* Convert a report to and from the rb_told_words(RB_BODY) payload words of a block. */
+/* Converts a report to and from the rb_told_words(RB_BODY) payload words of a block. */
 extern void rb_body_to_words(const rb_body_report *report, uint64_t *words);
 extern void rb_body_of_words(rb_body_report *report, const uint64_t *words);
 

@@ -27,7 +27,7 @@ typedef struct rb_boxes
 } rb_boxes;
 
 /*
- * Reserve memory for n boxes, and build the tree. Between the calls, the caller writes the boxes to
+ * Reserves memory for n boxes, and builds the tree. Between the calls, the caller writes the boxes to
  * b->box, six doubles each.
  */
 extern rb_status rb_boxes_room(rb_context *ctx, rb_boxes *b, uint32_t n);

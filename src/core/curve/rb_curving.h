@@ -185,7 +185,7 @@ extern rb_status rb_name_row(rb_context *ctx, rb_names *names, const double *row
 
 extern rb_status rb_name_point(rb_curve *c, const double *at, uint32_t *point);
 /*
- * Look up the line through two input points, the intersection line of two planes, and the plane of
+ * Looks up the line through two input points, the intersection line of two planes, and the plane of
  * a triangle.
  */
 extern rb_status rb_name_line(rb_curve *c, const double *p, const double *q, uint32_t *line);
@@ -229,7 +229,7 @@ extern void rb_side_ends(const rb_curve *c, rb_side s, const double **p, const d
  */
 extern int rb_corner_side(rb_curve *c, int axis, rb_side a, rb_side b, rb_side line);
 /*
- * Return the side of the line kl, and of the plane of triangle t, on which the intersection of
+ * Returns the side of the line kl, and of the plane of triangle t, on which the intersection of
  * sides a and b lies.
  */
 extern int rb_corner_turn(rb_curve *c, int axis, rb_side a, rb_side b, const double *k,

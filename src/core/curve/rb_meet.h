@@ -45,8 +45,8 @@ extern bool rb_meet_on(const double *point, const double *part);
 extern bool rb_meet_planes(const double *a, const double *b, const double *c, double *at);
 
 /*
- * Compute the intersection of the line pq with the plane of a triangle, and of two lines in one
- * plane. Return false if it is not a single point.
+ * Computes the intersection of the line pq with the plane of a triangle, and of two lines in one
+ * plane. Returns false if it is not a single point.
  */
 extern bool rb_meet_line_plane(const double *p, const double *q, const double *t, double *at);
 extern bool rb_meet_lines(const double *p, const double *q, const double *s, const double *t,

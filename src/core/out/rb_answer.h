@@ -56,7 +56,7 @@ extern rb_status rb_answers_init(rb_answers *a, rb_context *ctx, const rb_job *j
 extern void rb_answers_free(rb_answers *a);
 
 /*
- * Start and finish the aggregate in the join's thread: before the join, and after all pairs have
+ * Starts and finishes the aggregate in the join's thread: before the join, and after all pairs have
  * arrived.
  */
 extern rb_status rb_answers_begin(rb_answers *a);
@@ -69,7 +69,7 @@ extern rb_status rb_answers_add(rb_answers *a, const rb_pair *rows, size_t n);
 extern void rb_answers_mark(rb_answers *a, const rb_pair *parts, size_t n);
 
 /*
- * Add words computed by a device (put_words of rb_sink), and return the number of pairs in all
+ * Adds words computed by a device (put_words of rb_sink), and returns the number of pairs in all
  * counts added this way.
  */
 extern void rb_answers_add_words(rb_answers *a, const uint32_t *words, size_t first, size_t n);
