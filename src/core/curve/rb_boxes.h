@@ -27,8 +27,8 @@ typedef struct rb_boxes
 } rb_boxes;
 
 /*
- * Reserves memory for n boxes, and builds the tree. Between the calls, the caller writes the boxes to
- * b->box, six doubles each.
+ * Reserves memory for n boxes, and builds the tree. Between the calls, the caller writes the boxes
+ * to b->box, six doubles each.
  */
 extern rb_status rb_boxes_room(rb_context *ctx, rb_boxes *b, uint32_t n);
 extern rb_status rb_boxes_order(rb_context *ctx, rb_boxes *b);
