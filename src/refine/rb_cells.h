@@ -75,7 +75,7 @@ typedef struct rb_cells
 	/* rb_vertex_kind of each vertex; new vertices on the hull count as on a segment or facet */
 	uint8_t *kind;
 	uint32_t *parent; /* Segment or facet that the vertex is on */
-	/* Ends of the input segments, and the corners of each input facet in ascending order */
+	/* Ends of the segments, and the corners of each facet in ascending order */
 	const uint32_t (*segments)[2];
 	const uint32_t *segment_order; /* Segments ordered by smaller end, then larger end */
 	uint32_t nsegments;

@@ -43,7 +43,7 @@
 #define RB_ROUND_FEWEST 128u
 /*
  * Large cavities: the maximum number per round that are grown beyond RB_ROOM_CELLS (other such
- * candidates lose), and the capacity of their workspaces
+ * candidates are retried later), and the capacity of their workspaces
  */
 #define RB_ROUND_LARGE 2048u
 #define RB_ROOM_CELLS_LARGE (1u << 12)
