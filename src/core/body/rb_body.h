@@ -194,7 +194,10 @@ typedef struct rb_stretches
 	size_t cap;
 	bool inside_at_end; /* True if the perturbed end of the line is inside the solid */
 	bool leaves;        /* True if part of a line of nonzero length is outside */
-	/* Scratch memory of stretches.c or span.c, which do not use it at the same time */
+	/*
+	 * Scratch memory of stretches.c or span.c. A struct must be used by only one of them, since
+	 * work_cap counts elements of different sizes.
+	 */
 	void *work;
 	size_t work_cap;
 	/* Data of the current line, set by rb_line_measure */
