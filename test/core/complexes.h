@@ -1,9 +1,10 @@
 /*
  * complexes.h
- *	  PLCs for tests, and what is looked at in tetrahedralizations of them.
+ *	  Defines PLCs (piecewise linear complexes) for tests, and checks of their tetrahedralizations.
  *
- * A model is a few lines that name corners by where they are: at, facet, quad, segment, seed.  There is
- * one at a time: `it`.  What becomes of it is looked at by rb_check_mesh, and by eyes of our own.
+ * A model is a few lines that define vertices by their coordinates: at, facet, quad, segment, seed.
+ * There is one current model, `it`. Its mesh is checked by rb_check_mesh, and by independent checks
+ * in this file.
  */
 #ifndef COMPLEXES_H
 #define COMPLEXES_H
@@ -33,7 +34,7 @@ static struct
 	uint32_t facet_of[MOST];
 	uint32_t segments[MOST][2];
 	rb_seed seeds[SEEDS];
-	uint32_t place[PLACES]; /* point + 1 */
+	uint32_t place[PLACES]; /* Point + 1 */
 	uint32_t npoints, ntriangles, nfacets, nsegments, nseeds;
 } it;
 
@@ -44,11 +45,11 @@ clear(void)
 	it.npoints = it.ntriangles = it.nfacets = it.nsegments = it.nseeds = 0;
 }
 
-/* the point there, which is new or was there already */
+/* Returns the point at these coordinates, which is added if it is new. */
 static uint32_t
 at(double x, double y, double z)
 {
-	const double p[3] = {x + 0.0, y + 0.0, z + 0.0}; /* no -0 */
+	const double p[3] = {x + 0.0, y + 0.0, z + 0.0}; /* No -0 */
 	uint64_t h = 0;
 	uint32_t place;
 
@@ -74,7 +75,7 @@ at(double x, double y, double z)
 	return it.npoints - 1;
 }
 
-/* a triangle of the facet at hand, which is the last one */
+/* Adds a triangle to the last facet. */
 static void
 part(uint32_t a, uint32_t b, uint32_t c)
 {
@@ -172,7 +173,7 @@ move_point(double *p, int way)
 		p[2] *= 1e-7;
 }
 
-/* moved points may meet: then false */
+/* Moves the model. Returns false if moved points coincide. */
 static bool
 move(int way)
 {
@@ -194,16 +195,16 @@ move(int way)
 	return true;
 }
 
-/* ---- what becomes of it ---- */
+/* ---- meshing and checks ---- */
 
 static rb_flaw flaw;
 
-/* asks to stop after a while, and knows how much the other thread had worked by then */
+/* Requests a stop after some time, and records how long the other thread had worked by then */
 typedef struct stopper
 {
 	rb_context *ctx;
 	double after_ms;
-	clockid_t clock; /* of the thread that is to stop */
+	clockid_t clock; /* CPU clock of the thread to be stopped */
 	double worked_ms;
 	int asked, leave;
 	pthread_t thread;
@@ -234,7 +235,7 @@ stop_later(void *arg)
 	return NULL;
 }
 
-/* after so much work of this thread from now on */
+/* Requests a stop after the current thread has worked for `ms` from now on. */
 static void
 stop_after(stopper *s, rb_context *ctx, double ms)
 {
@@ -244,7 +245,10 @@ stop_after(stopper *s, rb_context *ctx, double ms)
 	pthread_create(&s->thread, NULL, stop_later, s);
 }
 
-/* how long this thread has worked on since it was asked to stop; < 0: it was not */
+/*
+ * Returns how long the current thread has worked since the stop was requested, in ms, or -1 if it
+ * was not requested.
+ */
 static double
 stop_done(stopper *s)
 {
@@ -285,7 +289,7 @@ same(const rb_tets *a, const rb_tets *b)
 			(SAME(segments, a->nsegments) && SAME(segment_facet, a->nsegments)));
 }
 
-/* what the checker does not ask: neighbours, regions, order, which facet a segment is of */
+/* Checks what rb_check_mesh does not: neighbors, regions, order, and the facet of each segment. */
 static void
 look(const char *name, const rb_plc *from, const rb_tets *t)
 {
@@ -345,10 +349,10 @@ look(const char *name, const rb_plc *from, const rb_tets *t)
 	free(used);
 }
 
-/* of facets as small as doubles allow a face may be flat, seen along a normal that is rounded */
+/* Tolerate flat faces: facets as small as doubles allow may be flat along a rounded normal */
 static bool forgive_flat;
 
-/* the volume of what is there */
+/* Checks the mesh and returns its volume. */
 static double
 check(const char *name, const rb_plc *from, rb_keep keep, const rb_tets *t)
 {
@@ -388,7 +392,7 @@ check(const char *name, const rb_plc *from, rb_keep keep, const rb_tets *t)
 	return volume;
 }
 
-/* nothing crosses, as far as the joins see */
+/* Returns true if no facets or segments cross, according to the joins. */
 static bool
 valid(const rb_plc *from)
 {
@@ -400,7 +404,7 @@ valid(const rb_plc *from)
 	return rb_weld_validate(&ctx, &rb_backend_cpu, &welded, &found) == RB_OK;
 }
 
-/* edges along which facets bend become segments, as they do when rows are meshed */
+/* Turns edges along which facets bend into segments, as meshing of rows does. */
 static void
 crease(void)
 {
@@ -430,7 +434,7 @@ crease(void)
 	rb_free(memory, (void **) &welded.segment_row);
 }
 
-/* a model, made anew and moved; false: rounding makes it cross itself */
+/* Builds a model and moves it. Returns false if rounding makes it intersect itself. */
 static bool
 build(void (*model)(void), const char *name, int way)
 {
@@ -494,7 +498,7 @@ cube_of_triangles(void)
 	}
 }
 
-/* a side in three of the seven ways that it could be given: by either diagonal, and a wall along each */
+/* Bits that select facets inside the cube and segments on diagonals of its sides */
 static int walls;
 
 static void
@@ -519,7 +523,10 @@ cube_with_walls(void)
 		segment(v[1], v[7]);
 }
 
-/* cells of a grid that share their sides; corners are moved by up to `shake`, then sides are triangles */
+/*
+ * Cells of a grid that share their sides. Vertices are moved by up to `shake`; sides are then
+ * triangles.
+ */
 static int cells = 3;
 static double shake;
 
@@ -573,7 +580,10 @@ nested(void)
 		box(i, i, i, 11 - 2 * i, 11 - 2 * i, 11 - 2 * i);
 }
 
-/* of n by m quads, at most 32 by 16: their corners are on planes and on circles, but for rounding */
+/*
+ * Builds a torus of n by m quads, at most 32 by 16. Except for rounding, its vertices lie on planes
+ * and circles.
+ */
 static void
 torus_of(int n, int m)
 {
@@ -598,7 +608,7 @@ torus(void)
 	torus_of(12, 7);
 }
 
-/* of a surface whose triangles are turned alike */
+/* Returns the volume enclosed by a consistently oriented surface. */
 __attribute__((unused)) static double
 closed_volume(void)
 {
@@ -617,7 +627,7 @@ closed_volume(void)
 
 static double angle;
 
-/* a wedge, whose sides are cut in several quads so that there is something to cut */
+/* Builds a wedge with quadrilateral sides, so that there are several facets to recover. */
 static void
 wedge(void)
 {
@@ -631,7 +641,7 @@ wedge(void)
 		quad(p[i], p[(i + 1) % 3], q[(i + 1) % 3], q[i]);
 }
 
-/* several walls that stand on one line, at small angles */
+/* Builds several facets that share a line at small angles. */
 static void
 fan(void)
 {
@@ -640,7 +650,7 @@ fan(void)
 			 at(5 * cos(i * angle), 5 * sin(i * angle), i));
 }
 
-/* prisms of n sides, thin as needles or flat as coins, turned against each other */
+/* Builds prisms of n sides, thin as needles or flat as coins, which are twisted. */
 static void
 needles(void)
 {
@@ -683,7 +693,7 @@ schoenhardt(void)
 	}
 }
 
-/* walls above and below a saddle z = xy, nearly touching each other at each crossing */
+/* Builds facets above and below a saddle z = xy, which nearly touch at each crossing. */
 static void
 chazelle(void)
 {
@@ -697,7 +707,7 @@ chazelle(void)
 	}
 }
 
-/* lattice points in a box, its corners among them: everything is cospherical */
+/* Adds lattice points in a box, including its vertices, so that all points are cospherical. */
 static void
 lattice_in_box(void)
 {
@@ -719,7 +729,7 @@ lattice_points(int n)
 				(void) at(i, j, k);
 }
 
-/* lattice points, and unit squares between them, straight and slanted, some of triangles */
+/* Builds lattice points and unit squares between them, some of which are split into triangles. */
 static void
 squares_in_lattice(void)
 {
@@ -734,7 +744,7 @@ squares_in_lattice(void)
 				uint32_t v[8];
 
 				box_corners(v, i, j, k, 1, 1, 1);
-				for (int s = 0; s < 6; s += 2) /* each side is one cell's */
+				for (int s = 0; s < 6; s += 2) /* Each side belongs to one cell */
 					if (check_below(4) == 0)
 					{
 						const uint8_t *c = box_sides[s == 4 ? 5 : s];
@@ -746,7 +756,7 @@ squares_in_lattice(void)
 			}
 }
 
-/* slanted squares only, which share no plane with the lattice's */
+/* Builds only slanted squares, which share no plane with the lattice. */
 static void
 slanted_in_lattice(void)
 {
@@ -778,7 +788,7 @@ slanted_in_lattice(void)
 			}
 }
 
-/* a floor of many quads in one plane, points above and below */
+/* Builds a floor of many coplanar quads, with points above and below it. */
 static void
 floor_of_quads(void)
 {
@@ -792,7 +802,7 @@ floor_of_quads(void)
 		(void) at(n * points_unit(), n * points_unit(), points_unit());
 }
 
-/* one large facet of two triangles among points; in the box's middle, too near for comfort */
+/* Builds one large facet of two triangles among points, some of which are very near to it. */
 static void
 facet_in_cloud(void)
 {
@@ -802,7 +812,7 @@ facet_in_cloud(void)
 		(void) at(points_unit(), points_unit(), points_unit());
 }
 
-/* rectangles, none of which meet, in any direction */
+/* Builds rectangles of any orientation that do not meet. */
 static void
 rectangles(void)
 {
@@ -852,7 +862,7 @@ random_rectangles(void)
 	rectangles();
 }
 
-/* layers between surfaces which coincide here and there: there is one surface then */
+/* Builds layers between surfaces that coincide in places, where only one surface is kept. */
 static void
 layers(void)
 {
@@ -892,7 +902,9 @@ layers(void)
 				}
 }
 
-/* facets and segments that hang from others into the room, and some that nothing holds */
+/*
+ * Builds facets and segments that hang from others into the interior, and some that are isolated.
+ */
 static void
 hanging(void)
 {
@@ -913,7 +925,9 @@ hanging(void)
 	(void) at(-3, 2, 3);
 }
 
-/* a square with a square hole in it, given as triangles; of a frame it is the top and the bottom */
+/*
+ * Builds a square with a square hole, given as triangles. It is the top or the bottom of a frame.
+ */
 static void
 holed(double z, bool up)
 {
@@ -952,7 +966,10 @@ frame(void)
 		}
 }
 
-/* edges of a cube, cut in several; and a corner inside a facet, which its triangles share */
+/*
+ * Builds a cube whose lower edges are divided into several segments, and with a vertex inside a
+ * facet.
+ */
 static void
 edges_with_points(void)
 {
@@ -982,7 +999,7 @@ edges_with_points(void)
 
 static double bend;
 
-/* quads whose fourth corner is a little off their plane, points near by */
+/* Builds quads whose fourth vertex lies slightly off their plane, with points nearby. */
 static void
 bent(void)
 {
@@ -1002,7 +1019,7 @@ bent(void)
 		(void) at(n * points_unit(), n * points_unit(), points_unit() + (i % 2 ? 1.1 : -1.1));
 }
 
-/* two floors so near to each other */
+/* Builds two floors at the distance `bend`. */
 static void
 sheets(void)
 {

@@ -1,10 +1,12 @@
 /*
  * test_curve.c
- *	  The geometry of intersections: known answers, and random parts against a naive twin, exactly.
+ *	  Tests the geometry of intersections: known results, and random parts against an exact
+ *	  reference.
  *
- * The twin knows fractions only.  It cuts each red part by what bounds each blue one, cuts these pieces by
- * each other, and so has all points where anything begins or ends.  What comes out is taken back from doubles
- * to these points, and then it is looked at whether it is all that there is, and once.
+ * The reference implementation (`twin`) uses only fractions. It clips each red part by the bounds
+ * of each blue one, clips the resulting pieces by each other, and thereby has all points where
+ * anything begins or ends. The tested result is mapped from doubles back to these points, and then
+ * it is checked that it contains the whole intersection exactly once.
  */
 #include "check.h"
 #include "core/base/rb_base.h"
@@ -54,7 +56,10 @@ triangle(int side, const double *a, const double *b, const double *c)
 
 #define P(...) ((const double[]){__VA_ARGS__})
 
-/* corners around; the diagonal is from the first one, or from the second */
+/*
+ * Adds a quad, given by its vertices in order. Its diagonal starts at the first vertex, or at the
+ * second if `other`.
+ */
 static void
 quad(int side, bool other, const double *a, const double *b, const double *c, const double *d)
 {
@@ -68,7 +73,7 @@ quad(int side, bool other, const double *a, const double *b, const double *c, co
 	triangle(side, a, c, d);
 }
 
-/* outward */
+/* Adds a box whose faces are oriented outward. */
 static void
 cube(int side, bool other, double x, double y, double z, double s, double t, double u)
 {
@@ -88,7 +93,7 @@ cube(int side, bool other, double x, double y, double z, double s, double t, dou
 	quad(side, other, p[1], p[3], p[7], p[5]);
 }
 
-/* ---- what comes out ---- */
+/* ---- results ---- */
 
 typedef struct made
 {
@@ -98,7 +103,10 @@ typedef struct made
 	rb_status status;
 } made;
 
-/* all pairs, in an order that depends on it, some of them twice; 3: those whose boxes overlap */
+/*
+ * Computes the intersection of all pairs, in an order that depends on `order`; some pairs are added
+ * twice. With order 3, adds all pairs with overlapping boxes.
+ */
 static void
 make(made *m, rb_memory *of, uint32_t order, bool swapped)
 {
@@ -109,7 +117,7 @@ make(made *m, rb_memory *of, uint32_t order, bool swapped)
 	memset(m, 0, sizeof *m);
 	rb_context_init(&m->ctx, of);
 	m->status = rb_curve_open(&m->ctx, red, blue, &m->curve);
-	/* steps that are no divisor of n reach all */
+	/* A step that is coprime to n visits all pairs. */
 	for (step = order; step > 1; step--)
 	{
 		uint32_t a = n, b = step;
@@ -133,7 +141,7 @@ make(made *m, rb_memory *of, uint32_t order, bool swapped)
 		const uint32_t k = (uint32_t) (((uint64_t) i * step + order) % n);
 
 		m->status = rb_curve_add(m->curve, k / blue->n, k % blue->n);
-		if (order > 2 && i % order == 1 && m->status == RB_OK) /* once more */
+		if (order > 2 && i % order == 1 && m->status == RB_OK) /* Add the pair again */
 			m->status = rb_curve_add(m->curve, k / blue->n, k % blue->n);
 	}
 	if (m->status == RB_OK)
@@ -181,7 +189,7 @@ told(const rb_shape *s)
 	return text;
 }
 
-/* points, lines, polygons, rings, corners of lines and of rings */
+/* Checks the numbers of points, lines, polygons, rings, and vertices of lines and of rings. */
 static void
 expect(const char *what, uint32_t points, uint32_t lines, uint32_t polygons, uint32_t rings,
 	   uint32_t line_corners, uint32_t ring_corners)
@@ -217,7 +225,7 @@ same_bytes(const void *a, const void *b, size_t n)
 	return n == 0 || memcmp(a, b, n) == 0;
 }
 
-/* but for polygons, which may be turned the other way */
+/* Compares everything except polygons, which may be oriented the other way. */
 static bool
 same_lines(const rb_shape *s, const rb_shape *t)
 {
@@ -237,7 +245,7 @@ same_shape(const rb_shape *s, const rb_shape *t)
 		   same_bytes(s->ring_corners, t->ring_corners, 3 * s->ring[s->nrings] * sizeof(double));
 }
 
-/* ---- known answers ---- */
+/* ---- known results ---- */
 
 static void
 cubes(void)
@@ -261,7 +269,7 @@ cubes(void)
 		cube(1, other, 1, 0, 0, 1, 1, 1);
 		expect("a common face", 0, 0, 1, 1, 0, 5);
 		make(&m, memory, 0, false);
-		/* turned as red's face is: seen from blue's inside counterclockwise */
+		/* It is oriented like red's face: counterclockwise seen from the inside of blue. */
 		CHECK(
 			same_doubles(m.shape.ring_corners, P(1, 0, 0, 1, 1, 0, 1, 1, 1, 1, 0, 1, 1, 0, 0), 15),
 			"%s", told(&m.shape));
@@ -292,7 +300,9 @@ cubes(void)
 	cube(0, false, 0, 0, 0, 4, 4, 4);
 	cube(1, true, 0, 0, 0, 4, 4, 4);
 	expect("the same cube", 0, 0, 6, 6, 0, 30);
-	/* one stands on the other's roof, and its wall goes on in the other's: a floor, and a wall's part */
+	/*
+	 * One box stands on top of the other, and their walls are flush: a floor, and a part of a wall.
+	 */
 	clear();
 	cube(0, false, 0, 0, 0, 4, 4, 4);
 	cube(1, true, 0, 1, 2, 2, 2, 2);
@@ -301,7 +311,7 @@ cubes(void)
 	cube(0, false, 0, 0, 0, 4, 4, 4);
 	cube(1, true, 0, 1, 2, 2, 2, 4);
 	expect("at a wall, through the roof", 0, 1, 1, 1, 4, 5);
-	/* blue is two that share a wall, red's face is on both */
+	/* Blue consists of two boxes that share a wall, and red's face touches both. */
 	clear();
 	cube(0, false, 0, 0, 0, 4, 4, 4);
 	cube(1, true, 4, 0, 0, 2, 2, 4);
@@ -314,7 +324,7 @@ cubes(void)
 	expect("two that overlap", 0, 0, 1, 1, 0, 5);
 }
 
-/* an n-sided tube between two heights; tilted by its corners, if wanted */
+/* Adds an n-sided tube between two heights. */
 static void
 tube(int side, int n, double r, double low, double high)
 {
@@ -360,38 +370,38 @@ rings(void)
 static void
 junctions(void)
 {
-	/* three walls from one edge, through a floor */
+	/* Three walls that share an edge pass through a floor. */
 	clear();
 	quad(0, false, P(0, 0, -1), P(0, 0, 1), P(4, 0, 1), P(4, 0, -1));
 	quad(0, true, P(0, 0, -1), P(0, 0, 1), P(-3, 3, 1), P(-3, 3, -1));
 	quad(0, false, P(0, 0, -1), P(0, 0, 1), P(-3, -2, 1), P(-3, -2, -1));
 	quad(1, false, P(-9, -9, 0), P(9, -9, 0), P(9, 9, 0), P(-9, 9, 0));
 	expect("three walls", 0, 3, 0, 0, 6, 0);
-	/* two of them */
+	/* Two of these walls */
 	it.side[0].n = 4;
 	expect("two walls", 0, 1, 0, 0, 3, 0);
-	/* ... in one plane */
+	/* Two walls in one plane */
 	clear();
 	quad(0, false, P(0, 0, -1), P(0, 0, 1), P(4, 4, 1), P(4, 4, -1));
 	quad(0, true, P(0, 0, -1), P(0, 0, 1), P(-3, -3, 1), P(-3, -3, -1));
 	quad(1, false, P(-9, -8, 0), P(9, -9, 0), P(9, 9, 0), P(-9, 9, 0));
 	expect("one wall in two parts", 0, 1, 0, 0, 2, 0);
-	/* a third one ends where they meet: that point is a corner, but no end */
+	/* A third wall ends where these two meet: the point is a vertex of a line, but not an end. */
 	quad(0, true, P(0, 0, -1), P(0, 0, 1), P(-3, 3, 1), P(-3, 3, -1));
 	expect("and a third one", 0, 2, 0, 0, 5, 0);
-	/* or in the middle of one */
+	/* A third wall that ends in the middle of another */
 	clear();
 	quad(0, false, P(-4, -4, -1), P(-4, -4, 1), P(4, 4, 1), P(4, 4, -1));
 	quad(0, true, P(1, 1, -1), P(1, 1, 1), P(-3, 3, 1), P(-3, 3, -1));
 	quad(1, false, P(-9, -8, 0), P(9, -9, 0), P(9, 9, 0), P(-9, 9, 0));
 	expect("in the middle", 0, 2, 0, 0, 5, 0);
-	/* ... where nothing has a corner that is exact */
+	/* A third wall in the middle, where no vertex is exactly representable */
 	clear();
 	triangle(0, P(-4, -4, -1), P(-4, -4, 1), P(5, 5, .1));
 	triangle(0, P(1, 1, -1), P(1.5, 1.5, 1), P(-3, 4, .1));
 	triangle(1, P(-9, -8, .2), P(9, -9, .1), P(0, 19, .05));
 	expect("somewhere in the middle", 0, 2, 0, 0, 5, 0);
-	/* four, of which two and two are in one plane: two lines that cross */
+	/* Four walls, of which two and two are coplanar: two lines that cross */
 	clear();
 	quad(0, false, P(0, 0, -1), P(0, 0, 1), P(4, 0, 1), P(4, 0, -1));
 	quad(0, true, P(0, 0, -1), P(0, 0, 1), P(-4, 0, 1), P(-4, 0, -1));
@@ -424,7 +434,10 @@ wall(double a, double b, double c, double d)
 	quad(0, check_below(2) == 0, P(a, b, -1), P(a, b, 1), P(c, d, 1), P(c, d, -1));
 }
 
-/* a U with two walls at its middle, seen from all sides: corners of the middle are there in order */
+/*
+ * Tests a U-shape with two walls in its middle, seen from all sides: the vertices in the middle
+ * must be in order.
+ */
 static void
 in_order(void)
 {
@@ -450,14 +463,17 @@ in_order(void)
 	}
 }
 
-/* where doubles are coarse on one axis, and not on the others */
+/* Tests coordinates that are coarse on one axis, and not on the others. */
 static void
 coarse(void)
 {
 	const double x = 0x1p52, z = 0x1p53;
 	made m;
 
-	/* (x, 0) to (x + 10, -9), in three parts: the middle one's ends have the same x */
+	/*
+	 * The line from (x, 0) to (x + 10, -9), in three parts; the ends of the middle part have the
+	 * same x.
+	 */
 	for (int way = -1; way < 2; way += 2)
 	{
 		clear();
@@ -469,18 +485,18 @@ coarse(void)
 		quad(1, false, P(x - 9, way * -4.125, 0), P(x + 90, way * -4.125, 0), P(x + 90, 0, 0),
 			 P(x - 9, 0, 0));
 		expect("three parts", 0, 1, 0, 0, 2, 0);
-		/* without the middle one */
+		/* Without the middle part */
 		memmove(it.coords[1] + 18, it.coords[1] + 36, 18 * sizeof(double));
 		it.side[1].n = 4;
 		expect("two parts", 0, 2, 0, 0, 4, 0);
 	}
-	/* two lines that have the same ends, rounded */
+	/* Two lines that have the same ends after rounding */
 	clear();
 	triangle(0, P(x, 0, -1), P(x + 1, 0, 3), P(x, 2, 1));
 	triangle(0, P(x, 0, 0), P(x, 1, 0), P(x, 0, 9));
 	quad(1, false, P(x - 9, -9, 0), P(x + 9, -9, 0), P(x + 9, 9, 0), P(x - 9, 9, 0));
 	expect("two that are one", 0, 1, 0, 0, 2, 0);
-	/* a polygon that has no area, rounded */
+	/* A polygon that has no area after rounding */
 	clear();
 	triangle(0, P(z, -8, 0), P(z + 2, 24, 0), P(z - 2, 24, 0));
 	triangle(1, P(z, 8, 0), P(z + 2, -24, 0), P(z - 2, -24, 0));
@@ -493,7 +509,7 @@ coarse(void)
 static void
 points(void)
 {
-	/* an apex on a face, its edge, its corner, that of many */
+	/* An apex on a face, on its edge, on its vertex, and on a vertex shared by several faces */
 	for (int i = 0; i < 4; i++)
 	{
 		const double x = i == 0 ? 1 : i == 1 ? 2 : 0, y = i == 0 ? 1 : i == 1 ? 2 : 0;
@@ -506,7 +522,7 @@ points(void)
 			quad(1, true, P(0, 0, 0), P(-4, 0, 0), P(-4, -4, 0), P(0, -4, 0));
 		expect("an apex", 1, 0, 0, 0, 0, 0);
 	}
-	/* ... where something else goes through: it is on that already */
+	/* An apex on a line of the intersection: the point is already part of the line. */
 	clear();
 	triangle(0, P(1, 1, 0), P(2, 1, 3), P(2, 2, 3));
 	triangle(0, P(0, 0, -1), P(0, 0, 1), P(4, 4, 0));
@@ -519,20 +535,20 @@ points(void)
 			  told(&m.shape));
 		drop(&m);
 	}
-	/* ... on a polygon */
+	/* An apex on a polygon of the intersection */
 	clear();
 	triangle(0, P(1, 1, 0), P(2, 1, 3), P(2, 2, 3));
 	triangle(0, P(0, 0, 0), P(9, 0, 0), P(0, 9, 0));
 	triangle(1, P(-1, -1, 0), P(5, -1, 0), P(-1, 9, 0));
 	expect("on a polygon", 0, 0, 1, 1, 0, 4);
-	/* ... in the plane of one, and its box, where two edges cross */
+	/* A point in the plane and in the box of a polygon, where two edges cross */
 	clear();
 	triangle(0, P(0, 0, 0), P(8, 0, 0), P(0, 8, 0));
 	triangle(1, P(0, 0, 0), P(8, 0, 0), P(0, 8, 0));
 	triangle(0, P(7, 7, -1), P(8, 7, 1), P(9, 7, -1));
 	triangle(1, P(7.5, 6, 0), P(7.5, 8, 0), P(5, 7, 5));
 	expect("beside a polygon", 1, 0, 1, 1, 0, 4);
-	/* lines through a surface: a point each, also where two triangles meet */
+	/* Lines through a surface: one point each, also where two triangles meet */
 	clear();
 	it.side[0].kind = RB_SEGMENT3;
 	add(0, P(1, 1, -1, 1, 1, 1));
@@ -541,7 +557,7 @@ points(void)
 	add(0, P(3, 1, -1, 3, 1, 2));
 	quad(1, false, P(0, 0, 0), P(4, 0, 0), P(4, 4, 0), P(0, 4, 0));
 	expect("drill holes", 3, 0, 0, 0, 0, 0);
-	/* along a surface, and beyond its edge */
+	/* Lines along a surface, and beyond its edge */
 	clear();
 	it.side[0].kind = RB_SEGMENT3;
 	add(0, P(-1, 1, 0, 2, 1, 0));
@@ -563,7 +579,7 @@ flat_lines(void)
 	add(1, P(1, 9, 1, -9));
 	add(1, P(5, 9, 5, -9));
 	expect("on one line", 1, 1, 0, 0, 2, 0);
-	/* a street and a river: points where they cross, once where one has a corner */
+	/* A street and a river: points where they cross, only once where one of them has a vertex */
 	clear();
 	it.side[0].kind = it.side[1].kind = RB_SEGMENT2;
 	add(0, P(0, 0, 5, 5));
@@ -572,7 +588,7 @@ flat_lines(void)
 	add(1, P(5, 5, 9, 9));
 	add(1, P(9, 9, 9, -9));
 	expect("a corner on a corner", 2, 0, 0, 0, 0, 0);
-	/* rings of two parcels with a common border, cut in different places */
+	/* Rings of two parcels with a common border that is divided in different places */
 	clear();
 	it.side[0].kind = it.side[1].kind = RB_SEGMENT2;
 	add(0, P(0, 0, 4, 0));
@@ -596,7 +612,7 @@ in_plane(const int *to, int sign, double a, double b, double *at)
 	at[to[1]] = b;
 }
 
-/* corners around, in the plane of two axes */
+/* Adds a polygon, given by its vertices in order, in the plane of two axes. */
 static void
 flat(int side, const int *to, int sign, int n, const double *x)
 {
@@ -610,7 +626,10 @@ flat(int side, const int *to, int sign, int n, const double *x)
 		quad(side, check_below(2) == 0, p[0], p[1], p[2], p[3]);
 }
 
-/* two triangles stand with a corner each on the middle of an edge, in a frame: three holes that touch */
+/*
+ * Builds a frame in which two triangles touch the middle of an edge with one vertex each: three
+ * holes that touch.
+ */
 static void
 frame(const int *to, int sign)
 {
@@ -636,7 +655,7 @@ touching_holes(void)
 			frame(planes[i], sign);
 			expect("holes that touch", 0, 0, 1, 4, 0, 20);
 		}
-		/* in two planes that have the edge in common */
+		/* Two frames in planes that have the edge in common */
 		clear();
 		frame(planes[0], sign);
 		frame(planes[1], sign);
@@ -644,7 +663,10 @@ touching_holes(void)
 	}
 }
 
-/* lines and planes that differ by less than the last place of their largest coordinates, and more than that of small ones */
+/*
+ * Tests lines and planes that differ by less than the last bit of their largest coordinates, but by
+ * more than that of small ones.
+ */
 static void
 nearly_one(void)
 {
@@ -668,11 +690,11 @@ nearly_one(void)
 	expect("two lines side by side", 0, 2, 0, 0, 4, 0);
 }
 
-/* ---- cells of a plane: what two sets of them share is counted ---- */
+/* ---- cells of a plane: counting the intersection of two sets of cells ---- */
 
 #define CELLS 6
 
-static bool cell[2][CELLS + 2][CELLS + 2]; /* with a margin */
+static bool cell[2][CELLS + 2][CELLS + 2]; /* With a margin */
 
 static void
 put_cells(int side)
@@ -693,7 +715,7 @@ both(int x, int y)
 	return cell[0][x][y] && cell[1][x][y];
 }
 
-/* cells that are connected by edges are flooded */
+/* Counts the components of cells connected by edges, by flood filling. */
 static int
 components(void)
 {
@@ -756,7 +778,7 @@ cells(void)
 			for (int x = 1; x <= CELLS; x++)
 				for (int y = 1; y <= CELLS; y++)
 					cell[s][x][y] = check_below(one_in) != 0;
-		if (round % 4 == 0) /* few */
+		if (round % 4 == 0) /* Few cells */
 			for (int i = 0; i < 100; i++)
 				cell[check_below(2)][1 + check_below(CELLS)][1 + check_below(CELLS)] = false;
 		clear();
@@ -770,7 +792,7 @@ cells(void)
 				bool on[2] = {false, false}, covered = false;
 
 				cells += both(x, y);
-				/* the edges below and to the left of the cell */
+				/* Edges below and to the left of the cell */
 				for (int k = 0; k < 2; k++)
 				{
 					const int i = x - (k == 0), j = y - (k == 1);
@@ -779,7 +801,7 @@ cells(void)
 
 					edges += red && blue && !both(x, y) && !both(i, j);
 				}
-				/* the corner, the four cells and the four edges at it */
+				/* Vertex of the cell, and the four cells and four edges at it */
 				for (int k = 0; k < 4; k++)
 				{
 					const int i = x - (k & 1), j = y - (k >> 1);
@@ -790,7 +812,7 @@ cells(void)
 				}
 				for (int k = 0; k < 4; k++)
 				{
-					/* cells on both sides of an edge that ends here */
+					/* Cells on both sides of an edge that ends here */
 					const int a[4][4] = {{x, y, x - 1, y},
 										 {x, y - 1, x - 1, y - 1},
 										 {x, y, x, y - 1},
@@ -846,7 +868,7 @@ cells(void)
 
 typedef __int128 whole;
 
-/* bottom > 0, in lowest terms */
+/* A fraction in lowest terms; bottom > 0 */
 typedef struct fraction
 {
 	whole top, bottom;
@@ -970,7 +992,7 @@ is_zero(place a)
 	return f_sign(a.at[0]) == 0 && f_sign(a.at[1]) == 0 && f_sign(a.at[2]) == 0;
 }
 
-/* the same direction, as whole numbers that are as small as can be */
+/* Returns the same direction with the smallest possible integer coordinates. */
 static place
 direction(place a)
 {
@@ -996,7 +1018,7 @@ direction(place a)
 	return a;
 }
 
-/* (1 - t) a + t b */
+/* Returns (1 - t) a + t b. */
 static place
 mix(place a, place b, fraction t)
 {
@@ -1005,7 +1027,7 @@ mix(place a, place b, fraction t)
 	return a;
 }
 
-/* ---- convex sets: corners around; and what bounds them ---- */
+/* ---- convex sets: their vertices in order, and their bounds ---- */
 
 typedef struct bound
 {
@@ -1043,7 +1065,7 @@ within(const convex *c, place x)
 	return true;
 }
 
-/* corners that are there twice or between others go, and the bounds are made */
+/* Removes vertices that are duplicates or lie between others, and computes the bounds. */
 static void
 settle(convex *c)
 {
@@ -1059,7 +1081,7 @@ settle(convex *c)
 			c->corner[n++] = c->corner[i];
 	}
 	c->n = n;
-	/* on a line: the ends */
+	/* If all are collinear, keep only the ends. */
 	for (int i = 0; i < c->n && c->n >= 3;)
 	{
 		const place a = c->corner[(i + c->n - 1) % c->n], b = c->corner[i],
@@ -1070,7 +1092,7 @@ settle(convex *c)
 			i++;
 			continue;
 		}
-		/* of three on a line the middle one goes */
+		/* Drop the middle one of three collinear vertices. */
 		{
 			const int drop = f_sign(dot(minus(b, a), minus(d, b))) > 0   ? i
 							 : f_sign(dot(minus(a, b), minus(d, a))) > 0 ? (i + c->n - 1) % c->n
@@ -1134,7 +1156,7 @@ cut_by(convex *c, const bound *b)
 	c->n = n;
 }
 
-/* false: nothing is in both */
+/* Computes the intersection of two convex sets. Returns false if it is empty. */
 static bool
 in_both(const convex *a, const convex *b, convex *c)
 {
@@ -1145,7 +1167,7 @@ in_both(const convex *a, const convex *b, convex *c)
 	return c->n > 0;
 }
 
-/* ---- the twin ---- */
+/* ---- reference implementation ---- */
 
 #define PIECES 400
 #define PLACES 40000
@@ -1155,15 +1177,15 @@ static struct
 	convex part[2][64];
 	convex piece[PIECES];
 	int npieces;
-	place place[PLACES];  /* where anything may begin or end, ... */
-	double at[PLACES][3]; /* ... rounded */
+	place place[PLACES];  /* Points where anything may begin or end */
+	double at[PLACES][3]; /* Coordinates of these points, rounded */
 	int nplaces;
 	double shift[3];
-	double scale[3]; /* powers of two */
+	double scale[3]; /* Powers of two */
 	bool full;
 } twin;
 
-/* the nearest double of scale x + shift */
+/* Returns the double nearest to scale x + shift. */
 static double
 nearest(fraction x, double scale, double shift)
 {
@@ -1234,7 +1256,7 @@ put_places(const convex *c)
 	}
 }
 
-/* parts have whole coordinates before they are scaled and shifted */
+/* Computes the reference. Parts have integer coordinates before they are scaled and shifted. */
 static void
 make_twin(void)
 {
@@ -1273,7 +1295,7 @@ make_twin(void)
 				put_places(&both_of);
 		}
 	}
-	/* as the core gets them */
+	/* Scale and shift the coordinates that the core receives. */
 	for (int s = 0; s < 2; s++)
 	{
 		const int dims = rb_kind_dims(it.side[s].kind);
@@ -1290,17 +1312,17 @@ make_twin(void)
 	}
 }
 
-/* ---- what comes out, as fractions ---- */
+/* ---- the tested result, as fractions ---- */
 
 static struct
 {
 	place point[PLACES];
 	int npoints;
-	place line[PLACES]; /* straight stretches: two places each */
+	place line[PLACES]; /* Straight intervals of lines: two points each */
 	int nstretches;
-	place ring[PLACES]; /* edges of rings */
+	place ring[PLACES]; /* Edges of rings */
 	int ring_of[PLACES];
-	place normal[PLACES]; /* of polygons */
+	place normal[PLACES]; /* Normals of the polygons */
 	int nedges;
 	int npolygons;
 } out;
@@ -1348,7 +1370,7 @@ take_back(const rb_shape *s)
 				out.ring_of[out.nedges++] = (int) i;
 			}
 	out.npolygons = (int) s->npolygons;
-	/* the sum of corners' cross products is normal to the plane */
+	/* The sum of the cross products of its vertices is normal to the plane of a polygon. */
 	for (int i = 0; i < out.npolygons; i++)
 		out.normal[i] = (place){{{0, 1}, {0, 1}, {0, 1}}};
 	for (int i = 0; i < out.nedges; i++)
@@ -1372,7 +1394,7 @@ on_stretch(const place *ends, place x)
 	return is_zero(cross(a, b)) && f_sign(dot(a, b)) >= 0;
 }
 
-/* 1: inside, 0: on its edge, -1: outside */
+/* Returns 1 if the point is inside the polygon, 0 if it is on its edge, and -1 if it is outside. */
 static int
 in_polygon(int polygon, place x)
 {
@@ -1403,7 +1425,10 @@ in_polygon(int polygon, place x)
 	return inside ? 1 : -1;
 }
 
-/* of that place: polygons around it and at whose edge it is, lines, points */
+/*
+ * Counts the polygons around a point, the polygons at whose edge it lies, and the lines and points
+ * there.
+ */
 static void
 find_place(place x, int *around, int *at_edge, int *lines, int *points_there)
 {
@@ -1432,7 +1457,7 @@ find_pieces(place x)
 			pieces_there[twin.piece[i].dimension]++;
 }
 
-/* the middles of what a stretch is cut into by all places on it */
+/* Finds the midpoints of the intervals into which all points on a line segment divide it. */
 static int
 middles(place a, place b, place *to)
 {
@@ -1462,7 +1487,7 @@ middles(place a, place b, place *to)
 
 static long seen_polygons, seen_lines, seen_points, seen_bends, too_large;
 
-/* everything that is in both is there, once; and nothing else */
+/* Checks that the result contains the whole intersection exactly once, and nothing else. */
 static void
 all_and_once(const char *text)
 {
@@ -1489,7 +1514,7 @@ all_and_once(const char *text)
 		}
 		for (int k = 0; k < 6 && c->dimension == 2; k++)
 		{
-			/* somewhere inside */
+			/* A random point in the interior */
 			place p = mix(c->corner[0], c->corner[1], (fraction){1 + check_below(96), 97});
 
 			for (int j = 2; j < c->n; j++)
@@ -1532,7 +1557,10 @@ all_and_once(const char *text)
 				  "a line on %d segments, %d polygons:%s", pieces_there[1], pieces_there[2], text);
 		}
 	}
-	/* along edges of polygons, and a little to both sides: inside there is a piece, outside there is none */
+	/*
+	 * Along the edges of polygons and slightly to both sides of them, there is a piece inside and
+	 * none outside.
+	 */
 	for (int i = 0; i < out.nedges; i++)
 	{
 		const int n = middles(out.ring[2 * i], out.ring[2 * i + 1], x);
@@ -1563,10 +1591,10 @@ all_and_once(const char *text)
 typedef struct run_end
 {
 	place at, way;
-	bool ends; /* the line, too */
+	bool ends; /* True if the line ends there, too */
 } run_end;
 
-/* lines are as few and as straight as can be */
+/* Checks that lines are as few and as straight as possible. */
 static void
 few_and_straight(const rb_shape *s, const char *text)
 {
@@ -1592,7 +1620,7 @@ few_and_straight(const rb_shape *s, const char *text)
 			if (closed && k == last)
 				continue;
 			if (a != NULL && b != NULL && on_stretch((place[]){*a, *b}, *x))
-				continue; /* straight on */
+				continue; /* The line goes straight on */
 			if (a != NULL)
 				e[n++] = (run_end){*x, minus(*a, *x), b == NULL};
 			if (b != NULL)
@@ -1615,7 +1643,7 @@ few_and_straight(const rb_shape *s, const char *text)
 		}
 		if (there == 2)
 			CHECK(!e[i].ends, "two ends are not one:%s", text);
-		/* at polygons that is not promised */
+		/* This is not guaranteed at polygons. */
 		find_place(e[i].at, &around, &at_edge, &lines, &dots);
 		for (int k = 0; k < out.nstretches && at_edge == 0; k++)
 			CHECK(same_place(&e[i].at, &out.line[2 * k]) ||
@@ -1625,7 +1653,7 @@ few_and_straight(const rb_shape *s, const char *text)
 	}
 }
 
-/* ---- soups ---- */
+/* ---- random triangles ---- */
 
 static void
 look_at_soup(long round)
@@ -1735,7 +1763,10 @@ line_soups(void)
 	CHECK(too_large <= rounds / 5 + 3, "%ld rounds were too large for the twin", too_large);
 }
 
-/* the same, far from the origin and in steps of 1 / 1024; every corner is still the nearest double */
+/*
+ * Tests random triangles far from the origin, in steps of 1 / 1024. Every vertex must still be the
+ * nearest double.
+ */
 static void
 far_away(void)
 {
@@ -1757,7 +1788,10 @@ far_away(void)
 	CHECK(too_large <= rounds / 4 + 3, "%ld rounds were too large for the twin", too_large);
 }
 
-/* long and thin, so that filters are of no use; and so small or large that other steps are taken */
+/*
+ * Tests long and thin triangles, for which filters are useless, with coordinates so small or large
+ * that other code paths are taken.
+ */
 static void
 needles(void)
 {
@@ -1783,7 +1817,10 @@ needles(void)
 	CHECK(too_large <= rounds / 5 + 3, "%ld rounds were too large for the twin", too_large);
 }
 
-/* faces whose edges nearly coincide: what is between them has no area when it is rounded, and lies on what is beside it */
+/*
+ * Tests faces whose edges nearly coincide: the gap between them has no area after rounding and
+ * touches the adjacent face.
+ */
 static void
 slivers(void)
 {
@@ -1798,7 +1835,7 @@ slivers(void)
 		const double t = (1 + check_below(8)) / 3.0, u = t + (1 + check_below(8)) / 7.0;
 
 		clear();
-		/* an edge of the second one lies along one of the first, as well as doubles can */
+		/* An edge of the second face lies along one of the first, as far as doubles allow. */
 		for (int k = 0; k < 2; k++)
 		{
 			p[0][k] = 1 + check_below(100) / 100.0;
@@ -1821,7 +1858,10 @@ slivers(void)
 	CHECK(lines == 0, "%ld lines", lines);
 }
 
-/* surfaces of unit squares: faces of random cubes, so that nearly everything is degenerate */
+/*
+ * Tests surfaces of unit squares: the faces of random cubes, so that nearly everything is
+ * degenerate.
+ */
 static void
 blocks(void)
 {
@@ -1842,12 +1882,12 @@ blocks(void)
 	CHECK(too_large <= rounds / 5 + 3, "%ld rounds were too large for the twin", too_large);
 }
 
-/* ---- many, again, refused, stopped ---- */
+/* ---- many parts, reuse, memory limits, stops ---- */
 
 #define HILLS 8
-#define STEPS 10 /* of a hill */
+#define STEPS 10 /* Steps of a hill */
 
-static double *hills; /* squares of a surface, two triangles each, and those of a plane */
+static double *hills; /* Squares of a surface, of two triangles each, and those of a plane */
 
 static void
 make_hills(double height, rb_curve_parts *red, rb_curve_parts *blue)
@@ -1874,7 +1914,7 @@ make_hills(double height, rb_curve_parts *red, rb_curve_parts *blue)
 	*blue = (rb_curve_parts){RB_TRIANGLE3, (uint32_t) (2 * n * n), hills + at / 2};
 }
 
-/* squares that overlap */
+/* Adds the pairs of overlapping squares. */
 static rb_status
 add_hills(rb_curve *c)
 {
@@ -1913,13 +1953,13 @@ many(void)
 	CHECK(s.nlines == HILLS * HILLS / 2 && closed == s.nlines && s.npoints == 0 && s.npolygons == 0,
 		  "%u lines, %u of them closed, %u points, %u polygons", s.nlines, closed, s.npoints,
 		  s.npolygons);
-	/* the plane against itself: all of it is one polygon */
+	/* The plane against itself: the intersection is a single polygon. */
 	rb_curve_again(c, &blue, &blue);
 	CHECK(rb_curve_add_all(c) == RB_OK && rb_curve_finish(c, &s) == RB_OK, "plane");
 	CHECK(s.npolygons == 1 && s.nrings == 1 && s.ring[1] == 5 && s.nlines == 0 && s.npoints == 0,
 		  "%u polygons, %u rings, %u corners, %u lines, %u points", s.npolygons, s.nrings,
 		  s.ring[s.nrings], s.nlines, s.npoints);
-	/* what was there before leaves nothing behind */
+	/* Earlier contents must leave nothing behind. */
 	clear();
 	cube(0, false, 0, 0, 0, 2, 2, 2);
 	cube(1, true, 1, 1, 1, 2, 2, 2);
@@ -1929,7 +1969,7 @@ many(void)
 	CHECK(rb_curve_finish(c, &s) == RB_OK && s.nlines == 1 && s.line[1] == 7 && s.npolygons == 0 &&
 			  s.npoints == 0,
 		  "%s", told(&s));
-	/* many small answers need no more memory than one */
+	/* Many small intersections need no more memory than one. */
 	{
 		const uint64_t used = rb_memory_used(memory);
 
@@ -1945,7 +1985,7 @@ many(void)
 		CHECK(rb_memory_used(memory) == used, "%lu bytes more",
 			  (unsigned long) (rb_memory_used(memory) - used));
 	}
-	/* nothing at all */
+	/* No pairs at all */
 	rb_curve_again(c, &it.side[0], &it.side[1]);
 	CHECK(rb_curve_finish(c, &s) == RB_OK && s.nlines + s.npolygons + s.npoints + s.nrings == 0,
 		  "%s", told(&s));
@@ -1954,7 +1994,10 @@ many(void)
 	free(hills);
 }
 
-/* every budget: refused, or the same answer, and nothing stays */
+/*
+ * Tests every memory limit: the request is rejected, or the result is the same, and no memory
+ * leaks.
+ */
 static void
 limits(void)
 {
@@ -2007,7 +2050,7 @@ stopped(void)
 	rb_shape s;
 
 	make_hills(.5, &red, &blue);
-	/* before anything, before the end, and in the middle of each of the two */
+	/* Stop before the start, before the end, and in the middle of each of the two phases. */
 	for (int when = 0; when < 4; when++)
 	{
 		rb_context ctx;
