@@ -1,10 +1,11 @@
 /*
  * test_body.c
- *	  What of a line lies in a body, and whether triangles are one, against rationals.
+ *	  Tests which intervals of a line lie in a solid, and the validity of solids, against rational
+ *	  arithmetic.
  *
- * The truth of a line: every place at which it can change sides, as a rational, and the
- * side of the middle between two of them, by a ray in a random direction.  Lengths, and
- * fractions of lines that turn, come from floats of 2000 bits.
+ * The reference for a line finds, as rationals, all points at which it can change sides, and the
+ * side of the midpoint between two of them by a ray in a random direction. Lengths, and fractions
+ * of lines with several directions, are computed with floats of 2000 bits.
  */
 #include "bodies.h"
 #include "check.h"
@@ -24,16 +25,16 @@
 static rb_memory *memory;
 static rb_context ctx;
 
-/* ---- the truth ---- */
+/* ---- reference ---- */
 
-/* a stretch, or a piece of one: on segment `of`, or several */
+/* An interval of the line, or a piece of one, on one or several segments */
 typedef struct truth
 {
-	int first; /* segment */
+	int first; /* Segment */
 	int last;
-	mpq_t from; /* parameters on them */
+	mpq_t from; /* Parameters on the segments */
 	mpq_t to;
-	int side; /* 1 inside, 0 on the boundary */
+	int side; /* 1 if inside, 0 if on the boundary */
 } truth;
 
 static truth truths[MOST_PLACES];
@@ -57,7 +58,7 @@ is_point(const double *segment)
 	return memcmp(segment, segment + 3, 3 * sizeof(double)) == 0;
 }
 
-/* pieces of the line inside and on the boundary, those that go on put together */
+/* Finds the intervals of the line inside and on the boundary, joining consecutive ones. */
 static void
 find_truth(const body *s, const double *segments, int n)
 {
@@ -164,7 +165,7 @@ length_of(mpf_t length, const double *segment)
 	mpf_clear(d);
 }
 
-/* the length of the line from its start to a place of segment k */
+/* Computes the length of the line from its start to a point of segment k. */
 static void
 distance_to(mpf_t distance, const double *segments, int k, const mpq_t t)
 {
@@ -186,7 +187,10 @@ distance_to(mpf_t distance, const double *segments, int k, const mpq_t t)
 	mpf_clears(l, x, NULL);
 }
 
-/* is d the nearest double of x?  of two the even one, where x is the middle to the last of the bits */
+/*
+ * Returns true if d is the double nearest to x. If x is a midpoint up to its last bits, d must be
+ * the even one.
+ */
 static bool
 is_nearest(double d, const mpf_t x)
 {
@@ -240,12 +244,12 @@ is_within_an_ulp(double d, const mpf_t x)
 	return within;
 }
 
-/* ---- what the core says ---- */
+/* ---- tested code ---- */
 
 static rb_pair meet[MOST_SEGMENTS * BODY_MOST];
 static uint8_t inside[MOST_SEGMENTS];
 
-/* all triangles whose boxes the segment's box meets, or all */
+/* Collects all triangles whose boxes the box of the segment meets, or sometimes all triangles. */
 static size_t
 collect_pairs(const body *s, const double *segments, int n)
 {
@@ -367,7 +371,10 @@ check_line(const body *s, const double *segments, int n)
 	mpq_clear(one);
 }
 
-/* the stretches of a line and those of it in the complement are the line, the boundary twice */
+/*
+ * Checks that the intervals of a line and those of its complement form the whole line, with the
+ * boundary counted twice.
+ */
 static void
 check_complement(const body *s, const double *segments, int n)
 {
@@ -381,7 +388,7 @@ check_complement(const body *s, const double *segments, int n)
 		const rb_stretch *g = i < got.n ? &got.at[i] : NULL, *r = j < rest.n ? &rest.at[j] : NULL;
 		bool both = g != NULL && r != NULL && g->on_boundary && r->on_boundary && g->from == at &&
 					r->from == at && g->to == r->to;
-		/* of two that begin here one has become so short by rounding that it ends here */
+		/* If two intervals begin here, one of them was shortened by rounding and ends here. */
 		const rb_stretch *x =
 			g != NULL && g->from == at && (r == NULL || r->from != at || g->to <= r->to) ? g : r;
 
@@ -407,7 +414,7 @@ check_complement(const body *s, const double *segments, int n)
 
 /* ---- lines ---- */
 
-/* from one point that is special to another one, along an edge, or beyond it */
+/* Builds a segment between two special points, along an edge, or beyond it. */
 static void
 make_segment(const body *s, double *segment)
 {
@@ -415,7 +422,7 @@ make_segment(const body *s, double *segment)
 	body_point(s, segment + 3);
 	switch (check_below(6))
 	{
-		case 0: /* along an axis */
+		case 0: /* Along an axis */
 		{
 			int axis = check_below(3);
 
@@ -424,7 +431,7 @@ make_segment(const body *s, double *segment)
 					segment[3 + a] = segment[a];
 			break;
 		}
-		case 1: /* an edge, and a part of its line */
+		case 1: /* An edge, and a part of its line */
 		{
 			const double *t = s->t + 9 * check_below(s->n);
 			int c = check_below(3);
@@ -439,7 +446,7 @@ make_segment(const body *s, double *segment)
 			}
 			break;
 		}
-		case 2: /* in the plane of a triangle, from corner or edge */
+		case 2: /* In the plane of a triangle, from a corner or an edge */
 		{
 			const double *t = s->t + 9 * check_below(s->n);
 			int f = check_below(4) - 1, g = check_below(4) - 1;
@@ -453,7 +460,7 @@ make_segment(const body *s, double *segment)
 				segment[3 + a] += f * (t[3 + a] - t[a]) + g * (t[6 + a] - t[a]);
 			break;
 		}
-		case 3: /* along a diagonal */
+		case 3: /* Along a diagonal */
 		{
 			double way = 1 + check_below(6);
 			int sign[3];
@@ -574,7 +581,7 @@ lines_that_are_points(void)
 		  seen[1], seen[2]);
 }
 
-/* ---- numbers and places of any size ---- */
+/* ---- numbers and points of any size ---- */
 
 #define WIDE_BITS 30000
 
@@ -584,7 +591,7 @@ is_number(const rb_number *x, const mpz_t truth)
 	mpz_t words;
 	bool same;
 
-	/* in units of 2^-6400 */
+	/* In units of 2^-6400 */
 	mpz_init(words);
 	mpz_import(words, (size_t) x->n, -1, sizeof x->word[0], 0, 0, x->word);
 	mpz_mul_2exp(words, words, (mp_bitcnt_t) (64 * (x->low + 100)));
@@ -597,8 +604,8 @@ is_number(const rb_number *x, const mpz_t truth)
 }
 
 /*
- * Sums and products of runs of words that lie to each other in any way: one in the other, one beside the
- * other, apart; words that are all ones; and the result in place of either.
+ * Tests sums and products of word sequences in any relative position: nested, overlapping or apart,
+ * with words of all ones, and with the result stored in either operand.
  */
 static void
 words_in_any_place(void)
@@ -620,7 +627,7 @@ words_in_any_place(void)
 				of[k].word[w] = check_below(3) == 0   ? UINT64_MAX
 								: check_below(3) == 0 ? (w == 0 || w == n - 1)
 													  : check_random() | 1;
-			/* the same, or with its end only */
+			/* An equal number, or one that differs only in its last word */
 			if (k == 1 && check_below(4) == 0)
 			{
 				rb_number_copy(&of[1], &of[0]);
@@ -686,7 +693,7 @@ quotients_of_sums(void)
 				mpq_init(q[k]);
 				mpq_set_d(q[k], p[k]);
 			}
-			/* (p0 p1 + p2 p3) / (p4 - p5) */
+			/* Compute (p0 p1 + p2 p3) / (p4 - p5). */
 			rb_number_of(&x, p[0]);
 			rb_number_of(&y, p[1]);
 			rb_number_mul(&sum, &x, &y);
@@ -711,7 +718,7 @@ quotients_of_sums(void)
 					CHECK(is_nearest(got_it, wide), "%s: quotient %.17g, not %.17g",
 						  points_family_name[family], got_it, mpq_get_d(t));
 			}
-			/* the root of (p0 p1 + p2 p3)^2 is exact */
+			/* The root of (p0 p1 + p2 p3)^2 is exact. */
 			rb_number_mul(&z, &sum, &sum);
 			CHECK(rb_number_is_square(&root, &z), "%s: no square", points_family_name[family]);
 			sum.sign = abs(sum.sign);
@@ -731,7 +738,9 @@ quotients_of_sums(void)
 		}
 }
 
-/* a quotient that is the middle between two doubles but for the last words of the divisor */
+/*
+ * Tests a quotient that is a midpoint between two doubles except for the last words of the divisor.
+ */
 static void
 quotient_beside_the_middle(void)
 {
@@ -753,7 +762,10 @@ quotient_beside_the_middle(void)
 	CHECK(rb_number_round(&ratio) == 0x1p53, "%.17g", rb_number_round(&ratio));
 }
 
-/* coordinates of any kind: places and lengths are the nearest, whether they were found nearly or exactly */
+/*
+ * Tests coordinates of any kind: positions and lengths are the nearest doubles, whether they were
+ * computed approximately or exactly.
+ */
 static void
 places_of_any_size(void)
 {
@@ -769,7 +781,7 @@ places_of_any_size(void)
 			rb_crossing crossing;
 
 			points_make(family, 5, 3, p);
-			/* through the triangle, or in its plane */
+			/* Through the triangle, or in its plane */
 			if (check_below(2))
 				for (int a = 0; a < 3; a++)
 				{
@@ -836,7 +848,10 @@ counting_free(void *p, size_t n)
 	free(p);
 }
 
-/* both ends of the exponents at once: as long as numbers can get, and no memory but the stack */
+/*
+ * Tests the largest and smallest exponents together: numbers are as long as possible, and no heap
+ * memory is used.
+ */
 static void
 longest_numbers(void)
 {
@@ -871,7 +886,7 @@ longest_numbers(void)
 		rb_place_ratio(&place[1], &n, &d);
 		if (d.sign == 0)
 			continue;
-		/* ratios of any size here, for these places need not be on the segment */
+		/* Ratios can have any size here, because these points need not lie on the segment. */
 		crossings += rb_place_compare(&place[0], &place[1]) != 0;
 		for (int words = RB_MEASURE_WORDS; words <= 96; words *= 2)
 			rb_places_length(&length, &place[0], &place[1], words);
@@ -882,7 +897,7 @@ longest_numbers(void)
 	mp_set_memory_functions(NULL, NULL, NULL);
 }
 
-/* the fraction of a line at the start of its segment i */
+/* Returns the fraction of a line at the start of its segment i. */
 static double
 fraction_at(const double *segments, int n, int i)
 {
@@ -915,8 +930,9 @@ put_segment(double *segments, int *n, double x, double y, double z)
 }
 
 /*
- * Fractions that are the middle between two doubles, (2^54 - k) / 2^54 for odd k, as sums of
- * rational lengths, of multiples of the root of 2, and of both; and those that miss it by 2^-300.
+ * Tests fractions that are midpoints between two doubles, (2^54 - k) / 2^54 for odd k, as sums of
+ * rational lengths, of multiples of the square root of 2, and of both; and fractions that miss a
+ * midpoint by 2^-300.
  */
 static void
 fractions_in_the_middle(void)
@@ -951,8 +967,9 @@ fractions_in_the_middle(void)
 }
 
 /*
- * Half a line and 2^-53 of the other half, but for 2^-6288 of it: no middle.  The plane's normal is
- * 2^2044 (1, 0, 2^-4192), but for y, and the segment's direction 2^1022 (1, 0, +-2^-2096).
+ * Tests a fraction of half a line plus 2^-53 of its other half, minus 2^-6288 of it, which is not a
+ * midpoint. The normal of the plane is 2^2044 (1, 0, 2^-4192) except for y, and the direction of
+ * the segment is 2^1022 (1, 0, +-2^-2096).
  */
 static void
 fraction_next_to_the_middle(void)
@@ -975,7 +992,7 @@ fraction_next_to_the_middle(void)
 	}
 }
 
-/* ---- is it a body? ---- */
+/* ---- validity of solids ---- */
 
 static rb_body_report
 check_body(const body *s)
@@ -1003,7 +1020,7 @@ find_areas(const body *s)
 	{
 		const double *t = s->t + 9 * i;
 
-		/* without area any point is in its plane */
+		/* Any point is in the plane of a triangle without area. */
 		has_area[i] = false;
 		for (int a = 0; a < 3 && !has_area[i]; a++)
 		{
@@ -1015,7 +1032,7 @@ find_areas(const body *s)
 	}
 }
 
-/* how often triangles run from p to q; with or without those that have no area */
+/* Counts how often triangles run from p to q, with or without triangles that have no area. */
 static int
 count_edge(const body *s, const double *p, const double *q, bool all)
 {
@@ -1031,7 +1048,10 @@ count_edge(const body *s, const double *p, const double *q, bool all)
 	return uses;
 }
 
-/* are all edges used evenly; and in both directions alike? */
+/*
+ * Returns true if every edge is used an even number of times and, if `directions`, equally often in
+ * both directions.
+ */
 static bool
 edges_even(const body *s, bool all, bool directions)
 {
@@ -1050,7 +1070,7 @@ edges_even(const body *s, bool all, bool directions)
 	return true;
 }
 
-/* the winding number beside the centre of triangle i, by rationals */
+/* Computes the winding number on one side of the center of triangle i, in rationals. */
 static int
 winding(const body *s, int i, int side)
 {
@@ -1102,7 +1122,7 @@ winding(const body *s, int i, int side)
 	return number;
 }
 
-/* beside some of the triangles */
+/* Checks winding numbers next to some of the triangles. */
 static bool
 is_outward(const body *s)
 {
@@ -1126,7 +1146,7 @@ turn_triangle(double *t)
 	memcpy(t + 3, swap, sizeof swap);
 }
 
-/* the report against a count of edges, and winding numbers beside triangles */
+/* Checks the report against a count of edges, and winding numbers next to triangles. */
 static void
 check_report(const body *s, const char *what)
 {
@@ -1227,7 +1247,7 @@ bodies_that_are_good_or_not(void)
 					  "%s: inside out", body_name[family]);
 				check_report(&changed, "inside out");
 
-				/* one box of several */
+				/* One box of several */
 				if (family == BODY_NESTED || family == BODY_TWO)
 				{
 					changed = s;
@@ -1239,7 +1259,7 @@ bodies_that_are_good_or_not(void)
 					check_report(&changed, "one box turned");
 				}
 
-				/* a body in a body, which is no cavity */
+				/* A solid inside a solid, which is not a cavity */
 				if (family == BODY_NESTED)
 				{
 					changed = s;
@@ -1253,7 +1273,7 @@ bodies_that_are_good_or_not(void)
 					check_report(&changed, "no cavity");
 				}
 
-				/* what has no area changes nothing */
+				/* Triangles without area change nothing. */
 				changed = s;
 				add_triangle(&changed, t, t + 3, t);
 				add_triangle(&changed, t, t, t);
@@ -1265,7 +1285,10 @@ bodies_that_are_good_or_not(void)
 						  report.flat == check_body(&s).flat + 3,
 					  "%s: needles", body_name[family]);
 
-				/* a corner on an edge, and a triangle without area between the two sides of it */
+				/*
+				 * A vertex on an edge, and a triangle without area between the two sides of the
+				 * edge
+				 */
 				if (size != SIZE_PLAIN || !s.sound)
 					continue;
 				changed = s;
@@ -1282,7 +1305,7 @@ bodies_that_are_good_or_not(void)
 				CHECK(report.closed && report.oriented && report.flat == 1, "%s: filled",
 					  body_name[family]);
 				check_report(&changed, "filled");
-				/* which is of no use where there is no such corner */
+				/* Such a triangle without a vertex on the edge, which makes no difference */
 				changed = s;
 				add_triangle(&changed, t, middle, t + 3);
 				report = check_body(&changed);
@@ -1294,7 +1317,7 @@ bodies_that_are_good_or_not(void)
 	CHECK(check_body(&s).fault == RB_BODY_FLAT && !check_body(&s).closed, "a point");
 }
 
-/* a tetrahedron around a centre, with normals that point out of it, or into it */
+/* Adds a tetrahedron around a center, with normals that point outward or inward. */
 static void
 put_tetrahedron(double *t, const double *centre, double size, bool outward)
 {
@@ -1344,7 +1367,7 @@ shells_in_shells(int sites, int shells)
 	}
 }
 
-/* seconds to check a body of blocks on each other, side by side or in columns that are apart */
+/* Returns the seconds for checking a solid of stacked blocks, in adjacent or separated columns. */
 static double
 check_blocks(double apart)
 {
@@ -1374,8 +1397,9 @@ check_blocks(double apart)
 }
 
 /*
- * Each of many lots looks at few columns but its own.  Side by side there are six times as many lots, and
- * all takes eight times as long; it was thirty times where they looked farther.
+ * Tests that each of many groups of triangles considers only few columns besides its own. In
+ * adjacent columns there are six times as many groups, and the total time is eight times as long;
+ * it was thirty times as long when more columns were considered.
  */
 static void
 blocks(void)
@@ -1385,7 +1409,7 @@ blocks(void)
 	CHECK(beside < 15 * apart, "%g seconds, %g where they are apart", beside, apart);
 }
 
-/* very many pieces: what all of them ask costs no more than each of them should */
+/* Tests very many shells: their total time is no more than the sum of what each should take. */
 static void
 pieces(void)
 {
@@ -1397,7 +1421,7 @@ pieces(void)
 		  (double) (clock() - begun) / CLOCKS_PER_SEC);
 }
 
-/* a call that is stopped, and one without memory */
+/* Tests a call that is stopped, and one without memory. */
 static void
 refusals(void)
 {
@@ -1423,7 +1447,10 @@ refusals(void)
 	rb_memory_destroy(little);
 }
 
-/* a line of many segments may meet many bodies: each must not cost all of the line again */
+/*
+ * Tests a line of many segments that meets many solids: the time of a solid must not depend on the
+ * whole line.
+ */
 static void
 long_line(void)
 {
@@ -1434,7 +1461,7 @@ long_line(void)
 	};
 	static double segments[6 * MANY];
 	static uint8_t starts[MANY];
-	/* two walls of a body through which the line goes */
+	/* Two walls of a solid that the line passes through */
 	double t[18] = {0.25, -1, -1, 0.25, 2, -1, 0.25, -1, 2, 0.5, -1, -1, 0.5, 2, -1, 0.5, -1, 2};
 	rb_pair pairs[2] = {{0, 0}, {0, 1}};
 	rb_line line = {.segments = segments,
@@ -1458,7 +1485,7 @@ long_line(void)
 	{
 		wrong += rb_body_stretches(&ctx, &line, &got) != RB_OK || got.n != 1 ||
 				 got.at[0].length != 0.25 || got.at[0].from != (0.25 + pairs[0].red) / MANY;
-		/* the next one is a few segments on */
+		/* The next solid is a few segments further on. */
 		for (int k = 0; k < 18; k += 3)
 			t[k] += MANY / BODIES;
 		pairs[0].red = pairs[1].red += MANY / BODIES;
@@ -1466,11 +1493,11 @@ long_line(void)
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &to);
 	seconds = (double) (to.tv_sec - from.tv_sec) + 1e-9 * (double) (to.tv_nsec - from.tv_nsec);
 	CHECK(wrong == 0, "%ld wrong", wrong);
-	/* milliseconds; Valgrind is fifty times slower, all of the line again a thousand */
+	/* A few milliseconds; Valgrind is 50 times slower, traversing the whole line 1000 times */
 	CHECK(seconds < 8, "%g s", seconds);
 }
 
-/* asked to stop before they begin: they do, and leave nothing behind */
+/* Tests calls that are asked to stop before they begin: they stop and leave nothing behind. */
 static void
 stopped(void)
 {

@@ -1,13 +1,12 @@
 /*
  * test_face.c
- *	  Faces of any shape against what defines them.
+ *	  Tests the triangulation of faces of any shape against its definition.
  *
- * A face on a small integer grid is triangulated, and then it is checked, in
- * integers, that the triangles cover what is inside of the rings and nothing else,
- * once; that each of their edges is a ring's or is shared by two of them; and that
- * each inner edge is the constrained Delaunay triangulation's, ties by the rule.  A
- * triangulation with these properties is the only one.  So the naive twin is no
- * other algorithm, but the definition.
+ * A face on a small integer grid is triangulated. Then it is checked, in integers, that the
+ * triangles cover the interior of the rings exactly once and nothing else, that each of their edges
+ * belongs to a ring or is shared by two of them, and that each inner edge is that of the
+ * constrained Delaunay triangulation, with ties broken by the rule. Only one triangulation has
+ * these properties. The reference is therefore not another algorithm, but the definition.
  */
 #include "check.h"
 #include "core/base/redblue.h"
@@ -25,13 +24,13 @@ static rb_builder b;
 static rb_geometry_info info;
 static rb_error error;
 
-/* ---- a polygon, to be written as bytes ---- */
+/* ---- a polygon and its serialized bytes ---- */
 
 static struct
 {
 	double at[MOST][3];
 	uint32_t n;
-	uint32_t ring[MOST]; /* where each ring ends */
+	uint32_t ring[MOST]; /* End of each ring */
 	uint32_t nrings;
 } face;
 
@@ -51,7 +50,7 @@ put_word(uint32_t w)
 	put(&w, sizeof w);
 }
 
-/* POLYGON Z in the serialized form; every ring is closed by its first corner */
+/* Writes a serialized POLYGON Z. Every ring is closed by its first corner. */
 static void
 write_polygon(void)
 {
@@ -106,7 +105,7 @@ read_face(void)
 	return rb_geometry_read_serialized(&b, bytes, len, &info, &error);
 }
 
-/* ---- the triangles as a set: each from its smallest corner on, and sorted ---- */
+/* ---- the triangles as a sorted set, each starting at its smallest corner ---- */
 
 typedef struct triangle
 {
@@ -145,9 +144,9 @@ sorted(bool turned)
 	return t;
 }
 
-/* ---- what defines the triangles ---- */
+/* ---- definition of the triangles ---- */
 
-/* coordinates on the two axes that the tests keep: x and y, z is small or anything flat */
+/* Returns the orientation in x and y, which the tests keep; z is small or follows a plane. */
 static int
 side(const double *p, const double *q, const double *r)
 {
@@ -160,7 +159,7 @@ below(const double *p, const double *q)
 	return p[0] < q[0] || (p[0] == q[0] && p[1] < q[1]);
 }
 
-/* twice the area, exact on a small grid */
+/* Returns twice the signed area, which is exact on a small grid. */
 static double
 area2(const double *p, const double *q, const double *r)
 {
@@ -186,7 +185,7 @@ face_area2(void)
 	return sum;
 }
 
-/* how often that edge of a triangle, in that direction, is there; the corner opposite to it */
+/* Counts the triangles that have the directed edge p q, and finds the corner opposite to it. */
 static int
 find_edge(const double *p, const double *q, const double **apex)
 {
@@ -207,7 +206,7 @@ find_edge(const double *p, const double *q, const double **apex)
 	return n;
 }
 
-/* does the segment lie on an edge of a ring? */
+/* Returns true if the segment lies on an edge of a ring. */
 static bool
 on_ring(const double *p, const double *q)
 {
@@ -229,7 +228,7 @@ on_ring(const double *p, const double *q)
 	return false;
 }
 
-/* ties: the diagonal ends at the smallest of the four */
+/* Applies the in-circle test. In a tie, the diagonal ends at the smallest of the four corners. */
 static bool
 in_circle(const double *p, const double *q, const double *r, const double *s)
 {
@@ -242,11 +241,11 @@ in_circle(const double *p, const double *q, const double *r, const double *s)
 	for (int i = 1; i < 4; i++)
 		if (below(four[i], four[least]))
 			least = i;
-	/* r is opposite to s across the edge p q */
+	/* r is opposite to s across the edge p q. */
 	return least >= 2;
 }
 
-/* the triangles at hand are the ones of the face, by definition */
+/* Checks by definition that the current triangles are those of the face. */
 static void
 expect_defined(const char *what, int round, double wanted2)
 {
@@ -260,7 +259,7 @@ expect_defined(const char *what, int round, double wanted2)
 		const double *t = b.coords + (size_t) i * 9;
 		double a = area2(t, t + 3, t + 6);
 
-		/* the ring's direction, or none */
+		/* A triangle has the direction of the ring, or no area. */
 		CHECK(a * turn >= 0, "%s %d: triangle %u is turned", what, round, i);
 		CHECK(a != 0 || (memcmp(t + 3, t + 6, 24) == 0 && on_ring(t, t + 3)),
 			  "%s %d: triangle %u has no area", what, round, i);
@@ -284,7 +283,10 @@ expect_defined(const char *what, int round, double wanted2)
 	CHECK(sum == wanted2, "%s %d: area %g, not %g", what, round, sum / 2, wanted2 / 2);
 }
 
-/* places are covered once where they are inside by the even-odd rule, elsewhere not at all */
+/*
+ * Checks that points are covered once if they are inside by the even-odd rule, and otherwise not at
+ * all.
+ */
 static void
 expect_covered(const char *what, int round, int size)
 {
@@ -319,7 +321,10 @@ expect_covered(const char *what, int round, int size)
 	}
 }
 
-/* the same triangles from any first corner, in any direction, with the holes in any order */
+/*
+ * Checks that the triangles are the same for any first corner, any direction, and any order of the
+ * holes.
+ */
 static void
 expect_same_in_any_order(const char *what, int round)
 {
@@ -361,7 +366,7 @@ expect_same_in_any_order(const char *what, int round)
 		CHECK(read_face() == RB_GEOMETRY_OK && b.nparts == parts, "%s %d, order %d: %u parts", what,
 			  round, k, b.nparts);
 		got = sorted(back);
-		/* without area: an edge either way */
+		/* A triangle without area may be an edge in either direction. */
 		if (b.nparts == parts)
 			for (uint32_t i = 0, j = 0; i < parts && j < 1; i++)
 			{
@@ -393,7 +398,7 @@ expect_face(const char *what, int round, double wanted2)
 	expect_same_in_any_order(what, round);
 }
 
-/* ---- random polygons: unions of the cells of a grid, with corners moved along ---- */
+/* ---- random polygons: unions of grid cells ---- */
 
 #define GRID 24
 
@@ -405,7 +410,7 @@ is_free(int x, int y)
 	return x >= 1 && y >= 1 && x <= GRID && y <= GRID;
 }
 
-/* a connected region of cells without corners that touch; its rings become a face */
+/* Grows a connected region of cells whose corners do not touch. */
 static void
 grow_region(int cells)
 {
@@ -430,7 +435,10 @@ grow_region(int cells)
 	}
 }
 
-/* rings of the region, left of their edges what is inside; of each in turn the one at the corner */
+/*
+ * Traces the rings of the region, with the interior to the left of their edges. At a corner shared
+ * by two rings, each continues in its own.
+ */
 static void
 trace(double (*z)(double, double))
 {
@@ -439,14 +447,14 @@ trace(double (*z)(double, double))
 
 	memset(done, 0, sizeof done);
 	clear();
-	/* the outer ring is the one with the lowest left cell */
+	/* The outer ring starts at the leftmost and lowest cell. */
 	for (pass = 0; pass < 2; pass++)
 		for (int x = 1; x <= GRID; x++)
 			for (int y = 1; y <= GRID; y++)
 			{
 				int px = x, py = y, dx = 1, dy = 0;
 
-				/* a bottom edge, from (x, y) to the right */
+				/* A bottom edge, from (x, y) to the right */
 				if (!cell[x][y] || cell[x][y - 1] || done[x][y])
 					continue;
 				if (pass == 0 && biggest++ > 0)
@@ -460,7 +468,7 @@ trace(double (*z)(double, double))
 					corner(px, py, z(px, py));
 					px += dx;
 					py += dy;
-					/* the cells ahead, left and right */
+					/* The cells ahead, left and right */
 					lx = px + (dx - dy - 1) / 2;
 					ly = py + (dx + dy - 1) / 2;
 					rx = px + (dx + dy - 1) / 2;
@@ -498,7 +506,10 @@ nearly_flat(double x, double y)
 	return 0.01 * x - 0.02 * y + 1e-6 * sin(x * 12.9898 + y * 78.233);
 }
 
-/* corners on one circle everywhere, long runs on one line, rings that touch themselves and others */
+/*
+ * Tests corners that are cocircular everywhere, long collinear runs, and rings that touch
+ * themselves and others.
+ */
 static void
 grids(void)
 {
@@ -512,7 +523,7 @@ grids(void)
 		for (int x = 1; x <= GRID; x++)
 			for (int y = 1; y <= GRID; y++)
 				area += 2 * cell[x][y];
-		/* some corners in the middle of a run, and more of them, twice */
+		/* Keep only some of the corners in the middle of a run, and duplicate others. */
 		if (round % 3 == 0)
 		{
 			uint32_t n = 0, start = 0;
@@ -528,7 +539,7 @@ grids(void)
 					const double *p = old[i == start ? end - 1 : i - 1], *q = old[i],
 								 *s = old[i + 1 < end ? i + 1 : start];
 
-					/* a corner that two rings touch must stay in both */
+					/* A corner where two rings touch must stay in both. */
 					if (side(p, q, s) == 0 && check_below(2) == 0)
 						continue;
 					for (int k = check_below(2); k >= 0; k--)
@@ -600,7 +611,7 @@ simple_polygons(void)
 		end_ring();
 		if (crossed)
 			continue;
-		/* corners on edges, and overlaps, may remain: then only the large grid tells the area */
+		/* Corners on edges and overlaps may remain, so the area is known only on the large grid. */
 		if (size == 1000000)
 			expect_face("simple", round, face_area2());
 		else
@@ -624,7 +635,7 @@ simple_polygons(void)
 	}
 }
 
-/* ---- loads that a quadratic step would turn into minutes ---- */
+/* ---- inputs for which a quadratic step would take minutes ---- */
 
 #define MANY 20000
 #define TURN 6.283185307179586
@@ -637,33 +648,33 @@ shape_of(int which)
 	clear();
 	switch (which)
 	{
-		case 0: /* a circle */
+		case 0: /* A circle */
 			for (int i = 0; i < n; i++)
 				corner(cos(TURN * i / n), sin(TURN * i / n), 0);
 			break;
-		case 1: /* a parabola */
+		case 1: /* A parabola */
 			for (int i = 0; i < n; i++)
 				corner(2.0 * i / n - 1, (2.0 * i / n - 1) * (2.0 * i / n - 1), 0);
 			break;
-		case 2: /* a comb with long teeth */
+		case 2: /* A comb with long teeth */
 			for (int i = 0; i < n; i++)
 				corner(i, i % 2 ? 1e6 + i % 7 : i % 5, 0);
 			corner(n, -1, 0);
 			corner(-1, -1, 0);
 			break;
-		case 3: /* a zigzag ribbon */
+		case 3: /* A zigzag ribbon */
 			for (int i = 0; i < n / 2; i++)
 				corner(i, i % 2 ? n : i * 0.25, 0);
 			for (int i = n / 2 - 1; i >= 0; i--)
 				corner(i, (i % 2 ? n : i * 0.25) - 3, 0);
 			break;
-		case 4: /* a spiral */
+		case 4: /* A spiral */
 			for (int i = 0; i < n / 2; i++)
 				corner((1 + i * 0.01) * cos(i * 0.02), (1 + i * 0.01) * sin(i * 0.02), 0);
 			for (int i = n / 2 - 1; i >= 0; i--)
 				corner((2 + i * 0.01) * cos(i * 0.02), (2 + i * 0.01) * sin(i * 0.02), 0);
 			break;
-		case 5: /* a star of random rays */
+		case 5: /* A star of random rays */
 			for (int i = 0; i < n; i++)
 			{
 				double r = 1 + check_below(1000000) * 1e-4;
@@ -671,13 +682,13 @@ shape_of(int which)
 				corner(r * cos(TURN * i / n), r * sin(TURN * i / n), 0);
 			}
 			break;
-		case 6: /* a strip with all its corners on two lines */
+		case 6: /* A strip with all its corners on two lines */
 			for (int i = 0; i < n; i++)
 				corner(i, 0, 0);
 			for (int i = n - 1; i >= 0; i--)
 				corner(i, 1, 0);
 			break;
-		case 7: /* petals around one corner */
+		case 7: /* Petals around one corner */
 			for (int i = 0; i < n / 3; i++)
 			{
 				corner(0, 0, 0);
@@ -685,7 +696,7 @@ shape_of(int which)
 				corner(1e3 * cos(6.0 * (i + 0.5) / n), 1e3 * sin(6.0 * (i + 0.5) / n), 0);
 			}
 			break;
-		default: /* a sieve */
+		default: /* A sieve */
 			corner(-1, -1, 0);
 			corner(1000, -1, 0);
 			corner(1000, 1000, 0);
@@ -731,7 +742,7 @@ large(void)
 		}
 		CHECK(fabs(sum - want) <= 1e-6 * want, "shape %d: area %g, not %g", which, sum / 2,
 			  want / 2);
-		/* a tenth of a second; Valgrind is fifty times slower, a quadratic step a thousand */
+		/* A tenth of a second; Valgrind is 50 times slower, a quadratic step 1000 times */
 		CHECK(seconds < 20, "shape %d: %g s", which, seconds);
 		CHECK(which == 7 || b.nparts == face.n + 2 * (face.nrings - 1) - 2, "shape %d: %u parts",
 			  which, b.nparts);
@@ -740,7 +751,10 @@ large(void)
 
 /* ---- planes ---- */
 
-/* the face with its axes exchanged, seen from the other side */
+/*
+ * Tests that exchanging the axes of a face, or viewing it from the other side, gives the same
+ * triangles.
+ */
 static void
 planes(void)
 {
@@ -754,7 +768,7 @@ planes(void)
 		uint32_t parts = 0;
 		uint32_t n = 5 + (uint32_t) check_below(40);
 
-		/* no four on a circle, so that no rule about axes is asked */
+		/* No four corners are cocircular, so no tie depends on the axes. */
 		clear();
 		for (uint32_t i = 0; i < n; i++)
 		{
@@ -795,10 +809,13 @@ planes(void)
 		free(want);
 	}
 
-	/* as steep against two axes: z is dropped before y, y before x.  A square tells by its diagonal */
+	/*
+	 * A plane with equal slopes along two axes: z is dropped before y, y before x. The diagonal of
+	 * a square shows which one was dropped.
+	 */
 	for (int k = 0; k < 3; k++)
 	{
-		/* in the plane a + c = 0 of two axes a and c, and the third */
+		/* A square in the plane a + c = 0 of two axes a and c, extended along the third axis */
 		static const int two[3][3] = {{0, 2, 1}, {1, 2, 0}, {0, 1, 2}};
 		static const double at[5][3] = {{0, 0, 0}, {4, -4, 0}, {4, -4, 4}, {1, -1, 1}, {0, 0, 4}};
 
@@ -812,7 +829,7 @@ planes(void)
 			corner(x[0], x[1], x[2]);
 		}
 		end_ring();
-		/* a corner above another one along the axis that is dropped tells which one it is */
+		/* A corner above another along the dropped axis shows which axis it is. */
 		corner(0, 0, 0);
 		memcpy(face.at[5], face.at[3], sizeof face.at[3]);
 		face.at[5][k == 2 ? 1 : 2] += 0.5;
@@ -826,7 +843,7 @@ planes(void)
 	}
 }
 
-/* ---- refusals ---- */
+/* ---- rejected faces ---- */
 
 static void
 expect_refused(const char *what, rb_geometry_fault want)
@@ -856,7 +873,7 @@ square(double x, double y, double size)
 static void
 refusals(void)
 {
-	/* two edges cross */
+	/* Two edges cross. */
 	clear();
 	corner(0, 0, 0.1);
 	corner(9, 9, 0.2);
@@ -873,7 +890,7 @@ refusals(void)
 		  info.at[1][1], info.at[1][2]);
 	CHECK(info.axis == 2, "axis %d", info.axis);
 
-	/* a bow tie: no normal, and still a crossing */
+	/* A bow tie: it has no normal, but a crossing is still reported. */
 	clear();
 	corner(0, 5, 0);
 	corner(4, 5, 4);
@@ -883,7 +900,7 @@ refusals(void)
 	expect_refused("bow tie", RB_GEOMETRY_CROSSING);
 	CHECK(info.axis == 1, "axis %d", info.axis);
 
-	/* one corner above another */
+	/* One corner lies above another. */
 	clear();
 	corner(0, 0, 0);
 	corner(9, 0, 0);
@@ -896,7 +913,9 @@ refusals(void)
 	CHECK(is_at(0, 4, 4, 0) && is_at(1, 4, 4, 1), "(%g %g %g)", info.at[0][0], info.at[0][1],
 		  info.at[0][2]);
 
-	/* holes: outside, in part outside, around the outer ring, in each other, overlapping; of no area */
+	/*
+	 * Holes: outside, partly outside, around the outer ring, nested, overlapping, and without area
+	 */
 	clear();
 	square(0, 0, 9);
 	square(1, 1, 1);
@@ -951,7 +970,7 @@ refusals(void)
 	end_ring();
 	expect_refused("point in a hole", RB_GEOMETRY_HOLES);
 
-	/* farther from its plane than is allowed; by that much */
+	/* A corner farther from its plane than allowed, and by how much */
 	for (int small = 0; small < 2; small++)
 	{
 		clear();
@@ -976,7 +995,7 @@ refusals(void)
 		b.face_tolerance = -1;
 	}
 
-	/* a square, flat and with one corner as high as it is wide: of any size that there is */
+	/* A square, flat or with one corner as high as it is wide, of every representable size */
 	for (int e = -1070; e <= 1023; e++)
 	{
 		const double half = ldexp(1, e);
@@ -999,7 +1018,7 @@ refusals(void)
 		b.face_tolerance = -1;
 	}
 
-	/* long and thin */
+	/* A long and thin face */
 	clear();
 	corner(0, 0, 0);
 	corner(1, 0, 0);
@@ -1011,9 +1030,9 @@ refusals(void)
 	b.face_tolerance = -1;
 }
 
-/* ---- flatness: the definition in rational numbers ---- */
+/* ---- flatness: its definition in rational numbers ---- */
 
-/* Returns whether a corner is farther than t from the plane through the mean of the outer ring. */
+/* Returns true if a corner is farther than t from the plane through the mean of the outer ring. */
 static bool
 is_bent(const mpq_t t)
 {
@@ -1110,7 +1129,7 @@ expect_verdict(const char *what, double distance)
 	mpq_clear(t);
 }
 
-/* the distance that is reported, and tolerances within a few ulps of it */
+/* Tests the reported distance, and tolerances within a few ulps of it. */
 static void
 tolerances_near_the_distance(const char *what)
 {
@@ -1128,7 +1147,10 @@ tolerances_near_the_distance(const char *what)
 		b.face_tolerance = t;
 		expect_verdict(what, distance);
 	}
-	/* the nearest double: half an ulp less is too little, half an ulp more is enough */
+	/*
+	 * The distance is the nearest double: half an ulp less is too small a tolerance, half an ulp
+	 * more is enough.
+	 */
 	for (int side = -1; side <= 1 && distance > 0x1p-1000 && distance < INFINITY; side += 2)
 	{
 		mpq_t exact, half;
@@ -1159,7 +1181,9 @@ whole(int most)
 	return (double) (check_random() % (2 * most + 1)) - most;
 }
 
-/* a parallelogram or a ring of more corners, in a plane of small integers, some of them bent */
+/*
+ * Tests parallelograms and rings of more corners, in planes of small integers, some of them bent.
+ */
 static void
 flatness(void)
 {
@@ -1182,7 +1206,7 @@ flatness(void)
 		}
 		for (int i = 0; i < n; i++)
 		{
-			/* a convex ring: on a parabola, and back along its chord */
+			/* A convex ring: along a parabola, and back along its chord */
 			const int a = i, c = i * (n - 1 - i);
 
 			corner(origin + scale * (a * u[0] + c * v[0]), origin + scale * (a * u[1] + c * v[1]),
@@ -1197,7 +1221,7 @@ flatness(void)
 	b.face_share = 0;
 }
 
-/* ---- faces that are no polygons, and what becomes of them ---- */
+/* ---- degenerate faces ---- */
 
 static double
 covered2(void)
@@ -1225,7 +1249,7 @@ expect_parts(const char *what, uint32_t parts, double wanted2)
 static void
 rules(void)
 {
-	/* nothing but a point, nothing but a line */
+	/* A face that is only a point, or only a line */
 	clear();
 	for (int i = 0; i < 6; i++)
 		corner(1, 2, 3);
@@ -1237,7 +1261,10 @@ rules(void)
 	end_ring();
 	expect_parts("line", 5, 0);
 
-	/* a wall of no width, up and down again, also by other corners: each stretch once */
+	/*
+	 * A wall without width, up and down again, also by different corners: each interval appears
+	 * once.
+	 */
 	clear();
 	corner(1, 2, 0);
 	corner(1, 2, 5);
@@ -1268,7 +1295,7 @@ rules(void)
 	end_ring();
 	expect_parts("rings on a line", 4, 0);
 
-	/* a keyhole: the bridge is used twice */
+	/* A keyhole, whose bridge is used twice */
 	clear();
 	corner(0, 0, 0);
 	corner(9, 0, 0);
@@ -1283,7 +1310,7 @@ rules(void)
 	end_ring();
 	expect_parts("keyhole", 8, 2 * (81 - 9));
 
-	/* a spike outside stays as an edge; one inside is in the triangles */
+	/* A spike outside remains as an edge; one inside is covered by the triangles. */
 	clear();
 	corner(0, 0, 0);
 	corner(9, 0, 0);
@@ -1303,7 +1330,7 @@ rules(void)
 	end_ring();
 	expect_parts("spike inside", 4, 2 * 81);
 
-	/* a corner on an edge: the edge goes through it */
+	/* A corner on an edge splits it. */
 	clear();
 	corner(0, 0, 0);
 	corner(8, 0, 0);
@@ -1313,7 +1340,7 @@ rules(void)
 	end_ring();
 	expect_parts("corner on an edge", 2, 2 * 32);
 
-	/* an eight through one corner: both its halves, though its normal is zero */
+	/* A figure eight through one corner: both halves are covered, although its normal is zero. */
 	clear();
 	corner(0, 0, 0);
 	corner(4, 4, 0);
@@ -1324,7 +1351,7 @@ rules(void)
 	end_ring();
 	expect_parts("eight", 2, 2 * 32);
 
-	/* a hole that is the whole face leaves its edges; holes that touch; a hole of one point */
+	/* A hole equal to the face leaves only edges; holes that touch; a hole of a single point */
 	clear();
 	square(0, 0, 9);
 	square(0, 0, 9);
@@ -1349,9 +1376,9 @@ rules(void)
 	expect_parts("edge for a hole", 6, 2 * 81);
 }
 
-/* ---- a real city: what its polygons close, their triangles close ---- */
+/* ---- a real city: closed polygons give closed triangles ---- */
 
-/* the rings of the next face of a POLYHEDRALSURFACE in text: ((x y z,...),(...)),... */
+/* Reads the rings of the next face of a POLYHEDRALSURFACE in text form: ((x y z,...),(...)),... */
 static char *
 next_face(char *at)
 {
@@ -1368,7 +1395,7 @@ next_face(char *at)
 			at++;
 		else if (*at == ')')
 		{
-			/* the last corner is the first again */
+			/* The last corner repeats the first. */
 			if (--depth == 0)
 				return at + 1;
 			at++;
@@ -1401,7 +1428,10 @@ twins_of(const double *p, const double *q)
 	return n;
 }
 
-/* an edge of a triangle is the ring's, the same way, or runs both ways in two triangles */
+/*
+ * Checks that each edge of a triangle is an edge of a ring in the same direction, or is shared by
+ * two triangles in opposite directions.
+ */
 static void
 city(void)
 {
@@ -1488,7 +1518,10 @@ stops(void)
 	}
 }
 
-/* many holes that use one edge: a stop is heard at each 4096th step, however many those are */
+/*
+ * Tests many holes that use one edge: a stop is noticed within 4096 steps, however many holes there
+ * are.
+ */
 static void
 holes_on_one_edge(void)
 {
@@ -1509,7 +1542,10 @@ holes_on_one_edge(void)
 	b.should_stop = NULL;
 }
 
-/* holes around a corner and as many holes of one point in it take no square of their number */
+/*
+ * Tests that holes around a corner, and equally many single-point holes in it, do not take
+ * quadratic time.
+ */
 static void
 points_in_a_corner(void)
 {

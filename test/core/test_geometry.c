@@ -1,10 +1,10 @@
 /*
  * test_geometry.c
- *	  The builder and the reader of geometry bytes.
+ *	  Tests the builder and the reader of geometry bytes.
  *
- * Every shape is written by the test in each form (serialized; EWKB and ISO WKB in
- * both byte orders), so that what is read can be compared with what was meant,
- * and each form with the others; then cut off at every length.
+ * The test writes every shape in each form (serialized; EWKB and ISO WKB in both byte orders), so
+ * that the result can be compared with what was intended, and each form with the others. Then it
+ * truncates the bytes at every length.
  */
 #include "check.h"
 #include "core/base/redblue.h"
@@ -31,7 +31,7 @@ static struct
 	int form;
 	bool z;
 	bool m;
-	int srid; /* written at the outermost node */
+	int srid; /* Written at the outermost node */
 } out;
 
 static void
@@ -53,7 +53,7 @@ put_word(uint32_t w)
 	put(&w, sizeof w, true);
 }
 
-/* M is the number's place, to be skipped by the reader */
+/* Writes a point. M is NaN, which the reader must skip. */
 static void
 put_point(double x, double y, double z)
 {
@@ -108,11 +108,11 @@ put_node(uint32_t type, uint32_t count)
 		put_word((uint32_t) out.srid);
 	if (type == 14) /* EWKB writes a triangle as a polygon */
 		put_word(1);
-	if (type != 1) /* and a point without a count */
+	if (type != 1) /* A point has no count */
 		put_word(count);
 }
 
-/* a face whose corners are (k, 0), (k + 1, 0), (k, 1) at height k; n points of it */
+/* Writes n points of the ring of a face with corners (k, 0), (k + 1, 0), (k, 1) at height k. */
 static void
 put_ring(double k, uint32_t n)
 {
@@ -140,7 +140,7 @@ put_polygon(double k, uint32_t n)
 	put_ring(k, n);
 }
 
-/* ---- reading them ---- */
+/* ---- reading geometries ---- */
 
 static rb_memory *memory;
 
@@ -153,7 +153,7 @@ read_bytes(rb_builder *b, const uint8_t *bytes, size_t len, rb_geometry_info *in
 								  : rb_geometry_read_ewkb(b, bytes, len, info, &error);
 }
 
-/* the bytes at hand must give `parts` triangles, heights `first`, first + 1, ... */
+/* Checks that the current bytes give `parts` triangles at heights `first`, first + 1, ... */
 static void
 expect_parts(uint32_t type, uint32_t parts, double first)
 {
@@ -162,7 +162,7 @@ expect_parts(uint32_t type, uint32_t parts, double first)
 	rb_geometry_fault fault;
 
 	rb_builder_init(&b, memory, RB_TRIANGLE3);
-	/* at an odd address, and cut off anywhere */
+	/* Read at an odd address, and truncated anywhere. */
 	for (int shift = 0; shift < 2; shift++)
 	{
 		memmove(out.at + shift, out.at, out.len);
@@ -215,7 +215,7 @@ shapes(void)
 	for (int form = 0; form < FORMS; form++)
 		for (int m = 0; m < 2; m++)
 		{
-			int srid = form < ISO_LITTLE ? 25832 * m : 0; /* ISO has none */
+			int srid = form < ISO_LITTLE ? 25832 * m : 0; /* ISO WKB has no SRID */
 
 			begin(form, true, m, srid);
 			put_triangle(3);
@@ -243,7 +243,7 @@ shapes(void)
 			put_polygon(8, 4);
 			expect_parts(6, 2, 7);
 
-			/* collections within collections, an empty one among them */
+			/* Nested collections, one of them empty */
 			begin(form, true, m, srid);
 			put_node(7, 3);
 			put_node(7, 2);
@@ -255,7 +255,7 @@ shapes(void)
 			put_polygon(2, 4);
 			expect_parts(7, 3, 0);
 
-			/* an empty geometry has no part, no fault, and needs no Z */
+			/* An empty geometry has no part and no fault, and needs no Z. */
 			for (int z = 0; z < 2; z++)
 			{
 				static const uint32_t empty[] = {2, 3, 4, 6, 7, 10, 13, 15};
@@ -270,7 +270,7 @@ shapes(void)
 		}
 }
 
-/* no recursion: a collection in a collection, a hundred thousand times */
+/* Tests that nesting uses no recursion: collections in collections, 100,000 levels deep. */
 static void
 depth(void)
 {
@@ -315,7 +315,7 @@ faults(void)
 			CHECK(info.corners == corners[i] - 1 && info.type == 15 && info.bad_type == 14 &&
 					  info.face == 2,
 				  "%u corners, type %u, bad type %u", info.corners, info.type, info.bad_type);
-			/* a polygon may have any number of them, but ends where it starts */
+			/* A polygon may have any number of corners, but ends where it starts. */
 			if (corners[i] == 1)
 				continue;
 			begin(form, true, false, 0);
@@ -348,7 +348,7 @@ faults(void)
 		info = expect_fault(RB_GEOMETRY_HOLE_OUTSIDE);
 		CHECK(info.hole == 1 && info.face == 1, "hole %u, face %u", info.hole, info.face);
 
-		/* holes in a ring that is none */
+		/* Holes in an empty ring */
 		begin(form, true, false, 0);
 		put_node(3, 2);
 		put_word(0);
@@ -379,7 +379,7 @@ faults(void)
 				expect_fault(RB_GEOMETRY_NOT_FINITE);
 			}
 
-		/* counts far beyond the bytes, where a product of them would overflow */
+		/* Counts far beyond the bytes, whose product would overflow */
 		for (int i = 0; i < 6; i++)
 		{
 			static const uint32_t huge[] = {0xffffffff, 0x80000000, 0x7fffffff,
@@ -400,7 +400,7 @@ faults(void)
 			expect_fault(RB_GEOMETRY_MALFORMED);
 		}
 
-		/* a byte too many */
+		/* One byte too many */
 		begin(form, true, false, 0);
 		put_triangle(0);
 		out.len++;
@@ -410,7 +410,7 @@ faults(void)
 	CHECK(strcmp(rb_geometry_type_name(4000000000u), "Unknown") == 0, "type name");
 }
 
-/* the head of the serialized form: SRIDs, flags, boxes, versions that are not known */
+/* Tests the header of the serialized form: SRIDs, flags, boxes, and unknown versions. */
 static void
 heads(void)
 {
@@ -455,7 +455,7 @@ heads(void)
 				CHECK(false, "flags %x", flags);
 		}
 	}
-	/* a further flag that nobody knows */
+	/* An additional, unknown flag */
 	begin(SERIALIZED, true, false, 0);
 	out.at[3] |= 0x10;
 	put((uint64_t[]){8}, 8, false);
@@ -464,7 +464,7 @@ heads(void)
 	rb_builder_free(&b);
 }
 
-/* ---- segments and boxes: random trees, with what must be read from them ---- */
+/* ---- segments and boxes: random trees, and what must be read from them ---- */
 
 #define MOST 4096
 
@@ -472,7 +472,7 @@ static struct
 {
 	rb_kind kind;
 	int dims;
-	uint32_t parts; /* segments */
+	uint32_t parts; /* Segments */
 	double part[MOST][6];
 	uint32_t points;
 	double box[6];
@@ -489,7 +489,7 @@ put_random_points(uint32_t n, bool segments)
 
 		for (int k = 0; k < 3; k++)
 			x[k] = i > 0 && check_below(8) == 0 ? before[k] : check_below(2000) / 16.0 - 60;
-		/* a Z that is not read may be anything */
+		/* A Z that is not read may be anything. */
 		put_point(x[0], x[1], want.dims == 3 ? x[2] : NAN);
 		for (int k = 0; k < want.dims; k++)
 		{
@@ -529,7 +529,7 @@ put_random_polygon(void)
 	}
 }
 
-/* a geometry that the kind takes */
+/* Writes a random geometry that the kind accepts. */
 static void
 put_random(int depth)
 {
@@ -548,7 +548,7 @@ put_random(int depth)
 		case 1:
 			if (box)
 			{
-				/* in EWKB a point is empty when it is not a number */
+				/* In EWKB, an empty point has NaN coordinates. */
 				bool empty = n == 0;
 
 				put_node(1, !empty);
@@ -609,7 +609,7 @@ random_trees(void)
 			memcpy(want.part[0], want.box, sizeof want.box);
 		}
 
-		/* behind parts that are there already, at an odd address */
+		/* Read after existing parts, at an odd address. */
 		rb_builder_init(&b, memory, want.kind);
 		b.nparts = before;
 		memmove(out.at + 1, out.at, out.len);
@@ -620,7 +620,7 @@ random_trees(void)
 		for (uint32_t i = 0; i < want.parts && b.nparts == before + want.parts; i++)
 			CHECK(memcmp(b.coords + (before + i) * width, want.part[i], width * 8) == 0,
 				  "round %d kind %d part %u", round, want.kind, i);
-		/* cut off, nothing stays */
+		/* Truncated bytes leave nothing behind. */
 		if (out.len > 0)
 		{
 			CHECK(read_bytes(&b, out.at + 1, (size_t) check_below((int) out.len), &info) !=
@@ -648,7 +648,7 @@ expect_fault_of(rb_kind kind, rb_geometry_fault fault, uint32_t bad_type)
 	rb_builder_free(&b);
 }
 
-/* what segments and boxes refuse */
+/* Tests what segments and boxes reject. */
 static void
 other_faults(void)
 {
@@ -664,7 +664,7 @@ other_faults(void)
 		put_node(2, 2);
 		put_ring(0, 2);
 		expect_fault_of(RB_BOX2, RB_GEOMETRY_Z, 2);
-		/* surfaces and points are no lines */
+		/* Surfaces and points are not lines. */
 		begin(form, true, false, 0);
 		put_polygon(0, 4);
 		expect_fault_of(RB_SEGMENT3, RB_GEOMETRY_WRONG_TYPE, 3);
@@ -678,7 +678,7 @@ other_faults(void)
 		expect_fault_of(RB_SEGMENT3, RB_GEOMETRY_WRONG_TYPE, 1);
 		expect_fault_of(RB_SEGMENT2, RB_GEOMETRY_WRONG_TYPE, 1);
 		expect_fault_of(RB_TRIANGLE3, RB_GEOMETRY_WRONG_TYPE, 1);
-		/* curves, also where they are straight; but for empty ones */
+		/* Curves are rejected even if they are straight, except for empty ones. */
 		for (uint32_t n = 0; n < 2; n++)
 			for (int kind = RB_SEGMENT3; kind < RB_POINT3; kind++)
 			{
@@ -704,7 +704,7 @@ other_faults(void)
 		put_node(2, 4);
 		put_ring(0, 4);
 		expect_fault_of(RB_TRIANGLE3, RB_GEOMETRY_WRONG_TYPE, 10);
-		/* numbers that are none, at every place that is read */
+		/* NaN and infinity at every position that is read */
 		for (int kind = RB_SEGMENT3; kind < RB_POINT3; kind++)
 			for (int i = 0; i < 9; i++)
 			{
@@ -723,7 +723,7 @@ other_faults(void)
 	}
 }
 
-/* one point with Z, and nothing else */
+/* Tests that points accept only a single point with Z. */
 static void
 points(void)
 {
@@ -769,7 +769,7 @@ points(void)
 	}
 }
 
-/* a builder may change its kind as long as it is empty, and keeps its room */
+/* Tests that a builder may change its kind while it is empty, and keeps its capacity. */
 static void
 kinds(void)
 {
@@ -793,7 +793,7 @@ kinds(void)
 	rb_builder_free(&b);
 }
 
-/* rows of no, one and several parts; what row each part is of */
+/* Tests rows of zero, one and several parts, and the row of each part. */
 static void
 rows(void)
 {
@@ -825,7 +825,7 @@ rows(void)
 			part += n;
 			row += n > 0;
 		}
-		/* parts of a row that is not ended do not count */
+		/* Parts of an unfinished row do not count. */
 		CHECK(rb_builder_reserve(&b, 2, &error) == RB_OK, "reserve");
 		b.nparts += 2;
 		CHECK(rb_builder_finish(&b, &set, &error) == RB_OK, "finish");
@@ -848,7 +848,7 @@ rows(void)
 	}
 }
 
-/* a limit is kept, reached, and told */
+/* Tests that a memory limit is reached, observed and reported. */
 static void
 limits(void)
 {
@@ -871,7 +871,7 @@ limits(void)
 	}
 	CHECK(status == RB_OVER_BUDGET && error.need > error.limit && error.limit == 8 << 20,
 		  "status %d", status);
-	/* of 80 bytes a row, most of the limit was of use */
+	/* At 80 bytes per row, most of the limit was used. */
 	CHECK(b.nrows > (8 << 20) / 80 / 4 * 3, "%u rows", b.nrows);
 	status = rb_builder_reserve(&b, RB_MAX_OBJECTS, &error);
 	CHECK(status == RB_TOO_MANY_OBJECTS && error.limit == RB_MAX_OBJECTS, "status %d", status);
@@ -883,7 +883,7 @@ limits(void)
 	rb_memory_destroy(small);
 }
 
-/* rows in slices, cut anywhere, are the rows one by one */
+/* Tests that rows in slices, cut anywhere, equal the individual rows. */
 static void
 slices(void)
 {
@@ -945,7 +945,10 @@ stop_at_third(void)
 	return ++questions == 3;
 }
 
-/* a long geometry asks now and then whether to stop, and then nothing of it is left */
+/*
+ * Tests that reading a long geometry checks periodically for a stop, and then leaves nothing
+ * behind.
+ */
 static void
 stopped(void)
 {
@@ -966,7 +969,7 @@ stopped(void)
 		bytes[3] = 0x41;
 		if (kinds[kind] == RB_TRIANGLE3)
 		{
-			/* a TIN of triangles of four points */
+			/* A TIN of triangles of four points */
 			uint32_t n = (uint32_t) ((len - 12) / (8 + 96));
 
 			head[0] = 15;
@@ -990,7 +993,7 @@ stopped(void)
 		CHECK(rb_geometry_read_serialized(&b, bytes, used, &info, &error) == RB_GEOMETRY_STOPPED &&
 				  questions == 3,
 			  "kind %d: %d questions", kind, questions);
-		/* what was half read is gone, the row before it is whole */
+		/* The incomplete row is gone, and the row before it is complete. */
 		CHECK(b.nparts == 1 && b.nrows == 1, "%u parts, %u rows", b.nparts, b.nrows);
 		CHECK(rb_geometry_read_serialized(&b, bytes, used, &info, &error) == RB_GEOMETRY_OK,
 			  "kind %d", kind);
@@ -1001,7 +1004,9 @@ stopped(void)
 	free(bytes);
 }
 
-/* a head, then n times the same node or ring; what it is long with is empty */
+/*
+ * Writes a header, and then n times the same node or ring, so that the geometry is long but empty.
+ */
 static size_t
 write_hollow(uint8_t *to, const void *head, size_t head_len, const void *part, size_t part_len,
 			 uint32_t n)
@@ -1015,7 +1020,7 @@ write_hollow(uint8_t *to, const void *head, size_t head_len, const void *part, s
 typedef rb_geometry_fault (*geometry_reader)(rb_builder *b, const uint8_t *bytes, size_t len,
 											 rb_geometry_info *info, rb_error *error);
 
-/* so does one that is long without a single point */
+/* Tests stops while reading a geometry that is long but has no points. */
 static void
 stopped_hollow(void)
 {
@@ -1023,7 +1028,7 @@ stopped_hollow(void)
 	{
 		N = 1 << 18
 	};
-	/* collections, lines, polygons without rings; a polygon of empty rings */
+	/* Collections, lines, polygons without rings; a polygon of empty rings */
 	static const uint32_t types[] = {7, 2, 3, 0};
 	uint8_t *bytes = malloc(32 + (size_t) N * 9);
 	rb_builder b;
@@ -1075,9 +1080,9 @@ stopped_hollow(void)
 	free(bytes);
 }
 
-/* ---- which part is of which polygon ---- */
+/* ---- the polygon of each part ---- */
 
-/* a flat ring, closed: n corners at x, y from `at` */
+/* Writes a polygon of closed rings with the given numbers of corners, in x and y from `at`. */
 static void
 put_flat_rings(uint32_t nrings, const uint32_t *n, const double *at)
 {
@@ -1111,11 +1116,11 @@ enum
 	ONE_TRIANGLE,
 	SQUARE,
 	FRAME,
-	NEEDLE, /* no area: it stays as a triangle without one for each edge */
+	NEEDLE, /* No area: it becomes a triangle without area for each edge */
 	MULTI,
 	TIN,
 	SURFACE,
-	BROKEN, /* two squares, and what is no ring: nothing of it is read */
+	BROKEN, /* Two squares and an invalid ring: nothing of it is read */
 	FACE_SHAPES
 };
 
@@ -1142,7 +1147,7 @@ put_faces(int shape)
 		case MULTI:
 			put_node(6, 4);
 			put_flat_rings(1, square_rings, square);
-			put_node(3, 0); /* an empty one has no number */
+			put_node(3, 0); /* An empty polygon has no number */
 			put_polygon(5, 4);
 			put_flat_rings(1, square_rings, square);
 			break;
@@ -1179,7 +1184,7 @@ read_faces(rb_builder *b, int form, int shape)
 		  shape, fault);
 }
 
-/* are the faces of that row these? */
+/* Checks the polygon of each part of a row. */
 static void
 expect_faces(const rb_set *set, uint32_t row, const char *want)
 {
@@ -1206,7 +1211,7 @@ polygons(void)
 		const rb_set *set;
 		uint64_t used = rb_memory_used(memory);
 
-		/* each by itself, and wanted or not */
+		/* Each shape alone, with polygons requested or not */
 		for (int shape = 0; shape < BROKEN; shape++)
 			for (int want = 0; want < 2; want++)
 			{
@@ -1222,7 +1227,7 @@ polygons(void)
 					expect_faces(set, 0, faces_of_shape[shape]);
 				rb_set_release(&set);
 			}
-		/* many rows, some of them given up or refused, and two in one row */
+		/* Many rows, some of them dropped or rejected, and two shapes in one row */
 		rb_builder_init(&b, memory, RB_TRIANGLE3);
 		b.want_face_of = true;
 		for (int round = 0; round < 3; round++)
@@ -1240,7 +1245,7 @@ polygons(void)
 		(void) rb_builder_end_row(&b, 100, &error);
 		for (int group = 0; group < 2; group++)
 		{
-			/* rows of one id become one, and then others come */
+			/* Rows with the same id are merged, and then others follow. */
 			if (group == 1)
 			{
 				rb_builder c;
@@ -1260,7 +1265,7 @@ polygons(void)
 				CHECK(rb_set_bytes(set) >= (uint64_t) set->nparts * (72 + 4 + 4), "%lu bytes",
 					  (unsigned long) rb_set_bytes(set));
 				rb_set_release(&set);
-				/* a set of parts only: each is a face of its own */
+				/* A set without rows of several parts: each part is a polygon of its own. */
 				rb_builder_init(&c, memory, RB_TRIANGLE3);
 				c.want_face_of = true;
 				read_faces(&c, form, TIN);

@@ -1,10 +1,10 @@
 /*
  * test_mesh_check.c
- *	  The checker of meshes: meshes that are right, and one mistake at a time.
+ *	  Tests the mesh checker with valid meshes, and with one fault at a time.
  *
- * The mesh is a grid of cubes, each of them six tetrahedra around its diagonal (Kuhn's
- * subdivision), which is Delaunay as all corners of a cube are on one sphere.  Its PLC is two boxes
- * with a wall between them, and a segment in the first one.
+ * The mesh is a grid of cubes, each of which consists of six tetrahedra around its diagonal (Kuhn's
+ * subdivision). It is Delaunay, because all vertices of a cube lie on one sphere. Its PLC is two
+ * boxes that share a wall, with a segment in the first one.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 #include "core/base/redblue.h"
 #include "mesh/rb_check.h"
 
-#define MORE 16 /* rows that a test may add */
+#define MORE 16 /* Rows that a test may add */
 
 typedef struct model
 {
@@ -35,9 +35,9 @@ typedef struct model
 	uint32_t (*edges)[2];
 	uint32_t *edge_segment;
 	uint32_t segments[60][2];
-	/* of a grid */
+	/* Grid dimensions */
 	uint32_t n[3];
-	uint32_t *number; /* of each place of it: its point */
+	uint32_t *number; /* Point at each position of the grid */
 } model;
 
 static rb_context context;
@@ -57,7 +57,7 @@ allocate(model *m, uint32_t npoints, uint32_t ntets, uint32_t nfaces, uint32_t n
 	m->edge_segment = malloc((nedges + MORE) * sizeof(uint32_t));
 }
 
-/* after whatever was changed: the input says where all is */
+/* Sets the pointers of the input after any change of the model. */
 static bool
 wire(model *m)
 {
@@ -119,7 +119,7 @@ add_segment(model *m, uint32_t a, uint32_t b)
 	m->segments[m->in.nsegments++][1] = b;
 }
 
-/* a rectangle abcd of the PLC */
+/* Adds a rectangle abcd to the PLC. */
 static void
 add_facet(model *m, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 {
@@ -145,7 +145,7 @@ add_corner(model *m, double x, double y, double z)
 	return m->plc.npoints++;
 }
 
-/* between a and b, whose coordinates differ on some axes: on all others p has theirs */
+/* Returns true if p is in the box of a and b. */
 static bool
 between(const double *p, const double *a, const double *b)
 {
@@ -174,7 +174,7 @@ segment_at(const model *m, const double *p)
 	return RB_NONE;
 }
 
-/* points, tetrahedra, faces and edges of a grid with the PLC that there is */
+/* Adds the points, tetrahedra, faces and edges of a grid that contains the existing PLC. */
 static void
 fill_grid(model *m, uint32_t nx, uint32_t ny, uint32_t nz)
 {
@@ -247,7 +247,7 @@ fill_grid(model *m, uint32_t nx, uint32_t ny, uint32_t nz)
 			f = facet_at(m, middle);
 			for (int j = 0; f != RB_NONE && j < 3; j++)
 				there += facet_at(m, m->points[u[j]]) != RB_NONE;
-			/* a face inside a wall comes twice: the first one that stands has it */
+			/* A face inside a wall occurs twice; keep the first one. */
 			for (uint32_t o = 0; there == 3 && o < k; o++)
 				if (m->face_facet[o] == f)
 				{
@@ -278,9 +278,9 @@ fill_grid(model *m, uint32_t nx, uint32_t ny, uint32_t nz)
 	}
 }
 
-#define WALL 0 /* its number as a facet */
+#define WALL 0 /* Facet number of the wall */
 
-/* two boxes beside each other; with a segment in the first one if there is room */
+/* Builds two adjacent boxes, with a segment in the first one if there is room. */
 static model
 two_boxes(uint32_t nx, uint32_t ny, uint32_t nz)
 {
@@ -323,7 +323,7 @@ add_box(model *m, double from, double to)
 	add_facet(m, v[1], v[3], v[7], v[5]);
 }
 
-/* runs the checker; what it says stays in report */
+/* Runs the checker, and leaves its result in `report`. */
 static void
 judge(model *m)
 {
@@ -352,7 +352,10 @@ good(model *m, const char *name)
 	tell(name);
 }
 
-/* there must be faults of the first kind, and none but of those named, up to RB_FAULT_KINDS */
+/*
+ * Checks that there are faults of the first kind, and none except those of the kinds listed up to
+ * RB_FAULT_KINDS.
+ */
 static void
 expect(model *m, const char *name, ...)
 {
@@ -391,7 +394,7 @@ expect(model *m, const char *name, ...)
 
 #define EXPECT(m, ...) expect(&(m), __VA_ARGS__, RB_FAULT_KINDS)
 
-/* a fresh mesh */
+/* Returns a new mesh. */
 static model
 fresh(void)
 {
@@ -400,7 +403,7 @@ fresh(void)
 	return m;
 }
 
-/* a declaration, so that others can follow */
+/* Expands to a declaration, so that others can follow */
 #define FRESH()        \
 	model m = fresh(); \
 	bool wired __attribute__((unused)) = wire(&m)
@@ -415,7 +418,7 @@ face_of(const model *m, uint32_t facet)
 	return f;
 }
 
-/* a tetrahedron that has only inner points for corners */
+/* Returns a tetrahedron all of whose vertices are interior points. */
 static uint32_t
 inner_tet(const model *m)
 {
@@ -467,7 +470,7 @@ remove_face(model *m, uint32_t f)
 	memmove(m->face_facet + f, m->face_facet + f + 1, (m->in.nfaces - f) * sizeof(uint32_t));
 }
 
-/* ---- meshes that are right ---- */
+/* ---- valid meshes ---- */
 
 static void
 right_meshes(void)
@@ -536,7 +539,10 @@ any_order(void)
 	drop(&m);
 }
 
-/* turned, moved and rounded: points are no longer quite on their segments and facets */
+/*
+ * Tests rotated, moved and rounded meshes, whose points no longer lie exactly on their segments and
+ * facets.
+ */
 static void
 rounded(void)
 {
@@ -550,7 +556,7 @@ rounded(void)
 		double offset[3] = {0, 0, 0};
 		FRESH();
 
-		/* millimetres in coordinates of a country */
+		/* Millimeters in national grid coordinates */
 		if (i >= 6 && size >= 1e-3 && size < 1e100)
 		{
 			offset[0] = 432100.001;
@@ -569,7 +575,7 @@ rounded(void)
 				memcpy(m.plc_points[p], m.points[p], sizeof(q));
 		}
 		judge(&m);
-		/* corners of a cube are no longer on one sphere */
+		/* The vertices of a cube no longer lie on one sphere. */
 		CHECK(report.faults == report.count[RB_FAULT_NOT_DELAUNAY], "%g at %g: %d faults", size,
 			  offset[1], (int) report.faults);
 		if (report.faults > report.count[RB_FAULT_NOT_DELAUNAY])
@@ -583,7 +589,7 @@ rounded(void)
 	}
 }
 
-/* a segment and a facet outside of what is kept are not missed */
+/* Tests that a segment and a facet outside the mesh are not reported as missing. */
 static void
 outside(void)
 {
@@ -597,7 +603,7 @@ outside(void)
 	add_corner(&wide, 4, 5, 4);
 	wide.plc_segments[0][0] = 7;
 	wide.plc_segments[0][1] = a;
-	/* numbers of segments begin with those that are given */
+	/* The given segments come first. */
 	memmove(wide.segments[1], wide.segments[0], wide.in.nsegments * sizeof(wide.segments[0]));
 	wide.in.nsegments++;
 	wide.plc.nsegments = 1;
@@ -605,14 +611,14 @@ outside(void)
 	wide.segments[0][1] = a;
 	wide.plc.npoints = 8;
 	{
-		/* the grid knows nothing of what is outside */
+		/* The grid does not include what is outside. */
 		uint32_t keep[2] = {wide.segments[0][0], wide.segments[0][1]};
 
 		wide.segments[0][0] = wide.segments[0][1] = 0;
 		fill_grid(&wide, 3, 3, 3);
 		memcpy(wide.segments[0], keep, sizeof(keep));
 	}
-	/* all numbers from 8 up move by four */
+	/* Increase all numbers from 8 on by four. */
 	for (uint32_t i = wide.in.npoints; i-- > 8;)
 	{
 		memcpy(wide.points[i + 4], wide.points[i], sizeof(wide.points[i]));
@@ -640,7 +646,7 @@ outside(void)
 	good(&wide, "outside");
 	CHECK(report.unused_inputs == 4, "%u", report.unused_inputs);
 	CHECK(report.outside_facets == 1, "%u", report.outside_facets);
-	/* and if there are faces and edges of them, these are outside, too */
+	/* Their faces and edges, if listed, are outside, too. */
 	wide.edges[wide.in.nedges][0] = 7;
 	wide.edges[wide.in.nedges][1] = 8;
 	wide.edge_segment[wide.in.nedges++] = 0;
@@ -656,7 +662,7 @@ outside(void)
 	good(&wide, "outside, with its faces");
 	CHECK(report.outside_faces == 2 && report.outside_edges == 5, "%u %u", report.outside_faces,
 		  report.outside_edges);
-	/* inside it is a fault */
+	/* Inside the mesh it is a fault. */
 	wide.plc_segments[0][1] = wide.segments[0][1] = at(&wide, 1, 1, 1) + 4;
 	for (uint32_t e = 0; e < wide.in.nedges; e++)
 		if (wide.edge_segment[e] == 0)
@@ -664,7 +670,7 @@ outside(void)
 	EXPECT(wide, "an edge that is missing", RB_FAULT_EDGE_NOT_IN_MESH);
 }
 
-/* ---- one mistake at a time ---- */
+/* ---- one fault at a time ---- */
 
 static void
 points(void)
@@ -794,7 +800,7 @@ tetrahedra(void)
 	}
 	{
 		FRESH();
-		/* a face of the end x = 0, and a point inside */
+		/* A face of the end x = 0, and an interior point */
 		uint32_t f = face_of(&m, 1), p = at(&m, 3, 2, 2), *v = m.faces[f];
 
 		if (rb_orient3d(m.points[v[0]], m.points[v[1]], m.points[v[2]], m.points[p]) > 0)
@@ -842,7 +848,7 @@ tetrahedra(void)
 static void
 euler(void)
 {
-	/* two cubes of twelve tetrahedra around one and the same point */
+	/* Two cubes of twelve tetrahedra around the same point */
 	static const uint8_t square[6][4] = {{0, 2, 3, 1}, {4, 5, 7, 6}, {0, 1, 5, 4},
 										 {2, 6, 7, 3}, {0, 4, 6, 2}, {1, 3, 7, 5}};
 	model m = {.plc.npoints = 0};
@@ -986,7 +992,7 @@ facets(void)
 		while (m.face_facet[0] == WALL || face_of(&m, WALL) < m.in.nfaces)
 		{
 			remove_face(&m, face_of(&m, WALL));
-			m.face_facet[m.in.nfaces] = WALL; /* where the search ends */
+			m.face_facet[m.in.nfaces] = WALL; /* Where the search ends */
 		}
 		m.in.region = NULL;
 		EXPECT(m, "facet missing", RB_FAULT_FACET_MISSING);
@@ -1052,13 +1058,13 @@ facets(void)
 		EXPECT(m, "point on no face", RB_FAULT_FACET_POINT);
 	}
 	{
-		/* what was its diagonal is its boundary, and on no segment */
+		/* Its diagonal is now its boundary, and lies on no segment. */
 		FRESH();
 		m.plc.ntriangles--;
 		EXPECT(m, "a facet of one triangle", RB_FAULT_SEGMENT_LIST, RB_FAULT_FACET_CORNER);
 	}
 	{
-		/* that of the PLC has a closed surface besides */
+		/* The facet of the PLC has an additional closed surface. */
 		static const uint32_t more[4][3] = {{0, 2, 12}, {2, 0, 13}, {0, 12, 13}, {2, 13, 12}};
 		FRESH();
 
@@ -1074,7 +1080,7 @@ facets(void)
 static void
 edges(void)
 {
-	/* edges 0 and 1 are of segment 0, from point 12 to 13 */
+	/* Edges 0 and 1 belong to segment 0, from point 12 to 13. */
 	{
 		FRESH();
 		m.edges[0][0] = m.in.npoints;
@@ -1187,7 +1193,7 @@ edges(void)
 	}
 }
 
-/* ---- whatever comes ---- */
+/* ---- random data ---- */
 
 static uint32_t
 any_number(uint32_t n)

@@ -1,19 +1,20 @@
 /*
  * test_refine.c
- *	  Tetrahedralizations are refined, and what comes of them is looked at as if it had been made at
- *	  once: by rb_check_mesh; and by figures: the volume, what the report counts, what is bad.
+ *	  Tests refinement: refined meshes are checked like new ones, by rb_check_mesh, and by their
+ *	  volume, their report and their number of bad tetrahedra.
  *
- * Most models are refined several ways, as they are meshed in test_cdt.c.  A limit of points ends what would go
- * on for long: near some of these angles, points would be wanted by the million.
+ * Most models are refined in several ways, as they are meshed in test_cdt.c. A limit on the number
+ * of points ends what would take too long: near some of these angles, millions of points would be
+ * needed.
  */
 #define _GNU_SOURCE
 #include "complexes.h"
 #include "mesh/rb_volumes.h"
 #include "refine/rb_refining.h"
 
-/* in a mesh, where time is not short */
+/* Maximum number of points in a mesh if time is not limited */
 #define MOST_POINTS 60000
-/* of random ones, so many */
+/* Number of random complexes */
 #define ANY_COMPLEXES 150
 
 static uint64_t
@@ -24,7 +25,7 @@ most_points(void)
 	return (uint64_t) fmax(n, 1500);
 }
 
-/* ---- what is asked for ---- */
+/* ---- options ---- */
 
 static rb_refine_options
 by_ratio(double ratio)
@@ -42,7 +43,7 @@ by_volume(double volume)
 	return o;
 }
 
-/* the volume that a tetrahedron of that region may have, with that middle */
+/* Returns the maximum volume of a tetrahedron of this region with this centroid. */
 static double
 volume_allowed(const rb_refine_options *o, int64_t region, const double *at)
 {
@@ -68,8 +69,9 @@ volume_allowed(const rb_refine_options *o, int64_t region, const double *at)
 
 typedef struct figures
 {
-	uint64_t surely, maybe; /* bad, however it is rounded; and where rounding might make it so */
-	uint64_t large;         /* surely, for their volume */
+	/* Tetrahedra that are bad however they are rounded, and those that rounding might make bad */
+	uint64_t surely, maybe;
+	uint64_t large; /* Tetrahedra that are certainly too large */
 } figures;
 
 static figures
@@ -93,7 +95,7 @@ measure(const rb_refine_options *o, const rb_tets *t)
 					longest, hypot(hypot(p[k][0] - p[j][0], p[k][1] - p[j][1]), p[k][2] - p[j][2]));
 		rb_tet_measure(p[0], p[1], p[2], p[3], &q);
 		allowed = volume_allowed(o, t->region[i], middle);
-		/* is the volume of a flat one above its bound?  Rounding decides */
+		/* Rounding decides whether the volume of a flat tetrahedron exceeds its bound. */
 		e = 1e-9 + 1e-14 * longest * longest * longest / q.volume;
 		f.large += q.volume > allowed * (1 + e);
 		f.surely += q.volume > allowed * (1 + e) || q.radius_edge > o->radius_edge * (1 + 1e-8);
@@ -102,7 +104,7 @@ measure(const rb_refine_options *o, const rb_tets *t)
 	return f;
 }
 
-/* ---- what becomes of it ---- */
+/* ---- refinement and checks ---- */
 
 static rb_status
 refine(const rb_refine_options *o, rb_tets *t, rb_refine_report *report)
@@ -131,7 +133,7 @@ same_report(const rb_refine_report *a, const rb_refine_report *b)
 		   a->rounds == b->rounds && a->tried == b->tried;
 }
 
-/* what rounding of points on the boundary may take from a volume, or give */
+/* Returns how much the rounding of points on the boundary may change a volume. */
 static double
 volume_rounds(const rb_plc *from, double volume)
 {
@@ -151,7 +153,10 @@ volume_rounds(const rb_plc *from, double volume)
 	return 1e-12 * volume + 20 * most * 0x1p-52 * across * across;
 }
 
-/* all that is promised of a mesh that was `before`, whatever it was refined by */
+/*
+ * Checks everything that is guaranteed of a refined mesh, which had `before` points, whatever the
+ * options.
+ */
 static void
 look_refined(const char *name, const rb_plc *from, rb_keep keep, const rb_refine_options *o,
 			 uint32_t before, double volume, const rb_tets *t, const rb_refine_report *report)
@@ -179,14 +184,14 @@ look_refined(const char *name, const rb_plc *from, rb_keep keep, const rb_refine
 		  (unsigned long) f.surely, (unsigned long) f.maybe, (unsigned long) report->bad);
 	CHECK(o->max_points == 0 || t->npoints <= o->max_points || t->npoints == before,
 		  "%s: %u points", name, t->npoints);
-	/* points that have to be inserted together may be more than there is room for */
+	/* Points that must be inserted jointly may be more than the limit allows. */
 	CHECK(report->bad_because[RB_BAD_FULL] == 0 || o->max_points > 0, "%s: full with %u points",
 		  name, t->npoints);
 	CHECK(o->keep_surface || report->bad_because[RB_BAD_SURFACE] == 0, "%s: not by the surface",
 		  name);
 }
 
-/* made, refined, looked at; *report is of it */
+/* Meshes, refines and checks the model. *report describes the refinement. */
 static rb_status
 refined(const char *name, rb_keep keep, const rb_refine_options *o, rb_refine_report *report)
 {
@@ -240,7 +245,7 @@ boxes_at_side(void)
 	quad(at(3, 0, 0), at(3, 1, 0), at(3, 1, 1), at(3, 0, 1));
 }
 
-/* pages that share an edge, in a box */
+/* Builds pages that share an edge, in a box. */
 static void
 book(void)
 {
@@ -285,7 +290,7 @@ one_tetrahedron(void)
 	facet(v[2], v[0], v[3]);
 }
 
-/* spikes that end in one corner */
+/* Builds spikes that share one end. */
 static void
 spikes(void)
 {
@@ -359,7 +364,7 @@ near_sheets(void)
 	sheets();
 }
 
-/* a cube whose top bends by `bend` along one diagonal or the other */
+/* Selects the diagonal of a cube's top along which it bends by `bend` */
 static int diagonal;
 
 static void
@@ -384,7 +389,7 @@ typedef struct named
 {
 	void (*model)(void);
 	const char *name;
-	bool even_hull; /* its planes hold points that are added on them exactly */
+	bool even_hull; /* True if points added on the planes of its hull lie on them exactly */
 } named;
 
 static const named models[] = {
@@ -428,18 +433,18 @@ static const named models[] = {
 
 #define MODELS (sizeof models / sizeof models[0])
 
-/* where time is short: only these of many */
+/* Returns true if a model is skipped because time is limited: only one of `of` is tested. */
 static bool
 left_out(size_t number, size_t of)
 {
 	return check_rounds(100) < 100 && number % of != 0;
 }
 
-/* is that way to move it one for this model? */
+/* Returns true if the model can be moved in this way. */
 static bool
 may_move(const named *m, int way)
 {
-	/* polygons bend by more than doubles need, where their corners are rounded to millimetres */
+	/* Rounding to millimeters bends polygons by more than doubles need. */
 	if (way == MILLIMETRES)
 	{
 		clear();
@@ -452,7 +457,7 @@ may_move(const named *m, int way)
 static void
 all_models(void)
 {
-	const char *only = getenv("RB_TEST_ONLY"); /* a name */
+	const char *only = getenv("RB_TEST_ONLY"); /* Name of the only model to test */
 	size_t number = 0;
 
 	for (size_t i = 0; i < MODELS; i++)
@@ -462,7 +467,10 @@ all_models(void)
 
 			if (only != NULL && strcmp(only, models[i].name) != 0)
 				continue;
-			/* as it is, and in two of the other ways, other ones each time */
+			/*
+			 * Test the model as it is and in two of the other ways, which differ from model to
+			 * model.
+			 */
 			if (way != AS_IT_IS && only == NULL && (i + (size_t) way) % 2 != 0)
 				continue;
 			if (left_out(number++, 3))
@@ -492,9 +500,9 @@ all_models(void)
 		}
 }
 
-/* ---- a hull whose points are in its planes up to rounding ---- */
+/* ---- hulls whose points lie on their planes except for rounding ---- */
 
-/* the corners of a box, points inside and on its faces and along edges */
+/* Builds the vertices of a box and points inside it, on its faces and along its edges. */
 static void
 points_of_box(void)
 {
@@ -542,7 +550,7 @@ flat_lattice(void)
 			(void) at(i % 5, (i / 5) * .37, j * .11);
 }
 
-/* a prism: each side is a lattice */
+/* Builds a prism each of whose sides is a lattice. */
 static void
 cylinder_of_points(void)
 {
@@ -551,7 +559,7 @@ cylinder_of_points(void)
 			(void) at(cos(M_PI * i / 6), sin(M_PI * i / 6), .25 * j);
 }
 
-/* facets and segments on its faces and edges, and from there into it */
+/* Builds facets and segments on the faces and edges of a lattice, and from there into it. */
 static void
 lattice_with_input(void)
 {
@@ -578,7 +586,7 @@ static const named rounded[] = {{points_of_box, "points of a box", true},
 								{cylinder_of_points, "cylinder", true},
 								{lattice_with_input, "lattice with input", true}};
 
-/* refined, and what is to be said of that; the number of points then */
+/* Refines and checks a hull with rounded points. Returns the number of points. */
 static uint32_t
 look_rounded(const char *name, const rb_plc *from, int threads, rb_tets *t)
 {
@@ -600,7 +608,10 @@ look_rounded(const char *name, const rb_plc *from, int threads, rb_tets *t)
 	return t->npoints;
 }
 
-/* it ends as where coordinates are exact, with about as many points; and what has ended goes on with few */
+/*
+ * Tests that refinement ends as with exact coordinates, with about as many points, and that
+ * refining again adds few points.
+ */
 static void
 rounded_hulls(void)
 {
@@ -639,11 +650,12 @@ rounded_hulls(void)
 	}
 }
 
-/* ---- complexes of any kind ---- */
+/* ---- random complexes ---- */
 
 /*
- * Of a tetrahedralization of a few points some triangles, and some edges: they meet at any angle, at edges and
- * corners, and nothing crosses.  With a part of them for solids, or without.
+ * Builds a random complex from some triangles and edges of a tetrahedralization of a few points.
+ * They meet at any angle, at edges and vertices, and nothing crosses. Some complexes also have the
+ * facets of a part of the tetrahedra as solids.
  */
 static void
 any_complex(uint64_t number)
@@ -659,7 +671,7 @@ any_complex(uint64_t number)
 	{
 		double p[3] = {points_unit(), points_unit(), flat * points_unit()};
 
-		/* near to a corner; or on a grid, nearly */
+		/* Move points near a vertex, or nearly onto a grid. */
 		for (int k = 0; k < 3 && number % 3 == 1 && i % 2 == 0; k++)
 			p[k] *= .01;
 		for (int k = 0; k < 3 && number % 3 == 2; k++)
@@ -683,7 +695,7 @@ any_complex(uint64_t number)
 				facet(v[rb_cell_face_corner(k, 0)], v[rb_cell_face_corner(k, 1)],
 					  v[rb_cell_face_corner(k, 2)]);
 		}
-	/* each edge is in several of them */
+	/* Each edge belongs to several tetrahedra. */
 	for (uint32_t i = 0; i < t.ntets; i += 7)
 	{
 		uint32_t a = t.tets[i][0], b = t.tets[i][1];
@@ -701,7 +713,7 @@ any_complex(uint64_t number)
 static void
 any_complexes(void)
 {
-	/* of those that came out wrong once */
+	/* Seeds that once gave wrong results */
 	static const long wrong[] = {83, 1163, 2450, 2580};
 	const long n = check_rounds(ANY_COMPLEXES);
 
@@ -724,7 +736,7 @@ any_complexes(void)
 	}
 }
 
-/* ---- the same bits ---- */
+/* ---- identical results ---- */
 
 static void
 same_bits(void)
@@ -768,7 +780,7 @@ same_bits(void)
 	}
 }
 
-/* so many tetrahedra that the way there and back is on threads, too, and there are blocks of them */
+/* Tests meshes of so many tetrahedra that conversion is parallel, too, and works in blocks. */
 static void
 same_bits_of_many(void)
 {
@@ -807,7 +819,7 @@ same_bits_of_many(void)
 				coarse.threads = fine.threads = threads[k];
 				status = refine(&coarse, to, k == 0 ? &first : &report);
 			}
-			/* from then on it is large at the start, too */
+			/* From here on the mesh is large at the start, too. */
 			if (status == RB_OK)
 			{
 				CHECK(to->ntets > 1 << 15, "%s: only %u tetrahedra", large[i].name, to->ntets);
@@ -833,9 +845,9 @@ same_bits_of_many(void)
 	}
 }
 
-/* ---- one after the other ---- */
+/* ---- repeated refinement ---- */
 
-/* refined by the one, then by the other; looked at after each */
+/* Refines with the first options, then with the second, and checks the mesh after each step. */
 static void
 in_two_steps(const named *m, rb_keep keep, rb_refine_options *first, rb_refine_options *second)
 {
@@ -888,7 +900,10 @@ steps(void)
 
 /* ---- limits ---- */
 
-/* a limit of points below what is wanted: so many there are, and it is said that there is no room */
+/*
+ * Tests limits on the number of points below the number needed: the limit is reached and reported
+ * as the reason for bad tetrahedra.
+ */
 static void
 limits(void)
 {
@@ -911,21 +926,24 @@ limits(void)
 		{
 			uint32_t got = 0;
 
-			/* none, one, half of them */
+			/* No point, one point, half of them */
 			o.max_points = k == 0 ? 1 : n + (k == 1 ? 1 : wanted / 2);
 			if (refined(models[i].name, RB_KEEP_INSIDE, &o, &report) != RB_OK || wanted < 4)
 				continue;
 			for (int j = 0; j < RB_VERTEX_KINDS; j++)
 				got += (uint32_t) report.added[j];
 			CHECK(k == 2 || got <= 1, "%s: %u added", models[i].name, got);
-			/* pieces that can be split together only may find no room, but that is for a few points */
+			/*
+			 * Subsegments that can only be split jointly may exceed the limit, but only by a few
+			 * points.
+			 */
 			CHECK(report.bad == 0 || report.bad_because[RB_BAD_FULL] > 0 || got + 8 > wanted / 2,
 				  "%s: %u of %u added, but is not full", models[i].name, got, wanted);
 		}
 	}
 }
 
-/* so large at most, but for those that are told to be bad */
+/* Tests volume bounds: every tetrahedron is smaller, except for those reported as bad. */
 static void
 volumes(void)
 {
@@ -954,7 +972,7 @@ volumes(void)
 			if (k == 1)
 				o.radius_edge = 2;
 			(void) refined(models[i].name, RB_KEEP_INSIDE, &o, &report);
-			/* there is nothing thin in these, and they are finished */
+			/* These models have no thin parts, so refinement succeeds. */
 			if (i < 3)
 				CHECK(report.bad == 0, "%s: %lu bad", models[i].name, (unsigned long) report.bad);
 		}
@@ -1000,7 +1018,7 @@ sizes(void)
 		for (uint32_t i = 0; i < n; i++)
 		{
 			for (int j = 0; j < 3; j++)
-				/* far outside, in a plane, in few places, and where the model is */
+				/* Points far away, in a plane, in few positions, and near the model */
 				s[i].at[j] = k == 3             ? 1e6 * points_unit()
 							 : k == 4 && j == 2 ? .25
 							 : k == 5           ? check_below(3)
@@ -1020,7 +1038,7 @@ sizes(void)
 	}
 }
 
-/* look_refined sees to it that no point is on the surface */
+/* Tests that the surface is preserved; look_refined checks that no point is on it. */
 static void
 surfaces_kept(void)
 {
@@ -1044,7 +1062,10 @@ surfaces_kept(void)
 	CHECK(inside > 100, "only %lu points", (unsigned long) inside);
 }
 
-/* where nothing is asked for, nothing is done; only the order of faces and edges may be another one */
+/*
+ * Tests that refinement without criteria changes nothing, except perhaps the order of faces and
+ * edges.
+ */
 static void
 nothing(void)
 {
@@ -1056,7 +1077,7 @@ nothing(void)
 			rb_tets one, t;
 			rb_plc from;
 
-			/* rounding decides whether the flat tetrahedra of a torus have a radius at all */
+			/* Rounding decides whether the flat tetrahedra of a torus have a radius at all. */
 			if (models[i].model == torus)
 				continue;
 			if (left_out(i, 3) || (keep == RB_KEEP_HULL && !models[i].even_hull))
@@ -1077,7 +1098,7 @@ nothing(void)
 						  memcmp(t.tets, one.tets, t.ntets * sizeof *t.tets) == 0,
 					  "%s: other tetrahedra", models[i].name);
 				CHECK(report.bad == 0, "%s: %lu bad", models[i].name, (unsigned long) report.bad);
-				/* what was refined stays as it is, bit for bit */
+				/* A refined mesh does not change, bit for bit, when it is refined again. */
 				rb_tets_free(memory, &one);
 				(void) make(&from, (rb_keep) keep, 1, &one);
 				(void) refine(&o, &one, &again);
@@ -1090,7 +1111,7 @@ nothing(void)
 		}
 }
 
-/* ---- stops, and memory ---- */
+/* ---- stops and memory limits ---- */
 
 static void
 turned_lattice(void)
@@ -1214,9 +1235,9 @@ budgets(void)
 	}
 }
 
-/* ---- a device that is asked ---- */
+/* ---- refinement by a device ---- */
 
-/* what ours does when it is asked for the nth time, from 1 on; and how often it was */
+/* Result of the fake device at its nth call, from 1 on, and the number of calls */
 static rb_status fails_with;
 static int fails_at, times_asked;
 
@@ -1230,7 +1251,9 @@ rounds_elsewhere(rb_context *ctx, rb_refining *r, size_t size)
 	return rb_refining_rounds(r);
 }
 
-/* it does what threads do, or leaves the rest to them; or what it says is the outcome */
+/*
+ * Tests that a device does what threads do, leaves the rest to threads, or determines the result.
+ */
 static void
 devices(void)
 {
@@ -1301,9 +1324,12 @@ devices(void)
 	}
 }
 
-/* ---- points that are inserted together ---- */
+/* ---- joint insertion ---- */
 
-/* a mesh whose pieces have been split, as far as each can be alone; false: it could not be made */
+/*
+ * Builds a mesh whose subsegments have been split as far as each can be split alone. Returns false
+ * if that fails.
+ */
 static bool
 split_alone(rb_refining *r, rb_context *ctx, const rb_refine_options *o, rb_refine_report *report,
 			const rb_plc *from)
@@ -1324,7 +1350,10 @@ split_alone(rb_refining *r, rb_context *ctx, const rb_refine_options *o, rb_refi
 
 typedef rb_status (*inserting)(rb_refining *r, bool *any);
 
-/* with a little more memory each time; stopped at once, and while it works */
+/*
+ * Tests joint insertion with slightly more memory each time, stopped at the start, and stopped
+ * while it works.
+ */
 static void
 insert_stuck(const named *model, inserting insert, const char *how, int *inserted)
 {
@@ -1416,7 +1445,7 @@ inserted_together(void)
 	CHECK(together > 0 && rebuilt > 0, "%d together, %d made anew", together, rebuilt);
 }
 
-/* segments that run beside each other, in pairs, each pair another way; no two have a corner together */
+/* Builds pairs of nearly parallel segments, each pair different. No two segments share a vertex. */
 static void
 beside(void)
 {
@@ -1431,7 +1460,10 @@ beside(void)
 		}
 }
 
-/* the square of the distance to the nearest corner there was when it came, of those it has an edge to; and its radius' */
+/*
+ * Checks that the radius of each new site is the distance to the nearest older site that shares an
+ * edge with it.
+ */
 static void
 near_when_it_came(const rb_refining *r, uint32_t before, uint32_t *looked)
 {
@@ -1461,8 +1493,9 @@ near_when_it_came(const rb_refining *r, uint32_t before, uint32_t *looked)
 }
 
 /*
- * Where no angles are, radii say how near a point was when it came, whatever came together with it; else what is short
- * because of the point beside would count as short because of the input.
+ * Tests that, without small angles, radii state the distance at insertion, whatever is inserted
+ * jointly. Otherwise an edge that is short because of a neighboring new point would be attributed
+ * to the input.
  */
 static void
 radii_of_many(void)
@@ -1496,8 +1529,9 @@ radii_of_many(void)
 }
 
 /*
- * A place that is used again has a ghost, one of whose corners is nowhere, and by chance the hash that the entry of what
- * was there has: so it is in one of half a million.
+ * Tests that a reused slot makes an old entry stale. The slot now holds a ghost, one of whose
+ * vertices is at infinity, and whose hash equals that of the old entry by chance, as happens once
+ * in half a million cases.
  */
 static void
 used_again(void)
@@ -1519,7 +1553,7 @@ used_again(void)
 		{
 			rb_candidate cand;
 
-			/* of what is not nowhere it may be told */
+			/* Skip parts without the vertex at infinity, for which the hash is conclusive. */
 			if (what == RB_SPLIT_WALL ? part == 0 : part == 3)
 				continue;
 			memset(&cand, 0, sizeof cand);
@@ -1532,16 +1566,19 @@ used_again(void)
 	free(cells);
 }
 
-/* ---- what is flat ---- */
+/* ---- flat tetrahedra ---- */
 
-/* its quads' corners are on circles, and rounding bends them: flat tetrahedra, and none bad */
+/*
+ * Builds a torus of quads, whose vertices lie on circles. Rounding bends the quads into flat
+ * tetrahedra, none of which is bad.
+ */
 static void
 torus_of_quads(void)
 {
 	torus_of(32, 16);
 }
 
-/* figures of a tetrahedron, however its corners are named */
+/* Checks that the measures of a tetrahedron do not depend on the order of its vertices. */
 static void
 measured_alike(const char *name, const double (*p)[3], double ratio)
 {
@@ -1569,9 +1606,14 @@ measured_alike(const char *name, const double (*p)[3], double ratio)
 static void
 flat_ones(void)
 {
-	/* the corners of a square of the circle around (0, 0, 1), of radius 1, one of them raised by 2^-52 */
+	/*
+	 * Vertices of a square in the circle around (0, 0, 1) of radius 1, one of them raised by 2^-52
+	 */
 	const double square[4][3] = {{1, 0, 1}, {0, 1, 1}, {-1, 0, 1}, {0, -1, 1 + 0x1p-52}};
-	/* four of a circle, of radius 1/2, in a slanted plane: rounding makes their sphere another one, but one */
+	/*
+	 * Four points of a circle of radius 1/2 in a slanted plane: rounding changes their sphere, but
+	 * there is still one.
+	 */
 	const double slanted[4][3] = {{2.5062601150455674, 1.9526762917570255, 0.9369017223427007},
 								  {2.7996004139600124, 1.7251502189751635, 0.633533625300218},
 								  {3.4427597584706593, 1.8606193461758729, 0.8141591282344971},
@@ -1591,7 +1633,10 @@ flat_ones(void)
 	}
 }
 
-/* the two sides of a wedge of one degree face each other everywhere: they are split nevertheless, and not for ever */
+/*
+ * Tests that a wedge of one degree, whose two sides face each other everywhere, is refined, but not
+ * endlessly.
+ */
 static void
 flat_wedge(void)
 {
@@ -1607,7 +1652,10 @@ flat_wedge(void)
 	}
 }
 
-/* what the triangles of a bent facet enclose is what the mesh does, refined or not; and a mesh that does not is told */
+/*
+ * Tests that the mesh has the volume enclosed by the triangles of a bent facet, refined or not, and
+ * that a mesh with another volume is reported.
+ */
 static void
 bends(void)
 {
@@ -1625,7 +1673,10 @@ bends(void)
 			clear();
 			bent_top();
 			from = plc();
-			/* a facet that bends without a crease is none (rb_plc.h): refined, it becomes another */
+			/*
+			 * A facet that bends without a crease is invalid (rb_plc.h): refinement changes its
+			 * shape.
+			 */
 			if (make(&from, RB_KEEP_INSIDE, 1, &t) == RB_OK)
 			{
 				rb_refine_report report;
@@ -1668,7 +1719,7 @@ int
 main(void)
 {
 	memory = rb_memory_create((uint64_t) 1 << 33);
-	alarm(600); /* what hangs is a failure */
+	alarm(600); /* A hang counts as a failure */
 	CHECK_RUN(used_again);
 	CHECK_RUN(all_models);
 	CHECK_RUN(rounded_hulls);
