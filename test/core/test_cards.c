@@ -1,9 +1,10 @@
 /*
  * test_cards.c
- *	  A join that several devices share: each pair of parts in one share, and once in the answer, whoever of them is full,
- *	  fails, is not there or comes late.  The devices are stubs, with the processor behind them.
+ *	  Tests a join on several devices: each pair of parts belongs to one partition and is returned
+ *	  once, whichever device is full, fails, is missing or comes late. The devices are stubs that
+ *	  join on the CPU.
  *
- * RB_TEST_SCALE multiplies the rounds.
+ * RB_TEST_SCALE multiplies the number of rounds.
  */
 #include "check.h"
 #include "core/join/rb_join.h"
@@ -23,10 +24,10 @@ static rb_memory *memory;
 enum
 {
 	UNIFORM,
-	LATTICE, /* what begins where others do; zeros of both signs */
+	LATTICE, /* Parts that begin where others do; zeros of both signs */
 	CLUSTERS,
 	ONE_PLACE,
-	FAR, /* nearly the largest doubles */
+	FAR, /* Nearly the largest doubles */
 	FAMILIES
 };
 
@@ -54,7 +55,7 @@ coordinate(int family, double centre, double size)
 	}
 }
 
-/* parts of about that size, of rows of up to so many */
+/* Builds a side with parts of about the given size, in rows of up to `parts` parts. */
 static rb_set
 make_side(rb_kind kind, uint32_t n, int family, int parts, double size)
 {
@@ -98,7 +99,7 @@ free_side(rb_set *s)
 	free((void *) s->row_of);
 }
 
-/* ---- answers of a backend ---- */
+/* ---- results of a backend ---- */
 
 typedef struct answer
 {
@@ -106,8 +107,8 @@ typedef struct answer
 	rb_pair *pair;
 	size_t n;
 	size_t room;
-	uint64_t numbers; /* that came without pairs */
-	rb_status stop;   /* what the sink says from the first pair on */
+	uint64_t numbers; /* Number of pairs counted but not returned */
+	rb_status stop;   /* Status that the sink returns from the first pair on */
 } answer;
 
 static rb_status
@@ -174,7 +175,7 @@ compare(const char *what, const answer *want, const answer *got)
 		  "%s: %zu pairs, not %zu", what, got->n, want->n);
 }
 
-/* ---- shares ---- */
+/* ---- partitions of space ---- */
 
 static bool
 in_share(const rb_job *job, const rb_ends *share, rb_pair p)
@@ -187,7 +188,7 @@ in_share(const rb_job *job, const rb_ends *share, rb_pair p)
 	return rb_tile_owns(share->dims, share, lo[0], lo[1]);
 }
 
-/* cuts at random places, ends of parts among them */
+/* Cuts space at random positions, some of which are ends of parts. */
 static void
 cut_at_random(const rb_job *job, int n, rb_ends *share)
 {
@@ -219,7 +220,7 @@ cut_at_random(const rb_job *job, int n, rb_ends *share)
 		share[of].high[axis] = share[cut].low[axis] = at;
 		cut++;
 	}
-	for (; cut < n; cut++) /* those that were not cut off are empty */
+	for (; cut < n; cut++) /* Partitions that were not cut off are empty */
 		share[cut].high[0] = -INFINITY;
 }
 
@@ -246,7 +247,7 @@ each_pair_is_in_one_share(void)
 		const int family = check_below(FAMILIES), parts = 1 + 3 * check_below(2);
 		const double size = 0.01 + 0.2 * fabs(unit());
 		const bool self = asked[k].red == asked[k].blue && check_below(2) == 0;
-		/* below and above what a leaf takes at once */
+		/* Fewer and more rows than a leaf processes at once */
 		const uint32_t most = check_below(4) == 0 ? RB_TILE + 500 : 200;
 		rb_set red =
 			make_side(asked[k].red, 1 + (uint32_t) check_below((int) most), family, parts, size);
@@ -263,7 +264,7 @@ each_pair_is_in_one_share(void)
 		rb_context ctx;
 		size_t before = 0;
 
-		/* everything meets everything: not so many */
+		/* Everything meets everything, so use fewer rows. */
 		if (family == ONE_PLACE || family == LATTICE)
 			red.nparts = red.nparts < 200 ? red.nparts : 200;
 		red.nrows = red.row_of != NULL ? red.row_of[red.nparts - 1] + 1 : red.nparts;
@@ -303,11 +304,14 @@ each_pair_is_in_one_share(void)
 	CHECK(pairs > rounds && shared > rounds / 4, "%ld pairs, %ld shares with some", pairs, shared);
 }
 
-/* each share has about as much of the pairs as any other: of data that are spread, and of data that are not */
+/*
+ * Tests that all partitions contain about the same number of pairs, for uniform and for clustered
+ * data.
+ */
 static void
 shares_are_alike(void)
 {
-	check_state = 7; /* whatever was asked for before */
+	check_state = 7; /* Independent of the preceding tests */
 	for (int family = 0; family < 3; family++)
 		for (int n = 2; n <= 4; n++)
 		{
@@ -324,9 +328,9 @@ shares_are_alike(void)
 				{
 					double x = unit();
 
-					if (family == 1) /* about normal */
+					if (family == 1) /* Approximately normal */
 						x = (unit() + unit() + unit() + unit()) / 4;
-					if (family == 2) /* dense towards a corner of space */
+					if (family == 2) /* Dense near a corner of space */
 						x = x * x * x;
 					c[6 * i + (uint32_t) a] = x;
 					c[6 * i + 3 + (uint32_t) a] = x + 0.05 * fabs(unit());
@@ -341,7 +345,7 @@ shares_are_alike(void)
 				answer_init(&got);
 				of.share = share[i];
 				CHECK(ask(&ctx, &rb_backend_cpu, &of, &got) == RB_OK, "share %d", i);
-				/* what a share has to do, in about the same units */
+				/* Estimate the work of a partition, in about the same units. */
 				got.n = got.n / 10;
 				for (uint32_t k = 0; k < red.nparts; k++)
 				{
@@ -356,7 +360,7 @@ shares_are_alike(void)
 				most = got.n > most ? got.n : most;
 				answer_free(&got);
 			}
-			/* the last one is so dense in one place that boxes are larger than it */
+			/* The last family is so dense in one place that boxes are larger than a partition. */
 			CHECK((double) most * n < (family == 2 ? 1.5 : 1.15) * (double) sum,
 				  "family %d, %d shares: %lu of %lu", family, n, (unsigned long) most,
 				  (unsigned long) sum);
@@ -364,7 +368,7 @@ shares_are_alike(void)
 		}
 }
 
-/* of sides that are hardly there */
+/* Tests partitions of sides that are almost empty. */
 static void
 few_parts(void)
 {
@@ -387,13 +391,14 @@ few_parts(void)
 }
 
 /*
- * Cuts of sets that are kept are remembered: by the sets' numbers, so that other coordinates below the same numbers,
- * which there never are, show it; and of no set without one, nor for another distance, tile or number of shares.
+ * Tests that cuts of cached sets are remembered by the numbers of the sets. Different coordinates
+ * with the same numbers, which do not occur in practice, reveal this. Cuts are not reused for sets
+ * without numbers, or for another distance, tile or number of partitions.
  */
 static void
 cuts_are_remembered(void)
 {
-	rb_set side[2][2]; /* two of each colour, of one size */
+	rb_set side[2][2]; /* Two sets of each color, of equal size */
 	rb_ends first[3], again[3];
 	rb_context ctx;
 	rb_job job = {.predicate = RB_WITHIN, .distance = 0.01};
@@ -438,12 +443,12 @@ cuts_are_remembered(void)
 			free_side(&side[k][c]);
 }
 
-/* ---- devices that do what they are told to ---- */
+/* ---- stub devices ---- */
 
 static struct
 {
 	int devices;
-	bool slow_stop; /* a join goes on until it is to stop */
+	bool slow_stop; /* True if a join continues until it is asked to stop */
 	uint64_t share_parts;
 	struct
 	{
@@ -451,12 +456,12 @@ static struct
 		rb_status probe;
 		rb_status open;
 		int open_ms;
-		rb_status join; /* with the text "of card N" */
-		long put;       /* batches before that */
+		rb_status join; /* With the text "of card N" */
+		long put;       /* Batches before the failure */
 		int join_ms;
 		int opened;
-		int joined; /* joins that were begun, */
-		int done;   /* and ended well */
+		int joined; /* Number of joins begun */
+		int done;   /* Number of joins that succeeded */
 	} card[4];
 } stub;
 
@@ -580,7 +585,7 @@ static rb_backend stub_backend = {.name = "stub",
 								  .devices = stub_devices,
 								  .open = stub_open};
 
-/* ---- joins by them ---- */
+/* ---- joins on stub devices ---- */
 
 typedef struct run
 {
@@ -655,7 +660,7 @@ all_cards_share(void)
 			run r;
 
 			stub_reset(n);
-			/* so that nobody takes two */
+			/* Slow joins ensure that no device takes two partitions. */
 			for (int i = 0; i < n; i++)
 				stub.card[i].join_ms = 100;
 			run_init(&r, 800);
@@ -684,7 +689,7 @@ all_cards_share(void)
 		}
 }
 
-/* too few parts for shares; those that are named, and only they */
+/* Tests sides with too few parts for several partitions, and the selection of devices. */
 static void
 some_cards(void)
 {
@@ -692,14 +697,14 @@ some_cards(void)
 
 	stub_reset(4);
 	stub.share_parts = 400;
-	run_init(&r, 380); /* 760 parts are not enough for two */
+	run_init(&r, 380); /* 760 parts are not enough for two partitions */
 	run_join(&r);
 	run_is_right(&r, "alone");
 	CHECK(stub.card[0].done == 1 && stub.card[0].opened == 0, "by the first one, at once");
 	CHECK(shares_of(&r) == 0, "%d shares", shares_of(&r));
 	run_free(&r);
 
-	run_init(&r, 560); /* and 1120 not for three */
+	run_init(&r, 560); /* 1120 parts are not enough for three */
 	run_join(&r);
 	run_is_right(&r, "two");
 	CHECK(stub.card[2].joined + stub.card[3].joined == 0 && shares_of(&r) == 2, "two shares");
@@ -722,7 +727,7 @@ some_cards(void)
 	CHECK(stub.card[2].done == 1 && shares_of(&r) == 0, "this one, and no shares");
 	run_free(&r);
 
-	/* one of which there is no more to be known is left out, whatever others say */
+	/* A device that cannot be probed is left out, whatever the others report. */
 	stub_reset(3);
 	stub.card[0].probe = RB_NO_DEVICE;
 	run_init(&r, 800);
@@ -731,7 +736,7 @@ some_cards(void)
 	CHECK(stub.card[0].joined == 0 && stub.card[1].joined + stub.card[2].joined == 2, "these");
 	run_free(&r);
 
-	/* open ones first */
+	/* Devices that are already open come first. */
 	stub_reset(2);
 	stub.card[0].cold = true;
 	stub.share_parts = 1000;
@@ -741,7 +746,7 @@ some_cards(void)
 	CHECK(stub.card[1].done == 1 && stub.card[0].joined == 0, "the open one");
 	run_free(&r);
 
-	/* a backend of one device */
+	/* A backend with one device */
 	stub_reset(1);
 	run_init(&r, 800);
 	run_join(&r);
@@ -783,7 +788,7 @@ cards_that_are_not_there(void)
 	run_free(&r);
 }
 
-/* one cannot: what it was to do the others do */
+/* Tests that the other devices do the work of one that fails. */
 static void
 one_card_fails(void)
 {
@@ -804,7 +809,7 @@ one_card_fails(void)
 		for (int k = 0; k < n; k++)
 			stub.card[k].join_ms = k != bad ? 30 : 0;
 		run_init(&r, 800);
-		r.ctx.only_cards = i % 2 == 0; /* the processor is not needed */
+		r.ctx.only_cards = i % 2 == 0; /* The CPU is not needed */
 		run_join(&r);
 		run_is_right(&r, opening ? "one does not open" : "one fails");
 		CHECK(shares_of(&r) == 3 && r.ctx.stats.card[bad].shares == 0 &&
@@ -816,7 +821,7 @@ one_card_fails(void)
 	}
 }
 
-/* those that have no share yet take the place of those that cannot */
+/* Tests that devices without a partition replace those that fail. */
 static void
 spare_cards(void)
 {
@@ -826,13 +831,13 @@ spare_cards(void)
 	stub.card[0].join = RB_DEVICE_FULL;
 	stub.card[1].open = RB_DEVICE_FAILED;
 	stub.share_parts = 400;
-	run_init(&r, 560); /* two shares */
+	run_init(&r, 560); /* Two partitions */
 	run_join(&r);
 	run_is_right(&r, "two are replaced");
 	CHECK(stub.card[2].done + stub.card[3].done == 2, "by two");
 	run_free(&r);
 
-	/* the same without shares */
+	/* A join without partitions */
 	stub_reset(4);
 	stub.card[0].join = RB_DEVICE_FULL;
 	stub.card[1].join = RB_DEVICE_FAILED;
@@ -852,7 +857,7 @@ all_cards_fail(void)
 
 	for (int k = 0; k < 4; k++)
 	{
-		/* none can be opened */
+		/* No device can be opened. */
 		stub_reset(2);
 		stub.card[0].open = stub.card[1].open = refusal[k / 2];
 		run_init(&r, 800);
@@ -880,7 +885,7 @@ all_cards_fail(void)
 		CHECK(strncmp(r.ctx.stats.note, "of card ", 8) == 0, "%s", r.ctx.stats.note);
 		run_free(&r);
 
-		/* some of it was done by then */
+		/* The device fails after some of its work is done. */
 		stub_reset(2);
 		stub.card[0].join_ms = 30;
 		stub.card[1].join = RB_DEVICE_FULL;
@@ -899,7 +904,10 @@ all_cards_fail(void)
 	}
 }
 
-/* pairs were handed out: others would come twice, so it is an error, unless that does not matter */
+/*
+ * Tests a device that fails after it has returned pairs. Repeating them would return pairs twice,
+ * so this is an error unless duplicates do not matter.
+ */
 static void
 one_card_fails_in_the_middle(void)
 {
@@ -915,7 +923,7 @@ one_card_fails_in_the_middle(void)
 	CHECK(r.status == RB_DEVICE_FAILED && strcmp(r.ctx.error.text, "of card 1") == 0, "%s: %s",
 		  rb_status_text(r.status), r.ctx.error.text);
 
-	/* the sink knows pairs that it has */
+	/* The sink ignores pairs that it already has. */
 	stub_backend.share_parts = 100;
 	rb_context_init(&r.ctx, memory);
 	r.got.n = 0;
@@ -930,7 +938,7 @@ one_card_fails_in_the_middle(void)
 			r.got.pair[kept++] = r.got.pair[i];
 	run_is_right(&r, "each at least once");
 
-	/* numbers are told when a share is done */
+	/* Counts are reported when a partition is finished. */
 	rb_context_init(&r.ctx, memory);
 	r.got.n = 0;
 	r.job.answer = RB_COUNT;
@@ -941,7 +949,7 @@ one_card_fails_in_the_middle(void)
 	run_free(&r);
 }
 
-/* what no other device could do either */
+/* Tests failures that no other device could avoid. */
 static void
 other_failures_stay(void)
 {
@@ -959,7 +967,7 @@ other_failures_stay(void)
 			  rb_status_text(r.status), r.ctx.error.text);
 		run_free(&r);
 	}
-	/* whoever takes the pairs wants no more */
+	/* The consumer of the pairs wants no more. */
 	stub_reset(2);
 	run_init(&r, 800);
 	r.got.stop = RB_STOPPED;
@@ -968,7 +976,7 @@ other_failures_stay(void)
 	run_free(&r);
 }
 
-/* an open card need not wait for one that is not */
+/* Tests that an open device does not wait for one that is still opening. */
 static void
 a_card_comes_late(void)
 {
@@ -1026,7 +1034,7 @@ a_stop_is_heard(void)
 	}
 }
 
-/* through a stream: counts and hits of rows, pairs of rows of several parts */
+/* Tests streams: counts and hits of rows, and pairs of rows of several parts. */
 static void
 streams(void)
 {
@@ -1043,7 +1051,7 @@ streams(void)
 			uint64_t sum[2] = {0, 0}, emitted[2];
 
 			stub_reset(3);
-			if (k == 2) /* bits that come again are the same bits */
+			if (k == 2) /* Setting the same bits again changes nothing */
 			{
 				stub.card[1].join = RB_DEVICE_FAILED;
 				stub.card[1].put = 1;
@@ -1118,7 +1126,7 @@ the_backend_itself(void)
 		  "%s", text);
 	CHECK(cards->devices() == 3 && cards->copy_bytes(1, false) == 0, "what it passes on");
 
-	/* a mesh is one card's, the first that can */
+	/* A mesh is refined by one device, the first that can. */
 	stub_reset(3);
 	stub.card[0].join = RB_DEVICE_FULL;
 	run_init(&r, 800);

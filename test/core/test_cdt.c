@@ -1,11 +1,11 @@
 /*
  * test_cdt.c
- *	  PLCs that are made here become constrained Delaunay tetrahedralizations, which rb_check_mesh
- *	  looks at; what is wrong with a PLC is said; a stop is heard, and memory that is not there
- *	  is done without.
+ *	  Tests that PLCs become constrained Delaunay tetrahedralizations, which rb_check_mesh checks;
+ *	  that flaws of a PLC are reported; that stops are noticed; and that a lack of memory is
+ *	  handled.
  *
- * Most models are meshed several ways: as they are, turned so that nothing is flat but up to rounding, and
- * where maps have their origin.
+ * Most models are meshed in several ways: as they are, rotated so that facets are flat only up to
+ * rounding, and at large map coordinates.
  */
 #define _GNU_SOURCE
 #include "complexes.h"
@@ -18,7 +18,7 @@ typedef struct result
 	double volume;
 } result;
 
-/* meshed twice, by different numbers of threads, and looked at */
+/* Meshes the model twice, with different numbers of threads, and checks the result. */
 static result
 mesh(const char *name, rb_keep keep)
 {
@@ -58,7 +58,9 @@ flaw_text(void)
 	return text;
 }
 
-/* inside there is this volume, in so many regions; < 0: any */
+/*
+ * Checks the enclosed volume and the number of regions; any value is accepted if they are negative.
+ */
 static void
 expect(const char *name, double volume, int regions)
 {
@@ -76,7 +78,10 @@ expect(const char *name, double volume, int regions)
 	}
 }
 
-/* a model, made again for each way that it is moved; where rounding makes it cross itself it is left out */
+/*
+ * Tests a model that is rebuilt for each way of moving it. Skips those in which rounding makes it
+ * intersect itself.
+ */
 static void
 expect_moved(void (*model)(void), const char *name, double volume, int regions)
 {
@@ -87,7 +92,7 @@ expect_moved(void (*model)(void), const char *name, double volume, int regions)
 	{
 		char text[100];
 
-		/* where time is short, only one of the ways */
+		/* Use only one of the ways if time is limited. */
 		if (way != AS_IT_IS && check_rounds(100) < 100 && way != 1 + turn % (WAYS - 1))
 			continue;
 		if (!build(model, name, way))
@@ -193,9 +198,12 @@ nearly_flat(void)
 	}
 }
 
-/* ---- anything ---- */
+/* ---- random models ---- */
 
-/* families besides those of points.h: no points of theirs are next to each other, so there is no excuse */
+/*
+ * Families besides those of points.h, whose points are never adjacent doubles, so that every
+ * failure counts
+ */
 enum
 {
 	INTEGERS = POINTS_FAMILIES,
@@ -225,7 +233,10 @@ no_area(const double *p, const double *q, const double *r)
 	return none;
 }
 
-/* a few corners, and facets and segments among them at random, most of which do not cross others */
+/*
+ * Builds a few vertices, with random facets and segments among them, most of which do not cross
+ * others.
+ */
 static void
 random_model(int family)
 {
@@ -284,7 +295,10 @@ print_model(void)
 		printf("# segment(%u, %u);\n", it.segments[i][0], it.segments[i][1]);
 }
 
-/* coordinates of any size: there may be very many points, and whatever comes has to come in time */
+/*
+ * Tests coordinates of any size: there may be very many points, and a stop must take effect in
+ * time.
+ */
 static void
 anything_wild(int family)
 {
@@ -308,13 +322,14 @@ anything_wild(int family)
 }
 
 /*
- * Where the joins see nothing wrong there is a mesh, or doubles are too coarse: many of these points are next to each
- * other.  Not so in families of our own.  And no flaw is told of what has none.
+ * Tests that a mesh exists if the joins find no fault, unless doubles are too coarse, because many
+ * of these points are adjacent doubles; this exception does not apply to the families of this file.
+ * Also tests that no flaw is reported for a valid PLC.
  */
 static void
 anything(void)
 {
-	const char *only = getenv("RB_TEST_ONLY"); /* a number that a failure told */
+	const char *only = getenv("RB_TEST_ONLY"); /* Number that a failure printed */
 
 	for (int family = 0; family < ALL_FAMILIES; family++)
 	{
@@ -363,7 +378,7 @@ anything(void)
 	}
 }
 
-/* ---- refusals ---- */
+/* ---- invalid PLCs ---- */
 
 static void
 refused(const char *name, rb_flaw_kind kind, uint32_t a, uint32_t b)
@@ -377,7 +392,7 @@ refused(const char *name, rb_flaw_kind kind, uint32_t a, uint32_t b)
 	}
 }
 
-/* what was not looked at by the joins ends with a flaw, whichever */
+/* Checks that a PLC that was not validated by the joins gives some flaw. */
 static void
 refused_somehow(const char *name)
 {
@@ -403,7 +418,7 @@ some_points(void)
 static void
 refusals(void)
 {
-	/* nothing, few points, points in a line, in a plane */
+	/* No points, few points, collinear points, coplanar points */
 	clear();
 	refused("nothing", RB_FLAW_NO_VOLUME, RB_NONE, RB_NONE);
 	for (int n = 1; n < 4; n++)
@@ -421,7 +436,7 @@ refusals(void)
 	quad(at(0, 0, 0), at(1, 0, 1), at(1, 1, 2), at(0, 1, 1));
 	(void) at(5, 7, 12);
 	refused("a plane", RB_FLAW_NO_VOLUME, RB_NONE, RB_NONE);
-	/* facets without area, folded ones, the same ones, overlapping ones */
+	/* Facets without area, folded, duplicate, and overlapping ones */
 	clear();
 	cube();
 	facet(at(0, 0, 0), at(2, 2, 2), at(3, 3, 3));
@@ -454,7 +469,7 @@ refusals(void)
 	quad(at(1, 1, 0), at(5, 1, 0), at(5, 5, 0), at(1, 5, 0));
 	some_points();
 	refused_somehow("squares on each other");
-	/* across each other */
+	/* Facets and segments that cross */
 	clear();
 	facet(at(-3, -3, 0), at(3, -3, 0), at(0, 3, 0));
 	facet(at(-1, 0, -1), at(1, 0, -1), at(0, 0, 3));
@@ -481,7 +496,7 @@ refusals(void)
 	segment(at(.7 / 3, .2 / 3, 0), at(.3, .2, .1));
 	segment(at(0, 0, 0), at(1.4, .4, .2));
 	refused_somehow("segments on each other");
-	/* points */
+	/* Isolated points */
 	clear();
 	cube();
 	(void) at(.5, .25, 1);
@@ -499,13 +514,16 @@ refusals(void)
 	segment(at(0, 0, 0), at(3, 6, 9));
 	(void) at(1, 2, 3);
 	refused("a point on a segment", RB_FLAW_POINT_ON_SEGMENT, 52, 0);
-	/* the same segment twice, and what is a boundary */
+	/* A duplicate segment, and one that is a boundary */
 	clear();
 	some_points();
 	segment(at(0, 0, 0), at(3, 6, 9));
 	segment(at(3, 6, 9), at(0, 0, 0));
 	refused("a segment twice", RB_FLAW_SEGMENTS_CROSS, 0, 1);
-	/* one of two equal points is in no tetrahedron: no segment ends there, no facet has it for a corner */
+	/*
+	 * One of two equal points is in no tetrahedron: no segment ends there, and no facet has it as a
+	 * vertex.
+	 */
 	clear();
 	some_points();
 	segment(at(3, 6, 9), 0);
@@ -521,7 +539,7 @@ refusals(void)
 	}
 }
 
-/* ---- stops, and memory ---- */
+/* ---- stops and memory limits ---- */
 
 static void
 large_cloud(void)
@@ -633,7 +651,7 @@ budgets(void)
 	}
 }
 
-/* ---- large ones, on threads ---- */
+/* ---- large models on several threads ---- */
 
 static void
 on_threads(void)
@@ -662,7 +680,7 @@ on_threads(void)
 		rb_tets_free(memory, &other);
 	}
 	rb_tets_free(memory, &one);
-	/* stopped at any time, and with less and less memory: nothing is left */
+	/* Stopped at any time, and with less and less memory: nothing is left behind. */
 	for (long k = 0; k < 2 * n; k++)
 	{
 		const bool little = k >= n;
@@ -689,7 +707,10 @@ on_threads(void)
 	printf("# %.0f ms, %ld stopped, %ld refused of %ld each\n", whole, stopped, refused, n);
 }
 
-/* two points at one place: which of them is told does not depend on who came first */
+/*
+ * Tests two points at one position: which of them is reported does not depend on the order of
+ * threads.
+ */
 static void
 twice_on_threads(void)
 {
@@ -711,9 +732,9 @@ twice_on_threads(void)
 			  "%s", flaw_text());
 }
 
-/* ---- the same, elsewhere ---- */
+/* ---- transformed models ---- */
 
-/* multiplied by a power of two, all is as it was, but that many times as large */
+/* Tests that multiplication by a power of two only scales the mesh. */
 static void
 scaled(void)
 {
@@ -774,7 +795,7 @@ sort_corners(rb_tets *t)
 		qsort(t->tets, t->ntets, sizeof(uint32_t[4]), by_corners);
 }
 
-/* axes take each other's places, some are turned over: where no point is added, these are the same tetrahedra */
+/* Tests permuted and reversed axes: if no point is added, the tetrahedra are the same. */
 static void
 permuted(void)
 {
@@ -828,7 +849,10 @@ seeds(void)
 {
 	result r;
 
-	/* two cubes in a cube, one of them a hole, the other named; one outside, one that comes too late */
+	/*
+	 * Two cubes in a cube, one of them a hole, the other with a region number; a seed outside, and
+	 * one that comes too late
+	 */
 	clear();
 	box(0, 0, 0, 9, 9, 9);
 	box(1, 1, 1, 2, 2, 2);
@@ -840,7 +864,7 @@ seeds(void)
 	r = mesh("seeds", RB_KEEP_INSIDE);
 	CHECK(r.status == RB_OK && r.volume == 721 && r.nregions == 2 && r.outside_seeds == 1,
 		  "%d: %g in %u, %u outside", r.status, r.volume, r.nregions, r.outside_seeds);
-	/* all is dropped */
+	/* Everything is removed. */
 	clear();
 	cube();
 	seed(.5, .25, .75, 0, true);
@@ -849,7 +873,10 @@ seeds(void)
 		r = mesh("an empty cube", (rb_keep) keep);
 		CHECK(r.status == RB_OK && r.ntets == 0 && r.nregions == 0, "%d: %u", r.status, r.ntets);
 	}
-	/* on a facet that two regions share, on a corner, on an edge, on the hull: some region, or outside */
+	/*
+	 * On a facet shared by two regions, on a vertex, on an edge, on the hull: some region, or
+	 * outside
+	 */
 	clear();
 	cells = 2;
 	shake = 0;
@@ -863,7 +890,7 @@ seeds(void)
 	r = mesh("seeds on facets", RB_KEEP_INSIDE);
 	CHECK(r.status == RB_OK && r.volume == 8 && r.nregions == 8, "%d: %g in %u", r.status, r.volume,
 		  r.nregions);
-	/* many names, which the regions without one must not get */
+	/* Many region numbers, which regions without a seed must not get */
 	clear();
 	cells_of_grid();
 	for (int i = 0; i < SEEDS; i++)
@@ -873,7 +900,7 @@ seeds(void)
 		  r.nregions);
 }
 
-/* ---- a join that fails while what it has found is looked at ---- */
+/* ---- a join that fails while its results are processed ---- */
 
 static int looked_at;
 
@@ -925,7 +952,7 @@ int
 main(void)
 {
 	memory = rb_memory_create((uint64_t) 1 << 33);
-	alarm(600); /* what hangs is a failure */
+	alarm(600); /* A hang counts as a failure */
 	CHECK_RUN(cubes);
 	CHECK_RUN(cubes_with_walls);
 	CHECK_RUN(shapes);

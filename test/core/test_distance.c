@@ -1,7 +1,9 @@
 /*
  * test_distance.c
- *	  Distances: within D or not, the nearest double, the order of two pairs, padded
- *	  boxes; against rationals (naive_distance.c).  RB_TEST_SCALE=3 takes three times as many.
+ *	  Tests distances against rationals (naive_distance.c): the predicate within D, the nearest
+ *	  double, the order of two pairs, and padded boxes.
+ *
+ * RB_TEST_SCALE=3 runs three times as many cases.
  */
 #include "check.h"
 #include "naive.h"
@@ -13,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-/* what the families are made for: both answers, and distances that are exactly D */
+/* Counters that check whether a family gives both results, and distances that are exactly D */
 static long pairs, meetings, exact_hits, by_gmp, proofs, in_lanes, not_in_lanes;
 
 static void
@@ -30,7 +32,7 @@ typedef struct pair
 {
 	rb_kind kind[2];
 	double at[2][9];
-	mpq_t square; /* the truth */
+	mpq_t square; /* Exact value */
 } pair;
 
 static void
@@ -45,7 +47,7 @@ print_pair(const pair *p)
 	}
 }
 
-/* sign of the truth minus that of (number + half an ulp of it to that side, or none) squared */
+/* Returns the sign of the exact square minus the square of number + half * ulp / 2. */
 static int
 truth_against(const mpq_t square, double number, int half)
 {
@@ -60,7 +62,7 @@ truth_against(const mpq_t square, double number, int half)
 
 		if (isinf(other))
 		{
-			/* half an ulp of the largest double, 2^970 */
+			/* Half an ulp of the largest double, 2^970 */
 			mpz_ui_pow_ui(mpq_numref(y), 2, 970);
 			mpq_add(x, x, y);
 		}
@@ -105,7 +107,7 @@ within_is_right(const pair *p, double distance)
 			print_pair(p);
 		by_gmp += i == 0 && env.gmp > 0;
 	}
-	/* a pair within D is not lost by boxes, whichever of the two is padded */
+	/* A pair within D must pass the box test, whichever of the two boxes is padded. */
 	if (truth)
 		for (int side = 0; side < 2; side++)
 		{
@@ -119,7 +121,7 @@ within_is_right(const pair *p, double distance)
 		}
 }
 
-/* r is the double nearest to the truth */
+/* Returns true if r is the double nearest to the exact distance. */
 static bool
 is_nearest(const mpq_t square, double r)
 {
@@ -136,7 +138,7 @@ is_nearest(const mpq_t square, double r)
 	return bits % 2 == 0 ? below >= 0 && above <= 0 : below > 0 && above < 0;
 }
 
-/* the bounds of the second step hold what they are bounds of, in both of its ways */
+/* Checks that the bounds of the second step are valid, in both of its variants. */
 static void
 bracket_holds(const pair *p)
 {
@@ -183,7 +185,7 @@ bracket_holds(const pair *p)
 	mpq_clears(x, y, NULL);
 }
 
-/* the same pair, its sides changed and their corners in another order */
+/* Builds the same pair with its sides exchanged and its corners in another order. */
 static void
 turned(const pair *p, pair *q)
 {
@@ -201,7 +203,7 @@ turned(const pair *p, pair *q)
 	mpq_set(q->square, p->square);
 }
 
-/* found many at once: the same double, or none */
+/* Checks that the SIMD kernel computes the same double, or none. */
 static void
 lanes_agree(const pair *p, double r)
 {
@@ -259,7 +261,7 @@ all_questions(const pair *p)
 
 static pair last;
 
-/* in order with the same pair when one coordinate is moved by next to nothing */
+/* Compares the pair with itself after one coordinate is changed by a tiny amount. */
 static void
 order_with_neighbour(const pair *p)
 {
@@ -280,7 +282,7 @@ order_with_neighbour(const pair *p)
 	mpq_clear(q.square);
 }
 
-/* the truth is still to be found */
+/* Runs all checks on a pair whose exact distance is not computed yet. */
 static void
 look_at(pair *p)
 {
@@ -298,7 +300,7 @@ look_at(pair *p)
 	if (pairs % 2 == 0)
 		order_with_neighbour(p);
 
-	/* the order of this pair and the one before it, if that is of the same kinds */
+	/* Check the order of this pair and the previous one, if that has the same kinds. */
 	if (pairs > 1 && last.kind[0] == p->kind[0] && last.kind[1] == p->kind[1])
 	{
 		int truth = mpq_cmp(p->square, last.square);
@@ -329,7 +331,7 @@ look_at(pair *p)
 	mpq_clear(q.square);
 }
 
-/* kinds for a pair of space, by turns; in the plane there is one */
+/* Chooses the kinds of a pair in space in turn; in the plane there is only one. */
 static void
 choose_kinds(pair *p, long round)
 {
@@ -343,7 +345,7 @@ choose_kinds(pair *p, long round)
 	p->kind[1] = k[1];
 }
 
-/* coordinate axis of corner i of a side */
+/* Returns the coordinates of corner i of a side. */
 static double *
 corner(pair *p, int side, int i)
 {
@@ -408,8 +410,9 @@ two_parallel_planes(void)
 }
 
 /*
- * Red behind a plane whose normal has a whole length, blue in front of a parallel one: some corners
- * of each in these, so that the distance is often the whole number exactly.
+ * Tests triangles behind a plane whose normal has an integer length, and others in front of a
+ * parallel plane. Some corners of each lie on the planes, so that the distance is often exactly an
+ * integer.
  */
 static void
 whole_distances(void)
@@ -450,7 +453,7 @@ whole_distances(void)
 	families_are_hard(false, true);
 }
 
-/* general position, from touching to far, of many sizes */
+/* Tests pairs in general position, from touching to far apart, of many sizes. */
 static void
 random_pairs(void)
 {
@@ -477,7 +480,10 @@ random_pairs(void)
 	families_are_hard(false, false);
 }
 
-/* blue is red, or a part of it, moved by a bit: parallel edges and faces, rounded */
+/*
+ * Tests pairs whose blue object is red, or a part of it, slightly moved: parallel edges and faces,
+ * rounded.
+ */
 static void
 parallel_pairs(void)
 {
@@ -512,7 +518,7 @@ parallel_pairs(void)
 	families_are_hard(true, false);
 }
 
-/* without an area or a length, or nearly so */
+/* Tests objects that have no area or length, or almost none. */
 static void
 needles_and_points(void)
 {
@@ -534,7 +540,7 @@ needles_and_points(void)
 				c[i] = whole ? check_below(5) : points_unit();
 			if (what == 0)
 				for (int i = dims; i < dims * points; i++)
-					c[i] = c[i - dims]; /* a point */
+					c[i] = c[i - dims]; /* A point */
 			else if (points == 3 && what <= 2)
 				for (int a = 0; a < dims; a++)
 				{
@@ -562,7 +568,7 @@ needles_and_points(void)
 	families_are_hard(true, true);
 }
 
-/* millimetres at the far end of a map's coordinates */
+/* Tests millimeters at large map coordinates. */
 static void
 map_coordinates(void)
 {
@@ -587,7 +593,7 @@ map_coordinates(void)
 	families_are_hard(true, false);
 }
 
-/* nearly in contact: feet on edges, in corners, and a hair away */
+/* Tests pairs that are nearly in contact on edges or at corners. */
 static void
 near_contacts(void)
 {
@@ -618,8 +624,8 @@ near_contacts(void)
 }
 
 /*
- * Two edges at a small angle, whose lines are nearest at an end of one of them, or next to it: from doubles
- * it is hard to say on which side of the end.
+ * Tests two edges at a small angle whose lines are nearest at or near an end of one of them: in
+ * doubles it is hard to decide on which side of the end.
  */
 static void
 nearly_parallel_edges(void)
@@ -635,7 +641,7 @@ nearly_parallel_edges(void)
 						-0.5, -angle / 2, height, 0.5, angle / 2, height, 0,   0, 2};
 		double u[3] = {1, 0, 0}, v[3] = {0, 1, 0}, w[3] = {0, 0, 1};
 
-		/* turned about z, then about x, as well as doubles can */
+		/* Rotated about z, then about x, as exactly as doubles allow */
 		if (check_below(3) > 0)
 		{
 			double s = points_unit(), t = points_unit();
@@ -658,7 +664,7 @@ nearly_parallel_edges(void)
 	families_are_hard(false, false);
 }
 
-/* all that points.h has to hurt with: denormals, huge numbers, any bits */
+/* Tests the hard cases of points.h: denormals, huge numbers, and random bits. */
 static void
 wild_exponents(void)
 {
@@ -683,7 +689,10 @@ wild_exponents(void)
 	families_are_hard(true, false);
 }
 
-/* two points, whose distance is a root: halves between doubles, denormals, infinity */
+/*
+ * Tests two points whose distance is a square root: midpoints between doubles, denormals, and
+ * infinity.
+ */
 static void
 roots(void)
 {
@@ -701,7 +710,7 @@ roots(void)
 				p.at[1][1] = p.at[1][3] = k / 2 ? x[j] : 0;
 				p.at[0][0] = p.at[0][2] = k % 2 && k / 2 ? x[i] : 0;
 				look_at(&p);
-				/* 2^53 + 1 is halfway */
+				/* 2^53 + 1 is a midpoint. */
 				p.at[1][0] = p.at[1][2] = 0x1p53;
 				p.at[0][0] = p.at[0][2] = k % 2 ? -1 : -3;
 				p.at[1][1] = p.at[1][3] = 0;
@@ -711,9 +720,9 @@ roots(void)
 	families_are_hard(false, true);
 }
 
-/* ---- the steps one by one ---- */
+/* ---- single steps ---- */
 
-/* whatever is guessed, GMP finds the same */
+/* Tests that GMP finds the same result, whatever the initial guess. */
 static void
 any_guess_will_do(void)
 {
@@ -747,7 +756,7 @@ any_guess_will_do(void)
 	}
 }
 
-/* sums of two doubles err by as much as is said, and no more */
+/* Tests the error bounds of double-double arithmetic. */
 static void
 twofold_bounds(void)
 {
@@ -794,7 +803,7 @@ twofold_bounds(void)
 				mpq_div(real, x, y);
 				break;
 			default:
-				/* the root r of x: r^2 - x is about twice as much */
+				/* For the root r of x, the error of r^2 is about twice that of r. */
 				r = rb_twofold_sqrt(p);
 				mpq_set(real, x);
 				break;
@@ -846,7 +855,7 @@ padded_boxes(void)
 				mpq_set_d(y, to);
 				CHECK(to == DBL_MAX || mpq_cmp(y, x) >= 0, "%a by %a is %a", from, distance, to);
 				CHECK(distance > 0 || to == from, "moved by 0");
-				/* nor much further out than it must */
+				/* It is not much larger than necessary. */
 				mpq_set_d(y, nextafter(nextafter(nextafter(to, -DBL_MAX), -DBL_MAX), -DBL_MAX));
 				CHECK(distance == 0 || mpq_cmp(y, x) < 0, "%a by %a is %a, too far", from, distance,
 					  to);
@@ -909,7 +918,7 @@ gmp_stays_off_the_heap(void)
 			{
 				if (family < POINTS_FAMILIES)
 					points_make(family, 6, 3, h[k].corner[0]);
-				else /* the longest numbers there are */
+				else /* The longest possible numbers */
 					for (int i = 0; i < 18; i++)
 					{
 						double x = check_below(2) ? 0x1.fffffffffffffp1023 : 0x1p-1074;
@@ -930,7 +939,7 @@ gmp_stays_off_the_heap(void)
 	mp_set_memory_functions(NULL, NULL, NULL);
 }
 
-/* all families have gone through the lanes too, and some pairs were too hard there */
+/* Checks that all families used the SIMD kernel, too, and that some pairs were too hard for it. */
 static void
 lanes_were_asked(void)
 {

@@ -436,8 +436,8 @@ grow_region(int cells)
 }
 
 /*
- * Traces the rings of the region, with the interior to the left of their edges. At a corner shared
- * by two rings, each continues in its own.
+ * Traces the rings of the region, with the interior to the left of their edges. Where two cells
+ * touch at a corner, the ring stays with the same cell.
  */
 static void
 trace(double (*z)(double, double))

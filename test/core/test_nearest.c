@@ -1,8 +1,8 @@
 /*
  * test_nearest.c
- *	  The k nearest rows: against all pairs in rationals (naive_distance.c), against the order of all
- *	  pairs by the leaf where there are more; ties, ids, limits of the distance; how much is looked at;
- *	  stops, refusals.
+ *	  Tests the k nearest rows against all pairs in rationals (naive_distance.c) and, for larger
+ *	  sets, against all pairs sorted by the leaf; also ties, ids, distance limits, the number of
+ *	  pairs examined, stops, and errors.
  */
 #include "check.h"
 #include "naive.h"
@@ -43,7 +43,7 @@ empty(uint32_t n)
 	return s;
 }
 
-/* rows of 1 .. most parts */
+/* Groups the parts into rows of 1 to `most` parts. */
 static void
 group(side *s, int most)
 {
@@ -57,7 +57,7 @@ group(side *s, int most)
 	s->set.nrows = row;
 }
 
-/* few different ones, in any order, of both signs */
+/* Gives the rows ids from a small set, in any order, of both signs. */
 static void
 name(side *s)
 {
@@ -94,7 +94,7 @@ typedef struct family
 {
 	const char *name;
 	double (*coordinate)(int axis, int corner, const double *at);
-	bool flat; /* some are needles or points */
+	bool flat; /* True if some triangles are needles or points */
 } family;
 
 static double
@@ -104,7 +104,10 @@ grid3(int axis, int corner, const double *at)
 	return check_below(3);
 }
 
-/* two layers, so that most distances are whole numbers, and none is 0 but within a side */
+/*
+ * Returns coordinates in two layers, so that most distances are integers, and none is 0 except
+ * within a side.
+ */
 static double
 grid_far(int axis, int corner, const double *at)
 {
@@ -189,7 +192,7 @@ make(const family *f, uint32_t n, bool blue)
 			p[k] = f->coordinate(k % 3, k / 3, at);
 		if (f->flat && check_below(3) == 0)
 			memcpy(p + 3 * (1 + check_below(2)), p, 3 * sizeof *p);
-		/* twice the same, now and then */
+		/* Occasionally duplicate a triangle. */
 		if (i > 0 && check_below(8) == 0)
 			memcpy(p, p - 9, 9 * sizeof *p);
 	}
@@ -206,10 +209,10 @@ typedef struct found
 	rb_pair *pair;
 	double *distance;
 	size_t n;
-	size_t torn; /* rows that came in more than one piece */
+	size_t torn; /* Rows that came in more than one piece */
 	uint8_t *seen;
 	rb_status answer;
-	rb_context *stop; /* after the first pairs */
+	rb_context *stop; /* Stops after the first pairs */
 } found;
 
 static rb_status
@@ -242,12 +245,12 @@ run(const rb_job *job, rb_context *ctx, found *f)
 
 /* ---- all pairs ---- */
 
-/* of two rows: the squares of distances, exactly, and the parts that are nearest */
+/* Exact squares of the distances of two rows, and their nearest parts */
 typedef struct truth
 {
 	const rb_set *red;
 	const rb_set *blue;
-	mpq_t *square; /* or NULL */
+	mpq_t *square; /* NULL if not computed */
 	rb_pair *parts;
 } truth;
 
@@ -311,7 +314,7 @@ forget(truth *t)
 	free(t->parts);
 }
 
-/* is blue row x told before y, of that red row? */
+/* Returns true if blue row x comes before y in the result of this red row. */
 static bool
 is_before(const truth *t, uint32_t red, uint32_t x, uint32_t y)
 {
@@ -352,7 +355,7 @@ is_within(const truth *t, size_t at, double distance)
 
 static long ties, limits, told_pairs;
 
-/* all blue rows of each red row, in order */
+/* Sorts all blue rows of each red row. */
 static uint32_t *
 sort_rows(const truth *t)
 {
@@ -474,7 +477,7 @@ try(const family *f, uint32_t nred, uint32_t nblue, bool rationals, int parts)
 		const size_t at = (size_t) r * n + order[(size_t) r * n + (k - 1 < n ? k - 1 : n - 1)];
 		double distance = INFINITY;
 
-		/* one that there is, and the next smaller double */
+		/* A distance that occurs, and the next smaller double */
 		if (i > 2)
 			distance = rb_distance(RB_TRIANGLE3, RB_TRIANGLE3, part(&red.set, t.parts[at].red),
 								   part(&blue.set, t.parts[at].blue));
@@ -510,7 +513,10 @@ against_the_leaf(void)
 
 /* ---- ids ---- */
 
-/* of all that is at one place, the least ids come, and rows of one id by their numbers */
+/*
+ * Tests rows at one position: those with the smallest ids are returned, and rows with the same id
+ * in order of their numbers.
+ */
 static void
 one_place(void)
 {
@@ -539,9 +545,12 @@ one_place(void)
 	}
 }
 
-/* ---- all of blue at one distance ---- */
+/* ---- all blue rows at one distance ---- */
 
-/* large red triangles below small blue ones in a parallel plane; oblique: in planes that no axis is across */
+/*
+ * Builds large red triangles below small blue ones in a parallel plane. If `oblique`, the planes
+ * are perpendicular to no axis.
+ */
 static void
 plates(side *red, side *blue, bool oblique)
 {
@@ -562,7 +571,7 @@ plates(side *red, side *blue, bool oblique)
 			}
 }
 
-/* points on a sphere around red ones that are the same */
+/* Builds points on a sphere around coincident red ones. */
 static void
 sphere(side *red, side *blue)
 {
@@ -585,7 +594,10 @@ sphere(side *red, side *blue)
 			   9 * sizeof *blue->coords);
 }
 
-/* the same blue triangle again and again, beside red ones of all sorts; skew: none of its corners is one of its box */
+/*
+ * Builds copies of one blue triangle next to various red ones. If `skew`, none of its corners is a
+ * corner of its box.
+ */
 static void
 alike(side *red, side *blue, bool skew)
 {
@@ -599,7 +611,7 @@ alike(side *red, side *blue, bool skew)
 	}
 }
 
-/* a fan around the corner that is nearest to all of red */
+/* Builds a fan around the corner that is nearest to every red triangle. */
 static void
 fan(side *red, side *blue)
 {
@@ -656,9 +668,9 @@ one_distance(void)
 		}
 }
 
-/* ---- how much is looked at ---- */
+/* ---- number of pairs examined ---- */
 
-/* pairs of parts for each part of red; and boxes */
+/* Returns the pairs of parts examined for each red part, and stores the number of boxes. */
 static double
 looks(const rb_set *red, const rb_set *blue, uint32_t k, double *boxes, rb_context *ctx)
 {
@@ -675,7 +687,7 @@ looks(const rb_set *red, const rb_set *blue, uint32_t k, double *boxes, rb_conte
 	return (double) ctx->stats.stage[RB_STAGE_CANDIDATES].count / red->nparts;
 }
 
-/* a dense cluster, of whatever size, in a wide and thin cloud of large ones */
+/* Tests a dense cluster of any size in a wide, thin cloud of large triangles. */
 static void
 few_looks(void)
 {
@@ -708,8 +720,8 @@ few_looks(void)
 }
 
 /*
- * Ties are broken without a look at most of what is at that distance.  Where no box tells that, all of it
- * is looked at, but each pair takes one exact comparison at most.
+ * Tests that ties are broken without examining most of the rows at that distance. If boxes cannot
+ * decide, all of them are examined, but each pair takes at most one exact comparison.
  */
 static void
 few_looks_at_ties(void)
@@ -736,7 +748,10 @@ few_looks_at_ties(void)
 		}
 }
 
-/* rows of thousands of parts: each part of blue looks for what is near of red, not for all of it */
+/*
+ * Tests rows of thousands of parts: each blue part examines only the red parts near it, not all of
+ * them.
+ */
 static void
 few_looks_of_parts(void)
 {
@@ -755,7 +770,7 @@ few_looks_of_parts(void)
 	drop(&blue);
 }
 
-/* ---- stops and refusals ---- */
+/* ---- stops and errors ---- */
 
 static void *
 stop_soon(void *arg)
@@ -799,7 +814,7 @@ stops(void)
 		pthread_t other;
 		rb_status status;
 
-		/* one row of all parts, or as many rows */
+		/* One row of all parts, or one row for each part */
 		red.set.row_of = i < 3 ? red.row_of : NULL;
 		red.set.nrows = i < 3 ? 1 : n;
 		rb_context_init(&ctx, memory);
@@ -814,7 +829,7 @@ stops(void)
 		CHECK(rb_memory_used(memory) == 0, "memory left");
 		rb_memory_destroy(memory);
 	}
-	/* of both threads; without a look it would be seconds */
+	/* Time of both threads; without stop checks it would be seconds */
 	CHECK(longest < 600, "%g ms of work", longest);
 	drop(&red);
 	drop(&blue);
@@ -853,7 +868,7 @@ refusals(void)
 	}
 	CHECK(failed > 3 && failed < 17, "%d failed", failed);
 
-	/* nothing on one side */
+	/* One side is empty */
 	for (int i = 0; i < 2; i++)
 	{
 		rb_memory *memory = rb_memory_create(1 << 24);

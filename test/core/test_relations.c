@@ -1,15 +1,16 @@
 /*
  * test_relations.c
- *	  How bodies lie to each other, against two truths that know nothing of triangles.
+ *	  Tests the relations of solids against two references that do not use triangles.
  *
- * Cells: space is cut by the planes x = k, y = k, z = k, x - y = k, y - z = k, z - x = k into
- * tetrahedra, six a cube (Freudenthal's triangulation).  A body is a union of them, of cubes, or of
- * either three or two times as large, which are unions, too; so relations are set algebra, and two bodies
- * share a point if they have cells with a common corner.  A linear map of whole numbers
- * changes no relation, and puts the planes anywhere.
+ * Cells: space is divided by the planes x = k, y = k, z = k, x - y = k, y - z = k, z - x = k into
+ * tetrahedra, six for each cube (Freudenthal's triangulation). A solid is a union of these
+ * tetrahedra, of cubes, or of tetrahedra or cubes two or three times as large, which are unions,
+ * too. Relations are then set algebra, and two solids share a point if they have cells with a
+ * common corner. A linear map with integer coefficients changes no relation and gives the planes
+ * any orientation.
  *
- * Convex bodies: their interiors are disjoint when the normal of a face, or of an edge of each,
- * separates them; in whole numbers.
+ * Convex solids: their interiors are disjoint if the normal of a face, or the cross product of an
+ * edge of each, separates them; this is computed in integers.
  */
 #include <string.h>
 
@@ -20,19 +21,19 @@
 #define CELLS (N * N * N * 6)
 #define POINTS ((N + 1) * (N + 1) * (N + 1))
 #define MOST_ROWS 24
-#define NOTHING 99 /* in a table of relations */
+#define NOTHING 99 /* Empty entry in a table of relations */
 
 static rb_memory *memory;
 
 typedef struct solid
 {
-	int n; /* triangles */
+	int n; /* Number of triangles */
 	int cap;
 	double *t;
-	/* cells */
+	/* For unions of cells */
 	bool cell[CELLS];
 	bool corner[POINTS];
-	/* convex ones */
+	/* For convex solids */
 	int npoints;
 	int64_t point[8][3];
 	int nnormals;
@@ -83,7 +84,10 @@ clear_solid(solid *s)
 static const int order_of[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
 								   {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
 
-/* cubes of `size`, `n` along each axis from `origin`; which of them, or of their six tetrahedra, are filled */
+/*
+ * Cubes of `size`, `n` along each axis from `origin`, and which of them, or of their six
+ * tetrahedra, are filled
+ */
 typedef struct pattern
 {
 	int size;
@@ -93,7 +97,7 @@ typedef struct pattern
 	bool filled[CELLS];
 } pattern;
 
-/* corner i, 0 .. 3, of a tetrahedron */
+/* Computes corner i, 0 .. 3, of a tetrahedron. */
 static void
 corner_of(const pattern *p, int cell, int i, int64_t *x)
 {
@@ -105,7 +109,10 @@ corner_of(const pattern *p, int cell, int i, int64_t *x)
 		x[order_of[cell % 6][k]] += p->size;
 }
 
-/* which tetrahedron is the point x / scale in, which is on no plane?  -1: none */
+/*
+ * Returns the tetrahedron that contains the point x / scale, which lies on no plane, or -1 if there
+ * is none.
+ */
 static int
 cell_at(const pattern *p, const int64_t *x, int64_t scale)
 {
@@ -138,7 +145,7 @@ to_doubles(double *d, const int64_t *x)
 		d[a] = (double) x[a];
 }
 
-/* the side of a tetrahedron across from corner i, if there is nothing behind it */
+/* Adds the side of a tetrahedron opposite to corner i, unless a filled cell lies behind it. */
 static void
 add_tetrahedron_side(solid *s, const pattern *p, int cell, int i)
 {
@@ -148,7 +155,7 @@ add_tetrahedron_side(solid *s, const pattern *p, int cell, int i)
 
 	for (int k = 0; k < 4; k++)
 		corner_of(p, cell, k, x[k]);
-	/* the side's centre, and a hundredth further on */
+	/* The center of the side, and a point slightly beyond it */
 	for (int a = 0; a < 3; a++)
 	{
 		const int64_t sum = x[0][a] + x[1][a] + x[2][a] + x[3][a] - x[i][a];
@@ -183,7 +190,7 @@ add_cube_side(solid *s, const pattern *p, int cube, int axis, int up)
 	add_quad(s, d[0], d[1], d[2], d[3]);
 }
 
-/* the boundary of a pattern, and its cells */
+/* Builds the boundary of a pattern, and its cells. */
 static void
 make_solid(solid *s, const pattern *p)
 {
@@ -257,7 +264,7 @@ place_pattern(pattern *p, int size, bool cubes)
 		p->origin[a] = check_below(N - p->n * size + 1);
 }
 
-/* with the six tetrahedra of a cube alike, for cubes */
+/* Fills a tetrahedron, or all six tetrahedra of its cube if the pattern consists of cubes. */
 static void
 fill(pattern *p, int cell, bool filled)
 {
@@ -268,7 +275,7 @@ fill(pattern *p, int cell, bool filled)
 			p->filled[cell - cell % 6 + k] = filled;
 }
 
-/* the same, from what is filled in a body */
+/* Fills a pattern from the cells of a solid, or from their complement. */
 static void
 fill_as(pattern *p, const solid *s, bool complement)
 {
@@ -294,7 +301,7 @@ is_empty(const pattern *p)
 	return true;
 }
 
-/* another body may be what this one is made from */
+/* Builds a union of cells. If another solid is given, it may be derived from that one. */
 static void
 make_cells(solid *s, bool cubes, const solid *other)
 {
@@ -306,10 +313,10 @@ make_cells(solid *s, bool cubes, const solid *other)
 		const int family = check_below(other != NULL ? 8 : 4);
 
 		place_pattern(&p, 1 + check_below(3), cubes || check_below(2));
-		if (family == 0) /* one or few */
+		if (family == 0) /* One or a few cells */
 			for (int k = 1 + check_below(3); k > 0; k--)
 				fill(&p, check_below(p.n * p.n * p.n * 6), true);
-		else if (family == 1) /* shells, each in the one before */
+		else if (family == 1) /* Nested shells */
 		{
 			const int center = check_below(2), thick = 1 + check_below(2);
 
@@ -330,7 +337,7 @@ make_cells(solid *s, bool cubes, const solid *other)
 			if (check_below(2))
 				fill(&p, check_below(cells), check_below(2));
 		}
-		else if (family < 4) /* any */
+		else if (family < 4) /* Random cells */
 		{
 			const int some = 1 + check_below(9);
 
@@ -340,7 +347,7 @@ make_cells(solid *s, bool cubes, const solid *other)
 		}
 		else
 		{
-			/* the same body, or what is left, or one cell more or less */
+			/* The same solid or its complement, possibly with one cell more or less */
 			place_pattern(&p, 1, whole_cubes(other) && (cubes || check_below(2)));
 			fill_as(&p, other, family == 4 || family == 5);
 			if (family % 2)
@@ -350,7 +357,7 @@ make_cells(solid *s, bool cubes, const solid *other)
 	make_solid(s, &p);
 }
 
-/* ---- convex bodies ---- */
+/* ---- convex solids ---- */
 
 static void
 cross(int64_t *n, const int64_t *u, const int64_t *v)
@@ -390,10 +397,10 @@ enum
 	TETRAHEDRON,
 	PARALLELEPIPED,
 	OCTAHEDRON,
-	WITHIN, /* a tetrahedron of corners of another body, or of what is half-way between two */
-	SPIKE,  /* the same, or any, with a corner in the centre of a triangle of the other body */
-	LARGER, /* another body twice as large, from one of its corners */
-	SAME,   /* another body once more */
+	WITHIN, /* A tetrahedron of corners of another solid, or of midpoints between two */
+	SPIKE,  /* Like WITHIN, or any, with a corner in the center of a triangle of the other solid */
+	LARGER, /* Another solid enlarged by two, from one of its corners */
+	SAME,   /* A copy of another solid */
 	CONVEX
 };
 
@@ -417,7 +424,10 @@ make_faces(solid *s)
 	}
 }
 
-/* from three directions and a corner or the centre; all can be divided by 6 */
+/*
+ * Computes points from three directions and a corner or the center. All coordinates are divisible
+ * by 6.
+ */
 static void
 make_points(solid *s, int family, int most)
 {
@@ -429,7 +439,7 @@ make_points(solid *s, int family, int most)
 		for (int i = 0; i < 4; i++)
 			for (int a = 0; a < 3; a++)
 				v[i][a] = 6 * check_below(most + 1) - (i < 3 ? 6 * (most / 2) : 0);
-		/* parallel to the axes often enough */
+		/* Directions parallel to the axes in half of the cases */
 		if (family == PARALLELEPIPED && check_below(2))
 			for (int i = 0; i < 9; i++)
 				v[i / 3][i % 3] *= i / 3 == i % 3;
@@ -509,7 +519,10 @@ range_of(const solid *s, const int64_t *axis, int64_t range[2])
 	}
 }
 
-/* 1: some plane with that normal separates them strictly, 0: with common points at most, -1: none */
+/*
+ * Returns 1 if a plane with this normal separates the solids strictly, 0 if they share at most
+ * boundary points, and -1 if it does not separate them.
+ */
 static int
 separates(const solid *r, const solid *b, const int64_t *axis)
 {
@@ -577,7 +590,7 @@ truth_of_convex(const solid *r, const solid *b)
 
 /* ---- sets ---- */
 
-/* what is done to whole numbers */
+/* A transformation of integer coordinates */
 typedef struct map
 {
 	double m[3][3];
@@ -588,10 +601,10 @@ typedef struct map
 enum
 {
 	MAP_PLAIN,
-	MAP_UTM, /* of bodies whose faces are parallel to the axes */
+	MAP_UTM, /* For solids whose faces are parallel to the axes */
 	MAP_SMALL,
-	MAP_TURNED, /* a permutation of the axes, with mirrors */
-	MAP_LINEAR, /* any matrix of small whole numbers, moved far away, other units */
+	MAP_TURNED, /* A permutation of the axes, with reflections */
+	MAP_LINEAR, /* Any matrix of small integers, moved far away, in other units */
 	MAPS
 };
 
@@ -674,7 +687,7 @@ put_part(side *s, const map *m, const double *t, uint32_t row)
 	s->row_of[s->set.nparts++] = row;
 }
 
-/* without area: along an edge; and far out from a corner that nothing is behind */
+/* Adds triangles without area: along an edge, and far out from a corner that is extreme. */
 static void
 put_needles(side *s, const map *m, const solid *from, uint32_t row)
 {
@@ -734,12 +747,12 @@ free_side(side *s)
 	free(s->row_of);
 }
 
-/* what comes out: a table of rows by rows */
+/* The tested result: a table of rows by rows */
 typedef struct table
 {
 	uint64_t relation[MOST_ROWS][MOST_ROWS];
 	int count[MOST_ROWS][MOST_ROWS];
-	rb_status answer; /* to whoever puts something */
+	rb_status answer; /* Status returned by the callback */
 } table;
 
 static rb_status
@@ -806,7 +819,7 @@ compare(int nred, int nblue, int kind, int (*truth)(const solid *, const solid *
 	free_side(&blue);
 }
 
-/* every relation must have come up, if there was time for them */
+/* Checks that every relation occurred, if there was time for that. */
 static void
 check_seen(const int *seen, int least)
 {
@@ -857,7 +870,10 @@ convex_bodies(void)
 	check_seen(seen, 5);
 }
 
-/* one box deep in another, that one in a third; and the same boxes as shells of rows that alternate */
+/*
+ * Tests a box deep inside another, which is inside a third; and the same boxes as shells of
+ * alternating rows.
+ */
 static void
 nested_deep(void)
 {
@@ -867,7 +883,10 @@ nested_deep(void)
 	for (int i = 0; i < 6; i++)
 		for (int blue = 0; blue < 2; blue++)
 		{
-			/* rows 0 to 2 are cubes, rows 3 to 5 shells of all sizes that are odd or even, or both */
+			/*
+			 * Rows 0 to 2 are cubes, rows 3 to 5 shells of all odd sizes, of all even sizes, or of
+			 * both.
+			 */
 			place_pattern(&p, 1, true);
 			for (int cell = 0; cell < CELLS; cell++)
 			{
@@ -890,7 +909,7 @@ nested_deep(void)
 		CHECK(seen[i] > 0, "relation %d did not come up", i);
 }
 
-/* rows that are no bodies: an error that names the first one, or they are left out */
+/* Tests rows that are not solids: they raise an error that names the first one, or are left out. */
 static void
 bad_bodies(void)
 {
@@ -905,7 +924,7 @@ bad_bodies(void)
 			rb_context ctx;
 			rb_status status;
 
-			/* equal rows, all of them */
+			/* Equal rows */
 			for (int i = 0; i < 3; i++)
 			{
 				static pattern p;
@@ -916,9 +935,9 @@ bad_bodies(void)
 				make_solid(&blues[i], &p);
 			}
 			if (kind == 0)
-				at->n--; /* open */
+				at->n--; /* Not closed */
 			else
-				for (int i = 0; i < 12; i++) /* two boxes that cross */
+				for (int i = 0; i < 12; i++) /* Two boxes that cross */
 				{
 					double p[3][3];
 
@@ -958,7 +977,7 @@ bad_bodies(void)
 		}
 }
 
-/* stopped before it begins, by whoever takes the rows, or for want of memory: nothing stays behind */
+/* Tests stops before the start, by the consumer, and for lack of memory: nothing is left behind. */
 static void
 stopped(void)
 {
@@ -1006,7 +1025,7 @@ stopped(void)
 	free_side(&blue);
 }
 
-/* the way that all answers go: a stream, blocks of ids */
+/* Tests a stream, which passes results as blocks of ids. */
 static void
 through_a_stream(void)
 {
@@ -1054,7 +1073,7 @@ through_a_stream(void)
 	free_side(&blue);
 }
 
-/* no rows */
+/* Tests sides without rows. */
 static void
 nothing(void)
 {
@@ -1079,7 +1098,7 @@ nothing(void)
 	free_side(&some);
 }
 
-/* small bodies are no work for many threads, and starting these takes longer */
+/* Tests that few threads are used for small solids, because starting threads takes longer. */
 static void
 few_threads(void)
 {

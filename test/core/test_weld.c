@@ -1,6 +1,6 @@
 /*
  * test_weld.c
- *	  Rows become a PLC, and what is wrong with it is found and named.
+ *	  Tests that rows become a PLC, and that its flaws are found and named.
  */
 #include "check.h"
 #include "core/base/rb_base.h"
@@ -27,8 +27,8 @@ static struct
 	rb_set lines;
 	rb_set lone;
 	rb_weld_input in;
-	uint32_t nrows;  /* of facets */
-	uint32_t nfaces; /* of the last row */
+	uint32_t nrows;  /* Number of rows of facets */
+	uint32_t nfaces; /* Number of faces of the last row */
 } it;
 
 static void
@@ -106,7 +106,10 @@ add_point(double x, double y, double z)
 static const int sides[6][4] = {{0, 3, 2, 1}, {4, 5, 6, 7}, {0, 1, 5, 4},
 								{1, 2, 6, 5}, {2, 3, 7, 6}, {3, 0, 4, 7}};
 
-/* quads: a row of two triangles for each side; else a row for each triangle; one: a single row */
+/*
+ * Adds a cube: with a row of two triangles for each side (`quads`), a single row (`one`), or a row
+ * for each triangle.
+ */
 static void
 add_cube(double x, double y, double z, double size, bool quads, bool one)
 {
@@ -137,7 +140,7 @@ add_cube(double x, double y, double z, double size, bool quads, bool one)
 	}
 }
 
-/* ---- what becomes of it ---- */
+/* ---- welding and validation ---- */
 
 #define LIMIT 16
 
@@ -166,7 +169,9 @@ same_flaws(const rb_flaw *a, const rb_flaw *b, uint32_t n)
 	return true;
 }
 
-/* on several threads, which must not differ; the welded is left */
+/*
+ * Validates with several numbers of threads, whose results must be equal. The welded PLC remains.
+ */
 static rb_status
 validate(void)
 {
@@ -206,7 +211,7 @@ done(void)
 		  (unsigned long) rb_memory_used(memory));
 }
 
-/* welds and validates; the first flaw must be this one, and there must be n in all */
+/* Welds and validates. There must be n flaws, the first of which must be this one. */
 static void
 expect(uint32_t n, rb_flaw_kind kind, uint32_t a, uint32_t b)
 {
@@ -263,7 +268,7 @@ cubes(void)
 							 it.triangles[i] + 3 * k, 24) == 0,
 					  "triangle %u, corner %d", i, k);
 		}
-		/* numbered as they come */
+		/* Points are numbered in input order. */
 		CHECK(welded.plc.triangles[0][0] == 0 && welded.plc.triangles[0][1] == 1 &&
 				  welded.plc.triangles[0][2] == 2,
 			  "order");
@@ -272,7 +277,7 @@ cubes(void)
 	}
 }
 
-/* one row of triangles that are no polygons: face_of NULL, several parts */
+/* Tests a row of triangles without polygons: face_of is NULL, and there are several parts. */
 static void
 faces_of_rows(void)
 {
@@ -291,15 +296,15 @@ three_sides(void)
 {
 	clear();
 	add_cube(0, 0, 0, 1, true, false);
-	add_segment(P(0, 0, 0), P(1, 0, 0)); /* on a boundary */
-	add_segment(P(0, 0, 0), P(1, 1, 1)); /* new */
-	add_segment(P(1, 1, 1), P(0, 0, 0)); /* the same, the other way */
-	add_segment(P(3, 0, 0), P(3, 0, 0)); /* no length */
-	add_segment(P(0, 0, 0), P(1, 1, 0)); /* a diagonal of a side: soft, so it is one */
-	add_segment(P(1, 0, 1), P(1, 0, 0)); /* on a boundary, the other way */
-	add_point(0, 0, 1);                  /* a corner */
+	add_segment(P(0, 0, 0), P(1, 0, 0)); /* On a boundary */
+	add_segment(P(0, 0, 0), P(1, 1, 1)); /* New */
+	add_segment(P(1, 1, 1), P(0, 0, 0)); /* The same segment, reversed */
+	add_segment(P(3, 0, 0), P(3, 0, 0)); /* No length */
+	add_segment(P(0, 0, 0), P(1, 1, 0)); /* A diagonal of a side, which is not a segment yet */
+	add_segment(P(1, 0, 1), P(1, 0, 0)); /* On a boundary, reversed */
+	add_point(0, 0, 1);                  /* A vertex */
 	add_point(4, 4, 4);
-	add_point(3, 0, -0.0); /* that segment's */
+	add_point(3, 0, -0.0); /* The end of the segment without length */
 	add_point(4, 4, 4);
 	it.in.nseeds = 1;
 	it.in.seeds = &(const rb_seed){.at = {.5, .25, .125}, .region = 7};
@@ -329,7 +334,7 @@ three_sides(void)
 		  "seeds");
 	done();
 	expect(0, 0, 0, 0);
-	/* any one of the sides */
+	/* Only one kind of input */
 	for (int side = 0; side < 3; side++)
 	{
 		if (side != 0)
@@ -369,7 +374,7 @@ no_area(void)
 			  welded.plc.npoints == 11,
 		  "%u facets", welded.plc.nfacets);
 	done();
-	/* two corners are one; a spike of a polygon; nearly flat is not flat */
+	/* Two equal corners; a spike of a polygon; nearly collinear corners, which are valid */
 	clear();
 	add_triangle(P(2, 2, 2), P(3, 3, 4), P(2, 2, 2));
 	CHECK(weld() == RB_BAD_PLC && flaw.kind == RB_FLAW_FACET_AREA && flaw.a == 0, "equal corners");
@@ -389,7 +394,7 @@ no_area(void)
 static void
 folded(void)
 {
-	/* two triangles on each other, that run through their edge the same way */
+	/* Two overlapping triangles that traverse their common edge in the same direction */
 	clear();
 	begin_row();
 	it.nfaces = 1;
@@ -399,14 +404,14 @@ folded(void)
 			  is_at(flaw.at, 2, 0, 0),
 		  "flaw %d", flaw.kind);
 	done();
-	/* the other way, it is geometry that tells */
+	/* If they traverse it in opposite directions, geometry decides. */
 	clear();
 	begin_row();
 	it.nfaces = 1;
 	put_triangle(P(0, 0, 0), P(4, 0, 0), P(0, 4, 0));
 	put_triangle(P(4, 0, 0), P(0, 0, 0), P(1, 1, 0));
 	expect(1, RB_FLAW_FACET_FOLDED, 0, 0);
-	/* an edge in three, in a polygon of many triangles */
+	/* An edge used three times, in a polygon of many triangles */
 	clear();
 	begin_row();
 	it.nfaces = 1;
@@ -419,35 +424,35 @@ folded(void)
 	done();
 }
 
-/* two facets, in every way that they can be at fault */
+/* Tests two facets with every possible flaw. */
 static void
 two_facets(void)
 {
-	/* they cross: one flaw, though four pairs of triangles do */
+	/* They cross: one flaw, although four pairs of triangles cross. */
 	clear();
 	add_quad(P(0, 0, 0), P(4, 0, 0), P(4, 4, 0), P(0, 4, 0));
 	add_quad(P(1, 2, -1), P(3, 2, -1), P(3, 2, 1), P(1, 2, 1));
 	expect(1, RB_FLAW_FACETS_CROSS, 0, 1);
-	/* one stands on the other: both of its feet are where they should not be */
+	/* One stands on the other: both of its lower vertices are flaws. */
 	clear();
 	add_quad(P(0, 0, 0), P(4, 0, 0), P(4, 4, 0), P(0, 4, 0));
 	add_quad(P(1, 2, 0), P(3, 1, 0), P(3, 1, 1), P(1, 2, 1));
 	expect(2, RB_FLAW_POINT_IN_FACET, 4, 0);
 	CHECK(is_at(flaws[0].at, 1, 2, 0) && is_at(flaws[1].at, 3, 1, 0), "places");
-	/* a corner on an edge: the T of a mesh that does not fit */
+	/* A vertex on an edge: the T-junction of a nonconforming mesh */
 	clear();
 	add_triangle(P(0, 0, 0), P(4, 0, 0), P(0, 4, 0));
 	add_triangle(P(0, 0, 0), P(2, 0, 0), P(0, -3, 0));
 	add_triangle(P(2, 0, 0), P(4, 0, 0), P(2, -3, 0));
 	expect(1, RB_FLAW_POINT_IN_FACET, 3, 0);
-	/* edges that cross, and nothing else */
+	/* Only their edges cross. */
 	clear();
 	add_triangle(P(0, 0, 0), P(4, 0, 0), P(0, -4, 0));
 	add_triangle(P(2, 0, -1), P(2, 0, 1), P(2, 4, 0));
 	expect(1, RB_FLAW_FACETS_CROSS, 0, 1);
 	CHECK(is_at(flaws[0].at, 2, 0, 0), "at %g %g %g", flaws[0].at[0], flaws[0].at[1],
 		  flaws[0].at[2]);
-	/* they overlap, with and without common corners */
+	/* They overlap, with and without common vertices. */
 	clear();
 	add_triangle(P(0, 0, 0), P(4, 0, 0), P(0, 4, 0));
 	add_triangle(P(0, 0, 0), P(4, 0, 0), P(4, 4, 0));
@@ -456,7 +461,7 @@ two_facets(void)
 	add_quad(P(0, 0, 0), P(4, 0, 0), P(4, 4, 0), P(0, 4, 0));
 	add_quad(P(1, 1, 0), P(5, 1, 0), P(5, 5, 0), P(1, 5, 0));
 	expect(3, RB_FLAW_FACETS_OVERLAP, 0, 1);
-	/* the same twice, turned over; and quads that have one triangle in common */
+	/* The same facet twice, reversed; and quads that share a triangle */
 	clear();
 	add_triangle(P(0, 0, 0), P(4, 0, 0), P(0, 4, 0));
 	add_triangle(P(0, 0, 0), P(0, 4, 0), P(4, 0, 0));
@@ -465,7 +470,7 @@ two_facets(void)
 	add_quad(P(0, 0, 0), P(4, 0, 0), P(4, 4, 0), P(0, 4, 0));
 	add_quad(P(0, 0, 0), P(4, 0, 0), P(4, 4, 0), P(0, 5, 0));
 	expect(1, RB_FLAW_FACETS_EQUAL, 0, 1);
-	/* neighbours, flat or not; a common corner only */
+	/* Adjacent facets, coplanar or not; facets that share only a vertex */
 	clear();
 	add_quad(P(0, 0, 0), P(4, 0, 0), P(4, 4, 0), P(0, 4, 0));
 	add_quad(P(4, 0, 0), P(9, 0, 0), P(9, 4, 0), P(4, 4, 0));
@@ -477,7 +482,7 @@ two_facets(void)
 static void
 segments_and_points(void)
 {
-	/* through a facet, along it, from its corner along it, ending on it */
+	/* A segment through a facet, along it, from its vertex along it, and ending on it */
 	clear();
 	add_quad(P(0, 0, 0), P(4, 0, 0), P(4, 4, 0), P(0, 4, 0));
 	add_segment(P(1, 2, -1), P(1, 2, 1));
@@ -494,15 +499,15 @@ segments_and_points(void)
 	clear();
 	add_quad(P(0, 0, 0), P(4, 0, 0), P(4, 4, 0), P(0, 4, 0));
 	add_segment(P(2, 1, 0), P(2, 1, 5));
-	add_segment(P(0, 0, 0), P(0, 0, 5)); /* that is as it should be */
+	add_segment(P(0, 0, 0), P(0, 0, 5)); /* This one is valid */
 	add_segment(P(0, 0, 5), P(2, 1, 5));
 	expect(1, RB_FLAW_POINT_IN_FACET, 4, 0);
-	/* a corner of the facet inside a segment */
+	/* A vertex of the facet inside a segment */
 	clear();
 	add_triangle(P(0, 0, 0), P(4, 0, 0), P(0, 4, 0));
 	add_segment(P(0, 0, -1), P(0, 0, 1));
 	expect(1, RB_FLAW_POINT_ON_SEGMENT, 0, 0);
-	/* two segments: they cross, touch, overlap, have an end in common */
+	/* Two segments that cross, touch, overlap, or share an end */
 	clear();
 	add_segment(P(0, 0, 0), P(2, 2, 0));
 	add_segment(P(0, 2, 0), P(2, 0, 0));
@@ -521,7 +526,7 @@ segments_and_points(void)
 	add_segment(P(3, 3, 0), P(5, 5, 0));
 	add_segment(P(3, 3, 0), P(3, 3, 1));
 	expect(0, 0, 0, 0);
-	/* points in a facet, on its soft edge, on its boundary, on a segment, nowhere */
+	/* Points in a facet, on its inner diagonal, on its boundary, on a segment, and isolated */
 	clear();
 	add_quad(P(0, 0, 0), P(4, 0, 0), P(4, 4, 0), P(0, 4, 0));
 	add_segment(P(0, 0, 5), P(4, 4, 5));
@@ -537,13 +542,16 @@ segments_and_points(void)
 		  "%u %u %u", flaws[1].a, flaws[2].a, flaws[3].a);
 }
 
-/* a cube, and a diagonal wall that its sides do not list: on their diagonals it is fine, else not */
+/*
+ * Tests a cube with a diagonal wall: it is valid along the diagonals of the sides' triangles, and
+ * otherwise not.
+ */
 static void
 walls(void)
 {
 	clear();
 	add_cube(0, 0, 0, 1, true, false);
-	/* the sides' triangles have the diagonals 0-2 below, and 4-6 above */
+	/* The triangles of the sides have the diagonals 0-2 below and 4-6 above. */
 	add_quad(P(0, 0, 0), P(1, 1, 0), P(1, 1, 1), P(0, 0, 1));
 	expect(0, 0, 0, 0);
 	clear();
@@ -552,7 +560,7 @@ walls(void)
 	expect(2, RB_FLAW_FACETS_CROSS, 0, 6);
 }
 
-/* more flaws than are wanted */
+/* Tests more flaws than are requested. */
 static void
 many(void)
 {
@@ -569,7 +577,7 @@ many(void)
 			  "flaw %u: %u and %u", i, flaws[i].a, flaws[i].b);
 }
 
-/* memory limits and stops: nothing stays */
+/* Tests memory limits and stops: nothing is left behind. */
 static void
 limits(void)
 {
@@ -628,7 +636,9 @@ has_area(const double *t)
 	return false;
 }
 
-/* points of two triangles: the same doubles from all sides */
+/*
+ * Tests the intersection points of two triangles: the same doubles for any order of the arguments.
+ */
 static void
 meetings(void)
 {
@@ -665,7 +675,7 @@ meetings(void)
 			CHECK(rb_meet_planes(t[2], t[0], t[1], q) && memcmp(p, q, sizeof p) == 0,
 				  "three planes: %g %g %g and %g %g %g", p[0], p[1], p[2], q[0], q[1], q[2]);
 	}
-	/* known places */
+	/* Known points */
 	{
 		const double flat[9] = {0, 0, 0, 3, 0, 0, 0, 3, 0}, up[9] = {1, -1, -1, 1, 3, -1, 1, 1, 2},
 					 wall[9] = {0, .5, 0, 1, .5, 0, 1, .5, 1};
@@ -676,7 +686,7 @@ meetings(void)
 	}
 }
 
-/* ---- what crosses is cut ---- */
+/* ---- splitting ---- */
 
 static double
 area_of_facet(const rb_welded *w, uint32_t facet)
@@ -707,7 +717,10 @@ area_of_facet(const rb_welded *w, uint32_t facet)
 
 static rb_split_done did;
 
-/* welds and splits: so many new points and segments, and areas stay; the welded is left */
+/*
+ * Welds and splits. Checks the numbers of new points and segments, and that areas are preserved.
+ * The welded PLC remains.
+ */
 static void
 expect_split(uint32_t points, uint32_t segments, uint32_t dropped)
 {
@@ -756,19 +769,22 @@ expect_split(uint32_t points, uint32_t segments, uint32_t dropped)
 static void
 splits(void)
 {
-	/* nothing to do */
+	/* Nothing to split */
 	clear();
 	add_cube(0, 0, 0, 1, true, false);
 	expect_split(0, 0, 0);
 	CHECK(did.rounds == 0, "%u rounds", did.rounds);
 	done();
-	/* two triangles that cross */
+	/* Two triangles that cross */
 	clear();
 	add_triangle(P(0, 0, 0), P(8, 0, 0), P(0, 8, 0));
 	add_triangle(P(1, 1, -4), P(1, 1, 4), P(3, 3, 0));
 	expect_split(1, 1, 0);
 	done();
-	/* a wall on a floor, a T, a segment through a facet, on it, a point on it */
+	/*
+	 * A wall on a floor, a T-junction, a segment through a facet, one ending on it, and a point on
+	 * it
+	 */
 	clear();
 	add_quad(P(0, 0, 0), P(8, 0, 0), P(8, 8, 0), P(0, 8, 0));
 	add_quad(P(1, 4, 0), P(6, 2, 0), P(6, 2, 1), P(1, 4, 1));
@@ -780,7 +796,7 @@ splits(void)
 	expect_split(RB_NONE, 0, 0);
 	CHECK(welded.plc.nsegments >= 4, "%u segments", welded.plc.nsegments);
 	done();
-	/* segments that cross, and lie on each other */
+	/* Segments that cross and overlap */
 	clear();
 	add_segment(P(0, 0, 0), P(4, 4, 0));
 	add_segment(P(0, 4, 0), P(4, 0, 0));
@@ -789,7 +805,7 @@ splits(void)
 	CHECK(welded.plc.nsegments == 6, "%u segments", welded.plc.nsegments);
 	CHECK(welded.segment_row[0] == 0 && welded.segment_row[5] == 2, "rows");
 	done();
-	/* a facet twice, and two that overlap */
+	/* A duplicate facet, and two that overlap */
 	clear();
 	add_quad(P(0, 0, 0), P(8, 0, 0), P(8, 8, 0), P(0, 8, 0));
 	add_quad(P(0, 0, 0), P(8, 0, 0), P(8, 8, 0), P(0, 8, 0));
@@ -804,7 +820,7 @@ splits(void)
 	CHECK(fabs(area_of_facet(&welded, 0) + area_of_facet(&welded, 1) - (64 + 64 - 20)) < 1e-9,
 		  "areas %g %g", area_of_facet(&welded, 0), area_of_facet(&welded, 1));
 	done();
-	/* three planes in a point, and boxes through each other */
+	/* Three planes through a point, and boxes that intersect */
 	clear();
 	add_quad(P(-3, -3, 0), P(4, -3, 0), P(4, 4, 0), P(-3, 4, 0));
 	add_quad(P(0, -3, -3), P(0, 4, -3), P(0, 4, 4), P(0, -3, 4));
@@ -819,7 +835,7 @@ splits(void)
 	done();
 	clear();
 	add_cube(0, 0, 0, 1, true, false);
-	add_cube(1, .5, .25, 1, true, false); /* they share a part of a side */
+	add_cube(1, .5, .25, 1, true, false); /* They share a part of a side */
 	expect_split(RB_NONE, 0, 1);
 	done();
 }
@@ -834,7 +850,7 @@ ball_point(double x, int i, int j, int m, double *to)
 	to[2] = cos(v);
 }
 
-/* two balls, one the other's mirror image but for rounding: edges of both nearly cross */
+/* Tests two balls, which are mirror images except for rounding: edges of both nearly cross. */
 static void
 balls(void)
 {
@@ -855,13 +871,13 @@ balls(void)
 					add_triangle(p[0], p[2], p[1]);
 			}
 	expect_split(RB_NONE, 0, 0);
-	/* they meet in one closed line */
+	/* They meet in one closed line. */
 	CHECK(did.points == did.segments && did.points > 0, "%u points, %u segments", did.points,
 		  did.segments);
 	done();
 }
 
-/* random ones, that are not of small numbers */
+/* Tests random triangles whose coordinates are not small integers. */
 static void
 random_splits(void)
 {
@@ -887,7 +903,7 @@ random_splits(void)
 	}
 }
 
-/* many in a small room: their lines cross in each of them */
+/* Tests many triangles in a small space, whose intersection lines cross in each of them. */
 static void
 dense_splits(void)
 {
@@ -906,13 +922,13 @@ dense_splits(void)
 			if (has_area((const double *) p))
 				add_triangle(p[0], p[1], p[2]);
 		}
-		/* in a grid of 12 some may overlap */
+		/* On a grid of 12, some triangles may overlap. */
 		expect_split(RB_NONE, 0, round % 3 == 2);
 		done();
 	}
 }
 
-/* memory limits and stops while it is cut: what is left is whole */
+/* Tests memory limits and stops while splitting: the PLC stays consistent. */
 static void
 split_limits(void)
 {
@@ -951,7 +967,10 @@ split_limits(void)
 	}
 }
 
-/* points that are nearer than doubles can tell apart: a triangle that cannot be cut is named, with the reason */
+/*
+ * Tests points that doubles cannot distinguish: a triangle that cannot be split is named, with the
+ * reason.
+ */
 static void
 refused(void)
 {
