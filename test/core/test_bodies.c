@@ -1,7 +1,10 @@
 /*
  * test_bodies.c
- *	  Sets of bodies, asked by a stream: which are none, what lies in them of points and of lines.
- *	  Against one body, one point and one line at a time (test_body.c has those against rationals).
+ *	  Tests sets of solids in a stream: invalid solids, and the points and intervals of lines inside
+ *	  solids.
+ *
+ * The results are compared with those for one solid, one point and one line at a time, which
+ * test_body.c tests against rationals.
  */
 #include "core/base/redblue.h"
 #include "core/body/rb_body.h"
@@ -22,7 +25,7 @@
 static rb_memory *memory;
 static rb_context ctx;
 
-/* bodies beside, within and across each other */
+/* Solids next to, within and across each other */
 static body shape[MOST_BODIES];
 static uint32_t nbodies, first_of[MOST_BODIES + 1];
 static double triangles[9 * MOST_BODIES * BODY_MOST];
@@ -77,7 +80,7 @@ make_bodies(int size, bool good_only)
 		rb_body_report report;
 
 		body_make(s, check_below(good_only ? BODY_CRUMPLED : BODY_FAMILIES), size);
-		/* whole steps away, so that faces of several bodies lie in one plane */
+		/* Move by whole steps, so that faces of several solids are coplanar. */
 		for (int a = 0; a < 3; a++)
 		{
 			const double step = s->scale[a] * check_below(6);
@@ -121,7 +124,7 @@ make_lines(void)
 	{
 		double last[3];
 
-		/* some lines are pieces of one */
+		/* Some lines are pieces of one line. */
 		if (n > 0 && check_below(3) > 0)
 			memcpy(last, segments + 6 * (size_t) n - 3, sizeof last);
 		else
@@ -130,10 +133,10 @@ make_lines(void)
 		{
 			double *at = segments + 6 * (size_t) n;
 
-			if (check_below(6) == 0) /* a gap */
+			if (check_below(6) == 0) /* A gap */
 				memcpy(last, anywhere(), sizeof last);
 			memcpy(at, last, sizeof last);
-			if (check_below(8) > 0) /* else a point */
+			if (check_below(8) > 0) /* Otherwise a point */
 				memcpy(last, anywhere(), sizeof last);
 			memcpy(at + 3, last, sizeof last);
 			row_of_segment[n] = line;
@@ -155,7 +158,7 @@ make_points(void)
 		(rb_set){.kind = RB_POINT3, .nparts = MOST_POINTS, .nrows = MOST_POINTS, .coords = points};
 }
 
-/* what RB_UNDER tells of a point and a body */
+/* Returns what RB_UNDER reports for a point and a solid. */
 static unsigned
 side_of(const double *p, uint32_t row)
 {
@@ -193,7 +196,7 @@ row_of_id(int64_t id)
 	return (uint32_t) ((1000 - id) / 7);
 }
 
-/* ---- stretches ---- */
+/* ---- intervals of lines ---- */
 
 typedef struct stretches_of
 {
@@ -202,9 +205,9 @@ typedef struct stretches_of
 } stretches_of;
 
 static stretches_of wanted[MOST_LINES][MOST_BODIES], found[MOST_LINES][MOST_BODIES];
-static bool leaves[MOST_LINES][MOST_BODIES]; /* is some of the line outside? */
+static bool leaves[MOST_LINES][MOST_BODIES]; /* True if some of the line is outside */
 
-/* are they all of the line? */
+/* Returns true if the intervals cover the whole line. */
 static bool
 is_covered(const stretches_of *s)
 {
@@ -417,7 +420,7 @@ take_nothing(void *arg, const rb_block *block, size_t i)
 	(void) i;
 }
 
-/* what is wrong with a body, in words */
+/* Describes in words what is wrong with a solid. */
 static void
 expected_reason(uint32_t row, char text[RB_BODY_REASON])
 {
@@ -481,8 +484,9 @@ bad_bodies(void)
 }
 
 /*
- * Two tops and a closed line of corners that goes around them so many times, at any distance and
- * height: from the middle it is all seen from inside, or, turned over, from outside.
+ * Builds two apexes and a closed polygonal line that winds around them the given number of times,
+ * at any distance and height. From the middle, all triangles are seen from inside or, if turned,
+ * from outside.
  */
 static void
 make_wound(body *s, int corners, int times, bool turned)
@@ -548,7 +552,10 @@ stars(void)
 		found += star && s->family > BODY_STAR;
 	}
 	CHECK(found > 0 && crossing > 50, "%d more stars, %d that cross themselves", found, crossing);
-	/* from its middle, upward, all is well; but beside it there are two more, which are one */
+	/*
+	 * From its middle, the upward direction is valid; but next to it there are two more triangles,
+	 * which coincide.
+	 */
 	body_make(&shape[0], BODY_OCTAHEDRON, SIZE_PLAIN);
 	CHECK(is_star(&shape[0]), "an octahedron is none");
 	for (int i = 0; i < 2; i++)
@@ -571,7 +578,7 @@ stars(void)
 	}
 }
 
-/* what a set with an owner has learnt is not asked again */
+/* Tests that what a set with an owner has computed is not computed again. */
 static void
 good_bodies_are_remembered(void)
 {

@@ -1,16 +1,16 @@
 /*
  * test_hard.c
- *	  The join of random hard sets, of every kind, against all pairs.
+ *	  Tests the join of random hard sets, of every kind, against all pairs.
  *
- * A set is drawn from a family: where the objects are (uniform, clusters, nested
- * clusters at all scales, a lattice, the cell boundaries of a grid give or take
- * an ulp), how large they are (alike, at all scales, some giants), what they are
- * (fat, needles, plates, points, fans over shared corners, copies of each other),
- * at which magnitude (denormals, the largest float8, a large offset, a factor per
- * axis).  Families are mixed within a set and across the two sides.
+ * A set is drawn from a family. The family determines where the objects are (uniform, clusters,
+ * nested clusters at all scales, a lattice, the cell boundaries of a grid plus or minus an ulp),
+ * how large they are (equal, at all scales, some giants), what they are (fat, needles, plates,
+ * points, fans around shared corners, copies of each other), and their magnitude (denormals, the
+ * largest float8, a large offset, a factor for each axis). Families are mixed within a set and
+ * across the two sides.
  *
- * In the build with RB_SMALL these few hundred objects make grids within grids
- * and fill every buffer many times.  RB_TEST_SEED=n runs round n alone.
+ * In the build with RB_SMALL, these few hundred objects create grids within grids and fill every
+ * buffer many times. RB_TEST_SEED=n runs only round n.
  */
 #include "check.h"
 #include "core/shape/rb_triangle.h"
@@ -29,14 +29,14 @@ typedef struct set
 	double (*box)[6];
 } set;
 
-/* -1 .. 1 */
+/* Returns a random number in -1 .. 1. */
 static double
 unit(void)
 {
 	return (double) (int64_t) (check_random() >> 11) / 4503599627370496.0 - 1.0;
 }
 
-/* 2^-most .. 1 */
+/* Returns a random power of two in 2^-most .. 1. */
 static double
 any_scale(int most)
 {
@@ -56,14 +56,14 @@ typedef struct family
 	int place;
 	int size;
 	int shape;
-	int cells; /* of the grid whose boundaries are hit */
+	int cells; /* Cells of the grid whose boundaries are hit */
 	int nests;
 	int up;
-	bool pure; /* all corners where place says */
+	bool pure; /* True if all corners lie where `place` requires */
 	double slope;
 	double largest;
 	double centre[4][3];
-	double pool[40][3]; /* shared corners */
+	double pool[40][3]; /* Shared corners */
 } family;
 
 enum
@@ -74,8 +74,8 @@ enum
 	LATTICE,
 	BOUNDARIES,
 	LINE,
-	SLOPE,  /* nearly in one plane, or on one line, steep or flat */
-	DEPTHS, /* around the origin, very large or so small that products vanish */
+	SLOPE,  /* Nearly in one plane or on one line, steep or flat */
+	DEPTHS, /* Around the origin, very large, or so small that products vanish */
 	PLACES
 };
 enum
@@ -201,7 +201,7 @@ draw_object(const family *f, rb_kind kind, double *p)
 																  : centre[a] + extent[a] * unit();
 			else
 				p[k * dims + a] = centre[a] + extent[a] * unit();
-		if (f->place == DEPTHS && k == 1 && size > 1) /* an edge through the origin */
+		if (f->place == DEPTHS && k == 1 && size > 1) /* An edge through the origin */
 			for (int a = 0; a < dims; a++)
 				p[k * dims + a] = -p[a];
 		if (f->place == SLOPE)
@@ -210,12 +210,12 @@ draw_object(const family *f, rb_kind kind, double *p)
 	}
 }
 
-/* what is done to all coordinates of both sets */
+/* Transformation of all coordinates of both sets */
 typedef struct magnitude
 {
 	double factor[3];
 	double offset[3];
-	int special; /* one coordinate in so many is a number of its own; 0: none */
+	int special; /* One coordinate in this many has a special value; 0 if none */
 } magnitude;
 
 static void
@@ -232,7 +232,7 @@ draw_magnitude(magnitude *m)
 	}
 	switch (check_below(6))
 	{
-		case 0: /* one axis is another world, or is flat */
+		case 0: /* One axis has a very different scale, or is flat */
 			m->factor[check_below(3)] = check_below(2) ? 0 : ldexp(1, powers[check_below(18)]);
 			break;
 		case 1:
@@ -243,7 +243,7 @@ draw_magnitude(magnitude *m)
 			for (int a = 0; a < 3; a++)
 				m->factor[a] = ldexp(m->factor[a], -check_below(40));
 			break;
-		case 3: /* lattices whose coordinates are exact and whose products are not */
+		case 3: /* Lattices whose coordinates are exact, but whose products are not */
 			for (int a = 0; a < 3; a++)
 				m->factor[a] *= 1 + ldexp(check_below(1 << 20), -20);
 			break;
@@ -336,7 +336,7 @@ drop(set *s)
 	free(s->box);
 }
 
-/* ---- answers ---- */
+/* ---- results ---- */
 
 static bool
 boxes_meet(const double *p, const double *q)
@@ -473,9 +473,9 @@ one_join(const set *r, const set *b, const answer *want, long seed)
 	rb_memory_destroy(memory);
 }
 
-/* ---- crowded sets: the work stays in proportion, and the answer right ---- */
+/* ---- crowded sets: the work stays proportional, and the result is correct ---- */
 
-/* t: corners within e of c, on each axis */
+/* Builds a triangle with corners within e of c on each axis. */
 static void
 corners(double *t, const double c[3], const double e[3])
 {
@@ -485,14 +485,14 @@ corners(double *t, const double c[3], const double e[3])
 
 enum
 {
-	SCALES,      /* as many at every power of two, around the origin */
-	MANY_SCALES, /* the same down to the smallest numbers */
-	GIANT,       /* dense cluster below a giant that keeps the region wide */
-	CROSSED,     /* red needles along x, blue ones along y */
-	PLATES,      /* as wide as the region, thin */
-	HIDDEN,      /* long needles where a sample of fixed step does not look */
-	TINY,        /* near the smallest numbers */
-	LAYER,       /* one axis of denormals */
+	SCALES,      /* Equally many at every power of two, around the origin */
+	MANY_SCALES, /* Like SCALES, down to the smallest numbers */
+	GIANT,       /* Dense cluster below a giant that keeps the region wide */
+	CROSSED,     /* Red needles along x, blue ones along y */
+	PLATES,      /* As wide as the region, and thin */
+	HIDDEN,      /* Long needles that a sample of fixed step misses */
+	TINY,        /* Near the smallest numbers */
+	LAYER,       /* One axis of denormals */
 	CROWDS
 };
 
@@ -532,7 +532,7 @@ crowd(int which, uint32_t n, int side)
 	return s;
 }
 
-#ifndef RB_SMALL /* where the sizes are what they are for */
+#ifndef RB_SMALL /* Only if the sizes are the intended ones */
 static rb_stats
 count_only(const set *r, const set *b, uint32_t resolution)
 {
@@ -555,14 +555,17 @@ count_only(const set *r, const set *b, uint32_t resolution)
 	return ctx.stats;
 }
 
-/* box tests and incidences against objects and candidates; all pairs would be ten thousands */
+/*
+ * Tests the number of box tests and incidences per object and candidate. All pairs would be tens of
+ * thousands.
+ */
 static void
 crowds_cost(void)
 {
 	/*
-	 * Twice what is seen: threads fill a cell in any order, so the sample that
-	 * places its cuts differs from run to run, and the cost by a factor of 1.5.
-	 * All pairs would be 50000.
+	 * Twice the observed values. Threads fill a cell in any order, so the sample that determines
+	 * its cuts differs between runs, and the cost varies by a factor of 1.5. All pairs would be
+	 * 50000.
 	 */
 	static const double most[CROWDS] = {600, 1400, 400, 20, 20, 400, 400, 100};
 
@@ -616,7 +619,7 @@ crowds_meet(void)
 
 /* ---- random sets ---- */
 
-/* up to `most` objects a side; answers the number of pairs */
+/* Runs one round with up to `most` objects on each side. Returns the number of pairs. */
 static size_t
 one_round(long seed, int most)
 {
@@ -683,9 +686,9 @@ rounds(long n, long first, int most)
 }
 
 /*
- * Where the error bounds of the vector stages need their last terms: products that
- * overflow one by one, products and normals that lose bits to underflow, and
- * touching triangles whose products are not exact.
+ * Tests cases in which the error bounds of the vector stages need their last terms: products that
+ * overflow individually, products and normals that lose bits to underflow, and touching triangles
+ * whose products are not exact.
  */
 static void
 bounds(void)
@@ -737,7 +740,7 @@ hundreds(void)
 	rounds(60, 1000000, 400);
 }
 
-/* some reach beyond one tile of the usual build */
+/* Tests sets that may exceed one tile of the usual build. */
 static void
 thousands(void)
 {

@@ -1,7 +1,7 @@
 /*
  * test_join.c
- *	  The join against brute force over all pairs, and against itself under every
- *	  setting; streams that are read slowly, stopped, starved of memory.
+ *	  Tests the join against brute force over all pairs and against itself with every setting, and
+ *	  streams that are read slowly, stopped, or short of memory.
  */
 #include "check.h"
 #include "core/base/redblue.h"
@@ -25,14 +25,14 @@ now_ms(void)
 	return (double) t.tv_sec * 1e3 + (double) t.tv_nsec * 1e-6;
 }
 
-/* ---- meshes ---- */
+/* ---- triangle soups ---- */
 
 typedef struct soup
 {
 	uint32_t n;
 	uint32_t rows;
 	double *t;
-	uint32_t *row_of; /* NULL: one part a row */
+	uint32_t *row_of; /* NULL if each row has one part */
 } soup;
 
 static soup
@@ -52,7 +52,7 @@ soup_free(soup *s)
 	s->row_of = NULL;
 }
 
-/* corners within size of a centre in [-1, 1]^3 */
+/* Scatters triangles with corners within `size` of a center in [-1, 1]^3. */
 static void
 scatter(soup *s, uint32_t from, uint32_t to, double spread, double size, const double at[3])
 {
@@ -74,7 +74,7 @@ lattice(soup *s, int side, double scale)
 		s->t[i] = scale * (check_below(side) - side / 2);
 }
 
-/* rows of 0 .. most parts in order */
+/* Groups the parts, in order, into rows of 1 to `most` parts. */
 static void
 group(soup *s, int most)
 {
@@ -87,7 +87,7 @@ group(soup *s, int most)
 	s->rows = row;
 }
 
-/* ---- answers ---- */
+/* ---- results ---- */
 
 static int
 by_pair(const void *x, const void *y)
@@ -103,10 +103,10 @@ typedef struct answer
 {
 	rb_status status;
 	size_t n;
-	rb_pair *pair; /* sorted */
+	rb_pair *pair; /* Sorted pairs */
 	rb_stats stats;
 	rb_error error;
-	uint64_t left; /* bytes still taken after closing the stream */
+	uint64_t left; /* Bytes still allocated after closing the stream */
 } answer;
 
 typedef struct setting
@@ -115,7 +115,7 @@ typedef struct setting
 	uint32_t resolution;
 	uint32_t filters;
 	uint64_t limit;
-	size_t stop_after; /* pairs; 0: never */
+	size_t stop_after; /* Number of pairs; 0 if never */
 	bool slow;
 	bool count_only;
 } setting;
@@ -223,7 +223,7 @@ equal(const answer *got, const answer *want, const char *what)
 		  (unsigned long) got->stats.stage[RB_STAGE_EMIT].count);
 }
 
-/* brute force, then the join under each setting */
+/* Compares brute force with the join under each setting. */
 static void
 agree(const soup *red, const soup *blue, bool expect_some)
 {
@@ -298,7 +298,7 @@ clean_soups(void)
 	}
 }
 
-/* more than a tile a side, small triangles: several cells, several leaves */
+/* Tests more than one tile per side of small triangles: several cells and several leaves. */
 static void
 many_small(void)
 {
@@ -346,7 +346,7 @@ rows_of_many_parts(void)
 	soup_free(&b);
 }
 
-/* dense clusters 1e9 apart, with outliers between at every scale */
+/* Tests dense clusters at a distance of 1e9, with outliers between them at every scale. */
 static void
 clusters(void)
 {
@@ -372,7 +372,7 @@ clusters(void)
 	soup_free(&b);
 }
 
-/* giants over everything, needles along each axis, points */
+/* Tests giants that cover everything, needles along each axis, and points. */
 static void
 mixed_sizes(void)
 {
@@ -400,7 +400,10 @@ mixed_sizes(void)
 	soup_free(&b);
 }
 
-/* 30000 in a row along an axis, or spread over a plane: box tests stay linear in them */
+/*
+ * Tests 30,000 triangles in a row along an axis, or spread over a plane: the number of box tests
+ * stays linear.
+ */
 static void
 rows_and_plates(void)
 {
@@ -421,7 +424,7 @@ rows_and_plates(void)
 					else
 						*x = k % 3 == axis ? 2.0 * i : 0;
 					if (k % 3 == (axis + 2) % 3)
-						*x += k < 3; /* a corner beside the line */
+						*x += k < 3; /* A corner beside the line */
 					else if (k % 3 != axis || !plate)
 						*x += k >= 6;
 				}
@@ -433,7 +436,7 @@ rows_and_plates(void)
 		}
 }
 
-/* every pair meets: no grid can help, and none is lost */
+/* Tests sets in which every pair meets: no grid can help, and no pair may be lost. */
 static void
 identical(void)
 {
@@ -509,7 +512,7 @@ counting(void)
 	soup_free(&b);
 }
 
-/* 2.5e7 pairs: stop at once, stop in the middle, read slowly */
+/* Tests 2.5e7 pairs: stopped at once, stopped in the middle, read slowly. */
 static void
 stopping(void)
 {
@@ -520,7 +523,7 @@ stopping(void)
 
 	lattice(&r, 2, 1);
 	lattice(&b, 2, 1);
-	set.filters = 0; /* GMP for every sign: the slowest there is */
+	set.filters = 0; /* GMP for every sign: the slowest setting */
 	set.stop_after = 1;
 	began = now_ms();
 	a = join(&r, &b, &set);
@@ -539,7 +542,7 @@ stopping(void)
 	soup_free(&b);
 }
 
-/* every limit gives an answer or an error with numbers, and nothing is left behind */
+/* Tests memory limits: each gives a result or an error with numbers, and nothing is left behind. */
 static void
 starving(void)
 {
@@ -578,7 +581,7 @@ starving(void)
 	soup_free(&b);
 }
 
-/* from end to end of space along some axis */
+/* Stretches the triangles from one end of space to the other along some axis. */
 static void
 stretch(soup *s)
 {
@@ -587,7 +590,7 @@ stretch(soup *s)
 			s->t[9 * (size_t) i + 3 * (size_t) k + i % 3] = k == 0 ? -1 : 1;
 }
 
-/* the least limit, about, with which that works */
+/* Returns approximately the smallest memory limit that suffices. */
 static uint64_t
 least_limit(const soup *red, const soup *blue)
 {
@@ -604,7 +607,10 @@ least_limit(const soup *red, const soup *blue)
 	}
 }
 
-/* objects in many cells each, and no room for that: what is enough for small ones is enough for them */
+/*
+ * Tests objects that lie in many cells each, without memory for that: what suffices for small
+ * objects suffices for them.
+ */
 static void
 no_room_for_cells(void)
 {

@@ -1,7 +1,7 @@
 /*
  * test_kernel.c
- *	  The inner loops of every instruction set that this processor has: the same
- *	  candidates, sides and hits, to the bit and in the same order.
+ *	  Tests that the inner loops of all instruction sets of this processor give the same candidates,
+ *	  sides and matches, bit for bit and in the same order.
  */
 #include "check.h"
 #include "core/shape/rb_pair.h"
@@ -21,7 +21,10 @@ unit(void)
 	return (double) (int64_t) (check_random() >> 11) / 4503599627370496.0 - 1.0;
 }
 
-/* corners on a small lattice or anywhere, so that sides are proved, not proved and zero */
+/*
+ * Builds faces with vertices on a small lattice or anywhere, so that sides are proved, unproved and
+ * zero.
+ */
 static void
 make_faces(rb_face *face, int lattice)
 {
@@ -76,7 +79,7 @@ sides_and_intervals(void)
 
 		make_faces(red, round % 2);
 		make_faces(blue, round % 2);
-		for (int i = 0; i < PAIRS; i++) /* runs of one red face, of all lengths */
+		for (int i = 0; i < PAIRS; i++) /* Runs of one red face, of all lengths */
 			pair[i] = (i > 0 && check_below(8) ? pair[i - 1] >> 16 : (uint32_t) check_below(FACES))
 						  << 16 |
 					  (uint32_t) check_below(FACES);
@@ -97,7 +100,7 @@ sides_and_intervals(void)
 			CHECK(left[1] == left[0], "%s: %u left, not %u", k[j]->name, left[1], left[0]);
 			for (uint32_t i = 0; i < left[0] && left[1] == left[0]; i++)
 			{
-				/* the fourth lane is noise */
+				/* The fourth lane is undefined. */
 				CHECK(sided[1][i].pair == sided[0][i].pair &&
 						  (sided[1][i].blue_sides & 0x77) == (sided[0][i].blue_sides & 0x77) &&
 						  (sided[1][i].red_sides & 0x77) == (sided[0][i].red_sides & 0x77),
@@ -116,11 +119,12 @@ sides_and_intervals(void)
 		  nleft);
 }
 
-/* ---- truth ---- */
+/* ---- correctness ---- */
 
 /*
- * Corners on a small lattice, whole or of tenths, moved by a few last bits, far from the origin,
- * or anywhere; many faces are flat on an axis, share corners or planes, or have no area.
+ * Builds a triangle with vertices on a small lattice, of integers or tenths, perturbed in the last
+ * bits, far from the origin, or anywhere. Many triangles are perpendicular to an axis, share
+ * vertices or planes, or have no area.
  */
 static void
 make_triangle(double *p, int way)
@@ -154,7 +158,10 @@ sign_of(unsigned sides, int i)
 	return above & below ? RB_UNSURE : above - below;
 }
 
-/* extents along the diagonals, which are to the bit those of rb_slabs_init */
+/*
+ * Computes the extents along the diagonals and checks that they equal those of rb_slabs_init bit
+ * for bit.
+ */
 static void
 slabs_of(const rb_kernel *k, const rb_small_face *small, int n, uint32_t (*slab)[2])
 {
@@ -177,8 +184,8 @@ slabs_of(const rb_kernel *k, const rb_small_face *small, int n, uint32_t (*slab)
 }
 
 /*
- * What is dropped does not meet, what is a hit does, every proved sign and zero is GMP's; in
- * float as in double, and alike with all instruction sets.
+ * Tests that rejected pairs do not meet, that accepted pairs meet, and that every proved sign and
+ * zero is that of GMP, in float and in double, and equally with all instruction sets.
  */
 static void
 nothing_is_wrong(void)
@@ -222,7 +229,7 @@ nothing_is_wrong(void)
 			}
 		for (int s = 0; s < 2; s++)
 			for (int i = 0; i < SIDE; i++)
-				/* the bounds ask for boxes that overlap: here all are as large as all together */
+				/* The bounds require overlapping boxes, so every box is that of all triangles. */
 				rb_face_init(&face[s][i], p[s][i], lo, hi, 0);
 		rb_frame_of_cell(&frame, lo, hi, (const uint32_t[3]){1, 1, 1},
 						 (const uint32_t[3]){0, 0, 0});
@@ -247,7 +254,7 @@ nothing_is_wrong(void)
 			static rb_sided sided[ALL + 8], undecided[ALL + 8];
 			uint32_t m, nyes, nleft;
 
-			/* in float: 0 dropped, 1 a hit, 2 left */
+			/* In float: 0 if rejected, 1 if accepted, 2 if undecided */
 			memset(place[j], 0, sizeof(place[j]));
 			for (int s = 0; s < 2; s++)
 				k[j]->small_faces(p[s][0], list, SIDE, &frame, small[j][s]);
@@ -371,13 +378,16 @@ nothing_is_wrong(void)
 			corners > 0 && told > 0,
 		"%ld zeros, %ld hits that touch, %ld dropped, %ld and %ld in float, %ld corners, %ld by extents",
 		zeros, flat_hits, dropped, small_hits, small_dropped, corners, told);
-	/* of triangles anywhere float leaves only those that are flat on an axis, or few */
+	/* For random triangles, float leaves only those perpendicular to an axis, and few others. */
 	CHECK(settled > easy / 100 * 99, "%ld of %ld in float", settled, easy);
 }
 
 /* ---- distances ---- */
 
-/* small whole numbers, anywhere, needles, or nearly in one plane; of any size and in any place */
+/*
+ * Builds a triangle of small integers, of random coordinates, a needle, or one that is nearly
+ * coplanar with others, of any size and at any position.
+ */
 static void
 make_near(double *p, int way, double size, double at)
 {
@@ -393,7 +403,7 @@ make_near(double *p, int way, double size, double at)
 		p[i] = p[i] * size + (i % 3 < 2 ? at : 0);
 }
 
-/* as a leaf has them ready; the boxes of all overlap */
+/* Prepares a face as a leaf does. The boxes of all faces overlap. */
 static void
 near_face(rb_face *f, const double *p, double distance, double extent)
 {
@@ -421,7 +431,10 @@ near_face(rb_face *f, const double *p, double distance, double extent)
 				(sqrt(f->x[3] * f->x[3] + f->y[3] * f->y[3] + f->z[3] * f->z[3] + RB_TINY) + f->k);
 }
 
-/* every pair goes where it belongs, or is left; and with each instruction set to the same place */
+/*
+ * Tests that every pair is classified correctly or left undecided, and equally by each instruction
+ * set.
+ */
 static void
 distances(void)
 {
@@ -508,7 +521,7 @@ distances(void)
 		printf("# %ld no, %ld meet, %ld yes, %ld unsure\n", no, meets, yes, unsure);
 }
 
-/* whichever way, the same double as by rb_distance; lanes find most of them */
+/* Tests that SIMD distances equal those of rb_distance, and that most distances are found. */
 static void
 distances_in_lanes(void)
 {
@@ -583,7 +596,10 @@ distances_in_lanes(void)
 		printf("# %ld of %ld, %ld of %ld easy ones\n", found[n - 1], all, easy_found, easy);
 }
 
-/* of a mesh most pairs that share corners are dropped, and none that meets elsewhere */
+/*
+ * Tests that, of the pairs in a mesh that share vertices, most are rejected, and none that meets
+ * elsewhere.
+ */
 static void
 neighbours_in_a_mesh(void)
 {
@@ -652,7 +668,7 @@ neighbours_in_a_mesh(void)
 		  meeting);
 }
 
-/* any extents along the diagonals, as short as those of a triangle */
+/* Returns random extents along the diagonals, as short as those of a triangle. */
 static void
 some_slab(uint32_t *lo, uint32_t *hi)
 {
@@ -718,7 +734,7 @@ boxes(void)
 		for (uint32_t i = rows.n; i % 8 != 0; i++)
 			row[0][i] = HUGE_VAL;
 
-		/* the plain rule */
+		/* Reference test of the boxes */
 		for (uint32_t i = first; i < rows.n; i++)
 		{
 			bool overlap = true;
@@ -754,7 +770,10 @@ boxes(void)
 		  missed, told);
 }
 
-/* boxes and cells of objects, by list and in a row, against the plain functions */
+/*
+ * Tests loading the boxes and cells of objects, by list and consecutively, against the plain
+ * functions.
+ */
 static void
 load_and_cells(void)
 {
@@ -777,7 +796,7 @@ load_and_cells(void)
 		uint32_t total = 1 + (uint32_t) check_below(MOST),
 				 first = (uint32_t) check_below((int) total);
 		uint32_t list[MOST], m = total - first;
-		/* not a number more than there is: a load beyond the end is seen by a sanitizer */
+		/* Allocate exactly the coordinates needed: a sanitizer detects a load beyond the end. */
 		double *coords = malloc(total * (size_t) width * sizeof(double));
 		double from[3], to[3];
 		uint32_t cells[3];

@@ -1,7 +1,7 @@
 /*
  * test_merge.c
- *	  Polygons of one plane become one facet; the mesh is that of the same solid, and its faces are
- *	  known by the polygons that they lie in.
+ *	  Tests that coplanar polygons are merged into one facet, that the mesh represents the same
+ *	  solid, and that its faces are attributed to the polygons that contain them.
  */
 #include "check.h"
 #include "core/base/rb_base.h"
@@ -57,7 +57,7 @@ add_triangle(const double *a, const double *b, const double *c)
 	put_triangle(a, b, c);
 }
 
-/* as one polygon of two triangles */
+/* Adds a polygon of two triangles. */
 static void
 add_quad(const double *a, const double *b, const double *c, const double *d)
 {
@@ -78,7 +78,7 @@ add_segment(const double *a, const double *b)
 
 #define P(x, y, z) ((const double[3]){x, y, z})
 
-/* a square of the lattice from p, along two axes: two triangles, cut along the one diagonal or the other */
+/* Adds a lattice square from p along two axes, as two triangles with one of the two diagonals. */
 static void
 add_square(const double *p, int u, int v, bool other)
 {
@@ -94,7 +94,7 @@ add_square(const double *p, int u, int v, bool other)
 	add_triangle(q[other], q[2 + other], q[(3 + other) % 4]);
 }
 
-/* ---- the way to a mesh ---- */
+/* ---- meshing ---- */
 
 static rb_welded welded;
 static rb_flaw flaw;
@@ -135,7 +135,7 @@ done(void)
 	CHECK(rb_memory_used(memory) == 0, "%lu bytes left", (unsigned long) rb_memory_used(memory));
 }
 
-/* so many facets of so many polygons, and segments besides */
+/* Checks the numbers of facets, polygons and segments. */
 static void
 expect(uint32_t nfacets, uint32_t npolygons, uint32_t nsegments)
 {
@@ -195,14 +195,14 @@ check(const rb_tets *t, rb_keep keep)
 	rb_check_report_free(memory, &report);
 }
 
-/* ---- what is merged ---- */
+/* ---- merging ---- */
 
 static const double top[4][3] = {{0, 0, 0}, {2, 0, 0}, {2, 2, 0}, {0, 2, 0}};
 
 static void
 pairs(void)
 {
-	/* a square of two triangles, turned alike or not */
+	/* A square of two triangles, oriented equally or not */
 	for (int turn = 0; turn < 2; turn++)
 	{
 		clear();
@@ -210,7 +210,7 @@ pairs(void)
 		add_triangle(top[0], top[2 + turn], top[3 - turn]);
 		expect(1, 2, 0);
 		CHECK(weld(true), "weld");
-		/* then they run along their edge in opposite directions */
+		/* The two traverse their common edge in opposite directions. */
 		for (int i = 0; i < 3; i++)
 			for (int k = 0; k < 3; k++)
 				CHECK(welded.plc.triangles[0][i] != welded.plc.triangles[1][k] ||
@@ -219,28 +219,28 @@ pairs(void)
 					  "turned the other way");
 		done();
 	}
-	/* the smallest bend is one */
+	/* The smallest possible bend separates them. */
 	clear();
 	add_triangle(top[0], top[1], top[2]);
 	add_triangle(top[0], top[2], P(0, 2, 0x1p-1074));
 	expect(2, 2, 0);
-	/* a tilted plane at large coordinates */
+	/* A tilted plane at large coordinates */
 	clear();
 	add_triangle(P(500000, 6000000, 1), P(500003, 6000000, 2), P(500003, 6000006, 4));
 	add_triangle(P(500000, 6000000, 1), P(500003, 6000006, 4), P(500000, 6000006, 3));
 	expect(1, 2, 0);
-	/* what only touches in a point is two */
+	/* Polygons that touch only in a point stay separate. */
 	clear();
 	add_triangle(P(0, 0, 0), P(1, 0, 0), P(0, 1, 0));
 	add_triangle(P(0, 0, 0), P(-1, 0, 0), P(0, -1, 0));
 	expect(2, 2, 0);
-	/* a third triangle at the edge keeps it */
+	/* A third triangle at the edge keeps it. */
 	clear();
 	add_triangle(top[0], top[1], top[2]);
 	add_triangle(top[0], top[2], top[3]);
 	add_triangle(top[0], top[2], P(1, 1, 5));
 	expect(3, 3, 0);
-	/* polygons, one of them bent */
+	/* Polygons, one of them bent */
 	clear();
 	add_quad(top[0], top[1], top[2], top[3]);
 	add_quad(top[1], P(4, 0, 0), P(4, 2, 0), top[2]);
@@ -254,7 +254,7 @@ pairs(void)
 static void
 attributes(void)
 {
-	/* ids that name rows do not part them; those that several rows share do */
+	/* Ids that are unique per row do not separate polygons; ids shared by several rows do. */
 	clear();
 	for (int x = 0; x < 4; x++)
 		add_square(P(x, 0, 0), 0, 1, x % 2);
@@ -265,22 +265,28 @@ attributes(void)
 	for (uint32_t i = 0; i < it.facets.nrows; i++)
 		it.ids[i] = i < 4 ? 17 : -17;
 	expect(2, 8, 0);
-	/* a segment that is given parts them, is their boundary, and needs no mention besides */
+	/* A given segment separates polygons, becomes their boundary, and is not listed again. */
 	it.facets.ids = NULL;
 	add_segment(P(2, 1, 0), P(2, 0, 0));
 	expect(2, 8, 0);
-	/* a part of the line between them does not: then it lies inside of one facet */
+	/*
+	 * A segment on a part of their common line does not separate them: it then lies inside one
+	 * facet.
+	 */
 	clear();
 	for (int x = 0; x < 4; x++)
 		for (int y = 0; y < 2; y++)
 			add_square(P(x, y, 0), 0, 1, x % 2);
 	add_segment(P(2, 1, 0), P(2, 0, 0));
 	expect(1, 16, 1);
-	/* the same where facets cross: the end of a wall on the floor is its boundary ... */
+	/* Crossing facets: the end of a wall on the floor is a boundary of the floor. */
 	it.lines.nparts = it.lines.nrows = 0;
 	add_square(P(2, 0, 0), 1, 2, false);
 	expect(2, 18, 0);
-	/* ... as are those of two, above and below; but one that goes around it bounds nothing there */
+	/*
+	 * The ends of two walls, above and below, are boundaries, too; a wall that continues around
+	 * bounds nothing there.
+	 */
 	add_square(P(2, 0, -1), 1, 2, false);
 	expect(3, 20, 0);
 	add_square(P(2, -1, 0), 1, 2, true);
@@ -290,7 +296,7 @@ attributes(void)
 	done();
 }
 
-/* two facets with a hole each, and one that touches itself in a point */
+/* Tests two facets with a hole each, and one that touches itself in a point. */
 static void
 holes(void)
 {
@@ -320,7 +326,7 @@ holes(void)
 		rb_tets_free(memory, &t);
 	}
 	done();
-	/* a ring of squares that closes in a corner only */
+	/* A ring of squares that closes only at a corner */
 	clear();
 	for (int x = 0; x < 3; x++)
 		for (int y = 0; y < 3; y++)
@@ -336,7 +342,7 @@ holes(void)
 	done();
 }
 
-/* fans, whose diagonals meet at small angles */
+/* Tests fans whose diagonals meet at small angles. */
 static void
 prisms(void)
 {
@@ -371,12 +377,12 @@ prisms(void)
 	}
 }
 
-/* ---- cells of a lattice, moved ---- */
+/* ---- cells of a lattice, transformed ---- */
 
-#define SIDE 5 /* with a margin */
+#define SIDE 5 /* With a margin */
 
 static int label[SIDE][SIDE][SIDE];
-static int part[SIDE][SIDE][SIDE]; /* a number for what is connected */
+static int part[SIDE][SIDE][SIDE]; /* Number of each connected component */
 static int cells[SIDE * SIDE * SIDE];
 static int nparts;
 static double matrix[3][3], offset[3];
@@ -419,7 +425,10 @@ place(const double *p, double *to)
 		to[i] = matrix[i][0] * p[0] + matrix[i][1] * p[1] + matrix[i][2] * p[2] + offset[i];
 }
 
-/* a square between cells of two labels: a polygon, or two triangles that run any way around */
+/*
+ * Adds a square between cells of two labels, as one polygon or as two triangles with random
+ * orientation.
+ */
 static void
 add_wall(const double *p, int u, int v)
 {
@@ -485,7 +494,10 @@ compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* six times the volume of each region, in order; exact where all coordinates are integers */
+/*
+ * Computes six times the volume of each region, in order. The result is exact if all coordinates
+ * are integers.
+ */
 static uint32_t
 volumes_of(const rb_tets *t, double *volumes)
 {
@@ -506,7 +518,10 @@ volumes_of(const rb_tets *t, double *volumes)
 	return t->nregions;
 }
 
-/* is three times the centroid of a face in three times that triangle?  Of integers. */
+/*
+ * Returns true if three times the centroid of a face lies in three times the triangle, for integer
+ * coordinates.
+ */
 static bool
 centroid_in(const rb_tets *t, const uint32_t *face, const uint32_t *triangle)
 {
@@ -568,7 +583,7 @@ check_names(const rb_tets *merged, const rb_tets *named)
 	}
 }
 
-/* what was merged is found again, of all that has a face */
+/* Checks that every merged polygon is found again on the faces of the mesh. */
 static void
 check_found_again(const rb_tets *merged, const rb_tets *named)
 {
@@ -594,7 +609,10 @@ check_found_again(const rb_tets *merged, const rb_tets *named)
 	free(at);
 }
 
-/* a mesh of the polygons is one of the facets, too, with more segments than it need have */
+/*
+ * Checks that a mesh of the polygons is also a mesh of the facets, with more segments than
+ * necessary.
+ */
 static void
 check_unmerged(void)
 {
@@ -660,7 +678,7 @@ cells_of_a_lattice(void)
 		qsort(right, n, sizeof *right, compare);
 		if (weld(true))
 			status = rb_tetrahedralize(&ctx, &welded.plc, RB_KEEP_INSIDE, &t, &flaw);
-		/* of cells that are sheared much, rounding may leave no room for points that are needed */
+		/* In strongly sheared cells, rounding may leave no position for necessary points. */
 		CHECK(status == RB_OK || (status == RB_BAD_PLC && ++refused * 50 <= rounds),
 			  "status %d, flaw %d, %ld refused", status, flaw.kind, refused);
 		if (status == RB_OK)
@@ -688,7 +706,7 @@ cells_of_a_lattice(void)
 	CHECK(exact > rounds / 4, "only %ld without a point", exact);
 }
 
-/* the same on any number of threads */
+/* Tests that the result is the same for any number of threads. */
 static void
 threads(void)
 {
@@ -727,7 +745,7 @@ threads(void)
 	CHECK(rb_memory_used(memory) == 0, "%lu bytes left", (unsigned long) rb_memory_used(memory));
 }
 
-/* refused memory and a wish to stop end it, and nothing is left */
+/* Tests memory limits and stops: nothing is left behind. */
 static void
 limits(void)
 {

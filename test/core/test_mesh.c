@@ -1,8 +1,10 @@
 /*
  * test_mesh.c
- *	  Delaunay tetrahedralizations of random and hard sets of points: every link, every sign,
- *	  every sphere; the same set of tetrahedra in whichever order points come, and the one that
- *	  all quadruples are asked for; edges and faces against lists of all.
+ *	  Tests Delaunay tetrahedralizations of random and hard point sets.
+ *
+ * Checks every link, every orientation and every sphere; that the tetrahedra do not depend on the
+ * order of the points and equal those found by testing all quadruples; and the edges and faces
+ * against complete lists.
  */
 #include "check.h"
 #include "points.h"
@@ -40,7 +42,7 @@ by_place(const void *a, const void *b)
 	return 0;
 }
 
-/* no two at one place; then in random order */
+/* Removes duplicate points and shuffles the rest. */
 static void
 mix(void)
 {
@@ -89,7 +91,7 @@ name_of(int family)
 	return family < OWN ? own_name[family] : points_family_name[family - OWN];
 }
 
-/* about n points of a family: one of these, then those of points.h */
+/* Builds about n points of a family: one of this file, or one of points.h. */
 static void
 make(int family, int n)
 {
@@ -104,7 +106,7 @@ make(int family, int n)
 			for (int i = 0; i < side * side * side; i++)
 				add(i % side, i / side % side, i / (side * side));
 			break;
-		case SPHERE: /* integer points at distance 15 or 21 or 35 of the origin, and it */
+		case SPHERE: /* The origin, and integer points at distance 15, 21 or 35 from it */
 		{
 			static const int squares[] = {225, 441, 1225};
 			int square = squares[check_below(3)];
@@ -119,7 +121,7 @@ make(int family, int n)
 			add(40, 0, 0);
 		}
 		break;
-		case SHEET: /* in one plane, some of them on a lattice, and a few that are not */
+		case SHEET: /* Coplanar points, some of them on a lattice, and a few other points */
 			for (int i = 0; i < n; i++)
 			{
 				double x = check_below(2) ? check_below(8) : 8 * points_unit();
@@ -175,7 +177,7 @@ make(int family, int n)
 				}
 			}
 			break;
-		case PARABOLA: /* every two are joined */
+		case PARABOLA: /* Every two points are connected by an edge */
 			for (int i = 0; i < n && i < 60; i++)
 				add(i, i * i, i * i * i);
 			break;
@@ -200,7 +202,7 @@ make(int family, int n)
 	mix();
 }
 
-/* ---- what is right ---- */
+/* ---- checks ---- */
 
 static rb_memory *memory;
 static rb_context ctx;
@@ -269,7 +271,7 @@ has(const list *l, uint32_t a, uint32_t b, uint32_t c, uint32_t d, int n)
 	return bsearch(v, l->at, l->n, sizeof(l->at[0]), by_words) != NULL;
 }
 
-/* all tetrahedra without ghosts, or all edges or faces of these */
+/* Lists all tetrahedra except ghosts, or all of their edges or faces. */
 static list
 list_mesh(const rb_mesh *m, int n)
 {
@@ -297,7 +299,7 @@ list_mesh(const rb_mesh *m, int n)
 	return l;
 }
 
-/* all edges, those at the ghost included */
+/* Counts all edges, including those of ghosts. */
 static uint32_t
 count_edges(const rb_mesh *m)
 {
@@ -333,7 +335,7 @@ check_mesh(rb_mesh *m, const char *name)
 				  "%s: tetrahedron %u is not positive", name, t);
 		else
 		{
-			/* a positive (ghost, f0, f1, f2) is an odd permutation of (f0, f1, f2, ghost) */
+			/* A positive (ghost, f0, f1, f2) is an odd permutation of (f0, f1, f2, ghost). */
 			const uint8_t *f = rb_face_corners[ghost];
 			uint32_t inner = rb_face_tet(tet->n[ghost]);
 			uint32_t below = m->tets[inner].v[rb_face_corner(tet->n[ghost])];
@@ -385,7 +387,7 @@ same_lists(const list *a, const list *b, const char *name)
 		  "%s: %u tetrahedra, or %u others", name, a->n, b->n);
 }
 
-/* all at once; false: they are flat */
+/* Inserts all points at once. Returns false if they are coplanar. */
 static bool
 all_at_once(rb_mesh *m, uint32_t n)
 {
@@ -402,7 +404,7 @@ all_at_once(rb_mesh *m, uint32_t n)
 	return !flat;
 }
 
-/* some at once, the others one by one in the order of their numbers */
+/* Inserts some points at once, and the others one by one in the order of their numbers. */
 static bool
 one_by_one(rb_mesh *m, uint32_t n)
 {
@@ -438,7 +440,7 @@ check_points(const char *name)
 		return;
 	}
 	check_mesh(&m, name);
-	/* without what is cheap: all signs are exact ones */
+	/* Without filters: all signs are computed exactly. */
 	if (npoints < 300)
 	{
 		ctx.filters = RB_FILTER_ALL & ~RB_FILTER_SIGNS;
@@ -471,7 +473,7 @@ families(void)
 	for (long round = 0; round < check_rounds(6); round++)
 		for (int family = 0; family < OWN + POINTS_FAMILIES; family++)
 		{
-			/* where all signs are GMP's there are fewer */
+			/* Use fewer points if GMP must compute all signs. */
 			bool slow = family == HUGE_ONES || family == TINY_ONES || family >= OWN;
 
 			make(family, 4 + check_below(slow ? 60 : 600));
@@ -491,7 +493,7 @@ many(void)
 	}
 }
 
-/* all quadruples */
+/* Tests against all quadruples. */
 static void
 against_all(void)
 {
@@ -676,7 +678,7 @@ flat_sets(void)
 	}
 }
 
-/* where a place is, and that a point that is there is not inserted again */
+/* Tests point location, and that an existing point is not inserted again. */
 static void
 places(void)
 {
@@ -713,7 +715,7 @@ places(void)
 							  rb_mesh_orient(&m, c[0], c[1], c[2], v) >= 0,
 						  "%s: not in %u", name_of(family), t);
 			}
-			/* the first points once more: their twins are known */
+			/* Insert the first points again: their duplicates are found. */
 			for (uint32_t i = 0; i < npoints; i++)
 			{
 				uint32_t v, same;
@@ -747,7 +749,7 @@ stopped(void)
 		  (unsigned long) (rb_memory_used(memory) - used));
 }
 
-/* with every limit from none to enough it ends well */
+/* Tests every memory limit from none to enough: the mesh is complete, or the error is clean. */
 static void
 over_budget(void)
 {
@@ -783,7 +785,7 @@ over_budget(void)
 	}
 	CHECK(refused > 3, "%d times only", refused);
 
-	/* one more point into a mesh: it goes in, or nothing has changed */
+	/* Insert one more point into a mesh: it is inserted, or nothing has changed. */
 	for (uint64_t more = 0; more < 200000; more += 10000)
 	{
 		rb_context poor;

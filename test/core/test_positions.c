@@ -1,11 +1,13 @@
 /*
  * test_positions.c
- *	  How points, lines, surfaces and bodies lie to bodies, against bodies that are made of unit cubes.
+ *	  Tests the positions of points, lines, surfaces and solids relative to solids, with solids made
+ *	  of unit cubes.
  *
- * Where the cubes of a grid are known, so is what each point is: inside if all cubes around it are filled, outside if none is,
- * else on the boundary.  An object is cut along all planes of the grid, and of each piece one point is asked.  Coordinates of
- * objects are multiples of a half, so pieces that are no points have a size far above what doubles lose here.  Then an integer
- * matrix turns everything askew, and nothing is parallel to an axis any more.
+ * If the cubes of a grid are known, so is the position of each point: inside if all cubes around it
+ * are filled, outside if none is, and otherwise on the boundary. An object is clipped by all planes
+ * of the grid, and one point of each piece is tested. Coordinates of objects are multiples of one
+ * half, so pieces other than points are much larger than the rounding errors here. Finally an
+ * integer matrix shears everything, so that nothing is parallel to an axis.
  */
 #include "check.h"
 #include "core/base/redblue.h"
@@ -17,7 +19,7 @@
 
 #define GRID 3
 #define CELLS (GRID * GRID * GRID)
-#define MOST 64 /* corners of a polygon that was cut */
+#define MOST 64 /* Maximum number of corners of a clipped polygon */
 #define SMALL 1e-9
 
 static rb_memory *memory;
@@ -85,7 +87,7 @@ what_is(const cubes *c, const double p[3])
 	return filled == around ? RB_SOME_INSIDE : filled == 0 ? RB_SOME_OUTSIDE : RB_SOME_ON;
 }
 
-/* ---- objects in pieces ---- */
+/* ---- objects, divided into pieces ---- */
 
 typedef struct polygon
 {
@@ -93,7 +95,7 @@ typedef struct polygon
 	int n;
 } polygon;
 
-/* what of it has a coordinate up to x (sign 1) or from x on (-1) */
+/* Clips a polygon to coordinates up to x (sign 1) or from x on (-1). */
 static void
 clip(const polygon *from, int axis, double x, int sign, polygon *to)
 {
@@ -121,7 +123,7 @@ distance_of(const double *p, const double *q)
 				(p[2] - q[2]) * (p[2] - q[2]));
 }
 
-/* how large is it, in that many dimensions? */
+/* Returns the size of a polygon in this number of dimensions. */
 static double
 size_of(const polygon *g, int dimensions)
 {
@@ -172,7 +174,7 @@ pieces_are(const cubes *c, const polygon *g, int dimensions, int axis, int plane
 	return some;
 }
 
-/* of n points: a point, a segment, or a triangle that may have no area */
+/* Computes the position of a point, a segment, or a triangle that may have no area. */
 static unsigned
 truth_of(const cubes *c, const double *points, int n)
 {
@@ -185,7 +187,7 @@ truth_of(const cubes *c, const double *points, int n)
 			dimensions = k;
 	if (dimensions == 1 && n == 3)
 	{
-		/* its longest side */
+		/* Longest side of the triangle */
 		int best = 0;
 
 		for (int i = 1; i < 3; i++)
@@ -209,7 +211,7 @@ position_of(unsigned some)
 
 /* ---- sets ---- */
 
-/* where things really are: an integer matrix, and what is added; exact */
+/* Transformation to the final coordinates: an integer matrix and a translation, both exact */
 typedef struct placing
 {
 	double by[3][3];
@@ -266,7 +268,7 @@ add_part(rb_builder *b, const placing *by, const double *points)
 	b->nparts++;
 }
 
-/* the faces between what is filled and what is not, each in two triangles */
+/* Adds the faces between filled and empty cubes, each as two triangles. */
 static void
 add_cubes(rb_builder *b, const placing *by, const cubes *c)
 {
@@ -329,7 +331,7 @@ body_of(const placing *by, const cubes *c)
 	return finish(&b);
 }
 
-/* multiples of a half, on planes of the grid mostly */
+/* Returns random points with multiples of one half, mostly on planes of the grid. */
 static void
 random_points(double *points, int n)
 {
@@ -337,7 +339,7 @@ random_points(double *points, int n)
 	const int plane = check_below(3) == 0 ? (int) check_below(3) : -1;
 	const double at = (double) check_below(GRID + 1);
 
-	/* half of them are small */
+	/* Half of the objects are small. */
 	const bool small = check_below(2) == 0;
 
 	for (int i = 0; i < 3 * n; i++)
@@ -370,7 +372,7 @@ ask(const rb_set *red, rb_placed *red_known, const rb_set *blue, rb_placed *blue
 
 static const rb_kind kinds[] = {RB_POINT3, RB_SEGMENT3, RB_TRIANGLE3};
 
-/* objects of a few parts, in bodies that are asked again and again */
+/* Tests objects of a few parts, against the same solids repeatedly. */
 static void
 against_cubes(void)
 {
@@ -403,7 +405,7 @@ against_cubes(void)
 				double points[9];
 
 				random_points(points, corners);
-				/* two coincident triangles are closed, and another question */
+				/* Two coincident triangles form a closed surface, which is a different case. */
 				some |= truth_of(&c, points, corners);
 				add_part(&b, &by, points);
 			}
@@ -463,7 +465,7 @@ bodies_in_bodies(void)
 		if (round % 3 == 1)
 			for (int i = 0; i < CELLS; i++)
 				(&c[1].filled[0][0][0])[i] |= (&c[0].filled[0][0][0])[i];
-		/* what is left of the grid */
+		/* The complement in the grid */
 		if (round % 6 == 5 && count_cubes(&c[0]) < CELLS)
 			for (int i = 0; i < CELLS; i++)
 				(&c[1].filled[0][0][0])[i] = !(&c[0].filled[0][0][0])[i];
@@ -484,7 +486,7 @@ bodies_in_bodies(void)
 		  "not all positions");
 }
 
-/* the only row of that number, as a set of its own */
+/* Returns one row as a set of its own. */
 static const rb_set *
 one_row(const rb_set *set, uint32_t row)
 {
@@ -501,7 +503,7 @@ one_row(const rb_set *set, uint32_t row)
 	return finish(&b);
 }
 
-/* all rows at once tell what each pair of rows does */
+/* Tests that all rows at once give the same results as each pair of rows. */
 static void
 all_as_one(void)
 {
@@ -592,7 +594,10 @@ all_as_one(void)
 	CHECK(told > 0, "nothing was told");
 }
 
-/* which row is no body is told by its id; and a row that nothing is near is not looked at */
+/*
+ * Tests that an invalid solid is reported by its id, and that a row with nothing near it is not
+ * checked.
+ */
 static void
 no_bodies(void)
 {

@@ -1,13 +1,12 @@
 /*
  * test_refusals.c
- *	  What the system may refuse is refused: call after call of malloc, mmap and
- *	  their kin and of pthread_create, of the whole process, fails in turn, once or
- *	  from then on.  Every run ends with the right pairs or says what was refused,
- *	  and leaves nothing behind.
+ *	  Tests failures of the system: each call of malloc, mmap, related functions and pthread_create
+ *	  in the whole process fails in turn, once or from then on. Every run returns the correct pairs
+ *	  or reports what failed, and leaves nothing behind.
  *
- * The functions below stand in front of those of the C library.  The sanitizers have
- * their own there; in their builds the linker puts ours in front of what our files
- * call (--wrap), which leaves out what libraries allocate.
+ * The functions below replace those of the C library. Sanitizers have their own replacements; in
+ * their builds the linker redirects only the calls of the project's files (--wrap), so allocations
+ * by libraries do not fail.
  */
 #define _GNU_SOURCE
 #include "check.h"
@@ -34,7 +33,7 @@ main(void)
 
 #else
 
-/* ---- the refusing functions ---- */
+/* ---- functions that fail ---- */
 
 enum
 {
@@ -44,12 +43,12 @@ enum
 	SORTS
 };
 
-static int armed;           /* calls are counted, and one is refused */
-static long until;          /* so many calls go well */
-static long calls;          /* since it was armed */
-static long refused[SORTS]; /* since then */
-static bool for_good;       /* all that come after, too */
-static long mapped;         /* bytes mapped and not unmapped */
+static int armed;           /* Nonzero if calls are counted and one of them fails */
+static long until;          /* Number of calls that succeed first */
+static long calls;          /* Calls since it was armed */
+static long refused[SORTS]; /* Failures since it was armed */
+static bool for_good;       /* True if all later calls fail, too */
+static long mapped;         /* Bytes mapped and not yet unmapped */
 
 static bool
 refuse(int sort)
@@ -79,7 +78,7 @@ extern void *LIBC(calloc, __libc_calloc)(size_t, size_t);
 extern void *LIBC(realloc, __libc_realloc)(void *, size_t);
 extern void *LIBC(aligned_alloc, __libc_memalign)(size_t, size_t);
 
-#pragma GCC visibility push(default) /* for the libraries' calls as well */
+#pragma GCC visibility push(default) /* For the libraries' calls as well */
 extern void *MINE(malloc)(size_t);
 extern void *MINE(calloc)(size_t, size_t);
 extern void *MINE(realloc)(void *, size_t);
@@ -137,7 +136,7 @@ MINE(mremap)(void *at, size_t old, size_t size, int flags, ...)
 {
 	if (refuse(MAP))
 		return MAP_FAILED;
-	/* the system may refuse, too: several mappings are not remapped as one */
+	/* The system may fail, too: several mappings cannot be remapped as one. */
 	at = (void *) syscall(SYS_mremap, at, old, size, flags);
 	if (at != MAP_FAILED)
 		rb_add(&mapped, (long) size - (long) old);
@@ -158,7 +157,7 @@ MINE(pthread_create)(pthread_t *thread, const pthread_attr_t *attr, void *(*body
 	return refuse(THREAD) ? EAGAIN : real_create(thread, attr, body, arg);
 }
 
-/* ---- what is run ---- */
+/* ---- scenes ---- */
 
 #define THREADS 4
 
@@ -198,15 +197,15 @@ typedef struct scene
 	answer (*run)(rb_memory *memory, const struct scene *scene);
 	rb_kind red_kind;
 	rb_kind blue_kind;
-	uint32_t red_n;  /* objects */
-	uint32_t blue_n; /* 0: red with itself */
-	double size;     /* of an object; the world is 2 wide */
-	double crowd;    /* share of the objects in one corner of that corner, and so on */
-	uint32_t parts;  /* of a row, at most */
+	uint32_t red_n;  /* Number of objects */
+	uint32_t blue_n; /* 0 for a self join of red */
+	double size;     /* Size of an object; the space is 2 wide */
+	double crowd;    /* Share of the objects in one corner, recursively */
+	uint32_t parts;  /* Maximum number of parts in a row */
 	rb_answer answer;
 } scene;
 
-/* the sides of the scene at hand */
+/* Sides of the current scene */
 static rb_set sides[2];
 
 static double
@@ -250,7 +249,7 @@ make_side(const scene *s, int side, rb_kind kind, uint32_t n)
 						   .row_of = row_of};
 }
 
-/* the sides go through builders first: rows of one part at once, the others one by one */
+/* Passes the sides through builders: rows of one part at once, the others one by one. */
 static rb_status
 build(rb_memory *memory, const rb_set *from, rb_builder *b, const rb_set **to, rb_error *error)
 {
@@ -293,7 +292,10 @@ build(rb_memory *memory, const rb_set *from, rb_builder *b, const rb_set **to, r
 	return rb_builder_finish(b, to, error);
 }
 
-/* how many each row has; of groups, which may be refused and are counts then, the same */
+/*
+ * Adds the count of each row. Groups, which may be refused and then become counts, are added in the
+ * same way.
+ */
 static void
 add_answer(answer *a, const rb_stream *stream, const scene *s, uint32_t rows)
 {
@@ -309,7 +311,10 @@ add_answer(answer *a, const rb_stream *stream, const scene *s, uint32_t rows)
 		add(a, &(rb_pair){i, (uint32_t) (groups.start[i + 1] - groups.start[i])}, 1);
 }
 
-/* devices that do nothing but what the processor does: two have a share each, and two more could take one over */
+/*
+ * Devices that only do what the CPU does: two have a partition each, and two more could replace
+ * them.
+ */
 static rb_status
 stub_probe(int device, char *text, size_t size)
 {
@@ -397,7 +402,7 @@ run_shared(rb_memory *memory, const scene *s)
 	return run_join_by(rb_backend_cards(&stub), memory, s);
 }
 
-/* every red with every blue, to be decided */
+/* Decides every pair of a red and a blue object. */
 static answer
 run_decide(rb_memory *memory, const scene *s)
 {
@@ -424,7 +429,7 @@ run_decide(rb_memory *memory, const scene *s)
 	return a;
 }
 
-/* a record of eight red objects, each of which meets two of six blue ones, as lists */
+/* A record of eight red objects, each of which meets two of six blue ones, as lists */
 #define RECORDS 3000
 #define RECORD_BYTES 96
 
@@ -458,7 +463,7 @@ run_records(rb_memory *memory, const scene *s)
 		memcpy(to + 72, count, sizeof(count));
 		memcpy(to + 80, number, sizeof(number));
 	}
-	/* pieces that cut records */
+	/* Pieces whose ends split records */
 	for (size_t at = 0, n; at < sizeof(bytes) && a.status == RB_OK; at += n)
 	{
 		n = sizeof(bytes) - at < 100000 ? sizeof(bytes) - at : 100000;
@@ -490,7 +495,7 @@ static const scene scenes[] = {
 	{"records", run_records, RB_BOX3, RB_BOX3, 1, 1, 1, 0, 1, RB_PAIRS},
 };
 
-/* one run with call number k refused; false when it did not get so far */
+/* Runs the scene with call number k failing. Returns false if there were fewer calls. */
 static bool
 run_refused(const scene *s, const answer *truth, long k, bool from_then_on, long total[SORTS])
 {
@@ -498,7 +503,7 @@ run_refused(const scene *s, const answer *truth, long k, bool from_then_on, long
 	answer a = {RB_OUT_OF_MEMORY, {RB_OUT_OF_MEMORY, 1, 0, ""}, 0, 0};
 	long before, hits;
 
-	/* no block may come from an earlier run */
+	/* No block may be reused from an earlier run. */
 	rb_memory_trim(0);
 	before = rb_load(&mapped);
 	memset(refused, 0, sizeof(refused));
@@ -520,7 +525,7 @@ run_refused(const scene *s, const answer *truth, long k, bool from_then_on, long
 				  ((a.status == RB_OUT_OF_MEMORY && a.error.need > 0) || a.status == RB_NO_THREAD),
 			  "%s, call %ld: %s, need %lu", s->name, k, rb_status_text(a.status),
 			  (unsigned long) a.error.need);
-	/* threads refused are no reason to talk of memory, nor memory of threads */
+	/* A failed thread must not be reported as lack of memory, nor the reverse. */
 	CHECK(a.status != RB_NO_THREAD || refused[THREAD] > 0, "%s, call %ld: no thread", s->name, k);
 	CHECK(a.status != RB_OUT_OF_MEMORY || refused[HEAP] + refused[MAP] > 0,
 		  "%s, call %ld: no memory", s->name, k);
@@ -538,7 +543,7 @@ run_refused(const scene *s, const answer *truth, long k, bool from_then_on, long
 
 static const scene *at_hand;
 
-/* large sides shrink with the number of rounds of other tests */
+/* Reduces large sides according to the number of rounds. */
 static uint32_t
 objects(uint32_t n)
 {
@@ -560,7 +565,7 @@ every_call_in_turn(void)
 	{
 		long k = 0;
 
-		/* threads make calls in any order, so a few runs in a row must get through */
+		/* Threads make calls in any order, so several consecutive runs must succeed. */
 		for (int whole = 0; whole < 3; k++)
 			whole = run_refused(s, &truth, k, from_then_on == 1, total) ? 0 : whole + 1;
 		printf("# %s: %ld runs\n", s->name, k);
@@ -576,7 +581,7 @@ main(void)
 #ifndef real_create
 	real_create = dlsym(RTLD_NEXT, "pthread_create");
 #endif
-	alarm(600); /* a run that hangs is a failure */
+	alarm(600); /* A run that hangs counts as a failure */
 	for (size_t i = 0; i < sizeof(scenes) / sizeof(scenes[0]); i++)
 	{
 		at_hand = &scenes[i];

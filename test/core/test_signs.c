@@ -1,8 +1,10 @@
 /*
  * test_signs.c
- *	  Every sign that the core can take, by every means, against rationals.
+ *	  Tests every predicate of the core, by every method, against rationals.
  *
- * By hand: gcc -std=gnu99 -O2 -ffp-contract=off -Isrc -Itest/core
+ * To compile by hand:
+ *
+ *	gcc -std=gnu99 -O2 -ffp-contract=off -Isrc -Itest/core
  *	test/core/test_signs.c test/core/naive.c $(find src/core -name '*.c') -lgmp -lm -lpthread
  */
 #include <pthread.h>
@@ -16,7 +18,10 @@
 #include "core/exact/rb_orient.h"
 #include "core/base/redblue.h"
 
-/* what each step decided, over all families: a step that never answers is not tested */
+/*
+ * Number of cases that each step decided, over all families: a step that never decides is not
+ * tested
+ */
 static long filter_sure[POINTS_FAMILIES];
 static long interval_sure[POINTS_FAMILIES];
 static long integer_sure[POINTS_FAMILIES];
@@ -116,7 +121,9 @@ orient3d_against_rationals(void)
 		}
 }
 
-/* so that the case above means something: each step must decide what it is made for */
+/*
+ * Checks that each step decides the cases it is made for, so that the preceding test is meaningful.
+ */
 static void
 every_step_decides(void)
 {
@@ -126,7 +133,7 @@ every_step_decides(void)
 	long i;
 	int j;
 
-	/* points in general position: filters decide practically all */
+	/* Points in general position: filters decide practically all of them. */
 	for (i = 0; i < rounds; i++)
 	{
 		double p[12];
@@ -139,7 +146,7 @@ every_step_decides(void)
 	CHECK(sure[0] == rounds, "filter: %ld of %ld", sure[0], rounds);
 	CHECK(sure[1] == rounds, "interval: %ld of %ld", sure[1], rounds);
 
-	/* a third of these are exactly degenerate; proportions need numbers */
+	/* A third of these are exactly degenerate; percentages need enough cases. */
 	if (n < 300)
 		return;
 	CHECK(integer_sure[POINTS_LATTICE] > n * 3 / 4, "integers: %ld", integer_sure[POINTS_LATTICE]);
@@ -255,8 +262,8 @@ insphere_against_rationals(void)
 }
 
 /*
- * Where the bounds of the plain doubles are needed to the last bit: points rounded
- * onto a line, plane, circle or sphere, thousands of each.  GMP gives the truth.
+ * Tests cases that need the error bounds to the last bit: points rounded onto a line, plane, circle
+ * or sphere, thousands of each. GMP provides the correct sign.
  */
 static void
 filters_know_their_error(void)
@@ -287,7 +294,7 @@ filters_know_their_error(void)
 		unsure += j == RB_UNSURE;
 		CHECK(right(j, rb_gmp_orient3d(p, p + 3, p + 6, p + 9)), "orient3d");
 
-		/* the rational parametrisation of the unit circle, and of the sphere */
+		/* The rational parametrization of the unit circle, and of the sphere */
 		for (j = 0; j < 4; j++)
 		{
 			s = points_unit();
@@ -316,7 +323,7 @@ filters_know_their_error(void)
 		  rounds);
 }
 
-/* the meaning of the signs, from pictures and not from determinants */
+/* Tests the meaning of the signs with figures instead of determinants. */
 static void
 signs_mean_what_they_say(void)
 {
@@ -343,7 +350,7 @@ signs_mean_what_they_say(void)
 	CHECK(rb_insphere(o, y, x, z, in) == -1, "inside, negative orientation");
 }
 
-/* distance to a known centre decides inside and outside, without any determinant */
+/* Tests inside and outside by the distance to a known center, without any determinant. */
 static void
 insphere_agrees_with_distance(void)
 {
@@ -384,7 +391,7 @@ insphere_agrees_with_distance(void)
 	}
 }
 
-/* -0.0 is 0, wherever it stands */
+/* Tests that -0.0 is treated as 0 in every position. */
 static void
 negative_zero_is_zero(void)
 {
@@ -419,7 +426,7 @@ negative_zero_is_zero(void)
 	}
 }
 
-/* the same figure at another scale, per axis for the orientations */
+/* Tests that scaling a figure changes no sign; for orientations, each axis has its own scale. */
 static void
 scale_changes_nothing(void)
 {
@@ -439,7 +446,7 @@ scale_changes_nothing(void)
 		points_make(families[check_below(3)], 4, 3, p);
 		for (i = 0; i < 12; i++)
 			q[i] = ldexp(p[i], shift[i % 3]);
-		/* where the scaling itself was exact */
+		/* Only if the scaling itself was exact */
 		for (i = 0; i < 12; i++)
 			if (ldexp(q[i], -shift[i % 3]) != p[i])
 				break;
@@ -502,7 +509,7 @@ gmp_stays_off_the_heap(void)
 			rb_gmp_incircle(p, p + 2, p + 4, p + 6);
 			rb_gmp_insphere(p, p + 3, p + 6, p + 9, p + 12);
 		}
-	/* the longest numbers there are: both ends of the exponents in one set */
+	/* The longest possible numbers: the largest and smallest exponents together */
 	for (r = 0; r < rounds; r++)
 	{
 		double p[15];
@@ -523,7 +530,7 @@ gmp_stays_off_the_heap(void)
 	mp_set_memory_functions(NULL, NULL, NULL);
 }
 
-/* both ends of the exponents at once: as long as numbers can get */
+/* Tests the largest and smallest exponents together, which give the longest numbers. */
 static void
 longest_numbers(void)
 {

@@ -1,9 +1,10 @@
 /*
  * test_stream.c
- *	  The stream between a backend and its reader: a backend made for the test puts
- *	  from many threads, the reader is fast, slow, gone early, or told of a failure;
- *	  and what the stream promises to every backend about signals, rounding and
- *	  stacks.
+ *	  Tests the stream between a backend and its reader.
+ *
+ * A backend made for the test writes from many threads. The reader is fast, slow, leaves early, or
+ * receives an error. The test also checks what the stream guarantees to every backend about
+ * signals, rounding modes and stacks.
  */
 #define _GNU_SOURCE
 #include "check.h"
@@ -25,19 +26,19 @@ rest(long us)
 	nanosleep(&(struct timespec){0, us * 1000}, NULL);
 }
 
-/* ---- a backend of a few threads that puts what it is told to ---- */
+/* ---- a backend of a few threads that writes what the test requests ---- */
 
 #define HANDS 5
 
 static struct
 {
-	uint32_t each;       /* pairs of a thread: (thread, 0), (thread, 1), ... */
-	uint32_t batch;      /* at most so many at once */
-	uint32_t fail_after; /* this many of thread 0, with RB_DEVICE_FAILED; 0: never */
-	long pause;          /* after each put */
+	uint32_t each;       /* Pairs of a thread: (thread, 0), (thread, 1), ... */
+	uint32_t batch;      /* Maximum number of pairs per write */
+	uint32_t fail_after; /* Pairs after which thread 0 fails with RB_DEVICE_FAILED; 0 if never */
+	long pause;          /* Pause after each write */
 	rb_context *ctx;
 	const rb_sink *sink;
-	uint32_t put[HANDS]; /* that the sink took */
+	uint32_t put[HANDS]; /* Pairs that the sink accepted */
 	rb_status status[HANDS];
 	bool signals_blocked;
 	bool rounds_to_nearest;
@@ -118,7 +119,7 @@ stub_warm(int device)
 static const rb_backend stub_backend = {
 	.name = "stub", .probe = stub_probe, .join = stub_join, .warm = stub_warm};
 
-/* HANDS rows of red, many of blue; group: so many parts make a blue row */
+/* A run with HANDS red rows and many blue ones. `group` is the number of parts of a blue row. */
 typedef struct run
 {
 	rb_memory *memory;
@@ -180,7 +181,7 @@ take(run *r, const rb_block *block)
 			CHECK(r->seen[(size_t) p.red * r->blue.nrows + p.blue]++ == 0, "(%u, %u) again", p.red,
 				  p.blue);
 	}
-	/* all of it is the caller's, and some room in front */
+	/* The whole block belongs to the caller, with some room in front of it. */
 	if (block->n > 0)
 	{
 		memset(block->red - 1, 0xff, (block->n + 1) * sizeof(int64_t));
@@ -214,7 +215,7 @@ all_arrive(void)
 	{
 		uint32_t batch, group;
 		int wait;
-		long pause; /* of the reader, every batch */
+		long pause; /* Pause of the reader after every batch */
 	} way[] = {{1, 1, 10, 0},     {4096, 1, 10, 0}, {100000, 1, 0, 0}, {4096, 1, 0, 300},
 			   {100000, 1, 1, 0}, {77, 7, 10, 0},   {4096, 50, 1, 300}};
 
@@ -241,7 +242,10 @@ all_arrive(void)
 	}
 }
 
-/* blocks that are full but for the last, however slow the join is and however few the pairs */
+/*
+ * Tests that all blocks except the last are full, however slow the join is and however few pairs
+ * there are.
+ */
 static void
 full_blocks(void)
 {
@@ -249,7 +253,7 @@ full_blocks(void)
 	{
 		uint32_t each, batch;
 		int wait;
-		long pause; /* of the join, every batch */
+		long pause; /* Pause of the join after every batch */
 	} way[] = {{EACH, 4096, 0, 300}, {EACH, 5, 0, 0}, {EACH, 77, 10, 0}, {1, 1, 0, 0}};
 
 	stub.fail_after = 0;
@@ -296,7 +300,7 @@ counted_only(void)
 	}
 }
 
-/* close after so many batches, the stream empty, full, or held by the reader */
+/* Tests closing after a number of batches, with the stream empty, full, or held by the reader. */
 static void
 closed_early(void)
 {
@@ -321,7 +325,10 @@ closed_early(void)
 	}
 }
 
-/* somebody else asks to stop while the reader has its hands full: the next calls say so */
+/*
+ * Tests a stop requested by another thread while the reader holds a block: the next calls report
+ * it.
+ */
 static void
 stopped(void)
 {
@@ -434,11 +441,11 @@ no_stream(void)
 	}
 }
 
-/* ---- the CPU backend behind it ---- */
+/* ---- with the CPU backend ---- */
 
 /*
- * all pairs of n copies of a triangle, or of triangles at every scale: pairs counted.  It stops after
- * that much work, if not 0; took_ms is the work until all is closed then.
+ * Counts all pairs of n copies of a triangle, or of triangles at every scale. Stops after
+ * `stop_after_ms` of work unless it is 0; took_ms is then the work until everything is closed.
  */
 static uint64_t
 count(double *t, uint32_t n, uint32_t resolution, double stop_after_ms, double *took_ms)
@@ -470,7 +477,7 @@ count(double *t, uint32_t n, uint32_t resolution, double stop_after_ms, double *
 	return pairs;
 }
 
-/* giants that fill millions of cells each: a stop does not wait for an object */
+/* Tests giants that fill millions of cells each: a stop does not wait for the end of an object. */
 static void
 stopped_in_the_grid(void)
 {
@@ -486,9 +493,9 @@ stopped_in_the_grid(void)
 	free(t);
 }
 
-#define FAR 256 /* pairs */
+#define FAR 256 /* Number of pairs */
 
-/* all pairs of red with the first of blue, within the distance, in one put */
+/* Writes all pairs of red with the first blue object that are within the distance, in one call. */
 static rb_status
 put_far(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 {
@@ -526,7 +533,10 @@ tell_far(double *t, double stop_after_ms)
 	return check_work_ms() - began;
 }
 
-/* distances of numbers of very different size take long: a stop does not wait for all of a put */
+/*
+ * Tests distances between numbers of very different size, which take long: a stop does not wait for
+ * the end of a write.
+ */
 static void
 stopped_in_distances(void)
 {
@@ -540,7 +550,7 @@ stopped_in_distances(void)
 	CHECK(rest_of_it < all / 2, "stopping took %g of %g ms of work", rest_of_it, all);
 }
 
-/* deep recursion on small stacks, the caller rounding upward and flushing denormals */
+/* Tests deep recursion on small stacks, with a caller that rounds upward and flushes denormals. */
 static void
 small_stacks(void)
 {
@@ -571,11 +581,11 @@ small_stacks(void)
 	free(t);
 }
 
-/* ---- threads refused ---- */
+/* ---- thread creation fails ---- */
 
 /*
- * A join of 16 threads by a user who may have so many processes and threads in all.
- * What it says: its status, and in the next byte how many threads it had.
+ * Runs a join of 16 threads as a user with a limited number of processes and threads. Returns its
+ * status and, in the next byte, its number of threads.
  */
 static int
 join_within(rlim_t processes)
@@ -598,7 +608,7 @@ join_within(rlim_t processes)
 		for (int i = 0; i < 45000; i++)
 			t[i] = check_below(1000);
 		o = (rb_set){.kind = RB_TRIANGLE3, .nparts = 5000, .nrows = 5000, .coords = t};
-		/* the limit does not bind root; another user has no process so far */
+		/* The limit does not apply to root; another user has no process yet. */
 		if ((geteuid() == 0 && setuid(54321) != 0) || setrlimit(RLIMIT_NPROC, &limit) != 0)
 			_exit(255);
 		memory = rb_memory_create((uint64_t) 1 << 30);
@@ -617,11 +627,17 @@ join_within(rlim_t processes)
 	return WEXITSTATUS(result);
 }
 
-/* fewer threads than asked for: slower; none at all: an error; never the end of the process */
+/*
+ * Tests that fewer threads than requested only make the join slower, that no thread at all is an
+ * error, and that the process never ends.
+ */
 static __attribute__((unused)) void
 few_threads(void)
 {
-	/* root's child is alone there with its main thread and the join's; others may have company */
+	/*
+	 * Root's child runs only its main thread and those of the join; other users may have more
+	 * processes.
+	 */
 	for (rlim_t processes = 1; processes <= 6; processes++)
 	{
 		int result = join_within(processes), status = result & 7, threads = result >> 3;
@@ -652,7 +668,7 @@ main(void)
 	CHECK_RUN(stopped_in_distances);
 	CHECK_RUN(small_stacks);
 #if !defined(RB_OPENMP) && \
-	!defined(__SANITIZE_THREAD__) /* whose runtimes have needs of their own */
+	!defined(__SANITIZE_THREAD__) /* The sanitizers' runtimes need threads of their own */
 	CHECK_RUN(few_threads);
 #endif
 	rb_memory_trim(0);

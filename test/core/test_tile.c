@@ -1,9 +1,10 @@
 /*
  * test_tile.c
- *	  Pairs of a tile: whatever way space is cut, each pair is of one tile, and of the one that has its reference
- *	  point; the same where rows that a tile has no use for are left out while they are read.
+ *	  Tests the pairs of a tile: however space is cut, each pair belongs to exactly one tile, the
+ *	  one that contains its reference point. This also holds if rows that cannot have pairs in a
+ *	  tile are dropped while they are read.
  *
- * RB_TEST_SCALE multiplies the rounds.
+ * RB_TEST_SCALE multiplies the number of rounds.
  */
 #include "check.h"
 #include "core/base/rb_base.h"
@@ -27,9 +28,9 @@ static long pairs_seen, tiles_seen, left_out;
 enum
 {
 	UNIFORM,
-	LATTICE, /* corners, and so cuts, on each other; zeros of both signs */
+	LATTICE, /* Coincident corners, and therefore cuts; zeros of both signs */
 	UTM,
-	FLAT, /* no extent along an axis, or none at all */
+	FLAT, /* No extent along an axis, or none at all */
 	FAMILIES
 };
 
@@ -76,7 +77,7 @@ fill_part(double *c, rb_kind kind, int family, const double *centre, double size
 		}
 }
 
-/* rows of one part, or of up to so many, which lie about one place or anywhere */
+/* Builds rows of one part, or of up to `parts` parts, which lie near one position or anywhere. */
 static rb_set
 make_side(rb_kind kind, uint32_t n, int family, int parts)
 {
@@ -104,7 +105,7 @@ make_side(rb_kind kind, uint32_t n, int family, int parts)
 	return s;
 }
 
-/* cubes: bodies of twelve triangles */
+/* Builds cubes: solids of twelve triangles. */
 static rb_set
 make_bodies(uint32_t n)
 {
@@ -146,7 +147,7 @@ row_of(const rb_set *s, uint32_t part)
 	return s->row_of != NULL ? s->row_of[part] : part;
 }
 
-/* where the box of each row begins */
+/* Computes the lower corner of the box of each row. */
 static double *
 make_lows(const rb_set *s)
 {
@@ -167,7 +168,10 @@ make_lows(const rb_set *s)
 	return low;
 }
 
-/* the rows of which a tile has use, by a builder, in one of the ways in which rows come */
+/*
+ * Returns the rows that a tile needs, selected by a builder, in one of the ways in which rows
+ * arrive.
+ */
 static const rb_set *
 rows_for(const rb_set *s, const rb_ends *tile, double distance)
 {
@@ -207,7 +211,7 @@ rows_for(const rb_set *s, const rb_ends *tile, double distance)
 	return set;
 }
 
-/* ---- answers ---- */
+/* ---- results ---- */
 
 typedef struct answer
 {
@@ -249,7 +253,7 @@ ask(const rb_job *job, answer *got)
 				got->pair = realloc(got->pair, got->room * sizeof *got->pair);
 			}
 			memset(&got->pair[got->n], 0, sizeof *got->pair);
-			/* of a self join either may come first */
+			/* In a self join, either id may come first. */
 			got->pair[got->n].red = (uint32_t) block.red[i];
 			got->pair[got->n].blue = (uint32_t) block.blue[i];
 			if (job->blue == NULL && !job->within_rows && block.red[i] > block.blue[i])
@@ -273,7 +277,7 @@ ask(const rb_job *job, answer *got)
 		qsort(got->pair, got->n, sizeof *got->pair, by_pair);
 }
 
-/* of all pairs those whose reference point is in the tile */
+/* Selects the pairs whose reference point is in the tile. */
 static void
 choose(const answer *all, const rb_ends *tile, const double *red, const double *blue, answer *of)
 {
@@ -304,7 +308,7 @@ compare(const char *what, const answer *want, const answer *got)
 		  "%s: %zu pairs, not %zu", what, got->n, want->n);
 }
 
-/* counts, hits and groups say what the pairs do */
+/* Checks that counts, hits and groups agree with the pairs. */
 static void
 check_answers(rb_job job, const answer *want)
 {
@@ -319,7 +323,7 @@ check_answers(rb_job job, const answer *want)
 			count[want->pair[i].blue]++;
 	}
 	job.of = job.blue == NULL ? RB_OF_BOTH : RB_OF_RED;
-	/* where more is told of pairs, rows are only counted */
+	/* If pairs have a payload, rows are only counted. */
 	for (int k = 0; k < (job.predicate == RB_MEET ? 4 : 2); k++)
 	{
 		rb_context ctx;
@@ -356,7 +360,7 @@ check_answers(rb_job job, const answer *want)
 
 /* ---- tilings ---- */
 
-/* space, cut so often: at a corner of a row, or anywhere */
+/* Cuts space into n tiles, at a corner of a row or anywhere. */
 static uint32_t
 cut_space(rb_ends *tile, uint32_t n, int dims, const double *low, uint32_t rows)
 {
@@ -373,7 +377,7 @@ cut_space(rb_ends *tile, uint32_t n, int dims, const double *low, uint32_t rows)
 		if (at == 0 && check_below(2) == 0)
 			at = -at;
 		tile[i] = *half;
-		/* beyond its ends: one of the two is empty */
+		/* A cut beyond the ends makes one of the two tiles empty. */
 		at = at > half->low[axis] ? at : half->low[axis];
 		at = at < half->high[axis] ? at : half->high[axis];
 		half->high[axis] = at;
@@ -504,7 +508,7 @@ bodies(void)
 	CHECK(pairs_seen > check_rounds(100), "%ld pairs", pairs_seen);
 }
 
-/* rows that touch the ends of a tile, and what is within a distance of it, rounded up */
+/* Tests rows that touch the ends of a tile, and rows within a distance of it, rounded up. */
 static void
 ends_are_half_open(void)
 {
@@ -526,7 +530,7 @@ ends_are_half_open(void)
 		  "rounded up");
 }
 
-/* whoever has no memory for a join says so, and one that is stopped stops */
+/* Tests that a lack of memory is reported, and that a join that is stopped stops. */
 static void
 failures(void)
 {
