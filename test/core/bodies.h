@@ -1,11 +1,11 @@
 /*
  * bodies.h
- *	  Random bodies for tests: closed surfaces of triangles, in families that are chosen to
- *	  hurt.  Include after check.h.
+ *	  Provides random solids for tests: closed surfaces of triangles, in families of hard cases.
  *
- * All are made of small whole numbers, so that rays go through edges and corners, faces lie
- * in one plane, and segments run along edges; then they are moved and scaled, each axis by
- * itself, so that rounding keeps what is in one axis-parallel plane there.
+ * Include it after check.h. All solids have small integer coordinates at first, so that rays pass
+ * through edges and vertices, faces are coplanar, and segments run along edges. They are then moved
+ * and scaled, each axis separately, so that rounding keeps coplanar points of axis-parallel planes
+ * coplanar.
  */
 #ifndef BODIES_H
 #define BODIES_H
@@ -21,24 +21,25 @@ enum
 	BODY_BOX,
 	BODY_TETRAHEDRON,
 	BODY_OCTAHEDRON,
-	BODY_STAR,     /* an octahedron whose faces are pyramids */
-	BODY_NESTED,   /* boxes three deep: body, cavity, body */
-	BODY_TWO,      /* two boxes that share a face, an edge or a corner, or a part of one */
-	BODY_VOXELS,   /* the boundary of a union of cubes */
-	BODY_CRUMPLED, /* the surface of a box of cubes, every corner anywhere: crosses itself */
+	BODY_STAR,   /* An octahedron whose faces are pyramids */
+	BODY_NESTED, /* Three nested boxes: solid, cavity, solid */
+	BODY_TWO,    /* Two boxes that share a face, an edge or a vertex, or a part of one */
+	BODY_VOXELS, /* The boundary of a union of cubes */
+	/* The surface of a box of cubes with randomly moved vertices, which intersects itself */
+	BODY_CRUMPLED,
 	BODY_FAMILIES
 };
 
 static const char *const body_name[] = {"box",    "tetrahedron", "octahedron", "star",
 										"nested", "two boxes",   "voxels",     "crumpled"};
 
-/* sizes: what is done to the whole numbers */
+/* Transformations of the integer coordinates */
 enum
 {
 	SIZE_PLAIN,
 	SIZE_UTM,
 	SIZE_SMALL, /* 1e-6 */
-	SIZE_POWER, /* another power of two for each axis */
+	SIZE_POWER, /* A different power of two for each axis */
 	SIZES
 };
 
@@ -46,15 +47,15 @@ enum
 
 typedef struct body
 {
-	int n; /* triangles */
+	int n; /* Number of triangles */
 	double t[9 * BODY_MOST];
 	int family;
 	int size;
 	double scale[3];
 	double origin[3];
-	double low[3]; /* its box, in whole numbers */
+	double low[3]; /* Its box, in integer coordinates */
 	double high[3];
-	bool sound; /* does not cross itself, and its normals point outward */
+	bool sound; /* True if it does not intersect itself and its normals point outward */
 } body;
 
 __attribute__((unused)) static void
@@ -70,7 +71,7 @@ body_triangle(body *s, const double *a, const double *b, const double *c)
 		memcpy(t + 3 * i, corner[(first + i) % 3], 3 * sizeof(double));
 }
 
-/* a quadrangle, by either diagonal */
+/* Adds a quad with a random diagonal. */
 static void
 body_quad(body *s, const double *a, const double *b, const double *c, const double *d)
 {
@@ -86,7 +87,7 @@ body_quad(body *s, const double *a, const double *b, const double *c, const doub
 	}
 }
 
-/* the side of a box whose normal points along `axis`, up or down */
+/* Adds the side of a box whose normal points along `axis`, up or down. */
 static void
 body_side(body *s, const double *lo, const double *hi, int axis, bool up, bool inward)
 {
@@ -137,7 +138,7 @@ body_det(const double *a, const double *b, const double *c, const double *d)
 		   (u[0] * v[1] - u[1] * v[0]) * w[2];
 }
 
-/* unit cubes from lo, those of `filled`, without the sides between two of them */
+/* Adds the unit cubes in `filled`, from lo, without the sides between two of them. */
 static void
 body_voxels(body *s, int nx, const bool *filled, bool all_sides_once)
 {
@@ -229,7 +230,7 @@ body_make_shape(body *s)
 			{
 				double lo[3] = {i, i, i}, hi[3] = {7 - i, 7 - i, 7 - i};
 
-				/* they may touch */
+				/* The boxes may touch. */
 				if (i > 0 && check_below(3) == 0)
 					lo[check_below(3)]--;
 				body_box(s, lo, hi, i % 2 == 1);
@@ -283,7 +284,7 @@ body_make_shape(body *s)
 	}
 }
 
-/* a whole (or half) number becomes a coordinate */
+/* Transforms an integer (or half-integer) into a coordinate. */
 static double
 body_coordinate(const body *s, int axis, double x)
 {
@@ -324,14 +325,16 @@ body_make(body *s, int family, int size)
 	}
 }
 
-/* triangles without area that stick out of it, or are in it: needles, and folded ones */
+/*
+ * Adds triangles without area that protrude from the solid or lie in it: needles and folded ones.
+ */
 __attribute__((unused)) static void
 body_add_needles(body *s)
 {
 	for (int n = check_below(3); n > 0 && s->n < BODY_MOST; n--)
 	{
 		double p[3][3];
-		/* rounding leaves points on one line only where two of them are one */
+		/* After rounding, points are collinear only if two of them coincide. */
 		bool exact = s->size == SIZE_PLAIN || s->size == SIZE_POWER;
 		int k = exact ? check_below(4) - 1 : 2 * check_below(2);
 
@@ -360,7 +363,7 @@ body_shuffle(body *s)
 	}
 }
 
-/* a point of the lattice, or half-way between two, or anywhere, near the body */
+/* Returns a lattice point, a midpoint between two, or any point near the solid. */
 __attribute__((unused)) static void
 body_point(const body *s, double *p)
 {
@@ -371,7 +374,7 @@ body_point(const body *s, double *p)
 	else
 		for (int a = 0; a < 3; a++)
 		{
-			/* one beside it at most, or within its box */
+			/* At most one step outside, or within its box */
 			double margin = kind < 6 ? 1 : 0;
 			double range = s->high[a] - s->low[a] + 2 * margin;
 			double x = s->low[a] - margin + check_below((int) (2 * range) + 1) * 0.5;

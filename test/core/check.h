@@ -1,6 +1,6 @@
 /*
  * check.h
- *	  A small harness for the C tests: one program per topic, one function per case.
+ *	  Provides a small harness for the C tests: one program per topic, one function per case.
  *
  *	  static void
  *	  case_of_interest(void)
@@ -15,11 +15,11 @@
  *		  return check_done();
  *	  }
  *
- * A case prints one line, "ok N - name" or "not ok N - name", after at most ten
- * lines that tell what went wrong.  A failed CHECK does not end the case.
+ * A case prints one line, "ok N - name" or "not ok N - name", after at most ten lines that describe
+ * what went wrong. A failed CHECK does not end the case.
  *
- * Randomness is the same in every run.  check_rounds(n) is n times the
- * environment's RB_TEST_SCALE (default 1).
+ * Random numbers are the same in every run. check_rounds(n) returns n times the environment
+ * variable RB_TEST_SCALE (default 1).
  */
 #ifndef CHECK_H
 #define CHECK_H
@@ -31,7 +31,7 @@
 
 static int check_cases = 0;
 static int check_failed_cases = 0;
-static long check_failures = 0; /* within the case at work */
+static long check_failures = 0; /* Failures of the current case */
 
 #define CHECK(condition, ...)                                        \
 	do                                                               \
@@ -79,8 +79,8 @@ check_rounds(long n)
 }
 
 /*
- * Returns the processor time of this process so far, of all its threads, in ms.  Tests judge by this
- * time how soon something stops, for time on a clock depends on what else the machine does.
+ * Returns the CPU time that all threads of this process have used, in ms. Tests use it to judge how
+ * soon something stops, because elapsed time depends on what else the machine does.
  */
 __attribute__((unused)) static double
 check_work_ms(void)
@@ -105,7 +105,7 @@ check_random(void)
 	return z ^ (z >> 31);
 }
 
-/* 0 .. n - 1 */
+/* Returns a random number in 0 .. n - 1. */
 __attribute__((unused)) static int
 check_below(int n)
 {

@@ -1,18 +1,18 @@
 /*
  * hulls.c
- *	  Do two convex hulls meet, and how?  A twin of the core's tests of pairs that knows
- *	  no geometry (naive.h).
+ *	  Determines whether and how two convex hulls meet: a reference for the core's tests of pairs
+ *	  that uses no geometry (naive.h).
  *
- * They do when there are weights: a_i, b_j >= 0, the a's adding up to 1 and so the b's,
- * with sum a_i p_i = sum b_j q_j.  That is a system of linear equations and
- * inequalities, and there are two old ways through it: Gauss for the equations, which
- * leaves each weight as a linear function of a few free ones, and Fourier and Motzkin
- * for the inequalities, which add up a lower and an upper bound of a variable until
- * none is left.  No point, no rank and no degenerate position is special.
+ * They meet if there are weights a_i, b_j >= 0, where the a's sum to 1 and so do the b's, with sum
+ * a_i p_i = sum b_j q_j. That is a system of linear equations and inequalities, which two classical
+ * methods solve. Gaussian elimination solves the equations, which leaves each weight as a linear
+ * function of a few free ones. Fourier-Motzkin elimination solves the inequalities, by adding a
+ * lower and an upper bound of a variable until none is left. No point, no rank and no degenerate
+ * position is special.
  *
- * The numbers are integers (each axis in units of its smallest power of two) and stay
- * so: Bareiss's divisions go without a remainder.  They live for ever and grow to
- * what was needed, for a fuzzer asks a thousand times a second.  One thread only.
+ * All numbers are integers (each axis in units of its smallest power of two) and remain so, because
+ * Bareiss's divisions have no remainder. They are never freed and grow as needed, because a fuzzer
+ * calls these functions a thousand times per second. Only one thread may use them.
  */
 #include "naive.h"
 
@@ -21,18 +21,20 @@
 #include <stdint.h>
 
 #define POINTS 6
-#define EQUATIONS 5 /* two sums, three axes */
-#define CORNERS 20  /* of a polytope of weights: at most 6 over 3 */
-#define BOUNDS 1000 /* inequalities at once; 100 where the free weights are three */
+#define EQUATIONS 5 /* Two sums, three axes */
+#define CORNERS 20  /* Of a polytope of weights: at most 6 over 3 */
+#define BOUNDS 1000 /* Maximum number of inequalities; 100 for three free weights */
 
 static struct
 {
 	bool made;
-	mpz_t a[EQUATIONS][POINTS + 1];     /* coefficients of the weights = last column */
-	mpz_t bound[2][BOUNDS][POINTS + 1]; /* coefficients, then a constant: the sum is >= 0 */
-	mpz_t point[3][POINTS + 1];         /* coordinates, in units of the axis, blue's negative */
-	mpz_t corner[CORNERS][4]; /* of what the hulls share: coordinates, and what divides them */
-	mpz_t minor[POINTS + 1];  /* a corner's free weights, and what divides them */
+	mpz_t a[EQUATIONS][POINTS + 1];     /* Coefficients of the weights = last column */
+	mpz_t bound[2][BOUNDS][POINTS + 1]; /* Coefficients, then a constant: the sum is >= 0 */
+	/* Coordinates in units of the axis; those of blue are negated */
+	mpz_t point[3][POINTS + 1];
+	/* Vertices of the intersection: coordinates and their common divisor */
+	mpz_t corner[CORNERS][4];
+	mpz_t minor[POINTS + 1]; /* Free weights of a vertex and their common divisor */
 	mpz_t weight[POINTS];
 	mpz_t basis[4][4];
 	mpz_t t, u, v;
@@ -66,7 +68,7 @@ make_room(void)
 	mpz_inits(room.t, room.u, room.v, NULL);
 }
 
-/* x = mantissa * 2^exponent, the mantissa odd or 0 */
+/* Splits x into mantissa * 2^exponent, where the mantissa is odd or 0. */
 static double
 split(double x, int *exponent)
 {
@@ -77,7 +79,7 @@ split(double x, int *exponent)
 	return ldexp((double) mantissa, -zeros);
 }
 
-/* one equation of an axis: the a's against the b's */
+/* Builds the equation of one axis: the a's equal the b's. */
 static void
 axis_row(mpz_t *row, const double *p, int np, const double *q, int nq, int dims, int axis)
 {
@@ -98,9 +100,9 @@ axis_row(mpz_t *row, const double *p, int np, const double *q, int nq, int dims,
 }
 
 /*
- * Gauss and Jordan: pivot[r] is the weight that only equation r has, with one factor in
- * all of them, which is returned in the order of the equations; free ones have none.
- * False: a contradiction.
+ * Solves the equations by Gauss-Jordan elimination. pivot[r] is the weight that occurs only in
+ * equation r, with a factor common to all equations, which is returned; free weights have no
+ * equation. Returns false if the equations contradict each other.
  */
 static bool
 solve(int equations, int n, int pivot[EQUATIONS], int *rank, mpz_t factor)
@@ -125,7 +127,7 @@ solve(int equations, int n, int pivot[EQUATIONS], int *rank, mpz_t factor)
 			mpz_swap(a[e][j], a[r][j]);
 		for (int i = 0; i < equations; i++)
 		{
-			if (i == r || (i > r && i <= e)) /* those between are empty */
+			if (i == r || (i > r && i <= e)) /* The rows between are empty */
 				continue;
 			mpz_set(room.t, a[i][c]);
 			for (int j = 0; j <= n; j++)
@@ -142,7 +144,10 @@ solve(int equations, int n, int pivot[EQUATIONS], int *rank, mpz_t factor)
 	return true;
 }
 
-/* are there free weights for which all m bounds hold?  Fourier and Motzkin. */
+/*
+ * Returns true if there are free weights for which all m bounds hold, by Fourier-Motzkin
+ * elimination.
+ */
 static bool
 all_hold(int m, int n)
 {
@@ -159,7 +164,9 @@ all_hold(int m, int n)
 			{
 				int si = mpz_sgn(old[i][k]), sj = mpz_sgn(old[j][k]);
 
-				/* those without it stay; each from below with each from above */
+				/*
+				 * Keep bounds without the variable; combine each lower bound with each upper one.
+				 */
 				if (!(si == 0 && j == i) && !(si > 0 && sj < 0))
 					continue;
 				assert(count < BOUNDS);
@@ -182,7 +189,9 @@ all_hold(int m, int n)
 	return true;
 }
 
-/* all of p below all of q along an axis, or above: that needs no arithmetic */
+/*
+ * Returns true if all of p lies below or above all of q along an axis, which needs no arithmetic.
+ */
 static bool
 apart(const double *p, int np, const double *q, int nq, int dims)
 {
@@ -207,8 +216,9 @@ apart(const double *p, int np, const double *q, int nq, int dims)
 }
 
 /*
- * The weights as bounds, each a function of nfree free weights: bound k is weight which[k],
- * times the factor for those that are not free.  -1: there are none.
+ * Expresses the weights as bounds, each a function of nfree free weights: bound k is weight
+ * which[k], multiplied by the factor for weights that are not free. Returns -1 if there is no
+ * solution.
  */
 static int
 bounds_of(const double *p, int np, const double *q, int nq, int dims, int which[POINTS])
@@ -236,7 +246,7 @@ bounds_of(const double *p, int np, const double *q, int nq, int dims, int which[
 	for (int i = 0; i < n; i++)
 		if (!bound[i])
 			free_weight[nfree++] = i;
-	/* factor * weight = last column - the free ones' share, and the factor is made positive */
+	/* factor * weight = last column - free weights' terms, and the factor is made positive. */
 	for (int r = 0; r < rank; r++, m++)
 	{
 		int sign = mpz_sgn(room.u);
@@ -267,9 +277,9 @@ naive_hulls_meet(const double *p, int np, const double *q, int nq, int dims)
 	return nfree >= 0 && all_hold(np + nq, nfree);
 }
 
-/* ---- how they meet: the idea is told in naive.c ---- */
+/* ---- how they meet: naive.c explains the method ---- */
 
-/* determinant of rows of bounds without column `skip`; those of them in `columns` */
+/* Computes the determinant of the rows of bounds, restricted to the columns in `columns`. */
 static void
 minor_of(mpz_t det, const int *row, int n, int columns)
 {
@@ -302,8 +312,8 @@ minor_of(mpz_t det, const int *row, int n, int columns)
 }
 
 /*
- * The corner where the bounds of `mask` are 0, if there is one and all others hold: its
- * free weights are quotients of minors.  The weights times room.t are left in room.weight.
+ * Computes the vertex where the bounds of `mask` are 0, if it exists and all other bounds hold: its
+ * free weights are quotients of minors. Stores the weights times room.t in room.weight.
  */
 static bool
 corner_at(int mask, int n, int nfree, const int which[POINTS])
@@ -340,7 +350,7 @@ corner_at(int mask, int n, int nfree, const int which[POINTS])
 	return true;
 }
 
-/* one row more: is it independent of the rank rows before? */
+/* Adds a row. Returns true if it is independent of the `rank` rows before it. */
 static bool
 is_new(mpz_t row[4], int rank)
 {
@@ -369,7 +379,7 @@ is_new(mpz_t row[4], int rank)
 	return false;
 }
 
-/* leaves the corners of what they share in room.corner, and returns how many */
+/* Stores the vertices of the intersection in room.corner and returns their number. */
 static int
 corners_of(const double *p, int np, const double *q, int nq, int dims, naive_contact *contact)
 {
@@ -413,7 +423,7 @@ naive_hulls_contact(const double *p, int np, const double *q, int nq, int dims)
 	return contact;
 }
 
-/* is a corner of what they share on the segment between points x and y? */
+/* Returns true if a vertex of the intersection lies on the segment between points x and y. */
 static bool
 is_between(mpz_t corner[4], int x, int y)
 {

@@ -1,10 +1,12 @@
 /*
  * naive.c
- *	  Predicates on rationals, in the most obvious way: see naive.h.
+ *	  Implements predicates on rationals in the most straightforward way (naive.h).
  */
 #include "naive.h"
 
-/* det = determinant of the rows `row` .. n - 1 of m, restricted to the columns in `columns` */
+/*
+ * Computes the determinant of the rows `row` .. n - 1 of m, restricted to the columns in `columns`.
+ */
 static void
 det_of(mpq_t det, int n, mpq_t *m, int row, unsigned columns)
 {
@@ -48,8 +50,8 @@ naive_det_sign(int n, mpq_t *m)
 }
 
 /*
- * Sign of the determinant of the n rows p[i] - origin; if lifted, each row has
- * one column more, the sum of its squares.
+ * Returns the sign of the determinant of the n rows p[i] - origin. If lifted, each row has an
+ * additional column, the sum of its squares.
  */
 static int
 sign_of_rows(int n, int dim, const double *const *p, const double *origin, int lifted)
@@ -117,12 +119,15 @@ naive_insphere(const double *a, const double *b, const double *c, const double *
 }
 
 /*
- * Two convex hulls meet when the origin is in the hull of all differences p - q,
- * and then, after Caratheodory, in the hull of at most four affinely independent
- * ones.  All subsets are tried, the weights solved for in rationals.
+ * Two convex hulls meet if the origin is in the hull of all differences p - q. By Caratheodory's
+ * theorem it is then in the hull of at most four affinely independent ones. All subsets are tried,
+ * and the weights are computed in rationals.
  */
 
-/* weights of the k differences whose sum is 1 and that add up to the origin: unique and none negative? */
+/*
+ * Returns true if the k differences have unique weights that sum to 1 and give the origin, none of
+ * which is negative.
+ */
 static bool
 origin_in_simplex(const int *pick, int k, mpq_t (*d)[3])
 {
@@ -150,7 +155,7 @@ origin_in_simplex(const int *pick, int k, mpq_t (*d)[3])
 			pivot++;
 		if (pivot == 4)
 		{
-			inside = false; /* affinely dependent: some smaller subset will do */
+			inside = false; /* Affinely dependent: a smaller subset suffices */
 			break;
 		}
 		for (int x = 0; x <= k; x++)
@@ -215,14 +220,17 @@ naive_hulls_meet_by_subsets(const double *p, int np, const double *q, int nq, in
 }
 
 /*
- * How two hulls meet.  The weights with which both have the same point make a polytope, whose
- * corners are the solutions where as many weights as possible are 0: those of each set of
- * weights that determines them.  What the hulls share is the hull of these corners'
- * points.  A point is in a relative interior when all weights are positive, and they can be
- * when each is positive in some corner, for then they are in the mean of the corners.
+ * How two hulls meet. The weights for which both hulls give the same point form a polytope. Its
+ * vertices are the solutions in which as many weights as possible are 0, that is, those of each set
+ * of weights that determines them. The intersection of the hulls is the hull of the points of these
+ * vertices. A point is in a relative interior if all weights are positive. All can be positive if
+ * each is positive at some vertex, because they then are positive at the mean of the vertices.
  */
 
-/* weights a of the k columns with the sums m a = last column: unique, and none negative?  They replace that column. */
+/*
+ * Solves for weights of the k columns with m a = last column, and stores them there. Returns true
+ * if they are unique and none is negative.
+ */
 static bool
 solved(int rows, int k, mpq_t (*m)[7])
 {
@@ -264,7 +272,7 @@ solved(int rows, int k, mpq_t (*m)[7])
 	return good;
 }
 
-/* rank of n rows of four; they are lost */
+/* Returns the rank of n rows of four numbers, which are overwritten. */
 static int
 rank_of_rows(int n, mpq_t (*row)[4])
 {

@@ -1,7 +1,8 @@
 /*
  * naive.h
- *	  Slow twins of the core's predicates, on GMP's rationals: every double is a
- *	  rational, a determinant is expanded by its first row.  For tests only.
+ *	  Declares slow reference versions of the core's predicates on GMP's rationals, for tests only.
+ *
+ * Every double is a rational, and a determinant is expanded along its first row.
  */
 #ifndef NAIVE_H
 #define NAIVE_H
@@ -9,42 +10,45 @@
 #include <gmp.h>
 #include <stdbool.h>
 
-/* sign of the determinant of the n x n matrix m, row after row; n <= 4 */
+/* Returns the sign of the determinant of the n x n matrix m, stored by rows; n <= 4. */
 extern int naive_det_sign(int n, mpq_t *m);
 
-/* conventions as in rb_orient.h and predicates.c */
+/* Conventions are those of rb_orient.h and predicates.c. */
 extern int naive_orient2d(const double *a, const double *b, const double *c);
 extern int naive_orient3d(const double *a, const double *b, const double *c, const double *d);
 extern int naive_incircle(const double *a, const double *b, const double *c, const double *d);
 extern int naive_insphere(const double *a, const double *b, const double *c, const double *d,
 						  const double *e);
 
-/* do the convex hulls of np and nq points of dims (2, 3) coordinates meet?  np * nq <= 9 */
+/*
+ * Returns true if the convex hulls of np and nq points with dims (2 or 3) coordinates meet; np * nq
+ * <= 9.
+ */
 extern bool naive_hulls_meet_by_subsets(const double *p, int np, const double *q, int nq, int dims);
 
 typedef struct naive_contact
 {
 	bool meets;
-	int dimension; /* of what they share */
-	bool crosses;  /* their relative interiors share a point */
+	int dimension; /* Dimension of the intersection */
+	bool crosses;  /* True if the relative interiors share a point */
 } naive_contact;
 
-/* how do they meet? */
+/* Returns how the two hulls meet. */
 extern naive_contact naive_hulls_contact_by_subsets(const double *p, int np, const double *q,
 													int nq, int dims);
 
-/* hulls.c: the same in another way, a hundred times as fast, on one thread */
+/* hulls.c: computes the same by another method, a hundred times faster, on one thread only. */
 extern bool naive_hulls_meet(const double *p, int np, const double *q, int nq, int dims);
 
 extern naive_contact naive_hulls_contact(const double *p, int np, const double *q, int nq,
 										 int dims);
 
 /*
- * Two triangles of space; *self: is there more to what they share than common corners and
- * the edges between them?  Yes for two of the same corners.
+ * Returns how two triangles in space meet. *self is true if they share more than common vertices
+ * and the edges between these, also for two triangles with the same vertices.
  */
 extern naive_contact naive_triangles_contact(const double *p, const double *q, bool *self);
-/* naive_distance.c: their squared distance; np, nq <= 3 */
+/* naive_distance.c: computes the squared distance of two hulls; np, nq <= 3. */
 extern void naive_distance_square(mpq_t square, const double *p, int np, const double *q, int nq,
 								  int dims);
 

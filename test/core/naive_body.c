@@ -1,6 +1,6 @@
 /*
  * naive_body.c
- *	  Points, segments and bodies on rationals: see naive_body.h.
+ *	  Implements points, segments and solids on rationals (naive_body.h).
  */
 #include "check.h"
 #include "naive_body.h"
@@ -41,7 +41,7 @@ naive_point_nudge(naive_point *p, unsigned bits)
 	mpq_clear(e);
 }
 
-/* r = b - a */
+/* Computes r = b - a. */
 static void
 minus(naive_point *r, const naive_point *b, const naive_point *a)
 {
@@ -112,7 +112,7 @@ enum
 	AB,
 	BC,
 	CA,
-	N, /* the normal */
+	N, /* Normal */
 	WORK,
 	MORE,
 	POINTS
@@ -137,7 +137,10 @@ triangle_clear(naive_point *x)
 		naive_point_clear(&x[i]);
 }
 
-/* the sign of p against edge i, 1 on the inner side; p in the plane, or its foot along any direction is meant */
+/*
+ * Returns the sign of p relative to edge i, 1 on the inner side. If p is not in the plane, its
+ * projection along any direction is meant.
+ */
 static int
 edge_sign(naive_point *x, const naive_point *p, int i)
 {
@@ -185,7 +188,10 @@ naive_on(const naive_point *p, const double *t)
 	return on;
 }
 
-/* 1: the ray crosses the triangle, 0: it does not, -1: cannot be told in this direction */
+/*
+ * Returns 1 if the ray crosses the triangle, 0 if it does not, and -1 if this direction cannot
+ * decide.
+ */
 static int
 ray_crosses(const naive_point *p, const naive_point *direction, const double *t)
 {
@@ -272,7 +278,10 @@ naive_below(const naive_point *p, const double *t)
 	return below;
 }
 
-/* where the line through a and b, not one point, is at p; p must be on it */
+/*
+ * Computes the parameter of p on the line through a and b, which must differ. Returns false if p is
+ * not on the line.
+ */
 static bool
 parameter(mpq_t t, const naive_point *a, const naive_point *ab, const naive_point *p)
 {
@@ -314,14 +323,17 @@ naive_events(const double *a, const double *b, const double *t, mpq_t *events)
 	if (!is_zero(&ab))
 		for (int i = 0; i < 7; i++)
 		{
-			/* a corner on the line; the line through an edge; the plane */
+			/* A vertex on the line; the line through an edge; the plane */
 			bool met = false;
 
 			if (i < 3)
 				met = parameter(e, &pa, &ab, &x[A + i]);
 			else
 			{
-				/* the plane through edge i - 3 and the cross product of both directions; or the triangle's */
+				/*
+				 * The plane spanned by edge i - 3 and the cross product of both directions, or the
+				 * plane of the triangle
+				 */
 				int k = i < 6 ? i - 3 : 0;
 
 				if (i < 6)

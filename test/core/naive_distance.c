@@ -1,17 +1,16 @@
 /*
  * naive_distance.c
- *	  Distances of two convex hulls on rationals: see naive.h.
+ *	  Computes the distance of two convex hulls on rationals (naive.h).
  *
- * The least value of a convex function over two simplices, without any geometry.  For each
- * choice of some corners of either hull, the least value over the flats that they span is
- * where a linear system holds, that of the normal equations.  Where it has one solution, and
- * no weight in it is negative, that is a distance of two points of the hulls; the least
- * of these is the distance, for among the nearest pairs of points is one that is the only
- * one of its flats.
+ * This is the minimum of a convex function over two simplices, computed without geometry. For each
+ * choice of some vertices of either hull, the minimum over the flats that they span satisfies a
+ * linear system, the normal equations. If the system has one solution, without a negative weight,
+ * it gives the distance of two points of the hulls. The smallest such distance is that of the
+ * hulls, because among the nearest pairs of points there is one that is unique in its flats.
  */
 #include "naive.h"
 
-#define MOST 4 /* unknowns */
+#define MOST 4 /* Unknowns */
 
 typedef struct room
 {
@@ -61,7 +60,10 @@ dot(room *x, mpq_t r, mpq_t *u, mpq_t *v)
 	}
 }
 
-/* m, k rows of k + 1, becomes the identity and the solution; false: there is not just one */
+/*
+ * Reduces m, k rows of k + 1 numbers, to the identity and the solution. Returns false unless there
+ * is exactly one.
+ */
 static bool
 solve(room *x, int k)
 {
@@ -92,7 +94,10 @@ solve(room *x, int k)
 	return true;
 }
 
-/* the squared distance of the flats of the corners in two masks, if it is that of two points of the hulls */
+/*
+ * Computes the squared distance of the flats of the vertices in two masks. Returns true if it is
+ * the distance of two points of the hulls.
+ */
 static bool
 of_flats(room *x, const unsigned mask[2], mpq_t square)
 {

@@ -1,9 +1,10 @@
 /*
  * points.h
- *	  Random points for tests, in families that are chosen to hurt: lattices, nearly
- *	  and exactly degenerate positions, denormals, huge numbers, any bit pattern,
- *	  equal vertices, map and earth-centred coordinates, the limits of each
- *	  arithmetic.  Include after check.h.
+ *	  Provides random points for tests, in families of hard cases: lattices, nearly and exactly
+ *	  degenerate positions, denormals, huge numbers, any bit pattern, equal vertices, map and
+ *	  earth-centered coordinates, and the limits of each arithmetic.
+ *
+ * Include it after check.h.
  */
 #ifndef POINTS_H
 #define POINTS_H
@@ -16,18 +17,18 @@
 enum
 {
 	POINTS_UNIFORM,
-	POINTS_LATTICE,        /* integers -3 .. 3 */
-	POINTS_SCALED_LATTICE, /* the same times a power of two, another for each axis */
-	POINTS_DECIMAL,        /* multiples of 0.1: nearly a lattice */
-	POINTS_UTM,            /* easting, northing, height in mm, written in metres */
-	POINTS_ECEF,           /* earth-centred, centimetres, a few metres apart */
+	POINTS_LATTICE,        /* Integers -3 .. 3 */
+	POINTS_SCALED_LATTICE, /* The lattice times a power of two, different for each axis */
+	POINTS_DECIMAL,        /* Multiples of 0.1: nearly a lattice */
+	POINTS_UTM,            /* Easting, northing and height in mm, written in meters */
+	POINTS_ECEF,           /* Earth-centered, in centimeters, a few meters apart */
 	POINTS_DENORMAL,
 	POINTS_TINY, /* 1e-300 */
 	POINTS_HUGE, /* 1e300 */
-	POINTS_BITS, /* any finite double */
+	POINTS_BITS, /* Any finite double */
 	POINTS_SPECIAL,
-	POINTS_POWERS, /* powers of two within some window of exponents */
-	POINTS_LIMITS, /* around the exponents at which an arithmetic gives up */
+	POINTS_POWERS, /* Powers of two within a window of exponents */
+	POINTS_LIMITS, /* Around the exponents at which an arithmetic fails */
 	POINTS_FAMILIES
 };
 
@@ -44,7 +45,7 @@ points_bits(uint64_t bits)
 	return x;
 }
 
-/* -1 .. 1 */
+/* Returns a random number in -1 .. 1. */
 static double
 points_unit(void)
 {
@@ -94,7 +95,7 @@ points_special(void)
 	return check_below(2) ? x : -x;
 }
 
-/* one coordinate; `shift` is the family's parameter for this axis and set of points */
+/* Returns one coordinate. `shift` is the family's parameter for this axis and set of points. */
 static double
 points_coordinate(int family, int axis, int shift)
 {
@@ -143,7 +144,7 @@ points_coordinate(int family, int axis, int shift)
 	}
 }
 
-/* x moved by a few neighbours; finite stays finite */
+/* Moves x by up to two ulps; finite numbers stay finite. */
 static double
 points_nudge(double x)
 {
@@ -158,8 +159,8 @@ points_nudge(double x)
 }
 
 /*
- * n points of `dim` coordinates, one after the other.  After the family's random
- * points one of several degenerations is applied, mostly none.
+ * Stores n points with `dim` coordinates each in p. After the family's random points have been
+ * drawn, one of several degenerations may be applied; usually none is.
  */
 __attribute__((unused)) static void
 points_make(int family, int n, int dim, double *p)
@@ -178,15 +179,15 @@ points_make(int family, int n, int dim, double *p)
 
 	switch (check_below(10))
 	{
-		case 0: /* two equal points */
+		case 0: /* Two equal points */
 			memcpy(p + check_below(n) * dim, p, (size_t) dim * sizeof(double));
 			break;
-		case 1: /* all on one axis-parallel plane */
+		case 1: /* All points in one axis-parallel plane */
 			axis = check_below(dim);
 			for (i = 1; i < n; i++)
 				p[i * dim + axis] = p[axis];
 			break;
-		case 2: /* a parallelogram's corner, rounded and moved by a few neighbours */
+		case 2: /* The fourth corner of a parallelogram, rounded and moved by a few ulps */
 		case 3:
 			for (axis = 0; axis < dim; axis++)
 			{
@@ -196,7 +197,7 @@ points_make(int family, int n, int dim, double *p)
 					p[(n - 1) * dim + axis] = check_below(2) ? x : points_nudge(x);
 			}
 			break;
-		case 4: /* in the plane of the first three, rounded and moved */
+		case 4: /* A point in the plane of the first three, rounded and moved */
 		case 5:
 		{
 			double s = 0.25 * check_below(8);
@@ -212,7 +213,7 @@ points_make(int family, int n, int dim, double *p)
 			}
 		}
 		break;
-		case 6: /* neighbours of one point */
+		case 6: /* Points adjacent to one point */
 			for (i = 1; i < n; i++)
 				for (axis = 0; axis < dim; axis++)
 					p[i * dim + axis] = points_nudge(p[axis]);

@@ -1,9 +1,10 @@
 /*
  * spheres.h
- *	  Five random points on one sphere or next to it, in families that are chosen to hurt: corners of
- *	  boxes, integers up to the limit of their arithmetic, map and earth-centred coordinates, points
- *	  rounded onto a sphere or moved off it by a last place, sizes that are far apart.  Include after
- *	  points.h.
+ *	  Provides five random points on or near one sphere, in families of hard cases: corners of
+ *	  boxes, integers up to the limit of their arithmetic, map and earth-centered coordinates,
+ *	  points rounded onto a sphere or moved off it by the last bit, and very different magnitudes.
+ *
+ * Include it after points.h.
  */
 #ifndef SPHERES_H
 #define SPHERES_H
@@ -12,15 +13,16 @@
 
 enum
 {
-	SPHERE_CORNERS, /* of a box of any size, anywhere: exactly on a sphere where the differences are exact */
-	SPHERE_MIRRORED,  /* +-x, +-y, +-z: always exactly */
-	SPHERE_WIDE,      /* the same, up to the 60 bits of an integer and beyond */
-	SPHERE_UTM,       /* corners of buildings in millimetres, written in metres */
-	SPHERE_ECEF,      /* corners, far from the origin */
-	SPHERE_UNIT,      /* rounded onto the unit sphere */
-	SPHERE_NEIGHBOUR, /* mirrored, and then one of them moved by a last place or two */
-	SPHERE_FAR,       /* one point is very far away */
-	SPHERE_MIXED,     /* each point of a magnitude of its own */
+	/* Corners of a box of any size, anywhere: exactly on a sphere if the differences are exact */
+	SPHERE_CORNERS,
+	SPHERE_MIRRORED,  /* +-x, +-y, +-z: always exactly on a sphere */
+	SPHERE_WIDE,      /* Mirrored, with 60-bit integers and larger ones */
+	SPHERE_UTM,       /* Corners of buildings in millimeters, written in meters */
+	SPHERE_ECEF,      /* Corners far from the origin */
+	SPHERE_UNIT,      /* Rounded onto the unit sphere */
+	SPHERE_NEIGHBOUR, /* Mirrored, with one point moved by one or two ulps */
+	SPHERE_FAR,       /* One point is very far away */
+	SPHERE_MIXED,     /* Each point has a magnitude of its own */
 	SPHERE_FAMILIES
 };
 
@@ -35,7 +37,7 @@ sphere_mirrored(double *p, const double *half)
 		p[i] = check_below(2) ? half[i % 3] : -half[i % 3];
 }
 
-/* five points p of three coordinates */
+/* Stores five points with three coordinates each in p. */
 __attribute__((unused)) static void
 sphere_make(int family, double *p)
 {

@@ -1,9 +1,9 @@
 /*
  * test_answers.c
- *	  Counts, marks and groups are what the pairs of the same join say, for every kind, with
- *	  rows of several parts, rows that share a number, on one thread and on several.
+ *	  Tests that counts, matched rows and groups agree with the pairs of the same join, for every
+ *	  kind, with rows of several parts and rows that share a number, on one thread and on several.
  *
- * RB_TEST_SCALE multiplies the rounds.
+ * RB_TEST_SCALE multiplies the number of rounds.
  */
 #include "check.h"
 #include "core/base/rb_base.h"
@@ -21,7 +21,7 @@
 typedef struct side
 {
 	rb_set set;
-	uint32_t *number; /* of each row, from 0 as they appear */
+	uint32_t *number; /* Number of each row, in order of first appearance, from 0 */
 	uint32_t numbers;
 } side;
 
@@ -31,7 +31,7 @@ unit(void)
 	return (double) (int64_t) (check_random() >> 11) / 4503599627370496.0 - 1.0;
 }
 
-/* on a grid now and then, so that exact signs are wanted */
+/* Builds a side, occasionally on a grid, so that exact signs are needed. */
 static side
 make_side(rb_kind kind, uint32_t n, double size, bool lattice, int parts)
 {
@@ -74,7 +74,7 @@ make_side(rb_kind kind, uint32_t n, double size, bool lattice, int parts)
 	return s;
 }
 
-/* rows of a few numbers, or of hardly fewer than there are rows */
+/* Assigns numbers to the rows: only a few, or almost as many as there are rows. */
 static void
 number_rows(side *s)
 {
@@ -104,7 +104,7 @@ side_free(side *s)
 	free(s->number);
 }
 
-/* ---- a job to its end ---- */
+/* ---- running a job ---- */
 
 typedef struct run
 {
@@ -154,7 +154,7 @@ emitted(const run *r)
 	return r->ctx.stats.stage[RB_STAGE_EMIT].count;
 }
 
-/* ---- what they should be ---- */
+/* ---- expected results ---- */
 
 static int
 by_number(const void *x, const void *y)
@@ -208,7 +208,7 @@ check_counts(const rb_job *job, const run *pairs, uint32_t rows, int threads)
 	free(want);
 }
 
-/* the members of a group, sorted */
+/* Returns the members of a group, sorted. */
 static uint64_t
 wanted_members(const rb_job *job, const run *pairs, uint32_t group, uint32_t *out)
 {
@@ -244,7 +244,7 @@ check_groups(const rb_job *job, const run *pairs, uint32_t rows, int threads)
 	CHECK(emitted(&r) == pairs->n, "%lu grouped", (unsigned long) emitted(&r));
 	CHECK(g.start[0] == 0 && g.start[groups] == (job->of == RB_OF_BOTH ? 2 : 1) * pairs->n,
 		  "%lu members", (unsigned long) g.start[groups]);
-	/* each group is looked for among all pairs: some of them */
+	/* Each group requires a search of all pairs, so check only some of them. */
 	for (int k = 0; k < 40 && groups > 0; k++)
 	{
 		uint32_t group = check_below(groups);
@@ -315,7 +315,7 @@ as_the_pairs(void)
 		}
 }
 
-/* a group of more members than are sorted by insertion, one of all rows */
+/* Tests a group with more members than insertion sort handles, which contains all rows. */
 static void
 crowd(void)
 {
@@ -327,7 +327,10 @@ crowd(void)
 	side_free(&b);
 }
 
-/* where groups have no room there are counts, or the join has none either and says so */
+/*
+ * Tests that counts are returned if groups do not fit in memory, and that an error is reported if
+ * the join does not fit either.
+ */
 static void
 without_room(void)
 {
@@ -360,14 +363,14 @@ without_room(void)
 			CHECK(s.status == RB_OVER_BUDGET, "%s", rb_status_text(s.status));
 		run_free(&s);
 	}
-	/* the small build's pairs are fewer than what the join needs */
+	/* In the small build, the pairs need less memory than the join. */
 	CHECK(counted || MOST < 1000, "never counted instead");
 	run_free(&pairs);
 	side_free(&r);
 	side_free(&b);
 }
 
-/* a device's words: counts of parts, or bits of parts, each as its rows */
+/* Tests the words of a device: counts or bits of parts become those of their rows. */
 static void
 words_of_a_device(void)
 {
@@ -405,7 +408,10 @@ words_of_a_device(void)
 	side_free(&r);
 }
 
-/* both sides are told of only where they are one; a stop is heard while pairs become groups */
+/*
+ * Tests that results for both sides are available only in a self join, and that a stop is noticed
+ * while pairs are grouped.
+ */
 static void
 refused_and_stopped(void)
 {

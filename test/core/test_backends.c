@@ -1,7 +1,7 @@
 /*
  * test_backends.c
- *	  The registry of backends: which file is taken, and what "auto" does with a device
- *	  that is slow, absent, full, or fails in the middle.  The device is a stub.
+ *	  Tests the registry of backends: which library is used, and what "auto" does with a device that
+ *	  is slow, absent, full, or fails during a join. The device is a stub.
  */
 #include "check.h"
 #include "core/join/rb_join.h"
@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include <string.h>
 
-/* ---- files ---- */
+/* ---- libraries ---- */
 
 static void
 abi_is_compared(void)
@@ -23,7 +23,7 @@ abi_is_compared(void)
 	CHECK(rb_abi_fits(&ours, text, sizeof(text)), "%s", text);
 	theirs = ours;
 	theirs.version--;
-	theirs.size[0] = 1; /* of another version nothing else is looked at */
+	theirs.size[0] = 1; /* Nothing else is compared for another version */
 	CHECK(!rb_abi_fits(&theirs, text, sizeof(text)), "another version");
 	CHECK(strncmp(text, "interface ", 10) == 0, "%s", text);
 	for (size_t i = 0; i < sizes; i++)
@@ -63,7 +63,7 @@ files_that_are_none(void)
 	CHECK(strstr(fault, path) != NULL, "%s", fault);
 	CHECK(rb_backend_open(path, again, sizeof(again)) == NULL, "asked again");
 	CHECK(strcmp(fault, again) == 0, "%s", again);
-	/* a library, but none of ours */
+	/* A library that is not a backend */
 	CHECK(rb_backend_open("libm.so.6", fault, sizeof(fault)) == NULL, "libm");
 	CHECK(strcmp(fault, "libm.so.6 has no function rb_cuda_backend") == 0, "%s", fault);
 	endless = malloc(5000);
@@ -92,16 +92,16 @@ services_are_complete(void)
 		CHECK(function[i] != NULL, "function %zu", i);
 }
 
-/* ---- a device that does what it is told to ---- */
+/* ---- a stub device ---- */
 
 static struct
 {
 	bool warm;
 	rb_status probe;
-	rb_status join; /* with the text "for the test" */
-	uint64_t put;   /* pairs (0, 0) before that */
-	bool asked;     /* somebody asks to stop in the meantime */
-	int device;     /* that it was called for */
+	rb_status join; /* With the text "for the test" */
+	uint64_t put;   /* Number of pairs (0, 0) before the failure */
+	bool asked;     /* True if a stop is requested in the meantime */
+	int device;     /* Device for which it was called */
 	int probes;
 	int joins;
 } stub;
@@ -164,7 +164,7 @@ count(void *user, const rb_pair *pairs, size_t n)
 	return RB_OK;
 }
 
-/* n boxes in a row, of which each meets the next */
+/* Joins n boxes in a row, each of which meets the next. */
 static void
 run(join *j, uint32_t n)
 {
@@ -264,7 +264,7 @@ device_fails_at_once(void)
 	}
 }
 
-/* after a pair it is too late: others would come twice */
+/* Tests a failure after a pair was returned: another attempt would return pairs twice. */
 static void
 device_fails_later(void)
 {
@@ -282,7 +282,7 @@ device_fails_later(void)
 	CHECK(strcmp(j.ctx.stats.backend, "stub") == 0, "%s", j.ctx.stats.backend);
 }
 
-/* what the processor could not do either */
+/* Tests failures that the CPU could not avoid either. */
 static void
 other_failures_stay(void)
 {
@@ -300,7 +300,7 @@ other_failures_stay(void)
 	}
 }
 
-/* the device's failure is forgotten, who asked to stop is not */
+/* Tests that the failure of the device is forgotten, but a request to stop is not. */
 static void
 a_stop_is_kept(void)
 {

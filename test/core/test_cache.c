@@ -1,7 +1,7 @@
 /*
  * test_cache.c
- *	  Sets that are kept: found by their key, used, given up when room is needed, and never
- *	  while somebody holds them.
+ *	  Tests cached sets: they are found by key, used, and evicted if room is needed, but never while
+ *	  they are held.
  */
 #include "check.h"
 #include "core/base/rb_base.h"
@@ -12,7 +12,9 @@
 
 static rb_memory *memory;
 
-/* n rows; each third one has `parts` parts; coordinates and ids that tell where they are from */
+/*
+ * Builds n rows, every third of which has `parts` parts; coordinates and ids identify their origin.
+ */
 static const rb_set *
 made(rb_kind kind, uint32_t n, int parts, int64_t first, int64_t step)
 {
@@ -86,7 +88,7 @@ kept_and_found(void)
 	held = rb_cache_use(cache, find(cache, 1));
 	CHECK(find(cache, 1)->hits == 1 && held->nrows == 5000 && held->ids[10] == 37, "used");
 
-	/* in its place; the holder has the former one */
+	/* Replace the set; the holder still has the old one. */
 	set = made(RB_TRIANGLE3, 10, 1, 0, 1);
 	CHECK(put(cache, 1, set, &error) == RB_OK && find(cache, 1)->set == set, "replaced");
 	CHECK(find(cache, 1)->hits == 1 && count(cache) == 1, "its hits stay");
@@ -108,14 +110,14 @@ room(void)
 	const rb_set *set;
 	const rb_set *held;
 
-	/* each about 720 kB */
+	/* About 720 kB each */
 	for (uint64_t key = 0; key < 20; key++)
 	{
 		set = made(RB_TRIANGLE3, 10000, 1, 0, 1);
 		CHECK(put(cache, key, set, &error) == RB_OK, "put %d", (int) key);
 		rb_set_release(&set);
 		CHECK(rb_cache_used(cache) <= limit, "within the limit");
-		if (key > 0) /* the first one is always the last one used */
+		if (key > 0) /* The first set is always the most recently used one */
 		{
 			held = rb_cache_use(cache, find(cache, 0));
 			rb_set_release(&held);
@@ -124,7 +126,7 @@ room(void)
 	CHECK(find(cache, 0) != NULL && find(cache, 19) != NULL && find(cache, 1) == NULL,
 		  "the last ones used stay");
 
-	/* what is held cannot be given up: there is no room while it is */
+	/* A set that is held cannot be evicted: there is no room until it is released. */
 	held = rb_set_hold(find(cache, 0)->set);
 	set = made(RB_TRIANGLE3, 50000, 1, 0, 1);
 	CHECK(put(cache, 99, set, &error) == RB_OVER_BUDGET && find(cache, 99) == NULL, "no room");
@@ -133,7 +135,7 @@ room(void)
 	CHECK(put(cache, 99, set, &error) == RB_OK, "now there is");
 	rb_set_release(&set);
 
-	/* larger than all: nobody has to go */
+	/* Larger than the whole cache: nothing is evicted. */
 	set = made(RB_TRIANGLE3, 100000, 1, 0, 1);
 	CHECK(put(cache, 100, set, &error) == RB_OVER_BUDGET && find(cache, 99) != NULL, "too large");
 	CHECK(error.limit == limit && error.need > limit, "needs %lu", (unsigned long) error.need);
@@ -144,7 +146,10 @@ room(void)
 	rb_cache_destroy(cache);
 }
 
-/* nobody goes in vain: neither for what has no room while others are held, nor who is held */
+/*
+ * Tests that no set is evicted unnecessarily: neither for a set that does not fit while others are
+ * held, nor if it is held itself.
+ */
 static void
 held_by_others(void)
 {
@@ -153,7 +158,7 @@ held_by_others(void)
 	const rb_set *set;
 	rb_error error;
 
-	/* 3.6 MB in five */
+	/* 3.6 MB in five sets */
 	for (uint64_t key = 0; key < 5; key++)
 	{
 		set = made(RB_TRIANGLE3, 10000, 1, 0, 1);
@@ -163,7 +168,10 @@ held_by_others(void)
 	held[0] = rb_set_hold(find(cache, 0)->set);
 	held[1] = rb_set_hold(find(cache, 1)->set);
 
-	/* with the two that are held it is too much, in a place of its own or in that of one of them */
+	/*
+	 * It does not fit beside the two sets that are held, neither as a new entry nor in place of one
+	 * of them.
+	 */
 	set = made(RB_TRIANGLE3, 45000, 1, 0, 1);
 	for (uint64_t key = 0; key < 10; key += 9)
 	{
@@ -173,7 +181,7 @@ held_by_others(void)
 	}
 	rb_set_release(&set);
 
-	/* there is room where the third one is, that nobody holds */
+	/* It fits in place of the third one, which is not held. */
 	set = made(RB_TRIANGLE3, 12000, 1, 0, 1);
 	CHECK(put(cache, 9, set, &error) == RB_OK, "put");
 	CHECK(find(cache, 0) != NULL && find(cache, 1) != NULL && find(cache, 2) == NULL &&
@@ -181,7 +189,7 @@ held_by_others(void)
 		  "those that are held stay");
 	rb_set_release(&set);
 
-	/* another one for the key of one that is held takes its place */
+	/* Another set with the key of a held one replaces it. */
 	set = made(RB_TRIANGLE3, 12000, 1, 0, 1);
 	CHECK(put(cache, 0, set, &error) == RB_OK && find(cache, 0)->set == set, "replaced");
 	CHECK(find(cache, 1) != NULL && find(cache, 9) != NULL && find(cache, 3) == NULL,
@@ -194,7 +202,7 @@ held_by_others(void)
 	CHECK(rb_memory_used(memory) == 0, "memory left");
 }
 
-/* joins hold what another thread gives up */
+/* Uses sets in a join while another thread evicts them. */
 static void *
 use_and_release(void *arg)
 {
@@ -231,7 +239,7 @@ given_up_while_held(void)
 	rb_cache_destroy(cache);
 }
 
-/* a set that has to move and cannot is where it was, whichever of its arrays had no room */
+/* Tests that a set that cannot be moved is unchanged, whichever of its arrays did not fit. */
 static void
 moved(void)
 {
@@ -259,7 +267,10 @@ moved(void)
 	CHECK(rb_memory_used(memory) == 0, "memory left");
 }
 
-/* a set has a number while it is kept, larger than all before, and than what the process has said */
+/*
+ * Tests that a set has a number while it is cached, larger than all earlier ones and than the given
+ * start.
+ */
 static void
 numbered(void)
 {

@@ -1,6 +1,6 @@
 /*
  * test_connect.c
- *	  What rb_tets_connect finds of a mesh is what rb_tetrahedralize knew of it.
+ *	  Tests that rb_tets_connect finds in a mesh what rb_tetrahedralize knew of it.
  */
 #include "check.h"
 #include "core/base/rb_base.h"
@@ -11,7 +11,10 @@
 
 static rb_context ctx;
 
-/* two rooms and their wall, a line in the first one, a loose facet in the second; and random points */
+/*
+ * Two rooms with a common wall, a line in the first, an isolated facet in the second; and random
+ * points
+ */
 #define CORNERS 17
 #define LOOSE 200
 
@@ -80,7 +83,7 @@ compare(bool points, rb_keep keep)
 	rb_free(ctx.memory, (void **) &tets.neighbours);
 	rb_free(ctx.memory, (void **) &tets.segment_facet);
 
-	/* what cannot be done leaves nothing */
+	/* A failure leaves nothing behind. */
 	used = rb_memory_used(ctx.memory);
 	memcpy(tets.tets[1], tets.tets[0], sizeof(tets.tets[0]));
 	memcpy(tets.tets[2], tets.tets[0], sizeof(tets.tets[0]));
@@ -110,7 +113,7 @@ rooms_with_points(void)
 		compare(true, i % 2 == 0 ? RB_KEEP_INSIDE : RB_KEEP_HULL);
 }
 
-/* many tetrahedra around one point: its bucket is sorted otherwise */
+/* Tests many tetrahedra around one point, whose bucket is sorted by another method. */
 static void
 fan(void)
 {

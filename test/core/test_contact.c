@@ -1,7 +1,7 @@
 /*
  * test_contact.c
- *	  How two objects meet, and where a mesh cuts itself: the decision trees on exact
- *	  signs, against naive twins that know no case at all (naive_hulls_contact).
+ *	  Tests how two objects meet, and self-intersections of meshes: the decision trees on exact
+ *	  signs, against reference versions without case distinctions (naive_hulls_contact).
  */
 #include "check.h"
 #include "naive.h"
@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-/* every step of the cascade on, and each off */
+/* Every step of the cascade enabled, and each one disabled */
 static const uint32_t filters[] = {RB_FILTER_ALL,
 								   RB_FILTER_ALL & ~RB_FILTER_SIGNS,
 								   RB_FILTER_ALL & ~RB_FILTER_INTERVAL,
@@ -22,7 +22,7 @@ static const uint32_t filters[] = {RB_FILTER_ALL,
 
 static const int orders[6][3] = {{0, 1, 2}, {1, 2, 0}, {2, 0, 1}, {0, 2, 1}, {2, 1, 0}, {1, 0, 2}};
 
-/* how often each answer was right: kind of pair, answer without RB_YES */
+/* Number of correct results, by kind of pair and result without RB_YES */
 static long seen[5][16];
 
 enum
@@ -48,7 +48,7 @@ print_points(const double *p, int n, int dims)
 	printf("\n");
 }
 
-/* one leaf; without exact signs it may be unsure, and not else */
+/* Tests one leaf. Only without exact signs may it be undecided. */
 static void
 leaf(const char *what, rb_predicate predicate, rb_kind red, rb_kind blue, const double *r,
 	 const double *b, int truth)
@@ -73,7 +73,7 @@ permuted(const double *t, const int order[3], double *p)
 		p[i] = t[3 * order[i / 3] + i % 3];
 }
 
-/* signs that an earlier stage has proved, here some of the true ones */
+/* Signs that an earlier stage has proved; here some of the true ones. */
 static void
 known_signs(const double *plane, const double *t, int s[3])
 {
@@ -81,7 +81,7 @@ known_signs(const double *plane, const double *t, int s[3])
 		s[i] = check_below(2) ? RB_UNSURE : rb_orient3d(plane, plane + 3, plane + 6, t + 3 * i);
 }
 
-/* two triangles in some orders of their corners, or in all */
+/* Tests two triangles, with some or all orders of their vertices. */
 static void
 triangles(const double *r, const double *b, bool all)
 {
@@ -151,7 +151,7 @@ segments3(const double *pq, const double *st)
 	CHECK(rb_segments_contact3(&env, st, pq) == truth, "swapped, truth %d", truth);
 }
 
-/* eighteen coordinates as every kind of pair */
+/* Tests the same eighteen coordinates as every kind of pair. */
 static void
 all_kinds(const double *t, long round)
 {
@@ -164,11 +164,14 @@ all_kinds(const double *t, long round)
 		segments3(t, t + 9);
 }
 
-/* a family must show these answers, or it proves nothing: bit d: dimension d, 4 + d: and they cross, 3: none */
+/*
+ * Checks that a family produced these results; otherwise it proves nothing. Bit d stands for
+ * dimension d, bit 4 + d for dimension d with crossing, and bit 3 for no contact.
+ */
 static void
 was_seen(int kind, unsigned answers)
 {
-	if (check_rounds(1000) < 1000) /* too few for what is rare */
+	if (check_rounds(1000) < 1000) /* Too few rounds for rare results */
 		return;
 	CHECK(!(answers & 8) || seen[kind][8] > 0, "kind %d: all meet", kind);
 	for (int k = 0; k < 3; k++)
@@ -188,7 +191,7 @@ forget(void)
 	memset(seen, 0, sizeof seen);
 }
 
-/* the twins themselves: two ways that have no step in common but their idea */
+/* Tests the two references against each other, which have only their idea in common. */
 static void
 twins_agree(void)
 {
@@ -208,7 +211,7 @@ twins_agree(void)
 	}
 }
 
-/* every kind of touching: few coordinates, in space or in some plane */
+/* Tests every kind of contact with few coordinates, in space or in some plane. */
 static void
 lattice(int side, int flat, long rounds)
 {
@@ -222,7 +225,8 @@ lattice(int side, int flat, long rounds)
 
 		for (int i = 0; i < 18; i++)
 			t[i] = s * (check_below(side) - side / 2);
-		for (int i = 0; i < 6 && flat; i++) /* a plane that is along an axis, or not */
+		/* A plane that contains an axis direction, or does not */
+		for (int i = 0; i < 6 && flat; i++)
 			t[3 * i + axis] = slope * t[3 * i + (axis + 1) % 3];
 		all_kinds(t, n);
 	}
@@ -264,7 +268,10 @@ lattice_flat_of_5(void)
 	lattice(5, 1, 15000);
 }
 
-/* a triangle of one mesh and its neighbours: common corners, common edges, twice the same, folded */
+/*
+ * Tests a triangle and its neighbors in a mesh: common vertices, common edges, duplicates, folded
+ * pairs.
+ */
 static void
 neighbours(void)
 {
@@ -278,7 +285,7 @@ neighbours(void)
 		for (int i = 0; i < 6 && flat == 0; i++)
 			t[3 * i + 2] = t[3 * i] + t[3 * i + 1];
 		memcpy(t + 9, t, (size_t) common * 24);
-		if (flat == 1) /* the last corner in the plane of the others, on either side */
+		if (flat == 1) /* The last vertex is coplanar with the others, on either side */
 			for (int a = 0; a < 3; a++)
 				t[15 + a] = t[a] + (check_below(7) - 3) * 0.5 * (t[3 + a] - t[a]) +
 							0.25 * (t[6 + a] - t[a]);
@@ -289,7 +296,10 @@ neighbours(void)
 	forget();
 }
 
-/* needles and points on few lines, with common ends or ends in each other, against triangles, too */
+/*
+ * Tests needles and points on few lines, with common ends or ends inside each other, also against
+ * triangles.
+ */
 static void
 needles(void)
 {
@@ -314,7 +324,7 @@ needles(void)
 					t[9 * s + 3 * i + a] = from[a] + at * dir[a];
 			}
 		}
-		if (check_below(2)) /* one of them is a triangle */
+		if (check_below(2)) /* One of them is a triangle */
 			t[9 + check_below(9)] += check_below(3) - 1;
 		if (check_below(4) == 0)
 			memcpy(t + 9 + 3 * check_below(3), t + 3 * check_below(3), 24);
@@ -327,8 +337,8 @@ needles(void)
 }
 
 /*
- * What the oracle defines, spelled out: triangles without an area as a mesh's users see
- * them.  Corners are a letter each, of five points of one line and two beside it.
+ * Tests what the reference defines for triangles without area, as users of a mesh see them. Each
+ * vertex is a letter: five points of one line, and two beside it.
  */
 static void
 meshes_with_needles(void)
@@ -338,28 +348,28 @@ meshes_with_needles(void)
 		const char *red, *blue;
 		int answer;
 	} c[] = {
-		{"acx", "acx", RB_CONTACT_OF(2, 1)}, /* twice the same */
+		{"acx", "acx", RB_CONTACT_OF(2, 1)}, /* A duplicate */
 		{"acx", "xca", RB_CONTACT_OF(2, 1)},
-		{"abc", "cab", RB_CONTACT_OF(1, 1)}, /* also where it has no area */
+		{"abc", "cab", RB_CONTACT_OF(1, 1)}, /* A duplicate without area */
 		{"aab", "bba", RB_CONTACT_OF(1, 1)},
 		{"aaa", "aaa", RB_CONTACT_OF(0, 1)},
-		{"abc", "acx", 0}, /* a needle along an edge, ends and all */
+		{"abc", "acx", 0}, /* A needle along an edge, including its ends */
 		{"acc", "acx", 0},
 		{"aaa", "acx", 0},
-		{"abc", "adc", 0},                   /* two of them */
-		{"acd", "acx", 0},                   /* the needle goes on, but the edge is common */
-		{"acd", "ace", RB_CONTACT_OF(1, 1)}, /* both go on */
-		{"bcd", "bca", 0},                   /* to different sides */
-		{"abd", "acx", RB_CONTACT_OF(1, 0)}, /* one common corner, and a stretch of an edge */
+		{"abc", "adc", 0},                   /* Two needles */
+		{"acd", "acx", 0},                   /* Needle extends beyond a common edge */
+		{"acd", "ace", RB_CONTACT_OF(1, 1)}, /* Both extend beyond it */
+		{"bcd", "bca", 0},                   /* In opposite directions */
+		{"abd", "acx", RB_CONTACT_OF(1, 0)}, /* A common vertex and a part of an edge */
 		{"aab", "aac", RB_CONTACT_OF(1, 1)},
 		{"aab", "aax", 0},
-		{"bbb", "acx", RB_CONTACT_OF(0, 0)}, /* a point in an edge */
-		{"bbb", "acc", RB_CONTACT_OF(0, 1)}, /* in the interior of a segment */
-		{"acx", "acy", 0},                   /* an edge, and one plane */
+		{"bbb", "acx", RB_CONTACT_OF(0, 0)}, /* A point in an edge */
+		{"bbb", "acc", RB_CONTACT_OF(0, 1)}, /* A point in a segment */
+		{"acx", "acy", 0},                   /* A common edge in one plane */
 		{"acx", "bdy", RB_CONTACT_OF(1, 0)},
-		{"bcx", "adx", RB_CONTACT_OF(2, 1)}, /* a folded pair */
+		{"bcx", "adx", RB_CONTACT_OF(2, 1)}, /* A folded pair */
 	};
-	/* a b c d e along a line, x to the left, y to the right */
+	/* a b c d e lie on a line, x to its left, y to its right. */
 	static const double slant[][3] = {{0, 0, 0},  {1, 2, -1}, {2, 4, -2}, {3, 6, -3},
 									  {4, 8, -4}, {1, 5, 0},  {2, 1, -3}};
 
@@ -379,7 +389,10 @@ meshes_with_needles(void)
 	forget();
 }
 
-/* a corner rounded onto the other's plane, edge or corner, and neighbouring numbers beside it */
+/*
+ * Tests a vertex rounded onto the other triangle's plane, edge or vertex, or moved from there by a
+ * few ulps.
+ */
 static void
 near_contacts(void)
 {
@@ -409,7 +422,7 @@ near_contacts(void)
 				t[9 + 3 * k + a] = check_below(2) ? x : points_nudge(x);
 			}
 		}
-		if (shared == 0) /* a common corner besides */
+		if (shared == 0) /* With a common vertex, too */
 			memcpy(t + 15, t + 3 * check_below(3), 24);
 		all_kinds(t, n);
 	}
@@ -419,7 +432,10 @@ near_contacts(void)
 	forget();
 }
 
-/* all that points.h has, denormals, huge and any exponents among it; with corners in common now and then */
+/*
+ * Tests all families of points.h, including denormals, huge numbers and random exponents,
+ * occasionally with common vertices.
+ */
 static void
 any_points(void)
 {
@@ -439,7 +455,10 @@ any_points(void)
 	forget();
 }
 
-/* faces of cubes that are cut into tetrahedra, moved a little or not: what a volume mesh is full of */
+/*
+ * Tests faces of cubes divided into tetrahedra, slightly moved or not: the typical contents of a
+ * volume mesh.
+ */
 static void
 volume_meshes(void)
 {
@@ -464,7 +483,7 @@ volume_meshes(void)
 				way[other] = axis;
 				at[a] = check_below(2);
 			}
-			/* three of the corners from one end of the cube's diagonal to the other */
+			/* Three of the vertices from one end of the cube's diagonal to the other */
 			for (int step = 0, skip = check_below(4); step < 4; step++)
 			{
 				int c[3] = {at[0], at[1], at[2]};
@@ -486,7 +505,10 @@ volume_meshes(void)
 	forget();
 }
 
-/* a pair that shares nothing is refused by its planes, and the twin's answer is that of rb_triangles_meet */
+/*
+ * Tests that a pair without contact is rejected by its planes, and that the reference agrees with
+ * rb_triangles_meet.
+ */
 static void
 far_and_plain(void)
 {

@@ -1,6 +1,6 @@
 /*
  * test_estimate.c
- *	  Estimates of pairs from samples, against the pairs that the join finds.
+ *	  Tests estimates of the number of pairs from samples, against the pairs that the join finds.
  */
 #include "check.h"
 #include "../bench/workload.h"
@@ -33,7 +33,7 @@ drop(rb_set *s)
 	memset(s, 0, sizeof(*s));
 }
 
-/* rows of one part, about n of them, whose ids are their numbers */
+/* Samples about n rows of one part, whose ids are their numbers. */
 static rb_set
 sample_of(const rb_set *s, uint32_t n, uint32_t seed)
 {
@@ -66,7 +66,7 @@ put(void *user, const rb_pair *pairs, size_t n)
 	return RB_OK;
 }
 
-/* pairs of parts */
+/* Returns the number of pairs of parts. */
 static double
 joined(const rb_set *red, const rb_set *blue)
 {
@@ -97,7 +97,7 @@ estimated(const rb_set *red, const rb_set *blue, double nred, double nblue, bool
 	return pairs;
 }
 
-/* from samples with several seeds: all of them within that factor */
+/* Checks that estimates from samples with several seeds are within a factor of the true number. */
 static void
 check_factor(const char *name, const rb_set *red, const rb_set *blue, double factor)
 {
@@ -141,7 +141,7 @@ workloads(void)
 			CHECK(workload_named(text, RB_BOX3, &set[k]), "%s", text);
 		}
 		check_factor(loads[i].name, &set[0], &set[1], loads[i].factor);
-		/* neighbours of a line are not in a sample */
+		/* Neighbors of a line are not in a sample. */
 		if (set[0].kind == RB_BOX3)
 			check_factor(loads[i].name, &set[0], NULL, loads[i].factor);
 		free((void *) set[0].coords);
@@ -194,7 +194,7 @@ surfaces(void)
 	drop(&coarse);
 }
 
-/* ---- every row is in the sample ---- */
+/* ---- samples that contain every row ---- */
 
 static void
 whole(void)
@@ -218,7 +218,7 @@ whole(void)
 
 /* ---- rows of several parts ---- */
 
-/* what is estimated is pairs of rows: combs, of which every tooth of one meets many of another */
+/* Tests that pairs of rows are estimated, with combs whose teeth each meet many of another. */
 static void
 rows_of_parts(void)
 {
@@ -247,7 +247,7 @@ rows_of_parts(void)
 	}
 	CHECK(estimated(&s[0], &s[1], rows, rows, false) == rows, "%g",
 		  estimated(&s[0], &s[1], rows, rows, false));
-	/* as if there were more: what was asked is not the share of all */
+	/* Pretend there are more rows: the sample is not the whole. */
 	CHECK(fabs(estimated(&s[0], &s[1], 10 * rows, 10 * rows, false) - 100.0 * rows) < 500, "%g",
 		  estimated(&s[0], &s[1], 10 * rows, 10 * rows, false));
 	CHECK(joined(&s[0], &s[1]) > 100.0 * rows, "parts");
@@ -283,7 +283,7 @@ odd_data(void)
 			rb_set away = boxes(3000, 0.5 * from[i] + 3e307, 1e299, 1e290);
 			rb_set none = boxes(0, 0, 0, 0);
 
-			/* everything meets everything */
+			/* Everything meets everything. */
 			CHECK(estimated(&same, &other, 1e6, 2e6, false) > 1.9e12, "%g %g", from[i], size[j]);
 			CHECK(estimated(&same, &same, 2000, 2000, true) > 1.9e6, "%g %g", from[i], size[j]);
 			CHECK(estimated(&same, &away, 1e6, 1e6, false) < 1e12, "%g %g", from[i], size[j]);
@@ -295,7 +295,7 @@ odd_data(void)
 		}
 }
 
-/* far from each other: no pair, however many rows */
+/* Tests sets far from each other: no pairs, however many rows. */
 static void
 apart(void)
 {
@@ -314,7 +314,7 @@ apart(void)
 	free((void *) there.coords);
 }
 
-/* ---- refusals ---- */
+/* ---- errors ---- */
 
 static void
 refusals(void)

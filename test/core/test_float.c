@@ -1,8 +1,8 @@
 /*
  * test_float.c
- *	  The float test of two triangles: never wrong, in any frame, and seldom
- *	  unsure where nothing is degenerate.  Extents along seven directions: never
- *	  apart where the triangles are not, and of use.
+ *	  Tests the float test of two triangles: it must never be wrong in any frame, and seldom
+ *	  undecided without degeneracy. Also tests k-DOPs with seven directions: they must never reject
+ *	  triangles that meet, and must reject enough others.
  */
 #include "check.h"
 #include "points.h"
@@ -11,7 +11,7 @@
 
 #include <math.h>
 
-/* a frame around the six corners, in a random cell of their box; sometimes anywhere */
+/* Returns a frame around the six vertices, in a random cell of their box, or sometimes anywhere. */
 static rb_frame
 frame_near(const double *p)
 {
@@ -36,7 +36,7 @@ frame_near(const double *p)
 	return f;
 }
 
-/* as a device asks it of red's words and blue's */
+/* Compares the packed k-DOPs of red and blue as a device does. */
 static bool
 slabs_overlap(const rb_face_f *red, const rb_face_f *blue, float half)
 {
@@ -57,7 +57,7 @@ meet(const rb_frame *frame, const double *p)
 	return rb_faces_f_meet(&r, &b);
 }
 
-/* false: they are apart, for their extents are */
+/* Returns false if the k-DOPs of the triangles are disjoint. */
 static bool
 may_meet(const rb_frame *frame, const double *p)
 {
@@ -92,7 +92,10 @@ never_wrong(void)
 	CHECK(sure > 0 && unsure > 0, "%ld sure, %ld unsure", sure, unsure);
 }
 
-/* nearly touching on the scale of a float's last digits, where a bound too small would show */
+/*
+ * Tests near contacts at the scale of a float's last bits, where too small a bound would be
+ * noticed.
+ */
 static void
 close_calls(void)
 {
@@ -106,7 +109,7 @@ close_calls(void)
 		int got;
 
 		points_make(POINTS_UNIFORM, 6, 3, p);
-		/* a corner of blue, or a point of its edge, this far from a point of red */
+		/* A vertex of blue, or a point of its edge, this far from a point of red */
 		for (int a = 0; a < 3; a++)
 		{
 			double s = 0.25 + 0.5 * (i % 2), t = i % 3 == 0 ? 0 : 0.3;
@@ -128,7 +131,10 @@ close_calls(void)
 	CHECK(hits > 0 && misses > 0, "%ld hits, %ld misses", hits, misses);
 }
 
-/* of triangles in general position, far from the origin as near it, few may be unsure: one of so many */
+/*
+ * Checks that, of triangles in general position, near the origin and far from it, at most one in
+ * `of` is undecided.
+ */
 static void
 check_decisive(int (*ask)(const rb_frame *frame, const double *p, double size), long of)
 {
@@ -169,7 +175,7 @@ decisive(void)
 	check_decisive(meet_in, 1000);
 }
 
-/* the map keeps the order, and overflow does not break it */
+/* Tests that the mapping preserves the order, also with overflow. */
 static void
 monotone(void)
 {
@@ -194,9 +200,11 @@ monotone(void)
 	}
 }
 
-/* ---- extents ---- */
+/* ---- k-DOPs ---- */
 
-/* triangles that share a point overlap along each direction, in any frame; a pair that is apart need not */
+/*
+ * Tests that the k-DOPs of triangles with a common point overlap in every direction, in any frame.
+ */
 static void
 slabs_never_wrong(void)
 {
@@ -210,7 +218,7 @@ slabs_never_wrong(void)
 			const int common = check_below(3);
 
 			points_make(family, 6, 3, p);
-			/* a common corner, however far it is from the frame's cell */
+			/* A common vertex, however far it is from the frame's cell */
 			for (int a = 0; a < 3 && common > 0; a++)
 				p[9 + 3 * (common - 1) + a] = p[3 * (i % 3) + a];
 			frame = frame_near(p);
@@ -227,23 +235,26 @@ slabs_never_wrong(void)
 }
 
 /*
- * A corner of blue on an edge of red that is the last of red along a diagonal, and blue goes on from
- * there: they touch, far beside the cell, where floats are coarser than what the ends of the edge are
- * apart, so that sums that should be one fall to either side of a level.
+ * Tests a vertex of blue on an edge of red that is extreme along a diagonal, where blue continues
+ * from there. They touch far outside the cell, where floats are coarser than the difference between
+ * the ends of the edge, so that equal sums fall to either side of a level.
  */
 static void
 slabs_touch(void)
 {
 	for (long i = check_rounds(400000); i > 0; i--)
 	{
-		const int minus = check_below(4); /* 3: none */
+		const int minus = check_below(4); /* 3 if none */
 		const double unit = ldexp(1, -24), far = ldexp(1, 6 + check_below(8));
 		double sign[3], p[18], along;
 		rb_frame frame = {{0, 0, 0}, {1, 1, 1}};
 
 		for (int a = 0; a < 3; a++)
 			sign[a] = a == minus ? -1 : 1;
-		/* edges whose ends are as far along the diagonal as their middle, blue's first corner */
+		/*
+		 * Edges whose ends are as far along the diagonal as their midpoint, which is blue's first
+		 * vertex
+		 */
 		for (int a = 0; a < 3; a++)
 			p[9 + a] = unit * rint(far / unit * points_unit());
 		for (int a = 0; a < 2; a++)
@@ -261,7 +272,7 @@ slabs_touch(void)
 			p[12 + a] = p[9 + a] + sign[a] * 0.015625 * (1 + check_below(300));
 			p[15 + a] = p[9 + a] + sign[a] * 0.015625 * (1 + check_below(300));
 		}
-		/* a cell that the corner is beside, but for the diagonal */
+		/* A cell beside which the vertex lies, except along the diagonal */
 		for (int a = 0; a < 2; a++)
 			frame.origin[a] = p[9 + a] + far * points_unit();
 		along = sign[0] * (p[9] - frame.origin[0]) + sign[1] * (p[10] - frame.origin[1]);
@@ -272,7 +283,10 @@ slabs_touch(void)
 	}
 }
 
-/* in every word and field each end decides: boxes that touch overlap, and a level more does not */
+/*
+ * Tests that every end in every word and field matters: boxes that touch overlap, and those one
+ * level further apart do not.
+ */
 static void
 slabs_fields(void)
 {
@@ -284,7 +298,7 @@ slabs_fields(void)
 			for (int lo = 0; lo <= last; lo += 1 + check_below(3))
 				for (int hi = 0; hi <= last; hi += 1 + check_below(3))
 				{
-					/* red from lo on, blue up to hi; elsewhere both are everywhere */
+					/* Red from lo on, blue up to hi; in all other fields both cover everything. */
 					uint32_t rlo[2] = {0, 0}, rhi[2] = {0x3fffffff, 0xffffffff};
 					uint32_t blo[2] = {0, 0}, bhi[2] = {0x3fffffff, 0xffffffff};
 
@@ -300,7 +314,9 @@ slabs_fields(void)
 		}
 }
 
-/* what boxes leave they thin out by a quarter at least, near the origin and far from it */
+/*
+ * Tests that k-DOPs reject at least a quarter of what boxes leave, near the origin and far from it.
+ */
 static void
 slabs_of_use(void)
 {
@@ -342,7 +358,7 @@ slabs_of_use(void)
 
 /* ---- distances ---- */
 
-/* 0, RB_WITHIN_OF or RB_UNSURE: what a device does with a candidate */
+/* Returns 0, RB_WITHIN_OF or RB_UNSURE, as a device does for a candidate. */
 static int
 within(rb_frame frame, const double *p, double distance)
 {
@@ -368,7 +384,7 @@ truth(const double *p, double distance)
 	return rb_pair_decide(&env, RB_WITHIN, RB_TRIANGLE3, RB_TRIANGLE3, p, p + 9);
 }
 
-/* distances around that of the two, from far off to an ulp, and any others */
+/* Returns distances around the given one, from far away to an ulp, and arbitrary ones. */
 static double
 distance_near(double d)
 {
@@ -419,7 +435,10 @@ distances_never_wrong(void)
 	}
 }
 
-/* near D on the scale of a float's last digits, far from the frame's origin and at it */
+/*
+ * Tests distances near D at the scale of a float's last bits, at the origin of the frame and far
+ * from it.
+ */
 static void
 distances_close(void)
 {
@@ -433,10 +452,10 @@ distances_close(void)
 
 		for (int k = 0; k < 18; k++)
 			p[k] = points_unit();
-		if (i % 3 == 0) /* almost parallel */
+		if (i % 3 == 0) /* Almost parallel */
 			for (int k = 0; k < 9; k++)
 				p[9 + k] = p[k] + (k % 3 == 2) + ldexp(points_unit(), -check_below(20));
-		if (i % 7 == 0) /* a needle */
+		if (i % 7 == 0) /* A needle */
 			for (int k = 0; k < 3; k++)
 				p[6 + k] = 0.5 * (p[k] + p[3 + k]) + ldexp(points_unit(), -check_below(20));
 		for (int k = 0; k < 18; k++)
@@ -462,7 +481,7 @@ within_a_tenth(const rb_frame *frame, const double *p, double size)
 	return within(*frame, p, 0.1 * size);
 }
 
-/* far from the origin as near it: the frame takes the offset away */
+/* Tests positions near the origin and far from it: the frame removes the offset. */
 static void
 distances_decisive(void)
 {

@@ -1,6 +1,7 @@
 /*
  * test_ids.c
- *	  Rows of one id: how many ids there are, and objects made of rows, against naive twins.
+ *	  Tests rows with equal ids: the number of distinct ids, and objects made of rows, against
+ *	  straightforward references.
  */
 #include "check.h"
 #include "core/base/rb_base.h"
@@ -11,7 +12,7 @@
 
 static rb_memory *memory;
 
-/* numbers in the order of first appearance, by looking through all before */
+/* Numbers the ids in order of first appearance, by searching all earlier ones. */
 static uint32_t
 naive(const int64_t *ids, uint32_t n, uint32_t *number)
 {
@@ -28,7 +29,7 @@ naive(const int64_t *ids, uint32_t n, uint32_t *number)
 	return distinct;
 }
 
-/* ids of one sort: counted up, close together, far apart, few, all the same */
+/* Builds ids of one sort: consecutive, close together, far apart, few, or all equal. */
 static void
 make_ids(int sort, uint32_t n, int64_t *ids)
 {
@@ -110,7 +111,7 @@ make_rows(rows *r, int sort, bool several)
 		r->parts[i] = several ? (uint32_t) rand() % 4 : 1;
 }
 
-/* part k of row i is called by both numbers */
+/* Builds rows; part k of row i is identified by both numbers. */
 static void
 build(rb_builder *b, const rows *r)
 {
@@ -132,7 +133,7 @@ build(rb_builder *b, const rows *r)
 	}
 }
 
-/* the parts of all rows of an id, in the order of reading, are those of its object */
+/* Checks that the parts of all rows with one id, in reading order, are those of its object. */
 static void
 compare(const rb_set *set, const rows *r)
 {
@@ -185,7 +186,10 @@ objects(void)
 		}
 }
 
-/* objects of which a row was refused: none of their rows stays, and of their refusals the first */
+/*
+ * Tests objects with a rejected row: none of their rows remains, and of their rejections only the
+ * first.
+ */
 static void
 refused_objects(void)
 {
@@ -232,7 +236,7 @@ refused_objects(void)
 		}
 }
 
-static int left; /* until should_stop says so */
+static int left; /* Calls before should_stop returns true */
 
 static bool
 stop_later(void)
@@ -240,7 +244,7 @@ stop_later(void)
 	return left-- <= 0;
 }
 
-/* a limit, or a stop, at every point: nothing has changed, and nothing is left */
+/* Tests a limit, or a stop, at every point: nothing has changed, and nothing is left behind. */
 static void
 refusals(void)
 {
@@ -306,7 +310,7 @@ stops(void)
 	left = 1;
 	CHECK(rb_ids_number(memory, ids, N, stop_later, NULL, &distinct, &error) == RB_STOPPED,
 		  "in the bitmap");
-	/* while parts are moved */
+	/* While parts are moved */
 	rb_builder_init(&b, memory, RB_SEGMENT2);
 	CHECK(rb_builder_reserve(&b, N, &error) == RB_OK, "reserve");
 	for (uint32_t i = 0; i < N; i++)

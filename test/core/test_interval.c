@@ -1,12 +1,13 @@
 /*
  * test_interval.c
- *	  Every interval operation contains the real result, and not much more.
+ *	  Tests that every interval operation contains the true result, and not much more.
  *
- * Bounds are compared as rationals.  Operands are drawn from families biased to
- * special values.  That an interval may be too wide is checked too: the whole
- * line contains everything.
+ * Bounds are compared as rationals. Operands are drawn from families biased to special values.
+ * Excessive width is checked, too, because the whole line contains everything.
  *
- * By hand: gcc -std=gnu99 -O2 -ffp-contract=off -Isrc -Itest/core
+ * To compile by hand:
+ *
+ *	gcc -std=gnu99 -O2 -ffp-contract=off -Isrc -Itest/core
  *	test/core/test_interval.c test/core/naive.c -lgmp -lm
  */
 #include <gmp.h>
@@ -15,7 +16,7 @@
 #include "points.h"
 #include "core/exact/rb_interval.h"
 
-/* is lo <= x <= hi?  Bounds may be infinite, never NaN */
+/* Returns true if lo <= x <= hi. Bounds may be infinite, but not NaN. */
 static bool
 contains(double lo, double hi, mpq_t x)
 {
@@ -43,7 +44,7 @@ contains(double lo, double hi, mpq_t x)
 	return inside;
 }
 
-/* any number that hurts */
+/* Returns a number from a family of hard cases. */
 static double
 number(void)
 {
@@ -70,7 +71,7 @@ enum
 	MUL
 };
 
-/* x op y for the ends of both operands; they bound all other results */
+/* Checks x op y for the ends of both operands, which bound all other results. */
 static void
 check_ends(int op, const double *a, const double *b, double lo, double hi, const char *what)
 {
@@ -125,7 +126,7 @@ operations_contain(void)
 	}
 }
 
-/* one operation on numbers costs a few neighbours of the rounded result at most */
+/* Tests that an operation on numbers widens the rounded result by at most a few ulps. */
 static void
 results_are_narrow(void)
 {
@@ -150,7 +151,7 @@ results_are_narrow(void)
 	}
 }
 
-/* what is zero for certain stays [0, 0]: shared vertices have sign 0, not RB_UNSURE */
+/* Tests that certain zeros stay [0, 0]: shared vertices have sign 0, not RB_UNSURE. */
 static void
 exact_zeros_stay(void)
 {
@@ -171,7 +172,7 @@ exact_zeros_stay(void)
 	}
 }
 
-/* infinite bounds, and all that overflow brings: never a NaN, never a sign made up */
+/* Tests infinite bounds and overflow: they never give a NaN or a wrong sign. */
 static void
 infinities_stay_harmless(void)
 {
@@ -192,7 +193,7 @@ infinities_stay_harmless(void)
 						rb_interval b = {bounds[k], bounds[l]};
 						rb_interval r;
 
-						/* a lone infinity stands for no real number: leave it out */
+						/* Skip intervals of a single infinity, which contain no real number. */
 						if ((i == j && isinf(bounds[i])) || (k == l && isinf(bounds[k])))
 							continue;
 						r = op == ADD   ? rb_interval_add(a, b)

@@ -1,6 +1,7 @@
 /*
  * test_kd_tiles.c
- *	  Tiles of about the same cost: do they fill space, have they all pairs, and do they cost about the same?
+ *	  Tests tiles of about equal cost: they must fill space, contain all pairs, and cost about the
+ *	  same.
  */
 #include "check.h"
 #include "../bench/workload.h"
@@ -10,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-#define MOST 5000 /* tiles of a case */
+#define MOST 5000 /* Maximum number of tiles in a case */
 
 static rb_memory *memory;
 static rb_kd_tile tile[MOST];
@@ -42,9 +43,9 @@ unit(void)
 typedef enum shape
 {
 	UNIFORM,
-	LATTICE, /* many equal coordinates */
+	LATTICE, /* Many equal coordinates */
 	CLUSTER,
-	FLAT, /* large along x and y */
+	FLAT, /* Large along x and y */
 	POINTS,
 	SHAPES
 } shape;
@@ -66,7 +67,7 @@ random_boxes(int dims, uint32_t n, shape shape)
 	return s;
 }
 
-/* every k-th one */
+/* Returns every k-th box. */
 static rb_set
 some_of(const rb_set *all, uint32_t k)
 {
@@ -80,7 +81,7 @@ some_of(const rb_set *all, uint32_t k)
 	return s;
 }
 
-/* ---- what is true of tiles ---- */
+/* ---- properties of tiles ---- */
 
 static rb_status
 cut(const rb_kd_job *job)
@@ -96,7 +97,7 @@ cut(const rb_kd_job *job)
 	return status;
 }
 
-/* in how many of them is a point? */
+/* Returns the number of tiles that contain a point. */
 static int
 tiles_at(uint32_t n, int dims, const double x[3], uint32_t *where)
 {
@@ -114,7 +115,10 @@ tiles_at(uint32_t n, int dims, const double x[3], uint32_t *where)
 	return found;
 }
 
-/* each point is in one tile: random ones, those of corners and beside them, and the ends of the world */
+/*
+ * Checks that each point is in exactly one tile: random points, tile corners and points next to
+ * them, and the limits of space.
+ */
 static void
 check_space(uint32_t n, int dims)
 {
@@ -156,7 +160,7 @@ typedef struct counts
 	const rb_set *blue;
 	double distance;
 	uint32_t n;
-	double *rows; /* of each tile */
+	double *rows; /* Number in each tile */
 	double *pairs;
 } counts;
 
@@ -174,7 +178,7 @@ row_box(const rb_set *s, uint32_t i, double low[3], double reach[3], double dist
 	return x;
 }
 
-/* a pair: it has one tile, and both rows are there */
+/* Checks that a pair has one tile, which contains both rows. */
 static rb_status
 put(void *user, const rb_pair *pairs, size_t n)
 {
@@ -215,7 +219,7 @@ count_rows(counts *c, const rb_set *s)
 	}
 }
 
-/* the heaviest tile over the mean; the sum of all costs */
+/* Returns the cost of the heaviest tile divided by the mean, and the sum of all costs. */
 static double
 balance(const rb_set *red, const rb_set *blue, uint32_t n, double *sum)
 {
@@ -283,7 +287,7 @@ random_tilings(void)
 	}
 }
 
-/* pairs that are within a distance, by their boxes, are in one tile, and so are their rows */
+/* Tests that pairs within a distance, by their boxes, are in one tile, and so are their rows. */
 static void
 within_a_distance(void)
 {
@@ -363,7 +367,7 @@ balanced_workloads(void)
 	balanced("doc:1,100000,1", 4, false);
 }
 
-/* where there is nothing to cut there are as many tiles all the same */
+/* Tests that the number of tiles is as requested even if there is nothing to cut. */
 static void
 nothing_to_cut(void)
 {
@@ -390,7 +394,7 @@ nothing_to_cut(void)
 				}
 }
 
-/* one box over the whole world, and small ones */
+/* Tests one box that covers all of space, and small boxes. */
 static void
 large_and_small(void)
 {
@@ -425,7 +429,7 @@ same_each_time(void)
 	drop(&blue);
 }
 
-/* cuts are numbers that a reader can bear, where there is a choice */
+/* Tests that cuts have few digits if there is a choice. */
 static void
 short_numbers(void)
 {

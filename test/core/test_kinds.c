@@ -1,7 +1,7 @@
 /*
  * test_kinds.c
- *	  The join of every kind against brute force: boxes and segments go through the
- *	  same grid as triangles and differ in the question asked of a pair.
+ *	  Tests the join of every kind against brute force: boxes and segments use the same grid as
+ *	  triangles and differ only in the test of a pair.
  */
 #include "check.h"
 #include "core/base/redblue.h"
@@ -25,7 +25,10 @@ unit(void)
 	return (double) (int64_t) (check_random() >> 11) / 4503599627370496.0 - 1.0;
 }
 
-/* n objects; side > 0: corners on a lattice of that side, else random of that size */
+/*
+ * Builds n objects. If side > 0, corners lie on a lattice of that side; otherwise objects are
+ * random, of the given size.
+ */
 static set
 make(rb_kind kind, uint32_t n, int side, double size, int most_parts)
 {
@@ -39,7 +42,7 @@ make(rb_kind kind, uint32_t n, int side, double size, int most_parts)
 	{
 		double *p = s.c + (size_t) i * width;
 		double centre[3] = {unit(), unit(), unit()};
-		double scale = check_below(20) == 0 ? 20 * size : size; /* a few large ones */
+		double scale = check_below(20) == 0 ? 20 * size : size; /* A few large ones */
 
 		for (int k = 0; k < width; k++)
 			p[k] = side > 0 ? check_below(side) : centre[k % dims] + scale * unit();
@@ -110,7 +113,7 @@ by_pair(const void *x, const void *y)
 	return p->blue < q->blue ? -1 : p->blue > q->blue;
 }
 
-/* returns the incidences of the planned grid */
+/* Compares the join with brute force. Returns the incidences of the planned grid. */
 static uint64_t
 agree(const set *r, const set *b)
 {
@@ -194,9 +197,9 @@ try(rb_kind red, rb_kind blue)
 }
 
 /*
- * Few objects against many, so that most are dropped early: on corners of the
- * others, a neighbouring number away from them, at -0, one over everything; and all
- * of them in a corner of the world.
+ * Tests a few objects against many, most of which are dropped early. The few are at corners of the
+ * others, an adjacent double away from them, at -0, with one that covers everything, or all in one
+ * corner of space.
  */
 static void
 sparse(rb_kind red, rb_kind blue)
@@ -225,7 +228,7 @@ sparse(rb_kind red, rb_kind blue)
 			{
 				double x = q[corner + k % dims];
 
-				/* the first point near that corner, the others further out */
+				/* The first point is near that corner, the others further out. */
 				x = how == 0 ? x : nextafter(x, how == 1 ? 9 : -9);
 				p[k] = k < dims ? x : x + 0.001 * (1 + check_below(4));
 				if (p[k] == 0 && check_below(2))
@@ -235,7 +238,7 @@ sparse(rb_kind red, rb_kind blue)
 			}
 		}
 		incidences = agree(&many, &few);
-		/* without one over everything the rest of the many is in no grid at all */
+		/* Without an object that covers everything, most of the many are in no grid at all. */
 		CHECK(round == 2 || incidences < 1500, "%lu incidences", (unsigned long) incidences);
 		agree(&few, &many);
 		drop(&many);
@@ -263,7 +266,7 @@ sparse_boxes(void)
 	sparse(RB_BOX2, RB_BOX2);
 }
 
-/* an occupancy bitmap holds a box if and only if some cell of it is marked */
+/* Tests that an occupancy bitmap contains a box if and only if some cell of it is marked. */
 static void
 occupancy(void)
 {

@@ -1,8 +1,10 @@
 /*
  * test_memory.c
- *	  The budget: blocks are aligned, keep their content when they grow from the heap
- *	  to a mapping and on, count exactly, and need the same whatever ran before.  The pool:
- *	  who comes again finds all pages again, and what is idle stays within bounds.
+ *	  Tests the memory limit and the pool of idle blocks.
+ *
+ * Blocks are aligned, keep their contents when they grow from the heap to a mapping and beyond, are
+ * counted exactly, and need the same amount whatever ran before. A caller that returns finds its
+ * pages in place, and idle memory stays within bounds.
  */
 #include "check.h"
 #include "core/base/redblue.h"
@@ -16,7 +18,7 @@
 
 #define MIB ((uint64_t) 1 << 20)
 
-/* content of byte i */
+/* Returns the expected content of byte i. */
 static uint8_t
 mark(size_t i)
 {
@@ -59,7 +61,10 @@ aligned_and_kept(void)
 	rb_memory_destroy(memory);
 }
 
-/* what is given back can be taken by others; content and address stay */
+/*
+ * Tests that memory released by shrinking is available to others; contents and address do not
+ * change.
+ */
 static void
 shrinks(void)
 {
@@ -90,7 +95,7 @@ shrinks(void)
 	CHECK(((uint8_t *) block)[1000] == mark(1000), "with its content");
 	rb_free(memory, &block);
 	CHECK(rb_memory_used(memory) == 0, "after free");
-	/* small blocks keep what they have */
+	/* Small blocks keep their size. */
 	CHECK(rb_resize(memory, &block, 1000, &error) == RB_OK, "resize");
 	rb_shrink(memory, &block, 10);
 	CHECK(rb_memory_used(memory) >= 1000, "small");
@@ -125,7 +130,7 @@ limits(void)
 	CHECK(rb_resize(memory, &a, 9 * MIB, &error) == RB_OK, "grow to 9 of 20");
 	CHECK(((char *) a)[3 * MIB - 1] == 1, "the content stays");
 	CHECK(rb_memory_peak(memory) >= 9 * MIB, "peak");
-	rb_memory_destroy(memory); /* with a block still out */
+	rb_memory_destroy(memory); /* With a block still allocated */
 	rb_memory_set_limit(memory = rb_memory_create(UINT64_MAX), UINT64_MAX);
 	CHECK(rb_resize(memory, &b, (size_t) 1 << 60, &error) == RB_OUT_OF_MEMORY && b == NULL,
 		  "no machine has so much");
@@ -133,7 +138,7 @@ limits(void)
 	rb_memory_destroy(memory);
 }
 
-/* what is used and needed does not depend on the idle blocks of earlier calls */
+/* Tests that memory used and needed does not depend on idle blocks of earlier calls. */
 static void
 same_every_time(void)
 {
@@ -153,7 +158,7 @@ same_every_time(void)
 		rb_memory_destroy(memory);
 		if (round == 0)
 		{
-			/* leave idle blocks of other sizes, all of them larger */
+			/* Leave idle blocks of other sizes, all of them larger. */
 			memory = rb_memory_create(64 * MIB);
 			for (int k = 0; k < 6; k++)
 			{
@@ -187,7 +192,9 @@ fill(void *block, size_t bytes)
 		((uint8_t *) block)[i] = 1;
 }
 
-/* an array that nobody knows the length of, and another whose length is known; all written to */
+/*
+ * Allocates two arrays per side, one of unknown and one of known length, and writes to all of them.
+ */
 static void
 like_a_join(rb_memory *memory, size_t bytes)
 {
@@ -224,10 +231,11 @@ same_pages_again(void)
 {
 	size_t bytes = 20 * MIB;
 	long fresh = 0;
-	long least[2] = {LONG_MAX, LONG_MAX}; /* of the rounds before any offer, and after one */
+	/* Minimum of the rounds before any offer, and after one */
+	long least[2] = {LONG_MAX, LONG_MAX};
 	uint64_t idle = 0;
 
-	/* small pages, so that each one that is new is counted */
+	/* Use small pages, so that each new one is counted. */
 	CHECK(prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) == 0, "prctl");
 	rb_memory_trim(0);
 	rb_memory_set_idle(512 * MIB);
@@ -237,7 +245,7 @@ same_pages_again(void)
 		long before = faults();
 		long now;
 
-		/* rows come and go: a little more or less does no harm */
+		/* Slightly different sizes must make no difference. */
 		like_a_join(memory, bytes - (round % 3 == 2 ? MIB : 0));
 		CHECK(rb_memory_used(memory) == 0, "used");
 		rb_memory_destroy(memory);
@@ -246,7 +254,10 @@ same_pages_again(void)
 			fresh = now;
 		else if (round != 6 && now < least[round > 6])
 			least[round > 6] = now;
-		/* a kernel may take what it was offered, or move pages, which count as new then: not in every round */
+		/*
+		 * A kernel may take what it was offered, or move pages, which then count as new, but not in
+		 * every round.
+		 */
 		if (round >= 6)
 			rb_memory_offer_idle();
 		if (round == 1)
@@ -302,7 +313,7 @@ idle_within_limit(void)
 	CHECK(rb_memory_idle() > 0, "something is kept");
 	rb_memory_set_idle(5 * MIB);
 	CHECK(rb_memory_idle() <= 5 * MIB, "%lu idle", (unsigned long) rb_memory_idle());
-	/* who says no number keeps none of it */
+	/* A limit of 0 keeps no idle memory. */
 	rb_memory_set_idle(0);
 	memory = rb_memory_create(40 * MIB);
 	block[0] = NULL;
@@ -312,7 +323,7 @@ idle_within_limit(void)
 	rb_memory_set_idle(64 * MIB);
 }
 
-/* what the kernel takes of a block that was offered is of no account */
+/* Tests that it does not matter which pages of an offered block the kernel takes. */
 static void
 taken_by_the_kernel(void)
 {
@@ -341,7 +352,7 @@ taken_by_the_kernel(void)
 	CHECK(rb_memory_idle() == 0, "%lu idle", (unsigned long) rb_memory_idle());
 }
 
-/* ---- many threads, one budget ---- */
+/* ---- many threads, one limit ---- */
 
 static rb_memory *common;
 static long refused;

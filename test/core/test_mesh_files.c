@@ -1,8 +1,8 @@
 /*
  * test_mesh_files.c
- *	  Meshes as files: sizes and structure, byte by byte where it matters.
+ *	  Tests mesh files: their sizes and structure, byte by byte where it matters.
  *
- * With a folder as its argument the program writes what it made there, for other readers:
+ * With a folder as its argument, the program writes its files there, for other readers:
  *
  *	  python3 -c 'import meshio, sys; print(meshio.read(sys.argv[1]))' folder/grid.vtu
  */
@@ -14,7 +14,7 @@
 static rb_context context;
 static const char *folder;
 
-/* cubes in a row, six tetrahedra each; a face between any two */
+/* Cubes in a row, of six tetrahedra each, with a face between any two */
 typedef struct row
 {
 	rb_mesh_rows rows;
@@ -102,7 +102,7 @@ save(const char *name, const rb_buffer *b)
 	CHECK(f != NULL && fwrite(b->bytes, 1, b->n, f) == b->n && fclose(f) == 0, "%s", path);
 }
 
-/* where some text is in the buffer, from a place on; or -1 */
+/* Returns the position of a text in the buffer, from an offset on, or -1. */
 static long
 find(const rb_buffer *b, size_t from, const char *text)
 {
@@ -134,7 +134,7 @@ real(const rb_buffer *b, size_t at)
 	return x;
 }
 
-/* where an array's data begin; its length is looked at */
+/* Returns where the data of an array begin, and checks its length. */
 static size_t
 array_at(const rb_buffer *b, const char *name, uint64_t length)
 {
@@ -192,7 +192,7 @@ vtu(void)
 	for (uint32_t i = 0; i < 24; i++)
 		CHECK((int64_t) number(&b, at + 8 * i, 8) == r.parent[i], "%u", i);
 	save("row.vtu", &b);
-	/* behind what is there; and without what there need not be */
+	/* After existing contents, and without optional arrays */
 	at = b.n;
 	r.rows.kind = NULL;
 	r.rows.parent = NULL;
@@ -211,7 +211,7 @@ vtu(void)
 	drop(&r);
 }
 
-/* tags: what the groups of volumes are to be called */
+/* Checks a Gmsh file. The tags number the groups of volumes. */
 static void
 one_gmsh(const char *name, uint32_t cubes, int64_t first_region, uint64_t first_tag)
 {
@@ -246,7 +246,7 @@ one_gmsh(const char *name, uint32_t cubes, int64_t first_region, uint64_t first_
 	CHECK(number(&b, (size_t) at, 8) == regions + facets, "!");
 	CHECK(number(&b, (size_t) at + 8, 8) == r.rows.ntets + r.rows.nfaces, "!");
 	at += 32;
-	/* block by block: each element once, in order, and of the right group */
+	/* Block by block: each element occurs once, in order, and in the right group. */
 	for (uint32_t k = 0; k < regions + facets; k++)
 	{
 		bool volume = k >= facets;

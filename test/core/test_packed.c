@@ -1,7 +1,7 @@
 /*
  * test_packed.c
- *	  Boxes in a cell as two words: what numbers decide doubles decide likewise, in any
- *	  frame; equal numbers decide nothing, and seldom come up.
+ *	  Tests boxes of a cell packed into two words: what the packed numbers decide, doubles decide in
+ *	  the same way, in any frame. Equal numbers decide nothing and are rare.
  */
 #include "check.h"
 #include "points.h"
@@ -30,7 +30,7 @@ words_of(const rb_frame *frame, const box *b)
 	return w;
 }
 
-/* 0, 1, or RB_UNSURE, as a device asks */
+/* Returns 0, 1 or RB_UNSURE, as a device does. */
 static int
 overlap(words red, words blue, bool flat)
 {
@@ -50,7 +50,7 @@ overlap_naive(const box *red, const box *blue, int dims)
 	return true;
 }
 
-/* of two points each */
+/* Builds two boxes, of two points each. */
 static void
 boxes_make(int family, int dims, box b[2])
 {
@@ -67,7 +67,7 @@ boxes_make(int family, int dims, box b[2])
 		}
 }
 
-/* of a random cell around them, or of a cell of a region that has nothing to do with them */
+/* Returns the frame of a random cell around the boxes, or of a cell of an unrelated region. */
 static rb_frame
 frame_make(const box b[2])
 {
@@ -88,7 +88,10 @@ frame_make(const box b[2])
 	return f;
 }
 
-/* in space and in the plane; boxes of special coordinates, boxes that share ends or are one digit off */
+/*
+ * Tests boxes in space and in the plane with special coordinates, which share ends or differ by one
+ * ulp.
+ */
 static void
 never_wrong(void)
 {
@@ -104,7 +107,7 @@ never_wrong(void)
 
 			boxes_make(family, dims, b);
 			frame = frame_make(b);
-			/* they touch, or nearly do */
+			/* They touch, or nearly do. */
 			if (i % 3 == 0)
 				b[1].lo[a] = b[0].hi[a];
 			else if (i % 3 == 1)
@@ -125,7 +128,10 @@ never_wrong(void)
 		  count[0], count[1], count[RB_UNSURE]);
 }
 
-/* ends a fraction of a step from each other and from where numbers change, in a frame without rounding */
+/*
+ * Tests ends that are a fraction of a step from each other and from where the packed numbers
+ * change, in a frame without rounding.
+ */
 static void
 close_calls(void)
 {
@@ -158,7 +164,7 @@ close_calls(void)
 		  count[0], count[1], count[RB_UNSURE]);
 }
 
-/* in every field each end decides: a number less, the same, a number more */
+/* Tests that every end in every field matters: one less, equal, one more. */
 static void
 fields(void)
 {
@@ -173,21 +179,21 @@ fields(void)
 		for (uint32_t lo = 0; lo <= last; lo += 1 + (uint32_t) check_below(3))
 			for (uint32_t hi = 0; hi <= last; hi += 1 + (uint32_t) check_below(3))
 			{
-				/* red from lo on, blue up to hi; elsewhere both are everywhere */
+				/* Red from lo on, blue up to hi; in all other fields both cover everything. */
 				words red = {RB_PACKED_GUARDS | all, lo << at[a]};
 				words blue = {RB_PACKED_GUARDS | (all & ~(last << at[a])) | hi << at[a], 0};
 				const int want = lo < hi ? 1 : lo == hi ? RB_UNSURE : 0;
 
 				CHECK(overlap(red, blue, false) == want, "axis %d: from %u, up to %u", a, lo, hi);
 				CHECK(overlap(blue, red, false) == want, "axis %d: the other way", a);
-				/* where there is no z nobody asks */
+				/* Without z, that field is not compared. */
 				CHECK(overlap(red, blue, true) == (a == 2 && lo == hi ? 1 : want),
 					  "axis %d, flat: from %u, up to %u", a, lo, hi);
 			}
 	}
 }
 
-/* numbers at both ends of the cell, what is beyond it clamped to them */
+/* Tests numbers at both ends of the cell; what lies beyond is clamped to them. */
 static void
 ends(void)
 {
@@ -206,7 +212,7 @@ ends(void)
 	}
 }
 
-/* of small boxes that overlap in a cell few are undecided: a hundredth or two */
+/* Tests that only one or two percent of small overlapping boxes in a cell are undecided. */
 static void
 of_use(void)
 {

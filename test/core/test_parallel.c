@@ -1,7 +1,7 @@
 /*
  * test_parallel.c
- *	  Team, loop, group: every piece once, on threads that exist; a waiting thread
- *	  does nothing but what it waits for; a stop is heard at once; nothing is left.
+ *	  Tests teams, loops and groups: every piece is executed once, on existing threads; a waiting
+ *	  thread executes only what it waits for; a stop takes effect at once; nothing is left behind.
  */
 #define _GNU_SOURCE
 #include "check.h"
@@ -46,7 +46,10 @@ close_team(rb_thread *me)
 	rb_memory_destroy(memory);
 }
 
-/* of this process, as the system counts them; one that was joined may still be listed for a moment */
+/*
+ * Counts the threads of this process as the system lists them. A joined thread may be listed for
+ * another moment.
+ */
 static int
 threads_of_process(int expected)
 {
@@ -75,7 +78,7 @@ typedef struct pieces
 	uint64_t grain;
 	uint8_t *seen;
 	uint64_t wrong;
-	int busy[MOST]; /* works at hand on each thread */
+	int busy[MOST]; /* Nesting depth of the work on each thread */
 } pieces;
 
 static void
@@ -124,16 +127,16 @@ every_piece_once(void)
 
 /* ---- a tree of groups ---- */
 
-/* node k has the children FAN k + 1 ... FAN k + FAN; more of them than an arena of tasks holds */
+/* Node k has the children FAN k + 1 ... FAN k + FAN, more than an arena of tasks holds */
 #define FAN 5
 
 typedef struct tree
 {
 	uint64_t nodes;
 	uint64_t done;
-	uint64_t wrong; /* nodes that were begun while another was waited for */
+	uint64_t wrong; /* Nodes begun while waiting for another one */
 	uint8_t *seen;
-	uint64_t path[MOST][64]; /* nodes at hand on each thread, the last one begun last */
+	uint64_t path[MOST][64]; /* Nodes being executed on each thread, the last one begun last */
 	int deep[MOST];
 } tree;
 
@@ -163,11 +166,11 @@ visit(rb_thread *me, void *arg, uint64_t node, uint64_t to)
 	rb_group_open(me, &group);
 	for (uint64_t child = FAN * node + 1; child <= FAN * node + FAN && child < t->nodes; child++)
 		rb_group_spawn(me, visit, t, child, child + 1);
-	if (node % 7 == 0) /* others have a start */
+	if (node % 7 == 0) /* Gives the other threads a head start */
 		rest(50);
 	rb_group_wait(me);
 
-	/* all that is below is done */
+	/* All descendants are finished. */
 	for (uint64_t child = FAN * node + 1; child <= FAN * node + FAN && child < t->nodes; child++)
 		if (rb_load(&t->seen[child]) != 2)
 			rb_add(&t->wrong, 1);
@@ -201,7 +204,7 @@ groups_nest(void)
 
 /* ---- all threads work ---- */
 
-/* threads that may wait for each other: a task for which there is no room is done at once */
+/* Number of threads that may wait for each other; a task that does not fit is executed at once */
 #define ALL_MEET RB_SIZE(MOST, 4)
 
 static void
@@ -215,14 +218,14 @@ meet_the_others(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	{
 		if (ms == 20000)
 		{
-			rb_add(there, -1); /* nobody came */
+			rb_add(there, -1); /* No other thread came */
 			break;
 		}
 		rest(1000);
 	}
 }
 
-/* the first piece of a loop spawns, and each task waits until all threads have one */
+/* Spawns tasks in the first piece of a loop, each of which waits until all threads have one. */
 static void
 spawn_for_all(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -290,14 +293,14 @@ stopped(void)
 		took = rb_now_ms();
 		pthread_join(other, NULL);
 		took -= asked;
-		/* all pieces together would take ages, a busy machine takes a while */
+		/* All pieces together would take very long; a busy machine takes some time. */
 		CHECK(took < 30000, "%d threads stopped after %g ms", threads, took);
 		CHECK(pieces > 0, "nothing was done");
 		close_team(me);
 	}
 }
 
-/* ---- what a thread of the team is like ---- */
+/* ---- state of a thread of the team ---- */
 
 static __attribute__((unused)) void
 look_around(rb_thread *me, void *arg, uint64_t from, uint64_t to)
@@ -336,9 +339,12 @@ signals_and_rounding(void)
 	close_team(me);
 }
 
-/* ---- refusals ---- */
+/* ---- limited resources ---- */
 
-/* a team is as large as the budget lets it be, and one for which there is no room at all an error */
+/*
+ * Tests that a team is as large as the memory limit allows, and that it is an error if not even one
+ * thread fits.
+ */
 static void
 small_budgets(void)
 {
@@ -391,7 +397,7 @@ main(void)
 	CHECK_RUN(groups_nest);
 	CHECK_RUN(nobody_idles);
 	CHECK_RUN(stopped);
-#ifndef RB_OPENMP /* whose threads are as the one that first opens a region */
+#ifndef RB_OPENMP /* Its threads have the state of the thread that first opens a region */
 	CHECK_RUN(signals_and_rounding);
 #endif
 	CHECK_RUN(small_budgets);

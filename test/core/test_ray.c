@@ -1,9 +1,9 @@
 /*
  * test_ray.c
- *	  Points below triangles and in bodies, against rationals.
+ *	  Tests points below triangles and in solids against rationals.
  *
- * The infinitesimal of rb_ray.h becomes a number here, so small that no sign of the
- * test's coordinates can be smaller: then nothing is special about the point any more.
+ * The infinitesimal of rb_ray.h is replaced by a number so small that no sign of the test's
+ * coordinates can be smaller. The point is then in general position.
  */
 #include "bodies.h"
 #include "check.h"
@@ -14,7 +14,10 @@
 
 static const uint32_t all_steps = RB_FILTER_ALL;
 
-/* the leaf, as a join asks it: for boxes that overlap, the ray ending at the triangle's top or above */
+/*
+ * Calls the leaf as a join does: for boxes that overlap, with a ray that ends at the top of the
+ * triangle or above.
+ */
 static int
 ask(const double *p, const double *t, uint32_t filters, bool exact)
 {
@@ -31,7 +34,10 @@ ask(const double *p, const double *t, uint32_t filters, bool exact)
 	return rb_pair_decide(&env, RB_UNDER, RB_SEGMENT3, RB_TRIANGLE3, ray, t);
 }
 
-/* any coordinates: signs have at most 2^3300, and at least 2^-3300 or so; the fourth powers of these will do */
+/*
+ * Tests arbitrary coordinates. Values whose signs are tested are at most 2^3300 and at least about
+ * 2^-3300, so fourth powers of the infinitesimal suffice.
+ */
 static void
 one_triangle(void)
 {
@@ -129,7 +135,7 @@ points_in_bodies(void)
 		  "%ld outside, %ld on, %ld inside", seen[0], seen[1], seen[2]);
 }
 
-/* a point in one plane with many faces, among them triangles without area */
+/* Tests a point that is coplanar with many faces, some of which have no area. */
 static void
 flat_things(void)
 {

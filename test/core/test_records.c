@@ -1,7 +1,7 @@
 /*
  * test_records.c
- *	  Pairs in groups back into pairs: records made here by hand, in both forms, cut
- *	  anywhere.
+ *	  Tests the decoding of compressed records into pairs: records are built here by hand, in both
+ *	  forms, and cut anywhere.
  */
 #include "check.h"
 #include "core/join/rb_join.h"
@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* records after each other, and what must come out of them */
+/* Consecutive records, and the expected pairs */
 typedef struct made
 {
 	char *bytes;
@@ -29,7 +29,10 @@ mix(uint32_t red, uint32_t blue)
 	return z ^ z >> 31;
 }
 
-/* red x blue, each pair with a chance of one in `rarity`; one side when same */
+/*
+ * Appends a record of red x blue in which one in `rarity` pairs meets. Both sides are equal if the
+ * form says so.
+ */
 static void
 make(made *m, uint32_t red, uint32_t blue, uint32_t form, uint32_t rarity)
 {
@@ -50,7 +53,7 @@ make(made *m, uint32_t red, uint32_t blue, uint32_t form, uint32_t rarity)
 		{
 			uint32_t r = index[0][i], b = index[same ? 0 : 1][j];
 
-			/* a count of a list has eight bits */
+			/* The count of a list has eight bits. */
 			meets[i][j] = (!same || i < j) && check_below(rarity) == 0 && j < 255;
 			if (!meets[i][j])
 				continue;
@@ -98,7 +101,7 @@ typedef struct got
 {
 	uint64_t pairs;
 	uint64_t fingerprint;
-	uint64_t stop_after; /* 0: never */
+	uint64_t stop_after; /* 0 if never */
 } got;
 
 static rb_status
@@ -114,7 +117,10 @@ put(void *user, const rb_pair *pairs, size_t n)
 	return g->stop_after > 0 && all >= g->stop_after ? RB_STOPPED : RB_OK;
 }
 
-/* all of it, in pieces of up to `piece` bytes; the pieces are copies, which must not be kept */
+/*
+ * Reads everything in pieces of up to `piece` bytes, which are copies, so that the reader must not
+ * keep pointers into them.
+ */
 static rb_status
 read_all(const made *m, size_t piece, int threads, uint64_t limit, got *g)
 {
@@ -161,7 +167,7 @@ fill(made *m, int records)
 
 		uint32_t rare = rarity[check_below(5)];
 
-		/* lists are only made where they are shorter */
+		/* Lists are used only where they are shorter. */
 		if (red * blue / rare > red * blue / 8)
 			form |= RB_RECORD_BITS;
 		make(m, red, blue, form, rare);
@@ -191,7 +197,7 @@ any_form_any_cut(void)
 	}
 }
 
-/* the largest record there can be fits the room for one */
+/* Tests that the largest possible record fits in the room for one. */
 static void
 full(void)
 {
@@ -201,7 +207,7 @@ full(void)
 		got g = {0, 0, 0};
 
 		if ((form & RB_RECORD_BITS) == 0)
-			continue; /* such a one would be written as bits */
+			continue; /* Such a record would be written as bits */
 		make(&m, RB_RECORD_SIDE, RB_RECORD_SIDE, form, 1);
 		CHECK(m.n <= RB_RECORD_MOST, "%zu bytes", m.n);
 		for (int k = 0; k < 300; k++)
@@ -235,7 +241,7 @@ refusals(void)
 
 typedef struct stopper
 {
-	rb_context *ctx; /* to be stopped; NULL: the sink refuses */
+	rb_context *ctx; /* Context to be stopped; NULL if the sink returns an error */
 	uint64_t puts;
 } stopper;
 
@@ -252,13 +258,13 @@ put_once(void *user, const rb_pair *pairs, size_t n)
 	return RB_OK;
 }
 
-/* whoever stops does so in the middle of a piece, from whichever thread */
+/* Tests stops in the middle of a piece, from any thread. */
 static void
 stopped_within_a_piece(void)
 {
 	made m = {NULL, 0, 0, 0, 0};
 
-	/* as many as fill a thread's buffer several times over */
+	/* Enough records to fill a thread's buffer several times */
 	for (int k = 0; k < 200; k++)
 		make(&m, RB_RECORD_SIDE, RB_RECORD_SIDE, RB_RECORD_BITS, 2);
 	for (int threads = 1; threads <= 4; threads++)
@@ -277,7 +283,7 @@ stopped_within_a_piece(void)
 			status = rb_records_put(&ctx, &reader, m.bytes, m.n, &sink);
 			CHECK(status == (refuses ? RB_OUT_OF_MEMORY : RB_STOPPED), "%d threads: %s", threads,
 				  rb_status_text(status));
-			/* eight records more at most of each thread, of half a buffer each */
+			/* At most eight more records per thread, of half a buffer each */
 			CHECK(s.puts <= 8 * (uint64_t) threads, "%lu puts", (unsigned long) s.puts);
 			rb_record_reader_free(&ctx, &reader);
 			rb_memory_destroy(memory);

@@ -69,7 +69,7 @@ volume_allowed(const rb_refine_options *o, int64_t region, const double *at)
 
 typedef struct figures
 {
-	/* Tetrahedra that are bad however they are rounded, and those that rounding might make bad */
+	/* Counts of certainly bad tetrahedra, and of those that may be bad depending on rounding */
 	uint64_t surely, maybe;
 	uint64_t large; /* Tetrahedra that are certainly too large */
 } figures;
@@ -780,7 +780,7 @@ same_bits(void)
 	}
 }
 
-/* Tests meshes of so many tetrahedra that conversion is parallel, too, and works in blocks. */
+/* Tests meshes so large that conversion is parallel, too, and works in blocks. */
 static void
 same_bits_of_many(void)
 {

@@ -1,6 +1,7 @@
 /*
  * test_set.c
- *	  Sets: made once, shared, gone with the last holder; and what a job may ask of two.
+ *	  Tests sets: they are built once, shared, and freed with their last holder; and which jobs two
+ *	  sets allow.
  */
 #include "check.h"
 #include "core/join/rb_join.h"
@@ -58,7 +59,10 @@ ids(void)
 		}
 }
 
-/* the last bigint and then the first: counted up, too, as unsigned numbers are */
+/*
+ * Tests ids that continue from the last bigint to the first: they count as consecutive, like
+ * unsigned numbers.
+ */
 static void
 ids_that_wrap(void)
 {
@@ -99,7 +103,7 @@ empty(void)
 	CHECK(rb_memory_used(memory) == 0, "memory left");
 }
 
-/* without room for the set the builder keeps all that it has */
+/* Tests that the builder keeps all its contents if the set does not fit in memory. */
 static void
 no_room(void)
 {
@@ -155,7 +159,7 @@ held_by_many(void)
 
 /* ---- jobs ---- */
 
-/* an open stream holds its sets; its blocks have their ids */
+/* Tests that an open stream holds its sets, and that its blocks contain their ids. */
 static void
 held_by_a_stream(void)
 {
@@ -180,7 +184,9 @@ held_by_a_stream(void)
 	CHECK(rb_memory_used(memory) == 0, "memory left");
 }
 
-/* what no leaf serves is refused, whatever is in the sets, and nothing else is */
+/*
+ * Tests that kinds without a leaf are rejected, whatever the sets contain, and that no others are.
+ */
 static void
 kinds_that_join(void)
 {

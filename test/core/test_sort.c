@@ -1,6 +1,6 @@
 /*
  * test_sort.c
- *	  Arrays are put in order where they are, and whoever asks it to stop is heard.
+ *	  Tests that arrays are sorted in place, and that a request to stop is noticed.
  */
 #include "check.h"
 #include "core/base/rb_sort.h"
@@ -16,7 +16,7 @@ typedef struct element
 
 static long calls;
 
-/* downwards by key, then by place: arg tells that it arrives */
+/* Compares by descending key, then by position. `arg` shows that the argument is passed. */
 static int
 downwards(const void *a, const void *b, const void *arg)
 {

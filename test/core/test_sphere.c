@@ -1,7 +1,7 @@
 /*
  * test_sphere.c
- *	  Inside or outside of spheres: insphere by every step alone and by every set of steps, ties by
- *	  number against points that are really lifted, the sphere around a segment.
+ *	  Tests sphere predicates: insphere by each step alone and by every set of steps, ties by number
+ *	  against points that are actually lifted, and the diametric sphere of a segment.
  */
 #include <gmp.h>
 #include <string.h>
@@ -82,7 +82,7 @@ check_insphere(int family, const double *p)
 	}
 	CHECK(rb_insphere(q[0], q[1], q[2], q[3], q[4]) == truth, "family %d", family);
 
-	/* any order of the five */
+	/* Any order of the five points */
 	for (int i = 4; i > 0; i--)
 	{
 		int k = check_below(i + 1);
@@ -116,7 +116,9 @@ insphere_by_every_step(void)
 		}
 }
 
-/* so that the case above means something */
+/*
+ * Checks that each step decides the cases it is made for, so that the preceding test is meaningful.
+ */
 static void
 every_step_decides(void)
 {
@@ -148,7 +150,7 @@ every_step_decides(void)
 	}
 }
 
-/* where bounds are needed to the last bit, and where products leave the range of doubles */
+/* Tests cases that need bounds to the last bit, and products that leave the range of doubles. */
 static void
 filters_know_their_error(void)
 {
@@ -157,7 +159,10 @@ filters_know_their_error(void)
 
 	for (long i = 0; i < rounds; i++)
 	{
-		/* 2^-220 .. 2^-150 and 2^190 .. 2^215: degree 5 meets the ends of the range there */
+		/*
+		 * 2^-220 .. 2^-150 and 2^190 .. 2^215: degree 5 reaches the ends of the exponent range
+		 * there.
+		 */
 		int size[3], base = i % 3 == 0   ? 0
 							: i % 3 == 1 ? -220 + check_below(70)
 										 : 190 + check_below(25);
@@ -167,7 +172,7 @@ filters_know_their_error(void)
 		sphere_make(i % 2 == 0 ? SPHERE_UNIT : SPHERE_NEIGHBOUR, p);
 		for (int k = 0; k < 3; k++)
 			size[k] = base + (check_below(4) == 0 ? check_below(600) - 300 : 0);
-		/* products that underflow, and are multiplied with something large later */
+		/* Products that underflow and are later multiplied by something large */
 		if (i % 7 == 0)
 			for (int k = 0, large = check_below(4); k < 3; k++)
 				size[k] = k == large ? check_below(100) : -525 - check_below(15);
@@ -194,8 +199,8 @@ filters_know_their_error(void)
 __extension__ typedef __int128 wide;
 
 /*
- * The same determinant with points that are really lifted: |p|^2 2^64 + 2^(12 rank).  Minors of
- * these coordinates are below 2^9, so each rank outweighs the lower ones.
+ * Computes the same determinant with points that are actually lifted: |p|^2 2^64 + 2^(12 rank).
+ * Minors of these coordinates are below 2^9, so each rank outweighs the lower ones.
  */
 static int
 lifted(const double *p, const uint32_t *v)
@@ -272,7 +277,7 @@ ties_are_broken_by_number(void)
 					  "0, but not in one plane");
 		}
 
-		/* points keep their numbers in another order */
+		/* Points keep their numbers in another order. */
 		for (i = 4; i > 0; i--)
 		{
 			int k = check_below(i + 1);
@@ -290,7 +295,7 @@ ties_are_broken_by_number(void)
 			sign = rb_insphere_ties(&env, q, v);
 		CHECK(sign == (odd ? -truth : truth), "another order");
 
-		/* the same by number: the mesh's points are in the order of their places */
+		/* Insphere by number: the points of the mesh are stored in the order of their numbers. */
 		m.points = p;
 		m.npoints = 5;
 		for (i = 0; i < 5; i++)
@@ -306,7 +311,7 @@ ties_are_broken_by_number(void)
 		  "%ld ties, %ld of them flat, of %ld", ties, flat, rounds);
 }
 
-/* ---- the sphere around a segment ---- */
+/* ---- the diametric sphere of a segment ---- */
 
 static int
 naive_diametric(const double *a, const double *b, const double *p)
@@ -372,7 +377,10 @@ diametric_by_every_step(void)
 		{
 			points_make(family, 3, 3, p);
 			check_diametric(p, p + 3, p + 6);
-			/* a right angle at the third: u = (x, y, z), v = (y, -x, 0), and a last place or two */
+			/*
+			 * A right angle at the third point, u = (x, y, z), v = (y, -x, 0), moved by one or two
+			 * ulps
+			 */
 			if (check_below(2))
 			{
 				p[9] = p[1];
@@ -389,7 +397,7 @@ diametric_by_every_step(void)
 		for (long i = 0; i < rounds; i++)
 		{
 			sphere_make(family, p);
-			/* opposite corners of a box, and a third one */
+			/* Opposite corners of a box, and a third one */
 			if (family == SPHERE_MIRRORED || family == SPHERE_NEIGHBOUR || family == SPHERE_WIDE)
 				for (int k = 0; k < 3; k++)
 					p[3 + k] = -p[k];
@@ -401,7 +409,7 @@ diametric_by_every_step(void)
 			  diametric_signs[i]);
 }
 
-/* right angles, rounded; of any size, so that products underflow, too */
+/* Tests rounded right angles of any size, so that products also underflow. */
 static void
 diametric_filters_know_their_error(void)
 {

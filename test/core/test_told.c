@@ -1,7 +1,7 @@
 /*
  * test_told.c
- *	  What a join tells of its pairs besides: contacts, self-intersections, distances.  Against
- *	  the leaf asked of every pair of parts, and merged in a table of rows by rows.
+ *	  Tests the payload of pairs: contacts, self-intersections and distances. The reference
+ *	  evaluates every pair of parts with the leaf and merges the results in a table of rows by rows.
  */
 #include "check.h"
 #include "core/base/redblue.h"
@@ -23,7 +23,9 @@ unit(void)
 	return (double) (check_random() >> 11) * 0x1p-53;
 }
 
-/* lattice > 0: whole numbers below it; rows of 1 .. most parts */
+/*
+ * Builds a side with rows of 1 to `most` parts. If lattice > 0, coordinates are integers below it.
+ */
 static side
 make(rb_kind kind, uint32_t n, int lattice, double size, int most)
 {
@@ -80,7 +82,7 @@ merged(rb_predicate predicate, uint64_t a, uint64_t b)
 	return (RB_TOLD_DIMENSION(a) > RB_TOLD_DIMENSION(b) ? a & 3 : b & 3) | ((a | b) & 4);
 }
 
-/* by row and row what is told; within rows by part and part */
+/* Returns the expected payload for each pair of rows, or for each pair of parts within rows. */
 static uint64_t *
 expect(const rb_job *job, uint32_t *width, size_t *pairs)
 {
@@ -205,7 +207,7 @@ static const struct
 
 #define FAMILIES (int) (sizeof family / sizeof family[0])
 
-/* RB_TEST_SCALE=8 takes eight times as many pairs */
+/* Returns the number of objects; RB_TEST_SCALE=8 gives eight times as many pairs. */
 static uint32_t
 objects(int f)
 {
@@ -227,7 +229,7 @@ try(rb_predicate predicate, rb_kind red, rb_kind blue)
 		{
 			job.distance = predicate != RB_WITHIN ? 0 : d == 0 ? 0 : d == 1 ? 0.02 : 1;
 			if (d == 2 && family[f].lattice == 0)
-				continue; /* everything is near everything */
+				continue; /* Everything is near everything */
 			job.blue = &b.set;
 			agree(&job, "two sets");
 			job.blue = NULL;
@@ -270,9 +272,9 @@ self_intersections(void)
 	}
 }
 
-/* ---- stars: many triangles around a corner or an edge ---- */
+/* ---- stars: many triangles around a vertex or an edge ---- */
 
-/* turns the corners of a triangle, and sometimes changes their order */
+/* Rotates the vertices of a triangle, and sometimes reverses them. */
 static void
 shuffle(double *t)
 {
@@ -285,8 +287,9 @@ shuffle(double *t)
 }
 
 /*
- * Triangles of which most have one of two hubs, or both, among others.  lattice: whole numbers below it,
- * about the hub, so that many are degenerate, alike, or on each other; else anywhere.
+ * Builds triangles most of which contain one or both of two hubs. With a lattice, coordinates are
+ * integers below it around the hub, so that many triangles are degenerate, equal or overlapping;
+ * otherwise they are arbitrary.
  */
 static side
 make_stars(uint32_t n, int lattice, double far, double size)
@@ -344,7 +347,10 @@ stars(void)
 		}
 }
 
-/* a closed fan of n triangles around a corner, or of half-planes around an edge, none of which meet otherwise */
+/*
+ * Builds a closed fan of n triangles around a vertex, or of half-planes around an edge, which do
+ * not meet otherwise.
+ */
 static side
 make_fan(uint32_t n, bool edge, double far, double height)
 {
@@ -371,7 +377,10 @@ make_fan(uint32_t n, bool edge, double far, double height)
 	return s;
 }
 
-/* the work for a fan grows with its triangles, not with their pairs */
+/*
+ * Tests that the work for a fan grows with the number of its triangles, not with that of their
+ * pairs.
+ */
 static void
 fans(void)
 {

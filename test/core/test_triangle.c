@@ -1,8 +1,8 @@
 /*
  * test_triangle.c
- *	  Triangles against triangles and segments, segments against segments in the
- *	  plane: the decision trees on exact signs, against a naive twin that knows no
- *	  case at all (naive_hulls_meet).
+ *	  Tests triangles against triangles and segments, and segments against segments in the plane:
+ *	  the decision trees on exact signs, against a reference without case distinctions
+ *	  (naive_hulls_meet).
  */
 #include "check.h"
 #include "naive.h"
@@ -20,7 +20,10 @@ unit(void)
 
 static long yes, no;
 
-/* the pair, swapped, with corners rotated and reversed: one answer, the twin's */
+/*
+ * Tests a pair, exchanged and with rotated and reversed vertices: there is one result, that of the
+ * reference.
+ */
 static void
 both(const double *r, const double *b)
 {
@@ -48,7 +51,7 @@ both(const double *r, const double *b)
 		no++;
 }
 
-/* a family must show both answers, or it proves nothing */
+/* Checks that a family produced both results; otherwise it proves nothing. */
 static void
 both_answers(void)
 {
@@ -56,7 +59,7 @@ both_answers(void)
 	yes = no = 0;
 }
 
-/* the twins themselves: two ways that have no step in common */
+/* Tests the references against each other; they have no step in common. */
 static void
 twins_agree(void)
 {
@@ -77,7 +80,7 @@ twins_agree(void)
 			else if (way == 2)
 				t[i] = ldexp(unit(), check_below(2000) - 1000);
 		}
-		if (way == 3) /* a point of one in the other, or just beside */
+		if (way == 3) /* A point of one in the other, or slightly beside it */
 			for (int a = 0; a < dims; a++)
 				t[9 + a] = (t[a] + 2 * t[dims * (np - 1) + a]) / 3;
 		truth = naive_hulls_meet_by_subsets(t, np, t + 9, nq, dims);
@@ -105,7 +108,9 @@ random_triangles(void)
 	both_answers();
 }
 
-/* every kind of touching, coplanar, collinear and point triangles, at several scales */
+/*
+ * Tests every kind of contact, and coplanar, collinear and point-like triangles, at several scales.
+ */
 static void
 lattice(int side, int flat, long rounds)
 {
@@ -118,7 +123,7 @@ lattice(int side, int flat, long rounds)
 
 		for (int i = 0; i < 18; i++)
 			t[i] = s * check_below(i % 3 == 2 && flat ? 1 : side);
-		if (check_below(3) == 0) /* some other axis is the flat one */
+		if (check_below(3) == 0) /* Another axis is the flat one */
 			for (int i = 0; i < 6; i++)
 			{
 				double x = t[3 * i];
@@ -155,7 +160,7 @@ lattice_flat(void)
 	lattice(4, 1, 500);
 }
 
-/* both triangles without area, on few lines */
+/* Tests two triangles without area, on few lines. */
 static void
 slivers(void)
 {
@@ -179,7 +184,7 @@ slivers(void)
 				for (int a = 0; a < 3; a++)
 					t[9 * s + 3 * i + a] = from[a] + at * dir[a];
 			}
-			if (s == 1 && check_below(2)) /* or one needle, one triangle */
+			if (s == 1 && check_below(2)) /* A needle and a triangle */
 				t[9 + check_below(9)] += 1;
 		}
 		both(t, t + 9);
@@ -187,7 +192,7 @@ slivers(void)
 	both_answers();
 }
 
-/* a corner rounded onto the other's plane, edge or corner, and ulps beside it */
+/* Tests a vertex rounded onto the other triangle's plane, edge or vertex, and ulps beside it. */
 static void
 near_contacts(void)
 {
@@ -219,7 +224,7 @@ near_contacts(void)
 	both_answers();
 }
 
-/* any finite bit patterns, with corners shared now and then */
+/* Tests any finite bit patterns, occasionally with common vertices. */
 static void
 wild_exponents(void)
 {
@@ -244,7 +249,7 @@ wild_exponents(void)
 	both_answers();
 }
 
-/* segments against triangles, and in the plane against each other */
+/* Tests segments against triangles, and against each other in the plane. */
 static void
 segment_one(const double *seg, const double *tri, const double *st)
 {

@@ -1,6 +1,7 @@
 /*
  * test_two.c
- *	  Two rows alone: the same as all their parts asked one by one, however few or many there are.
+ *	  Tests a single pair of rows: the result equals that of testing all their parts one by one,
+ *	  however many there are.
  */
 #include "check.h"
 #include "core/base/redblue.h"
@@ -11,7 +12,7 @@
 
 static rb_memory *memory;
 
-/* a row of n parts with small coordinates, at that distance from the others */
+/* Builds a row of n parts with small coordinates, at a distance from the others. */
 static const rb_set *
 row_of(rb_kind kind, uint32_t n, int range, double shift)
 {
@@ -25,7 +26,7 @@ row_of(rb_kind kind, uint32_t n, int range, double shift)
 	for (uint32_t i = 0; i < n * (uint32_t) width; i++)
 		b.coords[i] = (double) check_below((uint64_t) range) +
 					  (i % (uint32_t) rb_kind_dims(kind) == 0 ? shift : 0);
-	/* some have no area, or no length */
+	/* Some parts have no area or no length. */
 	for (uint32_t i = 0; i < n; i += 3)
 		memcpy(b.coords + i * (uint32_t) width,
 			   b.coords + i * (uint32_t) width + rb_kind_dims(kind),
@@ -38,7 +39,7 @@ row_of(rb_kind kind, uint32_t n, int range, double shift)
 	return set;
 }
 
-/* all parts with all others */
+/* Tests all parts against all others. */
 static void
 one_by_one(const rb_job *job, bool *any, uint64_t *told)
 {
@@ -112,7 +113,7 @@ as_one_by_one(void)
 			uint64_t told, true_told;
 			rb_two_known known[2] = {{.tree = NULL}, {.tree = NULL}};
 
-			/* the nearest are of triangles only */
+			/* Nearest neighbors exist only for triangles. */
 			if (predicates[i] == RB_NEAREST && kind[0] != RB_TRIANGLE3)
 				continue;
 			rb_context_init(&ctx, memory);
@@ -142,7 +143,10 @@ as_one_by_one(void)
 			  predicates[i], yes[i], no[i]);
 }
 
-/* a row that stays is compared with many others, and answers as one that has never been seen */
+/*
+ * Tests a row that is compared with many others: the results equal those for a row that was never
+ * seen before.
+ */
 static void
 known_rows(void)
 {
@@ -183,9 +187,9 @@ known_rows(void)
 	CHECK(trees > 0, "no row has kept a tree");
 }
 
-#define FAR_PARTS 150 /* enough for a tree */
+#define FAR_PARTS 150 /* Enough for a box tree */
 
-/* coordinates that no square of a double can hold, against a tree of others */
+/* Tests coordinates whose squares no double can represent, against a box tree of others. */
 static void
 far_scales(void)
 {

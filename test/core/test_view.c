@@ -1,6 +1,6 @@
 /*
  * test_view.c
- *	  Views: cuts of a kept set and of fresh rows are the set that one would make by adding
+ *	  Tests delta sets (rb_view): cuts of a cached set and of new rows equal the set built by adding
  *	  the rows one by one.
  */
 #include "check.h"
@@ -12,7 +12,7 @@
 
 static rb_memory *memory;
 
-/* rows of one side; each `every`th one has three parts; ids count up by `step` */
+/* Builds a set in which every `every`th row has three parts, and ids increase by `step`. */
 static const rb_set *
 made(rb_kind kind, uint32_t n, uint32_t every, int64_t first, int64_t step)
 {
@@ -39,7 +39,10 @@ made(rb_kind kind, uint32_t n, uint32_t every, int64_t first, int64_t step)
 	return set;
 }
 
-/* by halving, as it is asked for each row of large sets: parts ascend by row */
+/*
+ * Finds the first part of a row by bisection, because it is called for each row of large sets:
+ * parts ascend by row.
+ */
 static uint32_t
 first_part(const rb_set *set, uint32_t row)
 {
@@ -66,7 +69,7 @@ id_of(const rb_set *set, uint32_t row)
 	return set->ids != NULL ? set->ids[row] : set->first_id + row;
 }
 
-/* rows of a source become the next cut, and go into the builder one by one */
+/* Appends rows of a source as the next cut, and adds them one by one to the builder. */
 static void
 cut(rb_cut *cuts, uint32_t *n, const rb_set *from, bool fresh, uint32_t row, uint32_t rows,
 	rb_builder *b)
@@ -149,7 +152,7 @@ count_ids(const rb_set *view, const rb_set *set)
 	free(ids);
 }
 
-/* what is kept elsewhere counts its rows, and knows ids that count up */
+/* Tests a remote cached set, which has only counts and consecutive ids. */
 static void
 elsewhere(const rb_view *what, const rb_set *set)
 {
@@ -182,7 +185,10 @@ elsewhere(const rb_view *what, const rb_set *set)
 	CHECK(rb_memory_used(memory) == before, "gone");
 }
 
-/* kept rows [0, a), then some fresh, then kept [b, c), then the other fresh, then kept [d, end) */
+/*
+ * Tests cached rows [0, a), some new rows, cached rows [b, c), the other new rows, and cached rows
+ * [d, end).
+ */
 static void
 one(const rb_set *kept, const rb_set *fresh, const uint32_t at[4], uint32_t split, int threads)
 {
@@ -241,7 +247,7 @@ cuts_everywhere(void)
 	CHECK(rb_memory_used(memory) == 0, "memory left");
 }
 
-/* large enough that several threads copy */
+/* Tests sets so large that several threads copy. */
 static void
 many_threads(void)
 {
@@ -255,7 +261,7 @@ many_threads(void)
 	CHECK(rb_memory_used(memory) == 0, "memory left");
 }
 
-/* the coordinates count before they are there, once */
+/* Tests that coordinates count as memory before they exist, and only once. */
 static void
 budget(void)
 {
@@ -288,7 +294,7 @@ budget(void)
 	CHECK(rb_memory_used(memory) == 0, "memory left");
 }
 
-/* kept in its turn, it needs no more what it was made of */
+/* Tests that a delta set that is cached itself no longer needs the sets it was made of. */
 static void
 kept_itself(void)
 {
@@ -315,14 +321,17 @@ kept_itself(void)
 	rb_cache_destroy(cache);
 }
 
-/* in the place of what it was made of, which it is the last one to hold, and which has to go for it */
+/*
+ * Tests caching a delta set in place of the set it was made of, which only it still holds and which
+ * must be evicted for it.
+ */
 static void
 kept_instead(void)
 {
 	const rb_set *kept = made(RB_TRIANGLE3, 2000, 0, 0, 1);
 	const rb_set *fresh = made(RB_TRIANGLE3, 1, 0, 7, 1);
 	rb_cut cuts[3] = {{0, 0, 0, 0, false}, {1999, 1999, 0, 0, true}, {2000, 2000, 0, 0, false}};
-	rb_cache *cache = rb_cache_create((uint64_t) 1 << 18); /* for one of them */
+	rb_cache *cache = rb_cache_create((uint64_t) 1 << 18); /* Room for one of them */
 	const rb_set *held;
 	const rb_set *view;
 	rb_context ctx;
@@ -351,7 +360,7 @@ kept_instead(void)
 	CHECK(rb_memory_used(memory) == 0, "memory left");
 }
 
-/* a join of a view is that of the same rows */
+/* Tests that a join of a delta set is that of the same rows. */
 static void
 joined(void)
 {

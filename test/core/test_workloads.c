@@ -1,11 +1,11 @@
 /*
  * test_workloads.c
- *	  Generated boxes against the pairs that two other programs found, and the lines
- *	  of a generated map against CGAL's.
+ *	  Tests generated boxes against the pairs that two other programs found, and the lines of a
+ *	  generated map against CGAL's.
  *
- * Each row of test/data/boxes_truth.tsv is a case: number and two checksums of the
- * pairs.  Up to a million boxes a side; ten million with REDBLUE_LONG, and a tenth
- * of a million where RB_TEST_SCALE is below 1 or another program runs this one.
+ * Each row of test/data/boxes_truth.tsv is a case: the number of pairs and two checksums of them.
+ * Sides have up to one million boxes; up to ten million with REDBLUE_LONG, and up to 100,000 if
+ * RB_TEST_SCALE is below 1 or another program runs this one.
  */
 #include "check.h"
 #include "../bench/workload.h"
@@ -30,7 +30,10 @@ put(void *user, const rb_pair *pairs, size_t n)
 	return RB_OK;
 }
 
-/* the sums of the pairs of a workload's set of seed 1, with itself or with that of seed 2 */
+/*
+ * Returns the checksums of the pairs of a workload's set with seed 1, with itself or with that of
+ * seed 2.
+ */
 static pair_sums
 join(const char *workload, bool self)
 {
@@ -66,7 +69,7 @@ join(const char *workload, bool self)
 	return f.sums;
 }
 
-/* ---- the rows of the truth ---- */
+/* ---- cases of the file ---- */
 
 static char row_join[8], row_workload[96];
 
@@ -109,7 +112,7 @@ boxes(void)
 		fclose(in);
 }
 
-/* ---- others ---- */
+/* ---- other cases ---- */
 
 static void
 map_lines(void)
@@ -123,7 +126,7 @@ map_lines(void)
 		  self.fifth);
 }
 
-/* a part of a workload is the same whoever makes it */
+/* Tests that a part of a workload does not depend on how it is generated. */
 static void
 parts_of_a_workload(void)
 {
