@@ -231,7 +231,7 @@ same_pages_again(void)
 {
 	size_t bytes = 20 * MIB;
 	long fresh = 0;
-	/* Minimum of the rounds before any offer, and after one */
+	/* Minimum of the page faults in rounds before any offer of idle memory, and after one */
 	long least[2] = {LONG_MAX, LONG_MAX};
 	uint64_t idle = 0;
 

@@ -284,8 +284,8 @@ attributes(void)
 	add_square(P(2, 0, 0), 1, 2, false);
 	expect(2, 18, 0);
 	/*
-	 * The ends of two walls, above and below, are boundaries, too; a wall that continues around
-	 * bounds nothing there.
+	 * The ends of two walls, above and below, are boundaries, too. A wall that extends around the
+	 * end of that line has no boundary there.
 	 */
 	add_square(P(2, 0, -1), 1, 2, false);
 	expect(3, 20, 0);

@@ -143,8 +143,8 @@ way_to_number(const rb_source *source)
 }
 
 /*
- * Returns true if the primary key is a single numeric column that is not an integer, as shapefile
- * imports create it.
+ * Returns true if the primary key is a single column of type numeric or double precision, as
+ * shapefile imports create it.
  */
 static bool
 is_key_of_numbers(TupleDesc desc, List *key)

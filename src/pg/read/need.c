@@ -158,7 +158,10 @@ rb_need_while_reading(const rb_need *need, const rb_builder *builder, const rb_s
 	return (uint64) (GROWTH * bytes) + rb_need_of_join((uint64) parts);
 }
 
-/* Follows objects.c and ids.c: the parts twice; the numbers, hash table and first rows of ids. */
+/*
+ * Estimates the memory for grouping rows, which objects.c and ids.c allocate: the parts twice, and
+ * for the ids their numbers, a hash table and their first rows.
+ */
 uint64
 rb_need_to_group(const rb_builder *builder)
 {

@@ -6,8 +6,8 @@
  *	rows_apart -> space, row_faults
  *
  * A function that returns bool returns whether the row was accepted. It returns false, for a
- * rejected row, only if rows are received apart or invalid rows are left out; otherwise it raises
- * an error.
+ * rejected row, only if rows are received apart (rows_apart.c) or invalid rows are left out;
+ * otherwise it raises an error.
  */
 #ifndef RB_RECEIVER_H
 #define RB_RECEIVER_H

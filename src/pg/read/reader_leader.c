@@ -184,7 +184,10 @@ is_alone(const rb_leader *l)
 	return true;
 }
 
-/* Claims the next piece in order. Returns false if a worker has claimed it. */
+/*
+ * Claims the next piece in order if the leader may read it and no worker has claimed it. Returns
+ * true if it did.
+ */
 static bool
 claim(rb_leader *l, uint32 piece)
 {

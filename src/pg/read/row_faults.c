@@ -2,9 +2,9 @@
  * row_faults.c
  *	  Rejects invalid rows and reports what is wrong with them.
  *
- * Each function here handles one fault. If rows are received apart, or invalid rows are left out,
- * it returns false to reject the row. Otherwise it raises the error. In either case a caller writes
- * "return rb_refuse_...(...)".
+ * Each function here handles one fault. If rows are received apart (out of order, see
+ * rows_apart.c), or invalid rows are left out, it returns false to reject the row. Otherwise it
+ * raises the error. In either case a caller writes "return rb_refuse_...(...)".
  *
  * A message names what the user can find: the side, the column, and the id of the row.
  */

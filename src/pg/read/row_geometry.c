@@ -27,8 +27,8 @@ find_as_ewkb(rb_receiver *r)
 }
 
 /*
- * Size in bytes above which a geometry that is received apart is rejected unread, because a worker
- * has no memory for it
+ * Size in bytes above which a worker rejects a geometry without reading it, because it lacks the
+ * memory
  */
 #define RB_APART_BYTES ((Size) 12 << 20)
 

@@ -205,7 +205,7 @@ let_rows_go(filling *f, int i)
 	rb_builder *b = &f->builder[i];
 
 	rb_spill_rows(f->spill, i, b);
-	/* A small capacity suffices from now on. */
+	/* Keep only the capacity of a buffer for the file. */
 	if (b->nparts == 0 &&
 		b->coords_cap * bytes_of_part(b) > rb_memory_limit(f->memory) / ON_THE_WAY)
 		rb_builder_trim(b);
@@ -350,7 +350,7 @@ count_ids(const rb_source *source, rb_memory *memory, const int64 *ids, uint32 r
 
 	if (source->unique || source->keys != NULL || source->object_name != NULL)
 		return 0;
-	if (ids == NULL) /* Consecutive ids */
+	if (ids == NULL) /* NULL if the ids are consecutive */
 		return rows;
 	status = rb_ids_number(memory, ids, rows, rb_is_interrupted, NULL, &distinct, &error);
 	if (status == RB_STOPPED)
@@ -466,7 +466,7 @@ notice_duplicates(const rb_source *source, int n, const rb_side *side)
 	pfree(text.data);
 }
 
-/* Returns true if all sides, which have been read, and their join fit in memory. */
+/* Returns true if all sides and their join fit in memory, once all sides have been read. */
 static bool
 has_room(const filling *f)
 {

@@ -51,9 +51,7 @@ rb_map_refusal(Relation rel)
 		 "only permanent, logged tables are kept"},
 		/* rule: created. COPY FREEZE adds rows to pages that are already all-visible. */
 		{rel->rd_createSubid != InvalidSubTransactionId, "this transaction has made the table"},
-		/*
-		 * rule: rewritten. COPY FREEZE may follow TRUNCATE; wal_level = minimal leaves LSNs at 0.
-		 */
+		/* rule: rewritten. COPY FREEZE may follow TRUNCATE; wal_level = minimal keeps L at 0. */
 		{rb_first_filenode_subid(rel) != InvalidSubTransactionId,
 		 "this transaction has truncated or rewritten the table"},
 		/* rule: old_snapshot. VACUUM may remove rows that the snapshot sees; a scan detects it. */
