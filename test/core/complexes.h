@@ -650,7 +650,7 @@ fan(void)
 			 at(5 * cos(i * angle), 5 * sin(i * angle), i));
 }
 
-/* Builds prisms of n sides, thin as needles or flat as coins, which are twisted. */
+/* Builds prisms of n sides, alternately flat as coins and thin as needles. */
 static void
 needles(void)
 {

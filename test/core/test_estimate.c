@@ -141,7 +141,10 @@ workloads(void)
 			CHECK(workload_named(text, RB_BOX3, &set[k]), "%s", text);
 		}
 		check_factor(loads[i].name, &set[0], &set[1], loads[i].factor);
-		/* Neighbors of a line are not in a sample. */
+		/*
+		 * Adjacent segments of a line are rarely in the same sample, so only boxes are joined with
+		 * themselves.
+		 */
 		if (set[0].kind == RB_BOX3)
 			check_factor(loads[i].name, &set[0], NULL, loads[i].factor);
 		free((void *) set[0].coords);

@@ -151,7 +151,7 @@ results_are_narrow(void)
 	}
 }
 
-/* Tests that certain zeros stay [0, 0]: shared vertices have sign 0, not RB_UNSURE. */
+/* Tests that exact zeros stay [0, 0]: shared vertices have sign 0, not RB_UNSURE. */
 static void
 exact_zeros_stay(void)
 {

@@ -212,7 +212,7 @@ typedef struct found
 	size_t torn; /* Rows that came in more than one piece */
 	uint8_t *seen;
 	rb_status answer;
-	rb_context *stop; /* Stops after the first pairs */
+	rb_context *stop; /* Context to be stopped after the first pairs; may be NULL */
 } found;
 
 static rb_status

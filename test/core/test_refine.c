@@ -184,7 +184,7 @@ look_refined(const char *name, const rb_plc *from, rb_keep keep, const rb_refine
 		  (unsigned long) f.surely, (unsigned long) f.maybe, (unsigned long) report->bad);
 	CHECK(o->max_points == 0 || t->npoints <= o->max_points || t->npoints == before,
 		  "%s: %u points", name, t->npoints);
-	/* Points that must be inserted jointly may be more than the limit allows. */
+	/* Points that must be inserted jointly may exceed the limit. */
 	CHECK(report->bad_because[RB_BAD_FULL] == 0 || o->max_points > 0, "%s: full with %u points",
 		  name, t->npoints);
 	CHECK(o->keep_surface || report->bad_because[RB_BAD_SURFACE] == 0, "%s: not by the surface",
