@@ -1,22 +1,22 @@
-# A private PostgreSQL with this tree's redblue in it, for the tests and the demo.
+# Creates a private PostgreSQL server with the redblue of this tree, for the tests and the demo.
 #
-# Source it from the top of the tree.  It sets
+# Source this file in the top directory of the tree.  It sets
 #
-#	pg_config	the server that was picked (test/server)
-#	work		a directory below TMPDIR, gone when the script ends
+#	pg_config	the pg_config of the selected server (test/server)
+#	work		a directory below TMPDIR that is removed when the script ends
 #
 # and defines
 #
-#	private_install		a copy of that server (links, but for the programs) with redblue
-#						added: nothing is written to the real one, no root is needed
-#	server_start		a fresh cluster on a Unix socket, no TCP; exports PGHOST, PGPORT, ...
-#	as_server CMD...	runs CMD as somebody whom PostgreSQL accepts: not as root
-#	server_user			the command words that do so
+#	private_install		copies that server (links, except for the programs) and installs redblue in the
+#						copy; writes nothing to the real server and does not need root
+#	server_start		starts a new cluster on a Unix socket, without TCP; exports PGHOST, PGPORT, ...
+#	as_server CMD...	runs CMD as a user that PostgreSQL accepts (not as root)
+#	server_user			the words of the command that switches to this user
 #
-# The server is stopped and $work removed however the script ends.
+# The server is stopped and $work is removed however the script ends.
 
 pg_config=$(test/server) || { echo "no PostgreSQL is installed (test/server)" >&2; exit 1; }
-# what runs here must not reach, or be misled by, another server
+# The commands below must neither reach another server nor take settings from one.
 unset PGHOST PGPORT PGUSER PGDATABASE PGSERVICE PGOPTIONS PGPASSWORD PGDATA PSQLRC
 export LC_ALL=C
 
@@ -35,7 +35,7 @@ cleanup()
 	cd / && rm -rf "$work"
 }
 
-# PostgreSQL refuses to be root
+# PostgreSQL refuses to run as root.
 if [ "$(id -u)" -eq 0 ]; then
 	server_user=(setpriv --reuid postgres --regid postgres --clear-groups env)
 else
@@ -47,14 +47,14 @@ as_server()
 	(exec "${server_user[@]}" -C "$work" HOME="$work" "$@")
 }
 
-# a directory that the server's user may write to
+# Creates a directory that the server's user can write to.
 server_dir()
 {
 	mkdir -p "$1" && { [ "$(id -u)" -ne 0 ] || chown postgres "$1"; }
 }
 
-# PostgreSQL finds its files relative to its programs, so a tree of links with
-# copied programs is a server of its own (its own "make check" does the same).
+# PostgreSQL finds its files relative to its programs.  Therefore a tree of links with copied
+# programs is a server of its own.  PostgreSQL's own "make check" uses the same technique.
 private_install()
 {
 	local root=$work/root dir
@@ -62,7 +62,7 @@ private_install()
 	for dir in "$($pg_config --pkglibdir)" "$($pg_config --sharedir)"; do
 		mkdir -p "$root$dir"
 		cp -rsn "$dir/." "$root$dir/" || return 1
-		# an older redblue of the real server must not show through
+		# Hide an older redblue that is installed in the real server.
 		find "$root$dir" -lname '*redblue*' -delete
 	done
 	bindir=$root$($pg_config --bindir)
