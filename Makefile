@@ -25,8 +25,8 @@ COMMA = ,
 # make WERROR=-Werror turns warnings into errors, as all tests do; not for who installs it, whose compiler may be newer than ours
 WERROR ?=
 
-CORE_SRC = $(sort $(wildcard src/core/*/*.c src/mesh/*.c src/refine/*.c))
-CORE_H = $(wildcard src/core/*/*.h src/mesh/*.h src/refine/*.h)
+CORE_SRC = $(sort $(wildcard src/core/*/*.c src/mesh/*.c src/mesh/*/*.c src/refine/*.c))
+CORE_H = $(wildcard src/core/*/*.h src/mesh/*.h src/mesh/*/*.h src/refine/*.h)
 PG_SRC = $(sort $(wildcard src/pg/*.c src/pg/*/*.c))
 CUDA_SRC = $(sort $(wildcard cuda/*.cu))
 
@@ -40,7 +40,7 @@ WARN_CFLAGS = -Wall -Wextra -Wdeclaration-after-statement -Werror=vla $(WERROR)
 CORE_CFLAGS = -std=gnu99 -O3 -g -fno-strict-aliasing $(EXACT_CFLAGS) $(WARN_CFLAGS) -fvisibility=hidden -pthread -Isrc $(EXTRA_CFLAGS)
 CORE_LIBS = -lgmp -lm -lpthread -ldl
 
-# The threads of a join (rb_parallel.h): our own, pthread; or OpenMP's, openmp, for
+# The threads of a join (parallel.h): our own, pthread; or OpenMP's, openmp, for
 # core without a server (make PARALLEL=openmp core-test, bench).  Never in a server:
 # the OpenMP runtime ends the process when it is refused a thread or memory.
 PARALLEL ?= pthread
@@ -194,7 +194,7 @@ gpu-bench: gpu-tools
 # ---- core alone: C tests without a server, in seven builds ----
 
 # of the extension's own objects, plain, with OpenMP, under the sanitizers (two of them), for Valgrind, and with tiny
-# tiles and buffers (rb_base.h)
+# tiles and buffers (base.h)
 CORE_TESTS = $(sort $(notdir $(basename $(wildcard test/core/test_*.c))))
 FUZZERS = $(sort $(notdir $(basename $(wildcard test/fuzz/fuzz_*.c))))
 TEST_HELPERS = $(filter-out test/core/test_%.c,$(wildcard test/core/*.c)) test/bench/workload.c
@@ -287,7 +287,7 @@ $(BUILD)/refuse.so: test/t/refuse.c
 	$(CC) -std=gnu99 -O2 $(WARN_CFLAGS) -shared -fPIC -o $@ $< -ldl -pthread
 
 # an extension that serves rows of tables from elsewhere, for tests; the server's headers need the compiler's own standard
-$(BUILD)/serve_rows.so: test/t/serve_rows.c src/pg/base/rb_compat.h
+$(BUILD)/serve_rows.so: test/t/serve_rows.c src/pg/base/compat.h
 	@mkdir -p $(@D)
 	$(CC) -O2 $(WARN_CFLAGS) -Wno-unused-parameter -Isrc -isystem $(shell $(PG_CONFIG) --includedir-server) -shared -fPIC -o $@ $<
 
@@ -347,8 +347,8 @@ layers:
 		echo "layers: PostgreSQL is known below src/pg only"; exit 1; fi
 	@if grep -rnE 'cuda_runtime|cudaMalloc' $(wildcard src test/core test/fuzz); then \
 		echo "layers: CUDA is known below cuda only"; exit 1; fi
-	@if grep -rn PG_VERSION_NUM src --include='*.[ch]' | grep -v '^src/pg/base/rb_compat.h:'; then \
-		echo "layers: majors of PostgreSQL are known in src/pg/base/rb_compat.h only"; exit 1; fi
+	@if grep -rn PG_VERSION_NUM src --include='*.[ch]' | grep -v '^src/pg/base/compat.h:'; then \
+		echo "layers: majors of PostgreSQL are known in src/pg/base/compat.h only"; exit 1; fi
 	@for f in $(notdir $(wildcard src/*/*.[ch] src/*/*/*.[ch] cuda/*.cu cuda/*.cuh)); do \
 		grep -qw -- "$$f" CONTRIBUTING.md || { echo "layers: $$f is not on the map of CONTRIBUTING.md"; exit 1; }; done
 	@echo "layers: in order"

@@ -14,7 +14,7 @@
  * one deadline for the whole join, not at every allocation. After an error that persists in the
  * context (a fault in a kernel, a lost device) this process no longer uses the device.
  */
-#include "rb_cuda.cuh"
+#include "cuda.cuh"
 
 #include <stdio.h>
 #include <string.h>

@@ -8,7 +8,7 @@
  */
 #include "level.cuh"
 
-#include "core/shape/rb_tile.h"
+#include "core/primitive/reference_point.h"
 
 /* Box outside of which no pair is reported, if the job asks for the pairs of one tile */
 typedef struct rb_clip

@@ -9,7 +9,7 @@
  * another copy (the least recently used one first) or for a join. A new copy belongs to the join
  * that builds it until that join ends, because only then is it known to be complete.
  */
-#include "rb_cuda.cuh"
+#include "cuda.cuh"
 
 #include <pthread.h>
 #include <stdlib.h>

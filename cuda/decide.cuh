@@ -16,8 +16,8 @@
  *	undecided	[ read by the filters ]
  *	undecided	[ hits of exact signs >							< for the host ]
  */
-#include "rb_cuda.cuh"
-#include "core/shape/rb_pair.h"
+#include "cuda.cuh"
+#include "core/primitive/dispatch.h"
 
 #define THREADS 128
 

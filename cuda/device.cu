@@ -18,8 +18,8 @@
  * A device may be full because other sessions use it. Opening it waits for them until the join's
  * deadline, as every allocation does (memory.cu).
  */
-#include "rb_cuda.cuh"
-#include "core/base/rb_parallel.h"
+#include "cuda.cuh"
+#include "core/base/parallel.h"
 
 #include <cuda.h>
 #include <pthread.h>

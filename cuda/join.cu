@@ -8,7 +8,7 @@
  * two pools. Once one was full, a launch into each is queued in the stream: while one fills its
  * pool, the pairs of the other are transferred to the host and passed to the sink.
  *
- * If counts or bits are needed (words.cu), no pair is transferred: they are accumulated after each
+ * If counts or bits are needed (aggregate.cu), no pair is transferred: they are accumulated after each
  * launch and sent at the end.
  *
  * Exact signs are launched once a launch has reported that the filters left pairs; meanwhile the
@@ -16,9 +16,9 @@
  * pairs. Behind the single launch of a small join, the exact kernel is launched unconditionally,
  * because finding out whether there is work takes longer than doing it.
  */
-#include "rb_cuda.cuh"
-#include "core/base/rb_parallel.h"
-#include "core/shape/rb_pair.h"
+#include "cuda.cuh"
+#include "core/base/parallel.h"
+#include "core/primitive/dispatch.h"
 
 #include <string.h>
 

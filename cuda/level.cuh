@@ -9,7 +9,7 @@
  *	bounds.cu	finds where both sides of a node meet: the region of its grid
  *	plan.cu		chooses the number of cells of the grid
  *	scatter.cu	assigns objects to cells: counts, then fills
- *	items.cu	turns cells into work items, and crowded cells into nodes
+ *	work_items.cu	turns cells into work items, and crowded cells into nodes
  *	level.cu	runs these steps on the host and manages their memory
  *
  * A level is a list of nodes, each a set of red and blue objects with a grid of its own. The cells
@@ -21,8 +21,8 @@
 #ifndef RB_LEVEL_CUH
 #define RB_LEVEL_CUH
 
-#include "rb_cuda.cuh"
-#include "core/shape/rb_pair.h"
+#include "cuda.cuh"
+#include "core/primitive/dispatch.h"
 
 #define THREADS 256
 
@@ -167,7 +167,7 @@ extern rb_status rb_fill_early(rb_device_run *run, const rb_grid_args *args);
 /* Loads the kernel that is launched behind a long one (rb_kernel_load). */
 extern rb_status rb_fill_load(rb_device_run *run);
 
-/* ---- items.cu ---- */
+/* ---- work_items.cu ---- */
 
 /* Loads the kernels that are launched behind a long one (rb_kernel_load). */
 extern rb_status rb_items_load(rb_device_run *run);

@@ -7,7 +7,7 @@
  * new memory costs more than filling it. If the device is full because other sessions use it, an
  * allocation waits a little, because joins are short and idle sessions free all their memory.
  */
-#include "rb_cuda.cuh"
+#include "cuda.cuh"
 
 uint64_t
 rb_device_reserved(rb_device_run *run)

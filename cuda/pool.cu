@@ -4,7 +4,7 @@
  *	  stream. The callers count the memory against their budgets: a join in memory.cu, cached copies
  *	  in cache.cu.
  */
-#include "rb_cuda.cuh"
+#include "cuda.cuh"
 
 cudaError_t
 rb_device_take_block(rb_device_run *run, void **block, uint64_t bytes)

@@ -7,7 +7,7 @@
  * unchanged until the result has been downloaded: if anything fails, the CPU starts from there.
  */
 #define RB_FILTERS_ONLY
-#include "rb_refine.cuh"
+#include "refine.cuh"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  *	  Implements arrays that grow in place: addresses are reserved first, and memory is mapped as
  *	  needed.
  */
-#include "rb_refine.cuh"
+#include "refine.cuh"
 
 #include <cuda.h>
 #include <pthread.h>

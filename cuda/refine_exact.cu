@@ -8,7 +8,7 @@
  * changed, so it reaches the same test, finds the sign, and continues.
  */
 #define RB_DEVICE_ASKS
-#include "refine_team.cuh"
+#include "refine_cavity.cuh"
 
 /*
  * A block is one warp, because there are few candidates and their work diverges; EXACT_WARPS run at

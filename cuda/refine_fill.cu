@@ -4,7 +4,7 @@
  *	  the splits that they need.
  */
 #define RB_FILTERS_ONLY
-#include "rb_refine.cuh"
+#include "refine.cuh"
 
 #define EACH(i, n)                                            \
 	const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; \

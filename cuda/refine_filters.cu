@@ -7,7 +7,7 @@
  * order does not matter.
  */
 #define RB_FILTERS_ONLY
-#include "refine_team.cuh"
+#include "refine_cavity.cuh"
 
 #define GROW_BLOCKS 4 /* Blocks per multiprocessor */
 #define WARPS (RB_REFINE_THREADS / 32)

@@ -8,7 +8,7 @@
  * are written to their positions.
  */
 #define RB_FILTERS_ONLY
-#include "rb_refine.cuh"
+#include "refine.cuh"
 
 #define SCAN_THREADS 1024
 

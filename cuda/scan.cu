@@ -2,7 +2,7 @@
  * scan.cu
  *	  Computes prefix sums with CUB, instantiated only here because it compiles slowly.
  */
-#include "rb_cuda.cuh"
+#include "cuda.cuh"
 
 #include <cub/device/device_scan.cuh>
 

@@ -12,7 +12,7 @@
  */
 #include "level.cuh"
 
-#include "core/shape/rb_tile.h"
+#include "core/primitive/reference_point.h"
 
 /* What a pass does with each incidence */
 enum

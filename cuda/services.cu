@@ -1,14 +1,14 @@
 /*
  * services.cu
  *	  Defines the core's functions under their own names; each forwards to the table of host
- *	  functions that this plugin was opened with (rb_services.h).
+ *	  functions that this plugin was opened with (plugin.h).
  *
  * So the other files call the core as if it were linked in, and there is only one copy of the core
  * in the process.
  */
-#include "rb_cuda.cuh"
-#include "core/base/rb_parallel.h"
-#include "core/exact/rb_gmp.h"
+#include "cuda.cuh"
+#include "core/base/parallel.h"
+#include "core/exact/gmp_predicates.h"
 
 static const rb_services *core;
 
@@ -50,7 +50,7 @@ rb_set_compose(rb_context *ctx, const rb_set *set)
 	return core->set_compose(ctx, set);
 }
 
-/* ---- rb_parallel.h ---- */
+/* ---- parallel.h ---- */
 
 rb_status
 rb_team_open(rb_context *ctx, int want, rb_thread **me)
@@ -76,7 +76,7 @@ rb_thread_start(pthread_t *thread, size_t stack, void *(*body)(void *), void *ar
 	return core->thread_start(thread, stack, body, arg);
 }
 
-/* ---- rb_gmp.h ---- */
+/* ---- gmp_predicates.h ---- */
 
 int
 rb_gmp_orient3d(const double *a, const double *b, const double *c, const double *d)
@@ -90,7 +90,7 @@ rb_gmp_insphere(const double *a, const double *b, const double *c, const double 
 	return core->gmp_insphere(a, b, c, d, e);
 }
 
-/* ---- rb_join.h ---- */
+/* ---- join.h ---- */
 
 rb_status
 rb_decide_pairs(rb_context *ctx, const rb_job *job, rb_pair *pairs, size_t n, size_t *kept)

@@ -7,8 +7,8 @@
  * live as long as the device is open: all threads copy into one buffer while another is being
  * transferred. Memory that is already pinned is transferred directly.
  */
-#include "rb_cuda.cuh"
-#include "core/base/rb_parallel.h"
+#include "cuda.cuh"
+#include "core/base/parallel.h"
 
 #include <string.h>
 

@@ -15,7 +15,7 @@
 #ifndef RB_TUNING_CUH
 #define RB_TUNING_CUH
 
-/* ---- tiles: contents of a block's shared memory (cells.cu, boxes.cu, items.cu) ---- */
+/* ---- tiles: contents of a block's shared memory (triangle_join.cu, box_join.cu, work_items.cu) ---- */
 
 /*
  * Objects of one side of a tile, at most 256. Two tiles of triangles with their queues take 36 KB,
@@ -68,7 +68,7 @@
 /* Blocks of exact signs (exact.cu): 146 registers, because spilling is too slow */
 #define RB_EXACT_BLOCKS 3
 
-/* Blocks that count or mark parts (words.cu): atomic operations need many threads */
+/* Blocks that count or mark parts (aggregate.cu): atomic operations need many threads */
 #define RB_WORDS_BLOCKS 8
 
 /* ---- cost model and thresholds ---- */
@@ -95,7 +95,7 @@
 /*
  * Red count times blue count above which a cell may get a grid of its own, and the minimum sum over
  * all such cells: a level costs some twenty launches, in whose time the device does about that many
- * tests (items.cu, level.cu).
+ * tests (work_items.cu, level.cu).
  */
 #define RB_CROWDED ((rb_count) 1 << 20)
 #define RB_CROWD ((rb_count) 1 << 28)

@@ -9,10 +9,10 @@
  * region's boundary divides the cavity's boundary into the faces with corners above and those with
  * corners below.
  *
- * The method follows Diazzi et al. and Si, Gaertner (rb_recover.h).
+ * The method follows Diazzi et al. and Si, Gaertner (recover.h).
  */
-#include "mesh/rb_half.h"
-#include "mesh/rb_sheet.h"
+#include "mesh/half_cavity.h"
+#include "mesh/facet_triangulation.h"
 
 /* A cavity may grow to MOST_TIMES times its initial size plus MOST_TETS tetrahedra */
 #define MOST_TIMES 2

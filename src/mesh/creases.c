@@ -7,14 +7,14 @@
  * two triangles at an edge are coplanar, that changes nothing. Otherwise the other diagonal
  * encloses a different volume, and a Steiner point that refinement places in the plane of one
  * triangle is off the other. Such an edge is therefore kept. A bend that the rounding of
- * coordinates explains (rb_flat.h) does not count, because the Steiner points along it are rounded
+ * coordinates explains (merge_coplanar.h) does not count, because the Steiner points along it are rounded
  * by as much.
  */
-#include "mesh/rb_flat.h"
-#include "mesh/rb_table.h"
-#include "mesh/rb_weld.h"
+#include "mesh/merge_coplanar.h"
+#include "mesh/hash_table.h"
+#include "mesh/weld.h"
 
-#include "core/exact/rb_orient.h"
+#include "core/exact/orient.h"
 
 typedef struct creasing
 {

@@ -5,14 +5,14 @@
  * A walk finds a tetrahedron whose circumsphere contains the new point. A search from there finds
  * all such tetrahedra, because they are connected. They are removed, and the faces around the
  * cavity are joined to the point (Bowyer; Watson, 1981). Ghosts cover the space outside the hull,
- * which therefore needs no special case. Ties are broken by index (signs.c), so the set of
+ * which therefore needs no special case. Ties are broken by index (predicate_cache.c), so the set of
  * tetrahedra is unique, whatever the order of insertion.
  *
- * Points are copied and numbered in the order of curve.c. A large mesh is started by one thread.
+ * Points are copied and numbered in the order of brio.c. A large mesh is started by one thread.
  * Then several threads insert points concurrently, each along its own part of the curve, as in
  * parallel CGAL and Geogram. A thread locks every tetrahedron it reads, in the tetrahedron's bits.
  * A thread that meets a locked tetrahedron releases all its locks and defers its point. Because the
- * set of tetrahedra is unique, the order in which threads proceed does not matter, and tidy.c sorts
+ * set of tetrahedra is unique, the order in which threads proceed does not matter, and canonical_order.c sorts
  * the tetrahedra into an order that does not depend on it, either.
  *
  * Nearly all the time is spent on testing whether a point e is inside the circumsphere of a
@@ -22,13 +22,13 @@
  *	  e is inside  <=>  u.u + u.w < 0,
  *
  * where w is stored in floats, with a bound on its error. Cases that this leaves undecided are
- * settled by the exact predicates of signs.c. A ghost stores the plane of its hull face in the same
+ * settled by the exact predicates of predicate_cache.c. A ghost stores the plane of its hull face in the same
  * form, without u.u.
  */
-#include "mesh/rb_mesh.h"
+#include "mesh/mesh.h"
 
-#include "core/base/rb_atomic.h"
-#include "core/base/rb_base.h"
+#include "core/base/atomic.h"
+#include "core/base/base.h"
 
 #include <math.h>
 
@@ -168,7 +168,7 @@ sphere_of_tet(const rb_mesh *m, const uint32_t *v)
 	if ((m->env.filters & RB_FILTER_SIGNS) == 0)
 		return (rb_sphere){{0, 0, 0}, INFINITY};
 	/*
-	 * A ghost's face is clockwise seen from the ghost (rb_mesh.h) but counterclockwise from
+	 * A ghost's face is clockwise seen from the ghost (mesh.h) but counterclockwise from
 	 * outside.
 	 */
 	if (v[1] == RB_GHOST)

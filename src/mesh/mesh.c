@@ -6,9 +6,9 @@
  * Unused slots form a list, and the slot released last is the next to be reused. The numbering
  * therefore depends only on the sequence of operations.
  */
-#include "mesh/rb_mesh.h"
+#include "mesh/mesh.h"
 
-#include "core/base/rb_base.h"
+#include "core/base/base.h"
 
 #define SLICE ((size_t) 1 << RB_SIZE(17, 5)) /* points copied between two polls for a stop */
 

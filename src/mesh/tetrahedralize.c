@@ -3,7 +3,7 @@
  *	  Builds the constrained Delaunay tetrahedralization of a PLC: points, segments, facets,
  *	  regions.
  */
-#include "mesh/rb_recover.h"
+#include "mesh/recover.h"
 
 /*
  * Minimum number of points for which several threads are used; the result does not depend on their

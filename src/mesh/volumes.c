@@ -8,15 +8,15 @@
  * which. Patches of the mesh and of the surface are matched by the segments around them.
  *
  * Volumes are sums of determinants of three corners. For each region, those of the mesh are added
- * and those of the surface subtracted, in exact accumulators (rb_accumulator.h). The result is the
+ * and those of the surface subtracted, in exact accumulators (accumulator.h). The result is the
  * exact difference.
  */
-#include "mesh/rb_volumes.h"
+#include "mesh/volumes.h"
 
-#include "core/exact/rb_accumulator.h"
-#include "core/exact/rb_expansion.h"
-#include "mesh/rb_flat.h"
-#include "mesh/rb_table.h"
+#include "core/exact/accumulator.h"
+#include "core/exact/expansion.h"
+#include "mesh/merge_coplanar.h"
+#include "mesh/hash_table.h"
 
 /* Maximum distance of a point from its facet, in rounding errors of the largest coordinate */
 #define FAR_ROUNDINGS 64.0
@@ -70,7 +70,7 @@ typedef struct comparing
 	double scale;  /* power of two that scales coordinates below 2 */
 	int exponent;  /* exponent of scale */
 	double rounds; /* maximum distance of a point from its facet, scaled */
-	double flat;   /* maximum height of a bend that counts as flat (rb_flat.h), scaled */
+	double flat;   /* maximum height of a bend that counts as flat (merge_coplanar.h), scaled */
 	/* Patches */
 	patch *patches;
 	uint32_t npatches;

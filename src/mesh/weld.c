@@ -4,18 +4,18 @@
  *	  one polygon become one facet.
  *
  * The corners of all input sets are written to one array, and a hash table finds those with equal
- * coordinates (rb_corners.h). The first of them becomes the point and is kept bit for bit.
+ * coordinates (point_hash.h). The first of them becomes the point and is kept bit for bit.
  *
  * Directed edges show whether a facet is a simple polygon. The reader orients all triangles of a
  * polygon alike, so a directed edge that occurs twice belongs to three triangles, or to two that
  * overlap. A directed edge without its reverse is on the boundary.
  */
-#include "mesh/rb_weld.h"
+#include "mesh/weld.h"
 
-#include "core/base/rb_base.h"
-#include "core/base/rb_corners.h"
-#include "core/base/rb_sort.h"
-#include "core/exact/rb_orient.h"
+#include "core/base/base.h"
+#include "core/base/point_hash.h"
+#include "core/base/sort.h"
+#include "core/exact/orient.h"
 
 /* Iterations between two polls for a stop */
 #define RB_QUIET 4096

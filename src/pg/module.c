@@ -5,7 +5,7 @@
  * Loading starts no thread and touches no device or file, because the postmaster may load the
  * library before it forks.
  */
-#include "pg/join/rb_geometry_join.h"
+#include "pg/node/geometry_join.h"
 
 RB_MODULE_MAGIC;
 

@@ -2,10 +2,10 @@
  * quality.c
  *	  Measures the quality of a tetrahedron in doubles, for reports.
  *
- * Which tetrahedra are bad is decided in rb_rules.h, with the same formulas on every machine.
+ * Which tetrahedra are bad is decided in criteria.h, with the same formulas on every machine.
  */
-#include "refine/rb_measure.h"
-#include "refine/rb_refine.h"
+#include "refine/measure.h"
+#include "refine/refine.h"
 
 #include <math.h>
 
@@ -31,7 +31,7 @@ dot(const double *a, const double *b)
 }
 
 /*
- * Computes the quality of a tetrahedron. With volume6 = 6 V and m of rb_measure.h, the circumradius
+ * Computes the quality of a tetrahedron. With volume6 = 6 V and m of measure.h, the circumradius
  * is R = |m| / 12 V. The dihedral angle at the edge of two faces is 180 degrees minus the angle
  * between their outward normals. It is computed by atan2, which is accurate for flat angles, too.
  */

@@ -9,9 +9,9 @@
  * once, and the mesh is tetrahedralized again from all its points, with constrained faces as facets
  * and subsegments as segments.
  */
-#include "refine/rb_refining.h"
+#include "refine/refining.h"
 
-#include "mesh/rb_table.h"
+#include "mesh/hash_table.h"
 
 typedef struct rebuild
 {

@@ -2,7 +2,7 @@
  * refine.c
  *	  Controls refinement: imports a tetrahedralization, runs rounds, and exports the refined mesh.
  */
-#include "refine/rb_refining.h"
+#include "refine/refining.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /*
  * rounds.c
- *	  Runs rounds (rb_round.h) until the work lists are empty, each step on all threads.
+ *	  Runs rounds (round.h) until the work lists are empty, each step on all threads.
  *
  * There is one list of entries for each kind of work: subsegments, constrained faces and
  * tetrahedra. A fourth list holds tetrahedra that wait until something else is split. A round takes
@@ -8,9 +8,9 @@
  * then the needs of the new cells are appended. The result depends only on the order of the lists,
  * which is that of candidates and cells, whichever thread processed them.
  */
-#include "refine/rb_refining.h"
+#include "refine/refining.h"
 
-#include "core/base/rb_parallel.h"
+#include "core/base/parallel.h"
 
 /*
  * Maximum number of candidates or cells that a thread takes at once, and the minimum if each takes

@@ -5,7 +5,7 @@
  * The work on an item depends neither on the thread nor on the time of its execution. So the result
  * is bitwise identical for any number of threads.
  */
-#include "refine/rb_refining.h"
+#include "refine/refining.h"
 
 /* Minimum number of cells for which threads are started */
 #define TEAM_FROM RB_SIZE(1 << 15, 300)

@@ -26,7 +26,7 @@
  * It prints a name and a value a line.  It ends with 0; 1: the check found something; 2: no
  * such file, or one that cannot be read; 3: refused, with a flaw; 4: any other failure.
  */
-#include "mesh/rb_weld.h"
+#include "mesh/weld.h"
 #include "plc_input.h"
 #include "tets_output.h"
 

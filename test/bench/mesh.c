@@ -5,8 +5,8 @@
  *
  *	  build/mesh-bench [n [rounds [grid]]]
  */
-#include "core/base/rb_base.h"
-#include "mesh/rb_mesh.h"
+#include "core/base/base.h"
+#include "mesh/mesh.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -11,7 +11,7 @@
 #ifndef PLC_INPUT_H
 #define PLC_INPUT_H
 
-#include "mesh/rb_plc.h"
+#include "mesh/plc.h"
 
 #include <stdio.h>
 

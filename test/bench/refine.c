@@ -23,7 +23,7 @@
  * It ends with 0; 1: something is wrong with the result; 2: no such file, or one that cannot be read; 3:
  * refused, with a flaw; 4: any other failure.
  */
-#include "refine/rb_refine.h"
+#include "refine/refine.h"
 #include "plc_input.h"
 #include "tets_output.h"
 

@@ -5,7 +5,7 @@
 #ifndef TETS_OUTPUT_H
 #define TETS_OUTPUT_H
 
-#include "mesh/rb_tetrahedralize.h"
+#include "mesh/tetrahedralize.h"
 
 /* BASE.node, .ele, .face and .edge, as TetGen does, numbers from 0, digits enough that all doubles
  * come back */

@@ -1,5 +1,5 @@
 /*
- * tiles.c
+ * tile_functions.c
  *	  What tiles cost that are cut by a sample: how many rows lie in more than one, how even they are.
  *
  *	  tiles [OPTION...] RED [BLUE [SX SY SZ]]
@@ -15,8 +15,8 @@
  * cut goes through the share e of all rows, so that there are (1 + (n^(1/D) - 1) e)^D copies of a row.  e is taken from
  * 64 tiles; N^(1/D) e, of N rows, does not depend on N where larger data is of the same sort, and stands behind each row.
  */
-#include "core/join/rb_kd_tiles.h"
-#include "core/shape/rb_box.h"
+#include "core/join/kd_tiles.h"
+#include "core/primitive/box.h"
 #include "input.h"
 
 #include <math.h>

@@ -11,9 +11,9 @@
 
 #include "check.h"
 #include "points.h"
-#include "core/base/rb_base.h"
-#include "mesh/rb_check.h"
-#include "mesh/rb_weld.h"
+#include "core/base/base.h"
+#include "mesh/check/check.h"
+#include "mesh/weld.h"
 
 #include <pthread.h>
 #include <time.h>

@@ -13,7 +13,7 @@
 /* Returns the sign of the determinant of the n x n matrix m, stored by rows; n <= 4. */
 extern int naive_det_sign(int n, mpq_t *m);
 
-/* Conventions are those of rb_orient.h and predicates.c. */
+/* Conventions are those of orient.h and predicates.c. */
 extern int naive_orient2d(const double *a, const double *b, const double *c);
 extern int naive_orient3d(const double *a, const double *b, const double *c, const double *d);
 extern int naive_incircle(const double *a, const double *b, const double *c, const double *d);

@@ -6,8 +6,8 @@
  * RB_TEST_SCALE multiplies the number of rounds.
  */
 #include "check.h"
-#include "core/base/rb_base.h"
-#include "core/out/rb_answer.h"
+#include "core/base/base.h"
+#include "core/exec/aggregate.h"
 
 #include <stdlib.h>
 #include <string.h>

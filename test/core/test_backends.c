@@ -4,8 +4,8 @@
  *	  is slow, absent, full, or fails during a join. The device is a stub.
  */
 #include "check.h"
-#include "core/join/rb_join.h"
-#include "core/out/rb_services.h"
+#include "core/join/join.h"
+#include "core/exec/plugin.h"
 
 #include <pthread.h>
 #include <string.h>

@@ -7,11 +7,11 @@
  * test_body.c tests against rationals.
  */
 #include "core/base/redblue.h"
-#include "core/body/rb_body.h"
-#include "core/join/rb_join.h"
-#include "core/set/rb_set.h"
-#include "core/shape/rb_pair.h"
-#include "core/shape/rb_ray.h"
+#include "core/solid/solid.h"
+#include "core/join/join.h"
+#include "core/set/set.h"
+#include "core/primitive/dispatch.h"
+#include "core/primitive/ray.h"
 #include "bodies.h"
 
 #include <stdlib.h>

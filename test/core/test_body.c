@@ -12,9 +12,9 @@
 #include "naive.h"
 #include "naive_body.h"
 #include "points.h"
-#include "core/body/rb_body.h"
-#include "core/shape/rb_ray.h"
-#include "core/shape/rb_box.h"
+#include "core/solid/solid.h"
+#include "core/primitive/ray.h"
+#include "core/primitive/box.h"
 
 #include <time.h>
 

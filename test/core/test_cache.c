@@ -4,7 +4,7 @@
  *	  they are held.
  */
 #include "check.h"
-#include "core/base/rb_base.h"
+#include "core/base/base.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -7,9 +7,9 @@
  * RB_TEST_SCALE multiplies the number of rounds.
  */
 #include "check.h"
-#include "core/join/rb_join.h"
-#include "core/out/rb_shares.h"
-#include "core/shape/rb_tile.h"
+#include "core/join/join.h"
+#include "core/exec/shares.h"
+#include "core/primitive/reference_point.h"
 
 #include <math.h>
 #include <pthread.h>

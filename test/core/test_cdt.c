@@ -9,7 +9,7 @@
  */
 #define _GNU_SOURCE
 #include "complexes.h"
-#include "mesh/rb_crossings.h"
+#include "mesh/plc_split.h"
 
 typedef struct result
 {

@@ -3,8 +3,8 @@
  *	  Tests that rb_tets_connect finds in a mesh what rb_tetrahedralize knew of it.
  */
 #include "check.h"
-#include "core/base/rb_base.h"
-#include "refine/rb_connect.h"
+#include "core/base/base.h"
+#include "mesh/connectivity.h"
 
 #include <math.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #include "naive.h"
 #include "points.h"
 #include "core/base/redblue.h"
-#include "core/shape/rb_pair.h"
+#include "core/primitive/dispatch.h"
 
 #include <math.h>
 #include <string.h>

@@ -9,8 +9,8 @@
  * it is checked that it contains the whole intersection exactly once.
  */
 #include "check.h"
-#include "core/base/rb_base.h"
-#include "core/curve/rb_curve.h"
+#include "core/base/base.h"
+#include "core/intersection/intersection.h"
 
 #include <gmp.h>
 #include <math.h>

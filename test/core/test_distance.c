@@ -9,8 +9,8 @@
 #include "naive.h"
 #include "points.h"
 #include "core/base/redblue.h"
-#include "core/join/rb_kernel.h"
-#include "core/shape/rb_pair.h"
+#include "core/join/simd.h"
+#include "core/primitive/dispatch.h"
 
 #include <math.h>
 #include <string.h>

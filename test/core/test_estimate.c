@@ -4,7 +4,7 @@
  */
 #include "check.h"
 #include "../bench/workload.h"
-#include "core/base/rb_base.h"
+#include "core/base/base.h"
 
 #include <math.h>
 #include <string.h>

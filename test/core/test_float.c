@@ -6,8 +6,8 @@
  */
 #include "check.h"
 #include "points.h"
-#include "core/shape/rb_slabs.h"
-#include "core/shape/rb_pair.h"
+#include "core/primitive/kdop.h"
+#include "core/primitive/dispatch.h"
 
 #include <math.h>
 

@@ -13,7 +13,7 @@
  * buffer many times. RB_TEST_SEED=n runs only round n.
  */
 #include "check.h"
-#include "core/shape/rb_triangle.h"
+#include "core/primitive/triangle.h"
 #include "core/base/redblue.h"
 
 #include <math.h>

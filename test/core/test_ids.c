@@ -4,7 +4,7 @@
  *	  straightforward references.
  */
 #include "check.h"
-#include "core/base/rb_base.h"
+#include "core/base/base.h"
 #include "points.h"
 
 #include <stdlib.h>

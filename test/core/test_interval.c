@@ -14,7 +14,7 @@
 
 #include "check.h"
 #include "points.h"
-#include "core/exact/rb_interval.h"
+#include "core/exact/interval.h"
 
 /* Returns true if lo <= x <= hi. Bounds may be infinite, but not NaN. */
 static bool

@@ -5,7 +5,7 @@
  */
 #include "check.h"
 #include "../bench/workload.h"
-#include "core/join/rb_kd_tiles.h"
+#include "core/join/kd_tiles.h"
 
 #include <float.h>
 #include <math.h>

@@ -4,9 +4,9 @@
  *	  sides and matches, bit for bit and in the same order.
  */
 #include "check.h"
-#include "core/shape/rb_pair.h"
-#include "core/join/rb_kernel_face.h"
-#include "core/shape/rb_slabs.h"
+#include "core/primitive/dispatch.h"
+#include "core/join/simd_face.h"
+#include "core/primitive/kdop.h"
 
 #include <math.h>
 #include <string.h>

@@ -5,9 +5,9 @@
  */
 #include "check.h"
 #include "core/base/redblue.h"
-#include "core/shape/rb_box.h"
-#include "core/join/rb_occupancy.h"
-#include "core/shape/rb_triangle.h"
+#include "core/primitive/box.h"
+#include "core/join/occupancy.h"
+#include "core/primitive/triangle.h"
 
 #include <math.h>
 #include <string.h>

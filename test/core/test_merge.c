@@ -4,9 +4,9 @@
  *	  solid, and that its faces are attributed to the polygons that contain them.
  */
 #include "check.h"
-#include "core/base/rb_base.h"
-#include "mesh/rb_check.h"
-#include "mesh/rb_weld.h"
+#include "core/base/base.h"
+#include "mesh/check/check.h"
+#include "mesh/weld.h"
 
 #include <math.h>
 #include <string.h>

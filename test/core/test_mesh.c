@@ -8,7 +8,7 @@
  */
 #include "check.h"
 #include "points.h"
-#include "mesh/rb_mesh.h"
+#include "mesh/mesh.h"
 
 #include <stdbool.h>
 

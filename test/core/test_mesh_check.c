@@ -12,7 +12,7 @@
 
 #include "check.h"
 #include "core/base/redblue.h"
-#include "mesh/rb_check.h"
+#include "mesh/check/check.h"
 
 #define MORE 16 /* Rows that a test may add */
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "mesh/rb_files.h"
+#include "mesh/io/files.h"
 
 static rb_context context;
 static const char *folder;

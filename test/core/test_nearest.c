@@ -6,9 +6,9 @@
  */
 #include "check.h"
 #include "naive.h"
-#include "core/base/rb_base.h"
-#include "core/base/rb_compose.h"
-#include "core/shape/rb_pair.h"
+#include "core/base/base.h"
+#include "core/base/materialized.h"
+#include "core/primitive/dispatch.h"
 
 #include <math.h>
 #include <pthread.h>

@@ -5,8 +5,8 @@
  */
 #include "check.h"
 #include "points.h"
-#include "core/shape/rb_box.h"
-#include "core/shape/rb_packed.h"
+#include "core/primitive/box.h"
+#include "core/primitive/packed_box.h"
 
 #include <math.h>
 

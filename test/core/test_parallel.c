@@ -5,8 +5,8 @@
  */
 #define _GNU_SOURCE
 #include "check.h"
-#include "core/join/rb_join.h"
-#include "core/base/rb_parallel.h"
+#include "core/join/join.h"
+#include "core/base/parallel.h"
 
 #include <dirent.h>
 #include <fenv.h>

@@ -11,8 +11,8 @@
  */
 #include "check.h"
 #include "core/base/redblue.h"
-#include "core/body/rb_solids.h"
-#include "core/set/rb_set.h"
+#include "core/solid/solids.h"
+#include "core/set/set.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,15 +2,15 @@
  * test_ray.c
  *	  Tests points below triangles and in solids against rationals.
  *
- * The infinitesimal of rb_ray.h is replaced by a number so small that no sign of the test's
+ * The infinitesimal of ray.h is replaced by a number so small that no sign of the test's
  * coordinates can be smaller. The point is then in general position.
  */
 #include "bodies.h"
 #include "check.h"
 #include "naive_body.h"
 #include "points.h"
-#include "core/shape/rb_box.h"
-#include "core/shape/rb_pair.h"
+#include "core/primitive/box.h"
+#include "core/primitive/dispatch.h"
 
 static const uint32_t all_steps = RB_FILTER_ALL;
 

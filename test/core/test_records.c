@@ -4,8 +4,8 @@
  *	  forms, and cut anywhere.
  */
 #include "check.h"
-#include "core/join/rb_join.h"
-#include "core/out/rb_records.h"
+#include "core/join/join.h"
+#include "core/exec/pair_coding.h"
 
 #include <string.h>
 

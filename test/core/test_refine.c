@@ -9,8 +9,8 @@
  */
 #define _GNU_SOURCE
 #include "complexes.h"
-#include "mesh/rb_volumes.h"
-#include "refine/rb_refining.h"
+#include "mesh/volumes.h"
+#include "refine/refining.h"
 
 /* Maximum number of points in a mesh if time is not limited */
 #define MOST_POINTS 60000
@@ -1674,7 +1674,7 @@ bends(void)
 			bent_top();
 			from = plc();
 			/*
-			 * A facet that bends without a crease is invalid (rb_plc.h): refinement changes its
+			 * A facet that bends without a crease is invalid (plc.h): refinement changes its
 			 * shape.
 			 */
 			if (make(&from, RB_KEEP_INSIDE, 1, &t) == RB_OK)

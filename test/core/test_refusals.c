@@ -10,9 +10,9 @@
  */
 #define _GNU_SOURCE
 #include "check.h"
-#include "core/join/rb_join.h"
-#include "core/shape/rb_pair.h"
-#include "core/out/rb_records.h"
+#include "core/join/join.h"
+#include "core/primitive/dispatch.h"
+#include "core/exec/pair_coding.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -4,7 +4,7 @@
  *	  sets allow.
  */
 #include "check.h"
-#include "core/join/rb_join.h"
+#include "core/join/join.h"
 
 #include <pthread.h>
 #include <string.h>

@@ -14,8 +14,8 @@
 #include "check.h"
 #include "naive.h"
 #include "points.h"
-#include "core/exact/rb_gmp.h"
-#include "core/exact/rb_orient.h"
+#include "core/exact/gmp_predicates.h"
+#include "core/exact/orient.h"
 #include "core/base/redblue.h"
 
 /*

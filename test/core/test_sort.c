@@ -3,7 +3,7 @@
  *	  Tests that arrays are sorted in place, and that a request to stop is noticed.
  */
 #include "check.h"
-#include "core/base/rb_sort.h"
+#include "core/base/sort.h"
 
 #include <string.h>
 

@@ -10,9 +10,9 @@
 #include "naive.h"
 #include "points.h"
 #include "spheres.h"
-#include "core/exact/rb_diametric.h"
-#include "core/exact/rb_insphere.h"
-#include "mesh/rb_mesh.h"
+#include "core/exact/diametric.h"
+#include "core/exact/insphere.h"
+#include "mesh/mesh.h"
 
 static const uint32_t steps[3] = {RB_FILTER_SIGNS, RB_FILTER_INTERVAL, RB_EXACT_INTEGER};
 

@@ -7,8 +7,8 @@
  * RB_TEST_SCALE multiplies the number of rounds.
  */
 #include "check.h"
-#include "core/base/rb_base.h"
-#include "core/shape/rb_tile.h"
+#include "core/base/base.h"
+#include "core/primitive/reference_point.h"
 
 #include <math.h>
 #include <stdlib.h>

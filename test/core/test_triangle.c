@@ -7,7 +7,7 @@
 #include "check.h"
 #include "naive.h"
 #include "core/base/redblue.h"
-#include "core/shape/rb_triangle.h"
+#include "core/primitive/triangle.h"
 
 #include <math.h>
 #include <string.h>

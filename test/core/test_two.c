@@ -5,7 +5,7 @@
  */
 #include "check.h"
 #include "core/base/redblue.h"
-#include "core/shape/rb_pair.h"
+#include "core/primitive/dispatch.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,8 +4,8 @@
  *	  the rows one by one.
  */
 #include "check.h"
-#include "core/base/rb_base.h"
-#include "core/set/rb_set.h"
+#include "core/base/base.h"
+#include "core/set/set.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,9 +3,9 @@
  *	  Tests that rows become a PLC, and that its flaws are found and named.
  */
 #include "check.h"
-#include "core/base/rb_base.h"
-#include "mesh/rb_crossings.h"
-#include "mesh/rb_weld.h"
+#include "core/base/base.h"
+#include "mesh/plc_split.h"
+#include "mesh/weld.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * cards.c
+ * multi_device.c
  *	  Several devices that share a join: the same pairs as one of them finds, and how much faster.
  *
  *	  cards check			small loads of all sorts: the processor, one device, each of the others, two, three, ... of them

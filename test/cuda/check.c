@@ -1,5 +1,5 @@
 /*
- * check.c
+ * validity.c
  *	  The device against the CPU: the same pairs, and where it compares boxes as
  *	  they are the same number of candidates.
  *
@@ -93,7 +93,7 @@ agree_under(const rb_set *red, const rb_set *blue, const gpu_setting *set, const
 	CHECK(set->count_only || got.fingerprint == want->fingerprint, "%s: other pairs", what);
 	CHECK(got.stats.hits == want->stats.hits, "%s: %lu hits, not %lu", what,
 		  (unsigned long) got.stats.hits, (unsigned long) want->stats.hits);
-	/* of triangles it compares extents along more directions, in few bits (rb_slabs.h) */
+	/* of triangles it compares extents along more directions, in few bits (kdop.h) */
 	if (red->kind == RB_TRIANGLE3 && (blue == NULL || blue->kind == RB_TRIANGLE3))
 		CHECK(got.stats.stage[RB_STAGE_CANDIDATES].count >= want->pairs,
 			  "%s: %lu candidates, but %lu pairs", what,

@@ -6,8 +6,8 @@
 #ifndef RB_TEST_GPU_H
 #define RB_TEST_GPU_H
 
-#include "core/join/rb_join.h"
-#include "core/out/rb_records.h"
+#include "core/join/join.h"
+#include "core/exec/pair_coding.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -23,7 +23,7 @@
  */
 #include "gpu.h"
 #include "plc_input.h"
-#include "refine/rb_refining.h"
+#include "refine/refining.h"
 #include "tets_output.h"
 
 #include <cuda_runtime_api.h>

@@ -2,7 +2,7 @@
  * spheres.cu
  *	  Inside or outside of spheres on the device, sign by sign against GMP on the host.
  *
- * rb_insphere.h, rb_diametric.h and rb_wide.h are compiled for the device from the host's lines,
+ * insphere.h, diametric.h and wide_integer.h are compiled for the device from the host's lines,
  * before any kernel of the backend needs them.  Each step alone and each cascade is asked about the
  * same points there and here:
  *
@@ -20,8 +20,8 @@
 #include <cuda_runtime.h>
 
 #include "spheres.h" /* with points.h and check.h */
-#include "core/exact/rb_diametric.h"
-#include "core/exact/rb_insphere.h"
+#include "core/exact/diametric.h"
+#include "core/exact/insphere.h"
 
 #define THREADS 128
 #define BLOCKS_PER_SM 4 /* at once: each thread has room for expansions */

@@ -16,7 +16,7 @@
  *		count		the same for a join that only counts, by the host's clock, launches and
  *					waits included
  *		coded		the whole call by the host's clock, until the pairs are in pinned
- *					memory as records (rb_records.h); segments: as pairs
+ *					memory as records (pair_coding.h); segments: as pairs
  *		pairs		the same until the records are pairs (REPORT)
  *		B/pair		bytes from the device for each pair
  *		checks, redundant	box comparisons, and those that saw an overlap in a cell that

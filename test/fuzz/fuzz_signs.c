@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "naive.h"
-#include "core/exact/rb_gmp.h"
-#include "core/exact/rb_diametric.h"
-#include "core/exact/rb_insphere.h"
-#include "core/exact/rb_orient.h"
+#include "core/exact/gmp_predicates.h"
+#include "core/exact/diametric.h"
+#include "core/exact/insphere.h"
+#include "core/exact/orient.h"
 #include "core/base/redblue.h"
 
 extern int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);

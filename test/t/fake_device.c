@@ -23,9 +23,9 @@
  * What it did goes to that file with .log behind it: which process found it, joined or refined,
  * and how many joins ran then, or dropped a copy; and where there are several of them, which one joins.
  */
-#include "core/base/rb_base.h"
-#include "core/out/rb_services.h"
-#include "refine/rb_refining.h"
+#include "core/base/base.h"
+#include "core/exec/plugin.h"
+#include "refine/refining.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -35,7 +35,7 @@
  * Each block starts with a header of 64 bytes, so the caller's bytes are aligned to a cache line.
  */
 #define _GNU_SOURCE
-#include "core/base/rb_base.h"
+#include "core/base/base.h"
 
 #include <errno.h>
 #include <pthread.h>

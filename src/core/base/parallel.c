@@ -1,6 +1,6 @@
 /*
  * parallel.c
- *	  Implements team, task, loop and wait (rb_parallel.h) on pthreads or on OpenMP.
+ *	  Implements team, task, loop and wait (parallel.h) on pthreads or on OpenMP.
  *
  * The implementation on pthreads:
  *
@@ -22,9 +22,9 @@
  * receives its thread as an argument.
  */
 #define _GNU_SOURCE
-#include "core/base/rb_parallel.h"
-#include "core/base/rb_atomic.h"
-#include "core/base/rb_base.h"
+#include "core/base/parallel.h"
+#include "core/base/atomic.h"
+#include "core/base/base.h"
 
 #include <fenv.h>
 #include <signal.h>
@@ -32,7 +32,7 @@
 
 /* ---- threads ---- */
 
-/* More than the largest stack frame (100 kB, in cuts.c), so that no overflow skips the guard */
+/* More than the largest stack frame (100 kB, in split.c), so that no overflow skips the guard */
 #define GUARD ((size_t) 1 << 17)
 
 int
@@ -154,7 +154,7 @@ rb_each_fill(rb_context *ctx, rb_thread *team, uint64_t n, uint64_t grain, rb_wo
 #define TASKS RB_SIZE(1024, 3)
 
 /*
- * Pieces of work nest at most 65 deep (DEPTH in cpu.c), with frames of 8 kB each, plus the largest
+ * Pieces of work nest at most 65 deep (DEPTH in cpu_join.c), with frames of 8 kB each, plus the largest
  * frame. Frames of the sanitizers are several times as large.
  */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)

@@ -36,8 +36,8 @@
 #ifndef REDBLUE_H
 #define REDBLUE_H
 
-#include "core/base/rb_atomic.h"
-#include "core/base/rb_kinds.h"
+#include "core/base/atomic.h"
+#include "core/base/kinds.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -70,7 +70,7 @@ typedef enum rb_status
 	RB_GONE,             /* the process that ran the join has ended */
 	/* need is the id of a row that is not a valid solid; text says why, limit is an rb_body_of */
 	RB_BAD_BODY,
-	RB_BAD_PLC, /* no mesh can be built; a flaw describes why (rb_plc.h) */
+	RB_BAD_PLC, /* no mesh can be built; a flaw describes why (plc.h) */
 	RB_BAD_FILE /* a temporary file could not be read; text says why */
 } rb_status;
 
@@ -212,7 +212,7 @@ extern void rb_set_release(const rb_set **set); /* Sets *set to NULL, which it m
 extern uint64_t rb_set_bytes(const rb_set *set);
 
 /*
- * A cut of a view (view.c): a range of rows of one of two sets of the same kind. Cut i ends where
+ * A cut of a view (delta_set.c): a range of rows of one of two sets of the same kind. Cut i ends where
  * cut i + 1 begins. A last additional cut holds the total numbers of rows and parts.
  */
 typedef struct rb_cut
@@ -281,7 +281,7 @@ rb_pair_red(rb_pair pair)
 	return pair.red & (RB_MAX_OBJECTS - 1);
 }
 
-/* The box of a row, or a tile of space (rb_tile.h) */
+/* The box of a row, or a tile of space (reference_point.h) */
 typedef struct rb_ends
 {
 	int dims; /* 0 if there is no box */
@@ -352,7 +352,7 @@ typedef struct rb_builder
 	 * unlimited
 	 */
 	double face_share;
-	void *face_corners; /* scratch for faces that are not triangles (face.c) */
+	void *face_corners; /* scratch for faces that are not triangles (polygon.c) */
 	void *face_mesh;
 	void *face_uses;
 	struct rb_refusal *refused; /* rows that could not be read, in reading order */
@@ -479,7 +479,7 @@ extern void rb_cache_drop(rb_cache *cache, rb_kept *kept);
 extern rb_kept *rb_cache_next(const rb_cache *cache, const rb_kept *kept);
 extern const void *rb_kept_key(const rb_kept *kept);
 
-/* ---- geometry bytes: PostGIS's serialized form and EWKB (geometry.c) ---- */
+/* ---- geometry bytes: PostGIS's serialized form and EWKB (wkb.c) ---- */
 
 /* Why a geometry was rejected; details of RB_BAD_GEOMETRY */
 typedef enum rb_geometry_fault
@@ -590,7 +590,7 @@ extern rb_geometry_fault rb_geometry_read_header(const uint8_t *bytes, size_t le
 
 /*
  * Appends the parts of one geometry to the builder without ending the row: the triangles of its
- * faces (rb_face.h), its segments (in 2D also those of polygon rings), or the box of all its
+ * faces (polygon.h), its segments (in 2D also those of polygon rings), or the box of all its
  * points. bytes points behind the varlena header of the datum. Checks every count against len
  * before using it. On a fault nothing is appended. An EMPTY geometry appends nothing and is not a
  * fault.
@@ -654,7 +654,7 @@ typedef struct rb_stats
 	uint64_t bad_bodies;      /* invalid solids that were skipped (job.skip_bad) */
 	uint64_t bad_because[2][RB_BODY_FAULTS]; /* their number by side and first defect */
 	uint64_t hits;            /* pairs of parts that satisfy the predicate, as far as counted */
-	uint64_t record_bytes;    /* bytes of compressed pairs sent by a device (rb_records.h) */
+	uint64_t record_bytes;    /* bytes of compressed pairs sent by a device (pair_coding.h) */
 	uint64_t exact_integer;   /* exact signs computed by fixed-width integers */
 	uint64_t exact_expansion; /* exact signs computed by expansion arithmetic */
 	uint64_t exact_gmp;       /* exact signs computed by GMP */
@@ -808,15 +808,15 @@ typedef struct rb_job
 	const uint32_t *number;
 	uint32_t numbers;
 	/*
-	 * Tile that the pairs of rows must belong to (rb_tile.h): half-open, with as many dimensions as
+	 * Tile that the pairs of rows must belong to (reference_point.h): half-open, with as many dimensions as
 	 * the kinds; ends may be infinite. A backend may skip only pairs outside; the stream applies
-	 * the exact test (in_tile.c).
+	 * the exact test (tile_filter.c).
 	 */
 	rb_ends tile;
 	/*
 	 * Partition of space that the pairs of parts must belong to (rb_share_takes), for backends
 	 * only: exactly these pairs are reported. With it, several devices find each pair exactly once
-	 * (cards.c).
+	 * (multi_device.c).
 	 */
 	rb_ends share;
 } rb_job;
@@ -832,7 +832,7 @@ typedef struct rb_sink
 	rb_status (*put)(void *user, const rb_pair *pairs, size_t n);
 	void *user;
 	/*
-	 * Optional; receives the compressed pair stream of a device (rb_records.h) in arbitrary pieces
+	 * Optional; receives the compressed pair stream of a device (pair_coding.h) in arbitrary pieces
 	 */
 	rb_status (*put_records)(void *user, const void *bytes, size_t n);
 	/*
@@ -843,7 +843,7 @@ typedef struct rb_sink
 	 */
 	rb_status (*put_words)(void *user, const uint32_t *words, size_t first, size_t n);
 	/*
-	 * RB_HITS: bits of the rows that have a pair (rb_join.h), else NULL. A backend may set them
+	 * RB_HITS: bits of the rows that have a pair (join.h), else NULL. A backend may set them
 	 * instead of calling put, and may skip pairs of rows whose bits are already set.
 	 */
 	uint32_t *marks;
@@ -869,7 +869,7 @@ extern rb_status rb_estimate_pairs(rb_context *ctx, const rb_samples *what, doub
 
 #define RB_BACKEND_ABI 13
 
-/* ABI that a separately compiled backend was built with (RB_ABI of rb_services.h) */
+/* ABI that a separately compiled backend was built with (RB_ABI of plugin.h) */
 typedef struct rb_abi
 {
 	uint32_t version;  /* RB_BACKEND_ABI */
@@ -902,7 +902,7 @@ typedef struct rb_backend
 	 */
 	uint64_t (*copy_bytes)(uint64_t number, bool drop);
 	/*
-	 * Runs the rounds of a refinement (rb_refining.h), whose struct has that size, on a device.
+	 * Runs the rounds of a refinement (refining.h), whose struct has that size, on a device.
 	 * After a failure the mesh is unchanged. NULL if only the CPU can refine.
 	 */
 	rb_status (*refine)(rb_context *ctx, struct rb_refining *refining, size_t size);
@@ -938,7 +938,7 @@ extern const rb_backend *rb_backend_auto(const rb_backend *device);
  * of them at once, each with a partition of space. Work that one device cannot do moves to the
  * others, and finally to the CPU unless ctx->only_cards is set. A process has one such backend. It
  * is warm if any device is. probe(-1) describes all usable devices and returns RB_NO_DEVICE if
- * there is none (cards.c).
+ * there is none (multi_device.c).
  */
 extern const rb_backend *rb_backend_cards(const rb_backend *device);
 
@@ -966,7 +966,7 @@ typedef struct rb_stream rb_stream;
  * column into a value that needs no copy.
  *
  * The payload of a predicate is a further column: RB_TOLD merged over the parts of the two rows
- * (unique.c), or the bits of a distance (RB_WITHIN, RB_NEAREST). A payload may have several words
+ * (distinct_rows.c), or the bits of a distance (RB_WITHIN, RB_NEAREST). A payload may have several words
  * (rb_told_words): those of one pair are adjacent, and a block has at most RB_BLOCK words. In a
  * join within rows, red is the id of the row and blue holds two part numbers, the first in the
  * upper half.
@@ -1016,7 +1016,7 @@ extern bool rb_stream_groups(const rb_stream *stream, rb_groups *groups);
 /* Stops the join if it still runs, joins its threads and frees the stream. NULL is allowed. */
 extern void rb_stream_close(rb_stream *stream);
 
-/* ---- a single pair of rows (two.c) ---- */
+/* ---- a single pair of rows (single_pair.c) ---- */
 
 /* Cached data of a row that is compared with several others in turn; zeros at first */
 typedef struct rb_two_known

@@ -26,12 +26,12 @@
  * distance. Degenerate triangles and points need no special case, because the hulls of fewer
  * vertices are among these. If no F and G satisfy them, the hulls meet.
  *
- * All numbers are exact (rb_number.h), in units of the largest power of two that divides all
+ * All numbers are exact (bignum.h), in units of the largest power of two that divides all
  * coordinates; they thus start at word 0 and are one word shorter. p has degree 6 in the
  * differences of coordinates, q has degree 4.
  */
-#include "core/exact/rb_gmp_distance.h"
-#include "core/exact/rb_number.h"
+#include "core/exact/gmp_distance.h"
+#include "core/exact/bignum.h"
 
 #include <string.h>
 

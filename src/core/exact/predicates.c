@@ -3,21 +3,21 @@
  *	  Computes exact signs for single use: the SQL functions redblue_orient2d, orient3d, incircle
  *	  and insphere.
  *
- * The orientations use the cascade of rb_orient.h, and insphere that of rb_insphere.h. Incircle
+ * The orientations use the cascade of orient.h, and insphere that of insphere.h. Incircle
  * uses a cascade of its own: doubles with a semi-static bound, integers, intervals, GMP.
  *
  *	  incircle(a, b, c, d): 1 if d lies inside the circle through a, b, c,
  *		  -1 if outside, 0 if on it, provided that orient2d(a, b, c) = 1; the
  *		  opposite if it is -1.
  */
-#include "core/exact/rb_gmp.h"
-#include "core/exact/rb_insphere.h"
-#include "core/exact/rb_interval.h"
-#include "core/exact/rb_orient.h"
+#include "core/exact/gmp_predicates.h"
+#include "core/exact/insphere.h"
+#include "core/exact/interval.h"
+#include "core/exact/orient.h"
 #include "core/base/redblue.h"
 
 /*
- * The semi-static bound is derived as in rb_orient.h. A term of incircle is rounded at most 11
+ * The semi-static bound is derived as in orient.h. A term of incircle is rounded at most 11
  * times (squared length: 2 differences twice in one rounding each, product, sum: 4; minor: 2
  * differences, product, sum: 4; product 1; sums 2); a slightly larger factor covers the roundings
  * of the bound.

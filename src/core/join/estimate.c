@@ -23,8 +23,8 @@
  *      4. Test whether some of the pairs whose boxes meet really meet.
  *      5. Scale the result from the examined rows to all rows.
  */
-#include "core/join/rb_join.h"
-#include "core/shape/rb_pair.h"
+#include "core/join/join.h"
+#include "core/primitive/dispatch.h"
 
 #include <math.h>
 

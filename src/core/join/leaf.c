@@ -3,7 +3,7 @@
  *	  Joins a small red list with a small blue list in one thread: fine grid, candidates, cascade of
  *	  filters.
  *
- * The top grid (cpu.c) divides space into cells of a few thousand objects. Such a cell is copied
+ * The top grid (cpu_join.c) divides space into cells of a few thousand objects. Such a cell is copied
  * into two tiles that stay in the cache, with each object prepared once for the filters, and gets a
  * fine grid of its own: a two-level uniform grid as in Magalhaes et al., Fast exact parallel 3D
  * mesh intersection algorithm using only orientation predicates, 2017, and Menezes et al., Fast
@@ -13,17 +13,17 @@
  *
  * process batches of some thousand pairs. Each stage appends the pairs that it cannot decide to the
  * input of the next, without branches on geometry. If there are many candidates, a k-DOP test with
- * the extents along four diagonals (rb_slabs.h) rejects half of them together with the box test;
+ * the extents along four diagonals (kdop.h) rejects half of them together with the box test;
  * they are counted as decided by the float stage. The float stage decides all pairs except those
  * close to a tie. Only if some are left are the faces of a tile also prepared in double precision.
  * That stage proves the zeros that are evident: a corner in the plane of a face that is flat on an
  * axis, four points that share a coordinate, and a common corner.
  */
-#include "core/join/rb_join.h"
-#include "core/join/rb_kernel_face.h"
+#include "core/join/join.h"
+#include "core/join/simd_face.h"
 #include "core/join/star_boxes.h"
-#include "core/shape/rb_float.h"
-#include "core/shape/rb_pair.h"
+#include "core/primitive/triangle_float.h"
+#include "core/primitive/dispatch.h"
 
 #include <string.h>
 

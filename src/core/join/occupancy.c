@@ -1,9 +1,9 @@
 /*
  * occupancy.c
  *	  Marks the cells of the smaller set if it is sparse compared to the other one and that pays
- *	  (rb_occupancy.h).
+ *	  (occupancy.h).
  */
-#include "core/join/rb_cpu.h"
+#include "core/join/cpu_join.h"
 
 #include <string.h>
 

@@ -15,7 +15,7 @@
  * the one with the steepest decrease in cost. Flat or long objects therefore get flat or long
  * cells.
  */
-#include "core/join/rb_join.h"
+#include "core/join/join.h"
 
 /* Minimum width of a region along an axis that is divided; avoids overflow of cells / width */
 #define SMALLEST 0x1p-980

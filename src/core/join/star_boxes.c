@@ -7,7 +7,7 @@
  * unnecessarily.
  */
 #include "core/join/star_boxes.h"
-#include "core/exact/rb_interval.h"
+#include "core/exact/interval.h"
 
 #define SAMPLE 48 /* number of sampled triangles of a list */
 #define TRIED 8   /* number of sampled triangles whose corners are tried */

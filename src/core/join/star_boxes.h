@@ -11,7 +11,7 @@
 #ifndef RB_STAR_BOXES_H
 #define RB_STAR_BOXES_H
 
-#include "core/join/rb_join.h"
+#include "core/join/join.h"
 
 #ifdef __cplusplus
 extern "C"

@@ -19,9 +19,9 @@
  * removes its parts by resetting nparts to row_start (or to its previous value) and lowering faced
  * accordingly.
  */
-#include "core/base/rb_base.h"
-#include "core/set/rb_set.h"
-#include "core/shape/rb_tile.h"
+#include "core/base/base.h"
+#include "core/set/set.h"
+#include "core/primitive/reference_point.h"
 
 #include <string.h>
 

@@ -14,8 +14,8 @@
  *
  * Only one thread at a time may call these functions. Sets may be released from any thread.
  */
-#include "core/base/rb_base.h"
-#include "core/set/rb_set.h"
+#include "core/base/base.h"
+#include "core/set/set.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -16,12 +16,12 @@
  * the face, which is a difference of two coordinates. Both sides are polynomials of degree 6 in the
  * stored numbers.
  *
- * Interval arithmetic almost always decides. Exact numbers (rb_number.h) decide the remaining cases
+ * Interval arithmetic almost always decides. Exact numbers (bignum.h) decide the remaining cases
  * and find the farthest corner and its distance for the report.
  */
-#include "core/exact/rb_interval.h"
-#include "core/exact/rb_number.h"
-#include "core/set/rb_face.h"
+#include "core/exact/interval.h"
+#include "core/exact/bignum.h"
+#include "core/set/polygon.h"
 
 /* Bits that sums of RB_MAX_OBJECTS terms and products with n may add to a number of degree 6 */
 #define COUNT_BITS 256

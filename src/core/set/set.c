@@ -6,7 +6,7 @@
  * freely. The owner counts the holders of the set. When the last holder releases it, its arrays are
  * returned to the memory they were allocated from.
  */
-#include "core/set/rb_set.h"
+#include "core/set/set.h"
 
 typedef struct rb_set_owner
 {

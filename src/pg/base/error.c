@@ -5,7 +5,7 @@
  * Every message starts with the function, then names what the user can look up: side, column, row
  * id. DETAIL gives the numbers, HINT a remedy.
  */
-#include "pg/base/rb_pg.h"
+#include "pg/base/pg.h"
 
 /* Returns a readable size, rounded up to kB below 64 MB and to MB otherwise. */
 static char *

@@ -2,7 +2,7 @@
  * settings.c
  *	  Defines and checks the settings of the extension (redblue.*).
  */
-#include "pg/base/rb_pg.h"
+#include "pg/base/pg.h"
 
 #include "access/parallel.h"
 #include "access/xact.h"

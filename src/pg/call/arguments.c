@@ -19,7 +19,7 @@
  * The last arguments are tile_low and tile_high, if the join can be restricted to a tile
  * (rb_join_has_tile).
  */
-#include "pg/base/rb_pg.h"
+#include "pg/base/pg.h"
 
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"

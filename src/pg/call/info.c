@@ -7,7 +7,7 @@
  * roles may not be allowed to read, they are shown only to the role that ran the join. DISCARD ALL,
  * after which a connection pool gives the session to another client, clears them.
  */
-#include "pg/base/rb_pg.h"
+#include "pg/base/pg.h"
 
 #include "access/htup_details.h"
 #include "lib/stringinfo.h"
@@ -300,7 +300,7 @@ redblue_info(PG_FUNCTION_ARGS)
 	values[0] = CStringGetTextDatum(RB_VERSION);
 	values[1] = CStringGetTextDatum("PostgreSQL " PG_VERSION ", " RB_COMPILER);
 	values[2] = CStringGetTextDatum(gmp_version);
-	values[3] = CStringGetTextDatum("not used"); /* See rb_parallel.h */
+	values[3] = CStringGetTextDatum("not used"); /* See parallel.h */
 	values[4] = Int32GetDatum(rb_threads(PG_UINT64_MAX));
 	values[5] = BoolGetDatum(cuda);
 	values[6] = CStringGetTextDatum(device);

@@ -9,7 +9,7 @@
  * the query, the rows are inserted by INSERT INTO target query, which is slower but otherwise
  * equivalent.
  */
-#include "pg/base/rb_pg.h"
+#include "pg/base/pg.h"
 
 #include "access/heapam.h"
 #include "access/relation.h"

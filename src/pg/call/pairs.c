@@ -1,7 +1,7 @@
 /*
  * pairs.c
  *	  Implements joins as functions that take tables or queries and return pairs of ids or their
- *	  number. Other results are in answers.c.
+ *	  number. Other results are in aggregates.c.
  *
  *	redblue_triangle_pairs('ore', 'tunnel')
  *
@@ -10,7 +10,7 @@
  *	 ---+----+--------+----  ---+------------------           17 |     802
  *	 17 |  0 |  0 ... |  9   802| TIN Z (...)                 17 |     803
  */
-#include "pg/base/rb_pg.h"
+#include "pg/base/pg.h"
 
 #include "executor/tuptable.h"
 #include "lib/stringinfo.h"

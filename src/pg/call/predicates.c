@@ -2,7 +2,7 @@
  * predicates.c
  *	  Implements the exact predicates as SQL functions of float8 that return -1, 0 or 1.
  */
-#include "pg/base/rb_pg.h"
+#include "pg/base/pg.h"
 
 #include <math.h>
 

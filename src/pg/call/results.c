@@ -6,10 +6,10 @@
  * the block's columns. A column is therefore described by where its value lies in a block and by
  * its type. Functions, scans and tuplestores need nothing else.
  */
-#include "pg/base/rb_pg.h"
+#include "pg/base/pg.h"
 
 #include "catalog/pg_type.h"
-#include "core/body/rb_body.h"
+#include "core/solid/solid.h"
 #include "funcapi.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"

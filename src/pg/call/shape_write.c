@@ -1,8 +1,8 @@
 /*
  * shape_write.c
- *	  Writes the intersection of two objects (src/core/curve) as a geometry.
+ *	  Writes the intersection of two objects (src/core/intersection) as a geometry.
  */
-#include "pg/call/rb_write.h"
+#include "pg/call/gserialized_write.h"
 
 static void
 write_points(rb_writer *w, const double *corners, uint32 from, uint32 to)

@@ -3,7 +3,7 @@
  *	  Identifies SQL functions that stand for a join. Called during planning for every function of a
  *	  statement.
  */
-#include "pg/base/rb_pg.h"
+#include "pg/base/pg.h"
 
 #include "utils/lsyscache.h"
 

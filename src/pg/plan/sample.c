@@ -12,7 +12,7 @@
  * not read, and rows that a join could not read are left out. The page is copied under its buffer
  * lock and read after the lock is released. No predicate lock is taken, as no row is returned.
  */
-#include "pg/base/rb_pg.h"
+#include "pg/base/pg.h"
 
 #include "access/detoast.h"
 #include "access/heapam.h"

@@ -2,7 +2,7 @@
  * support.c
  *	  Implements the planner support function: number of rows, cost, and simplification of a call.
  *
- * For plain tables, samples give an estimate of the number of pairs (expect.c). For all other sides
+ * For plain tables, samples give an estimate of the number of pairs (selectivity.c). For all other sides
  * (views, partitions, locked tables), only the size is known. In a mesh, a triangle meets about
  * twelve others with which it shares a vertex, which makes six unordered pairs per triangle. Two
  * meshes that cross meet along curves; two that fill the same space meet everywhere. The estimate
@@ -15,9 +15,9 @@
  *
  * The cost is that of reading the tables, plus about five operators per row for the join itself.
  *
- * A pair count is simplified to a call that is not evaluated during planning (late.c).
+ * A pair count is simplified to a call that is not evaluated during planning (defer_constant_folding.c).
  */
-#include "pg/base/rb_pg.h"
+#include "pg/base/pg.h"
 
 #include "access/relation.h"
 #include "access/xlog.h"

@@ -6,7 +6,7 @@
  *	1. The id: the column of objects, if the caller named one; else the column named by
  *	   the caller; else a table's primary key, if source.c found it to be one integer;
  *	   else "id".  It is an integer, or a number that holds one.  Instead of an id there
- *	   may be the columns of a key (keys.c).  If rows need no id (nameless), one that
+ *	   may be the columns of a key (composite_keys.c).  If rows need no id (nameless), one that
  *	   exists is still used.
  *	2. The object: the geometry column named by the caller; else all coordinate columns
  *	   of the kind, if they exist (ax, ay, ...: such a set of names is no coincidence,
@@ -17,10 +17,10 @@
  * A column that is missing, of a wrong type, or ambiguous raises an error that lists the columns
  * found.
  *
- * A geometry is recognized by the name of its type (boxes.c), so nothing here depends on PostGIS. A
+ * A geometry is recognized by the name of its type (box_types.c), so nothing here depends on PostGIS. A
  * domain counts as its base type.
  */
-#include "pg/base/rb_pg.h"
+#include "pg/base/pg.h"
 
 #include "access/htup_details.h"
 #include "catalog/pg_type.h"

@@ -16,7 +16,7 @@
  * Nothing is remembered between calls. A library may be loaded, a setting changed or a table
  * distributed in between, and no message of PostgreSQL would report it.
  */
-#include "pg/base/rb_pg.h"
+#include "pg/base/pg.h"
 
 #include "catalog/pg_inherits.h"
 #include "nodes/extensible.h"

@@ -6,7 +6,7 @@
  * process has claimed it. While a worker is still reading it, the leader reads a later piece ahead
  * into a separate builder.
  */
-#include "pg/read/rb_readers.h"
+#include "pg/read/readers.h"
 
 #include "access/parallel.h"
 #include "executor/tuptable.h"

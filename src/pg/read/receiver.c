@@ -10,11 +10,11 @@
  * common row that can be read from there, no column is deformed. Any other row is deformed by
  * slot_getsomeattrs up to the last column that is needed.
  *
- * Rows may be received apart from the others (rows_apart.c), and then an invalid row is rejected
+ * Rows may be received apart from the others (parallel_rows.c), and then an invalid row is rejected
  * without an error. Every function that may find a row invalid therefore returns whether it was
  * accepted.
  */
-#include "pg/read/rb_receiver.h"
+#include "pg/read/receiver.h"
 
 #include "catalog/pg_type.h"
 #include "executor/tuptable.h"

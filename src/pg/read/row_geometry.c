@@ -2,10 +2,10 @@
  * row_geometry.c
  *	  Reads a row whose object is a single value: a geometry, or a box of another type.
  *
- * A geometry is decoded from its own bytes (src/core/set/geometry.c). If their format is unknown,
+ * A geometry is decoded from its own bytes (src/core/set/wkb.c). If their format is unknown,
  * they are first converted by the type's own ST_AsEWKB.
  */
-#include "pg/read/rb_receiver.h"
+#include "pg/read/receiver.h"
 
 #include "access/detoast.h"
 #include "access/parallel.h"
@@ -82,7 +82,7 @@ rb_receive_geometry(rb_receiver *r, Datum value, int64 id)
 		   (!r->boxes || rb_space_settle_dims(r, b->kind == RB_BOX2 ? 2 : 3, false, id));
 }
 
-/* Receives a value of a box type (boxes.c). */
+/* Receives a value of a box type (box_types.c). */
 bool
 rb_receive_box(rb_receiver *r, Datum value, int64 id)
 {

@@ -3,7 +3,7 @@
  *	  Reads the sides of a join: turns sources into sets.
  *
  *	a plain table		page by page, bypassing the executor	readers.c, heap.c
- *						or not at all if it has not changed		kept.c
+ *						or not at all if it has not changed		cache.c
  *	anything else		its SELECT, read-only					receiver.c as its destination
  *
  * All sides must agree in one SRID for geometries and one number of dimensions for boxes. No side
@@ -11,7 +11,7 @@
  * its dimensions and takes those of the others. Before that, the rows of one object are merged; if
  * rows with the same id are not meant to be one object, distinct ids are counted.
  */
-#include "pg/base/rb_pg.h"
+#include "pg/base/pg.h"
 
 #include "access/relation.h"
 #include "access/xact.h"
@@ -159,7 +159,7 @@ is_partly_kept(const rb_side *side)
 }
 
 /*
- * Tolerance for the rounding of blocks, in bytes. The estimate in an out-of-memory error (need.c)
+ * Tolerance for the rounding of blocks, in bytes. The estimate in an out-of-memory error (memory_estimate.c)
  * cannot foresee the rounding.
  */
 #define ROUNDING (UINT64CONST(1) << 20)

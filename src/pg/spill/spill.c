@@ -7,12 +7,12 @@
  *	a sample of the rows -> tiles that each fit in memory -> rows of all tiles, in one file
  *	tile 1: rows -> sets -> pairs | tile 2: ...
  *
- * A tile that turns out to be too large is cut again (spill_cut.c), or split by its rows if cutting
- * does not help (spill_split.c).
+ * A tile that turns out to be too large is cut again (partition.c), or split by its rows if cutting
+ * does not help (by_rows.c).
  *
  * Reading the next tile calls no PostgreSQL function, so any thread that consumes pairs can do it.
  */
-#include "pg/spill/rb_spill.h"
+#include "pg/spill/spill.h"
 
 #include "executor/instrument.h"
 #include "miscadmin.h"

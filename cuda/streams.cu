@@ -1,0 +1,269 @@
+/*
+ * streams.cu
+ *	  Manages the queues of joins: their streams, events and pinned buffers. Measures times and
+ *	  waits for the device.
+ *
+ * Queues are expensive to create, so they live as long as the device is open, and the next join
+ * reuses the queue that the last one returned. Two concurrent joins have a queue each.
+ */
+#include "cuda.cuh"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static pthread_mutex_t queues_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- failed calls ---- */
+
+rb_status
+rb_cuda_failed(rb_device_run *run, cudaError_t error, const char *call)
+{
+	char text[200];
+	int length = (int) strcspn(call, "(");
+
+	cudaGetLastError(); /* Clear the error, unless it persists in the context. */
+	if (error == cudaErrorMemoryAllocation)
+		return RB_DEVICE_FULL;
+	snprintf(text, sizeof(text), "%.*s: %s", length, call, cudaGetErrorString(error));
+	return rb_fail(run->ctx, RB_DEVICE_FAILED, 0, 0, text);
+}
+
+rb_status
+rb_kernel_load(rb_device_run *run, const void *kernel)
+{
+	struct cudaFuncAttributes what;
+
+	RB_CUDA(run, cudaFuncGetAttributes(&what, kernel));
+	return RB_OK;
+}
+
+/* ---- queues ---- */
+
+static void
+queue_destroy(rb_device_queue *queue)
+{
+	for (int i = 0; i < RB_MARKS; i++)
+		if (queue->mark[i] != NULL)
+			cudaEventDestroy(queue->mark[i]);
+	if (queue->done != NULL)
+		cudaEventDestroy(queue->done);
+	for (int k = 0; k < 2; k++)
+		for (int i = 0; i < RB_LAUNCH_EVENTS; i++)
+			if (queue->launch[k][i] != NULL)
+				cudaEventDestroy(queue->launch[k][i]);
+	for (int i = 0; i < RB_SLOTS; i++)
+	{
+		if (queue->slot_from[i] != NULL)
+			cudaEventDestroy(queue->slot_from[i]);
+		if (queue->slot_done[i] != NULL)
+			cudaEventDestroy(queue->slot_done[i]);
+		cudaFreeHost(queue->slot[i]);
+	}
+	cudaFreeHost(queue->mailbox);
+	cudaFree(queue->stop);
+	if (queue->compute != NULL)
+		cudaStreamDestroy(queue->compute);
+	if (queue->copy != NULL)
+		cudaStreamDestroy(queue->copy);
+	cudaGetLastError();
+	free(queue);
+}
+
+static rb_status
+queue_fill(rb_device_run *run, rb_device_queue *queue)
+{
+	RB_CUDA(run, cudaStreamCreateWithFlags(&queue->compute, cudaStreamNonBlocking));
+	RB_CUDA(run, cudaStreamCreateWithFlags(&queue->copy, cudaStreamNonBlocking));
+	for (int i = 0; i < RB_MARKS; i++)
+		RB_CUDA(run, cudaEventCreate(&queue->mark[i]));
+	RB_CUDA(run, cudaEventCreateWithFlags(&queue->done, cudaEventDisableTiming));
+	for (int k = 0; k < 2; k++)
+		for (int i = 0; i < RB_LAUNCH_EVENTS; i++)
+			RB_CUDA(run, cudaEventCreate(&queue->launch[k][i]));
+	for (int i = 0; i < RB_SLOTS; i++)
+	{
+		RB_CUDA(run, cudaEventCreate(&queue->slot_from[i]));
+		RB_CUDA(run, cudaEventCreate(&queue->slot_done[i]));
+		RB_CUDA(run, cudaHostAlloc((void **) &queue->slot[i], RB_SLOT_BYTES, cudaHostAllocDefault));
+	}
+	RB_CUDA(run, cudaHostAlloc((void **) &queue->mailbox, sizeof(rb_mailbox), cudaHostAllocMapped));
+	RB_CUDA(run, cudaMalloc((void **) &queue->stop, sizeof(uint32_t)));
+	/*
+	 * Clear the flag now, since later joins rely on it being zero (rb_queue_idle); a stop request
+	 * sets it on the other stream.
+	 */
+	RB_CUDA(run, cudaMemsetAsync(queue->stop, 0, sizeof(uint32_t), queue->compute));
+	RB_CUDA(run, cudaStreamSynchronize(queue->compute));
+	return RB_OK;
+}
+
+/*
+ * Takes an idle queue or creates one. Each join has a queue of its own, so joins of one process
+ * never wait for each other.
+ */
+rb_status
+rb_queue_take(rb_device_run *run)
+{
+	rb_device_queue *queue;
+	rb_status status;
+
+	pthread_mutex_lock(&queues_lock);
+	queue = run->device->queues;
+	if (queue != NULL)
+		run->device->queues = queue->next;
+	pthread_mutex_unlock(&queues_lock);
+	if (queue == NULL)
+	{
+		queue = (rb_device_queue *) calloc(1, sizeof(rb_device_queue));
+		if (queue == NULL)
+			return rb_fail(run->ctx, RB_OUT_OF_MEMORY, sizeof(rb_device_queue), 0, NULL);
+		status = queue_fill(run, queue);
+		if (status != RB_OK)
+		{
+			queue_destroy(queue);
+			return status;
+		}
+	}
+	run->queue = queue;
+	run->stopping = false;
+	return RB_OK;
+}
+
+/* Returns a queue for reuse, or destroys it if a call on it failed. */
+void
+rb_queue_give(rb_device_run *run, bool healthy)
+{
+	rb_device_queue *queue = run->queue;
+
+	run->queue = NULL;
+	if (queue == NULL)
+		return;
+	if (!healthy)
+	{
+		queue_destroy(queue);
+		return;
+	}
+	pthread_mutex_lock(&queues_lock);
+	queue->next = run->device->queues;
+	run->device->queues = queue;
+	pthread_mutex_unlock(&queues_lock);
+}
+
+void
+rb_queues_release(rb_device *device)
+{
+	pthread_mutex_lock(&queues_lock);
+	while (device->queues != NULL)
+	{
+		rb_device_queue *queue = device->queues;
+
+		device->queues = queue->next;
+		queue_destroy(queue);
+	}
+	pthread_mutex_unlock(&queues_lock);
+}
+
+/* ---- timing ---- */
+
+/* Adds the times between marks to the statistics. The compute stream must be idle. */
+static rb_status
+marks_read(rb_device_run *run)
+{
+	for (int i = 1; i < run->nmarks; i++)
+	{
+		float ms;
+
+		if (run->mark_stage[i] < 0)
+			continue;
+		RB_CUDA(run, cudaEventElapsedTime(&ms, run->queue->mark[i - 1], run->queue->mark[i]));
+		if (run->mark_stage[i] < RB_STAGES)
+			run->ctx->stats.stage[run->mark_stage[i]].ms += ms;
+		else
+		{
+			run->ctx->stats.grid_ms[run->mark_stage[i] - RB_STEP_PLAN] += ms;
+			run->ctx->stats.stage[RB_STAGE_GRID].ms += ms;
+		}
+	}
+	/* The last mark becomes the start of the next interval. */
+	if (run->nmarks > 1)
+	{
+		cudaEvent_t last = run->queue->mark[run->nmarks - 1];
+
+		run->queue->mark[run->nmarks - 1] = run->queue->mark[0];
+		run->queue->mark[0] = last;
+		run->nmarks = 1;
+	}
+	return RB_OK;
+}
+
+rb_status
+rb_mark(rb_device_run *run, int stage)
+{
+	if (run->nmarks == RB_MARKS)
+		RB_TRY(rb_sync(run));
+	run->mark_stage[run->nmarks] = stage;
+	RB_CUDA(run, cudaEventRecord(run->queue->mark[run->nmarks], run->queue->compute));
+	run->nmarks++;
+	return RB_OK;
+}
+
+/* ---- stopping and waiting ---- */
+
+/*
+ * Sets the stop flag. The flag lies on the device, because reads of host memory by thousands of
+ * blocks would queue on the bus and take a microsecond each.
+ */
+void
+rb_stop_kernels(rb_device_run *run)
+{
+	if (!run->stopping)
+		cudaMemsetAsync(run->queue->stop, 0xff, sizeof(uint32_t), run->queue->copy);
+	run->stopping = true;
+}
+
+void
+rb_queue_idle(rb_device_run *run)
+{
+	cudaStreamSynchronize(run->queue->copy);
+	cudaStreamSynchronize(run->queue->compute);
+	if (run->stopping)
+		cudaMemsetAsync(run->queue->stop, 0, sizeof(uint32_t), run->queue->compute);
+	run->stopping = false;
+}
+
+void
+rb_doze(long ns)
+{
+	struct timespec t = {0, ns};
+
+	nanosleep(&t, NULL);
+}
+
+/* Polls without sleeping for the first two milliseconds, because most waits take microseconds. */
+rb_status
+rb_wait(rb_device_run *run, cudaEvent_t event)
+{
+	double began = rb_now_ms();
+	cudaError_t error;
+
+	while ((error = cudaEventQuery(event)) == cudaErrorNotReady)
+	{
+		if (rb_should_stop(run->ctx))
+			rb_stop_kernels(run);
+		if (rb_now_ms() - began > 2)
+			rb_doze(50000);
+	}
+	if (error != cudaSuccess)
+		return rb_cuda_failed(run, error, "cudaEventQuery()");
+	return rb_should_stop(run->ctx) ? RB_STOPPED : RB_OK;
+}
+
+rb_status
+rb_sync(rb_device_run *run)
+{
+	RB_CUDA(run, cudaEventRecord(run->queue->done, run->queue->compute));
+	RB_TRY(rb_wait(run, run->queue->done));
+	return marks_read(run);
+}

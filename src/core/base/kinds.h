@@ -1,0 +1,265 @@
+/*
+ * kinds.h
+ *	  Lists the kinds of objects and the predicates on pairs of them, one per line.
+ *
+ * An object is a fixed number of points, and most of the code needs to know no more about its kind.
+ * A predicate relates a red and a blue object. For each pair of kinds that a predicate supports
+ * there is a leaf function, which decides exactly for two objects whose boxes overlap (dispatch.h).
+ * Combinations that are not listed are rejected when a join is opened.
+ */
+#ifndef RB_BASE_KINDS_H
+#define RB_BASE_KINDS_H
+
+#include "core/base/host_device.h"
+
+/* kind, points, coordinates per point; an object's points are stored one after the other */
+#define RB_KIND_LIST(X)                                             \
+	X(RB_TRIANGLE3, 3, 3) /* a b c; zero area allowed */            \
+	X(RB_SEGMENT3, 2, 3)  /* a b; zero length allowed */            \
+	X(RB_SEGMENT2, 2, 2)  /* a b, in the plane */                   \
+	X(RB_BOX3, 2, 3)      /* low, high; low <= high on each axis */ \
+	X(RB_BOX2, 2, 2)                                                \
+	X(RB_POINT3, 1, 3) /* not joined itself: converted to a ray */
+
+#define RB_KIND_NAME(kind, points, dims) kind,
+typedef enum rb_kind
+{
+	RB_KIND_LIST(RB_KIND_NAME)
+} rb_kind;
+#undef RB_KIND_NAME
+
+#define RB_KIND_ONE(kind, points, dims) +1
+enum
+{
+	RB_KINDS = RB_KIND_LIST(RB_KIND_ONE)
+};
+#undef RB_KIND_ONE
+
+/*
+ * Checks the shape of each kind: a new shape needs its loops in rb_kind_box (box.h) and load
+ * (simd_template.h).
+ */
+#define RB_KIND_SHAPE(kind, points, dims)                                                       \
+	kind##_HAS_LOOPS = 1 / (((points) == 3 && (dims) == 3) || ((points) == 2 && (dims) == 3) || \
+							((points) == 2 && (dims) == 2) || (points) == 1),
+enum
+{
+	RB_KIND_LIST(RB_KIND_SHAPE)
+};
+#undef RB_KIND_SHAPE
+
+typedef enum rb_predicate
+{
+	RB_MEET, /* the closed objects share a point */
+	/* as RB_MEET; payload: dimension, whether relative interiors meet */
+	RB_CONTACT,
+	/* more than common vertices or a common edge; payload: dimension */
+	RB_SELF_INTERSECT,
+	RB_WITHIN, /* their distance is at most that of the job */
+	/* a segment's perturbed first end is below the triangle, or on it */
+	RB_UNDER,
+	/* The remaining predicates relate rows and are computed by several joins (RB_COMPOSED_LIST). */
+	RB_NEAREST,  /* blue is one of the job.nearest rows closest to red */
+	RB_INSIDE,   /* the intervals of a line inside a solid */
+	RB_RELATION, /* how two solids are positioned relative to each other */
+	RB_BODY,     /* whether the triangles form a valid solid, and if not, why */
+	/* how a point, line, surface or solid lies relative to a solid */
+	RB_POSITION
+} rb_predicate;
+
+/*
+ * Result of a leaf function: 0, RB_UNSURE (host_device.h), or RB_YES with the predicate's payload in the
+ * three bits above it.
+ */
+#define RB_YES 1
+#define RB_IS_YES(answer) (((answer) &RB_YES) != 0) /* RB_UNSURE is even */
+#define RB_TOLD(answer) ((unsigned) (answer) >> 1)
+
+/* Payload of RB_CONTACT and RB_SELF_INTERSECT; the dimension is 0, 1 or 2 */
+#define RB_CONTACT_OF(dimension, crosses) (RB_YES | (dimension) << 1 | (crosses) << 3)
+#define RB_TOLD_DIMENSION(told) ((told) &3)
+#define RB_TOLD_CROSSES(told) ((told) >> 2 & 1)
+
+/* Payload of RB_WITHIN: whether the two share a point */
+#define RB_WITHIN_OF(meets) (RB_YES | (meets) << 1)
+
+/* Payload of RB_RELATION, for two solids that share a point */
+enum
+{
+	RB_BODIES_TOUCH, /* their interiors are disjoint */
+	RB_BODIES_CROSS, /* their interiors meet, and neither contains the other */
+	RB_RED_INSIDE,
+	RB_RED_CONTAINS,
+	RB_BODIES_EQUAL /* equal boundaries, however divided into triangles */
+};
+
+/* Payload of RB_POSITION; pairs with disjoint boxes are not reported and are RB_LIES_OUTSIDE */
+enum
+{
+	RB_LIES_INSIDE,   /* no point is outside, and some point is not on the boundary */
+	RB_LIES_ON,       /* all points are on the boundary */
+	RB_LIES_CROSSING, /* some points are inside and some outside */
+	RB_LIES_OUTSIDE,  /* no point is inside; some may be on the boundary */
+	RB_LIES_EQUAL     /* also a solid, with the same boundary */
+};
+
+/* Payload of RB_UNDER */
+#define RB_UNDER_OF(below, on) (RB_YES | (below) << 1 | (on) << 2)
+/*
+ * Last payload word of an interval of RB_INSIDE: whether it is on the boundary, and whether part of
+ * its line is outside
+ */
+#define RB_STRETCH_OF(on, leaves) ((uint64_t) (on) | (uint64_t) (leaves) << 1)
+
+/* predicate, red's kind, blue's kind, leaf function */
+#define RB_LEAF_LIST(X)                                                        \
+	X(RB_MEET, RB_TRIANGLE3, RB_TRIANGLE3, rb_leaf_triangles)                  \
+	X(RB_MEET, RB_SEGMENT3, RB_TRIANGLE3, rb_leaf_segment_triangle)            \
+	X(RB_MEET, RB_TRIANGLE3, RB_SEGMENT3, rb_leaf_triangle_segment)            \
+	X(RB_MEET, RB_SEGMENT2, RB_SEGMENT2, rb_leaf_segments2)                    \
+	X(RB_MEET, RB_BOX3, RB_BOX3, rb_leaf_boxes)                                \
+	X(RB_MEET, RB_BOX2, RB_BOX2, rb_leaf_boxes)                                \
+	X(RB_CONTACT, RB_TRIANGLE3, RB_TRIANGLE3, rb_leaf_triangles_contact)       \
+	X(RB_CONTACT, RB_SEGMENT3, RB_TRIANGLE3, rb_leaf_segment_triangle_contact) \
+	X(RB_CONTACT, RB_TRIANGLE3, RB_SEGMENT3, rb_leaf_triangle_segment_contact) \
+	X(RB_CONTACT, RB_SEGMENT2, RB_SEGMENT2, rb_leaf_segments2_contact)         \
+	X(RB_SELF_INTERSECT, RB_TRIANGLE3, RB_TRIANGLE3, rb_leaf_self_intersect)   \
+	X(RB_WITHIN, RB_TRIANGLE3, RB_TRIANGLE3, rb_leaf_within_triangles)         \
+	X(RB_WITHIN, RB_SEGMENT3, RB_TRIANGLE3, rb_leaf_within_segment_triangle)   \
+	X(RB_WITHIN, RB_TRIANGLE3, RB_SEGMENT3, rb_leaf_within_triangle_segment)   \
+	X(RB_WITHIN, RB_SEGMENT2, RB_SEGMENT2, rb_leaf_within_segments2)           \
+	X(RB_UNDER, RB_SEGMENT3, RB_TRIANGLE3, rb_leaf_under)
+
+/* predicate, red's kind, blue's kind, function (rb_composed of materialized.h) */
+#define RB_COMPOSED_LIST(X)                                          \
+	X(RB_NEAREST, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_nearest)    \
+	X(RB_INSIDE, RB_SEGMENT3, RB_TRIANGLE3, rb_compose_insides)      \
+	X(RB_RELATION, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_relations) \
+	X(RB_BODY, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_bodies)        \
+	X(RB_POSITION, RB_POINT3, RB_TRIANGLE3, rb_compose_positions)    \
+	X(RB_POSITION, RB_SEGMENT3, RB_TRIANGLE3, rb_compose_positions)  \
+	X(RB_POSITION, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_positions)
+
+/* ---- properties of a kind ---- */
+
+#define RB_KIND_CASE(kind, points, dims) \
+	case kind:                           \
+		return points;
+RB_HD int
+rb_kind_points(rb_kind kind)
+{
+	switch (kind)
+	{
+		RB_KIND_LIST(RB_KIND_CASE)
+		default:
+			__builtin_unreachable();
+	}
+}
+#undef RB_KIND_CASE
+
+#define RB_KIND_CASE(kind, points, dims) \
+	case kind:                           \
+		return dims;
+RB_HD int
+rb_kind_dims(rb_kind kind)
+{
+	switch (kind)
+	{
+		RB_KIND_LIST(RB_KIND_CASE)
+		default:
+			__builtin_unreachable();
+	}
+}
+#undef RB_KIND_CASE
+
+/* Returns the number of float8 values of one object. */
+RB_HD int
+rb_kind_width(rb_kind kind)
+{
+	return rb_kind_points(kind) * rb_kind_dims(kind);
+}
+
+#define RB_LEAF_SERVES(p, r, b, leaf) || (predicate == (p) && red == (r) && blue == (b))
+/* Returns true if a leaf function supports the predicate and kinds. */
+RB_HD bool
+rb_leaf_exists(rb_predicate predicate, rb_kind red, rb_kind blue)
+{
+	return false RB_LEAF_LIST(RB_LEAF_SERVES);
+}
+#undef RB_LEAF_SERVES
+
+#define RB_COMPOSED_SERVES(p, r, b, who) || (predicate == (p) && red == (r) && blue == (b))
+RB_HD bool
+rb_composed_exists(rb_predicate predicate, rb_kind red, rb_kind blue)
+{
+	return false RB_COMPOSED_LIST(RB_COMPOSED_SERVES);
+}
+#undef RB_COMPOSED_SERVES
+
+/* Returns the kind that a kind is joined as: a point becomes a ray, stored as a segment. */
+RB_HD rb_kind
+rb_joined_kind(rb_predicate predicate, rb_kind kind)
+{
+	return predicate == RB_UNDER && kind == RB_POINT3 ? RB_SEGMENT3 : kind;
+}
+
+/* Returns true if the predicate has a payload. */
+RB_HD bool
+rb_predicate_tells(rb_predicate predicate)
+{
+	return predicate != RB_MEET;
+}
+
+#define RB_BODY_WORDS 37
+
+/* Returns the number of eight-byte payload words of a pair in a block. */
+RB_HD int
+rb_told_words(rb_predicate predicate)
+{
+	switch (predicate)
+	{
+		case RB_MEET:
+			return 0;
+		case RB_INSIDE: /* from, to, length, flags (RB_STRETCH_OF) */
+			return 4;
+		case RB_BODY: /* rb_body_to_words */
+			return RB_BODY_WORDS;
+		default:
+			return 1;
+	}
+}
+
+/* Returns true if overlapping boxes already satisfy the predicate. */
+RB_HD bool
+rb_boxes_decide(rb_predicate predicate, rb_kind red, rb_kind blue)
+{
+	return predicate == RB_MEET && red == blue && (red == RB_BOX3 || red == RB_BOX2);
+}
+
+/*
+ * Returns true if the filters on planes and vertices of two triangles apply. They accept a pair
+ * only if all signs are proved and none is zero: then the triangles share a curve in the interior
+ * of both.
+ */
+RB_HD bool
+rb_faces_decide(rb_predicate predicate, rb_kind red, rb_kind blue)
+{
+	return (predicate == RB_MEET || predicate == RB_CONTACT || predicate == RB_SELF_INTERSECT) &&
+		   red == RB_TRIANGLE3 && blue == RB_TRIANGLE3;
+}
+
+/* Returns the payload of a pair that these filters accept. */
+RB_HD unsigned
+rb_told_of_generic(rb_predicate predicate)
+{
+	return predicate == RB_MEET ? 0 : RB_TOLD(RB_CONTACT_OF(1, 1));
+}
+
+/* Returns true if planes can prove that two triangles are farther apart than the distance. */
+RB_HD bool
+rb_faces_part(rb_predicate predicate, rb_kind red, rb_kind blue)
+{
+	return predicate == RB_WITHIN && red == RB_TRIANGLE3 && blue == RB_TRIANGLE3;
+}
+
+#endif /* RB_BASE_KINDS_H */

@@ -1,0 +1,130 @@
+/*
+ * parallel.h
+ *	  Runs work on several threads, with four operations: team, task, loop, wait.
+ *
+ *		rb_team_open(ctx, 8, &me)
+ *		rb_loop(me, n, grain, work, arg)		pieces of [0, n) on all threads
+ *			within a piece:
+ *			rb_group_open(me, &group)
+ *			rb_group_spawn(me, work, arg, from, to)		on some thread, now or later
+ *			rb_group_spawn(...)
+ *			rb_group_wait(me)
+ *		rb_team_close(&me)
+ *
+ * A piece of work is a range of something shared; tasks and pieces of loops need no other
+ * description.
+ *
+ * Guarantees: a thread that the system refuses makes the team smaller and is not an error. Between
+ * opening and closing a team nothing is allocated and nothing can fail: where there is no room for
+ * another task, the spawning thread executes it immediately. While a thread waits for a group, it
+ * executes only tasks of that group and of groups nested in it, so the depth of its stack is
+ * bounded by the nesting of groups. All threads of the team have ended when rb_team_close returns.
+ *
+ * There are two implementations (parallel.c). The default uses pthreads. It is the only one
+ * suitable for a server, because the OpenMP runtime ends the process when it is refused a thread or
+ * memory. OpenMP (make PARALLEL=openmp) is for programs that use the core as a library and already
+ * have an OpenMP team.
+ */
+#ifndef RB_BASE_PARALLEL_H
+#define RB_BASE_PARALLEL_H
+
+#include "core/base/redblue.h"
+
+#include <pthread.h>
+
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
+/* A thread of a team; the thread that opens the team has number 0 */
+typedef struct rb_thread rb_thread;
+
+/* A function that processes the range [from, to) of the work described by arg */
+typedef void (*rb_work)(rb_thread *me, void *arg, uint64_t from, uint64_t to);
+
+/* ---- team ---- */
+
+/*
+ * Opens a team of at most `want` threads, including the caller, for this context. Returns a memory
+ * error if there is no room for the team's own few kilobytes. If threads cannot be created, the
+ * team is smaller.
+ */
+extern rb_status rb_team_open(rb_context *ctx, int want, rb_thread **me);
+extern void rb_team_close(rb_thread **me); /* Sets *me to NULL, which it may already be. */
+extern int rb_team_threads(const rb_thread *me);
+extern int rb_thread_number(const rb_thread *me);
+
+/* ---- loop ---- */
+
+/*
+ * Executes work on all of [0, n), in pieces of `grain` elements, the last one shorter. Each piece
+ * is executed by the next free thread. Returns when all pieces are done, or RB_STOPPED if the
+ * context was stopped, in which case some pieces may not have been started. The outermost operation
+ * is always a loop, if only of one piece.
+ */
+extern rb_status rb_loop(rb_thread *me, uint64_t n, uint64_t grain, rb_work work, void *arg);
+
+/* ---- a loop with an optional team ---- */
+
+/*
+ * Runs a loop like rb_loop, or on this thread alone if team is NULL because the work is too small
+ * for a team; then `me` is NULL, too. Returns RB_STOPPED or the failure of any thread
+ * (rb_why_stopped).
+ */
+extern rb_status rb_each(rb_context *ctx, rb_thread *team, uint64_t n, uint64_t grain, rb_work work,
+						 void *arg);
+
+/*
+ * Runs a loop like rb_each for work that fills new memory. Each thread takes a large range at a
+ * time, but the work is still called for at most `grain` elements. If several threads start on one
+ * huge page, each of them clears the whole page, and all but one of these clears are wasted.
+ */
+extern rb_status rb_each_fill(rb_context *ctx, rb_thread *team, uint64_t n, uint64_t grain,
+							  rb_work work, void *arg);
+
+/* rb_each_threads returns the number of threads, and rb_each_thread the number of this thread. */
+static inline uint32_t
+rb_each_threads(const rb_thread *team)
+{
+	return team != NULL ? (uint32_t) rb_team_threads(team) : 1;
+}
+
+static inline uint32_t
+rb_each_thread(const rb_thread *me)
+{
+	return me != NULL ? (uint32_t) rb_thread_number(me) : 0;
+}
+
+/* ---- tasks ---- */
+
+/* Tasks that a piece of work spawns and waits for; allocated on its stack */
+typedef struct rb_group
+{
+	struct rb_group *parent; /* enclosing group, or NULL */
+	rb_thread *owner;
+	uint32_t depth;
+	uint32_t pending; /* tasks that were spawned and are not done */
+} rb_group;
+
+/*
+ * Groups nest. rb_group_spawn and rb_group_wait refer to the group that this piece of work opened
+ * last.
+ */
+extern void rb_group_open(rb_thread *me, rb_group *group);
+extern void rb_group_spawn(rb_thread *me, rb_work work, void *arg, uint64_t from, uint64_t to);
+extern void rb_group_wait(rb_thread *me);
+
+/* ---- a thread for other purposes ---- */
+
+/*
+ * Starts a thread with a stack of that size and all signals blocked, which leaves them to the
+ * caller. Returns 0 or the errno of the failure.
+ */
+extern int rb_thread_start(pthread_t *thread, size_t stack, void *(*body)(void *), void *arg);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RB_BASE_PARALLEL_H */

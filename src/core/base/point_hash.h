@@ -1,0 +1,68 @@
+/*
+ * point_hash.h
+ *	  Identifies points with equal coordinates, mostly vertices of triangles (point_hash.c).
+ */
+#ifndef RB_BASE_POINT_HASH_H
+#define RB_BASE_POINT_HASH_H
+
+#include "core/base/base.h"
+
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
+/*
+ * Result and scratch memory of rb_corners_find, reused between calls; zeros before the first call
+ */
+typedef struct rb_corners
+{
+	/* for each point, the first point with equal coordinates, which is its canonical id */
+	uint32_t *first;
+	size_t first_cap;
+	uint32_t *table;
+	size_t table_cap;
+} rb_corners;
+
+/*
+ * Sets corners->first for n points of x, y, z, three for each triangle. Treats 0 and -0 as equal.
+ */
+extern rb_status rb_corners_find(rb_context *ctx, const double *points, uint32_t n,
+								 rb_corners *corners);
+extern void rb_corners_free(rb_memory *memory, rb_corners *corners);
+
+/* Makes room for at least n elements. The old content may be lost. */
+extern rb_status rb_room(rb_context *ctx, uint32_t **array, size_t *cap, size_t n);
+
+static inline uint64_t
+rb_mix(uint64_t x)
+{
+	x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93u;
+	return x ^ (x >> 32);
+}
+
+static inline uint64_t
+rb_hash_coordinate(double x, uint64_t factor)
+{
+	uint64_t bits;
+
+	x += 0.0; /* turns -0 into 0 */
+	memcpy(&bits, &x, sizeof bits);
+	return (bits ^ bits >> 32) * factor;
+}
+
+static inline uint64_t
+rb_hash_point(const double *p)
+{
+	return rb_mix(rb_hash_coordinate(p[0], 0x9e3779b97f4a7c15u) +
+				  rb_hash_coordinate(p[1], 0xc2b2ae3d27d4eb4fu) +
+				  rb_hash_coordinate(p[2], 0x165667b19e3779f9u));
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RB_BASE_POINT_HASH_H */

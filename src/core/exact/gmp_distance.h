@@ -1,0 +1,68 @@
+/*
+ * gmp_distance.h
+ *	  Compares and computes distances by GMP's integers, for all finite doubles: the last step of
+ *	  each distance predicate.
+ *
+ * Host only. The functions use some 100 KB of stack, no other memory, and may run in any number of
+ * threads at once.
+ */
+#ifndef RB_EXACT_GMP_DISTANCE_H
+#define RB_EXACT_GMP_DISTANCE_H
+
+#include "core/exact/bignum.h"
+
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
+/*
+ * Feature on which a nearest point lies: vertex `at` if dim is 0, the edge from there to the next
+ * vertex if dim is 1, the face if dim is 2
+ */
+typedef struct rb_feature
+{
+	int dim;
+	int at;
+} rb_feature;
+
+/* Two convex hulls in space: n[0] red vertices, then n[1] blue ones, 1 to 3 each */
+typedef struct rb_hulls
+{
+	double corner[6][3];
+	int n[2];
+	rb_feature guess[2]; /* likely features of the nearest points */
+} rb_hulls;
+
+/* Returns the sign of the distance of the hulls minus `distance`, which is not negative. */
+extern int rb_gmp_distance_sign(const rb_hulls *hulls, double distance);
+
+/*
+ * Returns the distance of the hulls, known to be in [lo, hi], rounded to the nearest double, ties
+ * to even. Returns 0 only if the hulls meet. Returns infinity where IEEE rounding does.
+ */
+extern double rb_gmp_distance(const rb_hulls *hulls, double lo, double hi);
+
+/* Returns the sign of the distance of the first two hulls minus that of the second two. */
+extern int rb_gmp_distance_order(const rb_hulls *first, const rb_hulls *second);
+
+/* A squared distance as the exact quotient p / q, to be compared with many others */
+typedef struct rb_square
+{
+	rb_number p;
+	rb_number q;
+} rb_square;
+
+extern void rb_gmp_square_of(rb_square *s, const rb_hulls *hulls);
+
+/* Returns the sign of the stored distance minus that of the hulls. */
+extern int rb_gmp_square_order(const rb_square *s, const rb_hulls *hulls);
+
+/* Returns true if every point of one box is at least that distance away from the other box. */
+extern bool rb_gmp_square_parts(const rb_square *s, const double lo[2][3], const double hi[2][3]);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RB_EXACT_GMP_DISTANCE_H */

@@ -1,0 +1,246 @@
+/*
+ * aggregate.c
+ *	  Computes a count or a bit for each row instead of pairs.
+ *
+ * All threads share one array. Separate arrays would multiply the memory, and a join has so many
+ * rows that two threads rarely update the same row at the same time. Pairs of the same row arrive
+ * together (leaf.c processes one red object after the other), so they are added to the row in one
+ * operation.
+ *
+ * For groups, the pairs are first collected as long as the memory limit allows. When memory runs
+ * out, these pairs and all later ones are only counted. The caller then knows how many pairs each
+ * row has, and can request fewer rows at a time.
+ */
+#include "core/base/base.h"
+#include "core/base/parallel.h"
+#include "core/join/join.h"
+#include "core/exec/aggregate.h"
+
+#define STRETCH ((size_t) 1 << 20) /* Number of words between checks for cancellation */
+#define FIRST_PAIRS RB_SIZE((uint64_t) 1 << 16, 3) /* Initial capacity; grows by half each time */
+
+static size_t
+words_of(const rb_answers *a)
+{
+	return a->job->answer == RB_HITS ? ((size_t) a->rows + 31) / 32 : a->rows;
+}
+
+static rb_status
+make_words(rb_answers *a)
+{
+	const size_t n = words_of(a);
+	rb_status status = rb_array(a->ctx, (void **) &a->word, n > 0 ? n : 1, sizeof(uint32_t));
+
+	for (size_t i = 0; i < n && status == RB_OK; i += STRETCH)
+	{
+		memset(a->word + i, 0, (n - i < STRETCH ? n - i : STRETCH) * sizeof(uint32_t));
+		if (rb_should_stop(a->ctx))
+			status = RB_STOPPED;
+	}
+	return status;
+}
+
+rb_status
+rb_answers_init(rb_answers *a, rb_context *ctx, const rb_job *job)
+{
+	memset(a, 0, sizeof(*a));
+	pthread_mutex_init(&a->lock, NULL);
+	pthread_cond_init(&a->quiet, NULL);
+	a->ctx = ctx;
+	a->job = job;
+	a->rows = job->of == RB_OF_BLUE ? rb_job_blue(job)->nrows : job->red->nrows;
+	a->collecting = job->answer == RB_GROUPS;
+	if (job->of == RB_OF_BOTH && job->blue != NULL)
+		return rb_fail(ctx, RB_UNSUPPORTED, 0, 0, NULL);
+	return RB_OK;
+}
+
+void
+rb_answers_free(rb_answers *a)
+{
+	if (a->ctx == NULL)
+		return;
+	rb_free(a->ctx->memory, (void **) &a->word);
+	rb_free(a->ctx->memory, (void **) &a->pairs);
+	rb_groups_free(a->ctx, &a->groups);
+	pthread_cond_destroy(&a->quiet);
+	pthread_mutex_destroy(&a->lock);
+}
+
+rb_status
+rb_answers_begin(rb_answers *a)
+{
+	return a->job->answer == RB_PAIRS || a->job->answer == RB_COUNT ? RB_OK : make_words(a);
+}
+
+/* ---- counts ---- */
+
+static void
+count_rows(rb_answers *a, const uint32_t *row, size_t n)
+{
+	for (size_t i = 0; i < n;)
+	{
+		const uint32_t r = row[2 * i];
+		size_t end = i + 1;
+
+		while (end < n && row[2 * end] == r)
+			end++;
+		rb_add(&a->word[r], (uint32_t) (end - i));
+		i = end;
+	}
+}
+
+static void
+count_pairs(rb_answers *a, const rb_pair *rows, size_t n)
+{
+	if (n > 0 && a->job->of != RB_OF_BLUE)
+		count_rows(a, &rows->red, n);
+	if (n > 0 && a->job->of != RB_OF_RED)
+		count_rows(a, &rows->blue, n);
+}
+
+/* ---- groups: collected or only counted ---- */
+
+/* Converts the collected pairs to counts when memory runs out. */
+static rb_status
+stop_collecting(rb_answers *a)
+{
+	rb_status status = RB_OK;
+
+	a->collecting = false;
+	for (uint64_t i = 0; i < a->n && status == RB_OK; i += STRETCH)
+	{
+		count_pairs(a, a->pairs + i, a->n - i < STRETCH ? a->n - i : STRETCH);
+		if (rb_should_stop(a->ctx))
+			status = RB_STOPPED;
+	}
+	rb_free(a->ctx->memory, (void **) &a->pairs);
+	a->n = a->room = 0;
+	return status;
+}
+
+/* Makes room for n more pairs if memory allows; the pairs may move. */
+static bool
+grow(rb_answers *a, uint64_t n)
+{
+	uint64_t room = a->room > 0 ? a->room : FIRST_PAIRS;
+	rb_error error;
+
+	while (room < a->n + n)
+		room += room / 2;
+	if (rb_resize(a->ctx->memory, (void **) &a->pairs, room * sizeof(rb_pair), &error) != RB_OK)
+		return false;
+	a->room = room;
+	return true;
+}
+
+/*
+ * Reserves a range under the lock and writes it without the lock, because most of the time for a
+ * large result is spent on first-touch page faults.
+ */
+static rb_status
+collect_pairs(rb_answers *a, const rb_pair *rows, size_t n)
+{
+	rb_status status = RB_OK;
+	rb_pair *to = NULL;
+
+	if (n == 0)
+		return RB_OK;
+	pthread_mutex_lock(&a->lock);
+	while (a->collecting && a->n + n > a->room)
+		if (a->writing > 0)
+			pthread_cond_wait(&a->quiet, &a->lock);
+		else if (!grow(a, n))
+			status = stop_collecting(a);
+	if (a->collecting)
+	{
+		to = a->pairs + a->n;
+		a->n += n;
+		a->writing++;
+	}
+	pthread_mutex_unlock(&a->lock);
+	if (to == NULL)
+	{
+		if (status == RB_OK)
+			count_pairs(a, rows, n);
+		return status;
+	}
+	memcpy(to, rows, n * sizeof(rb_pair));
+	pthread_mutex_lock(&a->lock);
+	if (--a->writing == 0)
+		pthread_cond_broadcast(&a->quiet);
+	pthread_mutex_unlock(&a->lock);
+	return RB_OK;
+}
+
+rb_status
+rb_answers_end(rb_answers *a)
+{
+	rb_status status;
+
+	if (!a->collecting)
+		return RB_OK;
+	if (a->n < a->room)
+		rb_shrink(a->ctx->memory, (void **) &a->pairs, a->n * sizeof(rb_pair));
+	status = rb_groups_make(a->ctx, a->job, a->pairs, a->n, &a->groups);
+	if (status == RB_OVER_BUDGET || status == RB_OUT_OF_MEMORY)
+		return stop_collecting(a);
+	rb_free(a->ctx->memory, (void **) &a->pairs);
+	rb_free(a->ctx->memory, (void **) &a->word);
+	return status;
+}
+
+/* ---- called by the sink ---- */
+
+rb_status
+rb_answers_add(rb_answers *a, const rb_pair *rows, size_t n)
+{
+	if (a->job->answer == RB_COUNTS)
+		count_pairs(a, rows, n);
+	else if (a->job->answer == RB_GROUPS)
+		return collect_pairs(a, rows, n);
+	return RB_OK;
+}
+
+void
+rb_answers_mark(rb_answers *a, const rb_pair *parts, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		rb_mark_pair(a->job, a->word, parts[i].red, parts[i].blue);
+}
+
+void
+rb_answers_add_words(rb_answers *a, const uint32_t *words, size_t first, size_t n)
+{
+	const rb_set *set = a->job->of == RB_OF_BLUE ? rb_job_blue(a->job) : a->job->red;
+
+	for (size_t i = 0; i < n; i++)
+		if (a->job->answer == RB_COUNTS)
+		{
+			a->word[first + i] += words[i];
+			a->added += words[i];
+		}
+		else if (set->row_of == NULL)
+			a->word[first + i] |= words[i];
+		else
+			for (uint32_t bits = words[i]; bits != 0; bits &= bits - 1)
+				rb_mark(a->word, rb_row_of(set, (uint32_t) (32 * (first + i)) +
+													(uint32_t) __builtin_ctz(bits)));
+}
+
+uint64_t
+rb_answers_added(const rb_answers *a)
+{
+	/* Each pair is in two counts, which may have arrived in different pieces. */
+	return a->job->of == RB_OF_BOTH ? a->added / 2 : a->added;
+}
+
+uint64_t
+rb_answers_marked(const rb_answers *a)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < words_of(a); i++)
+		sum += (uint64_t) __builtin_popcount(a->word[i]);
+	return sum;
+}

@@ -1,0 +1,81 @@
+/*
+ * aggregate.h
+ *	  Declares aggregates that are computed from pairs of rows when the pairs themselves are not
+ *	  requested.
+ *
+ *		aggregate.c	a count or a bit for each row, updated by all threads
+ *		group_by_id.c	pairs grouped by row
+ */
+#ifndef RB_EXEC_AGGREGATE_H
+#define RB_EXEC_AGGREGATE_H
+
+#include "core/base/redblue.h"
+
+#include <pthread.h>
+
+/* ---- grouping (group_by_id.c) ---- */
+
+typedef struct rb_grouped
+{
+	uint64_t *start;
+	uint32_t *member;
+	uint32_t n;
+} rb_grouped;
+
+/*
+ * Groups the pairs by the rows or numbers that job->of selects. If memory runs out, returns a
+ * status without setting the context's error, and creates nothing.
+ */
+extern rb_status rb_groups_make(rb_context *ctx, const rb_job *job, const rb_pair *pairs,
+								uint64_t n, rb_grouped *groups);
+extern void rb_groups_free(rb_context *ctx, rb_grouped *groups);
+
+/* ---- aggregates (aggregate.c) ---- */
+
+typedef struct rb_answers
+{
+	rb_context *ctx;
+	const rb_job *job;
+	uint32_t rows;  /* Number of rows of the reported side */
+	uint32_t *word; /* A count or a bit for each row */
+	uint64_t added; /* Sum of the counts computed by a device */
+
+	/* Fields for RB_GROUPS */
+	bool collecting; /* True as long as memory has sufficed */
+	pthread_mutex_t lock;
+	pthread_cond_t quiet; /* Signaled when no thread is writing pairs, so that they may move */
+	uint32_t writing;
+	rb_pair *pairs;
+	uint64_t n;
+	uint64_t room;
+	rb_grouped groups;
+} rb_answers;
+
+/* Initializes an aggregate. After a failure, the caller must still call rb_answers_free. */
+extern rb_status rb_answers_init(rb_answers *a, rb_context *ctx, const rb_job *job);
+extern void rb_answers_free(rb_answers *a);
+
+/*
+ * Starts and finishes the aggregate in the join's thread: before the join, and after all pairs have
+ * arrived.
+ */
+extern rb_status rb_answers_begin(rb_answers *a);
+extern rb_status rb_answers_end(rb_answers *a);
+
+/* Adds distinct pairs of rows; callable from any thread. */
+extern rb_status rb_answers_add(rb_answers *a, const rb_pair *rows, size_t n);
+
+/* RB_HITS: marks the rows of pairs of parts, which may contain duplicates. */
+extern void rb_answers_mark(rb_answers *a, const rb_pair *parts, size_t n);
+
+/*
+ * Adds words computed by a device (put_words of rb_sink), and returns the number of pairs in all
+ * counts added this way.
+ */
+extern void rb_answers_add_words(rb_answers *a, const uint32_t *words, size_t first, size_t n);
+extern uint64_t rb_answers_added(const rb_answers *a);
+
+/* RB_HITS: returns the number of matched rows. */
+extern uint64_t rb_answers_marked(const rb_answers *a);
+
+#endif /* RB_EXEC_AGGREGATE_H */

@@ -1,0 +1,430 @@
+/*
+ * single_pair.c
+ *	  Tests whether two single rows form a pair of a job.
+ *
+ * A join answers this question for all rows of two tables. This file answers it for two rows,
+ * possibly thousands of times in one statement. There are three methods, and the cheapest one is
+ * chosen by the estimated number of box comparisons:
+ *
+ *		each with each		red parts x blue parts
+ *		tree walk			a box tree (box_tree.h) of one row's parts, searched for each other part
+ *		join				as for two tables, on as many threads as the context has
+ *
+ * A row that is tested repeatedly keeps its tree. Building a tree costs as much as about two dozen
+ * scans of the row, so it is built once the row has been scanned that often. So no row costs more
+ * than twice the optimum for known future queries, and the time grows smoothly with the number of
+ * parts.
+ */
+#include "core/base/materialized.h"
+#include "core/nearest/box_tree.h"
+#include "core/primitive/dispatch.h"
+
+#include <pthread.h>
+#include <string.h>
+
+/* Costs in box comparisons: of a part in a tree to be built, and of a part searched in a tree */
+#define TREE_COST ((uint64_t) RB_SIZE(24, 2))
+#define WALK_COST ((uint64_t) RB_SIZE(64, 2))
+/* Costs in box comparisons: of a part in a join, and of a join of any size */
+#define PART_COST ((uint64_t) RB_SIZE(24, 2))
+#define JOIN_COST ((uint64_t) RB_SIZE(400000, 60))
+/* Number of box comparisons between checks for cancellation */
+#define QUIET_BOXES 4096
+/* Number of exact tests between checks for cancellation; an exact distance may take some 50 us */
+#define QUIET 64
+
+typedef struct box
+{
+	double lo[3];
+	double hi[3];
+} box;
+
+typedef struct two
+{
+	rb_context *ctx;
+	const rb_job *job;
+	rb_exact_env env;
+	bool flat;   /* Both kinds are two-dimensional */
+	double most; /* Square of the largest gap between boxes whose parts need to be tested */
+	bool any;
+	uint64_t told;
+	uint32_t asked;
+	pthread_mutex_t lock; /* Protects the result while a join delivers pairs */
+} two;
+
+static const double *
+part_of(const rb_set *set, uint32_t part)
+{
+	return set->coords + (size_t) part * (size_t) rb_kind_width(set->kind);
+}
+
+static box
+box_of(const rb_set *set, uint32_t part)
+{
+	box b;
+
+	rb_kind_box(set->kind, set->coords, part, b.lo, b.hi);
+	return b;
+}
+
+/* Returns the squared distance of two boxes, or 0 if they overlap. */
+static double
+gap(const two *t, const box *a, const box *b)
+{
+	double square = 0;
+
+	for (int k = 0; k < (t->flat ? 2 : 3); k++)
+	{
+		double x = a->lo[k] - b->hi[k], y = b->lo[k] - a->hi[k];
+
+		x = x > y ? x : y;
+		square += x > 0 ? x * x : 0;
+	}
+	return square;
+}
+
+static bool
+apart(const two *t, const box *a, const box *b)
+{
+	if (t->most == 0)
+		return !rb_boxes_overlap(a->lo, a->hi, b->lo, b->hi);
+	return gap(t, a, b) > t->most;
+}
+
+/* Returns true if no other pair of parts can change the result. */
+static bool
+is_known(const two *t)
+{
+	switch (t->job->predicate)
+	{
+		case RB_CONTACT:
+			return RB_TOLD_DIMENSION(t->told) == 2 && RB_TOLD_CROSSES(t->told);
+		case RB_NEAREST:
+			return t->any && t->told == 0;
+		default:
+			return t->any;
+	}
+}
+
+/* Adds the payload of one pair of parts. */
+static void
+add_contact(two *t, unsigned told)
+{
+	unsigned dimension = RB_TOLD_DIMENSION(t->told);
+
+	if (RB_TOLD_DIMENSION(told) > dimension)
+		dimension = RB_TOLD_DIMENSION(told);
+	t->told = RB_TOLD(RB_CONTACT_OF(dimension, RB_TOLD_CROSSES(told) | RB_TOLD_CROSSES(t->told)));
+	t->any = true;
+}
+
+static void
+ask_contact(two *t, uint32_t red, uint32_t blue)
+{
+	const int answer = rb_pair_decide(&t->env, RB_CONTACT, t->job->red->kind, t->job->blue->kind,
+									  part_of(t->job->red, red), part_of(t->job->blue, blue));
+
+	if (RB_IS_YES(answer))
+		add_contact(t, RB_TOLD(answer));
+}
+
+/* Updates the least distance. Rounding preserves the order of distances. */
+static void
+ask_distance(two *t, uint32_t red, uint32_t blue)
+{
+	double distance, least;
+
+	rb_pair_distance(&t->env, t->job->red->kind, t->job->blue->kind, part_of(t->job->red, red),
+					 part_of(t->job->blue, blue), &distance);
+	memcpy(&least, &t->told, sizeof least);
+	if (t->any && distance >= least)
+		return;
+	memcpy(&t->told, &distance, sizeof t->told);
+	t->any = true;
+	t->most = rb_tree_reach(distance);
+}
+
+/* Tests one pair of parts. Returns false if the join is to stop. */
+static bool
+ask(two *t, uint32_t red, uint32_t blue)
+{
+	const rb_predicate predicate = t->job->predicate;
+
+	if (predicate == RB_CONTACT)
+		ask_contact(t, red, blue);
+	else if (predicate == RB_NEAREST)
+		ask_distance(t, red, blue);
+	else
+		t->any = RB_IS_YES(rb_pair_decide(&t->env, predicate, t->job->red->kind, t->job->blue->kind,
+										  part_of(t->job->red, red), part_of(t->job->blue, blue)));
+	return ++t->asked % QUIET != 0 || !rb_should_stop(t->ctx);
+}
+
+/* ---- each with each ---- */
+
+/* Tests the pair with the smallest gap first, so that its distance rules out most other pairs. */
+static bool
+ask_least_gap(two *t)
+{
+	const rb_set *red = t->job->red, *blue = t->job->blue;
+	uint32_t least_red = 0, least_blue = 0;
+	uint64_t looks = 0;
+	double least = HUGE_VAL;
+
+	for (uint32_t i = 0; i < red->nparts && least > 0; i++)
+	{
+		const box a = box_of(red, i);
+
+		for (uint32_t k = 0; k < blue->nparts && least > 0; k++)
+		{
+			const box b = box_of(blue, k);
+			const double square = gap(t, &a, &b);
+
+			if (++looks % QUIET_BOXES == 0 && rb_should_stop(t->ctx))
+				return false;
+			if (square >= least)
+				continue;
+			least = square;
+			least_red = i;
+			least_blue = k;
+		}
+	}
+	return ask(t, least_red, least_blue);
+}
+
+static rb_status
+each_with_each(two *t)
+{
+	const rb_set *red = t->job->red, *blue = t->job->blue;
+	uint64_t looks = 0;
+
+	if (t->job->predicate == RB_NEAREST && !ask_least_gap(t))
+		return RB_STOPPED;
+	for (uint32_t i = 0; i < red->nparts && !is_known(t); i++)
+	{
+		const box a = box_of(red, i);
+
+		for (uint32_t k = 0; k < blue->nparts && !is_known(t); k++)
+		{
+			const box b = box_of(blue, k);
+
+			if (++looks % QUIET_BOXES == 0 && rb_should_stop(t->ctx))
+				return RB_STOPPED;
+			if (!apart(t, &a, &b) && !ask(t, i, k))
+				return RB_STOPPED;
+		}
+	}
+	return RB_OK;
+}
+
+/* ---- tree walk ---- */
+
+/*
+ * Returns the power of two that scales the largest coordinate into [1/2, 1), as far as the exponent
+ * range allows.
+ */
+static double
+scale_of(const rb_set *set)
+{
+	const size_t n = (size_t) set->nparts * (size_t) rb_kind_width(set->kind);
+	double largest = 0;
+	int exponent;
+
+	for (size_t i = 0; i < n; i++)
+	{
+		const double x = fabs(set->coords[i]);
+
+		largest = x > largest ? x : largest;
+	}
+	(void) frexp(largest, &exponent);
+	return largest > 0 ? ldexp(1, exponent < -1000 ? 1000 : -exponent) : 1;
+}
+
+static rb_status
+make_tree(rb_context *ctx, const rb_set *set, rb_tree **made)
+{
+	rb_tree *tree = NULL;
+	rb_thread *me;
+	rb_status status = rb_array(ctx, (void **) &tree, 1, sizeof *tree);
+
+	if (status != RB_OK)
+		return status;
+	memset(tree, 0, sizeof *tree);
+	status = rb_team_open(ctx, ctx->threads, &me);
+	if (status == RB_OK)
+	{
+		status = rb_tree_make(me, ctx, tree, set, 0, set->nparts, scale_of(set), NULL, UINT32_MAX);
+		rb_team_close(&me);
+		rb_free(ctx->memory, (void **) &tree->centre);
+	}
+	if (status == RB_OK)
+	{
+		*made = tree;
+		return RB_OK;
+	}
+	rb_tree_free(ctx, tree);
+	rb_free(ctx->memory, (void **) &tree);
+	return status;
+}
+
+/*
+ * Searches the tree of one side for each part of the other side. The scale of the tree is that of
+ * its own side. Coordinates of the other side that are too large for it become infinite, which
+ * still places them out of reach.
+ */
+static rb_status
+walk(two *t, const rb_tree *tree, bool red)
+{
+	const rb_set *other = red ? t->job->blue : t->job->red;
+	const double distance = t->job->distance;
+
+	for (uint32_t i = 0; i < other->nparts && !is_known(t); i++)
+	{
+		uint32_t part;
+		double lo[3], hi[3], square, nearest;
+		rb_walk w;
+
+		rb_tree_box(other, i, tree->scale, lo, hi);
+		rb_walk_begin(&w, tree, NULL, lo, hi);
+		for (;;)
+		{
+			double reach = 0;
+
+			memcpy(&nearest, &t->told, sizeof nearest);
+			if (t->job->predicate == RB_NEAREST)
+				reach = t->any ? rb_tree_reach(nearest * tree->scale) : INFINITY;
+			else if (t->job->predicate == RB_WITHIN)
+				reach = rb_tree_reach(distance * tree->scale);
+			if (is_known(t) || !rb_walk_next(&w, reach, UINT32_MAX, &part, &square))
+				break;
+			if (!(red ? ask(t, part, i) : ask(t, i, part)))
+				return RB_STOPPED;
+		}
+		if (rb_should_stop(t->ctx))
+			return RB_STOPPED;
+	}
+	return RB_OK;
+}
+
+/* ---- join ---- */
+
+static rb_status
+put_pairs(void *user, const rb_pair *pairs, size_t n)
+{
+	two *t = user;
+	bool known;
+
+	pthread_mutex_lock(&t->lock);
+	for (size_t i = 0; i < n; i++)
+		if (t->job->predicate == RB_CONTACT)
+			add_contact(t, rb_pair_told(pairs[i]));
+	t->any |= n > 0;
+	known = is_known(t);
+	pthread_mutex_unlock(&t->lock);
+	return known || rb_should_stop(t->ctx) ? RB_STOPPED : RB_OK;
+}
+
+/* Receives at most one pair of rows. */
+static rb_status
+put_nearest(void *user, const rb_pair *rows, const uint64_t *told, size_t n)
+{
+	two *t = user;
+
+	(void) rows;
+	if (n == 0)
+		return RB_OK;
+	t->any = true;
+	t->told = told[0];
+	return RB_OK;
+}
+
+static rb_status
+join(two *t)
+{
+	const rb_sink sink = {.put = put_pairs, .user = t};
+	const rb_row_sink row_sink = {.put = put_nearest, .user = t};
+	rb_status status;
+
+	if (t->job->predicate == RB_NEAREST)
+		return rb_compose_nearest(t->ctx, &rb_backend_cpu, t->job, &row_sink);
+	pthread_mutex_init(&t->lock, NULL);
+	status = rb_backend_cpu.join(t->ctx, t->job, &sink);
+	pthread_mutex_destroy(&t->lock);
+	/* The result is complete, so the join was stopped on purpose. */
+	return status == RB_STOPPED && is_known(t) ? RB_OK : status;
+}
+
+/* ---- choice of the method ---- */
+
+static uint64_t
+cost_of_walk(const rb_set *set, const rb_two_known *known, uint64_t others)
+{
+	const uint64_t made = known->tree != NULL ? 0 : TREE_COST * set->nparts;
+
+	return others * WALK_COST + (made > known->looks ? made - known->looks : 0);
+}
+
+static rb_status
+walk_through(two *t, const rb_set *set, rb_two_known *known, bool red)
+{
+	rb_status status = RB_OK;
+
+	if (known->tree == NULL)
+		status = make_tree(t->ctx, set, &known->tree);
+	if (status != RB_OK)
+		return status;
+	known->tree->ctx = t->ctx;
+	known->tree->set = set;
+	return walk(t, known->tree, red);
+}
+
+rb_status
+rb_two_ask(rb_context *ctx, const rb_job *job, rb_two_known *red, rb_two_known *blue, bool *any,
+		   uint64_t *told)
+{
+	const uint64_t nred = job->red->nparts, nblue = job->blue->nparts, scan = nred * nblue;
+	const bool composed = job->predicate == RB_NEAREST;
+	const uint64_t by_red = cost_of_walk(job->red, red, nblue);
+	const uint64_t by_blue = cost_of_walk(job->blue, blue, nred);
+	const uint64_t least = by_red < by_blue ? by_red : by_blue;
+	two t = {.ctx = ctx,
+			 .job = job,
+			 .env = {.filters = ctx->filters, .exact = true, .distance = job->distance}};
+	uint64_t joined = JOIN_COST + (composed ? TREE_COST : PART_COST) * (nred + nblue);
+	rb_status status;
+
+	t.flat = rb_kind_dims(job->red->kind) == 2;
+	t.most = job->predicate == RB_WITHIN    ? rb_tree_reach(job->distance)
+			 : job->predicate == RB_NEAREST ? INFINITY
+											: 0;
+	if (composed && !rb_composed_exists(job->predicate, job->red->kind, job->blue->kind))
+		joined = UINT64_MAX;
+	if (scan <= least && scan <= joined)
+	{
+		red->looks += scan;
+		blue->looks += scan;
+		status = each_with_each(&t);
+	}
+	else if (joined < least)
+		status = join(&t);
+	else if (by_red < by_blue)
+		status = walk_through(&t, job->red, red, true);
+	else
+		status = walk_through(&t, job->blue, blue, false);
+	*any = t.any;
+	*told = t.told;
+	return status;
+}
+
+void
+rb_two_forget(rb_memory *memory, rb_two_known *known)
+{
+	if (known->tree != NULL)
+	{
+		rb_free(memory, (void **) &known->tree->part);
+		rb_free(memory, (void **) &known->tree->node);
+		rb_free(memory, (void **) &known->tree->centre);
+	}
+	rb_free(memory, (void **) &known->tree);
+	known->looks = 0;
+}

@@ -1,0 +1,803 @@
+/*
+ * stream.c
+ *	  Runs a join in threads of its own and returns its pairs in blocks of ids.
+ *
+ *	   producer thread                              ring of slots           caller's thread
+ *	   backend->join -> put -> rows, unique -> ids -> [ filling ] [ full ]* -> rb_stream_next
+ *	                                   |
+ *	                                   +-> aggregates (aggregate.c) -> rb_stream_words, _groups
+ *
+ * The backend pushes pairs from any number of threads. The caller pulls them when it is ready, and
+ * may leave between two calls, even by longjmp. The ring is bounded: if the caller is slow, the
+ * join waits, so a result of any size needs the same memory.
+ *
+ * There is only one caller thread and there may be many pairs, so all work is done before the
+ * caller receives them. A thread that has pairs reserves positions in a slot under the lock, and
+ * looks up the ids without it. So several threads write to one slot at the same time. A slot is
+ * ready when all reserved positions have been written.
+ *
+ * The payload of a pair takes the same path, in a column of its own. The payload of rows with
+ * several parts is complete only when the join has ended, so these rows are returned last. The
+ * predicates that are composed of several joins (materialized.h) produce pairs of rows directly.
+ *
+ * All signals are blocked in the producer and in every thread that it creates, because they belong
+ * to the caller. The threads of a backend end with its join, so none outlives the stream.
+ *
+ * If no thread can be created for the join, it does not run. In the caller's thread, it could
+ * neither wait for the caller nor receive a cancellation request.
+ */
+#include "core/base/base.h"
+#include "core/base/materialized.h"
+#include "core/base/parallel.h"
+#include "core/join/join.h"
+#include "core/join/simd.h"
+#include "core/solid/solid.h"
+#include "core/exec/aggregate.h"
+#include "core/exec/tile_filter.h"
+#include "core/exec/distinct_rows.h"
+#include "core/primitive/dispatch.h"
+
+#include <errno.h>
+#include <fenv.h>
+#include <pthread.h>
+#include <string.h>
+
+/*
+ * Stack size in bytes. A backend may recurse deeply, for example in a driver that compiles code;
+ * untouched pages use only address space.
+ */
+#define STACK ((size_t) 8 << 20)
+
+#define SLOTS RB_SIZE(16, 2)
+#define SLOT_PAIRS RB_SIZE(RB_BLOCK, 41)
+_Static_assert(SLOT_PAIRS >= RB_BODY_WORDS, "a slot has room for the words of one row");
+#define FRONT 8 /* Free entries before each column: room for the caller, and a cache line */
+#define UNIQUE_PAIRS RB_SIZE(1024, 5) /* Number of pairs made distinct at a time */
+/* Number of expensive pairs, of up to a millisecond each, between checks for cancellation */
+#define DEAR_PAIRS 32
+
+typedef struct slot
+{
+	int64_t *red;
+	int64_t *blue;
+	uint64_t *told; /* stream.words payload words for each pair; NULL if there is no payload */
+	size_t given;   /* Number of positions reserved by threads */
+	size_t written; /* Number of reserved positions that have been written */
+} slot;
+
+struct rb_stream
+{
+	rb_context *ctx;
+	const rb_backend *backend;
+	rb_job job;
+	rb_answers answers;
+	rb_unique unique;
+	rb_rays rays;       /* RB_UNDER: rays that replace the points */
+	rb_in_tile in_tile; /* Valid if the job has a tile */
+	/* RB_UNDER: bitmap of blue rows that are not valid solids; no point is reported inside these */
+	uint32_t *bad_bodies;
+	pthread_mutex_t unique_lock;
+	pthread_t thread;
+	bool started;
+	bool tiled;
+
+	pthread_mutex_t lock;
+	pthread_cond_t can_take; /* The oldest slot became ready, or the join ended */
+	pthread_cond_t can_put;  /* A slot became free, or the stream is closing */
+	int64_t *ids;            /* Columns of all slots */
+	size_t words;            /* Payload words per pair */
+	size_t slot_pairs;
+	slot slots[SLOTS];
+	unsigned head; /* Slot being filled */
+	unsigned tail; /* Oldest slot not yet returned by the caller */
+	bool out;      /* The caller holds slot `tail` */
+	bool ended;
+	bool closing;
+	rb_status status; /* Status of the join, once it has ended */
+	uint64_t emitted;
+};
+
+static inline slot *
+slot_at(rb_stream *s, unsigned number)
+{
+	return &s->slots[number % SLOTS];
+}
+
+static void
+next_head(rb_stream *s)
+{
+	slot *head = slot_at(s, ++s->head);
+
+	head->given = head->written = 0;
+}
+
+/*
+ * Reserves positions for n pairs, or for as many as fit in one slot; waits while no slot is free.
+ */
+static rb_status
+reserve(rb_stream *s, size_t n, slot **to, size_t *at, size_t *taken)
+{
+	rb_status status = RB_OK;
+
+	*taken = 0;
+	pthread_mutex_lock(&s->lock);
+	while (*taken == 0 && status == RB_OK)
+	{
+		slot *head = slot_at(s, s->head);
+		size_t room = s->slot_pairs - head->given;
+
+		if (s->closing || rb_should_stop(s->ctx))
+			status = RB_STOPPED;
+		else if (room > 0)
+		{
+			*to = head;
+			*at = head->given;
+			*taken = n < room ? n : room;
+			head->given += *taken;
+		}
+		else if (s->head - s->tail == SLOTS - 1)
+			pthread_cond_wait(&s->can_put, &s->lock);
+		else
+			next_head(s);
+	}
+	pthread_mutex_unlock(&s->lock);
+	return status;
+}
+
+/* Returns true if the oldest slot is completely written and will receive no more pairs. */
+static bool
+is_ready(const rb_stream *s)
+{
+	const slot *oldest = &s->slots[s->tail % SLOTS];
+
+	return oldest->written == oldest->given &&
+		   (s->tail != s->head || oldest->given == s->slot_pairs);
+}
+
+static void
+note_written(rb_stream *s, slot *to, size_t n)
+{
+	pthread_mutex_lock(&s->lock);
+	to->written += n;
+	if (is_ready(s))
+		pthread_cond_signal(&s->can_take);
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* Looks up the ids of one side of n pairs of rows; `row` points to that side in the first pair. */
+static void
+fetch_ids(const rb_set *set, const uint32_t *row, size_t n, int64_t *to)
+{
+	if (set->ids == NULL)
+		for (size_t i = 0; i < n; i++)
+			to[i] = (int64_t) ((uint64_t) set->first_id +
+							   row[2 * i]); /* Unsigned, because ids may wrap */
+	else
+		for (size_t i = 0; i < n; i++)
+			to[i] = set->ids[row[2 * i]];
+}
+
+/* Returns the number of parts of the same row that precede the part. */
+static uint32_t
+number_in_row(const rb_set *set, uint32_t part)
+{
+	const uint32_t row = set->row_of[part];
+	uint32_t lo = 0;
+	uint32_t hi = part; /* The first part of the row is in lo .. hi */
+
+	while (lo < hi)
+	{
+		const uint32_t middle = lo + (hi - lo) / 2;
+
+		if (set->row_of[middle] < row)
+			lo = middle + 1;
+		else
+			hi = middle;
+	}
+	return part - lo;
+}
+
+/* Writes the row id and the part numbers of n pairs for a job within rows. */
+static void
+fetch_parts(const rb_set *set, const rb_pair *parts, size_t n, int64_t *id, int64_t *numbers)
+{
+	for (size_t i = 0; i < n; i++)
+	{
+		const uint32_t row = set->row_of[parts[i].red];
+
+		fetch_ids(set, &row, 1, &id[i]);
+		numbers[i] = (int64_t) ((uint64_t) (number_in_row(set, parts[i].red) + 1) << 32 |
+								(number_in_row(set, parts[i].blue) + 1));
+	}
+}
+
+/* Writes pairs of rows to the ring, as ids. */
+static rb_status
+push(rb_stream *s, const rb_pair *rows, const uint64_t *told, size_t n)
+{
+	rb_status status = RB_OK;
+
+	while (n > 0 && status == RB_OK)
+	{
+		slot *to = NULL;
+		size_t at = 0;
+		size_t taken = 0;
+
+		status = reserve(s, n, &to, &at, &taken);
+		if (status != RB_OK)
+			break;
+		if (s->job.within_rows)
+			fetch_parts(s->job.red, rows, taken, to->red + at, to->blue + at);
+		else
+		{
+			fetch_ids(s->job.red, &rows->red, taken, to->red + at);
+			fetch_ids(rb_job_blue(&s->job), &rows->blue, taken, to->blue + at);
+		}
+		if (to->told != NULL)
+		{
+			memcpy(to->told + at * s->words, told, taken * s->words * sizeof *told);
+			told += taken * s->words;
+		}
+		note_written(s, to, taken);
+		rows += taken;
+		n -= taken;
+	}
+	return status;
+}
+
+/*
+ * Counts pairs of rows and passes them to the ring or to the aggregate; all pairs of rows pass
+ * through this function.
+ */
+static rb_status
+emit(rb_stream *s, const rb_pair *rows, const uint64_t *told, size_t n)
+{
+	rb_status status = RB_OK;
+
+	if (s->job.answer == RB_PAIRS)
+		status = push(s, rows, told, n);
+	else
+		status = rb_answers_add(&s->answers, rows, n);
+	if (status == RB_OK)
+		rb_add(&s->emitted, n);
+	return status;
+}
+
+/*
+ * Converts pairs of parts to pairs of rows. The hash table has a lock of its own, so that the
+ * reader does not wait while it grows.
+ */
+static rb_status
+make_rows(rb_stream *s, const rb_pair *parts, const uint64_t *told, size_t n, rb_pair *rows,
+		  uint64_t *rows_told, size_t *kept)
+{
+	rb_status status;
+
+	pthread_mutex_lock(&s->unique_lock);
+	status = told != NULL ? rb_unique_merge(&s->unique, parts, told, n, rows, rows_told, kept)
+						  : rb_unique_rows(&s->unique, parts, n, rows, kept);
+	pthread_mutex_unlock(&s->unique_lock);
+	return status;
+}
+
+/*
+ * Replaces the payload of n RB_WITHIN pairs of parts by their distances, if the caller needs them.
+ * Distances of triangles are first computed by a vectorized kernel, where it succeeds.
+ */
+static rb_status
+tell_distances(const rb_stream *s, const rb_pair *parts, size_t n, uint64_t *told)
+{
+	const rb_set *red = s->job.red, *blue = rb_job_blue(&s->job);
+	const size_t red_width = (size_t) rb_kind_width(red->kind);
+	const size_t blue_width = (size_t) rb_kind_width(blue->kind);
+	rb_exact_env env = {.filters = s->ctx->filters, .exact = true};
+	const rb_kernel *kernel = rb_kernel_best();
+	rb_pair apart[UNIQUE_PAIRS];
+	uint32_t at[UNIQUE_PAIRS], m = 0;
+	double distance[UNIQUE_PAIRS];
+
+	for (size_t i = 0; i < n; i++)
+		if (told[i] == RB_TOLD(RB_WITHIN_OF(1)) || s->job.answer != RB_PAIRS)
+			told[i] = 0;
+		else
+		{
+			at[m] = (uint32_t) i;
+			distance[m] = 0;
+			apart[m++] = parts[i];
+		}
+	if (red->kind == RB_TRIANGLE3 && blue->kind == RB_TRIANGLE3 && kernel->apart != NULL &&
+		(env.filters & RB_FILTER_INTERVAL) != 0)
+		kernel->apart(red->coords, blue->coords, apart, m, distance);
+	for (uint32_t i = 0; i < m; i++)
+	{
+		if (i % DEAR_PAIRS == DEAR_PAIRS - 1 && rb_should_stop(s->ctx))
+			return RB_STOPPED;
+		if (distance[i] == 0)
+			(void) rb_pair_apart(&env, red->kind, blue->kind,
+								 red->coords + apart[i].red * red_width,
+								 blue->coords + apart[i].blue * blue_width, &distance[i]);
+		memcpy(&told[at[i]], &distance[i], sizeof told[0]);
+	}
+	return RB_OK;
+}
+
+/*
+ * RB_UNDER: returns true if the row of blue is a valid solid and its box contains the ray's start.
+ */
+static bool
+is_of_body(const rb_stream *s, rb_pair parts)
+{
+	const uint32_t body = rb_row_of(s->job.blue, parts.blue);
+
+	return !rb_is_marked(s->bad_bodies, body) && rb_ray_counts(&s->rays, parts.red, body);
+}
+
+/* Receives pairs from the backend's threads if the predicate has a payload. */
+static rb_status
+put_told(void *user, const rb_pair *pairs, size_t n)
+{
+	rb_stream *s = user;
+	rb_status status = RB_OK;
+
+	if (pairs == NULL)
+		return emit(s, NULL, NULL, n);
+	while (n > 0 && status == RB_OK)
+	{
+		rb_pair parts[UNIQUE_PAIRS], rows[UNIQUE_PAIRS];
+		uint64_t told[UNIQUE_PAIRS], rows_told[UNIQUE_PAIRS];
+		size_t taken = n < UNIQUE_PAIRS ? n : UNIQUE_PAIRS;
+		size_t kept = 0;
+
+		size_t good = 0;
+
+		for (size_t i = 0; i < taken; i++)
+		{
+			const rb_pair p = {rb_pair_red(pairs[i]), pairs[i].blue};
+
+			if (s->job.predicate == RB_UNDER && !is_of_body(s, p))
+				continue;
+			parts[good] = p;
+			told[good++] = rb_pair_told(pairs[i]);
+		}
+		if (s->job.predicate == RB_WITHIN)
+			status = tell_distances(s, parts, good, told);
+		if (s->unique.needed && status == RB_OK)
+		{
+			status = make_rows(s, parts, told, good, rows, rows_told, &kept);
+			if (status == RB_OK)
+				status = emit(s, rows, rows_told, kept);
+		}
+		else if (status == RB_OK)
+			status = emit(s, parts, told, good);
+		pairs += taken;
+		n -= taken;
+	}
+	return rb_should_stop(s->ctx) && status == RB_OK ? RB_STOPPED : status;
+}
+
+/* Returns the merged pairs when the backend has finished. */
+static rb_status
+emit_merged(rb_stream *s)
+{
+	rb_pair rows[UNIQUE_PAIRS];
+	uint64_t told[UNIQUE_PAIRS];
+	rb_status status = RB_OK;
+	size_t at = 0;
+	size_t n;
+
+	while (status == RB_OK && s->unique.merges &&
+		   (n = rb_unique_merged(&s->unique, &at, rows, told, UNIQUE_PAIRS)) > 0)
+		status = rb_should_stop(s->ctx) ? RB_STOPPED : emit(s, rows, told, n);
+	return status;
+}
+
+/* Receives pairs from the backend's threads if the predicate has no payload. */
+static rb_status
+put(void *user, const rb_pair *pairs, size_t n)
+{
+	rb_stream *s = user;
+	rb_status status = RB_OK;
+
+	/* Marking is idempotent, so duplicates need not be removed. */
+	if (s->job.answer == RB_HITS)
+	{
+		rb_answers_mark(&s->answers, pairs, n);
+		return rb_should_stop(s->ctx) ? RB_STOPPED : RB_OK;
+	}
+	if (!s->unique.needed)
+		status = emit(s, pairs, NULL, n);
+	while (s->unique.needed && n > 0 && status == RB_OK)
+	{
+		rb_pair rows[UNIQUE_PAIRS];
+		size_t taken = n < UNIQUE_PAIRS ? n : UNIQUE_PAIRS;
+		size_t kept = 0;
+
+		status = make_rows(s, pairs, NULL, taken, rows, NULL, &kept);
+		if (status == RB_OK)
+			status = emit(s, rows, NULL, kept);
+		pairs += taken;
+		n -= taken;
+	}
+	return rb_should_stop(s->ctx) && status == RB_OK ? RB_STOPPED : status;
+}
+
+/* ---- jobs with a tile ---- */
+
+/* Drops pairs of rows outside the tile and passes the others on. */
+static rb_status
+put_in_tile(void *user, const rb_pair *pairs, size_t n)
+{
+	rb_stream *s = user;
+	const rb_set *red = s->job.red, *blue = rb_job_blue(&s->job);
+	rb_status status = RB_OK;
+
+	while (n > 0 && status == RB_OK)
+	{
+		const size_t taken = n < UNIQUE_PAIRS ? n : UNIQUE_PAIRS;
+		rb_pair mine[UNIQUE_PAIRS];
+		size_t kept = 0;
+
+		for (size_t i = 0; i < taken; i++)
+		{
+			mine[kept] = pairs[i];
+			kept += rb_in_tile_owns(&s->in_tile, rb_row_of(red, rb_pair_red(pairs[i])),
+									rb_row_of(blue, pairs[i].blue));
+		}
+		status = (rb_predicate_tells(s->job.predicate) ? put_told : put)(s, mine, kept);
+		pairs += taken;
+		n -= taken;
+	}
+	return status;
+}
+
+/* ---- predicates composed of several joins ---- */
+
+static bool
+is_composed(const rb_job *job)
+{
+	return rb_composed_exists(job->predicate, job->red->kind, rb_job_blue(job)->kind);
+}
+
+static rb_status
+put_composed(void *user, const rb_pair *rows, const uint64_t *told, size_t n)
+{
+	const size_t words = (size_t) rb_told_words(((rb_stream *) user)->job.predicate);
+	rb_stream *s = user;
+	rb_status status = RB_OK;
+
+	if (!s->tiled)
+		status = emit(s, rows, told, n);
+	/* Pairs of the same row arrive together, and there are few per row. */
+	for (size_t i = 0; s->tiled && i < n && status == RB_OK; i++)
+		if (rb_in_tile_owns(&s->in_tile, rows[i].red, rows[i].blue))
+			status = emit(s, &rows[i], told + i * words, 1);
+	return rb_should_stop(s->ctx) && status == RB_OK ? RB_STOPPED : status;
+}
+
+#define COMPOSED_TRY(of, red, blue, function) \
+	if (s->job.predicate == (of))             \
+		return function(s->ctx, s->backend, &s->job, &sink);
+
+static rb_status
+join_composed(rb_stream *s)
+{
+	const rb_row_sink sink = {.put = put_composed, .user = s};
+
+	RB_COMPOSED_LIST(COMPOSED_TRY)
+	return RB_UNSUPPORTED;
+}
+
+/* ---- the join ---- */
+
+/* Materializes the ids unless only the number of pairs is requested. */
+static rb_status
+compose_ids(rb_stream *s)
+{
+	rb_status status = RB_OK;
+
+	if (s->job.answer != RB_COUNT)
+		status = rb_set_compose_ids(s->ctx, s->job.red);
+	if (s->job.answer != RB_COUNT && s->job.blue != NULL && status == RB_OK)
+		status = rb_set_compose_ids(s->ctx, s->job.blue);
+	return status;
+}
+
+/*
+ * Materializes the coordinates if this file needs them, for distances, solids or tiles, regardless
+ * of where the pairs are found.
+ */
+static rb_status
+compose_coordinates(rb_stream *s)
+{
+	rb_status status = RB_OK;
+
+	if (!s->tiled && !is_composed(&s->job) && s->job.predicate != RB_UNDER &&
+		(s->job.predicate != RB_WITHIN || s->job.answer != RB_PAIRS))
+		return RB_OK;
+	status = rb_set_compose(s->ctx, s->job.red);
+	if (s->job.blue != NULL && status == RB_OK)
+		status = rb_set_compose(s->ctx, s->job.blue);
+	return status;
+}
+
+static rb_status
+put_words(void *user, const uint32_t *words, size_t first, size_t n)
+{
+	rb_stream *s = user;
+
+	rb_answers_add_words(&s->answers, words, first, n);
+	return rb_should_stop(s->ctx) ? RB_STOPPED : RB_OK;
+}
+
+/*
+ * Prepares the tile test. The backend does not receive the tile if its parts are not those of the
+ * rows, as with composed predicates and RB_UNDER.
+ */
+static rb_status
+prepare_tile(rb_stream *s)
+{
+	rb_status status;
+
+	if (!s->tiled)
+		return RB_OK;
+	status = rb_in_tile_make(s->ctx, &s->job, &s->in_tile);
+	if (is_composed(&s->job) || s->job.predicate == RB_UNDER)
+		s->job.tile.dims = 0;
+	return status;
+}
+
+/* RB_UNDER: checks the solids, then replaces the points by rays. */
+static rb_status
+prepare_bodies(rb_stream *s)
+{
+	rb_status status;
+
+	if (s->job.predicate != RB_UNDER)
+		return RB_OK;
+	status = rb_bodies_check(s->ctx, s->backend, s->job.blue, s->job.skip_bad, RB_BODY_OF_BODIES,
+							 &s->bad_bodies);
+	if (status == RB_OK)
+		status = rb_rays_make(s->ctx, s->backend, s->job.red, s->job.blue, &s->rays);
+	if (status == RB_OK)
+	{
+		rb_set_release(&s->job.red);
+		s->job.red = rb_set_hold(s->rays.set);
+	}
+	return status;
+}
+
+static rb_status
+join(rb_stream *s)
+{
+	rb_sink sink = {.put = rb_predicate_tells(s->job.predicate) ? put_told : put, .user = s};
+	rb_status status = compose_ids(s);
+
+	if (status == RB_OK)
+		status = compose_coordinates(s);
+	if (status == RB_OK)
+		status = prepare_tile(s);
+	if (status == RB_OK)
+		status = prepare_bodies(s);
+	if (status == RB_OK)
+		status = rb_answers_begin(&s->answers);
+	if (s->tiled)
+		sink.put = put_in_tile;
+	if (!s->tiled && (s->job.answer == RB_COUNTS || s->job.answer == RB_HITS))
+		sink.put_words = put_words;
+	if (!s->tiled && s->job.answer == RB_HITS)
+		sink.marks = s->answers.word;
+	sink.again = s->job.answer == RB_HITS && !rb_predicate_tells(s->job.predicate);
+	if (status == RB_OK && is_composed(&s->job))
+		status = join_composed(s);
+	/* Rows with one part each have no pairs within them. */
+	else if (status == RB_OK && !(s->job.within_rows && s->job.red->row_of == NULL))
+		status = s->backend->join(s->ctx, &s->job, &sink);
+	if (status == RB_OK)
+		status = emit_merged(s);
+	if (status == RB_OK)
+		status = rb_answers_end(&s->answers);
+	s->emitted += rb_answers_added(&s->answers);
+	if (status == RB_OK && s->job.answer == RB_HITS)
+		s->emitted = rb_answers_marked(&s->answers);
+	return status;
+}
+
+static void *
+produce(void *arg)
+{
+	rb_stream *s = arg;
+	rb_status status;
+
+	/* Error bounds require rounding to nearest and gradual underflow. */
+	fesetenv(FE_DFL_ENV);
+	status = join(s);
+	/* This thread may have stopped because another one failed. */
+	if (status == RB_STOPPED)
+		status = rb_why_stopped(s->ctx);
+
+	pthread_mutex_lock(&s->lock);
+	s->status = status;
+	s->ctx->stats.stage[RB_STAGE_EMIT].count = s->emitted;
+	s->ended = true;
+	pthread_cond_signal(&s->can_take);
+	pthread_mutex_unlock(&s->lock);
+	return NULL;
+}
+
+static rb_status
+make_slots(rb_stream *s)
+{
+	const size_t column = FRONT + SLOT_PAIRS;
+	size_t columns;
+	rb_status status;
+
+	s->words = (size_t) rb_told_words(s->job.predicate);
+	s->slot_pairs = s->words > 1 ? SLOT_PAIRS / s->words : SLOT_PAIRS;
+	columns = s->words > 0 ? 3 : 2;
+	status = rb_array(s->ctx, (void **) &s->ids, columns * SLOTS * column, sizeof(int64_t));
+	for (size_t i = 0; i < SLOTS && status == RB_OK; i++)
+	{
+		s->slots[i].red = s->ids + columns * i * column + FRONT;
+		s->slots[i].blue = s->slots[i].red + column;
+		if (columns == 3)
+			s->slots[i].told = (uint64_t *) (s->slots[i].blue + column);
+	}
+	return status;
+}
+
+rb_status
+rb_stream_open(rb_context *ctx, const rb_backend *backend, const rb_job *job, rb_stream **stream)
+{
+	rb_stream *s = NULL;
+	rb_status status;
+	pthread_condattr_t attr;
+
+	const rb_set *blue = job->blue != NULL ? job->blue : job->red;
+
+	*stream = NULL;
+	if (!rb_leaf_exists(job->predicate, rb_joined_kind(job->predicate, job->red->kind),
+						blue->kind) &&
+		!rb_composed_exists(job->predicate, job->red->kind, blue->kind))
+		return rb_fail(ctx, RB_UNSUPPORTED, 0, 0, NULL);
+	if (job->red->nparts > RB_MAX_OBJECTS || blue->nparts > RB_MAX_OBJECTS)
+		return rb_fail(ctx, RB_TOO_MANY_OBJECTS,
+					   blue->nparts > job->red->nparts ? blue->nparts : job->red->nparts,
+					   RB_MAX_OBJECTS, NULL);
+
+	status = rb_array(ctx, (void **) &s, 1, sizeof(rb_stream));
+	if (status != RB_OK)
+		return status;
+	memset(s, 0, sizeof(*s));
+	s->ctx = ctx;
+	s->backend = backend;
+	s->job = *job;
+	s->tiled = job->tile.dims != 0;
+	rb_set_hold(s->job.red);
+	rb_set_hold(s->job.blue);
+	rb_unique_init(&s->unique, ctx, &s->job);
+	status = rb_answers_init(&s->answers, ctx, &s->job);
+	if (status == RB_OK)
+		status = make_slots(s);
+	if (status != RB_OK)
+	{
+		rb_answers_free(&s->answers);
+		rb_set_release(&s->job.red);
+		rb_set_release(&s->job.blue);
+		rb_free(ctx->memory, (void **) &s);
+		return status;
+	}
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_mutex_init(&s->unique_lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&s->can_take, &attr);
+	pthread_cond_init(&s->can_put, &attr);
+	pthread_condattr_destroy(&attr);
+
+	strncpy(ctx->stats.backend, backend->name, sizeof(ctx->stats.backend) - 1);
+	if (rb_thread_start(&s->thread, STACK, produce, s) != 0)
+	{
+		rb_stream_close(s);
+		return rb_fail(ctx, RB_NO_THREAD, 0, 0, NULL);
+	}
+	s->started = true;
+	*stream = s;
+	return RB_OK;
+}
+
+/* Waits until the oldest slot is ready. Returns RB_OK if the time expires. */
+static rb_status
+wait_for_slot(rb_stream *s, int wait_ms)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += (long) wait_ms * 1000000;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	while (!is_ready(s) && !s->ended)
+		if (pthread_cond_timedwait(&s->can_take, &s->lock, &until) == ETIMEDOUT)
+			break;
+	/* If no slot is full, return the partial one once its writers have finished. */
+	if (s->tail == s->head && slot_at(s, s->tail)->given > 0 &&
+		(is_ready(s) || (s->ended ? s->status == RB_OK : !s->job.whole)))
+		next_head(s);
+	if (s->tail != s->head && is_ready(s))
+		return RB_OK;
+	return !s->ended ? RB_OK : s->status == RB_OK ? RB_END : s->status;
+}
+
+rb_status
+rb_stream_next(rb_stream *s, int wait_ms, rb_block *block)
+{
+	rb_status status;
+
+	*block = (rb_block){.n = 0};
+	pthread_mutex_lock(&s->lock);
+	/* The caller has finished with the last slot. */
+	if (s->out)
+	{
+		s->out = false;
+		s->tail++;
+		pthread_cond_broadcast(&s->can_put);
+	}
+	status = wait_for_slot(s, wait_ms);
+	if (s->tail != s->head && is_ready(s))
+	{
+		const slot *oldest = slot_at(s, s->tail);
+
+		*block = (rb_block){oldest->red, oldest->blue, oldest->told, s->words, oldest->written};
+		s->out = true;
+	}
+	pthread_mutex_unlock(&s->lock);
+	return status;
+}
+
+/* Only a caller that has waited for the end sees what all threads wrote (atomic.h). */
+const uint32_t *
+rb_stream_words(const rb_stream *s)
+{
+	return s->answers.word;
+}
+
+bool
+rb_stream_groups(const rb_stream *s, rb_groups *groups)
+{
+	const rb_grouped *made = &s->answers.groups;
+
+	*groups = (rb_groups){made->start, made->member, made->n};
+	return made->start != NULL;
+}
+
+void
+rb_stream_close(rb_stream *s)
+{
+	rb_context *ctx;
+
+	if (s == NULL)
+		return;
+	ctx = s->ctx;
+	if (s->started)
+	{
+		pthread_mutex_lock(&s->lock);
+		if (!s->ended)
+			rb_context_stop(ctx);
+		s->closing = true;
+		pthread_cond_broadcast(&s->can_put);
+		pthread_mutex_unlock(&s->lock);
+		pthread_join(s->thread, NULL);
+	}
+	pthread_cond_destroy(&s->can_take);
+	pthread_cond_destroy(&s->can_put);
+	pthread_mutex_destroy(&s->lock);
+	pthread_mutex_destroy(&s->unique_lock);
+	rb_unique_free(&s->unique);
+	rb_answers_free(&s->answers);
+	rb_set_release(&s->job.red);
+	rb_set_release(&s->job.blue);
+	rb_rays_free(ctx, &s->rays);
+	rb_in_tile_free(ctx, &s->in_tile);
+	rb_free(ctx->memory, (void **) &s->bad_bodies);
+	rb_free(ctx->memory, (void **) &s->ids);
+	rb_free(ctx->memory, (void **) &s);
+}

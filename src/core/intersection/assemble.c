@@ -1,0 +1,423 @@
+/*
+ * assemble.c
+ *	  Assembles pairs of parts into one shape whose order does not depend on the order of the input.
+ *
+ * Points are numbered by their coordinates. An open line starts with the end that makes its
+ * sequence of numbers smaller. A closed line or a ring starts with its lowest number. Lines and
+ * polygons are sorted by their sequences of numbers.
+ */
+#include "core/intersection/assembly.h"
+
+/* A range of vertices in an array */
+typedef struct sequence
+{
+	uint32_t from;
+	uint32_t n;
+	uint32_t of; /* Number of the line, or of the first ring */
+} sequence;
+
+/* ---- input and setup ---- */
+
+void
+rb_curve_again(rb_curve *c, const rb_curve_parts *red, const rb_curve_parts *blue)
+{
+	rb_many *many[] = {&c->pieces,     &c->sides,       &c->vertex, &c->stretches,
+					   &c->runs,       &c->inner,       &c->lone,   &c->line_points,
+					   &c->line_start, &c->ring_points, &c->rings};
+
+	for (size_t i = 0; i < sizeof many / sizeof *many; i++)
+		many[i]->n = 0;
+	rb_names_clear(&c->points);
+	rb_names_clear(&c->lines);
+	rb_names_clear(&c->planes);
+	c->points.width = RB_POINT_WIDTH;
+	c->lines.width = RB_LINE_WIDTH;
+	c->planes.width = RB_PLANE_WIDTH;
+	memset(c->count, 0, sizeof c->count);
+	c->first_closed = 0;
+	c->side[0] = *red;
+	c->side[1] = *blue;
+}
+
+rb_status
+rb_curve_open(rb_context *ctx, const rb_curve_parts *red, const rb_curve_parts *blue,
+			  rb_curve **curve)
+{
+	rb_status status;
+
+	*curve = NULL;
+	status = rb_array(ctx, (void **) curve, 1, sizeof **curve);
+	if (status != RB_OK)
+		return status;
+	memset(*curve, 0, sizeof **curve);
+	(*curve)->ctx = ctx;
+	(*curve)->env.filters = ctx->filters;
+	(*curve)->env.exact = true;
+	rb_curve_again(*curve, red, blue);
+	return RB_OK;
+}
+
+void
+rb_curve_close(rb_curve **curve)
+{
+	rb_curve *c = *curve;
+	rb_memory *memory;
+
+	if (c == NULL)
+		return;
+	memory = c->ctx->memory;
+	{
+		rb_many *many[] = {&c->pieces,      &c->sides, &c->vertex,      &c->stretches,
+						   &c->runs,        &c->inner, &c->lone,        &c->mark,
+						   &c->line_points, &c->rings, &c->ring_points, &c->line_start};
+
+		for (size_t i = 0; i < sizeof many / sizeof *many; i++)
+			rb_free(memory, &many[i]->at);
+	}
+	for (size_t i = 0; i < sizeof c->work / sizeof *c->work; i++)
+		rb_free(memory, &c->work[i].at);
+	for (size_t i = 0; i < sizeof c->out / sizeof *c->out; i++)
+		rb_free(memory, &c->out[i].at);
+	rb_names_free(memory, &c->points);
+	rb_names_free(memory, &c->lines);
+	rb_names_free(memory, &c->planes);
+	rb_boxes_free(memory, &c->boxes);
+	rb_free(memory, (void **) curve);
+}
+
+rb_status
+rb_curve_add(rb_curve *c, uint32_t red, uint32_t blue)
+{
+	rb_status status = rb_should_stop(c->ctx) ? RB_STOPPED : rb_piece_make(c, red, blue);
+
+	return status == RB_STOPPED ? rb_why_stopped(c->ctx) : status;
+}
+
+/* ---- order ---- */
+
+static int
+by_place(const void *a, const void *b, const void *arg)
+{
+	const rb_curve *c = arg;
+	const double *p = rb_point_at(c, *(const uint32_t *) a);
+	const double *q = rb_point_at(c, *(const uint32_t *) b);
+
+	for (int k = 0; k < 3; k++)
+		if (p[k] != q[k])
+			return p[k] < q[k] ? -1 : 1;
+	return 0;
+}
+
+static int
+compare(const uint32_t *a, uint32_t n, const uint32_t *b, uint32_t m)
+{
+	for (uint32_t i = 0; i < n && i < m; i++)
+		if (a[i] != b[i])
+			return a[i] < b[i] ? -1 : 1;
+	return (n > m) - (n < m);
+}
+
+static int
+by_numbers(const void *a, const void *b, const void *arg)
+{
+	const sequence *x = a, *y = b;
+	const uint32_t *number = arg;
+	const int order = compare(number + x->from, x->n, number + y->from, y->n);
+
+	return order != 0 ? order : (x->of > y->of) - (x->of < y->of);
+}
+
+/*
+ * Sorts the points by coordinates into work[0] and their numbers into work[1], and replaces point
+ * ids by numbers in points, lines and rings.
+ */
+static rb_status
+number_points(rb_curve *c)
+{
+	const uint32_t n = c->points.rows.n;
+	uint32_t *order, *number;
+	rb_many *many[] = {&c->lone, &c->line_points, &c->ring_points};
+	rb_status status;
+
+	c->work[0].n = c->work[1].n = 0;
+	status = rb_many_more(c->ctx, &c->work[0], (size_t) n + 1, sizeof *order);
+	if (status == RB_OK)
+		status = rb_many_more(c->ctx, &c->work[1], (size_t) n + 1, sizeof *number);
+	if (status != RB_OK)
+		return status;
+	order = RB_ALL(c->work[0], uint32_t);
+	number = RB_ALL(c->work[1], uint32_t);
+	for (uint32_t i = 0; i < n; i++)
+		order[i] = i;
+	status = rb_sort(c->ctx, order, n, sizeof *order, by_place, c);
+	if (status != RB_OK)
+		return status;
+	for (uint32_t i = 0; i < n; i++)
+		number[order[i]] = i;
+	for (size_t i = 0; i < sizeof many / sizeof *many; i++)
+		for (uint32_t k = 0; k < many[i]->n; k++)
+			RB_ALL(*many[i], uint32_t)[k] = number[RB_ALL(*many[i], uint32_t)[k]];
+	return rb_should_stop(c->ctx) ? RB_STOPPED : RB_OK;
+}
+
+static void
+reverse(uint32_t *x, uint32_t n)
+{
+	for (uint32_t i = 0; i < n / 2; i++)
+	{
+		const uint32_t swap = x[i];
+
+		x[i] = x[n - 1 - i];
+		x[n - 1 - i] = swap;
+	}
+}
+
+/* Returns element i of a cyclic sequence, counted from `start` forward or backward. */
+static uint32_t
+around(const uint32_t *x, uint32_t n, uint32_t start, bool back, uint32_t i)
+{
+	return x[back ? (start + n - i) % n : (start + i) % n];
+}
+
+/*
+ * Rotates a cyclic sequence of n points to its lexicographically smallest form, reversing it if
+ * both_ways allows this.
+ */
+static rb_status
+turn_circle(rb_curve *c, uint32_t *x, uint32_t n, bool both_ways)
+{
+	uint32_t least = RB_NOTHING, best = RB_NOTHING, *copy;
+	bool best_back = false;
+	rb_status status;
+
+	c->work[2].n = 0;
+	status = rb_many_more(c->ctx, &c->work[2], n, sizeof *copy);
+	if (status != RB_OK)
+		return status;
+	copy = RB_ALL(c->work[2], uint32_t);
+	for (uint32_t i = 0; i < n; i++)
+		least = x[i] < least ? x[i] : least;
+	for (uint32_t start = 0; start < n; start++)
+		for (int back = 0; x[start] == least && back < 1 + both_ways; back++)
+		{
+			uint32_t i = 0;
+
+			if (best != RB_NOTHING)
+				while (i < n && around(x, n, start, back, i) == around(x, n, best, best_back, i))
+					i++;
+			if (best != RB_NOTHING &&
+				(i == n || around(x, n, start, back, i) > around(x, n, best, best_back, i)))
+				continue;
+			best = start;
+			best_back = back;
+		}
+	for (uint32_t i = 0; i < n; i++)
+		copy[i] = around(x, n, best, best_back, i);
+	memcpy(x, copy, n * sizeof *x);
+	return RB_OK;
+}
+
+/* ---- output ---- */
+
+/* Appends the coordinates of n points. */
+static rb_status
+put_corners(rb_curve *c, rb_many *to, const uint32_t *number, uint32_t n)
+{
+	const uint32_t *order = RB_ALL(c->work[0], uint32_t);
+	rb_status status = rb_many_more(c->ctx, to, n, 3 * sizeof(double));
+
+	if (status != RB_OK)
+		return status;
+	for (uint32_t i = 0; i < n; i++)
+		memcpy(RB_ALL(*to, double) + 3 * (size_t) (to->n + i), rb_point_at(c, order[number[i]]),
+			   3 * sizeof(double));
+	to->n += n;
+	return RB_OK;
+}
+
+static rb_status
+put_number(rb_curve *c, rb_many *to, uint32_t number)
+{
+	rb_status status = rb_many_more(c->ctx, to, 1, sizeof number);
+
+	if (status == RB_OK)
+		RB_ALL(*to, uint32_t)[to->n++] = number;
+	return status;
+}
+
+static rb_status
+put_sequence(rb_curve *c, uint32_t from, uint32_t n, uint32_t of)
+{
+	rb_status status = rb_many_more(c->ctx, &c->work[3], 1, sizeof(sequence));
+
+	if (status == RB_OK)
+		RB_ALL(c->work[3], sequence)[c->work[3].n++] = (sequence){from, n, of};
+	return status;
+}
+
+static rb_status
+put_points(rb_curve *c, rb_shape *shape)
+{
+	rb_status status = rb_sort_numbers(c->ctx, RB_ALL(c->lone, uint32_t), c->lone.n);
+
+	if (status == RB_OK)
+		status = put_corners(c, &c->out[0], RB_ALL(c->lone, uint32_t), c->lone.n);
+	shape->npoints = c->lone.n;
+	return status;
+}
+
+static rb_status
+put_lines(rb_curve *c, rb_shape *shape)
+{
+	rb_status status = put_number(c, &c->line_start, c->line_points.n);
+	const uint32_t n = c->line_start.n - 1;
+
+	c->work[3].n = 0;
+	for (uint32_t i = 0; i < n && status == RB_OK; i++)
+	{
+		const uint32_t from = RB_ALL(c->line_start, uint32_t)[i];
+		const uint32_t m = RB_ALL(c->line_start, uint32_t)[i + 1] - from;
+		uint32_t *x = RB_ALL(c->line_points, uint32_t) + from;
+		uint32_t k = 0;
+
+		if (i >= c->first_closed)
+		{
+			status = turn_circle(c, x, m - 1, true);
+			x[m - 1] = x[0];
+		}
+		else
+		{
+			while (k < m / 2 && x[k] == x[m - 1 - k])
+				k++;
+			if (x[k] > x[m - 1 - k])
+				reverse(x, m);
+		}
+		if (status == RB_OK)
+			status = put_sequence(c, from, m, i);
+		if (i % 64 == 63 && rb_should_stop(c->ctx))
+			status = RB_STOPPED;
+	}
+	if (status == RB_OK)
+		status = rb_sort(c->ctx, c->work[3].at, n, sizeof(sequence), by_numbers, c->line_points.at);
+	for (uint32_t i = 0; i < n && status == RB_OK; i++)
+	{
+		const sequence s = RB_ALL(c->work[3], sequence)[i];
+
+		status = put_number(c, &c->out[1], c->out[2].n);
+		if (status == RB_OK)
+			status = put_corners(c, &c->out[2], RB_ALL(c->line_points, uint32_t) + s.from, s.n);
+	}
+	shape->nlines = n;
+	return status == RB_OK ? put_number(c, &c->out[1], c->out[2].n) : status;
+}
+
+/* Appends a closed ring. */
+static rb_status
+put_ring(rb_curve *c, const rb_ring *ring)
+{
+	const uint32_t *x = RB_ALL(c->ring_points, uint32_t) + ring->from;
+	rb_status status = put_number(c, &c->out[4], c->out[5].n);
+
+	if (status == RB_OK)
+		status = put_corners(c, &c->out[5], x, ring->n);
+	return status == RB_OK ? put_corners(c, &c->out[5], x, 1) : status;
+}
+
+/* Returns the end of the sequence of rings, starting at i, that belong to the same polygon. */
+static uint32_t
+rings_of_one(const rb_curve *c, uint32_t i)
+{
+	const rb_ring *ring = RB_ALL(c->rings, rb_ring);
+	uint32_t k = i + 1;
+
+	while (k < c->rings.n && ring[k].polygon == ring[i].polygon)
+		k++;
+	return k;
+}
+
+static int
+by_ring(const void *a, const void *b, const void *arg)
+{
+	const rb_ring *x = a, *y = b;
+	const uint32_t *number = arg;
+
+	return compare(number + x->from, x->n, number + y->from, y->n);
+}
+
+static rb_status
+put_polygons(rb_curve *c, rb_shape *shape)
+{
+	rb_ring *ring = RB_ALL(c->rings, rb_ring);
+	rb_status status = RB_OK;
+
+	for (uint32_t i = 0; i < c->rings.n && status == RB_OK; i++)
+	{
+		uint32_t *x = RB_ALL(c->ring_points, uint32_t) + ring[i].from;
+
+		if (ring[i].turned)
+			reverse(x, ring[i].n);
+		status = turn_circle(c, x, ring[i].n, false);
+		if (i % 64 == 63 && rb_should_stop(c->ctx))
+			status = RB_STOPPED;
+	}
+	c->work[3].n = 0;
+	for (uint32_t i = 0, k; i < c->rings.n && status == RB_OK; i = k)
+	{
+		k = rings_of_one(c, i);
+		status = rb_sort(c->ctx, ring + i + 1, k - i - 1, sizeof *ring, by_ring, c->ring_points.at);
+		if (status == RB_OK)
+			status = put_sequence(c, ring[i].from, ring[i].n, i);
+	}
+	if (status == RB_OK)
+		status = rb_sort(c->ctx, c->work[3].at, c->work[3].n, sizeof(sequence), by_numbers,
+						 c->ring_points.at);
+	shape->npolygons = c->work[3].n;
+	for (uint32_t i = 0; i < shape->npolygons && status == RB_OK; i++)
+	{
+		const uint32_t first = RB_ALL(c->work[3], sequence)[i].of, end = rings_of_one(c, first);
+
+		status = put_number(c, &c->out[3], c->out[4].n);
+		for (uint32_t k = first; k < end && status == RB_OK; k++)
+			status = put_ring(c, &ring[k]);
+	}
+	shape->nrings = c->out[4].n;
+	if (status == RB_OK)
+		status = put_number(c, &c->out[3], c->out[4].n);
+	return status == RB_OK ? put_number(c, &c->out[4], c->out[5].n) : status;
+}
+
+rb_status
+rb_curve_finish(rb_curve *c, rb_shape *shape)
+{
+	rb_status status = c->pieces.n > 1 && c->count[1] + c->count[2] > 0 ? rb_curve_boxes(c) : RB_OK;
+
+	memset(shape, 0, sizeof *shape);
+	for (size_t i = 0; i < sizeof c->out / sizeof *c->out; i++)
+		c->out[i].n = 0;
+	if (status == RB_OK)
+		status = rb_curve_covers(c);
+	if (status == RB_OK && c->count[2] > 1)
+		status = rb_curve_overlap(c);
+	if (status == RB_OK)
+		status = rb_curve_runs(c);
+	if (status == RB_OK)
+		status = rb_curve_chains(c);
+	if (status == RB_OK && c->count[2] > 0)
+		status = rb_curve_rings(c);
+	if (status == RB_OK)
+		status = number_points(c);
+	if (status == RB_OK)
+		status = put_points(c, shape);
+	if (status == RB_OK)
+		status = put_lines(c, shape);
+	if (status == RB_OK)
+		status = put_polygons(c, shape);
+	shape->points = RB_ALL(c->out[0], double);
+	shape->line = RB_ALL(c->out[1], uint32_t);
+	shape->line_corners = RB_ALL(c->out[2], double);
+	shape->polygon = RB_ALL(c->out[3], uint32_t);
+	shape->ring = RB_ALL(c->out[4], uint32_t);
+	shape->ring_corners = RB_ALL(c->out[5], double);
+	/* rb_should_stop also returns true after a failure, so RB_STOPPED may stand for one. */
+	return status == RB_STOPPED ? rb_why_stopped(c->ctx) : status;
+}

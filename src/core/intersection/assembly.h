@@ -1,0 +1,318 @@
+/*
+ * assembly.h
+ *	  Declares what the files share that assemble the pieces of an intersection into one shape.
+ *
+ *		pair of parts -> a piece: point, segment, convex polygon			clip.c, convex_clip.c
+ *		canonical ids of points, lines and planes, which do not depend
+ *			on how an object was computed										canonical.c
+ *		overlapping polygons are cut until they are disjoint				overlay.c
+ *		parts of segments and points that lie on larger pieces				coverage.c, box_hierarchy.c
+ *		along each line: covered parts, and maximal runs of the rest		line_merge.c
+ *		runs -> lines														linework.c
+ *		edges of polygons with a polygon on one side only -> rings			rings.c, ring_nodes.c
+ *		sorted output														assemble.c
+ *
+ * Canonical ids avoid comparing everything with everything: segments can overlap only on the same
+ * line, and polygons only in the same plane. Points along a line have the order of their double
+ * coordinates, since rounding never reverses an order. Two points with equal doubles are identical.
+ * Lines and planes with equal doubles may differ, so their canonical ids also contain a residue of
+ * the exact numbers modulo a prime.
+ *
+ * A convex polygon is a list of its sides. Each side is an edge of an input triangle, oriented so
+ * that the interior is to its left. Vertices are the intersections of consecutive sides. So however
+ * often polygons are cut, all tests remain signs of determinants of input points.
+ */
+#ifndef RB_INTERSECTION_ASSEMBLY_H
+#define RB_INTERSECTION_ASSEMBLY_H
+
+#include "core/base/base.h"
+#include "core/base/sort.h"
+#include "core/intersection/box_hierarchy.h"
+#include "core/intersection/intersection.h"
+#include "core/intersection/intersect.h"
+#include "core/exact/bignum.h"
+
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
+#define RB_NOTHING UINT32_MAX
+#define RB_CURVE_MOST (UINT32_MAX - 16) /* Maximum number of items in any numbered list */
+#define RB_CURVE_QUIET 1024             /* Number of cheap steps between checks for cancellation */
+#define RB_QUOTIENT 3                   /* Words of a quotient; more than rounding needs */
+
+/* A growing array */
+typedef struct rb_many
+{
+	void *at;
+	size_t cap; /* Capacity in bytes, because the buffer is reused for different element types */
+	uint32_t n;
+} rb_many;
+
+#define RB_ALL(many, type) ((type *) (many).at)
+
+/* Reserves memory for `more` additional elements. */
+extern rb_status rb_many_more(rb_context *ctx, rb_many *many, size_t more, size_t element);
+
+/* ---- canonical ids (canonical.c) ---- */
+
+/* A table of distinct rows of `width` doubles */
+typedef struct rb_names
+{
+	rb_many rows;
+	uint32_t *table;
+	size_t table_cap;
+	uint32_t mask;
+	int width;
+} rb_names;
+
+/* Width of the canonical form of a point: its coordinates, with -0 replaced by 0 */
+#define RB_POINT_WIDTH 3
+/*
+ * Width of the canonical form of a line: direction and moment, divided by the largest component of
+ * the direction, and their residue
+ */
+#define RB_LINE_WIDTH 7
+/*
+ * Width of the canonical form of a plane: the normal and its dot product with a point of the plane,
+ * divided by the largest component of the normal, and their residue
+ */
+#define RB_PLANE_WIDTH 5
+
+/* A part as three vertices; a triangle without area is stored as a segment or a point */
+typedef struct rb_part
+{
+	double at[9];
+	int corners; /* Number of distinct vertices: 1, 2 or 3 */
+} rb_part;
+
+typedef enum rb_along
+{
+	RB_ALONG_PLANES, /* The intersection of the planes of both parts */
+	RB_ALONG_RED,    /* An edge of red */
+	RB_ALONG_BLUE,
+	RB_ALONG_ROUNDED /* A polygon that rounding has collapsed to a segment */
+} rb_along;
+
+/* The intersection of two parts */
+typedef struct rb_piece
+{
+	uint32_t part[2];
+	uint32_t what; /* Canonical id of the point, line or plane */
+	/* Ends of the segment; for a polygon, index of its first side and number of sides */
+	uint32_t from;
+	uint32_t to;
+	uint8_t dimension;
+	uint8_t along; /* For a segment: rb_along; `edge` is the number of that edge */
+	uint8_t edge;
+	uint8_t axis; /* Projection axis of a polygon */
+	int8_t turn;  /* Orientation of the red triangle in that projection */
+	/*
+	 * For a polygon that rounding has collapsed to a segment: bitmasks of the edges of both parts
+	 * on which the segment lies
+	 */
+	uint8_t on[2];
+} rb_piece;
+
+/* An edge of a part; `turned` means that it runs from its end to its start */
+typedef struct rb_side
+{
+	uint32_t part;
+	uint8_t of; /* 0 for red, 1 for blue */
+	uint8_t edge;
+	uint8_t turned;
+	uint8_t unused;
+} rb_side;
+
+/* An interval of a line */
+typedef struct rb_stretch
+{
+	uint32_t line;
+	uint32_t from; /* Precedes `to` along the line */
+	uint32_t to;
+	uint32_t covers; /* Nonzero if a polygon covers the interval, 0 for a segment */
+} rb_stretch;
+
+/* A maximal run along a line, from `from` to `to` */
+typedef struct rb_run
+{
+	uint32_t line;
+	uint32_t from;
+	uint32_t to;
+	uint32_t inner; /* First of the `ninner` interior vertices that are kept */
+	uint32_t ninner;
+} rb_run;
+
+/* ---- state of a computation ---- */
+
+struct rb_curve
+{
+	rb_context *ctx;
+	rb_exact_env env;
+	rb_curve_parts side[2];
+	rb_names points;
+	rb_names lines;
+	rb_names planes;
+	rb_many pieces;
+	rb_many sides;     /* Sides of polygons */
+	rb_many vertex;    /* Intersection of each side with the next one */
+	uint32_t count[3]; /* Number of pieces of each dimension */
+	rb_boxes boxes;    /* Box tree of the pieces */
+	rb_many stretches;
+	rb_many runs;
+	rb_many inner;
+	rb_many lone; /* Points not covered by anything larger */
+	rb_many mark; /* One word for each point, or for other uses */
+	rb_many work[4];
+	/*
+	 * The result: point ids of lines and the start of each line; rings of type rb_ring, those of a
+	 * polygon in sequence
+	 */
+	rb_many line_points, line_start;
+	uint32_t first_closed; /* Index of the first closed line; later lines are closed too */
+	rb_many ring_points, rings;
+	rb_many out[6];
+};
+
+extern void rb_names_clear(rb_names *names);
+extern void rb_names_free(rb_memory *memory, rb_names *names);
+
+/* Looks up the number of a row, and inserts the row if it is missing. */
+extern rb_status rb_name_row(rb_context *ctx, rb_names *names, const double *row, uint32_t *number);
+
+extern rb_status rb_name_point(rb_curve *c, const double *at, uint32_t *point);
+/*
+ * Looks up the line through two input points, the intersection line of two planes, and the plane of
+ * a triangle.
+ */
+extern rb_status rb_name_line(rb_curve *c, const double *p, const double *q, uint32_t *line);
+extern rb_status rb_name_planes_line(rb_curve *c, const double *r, const double *b, uint32_t *line);
+extern rb_status rb_name_plane(rb_curve *c, const double *t, uint32_t *plane);
+/* Returns an axis on which the plane's normal is not 0. */
+extern int rb_plane_axis(const rb_curve *c, uint32_t plane);
+
+static inline const double *
+rb_point_at(const rb_curve *c, uint32_t point)
+{
+	return RB_ALL(c->points.rows, double) + RB_POINT_WIDTH * (size_t) point;
+}
+
+/*
+ * Compares p and q along a line: negative if p precedes q, 0 if they are equal, positive otherwise.
+ */
+extern int rb_line_order(const rb_curve *c, uint32_t line, uint32_t p, uint32_t q);
+
+/* ---- pieces (clip.c) ---- */
+
+extern void rb_part_load(const rb_curve_parts *of, uint32_t i, rb_part *part);
+
+/* Returns the vertices of an input triangle. */
+static inline const double *
+rb_triangle_at(const rb_curve *c, int side, uint32_t part)
+{
+	return c->side[side].coords + 9 * (size_t) part;
+}
+
+extern rb_status rb_piece_make(rb_curve *c, uint32_t red, uint32_t blue);
+
+/* ---- convex polygons (convex_clip.c) ---- */
+
+/* Sets the start and end point of side s. */
+extern void rb_side_ends(const rb_curve *c, rb_side s, const double **p, const double **q);
+
+/*
+ * Returns the side of `line` on which the intersection of sides a and b lies, projected along the
+ * axis: 1 for left, -1 for right.
+ */
+extern int rb_corner_side(rb_curve *c, int axis, rb_side a, rb_side b, rb_side line);
+/*
+ * Returns the side of the line kl, and of the plane of triangle t, on which the intersection of
+ * sides a and b lies.
+ */
+extern int rb_corner_turn(rb_curve *c, int axis, rb_side a, rb_side b, const double *k,
+						  const double *l);
+extern int rb_corner_plane(rb_curve *c, int axis, rb_side a, rb_side b, const double *t);
+
+/*
+ * Clips the polygon with n sides from c->sides[from] to the left of the line. Appends the result to
+ * c->sides and sets *left to its number of sides, or to 0 if it has no area.
+ */
+extern rb_status rb_convex_cut(rb_curve *c, int axis, uint32_t from, uint32_t n, rb_side line,
+							   uint32_t *left);
+
+/* Appends the sides of a triangle to c->sides, counterclockwise along the axis. */
+extern rb_status rb_convex_triangle(rb_curve *c, int axis, int of, uint32_t part);
+
+/* Looks up the canonical ids of a polygon's vertices and stores them in c->vertex. */
+extern rb_status rb_convex_corners(rb_curve *c, uint32_t from, uint32_t n);
+
+/* ---- implicit points, exact before rounding (implicit_point.c) ---- */
+
+typedef struct rb_spot
+{
+	bool corner; /* The point is a vertex of a part, so `at` is exact */
+	double at[3];
+	rb_number x[3]; /* Otherwise the exact point is x / w, with w > 0 */
+	rb_number w;
+} rb_spot;
+
+/* Creates the implicit point of the vertex of an intersection that rounds to the given doubles. */
+extern void rb_spot_make(rb_curve *c, const rb_part *red, const rb_part *blue, const double *at,
+						 rb_spot *spot);
+extern bool rb_spot_on(rb_curve *c, const rb_spot *spot, const rb_part *part);
+
+/* ---- steps of the computation ---- */
+
+extern rb_status rb_curve_boxes(rb_curve *c);   /* coverage.c */
+extern rb_status rb_curve_overlap(rb_curve *c); /* overlay.c */
+extern rb_status rb_curve_covers(rb_curve *c);  /* coverage.c */
+extern rb_status rb_curve_runs(rb_curve *c);    /* line_merge.c */
+extern rb_status rb_curve_chains(rb_curve *c);  /* linework.c */
+extern rb_status rb_curve_rings(rb_curve *c);   /* rings.c */
+
+/* An edge of a ring, with the interior to its left */
+typedef struct rb_edge
+{
+	uint32_t of; /* A piece; later the representative of its connected component */
+	uint32_t from;
+	uint32_t to;
+	uint32_t line;
+	uint32_t side; /* Side of a piece on which the edge lies */
+} rb_edge;
+
+/*
+ * Splits the edges in c->work[2] where vertices lie on them; overwrites c->work[0], c->work[3] and
+ * c->mark.
+ */
+extern rb_status rb_curve_nodes(rb_curve *c); /* ring_nodes.c */
+
+/* A ring of a polygon */
+typedef struct rb_ring
+{
+	uint32_t polygon; /* A number that identifies the polygon */
+	uint32_t from;    /* Start in ring_points; the first vertex is not repeated at the end */
+	uint32_t n;
+	uint32_t turned; /* Nonzero if the order of the vertices must be reversed */
+} rb_ring;
+
+/* Clears the marks of all points. */
+static inline rb_status
+rb_unmark_points(rb_curve *c)
+{
+	rb_status status;
+
+	c->mark.n = 0;
+	status = rb_many_more(c->ctx, &c->mark, (size_t) c->points.rows.n + 1, sizeof(uint32_t));
+	if (status == RB_OK)
+		memset(RB_ALL(c->mark, uint32_t), 0, c->points.rows.n * sizeof(uint32_t));
+	return status;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RB_INTERSECTION_ASSEMBLY_H */

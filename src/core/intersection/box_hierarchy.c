@@ -1,0 +1,181 @@
+/*
+ * box_hierarchy.c
+ *	  Finds all boxes that intersect a given box.
+ *
+ * The boxes are sorted by their centers along a Morton curve (G. Morton, 1966). Eight consecutive
+ * boxes form a node with a box around them, eight of these nodes form another one, and so on.
+ */
+#include "core/intersection/assembly.h"
+
+#include <math.h>
+
+#define EIGHT 8
+#define CURVE_BITS 21 /* Bits per axis */
+
+struct rb_boxes_place
+{
+	uint64_t where;
+	uint32_t item;
+};
+
+static int
+by_place(const void *a, const void *b, const void *arg)
+{
+	const struct rb_boxes_place *x = a, *y = b;
+
+	(void) arg;
+	if (x->where != y->where)
+		return x->where < y->where ? -1 : 1;
+	return (x->item > y->item) - (x->item < y->item);
+}
+
+rb_status
+rb_boxes_room(rb_context *ctx, rb_boxes *b, uint32_t n)
+{
+	size_t all = 0, level = n;
+	rb_status status;
+
+	b->n = n;
+	b->levels = 0;
+	for (;;)
+	{
+		b->first[b->levels++] = (uint32_t) all;
+		all += level;
+		if (all > RB_CURVE_MOST)
+			return rb_fail(ctx, RB_TOO_MANY_OBJECTS, all, RB_CURVE_MOST, NULL);
+		if (level <= 1)
+			break;
+		level = (level + EIGHT - 1) / EIGHT;
+	}
+	status = rb_array_grow(ctx, (void **) &b->box, &b->box_cap, all, 6 * sizeof(double));
+	if (status == RB_OK)
+		status = rb_array_grow(ctx, (void **) &b->order, &b->order_cap, n, sizeof *b->order);
+	return status;
+}
+
+static void
+widen(double *box, const double *by)
+{
+	for (int k = 0; k < 3; k++)
+	{
+		box[k] = fmin(box[k], by[k]);
+		box[3 + k] = fmax(box[3 + k], by[3 + k]);
+	}
+}
+
+/* Spreads the bits of x, with two zero bits between neighbors. */
+static uint64_t
+spread(uint64_t x)
+{
+	uint64_t to = 0;
+
+	for (int i = 0; i < CURVE_BITS; i++)
+		to |= (x >> i & 1) << 3 * i;
+	return to;
+}
+
+rb_status
+rb_boxes_order(rb_context *ctx, rb_boxes *b)
+{
+	double all[6];
+	rb_status status;
+
+	if (b->n == 0)
+		return RB_OK;
+	memcpy(all, b->box, sizeof all);
+	for (uint32_t i = 1; i < b->n; i++)
+		widen(all, b->box + 6 * (size_t) i);
+	for (uint32_t i = 0; i < b->n; i++)
+	{
+		const double *box = b->box + 6 * (size_t) i;
+
+		b->order[i].item = i;
+		b->order[i].where = 0;
+		for (int k = 0; k < 3; k++)
+		{
+			/* Halved values, so that no difference exceeds the largest double. */
+			const double size = all[3 + k] / 2 - all[k] / 2;
+			const double share = size > 0 ? (box[k] / 4 + box[3 + k] / 4 - all[k] / 2) / size : 0;
+			const double cell = fmin(fmax(share, 0), 1) * ((1 << CURVE_BITS) - 1);
+
+			b->order[i].where |= spread((uint64_t) cell) << k;
+		}
+		if (i % RB_CURVE_QUIET == RB_CURVE_QUIET - 1 && rb_should_stop(ctx))
+			return RB_STOPPED;
+	}
+	status = rb_sort(ctx, b->order, b->n, sizeof *b->order, by_place, NULL);
+	for (int level = 1; level < b->levels && status == RB_OK; level++)
+	{
+		const uint32_t below = b->first[level] - b->first[level - 1];
+
+		for (uint32_t i = 0; i < below; i++)
+		{
+			const uint32_t child = level == 1 ? b->order[i].item : b->first[level - 1] + i;
+			double *box = b->box + 6 * ((size_t) b->first[level] + i / EIGHT);
+
+			if (i % EIGHT == 0)
+				memcpy(box, b->box + 6 * (size_t) child, 6 * sizeof *box);
+			else
+				widen(box, b->box + 6 * (size_t) child);
+		}
+		if (rb_should_stop(ctx))
+			status = RB_STOPPED;
+	}
+	return status;
+}
+
+static bool
+overlap(const double *a, const double *b)
+{
+	return a[0] <= b[3] && b[0] <= a[3] && a[1] <= b[4] && b[1] <= a[4] && a[2] <= b[5] &&
+		   b[2] <= a[5];
+}
+
+rb_status
+rb_boxes_find(const rb_boxes *b, const double *box, rb_status (*take)(void *user, uint32_t item),
+			  void *user)
+{
+	struct
+	{
+		uint32_t node;
+		int level;
+	} stack[12 * EIGHT];
+	int n = 0;
+	rb_status status = RB_OK;
+
+	if (b->n == 0)
+		return RB_OK;
+	stack[n].node = 0;
+	stack[n++].level = b->levels - 1;
+	while (n > 0 && status == RB_OK)
+	{
+		const uint32_t node = stack[--n].node;
+		const int level = stack[n].level;
+		const uint32_t at = level == 0 ? b->order[node].item : b->first[level] + node;
+		uint32_t below, end;
+
+		if (!overlap(b->box + 6 * (size_t) at, box))
+			continue;
+		if (level == 0)
+		{
+			status = take(user, at);
+			continue;
+		}
+		below = b->first[level] - b->first[level - 1];
+		end = below - EIGHT * node < EIGHT ? below : EIGHT * (node + 1);
+		for (uint32_t i = EIGHT * node; i < end; i++)
+		{
+			stack[n].node = i;
+			stack[n++].level = level - 1;
+		}
+	}
+	return status;
+}
+
+void
+rb_boxes_free(rb_memory *memory, rb_boxes *b)
+{
+	rb_free(memory, (void **) &b->box);
+	rb_free(memory, (void **) &b->order);
+	memset(b, 0, sizeof *b);
+}

@@ -1,0 +1,319 @@
+/*
+ * canonical.c
+ *	  Assigns canonical ids to points, lines and planes, based on rows of doubles that do not depend
+ *	  on how an object was computed.
+ *
+ * A line through p and q has the direction d = q - p and the moment m = p x q. For any two points
+ * on the line, d and m are multiples of the same vectors. Dividing them by the largest component of
+ * d gives unique numbers. These are exact ratios, rounded once. The intersection line of two planes
+ * n x = e and n' x = e' has
+ *
+ *		d = n x n',		m = e' n - e n'				(which is x x d for a point x on it)
+ *
+ * up to the sign, of degree 4 and 5 in the coordinates. A plane is represented by its normal and e
+ * in the same way.
+ *
+ * Far from the origin, the doubles nearest to m, or to e, can be the same for several lines or
+ * planes. Their distance is then less than the last place of their largest coordinates, but more
+ * than that of small coordinates. The residues of the exact ratios modulo a prime distinguish them,
+ * except for about one in 2^53 pairs whose doubles are all equal.
+ */
+#include "core/intersection/assembly.h"
+
+#include "core/base/point_hash.h"
+
+#include <math.h>
+
+/* Moment of the intersection line of two planes */
+_Static_assert(RB_NUMBER_DEGREE(5, 16) + 4 <= RB_NUMBER_WORDS, "room for the line of two planes");
+
+rb_status
+rb_many_more(rb_context *ctx, rb_many *many, size_t more, size_t element)
+{
+	const uint64_t need = (uint64_t) many->n + more;
+
+	if (need > RB_CURVE_MOST)
+		return rb_fail(ctx, RB_TOO_MANY_OBJECTS, need, RB_CURVE_MOST, NULL);
+	return rb_array_grow(ctx, &many->at, &many->cap, (size_t) need * element, 1);
+}
+
+/* ---- rows ---- */
+
+static uint32_t
+place_of(const rb_names *names, const double *row)
+{
+	uint64_t hash = 0;
+	uint32_t place;
+
+	for (int i = 0; i < names->width; i++)
+		hash = rb_mix(hash + rb_hash_coordinate(row[i], 0x9e3779b97f4a7c15u));
+	place = (uint32_t) hash & names->mask;
+	while (
+		names->table[place] != RB_NOTHING &&
+		memcmp(RB_ALL(names->rows, double) + (size_t) names->table[place] * (size_t) names->width,
+			   row, (size_t) names->width * sizeof *row) != 0)
+		place = (place + 1) & names->mask;
+	return place;
+}
+
+/* Enlarges the hash table to at least twice as many slots as there are rows. */
+static rb_status
+widen(rb_context *ctx, rb_names *names)
+{
+	const size_t size = names->mask == 0 ? 16 : 4 * ((size_t) names->mask + 1);
+	rb_status status =
+		rb_array_grow(ctx, (void **) &names->table, &names->table_cap, size, sizeof *names->table);
+
+	if (status != RB_OK)
+		return status;
+	names->mask = (uint32_t) (size - 1);
+	memset(names->table, 0xff, size * sizeof *names->table);
+	for (uint32_t i = 0; i < names->rows.n; i++)
+	{
+		names->table[place_of(names, RB_ALL(names->rows, double) +
+										 (size_t) i * (size_t) names->width)] = i;
+		if (i % RB_CURVE_QUIET == RB_CURVE_QUIET - 1 && rb_should_stop(ctx))
+			return RB_STOPPED;
+	}
+	return RB_OK;
+}
+
+rb_status
+rb_name_row(rb_context *ctx, rb_names *names, const double *row, uint32_t *number)
+{
+	double key[RB_LINE_WIDTH];
+	uint32_t place;
+	rb_status status = RB_OK;
+
+	for (int i = 0; i < names->width; i++)
+		key[i] = row[i] + 0.0; /* Replaces -0 by 0 */
+	if (names->rows.n >= RB_CURVE_MOST / 4)
+		return rb_fail(ctx, RB_TOO_MANY_OBJECTS, names->rows.n, RB_CURVE_MOST / 4, NULL);
+	if (names->mask == 0 || names->rows.n > names->mask / 2)
+		status = widen(ctx, names);
+	if (status == RB_OK)
+		status = rb_many_more(ctx, &names->rows, 1, (size_t) names->width * sizeof *key);
+	if (status != RB_OK)
+		return status;
+	place = place_of(names, key);
+	if (names->table[place] == RB_NOTHING)
+	{
+		memcpy(RB_ALL(names->rows, double) + (size_t) names->rows.n * (size_t) names->width, key,
+			   (size_t) names->width * sizeof *key);
+		names->table[place] = names->rows.n++;
+	}
+	*number = names->table[place];
+	return RB_OK;
+}
+
+/* Resets the table to a small size, since the next input may be small. */
+void
+rb_names_clear(rb_names *names)
+{
+	names->rows.n = 0;
+	names->mask = 0;
+}
+
+void
+rb_names_free(rb_memory *memory, rb_names *names)
+{
+	rb_free(memory, &names->rows.at);
+	rb_free(memory, (void **) &names->table);
+	names->rows.cap = names->table_cap = 0;
+	rb_names_clear(names);
+}
+
+/* ---- points, lines, planes ---- */
+
+rb_status
+rb_name_point(rb_curve *c, const double *at, uint32_t *point)
+{
+	return rb_name_row(c->ctx, &c->points, at, point);
+}
+
+/* Returns the index of the number with the largest magnitude among three. */
+static int
+largest(const rb_number *x)
+{
+	int best = 0;
+	rb_number a, b;
+
+	rb_number_copy(&a, &x[0]);
+	a.sign *= a.sign;
+	for (int k = 1; k < 3; k++)
+	{
+		rb_number_copy(&b, &x[k]);
+		b.sign *= b.sign;
+		if (rb_number_compare(&b, &a) <= 0)
+			continue;
+		rb_number_copy(&a, &b);
+		best = k;
+	}
+	return best;
+}
+
+static double
+ratio(const rb_number *x, const rb_number *by)
+{
+	rb_number quotient;
+
+	if (x->sign == 0)
+		return 0;
+	rb_number_div(&quotient, x, by, RB_QUOTIENT);
+	return rb_number_round(&quotient);
+}
+
+#define PRIME ((UINT64_C(1) << 61) - 1)
+
+static uint64_t
+times(uint64_t a, uint64_t b)
+{
+	const unsigned __int128 product = (unsigned __int128) a * b;
+	const uint64_t sum = (uint64_t) (product & PRIME) + (uint64_t) (product >> 61);
+
+	return sum >= PRIME ? sum - PRIME : sum;
+}
+
+/* Returns a^(PRIME - 2), which is 1 / a modulo PRIME. */
+static uint64_t
+inverse(uint64_t a)
+{
+	uint64_t result = 1;
+
+	for (uint64_t bits = PRIME - 2; bits != 0; bits >>= 1)
+	{
+		if (bits & 1)
+			result = times(result, a);
+		a = times(a, a);
+	}
+	return result;
+}
+
+/* Hashes n ratios modulo PRIME into an integer that a double represents exactly. */
+static double
+ratios_modulo(const rb_number *x, int n, int by)
+{
+	const uint64_t one = inverse(rb_number_modulo(&x[by]));
+	uint64_t sum = 0;
+
+	for (int i = 0; i < n; i++)
+		sum = times((sum + times(rb_number_modulo(&x[i]), one)) % PRIME,
+					UINT64_C(0x1e3779b97f4a7c15));
+	return (double) (sum % PRIME >> 8);
+}
+
+/*
+ * Builds the row: each number divided by the largest of the first three, then the hash of these
+ * ratios. Looks up its number.
+ */
+static rb_status
+name_ratios(rb_curve *c, rb_names *names, const rb_number *x, uint32_t *number)
+{
+	const int by = largest(x), n = names->width - 1;
+	double row[RB_LINE_WIDTH];
+
+	for (int i = 0; i < n; i++)
+		row[i] = i == by ? 1 : ratio(&x[i], &x[by]);
+	row[n] = ratios_modulo(x, n, by);
+	return rb_name_row(c->ctx, names, row, number);
+}
+
+rb_status
+rb_name_line(rb_curve *c, const double *p, const double *q, uint32_t *line)
+{
+	rb_number x[RB_LINE_WIDTH], a, b;
+
+	for (int k = 0; k < 3; k++)
+	{
+		const int u = (k + 1) % 3, v = (k + 2) % 3;
+		rb_number pu, pv, qu, qv;
+
+		rb_number_difference(&x[k], q[k], p[k]);
+		rb_number_of(&pu, p[u]);
+		rb_number_of(&pv, p[v]);
+		rb_number_of(&qu, q[u]);
+		rb_number_of(&qv, q[v]);
+		rb_number_mul(&a, &pu, &qv);
+		rb_number_mul(&b, &pv, &qu);
+		rb_number_sub(&x[3 + k], &a, &b);
+	}
+	return name_ratios(c, &c->lines, x, line);
+}
+
+/* Computes n and e of the plane n x = e. */
+static void
+plane_of(const double *t, rb_number *n, rb_number *e)
+{
+	rb_number term, x, sum;
+
+	sum.sign = sum.n = sum.low = 0;
+	for (int k = 0; k < 3; k++)
+	{
+		const int u = (k + 1) % 3, v = (k + 2) % 3;
+		const double a[2] = {t[u], t[v]}, b[2] = {t[3 + u], t[3 + v]}, c[2] = {t[6 + u], t[6 + v]};
+
+		rb_number_orient2d(&n[k], a, b, c);
+		rb_number_of(&x, t[k]);
+		rb_number_mul(&term, &n[k], &x);
+		rb_number_add(&sum, &sum, &term);
+	}
+	rb_number_copy(e, &sum);
+}
+
+rb_status
+rb_name_planes_line(rb_curve *c, const double *r, const double *b, uint32_t *line)
+{
+	rb_number x[RB_LINE_WIDTH], nr[3], nb[3], er, eb, s, t;
+
+	plane_of(r, nr, &er);
+	plane_of(b, nb, &eb);
+	for (int k = 0; k < 3; k++)
+	{
+		const int u = (k + 1) % 3, v = (k + 2) % 3;
+
+		rb_number_det2(&x[k], &nr[u], &nr[v], &nb[u], &nb[v]);
+		/* x x (n x n') = n (x n') - n' (x n) */
+		rb_number_mul(&s, &eb, &nr[k]);
+		rb_number_mul(&t, &er, &nb[k]);
+		rb_number_sub(&x[3 + k], &s, &t);
+	}
+	return name_ratios(c, &c->lines, x, line);
+}
+
+rb_status
+rb_name_plane(rb_curve *c, const double *t, uint32_t *plane)
+{
+	rb_number x[RB_PLANE_WIDTH];
+
+	plane_of(t, x, &x[3]);
+	return name_ratios(c, &c->planes, x, plane);
+}
+
+int
+rb_plane_axis(const rb_curve *c, uint32_t plane)
+{
+	const double *n = RB_ALL(c->planes.rows, double) + RB_PLANE_WIDTH * (size_t) plane;
+
+	return fabs(n[0]) == 1 ? 0 : fabs(n[1]) == 1 ? 1 : 2;
+}
+
+/*
+ * Compares first on the axis of the line's largest component and, if the doubles are equal there,
+ * on the other axes. The direction along the largest component is positive.
+ */
+int
+rb_line_order(const rb_curve *c, uint32_t line, uint32_t p, uint32_t q)
+{
+	const double *d = RB_ALL(c->lines.rows, double) + RB_LINE_WIDTH * (size_t) line;
+	const double *a = rb_point_at(c, p), *b = rb_point_at(c, q);
+	const int by = d[0] == 1 ? 0 : d[1] == 1 ? 1 : 2;
+
+	for (int i = 0; i < 3; i++)
+	{
+		const int k = (by + i) % 3;
+
+		if (a[k] != b[k])
+			return (a[k] < b[k]) == (d[k] > 0) ? -1 : 1;
+	}
+	return 0;
+}

@@ -1,0 +1,210 @@
+/*
+ * clip.c
+ *	  Computes the intersection of two parts: a point, a segment or a convex polygon.
+ *
+ * Two coplanar triangles share a polygon if their intersection has an area: one triangle is clipped
+ * to the other. In all other cases the intersection extends from one point to another, which intersect.c
+ * finds. The line of such a segment is an edge of red or blue on which both points lie. If there is
+ * no such edge, it is the intersection of the two planes.
+ */
+#include "core/intersection/assembly.h"
+
+#include "core/primitive/triangle.h"
+
+void
+rb_part_load(const rb_curve_parts *of, uint32_t i, rb_part *part)
+{
+	const double *x = of->coords + (size_t) i * (size_t) rb_kind_width(of->kind);
+	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
+	double ends[6] = {0};
+
+	if (of->kind == RB_TRIANGLE3 && rb_projection_axis(&env, x, x + 3, x + 6) >= 0)
+	{
+		memcpy(part->at, x, sizeof part->at);
+		part->corners = 3;
+		return;
+	}
+	if (of->kind == RB_TRIANGLE3)
+		rb_collinear_ends(x, ends);
+	else
+		for (int k = 0; k < rb_kind_dims(of->kind); k++)
+		{
+			ends[k] = x[k];
+			ends[3 + k] = x[rb_kind_dims(of->kind) + k];
+		}
+	memcpy(part->at, ends, sizeof ends);
+	memcpy(part->at + 6, ends + 3, 3 * sizeof *ends);
+	part->corners = rb_equal3(ends, ends + 3) ? 1 : 2;
+}
+
+static rb_status
+put(rb_curve *c, const rb_piece *piece)
+{
+	rb_status status = rb_many_more(c->ctx, &c->pieces, 1, sizeof *piece);
+
+	if (status != RB_OK)
+		return status;
+	RB_ALL(c->pieces, rb_piece)[c->pieces.n++] = *piece;
+	c->count[piece->dimension]++;
+	return RB_OK;
+}
+
+static bool
+in_one_plane(rb_curve *c, const double *r, const double *b)
+{
+	for (int i = 0; i < 3; i++)
+		if (rb_orient3d_at(&c->env, r, r + 3, r + 6, b + 3 * i) != 0)
+			return false;
+	return true;
+}
+
+/* Returns true if the rounded vertices of a polygon enclose an area. */
+static bool
+has_area(rb_curve *c, int axis, const uint32_t *vertex, uint32_t n)
+{
+	const int u = (axis + 1) % 3, v = (axis + 2) % 3;
+	const double *a = rb_point_at(c, vertex[0]), *b = NULL;
+
+	for (uint32_t i = 1; i < n; i++)
+	{
+		const double *d = rb_point_at(c, vertex[i]);
+
+		if (b != NULL && rb_orient2d_at(&c->env, a[u], a[v], b[u], b[v], d[u], d[v]) != 0)
+			return true;
+		if (vertex[i] != vertex[0])
+			b = d;
+	}
+	return false;
+}
+
+/*
+ * Intersects coplanar triangles. Sets *there if they share a polygon that still has an area after
+ * rounding.
+ */
+static rb_status
+make_polygon(rb_curve *c, rb_piece *piece, const double *red, bool *there)
+{
+	const uint32_t start = c->sides.n;
+	uint32_t from = start, n = 3, blue;
+	rb_status status = rb_name_plane(c, red, &piece->what);
+	int axis, u, v;
+
+	*there = false;
+	if (status != RB_OK)
+		return status;
+	axis = rb_plane_axis(c, piece->what);
+	u = (axis + 1) % 3;
+	v = (axis + 2) % 3;
+	piece->axis = (uint8_t) axis;
+	piece->turn = (int8_t) rb_orient2d_at(&c->env, red[u], red[v], red[3 + u], red[3 + v],
+										  red[6 + u], red[6 + v]);
+	status = rb_convex_triangle(c, axis, 0, piece->part[0]);
+	blue = c->sides.n;
+	if (status == RB_OK)
+		status = rb_convex_triangle(c, axis, 1, piece->part[1]);
+	for (uint32_t i = 0; i < 3 && n > 0 && status == RB_OK; i++)
+	{
+		const uint32_t to = c->sides.n;
+
+		status = rb_convex_cut(c, axis, from, n, RB_ALL(c->sides, rb_side)[blue + i], &n);
+		from = to;
+	}
+	if (status != RB_OK)
+		return status;
+	memmove(RB_ALL(c->sides, rb_side) + start, RB_ALL(c->sides, rb_side) + from,
+			n * sizeof(rb_side));
+	c->sides.n = start + n;
+	if (n > 0)
+		status = rb_convex_corners(c, start, n);
+	if (status == RB_OK && n > 0 && has_area(c, axis, RB_ALL(c->vertex, uint32_t) + start, n))
+	{
+		*there = true;
+		piece->dimension = 2;
+		piece->from = start;
+		piece->to = n;
+		return put(c, piece);
+	}
+	c->sides.n = c->vertex.n = start;
+	return status;
+}
+
+static rb_status
+name_segment(rb_curve *c, rb_piece *piece, const rb_part *red, const rb_part *blue,
+			 const rb_meet *meet, int n, bool flat)
+{
+	unsigned on_red = meet[0].on_red, on_blue = meet[0].on_blue;
+	const double *t;
+
+	for (int i = 1; i < n; i++)
+	{
+		on_red &= meet[i].on_red;
+		on_blue &= meet[i].on_blue;
+	}
+	if (on_red == 0 && on_blue == 0)
+	{
+		piece->along = flat ? RB_ALONG_ROUNDED : RB_ALONG_PLANES;
+		return flat ? rb_name_line(c, meet[0].at, meet[1].at, &piece->what)
+					: rb_name_planes_line(c, red->at, blue->at, &piece->what);
+	}
+	piece->along = on_red != 0 ? RB_ALONG_RED : RB_ALONG_BLUE;
+	piece->edge = (uint8_t) __builtin_ctz(on_red != 0 ? on_red : on_blue);
+	piece->on[0] = flat ? (uint8_t) on_red : 0;
+	piece->on[1] = flat ? (uint8_t) on_blue : 0;
+	t = on_red != 0 ? red->at : blue->at;
+	return rb_name_line(c, t + 3 * piece->edge, t + 3 * ((piece->edge + 1) % 3), &piece->what);
+}
+
+static rb_status
+make_segment(rb_curve *c, rb_piece *piece, const rb_part *red, const rb_part *blue,
+			 const rb_meet *meet, int n, bool flat)
+{
+	rb_status status = name_segment(c, piece, red, blue, meet, n, flat);
+
+	for (int i = 0; i < n && status == RB_OK; i++)
+	{
+		uint32_t point;
+
+		status = rb_name_point(c, meet[i].at, &point);
+		if (status != RB_OK)
+			return status;
+		if (i == 0)
+			piece->from = piece->to = point;
+		else if (rb_line_order(c, piece->what, point, piece->from) < 0)
+			piece->from = point;
+		else if (rb_line_order(c, piece->what, piece->to, point) < 0)
+			piece->to = point;
+	}
+	if (status != RB_OK)
+		return status;
+	piece->dimension = 1;
+	return put(c, piece);
+}
+
+rb_status
+rb_piece_make(rb_curve *c, uint32_t i, uint32_t j)
+{
+	rb_piece piece = {.part = {i, j}};
+	rb_part red, blue;
+	rb_meet meet[RB_MEET_POINTS];
+	rb_status status = RB_OK;
+	bool flat = false, there = false;
+	int n;
+
+	rb_part_load(&c->side[0], i, &red);
+	rb_part_load(&c->side[1], j, &blue);
+	if (!rb_triangles_meet(red.at, blue.at))
+		return RB_OK;
+	if (red.corners == 3 && blue.corners == 3)
+		flat = in_one_plane(c, red.at, blue.at);
+	if (flat)
+		status = make_polygon(c, &piece, red.at, &there);
+	if (status != RB_OK || there)
+		return status;
+	n = rb_meet_points(&c->env, red.at, blue.at, meet);
+	if (n > 1)
+		return make_segment(c, &piece, &red, &blue, meet, n, flat);
+	if (n == 0)
+		return RB_OK;
+	status = rb_name_point(c, meet[0].at, &piece.what);
+	return status == RB_OK ? put(c, &piece) : status;
+}

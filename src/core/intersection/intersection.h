@@ -1,0 +1,99 @@
+/*
+ * intersection.h
+ *	  Computes the geometry of an intersection: the common points of two sets of parts, as points,
+ *	  lines and polygons.
+ *
+ * The parts are triangles or segments of two geometries or of two tables. The caller finds the
+ * pairs of parts that meet or may meet, in any order. A pair without common points adds nothing:
+ *
+ *	  rb_curve_open(ctx, &red, &blue, &curve);
+ *	  rb_curve_add(curve, i, j);								for each pair, or rb_curve_add_all
+ *	  rb_curve_finish(curve, &shape);							shape belongs to the curve until ...
+ *	  rb_curve_again(curve, &red, &blue);						... the next two geometries start
+ *	  rb_curve_close(&curve);
+ *
+ * The result is the set of all points that are in a red part and in a blue part. It does not depend
+ * on the order of the pairs.
+ *
+ * - Polygons: the common areas of coplanar triangles. There is one polygon, with its holes, for
+ *   each area with a connected interior. Its orientation is that of the red triangles on which it
+ *   lies. If these have both orientations, the polygon is counterclockwise along the axis on which
+ *   the plane's normal has its largest component.
+ * - Lines: the remaining one-dimensional parts. A line continues straight as far as possible, past
+ *   anything that meets it. Where a straight run ends, the line continues with the only other run
+ *   that ends there. If no other run or several runs end there, the line ends. So curves that cross
+ *   each other continue, and a curve that ends in the middle of a run does not interrupt the run.
+ *   Three walls that meet at an edge produce three lines, or two lines if two of the walls are in
+ *   one plane.
+ * - Points: everything else.
+ *
+ * Nothing is reported twice: anything that lies on a larger object is removed exactly, before
+ * rounding. Every vertex has the double coordinates nearest to its exact position, and points with
+ * equal double coordinates are identical. Vertices inside a straight run or edge are removed, so
+ * the triangulation of a face is not visible in the result. Such a vertex is kept if it is a vertex
+ * of a polygon in the same plane, or an end of another run. An end where a polygon cuts off a run
+ * is not necessarily kept. A polygon that has no area after rounding becomes a line, or nothing if
+ * a side of another polygon is the same line. A line that has no length after rounding becomes a
+ * point.
+ *
+ * The running time is nearly linear in the number of pairs. The memory is nearly linear in the
+ * number of pairs that share points.
+ */
+#ifndef RB_INTERSECTION_INTERSECTION_H
+#define RB_INTERSECTION_INTERSECTION_H
+
+#include "core/base/redblue.h"
+
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
+/*
+ * Parts of kind RB_TRIANGLE3, RB_SEGMENT3 or RB_SEGMENT2 (with z = 0), stored as in a set; they
+ * belong to the caller and must remain valid
+ */
+typedef struct rb_curve_parts
+{
+	rb_kind kind;
+	uint32_t n;
+	const double *coords;
+} rb_curve_parts;
+
+/*
+ * The result of an intersection. Vertices are x y z. The vertices of line i have the indices
+ * line[i] to line[i + 1] - 1. The last vertex of a closed line or ring repeats the first one. The
+ * rings of polygon i have the indices polygon[i] to polygon[i + 1] - 1, the outer ring first.
+ * Points, lines and polygons are sorted by their coordinates.
+ */
+typedef struct rb_shape
+{
+	uint32_t npoints;
+	uint32_t nlines;
+	uint32_t npolygons;
+	uint32_t nrings;
+	const double *points;
+	const uint32_t *line; /* nlines + 1 numbers */
+	const double *line_corners;
+	const uint32_t *polygon; /* npolygons + 1 numbers */
+	const uint32_t *ring;    /* nrings + 1 numbers */
+	const double *ring_corners;
+} rb_shape;
+
+typedef struct rb_curve rb_curve;
+
+/* After a failure or cancellation, only rb_curve_again and rb_curve_close may be called. */
+extern rb_status rb_curve_open(rb_context *ctx, const rb_curve_parts *red,
+							   const rb_curve_parts *blue, rb_curve **curve);
+extern rb_status rb_curve_add(rb_curve *curve, uint32_t red, uint32_t blue);
+/* Adds each pair of parts whose bounding boxes overlap. */
+extern rb_status rb_curve_add_all(rb_curve *curve);
+extern rb_status rb_curve_finish(rb_curve *curve, rb_shape *shape);
+extern void rb_curve_again(rb_curve *curve, const rb_curve_parts *red, const rb_curve_parts *blue);
+extern void rb_curve_close(rb_curve **curve); /* Sets *curve to NULL; accepts NULL */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RB_INTERSECTION_INTERSECTION_H */

@@ -1,0 +1,157 @@
+/*
+ * linework.c
+ *	  Joins runs into lines, as few as possible.
+ *
+ * Where the ends of exactly two runs coincide, the runs belong to the same line. Lines with ends
+ * are followed first, then closed lines.
+ */
+#include "core/intersection/assembly.h"
+
+/* An end of a run: run i has the ends 2 i and 2 i + 1 */
+typedef struct end
+{
+	uint32_t point;
+	uint32_t end;
+} end;
+
+static int
+by_point(const void *a, const void *b, const void *arg)
+{
+	const end *x = a, *y = b;
+
+	(void) arg;
+	if (x->point != y->point)
+		return x->point < y->point ? -1 : 1;
+	return (x->end > y->end) - (x->end < y->end);
+}
+
+static int
+by_ends(const void *a, const void *b, const void *arg)
+{
+	const rb_run *x = a, *y = b;
+	const uint32_t xl = x->from < x->to ? x->from : x->to, xh = x->from ^ x->to ^ xl;
+	const uint32_t yl = y->from < y->to ? y->from : y->to, yh = y->from ^ y->to ^ yl;
+
+	(void) arg;
+	if (xl != yl)
+		return xl < yl ? -1 : 1;
+	if (xh != yh)
+		return xh < yh ? -1 : 1;
+	return (x->ninner > y->ninner) - (x->ninner < y->ninner);
+}
+
+/* Removes runs that differ exactly but coincide after rounding. */
+static rb_status
+drop_doubles(rb_curve *c)
+{
+	rb_run *run = RB_ALL(c->runs, rb_run);
+	uint32_t n = 0;
+	rb_status status = rb_sort(c->ctx, run, c->runs.n, sizeof *run, by_ends, NULL);
+
+	for (uint32_t i = 0; i < c->runs.n && status == RB_OK; i++)
+		if (n == 0 || run[i].ninner > 0 || by_ends(&run[n - 1], &run[i], NULL) != 0)
+			run[n++] = run[i];
+	if (status == RB_OK)
+		c->runs.n = n;
+	return status;
+}
+
+static rb_status
+find_partners(rb_curve *c)
+{
+	const rb_run *run = RB_ALL(c->runs, rb_run);
+	const uint32_t n = 2 * c->runs.n;
+	rb_many *ends = &c->work[0], *partner = &c->work[1];
+	end *x;
+	rb_status status;
+
+	if (c->runs.n > RB_CURVE_MOST / 2)
+		return rb_fail(c->ctx, RB_TOO_MANY_OBJECTS, c->runs.n, RB_CURVE_MOST / 2, NULL);
+	ends->n = partner->n = 0;
+	status = rb_many_more(c->ctx, ends, n, sizeof *x);
+	if (status == RB_OK)
+		status = rb_many_more(c->ctx, partner, n, sizeof(uint32_t));
+	if (status != RB_OK)
+		return status;
+	x = RB_ALL(*ends, end);
+	for (uint32_t i = 0; i < n; i++)
+	{
+		x[i].point = i % 2 == 0 ? run[i / 2].from : run[i / 2].to;
+		x[i].end = i;
+	}
+	status = rb_sort(c->ctx, x, n, sizeof *x, by_point, NULL);
+	for (uint32_t i = 0, k; i < n && status == RB_OK; i = k)
+	{
+		for (k = i + 1; k < n && x[k].point == x[i].point; k++)
+			;
+		for (uint32_t j = i; j < k; j++)
+			RB_ALL(*partner, uint32_t)
+		[x[j].end] = k - i == 2 ? x[i].end ^ x[i + 1].end ^ x[j].end : RB_NOTHING;
+	}
+	return status;
+}
+
+static rb_status
+put_point(rb_curve *c, uint32_t point)
+{
+	rb_status status = rb_many_more(c->ctx, &c->line_points, 1, sizeof point);
+
+	if (status == RB_OK)
+		RB_ALL(c->line_points, uint32_t)[c->line_points.n++] = point;
+	return status;
+}
+
+/* Appends the line that starts with the given end of a run, and marks its runs. */
+static rb_status
+follow(rb_curve *c, uint32_t first, uint8_t *seen)
+{
+	const rb_run *run = RB_ALL(c->runs, rb_run);
+	const uint32_t *partner = RB_ALL(c->work[1], uint32_t), *inner = RB_ALL(c->inner, uint32_t);
+	rb_status status = rb_many_more(c->ctx, &c->line_start, 1, sizeof(uint32_t));
+
+	if (status != RB_OK)
+		return status;
+	RB_ALL(c->line_start, uint32_t)[c->line_start.n++] = c->line_points.n;
+	status = put_point(c, first % 2 == 0 ? run[first / 2].from : run[first / 2].to);
+	for (uint32_t at = first; at != RB_NOTHING && !seen[at / 2] && status == RB_OK;)
+	{
+		const rb_run *r = &run[at / 2];
+
+		seen[at / 2] = 1;
+		for (uint32_t i = 0; i < r->ninner && status == RB_OK; i++)
+			status = put_point(c, inner[r->inner + (at % 2 == 0 ? i : r->ninner - 1 - i)]);
+		if (status == RB_OK)
+			status = put_point(c, at % 2 == 0 ? r->to : r->from);
+		at = partner[at ^ 1];
+	}
+	return status;
+}
+
+rb_status
+rb_curve_chains(rb_curve *c)
+{
+	rb_status status = drop_doubles(c);
+	uint8_t *seen;
+
+	if (status == RB_OK)
+		status = find_partners(c);
+	c->work[2].n = 0;
+	if (status == RB_OK)
+		status = rb_many_more(c->ctx, &c->work[2], (size_t) c->runs.n + 1, sizeof *seen);
+	if (status != RB_OK)
+		return status;
+	seen = c->work[2].at;
+	memset(seen, 0, c->runs.n);
+	for (int closed = 0; closed < 2; closed++)
+	{
+		c->first_closed = c->line_start.n;
+		for (uint32_t i = 0; i < 2 * c->runs.n && status == RB_OK; i++)
+		{
+			if (!seen[i / 2] && (closed || RB_ALL(c->work[1], uint32_t)[i] == RB_NOTHING))
+				status = follow(c, i, seen);
+			if (i % RB_CURVE_QUIET == RB_CURVE_QUIET - 1 && rb_should_stop(c->ctx))
+				status = RB_STOPPED;
+		}
+	}
+	return status;
+}

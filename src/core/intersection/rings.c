@@ -1,0 +1,550 @@
+/*
+ * rings.c
+ *	  Merges disjoint convex polygons: their common sides cancel, and the remaining sides form
+ *	  rings.
+ *
+ * The sides are sorted along each line of each plane. Where polygons lie on both sides of the line,
+ * they are connected. Where a polygon lies on one side only, that interval is an edge of a ring.
+ * Connected polygons are merged, and a ring belongs to the polygon to its left, so no search is
+ * needed to assign holes to polygons. The outer ring of a polygon is the one with the largest
+ * bounding box. The other rings touch it and each other at single points at most, because otherwise
+ * the interior would not be connected. So the decomposition into rings does not depend on which
+ * edge is followed at a point where several start. When the path reaches one of its points again,
+ * the edges in between form a ring.
+ *
+ * Vertices on a straight line are removed, unless a polygon in the same plane has a true vertex
+ * there.
+ */
+#include "core/intersection/assembly.h"
+
+#define FORWARD 1u
+#define BEGINS 2u
+/* Flag of a ring's point that is a true vertex; point numbers are smaller (canonical.c) */
+#define CORNER (1u << 31)
+
+/* Start or end of a side */
+typedef struct change
+{
+	uint32_t line;
+	uint32_t plane;
+	uint32_t point;
+	uint32_t piece;
+	uint32_t side;
+	uint32_t how;
+} change;
+
+static int
+by_line(const void *a, const void *b, const void *arg)
+{
+	const change *x = a, *y = b;
+
+	if (x->line != y->line)
+		return x->line < y->line ? -1 : 1;
+	if (x->plane != y->plane)
+		return x->plane < y->plane ? -1 : 1;
+	return rb_line_order(arg, x->line, x->point, y->point);
+}
+
+static int
+by_start(const void *a, const void *b, const void *arg)
+{
+	const rb_edge *x = a, *y = b;
+
+	(void) arg;
+	if (x->of != y->of)
+		return x->of < y->of ? -1 : 1;
+	if (x->from != y->from)
+		return x->from < y->from ? -1 : 1;
+	if (x->to != y->to)
+		return x->to < y->to ? -1 : 1;
+	return (x->line > y->line) - (x->line < y->line);
+}
+
+/* ---- sides ---- */
+
+static rb_status
+put_side(rb_curve *c, uint32_t piece, uint32_t i)
+{
+	const rb_piece *polygon = RB_ALL(c->pieces, rb_piece) + piece;
+	const uint32_t *vertex = RB_ALL(c->vertex, uint32_t) + polygon->from;
+	const uint32_t from = vertex[i > 0 ? i - 1 : polygon->to - 1], to = vertex[i];
+	change x = {.plane = polygon->what, .piece = piece, .side = polygon->from + i};
+	const double *p, *q;
+	rb_status status;
+
+	if (from == to)
+		return RB_OK;
+	rb_side_ends(c, RB_ALL(c->sides, rb_side)[polygon->from + i], &p, &q);
+	status = rb_name_line(c, p, q, &x.line);
+	if (status == RB_OK)
+		status = rb_many_more(c->ctx, &c->work[0], 2, sizeof x);
+	if (status != RB_OK)
+		return status;
+	x.how = rb_line_order(c, x.line, from, to) < 0 ? FORWARD : 0;
+	for (int k = 0; k < 2; k++)
+	{
+		x.point = k == 0 ? from : to;
+		x.how = (x.how & FORWARD) | ((k == 0) == (x.how & FORWARD) ? BEGINS : 0);
+		RB_ALL(c->work[0], change)[c->work[0].n++] = x;
+	}
+	return RB_OK;
+}
+
+static uint32_t
+find(uint32_t *parent, uint32_t i)
+{
+	while (parent[i] != i)
+		i = parent[i] = parent[parent[i]];
+	return i;
+}
+
+/*
+ * The open sides of one direction: their count, and the XOR of their numbers, which is the number
+ * itself if exactly one side is open. More than one side is open only if different lines have the
+ * same canonical id. The last side then represents all of them.
+ */
+typedef struct open
+{
+	int32_t n;
+	uint32_t pieces;
+	uint32_t sides;
+	change last;
+} open;
+
+static uint32_t
+piece_of(const open *o)
+{
+	return o->n == 1 ? o->pieces : o->last.piece;
+}
+
+static rb_status
+put_edges(rb_curve *c, const open *o, uint32_t line, uint32_t from, uint32_t to)
+{
+	const int32_t net = o[1].n - o[0].n;
+	const open *more = &o[net > 0];
+	const uint32_t side = more->n == 1 ? more->sides : more->last.side;
+	rb_status status = RB_OK;
+
+	for (int32_t i = 0; i < (net < 0 ? -net : net) && status == RB_OK; i++)
+	{
+		status = rb_many_more(c->ctx, &c->work[2], 1, sizeof(rb_edge));
+		if (status == RB_OK)
+			RB_ALL(c->work[2], rb_edge)
+		[c->work[2].n++] =
+			(rb_edge){piece_of(more), net > 0 ? from : to, net > 0 ? to : from, line, side};
+	}
+	return status;
+}
+
+/* Scans along each line; merges connected pieces in work[1] and stores the edges in work[2]. */
+static rb_status
+look_along(rb_curve *c)
+{
+	const change *x = RB_ALL(c->work[0], change);
+	const uint32_t n = c->work[0].n;
+	uint32_t *parent = RB_ALL(c->work[1], uint32_t);
+	open o[2]; /* [0]: backward, [1]: forward */
+	rb_status status = RB_OK;
+
+	memset(o, 0, sizeof o);
+	for (uint32_t i = 0; i < n && status == RB_OK;)
+	{
+		const change at = x[i];
+
+		for (; i < n && x[i].line == at.line && x[i].plane == at.plane && x[i].point == at.point;
+			 i++)
+		{
+			open *one = &o[x[i].how & FORWARD];
+
+			one->n += x[i].how & BEGINS ? 1 : -1;
+			one->pieces ^= x[i].piece;
+			one->sides ^= x[i].side;
+			if (x[i].how & BEGINS)
+				one->last = x[i];
+		}
+		if (o[0].n > 0 && o[1].n > 0)
+			parent[find(parent, piece_of(&o[0]))] = find(parent, piece_of(&o[1]));
+		if (o[0].n != o[1].n)
+			status = put_edges(c, o, at.line, at.point, x[i].point);
+		if (i % 64 == 0 && rb_should_stop(c->ctx))
+			status = RB_STOPPED;
+	}
+	return status;
+}
+
+static rb_status
+make_edges(rb_curve *c)
+{
+	rb_edge *e;
+	uint32_t *parent;
+	rb_status status = RB_OK;
+
+	for (int i = 0; i < 3; i++)
+		c->work[i].n = 0;
+	for (uint32_t i = 0; i < c->pieces.n && status == RB_OK; i++)
+	{
+		const rb_piece piece = RB_ALL(c->pieces, rb_piece)[i];
+
+		for (uint32_t k = 0; piece.dimension == 2 && k < piece.to && status == RB_OK; k++)
+			status = put_side(c, i, k);
+		if (i % 64 == 63 && rb_should_stop(c->ctx))
+			status = RB_STOPPED;
+	}
+	if (status == RB_OK)
+		status = rb_sort(c->ctx, c->work[0].at, c->work[0].n, sizeof(change), by_line, c);
+	if (status == RB_OK)
+		status = rb_many_more(c->ctx, &c->work[1], (size_t) c->pieces.n + 1, sizeof *parent);
+	if (status != RB_OK)
+		return status;
+	parent = RB_ALL(c->work[1], uint32_t);
+	for (uint32_t i = 0; i < c->pieces.n; i++)
+		parent[i] = i;
+	status = look_along(c);
+	if (status == RB_OK)
+		status = rb_curve_nodes(c);
+	e = RB_ALL(c->work[2], rb_edge);
+	for (uint32_t i = 0; i < c->work[2].n; i++)
+		e[i].of = find(parent, e[i].of);
+	if (status == RB_OK)
+		status = rb_sort(c->ctx, e, c->work[2].n, sizeof *e, by_start, NULL);
+	return status;
+}
+
+/* ---- rings ---- */
+
+/*
+ * Returns an unused edge of the polygon that starts at the point, or RB_NOTHING. next[i] counts the
+ * used edges of the group that starts at index i.
+ */
+static uint32_t
+take_edge(const rb_curve *c, uint32_t *next, uint32_t of, uint32_t from)
+{
+	const rb_edge *e = RB_ALL(c->work[2], rb_edge);
+	uint32_t low = 0, high = c->work[2].n, first;
+
+	while (low < high)
+	{
+		const uint32_t middle = low + (high - low) / 2;
+
+		if (e[middle].of < of || (e[middle].of == of && e[middle].from < from))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	first = low;
+	if (first == c->work[2].n || e[first].of != of || e[first].from != from)
+		return RB_NOTHING;
+	low = first + next[first];
+	if (low == c->work[2].n || e[low].of != of || e[low].from != from)
+		return RB_NOTHING;
+	next[first]++;
+	return low;
+}
+
+/* Appends a ring of n edges, and marks the points where it does not continue straight. */
+static rb_status
+put_ring(rb_curve *c, const uint32_t *path, uint32_t n)
+{
+	const rb_edge *e = RB_ALL(c->work[2], rb_edge);
+	uint32_t corners = 0;
+	rb_status status;
+
+	for (uint32_t i = 0; i < n; i++)
+		corners += e[path[i]].line != e[path[i > 0 ? i - 1 : n - 1]].line;
+	if (corners < 3)
+		return RB_OK; /* Nothing is left after rounding */
+	status = rb_many_more(c->ctx, &c->rings, 1, sizeof(rb_ring));
+	if (status == RB_OK)
+		status = rb_many_more(c->ctx, &c->ring_points, n, sizeof(uint32_t));
+	if (status != RB_OK)
+		return status;
+	RB_ALL(c->rings, rb_ring)
+	[c->rings.n++] = (rb_ring){e[path[0]].of, c->ring_points.n, n, 0};
+	for (uint32_t i = 0; i < n; i++)
+	{
+		const bool corner = e[path[i]].line != e[path[i > 0 ? i - 1 : n - 1]].line;
+
+		RB_ALL(c->ring_points, uint32_t)
+		[c->ring_points.n++] = e[path[i]].from | (corner ? CORNER : 0);
+	}
+	return RB_OK;
+}
+
+/* Follows edges from the first one until all rings on the way are closed. */
+static rb_status
+follow(rb_curve *c, uint32_t first, uint32_t *next, uint32_t *on_path)
+{
+	const rb_edge *e = RB_ALL(c->work[2], rb_edge);
+	rb_many *path = &c->work[1];
+	rb_status status = RB_OK;
+
+	path->n = 0;
+	for (uint32_t at = first; at != RB_NOTHING && status == RB_OK;)
+	{
+		const uint32_t to = e[at].to;
+
+		status = rb_many_more(c->ctx, path, 1, sizeof(uint32_t));
+		if (status != RB_OK)
+			return status;
+		RB_ALL(*path, uint32_t)[path->n++] = at;
+		on_path[e[at].from] = path->n;
+		if (on_path[to] != 0)
+		{
+			const uint32_t start = on_path[to] - 1;
+
+			status = put_ring(c, RB_ALL(*path, uint32_t) + start, path->n - start);
+			for (uint32_t i = start; i < path->n; i++)
+				on_path[e[RB_ALL(*path, uint32_t)[i]].from] = 0;
+			path->n = start;
+		}
+		at = path->n == 0 ? RB_NOTHING : take_edge(c, next, e[at].of, to);
+		if (path->n % RB_CURVE_QUIET == 0 && rb_should_stop(c->ctx))
+			status = RB_STOPPED;
+	}
+	for (uint32_t i = 0; i < path->n; i++)
+		on_path[e[RB_ALL(*path, uint32_t)[i]].from] = 0;
+	return status;
+}
+
+static rb_status
+make_rings(rb_curve *c)
+{
+	const uint32_t npoints = c->points.rows.n, nedges = c->work[2].n;
+	uint32_t *next, *on_path;
+	rb_status status;
+
+	c->work[3].n = c->mark.n = 0;
+	status = rb_many_more(c->ctx, &c->work[3], (size_t) nedges + 1, sizeof *next);
+	if (status == RB_OK)
+		status = rb_many_more(c->ctx, &c->mark, (size_t) npoints + 1, sizeof *on_path);
+	if (status != RB_OK)
+		return status;
+	next = RB_ALL(c->work[3], uint32_t);
+	on_path = RB_ALL(c->mark, uint32_t);
+	memset(next, 0, nedges * sizeof *next);
+	memset(on_path, 0, npoints * sizeof *on_path);
+	for (uint32_t i = 0; i < nedges && status == RB_OK;)
+	{
+		const rb_edge e = RB_ALL(c->work[2], rb_edge)[i];
+		const uint32_t first = take_edge(c, next, e.of, e.from);
+
+		if (first == RB_NOTHING)
+			i++;
+		else
+			status = follow(c, first, next, on_path);
+		if (i % RB_CURVE_QUIET == 0 && rb_should_stop(c->ctx))
+			status = RB_STOPPED;
+	}
+	return status;
+}
+
+/* ---- polygons ---- */
+
+/* Compares two boxes. If one contains the other and they differ, the larger one comes first. */
+static int
+by_box(const double *a, const double *b)
+{
+	for (int k = 0; k < 6; k++)
+		if (a[k] != b[k])
+			return (a[k] < b[k]) == (k < 3) ? -1 : 1;
+	return 0;
+}
+
+static void
+box_of_ring(const rb_curve *c, const rb_ring *ring, double *box)
+{
+	for (uint32_t i = 0; i < ring->n; i++)
+	{
+		const double *p =
+			rb_point_at(c, RB_ALL(c->ring_points, uint32_t)[ring->from + i] & ~CORNER);
+
+		for (int k = 0; k < 3; k++)
+		{
+			box[k] = i == 0 || p[k] < box[k] ? p[k] : box[k];
+			box[3 + k] = i == 0 || p[k] > box[3 + k] ? p[k] : box[3 + k];
+		}
+	}
+}
+
+/* Moves the outer ring of each polygon to the front. The rings of a polygon are consecutive. */
+static rb_status
+order_rings(rb_curve *c)
+{
+	rb_ring *ring = RB_ALL(c->rings, rb_ring);
+
+	for (uint32_t i = 0, k; i < c->rings.n; i = k)
+	{
+		double best[6], box[6];
+
+		box_of_ring(c, &ring[i], best);
+		for (k = i + 1; k < c->rings.n && ring[k].polygon == ring[i].polygon; k++)
+		{
+			box_of_ring(c, &ring[k], box);
+			if (by_box(box, best) < 0)
+			{
+				const rb_ring swap = ring[i];
+
+				ring[i] = ring[k];
+				ring[k] = swap;
+				memcpy(best, box, sizeof best);
+			}
+		}
+		if (rb_should_stop(c->ctx))
+			return RB_STOPPED;
+	}
+	return RB_OK;
+}
+
+/*
+ * Orients each polygon like its red triangles: clockwise along the axis only if none of them is
+ * counterclockwise.
+ */
+static rb_status
+turn_rings(rb_curve *c, const uint32_t *parent)
+{
+	const rb_piece *piece = RB_ALL(c->pieces, rb_piece);
+	rb_ring *ring = RB_ALL(c->rings, rb_ring);
+	uint8_t *left;
+	rb_status status;
+
+	c->work[3].n = 0;
+	status = rb_many_more(c->ctx, &c->work[3], (size_t) c->pieces.n + 1, sizeof *left);
+	if (status != RB_OK)
+		return status;
+	left = c->work[3].at;
+	memset(left, 0, c->pieces.n);
+	for (uint32_t i = 0; i < c->pieces.n; i++)
+		if (piece[i].dimension == 2 && piece[i].to > 0 && piece[i].turn > 0)
+			left[parent[i]] = 1;
+	for (uint32_t i = 0; i < c->rings.n; i++)
+		ring[i].turned = !left[ring[i].polygon];
+	return rb_should_stop(c->ctx) ? RB_STOPPED : RB_OK;
+}
+
+/* A true vertex in a plane */
+typedef struct corner
+{
+	uint32_t plane;
+	uint32_t point;
+} corner;
+
+static int
+by_corner(const void *a, const void *b, const void *arg)
+{
+	const corner *x = a, *y = b;
+
+	(void) arg;
+	if (x->plane != y->plane)
+		return x->plane < y->plane ? -1 : 1;
+	return (x->point > y->point) - (x->point < y->point);
+}
+
+static uint32_t
+plane_of(const rb_curve *c, const rb_ring *ring)
+{
+	return RB_ALL(c->pieces, rb_piece)[ring->polygon].what;
+}
+
+/* Collects the true vertices of all rings in work[0]. */
+static rb_status
+find_corners(rb_curve *c)
+{
+	const rb_ring *ring = RB_ALL(c->rings, rb_ring);
+	const uint32_t *point = RB_ALL(c->ring_points, uint32_t);
+	rb_many *corners = &c->work[0];
+	rb_status status;
+
+	corners->n = 0;
+	status = rb_many_more(c->ctx, corners, (size_t) c->ring_points.n + 1, sizeof(corner));
+	for (uint32_t i = 0; i < c->rings.n && status == RB_OK; i++)
+	{
+		for (uint32_t k = ring[i].from; k < ring[i].from + ring[i].n; k++)
+			if (point[k] & CORNER)
+				RB_ALL(*corners, corner)
+		[corners->n++] = (corner){plane_of(c, &ring[i]), point[k] & ~CORNER};
+		if (i % 64 == 63 && rb_should_stop(c->ctx))
+			status = RB_STOPPED;
+	}
+	return status == RB_OK
+			   ? rb_sort(c->ctx, corners->at, corners->n, sizeof(corner), by_corner, NULL)
+			   : status;
+}
+
+static bool
+is_corner(const rb_curve *c, corner x)
+{
+	const corner *corners = RB_ALL(c->work[0], corner);
+	uint32_t low = 0, high = c->work[0].n;
+
+	while (low < high)
+	{
+		const uint32_t middle = low + (high - low) / 2;
+		const int order = by_corner(&corners[middle], &x, NULL);
+
+		if (order == 0)
+			return true;
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return false;
+}
+
+/*
+ * Removes vertices where a ring continues straight, except those that are a true vertex of some
+ * ring in the same plane. Such a vertex is rounded, so it could end up on the other side of the
+ * longer edge.
+ */
+static rb_status
+drop_corners(rb_curve *c)
+{
+	rb_ring *ring = RB_ALL(c->rings, rb_ring);
+	uint32_t *point = RB_ALL(c->ring_points, uint32_t);
+	rb_status status = find_corners(c);
+
+	for (uint32_t i = 0; i < c->rings.n && status == RB_OK; i++)
+	{
+		uint32_t n = 0;
+
+		for (uint32_t k = ring[i].from; k < ring[i].from + ring[i].n; k++)
+		{
+			const bool corner_here = (point[k] & CORNER) != 0;
+
+			point[k] &= ~CORNER;
+			if (corner_here || is_corner(c, (corner){plane_of(c, &ring[i]), point[k]}))
+				point[ring[i].from + n++] = point[k];
+		}
+		ring[i].n = n;
+		if (i % 64 == 63 && rb_should_stop(c->ctx))
+			status = RB_STOPPED;
+	}
+	return status;
+}
+
+rb_status
+rb_curve_rings(rb_curve *c)
+{
+	rb_many parents = {NULL, 0, 0};
+	rb_status status = make_edges(c);
+
+	/* make_rings overwrites work[1], so move it away */
+	if (status == RB_OK)
+	{
+		parents = c->work[1];
+		memset(&c->work[1], 0, sizeof c->work[1]);
+		for (uint32_t i = 0; i < c->pieces.n; i++)
+			find(RB_ALL(parents, uint32_t), i);
+		for (uint32_t i = 0; i < c->pieces.n; i++)
+			RB_ALL(parents, uint32_t)[i] = find(RB_ALL(parents, uint32_t), i);
+		status = make_rings(c);
+	}
+	if (status == RB_OK)
+		status = order_rings(c);
+	if (status == RB_OK)
+		status = drop_corners(c);
+	if (status == RB_OK)
+		status = turn_rings(c, RB_ALL(parents, uint32_t));
+	rb_free(c->ctx->memory, &parents.at);
+	return status;
+}

@@ -1,0 +1,446 @@
+/*
+ * cpu_join.c
+ *	  Implements the CPU backend: a uniform grid whose crowded cells get grids of their own, on all
+ *	  cores.
+ *
+ *       objects --box meets the other set's box and its occupied cells?--> lists
+ *       lists --plan, count, scan, fill--> cells --small--> leaf.c
+ *                                           |
+ *                                           +--crowded--> another grid inside that cell
+ *
+ * The grid as ragged arrays built in two passes follows Menezes, Magalhaes, Aguilar, Franklin,
+ * Chichorro: Fast Parallel Evaluation of Exact Geometric Predicates on GPUs, 2022. The differences
+ * are: the grid covers only the region common to both sets; a cell with objects of only one color
+ * stores nothing; each pair is found in the one cell that owns it (grid.h), so nothing is sorted
+ * or deduplicated; and a cell with too many objects is refined around its actual contents, so that
+ * two dense clusters far apart cost two more passes and not quadratic work.
+ *
+ * Equal cells do not help if data are crowded at every scale. A cell that still has too many
+ * objects is therefore divided at quantiles (split.c). If that does not help either, because
+ * everything overlaps everything, the lists are divided into blocks and each block is joined with
+ * each other block; the output has about as many pairs then. If a grid does not fit in memory, both
+ * lists are halved and each half of one is joined with each half of the other, since a grid for
+ * half as many objects needs half the memory.
+ *
+ * Before all that, if one set is sparse compared to the other, objects that are not near the other
+ * set are dropped (occupancy.c).
+ *
+ * The work is a tree of tasks (parallel.h). A task holds arrays of its own only while its
+ * children run.
+ */
+#include "core/join/cpu_join.h"
+#include "core/primitive/reference_point.h"
+
+#include <string.h>
+
+#define TASK_TESTS RB_SIZE(1 << 18, 1000) /* box tests that are enough work for a task of leaves */
+#define DEPTH 64   /* maximum depth of nested grids; the stacks of parallel.c suffice for it */
+#define KEPT 0.125 /* fraction of all red x blue above which a cell is divided at quantiles */
+
+/* Returns true if both lists are one, each of whose pairs counts once. */
+static inline bool
+is_same(const rb_cpu *c, rb_list red, rb_list blue)
+{
+	return c->self && red.entry == blue.entry;
+}
+
+static void join_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo[3],
+					   const double hi[3], int depth, bool quantiles);
+
+static void
+join_leaf(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, bool same, const double lo[3],
+		  const double hi[3])
+{
+	if (rb_cpu_going(c))
+		rb_cpu_fail(c, rb_leaf_join(c->leaf[rb_thread_number(me)], red, blue, same, lo, hi));
+}
+
+typedef struct rb_blocks_join
+{
+	rb_cpu *c;
+	rb_list list[2];
+	bool same;
+	const double *lo;
+	const double *hi;
+} rb_blocks_join;
+
+static inline uint64_t
+blocks_of(rb_list list)
+{
+	return ((uint64_t) list.n + RB_TILE - 1) / RB_TILE;
+}
+
+static inline rb_list
+block_of(rb_list list, uint64_t i)
+{
+	uint32_t from = (uint32_t) i * RB_TILE;
+
+	return (rb_list){list.entry + from, list.n - from < RB_TILE ? list.n - from : RB_TILE};
+}
+
+static void
+join_block(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	const rb_blocks_join *b = arg;
+	const uint64_t across = blocks_of(b->list[1]);
+
+	for (uint64_t k = from; k < to; k++)
+	{
+		uint64_t i = k / across, j = k % across;
+
+		if (!b->same || i <= j)
+			join_leaf(me, b->c, block_of(b->list[0], i), block_of(b->list[1], j), b->same && i == j,
+					  b->lo, b->hi);
+	}
+}
+
+/*
+ * Joins every block of red with every block of blue. If both lists are one, each unordered pair of
+ * blocks is joined once.
+ */
+static void
+join_blocks(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo[3],
+			const double hi[3])
+{
+	rb_blocks_join b = {c, {red, blue}, is_same(c, red, blue), lo, hi};
+
+	rb_loop(me, blocks_of(red) * blocks_of(blue), 1, join_block, &b);
+}
+
+/*
+ * Joins each half of red with each half of blue. If both lists are one, each half is joined with
+ * itself, and the two halves with each other.
+ */
+static void
+join_halves(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo[3],
+			const double hi[3], int depth)
+{
+	const bool same = is_same(c, red, blue);
+	rb_list half[2][2];
+
+	if (depth >= DEPTH || (red.n <= RB_TILE && blue.n <= RB_TILE))
+	{
+		join_blocks(me, c, red, blue, lo, hi);
+		return;
+	}
+	for (int s = 0; s < 2; s++)
+	{
+		const rb_list list = s == 0 ? red : blue;
+		const uint32_t n = list.n > RB_TILE ? list.n / 2 : list.n;
+
+		half[s][0] = (rb_list){list.entry, n};
+		half[s][1] = (rb_list){list.entry + n, list.n - n};
+	}
+	for (int i = 0; i < 2; i++)
+		for (int j = same ? i : 0; j < 2; j++)
+			join_lists(me, c, half[0][i], half[1][j], lo, hi, depth + 1, false);
+}
+
+/* A join of red with blue in each cell of a grid */
+typedef struct rb_cells_join
+{
+	rb_cpu *c;
+	const rb_cells *g;
+	const double *lo;
+	const double *hi;
+	int depth;
+	double crowd; /* a cell with more red x blue than this is divided at quantiles */
+} rb_cells_join;
+
+/*
+ * Adds to the reported progress. Only entries of the first grid's cells are counted, since those of
+ * deeper grids are among them.
+ */
+static void
+add_done(const rb_cells_join *j, uint64_t entries)
+{
+	if (j->depth == 0)
+		rb_add(&j->c->ctx->done, entries);
+}
+
+static uint64_t
+entries_of(const rb_cells *g, uint64_t from, uint64_t to)
+{
+	return g->start[0][to] - g->start[0][from] + g->start[1][to] - g->start[1][from];
+}
+
+static void
+join_leaves(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	const rb_cells_join *j = arg;
+	uint64_t crowded = 0;
+
+	for (uint64_t cell = from; cell < to && rb_cpu_going(j->c); cell++)
+	{
+		rb_list r = rb_cell_list(j->g, 0, cell), b = rb_cell_list(j->g, 1, cell);
+		double lo[3], hi[3];
+
+		if (r.n > 0 && b.n > 0 && (r.n > RB_TILE || b.n > RB_TILE))
+			crowded += r.n + b.n;
+		if (r.n == 0 || b.n == 0 || r.n > RB_TILE || b.n > RB_TILE)
+			continue;
+		rb_cell_box(j->lo, j->hi, j->g, cell, lo, hi);
+		join_leaf(me, j->c, r, b, is_same(j->c, r, b), lo, hi);
+	}
+	add_done(j, entries_of(j->g, from, to) - crowded);
+}
+
+/* Builds a grid for a cell that is too crowded for a leaf, and joins its contents. */
+static void
+join_crowded(rb_thread *me, void *arg, uint64_t cell, uint64_t end)
+{
+	const rb_cells_join *j = arg;
+	rb_list r = rb_cell_list(j->g, 0, cell), b = rb_cell_list(j->g, 1, cell);
+	double lo[3], hi[3];
+
+	(void) end;
+	rb_cell_box(j->lo, j->hi, j->g, cell, lo, hi);
+	join_lists(me, j->c, r, b, lo, hi, j->depth + 1, (double) r.n * b.n > j->crowd);
+	add_done(j, r.n + b.n);
+}
+
+static void
+join_cells(rb_thread *me, rb_cells_join *j)
+{
+	const rb_cells *g = j->g;
+	uint64_t from = 0;
+	uint64_t tests = 0;
+	rb_group group;
+
+	rb_group_open(me, &group);
+	for (uint64_t cell = 0; cell < g->cells && !rb_should_stop(j->c->ctx); cell++)
+	{
+		uint64_t nr = g->start[0][cell + 1] - g->start[0][cell];
+		uint64_t nb = g->start[1][cell + 1] - g->start[1][cell];
+
+		if (nr == 0 || nb == 0)
+			continue;
+		if (nr > RB_TILE || nb > RB_TILE)
+		{
+			rb_group_spawn(me, join_crowded, j, cell, cell + 1);
+			continue;
+		}
+		/* Combine consecutive small cells into one task. */
+		tests += nr * nb + 64 * (nr + nb);
+		if (tests >= TASK_TESTS)
+		{
+			rb_group_spawn(me, join_leaves, j, from, cell + 1);
+			from = cell + 1;
+			tests = 0;
+		}
+	}
+	if (tests > 0)
+		join_leaves(me, j, from, g->cells);
+	rb_group_wait(me);
+}
+
+/* Finds all pairs of two lists that the cell (lo, hi) owns. */
+static void
+join_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo[3],
+		   const double hi[3], int depth, bool quantiles)
+{
+	const rb_list list[2] = {red, blue};
+	rb_cells g;
+	double rlo[3], rhi[3], blo[3], bhi[3];
+	bool fixed = depth == 0 && c->ctx->grid_resolution > 0;
+	bool helps = depth == 0;
+	rb_status status = RB_OK;
+
+	if (!rb_cpu_going(c) || red.n == 0 || blue.n == 0)
+		return;
+	if (red.n <= RB_TILE && blue.n <= RB_TILE && !fixed)
+	{
+		join_leaf(me, c, red, blue, is_same(c, red, blue), lo, hi);
+		return;
+	}
+
+	/*
+	 * The grid covers the region common to both lists within the cell. At depth 0 that region is
+	 * (lo, hi).
+	 */
+	memcpy(rlo, lo, sizeof(rlo));
+	memcpy(rhi, hi, sizeof(rhi));
+	if (depth > 0)
+		rb_list_bounds(me, c, c->red, red, rlo, rhi);
+	memcpy(blo, rlo, sizeof(blo));
+	memcpy(bhi, rhi, sizeof(bhi));
+	if (depth > 0 && !is_same(c, red, blue))
+		rb_list_bounds(me, c, c->blue, blue, blo, bhi);
+	if (!rb_cpu_going(c))
+		return;
+	for (int a = 0; a < 3; a++)
+	{
+		rlo[a] = rlo[a] > blo[a] ? rlo[a] : blo[a];
+		rlo[a] = rlo[a] > lo[a] ? rlo[a] : lo[a];
+		rhi[a] = rhi[a] < bhi[a] ? rhi[a] : bhi[a];
+		rhi[a] = rhi[a] < hi[a] ? rhi[a] : hi[a];
+	}
+
+	memset(&g, 0, offsetof(rb_cells, cut));
+	if (quantiles)
+		rb_cut_at_quantiles(c, list, rlo, rhi, &g);
+	else
+		rb_cut_equally(c, list, rlo, rhi, fixed, &g);
+	g.cells = (uint64_t) g.grid.n[0] * g.grid.n[1] * g.grid.n[2];
+	if (depth == 0)
+		memcpy(c->ctx->stats.resolution, g.grid.n, sizeof(g.grid.n));
+	if (depth == 0 || (g.cells > 1 && depth < DEPTH))
+	{
+		double began = rb_now_ms();
+
+		status = rb_cells_make(me, c, &g, list);
+		if (depth == 0) /* at greater depth it is part of the time of the leaves */
+			c->ctx->stats.stage[RB_STAGE_GRID].ms += (rb_now_ms() - began) * c->threads;
+		if (status == RB_OK)
+		{
+			rb_cells_join cells = {c, &g, rlo, rhi, depth, KEPT * red.n * blue.n};
+
+			rb_add(&c->cells, g.cells);
+			helps = depth == 0 || rb_cut_helps(&g, red, blue);
+			if (depth == 0)
+				rb_progress(c->ctx, RB_STAGE_CANDIDATES, 0, entries_of(&g, 0, g.cells));
+			if (helps)
+				join_cells(me, &cells);
+		}
+		else if (status != RB_OVER_BUDGET)
+			rb_cpu_fail(c, status);
+		rb_cells_free(c, &g);
+	}
+	if (status == RB_OVER_BUDGET)
+		join_halves(me, c, red, blue, rlo, rhi, depth);
+	if (status != RB_OK || helps)
+		return;
+	if (!quantiles && depth < DEPTH)
+		join_lists(me, c, red, blue, rlo, rhi, depth + 1, true);
+	else
+		join_blocks(me, c, red, blue, rlo, rhi);
+}
+
+static void
+join_all(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rb_cpu *c = arg;
+	double lo[2][3], hi[2][3];
+	rb_list list[2];
+	uint32_t *entry[2] = {NULL, NULL};
+	const rb_set *o[2] = {c->red, c->blue};
+	int sides = c->self ? 1 : 2;
+	int few = c->red->nparts <= c->blue->nparts ? 0 : 1;
+	rb_occupancy bitmap[2] = {0};
+	double began = rb_now_ms();
+	rb_status status = RB_OK;
+
+	(void) from, (void) to;
+	rb_progress(c->ctx, RB_STAGE_GRID, 0, 0);
+	for (int s = 0; s < sides; s++)
+		rb_set_bounds(me, c, o[s], lo[s], hi[s]);
+	for (int a = 0; a < 3 && !c->self; a++)
+	{
+		lo[0][a] = lo[0][a] > lo[1][a] ? lo[0][a] : lo[1][a];
+		hi[0][a] = hi[0][a] < hi[1][a] ? hi[0][a] : hi[1][a];
+	}
+	rb_tile_clip(c->job, lo[0], hi[0]);
+	if (!c->self)
+		status = rb_occupancy_make(me, c, o[few], o[1 - few], lo[0], hi[0], bitmap);
+	/*
+	 * Test the larger set against the bitmap of the smaller one, then the smaller against the rest
+	 * of the larger.
+	 */
+	for (int k = 0; k < sides && status == RB_OK; k++)
+	{
+		int s = c->self ? 0 : k == 0 ? 1 - few : few;
+		bool sparse = bitmap[0].word != NULL;
+
+		status = rb_select_objects(me, c, o[s], lo[0], hi[0], sparse ? &bitmap[k] : NULL,
+								   sparse && k == 0 ? &bitmap[1] : NULL, &entry[s], &list[s].n);
+		list[s].entry = entry[s];
+	}
+	for (int k = 0; k < 2; k++)
+		rb_free(c->ctx->memory, (void **) &bitmap[k].word);
+	if (status != RB_OK)
+		rb_cpu_fail(c, status);
+	else if (rb_cpu_going(c))
+	{
+		if (c->self)
+			list[1] = list[0];
+		c->ctx->stats.stage[RB_STAGE_GRID].ms += (rb_now_ms() - began) * c->threads;
+		rb_progress(c->ctx, RB_STAGE_CANDIDATES, 0, 0);
+		join_lists(me, c, list[0], list[1], lo[0], hi[0], 0, false);
+	}
+	for (int s = 0; s < sides; s++)
+		rb_free(c->ctx->memory, (void **) &entry[s]);
+}
+
+static rb_status
+join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
+{
+	rb_cpu c = {0};
+	rb_thread *me;
+	rb_status status;
+
+	c.ctx = ctx;
+	c.job = job;
+	c.red = job->red;
+	c.blue = job->blue != NULL ? job->blue : job->red;
+	c.self = job->blue == NULL;
+	c.pad = rb_pad_of(job->predicate, job->distance);
+	c.kernel = rb_kernel_best();
+	if (c.red->nparts == 0 || c.blue->nparts == 0)
+		return RB_OK;
+	status = rb_set_compose(ctx, c.red);
+	if (status == RB_OK)
+		status = rb_set_compose(ctx, c.blue);
+	if (status == RB_OK)
+		status = rb_team_open(ctx, ctx->threads, &me);
+	if (status != RB_OK)
+		return status;
+	c.threads = rb_team_threads(me);
+	ctx->stats.threads = c.threads;
+
+	status = rb_array(ctx, (void **) &c.leaf, c.threads, sizeof(rb_leaf *));
+	if (status == RB_OK)
+		memset(c.leaf, 0, c.threads * sizeof(rb_leaf *));
+	for (int t = 0; t < c.threads && status == RB_OK; t++)
+		status = rb_leaf_create(ctx, job, sink, &c.leaf[t]);
+
+	if (status == RB_OK)
+	{
+		pthread_mutex_init(&c.lock, NULL);
+		status = rb_loop(me, 1, 1, join_all, &c);
+		for (int t = 0; t < c.threads && status == RB_OK; t++)
+			status = rb_leaf_flush(c.leaf[t]);
+		if (c.status != RB_OK)
+			status = c.status;
+		pthread_mutex_destroy(&c.lock);
+		for (int t = 0; t < c.threads; t++)
+			rb_leaf_report(c.leaf[t], &ctx->stats);
+		/* Stages on which all threads worked. The times of other stages belong to the caller. */
+		for (int s = RB_STAGE_GRID; s <= RB_STAGE_EXACT; s++)
+			ctx->stats.stage[s].ms /= c.threads;
+		ctx->stats.cells += c.cells;
+		ctx->stats.stage[RB_STAGE_GRID].count += c.incidences;
+	}
+	for (int t = 0; t < c.threads && c.leaf != NULL; t++)
+		rb_leaf_destroy(ctx, c.leaf[t]);
+	rb_free(ctx->memory, (void **) &c.leaf);
+	rb_team_close(&me);
+	return ctx->error.status != RB_OK ? ctx->error.status : status;
+}
+
+static rb_status
+probe(int device, char *text, size_t size)
+{
+	(void) device;
+	if (size > 0)
+		text[0] = '\0';
+	return RB_OK;
+}
+
+static bool
+warm(int device)
+{
+	(void) device;
+	return true;
+}
+
+const rb_backend rb_backend_cpu = {.name = "cpu", .probe = probe, .join = join, .warm = warm};

@@ -1,0 +1,183 @@
+/*
+ * cpu_join.h
+ *	  Declares what the files of the CPU backend share.
+ *
+ *        cpu_join.c       the recursion over grids, which uses the following files
+ *        cell_lists.c     bounds and samples of lists of objects, selection of objects in a region
+ *        occupancy.c an occupancy bitmap, if it pays
+ *        split.c      the division of a region into cells
+ *        grid.c     one grid: count, scan, fill
+ *
+ * None of them depends on cpu_join.c. All threads work on each list (parallel.h).
+ */
+#ifndef RB_JOIN_CPU_JOIN_H
+#define RB_JOIN_CPU_JOIN_H
+
+#include "core/base/atomic.h"
+#include "core/base/parallel.h"
+#include "core/join/join.h"
+#include "core/join/occupancy.h"
+
+#define RB_GRAIN RB_SIZE(16384, 24) /* objects of a list that a thread processes at a time */
+
+typedef struct rb_cpu
+{
+	rb_context *ctx;
+	const rb_job *job;
+	const rb_set *red;
+	const rb_set *blue; /* equal to red in a self join */
+	bool self;
+	double pad; /* amount by which all boxes are enlarged (rb_pad_of) */
+	int threads;
+	const rb_kernel *kernel;
+	rb_leaf **leaf;       /* one per thread */
+	pthread_mutex_t lock; /* held while a part of a loop adds its result */
+	int status;           /* first status that is not RB_OK; the context is stopped then */
+	uint64_t cells;       /* total cells and incidences of all grids of grid.c */
+	uint64_t incidences;
+} rb_cpu;
+
+/* Records the first failure, which becomes the status of the join, and stops all threads. */
+static inline void
+rb_cpu_fail(rb_cpu *c, rb_status status)
+{
+	int ok = RB_OK;
+
+	if (status == RB_OK)
+		return;
+	rb_store_if(&c->status, &ok, (int) status);
+	rb_or(&c->ctx->stop, RB_STOP_FAILED);
+}
+
+/* Returns false if the join was stopped. */
+static inline bool
+rb_cpu_going(rb_cpu *c)
+{
+	if (!rb_should_stop(c->ctx))
+		return true;
+	rb_cpu_fail(c, RB_STOPPED);
+	return false;
+}
+
+/* The boxes of a batch of objects */
+typedef struct rb_batch_boxes
+{
+	uint32_t n;
+	double lo[RB_BATCH][4] __attribute__((aligned(32)));
+	double hi[RB_BATCH][4] __attribute__((aligned(32)));
+} rb_batch_boxes;
+
+static inline void
+rb_batch_load(const rb_cpu *c, const rb_set *o, const uint32_t *entry, uint32_t first,
+			  uint32_t most, rb_batch_boxes *box)
+{
+	box->n = most < RB_BATCH ? most : RB_BATCH;
+	c->kernel->load(o->kind, o->coords, entry, first, box->n, box->lo, box->hi);
+	for (uint32_t i = 0; c->pad > 0 && i < box->n; i++)
+		rb_kind_pad(o->kind, c->pad, box->lo[i], box->hi[i]);
+}
+
+static inline void
+rb_batch_cells(const rb_cpu *c, const rb_grid *grid, const rb_batch_boxes *box, rb_range *range)
+{
+	c->kernel->cells(grid, (const double(*)[4]) box->lo, (const double(*)[4]) box->hi, box->n,
+					 range);
+}
+
+/* ---- cell_lists.c ---- */
+
+/* Stores the bounding box of the objects of a list. */
+extern void rb_list_bounds(rb_thread *me, rb_cpu *c, const rb_set *o, rb_list list, double lo[3],
+						   double hi[3]);
+
+/* Stores the bounding box of all objects of a set. */
+extern void rb_set_bounds(rb_thread *me, rb_cpu *c, const rb_set *o, double lo[3], double hi[3]);
+
+/*
+ * Stores the boxes of a sample of a list, or of the whole set if list.entry is NULL, and returns
+ * their number.
+ */
+extern uint32_t rb_sample_boxes(const rb_cpu *c, const rb_set *o, rb_list list,
+								double lo[RB_SAMPLE][3], double hi[RB_SAMPLE][3]);
+
+/*
+ * Collects the entries of the objects that reach into the region and, if `other` is not NULL, into
+ * a cell that it marks. The cells of these objects are marked in `own`, unless it is NULL. The
+ * caller frees *entry, also after an error.
+ */
+extern rb_status rb_select_objects(rb_thread *me, rb_cpu *c, const rb_set *o, const double lo[3],
+								   const double hi[3], const rb_occupancy *other,
+								   const rb_occupancy *own, uint32_t **entry, uint32_t *n);
+
+/* ---- occupancy.c ---- */
+
+/*
+ * Builds two bitmaps if that pays: bitmap[0] has the cells of `few` marked, and bitmap[1] is empty,
+ * to be marked with the objects of `many` that are selected. Otherwise both have no words. The
+ * caller frees the words, also after an error.
+ */
+extern rb_status rb_occupancy_make(rb_thread *me, rb_cpu *c, const rb_set *few, const rb_set *many,
+								   const double lo[3], const double hi[3], rb_occupancy bitmap[2]);
+
+/* ---- a grid and its contents: divided by split.c, filled by grid.c ---- */
+
+#define RB_CUTS 256 /* maximum number of cells on an axis that is divided at quantiles */
+#define RB_CELL_BITS 24
+#define RB_CELLS_MOST ((double) (1 << RB_CELL_BITS)) /* maximum number of cells of a grid */
+
+typedef struct rb_cells
+{
+	rb_grid grid; /* grid of equal cells; only n is valid if `quantiles` is set */
+	bool quantiles;
+	bool same; /* red and blue are one list and share their arrays */
+	uint64_t cells;
+	/* first entry of each cell for red and blue: cells + 1 numbers; one array if `same` */
+	uint64_t *start[2];
+	uint32_t shares;        /* number of partitions of a list in a pass, at most one per thread */
+	uint32_t *count[2];     /* for each partition, objects per cell; later write cursors */
+	uint32_t *place[2];     /* cells of each object of a list, packed (grid.c) */
+	uint32_t *entry[2];     /* entries of the objects, cell by cell */
+	double cut[3][RB_CUTS]; /* upper bounds if `quantiles` is set: cell i ends before cut[i] */
+} rb_cells;
+
+/* Returns the objects in a cell. */
+static inline rb_list
+rb_cell_list(const rb_cells *g, int side, uint64_t cell)
+{
+	return (rb_list){g->entry[side] + g->start[side][cell],
+					 (uint32_t) (g->start[side][cell + 1] - g->start[side][cell])};
+}
+
+/* ---- split.c: both functions fill in the grid, or the cuts, of g ---- */
+
+/* Divides the region into equal cells. If `fixed`, their number is given by the settings. */
+extern void rb_cut_equally(rb_cpu *c, const rb_list list[2], const double lo[3], const double hi[3],
+						   bool fixed, rb_cells *g);
+
+/* Divides the region at quantiles of the positions of the objects. */
+extern void rb_cut_at_quantiles(rb_cpu *c, const rb_list list[2], const double lo[3],
+								const double hi[3], rb_cells *g);
+
+/*
+ * Returns true if the pairs within the cells are sufficiently fewer than all pairs of the two
+ * lists.
+ */
+extern bool rb_cut_helps(const rb_cells *g, rb_list red, rb_list blue);
+
+/* ---- grid.c ---- */
+
+/*
+ * Fills a grid that has been divided. The caller frees it, also after an error. RB_OVER_BUDGET is
+ * returned but not recorded as a failure of the join.
+ */
+extern rb_status rb_cells_make(rb_thread *me, rb_cpu *c, rb_cells *g, const rb_list list[2]);
+extern void rb_cells_free(rb_cpu *c, rb_cells *g);
+
+/*
+ * Stores the box of a cell of the region (lo, hi), up to rounding. The box is used only to choose
+ * the next grid.
+ */
+extern void rb_cell_box(const double lo[3], const double hi[3], const rb_cells *cells,
+						uint64_t cell, double clo[3], double chi[3]);
+
+#endif /* RB_JOIN_CPU_JOIN_H */

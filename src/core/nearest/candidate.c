@@ -1,0 +1,343 @@
+/*
+ * candidate.c
+ *	  Bounds and compares the distances of pairs of parts that are candidates for the nearest ones.
+ *
+ * Most pairs are rejected or ordered by the first bounds, from the search for the nearest points in
+ * doubles (distance.h, step 1). If two bounds overlap, the nearest doubles of both are computed
+ * with double-double arithmetic, and if these may be equal, rational numbers decide. Two kinds of
+ * ties are detected earlier: identical parts, and nearest points on a vertex or edge that two parts
+ * share.
+ *
+ * Steps 1 and 2 fail if coordinates are too large or too small. Step 1 therefore uses coordinates
+ * multiplied by a power of two. The resulting error in the last bit, 2^-1075, is far below the
+ * bounds of step 1, 2^-45 times sizes above 2^-100.
+ */
+#include "core/nearest/nearest.h"
+
+static const double *
+part_of(const rb_set *set, uint32_t part)
+{
+	return set->coords + (size_t) part * (size_t) rb_kind_width(set->kind);
+}
+
+static void
+hulls_of(const rb_asker *a, const rb_candidate *c, rb_hulls *h)
+{
+	rb_pair_hulls(h, a->red->kind, a->blue->kind, part_of(a->red, c->red),
+				  part_of(a->blue, c->blue));
+	if (!c->asked)
+		return;
+	for (int side = 0; side < 2; side++)
+	{
+		h->guess[side].dim = c->guess[2 * side];
+		h->guess[side].at = c->guess[2 * side + 1];
+	}
+}
+
+/* Returns an upper bound of the distance between any two points of the boxes of the parts. */
+static double
+farthest(const rb_asker *a, uint32_t red, uint32_t blue)
+{
+	double lo[2][3], hi[2][3], square = 0;
+
+	rb_tree_box(a->red, red, a->scale, lo[0], hi[0]);
+	rb_tree_box(a->blue, blue, a->scale, lo[1], hi[1]);
+	for (int k = 0; k < 3; k++)
+	{
+		double x = hi[0][k] - lo[1][k], y = hi[1][k] - lo[0][k];
+
+		x = x > y ? x : y;
+		square += x * x;
+	}
+	return sqrt(square) * (1 + 0x1p-46) + 0x1p-490;
+}
+
+/*
+ * Computes the bounds of rb_clear (distance.h), solved for D:
+ *
+ *		distance <= root(square) / (1 - 32 u) + 256 u M
+ *		distance >= slab / root(square (1 + 32 u))
+ *
+ * with u = 2^-53 and a margin for the roundings of these lines. Returns false if the distance is
+ * more than `most`.
+ */
+static bool
+bounds(rb_asker *a, double most, rb_candidate *c)
+{
+	rb_hulls h;
+	rb_apart apart;
+	rb_clear clear = {.within = -1, .beyond = RB_INFINITY};
+	rb_feet feet;
+	double slab, root;
+
+	c->lo = 0;
+	hulls_of(a, c, &h);
+	for (int i = 0; i < h.n[0] + h.n[1]; i++)
+		for (int k = 0; k < 3; k++)
+			h.corner[i][k] *= a->scale;
+	if ((a->env.filters & RB_FILTER_SIGNS) == 0 || !rb_apart_init(&apart, &h))
+	{
+		c->hi = farthest(a, c->red, c->blue);
+		return true;
+	}
+	if (most < RB_INFINITY)
+	{
+		clear.beyond = most * most * (1 + 0x1p-48) + RB_APART_FLOOR;
+		/*
+		 * The slab that separates red from a recent near candidate separates it from most
+		 * neighbors.
+		 */
+		if (rb_clear_beyond(&clear, &a->last, rb_slab(&apart, a->last.g)))
+			return false;
+	}
+	if (rb_feet_find(&apart, &clear, &feet) == 0)
+		return false;
+	a->last = feet;
+	root = sqrt(feet.square);
+	c->hi = root * (1 + 0x1p-47) + 0x1p-45 * apart.size;
+	slab = rb_slab(&apart, feet.g);
+	if (slab > 0 && feet.square >= RB_APART_SQUARE)
+		c->lo = slab / root * (1 - 0x1p-47);
+	return true;
+}
+
+/*
+ * Caches the plane of a red triangle: the minors of rb_orient3d_filter and their magnitudes, for
+ * its error bound.
+ */
+static void
+look_from(rb_asker *a, uint32_t red)
+{
+	const double *p = part_of(a->red, red);
+
+	a->plane_of = red;
+	a->planar = a->red->kind == RB_TRIANGLE3 && a->blue->kind == RB_TRIANGLE3 &&
+				(a->env.filters & RB_FILTER_SIGNS) != 0;
+	for (int k = 0; k < 3 && a->planar; k++)
+	{
+		const int i = (k + 1) % 3, j = (k + 2) % 3;
+		const double ui = p[3 + i] - p[i], uj = p[3 + j] - p[j];
+		const double vi = p[6 + i] - p[i], vj = p[6 + j] - p[j];
+
+		a->minor[k] = ui * vj - uj * vi;
+		a->size[k] = fabs(ui * vj) + fabs(uj * vi) + RB_BOUND_FLOOR;
+	}
+}
+
+/*
+ * Tests whether two parts with overlapping or nearly overlapping boxes meet. For two triangles,
+ * first computes the signs of blue's vertices against red's plane, where these are certain.
+ */
+static bool
+meet(rb_asker *a, uint32_t red, uint32_t blue)
+{
+	const double *p = part_of(a->red, red), *b = part_of(a->blue, blue);
+	int of_blue[3] = {RB_UNSURE, RB_UNSURE, RB_UNSURE};
+	int of_red[3] = {RB_UNSURE, RB_UNSURE, RB_UNSURE};
+
+	if (a->plane_of != red)
+		look_from(a, red);
+	if (!a->planar)
+		return rb_pair_meets(&a->env, a->red->kind, a->blue->kind, p, b) == 1;
+	for (int i = 0; i < 3; i++)
+	{
+		const double x = b[3 * i] - p[0], y = b[3 * i + 1] - p[1], z = b[3 * i + 2] - p[2];
+		const double det = a->minor[0] * x + a->minor[1] * y + a->minor[2] * z;
+		const double bound = RB_ORIENT3D_BOUND * (a->size[0] * fabs(x) + a->size[1] * fabs(y) +
+												  a->size[2] * fabs(z) + RB_BOUND_FLOOR);
+
+		of_blue[i] = det > bound ? 1 : -det > bound ? -1 : RB_UNSURE;
+	}
+	if (RB_ALL_SAME(of_blue) && of_blue[0] != RB_UNSURE)
+		return false;
+	return rb_triangle_triangle(&a->env, p, b, of_blue, of_red) == 1;
+}
+
+bool
+rb_candidate_meets(rb_asker *a, uint32_t red, uint32_t blue, rb_candidate *c)
+{
+	const uint32_t row = rb_row_of(a->blue, blue);
+
+	*c = (rb_candidate){.red = red, .blue = blue, .rank = a->rank != NULL ? a->rank[row] : row};
+	c->meets = meet(a, red, blue);
+	return c->meets;
+}
+
+bool
+rb_candidate_apart(rb_asker *a, uint32_t red, uint32_t blue, double most, rb_candidate *c)
+{
+	const uint32_t row = rb_row_of(a->blue, blue);
+
+	*c = (rb_candidate){.red = red, .blue = blue, .rank = a->rank != NULL ? a->rank[row] : row};
+	return bounds(a, most, c);
+}
+
+/* ---- exact comparison ---- */
+
+static void
+ask(rb_asker *a, rb_candidate *c)
+{
+	rb_hulls h;
+
+	if (c->asked)
+		return;
+	hulls_of(a, c, &h);
+	c->proved = rb_hulls_bracket(&a->env, &h, &c->least, &c->most);
+	for (int side = 0; side < 2; side++)
+	{
+		c->guess[2 * side] = (uint8_t) h.guess[side].dim;
+		c->guess[2 * side + 1] = (uint8_t) h.guess[side].at;
+	}
+	c->asked = true;
+}
+
+/* Returns true if the cached exact distance is that of the candidate. */
+static bool
+is_kept(const rb_asker *a, const rb_candidate *c)
+{
+	return a->square_red == c->red && a->square_blue == c->blue;
+}
+
+static void
+keep(rb_asker *a, const rb_candidate *c, const rb_hulls *h)
+{
+	rb_gmp_square_of(&a->square, h);
+	a->square_red = c->red;
+	a->square_blue = c->blue;
+}
+
+/*
+ * Compares exactly. If neither distance is cached, caches that of d, which is one of the best rows.
+ */
+static int
+order_exactly(rb_asker *a, const rb_candidate *c, const rb_candidate *d, const rb_hulls h[2])
+{
+	a->env.gmp++;
+	if (is_kept(a, c))
+		return rb_gmp_square_order(&a->square, &h[1]);
+	if (!is_kept(a, d))
+		keep(a, d, &h[1]);
+	return -rb_gmp_square_order(&a->square, &h[0]);
+}
+
+/*
+ * Labels two candidates as being at the same distance, so that this need not be computed again for
+ * them or others with the label.
+ */
+static void
+label(rb_asker *a, rb_candidate *c, rb_candidate *d)
+{
+	uint32_t least = c->label == 0 || (d->label != 0 && d->label < c->label) ? d->label : c->label;
+
+	if (least == 0)
+		least = ++a->labels;
+	c->label = d->label = least;
+}
+
+/*
+ * Compares two disjoint pairs by cached bounds, doubles and shared features, and finally by
+ * rational numbers.
+ */
+static int
+compare_apart(rb_asker *a, rb_candidate *c, rb_candidate *d)
+{
+	const size_t bytes = (size_t) rb_kind_width(a->blue->kind) * sizeof(double);
+	rb_hulls h[2];
+
+	if (c->hi < d->lo)
+		return -1;
+	if (c->lo > d->hi)
+		return 1;
+	if (c->red == d->red &&
+		memcmp(part_of(a->blue, c->blue), part_of(a->blue, d->blue), bytes) == 0)
+		return 0;
+	ask(a, c);
+	ask(a, d);
+	/* Rounding preserves the order. */
+	if (c->most < d->least)
+		return -1;
+	if (c->least > d->most)
+		return 1;
+	hulls_of(a, c, &h[0]);
+	hulls_of(a, d, &h[1]);
+	if (c->proved && d->proved && rb_hulls_share_guess(&h[0], &h[1]))
+		return 0;
+	return order_exactly(a, c, d, h);
+}
+
+int
+rb_candidate_compare(rb_asker *a, rb_candidate *c, rb_candidate *d)
+{
+	int sign;
+
+	if (c->meets || d->meets)
+		return d->meets - c->meets;
+	if (c->label != 0 && c->label == d->label)
+		return 0;
+	sign = compare_apart(a, c, d);
+	if (sign == 0)
+		label(a, c, d);
+	return sign;
+}
+
+bool
+rb_candidate_parts(rb_asker *a, const rb_candidate *c, const double lo[2][3], const double hi[2][3])
+{
+	double from[2][3], to[2][3];
+	rb_hulls h;
+
+	if (!is_kept(a, c))
+	{
+		hulls_of(a, c, &h);
+		keep(a, c, &h);
+	}
+	for (int side = 0; side < 2; side++)
+		for (int k = 0; k < 3; k++)
+		{
+			from[side][k] = lo[side][k] / a->scale;
+			to[side][k] = hi[side][k] / a->scale;
+		}
+	a->env.gmp++;
+	return rb_gmp_square_parts(&a->square, from, to);
+}
+
+int
+rb_candidate_order(rb_asker *a, rb_candidate *c, rb_candidate *d)
+{
+	int sign = rb_candidate_compare(a, c, d);
+
+	return sign != 0 ? sign : (c->rank > d->rank) - (c->rank < d->rank);
+}
+
+bool
+rb_candidate_within(rb_asker *a, const rb_candidate *c, double distance)
+{
+	rb_hulls h;
+
+	if (c->meets || distance == RB_INFINITY)
+		return true;
+	if (distance == 0)
+		return false;
+	/* The product has a rounding error or an underflow error of 2^-1075. */
+	if (c->hi < distance * a->scale * (1 - 0x1p-50) - 0x1p-1000)
+		return true;
+	if (c->lo > distance * a->scale * (1 + 0x1p-50) + 0x1p-1000)
+		return false;
+	hulls_of(a, c, &h);
+	return rb_hulls_against(&a->env, &h, distance) < 0;
+}
+
+double
+rb_candidate_distance(rb_asker *a, rb_candidate *c)
+{
+	rb_hulls h;
+
+	if (c->meets)
+		return 0;
+	ask(a, c);
+	if (c->least == c->most)
+		return c->least;
+	hulls_of(a, c, &h);
+	a->env.gmp++;
+	return rb_gmp_distance(&h, c->least, c->most);
+}

@@ -1,0 +1,531 @@
+/*
+ * nearest.c
+ *	  Answers RB_NEAREST: finds for each red row its k nearest blue rows, in order.
+ *
+ * Blue's parts are in a tree. For a red row, they are visited from near to far by the gaps between
+ * boxes (N. Roussopoulos, S. Kelley, F. Vincent: Nearest neighbor queries, 1995), and a branch is
+ * skipped if its gap exceeds the distance of the worst of the k best rows so far. If the red row
+ * has many parts, another tree is built of them, and gaps are measured to the nearest of its boxes;
+ * the parts of that tree are visited for a blue part in the same way.
+ *
+ * The search has two rounds. The first one finds the rows that meet red, which requires only signs.
+ * All of these are at the same distance, so a row is added if its rank is lower than that of the
+ * last of the k rows, and a branch without such ranks is skipped. If the first round finds k rows,
+ * these are the result. Otherwise all rows that meet red are known, and the second round finds the
+ * others.
+ *
+ * Red rows are processed in the order of such a tree, so that the blue parts that one row needs are
+ * in the CPU cache from the previous row.
+ */
+#include "core/base/materialized.h"
+#include "core/base/thread_count.h"
+#include "core/nearest/nearest.h"
+#include "core/set/set.h"
+
+/* Red rows of one piece of work */
+#define GRAIN RB_SIZE(64, 2)
+/* Parts of blue at the worst distance from which tied branches are skipped */
+#define TIES RB_SIZE(16, 2)
+/* Pairs written to the sink at once, unless one row has more */
+#define BATCH RB_SIZE(4096, 8)
+
+typedef struct worker
+{
+	rb_asker asker;
+	rb_best best;
+	rb_tree row;   /* tree of a red row's parts */
+	bool touching; /* true in the first round */
+	uint32_t ties; /* parts in this row's second round that may be as far away as the worst */
+	rb_tie tie;
+	uint32_t last; /* part of the last red row written, if it has only one, else UINT32_MAX */
+	size_t nlast;  /* number of its pairs, the last ones of the batch */
+	rb_pair *pair;
+	uint64_t *told;
+	size_t n;
+	size_t cap;
+	uint64_t looks; /* pairs of parts compared */
+	uint64_t boxes; /* boxes compared */
+	double ms;
+} worker;
+
+typedef struct nearest
+{
+	rb_context *ctx;
+	const rb_job *job;
+	const rb_row_sink *sink;
+	double scale;
+	const double *coords;
+	uint64_t largest; /* bits of the largest coordinate */
+	uint64_t least;   /* bits of the smallest nonzero coordinate */
+	bool boxes;       /* scaled boxes are exact */
+	uint32_t *rank;
+	uint32_t *start; /* first part of each red row, and the end; NULL if each row has one part */
+	uint32_t *order; /* first parts of all red rows, in processing order */
+	rb_tree blue;
+	worker *worker;
+	int threads;
+	int status;  /* first status other than RB_OK */
+	double most; /* scaled distance of the job, rounded up */
+	uint64_t done;
+} nearest;
+
+/* ---- a single row ---- */
+
+/*
+ * Returns the scaled distance above which parts are not needed. `same` is the row's candidate so
+ * far, or NULL.
+ */
+static double
+most_of(const nearest *a, const worker *w, const rb_candidate *same)
+{
+	double most = w->touching ? 0 : rb_best_full(&w->best) ? w->best.heap[0].hi : a->most;
+
+	return same != NULL && same->hi < most ? same->hi : most;
+}
+
+/* Returns the rank from which rows are not needed. */
+static uint32_t
+below_of(const worker *w)
+{
+	return w->touching && rb_best_full(&w->best) ? w->best.heap[0].rank : UINT32_MAX;
+}
+
+static bool
+parts_worst(void *arg, const double lo[2][3], const double hi[2][3])
+{
+	worker *w = arg;
+
+	return rb_candidate_parts(&w->asker, &w->best.heap[0], lo, hi);
+}
+
+/*
+ * Sets the tie of a traversal. If many parts are as far away as the worst candidate, only rows of
+ * lower rank are needed among them, so whole branches can be skipped. This requires exact
+ * comparisons, which do not pay for a few parts.
+ */
+static const rb_tie *
+tie_of(const nearest *a, worker *w)
+{
+	const rb_candidate *worst = &w->best.heap[0];
+	double least;
+
+	w->tie.from = RB_INFINITY;
+	if (w->touching || !a->boxes || !rb_best_full(&w->best))
+		return &w->tie;
+	least = worst->lo * worst->lo * (1 - 0x1p-40);
+	w->tie.after = worst->rank;
+	w->tie.from = w->ties >= TIES && least > 0x1p-900 ? least : RB_INFINITY;
+	return &w->tie;
+}
+
+static rb_status
+offer(const nearest *a, worker *w, uint32_t red, uint32_t blue, const rb_candidate *same)
+{
+	const bool full = rb_best_full(&w->best);
+
+	rb_candidate c;
+	bool good;
+
+	w->looks++;
+	if (w->touching)
+		good = rb_candidate_meets(&w->asker, red, blue, &c);
+	else
+		good = rb_candidate_apart(&w->asker, red, blue, most_of(a, w, same), &c);
+	w->ties += good && full && !w->touching && c.hi >= w->best.heap[0].lo;
+	return good ? rb_best_offer(&w->best, &c, a->job->distance) : RB_OK;
+}
+
+/* Offers a part of blue to all parts of a red row. */
+static rb_status
+offer_parts(const nearest *a, worker *w, uint32_t first, uint32_t parts, uint32_t blue)
+{
+	const uint32_t row = rb_row_of(a->job->blue, blue);
+	const rb_candidate *same = rb_best_of(&w->best, row);
+	rb_status status = RB_OK;
+	double lo[3], hi[3], square;
+	uint32_t red;
+	rb_walk walk;
+
+	if (same != NULL && same->meets)
+		return RB_OK;
+	if (parts == 1)
+		return offer(a, w, first, blue, same);
+	rb_tree_box(a->job->blue, blue, a->scale, lo, hi);
+	rb_walk_begin(&walk, &w->row, NULL, lo, hi);
+	while (status == RB_OK &&
+		   rb_walk_next(&walk, rb_tree_reach(most_of(a, w, same)), UINT32_MAX, &red, &square))
+	{
+		status = offer(a, w, red, blue, same);
+		same = rb_best_of(&w->best, row);
+		if (same != NULL && same->meets)
+			break;
+	}
+	w->boxes += walk.boxes;
+	return status;
+}
+
+static rb_status
+flush(const nearest *a, worker *w)
+{
+	const size_t n = w->n;
+
+	w->n = 0;
+	return n > 0 ? a->sink->put(a->sink->user, w->pair, w->told, n) : RB_OK;
+}
+
+/* Writes the best rows of a red row to the batch. */
+static rb_status
+tell(const nearest *a, worker *w, uint32_t row)
+{
+	rb_status status = RB_OK;
+	double distance = 0;
+
+	w->nlast = w->best.n;
+	rb_best_sort(&w->best);
+	if (w->n + w->best.n > w->cap)
+		status = flush(a, w);
+	if (status == RB_OK && w->best.n > w->cap)
+	{
+		const size_t cap = w->best.n > BATCH ? w->best.n : BATCH;
+
+		w->cap = 0;
+		status = rb_array(a->ctx, (void **) &w->pair, cap, sizeof *w->pair);
+		if (status == RB_OK)
+			status = rb_array(a->ctx, (void **) &w->told, cap, sizeof *w->told);
+		if (status == RB_OK)
+			w->cap = cap;
+	}
+	for (uint32_t i = 0; i < w->best.n && status == RB_OK; i++)
+	{
+		/* Candidates at the same distance have the same double. */
+		if (i == 0 || w->best.heap[i].label == 0 ||
+			w->best.heap[i].label != w->best.heap[i - 1].label)
+			distance = rb_candidate_distance(&w->asker, &w->best.heap[i]);
+
+		w->pair[w->n] = (rb_pair){row, rb_row_of(a->job->blue, w->best.heap[i].blue)};
+		memcpy(&w->told[w->n++], &distance, sizeof distance);
+		if (rb_should_stop(a->ctx))
+			status = RB_STOPPED;
+	}
+	rb_best_clear(&w->best);
+	return status;
+}
+
+static bool
+same_parts(const rb_set *set, uint32_t a, uint32_t b)
+{
+	const size_t width = (size_t) rb_kind_width(set->kind);
+
+	return memcmp(set->coords + a * width, set->coords + b * width, width * sizeof(double)) == 0;
+}
+
+/* Writes the pairs of the last row again, for a row with an identical part. */
+static rb_status
+tell_again(const nearest *a, worker *w, uint32_t row)
+{
+	const size_t n = w->nlast;
+	size_t from = w->n - n;
+	rb_status status = RB_OK;
+
+	/* The old pairs stay in place after a flush. */
+	if (w->n + n > w->cap)
+		status = flush(a, w);
+	for (size_t i = 0; i < n && status == RB_OK; i++, from++)
+	{
+		w->pair[w->n] = (rb_pair){row, w->pair[from].blue};
+		w->told[w->n++] = w->told[from];
+	}
+	if (status == RB_OK && rb_should_stop(a->ctx))
+		status = RB_STOPPED;
+	return status;
+}
+
+static rb_status
+search_row(rb_thread *me, const nearest *a, worker *w, uint32_t row)
+{
+	const rb_set *red = a->job->red;
+	const uint32_t first = a->start != NULL ? a->start[row] : row;
+	const uint32_t parts = a->start != NULL ? a->start[row + 1] - first : 1;
+	rb_status status = RB_OK;
+	double lo[3], hi[3], square;
+	uint32_t blue;
+	rb_walk walk;
+
+	if (parts == 1 && w->last != UINT32_MAX && same_parts(red, w->last, first))
+		return tell_again(a, w, row);
+	w->ties = 0;
+	w->last = parts == 1 ? first : UINT32_MAX;
+	if (parts > 1)
+	{
+		status = rb_tree_make(me, a->ctx, &w->row, red, first, parts, a->scale, NULL, UINT32_MAX);
+		if (status == RB_OK)
+			rb_tree_bounds(&w->row, lo, hi);
+	}
+	else
+		rb_tree_box(red, first, a->scale, lo, hi);
+	for (int round = 0; round < 2 && status == RB_OK; round++)
+	{
+		w->touching = round == 0;
+		/* Stop if k rows meet red, or if only those are wanted. */
+		if (round == 1 && (rb_best_full(&w->best) || a->job->distance == 0))
+			break;
+		rb_walk_begin(&walk, &a->blue, parts > 1 ? &w->row : NULL, lo, hi);
+		walk.tie = parts > 1 ? NULL : tie_of(a, w);
+		while (status == RB_OK &&
+			   rb_walk_next(&walk, rb_tree_reach(most_of(a, w, NULL)), below_of(w), &blue, &square))
+		{
+			status = offer_parts(a, w, first, parts, blue);
+			if (walk.tie != NULL)
+				(void) tie_of(a, w);
+		}
+		w->boxes += walk.boxes;
+	}
+	if (status == RB_OK && rb_should_stop(a->ctx))
+		status = RB_STOPPED;
+	return status == RB_OK ? tell(a, w, row) : status;
+}
+
+/* ---- all rows ---- */
+
+static void
+note(nearest *a, rb_status status)
+{
+	int ok = RB_OK;
+
+	if (status != RB_OK)
+		rb_store_if(&a->status, &ok, (int) status);
+}
+
+static void
+search_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	nearest *a = arg;
+	worker *w = &a->worker[rb_thread_number(me)];
+	const double began = rb_now_ms();
+
+	for (uint64_t i = from; i < to && rb_load(&a->status) == RB_OK; i++)
+		note(a, search_row(me, a, w, rb_row_of(a->job->red, a->order[i])));
+	w->ms += rb_now_ms() - began;
+	rb_progress(a->ctx, RB_STAGE_CANDIDATES, rb_add(&a->done, to - from) + (to - from),
+				a->job->red->nrows);
+}
+
+/*
+ * Finds the largest and the smallest nonzero coordinate. Positive doubles are ordered like their
+ * bits.
+ */
+static void
+find_largest(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	nearest *a = arg;
+	double largest = 0, least = RB_INFINITY;
+	uint64_t bits, known;
+
+	(void) me;
+	for (uint64_t i = from; i < to; i++)
+	{
+		const double x = fabs(a->coords[i]);
+
+		largest = x > largest ? x : largest;
+		least = x > 0 && x < least ? x : least;
+	}
+	memcpy(&bits, &least, sizeof bits);
+	known = rb_load(&a->least);
+	while (known > bits && !rb_store_if(&a->least, &known, bits))
+		;
+	memcpy(&bits, &largest, sizeof bits);
+	known = rb_load(&a->largest);
+	while (known < bits && !rb_store_if(&a->largest, &known, bits))
+		;
+}
+
+/* Computes the power of two that maps the largest coordinate to between 1/2 and 1, if possible. */
+static rb_status
+find_scale(rb_thread *me, nearest *a)
+{
+	const rb_set *sides[2] = {a->job->red, a->job->blue};
+	rb_status status = RB_OK;
+	double largest, least;
+	int exponent;
+
+	a->least = UINT64_MAX;
+	for (int side = 0; side < 2 && status == RB_OK; side++)
+	{
+		const uint64_t width = (uint64_t) rb_kind_width(sides[side]->kind);
+
+		a->coords = sides[side]->coords;
+		status = rb_loop(me, sides[side]->nparts * width, (uint64_t) 1 << 16, find_largest, a);
+	}
+	memcpy(&largest, &a->largest, sizeof largest);
+	memcpy(&least, &a->least, sizeof least);
+	(void) frexp(largest, &exponent);
+	exponent = exponent < -1000 ? -1000 : exponent;
+	a->scale = largest > 0 ? ldexp(1, -exponent) : 1;
+	a->boxes = least * a->scale >= 0x1p-1022;
+	a->most = a->job->distance * a->scale * (1 + 0x1p-50) + 0x1p-1000;
+	if (a->job->distance == 0)
+		a->most = 0;
+	return status;
+}
+
+/* Finds the first part of each red row. */
+static rb_status
+find_starts(nearest *a)
+{
+	const rb_set *red = a->job->red;
+	rb_status status;
+
+	if (red->row_of == NULL)
+		return RB_OK;
+	status = rb_array(a->ctx, (void **) &a->start, (size_t) red->nrows + 1, sizeof *a->start);
+	if (status == RB_OK)
+		rb_row_starts(red, a->start);
+	return status;
+}
+
+static rb_status
+find_order(rb_thread *me, nearest *a)
+{
+	const rb_set *red = a->job->red;
+	rb_status status = rb_array(a->ctx, (void **) &a->order, red->nrows, sizeof *a->order);
+
+	for (uint32_t row = 0; row < red->nrows && status == RB_OK; row++)
+	{
+		a->order[row] = a->start != NULL ? a->start[row] : row;
+		if (row % (1 << 20) == 0 && rb_should_stop(a->ctx))
+			status = RB_STOPPED;
+	}
+	return status == RB_OK ? rb_tree_order(me, a->ctx, red, a->scale, a->order, red->nrows)
+						   : status;
+}
+
+static rb_status
+make_workers(nearest *a, int threads)
+{
+	const rb_job *job = a->job;
+	const uint32_t k = job->nearest < job->blue->nrows ? job->nearest : job->blue->nrows;
+	rb_status status = rb_array(a->ctx, (void **) &a->worker, (size_t) threads, sizeof *a->worker);
+
+	if (status != RB_OK)
+		return status;
+	memset(a->worker, 0, (size_t) threads * sizeof *a->worker);
+	for (int t = 0; t < threads && status == RB_OK; t++)
+	{
+		a->threads = t + 1;
+		a->worker[t].asker = (rb_asker){
+			.ctx = a->ctx,
+			.red = job->red,
+			.blue = job->blue,
+			.rank = a->rank,
+			.scale = a->scale,
+			.plane_of = UINT32_MAX,
+			.square_red = UINT32_MAX,
+			.square_blue = UINT32_MAX,
+			.env = {.filters = a->ctx->filters, .exact = true, .distance = job->distance}};
+		a->worker[t].last = UINT32_MAX;
+		a->worker[t].tie.parts = parts_worst;
+		a->worker[t].tie.user = &a->worker[t];
+		status = rb_best_init(&a->worker[t].best, &a->worker[t].asker, k);
+	}
+	return status;
+}
+
+static void
+report(const nearest *a)
+{
+	rb_stats *stats = &a->ctx->stats;
+
+	for (int t = 0; t < a->threads; t++)
+	{
+		const worker *w = &a->worker[t];
+
+		stats->stage[RB_STAGE_CANDIDATES].count += w->looks;
+		stats->stage[RB_STAGE_CANDIDATES].ms += w->ms / a->threads;
+		stats->box_tests += w->boxes;
+		stats->exact_integer += w->asker.env.integer;
+		stats->exact_expansion += w->asker.env.expansion;
+		stats->exact_gmp += w->asker.env.gmp;
+		stats->stage[RB_STAGE_EXACT].count +=
+			w->asker.env.integer + w->asker.env.expansion + w->asker.env.gmp;
+	}
+}
+
+static rb_status
+search(rb_thread *me, nearest *a)
+{
+	const rb_job *job = a->job;
+	const double began = rb_now_ms();
+	rb_status status;
+
+	a->ctx->stats.threads = rb_team_threads(me);
+	rb_progress(a->ctx, RB_STAGE_GRID, 0, 0);
+	status = find_scale(me, a);
+	if (status == RB_OK)
+		status = rb_ranks(a->ctx, job->blue, &a->rank);
+	if (status == RB_OK)
+		status = find_starts(a);
+	if (status == RB_OK)
+		status = find_order(me, a);
+	if (status == RB_OK)
+		status = rb_tree_make(me, a->ctx, &a->blue, job->blue, 0, job->blue->nparts, a->scale,
+							  a->rank, job->nearest);
+	a->ctx->stats.stage[RB_STAGE_GRID].count += job->blue->nparts;
+	a->ctx->stats.stage[RB_STAGE_GRID].ms += rb_now_ms() - began;
+	if (status == RB_OK)
+		status = make_workers(a, rb_team_threads(me));
+	if (status == RB_OK)
+	{
+		rb_progress(a->ctx, RB_STAGE_CANDIDATES, 0, job->red->nrows);
+		status = rb_loop(me, job->red->nrows, GRAIN, search_rows, a);
+		status = a->status != RB_OK ? (rb_status) a->status : status;
+	}
+	for (int t = 0; t < a->threads && status == RB_OK; t++)
+		status = flush(a, &a->worker[t]);
+	return status;
+}
+
+/* Returns the number of threads; one suffices for a small job. */
+static int
+threads_of(const rb_context *ctx, const rb_job *job)
+{
+	const int rows = rb_threads_for(ctx, job->red->nrows, GRAIN);
+	const int parts = rb_threads_for(ctx, (uint64_t) job->red->nparts + job->blue->nparts, BATCH);
+
+	return rows > parts ? rows : parts;
+}
+
+rb_status
+rb_compose_nearest(rb_context *ctx, const rb_backend *backend, const rb_job *job,
+				   const rb_row_sink *sink)
+{
+	nearest a = {.ctx = ctx, .job = job, .sink = sink};
+	rb_thread *me;
+	rb_status status;
+
+	(void) backend;
+	if (job->red->nparts == 0 || job->blue->nparts == 0)
+		return RB_OK;
+	status = rb_set_compose_ids(ctx, job->blue);
+	if (status == RB_OK)
+		status = rb_team_open(ctx, threads_of(ctx, job), &me);
+	if (status != RB_OK)
+		return status;
+	status = search(me, &a);
+	report(&a);
+	for (int t = 0; t < a.threads; t++)
+	{
+		worker *w = &a.worker[t];
+
+		rb_best_free(&w->best);
+		rb_tree_free(ctx, &w->row);
+		rb_free(ctx->memory, (void **) &w->pair);
+		rb_free(ctx->memory, (void **) &w->told);
+	}
+	rb_free(ctx->memory, (void **) &a.worker);
+	rb_tree_free(ctx, &a.blue);
+	rb_free(ctx->memory, (void **) &a.start);
+	rb_free(ctx->memory, (void **) &a.order);
+	rb_free(ctx->memory, (void **) &a.rank);
+	rb_team_close(&me);
+	return ctx->error.status != RB_OK ? ctx->error.status : status;
+}

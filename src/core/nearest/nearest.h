@@ -1,0 +1,148 @@
+/*
+ * nearest.h
+ *	  Finds the k nearest rows: declares the steps between a red row and the candidates for its
+ *	  nearest rows.
+ *
+ *		a tree of blue's boxes										box_tree.c
+ *			-> from near to far, for each red row: pairs of parts		nearest.c
+ *			-> their distances: bounds in doubles, then exact order		candidate.c
+ *			-> the k best rows so far, whose worst one is the bound		k_best.c
+ *
+ * All of this runs on the CPU, whatever the backend: the traversal of a tree depends on what was
+ * found before, whereas a device needs the same work for thousands of threads at once.
+ */
+#ifndef RB_NEAREST_NEAREST_H
+#define RB_NEAREST_NEAREST_H
+
+#include "core/base/base.h"
+#include "core/nearest/box_tree.h"
+#include "core/primitive/dispatch.h"
+
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
+/* ---- distances of parts and their order (candidate.c) ---- */
+
+/* State shared by all candidates of one thread */
+typedef struct rb_asker
+{
+	rb_context *ctx;
+	const rb_set *red;
+	const rb_set *blue;
+	const uint32_t *rank; /* rank of blue's rows by id; NULL if ranks are row numbers */
+	double scale;         /* a power of two, as in box_tree.h */
+	rb_exact_env env;
+	rb_feet last;      /* a recent near candidate; only g and square are used */
+	uint32_t plane_of; /* red part whose plane is cached, or UINT32_MAX; planar if it has one */
+	bool planar;
+	double minor[3];
+	double size[3];
+	uint32_t labels;     /* last label assigned for this red row */
+	uint32_t square_red; /* parts whose exact distance is cached, or UINT32_MAX if none */
+	uint32_t square_blue;
+	rb_square square; /* that distance, cached because it is compared with many */
+} rb_asker;
+
+/*
+ * A blue row, represented by the parts of both rows that are nearest so far. Bounds of the distance
+ * exist in two forms: lo and hi from doubles, in scaled coordinates; and least and most, which
+ * enclose the nearest double in unscaled coordinates and are computed on demand.
+ */
+typedef struct rb_candidate
+{
+	uint32_t red;
+	uint32_t blue;
+	uint32_t rank;
+	uint32_t label; /* candidates with the same label are at the same distance; 0 if unlabeled */
+	bool meets;     /* the parts meet, and all bounds are 0 */
+	bool asked;     /* least, most, proved and guess are valid */
+	bool proved;
+	uint8_t guess[4]; /* dim and at of red's feature and of blue's */
+	double lo;
+	double hi;
+	double least;
+	double most;
+} rb_candidate;
+
+/* Returns true and initializes a candidate if the parts meet. */
+extern bool rb_candidate_meets(rb_asker *a, uint32_t red, uint32_t blue, rb_candidate *c);
+
+/*
+ * Computes bounds lo and hi for two disjoint parts. Returns false if they are farther apart than
+ * `most` (scaled).
+ */
+extern bool rb_candidate_apart(rb_asker *a, uint32_t red, uint32_t blue, double most,
+							   rb_candidate *c);
+
+/* Returns the sign of the distance of c minus that of d. */
+extern int rb_candidate_compare(rb_asker *a, rb_candidate *c, rb_candidate *d);
+
+/* Compares candidates in output order: by distance, then by rank. */
+extern int rb_candidate_order(rb_asker *a, rb_candidate *c, rb_candidate *d);
+
+/*
+ * Returns true if every point of one box is at least as far from the other box as the parts of c
+ * are from each other. Exact; the boxes are in scaled coordinates.
+ */
+extern bool rb_candidate_parts(rb_asker *a, const rb_candidate *c, const double lo[2][3],
+							   const double hi[2][3]);
+
+/* Returns true if a candidate is within the distance of the job. */
+extern bool rb_candidate_within(rb_asker *a, const rb_candidate *c, double distance);
+
+/* Returns the double nearest to the distance. */
+extern double rb_candidate_distance(rb_asker *a, rb_candidate *c);
+
+/* ---- the best k rows (k_best.c) ---- */
+
+/* A heap of candidates with the worst at the top */
+typedef struct rb_best
+{
+	rb_asker *asker;
+	rb_candidate *heap;
+	uint32_t n;
+	uint32_t cap;
+	uint32_t k;
+	uint32_t *place; /* position of each blue row in the heap, from 1; 0 if absent */
+} rb_best;
+
+extern rb_status rb_best_init(rb_best *b, rb_asker *asker, uint32_t k);
+extern void rb_best_free(rb_best *b);
+
+static inline bool
+rb_best_full(const rb_best *b)
+{
+	return b->n == b->k;
+}
+
+/* Returns the candidate of a blue row, or NULL. */
+static inline const rb_candidate *
+rb_best_of(const rb_best *b, uint32_t row)
+{
+	return b->place[row] == 0 ? NULL : &b->heap[b->place[row] - 1];
+}
+
+/*
+ * Adds a candidate if it is better than the worst one and within the distance of the job, or
+ * replaces the candidate of its row if it is nearer. Must not be called after a stop.
+ */
+extern rb_status rb_best_offer(rb_best *b, rb_candidate *c, double distance);
+
+/* Sorts the heap, best first; it must be cleared afterwards. */
+extern void rb_best_sort(rb_best *b);
+extern void rb_best_clear(rb_best *b);
+
+/* ---- ranks of rows by id (ranks.c) ---- */
+
+/*
+ * Computes the rank of each row by id, equal ids by row number. Sets *rank to NULL if ids ascend.
+ */
+extern rb_status rb_ranks(rb_context *ctx, const rb_set *set, uint32_t **rank);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RB_NEAREST_NEAREST_H */

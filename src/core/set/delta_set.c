@@ -1,0 +1,418 @@
+/*
+ * delta_set.c
+ *	  Builds a set from ranges ("cuts") of two other sets: cached rows, and new rows that replace
+ *	  changed ones.
+ *
+ *        kept    |aaaaaaa|bbb|ccccccccccc|           fresh   |BB|dddd|
+ *        view    |aaaaaaa| BB|ccccccccccc|dddd|
+ *
+ * If one row of a table of millions has changed, materializing the coordinates costs as much as
+ * copying them all, and a device that has a copy of the cached ones does it itself many times
+ * faster. A view therefore has neither coordinates nor ids until they are needed: the CPU backend
+ * materializes the coordinates before it joins, and the output of pairs needs the ids. In every
+ * other respect a view is an ordinary set.
+ *
+ * A view belongs to one call, which may join it on several devices at once. A lock ensures that one
+ * thread materializes its coordinates while others wait.
+ */
+#include "core/base/base.h"
+#include "core/base/parallel.h"
+#include "core/set/set.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Maximum number of steps of a search, which takes a few milliseconds */
+#define RB_QUIET_STEPS ((uint64_t) 1 << 22)
+#define RB_GRAIN RB_SIZE((uint64_t) 1 << 15, 8) /* parts or rows that a thread copies at a time */
+
+/* Returns the number of the cut that contains a row or part. */
+static uint32_t
+cut_at(const rb_view *view, uint64_t at, bool rows)
+{
+	uint32_t low = 0;
+	uint32_t high = view->ncuts;
+
+	while (high - low > 1)
+	{
+		uint32_t mid = low + (high - low) / 2;
+
+		if ((rows ? view->cuts[mid].row : view->cuts[mid].part) <= at)
+			low = mid;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static inline const rb_set *
+source_of(const rb_view *view, const rb_cut *cut)
+{
+	return cut->fresh ? view->fresh : view->kept;
+}
+
+/*
+ * Returns true if the ids are consecutive over all cuts, starting with `first`. The view needs no
+ * array of ids then.
+ */
+static bool
+counts_up(const rb_view *view, int64_t first)
+{
+	uint64_t wrong = 0;
+
+	for (uint32_t c = 0; c < view->ncuts; c++)
+	{
+		const rb_cut *cut = &view->cuts[c];
+		const rb_set *from = source_of(view, cut);
+		const uint32_t rows = cut[1].row - cut->row;
+
+		if (rows == 0)
+			continue;
+		if (from->elsewhere && !from->composed_ids)
+			return false;
+		if (from->ids == NULL)
+			wrong |= (uint64_t) from->first_id + cut->from_row - (uint64_t) first - cut->row;
+		else
+			for (uint32_t i = 0; i < rows; i++)
+				wrong |= (uint64_t) from->ids[cut->from_row + i] - (uint64_t) first - cut->row - i;
+		if (wrong != 0)
+			return false;
+	}
+	return true;
+}
+
+int64_t
+rb_view_id(const rb_view *view, uint32_t row)
+{
+	const rb_cut *cut = &view->cuts[cut_at(view, row, true)];
+	const rb_set *from = source_of(view, cut);
+	const uint32_t at = cut->from_row + (row - cut->row);
+
+	return from->ids != NULL ? from->ids[at] : (int64_t) ((uint64_t) from->first_id + at);
+}
+
+const rb_set *
+rb_view_part(const rb_set *set, uint32_t *part)
+{
+	const rb_cut *cut = &set->view->cuts[cut_at(set->view, *part, false)];
+
+	*part = cut->from_part + (*part - cut->part);
+	return source_of(set->view, cut);
+}
+
+/* Returns the first id, or 0 if it is not known. */
+static int64_t
+first_id(const rb_view *view)
+{
+	const rb_set *from = view->ncuts > 0 ? source_of(view, &view->cuts[0]) : NULL;
+
+	return from == NULL || (from->elsewhere && !from->composed_ids) ? 0 : rb_view_id(view, 0);
+}
+
+/*
+ * Fills in the row of each part. This array is not deferred: it is used in many places, and most
+ * sets have none.
+ */
+static void
+compose_row_of(const rb_view *view, uint32_t *to)
+{
+	for (uint32_t c = 0; c < view->ncuts; c++)
+	{
+		const rb_cut *cut = &view->cuts[c];
+		const rb_set *from = source_of(view, cut);
+
+		for (uint32_t i = 0; i < cut[1].part - cut->part; i++)
+		{
+			const uint32_t part = cut->from_part + i;
+
+			to[cut->part + i] =
+				(from->row_of != NULL ? from->row_of[part] : part) - cut->from_row + cut->row;
+		}
+	}
+}
+
+/*
+ * The coordinates are charged although they are not materialized, so that the memory a join may use
+ * does not depend on who materializes them.
+ */
+rb_status
+rb_view_make(rb_memory *memory, const rb_view *view, uint64_t skipped, const rb_set **set,
+			 rb_error *error)
+{
+	const rb_cut *end = &view->cuts[view->ncuts];
+	rb_set s = *view->kept;
+	rb_view *own = NULL;
+	uint32_t *row_of = NULL;
+	rb_status status;
+
+	*set = NULL;
+	if (view->kept->kind != view->fresh->kind)
+	{
+		*error = (rb_error){RB_UNSUPPORTED, 0, 0, ""};
+		return RB_UNSUPPORTED;
+	}
+	s.nrows = end->row;
+	s.nparts = end->part;
+	s.skipped = skipped;
+	s.coords = NULL;
+	s.row_of = NULL;
+	s.ids = NULL;
+	s.number = 0;
+	s.owner = NULL;
+	s.composed_ids = false;
+	status =
+		rb_resize(memory, (void **) &own, sizeof *own + (view->ncuts + 1) * sizeof(rb_cut), error);
+	if (status == RB_OK && !view->kept->elsewhere &&
+		(view->kept->row_of != NULL || view->fresh->row_of != NULL))
+		status = rb_resize(memory, (void **) &row_of, s.nparts * sizeof *row_of, error);
+	if (status == RB_OK)
+		status = rb_memory_charge(memory, rb_coords_bytes(&s), error);
+	if (status == RB_OK)
+	{
+		*own = *view;
+		own->counted = true;
+		own->cuts = (rb_cut *) (own + 1);
+		memcpy((rb_cut *) (own + 1), view->cuts, (view->ncuts + 1) * sizeof(rb_cut));
+		if (row_of != NULL)
+			compose_row_of(view, row_of);
+		s.row_of = row_of;
+		s.view = own;
+		s.first_id = first_id(view);
+		s.composed_ids = counts_up(view, s.first_id);
+		status = rb_set_own(memory, &s, set, error);
+		if (status != RB_OK)
+			rb_memory_refund(memory, rb_coords_bytes(&s));
+	}
+	if (status != RB_OK)
+	{
+		rb_free(memory, (void **) &row_of);
+		rb_free(memory, (void **) &own);
+		return status;
+	}
+	rb_set_hold(view->kept);
+	rb_set_hold(view->fresh);
+	return RB_OK;
+}
+
+/* ---- materialization ---- */
+
+typedef struct composition
+{
+	const rb_set *set;
+	double *coords;
+	int64_t *ids;
+} composition;
+
+static void
+copy_coords(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	const composition *c = arg;
+	const rb_view *view = c->set->view;
+	const size_t width = (size_t) rb_kind_width(c->set->kind);
+	uint32_t k = cut_at(view, from, false);
+
+	(void) me;
+	while (from < to)
+	{
+		const rb_cut *cut = &view->cuts[k++];
+		const uint64_t n = (cut[1].part < to ? cut[1].part : to) - from;
+
+		if (cut[1].part <= from)
+			continue;
+		memcpy(c->coords + from * width,
+			   source_of(view, cut)->coords + (cut->from_part + (from - cut->part)) * width,
+			   n * width * sizeof(double));
+		from += n;
+	}
+}
+
+static void
+copy_ids(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	const composition *c = arg;
+	const rb_view *view = c->set->view;
+	uint32_t k = cut_at(view, from, true);
+
+	(void) me;
+	while (from < to)
+	{
+		const rb_cut *cut = &view->cuts[k++];
+		const rb_set *source = source_of(view, cut);
+		const uint64_t n = (cut[1].row < to ? cut[1].row : to) - from;
+		const uint64_t at = cut->from_row + (from - cut->row);
+
+		if (cut[1].row <= from)
+			continue;
+		if (source->ids != NULL)
+			memcpy(c->ids + from, source->ids + at, n * sizeof *c->ids);
+		else
+			for (uint64_t i = 0; i < n; i++)
+				c->ids[from + i] = (int64_t) ((uint64_t) source->first_id + at + i);
+		from += n;
+	}
+}
+
+/* Allocates an array of n elements and fills it with all threads. */
+static rb_status
+fill(rb_context *ctx, rb_memory *memory, void **array, uint64_t n, size_t element, rb_work work,
+	 composition *c)
+{
+	rb_error error;
+	rb_status status = rb_resize(memory, array, n * element, &error);
+	rb_thread *me;
+
+	if (status != RB_OK)
+		return rb_fail(ctx, error.status, error.need, error.limit, NULL);
+	c->coords = *array;
+	c->ids = *array;
+	status = rb_team_open(
+		ctx, n / RB_GRAIN < (uint64_t) ctx->threads ? (int) (n / RB_GRAIN) + 1 : ctx->threads, &me);
+	if (status == RB_OK)
+	{
+		status = rb_loop(me, n, RB_GRAIN, work, c);
+		rb_team_close(&me);
+	}
+	if (status != RB_OK)
+		rb_free(memory, array);
+	return status;
+}
+
+static rb_status
+compose(rb_context *ctx, const rb_set *set)
+{
+	composition c = {set, NULL, NULL};
+	void *coords = NULL;
+	rb_status status;
+
+	if (set->coords != NULL)
+		return RB_OK;
+	rb_view_uncount(rb_set_memory(set), set);
+	status = fill(ctx, rb_set_memory(set), &coords, set->nparts,
+				  (size_t) rb_kind_width(set->kind) * sizeof(double), copy_coords, &c);
+	if (status == RB_OK)
+		rb_set_writable(set)->coords = coords;
+	return status;
+}
+
+rb_status
+rb_set_compose(rb_context *ctx, const rb_set *set)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	const struct timespec nap = {0, 1000000};
+	rb_status status;
+
+	if (set->view == NULL)
+		return RB_OK;
+	while (pthread_mutex_trylock(&lock) != 0)
+	{
+		if (rb_should_stop(ctx))
+			return RB_STOPPED;
+		nanosleep(&nap, NULL);
+	}
+	status = compose(ctx, set);
+	pthread_mutex_unlock(&lock);
+	return status;
+}
+
+rb_status
+rb_set_compose_ids(rb_context *ctx, const rb_set *set)
+{
+	composition c = {set, NULL, NULL};
+	void *ids = NULL;
+	rb_status status;
+
+	if (set->view == NULL || set->composed_ids)
+		return RB_OK;
+	status = fill(ctx, rb_set_memory(set), &ids, set->nrows, sizeof(int64_t), copy_ids, &c);
+	if (status == RB_OK)
+	{
+		rb_set_writable(set)->ids = ids;
+		rb_set_writable(set)->composed_ids = true;
+	}
+	return status;
+}
+
+/* ---- distinct ids ---- */
+
+static int
+compare_ids(const void *a, const void *b)
+{
+	const int64_t x = *(const int64_t *) a;
+	const int64_t y = *(const int64_t *) b;
+
+	return (x > y) - (x < y);
+}
+
+static inline int64_t
+id_of(const rb_set *set, uint32_t row)
+{
+	return set->ids != NULL ? set->ids[row] : (int64_t) ((uint64_t) set->first_id + row);
+}
+
+/* Returns true if the view has a cached row with this id. The ids of the cached set ascend. */
+static bool
+is_kept(const rb_view *view, int64_t id)
+{
+	const rb_set *kept = view->kept;
+	uint32_t low = 0;
+	uint32_t high = kept->nrows;
+
+	while (low < high)
+	{
+		uint32_t mid = low + (high - low) / 2;
+
+		if (id_of(kept, mid) < id)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low == kept->nrows || id_of(kept, low) != id)
+		return false;
+	for (uint32_t c = 0; c < view->ncuts; c++)
+	{
+		const rb_cut *cut = &view->cuts[c];
+
+		if (!cut->fresh && cut->from_row <= low && low - cut->from_row < cut[1].row - cut->row)
+			return true;
+	}
+	return false;
+}
+
+bool
+rb_set_ids_ascend(const rb_set *set)
+{
+	if (set->ids == NULL) /* consecutive ids ascend unless they wrap around */
+		return set->nrows == 0 || set->first_id <= INT64_MAX - (int64_t) set->nrows;
+	for (uint32_t i = 1; i < set->nrows; i++)
+		if (set->ids[i] <= set->ids[i - 1])
+			return false;
+	return true;
+}
+
+rb_status
+rb_view_count_ids(rb_memory *memory, const rb_set *set, bool *known, uint32_t *distinct,
+				  rb_error *error)
+{
+	const rb_view *view = set->view;
+	const uint32_t n = view->fresh->nrows;
+	int64_t *ids = NULL;
+	rb_status status;
+
+	*known = (uint64_t) n * view->ncuts <= RB_QUIET_STEPS;
+	if (!*known)
+		return RB_OK;
+	status = rb_resize(memory, (void **) &ids, (n + 1) * sizeof *ids, error);
+	if (status != RB_OK)
+		return status;
+	for (uint32_t i = 0; i < n; i++)
+		ids[i] = id_of(view->fresh, i);
+	qsort(ids, n, sizeof *ids, compare_ids);
+	*distinct = set->nrows - n;
+	for (uint32_t i = 0; i < n; i++)
+		if ((i == 0 || ids[i] != ids[i - 1]) && !is_kept(view, ids[i]))
+			(*distinct)++;
+	rb_free(memory, (void **) &ids);
+	return RB_OK;
+}

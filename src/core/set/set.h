@@ -1,0 +1,64 @@
+/*
+ * set.h
+ *	  Declares how a set owns its arrays and what the core records about it (set.c, delta_set.c).
+ */
+#ifndef RB_SET_SET_H
+#define RB_SET_SET_H
+
+#include "core/base/redblue.h"
+
+/*
+ * Creates a set with one holder that takes over arrays allocated in `memory`. On failure they
+ * remain the caller's.
+ */
+extern rb_status rb_set_own(rb_memory *memory, const rb_set *arrays, const rb_set **set,
+							rb_error *error);
+
+/*
+ * Moves a set into another memory. The set must have one holder and be no view, or a materialized
+ * one. On failure nothing has changed.
+ */
+extern rb_status rb_set_move(const rb_set *set, rb_memory *to, rb_error *error);
+
+/*
+ * rb_set_memory returns the memory of a set with an owner. rb_set_writable returns the set for the
+ * few functions that may modify it.
+ */
+extern rb_memory *rb_set_memory(const rb_set *set);
+extern rb_set *rb_set_writable(const rb_set *set);
+
+/*
+ * Facts established about all rows of a set, visible to its later holders. rb_set_learn records one
+ * and rb_set_knows looks it up. A set without an owner records nothing. Callable from any thread.
+ */
+#define RB_KNOWN_BODIES 1u /* each row is closed and does not intersect itself */
+extern void rb_set_learn(const rb_set *set, uint32_t fact);
+extern bool rb_set_knows(const rb_set *set, uint32_t fact);
+
+/* Makes the parts of a builder from `from` to the last one a single face. */
+extern rb_status rb_builder_one_face(rb_builder *b, uint32_t from, rb_error *error);
+
+/* Stores where the parts of each row start, and the end of the last row: nrows + 1 numbers. */
+extern void rb_row_starts(const rb_set *set, uint32_t *start);
+
+/* Returns the current number of holders of a set with an owner. */
+extern uint32_t rb_set_holders(const rb_set *set);
+
+/*
+ * Returns the bytes charged for the blocks of a set, which must be no view, or a materialized one.
+ */
+extern uint64_t rb_set_taken(const rb_set *set);
+
+/* Returns the bytes of the coordinates, materialized or not. */
+extern uint64_t rb_coords_bytes(const rb_set *set);
+
+/* Stops charging `memory` for the unmaterialized coordinates of a view. */
+extern void rb_view_uncount(rb_memory *memory, const rb_set *set);
+
+/*
+ * Returns the source set that has the coordinates of a part of a view, and stores the part's number
+ * there in *part.
+ */
+extern const rb_set *rb_view_part(const rb_set *set, uint32_t *part);
+
+#endif /* RB_SET_SET_H */

@@ -1,0 +1,312 @@
+/*
+ * edge_fan.c
+ *	  Finds the triangles that share an edge, and groups the triangles of a solid into sheets.
+ *
+ *				   c
+ *				  /|\				the fan of ab: the triangles abc, bad, ...
+ *				 / | \				as a circular list, in any order
+ *				a--+--b
+ *				 \ | /
+ *				   d
+ *
+ * Edges are identified if their endpoints have equal coordinates. A hash table maps each edge to
+ * its first side, and further sides are inserted into the circular list of that side. The threads
+ * process rows independently, so the tables are small.
+ *
+ * Two triangles that share an edge either traverse it in opposite directions, or one of them is
+ * turned over, and their normals point to different sides of the sheet. So a fact known about the
+ * sides of one triangle extends to its whole sheet.
+ */
+#include "core/solid/relate.h"
+#include "core/base/point_hash.h"
+#include "core/base/thread_count.h"
+#include "core/primitive/segment.h"
+#include "core/join/join.h"
+#include "core/set/set.h"
+
+#define NONE UINT32_MAX
+#define GRAIN RB_SIZE(16, 1) /* Number of rows a thread takes at a time */
+
+/* Scratch memory of a thread for the current row */
+typedef struct room
+{
+	uint32_t *table;
+	size_t table_cap;
+	uint32_t *stack;
+	size_t stack_cap;
+} room;
+
+typedef struct search
+{
+	rb_context *ctx;
+	rb_fans *fans;
+	const uint32_t *bad;
+	uint32_t *first; /* First triangle of each row, with one extra entry at the end */
+	room *rooms;
+	int status;
+} search;
+
+static const double *
+corner_of(const rb_fans *fans, uint32_t side, uint32_t more)
+{
+	return fans->set->coords + 3 * (size_t) (side - side % 3 + (side + more) % 3);
+}
+
+static bool
+same_edge(const rb_fans *fans, uint32_t s, uint32_t t)
+{
+	const double *a = corner_of(fans, s, 0), *b = corner_of(fans, s, 1);
+	const double *c = corner_of(fans, t, 0), *d = corner_of(fans, t, 1);
+
+	return (rb_equal3(a, c) && rb_equal3(b, d)) || (rb_equal3(a, d) && rb_equal3(b, c));
+}
+
+static rb_status
+make_rings(search *s, room *r, uint32_t from, uint32_t to)
+{
+	rb_fans *fans = s->fans;
+	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
+	size_t size = 16;
+	rb_status status;
+
+	while (size < 3 * (size_t) (to - from))
+		size *= 2;
+	status = rb_room(s->ctx, &r->table, &r->table_cap, size);
+	if (status != RB_OK)
+		return status;
+	memset(r->table, 0xff, size * sizeof *r->table);
+	for (uint32_t i = from; i < to; i++)
+	{
+		const double *t = fans->set->coords + 9 * (size_t) i;
+		uint64_t hash[3];
+
+		if (i % 4096 == 0 && rb_should_stop(s->ctx))
+			return RB_STOPPED;
+		if (rb_projection_axis(&env, t, t + 3, t + 6) == -1)
+			continue;
+		fans->sheet[i] = i;
+		for (int k = 0; k < 3; k++)
+			hash[k] = rb_hash_point(t + 3 * k);
+		for (uint32_t k = 0; k < 3; k++)
+		{
+			/* The hash does not depend on the direction of the edge */
+			const uint64_t h = (hash[k] + hash[(k + 1) % 3]) * 0x9e3779b97f4a7c15u;
+			const uint32_t side = 3 * i + k;
+			size_t at = (size_t) (h >> 32) & (size - 1);
+
+			while (r->table[at] != NONE && !same_edge(fans, r->table[at], side))
+				at = (at + 1) & (size - 1);
+			if (r->table[at] == NONE)
+				r->table[at] = fans->next[side] = side;
+			else
+			{
+				fans->next[side] = fans->next[r->table[at]];
+				fans->next[r->table[at]] = side;
+			}
+		}
+	}
+	return RB_OK;
+}
+
+/* Assigns all triangles connected to the first one to its sheet. */
+static void
+make_sheet(const search *s, uint32_t first, uint32_t *stack)
+{
+	rb_fans *fans = s->fans;
+	uint8_t *seen = fans->inner;
+	uint32_t n = 0, steps = 0;
+
+	stack[n++] = first;
+	seen[first] = 1;
+	while (n > 0)
+	{
+		const uint32_t i = stack[--n];
+
+		if (++steps % 4096 == 0 && rb_should_stop(s->ctx))
+			return;
+		for (uint32_t side = 3 * i; side < 3 * i + 3; side++)
+		{
+			const uint32_t other = fans->next[side], o = other / 3;
+
+			if (other == side || fans->next[other] != side || seen[o])
+				continue;
+			seen[o] = 1;
+			fans->sheet[o] = first;
+			fans->turned[o] = fans->turned[i] ^ (uint8_t) rb_equal3(corner_of(fans, side, 0),
+																	corner_of(fans, other, 0));
+			stack[n++] = o;
+		}
+	}
+}
+
+static rb_status
+find_row(search *s, room *r, uint32_t from, uint32_t to)
+{
+	rb_fans *fans = s->fans;
+	rb_status status = make_rings(s, r, from, to);
+
+	if (status == RB_OK)
+		status = rb_room(s->ctx, &r->stack, &r->stack_cap, to - from);
+	for (uint32_t i = from; i < to && status == RB_OK; i++)
+	{
+		if (fans->sheet[i] == i && !fans->inner[i])
+			make_sheet(s, i, r->stack);
+		if (i % 4096 == 0 && rb_should_stop(s->ctx))
+			status = RB_STOPPED;
+	}
+	return status;
+}
+
+static void
+find_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	search *s = arg;
+
+	for (uint64_t row = from; row < to && !rb_should_stop(s->ctx); row++)
+	{
+		int ok = RB_OK;
+		rb_status status = RB_OK;
+
+		if (!rb_is_marked(s->bad, (uint32_t) row))
+			status = find_row(s, &s->rooms[rb_thread_number(me)], s->first[row], s->first[row + 1]);
+		if (status != RB_OK)
+			rb_store_if(&s->status, &ok, (int) status);
+	}
+}
+
+static double
+lowest(const double *t)
+{
+	return rb_min(t[2], rb_min(t[5], t[8]));
+}
+
+/*
+ * For each sheet, finds the triangle whose lowest vertex is highest. Few triangles of the solid are
+ * above it. It is vertical only if all triangles of the sheet are. Rays that run along vertical
+ * triangles are the most expensive ones.
+ */
+static void
+find_tops(const rb_fans *fans, uint32_t *top)
+{
+	const double *t = fans->set->coords;
+
+	for (uint32_t i = 0; i < fans->set->nparts; i++)
+	{
+		const uint32_t sheet = fans->sheet[i];
+
+		if (sheet == i)
+			top[i] = i;
+		else if (sheet != RB_NO_SHEET &&
+				 lowest(t + 9 * (size_t) i) > lowest(t + 9 * (size_t) top[sheet]))
+			top[sheet] = i;
+	}
+}
+
+/* Lists the sheets in row order. */
+static rb_status
+list_sheets(search *s, uint32_t *top)
+{
+	rb_fans *fans = s->fans;
+	rb_status status;
+
+	find_tops(fans, top);
+	for (uint32_t i = 0; i < fans->set->nparts; i++)
+		fans->nsheets += fans->sheet[i] == i;
+	status = rb_array(s->ctx, (void **) &fans->sheets, fans->nsheets + 1, sizeof(uint32_t));
+	if (status == RB_OK)
+		status = rb_array(s->ctx, (void **) &fans->tops, fans->nsheets + 1, sizeof(uint32_t));
+	if (status != RB_OK)
+		return status;
+	fans->nsheets = 0;
+	for (uint32_t row = 0; row < fans->set->nrows; row++)
+	{
+		fans->start[row] = fans->nsheets;
+		for (uint32_t i = s->first[row]; i < s->first[row + 1]; i++)
+			if (fans->sheet[i] == i)
+			{
+				fans->sheets[fans->nsheets] = i;
+				fans->tops[fans->nsheets++] = top[i];
+			}
+	}
+	fans->start[fans->set->nrows] = fans->nsheets;
+	memset(fans->inner, 0, fans->set->nparts);
+	return RB_OK;
+}
+
+static rb_status
+find_all(search *s)
+{
+	rb_thread *me;
+	uint32_t threads;
+	rb_status status =
+		rb_team_open(s->ctx, rb_threads_for(s->ctx, s->fans->set->nrows, GRAIN), &me);
+
+	if (status != RB_OK)
+		return status;
+	threads = (uint32_t) rb_team_threads(me);
+	status = rb_array(s->ctx, (void **) &s->rooms, threads, sizeof *s->rooms);
+	if (status == RB_OK)
+	{
+		memset(s->rooms, 0, threads * sizeof *s->rooms);
+		status = rb_loop(me, s->fans->set->nrows, GRAIN, find_rows, s);
+		for (uint32_t i = 0; i < threads; i++)
+		{
+			rb_free(s->ctx->memory, (void **) &s->rooms[i].table);
+			rb_free(s->ctx->memory, (void **) &s->rooms[i].stack);
+		}
+		rb_free(s->ctx->memory, (void **) &s->rooms);
+	}
+	rb_team_close(&me);
+	status = s->status != RB_OK ? (rb_status) s->status : status;
+	return status;
+}
+
+rb_status
+rb_fans_find(rb_context *ctx, const rb_set *set, const uint32_t *bad, rb_fans *fans)
+{
+	const size_t n = (size_t) set->nparts + 1, rows = (size_t) set->nrows + 1;
+	search s = {.ctx = ctx, .fans = fans, .bad = bad};
+	uint32_t *top = NULL;
+	rb_status status;
+
+	*fans = (rb_fans){.set = set};
+	status = rb_array(ctx, (void **) &fans->next, n, 3 * sizeof(uint32_t));
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &fans->sheet, n, sizeof(uint32_t));
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &fans->turned, n, sizeof(uint8_t));
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &fans->inner, n, sizeof(uint8_t));
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &fans->start, rows, sizeof(uint32_t));
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &s.first, rows, sizeof(uint32_t));
+	if (status == RB_OK)
+	{
+		memset(fans->sheet, 0xff, n * sizeof(uint32_t));
+		memset(fans->turned, 0, n);
+		/* Serves as the visited flag until its final value is computed */
+		memset(fans->inner, 0, n);
+		rb_row_starts(set, s.first);
+		status = find_all(&s);
+	}
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &top, n, sizeof(uint32_t));
+	if (status == RB_OK)
+		status = list_sheets(&s, top);
+	rb_free(ctx->memory, (void **) &top);
+	rb_free(ctx->memory, (void **) &s.first);
+	return status;
+}
+
+void
+rb_fans_free(rb_memory *memory, rb_fans *fans)
+{
+	rb_free(memory, (void **) &fans->next);
+	rb_free(memory, (void **) &fans->sheet);
+	rb_free(memory, (void **) &fans->turned);
+	rb_free(memory, (void **) &fans->sheets);
+	rb_free(memory, (void **) &fans->tops);
+	rb_free(memory, (void **) &fans->start);
+	rb_free(memory, (void **) &fans->inner);
+}

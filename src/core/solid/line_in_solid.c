@@ -1,0 +1,502 @@
+/*
+ * line_in_solid.c
+ *	  Computes the intervals of each line of a set that lie inside each solid of another set, with
+ *	  one join and then line by line.
+ *
+ *		segments, and rays from starts x triangles, RB_MEET
+ *			segments: where a line can enter or leave a solid
+ *			rays: on which side it begins
+ *			-> hits, by line, solid and segment
+ *			-> intervals (line_intervals.c)
+ *
+ * A ray starts at each segment that is not connected to its predecessor. The start is inside the
+ * solids of which the ray crosses an odd number of triangles. So a line that lies inside a solid
+ * without meeting its triangles is found as well. Consecutive lines can also be connected, for
+ * example the sections of a drill hole. Such a line starts inside the solids in which the previous
+ * one ended.
+ *
+ * The cost of a join depends mainly on the larger side, so one join is used instead of two. A ray
+ * perturbed by an infinitesimal crosses only triangles that the unperturbed ray meets. For these
+ * few triangles, the code tests whether the perturbed start is below them (ray.h).
+ */
+#include "core/base/materialized.h"
+#include "core/base/parallel.h"
+#include "core/base/thread_count.h"
+#include "core/solid/solid.h"
+#include "core/join/join.h"
+#include "core/set/set.h"
+#include "core/primitive/ray.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Number of lines a thread takes at a time; lines of different blocks count as not connected */
+#define BLOCK RB_SIZE(64, 3)
+#define STRETCH 65536    /* Number of steps between checks for cancellation */
+#define START UINT32_MAX /* Marks a hit whose segment start is below a triangle */
+#define PUT 256          /* Number of intervals passed to the sink at a time */
+#define WORDS 4          /* Payload words per interval */
+
+typedef struct hit
+{
+	uint32_t body;
+	uint32_t segment;
+	uint32_t triangle;
+} hit;
+
+typedef struct all
+{
+	rb_context *ctx;
+	const rb_set *lines;
+	const rb_set *bodies;
+	const uint32_t *bad; /* Bitmap of invalid solids */
+	const rb_row_sink *sink;
+	uint32_t *start_of; /* Segment of each ray start */
+	rb_rays rays;       /* Rays from the starts */
+	pthread_mutex_t lock;
+	hit *hits;
+	size_t nhits;
+	size_t hits_cap;
+	hit *sorted;     /* Hits sorted by line */
+	size_t *from;    /* Start of each line's hits, with one extra entry at the end */
+	uint32_t *first; /* First segment of each line, with one extra entry at the end */
+	int status;
+} all;
+
+/* ---- hits ---- */
+
+static rb_status
+add_hits(all *a, const hit *hits, size_t n)
+{
+	rb_status status = RB_OK;
+
+	if (n == 0)
+		return rb_should_stop(a->ctx) ? RB_STOPPED : RB_OK;
+	pthread_mutex_lock(&a->lock);
+	if (a->nhits + n > a->hits_cap)
+	{
+		size_t cap = a->hits_cap < 4096 ? 4096 : 2 * a->hits_cap;
+
+		while (cap < a->nhits + n)
+			cap *= 2;
+		status = rb_array(a->ctx, (void **) &a->hits, cap, sizeof *a->hits);
+		if (status == RB_OK)
+			a->hits_cap = cap;
+	}
+	if (status == RB_OK)
+	{
+		memcpy(a->hits + a->nhits, hits, n * sizeof *hits);
+		a->nhits += n;
+	}
+	pthread_mutex_unlock(&a->lock);
+	return rb_should_stop(a->ctx) && status == RB_OK ? RB_STOPPED : status;
+}
+
+/*
+ * Returns true if the perturbed start of the ray is below a triangle of a solid whose box contains
+ * it.
+ */
+static bool
+is_below(const all *a, rb_exact_env *env, uint32_t ray, uint32_t triangle)
+{
+	const double *p = a->rays.set->coords + (size_t) ray * 6;
+	const double *t = a->bodies->coords + (size_t) triangle * 9;
+
+	return rb_ray_counts(&a->rays, ray, rb_row_of(a->bodies, triangle)) &&
+		   (RB_TOLD(rb_point_under(env, p, t)) & RB_TOLD(RB_UNDER_OF(1, 0)));
+}
+
+/*
+ * Receives pairs of a segment and a triangle, or of a ray and a triangle; ray numbers follow the
+ * segment numbers.
+ */
+static rb_status
+put_pairs(void *user, const rb_pair *pairs, size_t n)
+{
+	all *a = user;
+	const uint32_t segments = a->lines->nparts;
+	rb_exact_env env = {.filters = a->ctx->filters, .exact = true};
+	hit hits[PUT];
+	rb_status status = RB_OK;
+
+	for (size_t i = 0; i < n && status == RB_OK;)
+	{
+		size_t k = 0;
+
+		for (; i < n && k < PUT; i++)
+		{
+			const uint32_t red = pairs[i].red, triangle = pairs[i].blue;
+			const uint32_t body = rb_row_of(a->bodies, triangle);
+
+			if (rb_is_marked(a->bad, body))
+				continue;
+			if (red < segments)
+				hits[k++] = (hit){body, red, triangle};
+			else if (is_below(a, &env, red - segments, triangle))
+				hits[k++] = (hit){body, a->start_of[red - segments], START};
+		}
+		status = add_hits(a, hits, k);
+	}
+	return status;
+}
+
+/* Returns true if the segment starts where its predecessor ends, within the same block. */
+static bool
+goes_on(const rb_set *lines, uint32_t segment)
+{
+	const double *at = lines->coords + (size_t) segment * 6;
+
+	return segment > 0 &&
+		   rb_row_of(lines, segment - 1) / BLOCK == rb_row_of(lines, segment) / BLOCK &&
+		   rb_equal3(at - 3, at);
+}
+
+static rb_status
+list_starts(all *a, double **coords, uint32_t *starts)
+{
+	uint32_t n = 0;
+	rb_status status;
+
+	for (uint32_t i = 0; i < a->lines->nparts; i++)
+		n += !goes_on(a->lines, i);
+	*starts = n;
+	status = rb_array(a->ctx, (void **) coords, n > 0 ? n : 1, 3 * sizeof(double));
+	if (status == RB_OK)
+		status = rb_array(a->ctx, (void **) &a->start_of, n > 0 ? n : 1, sizeof *a->start_of);
+	n = 0;
+	for (uint32_t i = 0; i < a->lines->nparts && status == RB_OK; i++)
+	{
+		if (i % STRETCH == 0 && rb_should_stop(a->ctx))
+			status = RB_STOPPED;
+		if (goes_on(a->lines, i))
+			continue;
+		memcpy(*coords + (size_t) n * 3, a->lines->coords + (size_t) i * 6, 3 * sizeof(double));
+		a->start_of[n++] = i;
+	}
+	return status;
+}
+
+static rb_status
+make_rays(all *a, const rb_backend *backend)
+{
+	rb_set points = {.kind = RB_POINT3};
+	double *coords = NULL;
+	rb_status status = list_starts(a, &coords, &points.nparts);
+
+	points.nrows = points.nparts;
+	points.coords = coords;
+	if (status == RB_OK)
+		status = rb_rays_make(a->ctx, backend, &points, a->bodies, &a->rays);
+	rb_free(a->ctx->memory, (void **) &coords);
+	return status;
+}
+
+static rb_status
+find_hits(all *a, const rb_backend *backend)
+{
+	const size_t of_one = 6 * sizeof(double);
+	const uint32_t segments = a->lines->nparts, rays = a->rays.set->nparts;
+	const uint64_t n = (uint64_t) segments + rays;
+	rb_set both = {.kind = RB_SEGMENT3, .nparts = (uint32_t) n, .nrows = (uint32_t) n};
+	const rb_job job = {.red = &both, .blue = a->bodies, .predicate = RB_MEET};
+	const rb_sink sink = {.put = put_pairs, .user = a};
+	double *coords = NULL;
+	rb_status status;
+
+	if (n > RB_MAX_OBJECTS)
+		return rb_fail(a->ctx, RB_TOO_MANY_OBJECTS, n, RB_MAX_OBJECTS, NULL);
+	status = rb_array(a->ctx, (void **) &coords, (size_t) n + 1, of_one);
+	if (status == RB_OK)
+	{
+		if (segments > 0)
+			memcpy(coords, a->lines->coords, segments * of_one);
+		memcpy(coords + (size_t) segments * 6, a->rays.set->coords, rays * of_one);
+		both.coords = coords;
+		status = rb_join_step(a->ctx, backend, &job, &sink, RB_TILE);
+	}
+	rb_free(a->ctx->memory, (void **) &coords);
+	return status;
+}
+
+/* ---- processing by line ---- */
+
+/* Sorts the hits by line. */
+static rb_status
+sort_by_line(all *a)
+{
+	const uint32_t nlines = a->lines->nrows;
+	rb_status status = rb_array(a->ctx, (void **) &a->from, (size_t) nlines + 2, sizeof *a->from);
+
+	if (status == RB_OK)
+		status = rb_array(a->ctx, (void **) &a->first, (size_t) nlines + 1, sizeof *a->first);
+	if (status == RB_OK)
+		status = rb_array(a->ctx, (void **) &a->sorted, a->nhits + 1, sizeof *a->sorted);
+	if (status != RB_OK)
+		return status;
+	memset(a->from, 0, ((size_t) nlines + 2) * sizeof *a->from);
+	rb_row_starts(a->lines, a->first);
+	/*
+	 * The counts are stored two slots ahead, so that after summation the slot ahead of each line
+	 * serves as its write position.
+	 */
+	for (size_t i = 0; i < a->nhits; i++)
+		a->from[rb_row_of(a->lines, a->hits[i].segment) + 2]++;
+	for (uint32_t i = 0; i < nlines; i++)
+		a->from[i + 2] += a->from[i + 1];
+	for (size_t i = 0; i < a->nhits; i++)
+	{
+		if (i % STRETCH == 0 && rb_should_stop(a->ctx))
+			return RB_STOPPED;
+		a->sorted[a->from[rb_row_of(a->lines, a->hits[i].segment) + 1]++] = a->hits[i];
+	}
+	rb_free(a->ctx->memory, (void **) &a->hits);
+	return RB_OK;
+}
+
+static int
+in_order(const void *p, const void *q)
+{
+	const hit *a = p, *b = q;
+
+	if (a->body != b->body)
+		return a->body < b->body ? -1 : 1;
+	if (a->segment != b->segment)
+		return a->segment < b->segment ? -1 : 1;
+	return (a->triangle > b->triangle) - (a->triangle < b->triangle);
+}
+
+/* State of a thread that processes one line after another */
+typedef struct desk
+{
+	all *a;
+	rb_stretches stretches;
+	rb_pair *meet;
+	size_t meet_cap;
+	uint8_t *inside;
+	size_t inside_cap;
+	/* Solids that contain the perturbed end of the previous line, in ascending order */
+	uint32_t *open;
+	size_t nopen;
+	size_t open_cap;
+	uint32_t *still; /* Solids that contain the perturbed end of the current line */
+	size_t still_cap;
+	rb_pair rows[PUT]; /* Buffer for the sink */
+	uint64_t told[PUT * WORDS];
+	size_t n;
+} desk;
+
+static rb_status
+flush(desk *d)
+{
+	rb_status status = d->n > 0 ? d->a->sink->put(d->a->sink->user, d->rows, d->told, d->n) : RB_OK;
+
+	d->n = 0;
+	return status;
+}
+
+static rb_status
+give_out(desk *d, uint32_t line, uint32_t body)
+{
+	rb_status status = RB_OK;
+
+	for (size_t i = 0; i < d->stretches.n && status == RB_OK; i++)
+	{
+		const rb_stretch *s = &d->stretches.at[i];
+		uint64_t *told = d->told + d->n * WORDS;
+
+		d->rows[d->n++] = (rb_pair){line, body};
+		memcpy(&told[0], &s->from, sizeof s->from);
+		memcpy(&told[1], &s->to, sizeof s->to);
+		memcpy(&told[2], &s->length, sizeof s->length);
+		told[3] = RB_STRETCH_OF(s->on_boundary, d->stretches.leaves);
+		if (d->n == PUT)
+			status = flush(d);
+	}
+	return status;
+}
+
+/* Makes room for at least n elements, preserving existing ones. */
+static rb_status
+make_room(desk *d, void **array, size_t *cap, size_t n, size_t size)
+{
+	rb_status status = RB_OK;
+
+	if (n > *cap)
+	{
+		status = rb_array(d->a->ctx, array, 2 * n, size);
+		*cap = status == RB_OK ? 2 * n : 0;
+	}
+	return status;
+}
+
+/*
+ * Processes a line and a solid with n sorted hits. `inside` is set if the previous line ended
+ * inside the solid, which this line continues.
+ */
+static rb_status
+do_body(desk *d, uint32_t line, uint32_t body, bool inside, const hit *hits, size_t n)
+{
+	const all *a = d->a;
+	const uint32_t first = a->first[line];
+	rb_line of = {.segments = a->lines->coords + (size_t) first * 6,
+				  .nsegments = a->first[line + 1] - first,
+				  .triangles = a->bodies->coords};
+	rb_status status = make_room(d, (void **) &d->meet, &d->meet_cap, n, sizeof *d->meet);
+
+	if (status != RB_OK)
+		return status;
+	d->inside[0] = inside;
+	for (size_t i = 0; i < n; i++)
+		if (hits[i].triangle == START)
+			d->inside[hits[i].segment - first] ^= 1;
+		else
+			d->meet[of.nmeet++] = (rb_pair){hits[i].segment - first, hits[i].triangle};
+	of.inside = d->inside;
+	of.meet = d->meet;
+	status = rb_body_stretches(a->ctx, &of, &d->stretches);
+	d->inside[0] = 0;
+	for (size_t i = 0; i < n; i++)
+		d->inside[hits[i].segment - first] = 0;
+	return status == RB_OK ? give_out(d, line, body) : status;
+}
+
+/* Carries the solids that contain the end of the current line over to the start of the next one. */
+static void
+swap_open(desk *d, size_t still)
+{
+	uint32_t *array = d->open;
+	const size_t cap = d->open_cap;
+
+	d->open = d->still;
+	d->open_cap = d->still_cap;
+	d->nopen = still;
+	d->still = array;
+	d->still_cap = cap;
+}
+
+/*
+ * Processes all solids of a line: those that it meets, that contain one of its starts, or that
+ * contained the end of the previous line.
+ */
+static rb_status
+do_bodies(desk *d, uint32_t line, const hit *hits, size_t n)
+{
+	size_t still = 0, i = 0, k = 0;
+	rb_status status = RB_OK;
+
+	while ((i < n || k < d->nopen) && status == RB_OK)
+	{
+		const bool open = k < d->nopen && (i == n || d->open[k] <= hits[i].body);
+		const uint32_t body = open ? d->open[k] : hits[i].body;
+		size_t end = i;
+
+		while (end < n && hits[end].body == body)
+			end++;
+		status = rb_should_stop(d->a->ctx) ? RB_STOPPED
+										   : do_body(d, line, body, open, hits + i, end - i);
+		if (d->stretches.inside_at_end)
+			d->still[still++] = body;
+		k += open;
+		i = end;
+	}
+	swap_open(d, still);
+	return status;
+}
+
+static rb_status
+do_line(desk *d, uint32_t line)
+{
+	const all *a = d->a;
+	hit *hits = a->sorted + a->from[line];
+	const size_t n = a->from[line + 1] - a->from[line];
+	const uint32_t first = a->first[line], segments = a->first[line + 1] - first;
+	rb_status status;
+
+	if (segments == 0)
+		return RB_OK;
+	if (!goes_on(a->lines, first))
+		d->nopen = 0;
+	if (n + d->nopen == 0)
+		return RB_OK;
+	if (n > 1)
+		qsort(hits, n, sizeof *hits, in_order);
+	if (segments > d->inside_cap)
+	{
+		status = make_room(d, (void **) &d->inside, &d->inside_cap, segments, sizeof *d->inside);
+		if (status != RB_OK)
+			return status;
+		memset(d->inside, 0, d->inside_cap);
+	}
+	status = make_room(d, (void **) &d->still, &d->still_cap, n + d->nopen, sizeof *d->still);
+	if (status == RB_OK)
+		status =
+			rb_line_measure(a->ctx, a->lines->coords + (size_t) first * 6, segments, &d->stretches);
+	return status == RB_OK ? do_bodies(d, line, hits, n) : status;
+}
+
+static void
+do_lines(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	all *a = arg;
+	desk d = {.a = a};
+	rb_status status = RB_OK;
+	int ok = RB_OK;
+
+	(void) me;
+	for (uint64_t line = from; line < to && status == RB_OK; line++)
+		status = rb_load(&a->status) == RB_OK ? do_line(&d, (uint32_t) line) : RB_STOPPED;
+	if (status == RB_OK)
+		status = flush(&d);
+	if (status != RB_OK)
+		rb_store_if(&a->status, &ok, (int) status);
+	rb_stretches_free(a->ctx->memory, &d.stretches);
+	rb_free(a->ctx->memory, (void **) &d.meet);
+	rb_free(a->ctx->memory, (void **) &d.inside);
+	rb_free(a->ctx->memory, (void **) &d.open);
+	rb_free(a->ctx->memory, (void **) &d.still);
+}
+
+static rb_status
+walk_lines(all *a)
+{
+	rb_thread *me;
+	rb_status status = rb_team_open(a->ctx, rb_threads_for(a->ctx, a->lines->nrows, BLOCK), &me);
+
+	if (status != RB_OK)
+		return status;
+	status = rb_loop(me, a->lines->nrows, BLOCK, do_lines, a);
+	rb_team_close(&me);
+	return a->status != RB_OK ? (rb_status) a->status : status;
+}
+
+/* ---- entry point ---- */
+
+rb_status
+rb_compose_insides(rb_context *ctx, const rb_backend *backend, const rb_job *job,
+				   const rb_row_sink *sink)
+{
+	all a = {.ctx = ctx, .lines = job->red, .bodies = job->blue, .sink = sink};
+	uint32_t *bad = NULL;
+	rb_status status =
+		rb_bodies_check(ctx, backend, job->blue, job->skip_bad, RB_BODY_OF_BODIES, &bad);
+
+	a.bad = bad;
+	pthread_mutex_init(&a.lock, NULL);
+	if (status == RB_OK)
+		status = make_rays(&a, backend);
+	if (status == RB_OK)
+		status = find_hits(&a, backend);
+	rb_rays_free(ctx, &a.rays);
+	if (status == RB_OK)
+		status = sort_by_line(&a);
+	if (status == RB_OK)
+		status = walk_lines(&a);
+	pthread_mutex_destroy(&a.lock);
+	rb_free(ctx->memory, (void **) &a.start_of);
+	rb_free(ctx->memory, (void **) &a.hits);
+	rb_free(ctx->memory, (void **) &a.sorted);
+	rb_free(ctx->memory, (void **) &a.from);
+	rb_free(ctx->memory, (void **) &a.first);
+	rb_free(ctx->memory, (void **) &bad);
+	return status;
+}

@@ -1,0 +1,467 @@
+/*
+ * relate.c
+ *	  Determines the relation of two solids: disjoint, touching, one inside the other, crossing, or
+ *	  equal.
+ *
+ * The triangles of a solid do not cross each other, and each of its edges is used by an even number
+ * of triangles (validity.c, validity_rows.c). Triangles without area are omitted: since no two edges overlap,
+ * the other triangles form a closed surface without them. The solid is the set of points from which
+ * a ray crosses an odd number of triangles, together with its boundary. The orientation of the
+ * triangles does not matter.
+ *
+ * A point on neither boundary is in red only, in blue only, in both, or in neither. The relation
+ * follows from which of the first three kinds of points exist:
+ *
+ *		none in both				touch, if they share a point
+ *		none in blue only			red contains blue
+ *		none in red only			red is inside blue
+ *		only in both				equal
+ *		all three kinds				cross
+ *
+ * Every region of such points is adjacent to a part of a boundary. So the algorithm processes red's
+ * boundary, and likewise blue's, sheet by sheet (edge_fan.c):
+ *
+ * 1. The sheet shares nothing or only isolated points with blue's boundary. Isolated points do not
+ * divide a sheet, so it lies entirely inside or entirely outside blue. If it is inside, there are
+ * points in both solids and points in blue only. If it is outside, there are points in red only.
+ * One ray decides (sidedness.c). All rays of all sheets are processed in one join.
+ *
+ * 2. The sheet shares a curve or an area with blue's boundary. The curves and areas divide the
+ * sheet into regions, and each region has a section of a cut on its border, on some pair of
+ * triangles.
+ *
+ * - If the curve is in the interior of both triangles, they pass through each other, and all three
+ *   kinds of points exist.
+ * - Otherwise the curve is on an edge of one of the triangles, and so is the border of a shared
+ *   area. The triangles that have this edge determine the kinds of points around it (facets_around_edge.c).
+ *
+ * This requires knowing on which side of a triangle its own solid lies. Across edges with two
+ * triangles, the side of one triangle determines that of the other, so one more ray per sheet is
+ * enough. It starts off the triangle.
+ *
+ * So the result follows from the pairs of triangles found by the join for RB_CONTACT, and from a
+ * number of rays. Each pair is processed once, or not at all once all three kinds are known to
+ * exist. Two rows that share a point have a pair of triangles that share a point, or one row is
+ * entirely inside the other, which the rays detect.
+ */
+#include "core/base/materialized.h"
+#include "core/base/thread_count.h"
+#include "core/solid/relate.h"
+#include "core/join/join.h"
+
+#define BATCH RB_SIZE(512, 3) /* Number of pairs processed at a time */
+#define GRAIN RB_SIZE(256, 5) /* Number of collected pairs a thread takes at a time */
+#define STRETCH 4096          /* Number of small steps between checks for cancellation */
+
+/*
+ * Payload of pairs that come from rays, in addition to the contacts: one triangle identifies a
+ * sheet, which is inside the row of the other triangle. No contact has dimension 3, so the values
+ * are unique.
+ */
+#define RED_SHEET_INSIDE 3
+#define BLUE_SHEET_INSIDE 7
+
+typedef struct relations
+{
+	rb_context *ctx;
+	const rb_backend *backend;
+	const rb_job *job;
+	uint32_t *bad[2]; /* Bitmaps of the invalid rows of red and blue */
+	rb_fans fans[2];
+	rb_notes notes; /* Known facts about pairs of rows, as pairs of triangles */
+	size_t *group;  /* Start of each pair of rows in `notes`, with one extra entry at the end */
+	size_t ngroups;
+	uint32_t *found; /* Bits RB_RED_ALONE, ... found for each pair of rows */
+} relations;
+
+static uint32_t
+red_row(const relations *r, rb_pair pair)
+{
+	return rb_row_of(r->job->red, rb_pair_red(pair));
+}
+
+static uint32_t
+blue_row(const relations *r, rb_pair pair)
+{
+	return rb_row_of(r->job->blue, pair.blue);
+}
+
+/* Returns true if the two triangles share more than isolated points. */
+static bool
+is_curve(rb_pair pair)
+{
+	const unsigned dimension = RB_TOLD_DIMENSION(rb_pair_told(pair));
+
+	return dimension == 1 || dimension == 2;
+}
+
+static bool
+is_passage(rb_pair pair)
+{
+	return rb_pair_told(pair) == RB_TOLD(RB_CONTACT_OF(1, 1));
+}
+
+/* ---- results of the joins ---- */
+
+static rb_status
+put_contacts(void *user, const rb_pair *pairs, size_t n)
+{
+	relations *r = user;
+	rb_pair some[BATCH];
+	size_t nsome = 0;
+	rb_status status = RB_OK;
+
+	for (size_t i = 0; i < n && status == RB_OK; i++)
+	{
+		if (r->fans[0].sheet[rb_pair_red(pairs[i])] == RB_NO_SHEET ||
+			r->fans[1].sheet[pairs[i].blue] == RB_NO_SHEET)
+			continue;
+		some[nsome++] = pairs[i];
+		if (nsome == BATCH)
+		{
+			status = rb_notes_add(&r->notes, some, nsome);
+			nsome = 0;
+		}
+	}
+	if (status == RB_OK)
+		status = rb_notes_add(&r->notes, some, nsome);
+	return status == RB_OK && rb_should_stop(r->ctx) ? RB_STOPPED : status;
+}
+
+static rb_status
+find_contacts(relations *r)
+{
+	const rb_job job = {.red = r->job->red, .blue = r->job->blue, .predicate = RB_CONTACT};
+	const rb_sink sink = {.put = put_contacts, .user = r};
+
+	return rb_join_step(r->ctx, r->backend, &job, &sink, RB_TILE);
+}
+
+/* Finds the sheets of one side that are inside rows of the other side. */
+static rb_status
+find_sheets_inside(relations *r, int side)
+{
+	const rb_fans *from = &r->fans[side], *bodies = &r->fans[!side];
+	rb_notes inside;
+	rb_status status;
+
+	rb_notes_open(&inside, r->ctx);
+	status =
+		rb_beside_cast(r->ctx, r->backend, from, from->tops, from->nsheets, bodies, false, &inside);
+	for (size_t i = 0; i < inside.n; i++)
+	{
+		const uint32_t sheet = from->sheets[inside.at[i].red], in = inside.at[i].blue;
+
+		inside.at[i] = side == 0
+						   ? (rb_pair){sheet | (uint32_t) RED_SHEET_INSIDE << RB_TOLD_SHIFT, in}
+						   : (rb_pair){in | (uint32_t) BLUE_SHEET_INSIDE << RB_TOLD_SHIFT, sheet};
+	}
+	if (status == RB_OK)
+		status = rb_notes_add(&r->notes, inside.at, inside.n);
+	rb_notes_close(&inside);
+	return status;
+}
+
+/* ---- pairs of rows ---- */
+
+static rb_status
+make_groups(relations *r)
+{
+	const rb_set *red = r->job->red, *blue = r->job->blue;
+	const rb_pair *p;
+	rb_status status = rb_notes_sort(&r->notes, red->row_of, red->nrows, blue->row_of, blue->nrows);
+
+	p = r->notes.at;
+	for (int pass = 0; pass < 2 && status == RB_OK; pass++)
+	{
+		r->ngroups = 0;
+		for (size_t i = 0; i < r->notes.n; i++)
+		{
+			if (i % STRETCH == 0 && rb_should_stop(r->ctx))
+				return RB_STOPPED;
+			if (i > 0 && red_row(r, p[i]) == red_row(r, p[i - 1]) &&
+				blue_row(r, p[i]) == blue_row(r, p[i - 1]))
+				continue;
+			if (pass == 1)
+				r->group[r->ngroups] = i;
+			r->ngroups++;
+		}
+		if (pass == 1)
+			r->group[r->ngroups] = r->notes.n;
+		else
+			status = rb_array(r->ctx, (void **) &r->group, r->ngroups + 1, sizeof *r->group);
+	}
+	if (status == RB_OK)
+		status = rb_array(r->ctx, (void **) &r->found, r->ngroups + 1, sizeof *r->found);
+	return status;
+}
+
+/*
+ * Finds the pairs of rows whose triangles pass through each other, and marks the rows of all other
+ * pairs that share a curve or an area.
+ */
+static void
+find_passages(relations *r, uint8_t *close[2])
+{
+	for (size_t g = 0; g < r->ngroups && !rb_should_stop(r->ctx); g++)
+	{
+		bool passage = false, curve = false;
+
+		for (size_t i = r->group[g]; i < r->group[g + 1] && !passage; i++)
+		{
+			passage = is_passage(r->notes.at[i]);
+			curve |= is_curve(r->notes.at[i]);
+		}
+		r->found[g] = passage ? RB_ALL_THREE : 0;
+		if (curve && !passage)
+		{
+			close[0][red_row(r, r->notes.at[r->group[g]])] = 1;
+			close[1][blue_row(r, r->notes.at[r->group[g]])] = 1;
+		}
+	}
+}
+
+static rb_status
+look_closely(relations *r)
+{
+	uint8_t *close[2] = {NULL, NULL};
+	rb_status status = RB_OK;
+
+	for (int side = 0; side < 2 && status == RB_OK; side++)
+	{
+		const size_t nrows = (size_t) r->fans[side].set->nrows + 1;
+
+		status = rb_array(r->ctx, (void **) &close[side], nrows, 1);
+		if (status == RB_OK)
+			memset(close[side], 0, nrows);
+	}
+	if (status == RB_OK)
+		find_passages(r, close);
+	for (int side = 0; side < 2 && status == RB_OK; side++)
+		status = rb_fans_find_inner(r->ctx, r->backend, &r->fans[side], close[side]);
+	for (int side = 0; side < 2; side++)
+		rb_free(r->ctx->memory, (void **) &close[side]);
+	return status;
+}
+
+/* ---- surroundings of edges ---- */
+
+/* Returns the last group that starts at or before the given position. */
+static size_t
+group_at(const relations *r, size_t note)
+{
+	size_t low = 0, high = r->ngroups;
+
+	while (high - low > 1)
+	{
+		const size_t middle = low + (high - low) / 2;
+
+		if (r->group[middle] <= note)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void
+look_at_notes(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	relations *r = arg;
+	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
+	size_t g = group_at(r, from);
+
+	(void) me;
+	for (size_t i = from; i < to && !rb_should_stop(r->ctx); i++)
+	{
+		const rb_pair p = r->notes.at[i];
+
+		if (i == r->group[g + 1])
+			g++;
+		if (!is_curve(p) || rb_load(&r->found[g]) == RB_ALL_THREE)
+			continue;
+		rb_or(&r->found[g], rb_around_edges(&env, &r->fans[0], rb_pair_red(p), &r->fans[1], p.blue,
+											RB_TOLD_DIMENSION(rb_pair_told(p))));
+	}
+}
+
+static rb_status
+look_around_edges(relations *r)
+{
+	rb_thread *me;
+	rb_status status = rb_team_open(r->ctx, rb_threads_for(r->ctx, r->notes.n, GRAIN), &me);
+
+	if (status != RB_OK)
+		return status;
+	status = rb_loop(me, r->notes.n, GRAIN, look_at_notes, r);
+	rb_team_close(&me);
+	return status;
+}
+
+/* ---- sheets that share no curve with the other solid ---- */
+
+/*
+ * Number of sheets of one side that share a curve with the row of the other side, and number of
+ * sheets inside it
+ */
+typedef struct tally
+{
+	uint32_t cut;
+	uint32_t inside;
+} tally;
+
+/*
+ * Counts the sheets of one side in group g. last[sheet] is the number of the group, counted from 1,
+ * that last counted the sheet.
+ */
+static tally
+count_sheets(const relations *r, size_t g, int side, size_t *last)
+{
+	const unsigned told = side == 0 ? RED_SHEET_INSIDE : BLUE_SHEET_INSIDE;
+	tally t = {0, 0};
+
+	/* Count sheets that share a curve first, because their ray results are not valid. */
+	for (int rays = 0; rays < 2; rays++)
+		for (size_t i = r->group[g]; i < r->group[g + 1]; i++)
+		{
+			const rb_pair p = r->notes.at[i];
+			const uint32_t sheet = r->fans[side].sheet[side == 0 ? rb_pair_red(p) : p.blue];
+
+			if (i % STRETCH == 0 && rb_should_stop(r->ctx))
+				return t;
+			if ((rays ? rb_pair_told(p) != told : !is_curve(p)) || last[sheet] == g + 1)
+				continue;
+			last[sheet] = g + 1;
+			(*(rays ? &t.inside : &t.cut))++;
+		}
+	return t;
+}
+
+static unsigned
+found_by_sheets(const relations *r, size_t g, int side, size_t *last)
+{
+	const rb_pair p = r->notes.at[r->group[g]];
+	const uint32_t row = side == 0 ? red_row(r, p) : blue_row(r, p);
+	const uint32_t n = r->fans[side].start[row + 1] - r->fans[side].start[row];
+	const tally t = count_sheets(r, g, side, last);
+	unsigned found = 0;
+
+	if (t.inside > 0)
+		found |= RB_IN_BOTH | (side == 0 ? RB_BLUE_ALONE : RB_RED_ALONE);
+	if (t.cut + t.inside < n)
+		found |= side == 0 ? RB_RED_ALONE : RB_BLUE_ALONE;
+	return found;
+}
+
+static rb_status
+look_at_sheets(relations *r)
+{
+	rb_status status = RB_OK;
+
+	for (int side = 0; side < 2 && status == RB_OK; side++)
+	{
+		const size_t n = (size_t) r->fans[side].set->nparts + 1;
+		size_t *last = NULL;
+
+		status = rb_array(r->ctx, (void **) &last, n, sizeof *last);
+		if (status == RB_OK)
+			memset(last, 0, n * sizeof *last);
+		for (size_t g = 0; g < r->ngroups && status == RB_OK; g++)
+		{
+			if (r->found[g] != RB_ALL_THREE)
+				r->found[g] |= found_by_sheets(r, g, side, last);
+			if (rb_should_stop(r->ctx))
+				status = RB_STOPPED;
+		}
+		rb_free(r->ctx->memory, (void **) &last);
+	}
+	return status;
+}
+
+/* ---- result ---- */
+
+static uint64_t
+relation_of(unsigned found)
+{
+	if (!(found & RB_IN_BOTH))
+		return RB_BODIES_TOUCH;
+	switch (found & (RB_RED_ALONE | RB_BLUE_ALONE))
+	{
+		case 0:
+			return RB_BODIES_EQUAL;
+		case RB_RED_ALONE:
+			return RB_RED_CONTAINS;
+		case RB_BLUE_ALONE:
+			return RB_RED_INSIDE;
+		default:
+			return RB_BODIES_CROSS;
+	}
+}
+
+static rb_status
+put_relations(relations *r, const rb_row_sink *sink)
+{
+	rb_pair rows[BATCH];
+	uint64_t told[BATCH];
+	size_t n = 0;
+	rb_status status = RB_OK;
+
+	for (size_t g = 0; g < r->ngroups && status == RB_OK; g++)
+	{
+		const rb_pair p = r->notes.at[r->group[g]];
+
+		rows[n] = (rb_pair){red_row(r, p), blue_row(r, p)};
+		told[n++] = relation_of(r->found[g]);
+		if (n < BATCH && g + 1 < r->ngroups)
+			continue;
+		status = rb_should_stop(r->ctx) ? RB_STOPPED : sink->put(sink->user, rows, told, n);
+		n = 0;
+	}
+	return status;
+}
+
+static rb_status
+relate(relations *r, const rb_row_sink *sink)
+{
+	const rb_set *set[2] = {r->job->red, r->job->blue};
+	rb_status status = RB_OK;
+
+	for (int side = 0; side < 2 && status == RB_OK; side++)
+		status = rb_bodies_check(r->ctx, r->backend, set[side], r->job->skip_bad,
+								 side == 0 ? RB_BODY_OF_RED : RB_BODY_OF_BLUE, &r->bad[side]);
+	for (int side = 0; side < 2 && status == RB_OK; side++)
+		status = rb_fans_find(r->ctx, set[side], r->bad[side], &r->fans[side]);
+	if (status == RB_OK)
+		status = find_contacts(r);
+	for (int side = 0; side < 2 && status == RB_OK; side++)
+		status = find_sheets_inside(r, side);
+	if (status == RB_OK)
+		status = make_groups(r);
+	if (status == RB_OK)
+		status = look_closely(r);
+	if (status == RB_OK)
+		status = look_around_edges(r);
+	if (status == RB_OK)
+		status = look_at_sheets(r);
+	return status == RB_OK ? put_relations(r, sink) : status;
+}
+
+rb_status
+rb_compose_relations(rb_context *ctx, const rb_backend *backend, const rb_job *job,
+					 const rb_row_sink *sink)
+{
+	relations r = {.ctx = ctx, .backend = backend, .job = job};
+	rb_status status;
+
+	rb_notes_open(&r.notes, ctx);
+	status = relate(&r, sink);
+	rb_notes_close(&r.notes);
+	for (int side = 0; side < 2; side++)
+	{
+		rb_free(ctx->memory, (void **) &r.bad[side]);
+		rb_fans_free(ctx->memory, &r.fans[side]);
+	}
+	rb_free(ctx->memory, (void **) &r.group);
+	rb_free(ctx->memory, (void **) &r.found);
+	return status;
+}

@@ -1,0 +1,337 @@
+/*
+ * boundary.c
+ *	  Checks the boundary of the mesh: that it is on facets or is the convex hull, that it has no
+ *	  cavities, and that the Euler characteristic is correct.
+ *
+ * A closed surface that is convex at each of its edges is convex. This is tested up to rounding:
+ * Steiner points on the hull are rounded, and refinement omits tetrahedra that are flatter than
+ * that. A component of the boundary with negative volume is the wall of a cavity.
+ *
+ * The mesh is a 3-manifold if its boundary is a 2-manifold. The Euler characteristic of the mesh is
+ * then half that of its boundary. The boundary is a 2-manifold if every edge of it has two of its
+ * faces, and the faces around every point of it form one fan.
+ */
+#include "mesh/check/checking.h"
+
+typedef struct boundary
+{
+	rb_checking *k;
+	uint32_t *faces; /* boundary faces as tet << 2 | corner */
+	uint32_t n;
+	uint32_t *fan; /* union-find structure of fans, per corner 3 f + i */
+	uint32_t nedges;
+	uint32_t npoints;
+	uint32_t nfans;
+	uint32_t odd; /* number of edges that do not have two faces */
+} boundary;
+
+/* Returns the corners of a face, counterclockwise from outside */
+static void
+corners(const boundary *b, uint32_t f, uint32_t v[3])
+{
+	uint32_t x;
+
+	rb_check_corners(b->k, b->faces[f], v);
+	if (b->k->sign[b->faces[f] >> 2] < 0)
+		x = v[1], v[1] = v[2], v[2] = x;
+}
+
+static uint32_t
+root(uint32_t *of, uint32_t i)
+{
+	while (of[i] != i)
+	{
+		of[i] = of[of[i]];
+		i = of[i];
+	}
+	return i;
+}
+
+static void
+join(uint32_t *of, uint32_t i, uint32_t j)
+{
+	i = root(of, i);
+	j = root(of, j);
+	if (i < j)
+		of[j] = i;
+	else
+		of[i] = j;
+}
+
+static rb_status
+collect(boundary *b)
+{
+	rb_checking *k = b->k;
+	uint32_t n = 0;
+
+	for (int pass = 0; pass < 2; pass++)
+	{
+		n = 0;
+		for (uint32_t t = 0; t < k->in->ntets; t++)
+		{
+			RB_CHECK_STOP(k, t);
+			for (uint32_t i = 0; k->sign[t] != RB_LEFT_OUT && i < 4; i++)
+			{
+				if (k->mate[t << 2 | i] != RB_NONE)
+					continue;
+				if (pass == 1)
+				{
+					b->faces[n] = t << 2 | i;
+					if (k->in->keep == RB_KEEP_INSIDE && (k->on_facet[t] >> i & 1) == 0)
+						RB_TRY(
+							rb_check_fault(k, RB_FAULT_BOUNDARY, t, k->in->tets[t][i], RB_NONE, 0));
+				}
+				n++;
+			}
+		}
+		if (pass == 0)
+		{
+			RB_TRY(rb_check_scratch(k, 0, n));
+			b->faces = k->scratch[0];
+		}
+	}
+	b->n = n;
+	return RB_OK;
+}
+
+static bool
+on_facet(const boundary *b, uint32_t f)
+{
+	uint32_t face = b->faces[f];
+
+	return (b->k->on_facet[face >> 2] >> (face & 3) & 1) != 0;
+}
+
+/*
+ * Maximum height at which four points count as coplanar, in rounding errors of the largest
+ * coordinate
+ */
+#define HULL_ROUNDS 64.0
+/* Error of a computed volume, as a fraction of the cube of the points' distance */
+#define VOLUME_ROUNDS 0x1p-49
+
+static bool
+nearly_flat(const rb_checking *k, const uint32_t *v, uint32_t beyond)
+{
+	double u[4][3], n[3], largest2 = 0, long2 = 0;
+	double height = HULL_ROUNDS * 0x1p-53 * k->largest * k->scale, volume = 0;
+
+	for (int j = 0; j < 3; j++)
+	{
+		for (int i = 0; i < 3; i++)
+			u[i][j] = (rb_check_point(k, v[i])[j] - rb_check_point(k, beyond)[j]) * k->scale;
+		u[3][j] = 0;
+	}
+	for (int i = 0; i < 4; i++)
+	{
+		const double far2 = u[i][0] * u[i][0] + u[i][1] * u[i][1] + u[i][2] * u[i][2];
+		const double *a = u[(i + 1) & 3], *b = u[(i + 2) & 3], *c = u[(i + 3) & 3];
+
+		for (int j = 0; j < 3; j++)
+		{
+			int x = (j + 1) % 3, y = (j + 2) % 3;
+
+			n[j] = (b[x] - a[x]) * (c[y] - a[y]) - (b[y] - a[y]) * (c[x] - a[x]);
+		}
+		long2 = fmax(long2, far2);
+		largest2 = fmax(largest2, n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
+		/* Take the volume relative to the remaining point. */
+		if (i == 3)
+			for (int j = 0; j < 3; j++)
+				volume += n[j] * a[j];
+	}
+	return fabs(volume) <= height * sqrt(largest2) + VOLUME_ROUNDS * long2 * sqrt(long2);
+}
+
+/*
+ * Checks an edge with two faces. A side 3 f + i is the edge of face f from its corner i to the next
+ * one.
+ */
+static rb_status
+two_faces(boundary *b, uint32_t side, uint32_t other)
+{
+	rb_checking *k = b->k;
+	uint32_t v[3], w[3], i = side % 3, j = other % 3;
+	bool turned;
+
+	corners(b, side / 3, v);
+	corners(b, other / 3, w);
+	turned = v[i] == w[(j + 1) % 3];
+	join(b->fan, side, turned ? other - j + (j + 1) % 3 : other);
+	join(b->fan, side - i + (i + 1) % 3, turned ? other : other - j + (j + 1) % 3);
+	if (k->in->keep == RB_KEEP_HULL &&
+		(!k->has_holes || !on_facet(b, side / 3) || !on_facet(b, other / 3)))
+	{
+		uint32_t beyond = w[(j + 2) % 3];
+
+		for (int c = 0; c < 3; c++)
+			if (rb_check_bad(k, v[c]) || rb_check_bad(k, beyond))
+				return RB_OK;
+		if (rb_orient3d(rb_check_point(k, v[0]), rb_check_point(k, v[1]), rb_check_point(k, v[2]),
+						rb_check_point(k, beyond)) > 0 &&
+			!nearly_flat(k, v, beyond))
+			return rb_check_fault(k, RB_FAULT_NOT_CONVEX, v[i], v[(i + 1) % 3],
+								  b->faces[side / 3] >> 2, 0);
+	}
+	return RB_OK;
+}
+
+/* Pairs the sides of each edge, and unites corners into fans */
+static rb_status
+edges(boundary *b)
+{
+	rb_checking *k = b->k;
+	uint32_t *first, *uses;
+
+	RB_TRY(rb_check_scratch(k, 1, 3 * (size_t) b->n));
+	RB_TRY(rb_check_scratch(k, 2, 3 * (size_t) b->n));
+	RB_TRY(rb_check_scratch(k, 3, 3 * (size_t) b->n));
+	RB_TRY(rb_pairs_init(k->ctx, &k->local, 3 * (size_t) b->n / 2, false));
+	b->fan = k->scratch[1];
+	first = k->scratch[2]; /* per side: the first side on its edge */
+	uses = k->scratch[3];  /* per first side: number of sides on its edge */
+	for (uint32_t f = 0; f < b->n; f++)
+	{
+		uint32_t v[3];
+
+		RB_CHECK_STOP(k, f);
+		corners(b, f, v);
+		for (uint32_t i = 0; i < 3; i++)
+		{
+			uint32_t side = 3 * f + i, was;
+
+			b->fan[side] = side;
+			uses[side] = 0;
+			RB_TRY(rb_pairs_put(k->ctx, &k->local, v[i], v[(i + 1) % 3], side, &was));
+			first[side] = was == RB_NONE ? side : was;
+			uses[first[side]]++;
+		}
+	}
+	b->nedges = (uint32_t) k->local.n;
+	for (uint32_t side = 0; side < 3 * b->n; side++)
+	{
+		uint32_t v[3];
+
+		RB_CHECK_STOP(k, side);
+		if (first[side] != side && uses[first[side]] == 2)
+			RB_TRY(two_faces(b, side, first[side]));
+		if (first[side] != side || uses[side] == 2)
+			continue;
+		b->odd++;
+		corners(b, side / 3, v);
+		if (k->in->keep == RB_KEEP_HULL && !k->has_holes)
+			RB_TRY(rb_check_fault(k, RB_FAULT_NOT_CONVEX, v[side % 3], v[(side + 1) % 3],
+								  b->faces[side / 3] >> 2, 0));
+	}
+	return RB_OK;
+}
+
+static rb_status
+points(boundary *b)
+{
+	rb_checking *k = b->k;
+	uint8_t *seen;
+
+	RB_TRY(rb_check_scratch(k, 4, k->in->npoints / 4 + 1));
+	seen = (uint8_t *) k->scratch[4];
+	memset(seen, 0, k->in->npoints);
+	for (uint32_t f = 0; f < b->n; f++)
+	{
+		uint32_t v[3];
+
+		RB_CHECK_STOP(k, f);
+		corners(b, f, v);
+		for (uint32_t i = 0; i < 3; i++)
+		{
+			b->nfans += root(b->fan, 3 * f + i) == 3 * f + i;
+			b->npoints += !seen[v[i]];
+			seen[v[i]] = 1;
+		}
+	}
+	return RB_OK;
+}
+
+/*
+ * Checks that no component of the boundary encloses a cavity; fans of one face are in one component
+ */
+static rb_status
+cavities(boundary *b)
+{
+	rb_checking *k = b->k;
+	const double scale = k->scale;
+	double *sums; /* per component: six times its volume, and the sum of magnitudes */
+
+	RB_TRY(rb_check_scratch(k, 5, 4 * (size_t) b->n));
+	sums = (double *) k->scratch[5];
+	memset(sums, 0, 2 * (size_t) b->n * sizeof(double));
+	/* Unite the fans of each face into components. */
+	for (uint32_t f = 0; f < b->n; f++)
+	{
+		RB_CHECK_STOP(k, f);
+		join(b->fan, 3 * f, 3 * f + 1);
+		join(b->fan, 3 * f, 3 * f + 2);
+	}
+	for (uint32_t f = 0; f < b->n; f++)
+	{
+		uint32_t v[3], w[3], piece = root(b->fan, 3 * f) / 3;
+		const double *o, *p[3];
+		double u[3][3], m[3], d = 0;
+
+		RB_CHECK_STOP(k, f);
+		corners(b, piece, w);
+		corners(b, f, v);
+		o = rb_check_point(k, w[0]);
+		for (int i = 0; i < 3; i++)
+		{
+			p[i] = rb_check_point(k, v[i]);
+			for (int j = 0; j < 3; j++)
+				u[i][j] = (p[i][j] - o[j]) * scale;
+		}
+		for (int i = 0; i < 3; i++)
+		{
+			m[i] = u[0][i] *
+				   (u[1][(i + 1) % 3] * u[2][(i + 2) % 3] - u[1][(i + 2) % 3] * u[2][(i + 1) % 3]);
+			d += m[i];
+		}
+		sums[2 * piece] += d;
+		sums[2 * piece + 1] += fabs(m[0]) + fabs(m[1]) + fabs(m[2]);
+	}
+	for (uint32_t f = 0; f < b->n; f++)
+		if (sums[2 * f] < -1e-10 * sums[2 * f + 1])
+			RB_TRY(rb_check_fault(k, RB_FAULT_CAVITY, b->faces[f] >> 2, RB_NONE, RB_NONE,
+								  -sums[2 * f] / 6 / scale / scale / scale));
+	return RB_OK;
+}
+
+rb_status
+rb_check_boundary(rb_checking *k)
+{
+	boundary b = {.k = k};
+	rb_check_report *r = k->report;
+	uint32_t used = 0;
+
+	RB_TRY(collect(&b));
+	if (b.n > UINT32_MAX / 3)
+		return rb_fail(k->ctx, RB_TOO_MANY_OBJECTS, b.n, UINT32_MAX / 3, NULL);
+	RB_TRY(edges(&b));
+	RB_TRY(points(&b));
+	for (uint32_t i = 0; i < k->in->npoints; i++)
+		used += (k->point[i] & RB_POINT_USED) != 0;
+	r->boundary_faces = b.n;
+	r->manifold = b.odd == 0 && b.nfans == b.npoints;
+	r->euler = (int64_t) used - (int64_t) k->edges.n + k->nfaces - k->ntets;
+	r->euler_boundary = (int64_t) b.npoints - b.nedges + b.n;
+	/* After these faults the mesh is not a manifold. */
+	if (r->count[RB_FAULT_SHARED] > 0 || r->count[RB_FAULT_SAME_SIDE] > 0)
+		r->manifold = false;
+	if (r->manifold && 2 * r->euler != r->euler_boundary)
+		RB_TRY(rb_check_fault(k, RB_FAULT_EULER, RB_NONE, RB_NONE, RB_NONE,
+							  (double) (2 * r->euler - r->euler_boundary)));
+	/*
+	 * A requested hole also has a boundary with negative volume, and a cavity without facets was
+	 * already reported.
+	 */
+	if (!k->has_holes && b.odd == 0 && r->count[RB_FAULT_BOUNDARY] == 0)
+		RB_TRY(cavities(&b));
+	return RB_OK;
+}

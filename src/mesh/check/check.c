@@ -1,0 +1,85 @@
+/*
+ * check.c
+ *	  Runs the parts of the mesh checker one after the other.
+ */
+#include "mesh/check/checking.h"
+
+static rb_status
+all(rb_checking *k)
+{
+	const rb_check_input *in = k->in;
+
+	if (in->ntets >= (uint32_t) 1 << 30)
+		return rb_fail(k->ctx, RB_TOO_MANY_OBJECTS, in->ntets, (uint32_t) 1 << 30, NULL);
+	k->nfacets = in->plc != NULL ? in->plc->nfacets : in->nfacets;
+	k->has_holes = in->plc == NULL;
+	for (uint32_t i = 0; in->plc != NULL && i < in->plc->nseeds; i++)
+		k->has_holes |= in->plc->seeds[i].hole;
+	RB_TRY(rb_check_points(k));
+	RB_TRY(rb_check_tets(k));
+	RB_TRY(rb_check_unused(k));
+	RB_TRY(rb_check_claims(k));
+	RB_TRY(rb_check_delaunay(k));
+	RB_TRY(rb_check_boundary(k));
+	RB_TRY(rb_check_segments(k));
+	RB_TRY(rb_check_facets(k));
+	RB_TRY(rb_check_volumes(k));
+	return rb_check_kept(k);
+}
+
+static rb_status
+ordered(rb_checking *k)
+{
+	void *spare = NULL;
+
+	if (k->report->nlist == 0)
+		return RB_OK;
+	RB_TRY(rb_array(k->ctx, &spare, k->report->nlist, sizeof(rb_fault)));
+	rb_check_order(k, (rb_fault *) spare);
+	rb_free(k->ctx->memory, &spare);
+	return RB_OK;
+}
+
+static void
+leave(rb_checking *k)
+{
+	rb_memory *memory = k->ctx->memory;
+	void **blocks[] = {(void **) &k->table,     (void **) &k->point,       (void **) &k->sign,
+					   (void **) &k->mate,      (void **) &k->on_facet,    (void **) &k->faces,
+					   (void **) &k->face_ok,   (void **) &k->edge_ok,     (void **) &k->facet_bad,
+					   (void **) &k->facet_far, (void **) &k->segment_bad, (void **) &k->wanted};
+
+	for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++)
+		rb_free(memory, blocks[i]);
+	for (size_t i = 0; i < sizeof(k->scratch) / sizeof(k->scratch[0]); i++)
+		rb_free(memory, (void **) &k->scratch[i]);
+	rb_pairs_free(memory, &k->edges);
+	rb_pairs_free(memory, &k->claimed);
+	rb_pairs_free(memory, &k->segments);
+	rb_pairs_free(memory, &k->local);
+	rb_buckets_free(memory, &k->edges_of);
+	rb_buckets_free(memory, &k->faces_of);
+}
+
+rb_status
+rb_check_mesh(rb_context *ctx, const rb_check_input *in, rb_check_report *report)
+{
+	rb_checking k = {.ctx = ctx, .in = in, .report = report};
+	rb_status status;
+
+	memset(report, 0, sizeof(*report));
+	status = all(&k);
+	if (status == RB_OK)
+		status = ordered(&k);
+	leave(&k);
+	if (status != RB_OK)
+		rb_check_report_free(ctx->memory, report);
+	return status;
+}
+
+void
+rb_check_report_free(rb_memory *memory, rb_check_report *report)
+{
+	rb_free(memory, (void **) &report->list);
+	memset(report, 0, sizeof(*report));
+}

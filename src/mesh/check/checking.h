@@ -1,0 +1,262 @@
+/*
+ * checking.h
+ *	  Declares the state of the mesh checker, shared by its files.
+ *
+ * The parts of the checker run in the order of their declarations below, and each prepares data for
+ * the later ones. All memory is held by rb_checking and freed at the end.
+ */
+#ifndef RB_MESH_CHECK_CHECKING_H
+#define RB_MESH_CHECK_CHECKING_H
+
+#include "core/base/base.h"
+#include "mesh/check/check.h"
+
+#include <math.h>
+
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
+/* ---- tables (tables.c) ---- */
+
+/* A hash table from unordered pairs of points to a number, or a plain set of pairs */
+typedef struct rb_pairs
+{
+	uint64_t *key; /* smaller << 32 | larger, or UINT64_MAX in an empty slot */
+	uint32_t *value;
+	size_t cap; /* number of slots, a power of two */
+	size_t n;
+	bool set;
+} rb_pairs;
+
+extern rb_status rb_pairs_init(rb_context *ctx, rb_pairs *t, size_t expected, bool set);
+extern void rb_pairs_free(rb_memory *memory, rb_pairs *t);
+/*
+ * Inserts a pair. *was becomes the value the pair already had, which is kept, or RB_NONE if the
+ * pair is new. In a set, *was is 0 instead of a value.
+ */
+extern rb_status rb_pairs_put(rb_context *ctx, rb_pairs *t, uint32_t a, uint32_t b, uint32_t value,
+							  uint32_t *was);
+/* Returns the value, or RB_NONE if absent */
+extern uint32_t rb_pairs_get(const rb_pairs *t, uint32_t a, uint32_t b);
+
+/* Members by group: those of group g are member[start[g]] to member[start[g + 1] - 1], ascending */
+typedef struct rb_buckets
+{
+	uint32_t *start;
+	uint32_t *member;
+} rb_buckets;
+
+/*
+ * Builds buckets in which member i belongs to group of[i]. Members are omitted if their group is
+ * ngroups or more, or if takes[i] is 0.
+ */
+extern rb_status rb_buckets_make(rb_context *ctx, rb_buckets *b, const uint32_t *of,
+								 const uint8_t *takes, uint32_t n, uint32_t ngroups);
+extern void rb_buckets_free(rb_memory *memory, rb_buckets *b);
+
+static inline uint32_t
+rb_hash_triple(uint32_t a, uint32_t b, uint32_t c)
+{
+	uint64_t x = (a | (uint64_t) b << 32) * 0x9e3779b97f4a7c15u;
+
+	x = (x ^ x >> 29 ^ c) * 0xbf58476d1ce4e5b9u;
+	return (uint32_t) ((x ^ x >> 32) * 0x94d049bb133111ebu >> 32);
+}
+
+/* Returns the slot at which probing for a hash starts, in a table of cap slots */
+static inline uint32_t
+rb_hash_place(uint32_t hash, uint32_t cap)
+{
+	return (uint32_t) ((uint64_t) hash * cap >> 32);
+}
+
+/* Sorts three numbers ascending; returns 1 if that took an odd permutation, else 0 */
+static inline int
+rb_sort3(uint32_t v[3])
+{
+	int odd = 0;
+	uint32_t x;
+
+#define RB_SORT2(i, j)                             \
+	if (v[i] > v[j])                               \
+	{                                              \
+		x = v[i], v[i] = v[j], v[j] = x, odd ^= 1; \
+	}
+	RB_SORT2(0, 1)
+	RB_SORT2(1, 2)
+	RB_SORT2(0, 1)
+#undef RB_SORT2
+	return odd;
+}
+
+/* ---- state of the checker ---- */
+
+#define RB_LEFT_OUT 2 /* in place of a sign: this tetrahedron is excluded from the mesh */
+/* In place of a neighbor: there is one, but tests that involve both tetrahedra are skipped */
+#define RB_NO_QUESTION (UINT32_MAX - 1)
+
+/* Bits of a point */
+#define RB_POINT_BAD 1u   /* not finite: predicates cannot be evaluated */
+#define RB_POINT_USED 2u  /* a corner of a tetrahedron */
+#define RB_POINT_SEEN 4u  /* on a segment or facet and found there */
+#define RB_POINT_TOLD 8u  /* a fault of its kind or parent was reported */
+#define RB_POINT_HERE 16u /* scratch bit of one test */
+
+/*
+ * A test of whether an edge or a face lies inside the kept part; if so, its absence from the mesh
+ * is a fault
+ */
+typedef struct rb_wanted
+{
+	uint32_t from, to; /* ends of the edge, or of one edge of the face */
+	/* third corner of the face, or RB_NONE to test the edge itself */
+	uint32_t side;
+	bool inside;
+	rb_fault_kind kind; /* kind of the fault to report */
+	uint32_t a, b;
+} rb_wanted;
+
+typedef struct rb_checking
+{
+	rb_context *ctx;
+	const rb_check_input *in;
+	rb_check_report *report;
+	size_t list_cap;
+	uint32_t nfacets;
+	bool has_holes; /* the mesh has holes, or that is unknown */
+	double diagonal;
+	double largest; /* largest coordinate */
+	/*
+	 * A power of two that scales lengths to about 1, so that products neither overflow nor
+	 * underflow
+	 */
+	double scale;
+	double near;     /* maximum distance of a point from its segment or facet */
+	uint32_t *table; /* hash table of points, later of listed faces */
+	/* Points */
+	uint8_t *point;
+	/* Tetrahedra */
+	int8_t *sign;
+	/*
+	 * per face tet << 2 | corner: the same face seen from its other side, or RB_NONE on the
+	 * boundary
+	 */
+	uint32_t *mate;
+	uint8_t *on_facet; /* per tetrahedron: one bit for each face on a facet */
+	uint32_t *faces;   /* hash table of faces */
+	uint32_t faces_cap;
+	uint32_t nfaces; /* number of distinct faces of tetrahedra */
+	uint32_t ntets;  /* number of tetrahedra that are not excluded */
+	rb_pairs edges;  /* edges of tetrahedra */
+	/* Faces and edges listed in the mesh */
+	uint8_t *face_ok; /* per listed face: usable in later tests */
+	uint8_t *edge_ok;
+	rb_pairs claimed;    /* from edge to its index in in->edges */
+	rb_pairs segments;   /* from the two ends to the segment */
+	rb_buckets edges_of; /* edges of each segment */
+	rb_buckets faces_of; /* faces of each facet */
+	uint8_t *facet_bad;  /* per facet: a part of it was excluded */
+	uint8_t *facet_far;  /* per facet: points far from it were reported */
+	uint8_t *segment_bad;
+	rb_wanted *wanted;
+	size_t wanted_cap;
+	uint32_t nwanted;
+	/* Scratch */
+	uint32_t *scratch[8];
+	rb_pairs local;
+} rb_checking;
+
+static inline const double *
+rb_check_point(const rb_checking *k, uint32_t p)
+{
+	return k->in->points + 3 * (size_t) p;
+}
+
+static inline bool
+rb_check_bad(const rb_checking *k, uint32_t p)
+{
+	return (k->point[p] & RB_POINT_BAD) != 0;
+}
+
+static inline rb_vertex_kind
+rb_check_kind(const rb_checking *k, uint32_t p)
+{
+	return k->in->kind == NULL ? RB_VERTEX_INPUT : (rb_vertex_kind) k->in->kind[p];
+}
+
+static inline uint32_t
+rb_check_parent(const rb_checking *k, uint32_t p)
+{
+	return k->in->parent == NULL ? RB_NONE : k->in->parent[p];
+}
+
+/*
+ * Corners of the face opposite corner i. With corner i in front they are an even permutation of the
+ * tetrahedron's corners.
+ */
+static const uint8_t rb_check_face[4][3]
+	__attribute__((unused)) = {{1, 2, 3}, {0, 3, 2}, {0, 1, 3}, {0, 2, 1}};
+
+static inline void
+rb_check_corners(const rb_checking *k, uint32_t face, uint32_t v[3])
+{
+	const uint32_t *t = k->in->tets[face >> 2];
+
+	for (int i = 0; i < 3; i++)
+		v[i] = t[rb_check_face[face & 3][i]];
+}
+
+#define RB_CHECK_STOP(k, i)                               \
+	do                                                    \
+	{                                                     \
+		if ((i) % 256 == 255 && rb_should_stop((k)->ctx)) \
+			return RB_STOPPED;                            \
+	} while (0)
+
+#define RB_TRY(call)             \
+	do                           \
+	{                            \
+		rb_status try_ = (call); \
+		if (try_ != RB_OK)       \
+			return try_;         \
+	} while (0)
+
+/* Allocates n words of scratch array i */
+static inline rb_status
+rb_check_scratch(rb_checking *k, int i, size_t n)
+{
+	return rb_array(k->ctx, (void **) &k->scratch[i], n > 0 ? n : 1, sizeof(uint32_t));
+}
+
+/* ---- faults.c ---- */
+
+extern rb_status rb_check_fault(rb_checking *k, rb_fault_kind kind, uint32_t a, uint32_t b,
+								uint32_t c, double amount);
+extern void rb_check_order(rb_checking *k, rb_fault *spare); /* spare has room for all faults */
+
+/* ---- parts of the checker ---- */
+
+extern rb_status rb_check_points(rb_checking *k);   /* points.c */
+extern rb_status rb_check_tets(rb_checking *k);     /* tets.c */
+extern rb_status rb_check_unused(rb_checking *k);   /* points.c */
+extern rb_status rb_check_claims(rb_checking *k);   /* claims.c */
+extern rb_status rb_check_delaunay(rb_checking *k); /* delaunay.c */
+extern rb_status rb_check_boundary(rb_checking *k); /* boundary.c */
+extern rb_status rb_check_segments(rb_checking *k); /* segments.c */
+extern rb_status rb_check_facets(rb_checking *k);   /* facets.c */
+extern rb_status rb_check_volumes(rb_checking *k);  /* volumes.c */
+extern rb_status rb_check_kept(rb_checking *k);     /* region.c */
+
+/* Returns the tetrahedron face with the given ascending corners, or RB_NONE */
+extern uint32_t rb_check_find_face(const rb_checking *k, const uint32_t v[3]); /* tets.c */
+
+/* Records a test that rb_check_kept runs */
+extern rb_status rb_check_want(rb_checking *k, const rb_wanted *w); /* faults.c */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RB_MESH_CHECK_CHECKING_H */

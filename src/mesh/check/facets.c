@@ -1,0 +1,503 @@
+/*
+ * facets.c
+ *	  Checks that the faces of each facet tile it: each inner edge has two faces and each boundary
+ *	  edge one, nothing is folded, and the area and the Euler characteristic are those of the
+ *	  facet's triangles.
+ *
+ * The facet is projected along the axis nearest to its normal, where exact orient2d signs detect
+ * faces without area and folds. Surfaces with the same boundary that do not fold are equal; the
+ * area is also compared, up to rounding.
+ */
+#include "mesh/check/checking.h"
+
+/* State of the facet being checked */
+typedef struct facets
+{
+	rb_checking *k;
+	uint32_t f;
+	uint32_t from, to; /* range of its triangles in the PLC */
+	bool quiet;        /* a part is missing and was reported, so gaps are not reported */
+	/* Per segment: 2 * (f + 1) if it is on the boundary, 1 more if it is inside */
+	uint32_t *on_segment;
+	uint32_t *corner; /* per point: f + 1 if it is a corner of the facet's triangles */
+	/* per face edge, indexed by first use: its second use; a use is 3 * face + corner */
+	uint32_t *side;
+	uint32_t *uses;
+	int axis;
+	double normal[3]; /* unit vector */
+	double low, high; /* range of the triangles along the normal */
+	int turn;         /* sign of most triangles, seen along the axis */
+	double area;      /* twice the area seen along the axis, scaled */
+	double perimeter;
+	int64_t euler;
+	uint32_t edges; /* number of edges on the boundary's segments */
+} facets;
+
+static const double *
+own_point(const facets *c, uint32_t p)
+{
+	return c->k->in->plc->points + 3 * (size_t) p;
+}
+
+/* Computes the scaled normal of a triangle */
+static void
+normal(const facets *f, const double *a, const double *b, const double *c, double n[3])
+{
+	double u[3], v[3];
+
+	for (int i = 0; i < 3; i++)
+	{
+		u[i] = (b[i] - a[i]) * f->k->scale;
+		v[i] = (c[i] - a[i]) * f->k->scale;
+	}
+	for (int i = 0; i < 3; i++)
+		n[i] = u[(i + 1) % 3] * v[(i + 2) % 3] - u[(i + 2) % 3] * v[(i + 1) % 3];
+}
+
+/* Chooses the axis from the sum of normals, oriented to one side if faces may run either way */
+static void
+choose_axis(facets *c, const double sum[3])
+{
+	double length = hypot(hypot(sum[0], sum[1]), sum[2]);
+
+	c->axis = 0;
+	for (int i = 1; i < 3; i++)
+		if (fabs(sum[i]) > fabs(sum[c->axis]))
+			c->axis = i;
+	for (int i = 0; i < 3; i++)
+		c->normal[i] = length > 0 ? sum[i] / length : 0;
+	c->turn = sum[c->axis] < 0 ? -1 : 1;
+}
+
+static double
+height(const facets *c, const double *p, const double *o)
+{
+	return c->normal[0] * (p[0] - o[0]) + c->normal[1] * (p[1] - o[1]) +
+		   c->normal[2] * (p[2] - o[2]);
+}
+
+/* Computes the facet's properties from its triangles */
+static rb_status
+own(facets *c)
+{
+	rb_checking *k = c->k;
+	const rb_plc *plc = k->in->plc;
+	double sum[3] = {0, 0, 0}, n[3];
+	uint32_t points = 0, was;
+
+	RB_TRY(rb_pairs_init(k->ctx, &k->local, 3 * (size_t) (c->to - c->from), false));
+	for (uint32_t t = c->from; t < c->to; t++)
+	{
+		const uint32_t *v = plc->triangles[t];
+
+		RB_CHECK_STOP(k, t);
+		normal(c, own_point(c, v[0]), own_point(c, v[1]), own_point(c, v[2]), n);
+		for (int i = 0; i < 3; i++)
+		{
+			sum[i] += n[i];
+			points += c->corner[v[i]] != c->f + 1;
+			c->corner[v[i]] = c->f + 1;
+			RB_TRY(rb_pairs_put(k->ctx, &k->local, v[i], v[(i + 1) % 3],
+								3 * (t - c->from) + (uint32_t) i, &was));
+			/* Each edge counts its uses at its first use. */
+			c->uses[3 * (t - c->from) + (uint32_t) i] = 0;
+			c->uses[was == RB_NONE ? 3 * (t - c->from) + (uint32_t) i : was]++;
+		}
+	}
+	c->euler = (int64_t) points - (int64_t) k->local.n + (c->to - c->from);
+	choose_axis(c, sum);
+	c->area = c->perimeter = c->low = c->high = 0;
+	c->edges = 0;
+	for (uint32_t t = c->from; t < c->to; t++)
+	{
+		const uint32_t *v = plc->triangles[t];
+
+		RB_CHECK_STOP(k, t);
+		normal(c, own_point(c, v[0]), own_point(c, v[1]), own_point(c, v[2]), n);
+		c->area += fabs(n[c->axis]);
+		for (int i = 0; i < 3; i++)
+		{
+			const double *p = own_point(c, v[i]), *q = own_point(c, v[(i + 1) % 3]);
+			double h = height(c, p, own_point(c, plc->triangles[c->from][0]));
+			uint32_t s;
+
+			c->low = fmin(c->low, h);
+			c->high = fmax(c->high, h);
+			if (c->uses[3 * (t - c->from) + (uint32_t) i] != 1)
+			{
+				/* Two triangles meet here; another facet or a line may adjoin this edge. */
+				s = rb_pairs_get(&k->segments, v[i], v[(i + 1) % 3]);
+				if (s != RB_NONE && c->on_segment[s] != 2 * (c->f + 1))
+					c->on_segment[s] = 2 * (c->f + 1) + 1;
+				continue;
+			}
+			c->perimeter += hypot(hypot(q[0] - p[0], q[1] - p[1]), q[2] - p[2]);
+			s = rb_pairs_get(&k->segments, v[i], v[(i + 1) % 3]);
+			if (s == RB_NONE)
+			{
+				const rb_wanted w = {.from = v[i],
+									 .to = v[(i + 1) % 3],
+									 .side = RB_NONE,
+									 .kind = RB_FAULT_SEGMENT_LIST,
+									 .a = v[i],
+									 .b = v[(i + 1) % 3]};
+
+				/* If the mesh was read from tables, a segment entirely outside it is not listed. */
+				c->quiet = true;
+				if (w.from < k->in->npoints && w.to < k->in->npoints)
+					RB_TRY(rb_check_want(k, &w));
+				else
+					RB_TRY(rb_check_fault(k, w.kind, w.a, w.b, RB_NONE, 0));
+				continue;
+			}
+			c->on_segment[s] = 2 * (c->f + 1);
+			c->edges += k->edges_of.start[s + 1] - k->edges_of.start[s];
+			if (k->segment_bad[s])
+				c->quiet = true;
+		}
+	}
+	return RB_OK;
+}
+
+/* Computes the facet's axis from its faces, if there are no triangles */
+static rb_status
+by_faces(facets *c)
+{
+	rb_checking *k = c->k;
+	double sum[3] = {0, 0, 0}, n[3];
+
+	for (uint32_t i = k->faces_of.start[c->f]; i < k->faces_of.start[c->f + 1]; i++)
+	{
+		const uint32_t *v = k->in->faces[k->faces_of.member[i]];
+		double dot;
+
+		RB_CHECK_STOP(k, i);
+		if (rb_check_bad(k, v[0]) || rb_check_bad(k, v[1]) || rb_check_bad(k, v[2]))
+			continue;
+		normal(c, rb_check_point(k, v[0]), rb_check_point(k, v[1]), rb_check_point(k, v[2]), n);
+		dot = n[0] * sum[0] + n[1] * sum[1] + n[2] * sum[2];
+		for (int j = 0; j < 3; j++)
+			sum[j] += dot < 0 ? -n[j] : n[j];
+	}
+	choose_axis(c, sum);
+	return RB_OK;
+}
+
+/* Returns the orientation of three points seen along the axis */
+static int
+turn_of(const facets *c, uint32_t p, uint32_t q, uint32_t r)
+{
+	int x = (c->axis + 1) % 3, y = (c->axis + 2) % 3;
+	double v[3][2];
+	uint32_t u[3] = {p, q, r};
+
+	for (int i = 0; i < 3; i++)
+	{
+		v[i][0] = rb_check_point(c->k, u[i])[x];
+		v[i][1] = rb_check_point(c->k, u[i])[y];
+	}
+	return rb_orient2d(v[0], v[1], v[2]);
+}
+
+/*
+ * Returns true if r is so close to the line through p and q that it may be a rounded point on it.
+ * The side of the line on which r lies is then meaningless.
+ */
+static bool
+beside(const facets *c, uint32_t p, uint32_t q, uint32_t r)
+{
+	const double *a = rb_check_point(c->k, p), *b = rb_check_point(c->k, q);
+	double n[3], scale = c->k->scale;
+
+	normal(c, a, b, rb_check_point(c->k, r), n);
+	return hypot(hypot(n[0], n[1]), n[2]) <=
+		   c->k->near * scale *
+			   hypot(hypot((b[0] - a[0]) * scale, (b[1] - a[1]) * scale), (b[2] - a[2]) * scale);
+}
+
+/* Returns true if v is a mesh face with three nearly collinear corners */
+static bool
+thin(const facets *c, const uint32_t *v)
+{
+	uint32_t sorted[3] = {v[0], v[1], v[2]};
+
+	rb_sort3(sorted);
+	return rb_check_find_face(c->k, sorted) != RB_NONE &&
+		   (beside(c, v[0], v[1], v[2]) || beside(c, v[1], v[2], v[0]) ||
+			beside(c, v[2], v[0], v[1]));
+}
+
+static rb_status
+one_corner(facets *c, uint32_t face, uint32_t p)
+{
+	rb_checking *k = c->k;
+	const rb_check_input *in = k->in;
+	rb_vertex_kind kind = rb_check_kind(k, p);
+	uint32_t parent = rb_check_parent(k, p);
+
+	if (in->plc != NULL ? c->corner[p] == c->f + 1 : kind == RB_VERTEX_INPUT)
+		return RB_OK;
+	if (kind == RB_VERTEX_ON_SEGMENT && parent < in->nsegments &&
+		(in->plc == NULL || c->on_segment[parent] / 2 == c->f + 1 || c->quiet))
+		return RB_OK;
+	if (kind == RB_VERTEX_ON_FACET && parent == c->f)
+	{
+		double h;
+
+		if ((k->point[p] & (RB_POINT_SEEN | RB_POINT_BAD)) == 0 && in->plc != NULL)
+		{
+			h = height(c, rb_check_point(k, p), own_point(c, in->plc->triangles[c->from][0]));
+			h = fmax(c->low - h, h - c->high);
+			if (h > k->near)
+			{
+				k->facet_far[c->f] = 1;
+				RB_TRY(rb_check_fault(k, RB_FAULT_FACET_FAR, p, c->f, RB_NONE, h / k->diagonal));
+			}
+		}
+		k->point[p] |= RB_POINT_SEEN;
+		return RB_OK;
+	}
+	if ((k->point[p] & RB_POINT_TOLD) != 0)
+		return RB_OK;
+	return rb_check_fault(k, RB_FAULT_FACET_CORNER, face, c->f, p, 0);
+}
+
+/* Checks all faces: their corners, areas and shared edges */
+static rb_status
+faces(facets *c, double *area, uint32_t *points)
+{
+	rb_checking *k = c->k;
+	uint32_t start = k->faces_of.start[c->f], end = k->faces_of.start[c->f + 1];
+
+	*area = 0;
+	*points = 0;
+	RB_TRY(rb_pairs_init(k->ctx, &k->local, 3 * (size_t) (end - start) / 2 + 1, false));
+	for (uint32_t i = start; i < end; i++)
+	{
+		uint32_t face = k->faces_of.member[i], was;
+		const uint32_t *v = k->in->faces[face];
+
+		RB_CHECK_STOP(k, i);
+		for (uint32_t j = 0; j < 3; j++)
+		{
+			uint32_t side = 3 * (i - start) + j;
+
+			RB_TRY(one_corner(c, face, v[j]));
+			RB_TRY(rb_pairs_put(k->ctx, &k->local, v[j], v[(j + 1) % 3], side, &was));
+			c->uses[side] = 0;
+			if (was == RB_NONE)
+				was = side;
+			else
+				c->side[was] = side;
+			c->uses[was]++;
+		}
+		if (rb_check_bad(k, v[0]) || rb_check_bad(k, v[1]) || rb_check_bad(k, v[2]))
+			c->quiet = true;
+		else
+		{
+			int turn = turn_of(c, v[0], v[1], v[2]);
+			double n[3];
+
+			if (turn == 0 && !thin(c, v))
+				RB_TRY(rb_check_fault(k, RB_FAULT_FACE_FLAT, face, c->f, RB_NONE, 0));
+			k->report->turned_faces += k->in->plc != NULL && turn == -c->turn;
+			normal(c, rb_check_point(k, v[0]), rb_check_point(k, v[1]), rb_check_point(k, v[2]), n);
+			*area += fabs(n[c->axis]);
+		}
+	}
+	/* Count each point once. */
+	for (uint32_t i = start; i < end; i++)
+		for (int j = 0; j < 3; j++)
+		{
+			uint32_t p = k->in->faces[k->faces_of.member[i]][j];
+
+			RB_CHECK_STOP(k, i);
+			*points += (k->point[p] & RB_POINT_HERE) == 0;
+			k->point[p] |= RB_POINT_HERE;
+		}
+	for (uint32_t i = start; i < end; i++)
+		for (int j = 0; j < 3; j++)
+			k->point[k->in->faces[k->faces_of.member[i]][j]] &= (uint8_t) ~RB_POINT_HERE;
+	return RB_OK;
+}
+
+/* Checks that each edge is used once on the boundary and elsewhere twice, from both sides */
+static rb_status
+edges(facets *c)
+{
+	rb_checking *k = c->k;
+	uint32_t start = k->faces_of.start[c->f], end = k->faces_of.start[c->f + 1];
+	uint32_t found = 0;
+	uint64_t before = k->report->count[RB_FAULT_FACET_TILING];
+
+	for (uint32_t side = 0; side < 3 * (end - start); side++)
+	{
+		const uint32_t *v = k->in->faces[k->faces_of.member[start + side / 3]], *w;
+		uint32_t p = v[side % 3], q = v[(side + 1) % 3], other, e;
+		bool boundary;
+
+		RB_CHECK_STOP(k, side);
+		if (c->uses[side] == 0)
+			continue;
+		e = rb_pairs_get(&k->claimed, p, q);
+		boundary = e != RB_NONE &&
+				   (k->in->plc == NULL || c->on_segment[k->in->edge_segment[e]] == 2 * (c->f + 1));
+		found += boundary;
+		/* Without the PLC, inner segments cannot be distinguished from the boundary. */
+		if (k->in->plc == NULL && boundary && c->uses[side] == 2)
+			boundary = false;
+		if (c->uses[side] != (boundary ? 1 : 2) && !c->quiet)
+			RB_TRY(rb_check_fault(k, RB_FAULT_FACET_TILING, c->f, p, q, 0));
+		if (c->uses[side] != 2)
+			continue;
+		other = c->side[side];
+		w = k->in->faces[k->faces_of.member[start + other / 3]];
+		if (rb_check_bad(k, p) || rb_check_bad(k, q) || rb_check_bad(k, v[(side + 2) % 3]) ||
+			rb_check_bad(k, w[(other + 2) % 3]))
+			continue;
+		if (turn_of(c, p, q, v[(side + 2) % 3]) * turn_of(c, p, q, w[(other + 2) % 3]) > 0 &&
+			!beside(c, p, q, v[(side + 2) % 3]) && !beside(c, p, q, w[(other + 2) % 3]))
+			RB_TRY(rb_check_fault(k, RB_FAULT_FACET_FOLDED, c->f, p, q, 0));
+	}
+	if (k->in->plc != NULL && !c->quiet && found != c->edges &&
+		k->report->count[RB_FAULT_FACET_TILING] == before)
+		RB_TRY(rb_check_fault(k, RB_FAULT_FACET_TILING, c->f, RB_NONE, RB_NONE, 0));
+	return RB_OK;
+}
+
+/*
+ * Tests whether a facet without faces adjoins the inside of the mesh, and records that as a later
+ * test
+ */
+static rb_status
+missing(facets *c)
+{
+	rb_checking *k = c->k;
+	const rb_check_input *in = k->in;
+
+	k->facet_bad[c->f] = 1;
+	for (uint32_t t = c->from; t < c->to; t++)
+	{
+		const uint32_t *v = in->plc->triangles[t];
+
+		RB_CHECK_STOP(k, t);
+		for (int i = 0; i < 3; i++)
+		{
+			uint32_t s = rb_pairs_get(&k->segments, v[i], v[(i + 1) % 3]);
+
+			if (s == RB_NONE || v[(i + 2) % 3] >= in->npoints)
+				continue;
+			for (uint32_t j = k->edges_of.start[s]; j < k->edges_of.start[s + 1]; j++)
+			{
+				const uint32_t *e = in->edges[k->edges_of.member[j]];
+				rb_wanted w = {.from = e[0],
+							   .to = e[1],
+							   .side = v[(i + 2) % 3],
+							   .kind = RB_FAULT_FACET_MISSING,
+							   .a = c->f,
+							   .b = RB_NONE};
+
+				if (rb_pairs_get(&k->edges, e[0], e[1]) == RB_NONE)
+					break;
+				return rb_check_want(k, &w);
+			}
+		}
+	}
+	k->report->outside_facets++;
+	return RB_OK;
+}
+
+static rb_status
+one_facet(facets *c)
+{
+	rb_checking *k = c->k;
+	rb_check_report *r = k->report;
+	static const rb_fault_kind told[] = {RB_FAULT_FACET_CORNER, RB_FAULT_FACET_TILING,
+										 RB_FAULT_FACE_FLAT, RB_FAULT_FACET_FOLDED};
+	uint32_t n = k->faces_of.start[c->f + 1] - k->faces_of.start[c->f], points;
+	uint64_t before = 0, after = 0;
+	double area, off;
+	int64_t euler;
+
+	c->quiet = k->facet_bad[c->f] != 0;
+	RB_TRY(k->in->plc != NULL ? own(c) : by_faces(c));
+	if (n == 0)
+		return k->in->plc != NULL && !k->facet_bad[c->f] ? missing(c) : RB_OK;
+	for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++)
+		before += r->count[told[i]];
+	RB_TRY(faces(c, &area, &points));
+	euler = (int64_t) points - (int64_t) k->local.n + n;
+	RB_TRY(edges(c));
+	for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++)
+		after += r->count[told[i]];
+	if (c->quiet || before != after)
+		k->facet_bad[c->f] = 1;
+	if (k->in->plc == NULL || c->quiet || before != after)
+		return RB_OK;
+	if (euler != c->euler)
+		return rb_check_fault(k, RB_FAULT_FACET_EULER, c->f, RB_NONE, RB_NONE,
+							  (double) (euler - c->euler));
+	off = fabs(area - c->area);
+	if (off > 1e-9 * c->area + 0x1p-50 * (k->largest * k->scale) * (c->perimeter * k->scale))
+		return rb_check_fault(k, RB_FAULT_FACET_AREA, c->f, RB_NONE, RB_NONE, off / c->area);
+	return RB_OK;
+}
+
+/* Allocates scratch memory for the largest facet */
+static rb_status
+make_room(facets *c)
+{
+	rb_checking *k = c->k;
+	const rb_check_input *in = k->in;
+	uint32_t most = 1, run = 0, npoints = in->npoints;
+
+	for (uint32_t f = 0; f < k->nfacets; f++)
+		if (k->faces_of.start[f + 1] - k->faces_of.start[f] > most)
+			most = k->faces_of.start[f + 1] - k->faces_of.start[f];
+	for (uint32_t t = 0; in->plc != NULL && t < in->plc->ntriangles; t++)
+	{
+		run = t > 0 && in->plc->facet_of[t] == in->plc->facet_of[t - 1] ? run + 1 : 1;
+		if (run > most)
+			most = run;
+	}
+	if (most > UINT32_MAX / 3)
+		return rb_fail(k->ctx, RB_TOO_MANY_OBJECTS, most, UINT32_MAX / 3, NULL);
+	if (in->plc != NULL && in->plc->npoints > npoints)
+		npoints = in->plc->npoints;
+	RB_TRY(rb_check_scratch(k, 0, in->nsegments));
+	RB_TRY(rb_check_scratch(k, 1, npoints));
+	RB_TRY(rb_check_scratch(k, 2, 3 * (size_t) most));
+	RB_TRY(rb_check_scratch(k, 3, 3 * (size_t) most));
+	c->on_segment = k->scratch[0];
+	c->corner = k->scratch[1];
+	c->side = k->scratch[2];
+	c->uses = k->scratch[3];
+	memset(c->on_segment, 0, in->nsegments * sizeof(uint32_t));
+	memset(c->corner, 0, npoints * sizeof(uint32_t));
+	return RB_OK;
+}
+
+rb_status
+rb_check_facets(rb_checking *k)
+{
+	const rb_check_input *in = k->in;
+	facets c = {.k = k};
+	uint32_t t = 0;
+
+	RB_TRY(make_room(&c));
+	for (uint32_t f = 0; f < k->nfacets; f++)
+	{
+		RB_CHECK_STOP(k, f);
+		c.f = f;
+		c.from = t;
+		while (in->plc != NULL && t < in->plc->ntriangles && in->plc->facet_of[t] == f)
+			t++;
+		c.to = t;
+		RB_TRY(one_facet(&c));
+	}
+	for (uint32_t i = 0; i < in->npoints; i++)
+		if (rb_check_kind(k, i) == RB_VERTEX_ON_FACET &&
+			(k->point[i] & (RB_POINT_SEEN | RB_POINT_TOLD)) == 0 && !k->facet_bad[in->parent[i]])
+			RB_TRY(rb_check_fault(k, RB_FAULT_FACET_POINT, i, in->parent[i], RB_NONE, 0));
+	return RB_OK;
+}

@@ -1,0 +1,94 @@
+/*
+ * files.h
+ *	  Writes a mesh as the bytes of a file for other programs: VTU (vtu.c) or Gmsh's MSH (gmsh.c).
+ *
+ * Both formats are written in binary, little endian. Point indices start at 0 here; each writer
+ * converts them as its format requires. Ids of regions, facets and parents are the user's.
+ */
+#ifndef RB_MESH_IO_FILES_H
+#define RB_MESH_IO_FILES_H
+
+#include "core/base/base.h"
+
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
+typedef struct rb_mesh_rows
+{
+	uint32_t npoints;
+	uint32_t ntets;
+	uint32_t nfaces;
+	const double *points; /* x, y, z of each */
+	const uint8_t *kind;  /* per point, or NULL to omit it from the file */
+	const int64_t *parent;
+	const uint32_t (*tets)[4];
+	const int64_t *region; /* per tetrahedron, or NULL if all are in region 1 */
+	const double *quality; /* per tetrahedron, or NULL to omit it from the file */
+	const uint32_t (*faces)[3];
+	const int64_t *facet; /* per face, or NULL if all are on facet 1 */
+} rb_mesh_rows;
+
+/* A growing byte array in ctx->memory; must be zeroed before its first use */
+typedef struct rb_buffer
+{
+	uint8_t *bytes;
+	size_t n;
+	size_t cap;
+} rb_buffer;
+
+extern void rb_buffer_free(rb_memory *memory, rb_buffer *b);
+
+/*
+ * Appends the file to the buffer. Returns RB_OK; RB_BAD_GEOMETRY if a corner is not a valid point
+ * index; RB_STOPPED, RB_TOO_MANY_OBJECTS or a memory error. After an error the buffer ends where it
+ * did before.
+ */
+extern rb_status rb_mesh_vtu(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to);
+extern rb_status rb_mesh_gmsh(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to);
+
+/* Returns a close upper bound of the file's size in bytes */
+extern uint64_t rb_mesh_vtu_bytes(const rb_mesh_rows *rows);
+extern uint64_t rb_mesh_gmsh_bytes(const rb_mesh_rows *rows, uint64_t regions, uint64_t facets);
+
+/* ---- for the writers (files.c) ---- */
+
+/* Makes room for `more` bytes, so that writing them needs no checks */
+extern rb_status rb_buffer_reserve(rb_context *ctx, rb_buffer *b, uint64_t more);
+/* Checks that every corner is a valid point index */
+extern rb_status rb_rows_look(rb_context *ctx, const rb_mesh_rows *rows);
+/* Appends formatted text to the buffer, which must have room for it */
+extern void rb_put_text(rb_buffer *b, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static inline uint8_t *
+rb_le32(uint8_t *at, uint32_t x)
+{
+	for (int i = 0; i < 4; i++)
+		at[i] = (uint8_t) (x >> 8 * i);
+	return at + 4;
+}
+
+static inline uint8_t *
+rb_le64(uint8_t *at, uint64_t x)
+{
+	for (int i = 0; i < 8; i++)
+		at[i] = (uint8_t) (x >> 8 * i);
+	return at + 8;
+}
+
+static inline uint8_t *
+rb_le_double(uint8_t *at, double x)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &x, sizeof(bits));
+	return rb_le64(at, bits);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RB_MESH_IO_FILES_H */

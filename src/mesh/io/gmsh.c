@@ -1,0 +1,335 @@
+/*
+ * gmsh.c
+ *	  Writes a mesh in Gmsh's binary MSH 4.1 format: regions become volumes and facets become
+ *	  surfaces, each with a physical group.
+ *
+ * Tags in this format are positive and have 31 bits. If all region ids fit, they are the tags;
+ * otherwise tags count from 1 in ascending order of ids. Facet ids are treated likewise. The names
+ * of the groups contain the ids in any case. All nodes belong to the first volume, which always
+ * exists.
+ */
+#include "mesh/io/files.h"
+
+#include "core/base/sort.h"
+
+#include <math.h>
+
+#define TRIANGLE 2 /* Gmsh's element types */
+#define TETRAHEDRON 4
+#define GROUP_ROOM 256 /* upper bound of a group's size in all sections, in bytes */
+
+/* Groups of the elements of one dimension */
+typedef struct groups
+{
+	const int64_t *of; /* id of each element, or NULL if all are in group 1 */
+	uint32_t n;        /* number of elements */
+	uint32_t corners;
+	const uint32_t *corner;
+	int64_t *id; /* distinct ids, in ascending order */
+	uint32_t nid;
+	uint32_t *table; /* hash table of ids */
+	uint32_t cap;    /* number of slots, a power of two */
+	uint32_t *count; /* number of elements per group; later the next position */
+	double (*box)[6];
+	bool ids_are_tags;
+} groups;
+
+static uint32_t
+place_of(const groups *g, int64_t id)
+{
+	uint64_t x = (uint64_t) id * 0x9e3779b97f4a7c15u;
+	uint32_t at = (uint32_t) (x ^ x >> 32) & (g->cap - 1);
+
+	while (g->table[at] != UINT32_MAX && g->id[g->table[at]] != id)
+		at = (at + 1) & (g->cap - 1);
+	return at;
+}
+
+static rb_status
+table(rb_context *ctx, groups *g, uint32_t cap)
+{
+	rb_status status = rb_array(ctx, (void **) &g->table, cap, sizeof(uint32_t));
+
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &g->id, cap / 2 + 1, sizeof(int64_t));
+	if (status != RB_OK)
+		return status;
+	g->cap = cap;
+	memset(g->table, 0xff, cap * sizeof(uint32_t));
+	for (uint32_t i = 0; i < g->nid; i++)
+		g->table[place_of(g, g->id[i])] = i;
+	return RB_OK;
+}
+
+static int64_t
+id_of(const groups *g, uint32_t i)
+{
+	return g->of == NULL ? 1 : g->of[i];
+}
+
+static rb_status
+find_groups(rb_context *ctx, groups *g, bool always)
+{
+	rb_status status = table(ctx, g, 64);
+
+	for (uint32_t i = 0; status == RB_OK && i < g->n; i++)
+	{
+		uint32_t at = place_of(g, id_of(g, i));
+
+		if (i % 65536 == 65535 && rb_should_stop(ctx))
+			return RB_STOPPED;
+		if (g->table[at] != UINT32_MAX)
+			continue;
+		g->id[g->nid] = id_of(g, i);
+		g->table[at] = g->nid++;
+		if (g->nid > g->cap / 2)
+			status = g->cap < (uint32_t) 1 << 30
+						 ? table(ctx, g, 2 * g->cap)
+						 : rb_fail(ctx, RB_TOO_MANY_OBJECTS, g->nid, (uint32_t) 1 << 29, NULL);
+	}
+	if (status != RB_OK)
+		return status;
+	if (g->nid == 0 && always)
+		g->id[g->nid++] = 1;
+	status = rb_sort_ids(ctx, g->id, g->nid);
+	if (status != RB_OK)
+		return status;
+	memset(g->table, 0xff, g->cap * sizeof(uint32_t));
+	for (uint32_t i = 0; i < g->nid; i++)
+		g->table[place_of(g, g->id[i])] = i;
+	g->ids_are_tags = g->nid == 0 || (g->id[0] > 0 && g->id[g->nid - 1] <= INT32_MAX);
+	status = rb_array(ctx, (void **) &g->count, (size_t) g->nid + 1, sizeof(uint32_t));
+	return status == RB_OK ? rb_array(ctx, (void **) &g->box, (size_t) g->nid + 1, sizeof(*g->box))
+						   : status;
+}
+
+/* Computes the number of elements and the bounding box of each group */
+static rb_status
+measure(rb_context *ctx, groups *g, const rb_mesh_rows *rows)
+{
+	for (uint32_t i = 0; i < g->nid; i++)
+	{
+		g->count[i] = 0;
+		for (int j = 0; j < 3; j++)
+		{
+			g->box[i][j] = HUGE_VAL;
+			g->box[i][j + 3] = -HUGE_VAL;
+		}
+	}
+	for (uint32_t i = 0; i < g->n; i++)
+	{
+		uint32_t k = g->table[place_of(g, id_of(g, i))];
+
+		g->count[k]++;
+		for (uint32_t c = 0; c < g->corners; c++)
+			for (int j = 0; j < 3; j++)
+			{
+				double x =
+					rows->points[3 * (size_t) g->corner[(size_t) g->corners * i + c] + (size_t) j];
+
+				g->box[k][j] = fmin(g->box[k][j], x);
+				g->box[k][j + 3] = fmax(g->box[k][j + 3], x);
+			}
+		if (i % 65536 == 65535 && rb_should_stop(ctx))
+			return RB_STOPPED;
+	}
+	for (uint32_t i = 0; i < g->nid; i++)
+		if (g->count[i] == 0)
+			memset(g->box[i], 0, sizeof(g->box[i]));
+	return RB_OK;
+}
+
+static uint32_t
+tag_of(const groups *g, uint32_t k)
+{
+	return g->ids_are_tags ? (uint32_t) g->id[k] : k + 1;
+}
+
+static void
+put64(rb_buffer *to, uint64_t x)
+{
+	rb_le64(to->bytes + to->n, x);
+	to->n += 8;
+}
+
+static void
+put32(rb_buffer *to, uint32_t x)
+{
+	rb_le32(to->bytes + to->n, x);
+	to->n += 4;
+}
+
+static void
+put_names(rb_buffer *to, const groups *g, int dimension, const char *word)
+{
+	for (uint32_t i = 0; i < g->nid; i++)
+		rb_put_text(to, "%d %u \"%s %lld\"\n", dimension, tag_of(g, i), word, (long long) g->id[i]);
+}
+
+/* Writes each entity with a physical group of the same tag, and without its boundary */
+static void
+put_entities(rb_buffer *to, const groups *g)
+{
+	for (uint32_t i = 0; i < g->nid; i++)
+	{
+		put32(to, tag_of(g, i));
+		for (int j = 0; j < 6; j++)
+		{
+			rb_le_double(to->bytes + to->n, g->box[i][j]);
+			to->n += 8;
+		}
+		put64(to, 1);
+		put32(to, tag_of(g, i));
+		put64(to, 0);
+	}
+}
+
+static rb_status
+put_nodes(rb_context *ctx, rb_buffer *to, const rb_mesh_rows *rows, uint32_t volume)
+{
+	uint8_t *at;
+
+	rb_put_text(to, "$Nodes\n");
+	put64(to, rows->npoints > 0);
+	put64(to, rows->npoints);
+	put64(to, rows->npoints > 0);
+	put64(to, rows->npoints);
+	if (rows->npoints > 0)
+	{
+		put32(to, 3);
+		put32(to, volume);
+		put32(to, 0); /* the entity has no parametric coordinates */
+		put64(to, rows->npoints);
+	}
+	at = to->bytes + to->n;
+	for (uint32_t i = 0; i < rows->npoints; i++)
+		at = rb_le64(at, (uint64_t) i + 1);
+	if (rb_should_stop(ctx))
+		return RB_STOPPED;
+	for (uint32_t i = 0; i < rows->npoints; i++)
+	{
+		for (int j = 0; j < 3; j++)
+			at = rb_le_double(at, rows->points[3 * (size_t) i + (size_t) j]);
+		if (i % 65536 == 65535 && rb_should_stop(ctx))
+			return RB_STOPPED;
+	}
+	to->n = (size_t) (at - to->bytes);
+	rb_put_text(to, "\n$EndNodes\n");
+	return RB_OK;
+}
+
+/* Writes one block per group; each element is written directly to its final position */
+static rb_status
+put_elements(rb_context *ctx, rb_buffer *to, groups *g, int dimension, int type, uint64_t first)
+{
+	size_t record = 8 * ((size_t) g->corners + 1), base = to->n;
+	uint32_t sum = 0;
+
+	for (uint32_t i = 0; i < g->nid; i++)
+	{
+		uint32_t count = g->count[i];
+
+		if (count == 0)
+			continue;
+		put32(to, (uint32_t) dimension);
+		put32(to, tag_of(g, i));
+		put32(to, (uint32_t) type);
+		put64(to, count);
+		to->n += count * record;
+		/* The position of an element must account for the blocks before it and their headers. */
+		g->count[i] = sum;
+		sum += count;
+	}
+	for (uint32_t i = 0; i < g->n; i++)
+	{
+		uint32_t k = g->table[place_of(g, id_of(g, i))], at = g->count[k]++;
+		uint8_t *p = to->bytes + base + at * record + 20 * ((size_t) k + 1);
+
+		p = rb_le64(p, first + at);
+		for (uint32_t c = 0; c < g->corners; c++)
+			p = rb_le64(p, (uint64_t) g->corner[(size_t) g->corners * i + c] + 1);
+		if (i % 65536 == 65535 && rb_should_stop(ctx))
+			return RB_STOPPED;
+	}
+	return RB_OK;
+}
+
+uint64_t
+rb_mesh_gmsh_bytes(const rb_mesh_rows *rows, uint64_t regions, uint64_t facets)
+{
+	return 1024 + 32 * (uint64_t) rows->npoints + 40 * (uint64_t) rows->ntets +
+		   32 * (uint64_t) rows->nfaces + GROUP_ROOM * (regions + facets + 1);
+}
+
+static rb_status
+write_all(rb_context *ctx, const rb_mesh_rows *rows, groups *facets, groups *regions, rb_buffer *to)
+{
+	uint64_t elements = (uint64_t) rows->ntets + rows->nfaces;
+	rb_status status;
+
+	status = find_groups(ctx, facets, false);
+	if (status == RB_OK)
+		status = find_groups(ctx, regions, true);
+	if (status == RB_OK)
+		status = measure(ctx, facets, rows);
+	if (status == RB_OK)
+		status = measure(ctx, regions, rows);
+	if (status == RB_OK)
+		status = rb_buffer_reserve(ctx, to, rb_mesh_gmsh_bytes(rows, regions->nid, facets->nid));
+	if (status != RB_OK)
+		return status;
+	rb_put_text(to, "$MeshFormat\n4.1 1 8\n");
+	put32(to, 1);
+	rb_put_text(to, "\n$EndMeshFormat\n$PhysicalNames\n%u\n", facets->nid + regions->nid);
+	put_names(to, facets, 2, "facet");
+	put_names(to, regions, 3, "region");
+	rb_put_text(to, "$EndPhysicalNames\n$Entities\n");
+	put64(to, 0);
+	put64(to, 0);
+	put64(to, facets->nid);
+	put64(to, regions->nid);
+	put_entities(to, facets);
+	put_entities(to, regions);
+	rb_put_text(to, "\n$EndEntities\n");
+	status = put_nodes(ctx, to, rows, tag_of(regions, 0));
+	if (status != RB_OK)
+		return status;
+	rb_put_text(to, "$Elements\n");
+	put64(to, facets->nid + (rows->ntets > 0 ? regions->nid : 0));
+	put64(to, elements);
+	put64(to, elements > 0);
+	put64(to, elements);
+	status = put_elements(ctx, to, facets, 2, TRIANGLE, 1);
+	if (status == RB_OK)
+		status = put_elements(ctx, to, regions, 3, TETRAHEDRON, (uint64_t) rows->nfaces + 1);
+	rb_put_text(to, "\n$EndElements\n");
+	return status;
+}
+
+rb_status
+rb_mesh_gmsh(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to)
+{
+	groups both[2] = {{.of = rows->facet,
+					   .n = rows->nfaces,
+					   .corners = 3,
+					   .corner = (const uint32_t *) rows->faces},
+					  {.of = rows->region,
+					   .n = rows->ntets,
+					   .corners = 4,
+					   .corner = (const uint32_t *) rows->tets}};
+	size_t start = to->n;
+	rb_status status = rb_rows_look(ctx, rows);
+
+	if (status == RB_OK)
+		status = write_all(ctx, rows, &both[0], &both[1], to);
+	for (int i = 0; i < 2; i++)
+	{
+		rb_free(ctx->memory, (void **) &both[i].id);
+		rb_free(ctx->memory, (void **) &both[i].table);
+		rb_free(ctx->memory, (void **) &both[i].count);
+		rb_free(ctx->memory, (void **) &both[i].box);
+	}
+	if (status != RB_OK)
+		to->n = start;
+	return status;
+}

@@ -1,0 +1,433 @@
+/*
+ * merged_polygons.c
+ *	  Finds the polygon of its facet that each face of a mesh lies in.
+ *
+ * A facet of several polygons is planar, so all tests are made in the projection along the axis
+ * nearest to its normal, in which the triangles of its polygons do not overlap. The centroid of a
+ * face, multiplied by three to stay exact, is on the inner side of all edges of one triangle, or on
+ * an edge of two. A box tree finds the candidate triangles. Steiner points are rounded, so a
+ * centroid may lie outside all triangles; then the nearest one is taken.
+ */
+#include "core/base/base.h"
+#include "core/base/sort.h"
+#include "core/intersection/box_hierarchy.h"
+#include "core/exact/bignum.h"
+#include "core/exact/orient.h"
+#include "mesh/hash_table.h"
+#include "mesh/weld.h"
+
+/* Iterations between two polls for a stop */
+#define RB_QUIET 1024
+
+/*
+ * Error of a sum of three differences times a difference, minus another such product. Each term is
+ * rounded at most 7 times: a difference, two sums of these, another difference, the product, the
+ * last difference, and the addition to the bound. Hence 8 roundings times the sum of the terms'
+ * magnitudes bound the error.
+ */
+#define ERROR_BOUND (8 * 0x1p-53)
+
+typedef struct naming
+{
+	rb_context *ctx;
+	const rb_polygons *in;
+	rb_exact_env env;
+	uint32_t *start;  /* per facet: position of its first triangle in `order` */
+	uint32_t *order;  /* triangles, ordered by facet */
+	uint8_t *several; /* per facet: it has more than one polygon */
+	/* The current facet */
+	rb_boxes boxes;
+	uint32_t facet; /* RB_NONE if there is none */
+	int axis;       /* the axis of projection */
+	/* The point to locate */
+	const double *point[3];
+	int npoints; /* 1, or 3 to locate their centroid */
+	uint32_t best;
+} naming;
+
+static inline const double *
+corner(const naming *w, uint32_t triangle, int k)
+{
+	return w->in->points + 3 * (size_t) w->in->triangles[triangle][k];
+}
+
+/* ---- facets ---- */
+
+static rb_status
+list_triangles(naming *w)
+{
+	const rb_polygons *in = w->in;
+	uint32_t sum = 0;
+	rb_status status =
+		rb_array(w->ctx, (void **) &w->start, (size_t) in->nfacets + 2, sizeof *w->start);
+
+	if (status == RB_OK)
+		status =
+			rb_array(w->ctx, (void **) &w->order, (size_t) in->ntriangles + 1, sizeof *w->order);
+	if (status == RB_OK)
+		status = rb_array(w->ctx, (void **) &w->several, (size_t) in->nfacets + 1, 1);
+	if (status != RB_OK)
+		return status;
+	memset(w->start, 0, ((size_t) in->nfacets + 2) * sizeof *w->start);
+	for (uint32_t i = 0; i < in->ntriangles; i++)
+		w->start[in->facet_of[i] + 1]++;
+	for (uint32_t f = 0; f <= in->nfacets; f++)
+	{
+		const uint32_t here = w->start[f + 1];
+
+		w->start[f + 1] = sum;
+		sum += here;
+	}
+	for (uint32_t i = 0; i < in->ntriangles; i++)
+		w->order[w->start[in->facet_of[i] + 1]++] = i;
+	for (uint32_t f = 0; f < in->nfacets; f++)
+	{
+		w->several[f] = 0;
+		for (uint32_t i = w->start[f] + 1; i < w->start[f + 1] && !w->several[f]; i++)
+			w->several[f] = in->polygon_of[w->order[i]] != in->polygon_of[w->order[i - 1]];
+	}
+	return RB_OK;
+}
+
+/* Returns the orientation of a triangle seen along the given axis */
+static int
+turn_of(naming *w, uint32_t triangle, int axis)
+{
+	const int x = (axis + 1) % 3, y = (axis + 2) % 3;
+	const double *a = corner(w, triangle, 0), *b = corner(w, triangle, 1),
+				 *c = corner(w, triangle, 2);
+
+	return rb_orient2d_at(&w->env, a[x], a[y], b[x], b[y], c[x], c[y]);
+}
+
+/* Chooses the axis nearest to the normal of a triangle along which it is not degenerate */
+static void
+choose_axis(naming *w, uint32_t triangle)
+{
+	const double *a = corner(w, triangle, 0), *b = corner(w, triangle, 1),
+				 *c = corner(w, triangle, 2);
+	double longest = -1;
+
+	w->axis = 0;
+	for (int k = 0; k < 3; k++)
+	{
+		const int x = (k + 1) % 3, y = (k + 2) % 3;
+		const double normal = fabs((b[x] - a[x]) * (c[y] - a[y]) - (b[y] - a[y]) * (c[x] - a[x]));
+
+		if (turn_of(w, triangle, k) != 0 && !(normal <= longest))
+		{
+			longest = normal;
+			w->axis = k;
+		}
+	}
+}
+
+static rb_status
+enter_facet(naming *w, uint32_t facet)
+{
+	const uint32_t n = w->start[facet + 1] - w->start[facet];
+	rb_status status;
+
+	if (facet == w->facet)
+		return RB_OK;
+	w->facet = RB_NONE;
+	status = rb_boxes_room(w->ctx, &w->boxes, n);
+	if (status != RB_OK)
+		return status;
+	choose_axis(w, w->order[w->start[facet]]);
+	for (uint32_t i = 0; i < n; i++)
+	{
+		const uint32_t t = w->order[w->start[facet] + i];
+		double *box = w->boxes.box + 6 * (size_t) i;
+
+		for (int k = 0; k < 3; k++)
+		{
+			const double a = corner(w, t, 0)[k], b = corner(w, t, 1)[k], c = corner(w, t, 2)[k];
+
+			box[k] = k == w->axis ? 0 : fmin(a, fmin(b, c));
+			box[3 + k] = k == w->axis ? 0 : fmax(a, fmax(b, c));
+		}
+	}
+	status = rb_boxes_order(w->ctx, &w->boxes);
+	if (status == RB_OK)
+		w->facet = facet;
+	return status;
+}
+
+/* ---- point location ---- */
+
+/*
+ * Returns exactly on which side of the line from p to q the point or centroid lies, on axes x and y
+ */
+static int
+side_of(const naming *w, const double *p, const double *q, int x, int y)
+{
+	const double ux = q[x] - p[x], uy = q[y] - p[y];
+	double wx = 0, wy = 0, size_x = 0, size_y = 0, det, bound;
+	rb_number u, v, s, t, d;
+
+	for (int i = 0; i < w->npoints; i++)
+	{
+		const double dx = w->point[i][x] - p[x], dy = w->point[i][y] - p[y];
+
+		wx += dx;
+		wy += dy;
+		size_x += fabs(dx);
+		size_y += fabs(dy);
+	}
+	det = ux * wy - uy * wx;
+	bound = ERROR_BOUND * (fabs(ux) * size_y + fabs(uy) * size_x + RB_BOUND_FLOOR);
+	if (det > bound)
+		return 1;
+	if (-det > bound)
+		return -1;
+	rb_number_difference(&u, q[x], p[x]);
+	rb_number_difference(&v, q[y], p[y]);
+	rb_number_of(&s, 0);
+	rb_number_of(&t, 0);
+	for (int i = 0; i < w->npoints; i++)
+	{
+		rb_number_difference(&d, w->point[i][x], p[x]);
+		rb_number_add(&s, &s, &d);
+		rb_number_difference(&d, w->point[i][y], p[y]);
+		rb_number_add(&t, &t, &d);
+	}
+	rb_number_det2(&d, &u, &v, &s, &t);
+	return d.sign;
+}
+
+static bool
+lies_in(naming *w, uint32_t triangle)
+{
+	const int x = (w->axis + 1) % 3, y = (w->axis + 2) % 3;
+	const int turn = turn_of(w, triangle, w->axis);
+
+	for (int k = 0; k < 3 && turn != 0; k++)
+		if (turn * side_of(w, corner(w, triangle, k), corner(w, triangle, (k + 1) % 3), x, y) < 0)
+			return false;
+	return turn != 0;
+}
+
+static rb_status
+try_triangle(void *user, uint32_t item)
+{
+	naming *w = user;
+	const uint32_t t = w->order[w->start[w->facet] + item];
+	const uint32_t polygon = w->in->polygon_of[t];
+
+	if (polygon < w->best && lies_in(w, t))
+		w->best = polygon;
+	return RB_OK;
+}
+
+/* Returns the scaled squared distance of p from a segment, on axes x and y */
+static double
+far_from(const double *p, const double *a, const double *b, int x, int y, double scale)
+{
+	const double ux = (b[x] - a[x]) * scale, uy = (b[y] - a[y]) * scale;
+	const double wx = (p[x] - a[x]) * scale, wy = (p[y] - a[y]) * scale;
+	const double length = ux * ux + uy * uy;
+	const double t = length > 0 ? fmin(fmax((ux * wx + uy * wy) / length, 0), 1) : 0;
+
+	return (wx - t * ux) * (wx - t * ux) + (wy - t * uy) * (wy - t * uy);
+}
+
+/* Returns the polygon of the facet's triangle nearest to p */
+static uint32_t
+nearest_polygon(const naming *w, const double *p)
+{
+	const int x = (w->axis + 1) % 3, y = (w->axis + 2) % 3;
+	const double *all = w->boxes.box + 6 * (size_t) w->boxes.first[w->boxes.levels - 1];
+	const double scale =
+		1 / fmax(fmax(all[3 + x] / 2 - all[x] / 2, all[3 + y] / 2 - all[y] / 2), DBL_MIN);
+	double nearest = INFINITY;
+	uint32_t best = RB_NONE;
+
+	for (uint32_t i = w->start[w->facet]; i < w->start[w->facet + 1]; i++)
+	{
+		const uint32_t t = w->order[i], polygon = w->in->polygon_of[t];
+
+		for (int k = 0; k < 3; k++)
+		{
+			const double far = far_from(p, corner(w, t, k), corner(w, t, (k + 1) % 3), x, y, scale);
+
+			if (best == RB_NONE || far < nearest || (far == nearest && polygon < best))
+			{
+				nearest = far;
+				best = polygon;
+			}
+		}
+	}
+	return best;
+}
+
+/* Finds the polygon of a facet that contains the point, or the centroid of three points */
+static rb_status
+find_polygon(naming *w, uint32_t facet, uint32_t *polygon)
+{
+	double middle[3], box[6];
+	rb_status status;
+
+	if (!w->several[facet])
+	{
+		*polygon = w->in->polygon_of[w->order[w->start[facet]]];
+		return RB_OK;
+	}
+	status = enter_facet(w, facet);
+	if (status != RB_OK)
+		return status;
+	for (int k = 0; k < 3; k++)
+	{
+		double size = 0;
+
+		middle[k] = 0;
+		for (int i = 0; i < w->npoints; i++)
+		{
+			middle[k] += w->point[i][k] / w->npoints;
+			size = fmax(size, fabs(w->point[i][k]));
+		}
+		/*
+		 * The sum of three thirds is rounded five times, each time by less than 2^-53 of the
+		 * largest coordinate.
+		 */
+		box[k] = k == w->axis ? 0 : middle[k] - size * 0x1p-49 - DBL_MIN;
+		box[3 + k] = k == w->axis ? 0 : middle[k] + size * 0x1p-49 + DBL_MIN;
+	}
+	w->best = RB_NONE;
+	status = rb_boxes_find(&w->boxes, box, try_triangle, w);
+	*polygon = w->best != RB_NONE || status != RB_OK ? w->best : nearest_polygon(w, middle);
+	return status;
+}
+
+/* ---- mesh ---- */
+
+/* Lists the points on facets, ordered by facet */
+static rb_status
+list_points(const naming *w, const rb_tets *tets, uint64_t **list, uint32_t *n)
+{
+	rb_status status = RB_OK;
+
+	*n = 0;
+	for (uint32_t v = 0; v < tets->npoints; v++)
+		*n += tets->kind[v] == RB_VERTEX_ON_FACET && tets->parent[v] < w->in->nfacets;
+	if (*n > 0)
+		status = rb_array(w->ctx, (void **) list, *n, sizeof **list);
+	*n = 0;
+	for (uint32_t v = 0; v < tets->npoints && status == RB_OK; v++)
+		if (tets->kind[v] == RB_VERTEX_ON_FACET && tets->parent[v] < w->in->nfacets)
+			(*list)[(*n)++] = (uint64_t) tets->parent[v] << 32 | v;
+	return status == RB_OK ? rb_sort_words(w->ctx, *list, *n) : status;
+}
+
+static rb_status
+name_points(naming *w, rb_tets *tets)
+{
+	uint64_t *list = NULL;
+	uint32_t n;
+	rb_status status = list_points(w, tets, &list, &n);
+
+	for (uint32_t i = 0; i < n && status == RB_OK; i++)
+	{
+		const uint32_t v = (uint32_t) list[i];
+
+		w->npoints = 1;
+		w->point[0] = tets->points + 3 * (size_t) v;
+		status = find_polygon(w, (uint32_t) (list[i] >> 32), &tets->parent[v]);
+		if (i % RB_QUIET == RB_QUIET - 1 && rb_should_stop(w->ctx))
+			status = RB_STOPPED;
+	}
+	rb_free(w->ctx->memory, (void **) &list);
+	return status;
+}
+
+/* Sets the polygon of each face; faces are ordered by facet */
+static rb_status
+name_faces(naming *w, rb_tets *tets)
+{
+	rb_status status = RB_OK;
+
+	for (uint32_t i = 0; i < tets->nfaces && status == RB_OK; i++)
+	{
+		w->npoints = 3;
+		for (int k = 0; k < 3; k++)
+			w->point[k] = tets->points + 3 * (size_t) tets->faces[i][k];
+		status = find_polygon(w, tets->face_facet[i], &tets->face_facet[i]);
+		if (i % RB_QUIET == RB_QUIET - 1 && rb_should_stop(w->ctx))
+			status = RB_STOPPED;
+	}
+	return status;
+}
+
+/* Sets the polygon of each segment, which is an edge of a triangle of its facet */
+static rb_status
+name_segments(naming *w, rb_tets *tets)
+{
+	const rb_polygons *in = w->in;
+	rb_table edges = {NULL, 0, 0};
+	rb_status status = RB_OK;
+
+	if (in->npoints > RB_NONE - 1 - in->nfacets)
+		return rb_fail(w->ctx, RB_TOO_MANY_OBJECTS, (uint64_t) in->npoints + in->nfacets, RB_NONE,
+					   NULL);
+	for (uint32_t i = 0; i < in->ntriangles && status == RB_OK; i++)
+	{
+		const uint32_t t = w->order[i], *v = in->triangles[t], facet = in->facet_of[t];
+
+		for (int k = 0; k < 3 && status == RB_OK && w->several[facet]; k++)
+			status = rb_table_put(w->ctx, &edges, v[k], v[(k + 1) % 3], in->npoints + facet,
+								  in->polygon_of[t], NULL, NULL);
+		if (i % RB_QUIET == RB_QUIET - 1 && rb_should_stop(w->ctx))
+			status = RB_STOPPED;
+	}
+	for (uint32_t s = 0; s < tets->nsegments && status == RB_OK; s++)
+	{
+		uint32_t *facet = &tets->segment_facet[s];
+		const uint32_t *polygon;
+
+		if (*facet >= in->nfacets)
+			continue;
+		polygon = w->several[*facet] ? rb_table_find(&edges, tets->segments[s][0],
+													 tets->segments[s][1], in->npoints + *facet)
+									 : NULL;
+		*facet = polygon != NULL ? *polygon : in->polygon_of[w->order[w->start[*facet]]];
+	}
+	rb_table_free(w->ctx->memory, &edges);
+	return status;
+}
+
+rb_status
+rb_name_polygons(rb_context *ctx, const rb_polygons *polygons, rb_tets *tets)
+{
+	naming w = {.ctx = ctx,
+				.in = polygons,
+				.env = {.filters = ctx->filters, .exact = true},
+				.facet = RB_NONE};
+	rb_status status;
+
+	if (polygons->polygon_of == NULL)
+		return RB_OK;
+	status = list_triangles(&w);
+	if (status == RB_OK)
+		status = name_points(&w, tets);
+	if (status == RB_OK)
+		status = name_faces(&w, tets);
+	if (status == RB_OK)
+		status = name_segments(&w, tets);
+	rb_boxes_free(ctx->memory, &w.boxes);
+	rb_free(ctx->memory, (void **) &w.start);
+	rb_free(ctx->memory, (void **) &w.order);
+	rb_free(ctx->memory, (void **) &w.several);
+	return status;
+}
+
+rb_polygons
+rb_weld_polygons(const rb_welded *welded)
+{
+	return (rb_polygons){.npoints = welded->plc.npoints,
+						 .ntriangles = welded->plc.ntriangles,
+						 .nfacets = welded->plc.nfacets,
+						 .points = welded->plc.points,
+						 .triangles = welded->plc.triangles,
+						 .facet_of = welded->plc.facet_of,
+						 .polygon_of = welded->polygon_of};
+}

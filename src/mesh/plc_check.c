@@ -1,0 +1,455 @@
+/*
+ * plc_check.c
+ *	  Finds facets, segments and points of a PLC that meet anywhere but in common corners and edges.
+ *
+ * A join finds them. Triangles, segments and lone points form one set of triangles, the latter two
+ * as triangles without area. The predicate RB_SELF_INTERSECT selects those that share more than
+ * common corners and the edges between them. A valid PLC has none, so validating it costs no more
+ * than this join. Each pair found is examined again to classify it.
+ *
+ * A flaw involves two objects, numbered in the order facets, segments, points. Pairs arrive from
+ * several threads in any order. The flaws with the smallest numbers are kept, and for each two
+ * objects the worst one, at the first of their parts. The result therefore does not depend on the
+ * order of arrival.
+ */
+#include "mesh/plc_split.h"
+
+#include "core/base/base.h"
+
+/* Iterations between two polls for a stop */
+#define RB_QUIET 4096
+
+/* ---- parts ---- */
+
+static rb_status
+find_lone_points(rb_context *ctx, rb_parts *parts)
+{
+	const rb_plc *plc = parts->plc;
+	uint8_t *used = NULL;
+	uint32_t n = 0;
+	rb_status status = rb_array(ctx, (void **) &used, (size_t) plc->npoints + 1, 1);
+
+	if (status != RB_OK)
+		return status;
+	memset(used, 0, plc->npoints);
+	for (uint32_t i = 0; i < plc->ntriangles; i++)
+		for (int k = 0; k < 3; k++)
+			used[plc->triangles[i][k]] = 1;
+	for (uint32_t i = 0; i < plc->nsegments; i++)
+		used[plc->segments[i][0]] = used[plc->segments[i][1]] = 1;
+	for (uint32_t i = 0; i < plc->npoints; i++)
+		n += !used[i];
+	status = rb_array(ctx, (void **) &parts->point, (size_t) n + 1, sizeof *parts->point);
+	n = 0;
+	for (uint32_t i = 0; i < plc->npoints && status == RB_OK; i++)
+		if (!used[i])
+			parts->point[n++] = i;
+	rb_free(ctx->memory, (void **) &used);
+	if (status == RB_OK && (uint64_t) parts->first_point + n > RB_MAX_OBJECTS)
+		return rb_fail(ctx, RB_TOO_MANY_OBJECTS, (uint64_t) parts->first_point + n, RB_MAX_OBJECTS,
+					   NULL);
+	parts->n = parts->first_point + n;
+	return status;
+}
+
+/* Returns the points that are the corners of a part */
+static void
+corners_of(const rb_parts *parts, uint32_t part, uint32_t *corner)
+{
+	const rb_plc *plc = parts->plc;
+
+	if (part < parts->first_segment)
+		memcpy(corner, plc->triangles[part], 3 * sizeof *corner);
+	else if (part < parts->first_point)
+	{
+		corner[0] = plc->segments[part - parts->first_segment][0];
+		corner[1] = corner[2] = plc->segments[part - parts->first_segment][1];
+	}
+	else
+		corner[0] = corner[1] = corner[2] = parts->point[part - parts->first_point];
+}
+
+rb_status
+rb_parts_make(rb_context *ctx, const rb_plc *plc, rb_parts *parts)
+{
+	uint64_t first_point = (uint64_t) plc->ntriangles + plc->nsegments;
+	rb_status status;
+
+	memset(parts, 0, sizeof *parts);
+	parts->plc = plc;
+	if (first_point > RB_MAX_OBJECTS)
+		return rb_fail(ctx, RB_TOO_MANY_OBJECTS, first_point, RB_MAX_OBJECTS, NULL);
+	parts->first_segment = plc->ntriangles;
+	parts->first_point = (uint32_t) first_point;
+	status = find_lone_points(ctx, parts);
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &parts->coords, 9 * (size_t) parts->n + 1,
+						  sizeof *parts->coords);
+	for (uint32_t i = 0; i < parts->n && status == RB_OK; i++)
+	{
+		uint32_t corner[3];
+
+		corners_of(parts, i, corner);
+		for (int k = 0; k < 3; k++)
+			memcpy(parts->coords + 9 * (size_t) i + 3 * k, plc->points + 3 * (size_t) corner[k],
+				   3 * sizeof(double));
+		if (i % RB_QUIET == RB_QUIET - 1 && rb_should_stop(ctx))
+			status = RB_STOPPED;
+	}
+	if (status != RB_OK)
+		rb_parts_free(ctx->memory, parts);
+	return status;
+}
+
+void
+rb_parts_free(rb_memory *memory, rb_parts *parts)
+{
+	rb_free(memory, (void **) &parts->coords);
+	rb_free(memory, (void **) &parts->point);
+}
+
+/*
+ * Number of parts up to which the calling thread joins them, because starting another thread would
+ * take longer
+ */
+#define RB_FEW_PARTS RB_SIZE(512, 12)
+
+typedef struct few
+{
+	rb_context *ctx;
+	rb_status (*take)(void *user, rb_meeting meeting);
+	void *user;
+} few;
+
+static rb_status
+put_few(void *user, const rb_pair *pairs, size_t n)
+{
+	const few *f = user;
+	rb_status status = RB_OK;
+
+	for (size_t i = 0; i < n && status == RB_OK; i++)
+	{
+		const rb_meeting meeting = {rb_pair_red(pairs[i]), pairs[i].blue, rb_pair_told(pairs[i])};
+
+		status = i % 64 == 63 && rb_should_stop(f->ctx) ? RB_STOPPED : f->take(f->user, meeting);
+	}
+	return status;
+}
+
+static rb_status
+join_few(rb_context *ctx, const rb_backend *backend, const rb_job *job, few *f)
+{
+	const rb_sink sink = {.put = put_few, .user = f};
+	const int threads = ctx->threads;
+	rb_status status;
+
+	ctx->threads = 1;
+	status = backend->join(ctx, job, &sink);
+	ctx->threads = threads;
+	return status == RB_OK && rb_should_stop(ctx) ? RB_STOPPED : status;
+}
+
+rb_status
+rb_parts_join(rb_context *ctx, const rb_backend *backend, const rb_parts *parts,
+			  rb_status (*take)(void *user, rb_meeting meeting), void *user)
+{
+	const rb_set set = {
+		.kind = RB_TRIANGLE3, .nparts = parts->n, .nrows = parts->n, .coords = parts->coords};
+	const rb_job job = {.red = &set, .predicate = RB_SELF_INTERSECT, .answer = RB_PAIRS};
+	rb_stream *stream;
+	rb_block block;
+	rb_status status;
+
+	if (parts->n < 2)
+		return RB_OK;
+	if (parts->n <= RB_FEW_PARTS)
+	{
+		few f = {ctx, take, user};
+
+		return join_few(ctx, backend, &job, &f);
+	}
+	status = rb_stream_open(ctx, backend, &job, &stream);
+	if (status != RB_OK)
+		return status;
+	while (status == RB_OK && (status = rb_stream_next(stream, 20, &block)) == RB_OK)
+	{
+		for (size_t i = 0; i < block.n && status == RB_OK; i++)
+		{
+			const rb_meeting meeting = {(uint32_t) block.red[i], (uint32_t) block.blue[i],
+										(uint32_t) block.told[i]};
+
+			status = i % 64 == 63 && rb_should_stop(ctx) ? RB_STOPPED : take(user, meeting);
+		}
+		if (status == RB_OK && rb_should_stop(ctx))
+			status = RB_STOPPED;
+	}
+	rb_stream_close(stream);
+	/* A stop may be noticed before the join has reported its cause. */
+	if (status == RB_STOPPED)
+		status = rb_why_stopped(ctx);
+	return status == RB_END ? RB_OK : status;
+}
+
+/* ---- flaws ---- */
+
+/* A flaw with its sort key */
+typedef struct found
+{
+	uint32_t object[2]; /* the two objects, in ascending order */
+	uint32_t kind;
+	uint32_t part[2];
+	rb_flaw flaw;
+} found;
+
+typedef struct finding
+{
+	rb_context *ctx;
+	const rb_parts *parts;
+	const rb_plc *plc;
+	rb_exact_env env;
+	found *found;
+	uint32_t n;
+	uint32_t cap; /* at least twice the limit plus one */
+	uint32_t limit;
+	bool more;
+} finding;
+
+static int
+compare_numbers(const uint32_t *a, const uint32_t *b, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (a[i] != b[i])
+			return a[i] < b[i] ? -1 : 1;
+	return 0;
+}
+
+static int
+compare(const found *a, const found *b)
+{
+	int order = compare_numbers(a->object, b->object, 2);
+
+	if (order == 0)
+		order = compare_numbers(&a->kind, &b->kind, 1);
+	return order != 0 ? order : compare_numbers(a->part, b->part, 2);
+}
+
+static void
+sift(found *x, uint32_t i, uint32_t n)
+{
+	const found moved = x[i];
+
+	for (uint32_t child; (child = 2 * i + 1) < n; i = child)
+	{
+		child += child + 1 < n && compare(&x[child], &x[child + 1]) < 0;
+		if (compare(&x[child], &moved) <= 0)
+			break;
+		x[i] = x[child];
+	}
+	x[i] = moved;
+}
+
+/* Sorts the flaws and keeps one for each two objects, up to the limit */
+static void
+tidy(finding *f)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = f->n / 2; i-- > 0;)
+		sift(f->found, i, f->n);
+	for (uint32_t i = f->n; i-- > 1;)
+	{
+		const found last = f->found[i];
+
+		f->found[i] = f->found[0];
+		f->found[0] = last;
+		sift(f->found, 0, i);
+	}
+	for (uint32_t i = 0; i < f->n; i++)
+		if (kept == 0 || compare_numbers(f->found[kept - 1].object, f->found[i].object, 2) != 0)
+			f->found[kept++] = f->found[i];
+	if (kept > f->limit)
+	{
+		f->more = true;
+		kept = f->limit;
+	}
+	f->n = kept;
+}
+
+static uint32_t
+object_of(const finding *f, uint32_t part)
+{
+	const rb_plc *plc = f->plc;
+
+	if (part < f->parts->first_segment)
+		return plc->facet_of[part];
+	if (part < f->parts->first_point)
+		return plc->nfacets + (part - f->parts->first_segment);
+	return plc->nfacets + plc->nsegments + f->parts->point[part - f->parts->first_point];
+}
+
+/* Returns the index of an object among those of its kind */
+static uint32_t
+number_of(const finding *f, uint32_t object)
+{
+	if (object < f->plc->nfacets)
+		return object;
+	object -= f->plc->nfacets;
+	return object < f->plc->nsegments ? object : object - f->plc->nsegments;
+}
+
+static rb_status
+note(finding *f, rb_flaw_kind kind, uint32_t x, uint32_t y, rb_meeting m, const double *at)
+{
+	found *to = &f->found[f->n];
+	/* Points and segments come first in the flaw. */
+	const bool turn = kind == RB_FLAW_SEGMENT_FACET || kind == RB_FLAW_POINT_IN_FACET ||
+					  kind == RB_FLAW_POINT_ON_SEGMENT;
+
+	to->object[0] = x < y ? x : y;
+	to->object[1] = x < y ? y : x;
+	to->kind = kind;
+	to->part[0] = m.red;
+	to->part[1] = m.blue;
+	to->flaw.kind = kind;
+	to->flaw.a = number_of(f, to->object[turn]);
+	to->flaw.b = number_of(f, to->object[!turn]);
+	memcpy(to->flaw.at, at, sizeof to->flaw.at);
+	if (++f->n == f->cap)
+		tidy(f);
+	return RB_OK;
+}
+
+/*
+ * Records the points of part `of` that lie on part `on` and are not its corners; returns true if
+ * there are any
+ */
+static bool
+note_points(finding *f, uint32_t of, uint32_t on, rb_meeting m)
+{
+	const double *part = f->parts->coords + 9 * (size_t) on;
+	const uint32_t object = object_of(f, on);
+	uint32_t point[3], corner[3];
+	bool any = false;
+
+	corners_of(f->parts, of, point);
+	corners_of(f->parts, on, corner);
+	for (int i = 0; i < 3; i++)
+	{
+		const double *at = f->plc->points + 3 * (size_t) point[i];
+
+		if (point[i] == corner[0] || point[i] == corner[1] || point[i] == corner[2] ||
+			(i > 0 && point[i] == point[i - 1]) || !rb_meet_on(at, part))
+			continue;
+		(void) note(f, object < f->plc->nfacets ? RB_FLAW_POINT_IN_FACET : RB_FLAW_POINT_ON_SEGMENT,
+					object, f->plc->nfacets + f->plc->nsegments + point[i], m, at);
+		any = true;
+	}
+	return any;
+}
+
+static bool
+same_corners(const finding *f, rb_meeting m)
+{
+	uint32_t r[3], b[3];
+
+	corners_of(f->parts, m.red, r);
+	corners_of(f->parts, m.blue, b);
+	for (int i = 0; i < 3; i++)
+		if (r[i] != b[0] && r[i] != b[1] && r[i] != b[2])
+			return false;
+	return true;
+}
+
+/* Returns the center of what two parts share */
+static void
+place_of(finding *f, rb_meeting m, double *at)
+{
+	rb_meet points[RB_MEET_POINTS];
+	int n = rb_meet_points(&f->env, f->parts->coords + 9 * (size_t) m.red,
+						   f->parts->coords + 9 * (size_t) m.blue, points);
+
+	at[0] = at[1] = at[2] = 0;
+	for (int i = 0; i < n; i++)
+		for (int k = 0; k < 3; k++)
+			at[k] += points[i].at[k] / n;
+}
+
+static rb_status
+judge(void *user, rb_meeting m)
+{
+	finding *f = user;
+	const uint32_t x = object_of(f, m.red), y = object_of(f, m.blue);
+	const uint32_t facets = f->plc->nfacets, segments = facets + f->plc->nsegments;
+	rb_flaw_kind kind;
+	double at[3];
+
+	if (x == y)
+		kind = RB_FLAW_FACET_FOLDED;
+	else if (y >= segments)
+		kind = x < facets ? RB_FLAW_POINT_IN_FACET : RB_FLAW_POINT_ON_SEGMENT;
+	else if (y < facets && same_corners(f, m))
+		kind = RB_FLAW_FACETS_EQUAL;
+	else if (y < facets && RB_TOLD_DIMENSION(m.told) == 2)
+		kind = RB_FLAW_FACETS_OVERLAP;
+	else
+	{
+		/* Parts that only touch do so in a corner of one of them or in an edge of each. */
+		if (!RB_TOLD_CROSSES(m.told) || x >= facets)
+		{
+			bool any = note_points(f, m.red, m.blue, m);
+
+			any |= note_points(f, m.blue, m.red, m);
+			if (any)
+				return RB_OK;
+		}
+		kind = y < facets   ? RB_FLAW_FACETS_CROSS
+			   : x < facets ? RB_FLAW_SEGMENT_FACET
+							: RB_FLAW_SEGMENTS_CROSS;
+	}
+	place_of(f, m, at);
+	return note(f, kind, x, y, m, at);
+}
+
+rb_status
+rb_weld_find_all(rb_context *ctx, const rb_backend *backend, const rb_welded *welded,
+				 rb_flaw *flaws, uint32_t limit, uint32_t *n, bool *more)
+{
+	rb_parts parts;
+	finding f = {.ctx = ctx,
+				 .parts = &parts,
+				 .plc = &welded->plc,
+				 .env = {.filters = ctx->filters, .exact = true},
+				 .limit = limit};
+	rb_status status = rb_parts_make(ctx, &welded->plc, &parts);
+
+	*n = 0;
+	*more = false;
+	if (status != RB_OK)
+		return status;
+	/* The extra room makes sorting rare. */
+	f.cap = limit > UINT32_MAX / 4 ? UINT32_MAX / 2 : 2 * limit + 64;
+	status = rb_array(ctx, (void **) &f.found, f.cap, sizeof *f.found);
+	if (status == RB_OK)
+		status = rb_parts_join(ctx, backend, &parts, judge, &f);
+	if (status == RB_OK)
+	{
+		tidy(&f);
+		for (uint32_t i = 0; i < f.n; i++)
+			flaws[i] = f.found[i].flaw;
+		*n = f.n;
+		*more = f.more;
+	}
+	rb_free(ctx->memory, (void **) &f.found);
+	rb_parts_free(ctx->memory, &parts);
+	return status;
+}
+
+rb_status
+rb_weld_validate(rb_context *ctx, const rb_backend *backend, const rb_welded *welded, rb_flaw *flaw)
+{
+	uint32_t n;
+	bool more;
+	rb_status status = rb_weld_find_all(ctx, backend, welded, flaw, 1, &n, &more);
+
+	return status == RB_OK && n > 0 ? RB_BAD_PLC : status;
+}

@@ -1,0 +1,1231 @@
+/*
+ * plc_split.c
+ *	  Splits facets and segments where they cross, so that the parts meet only in common corners and
+ *	  edges.
+ *
+ * Each triangle is split separately:
+ *
+ *		what it shares with each other part that it meets (rb_meet_points):
+ *			points on its edges		-> vertices of its polygon
+ *			points inside			-> isolated points of the polygon
+ *			a line					-> an edge of the polygon, split where two lines cross
+ *
+ * The polygon, with lines as holes of two points and isolated points as holes of one, is passed to
+ * the geometry reader, which triangulates it. A point has the same doubles whatever it is computed
+ * from (intersect.c). The two triangles at an edge, and two triangles that cross in a line, are
+ * therefore split at the same points. Points on an edge are recorded by edge, for all triangles
+ * that have it.
+ *
+ * A line in a triangle is its intersection with the plane of another triangle, or an edge of a
+ * coplanar one. Two lines of a triangle thus meet in the point of three planes, of an edge and a
+ * plane, or of two edges, and the other triangles compute the same point.
+ *
+ * Points are rounded, so the parts are slightly displaced and may cross something that was very
+ * near. They are then split again, in rounds that snap new points over increasing distances.
+ */
+#include "mesh/plc_split.h"
+
+#include "core/base/base.h"
+#include "core/base/point_hash.h"
+#include "core/base/sort.h"
+
+#include <math.h>
+
+#define RB_QUIET 1024
+#define RB_ROUNDS 8
+
+/* The line between two points in which a part meets a triangle */
+typedef struct line
+{
+	uint32_t of;    /* index of the triangle */
+	uint32_t other; /* index of the part */
+	uint32_t from, to;
+	/* edge of the part that contains the line, or RB_NONE if the line is in the part's plane */
+	uint32_t edge;
+} line;
+
+/* Two numbers and a point, sorted in this order: a point on an edge, in a triangle or on a line */
+typedef struct triple
+{
+	uint32_t a, b, point;
+} triple;
+
+/* A growing array */
+typedef struct list
+{
+	void *at;
+	size_t cap;
+	uint32_t n;
+} list;
+
+typedef struct splitting
+{
+	rb_context *ctx;
+	rb_welded *welded;
+	const rb_plc *plc;
+	rb_parts parts;
+	rb_exact_env env;
+	rb_split_done *split;
+	list meetings;
+	list points;  /* x, y, z: points of the PLC, then computed points; later without duplicates */
+	list lines;   /* ordered by triangle */
+	list on_edge; /* triples: lower end of the edge, higher end, point on it */
+	list inside;  /* triples: triangle, 0, point inside it */
+	list cuts;    /* triples: line, 0, point that splits it */
+	list hard;    /* triples: two points, 0; edges that must become segments */
+	list ring;    /* points around the current triangle */
+	list bytes;   /* polygon of the current triangle */
+	rb_corners corners;
+	uint32_t npoints;
+	/* The result */
+	list triangles; /* three corners of each new triangle */
+	list facet_of;
+	list segments;  /* triples: two ends, row */
+	list table;     /* hash table */
+	list next;      /* chains of points in a grid cell, then new indices of points */
+	list borders;   /* triples: segment that is a triangle edge, facet, 0 */
+	uint32_t *ends; /* ends of the remaining segments */
+	uint32_t *rows;
+	bool changed;
+	rb_flaw refused; /* the first triangle that could not be split in this round, if any */
+} splitting;
+
+#define AT(list, type) ((type *) (list).at)
+
+static rb_status
+more(splitting *s, list *l, size_t n, size_t element)
+{
+	const uint64_t need = (uint64_t) l->n + n;
+	rb_status status;
+
+	if (need > UINT32_MAX - 16)
+		return rb_fail(s->ctx, RB_TOO_MANY_OBJECTS, need, UINT32_MAX - 16, NULL);
+	if (need <= l->cap)
+		return RB_OK;
+	status = rb_array(s->ctx, &l->at, need + need / 2 + 64, element);
+	if (status == RB_OK)
+		l->cap = need + need / 2 + 64;
+	return status;
+}
+
+static rb_status
+put_triple(splitting *s, list *l, uint32_t a, uint32_t b, uint32_t point)
+{
+	rb_status status = more(s, l, 1, sizeof(triple));
+
+	if (status == RB_OK)
+		AT(*l, triple)[l->n++] = (triple){a, b, point};
+	return status;
+}
+
+static inline const double *
+at(const splitting *s, uint32_t point)
+{
+	return AT(s->points, double) + 3 * (size_t) point;
+}
+
+static inline const double *
+part_at(const splitting *s, uint32_t part)
+{
+	return s->parts.coords + 9 * (size_t) part;
+}
+
+static rb_status
+put_point(splitting *s, const double *point, uint32_t *number)
+{
+	rb_status status = more(s, &s->points, 1, 3 * sizeof(double));
+
+	if (status != RB_OK)
+		return status;
+	*number = s->points.n++;
+	memcpy(AT(s->points, double) + 3 * (size_t) *number, point, 3 * sizeof(double));
+	return RB_OK;
+}
+
+/* ---- order ---- */
+
+/* Compares the positions of p and q between a and b; rounding preserves the order on each axis */
+static int
+along(const double *a, const double *b, const double *p, const double *q)
+{
+	for (int k = 0; k < 3; k++)
+		if (p[k] != q[k])
+			return (p[k] < q[k]) == (a[k] < b[k]) ? -1 : 1;
+	return 0;
+}
+
+static int
+by_numbers(const void *a, const void *b, const void *arg)
+{
+	const uint32_t *x = a, *y = b;
+
+	(void) arg;
+	for (int i = 0; i < 3; i++)
+		if (x[i] != y[i])
+			return x[i] < y[i] ? -1 : 1;
+	return 0;
+}
+
+static int
+by_edge(const void *a, const void *b, const void *arg)
+{
+	const splitting *s = arg;
+	const triple *x = a, *y = b;
+
+	if (x->a != y->a || x->b != y->b)
+		return by_numbers(a, b, arg);
+	return along(at(s, x->a), at(s, x->b), at(s, x->point), at(s, y->point));
+}
+
+static int
+by_line(const void *a, const void *b, const void *arg)
+{
+	const splitting *s = arg;
+	const triple *x = a, *y = b;
+	const line *l = AT(s->lines, line) + x->a;
+
+	if (x->a != y->a)
+		return by_numbers(a, b, arg);
+	return along(at(s, l->from), at(s, l->to), at(s, x->point), at(s, y->point));
+}
+
+static int
+by_triangle(const void *a, const void *b, const void *arg)
+{
+	const line *x = a, *y = b;
+
+	if (x->of != y->of)
+		return x->of < y->of ? -1 : 1;
+	return by_numbers(&x->other, &y->other, arg);
+}
+
+static rb_status
+sort(const splitting *s, list *l, size_t size, rb_compare order)
+{
+	return rb_sort(s->ctx, l->at, l->n, size, order, s);
+}
+
+/* Returns the position of the first triple not below (a, b) */
+static uint32_t
+find(const list *l, uint32_t a, uint32_t b)
+{
+	uint32_t low = 0, high = l->n;
+
+	while (low < high)
+	{
+		const uint32_t middle = low + (high - low) / 2;
+		const triple *t = AT(*l, triple) + middle;
+
+		if (t->a < a || (t->a == a && t->b < b))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* ---- meetings ---- */
+
+static rb_status
+note_meeting(void *user, rb_meeting meeting)
+{
+	splitting *s = user;
+
+	return put_triple(s, &s->meetings, meeting.red, meeting.blue, meeting.told);
+}
+
+static rb_status
+note_on_edge(splitting *s, uint32_t a, uint32_t b, uint32_t point)
+{
+	return put_triple(s, &s->on_edge, a < b ? a : b, a < b ? b : a, point);
+}
+
+static rb_status
+note_line(splitting *s, uint32_t of, uint32_t other, uint32_t from, uint32_t to, unsigned edges)
+{
+	rb_status status = more(s, &s->lines, 1, sizeof(line));
+
+	if (status == RB_OK)
+		AT(s->lines, line)
+	[s->lines.n++] =
+		(line){of, other, from, to, edges == 0 ? RB_NONE : (uint32_t) __builtin_ctz(edges)};
+	return status;
+}
+
+/* Records what another part leaves in a triangle: n points, the first of which has index `base` */
+static rb_status
+note_in_triangle(splitting *s, uint32_t of, uint32_t other, const rb_meet *m, int n, bool blue,
+				 uint32_t base)
+{
+	const uint32_t *corner = s->plc->triangles[of];
+	const double *t = part_at(s, of);
+	rb_status status = RB_OK;
+
+	for (int i = 0; i < n && status == RB_OK; i++)
+	{
+		const unsigned on = blue ? m[i].on_blue : m[i].on_red;
+
+		if (rb_equal3(m[i].at, t) || rb_equal3(m[i].at, t + 3) || rb_equal3(m[i].at, t + 6))
+			continue;
+		if (on == 0)
+			status = put_triple(s, &s->inside, of, 0, base + (uint32_t) i);
+		else
+		{
+			const int e = __builtin_ctz(on);
+
+			status = note_on_edge(s, corner[e], corner[(e + 1) % 3], base + (uint32_t) i);
+		}
+	}
+	for (int e = -1; e < 3 && status == RB_OK; e++)
+	{
+		/*
+		 * Two points form a line; of more points, each edge of the other part that contains two of
+		 * them forms one.
+		 */
+		int from = -1, to = -1;
+		unsigned own, others;
+
+		if ((e < 0) != (n == 2))
+			continue;
+		for (int i = 0; i < n; i++)
+			if (e < 0 || ((blue ? m[i].on_red : m[i].on_blue) >> e & 1) != 0)
+			{
+				if (from < 0)
+					from = i;
+				else
+					to = i;
+			}
+		if (to < 0)
+			continue;
+		own = blue ? m[from].on_blue & m[to].on_blue : m[from].on_red & m[to].on_red;
+		others = blue ? m[from].on_red & m[to].on_red : m[from].on_blue & m[to].on_blue;
+		if (own == 0)
+			status = note_line(s, of, other, base + (uint32_t) from, base + (uint32_t) to, others);
+		else if (e < 0 && others != 0) /* overlapping edges of both parts */
+			status = put_triple(s, &s->hard, base + (uint32_t) from, base + (uint32_t) to, 0);
+	}
+	return status;
+}
+
+static rb_status
+look_at(splitting *s, const triple *meeting)
+{
+	const uint32_t part[2] = {meeting->a, meeting->b};
+	rb_meet m[RB_MEET_POINTS];
+	const int n = rb_meet_points(&s->env, part_at(s, part[0]), part_at(s, part[1]), m);
+	const uint32_t base = s->points.n;
+	rb_status status = RB_OK;
+	uint32_t number;
+
+	for (int i = 0; i < n && status == RB_OK; i++)
+		status = put_point(s, m[i].at, &number);
+	for (int side = 0; side < 2 && status == RB_OK; side++)
+	{
+		if (part[side] < s->parts.first_segment)
+			status = note_in_triangle(s, part[side], part[!side], m, n, side == 1, base);
+		else if (part[side] < s->parts.first_point)
+		{
+			const uint32_t *end = s->plc->segments[part[side] - s->parts.first_segment];
+
+			for (int i = 0; i < n && status == RB_OK; i++)
+				status = note_on_edge(s, end[0], end[1], base + (uint32_t) i);
+		}
+	}
+	return status;
+}
+
+/* ---- crossings of lines in a triangle ---- */
+
+static const double *
+edge_of(const splitting *s, const line *l, const double **end)
+{
+	const double *t = part_at(s, l->other);
+
+	*end = t + 3 * ((l->edge + 1) % 3);
+	return t + 3 * l->edge;
+}
+
+static bool
+cross_at(const splitting *s, const line *l, const line *m, double *point)
+{
+	const double *p, *q, *u, *v;
+
+	if (l->edge == RB_NONE && m->edge == RB_NONE)
+		return rb_meet_planes(part_at(s, l->of), part_at(s, l->other), part_at(s, m->other), point);
+	if (l->edge != RB_NONE && m->edge != RB_NONE)
+	{
+		p = edge_of(s, l, &q);
+		u = edge_of(s, m, &v);
+		return rb_meet_lines(p, q, u, v, point);
+	}
+	if (l->edge == RB_NONE)
+	{
+		const line *swap = l;
+
+		l = m;
+		m = swap;
+	}
+	p = edge_of(s, l, &q);
+	return rb_meet_line_plane(p, q, part_at(s, m->other), point);
+}
+
+/* Returns true if p is between a and b on each axis */
+static bool
+is_between(const double *a, const double *b, const double *p)
+{
+	for (int k = 0; k < 3; k++)
+		if (p[k] < fmin(a[k], b[k]) || p[k] > fmax(a[k], b[k]))
+			return false;
+	return true;
+}
+
+/*
+ * Returns true if the boxes of two lines overlap and neither line is clearly on one side of the
+ * other
+ */
+static bool
+may_cross(const splitting *s, const line *l, const line *m)
+{
+	const double *a = at(s, l->from), *b = at(s, l->to), *c = at(s, m->from), *d = at(s, m->to);
+	int apart = 0;
+
+	for (int k = 0; k < 3; k++)
+		if (fmax(a[k], b[k]) < fmin(c[k], d[k]) || fmax(c[k], d[k]) < fmin(a[k], b[k]))
+			return false;
+	/*
+	 * Two lines may coincide in the projection along one axis, so all three projections are tested.
+	 */
+	for (int k = 0; k < 3; k++)
+	{
+		const int u = (k + 1) % 3, v = (k + 2) % 3;
+		const double *end[2][2] = {{a, b}, {c, d}};
+
+		for (int i = 0; i < 2; i++)
+		{
+			const double *p = end[i][0], *q = end[i][1];
+			const double x = q[u] - p[u], y = q[v] - p[v];
+			double side[2], size = 0;
+
+			for (int j = 0; j < 2; j++)
+			{
+				const double *r = end[1 - i][j];
+				const double left = x * (r[v] - p[v]), right = y * (r[u] - p[u]);
+
+				side[j] = left - right;
+				size = fmax(size, fabs(left) + fabs(right));
+			}
+			size *= 1e-9;
+			apart += (side[0] > size && side[1] > size) || (side[0] < -size && side[1] < -size);
+		}
+	}
+	return apart == 0;
+}
+
+static rb_status
+cross_lines(splitting *s)
+{
+	uint64_t steps = 0;
+
+	for (uint32_t i = 0; i < s->lines.n; i++)
+		for (uint32_t k = i + 1; k < s->lines.n; k++)
+		{
+			const line *l = AT(s->lines, line) + i, *m = AT(s->lines, line) + k;
+			double point[3];
+			uint32_t number;
+			rb_status status;
+
+			if (l->of != m->of)
+				break;
+			if (++steps % RB_QUIET == 0 && rb_should_stop(s->ctx))
+				return RB_STOPPED;
+			if (!may_cross(s, l, m) || !cross_at(s, l, m, point) ||
+				!is_between(at(s, l->from), at(s, l->to), point) ||
+				!is_between(at(s, m->from), at(s, m->to), point))
+				continue;
+			status = put_point(s, point, &number);
+			if (status == RB_OK)
+				status = put_triple(s, &s->cuts, i, 0, number);
+			if (status == RB_OK)
+				status = put_triple(s, &s->cuts, k, 0, number);
+			if (status != RB_OK)
+				return status;
+		}
+	return RB_OK;
+}
+
+/* ---- unification of points ---- */
+
+/* Clears the hash table and makes it large enough to stay at least half empty */
+static rb_status
+clear_table(splitting *s, uint32_t n, uint32_t *mask)
+{
+	size_t size = 16;
+	rb_status status;
+
+	while (size < 2 * (size_t) n)
+		size *= 2;
+	s->table.n = 0;
+	status = more(s, &s->table, size, sizeof(uint32_t));
+	if (status == RB_OK)
+		memset(s->table.at, 0xff, size * sizeof(uint32_t));
+	*mask = (uint32_t) (size - 1);
+	return status;
+}
+
+static void
+rename_points(splitting *s, list *l)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < l->n; i++)
+	{
+		triple t = AT(*l, triple)[i];
+
+		t.point = s->corners.first[t.point];
+		/* An end of the edge does not split it. */
+		if (l != &s->on_edge || (t.point != t.a && t.point != t.b))
+			AT(*l, triple)[n++] = t;
+	}
+	l->n = n;
+}
+
+/* Returns the head of the chain of a grid cell */
+static uint32_t *
+chain_of(splitting *s, uint32_t mask, const int64_t *cell)
+{
+	const uint64_t hash = (uint64_t) cell[0] * 0x9e3779b97f4a7c15u +
+						  (uint64_t) cell[1] * 0xc2b2ae3d27d4eb4fu +
+						  (uint64_t) cell[2] * 0x165667b19e3779f9u;
+
+	return &AT(s->table, uint32_t)[(uint32_t) rb_mix(hash) & mask];
+}
+
+/* Returns the first point within distance `far` on each axis, or RB_NONE */
+static uint32_t
+near_point(splitting *s, uint32_t mask, const double *p, double far)
+{
+	const uint32_t *next = AT(s->next, uint32_t);
+	uint32_t best = RB_NONE;
+
+	for (int corner = 0; corner < 8; corner++)
+	{
+		int64_t cell[3];
+
+		for (int k = 0; k < 3; k++)
+			cell[k] = (int64_t) floor((corner >> k & 1 ? p[k] + far : p[k] - far) / (4 * far));
+		for (uint32_t i = *chain_of(s, mask, cell); i != RB_NONE; i = next[i])
+		{
+			const double *q = at(s, i);
+
+			if (fabs(q[0] - p[0]) <= far && fabs(q[1] - p[1]) <= far && fabs(q[2] - p[2]) <= far &&
+				i < best)
+				best = i;
+		}
+	}
+	return best;
+}
+
+/*
+ * Replaces each new point by a point closer than doubles can reliably resolve, if there is one.
+ * Otherwise slivers between the two would cross other parts through rounding alone. The distance
+ * grows with each round. Points of the PLC stay. On entry first[i] is the index of point i among
+ * the distinct ones; on return, its new index.
+ */
+static rb_status
+snap_points(splitting *s, uint32_t *first, uint32_t n)
+{
+	double *points = AT(s->points, double);
+	const uint32_t different = s->points.n;
+	uint32_t *next, *name, mask, kept = 0;
+	double far = 0;
+	rb_status status;
+
+	for (size_t i = 0; i < 3 * (size_t) s->plc->npoints; i++)
+		far = fmax(far, fabs(points[i]));
+	far = ldexp(far, -49 + 2 * (int) s->split->rounds);
+	if (!(far > 0x1p-900 && far < 0x1p900))
+		return RB_OK;
+	status = clear_table(s, different, &mask);
+	s->next.n = 0;
+	if (status == RB_OK)
+		status = more(s, &s->next, 2 * (size_t) different, sizeof(uint32_t));
+	if (status != RB_OK)
+		return status;
+	next = AT(s->next, uint32_t);
+	name = next + different;
+	for (uint32_t i = 0; i < different; i++)
+	{
+		double p[3];
+		uint32_t to = RB_NONE, *chain;
+		int64_t cell[3];
+
+		memcpy(p, points + 3 * (size_t) i, sizeof p);
+		if (i >= s->plc->npoints)
+			to = near_point(s, mask, p, far);
+		name[i] = to != RB_NONE ? to : kept;
+		if (i % RB_QUIET == RB_QUIET - 1 && rb_should_stop(s->ctx))
+			return RB_STOPPED;
+		if (to != RB_NONE)
+			continue;
+		/* Move the point to its new index, under which it is found from now on. */
+		memcpy(points + 3 * (size_t) kept, p, sizeof p);
+		for (int k = 0; k < 3; k++)
+			cell[k] = (int64_t) floor(p[k] / (4 * far));
+		chain = chain_of(s, mask, cell);
+		next[kept] = *chain;
+		*chain = kept++;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		first[i] = name[first[i]];
+	s->points.n = kept;
+	return RB_OK;
+}
+
+static rb_status
+number_points(splitting *s)
+{
+	double *points = AT(s->points, double);
+	rb_status status = rb_corners_find(s->ctx, points, s->points.n, &s->corners);
+	uint32_t *first = s->corners.first;
+	const uint32_t n = s->points.n;
+
+	if (status != RB_OK)
+		return status;
+	s->points.n = 0;
+	for (uint32_t i = 0; i < n; i++)
+		if (first[i] == i)
+		{
+			memmove(points + 3 * (size_t) s->points.n, points + 3 * (size_t) i, 3 * sizeof *points);
+			first[i] = s->points.n++;
+		}
+		else
+			first[i] = first[first[i]];
+	status = snap_points(s, first, n);
+	if (status != RB_OK)
+		return status;
+	s->npoints = s->points.n;
+	for (uint32_t i = 0; i < s->lines.n; i++)
+	{
+		line *l = AT(s->lines, line) + i;
+
+		l->from = first[l->from];
+		l->to = first[l->to];
+	}
+	rename_points(s, &s->on_edge);
+	rename_points(s, &s->inside);
+	rename_points(s, &s->cuts);
+	for (uint32_t i = 0; i < s->hard.n; i++)
+	{
+		triple *t = AT(s->hard, triple) + i;
+
+		t->a = first[t->a];
+		t->b = first[t->b];
+	}
+	status = sort(s, &s->on_edge, sizeof(triple), by_edge);
+	if (status == RB_OK)
+		status = sort(s, &s->inside, sizeof(triple), by_numbers);
+	if (status == RB_OK)
+		status = sort(s, &s->cuts, sizeof(triple), by_line);
+	return status;
+}
+
+/* ---- splitting of a triangle ---- */
+
+static rb_status
+put_ring(splitting *s, uint32_t point)
+{
+	rb_status status = more(s, &s->ring, 1, sizeof(uint32_t));
+
+	if (status == RB_OK && (s->ring.n == 0 || AT(s->ring, uint32_t)[s->ring.n - 1] != point))
+		AT(s->ring, uint32_t)[s->ring.n++] = point;
+	return status;
+}
+
+/* Appends a and the points on the edge from a to b, in this order */
+static rb_status
+put_edge(splitting *s, uint32_t a, uint32_t b)
+{
+	const uint32_t low = a < b ? a : b, high = a < b ? b : a;
+	const triple *t = AT(s->on_edge, triple);
+	const uint32_t from = find(&s->on_edge, low, high);
+	uint32_t to = from;
+	rb_status status = put_ring(s, a);
+
+	while (to < s->on_edge.n && t[to].a == low && t[to].b == high)
+		to++;
+	for (uint32_t i = 0; i < to - from && status == RB_OK; i++)
+		status = put_ring(s, t[a == low ? from + i : to - 1 - i].point);
+	return status;
+}
+
+static rb_status
+put_bytes(splitting *s, const void *bytes, size_t n)
+{
+	rb_status status = more(s, &s->bytes, n, 1);
+
+	if (status == RB_OK)
+	{
+		memcpy(AT(s->bytes, char) + s->bytes.n, bytes, n);
+		s->bytes.n += (uint32_t) n;
+	}
+	return status;
+}
+
+/* Appends a closed ring of n points to the polygon */
+static rb_status
+put_hole(splitting *s, const uint32_t *point, uint32_t n, uint32_t *rings)
+{
+	const uint32_t count = n > 1 ? n + 1 : n;
+	rb_status status = put_bytes(s, &count, sizeof count);
+
+	for (uint32_t i = 0; i < count && status == RB_OK; i++)
+		status = put_bytes(s, at(s, point[i % n]), 3 * sizeof(double));
+	++*rings;
+	return status;
+}
+
+/* Adds a line between two points: as a segment, and as an edge of the triangle's polygon */
+static rb_status
+put_piece(splitting *s, uint32_t from, uint32_t to, uint32_t outer, uint32_t *rings)
+{
+	const uint32_t *ring = AT(s->ring, uint32_t);
+	const uint32_t piece[2] = {from, to};
+	rb_status status;
+
+	if (from == to)
+		return RB_OK;
+	status = put_triple(s, &s->hard, from, to, 0);
+	for (uint32_t i = 0; i < outer; i++)
+	{
+		const uint32_t next = ring[i + 1 < outer ? i + 1 : 0];
+
+		if ((ring[i] == from && next == to) || (ring[i] == to && next == from))
+			return status;
+	}
+	if (status == RB_OK)
+		status = put_hole(s, piece, 2, rings);
+	/* Append the ends after the outer ring, where the corners of new triangles are looked up. */
+	for (int i = 0; i < 2 && status == RB_OK; i++)
+	{
+		status = more(s, &s->ring, 1, sizeof(uint32_t));
+		if (status == RB_OK)
+			AT(s->ring, uint32_t)[s->ring.n++] = piece[i];
+	}
+	return status;
+}
+
+static rb_status
+put_triangle(splitting *s, uint32_t of, const uint32_t *corner)
+{
+	rb_status status = more(s, &s->triangles, 1, 3 * sizeof(uint32_t));
+
+	if (status == RB_OK)
+		status = more(s, &s->facet_of, 1, sizeof(uint32_t));
+	if (status != RB_OK)
+		return status;
+	memcpy(AT(s->triangles, uint32_t) + 3 * (size_t) s->triangles.n++, corner, 3 * sizeof *corner);
+	AT(s->facet_of, uint32_t)[s->facet_of.n++] = s->plc->facet_of[of];
+	return RB_OK;
+}
+
+/* Records that the triangle with the points in `ring` could not be split */
+static void
+note_refused(splitting *s, uint32_t of)
+{
+	const uint32_t *ring = AT(s->ring, uint32_t);
+	const double *t = part_at(s, of);
+	rb_flaw *flaw = &s->refused;
+	double nearest = INFINITY;
+
+	if (flaw->kind != RB_FLAW_NONE)
+		return;
+	*flaw = (rb_flaw){.kind = RB_FLAW_NOT_CUT, .a = s->plc->facet_of[of]};
+	for (int k = 0; k < 3; k++)
+		flaw->at[k] = t[k] / 3 + t[3 + k] / 3 + t[6 + k] / 3;
+	for (uint32_t i = 0; i < s->ring.n; i++)
+	{
+		bool again = false;
+
+		for (uint32_t j = 0; j < i; j++)
+		{
+			const double *p = at(s, ring[i]), *q = at(s, ring[j]);
+			const double far = hypot(hypot(p[0] - q[0], p[1] - q[1]), p[2] - q[2]);
+
+			again |= ring[i] == ring[j];
+			if (ring[i] == ring[j] || !(far < nearest))
+				continue;
+			nearest = far;
+			memcpy(flaw->at, p, sizeof flaw->at);
+		}
+		flaw->b += !again;
+	}
+	flaw->amount = nearest;
+}
+
+/*
+ * Triangulates the polygon in `bytes`. If that fails, the triangle is kept unsplit and recorded. It
+ * still crosses others, so another round follows, in which nearby points are unified.
+ */
+static rb_status
+triangulate(splitting *s, uint32_t of)
+{
+	const uint32_t *known = AT(s->ring, uint32_t);
+	rb_builder b;
+	rb_geometry_info info;
+	rb_error error = {.status = RB_OK};
+	rb_geometry_fault fault;
+	rb_status status = RB_OK;
+
+	rb_builder_init(&b, s->ctx->memory, RB_TRIANGLE3);
+	fault = rb_geometry_read_ewkb(&b, AT(s->bytes, uint8_t), s->bytes.n, &info, &error);
+	if (fault == RB_GEOMETRY_NO_MEMORY)
+		status = rb_fail(s->ctx, error.status, error.need, error.limit, NULL);
+	else if (fault != RB_GEOMETRY_OK || b.nparts == 0)
+	{
+		note_refused(s, of);
+		status = put_triangle(s, of, s->plc->triangles[of]);
+	}
+	else
+		s->changed = true;
+	for (uint32_t i = 0; i < b.nparts && fault == RB_GEOMETRY_OK && status == RB_OK; i++)
+	{
+		uint32_t corner[3];
+
+		for (int k = 0; k < 3; k++)
+		{
+			uint32_t j = 0;
+
+			while (j + 1 < s->ring.n &&
+				   !rb_equal3(at(s, known[j]), b.coords + 9 * (size_t) i + 3 * k))
+				j++;
+			corner[k] = known[j];
+		}
+		if (corner[0] != corner[1] && corner[1] != corner[2] && corner[2] != corner[0])
+			status = put_triangle(s, of, corner);
+		if (i % RB_QUIET == RB_QUIET - 1 && rb_should_stop(s->ctx))
+			status = RB_STOPPED;
+	}
+	rb_builder_free(&b);
+	return status;
+}
+
+/*
+ * Splits a triangle at its lines line_from up to line_to - 1. *cut is the position of the first cut
+ * of these lines and is advanced past the last one.
+ */
+static rb_status
+cut_triangle(splitting *s, uint32_t of, uint32_t line_from, uint32_t line_to, uint32_t *cut)
+{
+	const uint32_t *corner = s->plc->triangles[of];
+	const uint16_t one = 1;
+	const uint8_t order =
+		*(const uint8_t *) &one; /* byte order of the machine: 1 if little endian */
+	const uint32_t type = UINT32_C(0x80000003);
+	uint32_t outer, rings = 0, inside = find(&s->inside, of, 0);
+	rb_status status = RB_OK;
+
+	s->ring.n = s->bytes.n = 0;
+	for (int e = 0; e < 3 && status == RB_OK; e++)
+		status = put_edge(s, corner[e], corner[(e + 1) % 3]);
+	if (status != RB_OK)
+		return status;
+	outer = s->ring.n;
+	if (outer == 3 && line_from == line_to &&
+		(inside == s->inside.n || AT(s->inside, triple)[inside].a != of))
+		return put_triangle(s, of, corner);
+	status = put_bytes(s, &order, 1);
+	if (status == RB_OK)
+		status = put_bytes(s, &type, sizeof type);
+	if (status == RB_OK)
+		status = put_bytes(s, &rings, sizeof rings);
+	if (status == RB_OK)
+		status = put_hole(s, AT(s->ring, uint32_t), outer, &rings);
+	for (uint32_t i = line_from; i < line_to && status == RB_OK; i++)
+	{
+		const line *l = AT(s->lines, line) + i;
+		uint32_t from = l->from;
+
+		for (; *cut < s->cuts.n && AT(s->cuts, triple)[*cut].a == i && status == RB_OK; ++*cut)
+		{
+			status = put_piece(s, from, AT(s->cuts, triple)[*cut].point, outer, &rings);
+			from = AT(s->cuts, triple)[*cut].point;
+		}
+		if (status == RB_OK)
+			status = put_piece(s, from, l->to, outer, &rings);
+	}
+	for (; inside < s->inside.n && AT(s->inside, triple)[inside].a == of && status == RB_OK;
+		 inside++)
+	{
+		const uint32_t point = AT(s->inside, triple)[inside].point;
+		uint32_t i = 0;
+
+		while (i < s->ring.n && AT(s->ring, uint32_t)[i] != point)
+			i++;
+		if (i < s->ring.n)
+			continue;
+		status = put_hole(s, &point, 1, &rings);
+		if (status == RB_OK)
+			status = more(s, &s->ring, 1, sizeof(uint32_t));
+		if (status == RB_OK)
+			AT(s->ring, uint32_t)[s->ring.n++] = point;
+	}
+	if (status != RB_OK)
+		return status;
+	memcpy(AT(s->bytes, char) + 5, &rings, sizeof rings);
+	return triangulate(s, of);
+}
+
+static rb_status
+cut_triangles(splitting *s)
+{
+	uint32_t from = 0, cut = 0;
+	rb_status status = RB_OK;
+
+	for (uint32_t i = 0; i < s->plc->ntriangles && status == RB_OK; i++)
+	{
+		uint32_t to = from;
+
+		while (to < s->lines.n && AT(s->lines, line)[to].of == i)
+			to++;
+		status = cut_triangle(s, i, from, to, &cut);
+		from = to;
+		if (i % 64 == 63 && rb_should_stop(s->ctx))
+			status = RB_STOPPED;
+	}
+	return status;
+}
+
+static rb_status
+cut_segments(splitting *s)
+{
+	rb_status status = RB_OK;
+
+	for (uint32_t i = 0; i < s->plc->nsegments && status == RB_OK; i++)
+	{
+		const uint32_t *end = s->plc->segments[i];
+
+		s->ring.n = 0;
+		status = put_edge(s, end[0], end[1]);
+		if (status == RB_OK)
+			status = put_ring(s, end[1]);
+		s->changed |= s->ring.n > 2;
+		for (uint32_t k = 0; k + 1 < s->ring.n && status == RB_OK; k++)
+			status = put_triple(s, &s->segments, AT(s->ring, uint32_t)[k],
+								AT(s->ring, uint32_t)[k + 1], s->welded->segment_row[i]);
+	}
+	for (uint32_t i = 0; i < s->hard.n && status == RB_OK; i++)
+	{
+		const triple *t = AT(s->hard, triple) + i;
+
+		if (t->a != t->b)
+			status = put_triple(s, &s->segments, t->a, t->b, RB_NONE);
+	}
+	return status;
+}
+
+/* ---- assembly of the result ---- */
+
+static void
+order3(const uint32_t *t, uint32_t *to)
+{
+	const uint32_t low = t[0] < t[1] ? t[0] : t[1], high = t[0] < t[1] ? t[1] : t[0];
+
+	to[0] = t[2] < low ? t[2] : low;
+	to[2] = t[2] > high ? t[2] : high;
+	to[1] = t[2] < low ? low : t[2] > high ? high : t[2];
+}
+
+/* Removes all but the first of the triangles with equal corners */
+static rb_status
+drop_triangles(splitting *s)
+{
+	uint32_t *t = AT(s->triangles, uint32_t), *facet_of = AT(s->facet_of, uint32_t);
+	uint32_t mask, n = 0;
+	rb_status status = clear_table(s, s->triangles.n, &mask);
+	uint32_t *table = AT(s->table, uint32_t);
+
+	for (uint32_t i = 0; i < s->triangles.n && status == RB_OK; i++)
+	{
+		uint32_t mine[3], other[3], place;
+		bool same = false;
+
+		order3(t + 3 * (size_t) i, mine);
+		place = (uint32_t) rb_mix((((uint64_t) mine[0] << 32 | mine[1]) * 0x9e3779b97f4a7c15u) ^
+								  mine[2] * 0xc2b2ae3d27d4eb4fu) &
+				mask;
+		for (; table[place] != RB_NONE && !same; place = same ? place : (place + 1) & mask)
+		{
+			order3(t + 3 * (size_t) table[place], other);
+			same = memcmp(mine, other, sizeof mine) == 0;
+		}
+		if (same)
+			continue;
+		table[place] = n;
+		memmove(t + 3 * (size_t) n, t + 3 * (size_t) i, sizeof mine);
+		facet_of[n++] = facet_of[i];
+		if (i % RB_QUIET == RB_QUIET - 1 && rb_should_stop(s->ctx))
+			status = RB_STOPPED;
+	}
+	s->changed |= n < s->triangles.n;
+	s->split->dropped += s->triangles.n - n;
+	s->triangles.n = s->facet_of.n = n;
+	return status;
+}
+
+/* Returns the table slot of a segment */
+static uint32_t *
+place_of(splitting *s, uint32_t mask, uint32_t a, uint32_t b)
+{
+	const uint32_t low = a < b ? a : b, high = a < b ? b : a;
+	uint32_t *table = AT(s->table, uint32_t);
+	uint32_t at_place =
+		(uint32_t) rb_mix(((uint64_t) low << 32 | high) * 0x9e3779b97f4a7c15u) & mask;
+
+	for (; table[at_place] != RB_NONE; at_place = (at_place + 1) & mask)
+	{
+		const triple *t = AT(s->segments, triple) + table[at_place];
+
+		if ((t->a == low && t->b == high) || (t->a == high && t->b == low))
+			break;
+	}
+	return &table[at_place];
+}
+
+/*
+ * Removes duplicate segments, and those created here on the boundary of a facet. Given segments are
+ * kept, because polygons are not merged across them.
+ */
+static rb_status
+drop_segments(splitting *s)
+{
+	triple *segment = AT(s->segments, triple);
+	uint32_t mask, n = 0;
+	rb_status status = clear_table(s, s->segments.n, &mask);
+
+	for (uint32_t i = 0; i < s->segments.n && status == RB_OK; i++)
+	{
+		uint32_t *place = place_of(s, mask, segment[i].a, segment[i].b);
+
+		if (*place != RB_NONE)
+			continue;
+		*place = n;
+		segment[n++] = segment[i];
+	}
+	s->segments.n = n;
+	/*
+	 * Collect triangle edges that are segments created here; one that a facet has once is on its
+	 * boundary.
+	 */
+	for (uint32_t i = 0; i < s->triangles.n && n > 0 && status == RB_OK; i++)
+	{
+		const uint32_t *t = AT(s->triangles, uint32_t) + 3 * (size_t) i;
+
+		for (int k = 0; k < 3 && status == RB_OK; k++)
+		{
+			const uint32_t place = *place_of(s, mask, t[k], t[(k + 1) % 3]);
+
+			if (place != RB_NONE && segment[place].point == RB_NONE)
+				status = put_triple(s, &s->borders, place, AT(s->facet_of, uint32_t)[i], 0);
+		}
+		if (i % RB_QUIET == RB_QUIET - 1 && rb_should_stop(s->ctx))
+			status = RB_STOPPED;
+	}
+	if (status == RB_OK)
+		status = sort(s, &s->borders, sizeof(triple), by_numbers);
+	for (uint32_t i = 0; i < s->borders.n && status == RB_OK; i++)
+	{
+		const triple *t = AT(s->borders, triple) + i;
+		const bool first = i == 0 || t[-1].a != t->a || t[-1].b != t->b;
+		const bool last = i + 1 == s->borders.n || t[1].a != t->a || t[1].b != t->b;
+
+		if (first && last)
+			segment[t->a].a = segment[t->a].b = RB_NONE;
+	}
+	n = 0;
+	for (uint32_t i = 0; i < s->segments.n && status == RB_OK; i++)
+		if (segment[i].a != RB_NONE)
+			segment[n++] = segment[i];
+	s->segments.n = n;
+	return status;
+}
+
+/* Allocates everything that can fail before the PLC is changed */
+static rb_status
+reserve(splitting *s)
+{
+	rb_welded *w = s->welded;
+	const size_t n = s->npoints, m = (size_t) s->segments.n + 1;
+	rb_status status = rb_array(s->ctx, (void **) &w->point_row, n, sizeof *w->point_row);
+
+	if (status == RB_OK)
+		status = rb_array(s->ctx, (void **) &w->point_side, n, sizeof *w->point_side);
+	if (status == RB_OK)
+		status = rb_array(s->ctx, (void **) &s->ends, m, 2 * sizeof *s->ends);
+	if (status == RB_OK)
+		status = rb_array(s->ctx, (void **) &s->rows, m, sizeof *s->rows);
+	return status;
+}
+
+static void
+swap_blocks(rb_memory *memory, void **old, void **made)
+{
+	rb_free(memory, old);
+	*old = *made;
+	*made = NULL;
+}
+
+/* Removes facets without triangles and renumbers the others */
+static void
+number_facets(splitting *s)
+{
+	uint32_t *facet_of = AT(s->facet_of, uint32_t);
+	rb_welded *w = s->welded;
+	uint32_t last = RB_NONE, n = 0, refused = RB_NONE;
+
+	for (uint32_t i = 0; i < s->facet_of.n; i++)
+	{
+		if (facet_of[i] != last)
+		{
+			last = facet_of[i];
+			w->facet_row[n] = w->facet_row[last];
+			w->facet_face[n] = w->facet_face[last];
+			memmove(w->plane[n], w->plane[last], sizeof *w->plane);
+			if (w->group != NULL)
+				w->group[n] = w->group[last];
+			if (last == s->refused.a)
+				refused = n;
+			n++;
+		}
+		facet_of[i] = n - 1;
+	}
+	s->refused.a = refused;
+	w->plc.nfacets = w->npolygons = n;
+}
+
+static rb_status
+hand_over(splitting *s)
+{
+	rb_memory *memory = s->ctx->memory;
+	rb_welded *w = s->welded;
+	rb_plc *plc = &w->plc;
+	rb_status status = reserve(s);
+
+	if (status != RB_OK)
+		return status;
+	for (uint32_t i = plc->npoints; i < s->npoints; i++)
+	{
+		w->point_row[i] = RB_NONE;
+		w->point_side[i] = RB_WELD_SPLIT;
+	}
+	for (uint32_t i = 0; i < s->segments.n; i++)
+	{
+		const triple *t = AT(s->segments, triple) + i;
+
+		s->ends[2 * (size_t) i] = t->a;
+		s->ends[2 * (size_t) i + 1] = t->b;
+		s->rows[i] = t->point;
+	}
+	number_facets(s);
+	plc->npoints = s->npoints;
+	plc->ntriangles = s->triangles.n;
+	plc->nsegments = s->segments.n;
+	swap_blocks(memory, (void **) &plc->points, &s->points.at);
+	swap_blocks(memory, (void **) &plc->triangles, &s->triangles.at);
+	swap_blocks(memory, (void **) &plc->facet_of, &s->facet_of.at);
+	swap_blocks(memory, (void **) &plc->segments, (void **) &s->ends);
+	swap_blocks(memory, (void **) &w->segment_row, (void **) &s->rows);
+	return RB_OK;
+}
+
+static void
+let_go(splitting *s)
+{
+	list *lists[] = {&s->meetings, &s->points,   &s->lines, &s->on_edge, &s->inside,
+					 &s->cuts,     &s->hard,     &s->ring,  &s->bytes,   &s->triangles,
+					 &s->facet_of, &s->segments, &s->table, &s->borders, &s->next};
+
+	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+		rb_free(s->ctx->memory, &lists[i]->at);
+	rb_free(s->ctx->memory, (void **) &s->ends);
+	rb_free(s->ctx->memory, (void **) &s->rows);
+	rb_corners_free(s->ctx->memory, &s->corners);
+	rb_parts_free(s->ctx->memory, &s->parts);
+}
+
+/* Splits everything that meets */
+static rb_status
+cut(splitting *s)
+{
+	rb_status status = sort(s, &s->meetings, sizeof(triple), by_numbers);
+
+	if (status == RB_OK)
+		status = more(s, &s->points, s->plc->npoints, 3 * sizeof(double));
+	if (status == RB_OK)
+		memcpy(s->points.at, s->plc->points, 3 * (size_t) s->plc->npoints * sizeof(double));
+	s->points.n = s->plc->npoints;
+	for (uint32_t i = 0; i < s->meetings.n && status == RB_OK; i++)
+	{
+		status = look_at(s, AT(s->meetings, triple) + i);
+		if (i % 64 == 63 && rb_should_stop(s->ctx))
+			status = RB_STOPPED;
+	}
+	if (status == RB_OK)
+		status = sort(s, &s->lines, sizeof(line), by_triangle);
+	if (status == RB_OK)
+		status = cross_lines(s);
+	if (status == RB_OK)
+		status = number_points(s);
+	if (status == RB_OK)
+		status = cut_triangles(s);
+	if (status == RB_OK)
+		status = cut_segments(s);
+	if (status == RB_OK)
+		status = drop_triangles(s);
+	if (status == RB_OK)
+		status = drop_segments(s);
+	if (status == RB_OK)
+		status = hand_over(s);
+	return status;
+}
+
+rb_status
+rb_weld_split(rb_context *ctx, const rb_backend *backend, rb_welded *welded, rb_split_done *split,
+			  rb_flaw *flaw)
+{
+	const uint32_t npoints = welded->plc.npoints;
+	bool sound = false, changed = true;
+	rb_flaw refused = {.kind = RB_FLAW_NONE};
+	rb_status status = RB_OK;
+
+	memset(split, 0, sizeof *split);
+	while (status == RB_OK && !sound && changed && split->rounds < RB_ROUNDS)
+	{
+		splitting s = {.ctx = ctx,
+					   .welded = welded,
+					   .plc = &welded->plc,
+					   .env = {.filters = ctx->filters, .exact = true},
+					   .split = split};
+
+		status = rb_parts_make(ctx, &welded->plc, &s.parts);
+		if (status == RB_OK)
+			status = rb_parts_join(ctx, backend, &s.parts, note_meeting, &s);
+		sound = s.meetings.n == 0;
+		if (status == RB_OK && !sound)
+		{
+			status = cut(&s);
+			split->rounds++;
+			refused = s.refused;
+		}
+		changed = s.changed;
+		let_go(&s);
+	}
+	split->points = welded->plc.npoints - npoints;
+	for (uint32_t i = 0; i < welded->plc.nsegments; i++)
+		split->segments += welded->segment_row[i] == RB_NONE;
+	if (status == RB_OK && !sound)
+		status = rb_weld_validate(ctx, backend, welded, flaw);
+	/* The remaining crossings may be due to the triangle that could not be split. */
+	if (status == RB_BAD_PLC && refused.kind != RB_FLAW_NONE && refused.a != RB_NONE)
+		*flaw = refused;
+	return status;
+}

@@ -1,0 +1,169 @@
+/*
+ * recover.h
+ *	  Declares the data shared by the recovery of segments and facets: the segments, the subsegments
+ *	  they were split into, and the faces that make up the facets so far.
+ *
+ *	  plc_segments.c		segments of a PLC: those given, and the boundaries of facets
+ *	  recover_segments.c	splits segments until all their subsegments are edges of the mesh
+ *	  facet_triangulation.c		triangulates one facet
+ *	  recover_facets.c		finds the missing faces of facets, region by region
+ *	  cavity.c		removes the tetrahedra that cross a region ...
+ *	  cavity_fill.c		... and fills the cavity on both sides, by gift_wrap.c or cavity_carve.c
+ *	  flip_repair.c		flips faces that are not Delaunay afterwards
+ *	  result.c		finds the tetrahedra to keep and the region of each
+ *
+ * The method follows H. Si, K. Gaertner: 3D boundary recovery by constrained Delaunay
+ * tetrahedralization, 2011, and L. Diazzi, D. Panozzo, A. Vaxman, M. Attene: Constrained Delaunay
+ * Tetrahedrization: A Robust and Practical Approach, 2023. Unlike in these papers, Steiner points
+ * are rounded to doubles from the start. A facet whose boundary was split is therefore only nearly
+ * flat, and all guarantees refer to the rounded points.
+ */
+#ifndef RB_MESH_RECOVER_H
+#define RB_MESH_RECOVER_H
+
+#include "core/base/base.h"
+#include "mesh/mesh.h"
+#include "mesh/hash_table.h"
+#include "mesh/tetrahedralize.h"
+
+/* A subsegment: the part of a segment between two consecutive points on it */
+typedef struct rb_piece
+{
+	uint32_t u, v;    /* ends, in the direction of the segment */
+	uint32_t segment; /* subsegment s is the first one of segment s */
+	uint32_t next;    /* the next subsegment of the segment, or RB_NONE */
+} rb_piece;
+
+/* A face of the mesh that lies on a facet */
+typedef struct rb_subface
+{
+	uint32_t v[3];
+	uint32_t facet;
+} rb_subface;
+
+typedef struct rb_recovery
+{
+	rb_context *ctx;
+	const rb_plc *plc;
+	rb_mesh mesh;
+	rb_flaw *flaw;
+	/* Segments: those given, then the boundaries of facets */
+	uint32_t (*segments)[2];
+	uint32_t *segment_facet;
+	uint32_t nsegments;
+	size_t segments_cap;
+	rb_table boundary; /* from edge to segment */
+	/* For each triangle that is the only one of its facet: the segments of its edges 01, 12, 20 */
+	uint32_t (*edges)[3];
+	/* The triangles of facet f are facet_start[f] up to facet_start[f + 1] - 1 */
+	uint32_t *facet_start;
+	/* Subsegments */
+	rb_piece *pieces;
+	uint32_t npieces;
+	size_t pieces_cap;
+	rb_table piece_of; /* from subsegment to segment, as filled by rb_recover_pieces */
+	uint8_t *cuts;     /* number of times each segment was split, capped at 255 */
+	/* Number of points when segments were last recovered; 0 if all subsegments must be checked */
+	uint32_t points_then;
+	bool *acute; /* per PLC point: true if two of its segments form an angle below 90 degrees */
+	/* Steiner points, from plc->npoints on */
+	uint8_t *kind;
+	uint32_t *parent;
+	size_t added_cap;
+	rb_table halved;        /* soft edges split in this round */
+	uint32_t *facet_points; /* Steiner points inside facets */
+	uint32_t nfacet_points;
+	size_t facet_points_cap;
+	bool *pointed; /* per facet: it had Steiner points inside when facet recovery last started */
+	/* Faces on facets, ordered by facet */
+	rb_subface *subfaces;
+	uint32_t nsubfaces;
+	size_t subfaces_cap;
+	/* Tetrahedra around a point (rb_recover_star) */
+	uint32_t *star;
+	size_t star_cap;
+	bool looks;                 /* this is a thread's copy that only reads the mesh */
+	bool carved;                /* a cavity was filled, so the mesh may not be Delaunay any more */
+	struct rb_facet_work *work; /* data of recover_facets.c */
+	/* For a large mesh, facets found complete before recovery; else NULL */
+	struct rb_facets_seen *seen;
+} rb_recovery;
+
+static inline rb_status
+rb_recover_flaw(rb_recovery *r, rb_flaw_kind kind, uint32_t a, uint32_t b, const double *at)
+{
+	r->flaw->kind = kind;
+	r->flaw->a = a;
+	r->flaw->b = b;
+	memcpy(r->flaw->at, at, sizeof r->flaw->at);
+	/* A thread's copy does not report: the main thread finds the same defect later. */
+	if (r->looks)
+		return RB_BAD_PLC;
+	return rb_fail(r->ctx, RB_BAD_PLC, a, b, NULL);
+}
+
+/*
+ * Returns true if the work is to stop. Polls only for some i, so that short loops can call it every
+ * time.
+ */
+static inline bool
+rb_recover_stops(const rb_recovery *r, uint32_t i)
+{
+	return (i & 0x3fff) == 0x3fff && rb_should_stop(r->ctx);
+}
+
+/*
+ * Orders the indices 0 to n - 1 roughly by key, keeping the order of equal keys. The keys are below
+ * `keys`, and only their high bits are compared, so nearby keys end up near each other. The caller
+ * frees the result.
+ */
+extern rb_status rb_recover_order(rb_context *ctx, const uint32_t *key, uint32_t n, uint32_t keys,
+								  uint32_t **order);
+
+/* Adds a Steiner point on segment or facet `parent`; it is in no tetrahedron yet */
+extern rb_status rb_recover_point(rb_recovery *r, const double *at, rb_vertex_kind kind,
+								  uint32_t parent, uint32_t *v);
+
+/* Fills piece_of with all subsegments; valid until one is split */
+extern rb_status rb_recover_pieces(rb_recovery *r);
+
+/* Collects all tetrahedra around v, including ghosts, in r->star */
+extern rb_status rb_recover_star(rb_recovery *r, uint32_t v, uint32_t *n);
+
+/* ---- plc_segments.c ---- */
+extern rb_status rb_recover_complex(rb_recovery *r);
+
+/* ---- recover_segments.c: makes every subsegment an edge of the mesh ---- */
+extern rb_status rb_recover_segments(rb_recovery *r);
+
+/*
+ * Checks that segments on no facet boundary still exist after the recovery of facets. If one is
+ * missing, splits its subsegment and sets *again to request another round.
+ */
+extern rb_status rb_recover_look_again(rb_recovery *r, bool *again);
+
+/*
+ * ---- recover_facets.c: makes every facet a union of faces ----
+ *
+ * If that fails, Steiner points are added and *again is set: the whole recovery must be repeated
+ * with them.
+ */
+extern rb_status rb_recover_facets(rb_recovery *r, bool *again);
+
+/* Frees the list of facets that were complete from the start */
+extern void rb_recover_forget(rb_recovery *r);
+
+/* Adds a point at the midpoint of a soft edge of a facet; the next round inserts it */
+extern rb_status rb_recover_halve(rb_recovery *r, uint32_t a, uint32_t b, uint32_t facet);
+
+/*
+ * ---- flip_repair.c: flips faces that are not Delaunay ----
+ *
+ * If some cannot be flipped, Steiner points are added and *again is set.
+ */
+extern rb_status rb_recover_mend(rb_recovery *r, bool *again);
+
+/* ---- result.c: extracts the result from the mesh ---- */
+extern rb_status rb_recover_result(rb_recovery *r, rb_keep keep, rb_tets *tets);
+
+#endif /* RB_MESH_RECOVER_H */

@@ -1,0 +1,661 @@
+/*
+ * result.c
+ *	  Builds the result: selects the tetrahedra to keep, determines their regions, and orders all
+ *	  elements like the input.
+ *
+ * Facets separate regions from each other and from the outside, where the ghosts are. A seed
+ * numbers the region that contains it, or makes it a hole.
+ *
+ * Threads process blocks of slots. Tetrahedra on both sides of an unconstrained face are united in
+ * a union-find structure. The root of each set is its smallest slot, whatever the order in which
+ * threads unite them, so regions are numbered by their first slots. Elements are first counted per
+ * block; prefix sums then give their positions in the result.
+ */
+#include "core/base/atomic.h"
+#include "mesh/recover.h"
+
+#include "core/base/sort.h"
+
+#define OUTSIDE 0               /* index of the part not enclosed by facets; regions start at 1 */
+#define BLOCK RB_SIZE(8192, 32) /* slots, points or faces that a thread takes at once */
+
+typedef struct rb_regions
+{
+	rb_recovery *r;
+	rb_tets *tets;
+	uint32_t *of;   /* region of each tetrahedron, or RB_NONE if it is dead or a ghost */
+	uint32_t count; /* number of regions, including the outside */
+	uint32_t real;  /* number of tetrahedra that are not ghosts */
+	bool all;       /* all of them are kept */
+	int64_t *name;  /* number of each region in the result */
+	bool *named;
+	bool *dropped;
+	uint32_t *number; /* index of each kept tetrahedron in the result */
+	uint32_t *before; /* per block: number of counted elements in earlier blocks */
+	uint8_t *used;    /* per face: it belongs to a kept tetrahedron */
+	rb_table face_of; /* from corners to face */
+} rb_regions;
+
+static rb_status
+each(rb_regions *g, uint64_t n, rb_work work)
+{
+	return rb_each(g->r->ctx, g->r->mesh.team, n, BLOCK, work, g);
+}
+
+static rb_status
+fill(rb_regions *g, uint64_t n, rb_work work)
+{
+	return rb_each_fill(g->r->ctx, g->r->mesh.team, n, BLOCK, work, g);
+}
+
+/* Replaces the counts of blocks by their prefix sums; returns the total */
+static uint32_t
+sum_blocks(rb_regions *g)
+{
+	uint32_t sum = 0;
+
+	for (uint32_t b = 0; b <= (g->r->mesh.ntets - 1) / BLOCK; b++)
+	{
+		const uint32_t here = g->before[b];
+
+		g->before[b] = sum;
+		sum += here;
+	}
+	return sum;
+}
+
+/* ---- separation by facets ---- */
+
+static void
+do_alone(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rb_regions *g = arg;
+	const rb_mesh *m = &g->r->mesh;
+	uint32_t n = 0;
+
+	(void) me;
+	for (uint32_t t = (uint32_t) from; t < to; t++)
+	{
+		const bool real = !rb_tet_dead(m, t) && !rb_tet_ghost(&m->tets[t]);
+
+		g->of[t] = real ? t : RB_NONE;
+		g->number[t] = RB_NONE;
+		n += real;
+	}
+	g->before[from / BLOCK] = n;
+}
+
+/* Returns the root of t, halving the path to it */
+static uint32_t
+root_of(uint32_t *of, uint32_t t)
+{
+	uint32_t up = rb_load(&of[t]);
+
+	while (up != t)
+	{
+		const uint32_t above = rb_load(&of[up]);
+
+		if (above != up)
+			rb_store(&of[t], above);
+		t = up;
+		up = above;
+	}
+	return t;
+}
+
+/* Links the larger root to the smaller one, retrying if it is no longer a root */
+static void
+unite(uint32_t *of, uint32_t a, uint32_t b)
+{
+	for (;;)
+	{
+		uint32_t large;
+
+		a = root_of(of, a);
+		b = root_of(of, b);
+		if (a == b)
+			return;
+		large = a > b ? a : b;
+		a = a > b ? b : a;
+		b = large;
+		if (rb_store_if(&of[b], &large, a))
+			return;
+	}
+}
+
+static void
+do_unite(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rb_regions *g = arg;
+	const rb_mesh *m = &g->r->mesh;
+
+	(void) me;
+	for (uint32_t t = (uint32_t) from; t < to; t++)
+		for (uint32_t k = 0; k < 4 && rb_load(&g->of[t]) != RB_NONE; k++)
+		{
+			const uint32_t other = rb_face_tet(m->tets[t].n[k]);
+
+			if (other < t && (m->bits[t] & RB_FACE_BIT(k)) == 0 &&
+				rb_load(&g->of[other]) != RB_NONE)
+				unite(g->of, t, other);
+		}
+}
+
+static void
+do_roots(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rb_regions *g = arg;
+
+	(void) me;
+	for (uint32_t t = (uint32_t) from; t < to; t++)
+	{
+		uint32_t root = rb_load(&g->of[t]), up;
+
+		if (root == RB_NONE)
+			continue;
+		/* Other threads read these links; replacing a link by the root keeps their paths valid. */
+		while ((up = rb_load(&g->of[root])) != root)
+			root = up;
+		rb_store(&g->of[t], root);
+	}
+}
+
+/* Marks the regions that a ghost adjoins through an unconstrained face as outside */
+static void
+do_outside(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rb_regions *g = arg;
+	const rb_mesh *m = &g->r->mesh;
+
+	(void) me;
+	for (uint32_t t = (uint32_t) from; t < to; t++)
+	{
+		const uint32_t ghost = rb_tet_dead(m, t) ? 4 : rb_tet_corner(&m->tets[t], RB_GHOST);
+
+		if (ghost < 4 && (m->bits[t] & RB_FACE_BIT(ghost)) == 0)
+			rb_store(&g->number[g->of[rb_face_tet(m->tets[t].n[ghost])]], OUTSIDE);
+	}
+}
+
+static bool
+is_first(const rb_regions *g, uint32_t t)
+{
+	return g->of[t] == t && g->number[t] != OUTSIDE;
+}
+
+static void
+do_count(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rb_regions *g = arg;
+	uint32_t n = 0;
+
+	(void) me;
+	for (uint32_t t = (uint32_t) from; t < to; t++)
+		n += is_first(g, t);
+	g->before[from / BLOCK] = n;
+}
+
+static void
+do_number(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rb_regions *g = arg;
+	uint32_t region = OUTSIDE + 1 + g->before[from / BLOCK];
+
+	(void) me;
+	for (uint32_t t = (uint32_t) from; t < to; t++)
+		if (is_first(g, t))
+			g->number[t] = region++;
+}
+
+static void
+do_regions(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rb_regions *g = arg;
+
+	(void) me;
+	for (uint64_t t = from; t < to; t++)
+		if (g->of[t] != RB_NONE)
+			g->of[t] = g->number[g->of[t]];
+}
+
+static rb_status
+find_regions(rb_regions *g, rb_keep keep)
+{
+	rb_context *ctx = g->r->ctx;
+	const uint32_t n = g->r->mesh.ntets;
+	rb_status status = rb_array(ctx, (void **) &g->of, n, sizeof(uint32_t));
+
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &g->number, n, sizeof(uint32_t));
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &g->before, n / BLOCK + 1, sizeof(uint32_t));
+	if (status == RB_OK)
+		status = fill(g, n, do_alone);
+	if (status == RB_OK)
+		g->real = sum_blocks(g);
+	if (status == RB_OK)
+		status = each(g, n, do_unite);
+	if (status == RB_OK)
+		status = each(g, n, do_roots);
+	if (status == RB_OK && keep == RB_KEEP_INSIDE)
+		status = each(g, n, do_outside);
+	if (status == RB_OK)
+		status = each(g, n, do_count);
+	if (status == RB_OK)
+	{
+		g->count = OUTSIDE + 1 + sum_blocks(g);
+		status = each(g, n, do_number);
+	}
+	return status == RB_OK ? each(g, n, do_regions) : status;
+}
+
+/* Numbers regions without a seed from 1 up, skipping numbers used by seeds */
+static rb_status
+count_regions(rb_recovery *r, rb_regions *g, rb_tets *tets)
+{
+	const rb_plc *plc = r->plc;
+	int64_t *taken = NULL;
+	int64_t next = 1;
+	uint32_t n = 0, at = 0;
+	rb_status status =
+		rb_array(r->ctx, (void **) &taken, (size_t) plc->nseeds + 1, sizeof(int64_t));
+
+	if (status != RB_OK)
+		return status;
+	for (uint32_t i = 0; i < plc->nseeds; i++)
+		if (!plc->seeds[i].hole)
+			taken[n++] = plc->seeds[i].region;
+	status = rb_sort_ids(r->ctx, taken, n);
+	for (uint32_t i = OUTSIDE + 1; i < g->count && status == RB_OK; i++)
+	{
+		if (g->dropped[i])
+			continue;
+		tets->nregions++;
+		if (g->named[i])
+			continue;
+		for (; at < n && taken[at] <= next; at++)
+			next += taken[at] == next;
+		g->name[i] = next++;
+	}
+	rb_free(r->ctx->memory, (void **) &taken);
+	return status;
+}
+
+/* Applies the seeds: numbers regions and makes holes */
+static rb_status
+name_regions(rb_recovery *r, rb_regions *g, rb_tets *tets)
+{
+	const rb_plc *plc = r->plc;
+	rb_status status = rb_array(r->ctx, (void **) &g->name, g->count, sizeof(int64_t));
+
+	if (status == RB_OK)
+		status = rb_array(r->ctx, (void **) &g->named, g->count, sizeof(bool));
+	if (status == RB_OK)
+		status = rb_array(r->ctx, (void **) &g->dropped, g->count, sizeof(bool));
+	if (status != RB_OK)
+		return status;
+	memset(g->named, 0, g->count * sizeof(bool));
+	memset(g->dropped, 0, g->count * sizeof(bool));
+	for (uint32_t i = 0; i < plc->nseeds; i++)
+	{
+		uint32_t t = rb_mesh_locate(&r->mesh, plc->seeds[i].at, r->mesh.recent);
+		uint32_t region = rb_tet_ghost(&r->mesh.tets[t]) ? OUTSIDE : g->of[t];
+
+		if (i % 64 == 63 && rb_should_stop(r->ctx))
+			return RB_STOPPED;
+		if (region == OUTSIDE)
+			tets->outside_seeds++;
+		else if (plc->seeds[i].hole)
+			g->dropped[region] = true;
+		else if (!g->named[region])
+		{
+			g->named[region] = true;
+			g->name[region] = plc->seeds[i].region;
+		}
+	}
+	g->dropped[OUTSIDE] = true;
+	return count_regions(r, g, tets);
+}
+
+/* ---- the result ---- */
+
+static bool
+is_wanted(const rb_regions *g, uint64_t t)
+{
+	return g->of[t] != RB_NONE && !g->dropped[g->of[t]];
+}
+
+static void
+do_count_wanted(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rb_regions *g = arg;
+	uint32_t n = 0;
+
+	(void) me;
+	for (uint64_t t = from; t < to; t++)
+		n += is_wanted(g, t);
+	g->before[from / BLOCK] = n;
+}
+
+static void
+do_number_wanted(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rb_regions *g = arg;
+	uint32_t n = g->before[from / BLOCK];
+
+	(void) me;
+	for (uint64_t t = from; t < to; t++)
+		g->number[t] = is_wanted(g, t) ? n++ : RB_NONE;
+}
+
+static void
+do_tets(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rb_regions *g = arg;
+	const rb_mesh *m = &g->r->mesh;
+	rb_tets *tets = g->tets;
+
+	(void) me;
+	for (uint64_t t = from; t < to; t++)
+	{
+		const uint32_t i = g->number[t];
+
+		if (i == RB_NONE)
+			continue;
+		memcpy(tets->tets[i], m->tets[t].v, sizeof m->tets[t].v);
+		tets->region[i] = g->name[g->of[t]];
+		for (int k = 0; k < 4; k++)
+			tets->neighbours[4 * (size_t) i + k] = g->number[rb_face_tet(m->tets[t].n[k])];
+	}
+}
+
+static rb_status
+put_tets(rb_regions *g)
+{
+	rb_context *ctx = g->r->ctx;
+	rb_tets *tets = g->tets;
+	size_t n;
+	rb_status status = each(g, g->r->mesh.ntets, do_count_wanted);
+
+	if (status != RB_OK)
+		return status;
+	tets->ntets = sum_blocks(g);
+	g->all = tets->ntets == g->real;
+	n = (size_t) tets->ntets + 1;
+	status = each(g, g->r->mesh.ntets, do_number_wanted);
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &tets->tets, n, sizeof(uint32_t[4]));
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &tets->neighbours, n, sizeof(uint32_t[4]));
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &tets->region, n, sizeof(int64_t));
+	return status == RB_OK ? fill(g, g->r->mesh.ntets, do_tets) : status;
+}
+
+static void
+do_used(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rb_regions *g = arg;
+	const rb_mesh *m = &g->r->mesh;
+
+	(void) me;
+	for (uint64_t t = from; t < to; t++)
+		for (uint32_t k = 0; k < 4 && g->number[t] != RB_NONE; k++)
+		{
+			const uint32_t *v = m->tets[t].v;
+			const uint8_t *c = rb_face_corners[k];
+
+			if ((m->bits[t] & RB_FACE_BIT(k)) != 0)
+				rb_store(&g->used[*rb_table_find(&g->face_of, v[c[0]], v[c[1]], v[c[2]])], 1);
+		}
+}
+
+/* Finds the faces of kept tetrahedra */
+static rb_status
+find_used(rb_regions *g)
+{
+	rb_recovery *r = g->r;
+	rb_status status = rb_array(r->ctx, (void **) &g->used, (size_t) r->nsubfaces + 1, 1);
+
+	if (status == RB_OK)
+		status = rb_table_reserve(r->ctx, &g->face_of, r->nsubfaces);
+	for (uint32_t i = 0; i < r->nsubfaces && status == RB_OK; i++)
+	{
+		const uint32_t *v = r->subfaces[i].v;
+
+		g->used[i] = 0;
+		status = rb_recover_stops(r, i)
+					 ? RB_STOPPED
+					 : rb_table_put(r->ctx, &g->face_of, v[0], v[1], v[2], i, NULL, NULL);
+	}
+	return status == RB_OK ? each(g, r->mesh.ntets, do_used) : status;
+}
+
+/* Writes the facet faces of kept tetrahedra, ordered by facet */
+static rb_status
+put_faces(rb_regions *g)
+{
+	rb_recovery *r = g->r;
+	rb_tets *tets = g->tets;
+	uint32_t n = g->all ? r->nsubfaces : 0;
+	rb_status status = g->all ? RB_OK : find_used(g);
+
+	for (uint32_t i = 0; i < r->nsubfaces && status == RB_OK && !g->all; i++)
+		n += g->used[i];
+	if (status == RB_OK)
+		status = rb_array(r->ctx, (void **) &tets->faces, (size_t) n + 1, sizeof(uint32_t[3]));
+	if (status == RB_OK)
+		status = rb_array(r->ctx, (void **) &tets->face_facet, (size_t) n + 1, sizeof(uint32_t));
+	for (uint32_t i = 0; i < r->nsubfaces && status == RB_OK; i++)
+	{
+		if (rb_recover_stops(r, i))
+			return RB_STOPPED;
+		if (!g->all && !g->used[i])
+			continue;
+		memcpy(tets->faces[tets->nfaces], r->subfaces[i].v, sizeof r->subfaces[i].v);
+		tets->face_facet[tets->nfaces++] = r->subfaces[i].facet;
+	}
+	rb_table_free(r->ctx->memory, &g->face_of);
+	rb_free(r->ctx->memory, (void **) &g->used);
+	return status;
+}
+
+/* Finds edges of kept tetrahedra that are subsegments of segments on no facet boundary */
+static rb_status
+find_loose_edges(const rb_regions *g, rb_table *used)
+{
+	rb_recovery *r = g->r;
+	const rb_mesh *m = &r->mesh;
+	bool *ends = NULL;
+	bool any = false;
+	rb_status status = rb_array(r->ctx, (void **) &ends, (size_t) m->npoints + 1, sizeof(bool));
+
+	if (status == RB_OK)
+		memset(ends, 0, m->npoints);
+	for (uint32_t i = 0; i < r->npieces && status == RB_OK; i++)
+		if (r->segment_facet[r->pieces[i].segment] == RB_NONE)
+			any = ends[r->pieces[i].u] = ends[r->pieces[i].v] = true;
+	if (any)
+		status = rb_recover_pieces(r);
+	for (uint32_t t = 0; t < m->ntets && any && status == RB_OK; t++)
+	{
+		const uint32_t *v = m->tets[t].v;
+
+		if (rb_recover_stops(r, t))
+			status = RB_STOPPED;
+		if (g->number[t] == RB_NONE)
+			continue;
+		for (int i = 0; i < 4; i++)
+			for (int k = i + 1; k < 4 && status == RB_OK; k++)
+				if (ends[v[i]] && ends[v[k]] && rb_table_find(&r->piece_of, v[i], v[k], RB_NONE))
+					status = rb_table_put(r->ctx, used, v[i], v[k], RB_NONE, 0, NULL, NULL);
+	}
+	rb_free(r->ctx->memory, (void **) &ends);
+	return status;
+}
+
+/*
+ * Writes the subsegments that are edges of kept tetrahedra, in order along each segment. A
+ * subsegment on a facet boundary is kept together with an adjacent face; if all faces are kept, all
+ * these subsegments are.
+ */
+static rb_status
+put_edges(const rb_regions *g)
+{
+	rb_recovery *r = g->r;
+	rb_tets *tets = g->tets;
+	bool all = tets->nfaces == r->nsubfaces;
+	rb_table used = {NULL, 0, 0};
+	uint32_t n = 0;
+	rb_status status =
+		rb_array(r->ctx, (void **) &tets->edges, (size_t) r->npieces + 1, sizeof(uint32_t[2]));
+
+	if (status == RB_OK)
+		status = rb_array(r->ctx, (void **) &tets->edge_segment, (size_t) r->npieces + 1,
+						  sizeof(uint32_t));
+	for (uint32_t i = 0; i < tets->nfaces && !all && status == RB_OK; i++)
+		for (int k = 0; k < 3 && status == RB_OK; k++)
+			status = rb_table_put(r->ctx, &used, tets->faces[i][k], tets->faces[i][(k + 1) % 3],
+								  RB_NONE, 0, NULL, NULL);
+	if (status == RB_OK && !g->all)
+		status = find_loose_edges(g, &used);
+	for (uint32_t s = 0; s < r->nsegments && status == RB_OK; s++)
+	{
+		if (rb_recover_stops(r, s))
+			status = RB_STOPPED;
+		for (uint32_t p = s; p != RB_NONE; p = r->pieces[p].next)
+			if (g->all || (all && r->segment_facet[s] != RB_NONE) ||
+				rb_table_find(&used, r->pieces[p].u, r->pieces[p].v, RB_NONE) != NULL)
+			{
+				tets->edges[n][0] = r->pieces[p].u;
+				tets->edges[n][1] = r->pieces[p].v;
+				tets->edge_segment[n++] = s;
+			}
+	}
+	tets->nedges = n;
+	rb_table_free(r->ctx->memory, &used);
+	return status;
+}
+
+/* Marks the points of kept tetrahedra */
+static void
+do_mark(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rb_regions *g = arg;
+
+	(void) me;
+	for (uint64_t t = from; t < to; t++)
+		for (int k = 0; k < 4; k++)
+			rb_store(&g->of[g->tets->tets[t][k]], 0);
+}
+
+static void
+do_rename(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rb_regions *g = arg;
+
+	(void) me;
+	for (uint64_t t = from; t < to; t++)
+		for (int k = 0; k < 4; k++)
+			g->tets->tets[t][k] = g->of[g->tets->tets[t][k]];
+}
+
+/*
+ * Moves points and segments from the recovery to the result. Drops Steiner points outside the kept
+ * part.
+ */
+static rb_status
+put_points(rb_regions *g)
+{
+	rb_recovery *r = g->r;
+	rb_tets *tets = g->tets;
+	rb_mesh *m = &r->mesh;
+	uint32_t given = r->plc->npoints, n = given;
+	uint32_t *number;
+	rb_status status = rb_array(r->ctx, (void **) &tets->kind, (size_t) m->npoints + 1, 1);
+
+	if (status == RB_OK)
+		status =
+			rb_array(r->ctx, (void **) &tets->parent, (size_t) m->npoints + 1, sizeof(uint32_t));
+	/* The regions are not needed any more, so their array is reused. */
+	if (status == RB_OK)
+		status = rb_array(r->ctx, (void **) &g->of, (size_t) m->npoints + 1, sizeof(uint32_t));
+	if (status != RB_OK)
+		return status;
+	number = g->of;
+	for (uint32_t v = 0; v < m->npoints; v++)
+		number[v] = v < given || g->all ? v : RB_NONE;
+	if (!g->all && m->npoints > given)
+		status = each(g, tets->ntets, do_mark);
+	for (uint32_t v = 0; v < m->npoints && status == RB_OK; v++)
+	{
+		if (rb_recover_stops(r, v))
+			return RB_STOPPED;
+		if (v >= given && number[v] == RB_NONE)
+			continue;
+		number[v] = v < given ? v : n++;
+		tets->kind[number[v]] = v < given ? RB_VERTEX_INPUT : r->kind[v - given];
+		tets->parent[number[v]] = v < given ? RB_NONE : r->parent[v - given];
+		if (number[v] != v)
+			memcpy(m->points + 3 * (size_t) number[v], m->points + 3 * (size_t) v,
+				   sizeof(double[3]));
+	}
+	if (n < m->npoints && status == RB_OK)
+		status = each(g, tets->ntets, do_rename);
+	if (status != RB_OK)
+		return status;
+	for (uint32_t f = 0; f < tets->nfaces && n < m->npoints; f++)
+		for (int k = 0; k < 3; k++)
+			tets->faces[f][k] = number[tets->faces[f][k]];
+	for (uint32_t e = 0; e < tets->nedges && n < m->npoints; e++)
+		for (int k = 0; k < 2; k++)
+			tets->edges[e][k] = number[tets->edges[e][k]];
+	tets->npoints = n;
+	tets->points = m->points;
+	m->points = NULL;
+	tets->nsegments = r->nsegments;
+	tets->segments = r->segments;
+	tets->segment_facet = r->segment_facet;
+	r->segments = NULL;
+	r->segment_facet = NULL;
+	return RB_OK;
+}
+
+rb_status
+rb_recover_result(rb_recovery *r, rb_keep keep, rb_tets *tets)
+{
+	rb_memory *memory = r->ctx->memory;
+	rb_regions g;
+	rb_status status;
+
+	memset(&g, 0, sizeof g);
+	g.r = r;
+	g.tets = tets;
+	/* Free the large tables of the recovery; only one of them is still needed. */
+	rb_recover_forget(r);
+	rb_table_free(memory, &r->boundary);
+	rb_table_free(memory, &r->halved);
+	rb_free(memory, (void **) &r->facet_start);
+	rb_free(memory, (void **) &r->acute);
+	rb_free(memory, (void **) &r->cuts);
+	rb_free(memory, (void **) &r->edges);
+	rb_progress(r->ctx, RB_STAGE_MESH_REGIONS, 0, r->mesh.nalive);
+	status = find_regions(&g, keep);
+	if (status == RB_OK)
+		status = name_regions(r, &g, tets);
+	if (status == RB_OK)
+		status = put_tets(&g);
+	if (status == RB_OK)
+		status = put_faces(&g);
+	if (status == RB_OK)
+		status = put_edges(&g);
+	if (status == RB_OK)
+		status = put_points(&g);
+	rb_free(memory, (void **) &g.of);
+	rb_free(memory, (void **) &g.name);
+	rb_free(memory, (void **) &g.named);
+	rb_free(memory, (void **) &g.dropped);
+	rb_free(memory, (void **) &g.number);
+	rb_free(memory, (void **) &g.before);
+	return status;
+}

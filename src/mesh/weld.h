@@ -1,0 +1,209 @@
+/*
+ * weld.h
+ *	  Builds a PLC from rows, and validates it before meshing.
+ *
+ * Corners with equal coordinates become one point, and the triangles of one polygon become one
+ * facet. Defects are found by the spatial joins of the core.
+ */
+#ifndef RB_MESH_WELD_H
+#define RB_MESH_WELD_H
+
+#include "mesh/tetrahedralize.h"
+
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
+/* Input of a mesh; at least one of the sets must not be NULL */
+typedef struct rb_weld_input
+{
+	const rb_set *facets;   /* triangles; face_of assigns them to polygons */
+	const rb_set *segments; /* segments in space */
+	const rb_set *points;   /* any 3D kind; only the first corner of each part is used */
+	const rb_seed *seeds;   /* copied by rb_weld */
+	uint32_t nseeds;
+	/* Drop triangles of zero area instead of returning RB_BAD_PLC. Their corners are kept. */
+	bool skip_flat;
+} rb_weld_input;
+
+/* Input set that contains a point; if several do, the first one */
+typedef enum rb_weld_side
+{
+	RB_WELD_FACETS,
+	RB_WELD_SEGMENTS,
+	RB_WELD_POINTS,
+	RB_WELD_SPLIT /* none: created where parts cross (rb_weld_split); its row is RB_NONE */
+} rb_weld_side;
+
+/*
+ * A welded PLC. Its arrays belong to ctx->memory and are freed by rb_welded_free.
+ *
+ * A polygon is a facet of the input rows. Each polygon is a facet of its own until rb_weld_merge
+ * combines several polygons into one facet.
+ */
+typedef struct rb_welded
+{
+	rb_plc plc;
+	uint32_t npolygons;
+	uint32_t *facet_row;  /* per polygon: its row in the set of facets */
+	uint32_t *facet_face; /* per polygon: its index within that row, from 0 */
+	/*
+	 * Three points of each polygon's plane; the first is RB_NONE if its corners are not exactly
+	 * coplanar
+	 */
+	uint32_t (*plane)[3];
+	/*
+	 * Group of each polygon, or NULL. Only polygons of one group are merged; NULL allows all
+	 * merges.
+	 */
+	uint32_t *group;
+	/* polygon of each triangle; NULL if nothing was merged and polygons are facets */
+	uint32_t *polygon_of;
+	/* Row of each given segment, or RB_NONE if it was created where facets cross or bend */
+	uint32_t *segment_row;
+	uint32_t *point_row; /* per point: a row that contains it, in the set point_side */
+	uint8_t *point_side; /* rb_weld_side of each point */
+	/*
+	 * Number of segments dropped because they were given twice or (rb_weld_merge) also bound a
+	 * facet
+	 */
+	uint64_t same_segments;
+	uint64_t same_points; /* number of rows whose point already existed */
+	uint64_t no_length;   /* number of segments of zero length; their points are kept */
+	uint64_t no_area;     /* number of triangles dropped (skip_flat) */
+} rb_welded;
+
+/*
+ * Builds a PLC from the input sets. If several rows of the facet set share an id, these rows form a
+ * group; ids that differ in each row are only labels.
+ *
+ * Points are numbered in the order in which they appear: first those of the facets, row by row,
+ * then those of the segments, then those of the points. Facets and segments are numbered likewise.
+ * Returns RB_OK; RB_BAD_PLC with *flaw set for the first facet that has no area or is not a simple
+ * polygon; RB_STOPPED; or a memory error. On failure *to is empty. A flaw refers to the input: a is
+ * the row of the facet, b the polygon within that row.
+ */
+extern rb_status rb_weld(rb_context *ctx, const rb_weld_input *in, rb_welded *to, rb_flaw *flaw);
+
+/*
+ * Builds a welded PLC from an existing PLC. Each facet counts as a row; the origin of points is not
+ * set.
+ */
+extern rb_status rb_weld_plc(rb_context *ctx, const rb_plc *plc, rb_welded *to);
+extern void rb_welded_free(rb_memory *memory, rb_welded *to);
+
+/*
+ * Searches for facets and segments that meet anywhere but in common corners and edges, and for
+ * points on them, by joins on the threads of `backend`. Returns RB_OK if there are none. Otherwise
+ * returns RB_BAD_PLC, and *flaw is the defect with the smallest indices of facets, segments and
+ * points, compared in this order.
+ */
+extern rb_status rb_weld_validate(rb_context *ctx, const rb_backend *backend,
+								  const rb_welded *welded, rb_flaw *flaw);
+
+/*
+ * Finds all defects that rb_weld_validate looks for, in ascending order, up to `limit` > 0 of them.
+ * *n is their number, and *more is set if there are others. A pair of facets, segments or points
+ * has one flaw, however many of its triangles meet. Returns RB_OK whether or not there are flaws.
+ */
+extern rb_status rb_weld_find_all(rb_context *ctx, const rb_backend *backend,
+								  const rb_welded *welded, rb_flaw *flaws, uint32_t limit,
+								  uint32_t *n, bool *more);
+
+/* Changes made to a PLC so that nothing in it crosses */
+typedef struct rb_split_done
+{
+	uint32_t points;   /* number of points created */
+	uint32_t segments; /* number of segments created where facets cross */
+	uint32_t dropped;  /* triangles dropped because they coincided with one of an earlier facet */
+	uint32_t rounds;
+} rb_split_done;
+
+/*
+ * Splits facets and segments where they cross, overlap or touch. Triangles and segments are
+ * replaced by several of the same facet and row, which meet only in common corners and edges. New
+ * points are computed exactly and rounded to the nearest doubles. They are appended to the existing
+ * points, which keep their indices. A new point that is closer to another point than 2^-49 of the
+ * largest coordinate is replaced by that point. Lines in which facets cross become segments. A
+ * facet of which nothing is left coincided with others and is removed.
+ *
+ * Rounding can create new crossings, so the process is repeated for a few rounds, each of which
+ * replaces points over a larger distance. Returns RB_OK if nothing crosses in the end. Otherwise
+ * returns RB_BAD_PLC with *flaw set: RB_FLAW_NOT_CUT for a facet that could not be split in the
+ * last round, else a flaw as from rb_weld_validate.
+ */
+extern rb_status rb_weld_split(rb_context *ctx, const rb_backend *backend, rb_welded *welded,
+							   rb_split_done *split, rb_flaw *flaw);
+
+/*
+ * Merges polygons into facets. This is the last step before rb_tetrahedralize. Two polygons that
+ * share an edge become one facet if no third triangle has the edge, no given segment runs along it,
+ * both are in one group, and all their original corners, before any splitting, are exactly
+ * coplanar. The remaining parts of the edge become soft. A facet is numbered by its first polygon,
+ * its triangles are oriented like those of that polygon, and it may have holes.
+ *
+ * Segments that bound a facet are removed, as are those that rb_weld_split created and that end up
+ * inside one facet. An edge of three or more triangles that bounds no facet becomes a segment, like
+ * those created by rb_weld_split.
+ *
+ * Returns RB_OK, RB_STOPPED or a memory error. After an error the caller must free *welded.
+ */
+extern rb_status rb_weld_merge(rb_context *ctx, rb_welded *welded);
+
+/*
+ * Makes each polygon a facet again. Used when a merged facet could not be recovered as a union of
+ * faces. Segments are unchanged. Returns RB_OK or a memory error.
+ */
+extern rb_status rb_weld_unmerge(rb_context *ctx, rb_welded *welded);
+
+/* Triangles of facets, with the polygon of the facet that each belongs to */
+typedef struct rb_polygons
+{
+	uint32_t npoints;
+	uint32_t ntriangles;
+	uint32_t nfacets;
+	const double *points;
+	const uint32_t (*triangles)[3];
+	const uint32_t *facet_of;
+	const uint32_t *polygon_of;
+} rb_polygons;
+
+/* Returns the polygons of a welded PLC; valid as long as the PLC is */
+extern rb_polygons rb_weld_polygons(const rb_welded *welded);
+
+/*
+ * Replaces facet indices in *tets by polygon indices. A face gets the polygon of the triangle that
+ * contains its centroid. A point on a facet gets the polygon of the triangle that contains it, or
+ * the lower index if there are two. A segment gets the polygon of a triangle adjacent to it. The
+ * tests are exact and take place in the facet's plane. A point that rounding has moved outside all
+ * triangles gets the polygon of the nearest one.
+ *
+ * Returns RB_OK, RB_STOPPED or a memory error.
+ */
+extern rb_status rb_name_polygons(rb_context *ctx, const rb_polygons *polygons, rb_tets *tets);
+
+/*
+ * Reconstructs which polygons were merged, from the rows of a mesh. facet[i] is the polygon of face
+ * i, below nfacets, or RB_NONE. merged[p] is the facet of polygon p, below *nmerged; facets are
+ * ordered by their first polygons. Two polygons belong to one facet if two of their faces share an
+ * edge that no third face has and that is on no segment, and if these faces are coplanar to within
+ * the rounding of points.
+ */
+extern rb_status rb_merge_by_faces(rb_context *ctx, const double *points, uint32_t npoints,
+								   const uint32_t (*faces)[3], uint32_t nfaces,
+								   const uint32_t (*edges)[2], uint32_t nedges,
+								   const uint32_t *facet, uint32_t nfacets, uint32_t *merged,
+								   uint32_t *nmerged);
+
+/*
+ * Turns edges along which a facet bends by more than rounding explains into segments without a row,
+ * appended to the others (creases.c). Must follow the last change to the facets.
+ */
+extern rb_status rb_weld_creases(rb_context *ctx, rb_welded *welded);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RB_MESH_WELD_H */

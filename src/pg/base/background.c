@@ -1,0 +1,81 @@
+/*
+ * background.c
+ *	  Runs long work of the core on a helper thread, while the main thread serves interrupts.
+ */
+#include "pg/base/pg.h"
+
+#include "core/base/parallel.h"
+#include "miscadmin.h"
+
+#include <time.h>
+
+#define STACK ((size_t) 8 << 20)
+/*
+ * Waits grow from FIRST to LONGEST, so that short work is not waited for much longer than it takes.
+ */
+#define FIRST_NAP_NS (20 * 1000)
+#define LONGEST_NAP_NS (5 * 1000 * 1000)
+
+static void *
+work_in_thread(void *arg)
+{
+	rb_aside *a = arg;
+
+	a->status = a->work(a->arg);
+	rb_release(&a->done, 1);
+	return NULL;
+}
+
+rb_status
+rb_aside_run(rb_aside *a)
+{
+	struct timespec nap = {0, FIRST_NAP_NS};
+	bool interrupted = false;
+
+	a->done = 0;
+	if (rb_thread_start(&a->thread, STACK, work_in_thread, a) != 0)
+		return RB_NO_THREAD;
+	a->working = true;
+	while (rb_acquire(&a->done) == 0)
+	{
+		if (!interrupted && rb_is_interrupted())
+		{
+			interrupted = true;
+			rb_context_stop(a->ctx);
+		}
+		nanosleep(&nap, NULL);
+		nap.tv_nsec = Min(nap.tv_nsec + nap.tv_nsec / 4, LONGEST_NAP_NS);
+	}
+	pthread_join(a->thread, NULL);
+	a->working = false;
+	if (interrupted)
+		rb_throw_kept();
+	return a->status;
+}
+
+rb_status
+rb_aside_try(rb_aside *a)
+{
+	rb_status status;
+
+	a->ctx->asked = &InterruptPending;
+	status = a->work(a->arg);
+	a->ctx->asked = NULL;
+	if (status != RB_STOPPED)
+		return status;
+	if (rb_is_interrupted())
+		rb_throw_kept();
+	/* Threads of the first attempt may have received a stop request, too. */
+	rb_forget_failure(a->ctx);
+	return rb_aside_run(a);
+}
+
+void
+rb_aside_end(rb_aside *a)
+{
+	if (!a->working)
+		return;
+	rb_context_stop(a->ctx);
+	pthread_join(a->thread, NULL);
+	a->working = false;
+}

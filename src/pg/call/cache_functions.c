@@ -1,0 +1,266 @@
+/*
+ * cache_functions.c
+ *	  Implements redblue_cache, redblue_uncache and redblue_cached, which manage cached tables by
+ *	  name.
+ */
+#include "pg/base/pg.h"
+
+#include "access/relation.h"
+#include "access/table.h"
+#include "catalog/pg_class.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/timestamp.h"
+#include "utils/tuplestore.h"
+
+static const struct
+{
+	const char *name;
+	rb_kind kind;
+} kinds[] = {{"triangles", RB_TRIANGLE3},
+			 {"segments", RB_SEGMENT3},
+			 {"segments2d", RB_SEGMENT2},
+			 {"boxes", RB_BOX3},
+			 {"points", RB_POINT3}};
+
+const char *
+rb_kept_kind_name(rb_kind kind)
+{
+	for (size_t i = 0; i < lengthof(kinds); i++)
+		if (kinds[i].kind == kind)
+			return kinds[i].name;
+	return "";
+}
+
+static rb_kind
+kind_argument(FunctionCallInfo fcinfo, int i)
+{
+	const char *name;
+
+	if (PG_ARGISNULL(i))
+		return RB_TRIANGLE3;
+	name = text_to_cstring(PG_GETARG_TEXT_PP(i));
+	for (size_t k = 0; k < lengthof(kinds); k++)
+		if (strcmp(kinds[k].name, name) == 0)
+			return kinds[k].kind;
+	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("redblue_cache: unknown kind \"%s\"", name),
+					errhint("It is one of triangles, segments, segments2d, boxes, points.")));
+}
+
+static const char *
+name_argument(FunctionCallInfo fcinfo, int i, const char *argument)
+{
+	const char *name = PG_ARGISNULL(i) ? NULL : NameStr(*PG_GETARG_NAME(i));
+
+	if (name != NULL && name[0] == '\0')
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("redblue_cache: argument \"%s\" is an empty string", argument),
+						errhint("Leave the argument out to have the column found.")));
+	return name;
+}
+
+/* Returns a hint for a relation that is not a plain table: what to cache in its place. */
+static const char *
+instead_of(char relkind)
+{
+	switch (relkind)
+	{
+		case RELKIND_VIEW:
+			return "Keep the table that it reads, or make it a materialized view.";
+		case RELKIND_PARTITIONED_TABLE:
+			return "Its partitions can be kept, each by its name.";
+		case RELKIND_FOREIGN_TABLE:
+			return "Copy it into a table, or a materialized view.";
+		default:
+			return "Joins read it as they read any table.";
+	}
+}
+
+static void
+refuse_relation(const rb_source *source)
+{
+	Relation rel = source->rel;
+
+	if (OidIsValid(source->heap) && rel->rd_rel->relpersistence == RELPERSISTENCE_PERMANENT)
+		return;
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+		 errmsg("redblue_cache: \"%s\" cannot be kept", RelationGetRelationName(rel)),
+		 OidIsValid(source->heap)
+			 ? errdetail(
+				   "Changes of %s table are not logged, and so nothing proves that there were none.",
+				   rel->rd_rel->relpersistence == RELPERSISTENCE_TEMP ? "a temporary"
+																	  : "an unlogged")
+			 : errdetail("Rows of it are not read from the pages of a table: %s.",
+						 rb_heap_refusal(rel)),
+		 !OidIsValid(source->heap) ? errhint("%s", instead_of(rel->rd_rel->relkind))
+		 : rel->rd_rel->relpersistence == RELPERSISTENCE_TEMP
+			 ? errhint("Copy it into an ordinary table.")
+			 : errhint("ALTER TABLE %s SET LOGGED, or copy it into an ordinary table.",
+					   quote_identifier(RelationGetRelationName(rel)))));
+}
+
+static void
+refuse_settings(void)
+{
+	if (rb_setting_cache == RB_CACHE_OFF)
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("redblue_cache: redblue.cache is off"),
+						errhint("SET redblue.cache = auto;")));
+	if (rb_setting_cache_memory == 0)
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("redblue_cache: redblue.cache_memory is 0"),
+			 errhint("ALTER SYSTEM SET redblue.cache_memory = '1GB'; SELECT pg_reload_conf();")));
+}
+
+typedef struct reading
+{
+	rb_memory *memory;
+	rb_side side;
+	MemoryContextCallback at_end;
+} reading;
+
+static void
+end_reading(void *arg)
+{
+	reading *r = arg;
+
+	rb_set_release(&r->side.set);
+	rb_memory_destroy(r->memory);
+	r->memory = NULL;
+}
+
+/* Sends the side to the worker, unless it already has it. */
+static void
+keep(const rb_source *source, reading *r)
+{
+	char why_not[200];
+	rb_context ctx;
+
+	if (r->side.keep == NULL)
+		return;
+	rb_context_init(&ctx, r->memory);
+	ctx.threads = rb_threads(r->side.set->nparts);
+	if (rb_worker_keep(source->function, &ctx, r->side.set, r->side.keep, r->side.card, why_not,
+					   sizeof why_not))
+		rb_kept_was_sent(r->side.look, NULL);
+	else
+		rb_kept_was_sent(r->side.look, why_not);
+}
+
+PG_FUNCTION_INFO_V1(redblue_cache);
+
+/* Reads the table as a join would, and caches it. */
+Datum
+redblue_cache(PG_FUNCTION_ARGS)
+{
+	MemoryContext caller = CurrentMemoryContext;
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "redblue cache", ALLOCSET_DEFAULT_SIZES);
+	reading *r;
+	rb_source source;
+	rb_kept_facts facts;
+	TupleDesc desc;
+	Datum values[4];
+	bool nulls[4] = {false};
+
+	if (PG_ARGISNULL(0))
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+						errmsg("redblue_cache: argument \"relation\" is null")));
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	refuse_settings();
+	MemoryContextSwitchTo(context);
+	memset(&source, 0, sizeof source);
+	source.function = "redblue_cache";
+	source.side = "relation";
+	source.kind = kind_argument(fcinfo, 1);
+	source.id_name = name_argument(fcinfo, 2, "id");
+	source.geom_name = name_argument(fcinfo, 3, "geom");
+	source.face_tolerance = PG_ARGISNULL(4) ? -1 : PG_GETARG_FLOAT8(4);
+	source.keep = true;
+	if (!PG_ARGISNULL(4) && !(source.face_tolerance >= 0))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("redblue_cache: argument \"face_tolerance\" is %g", source.face_tolerance),
+				 errdetail("It is a distance, in the unit of the coordinates.")));
+	rb_source_table(&source, PG_GETARG_OID(0));
+	refuse_relation(&source);
+
+	r = palloc0(sizeof *r);
+	r->at_end.func = end_reading;
+	r->at_end.arg = r;
+	MemoryContextRegisterResetCallback(context, &r->at_end);
+	r->memory = rb_memory_open(source.function, (uint64) rb_setting_memory_limit * 1024);
+	rb_read_sides(&source, 1, r->memory, NULL, &r->side);
+	keep(&source, r);
+	rb_kept_get_facts(r->side.look, &facts);
+	if (facts.reason != NULL)
+		ereport(NOTICE, (errmsg("redblue_cache: %s is not kept",
+								quote_identifier(get_rel_name(PG_GETARG_OID(0)))),
+						 errdetail("The reason: %s.", facts.reason)));
+	values[0] = Int64GetDatum((int64) r->side.rows);
+	values[1] = Int64GetDatum((int64) facts.bytes);
+	values[2] = Int64GetDatum((int64) facts.pages);
+	values[3] = Int64GetDatum((int64) facts.kept);
+	MemoryContextSwitchTo(caller);
+	MemoryContextDelete(context);
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls)));
+}
+
+PG_FUNCTION_INFO_V1(redblue_uncache);
+
+/* Evicts a table from the cache. Only its owner may do so. */
+Datum
+redblue_uncache(PG_FUNCTION_ARGS)
+{
+	Oid relid = PG_ARGISNULL(0) ? InvalidOid : PG_GETARG_OID(0);
+	char *name = OidIsValid(relid) ? get_rel_name(relid) : NULL;
+
+	if (!PG_ARGISNULL(0) && name == NULL)
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
+						errmsg("redblue_uncache: the relation with OID %u does not exist", relid)));
+	if (name != NULL && !rb_owns_relation(relid))
+		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, name);
+	PG_RETURN_INT64((int64) rb_kept_forget("redblue_uncache", relid));
+}
+
+PG_FUNCTION_INFO_V1(redblue_cached);
+
+Datum
+redblue_cached(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	rb_kept_facts facts;
+
+	InitMaterializedSRF(fcinfo, 0);
+	for (int i = 0; rb_kept_list(&i, &facts);)
+	{
+		Datum values[10];
+		bool nulls[10] = {false};
+
+		/* Show the existence and size of a table only to roles that may read it. */
+		if (get_rel_name(facts.relid) == NULL ||
+			pg_class_aclcheck(facts.relid, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
+			continue;
+		values[0] = ObjectIdGetDatum(facts.relid);
+		values[1] = CStringGetTextDatum(rb_kept_kind_name(facts.kind));
+		values[2] = Int64GetDatum((int64) facts.rows);
+		values[3] = Int64GetDatum((int64) facts.bytes);
+		values[4] = Int64GetDatum((int64) facts.device_bytes);
+		values[5] = Int64GetDatum((int64) facts.pages);
+		values[6] = Int64GetDatum((int64) facts.kept);
+		values[7] = Int64GetDatum((int64) facts.hits);
+		values[8] = TimestampTzGetDatum(facts.used);
+		nulls[9] = facts.reason == NULL;
+		values[9] = nulls[9] ? (Datum) 0 : CStringGetTextDatum(facts.reason);
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+	return (Datum) 0;
+}

@@ -1,0 +1,119 @@
+/*
+ * cleanup.c
+ *	  Closes joins and meshes before their process ends, and frees idle memory.
+ *
+ * A process that exits need not reset the memory context of a run, because a function may be called
+ * where no end of a transaction cleans up. What is still open is therefore closed before the
+ * process detaches from shared memory, which the worker and a reader thread use, and before the
+ * exit handlers of the C library run, which must find no other thread.
+ *
+ * Memory that the core keeps for the next join (memory.c) is offered to the kernel when nothing is
+ * open, and is freed after nothing was open for ten seconds, whatever else the session does. The
+ * server has no hook in a session that waits for its client, but it has timeouts. Their handlers
+ * run inside a signal handler, so this one only unmaps memory, and does nothing if an allocation or
+ * a release is in progress. An ERROR disarms all timeouts; the end of each transaction and the
+ * abort of each subtransaction therefore enable the timeout again.
+ */
+#include "pg/base/pg.h"
+
+#include "access/xact.h"
+#include "storage/ipc.h"
+#include "utils/timeout.h"
+
+#define RB_IDLE_MS 10000
+#define RB_IDLE_BYTES (UINT64CONST(1) << 20) /* Idle bytes that need not be freed */
+
+static dlist_head all_open = DLIST_STATIC_INIT(all_open);
+
+/* ---- open joins and meshes ---- */
+
+static void
+close_at_exit(int code, Datum arg)
+{
+	while (!dlist_is_empty(&all_open))
+	{
+		rb_open *open = dlist_head_element(rb_open, node, &all_open);
+
+		open->close(open->arg);
+	}
+}
+
+void
+rb_open_begin(rb_open *open, void (*close)(void *), void *arg)
+{
+	static bool registered = false;
+
+	if (!registered)
+		before_shmem_exit(close_at_exit, 0);
+	registered = true;
+	open->close = close;
+	open->arg = arg;
+	dlist_push_head(&all_open, &open->node);
+}
+
+void
+rb_open_end(rb_open *open)
+{
+	if (open->node.next != NULL)
+		dlist_delete(&open->node);
+	open->node.next = NULL;
+}
+
+/* ---- idle memory ---- */
+
+static bool idle_registered = false;
+static TimeoutId idle_timeout;
+
+/*
+ * Frees idle memory, inside a signal handler. Does nothing while something is open, because that
+ * may use the memory; the timeout is set again when it is closed.
+ */
+static void
+drop_idle(void)
+{
+	if (dlist_is_empty(&all_open))
+		(void) rb_memory_drop_idle();
+}
+
+/* Starts the timeout. With `anew`, restarts a timeout that is already active. */
+static void
+watch_idle(bool anew)
+{
+	if (rb_memory_idle() <= RB_IDLE_BYTES)
+		return;
+	if (!idle_registered)
+		idle_timeout = RegisterTimeout(USER_TIMEOUT, drop_idle);
+	idle_registered = true;
+	if (anew || !get_timeout_active(idle_timeout))
+		enable_timeout_after(idle_timeout, RB_IDLE_MS);
+}
+
+static void
+watch_at_end(XactEvent event, void *arg)
+{
+	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT || event == XACT_EVENT_PREPARE)
+		watch_idle(false);
+}
+
+static void
+watch_at_end_of_sub(SubXactEvent event, SubTransactionId sub, SubTransactionId parent, void *arg)
+{
+	if (event == SUBXACT_EVENT_ABORT_SUB)
+		watch_idle(false);
+}
+
+void
+rb_open_install(void)
+{
+	RegisterXactCallback(watch_at_end, NULL);
+	RegisterSubXactCallback(watch_at_end_of_sub, NULL);
+}
+
+void
+rb_open_ended(void)
+{
+	if (!dlist_is_empty(&all_open))
+		return;
+	rb_memory_offer_idle();
+	watch_idle(true);
+}

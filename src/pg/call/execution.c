@@ -1,0 +1,686 @@
+/*
+ * execution.c
+ *	  Runs the join of one call: open (read the sides, start), next block, close.
+ *
+ * Everything that a join holds, core memory and threads alike, belongs to an rb_run, which lives in
+ * a memory context. When that context is reset or deleted, at the end of the query or because of an
+ * ERROR, a cancel or the end of the session, its callback closes the run: first the stream, which
+ * waits for its threads, then the memory. No exit path leaks.
+ *
+ * A process that exits need not reset the memory context of a run; cleanup.c closes the run in that
+ * case.
+ *
+ * A join runs in the worker (session.c) or in a stream of this process. It runs in the worker if the
+ * worker has the device, if the worker caches a side, or if it is to cache one. Work that the
+ * worker cannot do is done in this process, if no pair has been returned yet and redblue.backend
+ * does not require a device. The sides are then still in memory, or are read again with the
+ * snapshot of the first read.
+ *
+ * rb_run_next waits in slices of 20 ms and checks for interrupts between them.
+ */
+#include "pg/base/pg.h"
+
+#include "core/set/set.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+#define RB_WAIT_MS 20
+
+static void
+close_at_end(void *run)
+{
+	rb_run_close(run);
+}
+
+/* ---- inputs that do not fit in memory ---- */
+
+/* Threads may use 1/4 of the memory limit for their workspaces */
+#define THREADS_SHARE 4
+/* Minimum bytes beyond the need of one thread; lower limits serve tests and raise errors */
+#define LEAST_ROOM (UINT64CONST(8) << 20)
+
+/*
+ * Returns true if the join can be run tile by tile. Solids, polygons and extra columns have more
+ * data than parts and ids, and the nearest neighbors of a row may be in any tile.
+ */
+static bool
+can_spill(const rb_join *join, const rb_call *call, uint64 limit)
+{
+	if (rb_join_has_bodies(join) || rb_join_is_nearest(join) || rb_join_is_within_rows(join) ||
+		limit < rb_need_of_join_on(1, 0) + LEAST_ROOM)
+		return false;
+	for (int i = 0; i < rb_join_sides(join); i++)
+		if (call->source[i].count_faces || call->source[i].polygons ||
+			call->source[i].beside != NULL)
+			return false;
+	return true;
+}
+
+/* Replaces the sides by those of the next tile. Callable from any thread. */
+static rb_status
+take_tile(rb_run *run)
+{
+	const double start = rb_now_ms();
+	const rb_set *set[2] = {NULL, NULL};
+	rb_status status;
+
+	rb_run_stop(run);
+	rb_stats_add(&run->before, &run->ctx.stats);
+	memset(&run->ctx.stats, 0, sizeof run->ctx.stats);
+	for (int i = 0; i < 2; i++)
+		rb_set_release(&run->side[i].set);
+	status = rb_spill_next(run->spill, set, &run->tile);
+	run->tiles = rb_spill_tiles(run->spill);
+	run->spilled = rb_spill_bytes(run->spill);
+	/* A self join may have two sides: different rows of its one table. */
+	for (int i = 0; i < 2; i++)
+		run->side[i].set = set[i];
+	run->job.red = set[0];
+	run->job.blue = set[1];
+	run->job.tile = run->tile;
+	run->ctx.stats.stage[RB_STAGE_READ].ms = rb_now_ms() - start;
+	if (status == RB_END)
+	{
+		run->ctx.stats = run->before;
+		memset(&run->before, 0, sizeof run->before);
+	}
+	return status;
+}
+
+/*
+ * Replaces the sides by those of the next tile, and splits the tile if it does not fit in memory.
+ */
+static rb_status
+take_tile_with_room(rb_run *run)
+{
+	rb_status status;
+
+	do
+		status = take_tile(run);
+	while (status == RB_OVER_BUDGET && rb_spill_cut_again(run->spill));
+	rb_spill_tell_blocks(run->spill);
+	return status;
+}
+
+/* Partitions the spilled rows into tiles, and reads the first one. */
+static void
+cut_tiles(rb_run *run)
+{
+	const uint64 limit = rb_memory_limit(run->memory);
+	const rb_kind kind[2] = {run->side[0].kind, run->side[1].kind};
+	rb_status status;
+
+	while (run->ctx.threads > 1 && rb_need_of_join_on(run->ctx.threads, 0) > limit / THREADS_SHARE)
+		run->ctx.threads--;
+	rb_spill_cut(run->spill, kind, run->side[0].srid, &run->call.tile);
+	status = take_tile_with_room(run);
+	if (status != RB_OK)
+		rb_run_raise(run, status);
+}
+
+/* ---- open, next, close ---- */
+
+/* Reads the sides into sets and records their statistics. */
+static void
+take_sides(rb_run *run)
+{
+	const double start = rb_now_ms();
+	const int sides = rb_join_sides(run->join);
+	uint64 rows = 0;
+
+	rb_read_sides(run->call.source, sides, run->memory, run->spill, run->side);
+	for (int i = 0; i < sides; i++)
+	{
+		rb_side *side = &run->side[i];
+
+		if (side->set != NULL)
+		{
+			side->parts = side->set->nparts;
+			side->skipped = side->set->skipped;
+		}
+		rows += side->rows;
+		run->parts += side->parts;
+		run->skipped += side->skipped;
+	}
+	run->ctx.threads = rb_threads(run->parts);
+	if (rb_spill_has_begun(run->spill))
+		cut_tiles(run);
+	run->ctx.stats.stage[RB_STAGE_READ].count = rows;
+	run->ctx.stats.stage[RB_STAGE_READ].ms = rb_now_ms() - start;
+}
+
+/* Returns true if a row of either side has several parts. */
+static bool
+has_parts(const rb_run *run)
+{
+	for (int i = 0; i < rb_join_sides(run->join); i++)
+		if (run->side[i].parts != run->side[i].rows)
+			return true;
+	return false;
+}
+
+/* Returns true if the call names a column that groups rows into solids. */
+static bool
+has_objects(const rb_run *run, rb_body_of of)
+{
+	const int side = of == RB_BODY_OF_RED ? 0 : rb_join_sides(run->join) - 1;
+
+	return run->call.source[side].object_name != NULL;
+}
+
+/*
+ * Returns the failure of the join, with an estimate of the memory needed. An estimate is known when
+ * the sides are read. If that much memory was available, the need was larger: the error then
+ * reports one and a half times the amount held when memory ran out. If pairs of rows are remembered
+ * (distinct_rows.c), their number is unknown and their table doubles when it grows: the error then reports
+ * twice the amount.
+ */
+rb_error
+rb_run_error(const rb_run *run)
+{
+	rb_error error = run->ctx.error;
+
+	/* If the call already groups rows into solids, do not suggest it. */
+	if (error.status == RB_BAD_BODY && has_objects(run, (rb_body_of) (error.limit & RB_BODY_SIDE)))
+		error.limit &= ~(uint64) RB_BODY_TOGETHER;
+	/* An error with a text already has the amount. */
+	if (error.status != RB_OVER_BUDGET || error.text[0] != '\0')
+		return error;
+	if (run->need <= error.limit && !has_parts(run))
+		error.need += error.need / 2;
+	error.need = Max(error.need, run->need);
+	if (has_parts(run))
+		error.need *= 2;
+	return error;
+}
+
+void
+rb_run_raise(const rb_run *run, rb_status status)
+{
+	rb_error error = rb_run_error(run);
+
+	rb_raise(run->join->function, status, &error);
+}
+
+/* ---- remote sides ---- */
+
+static rb_moment
+moment_now(void)
+{
+	Snapshot snapshot = GetActiveSnapshot();
+
+	return (rb_moment){snapshot->xmin, snapshot->xmax, snapshot->xcnt, snapshot->curcid};
+}
+
+static bool
+is_here(const rb_run *run)
+{
+	return !run->side[0].set->elsewhere &&
+		   (run->side[1].set == NULL || !run->side[1].set->elsewhere);
+}
+
+/* Replaces the set of a side by a local one, and remembers the first set. */
+static void
+replace(rb_run *run, int i, const rb_set *set)
+{
+	const rb_set *before = run->side[i].set;
+
+	/* Pointers to the first set remain valid; both sets have the same rows. */
+	run->elsewhere[i] = before;
+	run->side[i].set = set;
+	run->side[i].keep = NULL;
+	if (run->job.red == before)
+		run->job.red = set;
+	if (run->job.blue == before)
+		run->job.blue = set;
+}
+
+pg_noreturn static void
+raise_gone(rb_run *run)
+{
+	rb_forget_failure(&run->ctx);
+	(void) rb_fail(&run->ctx, RB_GONE, 0, 0,
+				   "what was kept of a side is kept no longer, and the table has changed");
+	rb_run_raise(run, RB_GONE);
+}
+
+void
+rb_run_need_rows(rb_run *run, int i)
+{
+	const rb_moment now = moment_now();
+	const rb_set *before = run->side[i].set;
+	const rb_set *set;
+
+	if (!before->elsewhere)
+		return;
+	if (memcmp(&now, &run->moment, sizeof now) != 0 || !rb_kept_is_same_table(run->side[i].look))
+		raise_gone(run);
+	/* Return the memory that was charged for the remote set. */
+	if (before->view != NULL)
+		rb_view_uncount(run->memory, before);
+	else
+		rb_memory_refund(run->memory, rb_kept_set_bytes(run->side[i].look));
+	set = rb_read_side_again(&run->call.source[i], run->memory, &run->side[i]);
+	if (set->nrows != before->nrows || set->nparts != before->nparts)
+	{
+		rb_set_release(&set);
+		raise_gone(run);
+	}
+	replace(run, i, set);
+}
+
+void
+rb_run_need_ids(rb_run *run, int i)
+{
+	const rb_set *set = run->side[i].set;
+
+	if (!set->elsewhere || set->composed_ids)
+		return;
+	/* Cached ids that count up are known without a request. */
+	if (set->view != NULL && set->view->kept->composed_ids)
+	{
+		rb_status status = rb_set_compose_ids(&run->ctx, set);
+
+		if (status != RB_OK)
+			rb_run_raise(run, status);
+		return;
+	}
+	if (!rb_worker_ids(run->join->function, &run->ctx, set, run->note, sizeof run->note))
+	{
+		rb_forget_failure(&run->ctx);
+		rb_run_need_rows(run, i);
+	}
+}
+
+rb_run *
+rb_run_read(const rb_join *join, const rb_call *call, MemoryContext context, bool by_tiles)
+{
+	rb_run *run = MemoryContextAllocZero(context, sizeof *run);
+	rb_progress_entry *around;
+	uint64 limit = (uint64) rb_setting_memory_limit * 1024;
+
+	run->join = join;
+	run->call = *call;
+	run->moment = moment_now();
+	run->user = GetUserId();
+	run->demanded = rb_setting_backend == RB_CHOOSE_CUDA;
+	run->at_end.func = close_at_end;
+	run->at_end.arg = run;
+	rb_open_begin(&run->open, close_at_end, run);
+	MemoryContextRegisterResetCallback(context, &run->at_end);
+
+	rb_backend_prepare(join->function, call->source, rb_join_sides(join));
+	rb_memory_set_idle(limit);
+	run->memory = rb_memory_open(join->function, limit);
+	rb_context_init(&run->ctx, run->memory);
+	run->ctx.grid_resolution = (uint32_t) rb_setting_grid_resolution;
+	run->ctx.gpu_memory_limit = (uint64) rb_setting_gpu_memory_limit * 1024;
+	run->ctx.cards = rb_setting_cards;
+	run->ctx.only_cards = run->demanded;
+	run->ctx.gpu_cache_limit =
+		rb_setting_gpu_cache_memory < 0 ? UINT64_MAX : (uint64) rb_setting_gpu_cache_memory * 1024;
+	run->progress = rb_progress_begin(join->function);
+	if (by_tiles && can_spill(join, call, limit))
+	{
+		const char *const name[2] = {call->source[0].side, call->source[1].side};
+
+		run->spill = rb_spill_create(join->function, &run->ctx, rb_join_sides(join), name,
+									 rb_join_has_distance(join) ? call->distance : 0, context);
+	}
+
+	around = rb_progress_reading(run->progress);
+	take_sides(run);
+	run->refused = rb_refused_rows_make(run, context);
+	rb_progress_reading(around);
+	return run;
+}
+
+rb_job
+rb_run_job(const rb_run *run)
+{
+	rb_job job;
+
+	memset(&job, 0, sizeof job);
+	job.red = run->side[0].set;
+	job.blue = run->side[1].set;
+	job.predicate = run->join->predicate;
+	job.within_rows = rb_join_is_within_rows(run->join);
+	job.distance = run->call.distance;
+	job.nearest = run->call.nearest;
+	job.skip_bad = run->call.skip_bad;
+	job.by_object = run->call.source[0].object_name != NULL;
+	job.tile = rb_spill_has_begun(run->spill) ? run->tile : run->call.tile;
+	return job;
+}
+
+/* Starts the join in threads of this process. Callable from any thread. */
+static rb_status
+join_here(rb_run *run)
+{
+	return rb_stream_open(&run->ctx, run->backend, &run->job, &run->stream);
+}
+
+void
+rb_run_stop(rb_run *run)
+{
+	rb_stream_close(run->stream);
+	run->stream = NULL;
+	rb_remote_close(run->remote);
+	run->remote = NULL;
+}
+
+/*
+ * Sends the join to the worker. Returns false if this process must run it, with the reason in
+ * run->note.
+ */
+static bool
+join_there(rb_run *run, rb_device_choice device)
+{
+	rb_order order = {.function = run->join->function, .device = device, .job = &run->job};
+	rb_side *red = &run->side[0];
+	rb_side *blue = &run->side[1];
+	bool opened;
+
+	/* A slice of a side must not be cached. */
+	if (run->job.red == red->set)
+	{
+		order.keep[0] = red->keep;
+		order.card[0] = red->card;
+	}
+	if (run->job.blue != NULL && run->job.blue == blue->set)
+	{
+		order.keep[1] = blue->keep;
+		order.card[1] = blue->card;
+	}
+	opened = rb_remote_open(&run->remote, GetMemoryChunkContext(run), &run->ctx, &order,
+							run->progress, run->note, sizeof run->note);
+	for (int i = 0; i < 2; i++)
+		if (order.keep[i] != NULL)
+		{
+			if (!order.keep[i]->renewed)
+				rb_kept_was_sent(run->side[i].look, opened ? NULL : run->note);
+			run->side[i].keep = NULL;
+		}
+	return opened;
+}
+
+void
+rb_run_start(rb_run *run, const rb_job *job)
+{
+	static const rb_backend of_worker = {.name = "cuda"};
+	const char *function = run->join->function;
+	bool kept = !is_here(run) || run->side[0].keep != NULL || run->side[1].keep != NULL;
+	rb_device_choice device = RB_ON_PROCESSOR;
+	rb_status status;
+
+	rb_run_stop(run);
+	run->job = *job;
+	run->handed_out = false;
+	run->need = rb_memory_used(run->memory) + rb_need_of_join(run->parts);
+	/* Ids that count up are dropped once all are read, but they needed memory until then. */
+	for (int i = 0; i < rb_join_sides(run->join); i++)
+		if (run->side[i].set->ids == NULL)
+			run->need += run->side[i].set->nrows * sizeof(int64);
+	run->backend = &rb_backend_cpu;
+	/* Solid checks run in this process, and nearest neighbor searches in a tree are for the CPU. */
+	if (run->join->predicate != RB_BODY && !rb_join_is_nearest(run->join) &&
+		rb_backend_is_remote(run->parts, run->ctx.threads, run->note, sizeof run->note))
+		device = is_here(run) || run->demanded ? RB_ON_DEVICE : RB_ON_DEVICE_OR_PROCESSOR;
+	if (kept || device != RB_ON_PROCESSOR)
+	{
+		char why_processor[sizeof run->note];
+
+		strlcpy(why_processor, run->note, sizeof why_processor);
+		if (device != RB_ON_PROCESSOR)
+			run->backend = &of_worker;
+		if (join_there(run, device))
+		{
+			strlcpy(run->note, why_processor, sizeof run->note);
+			return;
+		}
+		kept = !is_here(run);
+		for (int i = 0; i < rb_join_sides(run->join); i++)
+			rb_run_need_rows(run, i);
+		/*
+		 * If the cache entry was evicted or the worker that held it ended, the current worker can
+		 * still get the rows.
+		 */
+		if (kept && device != RB_ON_PROCESSOR && join_there(run, device))
+		{
+			strlcpy(run->note, why_processor, sizeof run->note);
+			return;
+		}
+		run->backend =
+			device == RB_ON_PROCESSOR ? &rb_backend_cpu : rb_backend_here(function, run->note);
+	}
+	status = join_here(run);
+	if (status != RB_OK)
+		rb_run_raise(run, status);
+}
+
+const uint32_t *
+rb_run_words(const rb_run *run)
+{
+	return run->stream != NULL ? rb_stream_words(run->stream) : rb_remote_words(run->remote);
+}
+
+bool
+rb_run_groups(const rb_run *run, rb_groups *groups)
+{
+	return run->stream != NULL ? rb_stream_groups(run->stream, groups)
+							   : rb_remote_groups(run->remote, groups);
+}
+
+rb_run *
+rb_run_open(const rb_join *join, const rb_call *call, MemoryContext context)
+{
+	rb_run *run = rb_run_read(join, call, context, true);
+	rb_job job = rb_run_job(run);
+
+	if (join->result == RB_RESULT_COUNT)
+		job.answer = RB_COUNT;
+	rb_run_start(run, &job);
+	return run;
+}
+
+/* Returns true if the status of the worker means that this process must run the join. */
+static bool
+is_left_to_us(const rb_run *run, rb_status status)
+{
+	return rb_is_left_to_us(status) && !run->handed_out && !run->demanded;
+}
+
+/* Runs the join in this process after the worker could not. The sides must be local. */
+static rb_status
+take_over(rb_run *run)
+{
+	const uint64 rows = run->ctx.stats.stage[RB_STAGE_READ].count;
+	const double ms = run->ctx.stats.stage[RB_STAGE_READ].ms;
+	const rb_error *error = &run->ctx.error;
+
+	snprintf(run->note, sizeof run->note, "%s",
+			 error->text[0] == '\0' ? rb_status_text(error->status) : error->text);
+	rb_forget_failure(&run->ctx);
+	memset(&run->ctx.stats, 0, sizeof run->ctx.stats);
+	run->ctx.stats.stage[RB_STAGE_READ].count = rows;
+	run->ctx.stats.stage[RB_STAGE_READ].ms = ms;
+	run->backend = &rb_backend_cpu;
+	return join_here(run);
+}
+
+rb_status
+rb_run_wait(rb_run *run, int wait_ms, rb_block *block)
+{
+	rb_status status;
+
+	if (run->stream == NULL)
+	{
+		status = rb_remote_next(run->remote, wait_ms, block);
+		if (is_left_to_us(run, status) && is_here(run))
+			status = take_over(run);
+		if (status == RB_END && rb_remote_note(run->remote)[0] != '\0')
+			strlcpy(run->note, rb_remote_note(run->remote), sizeof run->note);
+	}
+	else
+		status = rb_stream_next(run->stream, wait_ms, block);
+	if (status == RB_END && run->refused != NULL && rb_refused_rows_next(run, block))
+		status = RB_OK;
+	if (status == RB_END && run->here)
+	{
+		status = take_tile(run);
+		if (status == RB_OK)
+			status = join_here(run);
+	}
+	if (status == RB_OK && block->n > 0)
+		run->handed_out = true;
+	rb_progress_note(run->progress, rb_load(&run->ctx.stage), rb_load(&run->ctx.done),
+					 rb_load(&run->ctx.total));
+	return status;
+}
+
+static void
+note_not_kept(rb_run *run)
+{
+	for (int i = 0; i < rb_join_sides(run->join) && run->remote != NULL; i++)
+		if (rb_remote_not_kept(run->remote, i) > 0)
+			rb_kept_had_no_room(run->side[i].look, rb_remote_not_kept(run->remote, i));
+}
+
+/* Starts the join of the next tile. Returns false if there is none. */
+static bool
+start_tile(rb_run *run)
+{
+	rb_status status;
+	rb_job job;
+
+	if (!rb_spill_has_begun(run->spill))
+		return false;
+	status = take_tile_with_room(run);
+	if (status == RB_END)
+		return false;
+	if (status != RB_OK)
+		rb_run_raise(run, status);
+	job = run->job;
+	rb_run_start(run, &job);
+	return true;
+}
+
+/* Spills the sides, which fit in memory, but not together with their join. */
+static void
+spill_sets(rb_run *run)
+{
+	rb_spill_begin(run->spill);
+	for (int i = 0; i < rb_join_sides(run->join); i++)
+	{
+		rb_side *side = &run->side[i];
+
+		rb_run_need_rows(run, i);
+		side->kind = side->set->kind;
+		side->srid = side->set->srid;
+		if (rb_set_compose(&run->ctx, side->set) != RB_OK ||
+			rb_set_compose_ids(&run->ctx, side->set) != RB_OK)
+			rb_run_raise(run, run->ctx.error.status);
+		rb_spill_set(run->spill, i, side->set);
+		rb_set_release(&side->set);
+		rb_set_release(&run->elsewhere[i]);
+	}
+}
+
+/*
+ * Restarts a join that needs more memory than estimated, in tiles or in smaller tiles. Returns
+ * false if pairs have been returned already, or if the join cannot be restarted.
+ */
+static bool
+start_smaller(rb_run *run, rb_status status)
+{
+	rb_job job;
+
+	if (status != RB_OVER_BUDGET || run->handed_out || run->spill == NULL || run->here ||
+		(run->job.answer != RB_PAIRS && run->job.answer != RB_COUNT))
+		return false;
+	rb_run_stop(run);
+	rb_forget_failure(&run->ctx);
+	if (rb_spill_has_begun(run->spill))
+		return rb_spill_cut_again(run->spill) && start_tile(run);
+	spill_sets(run);
+	cut_tiles(run);
+	job = run->job;
+	rb_run_start(run, &job);
+	return true;
+}
+
+bool
+rb_run_next(rb_run *run, rb_block *block)
+{
+	for (;;)
+	{
+		rb_status status;
+
+		CHECK_FOR_INTERRUPTS();
+		status = rb_run_wait(run, RB_WAIT_MS, block);
+		if (is_left_to_us(run, status) && !is_here(run))
+		{
+			for (int i = 0; i < rb_join_sides(run->join); i++)
+				rb_run_need_rows(run, i);
+			status = take_over(run);
+		}
+		if (status == RB_END)
+		{
+			note_not_kept(run);
+			if (start_tile(run))
+				continue;
+			rb_run_tell_left_out(run);
+			return false;
+		}
+		if (status != RB_OK && !start_smaller(run, status))
+			rb_run_raise(run, status);
+		if (status == RB_OK && block->n > 0)
+			return true;
+	}
+}
+
+bool
+rb_run_is_tiled(const rb_run *run)
+{
+	return rb_spill_has_begun(run->spill);
+}
+
+void
+rb_run_stay_here(rb_run *run)
+{
+	if (!rb_spill_has_begun(run->spill))
+		return;
+	run->here = true;
+	if (run->remote == NULL)
+		return;
+	rb_run_stop(run);
+	run->backend =
+		run->demanded ? rb_backend_here(run->join->function, run->note) : &rb_backend_cpu;
+	if (join_here(run) != RB_OK)
+		rb_run_raise(run, run->ctx.error.status);
+}
+
+void
+rb_run_close(rb_run *run)
+{
+	rb_open_end(&run->open);
+	if (run->stop_taker != NULL)
+		run->stop_taker(run->taker);
+	run->stop_taker = NULL;
+	rb_run_stop(run);
+	rb_progress_end(&run->progress);
+	if (run->memory != NULL)
+	{
+		for (int i = 0; i < 2; i++)
+		{
+			rb_set_release(&run->side[i].set);
+			rb_set_release(&run->elsewhere[i]);
+		}
+		rb_spill_tell_blocks(run->spill);
+		rb_spill_close(run->spill);
+		run->spill = NULL;
+		rb_memory_destroy(run->memory);
+		run->memory = NULL;
+	}
+	rb_open_ended();
+}

@@ -1,0 +1,119 @@
+/*
+ * gserialized_write.c
+ *	  Writes a geometry in PostGIS's storage format (described in src/core/set/wkb.c), with its
+ *	  box.
+ */
+#include "pg/call/gserialized_write.h"
+
+#include <float.h>
+#include <math.h>
+
+#define RB_WRITE_VERSION_2 0x40
+#define RB_WRITE_Z 0x01
+#define RB_WRITE_BOX 0x04
+
+static void
+put(rb_writer *w, const void *bytes, Size n)
+{
+	if (n > w->cap - w->n)
+	{
+		w->cap = Max(2 * w->cap, w->n + n);
+		if (w->n + n > MaxAllocSize)
+			ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+							errmsg("%s: geometry of more than 1 GB", w->function)));
+		w->bytes = repalloc(w->bytes, Min(w->cap, MaxAllocSize));
+		w->cap = Min(w->cap, MaxAllocSize);
+	}
+	memcpy(w->bytes + w->n, bytes, n);
+	w->n += n;
+}
+
+/* Writes the 4 bytes of the header, and reserves space for the box. */
+void
+rb_write_begin(rb_writer *w, const char *function, int32 srid, bool has_z)
+{
+	const char head[4] = {(char) (srid >> 16 & 0x1f), (char) (srid >> 8), (char) srid,
+						  (char) (RB_WRITE_VERSION_2 | RB_WRITE_BOX | (has_z ? RB_WRITE_Z : 0))};
+	const float box[6] = {0};
+
+	*w = (rb_writer){.function = function, .dims = 2 + has_z, .cap = 256};
+	w->bytes = palloc(w->cap);
+	w->n = VARHDRSZ;
+	put(w, head, sizeof head);
+	put(w, box, 2 * sizeof(float) * w->dims);
+	for (int k = 0; k < 3; k++)
+	{
+		w->low[k] = INFINITY;
+		w->high[k] = -INFINITY;
+	}
+}
+
+void
+rb_write_node(rb_writer *w, uint32 type, uint32 count)
+{
+	put(w, &type, sizeof type);
+	put(w, &count, sizeof count);
+}
+
+/*
+ * Writes the number of points of each ring, after the node of a polygon. The last point of a ring
+ * repeats the first.
+ */
+void
+rb_write_rings(rb_writer *w, const uint32 *sizes, uint32 n)
+{
+	const uint32 padding = 0;
+
+	put(w, sizes, n * sizeof *sizes);
+	if (n % 2 == 1)
+		put(w, &padding, sizeof padding);
+}
+
+void
+rb_write_point(rb_writer *w, const double *at)
+{
+	put(w, at, sizeof(double) * w->dims);
+	for (int k = 0; k < w->dims; k++)
+	{
+		w->low[k] = Min(w->low[k], at[k]);
+		w->high[k] = Max(w->high[k], at[k]);
+	}
+}
+
+static float
+below(double x)
+{
+	float f = x < -FLT_MAX ? -FLT_MAX : x > FLT_MAX ? FLT_MAX : (float) x;
+
+	return (double) f > x ? nextafterf(f, -FLT_MAX) : f;
+}
+
+static float
+above(double x)
+{
+	return -below(-x);
+}
+
+Datum
+rb_write_end(rb_writer *w)
+{
+	char *box = w->bytes + VARHDRSZ + 4;
+
+	for (int k = 0; k < w->dims; k++)
+	{
+		const float ends[2] = {below(w->low[k]), above(w->high[k])};
+
+		memcpy(box + k * sizeof ends, ends, sizeof ends);
+	}
+	/* Remove the box of an empty geometry. */
+	if (w->low[0] > w->high[0])
+	{
+		const Size box_size = 2 * sizeof(float) * w->dims;
+
+		w->bytes[VARHDRSZ + 3] &= ~RB_WRITE_BOX;
+		memmove(box, box + box_size, w->n - (box - w->bytes) - box_size);
+		w->n -= box_size;
+	}
+	SET_VARSIZE(w->bytes, w->n);
+	return PointerGetDatum(w->bytes);
+}

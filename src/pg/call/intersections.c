@@ -1,0 +1,393 @@
+/*
+ * intersections.c
+ *	  Returns the intersection of each pair of rows as a geometry, and its location along the red
+ *	  row.
+ *
+ * The intersection of two rows is assembled from all pairs of their parts that meet
+ * (src/core/intersection). The join is therefore one of parts, not of rows. If each row has one part, each
+ * pair of parts is a pair of rows and becomes an output row as it leaves the join. Otherwise the
+ * pairs of each red part are grouped as in aggregate_groups.c, for as many parts at a time as fit in
+ * memory. The pairs of one red row are then adjacent, and are sorted by their blue row.
+ *
+ * Every geometry is read only once, into the sets, which hold the parts.
+ */
+#include "pg/call/aggregates.h"
+#include "pg/call/gserialized_write.h"
+
+#include "core/base/sort.h"
+#include "core/solid/solid.h"
+#include "core/exec/tile_filter.h"
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/memutils.h"
+
+/*
+ * Number of pairs of parts up to which the work is usually short. It takes a few milliseconds,
+ * unless all parts overlap each other in one plane.
+ */
+#define FEW_PAIRS 1024
+#define FEW_TO_SORT 65536
+
+typedef struct rb_shaping
+{
+	rb_context ctx;
+	rb_aside aside;
+	MemoryContext row; /* Holds the values of the last output row */
+	const rb_set *side[2];
+	int32 srid;
+	bool has_z;
+
+	/* True if the tile must be tested per pair of rows, since the join is one of parts */
+	bool tiled;
+	rb_in_tile in_tile;
+
+	bool at_once;   /* True if each row has one part */
+	rb_block block; /* Block of pairs, if each row has one part */
+	size_t next;    /* Next pair in the block */
+
+	uint32 red;    /* Current red row */
+	uint32 first;  /* First part of the red row */
+	uint32 nparts; /* Number of parts of the red row */
+	uint32 part;   /* End of the parts of the red row */
+	/* Pairs of its parts (counted from its first) and blue parts, sorted by blue part */
+	rb_pair *pair;
+	size_t pair_cap; /* Capacity in bytes */
+	size_t npairs;
+	size_t from; /* Start of the pairs with the current blue row */
+	size_t to;   /* End of the pairs with the current blue row */
+
+	rb_curve *curve;
+	rb_shape shape;
+	rb_stretches line; /* The red row as a measured line */
+	bool measured;
+	uint64 emitted;
+} rb_shaping;
+
+
+static void
+stop_shaping(void *arg)
+{
+	rb_aside_end(&((rb_shaping *) arg)->aside);
+}
+
+/* Expected duration of some work */
+typedef enum much
+{
+	SHORT,
+	SHORT_MOSTLY, /* The work can be restarted */
+	LONG
+} much;
+
+static void
+work(rb_answer_rows *rows, rb_status (*what)(void *), void *arg, rb_context *ctx, much takes)
+{
+	rb_shaping *s = rows->shaping;
+	rb_status status;
+
+	s->aside.ctx = ctx;
+	s->aside.work = what;
+	s->aside.arg = arg;
+	status = takes == LONG    ? rb_aside_run(&s->aside)
+			 : takes == SHORT ? what(arg)
+							  : rb_aside_try(&s->aside);
+	if (status != RB_OK)
+		rb_raise_of(rows->run->join->function, "intersection", status, &ctx->error);
+}
+
+/* ---- before the join ---- */
+
+/* Materializes delta sets. */
+static rb_status
+compose(void *arg)
+{
+	rb_run *run = arg;
+	rb_status status = RB_OK;
+
+	for (int i = 0; i < 2 && status == RB_OK; i++)
+	{
+		status = rb_set_compose(&run->ctx, run->side[i].set);
+		if (status == RB_OK)
+			status = rb_set_compose_ids(&run->ctx, run->side[i].set);
+	}
+	return status;
+}
+
+/* Prepares the tile test for pairs of rows, because a join of parts does not test them. */
+static rb_status
+make_tile(void *arg)
+{
+	rb_answer_rows *rows = arg;
+	rb_job job = rb_run_job(rows->run);
+
+	rows->shaping->tiled = true;
+	return rb_in_tile_make(&rows->run->ctx, &job, &rows->shaping->in_tile);
+}
+
+void
+rb_shapes_begin(rb_answer_rows *rows, MemoryContext context)
+{
+	rb_shaping *s = MemoryContextAllocZero(context, sizeof *s);
+	rb_run *run = rows->run;
+
+	rows->of_parts = true;
+	rows->shaping = s;
+	run->stop_taker = stop_shaping;
+	run->taker = s;
+	for (int i = 0; i < 2; i++)
+	{
+		rb_run_need_rows(run, i);
+		/* Do not cache a set that is only joined part by part. */
+		run->side[i].keep = NULL;
+	}
+	work(rows, compose, run, &run->ctx,
+		 run->side[0].set->view != NULL || run->side[1].set->view != NULL ? LONG : SHORT);
+	rb_context_init(&s->ctx, run->memory);
+	s->row = AllocSetContextCreate(context, "redblue shape", ALLOCSET_DEFAULT_SIZES);
+	for (int i = 0; i < 2; i++)
+		s->side[i] = run->side[i].set;
+	s->srid = s->side[0]->srid != 0 ? s->side[0]->srid : s->side[1]->srid;
+	s->has_z = rb_kind_dims(s->side[0]->kind) == 3;
+	s->at_once = s->side[0]->row_of == NULL && s->side[1]->row_of == NULL;
+	if (run->call.tile.dims != 0 && !s->at_once)
+		work(rows, make_tile, rows, &run->ctx, LONG);
+}
+
+void
+rb_shapes_open(rb_answer_rows *rows, rb_job *job)
+{
+	job->red = rows->side;
+	job->blue = rows->other;
+	job->of = RB_OF_RED;
+	if (!rows->shaping->at_once)
+		rb_groups_open(rows, job);
+	else
+	{
+		job->answer = RB_PAIRS;
+		rb_run_start(rows->run, job);
+	}
+}
+
+/* ---- one pair of rows ---- */
+
+static rb_status
+make_curve(rb_shaping *s)
+{
+	const rb_set *red = s->side[0], *blue = s->side[1];
+	const rb_curve_parts parts[2] = {{red->kind, red->nparts, red->coords},
+									 {blue->kind, blue->nparts, blue->coords}};
+	rb_status status = RB_OK;
+
+	if (s->curve == NULL)
+		status = rb_curve_open(&s->ctx, &parts[0], &parts[1], &s->curve);
+	else
+		rb_curve_again(s->curve, &parts[0], &parts[1]);
+	for (size_t i = s->from; i < s->to && status == RB_OK; i++)
+		status = rb_curve_add(s->curve, s->first + s->pair[i].red, s->pair[i].blue);
+	return status == RB_OK ? rb_curve_finish(s->curve, &s->shape) : status;
+}
+
+static rb_status
+make_spans(rb_shaping *s)
+{
+	const double *segments = s->side[0]->coords + (Size) s->first * 6;
+	rb_status status = RB_OK;
+
+	if (!s->measured)
+		status = rb_line_measure(&s->ctx, segments, s->nparts, &s->line);
+	if (status != RB_OK)
+		return status;
+	s->measured = true;
+	return rb_line_spans(&s->ctx, segments, s->nparts, s->side[1]->coords, s->pair + s->from,
+						 s->to - s->from, &s->line);
+}
+
+static rb_status
+make_shape(void *arg)
+{
+	return make_curve(arg);
+}
+
+static rb_status
+make_shape_and_spans(void *arg)
+{
+	rb_status status = make_curve(arg);
+
+	return status == RB_OK ? make_spans(arg) : status;
+}
+
+/* Stores the start of the first interval, the end of the last one, and an array of all. */
+static void
+write_spans(const rb_stretches *spans, Datum *values)
+{
+	const int n = (int) spans->n;
+	Datum *ends = palloc(2 * (Size) n * sizeof *ends);
+	int dims[2] = {n, 2}, lower[2] = {1, 1};
+
+	for (int i = 0; i < n; i++)
+	{
+		ends[2 * i] = Float8GetDatum(spans->at[i].from);
+		ends[2 * i + 1] = Float8GetDatum(spans->at[i].to);
+	}
+	values[0] = Float8GetDatum(spans->at[0].from);
+	values[1] = Float8GetDatum(spans->at[n - 1].to);
+	values[2] = PointerGetDatum(construct_md_array(
+		ends, NULL, 2, dims, lower, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+}
+
+/* Computes the output row of the current pair of rows. */
+static void
+put_row(rb_answer_rows *rows, uint32 blue, Datum *values)
+{
+	rb_shaping *s = rows->shaping;
+	const bool spans = rows->result == RB_RESULT_SPANS;
+	MemoryContext old;
+
+	work(rows, spans ? make_shape_and_spans : make_shape, s, &s->ctx,
+		 s->to - s->from > FEW_PAIRS || (!s->measured && spans && s->nparts > FEW_PAIRS)
+			 ? LONG
+			 : SHORT_MOSTLY);
+	MemoryContextReset(s->row);
+	old = MemoryContextSwitchTo(s->row);
+	values[0] = Int64GetDatum(rb_id_of(s->side[0], s->red));
+	values[1] = Int64GetDatum(rb_id_of(s->side[1], blue));
+	values[2] = rb_write_shape(&s->shape, rows->run->join->function, s->srid, s->has_z);
+	if (spans)
+		write_spans(&s->line, values + 3);
+	MemoryContextSwitchTo(old);
+	s->emitted++;
+}
+
+/* Reserves memory for n pairs. */
+static void
+need_pairs(rb_answer_rows *rows, size_t n)
+{
+	rb_shaping *s = rows->shaping;
+	const size_t bytes = n * sizeof *s->pair;
+	rb_error error;
+	rb_status status;
+
+	if (bytes <= s->pair_cap)
+		return;
+	s->pair_cap = Max(bytes, 2 * s->pair_cap);
+	status = rb_resize(rows->run->memory, (void **) &s->pair, s->pair_cap, &error);
+	if (status != RB_OK)
+		rb_raise(rows->run->join->function, status, &error);
+}
+
+/* ---- each row has one part ---- */
+
+static bool
+next_at_once(rb_answer_rows *rows, Datum *values)
+{
+	rb_shaping *s = rows->shaping;
+	uint32 blue;
+
+	if (s->next == s->block.n)
+	{
+		s->next = s->block.n = 0;
+		if (!rb_run_next(rows->run, &s->block))
+			return false;
+	}
+	need_pairs(rows, 1);
+	s->red = s->first = (uint32) s->block.red[s->next];
+	blue = (uint32) s->block.blue[s->next++];
+	s->nparts = 1;
+	s->measured = false;
+	s->pair[0] = (rb_pair){0, blue};
+	s->from = 0;
+	s->to = 1;
+	put_row(rows, blue, values);
+	return true;
+}
+
+/* ---- rows with several parts ---- */
+
+static uint32
+row_of(const rb_set *set, uint32 part)
+{
+	return set->row_of != NULL ? set->row_of[part] : part;
+}
+
+static int
+by_blue(const void *a, const void *b, const void *arg)
+{
+	const rb_pair *p = a, *q = b;
+
+	if (p->blue != q->blue)
+		return p->blue < q->blue ? -1 : 1;
+	return (p->red > q->red) - (p->red < q->red);
+}
+
+static rb_status
+sort_pairs(void *arg)
+{
+	rb_shaping *s = arg;
+
+	return rb_sort(&s->ctx, s->pair, s->npairs, sizeof *s->pair, by_blue, NULL);
+}
+
+/*
+ * Collects the pairs of the next red row that has any. Returns false if no remaining joined row has
+ * any.
+ */
+static bool
+gather(rb_answer_rows *rows)
+{
+	rb_shaping *s = rows->shaping;
+
+	s->npairs = s->from = s->to = 0;
+	while (s->npairs == 0 && s->part < rows->end)
+	{
+		s->red = row_of(s->side[0], s->part);
+		s->first = s->part;
+		if (s->red % 65536 == 0)
+			CHECK_FOR_INTERRUPTS();
+		for (; s->part < rows->end && row_of(s->side[0], s->part) == s->red; s->part++)
+		{
+			const uint32_t *member;
+			const uint64 n = rb_groups_of(rows, s->part, &member);
+
+			if (s->part % 65536 == 0)
+				CHECK_FOR_INTERRUPTS();
+			if (n > 0)
+				need_pairs(rows, s->npairs + n);
+			for (uint64 i = 0; i < n; i++)
+				s->pair[s->npairs++] = (rb_pair){s->part - s->first, member[i]};
+		}
+	}
+	s->nparts = s->part - s->first;
+	s->measured = false;
+	if (s->npairs > 1 && s->nparts > 1)
+		work(rows, sort_pairs, s, &s->ctx, s->npairs > FEW_TO_SORT ? LONG : SHORT);
+	return s->npairs > 0;
+}
+
+static bool
+next_of_groups(rb_answer_rows *rows, Datum *values)
+{
+	rb_shaping *s = rows->shaping;
+	uint32 blue;
+
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		while (s->to == s->npairs && !gather(rows))
+			if (!rb_groups_more(rows))
+				return false;
+		s->from = s->to;
+		blue = row_of(s->side[1], s->pair[s->from].blue);
+		while (s->to < s->npairs && row_of(s->side[1], s->pair[s->to].blue) == blue)
+			s->to++;
+	} while (s->tiled && !rb_in_tile_owns(&s->in_tile, s->red, blue));
+	put_row(rows, blue, values);
+	rows->run->ctx.stats.stage[RB_STAGE_EMIT].count = s->emitted;
+	return true;
+}
+
+bool
+rb_shapes_next(rb_answer_rows *rows, Datum *values)
+{
+	CHECK_FOR_INTERRUPTS();
+	return rows->shaping->at_once ? next_at_once(rows, values) : next_of_groups(rows, values);
+}

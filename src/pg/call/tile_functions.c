@@ -1,0 +1,368 @@
+/*
+ * tile_functions.c
+ *	  Implements redblue_tiles, which partitions space into tiles of about equal join cost.
+ *
+ *	red, blue, n | red_geom, blue_geom | red_object, blue_object | distance, dimensions
+ *
+ * Reads a sample of the rows of each side (table_sample.c). The core partitions space by the sample
+ * (kd_tiles.c) on a helper thread, while the main thread serves interrupts.
+ */
+#include "pg/base/pg.h"
+
+#include "core/join/kd_tiles.h"
+
+#include "access/table.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/tuplestore.h"
+
+#include <float.h>
+#include <math.h>
+
+/* Number of rows sampled per side */
+#define LEAST_ROWS 65536
+#define ROWS_OF_A_TILE 1024
+#define MOST_ROWS (1 << 20)
+/*
+ * Memory per sampled row of either side, in bytes, for the row and its pairs; limits the sample to
+ * redblue.memory_limit
+ */
+#define BYTES_OF_A_ROW 1024
+
+#define MOST_TILES 1000000
+
+typedef struct tiling
+{
+	const char *function;
+	bool query;
+	bool self;
+	int dimensions; /* Requested dimensions, 0 for those of the rows */
+	rb_source source[2];
+	rb_box_sample sample[2];
+	rb_memory *memory;
+	rb_context ctx;
+	rb_kd_job job;
+	rb_kd_tile *tile;
+	rb_aside aside;
+	rb_open open;
+	MemoryContextCallback at_end;
+} tiling;
+
+enum
+{
+	ARGUMENT_N = 2,
+	ARGUMENT_GEOM,
+	ARGUMENT_OBJECT = ARGUMENT_GEOM + 2,
+	ARGUMENT_DISTANCE = ARGUMENT_OBJECT + 2,
+	ARGUMENT_DIMENSIONS
+};
+
+static const char *const side_names[2] = {"red", "blue"};
+
+/* ---- arguments ---- */
+
+static const char *
+name_argument(const tiling *t, FunctionCallInfo fcinfo, int argument, int side, const char *what)
+{
+	const char *name =
+		PG_ARGISNULL(argument + side) ? NULL : NameStr(*PG_GETARG_NAME(argument + side));
+
+	if (name != NULL && name[0] == '\0')
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: argument \"%s_%s\" is an empty string", t->function,
+							   side_names[side], what),
+						errhint("Leave the argument out to have the column found.")));
+	return name;
+}
+
+static void
+require(const tiling *t, FunctionCallInfo fcinfo, int argument, const char *name)
+{
+	if (PG_ARGISNULL(argument))
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+						errmsg("%s: argument \"%s\" is null", t->function, name)));
+}
+
+static void
+read_numbers(tiling *t, FunctionCallInfo fcinfo)
+{
+	int32 n;
+
+	require(t, fcinfo, ARGUMENT_N, "n");
+	require(t, fcinfo, ARGUMENT_DISTANCE, "distance");
+	n = PG_GETARG_INT32(ARGUMENT_N);
+	if (n < 1 || n > MOST_TILES)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: argument \"n\" is %d", t->function, n),
+						errdetail("It is the number of tiles, 1 to %d.", MOST_TILES)));
+	t->job.n = (uint32) n;
+	t->job.distance = PG_GETARG_FLOAT8(ARGUMENT_DISTANCE);
+	if (!(t->job.distance >= 0 && t->job.distance <= DBL_MAX))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s: argument \"distance\" is %g", t->function, t->job.distance),
+				 errdetail("It is a finite distance, 0 or more, in the unit of the coordinates.")));
+	t->dimensions = PG_ARGISNULL(ARGUMENT_DIMENSIONS) ? 0 : PG_GETARG_INT32(ARGUMENT_DIMENSIONS);
+	if (!PG_ARGISNULL(ARGUMENT_DIMENSIONS) && t->dimensions != 2 && t->dimensions != 3)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: argument \"dimensions\" is %d", t->function, t->dimensions),
+						errdetail("It is 2 for joins in the plane, 3 for those in space.")));
+}
+
+static bool
+is_same_name(const char *a, const char *b)
+{
+	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+static bool
+is_same_side(const tiling *t, FunctionCallInfo fcinfo)
+{
+	const rb_source *red = &t->source[0], *blue = &t->source[1];
+
+	if (PG_ARGISNULL(1))
+		return true;
+	return is_same_name(red->geom_name, blue->geom_name) &&
+		   is_same_name(red->object_name, blue->object_name) &&
+		   (t->query ? strcmp(text_to_cstring(PG_GETARG_TEXT_PP(0)),
+							  text_to_cstring(PG_GETARG_TEXT_PP(1))) == 0
+					 : PG_GETARG_OID(0) == PG_GETARG_OID(1));
+}
+
+static void
+find_table(rb_source *s, Oid relid)
+{
+	Relation rel = rb_relation_open(relid, AccessShareLock, ACL_SELECT, s->function, s->side);
+
+	s->kind = rb_columns_kind(RelationGetDescr(rel), s);
+	relation_close(rel, NoLock);
+	rb_source_table(s, relid);
+	/* The table is read by its SELECT. */
+	s->heap = InvalidOid;
+}
+
+static void
+read_arguments(tiling *t, FunctionCallInfo fcinfo)
+{
+	read_numbers(t, fcinfo);
+	require(t, fcinfo, 0, "red");
+	for (int i = 0; i < 2; i++)
+	{
+		rb_source *s = &t->source[i];
+
+		s->function = t->function;
+		s->side = side_names[i];
+		s->what = "sample";
+		s->kind = RB_BOX3;
+		s->query = t->query;
+		s->nameless = true;
+		s->face_tolerance = -1;
+		s->geom_name = name_argument(t, fcinfo, ARGUMENT_GEOM, i, "geom");
+		s->object_name = name_argument(t, fcinfo, ARGUMENT_OBJECT, i, "object");
+	}
+	t->self = is_same_side(t, fcinfo);
+	for (int i = 0; i < (t->self ? 1 : 2); i++)
+	{
+		if (t->query)
+			rb_source_query(&t->source[i], text_to_cstring(PG_GETARG_TEXT_PP(i)));
+		else
+			find_table(&t->source[i], PG_GETARG_OID(i));
+	}
+}
+
+/* ---- samples ---- */
+
+static size_t
+wanted_rows(const tiling *t)
+{
+	uint64 wanted = Max((uint64) ROWS_OF_A_TILE * t->job.n, LEAST_ROWS);
+
+	wanted = Min(wanted, MOST_ROWS);
+	return Max(Min(wanted, rb_memory_limit(t->memory) / BYTES_OF_A_ROW), 1);
+}
+
+static void
+check_dimensions(const tiling *t, int side, int dims, int other)
+{
+	if (dims == 0 || other == 0 || dims == other)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 t->dimensions == 3
+				 ? errmsg("%s: %s has %d dimensions", t->function, side_names[side], dims)
+				 : errmsg("%s: red has %d dimensions and blue has %d", t->function, other, dims),
+			 errhint("With dimensions => 2 the tiles are those of a join in the plane.")));
+}
+
+/* Samples both sides, or takes two samples of a single table. */
+static void
+read_samples(tiling *t)
+{
+	const size_t wanted = wanted_rows(t);
+	rb_space space;
+	int dims = t->dimensions == 3 ? 3 : 0;
+
+	memset(&space, 0, sizeof space);
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "%s: SPI_connect failed", t->function);
+	for (int i = 0; i < 2; i++)
+	{
+		rb_source *s = &t->source[t->self ? 0 : i];
+		rb_box_sample *sample = &t->sample[i];
+
+		/*
+		 * Rows of one page are usually close together, so the pairs within one sample of pages
+		 * would be overrepresented.
+		 */
+		if (t->self && i == 1 && !t->sample[0].paged)
+			break;
+		sample->wanted = wanted;
+		sample->flat = t->dimensions == 2;
+		rb_box_sample_read(s, &space, t->memory, (uint32) i + 1, sample);
+		/* In the plane, the sides may differ in their dimensions. */
+		if (sample->flat)
+			space.dims = 0;
+		else
+			check_dimensions(t, i, sample->dims, dims);
+		dims = dims == 0 ? sample->dims : dims;
+	}
+	SPI_finish();
+	/* A side without rows gets the dimensions of the other side. */
+	for (int i = 0; i < 2; i++)
+		t->sample[i].set.kind = t->dimensions == 2 || dims == 2 ? RB_BOX2 : RB_BOX3;
+	for (int i = 0; i < 2; i++)
+		if (t->source[i].rel != NULL)
+			relation_close(t->source[i].rel, NoLock);
+}
+
+/* ---- tiles ---- */
+
+static rb_status
+cut(void *arg)
+{
+	tiling *t = arg;
+
+	return rb_kd_tiles(&t->ctx, &t->job, t->tile);
+}
+
+static void
+find_tiles(tiling *t)
+{
+	const bool two = !t->self || t->sample[1].set.nrows > 0;
+	double both = 0;
+	rb_status status = rb_array(&t->ctx, (void **) &t->tile, t->job.n, sizeof(rb_kd_tile));
+
+	t->job.self = t->self;
+	for (int i = 0; i < (two ? 2 : 1); i++)
+	{
+		t->job.sample[i] = &t->sample[i].set;
+		t->job.rows[i] = t->sample[i].rows;
+		both += t->sample[i].rows;
+	}
+	if (t->self && two)
+		t->job.rows[0] = t->job.rows[1] = 0.5 * both;
+	t->aside.ctx = &t->ctx;
+	t->aside.work = cut;
+	t->aside.arg = t;
+	if (status == RB_OK)
+		status = rb_aside_run(&t->aside);
+	if (status != RB_OK)
+		rb_raise_of(t->function, "sample", status, &t->ctx.error);
+}
+
+static Datum
+ends(const double *x, int dims)
+{
+	Datum values[3];
+
+	for (int a = 0; a < dims; a++)
+		values[a] = Float8GetDatum(x[a]);
+	return PointerGetDatum(
+		construct_array(values, dims, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+}
+
+static void
+store_tiles(const tiling *t, ReturnSetInfo *rsinfo)
+{
+	const int dims = rb_kind_dims(t->sample[0].set.kind);
+	MemoryContext row =
+		AllocSetContextCreate(CurrentMemoryContext, "redblue tile", ALLOCSET_DEFAULT_SIZES);
+	bool nulls[4] = {false};
+
+	for (uint32 i = 0; i < t->job.n; i++)
+	{
+		MemoryContext old = MemoryContextSwitchTo(row);
+		Datum values[4];
+
+		CHECK_FOR_INTERRUPTS();
+		values[0] = Int32GetDatum((int32) i + 1);
+		values[1] = ends(t->tile[i].low, dims);
+		values[2] = ends(t->tile[i].high, dims);
+		/* The cost is an estimate, in units of one pair, rounded to tenths. */
+		values[3] = Float8GetDatum(rint(t->tile[i].cost * 10) / 10);
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(row);
+	}
+}
+
+static void
+close_tiling(void *arg)
+{
+	tiling *t = arg;
+
+	rb_open_end(&t->open);
+	if (t->memory == NULL)
+		return;
+	rb_aside_end(&t->aside);
+	rb_memory_destroy(t->memory);
+	t->memory = NULL;
+	rb_open_ended();
+}
+
+static Datum
+return_tiles(FunctionCallInfo fcinfo, const char *function, bool query)
+{
+	MemoryContext context, caller;
+	tiling *t;
+
+	InitMaterializedSRF(fcinfo, 0);
+	context = AllocSetContextCreate(CurrentMemoryContext, "redblue tiles", ALLOCSET_DEFAULT_SIZES);
+	caller = MemoryContextSwitchTo(context);
+	t = palloc0(sizeof *t);
+	t->function = function;
+	t->query = query;
+	read_arguments(t, fcinfo);
+	t->memory = rb_memory_open(function, (uint64) rb_setting_memory_limit * 1024);
+	rb_context_init(&t->ctx, t->memory);
+	rb_open_begin(&t->open, close_tiling, t);
+	t->at_end.func = close_tiling;
+	t->at_end.arg = t;
+	MemoryContextRegisterResetCallback(context, &t->at_end);
+	read_samples(t);
+	find_tiles(t);
+	store_tiles(t, (ReturnSetInfo *) fcinfo->resultinfo);
+	MemoryContextSwitchTo(caller);
+	MemoryContextDelete(context);
+	return (Datum) 0;
+}
+
+PG_FUNCTION_INFO_V1(redblue_tiles);
+
+Datum
+redblue_tiles(PG_FUNCTION_ARGS)
+{
+	return return_tiles(fcinfo, "redblue_tiles", false);
+}
+
+PG_FUNCTION_INFO_V1(redblue_tiles_query);
+
+Datum
+redblue_tiles_query(PG_FUNCTION_ARGS)
+{
+	return return_tiles(fcinfo, "redblue_tiles_query", true);
+}

@@ -1,0 +1,39 @@
+/*
+ * tile_functions.h
+ *	  Declares what the tile functions of boxes (object_tiles.c) and of geometries (scalar/tile.c)
+ *	  share. They find the tiles that a row belongs to.
+ */
+#ifndef RB_PG_CALL_TILE_FUNCTIONS_H
+#define RB_PG_CALL_TILE_FUNCTIONS_H
+
+#include "pg/base/pg.h"
+
+/* Several tiles */
+typedef struct rb_many_tiles
+{
+	int n;
+	int dims;
+	const double *low; /* `dims` coordinates per tile */
+	const double *high;
+} rb_many_tiles;
+
+/* Reads the tiles whose low and high corners are this argument and the next one. */
+extern void rb_tiles_read(FunctionCallInfo fcinfo, const char *function, int first,
+						  rb_many_tiles *tiles);
+
+/* Moves the high ends of a row's box up by the distance given by the argument. */
+extern void rb_reach_read(FunctionCallInfo fcinfo, const char *function, int argument,
+						  rb_ends *box);
+
+/*
+ * Returns true if the tile needs the row. With `flattens`, a box with Z may be tested against a
+ * two-dimensional tile.
+ */
+extern bool rb_tile_asks(const char *function, const rb_ends *box, bool flattens,
+						 const rb_ends *tile);
+
+/* Returns the numbers, from 1, of the tiles that need the box, as the rows of this call. */
+extern void rb_tiles_return(FunctionCallInfo fcinfo, const char *function, const rb_ends *box,
+							bool flattens, const rb_many_tiles *tiles);
+
+#endif /* RB_PG_CALL_TILE_FUNCTIONS_H */

@@ -1,0 +1,120 @@
+/*
+ * files.c
+ *	  Implements redblue_mesh_vtu and redblue_mesh_gmsh, which return the tables of a mesh as the
+ *	  bytes of a file.
+ */
+#include "pg/mesh/meshing.h"
+
+#include "mesh/io/files.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+
+/* Maximum size of a value */
+#define MOST_BYTES ((uint64) MaxAllocSize - VARHDRSZ)
+
+typedef struct writing
+{
+	bool gmsh;
+	rb_mesh_rows rows;
+	rb_buffer file;
+} writing;
+
+static rb_status
+write_file(rb_meshing_run *run)
+{
+	writing *w = run->arg;
+	double start = 0;
+	rb_status status;
+
+	rb_meshing_stage(run, RB_MESH_FILL, &start);
+	status = w->gmsh ? rb_mesh_gmsh(&run->ctx, &w->rows, &w->file)
+					 : rb_mesh_vtu(&run->ctx, &w->rows, &w->file);
+	rb_meshing_stage(run, RB_MESH_FILL, &start);
+	return status;
+}
+
+static void
+check_size(const rb_meshing_run *run, uint64 bytes)
+{
+	if (bytes > MOST_BYTES)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("%s: the file would be too large", run->call->function),
+				 errdetail("It has " UINT64_FORMAT " bytes; a value can hold " UINT64_FORMAT ".",
+						   bytes, MOST_BYTES),
+				 errhint("Copy the tables to a file of another format.")));
+}
+
+void
+rb_meshing_check_corners(const rb_meshing_run *run, const rb_meshing_table *t,
+						 const rb_meshing_loaded *mesh, const uint32_t *corners, int n)
+{
+	for (size_t i = 0; i < (size_t) n * mesh->n[t->kind]; i++)
+		if (corners[i] == RB_NONE)
+			ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+							errmsg("%s: a corner of id " INT64_FORMAT " of table %s is no vertex",
+								   run->call->function, mesh->id[t->kind][i / n], t->quoted),
+							errhint("redblue_mesh_check tells all that is wrong.")));
+}
+
+rb_meshing_run *
+rb_meshing_open_tables(const char *function, const char *name, rb_meshing_table *tables)
+{
+	rb_meshing_call *call = palloc0(sizeof *call);
+
+	call->function = function;
+	for (int i = 0; i < RB_MESH_SIDES; i++)
+		call->at[i] = -1;
+	rb_meshing_tables_find(tables, function, name);
+	return rb_meshing_open(call, CurrentMemoryContext);
+}
+
+static Datum
+return_file(FunctionCallInfo fcinfo, const char *function, bool gmsh)
+{
+	MemoryContext caller = CurrentMemoryContext;
+	rb_meshing_table tables[RB_MESH_TABLES];
+	rb_meshing_loaded mesh;
+	rb_meshing_run *run;
+	writing *w;
+	bytea *file;
+
+	MemoryContextSwitchTo(
+		AllocSetContextCreate(CurrentMemoryContext, "redblue mesh", ALLOCSET_DEFAULT_SIZES));
+	w = palloc0(sizeof *w);
+	run = rb_meshing_open_tables(function, text_to_cstring(PG_GETARG_TEXT_PP(0)), tables);
+	rb_meshing_load(run, tables, &mesh);
+	rb_meshing_check_corners(run, &tables[RB_MESH_TETS], &mesh, mesh.tets[0], 4);
+	rb_meshing_check_corners(run, &tables[RB_MESH_FACES], &mesh, mesh.faces[0], 3);
+	w->gmsh = gmsh;
+	w->rows = (rb_mesh_rows){.npoints = mesh.n[RB_MESH_VERTICES],
+							 .ntets = mesh.n[RB_MESH_TETS],
+							 .nfaces = mesh.n[RB_MESH_FACES],
+							 .points = mesh.points,
+							 .kind = mesh.kind,
+							 .parent = mesh.parent_id,
+							 .tets = (const uint32_t(*)[4]) mesh.tets,
+							 .region = mesh.region,
+							 .faces = (const uint32_t(*)[3]) mesh.faces,
+							 .facet = mesh.facet_id};
+	check_size(run, gmsh ? rb_mesh_gmsh_bytes(&w->rows, 0, 0) : rb_mesh_vtu_bytes(&w->rows));
+	run->arg = w;
+	rb_meshing_work(run, write_file);
+	check_size(run, w->file.n);
+	file = MemoryContextAlloc(caller, w->file.n + VARHDRSZ);
+	SET_VARSIZE(file, w->file.n + VARHDRSZ);
+	memcpy(VARDATA(file), w->file.bytes, w->file.n);
+	MemoryContextDelete(MemoryContextSwitchTo(caller));
+	PG_RETURN_BYTEA_P(file);
+}
+
+#define RB_DEFINE(name, gmsh)                    \
+	extern Datum name(PG_FUNCTION_ARGS);         \
+	PG_FUNCTION_INFO_V1(name);                   \
+	Datum name(PG_FUNCTION_ARGS)                 \
+	{                                            \
+		return return_file(fcinfo, #name, gmsh); \
+	}
+
+RB_DEFINE(redblue_mesh_vtu, false)
+RB_DEFINE(redblue_mesh_gmsh, true)

@@ -1,0 +1,115 @@
+/*
+ * geometry.c
+ *	  Implements redblue_mesh_to_geometry (redblue_postgis), which returns the surface of each
+ *	  region of a mesh as a TIN.
+ */
+#include "pg/call/gserialized_write.h"
+#include "pg/mesh/meshing.h"
+
+#include "mesh/io/surface.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/tuplestore.h"
+
+static const char *const function_name = "redblue_mesh_to_geometry";
+
+typedef struct surfaces
+{
+	rb_mesh_rows rows;
+	rb_surface_face *faces;
+	uint64_t n;
+} surfaces;
+
+static rb_status
+find_faces(rb_meshing_run *run)
+{
+	surfaces *s = run->arg;
+	double start = 0;
+	rb_status status;
+
+	rb_meshing_stage(run, RB_MESH_FILL, &start);
+	status = rb_mesh_surface(&run->ctx, &s->rows, &s->faces, &s->n);
+	rb_meshing_stage(run, RB_MESH_FILL, &start);
+	return status;
+}
+
+/* Writes the TIN of one region, whose faces are [from, to). */
+static Datum
+write_region(const surfaces *s, uint64_t from, uint64_t to, int32 srid)
+{
+	rb_writer w;
+
+	if (to - from > PG_INT32_MAX)
+		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+						errmsg("%s: geometry of more than 1 GB", function_name)));
+	rb_write_begin(&w, function_name, srid, true);
+	rb_write_node(&w, RB_TYPE_TIN, (uint32) (to - from));
+	for (uint64_t i = from; i < to; i++)
+	{
+		if (i % 65536 == 0)
+			CHECK_FOR_INTERRUPTS();
+		rb_write_node(&w, RB_TYPE_TRIANGLE, 4);
+		for (int k = 0; k < 4; k++)
+			rb_write_point(&w, s->rows.points + 3 * (Size) s->faces[i].corner[k % 3]);
+	}
+	return rb_write_end(&w);
+}
+
+static void
+put_regions(const surfaces *s, int32 srid, ReturnSetInfo *result)
+{
+	MemoryContext row =
+		AllocSetContextCreate(CurrentMemoryContext, "redblue region", ALLOCSET_DEFAULT_SIZES);
+
+	for (uint64_t from = 0, to; from < s->n; from = to)
+	{
+		MemoryContext old = MemoryContextSwitchTo(row);
+		bool nulls[2] = {false, false};
+		Datum values[2];
+
+		CHECK_FOR_INTERRUPTS();
+		for (to = from + 1; to < s->n && s->faces[to].region == s->faces[from].region; to++)
+			;
+		values[0] = Int64GetDatum(s->faces[from].region);
+		values[1] = write_region(s, from, to, srid);
+		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(row);
+	}
+}
+
+PG_FUNCTION_INFO_V1(redblue_mesh_to_geometry);
+
+Datum
+redblue_mesh_to_geometry(PG_FUNCTION_ARGS)
+{
+	const int32 srid = PG_GETARG_INT32(1);
+	MemoryContext caller = CurrentMemoryContext;
+	rb_meshing_table tables[RB_MESH_TABLES];
+	rb_meshing_loaded mesh;
+	rb_meshing_run *run;
+	surfaces *s;
+
+	if (srid < 0 || srid > 999999)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: argument \"srid\" is %d", function_name, srid),
+						errdetail("It is 0 (not known) to 999999.")));
+	InitMaterializedSRF(fcinfo, 0);
+	MemoryContextSwitchTo(
+		AllocSetContextCreate(CurrentMemoryContext, "redblue mesh", ALLOCSET_DEFAULT_SIZES));
+	s = palloc0(sizeof *s);
+	run = rb_meshing_open_tables(function_name, text_to_cstring(PG_GETARG_TEXT_PP(0)), tables);
+	rb_meshing_load(run, tables, &mesh);
+	rb_meshing_check_corners(run, &tables[RB_MESH_TETS], &mesh, mesh.tets[0], 4);
+	s->rows = (rb_mesh_rows){.npoints = mesh.n[RB_MESH_VERTICES],
+							 .ntets = mesh.n[RB_MESH_TETS],
+							 .points = mesh.points,
+							 .tets = (const uint32_t(*)[4]) mesh.tets,
+							 .region = mesh.region};
+	run->arg = s;
+	rb_meshing_work(run, find_faces);
+	put_regions(s, srid, (ReturnSetInfo *) fcinfo->resultinfo);
+	MemoryContextDelete(MemoryContextSwitchTo(caller));
+	return (Datum) 0;
+}

@@ -1,0 +1,454 @@
+/*
+ * meshing.h
+ *	  Declares what the files of src/pg/mesh share, grouped by the file that defines it.
+ *
+ *	mesh_arguments -> mesh_run -> mesh_flaws		arguments, the work of one call, errors of rows
+ *	mesh_tables -> mesh_fill, mesh_load				the four tables of a mesh: writing and reading them
+ *	mesh_ends										finds open ends of a mesh that a user may have changed
+ *	mesh_device										decides where rounds of refinement run
+ *	mesh_bodies										builds many meshes in one call
+ *	mesh_functions, mesh_refine, mesh_check			the SQL functions
+ */
+#ifndef RB_PG_MESH_MESHING_H
+#define RB_PG_MESH_MESHING_H
+
+#include "pg/base/pg.h"
+
+#include "executor/spi.h"
+#include "mesh/check/check.h"
+#include "mesh/tetrahedralize.h"
+#include "mesh/volumes.h"
+#include "mesh/weld.h"
+#include "refine/refine.h"
+
+#include <pthread.h>
+
+/* ---- arguments.c: arguments of the SQL functions ---- */
+
+/* The inputs of a mesh, each of which is an SQL argument, in this order */
+typedef enum rb_meshing_side
+{
+	RB_MESH_FACETS,
+	RB_MESH_POINTS,
+	RB_MESH_SEGMENTS,
+	RB_MESH_REGIONS,
+	RB_MESH_HOLES,
+	RB_MESH_SIZES, /* Points with sizes; only in refinement */
+	RB_MESH_SIDES
+} rb_meshing_side;
+
+#define RB_MESH_GIVEN RB_MESH_SIZES /* Number of sides of any mesh */
+
+/* The sides with an extra numeric column */
+typedef enum rb_meshing_number
+{
+	RB_MESH_BODY,          /* Facets: the solid that a facet belongs to */
+	RB_MESH_REGION_VOLUME, /* Regions: a maximum volume */
+	RB_MESH_SIZE,          /* Sizes: a maximum volume */
+	RB_MESH_NUMBERS
+} rb_meshing_number;
+
+typedef struct rb_meshing_call
+{
+	const char *function;
+	rb_source source[RB_MESH_SIDES]; /* The given sides, without gaps */
+	int sides;                       /* Number of given sides */
+	int at[RB_MESH_SIDES];           /* Index of each side in source, or -1 if not given */
+	rb_keep keep;
+	bool split; /* Split facets that cross */
+	/* Options of redblue_refine */
+	bool refine;
+	bool by_body;  /* Facets belong to several solids, each of which is a mesh */
+	bool skip_bad; /* Skip solids that cannot be meshed */
+	rb_refine_options options;
+	rb_beside number[RB_MESH_NUMBERS]; /* Extra columns; the name is NULL if not requested */
+} rb_meshing_call;
+
+/*
+ * Sets up the sides from args: n relations, then a name of the id column for each, then a name of
+ * the geometry column for each, and finally the maximum distance of a face's corners from its
+ * plane.
+ */
+extern void rb_meshing_call_sides(rb_meshing_call *call, const char *function, bool query,
+								  const NullableDatum *args, int n);
+#define RB_MESH_SIDE_ARGUMENTS(n) (3 * (n) + 1)
+
+/* Requests an extra column of a side by its name. Must be called before rb_meshing_call_sides. */
+extern void rb_meshing_call_number(rb_meshing_call *call, rb_meshing_number number,
+								   const char *argument, const NullableDatum *name);
+
+/* Set one option each from its argument. */
+extern void rb_meshing_call_radius_edge(rb_meshing_call *call, const NullableDatum *arg);
+extern void rb_meshing_call_max_volume(rb_meshing_call *call, const NullableDatum *arg);
+extern void rb_meshing_call_max_points(rb_meshing_call *call, const NullableDatum *arg);
+extern void rb_meshing_call_on_bad(rb_meshing_call *call, const NullableDatum *arg);
+
+/* Raises an error if no facets, points or segments are given. */
+extern void rb_meshing_call_not_empty(const rb_meshing_call *call);
+
+/* Set `keep` from 'inside' or 'hull', and `split` from 'error' or 'split'. */
+extern void rb_meshing_call_keep(rb_meshing_call *call, const NullableDatum *arg);
+extern void rb_meshing_call_crossing(rb_meshing_call *call, const NullableDatum *arg);
+
+/* ---- run.c: the work of one call ---- */
+
+/* Maps internal indices to the ids stored in the existing tables. */
+typedef struct rb_meshing_names
+{
+	uint32 npoints;            /* Number of vertices that existed; later ones are new */
+	const int64_t *vertex;     /* Ids of the existing vertices */
+	int64_t last_vertex;       /* Largest of these ids */
+	rb_polygons polygons;      /* Original faces and the polygon of each, without points */
+	const int64_t *facet;      /* Id of the facet of each polygon */
+	const int64_t *polygon;    /* Ordinal of each polygon within this id */
+	uint32 nsegments;          /* Number of segments, which index the next three arrays */
+	const int64_t *segment;    /* Value that the pieces of a segment share */
+	const int64_t *segment_id; /* Row of segments, or RB_MESH_NULL */
+	const int64_t *facet_id;   /* Facet that the segment bounds, or RB_MESH_NULL */
+} rb_meshing_names;
+
+#define RB_MESH_NULL PG_INT64_MIN
+
+/* One mesh; a call builds either one in all or one for each solid */
+typedef struct rb_meshing_part
+{
+	int64 body;
+	rb_welded welded;
+	rb_split_done split; /* Result of splitting, if requested */
+	bool is_welded;      /* Until it is set, a flaw refers to rows of facets and their polygons */
+	rb_tets tets;
+	rb_refine_report refined; /* Result of refinement, if requested */
+	rb_meshing_names *names;  /* Ids in the tables of a mesh that is continued, or NULL */
+	rb_flaw flaw;
+	rb_geometry_fault unread; /* Fault of a row that could not be read, or RB_GEOMETRY_OK */
+	rb_status status;
+	double ms[RB_MESH_STAGES]; /* Milliseconds of each stage for one solid */
+} rb_meshing_part;
+
+/*
+ * Resources of one call: memory of the core, and a thread. The run is allocated in a memory context
+ * and ends with it at the latest; rb_meshing_close ends it earlier. An ERROR leaves the function
+ * while the thread still works, until the context is deleted. So the call, and everything else that
+ * the thread uses, must be allocated in that context and not on the stack.
+ */
+typedef struct rb_meshing_run
+{
+	const rb_meshing_call *call;
+	MemoryContextCallback at_end;
+	rb_open open;
+	rb_memory *memory;
+	rb_context ctx;
+	rb_progress_entry *progress;
+	rb_side side[RB_MESH_SIDES]; /* In the order of call->source */
+	rb_seed *seeds;
+	uint32 nseeds;
+	rb_meshing_part one;
+	rb_meshing_part *parts; /* &one, or an array with a part for each solid, by id */
+	uint32 nparts;
+	rb_meshing_part *part; /* Current part */
+	uint32 skipped;        /* Number of skipped solids */
+	bool empty;            /* The mesh has no tetrahedra, so no rows were written */
+	rb_refine_options options;
+	/* Rounds on a device (device.c) */
+	uint64 expected; /* Estimated number of tetrahedra */
+	rb_remote *remote;
+	char note[200];                                   /* Why no device, or no worker, was used */
+	struct rb_meshing_threads *threads;               /* Threads that mesh solids (solids.c) */
+	void (*stop_threads)(struct rb_meshing_run *run); /* Stops these threads, or NULL */
+	double ms[RB_MESH_STAGES];                        /* Milliseconds of each stage */
+	/* Current stage; accessed by several threads */
+	int stage;
+	/* The helper thread */
+	rb_status (*work)(struct rb_meshing_run *run);
+	void *arg; /* Argument of work */
+	pthread_t thread;
+	bool running;
+	int done; /* Accessed by several threads */
+	rb_status status;
+} rb_meshing_run;
+
+extern rb_meshing_run *rb_meshing_open(const rb_meshing_call *call, MemoryContext context);
+
+/* Reads the sides into sets, and the seeds. */
+extern void rb_meshing_read(rb_meshing_run *run);
+
+/* Runs `work` in a thread while this one serves interrupts, and turns its failure into an ERROR. */
+extern void rb_meshing_work(rb_meshing_run *run, rb_status (*work)(rb_meshing_run *run));
+
+/*
+ * Adds the time since *start to the stage that ends, and begins the next stage. Called by work
+ * functions.
+ */
+extern void rb_meshing_stage(rb_meshing_run *run, int stage, double *start);
+
+/*
+ * Work functions: rb_meshing_weld builds a PLC from the sets and splits it if requested,
+ * rb_meshing_fill_plc tetrahedralizes it, rb_meshing_make does both, and rb_meshing_refine refines
+ * the mesh.
+ */
+extern rb_status rb_meshing_weld(rb_meshing_run *run);
+extern rb_status rb_meshing_fill_plc(rb_meshing_run *run);
+extern rb_status rb_meshing_make(rb_meshing_run *run);
+extern rb_status rb_meshing_refine(rb_meshing_run *run);
+
+/*
+ * Weld, or tetrahedralize, one part with a context that need not be the run's. They store the time
+ * of each stage in part->ms.
+ */
+extern rb_status rb_meshing_weld_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part,
+									  const rb_set *facets);
+extern rb_status rb_meshing_fill_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part);
+
+/* Raises the notices about a mesh that was built. */
+extern void rb_meshing_notices(const rb_meshing_run *run);
+
+/* Sets the result of redblue_last_run(): `rows` rows were written in `ms` milliseconds. */
+extern void rb_meshing_report(const rb_meshing_run *run, uint64 rows, double ms);
+
+extern void rb_meshing_close(rb_meshing_run *run);
+
+/* Returns the set of a side, or NULL if the side is not given. */
+static inline const rb_set *
+rb_meshing_set(const rb_meshing_run *run, rb_meshing_side side)
+{
+	return run->call->at[side] < 0 ? NULL : run->side[run->call->at[side]].set;
+}
+
+/* Returns the user's id of a row. */
+static inline int64
+rb_meshing_id(const rb_meshing_run *run, rb_meshing_side side, uint32 row)
+{
+	const rb_set *set = rb_meshing_set(run, side);
+
+	return set->ids != NULL ? set->ids[row] : set->first_id + row;
+}
+
+/* Noun for a mesh in messages about memory */
+#define RB_MESH_WHAT "mesh"
+
+/*
+ * Default of face_tolerance: the maximum distance of a corner from the plane of its polygon,
+ * relative to the extent of the polygon. Real buildings with coordinates in millimeters or
+ * centimeters reach 0.0011.
+ */
+#define RB_MESH_BENT (1.0 / 256)
+
+/* ---- plc_faults.c: errors of rows ---- */
+
+/* Returns the reason why a solid could not be meshed, for a list of reasons. */
+extern const char *rb_meshing_flaw_name(const rb_meshing_part *part);
+
+pg_noreturn extern void rb_meshing_raise_flaw(const rb_meshing_run *run);
+
+/* Raises an error if the number of points exceeds max_points. */
+extern void rb_meshing_check_max_points(const rb_meshing_run *run, uint64 points);
+
+/* ---- tables.c: the four tables of a mesh ---- */
+
+typedef enum rb_meshing_kind
+{
+	RB_MESH_VERTICES,
+	RB_MESH_TETS,
+	RB_MESH_FACES,
+	RB_MESH_EDGES,
+	RB_MESH_TABLES
+} rb_meshing_kind;
+
+#define RB_MESH_COLUMNS 9 /* Maximum number of columns */
+
+typedef struct rb_meshing_column
+{
+	const char *name; /* NULL after the last column */
+	Oid type;         /* int8, float8, int4 or text */
+	bool null;        /* May be null */
+	enum
+	{
+		RB_COLUMN_NEEDED,
+		/* May be missing from a table that the user created, but is required for reading */
+		RB_COLUMN_OPTIONAL,
+		RB_COLUMN_TOLD,   /* May be missing, and is not needed for reading either */
+		RB_COLUMN_OF_BODY /* Exists only in meshes of several solids */
+	} use;
+} rb_meshing_column;
+
+typedef struct rb_meshing_table
+{
+	rb_meshing_kind kind;
+	char *schema;
+	char *name;
+	char *quoted; /* Schema and name, quoted for SQL */
+	Oid relid;
+	bool made;                         /* Created by this call */
+	bool by_body;                      /* Has a column for the solid */
+	AttrNumber attno[RB_MESH_COLUMNS]; /* 0 if the column is missing */
+} rb_meshing_table;
+
+extern const rb_meshing_column *rb_meshing_columns(rb_meshing_kind kind);
+
+/* Returns true if the table should have a column i. */
+extern bool rb_meshing_has(const rb_meshing_table *t, int i);
+
+/* Sets the names of the tables. */
+extern void rb_meshing_tables_name(rb_meshing_table *tables, const char *function, const char *mesh,
+								   bool by_body);
+
+/*
+ * Creates the missing tables; those that exist must be empty. Another transaction that builds a
+ * mesh of this name waits until this transaction ends.
+ */
+extern void rb_meshing_tables_make(rb_meshing_table *tables, const char *function);
+
+/* Drops the tables that this call created and keeps the others, since there is no mesh. */
+extern void rb_meshing_tables_unmake(rb_meshing_table *tables, const char *function);
+
+/*
+ * Opens one of these tables for writing, and checks it again: a trigger of another table may have
+ * dropped or altered it in the meantime.
+ */
+extern Relation rb_meshing_table_open(rb_meshing_table *t, const char *function);
+
+/*
+ * Prepares INSERT INTO t (id, ...) SELECT * FROM ROWS FROM (unnest($1), ...). Sets *n to the number
+ * of its arguments, which are arrays of the existing columns in their order.
+ */
+extern SPIPlanPtr rb_meshing_prepare_insert(const rb_meshing_table *t, const char *function,
+											int *n);
+
+/* Finds the tables of a mesh, all of which must exist, be readable and have all their columns. */
+extern void rb_meshing_tables_find(rb_meshing_table *tables, const char *function,
+								   const char *mesh);
+
+/*
+ * Finds the tables of a mesh that is to be replaced, and locks them. Until this transaction ends,
+ * no one else can build a mesh of this name or write to the tables; readers need not wait.
+ */
+extern void rb_meshing_tables_continue(rb_meshing_table *tables, const char *function,
+									   const char *mesh);
+extern void rb_meshing_table_empty(const rb_meshing_table *t, const char *function);
+
+/* ---- store.c: writing rows ---- */
+
+/*
+ * Writes all tables and returns the number of rows. If there are no tetrahedra, it writes nothing
+ * and drops the tables that this call created.
+ */
+extern uint64 rb_meshing_fill(rb_meshing_run *run, rb_meshing_table *tables);
+
+/*
+ * Returns the ordinal of each polygon of a part within its id, counted from 1, in the current
+ * memory context.
+ */
+extern uint32 *rb_meshing_polygons(const rb_meshing_run *run, const rb_meshing_part *part);
+
+/* ---- load.c: reading rows ---- */
+
+/*
+ * A mesh as read from its tables. The arrays are in the run's memory. Corners are numbers of
+ * vertices, or RB_NONE if the vertex does not exist.
+ */
+typedef struct rb_meshing_loaded
+{
+	uint32_t n[RB_MESH_TABLES];
+	int64_t *id[RB_MESH_TABLES]; /* Ascending */
+	double *points;
+	uint8_t *kind;      /* rb_vertex_kind */
+	int64_t *parent_id; /* -1 if null */
+	uint32_t (*tets)[4];
+	int64_t *region;
+	uint32_t (*faces)[3];
+	int64_t *facet_id; /* Facet id of each face */
+	int64_t *polygon;
+	uint32_t (*edges)[2];
+	int64_t *segment; /* Number of each edge's segment; the pieces of a segment share it */
+	int64_t *segment_id, *segment_facet; /* Of each edge, or RB_MESH_NULL */
+} rb_meshing_loaded;
+
+extern void rb_meshing_load(rb_meshing_run *run, const rb_meshing_table *tables,
+							rb_meshing_loaded *mesh);
+
+/* ---- files.c: tables as one value ---- */
+
+/* Finds the tables of a mesh and opens a run without sides. */
+extern rb_meshing_run *rb_meshing_open_tables(const char *function, const char *name,
+											  rb_meshing_table *tables);
+
+/* Raises an error if a corner is no vertex. `corners` holds n corners for each row of the table. */
+extern void rb_meshing_check_corners(const rb_meshing_run *run, const rb_meshing_table *table,
+									 const rb_meshing_loaded *mesh, const uint32_t *corners, int n);
+
+/* ---- relabel.c: matching a mesh with rows ---- */
+
+typedef struct rb_meshing_facet
+{
+	int64_t id;
+	int64_t polygon; /* Ordinal within the id, from 1 */
+	uint32_t number;
+} rb_meshing_facet;
+
+/* A loaded mesh with numbers for what it refers to. The arrays are in the run's memory. */
+typedef struct rb_meshing_matched
+{
+	uint32_t *parent; /* Segment or facet that each vertex is on */
+	uint32_t npolygons;
+	rb_meshing_facet *polygons; /* By polygon number */
+	uint32_t *face_polygon;
+	uint32_t nfacets;         /* Several polygons may form one facet */
+	rb_meshing_facet *facets; /* First polygon of each facet, by facet number */
+	uint32_t *face_facet;
+	uint32_t nsegments;
+	uint32_t (*segments)[2]; /* Given segments, then others */
+	int64_t *segment;        /* Number of each segment in the table, or 0 if it has no pieces */
+	uint32_t *edge_segment;
+} rb_meshing_matched;
+
+/*
+ * Matches a loaded mesh with the welded rows, and numbers its vertices like the points of the rows.
+ * If the run is not welded, only matches the mesh with itself.
+ */
+extern void rb_meshing_match(rb_meshing_run *run, rb_meshing_loaded *mesh, rb_meshing_matched *to);
+
+/*
+ * Returns the mesh as input of the checker. The caller sets the rows to compare it with and the
+ * tetrahedra to keep.
+ */
+extern rb_check_input rb_meshing_check_input(const rb_meshing_loaded *mesh,
+											 const rb_meshing_matched *to);
+
+/* ---- open_boundary.c ---- */
+
+/*
+ * Sets *tet to a tetrahedron at which the mesh ends where it should not, or to RB_NONE. Its
+ * neighbors must be known.
+ */
+extern rb_status rb_meshing_find_end(rb_context *ctx, const rb_tets *tets, uint32 *tet);
+
+/* ---- device.c: where rounds of refinement run ---- */
+
+/* Prepares the backend (rb_backend_prepare). Must be called before anything is read. */
+extern void rb_meshing_device_prepare(const rb_meshing_call *call);
+
+/* Estimates the number of tetrahedra in run->expected. A work function. */
+extern rb_status rb_meshing_expect(rb_meshing_run *run);
+
+/*
+ * Begin and end the use of a device. After rb_meshing_expect, rb_meshing_device_begin sets a
+ * backend in run->options if one should be used.
+ */
+extern void rb_meshing_device_begin(rb_meshing_run *run);
+extern void rb_meshing_device_end(rb_meshing_run *run);
+
+extern void rb_meshing_device_report(const rb_meshing_run *run, rb_last_line *line);
+
+/* ---- solids.c ---- */
+
+/* Meshes each solid. A work function. */
+extern rb_status rb_meshing_make_bodies(rb_meshing_run *run);
+
+/* Called before and after it: find the solids, and report those that could not be meshed. */
+extern void rb_meshing_bodies_begin(rb_meshing_run *run);
+extern void rb_meshing_bodies_end(rb_meshing_run *run);
+
+/* Allocates an array in the run's memory, or raises a memory error. */
+extern void *rb_meshing_array(rb_meshing_run *run, size_t n, size_t element);
+
+#endif /* RB_PG_MESH_MESHING_H */

@@ -1,0 +1,684 @@
+/*
+ * refine.c
+ *	  Implements redblue_refine, which stores a mesh of good tetrahedra in four tables, starting
+ *	  from rows or from the mesh in these tables.
+ *
+ * If no rows are given, the existing mesh is refined. Its tables are locked against other writers,
+ * and the mesh is checked by exact signs, because users may have changed it and refinement relies
+ * on its guarantees. Then tetrahedra, faces and segments are replaced by DELETE and INSERT, so that
+ * concurrent readers see the old mesh. Vertices keep their rows, with any other columns these have,
+ * and new ones are added.
+ */
+#include "pg/mesh/meshing.h"
+
+#include "access/htup_details.h"
+#include "mesh/check/check.h"
+#include "mesh/connectivity.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+
+#include <math.h>
+
+/* ---- arguments in their order in SQL; the sides come first, as in redblue_tetrahedralize ---- */
+
+enum
+{
+	ARG_MESH = 1, /* After the facets */
+	ARG_FACE_TOLERANCE = 1 + 3 * RB_MESH_GIVEN,
+	ARG_KEEP,
+	ARG_ON_CROSSING,
+	ARG_RADIUS_EDGE,
+	ARG_MAX_VOLUME,
+	ARG_REGIONS_VOLUME,
+	ARG_SIZES,
+	ARG_SIZES_ID,
+	ARG_SIZES_GEOM,
+	ARG_SIZES_VOLUME,
+	ARG_KEEP_SURFACE,
+	ARG_MAX_POINTS,
+	ARG_BODY,
+	ARG_ON_BAD
+};
+
+/*
+ * Arranges the arguments as facets, points, ..., sizes | facets_id, ... | facets_geom, ... |
+ * face_tolerance.
+ */
+static void
+side_arguments(const NullableDatum *args, NullableDatum *to)
+{
+	for (int i = 0; i < RB_MESH_GIVEN; i++)
+	{
+		to[i] = args[i == 0 ? 0 : i + 1];
+		to[RB_MESH_SIDES + i] = args[1 + RB_MESH_GIVEN + i];
+		to[2 * RB_MESH_SIDES + i] = args[1 + 2 * RB_MESH_GIVEN + i];
+	}
+	to[RB_MESH_SIZES] = args[ARG_SIZES];
+	to[RB_MESH_SIDES + RB_MESH_SIZES] = args[ARG_SIZES_ID];
+	to[2 * RB_MESH_SIDES + RB_MESH_SIZES] = args[ARG_SIZES_GEOM];
+	to[3 * RB_MESH_SIDES] = args[ARG_FACE_TOLERANCE];
+}
+
+static void
+need_side(const rb_meshing_call *call, const NullableDatum *args, int i, const char *argument,
+		  int side, const char *name)
+{
+	if (!args[i].isnull && args[side].isnull)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: argument \"%s\" names a column of %s, and there are none",
+							   call->function, argument, name)));
+}
+
+/* Checks that a call with solids has no sides except facets and sizes. */
+static void
+check_body(const rb_meshing_call *call)
+{
+	static const char *const names[] = {"facets", "points", "segments", "regions", "holes"};
+
+	for (int i = RB_MESH_POINTS; call->by_body && i < RB_MESH_GIVEN; i++)
+		if (call->at[i] >= 0)
+			ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+							errmsg("%s: argument \"body\" goes with facets only, and there are %s",
+								   call->function, names[i]),
+							errhint("Leave them out, or mesh such bodies in a call each.")));
+}
+
+/* Returns true if no rows are given to build a mesh from, so that the existing one is refined. */
+static bool
+is_continued(const NullableDatum *args)
+{
+	return args[0].isnull && args[2].isnull && args[3].isnull;
+}
+
+static void
+check_continued(const rb_meshing_call *call, const NullableDatum *args)
+{
+	if (!args[5].isnull)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: argument \"holes\" is of no use", call->function),
+						errdetail("Without facets, points and segments the mesh that is there is "
+								  "refined."),
+						errhint("Delete nothing from it: make it anew.")));
+	if (!args[4].isnull && call->number[RB_MESH_REGION_VOLUME].name == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s: argument \"regions\" is of no use", call->function),
+				 errdetail("Tetrahedra of the mesh that is there have their regions."),
+				 errhint("With regions_volume it says how large those of a region may be.")));
+}
+
+static void
+read_call(rb_meshing_call *call, const char *function, bool query, const NullableDatum *args)
+{
+	NullableDatum sides[RB_MESH_SIDE_ARGUMENTS(RB_MESH_SIDES)];
+
+	call->function = function;
+	call->refine = true;
+	rb_meshing_call_radius_edge(call, &args[ARG_RADIUS_EDGE]);
+	rb_meshing_call_max_volume(call, &args[ARG_MAX_VOLUME]);
+	rb_meshing_call_max_points(call, &args[ARG_MAX_POINTS]);
+	call->options.keep_surface =
+		!args[ARG_KEEP_SURFACE].isnull && DatumGetBool(args[ARG_KEEP_SURFACE].value);
+	need_side(call, args, ARG_BODY, "body", 0, "facets");
+	need_side(call, args, ARG_REGIONS_VOLUME, "regions_volume", 4, "regions");
+	need_side(call, args, ARG_SIZES_VOLUME, "sizes_volume", ARG_SIZES, "sizes");
+	rb_meshing_call_number(call, RB_MESH_BODY, "body", &args[ARG_BODY]);
+	rb_meshing_call_number(call, RB_MESH_REGION_VOLUME, "regions_volume",
+						   &args[ARG_REGIONS_VOLUME]);
+	rb_meshing_call_number(call, RB_MESH_SIZE, "sizes_volume", &args[ARG_SIZES_VOLUME]);
+	if (call->number[RB_MESH_SIZE].name == NULL)
+		call->number[RB_MESH_SIZE].name = "volume";
+	call->by_body = call->number[RB_MESH_BODY].name != NULL;
+	rb_meshing_call_on_bad(call, &args[ARG_ON_BAD]);
+	side_arguments(args, sides);
+	rb_meshing_call_sides(call, function, query, sides, RB_MESH_SIDES);
+	rb_meshing_call_keep(call, &args[ARG_KEEP]);
+	rb_meshing_call_crossing(call, &args[ARG_ON_CROSSING]);
+	check_body(call);
+}
+
+/* ---- volumes of rows ---- */
+
+/* Returns the maximum volume of a row, which may be infinity. */
+static double
+volume_of(const rb_meshing_run *run, rb_meshing_number number, rb_meshing_side side, uint32 row)
+{
+	const rb_beside *beside = &run->call->number[number];
+	const rb_source *source = &run->call->source[run->call->at[side]];
+	double volume;
+
+	memcpy(&volume, &beside->words[row], sizeof volume);
+	if (!(volume > 0))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s: column \"%s\" of %s is %g, id " INT64_FORMAT, run->call->function,
+						beside->name, source->side, volume, rb_meshing_id(run, side, row)),
+				 errdetail("It is the largest volume of a tetrahedron there."),
+				 errhint("Where any is good let it be null.")));
+	return volume;
+}
+
+static int
+compare_ids(const void *a, const void *b)
+{
+	const rb_region_volume *x = a;
+	const rb_region_volume *y = b;
+
+	return x->region < y->region ? -1 : x->region > y->region;
+}
+
+static int
+compare_regions(const void *a, const void *b)
+{
+	const rb_region_volume *x = a;
+	const rb_region_volume *y = b;
+
+	if (x->region != y->region)
+		return x->region < y->region ? -1 : 1;
+	return x->volume < y->volume ? -1 : x->volume > y->volume;
+}
+
+/* Collects the maximum volume of each region: the smallest of the rows with its id. */
+static void
+take_regions(rb_meshing_run *run)
+{
+	const rb_set *set = rb_meshing_set(run, RB_MESH_REGIONS);
+	rb_region_volume *list;
+	uint32 n = 0;
+
+	if (set == NULL || run->call->number[RB_MESH_REGION_VOLUME].name == NULL)
+		return;
+	list = rb_meshing_array(run, set->nrows, sizeof *list);
+	for (uint32 i = 0; i < set->nrows; i++)
+		list[i] = (rb_region_volume){rb_meshing_id(run, RB_MESH_REGIONS, i),
+									 volume_of(run, RB_MESH_REGION_VOLUME, RB_MESH_REGIONS, i)};
+	qsort(list, set->nrows, sizeof *list, compare_regions);
+	for (uint32 i = 0; i < set->nrows; i++)
+		if (n == 0 || list[n - 1].region != list[i].region)
+			list[n++] = list[i];
+	run->options.region_volumes = list;
+	run->options.nregion_volumes = n;
+}
+
+/* Collects the size points; each point of a MultiPoint is one. */
+static void
+take_sizes(rb_meshing_run *run)
+{
+	const rb_set *set = rb_meshing_set(run, RB_MESH_SIZES);
+	rb_size *list;
+
+	if (set == NULL)
+		return;
+	list = rb_meshing_array(run, set->nparts, sizeof *list);
+	for (uint32 i = 0; i < set->nparts; i++)
+	{
+		memcpy(list[i].at, set->coords + 3 * (size_t) i, sizeof list[i].at);
+		list[i].volume =
+			volume_of(run, RB_MESH_SIZE, RB_MESH_SIZES, set->row_of == NULL ? i : set->row_of[i]);
+	}
+	run->options.sizes = list;
+	run->options.nsizes = set->nparts;
+}
+
+static void
+take_options(rb_meshing_run *run)
+{
+	take_regions(run);
+	take_sizes(run);
+	/* The amount of work is known only once there are tetrahedra, so allow all threads. */
+	run->options.threads = rb_threads(UINT64_MAX);
+}
+
+/* Refines the initial mesh. */
+static void
+refine(rb_meshing_run *run)
+{
+	char why_not[200];
+
+	if (rb_setting_backend == RB_CHOOSE_AUTO && rb_device_installed(why_not, sizeof why_not))
+		rb_meshing_work(run, rb_meshing_expect);
+	rb_meshing_device_begin(run);
+	rb_meshing_work(run, rb_meshing_refine);
+	rb_meshing_device_end(run);
+}
+
+/* ---- a mesh built from rows ---- */
+
+static void
+make_mesh(rb_meshing_run *run)
+{
+	if (run->call->by_body)
+	{
+		rb_meshing_bodies_begin(run);
+		rb_meshing_work(run, rb_meshing_make_bodies);
+		rb_meshing_bodies_end(run);
+		return;
+	}
+	rb_meshing_work(run, rb_meshing_weld);
+	rb_meshing_check_max_points(run, run->one.welded.plc.npoints);
+	rb_meshing_work(run, rb_meshing_fill_plc);
+	refine(run);
+}
+
+/* ---- an existing mesh ---- */
+
+typedef struct continuing
+{
+	rb_meshing_loaded mesh;
+	rb_meshing_matched matched;
+	rb_check_report report;
+	uint32 end; /* Tetrahedron at which the mesh ends where it should not */
+} continuing;
+
+static rb_status
+check(rb_meshing_run *run)
+{
+	continuing *c = run->arg;
+	double start = 0;
+	rb_status status;
+	rb_check_input in = rb_meshing_check_input(&c->mesh, &c->matched);
+
+	in.keep = RB_KEEP_INSIDE;
+	in.most = 1;
+	rb_meshing_stage(run, RB_MESH_CHECK, &start);
+	status = rb_check_mesh(&run->ctx, &in, &c->report);
+	rb_meshing_stage(run, RB_MESH_REFINE, &start);
+	return status;
+}
+
+/*
+ * Returns true if a kind of fault prevents refinement. The extent of the mesh does not matter: it
+ * may have been built with keep => 'hull'.
+ */
+static bool
+is_fault(rb_fault_kind kind)
+{
+	return kind != RB_FAULT_BOUNDARY && kind != RB_FAULT_NOT_CONVEX && kind != RB_FAULT_CAVITY &&
+		   kind != RB_FAULT_POINT_UNUSED;
+}
+
+/*
+ * Returns the number of faults of a kind, including faces and edges that are recorded but not in
+ * the mesh.
+ */
+static uint64
+faults_of(const rb_check_report *report, rb_fault_kind kind)
+{
+	return !is_fault(kind)
+			   ? 0
+			   : report->count[kind] + (kind == RB_FAULT_FACE_NOT_IN_MESH   ? report->outside_faces
+										: kind == RB_FAULT_EDGE_NOT_IN_MESH ? report->outside_edges
+																			: 0);
+}
+
+static void
+refuse_faults(const rb_meshing_run *run, const continuing *c, const char *name)
+{
+	uint64 n = 0;
+	int first = RB_FAULT_KINDS;
+
+	for (int i = RB_FAULT_KINDS - 1; i >= 0; i--)
+	{
+		const uint64 found = faults_of(&c->report, (rb_fault_kind) i);
+
+		n += found;
+		first = found > 0 ? i : first;
+	}
+	if (n > 0)
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("%s: mesh \"%s\" cannot be refined: %s", run->call->function, name,
+							   rb_fault_text((rb_fault_kind) first)),
+						errdetail("Faults that were found in its tables: " UINT64_FORMAT ".", n),
+						errhint("SELECT * FROM redblue_mesh_check(%s) tells all.",
+								quote_literal_cstr(name))));
+}
+
+static void
+refuse_end(const rb_meshing_run *run, const continuing *c, const char *name)
+{
+	if (c->end != RB_NONE)
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("%s: mesh \"%s\" cannot be refined: it ends beside tetrahedron " INT64_FORMAT
+					", on no facet",
+					run->call->function, name, c->mesh.id[RB_MESH_TETS][c->end]),
+			 errdetail("Where it is on no facet a mesh ends at the convex hull.  Faces that are on "
+					   "none: " UINT64_FORMAT ".",
+					   c->report.count[RB_FAULT_BOUNDARY]),
+			 errhint("Were rows of the tetrahedra or of the faces deleted?  Make it anew.")));
+}
+
+static uint32
+count_regions(const rb_meshing_run *run, const rb_meshing_loaded *mesh)
+{
+	uint32_t n;
+	rb_error error;
+
+	/* The number is only reported, so an error is ignored. */
+	return rb_ids_number(run->memory, mesh->region, mesh->n[RB_MESH_TETS], NULL, NULL, &n,
+						 &error) == RB_OK
+			   ? n
+			   : 0;
+}
+
+/* Makes the loaded arrays the mesh of the run. */
+static void
+take_mesh(rb_meshing_run *run, const continuing *c)
+{
+	run->one.tets = (rb_tets){.npoints = c->mesh.n[RB_MESH_VERTICES],
+							  .ntets = c->mesh.n[RB_MESH_TETS],
+							  .nfaces = c->mesh.n[RB_MESH_FACES],
+							  .nedges = c->mesh.n[RB_MESH_EDGES],
+							  .nsegments = c->matched.nsegments,
+							  .points = c->mesh.points,
+							  .kind = c->mesh.kind,
+							  .parent = c->matched.parent,
+							  .tets = c->mesh.tets,
+							  .region = c->mesh.region,
+							  .faces = c->mesh.faces,
+							  .face_facet = c->matched.face_facet,
+							  .edges = c->mesh.edges,
+							  .edge_segment = c->matched.edge_segment,
+							  .segments = c->matched.segments,
+							  .nregions = count_regions(run, &c->mesh)};
+}
+
+/* Stores the ids that the tables use. */
+static void
+take_names(rb_meshing_run *run, const continuing *c)
+{
+	const uint32 n = c->mesh.n[RB_MESH_VERTICES];
+	rb_meshing_names *names = MemoryContextAllocZero(GetMemoryChunkContext(run), sizeof *names);
+	const uint32 nfaces = c->mesh.n[RB_MESH_FACES];
+	uint32_t(*faces)[3] = rb_meshing_array(run, nfaces, sizeof *faces);
+	uint32_t *face_facet = rb_meshing_array(run, nfaces, sizeof *face_facet);
+	int64_t *facet = rb_meshing_array(run, c->matched.npolygons, sizeof *facet);
+	int64_t *polygon = rb_meshing_array(run, c->matched.npolygons, sizeof *polygon);
+	int64_t *segment_id = rb_meshing_array(run, c->matched.nsegments, sizeof *segment_id);
+	int64_t *facet_id = rb_meshing_array(run, c->matched.nsegments, sizeof *facet_id);
+
+	/* Copy these arrays, since refinement replaces them. */
+	memcpy(faces, c->mesh.faces, (size_t) nfaces * sizeof *faces);
+	memcpy(face_facet, c->matched.face_facet, (size_t) nfaces * sizeof *face_facet);
+	for (uint32 i = 0; i < c->matched.npolygons; i++)
+	{
+		facet[i] = c->matched.polygons[i].id;
+		polygon[i] = c->matched.polygons[i].polygon;
+	}
+	for (uint32 i = 0; i < c->matched.nsegments; i++)
+		segment_id[i] = facet_id[i] = RB_MESH_NULL;
+	/* The pieces of a segment have the same ids; if a user changed one, the last piece counts. */
+	for (uint32 i = 0; i < c->mesh.n[RB_MESH_EDGES]; i++)
+	{
+		segment_id[c->matched.edge_segment[i]] = c->mesh.segment_id[i];
+		facet_id[c->matched.edge_segment[i]] = c->mesh.segment_facet[i];
+	}
+	*names = (rb_meshing_names){.npoints = n,
+								.vertex = c->mesh.id[RB_MESH_VERTICES],
+								.last_vertex = c->mesh.id[RB_MESH_VERTICES][n - 1],
+								.polygons = {.npoints = n,
+											 .ntriangles = nfaces,
+											 .nfacets = c->matched.nfacets,
+											 .triangles = (const uint32_t(*)[3]) faces,
+											 .facet_of = face_facet,
+											 .polygon_of = c->matched.face_polygon},
+								.facet = facet,
+								.polygon = polygon,
+								.nsegments = c->matched.nsegments,
+								.segment = c->matched.segment,
+								.segment_id = segment_id,
+								.facet_id = facet_id};
+	run->one.names = names;
+}
+
+static rb_status
+connect_tets(rb_meshing_run *run)
+{
+	continuing *c = run->arg;
+	double start = 0;
+	rb_status status;
+
+	rb_meshing_stage(run, RB_MESH_CHECK, &start);
+	status = rb_tets_connect(&run->ctx, run->one.names->polygons.nfacets, &run->one.tets);
+	c->end = RB_NONE;
+	if (status == RB_OK && c->report.count[RB_FAULT_BOUNDARY] > 0)
+		status = rb_meshing_find_end(&run->ctx, &run->one.tets, &c->end);
+	rb_meshing_stage(run, RB_MESH_REFINE, &start);
+	return status;
+}
+
+/*
+ * Raises a notice about volumes of regions that do not exist, which have no effect and may be a
+ * mistake.
+ */
+static void
+notice_regions(const rb_meshing_run *run, const rb_meshing_loaded *mesh, const char *name)
+{
+	const uint32 n = run->options.nregion_volumes;
+	bool *seen = palloc0(n + (Size) 1);
+	uint32 unknown = 0;
+	uint32 first = 0;
+
+	for (uint32 t = 0; t < mesh->n[RB_MESH_TETS] && n > 0; t++)
+	{
+		const rb_region_volume key = {mesh->region[t], 0};
+		const rb_region_volume *found;
+
+		if (t > 0 && mesh->region[t] == mesh->region[t - 1])
+			continue;
+		found = bsearch(&key, run->options.region_volumes, n, sizeof key, compare_ids);
+		if (found != NULL)
+			seen[found - run->options.region_volumes] = true;
+	}
+	for (uint32 i = n; i-- > 0;)
+		if (!seen[i])
+		{
+			unknown++;
+			first = i;
+		}
+	if (unknown > 0)
+		ereport(
+			NOTICE,
+			(errmsg_plural("%s: %u id of regions is that of no tetrahedron in mesh \"%s\"",
+						   "%s: %u ids of regions are those of no tetrahedron in mesh \"%s\"",
+						   unknown, run->call->function, unknown, name),
+			 errdetail("The first is " INT64_FORMAT ".", run->options.region_volumes[first].region),
+			 errhint("Regions of a mesh that is there are known by their ids, not by their "
+					 "points.")));
+	pfree(seen);
+}
+
+/* Checks that ids are left for new vertices after the largest existing one. */
+static void
+check_ids(const rb_meshing_run *run, const char *name)
+{
+	const rb_meshing_names *names = run->one.names;
+	const uint32 added = run->one.tets.npoints - names->npoints;
+
+	if (names->last_vertex > PG_INT64_MAX - (int64) added)
+		ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+						errmsg("%s: vertices of mesh \"%s\" have ids up to " INT64_FORMAT,
+							   run->call->function, name, names->last_vertex),
+						errdetail("Behind these there are none for %u new ones.", added),
+						errhint("Give such vertices other ids, here and where they are corners.")));
+}
+
+static void
+continue_mesh(rb_meshing_run *run, const rb_meshing_table *tables, const char *name)
+{
+	continuing *c = MemoryContextAllocZero(GetMemoryChunkContext(run), sizeof *c);
+
+	run->arg = c;
+	rb_meshing_load(run, tables, &c->mesh);
+	if (c->mesh.n[RB_MESH_TETS] == 0)
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("%s: mesh \"%s\" has no tetrahedra", run->call->function, name),
+			 errdetail("Without facets, points and segments the mesh that is there is refined."),
+			 errhint("Give at least one of them to have one made.")));
+	rb_meshing_check_max_points(run, c->mesh.n[RB_MESH_VERTICES]);
+	rb_meshing_match(run, &c->mesh, &c->matched);
+	rb_meshing_work(run, check);
+	refuse_faults(run, c, name);
+	take_mesh(run, c);
+	take_names(run, c);
+	notice_regions(run, &c->mesh, name);
+	rb_meshing_work(run, connect_tets);
+	refuse_end(run, c, name);
+	refine(run);
+	check_ids(run, name);
+}
+
+/* ---- the result row ---- */
+
+typedef struct sums
+{
+	uint64 added[RB_VERTEX_KINDS];
+	uint64 vertices, tets, faces, edges, crossings, regions, bad, because[RB_BAD_REASONS], rounds;
+	double points_ms, segments_ms, facets_ms, regions_ms;
+} sums;
+
+static void
+add_part(const rb_meshing_run *run, const rb_meshing_part *part, sums *s)
+{
+	const rb_tets *t = &part->tets;
+	const int share = run->call->by_body ? run->ctx.threads : 1;
+
+	for (uint32 i = part->names != NULL ? part->names->npoints : part->welded.plc.npoints;
+		 i < t->npoints; i++)
+		s->added[t->kind[i]]++;
+	s->vertices += t->npoints;
+	s->tets += t->ntets;
+	s->faces += t->nfaces;
+	s->edges += t->nedges;
+	s->crossings += part->split.points;
+	s->regions += t->nregions;
+	s->bad += part->refined.bad;
+	for (int i = 0; i < RB_BAD_REASONS; i++)
+		s->because[i] += part->refined.bad_because[i];
+	s->rounds = Max(s->rounds, part->refined.rounds);
+	s->points_ms += t->ms_points / share;
+	s->segments_ms += t->ms_segments / share;
+	s->facets_ms += t->ms_facets / share;
+	s->regions_ms += t->ms_regions / share;
+}
+
+static Datum
+counts_row(FunctionCallInfo fcinfo, const rb_meshing_run *run, double fill_ms)
+{
+	sums s;
+	TupleDesc desc;
+
+	memset(&s, 0, sizeof s);
+	for (uint32 i = 0; i < run->nparts; i++)
+		add_part(run, &run->parts[i], &s);
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	desc = BlessTupleDesc(desc);
+	{
+		const uint64 counts[] = {s.vertices,
+								 s.tets,
+								 s.faces,
+								 s.edges,
+								 s.added[RB_VERTEX_ON_SEGMENT],
+								 s.added[RB_VERTEX_ON_FACET],
+								 s.added[RB_VERTEX_ON_HULL],
+								 s.added[RB_VERTEX_INSIDE],
+								 s.crossings,
+								 s.regions,
+								 run->nparts,
+								 s.bad,
+								 s.because[RB_BAD_INPUT],
+								 s.because[RB_BAD_SURFACE],
+								 s.because[RB_BAD_FULL],
+								 s.because[RB_BAD_TOO_FINE],
+								 s.rounds};
+		const double ms[] = {run->ms[RB_STAGE_READ] + run->ms[RB_MESH_LOAD],
+							 run->ms[RB_MESH_WELD],
+							 run->ms[RB_MESH_VALIDATE] + run->ms[RB_MESH_CHECK],
+							 s.points_ms,
+							 s.segments_ms,
+							 s.facets_ms,
+							 s.regions_ms,
+							 run->ms[RB_MESH_REFINE],
+							 fill_ms};
+		Datum values[lengthof(counts) + lengthof(ms)];
+		bool nulls[lengthof(values)] = {false};
+
+		for (size_t i = 0; i < lengthof(counts); i++)
+			values[i] = Int64GetDatum((int64) counts[i]);
+		for (size_t i = 0; i < lengthof(ms); i++)
+			values[lengthof(counts) + i] = Float8GetDatum(rint(ms[i] * 1000) / 1000);
+		return HeapTupleGetDatum(heap_form_tuple(desc, values, nulls));
+	}
+}
+
+/* ---- SQL functions ---- */
+
+static Datum
+return_refined(FunctionCallInfo fcinfo, const char *function, bool query)
+{
+	const bool continued = is_continued(fcinfo->args);
+	MemoryContext caller = CurrentMemoryContext;
+	MemoryContext own;
+	rb_meshing_table tables[RB_MESH_TABLES];
+	rb_meshing_call *call;
+	rb_meshing_run *run;
+	char *name;
+	uint64 rows;
+	double start;
+	Datum result;
+
+	if (PG_ARGISNULL(ARG_MESH))
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+						errmsg("%s: argument \"mesh\" is null", function)));
+	MemoryContextSwitchTo(
+		AllocSetContextCreate(CurrentMemoryContext, "redblue mesh", ALLOCSET_DEFAULT_SIZES));
+	name = text_to_cstring(PG_GETARG_TEXT_PP(ARG_MESH));
+	call = palloc0(sizeof *call);
+	read_call(call, function, query, fcinfo->args);
+	if (continued)
+		check_continued(call, fcinfo->args);
+	else
+		rb_meshing_tables_name(tables, function, name, call->by_body);
+	rb_meshing_device_prepare(call);
+	run = rb_meshing_open(call, CurrentMemoryContext);
+	if (call->sides > 0)
+		rb_meshing_read(run);
+	take_options(run);
+	/*
+	 * Create or lock the tables before the long work, but after reading the sides, which must not
+	 * be these tables.
+	 */
+	if (continued)
+	{
+		rb_meshing_tables_continue(tables, function, name);
+		continue_mesh(run, tables, name);
+	}
+	else
+	{
+		rb_meshing_tables_make(tables, function);
+		make_mesh(run);
+	}
+	start = rb_now_ms();
+	rows = rb_meshing_fill(run, tables);
+	rb_meshing_notices(run);
+	rb_meshing_report(run, rows, rb_now_ms() - start);
+	own = MemoryContextSwitchTo(caller);
+	result = counts_row(fcinfo, run, rb_now_ms() - start);
+	MemoryContextDelete(own);
+	return result;
+}
+
+#define RB_DEFINE(name, query)                       \
+	extern Datum name(PG_FUNCTION_ARGS);             \
+	PG_FUNCTION_INFO_V1(name);                       \
+	Datum name(PG_FUNCTION_ARGS)                     \
+	{                                                \
+		return return_refined(fcinfo, #name, query); \
+	}
+
+RB_DEFINE(redblue_refine, false)
+RB_DEFINE(redblue_refine_query, true)

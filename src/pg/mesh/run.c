@@ -1,0 +1,656 @@
+/*
+ * run.c
+ *	  Runs the work of one call: reads the sides, then welds and tetrahedralizes in a helper thread
+ *	  while the main thread waits.
+ *
+ * The core knows nothing of interrupts, and a single step of it may take long. So it works in a
+ * thread of its own, while the session's process checks for interrupts every ten milliseconds. An
+ * ERROR leaves this file by longjmp. All resources belong to the run, which is closed at the end of
+ * its memory context: the thread is stopped and joined, then the memory is freed (cleanup.c does that
+ * when the process exits).
+ */
+#include "pg/mesh/meshing.h"
+
+#include "core/base/parallel.h"
+#include "lib/stringinfo.h"
+#include "utils/memutils.h"
+
+#include <time.h>
+
+#define WAIT_MS 10
+#define STACK ((size_t) 8 << 20) /* The stack size of a stream's thread */
+
+/*
+ * Approximate bytes per tetrahedron during construction, and tetrahedra per point, for messages
+ * about memory
+ */
+#define TET_BYTES 200
+#define TETS_OF_POINT 7
+
+/* ---- opening and closing ---- */
+
+static void
+close_run(void *run)
+{
+	rb_meshing_close(run);
+}
+
+rb_meshing_run *
+rb_meshing_open(const rb_meshing_call *call, MemoryContext context)
+{
+	rb_meshing_run *run = MemoryContextAllocZero(context, sizeof *run);
+	const uint64 limit = (uint64) rb_setting_memory_limit * 1024;
+
+	run->call = call;
+	run->at_end.func = close_run;
+	run->at_end.arg = run;
+	rb_open_begin(&run->open, close_run, run);
+	MemoryContextRegisterResetCallback(context, &run->at_end);
+	rb_memory_set_idle(limit);
+	run->memory = rb_memory_open(call->function, limit);
+	rb_context_init(&run->ctx, run->memory);
+	run->ctx.gpu_memory_limit = (uint64) rb_setting_gpu_memory_limit * 1024;
+	run->ctx.cards = rb_setting_cards;
+	run->ctx.only_cards = rb_setting_backend == RB_CHOOSE_CUDA;
+	run->progress = rb_progress_begin(call->function);
+	run->part = run->parts = &run->one;
+	run->nparts = 1;
+	run->options = call->options;
+	return run;
+}
+
+static void
+stop(rb_meshing_run *run)
+{
+	if (!run->running)
+		return;
+	rb_context_stop(&run->ctx);
+	if (run->stop_threads != NULL)
+		run->stop_threads(run);
+	pthread_join(run->thread, NULL);
+	run->running = false;
+}
+
+void
+rb_meshing_close(rb_meshing_run *run)
+{
+	rb_open_end(&run->open);
+	stop(run);
+	rb_remote_close(run->remote);
+	run->remote = NULL;
+	rb_progress_end(&run->progress);
+	if (run->memory != NULL)
+	{
+		for (int i = 0; i < RB_MESH_SIDES; i++)
+			rb_set_release(&run->side[i].set);
+		rb_memory_destroy(run->memory);
+		run->memory = NULL;
+	}
+	rb_open_ended();
+}
+
+/* ---- reading ---- */
+
+/* Adds a seed for each point of the set. */
+static void
+add_seeds(rb_meshing_run *run, rb_meshing_side side)
+{
+	const rb_set *set = rb_meshing_set(run, side);
+
+	for (uint32 i = 0; set != NULL && i < set->nparts; i++)
+	{
+		rb_seed *seed = &run->seeds[run->nseeds++];
+
+		memcpy(seed->at, set->coords + 3 * (size_t) i, sizeof seed->at);
+		seed->hole = side == RB_MESH_HOLES;
+		if (!seed->hole)
+			seed->region = rb_meshing_id(run, side, set->row_of == NULL ? i : set->row_of[i]);
+	}
+}
+
+void
+rb_meshing_read(rb_meshing_run *run)
+{
+	const double start = rb_now_ms();
+	rb_progress_entry *around = rb_progress_reading(run->progress);
+	const rb_set *regions;
+	const rb_set *holes;
+	uint64 seeds;
+	uint64 parts = 0;
+
+	rb_read_sides(run->call->source, run->call->sides, run->memory, NULL, run->side);
+	rb_progress_reading(around);
+	regions = rb_meshing_set(run, RB_MESH_REGIONS);
+	holes = rb_meshing_set(run, RB_MESH_HOLES);
+	seeds = (regions == NULL ? 0 : regions->nparts) + (holes == NULL ? 0 : holes->nparts);
+	run->seeds = MemoryContextAllocHuge(GetMemoryChunkContext(run), (seeds + 1) * sizeof(rb_seed));
+	add_seeds(run, RB_MESH_REGIONS);
+	add_seeds(run, RB_MESH_HOLES);
+	for (int i = 0; i < run->call->sides; i++)
+		parts += run->side[i].set->nparts;
+	run->ctx.threads = rb_threads(parts);
+	run->ms[RB_STAGE_READ] = rb_now_ms() - start;
+}
+
+/* ---- the thread ---- */
+
+static void *
+work_in_thread(void *arg)
+{
+	rb_meshing_run *run = arg;
+
+	run->status = run->work(run);
+	rb_release(&run->done, 1);
+	return NULL;
+}
+
+/*
+ * Estimates the number of points. A closed surface of triangles has half as many points as
+ * triangles.
+ */
+static uint64
+expected_points(const rb_meshing_run *run)
+{
+	uint64 n = 0;
+
+	if (run->part->is_welded)
+		return run->part->welded.plc.npoints;
+	for (int i = 0; i < run->call->sides; i++)
+		if (run->side[i].set != NULL)
+			n += run->side[i].set->nparts / (run->call->source[i].kind == RB_TRIANGLE3 ? 2 : 1);
+	return n;
+}
+
+/*
+ * Raises a failure. If memory ran out, it estimates the need from the memory in use and from the
+ * number of points.
+ */
+pg_noreturn static void
+raise_status(rb_meshing_run *run, rb_status status)
+{
+	rb_error error = run->ctx.error;
+
+	if (status == RB_BAD_PLC)
+		rb_meshing_raise_flaw(run);
+	if (error.status != status)
+		error = (rb_error){status, 0, 0, ""};
+	if (status == RB_OVER_BUDGET)
+		error.need =
+			Max(error.need + error.need / 2,
+				rb_memory_used(run->memory) + expected_points(run) * TETS_OF_POINT * TET_BYTES);
+	rb_raise_of(run->call->function, RB_MESH_WHAT, status, &error);
+}
+
+/*
+ * Returns the current stage. During meshing the core knows it in more detail; stages of the core's
+ * joins count as the run's own stage.
+ */
+static int
+stage_now(const rb_meshing_run *run)
+{
+	const int stage = rb_load(&run->ctx.stage);
+
+	return stage >= RB_STAGE_MESH_POINTS && stage <= RB_STAGE_MESH_REFINE ? stage
+																		  : rb_load(&run->stage);
+}
+
+/* Waits for the thread by polling, at first at short intervals, because most meshes are small. */
+static void
+wait_for(rb_meshing_run *run)
+{
+	long ns = 20 * 1000;
+
+	while (rb_acquire(&run->done) == 0)
+	{
+		struct timespec nap = {0, ns};
+
+		CHECK_FOR_INTERRUPTS();
+		nanosleep(&nap, NULL); /* A signal ends the sleep */
+		if (ns < WAIT_MS * 1000 * 1000)
+			ns *= 2;
+		rb_progress_note(run->progress, stage_now(run), rb_load(&run->ctx.done),
+						 rb_load(&run->ctx.total));
+	}
+}
+
+void
+rb_meshing_work(rb_meshing_run *run, rb_status (*work)(rb_meshing_run *run))
+{
+	run->work = work;
+	run->done = 0;
+	if (rb_thread_start(&run->thread, STACK, work_in_thread, run) != 0)
+		raise_status(run, RB_NO_THREAD);
+	run->running = true;
+	wait_for(run);
+	pthread_join(run->thread, NULL);
+	run->running = false;
+	if (run->status != RB_OK)
+		raise_status(run, run->status);
+}
+
+void
+rb_meshing_stage(rb_meshing_run *run, int stage, double *start)
+{
+	const double now = rb_now_ms();
+
+	if (*start != 0)
+		run->ms[rb_load(&run->stage)] += now - *start;
+	*start = now;
+	rb_progress(&run->ctx, RB_STAGE_READ, 0, 0);
+	rb_store(&run->stage, stage);
+}
+
+/* ---- work functions ---- */
+
+/*
+ * Begins a stage. Only the time is recorded for a solid, since several threads work on solids at
+ * once.
+ */
+static void
+enter_stage(rb_meshing_run *run, rb_meshing_part *part, int ends, int begins, double *start)
+{
+	if (part == &run->one)
+		rb_meshing_stage(run, begins, start);
+	else
+	{
+		const double now = rb_now_ms();
+
+		part->ms[ends] += *start == 0 ? 0 : now - *start;
+		*start = now;
+	}
+}
+
+rb_status
+rb_meshing_weld_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part,
+					 const rb_set *facets)
+{
+	const rb_weld_input in = {.facets = facets,
+							  .segments = rb_meshing_set(run, RB_MESH_SEGMENTS),
+							  .points = rb_meshing_set(run, RB_MESH_POINTS),
+							  .seeds = run->seeds,
+							  .nseeds = run->nseeds,
+							  .skip_flat = run->call->split};
+	rb_status status = rb_weld(ctx, &in, &part->welded, &part->flaw);
+
+	part->is_welded = status == RB_OK;
+	if (status == RB_OK && run->call->split)
+		status = rb_weld_split(ctx, &rb_backend_cpu, &part->welded, &part->split, &part->flaw);
+	return status;
+}
+
+/*
+ * Tetrahedralizes a part. If a facet of several polygons cannot be recovered, it tries again with
+ * the polygons as separate facets: then points are added, and rounded, at other locations.
+ */
+static rb_status
+tetrahedralize(const rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part)
+{
+	rb_welded *welded = &part->welded;
+	rb_status status =
+		rb_tetrahedralize(ctx, &welded->plc, run->call->keep, &part->tets, &part->flaw);
+
+	if (status != RB_BAD_PLC || welded->polygon_of == NULL || part->flaw.kind == RB_FLAW_NO_VOLUME)
+		return status;
+	rb_forget_failure(ctx);
+	status = rb_weld_unmerge(ctx, welded);
+	return status == RB_OK
+			   ? rb_tetrahedralize(ctx, &welded->plc, run->call->keep, &part->tets, &part->flaw)
+			   : status;
+}
+
+/* Replaces facets that were merged from several polygons by these polygons. */
+static rb_status
+name_polygons(rb_context *ctx, rb_meshing_part *part)
+{
+	rb_polygons polygons;
+
+	if (part->names == NULL)
+		polygons = rb_weld_polygons(&part->welded);
+	else
+	{
+		polygons = part->names->polygons;
+		polygons.points = part->tets.points; /* They begin with the original points */
+	}
+	return rb_name_polygons(ctx, &polygons, &part->tets);
+}
+
+/*
+ * Returns RB_BAD_PLC if the mesh does not match its facets, which is never the fault of the rows.
+ */
+static rb_status
+look_at_volumes(rb_context *ctx, rb_meshing_part *part)
+{
+	rb_volumes_input in;
+
+	rb_volumes_of_plc(&part->welded.plc, &part->tets, &in);
+	return rb_volumes_look(ctx, &in, &part->flaw);
+}
+
+/*
+ * Refines a mesh, whether built from rows or continued, and checks the volumes it encloses
+ * afterwards.
+ */
+static rb_status
+refine_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part)
+{
+	rb_volumes_kept kept = {0};
+	rb_volumes_input in;
+	rb_status status = RB_OK;
+
+	if (part->names != NULL)
+		status = rb_volumes_keep(ctx, &part->tets, &kept);
+	if (status == RB_OK)
+		status = rb_refine(ctx, &run->options, &part->tets, &part->refined);
+	if (status == RB_OK && part->names == NULL)
+		status = look_at_volumes(ctx, part);
+	else if (status == RB_OK)
+	{
+		rb_volumes_of_kept(&kept, &part->tets, &in);
+		status = rb_volumes_look(ctx, &in, &part->flaw);
+	}
+	rb_volumes_kept_free(ctx->memory, &kept);
+	return status;
+}
+
+rb_status
+rb_meshing_fill_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part)
+{
+	double start = 0;
+	rb_status status = RB_OK;
+
+	enter_stage(run, part, RB_MESH_WELD, RB_MESH_VALIDATE, &start);
+	/* A PLC that was split has been validated already. */
+	if (!run->call->split)
+		status = rb_weld_validate(ctx, &rb_backend_cpu, &part->welded, &part->flaw);
+	if (status == RB_OK)
+		status = rb_weld_merge(ctx, &part->welded);
+	enter_stage(run, part, RB_MESH_VALIDATE, RB_MESH_TETRAHEDRALIZE, &start);
+	if (status == RB_OK)
+		status = rb_weld_creases(ctx, &part->welded);
+	if (status == RB_OK)
+		status = tetrahedralize(run, ctx, part);
+	if (status == RB_OK)
+		status = look_at_volumes(ctx, part);
+	enter_stage(run, part, RB_MESH_TETRAHEDRALIZE, RB_MESH_REFINE, &start);
+	/* If the call has one mesh only, a separate work function refines it. */
+	if (status == RB_OK && run->call->by_body)
+		status = refine_part(run, ctx, part);
+	if (status == RB_OK && (run->call->by_body || !run->call->refine))
+		status = name_polygons(ctx, part);
+	enter_stage(run, part, RB_MESH_REFINE, RB_MESH_FILL, &start);
+	return status;
+}
+
+rb_status
+rb_meshing_weld(rb_meshing_run *run)
+{
+	double start = 0;
+	rb_status status;
+
+	rb_meshing_stage(run, RB_MESH_WELD, &start);
+	status = rb_meshing_weld_part(run, &run->ctx, run->part, rb_meshing_set(run, RB_MESH_FACETS));
+	rb_meshing_stage(run, RB_MESH_WELD, &start);
+	return status;
+}
+
+rb_status
+rb_meshing_fill_plc(rb_meshing_run *run)
+{
+	return rb_meshing_fill_part(run, &run->ctx, run->part);
+}
+
+rb_status
+rb_meshing_refine(rb_meshing_run *run)
+{
+	double start = 0;
+	rb_status status;
+
+	rb_meshing_stage(run, RB_MESH_REFINE, &start);
+	status = refine_part(run, &run->ctx, run->part);
+	if (status == RB_OK)
+		status = name_polygons(&run->ctx, run->part);
+	rb_meshing_stage(run, RB_MESH_FILL, &start);
+	return status;
+}
+
+rb_status
+rb_meshing_make(rb_meshing_run *run)
+{
+	rb_status status = rb_meshing_weld(run);
+
+	return status == RB_OK ? rb_meshing_fill_plc(run) : status;
+}
+
+/* ---- report ---- */
+
+/* Number of ids in a list such as "17, 18, 230, and 5 more" */
+#define LISTED 10
+
+typedef struct list
+{
+	StringInfoData text;
+	uint32 n;
+} list;
+
+static void
+add_body(list *bodies, int64 body)
+{
+	if (bodies->n == 0)
+		initStringInfo(&bodies->text);
+	if (bodies->n++ < LISTED)
+		appendStringInfo(&bodies->text, "%s" INT64_FORMAT, bodies->n > 1 ? ", " : "", body);
+}
+
+static const char *
+list_bodies(list *bodies)
+{
+	if (bodies->n > LISTED)
+		appendStringInfo(&bodies->text, ", and %u more", bodies->n - LISTED);
+	return bodies->text.data;
+}
+
+void
+rb_meshing_notices(const rb_meshing_run *run)
+{
+	const char *function = run->call->function;
+	rb_split_done split = {0, 0, 0, 0};
+	uint64 bad = 0;
+	uint64 full = 0;
+	uint64 outside = 0;
+	uint64 no_area = 0;
+	const char *no_rows =
+		run->empty ? "  The mesh has no rows, and tables that were made for it are dropped." : "";
+	list empty = {.n = 0};
+	list skipped = {.n = 0};
+	rb_reasons why;
+	bool facets = false;
+
+	for (uint32 i = 0; i < run->nparts; i++)
+	{
+		const rb_meshing_part *part = &run->parts[i];
+
+		split.points += part->split.points;
+		split.segments += part->split.segments;
+		split.dropped += part->split.dropped;
+		bad += part->refined.bad;
+		full += part->refined.bad_because[RB_BAD_FULL];
+		outside += part->tets.outside_seeds;
+		no_area += part->welded.no_area;
+		facets |= part->welded.plc.nfacets > 0;
+		if (part->tets.ntets == 0 && part->tets.npoints > 0)
+			add_body(&empty, part->body);
+	}
+	memset(&why, 0, sizeof why);
+	if (run->empty && empty.n == 0 && run->skipped == 0)
+		ereport(NOTICE, (errmsg("%s: there are no tetrahedra", function),
+						 errdetail("There is nothing that they could be made of.%s", no_rows)));
+	for (uint32 i = 0; i < run->skipped; i++)
+	{
+		const rb_meshing_part *part = &run->parts[run->nparts + i];
+
+		add_body(&skipped, part->body);
+		rb_reasons_add(&why, rb_meshing_flaw_name(part), 1);
+	}
+	if (split.points + split.segments + split.dropped > 0)
+		ereport(NOTICE,
+				(errmsg("%s: facets and segments were cut where they cross", function),
+				 errdetail("Points that were added: %u; lines: %u; triangles that lay on others "
+						   "and were left out: %u.",
+						   split.points, split.segments, split.dropped)));
+	if (no_area > 0)
+		ereport(NOTICE, (errmsg_plural("%s: " UINT64_FORMAT " triangle without area was left out",
+									   "%s: " UINT64_FORMAT " triangles without area were left out",
+									   no_area, function, no_area),
+						 errdetail("Their corners are points of the mesh.")));
+	if (skipped.n > 0 && rb_setting_skip_notice)
+		ereport(NOTICE,
+				(errmsg_plural("%s: of %u body no mesh could be made",
+							   "%s: of %u bodies no mesh could be made", skipped.n, function,
+							   skipped.n),
+				 errdetail("Left out: %s.  Reasons: %s.%s", list_bodies(&skipped),
+						   rb_reasons_text(&why), no_rows),
+				 errhint("With on_bad => 'error' the first one is told with its reason.  To "
+						 "hear no more of it: SET redblue.skip_notice = off.")));
+	if (full > 0)
+		ereport(NOTICE, (errmsg("%s: refinement stopped at max_points, " UINT64_FORMAT, function,
+								run->options.max_points),
+						 errdetail("Tetrahedra that are still bad: " UINT64_FORMAT
+								   "; of these for want of points: " UINT64_FORMAT ".",
+								   bad, full),
+						 run->call->by_body
+							 ? errhint("Give a larger one, which is of each body by itself.")
+							 : errhint("Give a larger one; without facets, points and segments "
+									   "the mesh is refined further.")));
+	if (empty.n > 0 && run->call->by_body)
+		ereport(NOTICE,
+				(errmsg_plural("%s: %u body has no tetrahedra", "%s: %u bodies have no tetrahedra",
+							   empty.n, function, empty.n),
+				 errdetail("Their facets shut nothing off from outside: %s.%s", list_bodies(&empty),
+						   no_rows),
+				 errhint("With keep => 'hull' all is kept, to the convex hull.")));
+	else if (empty.n > 0 && run->call->keep == RB_KEEP_INSIDE)
+		ereport(NOTICE,
+				(errmsg("%s: there are no tetrahedra", function),
+				 errdetail("%s%s",
+						   facets ? "Facets shut nothing off from outside, or a hole is there."
+								  : "Nothing is inside where there are no facets.",
+						   no_rows),
+				 errhint("With keep => 'hull' all is kept, to the convex hull.")));
+	else if (outside > 0)
+		ereport(NOTICE,
+				(errmsg_plural(
+					 "%s: " UINT64_FORMAT " point of regions or holes lies outside of everything",
+					 "%s: " UINT64_FORMAT " points of regions or holes lie outside of everything",
+					 outside, function, outside),
+				 errdetail("Facets do not shut that place off, or it lies on one of them.")));
+}
+
+static rb_last_line
+line(const char *stage, uint64 count, double ms)
+{
+	return (rb_last_line){.stage = stage, .count = count, .ms = ms};
+}
+
+/* Sums over all meshes of a call */
+typedef struct sums
+{
+	uint64 polygons, facets, triangles, segments, same_points, same_segments, points;
+	uint64 vertices, edges, faces, regions, tets, added, bad, tried, rounds;
+	double ms_points, ms_segments, ms_facets, ms_regions;
+} sums;
+
+static sums
+sum(const rb_meshing_run *run)
+{
+	/* Divide times by the number of threads that meshed solids at once. */
+	const int share = run->call->by_body ? run->ctx.threads : 1;
+	sums s;
+
+	memset(&s, 0, sizeof s);
+	for (uint32 i = 0; i < run->nparts; i++)
+	{
+		const rb_welded *w = &run->parts[i].welded;
+		const rb_tets *t = &run->parts[i].tets;
+		const rb_refine_report *r = &run->parts[i].refined;
+
+		s.polygons += w->npolygons;
+		s.facets += w->plc.nfacets;
+		s.triangles += w->plc.ntriangles;
+		s.segments += w->plc.nsegments;
+		s.same_points += w->same_points;
+		s.same_segments += w->same_segments;
+		s.points += w->plc.npoints;
+		s.vertices += t->npoints;
+		s.edges += t->nedges;
+		s.faces += t->nfaces;
+		s.regions += t->nregions;
+		s.tets += t->ntets;
+		s.ms_points += t->ms_points / share;
+		s.ms_segments += t->ms_segments / share;
+		s.ms_facets += t->ms_facets / share;
+		s.ms_regions += t->ms_regions / share;
+		for (int k = 0; k < RB_VERTEX_KINDS; k++)
+			s.added += r->added[k];
+		s.bad += r->bad;
+		s.tried += r->tried;
+		s.rounds = Max(s.rounds, r->rounds);
+	}
+	return s;
+}
+
+void
+rb_meshing_report(const rb_meshing_run *run, uint64 rows, double ms)
+{
+	const sums s = sum(run);
+	const bool loaded = run->one.names != NULL;
+	rb_last_line lines[RB_LAST_LINES + 1];
+	uint64 read = 0;
+	int n = 0;
+
+	for (int i = 0; i < run->call->sides; i++)
+		read += run->side[i].rows;
+	lines[n++] = line("read", read, run->ms[RB_STAGE_READ]);
+	if (loaded)
+	{
+		lines[n++] =
+			line(rb_progress_stage(RB_MESH_LOAD), run->one.names->npoints, run->ms[RB_MESH_LOAD]);
+		lines[n++] =
+			line(rb_progress_stage(RB_MESH_CHECK), run->one.names->npoints, run->ms[RB_MESH_CHECK]);
+	}
+	else
+	{
+		lines[n] = line(rb_progress_stage(RB_MESH_WELD), s.points, run->ms[RB_MESH_WELD]);
+		snprintf(lines[n++].detail, sizeof lines->detail,
+				 "%llu facets of %llu triangles, %llu segments; points twice: %llu, segments: %llu",
+				 (unsigned long long) s.polygons, (unsigned long long) s.triangles,
+				 (unsigned long long) s.segments, (unsigned long long) s.same_points,
+				 (unsigned long long) s.same_segments);
+		lines[n++] =
+			line(rb_progress_stage(RB_MESH_VALIDATE), s.triangles, run->ms[RB_MESH_VALIDATE]);
+		lines[n++] = line("points", s.vertices, s.ms_points);
+		lines[n++] = line("segments", s.edges, s.ms_segments);
+		lines[n] = line("facets", s.faces, s.ms_facets);
+		if (s.facets < s.polygons)
+			snprintf(lines[n].detail, sizeof lines->detail,
+					 "facets after those in one plane were merged: %llu",
+					 (unsigned long long) s.facets);
+		n++;
+		lines[n++] = line("regions", s.regions, s.ms_regions);
+	}
+	if (run->call->refine)
+	{
+		lines[n] = line(rb_progress_stage(RB_MESH_REFINE), s.added, run->ms[RB_MESH_REFINE]);
+		snprintf(lines[n].detail, sizeof lines->detail,
+				 "rounds: %llu, cavities tried: %llu, bad tetrahedra left: %llu",
+				 (unsigned long long) s.rounds, (unsigned long long) s.tried,
+				 (unsigned long long) s.bad);
+		if (!run->call->by_body)
+			rb_meshing_device_report(run, &lines[n]);
+		n++;
+	}
+	lines[n] = line(rb_progress_stage(RB_MESH_FILL), rows, ms);
+	snprintf(lines[n++].detail, sizeof lines->detail, "%llu tetrahedra, peak %llu kB",
+			 (unsigned long long) s.tets, (unsigned long long) (rb_memory_peak(run->memory) >> 10));
+	lines[n].stage = NULL;
+	rb_last_lines_set(lines, run->ctx.threads);
+}

@@ -1,0 +1,344 @@
+/*
+ * solids.c
+ *	  Builds a separate mesh for each of many solids, given by the rows of facets.
+ *
+ * Several threads process the solids in the order of their ids, one thread per solid, each with a
+ * context of its own, so that a flaw of one solid is no failure of the others. The error reported
+ * is that of the failed solid with the smallest id: solids after one that failed are skipped, but
+ * those before it are still processed.
+ */
+#include "pg/mesh/meshing.h"
+
+#include "core/base/parallel.h"
+#include "core/set/set.h"
+#include "utils/memutils.h"
+
+typedef struct rb_meshing_threads
+{
+	rb_meshing_run *run;
+	rb_context *ctx; /* One for each thread */
+	int n;
+	uint32 nbodies;
+	uint32 *row;   /* Rows of facets, ordered by solid */
+	uint32 *start; /* Start of each solid in row, plus the end */
+	uint32 *part;  /* First triangle of each row, plus the end */
+	uint32 failed; /* First solid that failed; accessed by several threads */
+	uint64 done;   /* Solids processed; accessed by several threads */
+} rb_meshing_threads;
+
+static void
+stop_threads(rb_meshing_run *run)
+{
+	for (int i = 0; i < run->threads->n; i++)
+		rb_context_stop(&run->threads->ctx[i]);
+}
+
+/* ---- rows of each solid ---- */
+
+typedef struct of_body
+{
+	int64 body;
+	uint32 row;
+} of_body;
+
+static int
+compare(const void *a, const void *b)
+{
+	const of_body *x = a;
+	const of_body *y = b;
+
+	if (x->body != y->body)
+		return x->body < y->body ? -1 : 1;
+	return x->row < y->row ? -1 : x->row > y->row;
+}
+
+/* Sorts the rows of the set by solid. The refused rows of a solid follow its other rows. */
+static of_body *
+sort_rows(rb_meshing_run *run, const rb_set *set, const rb_side *side)
+{
+	const int64 *body = (const int64 *) run->call->number[RB_MESH_BODY].words;
+	of_body *all = rb_meshing_array(run, (size_t) set->nrows + side->nrefused, sizeof *all);
+	bool ascend = side->nrefused == 0;
+
+	for (uint32 i = 0; i < set->nrows; i++)
+	{
+		all[i] = (of_body){body[i], i};
+		ascend &= i == 0 || body[i - 1] <= body[i];
+	}
+	for (uint32 i = 0; i < side->nrefused; i++)
+		all[set->nrows + i] = (of_body){side->refused[i].id, set->nrows + i};
+	if (!ascend)
+		qsort(all, set->nrows + side->nrefused, sizeof *all, compare);
+	CHECK_FOR_INTERRUPTS();
+	return all;
+}
+
+void
+rb_meshing_bodies_begin(rb_meshing_run *run)
+{
+	const rb_set *set = rb_meshing_set(run, RB_MESH_FACETS);
+	const rb_side *side = &run->side[run->call->at[RB_MESH_FACETS]];
+	rb_meshing_threads *t = MemoryContextAllocZero(GetMemoryChunkContext(run), sizeof *t);
+	const size_t most = (size_t) set->nrows + side->nrefused;
+	of_body *all = sort_rows(run, set, side);
+	uint32 rows = 0;
+
+	t->run = run;
+	t->row = rb_meshing_array(run, set->nrows, sizeof *t->row);
+	t->start = rb_meshing_array(run, most + 1, sizeof *t->start);
+	t->part = rb_meshing_array(run, (size_t) set->nrows + 1, sizeof *t->part);
+	t->failed = RB_NONE;
+	rb_row_starts(set, t->part);
+	for (size_t i = 0; i < most; i++)
+		t->nbodies += i == 0 || all[i - 1].body != all[i].body;
+	run->parts = rb_meshing_array(run, t->nbodies, sizeof *run->parts);
+	memset(run->parts, 0, (size_t) t->nbodies * sizeof *run->parts);
+	t->nbodies = 0;
+	for (size_t i = 0; i < most; i++)
+	{
+		rb_meshing_part *part;
+
+		if (i == 0 || all[i - 1].body != all[i].body)
+			t->start[t->nbodies++] = rows;
+		part = &run->parts[t->nbodies - 1];
+		part->body = all[i].body;
+		if (all[i].row < set->nrows)
+			t->row[rows++] = all[i].row;
+		else if (part->unread == RB_GEOMETRY_OK)
+			part->unread = side->refused[all[i].row - set->nrows].fault;
+	}
+	t->start[t->nbodies] = rows;
+	rb_free(run->memory, (void **) &all);
+	run->nparts = t->nbodies;
+
+	t->n = (int) Min((uint32) run->options.threads, Max(t->nbodies, 1));
+	run->options.threads = Max(run->options.threads / t->n, 1);
+	run->ctx.threads = t->n;
+	t->ctx = rb_meshing_array(run, (size_t) t->n, sizeof *t->ctx);
+	for (int i = 0; i < t->n; i++)
+		rb_context_init(&t->ctx[i], run->memory);
+	run->threads = t;
+	run->stop_threads = stop_threads;
+}
+
+/* ---- one solid ---- */
+
+/* Copies the triangles of one solid to arrays of its own, with its rows numbered from 0. */
+static rb_status
+gather(rb_context *ctx, const rb_meshing_threads *t, uint32 body, rb_set *to, void **blocks)
+{
+	const rb_set *set = rb_meshing_set(t->run, RB_MESH_FACETS);
+	const uint32 *row = t->row + t->start[body];
+	const uint32 nrows = t->start[body + 1] - t->start[body];
+	uint32 n = 0;
+	rb_status status;
+
+	memset(to, 0, sizeof *to);
+	to->kind = set->kind;
+	to->nrows = nrows;
+	for (uint32 i = 0; i < nrows; i++)
+		to->nparts += t->part[row[i] + 1] - t->part[row[i]];
+	status = rb_array(ctx, &blocks[0], to->nparts, 9 * sizeof(double));
+	if (status == RB_OK)
+		status = rb_array(ctx, &blocks[1], to->nparts, sizeof(uint32));
+	if (status == RB_OK && set->face_of != NULL)
+		status = rb_array(ctx, &blocks[2], to->nparts, sizeof(uint32));
+	if (status == RB_OK && set->ids != NULL)
+		status = rb_array(ctx, &blocks[3], nrows, sizeof(int64_t));
+	if (status != RB_OK)
+		return status;
+	for (uint32 i = 0; i < nrows; i++)
+	{
+		const uint32 first = t->part[row[i]];
+		const uint32 some = t->part[row[i] + 1] - first;
+
+		memcpy((double *) blocks[0] + 9 * (size_t) n, set->coords + 9 * (size_t) first,
+			   some * 9 * sizeof(double));
+		for (uint32 k = 0; k < some; k++)
+			((uint32 *) blocks[1])[n + k] = i;
+		if (set->face_of != NULL)
+			memcpy((uint32 *) blocks[2] + n, set->face_of + first, some * sizeof(uint32));
+		if (set->ids != NULL)
+			((int64_t *) blocks[3])[i] = set->ids[row[i]];
+		n += some;
+	}
+	to->coords = blocks[0];
+	to->row_of = blocks[1];
+	to->face_of = blocks[2];
+	to->ids = blocks[3];
+	return RB_OK;
+}
+
+/* Translates the row numbers of one solid back to row numbers of the whole set. */
+static void
+name_rows(const rb_meshing_threads *t, uint32 body, rb_meshing_part *part)
+{
+	const uint32 *row = t->row + t->start[body];
+	rb_welded *w = &part->welded;
+
+	if (!part->is_welded)
+	{
+		part->flaw.a =
+			part->flaw.a < t->start[body + 1] - t->start[body] ? row[part->flaw.a] : RB_NONE;
+		return;
+	}
+	for (uint32 i = 0; i < w->npolygons; i++)
+		w->facet_row[i] = row[w->facet_row[i]];
+	for (uint32 i = 0; i < w->plc.npoints; i++)
+		if (w->point_side[i] == RB_WELD_FACETS)
+			w->point_row[i] = row[w->point_row[i]];
+}
+
+static rb_status
+make_body(rb_context *ctx, const rb_meshing_threads *t, uint32 body, rb_meshing_part *part)
+{
+	const double start = rb_now_ms();
+	void *blocks[4] = {NULL, NULL, NULL, NULL};
+	rb_set set;
+	rb_status status = gather(ctx, t, body, &set, blocks);
+
+	if (status == RB_OK)
+		status = rb_meshing_weld_part(t->run, ctx, part, &set);
+	if (status == RB_OK || status == RB_BAD_PLC)
+		name_rows(t, body, part);
+	for (int i = 0; i < 4; i++)
+		rb_free(ctx->memory, &blocks[i]);
+	part->ms[RB_MESH_WELD] = rb_now_ms() - start;
+	/* No flaw, but more points than max_points allows */
+	if (status == RB_OK && t->run->options.max_points > 0 &&
+		part->welded.plc.npoints > t->run->options.max_points)
+		return RB_BAD_PLC;
+	return status == RB_OK ? rb_meshing_fill_part(t->run, ctx, part) : status;
+}
+
+/* ---- all solids ---- */
+
+/* Records a failure of the run, and stops the other threads. */
+static void
+fail(const rb_meshing_threads *t, rb_status status, const rb_error *error)
+{
+	if (error->status == status)
+		(void) rb_fail(&t->run->ctx, status, error->need, error->limit, error->text);
+	else
+		(void) rb_fail(&t->run->ctx, status, 0, 0, NULL);
+	stop_threads(t->run);
+}
+
+static void
+note_failed(rb_meshing_threads *t, uint32 body)
+{
+	uint32 was = rb_load(&t->failed);
+
+	while (body < was && !rb_claim(&t->failed, &was, body))
+		;
+}
+
+static void
+make_some(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rb_meshing_threads *t = arg;
+	rb_context *ctx = &t->ctx[rb_thread_number(me)];
+
+	for (uint64 i = from; i < to; i++)
+	{
+		rb_meshing_part *part = &t->run->parts[i];
+
+		if (rb_should_stop(&t->run->ctx) || (!t->run->call->skip_bad && i > rb_load(&t->failed)))
+			return;
+		part->status =
+			part->unread != RB_GEOMETRY_OK ? RB_BAD_PLC : make_body(ctx, t, (uint32) i, part);
+		if (part->status == RB_BAD_PLC)
+		{
+			rb_forget_failure(ctx);
+			if (t->run->call->skip_bad)
+				rb_welded_free(ctx->memory, &part->welded);
+			else
+				note_failed(t, (uint32) i);
+		}
+		else if (part->status != RB_OK)
+		{
+			if (part->status != RB_STOPPED)
+				fail(t, part->status, &ctx->error);
+			return;
+		}
+		rb_progress(&t->run->ctx, RB_STAGE_READ, rb_add(&t->done, 1), t->nbodies);
+	}
+}
+
+rb_status
+rb_meshing_make_bodies(rb_meshing_run *run)
+{
+	rb_meshing_threads *t = run->threads;
+	double start = 0;
+	rb_thread *me;
+	rb_status status;
+
+	rb_meshing_stage(run, RB_MESH_TETRAHEDRALIZE, &start);
+	status = rb_team_open(&run->ctx, t->n, &me);
+	if (status == RB_OK)
+	{
+		status = rb_loop(me, t->nbodies, 1, make_some, t);
+		rb_team_close(&me);
+	}
+	rb_store(&run->stage, RB_MESH_FILL);
+	return run->ctx.error.status != RB_OK ? run->ctx.error.status : status;
+}
+
+/*
+ * Raises the error of a mesh with the id of its solid, and with a hint on how to skip that solid.
+ */
+pg_noreturn static void
+raise_flaw(rb_meshing_run *run, uint32 body)
+{
+	rb_meshing_call *call = palloc(sizeof *call);
+	MemoryContext context = CurrentMemoryContext;
+
+	*call = *run->call;
+	call->function = psprintf("%s: body " INT64_FORMAT, run->call->function, run->parts[body].body);
+	run->part = &run->parts[body];
+	run->call = call;
+	if (run->part->flaw.kind == RB_FLAW_NONE)
+		rb_meshing_check_max_points(run, run->part->welded.plc.npoints);
+	PG_TRY();
+	{
+		rb_meshing_raise_flaw(run);
+	}
+	PG_CATCH();
+	{
+		ErrorData *flaw;
+
+		MemoryContextSwitchTo(context);
+		flaw = CopyErrorData();
+		FlushErrorState();
+		if (flaw->hint != NULL)
+			flaw->hint =
+				psprintf("%s  Or leave out such bodies with on_bad => 'skip'.", flaw->hint);
+		ReThrowError(flaw);
+	}
+	PG_END_TRY();
+	pg_unreachable();
+}
+
+void
+rb_meshing_bodies_end(rb_meshing_run *run)
+{
+	const uint32 n = run->nparts;
+	rb_meshing_part *bad;
+	uint32 kept = 0;
+
+	if (run->threads->failed != RB_NONE)
+		raise_flaw(run, run->threads->failed);
+	for (int s = 0; s < RB_MESH_STAGES; s++)
+		for (uint32 i = 0; i < n; i++)
+			run->ms[s] += run->parts[i].ms[s] / run->threads->n;
+	/* Move the skipped solids behind the others. */
+	bad = rb_meshing_array(run, n, sizeof *bad);
+	for (uint32 i = 0; i < n; i++)
+		if (run->parts[i].status == RB_OK)
+			run->parts[kept++] = run->parts[i];
+		else
+			bad[run->skipped++] = run->parts[i];
+	memcpy(run->parts + kept, bad, run->skipped * sizeof *bad);
+	rb_free(run->memory, (void **) &bad);
+	run->nparts = kept;
+}

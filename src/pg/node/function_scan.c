@@ -1,0 +1,646 @@
+/*
+ * function_scan.c
+ *	  Executes FROM redblue_..._pairs(...): returns pairs as rows while the join runs.
+ *
+ * The executor collects all rows of a function in FROM before it returns the first. For a plain
+ * call in FROM the planner is therefore given a custom scan instead, which reads pairs from the
+ * stream as the plan above requests them. Nothing is stored, and a LIMIT stops the join. The
+ * function itself remains for every other case: the select list, ROWS FROM of several functions,
+ * WITH ORDINALITY, and references to the whole row, which only a scan of a range table entry can
+ * produce.
+ *
+ * A scan that is repeated with the same arguments (the inner side of a nested loop, a correlated
+ * subquery) must not repeat the join. The first repetition stores its pairs in a tuplestore, from
+ * which all later ones are served. If the planner announces repetitions, the first scan already
+ * stores its pairs.
+ *
+ * Below a Gather the leader runs the join, and one of its threads fills a ring buffer in shared
+ * memory from which the leader and the workers take their rows (parallel_queue.c). Counting, aggregating and
+ * joining above the scan thus use all cores. The function itself stays PARALLEL RESTRICTED, because
+ * it never runs in a worker.
+ *
+ * The sides are read when the first row is requested, with the query's snapshot.
+ *
+ * Results other than pairs (aggregates.c) are returned in the same way, except that they never use the
+ * ring. Counts and hits come in blocks like pairs, because there may be as many of them; other
+ * results come row by row. A plan may request a different result than the function it names
+ * (function_scan_count.c).
+ */
+#include "pg/node/function_scan.h"
+
+#include "access/parallel.h"
+#include "catalog/objectaccess.h"
+#include "catalog/pg_type.h"
+#include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/datum.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+#if !FLOAT8PASSBYVAL
+#error "redblue needs a 64-bit PostgreSQL"
+#endif
+
+/* ---- one run ---- */
+
+/* Releases the threads and memory of the join and reports what it did. */
+static void
+stop_run(rb_scan *scan)
+{
+	if (scan->run == NULL || scan->reported)
+		return;
+	if (scan->pump != NULL)
+		rb_pump_stop(scan->pump);
+	/* Stop the join first, because a LIMIT may have ended the scan early. */
+	if (scan->run->call.skip_bad)
+	{
+		rb_run_stop(scan->run);
+		rb_run_tell_left_out(scan->run);
+	}
+	if (scan->rows != NULL)
+		rb_answer_close(scan->rows);
+	else
+		rb_run_close(scan->run);
+	rb_last_run_set(scan->run);
+	scan->reported = true;
+}
+
+/* Stops and forgets the run. */
+static void
+drop_run(rb_scan *scan)
+{
+	stop_run(scan);
+	scan->run = NULL;
+	scan->rows = NULL;
+	scan->pump = NULL;
+	scan->done = false;
+	scan->block.n = 0;
+	scan->next = 0;
+	MemoryContextReset(scan->context);
+}
+
+static void
+compute_values(rb_scan *scan)
+{
+	ExprContext *econtext = scan->css.ss.ps.ps_ExprContext;
+	int i = 0;
+	ListCell *lc;
+
+	MemoryContextReset(scan->values_context);
+	scan->values =
+		MemoryContextAlloc(scan->values_context, list_length(scan->args) * sizeof *scan->values);
+	ResetExprContext(econtext);
+	foreach (lc, scan->args)
+	{
+		NullableDatum *to = &scan->values[i];
+		Datum value = ExecEvalExprSwitchContext((ExprState *) lfirst(lc), econtext, &to->isnull);
+		MemoryContext old = MemoryContextSwitchTo(scan->values_context);
+		int16 length;
+		bool by_value;
+
+		get_typlenbyval(exprType(list_nth(scan->call->args, i)), &length, &by_value);
+		to->value = to->isnull ? (Datum) 0 : datumCopy(value, by_value, length);
+		MemoryContextSwitchTo(old);
+		i++;
+	}
+}
+
+static void
+open_run(rb_scan *scan)
+{
+	rb_call call;
+	MemoryContext old;
+
+	if (scan->values == NULL)
+		compute_values(scan);
+	old = MemoryContextSwitchTo(scan->context);
+	PushActiveSnapshot(scan->css.ss.ps.state->es_snapshot);
+	rb_call_read(scan->join, scan->call->funcid, scan->values, &call);
+	scan->reported = false;
+	if (scan->shape->from == RB_ROWS_STREAM)
+		scan->run = rb_run_open(scan->join, &call, scan->context);
+	else
+	{
+		scan->rows = rb_answer_open(scan->join, scan->result, scan->of, &call, scan->context);
+		scan->run = rb_answer_run(scan->rows);
+	}
+	PopActiveSnapshot();
+	MemoryContextSwitchTo(old);
+}
+
+/* Fetches the next block of pairs from the stream, or of counts or hits. */
+static bool
+next_block(rb_scan *scan)
+{
+	bool more;
+
+	if (scan->run == NULL)
+		open_run(scan);
+	/* A snapshot is needed because a side may have to be read again. */
+	PushActiveSnapshot(scan->css.ss.ps.state->es_snapshot);
+	more = scan->rows != NULL ? rb_answer_block(scan->rows, &scan->block)
+							  : rb_run_next(scan->run, &scan->block);
+	PopActiveSnapshot();
+	scan->next = 0;
+	if (!more)
+	{
+		stop_run(scan);
+		scan->done = true;
+	}
+	return more;
+}
+
+/* Fetches the next row of a result that has no blocks. */
+static bool
+next_answer(rb_scan *scan, Datum *values)
+{
+	bool more;
+
+	if (scan->run == NULL)
+		open_run(scan);
+	PushActiveSnapshot(scan->css.ss.ps.state->es_snapshot);
+	more = rb_answer_next(scan->rows, values);
+	PopActiveSnapshot();
+	if (!more)
+	{
+		stop_run(scan);
+		scan->done = true;
+	}
+	return more;
+}
+
+/* ---- repetitions ---- */
+
+/*
+ * Returns the descriptor of stored rows: the columns of blocks if the result has blocks, otherwise
+ * those of its rows.
+ */
+static TupleDesc
+stored_desc(const FuncExpr *call, const rb_row_shape *shape)
+{
+	const int columns = shape->raw > 0 ? shape->raw : shape->columns;
+	TupleDesc desc = CreateTemplateTupleDesc(columns);
+
+	for (int i = 0; i < columns; i++)
+		TupleDescInitEntry(desc, (AttrNumber) (i + 1), NULL,
+						   shape->raw > 0 ? INT8OID : rb_column_type(call, shape, i), -1, 0);
+	return desc;
+}
+
+/* Stores all rows of a run in the tuplestore. */
+static void
+store_run(rb_scan *scan)
+{
+	EState *estate = scan->css.ss.ps.state;
+	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
+	bool no_nulls[RB_BLOCK_COLUMNS] = {false};
+	Datum values[RB_BLOCK_COLUMNS];
+	TupleDesc desc;
+
+	if (scan->stored == NULL)
+		scan->stored =
+			MakeSingleTupleTableSlot(stored_desc(scan->call, scan->shape), &TTSOpsMinimalTuple);
+	desc = scan->stored->tts_tupleDescriptor;
+	scan->store = tuplestore_begin_heap(false, false, work_mem);
+	MemoryContextSwitchTo(old);
+	while (scan->shape->raw == 0 && next_answer(scan, values))
+	{
+		CHECK_FOR_INTERRUPTS();
+		tuplestore_putvalues(scan->store, desc, values, no_nulls);
+	}
+	while (scan->shape->raw > 0 && next_block(scan))
+	{
+		CHECK_FOR_INTERRUPTS();
+		for (size_t i = 0; i < scan->block.n; i++)
+		{
+			const size_t words = scan->block.words;
+
+			values[0] = Int64GetDatum(scan->block.red[i]);
+			values[1] = Int64GetDatum(scan->block.blue[i]);
+			for (size_t k = 0; k < words; k++)
+				values[2 + k] = (Datum) scan->block.told[i * words + k];
+			tuplestore_putvalues(scan->store, desc, values, no_nulls);
+		}
+	}
+	scan->done = false;
+}
+
+/* Prepares the block to receive rows copied from the ring or the tuplestore. */
+static void
+begin_copy(rb_scan *scan)
+{
+	scan->block =
+		(rb_block){scan->red, scan->blue, scan->told, (size_t) Max(scan->shape->raw - 2, 0), 0};
+	scan->next = 0;
+}
+
+static bool
+next_stored_block(rb_scan *scan)
+{
+	const Datum *values = scan->stored->tts_values;
+	const int raw = scan->shape->raw;
+	const size_t most = raw > 3 ? RB_SHARE_PAIRS / (raw - 2) : RB_SHARE_PAIRS;
+	size_t n = 0;
+
+	begin_copy(scan);
+	while (n < most && tuplestore_gettupleslot(scan->store, true, false, scan->stored))
+	{
+		slot_getallattrs(scan->stored);
+		scan->red[n] = DatumGetInt64(values[0]);
+		if (raw > 1)
+			scan->blue[n] = DatumGetInt64(values[1]);
+		for (int k = 2; k < raw; k++)
+			scan->told[n * (raw - 2) + k - 2] = (uint64) values[k];
+		n++;
+	}
+	ExecClearTuple(scan->stored);
+	scan->block.n = n;
+	return n > 0;
+}
+
+static void
+drop_store(rb_scan *scan)
+{
+	if (scan->store != NULL)
+		tuplestore_end(scan->store);
+	scan->store = NULL;
+}
+
+static bool
+more_rows(rb_scan *scan)
+{
+	bool more;
+
+	CHECK_FOR_INTERRUPTS();
+	if (scan->done)
+		return false;
+	if (scan->share != NULL)
+	{
+		begin_copy(scan);
+		rb_share_take(scan->share, scan->join->function, &scan->block);
+		scan->done = scan->block.n == 0;
+		return !scan->done;
+	}
+	if (scan->keep && scan->store == NULL)
+		store_run(scan);
+	more = scan->store != NULL ? next_stored_block(scan) : next_block(scan);
+	scan->done = !more;
+	return more;
+}
+
+/* ---- the node ---- */
+
+/* Computes values that may be null or text; they live until the next row. */
+static void
+make_values(rb_scan *scan, TupleTableSlot *slot)
+{
+	MemoryContext row = scan->css.ss.ps.ps_ExprContext->ecxt_per_tuple_memory;
+	MemoryContext old = MemoryContextSwitchTo(row);
+
+	for (int i = 0; i < scan->ncolumns; i++)
+		slot->tts_values[i] =
+			rb_value_made(&scan->block, scan->value[i], scan->next, &slot->tts_isnull[i]);
+	MemoryContextSwitchTo(old);
+}
+
+/*
+ * Stores the next row of a block in the slot. The numbers lie in the slot itself, so the previous
+ * row is simply overwritten: clearing and storing the slot would cost as much as everything else.
+ */
+static TupleTableSlot *
+next_of_block(rb_scan *scan, TupleTableSlot *slot)
+{
+	if (scan->next == scan->block.n && !more_rows(scan))
+		return ExecClearTuple(slot);
+	if (TTS_SHOULDFREE(slot))
+		ExecClearTuple(slot);
+	if (scan->shape->made)
+		make_values(scan, slot);
+	else
+		for (int i = 0; i < scan->ncolumns; i++)
+			slot->tts_values[i] = rb_value_in(&scan->block, scan->value[i], scan->next);
+	scan->next++;
+	return TTS_EMPTY(slot) ? ExecStoreVirtualTuple(slot) : slot;
+}
+
+/*
+ * Reads the next row of a result without blocks into `values`. A stored row also stays in
+ * scan->stored.
+ */
+static bool
+next_values(rb_scan *scan, Datum *values)
+{
+	if (scan->done)
+		return false;
+	if (scan->keep && scan->store == NULL)
+		store_run(scan);
+	if (scan->store == NULL)
+		return next_answer(scan, values);
+	scan->done = !tuplestore_gettupleslot(scan->store, true, false, scan->stored);
+	if (scan->done)
+		return false;
+	slot_getallattrs(scan->stored);
+	memcpy(values, scan->stored->tts_values,
+		   scan->stored->tts_tupleDescriptor->natts * sizeof *values);
+	return true;
+}
+
+static TupleTableSlot *
+next_row(ScanState *node)
+{
+	rb_scan *scan = (rb_scan *) node;
+	TupleTableSlot *slot = node->ss_ScanTupleSlot;
+	Datum values[RB_RESULT_COLUMNS];
+
+	if (scan->shape->raw > 0)
+		return next_of_block(scan, slot);
+	ExecClearTuple(slot);
+	if (!next_values(scan, values))
+		return slot;
+	for (int i = 0; i < scan->ncolumns; i++)
+		slot->tts_values[i] = values[scan->columns[i]];
+	return ExecStoreVirtualTuple(slot);
+}
+
+/*
+ * EvalPlanQual never rechecks rows of this scan (see add_scan in function_scan_path.c). When it rechecks
+ * rows of other scans, however, older servers call this function instead of next_row, for example
+ * for a scan in a subquery.
+ */
+static bool
+recheck_row(ScanState *node, TupleTableSlot *slot)
+{
+	slot = next_row(node);
+	return !TupIsNull(slot);
+}
+
+/*
+ * Returns the next row. Bypasses ExecScan if there is nothing to filter or project, because
+ * ExecScan would take half of the time per row.
+ */
+static TupleTableSlot *
+exec_scan(CustomScanState *node)
+{
+	PlanState *state = &node->ss.ps;
+
+	if (state->qual == NULL && state->ps_ProjInfo == NULL && state->state->es_epq_active == NULL)
+		return next_row(&node->ss);
+	return ExecScan(&node->ss, next_row, recheck_row);
+}
+
+typedef struct params_walk
+{
+	const List *subplans; /* Subplans of the statement */
+	Bitmapset *params;
+} params_walk;
+
+/* Collects the parameters that an expression depends on. */
+static bool
+collect_params(Node *node, void *arg)
+{
+	params_walk *walk = arg;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
+		walk->params = bms_add_member(walk->params, ((Param *) node)->paramid);
+	/*
+	 * Some external parameters of a subplan are set at this query level and appear among its
+	 * arguments; the others come from outer levels.
+	 */
+	if (IsA(node, SubPlan))
+	{
+		const Plan *plan = list_nth(walk->subplans, ((SubPlan *) node)->plan_id - 1);
+
+		walk->params = bms_add_members(walk->params, plan->extParam);
+	}
+	return expression_tree_walker(node, collect_params, arg);
+}
+
+static Bitmapset *
+params_of(List *expressions, const EState *estate)
+{
+	params_walk walk = {estate->es_plannedstmt->subplans, NULL};
+
+	collect_params((Node *) expressions, &walk);
+	return walk.params;
+}
+
+/*
+ * Reads the requested result from the plan. Raises an error if the user may not execute an
+ * aggregate, such as count, that the scan replaces.
+ */
+static void
+take_question(rb_scan *scan, const CustomScan *plan)
+{
+	const List *asked = linitial(plan->custom_private);
+	ListCell *lc;
+
+	scan->result = (rb_result) linitial_int(asked);
+	scan->of = (rb_of) lsecond_int(asked);
+	scan->ncolumns = list_length(plan->custom_scan_tlist);
+	scan->shape = rb_row_shape_of(scan->result);
+	scan->columns = palloc(scan->ncolumns * sizeof *scan->columns);
+	scan->value = palloc(scan->ncolumns * sizeof *scan->value);
+	for (int i = 0; i < scan->ncolumns; i++)
+	{
+		scan->columns[i] = list_nth_int(asked, i + 2);
+		scan->value[i] = scan->shape->column[scan->columns[i]];
+	}
+	foreach (lc, plan->custom_scan_tlist)
+	{
+		Aggref *aggregate = (Aggref *) lfirst_node(TargetEntry, lc)->expr;
+
+		if (!IsA(aggregate, Aggref))
+			continue;
+		if (!rb_may_execute(aggregate->aggfnoid))
+			aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_AGGREGATE, get_func_name(aggregate->aggfnoid));
+		InvokeFunctionExecuteHook(aggregate->aggfnoid);
+	}
+}
+
+static void
+begin_scan(CustomScanState *node, EState *estate, int eflags)
+{
+	rb_scan *scan = (rb_scan *) node;
+	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
+	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
+
+	scan->call = linitial_node(FuncExpr, plan->custom_exprs);
+	if (!rb_may_execute(scan->call->funcid))
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FUNCTION, get_func_name(scan->call->funcid));
+	InvokeFunctionExecuteHook(scan->call->funcid);
+	scan->join = rb_join_of_function(scan->call->funcid);
+	if (scan->join == NULL)
+		elog(ERROR, "function %u is no join", scan->call->funcid);
+	take_question(scan, plan);
+	scan->args = ExecInitExprList(scan->call->args, &node->ss.ps);
+	scan->params = params_of(scan->call->args, estate);
+	scan->context =
+		AllocSetContextCreate(estate->es_query_cxt, "redblue scan", ALLOCSET_DEFAULT_SIZES);
+	scan->values_context =
+		AllocSetContextCreate(estate->es_query_cxt, "redblue arguments", ALLOCSET_SMALL_SIZES);
+	scan->keep = (eflags & EXEC_FLAG_REWIND) != 0;
+	memset(slot->tts_isnull, 0, (Size) slot->tts_tupleDescriptor->natts * sizeof(bool));
+}
+
+/* ---- below a Gather ---- */
+
+/*
+ * Stops the pump before the ring is unmapped, whatever the reason, so that no thread writes to it.
+ */
+static void
+stop_sharing(dsm_segment *segment, Datum arg)
+{
+	rb_scan *scan = (rb_scan *) DatumGetPointer(arg);
+
+	if (scan->pump != NULL)
+		rb_pump_stop(scan->pump);
+	scan->share = NULL;
+	scan->segment = NULL;
+	scan->done = true;
+}
+
+static void
+leave_share(rb_scan *scan)
+{
+	if (scan->segment != NULL)
+	{
+		cancel_on_dsm_detach(scan->segment, stop_sharing, PointerGetDatum(scan));
+		stop_sharing(scan->segment, PointerGetDatum(scan));
+	}
+	scan->share = NULL;
+}
+
+static Size
+estimate_shared(CustomScanState *node, ParallelContext *pcxt)
+{
+	return rb_share_size();
+}
+
+/* Starts the join in the leader, and the pump that fills the ring. */
+static void
+fill_share(rb_scan *scan, rb_share *share)
+{
+	MemoryContext old;
+
+	drop_run(scan);
+	rb_share_init(share);
+	open_run(scan);
+	old = MemoryContextSwitchTo(scan->context);
+	scan->pump = rb_pump_start(scan->run, share);
+	MemoryContextSwitchTo(old);
+}
+
+static void
+initialize_shared(CustomScanState *node, ParallelContext *pcxt, void *coordinate)
+{
+	rb_scan *scan = (rb_scan *) node;
+
+	/* Without a shared memory segment there will be no workers. */
+	if (pcxt->seg == NULL)
+		return;
+	on_dsm_detach(pcxt->seg, stop_sharing, PointerGetDatum(scan));
+	scan->segment = pcxt->seg;
+	scan->share = coordinate;
+	fill_share(scan, coordinate);
+}
+
+static void
+reinitialize_shared(CustomScanState *node, ParallelContext *pcxt, void *coordinate)
+{
+	if (pcxt->seg != NULL)
+		fill_share((rb_scan *) node, coordinate);
+}
+
+static void
+initialize_worker(CustomScanState *node, shm_toc *toc, void *coordinate)
+{
+	((rb_scan *) node)->share = coordinate;
+}
+
+/* Stops the pump when the plan needs no more pairs, so that the workers end too. */
+static void
+shutdown_scan(CustomScanState *node)
+{
+	rb_scan *scan = (rb_scan *) node;
+
+	if (scan->pump != NULL)
+		rb_pump_stop(scan->pump);
+}
+
+/* ---- rescan and end ---- */
+
+static void
+rescan(CustomScanState *node)
+{
+	rb_scan *scan = (rb_scan *) node;
+	bool same = !bms_overlap(node->ss.ps.chgParam, scan->params);
+
+	ExecScanReScan(&node->ss);
+	/* The ring is refilled by reinitialize_shared, before or after this call. */
+	if (scan->share != NULL)
+	{
+		scan->done = false;
+		scan->next = 0;
+		scan->block.n = 0;
+		return;
+	}
+	if (scan->store != NULL && same)
+	{
+		tuplestore_rescan(scan->store);
+		scan->done = false;
+		scan->next = 0;
+		scan->block.n = 0;
+		return;
+	}
+	if (same && scan->run != NULL)
+		scan->keep = true;
+	drop_store(scan);
+	drop_run(scan);
+	if (!same)
+		scan->values = NULL;
+}
+
+static void
+end_scan(CustomScanState *node)
+{
+	rb_scan *scan = (rb_scan *) node;
+
+	leave_share(scan);
+	drop_store(scan);
+	if (scan->stored != NULL)
+		ExecDropSingleTupleTableSlot(scan->stored);
+	scan->stored = NULL;
+	if (scan->context != NULL)
+		drop_run(scan);
+}
+
+/* ---- executor callbacks ---- */
+
+static const CustomExecMethods exec_methods = {
+	.CustomName = RB_SCAN_NAME,
+	.BeginCustomScan = begin_scan,
+	.ExecCustomScan = exec_scan,
+	.EndCustomScan = end_scan,
+	.ReScanCustomScan = rescan,
+	.EstimateDSMCustomScan = estimate_shared,
+	.InitializeDSMCustomScan = initialize_shared,
+	.ReInitializeDSMCustomScan = reinitialize_shared,
+	.InitializeWorkerCustomScan = initialize_worker,
+	.ShutdownCustomScan = shutdown_scan,
+	.ExplainCustomScan = rb_scan_explain,
+};
+
+Node *
+rb_scan_create_state(CustomScan *plan)
+{
+	rb_scan *scan = (rb_scan *) newNode(sizeof(rb_scan), T_CustomScanState);
+
+	scan->css.methods = &exec_methods;
+	return (Node *) scan;
+}
+
+const CustomScanMethods rb_scan_methods = {.CustomName = RB_SCAN_NAME,
+										   .CreateCustomScanState = rb_scan_create_state};

@@ -1,0 +1,101 @@
+/*
+ * function_scan.h
+ *	  Declares what the files of the scan share, grouped by the file that defines it.
+ */
+#ifndef RB_PG_NODE_FUNCTION_SCAN_H
+#define RB_PG_NODE_FUNCTION_SCAN_H
+
+#include "pg/base/pg.h"
+
+#include "nodes/execnodes.h"
+#include "nodes/extensible.h"
+#include "nodes/pathnodes.h"
+#include "storage/dsm.h"
+#include "utils/tuplestore.h"
+
+#define RB_SCAN_NAME "redblue pairs"
+
+typedef struct rb_scan
+{
+	CustomScanState css; /* Must be first */
+	const rb_join *join;
+	rb_result result; /* Result requested, which determines the rows of the scan */
+	const rb_row_shape *shape;
+	rb_of of;        /* Side or sides whose ids are returned */
+	int ncolumns;    /* Number of columns of the scan's rows */
+	int *columns;    /* Column of the result for each of them */
+	rb_value *value; /* Location in a block of each of them */
+	FuncExpr *call;
+	List *args;        /* ExprStates of the arguments */
+	Bitmapset *params; /* Parameters that the arguments depend on */
+
+	/*
+	 * Context of the values of the arguments. They are computed once until a parameter changes,
+	 * even if an argument is volatile.
+	 */
+	MemoryContext values_context;
+	NullableDatum *values; /* NULL if not computed yet */
+
+	MemoryContext context; /* Context of the run, reset before each run */
+	rb_run *run;           /* Last run, or NULL before the first */
+	rb_answer_rows *rows;  /* Rows of the run, or NULL if the scan returns pairs */
+	bool reported;         /* True if redblue_last_run() reports the run */
+	bool done;             /* True if no rows are left */
+
+	/* Below a Gather: ring buffer of pairs, filled by the leader's pump */
+	rb_share *share;
+	rb_pump *pump;        /* NULL in workers */
+	dsm_segment *segment; /* Segment that contains the ring; leader only */
+
+	bool keep; /* True if the next run is stored in the tuplestore */
+	Tuplestorestate *store;
+	TupleTableSlot *stored;
+
+	rb_block block;            /* Block of the run, or a copy in the arrays below */
+	size_t next;               /* Index of the next row in the block */
+	int64 red[RB_SHARE_PAIRS]; /* Rows copied from the ring or the tuplestore */
+	int64 blue[RB_SHARE_PAIRS];
+	uint64 told[RB_SHARE_PAIRS];
+} rb_scan;
+
+/* ---- function_scan_path.c ---- */
+
+/*
+ * Returns the only function of the relation if it is a redblue function that can be scanned, else
+ * NULL.
+ */
+extern FuncExpr *rb_call_of_relation(RelOptInfo *rel, RangeTblEntry *rte);
+
+/* ---- function_scan.c ---- */
+
+/*
+ * The custom_private of a plan states the requested result, which may differ from that of the
+ * function. It contains an rb_result, an rb_of, and for each column of custom_scan_tlist its index
+ * in the result. These integers form a nested list, because extensions that look for their own
+ * custom scans (Citus) expect the first element of custom_private to be a node.
+ */
+extern Node *rb_scan_create_state(CustomScan *plan);
+extern const CustomScanMethods rb_scan_methods;
+
+/* ---- function_scan_count.c ---- */
+
+/* What some expressions need from the pairs */
+typedef struct rb_question
+{
+	Index relid;       /* Relation of the pairs, or 0 if they have no columns */
+	AttrNumber column; /* Column by which the pairs are grouped, or 0 if they form one group */
+	Var *group;
+	List *counts; /* Distinct expressions equivalent to count(*) */
+} rb_question;
+
+/*
+ * Adds what an expression needs. Returns false if it needs something that only the pairs themselves
+ * provide.
+ */
+extern bool rb_ask_for_counts(Node *node, rb_question *question);
+
+/* ---- function_scan_explain.c ---- */
+
+extern void rb_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es);
+
+#endif /* RB_PG_NODE_FUNCTION_SCAN_H */

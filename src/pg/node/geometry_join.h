@@ -1,0 +1,347 @@
+/*
+ * geometry_join.h
+ *	  Declares the plan node for a JOIN b ON redblue_intersects(a.geom, b.geom), as far as its files
+ *	  share it.
+ *
+ *	replace_postgis.c	replaces ST_3DIntersects by redblue_intersects, if enabled
+ *	join_clause.c	planner: chooses the clause of a join that the node evaluates
+ *	join_path.c		planner: computes the cost and builds the plan
+ *	join_scan.c		the node: reads both inputs, joins their geometries, returns pairs of rows
+ *	join_stream.c	joins the sets of both inputs
+ *	join_input.c	reads an input to its end
+ *	join_decode.c	decodes the geometries of an input on a helper thread
+ *	join_sides.c	converts the geometries of an input into sets
+ *	join_columns.c	stores the columns of an input's rows that are needed again
+ *	join_rows.c		stores rows by number, in memory or in a file
+ *	join_explain.c	shows the node in EXPLAIN
+ *	join_count.c	computes count(*) of its pairs without building them
+ */
+#ifndef RB_PG_NODE_GEOMETRY_JOIN_H
+#define RB_PG_NODE_GEOMETRY_JOIN_H
+
+#include "pg/scalar/scalar.h"
+
+#include "nodes/execnodes.h"
+#include "nodes/extensible.h"
+#include "nodes/pathnodes.h"
+#include "portability/instr_time.h"
+
+#define RB_JOIN_NAME "redblue join"
+
+/* ---- join_rows.c ---- */
+
+typedef struct rb_spool rb_spool;
+
+/* Opens a spool in the current memory context. Rows beyond `most` bytes go to a temporary file. */
+extern rb_spool *rb_spool_open(Size most);
+extern void rb_spool_put(rb_spool *stored, const void *bytes, Size length);
+/* Returns row i, from 0. The pointer is valid until the next call. */
+extern void *rb_spool_get(rb_spool *stored, uint64 i);
+extern uint64 rb_spool_number(const rb_spool *stored);
+extern void rb_spool_close(rb_spool *stored);
+
+/* ---- join_columns.c ---- */
+
+typedef struct rb_join_rows rb_join_rows;
+
+/*
+ * Opens storage for the wanted columns (from 0) of rows with this descriptor, in the current memory
+ * context. Values stored in arrays are allocated from `memory`; tuples beyond `most` bytes go to a
+ * temporary file.
+ */
+extern rb_join_rows *rb_join_rows_open(TupleDesc desc, const Bitmapset *wanted, rb_memory *memory,
+									   const char *function, Size most);
+extern void rb_join_rows_put(rb_join_rows *kept, TupleTableSlot *slot);
+/*
+ * Reads the wanted columns of row i, from 0. Values are valid until the next call. Other columns
+ * are not changed.
+ */
+extern void rb_join_rows_get(rb_join_rows *kept, uint64 i, Datum *values, bool *isnull);
+extern void rb_join_rows_close(rb_join_rows *kept);
+
+/* ---- join_clause.c ---- */
+
+/* Function of the clause, as stored in custom_private */
+typedef enum rb_asked
+{
+	RB_ASKED_INTERSECTS,
+	RB_ASKED_CROSSES,
+	RB_ASKED_DWITHIN,
+	RB_ASKED_INSIDE
+} rb_asked;
+
+/* Facts about the join that are known when the path is built and are needed for the plan */
+typedef struct rb_join_clause
+{
+	RestrictInfo *info;
+	rb_asked asked;
+	Node *outer; /* Geometry expressions */
+	Node *inner;
+	Node *distance; /* NULL if the function has no distance */
+	bool swapped;   /* True if the inner geometry is the first argument */
+	/* True if another clause compares the SRIDs, so that different SRIDs are not an error */
+	bool same_srid;
+} rb_join_clause;
+
+/* Returns true if the function is one of redblue's, and sets *asked. */
+extern bool rb_is_asked(Oid function, rb_asked *asked);
+/*
+ * Returns true if the function belongs to the extension postgis, rather than being another of that
+ * name.
+ */
+extern bool rb_is_of_postgis(Oid function);
+extern bool rb_join_find_clause(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
+								RelOptInfo *inner, JoinType type, JoinPathExtraData *extra,
+								rb_join_clause *clause);
+
+/* ---- replace_postgis.c ---- */
+
+extern void rb_replace_install(void);
+
+/* ---- join_path.c ---- */
+
+/* Positions in the plan's custom_private */
+enum
+{
+	/*
+	 * Join type, rb_asked, whether the inner geometry is the first argument, whether SRIDs may
+	 * differ, number of columns of the outer and of the inner input
+	 */
+	RB_JOIN_FACTS,
+	RB_JOIN_NAMES /* Tables of the outer and of the inner geometries, "" if there are several */
+};
+
+/* Positions in the plan's custom_exprs */
+enum
+{
+	RB_JOIN_OUTER_GEOMETRY,
+	RB_JOIN_INNER_GEOMETRY,
+	RB_JOIN_DISTANCE,
+	RB_JOIN_CLAUSE, /* For EXPLAIN */
+	RB_JOIN_QUAL,   /* List of the other join clauses */
+	RB_JOIN_FILTER  /* List of filter clauses, applied to the rows of an outer join */
+};
+
+extern void rb_join_install(void);
+/*
+ * Returns true if the path is an inner join by the node, without other clauses, whose pairs the
+ * core can count.
+ */
+extern bool rb_join_is_countable(const Path *path);
+
+/* ---- join_sides.c: geometries of an input become sets ---- */
+
+/*
+ * How a geometry is read: in space if it has Z, in the plane if it has no Z, or projected to the
+ * plane although it has Z
+ */
+typedef enum rb_lie
+{
+	RB_IN_SPACE,
+	RB_IN_PLANE,
+	RB_FLATTENED
+} rb_lie;
+
+#define RB_LIES 3
+
+/*
+ * Role of a side. redblue_inside tests whether geometries of any kind lie in solids, in space. Its
+ * sides have one set per kind of object instead of one per rb_lie.
+ */
+typedef enum rb_join_role
+{
+	RB_ROLE_COMPARED,
+	RB_ROLE_PLACED,
+	RB_ROLE_BODY
+} rb_join_role;
+
+enum
+{
+	RB_AT_TRIANGLES = RB_IN_SPACE,
+	RB_AT_POINTS = RB_IN_PLANE,
+	RB_AT_SEGMENTS = RB_FLATTENED
+};
+
+/* Origin of a geometry */
+typedef struct rb_join_place
+{
+	uint64 row;          /* Row of the input, from 0 */
+	ItemPointerData tid; /* Row of the table */
+	Oid relid;           /* The table, InvalidOid if unknown */
+} rb_join_place;
+
+typedef struct rb_join_side
+{
+	rb_decoder decoder;
+	rb_join_role role;
+	rb_builder builder[RB_LIES];
+	/* Valid after all rows are read; NULL if there are no such geometries */
+	const rb_set *set[RB_LIES];
+	uint64 n[2]; /* Number of geometries that are not null, without Z and with Z */
+	bool srid_known;
+	int32 srid;
+	bool any_srid; /* True if SRIDs may differ; geometries with different SRIDs are not pairs */
+	bool mixed;    /* True if SRIDs differ, which is an error */
+	int32 other_srid;
+	/* A geometry that cannot be read this way, NULL if none is known */
+	struct varlena *faulty[RB_LIES];
+	rb_join_place faulty_place[RB_LIES];
+	rb_join_place other_place; /* Origin of the geometry with the other SRID */
+	const char *table;         /* Table of the geometries, "" if unknown */
+	bool flatten;              /* True if geometries with Z are also projected to the plane */
+	bool may_flatten;          /* True if they may have to be projected later */
+	rb_spool *late;            /* Geometries saved for later projection */
+	rb_spool *late_place;      /* Origins of the saved geometries, NULL if there are none */
+	Size late_most;
+	uint64 parts; /* Number of parts of its sets, valid once these are built */
+} rb_join_side;
+
+/*
+ * Adds the detoasted geometry of a row. Does not raise errors about the geometry yet, because there
+ * may be nothing to compare it with.
+ */
+extern void rb_join_side_add(rb_join_side *side, struct varlena *bytes, const rb_join_place *place);
+/*
+ * Adds a plain geometry, from any thread. Returns false and does nothing if the geometry is not
+ * plain.
+ */
+extern bool rb_join_side_add_plain(rb_join_side *side, struct varlena *bytes,
+								   const rb_join_place *place);
+/* Projects the geometries that may have to be projected. */
+extern void rb_join_side_flatten(rb_join_side *side);
+/*
+ * Raises an error about one of the side's geometries if the other side has a geometry to compare it
+ * with.
+ */
+extern void rb_join_side_check(rb_join_side *side, const rb_join_side *other);
+extern void rb_join_side_finish(rb_join_side *side);
+/* Returns the text by which messages identify a row. */
+extern const char *rb_join_side_row(const rb_join_side *side, uint64 row);
+extern void rb_join_side_free(rb_join_side *side);
+
+/*
+ * ---- join_decode.c: a helper thread adds geometries to a side, in the order in which they are
+ * written ----
+ */
+
+typedef struct rb_decoding rb_decoding;
+
+/*
+ * Starts decoding, in the current memory context. Geometries are decoded at once if the memory
+ * account has no room for batches, or if `threads` is 1.
+ */
+extern rb_decoding *rb_join_decode_begin(rb_join_side *side, rb_memory *memory, int threads,
+										 bool timed);
+extern void rb_join_decode_put(rb_decoding *decoding, struct varlena *geometry,
+							   const rb_join_place *place);
+/* Waits until all geometries written so far have been added. */
+extern void rb_join_decode_flush(rb_decoding *decoding);
+/* Time of the helper thread, if timed */
+extern double rb_join_decode_ms(const rb_decoding *decoding);
+/* Ends the thread and discards pending geometries. Must be called before the side is freed. */
+extern void rb_join_decode_end(rb_decoding *decoding);
+
+/* ---- join_scan.c ---- */
+
+typedef struct rb_join_input
+{
+	PlanState *plan;
+	ExprState *geometry;
+	int column; /* Column of its rows that is the geometry, from 1, or 0 for an expression */
+	int first;  /* First of its columns in the scan tuple */
+	int columns;
+	Bitmapset *wanted;  /* Needed columns, from 0 */
+	rb_join_rows *kept; /* Stored rows, NULL if no column is needed */
+	uint64 n;
+	int64 at; /* Row that is in the scan tuple, -1 if none */
+	rb_join_side side;
+	rb_decoding *decoder; /* Valid while the input is read */
+	/* For EXPLAIN */
+	uint64 bytes;     /* Bytes of geometries */
+	double read_ms;   /* Without the time in which the backend decoded or waited for decoding */
+	double decode_ms; /* Time of the helper thread and of the backend */
+} rb_join_input;
+
+typedef enum rb_join_phase
+{
+	RB_JOIN_READ,
+	RB_JOIN_START,
+	RB_JOIN_PAIRS,
+	RB_JOIN_REST,
+	RB_JOIN_DONE
+} rb_join_phase;
+
+typedef struct rb_geometry_join
+{
+	CustomScanState css; /* Must be first */
+	const char *function;
+	JoinType type;
+	rb_asked asked;
+	rb_join_input in[2];
+	ExprState *distance;
+	ExprState *quals;
+	ExprState *filter;
+	Bitmapset *params; /* Parameters on which the geometries depend */
+	rb_join_phase phase;
+
+	/* Contents of the inputs, kept until they are read again */
+	MemoryContext context;
+	MemoryContextCallback at_end;
+	rb_open open;
+	rb_memory *memory;
+	double reach;
+	bool no_pairs;
+
+	/* The current join */
+	rb_context ctx;
+	rb_stream *stream; /* Join in this process, or NULL */
+	rb_remote *remote; /* Join in the worker, or NULL */
+	rb_job job;
+	int turn; /* Next combination of sets to join */
+	rb_block block;
+	size_t next;
+	uint64 *matched; /* A bit for each outer row */
+	uint64 rest;
+	bool counting;   /* True if only the number of pairs is needed */
+	bool handed_out; /* True if pairs of this join have been returned */
+	char note[200];  /* Why the join is not on a device, or "" */
+	rb_progress_entry *progress;
+
+	/* For EXPLAIN: the sum over all joins that have ended, and their number */
+	rb_stats stats;
+	int joins;
+} rb_geometry_join;
+
+/* ---- join_input.c: both inputs are read once ---- */
+
+extern void rb_join_read(rb_geometry_join *join);
+/*
+ * Evaluates the distance, finds out whether there can be any pairs, and raises errors that pairs
+ * would raise.
+ */
+extern void rb_join_ask_distance(rb_geometry_join *join);
+
+/* ---- join_stream.c ---- */
+
+/* Returns the next pair of rows of the inputs. Returns false after the last one. */
+extern bool rb_join_next_pair(rb_geometry_join *join, uint64 *outer, uint64 *inner);
+/* Returns the number of pairs without building them. */
+extern uint64 rb_join_count_pairs(rb_geometry_join *join);
+/* Ends the join of the current two sets, whether or not all of its pairs have been read. */
+extern void rb_join_end_stream(rb_geometry_join *join);
+
+/* ---- join_explain.c ---- */
+
+extern void rb_join_explain(CustomScanState *node, List *ancestors, ExplainState *es);
+
+/* ---- join_scan.c ---- */
+
+extern const CustomScanMethods rb_join_methods;
+/* Returns the number of rows of a countable join. Called instead of ExecProcNode. */
+extern uint64 rb_join_count(rb_geometry_join *join);
+
+/* ---- join_count.c ---- */
+
+extern void rb_join_count_install(void);
+
+#endif /* RB_PG_NODE_GEOMETRY_JOIN_H */

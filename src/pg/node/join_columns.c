@@ -1,0 +1,166 @@
+/*
+ * join_columns.c
+ *	  Stores the columns of an input's rows that are needed again, by row number.
+ *
+ * Usually these are one or two keys. If there are few columns and all of them are passed by value
+ * (numbers, dates), they are stored side by side in an array, and a pair of rows costs two copies.
+ * Other rows are stored as tuples of the needed columns (join_rows.c).
+ */
+#include "pg/node/geometry_join.h"
+
+#include "executor/tuptable.h"
+
+#define MOST_WORDS 8
+
+struct rb_join_rows
+{
+	const char *function;
+	Bitmapset *wanted;
+	int natts;
+
+	/* Rows stored in arrays */
+	int words; /* Number of words per row, 0 if rows are tuples */
+	int column[MOST_WORDS];
+	rb_memory *memory;
+	Datum *values;
+	uint8 *nulls; /* A null bit for each word of a row */
+	uint64 n, cap;
+
+	rb_spool *rows;
+	TupleTableSlot *reduced; /* Row reduced to the needed columns */
+	TupleTableSlot *stored;
+};
+
+rb_join_rows *
+rb_join_rows_open(TupleDesc desc, const Bitmapset *wanted, rb_memory *memory, const char *function,
+				  Size most)
+{
+	rb_join_rows *k = palloc0(sizeof *k);
+	bool small = bms_num_members(wanted) <= MOST_WORDS;
+	int i = -1;
+
+	k->function = function;
+	k->wanted = bms_copy(wanted);
+	k->natts = desc->natts;
+	k->memory = memory;
+	while ((i = bms_next_member(wanted, i)) >= 0 && small)
+	{
+		small = TupleDescAttr(desc, i)->attbyval;
+		k->column[k->words++] = i;
+	}
+	if (small)
+		return k;
+	k->words = 0;
+	k->rows = rb_spool_open(most);
+	k->stored = MakeSingleTupleTableSlot(desc, &TTSOpsMinimalTuple);
+	k->reduced = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
+	return k;
+}
+
+static void
+grow(rb_join_rows *k)
+{
+	const uint64 cap = k->cap == 0 ? 4096 : 2 * k->cap;
+	rb_error error;
+	rb_status status = rb_resize(k->memory, (void **) &k->values,
+								 cap * (uint64) k->words * sizeof *k->values, &error);
+
+	if (status == RB_OK)
+		status = rb_resize(k->memory, (void **) &k->nulls, cap * sizeof *k->nulls, &error);
+	if (status != RB_OK)
+		rb_raise(k->function, status, &error);
+	k->cap = cap;
+}
+
+static void
+put_words(rb_join_rows *k, TupleTableSlot *slot)
+{
+	Datum *to;
+
+	if (k->n == k->cap)
+		grow(k);
+	to = k->values + k->n * (uint64) k->words;
+	slot_getsomeattrs(slot, k->column[k->words - 1] + 1);
+	k->nulls[k->n] = 0;
+	for (int i = 0; i < k->words; i++)
+	{
+		to[i] = slot->tts_values[k->column[i]];
+		if (slot->tts_isnull[k->column[i]])
+			k->nulls[k->n] |= (uint8) (1 << i);
+	}
+	k->n++;
+}
+
+static void
+put_tuple(rb_join_rows *k, TupleTableSlot *slot)
+{
+	MinimalTuple tuple;
+	int i = -1;
+
+	slot_getallattrs(slot);
+	ExecClearTuple(k->reduced);
+	memset(k->reduced->tts_isnull, true, (Size) k->natts);
+	while ((i = bms_next_member(k->wanted, i)) >= 0)
+	{
+		k->reduced->tts_values[i] = slot->tts_values[i];
+		k->reduced->tts_isnull[i] = slot->tts_isnull[i];
+	}
+	ExecStoreVirtualTuple(k->reduced);
+	tuple = ExecCopySlotMinimalTuple(k->reduced);
+	rb_spool_put(k->rows, tuple, tuple->t_len);
+	pfree(tuple);
+}
+
+void
+rb_join_rows_put(rb_join_rows *k, TupleTableSlot *slot)
+{
+	if (k->words > 0)
+		put_words(k, slot);
+	else
+		put_tuple(k, slot);
+}
+
+void
+rb_join_rows_get(rb_join_rows *k, uint64 row, Datum *values, bool *isnull)
+{
+	int i = -1;
+
+	if (k->words > 0)
+	{
+		const Datum *from = k->values + row * (uint64) k->words;
+		const uint8 nulls = k->nulls[row];
+
+		for (i = 0; i < k->words; i++)
+		{
+			values[k->column[i]] = from[i];
+			isnull[k->column[i]] = (nulls >> i & 1) != 0;
+		}
+		return;
+	}
+	ExecStoreMinimalTuple(rb_spool_get(k->rows, row), k->stored, false);
+	slot_getallattrs(k->stored);
+	while ((i = bms_next_member(k->wanted, i)) >= 0)
+	{
+		values[i] = k->stored->tts_values[i];
+		isnull[i] = k->stored->tts_isnull[i];
+	}
+}
+
+/* Frees the rows. Must be called before the memory account of the arrays is closed. */
+void
+rb_join_rows_close(rb_join_rows *k)
+{
+	if (k->words > 0)
+	{
+		rb_free(k->memory, (void **) &k->values);
+		rb_free(k->memory, (void **) &k->nulls);
+	}
+	else
+	{
+		rb_spool_close(k->rows);
+		ExecDropSingleTupleTableSlot(k->stored);
+		ExecDropSingleTupleTableSlot(k->reduced);
+	}
+	bms_free(k->wanted);
+	pfree(k);
+}

@@ -1,0 +1,424 @@
+/*
+ * join_scan.c
+ *	  Implements the plan node: reads both inputs, joins their geometries, and returns pairs of
+ *	  rows.
+ *
+ * Each input is read once, to its end (join_input.c). The geometry of each row goes to a set, and
+ * the columns that are needed above are stored (join_columns.c). Then threads join the sets, and
+ * each resulting pair of rows becomes a row of the scan, with the columns of both inputs side by
+ * side, if the other clauses of the join hold.
+ *
+ * A semijoin returns the first pair of each outer row. An outer join and an antijoin return the
+ * outer rows without a pair at the end, using a bit for each row.
+ *
+ * On a rescan without changes below the node, the stored inputs are kept and only the join is
+ * repeated. When a row updated by another transaction is rechecked (EvalPlanQual), the inputs
+ * return that row, as in any join.
+ */
+#include "pg/node/geometry_join.h"
+
+#include "access/sysattr.h"
+#include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "utils/memutils.h"
+
+
+static const char *const names[] = {"redblue_intersects", "redblue_crosses", "redblue_dwithin",
+									"redblue_inside"};
+
+/* ---- begin and end ---- */
+
+static void
+close_all(void *arg)
+{
+	rb_geometry_join *j = arg;
+
+	rb_open_end(&j->open);
+	rb_stream_close(j->stream);
+	j->stream = NULL;
+	rb_remote_close(j->remote);
+	j->remote = NULL;
+	rb_progress_end(&j->progress);
+	if (j->memory == NULL)
+		return;
+	for (int i = 0; i < 2; i++)
+	{
+		rb_join_decode_end(j->in[i].decoder);
+		j->in[i].decoder = NULL;
+		rb_join_side_free(&j->in[i].side);
+	}
+	rb_memory_destroy(j->memory);
+	j->memory = NULL;
+	rb_open_ended();
+}
+
+/* Finds the columns of the inputs that are needed above the join. */
+static void
+find_wanted(rb_geometry_join *j, CustomScan *plan)
+{
+	Bitmapset *wanted = NULL;
+	int i = -1;
+
+	pull_varattnos((Node *) plan->scan.plan.targetlist, INDEX_VAR, &wanted);
+	pull_varattnos(list_nth(plan->custom_exprs, RB_JOIN_QUAL), INDEX_VAR, &wanted);
+	pull_varattnos(list_nth(plan->custom_exprs, RB_JOIN_FILTER), INDEX_VAR, &wanted);
+	while ((i = bms_next_member(wanted, i)) >= 0)
+	{
+		const int column = i + FirstLowInvalidHeapAttributeNumber;
+		rb_join_input *in;
+
+		in = &j->in[column > j->in[1].first];
+		in->wanted = bms_add_member(in->wanted, column - 1 - in->first);
+	}
+	bms_free(wanted);
+}
+
+static void
+open_all(rb_geometry_join *j)
+{
+	j->at_end.func = close_all;
+	j->at_end.arg = j;
+	MemoryContextRegisterResetCallback(j->context, &j->at_end);
+	rb_memory_set_idle((uint64) rb_setting_memory_limit * 1024);
+	j->memory = rb_memory_open(j->function, (uint64) rb_setting_memory_limit * 1024);
+	rb_open_begin(&j->open, close_all, j);
+	j->progress = rb_progress_begin(j->function);
+}
+
+/* Collects the executor parameters on which an expression depends. */
+static bool
+find_params(Node *node, void *params)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
+		*(Bitmapset **) params = bms_add_member(*(Bitmapset **) params, ((Param *) node)->paramid);
+	return expression_tree_walker(node, find_params, params);
+}
+
+/* Returns the column of the input that the expression is, or 0 if it is not a plain column. */
+static int
+column_of(const Node *geometry, const rb_join_input *in)
+{
+	const Var *var = (const Var *) geometry;
+
+	return IsA(geometry, Var) && var->varattno > in->first ? var->varattno - in->first : 0;
+}
+
+static void
+begin_join(CustomScanState *node, EState *estate, int flags)
+{
+	rb_geometry_join *j = (rb_geometry_join *) node;
+	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
+	List *facts = list_nth(plan->custom_private, RB_JOIN_FACTS);
+	List *tables = list_nth(plan->custom_private, RB_JOIN_NAMES);
+	int first = 0;
+
+	j->type = (JoinType) linitial_int(facts);
+	j->asked = (rb_asked) lsecond_int(facts);
+	j->function = names[j->asked];
+	for (int i = 0; i < 2; i++)
+	{
+		rb_join_input *in = &j->in[i];
+		Node *geometry = list_nth(plan->custom_exprs, RB_JOIN_OUTER_GEOMETRY + i);
+		const bool is_first = (i == 0) == (lthird_int(facts) == 0);
+
+		in->plan = ExecInitNode(list_nth(plan->custom_plans, i), estate, flags & ~EXEC_FLAG_REWIND);
+		node->custom_ps = lappend(node->custom_ps, in->plan);
+		in->geometry = ExecInitExpr((Expr *) geometry, &node->ss.ps);
+		in->first = first;
+		in->columns = list_nth_int(facts, 4 + i);
+		first += in->columns;
+		in->column = column_of(geometry, in);
+		(void) find_params(geometry, &j->params);
+		in->side.any_srid = lfourth_int(facts) != 0;
+		in->side.table = strVal(list_nth(tables, i));
+		in->side.decoder.function = j->function;
+		in->side.decoder.where = is_first ? "the first geometry" : "the second geometry";
+		if (j->asked == RB_ASKED_INSIDE)
+			in->side.role = is_first ? RB_ROLE_PLACED : RB_ROLE_BODY;
+		in->side.decoder.type = exprType(geometry);
+		in->at = -1;
+	}
+	find_wanted(j, plan);
+	j->distance =
+		ExecInitExpr((Expr *) list_nth(plan->custom_exprs, RB_JOIN_DISTANCE), &node->ss.ps);
+	j->quals = ExecInitQual(list_nth(plan->custom_exprs, RB_JOIN_QUAL), &node->ss.ps);
+	j->filter = ExecInitQual(list_nth(plan->custom_exprs, RB_JOIN_FILTER), &node->ss.ps);
+	j->context = AllocSetContextCreate(estate->es_query_cxt, RB_JOIN_NAME, ALLOCSET_DEFAULT_SIZES);
+	j->phase = RB_JOIN_READ;
+}
+
+/* Discards the contents of the inputs. */
+static void
+drop_all(rb_geometry_join *j)
+{
+	/* Pairs that were not returned yet are discarded, too. */
+	rb_join_end_stream(j);
+	for (int i = 0; i < 2; i++)
+	{
+		rb_join_input *in = &j->in[i];
+
+		if (in->kept != NULL)
+			rb_join_rows_close(in->kept);
+		in->kept = NULL;
+		in->n = 0;
+		in->at = -1;
+	}
+	close_all(j);
+	MemoryContextReset(j->context);
+	j->matched = NULL;
+	j->phase = RB_JOIN_READ;
+}
+
+static void
+end_join(CustomScanState *node)
+{
+	rb_geometry_join *j = (rb_geometry_join *) node;
+
+	drop_all(j);
+	for (int i = 0; i < 2; i++)
+		ExecEndNode(j->in[i].plan);
+}
+
+static void
+rescan_join(CustomScanState *node)
+{
+	rb_geometry_join *j = (rb_geometry_join *) node;
+	/* The inputs are kept if only the distance has changed. */
+	bool changed = bms_overlap(node->ss.ps.chgParam, j->params);
+
+	for (int i = 0; i < 2; i++)
+	{
+		if (node->ss.ps.chgParam != NULL)
+			UpdateChangedParamSet(j->in[i].plan, node->ss.ps.chgParam);
+		changed |= j->in[i].plan->chgParam != NULL;
+	}
+	if (changed)
+	{
+		drop_all(j);
+		for (int i = 0; i < 2; i++)
+			ExecReScan(j->in[i].plan);
+		return;
+	}
+	rb_join_end_stream(j);
+	if (j->phase != RB_JOIN_READ)
+		j->phase = RB_JOIN_START;
+}
+
+/* ---- pairs ---- */
+
+static inline bool
+is_matched(const rb_geometry_join *j, uint64 row)
+{
+	return (j->matched[row / 64] >> row % 64 & 1) != 0;
+}
+
+/* Copies the columns of a row into the scan tuple. */
+static void
+take(rb_geometry_join *j, rb_join_input *in, uint64 row)
+{
+	TupleTableSlot *scan = j->css.ss.ss_ScanTupleSlot;
+
+	if (in->kept == NULL || in->at == (int64) row)
+		return;
+	rb_join_rows_get(in->kept, row, scan->tts_values + in->first, scan->tts_isnull + in->first);
+	in->at = (int64) row;
+}
+
+static void
+forget(rb_geometry_join *j, rb_join_input *in)
+{
+	memset(j->css.ss.ss_ScanTupleSlot->tts_isnull + in->first, true, (Size) in->columns);
+	in->at = -1;
+}
+
+/* Prepares the slot for the next row. The caller of the last row may have materialized the slot. */
+static void
+reuse(rb_geometry_join *j)
+{
+	TupleTableSlot *scan = j->css.ss.ss_ScanTupleSlot;
+
+	ResetExprContext(j->css.ss.ps.ps_ExprContext);
+	if (!TTS_SHOULDFREE(scan))
+		return;
+	ExecClearTuple(scan);
+	for (int i = 0; i < 2; i++)
+		forget(j, &j->in[i]);
+	ExecStoreVirtualTuple(scan);
+}
+
+/* Projects the row in the scan slot and returns it, or returns NULL if the filter rejects it. */
+static TupleTableSlot *
+hand_out(rb_geometry_join *j)
+{
+	ExprContext *econtext = j->css.ss.ps.ps_ExprContext;
+
+	if (!ExecQual(j->filter, econtext))
+	{
+		InstrCountFiltered2(j, 1);
+		return NULL;
+	}
+	return j->css.ss.ps.ps_ProjInfo != NULL ? ExecProject(j->css.ss.ps.ps_ProjInfo)
+											: j->css.ss.ss_ScanTupleSlot;
+}
+
+/*
+ * Evaluates the other join clauses on the pair in the scan slot. Returns true if the pair is to be
+ * returned.
+ */
+static bool
+is_wanted(rb_geometry_join *j, uint64 outer)
+{
+	if (!ExecQual(j->quals, j->css.ss.ps.ps_ExprContext))
+	{
+		InstrCountFiltered1(j, 1);
+		return false;
+	}
+	if (j->matched != NULL)
+		j->matched[outer / 64] |= UINT64CONST(1) << outer % 64;
+	return j->type != JOIN_ANTI;
+}
+
+static TupleTableSlot *
+next_joined(rb_geometry_join *j)
+{
+	TupleTableSlot *result = NULL;
+	uint64 outer, inner;
+
+	while (result == NULL && rb_join_next_pair(j, &outer, &inner))
+	{
+		if ((j->type == JOIN_SEMI || j->type == JOIN_ANTI) && is_matched(j, outer))
+			continue;
+		/* Evaluating the clauses may be slow, and a block has many pairs. */
+		CHECK_FOR_INTERRUPTS();
+		reuse(j);
+		take(j, &j->in[0], outer);
+		take(j, &j->in[1], inner);
+		if (is_wanted(j, outer))
+			result = hand_out(j);
+	}
+	return result;
+}
+
+/* Returns the next outer row without a pair. */
+static TupleTableSlot *
+next_alone(rb_geometry_join *j)
+{
+	TupleTableSlot *result = NULL;
+
+	while (result == NULL && j->rest < j->in[0].n)
+	{
+		const uint64 row = j->rest++;
+
+		CHECK_FOR_INTERRUPTS();
+		if (is_matched(j, row))
+			continue;
+		reuse(j);
+		take(j, &j->in[0], row);
+		result = hand_out(j);
+	}
+	return result;
+}
+
+static void
+start_pairs(rb_geometry_join *j)
+{
+	TupleTableSlot *scan = j->css.ss.ss_ScanTupleSlot;
+	const Size words = j->in[0].n / 64 + 1;
+
+	if (j->type != JOIN_INNER && j->matched == NULL)
+		j->matched = MemoryContextAllocHuge(j->context, words * sizeof *j->matched);
+	if (j->matched != NULL)
+		memset(j->matched, 0, words * sizeof *j->matched);
+	rb_join_ask_distance(j);
+	j->turn = 0;
+	j->rest = 0;
+	ExecClearTuple(scan);
+	for (int i = 0; i < 2; i++)
+		forget(j, &j->in[i]);
+	ExecStoreVirtualTuple(scan);
+	j->css.ss.ps.ps_ExprContext->ecxt_scantuple = scan;
+}
+
+/* Reads both inputs if necessary, and prepares the join. */
+static void
+make_ready(rb_geometry_join *j)
+{
+	if (j->phase == RB_JOIN_READ)
+	{
+		open_all(j);
+		rb_join_read(j);
+		j->phase = RB_JOIN_START;
+	}
+	if (j->phase == RB_JOIN_START)
+	{
+		start_pairs(j);
+		j->phase = RB_JOIN_PAIRS;
+	}
+}
+
+uint64
+rb_join_count(rb_geometry_join *j)
+{
+	PlanState *node = &j->css.ss.ps;
+	uint64 pairs;
+
+	/* Do what ExecProcNode does, which this function replaces. */
+	if (node->chgParam != NULL)
+		ExecReScan(node);
+	if (node->instrument != NULL)
+		InstrStartNode(node->instrument);
+	make_ready(j);
+	pairs = rb_join_count_pairs(j);
+	j->phase = RB_JOIN_DONE;
+	if (node->instrument != NULL)
+		InstrStopNode(node->instrument, (double) pairs);
+	return pairs;
+}
+
+static TupleTableSlot *
+exec_join(CustomScanState *node)
+{
+	rb_geometry_join *j = (rb_geometry_join *) node;
+	TupleTableSlot *result = NULL;
+
+	make_ready(j);
+	if (j->phase == RB_JOIN_PAIRS)
+	{
+		result = next_joined(j);
+		if (result != NULL)
+			return result;
+		j->phase = j->type == JOIN_LEFT || j->type == JOIN_ANTI ? RB_JOIN_REST : RB_JOIN_DONE;
+		forget(j, &j->in[1]);
+	}
+	if (j->phase == RB_JOIN_REST)
+	{
+		result = next_alone(j);
+		if (result != NULL)
+			return result;
+		j->phase = RB_JOIN_DONE;
+	}
+	return NULL;
+}
+
+static const CustomExecMethods exec_methods = {.CustomName = RB_JOIN_NAME,
+											   .BeginCustomScan = begin_join,
+											   .ExecCustomScan = exec_join,
+											   .EndCustomScan = end_join,
+											   .ReScanCustomScan = rescan_join,
+											   .ExplainCustomScan = rb_join_explain};
+
+static Node *
+create_state(CustomScan *plan)
+{
+	rb_geometry_join *j = palloc0(sizeof *j);
+
+	NodeSetTag(j, T_CustomScanState);
+	j->css.methods = &exec_methods;
+	return (Node *) j;
+}
+
+const CustomScanMethods rb_join_methods = {.CustomName = RB_JOIN_NAME,
+										   .CreateCustomScanState = create_state};

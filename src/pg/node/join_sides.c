@@ -1,0 +1,383 @@
+/*
+ * join_sides.c
+ *	  Converts the geometries of an input into sets of triangles.
+ *
+ * Two geometries are compared in space if both have Z, and otherwise in the plane. A side may
+ * therefore need its geometries with Z twice: in space, for geometries of the other side with Z,
+ * and projected to the plane, for those without. Usually all rows of both sides have Z, or none
+ * does. The first side is read before it is known whether the second one has rows without Z. If it
+ * may have some, polygons with Z are saved for later, because they are triangulated differently in
+ * space and in the plane; points, lines and triangles are projected as they are.
+ *
+ * Whether geometries lie in solids is tested in space only. A side then has one set per kind of
+ * object.
+ */
+#include "pg/node/geometry_join.h"
+
+#include "utils/lsyscache.h"
+
+static void
+keep_faulty(rb_join_side *s, rb_lie lie, struct varlena *bytes, const rb_join_place *place)
+{
+	s->faulty_place[lie] = *place;
+	s->faulty[lie] = MemoryContextAlloc(s->decoder.context, VARSIZE_ANY(bytes));
+	memcpy(s->faulty[lie], bytes, VARSIZE_ANY(bytes));
+}
+
+static void
+put(rb_join_side *s, rb_lie lie, struct varlena *bytes, const rb_join_place *place,
+	rb_geometry_info *info)
+{
+	rb_builder *b = &s->builder[lie];
+
+	if (s->faulty[lie] != NULL)
+		return;
+	b->any_leaf = true;
+	b->flat = lie != RB_IN_SPACE;
+	if (!rb_try_decode(&s->decoder, b, bytes, (int64) place->row, info))
+		keep_faulty(s, lie, bytes, place);
+}
+
+static void
+see_srid(rb_join_side *s, int32 srid, const rb_join_place *place)
+{
+	if (s->srid_known && s->srid != srid && !s->any_srid)
+	{
+		if (!s->mixed)
+			s->other_place = *place;
+		s->other_srid = s->mixed ? s->other_srid : srid;
+		s->mixed = true;
+		return;
+	}
+	s->srid_known = true;
+	s->srid = srid;
+}
+
+/*
+ * Reads the SRID and the presence of Z. For a format that is readable only through EWKB, the
+ * geometry is decoded into a temporary builder for this.
+ */
+static void
+see_header(rb_join_side *s, struct varlena *bytes, rb_geometry_header *header)
+{
+	rb_geometry_info info = {0};
+	rb_builder nothing;
+
+	if (rb_geometry_read_header((const uint8_t *) VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes),
+								header) == RB_GEOMETRY_OK)
+		return;
+	rb_builder_init(&nothing, s->builder[RB_IN_PLANE].memory, RB_TRIANGLE3);
+	nothing.any_leaf = nothing.flat = true;
+	(void) rb_try_decode(&s->decoder, &nothing, bytes, 0, &info);
+	rb_builder_free(&nothing);
+	header->srid = info.srid;
+	header->has_z = info.has_z;
+}
+
+/* Returns true if the geometry's parts in the plane are its parts in space without Z. */
+static bool
+is_flattened_as_it_is(uint32 type)
+{
+	return type == RB_TYPE_POINT || type == RB_TYPE_LINE || type == RB_TYPE_MULTIPOINT ||
+		   type == RB_TYPE_MULTILINE || type == RB_TYPE_TRIANGLE || type == RB_TYPE_TIN;
+}
+
+static void
+keep_aside(rb_join_side *s, struct varlena *bytes, const rb_join_place *place)
+{
+	if (s->late == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(s->decoder.context);
+
+		s->late = rb_spool_open(s->late_most);
+		s->late_place = rb_spool_open(s->late_most / 4);
+		MemoryContextSwitchTo(old);
+	}
+	rb_spool_put(s->late, bytes, VARSIZE_ANY(bytes));
+	rb_spool_put(s->late_place, place, sizeof *place);
+}
+
+/*
+ * Decodes a geometry into the set of its kind. With `raise`, raises an error if it cannot be read.
+ */
+static bool
+decode_placed(rb_join_side *s, struct varlena *bytes, int64 id, bool raise)
+{
+	rb_builder *const of_kinds[] = {&s->builder[RB_AT_POINTS], &s->builder[RB_AT_SEGMENTS],
+									&s->builder[RB_AT_TRIANGLES]};
+	rb_geometry_info info = {0};
+
+	if (s->role == RB_ROLE_PLACED)
+		return rb_decode_placed(&s->decoder, of_kinds, bytes, id, raise, &info);
+	if (!raise)
+		return rb_try_decode(&s->decoder, &s->builder[RB_AT_TRIANGLES], bytes, id, &info);
+	rb_decode(&s->decoder, &s->builder[RB_AT_TRIANGLES], bytes, id, &info);
+	return true;
+}
+
+void
+rb_join_side_add(rb_join_side *s, struct varlena *bytes, const rb_join_place *place)
+{
+	rb_geometry_header header;
+	rb_geometry_info info = {0};
+
+	see_header(s, bytes, &header);
+	s->n[header.has_z]++;
+	see_srid(s, header.srid, place);
+	if (s->role != RB_ROLE_COMPARED)
+	{
+		if (s->faulty[RB_IN_SPACE] == NULL && !decode_placed(s, bytes, (int64) place->row, false))
+			keep_faulty(s, RB_IN_SPACE, bytes, place);
+		return;
+	}
+	if (!header.has_z)
+	{
+		put(s, RB_IN_PLANE, bytes, place, &info);
+		return;
+	}
+	put(s, RB_IN_SPACE, bytes, place, &info);
+	if (s->flatten)
+		put(s, RB_FLATTENED, bytes, place, &info);
+	else if (s->may_flatten &&
+			 (s->faulty[RB_IN_SPACE] != NULL || !is_flattened_as_it_is(info.type)))
+		keep_aside(s, bytes, place);
+}
+
+/* Called from the helper thread, which must not call PostgreSQL functions. */
+static bool
+is_interrupt_pending(void)
+{
+	return INTERRUPTS_PENDING_CONDITION();
+}
+
+/* Adds a plain geometry to the set of the first kind that accepts it. */
+static bool
+add_placed_plain(rb_join_side *s, struct varlena *bytes, const rb_join_place *place,
+				 const rb_geometry_header *header)
+{
+	static const int all[] = {RB_AT_POINTS, RB_AT_SEGMENTS, RB_AT_TRIANGLES};
+	const uint8_t *from = (const uint8_t *) VARDATA_ANY(bytes);
+	const size_t length = VARSIZE_ANY_EXHDR(bytes);
+	rb_geometry_fault fault = RB_GEOMETRY_WRONG_TYPE;
+
+	if (s->faulty[RB_IN_SPACE] != NULL)
+		return false;
+	for (int i = s->role == RB_ROLE_BODY ? 2 : 0; i < 3 && fault == RB_GEOMETRY_WRONG_TYPE; i++)
+	{
+		rb_builder *b = &s->builder[all[i]];
+		rb_geometry_info info = {0};
+		rb_error error;
+
+		b->should_stop = is_interrupt_pending;
+		fault = rb_geometry_read_serialized(b, from, length, &info, &error);
+		if (fault == RB_GEOMETRY_OK && rb_builder_end_row(b, (int64) place->row, &error) != RB_OK)
+			fault = RB_GEOMETRY_NO_MEMORY;
+		if (fault != RB_GEOMETRY_OK)
+			rb_builder_drop_row(b);
+	}
+	if (fault != RB_GEOMETRY_OK)
+		return false;
+	s->n[header->has_z]++;
+	see_srid(s, header->srid, place);
+	return true;
+}
+
+bool
+rb_join_side_add_plain(rb_join_side *s, struct varlena *bytes, const rb_join_place *place)
+{
+	const uint8_t *from = (const uint8_t *) VARDATA_ANY(bytes);
+	const size_t length = VARSIZE_ANY_EXHDR(bytes);
+	rb_geometry_header header;
+	rb_geometry_info info = {0};
+	rb_builder *b;
+	rb_error error;
+
+	if (rb_geometry_read_header(from, length, &header) != RB_GEOMETRY_OK ||
+		(header.has_z && s->flatten))
+		return false;
+	if (s->role != RB_ROLE_COMPARED)
+		return add_placed_plain(s, bytes, place, &header);
+	b = &s->builder[header.has_z ? RB_IN_SPACE : RB_IN_PLANE];
+	if (s->faulty[header.has_z ? RB_IN_SPACE : RB_IN_PLANE] != NULL)
+		return false;
+	b->any_leaf = true;
+	b->flat = !header.has_z;
+	b->should_stop = is_interrupt_pending;
+	if (rb_geometry_read_serialized(b, from, length, &info, &error) != RB_GEOMETRY_OK ||
+		(header.has_z && s->may_flatten && !is_flattened_as_it_is(info.type)) ||
+		rb_builder_end_row(b, (int64) place->row, &error) != RB_OK)
+	{
+		rb_builder_drop_row(b);
+		return false;
+	}
+	s->n[header.has_z]++;
+	see_srid(s, header.srid, place);
+	return true;
+}
+
+/* ---- errors ---- */
+
+/* Identifies a row for messages as precisely as is known. */
+static const char *
+place_text(const rb_join_side *s, const rb_join_place *place)
+{
+	const char *table = OidIsValid(place->relid) ? get_rel_name(place->relid) : NULL;
+
+	if (ItemPointerIsValid(&place->tid) && table != NULL)
+		return psprintf("ctid (%u,%u) of \"%s\"", ItemPointerGetBlockNumber(&place->tid),
+						ItemPointerGetOffsetNumber(&place->tid), table);
+	if (s->table[0] == '\0')
+		return psprintf("row " UINT64_FORMAT " of the input", place->row + 1);
+	return psprintf("row " UINT64_FORMAT " of \"%s\"", place->row + 1, s->table);
+}
+
+const char *
+rb_join_side_row(const rb_join_side *s, uint64 row)
+{
+	const rb_join_place place = {.row = row};
+
+	return place_text(s, &place);
+}
+
+static void
+raise_faulty(rb_join_side *s, rb_lie lie)
+{
+	rb_geometry_info info;
+
+	if (s->faulty[lie] == NULL)
+		return;
+	rb_builder_clear(&s->builder[lie]);
+	s->decoder.row = place_text(s, &s->faulty_place[lie]);
+	if (s->role == RB_ROLE_COMPARED)
+		rb_decode(&s->decoder, &s->builder[lie], s->faulty[lie], 0, &info);
+	else
+		(void) decode_placed(s, s->faulty[lie], 0, true);
+}
+
+void
+rb_join_side_check(rb_join_side *s, const rb_join_side *other)
+{
+	const uint64 n = other->n[0] + other->n[1];
+
+	if (n > 0 && s->mixed)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: Operation on mixed SRID geometries (%d) != (%d)",
+							   s->decoder.function, s->srid, s->other_srid),
+						errdetail("%d is that of %s, %s.", s->other_srid, s->decoder.where,
+								  place_text(s, &s->other_place)),
+						errhint("Use ST_Transform, or ST_SetSRID where the SRID is wrong.")));
+	if (n > 0)
+		raise_faulty(s, RB_IN_PLANE);
+	if (other->n[0] > 0)
+		raise_faulty(s, RB_FLATTENED);
+	if (other->n[1] > 0 || (n > 0 && s->role != RB_ROLE_COMPARED))
+		raise_faulty(s, RB_IN_SPACE);
+}
+
+/* Adds a row with the projections of these parts, which are in space. */
+static void
+copy_row(rb_join_side *s, uint32 part, uint32 end, int64 id)
+{
+	const double *from = s->builder[RB_IN_SPACE].coords + (size_t) part * 9;
+	rb_builder *to = &s->builder[RB_FLATTENED];
+	const size_t n = 9 * (size_t) (end - part);
+	rb_error error;
+	rb_status status = rb_builder_reserve(to, end - part, &error);
+
+	if (status == RB_OK)
+	{
+		double *x = to->coords + (size_t) to->nparts * 9;
+
+		for (size_t k = 0; k < n; k++)
+			x[k] = k % 3 == 2 ? 0 : from[k];
+		to->nparts += end - part;
+		status = rb_builder_end_row(to, id, &error);
+	}
+	if (status != RB_OK)
+		rb_raise(s->decoder.function, status, &error);
+}
+
+/* Projects the rows in space, except those saved for later. */
+static void
+flatten_as_they_are(rb_join_side *s)
+{
+	const rb_builder *from = &s->builder[RB_IN_SPACE];
+	const uint64 nlate = s->late_place == NULL ? 0 : rb_spool_number(s->late_place);
+	rb_join_place late = {.row = 0};
+	uint64 i = 0;
+	uint32 part = 0;
+
+	for (uint32 row = 0; row < from->nrows; row++)
+	{
+		const uint64 id = (uint64) from->ids[row];
+		uint32 end = part + 1;
+
+		CHECK_FOR_INTERRUPTS();
+		while (from->multi && end < from->row_start && from->row_of[end] == row)
+			end++;
+		/* Saved and other rows are both in the order in which they were read. */
+		for (; i < nlate; i++)
+		{
+			memcpy(&late, rb_spool_get(s->late_place, i), sizeof late);
+			if (late.row >= id)
+				break;
+		}
+		if (i == nlate || late.row != id)
+			copy_row(s, part, end, (int64) id);
+		part = end;
+	}
+}
+
+void
+rb_join_side_flatten(rb_join_side *s)
+{
+	const uint64 n = s->late == NULL ? 0 : rb_spool_number(s->late);
+	rb_geometry_info info;
+
+	if (!s->may_flatten && s->builder[RB_IN_SPACE].nrows > 0)
+		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+						errmsg("%s: geometry without Z in a column whose type says that it has Z",
+							   s->decoder.function)));
+	flatten_as_they_are(s);
+	for (uint64 i = 0; i < n; i++)
+	{
+		rb_join_place place;
+
+		CHECK_FOR_INTERRUPTS();
+		memcpy(&place, rb_spool_get(s->late_place, i), sizeof place);
+		put(s, RB_FLATTENED, rb_spool_get(s->late, i), &place, &info);
+	}
+}
+
+void
+rb_join_side_finish(rb_join_side *s)
+{
+	rb_error error;
+
+	s->parts = 0;
+	for (int i = 0; i < RB_LIES; i++)
+		if (s->builder[i].nrows > 0 && s->faulty[i] == NULL)
+		{
+			rb_status status = rb_builder_finish(&s->builder[i], &s->set[i], &error);
+
+			if (status != RB_OK)
+				rb_raise(s->decoder.function, status, &error);
+			s->parts += s->set[i]->nparts;
+		}
+	if (s->late != NULL)
+	{
+		rb_spool_close(s->late);
+		rb_spool_close(s->late_place);
+	}
+	s->late = s->late_place = NULL;
+}
+
+void
+rb_join_side_free(rb_join_side *s)
+{
+	for (int i = 0; i < RB_LIES; i++)
+	{
+		rb_builder_free(&s->builder[i]);
+		rb_set_release(&s->set[i]);
+	}
+}

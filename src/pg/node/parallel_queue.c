@@ -1,0 +1,233 @@
+/*
+ * parallel_queue.c
+ *	  Passes pairs to parallel workers through a ring buffer in shared memory that one thread fills.
+ *
+ *    leader's process                 shared memory             leader, workers
+ *    rb_stream -> pump thread -> [full][full][free]... -> rb_share_take
+ *
+ * Workers never join; they only take blocks of ids. The pump is a thread of the leader, separate
+ * from its plan, because the leader may be busy elsewhere or may be waiting for the very workers
+ * that wait for pairs.
+ *
+ * There is one producer and there are many consumers, but no lock, because a process may be killed
+ * at any point. Block i lies in slot i % RB_SLOTS. A consumer claims the next block number and
+ * waits until the slot holds that block. The producer waits until the consumer of block i -
+ * RB_SLOTS has freed the slot of block i. The field slot.block expresses both states: it is i + 1
+ * once block i is available, and 0 after the block has been copied out. Waiting processes sleep for
+ * 0.2 ms at a time; consumers check for interrupts in between.
+ *
+ * The status of the join follows the last block. Every participant that reaches the end checks it,
+ * so a failed join is never mistaken for one that found no more pairs.
+ */
+#include "pg/base/pg.h"
+#include "core/base/parallel.h"
+
+#include <time.h>
+
+#define RB_SLOTS 64
+#define RB_WAIT_US 200
+#define RB_PUMP_STACK ((size_t) 256 << 10)
+#define RB_NOT_ENDED UINT64_MAX
+
+typedef struct rb_slot
+{
+	uint64 block;
+	uint32 n;
+	int64 red[RB_SHARE_PAIRS];
+	int64 blue[RB_SHARE_PAIRS];
+	uint64 told[RB_SHARE_PAIRS];
+} rb_slot;
+
+struct rb_share
+{
+	uint64 claimed; /* Number of blocks that consumers have taken or wait for */
+	uint64 end;     /* Number of blocks, or RB_NOT_ENDED if not known yet */
+	rb_error error; /* Error of the join, valid once `end` is set */
+	rb_slot slots[RB_SLOTS];
+};
+
+struct rb_pump
+{
+	rb_run *run;
+	rb_share *share;
+	pthread_t thread;
+	bool started;
+	int stop;
+	MemoryContextCallback at_end;
+};
+
+Size
+rb_share_size(void)
+{
+	return sizeof(rb_share);
+}
+
+void
+rb_share_init(rb_share *share)
+{
+	memset(share, 0, sizeof *share);
+	share->end = RB_NOT_ENDED;
+}
+
+/* ---- producer: the pump thread, which calls no PostgreSQL function ---- */
+
+static void
+nap(void)
+{
+	struct timespec t = {0, RB_WAIT_US * 1000};
+
+	nanosleep(&t, NULL);
+}
+
+static bool
+stopped(const rb_pump *pump)
+{
+	return rb_acquire(&pump->stop) != 0;
+}
+
+/* Returns the number of pairs that fit in a slot if each has a payload of `words` words. */
+static size_t
+share_pairs(size_t words)
+{
+	return words > 1 ? RB_SHARE_PAIRS / words : RB_SHARE_PAIRS;
+}
+
+/* Copies pairs of a block into the next slot of the ring. Returns false if the pump was stopped. */
+static bool
+put_some(rb_pump *pump, const rb_block *block, size_t from, uint64 *blocks)
+{
+	const size_t n = Min(block->n - from, share_pairs(block->words));
+	rb_slot *slot = &pump->share->slots[*blocks % RB_SLOTS];
+
+	while (rb_acquire(&slot->block) != 0)
+	{
+		if (stopped(pump))
+			return false;
+		nap();
+	}
+	slot->n = (uint32) n;
+	memcpy(slot->red, block->red + from, n * sizeof *block->red);
+	memcpy(slot->blue, block->blue + from, n * sizeof *block->blue);
+	if (block->told != NULL)
+		memcpy(slot->told, block->told + from * block->words,
+			   n * block->words * sizeof *block->told);
+	(*blocks)++;
+	rb_release(&slot->block, *blocks);
+	return true;
+}
+
+static bool
+put_block(rb_pump *pump, const rb_block *block, uint64 *blocks)
+{
+	for (size_t i = 0; i < block->n; i += share_pairs(block->words))
+		if (!put_some(pump, block, i, blocks))
+			return false;
+	return true;
+}
+
+static void *
+pump_thread(void *arg)
+{
+	rb_pump *pump = arg;
+	rb_share *share = pump->share;
+	uint64 blocks = 0;
+	rb_status status = RB_OK;
+	rb_block block;
+
+	while (status == RB_OK && !stopped(pump))
+	{
+		status = rb_run_wait(pump->run, 20, &block);
+		if (status == RB_OK && !put_block(pump, &block, &blocks))
+			break;
+	}
+	if (status == RB_OK)
+		status = RB_STOPPED;
+	if (status != RB_END)
+		share->error = rb_run_error(pump->run);
+	share->error.status = status;
+	rb_release(&share->end, blocks);
+	return NULL;
+}
+
+/* ---- start and stop of the pump, in the leader's main thread ---- */
+
+static void
+stop_at_end(void *pump)
+{
+	rb_pump_stop(pump);
+}
+
+/*
+ * Starts the pump, which lives in the current memory context, that of the run. The share must
+ * outlive it.
+ */
+rb_pump *
+rb_pump_start(rb_run *run, rb_share *share)
+{
+	rb_pump *pump = palloc0(sizeof *pump);
+
+	rb_run_stay_here(run);
+	pump->run = run;
+	pump->share = share;
+	if (rb_thread_start(&pump->thread, RB_PUMP_STACK, pump_thread, pump) != 0)
+	{
+		rb_error error = {RB_NO_THREAD, 0, 0, ""};
+
+		rb_raise(run->join->function, RB_NO_THREAD, &error);
+	}
+	pump->started = true;
+	run->stop_taker = stop_at_end;
+	run->taker = pump;
+	/* Callbacks run in reverse order, so this one runs before that of the run. */
+	pump->at_end.func = stop_at_end;
+	pump->at_end.arg = pump;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, &pump->at_end);
+	return pump;
+}
+
+/*
+ * Stops the pump. Afterwards the ring receives no more pairs, and the thread no longer accesses the
+ * run or the share.
+ */
+void
+rb_pump_stop(rb_pump *pump)
+{
+	if (!pump->started)
+		return;
+	rb_release(&pump->stop, 1);
+	pthread_join(pump->thread, NULL);
+	pump->started = false;
+	rb_spill_tell_blocks(pump->run->spill);
+}
+
+/* ---- consumers ---- */
+
+/*
+ * Copies the next block out of the ring, with n = 0 at the end. Raises the error of a failed join.
+ */
+void
+rb_share_take(rb_share *share, const char *function, rb_block *to)
+{
+	uint64 block = rb_add(&share->claimed, 1);
+	rb_slot *slot = &share->slots[block % RB_SLOTS];
+
+	to->n = 0;
+	while (rb_acquire(&slot->block) != block + 1)
+	{
+		if (rb_acquire(&share->end) <= block)
+		{
+			/* RB_STOPPED means that the leader needs no more pairs. */
+			if (share->error.status != RB_END && share->error.status != RB_STOPPED)
+				rb_raise(function, share->error.status, &share->error);
+			return;
+		}
+		CHECK_FOR_INTERRUPTS();
+		nap();
+	}
+	to->n = slot->n;
+	memcpy(to->red, slot->red, to->n * sizeof *to->red);
+	memcpy(to->blue, slot->blue, to->n * sizeof *to->blue);
+	if (to->told != NULL)
+		memcpy(to->told, slot->told, to->n * to->words * sizeof *to->told);
+	rb_release(&slot->block, 0);
+}

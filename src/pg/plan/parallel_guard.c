@@ -1,0 +1,118 @@
+/*
+ * parallel_guard.c
+ *	  Disables parallel mode for statements whose joins may read views or tables with policies.
+ *
+ * A statement whose plan has a Gather node runs in parallel mode from its first row to its last, in
+ * the leader, too. In parallel mode much is forbidden: nextval(), in older servers a block with
+ * EXCEPTION, every function that is PARALLEL UNSAFE. The planner knows from their labels which
+ * functions this affects, but not what a view or a query text that redblue reads may contain.
+ *
+ * When a plan is about to start in parallel mode, its joins are therefore inspected. If a side is
+ * not a constant that names a table without policies, the statement starts without parallel mode,
+ * and the leader does all the work alone. The inspected tables stay locked, as after any SELECT, so
+ * that none of them gets a policy in the meantime.
+ */
+#include "pg/base/pg.h"
+
+#include "executor/executor.h"
+#include "nodes/extensible.h"
+#include "nodes/nodeFuncs.h"
+
+static ExecutorStart_hook_type previous_hook;
+
+/* Returns true if the expression has a redblue function that may read more than plain tables. */
+static bool
+may_run_sql(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, FuncExpr) && rb_is_supported(((FuncExpr *) node)->funcid))
+	{
+		FuncExpr *call = (FuncExpr *) node;
+		const rb_join *join = rb_join_of_function(call->funcid);
+
+		if (join == NULL || !rb_sides_are_tables(join, call->args, true))
+			return true;
+	}
+	return expression_tree_walker(node, may_run_sql, context);
+}
+
+/*
+ * Returns true if a node has such a function in an expression other than its target list and its
+ * filter.
+ */
+static bool
+own_may_run_sql(const Plan *plan)
+{
+#define FIND(x) may_run_sql((Node *) (x), NULL)
+	switch (nodeTag(plan))
+	{
+		case T_CustomScan:
+			return FIND(((CustomScan *) plan)->custom_exprs);
+		case T_FunctionScan:
+			return FIND(((FunctionScan *) plan)->functions);
+		case T_ValuesScan:
+			return FIND(((ValuesScan *) plan)->values_lists);
+		case T_SampleScan:
+			return FIND(((SampleScan *) plan)->tablesample);
+		case T_IndexScan:
+			return FIND(((IndexScan *) plan)->indexqual);
+		case T_IndexOnlyScan:
+			return FIND(((IndexOnlyScan *) plan)->indexqual);
+		case T_BitmapIndexScan:
+			return FIND(((BitmapIndexScan *) plan)->indexqual);
+		case T_Result:
+			return FIND(((Result *) plan)->resconstantqual);
+		case T_NestLoop:
+			return FIND(((Join *) plan)->joinqual);
+		case T_MergeJoin:
+			return FIND(((Join *) plan)->joinqual) || FIND(((MergeJoin *) plan)->mergeclauses);
+		case T_HashJoin:
+			return FIND(((Join *) plan)->joinqual) || FIND(((HashJoin *) plan)->hashclauses);
+		case T_Limit:
+			return FIND(((Limit *) plan)->limitCount) || FIND(((Limit *) plan)->limitOffset);
+		case T_WindowAgg:
+			return FIND(((WindowAgg *) plan)->startOffset) || FIND(((WindowAgg *) plan)->endOffset);
+		default:
+			return false;
+	}
+#undef FIND
+}
+
+static bool
+node_may_run_sql(PlanState *node, void *context)
+{
+	const Plan *plan = node->plan;
+
+	return may_run_sql((Node *) plan->targetlist, NULL) || may_run_sql((Node *) plan->qual, NULL) ||
+		   own_may_run_sql(plan) || planstate_tree_walker(node, node_may_run_sql, context);
+}
+
+static void
+start(QueryDesc *query, int eflags)
+{
+	PlannedStmt *serial;
+
+	if (previous_hook != NULL)
+		previous_hook(query, eflags);
+	else
+		standard_ExecutorStart(query, eflags);
+	if (!query->plannedstmt->parallelModeNeeded || (eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0 ||
+		!node_may_run_sql(query->planstate, NULL))
+		return;
+	/*
+	 * The cached plan itself must not change, because other executions, also by other roles, may
+	 * use it.
+	 */
+	serial = MemoryContextAlloc(GetMemoryChunkContext(query), sizeof *serial);
+	*serial = *query->plannedstmt;
+	serial->parallelModeNeeded = false;
+	query->plannedstmt = serial;
+}
+
+void
+rb_serial_install(void)
+{
+	previous_hook = ExecutorStart_hook;
+	ExecutorStart_hook = start;
+}

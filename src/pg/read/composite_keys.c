@@ -1,0 +1,332 @@
+/*
+ * composite_keys.c
+ *	  Identifies rows by key columns of any type: uuid, text, (code, part).
+ *
+ *	bytes	|key 0|key 1|key 2|...		minimal tuples of the key's columns
+ *	start	0     ^     ^				where each begins
+ *
+ * In the join, the id of a row is the number of its key. When a pair is returned, the two keys are
+ * looked up and returned as they were stored.
+ *
+ * If rows with equal keys form one object, a key that occurred before gets its existing number.
+ * Equality is that of PostgreSQL: the type's own operator and hash function, with the collation of
+ * the column.
+ */
+#include "pg/base/pg.h"
+
+#include "access/detoast.h"
+#include "access/htup_details.h"
+#include "executor/tuptable.h"
+#include "lib/stringinfo.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/typcache.h"
+#include "utils/varlena.h"
+
+#define RB_FIRST_KEYS 1024
+
+/* Functions that compare the values of a column */
+typedef struct key_type
+{
+	FmgrInfo hash;
+	FmgrInfo equal;
+	Oid collation;
+} key_type;
+
+struct rb_keys
+{
+	const char *names; /* Column names given by the caller, or NULL */
+	bool objects;
+	TupleDesc desc;    /* Description of the key's columns */
+	AttrNumber *attno; /* Numbers of the columns in the rows that are read */
+	key_type *type;    /* For objects only */
+	TupleTableSlot *slot;
+
+	/* Arrays in the memory of the join */
+	uint32 n;
+	char *bytes;
+	size_t used;
+	size_t bytes_cap;
+	uint64 *start;
+	size_t start_cap;
+	/* For objects only: a hash table with open addressing */
+	uint32 *bucket; /* Number of the key + 1, or 0 if free */
+	size_t nbuckets;
+	uint32 *hash; /* Hash of each key */
+	size_t hash_cap;
+};
+
+rb_keys *
+rb_keys_create(const char *names, bool objects)
+{
+	rb_keys *keys = palloc0(sizeof *keys);
+
+	keys->names = names;
+	keys->objects = objects;
+	return keys;
+}
+
+TupleDesc
+rb_keys_desc(const rb_keys *keys)
+{
+	return keys->desc;
+}
+
+bool
+rb_keys_are_of_objects(const rb_keys *keys)
+{
+	return keys->objects;
+}
+
+/* ---- columns of the key ---- */
+
+static const char *
+argument_name(const rb_keys *keys, const rb_source *source)
+{
+	return psprintf("%s_%s", source->side, keys->objects ? "object" : "key");
+}
+
+/* Returns the numbers of the columns in the caller's list. */
+static List *
+named_columns(const rb_keys *keys, TupleDesc desc, const rb_source *source)
+{
+	List *names;
+	List *attnos = NIL;
+	ListCell *lc;
+
+	if (!SplitIdentifierString(pstrdup(keys->names), ',', &names) || names == NIL)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: argument \"%s\" is no list of columns: %s", source->function,
+							   argument_name(keys, source), keys->names),
+						errhint("Write names as in SQL, with commas between them: 'code, part'.")));
+	foreach (lc, names)
+		attnos = lappend_int(attnos, rb_column_named(desc, lfirst(lc), source).attno);
+	return attnos;
+}
+
+static void
+find_type(rb_keys *keys, int i, const rb_source *source)
+{
+	Form_pg_attribute att = TupleDescAttr(keys->desc, i);
+	TypeCacheEntry *type = lookup_type_cache(getBaseType(att->atttypid),
+											 TYPECACHE_HASH_PROC_FINFO | TYPECACHE_EQ_OPR_FINFO);
+
+	if (!OidIsValid(type->hash_proc_finfo.fn_oid) || !OidIsValid(type->eq_opr_finfo.fn_oid))
+		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+						errmsg("%s: column \"%s\" of %s is of type %s", source->function,
+							   NameStr(att->attname), source->side, format_type_be(att->atttypid)),
+						errdetail("An object is named by columns whose type can be hashed."),
+						errhint("Cast it to text in a view.")));
+	fmgr_info_copy(&keys->type[i].hash, &type->hash_proc_finfo, CurrentMemoryContext);
+	fmgr_info_copy(&keys->type[i].equal, &type->eq_opr_finfo, CurrentMemoryContext);
+	keys->type[i].collation = att->attcollation;
+}
+
+void
+rb_keys_find(rb_keys *keys, Relation rel, const rb_source *source)
+{
+	TupleDesc desc = RelationGetDescr(rel);
+	List *attnos = keys->names != NULL ? named_columns(keys, desc, source) : rb_primary_key(rel);
+	int n = list_length(attnos);
+
+	if (n == 0)
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
+						errmsg("%s: %s has no primary key", source->function, source->side),
+						errdetail("Its columns are: %s.", rb_list_columns(desc)),
+						errhint("Name the columns of the key in the call: %s => '...'.",
+								argument_name(keys, source))));
+	keys->desc = CreateTemplateTupleDesc(n);
+	keys->attno = palloc(n * sizeof *keys->attno);
+	keys->type = palloc0(n * sizeof *keys->type);
+	for (int i = 0; i < n; i++)
+	{
+		keys->attno[i] = (AttrNumber) list_nth_int(attnos, i);
+		TupleDescCopyEntry(keys->desc, (AttrNumber) (i + 1), desc, keys->attno[i]);
+		if (keys->objects)
+			find_type(keys, i, source);
+	}
+	keys->slot = MakeSingleTupleTableSlot(keys->desc, &TTSOpsMinimalTuple);
+}
+
+void
+rb_keys_locate(rb_keys *keys, int i, AttrNumber attno)
+{
+	keys->attno[i] = attno;
+}
+
+/* ---- storing keys ---- */
+
+/* Ensures room for `need` elements; an array grows by at least half. */
+static rb_status
+grow(rb_memory *memory, void **block, size_t *cap, size_t need, size_t element, rb_error *error)
+{
+	size_t want = Max(*cap + *cap / 2, Max(need, (size_t) RB_FIRST_KEYS));
+	rb_status status;
+
+	if (need <= *cap)
+		return RB_OK;
+	status = rb_resize(memory, block, want * element, error);
+	if (status == RB_OK)
+		*cap = want;
+	return status;
+}
+
+/* Fetches a value that is stored out of line, because its pointer would be followed again later. */
+static Datum
+whole_value(Datum value, Form_pg_attribute att)
+{
+	if (att->attlen == -1 && VARATT_IS_EXTERNAL(DatumGetPointer(value)))
+		return PointerGetDatum(detoast_external_attr((struct varlena *) DatumGetPointer(value)));
+	return value;
+}
+
+static MinimalTuple
+form_key(const rb_keys *keys, TupleTableSlot *slot)
+{
+	int n = keys->desc->natts;
+	Datum *values = palloc(n * sizeof *values);
+	bool *nulls = palloc0(n * sizeof *nulls);
+
+	for (int i = 0; i < n; i++)
+		values[i] = whole_value(slot->tts_values[keys->attno[i] - 1], TupleDescAttr(keys->desc, i));
+	return rb_form_minimal_tuple(keys->desc, values, nulls);
+}
+
+static rb_status
+append_key(rb_keys *keys, MinimalTuple tuple, rb_memory *memory, rb_error *error)
+{
+	rb_status status = grow(memory, (void **) &keys->bytes, &keys->bytes_cap,
+							keys->used + MAXALIGN(tuple->t_len), 1, error);
+
+	if (status == RB_OK)
+		status = grow(memory, (void **) &keys->start, &keys->start_cap, (size_t) keys->n + 1,
+					  sizeof *keys->start, error);
+	if (status != RB_OK)
+		return status;
+	memcpy(keys->bytes + keys->used, tuple, tuple->t_len);
+	keys->start[keys->n++] = keys->used;
+	keys->used += MAXALIGN(tuple->t_len);
+	return RB_OK;
+}
+
+void
+rb_keys_get(const rb_keys *keys, int64 number, TupleTableSlot *slot)
+{
+	ExecStoreMinimalTuple((MinimalTuple) (keys->bytes + keys->start[number]), slot, false);
+	slot_getallattrs(slot);
+}
+
+/* ---- objects: finding equal keys ---- */
+
+static uint32
+hash_key(rb_keys *keys, TupleTableSlot *slot)
+{
+	uint32 hash = 0;
+
+	for (int i = 0; i < keys->desc->natts; i++)
+		hash = (hash << 1 | hash >> 31) ^
+			   DatumGetUInt32(FunctionCall1Coll(&keys->type[i].hash, keys->type[i].collation,
+												slot->tts_values[keys->attno[i] - 1]));
+	return hash * UINT32_C(0x9e3779b1);
+}
+
+static bool
+is_key(rb_keys *keys, uint32 number, TupleTableSlot *slot)
+{
+	rb_keys_get(keys, number, keys->slot);
+	for (int i = 0; i < keys->desc->natts; i++)
+		if (!DatumGetBool(FunctionCall2Coll(&keys->type[i].equal, keys->type[i].collation,
+											keys->slot->tts_values[i],
+											slot->tts_values[keys->attno[i] - 1])))
+			return false;
+	return true;
+}
+
+/* Ensures that there are at least twice as many buckets as keys. */
+static rb_status
+grow_buckets(rb_keys *keys, rb_memory *memory, rb_error *error)
+{
+	size_t n = Max(keys->nbuckets * 2, (size_t) RB_FIRST_KEYS);
+	rb_status status;
+
+	if (((size_t) keys->n + 1) * 2 <= keys->nbuckets)
+		return RB_OK;
+	status = rb_resize(memory, (void **) &keys->bucket, n * sizeof *keys->bucket, error);
+	if (status != RB_OK)
+		return status;
+	keys->nbuckets = n;
+	memset(keys->bucket, 0, n * sizeof *keys->bucket);
+	for (uint32 i = 0; i < keys->n; i++)
+	{
+		size_t at = keys->hash[i] & (n - 1);
+
+		while (keys->bucket[at] != 0)
+			at = (at + 1) & (n - 1);
+		keys->bucket[at] = i + 1;
+	}
+	return RB_OK;
+}
+
+static rb_status
+take_object(rb_keys *keys, TupleTableSlot *slot, rb_memory *memory, int64 *number, rb_error *error)
+{
+	uint32 hash = hash_key(keys, slot);
+	rb_status status = grow_buckets(keys, memory, error);
+	size_t at;
+
+	if (status == RB_OK)
+		status = grow(memory, (void **) &keys->hash, &keys->hash_cap, (size_t) keys->n + 1,
+					  sizeof *keys->hash, error);
+	if (status != RB_OK)
+		return status;
+	for (at = hash & (keys->nbuckets - 1); keys->bucket[at] != 0;
+		 at = (at + 1) & (keys->nbuckets - 1))
+	{
+		*number = keys->bucket[at] - 1;
+		if (keys->hash[*number] == hash && is_key(keys, (uint32) *number, slot))
+			return RB_OK;
+	}
+	*number = keys->n;
+	status = append_key(keys, form_key(keys, slot), memory, error);
+	if (status != RB_OK)
+		return status;
+	keys->hash[*number] = hash;
+	keys->bucket[at] = keys->n;
+	return RB_OK;
+}
+
+rb_status
+rb_keys_take(rb_keys *keys, TupleTableSlot *slot, rb_memory *memory, int64 *number, rb_error *error)
+{
+	if (keys->objects)
+		return take_object(keys, slot, memory, number, error);
+	*number = keys->n;
+	return append_key(keys, form_key(keys, slot), memory, error);
+}
+
+/* ---- messages ---- */
+
+char *
+rb_keys_text(const rb_keys *keys, TupleTableSlot *slot)
+{
+	StringInfoData names;
+	StringInfoData values;
+	int n = keys->desc->natts;
+
+	initStringInfo(&names);
+	initStringInfo(&values);
+	for (int i = 0; i < n; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(keys->desc, i);
+		Oid output;
+		bool is_varlena;
+
+		getTypeOutputInfo(att->atttypid, &output, &is_varlena);
+		appendStringInfo(&names, "%s%s", i > 0 ? ", " : "", NameStr(att->attname));
+		appendStringInfo(&values, "%s%s", i > 0 ? ", " : "",
+						 slot->tts_isnull[keys->attno[i] - 1]
+							 ? "null"
+							 : OidOutputFunctionCall(output, slot->tts_values[keys->attno[i] - 1]));
+	}
+	return psprintf(n == 1 ? "%s = %s" : "(%s) = (%s)", names.data, rb_shorten(values.data));
+}

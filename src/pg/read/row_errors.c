@@ -1,0 +1,291 @@
+/*
+ * row_errors.c
+ *	  Rejects invalid rows and reports what is wrong with them.
+ *
+ * Each function here handles one fault. If rows are received apart (out of order, see
+ * parallel_rows.c), or invalid rows are left out, it returns false to reject the row. Otherwise it
+ * raises the error. In either case a caller writes "return rb_refuse_...(...)".
+ *
+ * A message names what the user can find: the side, the column, and the id of the row.
+ */
+#include "pg/read/receiver.h"
+
+#include "catalog/pg_type.h"
+#include "executor/tuptable.h"
+#include "utils/builtins.h"
+#include "utils/float.h"
+#include "utils/lsyscache.h"
+
+#include <math.h>
+
+/*
+ * Raises the error in r->error. The parts of the current row are already in the builder, so the row
+ * is counted, too.
+ */
+static void
+raise_status(const rb_receiver *r)
+{
+	rb_error error = r->error;
+	rb_so_far so_far = {r->rows + 1, 0};
+
+	if (r->heap != NULL && r->heap->tuples > 0)
+		so_far.share = (r->heap->block + (r->heap->at + 1.0) / r->heap->tuples) / r->heap->blocks;
+	if (r->need != NULL && error.status == RB_OVER_BUDGET)
+		error.need =
+			Max(error.need, rb_need_while_reading(r->need, r->builder, &so_far, error.need));
+	rb_raise_of(r->source->function, r->source->what == NULL ? "join" : r->source->what,
+				error.status, &error);
+}
+
+bool
+rb_refuse_status(const rb_receiver *r)
+{
+	if (!r->apart)
+		raise_status(r);
+	return false;
+}
+
+/*
+ * Returns true if rows with this fault are left out. A wrong SRID or id is not a fault of a solid,
+ * but a validity report (count_faces) lists such rows, too.
+ */
+static bool
+is_left_out(const rb_receiver *r, rb_geometry_fault fault)
+{
+	const bool of_body =
+		fault != RB_GEOMETRY_SRID && fault != RB_GEOMETRY_NULL_ID && fault != RB_GEOMETRY_NO_ID;
+
+	return r->source->leave_out && (of_body || r->source->count_faces);
+}
+
+/*
+ * Reads the id of the solid from the extra column of a mesh row. Returns false if it is not
+ * available.
+ */
+static bool
+body_besides(const rb_receiver *r, int64 *body)
+{
+	const int i = r->columns.beside.attno - 1;
+
+	if (r->slot == NULL || r->slot->tts_isnull[i])
+		return false;
+	switch (r->columns.beside.type)
+	{
+		case INT8OID:
+			*body = DatumGetInt64(r->slot->tts_values[i]);
+			break;
+		case INT4OID:
+			*body = DatumGetInt32(r->slot->tts_values[i]);
+			break;
+		default:
+			*body = DatumGetInt16(r->slot->tts_values[i]);
+	}
+	return true;
+}
+
+bool
+rb_leave_out(rb_receiver *r, int64 id, rb_geometry_fault fault, const rb_geometry_info *info)
+{
+	rb_refusal refusal = {.id = id, .fault = fault};
+
+	if (!is_left_out(r, fault))
+		return false;
+	if (r->columns.beside.attno != 0 && !body_besides(r, &refusal.id))
+		return false;
+	if (info != NULL)
+		refusal.info = *info;
+	if (rb_builder_refuse(r->builder, &refusal, &r->error) != RB_OK)
+		(void) rb_refuse_status(r);
+	r->left_out = true;
+	return true;
+}
+
+static const char *
+column_name(const rb_receiver *r, rb_column column)
+{
+	return NameStr(TupleDescAttr(r->desc, column.attno - 1)->attname);
+}
+
+char *
+rb_row_name(const rb_receiver *r, int64 id)
+{
+	if (r->source->keys != NULL)
+		return rb_keys_text(r->source->keys, r->slot);
+	return psprintf("%s " INT64_FORMAT,
+					r->source->object_name != NULL ? "object"
+					: r->columns.id.attno == 0     ? "row"
+												   : "id",
+					id);
+}
+
+bool
+rb_refuse_null_id(rb_receiver *r, rb_column column)
+{
+	const bool object = r->source->object_name != NULL ||
+						(r->source->keys != NULL && rb_keys_are_of_objects(r->source->keys));
+	const char *what = object ? "object" : r->source->keys != NULL ? "key" : "id";
+
+	if (!r->apart && !rb_leave_out(r, 0, RB_GEOMETRY_NULL_ID, NULL))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("%s: null %s in column \"%s\" of %s", r->source->function, what,
+						column_name(r, column), r->source->side),
+				 errdetail("It is row " UINT64_FORMAT " in the order of reading.", r->rows + 1)));
+	return false;
+}
+
+bool
+rb_refuse_fraction(rb_receiver *r, Datum value)
+{
+	Oid output;
+	bool is_varlena;
+
+	getTypeOutputInfo(r->columns.id.type, &output, &is_varlena);
+	if (!r->apart && !rb_leave_out(r, 0, RB_GEOMETRY_NO_ID, NULL))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s: column \"%s\" of %s holds %s, which is no bigint", r->source->function,
+						column_name(r, r->columns.id), r->source->side,
+						rb_shorten(OidOutputFunctionCall(output, value))),
+				 errdetail("It is row " UINT64_FORMAT " in the order of reading.", r->rows + 1),
+				 errhint("An id is an integer; cast the column in a view, or name another.")));
+	return false;
+}
+
+bool
+rb_refuse_null_beside(const rb_receiver *r, int64 id)
+{
+	if (!r->apart)
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("%s: null in column \"%s\" of %s, %s", r->source->function,
+						column_name(r, r->columns.beside), r->source->side, rb_row_name(r, id)),
+				 errhint("Leave such rows out.")));
+	return false;
+}
+
+bool
+rb_refuse_null_coordinate(rb_receiver *r, rb_column column, int64 id)
+{
+	if (!r->apart && !rb_leave_out(r, id, RB_GEOMETRY_NULL, NULL))
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+						errmsg("%s: null in column \"%s\" of %s, %s", r->source->function,
+							   column_name(r, column), r->source->side, rb_row_name(r, id)),
+						errhint("Leave such rows out.")));
+	return false;
+}
+
+bool
+rb_refuse_not_finite(rb_receiver *r, const double *x, int64 id)
+{
+	int i = 0;
+
+	while (i < r->columns.width - 1 && isfinite(x[i]))
+		i++;
+	if (!r->apart && !rb_leave_out(r, id, RB_GEOMETRY_NOT_FINITE, NULL))
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("%s: %s in column \"%s\" of %s, %s", r->source->function,
+						isnan(x[i]) ? "NaN" : "infinity", column_name(r, r->columns.coord[i]),
+						r->source->side, rb_row_name(r, id)),
+				 errhint("Leave such rows out.")));
+	return false;
+}
+
+bool
+rb_refuse_low_above_high(const rb_receiver *r, const double *x, int i, int64 id)
+{
+	int dims = r->columns.width / 2;
+	const char *low = column_name(r, r->columns.coord[i]);
+	const char *high = column_name(r, r->columns.coord[dims + i]);
+
+	if (!r->apart)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: column \"%s\" is greater than \"%s\" of %s, %s",
+							   r->source->function, low, high, r->source->side, rb_row_name(r, id)),
+						errdetail("%.17g is greater than %.17g.", x[i], x[dims + i]),
+						errhint("Use least(%s, %s) and greatest(%s, %s).", low, high, low, high)));
+	return false;
+}
+
+/*
+ * Returns a sentence that names the function which a call with geometries of this type may have
+ * intended, or "".
+ */
+static const char *
+function_for_type(const rb_receiver *r, int type)
+{
+	const bool lines = type == RB_TYPE_LINE || type == RB_TYPE_MULTILINE;
+	const bool points = type == RB_TYPE_POINT || type == RB_TYPE_MULTIPOINT;
+	const char *function = r->source->function;
+
+	if (strncmp(function, "redblue_triangle_", 17) == 0 && lines)
+		return strstr(function, "_self_") != NULL || strstr(function, "_nearest") != NULL
+				   ? "  For lines against surfaces use redblue_segment_triangle_pairs."
+				   : psprintf("  For lines against surfaces use redblue_segment_triangle_%s.",
+							  function + 17);
+	if (strncmp(function, "redblue_triangle_", 17) == 0 && points)
+		return "  For points in closed bodies use redblue_points_in_bodies.";
+	if (r->source->kind == RB_SEGMENT2 && points)
+		return "  For points use redblue_box_pairs.";
+	return "";
+}
+
+/*
+ * Returns what to add to the hint for a geometry type that is not accepted: the sides may be
+ * swapped, or another function intended.
+ */
+static const char *
+way_to_other_types(const rb_receiver *r, const rb_geometry_info *info)
+{
+	if (r->source->what != NULL)
+		return "";
+	if (strstr(r->source->function, "_in_bodies") != NULL)
+		return "  The bodies come last.";
+	if (strcmp(r->source->side, "segments") == 0 || strcmp(r->source->side, "triangles") == 0)
+		return "  The segments come first, then the triangles.";
+	return info != NULL ? function_for_type(r, info->bad_type) : "";
+}
+
+pg_noreturn static void
+raise_geometry(const rb_receiver *r, int64 id, rb_geometry_fault fault,
+			   const rb_geometry_info *info)
+{
+	rb_geometry_place place = {
+		.function = r->source->function,
+		.what = r->source->what,
+		.where = psprintf("column \"%s\" of %s, %s", column_name(r, r->columns.geom),
+						  r->source->side, rb_row_name(r, id)),
+		.value = quote_identifier(column_name(r, r->columns.geom)),
+		.kind = r->source->kind,
+		.many_points = r->source->many_points,
+		.more_hint = way_to_other_types(r, info),
+		.face_tolerance = r->builder->face_tolerance,
+		.face_share = r->builder->face_share,
+	};
+
+	if (fault == RB_GEOMETRY_NO_MEMORY)
+		raise_status(r);
+	rb_raise_geometry(&place, fault, info);
+}
+
+bool
+rb_refuse_geometry(rb_receiver *r, int64 id, rb_geometry_fault fault, const rb_geometry_info *info)
+{
+	if (!r->apart && (fault == RB_GEOMETRY_NO_MEMORY || !rb_leave_out(r, id, fault, info)))
+		raise_geometry(r, id, fault, info);
+	return false;
+}
+
+bool
+rb_refuse_dimension(const rb_receiver *r, int dims, int64 id)
+{
+	if (!r->apart)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s: cube of dimension %d in column \"%s\" of %s, %s", r->source->function,
+						dims, column_name(r, r->columns.geom), r->source->side, rb_row_name(r, id)),
+				 errdetail("A box has two dimensions or three."),
+				 dims > 3 ? errhint("Use cube_subset(cube, ARRAY[1, 2, 3]).") : 0));
+	return false;
+}

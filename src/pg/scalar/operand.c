@@ -1,0 +1,573 @@
+/*
+ * operand.c
+ *	  Converts a geometry argument into an object, and caches it.
+ *
+ * A statement compares one geometry with many others, or several with several others in a nested
+ * loop. Each argument therefore caches its most recent values with what was built from them: parts,
+ * a tree of these, a solid prepared for queries. Two values are the same if their TOAST pointers
+ * are equal, or else if all their bytes are. The value behind a TOAST pointer never changes, and
+ * its OID is reused after 2^32 other values at the earliest.
+ *
+ * The cache is limited in values (RB_OPERANDS) and in bytes (MOST_BYTES). The least recently used
+ * values are dropped first. The cache is freed with the memory context of the expression (fn_mcxt).
+ *
+ * Reading a geometry is the most expensive step, and most pairs are far apart. The boxes stored in
+ * the geometries are therefore compared first.
+ */
+#include "pg/scalar/scalar.h"
+
+#include "core/set/set.h"
+
+#include "access/detoast.h"
+#include "access/parallel.h"
+#include "common/hashfn.h"
+#include "utils/memutils.h"
+
+#include <math.h>
+
+static const char *const argument_names[3] = {"the first geometry", "the second geometry",
+											  "the geometry"};
+
+/* Limit of the cache in bytes, in addition to the two values that are compared */
+#define MOST_BYTES ((uint64) 64 << 20)
+/* The cache may use at most 1/8 of redblue.memory_limit */
+#define SHARE 8
+/* Maximum number of parts that are copied out of the builder */
+#define FEW_PARTS 1024
+
+/* ---- the cache ---- */
+
+/* Discards everything that is cached about a value. */
+static void
+forget_value(rb_pairwise *p, rb_operand *o)
+{
+	rb_set_release(&o->set);
+	rb_two_forget(p->memory, &o->two);
+	rb_position_forget(p->memory, &o->placed);
+	o->known = o->header_known = false;
+}
+
+static void
+close_pairwise(void *arg)
+{
+	rb_pairwise *p = arg;
+
+	rb_open_end(&p->open);
+	if (p->memory == NULL)
+		return;
+	/* The process may be exiting while its helper thread works. */
+	rb_aside_end(&p->aside);
+	rb_curve_close(&p->curve);
+	for (int i = 0; i < 2; i++)
+	{
+		for (int k = 0; k < p->argument[i].n; k++)
+			forget_value(p, p->argument[i].operand[k]);
+		p->argument[i].n = 0;
+		rb_builder_free(&p->argument[i].builder);
+	}
+	rb_memory_destroy(p->memory);
+	p->memory = NULL;
+	rb_open_ended();
+}
+
+static rb_pairwise *
+open_pairwise(FunctionCallInfo fcinfo, const char *function)
+{
+	rb_pairwise *p = fcinfo->flinfo->fn_extra;
+
+	if (p != NULL)
+		return p;
+	p = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof *p);
+	p->decoder.function = function;
+	p->decoder.context = p->context = fcinfo->flinfo->fn_mcxt;
+	p->memory = rb_memory_open(function, (uint64) rb_setting_memory_limit * 1024);
+	for (int i = 0; i < 2; i++)
+		rb_builder_init(&p->argument[i].builder, p->memory, RB_TRIANGLE3);
+	rb_open_begin(&p->open, close_pairwise, p);
+	p->at_end.func = close_pairwise;
+	p->at_end.arg = p;
+	MemoryContextRegisterResetCallback(p->context, &p->at_end);
+	fcinfo->flinfo->fn_extra = p;
+	return p;
+}
+
+/* Hashes some bytes of the value, which differ for most different values. */
+static uint32
+hash_value(const struct varlena *value)
+{
+	const Size size = VARSIZE_ANY(value);
+	const unsigned char *bytes = (const unsigned char *) value;
+
+	if (size <= 64)
+		return hash_bytes(bytes, (int) size);
+	return hash_bytes(bytes, 32) ^ hash_bytes(bytes + size / 2, 16) ^
+		   hash_bytes(bytes + size - 16, 16) * 31;
+}
+
+static void
+drop_last(rb_pairwise *p, rb_argument *a)
+{
+	rb_operand *o = a->operand[--a->n];
+
+	forget_value(p, o);
+	p->stored -= o->stored_cap;
+	if (o->stored != NULL)
+		pfree(o->stored);
+	pfree(o);
+}
+
+/*
+ * Drops the least recently used values until the cache is within its limit, but neither of the two
+ * being compared.
+ */
+static void
+drop_old(rb_pairwise *p)
+{
+	const uint64 most = Min(MOST_BYTES, (uint64) rb_setting_memory_limit * 1024 / SHARE);
+
+	while (rb_memory_used(p->memory) + p->stored > most)
+	{
+		rb_argument *a = &p->argument[p->argument[1].n > p->argument[0].n];
+
+		if (a->n < 2)
+			break;
+		drop_last(p, a);
+	}
+}
+
+static void
+move_to_front(rb_argument *a, int i, rb_operand *o, uint32 hash)
+{
+	memmove(&a->operand[1], &a->operand[0], (size_t) i * sizeof a->operand[0]);
+	memmove(&a->hash[1], &a->hash[0], (size_t) i * sizeof a->hash[0]);
+	a->operand[0] = o;
+	a->hash[0] = hash;
+}
+
+/* Stores a value in place of the previous one. */
+static void
+store_value(rb_pairwise *p, rb_operand *o, const struct varlena *value)
+{
+	const Size size = VARSIZE_ANY(value);
+
+	if (size > o->stored_cap)
+	{
+		struct varlena *stored = MemoryContextAlloc(p->context, size);
+
+		if (o->stored != NULL)
+			pfree(o->stored);
+		p->stored += size - o->stored_cap;
+		o->stored = stored;
+		o->stored_cap = size;
+	}
+	o->stored_size = size;
+	memcpy(o->stored, value, size);
+}
+
+/* Makes the argument's value in this call the first in its cache. */
+static void
+find_value(rb_pairwise *p, int side, struct varlena *value)
+{
+	rb_argument *a = &p->argument[side];
+	struct varlena *bytes = NULL;
+	rb_operand *o;
+	uint32 hash;
+	int i;
+
+	/* A pointer into memory does not identify the value. */
+	if (VARATT_IS_EXTERNAL(value) && !VARATT_IS_EXTERNAL_ONDISK(value))
+		value = bytes = detoast_attr(value);
+	hash = hash_value(value);
+	for (i = 0; i < a->n; i++)
+	{
+		o = a->operand[i];
+		if (a->hash[i] != hash || VARSIZE_ANY(value) != o->stored_size ||
+			memcmp(value, o->stored, o->stored_size) != 0)
+			continue;
+		o->bytes = bytes;
+		if (i > 0)
+			move_to_front(a, i, o, hash);
+		return;
+	}
+	/* Reuse the oldest entry, or create a new one. */
+	if (a->n == RB_OPERANDS)
+	{
+		i = a->n - 1;
+		o = a->operand[i];
+		forget_value(p, o);
+	}
+	else
+	{
+		o = MemoryContextAllocZero(p->context, sizeof *o);
+		a->operand[a->n] = o;
+		i = a->n++;
+	}
+	o->stored_size = 0;
+	store_value(p, o, value);
+	o->bytes = bytes;
+	move_to_front(a, i, o, hash);
+}
+
+static struct varlena *
+bytes_of(rb_operand *o)
+{
+	if (o->bytes == NULL)
+		o->bytes = pg_detoast_datum_packed(o->stored);
+	return o->bytes;
+}
+
+/* ---- reading ---- */
+
+static void
+read_header(rb_operand *o)
+{
+	struct varlena *bytes;
+
+	if (o->header_known)
+		return;
+	bytes = bytes_of(o);
+	if (rb_geometry_read_header((const uint8_t *) VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes),
+								&o->header) != RB_GEOMETRY_OK)
+		memset(&o->header, 0, sizeof o->header);
+	else
+		o->header_known = true;
+}
+
+/* Returns the argument's builder, empty and of this kind. */
+static rb_builder *
+begin_parts(FunctionCallInfo fcinfo, rb_pairwise *p, int side, rb_kind kind)
+{
+	rb_builder *b = &p->argument[side].builder;
+
+	rb_builder_clear(b);
+	rb_builder_set_kind(b, kind);
+	if (!OidIsValid(p->decoder.type))
+		p->decoder.type = get_fn_expr_argtype(fcinfo->flinfo, 0);
+	p->decoder.where = argument_names[p->alone ? 2 : side];
+	return b;
+}
+
+/* Decodes the value into the builder, as a single row if it has any part. */
+static void
+read_parts(FunctionCallInfo fcinfo, rb_pairwise *p, int side, rb_kind kind, bool any_leaf,
+		   bool flat, rb_geometry_info *info)
+{
+	rb_builder *b = begin_parts(fcinfo, p, side, kind);
+
+	b->any_leaf = any_leaf;
+	b->flat = flat;
+	rb_decode(&p->decoder, b, bytes_of(rb_pairwise_operand(p, side)), side, info);
+}
+
+/*
+ * Builds a set. A row with few parts is copied to arrays of the exact size; a larger one takes over
+ * the builder's arrays.
+ */
+static rb_status
+make_set(rb_pairwise *p, rb_builder *b, const rb_set **set, rb_error *error)
+{
+	rb_set arrays = {.kind = b->kind, .nparts = b->nparts, .nrows = 1};
+	const Size bytes = b->nparts * (Size) b->width * sizeof(double);
+	double *coords = NULL;
+	uint32 *row_of = NULL;
+	rb_status status;
+
+	if (b->nparts > FEW_PARTS)
+		return rb_builder_finish(b, set, error);
+	status = rb_resize(p->memory, (void **) &coords, bytes, error);
+	if (status == RB_OK && b->nparts > 1)
+		status = rb_resize(p->memory, (void **) &row_of, b->nparts * sizeof *row_of, error);
+	if (status == RB_OK)
+	{
+		memcpy(coords, b->coords, bytes);
+		if (row_of != NULL)
+			memset(row_of, 0, b->nparts * sizeof *row_of);
+		arrays.coords = coords;
+		arrays.row_of = row_of;
+		status = rb_set_own(p->memory, &arrays, set, error);
+	}
+	if (status != RB_OK)
+	{
+		rb_free(p->memory, (void **) &coords);
+		rb_free(p->memory, (void **) &row_of);
+	}
+	return status;
+}
+
+/* Turns the contents of an argument's builder into the set of its value. */
+static void
+keep_parts(rb_pairwise *p, int side)
+{
+	rb_operand *o = rb_pairwise_operand(p, side);
+	rb_builder *b = &p->argument[side].builder;
+	rb_error error;
+	rb_status status = RB_OK;
+
+	rb_set_release(&o->set);
+	rb_two_forget(p->memory, &o->two);
+	rb_position_forget(p->memory, &o->placed);
+	if (b->nrows > 0)
+		status = make_set(p, b, &o->set, &error);
+	if (status != RB_OK)
+		rb_raise_of(p->decoder.function, "comparison", status, &error);
+	o->known = true;
+}
+
+static void
+read_set(FunctionCallInfo fcinfo, rb_pairwise *p, int side, bool flat)
+{
+	rb_operand *o = rb_pairwise_operand(p, side);
+	rb_geometry_info info;
+
+	if (o->known && o->flat == flat)
+		return;
+	o->known = false;
+	read_parts(fcinfo, p, side, RB_TRIANGLE3, true, flat, &info);
+	o->header.srid = info.srid;
+	o->header.has_z = info.has_z;
+	o->flat = flat;
+	keep_parts(p, side);
+}
+
+void
+rb_pairwise_read_placed(FunctionCallInfo fcinfo, rb_pairwise *p, int side, bool any_kind)
+{
+	rb_operand *o = rb_pairwise_operand(p, side);
+	rb_builder *b;
+	rb_geometry_info info;
+
+	if (o->known)
+		return;
+	b = begin_parts(fcinfo, p, side, RB_TRIANGLE3);
+	b->any_leaf = b->flat = false;
+	if (any_kind)
+		(void) rb_decode_placed(&p->decoder, (rb_builder *const[]){b, b, b}, bytes_of(o), side,
+								true, &info);
+	else
+		rb_decode(&p->decoder, b, bytes_of(o), side, &info);
+	keep_parts(p, side);
+}
+
+/* Returns true if the stored boxes are farther apart than `reach`. */
+static bool
+boxes_apart(const rb_geometry_header *a, const rb_geometry_header *b, double reach)
+{
+	if (!a->has_box || !b->has_box)
+		return false;
+	for (int k = 0; k < (a->has_z && b->has_z ? 3 : 2); k++)
+		if ((double) a->low[k] - (double) b->high[k] > reach ||
+			(double) b->low[k] - (double) a->high[k] > reach)
+			return true;
+	return false;
+}
+
+static void
+check_srids(const rb_pairwise *p, int32 red, int32 blue)
+{
+	if (red != blue)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: Operation on mixed SRID geometries (%d) != (%d)",
+							   p->decoder.function, red, blue),
+						errhint("Use ST_Transform, or ST_SetSRID where the SRID is wrong.")));
+}
+
+/*
+ * Reads the header of a value in a format that is readable only through EWKB, by decoding it in the
+ * plane.
+ */
+static void
+read_unknown(FunctionCallInfo fcinfo, rb_pairwise *p, int side)
+{
+	rb_operand *o = rb_pairwise_operand(p, side);
+
+	if (o->header_known)
+		return;
+	read_set(fcinfo, p, side, true);
+	o->header_known = true;
+	/* The caller may need the set in space. */
+	o->known = false;
+}
+
+rb_pairwise *
+rb_pairwise_begin(FunctionCallInfo fcinfo, const char *function)
+{
+	rb_pairwise *p = open_pairwise(fcinfo, function);
+
+	for (int i = 0; i < 2; i++)
+		find_value(p, i, (struct varlena *) PG_GETARG_POINTER(i));
+	drop_old(p);
+	for (int i = 0; i < 2; i++)
+	{
+		read_header(rb_pairwise_operand(p, i));
+		read_unknown(fcinfo, p, i);
+	}
+	check_srids(p, rb_pairwise_operand(p, 0)->header.srid, rb_pairwise_operand(p, 1)->header.srid);
+	return p;
+}
+
+bool
+rb_pairwise_read(FunctionCallInfo fcinfo, const char *function, double reach,
+				 rb_pairwise **pairwise)
+{
+	rb_pairwise *p = rb_pairwise_begin(fcinfo, function);
+	const rb_operand *red = rb_pairwise_operand(p, 0), *blue = rb_pairwise_operand(p, 1);
+	bool flat;
+
+	*pairwise = p;
+	if (boxes_apart(&red->header, &blue->header, reach))
+		return false;
+	flat = !red->header.has_z || !blue->header.has_z;
+	read_set(fcinfo, p, 0, flat);
+	read_set(fcinfo, p, 1, flat);
+	return red->set != NULL && blue->set != NULL;
+}
+
+rb_status
+rb_pairwise_work(rb_pairwise *p, uint64 parts, rb_status (*work)(void *), void *arg)
+{
+	rb_context_init(&p->ctx, p->memory);
+	p->ctx.threads = IsParallelWorker() ? 1 : rb_threads(parts);
+	p->aside.ctx = &p->ctx;
+	p->aside.work = work;
+	p->aside.arg = arg;
+	return rb_aside_try(&p->aside);
+}
+
+typedef struct question
+{
+	rb_pairwise *pairwise;
+	rb_job job;
+	bool any;
+	uint64 told;
+} question;
+
+static rb_status
+compare_rows(void *arg)
+{
+	question *q = arg;
+	rb_pairwise *p = q->pairwise;
+
+	return rb_two_ask(&p->ctx, &q->job, &rb_pairwise_operand(p, 0)->two,
+					  &rb_pairwise_operand(p, 1)->two, &q->any, &q->told);
+}
+
+bool
+rb_pairwise_ask(rb_pairwise *p, rb_predicate predicate, double distance, uint64 *told)
+{
+	const rb_set *red = rb_pairwise_operand(p, 0)->set, *blue = rb_pairwise_operand(p, 1)->set;
+	question q = {.pairwise = p, .job = {.red = red, .blue = blue, .predicate = predicate}};
+	rb_status status;
+
+	q.job.distance = distance;
+	q.job.nearest = 1;
+	status = rb_pairwise_work(p, (uint64) red->nparts + blue->nparts, compare_rows, &q);
+	if (status != RB_OK)
+		rb_raise_of(p->decoder.function, "comparison", status, &p->ctx.error);
+	*told = q.told;
+	return q.any;
+}
+
+/* ---- intersections ---- */
+
+/*
+ * Number of pairs of parts up to which the work is usually short. It takes a few milliseconds,
+ * unless all parts overlap each other in one plane.
+ */
+#define FEW_PAIRS 4096
+
+static rb_status
+make_curve(void *arg)
+{
+	rb_pairwise *p = arg;
+	const rb_set *red = rb_pairwise_operand(p, 0)->set, *blue = rb_pairwise_operand(p, 1)->set;
+	const rb_curve_parts parts[2] = {{red->kind, red->nparts, red->coords},
+									 {blue->kind, blue->nparts, blue->coords}};
+	rb_status status = RB_OK;
+
+	if (p->curve == NULL)
+		status = rb_curve_open(&p->ctx, &parts[0], &parts[1], &p->curve);
+	else
+		rb_curve_again(p->curve, &parts[0], &parts[1]);
+	if (status == RB_OK)
+		status = rb_curve_add_all(p->curve);
+	return status == RB_OK ? rb_curve_finish(p->curve, &p->shape) : status;
+}
+
+void
+rb_pairwise_curve(rb_pairwise *p)
+{
+	const uint64 pairs =
+		(uint64) rb_pairwise_operand(p, 0)->set->nparts * rb_pairwise_operand(p, 1)->set->nparts;
+	rb_status status;
+
+	rb_context_init(&p->ctx, p->memory);
+	p->aside.ctx = &p->ctx;
+	p->aside.work = make_curve;
+	p->aside.arg = p;
+	status = pairs <= FEW_PAIRS ? rb_aside_try(&p->aside) : rb_aside_run(&p->aside);
+	if (status != RB_OK)
+		rb_raise_of(p->decoder.function, "intersection", status, &p->ctx.error);
+}
+
+/* ---- a single geometry ---- */
+
+/* Reads the header of the only argument. */
+static rb_operand *
+read_one(FunctionCallInfo fcinfo, const char *function, rb_pairwise **pairwise)
+{
+	rb_pairwise *p = open_pairwise(fcinfo, function);
+	rb_operand *o;
+
+	*pairwise = p;
+	p->alone = true;
+	find_value(p, 0, (struct varlena *) PG_GETARG_POINTER(0));
+	drop_old(p);
+	o = rb_pairwise_operand(p, 0);
+	read_header(o);
+	read_unknown(fcinfo, p, 0);
+	o->known = false;
+	return o;
+}
+
+bool
+rb_pairwise_box(FunctionCallInfo fcinfo, const char *function, bool *has_z, int32 *srid,
+				double *low, double *high)
+{
+	rb_pairwise *p;
+	rb_operand *o = read_one(fcinfo, function, &p);
+	rb_geometry_info info;
+
+	*has_z = o->header.has_z;
+	*srid = o->header.srid;
+	read_parts(fcinfo, p, 0, *has_z ? RB_BOX3 : RB_BOX2, false, false, &info);
+	if (p->argument[0].builder.nparts == 0)
+		return false;
+	memcpy(low, p->argument[0].builder.coords, (2 + *has_z) * sizeof(double));
+	memcpy(high, p->argument[0].builder.coords + 2 + *has_z, (2 + *has_z) * sizeof(double));
+	return true;
+}
+
+void
+rb_pairwise_read_faces(FunctionCallInfo fcinfo, const char *function, rb_pairwise_faces *faces)
+{
+	rb_pairwise *p;
+	rb_operand *o = read_one(fcinfo, function, &p);
+	rb_builder *b = &p->argument[0].builder;
+	rb_geometry_info info;
+	uint32 last = 0, number = 0;
+
+	b->want_face_of = true;
+	read_parts(fcinfo, p, 0, RB_TRIANGLE3, false, !o->header.has_z, &info);
+	*faces = (rb_pairwise_faces){o->header.has_z, o->header.srid, b->nparts, b->coords, NULL};
+	faces->face =
+		MemoryContextAllocHuge(CurrentMemoryContext, (b->nparts + (Size) 1) * sizeof(uint32));
+	for (uint32 i = 0; i < b->nparts; i++)
+	{
+		/* After the first `faced` parts, each part of the builder is a face of its own. */
+		const uint32 face = i < b->faced ? b->face_of[i] : i;
+
+		number += i == 0 || face != last;
+		last = face;
+		faces->face[i] = number;
+	}
+}

@@ -1,0 +1,180 @@
+/*
+ * scalar.h
+ *	  Declares what the files share that implement functions of two geometries (the extension
+ *	  redblue_postgis).
+ *
+ *	compare.c	the SQL functions
+ *	operand.c			converts a value into the parts of an object, and caches it
+ *	index_support.c		planner support: index conditions and selectivity
+ *
+ * If both geometries have Z, they are compared in space. Otherwise both are projected to the plane,
+ * where polygons are areas. In both cases all parts are triangles: the triangles of faces, and
+ * degenerate triangles for points and lines.
+ */
+#ifndef RB_PG_SCALAR_SCALAR_H
+#define RB_PG_SCALAR_SCALAR_H
+
+#include "pg/base/pg.h"
+#include "pg/call/gserialized_write.h"
+
+#include "core/solid/solids.h"
+
+/*
+ * ---- compare.c, index_support.c: entry points, by which the planner identifies a function
+ * ----
+ */
+
+extern Datum redblue_geometry_intersects(PG_FUNCTION_ARGS);
+extern Datum redblue_geometry_crosses(PG_FUNCTION_ARGS);
+extern Datum redblue_geometry_dwithin(PG_FUNCTION_ARGS);
+extern Datum redblue_geometry_inside(PG_FUNCTION_ARGS);
+extern Datum redblue_geometry_support(PG_FUNCTION_ARGS);
+
+extern Datum redblue_geometry_position(PG_FUNCTION_ARGS);
+
+/*
+ * Raises the error that the first or the second geometry is not a valid solid, with the reason.
+ * `row` identifies the row, or is NULL.
+ */
+pg_noreturn extern void rb_raise_no_body(const char *function, bool first, const char *row,
+										 const char *reason);
+
+/* Raises an error of redblue_dwithin if the distance is negative or NaN. */
+extern void rb_check_distance(double distance);
+
+/* ---- decode.c: geometries of one type become parts ---- */
+
+typedef struct rb_decoder
+{
+	const char *function;
+	const char *where; /* Name of the argument, as in "the first geometry" */
+	const char *row;   /* Row of the geometry, or NULL */
+	Oid type;          /* Type of the geometries, InvalidOid if unknown */
+	MemoryContext context;
+	FmgrInfo as_ewkb; /* ST_AsEWKB for that type */
+	bool as_ewkb_known;
+} rb_decoder;
+
+/*
+ * Decodes a detoasted geometry into a row of the builder with this id. The builder's kind and flags
+ * select the accepted geometries. A row without parts is dropped. An unknown format is converted
+ * through EWKB. Raises an error if the geometry cannot be read.
+ */
+extern void rb_decode(rb_decoder *decoder, rb_builder *builder, struct varlena *bytes, int64 id,
+					  rb_geometry_info *info);
+/*
+ * Decodes a geometry as rb_decode does, but returns false if it cannot be read. The contents of the
+ * builder are then invalid, and it must not be used further.
+ */
+extern bool rb_try_decode(rb_decoder *decoder, rb_builder *builder, struct varlena *bytes, int64 id,
+						  rb_geometry_info *info);
+
+/*
+ * Decodes a geometry of any kind, in space, into the first of these builders (for points, segments
+ * and triangles) that accepts it. The three may be the same empty builder, which then gets that
+ * kind. If the geometry cannot be read, raises an error or returns false, depending on `raise`.
+ */
+extern bool rb_decode_placed(rb_decoder *decoder, rb_builder *const builders[3],
+							 struct varlena *bytes, int64 id, bool raise, rb_geometry_info *info);
+
+/* ---- operand.c ---- */
+
+/* Cached value of an argument */
+typedef struct rb_operand
+{
+	struct varlena *stored; /* Value as passed: a TOAST pointer or the bytes */
+	Size stored_size;
+	Size stored_cap;
+	struct varlena *bytes; /* Detoasted value, valid during a call */
+	bool header_known;
+	rb_geometry_header header;
+	bool known;        /* True if the set has been built */
+	bool flat;         /* True if it was projected to the plane */
+	const rb_set *set; /* Set of one row, NULL if empty */
+	rb_two_known two;  /* State cached by comparisons with other values */
+	rb_placed placed;  /* State cached by position tests (solid.c) */
+} rb_operand;
+
+/* Maximum number of cached values per argument */
+#define RB_OPERANDS 64
+
+/* Values of one argument: the current one, then earlier ones, most recent first */
+typedef struct rb_argument
+{
+	rb_operand *operand[RB_OPERANDS];
+	uint32 hash[RB_OPERANDS];
+	int n;
+	rb_builder builder; /* Empty between calls */
+} rb_argument;
+
+/* State kept from one call of an expression to the next */
+typedef struct rb_pairwise
+{
+	rb_decoder decoder;
+	bool alone; /* True if there is only one geometry */
+	MemoryContext context;
+	MemoryContextCallback at_end;
+	rb_open open;
+	rb_memory *memory;
+	rb_context ctx;  /* Context of the current work */
+	rb_aside aside;  /* Helper thread of the current work */
+	rb_curve *curve; /* Intersection state, NULL until first needed */
+	rb_shape shape;
+	rb_argument argument[2];
+	Size stored; /* Bytes of stored values */
+} rb_pairwise;
+
+/* Returns the value of an argument in the current call. */
+static inline rb_operand *
+rb_pairwise_operand(const rb_pairwise *p, int side)
+{
+	return p->argument[side].operand[0];
+}
+
+/*
+ * Reads both arguments of the current call. Raises an error if their SRIDs differ. Returns false,
+ * without reading the geometries, if their stored boxes are farther apart than `reach`; returns
+ * false, too, if one geometry is empty. With an infinite `reach`, both are always read.
+ */
+extern bool rb_pairwise_read(FunctionCallInfo fcinfo, const char *function, double reach,
+							 rb_pairwise **pairwise);
+
+/* Begins a call on both arguments without comparing their boxes or building their sets. */
+extern rb_pairwise *rb_pairwise_begin(FunctionCallInfo fcinfo, const char *function);
+
+/*
+ * Builds the set of an argument's value in space, if the value has any part and its set is not
+ * cached. With `any_kind`, the set has the kind of the geometry, otherwise triangles.
+ */
+extern void rb_pairwise_read_placed(FunctionCallInfo fcinfo, rb_pairwise *pairwise, int side,
+									bool any_kind);
+
+/* Runs work on this number of parts in pairwise->ctx (rb_aside_try). */
+extern rb_status rb_pairwise_work(rb_pairwise *pairwise, uint64 parts, rb_status (*work)(void *),
+								  void *arg);
+
+/* Returns true if the predicate holds. *told gets the payload, as in a join. */
+extern bool rb_pairwise_ask(rb_pairwise *pairwise, rb_predicate predicate, double distance,
+							uint64 *told);
+
+/* Computes the intersection into pairwise->shape, where it is valid until the next call. */
+extern void rb_pairwise_curve(rb_pairwise *pairwise);
+
+/* Computes the box of one geometry. Returns false if it is empty. */
+extern bool rb_pairwise_box(FunctionCallInfo fcinfo, const char *function, bool *has_z, int32 *srid,
+							double *low, double *high);
+
+/* The triangles of a geometry's faces, each with the number of its face, from 1 */
+typedef struct rb_pairwise_faces
+{
+	bool has_z;
+	int32 srid;
+	uint32 n;
+	const double *coords; /* Nine coordinates per triangle; z is 0 in the plane */
+	uint32 *face;
+} rb_pairwise_faces;
+
+extern void rb_pairwise_read_faces(FunctionCallInfo fcinfo, const char *function,
+								   rb_pairwise_faces *faces);
+
+#endif /* RB_PG_SCALAR_SCALAR_H */

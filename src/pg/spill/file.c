@@ -1,0 +1,326 @@
+/*
+ * file.c
+ *	  Stores the rows of a side in a temporary file, in chunks of several thousand parts.
+ *
+ *	chunk	| coordinates of all parts | ids of all rows | end of each row |		chunk	| ...
+ *
+ * The file is a temporary file of PostgreSQL. It lies in base/pgsql_tmp (files that no transaction
+ * owns are never placed in temp_tablespaces), counts against temp_file_limit and in
+ * pg_stat_database, and is removed when the server restarts after a crash. It belongs to the join,
+ * not to the transaction's resource owner, because the join closes it in every case.
+ *
+ * The consumer of the join's pairs reads the file and may run in a thread. Reading therefore uses a
+ * duplicated descriptor, which stays open even if the server closes its own descriptor to open
+ * another file.
+ */
+#include "pg/spill/spill.h"
+
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "utils/memutils.h"
+#include "utils/wait_event.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+/* Approximate parts per chunk, exceeded if the last row is larger */
+#define CHUNK_PARTS 16384
+#define WRITE_BYTES ((size_t) 1 << 20) /* Bytes written between two interrupt checks */
+
+/* ---- files ---- */
+
+void
+rb_spill_file_open(rb_spill *s, rb_spill_file *file)
+{
+	if (file->open)
+		return;
+	/*
+	 * Open the file first, because OpenTemporaryFile raises an error if it fails. A descriptor
+	 * reserved before that would leak for the rest of the session.
+	 */
+	file->file = OpenTemporaryFile(true);
+	/* Reserve the descriptor that dup_descriptor creates. */
+	if (!AcquireExternalFD())
+	{
+		const int why = errno;
+
+		FileClose(file->file);
+		errno = why;
+		ereport(ERROR, (errcode_for_file_access(),
+						errmsg("%s: could not open a temporary file: %m", s->function)));
+	}
+	file->fd = -1;
+	file->size = 0;
+	file->got = &s->got;
+	file->open = true;
+}
+
+void
+rb_spill_file_close(rb_spill_file *file)
+{
+	if (!file->open)
+		return;
+	file->open = false;
+	if (file->fd >= 0)
+		(void) close(file->fd);
+	ReleaseExternalFD();
+	FileClose(file->file);
+}
+
+void
+rb_spill_file_cut(rb_spill_file *file, int64 size)
+{
+	if (!file->open || file->size == size)
+		return;
+	/* If truncation fails, later writes overwrite the old data. */
+	(void) FileTruncate(file->file, size, WAIT_EVENT_BUFFILE_TRUNCATE);
+	file->size = size;
+}
+
+/*
+ * Duplicates the file's descriptor. It must be called right after a write, because the server may
+ * close its descriptor at other times.
+ */
+static void
+dup_descriptor(rb_spill_file *file, const char *function)
+{
+	file->fd = dup(FileGetRawDesc(file->file));
+	if (file->fd < 0)
+		ereport(ERROR, (errcode_for_file_access(),
+						errmsg("%s: could not open a temporary file: %m", function)));
+}
+
+static void
+write_bytes(rb_spill *s, rb_spill_file *file, const void *from, size_t bytes)
+{
+	const char *next = from;
+
+	while (bytes > 0)
+	{
+		const size_t n = Min(bytes, WRITE_BYTES);
+		int64 written;
+
+		CHECK_FOR_INTERRUPTS();
+		written = FileWrite(file->file, unconstify(char *, next), (int) n, file->size,
+							WAIT_EVENT_BUFFILE_WRITE);
+		if (written <= 0)
+			ereport(ERROR, (errcode_for_file_access(),
+							errmsg("%s: could not write to a temporary file: %m", s->function),
+							errdetail("Rows that have no room in memory wait there; %lld kB were "
+									  "written.",
+									  (long long) (s->bytes >> 10)),
+							errhint("Free some space, or raise redblue.memory_limit.")));
+		if (file->fd < 0)
+			dup_descriptor(file, s->function);
+		file->size += written;
+		s->bytes += (uint64) written;
+		next += written;
+		bytes -= (size_t) written;
+	}
+}
+
+static rb_status
+read_bytes(rb_context *ctx, const rb_spill_file *file, int64 at, void *to, size_t bytes)
+{
+	char *next = to;
+
+	while (bytes > 0)
+	{
+		const ssize_t got = pread(file->fd, next, bytes, (off_t) at);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+		{
+			char text[100];
+
+			snprintf(text, sizeof text, "could not read a temporary file: %s",
+					 got == 0 ? "it is too short" : strerror(errno));
+			return rb_fail(ctx, RB_BAD_FILE, 0, 0, text);
+		}
+		at += got;
+		*file->got += (uint64) got;
+		next += got;
+		bytes -= (size_t) got;
+	}
+	return RB_OK;
+}
+
+/* ---- chunks ---- */
+
+static rb_chunk *
+next_chunk(const rb_spill *s, rb_chunks *chunks)
+{
+	if (chunks->n == chunks->cap)
+	{
+		chunks->cap = Max(chunks->cap * 2, 16);
+		chunks->chunk = chunks->chunk == NULL
+							? MemoryContextAllocHuge(s->context, chunks->cap * sizeof(rb_chunk))
+							: repalloc_huge(chunks->chunk, chunks->cap * sizeof(rb_chunk));
+	}
+	return &chunks->chunk[chunks->n++];
+}
+
+/* Stores the end of each row from `row` on, counted from the first part of `row`. */
+static void
+note_ends(rb_spill *s, const rb_builder *b, uint32 row, uint32 nrows, uint32 part, uint32 nparts)
+{
+	rb_spill_check(s,
+				   rb_array_grow(s->ctx, (void **) &s->ends, &s->ends_cap, nrows, sizeof *s->ends));
+	for (uint32 i = part; i < part + nparts; i++)
+		s->ends[b->row_of[i] - row] = i + 1 - part;
+}
+
+/* Writes `nrows` rows from `row` on, whose first part is `part`, as one chunk. */
+static void
+put_chunk(rb_spill *s, rb_spill_file *file, rb_chunks *chunks, const rb_builder *b, uint32 row,
+		  uint32 nrows, uint32 part, uint32 nparts)
+{
+	const size_t width = (size_t) b->width;
+	rb_chunk *chunk;
+
+	if (nrows == 0)
+		return;
+	rb_spill_file_open(s, file);
+	chunk = next_chunk(s, chunks);
+	*chunk = (rb_chunk){file->size, nparts, nrows, nparts != nrows};
+	write_bytes(s, file, b->coords + part * width, nparts * width * sizeof(double));
+	write_bytes(s, file, b->ids + row, nrows * sizeof *b->ids);
+	if (chunk->multi)
+	{
+		note_ends(s, b, row, nrows, part, nparts);
+		write_bytes(s, file, s->ends, nrows * sizeof *s->ends);
+	}
+	chunks->parts += nparts;
+	chunks->rows += nrows;
+	chunks->largest = Max(chunks->largest, nparts);
+	chunks->multi |= chunk->multi;
+}
+
+void
+rb_spill_put_rows(rb_spill *s, rb_spill_file *file, rb_chunks *chunks, const rb_builder *b)
+{
+	uint32 row = 0, part = 0;
+
+	while (row < b->nrows)
+	{
+		uint32 end_part = Min(part + CHUNK_PARTS, b->row_start), end_row = end_part;
+
+		if (b->multi)
+		{
+			/* Extend the chunk to the end of the last row. */
+			while (end_part < b->row_start && b->row_of[end_part] == b->row_of[end_part - 1])
+				end_part++;
+			end_row = b->row_of[end_part - 1] + 1;
+		}
+		put_chunk(s, file, chunks, b, row, end_row - row, part, end_part - part);
+		row = end_row;
+		part = end_part;
+	}
+}
+
+void
+rb_spill_put_all(rb_spill *s, rb_spill_file *file, rb_chunks *chunks, rb_builder *b)
+{
+	rb_spill_put_rows(s, file, chunks, b);
+	rb_builder_drop_ended(b);
+}
+
+static rb_status
+room_for(rb_context *ctx, void **block, size_t *have, size_t bytes)
+{
+	rb_status status = RB_OK;
+
+	if (bytes > *have)
+		status = rb_array(ctx, block, bytes, 1);
+	if (bytes > *have && status == RB_OK)
+		*have = bytes;
+	return status;
+}
+
+static int64
+ids_at(const rb_chunk *chunk, int width)
+{
+	return chunk->at + (int64) chunk->nparts * width * (int64) sizeof(double);
+}
+
+rb_status
+rb_spill_get_parts(rb_context *ctx, const rb_spill_file *file, const rb_chunk *chunk, int width,
+				   uint32 part, uint32 nparts, double *coords)
+{
+	const int64 bytes = width * (int64) sizeof(double);
+
+	return read_bytes(ctx, file, chunk->at + part * bytes, coords, (size_t) (nparts * bytes));
+}
+
+rb_status
+rb_spill_get_ends(rb_context *ctx, const rb_spill_file *file, const rb_chunk *chunk, int width,
+				  rb_chunk_rows *rows)
+{
+	const size_t bytes = chunk->nrows * sizeof *rows->ends;
+	rb_status status = room_for(ctx, (void **) &rows->ends, &rows->ends_bytes, bytes);
+
+	if (status == RB_OK)
+		status =
+			read_bytes(ctx, file, ids_at(chunk, width) + (int64) (chunk->nrows * sizeof *rows->ids),
+					   rows->ends, bytes);
+	return status;
+}
+
+rb_status
+rb_spill_get(rb_context *ctx, const rb_spill_file *file, const rb_chunk *chunk, int width,
+			 rb_chunk_rows *rows)
+{
+	const size_t ids = chunk->nrows * sizeof *rows->ids;
+	rb_status status = room_for(ctx, (void **) &rows->coords, &rows->coords_bytes,
+								chunk->nparts * (size_t) width * sizeof(double));
+
+	if (status == RB_OK)
+		status = rb_spill_get_parts(ctx, file, chunk, width, 0, chunk->nparts, rows->coords);
+	if (status == RB_OK)
+		status = room_for(ctx, (void **) &rows->ids, &rows->ids_bytes, ids);
+	if (status == RB_OK)
+		status = read_bytes(ctx, file, ids_at(chunk, width), rows->ids, ids);
+	if (status == RB_OK && chunk->multi)
+		status = rb_spill_get_ends(ctx, file, chunk, width, rows);
+	return status;
+}
+
+void
+rb_spill_get_free(rb_context *ctx, rb_chunk_rows *rows)
+{
+	rb_free(ctx->memory, (void **) &rows->coords);
+	rb_free(ctx->memory, (void **) &rows->ids);
+	rb_free(ctx->memory, (void **) &rows->ends);
+	memset(rows, 0, sizeof *rows);
+}
+
+rb_status
+rb_spill_load(rb_spill *s, const rb_spill_file *file, const rb_chunks *rows, rb_builder *b,
+			  rb_error *error)
+{
+	rb_status status = RB_OK;
+
+	if (rows->parts > RB_MAX_OBJECTS)
+	{
+		*error = (rb_error){RB_TOO_MANY_OBJECTS, rows->parts, RB_MAX_OBJECTS, ""};
+		return RB_TOO_MANY_OBJECTS;
+	}
+	if (rows->parts > 0)
+		status = rb_builder_reserve(b, rows->parts, error);
+	for (uint32 c = 0; c < rows->n && status == RB_OK; c++)
+	{
+		const rb_chunk *chunk = &rows->chunk[c];
+
+		if (rb_should_stop(s->ctx))
+			status = rb_why_stopped(s->ctx);
+		else
+			status = rb_spill_get(s->ctx, file, chunk, b->width, &s->rows);
+		if (status != RB_OK)
+			*error = s->ctx->error;
+		else
+			status = rb_builder_append(b, s->rows.coords, chunk->nparts, s->rows.ids,
+									   chunk->multi ? s->rows.ends : NULL, chunk->nrows, error);
+	}
+	return status;
+}

@@ -1,0 +1,457 @@
+/*
+ * partition.c
+ *	  Cuts a tile into several tiles, each with the rows that may have pairs in it.
+ *
+ *	a sample of the tile's rows		-> kd_tiles.c computes the cuts
+ *	each row of the tile			-> a pile (buffer) for each tile that the row meets
+ *	a pile that is large enough		-> the file of tiles
+ *
+ * A pair of rows belongs to the tile that contains its reference point (Dittrich and Seeger 2000;
+ * reference_point.h). A row that crosses a border is therefore written to several tiles, but no pair is
+ * found twice. Tiles in which one side has no rows are dropped.
+ *
+ * A cut is abandoned if it would write rows too often, because too many rows extend over too much
+ * of the tile.
+ */
+#include "pg/spill/spill.h"
+
+#include "core/primitive/box.h"
+#include "miscadmin.h"
+
+#include <math.h>
+
+#define LEAST_SAMPLE 1024
+#define MOST_SAMPLE 65536
+/* Bytes of the memory limit per sampled row, for what the cuts store about the row and its pairs */
+#define BYTES_OF_A_SAMPLE 4096
+#define MOST_TILES 256 /* Maximum number of tiles of one cut */
+#define GROUP 8        /* Tiles per group; consecutive tiles of a cut lie close together */
+#define PILE_PARTS 1024
+#define SPARE 1.5     /* Factor for unequal tiles and duplicated rows */
+#define TOO_ALIKE 0.9 /* Share of the parts above which a tile is not cut again */
+#define TOO_OFTEN 3   /* Maximum number of copies of a row, on average */
+
+/* ---- the tiles that a row meets ---- */
+
+typedef struct tiling
+{
+	int dims;
+	uint32 n;
+	rb_kd_tile *tile;
+	rb_ends *group; /* Bounding box of each GROUP consecutive tiles */
+} tiling;
+
+static void
+group_tiles(tiling *t)
+{
+	t->group = palloc((t->n / GROUP + 1) * sizeof *t->group);
+	for (uint32 i = 0; i < t->n; i++)
+	{
+		rb_ends *g = &t->group[i / GROUP];
+
+		for (int a = 0; a < t->dims; a++)
+		{
+			g->low[a] = i % GROUP == 0 ? t->tile[i].low[a] : Min(g->low[a], t->tile[i].low[a]);
+			g->high[a] = i % GROUP == 0 ? t->tile[i].high[a] : Max(g->high[a], t->tile[i].high[a]);
+		}
+	}
+}
+
+/*
+ * Returns the index of the next tile that the row meets, at or after `from`, or t->n if there is
+ * none.
+ */
+static uint32
+next_met(const tiling *t, uint32 from, const double *low, const double *reach)
+{
+	uint32 i = from;
+
+	while (i < t->n)
+	{
+		const rb_ends *g = &t->group[i / GROUP];
+
+		if (i % GROUP == 0 && !rb_tile_meets(t->dims, low, reach, g->low, g->high))
+			i += GROUP;
+		else if (rb_tile_meets(t->dims, low, reach, t->tile[i].low, t->tile[i].high))
+			return i;
+		else
+			i++;
+	}
+	return t->n;
+}
+
+/* Computes the box of a row, with its upper corner moved up by the distance. */
+static void
+find_reach(const rb_spill *s, rb_kind kind, const double *coords, uint32 part, uint32 end,
+		   double low[3], double reach[3])
+{
+	rb_box_empty(low, reach);
+	for (uint32 i = part; i < end; i++)
+	{
+		double lo[3], hi[3];
+
+		rb_kind_box(kind, coords, i, lo, hi);
+		rb_box_add(low, reach, lo, hi);
+	}
+	for (int a = 0; a < 3; a++)
+		reach[a] = rb_reach_up(reach[a], s->distance);
+}
+
+/* ---- a sample ---- */
+
+static uint32
+sample_rows(const rb_spill *s, const rb_chunks *rows)
+{
+	const uint64 wanted = rb_memory_limit(s->ctx->memory) / BYTES_OF_A_SAMPLE;
+
+	return (uint32) Min(rows->rows, Min(Max(wanted, LEAST_SAMPLE), MOST_SAMPLE));
+}
+
+/* Scrambles the bits of a number, so that samples do not correlate with the order of rows. */
+static uint64
+mix(uint64 x)
+{
+	x = (x ^ (x >> 30)) * UINT64CONST(0xbf58476d1ce4e5b9);
+	x = (x ^ (x >> 27)) * UINT64CONST(0x94d049bb133111eb);
+	return x ^ (x >> 31);
+}
+
+/* Clips a box to the tile, because what lies outside must not influence the cuts. */
+static void
+clip(const rb_spill_tile *tile, int dims, double *low, double *high)
+{
+	for (int a = 0; a < dims; a++)
+	{
+		low[a] = Max(low[a], tile->ends.low[a]);
+		high[a] = Max(low[a], Min(high[a], tile->ends.high[a]));
+	}
+}
+
+/* Computes the box of one row of a chunk for the sample. */
+static void
+sample_row(rb_spill *s, const rb_spill_tile *tile, int side, const rb_chunk *chunk, uint32 row,
+		   double *box)
+{
+	const rb_kind kind = s->kind[side];
+	const int width = rb_kind_width(kind), dims = rb_kind_dims(kind);
+	const uint32 part = !chunk->multi ? row : row == 0 ? 0 : s->rows.ends[row - 1];
+	const uint32 end = !chunk->multi ? row + 1 : s->rows.ends[row];
+	double low[3], high[3];
+
+	rb_box_empty(low, high);
+	for (uint32 i = part; i < end; i++)
+	{
+		double coords[RB_MAX_WIDTH], lo[3], hi[3];
+
+		rb_spill_check(s, rb_spill_get_parts(s->ctx, tile->file[side], chunk, width, i, 1, coords));
+		rb_kind_box(kind, coords, 0, lo, hi);
+		rb_box_add(low, high, lo, hi);
+	}
+	clip(tile, dims, low, high);
+	for (int a = 0; a < dims; a++)
+	{
+		box[a] = low[a];
+		box[dims + a] = high[a];
+	}
+}
+
+/*
+ * Returns the boxes of randomly chosen rows, one of each `step` consecutive rows, allocated from
+ * the context's memory.
+ */
+static double *
+take_sample(rb_spill *s, const rb_spill_tile *tile, int side, uint32 wanted, uint32 *n)
+{
+	const rb_chunks *rows = &tile->rows[side];
+	const int dims = rb_kind_dims(s->kind[side]);
+	const double step = (double) rows->rows / wanted;
+	double *box = NULL;
+	uint64 before = 0; /* Rows of the preceding chunks */
+	uint32 chunk = 0;
+	bool ends = false;
+
+	*n = 0;
+	rb_spill_check(s, rb_array(s->ctx, (void **) &box, Max(wanted, 1), 2 * dims * sizeof *box));
+	for (uint32 i = 0; i < wanted && rows->rows > 0; i++)
+	{
+		const double shift = (double) (mix(i + 1) >> 11) * 0x1p-53;
+		const uint64 row = Min((uint64) ((i + shift) * step), rows->rows - 1);
+
+		if (i % 256 == 0)
+			CHECK_FOR_INTERRUPTS();
+		while (row >= before + rows->chunk[chunk].nrows)
+		{
+			before += rows->chunk[chunk++].nrows;
+			ends = false;
+		}
+		if (rows->chunk[chunk].multi && !ends)
+			rb_spill_check(s, rb_spill_get_ends(s->ctx, tile->file[side], &rows->chunk[chunk],
+												rb_kind_width(s->kind[side]), &s->rows));
+		ends = true;
+		sample_row(s, tile, side, &rows->chunk[chunk], (uint32) (row - before),
+				   box + (size_t) 2 * dims * (*n)++);
+	}
+	return box;
+}
+
+/* ---- cuts ---- */
+
+typedef struct cutting
+{
+	rb_spill *s;
+	rb_kd_job job;
+	rb_set sample[2];
+	rb_kd_tile *tile;
+} cutting;
+
+static rb_status
+find_cuts(void *arg)
+{
+	cutting *c = arg;
+
+	return rb_kd_tiles(c->s->ctx, &c->job, c->tile);
+}
+
+static uint32
+wanted_tiles(const rb_spill *s, const rb_spill_tile *tile)
+{
+	const uint64 room = rb_spill_room(s);
+	const int width = Max(rb_kind_width(s->kind[0]), rb_kind_width(s->kind[1]));
+	const uint64 pile = 2 * PILE_PARTS * (width + 2) * sizeof(double);
+	const double n = SPARE * (double) rb_spill_tile_bytes(s, tile) / (double) Max(room, 1);
+
+	return (uint32) Max(Min(Min(ceil(n), MOST_TILES), (double) (room / 2 / pile)), 2);
+}
+
+/* Computes the cuts of a tile into c->tile. */
+static void
+cut(cutting *c, const rb_spill_tile *tile)
+{
+	rb_spill *s = c->s;
+	double *box[2] = {NULL, NULL};
+	rb_status status;
+
+	for (int i = 0; i < s->sides; i++)
+	{
+		uint32 n;
+
+		box[i] = take_sample(s, tile, i, sample_rows(s, &tile->rows[i]), &n);
+		c->sample[i].kind = rb_kind_dims(s->kind[i]) == 2 ? RB_BOX2 : RB_BOX3;
+		c->sample[i].nparts = c->sample[i].nrows = n;
+		c->sample[i].coords = box[i];
+		c->job.sample[i] = &c->sample[i];
+		c->job.rows[i] = (double) tile->rows[i].rows;
+	}
+	if (s->sides == 1)
+		c->job.rows[1] = c->job.rows[0];
+	c->job.self = s->sides == 1;
+	c->job.distance = s->distance;
+	s->aside.ctx = s->ctx;
+	s->aside.work = find_cuts;
+	s->aside.arg = c;
+	status = rb_aside_run(&s->aside);
+	for (int i = 0; i < s->sides; i++)
+		rb_free(s->ctx->memory, (void **) &box[i]);
+	rb_spill_check(s, status);
+}
+
+/* ---- distribution of rows to tiles ---- */
+
+/* Appends a row to the pile of a tile. Returns RB_OVER_BUDGET if it does not fit in memory. */
+static rb_status
+put_row(rb_spill *s, rb_spill_tile *to, int side, rb_builder *pile, const double *coords,
+		uint32 nparts, int64 id, uint32 pile_parts)
+{
+	const size_t width = (size_t) pile->width;
+	rb_error error;
+	rb_status status = rb_builder_reserve(pile, nparts, &error);
+
+	if (status == RB_OK)
+	{
+		memcpy(pile->coords + pile->nparts * width, coords, nparts * width * sizeof(double));
+		pile->nparts += nparts;
+		status = rb_builder_end_row(pile, id, &error);
+	}
+	if (status == RB_OVER_BUDGET)
+		return status;
+	if (status != RB_OK)
+		rb_raise(s->function, status, &error);
+	if (pile->nparts >= pile_parts)
+		rb_spill_put_all(s, &s->cut, &to->rows[side], pile);
+	/* Release the memory of a large row, because there are many piles. */
+	if (pile->coords_cap > 2 * pile_parts && pile->nparts == 0)
+		rb_builder_trim(pile);
+	return RB_OK;
+}
+
+/*
+ * Distributes the rows of a side to the tiles. Returns false if the file exceeds `most` bytes or a
+ * row does not fit in memory.
+ */
+static bool
+share_out(rb_spill *s, const rb_spill_tile *from, int side, const tiling *t, rb_spill_tile *to,
+		  rb_builder *pile, int64 most)
+{
+	const rb_kind kind = s->kind[side];
+	const size_t width = (size_t) rb_kind_width(kind);
+	const uint64 room = rb_spill_room(s) / 4 / t->n / ((width + 2) * sizeof(double));
+	const uint32 pile_parts = (uint32) Max(Min(room, 16 * PILE_PARTS), PILE_PARTS);
+	rb_status status = RB_OK;
+
+	for (uint32 i = 0; i < t->n; i++)
+		rb_builder_init(&pile[i], s->ctx->memory, kind);
+	for (uint32 c = 0; c < from->rows[side].n && s->cut.size <= most && status == RB_OK; c++)
+	{
+		const rb_chunk *chunk = &from->rows[side].chunk[c];
+		uint32 part = 0;
+
+		CHECK_FOR_INTERRUPTS();
+		status = rb_spill_get(s->ctx, from->file[side], chunk, (int) width, &s->rows);
+		if (status == RB_OVER_BUDGET)
+		{
+			rb_forget_failure(s->ctx);
+			break;
+		}
+		rb_spill_check(s, status);
+		for (uint32 row = 0; row < chunk->nrows && status == RB_OK; row++)
+		{
+			const uint32 end = chunk->multi ? s->rows.ends[row] : row + 1;
+			double low[3], reach[3];
+
+			find_reach(s, kind, s->rows.coords, part, end, low, reach);
+			for (uint32 i = next_met(t, 0, low, reach); i < t->n && status == RB_OK;
+				 i = next_met(t, i + 1, low, reach))
+				status = put_row(s, &to[i], side, &pile[i], s->rows.coords + part * width,
+								 end - part, s->rows.ids[row], pile_parts);
+			part = end;
+		}
+	}
+	for (uint32 i = 0; i < t->n; i++)
+	{
+		if (s->cut.size <= most && status == RB_OK)
+			rb_spill_put_all(s, &s->cut, &to[i].rows[side], &pile[i]);
+		rb_builder_free(&pile[i]);
+	}
+	return s->cut.size <= most && status == RB_OK;
+}
+
+static void
+free_chunks(rb_chunks *chunks)
+{
+	if (chunks->chunk != NULL && !chunks->shared)
+		pfree(chunks->chunk);
+	memset(chunks, 0, sizeof *chunks);
+}
+
+static uint64
+parts_of(const rb_spill_tile *tile)
+{
+	return tile->rows[0].parts + tile->rows[1].parts;
+}
+
+void
+rb_spill_add_tile(rb_spill *s, const rb_spill_tile *tile)
+{
+	if (s->ntiles == s->cap)
+	{
+		s->cap *= 2;
+		s->tile = repalloc_huge(s->tile, s->cap * sizeof *s->tile);
+	}
+	s->tile[s->ntiles++] = *tile;
+}
+
+/* Appends the tiles that may have pairs to the list. */
+static void
+add_tiles(rb_spill *s, rb_spill_tile *more, uint32 n, uint64 parts)
+{
+	for (uint32 i = 0; i < n; i++)
+	{
+		rb_spill_tile *tile = &more[i];
+
+		if (tile->rows[0].rows == 0 || (s->sides == 2 && tile->rows[1].rows == 0))
+		{
+			free_chunks(&tile->rows[0]);
+			free_chunks(&tile->rows[1]);
+			continue;
+		}
+		tile->whole = (double) parts_of(tile) >= TOO_ALIKE * (double) parts;
+		rb_spill_add_tile(s, tile);
+	}
+}
+
+/* Returns the maximum size of the file of tiles after this tile has been cut. */
+static int64
+most_bytes(const rb_spill *s, const rb_spill_tile *tile)
+{
+	double bytes = 0;
+
+	for (int i = 0; i < s->sides; i++)
+		bytes += (double) tile->rows[i].parts * rb_kind_width(s->kind[i]) * sizeof(double) +
+				 (double) tile->rows[i].rows * sizeof(int64);
+	return Min(s->most, s->cut.size + (int64) (TOO_OFTEN * bytes));
+}
+
+bool
+rb_spill_cut_tile(rb_spill *s, uint32 number)
+{
+	MemoryContext mine =
+		AllocSetContextCreate(CurrentMemoryContext, "redblue cut", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(mine);
+	rb_spill_tile tile = s->tile[number]; /* Copied because the array may be reallocated */
+	const uint64 parts = parts_of(&tile);
+	const int64 size = s->cut.size, most = most_bytes(s, &tile);
+	bool done = true;
+	cutting c;
+	tiling t;
+	rb_spill_tile *to;
+	rb_builder *pile;
+
+	memset(&c, 0, sizeof c);
+	c.s = s;
+	t.dims = tile.ends.dims;
+	t.n = c.job.n = wanted_tiles(s, &tile);
+	t.tile = c.tile = palloc(t.n * sizeof *c.tile);
+	cut(&c, &tile);
+	to = palloc0(t.n * sizeof *to);
+	for (uint32 i = 0; i < t.n; i++)
+	{
+		rb_kd_tile *k = &c.tile[i];
+
+		for (int a = 0; a < t.dims; a++)
+		{
+			k->low[a] = Max(k->low[a], tile.ends.low[a]);
+			k->high[a] = Min(k->high[a], tile.ends.high[a]);
+		}
+		to[i].ends.dims = t.dims;
+		memcpy(to[i].ends.low, k->low, sizeof k->low);
+		memcpy(to[i].ends.high, k->high, sizeof k->high);
+		to[i].file[0] = to[i].file[1] = &s->cut;
+	}
+	group_tiles(&t);
+	pile = palloc(t.n * sizeof *pile);
+	for (int i = 0; i < s->sides && done; i++)
+		done = share_out(s, &tile, i, &t, to, pile, most);
+	if (done)
+	{
+		free_chunks(&tile.rows[0]);
+		free_chunks(&tile.rows[1]);
+		memset(&s->tile[number].rows, 0, sizeof s->tile[number].rows);
+		add_tiles(s, to, t.n, parts);
+		/* The raw files are no longer needed: all of their rows are now in tiles. */
+		rb_spill_file_close(&s->raw[0]);
+		rb_spill_file_close(&s->raw[1]);
+	}
+	else
+	{
+		for (uint32 i = 0; i < t.n; i++)
+		{
+			free_chunks(&to[i].rows[0]);
+			free_chunks(&to[i].rows[1]);
+		}
+		rb_spill_file_cut(&s->cut, size);
+		s->tile[number].whole = true;
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(mine);
+	return done;
+}

@@ -1,0 +1,179 @@
+/*
+ * spill.h
+ *	  Declares what the files of the spill module share (pg.h declares what other modules use).
+ *
+ * A join spills its rows to temporary files if they do not fit in memory.
+ *
+ *	room.c	memory available for a tile, and errors
+ *	file.c	rows in temporary files, in chunks
+ *	partition.c		cuts a tile of space into smaller tiles
+ *	by_rows.c	splits a tile by its rows
+ *	by_key.c	merges the rows of one object
+ *	spill.c			accepts the rows of both sides and returns tiles
+ */
+#ifndef RB_PG_SPILL_SPILL_H
+#define RB_PG_SPILL_SPILL_H
+
+#include "pg/base/pg.h"
+
+#include "core/join/kd_tiles.h"
+
+#include "storage/fd.h"
+
+/* ---- file.c ---- */
+
+/*
+ * A temporary file. PostgreSQL functions write it; any thread may read it through a descriptor of
+ * its own.
+ */
+typedef struct rb_spill_file
+{
+	bool open;
+	File file;
+	int fd; /* -1 if nothing has been written yet */
+	int64 size;
+	uint64 *got; /* Counter of the bytes read from all files of the join */
+} rb_spill_file;
+
+/*
+ * A chunk: consecutive rows of one side, stored as the coordinates of their parts, their ids and,
+ * if any row has several parts, the end of each row (see rb_builder_append).
+ */
+typedef struct rb_chunk
+{
+	int64 at;
+	uint32 nparts;
+	uint32 nrows;
+	bool multi;
+} rb_chunk;
+
+/* The rows of one side in a file */
+typedef struct rb_chunks
+{
+	rb_chunk *chunk; /* NULL if there are no chunks */
+	uint32 n;
+	uint32 cap;
+	uint64 parts;
+	uint64 rows;
+	uint32 largest; /* Parts of the largest chunk */
+	bool multi;
+	bool shared; /* True if another list owns the array */
+} rb_chunks;
+
+/* A chunk read into memory */
+typedef struct rb_chunk_rows
+{
+	double *coords;
+	int64_t *ids;
+	uint32_t *ends;
+	size_t coords_bytes; /* Capacity in bytes */
+	size_t ids_bytes;
+	size_t ends_bytes;
+} rb_chunk_rows;
+
+extern void rb_spill_file_open(rb_spill *s, rb_spill_file *file);
+extern void rb_spill_file_close(rb_spill_file *file);
+/* Truncates the file to `size` bytes. */
+extern void rb_spill_file_cut(rb_spill_file *file, int64 size);
+
+/* Appends all complete rows of a builder to the file and to the list of chunks. */
+extern void rb_spill_put_rows(rb_spill *s, rb_spill_file *file, rb_chunks *chunks,
+							  const rb_builder *b);
+
+/*
+ * Appends all complete rows to the file and removes them from the builder, which keeps only the
+ * incomplete row.
+ */
+extern void rb_spill_put_all(rb_spill *s, rb_spill_file *file, rb_chunks *chunks, rb_builder *b);
+
+/* Reads a chunk into memory, including the row ends if it has any. Callable from any thread. */
+extern rb_status rb_spill_get(rb_context *ctx, const rb_spill_file *file, const rb_chunk *chunk,
+							  int width, rb_chunk_rows *rows);
+extern void rb_spill_get_free(rb_context *ctx, rb_chunk_rows *rows);
+
+/* These functions read only some of a chunk's coordinates, or only its row ends. */
+extern rb_status rb_spill_get_parts(rb_context *ctx, const rb_spill_file *file,
+									const rb_chunk *chunk, int width, uint32 part, uint32 nparts,
+									double *coords);
+extern rb_status rb_spill_get_ends(rb_context *ctx, const rb_spill_file *file,
+								   const rb_chunk *chunk, int width, rb_chunk_rows *rows);
+
+/* Appends rows of a file to a builder. Callable from any thread. */
+extern rb_status rb_spill_load(rb_spill *s, const rb_spill_file *file, const rb_chunks *rows,
+							   rb_builder *b, rb_error *error);
+
+/* ---- spill.c: a spilled join ---- */
+
+typedef struct rb_spill_tile
+{
+	rb_ends ends;
+	/* In a self join, [1] holds other rows of the same side or is empty */
+	rb_chunks rows[2];
+	const rb_spill_file *file[2]; /* Files that hold the rows */
+	bool whole;                   /* True if cutting its space would not help */
+} rb_spill_tile;
+
+struct rb_spill
+{
+	const char *function;
+	rb_context *ctx;
+	MemoryContext context;
+	int sides;
+	const char *name[2]; /* Names of the sides */
+	double distance;
+	bool begun;
+	rb_kind kind[2];
+	int32 srid;
+	rb_spill_file raw[2];
+	rb_spill_file objects;
+	rb_spill_file cut;
+	rb_spill_tile *tile; /* A single tile until it is cut */
+	uint32 ntiles;
+	uint32 cap;
+	uint32 next; /* Index of the next tile to join */
+	uint32 joined;
+	int64 most;     /* Maximum size of the file of tiles, in bytes */
+	uint64 bytes;   /* Total bytes written */
+	uint64 got;     /* Total bytes read */
+	int64 told[2];  /* Blocks read and written that pgBufferUsage already includes */
+	uint32_t *ends; /* Row ends of the chunk being written */
+	size_t ends_cap;
+	rb_chunk_rows rows; /* The chunk last read */
+	rb_aside aside;
+};
+
+/* ---- room.c ---- */
+
+/* Raises an error unless the status is RB_OK. */
+extern void rb_spill_check(const rb_spill *s, rb_status status);
+
+/*
+ * Returns the memory available for both sides of a tile, including what their join needs per part.
+ */
+extern uint64 rb_spill_room(const rb_spill *s);
+extern uint64 rb_spill_tile_bytes(const rb_spill *s, const rb_spill_tile *tile);
+
+/*
+ * Records RB_OVER_BUDGET for a tile that cannot be made smaller. The error states the memory that
+ * would suffice, and whether a single row needs it.
+ */
+extern rb_status rb_spill_no_room(const rb_spill *s, const rb_spill_tile *tile);
+
+/* ---- partition.c ---- */
+
+/*
+ * Replaces the tile by several smaller ones, appended to the list. Returns false, and marks the
+ * tile as whole, if cutting would not help.
+ */
+extern bool rb_spill_cut_tile(rb_spill *s, uint32 number);
+extern void rb_spill_add_tile(rb_spill *s, const rb_spill_tile *tile);
+
+/* ---- by_rows.c ---- */
+
+/*
+ * Splits the tile by its rows into several tiles, appended to the list. Returns false if there is
+ * nothing to split.
+ */
+extern bool rb_spill_split_tile(rb_spill *s, uint32 number);
+
+#endif /* RB_PG_SPILL_SPILL_H */

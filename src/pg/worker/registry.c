@@ -1,0 +1,194 @@
+/*
+ * registry.c
+ *	  Implements the block through which sessions and the worker find each other.
+ *
+ * It takes a few kilobytes of the server's shared memory. If the library is preloaded, they are
+ * requested at startup; otherwise they come from the reserve that every server has
+ * (contrib/pg_prewarm also uses it), and without a reserve there is no worker. The block holds no
+ * lock that a process could be forced to wait for (protocol.h).
+ */
+#include "pg/worker/protocol.h"
+
+#include "core/exec/plugin.h"
+#include "storage/ipc.h"
+#include "storage/lwlock.h"
+#include "storage/shmem.h"
+
+#define NAME_LENGTH 48 /* Maximum length of a name in PostgreSQL's shared memory index */
+
+static shmem_request_hook_type previous_request;
+
+static void
+request_memory(void)
+{
+	if (previous_request != NULL)
+		previous_request();
+	RequestAddinShmemSpace(MAXALIGN(sizeof(rb_service_block)));
+}
+
+void
+rb_service_request_memory(void)
+{
+	rb_install_shmem_request(previous_request, request_memory);
+}
+
+/* Returns a hash of all layouts that the two processes must agree on. */
+static uint32
+layout(void)
+{
+	const rb_abi abi = RB_ABI;
+	uint32 hash = RB_PROTOCOL;
+
+	for (size_t i = 0; i < lengthof(abi.size); i++)
+		hash = hash * 16777619u ^ abi.size[i];
+	hash = hash * 16777619u ^ abi.version;
+	hash = hash * 16777619u ^ (uint32) sizeof(rb_service_block);
+	return hash * 16777619u ^ (uint32) sizeof(rb_request);
+}
+
+const char *
+rb_service_name(void)
+{
+	static char name[NAME_LENGTH];
+
+	if (name[0] == '\0')
+		snprintf(name, sizeof name, "redblue %s %08x", RB_VERSION, layout());
+	return name;
+}
+
+/* Finds or creates the block; raises an error if there is no space for it. */
+static rb_service_block *
+find_or_make(void)
+{
+	rb_service_block *block;
+	bool found;
+
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	block = ShmemInitStruct(rb_service_name(), sizeof *block, &found);
+	if (!found)
+		memset(block, 0, sizeof *block);
+	LWLockRelease(AddinShmemInitLock);
+	return block;
+}
+
+/*
+ * Lack of space is not a reason to fail, so the error is caught without a subtransaction. When
+ * ShmemInitStruct raises it, it has released everything except the lock that was taken here.
+ */
+rb_service_block *
+rb_service_find(void)
+{
+	static rb_service_block *volatile block;
+	static volatile bool tried;
+	MemoryContext context = CurrentMemoryContext;
+
+	if (tried || !IsUnderPostmaster)
+		return block;
+	tried = true;
+	PG_TRY();
+	{
+		block = find_or_make();
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		FlushErrorState();
+		/* The error has reset the interrupt holdoff count that LWLockRelease decrements. */
+		HOLD_INTERRUPTS();
+		LWLockRelease(AddinShmemInitLock);
+	}
+	PG_END_TRY();
+	return block;
+}
+
+/* ---- the worker word ---- */
+
+static uint64 my_word; /* Word of this process as a running worker, or 0 if it is not a worker */
+
+uint32
+rb_service_enter(uint32 number)
+{
+	rb_service_block *block = rb_service_find();
+	uint64 word = rb_acquire(&block->worker);
+
+	if (number == 0)
+	{
+		/* Started with the server, not by a session */
+		if (RB_WORKER_STATE(word) != RB_WORKER_NONE)
+			return 0;
+		number = RB_WORKER_NUMBER(word) + 1;
+	}
+	else if (RB_WORKER_STATE(word) != RB_WORKER_STARTING || RB_WORKER_NUMBER(word) != number)
+		return 0;
+	my_word = RB_WORKER_WORD(number, MyProcPid, RB_WORKER_RUNNING);
+	if (!rb_claim(&block->worker, &word, my_word))
+		return 0;
+	/*
+	 * Publish the latch before the mailbox is read: a message sent earlier could not wake this
+	 * process, but is seen now (rb_service_wake).
+	 */
+	rb_release(&block->latch, MyLatch);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return number;
+}
+
+void
+rb_service_wake(rb_service_block *block)
+{
+	Latch *latch;
+
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	latch = rb_acquire(&block->latch);
+	if (latch != NULL)
+		SetLatch(latch);
+}
+
+void
+rb_service_leave(rb_worker_state state)
+{
+	rb_service_block *block = rb_service_find();
+	uint64 word = rb_acquire(&block->worker);
+	uint64 next = state == RB_WORKER_NONE
+					  ? RB_WORKER_WORD(RB_WORKER_NUMBER(my_word), 0, state)
+					  : RB_WORKER_WORD(RB_WORKER_NUMBER(my_word), RB_WORKER_PID(my_word), state);
+
+	/* Two threads may try this at once; retry unless the worker has already ended. */
+	while (RB_SAME_WORKER(word, my_word) && !rb_claim(&block->worker, &word, next))
+		;
+}
+
+/* ---- the state of the device, as published by the worker ---- */
+
+rb_device_state
+rb_service_device(rb_service_block *block, uint64 worker, char *text, size_t size)
+{
+	uint64 word = rb_acquire(&block->device);
+	char copy[sizeof block->device_text];
+
+	text[0] = '\0';
+	if (word >> 3 != RB_WORKER_NUMBER(worker))
+		return RB_DEVICE_UNKNOWN;
+	memcpy(copy, block->device_text, sizeof copy);
+	copy[sizeof copy - 1] = '\0';
+	/* If another worker has begun to write, the state is unknown. */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (rb_load(&block->device) != word)
+		return RB_DEVICE_UNKNOWN;
+	strlcpy(text, copy, size);
+	return (rb_device_state) (word & 7);
+}
+
+void
+rb_service_set_device(rb_service_block *block, rb_device_state state, const char *text)
+{
+	uint64 number = RB_WORKER_NUMBER(my_word);
+
+	if (strcmp(block->device_text, text) != 0)
+	{
+		/* Change the word first, so that a process that reads the old text notices the change. */
+		rb_release(&block->device, number << 3 | RB_DEVICE_OPENING);
+		__atomic_thread_fence(__ATOMIC_RELEASE);
+		strlcpy(block->device_text, text, sizeof block->device_text);
+	}
+	rb_release(&block->device, number << 3 | state);
+}

@@ -1,0 +1,1334 @@
+/*
+ * serve.c
+ *	  Serves one request in the worker: receives rows, runs the join and returns blocks of ids; or
+ *	  receives a mesh and returns it refined.
+ *
+ *	cached sides are held, or gone -> wait for the device -> wait at the gate -> sides -> join -> end
+ *										 (not if the CPU runs the join)
+ *
+ * A side may be cached here (store.c), or consist of cuts of a cached side with new rows in
+ * between. A side that is sent may be cached afterwards. Requests that only concern the cache end
+ * without a join and do not wait for others.
+ *
+ * A thread of the request does all of this. It calls no function of PostgreSQL and blocks all
+ * signals. So a session that is slow, stopped or gone does not delay other sessions.
+ *
+ * The gate limits concurrent joins. A device has memory for one large join, and two large joins at
+ * once are no faster than one after the other; small joins use the device fully only if they run
+ * concurrently. So joins run together as long as their total size is small, and a larger join waits
+ * until it is alone. Meanwhile its rows stay in the session, so that they do not occupy memory
+ * twice. A join that waits for its own session opens the gate for the next one. A join that
+ * nevertheless finds the device full is repeated when another one has ended. If the session leaves
+ * the choice to the worker, the CPU runs the join if no device can.
+ *
+ * The contents of a request are checked as far as wrong values could make this process access
+ * invalid memory.
+ *
+ * The segment is accessed only under a lock of this process, because it may be taken away while the
+ * thread runs, if the worker must end and a driver call does not return.
+ */
+#include "pg/worker/protocol.h"
+
+#include "core/base/parallel.h"
+#include "core/set/set.h"
+
+#include <stdlib.h>
+
+#define STACK ((size_t) 1 << 20)
+#define WAIT_MS 20
+/* Maximum total of parts of joins that run together */
+#define TOGETHER_PARTS (UINT64CONST(1) << 20)
+/* Time that a join waits for its session before it opens the gate, in ms */
+#define PATIENCE_MS 50
+/* Time to wait on a full device for joins that wait for their sessions, in ms */
+#define ROOM_MS 2000
+
+struct rb_served
+{
+	rb_request *request; /* NULL once the segment was taken away */
+	/* Held for reading while the segment is used, for writing to take it away */
+	pthread_rwlock_t lock;
+	pthread_t thread;
+	int stop;          /* Set if the worker wants the request to end */
+	int ended;         /* Set when the thread has finished */
+	bool at_gate;      /* The request is counted at the gate */
+	rb_served *behind; /* Next request in the queue */
+	uint64 parts;
+
+	/* Fields used only by the request's thread */
+	rb_asked asked; /* Copy of the arguments, which were read once */
+	const rb_backend *backend;
+	rb_memory *memory;
+	rb_context ctx;
+	const rb_set *kept[2]; /* Cached sides, until they become a side or a part of one */
+	const rb_set *set[2];
+	uint32_t *number;
+	uint64 not_kept[2];
+	uint64 blocks;  /* Number of blocks written */
+	bool answered;  /* The aggregate, or a part of it, was written */
+	char note[200]; /* Reason why the device was not used */
+};
+
+static int device_failed; /* Set if the device failed a request */
+
+/* ---- the gate ---- */
+
+static struct
+{
+	pthread_mutex_t lock;
+	int joins; /* Number of joins admitted; below, their parts */
+	uint64 parts;
+	rb_served *first; /* Queue of waiting requests, in order of arrival */
+	int on_device;    /* Joins that run on the device, even if they have already left the gate */
+	uint64 ended;     /* Number of joins that have ended on the device */
+} gate = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void
+gate_queue(rb_served *s)
+{
+	rb_served **last = &gate.first;
+
+	pthread_mutex_lock(&gate.lock);
+	while (*last != NULL)
+		last = &(*last)->behind;
+	s->behind = NULL;
+	*last = s;
+	pthread_mutex_unlock(&gate.lock);
+}
+
+/* Removes a request from the queue. The caller holds the lock. */
+static void
+leave_queue(rb_served *s)
+{
+	rb_served **at = &gate.first;
+
+	while (*at != NULL && *at != s)
+		at = &(*at)->behind;
+	if (*at != NULL)
+		*at = s->behind;
+}
+
+static void
+gate_give_up(rb_served *s)
+{
+	pthread_mutex_lock(&gate.lock);
+	leave_queue(s);
+	pthread_mutex_unlock(&gate.lock);
+}
+
+static bool
+gate_enter(rb_served *s)
+{
+	bool open;
+
+	pthread_mutex_lock(&gate.lock);
+	open = gate.first == s && (gate.joins == 0 || gate.parts + s->parts <= TOGETHER_PARTS);
+	if (open)
+	{
+		leave_queue(s);
+		gate.joins++;
+		gate.parts += s->parts;
+		s->at_gate = true;
+	}
+	pthread_mutex_unlock(&gate.lock);
+	return open;
+}
+
+/*
+ * Leaves the gate. Idempotent; does nothing if the request was not admitted. Callable from any
+ * thread of the request.
+ */
+static void
+gate_leave(rb_served *s)
+{
+	pthread_mutex_lock(&gate.lock);
+	if (s->at_gate)
+	{
+		gate.joins--;
+		gate.parts -= s->parts;
+	}
+	s->at_gate = false;
+	pthread_mutex_unlock(&gate.lock);
+}
+
+static uint64
+device_enter(void)
+{
+	uint64 ended;
+
+	pthread_mutex_lock(&gate.lock);
+	gate.on_device++;
+	ended = gate.ended;
+	pthread_mutex_unlock(&gate.lock);
+	return ended;
+}
+
+static void
+device_leave(void)
+{
+	pthread_mutex_lock(&gate.lock);
+	gate.on_device--;
+	gate.ended++;
+	pthread_mutex_unlock(&gate.lock);
+}
+
+/* ---- the segment ---- */
+
+/* Locks the segment until done_with and returns the request, or NULL if it was taken away. */
+static rb_request *
+use(rb_served *s)
+{
+	pthread_rwlock_rdlock(&s->lock);
+	return s->request;
+}
+
+static void
+done_with(rb_served *s)
+{
+	pthread_rwlock_unlock(&s->lock);
+}
+
+/* Returns true if the session no longer needs the request or if the worker is ending. */
+static bool
+stopped(rb_served *s)
+{
+	rb_request *request = use(s);
+	bool stop = request == NULL || rb_acquire(&request->stop) != 0;
+
+	done_with(s);
+	return stop || rb_acquire(&s->stop) != 0;
+}
+
+static void
+tell_progress(rb_served *s)
+{
+	rb_request *request = use(s);
+
+	if (request != NULL)
+	{
+		rb_store(&request->stage, rb_load(&s->ctx.stage));
+		rb_store(&request->done, rb_load(&s->ctx.done));
+		rb_store(&request->total, rb_load(&s->ctx.total));
+	}
+	done_with(s);
+}
+
+/* Reports that all cached sides of the request were found and are held. */
+static void
+tell_found(rb_served *s)
+{
+	rb_request *request = use(s);
+
+	if (request != NULL)
+		rb_release(&request->found, 1);
+	done_with(s);
+}
+
+static void
+tell_note(rb_served *s)
+{
+	rb_request *request = use(s);
+
+	if (request != NULL)
+		memcpy(request->note, s->note, sizeof request->note);
+	done_with(s);
+}
+
+static void
+tell_end(rb_served *s, rb_status status)
+{
+	rb_request *request = use(s);
+
+	if (request != NULL)
+	{
+		request->status = status;
+		request->blocks = s->blocks;
+		request->error = s->ctx.error;
+		request->error.status = status;
+		request->stats = s->ctx.stats;
+		memcpy(request->not_kept, s->not_kept, sizeof s->not_kept);
+		memcpy(request->note, s->note, sizeof request->note);
+		rb_release(&request->ended, 1);
+	}
+	done_with(s);
+}
+
+/*
+ * Backs off while waiting for the session; leaves the gate after a while, so that others need not
+ * wait.
+ */
+static void
+wait_for_session(rb_served *s, int *idle, double *since)
+{
+	if (*idle == 0)
+		*since = rb_now_ms();
+	else if (rb_now_ms() - *since > PATIENCE_MS)
+		gate_leave(s);
+	rb_nap(idle);
+}
+
+/* ---- steps of a request ---- */
+
+static rb_status
+fail(rb_served *s, rb_status status, const char *text)
+{
+	return rb_fail(&s->ctx, status, 0, 0, text);
+}
+
+/* Refuses arguments that no session sends. */
+static rb_status
+refuse_nonsense(rb_served *s)
+{
+	return fail(s, RB_UNSUPPORTED, "the request contradicts itself");
+}
+
+static rb_status
+wait_for_device(rb_served *s)
+{
+	char text[sizeof s->ctx.error.text];
+	rb_device_state state;
+	int idle = 0;
+
+	while ((state = rb_device_begun(&s->backend, text, sizeof text)) == RB_DEVICE_OPENING ||
+		   state == RB_DEVICE_UNKNOWN)
+	{
+		if (stopped(s))
+			return RB_STOPPED;
+		rb_nap(&idle);
+	}
+	return state == RB_DEVICE_FOUND ? RB_OK : fail(s, RB_NO_DEVICE, text);
+}
+
+static rb_status
+wait_at_gate(rb_served *s)
+{
+	int idle = 0;
+
+	gate_queue(s);
+	while (!gate_enter(s))
+	{
+		if (stopped(s))
+		{
+			gate_give_up(s);
+			return RB_STOPPED;
+		}
+		rb_nap(&idle);
+	}
+	return RB_OK;
+}
+
+/* Takes references to the cached sides before waiting for anything. */
+static rb_status
+hold_kept(rb_served *s)
+{
+	/* A join counts as a use of the side; other requests do not. */
+	const bool hit = s->asked.ask == RB_ASK_JOIN;
+
+	for (int i = 0; i < s->asked.sides && s->asked.ask < RB_ASK_DROP; i++)
+	{
+		const rb_sent_side *side = &s->asked.side[i];
+
+		if (side->from == RB_FROM_ROWS)
+			continue;
+		s->kept[i] = rb_store_use(side->number, hit);
+		if (s->kept[i] == NULL)
+			return fail(s, RB_GONE, "what was kept is kept no longer");
+	}
+	tell_found(s);
+	return RB_OK;
+}
+
+/* ---- sides ---- */
+
+/* Allocates the arrays for the rows of a side. */
+static rb_status
+make_rows(rb_served *s, const rb_sent_side *side, const rb_set **set)
+{
+	const rb_sent_rows *rows = &side->rows;
+	rb_set made = {.kind = side->kind,
+				   .nparts = rows->nparts,
+				   .nrows = rows->nrows,
+				   .first_id = rows->first_id,
+				   .skipped = side->from == RB_FROM_ROWS ? side->skipped : 0,
+				   .srid = side->srid};
+	rb_error error;
+	rb_status status;
+
+	if (rows->nparts > RB_MAX_OBJECTS)
+		return rb_fail(&s->ctx, RB_TOO_MANY_OBJECTS, rows->nparts, RB_MAX_OBJECTS, NULL);
+	/* With several parts per row, some rows may have no part in a slice. */
+	if (rows->has_row_of ? rows->nrows > RB_MAX_OBJECTS : rows->nrows != rows->nparts)
+		return refuse_nonsense(s);
+	status = rb_array(&s->ctx, (void **) &made.coords, Max(rows->nparts, 1),
+					  (size_t) rb_kind_width(side->kind) * sizeof(double));
+	if (status == RB_OK && rows->has_row_of)
+		status = rb_array(&s->ctx, (void **) &made.row_of, Max(rows->nparts, 1), sizeof(uint32));
+	if (status == RB_OK && rows->has_ids)
+		status = rb_array(&s->ctx, (void **) &made.ids, Max(rows->nrows, 1), sizeof(int64));
+	if (status != RB_OK)
+		return status; /* What was allocated is freed with the memory account. */
+	status = rb_set_own(s->memory, &made, set, &error);
+	return status == RB_OK ? RB_OK : rb_fail(&s->ctx, status, error.need, error.limit, NULL);
+}
+
+/* Returns true if the parts' row indices are ascending and within range. */
+static bool
+rows_are_sound(const rb_set *set)
+{
+	uint32_t wrong = 0;
+
+	if (set->row_of == NULL || set->nparts == 0)
+		return true;
+	for (uint32_t i = 1; i < set->nparts; i++)
+		wrong |= set->row_of[i] < set->row_of[i - 1];
+	return wrong == 0 && set->row_of[set->nparts - 1] < set->nrows;
+}
+
+/* Returns true if the cut's rows and parts exist and the parts belong to the rows. */
+static bool
+cut_is_sound(const rb_cut *cut, const rb_set *from)
+{
+	const uint64 row = cut->from_row;
+	const uint64 part = cut->from_part;
+	const uint64 rows = (uint64) cut[1].row - cut->row;
+	const uint64 parts = (uint64) cut[1].part - cut->part;
+
+	if (cut[1].row < cut->row || cut[1].part < cut->part || row + rows > from->nrows ||
+		part + parts > from->nparts)
+		return false;
+	if (from->row_of == NULL)
+		return row == part && rows == parts;
+	return parts == 0 || (from->row_of[part] >= row && from->row_of[part + parts - 1] < row + rows);
+}
+
+static bool
+view_is_sound(const rb_view *view)
+{
+	const rb_cut *cuts = view->cuts;
+
+	if (view->kept->kind != view->fresh->kind || cuts[0].row != 0 || cuts[0].part != 0 ||
+		cuts[view->ncuts].part > RB_MAX_OBJECTS)
+		return false;
+	for (uint32 i = 0; i < view->ncuts; i++)
+		if (!cut_is_sound(&cuts[i], cuts[i].fresh ? view->fresh : view->kept))
+			return false;
+	return true;
+}
+
+/* Builds the side from the received rows and the cached side. */
+static rb_status
+make_side(rb_served *s, int i, const rb_set **rows, const rb_cut *cuts)
+{
+	const rb_sent_side *side = &s->asked.side[i];
+	const rb_set **kept = &s->kept[i];
+	rb_status status = RB_OK;
+
+	if (side->from == RB_FROM_VIEW)
+	{
+		const rb_view view = {*kept, *rows, cuts, side->ncuts, false};
+		rb_error error;
+
+		if (!view_is_sound(&view))
+			return refuse_nonsense(s);
+		status = rb_view_make(s->memory, &view, side->skipped, &s->set[i], &error);
+		if (status != RB_OK)
+			return rb_fail(&s->ctx, status, error.need, error.limit, NULL);
+		rb_set_release(rows); /* The delta set holds references to both. */
+		rb_set_release(kept);
+	}
+	else
+	{
+		const rb_set **whole = side->from == RB_FROM_KEPT ? kept : rows;
+		rb_error error;
+
+		/* A cached side counts against the memory limit as if it had been sent. */
+		if (whole == kept && s->asked.ask == RB_ASK_JOIN)
+			status = rb_memory_charge(s->memory, rb_set_bytes(*kept), &error);
+		if (status != RB_OK)
+			return rb_fail(&s->ctx, status, error.need, error.limit, NULL);
+		s->set[i] = *whole;
+		*whole = NULL;
+	}
+	if (s->set[i]->kind != side->kind || s->set[i]->nparts != side->nparts ||
+		s->set[i]->nrows != side->nrows)
+		status = refuse_nonsense(s);
+	return status;
+}
+
+static bool
+is_first_side_too(const rb_served *s, int i)
+{
+	const rb_to_keep *keep = &s->asked.side[i].keep;
+	const rb_to_keep *first = &s->asked.side[0].keep;
+
+	return i > 0 && s->set[0]->number != 0 && first->card_bytes > 0 &&
+		   memcmp(keep->key, first->key, sizeof keep->key) == 0;
+}
+
+/*
+ * Caches a side beyond the end of the request: materializes it and gives it a number, by which the
+ * device caches its copy, too. If it does not fit into the cache, a join continues without caching
+ * it.
+ */
+static rb_status
+keep_side(rb_served *s, int i, const void *card)
+{
+	const rb_to_keep *keep = &s->asked.side[i].keep;
+	const rb_set *set = s->set[i];
+	rb_error error;
+	rb_status status;
+
+	if (keep->renewed)
+	{
+		(void) rb_store_set_card(s->asked.side[i].number, keep, card);
+		return RB_OK;
+	}
+	if (is_first_side_too(s, i) || set->number != 0)
+		return RB_OK;
+	status = rb_set_compose(&s->ctx, set);
+	if (status == RB_OK)
+		status = rb_set_compose_ids(&s->ctx, set);
+	if (status == RB_OK)
+	{
+		status = rb_store_put(keep, card, set, &error);
+		if (status != RB_OK)
+			(void) rb_fail(&s->ctx, status, error.need, error.limit, NULL);
+	}
+	/*
+	 * The join still holds the set, so charge its memory: this account has just released that
+	 * amount.
+	 */
+	if (status == RB_OK)
+		(void) rb_memory_charge(s->memory, rb_set_bytes(set), NULL);
+	else if (s->asked.ask == RB_ASK_JOIN)
+	{
+		s->not_kept[i] = rb_set_bytes(set) + keep->card_bytes;
+		rb_forget_failure(&s->ctx);
+		status = RB_OK;
+	}
+	return status;
+}
+
+typedef struct rb_moving
+{
+	rb_served *s;
+	const rb_bytes *arrays;
+	int n;
+	uint32 stopped;
+} rb_moving;
+
+/* Receives the bytes of one lane; runs on a thread of the team. */
+static void
+take_lane(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rb_moving *m = arg;
+	rb_bytes part[RB_SENT_ARRAYS];
+	double since = 0;
+	int idle = 0;
+
+	(void) me, (void) to;
+	rb_lane_part(&m->s->asked, (uint32) from, m->arrays, m->n, part);
+	while (rb_bytes_left(part, m->n) > 0)
+	{
+		size_t moved = 0;
+		rb_request *request;
+
+		if (stopped(m->s))
+		{
+			rb_release(&m->stopped, 1);
+			return;
+		}
+		request = use(m->s);
+		if (request != NULL)
+		{
+			const rb_lane lane = rb_lane_there(request, (uint32) from);
+
+			moved = rb_bytes_take(&lane, part, m->n);
+		}
+		done_with(m->s);
+		if (moved > 0)
+			idle = 0;
+		else
+			wait_for_session(m->s, &idle, &since);
+	}
+}
+
+/* Receives all bytes of the arrays from the session. */
+static rb_status
+take_arrays(rb_served *s, const rb_bytes *arrays, int n)
+{
+	rb_moving moving = {s, arrays, n, 0};
+	rb_thread *me;
+	rb_status status;
+
+	if (rb_bytes_left(arrays, n) == 0)
+		return RB_OK;
+	status = rb_team_open(&s->ctx, (int) s->asked.lanes, &me);
+	if (status != RB_OK)
+		return status;
+	status = rb_loop(me, s->asked.lanes, 1, take_lane, &moving);
+	rb_team_close(&me);
+	return moving.stopped != 0 ? RB_STOPPED : status;
+}
+
+/* Sends all bytes of the arrays to the session. */
+static rb_status
+put_arrays(rb_served *s, rb_bytes *arrays, int n)
+{
+	double since = 0;
+	int idle = 0;
+
+	while (rb_bytes_left(arrays, n) > 0)
+	{
+		size_t moved = 0;
+		rb_request *request;
+
+		if (stopped(s))
+			return RB_STOPPED;
+		request = use(s);
+		if (request != NULL)
+		{
+			const rb_lane lane = rb_lane_back(request);
+
+			moved = rb_bytes_put(&lane, arrays, n);
+		}
+		done_with(s);
+		if (moved > 0)
+			idle = 0;
+		else
+			wait_for_session(s, &idle, &since);
+	}
+	return RB_OK;
+}
+
+static rb_status
+take_side(rb_served *s, int i)
+{
+	const rb_sent_side *side = &s->asked.side[i];
+	const rb_set *rows = NULL;
+	rb_cut *cuts = NULL;
+	void *card = NULL;
+	rb_bytes arrays[RB_SIDE_ARRAYS];
+	rb_status status = RB_OK;
+
+	if (side->from == RB_FROM_VIEW)
+		status = rb_array(&s->ctx, (void **) &cuts, (size_t) side->ncuts + 1, sizeof *cuts);
+	if (status == RB_OK && side->from != RB_FROM_KEPT)
+		status = make_rows(s, side, &rows);
+	if (status == RB_OK && side->keep.card_bytes > 0)
+		status = rb_array(&s->ctx, &card, side->keep.card_bytes, 1);
+	if (status == RB_OK)
+		status = take_arrays(s, arrays, rb_side_arrays(side, cuts, rows, card, arrays));
+	if (status == RB_OK && rows != NULL && !rows_are_sound(rows))
+		status = refuse_nonsense(s);
+	if (status == RB_OK)
+		status = make_side(s, i, &rows, cuts);
+	if (status == RB_OK && card != NULL)
+		status = keep_side(s, i, card);
+	rb_set_release(&rows);
+	rb_free(s->memory, (void **) &cuts);
+	rb_free(s->memory, &card);
+	return status;
+}
+
+static rb_status
+take_number(rb_served *s)
+{
+	rb_bytes array;
+	size_t n;
+	rb_status status;
+
+	if (rb_number_array(&s->asked, NULL, &array) == 0)
+		return RB_OK;
+	n = array.left / sizeof *s->number;
+	status = rb_array(&s->ctx, (void **) &s->number, array.left, 1);
+	array.at = (char *) s->number;
+	if (status == RB_OK)
+		status = take_arrays(s, &array, 1);
+	for (size_t i = 0; i < n && status == RB_OK; i++)
+		if (s->number[i] >= s->asked.numbers)
+			status = refuse_nonsense(s);
+	return status;
+}
+
+static rb_status
+take_sides(rb_served *s)
+{
+	rb_status status = RB_OK;
+
+	for (int i = 0; i < s->asked.sides && status == RB_OK; i++)
+		status = take_side(s, i);
+	return status == RB_OK ? take_number(s) : status;
+}
+
+/* ---- the join ---- */
+
+/*
+ * Reduces groups to the number of their members if the session has no memory for the groups, as for
+ * lack of memory here.
+ */
+static rb_status
+count_members(rb_served *s, const rb_groups *groups, const uint32_t **words)
+{
+	uint32_t *counts = NULL;
+	rb_status status = rb_array(&s->ctx, (void **) &counts, Max(groups->n, 1), sizeof *counts);
+
+	for (uint32 i = 0; i < groups->n && status == RB_OK; i++)
+		counts[i] = (uint32_t) (groups->start[i + 1] - groups->start[i]);
+	*words = counts;
+	return status;
+}
+
+/* Sends the aggregate of the join, if there is one. */
+static rb_status
+put_answer(rb_served *s, const rb_stream *stream)
+{
+	const rb_sent_side *side = &s->asked.side[s->asked.of == RB_OF_BLUE ? s->asked.sides - 1 : 0];
+	const uint32_t *words = rb_stream_words(stream);
+	rb_bytes arrays[3];
+	rb_request *request;
+	rb_groups groups;
+	uint64 n[3] = {0, 0, 0};
+
+	if (rb_stream_groups(stream, &groups))
+	{
+		n[1] = (uint64) groups.n + 1;
+		n[2] = groups.start[groups.n];
+		if (n[1] * sizeof *groups.start + n[2] * sizeof *groups.member > s->asked.answer_limit)
+		{
+			rb_status status = count_members(s, &groups, &words);
+
+			if (status != RB_OK)
+				return status;
+			n[0] = groups.n;
+			n[1] = n[2] = 0;
+		}
+	}
+	else if (words != NULL)
+		n[0] = s->asked.answer == RB_HITS ? ((uint64) side->nrows + 31) / 32 : side->nrows;
+	else
+		return RB_OK;
+	arrays[0] = (rb_bytes){(char *) words, n[0] * sizeof *words};
+	arrays[1] = (rb_bytes){(char *) groups.start, n[1] * sizeof *groups.start};
+	arrays[2] = (rb_bytes){(char *) groups.member, n[2] * sizeof *groups.member};
+	request = use(s);
+	if (request != NULL)
+	{
+		request->words = n[0];
+		request->starts = n[1];
+		request->members = n[2];
+		rb_release(&request->answered, 1);
+	}
+	done_with(s);
+	s->answered = true;
+	return put_arrays(s, arrays, 3);
+}
+
+static rb_status
+put_ids(rb_served *s, const rb_block *block)
+{
+	double since = 0;
+	int idle = 0;
+
+	for (;;)
+	{
+		rb_request *request = use(s);
+		bool put = request != NULL && rb_ids_put(request, s->blocks, block);
+
+		done_with(s);
+		if (put)
+		{
+			s->blocks++;
+			return RB_OK;
+		}
+		if (stopped(s))
+			return RB_STOPPED;
+		wait_for_session(s, &idle, &since);
+	}
+}
+
+/* Runs the join once; returns RB_END if it was completed. */
+static rb_status
+join_once(rb_served *s)
+{
+	rb_job job = {.red = s->set[0],
+				  .blue = s->set[1],
+				  .answer = s->asked.answer,
+				  .of = s->asked.of,
+				  .predicate = s->asked.predicate,
+				  .distance = s->asked.distance,
+				  .nearest = s->asked.nearest,
+				  .within_rows = s->asked.within_rows,
+				  .skip_bad = s->asked.skip_bad,
+				  .tile = s->asked.tile,
+				  .whole = s->asked.whole,
+				  .number = s->number,
+				  .numbers = s->asked.numbers};
+	rb_stream *stream = NULL;
+	rb_block block;
+	rb_status status = rb_stream_open(&s->ctx, s->backend, &job, &stream);
+
+	while (status == RB_OK)
+	{
+		if (stopped(s))
+			status = RB_STOPPED;
+		else
+			status = rb_stream_next(stream, WAIT_MS, &block);
+		tell_progress(s);
+		if (status == RB_OK && block.n > 0)
+			status = put_ids(s, &block);
+	}
+	if (status == RB_END)
+	{
+		status = put_answer(s, stream);
+		status = status == RB_OK ? RB_END : status;
+	}
+	rb_stream_close(stream);
+	return status;
+}
+
+/*
+ * Waits, on a full device, until another join that ran at the same time has ended; `ended` joins
+ * had ended when this one began. Returns false if no other join runs, or if all that run wait for
+ * their sessions.
+ */
+static bool
+wait_for_room(rb_served *s, uint64 ended)
+{
+	const double until = rb_now_ms() + ROOM_MS;
+	int idle = 0;
+
+	gate_leave(s);
+	for (;;)
+	{
+		bool room, none, busy;
+
+		pthread_mutex_lock(&gate.lock);
+		room = gate.ended > ended + 1; /* One of these is this join itself. */
+		none = gate.on_device == 0;
+		busy = gate.joins > 0;
+		pthread_mutex_unlock(&gate.lock);
+		if (room)
+			return wait_at_gate(s) == RB_OK;
+		if (none || (!busy && rb_now_ms() > until) || stopped(s))
+			return false;
+		rb_nap(&idle);
+	}
+}
+
+/*
+ * Returns true if no join of this process can use the device any more. The status alone does not
+ * say so if the join was stopped or had another error first.
+ */
+static bool
+has_failed(const rb_served *s, rb_status status)
+{
+	char text[sizeof s->ctx.error.text];
+
+	return status == RB_DEVICE_FAILED || s->ctx.error.status == RB_DEVICE_FAILED ||
+		   (status == RB_NO_DEVICE && s->backend->probe(-1, text, sizeof text) != RB_OK);
+}
+
+/*
+ * Marks the device as failed before any session learns of it, because a session that asks again
+ * needs another process.
+ */
+static void
+note_failure(void)
+{
+	rb_release(&device_failed, 1);
+	rb_service_leave(RB_WORKER_LEAVING);
+}
+
+/* Returns true if the CPU may run the join: no device can, and no result has been sent. */
+static bool
+is_left_to_processor(const rb_served *s, rb_status status)
+{
+	return s->asked.device == RB_ON_DEVICE_OR_PROCESSOR && s->blocks == 0 && !s->answered &&
+		   (status == RB_NO_DEVICE || status == RB_DEVICE_FULL || status == RB_DEVICE_FAILED);
+}
+
+static void
+leave_to_processor(rb_served *s)
+{
+	const rb_error *error = &s->ctx.error;
+	const char *why = error->text[0] != '\0' ? error->text : rb_status_text(error->status);
+
+	strncpy(s->note, why, sizeof s->note - 1);
+	rb_forget_failure(&s->ctx);
+	s->backend = &rb_backend_cpu;
+	gate_leave(s);
+	tell_note(s);
+}
+
+static rb_status
+join(rb_served *s)
+{
+	const rb_stats before = s->ctx.stats;
+
+	while (s->backend != &rb_backend_cpu)
+	{
+		uint64 ended = device_enter();
+		rb_status status = join_once(s);
+
+		device_leave();
+		if (has_failed(s, status))
+			note_failure();
+		if (status == RB_DEVICE_FULL && s->blocks == 0 && wait_for_room(s, ended))
+			rb_forget_failure(&s->ctx);
+		else if (is_left_to_processor(s, status))
+			leave_to_processor(s);
+		else
+			return status;
+		s->ctx.stats = before;
+	}
+	return join_once(s);
+}
+
+/* ---- kinds of requests ---- */
+
+static rb_status
+serve_join(rb_served *s)
+{
+	rb_status status = RB_OK;
+
+	s->backend = &rb_backend_cpu;
+	if (s->asked.device != RB_ON_PROCESSOR)
+	{
+		status = wait_for_device(s);
+		if (status == RB_OK)
+			status = wait_at_gate(s);
+		else if (is_left_to_processor(s, status))
+		{
+			leave_to_processor(s);
+			status = RB_OK;
+		}
+	}
+	if (status == RB_OK)
+		status = take_sides(s);
+	if (status == RB_OK)
+		status = join(s);
+	return status;
+}
+
+/* ---- rounds of a refinement ---- */
+
+/* Stack size for a thread that calls the driver, in bytes */
+#define DEVICE_STACK ((size_t) 8 << 20)
+
+typedef struct rb_rounds
+{
+	rb_served *s;
+	rb_refining r;
+	rb_refine_options options;
+	rb_refine_report report;
+	rb_status status;
+	uint32 done;
+} rb_rounds;
+
+static void *
+rounds_thread(void *arg)
+{
+	rb_rounds *rounds = arg;
+	rb_served *s = rounds->s;
+
+	rounds->status = s->backend->refine(&s->ctx, &rounds->r, sizeof rounds->r);
+	rb_release(&rounds->done, 1);
+	return NULL;
+}
+
+/* Runs the rounds in a thread, and meanwhile checks whether the session has stopped the request. */
+static rb_status
+rounds_once(rb_served *s, rb_rounds *rounds)
+{
+	pthread_t thread;
+	int idle = 0;
+
+	rounds->done = 0;
+	if (rb_thread_start(&thread, DEVICE_STACK, rounds_thread, rounds) != 0)
+		return fail(s, RB_NO_THREAD, "there was no thread for the GPU");
+	while (rb_acquire(&rounds->done) == 0)
+	{
+		if (stopped(s))
+			rb_context_stop(&s->ctx);
+		tell_progress(s);
+		rb_nap(&idle);
+	}
+	pthread_join(thread, NULL);
+	return rounds->status;
+}
+
+/*
+ * Runs the rounds, again if the device was full. If the device cannot do them, the session does,
+ * because it has the mesh.
+ */
+static rb_status
+make_rounds(rb_served *s, rb_rounds *rounds)
+{
+	for (;;)
+	{
+		uint64 ended = device_enter();
+		rb_status status = rounds_once(s, rounds);
+
+		device_leave();
+		if (has_failed(s, status))
+			note_failure();
+		if (status != RB_DEVICE_FULL || !wait_for_room(s, ended))
+			return status;
+		rb_forget_failure(&s->ctx);
+	}
+}
+
+/* Receives a header of fixed size, which gives the lengths of the arrays. */
+static rb_status
+take_announced(rb_served *s, void *to, size_t n)
+{
+	rb_bytes array = {to, n};
+	int idle = 0;
+
+	while (array.left > 0)
+	{
+		size_t moved = 0;
+		rb_request *request;
+
+		if (stopped(s))
+			return RB_STOPPED;
+		request = use(s);
+		if (request != NULL)
+		{
+			const rb_lane lane = rb_lane_there(request, 0);
+
+			moved = rb_bytes_take(&lane, &array, 1);
+		}
+		done_with(s);
+		if (moved > 0)
+			idle = 0;
+		else
+			rb_nap(&idle);
+	}
+	return RB_OK;
+}
+
+static rb_status
+put_refined(rb_served *s, rb_refining *r)
+{
+	rb_sent_refining sent;
+	rb_bytes arrays[RB_SENT_ARRAYS] = {{(char *) &sent, sizeof sent}};
+	rb_status status;
+
+	rb_sent_refining_of(&sent, r);
+	(void) s->backend->probe(s->ctx.device, sent.device, sizeof sent.device);
+	status = put_arrays(s, arrays, 1);
+	return status == RB_OK ? put_arrays(s, arrays, rb_refining_arrays(&sent, r, true, arrays))
+						   : status;
+}
+
+/* Receives a mesh, refines it and returns it; the mesh is in memory here only for its rounds. */
+static rb_status
+refine_once(rb_served *s, const rb_sent_refining *sent)
+{
+	rb_rounds rounds = {.s = s};
+	rb_bytes arrays[RB_SENT_ARRAYS];
+	rb_status status;
+
+	/* Count the mesh at the gate as a join of as many parts as it has cells. */
+	s->parts = sent->ncells;
+	status = wait_at_gate(s);
+	if (status != RB_OK)
+		return status;
+	status = rb_refining_make(&s->ctx, sent, &rounds.options, &rounds.report, &rounds.r);
+	if (status == RB_OK)
+		status = take_arrays(s, arrays, rb_refining_arrays(sent, &rounds.r, false, arrays));
+	if (status == RB_OK && !rb_refining_is_sound(sent, &rounds.r))
+		status = refuse_nonsense(s);
+	if (status == RB_OK)
+		status = make_rounds(s, &rounds);
+	gate_leave(s);
+	if (status == RB_OK)
+		status = put_refined(s, &rounds.r);
+	rb_refining_free(&rounds.r);
+	return status;
+}
+
+/* Refines meshes until the session ends the request, which is reported as RB_STOPPED. */
+static rb_status
+serve_refine(rb_served *s)
+{
+	rb_status status = wait_for_device(s);
+
+	if (status == RB_OK && s->backend->refine == NULL)
+		status = fail(s, RB_NO_DEVICE, "it does not refine meshes");
+	while (status == RB_OK)
+	{
+		rb_sent_refining sent;
+
+		status = take_announced(s, &sent, sizeof sent);
+		if (status == RB_OK)
+			status = refine_once(s, &sent);
+	}
+	return status;
+}
+
+static rb_status
+serve_keep(rb_served *s)
+{
+	rb_status status = take_sides(s);
+
+	return status == RB_OK ? RB_END : status;
+}
+
+static rb_status
+put_bytes(rb_served *s, void *bytes, size_t n)
+{
+	rb_bytes array = {bytes, n};
+	rb_request *request = use(s);
+	rb_status status;
+
+	if (request != NULL)
+	{
+		request->bytes = n;
+		rb_release(&request->answered, 1);
+	}
+	done_with(s);
+	status = put_arrays(s, &array, 1);
+	return status == RB_OK ? RB_END : status;
+}
+
+static rb_status
+serve_card(rb_served *s)
+{
+	const size_t n = s->asked.card_bytes;
+	void *card = rb_store_card(s->asked.side[0].number, s->asked.card_from, n);
+	rb_status status;
+
+	if (card == NULL)
+		return fail(s, RB_GONE, "what was kept is kept no longer");
+	status = put_bytes(s, card, n);
+	free(card);
+	return status;
+}
+
+static rb_status
+serve_ids(rb_served *s)
+{
+	rb_status status = take_sides(s);
+	const rb_set *set = s->set[0];
+	int64_t *ids = NULL;
+
+	if (status == RB_OK)
+		status = rb_set_compose_ids(&s->ctx, set);
+	if (status == RB_OK && set->ids != NULL)
+		return put_bytes(s, (void *) set->ids, (size_t) set->nrows * sizeof *ids);
+	if (status == RB_OK)
+		status = rb_array(&s->ctx, (void **) &ids, Max(set->nrows, 1), sizeof *ids);
+	if (status != RB_OK)
+		return status;
+	for (uint32 i = 0; i < set->nrows; i++)
+		ids[i] = (int64_t) ((uint64_t) set->first_id + i);
+	return put_bytes(s, ids, (size_t) set->nrows * sizeof *ids);
+}
+
+/* Returns true if all enumeration values and counts are valid. */
+static bool
+is_sound(const rb_asked *asked)
+{
+	bool sound = (asked->sides >= 1 || asked->ask == RB_ASK_REFINE) && asked->lanes >= 1 &&
+				 asked->lanes <= RB_LANES && (unsigned) asked->device <= RB_ON_DEVICE &&
+				 (unsigned) asked->answer <= RB_GROUPS && (unsigned) asked->of <= RB_OF_BOTH;
+
+	for (int i = 0; i < asked->sides; i++)
+		sound &= (unsigned) asked->side[i].kind < RB_KINDS &&
+				 (unsigned) asked->side[i].from <= RB_FROM_VIEW;
+	return sound;
+}
+
+static rb_status
+run(rb_served *s)
+{
+	rb_status status;
+
+	if (!is_sound(&s->asked))
+		return refuse_nonsense(s);
+	status = hold_kept(s);
+	if (status != RB_OK)
+		return status;
+	switch (s->asked.ask)
+	{
+		case RB_ASK_JOIN:
+			return serve_join(s);
+		case RB_ASK_KEEP:
+			return serve_keep(s);
+		case RB_ASK_CARD:
+			return serve_card(s);
+		case RB_ASK_IDS:
+			return serve_ids(s);
+		case RB_ASK_REFINE:
+			return serve_refine(s);
+		default:
+			return refuse_nonsense(s);
+	}
+}
+
+/* Releases the sides; device copies of sides that are no longer cached are to be evicted. */
+static void
+release_sides(rb_served *s)
+{
+	for (int i = 0; i < s->asked.sides; i++)
+	{
+		const uint64 number = s->set[i] != NULL ? s->set[i]->number : 0;
+
+		rb_set_release(&s->set[i]);
+		rb_set_release(&s->kept[i]);
+		rb_store_was_used(number);
+		if (s->asked.side[i].from != RB_FROM_ROWS)
+			rb_store_was_used(s->asked.side[i].number);
+	}
+}
+
+static void
+note_device(void)
+{
+	const rb_backend *device;
+	char text[200];
+
+	if (rb_device_begun(&device, text, sizeof text) == RB_DEVICE_FOUND &&
+		!rb_acquire(&device_failed))
+		rb_store_note_device(device);
+}
+
+static void *
+serve(void *arg)
+{
+	rb_served *s = arg;
+	rb_status status = run(s);
+	const bool on_device = rb_asks_for_device(&s->asked);
+
+	/* The worker is ending, and the session has not stopped the request. */
+	if (status == RB_STOPPED && rb_acquire(&s->stop) != 0)
+		status = RB_GONE;
+	gate_leave(s);
+	release_sides(s);
+	rb_memory_destroy(s->memory);
+	/*
+	 * A request for the device ends after the list is updated. Other requests end first, so that a
+	 * driver that hangs does not delay them.
+	 */
+	if (on_device)
+		note_device();
+	tell_end(s, status);
+	if (!on_device)
+		note_device();
+	rb_release(&s->ended, 1);
+	return NULL;
+}
+
+/* ---- functions called by the main thread ---- */
+
+static void
+refuse(rb_request *request, rb_status status, uint64 need)
+{
+	request->status = status;
+	request->error = (rb_error){status, need, 0, ""};
+	rb_release(&request->ended, 1);
+}
+
+/*
+ * Evicts a side at once, without memory or a thread, because the session wants memory to be freed.
+ */
+static void
+serve_drop(rb_request *request)
+{
+	rb_store_drop(request->asked.side[0].number);
+	rb_memory_trim(0);
+	request->status = RB_END;
+	rb_release(&request->found, 1);
+	rb_release(&request->ended, 1);
+}
+
+/*
+ * Starts the thread of a request. The arguments are copied once, because they must not change while
+ * they are used.
+ */
+rb_served *
+rb_serve(rb_request *request, uint32 number)
+{
+	static uint64 most_idle = 0;
+	rb_served *s;
+
+	rb_release(&request->taken, number);
+	if (request->asked.ask == RB_ASK_DROP)
+	{
+		serve_drop(request);
+		return NULL;
+	}
+	s = calloc(1, sizeof *s);
+	if (s == NULL || (s->memory = rb_memory_create(request->asked.memory_limit)) == NULL)
+	{
+		free(s);
+		refuse(request, RB_OUT_OF_MEMORY, sizeof *s);
+		return NULL;
+	}
+	pthread_rwlock_init(&s->lock, NULL);
+	s->request = request;
+	s->asked = request->asked;
+	if (s->asked.sides < 0 || s->asked.sides > 2)
+		s->asked.sides = 0;
+	for (int i = 0; i < s->asked.sides; i++)
+		s->parts += s->asked.side[i].nparts;
+	rb_context_init(&s->ctx, s->memory);
+	s->ctx.stage = RB_STAGE_UPLOAD;
+	s->ctx.threads = Max(s->asked.threads, 1);
+	s->ctx.grid_resolution = s->asked.grid_resolution;
+	s->ctx.filters = s->asked.filters;
+	s->ctx.gpu_memory_limit = s->asked.gpu_memory_limit;
+	s->ctx.cards = s->asked.cards;
+	s->ctx.only_cards = s->asked.only_cards;
+	s->ctx.gpu_cache_limit = rb_store_device_limit();
+	/* Keep the device open as long as the worker runs. */
+	s->ctx.device_idle_ms = rb_setting_worker_idle * 1000.0;
+	/* Let the idle memory of this join stay for the next one. */
+	if (s->asked.memory_limit > most_idle)
+		rb_memory_set_idle(most_idle = s->asked.memory_limit);
+	if (rb_thread_start(&s->thread, STACK, serve, s) != 0)
+	{
+		rb_memory_destroy(s->memory);
+		free(s);
+		refuse(request, RB_NO_THREAD, 0);
+		return NULL;
+	}
+	return s;
+}
+
+bool
+rb_served_ended(const rb_served *s)
+{
+	return rb_acquire(&s->ended) != 0;
+}
+
+bool
+rb_served_device_failed(void)
+{
+	return rb_acquire(&device_failed) != 0;
+}
+
+void
+rb_served_stop(rb_served *s)
+{
+	rb_release(&s->stop, 1);
+}
+
+void
+rb_served_abandon(rb_served *s)
+{
+	pthread_rwlock_wrlock(&s->lock);
+	s->request = NULL;
+	pthread_rwlock_unlock(&s->lock);
+}
+
+void
+rb_served_free(rb_served *s)
+{
+	pthread_join(s->thread, NULL);
+	pthread_rwlock_destroy(&s->lock);
+	free(s);
+}

@@ -1,0 +1,1068 @@
+/*
+ * session.c
+ *	  Implements a session's side of the worker: starts it, submits requests, waits for results, and
+ *	  leaves.
+ *
+ * Requests are joins, whose results arrive block by block; rounds of a mesh refinement, several
+ * times per request; and short requests about cached sides, which the session waits for: to read a
+ * page manifest or ids, to cache a side, or to evict one.
+ *
+ * Failure to get a result from the worker (no process slot, no shared memory, no reply, its end) is
+ * not an error here: the function returns the reason as text, and the session runs the join itself.
+ * Every wait handles interrupts and ends if the worker is gone.
+ */
+#include "pg/worker/protocol.h"
+
+#include "core/base/parallel.h"
+#include "core/set/set.h"
+#include "postmaster/bgworker.h"
+#include "storage/ipc.h"
+#include "utils/memutils.h"
+
+#include <errno.h>
+#include <signal.h>
+
+/* Time for a worker to start, including the end of a leaving one, in ms */
+#define RB_START_MS 5000
+#define RB_DEAD_MS 10000  /* Time after which a starting worker counts as lost, in ms */
+#define RB_ANSWER_MS 1000 /* Time for the worker to take a mailbox message, in ms */
+/* Time for the worker to open the device if a session only asks about it, in ms */
+#define RB_OPEN_MS 20000
+#define RB_AGAIN 2 /* Number of workers that may end before one takes the message */
+
+/* Age at which a starting worker is lost if the session that starts it has died, in ms */
+#define RB_STARTER_MS 1000
+#define RB_FAILED_MS 60000 /* Time after a failed start before this session tries again, in ms */
+
+/* Minimum size of sides that are sent in several lanes */
+#define RB_LANES_BYTES ((size_t) 16 << 20)
+#define RB_LANE_STACK ((size_t) 256 << 10)
+#define RB_ANSWER_ARRAYS 4
+
+/* State of sending the sides, and one lane of it */
+typedef struct rb_sending
+{
+	rb_bytes arrays[RB_SENT_ARRAYS];
+	int n;
+	uint64 bytes;   /* Total number of bytes */
+	uint32 stopped; /* Set after an error, which is thrown later, or when the request is closed */
+} rb_sending;
+
+typedef struct rb_sending_lane
+{
+	struct rb_remote *r;
+	uint32 lane;
+	bool started; /* A thread serves the lane and was not joined yet */
+	pthread_t thread;
+	uint32 done;
+} rb_sending_lane;
+
+struct rb_remote
+{
+	rb_service_block *block;
+	dsm_segment *segment;
+	rb_request *request;
+	uint64 worker; /* Word of the worker that the request was submitted to */
+	int post;      /* Mailbox slot, or -1 if not submitted */
+	uint64 post_word;
+	rb_context *ctx;
+	rb_progress_entry *progress;
+	rb_device_choice device;
+	rb_sending sending;
+	rb_sending_lane lane[RB_LANES];
+	uint64 next; /* Number of the next block */
+	bool out;    /* The caller holds the previous block */
+	bool ended;  /* The statistics were copied to ctx */
+	char note[200];
+	uint64 not_kept[2];
+	/* Aggregate of the join, in memory of ctx */
+	bool answered;
+	bool grouped;
+	uint32 groups;
+	uint32_t *words;
+	uint64_t *start;
+	uint32_t *member;
+	/* Buffer of the caller for the reply of other requests, or NULL; and its size in bytes */
+	char *into;
+	size_t into_size;
+	rb_bytes answer[RB_ANSWER_ARRAYS]; /* Arrays of the reply, with the bytes still to come */
+};
+
+/* ---- starting the worker ---- */
+
+static BackgroundWorkerHandle *started; /* Handle of the worker that this session has started */
+static uint64 started_word;             /* Worker word when this session started it */
+static double failed_ms;                /* Time when a start failed, or 0 */
+
+static void
+give_up_start(rb_service_block *block, uint64 word)
+{
+	(void) rb_claim(&block->worker, &word,
+					RB_WORKER_WORD(RB_WORKER_NUMBER(word), 0, RB_WORKER_NONE));
+}
+
+/*
+ * Returns true if the process is gone. It may have ended without changing its word, if something
+ * else failed while it exited.
+ */
+static bool
+is_dead(uint64 word)
+{
+	return RB_WORKER_PID(word) == 0 || (kill(RB_WORKER_PID(word), 0) != 0 && errno == ESRCH);
+}
+
+/* Returns true if the start has failed or if the session that starts the worker is gone. */
+static bool
+is_lost(rb_service_block *block, uint64 word)
+{
+	const double ms = rb_now_ms() - block->starting_ms;
+	pid_t pid;
+
+	if (started != NULL && word == started_word &&
+		GetBackgroundWorkerPid(started, &pid) == BGWH_STOPPED)
+		return true;
+	return ms > RB_DEAD_MS || (ms > RB_STARTER_MS && is_dead(word));
+}
+
+#define RB_NOT_STARTED "its background worker did not start: see the server's log"
+
+/* Asks the postmaster to start the worker, without waiting for it. */
+static bool
+start(rb_service_block *block, uint64 word, char *why_not, size_t size)
+{
+	uint64 mine = RB_WORKER_WORD(RB_WORKER_NUMBER(word) + 1, MyProcPid, RB_WORKER_STARTING);
+	BackgroundWorker worker;
+	MemoryContext context;
+	bool registered;
+
+	if (failed_ms != 0 && rb_now_ms() - failed_ms < RB_FAILED_MS)
+	{
+		snprintf(why_not, size, RB_NOT_STARTED);
+		return false;
+	}
+	/* Set the time before the claim, after which others read it. */
+	block->starting_ms = rb_now_ms();
+	if (!rb_claim(&block->worker, &word, mine))
+		return true; /* Another session starts it. */
+	rb_worker_describe(&worker, RB_WORKER_NUMBER(mine));
+	context = MemoryContextSwitchTo(TopMemoryContext);
+	if (started != NULL)
+		pfree(started);
+	started = NULL;
+	registered = RegisterDynamicBackgroundWorker(&worker, &started);
+	MemoryContextSwitchTo(context);
+	started_word = mine;
+	if (registered)
+		return true;
+	give_up_start(block, mine);
+	snprintf(why_not, size,
+			 "no background worker for it: all %d of max_worker_processes are in use",
+			 max_worker_processes);
+	return false;
+}
+
+/*
+ * Starts the worker unless it runs or is starting; returns false and the reason if that is
+ * impossible.
+ */
+static bool
+call(rb_service_block *block, char *why_not, size_t size)
+{
+	uint64 word;
+
+	why_not[0] = '\0';
+	if (block == NULL)
+	{
+		snprintf(why_not, size, "no background worker for it: %s",
+				 IsUnderPostmaster ? "no shared memory is left"
+								   : "the server has only this process");
+		return false;
+	}
+	word = rb_acquire(&block->worker);
+	switch (RB_WORKER_STATE(word))
+	{
+		case RB_WORKER_STARTING:
+			if (!is_lost(block, word))
+				return true;
+			if (word != started_word)
+				return start(block, word, why_not, size);
+			give_up_start(block, word);
+			started_word = 0;
+			failed_ms = rb_now_ms();
+			snprintf(why_not, size, RB_NOT_STARTED);
+			return false;
+		case RB_WORKER_NONE:
+			return start(block, word, why_not, size);
+		default:
+			return !is_dead(word) || start(block, word, why_not, size);
+	}
+}
+
+/*
+ * Asks the worker to open the device, unless it has reported its state already. A starting worker
+ * reads the request when it runs, and is woken in case it has read it too early.
+ */
+static void
+want_device(rb_service_block *block, uint64 word)
+{
+	const bool there =
+		RB_WORKER_STATE(word) == RB_WORKER_STARTING || RB_WORKER_STATE(word) == RB_WORKER_RUNNING;
+
+	if (!there || rb_acquire(&block->device) >> 3 == RB_WORKER_NUMBER(word))
+		return;
+	rb_release(&block->device_wanted, RB_WORKER_NUMBER(word));
+	rb_service_wake(block);
+}
+
+void
+rb_worker_call(void)
+{
+	rb_service_block *block = rb_service_find();
+	char why_not[200];
+
+	if (call(block, why_not, sizeof why_not))
+		want_device(block, rb_acquire(&block->worker));
+}
+
+/* Waits until the worker runs and returns its word, or 0 and the reason. */
+static uint64
+wait_for_worker(rb_service_block *block, char *why_not, size_t size)
+{
+	const double until = rb_now_ms() + RB_START_MS;
+	int idle = 0;
+
+	while (call(block, why_not, size))
+	{
+		uint64 word = rb_acquire(&block->worker);
+
+		if (RB_WORKER_STATE(word) == RB_WORKER_RUNNING)
+			return word;
+		if (rb_now_ms() > until)
+		{
+			snprintf(why_not, size, "its background worker %s",
+					 RB_WORKER_STATE(word) == RB_WORKER_LEAVING ? "is ending"
+																: "has not started in time");
+			return 0;
+		}
+		CHECK_FOR_INTERRUPTS();
+		rb_nap(&idle);
+	}
+	return 0;
+}
+
+rb_device_news
+rb_worker_device(bool wait, char *text, size_t size)
+{
+	const double until = rb_now_ms() + RB_OPEN_MS;
+	rb_service_block *block = rb_service_find();
+	int idle = 0;
+
+	text[0] = '\0';
+	for (;;)
+	{
+		uint64 word = wait            ? wait_for_worker(block, text, size)
+					  : block != NULL ? rb_acquire(&block->worker)
+									  : 0;
+		rb_device_state state;
+
+		if (word == 0 || RB_WORKER_STATE(word) != RB_WORKER_RUNNING)
+			return RB_DEVICE_NO_NEWS;
+		state = rb_service_device(block, word, text, size);
+		if (state >= RB_DEVICE_NONE)
+			return state == RB_DEVICE_NONE   ? RB_DEVICE_IS_NOT
+				   : state == RB_DEVICE_WARM ? RB_DEVICE_IS_OPEN
+											 : RB_DEVICE_IS_THERE;
+		if (!wait || rb_now_ms() > until)
+		{
+			snprintf(text, size, "its background worker does not answer");
+			return RB_DEVICE_NO_NEWS;
+		}
+		want_device(block, word);
+		CHECK_FOR_INTERRUPTS();
+		rb_nap(&idle);
+	}
+}
+
+/* ---- submitting a request ---- */
+
+/* Writes the segment's handle into a mailbox slot; returns false if no slot is free. */
+static bool
+post(rb_remote *r)
+{
+	for (int i = 0; i < RB_POSTS; i++)
+	{
+		int n = (MyProcPid + i) % RB_POSTS;
+		rb_post *p = &r->block->post[n];
+		uint64 word = rb_acquire(&p->word);
+
+		if (RB_POST_STATE(word) != RB_POST_FREE ||
+			!rb_claim(&p->word, &word, word + RB_POST_CLAIMED))
+			continue;
+		p->handle = dsm_segment_handle(r->segment);
+		r->post = n;
+		r->post_word = word + RB_POST_SENT;
+		rb_release(&p->word, r->post_word);
+		rb_service_wake(r->block);
+		return true;
+	}
+	return false;
+}
+
+/* Withdraws the message; returns false if the worker has already taken it. */
+static bool
+withdraw(rb_remote *r)
+{
+	uint64 word = r->post_word;
+
+	return r->post >= 0 && rb_claim(&r->block->post[r->post].word, &word, word - RB_POST_SENT + 4);
+}
+
+static bool
+is_gone(const rb_remote *r)
+{
+	uint64 word = rb_acquire(&r->block->worker);
+
+	return !RB_SAME_WORKER(word, r->worker) || is_dead(word);
+}
+
+static bool
+takes_nothing(const rb_remote *r)
+{
+	return is_gone(r) || RB_WORKER_STATE(rb_acquire(&r->block->worker)) == RB_WORKER_LEAVING;
+}
+
+/*
+ * Waits until a worker has taken the request; returns false and the reason if none does. A worker
+ * that ends earlier leaves the message to the next one. If two workers overlap, either of them may
+ * take it; the request records which one did.
+ */
+static bool
+wait_until_taken(rb_remote *r, char *why_not, size_t size)
+{
+	double until = rb_now_ms() + RB_ANSWER_MS;
+	uint32 taken;
+	int again = 0;
+	int idle = 0;
+
+	while ((taken = rb_acquire(&r->request->taken)) == 0)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (takes_nothing(r) && again++ < RB_AGAIN)
+		{
+			uint64 word = wait_for_worker(r->block, why_not, size);
+
+			if (word == 0)
+				return false;
+			r->worker = word;
+			until = rb_now_ms() + RB_ANSWER_MS;
+			continue;
+		}
+		if (takes_nothing(r))
+			snprintf(why_not, size, "its background worker has ended");
+		else if (rb_now_ms() > until)
+			snprintf(why_not, size, "its background worker does not answer");
+		else
+		{
+			if (r->post < 0)
+				(void) post(r);
+			rb_nap(&idle);
+			continue;
+		}
+		return false;
+	}
+	if (taken != RB_WORKER_NUMBER(r->worker))
+	{
+		r->worker = rb_acquire(&r->block->worker);
+		/* The worker that took the request is gone by now. */
+		if (taken != RB_WORKER_NUMBER(r->worker))
+			r->worker = RB_WORKER_WORD(taken, 0, RB_WORKER_NONE);
+	}
+	return true;
+}
+
+/* Lists the arrays of one side that this session must send. */
+static int
+side_arrays(const rb_asked *asked, const rb_order *order, int i, rb_bytes *arrays)
+{
+	const rb_set *set = i == 0 ? order->job->red : order->job->blue;
+	const rb_view *view = set->elsewhere ? set->view : NULL;
+
+	return rb_side_arrays(&asked->side[i], view != NULL ? view->cuts : NULL,
+						  view != NULL ? view->fresh : set, order->card[i], arrays);
+}
+
+/* Lists the arrays of all sides. */
+static int
+all_arrays(const rb_asked *asked, const rb_order *order, rb_bytes *arrays)
+{
+	int n = 0;
+
+	for (int i = 0; i < asked->sides; i++)
+		n += side_arrays(asked, order, i, arrays + n);
+	return n + rb_number_array(asked, order->job->number, arrays + n);
+}
+
+static void
+fill_request(rb_request *request, const rb_context *ctx, const rb_order *order)
+{
+	rb_asked *asked = &request->asked;
+	const rb_job *job = order->job;
+	rb_bytes arrays[RB_SENT_ARRAYS];
+	int n;
+
+	memset(request, 0, offsetof(rb_request, ring));
+	request->stage = RB_STAGE_UPLOAD;
+	asked->ask = order->ask;
+	asked->client = MyProcPid;
+	strlcpy(asked->function, order->function, sizeof asked->function);
+	asked->device = order->device;
+	asked->predicate = job->predicate;
+	asked->distance = job->distance;
+	asked->nearest = job->nearest;
+	asked->within_rows = job->within_rows;
+	asked->skip_bad = job->skip_bad;
+	asked->tile = job->tile;
+	asked->answer = job->answer;
+	asked->of = job->of;
+	asked->whole = job->whole;
+	asked->has_number = job->number != NULL;
+	asked->numbers = job->numbers;
+	asked->threads = ctx->threads;
+	asked->grid_resolution = ctx->grid_resolution;
+	asked->filters = ctx->filters;
+	asked->memory_limit = rb_memory_limit(ctx->memory);
+	asked->answer_limit =
+		asked->memory_limit - Min(asked->memory_limit, rb_memory_used(ctx->memory));
+	asked->gpu_memory_limit = ctx->gpu_memory_limit;
+	asked->cards = ctx->cards;
+	asked->only_cards = ctx->only_cards;
+	asked->card_from = order->card_from;
+	asked->card_bytes = order->card_bytes;
+	if (job->red != NULL)
+		rb_sent_side_of(&asked->side[asked->sides++], job->red, order->keep[0]);
+	if (job->blue != NULL)
+		rb_sent_side_of(&asked->side[asked->sides++], job->blue, order->keep[1]);
+	n = all_arrays(asked, order, arrays);
+	asked->lanes = 1;
+	/* The size of a mesh is not known yet; for small ones lanes cost no extra time. */
+	if (order->ask == RB_ASK_REFINE || rb_bytes_left(arrays, n) >= RB_LANES_BYTES)
+		asked->lanes = (uint32) Max(1, Min(RB_LANES, ctx->threads));
+}
+
+/* Reports progress and checks for interrupts; called only by the main thread. */
+static void
+look_around(rb_remote *r)
+{
+	rb_sending *s = &r->sending;
+	uint64 sent = 0;
+
+	for (uint32 lane = 0; lane < r->request->asked.lanes; lane++)
+		sent += rb_load(&r->request->there[lane].sent.n);
+	rb_progress(r->ctx, RB_STAGE_UPLOAD, sent, s->bytes);
+	rb_progress_note(r->progress, RB_STAGE_UPLOAD, sent, s->bytes);
+	if (rb_load(&s->stopped) == 0 && rb_is_interrupted())
+		rb_store(&s->stopped, 1);
+}
+
+static void
+send_lane(rb_sending_lane *l, bool first)
+{
+	rb_remote *r = l->r;
+	rb_sending *s = &r->sending;
+	rb_request *request = r->request;
+	const rb_lane lane = rb_lane_there(request, l->lane);
+	rb_bytes part[RB_SENT_ARRAYS];
+	int idle = 0;
+
+	rb_lane_part(&request->asked, l->lane, s->arrays, s->n, part);
+	while (rb_bytes_left(part, s->n) > 0 && rb_acquire(&request->ended) == 0 && !is_gone(r) &&
+		   rb_load(&s->stopped) == 0)
+	{
+		if (rb_bytes_put(&lane, part, s->n) > 0)
+			idle = 0;
+		else
+			rb_nap(&idle);
+		if (first)
+			look_around(r);
+	}
+	rb_release(&l->done, 1);
+}
+
+static void *
+lane_thread(void *lane)
+{
+	send_lane(lane, false);
+	return NULL;
+}
+
+static void
+join_lanes(rb_remote *r)
+{
+	for (int i = 0; i < RB_LANES; i++)
+	{
+		if (r->lane[i].started)
+			pthread_join(r->lane[i].thread, NULL);
+		r->lane[i].started = false;
+	}
+}
+
+/*
+ * Sends the rows as fast as the worker takes them. The worker may wait for other joins first. If it
+ * ends before it has taken all rows, its error is read as the reply.
+ *
+ * An ERROR is held back until the threads have ended. A FATAL error is not; then rb_remote_close
+ * stops the threads.
+ */
+static void
+send_sides(rb_remote *r, const rb_order *order)
+{
+	rb_sending *s = &r->sending;
+	const uint32 lanes = r->request->asked.lanes;
+
+	s->n = all_arrays(&r->request->asked, order, s->arrays);
+	s->bytes = rb_bytes_left(s->arrays, s->n);
+	for (uint32 i = 0; i < lanes; i++)
+	{
+		rb_sending_lane *l = &r->lane[i];
+
+		*l = (rb_sending_lane){.r = r, .lane = i};
+		l->started = i > 0 && rb_thread_start(&l->thread, RB_LANE_STACK, lane_thread, l) == 0;
+	}
+	for (uint32 i = 0; i < lanes; i++)
+		if (!r->lane[i].started)
+			send_lane(&r->lane[i], true);
+	for (uint32 i = 0; i < lanes; i++)
+	{
+		int idle = 0;
+
+		while (rb_acquire(&r->lane[i].done) == 0)
+		{
+			look_around(r);
+			rb_nap(&idle);
+		}
+	}
+	join_lanes(r);
+	if (s->stopped != 0)
+		rb_throw_kept();
+}
+
+/* Waits until the worker has found the cached sides; returns false and the reason if it has not. */
+static bool
+wait_until_found(rb_remote *r, char *why_not, size_t size)
+{
+	int idle = 0;
+
+	while (rb_acquire(&r->request->found) == 0)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (rb_acquire(&r->request->ended) != 0)
+		{
+			/* The worker's own error is returned as the reply. */
+			if (rb_acquire(&r->request->found) != 0 || r->request->status != RB_GONE)
+				return true;
+			strlcpy(why_not, r->request->error.text, size);
+			return false;
+		}
+		if (is_gone(r))
+		{
+			snprintf(why_not, size, "its background worker has ended");
+			return false;
+		}
+		rb_nap(&idle);
+	}
+	return true;
+}
+
+bool
+rb_remote_open(rb_remote **remote, MemoryContext context, rb_context *ctx, const rb_order *order,
+			   rb_progress_entry *progress, char *why_not, size_t size)
+{
+	rb_remote *r = MemoryContextAllocZero(context, sizeof *r);
+	char reason[200];
+
+	r->block = rb_service_find();
+	r->post = -1;
+	r->ctx = ctx;
+	r->progress = progress;
+	r->device = order->device;
+	*remote = r; /* From here on the caller must close the request in any case. */
+	r->worker = wait_for_worker(r->block, why_not, size);
+	if (r->worker != 0 && (r->segment = rb_segment_make(reason, sizeof reason)) == NULL)
+		snprintf(why_not, size, "no shared memory for it: %s", reason);
+	if (r->segment != NULL)
+	{
+		r->request = dsm_segment_address(r->segment);
+		fill_request(r->request, ctx, order);
+		if (wait_until_taken(r, why_not, size) && wait_until_found(r, why_not, size))
+		{
+			if (order->ask != RB_ASK_REFINE)
+				send_sides(r, order);
+			return true;
+		}
+	}
+	rb_remote_close(r);
+	*remote = NULL;
+	return false;
+}
+
+/* ---- the reply; calls no function of PostgreSQL, because a thread may run this ---- */
+
+static rb_status
+gone(rb_remote *r)
+{
+	rb_forget_failure(r->ctx);
+	return rb_fail(r->ctx, RB_GONE, 0, 0, "its background worker has ended");
+}
+
+/* Copies the worker's results to the places where a local join would have stored them. */
+static rb_status
+take_end(rb_remote *r)
+{
+	const rb_request *request = r->request;
+	const rb_stats before = r->ctx->stats;
+
+	if (!r->ended)
+	{
+		r->ctx->stats = request->stats;
+		r->ctx->stats.stage[RB_STAGE_READ] = before.stage[RB_STAGE_READ];
+		/* After RB_END keep ctx->error: the next join of this context may be a local one. */
+		if (request->status != RB_END)
+			r->ctx->error = request->error;
+		memcpy(r->not_kept, request->not_kept, sizeof r->not_kept);
+		memcpy(r->note, request->note, sizeof r->note);
+		r->note[sizeof r->note - 1] = '\0';
+		r->ended = true;
+	}
+	return request->status == RB_GONE ? gone(r) : request->status;
+}
+
+/*
+ * Updates the statistics by a block, because a join that is closed early, by a LIMIT, reports
+ * nothing else.
+ */
+static void
+note_pairs(rb_remote *r, size_t n)
+{
+	rb_stats *stats = &r->ctx->stats;
+
+	/* The worker's note, if there is one, was written before the first block. */
+	if (r->device == RB_ON_PROCESSOR || r->request->note[0] != '\0')
+		strlcpy(stats->backend, "cpu", sizeof stats->backend);
+	else if (stats->device[0] == '\0')
+	{
+		strlcpy(stats->backend, "cuda", sizeof stats->backend);
+		(void) rb_service_device(r->block, r->worker, stats->device, sizeof stats->device);
+	}
+	stats->stage[RB_STAGE_EMIT].count += n;
+}
+
+/* Allocates the arrays for the reply. */
+static rb_status
+expect_answer(rb_remote *r)
+{
+	const rb_request *request = r->request;
+	rb_status status;
+
+	r->answered = true;
+	if (r->into != NULL)
+	{
+		if (request->bytes != r->into_size)
+			return rb_fail(r->ctx, RB_GONE, 0, 0, "its background worker has another size of it");
+		r->answer[3] = (rb_bytes){r->into, r->into_size};
+		return RB_OK;
+	}
+	r->grouped = request->starts > 0;
+	r->groups = r->grouped ? (uint32) (request->starts - 1) : 0;
+	status = rb_array(r->ctx, (void **) &r->words, Max(request->words, 1), sizeof *r->words);
+	if (status == RB_OK)
+		status = rb_array(r->ctx, (void **) &r->start, Max(request->starts, 1), sizeof *r->start);
+	if (status == RB_OK)
+		status =
+			rb_array(r->ctx, (void **) &r->member, Max(request->members, 1), sizeof *r->member);
+	r->answer[0] = (rb_bytes){(char *) r->words, request->words * sizeof *r->words};
+	r->answer[1] = (rb_bytes){(char *) r->start, request->starts * sizeof *r->start};
+	r->answer[2] = (rb_bytes){(char *) r->member, request->members * sizeof *r->member};
+	return status;
+}
+
+/* Reads what has arrived; sets *idle to 0 if anything has. */
+static rb_status
+look(rb_remote *r, rb_block *block, int *idle)
+{
+	const rb_lane back = rb_lane_back(r->request);
+	/*
+	 * Check for the end first, and before reading blocks: the last block is written before the end
+	 * is reported.
+	 */
+	bool ended = rb_acquire(&r->request->ended) != 0;
+	bool lost = is_gone(r);
+
+	if (!r->answered && rb_acquire(&r->request->answered) != 0)
+	{
+		rb_status status = expect_answer(r);
+
+		if (status != RB_OK)
+			return status;
+	}
+	/* Read what has arrived; more may follow as long as the worker exists. */
+	if (r->answered && rb_bytes_left(r->answer, RB_ANSWER_ARRAYS) > 0)
+	{
+		size_t moved = rb_bytes_take(&back, r->answer, RB_ANSWER_ARRAYS);
+
+		if (moved > 0)
+			*idle = 0;
+		if (moved > 0 || !(ended ? r->request->status != RB_END : lost))
+			return RB_OK;
+	}
+	if (rb_ids_take(r->request, r->next, block))
+	{
+		r->out = true;
+		note_pairs(r, block->n);
+		return RB_OK;
+	}
+	if (ended)
+		return take_end(r);
+	if (lost && rb_acquire(&r->request->ended) == 0)
+		return gone(r);
+	return RB_OK;
+}
+
+rb_status
+rb_remote_next(rb_remote *r, int wait_ms, rb_block *block)
+{
+	const double until = rb_now_ms() + wait_ms;
+	rb_status status;
+	int idle = 0;
+
+	if (r->out)
+		rb_ids_give_back(r->request, r->next++);
+	r->out = false;
+	*block = (rb_block){.n = 0};
+	while ((status = look(r, block, &idle)) == RB_OK && block->n == 0 && rb_now_ms() < until)
+		rb_nap(&idle);
+	rb_progress(r->ctx, (rb_stage) rb_load(&r->request->stage), rb_load(&r->request->done),
+				rb_load(&r->request->total));
+	return status;
+}
+
+const uint32_t *
+rb_remote_words(const rb_remote *r)
+{
+	return r->answered && !r->grouped ? r->words : NULL;
+}
+
+bool
+rb_remote_groups(const rb_remote *r, rb_groups *groups)
+{
+	*groups = (rb_groups){r->start, r->member, r->groups};
+	return r->grouped;
+}
+
+const char *
+rb_remote_note(const rb_remote *r)
+{
+	return r->note;
+}
+
+uint64
+rb_remote_not_kept(const rb_remote *r, int side)
+{
+	return r->not_kept[side];
+}
+
+/* ---- rounds of a mesh refinement; threads also call these functions ---- */
+
+/* Arrays that a team sends to the worker */
+typedef struct rb_putting
+{
+	rb_remote *r;
+	const rb_bytes *arrays;
+	int n;
+} rb_putting;
+
+/* Returns true if the worker no longer reads from the ring. */
+static bool
+is_over(const rb_remote *r)
+{
+	return rb_acquire(&r->request->ended) != 0 || is_gone(r);
+}
+
+static void
+put_part(rb_remote *r, uint32 lane, rb_bytes *part, int n)
+{
+	const rb_lane to = rb_lane_there(r->request, lane);
+	int idle = 0;
+
+	while (rb_bytes_left(part, n) > 0 && !is_over(r) && !rb_should_stop(r->ctx))
+		if (rb_bytes_put(&to, part, n) > 0)
+			idle = 0;
+		else
+			rb_nap(&idle);
+}
+
+static void
+put_lane(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	const rb_putting *p = arg;
+	rb_bytes part[RB_SENT_ARRAYS];
+
+	(void) me, (void) to;
+	rb_lane_part(&p->r->request->asked, (uint32) from, p->arrays, p->n, part);
+	put_part(p->r, (uint32) from, part, p->n);
+}
+
+/* Sends a mesh. If it does not arrive, the failure is reported when the reply is read. */
+static rb_status
+put_mesh(rb_remote *r, rb_refining *refining)
+{
+	const uint32 lanes = r->request->asked.lanes;
+	rb_sent_refining sent;
+	rb_bytes announced = {(char *) &sent, sizeof sent};
+	rb_bytes arrays[RB_SENT_ARRAYS];
+	rb_putting putting = {r, arrays, 0};
+	rb_thread *me;
+	rb_status status;
+
+	rb_sent_refining_of(&sent, refining);
+	putting.n = rb_refining_arrays(&sent, refining, false, arrays);
+	put_part(r, 0, &announced, 1);
+	status = rb_team_open(r->ctx, (int) lanes, &me);
+	if (status != RB_OK)
+		return status;
+	status = rb_loop(me, lanes, 1, put_lane, &putting);
+	rb_team_close(&me);
+	return status;
+}
+
+static rb_status
+take_back(rb_remote *r, rb_bytes *arrays, int n)
+{
+	const rb_lane back = rb_lane_back(r->request);
+	int idle = 0;
+
+	while (rb_bytes_left(arrays, n) > 0)
+	{
+		/* Check for the end before reading: all data are written before the end is reported. */
+		const bool ended = rb_acquire(&r->request->ended) != 0;
+		const bool lost = is_gone(r);
+
+		if (rb_bytes_take(&back, arrays, n) > 0)
+		{
+			idle = 0;
+			continue;
+		}
+		if (rb_should_stop(r->ctx))
+			return RB_STOPPED;
+		if (ended)
+		{
+			/* The statistics record where other rounds ran. */
+			const rb_stats before = r->ctx->stats;
+			const rb_status status = take_end(r);
+
+			r->ctx->stats = before;
+			return status;
+		}
+		if (lost)
+			return gone(r);
+		rb_progress(r->ctx, RB_STAGE_MESH_REFINE, rb_load(&r->request->done),
+					rb_load(&r->request->total));
+		rb_nap(&idle);
+	}
+	return RB_OK;
+}
+
+rb_status
+rb_remote_refine(rb_remote *r, struct rb_refining *refining)
+{
+	rb_stats *stats = &r->ctx->stats;
+	rb_sent_refining sent;
+	rb_bytes arrays[RB_SENT_ARRAYS] = {{(char *) &sent, sizeof sent}};
+	rb_refining fresh;
+	rb_status status = put_mesh(r, refining);
+
+	if (status == RB_OK)
+		status = take_back(r, arrays, 1);
+	if (status != RB_OK)
+		return status;
+	status = rb_refined_make(r->ctx, &sent, &fresh);
+	if (status == RB_OK)
+		status = take_back(r, arrays, rb_refining_arrays(&sent, &fresh, true, arrays));
+	if (status == RB_OK)
+	{
+		rb_refined_take(&sent, &fresh, refining);
+		strlcpy(stats->backend, "cuda", sizeof stats->backend);
+		strlcpy(stats->device, sent.device, sizeof stats->device);
+	}
+	rb_refining_free(&fresh);
+	return status;
+}
+
+/* ---- leaving the worker ---- */
+
+void
+rb_remote_close(rb_remote *r)
+{
+	if (r == NULL || r->segment == NULL)
+		return;
+	rb_release(&r->request->stop, 1);
+	(void) withdraw(r);
+	rb_store(&r->sending.stopped, 1);
+	join_lanes(r);
+	rb_free(r->ctx->memory, (void **) &r->words);
+	rb_free(r->ctx->memory, (void **) &r->start);
+	rb_free(r->ctx->memory, (void **) &r->member);
+	dsm_detach(r->segment);
+	r->segment = NULL;
+	r->request = NULL;
+}
+
+/* ---- other requests, which the session waits for ---- */
+
+#define RB_NEXT_MS 20
+
+static bool
+wait_for_end(rb_remote *r, char *why_not, size_t size)
+{
+	for (;;)
+	{
+		rb_block block;
+		rb_status status;
+
+		CHECK_FOR_INTERRUPTS();
+		status = rb_remote_next(r, RB_NEXT_MS, &block);
+		if (status == RB_END)
+			return true;
+		if (status == RB_OK)
+			continue;
+		snprintf(why_not, size, "%s",
+				 r->ctx->error.text[0] != '\0' ? r->ctx->error.text : rb_status_text(status));
+		return false;
+	}
+}
+
+static rb_remote *asking; /* The current request */
+
+/*
+ * Closes the current request if the process exits, so that the worker learns that the session has
+ * left.
+ */
+static void
+close_asking(int code, Datum arg)
+{
+	rb_remote_close(asking);
+	asking = NULL;
+}
+
+/*
+ * Submits a request and waits for its end. The reply is stored in `into`, a buffer of into_size
+ * bytes.
+ */
+static bool
+ask(rb_context *ctx, const rb_order *order, void *into, size_t into_size, char *why_not,
+	size_t size)
+{
+	static bool registered = false;
+	volatile bool done = false;
+
+	if (!registered)
+		before_shmem_exit(close_asking, 0);
+	registered = true;
+	PG_TRY();
+	{
+		done = rb_remote_open(&asking, CurrentMemoryContext, ctx, order, NULL, why_not, size);
+		if (done)
+		{
+			asking->into = into;
+			asking->into_size = into_size;
+			done = wait_for_end(asking, why_not, size);
+		}
+	}
+	PG_CATCH();
+	{
+		close_asking(0, 0);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	close_asking(0, 0);
+	return done;
+}
+
+/* Returns the memory account for requests that return no data. */
+static rb_memory *
+no_memory(void)
+{
+	static rb_memory *memory;
+
+	if (memory == NULL)
+		memory = rb_memory_create(0);
+	if (memory != NULL)
+		rb_memory_set_limit(memory, (uint64) rb_setting_memory_limit * 1024);
+	return memory;
+}
+
+/* Submits a request that only needs the number of a cached side. */
+static bool
+ask_of(rb_order *order, uint64 number, rb_kind kind, void *into, size_t into_size)
+{
+	const rb_set set = {.kind = kind, .number = number, .elsewhere = true};
+	const rb_job job = {.red = &set};
+	char why_not[200];
+	rb_context ctx;
+
+	if (no_memory() == NULL)
+		return false;
+	rb_context_init(&ctx, no_memory());
+	order->job = &job;
+	return ask(&ctx, order, into, into_size, why_not, sizeof why_not);
+}
+
+bool
+rb_worker_card(const char *function, const rb_stored *stored, uint64 from, void *to, size_t bytes)
+{
+	rb_order order = {
+		.function = function, .ask = RB_ASK_CARD, .card_from = from, .card_bytes = bytes};
+
+	return ask_of(&order, stored->number, stored->kind, to, bytes);
+}
+
+bool
+rb_worker_drop(const char *function, uint64 number)
+{
+	rb_order order = {.function = function, .ask = RB_ASK_DROP};
+
+	return ask_of(&order, number, RB_TRIANGLE3, NULL, 0);
+}
+
+bool
+rb_worker_ids(const char *function, rb_context *ctx, const rb_set *set, char *why_not, size_t size)
+{
+	const rb_job job = {.red = set};
+	const rb_order order = {.function = function, .ask = RB_ASK_IDS, .job = &job};
+	int64_t *ids = NULL;
+
+	if (rb_array(ctx, (void **) &ids, Max(set->nrows, 1), sizeof *ids) != RB_OK)
+	{
+		snprintf(why_not, size, "%s", rb_status_text(ctx->error.status));
+		return false;
+	}
+	/* After a failure, ids are freed with the memory account. */
+	if (!ask(ctx, &order, ids, (size_t) set->nrows * sizeof *ids, why_not, size))
+		return false;
+	rb_set_writable(set)->ids = ids;
+	rb_set_writable(set)->composed_ids = true;
+	return true;
+}
+
+bool
+rb_worker_keep(const char *function, rb_context *ctx, const rb_set *set, const rb_to_keep *keep,
+			   const void *card, char *why_not, size_t size)
+{
+	const rb_job job = {.red = set};
+	const rb_order order = {.function = function,
+							.ask = RB_ASK_KEEP,
+							.job = &job,
+							.keep = {keep, NULL},
+							.card = {card, NULL}};
+
+	return ask(ctx, &order, NULL, 0, why_not, size);
+}

@@ -1,0 +1,152 @@
+/*
+ * group.h
+ *	  Declares what the files of joint insertion share. Joint insertion adds a small group of
+ *	  blocked points at once. Each file prepares the input of the next:
+ *
+ *	group_insert.c			chooses the points and the cells around them
+ *	group_plc.c		builds a PLC of these cells and points
+ *	group_fit.c		finds which of its tetrahedra can replace which cells, if any
+ *	group_replace.c	replaces them
+ *
+ * The PLC has its own numbering: the vertices of the cells in ascending order, then the new points.
+ * This is the order of the numbers in the mesh, so ties between cospherical points are broken in
+ * the same way.
+ */
+#ifndef RB_REFINE_GROUP_H
+#define RB_REFINE_GROUP_H
+
+#include "refine/refining.h"
+
+#include "mesh/hash_table.h"
+
+typedef struct rb_numbers
+{
+	uint32_t *e;
+	size_t n;
+	size_t cap;
+} rb_numbers;
+
+static inline rb_status
+rb_numbers_add(rb_context *ctx, rb_numbers *l, uint32_t x)
+{
+	rb_status status = rb_array_grow(ctx, (void **) &l->e, &l->cap, l->n + 1, sizeof(*l->e));
+
+	if (status == RB_OK)
+		l->e[l->n++] = x;
+	return status;
+}
+
+typedef struct rb_stuck_point
+{
+	double at[3];
+	double raise;  /* Minimum insertion radius of the point */
+	uint32_t u, v; /* Ends of the subsegment */
+	uint32_t segment;
+	rb_entry64 entry;
+} rb_stuck_point;
+
+/*
+ * Marks of a cell: it is in the PLC; its circumsphere contains the current point; it will be
+ * replaced
+ */
+#define RB_GROUP_NEAR 1u
+#define RB_GROUP_HELD 2u
+#define RB_GROUP_OLD 4u
+
+/*
+ * States of a tetrahedron that has no cell yet: it has no new corner; it has one; it has one and
+ * was visited; it has one and lies inside the mesh
+ */
+#define RB_TET_UNKNOWN UINT32_MAX
+#define RB_TET_NEW (UINT32_MAX - 1)
+#define RB_TET_SEEN (UINT32_MAX - 2)
+#define RB_TET_FRESH (UINT32_MAX - 3)
+
+typedef struct rb_together
+{
+	rb_refining *r;
+	/* The group (group_insert.c) */
+	rb_table stuck;    /* Blocked subsegments, mapped to their indices in r->stuck */
+	rb_table hopeless; /* Subsegments abandoned after failed attempts */
+	uint8_t *marks;    /* RB_GROUP_ marks of each cell */
+	size_t marks_cap;
+	rb_numbers near; /* Cells of the group */
+	/* Scratch: cells whose circumspheres contain a point, or marks of vertices */
+	rb_numbers held;
+	rb_stuck_point *points; /* Points of the group */
+	size_t points_cap;
+	uint32_t npoints;
+	rb_table split; /* Subsegments, mapped to the points that split them */
+	/* The PLC of the group (group_plc.c) */
+	rb_plc plc;
+	rb_numbers sites; /* Mesh vertices of the PLC without the new points, ascending */
+	rb_table numbers; /* Mesh vertices, mapped to their numbers in the PLC */
+	double *at;       /* Coordinates of all points of the PLC */
+	size_t at_cap;
+	uint64_t *walls; /* Scratch: facet << 32 | face */
+	size_t walls_cap;
+	size_t nwalls;
+	rb_numbers facets; /* Mesh facet of each facet of the PLC */
+	uint32_t (*triangles)[3];
+	uint32_t *facet_of;
+	size_t triangles_cap, facet_of_cap;
+	uint32_t (*segments)[2];
+	/* For each segment of the PLC, an entry of the mesh subsegment that contains it */
+	rb_entry64 *entries;
+	size_t segments_cap, entries_cap;
+	rb_table pieces; /* Ends in the PLC, mapped to the segment of the PLC */
+	/* Tetrahedralization of the PLC and its new part (group_fit.c) */
+	rb_tets tets;
+	rb_table faces; /* Faces on facets, mapped to the facet of the mesh */
+	/*
+	 * Cavity boundary: faces of new tetrahedra without a new corner, mapped to tetrahedron << 2 |
+	 * corner
+	 */
+	rb_table rim;
+	rb_table known;  /* Faces in rim that exist in the mesh, mapped to cell << 2 | corner */
+	rb_table edges;  /* Edges of removed and of new constrained faces, with their facets */
+	uint32_t *place; /* State of each tetrahedron (RB_TET_UNKNOWN, ...), later its new cell */
+	size_t place_cap;
+	uint32_t *region; /* Region of each new tetrahedron */
+	size_t region_cap;
+	rb_numbers fresh; /* New tetrahedra inside the mesh */
+	rb_numbers old;   /* Cells to be replaced */
+	/*
+	 * Faces between remaining cells and new tetrahedra: cell << 2 | corner in the upper half,
+	 * tetrahedron << 2 | corner in the lower
+	 */
+	uint64_t *pairs;
+	size_t pairs_cap;
+	size_t npairs;
+	/* New ghosts behind new cells (group_replace.c) */
+	rb_numbers ghosts;
+} rb_together;
+
+/* Builds the PLC of the group (group_plc.c). */
+extern rb_status rb_together_put(rb_together *t);
+/* Returns the PLC number of a vertex that is in the PLC. */
+extern uint32_t rb_together_number(const rb_together *t, uint32_t site);
+/* Returns the mesh vertex of a PLC number; for a new point, the number it will get. */
+extern uint32_t rb_together_site(const rb_together *t, uint32_t number);
+/* Returns the PLC number of the point that splits a subsegment, or RB_NONE if none does. */
+extern uint32_t rb_together_middle(const rb_together *t, uint32_t u, uint32_t v);
+
+/*
+ * Finds the tetrahedra and cells to exchange (group_fit.c). Sets *fits if the exchange is
+ * valid.
+ */
+extern rb_status rb_together_look(rb_together *t, bool *fits);
+/*
+ * Returns true if a corner of a tetrahedron is a point of the group. Points that rb_tetrahedralize
+ * added do not count.
+ */
+extern bool rb_together_has_new(const rb_together *t, uint32_t tet);
+/* Returns a face of a tetrahedron as seen from its other side, or RB_NONE on the hull. */
+extern uint32_t rb_together_beyond(const rb_together *t, uint32_t face);
+/* Returns a pointer to the facet that a face is on, or NULL if it is on none. */
+extern const uint32_t *rb_together_wall(const rb_together *t, uint32_t face);
+
+/* Performs the exchange that rb_together_look found valid (group_replace.c). */
+extern rb_status rb_together_replace(rb_together *t);
+
+#endif /* RB_REFINE_GROUP_H */

@@ -1,0 +1,611 @@
+/*
+ * group_fit.c
+ *	  Finds which tetrahedra of a group's PLC replace which cells, and checks that they can.
+ *
+ * They are the tetrahedra that have a new point as a corner and lie inside the mesh, because a new
+ * point changes a constrained Delaunay tetrahedralization in no other way. The PLC is only an
+ * excerpt of the mesh, so its tetrahedra are not trusted but checked:
+ *
+ *	find_new	tetrahedra with a new corner, and the cavity boundary: their faces without one
+ *	find_fresh	those of them that lie inside the mesh, judged by the mesh at the cavity boundary
+ *	find_old	cells to remove: all from the new points to the cavity boundary
+ *	find_pairs	the cavity boundary encloses them, and the Delaunay condition holds across it
+ *	fill_facets	new constrained faces cover the area of the removed ones
+ */
+#include "refine/group.h"
+
+/*
+ * Special values of a region: nothing is known; the tetrahedron is outside the excerpt; it is
+ * outside the mesh
+ */
+#define NOTHING UINT32_MAX
+#define FOREIGN (UINT32_MAX - 1)
+#define OUTSIDE (UINT32_MAX - 2)
+
+/* ---- tetrahedra and their faces ---- */
+
+/*
+ * Returns true if a PLC number is a point of the group. Points that rb_tetrahedralize added do not
+ * count.
+ */
+static bool
+is_new(const rb_together *t, uint32_t number)
+{
+	return number >= t->sites.n && number < t->plc.npoints;
+}
+
+bool
+rb_together_has_new(const rb_together *t, uint32_t tet)
+{
+	const uint32_t *v = t->tets.tets[tet];
+
+	return is_new(t, v[0]) || is_new(t, v[1]) || is_new(t, v[2]) || is_new(t, v[3]);
+}
+
+/* Returns true if a face of a new tetrahedron has no new corner. */
+static bool
+on_rim(const rb_together *t, uint32_t face)
+{
+	const uint32_t *v = t->tets.tets[face >> 2];
+	uint32_t k = face & 3;
+
+	return !is_new(t, v[rb_cell_face_corner(k, 0)]) && !is_new(t, v[rb_cell_face_corner(k, 1)]) &&
+		   !is_new(t, v[rb_cell_face_corner(k, 2)]);
+}
+
+/* Gets the PLC numbers of a cell's face, in the order seen from the cell. */
+static void
+face_numbers(const rb_together *t, uint32_t cell, uint32_t k, uint32_t *number)
+{
+	const rb_cell *c = &t->r->mesh.cells[cell];
+
+	for (uint32_t j = 0; j < 3; j++)
+		number[j] = rb_together_number(t, c->v[rb_cell_face_corner(k, j)]);
+}
+
+/* Returns true if a face of a tetrahedron has these corners in the same cyclic order. */
+static bool
+same_side(const rb_together *t, uint32_t face, const uint32_t *number)
+{
+	const uint32_t *v = t->tets.tets[face >> 2];
+	uint32_t i;
+
+	for (i = 0; i < 3; i++)
+		if (v[rb_cell_face_corner(face & 3, i)] == number[0])
+			break;
+	return v[rb_cell_face_corner(face & 3, (i + 1) % 3)] == number[1];
+}
+
+uint32_t
+rb_together_beyond(const rb_together *t, uint32_t face)
+{
+	uint32_t tet = face >> 2, beyond = t->tets.neighbours[4 * (size_t) tet + (face & 3)], k;
+
+	if (beyond == RB_NONE)
+		return RB_NONE;
+	for (k = 0; k < 3; k++)
+		if (t->tets.neighbours[4 * (size_t) beyond + k] == tet)
+			break;
+	return beyond << 2 | k;
+}
+
+const uint32_t *
+rb_together_wall(const rb_together *t, uint32_t face)
+{
+	const uint32_t *v = t->tets.tets[face >> 2];
+
+	return rb_table_find(&t->faces, v[rb_cell_face_corner(face & 3, 0)],
+						 v[rb_cell_face_corner(face & 3, 1)], v[rb_cell_face_corner(face & 3, 2)]);
+}
+
+/* ---- new tetrahedra ---- */
+
+/*
+ * Marks the tetrahedra with a new corner, lists their faces without one, and finds those of these
+ * faces that exist in the mesh.
+ */
+static rb_status
+find_new(rb_together *t)
+{
+	rb_tets *tets = &t->tets;
+	rb_context *ctx = t->r->ctx;
+	rb_status status = rb_array_grow(ctx, (void **) &t->place, &t->place_cap,
+									 (size_t) tets->ntets + 1, sizeof(uint32_t));
+
+	for (uint32_t i = 0; i < tets->nfaces && status == RB_OK; i++)
+	{
+		if (rb_should_stop(t->r->ctx))
+			return RB_STOPPED;
+		status = rb_table_put(ctx, &t->faces, tets->faces[i][0], tets->faces[i][1],
+							  tets->faces[i][2], t->facets.e[tets->face_facet[i]], NULL, NULL);
+	}
+	for (uint32_t i = 0; i < tets->ntets && status == RB_OK; i++)
+	{
+		const uint32_t *v = tets->tets[i];
+
+		if (rb_should_stop(t->r->ctx))
+			return RB_STOPPED;
+		t->place[i] = rb_together_has_new(t, i) ? RB_TET_NEW : RB_TET_UNKNOWN;
+		for (uint32_t k = 0; k < 4 && status == RB_OK && t->place[i] == RB_TET_NEW; k++)
+			if (on_rim(t, i << 2 | k))
+				status = rb_table_put(ctx, &t->rim, v[rb_cell_face_corner(k, 0)],
+									  v[rb_cell_face_corner(k, 1)], v[rb_cell_face_corner(k, 2)],
+									  i << 2 | k, NULL, NULL);
+	}
+	for (size_t i = 0; i < t->near.n && status == RB_OK; i++)
+	{
+		if (rb_should_stop(t->r->ctx))
+			return RB_STOPPED;
+		for (uint32_t k = 0; k < 4 && status == RB_OK; k++)
+		{
+			uint32_t number[3];
+
+			face_numbers(t, t->near.e[i], k, number);
+			if (rb_table_find(&t->rim, number[0], number[1], number[2]) != NULL)
+				status = rb_table_put(ctx, &t->known, number[0], number[1], number[2],
+									  t->near.e[i] << 2 | k, NULL, NULL);
+		}
+	}
+	return status;
+}
+
+/*
+ * Gets the cells on the inner and outer side of a cavity boundary face of a new tetrahedron.
+ * Returns false if the mesh has no such face.
+ */
+static bool
+cells_at(const rb_together *t, uint32_t face, uint32_t *in, uint32_t *out)
+{
+	const uint32_t *v = t->tets.tets[face >> 2];
+	const uint32_t *known =
+		rb_table_find(&t->known, v[rb_cell_face_corner(face & 3, 0)],
+					  v[rb_cell_face_corner(face & 3, 1)], v[rb_cell_face_corner(face & 3, 2)]);
+	uint32_t number[3], other;
+
+	if (known == NULL)
+		return false;
+	other = t->r->mesh.cells[*known >> 2].n[*known & 3];
+	face_numbers(t, *known >> 2, *known & 3, number);
+	*in = same_side(t, face, number) ? *known : other;
+	*out = *in == other ? *known : other;
+	return true;
+}
+
+/*
+ * Returns the region of a new tetrahedron as far as one of its faces determines it: a region,
+ * OUTSIDE, NOTHING or FOREIGN.
+ */
+static uint32_t
+region_at(const rb_together *t, uint32_t face)
+{
+	const rb_cells *m = &t->r->mesh;
+	bool wall = rb_together_wall(t, face) != NULL;
+	uint32_t in, out, other = rb_together_beyond(t, face);
+
+	if (!on_rim(t, face))
+		return !wall && other == RB_NONE ? FOREIGN : NOTHING;
+	/*
+	 * A facet that bends by rounding may have other faces by now; on the boundary that does no
+	 * harm.
+	 */
+	if (!cells_at(t, face, &in, &out))
+		return wall ? NOTHING : FOREIGN;
+	if (!wall)
+	{
+		if (other != RB_NONE && t->place[other >> 2] != RB_TET_UNKNOWN)
+			return NOTHING;
+		return rb_cell_ghost(&m->cells[out >> 2]) ? OUTSIDE : m->cells[out >> 2].region;
+	}
+	if ((m->cells[in >> 2].bits & RB_CELL_WALL(in & 3)) == 0)
+		return NOTHING;
+	return rb_cell_ghost(&m->cells[in >> 2]) ? OUTSIDE : m->cells[in >> 2].region;
+}
+
+/*
+ * Finds the new tetrahedra inside the mesh and their regions, one connected part between
+ * constrained faces at a time.
+ */
+static rb_status
+find_fresh(rb_together *t, bool *fits)
+{
+	rb_status status = rb_array_grow(t->r->ctx, (void **) &t->region, &t->region_cap,
+									 (size_t) t->tets.ntets + 1, sizeof(uint32_t));
+
+	for (uint32_t i = 0; i < t->tets.ntets && status == RB_OK && *fits; i++)
+	{
+		size_t from = t->fresh.n;
+		uint32_t region = NOTHING;
+		bool foreign = false, added = false;
+
+		if (t->place[i] != RB_TET_NEW)
+			continue;
+		t->place[i] = RB_TET_SEEN;
+		status = rb_numbers_add(t->r->ctx, &t->fresh, i);
+		for (size_t next = from; next < t->fresh.n && status == RB_OK && *fits; next++)
+		{
+			if (rb_should_stop(t->r->ctx))
+				return RB_STOPPED;
+			for (uint32_t k = 0; k < 4 && status == RB_OK; k++)
+			{
+				uint32_t face = t->fresh.e[next] << 2 | k, says = region_at(t, face);
+				uint32_t beyond = t->tets.neighbours[4 * (size_t) t->fresh.e[next] + k];
+
+				foreign = foreign || says == FOREIGN;
+				added = added || t->tets.tets[t->fresh.e[next]][k] >= t->plc.npoints;
+				if (says <= OUTSIDE)
+				{
+					*fits = *fits && (region == NOTHING || region == says);
+					region = says;
+				}
+				if (beyond == RB_NONE || t->place[beyond] != RB_TET_NEW ||
+					rb_together_wall(t, face) != NULL)
+					continue;
+				t->place[beyond] = RB_TET_SEEN;
+				status = rb_numbers_add(t->r->ctx, &t->fresh, beyond);
+			}
+		}
+		if (region < OUTSIDE)
+			*fits = *fits && !foreign && !added;
+		else
+			*fits = *fits && (region == OUTSIDE || foreign);
+		for (size_t k = from; k < t->fresh.n; k++)
+		{
+			t->place[t->fresh.e[k]] = region < OUTSIDE ? RB_TET_FRESH : RB_TET_SEEN;
+			t->region[t->fresh.e[k]] = region;
+		}
+		if (region >= OUTSIDE)
+			t->fresh.n = from;
+	}
+	return status;
+}
+
+/* ---- removed cells ---- */
+
+static rb_status
+add_old(rb_together *t, uint32_t cell)
+{
+	if ((t->marks[cell] & RB_GROUP_OLD) != 0)
+		return RB_OK;
+	t->marks[cell] |= RB_GROUP_OLD;
+	return rb_numbers_add(t->r->ctx, &t->old, cell);
+}
+
+/*
+ * Returns true if exactly two ghosts, this one and another, are around each edge of a ghost, so
+ * that new ghosts are easy to link.
+ */
+static bool
+simple_ghost(const rb_cells *m, uint32_t g)
+{
+	const rb_cell *c = &m->cells[g];
+	uint32_t top = rb_cell_corner(c, RB_GHOST);
+
+	for (uint32_t e = 0; e < 6; e++)
+	{
+		uint32_t from = rb_cell_edge_from(e), to = rb_cell_edge_to(e), ghosts = 0;
+		rb_ring ring = rb_ring_at(g, top, c->v[from], c->v[to]);
+
+		if (from == top || to == top)
+			continue;
+		do
+		{
+			ghosts += rb_cell_ghost(&m->cells[ring.cell]);
+			rb_ring_next(m, &ring);
+		} while (ring.cell != g);
+		if (ghosts != 2)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Returns true if the cell beyond face k of a removed cell is to be removed, too, where the new
+ * tetrahedra also have that face.
+ */
+static bool
+goes_beyond(const rb_together *t, uint32_t cell, uint32_t k, uint32_t face, bool *fits)
+{
+	const rb_cells *m = &t->r->mesh;
+	uint32_t number[3], other = rb_together_beyond(t, face);
+	bool ghost = rb_cell_ghost(&m->cells[m->cells[cell].n[k] >> 2]);
+
+	face_numbers(t, cell, k, number);
+	if (!same_side(t, face, number))
+	{
+		uint32_t swap = other;
+
+		other = face;
+		face = swap;
+	}
+	/* The removed cell needs a new tetrahedron on its side of the face. */
+	if (face == RB_NONE || t->place[face >> 2] == RB_TET_UNKNOWN)
+	{
+		*fits = false;
+		return false;
+	}
+	if (!ghost)
+		return other != RB_NONE && t->place[other >> 2] != RB_TET_UNKNOWN;
+	return t->place[face >> 2] != RB_TET_FRESH || rb_together_wall(t, face) == NULL ||
+		   (other != RB_NONE && t->place[other >> 2] == RB_TET_FRESH);
+}
+
+/* Finds the cells to remove, from those around the subsegments to the cavity boundary. */
+static rb_status
+find_old(rb_together *t, bool *fits)
+{
+	const rb_cells *m = &t->r->mesh;
+	rb_status status = RB_OK;
+
+	for (uint32_t i = 0; i < t->npoints && status == RB_OK; i++)
+	{
+		rb_entry64 entry = t->points[i].entry;
+		rb_ring ring = rb_ring_begin(m, rb_entry_cell(entry), rb_entry_part(entry));
+
+		do
+		{
+			if (rb_should_stop(t->r->ctx))
+				return RB_STOPPED;
+			status = add_old(t, ring.cell);
+			rb_ring_next(m, &ring);
+		} while (ring.cell != rb_entry_cell(entry) && status == RB_OK);
+	}
+	/* A new tetrahedron outside the present boundary replaces a ghost. */
+	for (size_t i = 0; i < t->fresh.n && status == RB_OK; i++)
+		for (uint32_t k = 0; k < 4 && status == RB_OK; k++)
+		{
+			uint32_t face = t->fresh.e[i] << 2 | k, in, out;
+
+			if (on_rim(t, face) && cells_at(t, face, &in, &out))
+				status = add_old(t, in >> 2);
+		}
+	for (size_t i = 0; i < t->old.n && status == RB_OK && *fits; i++)
+	{
+		uint32_t cell = t->old.e[i];
+
+		if (rb_should_stop(t->r->ctx))
+			return RB_STOPPED;
+		if (rb_cell_ghost(&m->cells[cell]))
+		{
+			*fits = simple_ghost(m, cell);
+			continue;
+		}
+		*fits = (t->marks[cell] & RB_GROUP_NEAR) != 0;
+		for (uint32_t k = 0; k < 4 && status == RB_OK && *fits; k++)
+		{
+			uint32_t number[3];
+			const uint32_t *face;
+
+			face_numbers(t, cell, k, number);
+			face = rb_table_find(&t->rim, number[0], number[1], number[2]);
+			if (face == NULL || goes_beyond(t, cell, k, *face, fits))
+				status = add_old(t, m->cells[cell].n[k] >> 2);
+		}
+	}
+	return status;
+}
+
+/* ---- comparison of the spaces ---- */
+
+/* Counts the faces between a removed cell and a remaining cell or ghost. */
+static uint32_t
+staying(const rb_together *t)
+{
+	const rb_cells *m = &t->r->mesh;
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < t->old.n; i++)
+	{
+		const rb_cell *c = &m->cells[t->old.e[i]];
+		uint32_t ghost = rb_cell_ghost(c) ? rb_cell_corner(c, RB_GHOST) : 4;
+
+		for (uint32_t k = 0; k < 4; k++)
+			n += (ghost == 4 || k == ghost) && (t->marks[c->n[k] >> 2] & RB_GROUP_OLD) == 0;
+	}
+	return n;
+}
+
+/*
+ * Pairs each remaining cell at a removed one with its new neighbor, and checks the Delaunay
+ * condition across their face. If all such faces have a pair, the new tetrahedra fill the space of
+ * the removed cells.
+ */
+static rb_status
+find_pairs(rb_together *t, bool *fits)
+{
+	const rb_cells *m = &t->r->mesh;
+	rb_exact_env env = {.filters = t->r->ctx->filters, .exact = true};
+	rb_status status = RB_OK;
+
+	for (size_t i = 0; i < t->fresh.n && status == RB_OK && *fits; i++)
+		for (uint32_t k = 0; k < 4 && status == RB_OK && *fits; k++)
+		{
+			uint32_t tet = t->fresh.e[i], face = tet << 2 | k, other = rb_together_beyond(t, face),
+					 in, out;
+			const double *p[5];
+			uint32_t v[5];
+			int sign;
+
+			if (rb_should_stop(t->r->ctx))
+				return RB_STOPPED;
+			if (other != RB_NONE && t->place[other >> 2] == RB_TET_FRESH)
+				continue;
+			if (!on_rim(t, face) || !cells_at(t, face, &in, &out) ||
+				(t->marks[out >> 2] & RB_GROUP_OLD) != 0)
+			{
+				/* The face will be on the boundary and get a ghost. */
+				*fits = rb_together_wall(t, face) != NULL;
+				continue;
+			}
+			/*
+			 * Where a facet bends, remaining and new cells may stem from two different
+			 * triangulations of it.
+			 */
+			*fits = (t->marks[in >> 2] & RB_GROUP_OLD) != 0 &&
+					(rb_together_wall(t, face) != NULL) ==
+						((m->cells[out >> 2].bits & RB_CELL_WALL(out & 3)) != 0);
+			status = rb_array_grow(t->r->ctx, (void **) &t->pairs, &t->pairs_cap, t->npairs + 1,
+								   sizeof(*t->pairs));
+			if (status != RB_OK)
+				return status;
+			t->pairs[t->npairs++] = (uint64_t) out << 32 | face;
+			if (rb_together_wall(t, face) != NULL)
+				continue;
+			*fits = *fits && !rb_cell_ghost(&m->cells[out >> 2]);
+			if (!*fits)
+				continue;
+			for (int j = 0; j < 4; j++)
+			{
+				v[j] = rb_together_site(t, t->tets.tets[tet][j]);
+				p[j] = t->at + 3 * (size_t) t->tets.tets[tet][j];
+			}
+			v[4] = m->cells[out >> 2].v[out & 3];
+			p[4] = rb_site_at(m, v[4]);
+			sign = rb_insphere_at(&env, p[0], p[1], p[2], p[3], p[4]);
+			if (sign == 0)
+				sign = rb_insphere_ties(&env, p, v);
+			*fits = sign < 0;
+		}
+	*fits = *fits && t->npairs == staying(t);
+	return status;
+}
+
+/*
+ * Toggles the edges of a removed or new constrained face, except those on subsegments. An edge that
+ * is toggled twice cancels. The key of an edge contains its facet with the top bit set, so that the
+ * facet is the largest number in the key. Facets with constrained faces have numbers below 2^31,
+ * because there are no more faces than that.
+ */
+static rb_status
+note_wall(rb_together *t, const uint32_t *v, uint32_t facet)
+{
+	rb_status status = RB_OK;
+
+	for (uint32_t k = 0; k < 3 && status == RB_OK; k++)
+	{
+		uint32_t a = v[k], b = v[(k + 1) % 3], *odd;
+
+		if (rb_table_find(&t->pieces, a, b, RB_NONE) != NULL ||
+			(a < t->sites.n && b < t->sites.n &&
+			 rb_together_middle(t, t->sites.e[a], t->sites.e[b]) != RB_NONE))
+			continue;
+		status = rb_table_put(t->r->ctx, &t->edges, a, b, UINT32_C(1) << 31 | facet, 0, &odd, NULL);
+		if (status == RB_OK)
+			*odd ^= 1;
+	}
+	return status;
+}
+
+/* Checks for each facet that the new constrained faces cover the same area as the removed ones. */
+static rb_status
+fill_facets(rb_together *t, bool *fits)
+{
+	const rb_cells *m = &t->r->mesh;
+	rb_status status = RB_OK;
+
+	for (size_t i = 0; i < t->old.n && status == RB_OK; i++)
+	{
+		const rb_cell *c = &m->cells[t->old.e[i]];
+
+		if (rb_should_stop(t->r->ctx))
+			return RB_STOPPED;
+		for (uint32_t k = 0; k < 4 && status == RB_OK && !rb_cell_ghost(c); k++)
+		{
+			uint32_t other = c->n[k] >> 2, number[3];
+
+			if ((c->bits & RB_CELL_WALL(k)) == 0 || (t->marks[other] & RB_GROUP_OLD) == 0 ||
+				(!rb_cell_ghost(&m->cells[other]) && other < t->old.e[i]))
+				continue;
+			face_numbers(t, t->old.e[i], k, number);
+			status = note_wall(t, number, c->facet[k]);
+		}
+	}
+	for (size_t i = 0; i < t->fresh.n && status == RB_OK; i++)
+		for (uint32_t k = 0; k < 4 && status == RB_OK; k++)
+		{
+			uint32_t tet = t->fresh.e[i], face = tet << 2 | k, other = rb_together_beyond(t, face),
+					 v[3];
+			uint32_t in, out;
+			const uint32_t *facet = rb_together_wall(t, face);
+			bool both = other != RB_NONE && t->place[other >> 2] == RB_TET_FRESH;
+
+			if (rb_should_stop(t->r->ctx))
+				return RB_STOPPED;
+			if (facet == NULL || (both && other >> 2 < tet) ||
+				(!both && on_rim(t, face) && cells_at(t, face, &in, &out) &&
+				 (t->marks[out >> 2] & RB_GROUP_OLD) == 0))
+				continue;
+			for (uint32_t j = 0; j < 3; j++)
+				v[j] = t->tets.tets[tet][rb_cell_face_corner(k, j)];
+			status = note_wall(t, v, *facet);
+		}
+	for (uint32_t i = 0; i < t->edges.places && t->edges.used > 0; i++)
+		*fits = *fits && (t->edges.entries[i].key[0] == RB_NONE || t->edges.entries[i].value == 0);
+	return status;
+}
+
+/*
+ * Checks that every vertex of removed cells stays a corner of some cell, and that every region of
+ * them persists.
+ */
+static rb_status
+keep_all(rb_together *t, bool *fits)
+{
+	const rb_cells *m = &t->r->mesh;
+	rb_status status = RB_OK;
+
+	t->held.n = 0;
+	for (size_t i = 0; i < t->sites.n + t->r->nregions && status == RB_OK; i++)
+		status = rb_numbers_add(t->r->ctx, &t->held, 0);
+	if (status != RB_OK)
+		return status;
+	for (size_t i = 0; i < t->fresh.n; i++)
+	{
+		t->held.e[t->sites.n + t->region[t->fresh.e[i]]] = 1;
+		for (uint32_t k = 0; k < 4; k++)
+			if (t->tets.tets[t->fresh.e[i]][k] < t->sites.n)
+				t->held.e[t->tets.tets[t->fresh.e[i]][k]] = 1;
+	}
+	for (size_t i = 0; i < t->near.n; i++)
+		for (uint32_t k = 0; k < 4 && (t->marks[t->near.e[i]] & RB_GROUP_OLD) == 0; k++)
+			t->held.e[rb_together_number(t, m->cells[t->near.e[i]].v[k])] = 1;
+	for (size_t i = 0; i < t->old.n && *fits; i++)
+	{
+		const rb_cell *c = &m->cells[t->old.e[i]];
+
+		if (rb_cell_ghost(c))
+			continue;
+		*fits = t->held.e[t->sites.n + c->region] != 0;
+		for (uint32_t k = 0; k < 4; k++)
+			*fits = *fits && t->held.e[rb_together_number(t, c->v[k])] != 0;
+	}
+	t->held.n = 0;
+	return RB_OK;
+}
+
+rb_status
+rb_together_look(rb_together *t, bool *fits)
+{
+	rb_status status;
+
+	*fits = true;
+	t->old.n = t->fresh.n = 0;
+	t->npairs = 0;
+	rb_table_clear(&t->faces);
+	rb_table_clear(&t->rim);
+	rb_table_clear(&t->known);
+	rb_table_clear(&t->edges);
+	status = find_new(t);
+	if (status == RB_OK)
+		status = find_fresh(t, fits);
+	if (status == RB_OK && *fits)
+		status = find_old(t, fits);
+	if (status == RB_OK && *fits)
+		status = find_pairs(t, fits);
+	if (status == RB_OK && *fits)
+		status = fill_facets(t, fits);
+	if (status == RB_OK && *fits)
+		status = keep_all(t, fits);
+	for (size_t i = 0; i < t->old.n; i++)
+		t->marks[t->old.e[i]] &= ~RB_GROUP_OLD;
+	return status;
+}

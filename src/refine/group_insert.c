@@ -1,0 +1,481 @@
+/*
+ * group_insert.c
+ *	  Inserts points that can only be inserted jointly (see rebuild.c), where that affects few
+ *	  cells.
+ *
+ * A group consists of blocked subsegments that lie in each other's cavities. The cells whose
+ * circumspheres contain its points, and some layers of cells around them, form a PLC of their own:
+ * their corners and the new points, their constrained faces and their subsegments (group_plc.c).
+ * The tetrahedra of its tetrahedralization that have a new point as a corner replace the cells
+ * whose space they fill (group_replace.c).
+ *
+ * That is valid under three conditions, which group_fit.c checks. The faces around the new
+ * tetrahedra are exactly the faces around the replaced cells, seen from the same side; the Delaunay
+ * condition holds across each of them, by exact signs; and no point was added. If a condition
+ * fails, more cells are included and, where points were added on subsegments, the group gets points
+ * on these. After a few tries the group is abandoned until other work is done.
+ */
+#include "refine/group.h"
+
+/*
+ * Maximum number of cells in a group, and the layers of cells around its cavities at the first try;
+ * each further try adds one layer
+ */
+#define GROUP_CELLS 20000
+#define LAYERS 2
+/* Maximum number of tries for a group, each with more points or more cells */
+#define TRIES 4
+/* Cells that a thread resets at a time */
+#define CELLS 16384
+
+/* ---- points ---- */
+
+bool
+rb_refining_stuck_point(rb_refining *r, rb_entry64 entry, rb_candidate *cand, uint32_t *u,
+						uint32_t *v)
+{
+	const rb_cells *m = &r->mesh;
+	const rb_cell *c = &m->cells[rb_entry_cell(entry)];
+	uint32_t e = rb_entry_part(entry);
+	double measure;
+
+	if (!rb_entry_alive(m, entry))
+		return false;
+	memset(cand, 0, sizeof *cand);
+	cand->entry = entry;
+	cand->verdict = RB_READY;
+	rb_candidate_make_piece(m, cand, c, e, &measure);
+	*u = c->v[rb_cell_edge_from(e)];
+	*v = c->v[rb_cell_edge_to(e)];
+	return cand->verdict == RB_READY;
+}
+
+/*
+ * Indexes the blocked and the abandoned subsegments. Of two entries for the same subsegment, the
+ * first counts.
+ */
+static rb_status
+find_stuck(rb_together *t)
+{
+	rb_refining *r = t->r;
+	rb_status status = RB_OK;
+
+	for (uint32_t i = 0; i < r->nhopeless && status == RB_OK; i++)
+		status = rb_table_put(r->ctx, &t->hopeless, r->hopeless[i][0], r->hopeless[i][1], RB_NONE,
+							  i, NULL, NULL);
+	for (uint32_t i = 0; i < r->nstuck && status == RB_OK; i++)
+	{
+		const rb_cell *c = &r->mesh.cells[rb_entry_cell(r->stuck[i])];
+		uint32_t e = rb_entry_part(r->stuck[i]);
+
+		if (rb_should_stop(r->ctx))
+			return RB_STOPPED;
+		if (rb_entry_alive(&r->mesh, r->stuck[i]))
+			status = rb_table_put(r->ctx, &t->stuck, c->v[rb_cell_edge_from(e)],
+								  c->v[rb_cell_edge_to(e)], RB_NONE, i, NULL, NULL);
+	}
+	return status;
+}
+
+/* ---- cells of a group ---- */
+
+static rb_status
+add_near(rb_together *t, uint32_t cell)
+{
+	rb_status status = RB_OK;
+
+	if ((t->marks[cell] & RB_GROUP_NEAR) == 0)
+		status = rb_numbers_add(t->r->ctx, &t->near, cell);
+	t->marks[cell] |= RB_GROUP_NEAR;
+	return status;
+}
+
+/* Adds a point to the group unless its subsegment has one already. */
+static rb_status
+join_point(rb_together *t, const rb_stuck_point *p, bool *fresh)
+{
+	rb_status status =
+		rb_table_put(t->r->ctx, &t->split, p->u, p->v, RB_NONE, t->npoints, NULL, fresh);
+
+	if (status != RB_OK || !*fresh)
+		return status;
+	status = rb_array_grow(t->r->ctx, (void **) &t->points, &t->points_cap, (size_t) t->npoints + 1,
+						   sizeof(*t->points));
+	if (status == RB_OK)
+		t->points[t->npoints++] = *p;
+	return status;
+}
+
+static rb_status
+join(rb_together *t, rb_entry64 entry)
+{
+	rb_candidate cand;
+	rb_stuck_point p;
+	bool fresh;
+
+	if (!rb_refining_stuck_point(t->r, entry, &cand, &p.u, &p.v))
+		return RB_OK;
+	memcpy(p.at, cand.at, sizeof p.at);
+	p.raise = cand.raise;
+	p.segment = rb_piece_segment(&t->r->mesh, p.u, p.v);
+	p.entry = entry;
+	return join_point(t, &p, &fresh);
+}
+
+/* Adds the points of a cell's subsegments that are blocked, too. */
+static rb_status
+join_pieces(rb_together *t, uint32_t cell)
+{
+	rb_status status = RB_OK;
+
+	for (uint32_t e = 0; e < 6 && status == RB_OK; e++)
+	{
+		const rb_cell *c = &t->r->mesh.cells[cell];
+		uint32_t u = c->v[rb_cell_edge_from(e)], v = c->v[rb_cell_edge_to(e)];
+		const uint32_t *at;
+
+		/* Only the first of the many cells around a subsegment adds its point. */
+		if ((c->bits & RB_CELL_SEGMENT(e)) == 0 || rb_table_find(&t->split, u, v, RB_NONE) != NULL)
+			continue;
+		at = rb_table_find(&t->stuck, u, v, RB_NONE);
+		if (at != NULL)
+			status = join(t, t->r->stuck[*at]);
+	}
+	return status;
+}
+
+/* Records once that the circumsphere of a cell contains the current point. */
+static rb_status
+add_held(rb_together *t, uint32_t cell)
+{
+	rb_status status = rb_numbers_add(t->r->ctx, &t->held, cell);
+
+	if (status == RB_OK)
+		t->marks[cell] |= RB_GROUP_HELD;
+	return status;
+}
+
+/*
+ * Finds the cells whose circumspheres contain point k. The search does not cross constrained faces,
+ * except those of facets that the point is on. Sets *enough if the group becomes too large.
+ */
+static rb_status
+hold(rb_together *t, uint32_t k, bool *enough)
+{
+	const rb_cells *m = &t->r->mesh;
+	rb_exact_env env = {.filters = t->r->ctx->filters, .exact = true};
+	rb_entry64 entry = t->points[k].entry;
+	uint32_t start = rb_entry_cell(entry), facets[16], nfacets = 0;
+	rb_ring ring = rb_ring_begin(m, start, rb_entry_part(entry));
+	rb_status status = RB_OK;
+
+	t->held.n = 0;
+	do
+	{
+		const rb_cell *c = &m->cells[ring.cell];
+
+		if (rb_should_stop(t->r->ctx))
+			return RB_STOPPED;
+		if ((c->bits & RB_CELL_WALL(ring.to)) != 0 && nfacets < 16)
+			facets[nfacets++] = c->facet[ring.to];
+		if (!rb_cell_ghost(c))
+			status = add_held(t, ring.cell);
+		rb_ring_next(m, &ring);
+	} while (ring.cell != start && status == RB_OK);
+	for (size_t i = 0; i < t->held.n && status == RB_OK; i++)
+	{
+		uint32_t cell = t->held.e[i];
+		const rb_cell *c = &m->cells[cell];
+
+		if (rb_should_stop(t->r->ctx))
+			return RB_STOPPED;
+		status = add_near(t, cell);
+		if (status == RB_OK)
+			status = join_pieces(t, cell);
+		*enough = *enough || t->near.n > GROUP_CELLS;
+		for (uint32_t j = 0; j < 4 && status == RB_OK && !*enough; j++)
+		{
+			uint32_t beyond = c->n[j] >> 2, f = 0;
+
+			if ((c->bits & RB_CELL_WALL(j)) != 0)
+			{
+				while (f < nfacets && facets[f] != c->facet[j])
+					f++;
+				if (f == nfacets)
+					continue;
+			}
+			if (!rb_cell_ghost(&m->cells[beyond]) && (t->marks[beyond] & RB_GROUP_HELD) == 0 &&
+				rb_cell_holds(m, &env, beyond, t->points[k].at) == 1)
+				status = add_held(t, beyond);
+		}
+	}
+	for (size_t i = 0; i < t->held.n; i++)
+		t->marks[t->held.e[i]] &= ~RB_GROUP_HELD;
+	return status;
+}
+
+/*
+ * Finds the cells and further points that points from number k on require. Sets *enough if they are
+ * too many.
+ */
+static rb_status
+find_group(rb_together *t, uint32_t k, bool *enough)
+{
+	uint64_t most = t->r->options->max_points > 0 ? t->r->options->max_points : UINT32_MAX - 8;
+	rb_status status = RB_OK;
+
+	for (; k < t->npoints && status == RB_OK && !*enough; k++)
+		status = hold(t, k, enough);
+	if (t->r->nsites + (uint64_t) t->npoints > most)
+		t->r->full = *enough = true;
+	return status;
+}
+
+/* Adds layers of cells around the group. */
+static rb_status
+add_layers(rb_together *t, int layers)
+{
+	const rb_cells *m = &t->r->mesh;
+	rb_status status = RB_OK;
+
+	for (size_t from = 0; layers > 0 && status == RB_OK; layers--)
+	{
+		size_t to = t->near.n;
+
+		for (; from < to && status == RB_OK; from++)
+		{
+			if (rb_should_stop(t->r->ctx))
+				return RB_STOPPED;
+			for (uint32_t j = 0; j < 4 && status == RB_OK; j++)
+			{
+				uint32_t beyond = m->cells[t->near.e[from]].n[j] >> 2;
+
+				if (!rb_cell_ghost(&m->cells[beyond]))
+					status = add_near(t, beyond);
+			}
+		}
+	}
+	return status;
+}
+
+/* ---- points that were added ---- */
+
+/*
+ * Adds to the group the points that the tetrahedralization added on other subsegments, next to new
+ * points.
+ */
+static rb_status
+join_added(rb_together *t)
+{
+	uint32_t nsites = (uint32_t) t->sites.n;
+	rb_status status = RB_OK;
+
+	for (uint32_t i = 0; i < t->tets.ntets && status == RB_OK; i++)
+		for (uint32_t k = 0; k < 4 && status == RB_OK && rb_together_has_new(t, i); k++)
+		{
+			uint32_t v = t->tets.tets[i][k], on;
+			rb_stuck_point p;
+			bool fresh;
+
+			if (rb_should_stop(t->r->ctx))
+				return RB_STOPPED;
+			if (v < t->plc.npoints || t->tets.kind[v] != RB_VERTEX_ON_SEGMENT)
+				continue;
+			on = t->tets.parent[v];
+			if (on >= t->plc.nsegments || t->segments[on][0] >= nsites ||
+				t->segments[on][1] >= nsites)
+				continue;
+			p.u = t->sites.e[t->segments[on][0]];
+			p.v = t->sites.e[t->segments[on][1]];
+			p.raise = 0;
+			memcpy(p.at, t->tets.points + 3 * (size_t) v, sizeof p.at);
+			p.segment = rb_piece_segment(&t->r->mesh, p.u, p.v);
+			p.entry = t->entries[on];
+			status = join_point(t, &p, &fresh);
+		}
+	return status;
+}
+
+/* ---- a group ---- */
+
+/* Tries to insert the points of a group. Sets *done on success. */
+static rb_status
+try_group(rb_together *t, bool *done)
+{
+	rb_flaw flaw;
+	bool fits = false;
+	rb_status status = rb_together_put(t);
+
+	if (status == RB_OK)
+		status = rb_tetrahedralize(t->r->ctx, &t->plc, RB_KEEP_HULL, &t->tets, &flaw);
+	if (status == RB_BAD_PLC)
+	{
+		rb_forget_failure(t->r->ctx);
+		return RB_OK;
+	}
+	if (status == RB_OK)
+		status = rb_together_look(t, &fits);
+	if (status == RB_OK && fits)
+	{
+		status = rb_together_replace(t);
+		*done = status == RB_OK;
+	}
+	else if (status == RB_OK)
+		status = join_added(t);
+	rb_tets_free(t->r->ctx->memory, &t->tets);
+	return status;
+}
+
+/*
+ * Marks the subsegments of the group as abandoned until all other work is done: starting with
+ * another one of them would give the same group.
+ */
+static rb_status
+note_hopeless(rb_together *t)
+{
+	rb_refining *r = t->r;
+	rb_status status = rb_array_grow(r->ctx, (void **) &r->hopeless, &r->hopeless_cap,
+									 (size_t) r->nhopeless + t->npoints, sizeof(*r->hopeless));
+
+	for (uint32_t i = 0; i < t->npoints && status == RB_OK; i++)
+	{
+		const rb_stuck_point *p = &t->points[i];
+
+		r->hopeless[r->nhopeless][0] = p->u;
+		r->hopeless[r->nhopeless][1] = p->v;
+		status =
+			rb_table_put(r->ctx, &t->hopeless, p->u, p->v, RB_NONE, r->nhopeless++, NULL, NULL);
+	}
+	return status;
+}
+
+static rb_status
+one_group(rb_together *t, rb_entry64 stuck, bool *done)
+{
+	bool enough = false;
+	uint32_t known = 0;
+	rb_status status;
+
+	t->near.n = 0;
+	t->npoints = 0;
+	rb_table_clear(&t->split);
+	status = join(t, stuck);
+	/* Each try takes in more points and more cells. */
+	for (int i = 0; i < TRIES && t->npoints > 0 && status == RB_OK && !*done; i++)
+	{
+		status = find_group(t, known, &enough);
+		known = t->npoints;
+		if (enough)
+			break;
+		if (status == RB_OK)
+			status = add_layers(t, i == 0 ? LAYERS : 1);
+		if (status == RB_OK)
+			status = try_group(t, done);
+	}
+	if (status == RB_OK && !*done && t->npoints > 0)
+		status = note_hopeless(t);
+	for (size_t i = 0; i < t->near.n; i++)
+		t->marks[t->near.e[i]] = 0;
+	return status;
+}
+
+static bool
+is_hopeless(const rb_together *t, rb_entry64 entry)
+{
+	const rb_cell *c = &t->r->mesh.cells[rb_entry_cell(entry)];
+	uint32_t e = rb_entry_part(entry);
+
+	return rb_table_find(&t->hopeless, c->v[rb_cell_edge_from(e)], c->v[rb_cell_edge_to(e)],
+						 RB_NONE) != NULL;
+}
+
+static void
+together_free(rb_together *t)
+{
+	rb_memory *memory = t->r->ctx->memory;
+	rb_numbers *lists[] = {&t->near,  &t->old,  &t->sites, &t->facets,
+						   &t->fresh, &t->held, &t->ghosts};
+	rb_table *tables[] = {&t->stuck,  &t->hopeless, &t->edges, &t->split, &t->numbers,
+						  &t->pieces, &t->faces,    &t->rim,   &t->known};
+
+	for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+		rb_free(memory, (void **) &lists[i]->e);
+	for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
+		rb_table_free(memory, tables[i]);
+	rb_free(memory, (void **) &t->marks);
+	rb_free(memory, (void **) &t->points);
+	rb_free(memory, (void **) &t->at);
+	rb_free(memory, (void **) &t->walls);
+	rb_free(memory, (void **) &t->triangles);
+	rb_free(memory, (void **) &t->facet_of);
+	rb_free(memory, (void **) &t->segments);
+	rb_free(memory, (void **) &t->entries);
+	rb_free(memory, (void **) &t->place);
+	rb_free(memory, (void **) &t->region);
+	rb_free(memory, (void **) &t->pairs);
+}
+
+/* Clears the bits that mark cells as listed or given up, so that they are examined again. */
+static void
+do_anew(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rb_cell *cells = arg;
+	const uint32_t keep = RB_CELL_WALLS | RB_CELL_SEGMENTS | RB_CELL_FINE;
+
+	(void) me;
+	for (uint64_t i = from; i < to; i++)
+		if ((cells[i].bits & ~keep) != 0)
+			cells[i].bits &= keep;
+}
+
+static rb_status
+begin_anew(rb_refining *r)
+{
+	rb_thread *team;
+	rb_status status = rb_refining_team(r, r->ncells, &team);
+
+	if (status == RB_OK)
+		status = rb_refining_each(r, team, r->ncells, CELLS, do_anew, r->mesh.cells);
+	rb_team_close(&team);
+	return status;
+}
+
+rb_status
+rb_refining_together(rb_refining *r, bool *any)
+{
+	rb_together t;
+	uint32_t left = 0;
+	rb_status status;
+
+	memset(&t, 0, sizeof t);
+	t.r = r;
+	*any = false;
+	status = rb_array_grow(r->ctx, (void **) &t.marks, &t.marks_cap, r->ncells, 1);
+	if (status == RB_OK)
+		memset(t.marks, 0, r->ncells);
+	if (status == RB_OK)
+		status = find_stuck(&t);
+	for (uint32_t i = 0; i < r->nstuck && status == RB_OK; i++)
+	{
+		bool done = false;
+
+		if (rb_should_stop(r->ctx))
+		{
+			status = RB_STOPPED;
+			break;
+		}
+		if (!rb_entry_alive(&r->mesh, r->stuck[i]) || is_hopeless(&t, r->stuck[i]))
+			continue;
+		status = one_group(&t, r->stuck[i], &done);
+		*any = *any || done;
+	}
+	/* Keep the entries of points that are still blocked. */
+	for (uint32_t i = 0; i < r->nstuck; i++)
+		if (rb_entry_alive(&r->mesh, r->stuck[i]))
+			r->stuck[left++] = r->stuck[i];
+	r->nstuck = left;
+	if (*any && status == RB_OK)
+		status = begin_anew(r);
+	together_free(&t);
+	return status;
+}

@@ -1,0 +1,256 @@
+/*
+ * group_plc.c
+ *	  Builds a PLC from the cells around jointly inserted points, and these points.
+ *
+ * A constrained face of a cell becomes a triangle of the PLC, and a subsegment becomes a segment.
+ * If a subsegment has a new point, it is split there, together with the faces at it. Faces between
+ * the cells and the rest of the mesh are not represented: the PLC is tetrahedralized up to its
+ * hull, and group_fit.c finds which part of that belongs to the mesh.
+ */
+#include "refine/group.h"
+
+#include "core/base/sort.h"
+
+/* ---- points ---- */
+
+uint32_t
+rb_together_number(const rb_together *t, uint32_t site)
+{
+	return *rb_table_find(&t->numbers, site, RB_NONE, RB_NONE);
+}
+
+uint32_t
+rb_together_site(const rb_together *t, uint32_t number)
+{
+	return number < t->sites.n ? t->sites.e[number]
+							   : t->r->nsites + (number - (uint32_t) t->sites.n);
+}
+
+static rb_status
+put_points(rb_together *t)
+{
+	const rb_cells *m = &t->r->mesh;
+	size_t n;
+	rb_status status = RB_OK;
+
+	for (size_t i = 0; i < t->near.n && status == RB_OK; i++)
+	{
+		if (rb_should_stop(t->r->ctx))
+			return RB_STOPPED;
+		for (uint32_t k = 0; k < 4 && status == RB_OK; k++)
+		{
+			uint32_t site = m->cells[t->near.e[i]].v[k];
+			bool fresh;
+
+			status = rb_table_put(t->r->ctx, &t->numbers, site, RB_NONE, RB_NONE, 0, NULL, &fresh);
+			if (status == RB_OK && fresh)
+				status = rb_numbers_add(t->r->ctx, &t->sites, site);
+		}
+	}
+	if (status == RB_OK)
+		status = rb_array_grow(t->r->ctx, (void **) &t->at, &t->at_cap,
+							   3 * (t->sites.n + t->npoints), sizeof(double));
+	if (status != RB_OK)
+		return status;
+	status = rb_sort_numbers(t->r->ctx, t->sites.e, t->sites.n);
+	if (status != RB_OK)
+		return status;
+	n = t->sites.n;
+	for (size_t i = 0; i < n; i++)
+	{
+		*rb_table_find(&t->numbers, t->sites.e[i], RB_NONE, RB_NONE) = (uint32_t) i;
+		memcpy(t->at + 3 * i, rb_site_at(m, t->sites.e[i]), 3 * sizeof(double));
+	}
+	for (uint32_t i = 0; i < t->npoints; i++)
+		memcpy(t->at + 3 * (n + i), t->points[i].at, 3 * sizeof(double));
+	t->plc.npoints = (uint32_t) (n + t->npoints);
+	t->plc.points = t->at;
+	return RB_OK;
+}
+
+uint32_t
+rb_together_middle(const rb_together *t, uint32_t u, uint32_t v)
+{
+	const uint32_t *at = rb_table_find(&t->split, u, v, RB_NONE);
+
+	return at != NULL ? (uint32_t) t->sites.n + *at : RB_NONE;
+}
+
+/* ---- constrained faces ---- */
+
+/*
+ * Adds a constrained face, given by its vertices. If its edges are split, it becomes several
+ * triangles.
+ */
+static rb_status
+put_wall(rb_together *t, const uint32_t *v, uint32_t facet)
+{
+	uint32_t stack[8][3]; /* PLC numbers */
+	int n = 1;
+	rb_status status = RB_OK;
+
+	for (int k = 0; k < 3; k++)
+		stack[0][k] = rb_together_number(t, v[k]);
+	while (n > 0 && status == RB_OK)
+	{
+		uint32_t w[3], middle = RB_NONE;
+		size_t to = t->plc.ntriangles;
+		int k;
+
+		memcpy(w, stack[--n], sizeof w);
+		for (k = 0; k < 3 && middle == RB_NONE; k++)
+			if (w[k] < t->sites.n && w[(k + 1) % 3] < t->sites.n)
+				middle = rb_together_middle(t, t->sites.e[w[k]], t->sites.e[w[(k + 1) % 3]]);
+		if (middle != RB_NONE)
+		{
+			uint32_t a = w[k - 1], b = w[k % 3], c = w[(k + 1) % 3];
+
+			stack[n][0] = a;
+			stack[n][1] = middle;
+			stack[n++][2] = c;
+			stack[n][0] = middle;
+			stack[n][1] = b;
+			stack[n++][2] = c;
+			continue;
+		}
+		status = rb_array_grow(t->r->ctx, (void **) &t->triangles, &t->triangles_cap, to + 1,
+							   sizeof(*t->triangles));
+		if (status == RB_OK)
+			status = rb_array_grow(t->r->ctx, (void **) &t->facet_of, &t->facet_of_cap, to + 1,
+								   sizeof(*t->facet_of));
+		if (status != RB_OK)
+			break;
+		memcpy(t->triangles[to], w, sizeof w);
+		t->facet_of[to] = facet;
+		t->plc.ntriangles++;
+	}
+	return status;
+}
+
+static rb_status
+put_walls(rb_together *t)
+{
+	const rb_cells *m = &t->r->mesh;
+	rb_status status = RB_OK;
+
+	for (size_t i = 0; i < t->near.n && status == RB_OK; i++)
+	{
+		uint32_t cell = t->near.e[i];
+		const rb_cell *c = &m->cells[cell];
+
+		if (rb_should_stop(t->r->ctx))
+			return RB_STOPPED;
+		for (uint32_t k = 0; k < 4 && status == RB_OK; k++)
+		{
+			uint32_t other = c->n[k] >> 2;
+
+			/* List the face from one of its sides only. */
+			if ((c->bits & RB_CELL_WALL(k)) == 0 ||
+				((t->marks[other] & RB_GROUP_NEAR) != 0 && other < cell))
+				continue;
+			status = rb_array_grow(t->r->ctx, (void **) &t->walls, &t->walls_cap, t->nwalls + 1,
+								   sizeof(*t->walls));
+			if (status == RB_OK)
+				t->walls[t->nwalls++] = (uint64_t) c->facet[k] << 32 | (cell << 2 | k);
+		}
+	}
+	if (status == RB_OK && t->nwalls > 0)
+		status = rb_sort_words(t->r->ctx, t->walls, t->nwalls);
+	for (size_t i = 0; i < t->nwalls && status == RB_OK; i++)
+	{
+		uint32_t face = (uint32_t) t->walls[i], facet = (uint32_t) (t->walls[i] >> 32), v[3];
+		const rb_cell *c = &m->cells[face >> 2];
+
+		if (rb_should_stop(t->r->ctx))
+			return RB_STOPPED;
+		if (t->facets.n == 0 || t->facets.e[t->facets.n - 1] != facet)
+			status = rb_numbers_add(t->r->ctx, &t->facets, facet);
+		for (uint32_t j = 0; j < 3; j++)
+			v[j] = c->v[rb_cell_face_corner(face & 3, j)];
+		if (status == RB_OK)
+			status = put_wall(t, v, (uint32_t) t->facets.n - 1);
+	}
+	t->plc.nfacets = (uint32_t) t->facets.n;
+	t->plc.triangles = (const uint32_t(*)[3]) t->triangles;
+	t->plc.facet_of = t->facet_of;
+	return status;
+}
+
+/* ---- subsegments ---- */
+
+static rb_status
+put_piece(rb_together *t, uint32_t a, uint32_t b, rb_entry64 entry)
+{
+	bool fresh;
+	rb_status status =
+		rb_table_put(t->r->ctx, &t->pieces, a, b, RB_NONE, t->plc.nsegments, NULL, &fresh);
+
+	if (status != RB_OK || !fresh)
+		return status;
+	status = rb_array_grow(t->r->ctx, (void **) &t->segments, &t->segments_cap,
+						   (size_t) t->plc.nsegments + 1, sizeof(*t->segments));
+	if (status == RB_OK)
+		status = rb_array_grow(t->r->ctx, (void **) &t->entries, &t->entries_cap,
+							   (size_t) t->plc.nsegments + 1, sizeof(*t->entries));
+	if (status != RB_OK)
+		return status;
+	t->entries[t->plc.nsegments] = entry;
+	t->segments[t->plc.nsegments][0] = a;
+	t->segments[t->plc.nsegments++][1] = b;
+	return RB_OK;
+}
+
+static rb_status
+put_pieces(rb_together *t)
+{
+	const rb_cells *m = &t->r->mesh;
+	rb_status status = RB_OK;
+
+	for (size_t i = 0; i < t->near.n && status == RB_OK; i++)
+	{
+		const rb_cell *c = &m->cells[t->near.e[i]];
+
+		if (rb_should_stop(t->r->ctx))
+			return RB_STOPPED;
+		for (uint32_t e = 0; e < 6 && status == RB_OK; e++)
+		{
+			uint32_t u = c->v[rb_cell_edge_from(e)], v = c->v[rb_cell_edge_to(e)], a, b, middle;
+			rb_entry64 entry;
+
+			if ((c->bits & RB_CELL_SEGMENT(e)) == 0)
+				continue;
+			entry = rb_entry_make(m, t->near.e[i], e, RB_SPLIT_PIECE, true);
+			middle = rb_together_middle(t, u, v);
+			a = rb_together_number(t, u);
+			b = rb_together_number(t, v);
+			if (middle == RB_NONE)
+				status = put_piece(t, a, b, entry);
+			else
+			{
+				status = put_piece(t, a, middle, entry);
+				if (status == RB_OK)
+					status = put_piece(t, middle, b, entry);
+			}
+		}
+	}
+	t->plc.segments = (const uint32_t(*)[2]) t->segments;
+	return status;
+}
+
+rb_status
+rb_together_put(rb_together *t)
+{
+	rb_status status;
+
+	memset(&t->plc, 0, sizeof t->plc);
+	t->sites.n = t->facets.n = 0;
+	t->nwalls = 0;
+	rb_table_clear(&t->numbers);
+	rb_table_clear(&t->pieces);
+	status = put_points(t);
+	if (status == RB_OK)
+		status = put_walls(t);
+	if (status == RB_OK)
+		status = put_pieces(t);
+	return status;
+}

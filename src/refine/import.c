@@ -1,0 +1,1210 @@
+/*
+ * import.c
+ *	  Converts a tetrahedralization to cells and vertices (tets.h).
+ *
+ * If the mesh extends to the hull, parts of its boundary are on no facet. There, adjacent faces in
+ * one plane form a facet of their own, and edges between two such facets become segments. They are
+ * refined like those of the input but do not appear in the result. If some of these faces are
+ * coplanar only up to rounding, hull_planes.c groups them; tetrahedra there that have no height are
+ * removed first (hull_slivers.c).
+ */
+#include "refine/refining.h"
+
+#include "core/base/sort.h"
+#include "mesh/hash_table.h"
+
+/* ---- allocation ---- */
+
+rb_status
+rb_refining_reserve(rb_refining *r, size_t cells, size_t sites)
+{
+	rb_cells *m = &r->mesh;
+	rb_status status =
+		rb_array_grow(r->ctx, (void **) &m->cells, &r->cells_cap, cells, sizeof(*m->cells));
+
+	if (status == RB_OK)
+		status =
+			rb_array_grow(r->ctx, (void **) &m->sites, &r->sites_cap, sites, sizeof(*m->sites));
+	if (status == RB_OK)
+		status = rb_array_grow(r->ctx, (void **) &m->kind, &r->kind_cap, sites, 1);
+	if (status == RB_OK)
+		status =
+			rb_array_grow(r->ctx, (void **) &m->parent, &r->parent_cap, sites, sizeof(*m->parent));
+	return status;
+}
+
+void
+rb_refining_free(rb_refining *r)
+{
+	rb_memory *memory = r->ctx->memory;
+
+	rb_free(memory, (void **) &r->mesh.cells);
+	rb_free(memory, (void **) &r->mesh.sites);
+	rb_free(memory, (void **) &r->mesh.kind);
+	rb_free(memory, (void **) &r->mesh.parent);
+	rb_free(memory, (void **) &r->free);
+	rb_free(memory, (void **) &r->stuck);
+	rb_free(memory, (void **) &r->hopeless);
+	rb_free(memory, (void **) &r->segments);
+	rb_free(memory, (void **) &r->segment_order);
+	rb_free(memory, (void **) &r->facet_start);
+	rb_free(memory, (void **) &r->facet_corners);
+	rb_free(memory, (void **) &r->regions);
+	rb_free(memory, (void **) &r->region_volume);
+	rb_free(memory, (void **) &r->facet_of);
+	rb_free(memory, (void **) &r->sizes_start);
+	rb_free(memory, (void **) &r->sizes_points);
+}
+
+/* ---- threads ---- */
+
+#define BLOCK RB_SIZE(8192, 32) /* Tetrahedra, vertices or list items that a thread takes at once */
+#define RINGS RB_SIZE(512, 8)  /* Ghosts that a thread takes at once to traverse three rings each */
+#define KEYS RB_SIZE(4096, 16) /* Lists that a thread sorts at once */
+
+/* Regions in ascending order */
+typedef struct regions
+{
+	int64_t *of;
+	uint32_t n;
+	size_t cap;
+} regions;
+
+/* Many short lists in one array: list k is e[at[k]] to e[at[k + 1]], ascending */
+typedef struct lists
+{
+	uint64_t *e;
+	uint32_t *at;
+	uint32_t keys;
+} lists;
+
+/* Scratch data of the import */
+typedef struct start
+{
+	rb_refining *r;
+	const rb_tets *tets;
+	rb_thread *team;
+	regions *found;     /* Regions that each thread found */
+	uint32_t *ghost_at; /* First ghost at a tetrahedron of each block */
+	/* Faces of facets, by smallest corner: the next corner, and the face number */
+	lists faces;
+	lists edges;     /* Edges of segments, by smaller end: the larger end, and the edge number */
+	uint32_t *ends;  /* Other end of the fan of cells at each edge of a ghost */
+	uint8_t *marks;  /* For each ghost: bit 0 if it is on no facet, then bits of its edges */
+	uint32_t *group; /* Union-find parent of each ghost within its facet */
+	uint32_t *facet; /* Hull facet of each ghost that is on no input facet */
+} start;
+
+static rb_status
+each(start *s, uint64_t n, uint64_t grain, rb_work work)
+{
+	return rb_refining_each(s->r, s->team, n, grain, work, s);
+}
+
+static rb_status
+fill(start *s, uint64_t n, uint64_t grain, rb_work work)
+{
+	return rb_refining_fill(s->r, s->team, n, grain, work, s);
+}
+
+static bool
+stops(const start *s, uint32_t i)
+{
+	return (i & 0x3fff) == 0x3fff && rb_should_stop(s->r->ctx);
+}
+
+/* ---- lists ---- */
+
+typedef enum what
+{
+	FACES,    /* Faces of facets */
+	EDGES,    /* Edges of segments */
+	SEGMENTS, /* Segments, by smaller end: the larger end, and the segment number */
+	/*
+	 * Edges of ghosts, one for both ends of a fan of cells, by smaller end: the larger end, and the
+	 * edge number
+	 */
+	CHAINS,
+	CORNERS /* Corners, by facet */
+} what;
+
+typedef struct listing
+{
+	start *s;
+	lists *l;
+	what what;
+	bool counting;
+} listing;
+
+static inline uint32_t
+by_ends(uint32_t a, uint32_t b, uint64_t number, uint64_t *e)
+{
+	*e = (uint64_t) (a < b ? b : a) << 32 | number;
+	return a < b ? a : b;
+}
+
+/* Returns the list that item i belongs to, or RB_NONE, and sets *e to its list entry. */
+static inline uint32_t
+list_of(const listing *g, uint64_t i, uint64_t *e)
+{
+	const rb_tets *tets = g->s->tets;
+	const rb_cell *ghosts = g->s->r->mesh.cells + tets->ntets;
+	const uint32_t *v;
+	uint32_t key[3], k;
+
+	switch (g->what)
+	{
+		case FACES:
+			rb_table_key(key, tets->faces[i][0], tets->faces[i][1], tets->faces[i][2]);
+			*e = (uint64_t) key[1] << 32 | i;
+			return key[0];
+		case EDGES:
+			return by_ends(tets->edges[i][0], tets->edges[i][1], i, e);
+		case SEGMENTS:
+			return by_ends(g->s->r->segments[i][0], g->s->r->segments[i][1], i, e);
+		case CHAINS:
+			k = 1 + (uint32_t) (i % 3);
+			v = ghosts[i / 3].v;
+			if (g->s->ends[i] < ((tets->ntets + (uint32_t) (i / 3)) << 2 | k))
+				return RB_NONE; /* The other end of the fan lists it */
+			return by_ends(v[k == 1 ? 2 : 1], v[k == 3 ? 2 : 3], i, e);
+		default:
+			break;
+	}
+	/* CORNERS: vertices of the input on faces of facets; for hull facets, all vertices */
+	if (i < 3 * (uint64_t) tets->nfaces)
+	{
+		*e = (uint64_t) tets->faces[i / 3][i % 3] << 32;
+		return tets->kind[*e >> 32] == RB_VERTEX_INPUT ? tets->face_facet[i / 3] : RB_NONE;
+	}
+	i -= 3 * (uint64_t) tets->nfaces;
+	*e = (uint64_t) ghosts[i / 3].v[1 + i % 3] << 32;
+	return ghosts[i / 3].facet[0] >= g->s->r->nfacets ? ghosts[i / 3].facet[0] : RB_NONE;
+}
+
+/*
+ * Counts the entries of each list or, in the second pass, stores them. Consecutive items of the
+ * same list take one atomic addition.
+ */
+static void
+do_list(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	const listing *g = arg;
+	uint64_t e[64];
+	uint32_t key = RB_NONE, n = 0;
+
+	(void) me;
+	for (uint64_t i = from; i <= to; i++)
+	{
+		uint64_t next = 0;
+		const uint32_t other = i < to ? list_of(g, i, &next) : RB_NONE;
+
+		if (n > 0 && (other != key || n == 64))
+		{
+			const uint32_t place = rb_add(&g->l->at[key + 1], n);
+
+			if (!g->counting)
+				memcpy(g->l->e + place, e, n * sizeof *e);
+			n = 0;
+		}
+		key = other;
+		if (key != RB_NONE)
+			e[n++] = next;
+	}
+}
+
+/* Sorts the lists, so that they do not depend on which thread stored what. */
+static void
+do_order(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	const listing *g = arg;
+
+	(void) me;
+	for (uint64_t k = from; k < to; k++)
+		if (rb_sort_words(g->s->r->ctx, g->l->e + g->l->at[k], g->l->at[k + 1] - g->l->at[k]) !=
+			RB_OK)
+			return; /* The loop reports the stop as well */
+}
+
+static rb_status
+make_lists(start *s, what what, uint32_t keys, uint64_t items, lists *l)
+{
+	rb_refining *r = s->r;
+	listing g = {s, l, what, true};
+	uint32_t sum = 0;
+	rb_status status;
+
+	if (items >= UINT32_MAX)
+		return rb_fail(r->ctx, RB_TOO_MANY_OBJECTS, items, UINT32_MAX, NULL);
+	status = rb_array(r->ctx, (void **) &l->at, (size_t) keys + 2, sizeof *l->at);
+	if (status != RB_OK)
+		return status;
+	memset(l->at, 0, ((size_t) keys + 2) * sizeof *l->at);
+	status = rb_refining_each(r, s->team, items, BLOCK, do_list, &g);
+	/* at[k + 1] is the start of list k until the list is filled, and then its end. */
+	for (uint32_t k = 1; k <= keys; k++)
+	{
+		const uint32_t n = l->at[k];
+
+		l->at[k] = sum;
+		sum += n;
+	}
+	l->keys = keys;
+	g.counting = false;
+	if (status == RB_OK)
+		status = rb_array(r->ctx, (void **) &l->e, (size_t) sum + 1, sizeof *l->e);
+	if (status == RB_OK)
+		status = rb_refining_each(r, s->team, items, BLOCK, do_list, &g);
+	return status == RB_OK ? rb_refining_each(r, s->team, keys, KEYS, do_order, &g) : status;
+}
+
+static void
+free_lists(rb_memory *memory, lists *l)
+{
+	rb_free(memory, (void **) &l->e);
+	rb_free(memory, (void **) &l->at);
+}
+
+/* Returns the position of the first entry in list k whose upper half is not less than b. */
+static inline uint32_t
+first_in(const lists *l, uint32_t k, uint32_t b)
+{
+	uint32_t from = l->at[k], to = l->at[k + 1];
+
+	while (to - from > 8)
+	{
+		uint32_t middle = from + (to - from) / 2;
+
+		if (l->e[middle] >> 32 < b)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	while (from < to && l->e[from] >> 32 < b)
+		from++;
+	return from;
+}
+
+static inline bool
+is_edge(const start *s, uint32_t a, uint32_t b)
+{
+	const lists *l = &s->edges;
+	const uint32_t low = a < b ? a : b, high = a < b ? b : a;
+	const uint32_t i = first_in(l, low, high);
+
+	return i < l->at[low + 1] && l->e[i] >> 32 == high;
+}
+
+/* Returns the facet that a face is on, or RB_NOWHERE if it is on none. */
+static inline uint32_t
+facet_of(const start *s, const uint32_t *v)
+{
+	const lists *l = &s->faces;
+	uint32_t key[3];
+
+	rb_table_key(key, v[0], v[1], v[2]);
+	for (uint32_t i = first_in(l, key[0], key[1]); i < l->at[key[0] + 1] && l->e[i] >> 32 == key[1];
+		 i++)
+	{
+		const uint32_t *f = s->tets->faces[(uint32_t) l->e[i]];
+
+		if (f[0] == key[2] || f[1] == key[2] || f[2] == key[2])
+			return s->tets->face_facet[(uint32_t) l->e[i]];
+	}
+	return RB_NOWHERE;
+}
+
+/* ---- vertices and cells ---- */
+
+static void
+do_sites(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	const start *s = arg;
+	const rb_tets *tets = s->tets;
+	rb_cells *m = &s->r->mesh;
+
+	(void) me;
+	for (uint64_t i = from; i < to; i++)
+	{
+		memcpy(m->sites[i].at, tets->points + 3 * i, sizeof m->sites[i].at);
+		m->sites[i].radius = 0;
+		m->kind[i] = tets->kind[i] == RB_VERTEX_ON_HULL ? RB_VERTEX_INSIDE : tets->kind[i];
+		m->parent[i] = tets->parent[i];
+	}
+}
+
+/* Returns the position of a region in a list, or the position to insert it. */
+static uint32_t
+region_place(const regions *in, int64_t region)
+{
+	uint32_t from = 0, to = in->n;
+
+	while (from < to)
+	{
+		uint32_t middle = from + (to - from) / 2;
+
+		if (in->of[middle] < region)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
+static rb_status
+add_region(rb_context *ctx, regions *in, int64_t region)
+{
+	const uint32_t place = region_place(in, region);
+	rb_status status;
+
+	if (place < in->n && in->of[place] == region)
+		return RB_OK;
+	status = rb_array_grow(ctx, (void **) &in->of, &in->cap, (size_t) in->n + 1, sizeof *in->of);
+	if (status != RB_OK)
+		return status;
+	memmove(in->of + place + 1, in->of + place, (in->n - place) * sizeof *in->of);
+	in->of[place] = region;
+	in->n++;
+	return RB_OK;
+}
+
+/* Collects the regions of a block of tetrahedra, and counts its ghosts. */
+static void
+do_look(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	start *s = arg;
+	const rb_tets *tets = s->tets;
+	regions *found = &s->found[rb_refining_thread(me)];
+	rb_status status = RB_OK;
+	uint32_t ghosts = 0;
+
+	for (uint64_t i = 4 * from; i < 4 * to; i++)
+		ghosts += tets->neighbours[i] == RB_NONE;
+	s->ghost_at[from / BLOCK] = ghosts;
+	for (uint64_t i = from; i < to && status == RB_OK; i++)
+		if (i == from || tets->region[i] != tets->region[i - 1])
+			status = add_region(s->r->ctx, found, tets->region[i]);
+}
+
+/* Merges the regions that the threads found, and looks up their volume bounds. */
+static rb_status
+make_regions(start *s)
+{
+	rb_refining *r = s->r;
+	const rb_refine_options *o = r->options;
+	regions all = {r->regions, r->nregions, r->nregions};
+	rb_status status = RB_OK;
+
+	for (uint32_t t = 0; t < rb_refining_threads(s->team); t++)
+		for (uint32_t i = 0; i < s->found[t].n && status == RB_OK; i++)
+			status = add_region(r->ctx, &all, s->found[t].of[i]);
+	r->regions = all.of;
+	r->nregions = all.n;
+	if (status != RB_OK || o->nregion_volumes == 0)
+		return status;
+	status = rb_array(r->ctx, (void **) &r->region_volume, r->nregions + 1, sizeof(double));
+	if (status != RB_OK)
+		return status;
+	for (uint32_t i = 0, k = 0; i < r->nregions; i++)
+	{
+		while (k < o->nregion_volumes && o->region_volumes[k].region < r->regions[i])
+			k++;
+		r->region_volume[i] = k < o->nregion_volumes && o->region_volumes[k].region == r->regions[i]
+								  ? o->region_volumes[k].volume
+								  : INFINITY;
+	}
+	return RB_OK;
+}
+
+/* Counts cells and regions, and allocates room for them. */
+static rb_status
+look(start *s)
+{
+	rb_refining *r = s->r;
+	const rb_tets *tets = s->tets;
+	const uint32_t nblocks = tets->ntets / BLOCK + 1, threads = rb_refining_threads(s->team);
+	uint64_t cells = tets->ntets;
+	rb_status status = rb_array(r->ctx, (void **) &s->found, threads, sizeof *s->found);
+
+	if (status != RB_OK)
+		return status;
+	memset(s->found, 0, threads * sizeof *s->found);
+	status = rb_array(r->ctx, (void **) &s->ghost_at, nblocks, sizeof *s->ghost_at);
+	if (status != RB_OK)
+		return status;
+	s->ghost_at[nblocks - 1] = 0; /* The last block may be empty */
+	status = each(s, tets->ntets, BLOCK, do_look);
+	for (uint32_t b = 0; b < nblocks && status == RB_OK; b++)
+	{
+		const uint32_t ghosts = s->ghost_at[b];
+
+		s->ghost_at[b] = (uint32_t) cells;
+		cells += ghosts;
+	}
+	if (status == RB_OK && cells >= RB_MAX_CELLS)
+		status = rb_fail(r->ctx, RB_TOO_MANY_OBJECTS, cells, RB_MAX_CELLS, NULL);
+	if (status == RB_OK)
+		status = make_regions(s);
+	if (status == RB_OK)
+		status = rb_refining_reserve(r, cells, tets->npoints);
+	r->ncells = (uint32_t) cells;
+	r->nsites = tets->npoints;
+	return status;
+}
+
+static uint32_t
+corner_towards(const rb_tets *tets, uint32_t tet, uint32_t from)
+{
+	uint32_t k = 0;
+
+	while (k < 3 && tets->neighbours[4 * (size_t) tet + k] != from)
+		k++;
+	return k;
+}
+
+/*
+ * Builds the ghost behind face i of a tetrahedron, with the corners of the face and the segment
+ * bits of its edges.
+ */
+static void
+make_ghost(rb_cell *g, const rb_cell *c, uint32_t t, uint32_t i)
+{
+	uint32_t from[4];
+
+	from[1] = rb_cell_face_corner(i, 0);
+	from[2] = rb_cell_face_corner(i, 2);
+	from[3] = rb_cell_face_corner(i, 1);
+	g->v[0] = RB_GHOST;
+	g->n[0] = t << 2 | i;
+	g->facet[0] = c->facet[i];
+	g->bits = RB_CELL_WALL(0);
+	g->claim = 0;
+	g->region = 0;
+	for (uint32_t k = 1; k < 4; k++)
+	{
+		g->v[k] = c->v[from[k]];
+		g->n[k] = RB_NOWHERE;
+		g->facet[k] = RB_NOWHERE;
+	}
+	for (uint32_t e = 3; e < 6; e++)
+		if ((c->bits & RB_CELL_SEGMENT(rb_cell_edge(from[rb_cell_edge_from(e)],
+													from[rb_cell_edge_to(e)]))) != 0)
+			g->bits |= RB_CELL_SEGMENT(e);
+}
+
+/*
+ * Builds the tetrahedra, and a ghost behind each face of the boundary. Links between ghosts are set
+ * later.
+ */
+static void
+do_cells(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	const start *s = arg;
+	const rb_tets *tets = s->tets;
+	const regions in = {s->r->regions, s->r->nregions, 0};
+	rb_cell *cells = s->r->mesh.cells;
+	uint32_t ghost = s->ghost_at[from / BLOCK];
+
+	(void) me;
+	for (uint32_t t = (uint32_t) from; t < to; t++)
+	{
+		rb_cell *c = &cells[t];
+
+		memcpy(c->v, tets->tets[t], sizeof c->v);
+		c->bits = 0;
+		c->claim = 0;
+		c->region = t > from && tets->region[t] == tets->region[t - 1]
+						? cells[t - 1].region
+						: region_place(&in, tets->region[t]);
+		for (uint32_t e = 0; e < 6; e++)
+			if (is_edge(s, c->v[rb_cell_edge_from(e)], c->v[rb_cell_edge_to(e)]))
+				c->bits |= RB_CELL_SEGMENT(e);
+		for (uint32_t i = 0; i < 4; i++)
+		{
+			uint32_t beyond = tets->neighbours[4 * (size_t) t + i];
+			uint32_t v[3];
+
+			for (uint32_t k = 0; k < 3; k++)
+				v[k] = c->v[rb_cell_face_corner(i, k)];
+			c->facet[i] = facet_of(s, v);
+			if (c->facet[i] != RB_NOWHERE || beyond == RB_NONE)
+				c->bits |= RB_CELL_WALL(i);
+			c->n[i] =
+				beyond != RB_NONE ? beyond << 2 | corner_towards(tets, beyond, t) : ghost << 2;
+			if (beyond == RB_NONE)
+				make_ghost(&cells[ghost++], c, t, i);
+		}
+	}
+}
+
+static rb_status
+make_cells(start *s)
+{
+	const rb_tets *tets = s->tets;
+	rb_status status = make_lists(s, FACES, tets->npoints, tets->nfaces, &s->faces);
+
+	if (status == RB_OK)
+		status = make_lists(s, EDGES, tets->npoints, tets->nedges, &s->edges);
+	if (status == RB_OK)
+		status = fill(s, tets->ntets, BLOCK, do_cells);
+	free_lists(s->r->ctx->memory, &s->faces);
+	free_lists(s->r->ctx->memory, &s->edges);
+	return status;
+}
+
+/* ---- rings around edges of the boundary ---- */
+
+static uint32_t
+ghosts_of(const start *s)
+{
+	return s->r->ncells - s->tets->ntets;
+}
+
+/*
+ * Finds the other end of the fan of cells around the edge of ghost g opposite to `corner`. Returns
+ * the ghost there << 2 | its corner opposite to the face through which the ring continues.
+ */
+static uint32_t
+other_end(const rb_cells *m, uint32_t g, uint32_t corner)
+{
+	const rb_cell *c = &m->cells[g];
+	uint32_t a = c->v[corner == 1 ? 2 : 1], b = c->v[corner == 3 ? 2 : 3];
+	rb_ring ring = rb_ring_at(g, 0, a, b);
+
+	do
+		rb_ring_next(m, &ring);
+	while (!rb_cell_ghost(&m->cells[ring.cell]));
+	c = &m->cells[ring.cell];
+	return ring.cell << 2 | (6 - rb_cell_corner(c, a) - rb_cell_corner(c, b));
+}
+
+static void
+do_ends(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	const start *s = arg;
+
+	(void) me;
+	for (uint64_t i = from; i < to; i++)
+		for (uint32_t k = 0; k < 3; k++)
+			s->ends[3 * i + k] = other_end(&s->r->mesh, s->tets->ntets + (uint32_t) i, k + 1);
+}
+
+static void
+link_faces(rb_cells *m, uint32_t f, uint32_t g)
+{
+	m->cells[f >> 2].n[f & 3] = g;
+	m->cells[g >> 2].n[g & 3] = f;
+}
+
+/*
+ * Links ghosts where two boundary faces meet at an edge. If more than two do, all cells around the
+ * edge form one ring.
+ */
+static void
+do_links(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	const listing *g = arg;
+	const start *s = g->s;
+	const lists *l = g->l;
+	rb_cells *m = &s->r->mesh;
+
+	(void) me;
+	for (uint64_t key = from; key < to; key++)
+	{
+		uint32_t first = 0, last = 0;
+
+		for (uint32_t i = l->at[key]; i < l->at[key + 1]; i++)
+		{
+			const uint32_t at = (uint32_t) l->e[i];
+			const uint32_t begins = (s->tets->ntets + at / 3) << 2 | (1 + at % 3);
+			const uint32_t ends = s->ends[at];
+
+			/* Start a new edge, or extend the ring of the current one. */
+			if (i == l->at[key] || l->e[i] >> 32 != l->e[i - 1] >> 32)
+				first = begins;
+			else
+				link_faces(m, last, begins);
+			last = ends;
+			link_faces(m, first, last);
+		}
+	}
+}
+
+static rb_status
+link_ghosts(start *s)
+{
+	rb_refining *r = s->r;
+	const uint32_t n = ghosts_of(s);
+	lists chains = {NULL, NULL, 0};
+	listing g = {s, &chains, CHAINS, false};
+	rb_status status = rb_array(r->ctx, (void **) &s->ends, 3 * (size_t) n + 1, sizeof(uint32_t));
+
+	if (status == RB_OK)
+		status = each(s, n, RINGS, do_ends);
+	if (status == RB_OK)
+		status = make_lists(s, CHAINS, s->tets->npoints, 3 * (uint64_t) n, &chains);
+	if (status == RB_OK)
+		status = rb_refining_each(r, s->team, s->tets->npoints, KEYS, do_links, &g);
+	free_lists(r->ctx->memory, &chains);
+	rb_free(r->ctx->memory, (void **) &s->ends);
+	return status;
+}
+
+/* ---- facets and segments that stand for the hull ---- */
+
+static uint32_t
+group_of(start *s, uint32_t g)
+{
+	while (s->group[g] != g)
+	{
+		s->group[g] = s->group[s->group[g]];
+		g = s->group[g];
+	}
+	return g;
+}
+
+/*
+ * Returns true if the face of ghost g and the adjacent face across the edge opposite to corner k
+ * are exactly coplanar.
+ */
+static bool
+coplanar(const start *s, uint32_t g, uint32_t k)
+{
+	rb_cells *m = &s->r->mesh;
+	const rb_cell *c = &m->cells[g];
+	const rb_cell *o = &m->cells[c->n[k] >> 2];
+	rb_exact_env env = {.filters = s->r->ctx->filters, .exact = true};
+
+	return rb_orient3d_at(&env, rb_site_at(m, c->v[1]), rb_site_at(m, c->v[2]),
+						  rb_site_at(m, c->v[3]), rb_site_at(m, o->v[c->n[k] & 3])) == 0;
+}
+
+/* Returns the segment bit of the edge opposite to corner k on the face of a ghost. */
+static uint32_t
+edge_beside(uint32_t k)
+{
+	return RB_CELL_SEGMENT(rb_cell_edge(k == 1 ? 2 : 1, k == 3 ? 2 : 3));
+}
+
+/*
+ * Returns true if the face of ghost g and the adjacent face across the edge opposite to corner k
+ * may be coplanar up to rounding.
+ */
+static bool
+near(const start *s, uint32_t g, uint32_t k)
+{
+	const rb_cells *m = &s->r->mesh;
+	const rb_cell *c = &m->cells[g];
+	const rb_cell *o = &m->cells[c->n[k] >> 2];
+
+	return rb_hull_near(s->r, rb_site_at(m, c->v[1]), rb_site_at(m, c->v[2]),
+						rb_site_at(m, c->v[3]), rb_site_at(m, o->v[c->n[k] & 3]));
+}
+
+/* Mark: across an edge, the hull continues in the plane of the face up to rounding */
+#define NEAR 0x10
+
+/*
+ * Marks ghosts that are on no facet, and their edges across which the hull continues in the same
+ * plane. Each such edge is marked only at the first of its two ghosts.
+ */
+static void
+do_planes(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	const start *s = arg;
+	const rb_cells *m = &s->r->mesh;
+
+	(void) me;
+	for (uint64_t i = from; i < to; i++)
+	{
+		const uint32_t g = s->tets->ntets + (uint32_t) i;
+		const rb_cell *c = &m->cells[g];
+
+		s->marks[i] = c->facet[0] == RB_NOWHERE;
+		for (uint32_t k = 1; k < 4 && s->marks[i] != 0; k++)
+		{
+			const uint32_t o = c->n[k] >> 2;
+
+			if (g >= o || m->cells[o].facet[0] != RB_NOWHERE || (c->bits & edge_beside(k)) != 0)
+				continue;
+			if (coplanar(s, g, k))
+				s->marks[i] |= (uint8_t) (1u << k);
+			else if (near(s, g, k))
+				s->marks[i] |= NEAR;
+		}
+	}
+}
+
+static void
+do_facets(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	const start *s = arg;
+	rb_cells *m = &s->r->mesh;
+
+	(void) me;
+	for (uint64_t i = from; i < to; i++)
+		if (s->marks[i] != 0)
+		{
+			rb_cell *c = &m->cells[s->tets->ntets + i];
+
+			c->facet[0] = s->facet[i];
+			m->cells[c->n[0] >> 2].facet[c->n[0] & 3] = s->facet[i];
+		}
+}
+
+static rb_status
+group_hull(start *s)
+{
+	rb_refining *r = s->r;
+	const rb_cell *ghosts = r->mesh.cells + s->tets->ntets;
+	const uint32_t base = s->tets->ntets, n = ghosts_of(s);
+	uint8_t found = 0;
+	rb_status status = rb_array(r->ctx, (void **) &s->marks, (size_t) n + 1, 1);
+
+	if (status == RB_OK)
+		status = rb_array(r->ctx, (void **) &s->group, (size_t) n + 1, sizeof(uint32_t));
+	if (status == RB_OK)
+		status = rb_array(r->ctx, (void **) &s->facet, (size_t) n + 1, sizeof(uint32_t));
+	if (status == RB_OK)
+		status = each(s, n, RINGS, do_planes);
+	if (status != RB_OK)
+		return status;
+	for (uint32_t g = 0; g < n; g++)
+		found |= s->marks[g];
+	if ((found & NEAR) != 0)
+		return rb_hull_group(r, base);
+	for (uint32_t g = 0; g < n; g++)
+		s->group[g] = g;
+	for (uint32_t g = 0; g < n; g++)
+	{
+		for (uint32_t k = 1; k < 4 && s->marks[g] > 1; k++)
+			if ((s->marks[g] >> k & 1) != 0)
+			{
+				uint32_t a = group_of(s, g), b = group_of(s, (ghosts[g].n[k] >> 2) - base);
+
+				s->group[a > b ? a : b] = a > b ? b : a;
+			}
+		if (stops(s, g))
+			return RB_STOPPED;
+	}
+	/* The root of a group precedes its other members. */
+	for (uint32_t g = 0; g < n; g++)
+		if (s->marks[g] != 0)
+		{
+			const uint32_t root = group_of(s, g);
+
+			s->facet[g] = root == g ? r->all_facets++ : s->facet[root];
+		}
+	return each(s, n, BLOCK, do_facets);
+}
+
+/* Marks edges between two facets that are not on a segment. */
+static void
+do_creases(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	const start *s = arg;
+	const rb_cells *m = &s->r->mesh;
+
+	(void) me;
+	for (uint64_t i = from; i < to; i++)
+	{
+		const rb_cell *c = &m->cells[s->tets->ntets + i];
+
+		s->marks[i] = 0;
+		for (uint32_t k = 1; k < 4; k++)
+			if ((c->bits & edge_beside(k)) == 0 && m->cells[c->n[k] >> 2].facet[0] != c->facet[0])
+				s->marks[i] |= (uint8_t) (1u << k);
+	}
+}
+
+/*
+ * Turns the edges between two hull facets, or between a hull facet and one of the input, into
+ * segments.
+ */
+static rb_status
+crease_hull(start *s)
+{
+	rb_refining *r = s->r;
+	rb_cells *m = &r->mesh;
+	const uint32_t base = s->tets->ntets, n = ghosts_of(s);
+	rb_status status = each(s, n, BLOCK, do_creases);
+
+	for (uint32_t i = 0; i < n && status == RB_OK; i++)
+	{
+		const uint32_t g = base + i;
+
+		for (uint32_t k = 1; k < 4 && s->marks[i] != 0; k++)
+		{
+			const rb_cell *c = &m->cells[g];
+			uint32_t a = c->v[k == 1 ? 2 : 1], b = c->v[k == 3 ? 2 : 3];
+			rb_ring ring;
+
+			/* The edge may have become a segment already. */
+			if ((s->marks[i] >> k & 1) == 0 || (c->bits & edge_beside(k)) != 0)
+				continue;
+			status = rb_array_grow(r->ctx, (void **) &r->segments, &r->segments_cap,
+								   (size_t) m->nsegments + 1, sizeof(uint32_t[2]));
+			if (status != RB_OK)
+				return status;
+			r->segments[m->nsegments][0] = a;
+			r->segments[m->nsegments++][1] = b;
+			ring = rb_ring_at(g, k, a, b);
+			do
+			{
+				rb_cell *o = &m->cells[ring.cell];
+
+				o->bits |=
+					RB_CELL_SEGMENT(rb_cell_edge(rb_cell_corner(o, a), rb_cell_corner(o, b)));
+				rb_ring_next(m, &ring);
+			} while (ring.cell != g);
+		}
+		if ((i & 0xff) == 0xff && rb_should_stop(r->ctx))
+			status = RB_STOPPED;
+	}
+	return status;
+}
+
+/* ---- segments and corners of facets ---- */
+
+static void
+do_segments(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	const listing *g = arg;
+
+	(void) me;
+	for (uint64_t i = from; i < to; i++)
+		g->s->r->segment_order[i] = (uint32_t) g->l->e[i];
+}
+
+static rb_status
+order_segments(start *s)
+{
+	rb_refining *r = s->r;
+	const uint32_t n = r->mesh.nsegments;
+	lists l = {NULL, NULL, 0};
+	listing g = {s, &l, SEGMENTS, false};
+	rb_status status =
+		rb_array(r->ctx, (void **) &r->segment_order, (size_t) n + 1, sizeof(*r->segment_order));
+
+	if (status == RB_OK)
+		status = make_lists(s, SEGMENTS, r->nsites, n, &l);
+	if (status == RB_OK)
+		status = rb_refining_each(r, s->team, n, BLOCK, do_segments, &g);
+	free_lists(r->ctx->memory, &l);
+	return status;
+}
+
+/*
+ * Writes the corners of a facet to `to` unless it is NULL, each corner once, and returns their
+ * number.
+ */
+static uint32_t
+corners_of(const listing *g, uint64_t facet, uint32_t *to)
+{
+	const uint32_t end = g->l->at[facet + 1];
+	uint32_t n = 0;
+
+	for (uint32_t i = g->l->at[facet]; i < end; i++)
+	{
+		if (i + 1 < end && g->l->e[i] == g->l->e[i + 1])
+			continue;
+		if (to != NULL)
+			to[n] = (uint32_t) (g->l->e[i] >> 32);
+		n++;
+	}
+	return n;
+}
+
+/* Stores the number of corners of facet f in facet_start[f + 1]. */
+static void
+do_count_corners(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	const listing *g = arg;
+
+	(void) me;
+	for (uint64_t f = from; f < to; f++)
+		g->s->r->facet_start[f + 1] = corners_of(g, f, NULL);
+}
+
+static void
+do_corners(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	const listing *g = arg;
+	const rb_refining *r = g->s->r;
+
+	(void) me;
+	for (uint64_t f = from; f < to; f++)
+		corners_of(g, f, r->facet_corners + r->facet_start[f]);
+}
+
+/*
+ * Lists the corners of each facet: the vertices of the input on its faces or, for a hull facet, all
+ * vertices on its faces.
+ */
+static rb_status
+list_corners(start *s)
+{
+	rb_refining *r = s->r;
+	const uint32_t nfacets = r->all_facets;
+	lists l = {NULL, NULL, 0};
+	listing g = {s, &l, CORNERS, false};
+	rb_status status =
+		make_lists(s, CORNERS, nfacets, 3 * ((uint64_t) s->tets->nfaces + ghosts_of(s)), &l);
+
+	if (status == RB_OK)
+		status =
+			rb_array(r->ctx, (void **) &r->facet_start, (size_t) nfacets + 2, sizeof(uint32_t));
+	if (status == RB_OK)
+		status = rb_refining_each(r, s->team, nfacets, KEYS, do_count_corners, &g);
+	if (status == RB_OK)
+	{
+		r->facet_start[0] = 0;
+		for (uint32_t f = 0; f < nfacets; f++)
+			r->facet_start[f + 1] += r->facet_start[f];
+		status = rb_array(r->ctx, (void **) &r->facet_corners, (size_t) r->facet_start[nfacets] + 1,
+						  sizeof(uint32_t));
+	}
+	if (status == RB_OK)
+		status = rb_refining_each(r, s->team, nfacets, KEYS, do_corners, &g);
+	free_lists(r->ctx->memory, &l);
+	return status;
+}
+
+/* ---- sizes ---- */
+
+/* Builds the grid of size points, with about one point per grid cell. */
+static rb_status
+make_sizes(rb_refining *r)
+{
+	const rb_refine_options *o = r->options;
+	rb_sizes *z = &r->sizes;
+	double high[3], largest = 0;
+	uint64_t cells = 1;
+	uint32_t *at = NULL;
+	rb_status status;
+
+	if (o->nsizes == 0)
+		return RB_OK;
+	for (int i = 0; i < 3; i++)
+	{
+		z->low[i] = high[i] = o->sizes[0].at[i];
+		for (uint32_t k = 1; k < o->nsizes; k++)
+		{
+			z->low[i] = fmin(z->low[i], o->sizes[k].at[i]);
+			high[i] = fmax(high[i], o->sizes[k].at[i]);
+		}
+		largest = fmax(largest, high[i] - z->low[i]);
+	}
+	z->cell = largest / ceil(cbrt((double) o->nsizes) + 1);
+	if (!(z->cell > 0))
+		z->cell = 1;
+	for (int i = 0; i < 3; i++)
+	{
+		z->n[i] = (int32_t) ((high[i] - z->low[i]) / z->cell) + 1;
+		cells *= (uint64_t) z->n[i];
+	}
+	status = rb_array(r->ctx, (void **) &r->sizes_start, cells + 2, sizeof(uint32_t));
+	if (status == RB_OK)
+		status =
+			rb_array(r->ctx, (void **) &r->sizes_points, 4 * (size_t) o->nsizes, sizeof(double));
+	if (status == RB_OK)
+		status = rb_array(r->ctx, (void **) &at, o->nsizes, sizeof(uint32_t));
+	if (status != RB_OK)
+		return status;
+	memset(r->sizes_start, 0, (cells + 2) * sizeof(uint32_t));
+	for (uint32_t k = 0; k < o->nsizes; k++)
+	{
+		const double *p = o->sizes[k].at;
+
+		at[k] = (uint32_t) ((rb_sizes_cell(z, 2, p[2]) * (int64_t) z->n[1] +
+							 rb_sizes_cell(z, 1, p[1])) *
+								z->n[0] +
+							rb_sizes_cell(z, 0, p[0]));
+		r->sizes_start[at[k] + 2]++;
+	}
+	for (uint64_t c = 2; c < cells + 2; c++)
+		r->sizes_start[c] += r->sizes_start[c - 1];
+	for (uint32_t k = 0; k < o->nsizes; k++)
+	{
+		double *to = r->sizes_points + 4 * (size_t) r->sizes_start[at[k] + 1]++;
+
+		memcpy(to, o->sizes[k].at, sizeof o->sizes[k].at);
+		to[3] = o->sizes[k].volume;
+	}
+	rb_free(r->ctx->memory, (void **) &at);
+	z->start = r->sizes_start;
+	z->points = r->sizes_points;
+	return RB_OK;
+}
+
+/* ---- entry points ---- */
+
+/*
+ * Builds the cells of a tetrahedralization, and the facets and segments that stand for the hull
+ * where it needs them.
+ */
+static rb_status
+make_mesh(rb_refining *r, const rb_tets *tets)
+{
+	rb_cells *m = &r->mesh;
+	rb_memory *memory = r->ctx->memory;
+	start s;
+	rb_status status;
+
+	memset(&s, 0, sizeof s);
+	s.r = r;
+	s.tets = tets;
+	status = rb_refining_team(r, tets->ntets, &s.team);
+	if (status == RB_OK)
+		status = look(&s);
+	if (status == RB_OK)
+		status = fill(&s, tets->npoints, BLOCK, do_sites);
+	if (status == RB_OK)
+		status = make_cells(&s);
+	if (status == RB_OK)
+		status = link_ghosts(&s);
+	if (status == RB_OK)
+		status = group_hull(&s);
+	if (status == RB_OK)
+		status = crease_hull(&s);
+	if (status == RB_OK)
+		status = order_segments(&s);
+	if (status == RB_OK)
+		status = list_corners(&s);
+	m->segments = (const uint32_t(*)[2]) r->segments;
+	m->segment_order = r->segment_order;
+	m->facet_start = r->facet_start;
+	m->facet_corners = r->facet_corners;
+	m->region_volume = r->region_volume;
+	for (uint32_t t = 0; s.found != NULL && t < rb_refining_threads(s.team); t++)
+		rb_free(memory, (void **) &s.found[t].of);
+	rb_free(memory, (void **) &s.found);
+	rb_free(memory, (void **) &s.ghost_at);
+	rb_free(memory, (void **) &s.marks);
+	rb_free(memory, (void **) &s.group);
+	rb_free(memory, (void **) &s.facet);
+	rb_team_close(&s.team);
+	return status;
+}
+
+rb_status
+rb_refining_start(rb_refining *r, const rb_tets *tets)
+{
+	const rb_refine_options *o = r->options;
+	rb_cells *m = &r->mesh;
+	uint32_t nfacets = 0;
+	rb_tets rest = *tets;
+	rb_status status;
+
+	for (uint32_t i = 0; i < tets->nfaces; i++)
+		if (tets->face_facet[i] >= nfacets)
+			nfacets = tets->face_facet[i] + 1;
+	for (uint32_t i = 0; i < tets->npoints; i++)
+		if (tets->kind[i] == RB_VERTEX_ON_FACET && tets->parent[i] >= nfacets)
+			nfacets = tets->parent[i] + 1;
+	r->nfacets = nfacets;
+	r->nsegments = m->nsegments = tets->nsegments;
+	status = rb_array_grow(r->ctx, (void **) &r->segments, &r->segments_cap, tets->nsegments,
+						   sizeof(uint32_t[2]));
+	if (status == RB_OK)
+	{
+		if (tets->nsegments > 0)
+			memcpy(r->segments, tets->segments, tets->nsegments * sizeof(uint32_t[2]));
+		status = rb_hull_rounds(r, tets);
+		if (status == RB_OK)
+			status = rb_hull_peel(r, tets, &rest);
+		if (status == RB_OK)
+			status = rb_refining_bends(r, &rest);
+		r->all_facets = r->nfacets;
+		if (status == RB_OK)
+			status = make_mesh(r, &rest);
+		rb_refining_bends_free(r, tets, &rest);
+		rb_hull_peel_free(r, tets, &rest);
+	}
+	if (status == RB_OK)
+		status = make_sizes(r);
+	m->ratio = o->radius_edge * o->radius_edge;
+	m->volume = o->max_volume;
+	m->sizes = o->nsizes > 0 ? &r->sizes : NULL;
+	m->has_volumes = o->max_volume < INFINITY || r->region_volume != NULL || o->nsizes > 0;
+	m->keep_surface = o->keep_surface;
+	return status;
+}
+
+/*
+ * Updates the nearest earlier neighbor of vertex `last` by vertex v, with which it shares an edge.
+ */
+static void
+look_near(const rb_cells *m, uint32_t last, uint32_t v, uint32_t *nearest)
+{
+	const double *at = rb_site_at(m, last);
+	double far = INFINITY, d = rb_distance2(at, rb_site_at(m, v));
+
+	if (*nearest != RB_NOWHERE)
+		far = rb_distance2(at, rb_site_at(m, *nearest));
+	if (d < far || (d == far && v < *nearest))
+		*nearest = v;
+}
+
+rb_status
+rb_refining_radii(rb_refining *r, uint32_t cell, uint32_t site, uint32_t n)
+{
+	const rb_cells *m = &r->mesh;
+	uint32_t *nearest = NULL;
+	rb_status status = rb_array(r->ctx, (void **) &nearest, (size_t) n + 1, sizeof(*nearest));
+
+	for (uint32_t i = 0; i < n && status == RB_OK; i++)
+		nearest[i] = RB_NOWHERE;
+	for (uint32_t i = cell; i < r->ncells && status == RB_OK; i++)
+	{
+		const rb_cell *c = &m->cells[i];
+
+		if (rb_should_stop(r->ctx))
+			status = RB_STOPPED;
+		for (uint32_t e = 0; e < 6 && c->v[0] != RB_DEAD && !rb_cell_ghost(c); e++)
+		{
+			uint32_t u = c->v[rb_cell_edge_from(e)], v = c->v[rb_cell_edge_to(e)];
+			uint32_t last = u > v ? u : v;
+
+			if (last >= site && last - site < n)
+				look_near(m, last, u + v - last, &nearest[last - site]);
+		}
+	}
+	for (uint32_t i = 0; i < n && status == RB_OK; i++)
+	{
+		const uint32_t v = nearest[i];
+		const double *at = rb_site_at(m, site + i);
+		double *radius = &m->sites[site + i].radius;
+
+		if (v == RB_NOWHERE)
+			continue;
+		*radius = fmax(*radius, sqrt(rb_distance2(at, rb_site_at(m, v))));
+		if (m->kind[site + i] == RB_VERTEX_ON_SEGMENT)
+			*radius = fmax(*radius, rb_segment_raise(m, m->parent[site + i], at, v));
+	}
+	rb_free(r->ctx->memory, (void **) &nearest);
+	return status;
+}
+
+rb_status
+rb_refining_again(rb_refining *r, const rb_tets *tets, const double *raise, uint32_t nraise)
+{
+	uint32_t before = r->nsites;
+	double *kept = NULL;
+	rb_status status = rb_array(r->ctx, (void **) &kept, (size_t) before + 1, sizeof(double));
+
+	if (status != RB_OK)
+		return status;
+	for (uint32_t i = 0; i < before; i++)
+		kept[i] = r->mesh.sites[i].radius;
+	r->nfree = 0;
+	status = make_mesh(r, tets);
+	for (uint32_t i = 0; i < r->nsites && status == RB_OK; i++)
+		r->mesh.sites[i].radius = i < before            ? kept[i]
+								  : i - before < nraise ? raise[i - before]
+														: 0;
+	rb_free(r->ctx->memory, (void **) &kept);
+	if (status == RB_OK)
+		status = rb_refining_radii(r, 0, before, r->nsites - before);
+	return status;
+}

@@ -1,0 +1,184 @@
+/*
+ * refining.h
+ *	  Declares what the files of refinement share: a mesh under refinement, on the host.
+ *
+ *	import.c		converts a tetrahedralization to cells and vertices
+ *	bends.c		splits facets that bend into several
+ *	hull_planes.c		builds facets for the hull, where points lie in one plane up to rounding
+ *	hull_slivers.c		removes tetrahedra on the hull that are flat up to rounding
+ *	rounds.c	runs the rounds on host threads
+ *	group_insert.c	inserts small groups of blocked points jointly
+ *	rebuild.c	rebuilds the whole mesh with the blocked points
+ *	export.c	converts cells and vertices to a tetrahedralization
+ */
+#ifndef RB_REFINE_REFINING_H
+#define RB_REFINE_REFINING_H
+
+#include "core/base/base.h"
+#include "core/base/parallel.h"
+#include "refine/refine.h"
+#include "refine/round.h"
+
+typedef struct rb_refining
+{
+	rb_context *ctx;
+	const rb_refine_options *options;
+	rb_refine_report *report;
+	rb_cells mesh;
+	uint32_t ncells; /* Cell slots in use, including the free ones among them */
+	size_t cells_cap;
+	uint32_t nsites;
+	size_t sites_cap, kind_cap, parent_cap;
+	uint32_t *free; /* Free cell slots */
+	uint32_t nfree;
+	size_t free_cap;
+	/*
+	 * Facets and segments: those of the input, followed by those that stand for the hull where no
+	 * facet is
+	 */
+	uint32_t nfacets, nsegments; /* Counts of the input, after splitting facets that bend */
+	uint32_t given_facets;       /* Number of facets before that; later numbers are parts */
+	uint32_t *facet_of;          /* Original facet of each part */
+	uint32_t all_facets;
+	double hull_rounds; /* Distance within which points count as on a plane (hull_planes.c) */
+	size_t segments_cap;
+	uint32_t (*segments)[2];
+	uint32_t *segment_order;
+	uint32_t *facet_start;
+	uint32_t *facet_corners;
+	int64_t *regions; /* Region ids, indexed by rb_cell.region */
+	double *region_volume;
+	uint32_t nregions;
+	rb_sizes sizes;
+	uint32_t *sizes_start;
+	double *sizes_points;
+	/* Blocked subsegments, which could not be split alone (rebuild.c) */
+	rb_entry64 *stuck;
+	uint32_t nstuck;
+	uint32_t (*hopeless)[2]; /* Subsegments that joint insertion abandoned (group_insert.c) */
+	uint32_t nhopeless;
+	size_t hopeless_cap;
+	uint32_t most_rounds; /* Maximum rounds per call (tests), or 0 for no limit */
+	bool timed;           /* Wait for the device after each step to time it (tests) */
+	bool protect;         /* Split subsegments before anything else */
+	bool done;            /* No work is left except blocked subsegments */
+	bool full;            /* max_points was reached */
+	size_t stuck_cap;
+} rb_refining;
+
+/*
+ * Implemented in threads.c. rb_refining_team opens a team of threads for work on `cells` cells, or
+ * sets *team to NULL if they are too few. rb_refining_each runs a loop (rb_loop) on the team, or on
+ * the calling thread if the team is NULL; then `work` gets a NULL `me`. Both return RB_STOPPED or
+ * the first error of a thread.
+ */
+extern rb_status rb_refining_team(rb_refining *r, uint64_t cells, rb_thread **team);
+extern rb_status rb_refining_each(rb_refining *r, rb_thread *team, uint64_t n, uint64_t grain,
+								  rb_work work, void *arg);
+
+/*
+ * Runs a loop whose work fills new memory (threads.c). Each thread takes large ranges, although
+ * `work` still gets at most `grain` items per call. If several threads started on the same huge
+ * page, each would clear the whole page, and all but one of these clears would be wasted.
+ */
+extern rb_status rb_refining_fill(rb_refining *r, rb_thread *team, uint64_t n, uint64_t grain,
+								  rb_work work, void *arg);
+
+/* Return the number of threads, and the index of the calling thread among them. */
+static inline uint32_t
+rb_refining_threads(const rb_thread *team)
+{
+	return team != NULL ? (uint32_t) rb_team_threads(team) : 1;
+}
+
+static inline uint32_t
+rb_refining_thread(const rb_thread *me)
+{
+	return me != NULL ? (uint32_t) rb_thread_number(me) : 0;
+}
+
+/* Builds the cells and vertices from a tetrahedralization (import.c). */
+extern rb_status rb_refining_start(rb_refining *r, const rb_tets *tets);
+/*
+ * Replaces the whole mesh by tets (import.c). tets contains the present vertices first, then new
+ * ones. The first nraise of the new ones are on segments and have the given minimum insertion
+ * radii. Facets and segments keep the numbers of the present mesh. Steiner points that
+ * rb_tetrahedralize added to recover facets become ordinary added vertices. If they counted as
+ * input vertices, everything around them would be refined to their distance from nearby features.
+ */
+extern rb_status rb_refining_again(rb_refining *r, const rb_tets *tets, const double *raise,
+								   uint32_t nraise);
+/*
+ * Computes the insertion radii of n vertices from `site` on, as if they had been inserted one after
+ * the other (import.c). Each radius must hold its minimum before the call. All cells around these
+ * vertices must have numbers from `cell` on.
+ */
+extern rb_status rb_refining_radii(rb_refining *r, uint32_t cell, uint32_t site, uint32_t n);
+extern void rb_refining_free(rb_refining *r);
+
+/*
+ * Splits each facet that bends along segments into several facets (bends.c). tets may get new
+ * face_facet and parent arrays, which rb_refining_bends_free frees.
+ */
+extern rb_status rb_refining_bends(rb_refining *r, rb_tets *tets);
+extern void rb_refining_bends_free(rb_refining *r, const rb_tets *tets, rb_tets *rest);
+
+/* Returns the original facet of a facet that may be a part of one that bends. */
+static inline uint32_t
+rb_refining_facet(const rb_refining *r, uint32_t facet)
+{
+	return facet < r->given_facets ? facet : r->facet_of[facet - r->given_facets];
+}
+
+/* Sets hull_rounds (hull_planes.c). */
+extern rb_status rb_hull_rounds(rb_refining *r, const rb_tets *tets);
+/*
+ * Returns true if the four corners of two adjacent triangles may lie in one plane up to rounding
+ * (hull_planes.c).
+ */
+extern bool rb_hull_near(const rb_refining *r, const double *a, const double *b, const double *c,
+						 const double *d);
+/*
+ * Groups the boundary faces that are on no facet into new facets, one for each plane up to rounding
+ * (hull_planes.c). The ghosts of the boundary are the cells from `first` on.
+ */
+extern rb_status rb_hull_group(rb_refining *r, uint32_t first);
+
+/*
+ * Sets *rest to tets without the tetrahedra that lie flat on the hull up to rounding (hull_slivers.c).
+ * Arrays that do not change are shared with tets.
+ */
+extern rb_status rb_hull_peel(rb_refining *r, const rb_tets *tets, rb_tets *rest);
+extern void rb_hull_peel_free(rb_refining *r, const rb_tets *tets, rb_tets *rest);
+
+/* Runs rounds until nothing is left to do except blocked subsegments (rounds.c). */
+extern rb_status rb_refining_rounds(rb_refining *r);
+
+/*
+ * Inserts blocked points jointly where that affects few cells (group_insert.c). The others stay in
+ * r->stuck. Sets *any if a point was inserted.
+ */
+extern rb_status rb_refining_together(rb_refining *r, bool *any);
+/*
+ * Computes the split point of a blocked subsegment, and its ends (group_insert.c). Returns false if the
+ * entry is stale or no longer needs a point.
+ */
+extern bool rb_refining_stuck_point(rb_refining *r, rb_entry64 entry, rb_candidate *cand,
+									uint32_t *u, uint32_t *v);
+
+/*
+ * Rebuilds the whole mesh with the blocked points (rebuild.c). Sets *done to false if nothing
+ * changed.
+ */
+extern rb_status rb_refining_rebuild(rb_refining *r, bool *done);
+
+/*
+ * Replaces *tets by the refined mesh and frees the old arrays (export.c). Afterwards the cells are
+ * unusable and must be freed.
+ */
+extern rb_status rb_refining_result(rb_refining *r, rb_tets *tets);
+
+/* Allocates room for this many cells and vertices (import.c). */
+extern rb_status rb_refining_reserve(rb_refining *r, size_t cells, size_t sites);
+
+#endif /* RB_REFINE_REFINING_H */
