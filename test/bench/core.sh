@@ -1,8 +1,8 @@
-# The library alone against CGAL: sourced by run.
+# Benchmarks the library alone against CGAL; sourced by run.
 
 cgal_head="wall seconds, best of $rounds rounds in turn; CGAL on one thread"
 
-# measure_core NAME [OPTION...]: a row of $table, its heading before the first
+# measure_core NAME [OPTION...]: prints a row of $table, with its heading before the first row.
 measure_core()
 {
 	local name=$1
@@ -21,7 +21,7 @@ run_core()
 
 # ---- boxes: section 6 of Lo, Lee, Chung, Chung 2013 ----
 
-# a billion pairs are only counted, and 10^7 boxes take CGAL minutes
+# A billion pairs are only counted.  For 10^7 boxes CGAL takes minutes.
 measure_boxes()
 {
 	case $1 in
@@ -52,7 +52,7 @@ measure_segments()
 	esac
 }
 
-# the stages of one join on this machine's processor and, where it has one, its GPU
+# The stages of one join on the CPU of this machine and on its GPU, if there is one
 measure_stages()
 {
 	local rc cuda=
@@ -69,6 +69,6 @@ run_segments()
 	heading "Segments: $cgal_head, as its manual shows it and with a cutoff of 1000 (tuned)." segments
 	each measure_segments synth_mine babbitt rivers_borders coast_rivers rivers_self rivers_once map_1000000 \
 		map_self_1000000 map_10000000
-	heading "Stages of a join, ms, as in Menezes et al. 2020, Table 3; one cell owns a pair, so none is there twice." stages
+	heading "Stages of a join, ms, as in Menezes et al. 2020, Table 3; each pair belongs to one cell, so no pair occurs twice." stages
 	each measure_stages synth_mine
 }

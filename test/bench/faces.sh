@@ -1,12 +1,12 @@
 #!/bin/bash
-# Faces of any shape against CGAL (faces.cpp): real ones and random ones.
+# Compares the triangulation of faces of any shape with CGAL (faces.cpp), for real and random faces.
 #
 #	test/bench/faces.sh [N]		N random faces, 20000 by default
 #
-# REDBLUE_DATA (../shared/data) is where the city models are.  Zurich's faces are
-# polygons as surveyed.  Delft's model has triangles only: neighbours that lie exactly in
-# one plane make a polygon, and what is joined by edges is one object.  Without CGAL's
-# headers or without the models that part is left out, with a line that says so.
+# REDBLUE_DATA (default ../shared/data) is the folder of the city models.  The faces of Zurich are
+# polygons as surveyed.  The model of Delft contains only triangles: adjacent triangles that lie exactly
+# in one plane are merged into a polygon, and faces connected by edges are one object.  Without CGAL's
+# headers or without the models, the corresponding part is skipped, and the script prints a line.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 data=${REDBLUE_DATA:-../shared/data}/city
@@ -14,11 +14,11 @@ made=build/bench/data
 files=()
 
 echo '#include <CGAL/Constrained_Delaunay_triangulation_2.h>' | ${CXX:-g++} -std=c++17 -E -x c++ - >/dev/null 2>&1 ||
-	{ echo "faces: CGAL's headers are not there: skipped (Debian: apt-get install g++ libcgal-dev)"; exit 0; }
+	{ echo "faces: skipped, because CGAL's headers were not found (Debian: apt-get install g++ libcgal-dev)"; exit 0; }
 make -s -f test/bench/Makefile build/bench/faces || exit 1
 mkdir -p "$made"
 
-# rows of id,gml_id,"POLYHEDRALSURFACE Z (((x y z,...),(...)),...)"
+# polygons: reads rows of id,gml_id,"POLYHEDRALSURFACE Z (((x y z,...),(...)),...)"
 polygons()
 {
 	perl -ne '
@@ -30,8 +30,8 @@ polygons()
 		}'
 }
 
-# An OFF file with coordinates in whole thousandths.  Normals are whole numbers below
-# 2^63, and two of one direction are equal when divided by what their components share.
+# coplanar: reads an OFF file whose coordinates are multiples of 0.001.  Normals are integers below
+# 2^63, and two normals have the same direction if they are equal after division by the gcd of their components.
 coplanar()
 {
 	perl -e '
@@ -64,7 +64,7 @@ coplanar()
 			push @{$edge{"$t[$i][$_] $t[$i][($_ + 1) % 3]"}}, $i for 0 .. 2;
 		}
 
-		# sets of triangles, each with one that stands for it
+		# Disjoint sets of triangles, each with a representative
 		sub find { my ($of, $i) = @_; $i = $of->[$i] = $of->[$of->[$i]] while $of->[$i] != $i; return $i; }
 		@face = @object = 0 .. $#t;
 		for my $e (sort keys %edge) {
@@ -96,7 +96,8 @@ coplanar()
 					push @rings, \@ring;
 				}
 			}
-			# the largest ring is the outer one, the others run against it; areas without the steepest axis
+			# The largest ring is the outer one, and the others have the opposite direction.  Areas are computed without
+			# the coordinate along which the normal is largest.
 			my $n = $normal[$member[0]] // [0, 0, 1];
 			my ($x, $y) = abs $n->[2] >= abs $n->[0] && abs $n->[2] >= abs $n->[1] ? (0, 1) : abs $n->[1] >= abs $n->[0] ? (2, 0) : (1, 2);
 			my %area;
@@ -110,7 +111,7 @@ coplanar()
 				$area{$r} = $sum;
 			}
 			@rings = sort { abs $area{$b} <=> abs $area{$a} } @rings;
-			# two outer rings that touch in a corner are no polygon: triangles as they are
+			# Two outer rings that touch in a vertex are not a polygon: keep the triangles.
 			if (grep { $area{$_} > 0 == $area{$rings[0]} > 0 } @rings[1 .. $#rings]) {
 				put($object, [@$_, $_->[0]]) for map { $t[$_] } @member;
 			} else {
@@ -119,10 +120,10 @@ coplanar()
 		}'
 }
 
-# make NAME COMMAND FILE
+# make_faces NAME COMMAND FILE: converts a compressed file.
 make_faces()
 {
-	[ -e "$data/$3" ] || { echo "$1: skipped, $data/$3 is not there"; return; }
+	[ -e "$data/$3" ] || { echo "$1: skipped, because $data/$3 was not found"; return; }
 	xz -dc "$data/$3" | "$2" >"$made/$1.faces" || exit 1
 	files+=("$made/$1.faces")
 }

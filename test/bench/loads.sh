@@ -1,12 +1,12 @@
-# What there is to join: sourced by run.  A load has a name; load NAME sets
+# Defines the workloads of the benchmarks; sourced by run.  "load NAME" sets
 #
-#	files	red, blue and the shift of blue for the benchmark's program; red alone is
-#			joined with itself
-#	truth	CANDIDATES,PAIRS,CHECKSUM[,MIX,IJ] as the program wants them, a dash for
-#			what is not known
-#	kind	what meets what: tri, segtri, seg2d as in truth.csv, or box
+#	files	red, blue and the offset of blue for the benchmark program; red alone means a
+#			self join
+#	truth	CANDIDATES,PAIRS,CHECKSUM[,MIX,IJ] as the program expects them, with a dash for
+#			unknown values
+#	kind	the kind of join: tri, segtri or seg2d, as in truth.csv, or box
 
-# volmesh NAME N JITTER SX SY SZ: the pair of meshes of seeds 1 and 2
+# volmesh NAME N JITTER SX SY SZ: generates the two meshes with the seeds 1 and 2.
 volmesh()
 {
 	[ -e "$made/$1.red.f64" ] || build/volmesh "$2" 1 "$3" >"$made/$1.red.f64"
@@ -14,7 +14,7 @@ volmesh()
 	files=("$made/$1.red.f64" "$made/$1.blue.f64")
 }
 
-# False when its files are absent.
+# Returns false if the files do not exist.
 load()
 {
 	local row join workload n
@@ -24,7 +24,7 @@ load()
 		volmesh_40) volmesh "$1" 40 0.2 0.31 0.17 0.23; truth=53190546,9434144,10132551968125008 ;;
 		volmesh_84) volmesh "$1" 84 0.2 0.31 0.17 0.23 ;;
 		lattice_18) volmesh "$1" 18 0 0.5 0.25 0; truth=5514844,1036817,1113670983893248 ;;
-		# JOIN_WORKLOAD_N, JOIN as in boxes_truth.tsv, or flat: self in the plane
+		# JOIN_WORKLOAD_N: JOIN is as in boxes_truth.tsv, or flat for a self join in the plane
 		self_*_* | rb_*_* | flat_*_*)
 			kind=box
 			IFS=_ read -r join workload n <<<"$1"
@@ -37,7 +37,7 @@ load()
 		map_self_1000000) kind=seg2d files=(@map,1000000,1) truth=2058708,1399492,1504141467227013 ;;
 		map_1000000) kind=seg2d files=(@map,1000000,{1,2}) truth=1213784,461076,494798842930711 ;;
 		map_10000000) kind=seg2d files=(@map,10000000,{1,2}) truth=17791723,6741909,7238585723361939 ;;
-		# the map met by itself as a set, each pair once
+		# A self join of the map in which each pair is reported once
 		rivers_once)
 			load rivers_self && files=("${files[0]}") && truth=254692,253461,272256448926783
 			;;
@@ -63,7 +63,7 @@ wanted()
 	return 1
 }
 
-# each MEASURE NAME...: calls MEASURE for every load that is wanted and there
+# each MEASURE NAME...: calls MEASURE for every selected workload whose files exist.
 each()
 {
 	local measure=$1 name
@@ -73,7 +73,7 @@ each()
 		if load "$name"; then
 			$measure "$name" || failed=1
 		else
-			say "$name: skipped, its files are not in $data"
+			say "$name: skipped, because its files were not found in $data"
 		fi
 	done
 }

@@ -1,8 +1,8 @@
-# SELECT count(*) over our functions against indexed joins: sourced by run.
+# Benchmarks SELECT count(*) over redblue's functions against joins with an index; sourced by run.
 
 sql() { psql -qAtX -v ON_ERROR_STOP=1 "$@"; }
 
-# start_sql EXTENSION...: a private server, once a run; false when it lacks one of them
+# start_sql EXTENSION...: starts a private server once per run; returns false if an extension is missing.
 start_sql()
 {
 	local extension
@@ -19,13 +19,13 @@ start_sql()
 	fi
 	for extension in redblue "$@"; do
 		sql -c 'SET client_min_messages = warning' -c "CREATE EXTENSION IF NOT EXISTS $extension" ||
-			{ say "$part: skipped, $extension is not installed"; return 2; }
+			{ say "$part: skipped, because $extension is not installed"; return 2; }
 	done
 }
 
-# ---- programs that take turns; a program is a variable that holds a statement ----
+# ---- programs that run in turn; a program is a variable that contains a statement ----
 
-# session PROGRAM...: runs them in turn in one session; lines "PROGRAM count ms CPU-ms"
+# session PROGRAM...: runs the programs in turn in one session; prints lines "PROGRAM count ms CPU-ms".
 session()
 {
 	local p
@@ -34,7 +34,7 @@ session()
 		echo "\\setenv BACKEND :pid"
 		echo "\\timing on"
 		for p; do
-			# ticks of the backend, user and system
+			# CPU time of the backend in ticks, user and system
 			echo "\\! awk '{ print \"ticks\", \$14 + \$15 }' /proc/\$BACKEND/stat"
 			echo "${!p};"
 			echo "\\! awk '{ print \"ticks\", \$14 + \$15 }' /proc/\$BACKEND/stat"
@@ -49,11 +49,11 @@ session()
 
 times=build/bench/times.txt
 
-# best NAME COLUMN: the least value of a program among the lines of $times, as seconds
+# best NAME COLUMN: prints the minimum of a program's values in $times, in seconds.
 best() { awk -v n="$1" -v c="$2" '$1 == n && (m == "" || $c < m) { m = $c } END { printf "%.4f", m / 1000 }' "$times"; }
 
-# take_turns PEER OURS...: a turn that warms everything up, then rounds of them; a
-# slow peer is asked less often.  PEER may be "".  Sets n, how often it was asked.
+# take_turns PEER OURS...: runs one warm-up turn and then all programs in each round.  A slow PEER runs in fewer
+# rounds, and PEER may be "".  Sets n to the number of rounds of the peer.
 take_turns()
 {
 	local peer=$1 slow=0 turn turns=()
@@ -68,7 +68,7 @@ take_turns()
 	session "${turns[@]}" >>"$times"
 }
 
-# ours_right PAIRS OURS...: were ours right in every round?
+# ours_right PAIRS OURS...: returns true if redblue's programs returned the right count in every round.
 ours_right()
 {
 	local pairs=$1 p
@@ -80,7 +80,7 @@ ours_right()
 
 # ---- triangles and segments against PostGIS ----
 
-# how a kind of object stands in a table: its numbers, and its WKT from them
+# For each kind of object: its coordinate columns, and the expression that converts them to WKT
 declare -A numbers=(
 	[triangle]='ax ay az bx by bz cx cy cz'
 	[hole]='ax ay az bx by bz'
@@ -90,7 +90,7 @@ declare -A wkt=(
 	[hole]="format('LINESTRING Z(%s %s %s,%s %s %s)', ax, ay, az, bx, by, bz)"
 	[line]="format('LINESTRING(%s %s,%s %s)', ax, ay, bx, by)")
 
-# fill_table NAME OBJECT INDEX FILE [SHIFT]: as float8 columns, and as geometry under an index
+# fill_table NAME OBJECT INDEX FILE [SHIFT]: creates one table with float8 columns and one with an indexed geometry.
 fill_table()
 {
 	local name=$1 object=$2 index=$3
@@ -126,7 +126,8 @@ measure_sql()
 		{ say "$name: the tables could not be filled"; return 1; }
 
 	take_turns postgis ours_f ours_g
-	# ours must be right in every round, and pair by pair; so are PostGIS's pairs compared
+	# redblue's counts must be right in every round, and its pairs must match the checksum.
+	# The pairs of PostGIS are compared with them.
 	ours_right "$(cut -d, -f2 <<<"$truth")" ours_f ours_g || wrong=1
 	for check in "'red', 'blue'" "'red_geom', 'blue_geom'"; do
 		[ "$(sql -F, -c "SELECT count(*), sum(y * y % 2147483647 * x % 2147483647) FROM (SELECT x, x * x % 2147483647 AS y
@@ -147,18 +148,18 @@ measure_sql()
 		split(truth, t, ",")
 		printf "| %s | %s | %s | %.2f (%.2f, %d) | %.3f | %.3f | **%.0f** | **%.0f** | %s | %s |\n", name, objects, t[2], p, cpu, n, g, f,
 			p / g, p / f, misses, extra }'
-	[ $wrong -eq 0 ] || { say "$name: SQL gave a wrong answer:"; cat "$times" >&2; return 1; }
+	[ $wrong -eq 0 ] || { say "$name: wrong result from SQL:"; cat "$times" >&2; return 1; }
 }
 
-# postgis_table WHAT-POSTGIS-DOES NAME...
+# postgis_table DESCRIPTION NAME...: prints the table of a comparison with PostGIS.
 postgis_table()
 {
 	local what=$1
 	shift
 	start_sql postgis || return $(($? == 1))
 	echo
-	echo "SQL: seconds of SELECT count(*), best of $rounds rounds and a warming one in one session; PostGIS: $what,"
-	echo "max_parallel_workers_per_gather = 0, in brackets its CPU seconds and its rounds; ours: $(nproc) threads."
+	echo "SQL: seconds for SELECT count(*), best of $rounds rounds after a warm-up, in one session; PostGIS: $what,"
+	echo "max_parallel_workers_per_gather = 0, in parentheses CPU seconds and number of rounds; redblue: $(nproc) threads."
 	echo
 	echo "| load | objects | pairs | PostGIS s | redblue s, geometry | redblue s, float8 | PostGIS / geometry | PostGIS / float8 | PostGIS misses | PostGIS invents |"
 	echo "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
@@ -178,7 +179,7 @@ run_sql_segments()
 
 # ---- boxes against cube ----
 
-# fill_boxes WORKLOAD N: as float8 columns, as box3d, as cube
+# fill_boxes WORKLOAD N: creates tables of boxes as float8 columns, as box3d and as cube.
 fill_boxes()
 {
 	sql -c 'DROP TABLE IF EXISTS box, box_box3d, box_cube' 2>/dev/null \
@@ -214,7 +215,7 @@ measure_boxes_sql()
 			p == "" ? "-" : sprintf("**%.0f**", p / f), p == "" ? "-" : sprintf("**%.0f**", p / q) }'
 	sums=$(sql -c "COPY (SELECT * FROM redblue_box_self_pairs('box_cube')) TO STDOUT (FORMAT csv)" | build/boxes --sum-self)
 	[ "${sums// /,}" = "$(cut -d, -f2,4,5 <<<"$truth")" ] && ours_right "${sums%% *}" ours_f ours_c ours_b ours_cube ||
-		{ say "$name: SQL gave a wrong answer: $sums instead of $truth"; cat "$times" >&2; return 1; }
+		{ say "$name: wrong result from SQL: $sums instead of $truth"; cat "$times" >&2; return 1; }
 }
 
 run_sql_boxes()
@@ -222,8 +223,8 @@ run_sql_boxes()
 	start_sql postgis cube || return $(($? == 1))
 	make -s build/boxes || return 1
 	echo
-	echo "SQL: seconds of SELECT count(*) over all pairs of boxes of one table, best of $rounds rounds and a warming one in one"
-	echo "session; cube: GiST and &&, max_parallel_workers_per_gather = 0, in brackets its CPU seconds and its rounds; ours: $(nproc) threads."
+	echo "SQL: seconds for SELECT count(*) over all pairs of boxes of one table, best of $rounds rounds after a warm-up, in one"
+	echo "session; cube: GiST and &&, max_parallel_workers_per_gather = 0, in parentheses CPU seconds and number of rounds; redblue: $(nproc) threads."
 	echo
 	echo "| load | pairs | cube s | redblue s, float8 | the same, ..._pair_count | redblue s, box3d | redblue s, cube | cube / float8 | cube / cube |"
 	echo "|---|---:|---:|---:|---:|---:|---:|---:|---:|"

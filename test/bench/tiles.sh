@@ -1,12 +1,12 @@
-# Tiles that are cut by a sample: sourced by run.
+# Measures tiles computed from a sample; sourced by run.
 
-# measure_tiles NAME: rows of the table; city models fill the ground, all else space
+# measure_tiles NAME: prints a row of the table.  City models fill the plane (two dimensions), all others space.
 measure_tiles()
 {
 	local fills=3 count=-p
 	case $1 in
 		delft_*) fills=2 ;;
-		# half a billion pairs
+		# This workload has half a billion pairs: do not count them.
 		volmesh_84) count= ;;
 	esac
 	build/bench/tiles --row "$1" -d $fills $count "${files[@]}"
@@ -15,7 +15,7 @@ measure_tiles()
 run_tiles()
 {
 	make -s -j"$(nproc)" -f test/bench/Makefile build/bench/tiles || return 1
-	printf '\n%s\n\n' "Tiles by a sample: copies of a row, and how even they are."
+	printf '\n%s\n\n' "Tiles computed from a sample: copies of a row, and cost of the heaviest tile / mean."
 	build/bench/tiles --head
 	each measure_tiles volmesh_{18,40,84} self_{uniform,gauss}_1000000 delft_tin_model delft_fine_coarse synth_mine babbitt
 }
