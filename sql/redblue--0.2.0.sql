@@ -7,121 +7,123 @@
 
 CREATE TYPE redblue_pair AS (red_id bigint, blue_id bigint);
 COMMENT ON TYPE redblue_pair IS
-'a row of the red side and a row of the blue side that share a point, by their ids';
+'Holds the ids of a red row and a blue row that share a point.';
 
 CREATE TYPE redblue_self_pair AS (id1 bigint, id2 bigint);
 COMMENT ON TYPE redblue_self_pair IS
-'two rows of one table that share a point, by their ids; id1 is of the row read first';
+'Holds the ids of two rows of one table that share a point; id1 belongs to the row that was read first.';
 
 CREATE TYPE redblue_segment_triangle_pair AS (segment_id bigint, triangle_id bigint);
 COMMENT ON TYPE redblue_segment_triangle_pair IS
-'a row of segments and a row of triangles that share a point, by their ids';
+'Holds the ids of a row of segments and a row of triangles that share a point.';
 
 CREATE TYPE redblue_count AS (red_id bigint, pairs bigint);
 COMMENT ON TYPE redblue_count IS
-'an id of the red side, and how many pairs have it';
+'Holds an id of the red side and the number of its pairs.';
 
 CREATE TYPE redblue_self_count AS (id bigint, pairs bigint);
 COMMENT ON TYPE redblue_self_count IS
-'an id of a table, and how many pairs of its rows have it, as the one or the other';
+'Holds an id of a table and the number of pairs that contain it, as either id.';
 
 CREATE TYPE redblue_segment_count AS (segment_id bigint, pairs bigint);
 COMMENT ON TYPE redblue_segment_count IS
-'an id of segments, and how many pairs with triangles have it';
+'Holds an id of segments and the number of its pairs with triangles.';
 
 CREATE TYPE redblue_group AS (red_id bigint, blue_ids bigint[]);
 COMMENT ON TYPE redblue_group IS
-'an id of the red side, and all ids of the blue side that it is paired with, ascending';
+'Holds an id of the red side and the ascending ids of all blue rows paired with it.';
 
 CREATE TYPE redblue_self_group AS (id bigint, ids bigint[]);
 COMMENT ON TYPE redblue_self_group IS
-'an id of a table, and all ids that it is paired with, ascending';
+'Holds an id of a table and the ascending ids of all rows paired with it.';
 
 CREATE TYPE redblue_segment_group AS (segment_id bigint, triangle_ids bigint[]);
 COMMENT ON TYPE redblue_segment_group IS
-'an id of segments, and all ids of triangles that it is paired with, ascending';
+'Holds an id of segments and the ascending ids of all rows of triangles paired with it.';
 
 CREATE TYPE redblue_block AS (n int, red bytea, blue bytea);
 COMMENT ON TYPE redblue_block IS
-'up to 8192 pairs: their number, and the ids of either side, eight bytes each, lowest byte first';
+'Holds up to 8192 pairs: their number, and the ids of each side as 8-byte little-endian integers.';
 
 CREATE TYPE redblue_self_block AS (n int, id1 bytea, id2 bytea);
 COMMENT ON TYPE redblue_self_block IS
-'up to 8192 pairs of rows of one table: their number, and the ids, eight bytes each, lowest byte first';
+'Holds up to 8192 pairs of rows of one table: their number, and the ids as 8-byte little-endian integers.';
 
 CREATE TYPE redblue_segment_triangle_block AS (n int, segments bytea, triangles bytea);
 COMMENT ON TYPE redblue_segment_triangle_block IS
-'up to 8192 pairs: their number, and the ids of segments and triangles, eight bytes each, lowest byte first';
+'Holds up to 8192 pairs: their number, and the ids of segments and triangles as 8-byte little-endian integers.';
 
 CREATE TYPE redblue_contact AS (red_id bigint, blue_id bigint, dimension smallint, crosses boolean);
 COMMENT ON TYPE redblue_contact IS
-'a row of the red side and a row of the blue side that share a point; the dimension of all that they share: 0 points, 1 curves, 2 areas;
-and whether a point of it is in the relative interiors of both';
+'Holds the ids of a red row and a blue row that share a point, the dimension of their intersection (0 points, 1 curves, 2 areas), and whether
+their relative interiors share a point.';
 
 CREATE TYPE redblue_self_contact AS (id1 bigint, id2 bigint, dimension smallint, crosses boolean);
 COMMENT ON TYPE redblue_self_contact IS
-'two rows of one table that share a point; the dimension of all that they share: 0 points, 1 curves, 2 areas; and whether a point of it is
-in the relative interiors of both';
+'Holds the ids of two rows of one table that share a point, the dimension of their intersection (0 points, 1 curves, 2 areas), and whether
+their relative interiors share a point.';
 
 CREATE TYPE redblue_segment_triangle_contact AS (segment_id bigint, triangle_id bigint, dimension smallint, crosses boolean);
 COMMENT ON TYPE redblue_segment_triangle_contact IS
-'a row of segments and a row of triangles that share a point; the dimension of all that they share: 0 points, 1 segments; and whether
-a point of it is in the relative interiors of both';
+'Holds the ids of a row of segments and a row of triangles that share a point, the dimension of their intersection (0 points, 1 segments),
+and whether their relative interiors share a point.';
 
 CREATE TYPE redblue_self_intersection AS (id1 bigint, id2 bigint, dimension smallint);
 COMMENT ON TYPE redblue_self_intersection IS
-'two rows of one mesh that share more than corners and edges that both have; the dimension of all that they share: 0 points, 1 curves, 2 areas';
+'Holds the ids of two rows of one mesh that share more than common vertices and edges, and the dimension of their intersection (0 points, 1
+curves, 2 areas).';
 
 CREATE TYPE redblue_part_self_intersection AS (id bigint, part1 int, part2 int, dimension smallint);
 COMMENT ON TYPE redblue_part_self_intersection IS
-'a row, and two triangles of it, counted from 1, that share more than corners and edges that both have; the dimension of all that they
-share: 0 points, 1 curves, 2 areas';
+'Holds the id of a row, the numbers, from 1, of two of its triangles that share more than common vertices and edges, and the dimension of
+their intersection (0 points, 1 curves, 2 areas).';
 
 CREATE TYPE redblue_distance AS (red_id bigint, blue_id bigint, distance double precision);
 COMMENT ON TYPE redblue_distance IS
-'a row of the red side and a row of the blue side, and their distance: 0 where they share a point';
+'Holds the ids of a red row and a blue row, and their distance, which is 0 if they share a point.';
 
 CREATE TYPE redblue_self_distance AS (id1 bigint, id2 bigint, distance double precision);
 COMMENT ON TYPE redblue_self_distance IS
-'two rows of one table, and their distance: 0 where they share a point';
+'Holds the ids of two rows of one table, and their distance, which is 0 if they share a point.';
 
 CREATE TYPE redblue_segment_triangle_distance AS (segment_id bigint, triangle_id bigint, distance double precision);
 COMMENT ON TYPE redblue_segment_triangle_distance IS
-'a row of segments and a row of triangles, and their distance: 0 where they share a point';
+'Holds the ids of a row of segments and a row of triangles, and their distance, which is 0 if they share a point.';
 
 CREATE TYPE redblue_point_side AS (point_id bigint, body_id bigint, side text);
 COMMENT ON TYPE redblue_point_side IS
-'a point and a body that it is in: inside, or on its boundary';
+'Holds the ids of a point and of a solid that contains it, and whether the point is inside the solid or on its boundary.';
 
 CREATE TYPE redblue_segment_stretch AS (segment_id bigint, body_id bigint, from_fraction double precision, to_fraction double precision,
 	length double precision, on_boundary boolean);
 COMMENT ON TYPE redblue_segment_stretch IS
-'a row of segments and a body, and a stretch of the line that lies in the body: from where to where, as fractions of the length of the line; its length;
-and whether it lies on the boundary of the body';
+'Holds the ids of a row of segments and of a solid, and an interval of the line that lies in the solid: its ends as fractions of the length
+of the line, its length, and whether it lies on the boundary of the solid.';
 
 CREATE TYPE redblue_body_relation AS (red_id bigint, blue_id bigint, relation text);
 COMMENT ON TYPE redblue_body_relation IS
-'a body of the red side and one of the blue side that share a point, and how they lie: the red one crosses, touches, is inside, contains or is equal to the blue one';
+'Holds the ids of a red and a blue solid that share a point, and their relation: the red solid crosses, touches, is inside, contains or is
+equal to the blue one.';
 
 CREATE TYPE redblue_body_report AS (id bigint, faces int, closed boolean, oriented boolean, self_intersections bigint, reason text,
 	valid boolean, code int, x float8, y float8, z float8);
 COMMENT ON TYPE redblue_body_report IS
-'a row, and whether it is a body: the number of its faces; is each edge shared by an even number of them? do all normals point outward? how many pairs of its
-triangles cross each other; in words what is wrong, or null; is nothing wrong? the number of the first fault in val3dity''s list of errors of ISO 19107, and
-where it is, or nulls';
+'Holds the id of a row and the result of its validity check: the number of faces; whether each edge is shared by an even number of faces
+(closed); whether all normals point outward (oriented); the number of pairs of triangles that intersect; a description of the fault, or
+null; whether the row is a valid solid; and the code and location of the first fault in val3dity''s list of ISO 19107 errors, or null.';
 
 -- ---- planner ----
 
 CREATE FUNCTION redblue_support(internal) RETURNS internal
 AS 'MODULE_PATHNAME', 'redblue_support' LANGUAGE C STRICT;
 COMMENT ON FUNCTION redblue_support(internal) IS
-'planner support: rows and cost of the functions that join, from the sizes of their tables';
+'Estimates rows and cost of the join functions from the sizes of their tables (planner support function).';
 
 CREATE FUNCTION redblue_at_run_time(OUT at_run_time boolean, OUT while_planning boolean)
 AS 'SELECT true, false' LANGUAGE sql IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION redblue_at_run_time() IS
-'planner support: a record, of which plans give a field to the functions that count, so that they are not computed to estimate with
-their value';
+'Returns a record whose fields plans pass to counting functions, so that the planner does not evaluate these functions to estimate with their
+values (planner support).';
 
 -- ---- triangles ----
 
@@ -136,17 +138,19 @@ RETURNS SETOF redblue_pair
 AS 'MODULE_PATHNAME', 'redblue_triangle_pairs'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_pairs IS
-'the pairs of rows of two tables or views whose closed triangles share a point, exactly, in no promised order.
-Each side: an id (red_id, blue_id; else a primary key of one integer column, else a column id), an integer or a number that holds one;
-and nine numbers ax ay az bx by bz cx cy cz, or a geometry with Z (red_geom, blue_geom): Triangle, Polygon, Tin, PolyhedralSurface,
-MultiPolygon, GeometryCollection of these. A face of more than three corners, or with holes, is its triangulation, in the plane of the
-two axes that it is steepest against; where face_tolerance is given, one whose corners lie farther from its plane is an error.
-Where both are there the numbers count, unless the geometry is named. A row is one object; rows with the same value in red_object
-(blue_object) are one together, and the pairs are of these values. NULL and EMPTY geometries are skipped.
-Coordinates mean exactly the stored float8, in any unit that both sides share. With tile_low, tile_high (half open; null or infinite: no
-end) only those pairs for which the larger of the low ends of the two boxes is in the tile, along each axis.
-Errors: 22004 null id or coordinate, 22003 NaN or infinity, 22023 no Z, mixed SRIDs, an id with a fraction, faces that cross
-themselves, 42703, 42702 and 42804 columns that are missing, ambiguous, of a wrong type, 53200 redblue.memory_limit';
+'Returns the pairs of rows of two tables or views whose closed triangles share a point. The result is exact; its order is undefined.
+Each side needs an id (red_id, blue_id; by default, a primary key of one integer column, or else the column id), which is an integer or a
+number with an integer value; and either nine numbers ax ay az bx by bz cx cy cz, or a geometry with Z (red_geom, blue_geom) of type
+Triangle, Polygon, Tin, PolyhedralSurface, MultiPolygon, or GeometryCollection of these. The numbers have precedence if a table has both,
+unless the geometry is named.
+A face with more than three vertices, or with holes, is triangulated in the coordinate plane in which its projection is largest; if
+face_tolerance is given, a vertex farther than that from the plane of its face is an error.
+Each row is one object; with red_object (blue_object), all rows with the same value in that column form one object, and pairs contain these
+values. NULL and EMPTY geometries are skipped. Coordinates are exactly the stored float8 values, in any unit common to both sides.
+With tile_low and tile_high, which form a half-open box that is unbounded where they are null or infinite, returns only pairs for which the
+maximum of the lower corners of the two bounding boxes lies in the tile.
+Errors: 22004 null id or coordinate; 22003 NaN or infinity; 22023 no Z, mixed SRIDs, non-integer id, self-intersecting face; 42703, 42702
+and 42804 missing, ambiguous or wrongly typed column; 53200 redblue.memory_limit exceeded.';
 
 CREATE FUNCTION redblue_triangle_pairs_query(
 	red text, blue text,
@@ -159,8 +163,9 @@ RETURNS SETOF redblue_pair
 AS 'MODULE_PATHNAME', 'redblue_triangle_pairs_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_pairs_query IS
-'redblue_triangle_pairs over two queries. Each text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
-columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_triangle_pairs';
+'Returns the result of redblue_triangle_pairs for the rows of two queries. Each text is a single read-only SELECT (including WITH, VALUES and
+TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and those of
+redblue_triangle_pairs.';
 
 CREATE FUNCTION redblue_triangle_pairs_by_key(
 	red regclass, blue regclass,
@@ -173,10 +178,11 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'redblue_triangle_pairs_by_key'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_pairs_by_key IS
-'redblue_triangle_pairs for keys of any type and of several columns: the pairs are records of the red key and the blue key, as they are
-stored, and a column definition list names and types them: AS (a uuid, b uuid). red_key: names of columns as SQL writes them, separated
-by commas; left out, the primary key. red_object in its place: rows with equal values there are one object. Errors: 42804 another
-list of columns, 22004 a null in a key, and those of redblue_triangle_pairs';
+'Returns pairs, as redblue_triangle_pairs does, for keys of any type, including keys of several columns. Each result row consists of the two
+keys as stored, and a column definition list names and types its columns: AS (a uuid, b uuid). red_key and blue_key are comma-separated
+lists of column names, written as in SQL; the default is the primary key. Use red_object or blue_object instead of a key to treat all rows
+with equal values in these columns as one object. Errors: 42804 column definition list does not match the keys; 22004 null in a key; and
+those of redblue_triangle_pairs.';
 
 CREATE FUNCTION redblue_triangle_self_pairs(
 	mesh regclass,
@@ -189,8 +195,9 @@ RETURNS SETOF redblue_self_pair
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pairs'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_self_pairs IS
-'the pairs of rows of one table or view whose closed triangles share a point: each unordered pair once, no row with itself; with
-mesh_object the pairs of objects, none with itself. Columns, units and errors as in redblue_triangle_pairs';
+'Returns the pairs of rows of one table or view whose closed triangles share a point. Each unordered pair is returned once, and no row is
+paired with itself; with mesh_object, the pairs are pairs of different objects. Columns, units and errors are those of
+redblue_triangle_pairs.';
 
 CREATE FUNCTION redblue_triangle_self_pairs_query(
 	mesh text,
@@ -203,8 +210,9 @@ RETURNS SETOF redblue_self_pair
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pairs_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_self_pairs_query IS
-'redblue_triangle_self_pairs over one query. The text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
-columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_triangle_self_pairs';
+'Returns the result of redblue_triangle_self_pairs for the rows of a query. The text is a single read-only SELECT (including WITH, VALUES and
+TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and those of
+redblue_triangle_self_pairs.';
 
 CREATE FUNCTION redblue_triangle_self_pairs_by_key(
 	mesh regclass,
@@ -217,10 +225,11 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pairs_by_key'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_self_pairs_by_key IS
-'redblue_triangle_self_pairs for keys of any type and of several columns: the pairs are records of the two keys, as they are
-stored, and a column definition list names and types them: AS (a uuid, b uuid). mesh_key: names of columns as SQL writes them, separated
-by commas; left out, the primary key. mesh_object in its place: rows with equal values there are one object. Errors: 42804 another
-list of columns, 22004 a null in a key, and those of redblue_triangle_self_pairs';
+'Returns pairs, as redblue_triangle_self_pairs does, for keys of any type, including keys of several columns. Each result row consists of the
+two keys as stored, and a column definition list names and types its columns: AS (a uuid, b uuid). mesh_key is a comma-separated list of
+column names, written as in SQL; the default is the primary key. Use mesh_object instead of the key to treat all rows with equal values in
+these columns as one object. Errors: 42804 column definition list does not match the keys; 22004 null in a key; and those of
+redblue_triangle_self_pairs.';
 
 -- ---- segments ----
 
@@ -235,9 +244,11 @@ RETURNS SETOF redblue_segment_triangle_pair
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pairs'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_triangle_pairs IS
-'the pairs of a row of segments and a row of triangles, in three dimensions, that share a point, exactly, in no promised order.
-Segments: six numbers ax ay az bx by bz, or a geometry with Z: LineString, MultiLineString, GeometryCollection of these; a row
-is one object, however many pieces it has. Triangles, ids, objects, units and errors as in redblue_triangle_pairs. Curves are error 0A000';
+'Returns the pairs of a row of segments and a row of triangles that share a point in three dimensions. The result is exact; its order is
+undefined.
+Segments are six numbers ax ay az bx by bz, or a geometry with Z of type LineString, MultiLineString, or GeometryCollection of these; each
+row is one object, regardless of its number of segments. Triangles, ids, objects, units and errors are those of redblue_triangle_pairs.
+Curves raise error 0A000.';
 
 CREATE FUNCTION redblue_segment_triangle_pairs_query(
 	segments text, triangles text,
@@ -250,8 +261,9 @@ RETURNS SETOF redblue_segment_triangle_pair
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pairs_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_triangle_pairs_query IS
-'redblue_segment_triangle_pairs over two queries. Each text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
-columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_segment_triangle_pairs';
+'Returns the result of redblue_segment_triangle_pairs for the rows of two queries. Each text is a single read-only SELECT (including WITH,
+VALUES and TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and
+those of redblue_segment_triangle_pairs.';
 
 CREATE FUNCTION redblue_segment_triangle_pairs_by_key(
 	segments regclass, triangles regclass,
@@ -264,10 +276,11 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pairs_by_key'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_triangle_pairs_by_key IS
-'redblue_segment_triangle_pairs for keys of any type and of several columns: the pairs are records of the two keys, as they are
-stored, and a column definition list names and types them: AS (a uuid, b uuid). segments_key: names of columns as SQL writes them, separated
-by commas; left out, the primary key. segments_object in its place: rows with equal values there are one object. Errors: 42804 another
-list of columns, 22004 a null in a key, and those of redblue_segment_triangle_pairs';
+'Returns pairs, as redblue_segment_triangle_pairs does, for keys of any type, including keys of several columns. Each result row consists of
+the two keys as stored, and a column definition list names and types its columns: AS (a uuid, b uuid). segments_key and triangles_key are
+comma-separated lists of column names, written as in SQL; the default is the primary key. Use segments_object or triangles_object instead of
+a key to treat all rows with equal values in these columns as one object. Errors: 42804 column definition list does not match the keys;
+22004 null in a key; and those of redblue_segment_triangle_pairs.';
 
 CREATE FUNCTION redblue_segment_pairs(
 	red regclass, blue regclass,
@@ -279,10 +292,11 @@ RETURNS SETOF redblue_pair
 AS 'MODULE_PATHNAME', 'redblue_segment_pairs'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_pairs IS
-'the pairs of rows of two tables or views whose closed segments in the plane share a point, exactly, in no promised order.
-Each side: an id, and four numbers ax ay bx by or a geometry, of which x and y count: LineString, MultiLineString,
-Polygon and MultiPolygon (their rings, not what these enclose), GeometryCollection of these. A row is one object. Ids, objects and
-errors as in redblue_triangle_pairs, 0A000 curves';
+'Returns the pairs of rows of two tables or views whose closed segments share a point in the plane. The result is exact; its order is
+undefined.
+Each side needs an id, and either four numbers ax ay bx by or a geometry, of which only X and Y are used: LineString, MultiLineString,
+Polygon and MultiPolygon (their rings, not their areas), or GeometryCollection of these. Each row is one object. Ids, objects and errors are
+those of redblue_triangle_pairs; curves raise error 0A000.';
 
 CREATE FUNCTION redblue_segment_pairs_query(
 	red text, blue text,
@@ -294,8 +308,9 @@ RETURNS SETOF redblue_pair
 AS 'MODULE_PATHNAME', 'redblue_segment_pairs_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_pairs_query IS
-'redblue_segment_pairs over two queries. Each text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
-columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_segment_pairs';
+'Returns the result of redblue_segment_pairs for the rows of two queries. Each text is a single read-only SELECT (including WITH, VALUES and
+TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and those of
+redblue_segment_pairs.';
 
 CREATE FUNCTION redblue_segment_pairs_by_key(
 	red regclass, blue regclass,
@@ -307,10 +322,11 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'redblue_segment_pairs_by_key'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_pairs_by_key IS
-'redblue_segment_pairs for keys of any type and of several columns: the pairs are records of the red key and the blue key, as they are
-stored, and a column definition list names and types them: AS (a uuid, b uuid). red_key: names of columns as SQL writes them, separated
-by commas; left out, the primary key. red_object in its place: rows with equal values there are one object. Errors: 42804 another
-list of columns, 22004 a null in a key, and those of redblue_segment_pairs';
+'Returns pairs, as redblue_segment_pairs does, for keys of any type, including keys of several columns. Each result row consists of the two
+keys as stored, and a column definition list names and types its columns: AS (a uuid, b uuid). red_key and blue_key are comma-separated
+lists of column names, written as in SQL; the default is the primary key. Use red_object or blue_object instead of a key to treat all rows
+with equal values in these columns as one object. Errors: 42804 column definition list does not match the keys; 22004 null in a key; and
+those of redblue_segment_pairs.';
 
 CREATE FUNCTION redblue_segment_self_pairs(
 	lines regclass,
@@ -322,8 +338,8 @@ RETURNS SETOF redblue_self_pair
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pairs'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_self_pairs IS
-'the pairs of rows of one table or view whose closed segments in the plane share a point: each unordered pair once, no row with
-itself. Columns and errors as in redblue_segment_pairs';
+'Returns the pairs of rows of one table or view whose closed segments share a point in the plane. Each unordered pair is returned once, and
+no row is paired with itself. Columns and errors are those of redblue_segment_pairs.';
 
 CREATE FUNCTION redblue_segment_self_pairs_query(
 	lines text,
@@ -335,8 +351,9 @@ RETURNS SETOF redblue_self_pair
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pairs_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_self_pairs_query IS
-'redblue_segment_self_pairs over one query. The text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
-columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_segment_self_pairs';
+'Returns the result of redblue_segment_self_pairs for the rows of a query. The text is a single read-only SELECT (including WITH, VALUES and
+TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and those of
+redblue_segment_self_pairs.';
 
 CREATE FUNCTION redblue_segment_self_pairs_by_key(
 	lines regclass,
@@ -348,10 +365,11 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pairs_by_key'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_self_pairs_by_key IS
-'redblue_segment_self_pairs for keys of any type and of several columns: the pairs are records of the two keys, as they are
-stored, and a column definition list names and types them: AS (a uuid, b uuid). lines_key: names of columns as SQL writes them, separated
-by commas; left out, the primary key. lines_object in its place: rows with equal values there are one object. Errors: 42804 another
-list of columns, 22004 a null in a key, and those of redblue_segment_self_pairs';
+'Returns pairs, as redblue_segment_self_pairs does, for keys of any type, including keys of several columns. Each result row consists of the
+two keys as stored, and a column definition list names and types its columns: AS (a uuid, b uuid). lines_key is a comma-separated list of
+column names, written as in SQL; the default is the primary key. Use lines_object instead of the key to treat all rows with equal values in
+these columns as one object. Errors: 42804 column definition list does not match the keys; 22004 null in a key; and those of
+redblue_segment_self_pairs.';
 
 -- ---- boxes ----
 
@@ -365,11 +383,12 @@ RETURNS SETOF redblue_pair
 AS 'MODULE_PATHNAME', 'redblue_box_pairs'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_box_pairs IS
-'the pairs of rows of two tables or views whose closed boxes share a point, exactly, in no promised order.
-Each side: an id, and six numbers lx ly lz hx hy hz, or lx ly hx hy, low <= high; or a geometry without curves, whose
-box is that of its points, not the rounded one in its header, in three dimensions where it has Z; or box3d, box2d, or cube of two
-dimensions or three. All boxes of a call have the same number of dimensions.
-Errors: 22023 low > high, mixed dimensions or SRIDs, and those of redblue_triangle_pairs. Ids and objects as there';
+'Returns the pairs of rows of two tables or views whose closed boxes share a point. The result is exact; its order is undefined.
+Each side needs an id, and either six numbers lx ly lz hx hy hz or four numbers lx ly hx hy, low <= high; or a geometry without curves,
+whose box is computed from its points, not taken from the rounded box in its header, and has three dimensions if the geometry has Z; or a
+box3d, a box2d, or a cube with two or three dimensions. All boxes of a call must have the same number of dimensions. Ids and objects are
+those of redblue_triangle_pairs.
+Errors: 22023 low > high, mixed dimensions or SRIDs; and those of redblue_triangle_pairs.';
 
 CREATE FUNCTION redblue_box_pairs_query(
 	red text, blue text,
@@ -381,8 +400,9 @@ RETURNS SETOF redblue_pair
 AS 'MODULE_PATHNAME', 'redblue_box_pairs_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_box_pairs_query IS
-'redblue_box_pairs over two queries. Each text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
-columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_box_pairs';
+'Returns the result of redblue_box_pairs for the rows of two queries. Each text is a single read-only SELECT (including WITH, VALUES and
+TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and those of
+redblue_box_pairs.';
 
 CREATE FUNCTION redblue_box_pairs_by_key(
 	red regclass, blue regclass,
@@ -394,10 +414,11 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'redblue_box_pairs_by_key'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_box_pairs_by_key IS
-'redblue_box_pairs for keys of any type and of several columns: the pairs are records of the red key and the blue key, as they are
-stored, and a column definition list names and types them: AS (a uuid, b uuid). red_key: names of columns as SQL writes them, separated
-by commas; left out, the primary key. red_object in its place: rows with equal values there are one object. Errors: 42804 another
-list of columns, 22004 a null in a key, and those of redblue_box_pairs';
+'Returns pairs, as redblue_box_pairs does, for keys of any type, including keys of several columns. Each result row consists of the two keys
+as stored, and a column definition list names and types its columns: AS (a uuid, b uuid). red_key and blue_key are comma-separated lists of
+column names, written as in SQL; the default is the primary key. Use red_object or blue_object instead of a key to treat all rows with equal
+values in these columns as one object. Errors: 42804 column definition list does not match the keys; 22004 null in a key; and those of
+redblue_box_pairs.';
 
 CREATE FUNCTION redblue_box_self_pairs(
 	boxes regclass,
@@ -409,8 +430,8 @@ RETURNS SETOF redblue_self_pair
 AS 'MODULE_PATHNAME', 'redblue_box_self_pairs'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_box_self_pairs IS
-'the pairs of rows of one table or view whose closed boxes share a point: each unordered pair once, no row with itself.
-Columns and errors as in redblue_box_pairs';
+'Returns the pairs of rows of one table or view whose closed boxes share a point. Each unordered pair is returned once, and no row is paired
+with itself. Columns and errors are those of redblue_box_pairs.';
 
 CREATE FUNCTION redblue_box_self_pairs_query(
 	boxes text,
@@ -422,8 +443,9 @@ RETURNS SETOF redblue_self_pair
 AS 'MODULE_PATHNAME', 'redblue_box_self_pairs_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_box_self_pairs_query IS
-'redblue_box_self_pairs over one query. The text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
-columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_box_self_pairs';
+'Returns the result of redblue_box_self_pairs for the rows of a query. The text is a single read-only SELECT (including WITH, VALUES and
+TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and those of
+redblue_box_self_pairs.';
 
 CREATE FUNCTION redblue_box_self_pairs_by_key(
 	boxes regclass,
@@ -435,10 +457,11 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'redblue_box_self_pairs_by_key'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_box_self_pairs_by_key IS
-'redblue_box_self_pairs for keys of any type and of several columns: the pairs are records of the two keys, as they are
-stored, and a column definition list names and types them: AS (a uuid, b uuid). boxes_key: names of columns as SQL writes them, separated
-by commas; left out, the primary key. boxes_object in its place: rows with equal values there are one object. Errors: 42804 another
-list of columns, 22004 a null in a key, and those of redblue_box_self_pairs';
+'Returns pairs, as redblue_box_self_pairs does, for keys of any type, including keys of several columns. Each result row consists of the two
+keys as stored, and a column definition list names and types its columns: AS (a uuid, b uuid). boxes_key is a comma-separated list of column
+names, written as in SQL; the default is the primary key. Use boxes_object instead of the key to treat all rows with equal values in these
+columns as one object. Errors: 42804 column definition list does not match the keys; 22004 null in a key; and those of
+redblue_box_self_pairs.';
 
 -- ---- kinds of contact ----
 
@@ -453,10 +476,11 @@ RETURNS SETOF redblue_contact
 AS 'MODULE_PATHNAME', 'redblue_triangle_contacts'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_contacts IS
-'the pairs of redblue_triangle_pairs, exactly, and of what kind each is: the dimension of what the two share (0 points, 1 curves, 2 areas),
-and whether their relative interiors share a point. A row of several triangles has the highest dimension of its triangles, and crosses
-where one of them does. A triangle without area is the segment or the point that it is; the interior of a point is itself. Sides, units and errors
-as in redblue_triangle_pairs';
+'Returns the pairs of redblue_triangle_pairs with the kind of each contact: the dimension of the intersection (0 points, 1 curves, 2 areas),
+and whether the relative interiors share a point (crosses). The result is exact.
+For a row with several triangles, the dimension is the maximum over its triangles, and crosses is true if it is true for one of them. A
+degenerate triangle is treated as a segment or point; the interior of a point is the point itself. Arguments, units and errors are those of
+redblue_triangle_pairs.';
 
 CREATE FUNCTION redblue_triangle_contacts_query(
 	red text, blue text,
@@ -469,8 +493,9 @@ RETURNS SETOF redblue_contact
 AS 'MODULE_PATHNAME', 'redblue_triangle_contacts_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_contacts_query IS
-'redblue_triangle_contacts over two queries. Each text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
-columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_triangle_contacts';
+'Returns the result of redblue_triangle_contacts for the rows of two queries. Each text is a single read-only SELECT (including WITH, VALUES
+and TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and those
+of redblue_triangle_contacts.';
 
 CREATE FUNCTION redblue_triangle_self_contacts(
 	mesh regclass,
@@ -483,7 +508,7 @@ RETURNS SETOF redblue_self_contact
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_contacts'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_self_contacts IS
-'the pairs of redblue_triangle_self_pairs, exactly, and of what kind each is, as in redblue_triangle_contacts';
+'Returns the pairs of redblue_triangle_self_pairs with the kind of each contact, as redblue_triangle_contacts does. The result is exact.';
 
 CREATE FUNCTION redblue_triangle_self_contacts_query(
 	mesh text,
@@ -496,8 +521,9 @@ RETURNS SETOF redblue_self_contact
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_contacts_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_self_contacts_query IS
-'redblue_triangle_self_contacts over one query. The text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
-columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_triangle_self_contacts';
+'Returns the result of redblue_triangle_self_contacts for the rows of a query. The text is a single read-only SELECT (including WITH, VALUES
+and TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and those
+of redblue_triangle_self_contacts.';
 
 CREATE FUNCTION redblue_segment_triangle_contacts(
 	segments regclass, triangles regclass,
@@ -510,8 +536,9 @@ RETURNS SETOF redblue_segment_triangle_contact
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_contacts'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_triangle_contacts IS
-'the pairs of redblue_segment_triangle_pairs, exactly, and of what kind each is: the dimension of what the two share (0 points, 1 segments), and
-whether their relative interiors share a point. A row of several pieces or triangles has the highest dimension of these, and crosses where one of them does';
+'Returns the pairs of redblue_segment_triangle_pairs with the kind of each contact: the dimension of the intersection (0 points, 1 segments),
+and whether the relative interiors share a point (crosses). The result is exact. For a row with several segments or triangles, the dimension
+is the maximum over these, and crosses is true if it is true for one of them.';
 
 CREATE FUNCTION redblue_segment_triangle_contacts_query(
 	segments text, triangles text,
@@ -524,8 +551,9 @@ RETURNS SETOF redblue_segment_triangle_contact
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_contacts_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_triangle_contacts_query IS
-'redblue_segment_triangle_contacts over two queries. Each text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
-columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_segment_triangle_contacts';
+'Returns the result of redblue_segment_triangle_contacts for the rows of two queries. Each text is a single read-only SELECT (including WITH,
+VALUES and TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and
+those of redblue_segment_triangle_contacts.';
 
 CREATE FUNCTION redblue_segment_contacts(
 	red regclass, blue regclass,
@@ -537,8 +565,9 @@ RETURNS SETOF redblue_contact
 AS 'MODULE_PATHNAME', 'redblue_segment_contacts'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_contacts IS
-'the pairs of redblue_segment_pairs, exactly, and of what kind each is: the dimension of what the two share (0 points, 1 segments), and whether
-their relative interiors share a point. A row of several pieces has the highest dimension of these, and crosses where one of them does';
+'Returns the pairs of redblue_segment_pairs with the kind of each contact: the dimension of the intersection (0 points, 1 segments), and
+whether the relative interiors share a point (crosses). The result is exact. For a row with several segments, the dimension is the maximum
+over these, and crosses is true if it is true for one of them.';
 
 CREATE FUNCTION redblue_segment_contacts_query(
 	red text, blue text,
@@ -550,8 +579,9 @@ RETURNS SETOF redblue_contact
 AS 'MODULE_PATHNAME', 'redblue_segment_contacts_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_contacts_query IS
-'redblue_segment_contacts over two queries. Each text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
-columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_segment_contacts';
+'Returns the result of redblue_segment_contacts for the rows of two queries. Each text is a single read-only SELECT (including WITH, VALUES
+and TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and those
+of redblue_segment_contacts.';
 
 CREATE FUNCTION redblue_segment_self_contacts(
 	lines regclass,
@@ -563,7 +593,7 @@ RETURNS SETOF redblue_self_contact
 AS 'MODULE_PATHNAME', 'redblue_segment_self_contacts'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_self_contacts IS
-'the pairs of redblue_segment_self_pairs, exactly, and of what kind each is, as in redblue_segment_contacts';
+'Returns the pairs of redblue_segment_self_pairs with the kind of each contact, as redblue_segment_contacts does. The result is exact.';
 
 CREATE FUNCTION redblue_segment_self_contacts_query(
 	lines text,
@@ -575,8 +605,9 @@ RETURNS SETOF redblue_self_contact
 AS 'MODULE_PATHNAME', 'redblue_segment_self_contacts_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_self_contacts_query IS
-'redblue_segment_self_contacts over one query. The text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
-columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_segment_self_contacts';
+'Returns the result of redblue_segment_self_contacts for the rows of a query. The text is a single read-only SELECT (including WITH, VALUES
+and TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and those
+of redblue_segment_self_contacts.';
 
 CREATE FUNCTION redblue_triangle_self_intersections(
 	mesh regclass,
@@ -589,8 +620,9 @@ RETURNS SETOF redblue_self_intersection
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_intersections'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_self_intersections IS
-'where a mesh cuts itself: the pairs of rows of redblue_triangle_self_pairs that share more than corners and edges that both have, exactly, by
-their coordinates; with the dimension of all that they share. A triangle that is there twice is reported. Columns, units and errors as in redblue_triangle_self_pairs';
+'Finds self-intersections of a mesh: returns the pairs of rows of redblue_triangle_self_pairs that share more than common vertices and edges,
+which are identified by their coordinates, with the dimension of the intersection. The result is exact. Duplicate triangles are reported.
+Columns, units and errors are those of redblue_triangle_self_pairs.';
 
 CREATE FUNCTION redblue_triangle_self_intersections_query(
 	mesh text,
@@ -603,8 +635,9 @@ RETURNS SETOF redblue_self_intersection
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_intersections_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_self_intersections_query IS
-'redblue_triangle_self_intersections over one query. The text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
-columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_triangle_self_intersections';
+'Returns the result of redblue_triangle_self_intersections for the rows of a query. The text is a single read-only SELECT (including WITH,
+VALUES and TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and
+those of redblue_triangle_self_intersections.';
 
 CREATE FUNCTION redblue_part_self_intersections(
 	mesh regclass,
@@ -617,9 +650,10 @@ RETURNS SETOF redblue_part_self_intersection
 AS 'MODULE_PATHNAME', 'redblue_part_self_intersections'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_part_self_intersections IS
-'where a row of many triangles (a Tin, a PolyhedralSurface, all rows of one mesh_object) cuts itself: the pairs of its triangles that share more than
-corners and edges that both have, exactly, by their coordinates; with the dimension of all that they share. Triangles are counted from 1 in the order in which the row has
-them; of a face with more than three corners, those of its triangulation. Columns, units and errors as in redblue_triangle_self_pairs';
+'Finds self-intersections of rows with many triangles (a Tin, a PolyhedralSurface, or all rows with one value of mesh_object): returns the
+pairs of triangles of one row that share more than common vertices and edges, which are identified by their coordinates, with the dimension
+of the intersection. The result is exact. Triangles are numbered from 1 in the order of the row; a face with more than three vertices counts
+as the triangles of its triangulation. Columns, units and errors are those of redblue_triangle_self_pairs.';
 
 CREATE FUNCTION redblue_part_self_intersections_query(
 	mesh text,
@@ -632,8 +666,9 @@ RETURNS SETOF redblue_part_self_intersection
 AS 'MODULE_PATHNAME', 'redblue_part_self_intersections_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_part_self_intersections_query IS
-'redblue_part_self_intersections over one query. The text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
-columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_part_self_intersections';
+'Returns the result of redblue_part_self_intersections for the rows of a query. The text is a single read-only SELECT (including WITH, VALUES
+and TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and those
+of redblue_part_self_intersections.';
 
 -- ---- clearance ----
 
@@ -648,10 +683,10 @@ RETURNS SETOF redblue_distance
 AS 'MODULE_PATHNAME', 'redblue_triangle_pairs_within'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_pairs_within IS
-'the pairs of rows of two tables or views whose closed triangles are no farther from each other than distance, decided exactly, and how far they are:
-the double that is nearest to the true distance, 0 where they share a point. Of rows of several triangles that is the least distance of these. With
-distance 0 these are the pairs of redblue_triangle_pairs. distance is in the unit of the coordinates. Sides and errors as in redblue_triangle_pairs, and
-22004 and 22023 for a distance that is null, negative or not finite';
+'Returns the pairs of rows of two tables or views whose closed triangles are at most distance apart, with their distance: the double nearest
+to the exact distance, and 0 if they share a point. The selection of pairs is exact. For rows with several triangles, the distance is the
+minimum over these. With distance 0, the pairs are those of redblue_triangle_pairs. Distances are in the units of the coordinates. Arguments
+and errors are those of redblue_triangle_pairs; a distance that is null, or is negative or not finite, raises error 22004 or 22023.';
 
 CREATE FUNCTION redblue_triangle_pairs_within_query(
 	red text, blue text, distance float8,
@@ -664,8 +699,9 @@ RETURNS SETOF redblue_distance
 AS 'MODULE_PATHNAME', 'redblue_triangle_pairs_within_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_pairs_within_query IS
-'redblue_triangle_pairs_within over two queries. Each text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
-columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_triangle_pairs_within';
+'Returns the result of redblue_triangle_pairs_within for the rows of two queries. Each text is a single read-only SELECT (including WITH,
+VALUES and TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and
+those of redblue_triangle_pairs_within.';
 
 CREATE FUNCTION redblue_triangle_self_pairs_within(
 	mesh regclass, distance float8,
@@ -678,8 +714,8 @@ RETURNS SETOF redblue_self_distance
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pairs_within'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_self_pairs_within IS
-'the pairs of rows of one table or view whose closed triangles are no farther from each other than distance, each unordered pair once, and how far they are,
-as in redblue_triangle_pairs_within. Columns and errors as in redblue_triangle_self_pairs';
+'Returns the pairs of rows of one table or view whose closed triangles are at most distance apart, each unordered pair once, with their
+distance, as redblue_triangle_pairs_within does. Columns and errors are those of redblue_triangle_self_pairs.';
 
 CREATE FUNCTION redblue_triangle_self_pairs_within_query(
 	mesh text, distance float8,
@@ -692,8 +728,9 @@ RETURNS SETOF redblue_self_distance
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pairs_within_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_self_pairs_within_query IS
-'redblue_triangle_self_pairs_within over one query. The text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
-columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_triangle_self_pairs_within';
+'Returns the result of redblue_triangle_self_pairs_within for the rows of a query. The text is a single read-only SELECT (including WITH,
+VALUES and TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and
+those of redblue_triangle_self_pairs_within.';
 
 CREATE FUNCTION redblue_segment_triangle_pairs_within(
 	segments regclass, triangles regclass, distance float8,
@@ -706,8 +743,8 @@ RETURNS SETOF redblue_segment_triangle_distance
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pairs_within'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_triangle_pairs_within IS
-'the pairs of a row of segments and a row of triangles, in three dimensions, that are no farther from each other than distance, and how far they are, as in
-redblue_triangle_pairs_within. Sides and errors as in redblue_segment_triangle_pairs';
+'Returns the pairs of a row of segments and a row of triangles that are at most distance apart in three dimensions, with their distance, as
+redblue_triangle_pairs_within does. Arguments and errors are those of redblue_segment_triangle_pairs.';
 
 CREATE FUNCTION redblue_segment_triangle_pairs_within_query(
 	segments text, triangles text, distance float8,
@@ -720,8 +757,9 @@ RETURNS SETOF redblue_segment_triangle_distance
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pairs_within_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_triangle_pairs_within_query IS
-'redblue_segment_triangle_pairs_within over two queries. Each text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
-columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_segment_triangle_pairs_within';
+'Returns the result of redblue_segment_triangle_pairs_within for the rows of two queries. Each text is a single read-only SELECT (including
+WITH, VALUES and TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other
+text; and those of redblue_segment_triangle_pairs_within.';
 
 CREATE FUNCTION redblue_segment_pairs_within(
 	red regclass, blue regclass, distance float8,
@@ -733,8 +771,8 @@ RETURNS SETOF redblue_distance
 AS 'MODULE_PATHNAME', 'redblue_segment_pairs_within'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_pairs_within IS
-'the pairs of rows of two tables or views whose closed segments in the plane are no farther from each other than distance, and how far they are, as in
-redblue_triangle_pairs_within. Sides and errors as in redblue_segment_pairs';
+'Returns the pairs of rows of two tables or views whose closed segments are at most distance apart in the plane, with their distance, as
+redblue_triangle_pairs_within does. Arguments and errors are those of redblue_segment_pairs.';
 
 CREATE FUNCTION redblue_segment_pairs_within_query(
 	red text, blue text, distance float8,
@@ -746,8 +784,9 @@ RETURNS SETOF redblue_distance
 AS 'MODULE_PATHNAME', 'redblue_segment_pairs_within_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_pairs_within_query IS
-'redblue_segment_pairs_within over two queries. Each text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
-columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_segment_pairs_within';
+'Returns the result of redblue_segment_pairs_within for the rows of two queries. Each text is a single read-only SELECT (including WITH,
+VALUES and TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and
+those of redblue_segment_pairs_within.';
 
 CREATE FUNCTION redblue_segment_self_pairs_within(
 	lines regclass, distance float8,
@@ -759,8 +798,8 @@ RETURNS SETOF redblue_self_distance
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pairs_within'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_self_pairs_within IS
-'the pairs of rows of one table or view whose closed segments in the plane are no farther from each other than distance, each unordered pair once, and how far
-they are, as in redblue_triangle_pairs_within. Columns and errors as in redblue_segment_self_pairs';
+'Returns the pairs of rows of one table or view whose closed segments are at most distance apart in the plane, each unordered pair once, with
+their distance, as redblue_triangle_pairs_within does. Columns and errors are those of redblue_segment_self_pairs.';
 
 CREATE FUNCTION redblue_segment_self_pairs_within_query(
 	lines text, distance float8,
@@ -772,8 +811,9 @@ RETURNS SETOF redblue_self_distance
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pairs_within_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_self_pairs_within_query IS
-'redblue_segment_self_pairs_within over one query. The text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
-columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_segment_self_pairs_within';
+'Returns the result of redblue_segment_self_pairs_within for the rows of a query. The text is a single read-only SELECT (including WITH,
+VALUES and TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and
+those of redblue_segment_self_pairs_within.';
 
 CREATE FUNCTION redblue_triangle_nearest(
 	red regclass, blue regclass, k int DEFAULT 1, max_distance float8 DEFAULT NULL,
@@ -785,9 +825,10 @@ RETURNS SETOF redblue_distance
 AS 'MODULE_PATHNAME', 'redblue_triangle_nearest'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_nearest IS
-'for each row of red the k rows of blue that are nearest to it, none farther than max_distance (null: any distance), and how far they are, as in
-redblue_triangle_pairs_within. The order is exact; of rows at one distance those with the least id come first. Fewer than k where there are no more. Sides and
-errors as in redblue_triangle_pairs, and 22004 and 22023 for a k that is null or less than 1, or a max_distance that is negative or not finite';
+'Returns for each row of red the k nearest rows of blue that are at most max_distance away (null: any distance), with their distance as in
+redblue_triangle_pairs_within. The order by distance is exact; rows at the same distance are ordered by id. Returns fewer than k rows if
+there are no more. Arguments and errors are those of redblue_triangle_pairs; a k that is null, or is less than 1, raises error 22004 or
+22023, and so does a max_distance that is negative or not finite (22023).';
 
 CREATE FUNCTION redblue_triangle_nearest_query(
 	red text, blue text, k int DEFAULT 1, max_distance float8 DEFAULT NULL,
@@ -799,8 +840,9 @@ RETURNS SETOF redblue_distance
 AS 'MODULE_PATHNAME', 'redblue_triangle_nearest_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_nearest_query IS
-'redblue_triangle_nearest over two queries. Each text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
-columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_triangle_nearest';
+'Returns the result of redblue_triangle_nearest for the rows of two queries. Each text is a single read-only SELECT (including WITH, VALUES
+and TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and those
+of redblue_triangle_nearest.';
 
 -- ---- bodies ----
 
@@ -816,10 +858,13 @@ RETURNS SETOF redblue_point_side
 AS 'MODULE_PATHNAME', 'redblue_points_in_bodies'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_points_in_bodies IS
-'the points that lie in a body, exactly, and on which side of its boundary: inside, or boundary. A body is a row that is a closed surface (PolyhedralSurface,
-Tin, MultiPolygon, all with Z; its faces may be turned either way), or all rows of triangles with one value of the column body; what lies in
-a cavity is outside. Points: an id, and three numbers x y z or a geometry: Point with Z. A body that is not closed or crosses itself is error 22023, which names it;
-with on_bad => ''skip'' it is left out, as is one that cannot be read, and a notice says how many are, and why. Ids, units and other errors as in redblue_triangle_pairs';
+'Returns the points that lie in a solid, with their side: inside or boundary. The result is exact.
+A solid is a row with a closed surface (PolyhedralSurface, Tin or MultiPolygon with Z, with either orientation of faces), or all rows of
+triangles with the same value in column body; points in a cavity are outside. Points are an id, and three numbers x y z or a geometry of
+type Point with Z.
+A solid that is not closed or intersects itself raises error 22023, which names it; with on_bad => ''skip'' it is skipped, as is a row that
+cannot be read, and a notice reports the number of skipped solids with reasons. Ids, units and other errors are those of
+redblue_triangle_pairs.';
 
 CREATE FUNCTION redblue_points_in_bodies_query(
 	points text, bodies text,
@@ -833,8 +878,9 @@ RETURNS SETOF redblue_point_side
 AS 'MODULE_PATHNAME', 'redblue_points_in_bodies_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_points_in_bodies_query IS
-'redblue_points_in_bodies over two queries. Each text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
-columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_points_in_bodies';
+'Returns the result of redblue_points_in_bodies for the rows of two queries. Each text is a single read-only SELECT (including WITH, VALUES
+and TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and those
+of redblue_points_in_bodies.';
 
 CREATE FUNCTION redblue_segments_in_bodies(
 	segments regclass, bodies regclass,
@@ -848,10 +894,12 @@ RETURNS SETOF redblue_segment_stretch
 AS 'MODULE_PATHNAME', 'redblue_segments_in_bodies'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segments_in_bodies IS
-'what of each row of segments (a LineString, several, or six numbers) lies in which body: a row for each stretch, from where to where as fractions of
-the length of the line, the doubles nearest to the exact values; its length, in the unit of the coordinates, with an error below one unit in the last place; on_boundary: it
-lies on the boundary, not inside. Where a line only touches a body in points there is no stretch; a line that is a point has one of length 0. Segments are read as in
-redblue_segment_triangle_pairs, bodies and errors as in redblue_points_in_bodies';
+'Returns the parts of each row of segments (one or several LineStrings, or six numbers) that lie in a solid: one row for each interval, with
+its ends as fractions of the length of the line, which are the doubles nearest to the exact values; its length, in the units of the
+coordinates, with an error below one unit in the last place; and on_boundary, which is true if the interval lies on the boundary and not
+inside.
+A line that only touches a solid in points has no interval; a degenerate line has an interval of length 0. Segments are read as by
+redblue_segment_triangle_pairs; solids and errors are those of redblue_points_in_bodies.';
 
 CREATE FUNCTION redblue_segments_in_bodies_query(
 	segments text, bodies text,
@@ -865,8 +913,9 @@ RETURNS SETOF redblue_segment_stretch
 AS 'MODULE_PATHNAME', 'redblue_segments_in_bodies_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segments_in_bodies_query IS
-'redblue_segments_in_bodies over two queries. Each text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
-columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_segments_in_bodies';
+'Returns the result of redblue_segments_in_bodies for the rows of two queries. Each text is a single read-only SELECT (including WITH, VALUES
+and TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and those
+of redblue_segments_in_bodies.';
 
 CREATE FUNCTION redblue_body_pairs(
 	red regclass, blue regclass,
@@ -880,9 +929,10 @@ RETURNS SETOF redblue_body_relation
 AS 'MODULE_PATHNAME', 'redblue_body_pairs'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_body_pairs IS
-'the pairs of bodies of two tables or views that share a point, and how they lie to each other, exactly: touches (they share points of their boundaries, but
-nothing of their insides), crosses (they share some of their insides), inside (red lies in blue), contains (blue lies in red), equal (the same boundary, however it is cut into faces).
-Bodies, red_body and blue_body (body), on_bad and errors as in redblue_points_in_bodies';
+'Returns the pairs of solids of two tables or views that share a point, with their exact relation: touches (their boundaries share points,
+but their interiors do not), crosses (their interiors intersect, and neither lies in the other), inside (red lies in blue), contains (blue
+lies in red) or equal (they have the same boundary, however it is divided into faces). Solids, red_body and blue_body (as body), on_bad and
+errors are those of redblue_points_in_bodies.';
 
 CREATE FUNCTION redblue_body_pairs_query(
 	red text, blue text,
@@ -896,8 +946,9 @@ RETURNS SETOF redblue_body_relation
 AS 'MODULE_PATHNAME', 'redblue_body_pairs_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_body_pairs_query IS
-'redblue_body_pairs over two queries. Each text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
-columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_body_pairs';
+'Returns the result of redblue_body_pairs for the rows of two queries. Each text is a single read-only SELECT (including WITH, VALUES and
+TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and those of
+redblue_body_pairs.';
 
 CREATE FUNCTION redblue_body_check(
 	bodies regclass,
@@ -909,12 +960,14 @@ RETURNS SETOF redblue_body_report
 AS 'MODULE_PATHNAME', 'redblue_body_check'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_body_check IS
-'is each row (a closed surface, or all rows of triangles with one value of the column body) a body, and if not, why? A row for each: how many faces it has;
-closed: every edge belongs to an even number of faces; oriented: it is closed and all normals point outward, into cavities too; self_intersections: how many pairs of its
-triangles share more than corners and edges that both have; reason: in words, with the first edge or faces at fault, null where all is well; valid: there is no reason;
-code: the number of the first fault in val3dity''s list of errors of ISO 19107, where it is in that list; x, y, z: where it is. A row that cannot be read, because a face crosses itself,
-is not flat, has a coordinate that is NaN, and so on, is no error but has its reason here, and null in faces and self_intersections. The functions that want bodies need
-them closed and without self-intersections, and take faces turned either way. Columns as in redblue_part_self_intersections';
+'Checks whether each row (a closed surface, or all rows of triangles with the same value in column body) is a valid solid. Returns one row
+for each: faces, the number of faces; closed, true if every edge belongs to an even number of faces; oriented, true if it is closed and all
+normals point outward, including those of cavities; self_intersections, the number of pairs of triangles that share more than common
+vertices and edges; reason, a description of the fault with the first edge or faces, or null; valid, true if there is no fault; code, the
+number of the first fault in val3dity''s list of ISO 19107 errors, if it is listed; and x, y, z, its location.
+A row that cannot be read, for example because a face intersects itself, is not planar or has a NaN coordinate, raises no error: its reason
+is reported, and faces and self_intersections are null. Functions that read solids require them to be closed and free of self-intersections,
+but accept either orientation of faces. Columns are those of redblue_part_self_intersections.';
 
 CREATE FUNCTION redblue_body_check_query(
 	bodies text,
@@ -926,8 +979,9 @@ RETURNS SETOF redblue_body_report
 AS 'MODULE_PATHNAME', 'redblue_body_check_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_body_check_query IS
-'redblue_body_check over one query. The text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
-columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_body_check';
+'Returns the result of redblue_body_check for the rows of a query. The text is a single read-only SELECT (including WITH, VALUES and TABLE),
+which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and those of
+redblue_body_check.';
 
 -- ---- how many ----
 
@@ -942,8 +996,8 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_triangle_pair_count'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_pair_count IS
-'the number of rows of redblue_triangle_pairs with the same arguments; the pairs are counted where they are found, none is kept where
-each row is one triangle';
+'Returns the number of rows of redblue_triangle_pairs with the same arguments. Pairs are counted as they are found; if each row is a single
+triangle, none are stored.';
 
 CREATE FUNCTION redblue_triangle_pair_count_query(
 	red text, blue text,
@@ -956,7 +1010,7 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_triangle_pair_count_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_pair_count_query IS
-'the number of rows of redblue_triangle_pairs_query with the same arguments';
+'Returns the number of rows of redblue_triangle_pairs_query with the same arguments.';
 
 CREATE FUNCTION redblue_triangle_self_pair_count(
 	mesh regclass,
@@ -969,8 +1023,8 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pair_count'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_self_pair_count IS
-'the number of rows of redblue_triangle_self_pairs with the same arguments; the pairs are counted where they are found, none is kept where
-each row is one triangle';
+'Returns the number of rows of redblue_triangle_self_pairs with the same arguments. Pairs are counted as they are found; if each row is a
+single triangle, none are stored.';
 
 CREATE FUNCTION redblue_triangle_self_pair_count_query(
 	mesh text,
@@ -983,7 +1037,7 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pair_count_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_self_pair_count_query IS
-'the number of rows of redblue_triangle_self_pairs_query with the same arguments';
+'Returns the number of rows of redblue_triangle_self_pairs_query with the same arguments.';
 
 CREATE FUNCTION redblue_box_pair_count(
 	red regclass, blue regclass,
@@ -995,8 +1049,8 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_box_pair_count'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_box_pair_count IS
-'the number of rows of redblue_box_pairs with the same arguments; the pairs are counted where they are found, none is kept where
-each row is one box';
+'Returns the number of rows of redblue_box_pairs with the same arguments. Pairs are counted as they are found; if each row is a single box,
+none are stored.';
 
 CREATE FUNCTION redblue_box_pair_count_query(
 	red text, blue text,
@@ -1008,7 +1062,7 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_box_pair_count_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_box_pair_count_query IS
-'the number of rows of redblue_box_pairs_query with the same arguments';
+'Returns the number of rows of redblue_box_pairs_query with the same arguments.';
 
 CREATE FUNCTION redblue_box_self_pair_count(
 	boxes regclass,
@@ -1020,8 +1074,8 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_box_self_pair_count'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_box_self_pair_count IS
-'the number of rows of redblue_box_self_pairs with the same arguments; the pairs are counted where they are found, none is kept where
-each row is one box';
+'Returns the number of rows of redblue_box_self_pairs with the same arguments. Pairs are counted as they are found; if each row is a single
+box, none are stored.';
 
 CREATE FUNCTION redblue_box_self_pair_count_query(
 	boxes text,
@@ -1033,7 +1087,7 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_box_self_pair_count_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_box_self_pair_count_query IS
-'the number of rows of redblue_box_self_pairs_query with the same arguments';
+'Returns the number of rows of redblue_box_self_pairs_query with the same arguments.';
 
 CREATE FUNCTION redblue_segment_triangle_pair_count(
 	segments regclass, triangles regclass,
@@ -1046,8 +1100,8 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pair_count'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_triangle_pair_count IS
-'the number of rows of redblue_segment_triangle_pairs with the same arguments; the pairs are counted where they are found, none is kept where
-each row is one segment or triangle';
+'Returns the number of rows of redblue_segment_triangle_pairs with the same arguments. Pairs are counted as they are found; if each row is a
+single segment or triangle, none are stored.';
 
 CREATE FUNCTION redblue_segment_triangle_pair_count_query(
 	segments text, triangles text,
@@ -1060,7 +1114,7 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pair_count_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_triangle_pair_count_query IS
-'the number of rows of redblue_segment_triangle_pairs_query with the same arguments';
+'Returns the number of rows of redblue_segment_triangle_pairs_query with the same arguments.';
 
 CREATE FUNCTION redblue_segment_pair_count(
 	red regclass, blue regclass,
@@ -1072,8 +1126,8 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_pair_count'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_pair_count IS
-'the number of rows of redblue_segment_pairs with the same arguments; the pairs are counted where they are found, none is kept where
-each row is one segment';
+'Returns the number of rows of redblue_segment_pairs with the same arguments. Pairs are counted as they are found; if each row is a single
+segment, none are stored.';
 
 CREATE FUNCTION redblue_segment_pair_count_query(
 	red text, blue text,
@@ -1085,7 +1139,7 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_pair_count_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_pair_count_query IS
-'the number of rows of redblue_segment_pairs_query with the same arguments';
+'Returns the number of rows of redblue_segment_pairs_query with the same arguments.';
 
 CREATE FUNCTION redblue_segment_self_pair_count(
 	lines regclass,
@@ -1097,8 +1151,8 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pair_count'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_self_pair_count IS
-'the number of rows of redblue_segment_self_pairs with the same arguments; the pairs are counted where they are found, none is kept where
-each row is one segment';
+'Returns the number of rows of redblue_segment_self_pairs with the same arguments. Pairs are counted as they are found; if each row is a
+single segment, none are stored.';
 
 CREATE FUNCTION redblue_segment_self_pair_count_query(
 	lines text,
@@ -1110,7 +1164,7 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pair_count_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_self_pair_count_query IS
-'the number of rows of redblue_segment_self_pairs_query with the same arguments';
+'Returns the number of rows of redblue_segment_self_pairs_query with the same arguments.';
 
 CREATE FUNCTION redblue_triangle_pair_count_within(
 	red regclass, blue regclass, distance float8,
@@ -1123,7 +1177,8 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_triangle_pair_count_within'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_pair_count_within IS
-'the number of rows of redblue_triangle_pairs_within with the same arguments; the pairs are counted where they are found';
+'Returns the number of rows of redblue_triangle_pairs_within with the same arguments. Pairs are counted as they are found, without being
+stored.';
 
 CREATE FUNCTION redblue_triangle_pair_count_within_query(
 	red text, blue text, distance float8,
@@ -1136,7 +1191,7 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_triangle_pair_count_within_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_pair_count_within_query IS
-'the number of rows of redblue_triangle_pairs_within_query with the same arguments';
+'Returns the number of rows of redblue_triangle_pairs_within_query with the same arguments.';
 
 CREATE FUNCTION redblue_triangle_self_pair_count_within(
 	mesh regclass, distance float8,
@@ -1149,7 +1204,8 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pair_count_within'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_self_pair_count_within IS
-'the number of rows of redblue_triangle_self_pairs_within with the same arguments; the pairs are counted where they are found';
+'Returns the number of rows of redblue_triangle_self_pairs_within with the same arguments. Pairs are counted as they are found, without being
+stored.';
 
 CREATE FUNCTION redblue_triangle_self_pair_count_within_query(
 	mesh text, distance float8,
@@ -1162,7 +1218,7 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pair_count_within_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_self_pair_count_within_query IS
-'the number of rows of redblue_triangle_self_pairs_within_query with the same arguments';
+'Returns the number of rows of redblue_triangle_self_pairs_within_query with the same arguments.';
 
 CREATE FUNCTION redblue_segment_triangle_pair_count_within(
 	segments regclass, triangles regclass, distance float8,
@@ -1175,7 +1231,8 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pair_count_within'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_triangle_pair_count_within IS
-'the number of rows of redblue_segment_triangle_pairs_within with the same arguments; the pairs are counted where they are found';
+'Returns the number of rows of redblue_segment_triangle_pairs_within with the same arguments. Pairs are counted as they are found, without
+being stored.';
 
 CREATE FUNCTION redblue_segment_triangle_pair_count_within_query(
 	segments text, triangles text, distance float8,
@@ -1188,7 +1245,7 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pair_count_within_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_triangle_pair_count_within_query IS
-'the number of rows of redblue_segment_triangle_pairs_within_query with the same arguments';
+'Returns the number of rows of redblue_segment_triangle_pairs_within_query with the same arguments.';
 
 CREATE FUNCTION redblue_segment_pair_count_within(
 	red regclass, blue regclass, distance float8,
@@ -1200,7 +1257,8 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_pair_count_within'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_pair_count_within IS
-'the number of rows of redblue_segment_pairs_within with the same arguments; the pairs are counted where they are found';
+'Returns the number of rows of redblue_segment_pairs_within with the same arguments. Pairs are counted as they are found, without being
+stored.';
 
 CREATE FUNCTION redblue_segment_pair_count_within_query(
 	red text, blue text, distance float8,
@@ -1212,7 +1270,7 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_pair_count_within_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_pair_count_within_query IS
-'the number of rows of redblue_segment_pairs_within_query with the same arguments';
+'Returns the number of rows of redblue_segment_pairs_within_query with the same arguments.';
 
 CREATE FUNCTION redblue_segment_self_pair_count_within(
 	lines regclass, distance float8,
@@ -1224,7 +1282,8 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pair_count_within'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_self_pair_count_within IS
-'the number of rows of redblue_segment_self_pairs_within with the same arguments; the pairs are counted where they are found';
+'Returns the number of rows of redblue_segment_self_pairs_within with the same arguments. Pairs are counted as they are found, without being
+stored.';
 
 CREATE FUNCTION redblue_segment_self_pair_count_within_query(
 	lines text, distance float8,
@@ -1236,7 +1295,7 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pair_count_within_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_self_pair_count_within_query IS
-'the number of rows of redblue_segment_self_pairs_within_query with the same arguments';
+'Returns the number of rows of redblue_segment_self_pairs_within_query with the same arguments.';
 
 -- ---- what else can be said of the pairs ----
 
@@ -1251,8 +1310,9 @@ RETURNS SETOF redblue_count
 AS 'MODULE_PATHNAME', 'redblue_triangle_pair_counts'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_pair_counts IS
-'for each id of red that is in a pair of redblue_triangle_pairs, in how many it is, in the order in which the rows were read: what GROUP BY
-would give of the pairs, which are not made where each row is one object. Arguments and errors as there';
+'Returns each id of red that occurs in a pair of redblue_triangle_pairs, with the number of its pairs, in the order in which the rows were
+read. This equals GROUP BY over the pairs, which are not stored if each row is one object. Arguments and errors are those of
+redblue_triangle_pairs.';
 
 CREATE FUNCTION redblue_triangle_pair_counts_query(
 	red text, blue text,
@@ -1265,7 +1325,7 @@ RETURNS SETOF redblue_count
 AS 'MODULE_PATHNAME', 'redblue_triangle_pair_counts_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_pair_counts_query IS
-'redblue_triangle_pair_counts over two queries, as in redblue_triangle_pairs_query';
+'Returns the result of redblue_triangle_pair_counts for the rows of two queries, given as in redblue_triangle_pairs_query.';
 
 CREATE FUNCTION redblue_triangle_hits(
 	red regclass, blue regclass,
@@ -1278,8 +1338,9 @@ RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'redblue_triangle_hits'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_hits IS
-'the ids of red that are in any pair of redblue_triangle_pairs, each once, in the order in which the rows were read; quicker than the pairs:
-of a row that is known to meet another nothing more is asked. Arguments and errors as there';
+'Returns each id of red that occurs in a pair of redblue_triangle_pairs, once, in the order in which the rows were read. It is faster than
+returning the pairs, because no further tests are made for a row after its first pair. Arguments and errors are those of
+redblue_triangle_pairs.';
 
 CREATE FUNCTION redblue_triangle_hits_query(
 	red text, blue text,
@@ -1292,7 +1353,7 @@ RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'redblue_triangle_hits_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_hits_query IS
-'redblue_triangle_hits over two queries, as in redblue_triangle_pairs_query';
+'Returns the result of redblue_triangle_hits for the rows of two queries, given as in redblue_triangle_pairs_query.';
 
 CREATE FUNCTION redblue_triangle_pairs_grouped(
 	red regclass, blue regclass,
@@ -1305,8 +1366,8 @@ RETURNS SETOF redblue_group
 AS 'MODULE_PATHNAME', 'redblue_triangle_pairs_grouped'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_pairs_grouped IS
-'the pairs of redblue_triangle_pairs by red_id: for each one that is in any, all ids of blue that it is paired with, ascending, in an array; in
-the order in which the rows were read. Errors: 54000 an array of more than 1 GB, and those of redblue_triangle_pairs';
+'Returns the pairs of redblue_triangle_pairs grouped by red_id: each id of red that occurs in a pair, with an array of all ids of blue paired
+with it, ascending, in the order in which the rows were read. Errors: 54000 array exceeds 1 GB; and those of redblue_triangle_pairs.';
 
 CREATE FUNCTION redblue_triangle_pairs_grouped_query(
 	red text, blue text,
@@ -1319,7 +1380,7 @@ RETURNS SETOF redblue_group
 AS 'MODULE_PATHNAME', 'redblue_triangle_pairs_grouped_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_pairs_grouped_query IS
-'redblue_triangle_pairs_grouped over two queries, as in redblue_triangle_pairs_query';
+'Returns the result of redblue_triangle_pairs_grouped for the rows of two queries, given as in redblue_triangle_pairs_query.';
 
 CREATE FUNCTION redblue_triangle_pair_blocks(
 	red regclass, blue regclass,
@@ -1332,8 +1393,9 @@ RETURNS SETOF redblue_block
 AS 'MODULE_PATHNAME', 'redblue_triangle_pair_blocks'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_pair_blocks IS
-'the pairs of redblue_triangle_pairs in packs of up to 8192, for programs that want arrays: how many, and the ids of each side as bytes, eight
-each, lowest byte first (numpy: frombuffer(red, "<i8")). Arguments and errors as there';
+'Returns the pairs of redblue_triangle_pairs in blocks of up to 8192, for programs that process arrays: the number of pairs, and the ids of
+each side as bytes, in 8-byte little-endian integers (numpy: frombuffer(red, "<i8")). Arguments and errors are those of
+redblue_triangle_pairs.';
 
 CREATE FUNCTION redblue_triangle_pair_blocks_query(
 	red text, blue text,
@@ -1346,7 +1408,7 @@ RETURNS SETOF redblue_block
 AS 'MODULE_PATHNAME', 'redblue_triangle_pair_blocks_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_pair_blocks_query IS
-'redblue_triangle_pair_blocks over two queries, as in redblue_triangle_pairs_query';
+'Returns the result of redblue_triangle_pair_blocks for the rows of two queries, given as in redblue_triangle_pairs_query.';
 
 CREATE FUNCTION redblue_triangle_self_pair_counts(
 	mesh regclass,
@@ -1359,8 +1421,9 @@ RETURNS SETOF redblue_self_count
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pair_counts'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_self_pair_counts IS
-'for each id of mesh that is in a pair of redblue_triangle_self_pairs, in how many it is, as id1 or as id2, in the order in which the rows were read;
-the pairs themselves are not made where each row is one triangle. Arguments and errors as there';
+'Returns each id of mesh that occurs in a pair of redblue_triangle_self_pairs, as either id, with the number of its pairs, in the order in
+which the rows were read. This equals GROUP BY over the pairs, which are not stored if each row is one object. Arguments and errors are
+those of redblue_triangle_self_pairs.';
 
 CREATE FUNCTION redblue_triangle_self_pair_counts_query(
 	mesh text,
@@ -1373,7 +1436,7 @@ RETURNS SETOF redblue_self_count
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pair_counts_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_self_pair_counts_query IS
-'redblue_triangle_self_pair_counts over one query, as in redblue_triangle_self_pairs_query';
+'Returns the result of redblue_triangle_self_pair_counts for the rows of a query, given as in redblue_triangle_self_pairs_query.';
 
 CREATE FUNCTION redblue_triangle_self_hits(
 	mesh regclass,
@@ -1386,8 +1449,9 @@ RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_hits'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_self_hits IS
-'the ids of mesh that are in any pair of redblue_triangle_self_pairs, each once, in the order in which the rows were read; quicker than the pairs: of a
-row that is known to meet another nothing more is asked. Arguments and errors as there';
+'Returns each id of mesh that occurs in a pair of redblue_triangle_self_pairs, as either id, once, in the order in which the rows were read.
+It is faster than returning the pairs, because no further tests are made for a row after its first pair. Arguments and errors are those of
+redblue_triangle_self_pairs.';
 
 CREATE FUNCTION redblue_triangle_self_hits_query(
 	mesh text,
@@ -1400,7 +1464,7 @@ RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_hits_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_self_hits_query IS
-'redblue_triangle_self_hits over one query, as in redblue_triangle_self_pairs_query';
+'Returns the result of redblue_triangle_self_hits for the rows of a query, given as in redblue_triangle_self_pairs_query.';
 
 CREATE FUNCTION redblue_triangle_self_pairs_grouped(
 	mesh regclass,
@@ -1413,8 +1477,8 @@ RETURNS SETOF redblue_self_group
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pairs_grouped'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_self_pairs_grouped IS
-'the pairs of redblue_triangle_self_pairs by id: for each id that is in any, all ids that it is paired with, as id1 or as id2, ascending, in an array;
-in the order in which the rows were read. Errors: 54000 an array of more than 1 GB, and those of redblue_triangle_self_pairs';
+'Returns the pairs of redblue_triangle_self_pairs grouped by id: each id that occurs in a pair, as either id, with an array of all ids paired
+with it, ascending, in the order in which the rows were read. Errors: 54000 array exceeds 1 GB; and those of redblue_triangle_self_pairs.';
 
 CREATE FUNCTION redblue_triangle_self_pairs_grouped_query(
 	mesh text,
@@ -1427,7 +1491,7 @@ RETURNS SETOF redblue_self_group
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pairs_grouped_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_self_pairs_grouped_query IS
-'redblue_triangle_self_pairs_grouped over one query, as in redblue_triangle_self_pairs_query';
+'Returns the result of redblue_triangle_self_pairs_grouped for the rows of a query, given as in redblue_triangle_self_pairs_query.';
 
 CREATE FUNCTION redblue_triangle_self_pair_blocks(
 	mesh regclass,
@@ -1440,8 +1504,8 @@ RETURNS SETOF redblue_self_block
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pair_blocks'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_self_pair_blocks IS
-'the pairs of redblue_triangle_self_pairs in packs of up to 8192, for programs that want arrays: how many, and the ids as bytes, eight each, lowest
-byte first (numpy: frombuffer(id1, "<i8")). Arguments and errors as there';
+'Returns the pairs of redblue_triangle_self_pairs in blocks of up to 8192, for programs that process arrays: the number of pairs, and the ids
+as bytes, in 8-byte little-endian integers (numpy: frombuffer(id1, "<i8")). Arguments and errors are those of redblue_triangle_self_pairs.';
 
 CREATE FUNCTION redblue_triangle_self_pair_blocks_query(
 	mesh text,
@@ -1454,7 +1518,7 @@ RETURNS SETOF redblue_self_block
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pair_blocks_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_self_pair_blocks_query IS
-'redblue_triangle_self_pair_blocks over one query, as in redblue_triangle_self_pairs_query';
+'Returns the result of redblue_triangle_self_pair_blocks for the rows of a query, given as in redblue_triangle_self_pairs_query.';
 
 CREATE FUNCTION redblue_segment_triangle_pair_counts(
 	segments regclass, triangles regclass,
@@ -1467,8 +1531,9 @@ RETURNS SETOF redblue_segment_count
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pair_counts'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_triangle_pair_counts IS
-'for each id of segments that is in a pair of redblue_segment_triangle_pairs, in how many it is, in the order in which the rows were read: what GROUP BY
-would give of the pairs, which are not made where each row is one object. Arguments and errors as there';
+'Returns each id of segments that occurs in a pair of redblue_segment_triangle_pairs, with the number of its pairs, in the order in which the
+rows were read. This equals GROUP BY over the pairs, which are not stored if each row is one object. Arguments and errors are those of
+redblue_segment_triangle_pairs.';
 
 CREATE FUNCTION redblue_segment_triangle_pair_counts_query(
 	segments text, triangles text,
@@ -1481,7 +1546,7 @@ RETURNS SETOF redblue_segment_count
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pair_counts_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_triangle_pair_counts_query IS
-'redblue_segment_triangle_pair_counts over two queries, as in redblue_segment_triangle_pairs_query';
+'Returns the result of redblue_segment_triangle_pair_counts for the rows of two queries, given as in redblue_segment_triangle_pairs_query.';
 
 CREATE FUNCTION redblue_segment_triangle_hits(
 	segments regclass, triangles regclass,
@@ -1494,8 +1559,9 @@ RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_hits'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_triangle_hits IS
-'the ids of segments that are in any pair of redblue_segment_triangle_pairs, each once, in the order in which the rows were read; quicker than the pairs:
-of a row that is known to meet another nothing more is asked. Arguments and errors as there';
+'Returns each id of segments that occurs in a pair of redblue_segment_triangle_pairs, once, in the order in which the rows were read. It is
+faster than returning the pairs, because no further tests are made for a row after its first pair. Arguments and errors are those of
+redblue_segment_triangle_pairs.';
 
 CREATE FUNCTION redblue_segment_triangle_hits_query(
 	segments text, triangles text,
@@ -1508,7 +1574,7 @@ RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_hits_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_triangle_hits_query IS
-'redblue_segment_triangle_hits over two queries, as in redblue_segment_triangle_pairs_query';
+'Returns the result of redblue_segment_triangle_hits for the rows of two queries, given as in redblue_segment_triangle_pairs_query.';
 
 CREATE FUNCTION redblue_segment_triangle_pairs_grouped(
 	segments regclass, triangles regclass,
@@ -1521,8 +1587,9 @@ RETURNS SETOF redblue_segment_group
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pairs_grouped'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_triangle_pairs_grouped IS
-'the pairs of redblue_segment_triangle_pairs by segment_id: for each one that is in any, all ids of triangles that it is paired with, ascending, in an array; in
-the order in which the rows were read. Errors: 54000 an array of more than 1 GB, and those of redblue_segment_triangle_pairs';
+'Returns the pairs of redblue_segment_triangle_pairs grouped by segment_id: each id of segments that occurs in a pair, with an array of all
+ids of triangles paired with it, ascending, in the order in which the rows were read. Errors: 54000 array exceeds 1 GB; and those of
+redblue_segment_triangle_pairs.';
 
 CREATE FUNCTION redblue_segment_triangle_pairs_grouped_query(
 	segments text, triangles text,
@@ -1535,7 +1602,7 @@ RETURNS SETOF redblue_segment_group
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pairs_grouped_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_triangle_pairs_grouped_query IS
-'redblue_segment_triangle_pairs_grouped over two queries, as in redblue_segment_triangle_pairs_query';
+'Returns the result of redblue_segment_triangle_pairs_grouped for the rows of two queries, given as in redblue_segment_triangle_pairs_query.';
 
 CREATE FUNCTION redblue_segment_triangle_pair_blocks(
 	segments regclass, triangles regclass,
@@ -1548,8 +1615,9 @@ RETURNS SETOF redblue_segment_triangle_block
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pair_blocks'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_triangle_pair_blocks IS
-'the pairs of redblue_segment_triangle_pairs in packs of up to 8192, for programs that want arrays: how many, and the ids of each side as bytes, eight
-each, lowest byte first (numpy: frombuffer(segments, "<i8")). Arguments and errors as there';
+'Returns the pairs of redblue_segment_triangle_pairs in blocks of up to 8192, for programs that process arrays: the number of pairs, and the
+ids of each side as bytes, in 8-byte little-endian integers (numpy: frombuffer(segments, "<i8")). Arguments and errors are those of
+redblue_segment_triangle_pairs.';
 
 CREATE FUNCTION redblue_segment_triangle_pair_blocks_query(
 	segments text, triangles text,
@@ -1562,7 +1630,7 @@ RETURNS SETOF redblue_segment_triangle_block
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pair_blocks_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_triangle_pair_blocks_query IS
-'redblue_segment_triangle_pair_blocks over two queries, as in redblue_segment_triangle_pairs_query';
+'Returns the result of redblue_segment_triangle_pair_blocks for the rows of two queries, given as in redblue_segment_triangle_pairs_query.';
 
 CREATE FUNCTION redblue_segment_pair_counts(
 	red regclass, blue regclass,
@@ -1574,8 +1642,9 @@ RETURNS SETOF redblue_count
 AS 'MODULE_PATHNAME', 'redblue_segment_pair_counts'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_pair_counts IS
-'for each id of red that is in a pair of redblue_segment_pairs, in how many it is, in the order in which the rows were read: what GROUP BY
-would give of the pairs, which are not made where each row is one object. Arguments and errors as there';
+'Returns each id of red that occurs in a pair of redblue_segment_pairs, with the number of its pairs, in the order in which the rows were
+read. This equals GROUP BY over the pairs, which are not stored if each row is one object. Arguments and errors are those of
+redblue_segment_pairs.';
 
 CREATE FUNCTION redblue_segment_pair_counts_query(
 	red text, blue text,
@@ -1587,7 +1656,7 @@ RETURNS SETOF redblue_count
 AS 'MODULE_PATHNAME', 'redblue_segment_pair_counts_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_pair_counts_query IS
-'redblue_segment_pair_counts over two queries, as in redblue_segment_pairs_query';
+'Returns the result of redblue_segment_pair_counts for the rows of two queries, given as in redblue_segment_pairs_query.';
 
 CREATE FUNCTION redblue_segment_hits(
 	red regclass, blue regclass,
@@ -1599,8 +1668,9 @@ RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_hits'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_hits IS
-'the ids of red that are in any pair of redblue_segment_pairs, each once, in the order in which the rows were read; quicker than the pairs:
-of a row that is known to meet another nothing more is asked. Arguments and errors as there';
+'Returns each id of red that occurs in a pair of redblue_segment_pairs, once, in the order in which the rows were read. It is faster than
+returning the pairs, because no further tests are made for a row after its first pair. Arguments and errors are those of
+redblue_segment_pairs.';
 
 CREATE FUNCTION redblue_segment_hits_query(
 	red text, blue text,
@@ -1612,7 +1682,7 @@ RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_hits_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_hits_query IS
-'redblue_segment_hits over two queries, as in redblue_segment_pairs_query';
+'Returns the result of redblue_segment_hits for the rows of two queries, given as in redblue_segment_pairs_query.';
 
 CREATE FUNCTION redblue_segment_pairs_grouped(
 	red regclass, blue regclass,
@@ -1624,8 +1694,8 @@ RETURNS SETOF redblue_group
 AS 'MODULE_PATHNAME', 'redblue_segment_pairs_grouped'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_pairs_grouped IS
-'the pairs of redblue_segment_pairs by red_id: for each one that is in any, all ids of blue that it is paired with, ascending, in an array; in
-the order in which the rows were read. Errors: 54000 an array of more than 1 GB, and those of redblue_segment_pairs';
+'Returns the pairs of redblue_segment_pairs grouped by red_id: each id of red that occurs in a pair, with an array of all ids of blue paired
+with it, ascending, in the order in which the rows were read. Errors: 54000 array exceeds 1 GB; and those of redblue_segment_pairs.';
 
 CREATE FUNCTION redblue_segment_pairs_grouped_query(
 	red text, blue text,
@@ -1637,7 +1707,7 @@ RETURNS SETOF redblue_group
 AS 'MODULE_PATHNAME', 'redblue_segment_pairs_grouped_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_pairs_grouped_query IS
-'redblue_segment_pairs_grouped over two queries, as in redblue_segment_pairs_query';
+'Returns the result of redblue_segment_pairs_grouped for the rows of two queries, given as in redblue_segment_pairs_query.';
 
 CREATE FUNCTION redblue_segment_pair_blocks(
 	red regclass, blue regclass,
@@ -1649,8 +1719,9 @@ RETURNS SETOF redblue_block
 AS 'MODULE_PATHNAME', 'redblue_segment_pair_blocks'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_pair_blocks IS
-'the pairs of redblue_segment_pairs in packs of up to 8192, for programs that want arrays: how many, and the ids of each side as bytes, eight
-each, lowest byte first (numpy: frombuffer(red, "<i8")). Arguments and errors as there';
+'Returns the pairs of redblue_segment_pairs in blocks of up to 8192, for programs that process arrays: the number of pairs, and the ids of
+each side as bytes, in 8-byte little-endian integers (numpy: frombuffer(red, "<i8")). Arguments and errors are those of
+redblue_segment_pairs.';
 
 CREATE FUNCTION redblue_segment_pair_blocks_query(
 	red text, blue text,
@@ -1662,7 +1733,7 @@ RETURNS SETOF redblue_block
 AS 'MODULE_PATHNAME', 'redblue_segment_pair_blocks_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_pair_blocks_query IS
-'redblue_segment_pair_blocks over two queries, as in redblue_segment_pairs_query';
+'Returns the result of redblue_segment_pair_blocks for the rows of two queries, given as in redblue_segment_pairs_query.';
 
 CREATE FUNCTION redblue_segment_self_pair_counts(
 	lines regclass,
@@ -1674,8 +1745,9 @@ RETURNS SETOF redblue_self_count
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pair_counts'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_self_pair_counts IS
-'for each id of lines that is in a pair of redblue_segment_self_pairs, in how many it is, as id1 or as id2, in the order in which the rows were read;
-the pairs themselves are not made where each row is one segment. Arguments and errors as there';
+'Returns each id of lines that occurs in a pair of redblue_segment_self_pairs, as either id, with the number of its pairs, in the order in
+which the rows were read. This equals GROUP BY over the pairs, which are not stored if each row is one object. Arguments and errors are
+those of redblue_segment_self_pairs.';
 
 CREATE FUNCTION redblue_segment_self_pair_counts_query(
 	lines text,
@@ -1687,7 +1759,7 @@ RETURNS SETOF redblue_self_count
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pair_counts_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_self_pair_counts_query IS
-'redblue_segment_self_pair_counts over one query, as in redblue_segment_self_pairs_query';
+'Returns the result of redblue_segment_self_pair_counts for the rows of a query, given as in redblue_segment_self_pairs_query.';
 
 CREATE FUNCTION redblue_segment_self_hits(
 	lines regclass,
@@ -1699,8 +1771,9 @@ RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_self_hits'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_self_hits IS
-'the ids of lines that are in any pair of redblue_segment_self_pairs, each once, in the order in which the rows were read; quicker than the pairs: of a
-row that is known to meet another nothing more is asked. Arguments and errors as there';
+'Returns each id of lines that occurs in a pair of redblue_segment_self_pairs, as either id, once, in the order in which the rows were read.
+It is faster than returning the pairs, because no further tests are made for a row after its first pair. Arguments and errors are those of
+redblue_segment_self_pairs.';
 
 CREATE FUNCTION redblue_segment_self_hits_query(
 	lines text,
@@ -1712,7 +1785,7 @@ RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_self_hits_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_self_hits_query IS
-'redblue_segment_self_hits over one query, as in redblue_segment_self_pairs_query';
+'Returns the result of redblue_segment_self_hits for the rows of a query, given as in redblue_segment_self_pairs_query.';
 
 CREATE FUNCTION redblue_segment_self_pairs_grouped(
 	lines regclass,
@@ -1724,8 +1797,8 @@ RETURNS SETOF redblue_self_group
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pairs_grouped'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_self_pairs_grouped IS
-'the pairs of redblue_segment_self_pairs by id: for each id that is in any, all ids that it is paired with, as id1 or as id2, ascending, in an array;
-in the order in which the rows were read. Errors: 54000 an array of more than 1 GB, and those of redblue_segment_self_pairs';
+'Returns the pairs of redblue_segment_self_pairs grouped by id: each id that occurs in a pair, as either id, with an array of all ids paired
+with it, ascending, in the order in which the rows were read. Errors: 54000 array exceeds 1 GB; and those of redblue_segment_self_pairs.';
 
 CREATE FUNCTION redblue_segment_self_pairs_grouped_query(
 	lines text,
@@ -1737,7 +1810,7 @@ RETURNS SETOF redblue_self_group
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pairs_grouped_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_self_pairs_grouped_query IS
-'redblue_segment_self_pairs_grouped over one query, as in redblue_segment_self_pairs_query';
+'Returns the result of redblue_segment_self_pairs_grouped for the rows of a query, given as in redblue_segment_self_pairs_query.';
 
 CREATE FUNCTION redblue_segment_self_pair_blocks(
 	lines regclass,
@@ -1749,8 +1822,8 @@ RETURNS SETOF redblue_self_block
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pair_blocks'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_self_pair_blocks IS
-'the pairs of redblue_segment_self_pairs in packs of up to 8192, for programs that want arrays: how many, and the ids as bytes, eight each, lowest
-byte first (numpy: frombuffer(id1, "<i8")). Arguments and errors as there';
+'Returns the pairs of redblue_segment_self_pairs in blocks of up to 8192, for programs that process arrays: the number of pairs, and the ids
+as bytes, in 8-byte little-endian integers (numpy: frombuffer(id1, "<i8")). Arguments and errors are those of redblue_segment_self_pairs.';
 
 CREATE FUNCTION redblue_segment_self_pair_blocks_query(
 	lines text,
@@ -1762,7 +1835,7 @@ RETURNS SETOF redblue_self_block
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pair_blocks_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_self_pair_blocks_query IS
-'redblue_segment_self_pair_blocks over one query, as in redblue_segment_self_pairs_query';
+'Returns the result of redblue_segment_self_pair_blocks for the rows of a query, given as in redblue_segment_self_pairs_query.';
 
 CREATE FUNCTION redblue_box_pair_counts(
 	red regclass, blue regclass,
@@ -1774,8 +1847,8 @@ RETURNS SETOF redblue_count
 AS 'MODULE_PATHNAME', 'redblue_box_pair_counts'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_box_pair_counts IS
-'for each id of red that is in a pair of redblue_box_pairs, in how many it is, in the order in which the rows were read: what GROUP BY
-would give of the pairs, which are not made where each row is one object. Arguments and errors as there';
+'Returns each id of red that occurs in a pair of redblue_box_pairs, with the number of its pairs, in the order in which the rows were read.
+This equals GROUP BY over the pairs, which are not stored if each row is one object. Arguments and errors are those of redblue_box_pairs.';
 
 CREATE FUNCTION redblue_box_pair_counts_query(
 	red text, blue text,
@@ -1787,7 +1860,7 @@ RETURNS SETOF redblue_count
 AS 'MODULE_PATHNAME', 'redblue_box_pair_counts_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_box_pair_counts_query IS
-'redblue_box_pair_counts over two queries, as in redblue_box_pairs_query';
+'Returns the result of redblue_box_pair_counts for the rows of two queries, given as in redblue_box_pairs_query.';
 
 CREATE FUNCTION redblue_box_hits(
 	red regclass, blue regclass,
@@ -1799,8 +1872,8 @@ RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'redblue_box_hits'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_box_hits IS
-'the ids of red that are in any pair of redblue_box_pairs, each once, in the order in which the rows were read; quicker than the pairs:
-of a row that is known to meet another nothing more is asked. Arguments and errors as there';
+'Returns each id of red that occurs in a pair of redblue_box_pairs, once, in the order in which the rows were read. It is faster than
+returning the pairs, because no further tests are made for a row after its first pair. Arguments and errors are those of redblue_box_pairs.';
 
 CREATE FUNCTION redblue_box_hits_query(
 	red text, blue text,
@@ -1812,7 +1885,7 @@ RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'redblue_box_hits_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_box_hits_query IS
-'redblue_box_hits over two queries, as in redblue_box_pairs_query';
+'Returns the result of redblue_box_hits for the rows of two queries, given as in redblue_box_pairs_query.';
 
 CREATE FUNCTION redblue_box_pairs_grouped(
 	red regclass, blue regclass,
@@ -1824,8 +1897,8 @@ RETURNS SETOF redblue_group
 AS 'MODULE_PATHNAME', 'redblue_box_pairs_grouped'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_box_pairs_grouped IS
-'the pairs of redblue_box_pairs by red_id: for each one that is in any, all ids of blue that it is paired with, ascending, in an array; in
-the order in which the rows were read. Errors: 54000 an array of more than 1 GB, and those of redblue_box_pairs';
+'Returns the pairs of redblue_box_pairs grouped by red_id: each id of red that occurs in a pair, with an array of all ids of blue paired with
+it, ascending, in the order in which the rows were read. Errors: 54000 array exceeds 1 GB; and those of redblue_box_pairs.';
 
 CREATE FUNCTION redblue_box_pairs_grouped_query(
 	red text, blue text,
@@ -1837,7 +1910,7 @@ RETURNS SETOF redblue_group
 AS 'MODULE_PATHNAME', 'redblue_box_pairs_grouped_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_box_pairs_grouped_query IS
-'redblue_box_pairs_grouped over two queries, as in redblue_box_pairs_query';
+'Returns the result of redblue_box_pairs_grouped for the rows of two queries, given as in redblue_box_pairs_query.';
 
 CREATE FUNCTION redblue_box_pair_blocks(
 	red regclass, blue regclass,
@@ -1849,8 +1922,8 @@ RETURNS SETOF redblue_block
 AS 'MODULE_PATHNAME', 'redblue_box_pair_blocks'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_box_pair_blocks IS
-'the pairs of redblue_box_pairs in packs of up to 8192, for programs that want arrays: how many, and the ids of each side as bytes, eight
-each, lowest byte first (numpy: frombuffer(red, "<i8")). Arguments and errors as there';
+'Returns the pairs of redblue_box_pairs in blocks of up to 8192, for programs that process arrays: the number of pairs, and the ids of each
+side as bytes, in 8-byte little-endian integers (numpy: frombuffer(red, "<i8")). Arguments and errors are those of redblue_box_pairs.';
 
 CREATE FUNCTION redblue_box_pair_blocks_query(
 	red text, blue text,
@@ -1862,7 +1935,7 @@ RETURNS SETOF redblue_block
 AS 'MODULE_PATHNAME', 'redblue_box_pair_blocks_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_box_pair_blocks_query IS
-'redblue_box_pair_blocks over two queries, as in redblue_box_pairs_query';
+'Returns the result of redblue_box_pair_blocks for the rows of two queries, given as in redblue_box_pairs_query.';
 
 CREATE FUNCTION redblue_box_self_pair_counts(
 	boxes regclass,
@@ -1874,8 +1947,9 @@ RETURNS SETOF redblue_self_count
 AS 'MODULE_PATHNAME', 'redblue_box_self_pair_counts'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_box_self_pair_counts IS
-'for each id of boxes that is in a pair of redblue_box_self_pairs, in how many it is, as id1 or as id2, in the order in which the rows were read;
-the pairs themselves are not made where each row is one box. Arguments and errors as there';
+'Returns each id of boxes that occurs in a pair of redblue_box_self_pairs, as either id, with the number of its pairs, in the order in which
+the rows were read. This equals GROUP BY over the pairs, which are not stored if each row is one object. Arguments and errors are those of
+redblue_box_self_pairs.';
 
 CREATE FUNCTION redblue_box_self_pair_counts_query(
 	boxes text,
@@ -1887,7 +1961,7 @@ RETURNS SETOF redblue_self_count
 AS 'MODULE_PATHNAME', 'redblue_box_self_pair_counts_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_box_self_pair_counts_query IS
-'redblue_box_self_pair_counts over one query, as in redblue_box_self_pairs_query';
+'Returns the result of redblue_box_self_pair_counts for the rows of a query, given as in redblue_box_self_pairs_query.';
 
 CREATE FUNCTION redblue_box_self_hits(
 	boxes regclass,
@@ -1899,8 +1973,9 @@ RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'redblue_box_self_hits'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_box_self_hits IS
-'the ids of boxes that are in any pair of redblue_box_self_pairs, each once, in the order in which the rows were read; quicker than the pairs: of a
-row that is known to meet another nothing more is asked. Arguments and errors as there';
+'Returns each id of boxes that occurs in a pair of redblue_box_self_pairs, as either id, once, in the order in which the rows were read. It
+is faster than returning the pairs, because no further tests are made for a row after its first pair. Arguments and errors are those of
+redblue_box_self_pairs.';
 
 CREATE FUNCTION redblue_box_self_hits_query(
 	boxes text,
@@ -1912,7 +1987,7 @@ RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'redblue_box_self_hits_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_box_self_hits_query IS
-'redblue_box_self_hits over one query, as in redblue_box_self_pairs_query';
+'Returns the result of redblue_box_self_hits for the rows of a query, given as in redblue_box_self_pairs_query.';
 
 CREATE FUNCTION redblue_box_self_pairs_grouped(
 	boxes regclass,
@@ -1924,8 +1999,8 @@ RETURNS SETOF redblue_self_group
 AS 'MODULE_PATHNAME', 'redblue_box_self_pairs_grouped'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_box_self_pairs_grouped IS
-'the pairs of redblue_box_self_pairs by id: for each id that is in any, all ids that it is paired with, as id1 or as id2, ascending, in an array;
-in the order in which the rows were read. Errors: 54000 an array of more than 1 GB, and those of redblue_box_self_pairs';
+'Returns the pairs of redblue_box_self_pairs grouped by id: each id that occurs in a pair, as either id, with an array of all ids paired with
+it, ascending, in the order in which the rows were read. Errors: 54000 array exceeds 1 GB; and those of redblue_box_self_pairs.';
 
 CREATE FUNCTION redblue_box_self_pairs_grouped_query(
 	boxes text,
@@ -1937,7 +2012,7 @@ RETURNS SETOF redblue_self_group
 AS 'MODULE_PATHNAME', 'redblue_box_self_pairs_grouped_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_box_self_pairs_grouped_query IS
-'redblue_box_self_pairs_grouped over one query, as in redblue_box_self_pairs_query';
+'Returns the result of redblue_box_self_pairs_grouped for the rows of a query, given as in redblue_box_self_pairs_query.';
 
 CREATE FUNCTION redblue_box_self_pair_blocks(
 	boxes regclass,
@@ -1949,8 +2024,8 @@ RETURNS SETOF redblue_self_block
 AS 'MODULE_PATHNAME', 'redblue_box_self_pair_blocks'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_box_self_pair_blocks IS
-'the pairs of redblue_box_self_pairs in packs of up to 8192, for programs that want arrays: how many, and the ids as bytes, eight each, lowest
-byte first (numpy: frombuffer(id1, "<i8")). Arguments and errors as there';
+'Returns the pairs of redblue_box_self_pairs in blocks of up to 8192, for programs that process arrays: the number of pairs, and the ids as
+bytes, in 8-byte little-endian integers (numpy: frombuffer(id1, "<i8")). Arguments and errors are those of redblue_box_self_pairs.';
 
 CREATE FUNCTION redblue_box_self_pair_blocks_query(
 	boxes text,
@@ -1962,7 +2037,7 @@ RETURNS SETOF redblue_self_block
 AS 'MODULE_PATHNAME', 'redblue_box_self_pair_blocks_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_box_self_pair_blocks_query IS
-'redblue_box_self_pair_blocks over one query, as in redblue_box_self_pairs_query';
+'Returns the result of redblue_box_self_pair_blocks for the rows of a query, given as in redblue_box_self_pairs_query.';
 
 -- ---- tetrahedra ----
 
@@ -1984,14 +2059,17 @@ RETURNS TABLE (
 AS 'MODULE_PATHNAME', 'redblue_tetrahedra'
 LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 100000;
 COMMENT ON FUNCTION redblue_tetrahedra IS
-'a constrained Delaunay tetrahedralization of facets (triangles, or planar polygons of any shape: what redblue_triangle_pairs reads; a row may have many), points (x y z, or a Point or
-MultiPoint with Z) and segments (as in redblue_segment_triangle_pairs), any of which may be left out: a row for each tetrahedron, positively oriented. v1 to v4: numbers of its
-corners; x1 to z4: these themselves, in the unit of the coordinates; every point that was given is one of them, bit for bit. keep: inside, the tetrahedra that facets shut off from
-outside, or hull, all of them. regions: points whose ids tetrahedra around them, up to the next facets, get as region; other regions get numbers that no row has. holes: points around which
-there are to be none. Nothing depends on anything but the rows and their order. Facets and segments may meet in corners and edges that both have, and nowhere else; with on_crossing => ''split'' they
-are cut where they do, at points that are exact but for rounding, and a notice says how many. Errors: 22023
-facets that cross, overlap, are the same or have no area, a point or segment on a facet that does not list it, mixed SRID, all points in one plane; 22003 NaN or infinity; 53200
-redblue.memory_limit; and those of redblue_triangle_pairs';
+'Returns a constrained Delaunay tetrahedralization of facets (triangles or planar polygons of any shape, as read by redblue_triangle_pairs; a
+row may have many), points (x y z, or a Point or MultiPoint with Z) and segments (as in redblue_segment_triangle_pairs), each of which is
+optional. Each row is a positively oriented tetrahedron: v1 to v4 are the numbers of its vertices, and x1 to z4 their coordinates, in the
+units of the input. Every input point is a vertex, with identical coordinates.
+keep: inside keeps the tetrahedra that facets enclose; hull keeps all. regions: points whose ids are assigned as region to the tetrahedra
+around them, up to the next facets; other regions have numbers that occur in no row. holes: points around which tetrahedra are removed. The
+result depends only on the rows and their order.
+Facets and segments may share only common vertices and edges; with on_crossing => ''split'' they are split where they cross, at points that
+are exact up to rounding, and a notice reports the number of added points.
+Errors: 22023 facets that cross, overlap, are equal or have no area, a point or segment on a facet of which it is not a vertex or edge,
+mixed SRIDs, all points in one plane; 22003 NaN or infinity; 53200 redblue.memory_limit exceeded; and those of redblue_triangle_pairs.';
 
 CREATE FUNCTION redblue_tetrahedra_query(
 	facets text DEFAULT NULL,
@@ -2011,8 +2089,9 @@ RETURNS TABLE (
 AS 'MODULE_PATHNAME', 'redblue_tetrahedra_query'
 LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 100000;
 COMMENT ON FUNCTION redblue_tetrahedra_query IS
-'redblue_tetrahedra over queries. Each text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
-columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_tetrahedra';
+'Returns the result of redblue_tetrahedra for the rows of queries. Each text is a single read-only SELECT (including WITH, VALUES and TABLE),
+which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and those of
+redblue_tetrahedra.';
 
 CREATE TYPE redblue_mesh_counts AS (
 	vertices bigint, tets bigint, faces bigint, segments bigint,
@@ -2020,7 +2099,8 @@ CREATE TYPE redblue_mesh_counts AS (
 	read_ms float8, weld_ms float8, validate_ms float8, points_ms float8,
 	segments_ms float8, facets_ms float8, regions_ms float8, fill_ms float8);
 COMMENT ON TYPE redblue_mesh_counts IS
-'rows of the four tables of a mesh; of the vertices, those that were added on segments and edges, on facets, elsewhere, and where facets cross; regions; milliseconds of each stage';
+'Holds the numbers of rows of the four tables of a mesh; the numbers of vertices that were added on segments and edges, on facets, elsewhere,
+and where facets cross; the number of regions; and the milliseconds of each stage.';
 
 CREATE FUNCTION redblue_tetrahedralize(
 	facets regclass DEFAULT NULL,
@@ -2038,12 +2118,17 @@ RETURNS redblue_mesh_counts
 AS 'MODULE_PATHNAME', 'redblue_tetrahedralize'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 COMMENT ON FUNCTION redblue_tetrahedralize IS
-'the mesh of redblue_tetrahedra in four tables: mesh_vertices (id, x, y, z, kind, parent_id), mesh_tets (id, v1, v2, v3, v4, region, radius_edge, min_dihedral), mesh_faces (id, v1, v2, v3, facet_id, polygon),
-mesh_segments (id, v1, v2, segment_id, facet_id, segment), where mesh stands for the argument of that name, with a schema or without. They are made, with id as primary key, if they are
-not there; filled if they are and hold no rows: columns are found by name, other columns get their defaults. Ids begin at 1. kind: input (parent_id is the id in points, null
-for a corner of a facet or an end of a segment), segment (added on a row of segments, whose id is parent_id), edge (on the boundary of a facet: its id), facet (inside of one), inside (elsewhere), crossing (where facets and segments were cut). radius_edge: circumradius to shortest edge; min_dihedral: in degrees.
-faces are those that facets are made of: polygon is which polygon of the rows with that id it is. Pieces of one segment have the same number segment; segment_id is null where it is
-on the boundary of a facet. Errors: 55000 a table that is not empty, 42703 and 42804 one without these columns, 42501 no right to it, 22004 mesh is null, 42602 it is no name, 25006 a read-only transaction; and those of redblue_tetrahedra';
+'Stores the mesh of redblue_tetrahedra in four tables: mesh_vertices (id, x, y, z, kind, parent_id), mesh_tets (id, v1, v2, v3, v4, region,
+radius_edge, min_dihedral), mesh_faces (id, v1, v2, v3, facet_id, polygon) and mesh_segments (id, v1, v2, segment_id, facet_id, segment),
+where mesh stands for the argument mesh, with or without a schema. Missing tables are created, with id as primary key; existing tables must
+be empty. Columns are found by name, and other columns get their defaults. Ids begin at 1.
+kind is input (parent_id is the id in points, or null for a vertex of a facet or an endpoint of a segment), segment (added on the segment
+with id parent_id), edge (added on the boundary of the facet with id parent_id), facet (added inside the facet with id parent_id), inside
+(added elsewhere) or crossing (added where facets and segments were split). radius_edge is the ratio of circumradius to shortest edge;
+min_dihedral is in degrees. mesh_faces contains the faces that form facets; polygon is the number of the polygon among the rows with that
+id. Edges of one segment have the same number in column segment; segment_id is null on the boundary of a facet.
+Errors: 55000 table is not empty; 42703 and 42804 missing or wrongly typed column; 42501 insufficient privilege; 22004 mesh is null; 42602
+mesh is not a valid name; 25006 read-only transaction; and those of redblue_tetrahedra.';
 
 CREATE FUNCTION redblue_tetrahedralize_query(
 	facets text DEFAULT NULL,
@@ -2061,7 +2146,7 @@ RETURNS redblue_mesh_counts
 AS 'MODULE_PATHNAME', 'redblue_tetrahedralize_query'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 COMMENT ON FUNCTION redblue_tetrahedralize_query IS
-'redblue_tetrahedralize over queries, as in redblue_tetrahedra_query';
+'Stores a mesh, as redblue_tetrahedralize does, for the rows of queries, which are given as in redblue_tetrahedra_query.';
 
 CREATE TYPE redblue_refine_counts AS (
 	vertices bigint, tets bigint, faces bigint, segments bigint,
@@ -2070,8 +2155,10 @@ CREATE TYPE redblue_refine_counts AS (
 	read_ms float8, weld_ms float8, validate_ms float8, points_ms float8,
 	segments_ms float8, facets_ms float8, regions_ms float8, refine_ms float8, fill_ms float8);
 COMMENT ON TYPE redblue_refine_counts IS
-'rows of the four tables of a refined mesh; vertices that this call has added: on segments and edges, on facets, on the hull, elsewhere, and where facets cross; regions; bodies; tetrahedra
-that are still bad, and of these how many because of angles of the input, of keep_surface, of max_points, and because doubles are too coarse; rounds; milliseconds of each stage';
+'Holds the numbers of rows of the four tables of a refined mesh; the numbers of vertices that this call added on segments and edges, on
+facets, on the convex hull, elsewhere, and where facets cross; the numbers of regions and of solids; the number of tetrahedra that are still
+bad, and of these the numbers caused by angles of the input, by keep_surface, by max_points, and by the resolution of doubles; the number of
+rounds; and the milliseconds of each stage.';
 
 CREATE FUNCTION redblue_refine(
 	facets regclass DEFAULT NULL,
@@ -2098,13 +2185,20 @@ RETURNS redblue_refine_counts
 AS 'MODULE_PATHNAME', 'redblue_refine'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 COMMENT ON FUNCTION redblue_refine IS
-'the mesh of redblue_tetrahedralize, into the same tables, with points added until no tetrahedron is bad that can be helped: whose circumradius is more than radius_edge (null: any) times its shortest edge, or whose
-volume is more than it may be there: max_volume everywhere; in a region what the column regions_volume of regions says; and what the nearest row of sizes says (points with a column volume, or sizes_volume). Null or infinity: any.
-keep_surface: no point is added on segments, facets and hull. max_points: it ends, with a notice, at so many vertices. Every promise of redblue_tetrahedralize holds, and redblue_mesh_check checks it. Without facets, points and segments the
-mesh that the tables hold is refined: vertices stay and get company, the other three tables are replaced, whose readers see the old mesh until the transaction ends; facet_id, polygon, segment_id, segment and region stay what they
-were. mesh_tets has radius_edge and min_dihedral (degrees) of each; a vertex added on the convex hull, off all facets, is of kind hull. body: a column of facets; rows with one value there are a body, and each body is meshed by itself, in parallel;
-all go into the same tables, with a column body_id. A body of which no mesh can be made is an error, that of the smallest such value; with on_bad => ''skip'' it is left out, as is one with a row that cannot be read, and a notice says how many are, and why. Errors: 22023
-radius_edge, a volume or max_points that is none; 0A000 body with other sides than facets, or a mesh of bodies that is to be refined again; 55000 a mesh that has faults; and those of redblue_tetrahedralize';
+'Stores the mesh of redblue_tetrahedralize in the same tables after refining it: adds points until no tetrahedron that can be improved is
+bad. A tetrahedron is bad if its circumradius exceeds radius_edge (null: no limit) times its shortest edge, or if its volume exceeds the
+limit there: max_volume everywhere; in a region, the value of column regions_volume of regions; and the value of the nearest row of sizes
+(points with a column volume, or sizes_volume). NULL or infinity means no limit.
+keep_surface: adds no points on segments, facets and the convex hull. max_points: stops, with a notice, at that number of vertices. The mesh
+has all properties guaranteed by redblue_tetrahedralize, which redblue_mesh_check verifies. mesh_tets has the radius_edge and min_dihedral
+(in degrees) of each tetrahedron; a vertex that was added on the convex hull, off all facets, has kind hull.
+Without facets, points and segments, refines the mesh stored in the tables: adds vertices, and replaces the other three tables, whose
+readers see the old mesh until the transaction ends; facet_id, polygon, segment_id, segment and region are preserved.
+body: a column of facets; all rows with the same value form a solid, and each solid is meshed separately, in parallel, into the same tables,
+which have a column body_id. A solid that cannot be meshed raises an error, that of the smallest such value; with on_bad => ''skip'' it is
+skipped, as is a solid with a row that cannot be read, and a notice reports the number of skipped solids with reasons.
+Errors: 22023 invalid radius_edge, volume or max_points; 0A000 body together with sides other than facets, or refinement of an existing mesh
+of several solids; 55000 existing mesh has faults; and those of redblue_tetrahedralize.';
 
 CREATE FUNCTION redblue_refine_query(
 	facets text DEFAULT NULL,
@@ -2131,7 +2225,7 @@ RETURNS redblue_refine_counts
 AS 'MODULE_PATHNAME', 'redblue_refine_query'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 COMMENT ON FUNCTION redblue_refine_query IS
-'redblue_refine over queries, as in redblue_tetrahedra_query';
+'Stores a refined mesh, as redblue_refine does, for the rows of queries, which are given as in redblue_tetrahedra_query.';
 
 CREATE FUNCTION redblue_mesh_check(
 	mesh text,
@@ -2151,34 +2245,39 @@ RETURNS TABLE (
 AS 'MODULE_PATHNAME', 'redblue_mesh_check'
 LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 10;
 COMMENT ON FUNCTION redblue_mesh_check IS
-'what is wrong with the four tables of a mesh (redblue_tetrahedralize), by exact signs: a row for each fault, none for a good mesh. Every tetrahedron has a volume and is positively
-oriented; faces are shared by two tetrahedra or lie on the boundary; no vertex lies in the sphere of a tetrahedron on the other side of a face that is on no facet. With the rows that it was made of, in any order:
-all their points are vertices, bit for bit; every facet is a union of faces, every segment one of edges; regions have the volumes that their facets enclose, but for what rounding explains. fault: in words;
-vertices, tets, faces, edges: ids of rows of the tables; facet_id, polygon, segment_id: of the rows; segment: as in mesh_segments; amount: how far, or how much; of a volume the share that the mesh has
-too much; region: whose volume that is. keep, on_crossing: as the mesh was made. Errors: 42P01 and 42703 no such table or column,
-42501 no right to it, and those of redblue_tetrahedra';
+'Checks the four tables of a mesh (redblue_tetrahedralize) with exact predicates. Returns one row for each fault, and none for a valid mesh.
+Every tetrahedron must have a volume and be positively oriented; faces must be shared by two tetrahedra or lie on the boundary; no vertex
+may lie in the circumsphere of a tetrahedron that is adjacent across a face on no facet. If the rows that the mesh was built from are given,
+in any order: all input points must be vertices, with identical coordinates; every facet must be a union of faces, and every segment a union
+of edges; and regions must have the volumes that their facets enclose, up to rounding.
+fault is a description; vertices, tets, faces, edges are ids of rows of the tables; facet_id, polygon, segment_id identify the input;
+segment is that of mesh_segments; amount is the size of the fault, which for a volume is the excess as a fraction; region is the region with
+the wrong volume. keep and on_crossing must be those with which the mesh was built.
+Errors: 42P01 and 42703 missing table or column; 42501 insufficient privilege; and those of redblue_tetrahedra.';
 
 CREATE FUNCTION redblue_mesh_vtu(mesh text) RETURNS bytea
 AS 'MODULE_PATHNAME', 'redblue_mesh_vtu'
 LANGUAGE C STABLE STRICT PARALLEL UNSAFE COST 100000;
 COMMENT ON FUNCTION redblue_mesh_vtu IS
-'the vertices and tetrahedra of a mesh (redblue_tetrahedralize), with their regions, as a file for ParaView: VTK XML, UnstructuredGrid, binary. Null where mesh is null. Errors: 54000 more than a
-value can hold (1 GB), and those of redblue_mesh_check';
+'Returns the vertices and tetrahedra of a mesh (redblue_tetrahedralize), with regions, as a file for ParaView (VTK XML, UnstructuredGrid,
+binary), or null if mesh is null. Errors: 54000 file exceeds the maximum size of a value (1 GB); and those of redblue_mesh_check.';
 
 CREATE FUNCTION redblue_mesh_gmsh(mesh text) RETURNS bytea
 AS 'MODULE_PATHNAME', 'redblue_mesh_gmsh'
 LANGUAGE C STABLE STRICT PARALLEL UNSAFE COST 100000;
 COMMENT ON FUNCTION redblue_mesh_gmsh IS
-'the same as a file for Gmsh, MSH 4.1, binary, with the faces of facets, and regions and facets as physical groups. Errors as in redblue_mesh_vtu';
+'Returns a mesh (redblue_tetrahedralize) as a file for Gmsh (MSH 4.1, binary), including the faces of facets, with regions and facets as
+physical groups. Errors are those of redblue_mesh_vtu.';
 
 -- ---- into a table ----
 
 CREATE FUNCTION redblue_into(target regclass, source text) RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_into' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 COMMENT ON FUNCTION redblue_into(regclass, text) IS
-'INSERT INTO target source, and the number of rows: source is one SELECT, most often over a join, whose columns are those of the target in order.
-Rows go in blocks to a plain table without indexes, triggers, constraints but NOT NULL, defaults to fill in, policies, partitions;
-in any other case one by one, as INSERT does it. Privileges and errors are those of INSERT';
+'Executes INSERT INTO target source and returns the number of rows. source is a single SELECT, typically over a join, whose columns are those
+of the target, in order.
+Rows are inserted in batches if the target is a plain table without indexes, triggers, constraints other than NOT NULL, column defaults to
+apply, policies or partitions; otherwise they are inserted one by one, as by INSERT. Privileges and errors are those of INSERT.';
 
 -- ---- tiles ----
 
@@ -2192,12 +2291,14 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'redblue_tiles'
 LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 16;
 COMMENT ON FUNCTION redblue_tiles IS
-'n tiles that fill space without an overlap and cost about the same, for a join of two tables or views, or of one with itself (blue null): tile, from 1; its low
-and high corner, in units of the coordinates, half open (low <= x < high), at the outer sides infinite; its cost: the rows that whoever joins it must read, and a tenth for each pair
-whose boxes overlap and that lies in it. Cut by some rows of both sides (k-d tree); the same for the same tables. Rows are triangles, segments, points or boxes in
-columns as the joins have them, or any geometry, box3d, box2d or cube (red_geom, blue_geom); red_object, blue_object: rows with one value are one object, and then all are
-read, as they are of views and foreign tables. distance: of the pairs that are wanted. dimensions: 2 for joins in the plane of rows that have z. Errors: 22023 for n below 1
-or above 1000000 and for sides of different dimensions, and those of the joins';
+'Returns n tiles that partition space into parts of similar cost, for a join of two tables or views, or of one with itself (blue null). Each
+row is a tile: its number, from 1; its lower and upper corners, in the units of the coordinates, half open (low <= x < high), and infinite
+on the outer sides; and its cost: the number of rows that a join of this tile must read, plus a tenth of the number of pairs with
+overlapping boxes that lie in it. The partition is a k-d tree built from a sample of both sides; the same tables always give the same tiles.
+Rows are triangles, segments, points or boxes in columns, as in the joins, or any geometry, box3d, box2d or cube (red_geom, blue_geom); with
+red_object or blue_object, rows with the same value form one object, and all rows are read, as is also the case for views and foreign
+tables. distance: the distance of the join. dimensions: 2 for joins in the plane of rows that have Z.
+Errors: 22023 n below 1 or above 1000000, sides with different dimensions; and those of the joins.';
 
 CREATE FUNCTION redblue_tiles_query(
 	red text, blue text, n int,
@@ -2209,23 +2310,26 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'redblue_tiles_query'
 LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 16;
 COMMENT ON FUNCTION redblue_tiles_query IS
-'redblue_tiles for the rows of two queries, which are read to their ends. Each text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller.
-Errors: 0A000 and 42601 for any other text, and those of redblue_tiles';
+'Returns tiles, as redblue_tiles does, for the rows of two queries, which are read completely. Each text is a single read-only SELECT
+(including WITH, VALUES and TABLE), which is run as the caller. Errors: 0A000 and 42601 any other text; and those of redblue_tiles.';
 
 CREATE FUNCTION redblue_meets_tile(low float8[], high float8[], tile_low float8[], tile_high float8[], distance float8 DEFAULT 0)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'redblue_meets_tile' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION redblue_meets_tile(float8[], float8[], float8[], float8[], float8) IS
-'may a row whose box is from low to high be in a pair that lies in that tile (redblue_tiles), of rows that are no farther apart than distance? Along each axis: low < tile_high and high + distance
->= tile_low. So whoever joins the tile needs it. In units of the coordinates, two or three of them; tile_low or tile_high null: no end on that side. Null where low or high is. Errors: 22023 for what is no
-box, NaN, different numbers of dimensions, 22004 for a null among the coordinates';
+'Returns true if a row with the box from low to high may belong to a pair that lies in the tile (redblue_tiles), for pairs at most distance
+apart: if low < tile_high and high + distance >= tile_low along each axis. A join of the tile must read such rows. Corners have two or three
+coordinates; the tile is unbounded on a side if tile_low or tile_high is null. Returns null if low or high is null. Errors: 22023 low >
+high, NaN, different numbers of dimensions; 22004 null coordinate.';
 
 CREATE FUNCTION redblue_tiles_of(low float8[], high float8[], tile_lows float8[], tile_highs float8[], distance float8 DEFAULT 0)
 RETURNS SETOF int
 AS 'MODULE_PATHNAME', 'redblue_tiles_of' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100 ROWS 1;
 COMMENT ON FUNCTION redblue_tiles_of(float8[], float8[], float8[], float8[], float8) IS
-'the tiles that a row whose box is from low to high belongs to (redblue_meets_tile), by their places, from 1, in arrays of corners: array_agg(tile_low ORDER BY tile), array_agg(tile_high ORDER BY tile)
-of what redblue_tiles returns. Of tiles that fill space a box meets one at least. None where low or high is null. Errors: 22004 for no tiles (null), and those of redblue_meets_tile';
+'Returns the tiles to which a row with the box from low to high belongs (redblue_meets_tile), as positions, from 1, in the arrays of corners
+array_agg(tile_low ORDER BY tile) and array_agg(tile_high ORDER BY tile) of the result of redblue_tiles. A box belongs to at least one of
+the tiles if they fill space. Returns no rows if low or high is null. Errors: 22004 arrays of tiles are null; and those of
+redblue_meets_tile.';
 
 -- ---- exact signs ----
 
@@ -2234,7 +2338,8 @@ CREATE FUNCTION redblue_orient2d(
 RETURNS int
 AS 'MODULE_PATHNAME', 'redblue_orient2d' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
 COMMENT ON FUNCTION redblue_orient2d(float8, float8, float8, float8, float8, float8) IS
-'1 where c lies to the left of the line from a to b, -1 to the right, 0 on it; exact. Errors: 22003 NaN or infinity';
+'Returns 1 if c lies to the left of the line from a to b, -1 if to the right, and 0 if on it. The result is exact. Errors: 22003 NaN or
+infinity.';
 
 CREATE FUNCTION redblue_orient3d(
 	ax float8, ay float8, az float8, bx float8, by float8, bz float8,
@@ -2243,16 +2348,16 @@ RETURNS int
 AS 'MODULE_PATHNAME', 'redblue_orient3d' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
 COMMENT ON FUNCTION redblue_orient3d(float8, float8, float8, float8, float8, float8,
 	float8, float8, float8, float8, float8, float8) IS
-'1 where the corners a, b, c of the triangle run counterclockwise as seen from d, -1 clockwise, 0 where all four lie in one plane; exact:
-the sign of (b - a) x (c - a) . (d - a). Errors: 22003 NaN or infinity';
+'Returns 1 if the vertices a, b, c of the triangle appear counterclockwise from d, -1 if clockwise, and 0 if all four points are coplanar.
+The result is the exact sign of (b - a) x (c - a) . (d - a). Errors: 22003 NaN or infinity.';
 
 CREATE FUNCTION redblue_incircle(
 	ax float8, ay float8, bx float8, by float8, cx float8, cy float8, dx float8, dy float8)
 RETURNS int
 AS 'MODULE_PATHNAME', 'redblue_incircle' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION redblue_incircle(float8, float8, float8, float8, float8, float8, float8, float8) IS
-'1 where d lies inside the circle through a, b, c, -1 outside, 0 on it, if a, b, c turn left; the opposite if they turn right; exact.
-Errors: 22003 NaN or infinity';
+'Returns 1 if d lies inside the circle through a, b, c, -1 if outside, and 0 if on it, provided that a, b, c are in counterclockwise order;
+the sign is reversed if they are in clockwise order. The result is exact. Errors: 22003 NaN or infinity.';
 
 CREATE FUNCTION redblue_insphere(
 	ax float8, ay float8, az float8, bx float8, by float8, bz float8,
@@ -2262,21 +2367,23 @@ RETURNS int
 AS 'MODULE_PATHNAME', 'redblue_insphere' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 15;
 COMMENT ON FUNCTION redblue_insphere(float8, float8, float8, float8, float8, float8, float8, float8,
 	float8, float8, float8, float8, float8, float8, float8) IS
-'1 where e lies inside the sphere through a, b, c, d, -1 outside, 0 on it, if redblue_orient3d(a, b, c, d) = 1;
-the opposite if it is -1; exact. Errors: 22003 NaN or infinity';
+'Returns 1 if e lies inside the sphere through a, b, c, d, -1 if outside, and 0 if on it, provided that redblue_orient3d(a, b, c, d) = 1; the
+sign is reversed if it is -1. The result is exact. Errors: 22003 NaN or infinity.';
 
 -- ---- about itself ----
 
 CREATE FUNCTION redblue_version() RETURNS text
 AS 'MODULE_PATHNAME', 'redblue_version' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION redblue_version() IS 'version of the library that is loaded';
+COMMENT ON FUNCTION redblue_version() IS
+'Returns the version of the loaded library.';
 
 CREATE FUNCTION redblue_info(
 	OUT version text, OUT build text, OUT gmp text, OUT openmp text, OUT threads int,
 	OUT cuda boolean, OUT cuda_device text)
 AS 'MODULE_PATHNAME', 'redblue_info' LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION redblue_info() IS
-'what a bug report needs: versions and build; the threads that a join would take; is a GPU usable, and its description or why not';
+'Returns information for bug reports: versions and build, the number of threads of a join, and whether a GPU is usable, with its description
+or the reason.';
 
 -- ---- what stays in memory ----
 
@@ -2290,17 +2397,18 @@ CREATE FUNCTION redblue_cache(
 AS 'MODULE_PATHNAME', 'redblue_cache'
 LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION redblue_cache IS
-'reads a table as a join would, and keeps it in memory: later joins with the same columns read only pages that have changed. kind: triangles,
-segments, segments2d, boxes; id, geom, face_tolerance as in the joins. rows: those with an object; bytes: of memory; pages: of the
-table; kept: of these, those that VACUUM has marked all-visible (fewer than pages: VACUUM the table). It is never needed for an answer.
-Errors: 42809 what is no plain logged table, 55000 redblue.cache is off, 22023 an unknown kind, and those of the joins';
+'Reads a table as a join would and caches it in memory, so that later joins with the same columns read only pages that have changed. kind is
+triangles, segments, segments2d, boxes or points; id, geom and face_tolerance are those of the joins.
+Returns rows, the number of rows with an object; bytes, the size in memory; pages, the number of pages of the table; and kept, the number of
+pages that VACUUM has marked all-visible (if it is less than pages, run VACUUM on the table). Caching never changes results.
+Errors: 42809 not a plain logged table; 55000 redblue.cache is off; 22023 invalid kind; and those of the joins.';
 
 CREATE FUNCTION redblue_uncache(relation regclass DEFAULT NULL) RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_uncache'
 LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION redblue_uncache IS
-'gives up what is kept of a table, or of all tables that the caller owns, and returns the bytes that were freed. Errors: 42501 the caller
-does not own the table';
+'Removes a table, or all tables that the caller owns, from the cache and returns the number of bytes freed. Errors: 42501 the caller does not
+own the table.';
 
 CREATE FUNCTION redblue_cached(
 	OUT relation regclass, OUT kind text, OUT rows bigint, OUT bytes bigint, OUT device_bytes bigint, OUT pages bigint,
@@ -2309,24 +2417,26 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'redblue_cached'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION redblue_cached IS
-'the tables that are kept in memory, and those lately joined that are not, with the reason; of those that the caller may read. bytes: of
-memory, device_bytes: of the GPU''s; pages: of the table, kept: those of them that are valid; hits: joins that used it';
+'Returns the tables that are cached in memory, and recently joined tables that are not cached, with the reason; only tables that the caller
+may read are shown. bytes is the size in main memory, and device_bytes the size in GPU memory; pages is the number of pages of the table,
+and kept the number of pages whose cached rows are valid; hits is the number of joins that used the table.';
 
 CREATE FUNCTION redblue_progress(
 	OUT pid int, OUT function text, OUT stage text, OUT done bigint, OUT total bigint)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'redblue_progress' LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10;
 COMMENT ON FUNCTION redblue_progress() IS
-'the joins that run now, one row each: the process of the session, the function, the stage at work, and how much of it is done;
-total is null where it is not known. Shown are the caller''s own sessions, to members of pg_read_all_stats all';
+'Returns the joins that are currently running, one row each: the process ID of the session, the function, the current stage and its progress;
+total is null if it is not known. Users see their own sessions; members of pg_read_all_stats see all.';
 CREATE VIEW redblue_progress AS SELECT * FROM redblue_progress();
 GRANT SELECT ON redblue_progress TO PUBLIC;
-COMMENT ON VIEW redblue_progress IS 'the joins that run now, as the function of that name tells';
+COMMENT ON VIEW redblue_progress IS
+'Shows the joins that are currently running, as returned by the function redblue_progress().';
 
 CREATE FUNCTION redblue_last_run()
 RETURNS TABLE (stage text, count bigint, milliseconds float8, detail text, backend text, device text)
 AS 'MODULE_PATHNAME', 'redblue_last_run' LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 9;
 COMMENT ON FUNCTION redblue_last_run() IS
-'what the last join of this session that came to its end did: one row per stage with its count and its milliseconds; no rows before the first,
-after DISCARD ALL, and where another role ran it.
-On the CPU, device has the number of threads, and why no GPU was used';
+'Returns the statistics of the last completed join of this session: one row per stage with its count and its time in milliseconds. Returns no
+rows before the first join, after DISCARD ALL, and if another role ran the join. For a join on the CPU, device contains the number of
+threads and the reason why no GPU was used.';

@@ -6,68 +6,80 @@
 CREATE FUNCTION redblue_geometry_support(internal) RETURNS internal
 AS 'MODULE_PATHNAME' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION redblue_geometry_support IS
-'what the planner asks of functions of two geometries: which index serves them, and how many rows are left';
+'Provides the planner with usable indexes and selectivities for functions of two geometries (planner support function).';
 
 CREATE FUNCTION redblue_reach(geometry, distance float8 DEFAULT 0) RETURNS geometry
 AS 'MODULE_PATHNAME', 'redblue_geometry_reach' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION redblue_reach IS
-'the box of a geometry, larger by a distance (in units of its SRID) on all sides, as a line from its low corner to its high one; with Z if the geometry has Z, without M.
-What is within that distance has a box that overlaps (&&, &&&). Null of an empty geometry; 22023 for a distance that is negative or no number';
+'Returns the bounding box of a geometry, expanded by a distance (in units of its SRID) on all sides, as a line from its lower to its upper
+corner, with Z if the geometry has Z, and without M. The box of any geometry within that distance overlaps it (&&, &&&). Returns null for an
+empty geometry. Errors: 22023 distance is negative or NaN.';
 
 CREATE FUNCTION redblue_intersects(geom1 geometry, geom2 geometry) RETURNS boolean
 AS 'MODULE_PATHNAME', 'redblue_geometry_intersects' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 5000 SUPPORT redblue_geometry_support;
 COMMENT ON FUNCTION redblue_intersects IS
-'do two geometries share a point? Exactly, of all types but curves. Where both have Z, in space: a surface is its faces, of which each has any number of corners and holes, and a
-solid is its surface; else as they lie in the plane, where polygons are areas. False where one is empty. GiST, SP-GiST and BRIN indexes of geometry serve it. Errors: 22023
-for different SRIDs and for faces that are none, 0A000 for curves, 22003 for coordinates that are not finite';
+'Returns true if two geometries share a point. The result is exact, for all types except curves. If both have Z, they are compared in space:
+a surface is the union of its faces, each with any number of vertices and holes, and a solid is its surface; otherwise they are compared in
+the plane, where polygons are areas. Returns false if one is empty. GiST, SP-GiST and BRIN indexes on geometry are used.
+Errors: 22023 different SRIDs or invalid faces; 0A000 curves; 22003 coordinates that are not finite.';
 
 CREATE FUNCTION redblue_crosses(geom1 geometry, geom2 geometry) RETURNS boolean
 AS 'MODULE_PATHNAME', 'redblue_geometry_crosses' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 5000 SUPPORT redblue_geometry_support;
 COMMENT ON FUNCTION redblue_crosses IS
-'do two geometries meet in a point that is inside of a face or segment of both (of its relative interior), and not only touch? As in the column crosses of redblue_triangle_contacts. Else as redblue_intersects';
+'Returns true if two geometries share a point in the relative interior of a face or segment of each, rather than only touching, like column
+crosses of redblue_triangle_contacts. Otherwise like redblue_intersects.';
 
 CREATE FUNCTION redblue_contact(geom1 geometry, geom2 geometry) RETURNS text
 AS 'MODULE_PATHNAME', 'redblue_geometry_contact' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 5000;
 COMMENT ON FUNCTION redblue_contact IS
-'how two geometries meet: disjoint, or touch or cross (redblue_crosses), in points, along lines or along areas, by what of most dimensions they share. Else as redblue_intersects';
+'Describes how two geometries meet: disjoint, or touch or cross (see redblue_crosses) in points, along lines or along areas, according to the
+highest dimension of their intersection. Otherwise like redblue_intersects.';
 
 CREATE FUNCTION redblue_dwithin(geom1 geometry, geom2 geometry, distance float8) RETURNS boolean
 AS 'MODULE_PATHNAME', 'redblue_geometry_dwithin' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 5000 SUPPORT redblue_geometry_support;
 COMMENT ON FUNCTION redblue_dwithin IS
-'are two geometries at most that distance apart (in units of their SRID), exactly? 22023 for a distance that is negative or no number; else as redblue_intersects';
+'Returns true if two geometries are at most the given distance apart (in units of their SRID). The result is exact. Errors: 22023 distance is
+negative or NaN; otherwise like redblue_intersects.';
 
 CREATE FUNCTION redblue_distance(geom1 geometry, geom2 geometry) RETURNS float8
 AS 'MODULE_PATHNAME', 'redblue_geometry_distance' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 5000;
 COMMENT ON FUNCTION redblue_distance IS
-'the double nearest to the distance of two geometries (in units of their SRID), 0 only where they share a point; null where one is empty. Else as redblue_intersects';
+'Returns the double nearest to the distance of two geometries (in units of their SRID), which is 0 only if they share a point, or null if one
+is empty. Otherwise like redblue_intersects.';
 
 CREATE FUNCTION redblue_inside(geom geometry, body geometry) RETURNS boolean
 AS 'MODULE_PATHNAME', 'redblue_geometry_inside' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 20000 SUPPORT redblue_geometry_support;
 COMMENT ON FUNCTION redblue_inside IS
-'does a geometry lie in a body, exactly? The body is a closed surface with Z that does not cross itself. Points, lines: no point of them is outside, and some are not on the boundary
-(redblue_points_in_bodies, redblue_segments_in_bodies). A surface that is not closed: the same of its points. A closed one is a body, too: is it inside of the second (redblue_body_pairs)? False where one
-is empty. GiST, SP-GiST and BRIN indexes of geometry serve it. Errors: 22023 for what is no body, for different SRIDs and for geometries without Z, and those of redblue_intersects';
+'Returns true if a geometry lies in a solid, which is a closed surface with Z that does not intersect itself. The result is exact. Points,
+lines and surfaces that are not closed lie in the solid if none of their points is outside and some are not on the boundary (see
+redblue_points_in_bodies and redblue_segments_in_bodies); a closed surface is itself treated as a solid (see inside in redblue_body_pairs).
+Returns false if one is empty. GiST, SP-GiST and BRIN indexes on geometry are used.
+Errors: 22023 invalid solid, different SRIDs or geometries without Z; and those of redblue_intersects.';
 
 CREATE FUNCTION redblue_position(geom geometry, body geometry) RETURNS text
 AS 'MODULE_PATHNAME', 'redblue_geometry_position' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 20000;
 COMMENT ON FUNCTION redblue_position IS
-'how a point, line, surface or body lies to a body, exactly: inside (redblue_inside: no point of it is outside, and some are not on the boundary), boundary (all of it is on the boundary), crossing (some of it is
-inside, and some outside), outside (no point of it is inside; it may touch the boundary), or, of two bodies, equal. Null where one is empty. Errors as of redblue_inside';
+'Describes the exact position of a point, line, surface or solid relative to a solid: inside (see redblue_inside: no point is outside, and
+some are not on the boundary), boundary (all of it lies on the boundary), crossing (some of it is inside and some outside), outside (no
+point is inside; it may touch the boundary) or, for two solids, equal. Returns null if one is empty. Errors are those of redblue_inside.';
 
 -- ---- geometries out ----
 
 CREATE FUNCTION redblue_faces(surface geometry, OUT face int, OUT part int, OUT geom geometry) RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'redblue_geometry_faces' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 1000 ROWS 20;
 COMMENT ON FUNCTION redblue_faces IS
-'the triangles that the faces of a surface or solid are for redblue: the number of the face, that of the triangle (part), both from 1 as the joins count them (empty faces
-are not counted), and the triangle, with the SRID of the geometry and with Z if it has Z. Of faces without an area the parts are their edges. Errors: 42804 for points and lines, and those of redblue_intersects';
+'Returns the triangles into which redblue divides the faces of a surface or solid: the number of the face and the number of the triangle
+(part), both from 1, as the joins count them (empty faces are not counted), and the triangle, with the SRID of the geometry, and with Z if
+the geometry has Z. The parts of a face without area are its edges. Errors: 42804 points and lines; and those of redblue_intersects.';
 
 CREATE FUNCTION redblue_intersection(geom1 geometry, geom2 geometry) RETURNS geometry
 AS 'MODULE_PATHNAME', 'redblue_geometry_intersection' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 10000;
 COMMENT ON FUNCTION redblue_intersection IS
-'what two geometries share: points, lines, polygons, several of one kind as a multi geometry, of several kinds as a collection; an empty collection where it is nothing. Curves in which faces meet
-are as few lines as there are curves, closed where they close; areas that faces have in common are polygons with holes, turned as those of the first geometry. Each coordinate is the
-double nearest to where the point is exactly. With the SRID of the two, and with Z if both have Z; else as they lie in the plane. Errors as of redblue_intersects';
+'Returns the intersection of two geometries: points, lines and polygons, as a multi geometry if there are several of one kind, as a
+collection if there are several kinds, and as an empty collection if there is none. Each curve in which faces meet is one line, closed if
+the curve is closed; common areas of faces are polygons with holes, with the orientation of the first geometry. Each coordinate is the
+double nearest to the exact one. The result has the SRID of the two geometries, and Z if both have Z; otherwise the intersection is computed
+in the plane. Errors are those of redblue_intersects.';
 
 -- ---- geometries of all pairs of two tables ----
 
@@ -83,9 +95,10 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'redblue_triangle_intersections'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 100000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_intersections IS
-'the pairs of redblue_triangle_pairs, exactly, and what the two of each share: a POINT Z, LINESTRING Z or POLYGON Z, several of one kind as a multi geometry, of several kinds
-as a collection. Curves in which faces meet are as few lines as there are curves, closed where they close. Each coordinate is the double nearest to where the point is exactly, in units of the SRID, which is
-that of the tables (0 for coordinates). Arguments and errors as of redblue_triangle_pairs';
+'Returns the pairs of redblue_triangle_pairs with the intersection of each: a POINT Z, LINESTRING Z or POLYGON Z, as a multi geometry if
+there are several of one kind, or as a collection if there are several kinds. Each curve in which faces meet is one line, closed if the
+curve is closed. Each coordinate is the double nearest to the exact one, in units of the SRID, which is that of the tables (0 for coordinate
+columns). Arguments and errors are those of redblue_triangle_pairs.';
 
 CREATE FUNCTION redblue_triangle_intersections_query(
 	red text, blue text,
@@ -99,8 +112,9 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'redblue_triangle_intersections_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 100000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_intersections_query IS
-'redblue_triangle_intersections over two queries. Each text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
-columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_triangle_intersections';
+'Returns the result of redblue_triangle_intersections for the rows of two queries. Each text is a single read-only SELECT (including WITH,
+VALUES and TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and
+those of redblue_triangle_intersections.';
 
 CREATE FUNCTION redblue_segment_triangle_intersections(
 	segments regclass, triangles regclass,
@@ -114,9 +128,10 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_intersections'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 100000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_triangle_intersections IS
-'Returns the pairs of redblue_segment_triangle_pairs, exactly, with what the two of each share (points and lines, as in redblue_triangle_intersections), and where on the line that is, as fractions of
-the length of the whole line (0 to 1), the doubles nearest to the exact values: where it begins and ends, and in fractions each place, {{from, to}, ...}, in order; from equals to where the line meets the
-triangles in a point. Arguments and errors as of redblue_segment_triangle_pairs';
+'Returns the pairs of redblue_segment_triangle_pairs with the intersection of each (points and lines, as in redblue_triangle_intersections)
+and its location on the line, as fractions (0 to 1) of the length of the whole line, which are the doubles nearest to the exact values: the
+start of the first and the end of the last interval, and in fractions each interval, {{from, to}, ...}, in order; from equals to where the
+line meets the triangles in a point. Arguments and errors are those of redblue_segment_triangle_pairs.';
 
 CREATE FUNCTION redblue_segment_triangle_intersections_query(
 	segments text, triangles text,
@@ -130,8 +145,9 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_intersections_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 100000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_triangle_intersections_query IS
-'redblue_segment_triangle_intersections over two queries. Each text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
-columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_segment_triangle_intersections';
+'Returns the result of redblue_segment_triangle_intersections for the rows of two queries. Each text is a single read-only SELECT (including
+WITH, VALUES and TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other
+text; and those of redblue_segment_triangle_intersections.';
 
 CREATE FUNCTION redblue_segment_intersections(
 	red regclass, blue regclass,
@@ -144,7 +160,8 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'redblue_segment_intersections'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 100000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_intersections IS
-'the pairs of redblue_segment_pairs, in the plane, exactly, and what the two of each share: points and lines without Z, as in redblue_triangle_intersections. Arguments and errors as of redblue_segment_pairs';
+'Returns the pairs of redblue_segment_pairs with the intersection of each in the plane: points and lines without Z, as in
+redblue_triangle_intersections. Arguments and errors are those of redblue_segment_pairs.';
 
 CREATE FUNCTION redblue_segment_intersections_query(
 	red text, blue text,
@@ -157,28 +174,32 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'redblue_segment_intersections_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 100000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_intersections_query IS
-'redblue_segment_intersections over two queries. Each text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
-columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_segment_intersections';
+'Returns the result of redblue_segment_intersections for the rows of two queries. Each text is a single read-only SELECT (including WITH,
+VALUES and TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and
+those of redblue_segment_intersections.';
 
 -- ---- tiles ----
 
 CREATE FUNCTION redblue_meets_tile(geom geometry, tile_low float8[], tile_high float8[], distance float8 DEFAULT 0) RETURNS boolean
 AS 'MODULE_PATHNAME', 'redblue_geometry_meets_tile' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION redblue_meets_tile(geometry, float8[], float8[], float8) IS
-'may a geometry be in a pair that lies in that tile (redblue_tiles), of geometries that are no farther apart than distance? By its box, of its own coordinates (not of PostGIS''s floats), as
-redblue_meets_tile of two arrays. With Z it has a tile of two dimensions, too. Null of null, false of an empty geometry. Errors: 22023 for a geometry without Z and a tile of three dimensions, and those
-of redblue_intersects and of redblue_meets_tile';
+'Returns true if a geometry may belong to a pair that lies in the tile (redblue_tiles), for pairs at most distance apart. The test uses the
+bounding box of the coordinates, not the float box of PostGIS, as redblue_meets_tile of two arrays does. A geometry with Z may be tested
+with a two-dimensional tile. Returns null for null and false for an empty geometry. Errors: 22023 geometry without Z and tile with three
+dimensions; and those of redblue_intersects and of redblue_meets_tile.';
 
 CREATE FUNCTION redblue_tiles_of(geom geometry, tile_lows float8[], tile_highs float8[], distance float8 DEFAULT 0) RETURNS SETOF int
 AS 'MODULE_PATHNAME', 'redblue_geometry_tiles_of' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200 ROWS 1;
 COMMENT ON FUNCTION redblue_tiles_of(geometry, float8[], float8[], float8) IS
-'the tiles that a geometry belongs to (redblue_meets_tile), by their places, from 1, in arrays of corners: array_agg(tile_low ORDER BY tile), array_agg(tile_high ORDER BY tile) of what redblue_tiles
-returns. None of null and of an empty geometry. Errors: 22004 for no tiles (null), and those of redblue_meets_tile';
+'Returns the tiles to which a geometry belongs (redblue_meets_tile), as positions, from 1, in the arrays of corners array_agg(tile_low ORDER
+BY tile) and array_agg(tile_high ORDER BY tile) of the result of redblue_tiles. Returns no rows for null and for an empty geometry. Errors:
+22004 arrays of tiles are null; and those of redblue_meets_tile.';
 
 -- ---- meshes ----
 
 CREATE FUNCTION redblue_mesh_to_geometry(mesh text, srid int DEFAULT 0, OUT region bigint, OUT geom geometry) RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'redblue_mesh_to_geometry' LANGUAGE C STABLE STRICT PARALLEL UNSAFE COST 100000 ROWS 10;
 COMMENT ON FUNCTION redblue_mesh_to_geometry IS
-'the surface of each region of a mesh (redblue_tetrahedralize, redblue_refine), as a TIN Z with that SRID: the faces of its tetrahedra behind which there is another region, or nothing, counterclockwise
-seen from outside. A face between two regions is in both surfaces. Errors: 22023 for another SRID, 54000 for more than a value can hold (1 GB), and those of redblue_mesh_vtu';
+'Returns the surface of each region of a mesh (redblue_tetrahedralize, redblue_refine) as a TIN Z with the given SRID: the faces of its
+tetrahedra that border another region or the outside, counterclockwise as seen from outside. A face between two regions belongs to both
+surfaces. Errors: 22023 invalid SRID; 54000 geometry exceeds the maximum size of a value (1 GB); and those of redblue_mesh_vtu.';
