@@ -68,51 +68,65 @@ typedef struct setting
 } setting;
 
 static const setting settings[] = {
-	{"redblue.backend", "Where joins are computed and meshes refined.",
-	 "auto takes a GPU where one is usable and the CPU elsewhere; cuda is an error where no GPU is usable. The answer is the same.",
+	{"redblue.backend", "Selects the processor that computes joins and refines meshes.",
+	 "auto uses a GPU if one is available and the CPU otherwise; cuda raises "
+	 "an error if no GPU is available. The results are the same.",
 	 &rb_setting_backend, RB_CHOOSE_AUTO, 0, 0, backend_choices, PGC_USERSET, 0},
-	{"redblue.threads", "Threads of a join on the CPU.", "0 takes one for each core, at most 8.",
-	 &rb_setting_threads, 0, 0, RB_MAX_THREADS, NULL, PGC_USERSET, 0},
-	{"redblue.memory_limit", "Memory that one join may use for its inputs and its work.",
-	 "A join that would need more is an error. The rows returned are kept within work_mem, as those of any function.",
+	{"redblue.threads", "Sets the number of threads of a join on the CPU.",
+	 "0 uses one thread per core, at most 8.", &rb_setting_threads, 0, 0, RB_MAX_THREADS, NULL,
+	 PGC_USERSET, 0},
+	{"redblue.memory_limit",
+	 "Sets the maximum memory of one join for its inputs and its work space.",
+	 "A join that needs more raises an error. Returned rows are stored within "
+	 "work_mem, like those of any function.",
 	 &rb_setting_memory_limit, 4 * 1024 * 1024, 1024, INT_MAX, NULL, PGC_USERSET, GUC_UNIT_KB},
-	{"redblue.gpu_memory_limit", "Memory of the GPU that one join may use.",
-	 "0 takes what is free.", &rb_setting_gpu_memory_limit, 0, 0, INT_MAX, NULL, PGC_SUSET,
+	{"redblue.gpu_memory_limit", "Sets the maximum GPU memory of one join.",
+	 "0 uses all free GPU memory.", &rb_setting_gpu_memory_limit, 0, 0, INT_MAX, NULL, PGC_SUSET,
 	 GUC_UNIT_KB},
-	{"redblue.gpu_devices", "GPUs that joins and meshes may use.",
-	 "all, or numbers with commas between them, as nvidia-smi counts those that the server sees. The answer is the same.",
+	{"redblue.gpu_devices", "Selects the GPUs that joins and mesh refinement may use.",
+	 "The value is all or a comma-separated list of GPU numbers, in the order "
+	 "in which nvidia-smi lists the GPUs that the server can access. The "
+	 "results are the same.",
 	 &gpu_devices, 0, 0, 0, NULL, PGC_SUSET, 0},
-	{"redblue.grid_resolution", "Cells of the grid along its longest side.",
-	 "0 plans it from a sample of the data. The answer is the same.", &rb_setting_grid_resolution,
-	 0, 0, RB_MAX_GRID, NULL, PGC_USERSET, 0},
-	{"redblue.worker_idle", "Time after which the process that has the GPU open ends.",
-	 "It is counted from its last join. The next one that needs a GPU starts another process.",
+	{"redblue.grid_resolution", "Sets the number of grid cells along the longest side of the grid.",
+	 "0 chooses the number from a sample of the data. The results are the same.",
+	 &rb_setting_grid_resolution, 0, 0, RB_MAX_GRID, NULL, PGC_USERSET, 0},
+	{"redblue.worker_idle",
+	 "Sets the idle time after which the background worker that uses the GPU exits.",
+	 "The time is measured from the end of its last join. The next join that "
+	 "needs a GPU starts another worker.",
 	 &rb_setting_worker_idle, 600, 1, INT_MAX / 1000, NULL, PGC_SIGHUP, GUC_UNIT_S},
-	{"redblue.custom_scan", "Lets a join in FROM hand its pairs on while it runs.",
-	 "Off, the pairs are collected before the first is returned. The answer is the same.",
+	{"redblue.custom_scan", "Enables joins in FROM to return pairs while they run.",
+	 "If off, all pairs are collected before the first one is returned. The "
+	 "results are the same.",
 	 &rb_setting_custom_scan, true, 0, 0, NULL, PGC_USERSET, GUC_EXPLAIN},
-	{"redblue.join", "Lets the planner join tables on functions of two geometries as a whole.",
-	 "Off, such a join is a loop, with an index where there is one. The answer is the same.",
+	{"redblue.join", "Enables the planner to join whole tables on functions of two geometries.",
+	 "If off, such a join is a nested loop, with an index if there is one. "
+	 "The results are the same.",
 	 &rb_setting_join, true, 0, 0, NULL, PGC_USERSET, GUC_EXPLAIN},
 	{"redblue.replace_postgis",
-	 "Has redblue_intersects and redblue_dwithin answer ST_3DIntersects and ST_3DDWithin.",
-	 "In statements that are planned while it is on and the library is loaded. The answers are other ones: exact.",
+	 "Replaces ST_3DIntersects and ST_3DDWithin by redblue_intersects and redblue_dwithin.",
+	 "Affects statements that are planned while it is on and the library is "
+	 "loaded. Results may differ from PostGIS: they are exact.",
 	 &rb_setting_replace_postgis, false, 0, 0, NULL, PGC_USERSET, GUC_EXPLAIN},
-	{"redblue.duplicate_notice", "Tells when rows of a join have the same id.",
-	 "A NOTICE once a call, where the column is not known to be unique and not named as that of objects.",
+	{"redblue.duplicate_notice", "Reports rows of a join that have the same id.",
+	 "Issues one NOTICE per call if the id column is neither known to be "
+	 "unique nor named as the object column.",
 	 &rb_setting_duplicate_notice, true, 0, 0, NULL, PGC_USERSET, 0},
-	{"redblue.skip_notice", "Tells how many bodies on_bad => 'skip' leaves out, and why.",
-	 "A NOTICE once a call, with the most frequent reasons.", &rb_setting_skip_notice, true, 0, 0,
-	 NULL, PGC_USERSET, 0},
-	{"redblue.cache", "Which tables stay in memory from one join to the next.",
-	 "auto keeps one of 8 MB or more that is read a second time unchanged, on every one at its first reading; off neither keeps nor looks for any. The answer is the same.",
+	{"redblue.skip_notice", "Reports how many solids on_bad => 'skip' skipped, and why.",
+	 "Issues one NOTICE per call with the most frequent reasons.", &rb_setting_skip_notice, true, 0,
+	 0, NULL, PGC_USERSET, 0},
+	{"redblue.cache", "Selects the tables that stay cached in memory between joins.",
+	 "auto caches a table of at least 8 MB when it is read again unchanged; "
+	 "on caches every table when it is first read; off neither caches tables "
+	 "nor uses cached ones. The results are the same.",
 	 &rb_setting_cache, RB_CACHE_AUTO, 0, 0, cache_choices, PGC_USERSET, 0},
-	{"redblue.cache_memory", "Memory for tables that stay from one join to the next.",
-	 "What was not used for the longest time goes to make room. 0 keeps nothing.",
+	{"redblue.cache_memory", "Sets the maximum memory for cached tables.",
+	 "The least recently used tables are evicted first. 0 disables the cache.",
 	 &rb_setting_cache_memory, 1024 * 1024, 0, INT_MAX, NULL, PGC_SIGHUP, GUC_UNIT_KB},
-	{"redblue.gpu_cache_memory", "Memory of the GPU for copies of tables that stay.",
-	 "-1 takes a quarter of it; 0 keeps nothing there.", &rb_setting_gpu_cache_memory, -1, -1,
-	 INT_MAX, NULL, PGC_SIGHUP, GUC_UNIT_KB},
+	{"redblue.gpu_cache_memory", "Sets the maximum GPU memory for copies of cached tables.",
+	 "-1 uses a quarter of the GPU memory; 0 caches nothing on the GPU.",
+	 &rb_setting_gpu_cache_memory, -1, -1, INT_MAX, NULL, PGC_SIGHUP, GUC_UNIT_KB},
 };
 
 /* ---- the list of devices ---- */
@@ -147,7 +161,7 @@ parse_devices(const char *text, uint32 *cards, char *fault, size_t size)
 		if (!isdigit((unsigned char) *at))
 		{
 			snprintf(fault, size,
-					 "It is \"all\", or numbers from 0 to %d with commas between them.",
+					 "The value must be \"all\" or a comma-separated list of numbers from 0 to %d.",
 					 RB_CARDS - 1);
 			return false;
 		}
@@ -155,8 +169,8 @@ parse_devices(const char *text, uint32 *cards, char *fault, size_t size)
 		if (number >= RB_CARDS || (*cards >> number & 1) != 0)
 		{
 			snprintf(fault, size,
-					 number >= RB_CARDS ? "GPUs are counted from 0 to %d."
-										: "There is one twice, of GPUs from 0 to %d.",
+					 number >= RB_CARDS ? "GPU numbers range from 0 to %d."
+										: "A GPU number, 0 to %d, is listed twice.",
 					 RB_CARDS - 1);
 			return false;
 		}
@@ -168,7 +182,7 @@ parse_devices(const char *text, uint32 *cards, char *fault, size_t size)
 			return true;
 		if (*at++ != ',')
 		{
-			snprintf(fault, size, "There is no comma behind %lu.", number);
+			snprintf(fault, size, "A comma is missing after %lu.", number);
 			return false;
 		}
 	}
