@@ -24,57 +24,64 @@ extern "C"
  * that of the amount
  */
 #define RB_FAULT_LIST(X)                                                                           \
-	X(POINT_NOT_FINITE, "a point is not finite")                            /* point */            \
-	X(POINTS_EQUAL, "two points are in one place")                          /* points */           \
-	X(POINT_KIND, "a point is of a kind that it cannot be of")              /* point, kind */      \
-	X(POINT_PARENT, "a point lies on a segment or facet that there is not") /* point, parent */    \
-	X(POINT_UNUSED, "an added point is no corner of a tetrahedron")         /* point */            \
-	X(INPUT_MISSING, "a point of the input is missing")                     /* point */            \
-	X(INPUT_MOVED, "a point of the input is elsewhere")                     /* point; distance */  \
-	X(TET_NUMBER, "a corner of a tetrahedron is no point")                  /* tet, point */       \
-	X(TET_CORNERS, "two corners of a tetrahedron are one point")            /* tet, point */       \
-	X(TET_FLAT, "a tetrahedron has no volume")                              /* tet */              \
-	X(TET_INVERTED, "a tetrahedron is inverted")                            /* tet */              \
-	X(TET_TWICE, "a tetrahedron is there twice")                            /* tets */             \
-	X(SHARED, "more than two tetrahedra share a face")                  /* tets, opposite point */ \
-	X(SAME_SIDE, "two tetrahedra lie on one side of their common face") /* tets, opposite point */ \
-	X(NOT_DELAUNAY, "a point lies in the sphere of a tetrahedron beside it") /* tets, point */     \
-	X(REGIONS, "the region changes where there is no facet")                 /* tets */            \
-	X(BOUNDARY, "a face without a neighbour is on no facet")  /* tet, opposite point */            \
-	X(NOT_CONVEX, "the boundary is not convex at an edge")    /* points, tet */                    \
-	X(CAVITY, "there is a cavity that nobody asked for")      /* adjacent tet; volume */           \
-	X(EULER, "Euler's number is not half of the boundary's")  /* none; 2 * mesh's - boundary's */  \
-	X(FACE_NUMBER, "a corner of a face is no point")          /* face, point */                    \
-	X(FACE_CORNERS, "two corners of a face are one point")    /* face, point */                    \
-	X(FACE_FACET, "a face is of a facet that there is not")   /* face, facet */                    \
-	X(FACE_TWICE, "a face is there twice")                    /* faces */                          \
-	X(FACE_NOT_IN_MESH, "a face is one of no tetrahedron")    /* face, facet */                    \
-	X(FACET_MISSING, "a facet has no faces")                  /* facet */                          \
-	X(FACET_CORNER, "a corner of a face is not on its facet") /* face, facet, point */             \
-	X(FACET_TILING, "faces of a facet leave gaps or overlap at an edge")  /* facet, points */      \
-	X(FACE_FLAT, "a face has no area, seen along its facet's normal")     /* face, facet */        \
-	X(FACET_FOLDED, "two faces of a facet lie on one side of their edge") /* facet, points */      \
+	X(POINT_NOT_FINITE, "a vertex has a coordinate that is not finite")    /* point */             \
+	X(POINTS_EQUAL, "two vertices have the same position")                 /* points */            \
+	X(POINT_KIND, "a vertex has an impossible kind")                       /* point, kind */       \
+	X(POINT_PARENT, "a vertex lies on a nonexistent segment or facet")     /* point, parent */     \
+	X(POINT_UNUSED, "an added vertex belongs to no tetrahedron")           /* point */             \
+	X(INPUT_MISSING, "an input point is missing")                          /* point */             \
+	X(INPUT_MOVED, "an input point has moved")                             /* point; distance */   \
+	X(TET_NUMBER, "a corner of a tetrahedron is not a vertex of the mesh") /* tet, point */        \
+	X(TET_CORNERS, "two corners of a tetrahedron are the same vertex")     /* tet, point */        \
+	X(TET_FLAT, "a tetrahedron has no volume")                             /* tet */               \
+	X(TET_INVERTED, "a tetrahedron is inverted")                           /* tet */               \
+	X(TET_TWICE, "a tetrahedron occurs twice")                             /* tets */              \
+	X(SHARED, "more than two tetrahedra share a face") /* tets, opposite point */                  \
+	X(SAME_SIDE,                                                                                   \
+	  "two tetrahedra lie on the same side of their common face") /* tets, opposite point */       \
+	X(NOT_DELAUNAY,                                                                                \
+	  "a vertex lies inside the circumsphere of an adjacent tetrahedron") /* tets, point */        \
+	X(REGIONS, "the region changes where there is no facet")              /* tets */               \
+	X(BOUNDARY, "a boundary face lies on no facet")        /* tet, opposite point */               \
+	X(NOT_CONVEX, "the boundary is not convex at an edge") /* points, tet */                       \
+	X(CAVITY, "the mesh has an unexpected cavity")         /* adjacent tet; volume */              \
+	X(EULER,                                                                                       \
+	  "the Euler characteristic does not match the boundary") /* none; 2 * mesh's - boundary's */  \
+	X(FACE_NUMBER, "a corner of a face is not a vertex of the mesh") /* face, point */             \
+	X(FACE_CORNERS, "two corners of a face are the same vertex")     /* face, point */             \
+	X(FACE_FACET, "a face belongs to a facet that does not exist")   /* face, facet */             \
+	X(FACE_TWICE, "a face occurs twice")                             /* faces */                   \
+	X(FACE_NOT_IN_MESH, "a face belongs to no tetrahedron")          /* face, facet */             \
+	X(FACET_MISSING, "a facet has no faces")                         /* facet */                   \
+	X(FACET_CORNER, "a corner of a face is not on its facet")        /* face, facet, point */      \
+	X(FACET_TILING, "the faces of a facet leave a gap or overlap at an edge") /* facet, points */  \
+	X(FACE_FLAT,                                                                                   \
+	  "a face has no area when projected along the normal of its facet") /* face, facet */         \
+	X(FACET_FOLDED,                                                                                \
+	  "two faces of a facet lie on the same side of their common edge") /* facet, points */        \
 	X(FACET_EULER,                                                                                 \
-	  "Euler's number of a facet's faces is not that of its triangles")   /* facet; difference */  \
-	X(FACET_AREA, "a facet's faces have another area than its triangles") /* facet; error ratio */ \
-	X(FACET_FAR, "a point on a facet is far from it") /* point, facet; distance / diagonal */      \
+	  "the faces of a facet have a wrong Euler characteristic") /* facet; difference */            \
+	X(FACET_AREA,                                                                                  \
+	  "the faces of a facet and its triangles differ in area") /* facet; error ratio */            \
+	X(FACET_FAR, "a vertex on a facet is too far from it") /* point, facet; distance / diagonal */ \
 	X(VOLUME,                                                                                      \
-	  "a region has another volume than its facets enclose") /* tet in it, facet; error ratio */   \
-	X(FACET_POINT, "a point on a facet is a corner of none of its faces") /* point, facet */       \
-	X(EDGE_NUMBER, "an end of an edge is no point")                       /* edge, point */        \
-	X(EDGE_CORNERS, "an edge has one point for both ends")                /* edge, point */        \
-	X(EDGE_SEGMENT, "an edge is of a segment that there is not")          /* edge, segment */      \
-	X(EDGE_TWICE, "an edge is there twice")                               /* edges */              \
-	X(EDGE_NOT_IN_MESH, "an edge is one of no tetrahedron")               /* edge, segment */      \
+	  "a region and its facets enclose different volumes") /* tet in it, facet; error ratio */     \
+	X(FACET_POINT, "a vertex on a facet belongs to none of its faces")   /* point, facet */        \
+	X(EDGE_NUMBER, "an endpoint of an edge is not a vertex of the mesh") /* edge, point */         \
+	X(EDGE_CORNERS, "both endpoints of an edge are the same vertex")     /* edge, point */         \
+	X(EDGE_SEGMENT, "an edge belongs to a segment that does not exist")  /* edge, segment */       \
+	X(EDGE_TWICE, "an edge occurs twice")                                /* edges */               \
+	X(EDGE_NOT_IN_MESH, "an edge belongs to no tetrahedron")             /* edge, segment */       \
 	X(SEGMENT_LIST,                                                                                \
-	  "the list of segments is not that of the input") /* points; segment or RB_NONE */            \
-	X(SEGMENT_MISSING, "a segment has no edges")       /* segment */                               \
-	X(SEGMENT_PATH, "the edges of a segment are no path between its ends") /* segment, point */    \
-	X(SEGMENT_POINT, "a segment leads through a point that is not on it")  /* segment, point */    \
-	X(SEGMENT_ORDER, "the edges of a segment go back")                     /* segment, points */   \
+	  "the list of segments differs from the input") /* points; segment or RB_NONE */              \
+	X(SEGMENT_MISSING, "a segment has no edges")     /* segment */                                 \
+	X(SEGMENT_PATH,                                                                                \
+	  "the edges of a segment do not form a path between its endpoints")    /* segment, point */   \
+	X(SEGMENT_POINT, "a segment passes through a vertex that is not on it") /* segment, point */   \
+	X(SEGMENT_ORDER, "the edges of a segment double back")                  /* segment, points */  \
 	X(SEGMENT_FAR,                                                                                 \
-	  "a point on a segment is far from it") /* point, segment; distance / diagonal */             \
-	X(SEGMENT_LOOSE, "a point on a segment is on none of its edges") /* point, segment */
+	  "a vertex on a segment is too far from it") /* point, segment; distance / diagonal */        \
+	X(SEGMENT_LOOSE, "a vertex on a segment belongs to none of its edges") /* point, segment */
 
 typedef enum rb_fault_kind
 {

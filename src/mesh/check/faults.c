@@ -14,7 +14,7 @@ static const char *const texts[RB_FAULT_KINDS] = {
 const char *
 rb_fault_text(rb_fault_kind kind)
 {
-	return (unsigned) kind < RB_FAULT_KINDS ? texts[kind] : "an unknown fault";
+	return (unsigned) kind < RB_FAULT_KINDS ? texts[kind] : "unknown fault";
 }
 
 /* Makes room for one more element, doubling a full array */

@@ -56,7 +56,8 @@ rb_rows_look(rb_context *ctx, const rb_mesh_rows *rows)
 			return RB_STOPPED;
 	}
 	if (rows->ntets > 0 && worst >= rows->npoints)
-		return rb_fail(ctx, RB_BAD_GEOMETRY, 0, 0, "a corner of a tetrahedron is no point");
+		return rb_fail(ctx, RB_BAD_GEOMETRY, 0, 0,
+					   "a corner of a tetrahedron is not a vertex of the mesh");
 	worst = 0;
 	for (uint32_t i = 0; i < rows->nfaces; i++)
 	{
@@ -66,6 +67,7 @@ rb_rows_look(rb_context *ctx, const rb_mesh_rows *rows)
 			return RB_STOPPED;
 	}
 	if (rows->nfaces > 0 && worst >= rows->npoints)
-		return rb_fail(ctx, RB_BAD_GEOMETRY, 0, 0, "a corner of a face is no point");
+		return rb_fail(ctx, RB_BAD_GEOMETRY, 0, 0,
+					   "a corner of a face is not a vertex of the mesh");
 	return RB_OK;
 }

@@ -41,9 +41,7 @@ name_argument(const char *function, const char *side, const char *what, const Nu
 		return NULL;
 	name = NameStr(*DatumGetName(arg->value));
 	if (name[0] == '\0')
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("%s: argument \"%s_%s\" is an empty string", function, side, what),
-						errhint("Leave the argument out to have the column found.")));
+		rb_refuse_empty(function, psprintf("%s_%s", side, what));
 	return name;
 }
 
@@ -56,9 +54,7 @@ tolerance_argument(const char *function, const NullableDatum *arg)
 		return -1;
 	tolerance = DatumGetFloat8(arg->value);
 	if (!(tolerance >= 0))
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("%s: argument \"face_tolerance\" is %g", function, tolerance),
-						errdetail("It is a distance, in the unit of the coordinates.")));
+		rb_refuse_tolerance(function, tolerance);
 	return tolerance;
 }
 
@@ -109,9 +105,10 @@ rb_meshing_call_keep(rb_meshing_call *call, const NullableDatum *arg)
 	const char *what = arg->isnull ? "inside" : TextDatumGetCString(arg->value);
 
 	if (strcmp(what, "inside") != 0 && strcmp(what, "hull") != 0)
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("%s: argument \"keep\" is \"%s\"", call->function, what),
-						errhint("It is inside or hull.")));
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s: invalid value for argument \"keep\": \"%s\"", call->function, what),
+				 errhint("Available values: inside, hull.")));
 	call->keep = strcmp(what, "hull") == 0 ? RB_KEEP_HULL : RB_KEEP_INSIDE;
 }
 
@@ -120,10 +117,9 @@ rb_meshing_call_not_empty(const rb_meshing_call *call)
 {
 	if (call->at[RB_MESH_FACETS] < 0 && call->at[RB_MESH_POINTS] < 0 &&
 		call->at[RB_MESH_SEGMENTS] < 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("%s: there are neither facets nor points nor segments", call->function),
-				 errhint("Give at least one of them.")));
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+						errmsg("%s: no facets, points or segments are given", call->function),
+						errhint("Specify at least one of these arguments.")));
 }
 
 void
@@ -133,8 +129,9 @@ rb_meshing_call_crossing(rb_meshing_call *call, const NullableDatum *arg)
 
 	if (strcmp(what, "error") != 0 && strcmp(what, "split") != 0)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("%s: argument \"on_crossing\" is \"%s\"", call->function, what),
-						errhint("It is error or split.")));
+						errmsg("%s: invalid value for argument \"on_crossing\": \"%s\"",
+							   call->function, what),
+						errhint("Available values: error, split.")));
 	call->split = strcmp(what, "split") == 0;
 }
 
@@ -151,10 +148,11 @@ rb_meshing_call_number(rb_meshing_call *call, rb_meshing_number number, const ch
 		return;
 	beside->name = NameStr(*DatumGetName(name->value));
 	if (beside->name[0] == '\0')
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("%s: argument \"%s\" is an empty string", call->function, argument),
-						errhint("It is the name of a column of %s.",
-								side_of[number_of[number].side].name)));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("%s: argument \"%s\" must not be an empty string", call->function, argument),
+			 errhint("Specify the name of a column of %s.", side_of[number_of[number].side].name)));
 }
 
 /* Returns a positive number, which may be infinity; NULL means infinity. */
@@ -165,9 +163,10 @@ positive(const rb_meshing_call *call, const char *argument, const NullableDatum 
 	const double x = arg->isnull ? INFINITY : DatumGetFloat8(arg->value);
 
 	if (!(x > 0))
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("%s: argument \"%s\" is %g", call->function, argument, x),
-						errdetail("%s", what)));
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s: invalid value for argument \"%s\": %g", call->function, argument, x),
+				 errdetail("%s", what)));
 	return x;
 }
 
@@ -177,17 +176,22 @@ positive(const rb_meshing_call *call, const char *argument, const NullableDatum 
 void
 rb_meshing_call_radius_edge(rb_meshing_call *call, const NullableDatum *arg)
 {
-	const double x = positive(call, "radius_edge", arg,
-							  "It is the largest ratio that is wanted of a tetrahedron's "
-							  "circumradius to its shortest edge.");
+	const double x =
+		positive(call, "radius_edge", arg,
+				 "The argument is the maximum ratio of a tetrahedron's circumradius to "
+				 "its shortest edge; it must be greater than 0.");
 
 	if (x < LEAST_RADIUS_EDGE)
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("%s: argument \"radius_edge\" is %g", call->function, x),
-						errdetail("Of a regular tetrahedron the ratio is %g: none has less.",
-								  LEAST_RADIUS_EDGE),
-						errhint("2 is reached but near sharp angles of the input; what is below 2 "
-								"takes more points, and may take points without end.")));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("%s: invalid value for argument \"radius_edge\": %g", call->function, x),
+			 errdetail(
+				 "The ratio of a regular tetrahedron is %g, and no tetrahedron has a smaller ratio.",
+				 LEAST_RADIUS_EDGE),
+			 errhint("Use 2, which can be reached everywhere except near sharp angles of the "
+					 "input. A value below 2 needs more points, and refinement may not "
+					 "terminate.")));
 	call->options.radius_edge = x;
 }
 
@@ -195,7 +199,8 @@ void
 rb_meshing_call_max_volume(rb_meshing_call *call, const NullableDatum *arg)
 {
 	call->options.max_volume =
-		positive(call, "max_volume", arg, "It is the largest volume of a tetrahedron.");
+		positive(call, "max_volume", arg,
+				 "The argument is the maximum volume of a tetrahedron; it must be greater than 0.");
 }
 
 void
@@ -204,10 +209,12 @@ rb_meshing_call_max_points(rb_meshing_call *call, const NullableDatum *arg)
 	const int64 n = arg->isnull ? 1 : DatumGetInt64(arg->value);
 
 	if (n <= 0)
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("%s: argument \"max_points\" is " INT64_FORMAT, call->function, n),
-						errdetail("It is the largest number of vertices, those that are given "
-								  "among them.")));
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s: invalid value for argument \"max_points\": " INT64_FORMAT,
+						call->function, n),
+				 errdetail("The argument is the maximum number of vertices, including those of the "
+						   "input; it must be 1 or more.")));
 	call->options.max_points = arg->isnull ? 0 : (uint64) n;
 }
 
@@ -217,8 +224,9 @@ rb_meshing_call_on_bad(rb_meshing_call *call, const NullableDatum *arg)
 	const char *what = arg->isnull ? "error" : TextDatumGetCString(arg->value);
 
 	if (strcmp(what, "error") != 0 && strcmp(what, "skip") != 0)
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("%s: argument \"on_bad\" is \"%s\"", call->function, what),
-						errhint("It is error or skip.")));
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s: invalid value for argument \"on_bad\": \"%s\"", call->function, what),
+				 errhint("Available values: error, skip.")));
 	call->skip_bad = strcmp(what, "skip") == 0;
 }

@@ -254,7 +254,7 @@ report(const rb_meshing_run *run, const checking *c)
 	for (int i = 0; i < RB_MESH_TABLES; i++)
 		lines[2].count += c->mesh.n[i];
 	lines[3].count = c->report.faults;
-	snprintf(lines[3].detail, sizeof lines[3].detail, "volume %.17g, Euler's number %lld",
+	snprintf(lines[3].detail, sizeof lines[3].detail, "volume %.17g, Euler characteristic %lld",
 			 c->report.volume, (long long) c->report.euler);
 	rb_last_lines_set(lines, run->ctx.threads);
 }
@@ -278,8 +278,7 @@ redblue_mesh_check(PG_FUNCTION_ARGS)
 	checking *c;
 
 	if (PG_ARGISNULL(0))
-		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-						errmsg("%s: argument \"mesh\" is null", FUNCTION)));
+		rb_refuse_null_argument(FUNCTION, "mesh");
 	InitMaterializedSRF(fcinfo, 0);
 	MemoryContextSwitchTo(
 		AllocSetContextCreate(CurrentMemoryContext, "redblue mesh", ALLOCSET_DEFAULT_SIZES));

@@ -201,8 +201,8 @@ rb_meshing_device_report(const rb_meshing_run *run, rb_last_line *line)
 	else if (r->device_rounds == 0)
 		snprintf(line->device, sizeof line->device, "%s; no GPU used: %.160s", threads, note);
 	else if (r->device_rounds < r->rounds && note[0] == '\0')
-		snprintf(line->device, sizeof line->device, "%s; %u rounds, of few cells, by %s",
-				 stats->device, r->rounds - r->device_rounds, threads);
+		snprintf(line->device, sizeof line->device, "%s; %u small rounds by %s", stats->device,
+				 r->rounds - r->device_rounds, threads);
 	else if (r->device_rounds < r->rounds)
 		snprintf(line->device, sizeof line->device, "%s; %u rounds by %s: %.100s", stats->device,
 				 r->rounds - r->device_rounds, threads, note);

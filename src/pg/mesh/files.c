@@ -37,12 +37,12 @@ static void
 check_size(const rb_meshing_run *run, uint64 bytes)
 {
 	if (bytes > MOST_BYTES)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("%s: the file would be too large", run->call->function),
-				 errdetail("It has " UINT64_FORMAT " bytes; a value can hold " UINT64_FORMAT ".",
-						   bytes, MOST_BYTES),
-				 errhint("Copy the tables to a file of another format.")));
+		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+						errmsg("%s: the file would be too large", run->call->function),
+						errdetail("The file has " UINT64_FORMAT
+								  " bytes, but a value can hold at most " UINT64_FORMAT ".",
+								  bytes, MOST_BYTES),
+						errhint("Export the tables with COPY instead.")));
 }
 
 void
@@ -52,9 +52,10 @@ rb_meshing_check_corners(const rb_meshing_run *run, const rb_meshing_table *t,
 	for (size_t i = 0; i < (size_t) n * mesh->n[t->kind]; i++)
 		if (corners[i] == RB_NONE)
 			ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-							errmsg("%s: a corner of id " INT64_FORMAT " of table %s is no vertex",
+							errmsg("%s: row with id " INT64_FORMAT
+								   " of table %s refers to a vertex that does not exist",
 								   run->call->function, mesh->id[t->kind][i / n], t->quoted),
-							errhint("redblue_mesh_check tells all that is wrong.")));
+							errhint("Run redblue_mesh_check for a full report.")));
 }
 
 rb_meshing_run *

@@ -152,8 +152,7 @@ return_counts(FunctionCallInfo fcinfo, const char *function, bool query)
 
 	/* The mesh argument comes after the facets. */
 	if (PG_ARGISNULL(1))
-		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-						errmsg("%s: argument \"mesh\" is null", function)));
+		rb_refuse_null_argument(function, "mesh");
 	args[0] = fcinfo->args[0];
 	for (int i = 1; i < n; i++)
 		args[i] = fcinfo->args[i + 1];

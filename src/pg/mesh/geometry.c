@@ -42,7 +42,7 @@ write_region(const surfaces *s, uint64_t from, uint64_t to, int32 srid)
 
 	if (to - from > PG_INT32_MAX)
 		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-						errmsg("%s: geometry of more than 1 GB", function_name)));
+						errmsg("%s: geometry is larger than 1 GB", function_name)));
 	rb_write_begin(&w, function_name, srid, true);
 	rb_write_node(&w, RB_TYPE_TIN, (uint32) (to - from));
 	for (uint64_t i = from; i < to; i++)
@@ -93,8 +93,8 @@ redblue_mesh_to_geometry(PG_FUNCTION_ARGS)
 
 	if (srid < 0 || srid > 999999)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("%s: argument \"srid\" is %d", function_name, srid),
-						errdetail("It is 0 (not known) to 999999.")));
+						errmsg("%s: invalid value for argument \"srid\": %d", function_name, srid),
+						errdetail("The SRID must be between 0 (unknown) and 999999.")));
 	InitMaterializedSRF(fcinfo, 0);
 	MemoryContextSwitchTo(
 		AllocSetContextCreate(CurrentMemoryContext, "redblue mesh", ALLOCSET_DEFAULT_SIZES));

@@ -144,8 +144,8 @@ startup(DestReceiver *self, int operation, TupleDesc desc)
 	for (int i = 0; i < r->columns; i++)
 		if (getBaseType(TupleDescAttr(desc, i)->atttypid) != r->column[i]->type)
 			ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-							errmsg("%s: table %s was altered meanwhile", r->run->call->function,
-								   r->table->quoted)));
+							errmsg("%s: table %s was altered during execution",
+								   r->run->call->function, r->table->quoted)));
 }
 
 static void

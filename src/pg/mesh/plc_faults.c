@@ -57,7 +57,7 @@ segment(const rb_meshing_run *run, uint32 a)
 	if (a >= run->part->welded.plc.nsegments)
 		return "an edge of a facet";
 	if (run->part->welded.segment_row[a] == RB_NONE)
-		return "a line in which facets cross or bend";
+		return "an edge where facets cross or meet";
 	return psprintf("segment " INT64_FORMAT,
 					rb_meshing_id(run, RB_MESH_SEGMENTS, run->part->welded.segment_row[a]));
 }
@@ -73,10 +73,10 @@ point(const rb_meshing_run *run, uint32 a)
 	switch ((rb_weld_side) w->point_side[a])
 	{
 		case RB_WELD_FACETS:
-			return psprintf("a corner of facet " INT64_FORMAT,
+			return psprintf("a vertex of facet " INT64_FORMAT,
 							rb_meshing_id(run, RB_MESH_FACETS, w->point_row[a]));
 		case RB_WELD_SEGMENTS:
-			return psprintf("an end of segment " INT64_FORMAT,
+			return psprintf("an endpoint of segment " INT64_FORMAT,
 							rb_meshing_id(run, RB_MESH_SEGMENTS, w->point_row[a]));
 		case RB_WELD_SPLIT:
 			return "a point where facets cross";
@@ -93,7 +93,7 @@ point(const rb_meshing_run *run, uint32 a)
 static const char *
 or_split(const rb_meshing_run *run)
 {
-	return run->call->split ? "" : "; on_crossing => 'split' does so";
+	return run->call->split ? "" : ", or use on_crossing => 'split'";
 }
 
 /*
@@ -108,11 +108,11 @@ hint_crossings(const rb_meshing_run *run)
 	const bool one_row =
 		f->a < w->npolygons && f->b < w->npolygons && w->facet_row[f->a] == w->facet_row[f->b];
 
-	return errhint(
-		"Facets may meet in corners and edges that both have, and nowhere else: cut them "
-		"there%s.  %s shows all that do.",
-		or_split(run),
-		one_row ? "redblue_part_self_intersections" : "redblue_triangle_self_intersections");
+	return errhint("Facets may share only common vertices and edges. Split them where they "
+				   "intersect%s.  Use %s to list all intersections.",
+				   or_split(run),
+				   one_row ? "redblue_part_self_intersections"
+						   : "redblue_triangle_self_intersections");
 }
 
 pg_noreturn static void
@@ -125,33 +125,37 @@ raise_of_facet(const rb_meshing_run *run, const char *at)
 	switch (f->kind)
 	{
 		case RB_FLAW_FACET_AREA:
-			ereport(ERROR,
-					(errcode(code), errmsg("%s: facet %s has no area", function, facet(run, f->a)),
-					 errdetail("A triangle of it near %s has its corners on one line.", at),
-					 errhint("Leave it out.")));
+			ereport(
+				ERROR,
+				(errcode(code), errmsg("%s: facet %s has no area", function, facet(run, f->a)),
+				 errdetail("The vertices of a triangle of the facet near %s lie on one line.", at),
+				 errhint("Remove the facet.")));
 			break;
 		case RB_FLAW_FACET_FOLDED:
-			ereport(ERROR, (errcode(code),
-							errmsg("%s: facet %s is no simple polygon", function, facet(run, f->a)),
-							errdetail("Near %s its ring crosses itself, or runs over itself.", at),
-							errhint("Cut it into polygons that do neither.")));
+			ereport(ERROR,
+					(errcode(code),
+					 errmsg("%s: facet %s is not a simple polygon", function, facet(run, f->a)),
+					 errdetail("Its ring crosses or overlaps itself near %s.", at),
+					 errhint("Split the facet into simple polygons.")));
 			break;
 		case RB_FLAW_FACETS_EQUAL:
-			ereport(ERROR, (errcode(code),
-							errmsg("%s: facets %s and %s have a triangle in common", function,
-								   facet(run, f->a), facet(run, f->b)),
-							errdetail("It is near %s.", at),
-							run->call->split
-								? errhint("Leave one of them out.")
-								: errhint("on_crossing => 'split' keeps one of the two, as bodies "
-										  "beside each other need that share a face; or leave one "
-										  "of them out.")));
+			ereport(
+				ERROR,
+				(errcode(code),
+				 errmsg("%s: facets %s and %s have a triangle in common", function,
+						facet(run, f->a), facet(run, f->b)),
+				 errdetail("The fault is near %s.", at),
+				 run->call->split
+					 ? errhint("Remove one of them.")
+					 : errhint(
+						   "Use on_crossing => 'split' to keep one of the two, as is needed for "
+						   "adjacent solids that share a face, or remove one of them.")));
 			break;
 		case RB_FLAW_FACETS_OVERLAP:
 			ereport(ERROR, (errcode(code),
 							errmsg("%s: facets %s and %s overlap", function, facet(run, f->a),
 								   facet(run, f->b)),
-							errdetail("They lie in one plane, and on each other near %s.", at),
+							errdetail("The facets are coplanar and overlap near %s.", at),
 							hint_crossings(run)));
 			break;
 		case RB_FLAW_FACETS_CROSS:
@@ -159,28 +163,31 @@ raise_of_facet(const rb_meshing_run *run, const char *at)
 				ERROR,
 				(errcode(code),
 				 errmsg("%s: facets %s and %s cross", function, facet(run, f->a), facet(run, f->b)),
-				 errdetail("They share points near %s, which are no common corner or edge.", at),
+				 errdetail(
+					 "The facets share points near %s that do not belong to a common vertex or edge.",
+					 at),
 				 hint_crossings(run)));
 			break;
 		case RB_FLAW_NOT_CUT:
-			ereport(
-				ERROR,
-				(errcode(code),
-				 errmsg("%s: facet %s crosses others and could not be cut", function,
-						facet(run, f->a)),
-				 errdetail("Of the %u points on a triangle of it, two near %s are %s apart, and "
-						   "rounding of their coordinates makes its edges cross each other.",
-						   f->b, at, psprintf("%.3g", f->amount)),
-				 errhint("Round the coordinates of all facets to a grid that is coarser than "
-						 "that (with PostGIS: ST_SnapToGrid), or leave the facet out.")));
+			ereport(ERROR,
+					(errcode(code),
+					 errmsg("%s: could not split facet %s where it crosses other facets", function,
+							facet(run, f->a)),
+					 errdetail(
+						 "A triangle of the facet has %u points, two of which near %s are only %s "
+						 "apart. Rounding their coordinates makes edges cross.",
+						 f->b, at, psprintf("%.3g", f->amount)),
+					 errhint("Round the coordinates of all facets to a coarser grid (in PostGIS: "
+							 "ST_SnapToGrid), or remove the facet.")));
 			break;
 		default:
-			ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-							errmsg("%s: facet %s could not be made of faces of tetrahedra",
-								   function, facet(run, f->a)),
-							errdetail("It is near %s.", at),
-							errhint("Cut it into smaller ones, or move its corners apart from "
-									"others that are very near.")));
+			ereport(
+				ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("%s: could not recover facet %s as faces of tetrahedra", function,
+						facet(run, f->a)),
+				 errdetail("The fault is near %s.", at),
+				 errhint("Split the facet, or move its vertices away from very close neighbors.")));
 	}
 	pg_unreachable();
 }
@@ -205,9 +212,9 @@ facet_of_mesh(const rb_meshing_run *run, uint32 a)
 static int
 hint_triangles(void)
 {
-	return errhint(
-		"Give the triangles of the facets instead: SELECT (f).face, (f).part, (f).geom FROM "
-		"(SELECT redblue_faces(geom) AS f FROM ...) t.  And please report this.");
+	return errhint("Use the triangles of the facets instead: SELECT (f).face, (f).part, "
+				   "(f).geom FROM (SELECT redblue_faces(geom) AS f FROM ...) t.  Please "
+				   "report this as a bug.");
 }
 
 /* Raises an error about a mesh that was built but is wrong. */
@@ -219,21 +226,23 @@ raise_wrong_mesh(const rb_meshing_run *run, const char *at)
 	const char *name = facet_of_mesh(run, f->a);
 
 	if (f->kind == RB_FLAW_OFF_FACET)
-		ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
-						errmsg("%s: the mesh leaves facet %s", function, name),
-						errdetail("A point added on it at %s is %g off the facet; rounding of "
-								  "coordinates explains %g.",
-								  at, f->amount, f->limit),
-						hint_triangles()));
-	ereport(
-		ERROR,
-		(errcode(ERRCODE_DATA_EXCEPTION),
-		 errmsg("%s: the mesh has another volume than its facets enclose, region " INT64_FORMAT,
-				function, f->region),
-		 errdetail("Its facets enclose %.17g, and its tetrahedra have %g more than that; rounding "
-				   "of coordinates explains %g.  Most of it is at facet %s.",
-				   f->volume, f->amount, f->limit, name),
-		 hint_triangles()));
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("%s: a vertex of the mesh is off facet %s", function, name),
+				 errdetail("The vertex added at %s is %g away from the facet, but rounding of "
+						   "coordinates explains at most %g.",
+						   at, f->amount, f->limit),
+				 hint_triangles()));
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_EXCEPTION),
+			 errmsg("%s: volume of the mesh differs from the volume that its facets enclose "
+					"in region " INT64_FORMAT,
+					function, f->region),
+			 errdetail("The facets enclose %.17g, and the volume of the tetrahedra differs by "
+					   "%g, but rounding of coordinates explains at most %g.  Most of the "
+					   "difference is at facet %s.",
+					   f->volume, f->amount, f->limit, name),
+			 hint_triangles()));
 	pg_unreachable();
 }
 
@@ -249,15 +258,17 @@ rb_meshing_raise_flaw(const rb_meshing_run *run)
 	{
 		case RB_FLAW_NO_VOLUME:
 			if (run->part->welded.plc.npoints < 4)
-				ereport(ERROR,
-						(errcode(code), errmsg("%s: there are too few points", function),
-						 errdetail("Different ones, corners and ends included: %u.",
-								   run->part->welded.plc.npoints),
-						 errhint("Tetrahedra need four points that are in no common plane.")));
-			ereport(ERROR,
-					(errcode(code), errmsg("%s: all points lie in one plane", function),
-					 errdetail("There are %u different ones.", run->part->welded.plc.npoints),
-					 errhint("Tetrahedra need four points that are in no common plane.")));
+				ereport(
+					ERROR,
+					(errcode(code), errmsg("%s: too few distinct points", function),
+					 errdetail("The number of distinct points, including vertices of facets and "
+							   "endpoints of segments, is %u.",
+							   run->part->welded.plc.npoints),
+					 errhint("Specify at least four points that do not lie in one plane.")));
+			ereport(ERROR, (errcode(code), errmsg("%s: all points lie in one plane", function),
+							errdetail("The number of distinct points is %u.",
+									  run->part->welded.plc.npoints),
+							errhint("Specify at least four points that do not lie in one plane.")));
 			break;
 		case RB_FLAW_SEGMENT_FACET:
 			ereport(
@@ -265,46 +276,49 @@ rb_meshing_raise_flaw(const rb_meshing_run *run)
 				(errcode(code),
 				 errmsg("%s: %s and facet %s cross", function, segment(run, f->a),
 						facet(run, f->b)),
-				 errdetail("They share a point near %s, which is no corner of both.", at),
-				 errhint("Cut both there%s.  redblue_segment_triangle_contacts shows all pairs.",
-						 or_split(run))));
+				 errdetail("They share a point near %s that is not a vertex of both.", at),
+				 errhint(
+					 "Split both there%s.  Use redblue_segment_triangle_contacts to list all pairs.",
+					 or_split(run))));
 			break;
 		case RB_FLAW_SEGMENTS_CROSS:
-			ereport(ERROR, (errcode(code),
-							errmsg("%s: %s and %s cross", function, segment(run, f->a),
-								   segment(run, f->b)),
-							errdetail("They share a point near %s, which is no end of both.", at),
-							errhint("Cut both there%s.", or_split(run))));
+			ereport(
+				ERROR,
+				(errcode(code),
+				 errmsg("%s: %s and %s cross", function, segment(run, f->a), segment(run, f->b)),
+				 errdetail("They share a point near %s that is not an endpoint of both.", at),
+				 errhint("Split both there%s.", or_split(run))));
 			break;
 		case RB_FLAW_POINT_IN_FACET:
 			ereport(
 				ERROR,
 				(errcode(code),
 				 errmsg("%s: %s lies on facet %s", function, point(run, f->a), facet(run, f->b)),
-				 errdetail("It is at %s, and no corner of the facet.", at),
-				 errhint("Make it a corner of the facet%s; or leave it out.", or_split(run))));
+				 errdetail("The point is at %s and is not a vertex of the facet.", at),
+				 errhint("Make the point a vertex of the facet or remove it%s.", or_split(run))));
 			break;
 		case RB_FLAW_POINT_ON_SEGMENT:
 			ereport(ERROR,
 					(errcode(code),
 					 errmsg("%s: %s lies on %s", function, point(run, f->a), segment(run, f->b)),
-					 errdetail("It is at %s, and no end of the segment.", at),
-					 errhint("Cut the segment there%s.", or_split(run))));
+					 errdetail("The point is at %s and is not an endpoint of the segment.", at),
+					 errhint("Split the segment there%s.", or_split(run))));
 			break;
 		case RB_FLAW_TOO_NEAR:
-			ereport(ERROR,
-					(errcode(code),
-					 errmsg("%s: there is no room for a point near %s", function, point(run, f->a)),
-					 errdetail("Coordinates near %s are too coarse for one that is needed.", at),
-					 errhint("Subtract a common offset from all coordinates, or make very sharp "
-							 "angles less sharp.")));
+			ereport(
+				ERROR,
+				(errcode(code),
+				 errmsg("%s: cannot insert a vertex near %s", function, point(run, f->a)),
+				 errdetail("Near %s, double precision has no representable point for it.", at),
+				 errhint(
+					 "Subtract a common offset from all coordinates, or avoid very sharp angles.")));
 			break;
 		case RB_FLAW_OFF_FACET:
 		case RB_FLAW_VOLUME:
 			raise_wrong_mesh(run, at);
 			break;
 		case RB_FLAW_NONE:
-			elog(ERROR, "%s: no mesh, and no reason", function);
+			elog(ERROR, "%s: mesh generation failed without a reason", function);
 			break;
 		default:
 			raise_of_facet(run, at);
@@ -324,25 +338,25 @@ rb_meshing_flaw_name(const rb_meshing_part *part)
 		case RB_FLAW_NO_VOLUME:
 			return "no volume";
 		case RB_FLAW_FACET_AREA:
-			return "a facet without area";
+			return "facet without area";
 		case RB_FLAW_FACET_FOLDED:
-			return "a facet that is no simple polygon";
+			return "facet that is not a simple polygon";
 		case RB_FLAW_FACETS_EQUAL:
-			return "a facet twice";
+			return "duplicate facet";
 		case RB_FLAW_FACETS_OVERLAP:
-			return "facets that overlap";
+			return "overlapping facets";
 		case RB_FLAW_FACETS_CROSS:
-			return "facets that cross";
+			return "crossing facets";
 		case RB_FLAW_SEGMENT_FACET:
 		case RB_FLAW_SEGMENTS_CROSS:
-			return "segments that cross";
+			return "crossing segments";
 		case RB_FLAW_POINT_IN_FACET:
 		case RB_FLAW_POINT_ON_SEGMENT:
-			return "a point on a facet or segment";
+			return "point on a facet or segment";
 		case RB_FLAW_TOO_NEAR:
-			return "no room between neighbouring coordinates";
+			return "no representable point for a vertex";
 		default:
-			return "a facet that could not be recovered";
+			return "facet that could not be recovered";
 	}
 }
 
@@ -350,11 +364,12 @@ void
 rb_meshing_check_max_points(const rb_meshing_run *run, uint64 points)
 {
 	if (run->options.max_points > 0 && run->options.max_points < points)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s: argument \"max_points\" is " UINT64_FORMAT
-						", and there are " UINT64_FORMAT " points",
-						run->call->function, run->options.max_points, points),
-				 errdetail("It is the largest number of vertices, those that are given among "
-						   "them.")));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("%s: argument \"max_points\" is " UINT64_FORMAT
+					", but the input has " UINT64_FORMAT " points",
+					run->call->function, run->options.max_points, points),
+			 errdetail(
+				 "The argument is the maximum number of vertices, including those of the input.")));
 }

@@ -65,8 +65,8 @@ need_side(const rb_meshing_call *call, const NullableDatum *args, int i, const c
 {
 	if (!args[i].isnull && args[side].isnull)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("%s: argument \"%s\" names a column of %s, and there are none",
-							   call->function, argument, name)));
+						errmsg("%s: argument \"%s\" requires argument \"%s\"", call->function,
+							   argument, name)));
 }
 
 /* Checks that a call with solids has no sides except facets and sizes. */
@@ -78,9 +78,9 @@ check_body(const rb_meshing_call *call)
 	for (int i = RB_MESH_POINTS; call->by_body && i < RB_MESH_GIVEN; i++)
 		if (call->at[i] >= 0)
 			ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-							errmsg("%s: argument \"body\" goes with facets only, and there are %s",
+							errmsg("%s: argument \"body\" cannot be combined with argument \"%s\"",
 								   call->function, names[i]),
-							errhint("Leave them out, or mesh such bodies in a call each.")));
+							errhint("Omit that argument, or mesh each solid in a separate call.")));
 }
 
 /* Returns true if no rows are given to build a mesh from, so that the existing one is refined. */
@@ -94,17 +94,23 @@ static void
 check_continued(const rb_meshing_call *call, const NullableDatum *args)
 {
 	if (!args[5].isnull)
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("%s: argument \"holes\" is of no use", call->function),
-						errdetail("Without facets, points and segments the mesh that is there is "
-								  "refined."),
-						errhint("Delete nothing from it: make it anew.")));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("%s: argument \"holes\" cannot be used to refine an existing mesh",
+					call->function),
+			 errdetail(
+				 "Without facets, points and segments, the function refines the existing mesh."),
+			 errhint("To add holes, build the mesh again.")));
 	if (!args[4].isnull && call->number[RB_MESH_REGION_VOLUME].name == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s: argument \"regions\" is of no use", call->function),
-				 errdetail("Tetrahedra of the mesh that is there have their regions."),
-				 errhint("With regions_volume it says how large those of a region may be.")));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("%s: argument \"regions\" cannot be used to assign regions in an existing mesh",
+					call->function),
+			 errdetail("The tetrahedra of the existing mesh already have regions."),
+			 errhint("Use regions together with regions_volume to set the maximum volume of "
+					 "tetrahedra in each region.")));
 }
 
 static void
@@ -149,12 +155,15 @@ volume_of(const rb_meshing_run *run, rb_meshing_number number, rb_meshing_side s
 
 	memcpy(&volume, &beside->words[row], sizeof volume);
 	if (!(volume > 0))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s: column \"%s\" of %s is %g, id " INT64_FORMAT, run->call->function,
-						beside->name, source->side, volume, rb_meshing_id(run, side, row)),
-				 errdetail("It is the largest volume of a tetrahedron there."),
-				 errhint("Where any is good let it be null.")));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("%s: invalid value in column \"%s\" of %s: %g, id " INT64_FORMAT,
+					run->call->function, beside->name, source->side, volume,
+					rb_meshing_id(run, side, row)),
+			 errdetail(
+				 "The column is the maximum volume of a tetrahedron there; it must be greater than 0."),
+			 errhint("Use NULL for no limit.")));
 	return volume;
 }
 
@@ -325,12 +334,13 @@ refuse_faults(const rb_meshing_run *run, const continuing *c, const char *name)
 		first = found > 0 ? i : first;
 	}
 	if (n > 0)
-		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-						errmsg("%s: mesh \"%s\" cannot be refined: %s", run->call->function, name,
-							   rb_fault_text((rb_fault_kind) first)),
-						errdetail("Faults that were found in its tables: " UINT64_FORMAT ".", n),
-						errhint("SELECT * FROM redblue_mesh_check(%s) tells all.",
-								quote_literal_cstr(name))));
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("%s: mesh \"%s\" cannot be refined: %s", run->call->function, name,
+						rb_fault_text((rb_fault_kind) first)),
+				 errdetail("The number of faults found in its tables is " UINT64_FORMAT ".", n),
+				 errhint("Run SELECT * FROM redblue_mesh_check(%s); for a full report.",
+						 quote_literal_cstr(name))));
 }
 
 static void
@@ -340,13 +350,15 @@ refuse_end(const rb_meshing_run *run, const continuing *c, const char *name)
 		ereport(
 			ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("%s: mesh \"%s\" cannot be refined: it ends beside tetrahedron " INT64_FORMAT
-					", on no facet",
-					run->call->function, name, c->mesh.id[RB_MESH_TETS][c->end]),
-			 errdetail("Where it is on no facet a mesh ends at the convex hull.  Faces that are on "
-					   "none: " UINT64_FORMAT ".",
+			 errmsg(
+				 "%s: mesh \"%s\" cannot be refined: a boundary face of tetrahedron " INT64_FORMAT
+				 " lies on no facet",
+				 run->call->function, name, c->mesh.id[RB_MESH_TETS][c->end]),
+			 errdetail("A boundary face must lie on a facet or on the convex hull.  The number "
+					   "of boundary faces that lie on no facet is " UINT64_FORMAT ".",
 					   c->report.count[RB_FAULT_BOUNDARY]),
-			 errhint("Were rows of the tetrahedra or of the faces deleted?  Make it anew.")));
+			 errhint("Check whether rows of the tetrahedra or faces were deleted, and build "
+					 "the mesh again.")));
 }
 
 static uint32
@@ -478,14 +490,13 @@ notice_regions(const rb_meshing_run *run, const rb_meshing_loaded *mesh, const c
 			first = i;
 		}
 	if (unknown > 0)
-		ereport(
-			NOTICE,
-			(errmsg_plural("%s: %u id of regions is that of no tetrahedron in mesh \"%s\"",
-						   "%s: %u ids of regions are those of no tetrahedron in mesh \"%s\"",
-						   unknown, run->call->function, unknown, name),
-			 errdetail("The first is " INT64_FORMAT ".", run->options.region_volumes[first].region),
-			 errhint("Regions of a mesh that is there are known by their ids, not by their "
-					 "points.")));
+		ereport(NOTICE,
+				(errmsg_plural("%s: %u id in regions matches no tetrahedron of mesh \"%s\"",
+							   "%s: %u ids in regions match no tetrahedron of mesh \"%s\"", unknown,
+							   run->call->function, unknown, name),
+				 errdetail("The first such id is " INT64_FORMAT ".",
+						   run->options.region_volumes[first].region),
+				 errhint("Identify regions of an existing mesh by their ids, not by points.")));
 	pfree(seen);
 }
 
@@ -497,11 +508,16 @@ check_ids(const rb_meshing_run *run, const char *name)
 	const uint32 added = run->one.tets.npoints - names->npoints;
 
 	if (names->last_vertex > PG_INT64_MAX - (int64) added)
-		ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-						errmsg("%s: vertices of mesh \"%s\" have ids up to " INT64_FORMAT,
-							   run->call->function, name, names->last_vertex),
-						errdetail("Behind these there are none for %u new ones.", added),
-						errhint("Give such vertices other ids, here and where they are corners.")));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			 errmsg(
+				 "%s: too few vertex ids are left in mesh \"%s\", whose largest id is " INT64_FORMAT,
+				 run->call->function, name, names->last_vertex),
+			 errdetail("The refined mesh needs ids for %u new vertices above the largest id.",
+					   added),
+			 errhint("Renumber these vertices, in the table of vertices and in the tables "
+					 "that refer to them.")));
 }
 
 static void
@@ -516,8 +532,9 @@ continue_mesh(rb_meshing_run *run, const rb_meshing_table *tables, const char *n
 			ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("%s: mesh \"%s\" has no tetrahedra", run->call->function, name),
-			 errdetail("Without facets, points and segments the mesh that is there is refined."),
-			 errhint("Give at least one of them to have one made.")));
+			 errdetail(
+				 "Without facets, points and segments, the function refines the existing mesh."),
+			 errhint("Specify at least one of these arguments to build a mesh.")));
 	rb_meshing_check_max_points(run, c->mesh.n[RB_MESH_VERTICES]);
 	rb_meshing_match(run, &c->mesh, &c->matched);
 	rb_meshing_work(run, check);
@@ -632,8 +649,7 @@ return_refined(FunctionCallInfo fcinfo, const char *function, bool query)
 	Datum result;
 
 	if (PG_ARGISNULL(ARG_MESH))
-		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-						errmsg("%s: argument \"mesh\" is null", function)));
+		rb_refuse_null_argument(function, "mesh");
 	MemoryContextSwitchTo(
 		AllocSetContextCreate(CurrentMemoryContext, "redblue mesh", ALLOCSET_DEFAULT_SIZES));
 	name = text_to_cstring(PG_GETARG_TEXT_PP(ARG_MESH));

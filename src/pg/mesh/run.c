@@ -459,7 +459,7 @@ rb_meshing_notices(const rb_meshing_run *run)
 	uint64 outside = 0;
 	uint64 no_area = 0;
 	const char *no_rows =
-		run->empty ? "  The mesh has no rows, and tables that were made for it are dropped." : "";
+		run->empty ? "  The mesh has no rows, and the tables created for it were dropped." : "";
 	list empty = {.n = 0};
 	list skipped = {.n = 0};
 	rb_reasons why;
@@ -482,8 +482,8 @@ rb_meshing_notices(const rb_meshing_run *run)
 	}
 	memset(&why, 0, sizeof why);
 	if (run->empty && empty.n == 0 && run->skipped == 0)
-		ereport(NOTICE, (errmsg("%s: there are no tetrahedra", function),
-						 errdetail("There is nothing that they could be made of.%s", no_rows)));
+		ereport(NOTICE, (errmsg("%s: the mesh has no tetrahedra", function),
+						 errdetail("The input is empty.%s", no_rows)));
 	for (uint32 i = 0; i < run->skipped; i++)
 	{
 		const rb_meshing_part *part = &run->parts[run->nparts + i];
@@ -493,56 +493,55 @@ rb_meshing_notices(const rb_meshing_run *run)
 	}
 	if (split.points + split.segments + split.dropped > 0)
 		ereport(NOTICE,
-				(errmsg("%s: facets and segments were cut where they cross", function),
-				 errdetail("Points that were added: %u; lines: %u; triangles that lay on others "
-						   "and were left out: %u.",
+				(errmsg("%s: facets and segments were split where they cross", function),
+				 errdetail("Added points: %u; added lines: %u; duplicate triangles removed: %u.",
 						   split.points, split.segments, split.dropped)));
 	if (no_area > 0)
-		ereport(NOTICE, (errmsg_plural("%s: " UINT64_FORMAT " triangle without area was left out",
-									   "%s: " UINT64_FORMAT " triangles without area were left out",
+		ereport(NOTICE, (errmsg_plural("%s: ignored " UINT64_FORMAT " triangle without area",
+									   "%s: ignored " UINT64_FORMAT " triangles without area",
 									   no_area, function, no_area),
-						 errdetail("Their corners are points of the mesh.")));
+						 errdetail("Their vertices are points of the mesh.")));
 	if (skipped.n > 0 && rb_setting_skip_notice)
 		ereport(NOTICE,
-				(errmsg_plural("%s: of %u body no mesh could be made",
-							   "%s: of %u bodies no mesh could be made", skipped.n, function,
-							   skipped.n),
-				 errdetail("Left out: %s.  Reasons: %s.%s", list_bodies(&skipped),
+				(errmsg_plural("%s: could not mesh %u solid", "%s: could not mesh %u solids",
+							   skipped.n, function, skipped.n),
+				 errdetail("Skipped: %s.  Reasons: %s.%s", list_bodies(&skipped),
 						   rb_reasons_text(&why), no_rows),
-				 errhint("With on_bad => 'error' the first one is told with its reason.  To "
-						 "hear no more of it: SET redblue.skip_notice = off.")));
+				 errhint("Use on_bad => 'error' to report the first invalid solid with its "
+						 "fault.  Run SET redblue.skip_notice = off; to disable this notice.")));
 	if (full > 0)
-		ereport(NOTICE, (errmsg("%s: refinement stopped at max_points, " UINT64_FORMAT, function,
-								run->options.max_points),
-						 errdetail("Tetrahedra that are still bad: " UINT64_FORMAT
-								   "; of these for want of points: " UINT64_FORMAT ".",
-								   bad, full),
-						 run->call->by_body
-							 ? errhint("Give a larger one, which is of each body by itself.")
-							 : errhint("Give a larger one; without facets, points and segments "
-									   "the mesh is refined further.")));
-	if (empty.n > 0 && run->call->by_body)
 		ereport(NOTICE,
-				(errmsg_plural("%s: %u body has no tetrahedra", "%s: %u bodies have no tetrahedra",
-							   empty.n, function, empty.n),
-				 errdetail("Their facets shut nothing off from outside: %s.%s", list_bodies(&empty),
-						   no_rows),
-				 errhint("With keep => 'hull' all is kept, to the convex hull.")));
+				(errmsg("%s: refinement stopped at max_points = " UINT64_FORMAT, function,
+						run->options.max_points),
+				 errdetail("Tetrahedra that are still bad: " UINT64_FORMAT
+						   ", of which " UINT64_FORMAT " because of max_points.",
+						   bad, full),
+				 run->call->by_body
+					 ? errhint("Increase max_points, which applies to each solid separately.")
+					 : errhint("Increase max_points; call the function without facets, points and "
+							   "segments to refine the mesh further.")));
+	if (empty.n > 0 && run->call->by_body)
+		ereport(
+			NOTICE,
+			(errmsg_plural("%s: %u solid has no tetrahedra", "%s: %u solids have no tetrahedra",
+						   empty.n, function, empty.n),
+			 errdetail("Their facets do not enclose a volume: %s.%s", list_bodies(&empty), no_rows),
+			 errhint("Use keep => 'hull' to keep all tetrahedra up to the convex hull.")));
 	else if (empty.n > 0 && run->call->keep == RB_KEEP_INSIDE)
 		ereport(NOTICE,
-				(errmsg("%s: there are no tetrahedra", function),
+				(errmsg("%s: the mesh has no tetrahedra", function),
 				 errdetail("%s%s",
-						   facets ? "Facets shut nothing off from outside, or a hole is there."
-								  : "Nothing is inside where there are no facets.",
+						   facets ? "The facets do not enclose a volume, or all of it is a hole."
+								  : "Without facets, no volume is enclosed.",
 						   no_rows),
-				 errhint("With keep => 'hull' all is kept, to the convex hull.")));
+				 errhint("Use keep => 'hull' to keep all tetrahedra up to the convex hull.")));
 	else if (outside > 0)
-		ereport(NOTICE,
-				(errmsg_plural(
-					 "%s: " UINT64_FORMAT " point of regions or holes lies outside of everything",
-					 "%s: " UINT64_FORMAT " points of regions or holes lie outside of everything",
-					 outside, function, outside),
-				 errdetail("Facets do not shut that place off, or it lies on one of them.")));
+		ereport(
+			NOTICE,
+			(errmsg_plural("%s: " UINT64_FORMAT " point of regions or holes lies outside the mesh",
+						   "%s: " UINT64_FORMAT " points of regions or holes lie outside the mesh",
+						   outside, function, outside),
+			 errdetail("Facets do not enclose such a point, or the point lies on a facet.")));
 }
 
 static rb_last_line
@@ -621,7 +620,8 @@ rb_meshing_report(const rb_meshing_run *run, uint64 rows, double ms)
 	{
 		lines[n] = line(rb_progress_stage(RB_MESH_WELD), s.points, run->ms[RB_MESH_WELD]);
 		snprintf(lines[n++].detail, sizeof lines->detail,
-				 "%llu facets of %llu triangles, %llu segments; points twice: %llu, segments: %llu",
+				 "%llu facets of %llu triangles, %llu segments; duplicate points: %llu, "
+				 "duplicate segments: %llu",
 				 (unsigned long long) s.polygons, (unsigned long long) s.triangles,
 				 (unsigned long long) s.segments, (unsigned long long) s.same_points,
 				 (unsigned long long) s.same_segments);
@@ -632,8 +632,7 @@ rb_meshing_report(const rb_meshing_run *run, uint64 rows, double ms)
 		lines[n] = line("facets", s.faces, s.ms_facets);
 		if (s.facets < s.polygons)
 			snprintf(lines[n].detail, sizeof lines->detail,
-					 "facets after those in one plane were merged: %llu",
-					 (unsigned long long) s.facets);
+					 "facets after merging coplanar ones: %llu", (unsigned long long) s.facets);
 		n++;
 		lines[n++] = line("regions", s.regions, s.ms_regions);
 	}
@@ -641,7 +640,7 @@ rb_meshing_report(const rb_meshing_run *run, uint64 rows, double ms)
 	{
 		lines[n] = line(rb_progress_stage(RB_MESH_REFINE), s.added, run->ms[RB_MESH_REFINE]);
 		snprintf(lines[n].detail, sizeof lines->detail,
-				 "rounds: %llu, cavities tried: %llu, bad tetrahedra left: %llu",
+				 "rounds: %llu, cavities tried: %llu, remaining bad tetrahedra: %llu",
 				 (unsigned long long) s.rounds, (unsigned long long) s.tried,
 				 (unsigned long long) s.bad);
 		if (!run->call->by_body)

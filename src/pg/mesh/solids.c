@@ -294,7 +294,8 @@ raise_flaw(rb_meshing_run *run, uint32 body)
 	MemoryContext context = CurrentMemoryContext;
 
 	*call = *run->call;
-	call->function = psprintf("%s: body " INT64_FORMAT, run->call->function, run->parts[body].body);
+	call->function =
+		psprintf("%s: solid " INT64_FORMAT, run->call->function, run->parts[body].body);
 	run->part = &run->parts[body];
 	run->call = call;
 	if (run->part->flaw.kind == RB_FLAW_NONE)
@@ -311,8 +312,7 @@ raise_flaw(rb_meshing_run *run, uint32 body)
 		flaw = CopyErrorData();
 		FlushErrorState();
 		if (flaw->hint != NULL)
-			flaw->hint =
-				psprintf("%s  Or leave out such bodies with on_bad => 'skip'.", flaw->hint);
+			flaw->hint = psprintf("%s  Use on_bad => 'skip' to skip such solids.", flaw->hint);
 		ReThrowError(flaw);
 	}
 	PG_END_TRY();

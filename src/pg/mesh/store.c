@@ -396,7 +396,7 @@ fill_by_insert(rb_rows_of *of, const rb_meshing_table *t)
 	int arguments;
 	SPIPlanPtr plan = rb_meshing_prepare_insert(t, function, &arguments);
 
-	ereport(DEBUG1, (errmsg_internal("%s: %s takes rows by INSERT", function, t->quoted)));
+	ereport(DEBUG1, (errmsg_internal("%s: filling %s by INSERT", function, t->quoted)));
 	for (uint64 first = 0; first < n; first += ROWS)
 	{
 		const int some = (int) Min(n - first, ROWS);

@@ -104,8 +104,9 @@ check_length(const char *function, const char *name)
 {
 	if (strlen(name) >= NAMEDATALEN)
 		ereport(ERROR, (errcode(ERRCODE_NAME_TOO_LONG),
-						errmsg("%s: \"%s\" is too long for the name of a table", function, name),
-						errdetail("It may have %d bytes, the ending included.", NAMEDATALEN - 1)));
+						errmsg("%s: table name \"%s\" is too long", function, name),
+						errdetail("A table name, including its suffix, can have at most %d bytes.",
+								  NAMEDATALEN - 1)));
 }
 
 /* Splits the name of a mesh into its parts. Sets *schema to NULL if it has none. */
@@ -116,11 +117,12 @@ split_name(const char *function, const char *mesh, char **schema, char **name)
 
 	if (!SplitIdentifierString(pstrdup(mesh), '.', &parts) || parts == NIL ||
 		list_length(parts) > 2 || ((char *) llast(parts))[0] == '\0')
-		ereport(ERROR, (errcode(ERRCODE_INVALID_NAME),
-						errmsg("%s: argument \"mesh\" is no name: \"%s\"", function, mesh),
-						errdetail("Four tables are called by it: name_vertices, name_tets, "
-								  "name_faces, name_segments."),
-						errhint("Write it as in SQL, with a schema or without.")));
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_NAME),
+				 errmsg("%s: argument \"mesh\" is not a valid name: \"%s\"", function, mesh),
+				 errdetail("The name is the prefix of four tables: name_vertices, name_tets, "
+						   "name_faces, name_segments."),
+				 errhint("Write the name as in SQL, with or without a schema.")));
 	*schema = list_length(parts) == 2 ? linitial(parts) : NULL;
 	*name = llast(parts);
 }
@@ -156,7 +158,7 @@ rb_meshing_tables_name(rb_meshing_table *tables, const char *function, const cha
 	schema = get_namespace_name(namespace);
 	if (schema == NULL)
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_SCHEMA),
-						errmsg("%s: the schema of mesh \"%s\" does not exist", function, mesh)));
+						errmsg("%s: schema of mesh \"%s\" does not exist", function, mesh)));
 	set_names(tables, function, schema, name);
 	for (int i = 0; i < RB_MESH_TABLES; i++)
 		tables[i].by_body = by_body;
@@ -195,23 +197,26 @@ find_columns(rb_meshing_table *t, Relation rel, AclMode right, const char *funct
 			(c[i].use == RB_COLUMN_TOLD || (c[i].use == RB_COLUMN_OPTIONAL && right == ACL_INSERT)))
 			continue;
 		if (attno <= 0)
-			ereport(ERROR,
-					(errcode(ERRCODE_UNDEFINED_COLUMN),
-					 errmsg("%s: table %s has no column \"%s\"", function, t->quoted, c[i].name),
-					 errdetail("Its columns are: %s.", rb_list_columns(desc)),
-					 right == ACL_INSERT ? errhint("Drop the table to have it made.") : 0));
+			ereport(
+				ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("%s: table %s has no column \"%s\"", function, t->quoted, c[i].name),
+				 errdetail("The columns are: %s.", rb_list_columns(desc)),
+				 right == ACL_INSERT ? errhint("Drop the table to have it created again.") : 0));
 		if (right == ACL_INSERT)
 			ask_column(rel, attno);
 		type = getBaseType(TupleDescAttr(desc, attno - 1)->atttypid);
 		if (type != c[i].type && (c[i].use != RB_COLUMN_TOLD || right == ACL_INSERT))
-			ereport(ERROR,
-					(errcode(ERRCODE_DATATYPE_MISMATCH),
-					 errmsg("%s: column \"%s\" of table %s is of type %s", function, c[i].name,
-							t->quoted, format_type_be(TupleDescAttr(desc, attno - 1)->atttypid)),
-					 errdetail("Expected is %s.", format_type_be(c[i].type)),
-					 right == ACL_INSERT
-						 ? errhint("ALTER the column, or drop the table to have it made.")
-						 : errhint("Give a view that casts it.")));
+			ereport(
+				ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("%s: column \"%s\" of table %s is of type %s", function, c[i].name,
+						t->quoted, format_type_be(TupleDescAttr(desc, attno - 1)->atttypid)),
+				 errdetail("The column must be of type %s.", format_type_be(c[i].type)),
+				 right == ACL_INSERT
+					 ? errhint(
+						   "Alter the type of the column, or drop the table to have it created again.")
+					 : errhint("Use a view that casts the column.")));
 	}
 }
 
@@ -232,7 +237,7 @@ rb_meshing_tables_find(rb_meshing_table *tables, const char *function, const cha
 			ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
 							errmsg("%s: table \"%s\" of mesh \"%s\" does not exist", function,
 								   tables[i].quoted, mesh),
-							errhint("redblue_tetrahedralize(..., mesh => %s) makes it.",
+							errhint("Use redblue_tetrahedralize(..., mesh => %s) to create it.",
 									quote_literal_cstr(mesh))));
 		rel = rb_relation_open(tables[i].relid, AccessShareLock, ACL_SELECT, function,
 							   tables[i].quoted);
@@ -314,13 +319,13 @@ take_table(rb_meshing_table *t, const char *function)
 	/* Report a generated column, or a view that takes no rows, before the mesh is built. */
 	SPI_freeplan(rb_meshing_prepare_insert(t, function, &n));
 	if (has_rows(t, function))
-		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-						errmsg("%s: table %s is not empty", function, t->quoted),
-						errhint("TRUNCATE or drop it, or give the mesh another name.%s",
-								strncmp(function, "redblue_refine", 14) == 0
-									? "  Without facets, points and segments the mesh that it "
-									  "holds is refined."
-									: "")));
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("%s: table %s is not empty", function, t->quoted),
+				 errhint("Truncate or drop the table, or use another name for the mesh.%s",
+						 strncmp(function, "redblue_refine", 14) == 0
+							 ? "  Omit facets, points and segments to refine the existing mesh."
+							 : "")));
 }
 
 Relation
@@ -407,12 +412,13 @@ rb_meshing_tables_continue(rb_meshing_table *tables, const char *function, const
 				(errcode(ERRCODE_UNDEFINED_TABLE),
 				 errmsg("%s: table \"%s\" of mesh \"%s\" does not exist", function,
 						tables[0].quoted, mesh),
-				 errdetail("Without facets, points and segments a mesh that is there is refined."),
-				 errhint("Give at least one of them to have it made.")));
+				 errdetail(
+					 "Without facets, points and segments, the function refines an existing mesh."),
+				 errhint("Specify at least one of these arguments to build the mesh.")));
 	schema = get_namespace_name(get_rel_namespace(first));
 	if (schema == NULL)
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_SCHEMA),
-						errmsg("%s: the schema of mesh \"%s\" does not exist", function, mesh)));
+						errmsg("%s: schema of mesh \"%s\" does not exist", function, mesh)));
 	lock_name(set_names(tables, function, schema, name));
 	rb_meshing_tables_find(tables, function, quote_qualified_identifier(schema, name));
 	for (int i = 0; i < RB_MESH_TABLES; i++)
@@ -425,10 +431,12 @@ rb_meshing_tables_continue(rb_meshing_table *tables, const char *function, const
 		if (rel->rd_rel->relpersistence != RELPERSISTENCE_TEMP)
 			PreventCommandIfReadOnly(psprintf("%s()", function));
 		if (get_attnum(t->relid, "body_id") > 0)
-			ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-							errmsg("%s: mesh \"%s\" is one of several bodies", function, mesh),
-							errdetail("Table %s has a column \"body_id\".", t->quoted),
-							errhint("Make it anew from its facets, with body.")));
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("%s: mesh \"%s\" consists of several solids and cannot be refined",
+							function, mesh),
+					 errdetail("Table %s has a column \"body_id\".", t->quoted),
+					 errhint("Build it again from its facets, with argument body.")));
 		find_columns(t, rel, ACL_INSERT, function);
 		relation_close(rel, NoLock);
 	}
@@ -443,10 +451,11 @@ rb_meshing_table_empty(const rb_meshing_table *t, const char *function)
 		elog(ERROR, "%s: SPI_execute: %s", function, SPI_result_code_string(rc));
 	/* Remaining rows and new ones would be two meshes in one table. */
 	if (has_rows(t, function))
-		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-						errmsg("%s: rows of table %s cannot be replaced", function, t->quoted),
-						errdetail("After a DELETE of all some were still there: a trigger, a rule "
-								  "or a policy keeps them.")));
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("%s: cannot replace rows of table %s", function, t->quoted),
+				 errdetail("Some rows were left after a DELETE of all rows: a trigger, a rule or a "
+						   "policy prevents their deletion.")));
 }
 
 void
