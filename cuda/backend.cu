@@ -228,17 +228,17 @@ full(rb_device_run *run)
 	 */
 	if (run->need == 0)
 		return rb_fail(run->ctx, RB_DEVICE_FULL, 0, run->free,
-					   "The GPU, or the host for its transfers, had no memory left.");
+					   "The GPU ran out of memory, or the host ran out of memory for transfers.");
 	n = snprintf(text, sizeof(text), "The join needs at least %lu MB of GPU memory",
 				 (unsigned long) (run->need >> 20) + 1);
 	if (limit > 0 && run->need > limit - limit / 16)
-		snprintf(text + n, sizeof(text) - n, ", redblue.gpu_memory_limit is %lu MB.",
+		snprintf(text + n, sizeof(text) - n, ", but redblue.gpu_memory_limit is %lu MB.",
 				 (unsigned long) (limit >> 20));
 	else if (run->free > 0)
-		snprintf(text + n, sizeof(text) - n, ", %lu MB were free.",
+		snprintf(text + n, sizeof(text) - n, ", but only %lu MB were free.",
 				 (unsigned long) (run->free >> 20));
 	else
-		snprintf(text + n, sizeof(text) - n, ", less was free.");
+		snprintf(text + n, sizeof(text) - n, ", but less was free.");
 	return rb_fail(run->ctx, RB_DEVICE_FULL, run->need, run->free, text);
 }
 

@@ -147,7 +147,7 @@ driver_ask(char *text, size_t size)
 	{
 		cudaGetLastError();
 		snprintf(text, size, "%s",
-				 error == cudaErrorInsufficientDriver ? "no CUDA driver, or one that is too old"
+				 error == cudaErrorInsufficientDriver ? "the CUDA driver is missing or too old"
 				 : error == cudaSuccess               ? "no CUDA device"
 													  : cudaGetErrorString(error));
 		return RB_NO_DEVICE;
@@ -196,15 +196,15 @@ device_find(rb_device_slot *slot, char *text, size_t size)
 		return status;
 	if (slot->fault[0] != '\0')
 	{
-		snprintf(text, size, "%s; a new session can try again", slot->fault);
+		snprintf(text, size, "%s; retry in a new session", slot->fault);
 		return RB_NO_DEVICE;
 	}
 	if (slot->known)
 		return RB_OK;
 	if (device->id >= driver_devices)
 	{
-		snprintf(text, size, "no CUDA device %d: there are %d, counted from 0", device->id,
-				 driver_devices);
+		snprintf(text, size, "CUDA device %d does not exist: there are %d, numbered from 0",
+				 device->id, driver_devices);
 		return RB_NO_DEVICE;
 	}
 	error = cudaGetDeviceProperties(&prop, device->id);
@@ -216,7 +216,7 @@ device_find(rb_device_slot *slot, char *text, size_t size)
 	}
 	if (prop.major * 10 + prop.minor < LEAST_CC)
 	{
-		snprintf(text, size, "%s has compute capability %d.%d, 7.5 is needed", prop.name,
+		snprintf(text, size, "%s has compute capability %d.%d, but 7.5 is required", prop.name,
 				 prop.major, prop.minor);
 		return RB_NO_DEVICE;
 	}
@@ -233,7 +233,7 @@ device_find(rb_device_slot *slot, char *text, size_t size)
 static void
 no_slot(int device, char *text, size_t size)
 {
-	snprintf(text, size, "no CUDA device %d: redblue knows those from 0 to %d", device,
+	snprintf(text, size, "CUDA device %d does not exist: redblue supports devices 0 to %d", device,
 			 RB_DEVICES - 1);
 }
 

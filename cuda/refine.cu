@@ -294,7 +294,7 @@ ask(rounds *s, asker again, rb_refine_some some)
 		{
 			if (s->forgot)
 				return rb_fail(s->run->ctx, RB_DEVICE_FAILED, 0, 0,
-							   "cavities need too many signs that the GPU cannot tell");
+							   "cavities need too many signs that the GPU cannot compute");
 			s->forgot = true;
 			RB_TRY(ask_nothing(s));
 		}
@@ -978,7 +978,8 @@ rb_device_refine(rb_context *ctx, rb_refining *r, size_t size)
 		return RB_OK;
 	r->done = false;
 	if (size != sizeof(rb_refining))
-		return rb_fail(ctx, RB_NO_DEVICE, 0, 0, "the backend is of another version of redblue");
+		return rb_fail(ctx, RB_NO_DEVICE, 0, 0,
+					   "the backend belongs to another version of redblue");
 	memset(&run, 0, sizeof(run));
 	run.ctx = ctx;
 	run.until = rb_now_ms() + WAIT_MS;

@@ -25,7 +25,7 @@ rb_status_text(rb_status status)
 		case RB_NO_THREAD:
 			return "could not create a thread";
 		case RB_UNSUPPORTED:
-			return "no such join of these kinds";
+			return "this join is not supported for these kinds of input";
 		case RB_TOO_MANY_OBJECTS:
 			return "too many objects";
 		case RB_BAD_GEOMETRY:
@@ -37,13 +37,13 @@ rb_status_text(rb_status status)
 		case RB_DEVICE_FAILED:
 			return "device call failed";
 		case RB_BAD_BODY:
-			return "a row is no body";
+			return "a row is not a valid solid";
 		case RB_BAD_PLC:
-			return "no mesh can be made of this";
+			return "could not build a mesh from the input";
 		case RB_BAD_FILE:
-			return "a temporary file could not be read";
+			return "could not read a temporary file";
 		case RB_GONE:
-			return "the process that joined has ended";
+			return "the process that ran the join has exited";
 	}
 	return "unknown status";
 }

@@ -55,13 +55,13 @@ rb_abi_fits(const rb_abi *abi, char *text, size_t size)
 	/* If the version differs, nothing is known about the other fields, not even their offsets. */
 	if (abi->version != ours.version)
 	{
-		snprintf(text, size, "interface %u, needed is %u", abi->version, ours.version);
+		snprintf(text, size, "it has interface %u, but %u is required", abi->version, ours.version);
 		return false;
 	}
 	for (size_t i = 0; i < sizes; i++)
 		if (abi->size[i] != ours.size[i])
 		{
-			snprintf(text, size, "its %s has %u bytes, needed are %u", name[i], abi->size[i],
+			snprintf(text, size, "its %s has %u bytes, but %u are required", name[i], abi->size[i],
 					 ours.size[i]);
 			return false;
 		}
@@ -94,7 +94,7 @@ open_file(const char *path, char *fault, size_t size)
 	else if (rb_abi_fits(&backend->abi, text, sizeof(text)))
 		return backend;
 	else
-		snprintf(fault, size, "%s is of another version of redblue (%s)", name, text);
+		snprintf(fault, size, "%s belongs to another version of redblue: %s", name, text);
 	dlclose(handle);
 	return NULL;
 }
@@ -159,7 +159,7 @@ rb_device_pays_refining(uint64_t tets, int threads, bool warm, char *text, size_
 
 	text[0] = '\0';
 	if (!pays)
-		snprintf(text, size, "about %llu tetrahedra are too few to ask for one",
+		snprintf(text, size, "about %llu tetrahedra are too few for a GPU",
 				 (unsigned long long) tets);
 	return pays;
 }
@@ -174,7 +174,7 @@ rb_device_pays(uint64_t parts, int threads, bool warm, char *text, size_t size)
 
 	text[0] = '\0';
 	if (!pays)
-		snprintf(text, size, "%llu parts are too few to ask for one", (unsigned long long) parts);
+		snprintf(text, size, "%llu parts are too few for a GPU", (unsigned long long) parts);
 	return pays;
 }
 

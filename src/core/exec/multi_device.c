@@ -573,7 +573,8 @@ cards_refine(rb_context *ctx, struct rb_refining *refining, size_t size)
 	const int cards = find_cards(ctx, device, card, text, sizeof(text));
 
 	if (cards == 0 || device->refine == NULL)
-		return rb_fail(ctx, RB_NO_DEVICE, 0, 0, cards == 0 ? text : "it does not refine meshes");
+		return rb_fail(ctx, RB_NO_DEVICE, 0, 0,
+					   cards == 0 ? text : "the GPU backend cannot refine meshes");
 	for (int i = 0;; i++)
 	{
 		rb_status status;

@@ -209,6 +209,6 @@ rb_line_fraction(rb_context *ctx, const double *segments, uint32_t n, uint32_t i
 			return RB_OK;
 	}
 	return rb_fail(ctx, RB_BAD_GEOMETRY, 0, 0,
-				   "A place on a line of several segments is so close to the middle between two "
-				   "doubles that 10,000 bits do not tell which one is nearer.");
+				   "A position on a line of several segments is so close to the midpoint of "
+				   "two doubles that 10,000 bits cannot decide which one is nearer.");
 }

@@ -85,11 +85,11 @@ static void
 say_of_holes(char text[RB_BODY_REASON], const char *face, const rb_geometry_info *info,
 			 const char *at)
 {
-	const char *how = info->overlap == RB_HOLES_EQUAL    ? "are the same"
-					  : info->overlap == RB_HOLES_NESTED ? "lie one within the other"
+	const char *how = info->overlap == RB_HOLES_EQUAL    ? "are equal"
+					  : info->overlap == RB_HOLES_NESTED ? "are nested"
 														 : "overlap";
 
-	say(text, "%s has holes %u and %u that %s, at (%s).", face, info->hole, info->other, how, at);
+	say(text, "%s has holes %u and %u that %s at (%s).", face, info->hole, info->other, how, at);
 }
 
 /* Describes a fault of a face. */
@@ -107,18 +107,18 @@ say_of_face(char text[RB_BODY_REASON], const rb_body_report *report)
 	{
 		case RB_GEOMETRY_CROSSING:
 			say(text,
-				"%s crosses itself: seen along the %c axis, its edge from (%s) to (%s) crosses the "
-				"one from (%s) to (%s).",
+				"%s intersects itself: seen along the %c axis, its edge from (%s) to "
+				"(%s) crosses its edge from (%s) to (%s).",
 				face, axis, at[0], at[1], at[2], at[3]);
 			break;
 		case RB_GEOMETRY_ABOVE:
 			say(text,
-				"%s is not flat: its corners (%s) and (%s) are one point, seen along the %c axis.",
+				"%s is not planar: its vertices (%s) and (%s) coincide when seen along the %c axis.",
 				face, at[0], at[1], axis);
 			break;
 		case RB_GEOMETRY_HOLE_OUTSIDE:
-			say(text, "%s has a hole that is outside of its outer ring: hole %u, at (%s).", face,
-				info->hole, at[0]);
+			say(text, "%s has a hole outside its outer ring: hole %u at (%s).", face, info->hole,
+				at[0]);
 			break;
 		case RB_GEOMETRY_HOLES:
 			say_of_holes(text, face, info, at[0]);
@@ -127,11 +127,12 @@ say_of_face(char text[RB_BODY_REASON], const rb_body_report *report)
 			number_text(distance, sizeof distance, info->distance);
 			number_text(tolerance, sizeof tolerance, report->face_tolerance);
 			say(text,
-				"%s is not flat: its corner (%s) lies %s from its plane; face_tolerance is %s.",
+				"%s is not planar: its vertex (%s) is %s away from its plane, but "
+				"face_tolerance is %s.",
 				face, at[0], distance, tolerance);
 			break;
 		default:
-			say(text, "%s is a triangle of %u corners.", face, info->corners);
+			say(text, "%s is a triangle with %u vertices.", face, info->corners);
 	}
 }
 
@@ -145,38 +146,40 @@ say_why_unread(char text[RB_BODY_REASON], const rb_body_report *report)
 	switch (report->why)
 	{
 		case RB_GEOMETRY_UNKNOWN:
-			say(text, "Its geometry has an unknown form.");
+			say(text, "Its geometry has an unknown format.");
 			break;
 		case RB_GEOMETRY_WRONG_TYPE:
-			say(text, "It is no surface, or has a part that is none: %s.",
+			say(text, "It is not a surface, or has a part that is not a surface: %s.",
 				rb_geometry_type_name(info->bad_type));
 			break;
 		case RB_GEOMETRY_NO_Z:
 			say(text, "It has no Z.");
 			break;
 		case RB_GEOMETRY_CURVE:
-			say(text, "It has a curve: %s.", rb_geometry_type_name(info->bad_type));
+			say(text, "It contains a curve: %s.", rb_geometry_type_name(info->bad_type));
 			break;
 		case RB_GEOMETRY_NOT_CLOSED:
-			say(text, "%s has a ring that is not closed: its last point is not its first.", face);
+			say(text, "%s has a ring that is not closed: its last point differs from its first.",
+				face);
 			break;
 		case RB_GEOMETRY_NOT_FINITE:
 			if (info->face > 0)
-				say(text, "%s has a coordinate that is NaN or infinite.", face);
+				say(text, "%s has a NaN or infinite coordinate.", face);
 			else
-				say(text, "It has a coordinate that is NaN or infinite.");
+				say(text, "It has a NaN or infinite coordinate.");
 			break;
 		case RB_GEOMETRY_NULL:
-			say(text, "It has a coordinate that is null.");
+			say(text, "It has a null coordinate.");
 			break;
 		case RB_GEOMETRY_SRID:
-			say(text, "Its SRID is %d, that of rows before it %d.", info->srid, info->other_srid);
+			say(text, "Its SRID is %d, but earlier rows have SRID %d.", info->srid,
+				info->other_srid);
 			break;
 		case RB_GEOMETRY_NULL_ID:
 			say(text, "Its id is null.");
 			break;
 		case RB_GEOMETRY_NO_ID:
-			say(text, "Its id is no bigint.");
+			say(text, "Its id is not a bigint.");
 			break;
 		case RB_GEOMETRY_CORNERS:
 		case RB_GEOMETRY_CROSSING:
@@ -197,36 +200,36 @@ rb_refusal_name(rb_geometry_fault fault)
 	switch (fault)
 	{
 		case RB_GEOMETRY_UNKNOWN:
-			return "geometry of an unknown form";
+			return "unknown geometry format";
 		case RB_GEOMETRY_WRONG_TYPE:
-			return "no surface";
+			return "not a surface";
 		case RB_GEOMETRY_NO_Z:
-			return "without Z";
+			return "no Z";
 		case RB_GEOMETRY_CURVE:
-			return "with a curve";
+			return "contains a curve";
 		case RB_GEOMETRY_CORNERS:
-			return "a triangle of another number of corners";
+			return "triangle without exactly three vertices";
 		case RB_GEOMETRY_NOT_CLOSED:
-			return "a ring that is not closed";
+			return "ring that is not closed";
 		case RB_GEOMETRY_NOT_FINITE:
-			return "a coordinate that is NaN or infinite";
+			return "NaN or infinite coordinate";
 		case RB_GEOMETRY_CROSSING:
-			return "a face that crosses itself";
+			return "self-intersecting face";
 		case RB_GEOMETRY_ABOVE:
 		case RB_GEOMETRY_NOT_FLAT:
-			return "a face that is not flat";
+			return "non-planar face";
 		case RB_GEOMETRY_HOLE_OUTSIDE:
-			return "a hole outside of its face";
+			return "hole outside its face";
 		case RB_GEOMETRY_HOLES:
-			return "holes that overlap";
+			return "overlapping holes";
 		case RB_GEOMETRY_NULL:
-			return "a coordinate that is null";
+			return "null coordinate";
 		case RB_GEOMETRY_SRID:
-			return "another SRID";
+			return "different SRID";
 		case RB_GEOMETRY_NULL_ID:
-			return "an id that is null";
+			return "null id";
 		case RB_GEOMETRY_NO_ID:
-			return "an id that is no bigint";
+			return "id that is not a bigint";
 		default:
 			return "malformed geometry";
 	}
@@ -306,16 +309,16 @@ rb_body_fault_name(rb_body_fault fault)
 	switch (fault)
 	{
 		case RB_BODY_FLAT:
-			return "without area";
+			return "no area";
 		case RB_BODY_OPEN:
 			return "not closed";
 		case RB_BODY_TURNED:
 		case RB_BODY_INWARD:
 			return "not oriented";
 		case RB_BODY_CROSSED:
-			return "crossing itself";
+			return "self-intersecting";
 		default:
-			return "not readable";
+			return "unreadable";
 	}
 }
 
@@ -328,9 +331,9 @@ say_crossing(char text[RB_BODY_REASON], const rb_body_report *report)
 
 	point_text(at, report->crossing_at);
 	if (a == b)
-		say(text, "It crosses itself: its %s %u does, at (%s).", what, a, at);
+		say(text, "It intersects itself: its %s %u intersects itself at (%s).", what, a, at);
 	else
-		say(text, "It crosses itself: its %ss %u and %u do, at (%s).", what, a, b, at);
+		say(text, "It intersects itself: its %ss %u and %u intersect at (%s).", what, a, b, at);
 }
 
 static void
@@ -341,8 +344,8 @@ say_corner(char text[RB_BODY_REASON], const rb_body_report *report, const char *
 
 	point_text(corner, report->info.at[0]);
 	say(text,
-		"It is not closed: seen along the %c axis, the corner (%s) of its face %u lies on the edge "
-		"from (%s) to (%s).",
+		"It is not closed: seen along the %c axis, the vertex (%s) of its face "
+		"%u lies on the edge from (%s) to (%s).",
 		"xyz"[report->info.axis], corner, report -> triangle + 1, from, to);
 }
 
@@ -358,25 +361,25 @@ rb_body_reason(const rb_body_report *report, char text[RB_BODY_REASON])
 	switch (report->fault)
 	{
 		case RB_BODY_FLAT:
-			say(text, "None of its triangles has an area.");
+			say(text, "All of its triangles are degenerate.");
 			break;
 		case RB_BODY_OPEN:
 			if (report->corner_on_edge)
 				say_corner(text, report, from, to);
 			else
-				say(text, "It is not closed: %u %s%s the edge (%s, %s).", report->uses, what,
-					report->uses == 1 ? " has" : "s have", from, to);
+				say(text, "It is not closed: %u %s%s the edge from (%s) to (%s).", report->uses,
+					what, report->uses == 1 ? " has" : "s have", from, to);
 			break;
 		case RB_BODY_TURNED:
 			say(text,
-				"It is not oriented: of the %u %ss that have the edge (%s, %s) more run "
-				"along it in one direction than in the other.",
+				"It is not consistently oriented: the %u %ss at the edge from (%s) to "
+				"(%s) do not traverse it equally often in both directions.",
 				report->uses, what, from, to);
 			break;
 		case RB_BODY_INWARD:
 			say(text,
-				"It is not oriented: its %s %u, from (%s) to (%s), has its normal on "
-				"the wrong side.",
+				"It is not consistently oriented: the normal of its %s %u, with the edge "
+				"from (%s) to (%s), points to the wrong side.",
 				what, report->triangle + 1, from, to);
 			break;
 		case RB_BODY_UNREAD:
@@ -386,8 +389,8 @@ rb_body_reason(const rb_body_report *report, char text[RB_BODY_REASON])
 			break;
 	}
 	if (report->together)
-		say(text, "All rows together are closed: if they are the faces of bodies, name the column "
-				  "that tells them apart: body => '...'.");
+		say(text, "The rows form closed surfaces together. If each row is a face, name the "
+				  "column that identifies the solids: body => '...'.");
 	if (report->self_intersections > 0)
 		say_crossing(text, report);
 }

@@ -57,8 +57,8 @@ refuse_kind(Form_pg_class form, AclMode right, const char *function, const char 
 				 errmsg("%s: %s, \"%s\", is %s", function, argument, NameStr(form->relname),
 						relkind_text(form->relkind)),
 				 right == ACL_SELECT
-					 ? errhint("Give a table, a view, a materialized view or a foreign table.")
-					 : errhint("Give a table, a view or a foreign table.")));
+					 ? errhint("Use a table, a view, a materialized view or a foreign table.")
+					 : errhint("Use a table, a view or a foreign table.")));
 }
 
 /*

@@ -13,17 +13,53 @@
 #include <math.h>
 
 void
+rb_refuse_null_argument(const char *function, const char *argument)
+{
+	ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					errmsg("%s: argument \"%s\" must not be null", function, argument)));
+}
+
+void
+rb_refuse_empty(const char *function, const char *argument)
+{
+	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("%s: argument \"%s\" must not be an empty string", function, argument),
+					errhint("Omit the argument to have the column chosen automatically.")));
+}
+
+void
+rb_refuse_distance(const char *function, const char *argument, double distance)
+{
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+		 errmsg("%s: invalid value for argument \"%s\": %g", function, argument, distance),
+		 errdetail("The distance must be finite, 0 or more, in the units of the coordinates.")));
+}
+
+void
+rb_refuse_tolerance(const char *function, double tolerance)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("%s: invalid value for argument \"face_tolerance\": %g", function, tolerance),
+			 errdetail(
+				 "The tolerance must be a distance, 0 or more, in the units of the coordinates.")));
+}
+
+void
 rb_refuse_null(const char *function, const char *argument)
 {
 	ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-					errmsg("%s: null in argument \"%s\"", function, argument)));
+					errmsg("%s: argument \"%s\" must not contain nulls", function, argument)));
 }
 
 void
 rb_refuse_dims(const char *function, const char *a, int dims_a, const char *b, int dims_b)
 {
-	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					errmsg("%s: %s has %d dimensions, %s has %d", function, a, dims_a, b, dims_b)));
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("%s: %s has %d dimensions, but %s has %d", function, a, dims_a, b, dims_b)));
 }
 
 void
@@ -69,15 +105,17 @@ read_point(const char *function, const char *argument, Datum value, double *x)
 	switch (take_point(value, x, &n))
 	{
 		case POINT_SHAPE:
-			ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-							errmsg("%s: argument \"%s\" has %d element%s", function, argument, n,
-								   n == 1 ? "" : "s"),
-							errdetail("It is a point of two or three coordinates.")));
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("%s: argument \"%s\" has %d element%s", function, argument, n,
+							n == 1 ? "" : "s"),
+					 errdetail("The argument must be a point with two or three coordinates.")));
 		case POINT_NULL:
 			rb_refuse_null(function, argument);
 		case POINT_NAN:
-			ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-							errmsg("%s: NaN in argument \"%s\"", function, argument)));
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("%s: argument \"%s\" must not contain NaN", function, argument)));
 		case POINT_FINE:
 			break;
 	}

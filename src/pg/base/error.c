@@ -28,16 +28,17 @@ raise_bad_body(const char *function, const rb_error *error)
 	const uint64 side = error->limit & RB_BODY_SIDE;
 	const char *name = side == RB_BODY_OF_RED ? "red" : side == RB_BODY_OF_BLUE ? "blue" : "bodies";
 
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("%s: id %lld of %s is no body", function, (long long) error->need, name),
-			 errdetail("%s", error->text),
-			 error->limit & RB_BODY_TOGETHER
-				 ? errhint("All rows of %s together are closed: if they are the faces of bodies, "
-						   "name the column that tells these apart: %s => '...'.",
-						   name, side == RB_BODY_OF_BODIES ? "body" : psprintf("%s_body", name))
-				 : errhint("redblue_body_check tells of all rows what is wrong with them; with "
-						   "on_bad => 'skip' bad ones are left out.")));
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+		 errmsg("%s: id %lld of %s is not a valid solid", function, (long long) error->need, name),
+		 errdetail("%s", error->text),
+		 error->limit & RB_BODY_TOGETHER
+			 ? errhint("The rows of %s form closed surfaces together. If each row is a face, "
+					   "name the column that identifies the solids: %s => '...'.",
+					   name, side == RB_BODY_OF_BODIES ? "body" : psprintf("%s_body", name))
+			 : errhint("Use redblue_body_check for a report on all rows, or on_bad => 'skip' to "
+					   "skip invalid solids.")));
 	pg_unreachable();
 }
 
@@ -53,28 +54,33 @@ rb_raise_of(const char *function, const char *what, rb_status status, const rb_e
 		case RB_OVER_BUDGET:
 			ereport(ERROR,
 					(errcode(ERRCODE_OUT_OF_MEMORY), errmsg("%s: out of memory", function),
-					 errdetail("The %s needs about %s, redblue.memory_limit is %s.%s%s", what,
+					 errdetail("The %s needs about %s, but redblue.memory_limit is %s.%s%s", what,
 							   size_text(error->need), size_text(error->limit),
 							   error->text[0] == '\0' ? "" : "  ", error->text),
 					 strcmp(what, "join") != 0 && strcmp(what, "mesh") != 0
-						 ? errhint("Raise redblue.memory_limit, or take smaller geometries.")
-						 : errhint("Raise redblue.memory_limit, or %s a part of the rows.", what)));
+						 ? errhint("Increase redblue.memory_limit or use smaller geometries.")
+						 : errhint("Increase redblue.memory_limit, or %s fewer rows at a time.",
+								   what)));
 			break;
 		case RB_OUT_OF_MEMORY:
-			ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("%s: out of memory", function),
-							error->need > 0 ? errdetail("The operating system refused %s.",
-														size_text(error->need))
-											: errdetail("The operating system said: %s.", text),
-							errhint("Lower redblue.memory_limit to what the machine can spare.")));
+			ereport(
+				ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY), errmsg("%s: out of memory", function),
+				 error->need > 0 ? errdetail("The operating system could not allocate %s.",
+											 size_text(error->need))
+								 : errdetail("The operating system reported: %s.", text),
+				 errhint(
+					 "Reduce redblue.memory_limit to the memory that is available on this machine.")));
 			break;
 		case RB_NO_THREAD:
-			ereport(ERROR,
-					(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
-					 errmsg("%s: could not create a thread", function),
-					 errdetail("The operating system refused it."),
-					 errhint("Raise the limit on processes and threads of the server's user "
-							 "(ulimit -u) or of its cgroup (pids.max), or join in fewer sessions "
-							 "at once.")));
+			ereport(
+				ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
+				 errmsg("%s: could not create a thread", function),
+				 errdetail("The operating system did not allow another thread."),
+				 errhint("Increase the limit on processes and threads of the server's user "
+						 "(ulimit -u) or of its cgroup (pids.max), or run fewer joins at the same "
+						 "time.")));
 			break;
 		case RB_UNSUPPORTED:
 			ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -84,38 +90,38 @@ rb_raise_of(const char *function, const char *what, rb_status status, const rb_e
 			ereport(ERROR,
 					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 					 errmsg("%s: too many objects on one side", function),
-					 errdetail("There are %llu or more, the limit is %llu.",
+					 errdetail("There are at least %llu objects, but the limit is %llu.",
 							   (unsigned long long) error->need, (unsigned long long) error->limit),
-					 errhint("Join a part of the rows.")));
+					 errhint("Join fewer rows at a time.")));
 			break;
 		case RB_NO_DEVICE:
 			ereport(ERROR,
 					(errcode(ERRCODE_SYSTEM_ERROR), errmsg("%s: no usable GPU", function),
-					 errdetail("%s", text),
-					 errhint("Set redblue.backend to auto or cpu: the answer is the same.")));
+					 errdetail("Reason: %s.", text),
+					 errhint("Set redblue.backend to auto or cpu. The results are the same.")));
 			break;
 		case RB_DEVICE_FULL:
-			ereport(
-				ERROR,
-				(errcode(ERRCODE_OUT_OF_MEMORY), errmsg("%s: out of GPU memory", function),
-				 errdetail("%s", text),
-				 errhint(
-					 "Set redblue.backend to auto or cpu, or wait until other users of the GPU end: the answer is the same.")));
+			ereport(ERROR,
+					(errcode(ERRCODE_OUT_OF_MEMORY), errmsg("%s: out of GPU memory", function),
+					 errdetail("%s", text),
+					 errhint("Set redblue.backend to auto or cpu, or wait until other processes "
+							 "release GPU memory. The results are the same.")));
 			break;
 		case RB_DEVICE_FAILED:
 			ereport(ERROR, (errcode(ERRCODE_SYSTEM_ERROR), errmsg("%s: the GPU failed", function),
-							errdetail("%s", text),
-							errhint("Set redblue.backend to cpu: the answer is the same.")));
+							errdetail("Reason: %s.", text),
+							errhint("Set redblue.backend to cpu. The results are the same.")));
 			break;
 		case RB_GONE:
 			/*
 			 * Not 57P01 (admin_shutdown): this connection stays usable, and clients must not drop
 			 * it.
 			 */
-			ereport(ERROR, (errcode(ERRCODE_OPERATOR_INTERVENTION),
-							errmsg("%s: the background worker that joined has ended", function),
-							errdetail("It was terminated, or the GPU failed in another join."),
-							errhint("Run it again.")));
+			ereport(ERROR,
+					(errcode(ERRCODE_OPERATOR_INTERVENTION),
+					 errmsg("%s: the background worker that ran the join has exited", function),
+					 errdetail("The worker was terminated, or the GPU failed during another join."),
+					 errhint("Run the query again.")));
 			break;
 		case RB_BAD_BODY:
 			raise_bad_body(function, error);
@@ -125,7 +131,7 @@ rb_raise_of(const char *function, const char *what, rb_status status, const rb_e
 			break;
 		case RB_BAD_PLC:
 			ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-							errmsg("%s: no mesh can be made of this", function),
+							errmsg("%s: could not build a mesh from the input", function),
 							text[0] != '\0' ? errdetail("%s", text) : 0));
 			break;
 		case RB_STOPPED:

@@ -121,6 +121,13 @@ extern rb_memory *rb_memory_open(const char *function, uint64 limit);
 
 /* ---- box_arguments.c: arguments that are points, boxes and tiles ---- */
 
+pg_noreturn extern void rb_refuse_null_argument(const char *function, const char *argument);
+/* Raises an error because the argument, a column name, is an empty string. */
+pg_noreturn extern void rb_refuse_empty(const char *function, const char *argument);
+pg_noreturn extern void rb_refuse_distance(const char *function, const char *argument,
+										   double distance);
+pg_noreturn extern void rb_refuse_tolerance(const char *function, double tolerance);
+/* Raises an error because the argument, an array, contains nulls. */
 pg_noreturn extern void rb_refuse_null(const char *function, const char *argument);
 pg_noreturn extern void rb_refuse_dims(const char *function, const char *a, int dims_a,
 									   const char *b, int dims_b);

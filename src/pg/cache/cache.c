@@ -207,11 +207,12 @@ static const char *
 refusal(const rb_source *source, Relation rel, const rb_columns *columns)
 {
 	if (source->keys != NULL)
-		return "its rows are called by keys, not by ids";
+		return "its rows are identified by keys, not by ids";
 	if (source->count_faces)
-		return "its faces are counted";
+		return "the call returns the numbers of its faces";
 	if (has_missing(RelationGetDescr(rel), columns)) /* rule: missing */
-		return "a column was added with a default: VACUUM FULL or CLUSTER makes it one of the rows";
+		return "a column was added with a default value that is not stored in the rows; "
+			   "run VACUUM FULL or CLUSTER to store it";
 	return rb_map_refusal(rel);
 }
 
@@ -384,17 +385,17 @@ decide_to_keep(rb_look *look, const rb_source *source)
 	if (source->keep || rb_setting_cache == RB_CACHE_ON)
 		look->keep = true;
 	else if (look->nblocks < RB_AUTO_PAGES)
-		reason = "it is smaller than 8 MB: ask with redblue_cache(), or set redblue.cache to on";
+		reason = "it is smaller than 8 MB; call redblue_cache(), or set redblue.cache to on";
 	else if (rb_stored_was_seen(
 				 hash_bytes_extended((const unsigned char *) &look->key, sizeof look->key, 0),
 				 state))
 		look->keep = true;
 	else if (before == NULL)
-		reason = "it was read once: the next reading will keep it, if nothing has changed";
+		reason = "it was read only once; it is cached when it is read again unchanged";
 	else
-		reason = "it has changed since it was read last";
+		reason = "it has changed since it was last read";
 	if (look->keep && look->nblocks - visible > look->nblocks / RB_DIRTY_FRACTION)
-		reason = psprintf("%u of its %u pages are marked all-visible: VACUUM it", visible,
+		reason = psprintf("only %u of its %u pages are marked all-visible; run VACUUM", visible,
 						  look->nblocks);
 	if (look->keep && (Size) look->nblocks * sizeof(rb_page_note) > RB_NOTES_BYTES)
 		reason = "it is too large";
@@ -688,7 +689,7 @@ rb_kept_was_read(rb_look *look, Relation rel)
 	if (look->nblocks - n > look->nblocks / RB_DIRTY_FRACTION)
 	{
 		look->keep = false;
-		note_seen(&look->key, 0, "it has changed while it was read");
+		note_seen(&look->key, 0, "it changed while it was being read");
 	}
 	pfree(after);
 	pfree(look->notes);
@@ -784,7 +785,7 @@ rb_kept_end(rb_look *look, rb_side *side)
 	if (bytes > limit)
 	{
 		note_seen(&look->key, 0,
-				  psprintf("it needs %llu MB, redblue.cache_memory is %d MB",
+				  psprintf("it needs %llu MB, but redblue.cache_memory is %d MB",
 						   (unsigned long long) (bytes >> 20), rb_setting_cache_memory / 1024));
 		return;
 	}
@@ -821,7 +822,7 @@ rb_kept_had_no_room(rb_look *look, uint64 bytes)
 	side_seen *s;
 
 	note_seen(&look->key, 0,
-			  psprintf("there was no room for its %llu kB, redblue.cache_memory is %d kB",
+			  psprintf("there is no space for its %llu kB; redblue.cache_memory is %d kB",
 					   (unsigned long long) (bytes >> 10), rb_setting_cache_memory));
 	s = find_seen(&look->key);
 	s->no_room = true;
@@ -886,7 +887,7 @@ rb_kept_get_facts(const rb_look *look, rb_kept_facts *facts)
 	else if (s != NULL)
 		tell_seen(s, facts);
 	else
-		facts->reason = "there is nothing to keep";
+		facts->reason = "there is nothing to cache";
 	facts->pages = look->nblocks;
 }
 

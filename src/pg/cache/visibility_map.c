@@ -48,19 +48,19 @@ rb_map_refusal(Relation rel)
 	} rules[] = {
 		/* rule: logged. Without WAL the LSN of a map page never moves. */
 		{rel->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT,
-		 "only permanent, logged tables are kept"},
+		 "only permanent, logged tables can be cached"},
 		/* rule: created. COPY FREEZE adds rows to pages that are already all-visible. */
-		{rel->rd_createSubid != InvalidSubTransactionId, "this transaction has made the table"},
+		{rel->rd_createSubid != InvalidSubTransactionId, "this transaction created the table"},
 		/* rule: rewritten. COPY FREEZE may follow TRUNCATE; wal_level = minimal keeps L at 0. */
 		{rb_first_filenode_subid(rel) != InvalidSubTransactionId,
-		 "this transaction has truncated or rewritten the table"},
+		 "this transaction truncated or rewrote the table"},
 		/* rule: old_snapshot. VACUUM may remove rows that the snapshot sees; a scan detects it. */
 		{rb_old_snapshots_expire(), "old_snapshot_threshold is set"},
 		/* rule: serializable. Conflicts are detected by the pages that a transaction reads. */
-		{IsolationIsSerializable(), "the transaction is serializable"},
+		{IsolationIsSerializable(), "the transaction isolation level is serializable"},
 		/* rule: mvcc. The bits apply to MVCC snapshots, except those taken on a standby. */
 		{snapshot->snapshot_type != SNAPSHOT_MVCC || snapshot->takenDuringRecovery,
-		 "the snapshot is not an ordinary one"},
+		 "the snapshot is not a regular MVCC snapshot"},
 	};
 
 	for (size_t i = 0; i < lengthof(rules); i++)

@@ -224,13 +224,14 @@ reserve_array(rb_answer_rows *rows, uint64 n, int64 id)
 	if (n <= rows->room)
 		return;
 	if (n > most)
-		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-						errmsg("%s: the pairs of id " INT64_FORMAT " do not fit into an array",
-							   rows->run->join->function, id),
-						errdetail("It has " UINT64_FORMAT
-								  " of them, an array has room for " UINT64_FORMAT ".",
-								  n, most),
-						errhint("The pairs function gives them as rows.")));
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("%s: the pairs of id " INT64_FORMAT " do not fit in an array",
+						rows->run->join->function, id),
+				 errdetail("The id has " UINT64_FORMAT
+						   " pairs, but an array can hold at most " UINT64_FORMAT ".",
+						   n, most),
+				 errhint("Use the corresponding pairs function, which returns one row per pair.")));
 	room = Min(room, most);
 	if (rows->array != NULL)
 		pfree(rows->array);

@@ -97,10 +97,7 @@ static void
 check_not_empty(const side_arguments *c, int what, const char *value)
 {
 	if (value[0] == '\0')
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("%s: argument \"%s\" is an empty string", c->join->function,
-							   argument_name(c, what)),
-						errhint("Leave the argument out to have the column found.")));
+		rb_refuse_empty(c->join->function, argument_name(c, what));
 }
 
 /* Returns an optional column name, or NULL if it is not given. */
@@ -148,9 +145,7 @@ tolerance_argument(const rb_join *join, const NullableDatum *args)
 		return -1;
 	tolerance = DatumGetFloat8(arg->value);
 	if (!(tolerance >= 0))
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("%s: argument \"face_tolerance\" is %g", join->function, tolerance),
-						errdetail("It is a distance, in the unit of the coordinates.")));
+		rb_refuse_tolerance(join->function, tolerance);
 	return tolerance;
 }
 
@@ -168,14 +163,10 @@ distance_argument(const rb_join *join, const NullableDatum *args)
 	if (arg->isnull && nearest)
 		return INFINITY;
 	if (arg->isnull)
-		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-						errmsg("%s: argument \"%s\" is null", join->function, name)));
+		rb_refuse_null_argument(join->function, name);
 	distance = DatumGetFloat8(arg->value);
 	if (!(distance >= 0 && distance <= DBL_MAX))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s: argument \"%s\" is %g", join->function, name, distance),
-				 errdetail("It is a finite distance, 0 or more, in the unit of the coordinates.")));
+		rb_refuse_distance(join->function, name, distance);
 	return distance == 0 ? 0 : distance; /* Turn -0 into 0 */
 }
 
@@ -187,14 +178,15 @@ nearest_argument(const rb_join *join, const NullableDatum *args)
 	if (!rb_join_is_nearest(join))
 		return 0;
 	if (arg->isnull)
-		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-						errmsg("%s: argument \"k\" is null", join->function)));
+		rb_refuse_null_argument(join->function, "k");
 	if (DatumGetInt32(arg->value) < 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s: argument \"k\" is %d", join->function, DatumGetInt32(arg->value)),
-				 errdetail("It is how many rows are wanted for each row of %s, 1 or more.",
-						   join->side[0])));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("%s: invalid value for argument \"k\": %d", join->function,
+					DatumGetInt32(arg->value)),
+			 errdetail("The number of neighbors to return for each row of %s must be 1 or more.",
+					   join->side[0])));
 	return (uint32) DatumGetInt32(arg->value);
 }
 
@@ -208,9 +200,10 @@ skip_argument(const rb_join *join, const NullableDatum *args)
 		return false;
 	what = TextDatumGetCString(arg->value);
 	if (strcmp(what, "skip") != 0 && strcmp(what, "error") != 0)
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("%s: argument \"on_bad\" is \"%s\"", join->function, what),
-						errhint("It is error or skip.")));
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s: invalid value for argument \"on_bad\": \"%s\"", join->function, what),
+				 errhint("Available values: error, skip.")));
 	return strcmp(what, "skip") == 0;
 }
 
@@ -249,9 +242,7 @@ read_arguments(const rb_join *join, const NullableDatum *args, rb_call *call)
 	tile_argument(join, args, &call->tile);
 	for (c.side = 0; c.side < rb_join_sides(join); c.side++)
 		if (argument(&c, ARGUMENT_ROWS)->isnull)
-			ereport(ERROR,
-					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-					 errmsg("%s: argument \"%s\" is null", join->function, join->side[c.side])));
+			rb_refuse_null_argument(join->function, join->side[c.side]);
 	for (c.side = 0; c.side < rb_join_sides(join); c.side++)
 	{
 		rb_source *s = &call->source[c.side];
@@ -341,10 +332,10 @@ rb_call_read(const rb_join *join, Oid function, const NullableDatum *args, rb_ca
 	if (!is_of_first_version(join, count))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_FUNCTION_DEFINITION),
-				 errmsg("%s: the SQL function has %d arguments, the library's has %d",
+				 errmsg("%s: the SQL function has %d arguments, but the library expects %d",
 						join->function, count, arguments_of(join)),
-				 errhint("ALTER EXTENSION redblue UPDATE; makes the functions of the library's "
-						 "version, which is %s.",
+				 errhint("Run ALTER EXTENSION redblue UPDATE; to install the functions of the "
+						 "library's version, %s.",
 						 RB_VERSION)));
 	now = palloc(arguments_of(join) * sizeof *now);
 	arguments_of_first_version(join, args, now);

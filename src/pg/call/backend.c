@@ -126,7 +126,7 @@ rb_backend_device(char *text, size_t size)
 	if (news == RB_DEVICE_NO_NEWS && rb_setting_backend == RB_CHOOSE_CUDA)
 		return rb_device_here(text, size) != NULL;
 	if (news == RB_DEVICE_NO_NEWS)
-		snprintf(text, size, "not known: %s", why_not);
+		snprintf(text, size, "not checked: %s", why_not);
 	else
 		strlcpy(text, why_not, size);
 	return news >= RB_DEVICE_IS_THERE;

@@ -46,8 +46,8 @@ kind_argument(FunctionCallInfo fcinfo, int i)
 		if (strcmp(kinds[k].name, name) == 0)
 			return kinds[k].kind;
 	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					errmsg("redblue_cache: unknown kind \"%s\"", name),
-					errhint("It is one of triangles, segments, segments2d, boxes, points.")));
+					errmsg("redblue_cache: invalid value for argument \"kind\": \"%s\"", name),
+					errhint("Available values: triangles, segments, segments2d, boxes, points.")));
 }
 
 static const char *
@@ -56,9 +56,7 @@ name_argument(FunctionCallInfo fcinfo, int i, const char *argument)
 	const char *name = PG_ARGISNULL(i) ? NULL : NameStr(*PG_GETARG_NAME(i));
 
 	if (name != NULL && name[0] == '\0')
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("redblue_cache: argument \"%s\" is an empty string", argument),
-						errhint("Leave the argument out to have the column found.")));
+		rb_refuse_empty("redblue_cache", argument);
 	return name;
 }
 
@@ -69,13 +67,13 @@ instead_of(char relkind)
 	switch (relkind)
 	{
 		case RELKIND_VIEW:
-			return "Keep the table that it reads, or make it a materialized view.";
+			return "Cache the table that the view reads, or make it a materialized view.";
 		case RELKIND_PARTITIONED_TABLE:
-			return "Its partitions can be kept, each by its name.";
+			return "Cache its partitions, each by its name.";
 		case RELKIND_FOREIGN_TABLE:
-			return "Copy it into a table, or a materialized view.";
+			return "Copy it into a table or a materialized view.";
 		default:
-			return "Joins read it as they read any table.";
+			return "Joins read it like any other table.";
 	}
 }
 
@@ -86,22 +84,21 @@ refuse_relation(const rb_source *source)
 
 	if (OidIsValid(source->heap) && rel->rd_rel->relpersistence == RELPERSISTENCE_PERMANENT)
 		return;
-	ereport(
-		ERROR,
-		(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-		 errmsg("redblue_cache: \"%s\" cannot be kept", RelationGetRelationName(rel)),
-		 OidIsValid(source->heap)
-			 ? errdetail(
-				   "Changes of %s table are not logged, and so nothing proves that there were none.",
-				   rel->rd_rel->relpersistence == RELPERSISTENCE_TEMP ? "a temporary"
-																	  : "an unlogged")
-			 : errdetail("Rows of it are not read from the pages of a table: %s.",
-						 rb_heap_refusal(rel)),
-		 !OidIsValid(source->heap) ? errhint("%s", instead_of(rel->rd_rel->relkind))
-		 : rel->rd_rel->relpersistence == RELPERSISTENCE_TEMP
-			 ? errhint("Copy it into an ordinary table.")
-			 : errhint("ALTER TABLE %s SET LOGGED, or copy it into an ordinary table.",
-					   quote_identifier(RelationGetRelationName(rel)))));
+	ereport(ERROR,
+			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+			 errmsg("redblue_cache: cannot cache \"%s\"", RelationGetRelationName(rel)),
+			 OidIsValid(source->heap)
+				 ? errdetail("Changes to %s table are not logged, so redblue cannot verify that a "
+							 "cached copy is current.",
+							 rel->rd_rel->relpersistence == RELPERSISTENCE_TEMP ? "a temporary"
+																				: "an unlogged")
+				 : errdetail("Only rows read from the pages of a table can be cached: %s.",
+							 rb_heap_refusal(rel)),
+			 !OidIsValid(source->heap) ? errhint("%s", instead_of(rel->rd_rel->relkind))
+			 : rel->rd_rel->relpersistence == RELPERSISTENCE_TEMP
+				 ? errhint("Copy it into a permanent table.")
+				 : errhint("Run ALTER TABLE %s SET LOGGED; or copy it into a permanent table.",
+						   quote_identifier(RelationGetRelationName(rel)))));
 }
 
 static void
@@ -171,8 +168,7 @@ redblue_cache(PG_FUNCTION_ARGS)
 	bool nulls[4] = {false};
 
 	if (PG_ARGISNULL(0))
-		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-						errmsg("redblue_cache: argument \"relation\" is null")));
+		rb_refuse_null_argument("redblue_cache", "relation");
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
 	refuse_settings();
@@ -186,10 +182,7 @@ redblue_cache(PG_FUNCTION_ARGS)
 	source.face_tolerance = PG_ARGISNULL(4) ? -1 : PG_GETARG_FLOAT8(4);
 	source.keep = true;
 	if (!PG_ARGISNULL(4) && !(source.face_tolerance >= 0))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("redblue_cache: argument \"face_tolerance\" is %g", source.face_tolerance),
-				 errdetail("It is a distance, in the unit of the coordinates.")));
+		rb_refuse_tolerance("redblue_cache", source.face_tolerance);
 	rb_source_table(&source, PG_GETARG_OID(0));
 	refuse_relation(&source);
 
@@ -202,9 +195,9 @@ redblue_cache(PG_FUNCTION_ARGS)
 	keep(&source, r);
 	rb_kept_get_facts(r->side.look, &facts);
 	if (facts.reason != NULL)
-		ereport(NOTICE, (errmsg("redblue_cache: %s is not kept",
+		ereport(NOTICE, (errmsg("redblue_cache: %s was not cached",
 								quote_identifier(get_rel_name(PG_GETARG_OID(0)))),
-						 errdetail("The reason: %s.", facts.reason)));
+						 errdetail("Reason: %s.", facts.reason)));
 	values[0] = Int64GetDatum((int64) r->side.rows);
 	values[1] = Int64GetDatum((int64) facts.bytes);
 	values[2] = Int64GetDatum((int64) facts.pages);
@@ -225,7 +218,7 @@ redblue_uncache(PG_FUNCTION_ARGS)
 
 	if (!PG_ARGISNULL(0) && name == NULL)
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
-						errmsg("redblue_uncache: the relation with OID %u does not exist", relid)));
+						errmsg("redblue_uncache: relation with OID %u does not exist", relid)));
 	if (name != NULL && !rb_owns_relation(relid))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, name);
 	PG_RETURN_INT64((int64) rb_kept_forget("redblue_uncache", relid));

@@ -239,8 +239,9 @@ pg_noreturn static void
 raise_gone(rb_run *run)
 {
 	rb_forget_failure(&run->ctx);
-	(void) rb_fail(&run->ctx, RB_GONE, 0, 0,
-				   "what was kept of a side is kept no longer, and the table has changed");
+	(void) rb_fail(
+		&run->ctx, RB_GONE, 0, 0,
+		"the cached copy of a table was evicted during the join, and the table has changed");
 	rb_run_raise(run, RB_GONE);
 }
 

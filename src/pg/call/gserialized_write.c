@@ -20,7 +20,7 @@ put(rb_writer *w, const void *bytes, Size n)
 		w->cap = Max(2 * w->cap, w->n + n);
 		if (w->n + n > MaxAllocSize)
 			ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-							errmsg("%s: geometry of more than 1 GB", w->function)));
+							errmsg("%s: geometry is larger than 1 GB", w->function)));
 		w->bytes = repalloc(w->bytes, Min(w->cap, MaxAllocSize));
 		w->cap = Min(w->cap, MaxAllocSize);
 	}

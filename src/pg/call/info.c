@@ -118,7 +118,7 @@ read_detail(const rb_report *report)
 	}
 	for (int i = 0; i < rb_join_sides(report->join); i++)
 		if (report->side[i].kept > 0)
-			appendStringInfo(&text, "; %s: kept %s, read %u of %s", report->join->side[i],
+			appendStringInfo(&text, "; %s: cached %s, read %u of %s", report->join->side[i],
 							 rb_count_text(report->side[i].kept, "row"), report->side[i].read,
 							 rb_count_text(report->side[i].pages, "page"));
 	for (int i = 0; i < rb_join_sides(report->join); i++)
@@ -131,7 +131,7 @@ read_detail(const rb_report *report)
 	for (int i = 0; report->join->predicate != RB_BODY && i < rb_join_sides(report->join); i++)
 		bad += report->side[i].nrefused;
 	if (bad > 0)
-		appendStringInfo(&text, "; " UINT64_FORMAT " rows are no bodies", bad);
+		appendStringInfo(&text, "; " UINT64_FORMAT " rows are not valid solids", bad);
 	return text.data;
 }
 
@@ -215,11 +215,11 @@ rb_report_card(const rb_report *report, int card, rb_last_line *line)
 		all += stats->card[i].shares;
 	if (stats->card[card].shares == 0)
 		return false;
-	line->stage = card == RB_CARDS ? "processor" : psprintf("card %d", card);
+	line->stage = card == RB_CARDS ? "processor" : psprintf("device %d", card);
 	line->count = stats->card[card].hits;
 	line->ms = stats->card[card].ms;
-	snprintf(line->detail, sizeof line->detail, "%u of %u shares%s%s", stats->card[card].shares,
-			 all, stats->note[0] != '\0' ? "; another one: " : "", stats->note);
+	snprintf(line->detail, sizeof line->detail, "%u of %u partitions%s%s", stats->card[card].shares,
+			 all, stats->note[0] != '\0' ? "; another device: " : "", stats->note);
 	return true;
 }
 

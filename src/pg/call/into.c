@@ -144,7 +144,7 @@ startup(DestReceiver *self, int operation, TupleDesc desc)
 
 	/* The query may have been replanned over changed objects since its columns were compared. */
 	if (!same_types(RelationGetDescr(w->target), desc))
-		elog(ERROR, "%s: the columns of the source have changed", FUNCTION);
+		elog(ERROR, "%s: columns of the source changed during execution", FUNCTION);
 	/* The query's snapshot has been taken and does not see the rows to come. */
 	w->command = GetCurrentCommandId(true);
 	w->bulk = GetBulkInsertState();
@@ -255,9 +255,7 @@ redblue_into(PG_FUNCTION_ARGS)
 	uint64 rows;
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
-		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-						errmsg("%s: argument \"%s\" is null", FUNCTION,
-							   PG_ARGISNULL(0) ? "target" : "source")));
+		rb_refuse_null_argument(FUNCTION, PG_ARGISNULL(0) ? "target" : "source");
 	rb_source_query(&source, text_to_cstring(PG_GETARG_TEXT_PP(1)));
 	target = open_target(PG_GETARG_OID(0));
 
@@ -272,7 +270,7 @@ redblue_into(PG_FUNCTION_ARGS)
 		const char *name = quote_qualified_identifier(
 			get_namespace_name(RelationGetNamespace(target)), RelationGetRelationName(target));
 
-		ereport(DEBUG1, (errmsg_internal("%s: %s takes rows one by one", FUNCTION, name)));
+		ereport(DEBUG1, (errmsg_internal("%s: inserting rows one by one into %s", FUNCTION, name)));
 		execute(prepare(psprintf("INSERT INTO %s %s", name, source.sql)), NULL);
 	}
 	rows = SPI_processed;

@@ -31,9 +31,9 @@ read_box(FunctionCallInfo fcinfo, const char *function, rb_ends *box)
 	for (int a = 0; a < box->dims; a++)
 		if (isinf(box->low[a]) || isinf(box->high[a]) || box->low[a] > box->high[a])
 			ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-							errmsg("%s: low and high are no box", function),
-							errdetail("Coordinate %d is from %g to %g.", a + 1, box->low[a],
-									  box->high[a])));
+							errmsg("%s: low and high do not form a finite box", function),
+							errdetail("Coordinate %d is %g in low and %g in high.", a + 1,
+									  box->low[a], box->high[a])));
 }
 
 void
@@ -42,13 +42,10 @@ rb_reach_read(FunctionCallInfo fcinfo, const char *function, int argument, rb_en
 	double distance;
 
 	if (PG_ARGISNULL(argument))
-		rb_refuse_null(function, "distance");
+		rb_refuse_null_argument(function, "distance");
 	distance = PG_GETARG_FLOAT8(argument);
 	if (!(distance >= 0 && distance <= DBL_MAX))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s: argument \"distance\" is %g", function, distance),
-				 errdetail("It is a finite distance, 0 or more, in the unit of the coordinates.")));
+		rb_refuse_distance(function, "distance", distance);
 	for (int a = 0; a < box->dims; a++)
 		box->high[a] = rb_reach_up(box->high[a], distance);
 }
@@ -93,18 +90,18 @@ read_points(FunctionCallInfo fcinfo, const char *function, int argument, const c
 	/* array_agg over a table without tiles is null. Raise an error instead of dropping the row. */
 	if (PG_ARGISNULL(argument))
 		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-						errmsg("%s: argument \"%s\" is null", function, name),
-						errdetail("There are no tiles to choose from.")));
+						errmsg("%s: argument \"%s\" must not be null", function, name),
+						errdetail("The argument must list the corners of the tiles.")));
 	array = PG_GETARG_ARRAYTYPE_P(argument);
 	if (array_contains_nulls(array))
 		rb_refuse_null(function, name);
 	if (ARR_NDIM(array) != 2 || (ARR_DIMS(array)[1] != 2 && ARR_DIMS(array)[1] != 3))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s: argument \"%s\" is no array of points", function, name),
-				 errdetail("It has two dimensions: as many points as there are tiles, each of two "
-						   "or three coordinates."),
-				 errhint("array_agg(tile_low ORDER BY tile) makes one.")));
+				 errmsg("%s: argument \"%s\" is not an array of points", function, name),
+				 errdetail("The array must have two dimensions: one point per tile, and two or "
+						   "three coordinates per point."),
+				 errhint("Use an expression such as array_agg(tile_low ORDER BY tile).")));
 	*n = ARR_DIMS(array)[0];
 	*dims = ARR_DIMS(array)[1];
 	return (const double *) ARR_DATA_PTR(array);
@@ -118,9 +115,9 @@ rb_tiles_read(FunctionCallInfo fcinfo, const char *function, int first, rb_many_
 	tiles->low = read_points(fcinfo, function, first, "tile_lows", &tiles->n, &tiles->dims);
 	tiles->high = read_points(fcinfo, function, first + 1, "tile_highs", &n, &dims);
 	if (n != tiles->n)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s: tile_lows has %d points, tile_highs has %d", function, tiles->n, n)));
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: tile_lows has %d points, but tile_highs has %d", function,
+							   tiles->n, n)));
 	if (dims != tiles->dims)
 		rb_refuse_dims(function, "tile_lows", tiles->dims, "tile_highs", dims);
 }
@@ -146,7 +143,7 @@ rb_tiles_return(FunctionCallInfo fcinfo, const char *function, const rb_ends *bo
 		for (int a = 0; a < tiles->dims; a++)
 			if (isnan(tile.low[a]) || isnan(tile.high[a]))
 				ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-								errmsg("%s: NaN in tile %d", function, i + 1)));
+								errmsg("%s: tile %d has a NaN coordinate", function, i + 1)));
 		if (rb_tile_asks(function, box, flattens, &tile))
 			tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, &value, &null);
 	}

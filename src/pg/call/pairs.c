@@ -167,8 +167,8 @@ check_definition(const rb_join *join, TupleDesc wanted, const key_rows *rows)
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_DATATYPE_MISMATCH),
-			 errmsg("%s: the column definition list is not that of the keys", join->function),
-			 errhint("Write FROM %s(...) AS (%s); the names are free.", join->function,
+			 errmsg("%s: column definition list does not match the key columns", join->function),
+			 errhint("Write FROM %s(...) AS (%s); you can choose the column names.", join->function,
 					 list_key_columns(rows))));
 }
 
@@ -223,11 +223,13 @@ rb_return_pairs_by_key(FunctionCallInfo fcinfo, const rb_join *join)
 	rb_run *run;
 
 	if (rsinfo == NULL || !IsA(rsinfo, ReturnSetInfo) || rsinfo->expectedDesc == NULL)
-		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-						errmsg("%s: the columns of the keys are not given", join->function),
-						errhint("Call it in FROM: SELECT * FROM %s(...) AS (red_key ..., blue_key "
-								"...).",
-								join->function)));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("%s: a column definition list for the keys is required", join->function),
+			 errhint(
+				 "Call the function in FROM: SELECT * FROM %s(...) AS (red_key ..., blue_key ...).",
+				 join->function)));
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	caller = enter_call();
 	rb_call_read(join, fcinfo->flinfo->fn_oid, fcinfo->args, &call);

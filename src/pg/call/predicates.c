@@ -17,9 +17,10 @@ get_points(FunctionCallInfo fcinfo, int dims, double *x, const char *function)
 	{
 		x[i] = PG_GETARG_FLOAT8(i);
 		if (!isfinite(x[i]))
-			ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-							errmsg("%s: argument \"%c%c\" is %s", function, 'a' + i / dims,
-								   "xyz"[i % dims], isnan(x[i]) ? "NaN" : "infinite")));
+			ereport(ERROR,
+					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+					 errmsg("%s: argument \"%c%c\" must be finite, but is %s", function,
+							'a' + i / dims, "xyz"[i % dims], isnan(x[i]) ? "NaN" : "infinite")));
 	}
 }
 

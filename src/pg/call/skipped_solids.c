@@ -183,18 +183,17 @@ rb_run_tell_left_out(rb_run *run)
 			continue;
 		appendStringInfo(&text, "%s" UINT64_FORMAT " of " UINT64_FORMAT " %s",
 						 text.len > 0 ? ", " : "", all.sum - before, bodies,
-						 bodies == 1 ? "body" : "bodies");
+						 bodies == 1 ? "solid" : "solids");
 		if (run->join->predicate == RB_RELATION)
 			appendStringInfo(&text, " of %s", run->call.source[i].side);
 		if (call == NULL)
 			call = check_call(&run->call.source[i]);
 	}
 	if (all.sum > 0)
-		ereport(
-			NOTICE,
-			(errmsg("%s: left out %s", run->join->function, text.data),
-			 errdetail("%s.", rb_reasons_text(&all)),
-			 errhint("Which, and why: SELECT * FROM %s WHERE NOT valid.  To hear no more of it: "
-					 "SET redblue.skip_notice = off.",
-					 call)));
+		ereport(NOTICE,
+				(errmsg("%s: skipped %s", run->join->function, text.data),
+				 errdetail("%s.", rb_reasons_text(&all)),
+				 errhint("Run SELECT * FROM %s WHERE NOT valid; to list them with their faults.  "
+						 "Run SET redblue.skip_notice = off; to disable this notice.",
+						 call)));
 }

@@ -72,10 +72,7 @@ name_argument(const tiling *t, FunctionCallInfo fcinfo, int argument, int side, 
 		PG_ARGISNULL(argument + side) ? NULL : NameStr(*PG_GETARG_NAME(argument + side));
 
 	if (name != NULL && name[0] == '\0')
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("%s: argument \"%s_%s\" is an empty string", t->function,
-							   side_names[side], what),
-						errhint("Leave the argument out to have the column found.")));
+		rb_refuse_empty(t->function, psprintf("%s_%s", side_names[side], what));
 	return name;
 }
 
@@ -83,8 +80,7 @@ static void
 require(const tiling *t, FunctionCallInfo fcinfo, int argument, const char *name)
 {
 	if (PG_ARGISNULL(argument))
-		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-						errmsg("%s: argument \"%s\" is null", t->function, name)));
+		rb_refuse_null_argument(t->function, name);
 }
 
 static void
@@ -97,20 +93,21 @@ read_numbers(tiling *t, FunctionCallInfo fcinfo)
 	n = PG_GETARG_INT32(ARGUMENT_N);
 	if (n < 1 || n > MOST_TILES)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("%s: argument \"n\" is %d", t->function, n),
-						errdetail("It is the number of tiles, 1 to %d.", MOST_TILES)));
+						errmsg("%s: invalid value for argument \"n\": %d", t->function, n),
+						errdetail("The number of tiles must be between 1 and %d.", MOST_TILES)));
 	t->job.n = (uint32) n;
 	t->job.distance = PG_GETARG_FLOAT8(ARGUMENT_DISTANCE);
 	if (!(t->job.distance >= 0 && t->job.distance <= DBL_MAX))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s: argument \"distance\" is %g", t->function, t->job.distance),
-				 errdetail("It is a finite distance, 0 or more, in the unit of the coordinates.")));
+		rb_refuse_distance(t->function, "distance", t->job.distance);
 	t->dimensions = PG_ARGISNULL(ARGUMENT_DIMENSIONS) ? 0 : PG_GETARG_INT32(ARGUMENT_DIMENSIONS);
 	if (!PG_ARGISNULL(ARGUMENT_DIMENSIONS) && t->dimensions != 2 && t->dimensions != 3)
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("%s: argument \"dimensions\" is %d", t->function, t->dimensions),
-						errdetail("It is 2 for joins in the plane, 3 for those in space.")));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("%s: invalid value for argument \"dimensions\": %d", t->function,
+					t->dimensions),
+			 errdetail(
+				 "The number of dimensions must be 2 for joins in the plane or 3 for joins in space.")));
 }
 
 static bool
@@ -193,9 +190,9 @@ check_dimensions(const tiling *t, int side, int dims, int other)
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 t->dimensions == 3
-				 ? errmsg("%s: %s has %d dimensions", t->function, side_names[side], dims)
-				 : errmsg("%s: red has %d dimensions and blue has %d", t->function, other, dims),
-			 errhint("With dimensions => 2 the tiles are those of a join in the plane.")));
+				 ? errmsg("%s: %s has only %d dimensions", t->function, side_names[side], dims)
+				 : errmsg("%s: red has %d dimensions, but blue has %d", t->function, other, dims),
+			 errhint("Use dimensions => 2 for the tiles of a join in the plane.")));
 }
 
 /* Samples both sides, or takes two samples of a single table. */

@@ -473,7 +473,7 @@ begin_scan(CustomScanState *node, EState *estate, int eflags)
 	InvokeFunctionExecuteHook(scan->call->funcid);
 	scan->join = rb_join_of_function(scan->call->funcid);
 	if (scan->join == NULL)
-		elog(ERROR, "function %u is no join", scan->call->funcid);
+		elog(ERROR, "function %u is not a join", scan->call->funcid);
 	take_question(scan, plan);
 	scan->args = ExecInitExprList(scan->call->args, &node->ss.ps);
 	scan->params = params_of(scan->call->args, estate);

@@ -48,7 +48,7 @@ write_row(rb_spool *s, const void *bytes, uint32 length)
 	}
 	if (BufFileSeek(s->file, 0, (off_t) s->end, SEEK_SET) != 0)
 		ereport(ERROR,
-				(errcode_for_file_access(), errmsg("could not seek in temporary file of a join")));
+				(errcode_for_file_access(), errmsg("could not seek in temporary file of join")));
 	BufFileWrite(s->file, (void *) &length, sizeof length);
 	BufFileWrite(s->file, (void *) bytes, length);
 	MemoryContextSwitchTo(old);
@@ -82,8 +82,8 @@ static void
 read_bytes(rb_spool *s, void *to, Size n)
 {
 	if (BufFileRead(s->file, to, n) != n)
-		ereport(ERROR, (errcode_for_file_access(),
-						errmsg("could not read from temporary file of a join")));
+		ereport(ERROR,
+				(errcode_for_file_access(), errmsg("could not read from temporary file of join")));
 }
 
 void *
@@ -96,7 +96,7 @@ rb_spool_get(rb_spool *s, uint64 i)
 		return (void *) (uintptr_t) at;
 	if (BufFileSeek(s->file, 0, (off_t) (at >> 1), SEEK_SET) != 0)
 		ereport(ERROR,
-				(errcode_for_file_access(), errmsg("could not seek in temporary file of a join")));
+				(errcode_for_file_access(), errmsg("could not seek in temporary file of join")));
 	read_bytes(s, &length, sizeof length);
 	if (length > s->taken_cap)
 	{

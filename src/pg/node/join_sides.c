@@ -263,9 +263,9 @@ rb_join_side_check(rb_join_side *s, const rb_join_side *other)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("%s: Operation on mixed SRID geometries (%d) != (%d)",
 							   s->decoder.function, s->srid, s->other_srid),
-						errdetail("%d is that of %s, %s.", s->other_srid, s->decoder.where,
+						errdetail("SRID %d occurs in %s, %s.", s->other_srid, s->decoder.where,
 								  place_text(s, &s->other_place)),
-						errhint("Use ST_Transform, or ST_SetSRID where the SRID is wrong.")));
+						errhint("Use ST_Transform, or ST_SetSRID if an SRID is wrong.")));
 	if (n > 0)
 		raise_faulty(s, RB_IN_PLANE);
 	if (other->n[0] > 0)
@@ -336,7 +336,7 @@ rb_join_side_flatten(rb_join_side *s)
 
 	if (!s->may_flatten && s->builder[RB_IN_SPACE].nrows > 0)
 		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-						errmsg("%s: geometry without Z in a column whose type says that it has Z",
+						errmsg("%s: geometry without Z in a column whose type requires Z",
 							   s->decoder.function)));
 	flatten_as_they_are(s);
 	for (uint64 i = 0; i < n; i++)

@@ -134,7 +134,7 @@ rb_column_find(TupleDesc desc, const char *name, const rb_source *source)
 			ereport(ERROR, (errcode(ERRCODE_AMBIGUOUS_COLUMN),
 							errmsg("%s: %s has several columns named \"%s\"", source->function,
 								   source->side, name),
-							errdetail("Its columns are: %s.", rb_list_columns(desc))));
+							errdetail("The columns are: %s.", rb_list_columns(desc))));
 		column.attno = att->attnum;
 		column.type = getBaseType(att->atttypid);
 	}
@@ -165,10 +165,15 @@ rb_column_named(TupleDesc desc, const char *name, const rb_source *source)
 	const char *other = column.attno == 0 ? name_in_other_case(desc, name) : NULL;
 
 	if (column.attno == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_COLUMN),
-				 errmsg("%s: %s has no column \"%s\"", source->function, source->side, name),
-				 errdetail("Its columns are: %s.", rb_list_columns(desc)),
-				 other == NULL ? 0 : errhint("Upper and lower case count: it is \"%s\".", other)));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_UNDEFINED_COLUMN),
+			 errmsg("%s: %s has no column \"%s\"", source->function, source->side, name),
+			 errdetail("The columns are: %s.", rb_list_columns(desc)),
+			 other == NULL
+				 ? 0
+				 : errhint(
+					   "Column names are case-sensitive here; the name of the column is \"%s\".",
+					   other)));
 	return column;
 }

@@ -56,8 +56,9 @@ static int
 hint_geometry_name(const rb_source *source, const char *name)
 {
 	if (source->query)
-		return errhint("Name one in the query: SELECT ..., %s AS geom.", quote_identifier(name));
-	return errhint("Name one in the call: %s => %s.", rb_source_argument(source, "geom"),
+		return errhint("Name one of them in the query: SELECT ..., %s AS geom.",
+					   quote_identifier(name));
+	return errhint("Name one of them in the call: %s => %s.", rb_source_argument(source, "geom"),
 				   quote_literal_cstr(name));
 }
 
@@ -87,20 +88,21 @@ accepted(const rb_source *source, TupleDesc desc)
 
 	if (source->kind == RB_TRIANGLE3 && strcmp(source->side, "triangles") == 0 &&
 		are_segments(desc))
-		return pstrdup("These are the columns of segments: are the two arguments swapped?  The "
-					   "segments come first, then the triangles.");
+		return pstrdup("These are columns of segments. Check the order of the arguments: "
+					   "segments come first, then triangles.");
 	/* The coordinates may have other names. */
 	way = rb_way_to_coordinates(desc, source);
 	if (way != NULL)
 		return way;
 	/* Any kind is accepted. */
 	if (source->nameless)
-		return psprintf("Accepted are a %s, or the columns %s, or %s, or %s, or %s, or %s.",
-						geometry_types(source->kind), list_coordinates(RB_TRIANGLE3),
-						list_coordinates(RB_SEGMENT3), list_coordinates(RB_SEGMENT2),
-						list_coordinates(RB_BOX3), list_coordinates(RB_POINT3));
-	return psprintf("Accepted are a %s, or the columns %s.", geometry_types(source->kind),
-					list_coordinates(source->kind));
+		return psprintf(
+			"The table needs a column of type %s, or the columns %s, or %s, or %s, or %s, or %s.",
+			geometry_types(source->kind), list_coordinates(RB_TRIANGLE3),
+			list_coordinates(RB_SEGMENT3), list_coordinates(RB_SEGMENT2), list_coordinates(RB_BOX3),
+			list_coordinates(RB_POINT3));
+	return psprintf("The table needs a column of type %s, or the columns %s.",
+					geometry_types(source->kind), list_coordinates(source->kind));
 }
 
 /* ---- lookup ---- */
@@ -128,11 +130,11 @@ check_id(rb_column id, TupleDesc desc, const rb_source *source)
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("%s: column \"%s\" of %s is of type %s", source->function, name,
 						source->side, format_type_be(id.type)),
-				 errdetail("An id is smallint, integer or bigint; or numeric or double "
-						   "precision, where these hold integers."),
+				 errdetail("An id must be of type smallint, integer or bigint, or of type numeric "
+						   "or double precision with integer values."),
 				 rb_shape_of(id.type, source->kind) == RB_SHAPE_NONE
 					 ? rb_hint_id(desc, source, name)
-					 : errhint("A geometry column is named so: %s => %s.",
+					 : errhint("To name a geometry column, use %s => %s.",
 							   rb_source_argument(source, "geom"), quote_literal_cstr(name))));
 }
 
@@ -159,7 +161,7 @@ find_id(rb_columns *columns, TupleDesc desc, const rb_source *source)
 		if (id.attno == 0)
 			ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
 							errmsg("%s: %s has no column \"id\"", source->function, source->side),
-							errdetail("Its columns are: %s.", rb_list_columns(desc)),
+							errdetail("The columns are: %s.", rb_list_columns(desc)),
 							rb_hint_id(desc, source, NULL)));
 	}
 	if (source->object_name != NULL)
@@ -192,13 +194,14 @@ find_keys(rb_columns *columns, TupleDesc desc, const rb_source *source)
 static void
 refuse_geometry(const rb_source *source, TupleDesc desc, rb_column column)
 {
-	ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-					errmsg("%s: column \"%s\" of %s is of type %s", source->function,
-						   NameStr(TupleDescAttr(desc, column.attno - 1)->attname), source->side,
-						   format_type_be(column.type)),
-					errdetail("Expected is a %s, or the columns %s.", geometry_types(source->kind),
-							  list_coordinates(source->kind)),
-					rb_hint_geometry(desc, source, column.attno, NULL)));
+	ereport(ERROR,
+			(errcode(ERRCODE_DATATYPE_MISMATCH),
+			 errmsg("%s: column \"%s\" of %s is of type %s", source->function,
+					NameStr(TupleDescAttr(desc, column.attno - 1)->attname), source->side,
+					format_type_be(column.type)),
+			 errdetail("The column must be of type %s, or the table must have the columns %s.",
+					   geometry_types(source->kind), list_coordinates(source->kind)),
+			 rb_hint_geometry(desc, source, column.attno, NULL)));
 }
 
 /* Finds the geometry column if the caller named none. Returns attno 0 if there is none. */
@@ -229,9 +232,9 @@ find_geometry(TupleDesc desc, const rb_source *source)
 	}
 	if (n > 1)
 		ereport(ERROR, (errcode(ERRCODE_AMBIGUOUS_COLUMN),
-						errmsg("%s: %s has %d geometry columns and none is called \"geom\"",
+						errmsg("%s: %s has %d geometry columns, but none is named \"geom\"",
 							   source->function, source->side, n),
-						errdetail("Its columns are: %s.", rb_list_columns(desc)),
+						errdetail("The columns are: %s.", rb_list_columns(desc)),
 						hint_geometry_name(source,
 										   NameStr(TupleDescAttr(desc, only.attno - 1)->attname))));
 	if (n == 0 && geom.attno != 0)
@@ -279,12 +282,14 @@ find_coordinates(rb_columns *columns, TupleDesc desc, const rb_source *source, i
 	kind = columns->kind;
 	for (int i = 0; i < rb_kind_width(kind); i++)
 		if (!rb_is_number_type(columns->coord[i].type))
-			ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-							errmsg("%s: column \"%s\" of %s is of type %s", source->function,
-								   rb_coordinate_name(kind, i), source->side,
-								   format_type_be(columns->coord[i].type)),
-							errdetail("A coordinate is double precision, real, smallint, integer, "
-									  "bigint or numeric.")));
+			ereport(ERROR,
+					(errcode(ERRCODE_DATATYPE_MISMATCH),
+					 errmsg("%s: column \"%s\" of %s is of type %s", source->function,
+							rb_coordinate_name(kind, i), source->side,
+							format_type_be(columns->coord[i].type)),
+					 errdetail(
+						 "A coordinate must be of type double precision, real, smallint, integer, "
+						 "bigint or numeric.")));
 	columns->width = rb_kind_width(kind);
 	return true;
 }
@@ -332,14 +337,16 @@ find_beside(TupleDesc desc, const rb_source *source)
 
 	if (integer ? column.type != INT2OID && column.type != INT4OID && column.type != INT8OID
 				: !rb_is_number_type(column.type))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("%s: column \"%s\" of %s is of type %s", source->function,
-						NameStr(TupleDescAttr(desc, column.attno - 1)->attname), source->side,
-						format_type_be(column.type)),
-				 errdetail(integer ? "Expected is smallint, integer or bigint."
-								   : "Expected is a number: double precision, real, smallint, "
-									 "integer, bigint or numeric.")));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_DATATYPE_MISMATCH),
+			 errmsg("%s: column \"%s\" of %s is of type %s", source->function,
+					NameStr(TupleDescAttr(desc, column.attno - 1)->attname), source->side,
+					format_type_be(column.type)),
+			 errdetail(
+				 integer ? "The column must be of type smallint, integer or bigint."
+						 : "The column must be of type double precision, real, smallint, integer, "
+						   "bigint or numeric.")));
 	return column;
 }
 
@@ -369,14 +376,14 @@ rb_columns_find(rb_columns *columns, TupleDesc desc, const rb_source *source)
 			if (columns->geom.attno == 0 && found > 0)
 				ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
 								errmsg("%s: %s has no column \"%s\"", function, side, missing),
-								errdetail("Its columns are: %s.", rb_list_columns(desc)),
+								errdetail("The columns are: %s.", rb_list_columns(desc)),
 								rb_hint_geometry(desc, source, 0, accepted(source, desc))));
 			if (columns->geom.attno == 0)
 				ereport(ERROR,
 						(errcode(ERRCODE_UNDEFINED_COLUMN),
 						 errmsg("%s: %s has neither a geometry column nor coordinate columns",
 								function, side),
-						 errdetail("Its columns are: %s.", rb_list_columns(desc)),
+						 errdetail("The columns are: %s.", rb_list_columns(desc)),
 						 rb_hint_geometry(desc, source, 0, accepted(source, desc))));
 		}
 	}

@@ -95,10 +95,11 @@ named_columns(const rb_keys *keys, TupleDesc desc, const rb_source *source)
 	ListCell *lc;
 
 	if (!SplitIdentifierString(pstrdup(keys->names), ',', &names) || names == NIL)
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("%s: argument \"%s\" is no list of columns: %s", source->function,
-							   argument_name(keys, source), keys->names),
-						errhint("Write names as in SQL, with commas between them: 'code, part'.")));
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s: argument \"%s\" is not a list of columns: %s", source->function,
+						argument_name(keys, source), keys->names),
+				 errhint("Write a comma-separated list of column names as in SQL: 'code, part'.")));
 	foreach (lc, names)
 		attnos = lappend_int(attnos, rb_column_named(desc, lfirst(lc), source).attno);
 	return attnos;
@@ -115,8 +116,8 @@ find_type(rb_keys *keys, int i, const rb_source *source)
 		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
 						errmsg("%s: column \"%s\" of %s is of type %s", source->function,
 							   NameStr(att->attname), source->side, format_type_be(att->atttypid)),
-						errdetail("An object is named by columns whose type can be hashed."),
-						errhint("Cast it to text in a view.")));
+						errdetail("Columns that identify an object must have a hashable type."),
+						errhint("Cast the column to text in a view.")));
 	fmgr_info_copy(&keys->type[i].hash, &type->hash_proc_finfo, CurrentMemoryContext);
 	fmgr_info_copy(&keys->type[i].equal, &type->eq_opr_finfo, CurrentMemoryContext);
 	keys->type[i].collation = att->attcollation;
@@ -132,8 +133,8 @@ rb_keys_find(rb_keys *keys, Relation rel, const rb_source *source)
 	if (n == 0)
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
 						errmsg("%s: %s has no primary key", source->function, source->side),
-						errdetail("Its columns are: %s.", rb_list_columns(desc)),
-						errhint("Name the columns of the key in the call: %s => '...'.",
+						errdetail("The columns are: %s.", rb_list_columns(desc)),
+						errhint("Name the key columns in the call: %s => '...'.",
 								argument_name(keys, source))));
 	keys->desc = CreateTemplateTupleDesc(n);
 	keys->attno = palloc(n * sizeof *keys->attno);

@@ -17,8 +17,8 @@ static const char *const accepted[RB_KINDS] = {
 	[RB_SEGMENT3] = "LineString, MultiLineString, or GeometryCollection of these, all with Z",
 	[RB_SEGMENT2] =
 		"LineString, MultiLineString, Polygon, MultiPolygon, or GeometryCollection of these",
-	[RB_BOX3] = "any without curves",
-	[RB_BOX2] = "any without curves",
+	[RB_BOX3] = "any type without curves",
+	[RB_BOX2] = "any type without curves",
 	[RB_POINT3] = "Point with Z",
 };
 
@@ -46,66 +46,67 @@ raise_face(const rb_geometry_place *p, const char *where, rb_geometry_fault faul
 			ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("%s: only one of the two geometries has Z", function),
-			 errdetail("They are compared as they lie in the plane, and there the face at %s in "
-					   "%s is no polygon.",
+			 errdetail("The geometries are compared in the plane, where the face at %s in %s is "
+					   "not a valid polygon.",
 					   corner(info, 0), where),
-			 errhint("Use ST_Force3D(geometry, z) on the one without Z.")));
+			 errhint("Use ST_Force3D(geometry, z) for the geometry without Z.")));
 	switch (fault)
 	{
 		case RB_GEOMETRY_CROSSING:
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("%s: face whose edges cross in %s", function, where),
-					 errdetail("Seen along the %c axis, the edge from %s to %s crosses the one "
-							   "from %s to %s.",
-							   axis, corner(info, 0), corner(info, 1), corner(info, 2),
-							   corner(info, 3)),
-					 /* ST_MakeValid considers only x and y and does not split surfaces. */
-					 info->axis == 2 &&
-							 (info->type == RB_TYPE_POLYGON || info->type == RB_TYPE_MULTIPOLYGON)
-						 ? errhint("Use ST_MakeValid(%s), which adds a corner where they cross.",
-								   p->value)
-						 : errhint("Add a corner to both where they cross, or cut the face into "
-								   "several.")));
+			ereport(
+				ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s: face with crossing edges in %s", function, where),
+				 errdetail(
+					 "Seen along the %c axis, the edge from %s to %s crosses the edge from %s to %s.",
+					 axis, corner(info, 0), corner(info, 1), corner(info, 2), corner(info, 3)),
+				 /* ST_MakeValid considers only x and y and does not split surfaces. */
+				 info->axis == 2 &&
+						 (info->type == RB_TYPE_POLYGON || info->type == RB_TYPE_MULTIPOLYGON)
+					 ? errhint("Use ST_MakeValid(%s), which adds a vertex where the edges cross.",
+							   p->value)
+					 : errhint("Add a vertex to both edges where they cross, or split the face.")));
 			break;
 		case RB_GEOMETRY_ABOVE:
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("%s: face with one corner above another in %s", function, where),
-					 errdetail("Seen along the %c axis, the corners %s and %s are one point.", axis,
-							   corner(info, 0), corner(info, 1)),
-					 errhint("A face must be nearly flat: cut it into flat ones.")));
+					 errmsg("%s: face with coincident projected vertices in %s", function, where),
+					 errdetail("Seen along the %c axis, the vertices %s and %s are the same point.",
+							   axis, corner(info, 0), corner(info, 1)),
+					 errhint("Split the face into nearly planar faces.")));
 			break;
 		case RB_GEOMETRY_HOLE_OUTSIDE:
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("%s: hole outside of its face in %s", function, where),
+					 errmsg("%s: hole outside its face in %s", function, where),
 					 errdetail("Seen along the %c axis, hole %u leaves the outer ring at %s.", axis,
 							   info->hole, corner(info, 0)),
-					 errhint("Make it a face of its own, or leave it out.")));
+					 errhint("Make the hole a separate face, or remove it.")));
 			break;
 		case RB_GEOMETRY_HOLES:
-			ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-							errmsg("%s: holes of a face overlap in %s", function, where),
-							errdetail("Seen along the %c axis, holes %u and %u overlap at %s.",
-									  axis, info->hole, info->other, corner(info, 0)),
-							errhint("Make them one hole; what lies within a hole is a face of its "
-									"own.")));
-			break;
-		default:
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("%s: face that is not flat in %s", function, where),
-					 p->face_tolerance >= 0
-						 ? errdetail("The corner %s lies %s from the plane of its face; "
-									 "face_tolerance is %s.",
-									 corner(info, 0), float8out_internal(info->distance),
-									 float8out_internal(p->face_tolerance))
-						 : errdetail("The corner %s lies %s from the plane of its face: more "
-									 "than %s of its extent.",
-									 corner(info, 0), float8out_internal(info->distance),
-									 float8out_internal(p->face_share)),
-					 errhint("Cut it into flat faces, or allow more by face_tolerance.")));
+					 errmsg("%s: face with overlapping holes in %s", function, where),
+					 errdetail("Seen along the %c axis, holes %u and %u overlap at %s.", axis,
+							   info->hole, info->other, corner(info, 0)),
+					 errhint("Merge the holes; store anything inside a hole as a separate face.")));
+			break;
+		default:
+			ereport(
+				ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s: non-planar face in %s", function, where),
+				 p->face_tolerance >= 0
+					 ? errdetail(
+						   "The vertex %s is %s away from the plane of its face, but face_tolerance is %s.",
+						   corner(info, 0), float8out_internal(info->distance),
+						   float8out_internal(p->face_tolerance))
+					 : errdetail(
+						   "The vertex %s is %s away from the plane of its face, more than %s times "
+						   "the extent of the face.",
+						   corner(info, 0), float8out_internal(info->distance),
+						   float8out_internal(p->face_share)),
+				 errhint("Split the face into planar faces, or increase face_tolerance.")));
 	}
 	pg_unreachable();
 }
@@ -130,33 +131,38 @@ rb_raise_geometry(const rb_geometry_place *p, rb_geometry_fault fault, const rb_
 							rb_geometry_type_name(info->bad_type), where),
 					 info->type == info->bad_type
 						 ? 0
-						 : errdetail("It is a part of a %s.", rb_geometry_type_name(info->type)),
+						 : errdetail("It is part of a %s.", rb_geometry_type_name(info->type)),
 					 errhint("Accepted: %s.%s",
 							 p->many_points ? "Point or MultiPoint, with Z" : accepted[p->kind],
 							 p->more_hint)));
 			break;
 		case RB_GEOMETRY_NO_Z:
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("%s: geometry without Z in %s", function, where),
-					 p->what == NULL
-						 ? errdetail("A join in three dimensions needs the height of every corner.")
-						 : errdetail("A %s needs the height of every corner.", p->what),
-					 errhint("Use ST_Force3D(%s, z).", p->value)));
+			ereport(
+				ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s: geometry without Z in %s", function, where),
+				 p->what == NULL
+					 ? errdetail(
+						   "A join in three dimensions requires the Z coordinate of every vertex.")
+					 : errdetail("A %s requires the Z coordinate of every vertex.", p->what),
+				 errhint("Use ST_Force3D(%s, z).", p->value)));
 			break;
 		case RB_GEOMETRY_CURVE:
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("%s: %s in %s", function, rb_geometry_type_name(info->bad_type), where),
-					 errdetail("Curves are not read."),
-					 errhint("Use ST_CurveToLine(%s), whose pieces are straight.", p->value)));
+					 errmsg("%s: unsupported geometry type %s in %s", function,
+							rb_geometry_type_name(info->bad_type), where),
+					 errdetail("Curves are not supported."),
+					 errhint("Use ST_CurveToLine(%s) to approximate curves by straight segments.",
+							 p->value)));
 			break;
 		case RB_GEOMETRY_CORNERS:
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("%s: triangle of %u corners in %s", function, info->corners, where),
-					 errdetail("A TRIANGLE is four points, the last of which is the first."),
-					 errhint("Store it as a POLYGON.")));
+			ereport(
+				ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s: triangle with %u vertices in %s", function, info->corners, where),
+				 errdetail("A TRIANGLE must have four points, and the last must equal the first."),
+				 errhint("Store the face as a POLYGON.")));
 			break;
 		case RB_GEOMETRY_CROSSING:
 		case RB_GEOMETRY_ABOVE:
@@ -168,7 +174,7 @@ rb_raise_geometry(const rb_geometry_place *p, rb_geometry_fault fault, const rb_
 		case RB_GEOMETRY_NOT_CLOSED:
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("%s: ring that is not closed in %s", function, where),
+					 errmsg("%s: unclosed ring in %s", function, where),
 					 errdetail("The last point of a ring must equal its first, Z included.")));
 			break;
 		case RB_GEOMETRY_NOT_FINITE:
@@ -176,9 +182,12 @@ rb_raise_geometry(const rb_geometry_place *p, rb_geometry_fault fault, const rb_
 							errmsg("%s: NaN or infinite coordinate in %s", function, where)));
 			break;
 		case RB_GEOMETRY_UNKNOWN:
-			ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-							errmsg("%s: geometry of an unknown form in %s", function, where),
-							errdetail("Neither its bytes nor its EWKB are understood.")));
+			ereport(
+				ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("%s: unknown geometry format in %s", function, where),
+				 errdetail(
+					 "Neither the internal format of the geometry nor its EWKB could be read.")));
 			break;
 		default:
 			ereport(ERROR, (errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),

@@ -42,7 +42,7 @@ rb_table_refusal(Relation rel)
 	Form_pg_class form = rel->rd_rel;
 
 	if (form->relkind != RELKIND_RELATION && form->relkind != RELKIND_MATVIEW)
-		return "it is no plain table";
+		return "it is not a plain table";
 	if (form->relkind == RELKIND_RELATION && form->relhasrules)
 		return "it has rules";
 	if (rel->rd_tableam != GetHeapamTableAmRoutine())
@@ -52,17 +52,17 @@ rb_table_refusal(Relation rel)
 	if (form->relrowsecurity)
 		return "it has row-level security";
 	if (form->relhassubclass)
-		return "it has tables that inherit from it";
+		return "other tables inherit from it";
 	if (rb_has_virtual_columns(RelationGetDescr(rel)))
-		return "it has virtual columns";
+		return "it has virtual generated columns";
 	if (RELATION_IS_OTHER_TEMP(rel))
 		return "it is a temporary table of another session";
 	if (RecoveryInProgress())
 		return "the server is a standby";
 	if (ExecutorCheckPerms_hook != NULL)
-		return "an extension wants to see who reads what";
+		return "an extension has a permission-check hook";
 	if (pg_class_aclcheck(RelationGetRelid(rel), GetUserId(), ACL_SELECT) != ACLCHECK_OK)
-		return "only some of its columns may be read";
+		return "the user may read only some of its columns";
 	return NULL;
 }
 

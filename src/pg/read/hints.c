@@ -110,9 +110,9 @@ way_to_name_id(TupleDesc desc, const rb_source *source, AttrNumber attno)
 	const char *name = NameStr(TupleDescAttr(desc, attno - 1)->attname);
 
 	if (source->query)
-		return psprintf("Write SELECT %s AS id, ... in the query, or %s_id => %s in the call.",
+		return psprintf("Write SELECT %s AS id, ... in the query, or use %s_id => %s in the call.",
 						quote_identifier(name), source->side, quote_literal_cstr(name));
-	return psprintf("Name it in the call: %s => %s.", rb_source_argument(source, "id"),
+	return psprintf("Name the column in the call: %s => %s.", rb_source_argument(source, "id"),
 					quote_literal_cstr(name));
 }
 
@@ -127,7 +127,7 @@ way_to_keys(const rb_source *source, const char *columns)
 
 	if (function == NULL || source->query)
 		return NULL;
-	return psprintf("Keys of any type are taken by %s(..., %s_%s => %s) AS (...).", function,
+	return psprintf("For keys of any type, use %s(..., %s_%s => %s) AS (...).", function,
 					source->side, source->object_name != NULL ? "object" : "key",
 					quote_literal_cstr(columns));
 }
@@ -283,9 +283,9 @@ rb_hint_geometry(TupleDesc desc, const rb_source *source, AttrNumber column, con
 						 : psprintf("%.*s(%s)", (int) (strchr(how, '(') - how), how, name);
 	if (source->query)
 		return errhint("Write SELECT ..., %s AS geom in the query.", made);
-	return errhint(
-		"Make it a geometry in a view: CREATE VIEW shapes AS SELECT %s, %s AS geom FROM %s;",
-		columns_beside(source), made, relation_name(source));
+	return errhint("Convert the column to a geometry in a view: CREATE VIEW shapes AS "
+				   "SELECT %s, %s AS geom FROM %s;",
+				   columns_beside(source), made, relation_name(source));
 }
 
 /* ---- coordinates ---- */
@@ -354,8 +354,9 @@ rb_way_to_coordinates(TupleDesc desc, const rb_source *source)
 		if (renamed != NULL && source->query)
 			return psprintf("Write SELECT ..., %s in the query.", renamed);
 		if (renamed != NULL)
-			return psprintf("Name them in a view: CREATE VIEW shapes AS SELECT %s, %s FROM %s;",
-							columns_beside(source), renamed, relation_name(source));
+			return psprintf(
+				"Rename the columns in a view: CREATE VIEW shapes AS SELECT %s, %s FROM %s;",
+				columns_beside(source), renamed, relation_name(source));
 	}
 	return NULL;
 }

@@ -198,7 +198,7 @@ name_of_plan(const PlannedStmt *planned)
 	if (planned != NULL && IsA(planned->planTree, CustomScan))
 		return psprintf("a Custom Scan (%s)",
 						((const CustomScan *) planned->planTree)->methods->CustomName);
-	return "another plan than a scan of all its pages";
+	return "a plan other than a scan of all its pages";
 }
 
 const char *
@@ -211,11 +211,11 @@ rb_plan_refusal(Relation rel, bool may_wait)
 	ask_planner(rel, SELECT_ALL, may_wait, &a);
 	planned = a.planned;
 	if (a.waits)
-		refusal = "somebody has locked an index of it";
+		refusal = "another session has locked one of its indexes";
 	else if (planned == NULL || planned->commandType != CMD_SELECT || planned->hasModifyingCTE ||
 			 planned->subplans != NIL || planned->rowMarks != NIL ||
 			 !is_whole_scan(planned, planned->planTree, rel))
-		refusal = psprintf("the planner answers its SELECT with %s", name_of_plan(planned));
+		refusal = psprintf("the planner would read it with %s", name_of_plan(planned));
 	forget_answer(&a);
 	return refusal;
 }

@@ -245,7 +245,7 @@ read_in_order(rb_leader *l, ParallelContext *context)
 			 * one.
 			 */
 			WaitForParallelWorkersToFinish(context);
-			elog(ERROR, "%s: a parallel worker ended before it had sent its rows",
+			elog(ERROR, "%s: parallel worker exited before it had sent its rows",
 				 NameStr(l->reading->function));
 		}
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH, -1,

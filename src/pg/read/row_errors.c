@@ -126,11 +126,12 @@ rb_refuse_null_id(rb_receiver *r, rb_column column)
 	const char *what = object ? "object" : r->source->keys != NULL ? "key" : "id";
 
 	if (!r->apart && !rb_leave_out(r, 0, RB_GEOMETRY_NULL_ID, NULL))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("%s: null %s in column \"%s\" of %s", r->source->function, what,
-						column_name(r, column), r->source->side),
-				 errdetail("It is row " UINT64_FORMAT " in the order of reading.", r->rows + 1)));
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+						errmsg("%s: null %s in column \"%s\" of %s", r->source->function, what,
+							   column_name(r, column), r->source->side),
+						errdetail("The row is number " UINT64_FORMAT
+								  " in the order in which the rows were read.",
+								  r->rows + 1)));
 	return false;
 }
 
@@ -142,13 +143,17 @@ rb_refuse_fraction(rb_receiver *r, Datum value)
 
 	getTypeOutputInfo(r->columns.id.type, &output, &is_varlena);
 	if (!r->apart && !rb_leave_out(r, 0, RB_GEOMETRY_NO_ID, NULL))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s: column \"%s\" of %s holds %s, which is no bigint", r->source->function,
-						column_name(r, r->columns.id), r->source->side,
-						rb_shorten(OidOutputFunctionCall(output, value))),
-				 errdetail("It is row " UINT64_FORMAT " in the order of reading.", r->rows + 1),
-				 errhint("An id is an integer; cast the column in a view, or name another.")));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("%s: value in column \"%s\" of %s is not a bigint: %s", r->source->function,
+					column_name(r, r->columns.id), r->source->side,
+					rb_shorten(OidOutputFunctionCall(output, value))),
+			 errdetail("The row is number " UINT64_FORMAT
+					   " in the order in which the rows were read.",
+					   r->rows + 1),
+			 errhint(
+				 "An id must be an integer. Cast the column in a view, or name another column.")));
 	return false;
 }
 
@@ -160,7 +165,7 @@ rb_refuse_null_beside(const rb_receiver *r, int64 id)
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("%s: null in column \"%s\" of %s, %s", r->source->function,
 						column_name(r, r->columns.beside), r->source->side, rb_row_name(r, id)),
-				 errhint("Leave such rows out.")));
+				 errhint("Exclude such rows.")));
 	return false;
 }
 
@@ -171,7 +176,7 @@ rb_refuse_null_coordinate(rb_receiver *r, rb_column column, int64 id)
 		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 						errmsg("%s: null in column \"%s\" of %s, %s", r->source->function,
 							   column_name(r, column), r->source->side, rb_row_name(r, id)),
-						errhint("Leave such rows out.")));
+						errhint("Exclude such rows.")));
 	return false;
 }
 
@@ -188,7 +193,7 @@ rb_refuse_not_finite(rb_receiver *r, const double *x, int64 id)
 				 errmsg("%s: %s in column \"%s\" of %s, %s", r->source->function,
 						isnan(x[i]) ? "NaN" : "infinity", column_name(r, r->columns.coord[i]),
 						r->source->side, rb_row_name(r, id)),
-				 errhint("Leave such rows out.")));
+				 errhint("Exclude such rows.")));
 	return false;
 }
 
@@ -201,7 +206,7 @@ rb_refuse_low_above_high(const rb_receiver *r, const double *x, int i, int64 id)
 
 	if (!r->apart)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("%s: column \"%s\" is greater than \"%s\" of %s, %s",
+						errmsg("%s: column \"%s\" is greater than column \"%s\" of %s, %s",
 							   r->source->function, low, high, r->source->side, rb_row_name(r, id)),
 						errdetail("%.17g is greater than %.17g.", x[i], x[dims + i]),
 						errhint("Use least(%s, %s) and greatest(%s, %s).", low, high, low, high)));
@@ -221,13 +226,13 @@ function_for_type(const rb_receiver *r, int type)
 
 	if (strncmp(function, "redblue_triangle_", 17) == 0 && lines)
 		return strstr(function, "_self_") != NULL || strstr(function, "_nearest") != NULL
-				   ? "  For lines against surfaces use redblue_segment_triangle_pairs."
-				   : psprintf("  For lines against surfaces use redblue_segment_triangle_%s.",
+				   ? "  For lines against surfaces, use redblue_segment_triangle_pairs."
+				   : psprintf("  For lines against surfaces, use redblue_segment_triangle_%s.",
 							  function + 17);
 	if (strncmp(function, "redblue_triangle_", 17) == 0 && points)
-		return "  For points in closed bodies use redblue_points_in_bodies.";
+		return "  For points in solids, use redblue_points_in_bodies.";
 	if (r->source->kind == RB_SEGMENT2 && points)
-		return "  For points use redblue_box_pairs.";
+		return "  For points, use redblue_box_pairs.";
 	return "";
 }
 
@@ -241,9 +246,9 @@ way_to_other_types(const rb_receiver *r, const rb_geometry_info *info)
 	if (r->source->what != NULL)
 		return "";
 	if (strstr(r->source->function, "_in_bodies") != NULL)
-		return "  The bodies come last.";
+		return "  Check the order of the arguments: bodies come last.";
 	if (strcmp(r->source->side, "segments") == 0 || strcmp(r->source->side, "triangles") == 0)
-		return "  The segments come first, then the triangles.";
+		return "  Check the order of the arguments: segments come first, then triangles.";
 	return info != NULL ? function_for_type(r, info->bad_type) : "";
 }
 
@@ -285,7 +290,7 @@ rb_refuse_dimension(const rb_receiver *r, int dims, int64 id)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("%s: cube of dimension %d in column \"%s\" of %s, %s", r->source->function,
 						dims, column_name(r, r->columns.geom), r->source->side, rb_row_name(r, id)),
-				 errdetail("A box has two dimensions or three."),
+				 errdetail("A box must have two or three dimensions."),
 				 dims > 3 ? errhint("Use cube_subset(cube, ARRAY[1, 2, 3]).") : 0));
 	return false;
 }

@@ -220,7 +220,7 @@ begin_to_spill(filling *f)
 		rb_side *side = &f->side[i];
 
 		if (side->look != NULL)
-			rb_kept_give_up(side->look, "it has no room in redblue.memory_limit");
+			rb_kept_give_up(side->look, "it does not fit in redblue.memory_limit");
 		f->again[i] = side->set != NULL || is_partly_kept(side);
 		if (side->set != NULL)
 		{
@@ -305,7 +305,7 @@ read_side(const rb_source *source, filling *f, rb_space *space, MemoryContext ca
 	 * error.
 	 */
 	if (builder->nrefused > 0 && side->look != NULL)
-		rb_kept_give_up(side->look, "some of its rows cannot be read");
+		rb_kept_give_up(side->look, "some of its rows are invalid");
 	/* The relation stayed open until here so that no function in a view could change it. */
 	if (source->rel != NULL)
 		relation_close(source->rel, NoLock);
@@ -454,15 +454,16 @@ notice_duplicates(const rb_source *source, int n, const rb_side *side)
 		any = true;
 		if (object[0] == '\0' && !source[i].only_rows)
 			object =
-				psprintf("Where rows of one id are one object: %s => %s.  ",
+				psprintf("If rows with the same id form one object, use %s => %s.  ",
 						 rb_source_argument(&source[i], "object"),
 						 quote_literal_cstr(source[i].id_name == NULL ? "id" : source[i].id_name));
 	}
 	if (any)
-		ereport(NOTICE,
-				(errmsg("%s: %s", source->function, text.data),
-				 errdetail("Each row is an object of its own, and its pairs repeat the id."),
-				 errhint("%sTo hear no more of it: SET redblue.duplicate_notice = off.", object)));
+		ereport(
+			NOTICE,
+			(errmsg("%s: %s", source->function, text.data),
+			 errdetail("Each row is treated as a separate object, so pairs may repeat the id."),
+			 errhint("%sRun SET redblue.duplicate_notice = off; to disable this notice.", object)));
 	pfree(text.data);
 }
 

@@ -158,10 +158,10 @@ static void
 refuse_query(const query_check *check, int sqlstate, const char *detail)
 {
 	ereport(ERROR, (errcode(sqlstate),
-					errmsg("%s: the %s query is not one read-only SELECT", check->source->function,
-						   check->source->side),
+					errmsg("%s: the %s query is not a single read-only SELECT",
+						   check->source->function, check->source->side),
 					errdetail("%s", detail),
-					errhint("SELECT, VALUES, TABLE, and WITH in front of these, are accepted.")));
+					errhint("Use SELECT, VALUES or TABLE, optionally preceded by WITH.")));
 }
 
 /* Raises an error for anything that writes or locks, at any depth. */
@@ -175,16 +175,16 @@ refuse_writes(Node *node, void *arg)
 	if (IsA(node, SelectStmt))
 	{
 		if (((SelectStmt *) node)->intoClause != NULL)
-			refuse_query(check, ERRCODE_FEATURE_NOT_SUPPORTED, "It contains SELECT INTO.");
+			refuse_query(check, ERRCODE_FEATURE_NOT_SUPPORTED, "The query contains SELECT INTO.");
 		if (((SelectStmt *) node)->lockingClause != NIL)
 			refuse_query(check, ERRCODE_FEATURE_NOT_SUPPORTED,
-						 "It contains a locking clause (FOR UPDATE or FOR SHARE).");
+						 "The query contains a locking clause (FOR UPDATE or FOR SHARE).");
 	}
 	else if (IsA(node, InsertStmt) || IsA(node, UpdateStmt) || IsA(node, DeleteStmt) ||
 			 rb_is_merge(node))
 		refuse_query(
 			check, ERRCODE_FEATURE_NOT_SUPPORTED,
-			psprintf("It contains %s in WITH.", GetCommandTagName(CreateCommandTag(node))));
+			psprintf("The query contains %s in WITH.", GetCommandTagName(CreateCommandTag(node))));
 	return raw_expression_tree_walker(node, refuse_writes, arg);
 }
 
@@ -203,12 +203,14 @@ refuse_table(const query_check *check)
 	for (int i = 0; i < list_length(names); i++)
 		lfirst(list_nth_cell(names, i)) = makeString(lfirst(list_nth_cell(names, i)));
 	if (OidIsValid(RangeVarGetRelid(makeRangeVarFromNameList(names), NoLock, true)))
-		ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR),
-						errmsg("%s: the %s query is not one read-only SELECT",
-							   check->source->function, check->source->side),
-						errdetail("It is the name of a table, %s.", check->text),
-						errhint("Write 'TABLE %s', or give tables to the function without _query.",
-								check->text)));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_SYNTAX_ERROR),
+			 errmsg("%s: the %s query is not a single read-only SELECT", check->source->function,
+					check->source->side),
+			 errdetail("The text is the name of a table, %s.", check->text),
+			 errhint("Write 'TABLE %s', or use the function without _query, which accepts tables.",
+					 check->text)));
 }
 
 void
@@ -232,14 +234,14 @@ rb_source_query(rb_source *source, const char *text)
 
 	statements = pg_parse_query(text);
 	if (statements == NIL)
-		refuse_query(&check, ERRCODE_SYNTAX_ERROR, "It is empty.");
+		refuse_query(&check, ERRCODE_SYNTAX_ERROR, "The query is empty.");
 	if (list_length(statements) > 1)
 		refuse_query(&check, ERRCODE_SYNTAX_ERROR,
-					 psprintf("It has %d statements.", list_length(statements)));
+					 psprintf("The query has %d statements.", list_length(statements)));
 	statement = linitial_node(RawStmt, statements)->stmt;
 	if (!IsA(statement, SelectStmt))
 		refuse_query(&check, ERRCODE_FEATURE_NOT_SUPPORTED,
-					 psprintf("It is %s.", GetCommandTagName(CreateCommandTag(statement))));
+					 psprintf("The query is %s.", GetCommandTagName(CreateCommandTag(statement))));
 	refuse_writes(statement, &check);
 
 	error_context_stack = context.previous;

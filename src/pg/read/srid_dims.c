@@ -63,10 +63,10 @@ rb_space_check_srid(rb_receiver *r, int32 srid, uint32 type, int64 id)
 						errmsg("%s: Operation on mixed SRID geometries (%s, %d) != (%s, %d)",
 							   r->source->function, type_name(first->srid_type), first->srid,
 							   type_name(type), srid),
-						errdetail("SRID %d is that of %s%s; SRID %d is that of %s%s.", first->srid,
+						errdetail("SRID %d occurs in %s%s; SRID %d occurs in %s%s.", first->srid,
 								  first->srid_side, comma_id(r, first->srid_id), srid, side,
 								  comma_row(r, id)),
-						errhint("Use ST_Transform, or ST_SetSRID where the SRID is wrong.")));
+						errhint("Use ST_Transform, or ST_SetSRID if an SRID is wrong.")));
 	}
 	return true;
 }
@@ -74,7 +74,7 @@ rb_space_check_srid(rb_receiver *r, int32 srid, uint32 type, int64 id)
 static char *
 dims_text(const char *side, bool of_columns, const char *id, int dims)
 {
-	return of_columns ? psprintf("%s has %d by its columns", side, dims)
+	return of_columns ? psprintf("%s has %d according to its columns", side, dims)
 					  : psprintf("%s%s%s has %d", side, id, id[0] == '\0' ? "" : ",", dims);
 }
 
@@ -100,13 +100,15 @@ rb_space_settle_dims(rb_receiver *r, int dims, bool of_columns, int64 id)
 		ereport(
 			ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("%s: boxes of %d and of %d dimensions", r->source->function, first->dims, dims),
+			 errmsg("%s: boxes have both %d and %d dimensions", r->source->function, first->dims,
+					dims),
 			 errdetail("%s; %s.",
 					   dims_text(first->dims_side, first->dims_of_columns,
 								 comma_id(r, first->dims_id), first->dims),
 					   dims_text(side, of_columns, of_columns ? "" : comma_row(r, id), dims)),
 			 of_columns || first->dims_of_columns
-				 ? errhint("Columns lz and hz, and Z in a geometry, make three.")
+				 ? errhint("Boxes have three dimensions if there are columns lz and hz, or if the "
+						   "geometry has Z.")
 				 : errhint("Use ST_Force2D or ST_Force3D.")));
 	}
 	return true;

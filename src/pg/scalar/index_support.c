@@ -61,8 +61,8 @@ rb_check_distance(double distance)
 {
 	if (isnan(distance) || distance < 0)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("redblue_dwithin: distance must be 0 or more"),
-						errdetail("It is %g.", distance)));
+						errmsg("redblue_dwithin: distance must be a number, 0 or more"),
+						errdetail("The distance is %g.", distance)));
 }
 
 PG_FUNCTION_INFO_V1(redblue_geometry_reach);

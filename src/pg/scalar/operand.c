@@ -368,7 +368,7 @@ check_srids(const rb_pairwise *p, int32 red, int32 blue)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("%s: Operation on mixed SRID geometries (%d) != (%d)",
 							   p->decoder.function, red, blue),
-						errhint("Use ST_Transform, or ST_SetSRID where the SRID is wrong.")));
+						errhint("Use ST_Transform, or ST_SetSRID if an SRID is wrong.")));
 }
 
 /*

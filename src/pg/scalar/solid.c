@@ -49,12 +49,13 @@ find_position(void *arg)
 void
 rb_raise_no_body(const char *function, bool first, const char *row, const char *reason)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("%s: the %s geometry is no body", function, first ? "first" : "second"),
-			 row != NULL ? errdetail("It is that of %s. %s", row, reason) : errdetail("%s", reason),
-			 errhint("It must be a closed surface that does not cross itself; redblue_body_check "
-					 "tells of all rows of a table what is wrong with them.")));
+	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("%s: the %s geometry is not a valid solid", function,
+						   first ? "first" : "second"),
+					row != NULL ? errdetail("It is the geometry of %s. %s", row, reason)
+								: errdetail("%s", reason),
+					errhint("The geometry must be a closed surface that does not intersect itself. "
+							"Use redblue_body_check for a report on all rows of a table.")));
 	pg_unreachable();
 }
 

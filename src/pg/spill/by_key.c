@@ -105,8 +105,9 @@ group_pile(rb_spill *s, int side, rb_kind kind, const rb_chunks *pile)
 		rb_forget_failure(s->ctx);
 		error.need = limit - Min(rb_spill_room(s), limit) + bytes_to_group(kind, pile->parts);
 		error.limit = limit;
-		snprintf(error.text, sizeof error.text, "Of the %s side %llu parts may be of one object.",
-				 s->name[side], (unsigned long long) pile->parts);
+		snprintf(error.text, sizeof error.text,
+				 "On the %s side, a single object may have %llu parts.", s->name[side],
+				 (unsigned long long) pile->parts);
 	}
 	if (status != RB_OK)
 		raise_of(s, status, &error);

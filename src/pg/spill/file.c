@@ -104,12 +104,13 @@ write_bytes(rb_spill *s, rb_spill_file *file, const void *from, size_t bytes)
 		written = FileWrite(file->file, unconstify(char *, next), (int) n, file->size,
 							WAIT_EVENT_BUFFILE_WRITE);
 		if (written <= 0)
-			ereport(ERROR, (errcode_for_file_access(),
-							errmsg("%s: could not write to a temporary file: %m", s->function),
-							errdetail("Rows that have no room in memory wait there; %lld kB were "
-									  "written.",
-									  (long long) (s->bytes >> 10)),
-							errhint("Free some space, or raise redblue.memory_limit.")));
+			ereport(
+				ERROR,
+				(errcode_for_file_access(),
+				 errmsg("%s: could not write to a temporary file: %m", s->function),
+				 errdetail("Rows that do not fit in memory are stored there; %lld kB were written.",
+						   (long long) (s->bytes >> 10)),
+				 errhint("Free disk space, or increase redblue.memory_limit.")));
 		if (file->fd < 0)
 			dup_descriptor(file, s->function);
 		file->size += written;
@@ -135,7 +136,7 @@ read_bytes(rb_context *ctx, const rb_spill_file *file, int64 at, void *to, size_
 			char text[100];
 
 			snprintf(text, sizeof text, "could not read a temporary file: %s",
-					 got == 0 ? "it is too short" : strerror(errno));
+					 got == 0 ? "unexpected end of file" : strerror(errno));
 			return rb_fail(ctx, RB_BAD_FILE, 0, 0, text);
 		}
 		at += got;

@@ -68,7 +68,7 @@ rb_spill_no_room(const rb_spill *s, const rb_spill_tile *tile)
 		/* Each chunk is first read into a buffer of its own. */
 		need += bytes_of_parts(s, i, rows->largest);
 		if (rows->rows == 1 && rows->parts >= tile->rows[1 - i].parts)
-			snprintf(text, sizeof text, "A row of the %s side alone has %llu parts.",
+			snprintf(text, sizeof text, "On the %s side, a single row has %llu parts.",
 					 s->name[s->sides == 1 ? 0 : i], (unsigned long long) rows->parts);
 	}
 	rb_forget_failure(s->ctx);

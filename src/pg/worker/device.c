@@ -36,7 +36,7 @@ find_file(char *path, size_t path_size, char *why_not, size_t size)
 	if (dladdr((void *) &rb_device_here, &self) == 0 || self.dli_fname == NULL ||
 		(slash = strrchr(self.dli_fname, '/')) == NULL)
 	{
-		snprintf(why_not, size, "the directory of %s is not known", RB_CUDA_FILE);
+		snprintf(why_not, size, "the directory of %s could not be determined", RB_CUDA_FILE);
 		return false;
 	}
 	snprintf(path, path_size, "%.*s/%s", (int) (slash - self.dli_fname), self.dli_fname,
@@ -110,7 +110,7 @@ rb_device_begin(void)
 		pthread_detach(thread);
 	else
 	{
-		snprintf(opening.text, sizeof opening.text, "there was no thread to open it");
+		snprintf(opening.text, sizeof opening.text, "could not create a thread to open the GPU");
 		rb_release(&opening.state, RB_DEVICE_NONE);
 	}
 }
@@ -129,7 +129,7 @@ rb_device_begun(const rb_backend **backend, char *text, size_t size)
 	}
 	else if (state == RB_DEVICE_OPENING && rb_now_ms() - opening.begun_ms > OPEN_MS)
 	{
-		snprintf(text, size, "opening the GPU takes too long");
+		snprintf(text, size, "opening the GPU is taking too long");
 		state = RB_DEVICE_NONE;
 	}
 	return state;

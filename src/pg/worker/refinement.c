@@ -159,7 +159,7 @@ rb_refining_make(rb_context *ctx, const rb_sent_refining *sent, rb_refine_option
 	options->nsizes = sent->nsizes;
 	options->threads = ctx->threads;
 	if (!is_sound(sent))
-		return rb_fail(ctx, RB_UNSUPPORTED, 0, 0, "the request contradicts itself");
+		return rb_fail(ctx, RB_UNSUPPORTED, 0, 0, "the request is inconsistent");
 	status = make_changed(ctx, sent, r);
 	if (status == RB_OK)
 		status = make(ctx, &r->segments, sent->nsegments, sizeof(uint32_t[2]));
@@ -216,7 +216,7 @@ rb_refined_make(rb_context *ctx, const rb_sent_refining *sent, rb_refining *fres
 	memset(fresh, 0, sizeof *fresh);
 	fresh->ctx = ctx;
 	if (!is_sound(sent))
-		return rb_fail(ctx, RB_GONE, 0, 0, "its background worker contradicts itself");
+		return rb_fail(ctx, RB_GONE, 0, 0, "the result of the background worker is inconsistent");
 	return make_changed(ctx, sent, fresh);
 }
 

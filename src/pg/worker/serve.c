@@ -279,7 +279,7 @@ fail(rb_served *s, rb_status status, const char *text)
 static rb_status
 refuse_nonsense(rb_served *s)
 {
-	return fail(s, RB_UNSUPPORTED, "the request contradicts itself");
+	return fail(s, RB_UNSUPPORTED, "the request is inconsistent");
 }
 
 static rb_status
@@ -332,7 +332,7 @@ hold_kept(rb_served *s)
 			continue;
 		s->kept[i] = rb_store_use(side->number, hit);
 		if (s->kept[i] == NULL)
-			return fail(s, RB_GONE, "what was kept is kept no longer");
+			return fail(s, RB_GONE, "the cached table was evicted");
 	}
 	tell_found(s);
 	return RB_OK;
@@ -946,7 +946,7 @@ rounds_once(rb_served *s, rb_rounds *rounds)
 
 	rounds->done = 0;
 	if (rb_thread_start(&thread, DEVICE_STACK, rounds_thread, rounds) != 0)
-		return fail(s, RB_NO_THREAD, "there was no thread for the GPU");
+		return fail(s, RB_NO_THREAD, "could not create a thread for the GPU");
 	while (rb_acquire(&rounds->done) == 0)
 	{
 		if (stopped(s))
@@ -1057,7 +1057,7 @@ serve_refine(rb_served *s)
 	rb_status status = wait_for_device(s);
 
 	if (status == RB_OK && s->backend->refine == NULL)
-		status = fail(s, RB_NO_DEVICE, "it does not refine meshes");
+		status = fail(s, RB_NO_DEVICE, "the GPU backend cannot refine meshes");
 	while (status == RB_OK)
 	{
 		rb_sent_refining sent;
@@ -1102,7 +1102,7 @@ serve_card(rb_served *s)
 	rb_status status;
 
 	if (card == NULL)
-		return fail(s, RB_GONE, "what was kept is kept no longer");
+		return fail(s, RB_GONE, "the cached table was evicted");
 	status = put_bytes(s, card, n);
 	free(card);
 	return status;

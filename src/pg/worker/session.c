@@ -124,7 +124,7 @@ is_lost(rb_service_block *block, uint64 word)
 	return ms > RB_DEAD_MS || (ms > RB_STARTER_MS && is_dead(word));
 }
 
-#define RB_NOT_STARTED "its background worker did not start: see the server's log"
+#define RB_NOT_STARTED "the background worker did not start; see the server log"
 
 /* Asks the postmaster to start the worker, without waiting for it. */
 static bool
@@ -156,7 +156,7 @@ start(rb_service_block *block, uint64 word, char *why_not, size_t size)
 		return true;
 	give_up_start(block, mine);
 	snprintf(why_not, size,
-			 "no background worker for it: all %d of max_worker_processes are in use",
+			 "no background worker is available: all %d of max_worker_processes are in use",
 			 max_worker_processes);
 	return false;
 }
@@ -173,9 +173,9 @@ call(rb_service_block *block, char *why_not, size_t size)
 	why_not[0] = '\0';
 	if (block == NULL)
 	{
-		snprintf(why_not, size, "no background worker for it: %s",
-				 IsUnderPostmaster ? "no shared memory is left"
-								   : "the server has only this process");
+		snprintf(why_not, size, "no background worker is available: %s",
+				 IsUnderPostmaster ? "there is not enough shared memory"
+								   : "the server runs in single-user mode");
 		return false;
 	}
 	word = rb_acquire(&block->worker);
@@ -239,9 +239,9 @@ wait_for_worker(rb_service_block *block, char *why_not, size_t size)
 			return word;
 		if (rb_now_ms() > until)
 		{
-			snprintf(why_not, size, "its background worker %s",
-					 RB_WORKER_STATE(word) == RB_WORKER_LEAVING ? "is ending"
-																: "has not started in time");
+			snprintf(why_not, size, "the background worker %s",
+					 RB_WORKER_STATE(word) == RB_WORKER_LEAVING ? "is exiting"
+																: "did not start in time");
 			return 0;
 		}
 		CHECK_FOR_INTERRUPTS();
@@ -274,7 +274,7 @@ rb_worker_device(bool wait, char *text, size_t size)
 											 : RB_DEVICE_IS_THERE;
 		if (!wait || rb_now_ms() > until)
 		{
-			snprintf(text, size, "its background worker does not answer");
+			snprintf(text, size, "the background worker does not respond");
 			return RB_DEVICE_NO_NEWS;
 		}
 		want_device(block, word);
@@ -358,9 +358,9 @@ wait_until_taken(rb_remote *r, char *why_not, size_t size)
 			continue;
 		}
 		if (takes_nothing(r))
-			snprintf(why_not, size, "its background worker has ended");
+			snprintf(why_not, size, "the background worker has exited");
 		else if (rb_now_ms() > until)
-			snprintf(why_not, size, "its background worker does not answer");
+			snprintf(why_not, size, "the background worker does not respond");
 		else
 		{
 			if (r->post < 0)
@@ -565,7 +565,7 @@ wait_until_found(rb_remote *r, char *why_not, size_t size)
 		}
 		if (is_gone(r))
 		{
-			snprintf(why_not, size, "its background worker has ended");
+			snprintf(why_not, size, "the background worker has exited");
 			return false;
 		}
 		rb_nap(&idle);
@@ -588,7 +588,7 @@ rb_remote_open(rb_remote **remote, MemoryContext context, rb_context *ctx, const
 	*remote = r; /* From here on the caller must close the request in any case. */
 	r->worker = wait_for_worker(r->block, why_not, size);
 	if (r->worker != 0 && (r->segment = rb_segment_make(reason, sizeof reason)) == NULL)
-		snprintf(why_not, size, "no shared memory for it: %s", reason);
+		snprintf(why_not, size, "could not allocate shared memory for the request: %s", reason);
 	if (r->segment != NULL)
 	{
 		r->request = dsm_segment_address(r->segment);
@@ -611,7 +611,7 @@ static rb_status
 gone(rb_remote *r)
 {
 	rb_forget_failure(r->ctx);
-	return rb_fail(r->ctx, RB_GONE, 0, 0, "its background worker has ended");
+	return rb_fail(r->ctx, RB_GONE, 0, 0, "the background worker has exited");
 }
 
 /* Copies the worker's results to the places where a local join would have stored them. */
@@ -667,7 +667,8 @@ expect_answer(rb_remote *r)
 	if (r->into != NULL)
 	{
 		if (request->bytes != r->into_size)
-			return rb_fail(r->ctx, RB_GONE, 0, 0, "its background worker has another size of it");
+			return rb_fail(r->ctx, RB_GONE, 0, 0,
+						   "the background worker returned a result of unexpected size");
 		r->answer[3] = (rb_bytes){r->into, r->into_size};
 		return RB_OK;
 	}

@@ -185,7 +185,7 @@ serve_post(rb_post *post)
 	{
 		/* The session gets no reply, and runs the join itself. */
 		if (why_not[0] != '\0')
-			ereport(LOG, (errmsg("redblue: a request could not be taken up: %s", why_not)));
+			ereport(LOG, (errmsg("redblue: could not accept a request: %s", why_not)));
 		pfree(s);
 		return true;
 	}
@@ -363,8 +363,8 @@ redblue_worker_main(Datum arg)
 	BackgroundWorkerUnblockSignals();
 	if (strcmp(MyBgworkerEntry->bgw_extra, rb_service_name()) != 0)
 		ereport(LOG,
-				(errmsg("redblue: the library was replaced while sessions use another build of "
-						"it, which get no worker")));
+				(errmsg("redblue: the library was replaced; sessions that use the old build get "
+						"no background worker")));
 	else if ((block = rb_service_find()) != NULL)
 	{
 		BackgroundWorkerInitializeConnection(NULL, NULL, 0);
@@ -381,6 +381,6 @@ redblue_worker_main(Datum arg)
 		}
 	}
 	if (rb_served_device_failed())
-		ereport(LOG, (errmsg("redblue: the GPU failed, its worker ends")));
+		ereport(LOG, (errmsg("redblue: the GPU failed, so the background worker exits")));
 	proc_exit(rb_served_device_failed() ? 1 : 0);
 }
