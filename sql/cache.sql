@@ -30,9 +30,9 @@ CREATE VIEW shown AS SELECT relation, kind, rows, bytes > 0 AS bytes, device_byt
 SELECT rows, bytes > 0 AS bytes, pages, kept FROM redblue_cache('t');
 TABLE shown;
 SELECT count(*) FROM redblue_triangle_pairs('t', 't');
-SELECT substring(detail FROM '; (.* kept.*)') AS kept FROM redblue_last_run() WHERE stage = 'read';
+SELECT substring(detail FROM '; (.* cached .*)') AS kept FROM redblue_last_run() WHERE stage = 'read';
 SELECT count(*) FROM redblue_triangle_self_pairs('t');
-SELECT substring(detail FROM '; (.* kept.*)') AS kept FROM redblue_last_run() WHERE stage = 'read';
+SELECT substring(detail FROM '; (.* cached .*)') AS kept FROM redblue_last_run() WHERE stage = 'read';
 TABLE shown;
 SELECT rows, bytes > 0 AS bytes, pages, kept FROM redblue_cache('t', 'triangles');
 INSERT INTO t VALUES (5, 0, 0, 0, 9, 0, 9, 0, 9, 9);
@@ -51,7 +51,7 @@ SELECT kind, rows, pages, kept FROM shown WHERE relation = 'all_kinds'::regclass
 SELECT count(*) FROM redblue_triangle_self_pairs('all_kinds');
 SELECT count(*) FROM redblue_segment_self_pairs('all_kinds');
 SELECT count(*) FROM redblue_segment_triangle_pairs('all_kinds', 'all_kinds');
-SELECT substring(detail FROM '; (.* kept.*)') AS kept FROM redblue_last_run() WHERE stage = 'read';
+SELECT substring(detail FROM '; (.* cached .*)') AS kept FROM redblue_last_run() WHERE stage = 'read';
 SELECT count(*) FROM redblue_box_self_pairs('all_kinds');
 SELECT redblue_uncache() > 0 AS freed;
 
@@ -61,13 +61,13 @@ SELECT * FROM redblue_cache('all_kinds', 'boxes');
 SET redblue.cache = on;
 SELECT count(*) FROM redblue_box_self_pairs('all_kinds');
 SELECT count(*) FROM redblue_box_self_pairs('all_kinds');
-SELECT substring(detail FROM '; (.* kept.*)') AS kept FROM redblue_last_run() WHERE stage = 'read';
+SELECT substring(detail FROM '; (.* cached .*)') AS kept FROM redblue_last_run() WHERE stage = 'read';
 SET redblue.cache = off;
 SELECT count(*) FROM redblue_box_self_pairs('all_kinds');
-SELECT substring(detail FROM '; (.* kept.*)') AS kept FROM redblue_last_run() WHERE stage = 'read';
+SELECT substring(detail FROM '; (.* cached .*)') AS kept FROM redblue_last_run() WHERE stage = 'read';
 SET redblue.cache = auto;
 SELECT count(*) FROM redblue_box_self_pairs('all_kinds');
-SELECT substring(detail FROM '; (.* kept.*)') AS kept FROM redblue_last_run() WHERE stage = 'read';
+SELECT substring(detail FROM '; (.* cached .*)') AS kept FROM redblue_last_run() WHERE stage = 'read';
 SET redblue.cache = maybe;
 SET redblue.cache_memory = '1GB';
 SHOW redblue.cache_memory;

@@ -79,7 +79,7 @@ BEGIN;
 UPDATE m_tets SET v1 = v2, v2 = v1 WHERE id = 1;
 SELECT * FROM redblue_mesh_check('m', 'nested', 'points', 'lines') WHERE fault ~ 'inverted';
 UPDATE m_tets SET v1 = 100000 WHERE id = 2;
-SELECT fault, tets FROM redblue_mesh_check('m') WHERE fault ~ 'no point';
+SELECT fault, tets FROM redblue_mesh_check('m') WHERE fault ~ 'not a vertex';
 ROLLBACK;
 BEGIN;
 DELETE FROM m_faces WHERE facet_id IN (5, 6);

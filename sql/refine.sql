@@ -36,7 +36,7 @@ SELECT vertices, regions FROM redblue_tetrahedralize('gem', 'f', 'dust');
 SELECT max(radius_edge) > 5 AS bad FROM f_tets;
 CREATE TABLE counts AS SELECT * FROM redblue_refine('gem', 'g', 'dust');
 SELECT stage FROM redblue_last_run();
-SELECT detail ~ '^rounds: [1-9]\d*, cavities tried: [1-9]\d*, bad tetrahedra left: 0(; on the GPU: .*)?$' AS refine FROM redblue_last_run() WHERE stage = 'refine';
+SELECT detail ~ '^rounds: [1-9]\d*, cavities tried: [1-9]\d*, remaining bad tetrahedra: 0(; on the GPU: .*)?$' AS refine FROM redblue_last_run() WHERE stage = 'refine';
 SELECT bad, bad_input, bad_surface, bad_full, bad_fine, rounds > 0 AS rounds, crossings, regions, bodies, inside > 0 AS inside, on_segments + on_facets + on_hull + inside = vertices - 17 AS added FROM counts;
 SELECT vertices = (SELECT count(*) FROM g_vertices) AS vertices, tets = (SELECT count(*) FROM g_tets) AS tets, faces = (SELECT count(*) FROM g_faces) AS faces, segments = (SELECT count(*) FROM g_segments) AS segments,
 	on_segments = (SELECT count(*) FROM g_vertices WHERE kind IN ('segment', 'edge')) AS on_segments, on_facets = (SELECT count(*) FROM g_vertices WHERE kind = 'facet') AS on_facets,

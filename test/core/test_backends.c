@@ -211,11 +211,11 @@ small_joins_stay(void)
 
 	memset(&stub, 0, sizeof(stub));
 	run(&j, 1000);
-	by_cpu(&j, 1000, "1000 parts are too few to ask for one");
+	by_cpu(&j, 1000, "1000 parts are too few for a GPU");
 	CHECK(stub.probes == 0 && stub.joins == 0, "a cold device was asked");
 	stub.warm = true;
 	run(&j, 10);
-	by_cpu(&j, 10, "10 parts are too few to ask for one");
+	by_cpu(&j, 10, "10 parts are too few for a GPU");
 	CHECK(stub.joins == 0, "a warm device was asked");
 }
 

@@ -413,7 +413,8 @@ devices_that_are_not_there(void)
 
 	gpu_cards = 1u << 15 | 1u;
 	gpu_join(cards, &red, NULL, &gpu_plain, &got);
-	CHECK(got.status == RB_NO_DEVICE && strstr(got.error.text, "no CUDA device 15") != NULL,
+	CHECK(got.status == RB_NO_DEVICE &&
+			  strstr(got.error.text, "CUDA device 15 does not exist") != NULL,
 		  "%s: %s", rb_status_text(got.status), got.error.text);
 	gpu_cards = 0;
 	free_set(&red);

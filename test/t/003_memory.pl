@@ -96,7 +96,7 @@ for my $what (sort keys %needs)
 		while ($rounds < 2)
 		{
 			(undef, $err) = $session->ask("SET redblue.memory_limit = '$limit';\nSELECT $count");
-			last unless $err =~ /needs about (\d+) (kB|MB), redblue\.memory_limit is/;
+			last unless $err =~ /needs about (\d+) (kB|MB), but redblue\.memory_limit is/;
 			$limit = "$1$2";
 			$said .= " $limit";
 			$rounds++;

@@ -272,8 +272,8 @@ sub judge
 		}
 		$count{looks}++;
 		$count{errors}++ if $detail eq '';
-		$count{kept}++ if $detail =~ /kept [1-9]/;
-		$count{part}++ if $detail =~ /kept [1-9][^;]*read [1-9]/;
+		$count{kept}++ if $detail =~ /cached [1-9]/;
+		$count{part}++ if $detail =~ /cached [1-9][^;]*read [1-9]/;
 	}
 	return;
 }

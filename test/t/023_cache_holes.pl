@@ -64,7 +64,7 @@ sub used
 {
 	my ($s) = @_;
 	my $detail = $s->ask("SELECT detail FROM redblue_last_run() WHERE stage = 'read'");
-	return $detail =~ /kept (\d+) rows?, read (\d+) of (\d+) pages?(?!.*kept)/ ? ($1, $2, $3) : (0, -1, -1);
+	return $detail =~ /cached (\d+) rows?, read (\d+) of (\d+) pages?(?!.*cached)/ ? ($1, $2, $3) : (0, -1, -1);
 }
 
 # asked until it is kept whole

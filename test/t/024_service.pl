@@ -346,11 +346,11 @@ for my $name (sort keys %stage)
 		{
 			is($s->wait_for, $answer{'a count'}, "$name, $backend: the session does it by itself");
 			# a device that was closed meanwhile is not opened for so few
-			like(told($s), qr/^cpu: \d+ threads?; no GPU used: (?:its background worker has ended|80000 parts are too few)/, "$name, $backend: and says so");
+			like(told($s), qr/^cpu: \d+ threads?; no GPU used: (?:the background worker has exited|80000 parts are too few)/, "$name, $backend: and says so");
 		}
 		else
 		{
-			like($s->wait_for, qr/ERROR:  57000: redblue_\w+: the background worker that joined has ended/, "$name, $backend: an error");
+			like($s->wait_for, qr/ERROR:  57000: redblue_\w+: the background worker that ran the join has exited/, "$name, $backend: an error");
 		}
 		fake();
 		is($s->ask($joining), $answer{'a count'}, "$name, $backend: the next call has a worker");
@@ -377,10 +377,10 @@ if (long_run())
 	fake('open_ms 22000');
 	$s = session($node);
 	is($s->ask("SELECT redblue_box_self_pair_count('large')"), '0', 'a device that is not found in time');
-	like(told($s), qr/no GPU used: opening the GPU takes too long/, 'is none');
+	like(told($s), qr/no GPU used: opening the GPU is taking too long/, 'is none');
 	my $t0 = time();
 	is($s->ask("SELECT redblue_box_self_pair_count('large')"), '0', 'once more');
-	like(told($s), qr/no GPU used: opening the GPU takes too long/, 'it is still none');
+	like(told($s), qr/no GPU used: opening the GPU is taking too long/, 'it is still none');
 	cmp_ok(time() - $t0, '<', 8, sprintf('and nobody waits for it again: %.1f s', time() - $t0));
 	ok(comes_true(sub { $s->ask('SELECT cuda FROM redblue_info()') eq 't' }, 20), 'when it is found after all');
 	is($s->ask($joining), $answer{'a count'}, 'a join');
@@ -401,7 +401,7 @@ for my $name ('joining', 'pairs')
 	my $t0 = time();
 	like($s->ask("SET statement_timeout = 300; SET redblue.backend = cuda; $joining"), qr/57014/, 'nobody waits for it without end');
 	is($s->ask("RESET statement_timeout; RESET redblue.backend; $joining"), $answer{'a count'}, 'nor gets no answer');
-	like(told($s), qr/^cpu: .*its background worker does not answer/, 'and is told why');
+	like(told($s), qr/^cpu: .*the background worker does not respond/, 'and is told why');
 	kill 'CONT', $stopped;
 	fake();
 	ok(comes_true(\&is_idle), 'it goes on');
@@ -425,7 +425,7 @@ fake();
 is($s->ask("SELECT cuda FROM redblue_info(); $joining"), "t\n$answer{'a count'}", 'the next call');
 like(told($s), qr/^cuda: a fake device/, 'has a new one');
 fake('fail 0');
-like($s->ask("SET redblue.backend = cuda; $joining"), qr/ERROR:  58000: .*the GPU failed\nDETAIL:  the fake device has failed/, 'cuda');
+like($s->ask("SET redblue.backend = cuda; $joining"), qr/ERROR:  58000: .*the GPU failed\nDETAIL:  Reason: the fake device has failed/, 'cuda');
 fake('fail 2', 'put_ms 100');
 $s->ask('SET redblue.backend = auto; SELECT cuda FROM redblue_info()');
 like($s->ask($emitting), qr/the GPU failed/, 'after pairs were handed out');
@@ -436,7 +436,7 @@ end_worker();
 fake('none 1');
 is($s->ask("SELECT cuda || cuda_device FROM redblue_info(); $joining"), "falseno fake device today\n$answer{'a count'}", 'no device');
 like(told($s), qr/^cpu: .*no fake device today/, 'why');
-like($s->ask("SET redblue.backend = cuda; $joining"), qr/no usable GPU\nDETAIL:  no fake device today/, 'an error of cuda');
+like($s->ask("SET redblue.backend = cuda; $joining"), qr/no usable GPU\nDETAIL:  Reason: no fake device today/, 'an error of cuda');
 $before = did('found');
 $s->quit;
 $s = session($node);
@@ -482,11 +482,11 @@ $s->quit;
 	chmod 0, @new;
 	kill 'CONT', $pid;
 	is($second->wait_for, $answer{'a count'}, 'and cannot be taken up');
-	like(told($second), qr/^cpu: .*its background worker does not answer/, 'so the session does it');
+	like(told($second), qr/^cpu: .*the background worker does not respond/, 'so the session does it');
 	is($first->wait_for, $answer{'a count'}, 'the first one goes on');
 	is(told($first), 'cuda: a fake device', 'on the device');
 	is(worker(), $pid, 'in the same process');
-	like(slurp_file($node->logfile), qr/redblue: a request could not be taken up: could not open shared memory segment/, 'which has said so');
+	like(slurp_file($node->logfile), qr/redblue: could not accept a request: could not open shared memory segment/, 'which has said so');
 	fake();
 	$_->quit for $first, $second;
 }
@@ -517,7 +517,7 @@ isnt(worker(), $pid, 'which is new');
 	is($s->ask($joining), $answer{'a count'}, 'a third one');
 	is(told($s), 'cuda: a fake device', 'waits for the next worker');
 	is($first->wait_for, $answer{'a count'}, 'the first one has its answer');
-	like(told($first), qr/its background worker has ended/, 'from the processor');
+	like(told($first), qr/the background worker has exited/, 'from the processor');
 	$_->quit for $first, $second;
 }
 $s->quit;
@@ -540,7 +540,7 @@ $s->quit;
 # ---- sides that are kept, and the device ----
 
 # what of the last join's sides was kept, and where it was joined
-sub used { my $d = $_[0]->ask("SELECT detail FROM redblue_last_run() WHERE stage = 'read'"); return scalar(() = $d =~ /kept \d+ rows?, read \d+ of/g) }
+sub used { my $d = $_[0]->ask("SELECT detail FROM redblue_last_run() WHERE stage = 'read'"); return scalar(() = $d =~ /cached \d+ rows?, read \d+ of/g) }
 sub kept { return $watch->ask("SELECT string_agg(relation::text, ' ' ORDER BY relation::text) FROM redblue_cached() WHERE reason IS NULL") }
 
 # what was not yet flushed, or may be seen by somebody, is not all-visible
@@ -644,14 +644,14 @@ for my $way ('auto', 'cuda')
 	end_worker();
 	fake();
 	$told = $s->wait_for;
-	if ($cpu) { is($told, $answer{'a count'}, 'the worker ends, with all that it kept'); like(told($s), qr/^cpu: .*its background worker has ended/, 'why') }
-	else { like($told, qr/ERROR:  57000: redblue_\w+: the background worker that joined has ended/, 'an error') }
+	if ($cpu) { is($told, $answer{'a count'}, 'the worker ends, with all that it kept'); like(told($s), qr/^cpu: .*the background worker has exited/, 'why') }
+	else { like($told, qr/ERROR:  57000: redblue_\w+: the background worker that ran the join has exited/, 'an error') }
 	$s->ask("SELECT cuda FROM redblue_info(); $emitting") for 1 .. 2;
 	fake('put_ms 200');
 	ok(begins($s, $emitting), 'pairs');
 	sleep(0.5);
 	end_worker();
-	like($s->wait_for, qr/ERROR:  57000: redblue_\w+: the background worker that joined has ended/, 'an error where pairs were handed out');
+	like($s->wait_for, qr/ERROR:  57000: redblue_\w+: the background worker that ran the join has exited/, 'an error where pairs were handed out');
 	fake();
 	is($s->ask($emitting), '4000000', 'the next call');
 	$s->ask('SELECT cuda FROM redblue_info()');
@@ -665,7 +665,7 @@ for my $round (1 .. 2)
 	like(told($s), qr/^cpu: .*no GPU used: no fake device today/, 'why');
 	is(used($s), $round - 1, 'of what is kept');
 }
-like($s->ask("SET redblue.backend = cuda; SELECT redblue_box_self_pair_count('large')"), qr/no usable GPU\nDETAIL:  no fake device today/, 'an error of cuda');
+like($s->ask("SET redblue.backend = cuda; SELECT redblue_box_self_pair_count('large')"), qr/no usable GPU\nDETAIL:  Reason: no fake device today/, 'an error of cuda');
 fake();
 end_worker();
 $s->quit;
@@ -727,10 +727,10 @@ $s = session($node);
 $s->ask('SELECT cuda FROM redblue_info()');
 chmod 0500, $segments;
 is($s->ask("BEGIN; $joining"), $answer{'a count'}, 'no shared memory, in a transaction');
-like(told($s), qr/^cpu: .*no GPU used: no shared memory for it: could not open shared memory segment/, 'why');
+like(told($s), qr/^cpu: .*no GPU used: could not allocate shared memory for the request: could not open shared memory segment/, 'why');
 is($s->ask("SAVEPOINT p; $joining; COMMIT"), $answer{'a count'}, 'once more');
 is($s->ask("SET redblue.backend = cuda; $joining"), $answer{'a count'}, 'cuda');
-like(told($s), qr/^cuda: a fake device; opened by this session: no shared memory/, 'opens the device itself');
+like(told($s), qr/^cuda: a fake device; opened by this session: could not allocate shared memory/, 'opens the device itself');
 chmod 0700, $segments;
 is($s->ask($joining), $answer{'a count'}, 'and then');
 is(told($s), 'cuda: a fake device', 'it is the worker\'s again');
@@ -778,15 +778,15 @@ $watch = session($node);
 unlink "$ENV{REDBLUE_FAKE}.log";
 $s = session($node);
 is($s->ask("SELECT cuda || ' ' || cuda_device FROM redblue_info()"),
-	'false not known: no background worker for it: all 0 of max_worker_processes are in use', 'no slot');
+	'false not checked: no background worker is available: all 0 of max_worker_processes are in use', 'no slot');
 is($s->ask("SELECT redblue_box_self_pair_count('large')"), '0', 'auto: an answer');
 is(scalar(did('found')), 0, 'and nobody has opened the device');
 $s->ask('SET redblue.backend = cuda');
 is($s->ask($joining), $answer{'a count'}, 'cuda: an answer');
-like(told($s), qr/^cuda: a fake device; opened by this session: no background worker for it: all 0 of/, 'from the session itself');
+like(told($s), qr/^cuda: a fake device; opened by this session: no background worker is available: all 0 of/, 'from the session itself');
 fake('none 1');
 my $none = session($node);
-like($none->ask("SET redblue.backend = cuda; $joining"), qr/no usable GPU\nDETAIL:  no fake device today/, 'or an error, if there is none');
+like($none->ask("SET redblue.backend = cuda; $joining"), qr/no usable GPU\nDETAIL:  Reason: no fake device today/, 'or an error, if there is none');
 fake();
 $_->quit for $s, $none, $watch;
 

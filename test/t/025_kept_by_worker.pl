@@ -48,7 +48,7 @@ sub vacuum
 sub worker { return scalar $watch->ask("SELECT pid FROM pg_stat_activity WHERE backend_type = 'redblue worker'") }
 sub fresh { my $s = session($node); $s->ask('SET redblue.duplicate_notice = off'); return $s }
 sub kept { return $watch->ask('SELECT string_agg(DISTINCT relation::text, \' \' ORDER BY relation::text) FROM redblue_cached() WHERE reason IS NULL') }
-sub used { my ($s) = @_; my $d = $s->ask("SELECT detail FROM redblue_last_run() WHERE stage = 'read'"); return join ' ', map { s/ kept//r } $d =~ /\w+: kept \d+ rows?, read \d+ of \d+ pages?/g }
+sub used { my ($s) = @_; my $d = $s->ask("SELECT detail FROM redblue_last_run() WHERE stage = 'read'"); return join ' ', map { s/ cached//r } $d =~ /\w+: cached \d+ rows?, read \d+ of \d+ pages?/g }
 vacuum(qw(big few ids mesh parts crowd));
 
 my %ask = (
@@ -188,7 +188,7 @@ for my $then ('nothing', 'TRUNCATE crowd2', 'CREATE INDEX c2 ON crowd2 (lx, (-id
 	my @rows = split /\n/, $s->ask('FETCH ALL FROM c');
 	# a function without the scan has all rows before the first is fetched
 	my $right = grep { /^\d+\|2000$/ } @rows;
-	my $told = $then ne 'nothing' && join("\n", @rows) =~ /57000.*(?:has ended|kept no longer)/;
+	my $told = $then ne 'nothing' && join("\n", @rows) =~ /57000.*(?:has exited|was evicted)/;
 	ok(($right == 1999 && @rows == 1999) || $told, "given up between two slices, and $then: $right rows" . ($told ? ' and an error' : ''))
 	  or diag(join "\n", @rows[ 0 .. 3 ], @rows[ -3 .. -1 ]);
 	$s->ask('ROLLBACK; RESET redblue.memory_limit');
@@ -327,7 +327,7 @@ $node->reload;
 ok(comes_true(sub { $watch->ask('SELECT coalesce(sum(bytes), 0) <= 3 * 1024 * 1024 FROM redblue_cached()') eq 't' }), 'a smaller budget takes effect');
 all_agree('within it', $s);
 is($watch->ask('SELECT coalesce(sum(bytes), 0) <= 3 * 1024 * 1024 FROM redblue_cached()'), 't', 'which holds');
-like($s->ask("SELECT reason FROM redblue_cached() WHERE relation = 'big'::regclass"), qr/it needs \d+ MB, redblue.cache_memory is 3 MB/, 'what is too large is told of');
+like($s->ask("SELECT reason FROM redblue_cached() WHERE relation = 'big'::regclass"), qr/it needs \d+ MB, but redblue.cache_memory is 3 MB/, 'what is too large is told of');
 $node->append_conf('postgresql.conf', "redblue.cache_memory = 0\n");
 $node->reload;
 ok(comes_true(sub { kept() eq '' }), 'none at all');
@@ -348,7 +348,7 @@ $watch = session($node);
 $s = fresh();
 $s->ask('SET redblue.cache = on');
 all_agree('without a place for the process', $s);
-like($s->ask("SELECT * FROM redblue_cache('big', 'boxes')"), qr/^130000\|0\|\d+\|0\n.*NOTICE.*big is not kept\nDETAIL:.*no background worker for it: all 0 of max_worker_processes are in use/s, 'redblue_cache() says why');
+like($s->ask("SELECT * FROM redblue_cache('big', 'boxes')"), qr/^130000\|0\|\d+\|0\n.*NOTICE.*big was not cached\nDETAIL:.*no background worker is available: all 0 of max_worker_processes are in use/s, 'redblue_cache() says why');
 like($s->ask("SELECT DISTINCT reason FROM redblue_cached() WHERE relation = 'big'::regclass"), qr/no background worker/, 'and so does redblue_cached()');
 
 $_->quit for $s, $watch;

@@ -84,7 +84,7 @@ is($watch->ask("SELECT count(*) FROM redblue_progress WHERE pid = $session->{pid
 for my $limit ('1MB', '8MB', '32MB')
 {
 	my (undef, $err) = $session->ask("SET redblue.memory_limit = '$limit';\n$query{'making tetrahedra'}");
-	like($err, qr/53200.*out of memory\nDETAIL: +The mesh needs about \d+ [kM]B, redblue.memory_limit is/, "a limit of $limit");
+	like($err, qr/53200.*out of memory\nDETAIL: +The mesh needs about \d+ [kM]B, but redblue.memory_limit is/, "a limit of $limit");
 }
 my ($needed) = ($session->ask($query{'making tetrahedra'}))[1] =~ /needs about (\d+) MB/;
 $session->ask("SET redblue.memory_limit = '" . 2 * ($needed // 0) . "MB'");

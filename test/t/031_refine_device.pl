@@ -72,7 +72,7 @@ my %is = map { $_ => scalar made($way{$_}) } keys %way;
 like($is{$_}, qr/^\d+ \d+ \d+ \d+ \w{32}$/, "$_: $is{$_}") for sort keys %way;
 my ($answer, $told) = made($fine);
 like($told, qr/^cpu: 1 thread; no GPU used: redblue_cuda\.so is not installed$/, 'no file for a device');
-like($s->ask("SET redblue.backend = cuda; SELECT redblue_refine($fine)"), qr/ERROR:  58000: .*redblue_refine: no usable GPU\nDETAIL:  redblue_cuda\.so is not installed/, 'cuda is an error');
+like($s->ask("SET redblue.backend = cuda; SELECT redblue_refine($fine)"), qr/ERROR:  58000: .*redblue_refine: no usable GPU\nDETAIL:  Reason: redblue_cuda\.so is not installed/, 'cuda is an error');
 no_tables('no usable GPU');
 is($s->ask('SELECT 1'), '1', 'the next statement');
 is(worker(), '', 'no process was started');
@@ -100,7 +100,7 @@ unlike(slurp_file("/proc/$s->{pid}/maps"), qr/redblue_cuda/, 'the session has no
 is(scalar(grep { !/ @{[worker()]} / } did('refine')), 0, 'the worker has, for all');
 $s->ask("RESET redblue.backend");
 is(join('; ', made($fine)), "$is{'a volume'}; cuda: a fake device", 'auto: a fine mesh');
-is(join('; ', made("'box', 'm', max_volume => 0.01")) =~ s/^[^;]*; //r =~ s/\d+ tet/N tet/r, 'cpu: 1 thread; no GPU used: about N tetrahedra are too few to ask for one', 'auto: a coarse one');
+is(join('; ', made("'box', 'm', max_volume => 0.01")) =~ s/^[^;]*; //r =~ s/\d+ tet/N tet/r, 'cpu: 1 thread; no GPU used: about N tetrahedra are too few for a GPU', 'auto: a coarse one');
 # all of 8 threads and 4 lanes
 $s->ask("SET redblue.threads = 8;\nSET redblue.backend = cuda");
 is(scalar(made($fine)), $is{'a volume'}, 'with more threads');
@@ -121,7 +121,7 @@ $s->ask("SELECT drop_mesh('m');\nSET redblue.threads = 1");
 # ---- full, failed, gone ----
 
 for my $case ([ 'full', 'full 0', qr/no GPU used: the fake device is full$/, qr/ERROR:  53200: .*redblue_refine: out of GPU memory\nDETAIL:  the fake device is full/ ],
-	[ 'it fails', 'fail 0', qr/no GPU used: the fake device has failed$/, qr/ERROR:  58000: .*redblue_refine: the GPU failed\nDETAIL:  the fake device has failed/ ])
+	[ 'it fails', 'fail 0', qr/no GPU used: the fake device has failed$/, qr/ERROR:  58000: .*redblue_refine: the GPU failed\nDETAIL:  Reason: the fake device has failed/ ])
 {
 	my ($name, $does, $why, $error) = @$case;
 	for my $backend ('auto', 'cuda')
@@ -169,13 +169,13 @@ for my $backend ('auto', 'cuda')
 	if ($backend eq 'auto')
 	{
 		unlike($answer, qr/ERROR/, 'the worker ends: auto');
-		like(told(), qr/^cpu: .*no GPU used: its background worker has ended$/, 'why');
+		like(told(), qr/^cpu: .*no GPU used: the background worker has exited$/, 'why');
 		is($s->ask("SELECT digest('m')"), (split ' ', $is{'a volume'})[4], 'with the same bits');
 		$s->ask("SELECT drop_mesh('m')");
 	}
 	else
 	{
-		like($answer, qr/ERROR:  57P0\d|ERROR:  57000: .*the background worker that joined has ended/, 'the worker ends: cuda');
+		like($answer, qr/ERROR:  57P0\d|ERROR:  57000: .*the background worker that ran the join has exited/, 'the worker ends: cuda');
 		no_tables('the worker ends');
 	}
 }
@@ -209,7 +209,7 @@ is(backend_threads($s->{pid}), 1, 'no thread is left');
 # ---- memory ----
 
 $s->ask("SET redblue.memory_limit = '8MB'");
-like(scalar(made("'box', 'm', max_volume => 0.00002")), qr/ERROR:  53200: .*redblue_refine: out of memory\nDETAIL:  The mesh needs about .*, redblue\.memory_limit is 8192 kB/, 'the memory limit');
+like(scalar(made("'box', 'm', max_volume => 0.00002")), qr/ERROR:  53200: .*redblue_refine: out of memory\nDETAIL:  The mesh needs about .*, but redblue\.memory_limit is 8192 kB/, 'the memory limit');
 no_tables('memory');
 $s->ask('RESET redblue.memory_limit');
 is(scalar(made($fine)), $is{'a volume'}, 'the next statement');
@@ -221,16 +221,16 @@ ok(comes_true(sub { worker() eq '' }), 'the worker ends');
 fake('none 1');
 $s->ask('SET redblue.backend = auto;SELECT cuda FROM redblue_info()');
 is(join('; ', made($fine)), "$is{'a volume'}; cpu: 1 thread; no GPU used: no fake device today", 'no device');
-like($s->ask("SET redblue.backend = cuda; SELECT redblue_refine($fine)"), qr/no usable GPU\nDETAIL:  no fake device today/, 'an error of cuda');
+like($s->ask("SET redblue.backend = cuda; SELECT redblue_refine($fine)"), qr/no usable GPU\nDETAIL:  Reason: no fake device today/, 'an error of cuda');
 fake();
 $_->quit for $s, $watch;
 $node->append_conf('postgresql.conf', 'max_worker_processes = 0');
 $node->restart;
 $s = session($node);
 $s->ask('SET client_min_messages = warning');
-is(join('; ', made($fine)) =~ s/ all \d+ of.*//r, "$is{'a volume'}; cpu: 1 thread; no GPU used: no background worker for it:", 'no worker: auto');
+is(join('; ', made($fine)) =~ s/ all \d+ of.*//r, "$is{'a volume'}; cpu: 1 thread; no GPU used: no background worker is available:", 'no worker: auto');
 $s->ask('SET redblue.backend = cuda');
-is(join('; ', made($fine)) =~ s/ all \d+ of.*//r, "$is{'a volume'}; cuda: a fake device; opened by this session: no background worker for it:", 'cuda: the session has the device');
+is(join('; ', made($fine)) =~ s/ all \d+ of.*//r, "$is{'a volume'}; cuda: a fake device; opened by this session: no background worker is available:", 'cuda: the session has the device');
 fake('full 0');
 like($s->ask("SELECT redblue_refine($fine)"), qr/ERROR:  53200: .*out of GPU memory/, 'which may be full');
 $s->quit;

@@ -74,7 +74,7 @@ is($session->ask("SET redblue.memory_limit = '45MB'; $objects"), $whole, 'the sa
 ($out, $err) = $session->ask("SET redblue.memory_limit = '34MB'; $objects");
 like($err, qr/53200.*redblue_triangle_intersections: out of memory.*redblue.memory_limit is 34816 kB/s, 'no room for the join');
 ($out, $err) = $session->ask("SET redblue.memory_limit = '80MB'; $query{'one large pair'}");
-like($err, qr/53200.*redblue_triangle_intersections_query: out of memory.*HINT:  Raise redblue.memory_limit, or take smaller geometries/s, 'no room for the geometry of one pair');
+like($err, qr/53200.*redblue_triangle_intersections_query: out of memory.*HINT:  Increase redblue.memory_limit or use smaller geometries/s, 'no room for the geometry of one pair');
 $session->ask('RESET redblue.memory_limit');
 is($session->ask('SET redblue.threads = 1; ' . $objects), $whole, 'the same on one thread');
 $session->ask('RESET redblue.threads');

@@ -100,13 +100,13 @@ like(slurp_file($node->logfile), qr/LOG:  temporary file: path .*, size \d+/, 's
 # sides that are kept, wholly and but for some pages
 $s->ask("SET redblue.memory_limit = '2GB'; SET redblue.cache = on");
 $s->ask("SELECT redblue_triangle_pair_count('red', 'blue')") for 1 .. 3;
-like(detail(), qr/kept \d+ rows?, read 0/, 'both sides are kept');
+like(detail(), qr/cached \d+ rows?, read 0/, 'both sides are kept');
 my $pairs = $s->ask("SELECT redblue_triangle_pair_count('red', 'blue')");
 is($s->ask("SET redblue.memory_limit = '20MB'; SELECT redblue_triangle_pair_count('red', 'blue')"), $pairs, 'kept ones have no room either');
 cmp_ok(tiles(), '>', 1, 'they are read');
 $s->ask('DELETE FROM red WHERE id BETWEEN 1000 AND 1010');
 $pairs = $s->ask("SET redblue.memory_limit = '2GB'; SELECT redblue_triangle_pair_count('red', 'blue')");
-like(detail(), qr/red: kept \d+ rows?, read [1-9]/, 'partly');
+like(detail(), qr/red: cached \d+ rows?, read [1-9]/, 'partly');
 is($s->ask("SET redblue.memory_limit = '20MB'; SELECT redblue_triangle_pair_count('red', 'blue')"), $pairs, 'the same of one that is partly kept');
 $s->ask('SET redblue.cache = off');
 
@@ -181,13 +181,13 @@ for (18, 20)
 
 # a row that is too large by itself is told of, and what is asked for suffices
 my $err;
-for ([ qr/A row of the red side alone has 9\d+ parts\./, "'SELECT *, 1 AS o FROM red', 'SELECT *, id AS o FROM blue WHERE id < 10000', red_object => 'o', blue_object => 'o'" ],
-	[ qr/Of the blue side \d+ parts may be of one object\./, "'SELECT *, id AS o FROM red WHERE id < 10000', 'SELECT *, 1 AS o FROM blue UNION ALL SELECT *, 1 AS o FROM red', red_object => 'o', blue_object => 'o'" ])
+for ([ qr/On the red side, a single row has 9\d+ parts\./, "'SELECT *, 1 AS o FROM red', 'SELECT *, id AS o FROM blue WHERE id < 10000', red_object => 'o', blue_object => 'o'" ],
+	[ qr/On the blue side, a single object may have \d+ parts\./, "'SELECT *, id AS o FROM red WHERE id < 10000', 'SELECT *, 1 AS o FROM blue UNION ALL SELECT *, 1 AS o FROM red', red_object => 'o', blue_object => 'o'" ])
 {
 	my ($why, $sides) = @$_;
 	my $query = "SELECT count(*) FROM redblue_triangle_pairs_query($sides)";
 	(undef, $err) = $s->ask("SET redblue.memory_limit = '14MB'; $query");
-	like($err, qr/ERROR:  53200: redblue_triangle_pairs_query: out of memory\nDETAIL:  The join needs about \d+ kB, redblue\.memory_limit is 14336 kB\.  $why/, 'one row is too large');
+	like($err, qr/ERROR:  53200: redblue_triangle_pairs_query: out of memory\nDETAIL:  The join needs about \d+ kB, but redblue\.memory_limit is 14336 kB\.  $why/, 'one row is too large');
 	is(temp_files(), 0, 'which leaves no file');
 	my ($enough) = $err =~ /about (\d+) kB/;
 	like($s->ask("SET redblue.memory_limit = '${enough}kB'; $query"), qr/^[1-9]\d*$/, "$enough kB are enough");
@@ -293,7 +293,7 @@ $node->stop;
 $s = session($node);
 $watch = session($node);
 (undef, $err) = $s->ask("SET redblue.memory_limit = '20MB'; $count");
-like($err, qr/ERROR:  53100: redblue_triangle_pairs: could not write to a temporary file: No space left on device\nDETAIL:  Rows that have no room in memory wait there; \d+ kB were written\.\nHINT:  Free some space, or raise redblue\.memory_limit\./, 'a full disk');
+like($err, qr/ERROR:  53100: redblue_triangle_pairs: could not write to a temporary file: No space left on device\nDETAIL:  Rows that do not fit in memory are stored there; \d+ kB were written\.\nHINT:  Free disk space, or increase redblue\.memory_limit\./, 'a full disk');
 is(temp_files(), 0, 'no file is left');
 is($s->ask("SET redblue.memory_limit = '2GB'; $count"), $answer, 'the session goes on');
 unlike(slurp_file($node->logfile), qr/was terminated by signal|PANIC|leak/, 'no process died, nothing leaked');

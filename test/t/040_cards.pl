@@ -83,8 +83,8 @@ system("cp '$ENV{FAKE_DEVICE}' '$device'") == 0 or die;
 
 # what the last join of a session says of its devices
 sub told { return scalar $_[0]->ask('SELECT backend || \': \' || device FROM redblue_last_run() LIMIT 1') }
-sub shares { return scalar $_[0]->ask(q{SELECT string_agg(stage, ',' ORDER BY stage) || ' ' || sum(split_part(detail, ' ', 1)::int) FROM redblue_last_run() WHERE stage LIKE 'card %' OR stage = 'processor'}) }
-sub notes { return scalar $_[0]->ask(q{SELECT string_agg(DISTINCT substring(detail FROM 'another one: (.*)'), ',') FROM redblue_last_run() WHERE detail LIKE '%shares%'}) }
+sub shares { return scalar $_[0]->ask(q{SELECT string_agg(stage, ',' ORDER BY stage) || ' ' || sum(split_part(detail, ' ', 1)::int) FROM redblue_last_run() WHERE stage LIKE 'device %' OR stage = 'processor'}) }
+sub notes { return scalar $_[0]->ask(q{SELECT string_agg(DISTINCT substring(detail FROM 'another device: (.*)'), ',') FROM redblue_last_run() WHERE detail LIKE '%partitions%'}) }
 
 # ---- the setting ----
 
@@ -104,7 +104,7 @@ like($s->ask("RESET redblue.gpu_devices; SET ROLE stranger; SET redblue.gpu_devi
 $s->quit;
 $s = session($node);
 is($s->ask("SET redblue.gpu_devices = '1;2'"), '', 'a wrong one, before first use');
-like($s->ask('SELECT redblue_version()'), qr/ERROR:  22023: invalid value for parameter "redblue\.gpu_devices": "1;2"\nDETAIL:  There is no comma behind 1\./, 'is an error of the first use');
+like($s->ask('SELECT redblue_version()'), qr/ERROR:  22023: invalid value for parameter "redblue\.gpu_devices": "1;2"\nDETAIL:  A comma is missing after 1\./, 'is an error of the first use');
 is($s->ask("SET redblue.gpu_devices = '1,2'; SELECT redblue_version() > ''"), 't', 'a right one will do');
 $s->quit;
 
@@ -128,7 +128,7 @@ for my $set ([ 'all', qr/^cuda: 3 x a fake device$/, 3 ], [ '1', qr/^cuda: a fak
 	is(joined_by(sub { is($s->ask($count), $answer{'a count'}, "$which: slowly") }), $which eq 'all' ? '0,1,2' : $which, "$which: one share each");
 	fake(@three);
 	like(told($s), $where, "$which: where");
-	is(shares($s), { all => 'card 0,card 1,card 2 3', 1 => '', '0,2' => 'card 0,card 2 2' }->{$which}, "$which: lines of redblue_last_run()");
+	is(shares($s), { all => 'device 0,device 1,device 2 3', 1 => '', '0,2' => 'device 0,device 2 2' }->{$which}, "$which: lines of redblue_last_run()");
 	$s->quit;
 }
 $s = session($node);
@@ -137,9 +137,9 @@ is($s->ask("SELECT cuda_device FROM redblue_info()"), '3 x a fake device', 'redb
 is($s->ask('SELECT count(*) FROM redblue_last_run()'), '0', 'no join yet');
 fake(@three, 'join_ms 300');
 like($s->ask("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT * FROM redblue_triangle_pairs('a', 'b')"),
-	qr/Device: 3 x a fake device.*Stage card 0: \d+ \(1 of 3 shares\)\s+Stage card 1: \d+ \(1 of 3 shares\)\s+Stage card 2: /s, 'EXPLAIN')
+	qr/Device: 3 x a fake device.*Stage device 0: \d+ \(1 of 3 partitions\)\s+Stage device 1: \d+ \(1 of 3 partitions\)\s+Stage device 2: /s, 'EXPLAIN')
   if ($ENV{REDBLUE_CUSTOM_SCAN} // 'on') eq 'on';
-is($s->ask("SELECT sum(count) = $answer{'a count'} FROM redblue_last_run() WHERE stage LIKE 'card %'"), 't', 'the pairs of all') if $s->ask($count) ne '';
+is($s->ask("SELECT sum(count) = $answer{'a count'} FROM redblue_last_run() WHERE stage LIKE 'device %'"), 't', 'the pairs of all') if $s->ask($count) ne '';
 fake(@three);
 is(joined_by(sub { $s->ask("SELECT redblue_triangle_self_pair_count('few')") }), '0', 'a small join is one device\'s');
 is(shares($s), '', 'and has no shares');
@@ -172,7 +172,7 @@ for my $way ('auto', 'cuda')
 		for my $what ('a count', 'triangles', 'counts', 'hits', 'triangles of objects')
 		{
 			unlike(joined_by(sub { is($s->ask($ask{$what}), $answer{$what}, "$way, $case->[0]: $what") }), $case->[0] =~ /none/ ? qr/1/ : qr/^$/, "$way, $case->[0]: $what: by others");
-			like(shares($s), qr/^card 0(,card 2)? [23]$|^card 2 [23]$/, "$way, $case->[0]: $what: shares");
+			like(shares($s), qr/^device 0(,device 2)? [23]$|^device 2 [23]$/, "$way, $case->[0]: $what: shares");
 			like(notes($s), $case->[1], "$way, $case->[0]: $what: why");
 			like(told($s), qr/^cuda: (2 x )?a fake device$/, "$way, $case->[0]: $what: where");
 		}
@@ -276,7 +276,7 @@ $s = session($node);
 $s->ask('SET redblue.duplicate_notice = off; SET redblue.backend = cuda');
 fake(@three, 'join_ms 300');
 is(joined_by(sub { is($s->ask($pairs), $answer{triangles}, 'a session opens them itself') }), '0,1,2', 'all of them');
-is(shares($s), 'card 0,card 1,card 2 3', 'a share each');
+is(shares($s), 'device 0,device 1,device 2 3', 'a share each');
 $s->ask("SET redblue.gpu_devices = '2'");
 is(joined_by(sub { is($s->ask($pairs), $answer{triangles}, 'or the one that is named') }), '2', 'this one');
 $s->quit;

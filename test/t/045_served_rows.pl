@@ -188,7 +188,7 @@ for my $way (qw(query custom path rewrite mask filter))
 	my $wanted = $way eq 'mask' ? 'masked' : $way eq 'filter' ? 'filtered' : 'there';
 	is($session->ask($sum), $node->safe_psql('postgres', $sum =~ s/here/$wanted/gr), "$way: what is kept is not what is served");
 	like($session->ask("SELECT * FROM redblue_cache('here.blue')"),
-		qr/ERROR:  42809: redblue_cache: "blue" cannot be kept\nDETAIL:  Rows of it are not read from the pages of a table: the planner answers its SELECT with /,
+		qr/ERROR:  42809: redblue_cache: cannot cache "blue"\nDETAIL:  Only rows read from the pages of a table can be cached: the planner would read it with /,
 		"$way: nothing is kept");
 }
 like($session->ask("SET serve_rows.way = custom; SELECT * FROM redblue_cache('here.blue')"), qr/with a Custom Scan \(Served Rows\)\./, 'who serves the rows is told');
