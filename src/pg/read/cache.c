@@ -19,7 +19,7 @@
  * reading them in sequence. Pages that VACUUM has since marked all-visible again are added to a new
  * cached set if there are enough of them, without reading the other pages.
  */
-#include "pg/cache/cache.h"
+#include "pg/read/cache.h"
 
 #include "access/relation.h"
 #include "common/hashfn.h"

@@ -15,7 +15,7 @@
  * pages had to be checked, the result is recorded together with the current LSN of the map page, so
  * that the check need not be repeated.
  */
-#include "pg/cache/cache.h"
+#include "pg/read/cache.h"
 
 #include "miscadmin.h"
 #include "storage/bufmgr.h"

@@ -8,8 +8,8 @@
  * A cached side consists of its set and a manifest (rb_card) of what was known of each page when it
  * was read: how many rows it had, and what proves that it still has them.
  */
-#ifndef RB_PG_CACHE_CACHE_H
-#define RB_PG_CACHE_CACHE_H
+#ifndef RB_PG_READ_CACHE_H
+#define RB_PG_READ_CACHE_H
 
 #include "pg/base/pg.h"
 
@@ -104,4 +104,4 @@ extern bool rb_card_check(rb_card *card, Relation rel, BlockNumber nblocks, rb_m
 extern XLogRecPtr rb_page_lsn(Relation rel, BlockNumber block, BufferAccessStrategy strategy,
 							  bool *all_visible);
 
-#endif /* RB_PG_CACHE_CACHE_H */
+#endif /* RB_PG_READ_CACHE_H */
