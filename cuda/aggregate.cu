@@ -55,7 +55,7 @@ words_of(const rb_device_run *run)
 }
 
 static bool
-wants_words(const rb_device_run *run)
+needs_words(const rb_device_run *run)
 {
 	const rb_job *job = run->job;
 
@@ -66,12 +66,12 @@ wants_words(const rb_device_run *run)
 }
 
 rb_status
-rb_words_make(rb_device_run *run)
+rb_words_alloc(rb_device_run *run)
 {
 	const uint64_t bytes = words_of(run) * sizeof(uint32_t);
 
 	run->words = NULL;
-	if (!wants_words(run))
+	if (!needs_words(run))
 		return RB_OK;
 	RB_TRY(rb_device_alloc(run, (void **) &run->words, bytes));
 	RB_CUDA(run, cudaMemsetAsync(run->words, 0, bytes, run->queue->compute));
@@ -79,7 +79,7 @@ rb_words_make(rb_device_run *run)
 }
 
 static rb_status
-put_words(rb_device_run *run, void *arg, const void *bytes, size_t n)
+write_words(rb_device_run *run, void *arg, const void *bytes, size_t n)
 {
 	size_t *first = (size_t *) arg;
 	rb_status status = run->sink->put_words(run->sink->user, (const uint32_t *) bytes, *first, n);
@@ -89,7 +89,7 @@ put_words(rb_device_run *run, void *arg, const void *bytes, size_t n)
 }
 
 rb_status
-rb_words_put(rb_device_run *run)
+rb_words_send(rb_device_run *run)
 {
 	size_t first = 0;
 
@@ -97,5 +97,5 @@ rb_words_put(rb_device_run *run)
 		return RB_OK;
 	run->emitted = true;
 	return rb_download(run, run->words, words_of(run) * sizeof(uint32_t), sizeof(uint32_t),
-					   put_words, &first);
+					   write_words, &first);
 }

@@ -45,11 +45,11 @@ side_upload(rb_device_run *run, const rb_set *o, uint32_t from, uint32_t n, bool
 	if (from == 0 && n == o->nparts && o->view == NULL)
 		RB_TRY(rb_copy_take(run, o, &copied));
 	else if (from == 0 && n == o->nparts && o->coords == NULL)
-		RB_TRY(rb_view_gather(run, o, &copied));
+		RB_TRY(rb_delta_set_gather(run, o, &copied));
 	side->coords = copied;
 	if (copied == NULL)
 	{
-		RB_TRY(rb_set_compose(run->ctx, o));
+		RB_TRY(rb_set_materialize(run->ctx, o));
 		RB_TRY(rb_device_alloc(run, (void **) &coords, n * width * sizeof(double)));
 		side->coords = coords;
 		RB_TRY(rb_upload(run, coords, o->coords + from * width, n * width * sizeof(double)));
@@ -95,7 +95,7 @@ join_blocks(rb_device_run *run)
 	}
 	if (nred == 0 || nblue == 0)
 		return RB_DEVICE_FULL;
-	RB_TRY(rb_words_make(run));
+	RB_TRY(rb_words_alloc(run));
 	for (uint64_t i = 0; i < red->nparts; i += nred)
 	{
 		uint32_t ni = (uint32_t) (red->nparts - i < nred ? red->nparts - i : nred);
@@ -118,7 +118,7 @@ join_blocks(rb_device_run *run)
 		side_free(run, &side[0]);
 	}
 	RB_TRY(rb_sync(run));
-	return rb_words_put(run);
+	return rb_words_send(run);
 }
 
 /*
@@ -216,7 +216,7 @@ join_on_device(rb_device_run *run)
 
 /* Reports how much memory was needed and how much was free. */
 static rb_status
-full(rb_device_run *run)
+report_device_full(rb_device_run *run)
 {
 	const uint64_t limit = run->ctx->gpu_memory_limit;
 	char text[200];
@@ -243,7 +243,7 @@ full(rb_device_run *run)
 }
 
 static rb_status
-join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
+run_join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 {
 	rb_device_run run;
 	rb_status status;
@@ -265,7 +265,7 @@ join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 		rb_device_give(&run);
 	}
 	if (status == RB_DEVICE_FULL && ctx->error.status == RB_OK)
-		status = full(&run);
+		status = report_device_full(&run);
 	return ctx->error.status != RB_OK ? ctx->error.status : status;
 }
 
@@ -282,7 +282,7 @@ open_device(rb_context *ctx)
 	status = rb_device_take(&run);
 	if (status == RB_OK)
 		rb_device_give(&run);
-	return status == RB_DEVICE_FULL ? full(&run) : status;
+	return status == RB_DEVICE_FULL ? report_device_full(&run) : status;
 }
 
 /*
@@ -305,9 +305,9 @@ copy_bytes(uint64_t number, bool drop)
 	return bytes;
 }
 
-static const rb_backend backend = {RB_ABI,         "cuda",        rb_device_probe,  join,
-								   rb_device_warm, copy_bytes,    rb_device_refine, rb_device_count,
-								   open_device,    RB_SHARE_PARTS};
+static const rb_backend backend = {
+	RB_ABI,     "cuda",           rb_device_probe, run_join,    rb_device_warm,
+	copy_bytes, rb_device_refine, rb_device_count, open_device, RB_MULTI_DEVICE_PARTS};
 
 /*
  * Receives the table of core functions and returns the backend. This is the only exported symbol of

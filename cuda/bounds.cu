@@ -57,7 +57,7 @@ __launch_bounds__(THREADS, RB_BOUNDS_BLOCKS)
 
 	for (rb_count u = first; u < turns.units; u = turns_next(&turns, u))
 	{
-		const rb_chunk c = args.chunks[u / UNITS];
+		const rb_node_chunk c = args.chunks[u / UNITS];
 		const uint32_t t = (uint32_t) (u % UNITS) * THREADS + threadIdx.x;
 
 		if (u == first || c.node != node || (c.side_number & 1) != side)

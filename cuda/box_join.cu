@@ -77,8 +77,8 @@ typedef struct rb_box_counts
 /* ---- load ---- */
 
 static __device__ __forceinline__ void
-load(rb_box_tiles *t, int side, const rb_frame *frame, const rb_device_set *from,
-	 const uint32_t *entry, uint32_t n)
+load_boxes(rb_box_tiles *t, int side, const rb_frame *frame, const rb_device_set *from,
+		   const uint32_t *entry, uint32_t n)
 {
 	const uint32_t lane = threadIdx.x & 31;
 
@@ -117,7 +117,7 @@ overlap_double(const rb_device_set *red, const rb_device_set *blue, uint32_t r, 
 
 /* Returns the pairs of a red box, among `bits`, of which some comparison is equal. */
 static __device__ __forceinline__ uint32_t
-sift(const uint2 *blue, uint2 red, uint32_t steps, uint32_t bits)
+find_unsure_pairs(const uint2 *blue, uint2 red, uint32_t steps, uint32_t bits)
 {
 	uint32_t unsure = 0;
 
@@ -144,7 +144,8 @@ sift(const uint2 *blue, uint2 red, uint32_t steps, uint32_t bits)
  */
 template <int MODE>
 static __device__ __forceinline__ void
-settle(const rb_cells_args *args, rb_box_tiles *t, int blue_side, uint32_t n, rb_box_counts *counts)
+decide_waiting(const rb_cells_args *args, rb_box_tiles *t, int blue_side, uint32_t n,
+			   rb_box_counts *counts)
 {
 	const uint32_t lane = threadIdx.x & 31;
 
@@ -172,8 +173,8 @@ settle(const rb_cells_args *args, rb_box_tiles *t, int blue_side, uint32_t n, rb
  */
 template <int MODE>
 static __device__ __forceinline__ void
-let_wait(const rb_cells_args *args, rb_box_tiles *t, int blue_side, uint32_t slot, uint32_t first,
-		 uint32_t unsure, rb_box_counts *counts)
+queue_unsure(const rb_cells_args *args, rb_box_tiles *t, int blue_side, uint32_t slot,
+			 uint32_t first, uint32_t unsure, rb_box_counts *counts)
 {
 	const uint32_t lane = threadIdx.x & 31;
 	uint32_t lanes;
@@ -194,7 +195,7 @@ let_wait(const rb_cells_args *args, rb_box_tiles *t, int blue_side, uint32_t slo
 		counts->waiting += __popc(lanes);
 		__syncwarp();
 		if (counts->waiting >= 32)
-			settle<MODE>(args, t, blue_side, 32, counts);
+			decide_waiting<MODE>(args, t, blue_side, 32, counts);
 	}
 }
 
@@ -204,8 +205,8 @@ let_wait(const rb_cells_args *args, rb_box_tiles *t, int blue_side, uint32_t slo
  */
 template <int MODE, int N>
 static __device__ __forceinline__ void
-check(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t group, uint32_t strip,
-	  uint32_t nr, uint32_t nb, rb_box_counts *counts)
+check_strip(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t group, uint32_t strip,
+			uint32_t nr, uint32_t nb, rb_box_counts *counts)
 {
 	const int blue_side = same ? 0 : 1;
 	const uint32_t first = strip * 32;
@@ -248,27 +249,27 @@ check(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t group, uin
 			bits[i] = 0;
 		if (bits[i] != 0)
 		{
-			others = elsewhere(t->elsewhere[blue_side][strip], t->entry[0][slot]);
+			others = owned_elsewhere((t->elsewhere[blue_side][strip], t->entry[0][slot]);
 			counts->redundant += __popc(bits[i] & others);
 			bits[i] &= ~others;
 			/* Parts of one row are not a pair, and only overlap_double compares rows. */
 			unsure = args->side[0].row_of != NULL
 						 ? bits[i]
-						 : sift(t->corner[blue_side] + first, red[i], steps, bits[i]);
+						 : find_unsure_pairs(t->corner[blue_side] + first, red[i], steps, bits[i]);
 		}
 		if (MODE == COUNT)
 			counts->candidates += __popc(bits[i] & ~unsure);
 		else
 			t->bits[slot][strip] = bits[i] & ~unsure;
-		let_wait<MODE>(args, t, blue_side, slot, first, unsure, counts);
+		queue_unsure<MODE>(args, t, blue_side, slot, first, unsure, counts);
 	}
 }
 
 /* Tests all strips for all groups of 64 red boxes; the warps of the block take them in turn. */
 template <int MODE>
 static __device__ __forceinline__ void
-check_all(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t nr, uint32_t nb,
-		  rb_box_counts *counts)
+check_strips(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t nr, uint32_t nb,
+			 rb_box_counts *counts)
 {
 	const uint32_t strips = (nb + 31) / 32;
 	uint32_t turn = threadIdx.x / 32;
@@ -279,13 +280,13 @@ check_all(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t nr, ui
 
 		for (; s < strips; s += WARPS)
 			if (nr - g * 64 > 32)
-				check<MODE, 2>(args, t, same, g, s, nr, nb, counts);
+				check_strip<MODE, 2>(args, t, same, g, s, nr, nb, counts);
 			else
-				check<MODE, 1>(args, t, same, g, s, nr, nb, counts);
+				check_strip<MODE, 1>(args, t, same, g, s, nr, nb, counts);
 		turn = s - strips;
 	}
 	if (MODE != COUNT && counts->waiting > 0)
-		settle<MODE>(args, t, same ? 0 : 1, counts->waiting, counts);
+		decide_waiting<MODE>(args, t, same ? 0 : 1, counts->waiting, counts);
 }
 
 /* ---- write ---- */
@@ -355,7 +356,7 @@ write_pairs(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t nr, 
 			uint32_t before, uint32_t all)
 {
 	const int blue_side = same ? 0 : 1;
-	rb_tally *tally = args->pool.tally;
+	rb_launch_tally *tally = args->pool.tally;
 	rb_pair *to;
 
 	if (threadIdx.x == 0)
@@ -492,12 +493,12 @@ join_item(const rb_cells_args *args, rb_box_tiles *t, const rb_item *item, rb_bo
 	{
 		const rb_frame frame = item->frame;
 
-		load(t, 0, &frame, &args->side[0], args->entry[0] + red, nr);
+		load_boxes(t, 0, &frame, &args->side[0], args->entry[0] + red, nr);
 		if (!same)
-			load(t, 1, &frame, &args->side[1], args->entry[1] + blue, nb);
+			load_boxes(t, 1, &frame, &args->side[1], args->entry[1] + blue, nb);
 	}
 	__syncthreads();
-	check_all<MODE>(args, t, same, nr, nb, counts);
+	check_strips<MODE>(args, t, same, nr, nb, counts);
 	if (MODE == COUNT)
 		return;
 	__syncthreads();
@@ -543,7 +544,7 @@ __launch_bounds__(THREADS, RB_BOXES_BLOCKS)
 		}
 	}
 	if (MODE == COUNT && counts.waiting > 0)
-		settle<MODE>(&args, t, 0, counts.waiting, &counts);
+		decide_waiting<MODE>(&args, t, 0, counts.waiting, &counts);
 	counts.redundant = rb_warp_sum(counts.redundant);
 	counts.candidates = rb_warp_sum(counts.candidates);
 	if ((threadIdx.x & 31) == 0 && counts.redundant > 0)

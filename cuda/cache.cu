@@ -32,7 +32,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* ---- the copies of a device, most recently used first; the caller holds the lock ---- */
 
 static rb_device_copy *
-find(rb_device *device, uint64_t number)
+find_copy(rb_device *device, uint64_t number)
 {
 	for (rb_device_copy **link = &device->copies; *link != NULL; link = &(*link)->next)
 		if ((*link)->number == number)
@@ -48,7 +48,7 @@ find(rb_device *device, uint64_t number)
 }
 
 static void
-take_out(rb_device *device, rb_device_copy **link)
+unlink_copy(rb_device *device, rb_device_copy **link)
 {
 	rb_device_copy *copy = *link;
 
@@ -58,7 +58,7 @@ take_out(rb_device *device, rb_device_copy **link)
 
 /* Removes the least recently used idle copy from the list and returns it, or NULL. */
 static rb_device_copy *
-take_idle(rb_device *device)
+unlink_idle_copy(rb_device *device)
 {
 	rb_device_copy **last = NULL;
 	rb_device_copy *copy;
@@ -69,20 +69,20 @@ take_idle(rb_device *device)
 	if (last == NULL)
 		return NULL;
 	copy = *last;
-	take_out(device, last);
+	unlink_copy(device, last);
 	return copy;
 }
 
 static void
-drop(rb_device_run *run, rb_device_copy *copy)
+free_copy(rb_device_run *run, rb_device_copy *copy)
 {
-	rb_device_give_block(run, copy->coords);
+	rb_device_free_block(run, copy->coords);
 	free(copy);
 }
 
 /* Reserves this many more bytes within the limit, and evicts idle copies to make room. */
 static bool
-reserve(rb_device_run *run, uint64_t bytes)
+reserve_bytes(rb_device_run *run, uint64_t bytes)
 {
 	rb_device *device = run->device;
 	uint64_t limit = run->ctx->gpu_cache_limit;
@@ -93,11 +93,11 @@ reserve(rb_device_run *run, uint64_t bytes)
 		return false;
 	while (device->copied + bytes > limit)
 	{
-		rb_device_copy *idle = take_idle(device);
+		rb_device_copy *idle = unlink_idle_copy(device);
 
 		if (idle == NULL)
 			return false;
-		drop(run, idle);
+		free_copy(run, idle);
 	}
 	device->copied += bytes;
 	return true;
@@ -111,11 +111,11 @@ rb_copies_evict(rb_device_run *run)
 	rb_device_copy *idle;
 
 	pthread_mutex_lock(&lock);
-	idle = take_idle(run->device);
+	idle = unlink_idle_copy(run->device);
 	pthread_mutex_unlock(&lock);
 	if (idle == NULL)
 		return false;
-	drop(run, idle);
+	free_copy(run, idle);
 	return true;
 }
 
@@ -139,7 +139,7 @@ make_copy(rb_device_run *run, const rb_set *set, uint64_t bytes, rb_device_copy 
 	rb_status status;
 
 	*made = NULL;
-	if (copy == NULL || rb_device_take_block(run, (void **) &copy->coords, bytes) != cudaSuccess)
+	if (copy == NULL || rb_device_alloc_block(run, (void **) &copy->coords, bytes) != cudaSuccess)
 	{
 		cudaGetLastError();
 		free(copy);
@@ -151,7 +151,7 @@ make_copy(rb_device_run *run, const rb_set *set, uint64_t bytes, rb_device_copy 
 	if (status == RB_OK)
 		*made = copy;
 	else
-		drop(run, copy);
+		free_copy(run, copy);
 	return status;
 }
 
@@ -176,11 +176,11 @@ rb_copy_take(rb_device_run *run, const rb_set *set, const double **coords)
 			return RB_OK;
 		}
 	pthread_mutex_lock(&lock);
-	copy = find(device, set->number);
+	copy = find_copy(device, set->number);
 	if (copy != NULL)
 		copy->users++;
 	else
-		room = reserve(run, bytes);
+		room = reserve_bytes(run, bytes);
 	pthread_mutex_unlock(&lock);
 	if (copy == NULL && !room)
 		return RB_OK;
@@ -212,11 +212,11 @@ rb_copies_give(rb_device_run *run, bool failed)
 
 		if (copy->users > 0)
 			copy->users--;
-		else if (failed || find(device, copy->number) != NULL)
+		else if (failed || find_copy(device, copy->number) != NULL)
 		{
 			/* The copy is incomplete, or another join has published one. */
 			device->copied -= copy->bytes;
-			drop(run, copy);
+			free_copy(run, copy);
 		}
 		else
 		{
@@ -247,7 +247,7 @@ rb_copy_bytes(rb_device *device, uint64_t number, bool drop)
 			if (drop && (*link)->users == 0)
 			{
 				dropped = *link;
-				take_out(device, link);
+				unlink_copy(device, link);
 			}
 			else
 				bytes = (*link)->bytes;

@@ -49,7 +49,7 @@ extern void rb_services_use(const rb_services *services);
 
 /* ---- device.cu: devices, each found once and open while joins need it ---- */
 
-#define RB_DEVICES RB_CARDS /* Number of devices whose state is tracked */
+#define RB_DEVICES RB_MAX_DEVICES /* Number of devices whose state is tracked */
 
 /* A device, its properties and what is cached on it between joins */
 typedef struct rb_device
@@ -213,7 +213,7 @@ extern void rb_stop_kernels(rb_device_run *run);
 extern void rb_queue_idle(rb_device_run *run);
 
 /* Sleeps for this many nanoseconds, less than one second. */
-extern void rb_doze(long ns);
+extern void rb_sleep_ns(long ns);
 
 /*
  * rb_wait waits for an event, rb_sync for all work of the compute stream. Both forward stop
@@ -225,11 +225,11 @@ extern rb_status rb_sync(rb_device_run *run);
 /* ---- pool.cu ---- */
 
 /*
- * rb_device_take_block allocates device memory in the order of the join's stream, and
- * rb_device_give_block frees it. The memory is not counted against any budget.
+ * rb_device_alloc_block allocates device memory in the order of the join's stream, and
+ * rb_device_free_block frees it. The memory is not counted against any budget.
  */
-extern cudaError_t rb_device_take_block(rb_device_run *run, void **block, uint64_t bytes);
-extern void rb_device_give_block(rb_device_run *run, void *block);
+extern cudaError_t rb_device_alloc_block(rb_device_run *run, void **block, uint64_t bytes);
+extern void rb_device_free_block(rb_device_run *run, void *block);
 
 /* ---- memory.cu ---- */
 
@@ -285,7 +285,7 @@ extern void rb_copies_close(rb_device *device);
  * Builds the coordinates of a delta set in memory of this join; *coords is NULL if its cached base
  * set has no copy on the device.
  */
-extern rb_status rb_view_gather(rb_device_run *run, const rb_set *set, const double **coords);
+extern rb_status rb_delta_set_gather(rb_device_run *run, const rb_set *set, const double **coords);
 
 /* ---- transfer.cu ---- */
 
@@ -342,13 +342,13 @@ typedef struct rb_node
 } rb_node;
 
 /* Some objects of one side of a node, processed by one thread block */
-typedef struct rb_chunk
+typedef struct rb_node_chunk
 {
 	uint32_t node;
 	uint32_t begin; /* Index among the entries of the level above; at the top, an object index */
 	uint32_t n;
 	uint32_t side_number; /* Side in bit 0; chunk number within that side of the node above it */
-} rb_chunk;
+} rb_node_chunk;
 
 #define RB_CHUNK 1024
 
@@ -369,7 +369,7 @@ typedef struct rb_level
 {
 	rb_node *nodes;
 	struct rb_totals *totals;
-	rb_chunk *chunks;
+	rb_node_chunk *chunks;
 	uint32_t *above[2]; /* Entries of the level above, owned; NULL stands for all objects */
 	uint32_t nnodes;
 	uint32_t nchunks;
@@ -431,7 +431,7 @@ extern cudaError_t rb_scan(void *scratch, size_t bytes, const rb_count *in, rb_c
 
 /* Maximum number of pairs of a work item, and maximum size in bytes of its record */
 #define RB_ITEM_PAIRS ((rb_count) RB_TILE_F * RB_TILE_F)
-#define RB_ITEM_BYTES ((rb_count) RB_RECORD_MOST)
+#define RB_ITEM_BYTES ((rb_count) RB_RECORD_MAX_BYTES)
 
 /*
  * Output arrays of a launch. Before a block takes a work item, it reserves space for all pairs that
@@ -448,11 +448,11 @@ typedef struct rb_pool
 	rb_pair *undecided;
 	char *records;     /* Records, instead of both arrays, if overlapping boxes are the result */
 	rb_count capacity; /* Capacity of each array, in pairs, or in bytes for records */
-	struct rb_tally *tally;
+	struct rb_launch_tally *tally;
 } rb_pool;
 
 /* Counters of one launch, on the device */
-typedef struct rb_tally
+typedef struct rb_launch_tally
 {
 	rb_count next; /* First work item not taken when the launch ended */
 	rb_count reserved;
@@ -470,13 +470,13 @@ typedef struct rb_tally
 	rb_count expansion;
 	rb_count clocks;       /* Clock cycles of warps on sampled work items */
 	rb_count float_clocks; /* Part of these cycles spent in float tests */
-} rb_tally;
+} rb_launch_tally;
 
 typedef struct rb_mailbox
 {
 	rb_totals totals;
 	uint32_t resolution[3]; /* Grid resolution of the first node of a level */
-	rb_tally tally[2];
+	rb_launch_tally tally[2];
 } rb_mailbox;
 
 typedef struct rb_cells_args
@@ -508,7 +508,7 @@ typedef struct rb_cells_args
 	 */
 	uint32_t *counts;
 	uint32_t *marks;
-	rb_of of;
+	rb_result_side of;
 } rb_cells_args;
 
 /*
@@ -541,7 +541,7 @@ extern rb_status rb_exact_launch(rb_device_run *run, const rb_cells_args *args, 
 /* ---- aggregate.cu: a count or a bit for each part ---- */
 
 /* Allocates run->words if the job needs them and the sink accepts them. */
-extern rb_status rb_words_make(rb_device_run *run);
+extern rb_status rb_words_alloc(rb_device_run *run);
 
 /*
  * Adds the hits that lie in the pool: those of the float test and the filters, or those of exact
@@ -550,7 +550,7 @@ extern rb_status rb_words_make(rb_device_run *run);
 extern rb_status rb_words_launch(rb_device_run *run, const rb_cells_args *args, bool exact);
 
 /* Sends the words to the sink after the last launch. */
-extern rb_status rb_words_put(rb_device_run *run);
+extern rb_status rb_words_send(rb_device_run *run);
 
 /* ---- join.cu ---- */
 
@@ -621,7 +621,7 @@ rb_words_add(const rb_cells_args *args, rb_pair p)
 
 /* Returns true if the parts of the pair are already marked. */
 static __device__ __forceinline__ bool
-rb_words_know(const rb_cells_args *args, rb_pair p)
+rb_words_are_marked(const rb_cells_args *args, rb_pair p)
 {
 	return (args->of == RB_OF_BLUE || (rb_peek(&args->marks[p.red / 32]) >> p.red % 32 & 1)) &&
 		   (args->of == RB_OF_RED || (rb_peek(&args->marks[p.blue / 32]) >> p.blue % 32 & 1));

@@ -73,7 +73,7 @@ objects_load(const rb_device_set *side, uint32_t index, double *desk)
  * warp must call it.
  */
 static __device__ __forceinline__ uint32_t
-warp_place(bool mine, uint32_t *n)
+warp_position(bool mine, uint32_t *n)
 {
 	const uint32_t lanes = __ballot_sync(~0u, mine);
 	const uint32_t at = *n + __popc(lanes & ((1u << threadIdx.x % RB_WARP) - 1));
@@ -94,7 +94,7 @@ warp_reserve(uint32_t n, rb_count *counter)
 
 /* Writes a warp's buffered pairs to their final position. */
 static __device__ __forceinline__ void
-hand_over(const rb_pair *held, uint32_t n, rb_pair *to, rb_count *counter)
+write_hits(const rb_pair *held, uint32_t n, rb_pair *to, rb_count *counter)
 {
 	const rb_count at = warp_reserve(n, counter);
 
@@ -106,7 +106,7 @@ hand_over(const rb_pair *held, uint32_t n, rb_pair *to, rb_count *counter)
 
 template <rb_predicate PREDICATE>
 static __device__ __forceinline__ int
-decide(const rb_cells_args *args, const double *r, const double *b, rb_exact_env *env)
+decide_pair(const rb_cells_args *args, const double *r, const double *b, rb_exact_env *env)
 {
 	/*
 	 * The extents used in a cell are coarser than boxes, but rb_pair_decide requires that boxes
@@ -135,7 +135,7 @@ __launch_bounds__(THREADS, EXACT ? 1 : RB_FILTERS_RESIDENT)
 {
 	__shared__ rb_desk desk;
 	const rb_pool *pool = &args.pool;
-	rb_tally *tally = pool->tally;
+	rb_launch_tally *tally = pool->tally;
 	const rb_count n = EXACT ? tally->filter_undecided : tally->float_undecided;
 	const uint32_t lane = threadIdx.x % RB_WARP, local = threadIdx.x / RB_WARP;
 	const uint32_t warp = blockIdx.x * (THREADS / RB_WARP) + local;
@@ -165,7 +165,7 @@ __launch_bounds__(THREADS, EXACT ? 1 : RB_FILTERS_RESIDENT)
 		if (open)
 			p = EXACT ? pool->hits[pool->capacity - 1 - i] : pool->undecided[i];
 		if (MARKS)
-			open &= !rb_words_know(&args, rb_pair_of(&args, p.red, p.blue));
+			open &= !rb_words_are_marked(&args, rb_pair_of(&args, p.red, p.blue));
 		__syncwarp();
 		r = objects_load(&args.side[0], p.red, desk.coords[local][0]);
 		b = objects_load(&args.side[1], p.blue, desk.coords[local][1]);
@@ -174,28 +174,28 @@ __launch_bounds__(THREADS, EXACT ? 1 : RB_FILTERS_RESIDENT)
 		{
 			const rb_count before = env.integer + env.expansion;
 
-			answer = decide<PREDICATE>(&args, r, b, &env);
+			answer = decide_pair<PREDICATE>(&args, r, b, &env);
 			exact += env.integer + env.expansion != before || (EXACT && answer == RB_UNSURE);
 		}
 		if (args.count_only)
 			counted += RB_IS_YES(answer);
 		else
 		{
-			at = warp_place(RB_IS_YES(answer), &held);
+			at = warp_position(RB_IS_YES(answer), &held);
 			if (RB_IS_YES(answer))
 			{
 				rb_pair hit = rb_pair_of(&args, p.red, p.blue);
 
-				hit.red |= (uint32_t) RB_TOLD(answer) << RB_TOLD_SHIFT;
+				hit.red |= (uint32_t) RB_PAYLOAD(answer) << RB_PAYLOAD_SHIFT;
 				desk.held[local][at] = hit;
 			}
 			if (held > HELD - RB_WARP)
 			{
-				hand_over(desk.held[local], held, hits, nhits);
+				write_hits(desk.held[local], held, hits, nhits);
 				held = 0;
 			}
 		}
-		at = warp_place(answer == RB_UNSURE, &left);
+		at = warp_position(answer == RB_UNSURE, &left);
 		if (left > 0)
 		{
 			first = warp_reserve(left, EXACT ? &tally->host_undecided : &tally->filter_undecided);
@@ -204,7 +204,7 @@ __launch_bounds__(THREADS, EXACT ? 1 : RB_FILTERS_RESIDENT)
 		}
 	}
 	if (held > 0)
-		hand_over(desk.held[local], held, hits, nhits);
+		write_hits(desk.held[local], held, hits, nhits);
 	counted = rb_warp_sum(counted);
 	if (lane == 0 && counted > 0)
 		atomicAdd(nhits, counted);
@@ -235,8 +235,8 @@ kernel_of(const rb_cells_args *args)
 			return decide_kernel<RB_SELF_INTERSECT, false>;
 		case RB_WITHIN:
 			return decide_kernel<RB_WITHIN, false>;
-		case RB_UNDER:
-			return decide_kernel<RB_UNDER, false>;
+		case RB_RAY_PARITY:
+			return decide_kernel<RB_RAY_PARITY, false>;
 		default:
 			return args->marks != NULL ? decide_kernel<RB_MEET, true>
 									   : decide_kernel<RB_MEET, false>;

@@ -11,8 +11,8 @@
 #define GATHER_THREADS 256
 
 static __global__ void
-gather(const rb_cut *cuts, uint32_t ncuts, const double *kept, const double *fresh, double *to,
-	   uint64_t n, uint32_t width)
+gather_kernel(const rb_cut *cuts, uint32_t ncuts, const double *kept, const double *fresh,
+			  double *to, uint64_t n, uint32_t width)
 {
 	const uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
 
@@ -37,7 +37,7 @@ gather(const rb_cut *cuts, uint32_t ncuts, const double *kept, const double *fre
 }
 
 rb_status
-rb_view_gather(rb_device_run *run, const rb_set *set, const double **coords)
+rb_delta_set_gather(rb_device_run *run, const rb_set *set, const double **coords)
 {
 	const rb_view *view = set->view;
 	const uint32_t width = (uint32_t) rb_kind_width(set->kind);
@@ -64,8 +64,8 @@ rb_view_gather(rb_device_run *run, const rb_set *set, const double **coords)
 	}
 	if (blocks > (uint64_t) run->device->sms * 64)
 		blocks = (uint64_t) run->device->sms * 64;
-	gather<<<(unsigned) blocks, GATHER_THREADS, 0, run->queue->compute>>>(cuts, view->ncuts, kept,
-																		  fresh, to, n, width);
+	gather_kernel<<<(unsigned) blocks, GATHER_THREADS, 0, run->queue->compute>>>(
+		cuts, view->ncuts, kept, fresh, to, n, width);
 	RB_LAUNCHED(run, "gather");
 	/* Memory is freed in stream order, so the kernel ends first. */
 	rb_device_free(run, (void **) &cuts);

@@ -36,13 +36,13 @@
 /* Approximate memory that an open device takes for itself, in bytes */
 #define OPEN_BYTES ((uint64_t) 550 << 20)
 
-typedef enum rb_device_state
+typedef enum rb_slot_state
 {
 	CLOSED,
 	WANTED,
 	OPENING,
 	OPEN
-} rb_device_state;
+} rb_slot_state;
 
 /* State of one device; the lock protects everything that changes */
 typedef struct rb_device_slot
@@ -53,7 +53,7 @@ typedef struct rb_device_slot
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	CUcontext context;
-	rb_device_state state;
+	rb_slot_state state;
 	rb_status refusal; /* Status and reason of the last failed attempt to open the device */
 	char refusal_text[200];
 	int users;      /* Number of joins that use the device or wait for it */
@@ -284,7 +284,7 @@ static bool
 pool_make(rb_device *device)
 {
 	struct cudaMemPoolProps props;
-	uint64_t keep = device->bytes / RB_KEPT_SHARE;
+	uint64_t keep = device->bytes / RB_POOL_FRACTION;
 
 	device->pool = NULL;
 	if (!device->pools)
@@ -394,7 +394,7 @@ wait_until(rb_device_slot *slot, double ms)
 }
 
 static void *
-keep(void *arg)
+run_keeper(void *arg)
 {
 	rb_device_slot *slot = (rb_device_slot *) arg;
 

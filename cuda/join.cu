@@ -35,7 +35,7 @@ typedef struct rb_joiner
 	bool self;
 	rb_cells_args args;
 	rb_pool pool[2];
-	rb_tally *tally; /* Two tallies on the device, and the next work item behind them */
+	rb_launch_tally *tally; /* Two tallies on the device, and the next work item behind them */
 	rb_thread *team; /* Threads that pass pairs to the sink, or NULL before they are needed */
 	int pools;
 	int blocks;
@@ -84,7 +84,7 @@ emit_some(rb_thread *me, void *arg, uint64_t from, uint64_t to)
  * bus.
  */
 static rb_status
-emit(rb_device_run *run, void *arg, const void *bytes, size_t n)
+emit_pairs(rb_device_run *run, void *arg, const void *bytes, size_t n)
 {
 	rb_joiner *j = (rb_joiner *) arg;
 	rb_emitting e = {run->sink, (const rb_pair *) bytes, RB_OK};
@@ -112,7 +112,7 @@ emit_hits(rb_joiner *j, const rb_pair *from, rb_count n)
 	run->emitted = true;
 	if (j->args.count_only)
 		return run->sink->put(run->sink->user, NULL, n);
-	return rb_download(run, from, n * sizeof(rb_pair), sizeof(rb_pair), emit, j);
+	return rb_download(run, from, n * sizeof(rb_pair), sizeof(rb_pair), emit_pairs, j);
 }
 
 static rb_status
@@ -232,9 +232,10 @@ pools_make(rb_joiner *j, const rb_level *level)
 	}
 	/* No item is left over if the pool holds the maximum output beyond the blocks' reservations. */
 	j->whole = all <= RB_SMALL_JOIN && want >= all + (rb_count) j->blocks * reserve;
-	RB_TRY(rb_device_alloc(run, (void **) &j->tally, 2 * sizeof(rb_tally) + sizeof(rb_count)));
+	RB_TRY(
+		rb_device_alloc(run, (void **) &j->tally, 2 * sizeof(rb_launch_tally) + sizeof(rb_count)));
 	j->args.next = (rb_count *) (j->tally + 2);
-	RB_CUDA(run, cudaMemsetAsync(j->tally, 0, 2 * sizeof(rb_tally) + sizeof(rb_count),
+	RB_CUDA(run, cudaMemsetAsync(j->tally, 0, 2 * sizeof(rb_launch_tally) + sizeof(rb_count),
 								 run->queue->compute));
 	for (int k = 0; k < j->pools; k++)
 	{
@@ -272,9 +273,9 @@ pools_free(rb_joiner *j)
  * progress, and the stream would wait for the copy.
  */
 static __global__ void
-tally_kernel(const rb_tally *tally, const rb_count *next, rb_tally *told)
+tally_kernel(const rb_launch_tally *tally, const rb_count *next, rb_launch_tally *told)
 {
-	rb_tally t = *tally;
+	rb_launch_tally t = *tally;
 
 	t.next = *next;
 	*told = t;
@@ -282,7 +283,7 @@ tally_kernel(const rb_tally *tally, const rb_count *next, rb_tally *told)
 
 /* Reports the current counters of launch k in the mailbox and records the event. */
 static rb_status
-tell(rb_joiner *j, int k, int event)
+report_tally(rb_joiner *j, int k, int event)
 {
 	rb_device_run *run = j->run;
 
@@ -333,7 +334,7 @@ launch_exact(rb_joiner *j, int k, int blocks)
 						   j->room));
 	if (run->words != NULL)
 		RB_TRY(rb_words_launch(run, &j->args, true));
-	return tell(j, k, EXACT_TOLD);
+	return report_tally(j, k, EXACT_TOLD);
 }
 
 /*
@@ -342,7 +343,7 @@ launch_exact(rb_joiner *j, int k, int blocks)
  * device is idle; meanwhile the host could not forward a stop request.
  */
 static rb_status
-try_kernels(rb_joiner *j)
+preload_kernels(rb_joiner *j)
 {
 	rb_device_run *run = j->run;
 	const uint32_t sort =
@@ -358,7 +359,7 @@ try_kernels(rb_joiner *j)
 	}
 	if (run->words != NULL && !j->args.boxes)
 		RB_TRY(rb_words_launch(run, &j->args, true));
-	RB_TRY(tell(j, 0, TOLD));
+	RB_TRY(report_tally(j, 0, TOLD));
 	/* Concurrent joins may overwrite each other's bit; then the kernels are only launched again. */
 	rb_store(&run->device->tried, rb_load(&run->device->tried) | sort);
 	return RB_OK;
@@ -366,7 +367,7 @@ try_kernels(rb_joiner *j)
 
 /* Launches the kernels that fill pool k, whose tally must be zero. */
 static rb_status
-launch(rb_joiner *j, int k)
+launch_join(rb_joiner *j, int k)
 {
 	rb_device_run *run = j->run;
 	cudaStream_t stream = run->queue->compute;
@@ -390,15 +391,16 @@ launch(rb_joiner *j, int k)
 		RB_TRY(launch_exact(j, k, run->device->sms));
 		j->asked = j->exact_blocks > 0;
 	}
-	return j->asked ? RB_OK : tell(j, k, TOLD);
+	return j->asked ? RB_OK : report_tally(j, k, TOLD);
 }
 
 /* Clears the tally of pool k and launches into it again. */
 static rb_status
 launch_again(rb_joiner *j, int k)
 {
-	RB_CUDA(j->run, cudaMemsetAsync(j->pool[k].tally, 0, sizeof(rb_tally), j->run->queue->compute));
-	return launch(j, k);
+	RB_CUDA(j->run,
+			cudaMemsetAsync(j->pool[k].tally, 0, sizeof(rb_launch_tally), j->run->queue->compute));
+	return launch_join(j, k);
 }
 
 static rb_status
@@ -413,9 +415,9 @@ add_time(rb_device_run *run, rb_stage stage, cudaEvent_t from, cudaEvent_t to)
 
 /* Adds the work and time of a launch to the statistics. */
 static rb_status
-count(rb_device_run *run, int k, bool faces)
+add_launch_stats(rb_device_run *run, int k, bool faces)
 {
-	const rb_tally *tally = &run->queue->mailbox->tally[k];
+	const rb_launch_tally *tally = &run->queue->mailbox->tally[k];
 	const cudaEvent_t *event = run->queue->launch[k];
 	rb_stats *stats = &run->ctx->stats;
 	float ms;
@@ -459,7 +461,7 @@ static rb_status
 drain_undecided(rb_joiner *j, int k)
 {
 	rb_device_run *run = j->run;
-	const rb_tally *tally = &run->queue->mailbox->tally[k];
+	const rb_launch_tally *tally = &run->queue->mailbox->tally[k];
 	const rb_pool *pool = &j->pool[k];
 	rb_stats *stats = &run->ctx->stats;
 
@@ -479,9 +481,9 @@ drain_undecided(rb_joiner *j, int k)
 }
 
 static rb_status
-drain(rb_joiner *j, int k)
+drain_pool(rb_joiner *j, int k)
 {
-	const rb_tally *tally = &j->run->queue->mailbox->tally[k];
+	const rb_launch_tally *tally = &j->run->queue->mailbox->tally[k];
 	const bool undecided = tally->filter_undecided > 0;
 	const rb_count hits = tally->hits;
 
@@ -506,29 +508,29 @@ join_items(rb_joiner *j, rb_level *level, bool last)
 	for (int s = 0; s < 2; s++)
 		j->args.entry[s] = level->entry[j->self ? 0 : s];
 	RB_TRY(pools_make(j, level));
-	RB_TRY(try_kernels(j));
-	RB_TRY(launch(j, 0));
+	RB_TRY(preload_kernels(j));
+	RB_TRY(launch_join(j, 0));
 	/* Memory is freed in stream order while the device works. */
 	rb_level_spent(run, level);
 	if (j->whole && last)
 		rb_level_free(run, level);
 	for (int k = 0, both = 1; running > 0; k = (k + 1) % both)
 	{
-		const rb_tally *tally = &run->queue->mailbox->tally[k];
+		const rb_launch_tally *tally = &run->queue->mailbox->tally[k];
 
 		RB_TRY(rb_wait(run, run->queue->launch[k][j->asked ? EXACT_TOLD : TOLD]));
-		RB_TRY(count(run, k, j->args.faces));
+		RB_TRY(add_launch_stats(run, k, j->args.faces));
 		more = tally->next < level->nitems;
 		rb_progress(run->ctx, RB_STAGE_CANDIDATES, more ? tally->next : level->nitems,
 					level->nitems);
 		/* Use the second pool only after the first one was full. */
 		if (more && both < j->pools)
 		{
-			RB_TRY(launch(j, 1));
+			RB_TRY(launch_join(j, 1));
 			both = 2;
 			running++;
 		}
-		RB_TRY(drain(j, k));
+		RB_TRY(drain_pool(j, k));
 		if (more)
 			RB_TRY(launch_again(j, k));
 		else
@@ -552,7 +554,7 @@ joiner_init(rb_joiner *j, rb_device_run *run, const rb_device_set side[2], bool 
 	j->args.filters = run->ctx->filters;
 	j->args.predicate = predicate;
 	j->args.distance = run->job->distance;
-	j->args.told = (uint32_t) rb_told_of_generic(predicate) << RB_TOLD_SHIFT;
+	j->args.told = (uint32_t) rb_payload_of_generic(predicate) << RB_PAYLOAD_SHIFT;
 	j->args.within = run->job->within_rows;
 	j->args.axes = rb_kind_dims(side[0].kind) == 2 ? 3 : 7;
 	j->args.faces = rb_faces_decide(predicate, j->side[0].kind, j->side[1].kind) ||

@@ -22,7 +22,8 @@
 
 /* Initializes the one node and its chunks, and clears the totals. */
 static __global__ void
-top_kernel(rb_node *to, const __grid_constant__ rb_node node, rb_chunk *chunks, rb_totals *totals)
+top_kernel(rb_node *to, const __grid_constant__ rb_node node, rb_node_chunk *chunks,
+		   rb_totals *totals)
 {
 	const uint32_t nred = node.count[0], nblue = node.count[1];
 	const uint32_t red_chunks = (nred + RB_CHUNK - 1) / RB_CHUNK;
@@ -39,7 +40,7 @@ top_kernel(rb_node *to, const __grid_constant__ rb_node node, rb_chunk *chunks, 
 		uint32_t side = i >= red_chunks;
 		uint32_t number = side ? i - red_chunks : i;
 		uint32_t n = side ? nblue : nred;
-		rb_chunk c;
+		rb_node_chunk c;
 
 		c.node = 0;
 		c.begin = number * RB_CHUNK;
@@ -56,7 +57,7 @@ nodes_make(rb_device_run *run, rb_level *level)
 	RB_TRY(rb_device_alloc(run, (void **) &level->nodes,
 						   level->nnodes * sizeof(rb_node) + sizeof(rb_totals)));
 	level->totals = (rb_totals *) (level->nodes + level->nnodes);
-	return rb_device_alloc(run, (void **) &level->chunks, level->nchunks * sizeof(rb_chunk));
+	return rb_device_alloc(run, (void **) &level->chunks, level->nchunks * sizeof(rb_node_chunk));
 }
 
 rb_status
@@ -117,7 +118,7 @@ tell_kernel(const rb_node *first, const rb_totals *totals, rb_mailbox *mailbox)
 
 /* Copies the current totals to the mailbox. */
 static rb_status
-tell(rb_device_run *run, const rb_level *level)
+report_totals(rb_device_run *run, const rb_level *level)
 {
 	tell_kernel<<<1, 1, 0, run->queue->compute>>>(level->nodes, level->totals, run->queue->mailbox);
 	RB_LAUNCHED(run, "tell_kernel");
@@ -126,7 +127,7 @@ tell(rb_device_run *run, const rb_level *level)
 
 /* Computes the prefix sums out[0 .. n] of in[0 .. n - 1]; in[n] must be 0. */
 static rb_status
-sums(rb_device_run *run, rb_count *in, rb_count *out, rb_count n)
+prefix_sums(rb_device_run *run, rb_count *in, rb_count *out, rb_count n)
 {
 	void *scratch;
 	size_t bytes = 0;
@@ -144,7 +145,7 @@ sums(rb_device_run *run, rb_count *in, rb_count *out, rb_count n)
  */
 static rb_status
 places_make(rb_device_run *run, rb_count ncells, rb_count capacity, uint64_t share,
-			rb_totals *totals, rb_places *places)
+			rb_totals *totals, rb_incidences *places)
 {
 	const uint64_t bytes = capacity * (sizeof(uint32_t) + sizeof(uint2));
 
@@ -185,9 +186,9 @@ level_count(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_count *n
 		RB_CUDA(run, cudaMemsetAsync(level->totals, 0, sizeof(rb_totals), stream));
 		RB_CUDA(run, cudaMemsetAsync(node_cells + level->nnodes, 0, sizeof(rb_count), stream));
 		RB_TRY(rb_plan_launch(run, args, resolution, cost, max_cells, node_cells, level->totals));
-		RB_TRY(sums(run, node_cells, node_first, level->nnodes));
+		RB_TRY(prefix_sums(run, node_cells, node_first, level->nnodes));
 		RB_TRY(rb_first_launch(run, args, node_first));
-		RB_TRY(tell(run, level));
+		RB_TRY(report_totals(run, level));
 		RB_TRY(rb_sync(run));
 		*ncells = seen->cells;
 		RB_TRY(rb_mark(run, RB_STEP_PLAN));
@@ -202,7 +203,7 @@ level_count(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_count *n
 						   level->totals, &args->places));
 		RB_TRY(rb_count_launch(run, args, level->nchunks));
 		RB_TRY(rb_cell_totals_launch(run, args, *ncells, level->totals));
-		RB_TRY(tell(run, level));
+		RB_TRY(report_totals(run, level));
 		RB_TRY(rb_sync(run));
 		if (seen->incidences[0] < UINT32_MAX && seen->incidences[1] < UINT32_MAX &&
 			(seen->incidences[0] + seen->incidences[1]) * sizeof(uint32_t) <= share)
@@ -259,11 +260,11 @@ level_at_once(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_count 
 	RB_TRY(places_make(run, most, places, share, level->totals, &args->places));
 	RB_TRY(rb_count_launch(run, args, level->nchunks));
 	RB_TRY(rb_cell_totals_launch(run, args, 0, level->totals));
-	RB_TRY(tell(run, level));
+	RB_TRY(report_totals(run, level));
 	RB_CUDA(run, cudaEventRecord(run->queue->done, stream));
 	/* The device keeps working while the host waits for the totals. */
 	RB_TRY(rb_device_alloc(run, (void **) &level->start, (most + 1) * sizeof(rb_count)));
-	RB_TRY(sums(run, level->count, level->start, most));
+	RB_TRY(prefix_sums(run, level->count, level->start, most));
 	args->start = level->start;
 	RB_TRY(entries_make(run, level, args, places, places));
 	RB_TRY(rb_fill_early(run, args));
@@ -298,7 +299,7 @@ kernels_load(rb_device_run *run)
 	/* Load CUB's kernels, which have no name here, by computing one sum. */
 	RB_TRY(rb_device_alloc(run, (void **) &two, 4 * sizeof(rb_count)));
 	RB_CUDA(run, cudaMemsetAsync(two, 0, 4 * sizeof(rb_count), run->queue->compute));
-	RB_TRY(sums(run, two, two + 2, 1));
+	RB_TRY(prefix_sums(run, two, two + 2, 1));
 	rb_device_free(run, (void **) &two);
 	rb_store(&run->device->tried, rb_load(&run->device->tried) | levels);
 	return RB_OK;
@@ -310,7 +311,7 @@ rb_level_fill(rb_device_run *run, const rb_device_set side[2], bool self, rb_lev
 {
 	rb_stats *stats = &run->ctx->stats;
 	rb_totals seen;
-	rb_making *many = NULL;
+	rb_cell_items *many = NULL;
 	rb_count ncells = 0;
 	rb_grid_args args;
 	bool refine, filled;
@@ -355,7 +356,7 @@ rb_level_fill(rb_device_run *run, const rb_device_set side[2], bool self, rb_lev
 	if (!filled)
 	{
 		RB_TRY(rb_device_alloc(run, (void **) &level->start, (ncells + 1) * sizeof(rb_count)));
-		RB_TRY(sums(run, level->count, level->start, ncells));
+		RB_TRY(prefix_sums(run, level->count, level->start, ncells));
 		args.start = level->start;
 		RB_TRY(entries_make(run, level, &args, seen.incidences[0], seen.incidences[1]));
 	}
@@ -372,7 +373,7 @@ rb_level_fill(rb_device_run *run, const rb_device_set side[2], bool self, rb_lev
 	rb_device_free(run, (void **) &args.places.entry);
 	RB_TRY(rb_mark(run, RB_STEP_MAP));
 	if (seen.many > 0)
-		RB_TRY(rb_device_alloc(run, (void **) &many, seen.many * sizeof(rb_making)));
+		RB_TRY(rb_device_alloc(run, (void **) &many, seen.many * sizeof(rb_cell_items)));
 	RB_TRY(rb_items_launch(run, &args, ncells, refine, level->items, level->nitems, many,
 						   next->nodes, next->chunks, level->totals));
 	rb_device_free(run, (void **) &many);

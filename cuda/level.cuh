@@ -50,30 +50,30 @@ typedef struct rb_turns
 } rb_turns;
 
 /* Incidences of both sides found by counting, so that filling need not read boxes again */
-typedef struct rb_places
+typedef struct rb_incidences
 {
 	uint32_t *cell;
 	/* x: entry as stored in the cell; y: its position in the cell, with its side in the top bit */
 	uint2 *entry;
 	rb_count *n;       /* Number of incidences found, on the device; may exceed `capacity` */
 	uint32_t capacity; /* 0 if there is no list */
-} rb_places;
+} rb_incidences;
 
 typedef struct rb_grid_args
 {
 	rb_device_set side[2];
 	rb_node *nodes;
-	const rb_chunk *chunks;
+	const rb_node_chunk *chunks;
 	const uint32_t *above[2];
 	rb_count *count;
 	const rb_count *start;
 	uint32_t *entry[2];
-	rb_places places;
+	rb_incidences places;
 	const uint32_t *stop;
 	uint32_t nnodes;
 	bool self;
 	/* This device's partition of space, at the top; dims is 0 if it is all of space */
-	rb_ends share;
+	rb_box share;
 } rb_grid_args;
 
 /*
@@ -102,7 +102,7 @@ turns_next(const rb_turns *turns, rb_count u)
  * above.
  */
 static __device__ __forceinline__ uint32_t
-chunk_entry(const rb_grid_args *args, const rb_chunk *c, uint32_t t)
+chunk_entry(const rb_grid_args *args, const rb_node_chunk *c, uint32_t t)
 {
 	const uint32_t *above = args->above[c->side_number & 1];
 
@@ -131,7 +131,7 @@ extern double rb_incidence_cost(rb_predicate predicate, const rb_device_set side
 /*
  * Returns the maximum number of cells of a grid for this many objects, if memory allows max_cells.
  */
-RB_HD double
+RB_HOST_DEVICE double
 rb_most_cells(double objects, double max_cells)
 {
 	return rb_min(max_cells, 64 + 0.5 * objects);
@@ -173,13 +173,13 @@ extern rb_status rb_fill_load(rb_device_run *run);
 extern rb_status rb_items_load(rb_device_run *run);
 
 /* Description of a cell from which its items are created */
-typedef struct rb_making
+typedef struct rb_cell_items
 {
 	rb_item item; /* The cell's first item, except for the numbers of objects */
 	uint32_t r;
 	uint32_t b;
 	rb_count at;
-} rb_making;
+} rb_cell_items;
 
 /*
  * Adds up the contents of the cells in totals, and empties cells that do not hold both colors. If
@@ -193,7 +193,8 @@ extern rb_status rb_cell_totals_launch(rb_device_run *run, const rb_grid_args *a
  * `many` has space for totals->many cells, and is NULL if there are none.
  */
 extern rb_status rb_items_launch(rb_device_run *run, const rb_grid_args *args, rb_count ncells,
-								 bool refine, rb_item *items, rb_count nitems, rb_making *many,
-								 rb_node *next_nodes, rb_chunk *next_chunks, rb_totals *totals);
+								 bool refine, rb_item *items, rb_count nitems, rb_cell_items *many,
+								 rb_node *next_nodes, rb_node_chunk *next_chunks,
+								 rb_totals *totals);
 
 #endif /* RB_LEVEL_CUH */

@@ -53,7 +53,7 @@ rb_device_alloc(rb_device_run *run, void **block, uint64_t bytes)
 		return RB_DEVICE_FULL;
 	for (;;)
 	{
-		cudaError_t error = rb_device_take_block(run, block, bytes);
+		cudaError_t error = rb_device_alloc_block(run, block, bytes);
 
 		if (error == cudaSuccess)
 			break;
@@ -66,7 +66,7 @@ rb_device_alloc(rb_device_run *run, void **block, uint64_t bytes)
 			return RB_STOPPED;
 		if (rb_now_ms() > run->until)
 			return RB_DEVICE_FULL;
-		rb_doze(10000000);
+		rb_sleep_ns(10000000);
 	}
 	run->block[i] = *block;
 	run->size[i] = bytes;
@@ -84,7 +84,7 @@ rb_device_free(rb_device_run *run, void **block)
 		{
 			run->block[i] = NULL;
 			run->used -= run->size[i];
-			rb_device_give_block(run, *block);
+			rb_device_free_block(run, *block);
 		}
 	*block = NULL;
 }
@@ -95,7 +95,7 @@ rb_device_free_all(rb_device_run *run)
 	for (int i = 0; i < RB_BLOCKS; i++)
 	{
 		if (run->block[i] != NULL)
-			rb_device_give_block(run, run->block[i]);
+			rb_device_free_block(run, run->block[i]);
 		run->block[i] = NULL;
 	}
 	run->used = 0;

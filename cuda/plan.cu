@@ -28,7 +28,7 @@ __launch_bounds__(THREADS) moments_kernel(const rb_grid_args args)
 {
 	__shared__ double sums[THREADS / 32][9];
 	__shared__ double lo[3], hi[3], meet_lo[3], meet_hi[3];
-	const rb_chunk c = args.chunks[blockIdx.x];
+	const rb_node_chunk c = args.chunks[blockIdx.x];
 	const uint32_t side = c.side_number & 1;
 	const uint32_t step = (c.n + CHUNK_SAMPLE - 1) / CHUNK_SAMPLE;
 	rb_node *node = &args.nodes[c.node];

@@ -7,7 +7,7 @@
 #include "cuda.cuh"
 
 cudaError_t
-rb_device_take_block(rb_device_run *run, void **block, uint64_t bytes)
+rb_device_alloc_block(rb_device_run *run, void **block, uint64_t bytes)
 {
 	if (run->device->pools)
 		return cudaMallocFromPoolAsync(block, bytes, run->device->pool, run->queue->compute);
@@ -15,7 +15,7 @@ rb_device_take_block(rb_device_run *run, void **block, uint64_t bytes)
 }
 
 void
-rb_device_give_block(rb_device_run *run, void *block)
+rb_device_free_block(rb_device_run *run, void *block)
 {
 	if (run->device->pools)
 		cudaFreeAsync(block, run->queue->compute);

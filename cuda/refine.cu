@@ -40,7 +40,7 @@ typedef struct rounds
 	uint64_t rounds, tried, most_bytes, asked, large, launches, waits;
 	uint64_t few, few_launches, few_waits;
 	double few_ms;
-	double ms[RB_REFINE_STEPS], lap;
+	double ms[RB_REFINE_STEPS], charge_time;
 	uint32_t most;   /* Maximum number of tetrahedra tried in a round (rb_round_most) */
 	bool protecting; /* Only subsegments have been split so far */
 	bool wide;       /* The previous round had large cavities */
@@ -59,7 +59,7 @@ note_bytes(rounds *s)
 }
 
 static rb_status
-take(rounds *s, void **block, size_t bytes)
+alloc_block(rounds *s, void **block, size_t bytes)
 {
 	rb_status status = rb_device_alloc(s->run, block, bytes);
 
@@ -72,7 +72,7 @@ take(rounds *s, void **block, size_t bytes)
  * more if memory allows.
  */
 static rb_status
-grow(rounds *s, void **block, size_t *cap, size_t need, size_t element)
+grow_block(rounds *s, void **block, size_t *cap, size_t need, size_t element)
 {
 	size_t more = *cap + *cap / 4;
 	rb_status status;
@@ -83,11 +83,11 @@ grow(rounds *s, void **block, size_t *cap, size_t need, size_t element)
 		more = need;
 	rb_device_free(s->run, block);
 	*cap = 0;
-	status = take(s, block, more * element);
+	status = alloc_block(s, block, more * element);
 	if (status == RB_DEVICE_FULL && more > need)
 	{
 		more = need;
-		status = take(s, block, more * element);
+		status = alloc_block(s, block, more * element);
 	}
 	RB_TRY(status);
 	*cap = more;
@@ -96,23 +96,23 @@ grow(rounds *s, void **block, size_t *cap, size_t need, size_t element)
 
 /* Grows an array to this many elements and preserves the first `used` ones. */
 static rb_status
-stretch(rounds *s, rb_refine_arena *arena, size_t used, size_t need, size_t element)
+grow_array(rounds *s, rb_refine_arena *arena, size_t used, size_t need, size_t element)
 {
-	rb_status status = rb_refine_stretch(s->run, arena, used * element, need * element);
+	rb_status status = rb_refine_arena_grow(s->run, arena, used * element, need * element);
 
 	note_bytes(s);
 	return status;
 }
 
 static rb_status
-reserve(rounds *s, size_t cells, size_t sites)
+reserve_mesh(rounds *s, size_t cells, size_t sites)
 {
 	rb_cells *m = &s->a.m;
 
-	RB_TRY(stretch(s, &s->cells, s->ncells, cells, sizeof(rb_cell)));
-	RB_TRY(stretch(s, &s->sites, s->nsites, sites, sizeof(rb_site)));
-	RB_TRY(stretch(s, &s->kind, s->nsites, sites, 1));
-	RB_TRY(stretch(s, &s->parent, s->nsites, sites, sizeof(uint32_t)));
+	RB_TRY(grow_array(s, &s->cells, s->ncells, cells, sizeof(rb_cell)));
+	RB_TRY(grow_array(s, &s->sites, s->nsites, sites, sizeof(rb_site)));
+	RB_TRY(grow_array(s, &s->kind, s->nsites, sites, 1));
+	RB_TRY(grow_array(s, &s->parent, s->nsites, sites, sizeof(uint32_t)));
 	m->cells = (rb_cell *) s->cells.at;
 	m->sites = (rb_site *) s->sites.at;
 	m->kind = (uint8_t *) s->kind.at;
@@ -136,7 +136,7 @@ free_of(const rounds *s)
 static rb_status
 reserve_list(rounds *s, list *l, size_t more)
 {
-	return stretch(s, &l->room, l->n, l->n + more, sizeof(rb_entry64));
+	return grow_array(s, &l->room, l->n, l->n + more, sizeof(rb_entry64));
 }
 
 static void
@@ -153,7 +153,7 @@ free_arenas(rounds *s)
 /* ---- counters read by the host ---- */
 
 static rb_status
-forget(rounds *s)
+clear_counts(rounds *s)
 {
 	RB_CUDA(s->run,
 			cudaMemsetAsync(s->a.counts, 0, sizeof(rb_refine_counts), s->run->queue->compute));
@@ -161,14 +161,14 @@ forget(rounds *s)
 }
 
 static rb_status
-forget_word(rounds *s, uint32_t *word)
+clear_word(rounds *s, uint32_t *word)
 {
 	RB_CUDA(s->run, cudaMemsetAsync(word, 0, sizeof(uint32_t), s->run->queue->compute));
 	return RB_OK;
 }
 
 static rb_status
-learn(rounds *s)
+read_counts(rounds *s)
 {
 	RB_CUDA(s->run, cudaMemcpyAsync(s->counts, s->a.counts, sizeof(rb_refine_counts),
 									cudaMemcpyDeviceToHost, s->run->queue->compute));
@@ -178,7 +178,7 @@ learn(rounds *s)
 
 /* Charges the time since the last call to this step. If the device is timed, waits for it first. */
 static rb_status
-lap(rounds *s, rb_refine_step step)
+charge_time(rounds *s, rb_refine_step step)
 {
 	double now;
 
@@ -196,7 +196,7 @@ typedef rb_status (*asker)(rb_device_run *run, const rb_refine_args *a, const rb
 
 /* Drops all cached signs. */
 static rb_status
-ask_nothing(rounds *s)
+clear_signs(rounds *s)
 {
 	cudaStream_t stream = s->run->queue->compute;
 
@@ -214,7 +214,7 @@ typedef struct answering
 } answering;
 
 static void
-answer_some(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+compute_some_signs(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const answering *all = (const answering *) arg;
 
@@ -231,26 +231,26 @@ answer_some(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* Computes signs by GMP, on several threads if there are enough of them. */
 static rb_status
-answer_all(rounds *s, const rb_refine_query *q, int8_t *answers, uint32_t n)
+compute_signs(rounds *s, const rb_refine_query *q, int8_t *answers, uint32_t n)
 {
 	answering all = {q, answers};
 
 	if (n <= 2 * ANSWERS_AT_ONCE)
 	{
-		answer_some(NULL, &all, 0, n);
+		compute_some_signs(NULL, &all, 0, n);
 		return RB_OK;
 	}
 	if (s->team == NULL)
 		RB_TRY(rb_team_open(s->run->ctx, s->r->options->threads, &s->team));
-	return rb_loop(s->team, n, ANSWERS_AT_ONCE, answer_some, &all);
+	return rb_loop(s->team, n, ANSWERS_AT_ONCE, compute_some_signs, &all);
 }
 
 /* Computes all new signs. Stores the number of known signs in *n. */
 static rb_status
-answer(rounds *s, uint32_t *n)
+compute_new_signs(rounds *s, uint32_t *n)
 {
 	cudaStream_t stream = s->run->queue->compute;
-	rb_refine_asked *asked = &s->a.asked;
+	rb_refine_signs *asked = &s->a.asked;
 	rb_refine_query *q = (rb_refine_query *) s->run->queue->slot[0];
 	int8_t *answers = (int8_t *) s->run->queue->slot[1];
 
@@ -265,7 +265,7 @@ answer(rounds *s, uint32_t *n)
 			cudaMemcpyAsync(q, asked->query + asked->answers, (*n - asked->answers) * sizeof(*q),
 							cudaMemcpyDeviceToHost, stream));
 	RB_TRY(rb_sync(s->run));
-	RB_TRY(answer_all(s, q, answers, *n - asked->answers));
+	RB_TRY(compute_signs(s, q, answers, *n - asked->answers));
 	RB_CUDA(s->run, cudaMemcpyAsync(asked->answer + asked->answers, answers, *n - asked->answers,
 									cudaMemcpyHostToDevice, stream));
 	RB_TRY(rb_sync(s->run));
@@ -275,7 +275,7 @@ answer(rounds *s, uint32_t *n)
 
 /* Repeats the candidates of list 1, which wait for signs, until none of them waits. */
 static rb_status
-ask(rounds *s, asker again, rb_refine_some some)
+resolve_signs(rounds *s, asker again, rb_refine_some some)
 {
 	some.list = s->a.list[1];
 	some.n = &s->a.counts->asks;
@@ -285,7 +285,7 @@ ask(rounds *s, asker again, rb_refine_some some)
 	{
 		uint32_t n;
 
-		RB_TRY(answer(s, &n));
+		RB_TRY(compute_new_signs(s, &n));
 		/*
 		 * The table has no space for new signs. Drop all cached ones; if that does not help, fail,
 		 * and the CPU takes over.
@@ -296,25 +296,25 @@ ask(rounds *s, asker again, rb_refine_some some)
 				return rb_fail(s->run->ctx, RB_DEVICE_FAILED, 0, 0,
 							   "cavities need too many signs that the GPU cannot compute");
 			s->forgot = true;
-			RB_TRY(ask_nothing(s));
+			RB_TRY(clear_signs(s));
 		}
 		else
 			s->a.asked.answers = n;
-		RB_TRY(forget_word(s, &s->a.counts->waiting));
+		RB_TRY(clear_word(s, &s->a.counts->waiting));
 		RB_TRY(again(s->run, &s->a, &some));
-		RB_TRY(learn(s));
+		RB_TRY(read_counts(s));
 		if (s->counts->waiting == 0)
 			break;
 	}
 	s->forgot = false;
-	return forget_word(s, &s->a.counts->asks);
+	return clear_word(s, &s->a.counts->asks);
 }
 
 /* ---- cavities ---- */
 
 /* Allocates the workspace for cavities of any size, with an empty hash table. */
 static rb_status
-make_huge(rounds *s)
+alloc_huge(rounds *s)
 {
 	uint32_t cells = RB_ROOM_CELLS_LARGE, bytes;
 
@@ -324,7 +324,7 @@ make_huge(rounds *s)
 		return RB_OK;
 	bytes = rb_refine_room_bytes(cells, RB_ROOM_WALLS_HUGE);
 	rb_device_free(s->run, (void **) &s->a.huge.at);
-	RB_TRY(take(s, (void **) &s->a.huge.at, bytes));
+	RB_TRY(alloc_block(s, (void **) &s->a.huge.at, bytes));
 	RB_CUDA(s->run, cudaMemsetAsync(s->a.huge.at, 0xff, bytes, s->run->queue->compute));
 	s->a.huge.cells = cells;
 	return RB_OK;
@@ -336,9 +336,9 @@ grow_asking(rounds *s, rb_refine_some some)
 {
 	if (s->counts->asks == 0)
 		return RB_OK;
-	RB_TRY(ask(s, rb_refine_grow_exact, some));
-	RB_TRY(learn(s));
-	return lap(s, RB_REFINE_ASK);
+	RB_TRY(resolve_signs(s, rb_refine_grow_exact, some));
+	RB_TRY(read_counts(s));
+	return charge_time(s, RB_REFINE_ASK);
 }
 
 /*
@@ -354,19 +354,19 @@ grow_listed(rounds *s, uint32_t most, bool huge, uint32_t *left)
 	most = *left < most ? *left : most;
 	listed.most = some.most = most;
 	RB_TRY(rb_refine_list_large(s->run, &s->a, most));
-	RB_TRY(forget_word(s, &s->a.counts->large));
+	RB_TRY(clear_word(s, &s->a.counts->large));
 	/* If there are few, skip the filters: the round waits for the slowest candidate anyway. */
 	if (most > rb_refine_exact_teams())
 	{
-		RB_TRY(forget_word(s, &s->a.counts->open));
+		RB_TRY(clear_word(s, &s->a.counts->open));
 		RB_TRY(rb_refine_grow_large(s->run, &s->a, &listed));
-		RB_TRY(lap(s, RB_REFINE_LARGE));
+		RB_TRY(charge_time(s, RB_REFINE_LARGE));
 	}
 	else
 		some = listed;
 	RB_TRY(rb_refine_grow_exact(s->run, &s->a, &some));
-	RB_TRY(learn(s));
-	RB_TRY(lap(s, RB_REFINE_LARGE_EXACT));
+	RB_TRY(read_counts(s));
+	RB_TRY(charge_time(s, RB_REFINE_LARGE_EXACT));
 	RB_TRY(grow_asking(s, some));
 	*left = *left - s->counts->listed + s->counts->large;
 	return RB_OK;
@@ -383,7 +383,7 @@ grow_large(rounds *s, uint32_t left, bool huge)
 		RB_TRY(grow_listed(s, RB_ROUND_LARGE, false, &left));
 	if (left == 0)
 		return RB_OK;
-	RB_TRY(make_huge(s));
+	RB_TRY(alloc_huge(s));
 	return grow_listed(s, RB_ROUND_HUGE, true, &left);
 }
 
@@ -394,10 +394,10 @@ grow_many(rounds *s)
 	rb_refine_some some = {s->a.list[0], &s->a.counts->open, s->a.ncands, false, false, false};
 
 	RB_TRY(rb_refine_grow(s->run, &s->a));
-	RB_TRY(lap(s, RB_REFINE_GROW));
+	RB_TRY(charge_time(s, RB_REFINE_GROW));
 	RB_TRY(rb_refine_grow_exact(s->run, &s->a, &some));
-	RB_TRY(learn(s));
-	RB_TRY(lap(s, RB_REFINE_EXACT));
+	RB_TRY(read_counts(s));
+	RB_TRY(charge_time(s, RB_REFINE_EXACT));
 	RB_TRY(grow_asking(s, some));
 	s->wide = s->counts->large > 0;
 	s->large += s->counts->large;
@@ -416,8 +416,8 @@ grow_few(rounds *s)
 	rb_refine_some some = {NULL, NULL, s->a.ncands, false, wide, false};
 
 	RB_TRY(rb_refine_grow_exact(s->run, &s->a, &some));
-	RB_TRY(learn(s));
-	RB_TRY(lap(s, wide ? RB_REFINE_LARGE_EXACT : RB_REFINE_EXACT));
+	RB_TRY(read_counts(s));
+	RB_TRY(charge_time(s, wide ? RB_REFINE_LARGE_EXACT : RB_REFINE_EXACT));
 	RB_TRY(grow_asking(s, some));
 	s->wide = s->counts->wide + s->counts->large > 0;
 	s->large += wide ? s->counts->wide : s->counts->large;
@@ -430,13 +430,13 @@ grow_all(rounds *s)
 {
 	for (;;)
 	{
-		RB_TRY(forget(s));
+		RB_TRY(clear_counts(s));
 		RB_TRY(s->a.ncands <= rb_refine_exact_warps() ? grow_few(s) : grow_many(s));
 		if (s->counts->cavities <= s->a.cavities_cap)
 			return RB_OK;
 		rb_device_free(s->run, (void **) &s->a.cavities);
 		s->a.cavities_cap = s->counts->cavities + s->counts->cavities / 4;
-		RB_TRY(take(s, (void **) &s->a.cavities, s->a.cavities_cap * sizeof(uint32_t)));
+		RB_TRY(alloc_block(s, (void **) &s->a.cavities, s->a.cavities_cap * sizeof(uint32_t)));
 		RB_TRY(rb_refine_again(s->run, &s->a));
 	}
 }
@@ -445,7 +445,7 @@ grow_all(rounds *s)
 
 /* Takes up to `most` entries from the end of a list, in their order. */
 static rb_status
-take_from(rounds *s, list *l, uint32_t most)
+gather_from_end(rounds *s, list *l, uint32_t most)
 {
 	uint32_t n = l->n < most ? l->n : most;
 
@@ -457,7 +457,7 @@ take_from(rounds *s, list *l, uint32_t most)
 
 /* Takes every step-th tetrahedron of the list's window, up to `most`. */
 static rb_status
-take_spread(rounds *s, uint32_t most)
+gather_spread(rounds *s, uint32_t most)
 {
 	list *l = &s->tets;
 	const uint32_t window = (uint32_t) rb_round_window(l->n, s->most), before = l->n - window;
@@ -467,10 +467,10 @@ take_spread(rounds *s, uint32_t most)
 	list left;
 
 	n = n < most ? n : most;
-	RB_TRY(stretch(s, &s->spare.room, 0, window, sizeof(rb_entry64)));
+	RB_TRY(grow_array(s, &s->spare.room, 0, window, sizeof(rb_entry64)));
 	left = s->spare;
-	RB_TRY(rb_refine_spread(s->run, &s->a, entries_of(l) + before, window, step, turn, n,
-							entries_of(&left)));
+	RB_TRY(rb_refine_subsample(s->run, &s->a, entries_of(l) + before, window, step, turn, n,
+							   entries_of(&left)));
 	left.n = window - n;
 	s->a.ncands += n;
 	/* Entries before the window stay in place. */
@@ -489,7 +489,7 @@ take_spread(rounds *s, uint32_t most)
 
 /* Collects the candidates of a round. If there are none, the rounds end. */
 static rb_status
-gather(rounds *s)
+gather_candidates(rounds *s)
 {
 	uint32_t most = RB_ROUND_CANDIDATES;
 	uint64_t all = (uint64_t) s->pieces.n + s->walls.n + s->tets.n;
@@ -521,30 +521,30 @@ gather(rounds *s)
 	{
 		size_t cap = s->cands_cap;
 
-		RB_TRY(grow(s, (void **) &s->a.cands, &cap, all, sizeof(rb_candidate)));
+		RB_TRY(grow_block(s, (void **) &s->a.cands, &cap, all, sizeof(rb_refine_candidate)));
 		for (int i = 0; i < 3; i++)
 		{
 			size_t c = s->cands_cap;
 
-			RB_TRY(grow(s, (void **) &s->a.list[i], &c, cap, sizeof(uint32_t)));
+			RB_TRY(grow_block(s, (void **) &s->a.list[i], &c, cap, sizeof(uint32_t)));
 		}
 		for (int i = 0; i < 2; i++)
 		{
 			size_t c = s->cands_cap;
 
-			RB_TRY(grow(s, (void **) (i == 0 ? &s->a.winners : &s->a.freed_at), &c, cap,
-						sizeof(uint32_t)));
+			RB_TRY(grow_block(s, (void **) (i == 0 ? &s->a.winners : &s->a.freed_at), &c, cap,
+							  sizeof(uint32_t)));
 		}
 		rb_device_free(s->run, (void **) &s->a.sums);
-		RB_TRY(take(s, (void **) &s->a.sums,
-					((size_t) rb_refine_blocks((uint32_t) cap) + 1) * sizeof(uint4)));
+		RB_TRY(alloc_block(s, (void **) &s->a.sums,
+						   ((size_t) rb_refine_blocks((uint32_t) cap) + 1) * sizeof(uint4)));
 		s->cands_cap = cap;
 	}
-	RB_TRY(take_from(s, &s->pieces, most));
+	RB_TRY(gather_from_end(s, &s->pieces, most));
 	if (s->protecting)
 		return RB_OK;
-	RB_TRY(take_from(s, &s->walls, most - s->a.ncands));
-	return take_spread(s, most - s->a.ncands);
+	RB_TRY(gather_from_end(s, &s->walls, most - s->a.ncands));
+	return gather_spread(s, most - s->a.ncands);
 }
 
 /* Determines the winners, numbers them, and assigns slots to their new cells. */
@@ -561,18 +561,18 @@ number_winners(rounds *s)
 	s->a.nsites = s->nsites;
 	s->a.most_winners = most < UINT32_MAX ? (uint32_t) most : UINT32_MAX;
 	RB_TRY(rb_refine_claim(s->run, &s->a));
-	RB_TRY(forget(s));
+	RB_TRY(clear_counts(s));
 	RB_TRY(rb_refine_beside(s->run, &s->a));
 	RB_TRY(rb_refine_beside_exact(s->run, &s->a, &some));
 	RB_TRY(rb_refine_sum_winners(s->run, &s->a));
 	RB_TRY(rb_refine_number_winners(s->run, &s->a));
-	RB_TRY(learn(s));
+	RB_TRY(read_counts(s));
 	if (s->counts->asks > 0)
 	{
-		RB_TRY(ask(s, rb_refine_beside_exact, some));
+		RB_TRY(resolve_signs(s, rb_refine_beside_exact, some));
 		RB_TRY(rb_refine_sum_winners(s->run, &s->a));
 		RB_TRY(rb_refine_number_winners(s->run, &s->a));
-		RB_TRY(learn(s));
+		RB_TRY(read_counts(s));
 	}
 	s->full = s->counts->full != 0;
 	s->a.nwinners = s->counts->winners.x;
@@ -581,9 +581,10 @@ number_winners(rounds *s)
 	fresh = s->a.nfresh;
 	if (fresh + s->ncells >= RB_MAX_CELLS)
 		return rb_fail(s->run->ctx, RB_TOO_MANY_OBJECTS, fresh + s->ncells, RB_MAX_CELLS, NULL);
-	RB_TRY(reserve(s, s->ncells + (fresh > s->nfree ? (size_t) fresh - s->nfree : 0),
-				   s->nsites + (size_t) s->a.nwinners));
-	RB_TRY(grow(s, (void **) &s->a.freed, &s->freed_cap, s->counts->winners.z, sizeof(uint32_t)));
+	RB_TRY(reserve_mesh(s, s->ncells + (fresh > s->nfree ? (size_t) fresh - s->nfree : 0),
+						s->nsites + (size_t) s->a.nwinners));
+	RB_TRY(grow_block(s, (void **) &s->a.freed, &s->freed_cap, s->counts->winners.z,
+					  sizeof(uint32_t)));
 	s->a.places.free = free_of(s);
 	s->a.places.nfree = s->nfree;
 	s->a.places.top = s->ncells;
@@ -594,9 +595,9 @@ number_winners(rounds *s)
 static rb_status
 reserve_needs(rounds *s)
 {
-	RB_TRY(grow(s, (void **) &s->a.needs, &s->needs_cap, s->a.nfresh, sizeof(uint16_t)));
-	return grow(s, (void **) &s->needs_sums, &s->needs_sums_cap,
-				(size_t) rb_refine_blocks(s->a.nfresh) + 1, sizeof(uint4));
+	RB_TRY(grow_block(s, (void **) &s->a.needs, &s->needs_cap, s->a.nfresh, sizeof(uint16_t)));
+	return grow_block(s, (void **) &s->needs_sums, &s->needs_sums_cap,
+					  (size_t) rb_refine_blocks(s->a.nfresh) + 1, sizeof(uint4));
 }
 
 static void
@@ -614,17 +615,17 @@ ends_of_lists(rounds *s)
 
 /* Appends to the lists the entries put back by candidates, then the entries needed by new cells. */
 static rb_status
-append(rounds *s)
+append_entries(rounds *s)
 {
 	uint4 back, needs;
 	uint32_t stuck;
 
 	s->a.protecting = s->protecting;
-	RB_TRY(forget(s));
+	RB_TRY(clear_counts(s));
 	RB_TRY(rb_refine_sum_back(s->run, &s->a));
 	RB_TRY(rb_refine_sum_needs(s->run, &s->a, s->needs_sums));
-	RB_TRY(learn(s));
-	RB_TRY(lap(s, RB_REFINE_LISTS));
+	RB_TRY(read_counts(s));
+	RB_TRY(charge_time(s, RB_REFINE_LISTS));
 	back = s->counts->back;
 	needs = s->counts->needs;
 	stuck = s->counts->stuck;
@@ -635,17 +636,17 @@ append(rounds *s)
 	if (stuck > 0)
 	{
 		RB_TRY(reserve_list(s, &s->stuck, stuck));
-		RB_TRY(rb_refine_put_stuck(s->run, &s->a, entries_of(&s->stuck) + s->stuck.n));
+		RB_TRY(rb_refine_append_blocked(s->run, &s->a, entries_of(&s->stuck) + s->stuck.n));
 		s->stuck.n += stuck;
 	}
 	ends_of_lists(s);
-	RB_TRY(rb_refine_put_back(s->run, &s->a));
+	RB_TRY(rb_refine_append_back(s->run, &s->a));
 	s->pieces.n += back.x;
 	s->walls.n += back.y;
 	s->tets.n += back.z;
 	s->later.n += back.w;
 	ends_of_lists(s);
-	RB_TRY(rb_refine_put_needs(s->run, &s->a, s->needs_sums));
+	RB_TRY(rb_refine_append_needs(s->run, &s->a, s->needs_sums));
 	s->pieces.n += needs.x;
 	s->walls.n += needs.y;
 	s->tets.n += needs.z;
@@ -661,7 +662,7 @@ count_places(rounds *s, uint32_t freed)
 	s->nsites += s->a.nwinners;
 	s->ncells += s->a.nfresh - reused;
 	s->nfree -= reused;
-	RB_TRY(stretch(s, &s->free, s->nfree, (size_t) s->nfree + freed, sizeof(uint32_t)));
+	RB_TRY(grow_array(s, &s->free, s->nfree, (size_t) s->nfree + freed, sizeof(uint32_t)));
 	if (freed > 0)
 		RB_CUDA(s->run, cudaMemcpyAsync(free_of(s) + s->nfree, s->a.freed, freed * sizeof(uint32_t),
 										cudaMemcpyDeviceToDevice, s->run->queue->compute));
@@ -674,19 +675,19 @@ one_round(rounds *s)
 {
 	uint32_t freed;
 
-	RB_TRY(rb_refine_make(s->run, &s->a));
-	RB_TRY(lap(s, RB_REFINE_MAKE));
+	RB_TRY(rb_refine_create(s->run, &s->a));
+	RB_TRY(charge_time(s, RB_REFINE_MAKE));
 	RB_TRY(grow_all(s));
 	RB_TRY(number_winners(s));
 	freed = s->counts->winners.z;
-	RB_TRY(lap(s, RB_REFINE_WINNERS));
+	RB_TRY(charge_time(s, RB_REFINE_WINNERS));
 	RB_TRY(rb_refine_fill(s->run, &s->a));
-	RB_TRY(lap(s, RB_REFINE_FILL));
+	RB_TRY(charge_time(s, RB_REFINE_FILL));
 	RB_TRY(reserve_needs(s));
 	RB_TRY(rb_refine_needs(s->run, &s->a));
-	RB_TRY(append(s));
+	RB_TRY(append_entries(s));
 	RB_TRY(count_places(s, freed));
-	RB_TRY(lap(s, RB_REFINE_LISTS));
+	RB_TRY(charge_time(s, RB_REFINE_LISTS));
 	s->rounds++;
 	s->tried += s->a.ncands;
 	return RB_OK;
@@ -703,7 +704,7 @@ one_round_noted(rounds *s)
 	const double start = rb_now_ms();
 	rb_status status = one_round(s);
 
-	if (s->a.ncands < RB_ROUND_LEAST)
+	if (s->a.ncands < RB_ROUND_SMALL)
 	{
 		s->few++;
 		s->few_ms += rb_now_ms() - start;
@@ -722,22 +723,22 @@ first_needs(rounds *s)
 	s->a.nfresh = s->ncells;
 	RB_TRY(reserve_needs(s));
 	RB_TRY(rb_refine_needs(s->run, &s->a));
-	return append(s);
+	return append_entries(s);
 }
 
 /* ---- upload and download ---- */
 
 /* Copies an array to the device; an empty array is only allocated. */
 static rb_status
-put(rounds *s, void **to, const void *from, size_t bytes)
+upload_array(rounds *s, void **to, const void *from, size_t bytes)
 {
 	*to = NULL;
-	RB_TRY(take(s, to, bytes));
+	RB_TRY(alloc_block(s, to, bytes));
 	return bytes > 0 ? rb_upload(s->run, *to, from, bytes) : RB_OK;
 }
 
 static rb_status
-put_sizes(rounds *s)
+upload_sizes(rounds *s)
 {
 	const rb_sizes *z = s->r->mesh.sizes;
 	rb_sizes *to;
@@ -745,44 +746,45 @@ put_sizes(rounds *s)
 	if (z == NULL)
 		return RB_OK;
 	s->sizes = *z;
-	RB_TRY(put(s, (void **) &s->sizes.start, z->start,
-			   ((size_t) z->n[0] * (size_t) z->n[1] * (size_t) z->n[2] + 1) * sizeof(uint32_t)));
-	RB_TRY(put(s, (void **) &s->sizes.points, z->points,
-			   4 * (size_t) s->r->options->nsizes * sizeof(double)));
-	RB_TRY(put(s, (void **) &to, &s->sizes, sizeof(s->sizes)));
+	RB_TRY(upload_array(s, (void **) &s->sizes.start, z->start,
+						((size_t) z->n[0] * (size_t) z->n[1] * (size_t) z->n[2] + 1) *
+							sizeof(uint32_t)));
+	RB_TRY(upload_array(s, (void **) &s->sizes.points, z->points,
+						4 * (size_t) s->r->options->nsizes * sizeof(double)));
+	RB_TRY(upload_array(s, (void **) &to, &s->sizes, sizeof(s->sizes)));
 	s->a.m.sizes = to;
 	return RB_OK;
 }
 
 static rb_status
-put_mesh(rounds *s)
+upload_mesh(rounds *s)
 {
 	const rb_refining *r = s->r;
 	const rb_cells *from = &r->mesh;
 	rb_cells *m = &s->a.m;
 
 	*m = *from;
-	RB_TRY(reserve(s, r->ncells, r->nsites));
+	RB_TRY(reserve_mesh(s, r->ncells, r->nsites));
 	s->ncells = r->ncells;
 	s->nsites = r->nsites;
 	RB_TRY(rb_upload(s->run, m->cells, from->cells, r->ncells * sizeof(rb_cell)));
 	RB_TRY(rb_upload(s->run, m->sites, from->sites, r->nsites * sizeof(rb_site)));
 	RB_TRY(rb_upload(s->run, m->kind, from->kind, r->nsites));
 	RB_TRY(rb_upload(s->run, m->parent, from->parent, r->nsites * sizeof(uint32_t)));
-	RB_TRY(put(s, (void **) &m->segments, from->segments,
-			   (size_t) from->nsegments * sizeof(uint32_t[2])));
-	RB_TRY(put(s, (void **) &m->segment_order, from->segment_order,
-			   (size_t) from->nsegments * sizeof(uint32_t)));
-	RB_TRY(put(s, (void **) &m->facet_start, from->facet_start,
-			   ((size_t) r->all_facets + 1) * sizeof(uint32_t)));
-	RB_TRY(put(s, (void **) &m->facet_corners, from->facet_corners,
-			   (size_t) from->facet_start[r->all_facets] * sizeof(uint32_t)));
+	RB_TRY(upload_array(s, (void **) &m->segments, from->segments,
+						(size_t) from->nsegments * sizeof(uint32_t[2])));
+	RB_TRY(upload_array(s, (void **) &m->segment_order, from->segment_order,
+						(size_t) from->nsegments * sizeof(uint32_t)));
+	RB_TRY(upload_array(s, (void **) &m->facet_start, from->facet_start,
+						((size_t) r->all_facets + 1) * sizeof(uint32_t)));
+	RB_TRY(upload_array(s, (void **) &m->facet_corners, from->facet_corners,
+						(size_t) from->facet_start[r->all_facets] * sizeof(uint32_t)));
 	if (from->region_volume != NULL)
-		RB_TRY(
-			put(s, (void **) &m->region_volume, from->region_volume, r->nregions * sizeof(double)));
-	RB_TRY(put_sizes(s));
+		RB_TRY(upload_array(s, (void **) &m->region_volume, from->region_volume,
+							r->nregions * sizeof(double)));
+	RB_TRY(upload_sizes(s));
 	s->nfree = r->nfree;
-	RB_TRY(stretch(s, &s->free, 0, (size_t) r->nfree + 1, sizeof(uint32_t)));
+	RB_TRY(grow_array(s, &s->free, 0, (size_t) r->nfree + 1, sizeof(uint32_t)));
 	if (r->nfree > 0)
 		RB_TRY(rb_upload(s->run, free_of(s), r->free, r->nfree * sizeof(uint32_t)));
 	RB_TRY(reserve_list(s, &s->stuck, (size_t) r->nstuck + 1));
@@ -799,20 +801,20 @@ open_rounds(rounds *s)
 
 	s->counts = (rb_refine_counts *) s->run->queue->mailbox;
 	s->a.filters = s->run->ctx->filters;
-	RB_TRY(take(s, (void **) &s->a.counts, sizeof(rb_refine_counts)));
-	RB_TRY(put_mesh(s));
+	RB_TRY(alloc_block(s, (void **) &s->a.counts, sizeof(rb_refine_counts)));
+	RB_TRY(upload_mesh(s));
 	s->a.cavities_cap = CAVITIES_FIRST;
-	RB_TRY(take(s, (void **) &s->a.cavities, s->a.cavities_cap * sizeof(uint32_t)));
+	RB_TRY(alloc_block(s, (void **) &s->a.cavities, s->a.cavities_cap * sizeof(uint32_t)));
 	s->a.expansion_warps = rb_refine_exact_warps();
-	RB_TRY(take(s, (void **) &s->a.expansions,
-				(size_t) s->a.expansion_warps * 32 * RB_EXPANSION_ROOM * sizeof(double)));
-	RB_TRY(take(s, (void **) &s->a.asked.query, RB_REFINE_ASKED * sizeof(rb_refine_query)));
-	RB_TRY(take(s, (void **) &s->a.asked.answer, RB_REFINE_ASKED));
-	RB_TRY(take(s, (void **) &s->a.asked.table, RB_REFINE_ASKED_TABLE * sizeof(uint32_t)));
-	RB_TRY(take(s, (void **) &s->a.asked.n, sizeof(uint32_t)));
-	RB_TRY(ask_nothing(s));
+	RB_TRY(alloc_block(s, (void **) &s->a.expansions,
+					   (size_t) s->a.expansion_warps * 32 * RB_EXPANSION_ROOM * sizeof(double)));
+	RB_TRY(alloc_block(s, (void **) &s->a.asked.query, RB_REFINE_ASKED * sizeof(rb_refine_query)));
+	RB_TRY(alloc_block(s, (void **) &s->a.asked.answer, RB_REFINE_ASKED));
+	RB_TRY(alloc_block(s, (void **) &s->a.asked.table, RB_REFINE_ASKED_TABLE * sizeof(uint32_t)));
+	RB_TRY(alloc_block(s, (void **) &s->a.asked.n, sizeof(uint32_t)));
+	RB_TRY(clear_signs(s));
 	/* Used by the first call of append, which has no candidates. */
-	return take(s, (void **) &s->a.sums, sizeof(uint4));
+	return alloc_block(s, (void **) &s->a.sums, sizeof(uint4));
 }
 
 /* Arrays of the host that replace those of the mesh once all are downloaded */
@@ -822,7 +824,7 @@ typedef struct result
 } result;
 
 static rb_status
-get(rounds *s, void **to, const void *from, size_t bytes)
+download_array(rounds *s, void **to, const void *from, size_t bytes)
 {
 	rb_error error;
 	rb_status status = rb_resize(s->run->ctx->memory, to, bytes + 1, &error);
@@ -833,15 +835,15 @@ get(rounds *s, void **to, const void *from, size_t bytes)
 }
 
 static rb_status
-get_mesh(rounds *s, result *to)
+download_mesh(rounds *s, result *to)
 {
 	RB_TRY(rb_sync(s->run));
-	RB_TRY(get(s, &to->cells, s->a.m.cells, s->ncells * sizeof(rb_cell)));
-	RB_TRY(get(s, &to->sites, s->a.m.sites, s->nsites * sizeof(rb_site)));
-	RB_TRY(get(s, &to->kind, s->a.m.kind, s->nsites));
-	RB_TRY(get(s, &to->parent, s->a.m.parent, s->nsites * sizeof(uint32_t)));
-	RB_TRY(get(s, &to->free, s->free.at, s->nfree * sizeof(uint32_t)));
-	return get(s, &to->stuck, s->stuck.room.at, s->stuck.n * sizeof(rb_entry64));
+	RB_TRY(download_array(s, &to->cells, s->a.m.cells, s->ncells * sizeof(rb_cell)));
+	RB_TRY(download_array(s, &to->sites, s->a.m.sites, s->nsites * sizeof(rb_site)));
+	RB_TRY(download_array(s, &to->kind, s->a.m.kind, s->nsites));
+	RB_TRY(download_array(s, &to->parent, s->a.m.parent, s->nsites * sizeof(uint32_t)));
+	RB_TRY(download_array(s, &to->free, s->free.at, s->nfree * sizeof(uint32_t)));
+	return download_array(s, &to->stuck, s->stuck.room.at, s->stuck.n * sizeof(rb_entry64));
 }
 
 static void
@@ -854,7 +856,7 @@ swap_in(void **ours, void **theirs)
 }
 
 static rb_status
-take_result(rounds *s)
+replace_mesh(rounds *s)
 {
 	rb_refining *r = s->r;
 	rb_refine_report *report = r->report;
@@ -862,7 +864,7 @@ take_result(rounds *s)
 	void **all[] = {&to.cells, &to.sites, &to.kind, &to.parent, &to.free};
 	void **theirs[] = {(void **) &r->mesh.cells, (void **) &r->mesh.sites, (void **) &r->mesh.kind,
 					   (void **) &r->mesh.parent, (void **) &r->free};
-	rb_status status = get_mesh(s, &to);
+	rb_status status = download_mesh(s, &to);
 
 	if (status == RB_OK && s->stuck.n > 0)
 		status = rb_array_grow(s->run->ctx, (void **) &r->stuck, &r->stuck_cap, s->stuck.n,
@@ -908,15 +910,15 @@ take_result(rounds *s)
 }
 
 static rb_status
-make_rounds(rounds *s)
+run_rounds(rounds *s)
 {
 	RB_TRY(open_rounds(s));
 	RB_TRY(rb_sync(s->run));
-	RB_TRY(lap(s, RB_REFINE_COPY));
+	RB_TRY(charge_time(s, RB_REFINE_COPY));
 	RB_TRY(first_needs(s));
 	while (!s->full && (s->r->most_rounds == 0 || s->rounds < s->r->most_rounds))
 	{
-		RB_TRY(gather(s));
+		RB_TRY(gather_candidates(s));
 		if (s->a.ncands == 0)
 		{
 			s->done = !s->protecting && s->pieces.n + s->walls.n + s->tets.n + s->later.n == 0;
@@ -928,8 +930,8 @@ make_rounds(rounds *s)
 		RB_TRY(one_round_noted(s));
 	}
 	RB_TRY(rb_sync(s->run));
-	RB_TRY(lap(s, RB_REFINE_LISTS));
-	return take_result(s);
+	RB_TRY(charge_time(s, RB_REFINE_LISTS));
+	return replace_mesh(s);
 }
 
 /* ---- refinement on a device ---- */
@@ -955,7 +957,7 @@ refine_on_device(rb_device_run *run, rb_refining *r)
 	s.most = RB_ROUND_CANDIDATES;
 	s.a.launches = &s.launches;
 	s.pieces.room.small = s.walls.room.small = s.stuck.room.small = true;
-	status = make_rounds(&s);
+	status = run_rounds(&s);
 	rb_queue_idle(run);
 	run->nmarks = 0;
 	rb_team_close(&s.team);

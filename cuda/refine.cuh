@@ -37,14 +37,14 @@ typedef struct rb_refine_query
 	uint32_t unused;
 } rb_refine_query;
 
-typedef struct rb_refine_asked
+typedef struct rb_refine_signs
 {
 	rb_refine_query *query;
 	int8_t *answer;
 	uint32_t *table;  /* Hash table over the points: index of the query, or RB_NOWHERE */
 	uint32_t *n;      /* Number of queries, on the device */
 	uint32_t answers; /* Number of queries with a known sign: the first ones */
-} rb_refine_asked;
+} rb_refine_signs;
 
 /* Counters that kernels report to the host */
 typedef struct rb_refine_counts
@@ -94,8 +94,8 @@ typedef struct rb_refine_arena
  * Grows an array to at least this many bytes and preserves the first `used` of them. Returns
  * RB_DEVICE_FULL like rb_device_alloc.
  */
-extern rb_status rb_refine_stretch(rb_device_run *run, rb_refine_arena *arena, uint64_t used,
-								   uint64_t bytes);
+extern rb_status rb_refine_arena_grow(rb_device_run *run, rb_refine_arena *arena, uint64_t used,
+									  uint64_t bytes);
 /* Frees an array that no work on the device uses any more. */
 extern void rb_refine_arena_free(rb_device_run *run, rb_refine_arena *arena);
 
@@ -118,7 +118,7 @@ typedef struct rb_refine_huge
 typedef struct rb_refine_args
 {
 	rb_cells m;
-	rb_candidate *cands;
+	rb_refine_candidate *cands;
 	uint32_t ncands;
 	uint32_t *cavities;
 	rb_count cavities_cap;
@@ -128,7 +128,7 @@ typedef struct rb_refine_args
 	rb_refine_huge huge;
 	double *expansions; /* Space for the expansions of `expansion_warps` warps */
 	uint32_t expansion_warps;
-	rb_refine_asked asked;
+	rb_refine_signs asked;
 	/* Numbering of winners and new cells */
 	uint4 *sums; /* Sums of the thread blocks */
 	uint32_t nsites, most_winners;
@@ -166,7 +166,7 @@ typedef struct rb_refine_some
 
 /* ---- refine_filters.cu ---- */
 
-extern rb_status rb_refine_make(rb_device_run *run, const rb_refine_args *a);
+extern rb_status rb_refine_create(rb_device_run *run, const rb_refine_args *a);
 extern rb_status rb_refine_grow(rb_device_run *run, const rb_refine_args *a);
 extern rb_status rb_refine_grow_large(rb_device_run *run, const rb_refine_args *a,
 									  const rb_refine_some *some);
@@ -207,9 +207,9 @@ extern rb_status rb_refine_gather(rb_device_run *run, const rb_refine_args *a,
  * Takes every step-th of `all` entries as a candidate, starting at index `turn`, n in total, and
  * copies the others to `left`.
  */
-extern rb_status rb_refine_spread(rb_device_run *run, const rb_refine_args *a,
-								  const rb_entry64 *from, uint32_t all, uint32_t step,
-								  uint32_t turn, uint32_t n, rb_entry64 *left);
+extern rb_status rb_refine_subsample(rb_device_run *run, const rb_refine_args *a,
+									 const rb_entry64 *from, uint32_t all, uint32_t step,
+									 uint32_t turn, uint32_t n, rb_entry64 *left);
 /* Marks all candidates that started growing to grow again. */
 extern rb_status rb_refine_again(rb_device_run *run, const rb_refine_args *a);
 /* Lists up to `most` candidates that need a larger workspace in list 2. */
@@ -218,15 +218,16 @@ extern rb_status rb_refine_list_large(rb_device_run *run, const rb_refine_args *
 extern rb_status rb_refine_sum_winners(rb_device_run *run, const rb_refine_args *a);
 extern rb_status rb_refine_number_winners(rb_device_run *run, const rb_refine_args *a);
 /*
- * rb_refine_sum_back sums up the entries that candidates put back, and rb_refine_put_back appends
+ * rb_refine_sum_back sums up the entries that candidates put back, and rb_refine_append_back appends
  * them to the lists; the functions below do so for other entries.
  */
 extern rb_status rb_refine_sum_back(rb_device_run *run, const rb_refine_args *a);
-extern rb_status rb_refine_put_back(rb_device_run *run, const rb_refine_args *a);
-extern rb_status rb_refine_put_stuck(rb_device_run *run, const rb_refine_args *a, rb_entry64 *to);
+extern rb_status rb_refine_append_back(rb_device_run *run, const rb_refine_args *a);
+extern rb_status rb_refine_append_blocked(rb_device_run *run, const rb_refine_args *a,
+										  rb_entry64 *to);
 extern rb_status rb_refine_sum_needs(rb_device_run *run, const rb_refine_args *a, uint4 *sums);
-extern rb_status rb_refine_put_needs(rb_device_run *run, const rb_refine_args *a,
-									 const uint4 *sums);
+extern rb_status rb_refine_append_needs(rb_device_run *run, const rb_refine_args *a,
+										const uint4 *sums);
 
 /* ---- device helpers ---- */
 
@@ -242,14 +243,14 @@ rb_refine_end(const rb_refine_some *some)
 
 /* Abandons a candidate whose cavity exceeds every workspace. */
 static __device__ __forceinline__ void
-rb_refine_give_up(rb_candidate *cand)
+rb_refine_abandon(rb_refine_candidate *cand)
 {
 	cand->verdict = RB_KEPT;
 	cand->reason = RB_BAD_TOO_FINE;
 }
 
 static __device__ __forceinline__ const uint32_t *
-rb_refine_cells_of(const rb_refine_args *a, const rb_candidate *cand)
+rb_refine_cells_of(const rb_refine_args *a, const rb_refine_candidate *cand)
 {
 	return a->cavities + cand->cavity;
 }

@@ -30,7 +30,7 @@ static struct
 static pthread_once_t driver_once = PTHREAD_ONCE_INIT;
 
 static bool
-find(const char *name, void *function)
+find_function(const char *name, void *function)
 {
 	cudaDriverEntryPointQueryResult result;
 
@@ -43,14 +43,16 @@ find(const char *name, void *function)
 }
 
 static void
-find_all(void)
+find_functions(void)
 {
-	driver.there = find("cuMemGetAllocationGranularity", &driver.granularity) &&
-				   find("cuMemAddressReserve", &driver.reserve) &&
-				   find("cuMemAddressFree", &driver.unreserve) &&
-				   find("cuMemCreate", &driver.create) && find("cuMemRelease", &driver.release) &&
-				   find("cuMemMap", &driver.map) && find("cuMemUnmap", &driver.unmap) &&
-				   find("cuMemSetAccess", &driver.access);
+	driver.there = find_function("cuMemGetAllocationGranularity", &driver.granularity) &&
+				   find_function("cuMemAddressReserve", &driver.reserve) &&
+				   find_function("cuMemAddressFree", &driver.unreserve) &&
+				   find_function("cuMemCreate", &driver.create) &&
+				   find_function("cuMemRelease", &driver.release) &&
+				   find_function("cuMemMap", &driver.map) &&
+				   find_function("cuMemUnmap", &driver.unmap) &&
+				   find_function("cuMemSetAccess", &driver.access);
 }
 
 static CUmemAllocationProp
@@ -67,13 +69,13 @@ kind_of_memory(const rb_device_run *run)
 
 /* Reserves addresses; returns false if the array must be a block. */
 static bool
-reserve(const rb_device_run *run, rb_refine_arena *arena)
+reserve_addresses(const rb_device_run *run, rb_refine_arena *arena)
 {
 	CUmemAllocationProp prop = kind_of_memory(run);
 	CUdeviceptr at;
 	size_t step;
 
-	pthread_once(&driver_once, find_all);
+	pthread_once(&driver_once, find_functions);
 	if (!driver.there ||
 		driver.granularity(&step, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM) != CUDA_SUCCESS)
 		return false;
@@ -90,7 +92,7 @@ reserve(const rb_device_run *run, rb_refine_arena *arena)
 
 /* Maps new memory behind the end of the array. */
 static CUresult
-add(const rb_device_run *run, rb_refine_arena *arena, uint64_t bytes)
+map_memory(const rb_device_run *run, rb_refine_arena *arena, uint64_t bytes)
 {
 	CUmemAllocationProp prop = kind_of_memory(run);
 	CUdeviceptr at = (CUdeviceptr) arena->at + arena->bytes;
@@ -116,7 +118,7 @@ add(const rb_device_run *run, rb_refine_arena *arena, uint64_t bytes)
 
 /* Maps new memory within the budget, and waits for memory as rb_device_alloc does. */
 static rb_status
-add_more(rb_device_run *run, rb_refine_arena *arena, uint64_t bytes)
+map_more(rb_device_run *run, rb_refine_arena *arena, uint64_t bytes)
 {
 	run->need = run->used + bytes;
 	if (run->need > run->budget || arena->bytes + bytes > arena->reserved ||
@@ -124,7 +126,7 @@ add_more(rb_device_run *run, rb_refine_arena *arena, uint64_t bytes)
 		return RB_DEVICE_FULL;
 	for (;;)
 	{
-		CUresult result = add(run, arena, bytes);
+		CUresult result = map_memory(run, arena, bytes);
 
 		if (result == CUDA_SUCCESS)
 			break;
@@ -136,7 +138,7 @@ add_more(rb_device_run *run, rb_refine_arena *arena, uint64_t bytes)
 			return RB_STOPPED;
 		if (rb_now_ms() > run->until)
 			return RB_DEVICE_FULL;
-		rb_doze(10000000);
+		rb_sleep_ns(10000000);
 	}
 	arena->piece[arena->pieces++] = (uint32_t) (bytes / arena->step);
 	arena->bytes += bytes;
@@ -146,7 +148,7 @@ add_more(rb_device_run *run, rb_refine_arena *arena, uint64_t bytes)
 
 /* Moves the contents to a larger block. */
 static rb_status
-move(rb_device_run *run, rb_refine_arena *arena, uint64_t used, uint64_t bytes)
+move_block(rb_device_run *run, rb_refine_arena *arena, uint64_t used, uint64_t bytes)
 {
 	uint64_t more = arena->bytes + arena->bytes / BLOCK_SHARE;
 	void *fresh;
@@ -173,7 +175,7 @@ move(rb_device_run *run, rb_refine_arena *arena, uint64_t used, uint64_t bytes)
 }
 
 rb_status
-rb_refine_stretch(rb_device_run *run, rb_refine_arena *arena, uint64_t used, uint64_t bytes)
+rb_refine_arena_grow(rb_device_run *run, rb_refine_arena *arena, uint64_t used, uint64_t bytes)
 {
 	uint64_t more = arena->bytes / MORE_SHARE;
 	rb_status status;
@@ -181,16 +183,16 @@ rb_refine_stretch(rb_device_run *run, rb_refine_arena *arena, uint64_t used, uin
 	if (arena->at != NULL && bytes <= arena->bytes)
 		return RB_OK;
 	if (arena->at == NULL && !arena->small)
-		reserve(run, arena);
+		reserve_addresses(run, arena);
 	if (arena->reserved == 0)
-		return move(run, arena, used, bytes);
+		return move_block(run, arena, used, bytes);
 	bytes = bytes > arena->bytes ? bytes - arena->bytes : 1;
 	bytes = (bytes + arena->step - 1) / arena->step * arena->step;
 	more = (more + arena->step - 1) / arena->step * arena->step;
 	if (more <= bytes)
-		return add_more(run, arena, bytes);
-	status = add_more(run, arena, more);
-	return status == RB_DEVICE_FULL ? add_more(run, arena, bytes) : status;
+		return map_more(run, arena, bytes);
+	status = map_more(run, arena, more);
+	return status == RB_DEVICE_FULL ? map_more(run, arena, bytes) : status;
 }
 
 void

@@ -15,7 +15,7 @@
 #include "refine.cuh"
 
 #define RB_ALL_LANES 0xffffffffu
-#define RB_NOBODY 0xffffffffu
+#define RB_NO_THREAD_RANK 0xffffffffu
 /*
  * Flag of a hash-table slot that a thread has claimed for a cell, until it is known which thread
  * adds the cell
@@ -33,7 +33,7 @@ template <int WARPS> struct rb_team_words
 	uint32_t cell[32 * WARPS];
 };
 
-template <int WARPS> struct rb_team
+template <int WARPS> struct rb_cavity_team
 {
 	static const uint32_t threads = 32 * WARPS;
 	rb_team_words<WARPS> *words; /* In shared memory; unused if the team is one warp */
@@ -52,10 +52,10 @@ template <int WARPS> struct rb_team
 			__syncthreads();
 	}
 
-	/* Returns the first thread for which `yes` is set, or RB_NOBODY. */
+	/* Returns the first thread for which `yes` is set, or RB_NO_THREAD_RANK. */
 	__device__ __forceinline__ uint32_t first(bool yes)
 	{
-		uint32_t mine = __ballot_sync(RB_ALL_LANES, yes), who = RB_NOBODY;
+		uint32_t mine = __ballot_sync(RB_ALL_LANES, yes), who = RB_NO_THREAD_RANK;
 
 		if (WARPS == 1)
 			return (uint32_t) __ffs((int) mine) - 1;
@@ -113,35 +113,35 @@ template <int WARPS> struct rb_team
 /* Returns the verdict of the first thread that is not RB_READY. */
 template <int WARPS>
 static __device__ __forceinline__ rb_verdict
-rb_team_first(rb_team<WARPS> *team, rb_verdict mine)
+rb_team_first(rb_cavity_team<WARPS> *team, rb_verdict mine)
 {
 	uint32_t who = team->first(mine != RB_READY);
 
-	return who == RB_NOBODY ? RB_READY : (rb_verdict) team->of(who, mine);
+	return who == RB_NO_THREAD_RANK ? RB_READY : (rb_verdict) team->of(who, mine);
 }
 
 /* Combines the obstacles that the threads found, in the order of their cells. */
 template <int WARPS>
 static __device__ __forceinline__ void
-rb_team_obstacles(rb_team<WARPS> *team, rb_obstacle *o, const rb_obstacle *mine)
+rb_team_obstacles(rb_cavity_team<WARPS> *team, rb_obstacle *o, const rb_obstacle *mine)
 {
 	uint32_t who = team->first(mine->any);
 
-	if (who == RB_NOBODY)
+	if (who == RB_NO_THREAD_RANK)
 		return;
 	o->any = true;
 	who = team->first(mine->any && mine->piece != 0);
-	if (who != RB_NOBODY && o->piece == 0)
+	if (who != RB_NO_THREAD_RANK && o->piece == 0)
 		o->piece = team->of(who, mine->piece);
 	who = team->first(mine->any && mine->wall != 0);
-	if (who != RB_NOBODY && o->wall == 0)
+	if (who != RB_NO_THREAD_RANK && o->wall == 0)
 		o->wall = team->of(who, mine->wall);
 }
 
 /* Broadcasts the counters of the workspace, which the first thread has changed, and its verdict. */
 template <int WARPS>
 static __device__ __forceinline__ rb_verdict
-rb_team_share(rb_team<WARPS> *team, rb_room *room, rb_verdict verdict)
+rb_team_share(rb_cavity_team<WARPS> *team, rb_array_reserve *room, rb_verdict verdict)
 {
 	unsigned long long both;
 
@@ -161,8 +161,8 @@ rb_team_share(rb_team<WARPS> *team, rb_room *room, rb_verdict verdict)
  */
 template <int WARPS>
 static __device__ __forceinline__ rb_verdict
-rb_team_add(rb_team<WARPS> *team, const rb_cells *m, rb_room *room, const rb_candidate *cand,
-			uint32_t cell, bool wants, bool unsure)
+rb_team_add(rb_cavity_team<WARPS> *team, const rb_cells *m, rb_array_reserve *room,
+			const rb_refine_candidate *cand, uint32_t cell, bool wants, bool unsure)
 {
 	const uint32_t rank = team->rank(), mask = 2 * room->cells_cap - 1;
 	const uint32_t mark = RB_TEAM_MARK | rank;
@@ -170,7 +170,7 @@ rb_team_add(rb_team<WARPS> *team, const rb_cells *m, rb_room *room, const rb_can
 	rb_verdict verdict = unsure ? RB_OPEN : RB_READY;
 	bool first;
 
-	if (team->first(wants || unsure) == RB_NOBODY)
+	if (team->first(wants || unsure) == RB_NO_THREAD_RANK)
 		return RB_READY;
 	if (WARPS == 1)
 	{
@@ -227,7 +227,7 @@ rb_team_add(rb_team<WARPS> *team, const rb_cells *m, rb_room *room, const rb_can
 
 /* Walks from a bad tetrahedron to its circumcenter; every warp of a team takes the same path. */
 static __device__ __forceinline__ rb_verdict
-rb_warp_walk(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_obstacle *o)
+rb_warp_walk(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *cand, rb_obstacle *o)
 {
 	const uint32_t lane = threadIdx.x & 31;
 	uint32_t cell = rb_entry_cell(cand->entry), from = 4;
@@ -266,8 +266,8 @@ rb_warp_walk(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_obstac
  */
 template <int WARPS>
 static __device__ __forceinline__ rb_verdict
-rb_team_walls(rb_team<WARPS> *team, const rb_cells *m, rb_exact_env *env, rb_candidate *cand,
-			  rb_room *room)
+rb_team_walls(rb_cavity_team<WARPS> *team, const rb_cells *m, rb_exact_env *env,
+			  rb_refine_candidate *cand, rb_array_reserve *room)
 {
 	const uint32_t rank = team->rank(), step = 32 * WARPS / 3;
 
@@ -284,7 +284,7 @@ rb_team_walls(rb_team<WARPS> *team, const rb_cells *m, rb_exact_env *env, rb_can
 				opens = rb_grow_opens(m, env, cand, room, side);
 		}
 		team->sync();
-		while ((who = team->first(opens != 0)) != RB_NOBODY)
+		while ((who = team->first(opens != 0)) != RB_NO_THREAD_RANK)
 		{
 			uint32_t wall = (uint32_t) team->of(who, beyond), at[2];
 			rb_verdict verdict = RB_READY;
@@ -315,8 +315,8 @@ rb_team_walls(rb_team<WARPS> *team, const rb_cells *m, rb_exact_env *env, rb_can
  */
 template <int WARPS>
 static __device__ __forceinline__ rb_verdict
-rb_team_cells(rb_team<WARPS> *team, const rb_cells *m, rb_exact_env *env, rb_candidate *cand,
-			  rb_room *room)
+rb_team_cells(rb_cavity_team<WARPS> *team, const rb_cells *m, rb_exact_env *env,
+			  rb_refine_candidate *cand, rb_array_reserve *room)
 {
 	const uint32_t rank = team->rank(), i = rank & 3, step = 8 * WARPS;
 	uint32_t nrim = 0;
@@ -338,7 +338,7 @@ rb_team_cells(rb_team<WARPS> *team, const rb_cells *m, rb_exact_env *env, rb_can
 			const rb_cell *c = &m->cells[cell];
 
 			if ((c->bits & RB_CELL_WALL(i)) != 0)
-				rim = !rb_room_opens(room, rb_face_name(m, cell << 2 | i));
+				rim = !rb_room_opens(room, rb_face_id(m, cell << 2 | i));
 			else if (!rb_room_has(room, c->n[i] >> 2))
 			{
 				int sign;
@@ -382,8 +382,8 @@ rb_team_cells(rb_team<WARPS> *team, const rb_cells *m, rb_exact_env *env, rb_can
 
 template <int WARPS>
 static __device__ __forceinline__ rb_verdict
-rb_team_grow(rb_team<WARPS> *team, const rb_cells *m, rb_exact_env *env, rb_candidate *cand,
-			 rb_room *room)
+rb_team_grow(rb_cavity_team<WARPS> *team, const rb_cells *m, rb_exact_env *env,
+			 rb_refine_candidate *cand, rb_array_reserve *room)
 {
 	const uint32_t rank = team->rank(), threads = 32 * WARPS;
 	rb_obstacle o, mine;
@@ -398,7 +398,7 @@ rb_team_grow(rb_team<WARPS> *team, const rb_cells *m, rb_exact_env *env, rb_cand
 	mine.needed = o.needed;
 	if (rb_entry_what(cand->entry) == RB_SPLIT_TET)
 	{
-		verdict = rb_grow_look(m, env, cand);
+		verdict = rb_grow_check_claims(m, env, cand);
 		if (verdict == RB_READY)
 			verdict = rb_warp_walk(m, env, cand, &o);
 		if (verdict != RB_READY)
@@ -447,7 +447,7 @@ rb_team_grow(rb_team<WARPS> *team, const rb_cells *m, rb_exact_env *env, rb_cand
 /* Clears the hash table of a workspace. */
 template <int WARPS>
 static __device__ __forceinline__ void
-rb_team_empty(const rb_team<WARPS> *team, const rb_room *room)
+rb_team_empty(const rb_cavity_team<WARPS> *team, const rb_array_reserve *room)
 {
 	for (uint32_t k = team->rank(); k < 2 * room->cells_cap; k += 32 * WARPS)
 		room->table[k] = RB_NOWHERE;
@@ -460,7 +460,7 @@ rb_team_empty(const rb_team<WARPS> *team, const rb_room *room)
  */
 template <int WARPS>
 static __device__ __forceinline__ void
-rb_team_clear(const rb_team<WARPS> *team, const rb_room *room)
+rb_team_clear(const rb_cavity_team<WARPS> *team, const rb_array_reserve *room)
 {
 	const uint32_t mask = 2 * room->cells_cap - 1;
 
@@ -487,11 +487,11 @@ rb_team_clear(const rb_team<WARPS> *team, const rb_room *room)
  */
 template <int WARPS>
 static __device__ __forceinline__ rb_verdict
-rb_team_grow_one(rb_team<WARPS> *team, const rb_refine_args *a, rb_exact_env *env, uint32_t i,
-				 rb_room *room)
+rb_team_grow_one(rb_cavity_team<WARPS> *team, const rb_refine_args *a, rb_exact_env *env,
+				 uint32_t i, rb_array_reserve *room)
 {
 	const uint32_t rank = team->rank();
-	rb_candidate *cand = &a->cands[i];
+	rb_refine_candidate *cand = &a->cands[i];
 	rb_verdict verdict = rb_team_grow(team, &a->m, env, cand, room);
 
 	rb_team_clear(team, room);
@@ -530,10 +530,10 @@ typedef struct rb_warp_room
 	uint8_t rims[RB_ROOM_CELLS];
 } rb_warp_room;
 
-static __device__ __forceinline__ rb_room
-rb_warp_small(const rb_team<1> *team, rb_warp_room *of)
+static __device__ __forceinline__ rb_array_reserve
+rb_warp_small(const rb_cavity_team<1> *team, rb_warp_room *of)
 {
-	rb_room room;
+	rb_array_reserve room;
 
 	room.cells = of->cells;
 	room.walls = of->walls;
@@ -547,10 +547,10 @@ rb_warp_small(const rb_team<1> *team, rb_warp_room *of)
 
 /* Returns a large workspace in shared memory, or the huge one, whose table is already empty. */
 template <int WARPS>
-static __device__ __forceinline__ rb_room
-rb_team_large(const rb_team<WARPS> *team, const rb_refine_huge *huge, void *shared)
+static __device__ __forceinline__ rb_array_reserve
+rb_team_large(const rb_cavity_team<WARPS> *team, const rb_refine_huge *huge, void *shared)
 {
-	rb_room room;
+	rb_array_reserve room;
 
 	room.cells_cap = huge != NULL ? huge->cells : RB_ROOM_CELLS_LARGE;
 	room.walls_cap = huge != NULL ? RB_ROOM_WALLS_HUGE : RB_ROOM_WALLS_LARGE;

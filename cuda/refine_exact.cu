@@ -4,7 +4,7 @@
  *	  need a larger workspace.
  *
  * If neither method can compute a sign, its points are written to a table for the host, which uses
- * GMP (rb_refine_asked). Once the sign is known, the candidate starts again. The mesh has not
+ * GMP (rb_refine_signs). Once the sign is known, the candidate starts again. The mesh has not
  * changed, so it reaches the same test, finds the sign, and continues.
  */
 #define RB_DEVICE_ASKS
@@ -22,7 +22,7 @@
 typedef struct asking
 {
 	rb_exact_env env; /* First member, because rb_device_asks gets only a pointer to it */
-	const rb_refine_asked *asked;
+	const rb_refine_signs *asked;
 } asking;
 
 static __device__ __forceinline__ bool
@@ -40,7 +40,7 @@ static __device__ int
 rb_device_asks(rb_exact_env *env, const double *a, const double *b, const double *c,
 			   const double *d, const double *e)
 {
-	const rb_refine_asked *asked = ((asking *) env)->asked;
+	const rb_refine_signs *asked = ((asking *) env)->asked;
 	rb_refine_query q;
 	uint64_t h = 0;
 	uint32_t at, i;
@@ -88,7 +88,7 @@ rb_refine_exact_teams(void)
 }
 
 static __device__ __forceinline__ asking
-begin(const rb_refine_args *a, uint32_t worker)
+begin_worker(const rb_refine_args *a, uint32_t worker)
 {
 	asking me;
 
@@ -118,10 +118,11 @@ wait_for_answers(const rb_refine_args *a, const rb_refine_some *some, uint32_t i
  */
 template <int TEAM>
 static __device__ __forceinline__ void
-grow_some(rb_team<TEAM> *team, const rb_refine_args *a, const rb_refine_some *some, rb_room *room)
+grow_some(rb_cavity_team<TEAM> *team, const rb_refine_args *a, const rb_refine_some *some,
+		  rb_array_reserve *room)
 {
 	const uint32_t end = rb_refine_end(some);
-	asking me = begin(a, blockIdx.x * 32 * TEAM + threadIdx.x);
+	asking me = begin_worker(a, blockIdx.x * 32 * TEAM + threadIdx.x);
 
 	for (uint32_t k = blockIdx.x; k < end; k += gridDim.x)
 	{
@@ -137,7 +138,7 @@ grow_some(rb_team<TEAM> *team, const rb_refine_args *a, const rb_refine_some *so
 			if (verdict == RB_OPEN)
 				wait_for_answers(a, some, i);
 			if (verdict == RB_LARGE && some->huge)
-				rb_refine_give_up(&a->cands[i]);
+				rb_refine_abandon(&a->cands[i]);
 		}
 		team->sync();
 	}
@@ -148,8 +149,8 @@ __launch_bounds__(EXACT_THREADS) grow_exact_kernel(const __grid_constant__ rb_re
 												   const __grid_constant__ rb_refine_some some)
 {
 	__shared__ rb_warp_room shared;
-	rb_team<1> team = {NULL, 0};
-	rb_room room = rb_warp_small(&team, &shared);
+	rb_cavity_team<1> team = {NULL, 0};
+	rb_array_reserve room = rb_warp_small(&team, &shared);
 
 	grow_some(&team, &a, &some, &room);
 }
@@ -161,8 +162,8 @@ __launch_bounds__(LARGE_WARPS * 32, 1)
 {
 	extern __shared__ uint4 large[];
 	__shared__ rb_team_words<LARGE_WARPS> words;
-	rb_team<LARGE_WARPS> team = {&words, 0};
-	rb_room room = rb_team_large(&team, some.huge ? &a.huge : NULL, large);
+	rb_cavity_team<LARGE_WARPS> team = {&words, 0};
+	rb_array_reserve room = rb_team_large(&team, some.huge ? &a.huge : NULL, large);
 
 	grow_some(&team, &a, &some, &room);
 }
@@ -193,12 +194,12 @@ __launch_bounds__(EXACT_THREADS) beside_exact_kernel(const __grid_constant__ rb_
 {
 	const uint32_t end = rb_refine_end(&some);
 	const uint32_t t = blockIdx.x * blockDim.x + threadIdx.x;
-	asking me = begin(&a, t);
+	asking me = begin_worker(&a, t);
 
 	for (uint32_t k = t; k < end; k += gridDim.x * blockDim.x)
 	{
 		uint32_t i = some.list[k];
-		rb_candidate *cand = &a.cands[i];
+		rb_refine_candidate *cand = &a.cands[i];
 
 		if (cand->vertex != RB_UNSURE)
 			continue;

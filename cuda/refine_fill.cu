@@ -22,7 +22,7 @@ static __global__ void
 __launch_bounds__(RB_REFINE_BLOCK) claim_kernel(const __grid_constant__ rb_refine_args a)
 {
 	EACH_WARP(i, a.ncands);
-	const rb_candidate *cand = &a.cands[i];
+	const rb_refine_candidate *cand = &a.cands[i];
 	const uint32_t *cells = rb_refine_cells_of(&a, cand);
 
 	if (cand->verdict == RB_FITS)
@@ -34,7 +34,7 @@ static __global__ void
 __launch_bounds__(RB_REFINE_BLOCK) own_kernel(const __grid_constant__ rb_refine_args a)
 {
 	EACH_WARP(i, a.ncands);
-	rb_candidate *cand = &a.cands[i];
+	rb_refine_candidate *cand = &a.cands[i];
 	const uint32_t *cells = rb_refine_cells_of(&a, cand);
 	bool owns = true;
 
@@ -52,7 +52,7 @@ static __global__ void
 __launch_bounds__(RB_REFINE_BLOCK) release_kernel(const __grid_constant__ rb_refine_args a)
 {
 	EACH_WARP(i, a.ncands);
-	const rb_candidate *cand = &a.cands[i];
+	const rb_refine_candidate *cand = &a.cands[i];
 	const uint32_t *cells = rb_refine_cells_of(&a, cand);
 
 	if (rb_round_claimed(cand))
@@ -63,7 +63,7 @@ __launch_bounds__(RB_REFINE_BLOCK) release_kernel(const __grid_constant__ rb_ref
 }
 
 /*
- * Creates the star of a winner by one warp, like rb_star_make: 8 cells with 4 faces each at once.
+ * Creates the star of a winner by one warp, like rb_star_build: 8 cells with 4 faces each at once.
  * The thread that creates a new cell also links it, in both directions.
  */
 static __global__ void
@@ -71,7 +71,7 @@ __launch_bounds__(RB_REFINE_BLOCK) star_kernel(const __grid_constant__ rb_refine
 {
 	const uint32_t w = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x & 31;
 	const uint32_t i = lane & 3;
-	const rb_candidate *cand;
+	const rb_refine_candidate *cand;
 	const uint32_t *cells;
 	uint32_t u = 0, v = 0, next;
 	double nearest2 = INFINITY;
@@ -140,7 +140,7 @@ static __global__ void
 __launch_bounds__(RB_REFINE_BLOCK) finish_kernel(const __grid_constant__ rb_refine_args a)
 {
 	EACH_WARP(i, a.nwinners);
-	const rb_candidate *cand = &a.cands[a.winners[i]];
+	const rb_refine_candidate *cand = &a.cands[a.winners[i]];
 	const uint32_t *cells = rb_refine_cells_of(&a, cand);
 
 	for (uint32_t k = lane; k < cand->ncells; k += 32)

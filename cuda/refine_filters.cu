@@ -23,7 +23,7 @@ __launch_bounds__(RB_REFINE_BLOCK) make_kernel(const __grid_constant__ rb_refine
 }
 
 rb_status
-rb_refine_make(rb_device_run *run, const rb_refine_args *a)
+rb_refine_create(rb_device_run *run, const rb_refine_args *a)
 {
 	make_kernel<<<rb_refine_blocks(a->ncands), RB_REFINE_BLOCK, 0, run->queue->compute>>>(*a);
 	RB_REFINE_LAUNCHED(run, a, "refine: make_kernel");
@@ -36,8 +36,8 @@ __launch_bounds__(RB_REFINE_THREADS, GROW_BLOCKS)
 {
 	__shared__ rb_warp_room rooms[WARPS];
 	const uint32_t lane = threadIdx.x & 31;
-	rb_team<1> team = {NULL, 0};
-	rb_room room = rb_warp_small(&team, &rooms[threadIdx.x / 32]);
+	rb_cavity_team<1> team = {NULL, 0};
+	rb_array_reserve room = rb_warp_small(&team, &rooms[threadIdx.x / 32]);
 	rb_exact_env env;
 
 	env.filters = a.filters;
@@ -80,8 +80,8 @@ __launch_bounds__(LARGE_WARPS * 32, 1)
 	extern __shared__ uint4 shared[];
 	__shared__ rb_team_words<LARGE_WARPS> words;
 	const uint32_t end = rb_refine_end(&some);
-	rb_team<LARGE_WARPS> team = {&words, 0};
-	rb_room room = rb_team_large(&team, some.huge ? &a.huge : NULL, shared);
+	rb_cavity_team<LARGE_WARPS> team = {&words, 0};
+	rb_array_reserve room = rb_team_large(&team, some.huge ? &a.huge : NULL, shared);
 	rb_exact_env env;
 
 	env.filters = a.filters;
@@ -95,7 +95,7 @@ __launch_bounds__(LARGE_WARPS * 32, 1)
 		if (threadIdx.x == 0 && verdict == RB_OPEN)
 			a.list[0][atomicAdd(&a.counts->open, 1u)] = i;
 		if (threadIdx.x == 0 && verdict == RB_LARGE && some.huge)
-			rb_refine_give_up(&a.cands[i]);
+			rb_refine_abandon(&a.cands[i]);
 	}
 }
 
@@ -122,7 +122,7 @@ static __global__ void
 __launch_bounds__(RB_REFINE_BLOCK) beside_kernel(const __grid_constant__ rb_refine_args a)
 {
 	const uint32_t i = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x & 31;
-	rb_candidate *cand = &a.cands[i];
+	rb_refine_candidate *cand = &a.cands[i];
 	const uint32_t *cells;
 	rb_exact_env env;
 	bool in_way = false, unsure = false;

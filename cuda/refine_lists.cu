@@ -13,7 +13,7 @@
 #define SCAN_THREADS 1024
 
 static __device__ __forceinline__ uint4
-plus(uint4 a, uint4 b)
+add_sums(uint4 a, uint4 b)
 {
 	return make_uint4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
 }
@@ -35,7 +35,7 @@ before_in_block(uint4 mine, uint4 *all)
 								 __shfl_up_sync(~0u, sum.z, d), __shfl_up_sync(~0u, sum.w, d));
 
 		if (lane >= d)
-			sum = plus(sum, other);
+			sum = add_sums(sum, other);
 	}
 	__syncthreads();
 	if (lane == 31)
@@ -50,13 +50,13 @@ before_in_block(uint4 mine, uint4 *all)
 			uint4 n = warp_sum[w];
 
 			warp_sum[w] = s;
-			s = plus(s, n);
+			s = add_sums(s, n);
 		}
 		warp_sum[32] = s;
 	}
 	__syncthreads();
 	*all = warp_sum[32];
-	sum = plus(sum, warp_sum[warp]);
+	sum = add_sums(sum, warp_sum[warp]);
 	return make_uint4(sum.x - mine.x, sum.y - mine.y, sum.z - mine.z, sum.w - mine.w);
 }
 
@@ -74,8 +74,8 @@ __launch_bounds__(SCAN_THREADS) scan_kernel(uint4 *sums, uint32_t n, uint4 *all)
 		uint4 before = before_in_block(mine, &total);
 
 		if (i < n)
-			sums[i] = plus(carry, before);
-		carry = plus(carry, total);
+			sums[i] = add_sums(carry, before);
+		carry = add_sums(carry, total);
 	}
 	if (threadIdx.x == 0)
 		*all = carry;
@@ -94,7 +94,7 @@ __launch_bounds__(SCAN_THREADS) scan_kernel(uint4 *sums, uint32_t n, uint4 *all)
  * is zero.
  */
 static __device__ __forceinline__ void
-put_sum(uint4 mine, uint4 *sums, uint4 *all)
+store_sum(uint4 mine, uint4 *sums, uint4 *all)
 {
 	if (threadIdx.x != 0)
 		return;
@@ -104,7 +104,7 @@ put_sum(uint4 mine, uint4 *sums, uint4 *all)
 }
 
 static rb_status
-scan(rb_device_run *run, const rb_refine_args *a, uint4 *sums, uint32_t n, uint4 *all)
+scan_sums(rb_device_run *run, const rb_refine_args *a, uint4 *sums, uint32_t n, uint4 *all)
 {
 	if (n <= 1)
 		return RB_OK;
@@ -116,7 +116,7 @@ scan(rb_device_run *run, const rb_refine_args *a, uint4 *sums, uint32_t n, uint4
 /* ---- candidates ---- */
 
 static __global__ void
-gather_kernel(rb_candidate *to, const rb_entry64 *from, uint32_t n)
+gather_kernel(rb_refine_candidate *to, const rb_entry64 *from, uint32_t n)
 {
 	uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
 
@@ -133,8 +133,8 @@ rb_refine_gather(rb_device_run *run, const rb_refine_args *a, const rb_entry64 *
 }
 
 static __global__ void
-spread_kernel(rb_candidate *to, const rb_entry64 *from, uint32_t all, uint32_t step, uint32_t turn,
-			  uint32_t n, rb_entry64 *left)
+spread_kernel(rb_refine_candidate *to, const rb_entry64 *from, uint32_t all, uint32_t step,
+			  uint32_t turn, uint32_t n, rb_entry64 *left)
 {
 	uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
 	/* Number of entries before i that are taken */
@@ -149,15 +149,15 @@ spread_kernel(rb_candidate *to, const rb_entry64 *from, uint32_t all, uint32_t s
 }
 
 rb_status
-rb_refine_spread(rb_device_run *run, const rb_refine_args *a, const rb_entry64 *from, uint32_t all,
-				 uint32_t step, uint32_t turn, uint32_t n, rb_entry64 *left)
+rb_refine_subsample(rb_device_run *run, const rb_refine_args *a, const rb_entry64 *from,
+					uint32_t all, uint32_t step, uint32_t turn, uint32_t n, rb_entry64 *left)
 {
 	LAUNCH(spread_kernel, all, a->cands + a->ncands, from, all, step, turn, n, left);
 	return RB_OK;
 }
 
 static __global__ void
-again_kernel(rb_candidate *cands, uint32_t n)
+again_kernel(rb_refine_candidate *cands, uint32_t n)
 {
 	uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
 
@@ -225,9 +225,9 @@ rb_refine_list_large(rb_device_run *run, const rb_refine_args *a, uint32_t most)
 /* ---- winners ---- */
 
 static __device__ __forceinline__ uint4
-winner(const rb_refine_args *a, uint32_t i)
+count_winner(const rb_refine_args *a, uint32_t i)
 {
-	const rb_candidate *cand = &a->cands[i];
+	const rb_refine_candidate *cand = &a->cands[i];
 
 	if (i >= a->ncands || !rb_round_vies(cand))
 		return make_uint4(0, 0, 0, 0);
@@ -241,15 +241,15 @@ __launch_bounds__(RB_REFINE_BLOCK) sum_winners_kernel(const __grid_constant__ rb
 {
 	uint4 all;
 
-	before_in_block(winner(&a, blockIdx.x * blockDim.x + threadIdx.x), &all);
-	put_sum(all, a.sums, &a.counts->winners);
+	before_in_block(count_winner(&a, blockIdx.x * blockDim.x + threadIdx.x), &all);
+	store_sum(all, a.sums, &a.counts->winners);
 }
 
 rb_status
 rb_refine_sum_winners(rb_device_run *run, const rb_refine_args *a)
 {
 	LAUNCH(sum_winners_kernel, a->ncands, *a);
-	return scan(run, a, a->sums, rb_refine_blocks(a->ncands), &a->counts->winners);
+	return scan_sums(run, a, a->sums, rb_refine_blocks(a->ncands), &a->counts->winners);
 }
 
 /* Numbers the winners, unless some candidates still wait for signs. */
@@ -258,12 +258,12 @@ __launch_bounds__(RB_REFINE_BLOCK) number_kernel(const __grid_constant__ rb_refi
 {
 	const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
 	uint4 mine, all, before;
-	rb_candidate *cand = &a.cands[i];
+	rb_refine_candidate *cand = &a.cands[i];
 
 	if (a.counts->asks != 0)
 		return;
-	mine = winner(&a, i);
-	before = plus(before_in_block(mine, &all), a.sums[blockIdx.x]);
+	mine = count_winner(&a, i);
+	before = add_sums(before_in_block(mine, &all), a.sums[blockIdx.x]);
 	if (i >= a.ncands)
 		return;
 	rb_round_decide(cand);
@@ -298,16 +298,16 @@ rb_refine_number_winners(rb_device_run *run, const rb_refine_args *a)
 
 /* Returns true if the candidate is a subsegment that cannot be split alone. */
 static __device__ __forceinline__ bool
-is_stuck(const rb_refine_args *a, const rb_candidate *cand)
+is_stuck(const rb_refine_args *a, const rb_refine_candidate *cand)
 {
 	return cand->verdict == RB_BLOCKED && rb_entry_what(cand->entry) == RB_SPLIT_PIECE &&
 		   (a->protecting || rb_entry_blocked(cand->entry) > 0);
 }
 
 static __device__ __forceinline__ uint4
-back(const rb_refine_args *a, uint32_t i)
+count_back(const rb_refine_args *a, uint32_t i)
 {
-	const rb_candidate *cand = &a->cands[i];
+	const rb_refine_candidate *cand = &a->cands[i];
 	uint4 n = make_uint4(0, 0, 0, 0);
 	rb_what what;
 
@@ -345,26 +345,26 @@ __launch_bounds__(RB_REFINE_BLOCK) sum_back_kernel(const __grid_constant__ rb_re
 	const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
 	uint4 all;
 
-	before_in_block(back(&a, i), &all);
+	before_in_block(count_back(&a, i), &all);
 	if (i < a.ncands && is_stuck(&a, &a.cands[i]))
 		atomicAdd(&a.counts->stuck, 1u);
-	put_sum(all, a.sums, &a.counts->back);
+	store_sum(all, a.sums, &a.counts->back);
 }
 
 rb_status
 rb_refine_sum_back(rb_device_run *run, const rb_refine_args *a)
 {
 	LAUNCH(sum_back_kernel, a->ncands, *a);
-	return scan(run, a, a->sums, rb_refine_blocks(a->ncands), &a->counts->back);
+	return scan_sums(run, a, a->sums, rb_refine_blocks(a->ncands), &a->counts->back);
 }
 
 static __global__ void
 __launch_bounds__(RB_REFINE_BLOCK) put_back_kernel(const __grid_constant__ rb_refine_args a)
 {
 	const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-	const rb_candidate *cand = &a.cands[i];
-	uint4 mine = back(&a, i), all;
-	uint4 at = plus(before_in_block(mine, &all), a.sums[blockIdx.x]);
+	const rb_refine_candidate *cand = &a.cands[i];
+	uint4 mine = count_back(&a, i), all;
+	uint4 at = add_sums(before_in_block(mine, &all), a.sums[blockIdx.x]);
 	rb_entry64 entry;
 
 	if (i >= a.ncands || mine.x + mine.y + mine.z + mine.w == 0)
@@ -386,7 +386,7 @@ __launch_bounds__(RB_REFINE_BLOCK) put_back_kernel(const __grid_constant__ rb_re
 }
 
 rb_status
-rb_refine_put_back(rb_device_run *run, const rb_refine_args *a)
+rb_refine_append_back(rb_device_run *run, const rb_refine_args *a)
 {
 	LAUNCH(put_back_kernel, a->ncands, *a);
 	return RB_OK;
@@ -416,7 +416,7 @@ __launch_bounds__(SCAN_THREADS)
 }
 
 rb_status
-rb_refine_put_stuck(rb_device_run *run, const rb_refine_args *a, rb_entry64 *to)
+rb_refine_append_blocked(rb_device_run *run, const rb_refine_args *a, rb_entry64 *to)
 {
 	stuck_kernel<<<1, SCAN_THREADS, 0, run->queue->compute>>>(*a, to);
 	RB_REFINE_LAUNCHED(run, a, "refine: stuck_kernel");
@@ -426,7 +426,7 @@ rb_refine_put_stuck(rb_device_run *run, const rb_refine_args *a, rb_entry64 *to)
 /* ---- entries that new cells need ---- */
 
 static __device__ __forceinline__ uint4
-wanted(const rb_refine_args *a, uint32_t i)
+count_needs(const rb_refine_args *a, uint32_t i)
 {
 	uint32_t needs = i < a->nfresh ? a->needs[i] : 0;
 
@@ -439,15 +439,15 @@ __launch_bounds__(RB_REFINE_BLOCK)
 {
 	uint4 all;
 
-	before_in_block(wanted(&a, blockIdx.x * blockDim.x + threadIdx.x), &all);
-	put_sum(all, sums, &a.counts->needs);
+	before_in_block(count_needs(&a, blockIdx.x * blockDim.x + threadIdx.x), &all);
+	store_sum(all, sums, &a.counts->needs);
 }
 
 rb_status
 rb_refine_sum_needs(rb_device_run *run, const rb_refine_args *a, uint4 *sums)
 {
 	LAUNCH(sum_needs_kernel, a->nfresh, *a, sums);
-	return scan(run, a, sums, rb_refine_blocks(a->nfresh), &a->counts->needs);
+	return scan_sums(run, a, sums, rb_refine_blocks(a->nfresh), &a->counts->needs);
 }
 
 static __global__ void
@@ -455,7 +455,7 @@ __launch_bounds__(RB_REFINE_BLOCK)
 	put_needs_kernel(const __grid_constant__ rb_refine_args a, const uint4 *sums)
 {
 	const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-	uint4 all, at = plus(before_in_block(wanted(&a, i), &all), sums[blockIdx.x]);
+	uint4 all, at = add_sums(before_in_block(count_needs(&a, i), &all), sums[blockIdx.x]);
 	uint32_t needs, cell;
 
 	if (i >= a.nfresh || a.needs[i] == 0)
@@ -473,7 +473,7 @@ __launch_bounds__(RB_REFINE_BLOCK)
 }
 
 rb_status
-rb_refine_put_needs(rb_device_run *run, const rb_refine_args *a, const uint4 *sums)
+rb_refine_append_needs(rb_device_run *run, const rb_refine_args *a, const uint4 *sums)
 {
 	LAUNCH(put_needs_kernel, a->nfresh, *a, sums);
 	return RB_OK;

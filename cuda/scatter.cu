@@ -6,7 +6,7 @@
  * over a million small objects) is assigned by a whole warp.
  *
  * Counting gives each incidence its number within the cell. If there is space for a list of
- * incidences (rb_places), the numbers are stored there, and filling reads the list instead of
+ * incidences (rb_incidences), the numbers are stored there, and filling reads the list instead of
  * coordinates. Otherwise filling computes the boxes again, and each incidence takes a new number
  * from its cell.
  */
@@ -34,7 +34,7 @@ count_of(const rb_grid_args *args, uint32_t side, rb_count cell)
 
 /* Clamps a position in the list, which may have more than 32 bits, to the capacity. */
 static __device__ __forceinline__ uint32_t
-place_of(const rb_grid_args *args, rb_count at)
+clamp_position(const rb_grid_args *args, rb_count at)
 {
 	return at < args->places.capacity ? (uint32_t) at : args->places.capacity;
 }
@@ -44,8 +44,8 @@ place_of(const rb_grid_args *args, rb_count at)
  * then unusable.
  */
 static __device__ __forceinline__ void
-list(const rb_grid_args *args, uint32_t side, uint32_t at, uint32_t cell, uint32_t entry,
-	 uint32_t number)
+list_incidence(const rb_grid_args *args, uint32_t side, uint32_t at, uint32_t cell, uint32_t entry,
+			   uint32_t number)
 {
 	if (at < args->places.capacity)
 	{
@@ -62,12 +62,13 @@ list(const rb_grid_args *args, uint32_t side, uint32_t at, uint32_t cell, uint32
  */
 template <int PASS>
 static __device__ __forceinline__ void
-put(const rb_grid_args *args, uint32_t side, rb_count cell, uint32_t entry, uint32_t at)
+add_incidence(const rb_grid_args *args, uint32_t side, rb_count cell, uint32_t entry, uint32_t at)
 {
 	if (PASS == COUNT)
 		atomicAdd(count_of(args, side, cell), 1u);
 	else if (PASS == COUNT_AND_LIST)
-		list(args, side, at, (uint32_t) cell, entry, atomicAdd(count_of(args, side, cell), 1u));
+		list_incidence(args, side, at, (uint32_t) cell, entry,
+					   atomicAdd(count_of(args, side, cell), 1u));
 	else
 	{
 		const rb_count start = args->start[cell];
@@ -104,7 +105,8 @@ entry_in(uint32_t entry, const rb_reach *r, uint32_t x, uint32_t y, uint32_t z)
  * lanes on one cell would be serialized.
  */
 static __device__ __forceinline__ uint32_t
-ask_together(const rb_grid_args *args, uint32_t side, bool mine, uint32_t cell, uint32_t *sharing)
+reserve_numbers(const rb_grid_args *args, uint32_t side, bool mine, uint32_t cell,
+				uint32_t *sharing)
 {
 	const uint32_t lanes = __ballot_sync(~0u, mine);
 	uint32_t number = 0;
@@ -130,7 +132,7 @@ shared_number(uint32_t number, uint32_t sharing)
 
 /* Returns true, in all lanes, if many lanes have the same cell as their neighbor. */
 static __device__ __forceinline__ bool
-neighbours_share(uint32_t cell)
+neighbors_share(uint32_t cell)
 {
 	const uint32_t other = __shfl_up_sync(~0u, cell, 1);
 
@@ -152,16 +154,16 @@ list_small(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32
 		(r->to[0] != r->from[0]) | (r->to[1] != r->from[1]) << 1 | (r->to[2] != r->from[2]) << 2;
 	const uint32_t row = grid->n[0], layer = row * grid->n[1];
 	const uint32_t cell = (uint32_t) first + r->from[2] * layer + r->from[1] * row + r->from[0];
-	const bool together = neighbours_share(cell);
+	const bool together = neighbors_share(cell);
 	uint32_t number[8], sharing[8];
 
 	if (together)
 	{
 #pragma unroll
 		for (uint32_t k = 0; k < 8; k++)
-			number[k] =
-				ask_together(args, side, r->n > 0 && (k & ~two) == 0,
-							 cell + (k & 1) + (k & 2 ? row : 0) + (k & 4 ? layer : 0), &sharing[k]);
+			number[k] = reserve_numbers(args, side, r->n > 0 && (k & ~two) == 0,
+										cell + (k & 1) + (k & 2 ? row : 0) + (k & 4 ? layer : 0),
+										&sharing[k]);
 #pragma unroll
 		for (uint32_t k = 0; k < 8; k++)
 			number[k] = shared_number(number[k], sharing[k]);
@@ -182,9 +184,10 @@ list_small(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32
 		const uint32_t lanes = __ballot_sync(~0u, there);
 
 		if (there)
-			list(args, side, at + __popc(lanes & before),
-				 cell + (k & 1) + (k & 2 ? row : 0) + (k & 4 ? layer : 0),
-				 entry & ((k ^ RB_STARTS_ALL) << RB_INDEX_BITS | RB_INDEX_MASK), number[k]);
+			list_incidence(args, side, at + __popc(lanes & before),
+						   cell + (k & 1) + (k & 2 ? row : 0) + (k & 4 ? layer : 0),
+						   entry & ((k ^ RB_STARTS_ALL) << RB_INDEX_BITS | RB_INDEX_MASK),
+						   number[k]);
 		at += __popc(lanes);
 	}
 }
@@ -239,24 +242,24 @@ list_some(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32_
 		z = y / (its_size >> 8);
 		y -= z * (its_size >> 8);
 		its_cell += z * layer + y * row + x;
-		list(args, side, at + i, its_cell,
-			 its_entry &
-				 (((x == 0) | (y == 0) << 1 | (z == 0) << 2) << RB_INDEX_BITS | RB_INDEX_MASK),
-			 atomicAdd(count_of(args, side, its_cell), 1u));
+		list_incidence(args, side, at + i, its_cell,
+					   its_entry & (((x == 0) | (y == 0) << 1 | (z == 0) << 2) << RB_INDEX_BITS |
+									RB_INDEX_MASK),
+					   atomicAdd(count_of(args, side, its_cell), 1u));
 	}
 }
 
 /* Assigns an object to up to 64 cells by one thread. */
 template <int PASS>
 static __device__ __forceinline__ void
-put_some(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32_t side,
-		 uint32_t entry, const rb_reach *r)
+add_to_some(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32_t side,
+			uint32_t entry, const rb_reach *r)
 {
 	for (uint32_t z = r->from[2]; z <= r->to[2]; z++)
 		for (uint32_t y = r->from[1]; y <= r->to[1]; y++)
 			for (uint32_t x = r->from[0]; x <= r->to[0]; x++)
-				put<PASS>(args, side, first + rb_grid_number(grid, x, y, z),
-						  entry_in(entry, r, x, y, z), 0);
+				add_incidence<PASS>(args, side, first + rb_grid_number(grid, x, y, z),
+									entry_in(entry, r, x, y, z), 0);
 }
 
 /*
@@ -267,8 +270,8 @@ put_some(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32_t
  */
 template <int PASS>
 static __device__ __forceinline__ bool
-put_many(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32_t side,
-		 uint32_t entry, const rb_reach *r)
+add_to_many(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32_t side,
+			uint32_t entry, const rb_reach *r)
 {
 	const uint32_t lane = threadIdx.x & 31;
 	const uint32_t nx = r->to[0] - r->from[0] + 1, ny = r->to[1] - r->from[1] + 1;
@@ -294,8 +297,8 @@ put_many(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32_t
 			return false;
 		}
 		if (i < r->n)
-			put<PASS>(args, side, first + rb_grid_number(grid, x, y, z),
-					  entry_in(entry, r, x, y, z), place_of(args, at + i));
+			add_incidence<PASS>(args, side, first + rb_grid_number(grid, x, y, z),
+								entry_in(entry, r, x, y, z), clamp_position(args, at + i));
 	}
 	return true;
 }
@@ -303,7 +306,7 @@ put_many(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32_t
 /*
  * Returns true if the object is in this device's partition. Then *entry keeps its bit only for axes
  * on which the object begins in the partition, as if there were a cell above the top
- * (rb_share_takes).
+ * (rb_partition_meets).
  */
 static __device__ __forceinline__ bool
 in_share(const rb_grid_args *args, const double lo[3], const double hi[3], uint32_t *entry)
@@ -313,10 +316,10 @@ in_share(const rb_grid_args *args, const double lo[3], const double hi[3], uint3
 	if (args->share.dims == 0)
 		return true;
 	{
-		/* Copy the bounds, because rb_share_takes indexes them, which forces them into memory. */
+		/* Copy the bounds, because rb_partition_meets indexes them, which forces them into memory. */
 		const double from[3] = {lo[0], lo[1], lo[2]}, to[3] = {hi[0], hi[1], hi[2]};
 
-		if (!rb_share_takes(&args->share, from, to, &starts))
+		if (!rb_partition_meets(&args->share, from, to, &starts))
 			return false;
 	}
 	*entry &= starts << RB_INDEX_BITS | RB_INDEX_MASK;
@@ -326,17 +329,18 @@ in_share(const rb_grid_args *args, const double lo[3], const double hi[3], uint3
 /* ---- all objects ---- */
 
 /* What a thread block caches of the current node */
-typedef struct rb_scatter
+typedef struct rb_scatter_node
 {
 	rb_grid grid;
 	double meet_lo[3], meet_hi[3];
 	rb_count first;
-} rb_scatter;
+} rb_scatter_node;
 
 /* Assigns one object per thread; all threads of a warp must call it. */
 template <int PASS>
 static __device__ __forceinline__ void
-scatter_unit(const rb_grid_args *args, const rb_scatter *at_node, const rb_chunk *c, uint32_t t)
+scatter_unit(const rb_grid_args *args, const rb_scatter_node *at_node, const rb_node_chunk *c,
+			 uint32_t t)
 {
 	const rb_grid *grid = &at_node->grid;
 	const rb_count first = at_node->first;
@@ -369,7 +373,7 @@ scatter_unit(const rb_grid_args *args, const rb_scatter *at_node, const rb_chunk
 	}
 	if (PASS == COUNT_AND_LIST)
 	{
-		at = place_of(args, rb_block_reserve(r.n <= 64 ? (uint32_t) r.n : 0, args->places.n));
+		at = clamp_position(args, rb_block_reserve(r.n <= 64 ? (uint32_t) r.n : 0, args->places.n));
 		at = __shfl_sync(~0u, at, 0);
 		if (__all_sync(~0u, small))
 			list_small(args, grid, first, side, entry, &r, at);
@@ -377,7 +381,7 @@ scatter_unit(const rb_grid_args *args, const rb_scatter *at_node, const rb_chunk
 			list_some(args, grid, first, side, entry, &r, at);
 	}
 	else if (r.n > 0 && r.n <= 64)
-		put_some<PASS>(args, grid, first, side, entry, &r);
+		add_to_some<PASS>(args, grid, first, side, entry, &r);
 
 	/* Assign large objects by all lanes, one after another. */
 	for (big = __ballot_sync(~0u, r.n > 64); big != 0; big &= big - 1)
@@ -393,7 +397,7 @@ scatter_unit(const rb_grid_args *args, const rb_scatter *at_node, const rb_chunk
 			all.from[a] = __shfl_sync(~0u, r.from[a], from);
 			all.to[a] = __shfl_sync(~0u, r.to[a], from);
 		}
-		if (!put_many<PASS>(args, grid, first, side, e, &all))
+		if (!add_to_many<PASS>(args, grid, first, side, e, &all))
 			break;
 	}
 }
@@ -403,13 +407,13 @@ static __global__ void
 __launch_bounds__(THREADS, RB_SCATTER_BLOCKS)
 	scatter_kernel(const __grid_constant__ rb_grid_args args, const rb_turns turns)
 {
-	__shared__ rb_scatter at_node;
+	__shared__ rb_scatter_node at_node;
 	const rb_count first = (rb_count) blockIdx.x * turns.step;
 	uint32_t node = 0;
 
 	for (rb_count u = first; u < turns.units; u = turns_next(&turns, u))
 	{
-		const rb_chunk c = args.chunks[u / UNITS];
+		const rb_node_chunk c = args.chunks[u / UNITS];
 
 		if (u == first || c.node != node)
 		{

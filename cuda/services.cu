@@ -45,7 +45,7 @@ rb_free(rb_memory *memory, void **block)
 }
 
 rb_status
-rb_set_compose(rb_context *ctx, const rb_set *set)
+rb_set_materialize(rb_context *ctx, const rb_set *set)
 {
 	return core->set_compose(ctx, set);
 }

@@ -234,7 +234,7 @@ rb_queue_idle(rb_device_run *run)
 }
 
 void
-rb_doze(long ns)
+rb_sleep_ns(long ns)
 {
 	struct timespec t = {0, ns};
 
@@ -253,7 +253,7 @@ rb_wait(rb_device_run *run, cudaEvent_t event)
 		if (rb_should_stop(run->ctx))
 			rb_stop_kernels(run);
 		if (rb_now_ms() - began > 2)
-			rb_doze(50000);
+			rb_sleep_ns(50000);
 	}
 	if (error != cudaSuccess)
 		return rb_cuda_failed(run, error, "cudaEventQuery()");

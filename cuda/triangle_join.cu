@@ -145,9 +145,9 @@ tile_load(rb_tiles<NEAR> *t, int side, const rb_device_set *from, const uint32_t
 			face_store(t, side, slot, &f);
 			if (side == 1)
 			{
-				rb_slabs s;
+				rb_kdop s;
 
-				rb_slabs_init(&s, &f, NEAR ? 0.5f * t->reach.more : 0);
+				rb_kdop_init(&s, &f, NEAR ? 0.5f * t->reach.more : 0);
 				t->slabs[slot] = make_uint4(s.lo[0], s.hi[0], s.lo[1], s.hi[1]);
 			}
 		}
@@ -159,13 +159,13 @@ tile_load(rb_tiles<NEAR> *t, int side, const rb_device_set *from, const uint32_t
 /* Writes the buffered pairs of one result type to global memory. */
 template <bool NEAR>
 static __device__ __forceinline__ void
-flush(const rb_cells_args *args, const rb_tiles<NEAR> *t, rb_warp *w, int sort)
+flush_pairs(const rb_cells_args *args, const rb_tiles<NEAR> *t, rb_warp *w, int sort)
 {
 	const uint32_t lane = threadIdx.x & 31, n = w->found[sort];
 	const uint16_t *found = t->found[threadIdx.x / 32] + sort * ROOM(NEAR);
-	rb_tally *tally = args->pool.tally;
+	rb_launch_tally *tally = args->pool.tally;
 	const uint32_t told =
-		NEAR ? (uint32_t) RB_TOLD(RB_WITHIN_OF(sort == HIT)) << RB_TOLD_SHIFT : args->told;
+		NEAR ? (uint32_t) RB_PAYLOAD(RB_WITHIN_OF(sort == HIT)) << RB_PAYLOAD_SHIFT : args->told;
 	rb_count at = 0;
 
 	__syncwarp();
@@ -196,7 +196,7 @@ flush(const rb_cells_args *args, const rb_tiles<NEAR> *t, rb_warp *w, int sort)
 
 /* Appends the pair of each lane for which `mine` is true; *n is the same in all lanes. */
 static __device__ __forceinline__ void
-append(uint16_t *buffer, uint32_t *n, bool mine, uint32_t pair)
+append_pair(uint16_t *buffer, uint32_t *n, bool mine, uint32_t pair)
 {
 	const uint32_t lanes = __ballot_sync(~0u, mine);
 
@@ -207,17 +207,18 @@ append(uint16_t *buffer, uint32_t *n, bool mine, uint32_t pair)
 
 template <bool NEAR>
 static __device__ __forceinline__ void
-find(const rb_cells_args *args, rb_tiles<NEAR> *t, rb_warp *w, int sort, bool mine, uint32_t pair)
+buffer_pair(const rb_cells_args *args, rb_tiles<NEAR> *t, rb_warp *w, int sort, bool mine,
+			uint32_t pair)
 {
-	append(t->found[threadIdx.x / 32] + sort * ROOM(NEAR), &w->found[sort], mine, pair);
+	append_pair(t->found[threadIdx.x / 32] + sort * ROOM(NEAR), &w->found[sort], mine, pair);
 	if (w->found[sort] > ROOM(NEAR) - 32)
-		flush<NEAR>(args, t, w, sort);
+		flush_pairs<NEAR>(args, t, w, sort);
 }
 
 /* Returns true if the job asks for this pair: within or between rows. */
 template <bool ROWS>
 static __device__ __forceinline__ bool
-wanted(const rb_cells_args *args, const rb_face_f *r, const rb_face_f *b)
+is_wanted_pair(const rb_cells_args *args, const rb_face_f *r, const rb_face_f *b)
 {
 	return !ROWS || (args->side[0].row_of[r->entry & RB_INDEX_MASK] ==
 					 args->side[1].row_of[b->entry & RB_INDEX_MASK]) == args->within;
@@ -226,7 +227,7 @@ wanted(const rb_cells_args *args, const rb_face_f *r, const rb_face_f *b)
 /* Tests one pair per lane, taken from the end of the queue. */
 template <bool ROWS>
 static __device__ __forceinline__ void
-settle(const rb_cells_args *args, rb_tiles<false> *t, rb_warp *w, uint32_t n)
+test_pairs(const rb_cells_args *args, rb_tiles<false> *t, rb_warp *w, uint32_t n)
 {
 	const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x & 31;
 	const uint32_t began = w->timed ? clock() : 0;
@@ -242,15 +243,15 @@ settle(const rb_cells_args *args, rb_tiles<false> *t, rb_warp *w, uint32_t n)
 		pair = t->queue[warp][w->queued + lane];
 		face_load(t, 0, pair >> 8, &r);
 		face_load(t, 1, pair & 255, &b);
-		candidate = wanted<ROWS>(args, &r, &b);
+		candidate = is_wanted_pair<ROWS>(args, &r, &b);
 		meet = args->filters & RB_FILTER_FLOAT ? rb_faces_f_meet(&r, &b) : RB_UNSURE;
 	}
 	w->candidates += ROWS ? __popc(__ballot_sync(~0u, candidate)) : n;
 	if (args->count_only)
 		w->hits += __popc(__ballot_sync(~0u, candidate && meet == 1));
 	else
-		find<false>(args, t, w, HIT, candidate && meet == 1, pair);
-	find<false>(args, t, w, UNDECIDED, candidate && meet == RB_UNSURE, pair);
+		buffer_pair<false>(args, t, w, HIT, candidate && meet == 1, pair);
+	buffer_pair<false>(args, t, w, UNDECIDED, candidate && meet == RB_UNSURE, pair);
 	if (w->timed)
 		w->float_clocks += (uint32_t) clock() - began;
 }
@@ -260,7 +261,7 @@ settle(const rb_cells_args *args, rb_tiles<false> *t, rb_warp *w, uint32_t n)
  */
 template <bool ROWS>
 static __device__ __forceinline__ void
-settle_planes(const rb_cells_args *args, rb_tiles<true> *t, rb_warp *w, uint32_t n)
+test_planes(const rb_cells_args *args, rb_tiles<true> *t, rb_warp *w, uint32_t n)
 {
 	const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x & 31;
 	uint32_t pair = 0;
@@ -274,21 +275,21 @@ settle_planes(const rb_cells_args *args, rb_tiles<true> *t, rb_warp *w, uint32_t
 		pair = t->queue[warp][w->queued + lane];
 		face_load(t, 0, pair >> 8, &r);
 		face_load(t, 1, pair & 255, &b);
-		candidate = wanted<ROWS>(args, &r, &b);
+		candidate = is_wanted_pair<ROWS>(args, &r, &b);
 		near = candidate && !rb_face_f_beyond(&r, &b, t->reach.more) &&
 			   !rb_face_f_beyond(&b, &r, t->reach.more);
 	}
 	w->candidates += __popc(__ballot_sync(~0u, candidate));
 	if (args->filters & RB_FILTER_FLOAT)
-		append(t->near[warp], &w->nears, near, pair);
+		append_pair(t->near[warp], &w->nears, near, pair);
 	else
-		find<true>(args, t, w, UNDECIDED, candidate, pair);
+		buffer_pair<true>(args, t, w, UNDECIDED, candidate, pair);
 	__syncwarp();
 }
 
 /* Applies the complete distance test to pairs from the end of the second queue. */
 static __device__ __forceinline__ void
-settle_near(const rb_cells_args *args, rb_tiles<true> *t, rb_warp *w, uint32_t n)
+test_near_pairs(const rb_cells_args *args, rb_tiles<true> *t, rb_warp *w, uint32_t n)
 {
 	const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x & 31;
 	uint32_t pair = 0;
@@ -306,15 +307,15 @@ settle_near(const rb_cells_args *args, rb_tiles<true> *t, rb_warp *w, uint32_t n
 		within = rb_faces_f_within(&r, &b, &reach);
 	}
 	__syncwarp();
-	find<true>(args, t, w, HIT, within == RB_WITHIN_OF(1), pair);
-	find<true>(args, t, w, NEAR_HIT, within == RB_WITHIN_OF(0), pair);
-	find<true>(args, t, w, UNDECIDED, within == RB_UNSURE, pair);
+	buffer_pair<true>(args, t, w, HIT, within == RB_WITHIN_OF(1), pair);
+	buffer_pair<true>(args, t, w, NEAR_HIT, within == RB_WITHIN_OF(0), pair);
+	buffer_pair<true>(args, t, w, UNDECIDED, within == RB_UNSURE, pair);
 }
 
 /* Processes both queues by full warps, or empties them if `last` is set. */
 template <bool ROWS>
 static __device__ __forceinline__ void
-settle_all_near(const rb_cells_args *args, rb_tiles<true> *t, rb_warp *w, bool last)
+test_all_near(const rb_cells_args *args, rb_tiles<true> *t, rb_warp *w, bool last)
 {
 	const uint32_t began = w->timed ? clock() : 0;
 	const uint32_t least = last ? 1 : 32;
@@ -322,9 +323,9 @@ settle_all_near(const rb_cells_args *args, rb_tiles<true> *t, rb_warp *w, bool l
 	while (w->queued >= least || (last && w->nears > 0))
 	{
 		if (w->queued >= least)
-			settle_planes<ROWS>(args, t, w, w->queued < 32 ? w->queued : 32);
+			test_planes<ROWS>(args, t, w, w->queued < 32 ? w->queued : 32);
 		if (w->nears >= 32 || (last && w->queued == 0 && w->nears > 0))
-			settle_near(args, t, w, w->nears < 32 ? w->nears : 32);
+			test_near_pairs(args, t, w, w->nears < 32 ? w->nears : 32);
 	}
 	if (w->timed)
 		w->float_clocks += (uint32_t) clock() - began;
@@ -333,11 +334,11 @@ settle_all_near(const rb_cells_args *args, rb_tiles<true> *t, rb_warp *w, bool l
 /* ---- extents ---- */
 
 /*
- * Computes rb_slabs_overlap as one bit of a word. The predicate from the guard bits of word 0 is
+ * Computes rb_kdop_overlap as one bit of a word. The predicate from the guard bits of word 0 is
  * combined with that of word 1, which saves a third of the instructions.
  */
 static __device__ __forceinline__ void
-overlap_note(uint32_t *overlap, int k, const rb_slabs *red, uint4 blue)
+overlap_note(uint32_t *overlap, int k, const rb_kdop *red, uint4 blue)
 {
 	asm("{\n\t"
 		".reg .pred p, q;\n\t"
@@ -349,12 +350,12 @@ overlap_note(uint32_t *overlap, int k, const rb_slabs *red, uint4 blue)
 		"}"
 		: "+r"(*overlap)
 		: "r"(blue.y - red->lo[0]), "r"(red->hi[0] - blue.x), "r"(blue.w - red->lo[1]),
-		  "r"(red->hi[1] - blue.z), "n"(RB_SLABS_GUARDS_0), "n"(RB_SLABS_GUARDS_1), "r"(1u << k));
+		  "r"(red->hi[1] - blue.z), "n"(RB_KDOP_GUARDS_0), "n"(RB_KDOP_GUARDS_1), "r"(1u << k));
 }
 
 /* Returns a bit set of the 32 blue objects that overlap the lane's red one. */
 static __device__ __forceinline__ uint32_t
-strip_overlap(const uint4 *blue, const rb_slabs *red)
+strip_overlap(const uint4 *blue, const rb_kdop *red)
 {
 	uint32_t overlap = 0;
 
@@ -415,11 +416,11 @@ strip_queue(const rb_cells_args *args, rb_tiles<NEAR> *t, rb_warp *w, uint32_t s
 		if constexpr (NEAR)
 		{
 			if (w->queued >= 32)
-				settle_all_near<ROWS>(args, t, w, false);
+				test_all_near<ROWS>(args, t, w, false);
 		}
 		else
 			while (w->queued >= 32)
-				settle<ROWS>(args, t, w, 32);
+				test_pairs<ROWS>(args, t, w, 32);
 		__syncwarp();
 		if (lanes == 0)
 			break;
@@ -440,7 +441,7 @@ join_tiles(const rb_cells_args *args, rb_tiles<NEAR> *t, rb_warp *w)
 	const uint32_t end = units * (warp + 1) / RB_CELLS_WARPS;
 	uint32_t group = ~0u;
 	uint32_t slot = 0, entry = 0;
-	rb_slabs s = {{0, 0}, {0, 0}};
+	rb_kdop s = {{0, 0}, {0, 0}};
 
 	for (uint32_t u = units * warp / RB_CELLS_WARPS; u < end; u++)
 	{
@@ -457,7 +458,7 @@ join_tiles(const rb_cells_args *args, rb_tiles<NEAR> *t, rb_warp *w)
 			group = g;
 			slot = g * 32 + lane;
 			face_load(t, 0, slot < nr ? slot : 0, &f);
-			rb_slabs_init(&s, &f, NEAR ? 0.5f * t->reach.more : 0);
+			rb_kdop_init(&s, &f, NEAR ? 0.5f * t->reach.more : 0);
 			entry = f.entry;
 		}
 		overlap = strip_overlap(t->slabs + first, &s);
@@ -468,13 +469,13 @@ join_tiles(const rb_cells_args *args, rb_tiles<NEAR> *t, rb_warp *w)
 			overlap &= (1u << (nb - first)) - 1;
 		if (same && first <= slot)
 			overlap = slot - first + 1 < 32 ? overlap & ~0u << (slot - first + 1) : 0;
-		overlap &= ~elsewhere(t->elsewhere[first / 32], entry);
+		overlap &= ~owned_elsewhere((t->elsewhere[first / 32], entry);
 		strip_queue<NEAR, ROWS>(args, t, w, slot, first, overlap);
 	}
 	if constexpr (NEAR)
-		settle_all_near<ROWS>(args, t, w, true);
+		test_all_near<ROWS>(args, t, w, true);
 	else if (w->queued > 0)
-		settle<ROWS>(args, t, w, w->queued);
+		test_pairs<ROWS>(args, t, w, w->queued);
 }
 
 /* ---- work items ---- */
@@ -521,7 +522,7 @@ __launch_bounds__(THREADS) cells_join_kernel(const rb_cells_args args)
 #pragma unroll
 		for (int sort = 0; sort < (NEAR ? SORTS : NEAR_HIT); sort++)
 			if (w.found[sort] > 0)
-				flush<NEAR>(&args, t, &w, sort);
+				flush_pairs<NEAR>(&args, t, &w, sort);
 		candidates += w.candidates;
 		hits += w.hits;
 		if (w.timed)
@@ -535,7 +536,7 @@ __launch_bounds__(THREADS) cells_join_kernel(const rb_cells_args args)
 	}
 	if ((threadIdx.x & 31) == 0)
 	{
-		rb_tally *tally = args.pool.tally;
+		rb_launch_tally *tally = args.pool.tally;
 
 		if (candidates > 0)
 			atomicAdd(&tally->candidates, candidates);

@@ -130,13 +130,13 @@
  * because mapping memory is slow. A join of a few thousand triangles has pools of more than a
  * gigabyte (device.cu).
  */
-#define RB_KEPT_SHARE 8
+#define RB_POOL_FRACTION 8
 
 /*
  * Minimum number of parts of a join that runs on several devices. A device takes some 1.5
  * nanoseconds per part, more if there are many pairs; splitting a join costs about a millisecond,
  * and each device reads all parts once (backend.cu).
  */
-#define RB_SHARE_PARTS 2000000
+#define RB_MULTI_DEVICE_PARTS 2000000
 
 #endif /* RB_TUNING_CUH */

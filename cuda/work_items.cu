@@ -145,8 +145,8 @@ item_frame(const rb_node *node, rb_count cell, rb_frame *frame)
 }
 
 static __device__ void
-make_node(const rb_node *parent, rb_count cell, rb_count start, uint32_t r, uint32_t b, bool self,
-		  rb_node *nodes, rb_chunk *chunks, rb_totals *totals)
+build_node(const rb_node *parent, rb_count cell, rb_count start, uint32_t r, uint32_t b, bool self,
+		   rb_node *nodes, rb_node_chunk *chunks, rb_totals *totals)
 {
 	const uint32_t number = (uint32_t) atomicAdd(&totals->made_nodes, 1);
 	const uint32_t count[2] = {r, b};
@@ -170,7 +170,7 @@ make_node(const rb_node *parent, rb_count cell, rb_count start, uint32_t r, uint
 
 		for (uint32_t i = 0; i < n; i++)
 		{
-			rb_chunk c;
+			rb_node_chunk c;
 
 			c.node = number;
 			c.begin = node->begin[s] + i * RB_CHUNK;
@@ -186,7 +186,7 @@ make_node(const rb_node *parent, rb_count cell, rb_count start, uint32_t r, uint
 
 /* Writes one row of a cell's items by `threads` threads, of which this is number `thread`. */
 static __device__ __forceinline__ void
-write_row(rb_item *items, const rb_making *m, bool self, uint32_t row, uint32_t thread,
+write_row(rb_item *items, const rb_cell_items *m, bool self, uint32_t row, uint32_t thread,
 		  uint32_t threads)
 {
 	const uint32_t nb = (m->b + RB_TILE_F - 1) / RB_TILE_F;
@@ -208,7 +208,7 @@ write_row(rb_item *items, const rb_making *m, bool self, uint32_t row, uint32_t 
 }
 
 static __device__ __forceinline__ uint32_t
-rows_of(const rb_making *m)
+rows_of(const rb_cell_items *m)
 {
 	return (m->r + RB_TILE_F - 1) / RB_TILE_F;
 }
@@ -221,10 +221,10 @@ rows_of(const rb_making *m)
 static __global__ void
 __launch_bounds__(THREADS)
 	items_kernel(const rb_grid_args args, rb_count ncells, bool refine, rb_item *items,
-				 rb_count nitems, rb_making *many, rb_node *next_nodes, rb_chunk *next_chunks,
-				 rb_totals *totals)
+				 rb_count nitems, rb_cell_items *many, rb_node *next_nodes,
+				 rb_node_chunk *next_chunks, rb_totals *totals)
 {
-	__shared__ rb_making one;
+	__shared__ rb_cell_items one;
 
 	for (rb_count base = blockIdx.x * (rb_count) THREADS; base < ncells;
 		 base += (rb_count) gridDim.x * THREADS)
@@ -233,7 +233,7 @@ __launch_bounds__(THREADS)
 		uint32_t mine = 0;
 		bool little;
 		rb_count behind;
-		rb_making m;
+		rb_cell_items m;
 
 		m.r = m.b = 0;
 		if (cell < ncells)
@@ -252,8 +252,8 @@ __launch_bounds__(THREADS)
 				&args.nodes[args.nnodes > 1 ? node_of_cell(args.nodes, args.nnodes, cell) : 0];
 
 			if (refine && is_crowded(node, (rb_count) m.r * m.b))
-				make_node(node, cell - node->first, args.start[cell], m.r, m.b, args.self,
-						  next_nodes, next_chunks, totals);
+				build_node(node, cell - node->first, args.start[cell], m.r, m.b, args.self,
+						   next_nodes, next_chunks, totals);
 			else
 			{
 				mine = (uint32_t) items_of(m.r, m.b, args.self);
@@ -290,9 +290,9 @@ __launch_bounds__(THREADS)
 /* Creates the items of the cells with the most pairs; all blocks share their rows. */
 static __global__ void
 __launch_bounds__(THREADS)
-	many_kernel(bool self, rb_item *items, const rb_making *many, const rb_totals *totals)
+	many_kernel(bool self, rb_item *items, const rb_cell_items *many, const rb_totals *totals)
 {
-	__shared__ rb_making one;
+	__shared__ rb_cell_items one;
 
 	for (uint32_t k = 0; k < totals->made_many; k++)
 	{
@@ -335,8 +335,8 @@ rb_cell_totals_launch(rb_device_run *run, const rb_grid_args *args, rb_count nce
 
 rb_status
 rb_items_launch(rb_device_run *run, const rb_grid_args *args, rb_count ncells, bool refine,
-				rb_item *items, rb_count nitems, rb_making *many, rb_node *next_nodes,
-				rb_chunk *next_chunks, rb_totals *totals)
+				rb_item *items, rb_count nitems, rb_cell_items *many, rb_node *next_nodes,
+				rb_node_chunk *next_chunks, rb_totals *totals)
 {
 	items_kernel<<<cell_blocks(run, ncells), THREADS, 0, run->queue->compute>>>(
 		*args, ncells, refine, items, nitems, many, next_nodes, next_chunks, totals);

@@ -28,7 +28,7 @@ typedef struct rb_taken
 static __device__ void
 items_take(const rb_cells_args *args, rb_taken *t, rb_count reserve, bool first)
 {
-	rb_tally *tally = args->pool.tally;
+	rb_launch_tally *tally = args->pool.tally;
 	const rb_count more = first ? reserve * args->batch : t->made;
 	/* Issue three reads at once: the latency of each is that of some hundred tests. */
 	const rb_count full = rb_peek(&tally->full);
@@ -76,7 +76,7 @@ elsewhere_store(uint32_t word[3], uint32_t entry)
 
 /* Returns a bit set of the blue objects whose pair with this red one is owned by another cell. */
 static __device__ __forceinline__ uint32_t
-elsewhere(const uint32_t word[3], uint32_t red_entry)
+owned_elsewhere((const uint32_t word[3], uint32_t red_entry)
 {
 	uint32_t bits = 0;
 

@@ -42,7 +42,7 @@ typedef struct keyed
  * whose direction is d.
  */
 static uint64_t
-hilbert(const uint32_t *x, int levels)
+hilbert_key(const uint32_t *x, int levels)
 {
 	static const uint8_t rank[8] = {0, 1, 3, 2, 7, 6, 4, 5}; /* inverse of the Gray code */
 	static const uint8_t entry[8] = {0, 0, 0, 3, 3, 6, 6, 5};
@@ -91,7 +91,7 @@ do_place(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 			x[i] = cell < (1 << LEVELS) - 1 ? (uint32_t) cell : (1 << LEVELS) - 1;
 		}
-		s->a[k].key = hilbert(x, LEVELS);
+		s->a[k].key = hilbert_key(x, LEVELS);
 	}
 }
 

@@ -44,7 +44,7 @@ static const uint8_t returns[16][4] = {{0},          {0, 1, 2, 3}, {0, 3, 1, 2},
 
 /* Ranks corners by index, with the ghost first */
 static inline uint32_t
-rank(uint32_t v)
+corner_rank(uint32_t v)
 {
 	return v + 2;
 }
@@ -56,7 +56,8 @@ rank(uint32_t v)
 static inline uint32_t
 turn_of(const uint32_t *v)
 {
-	const uint32_t r[4] = {rank(v[0]), rank(v[1]), rank(v[2]), rank(v[3])};
+	const uint32_t r[4] = {corner_rank(v[0]), corner_rank(v[1]), corner_rank(v[2]),
+						   corner_rank(v[3])};
 	const uint32_t x = r[1] > r[0], y = r[3] > r[2];
 	const uint32_t a = x, b = 2 + y, c = 1 - x, d = 3 - y;
 	const uint32_t high = r[b] > r[a], low = r[d] < r[c];
@@ -107,12 +108,12 @@ key_of(const rb_tidy *s, uint32_t t)
 	const uint32_t *v = s->m->tets[t].v;
 	const uint8_t *turn = turns[s->word[t] & 15];
 
-	return (uint64_t) rank(v[turn[1]]) << 32 | rank(v[turn[2]]);
+	return (uint64_t) corner_rank(v[turn[1]]) << 32 | corner_rank(v[turn[2]]);
 }
 
 /* Sorts a list by heapsort, since a point may have any number of tetrahedra */
 static void
-sort(const rb_tidy *s, uint32_t *e, uint32_t n)
+heap_sort(const rb_tidy *s, uint32_t *e, uint32_t n)
 {
 	for (uint32_t left = n / 2, end = n; end > 1;)
 	{
@@ -138,14 +139,14 @@ sort(const rb_tidy *s, uint32_t *e, uint32_t n)
 	}
 }
 
-#define FEW 24
+#define SMALL_LIST 24
 
 /* Sorts a short list by counting the smaller keys of each entry, without unpredictable branches */
 static void
-sort_few(const rb_tidy *s, uint32_t *e, uint32_t n)
+sort_small(const rb_tidy *s, uint32_t *e, uint32_t n)
 {
-	uint64_t key[FEW];
-	uint32_t old[FEW];
+	uint64_t key[SMALL_LIST];
+	uint32_t old[SMALL_LIST];
 
 	for (uint32_t i = 0; i < n; i++)
 	{
@@ -172,10 +173,10 @@ do_sort(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	{
 		const uint32_t at = s->start[v], n = s->start[v + 1] - at;
 
-		if (n <= FEW)
-			sort_few(s, s->list + at, n);
+		if (n <= SMALL_LIST)
+			sort_small(s, s->list + at, n);
 		else
-			sort(s, s->list + at, n);
+			heap_sort(s, s->list + at, n);
 		for (uint32_t i = at; i < at + n; i++)
 		{
 			uint64_t *word = &s->word[s->list[i]];
@@ -188,7 +189,7 @@ do_sort(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* Lowers tet_of[v] to t, for a point that is the last corner of no tetrahedron */
 static inline void
-note(rb_tidy *s, uint32_t v, uint32_t t)
+lower_tet_of(rb_tidy *s, uint32_t v, uint32_t t)
 {
 	uint32_t *tet_of = &s->m->tet_of[s->m->cavity.number[v]];
 	uint32_t has = rb_load(tet_of);
@@ -199,7 +200,7 @@ note(rb_tidy *s, uint32_t v, uint32_t t)
 
 /* Prefetches data that later iterations need */
 static inline void
-fetch(const rb_tidy *s, uint64_t i, uint64_t to)
+prefetch_tets(const rb_tidy *s, uint64_t i, uint64_t to)
 {
 	if (i + 16 < to)
 		__builtin_prefetch(&s->m->tets[s->list[i + 16]]);
@@ -223,24 +224,24 @@ do_move(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		const rb_tet *old = &m->tets[s->list[i]];
 		const uint8_t *turn = turns[s->word[s->list[i]] & 15];
 
-		fetch(s, i, to);
+		prefetch_tets(s, i, to);
 		for (int k = 0; k < 4; k++)
 		{
 			const uint32_t v = old->v[turn[k]];
-			const rb_face f = old->n[turn[k]];
+			const rb_tet_face f = old->n[turn[k]];
 			const uint64_t other = s->word[rb_face_tet(f)];
 
 			s->tets[i].n[k] =
 				rb_face_of((uint32_t) (other >> 4), returns[other & 15][rb_face_corner(f)]);
 			s->tets[i].v[k] = v == RB_GHOST ? v : m->cavity.number[v];
 			if (v != RB_GHOST && s->start[v] == s->start[v + 1])
-				note(s, v, i);
+				lower_tet_of(s, v, i);
 		}
 	}
 }
 
 static rb_status
-order(rb_tidy *s)
+assign_slots(rb_tidy *s)
 {
 	rb_mesh *m = s->m;
 	rb_context *ctx = m->ctx;
@@ -266,7 +267,7 @@ order(rb_tidy *s)
 }
 
 rb_status
-rb_mesh_tidy(rb_mesh *m)
+rb_mesh_sort(rb_mesh *m)
 {
 	rb_memory *memory = m->ctx->memory;
 	/*
@@ -275,7 +276,7 @@ rb_mesh_tidy(rb_mesh *m)
 	 */
 	uint64_t *word = (uint64_t *) (void *) m->cavity.spheres;
 	rb_tidy s = {m, NULL, (uint32_t *) (word + m->ntets), word, NULL};
-	rb_status status = order(&s);
+	rb_status status = assign_slots(&s);
 
 	/* Keep the capacity, for Steiner points that are added later. */
 	if (status == RB_OK)

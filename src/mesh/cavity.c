@@ -15,23 +15,23 @@
 #include "mesh/facet_triangulation.h"
 
 /* A cavity may grow to MOST_TIMES times its initial size plus MOST_TETS tetrahedra */
-#define MOST_TIMES 2
-#define MOST_TETS 256
+#define MAX_GROWTH_FACTOR 2
+#define MAX_EXTRA_TETS 256
 
 /* Position of a point relative to the region */
 enum
 {
-	PLACE_UNKNOWN,
-	PLACE_ON, /* a corner of the region */
-	PLACE_ABOVE,
-	PLACE_BELOW
+	POSITION_UNKNOWN,
+	POSITION_ON, /* a corner of the region */
+	POSITION_ABOVE,
+	POSITION_BELOW
 };
 
-typedef struct rb_crossing
+typedef struct rb_crossing_edge
 {
 	uint32_t x, y; /* ends of an edge that crosses the region */
 	uint32_t tet;  /* a tetrahedron with this edge */
-} rb_crossing;
+} rb_crossing_edge;
 
 struct rb_cavity_work
 {
@@ -43,7 +43,7 @@ struct rb_cavity_work
 	uint32_t *tets; /* tetrahedra of the cavity, which are marked in the mesh */
 	uint32_t ntets;
 	size_t tets_cap;
-	rb_crossing *crossings;
+	rb_crossing_edge *crossings;
 	uint32_t ncrossings;
 	size_t crossings_cap;
 	rb_table asked;  /* edges already tested for crossing */
@@ -57,7 +57,7 @@ struct rb_cavity_work
 	size_t new_tet_cap[2];
 	uint32_t *sheet_side; /* per face of the region: the adjacent face of the upper half */
 	size_t sheet_side_cap;
-	rb_half half[2]; /* the half above the region and the half below */
+	rb_cavity_half half[2]; /* the half above the region and the half below */
 };
 
 rb_status
@@ -100,9 +100,9 @@ rb_cavity_close(rb_recovery *r, rb_cavity_work **work)
 /* ---- positions ---- */
 
 static rb_status
-set_place(rb_recovery *r, rb_cavity_work *w, uint32_t v, uint8_t place)
+set_position(rb_recovery *r, rb_cavity_work *w, uint32_t v, uint8_t place)
 {
-	if (w->place[v] != PLACE_UNKNOWN)
+	if (w->place[v] != POSITION_UNKNOWN)
 		return RB_OK;
 	w->place[v] = place;
 	w->placed[w->nplaced++] = v;
@@ -111,14 +111,14 @@ set_place(rb_recovery *r, rb_cavity_work *w, uint32_t v, uint8_t place)
 }
 
 static rb_status
-begin(rb_recovery *r, rb_cavity_work *w)
+begin_cavity(rb_recovery *r, rb_cavity_work *w)
 {
 	size_t had = w->place_cap;
 	rb_status status = rb_array_grow(r->ctx, (void **) &w->place, &w->place_cap,
 									 (size_t) r->mesh.npoints + 1, sizeof(uint8_t));
 
 	if (status == RB_OK && w->place_cap > had)
-		memset(w->place + had, PLACE_UNKNOWN, w->place_cap - had);
+		memset(w->place + had, POSITION_UNKNOWN, w->place_cap - had);
 	if (status == RB_OK)
 		status = rb_array_grow(r->ctx, (void **) &w->placed, &w->placed_cap, 1, sizeof(uint32_t));
 	w->nplaced = w->ntets = w->ncrossings = w->nfaces = 0;
@@ -128,10 +128,10 @@ begin(rb_recovery *r, rb_cavity_work *w)
 }
 
 static void
-end(rb_recovery *r, rb_cavity_work *w)
+clear_cavity(rb_recovery *r, rb_cavity_work *w)
 {
 	for (uint32_t i = 0; i < w->nplaced; i++)
-		w->place[w->placed[i]] = PLACE_UNKNOWN;
+		w->place[w->placed[i]] = POSITION_UNKNOWN;
 	for (uint32_t i = 0; i < w->ntets; i++)
 		r->mesh.bits[w->tets[i]] &= ~RB_MARK;
 	w->nplaced = w->ntets = 0;
@@ -140,7 +140,7 @@ end(rb_recovery *r, rb_cavity_work *w)
 /* ---- the region ---- */
 
 static rb_status
-take_region(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint32_t region)
+load_region(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint32_t region)
 {
 	rb_status status = RB_OK;
 
@@ -173,12 +173,12 @@ take_region(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint32_t r
 		{
 			uint32_t beyond = face->n[i];
 
-			status = set_place(r, w, face->v[i], PLACE_ON);
+			status = set_position(r, w, face->v[i], POSITION_ON);
 			if (status == RB_OK &&
 				(beyond == RB_NONE || sheet->faces[beyond >> 2].region != region))
 				status =
-					rb_table_put(r->ctx, &w->border, face->v[(i + 1) % 3], face->v[(i + 2) % 3],
-								 RB_NONE, f << 2 | (uint32_t) i, NULL, NULL);
+					rb_table_insert(r->ctx, &w->border, face->v[(i + 1) % 3], face->v[(i + 2) % 3],
+									RB_NONE, f << 2 | (uint32_t) i, NULL, NULL);
 		}
 	}
 	return status;
@@ -191,7 +191,8 @@ take_region(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint32_t r
  * cross
  */
 static int
-crosses(rb_recovery *r, const rb_cavity_work *w, const rb_sheet *sheet, uint32_t x, uint32_t y)
+crossing_side(rb_recovery *r, const rb_cavity_work *w, const rb_sheet *sheet, uint32_t x,
+			  uint32_t y)
 {
 	rb_mesh *m = &r->mesh;
 	const double *p = rb_mesh_point(m, x), *q = rb_mesh_point(m, y);
@@ -232,28 +233,29 @@ crosses(rb_recovery *r, const rb_cavity_work *w, const rb_sheet *sheet, uint32_t
  * Tests edge xy of tetrahedron t for crossing, unless that was done before, and records the result
  */
 static rb_status
-ask(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint32_t x, uint32_t y, uint32_t t)
+test_edge(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint32_t x, uint32_t y,
+		  uint32_t t)
 {
 	bool fresh;
 	int above;
 	rb_status status;
 
-	if (x == RB_GHOST || y == RB_GHOST || w->place[x] == PLACE_ON || w->place[y] == PLACE_ON)
+	if (x == RB_GHOST || y == RB_GHOST || w->place[x] == POSITION_ON || w->place[y] == POSITION_ON)
 		return RB_OK;
-	status = rb_table_put(r->ctx, &w->asked, x, y, RB_NONE, 0, NULL, &fresh);
+	status = rb_table_insert(r->ctx, &w->asked, x, y, RB_NONE, 0, NULL, &fresh);
 	if (status != RB_OK || !fresh)
 		return status;
-	above = crosses(r, w, sheet, x, y);
+	above = crossing_side(r, w, sheet, x, y);
 	if (above == 0)
 		return RB_OK;
-	status = set_place(r, w, x, above > 0 ? PLACE_ABOVE : PLACE_BELOW);
+	status = set_position(r, w, x, above > 0 ? POSITION_ABOVE : POSITION_BELOW);
 	if (status == RB_OK)
-		status = set_place(r, w, y, above > 0 ? PLACE_BELOW : PLACE_ABOVE);
+		status = set_position(r, w, y, above > 0 ? POSITION_BELOW : POSITION_ABOVE);
 	if (status == RB_OK)
 		status = rb_array_grow(r->ctx, (void **) &w->crossings, &w->crossings_cap,
-							   (size_t) w->ncrossings + 1, sizeof(rb_crossing));
+							   (size_t) w->ncrossings + 1, sizeof(rb_crossing_edge));
 	if (status == RB_OK)
-		w->crossings[w->ncrossings++] = (rb_crossing){x, y, t};
+		w->crossings[w->ncrossings++] = (rb_crossing_edge){x, y, t};
 	return status;
 }
 
@@ -318,7 +320,7 @@ find_first(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *found
 				if (vx != RB_GHOST && vy != RB_GHOST && vx != c && vy != c &&
 					rb_mesh_orient(m, a, b, vx, c) > 0 && rb_mesh_orient(m, a, b, c, vy) > 0)
 				{
-					status = ask(r, w, sheet, vx, vy, t);
+					status = test_edge(r, w, sheet, vx, vy, t);
 					break;
 				}
 				t = rb_face_tet(tet->n[x]);
@@ -333,7 +335,7 @@ find_first(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *found
  * them
  */
 static rb_status
-collect(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *clear)
+collect_crossing_tets(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *clear)
 {
 	rb_mesh *m = &r->mesh;
 	rb_status status = RB_OK;
@@ -341,7 +343,7 @@ collect(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *clear)
 	*clear = true;
 	for (uint32_t i = 0; i < w->ncrossings && status == RB_OK; i++)
 	{
-		const rb_crossing c = w->crossings[i];
+		const rb_crossing_edge c = w->crossings[i];
 		uint32_t t = c.tet;
 
 		if ((i & 255) == 0 && rb_should_stop(r->ctx))
@@ -369,7 +371,7 @@ collect(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *clear)
 				status = add_tet(r, w, t);
 				for (int j = 0; j < 4 && status == RB_OK; j++)
 					for (int k = j + 1; k < 4 && status == RB_OK; k++)
-						status = ask(r, w, sheet, v[j], v[k], t);
+						status = test_edge(r, w, sheet, v[j], v[k], t);
 				if (status != RB_OK)
 					return status;
 			}
@@ -386,7 +388,7 @@ collect(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *clear)
  * the region
  */
 static rb_status
-place_rest(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *clear)
+locate_rest(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *clear)
 {
 	*clear = true;
 	for (uint32_t i = 0; i < w->ntets; i++)
@@ -397,7 +399,7 @@ place_rest(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *clear
 			int side;
 			rb_status status;
 
-			if (w->place[v] != PLACE_UNKNOWN)
+			if (w->place[v] != POSITION_UNKNOWN)
 				continue;
 			side = rb_mesh_orient(&r->mesh, f[0], f[1], f[2], v);
 			if (side == 0)
@@ -405,7 +407,7 @@ place_rest(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *clear
 				*clear = false;
 				return RB_OK;
 			}
-			status = set_place(r, w, v, side > 0 ? PLACE_ABOVE : PLACE_BELOW);
+			status = set_position(r, w, v, side > 0 ? POSITION_ABOVE : POSITION_BELOW);
 			if (status != RB_OK)
 				return status;
 		}
@@ -413,7 +415,7 @@ place_rest(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *clear
 }
 
 static rb_status
-add_point(rb_recovery *r, rb_half *half, uint32_t v)
+add_point(rb_recovery *r, rb_cavity_half *half, uint32_t v)
 {
 	rb_status status = rb_array_grow(r->ctx, (void **) &half->points, &half->points_cap,
 									 (size_t) half->npoints + 1, sizeof(uint32_t));
@@ -428,7 +430,7 @@ add_point(rb_recovery *r, rb_half *half, uint32_t v)
  * both sides, or only corners of the region.
  */
 static rb_status
-split(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *clear)
+split_boundary(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *clear)
 {
 	rb_mesh *m = &r->mesh;
 	rb_status status = RB_OK;
@@ -440,9 +442,9 @@ split(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *clear)
 	{
 		uint32_t v = w->placed[i];
 
-		if (w->place[v] != PLACE_BELOW)
+		if (w->place[v] != POSITION_BELOW)
 			status = add_point(r, &w->half[0], v);
-		if (w->place[v] != PLACE_ABOVE && status == RB_OK)
+		if (w->place[v] != POSITION_ABOVE && status == RB_OK)
 			status = add_point(r, &w->half[1], v);
 	}
 	for (uint32_t i = 0; i < w->ntets && status == RB_OK; i++)
@@ -468,8 +470,8 @@ split(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *clear)
 			}
 			for (int j = 0; j < 3; j++)
 			{
-				above = above || w->place[tet->v[f[j]]] == PLACE_ABOVE;
-				below = below || w->place[tet->v[f[j]]] == PLACE_BELOW;
+				above = above || w->place[tet->v[f[j]]] == POSITION_ABOVE;
+				below = below || w->place[tet->v[f[j]]] == POSITION_BELOW;
 			}
 			if (above == below)
 			{
@@ -501,28 +503,28 @@ split(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *clear)
  * the other side or is outside the hull.
  */
 static rb_status
-take_behind(rb_recovery *r, rb_cavity_work *w, int side, bool *clear)
+add_behind(rb_recovery *r, rb_cavity_work *w, int side, bool *clear)
 {
-	const rb_half *half = &w->half[side];
-	uint8_t here = side == 0 ? PLACE_ABOVE : PLACE_BELOW;
+	const rb_cavity_half *half = &w->half[side];
+	uint8_t here = side == 0 ? POSITION_ABOVE : POSITION_BELOW;
 	rb_status status = RB_OK;
 
 	*clear = true;
 	for (uint32_t i = 0; i < half->nbehind && status == RB_OK; i++)
 	{
-		rb_face outside = half->bases[half->behind[i]].outside;
+		rb_tet_face outside = half->bases[half->behind[i]].outside;
 		uint32_t t = rb_face_tet(outside);
 		uint32_t v = r->mesh.tets[t].v[rb_face_corner(outside)];
 
 		if ((r->mesh.bits[t] & RB_MARK) != 0)
 			continue;
 		if (v == RB_GHOST ||
-			(w->place[v] != PLACE_UNKNOWN && w->place[v] != here && w->place[v] != PLACE_ON))
+			(w->place[v] != POSITION_UNKNOWN && w->place[v] != here && w->place[v] != POSITION_ON))
 		{
 			*clear = false;
 			return RB_OK;
 		}
-		status = set_place(r, w, v, here);
+		status = set_position(r, w, v, here);
 		if (status == RB_OK)
 			status = add_tet(r, w, t);
 	}
@@ -534,7 +536,7 @@ take_behind(rb_recovery *r, rb_cavity_work *w, int side, bool *clear)
  * the tetrahedron in front
  */
 static rb_status
-not_delaunay(rb_recovery *r, rb_half *half)
+not_delaunay(rb_recovery *r, rb_cavity_half *half)
 {
 	rb_mesh *m = &r->mesh;
 	rb_status status = RB_OK;
@@ -557,14 +559,14 @@ not_delaunay(rb_recovery *r, rb_half *half)
 /* ---- insertion into the mesh ---- */
 
 static rb_status
-replace(rb_recovery *r, rb_cavity_work *w)
+replace_tets(rb_recovery *r, rb_cavity_work *w)
 {
 	rb_mesh *m = &r->mesh;
 	rb_status status;
 
 	status = rb_mesh_reserve(m, w->half[0].ntets + w->half[1].ntets);
 	if (status == RB_OK)
-		status = rb_mesh_note(m, w->ntets + w->half[0].ntets + w->half[1].ntets);
+		status = rb_mesh_reserve_journal(m, w->ntets + w->half[0].ntets + w->half[1].ntets);
 	for (int side = 0; side < 2 && status == RB_OK; side++)
 		status = rb_array_grow(r->ctx, (void **) &w->new_tet[side], &w->new_tet_cap[side],
 							   w->half[side].ntets, sizeof(uint32_t));
@@ -579,7 +581,7 @@ replace(rb_recovery *r, rb_cavity_work *w)
 	r->carved = true;
 	for (int side = 0; side < 2; side++)
 	{
-		const rb_half *half = &w->half[side];
+		const rb_cavity_half *half = &w->half[side];
 
 		for (uint32_t i = 0; i < half->ntets; i++)
 		{
@@ -594,8 +596,8 @@ replace(rb_recovery *r, rb_cavity_work *w)
 		for (uint32_t i = 0; i < half->nbases; i++)
 		{
 			const rb_base *b = &half->bases[i];
-			rb_face face = rb_face_of(w->new_tet[side][b->inside >> 2], b->inside & 3);
-			rb_face other;
+			rb_tet_face face = rb_face_of(w->new_tet[side][b->inside >> 2], b->inside & 3);
+			rb_tet_face other;
 
 			if (b->sheet != RB_NONE)
 			{
@@ -628,17 +630,17 @@ rb_cavity_recover(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint
 {
 	bool go_on;
 	uint32_t first;
-	rb_status status = begin(r, w);
+	rb_status status = begin_cavity(r, w);
 
 	*done = false;
 	if (status == RB_OK)
-		status = take_region(r, w, sheet, region);
+		status = load_region(r, w, sheet, region);
 	if (status == RB_OK)
 		status = find_first(r, w, sheet, &go_on);
 	if (status == RB_OK && go_on)
-		status = collect(r, w, sheet, &go_on);
+		status = collect_crossing_tets(r, w, sheet, &go_on);
 	if (status == RB_OK && go_on)
-		status = place_rest(r, w, sheet, &go_on);
+		status = locate_rest(r, w, sheet, &go_on);
 	/* Repeat with a larger cavity as long as tetrahedra behind its faces must be removed, too. */
 	first = w->ntets;
 	while (status == RB_OK && go_on && !*done)
@@ -651,9 +653,9 @@ rb_cavity_recover(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint
 			break;
 		}
 		/* The cavity has grown too large; a Steiner point inside the region is better. */
-		if (w->ntets > MOST_TIMES * first + MOST_TETS)
+		if (w->ntets > MAX_GROWTH_FACTOR * first + MAX_EXTRA_TETS)
 			break;
-		status = split(r, w, sheet, &go_on);
+		status = split_boundary(r, w, sheet, &go_on);
 		for (int side = 0; side < 2 && status == RB_OK && go_on && filled; side++)
 		{
 			rb_filled how;
@@ -665,14 +667,14 @@ rb_cavity_recover(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint
 				continue;
 			filled = go_on = false;
 			if (w->half[side].nbehind > 0)
-				status = take_behind(r, w, side, &go_on);
+				status = add_behind(r, w, side, &go_on);
 		}
 		if (status == RB_OK && go_on && filled)
 		{
-			status = replace(r, w);
+			status = replace_tets(r, w);
 			*done = status == RB_OK;
 		}
 	}
-	end(r, w);
+	clear_cavity(r, w);
 	return status;
 }

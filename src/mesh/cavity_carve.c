@@ -10,7 +10,7 @@
 #include "core/base/sort.h"
 
 static uint32_t
-place_of(const rb_half *half, uint32_t v)
+place_of(const rb_cavity_half *half, uint32_t v)
 {
 	uint32_t from = 0, to = half->npoints;
 
@@ -28,7 +28,7 @@ place_of(const rb_half *half, uint32_t v)
 
 /* Marks the polyhedron's faces as constrained in `all`; records those that are missing */
 static rb_status
-build_walls(rb_recovery *r, rb_half *half, rb_mesh *all, bool *stuck)
+build_walls(rb_recovery *r, rb_cavity_half *half, rb_mesh *all, bool *stuck)
 {
 	rb_status status = RB_OK;
 
@@ -36,7 +36,7 @@ build_walls(rb_recovery *r, rb_half *half, rb_mesh *all, bool *stuck)
 	{
 		rb_base *b = &half->bases[i];
 		uint32_t v[3];
-		rb_face f, other;
+		rb_tet_face f, other;
 
 		for (int k = 0; k < 3; k++)
 			v[k] = place_of(half, b->v[k]);
@@ -64,7 +64,7 @@ build_walls(rb_recovery *r, rb_half *half, rb_mesh *all, bool *stuck)
 
 /* Collects the tetrahedra inside the faces; *closed is false if the faces leak or are crossed */
 static rb_status
-reach(rb_recovery *r, rb_half *half, rb_mesh *all, uint32_t *number, bool *closed)
+collect_inside(rb_recovery *r, rb_cavity_half *half, rb_mesh *all, uint32_t *number, bool *closed)
 {
 	uint32_t *reached = NULL;
 	uint32_t n = 0;
@@ -99,7 +99,7 @@ reach(rb_recovery *r, rb_half *half, rb_mesh *all, uint32_t *number, bool *close
 	/* A tetrahedron behind a face must not be inside. */
 	for (uint32_t i = 0; i < half->given; i++)
 	{
-		rb_face f = half->bases[i].inside;
+		rb_tet_face f = half->bases[i].inside;
 
 		if (number[rb_face_tet(all->tets[rb_face_tet(f)].n[rb_face_corner(f)])] != RB_NONE)
 			goto out;
@@ -117,20 +117,20 @@ out:
 
 /* Adds the faces between two tetrahedra as bases, as gift wrapping does */
 static rb_status
-link_inside(rb_recovery *r, rb_half *half, const rb_mesh *all, const uint32_t *number)
+link_inside(rb_recovery *r, rb_cavity_half *half, const rb_mesh *all, const uint32_t *number)
 {
 	rb_status status = RB_OK;
 
 	for (uint32_t i = 0; i < half->given; i++)
 	{
-		rb_face f = half->bases[i].inside;
+		rb_tet_face f = half->bases[i].inside;
 
 		half->bases[i].inside = number[rb_face_tet(f)] << 2 | rb_face_corner(f);
 	}
 	for (uint32_t t = 0; t < all->ntets && status == RB_OK; t++)
 		for (uint32_t k = 0; k < 4 && status == RB_OK && number[t] != RB_NONE; k++)
 		{
-			rb_face other = all->tets[t].n[k];
+			rb_tet_face other = all->tets[t].n[k];
 
 			if ((all->bits[t] & RB_FACE_BIT(k)) != 0 || rb_face_tet(other) > t)
 				continue;
@@ -146,7 +146,7 @@ link_inside(rb_recovery *r, rb_half *half, const rb_mesh *all, const uint32_t *n
 }
 
 rb_status
-rb_half_carve(rb_recovery *r, rb_half *half, rb_filled *filled)
+rb_half_carve(rb_recovery *r, rb_cavity_half *half, rb_filled *filled)
 {
 	rb_memory *memory = r->ctx->memory;
 	rb_mesh all;
@@ -174,7 +174,7 @@ rb_half_carve(rb_recovery *r, rb_half *half, rb_filled *filled)
 	if (status == RB_OK && !flat && !stuck)
 		status = rb_array(r->ctx, (void **) &number, all.ntets, sizeof(uint32_t));
 	if (status == RB_OK && !flat && !stuck)
-		status = reach(r, half, &all, number, &closed);
+		status = collect_inside(r, half, &all, number, &closed);
 	if (status == RB_OK && closed)
 		status = link_inside(r, half, &all, number);
 	if (status == RB_OK && closed)

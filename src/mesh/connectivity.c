@@ -22,7 +22,7 @@ typedef struct face
 } face;
 
 static int
-compare(const void *a, const void *b, const void *arg)
+compare_faces(const void *a, const void *b, const void *arg)
 {
 	const face *x = (const face *) a, *y = (const face *) b;
 
@@ -36,7 +36,7 @@ compare(const void *a, const void *b, const void *arg)
 
 /* Gets the three corners of a face in ascending order, as the key of a table. */
 static void
-corners(const rb_tets *tets, uint32_t at, uint32_t *key)
+face_key(const rb_tets *tets, uint32_t at, uint32_t *key)
 {
 	const uint32_t *v = tets->tets[at >> 2];
 	uint32_t k = at & 3;
@@ -45,7 +45,7 @@ corners(const rb_tets *tets, uint32_t at, uint32_t *key)
 }
 
 static rb_status
-match(rb_context *ctx, rb_tets *tets, const uint32_t *start, face *faces)
+match_faces(rb_context *ctx, rb_tets *tets, const uint32_t *start, face *faces)
 {
 	for (uint32_t p = 0; p < tets->npoints; p++)
 	{
@@ -55,7 +55,7 @@ match(rb_context *ctx, rb_tets *tets, const uint32_t *start, face *faces)
 		if ((p & STOP_EVERY) == 0 && rb_should_stop(ctx))
 			return RB_STOPPED;
 		/* A vertex typically has about twenty faces. */
-		if (rb_sort(ctx, f, n, sizeof *f, compare, NULL) != RB_OK)
+		if (rb_sort(ctx, f, n, sizeof *f, compare_faces, NULL) != RB_OK)
 			return RB_STOPPED;
 		for (uint32_t i = 0; i < n; i++)
 		{
@@ -72,7 +72,7 @@ match(rb_context *ctx, rb_tets *tets, const uint32_t *start, face *faces)
 }
 
 static rb_status
-neighbours(rb_context *ctx, rb_tets *tets)
+find_neighbors(rb_context *ctx, rb_tets *tets)
 {
 	uint32_t n = 4 * tets->ntets, sum = 0;
 	uint32_t *start = NULL;
@@ -100,7 +100,7 @@ neighbours(rb_context *ctx, rb_tets *tets)
 
 			if ((at & STOP_EVERY) == 0 && rb_should_stop(ctx))
 				status = RB_STOPPED;
-			corners(tets, at, key);
+			face_key(tets, at, key);
 			if (pass == 0)
 				start[key[0] + 2]++;
 			else
@@ -110,7 +110,7 @@ neighbours(rb_context *ctx, rb_tets *tets)
 			start[p] = sum += start[p];
 	}
 	if (status == RB_OK)
-		status = match(ctx, tets, start, faces);
+		status = match_faces(ctx, tets, start, faces);
 	rb_free(ctx->memory, (void **) &start);
 	rb_free(ctx->memory, (void **) &faces);
 	return status;
@@ -121,7 +121,7 @@ neighbours(rb_context *ctx, rb_tets *tets)
  * there. The tables use facet numbers offset by the number of points.
  */
 static rb_status
-facet_edges(rb_context *ctx, const rb_tets *tets, rb_table *uses, rb_table *first)
+count_facet_edges(rb_context *ctx, const rb_tets *tets, rb_table *uses, rb_table *first)
 {
 	for (int pass = 0; pass < 2; pass++)
 		for (uint32_t f = 0; f < tets->nfaces; f++)
@@ -135,13 +135,14 @@ facet_edges(rb_context *ctx, const rb_tets *tets, rb_table *uses, rb_table *firs
 					return RB_STOPPED;
 				if (pass == 0)
 				{
-					status = rb_table_put(ctx, uses, u, v, tets->npoints + facet, 0, &there, NULL);
+					status =
+						rb_table_insert(ctx, uses, u, v, tets->npoints + facet, 0, &there, NULL);
 					if (status == RB_OK)
 						++*there;
 				}
 				else if (*rb_table_find(uses, u, v, tets->npoints + facet) == 1)
 				{
-					status = rb_table_put(ctx, first, u, v, RB_NONE, facet, &there, NULL);
+					status = rb_table_insert(ctx, first, u, v, RB_NONE, facet, &there, NULL);
 					if (status == RB_OK && facet < *there)
 						*there = facet;
 				}
@@ -152,7 +153,7 @@ facet_edges(rb_context *ctx, const rb_tets *tets, rb_table *uses, rb_table *firs
 }
 
 static rb_status
-segment_facets(rb_context *ctx, uint32_t nfacets, rb_tets *tets)
+find_segment_facets(rb_context *ctx, uint32_t nfacets, rb_tets *tets)
 {
 	rb_table uses = {NULL, 0, 0}, first = {NULL, 0, 0};
 	rb_status status = rb_array(ctx, (void **) &tets->segment_facet, (size_t) tets->nsegments + 1,
@@ -164,7 +165,7 @@ segment_facets(rb_context *ctx, uint32_t nfacets, rb_tets *tets)
 	if (status == RB_OK)
 	{
 		memset(tets->segment_facet, 0xff, (size_t) tets->nsegments * sizeof(uint32_t));
-		status = facet_edges(ctx, tets, &uses, &first);
+		status = count_facet_edges(ctx, tets, &uses, &first);
 	}
 	for (uint32_t e = 0; e < tets->nedges && status == RB_OK; e++)
 	{
@@ -190,9 +191,9 @@ rb_tets_connect(rb_context *ctx, uint32_t nfacets, rb_tets *tets)
 	if (tets->ntets >= UINT32_MAX / 4)
 		status = rb_fail(ctx, RB_TOO_MANY_OBJECTS, tets->ntets, UINT32_MAX / 4, NULL);
 	if (status == RB_OK)
-		status = neighbours(ctx, tets);
+		status = find_neighbors(ctx, tets);
 	if (status == RB_OK)
-		status = segment_facets(ctx, nfacets, tets);
+		status = find_segment_facets(ctx, nfacets, tets);
 	if (status != RB_OK)
 	{
 		rb_free(ctx->memory, (void **) &tets->neighbours);

@@ -77,8 +77,8 @@ list_given(creasing *c)
 	rb_status status = RB_OK;
 
 	for (uint32_t s = 0; s < plc->nsegments && status == RB_OK; s++)
-		status = rb_table_put(c->ctx, &c->given, plc->segments[s][0], plc->segments[s][1], RB_NONE,
-							  s, NULL, NULL);
+		status = rb_table_insert(c->ctx, &c->given, plc->segments[s][0], plc->segments[s][1],
+								 RB_NONE, s, NULL, NULL);
 	c->listed = true;
 	return status;
 }
@@ -91,7 +91,7 @@ add_segment(creasing *c, uint32_t a, uint32_t b)
 	bool fresh;
 
 	if (status == RB_OK)
-		status = rb_table_put(c->ctx, &c->given, a, b, RB_NONE, plc->nsegments, NULL, &fresh);
+		status = rb_table_insert(c->ctx, &c->given, a, b, RB_NONE, plc->nsegments, NULL, &fresh);
 	if (status != RB_OK || !fresh)
 		return status;
 	status = rb_array_grow(c->ctx, (void **) &plc->segments, &c->segments_cap,
@@ -122,7 +122,7 @@ crease_facet(creasing *c, uint32_t from, uint32_t to)
 			uint32_t *first;
 			bool fresh;
 
-			status = rb_table_put(c->ctx, &c->edges, a, b, RB_NONE, t << 2 | i, &first, &fresh);
+			status = rb_table_insert(c->ctx, &c->edges, a, b, RB_NONE, t << 2 | i, &first, &fresh);
 			if (status == RB_OK && !fresh &&
 				is_crease(c, a, b, plc->triangles[*first >> 2][*first & 3], v[i]))
 				status = add_segment(c, a, b);

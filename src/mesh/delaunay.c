@@ -204,7 +204,7 @@ conflict_hard(rb_mesh *m, uint32_t t, uint32_t e)
 }
 
 static ALWAYS_INLINE bool
-conflict(rb_mesh *m, uint32_t t, uint32_t e, const double *at, bool all)
+is_in_conflict(rb_mesh *m, uint32_t t, uint32_t e, const double *at, bool all)
 {
 	int side;
 
@@ -236,8 +236,8 @@ typedef struct rb_inserter
 	char apart[128]; /* padding that keeps inserters on separate cache lines */
 } rb_inserter;
 
-#define HELD_BY(i) (((i) + 1) << 16) /* lock bits of inserter i, above all marks */
-#define PLACES RB_SIZE(256, 16)      /* slots reserved at once */
+#define HELD_BY(i) (((i) + 1) << 16)   /* lock bits of inserter i, above all marks */
+#define SLOTS_AT_ONCE RB_SIZE(256, 16) /* slots reserved at once */
 
 struct rb_inserting
 {
@@ -254,7 +254,7 @@ struct rb_inserting
 
 /* Locks tetrahedron t if it is free and returns whether it did; `held` must have room */
 static ALWAYS_INLINE bool
-hold(rb_inserter *w, uint32_t t)
+try_lock_tet(rb_inserter *w, uint32_t t)
 {
 	uint32_t none = 0;
 
@@ -265,7 +265,7 @@ hold(rb_inserter *w, uint32_t t)
 }
 
 static ALWAYS_INLINE rb_status
-room_to_hold(rb_inserter *w, uint32_t more)
+reserve_held(rb_inserter *w, uint32_t more)
 {
 	return w->nheld + more <= w->held_cap
 			   ? RB_OK
@@ -274,7 +274,7 @@ room_to_hold(rb_inserter *w, uint32_t more)
 }
 
 static void
-let_go(rb_inserter *w)
+unlock_tets(rb_inserter *w)
 {
 	for (uint32_t i = 0; i < w->nheld; i++)
 		rb_release(&w->m.bits[w->held[i]], 0);
@@ -286,14 +286,14 @@ let_go(rb_inserter *w)
  * until it finds that it is dead.
  */
 static uint32_t
-take_place(rb_inserter *w)
+pop_slot(rb_inserter *w)
 {
 	rb_mesh *m = &w->m;
 	uint32_t t = m->free;
 
 	if (t != RB_NONE)
 	{
-		while (!hold(w, t))
+		while (!try_lock_tet(w, t))
 			;
 		m->free = m->tets[t].v[1];
 		w->nfree--;
@@ -306,7 +306,7 @@ take_place(rb_inserter *w)
 }
 
 static void
-leave_place(rb_inserter *w, uint32_t t)
+release_slot(rb_inserter *w, uint32_t t)
 {
 	w->m.tets[t].v[0] = RB_DEAD;
 	w->m.tets[t].v[1] = w->m.free;
@@ -316,10 +316,10 @@ leave_place(rb_inserter *w, uint32_t t)
 
 /* Reserves at least `need` slots; returns false if there are not enough */
 static bool
-places(rb_inserter *w, uint32_t need)
+reserve_slots(rb_inserter *w, uint32_t need)
 {
 	rb_inserting *s = w->all;
-	uint32_t n = need > PLACES ? need : PLACES;
+	uint32_t n = need > SLOTS_AT_ONCE ? need : SLOTS_AT_ONCE;
 	uint32_t from = rb_load(&s->ntets);
 
 	if (w->nfree + (w->end - w->next) >= need)
@@ -334,7 +334,7 @@ places(rb_inserter *w, uint32_t need)
 	for (; w->next < w->end; w->next++)
 	{
 		rb_store(&w->m.bits[w->next], 0);
-		leave_place(w, w->next);
+		release_slot(w, w->next);
 	}
 	w->next = from;
 	w->end = from + n;
@@ -349,7 +349,7 @@ places(rb_inserter *w, uint32_t need)
  * random, so that the walk cannot cycle forever.
  */
 static ALWAYS_INLINE uint32_t
-walk(rb_mesh *m, const double *at, uint32_t t, bool all)
+walk_to(rb_mesh *m, const double *at, uint32_t t, bool all)
 {
 	uint32_t random = m->random;
 	uint32_t from = 4; /* face through which the walk entered */
@@ -394,7 +394,7 @@ walk(rb_mesh *m, const double *at, uint32_t t, bool all)
 uint32_t
 rb_mesh_locate(rb_mesh *m, const double *at, uint32_t near)
 {
-	return walk(m, at, near, false);
+	return walk_to(m, at, near, false);
 }
 
 /*
@@ -403,12 +403,12 @@ rb_mesh_locate(rb_mesh *m, const double *at, uint32_t near)
  * held at a time. *busy is set if another thread holds a tetrahedron on the way.
  */
 static rb_status
-walk_among(rb_inserter *w, const double *at, uint32_t *where, bool *busy)
+walk_concurrently(rb_inserter *w, const double *at, uint32_t *where, bool *busy)
 {
 	rb_mesh *m = &w->m;
 	uint32_t t = m->recent, from = 4;
 	bool begun = false;
-	rb_status status = room_to_hold(w, 2);
+	rb_status status = reserve_held(w, 2);
 
 	/* The last tetrahedron of the previous walk may have been removed or replaced by now. */
 	for (int tries = 0; status == RB_OK && !begun; tries++)
@@ -416,10 +416,10 @@ walk_among(rb_inserter *w, const double *at, uint32_t *where, bool *busy)
 		*busy = tries == 64;
 		if (*busy)
 			return RB_OK;
-		begun = hold(w, t) && !rb_tet_dead(m, t);
+		begun = try_lock_tet(w, t) && !rb_tet_dead(m, t);
 		if (begun)
 			break;
-		let_go(w);
+		unlock_tets(w);
 		m->random = m->random * 1664525u + 1013904223u;
 		t = (uint32_t) ((uint64_t) m->random * m->ntets >> 32);
 	}
@@ -447,7 +447,7 @@ walk_among(rb_inserter *w, const double *at, uint32_t *where, bool *busy)
 		}
 		if (k == 4)
 			break;
-		*busy = !hold(w, rb_face_tet(tet->n[i]));
+		*busy = !try_lock_tet(w, rb_face_tet(tet->n[i]));
 		if (*busy)
 			return RB_OK;
 		from = ghost < 4 ? 4 : rb_face_corner(tet->n[i]);
@@ -462,7 +462,7 @@ walk_among(rb_inserter *w, const double *at, uint32_t *where, bool *busy)
 /* ---- the cavity ---- */
 
 static void
-unmark(rb_mesh *m)
+unmark_cavity(rb_mesh *m)
 {
 	const rb_cavity *c = &m->cavity;
 
@@ -533,7 +533,7 @@ find_cavity(rb_mesh *m, uint32_t v, uint32_t t, bool all)
 
 			if ((*bits & RB_MARK) != 0)
 				continue;
-			if ((*bits & RB_MARK2) == 0 && conflict(m, next, v, at, all))
+			if ((*bits & RB_MARK2) == 0 && is_in_conflict(m, next, v, at, all))
 			{
 				*bits |= RB_MARK;
 				c->inside[c->ninside++] = next;
@@ -556,7 +556,7 @@ find_cavity(rb_mesh *m, uint32_t v, uint32_t t, bool all)
  * tetrahedra are held. *busy is set if another thread holds one of them.
  */
 static rb_status
-find_cavity_among(rb_inserter *w, uint32_t v, uint32_t t, bool *busy)
+find_cavity_concurrently(rb_inserter *w, uint32_t v, uint32_t t, bool *busy)
 {
 	rb_mesh *m = &w->m;
 	rb_cavity *c = &m->cavity;
@@ -577,7 +577,7 @@ find_cavity_among(rb_inserter *w, uint32_t v, uint32_t t, bool *busy)
 
 		if (time_to_stop(m->ctx, done + 1))
 			return RB_STOPPED;
-		status = room_to_hold(w, 4);
+		status = reserve_held(w, 4);
 		if (status == RB_OK && c->ninside + 4 > c->inside_cap)
 			status = rb_array_grow(m->ctx, (void **) &c->inside, &c->inside_cap, c->ninside + 4,
 								   sizeof(*c->inside));
@@ -594,10 +594,10 @@ find_cavity_among(rb_inserter *w, uint32_t v, uint32_t t, bool *busy)
 				continue;
 			if (bits != (w->own | RB_MARK2))
 			{
-				*busy = !hold(w, next);
+				*busy = !try_lock_tet(w, next);
 				if (*busy)
 					return RB_OK;
-				if (conflict(m, next, v, at, true))
+				if (is_in_conflict(m, next, v, at, true))
 				{
 					rb_store(&m->bits[next], w->own | RB_MARK);
 					c->inside[c->ninside++] = next;
@@ -615,7 +615,7 @@ find_cavity_among(rb_inserter *w, uint32_t v, uint32_t t, bool *busy)
 /* ---- new tetrahedra ---- */
 
 static uint32_t
-place_of(rb_cavity *c, uint32_t v)
+index_of_corner(rb_cavity *c, uint32_t v)
 {
 	uint32_t *place = &c->place_of[v == RB_GHOST ? 0 : v + 1];
 
@@ -643,7 +643,7 @@ edge_of(rb_cavity *c, uint32_t mask, uint32_t a, uint32_t b)
  * extrapolated from the first `done` points, which are spread over all of space.
  */
 static rb_status
-reserve(rb_mesh *m, uint32_t done, bool all)
+reserve_tets(rb_mesh *m, uint32_t done, bool all)
 {
 	rb_cavity *c = &m->cavity;
 	rb_status status = RB_OK;
@@ -699,7 +699,7 @@ fill_cavity(rb_mesh *m, uint32_t v, bool all, rb_inserter *w)
 	rb_cavity *c = &m->cavity;
 	bool small = c->nrim / 2 + 2 <= SQUARE;
 	uint32_t mask = 0;
-	rb_status status = w == NULL ? reserve(m, v, all)
+	rb_status status = w == NULL ? reserve_tets(m, v, all)
 								 : rb_array_grow(m->ctx, (void **) &c->corners, &c->corners_cap,
 												 (size_t) c->nrim + 4, sizeof(*c->corners));
 
@@ -727,7 +727,7 @@ fill_cavity(rb_mesh *m, uint32_t v, bool all, rb_inserter *w)
 		{
 			rb_tet *tet;
 
-			t = i < c->ninside ? c->inside[i] : take_place(w);
+			t = i < c->ninside ? c->inside[i] : pop_slot(w);
 			tet = &m->tets[t];
 			tet->v[0] = v;
 			tet->v[1] = a;
@@ -750,9 +750,9 @@ fill_cavity(rb_mesh *m, uint32_t v, bool all, rb_inserter *w)
 					m->tet_of[rim->v[j]] = t;
 		}
 
-		j = place_of(c, a);
-		k = place_of(c, b);
-		l = place_of(c, d);
+		j = index_of_corner(c, a);
+		k = index_of_corner(c, b);
+		l = index_of_corner(c, d);
 		rim->out = t;
 		rim->v[0] = j;
 		rim->v[1] = k;
@@ -773,7 +773,7 @@ fill_cavity(rb_mesh *m, uint32_t v, bool all, rb_inserter *w)
 	for (uint32_t i = 0; i < c->nrim; i++)
 	{
 		const rb_rim *rim = &c->rim[i];
-		rb_face *n = m->tets[rim->out].n;
+		rb_tet_face *n = m->tets[rim->out].n;
 		uint32_t j = rim->v[0], k = rim->v[1], l = rim->v[2];
 
 		if (small)
@@ -794,7 +794,7 @@ fill_cavity(rb_mesh *m, uint32_t v, bool all, rb_inserter *w)
 		if (w == NULL)
 			rb_mesh_drop_tet(m, c->inside[i]);
 		else
-			leave_place(w, c->inside[i]);
+			release_slot(w, c->inside[i]);
 	}
 	if (!all)
 		m->tet_of[v] = c->rim[0].out;
@@ -804,13 +804,13 @@ fill_cavity(rb_mesh *m, uint32_t v, bool all, rb_inserter *w)
 
 /* Inserts point v, starting the walk at t */
 static ALWAYS_INLINE rb_status
-insert(rb_mesh *m, uint32_t v, uint32_t t, uint32_t *same, bool all)
+insert_point(rb_mesh *m, uint32_t v, uint32_t t, uint32_t *same, bool all)
 {
 	const double *at = point_of(m, v, all);
 	rb_status status;
 
 	*same = RB_NONE;
-	t = walk(m, at, t, all);
+	t = walk_to(m, at, t, all);
 	for (int i = 0; i < 4; i++)
 	{
 		uint32_t corner = m->tets[t].v[i];
@@ -825,13 +825,13 @@ insert(rb_mesh *m, uint32_t v, uint32_t t, uint32_t *same, bool all)
 	if (status == RB_OK)
 		status = fill_cavity(m, v, all, NULL);
 	if (status != RB_OK && !all)
-		unmark(m);
+		unmark_cavity(m);
 	return status;
 }
 
 /* Allocates the scratch memory whose size is known in advance */
 static rb_status
-prepare(rb_mesh *m)
+allocate_scratch(rb_mesh *m)
 {
 	rb_cavity *c = &m->cavity;
 	size_t had = c->place_of_cap;
@@ -842,18 +842,18 @@ prepare(rb_mesh *m)
 		memset(c->place_of + had, 0, (c->place_of_cap - had) * sizeof(uint32_t));
 	if (status == RB_OK)
 		status = rb_array_grow(m->ctx, (void **) &c->square, &c->square_cap,
-							   (size_t) SQUARE * SQUARE, sizeof(rb_face));
+							   (size_t) SQUARE * SQUARE, sizeof(rb_tet_face));
 	return status;
 }
 
 rb_status
 rb_mesh_insert(rb_mesh *m, uint32_t v, uint32_t near, uint32_t *same)
 {
-	rb_status status = prepare(m);
+	rb_status status = allocate_scratch(m);
 
 	if (status != RB_OK)
 		return status;
-	return insert(m, v, near, same, false);
+	return insert_point(m, v, near, same, false);
 }
 
 /* ---- all points ---- */
@@ -920,7 +920,7 @@ first_tets(rb_mesh *m, const uint32_t *v)
 
 	c->nrim = 5;
 	c->ninside = 0;
-	status = reserve(m, 0, true);
+	status = reserve_tets(m, 0, true);
 	if (status != RB_OK)
 		return status;
 	t[4] = rb_mesh_new_tet(m, v[0], v[1], v[2], v[3]);
@@ -945,22 +945,23 @@ first_tets(rb_mesh *m, const uint32_t *v)
 
 /* ---- concurrent insertion ---- */
 
-#define BEGUN RB_SIZE(8192, 64) /* points inserted by one thread first */
-#define STRETCH RB_SIZE(512, 4) /* consecutive points on the curve that a thread takes at once */
-#define FEW RB_SIZE(4096, 8)    /* up to this many deferred points are inserted by one thread */
-#define TRIES 4                 /* attempts per point before it is deferred */
+#define FIRST_POINTS RB_SIZE(8192, 64) /* points inserted by one thread first */
+#define BATCH RB_SIZE(512, 4) /* consecutive points on the curve that a thread takes at once */
+#define MAX_LEFT_OVER \
+	RB_SIZE(4096, 8) /* up to this many deferred points are inserted by one thread */
+#define TRIES 4      /* attempts per point before it is deferred */
 /* failures, and more than successes, after which a thread stops trying */
-#define GIVES_UP 256
+#define MAX_FAILURES 256
 
 /* Inserts v; *busy is set if it must be deferred */
 static rb_status
-insert_among(rb_inserter *w, uint32_t v, bool *busy)
+insert_concurrently(rb_inserter *w, uint32_t v, bool *busy)
 {
 	rb_mesh *m = &w->m;
 	rb_cavity *c = &m->cavity;
 	const double *at = point_of(m, v, true);
 	uint32_t t = 0;
-	rb_status status = walk_among(w, at, &t, busy);
+	rb_status status = walk_concurrently(w, at, &t, busy);
 
 	for (int i = 0; i < 4 && status == RB_OK && !*busy; i++)
 	{
@@ -969,22 +970,22 @@ insert_among(rb_inserter *w, uint32_t v, bool *busy)
 		if (corner != RB_GHOST && rb_equal3(point_of(m, corner, true), at))
 		{
 			rb_store(&w->all->equal, true);
-			let_go(w);
+			unlock_tets(w);
 			return RB_OK;
 		}
 	}
 	if (status == RB_OK && !*busy)
-		status = find_cavity_among(w, v, t, busy);
+		status = find_cavity_concurrently(w, v, t, busy);
 	if (status == RB_OK && !*busy && c->nrim > c->ninside)
 	{
-		*busy = !places(w, c->nrim - c->ninside);
-		status = room_to_hold(w, c->nrim);
+		*busy = !reserve_slots(w, c->nrim - c->ninside);
+		status = reserve_held(w, c->nrim);
 	}
 	if (status == RB_OK && !*busy)
 		status = fill_cavity(m, v, true, w);
 	/* Keep the locks after an error, so that other threads never see a partially updated cavity. */
 	if (status == RB_OK)
-		let_go(w);
+		unlock_tets(w);
 	return status;
 }
 
@@ -993,14 +994,14 @@ do_insert(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_inserting *s = arg;
 	rb_inserter *w = &s->inserters[rb_each_thread(me)];
-	rb_status status = w->m.cavity.place_of_cap > s->m->npoints ? RB_OK : prepare(&w->m);
+	rb_status status = w->m.cavity.place_of_cap > s->m->npoints ? RB_OK : allocate_scratch(&w->m);
 
 	if (s->m->tells)
 		rb_progress(s->m->ctx, RB_STAGE_MESH_POINTS, s->first + from, s->m->npoints);
 	for (uint64_t i = from; i < to && status == RB_OK; i++)
 	{
 		const uint32_t v = s->points != NULL ? s->points[i] : s->first + (uint32_t) i;
-		const bool crowded = w->in_vain > GIVES_UP && w->in_vain > w->done;
+		const bool crowded = w->in_vain > MAX_FAILURES && w->in_vain > w->done;
 		bool busy = true;
 
 		if ((i & 31) == 0 && rb_should_stop(s->m->ctx))
@@ -1013,7 +1014,7 @@ do_insert(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 			if (rb_load(&s->full))
 				break;
 			busy = false;
-			status = insert_among(w, v, &busy);
+			status = insert_concurrently(w, v, &busy);
 		}
 		w->done += !busy;
 		if (!busy || status != RB_OK)
@@ -1028,7 +1029,7 @@ do_insert(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* Gives each inserter the current arrays of the mesh */
 static void
-begin_stretch(rb_inserting *s)
+begin_batch(rb_inserting *s)
 {
 	rb_mesh *m = s->m;
 
@@ -1058,7 +1059,7 @@ begin_stretch(rb_inserting *s)
  * Returns the unused slots of all inserters to the mesh and collects the deferred points in `left`
  */
 static rb_status
-end_stretch(rb_inserting *s, uint32_t **left, uint32_t *n)
+end_batch(rb_inserting *s, uint32_t **left, uint32_t *n)
 {
 	rb_mesh *m = s->m;
 	uint64_t sum = 0;
@@ -1072,7 +1073,7 @@ end_stretch(rb_inserting *s, uint32_t **left, uint32_t *n)
 		for (; w->next < w->end; w->next++)
 		{
 			m->bits[w->next] = 0;
-			leave_place(w, w->next);
+			release_slot(w, w->next);
 		}
 		while (w->m.free != RB_NONE)
 		{
@@ -1127,7 +1128,7 @@ close_inserters(rb_inserting *s)
 static rb_status
 room_for(rb_mesh *m, uint32_t done, uint32_t points, double share)
 {
-	const double more = (double) PLACES * rb_each_threads(m->team);
+	const double more = (double) SLOTS_AT_ONCE * rb_each_threads(m->team);
 	rb_cavity *c = &m->cavity;
 	rb_status status = rb_mesh_expect(m, share * m->ntets / done * points + more + 64);
 
@@ -1153,7 +1154,7 @@ insert_some(rb_mesh *m, const uint32_t *begun, const uint32_t *points, uint32_t 
 		if (m->tells && (k & 0xfff) == 0 && points == NULL)
 			rb_progress(m->ctx, RB_STAGE_MESH_POINTS, i, m->npoints);
 		if (i != begun[0] && i != begun[1] && i != begun[2] && i != begun[3])
-			status = insert(m, i, m->recent, &same, true);
+			status = insert_point(m, i, m->recent, &same, true);
 	}
 	return status;
 }
@@ -1164,7 +1165,7 @@ insert_some(rb_mesh *m, const uint32_t *begun, const uint32_t *points, uint32_t 
  * coordinates; which of them was inserted is then undefined.
  */
 static rb_status
-insert_stretch(rb_inserting *s, uint32_t from, uint32_t to)
+insert_batch(rb_inserting *s, uint32_t from, uint32_t to)
 {
 	rb_mesh *m = s->m;
 	uint32_t *todo = NULL;
@@ -1181,15 +1182,15 @@ insert_stretch(rb_inserting *s, uint32_t from, uint32_t to)
 
 		status = room_for(m, to - n > 0 ? to - n : 1, to, share);
 		grain = n / (8 * s->ninserters) + 1;
-		begin_stretch(s);
+		begin_batch(s);
 		if (status == RB_OK)
-			status = rb_each(m->ctx, m->team, n, grain < STRETCH ? grain : STRETCH, do_insert, s);
+			status = rb_each(m->ctx, m->team, n, grain < BATCH ? grain : BATCH, do_insert, s);
 		if (status == RB_OK)
-			status = end_stretch(s, &next, &left);
+			status = end_batch(s, &next, &left);
 		rb_free(m->ctx->memory, (void **) &todo);
 		todo = next;
 		s->points = next;
-		again = left > FEW && (s->full ? left < n : left < n / 2);
+		again = left > MAX_LEFT_OVER && (s->full ? left < n : left < n / 2);
 		share = s->full ? 1.1 * share : share;
 		n = left;
 	}
@@ -1207,7 +1208,7 @@ static rb_status
 insert_by_many(rb_mesh *m, const uint32_t *begun, bool *equal)
 {
 	rb_inserting s = {.m = m, .begun = begun, .ninserters = rb_each_threads(m->team)};
-	uint32_t done = BEGUN < m->npoints ? BEGUN : m->npoints;
+	uint32_t done = FIRST_POINTS < m->npoints ? FIRST_POINTS : m->npoints;
 	rb_status status = rb_array(m->ctx, (void **) &s.inserters, s.ninserters, sizeof(rb_inserter));
 
 	if (status != RB_OK)
@@ -1218,7 +1219,7 @@ insert_by_many(rb_mesh *m, const uint32_t *begun, bool *equal)
 	{
 		const uint32_t to = m->npoints / 8 > done ? 8 * done : m->npoints;
 
-		status = insert_stretch(&s, done, to);
+		status = insert_batch(&s, done, to);
 		done = to;
 	}
 	*equal = s.equal;
@@ -1234,7 +1235,7 @@ insert_all(rb_mesh *m, bool *flat)
 	rb_status status = rb_mesh_order_points(m);
 
 	if (status == RB_OK)
-		status = prepare(m);
+		status = allocate_scratch(m);
 	if (status == RB_OK)
 		status = first_corners(m, v, flat);
 	if (status != RB_OK || *flat)
@@ -1255,7 +1256,7 @@ insert_all(rb_mesh *m, bool *flat)
 
 /* Translates corners back to mesh indices and sets tet_of */
 static rb_status
-name_corners(rb_mesh *m)
+restore_corner_indices(rb_mesh *m)
 {
 	const uint32_t *number = m->cavity.number;
 	uint32_t *tet_of = m->cavity.place_of;
@@ -1296,7 +1297,7 @@ rb_mesh_delaunay(rb_mesh *m, bool *flat)
 	if (m->npoints >= 4)
 		status = insert_all(m, flat);
 	if (status == RB_OK && !*flat)
-		status = m->large ? rb_mesh_tidy(m) : name_corners(m);
+		status = m->large ? rb_mesh_sort(m) : restore_corner_indices(m);
 	rb_free(memory, (void **) &c->spheres);
 	c->spheres_cap = 0;
 	if (status != RB_OK)

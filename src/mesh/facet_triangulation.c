@@ -85,13 +85,13 @@ place_above(rb_recovery *r, rb_sheet *sheet, uint32_t from, uint32_t to)
 }
 
 static bool
-ccw(rb_recovery *r, const rb_sheet *sheet, uint32_t a, uint32_t b, uint32_t c)
+is_ccw(rb_recovery *r, const rb_sheet *sheet, uint32_t a, uint32_t b, uint32_t c)
 {
 	return rb_mesh_orient(&r->mesh, a, b, c, sheet->above) > 0;
 }
 
 static void
-join(rb_sheet *sheet, uint32_t f, uint32_t i, uint32_t other)
+link_pair(rb_sheet *sheet, uint32_t f, uint32_t i, uint32_t other)
 {
 	sheet->faces[f].n[i] = other;
 	if (other != RB_NONE)
@@ -107,18 +107,18 @@ rb_sheet_flip(rb_recovery *r, rb_sheet *sheet, uint32_t f, uint32_t i)
 	uint32_t bc = x->n[(i + 1) % 3], ca = x->n[(i + 2) % 3];
 	uint32_t ad, db;
 
-	if (!ccw(r, sheet, a, d, c) || !ccw(r, sheet, d, b, c))
+	if (!is_ccw(r, sheet, a, d, c) || !is_ccw(r, sheet, d, b, c))
 		return false;
 	/* y is (d, b, a), starting at its corner j; ad is opposite b, and db is opposite a. */
 	ad = y->n[(j + 1) % 3];
 	db = y->n[(j + 2) % 3];
 	*x = (rb_sheet_face){{a, d, c}, {0, 0, 0}, 0, 0};
 	*y = (rb_sheet_face){{d, b, c}, {0, 0, 0}, 0, 0};
-	join(sheet, f, 0, g << 2 | 1); /* edge dc */
-	join(sheet, f, 1, ca);
-	join(sheet, f, 2, ad);
-	join(sheet, g, 0, bc);
-	join(sheet, g, 2, db);
+	link_pair(sheet, f, 0, g << 2 | 1); /* edge dc */
+	link_pair(sheet, f, 1, ca);
+	link_pair(sheet, f, 2, ad);
+	link_pair(sheet, g, 0, bc);
+	link_pair(sheet, g, 2, db);
 	return true;
 }
 
@@ -141,16 +141,16 @@ cut_boundary(rb_recovery *r, rb_sheet *sheet, uint32_t f, uint32_t i, uint32_t p
 
 	if (status != RB_OK)
 		return status;
-	if (!ccw(r, sheet, a, p, c) || !ccw(r, sheet, p, b, c))
+	if (!is_ccw(r, sheet, a, p, c) || !is_ccw(r, sheet, p, b, c))
 		return rb_recover_flaw(r, RB_FLAW_TOO_NEAR, c, sheet->facet, rb_mesh_point(&r->mesh, p));
 	sheet->n++;
 	sheet->faces[f] = (rb_sheet_face){{a, p, c}, {0, 0, 0}, 0, 0};
 	sheet->faces[g] = (rb_sheet_face){{p, b, c}, {0, 0, 0}, 0, 0};
-	join(sheet, f, 0, g << 2 | 1);
-	join(sheet, f, 1, ca);
-	join(sheet, f, 2, RB_NONE);
-	join(sheet, g, 0, bc);
-	join(sheet, g, 2, RB_NONE);
+	link_pair(sheet, f, 0, g << 2 | 1);
+	link_pair(sheet, f, 1, ca);
+	link_pair(sheet, f, 2, RB_NONE);
+	link_pair(sheet, g, 0, bc);
+	link_pair(sheet, g, 2, RB_NONE);
 	return RB_OK;
 }
 
@@ -165,7 +165,7 @@ link_faces(rb_recovery *r, rb_sheet *sheet)
 			uint32_t *other;
 			bool fresh;
 			rb_status status =
-				rb_table_put(r->ctx, &sheet->edges, a, b, RB_NONE, f << 2 | i, &other, &fresh);
+				rb_table_insert(r->ctx, &sheet->edges, a, b, RB_NONE, f << 2 | i, &other, &fresh);
 
 			if (status != RB_OK)
 				return status;
@@ -176,7 +176,7 @@ link_faces(rb_recovery *r, rb_sheet *sheet)
 				sheet->faces[*other >> 2].v[((*other & 3) + 1) % 3] != b)
 				return rb_recover_flaw(r, RB_FLAW_FACET_FOLDED, sheet->facet, RB_NONE,
 									   rb_mesh_point(&r->mesh, a));
-			join(sheet, f, i, *other);
+			link_pair(sheet, f, i, *other);
 		}
 	return RB_OK;
 }
@@ -196,20 +196,20 @@ cut_soft(rb_recovery *r, rb_sheet *sheet, uint32_t f, uint32_t i, uint32_t p)
 
 	if (status != RB_OK)
 		return status;
-	if (!ccw(r, sheet, w, u, p) || !ccw(r, sheet, w, p, v) || !ccw(r, sheet, z, v, p) ||
-		!ccw(r, sheet, z, p, u))
+	if (!is_ccw(r, sheet, w, u, p) || !is_ccw(r, sheet, w, p, v) || !is_ccw(r, sheet, z, v, p) ||
+		!is_ccw(r, sheet, z, p, u))
 		return rb_recover_flaw(r, RB_FLAW_TOO_NEAR, w, sheet->facet, rb_mesh_point(&r->mesh, p));
 	sheet->n += 2;
 	sheet->faces[g] = (rb_sheet_face){{w, p, v}, {0, 0, 0}, 0, 0};
 	sheet->faces[k] = (rb_sheet_face){{z, p, u}, {0, 0, 0}, 0, 0};
 	sheet->faces[f].v[(i + 2) % 3] = p;
 	sheet->faces[h].v[(j + 2) % 3] = p;
-	join(sheet, f, (i + 1) % 3, g << 2 | 2); /* edge wp */
-	join(sheet, g, 1, vw);
-	join(sheet, g, 0, h << 2 | j); /* edge pv */
-	join(sheet, k, 1, uz);
-	join(sheet, h, (j + 1) % 3, k << 2 | 2); /* edge zp */
-	join(sheet, k, 0, f << 2 | i);           /* edge up */
+	link_pair(sheet, f, (i + 1) % 3, g << 2 | 2); /* edge wp */
+	link_pair(sheet, g, 1, vw);
+	link_pair(sheet, g, 0, h << 2 | j); /* edge pv */
+	link_pair(sheet, k, 1, uz);
+	link_pair(sheet, h, (j + 1) % 3, k << 2 | 2); /* edge zp */
+	link_pair(sheet, k, 0, f << 2 | i);           /* edge up */
 	return RB_OK;
 }
 
@@ -258,7 +258,7 @@ cut_all(rb_recovery *r, rb_sheet *sheet)
 
 /* Inserts a point inside the facet into the face that contains it, as seen from above */
 static rb_status
-put_inside(rb_recovery *r, rb_sheet *sheet, uint32_t p)
+insert_inside(rb_recovery *r, rb_sheet *sheet, uint32_t p)
 {
 	for (uint32_t f = 0; f < sheet->n; f++)
 	{
@@ -286,12 +286,12 @@ put_inside(rb_recovery *r, rb_sheet *sheet, uint32_t p)
 		sheet->faces[f] = (rb_sheet_face){{p, a, b}, {0, 0, 0}, 0, 0};
 		sheet->faces[g] = (rb_sheet_face){{p, b, c}, {0, 0, 0}, 0, 0};
 		sheet->faces[g + 1] = (rb_sheet_face){{p, c, a}, {0, 0, 0}, 0, 0};
-		join(sheet, f, 0, ab);
-		join(sheet, g, 0, bc);
-		join(sheet, g + 1, 0, ca);
-		join(sheet, f, 1, g << 2 | 2);
-		join(sheet, g, 1, (g + 1) << 2 | 2);
-		join(sheet, g + 1, 1, f << 2 | 2);
+		link_pair(sheet, f, 0, ab);
+		link_pair(sheet, g, 0, bc);
+		link_pair(sheet, g + 1, 0, ca);
+		link_pair(sheet, f, 1, g << 2 | 2);
+		link_pair(sheet, g, 1, (g + 1) << 2 | 2);
+		link_pair(sheet, g + 1, 1, f << 2 | 2);
 		return RB_OK;
 	}
 	return rb_recover_flaw(r, RB_FLAW_NOT_RECOVERED, sheet->facet, RB_NONE,
@@ -348,7 +348,7 @@ make_delaunay(rb_recovery *r, rb_sheet *sheet)
 }
 
 rb_status
-rb_sheet_make(rb_recovery *r, rb_sheet *sheet, uint32_t facet)
+rb_sheet_build(rb_recovery *r, rb_sheet *sheet, uint32_t facet)
 {
 	uint32_t from = r->facet_start[facet], to = r->facet_start[facet + 1];
 	rb_status status;
@@ -379,7 +379,7 @@ rb_sheet_make(rb_recovery *r, rb_sheet *sheet, uint32_t facet)
 		status = cut_all(r, sheet);
 	for (uint32_t i = 0; i < r->nfacet_points && r->pointed[facet] && status == RB_OK; i++)
 		if (r->parent[r->facet_points[i] - r->plc->npoints] == facet)
-			status = put_inside(r, sheet, r->facet_points[i]);
+			status = insert_inside(r, sheet, r->facet_points[i]);
 	if (status == RB_OK && sheet->n > 1)
 		status = make_delaunay(r, sheet);
 	return status;

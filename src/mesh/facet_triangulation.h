@@ -18,7 +18,7 @@ typedef struct rb_sheet_face
 	uint32_t n[3];
 	/* 0 if the mesh has the face, RB_SHEET_MISSING if not; later the index of its missing region */
 	uint32_t region;
-	rb_face there; /* the corresponding face of the mesh, if there is one */
+	rb_tet_face there; /* the corresponding face of the mesh, if there is one */
 } rb_sheet_face;
 
 typedef struct rb_sheet
@@ -37,7 +37,7 @@ typedef struct rb_sheet
  * Builds the constrained Delaunay triangulation of a facet from its triangles and its Steiner
  * points
  */
-extern rb_status rb_sheet_make(rb_recovery *r, rb_sheet *sheet, uint32_t facet);
+extern rb_status rb_sheet_build(rb_recovery *r, rb_sheet *sheet, uint32_t facet);
 extern void rb_sheet_free(rb_memory *memory, rb_sheet *sheet);
 
 /*

@@ -19,13 +19,13 @@
 typedef struct rb_outer
 {
 	uint32_t key[3];
-	rb_face outside;
+	rb_tet_face outside;
 	bool fixed;
 } rb_outer;
 
 typedef struct rb_mend
 {
-	rb_face *queue; /* faces to check */
+	rb_tet_face *queue; /* faces to check */
 	size_t n, cap;
 	/* from corners to subface index; built at the first flip of a facet's edge */
 	rb_table subface_of;
@@ -34,10 +34,10 @@ typedef struct rb_mend
 } rb_mend;
 
 static rb_status
-look_at(rb_recovery *r, rb_mend *q, rb_face f)
+push_face(rb_recovery *r, rb_mend *q, rb_tet_face f)
 {
 	rb_status status =
-		rb_array_grow(r->ctx, (void **) &q->queue, &q->cap, q->n + 1, sizeof(rb_face));
+		rb_array_grow(r->ctx, (void **) &q->queue, &q->cap, q->n + 1, sizeof(rb_tet_face));
 
 	if (status == RB_OK)
 		q->queue[q->n++] = f;
@@ -46,10 +46,10 @@ look_at(rb_recovery *r, rb_mend *q, rb_face f)
 
 /* Returns true if the face should be flipped */
 static bool
-wrong(rb_mesh *m, uint32_t t, uint32_t k)
+needs_flip(rb_mesh *m, uint32_t t, uint32_t k)
 {
 	const rb_tet *tet = &m->tets[t];
-	rb_face beyond = tet->n[k];
+	rb_tet_face beyond = tet->n[k];
 	uint32_t e = m->tets[rb_face_tet(beyond)].v[rb_face_corner(beyond)];
 
 	if ((m->bits[t] & RB_FACE_BIT(k)) != 0 || e == RB_GHOST || rb_tet_ghost(tet))
@@ -61,8 +61,8 @@ wrong(rb_mesh *m, uint32_t t, uint32_t k)
 
 /* Replaces old tetrahedra by new ones that fill the same space; all new ones must be positive */
 static rb_status
-exchange(rb_recovery *r, rb_mend *q, const uint32_t *old, int nold, uint32_t (*v)[4], int nnew,
-		 uint32_t *made)
+replace_tets(rb_recovery *r, rb_mend *q, const uint32_t *old, int nold, uint32_t (*v)[4], int nnew,
+			 uint32_t *made)
 {
 	rb_mesh *m = &r->mesh;
 	rb_outer outer[8];
@@ -70,7 +70,7 @@ exchange(rb_recovery *r, rb_mend *q, const uint32_t *old, int nold, uint32_t (*v
 	rb_status status = rb_mesh_reserve(m, (uint32_t) nnew);
 
 	if (status == RB_OK)
-		status = rb_mesh_note(m, (uint32_t) (nold + nnew));
+		status = rb_mesh_reserve_journal(m, (uint32_t) (nold + nnew));
 	if (status != RB_OK)
 		return status;
 	for (int i = 0; i < nold; i++)
@@ -113,7 +113,7 @@ exchange(rb_recovery *r, rb_mend *q, const uint32_t *old, int nold, uint32_t (*v
 				if (outer[o].fixed)
 					m->bits[made[i]] |= RB_FACE_BIT(k);
 				else
-					status = look_at(r, q, rb_face_of(made[i], k));
+					status = push_face(r, q, rb_face_of(made[i], k));
 				if (status != RB_OK)
 					return status;
 				continue;
@@ -128,7 +128,7 @@ exchange(rb_recovery *r, rb_mend *q, const uint32_t *old, int nold, uint32_t (*v
 					if (memcmp(other, key, sizeof key) == 0)
 					{
 						rb_mesh_link(m, rb_face_of(made[i], k), rb_face_of(made[j], l));
-						status = look_at(r, q, rb_face_of(made[i], k));
+						status = push_face(r, q, rb_face_of(made[i], k));
 						if (status != RB_OK)
 							return status;
 					}
@@ -139,7 +139,7 @@ exchange(rb_recovery *r, rb_mend *q, const uint32_t *old, int nold, uint32_t (*v
 }
 
 static bool
-positive(rb_mesh *m, uint32_t (*v)[4], int n)
+are_positive(rb_mesh *m, uint32_t (*v)[4], int n)
 {
 	for (int i = 0; i < n; i++)
 		if (rb_mesh_orient(m, v[i][0], v[i][1], v[i][2], v[i][3]) <= 0)
@@ -157,8 +157,8 @@ number_of(rb_recovery *r, rb_mend *q, uint32_t a, uint32_t b, uint32_t c, uint32
 	if (!q->known)
 		status = rb_table_reserve(r->ctx, &q->subface_of, r->nsubfaces);
 	for (uint32_t i = 0; i < r->nsubfaces && !q->known && status == RB_OK; i++)
-		status = rb_table_put(r->ctx, &q->subface_of, r->subfaces[i].v[0], r->subfaces[i].v[1],
-							  r->subfaces[i].v[2], i, NULL, NULL);
+		status = rb_table_insert(r->ctx, &q->subface_of, r->subfaces[i].v[0], r->subfaces[i].v[1],
+								 r->subfaces[i].v[2], i, NULL, NULL);
 	q->known = true;
 	there = rb_table_find(&q->subface_of, a, b, c);
 	*number = there != NULL ? *there : RB_NONE;
@@ -184,7 +184,7 @@ soft_faces(rb_recovery *r, rb_mend *q, uint32_t a, uint32_t b, uint32_t d, uint3
  * Replaces subfaces i and j, which share edge ab, by those that share de, with the same orientation
  */
 static rb_status
-turn_subfaces(rb_recovery *r, rb_mend *q, uint32_t i, uint32_t j, uint32_t a, uint32_t b,
+flip_subfaces(rb_recovery *r, rb_mend *q, uint32_t i, uint32_t j, uint32_t a, uint32_t b,
 			  uint32_t d, uint32_t e)
 {
 	const uint32_t *v = r->subfaces[i].v; /* contains a, b and d in some order */
@@ -196,9 +196,9 @@ turn_subfaces(rb_recovery *r, rb_mend *q, uint32_t i, uint32_t j, uint32_t a, ui
 	/* The faces are abd and bae, or both reversed. */
 	r->subfaces[i] = (rb_subface){{a, forward ? e : d, forward ? d : e}, r->subfaces[i].facet};
 	r->subfaces[j] = (rb_subface){{b, forward ? d : e, forward ? e : d}, r->subfaces[j].facet};
-	status = rb_table_put(r->ctx, &q->subface_of, a, d, e, i, NULL, NULL);
+	status = rb_table_insert(r->ctx, &q->subface_of, a, d, e, i, NULL, NULL);
 	if (status == RB_OK)
-		status = rb_table_put(r->ctx, &q->subface_of, b, d, e, j, NULL, NULL);
+		status = rb_table_insert(r->ctx, &q->subface_of, b, d, e, j, NULL, NULL);
 	if (status == RB_OK)
 	{
 		*rb_table_find(&q->subface_of, a, d, e) = i;
@@ -271,7 +271,7 @@ remove_edge(rb_recovery *r, rb_mend *q, uint32_t t, uint32_t a, uint32_t b, uint
 			v[0][1] = v[1][2] = e;
 			v[0][2] = v[1][1] = d;
 		}
-		if (!positive(m, v, 2))
+		if (!are_positive(m, v, 2))
 			return RB_OK;
 		if (soft)
 		{
@@ -280,18 +280,18 @@ remove_edge(rb_recovery *r, rb_mend *q, uint32_t t, uint32_t a, uint32_t b, uint
 				return status;
 		}
 		*done = true;
-		status = exchange(r, q, ring, 3, v, 2, made);
+		status = replace_tets(r, q, ring, 3, v, 2, made);
 		if (status == RB_OK && soft)
 		{
 			for (int k = 0; k < 2; k++)
 			{
 				uint32_t l = rb_tet_corner(&m->tets[made[k]], c);
-				rb_face beyond = m->tets[made[k]].n[l];
+				rb_tet_face beyond = m->tets[made[k]].n[l];
 
 				m->bits[made[k]] |= RB_FACE_BIT(l);
 				m->bits[rb_face_tet(beyond)] |= RB_FACE_BIT(rb_face_corner(beyond));
 			}
-			status = turn_subfaces(r, q, i, j, a, b, d, e);
+			status = flip_subfaces(r, q, i, j, a, b, d, e);
 		}
 		return status;
 	}
@@ -313,7 +313,7 @@ remove_edge(rb_recovery *r, rb_mend *q, uint32_t t, uint32_t a, uint32_t b, uint
 				v[k][0] = v[k][1];
 				v[k][1] = swap;
 			}
-		if (!positive(m, v, 4))
+		if (!are_positive(m, v, 4))
 			return RB_OK;
 		if (soft)
 		{
@@ -322,7 +322,7 @@ remove_edge(rb_recovery *r, rb_mend *q, uint32_t t, uint32_t a, uint32_t b, uint
 				return status;
 		}
 		*done = true;
-		status = exchange(r, q, ring, 4, v, 4, made);
+		status = replace_tets(r, q, ring, 4, v, 4, made);
 		if (status == RB_OK && soft)
 		{
 			for (int k = 0; k < 4; k++)
@@ -335,7 +335,7 @@ remove_edge(rb_recovery *r, rb_mend *q, uint32_t t, uint32_t a, uint32_t b, uint
 					if ((out == c || out == f))
 						m->bits[made[k]] |= RB_FACE_BIT(l);
 				}
-			status = turn_subfaces(r, q, i, j, a, b, d, e);
+			status = flip_subfaces(r, q, i, j, a, b, d, e);
 		}
 	}
 	return status;
@@ -343,11 +343,11 @@ remove_edge(rb_recovery *r, rb_mend *q, uint32_t t, uint32_t a, uint32_t b, uint
 
 /* Flips face k of t, which is not Delaunay */
 static rb_status
-flip(rb_recovery *r, rb_mend *q, uint32_t t, uint32_t k, bool *done)
+flip_face(rb_recovery *r, rb_mend *q, uint32_t t, uint32_t k, bool *done)
 {
 	rb_mesh *m = &r->mesh;
 	const uint8_t *f = rb_face_corners[k];
-	rb_face beyond = m->tets[t].n[k];
+	rb_tet_face beyond = m->tets[t].n[k];
 	uint32_t d = m->tets[t].v[k], e = m->tets[rb_face_tet(beyond)].v[rb_face_corner(beyond)];
 	/*
 	 * The face's corners a, b, c are in reverse order, so that a, b, c, d is a positive
@@ -360,10 +360,10 @@ flip(rb_recovery *r, rb_mend *q, uint32_t t, uint32_t k, bool *done)
 	rb_status status = RB_OK;
 
 	*done = false;
-	if (positive(m, v, 3))
+	if (are_positive(m, v, 3))
 	{
 		*done = true;
-		return exchange(r, q, old, 2, v, 3, made);
+		return replace_tets(r, q, old, 2, v, 3, made);
 	}
 	for (int i = 0; i < 3 && status == RB_OK && !*done; i++)
 		if (rb_mesh_orient(m, v[i][0], v[i][1], e, d) <= 0)
@@ -377,7 +377,7 @@ flip(rb_recovery *r, rb_mend *q, uint32_t t, uint32_t k, bool *done)
  * edge of the face is soft.
  */
 static rb_status
-halve_soft_edge(rb_recovery *r, rb_mend *q, rb_face f, bool *added)
+halve_soft_edge(rb_recovery *r, rb_mend *q, rb_tet_face f, bool *added)
 {
 	rb_mesh *m = &r->mesh;
 	uint32_t t = rb_face_tet(f), k = rb_face_corner(f);
@@ -422,8 +422,8 @@ rb_recover_mend(rb_recovery *r, bool *again)
 {
 	rb_mesh *m = &r->mesh;
 	rb_mend q;
-	rb_face *left = NULL;
-	rb_face hopeless = RB_NONE;
+	rb_tet_face *left = NULL;
+	rb_tet_face hopeless = RB_NONE;
 	uint64_t most;
 	size_t kept = 0, cap = 0;
 	rb_status status = RB_OK;
@@ -442,30 +442,30 @@ rb_recover_mend(rb_recovery *r, bool *again)
 			continue;
 		m->bits[t] &= ~RB_MADE;
 		for (uint32_t k = 0; k < 4 && status == RB_OK && !rb_tet_dead(m, t); k++)
-			if (wrong(m, t, k))
-				status = look_at(r, &q, rb_face_of(t, k));
+			if (needs_flip(m, t, k))
+				status = push_face(r, &q, rb_face_of(t, k));
 	}
 	most = 8 * (uint64_t) q.n + 64;
 	while (q.n > 0 && status == RB_OK)
 	{
-		rb_face f = q.queue[--q.n];
+		rb_tet_face f = q.queue[--q.n];
 		uint32_t t = rb_face_tet(f), k = rb_face_corner(f);
 		bool done = false;
 
-		if (rb_tet_dead(m, t) || !wrong(m, t, k))
+		if (rb_tet_dead(m, t) || !needs_flip(m, t, k))
 			continue;
 		if (q.flips < most)
-			status = flip(r, &q, t, k, &done);
+			status = flip_face(r, &q, t, k, &done);
 		if (status != RB_OK || done)
 			continue;
-		status = rb_array_grow(r->ctx, (void **) &left, &cap, kept + 1, sizeof(rb_face));
+		status = rb_array_grow(r->ctx, (void **) &left, &cap, kept + 1, sizeof(rb_tet_face));
 		if (status == RB_OK)
 			left[kept++] = f;
 	}
 	/* A later flip may have resolved the case. */
 	for (size_t i = 0; i < kept && status == RB_OK; i++)
 		if (!rb_tet_dead(m, rb_face_tet(left[i])) &&
-			wrong(m, rb_face_tet(left[i]), rb_face_corner(left[i])))
+			needs_flip(m, rb_face_tet(left[i]), rb_face_corner(left[i])))
 		{
 			bool added;
 

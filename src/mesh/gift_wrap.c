@@ -22,7 +22,7 @@ turned_alike(const uint32_t *v, const uint32_t *w)
  * common corner or a coplanar segment does not.
  */
 static bool
-pierces(rb_recovery *r, uint32_t p, uint32_t q, const uint32_t *t)
+may_pierce(rb_recovery *r, uint32_t p, uint32_t q, const uint32_t *t)
 {
 	rb_mesh *m = &r->mesh;
 	int s[2], o[3];
@@ -46,7 +46,7 @@ pierces(rb_recovery *r, uint32_t p, uint32_t q, const uint32_t *t)
 
 /* Returns true if the tetrahedron of face v and vertex d would intersect an open face */
 static bool
-runs_into(rb_recovery *r, const rb_half *half, const uint32_t *v, uint32_t d)
+runs_into(rb_recovery *r, const rb_cavity_half *half, const uint32_t *v, uint32_t d)
 {
 	const uint32_t sides[3][3] = {{v[0], v[1], d}, {v[1], v[2], d}, {v[2], v[0], d}};
 
@@ -58,10 +58,10 @@ runs_into(rb_recovery *r, const rb_half *half, const uint32_t *v, uint32_t d)
 			continue;
 		for (int k = 0; k < 3; k++)
 		{
-			if (pierces(r, v[k], d, b->v))
+			if (may_pierce(r, v[k], d, b->v))
 				return true;
 			for (int j = 0; j < 3; j++)
-				if (pierces(r, b->v[j], b->v[(j + 1) % 3], sides[k]))
+				if (may_pierce(r, b->v[j], b->v[(j + 1) % 3], sides[k]))
 					return true;
 		}
 	}
@@ -72,7 +72,8 @@ runs_into(rb_recovery *r, const rb_half *half, const uint32_t *v, uint32_t d)
  * Returns the vertex for face v, or RB_NONE. *empty is set if no vertex is inside its circumsphere.
  */
 static uint32_t
-choose(rb_recovery *r, const rb_half *half, const uint32_t *v, bool only_seen, bool *empty)
+choose_vertex(rb_recovery *r, const rb_cavity_half *half, const uint32_t *v, bool only_seen,
+			  bool *empty)
 {
 	rb_mesh *m = &r->mesh;
 	uint32_t best = RB_NONE;
@@ -109,7 +110,7 @@ choose(rb_recovery *r, const rb_half *half, const uint32_t *v, bool only_seen, b
  * if that fails
  */
 static rb_status
-close_faces(rb_recovery *r, rb_half *half, uint32_t tet, bool *fits)
+close_faces(rb_recovery *r, rb_cavity_half *half, uint32_t tet, bool *fits)
 {
 	const uint32_t a = half->tets[tet][0], b = half->tets[tet][1], c = half->tets[tet][2],
 				   d = half->tets[tet][3];
@@ -121,8 +122,8 @@ close_faces(rb_recovery *r, rb_half *half, uint32_t tet, bool *fits)
 		uint32_t *there;
 		bool fresh;
 		rb_base *base;
-		rb_status status = rb_table_put(r->ctx, &half->open, face[i][0], face[i][1], face[i][2],
-										half->nbases, &there, &fresh);
+		rb_status status = rb_table_insert(r->ctx, &half->open, face[i][0], face[i][1], face[i][2],
+										   half->nbases, &there, &fresh);
 
 		if (status != RB_OK)
 			return status;
@@ -147,7 +148,7 @@ close_faces(rb_recovery *r, rb_half *half, uint32_t tet, bool *fits)
 }
 
 rb_status
-rb_half_wrap(rb_recovery *r, rb_half *half, bool only_seen, rb_filled *filled)
+rb_half_wrap(rb_recovery *r, rb_cavity_half *half, bool only_seen, rb_filled *filled)
 {
 	uint64_t most = 64 + 16 * (uint64_t) half->npoints + (uint64_t) half->npoints * half->npoints;
 	bool stuck = false, whole = true;
@@ -162,8 +163,8 @@ rb_half_wrap(rb_recovery *r, rb_half *half, bool only_seen, rb_filled *filled)
 		bool fresh;
 
 		half->bases[i].inside = RB_NONE;
-		status = rb_table_put(r->ctx, &half->open, half->bases[i].v[0], half->bases[i].v[1],
-							  half->bases[i].v[2], i, NULL, &fresh);
+		status = rb_table_insert(r->ctx, &half->open, half->bases[i].v[0], half->bases[i].v[1],
+								 half->bases[i].v[2], i, NULL, &fresh);
 		if (status == RB_OK && !fresh)
 			return RB_OK;
 	}
@@ -179,7 +180,7 @@ rb_half_wrap(rb_recovery *r, rb_half *half, bool only_seen, rb_filled *filled)
 		if (half->ntets > most)
 			return RB_OK;
 		memcpy(v, half->bases[i].v, sizeof v);
-		d = choose(r, half, v, only_seen, &empty);
+		d = choose_vertex(r, half, v, only_seen, &empty);
 		if (!only_seen && i < half->given && (d == RB_NONE || !empty))
 		{
 			stuck = true;

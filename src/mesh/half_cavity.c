@@ -5,7 +5,7 @@
 #include "mesh/half_cavity.h"
 
 void
-rb_half_free(rb_memory *memory, rb_half *half)
+rb_half_free(rb_memory *memory, rb_cavity_half *half)
 {
 	rb_free(memory, (void **) &half->bases);
 	rb_free(memory, (void **) &half->points);
@@ -15,8 +15,8 @@ rb_half_free(rb_memory *memory, rb_half *half)
 }
 
 rb_status
-rb_half_base(rb_recovery *r, rb_half *half, uint32_t a, uint32_t b, uint32_t c, rb_face outside,
-			 uint32_t sheet, bool constrained)
+rb_half_base(rb_recovery *r, rb_cavity_half *half, uint32_t a, uint32_t b, uint32_t c,
+			 rb_tet_face outside, uint32_t sheet, bool constrained)
 {
 	rb_status status = rb_array_grow(r->ctx, (void **) &half->bases, &half->bases_cap,
 									 (size_t) half->nbases + 1, sizeof(rb_base));
@@ -28,7 +28,7 @@ rb_half_base(rb_recovery *r, rb_half *half, uint32_t a, uint32_t b, uint32_t c, 
 }
 
 rb_status
-rb_half_behind(rb_recovery *r, rb_half *half, uint32_t base)
+rb_half_behind(rb_recovery *r, rb_cavity_half *half, uint32_t base)
 {
 	rb_status status = rb_array_grow(r->ctx, (void **) &half->behind, &half->behind_cap,
 									 (size_t) half->nbehind + 1, sizeof(uint32_t));

@@ -14,7 +14,7 @@
 typedef struct rb_base
 {
 	uint32_t v[3];
-	rb_face outside; /* the mesh tetrahedron behind it, or RB_NONE */
+	rb_tet_face outside; /* the mesh tetrahedron behind it, or RB_NONE */
 	/* if outside is RB_NONE: the face of the sheet, or RB_NONE for a face of a new tetrahedron */
 	uint32_t sheet;
 	uint32_t inside;  /* the new tetrahedron in front of it << 2 | its corner, or RB_NONE */
@@ -22,7 +22,7 @@ typedef struct rb_base
 	bool constrained; /* on a facet: nothing beyond it may be changed */
 } rb_base;
 
-typedef struct rb_half
+typedef struct rb_cavity_half
 {
 	rb_base *bases;
 	uint32_t nbases;
@@ -38,7 +38,7 @@ typedef struct rb_half
 	uint32_t *behind; /* polyhedron faces behind which tetrahedra must be removed, too */
 	uint32_t nbehind;
 	size_t behind_cap;
-} rb_half;
+} rb_cavity_half;
 
 typedef enum rb_filled
 {
@@ -50,15 +50,16 @@ typedef enum rb_filled
 	RB_FILLED_NOT /* cannot be filled, or no filling was found */
 } rb_filled;
 
-extern rb_status rb_half_base(rb_recovery *r, rb_half *half, uint32_t a, uint32_t b, uint32_t c,
-							  rb_face outside, uint32_t sheet, bool constrained);
-extern rb_status rb_half_behind(rb_recovery *r, rb_half *half, uint32_t base);
+extern rb_status rb_half_base(rb_recovery *r, rb_cavity_half *half, uint32_t a, uint32_t b,
+							  uint32_t c, rb_tet_face outside, uint32_t sheet, bool constrained);
+extern rb_status rb_half_behind(rb_recovery *r, rb_cavity_half *half, uint32_t base);
 /* cavity_fill.c */
-extern rb_status rb_half_fill(rb_recovery *r, rb_half *half, rb_filled *filled);
-extern void rb_half_free(rb_memory *memory, rb_half *half);
+extern rb_status rb_half_fill(rb_recovery *r, rb_cavity_half *half, rb_filled *filled);
+extern void rb_half_free(rb_memory *memory, rb_cavity_half *half);
 
 /* Two methods of filling, gift_wrap.c and cavity_carve.c */
-extern rb_status rb_half_wrap(rb_recovery *r, rb_half *half, bool only_seen, rb_filled *filled);
-extern rb_status rb_half_carve(rb_recovery *r, rb_half *half, rb_filled *filled);
+extern rb_status rb_half_wrap(rb_recovery *r, rb_cavity_half *half, bool only_seen,
+							  rb_filled *filled);
+extern rb_status rb_half_carve(rb_recovery *r, rb_cavity_half *half, rb_filled *filled);
 
 #endif /* RB_MESH_HALF_CAVITY_H */

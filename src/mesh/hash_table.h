@@ -43,7 +43,7 @@ rb_table_key(uint32_t *key, uint32_t a, uint32_t b, uint32_t c)
 }
 
 static inline uint32_t
-rb_table_place(const rb_table *t, const uint32_t *key)
+rb_table_slot(const rb_table *t, const uint32_t *key)
 {
 	uint64_t h = (key[0] * UINT64_C(0x9e3779b97f4a7c15)) ^ (key[1] * UINT64_C(0xc2b2ae3d27d4eb4f)) ^
 				 (key[2] * UINT64_C(0x165667b19e3779f9));
@@ -69,7 +69,7 @@ rb_table_find(const rb_table *t, uint32_t a, uint32_t b, uint32_t c)
 	if (t->used == 0)
 		return NULL;
 	rb_table_key(key, a, b, c);
-	place = rb_table_place(t, key);
+	place = rb_table_slot(t, key);
 	return t->entries[place].key[0] == RB_NONE ? NULL : &t->entries[place].value;
 }
 
@@ -96,7 +96,7 @@ rb_table_reserve(rb_context *ctx, rb_table *t, uint64_t n)
 	memset(wide.entries, 0xff, places * sizeof(rb_entry));
 	for (uint32_t i = 0; i < old; i++)
 		if (from[i].key[0] != RB_NONE)
-			wide.entries[rb_table_place(&wide, from[i].key)] = from[i];
+			wide.entries[rb_table_slot(&wide, from[i].key)] = from[i];
 	rb_free(ctx->memory, (void **) &t->entries);
 	*t = wide;
 	return RB_OK;
@@ -107,8 +107,8 @@ rb_table_reserve(rb_context *ctx, rb_table *t, uint64_t n)
  * the next insertion.
  */
 static inline rb_status
-rb_table_put(rb_context *ctx, rb_table *t, uint32_t a, uint32_t b, uint32_t c, uint32_t value,
-			 uint32_t **there, bool *fresh)
+rb_table_insert(rb_context *ctx, rb_table *t, uint32_t a, uint32_t b, uint32_t c, uint32_t value,
+				uint32_t **there, bool *fresh)
 {
 	uint32_t key[3];
 	uint32_t place;
@@ -117,7 +117,7 @@ rb_table_put(rb_context *ctx, rb_table *t, uint32_t a, uint32_t b, uint32_t c, u
 	if (status != RB_OK)
 		return status;
 	rb_table_key(key, a, b, c);
-	place = rb_table_place(t, key);
+	place = rb_table_slot(t, key);
 	if (fresh != NULL)
 		*fresh = t->entries[place].key[0] == RB_NONE;
 	if (t->entries[place].key[0] == RB_NONE)

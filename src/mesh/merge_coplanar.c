@@ -22,7 +22,7 @@
 #include "mesh/hash_table.h"
 
 /* Iterations between two polls for a stop */
-#define RB_QUIET 4096
+#define RB_CHECK_INTERVAL 4096
 
 typedef struct merging
 {
@@ -116,13 +116,13 @@ list_edges(merging *m)
 	{
 		ends_of(m, i, &low, &high);
 		m->edges[m->start[low + 1]++] = (uint64_t) high << 32 | i;
-		if (i % RB_QUIET == RB_QUIET - 1 && rb_should_stop(m->ctx))
+		if (i % RB_CHECK_INTERVAL == RB_CHECK_INTERVAL - 1 && rb_should_stop(m->ctx))
 			return RB_STOPPED;
 	}
 	for (uint32_t v = 0; v < plc->npoints && status == RB_OK; v++)
 	{
 		status = rb_sort_words(m->ctx, m->edges + m->start[v], m->start[v + 1] - m->start[v]);
-		if (v % RB_QUIET == RB_QUIET - 1 && rb_should_stop(m->ctx))
+		if (v % RB_CHECK_INTERVAL == RB_CHECK_INTERVAL - 1 && rb_should_stop(m->ctx))
 			status = RB_STOPPED;
 	}
 	return status;
@@ -146,7 +146,7 @@ visit_edges(merging *m, rb_status (*visit)(merging *m, const shared *e))
 			e.n = next - i;
 			status = visit(m, &e);
 		}
-		if (v % RB_QUIET == RB_QUIET - 1 && rb_should_stop(m->ctx))
+		if (v % RB_CHECK_INTERVAL == RB_CHECK_INTERVAL - 1 && rb_should_stop(m->ctx))
 			status = RB_STOPPED;
 	}
 	return status;
@@ -209,7 +209,7 @@ in_one_plane(merging *m, uint32_t a, uint32_t b)
 }
 
 static rb_status
-unite(merging *m, const shared *e)
+unite_at_edge(merging *m, const shared *e)
 {
 	const rb_welded *w = m->w;
 	const uint32_t segments = first_segment(m);
@@ -256,7 +256,7 @@ unite_polygons(merging *m)
 		m->above[i] = i;
 		m->turned[i] = false;
 	}
-	status = visit_edges(m, unite);
+	status = visit_edges(m, unite_at_edge);
 	for (uint32_t i = 0; i < n && status == RB_OK; i++)
 	{
 		bool turned;
@@ -322,7 +322,7 @@ choose_segments(merging *m, const shared *e)
 }
 
 static rb_status
-put_segments(merging *m)
+write_segments(merging *m)
 {
 	rb_welded *w = m->w;
 	uint32_t(*segments)[2];
@@ -408,7 +408,7 @@ sort_triangles(rb_context *ctx, rb_plc *plc, const uint32_t *key, uint32_t n, ui
 
 /* Orders triangles by facet and polygon, all oriented like the facet's first polygon */
 static rb_status
-put_triangles(merging *m)
+write_triangles(merging *m)
 {
 	rb_welded *w = m->w;
 	const uint32_t n = w->plc.ntriangles;
@@ -475,9 +475,9 @@ rb_weld_merge(rb_context *ctx, rb_welded *welded)
 	if (status == RB_OK)
 		status = unite_polygons(&m);
 	if (status == RB_OK)
-		status = put_segments(&m);
+		status = write_segments(&m);
 	if (status == RB_OK && m.nfacets < welded->npolygons)
-		status = put_triangles(&m);
+		status = write_triangles(&m);
 	rb_free(ctx->memory, (void **) &m.start);
 	rb_free(ctx->memory, (void **) &m.edges);
 	rb_free(ctx->memory, (void **) &m.above);
@@ -545,8 +545,8 @@ list_sides(regrouping *g, uint32_t nfaces, const uint32_t (*edges)[2], uint32_t 
 		status = rb_table_reserve(g->ctx, &g->edges, nedges + 3 * (uint64_t) nfaces / 2);
 	for (uint32_t i = 0; i < nedges && status == RB_OK; i++)
 		if (edges[i][0] != RB_NONE && edges[i][1] != RB_NONE)
-			status = rb_table_put(g->ctx, &g->edges, edges[i][0], edges[i][1], RB_NONE, MANY, NULL,
-								  NULL);
+			status = rb_table_insert(g->ctx, &g->edges, edges[i][0], edges[i][1], RB_NONE, MANY,
+									 NULL, NULL);
 	for (uint32_t side = 0; side < 3 * nfaces && status == RB_OK; side++)
 	{
 		const uint32_t *v = g->faces[side / 3];
@@ -557,7 +557,7 @@ list_sides(regrouping *g, uint32_t nfaces, const uint32_t (*edges)[2], uint32_t 
 		g->next[side] = RB_NONE;
 		if (a == RB_NONE || b == RB_NONE || a == b)
 			continue;
-		status = rb_table_put(g->ctx, &g->edges, a, b, RB_NONE, side, &first, &fresh);
+		status = rb_table_insert(g->ctx, &g->edges, a, b, RB_NONE, side, &first, &fresh);
 		if (status == RB_OK && !fresh && *first != MANY)
 		{
 			if (g->next[*first] == RB_NONE)
@@ -568,7 +568,7 @@ list_sides(regrouping *g, uint32_t nfaces, const uint32_t (*edges)[2], uint32_t 
 				*first = MANY;
 			}
 		}
-		if (side % RB_QUIET == RB_QUIET - 1 && rb_should_stop(g->ctx))
+		if (side % RB_CHECK_INTERVAL == RB_CHECK_INTERVAL - 1 && rb_should_stop(g->ctx))
 			status = RB_STOPPED;
 	}
 	return status;
@@ -632,7 +632,7 @@ rb_merge_by_faces(rb_context *ctx, const double *points, uint32_t npoints,
 		b = root_of(above, facet[g.next[side] / 3]);
 		if (a != b && may_be_flat(&g, side, g.next[side]))
 			above[a > b ? a : b] = a < b ? a : b;
-		if (side % RB_QUIET == RB_QUIET - 1 && rb_should_stop(ctx))
+		if (side % RB_CHECK_INTERVAL == RB_CHECK_INTERVAL - 1 && rb_should_stop(ctx))
 			status = RB_STOPPED;
 	}
 	*nmerged = 0;

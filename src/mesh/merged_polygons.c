@@ -17,7 +17,7 @@
 #include "mesh/weld.h"
 
 /* Iterations between two polls for a stop */
-#define RB_QUIET 1024
+#define RB_CHECK_INTERVAL 1024
 
 /*
  * Error of a sum of three differences times a difference, minus another such product. Each term is
@@ -46,7 +46,7 @@ typedef struct naming
 } naming;
 
 static inline const double *
-corner(const naming *w, uint32_t triangle, int k)
+corner_point(const naming *w, uint32_t triangle, int k)
 {
 	return w->in->points + 3 * (size_t) w->in->triangles[triangle][k];
 }
@@ -94,8 +94,8 @@ static int
 turn_of(naming *w, uint32_t triangle, int axis)
 {
 	const int x = (axis + 1) % 3, y = (axis + 2) % 3;
-	const double *a = corner(w, triangle, 0), *b = corner(w, triangle, 1),
-				 *c = corner(w, triangle, 2);
+	const double *a = corner_point(w, triangle, 0), *b = corner_point(w, triangle, 1),
+				 *c = corner_point(w, triangle, 2);
 
 	return rb_orient2d_at(&w->env, a[x], a[y], b[x], b[y], c[x], c[y]);
 }
@@ -104,8 +104,8 @@ turn_of(naming *w, uint32_t triangle, int axis)
 static void
 choose_axis(naming *w, uint32_t triangle)
 {
-	const double *a = corner(w, triangle, 0), *b = corner(w, triangle, 1),
-				 *c = corner(w, triangle, 2);
+	const double *a = corner_point(w, triangle, 0), *b = corner_point(w, triangle, 1),
+				 *c = corner_point(w, triangle, 2);
 	double longest = -1;
 
 	w->axis = 0;
@@ -142,7 +142,8 @@ enter_facet(naming *w, uint32_t facet)
 
 		for (int k = 0; k < 3; k++)
 		{
-			const double a = corner(w, t, 0)[k], b = corner(w, t, 1)[k], c = corner(w, t, 2)[k];
+			const double a = corner_point(w, t, 0)[k], b = corner_point(w, t, 1)[k],
+						 c = corner_point(w, t, 2)[k];
 
 			box[k] = k == w->axis ? 0 : fmin(a, fmin(b, c));
 			box[3 + k] = k == w->axis ? 0 : fmax(a, fmax(b, c));
@@ -203,7 +204,9 @@ lies_in(naming *w, uint32_t triangle)
 	const int turn = turn_of(w, triangle, w->axis);
 
 	for (int k = 0; k < 3 && turn != 0; k++)
-		if (turn * side_of(w, corner(w, triangle, k), corner(w, triangle, (k + 1) % 3), x, y) < 0)
+		if (turn * side_of(w, corner_point(w, triangle, k), corner_point(w, triangle, (k + 1) % 3),
+						   x, y) <
+			0)
 			return false;
 	return turn != 0;
 }
@@ -222,7 +225,7 @@ try_triangle(void *user, uint32_t item)
 
 /* Returns the scaled squared distance of p from a segment, on axes x and y */
 static double
-far_from(const double *p, const double *a, const double *b, int x, int y, double scale)
+distance2_to_segment(const double *p, const double *a, const double *b, int x, int y, double scale)
 {
 	const double ux = (b[x] - a[x]) * scale, uy = (b[y] - a[y]) * scale;
 	const double wx = (p[x] - a[x]) * scale, wy = (p[y] - a[y]) * scale;
@@ -249,7 +252,8 @@ nearest_polygon(const naming *w, const double *p)
 
 		for (int k = 0; k < 3; k++)
 		{
-			const double far = far_from(p, corner(w, t, k), corner(w, t, (k + 1) % 3), x, y, scale);
+			const double far = distance2_to_segment(p, corner_point(w, t, k),
+													corner_point(w, t, (k + 1) % 3), x, y, scale);
 
 			if (best == RB_NONE || far < nearest || (far == nearest && polygon < best))
 			{
@@ -320,7 +324,7 @@ list_points(const naming *w, const rb_tets *tets, uint64_t **list, uint32_t *n)
 }
 
 static rb_status
-name_points(naming *w, rb_tets *tets)
+label_points(naming *w, rb_tets *tets)
 {
 	uint64_t *list = NULL;
 	uint32_t n;
@@ -333,7 +337,7 @@ name_points(naming *w, rb_tets *tets)
 		w->npoints = 1;
 		w->point[0] = tets->points + 3 * (size_t) v;
 		status = find_polygon(w, (uint32_t) (list[i] >> 32), &tets->parent[v]);
-		if (i % RB_QUIET == RB_QUIET - 1 && rb_should_stop(w->ctx))
+		if (i % RB_CHECK_INTERVAL == RB_CHECK_INTERVAL - 1 && rb_should_stop(w->ctx))
 			status = RB_STOPPED;
 	}
 	rb_free(w->ctx->memory, (void **) &list);
@@ -342,7 +346,7 @@ name_points(naming *w, rb_tets *tets)
 
 /* Sets the polygon of each face; faces are ordered by facet */
 static rb_status
-name_faces(naming *w, rb_tets *tets)
+label_faces(naming *w, rb_tets *tets)
 {
 	rb_status status = RB_OK;
 
@@ -352,7 +356,7 @@ name_faces(naming *w, rb_tets *tets)
 		for (int k = 0; k < 3; k++)
 			w->point[k] = tets->points + 3 * (size_t) tets->faces[i][k];
 		status = find_polygon(w, tets->face_facet[i], &tets->face_facet[i]);
-		if (i % RB_QUIET == RB_QUIET - 1 && rb_should_stop(w->ctx))
+		if (i % RB_CHECK_INTERVAL == RB_CHECK_INTERVAL - 1 && rb_should_stop(w->ctx))
 			status = RB_STOPPED;
 	}
 	return status;
@@ -360,7 +364,7 @@ name_faces(naming *w, rb_tets *tets)
 
 /* Sets the polygon of each segment, which is an edge of a triangle of its facet */
 static rb_status
-name_segments(naming *w, rb_tets *tets)
+label_segments(naming *w, rb_tets *tets)
 {
 	const rb_polygons *in = w->in;
 	rb_table edges = {NULL, 0, 0};
@@ -374,9 +378,9 @@ name_segments(naming *w, rb_tets *tets)
 		const uint32_t t = w->order[i], *v = in->triangles[t], facet = in->facet_of[t];
 
 		for (int k = 0; k < 3 && status == RB_OK && w->several[facet]; k++)
-			status = rb_table_put(w->ctx, &edges, v[k], v[(k + 1) % 3], in->npoints + facet,
-								  in->polygon_of[t], NULL, NULL);
-		if (i % RB_QUIET == RB_QUIET - 1 && rb_should_stop(w->ctx))
+			status = rb_table_insert(w->ctx, &edges, v[k], v[(k + 1) % 3], in->npoints + facet,
+									 in->polygon_of[t], NULL, NULL);
+		if (i % RB_CHECK_INTERVAL == RB_CHECK_INTERVAL - 1 && rb_should_stop(w->ctx))
 			status = RB_STOPPED;
 	}
 	for (uint32_t s = 0; s < tets->nsegments && status == RB_OK; s++)
@@ -408,11 +412,11 @@ rb_name_polygons(rb_context *ctx, const rb_polygons *polygons, rb_tets *tets)
 		return RB_OK;
 	status = list_triangles(&w);
 	if (status == RB_OK)
-		status = name_points(&w, tets);
+		status = label_points(&w, tets);
 	if (status == RB_OK)
-		status = name_faces(&w, tets);
+		status = label_faces(&w, tets);
 	if (status == RB_OK)
-		status = name_segments(&w, tets);
+		status = label_segments(&w, tets);
 	rb_boxes_free(ctx->memory, &w.boxes);
 	rb_free(ctx->memory, (void **) &w.start);
 	rb_free(ctx->memory, (void **) &w.order);

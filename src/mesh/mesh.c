@@ -17,7 +17,7 @@
  * cheap
  */
 static size_t
-grown(size_t cap, size_t need)
+grown_capacity(size_t cap, size_t need)
 {
 	size_t more = cap + cap / 2 + 16;
 
@@ -35,7 +35,7 @@ room_for_points(rb_mesh *m, uint32_t more)
 		return rb_fail(m->ctx, RB_TOO_MANY_OBJECTS, need, RB_GHOST - 1, NULL);
 	if (need > m->points_cap)
 	{
-		size_t cap = m->npoints == 0 ? need : grown(m->points_cap, need);
+		size_t cap = m->npoints == 0 ? need : grown_capacity(m->points_cap, need);
 
 		status = rb_array(m->ctx, (void **) &m->points, cap, 3 * sizeof(double));
 		if (status != RB_OK)
@@ -44,7 +44,7 @@ room_for_points(rb_mesh *m, uint32_t more)
 	}
 	if (need > m->tet_of_cap)
 	{
-		size_t cap = m->npoints == 0 ? need : grown(m->tet_of_cap, need);
+		size_t cap = m->npoints == 0 ? need : grown_capacity(m->tet_of_cap, need);
 
 		status = rb_array(m->ctx, (void **) &m->tet_of, cap, sizeof(uint32_t));
 		if (status != RB_OK)
@@ -130,7 +130,7 @@ rb_mesh_reserve(rb_mesh *m, uint32_t more)
 		return RB_OK;
 	if (need > RB_MAX_TETS)
 		return rb_fail(m->ctx, RB_TOO_MANY_OBJECTS, need, RB_MAX_TETS, NULL);
-	cap = grown(m->tets_cap, need);
+	cap = grown_capacity(m->tets_cap, need);
 	return resize_tets(m, cap < RB_MAX_TETS ? cap : RB_MAX_TETS);
 }
 
@@ -144,13 +144,13 @@ rb_mesh_expect(rb_mesh *m, double ntets)
 
 /* Records the contents of a slot in the journal before it changes */
 static void
-note(rb_mesh *m, uint32_t t)
+record_slot(rb_mesh *m, uint32_t t)
 {
-	if (t >= m->journal || (m->bits[t] & RB_NOTED) != 0)
+	if (t >= m->journal || (m->bits[t] & RB_JOURNALED) != 0)
 		return;
 	m->was[m->nwas].tet = m->tets[t];
 	m->was[m->nwas++].at = t;
-	m->bits[t] |= RB_NOTED;
+	m->bits[t] |= RB_JOURNALED;
 }
 
 void
@@ -161,7 +161,7 @@ rb_mesh_journal(rb_mesh *m)
 }
 
 rb_status
-rb_mesh_note(rb_mesh *m, uint32_t changes)
+rb_mesh_reserve_journal(rb_mesh *m, uint32_t changes)
 {
 	return rb_array_grow(m->ctx, (void **) &m->was, &m->was_cap, (size_t) m->nwas + changes,
 						 sizeof(rb_was));
@@ -200,7 +200,7 @@ rb_mesh_new_tet(rb_mesh *m, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 
 	if (t != RB_NONE)
 	{
-		note(m, t);
+		record_slot(m, t);
 		m->free = m->tets[t].v[1];
 	}
 	else
@@ -210,7 +210,7 @@ rb_mesh_new_tet(rb_mesh *m, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 	tet->v[1] = b;
 	tet->v[2] = c;
 	tet->v[3] = d;
-	m->bits[t] &= t < m->journal ? RB_NOTED : 0;
+	m->bits[t] &= t < m->journal ? RB_JOURNALED : 0;
 	m->nalive++;
 	return t;
 }
@@ -218,10 +218,10 @@ rb_mesh_new_tet(rb_mesh *m, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 void
 rb_mesh_drop_tet(rb_mesh *m, uint32_t t)
 {
-	note(m, t);
+	record_slot(m, t);
 	m->tets[t].v[0] = RB_DEAD;
 	m->tets[t].v[1] = m->free;
-	m->bits[t] &= t < m->journal ? RB_NOTED : 0;
+	m->bits[t] &= t < m->journal ? RB_JOURNALED : 0;
 	m->free = t;
 	m->nalive--;
 }
@@ -299,7 +299,7 @@ rb_mesh_find_edge(rb_mesh *m, uint32_t a, uint32_t b, uint32_t *t, uint32_t *hit
 }
 
 bool
-rb_mesh_find_face(rb_mesh *m, uint32_t a, uint32_t b, uint32_t c, rb_face *f)
+rb_mesh_find_face(rb_mesh *m, uint32_t a, uint32_t b, uint32_t c, rb_tet_face *f)
 {
 	uint32_t t, start, hit;
 	uint32_t out; /* corner opposite the face to leave by; the fourth corner stays */
@@ -314,7 +314,7 @@ rb_mesh_find_face(rb_mesh *m, uint32_t a, uint32_t b, uint32_t c, rb_face *f)
 	{
 		const rb_tet *tet = &m->tets[t];
 		uint32_t other = 6 - out - rb_tet_corner(tet, a) - rb_tet_corner(tet, b);
-		rb_face g;
+		rb_tet_face g;
 
 		if (tet->v[other] == c)
 		{

@@ -38,7 +38,7 @@ extern "C"
  * A face as tetrahedron << 2 | corner: the face opposite that corner, seen from inside the
  * tetrahedron
  */
-typedef uint32_t rb_face;
+typedef uint32_t rb_tet_face;
 
 #define RB_MAX_TETS ((uint32_t) 1 << 30)
 
@@ -48,7 +48,7 @@ typedef uint32_t rb_face;
 #define RB_MARK2 (1u << 11)
 /* created by a facet cavity (cavity.c) and not yet processed by flip_repair.c */
 #define RB_MADE (1u << 12)
-#define RB_NOTED (1u << 13) /* already recorded in the journal */
+#define RB_JOURNALED (1u << 13) /* already recorded in the journal */
 
 /*
  * Corners of the face opposite corner i. With corner i in front they form a positive tetrahedron
@@ -60,7 +60,7 @@ static const uint8_t rb_face_corners[4][3]
 typedef struct rb_tet
 {
 	uint32_t v[4];
-	rb_face n[4];
+	rb_tet_face n[4];
 } rb_tet;
 
 /*
@@ -68,7 +68,7 @@ typedef struct rb_tet
  */
 typedef struct rb_rim
 {
-	rb_face out;
+	rb_tet_face out;
 	uint32_t v[3];
 } rb_rim;
 
@@ -78,7 +78,7 @@ typedef struct rb_rim
 typedef struct rb_rim_edge
 {
 	uint32_t a, b; /* indices into `corners`; a is RB_NONE in an empty slot */
-	rb_face f;
+	rb_tet_face f;
 } rb_rim_edge;
 
 /* Conflict test data of a tetrahedron: its circumsphere, or a ghost's hull plane (delaunay.c) */
@@ -100,8 +100,8 @@ typedef struct rb_cavity
 	uint32_t *corners; /* vertices of the cavity boundary */
 	/* per vertex: its index in `corners`, valid only if that entry is the vertex */
 	uint32_t *place_of;
-	rb_face *square;    /* new faces by their edge, as a matrix, for a small boundary */
-	rb_rim_edge *edges; /* hash table of new faces by edge, for a large boundary */
+	rb_tet_face *square; /* new faces by their edge, as a matrix, for a small boundary */
+	rb_rim_edge *edges;  /* hash table of new faces by edge, for a large boundary */
 	size_t inside_cap, rim_cap, corners_cap, place_of_cap, square_cap, edges_cap;
 	uint32_t ninside, nrim, ncorners;
 	double *points;
@@ -153,18 +153,18 @@ typedef struct rb_mesh
 
 /* ---- faces and corners ---- */
 
-static inline rb_face
+static inline rb_tet_face
 rb_face_of(uint32_t tet, uint32_t corner)
 {
 	return tet << 2 | corner;
 }
 static inline uint32_t
-rb_face_tet(rb_face f)
+rb_face_tet(rb_tet_face f)
 {
 	return f >> 2;
 }
 static inline uint32_t
-rb_face_corner(rb_face f)
+rb_face_corner(rb_tet_face f)
 {
 	return f & 3;
 }
@@ -225,14 +225,14 @@ extern void rb_mesh_drop_tet(rb_mesh *m, uint32_t t);
 /*
  * The journal allows undoing, all at once, every change made by rb_mesh_new_tet and
  * rb_mesh_drop_tet, and by rb_mesh_link between the tetrahedra these affect. rb_mesh_journal opens
- * it. rb_mesh_note reserves room for a number of changes and must precede them. rb_mesh_undo
+ * it. rb_mesh_reserve_journal reserves room for a number of changes and must precede them. rb_mesh_undo
  * restores the tetrahedra and sets all bits to 0; it does not restore tet_of.
  */
 extern void rb_mesh_journal(rb_mesh *m);
-extern rb_status rb_mesh_note(rb_mesh *m, uint32_t changes);
+extern rb_status rb_mesh_reserve_journal(rb_mesh *m, uint32_t changes);
 extern void rb_mesh_undo(rb_mesh *m);
 static inline void
-rb_mesh_link(rb_mesh *m, rb_face f, rb_face g)
+rb_mesh_link(rb_mesh *m, rb_tet_face f, rb_tet_face g)
 {
 	m->tets[f >> 2].n[f & 3] = g;
 	m->tets[g >> 2].n[g & 3] = f;
@@ -249,7 +249,7 @@ extern rb_status rb_mesh_add_point(rb_mesh *m, const double *at, uint32_t *v);
 extern bool rb_mesh_find_edge(rb_mesh *m, uint32_t a, uint32_t b, uint32_t *t, uint32_t *hit);
 
 /* Returns true if face abc exists; *f is then that face, seen from one side */
-extern bool rb_mesh_find_face(rb_mesh *m, uint32_t a, uint32_t b, uint32_t c, rb_face *f);
+extern bool rb_mesh_find_face(rb_mesh *m, uint32_t a, uint32_t b, uint32_t c, rb_tet_face *f);
 
 /* ---- Delaunay tetrahedralization (delaunay.c, brio.c, canonical_order.c) ---- */
 
@@ -261,7 +261,7 @@ extern rb_status rb_mesh_order_points(rb_mesh *m);
  * nothing but the set of tetrahedra. Removes unused slots, translates corners to mesh indices and
  * sets tet_of. Reuses the memory of the spheres, which are lost.
  */
-extern rb_status rb_mesh_tidy(rb_mesh *m);
+extern rb_status rb_mesh_sort(rb_mesh *m);
 
 /*
  * Inserts all points of m, which must be pairwise distinct. On RB_OK with *flat set, all points are

@@ -17,7 +17,7 @@
 #include "core/base/base.h"
 
 /* Iterations between two polls for a stop */
-#define RB_QUIET 4096
+#define RB_CHECK_INTERVAL 4096
 
 /* ---- parts ---- */
 
@@ -70,7 +70,7 @@ corners_of(const rb_parts *parts, uint32_t part, uint32_t *corner)
 }
 
 rb_status
-rb_parts_make(rb_context *ctx, const rb_plc *plc, rb_parts *parts)
+rb_parts_build(rb_context *ctx, const rb_plc *plc, rb_parts *parts)
 {
 	uint64_t first_point = (uint64_t) plc->ntriangles + plc->nsegments;
 	rb_status status;
@@ -93,7 +93,7 @@ rb_parts_make(rb_context *ctx, const rb_plc *plc, rb_parts *parts)
 		for (int k = 0; k < 3; k++)
 			memcpy(parts->coords + 9 * (size_t) i + 3 * k, plc->points + 3 * (size_t) corner[k],
 				   3 * sizeof(double));
-		if (i % RB_QUIET == RB_QUIET - 1 && rb_should_stop(ctx))
+		if (i % RB_CHECK_INTERVAL == RB_CHECK_INTERVAL - 1 && rb_should_stop(ctx))
 			status = RB_STOPPED;
 	}
 	if (status != RB_OK)
@@ -112,24 +112,25 @@ rb_parts_free(rb_memory *memory, rb_parts *parts)
  * Number of parts up to which the calling thread joins them, because starting another thread would
  * take longer
  */
-#define RB_FEW_PARTS RB_SIZE(512, 12)
+#define RB_SMALL_PARTS RB_SIZE(512, 12)
 
-typedef struct few
+typedef struct small_join
 {
 	rb_context *ctx;
 	rb_status (*take)(void *user, rb_meeting meeting);
 	void *user;
-} few;
+} small_join;
 
 static rb_status
-put_few(void *user, const rb_pair *pairs, size_t n)
+write_meetings(void *user, const rb_pair *pairs, size_t n)
 {
-	const few *f = user;
+	const small_join *f = user;
 	rb_status status = RB_OK;
 
 	for (size_t i = 0; i < n && status == RB_OK; i++)
 	{
-		const rb_meeting meeting = {rb_pair_red(pairs[i]), pairs[i].blue, rb_pair_told(pairs[i])};
+		const rb_meeting meeting = {rb_pair_red(pairs[i]), pairs[i].blue,
+									rb_pair_payload(pairs[i])};
 
 		status = i % 64 == 63 && rb_should_stop(f->ctx) ? RB_STOPPED : f->take(f->user, meeting);
 	}
@@ -137,9 +138,9 @@ put_few(void *user, const rb_pair *pairs, size_t n)
 }
 
 static rb_status
-join_few(rb_context *ctx, const rb_backend *backend, const rb_job *job, few *f)
+join_small(rb_context *ctx, const rb_backend *backend, const rb_job *job, small_join *f)
 {
-	const rb_sink sink = {.put = put_few, .user = f};
+	const rb_sink sink = {.put = write_meetings, .user = f};
 	const int threads = ctx->threads;
 	rb_status status;
 
@@ -162,11 +163,11 @@ rb_parts_join(rb_context *ctx, const rb_backend *backend, const rb_parts *parts,
 
 	if (parts->n < 2)
 		return RB_OK;
-	if (parts->n <= RB_FEW_PARTS)
+	if (parts->n <= RB_SMALL_PARTS)
 	{
-		few f = {ctx, take, user};
+		small_join f = {ctx, take, user};
 
-		return join_few(ctx, backend, &job, &f);
+		return join_small(ctx, backend, &job, &f);
 	}
 	status = rb_stream_open(ctx, backend, &job, &stream);
 	if (status != RB_OK)
@@ -193,13 +194,13 @@ rb_parts_join(rb_context *ctx, const rb_backend *backend, const rb_parts *parts,
 /* ---- flaws ---- */
 
 /* A flaw with its sort key */
-typedef struct found
+typedef struct sorted_flaw
 {
 	uint32_t object[2]; /* the two objects, in ascending order */
 	uint32_t kind;
 	uint32_t part[2];
 	rb_flaw flaw;
-} found;
+} sorted_flaw;
 
 typedef struct finding
 {
@@ -207,7 +208,7 @@ typedef struct finding
 	const rb_parts *parts;
 	const rb_plc *plc;
 	rb_exact_env env;
-	found *found;
+	sorted_flaw *found;
 	uint32_t n;
 	uint32_t cap; /* at least twice the limit plus one */
 	uint32_t limit;
@@ -224,7 +225,7 @@ compare_numbers(const uint32_t *a, const uint32_t *b, int n)
 }
 
 static int
-compare(const found *a, const found *b)
+compare_found(const sorted_flaw *a, const sorted_flaw *b)
 {
 	int order = compare_numbers(a->object, b->object, 2);
 
@@ -234,14 +235,14 @@ compare(const found *a, const found *b)
 }
 
 static void
-sift(found *x, uint32_t i, uint32_t n)
+sift_down(sorted_flaw *x, uint32_t i, uint32_t n)
 {
-	const found moved = x[i];
+	const sorted_flaw moved = x[i];
 
 	for (uint32_t child; (child = 2 * i + 1) < n; i = child)
 	{
-		child += child + 1 < n && compare(&x[child], &x[child + 1]) < 0;
-		if (compare(&x[child], &moved) <= 0)
+		child += child + 1 < n && compare_found(&x[child], &x[child + 1]) < 0;
+		if (compare_found(&x[child], &moved) <= 0)
 			break;
 		x[i] = x[child];
 	}
@@ -250,19 +251,19 @@ sift(found *x, uint32_t i, uint32_t n)
 
 /* Sorts the flaws and keeps one for each two objects, up to the limit */
 static void
-tidy(finding *f)
+sort_and_trim(finding *f)
 {
 	uint32_t kept = 0;
 
 	for (uint32_t i = f->n / 2; i-- > 0;)
-		sift(f->found, i, f->n);
+		sift_down(f->found, i, f->n);
 	for (uint32_t i = f->n; i-- > 1;)
 	{
-		const found last = f->found[i];
+		const sorted_flaw last = f->found[i];
 
 		f->found[i] = f->found[0];
 		f->found[0] = last;
-		sift(f->found, 0, i);
+		sift_down(f->found, 0, i);
 	}
 	for (uint32_t i = 0; i < f->n; i++)
 		if (kept == 0 || compare_numbers(f->found[kept - 1].object, f->found[i].object, 2) != 0)
@@ -298,9 +299,9 @@ number_of(const finding *f, uint32_t object)
 }
 
 static rb_status
-note(finding *f, rb_flaw_kind kind, uint32_t x, uint32_t y, rb_meeting m, const double *at)
+record_flaw(finding *f, rb_flaw_kind kind, uint32_t x, uint32_t y, rb_meeting m, const double *at)
 {
-	found *to = &f->found[f->n];
+	sorted_flaw *to = &f->found[f->n];
 	/* Points and segments come first in the flaw. */
 	const bool turn = kind == RB_FLAW_SEGMENT_FACET || kind == RB_FLAW_POINT_IN_FACET ||
 					  kind == RB_FLAW_POINT_ON_SEGMENT;
@@ -315,7 +316,7 @@ note(finding *f, rb_flaw_kind kind, uint32_t x, uint32_t y, rb_meeting m, const 
 	to->flaw.b = number_of(f, to->object[!turn]);
 	memcpy(to->flaw.at, at, sizeof to->flaw.at);
 	if (++f->n == f->cap)
-		tidy(f);
+		sort_and_trim(f);
 	return RB_OK;
 }
 
@@ -324,7 +325,7 @@ note(finding *f, rb_flaw_kind kind, uint32_t x, uint32_t y, rb_meeting m, const 
  * there are any
  */
 static bool
-note_points(finding *f, uint32_t of, uint32_t on, rb_meeting m)
+record_points(finding *f, uint32_t of, uint32_t on, rb_meeting m)
 {
 	const double *part = f->parts->coords + 9 * (size_t) on;
 	const uint32_t object = object_of(f, on);
@@ -340,8 +341,9 @@ note_points(finding *f, uint32_t of, uint32_t on, rb_meeting m)
 		if (point[i] == corner[0] || point[i] == corner[1] || point[i] == corner[2] ||
 			(i > 0 && point[i] == point[i - 1]) || !rb_meet_on(at, part))
 			continue;
-		(void) note(f, object < f->plc->nfacets ? RB_FLAW_POINT_IN_FACET : RB_FLAW_POINT_ON_SEGMENT,
-					object, f->plc->nfacets + f->plc->nsegments + point[i], m, at);
+		(void) record_flaw(
+			f, object < f->plc->nfacets ? RB_FLAW_POINT_IN_FACET : RB_FLAW_POINT_ON_SEGMENT, object,
+			f->plc->nfacets + f->plc->nsegments + point[i], m, at);
 		any = true;
 	}
 	return any;
@@ -362,7 +364,7 @@ same_corners(const finding *f, rb_meeting m)
 
 /* Returns the center of what two parts share */
 static void
-place_of(finding *f, rb_meeting m, double *at)
+shared_center(finding *f, rb_meeting m, double *at)
 {
 	rb_meet points[RB_MEET_POINTS];
 	int n = rb_meet_points(&f->env, f->parts->coords + 9 * (size_t) m.red,
@@ -375,7 +377,7 @@ place_of(finding *f, rb_meeting m, double *at)
 }
 
 static rb_status
-judge(void *user, rb_meeting m)
+classify_meeting(void *user, rb_meeting m)
 {
 	finding *f = user;
 	const uint32_t x = object_of(f, m.red), y = object_of(f, m.blue);
@@ -389,16 +391,16 @@ judge(void *user, rb_meeting m)
 		kind = x < facets ? RB_FLAW_POINT_IN_FACET : RB_FLAW_POINT_ON_SEGMENT;
 	else if (y < facets && same_corners(f, m))
 		kind = RB_FLAW_FACETS_EQUAL;
-	else if (y < facets && RB_TOLD_DIMENSION(m.told) == 2)
+	else if (y < facets && RB_PAYLOAD_DIMENSION(m.told) == 2)
 		kind = RB_FLAW_FACETS_OVERLAP;
 	else
 	{
 		/* Parts that only touch do so in a corner of one of them or in an edge of each. */
-		if (!RB_TOLD_CROSSES(m.told) || x >= facets)
+		if (!RB_PAYLOAD_CROSSES(m.told) || x >= facets)
 		{
-			bool any = note_points(f, m.red, m.blue, m);
+			bool any = record_points(f, m.red, m.blue, m);
 
-			any |= note_points(f, m.blue, m.red, m);
+			any |= record_points(f, m.blue, m.red, m);
 			if (any)
 				return RB_OK;
 		}
@@ -406,8 +408,8 @@ judge(void *user, rb_meeting m)
 			   : x < facets ? RB_FLAW_SEGMENT_FACET
 							: RB_FLAW_SEGMENTS_CROSS;
 	}
-	place_of(f, m, at);
-	return note(f, kind, x, y, m, at);
+	shared_center(f, m, at);
+	return record_flaw(f, kind, x, y, m, at);
 }
 
 rb_status
@@ -420,7 +422,7 @@ rb_weld_find_all(rb_context *ctx, const rb_backend *backend, const rb_welded *we
 				 .plc = &welded->plc,
 				 .env = {.filters = ctx->filters, .exact = true},
 				 .limit = limit};
-	rb_status status = rb_parts_make(ctx, &welded->plc, &parts);
+	rb_status status = rb_parts_build(ctx, &welded->plc, &parts);
 
 	*n = 0;
 	*more = false;
@@ -430,10 +432,10 @@ rb_weld_find_all(rb_context *ctx, const rb_backend *backend, const rb_welded *we
 	f.cap = limit > UINT32_MAX / 4 ? UINT32_MAX / 2 : 2 * limit + 64;
 	status = rb_array(ctx, (void **) &f.found, f.cap, sizeof *f.found);
 	if (status == RB_OK)
-		status = rb_parts_join(ctx, backend, &parts, judge, &f);
+		status = rb_parts_join(ctx, backend, &parts, classify_meeting, &f);
 	if (status == RB_OK)
 	{
-		tidy(&f);
+		sort_and_trim(&f);
 		for (uint32_t i = 0; i < f.n; i++)
 			flaws[i] = f.found[i].flaw;
 		*n = f.n;

@@ -46,7 +46,7 @@ segment_add(rb_recovery *r, uint32_t u, uint32_t v, uint32_t facet, uint32_t *wh
 	uint32_t *number;
 	bool fresh;
 	rb_status status =
-		rb_table_put(r->ctx, &r->boundary, u, v, RB_NONE, r->nsegments, &number, &fresh);
+		rb_table_insert(r->ctx, &r->boundary, u, v, RB_NONE, r->nsegments, &number, &fresh);
 
 	if (status != RB_OK)
 		return status;
@@ -102,7 +102,7 @@ facet_boundary(rb_recovery *r, uint32_t facet, rb_table *uses)
 			const uint32_t *v = plc->triangles[t];
 			uint32_t *n;
 
-			status = rb_table_put(r->ctx, uses, v[i], v[(i + 1) % 3], RB_NONE, 0, &n, NULL);
+			status = rb_table_insert(r->ctx, uses, v[i], v[(i + 1) % 3], RB_NONE, 0, &n, NULL);
 			if (status != RB_OK)
 				return status;
 			if (++*n > 2)

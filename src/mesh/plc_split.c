@@ -31,18 +31,18 @@
 
 #include <math.h>
 
-#define RB_QUIET 1024
+#define RB_CHECK_INTERVAL 1024
 #define RB_ROUNDS 8
 
 /* The line between two points in which a part meets a triangle */
-typedef struct line
+typedef struct triangle_line
 {
 	uint32_t of;    /* index of the triangle */
 	uint32_t other; /* index of the part */
 	uint32_t from, to;
 	/* edge of the part that contains the line, or RB_NONE if the line is in the part's plane */
 	uint32_t edge;
-} line;
+} triangle_line;
 
 /* Two numbers and a point, sorted in this order: a point on an edge, in a triangle or on a line */
 typedef struct triple
@@ -51,12 +51,12 @@ typedef struct triple
 } triple;
 
 /* A growing array */
-typedef struct list
+typedef struct growing_array
 {
 	void *at;
 	size_t cap;
 	uint32_t n;
-} list;
+} growing_array;
 
 typedef struct splitting
 {
@@ -66,25 +66,26 @@ typedef struct splitting
 	rb_parts parts;
 	rb_exact_env env;
 	rb_split_done *split;
-	list meetings;
-	list points;  /* x, y, z: points of the PLC, then computed points; later without duplicates */
-	list lines;   /* ordered by triangle */
-	list on_edge; /* triples: lower end of the edge, higher end, point on it */
-	list inside;  /* triples: triangle, 0, point inside it */
-	list cuts;    /* triples: line, 0, point that splits it */
-	list hard;    /* triples: two points, 0; edges that must become segments */
-	list ring;    /* points around the current triangle */
-	list bytes;   /* polygon of the current triangle */
-	rb_corners corners;
+	growing_array meetings;
+	growing_array
+		points; /* x, y, z: points of the PLC, then computed points; later without duplicates */
+	growing_array lines;   /* ordered by triangle */
+	growing_array on_edge; /* triples: lower end of the edge, higher end, point on it */
+	growing_array inside;  /* triples: triangle, 0, point inside it */
+	growing_array cuts;    /* triples: line, 0, point that splits it */
+	growing_array hard;    /* triples: two points, 0; edges that must become segments */
+	growing_array ring;    /* points around the current triangle */
+	growing_array bytes;   /* polygon of the current triangle */
+	rb_point_hash corners;
 	uint32_t npoints;
 	/* The result */
-	list triangles; /* three corners of each new triangle */
-	list facet_of;
-	list segments;  /* triples: two ends, row */
-	list table;     /* hash table */
-	list next;      /* chains of points in a grid cell, then new indices of points */
-	list borders;   /* triples: segment that is a triangle edge, facet, 0 */
-	uint32_t *ends; /* ends of the remaining segments */
+	growing_array triangles; /* three corners of each new triangle */
+	growing_array facet_of;
+	growing_array segments; /* triples: two ends, row */
+	growing_array table;    /* hash table */
+	growing_array next;     /* chains of points in a grid cell, then new indices of points */
+	growing_array borders;  /* triples: segment that is a triangle edge, facet, 0 */
+	uint32_t *ends;         /* ends of the remaining segments */
 	uint32_t *rows;
 	bool changed;
 	rb_flaw refused; /* the first triangle that could not be split in this round, if any */
@@ -93,7 +94,7 @@ typedef struct splitting
 #define AT(list, type) ((type *) (list).at)
 
 static rb_status
-more(splitting *s, list *l, size_t n, size_t element)
+grow_list(splitting *s, growing_array *l, size_t n, size_t element)
 {
 	const uint64_t need = (uint64_t) l->n + n;
 	rb_status status;
@@ -109,9 +110,9 @@ more(splitting *s, list *l, size_t n, size_t element)
 }
 
 static rb_status
-put_triple(splitting *s, list *l, uint32_t a, uint32_t b, uint32_t point)
+put_triple(splitting *s, growing_array *l, uint32_t a, uint32_t b, uint32_t point)
 {
-	rb_status status = more(s, l, 1, sizeof(triple));
+	rb_status status = grow_list(s, l, 1, sizeof(triple));
 
 	if (status == RB_OK)
 		AT(*l, triple)[l->n++] = (triple){a, b, point};
@@ -119,7 +120,7 @@ put_triple(splitting *s, list *l, uint32_t a, uint32_t b, uint32_t point)
 }
 
 static inline const double *
-at(const splitting *s, uint32_t point)
+point_coords(const splitting *s, uint32_t point)
 {
 	return AT(s->points, double) + 3 * (size_t) point;
 }
@@ -133,7 +134,7 @@ part_at(const splitting *s, uint32_t part)
 static rb_status
 put_point(splitting *s, const double *point, uint32_t *number)
 {
-	rb_status status = more(s, &s->points, 1, 3 * sizeof(double));
+	rb_status status = grow_list(s, &s->points, 1, 3 * sizeof(double));
 
 	if (status != RB_OK)
 		return status;
@@ -146,7 +147,7 @@ put_point(splitting *s, const double *point, uint32_t *number)
 
 /* Compares the positions of p and q between a and b; rounding preserves the order on each axis */
 static int
-along(const double *a, const double *b, const double *p, const double *q)
+compare_along(const double *a, const double *b, const double *p, const double *q)
 {
 	for (int k = 0; k < 3; k++)
 		if (p[k] != q[k])
@@ -174,7 +175,8 @@ by_edge(const void *a, const void *b, const void *arg)
 
 	if (x->a != y->a || x->b != y->b)
 		return by_numbers(a, b, arg);
-	return along(at(s, x->a), at(s, x->b), at(s, x->point), at(s, y->point));
+	return compare_along(point_coords(s, x->a), point_coords(s, x->b), point_coords(s, x->point),
+						 point_coords(s, y->point));
 }
 
 static int
@@ -182,17 +184,18 @@ by_line(const void *a, const void *b, const void *arg)
 {
 	const splitting *s = arg;
 	const triple *x = a, *y = b;
-	const line *l = AT(s->lines, line) + x->a;
+	const triangle_line *l = AT(s->lines, triangle_line) + x->a;
 
 	if (x->a != y->a)
 		return by_numbers(a, b, arg);
-	return along(at(s, l->from), at(s, l->to), at(s, x->point), at(s, y->point));
+	return compare_along(point_coords(s, l->from), point_coords(s, l->to),
+						 point_coords(s, x->point), point_coords(s, y->point));
 }
 
 static int
 by_triangle(const void *a, const void *b, const void *arg)
 {
-	const line *x = a, *y = b;
+	const triangle_line *x = a, *y = b;
 
 	if (x->of != y->of)
 		return x->of < y->of ? -1 : 1;
@@ -200,14 +203,14 @@ by_triangle(const void *a, const void *b, const void *arg)
 }
 
 static rb_status
-sort(const splitting *s, list *l, size_t size, rb_compare order)
+sort_list(const splitting *s, growing_array *l, size_t size, rb_compare order)
 {
 	return rb_sort(s->ctx, l->at, l->n, size, order, s);
 }
 
 /* Returns the position of the first triple not below (a, b) */
 static uint32_t
-find(const list *l, uint32_t a, uint32_t b)
+find_triple(const growing_array *l, uint32_t a, uint32_t b)
 {
 	uint32_t low = 0, high = l->n;
 
@@ -243,12 +246,12 @@ note_on_edge(splitting *s, uint32_t a, uint32_t b, uint32_t point)
 static rb_status
 note_line(splitting *s, uint32_t of, uint32_t other, uint32_t from, uint32_t to, unsigned edges)
 {
-	rb_status status = more(s, &s->lines, 1, sizeof(line));
+	rb_status status = grow_list(s, &s->lines, 1, sizeof(triangle_line));
 
 	if (status == RB_OK)
-		AT(s->lines, line)
-	[s->lines.n++] =
-		(line){of, other, from, to, edges == 0 ? RB_NONE : (uint32_t) __builtin_ctz(edges)};
+		AT(s->lines, triangle_line)
+	[s->lines.n++] = (triangle_line){of, other, from, to,
+									 edges == 0 ? RB_NONE : (uint32_t) __builtin_ctz(edges)};
 	return status;
 }
 
@@ -308,7 +311,7 @@ note_in_triangle(splitting *s, uint32_t of, uint32_t other, const rb_meet *m, in
 }
 
 static rb_status
-look_at(splitting *s, const triple *meeting)
+record_meeting(splitting *s, const triple *meeting)
 {
 	const uint32_t part[2] = {meeting->a, meeting->b};
 	rb_meet m[RB_MEET_POINTS];
@@ -337,7 +340,7 @@ look_at(splitting *s, const triple *meeting)
 /* ---- crossings of lines in a triangle ---- */
 
 static const double *
-edge_of(const splitting *s, const line *l, const double **end)
+edge_of(const splitting *s, const triangle_line *l, const double **end)
 {
 	const double *t = part_at(s, l->other);
 
@@ -346,7 +349,7 @@ edge_of(const splitting *s, const line *l, const double **end)
 }
 
 static bool
-cross_at(const splitting *s, const line *l, const line *m, double *point)
+cross_at(const splitting *s, const triangle_line *l, const triangle_line *m, double *point)
 {
 	const double *p, *q, *u, *v;
 
@@ -360,7 +363,7 @@ cross_at(const splitting *s, const line *l, const line *m, double *point)
 	}
 	if (l->edge == RB_NONE)
 	{
-		const line *swap = l;
+		const triangle_line *swap = l;
 
 		l = m;
 		m = swap;
@@ -384,9 +387,10 @@ is_between(const double *a, const double *b, const double *p)
  * other
  */
 static bool
-may_cross(const splitting *s, const line *l, const line *m)
+may_cross(const splitting *s, const triangle_line *l, const triangle_line *m)
 {
-	const double *a = at(s, l->from), *b = at(s, l->to), *c = at(s, m->from), *d = at(s, m->to);
+	const double *a = point_coords(s, l->from), *b = point_coords(s, l->to),
+				 *c = point_coords(s, m->from), *d = point_coords(s, m->to);
 	int apart = 0;
 
 	for (int k = 0; k < 3; k++)
@@ -429,18 +433,19 @@ cross_lines(splitting *s)
 	for (uint32_t i = 0; i < s->lines.n; i++)
 		for (uint32_t k = i + 1; k < s->lines.n; k++)
 		{
-			const line *l = AT(s->lines, line) + i, *m = AT(s->lines, line) + k;
+			const triangle_line *l = AT(s->lines, triangle_line) + i,
+								*m = AT(s->lines, triangle_line) + k;
 			double point[3];
 			uint32_t number;
 			rb_status status;
 
 			if (l->of != m->of)
 				break;
-			if (++steps % RB_QUIET == 0 && rb_should_stop(s->ctx))
+			if (++steps % RB_CHECK_INTERVAL == 0 && rb_should_stop(s->ctx))
 				return RB_STOPPED;
 			if (!may_cross(s, l, m) || !cross_at(s, l, m, point) ||
-				!is_between(at(s, l->from), at(s, l->to), point) ||
-				!is_between(at(s, m->from), at(s, m->to), point))
+				!is_between(point_coords(s, l->from), point_coords(s, l->to), point) ||
+				!is_between(point_coords(s, m->from), point_coords(s, m->to), point))
 				continue;
 			status = put_point(s, point, &number);
 			if (status == RB_OK)
@@ -465,7 +470,7 @@ clear_table(splitting *s, uint32_t n, uint32_t *mask)
 	while (size < 2 * (size_t) n)
 		size *= 2;
 	s->table.n = 0;
-	status = more(s, &s->table, size, sizeof(uint32_t));
+	status = grow_list(s, &s->table, size, sizeof(uint32_t));
 	if (status == RB_OK)
 		memset(s->table.at, 0xff, size * sizeof(uint32_t));
 	*mask = (uint32_t) (size - 1);
@@ -473,7 +478,7 @@ clear_table(splitting *s, uint32_t n, uint32_t *mask)
 }
 
 static void
-rename_points(splitting *s, list *l)
+rename_points(splitting *s, growing_array *l)
 {
 	uint32_t n = 0;
 
@@ -515,7 +520,7 @@ near_point(splitting *s, uint32_t mask, const double *p, double far)
 			cell[k] = (int64_t) floor((corner >> k & 1 ? p[k] + far : p[k] - far) / (4 * far));
 		for (uint32_t i = *chain_of(s, mask, cell); i != RB_NONE; i = next[i])
 		{
-			const double *q = at(s, i);
+			const double *q = point_coords(s, i);
 
 			if (fabs(q[0] - p[0]) <= far && fabs(q[1] - p[1]) <= far && fabs(q[2] - p[2]) <= far &&
 				i < best)
@@ -548,7 +553,7 @@ snap_points(splitting *s, uint32_t *first, uint32_t n)
 	status = clear_table(s, different, &mask);
 	s->next.n = 0;
 	if (status == RB_OK)
-		status = more(s, &s->next, 2 * (size_t) different, sizeof(uint32_t));
+		status = grow_list(s, &s->next, 2 * (size_t) different, sizeof(uint32_t));
 	if (status != RB_OK)
 		return status;
 	next = AT(s->next, uint32_t);
@@ -563,7 +568,7 @@ snap_points(splitting *s, uint32_t *first, uint32_t n)
 		if (i >= s->plc->npoints)
 			to = near_point(s, mask, p, far);
 		name[i] = to != RB_NONE ? to : kept;
-		if (i % RB_QUIET == RB_QUIET - 1 && rb_should_stop(s->ctx))
+		if (i % RB_CHECK_INTERVAL == RB_CHECK_INTERVAL - 1 && rb_should_stop(s->ctx))
 			return RB_STOPPED;
 		if (to != RB_NONE)
 			continue;
@@ -585,7 +590,7 @@ static rb_status
 number_points(splitting *s)
 {
 	double *points = AT(s->points, double);
-	rb_status status = rb_corners_find(s->ctx, points, s->points.n, &s->corners);
+	rb_status status = rb_point_hash_find(s->ctx, points, s->points.n, &s->corners);
 	uint32_t *first = s->corners.first;
 	const uint32_t n = s->points.n;
 
@@ -606,7 +611,7 @@ number_points(splitting *s)
 	s->npoints = s->points.n;
 	for (uint32_t i = 0; i < s->lines.n; i++)
 	{
-		line *l = AT(s->lines, line) + i;
+		triangle_line *l = AT(s->lines, triangle_line) + i;
 
 		l->from = first[l->from];
 		l->to = first[l->to];
@@ -621,11 +626,11 @@ number_points(splitting *s)
 		t->a = first[t->a];
 		t->b = first[t->b];
 	}
-	status = sort(s, &s->on_edge, sizeof(triple), by_edge);
+	status = sort_list(s, &s->on_edge, sizeof(triple), by_edge);
 	if (status == RB_OK)
-		status = sort(s, &s->inside, sizeof(triple), by_numbers);
+		status = sort_list(s, &s->inside, sizeof(triple), by_numbers);
 	if (status == RB_OK)
-		status = sort(s, &s->cuts, sizeof(triple), by_line);
+		status = sort_list(s, &s->cuts, sizeof(triple), by_line);
 	return status;
 }
 
@@ -634,7 +639,7 @@ number_points(splitting *s)
 static rb_status
 put_ring(splitting *s, uint32_t point)
 {
-	rb_status status = more(s, &s->ring, 1, sizeof(uint32_t));
+	rb_status status = grow_list(s, &s->ring, 1, sizeof(uint32_t));
 
 	if (status == RB_OK && (s->ring.n == 0 || AT(s->ring, uint32_t)[s->ring.n - 1] != point))
 		AT(s->ring, uint32_t)[s->ring.n++] = point;
@@ -647,7 +652,7 @@ put_edge(splitting *s, uint32_t a, uint32_t b)
 {
 	const uint32_t low = a < b ? a : b, high = a < b ? b : a;
 	const triple *t = AT(s->on_edge, triple);
-	const uint32_t from = find(&s->on_edge, low, high);
+	const uint32_t from = find_triple(&s->on_edge, low, high);
 	uint32_t to = from;
 	rb_status status = put_ring(s, a);
 
@@ -661,7 +666,7 @@ put_edge(splitting *s, uint32_t a, uint32_t b)
 static rb_status
 put_bytes(splitting *s, const void *bytes, size_t n)
 {
-	rb_status status = more(s, &s->bytes, n, 1);
+	rb_status status = grow_list(s, &s->bytes, n, 1);
 
 	if (status == RB_OK)
 	{
@@ -679,7 +684,7 @@ put_hole(splitting *s, const uint32_t *point, uint32_t n, uint32_t *rings)
 	rb_status status = put_bytes(s, &count, sizeof count);
 
 	for (uint32_t i = 0; i < count && status == RB_OK; i++)
-		status = put_bytes(s, at(s, point[i % n]), 3 * sizeof(double));
+		status = put_bytes(s, point_coords(s, point[i % n]), 3 * sizeof(double));
 	++*rings;
 	return status;
 }
@@ -707,7 +712,7 @@ put_piece(splitting *s, uint32_t from, uint32_t to, uint32_t outer, uint32_t *ri
 	/* Append the ends after the outer ring, where the corners of new triangles are looked up. */
 	for (int i = 0; i < 2 && status == RB_OK; i++)
 	{
-		status = more(s, &s->ring, 1, sizeof(uint32_t));
+		status = grow_list(s, &s->ring, 1, sizeof(uint32_t));
 		if (status == RB_OK)
 			AT(s->ring, uint32_t)[s->ring.n++] = piece[i];
 	}
@@ -717,10 +722,10 @@ put_piece(splitting *s, uint32_t from, uint32_t to, uint32_t outer, uint32_t *ri
 static rb_status
 put_triangle(splitting *s, uint32_t of, const uint32_t *corner)
 {
-	rb_status status = more(s, &s->triangles, 1, 3 * sizeof(uint32_t));
+	rb_status status = grow_list(s, &s->triangles, 1, 3 * sizeof(uint32_t));
 
 	if (status == RB_OK)
-		status = more(s, &s->facet_of, 1, sizeof(uint32_t));
+		status = grow_list(s, &s->facet_of, 1, sizeof(uint32_t));
 	if (status != RB_OK)
 		return status;
 	memcpy(AT(s->triangles, uint32_t) + 3 * (size_t) s->triangles.n++, corner, 3 * sizeof *corner);
@@ -748,7 +753,7 @@ note_refused(splitting *s, uint32_t of)
 
 		for (uint32_t j = 0; j < i; j++)
 		{
-			const double *p = at(s, ring[i]), *q = at(s, ring[j]);
+			const double *p = point_coords(s, ring[i]), *q = point_coords(s, ring[j]);
 			const double far = hypot(hypot(p[0] - q[0], p[1] - q[1]), p[2] - q[2]);
 
 			again |= ring[i] == ring[j];
@@ -767,7 +772,7 @@ note_refused(splitting *s, uint32_t of)
  * still crosses others, so another round follows, in which nearby points are unified.
  */
 static rb_status
-triangulate(splitting *s, uint32_t of)
+triangulate_polygon(splitting *s, uint32_t of)
 {
 	const uint32_t *known = AT(s->ring, uint32_t);
 	rb_builder b;
@@ -796,13 +801,13 @@ triangulate(splitting *s, uint32_t of)
 			uint32_t j = 0;
 
 			while (j + 1 < s->ring.n &&
-				   !rb_equal3(at(s, known[j]), b.coords + 9 * (size_t) i + 3 * k))
+				   !rb_equal3(point_coords(s, known[j]), b.coords + 9 * (size_t) i + 3 * k))
 				j++;
 			corner[k] = known[j];
 		}
 		if (corner[0] != corner[1] && corner[1] != corner[2] && corner[2] != corner[0])
 			status = put_triangle(s, of, corner);
-		if (i % RB_QUIET == RB_QUIET - 1 && rb_should_stop(s->ctx))
+		if (i % RB_CHECK_INTERVAL == RB_CHECK_INTERVAL - 1 && rb_should_stop(s->ctx))
 			status = RB_STOPPED;
 	}
 	rb_builder_free(&b);
@@ -821,7 +826,7 @@ cut_triangle(splitting *s, uint32_t of, uint32_t line_from, uint32_t line_to, ui
 	const uint8_t order =
 		*(const uint8_t *) &one; /* byte order of the machine: 1 if little endian */
 	const uint32_t type = UINT32_C(0x80000003);
-	uint32_t outer, rings = 0, inside = find(&s->inside, of, 0);
+	uint32_t outer, rings = 0, inside = find_triple(&s->inside, of, 0);
 	rb_status status = RB_OK;
 
 	s->ring.n = s->bytes.n = 0;
@@ -842,7 +847,7 @@ cut_triangle(splitting *s, uint32_t of, uint32_t line_from, uint32_t line_to, ui
 		status = put_hole(s, AT(s->ring, uint32_t), outer, &rings);
 	for (uint32_t i = line_from; i < line_to && status == RB_OK; i++)
 	{
-		const line *l = AT(s->lines, line) + i;
+		const triangle_line *l = AT(s->lines, triangle_line) + i;
 		uint32_t from = l->from;
 
 		for (; *cut < s->cuts.n && AT(s->cuts, triple)[*cut].a == i && status == RB_OK; ++*cut)
@@ -865,14 +870,14 @@ cut_triangle(splitting *s, uint32_t of, uint32_t line_from, uint32_t line_to, ui
 			continue;
 		status = put_hole(s, &point, 1, &rings);
 		if (status == RB_OK)
-			status = more(s, &s->ring, 1, sizeof(uint32_t));
+			status = grow_list(s, &s->ring, 1, sizeof(uint32_t));
 		if (status == RB_OK)
 			AT(s->ring, uint32_t)[s->ring.n++] = point;
 	}
 	if (status != RB_OK)
 		return status;
 	memcpy(AT(s->bytes, char) + 5, &rings, sizeof rings);
-	return triangulate(s, of);
+	return triangulate_polygon(s, of);
 }
 
 static rb_status
@@ -885,7 +890,7 @@ cut_triangles(splitting *s)
 	{
 		uint32_t to = from;
 
-		while (to < s->lines.n && AT(s->lines, line)[to].of == i)
+		while (to < s->lines.n && AT(s->lines, triangle_line)[to].of == i)
 			to++;
 		status = cut_triangle(s, i, from, to, &cut);
 		from = to;
@@ -926,7 +931,7 @@ cut_segments(splitting *s)
 /* ---- assembly of the result ---- */
 
 static void
-order3(const uint32_t *t, uint32_t *to)
+sort_corners(const uint32_t *t, uint32_t *to)
 {
 	const uint32_t low = t[0] < t[1] ? t[0] : t[1], high = t[0] < t[1] ? t[1] : t[0];
 
@@ -949,13 +954,13 @@ drop_triangles(splitting *s)
 		uint32_t mine[3], other[3], place;
 		bool same = false;
 
-		order3(t + 3 * (size_t) i, mine);
+		sort_corners(t + 3 * (size_t) i, mine);
 		place = (uint32_t) rb_mix((((uint64_t) mine[0] << 32 | mine[1]) * 0x9e3779b97f4a7c15u) ^
 								  mine[2] * 0xc2b2ae3d27d4eb4fu) &
 				mask;
 		for (; table[place] != RB_NONE && !same; place = same ? place : (place + 1) & mask)
 		{
-			order3(t + 3 * (size_t) table[place], other);
+			sort_corners(t + 3 * (size_t) table[place], other);
 			same = memcmp(mine, other, sizeof mine) == 0;
 		}
 		if (same)
@@ -963,7 +968,7 @@ drop_triangles(splitting *s)
 		table[place] = n;
 		memmove(t + 3 * (size_t) n, t + 3 * (size_t) i, sizeof mine);
 		facet_of[n++] = facet_of[i];
-		if (i % RB_QUIET == RB_QUIET - 1 && rb_should_stop(s->ctx))
+		if (i % RB_CHECK_INTERVAL == RB_CHECK_INTERVAL - 1 && rb_should_stop(s->ctx))
 			status = RB_STOPPED;
 	}
 	s->changed |= n < s->triangles.n;
@@ -974,7 +979,7 @@ drop_triangles(splitting *s)
 
 /* Returns the table slot of a segment */
 static uint32_t *
-place_of(splitting *s, uint32_t mask, uint32_t a, uint32_t b)
+segment_slot(splitting *s, uint32_t mask, uint32_t a, uint32_t b)
 {
 	const uint32_t low = a < b ? a : b, high = a < b ? b : a;
 	uint32_t *table = AT(s->table, uint32_t);
@@ -1004,7 +1009,7 @@ drop_segments(splitting *s)
 
 	for (uint32_t i = 0; i < s->segments.n && status == RB_OK; i++)
 	{
-		uint32_t *place = place_of(s, mask, segment[i].a, segment[i].b);
+		uint32_t *place = segment_slot(s, mask, segment[i].a, segment[i].b);
 
 		if (*place != RB_NONE)
 			continue;
@@ -1022,16 +1027,16 @@ drop_segments(splitting *s)
 
 		for (int k = 0; k < 3 && status == RB_OK; k++)
 		{
-			const uint32_t place = *place_of(s, mask, t[k], t[(k + 1) % 3]);
+			const uint32_t place = *segment_slot(s, mask, t[k], t[(k + 1) % 3]);
 
 			if (place != RB_NONE && segment[place].point == RB_NONE)
 				status = put_triple(s, &s->borders, place, AT(s->facet_of, uint32_t)[i], 0);
 		}
-		if (i % RB_QUIET == RB_QUIET - 1 && rb_should_stop(s->ctx))
+		if (i % RB_CHECK_INTERVAL == RB_CHECK_INTERVAL - 1 && rb_should_stop(s->ctx))
 			status = RB_STOPPED;
 	}
 	if (status == RB_OK)
-		status = sort(s, &s->borders, sizeof(triple), by_numbers);
+		status = sort_list(s, &s->borders, sizeof(triple), by_numbers);
 	for (uint32_t i = 0; i < s->borders.n && status == RB_OK; i++)
 	{
 		const triple *t = AT(s->borders, triple) + i;
@@ -1051,7 +1056,7 @@ drop_segments(splitting *s)
 
 /* Allocates everything that can fail before the PLC is changed */
 static rb_status
-reserve(splitting *s)
+reserve_result(splitting *s)
 {
 	rb_welded *w = s->welded;
 	const size_t n = s->npoints, m = (size_t) s->segments.n + 1;
@@ -1103,12 +1108,12 @@ number_facets(splitting *s)
 }
 
 static rb_status
-hand_over(splitting *s)
+move_result(splitting *s)
 {
 	rb_memory *memory = s->ctx->memory;
 	rb_welded *w = s->welded;
 	rb_plc *plc = &w->plc;
-	rb_status status = reserve(s);
+	rb_status status = reserve_result(s);
 
 	if (status != RB_OK)
 		return status;
@@ -1138,39 +1143,39 @@ hand_over(splitting *s)
 }
 
 static void
-let_go(splitting *s)
+free_splitting(splitting *s)
 {
-	list *lists[] = {&s->meetings, &s->points,   &s->lines, &s->on_edge, &s->inside,
-					 &s->cuts,     &s->hard,     &s->ring,  &s->bytes,   &s->triangles,
-					 &s->facet_of, &s->segments, &s->table, &s->borders, &s->next};
+	growing_array *lists[] = {&s->meetings, &s->points,   &s->lines, &s->on_edge, &s->inside,
+							  &s->cuts,     &s->hard,     &s->ring,  &s->bytes,   &s->triangles,
+							  &s->facet_of, &s->segments, &s->table, &s->borders, &s->next};
 
 	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
 		rb_free(s->ctx->memory, &lists[i]->at);
 	rb_free(s->ctx->memory, (void **) &s->ends);
 	rb_free(s->ctx->memory, (void **) &s->rows);
-	rb_corners_free(s->ctx->memory, &s->corners);
+	rb_point_hash_free(s->ctx->memory, &s->corners);
 	rb_parts_free(s->ctx->memory, &s->parts);
 }
 
 /* Splits everything that meets */
 static rb_status
-cut(splitting *s)
+split_parts(splitting *s)
 {
-	rb_status status = sort(s, &s->meetings, sizeof(triple), by_numbers);
+	rb_status status = sort_list(s, &s->meetings, sizeof(triple), by_numbers);
 
 	if (status == RB_OK)
-		status = more(s, &s->points, s->plc->npoints, 3 * sizeof(double));
+		status = grow_list(s, &s->points, s->plc->npoints, 3 * sizeof(double));
 	if (status == RB_OK)
 		memcpy(s->points.at, s->plc->points, 3 * (size_t) s->plc->npoints * sizeof(double));
 	s->points.n = s->plc->npoints;
 	for (uint32_t i = 0; i < s->meetings.n && status == RB_OK; i++)
 	{
-		status = look_at(s, AT(s->meetings, triple) + i);
+		status = record_meeting(s, AT(s->meetings, triple) + i);
 		if (i % 64 == 63 && rb_should_stop(s->ctx))
 			status = RB_STOPPED;
 	}
 	if (status == RB_OK)
-		status = sort(s, &s->lines, sizeof(line), by_triangle);
+		status = sort_list(s, &s->lines, sizeof(triangle_line), by_triangle);
 	if (status == RB_OK)
 		status = cross_lines(s);
 	if (status == RB_OK)
@@ -1184,7 +1189,7 @@ cut(splitting *s)
 	if (status == RB_OK)
 		status = drop_segments(s);
 	if (status == RB_OK)
-		status = hand_over(s);
+		status = move_result(s);
 	return status;
 }
 
@@ -1206,18 +1211,18 @@ rb_weld_split(rb_context *ctx, const rb_backend *backend, rb_welded *welded, rb_
 					   .env = {.filters = ctx->filters, .exact = true},
 					   .split = split};
 
-		status = rb_parts_make(ctx, &welded->plc, &s.parts);
+		status = rb_parts_build(ctx, &welded->plc, &s.parts);
 		if (status == RB_OK)
 			status = rb_parts_join(ctx, backend, &s.parts, note_meeting, &s);
 		sound = s.meetings.n == 0;
 		if (status == RB_OK && !sound)
 		{
-			status = cut(&s);
+			status = split_parts(&s);
 			split->rounds++;
 			refused = s.refused;
 		}
 		changed = s.changed;
-		let_go(&s);
+		free_splitting(&s);
 	}
 	split->points = welded->plc.npoints - npoints;
 	for (uint32_t i = 0; i < welded->plc.nsegments; i++)

@@ -36,7 +36,7 @@ typedef struct rb_meeting
 	uint32_t told; /* payload bits of RB_SELF_INTERSECT */
 } rb_meeting;
 
-extern rb_status rb_parts_make(rb_context *ctx, const rb_plc *plc, rb_parts *parts);
+extern rb_status rb_parts_build(rb_context *ctx, const rb_plc *plc, rb_parts *parts);
 extern void rb_parts_free(rb_memory *memory, rb_parts *parts);
 
 /*

@@ -27,12 +27,12 @@
 #include "mesh/tetrahedralize.h"
 
 /* A subsegment: the part of a segment between two consecutive points on it */
-typedef struct rb_piece
+typedef struct rb_subsegment
 {
 	uint32_t u, v;    /* ends, in the direction of the segment */
 	uint32_t segment; /* subsegment s is the first one of segment s */
 	uint32_t next;    /* the next subsegment of the segment, or RB_NONE */
-} rb_piece;
+} rb_subsegment;
 
 /* A face of the mesh that lies on a facet */
 typedef struct rb_subface
@@ -58,7 +58,7 @@ typedef struct rb_recovery
 	/* The triangles of facet f are facet_start[f] up to facet_start[f + 1] - 1 */
 	uint32_t *facet_start;
 	/* Subsegments */
-	rb_piece *pieces;
+	rb_subsegment *pieces;
 	uint32_t npieces;
 	size_t pieces_cap;
 	rb_table piece_of; /* from subsegment to segment, as filled by rb_recover_pieces */
@@ -140,7 +140,7 @@ extern rb_status rb_recover_segments(rb_recovery *r);
  * Checks that segments on no facet boundary still exist after the recovery of facets. If one is
  * missing, splits its subsegment and sets *again to request another round.
  */
-extern rb_status rb_recover_look_again(rb_recovery *r, bool *again);
+extern rb_status rb_recover_check_segments(rb_recovery *r, bool *again);
 
 /*
  * ---- recover_facets.c: makes every facet a union of faces ----

@@ -22,7 +22,7 @@
 typedef struct rb_seen_face
 {
 	uint32_t v[3];
-	rb_face there;
+	rb_tet_face there;
 } rb_seen_face;
 
 /* Data of one thread that checks facets */
@@ -36,17 +36,17 @@ typedef struct rb_looker
 } rb_looker;
 
 /* The list of a facet's faces, if the facet was complete */
-typedef struct rb_seen
+typedef struct rb_complete_facet
 {
 	uint32_t looker;
 	uint32_t from, n; /* n is 0 if the facet was not complete */
-} rb_seen;
+} rb_complete_facet;
 
 struct rb_facets_seen
 {
 	rb_looker *lookers;
 	uint32_t nlookers;
-	rb_seen *facets;
+	rb_complete_facet *facets;
 	const uint32_t *order; /* order in which facets are processed */
 	bool sheets;           /* whether this pass checks the facets that need a triangulation */
 	uint32_t others;       /* number of facets not found complete so far */
@@ -75,10 +75,10 @@ add_subface(rb_recovery *r, const uint32_t *v, uint32_t facet)
 
 /* Marks face f of the mesh as constrained, from both sides; returns false if it was already */
 static bool
-keep_face(rb_recovery *r, rb_face f)
+constrain_face(rb_recovery *r, rb_tet_face f)
 {
 	rb_mesh *m = &r->mesh;
-	rb_face other = m->tets[rb_face_tet(f)].n[rb_face_corner(f)];
+	rb_tet_face other = m->tets[rb_face_tet(f)].n[rb_face_corner(f)];
 
 	if ((m->bits[rb_face_tet(f)] & RB_FACE_BIT(rb_face_corner(f))) != 0)
 		return false;
@@ -112,14 +112,14 @@ face_twice(rb_recovery *r, const uint32_t *v, uint32_t facet)
  * of missing faces
  */
 static uint32_t
-look(rb_recovery *r, rb_sheet *sheet)
+find_missing_faces(rb_recovery *r, rb_sheet *sheet)
 {
 	uint32_t missing = 0;
 
 	for (uint32_t f = 0; f < sheet->n; f++)
 	{
 		rb_sheet_face *face = &sheet->faces[f];
-		rb_face there = 0;
+		rb_tet_face there = 0;
 
 		face->region = rb_mesh_find_face(&r->mesh, face->v[0], face->v[1], face->v[2], &there)
 						   ? 0
@@ -229,7 +229,7 @@ rb_recover_halve(rb_recovery *r, uint32_t a, uint32_t b, uint32_t facet)
 	double at[3];
 	bool fresh;
 	/* Several bad faces may share the edge. */
-	rb_status status = rb_table_put(r->ctx, &r->halved, a, b, RB_NONE, 0, NULL, &fresh);
+	rb_status status = rb_table_insert(r->ctx, &r->halved, a, b, RB_NONE, 0, NULL, &fresh);
 
 	if (status != RB_OK || !fresh)
 		return status;
@@ -291,7 +291,7 @@ add_inside(rb_recovery *r, const rb_sheet *sheet, uint32_t region)
 
 /* Returns true if the facet is one triangle with unsplit edges and the mesh has it */
 static bool
-there_as_given(rb_recovery *r, uint32_t facet, rb_face *f)
+there_as_given(rb_recovery *r, uint32_t facet, rb_tet_face *f)
 {
 	const uint32_t *v = r->plc->triangles[r->facet_start[facet]];
 
@@ -306,7 +306,7 @@ there_as_given(rb_recovery *r, uint32_t facet, rb_face *f)
 /* ---- complete facets ---- */
 
 static rb_status
-add_seen(rb_recovery *r, rb_looker *l, const uint32_t *v, rb_face there)
+add_seen(rb_recovery *r, rb_looker *l, const uint32_t *v, rb_tet_face there)
 {
 	rb_status status = rb_array_grow(r->ctx, (void **) &l->faces, &l->cap, (size_t) l->nfaces + 1,
 									 sizeof(rb_seen_face));
@@ -321,18 +321,19 @@ add_seen(rb_recovery *r, rb_looker *l, const uint32_t *v, rb_face there)
  * the main thread finds the defect again.
  */
 static rb_status
-look_at_facet(rb_recovery *r, bool sheets, rb_looker *l, uint32_t facet)
+list_complete_facet(rb_recovery *r, bool sheets, rb_looker *l, uint32_t facet)
 {
 	rb_sheet *sheet = &l->sheet;
-	rb_face there;
+	rb_tet_face there;
 	rb_status status;
 
 	if (!sheets)
 		return there_as_given(r, facet, &there)
 				   ? add_seen(r, l, r->plc->triangles[r->facet_start[facet]], there)
 				   : RB_OK;
-	status = rb_sheet_make(r, sheet, facet);
-	if (status != RB_OK || (look(r, sheet) > 0 && (!follow_mesh(r, sheet) || look(r, sheet) > 0)))
+	status = rb_sheet_build(r, sheet, facet);
+	if (status != RB_OK || (find_missing_faces(r, sheet) > 0 &&
+							(!follow_mesh(r, sheet) || find_missing_faces(r, sheet) > 0)))
 		return status;
 	for (uint32_t i = 0; i < sheet->n && status == RB_OK; i++)
 		status = add_seen(r, l, sheet->faces[i].v, sheet->faces[i].there);
@@ -340,7 +341,7 @@ look_at_facet(rb_recovery *r, bool sheets, rb_looker *l, uint32_t facet)
 }
 
 static void
-do_look(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+do_find_complete(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const rb_recovery *r = arg;
 	struct rb_facets_seen *all = r->seen;
@@ -356,14 +357,14 @@ do_look(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	copy.mesh.npoints += number;
 	for (uint64_t i = from; i < to; i++)
 	{
-		rb_seen *s = &all->facets[all->order[i]];
+		rb_complete_facet *s = &all->facets[all->order[i]];
 
 		if (all->sheets && s->n > 0)
 			continue;
-		*s = (rb_seen){number, l->nfaces, 0};
+		*s = (rb_complete_facet){number, l->nfaces, 0};
 		if (rb_should_stop(r->ctx))
 			return;
-		if (look_at_facet(&copy, all->sheets, l, all->order[i]) == RB_OK)
+		if (list_complete_facet(&copy, all->sheets, l, all->order[i]) == RB_OK)
 			s->n = l->nfaces - s->from;
 		others += s->n == 0;
 	}
@@ -371,7 +372,7 @@ do_look(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 static rb_status
-look_at_all(rb_recovery *r, const uint32_t *order)
+find_complete_facets(rb_recovery *r, const uint32_t *order)
 {
 	const uint32_t n = r->plc->nfacets, threads = rb_each_threads(r->mesh.team);
 	struct rb_facets_seen *s;
@@ -382,7 +383,7 @@ look_at_all(rb_recovery *r, const uint32_t *order)
 	s = r->seen;
 	memset(s, 0, sizeof *s);
 	s->order = order;
-	status = rb_array(r->ctx, (void **) &s->facets, (size_t) n + 1, sizeof(rb_seen));
+	status = rb_array(r->ctx, (void **) &s->facets, (size_t) n + 1, sizeof(rb_complete_facet));
 	if (status == RB_OK)
 		status = rb_array(r->ctx, (void **) &s->lookers, threads, sizeof(rb_looker));
 	if (status != RB_OK)
@@ -393,17 +394,17 @@ look_at_all(rb_recovery *r, const uint32_t *order)
 	status = rb_array_grow(r->ctx, (void **) &r->mesh.points, &r->mesh.points_cap,
 						   (size_t) r->mesh.npoints + threads, 3 * sizeof(double));
 	if (status == RB_OK)
-		status = rb_each(r->ctx, r->mesh.team, n, BLOCK, do_look, r);
+		status = rb_each(r->ctx, r->mesh.team, n, BLOCK, do_find_complete, r);
 	if (status != RB_OK || s->others == 0)
 		return status;
 	s->sheets = true;
 	status = rb_recover_pieces(r);
-	return status == RB_OK ? rb_each(r->ctx, r->mesh.team, n, BLOCK, do_look, r) : status;
+	return status == RB_OK ? rb_each(r->ctx, r->mesh.team, n, BLOCK, do_find_complete, r) : status;
 }
 
 /* Invalidates the facets at which a segment was split since, or that have Steiner points inside */
 static rb_status
-forget_some(rb_recovery *r)
+invalidate_changed(rb_recovery *r)
 {
 	struct rb_facets_seen *s = r->seen;
 	const rb_plc *plc = r->plc;
@@ -467,7 +468,7 @@ still_there(const rb_mesh *m, const rb_seen_face *face)
  * Constrains the faces of a facet that was complete; *done is false if one of them no longer exists
  */
 static rb_status
-keep_seen(rb_recovery *r, const rb_seen *seen, uint32_t facet, bool *done)
+constrain_complete(rb_recovery *r, const rb_complete_facet *seen, uint32_t facet, bool *done)
 {
 	const rb_seen_face *faces = r->seen->lookers[seen->looker].faces + seen->from;
 	rb_status status = RB_OK;
@@ -477,7 +478,7 @@ keep_seen(rb_recovery *r, const rb_seen *seen, uint32_t facet, bool *done)
 		*done = still_there(&r->mesh, &faces[i]);
 	for (uint32_t i = 0; i < seen->n && *done && status == RB_OK; i++)
 	{
-		if (!keep_face(r, faces[i].there))
+		if (!constrain_face(r, faces[i].there))
 			return face_twice(r, faces[i].v, facet);
 		status = add_subface(r, faces[i].v, facet);
 	}
@@ -496,14 +497,14 @@ recover_facet(rb_recovery *r, uint32_t facet, uint32_t *lacking)
 	struct rb_facet_work *w = r->work;
 	rb_sheet *sheet = &w->sheet;
 	uint32_t regions = 0, missing;
-	rb_face f;
+	rb_tet_face f;
 	rb_status status;
 
 	if (r->seen != NULL && r->seen->facets[facet].n > 0)
 	{
 		bool done;
 
-		status = keep_seen(r, &r->seen->facets[facet], facet, &done);
+		status = constrain_complete(r, &r->seen->facets[facet], facet, &done);
 		if (status != RB_OK || done)
 			return status;
 	}
@@ -511,16 +512,16 @@ recover_facet(rb_recovery *r, uint32_t facet, uint32_t *lacking)
 	{
 		const uint32_t *v = r->plc->triangles[r->facet_start[facet]];
 
-		if (!keep_face(r, f))
+		if (!constrain_face(r, f))
 			return face_twice(r, v, facet);
 		return add_subface(r, v, facet);
 	}
-	status = rb_sheet_make(r, sheet, facet);
+	status = rb_sheet_build(r, sheet, facet);
 	if (status != RB_OK)
 		return status;
-	missing = look(r, sheet);
+	missing = find_missing_faces(r, sheet);
 	if (missing > 0 && follow_mesh(r, sheet))
-		missing = look(r, sheet);
+		missing = find_missing_faces(r, sheet);
 	/* Constrain the existing faces before creating cavities around the others. */
 	for (uint32_t i = 0; i < sheet->n && status == RB_OK; i++)
 	{
@@ -528,7 +529,7 @@ recover_facet(rb_recovery *r, uint32_t facet, uint32_t *lacking)
 
 		if (sheet->faces[i].region == 0)
 		{
-			if (rb_mesh_find_face(&r->mesh, v[0], v[1], v[2], &f) && !keep_face(r, f))
+			if (rb_mesh_find_face(&r->mesh, v[0], v[1], v[2], &f) && !constrain_face(r, f))
 				return face_twice(r, v, facet);
 		}
 		status = add_subface(r, v, facet);
@@ -552,7 +553,7 @@ recover_facet(rb_recovery *r, uint32_t facet, uint32_t *lacking)
 
 /* Orders facets so that consecutive ones are close in space, by their place in the mesh */
 static rb_status
-in_space(rb_recovery *r, uint32_t **order)
+order_in_space(rb_recovery *r, uint32_t **order)
 {
 	const uint32_t n = r->plc->nfacets;
 	uint32_t *key = NULL;
@@ -568,7 +569,7 @@ in_space(rb_recovery *r, uint32_t **order)
 
 /* Sorts the subfaces by facet; each facet has at least one, so the order is exact */
 static rb_status
-put_in_order(rb_recovery *r)
+sort_subfaces(rb_recovery *r)
 {
 	uint32_t *key = NULL, *order = NULL;
 	rb_subface *sorted = NULL;
@@ -623,9 +624,9 @@ rb_recover_facets(rb_recovery *r, bool *again)
 	if (status == RB_OK)
 		status = find_pointed(r);
 	if (status == RB_OK)
-		status = in_space(r, &work.order);
+		status = order_in_space(r, &work.order);
 	if (status == RB_OK && r->mesh.large)
-		status = r->seen == NULL ? look_at_all(r, work.order) : forget_some(r);
+		status = r->seen == NULL ? find_complete_facets(r, work.order) : invalidate_changed(r);
 	for (uint32_t f = 0; f < n && status == RB_OK; f++)
 	{
 		if ((f & 63) == 0)
@@ -639,7 +640,7 @@ rb_recover_facets(rb_recovery *r, bool *again)
 	}
 	*again = lacking > 0;
 	if (status == RB_OK && !*again)
-		status = put_in_order(r);
+		status = sort_subfaces(r);
 	rb_free(r->ctx->memory, (void **) &work.order);
 	rb_cavity_close(r, &work.cavity);
 	rb_sheet_free(r->ctx->memory, &work.sheet);

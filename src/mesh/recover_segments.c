@@ -87,7 +87,7 @@ rb_recover_star(rb_recovery *r, uint32_t v, uint32_t *n)
  * are scaled
  */
 static double
-distance(const double *a, const double *b)
+point_distance(const double *a, const double *b)
 {
 	double d[3], largest = 0;
 
@@ -105,7 +105,7 @@ distance(const double *a, const double *b)
 
 /* Returns the cosine of the angle at p between a and b */
 static double
-cosine(const double *p, const double *a, const double *b)
+angle_cosine(const double *p, const double *a, const double *b)
 {
 	double u[3], v[3], lu = 0, lv = 0, uu = 0, vv = 0, uv = 0;
 
@@ -133,7 +133,7 @@ cosine(const double *p, const double *a, const double *b)
  * degrees.
  */
 static uint32_t
-point_in_the_way(rb_recovery *r, uint32_t u, uint32_t v, uint32_t t)
+encroaching_point(rb_recovery *r, uint32_t u, uint32_t v, uint32_t t)
 {
 	const rb_mesh *m = &r->mesh;
 	uint32_t best = RB_NONE;
@@ -146,7 +146,7 @@ point_in_the_way(rb_recovery *r, uint32_t u, uint32_t v, uint32_t t)
 
 		if (w == u || w == v || w == RB_GHOST)
 			continue;
-		c = cosine(rb_mesh_point(m, w), rb_mesh_point(m, u), rb_mesh_point(m, v));
+		c = angle_cosine(rb_mesh_point(m, w), rb_mesh_point(m, u), rb_mesh_point(m, v));
 		if (c < least)
 		{
 			least = c;
@@ -161,7 +161,7 @@ point_in_the_way(rb_recovery *r, uint32_t u, uint32_t v, uint32_t t)
  * none
  */
 static double
-shell(double from, double to)
+nearest_power(double from, double to)
 {
 	double middle = from + (to - from) / 2;
 	int e;
@@ -174,17 +174,18 @@ shell(double from, double to)
 
 /* Computes where to split subsegment p: *at is the distance from end *end of its segment */
 static void
-place_of_cut(rb_recovery *r, const rb_piece *p, uint32_t in_the_way, uint32_t *end, double *at)
+split_distance(rb_recovery *r, const rb_subsegment *p, uint32_t in_the_way, uint32_t *end,
+			   double *at)
 {
 	const uint32_t *ends = r->segments[p->segment];
 	const double *u = rb_mesh_point(&r->mesh, p->u), *v = rb_mesh_point(&r->mesh, p->v);
 	const double *a = rb_mesh_point(&r->mesh, ends[0]), *b = rb_mesh_point(&r->mesh, ends[1]);
-	double near_a = fmin(distance(a, u), distance(a, v)),
-		   near_b = fmin(distance(b, u), distance(b, v));
+	double near_a = fmin(point_distance(a, u), point_distance(a, v)),
+		   near_b = fmin(point_distance(b, u), point_distance(b, v));
 	bool by_b = r->acute[ends[1]] && (!r->acute[ends[0]] || near_b < near_a);
 	const double *centre = by_b ? b : a;
 	double from = by_b ? near_b : near_a;
-	double length = distance(u, v);
+	double length = point_distance(u, v);
 	double to = from + length;
 	double wish = from + length / 2;
 
@@ -192,25 +193,26 @@ place_of_cut(rb_recovery *r, const rb_piece *p, uint32_t in_the_way, uint32_t *e
 	if (r->acute[ends[0]] || r->acute[ends[1]])
 	{
 		if (r->cuts[p->segment] > CUTS_FREE)
-			wish = shell(from + MARGIN * length, to - MARGIN * length);
+			wish = nearest_power(from + MARGIN * length, to - MARGIN * length);
 		else if (in_the_way != RB_NONE)
-			wish = distance(centre, rb_mesh_point(&r->mesh, in_the_way));
+			wish = point_distance(centre, rb_mesh_point(&r->mesh, in_the_way));
 	}
 	else if (in_the_way != RB_NONE && r->cuts[p->segment] <= CUTS_FREE)
 	{
 		const double *w = rb_mesh_point(&r->mesh, in_the_way);
 
-		wish = distance(centre, w) * cosine(centre, w, centre == a ? b : a);
+		wish = point_distance(centre, w) * angle_cosine(centre, w, centre == a ? b : a);
 	}
 	if (!(wish >= from + MARGIN * length && wish <= to - MARGIN * length))
-		wish = r->cuts[p->segment] > CUTS_FREE ? shell(from + MARGIN * length, to - MARGIN * length)
-											   : from + length / 2;
+		wish = r->cuts[p->segment] > CUTS_FREE
+				   ? nearest_power(from + MARGIN * length, to - MARGIN * length)
+				   : from + length / 2;
 	*at = wish;
 }
 
 /* Marks the points around v as having new tetrahedra in this pass */
 static rb_status
-touch(rb_recovery *r, uint32_t v, uint32_t pass, uint32_t *touched)
+touch_star(rb_recovery *r, uint32_t v, uint32_t pass, uint32_t *touched)
 {
 	uint32_t n;
 	rb_status status = rb_recover_star(r, v, &n);
@@ -283,7 +285,7 @@ point_on_segment(rb_recovery *r, uint32_t point, uint32_t segment)
  * its segment, so that the segment never turns back.
  */
 static bool
-is_between(rb_recovery *r, const rb_piece *p, const double *at)
+is_between(rb_recovery *r, const rb_subsegment *p, const double *at)
 {
 	const double *a = rb_mesh_point(&r->mesh, r->segments[p->segment][0]),
 				 *b = rb_mesh_point(&r->mesh, r->segments[p->segment][1]);
@@ -302,12 +304,12 @@ static rb_status
 cut_piece(rb_recovery *r, uint32_t i, uint32_t w)
 {
 	rb_status status = rb_array_grow(r->ctx, (void **) &r->pieces, &r->pieces_cap,
-									 (size_t) r->npieces + 1, sizeof(rb_piece));
-	rb_piece *p = &r->pieces[i];
+									 (size_t) r->npieces + 1, sizeof(rb_subsegment));
+	rb_subsegment *p = &r->pieces[i];
 
 	if (status != RB_OK)
 		return status;
-	r->pieces[r->npieces] = (rb_piece){w, p->v, p->segment, p->next};
+	r->pieces[r->npieces] = (rb_subsegment){w, p->v, p->segment, p->next};
 	p->v = w;
 	p->next = r->npieces++;
 	if (r->cuts[p->segment] < UINT8_MAX)
@@ -317,20 +319,20 @@ cut_piece(rb_recovery *r, uint32_t i, uint32_t w)
 
 /* Splits subsegment i, which is not an edge; it leaves its first end through tetrahedron t */
 static rb_status
-cut(rb_recovery *r, uint32_t i, uint32_t t)
+split_piece(rb_recovery *r, uint32_t i, uint32_t t)
 {
-	rb_piece *p = &r->pieces[i];
+	rb_subsegment *p = &r->pieces[i];
 	const uint32_t s = p->segment;
-	uint32_t way = point_in_the_way(r, p->u, p->v, t);
+	uint32_t way = encroaching_point(r, p->u, p->v, t);
 	uint32_t end, w, same;
 	double at[3], distance_from, share, whole;
 	const double *a, *b;
 	rb_status status;
 
-	place_of_cut(r, p, way, &end, &distance_from);
+	split_distance(r, p, way, &end, &distance_from);
 	a = rb_mesh_point(&r->mesh, r->segments[s][end]);
 	b = rb_mesh_point(&r->mesh, r->segments[s][1 - end]);
-	whole = distance(a, b);
+	whole = point_distance(a, b);
 	share = distance_from / whole;
 	for (int k = 0; k < 3; k++)
 	{
@@ -354,11 +356,11 @@ cut(rb_recovery *r, uint32_t i, uint32_t t)
 	if (same != RB_NONE)
 		return point_on_segment(r, same, s);
 	status = rb_array_grow(r->ctx, (void **) &r->pieces, &r->pieces_cap, r->npieces + 1,
-						   sizeof(rb_piece));
+						   sizeof(rb_subsegment));
 	if (status != RB_OK)
 		return status;
 	p = &r->pieces[i];
-	r->pieces[r->npieces] = (rb_piece){w, p->v, s, p->next};
+	r->pieces[r->npieces] = (rb_subsegment){w, p->v, s, p->next};
 	p->v = w;
 	p->next = r->npieces++;
 	if (r->cuts[s] < UINT8_MAX)
@@ -368,21 +370,21 @@ cut(rb_recovery *r, uint32_t i, uint32_t t)
 
 /* Creates one subsegment per segment, unless subsegments exist already */
 static rb_status
-begin(rb_recovery *r)
+begin_pieces(rb_recovery *r)
 {
 	rb_status status;
 
 	if (r->pieces != NULL)
 		return RB_OK;
 	r->pieces_cap = (size_t) r->nsegments + 1;
-	status = rb_array(r->ctx, (void **) &r->pieces, r->pieces_cap, sizeof(rb_piece));
+	status = rb_array(r->ctx, (void **) &r->pieces, r->pieces_cap, sizeof(rb_subsegment));
 	if (status == RB_OK)
 		status = rb_array(r->ctx, (void **) &r->cuts, (size_t) r->nsegments + 1, 1);
 	if (status != RB_OK)
 		return status;
 	memset(r->cuts, 0, (size_t) r->nsegments + 1);
 	for (uint32_t s = 0; s < r->nsegments; s++)
-		r->pieces[s] = (rb_piece){r->segments[s][0], r->segments[s][1], s, RB_NONE};
+		r->pieces[s] = (rb_subsegment){r->segments[s][0], r->segments[s][1], s, RB_NONE};
 	r->npieces = r->nsegments;
 	return RB_OK;
 }
@@ -401,7 +403,7 @@ typedef struct rb_first_pass
 } rb_first_pass;
 
 static void
-do_look(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+do_find_edges(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const rb_first_pass *first = arg;
 	const rb_recovery *r = first->r;
@@ -411,7 +413,7 @@ do_look(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	(void) me;
 	for (uint64_t k = from; k < to; k++)
 	{
-		const rb_piece *p = &r->pieces[first->order[k]];
+		const rb_subsegment *p = &r->pieces[first->order[k]];
 
 		first->there[k] = rb_mesh_find_edge(&m, p->u, p->v, &t, &hit);
 	}
@@ -440,7 +442,7 @@ one_pass(rb_recovery *r, uint32_t pass, const rb_first_pass *first, uint32_t **t
 		}
 		for (;;)
 		{
-			const rb_piece *p = &r->pieces[i];
+			const rb_subsegment *p = &r->pieces[i];
 			/*
 			 * A subsegment that was an edge can have been destroyed only by a point inserted near
 			 * both its ends.
@@ -453,7 +455,7 @@ one_pass(rb_recovery *r, uint32_t pass, const rb_first_pass *first, uint32_t **t
 				break;
 			if (hit != RB_NONE)
 				return point_on_segment(r, hit, p->segment);
-			status = cut(r, i, t);
+			status = split_piece(r, i, t);
 			if (status != RB_OK)
 				return status;
 			w = r->pieces[i].v;
@@ -464,7 +466,7 @@ one_pass(rb_recovery *r, uint32_t pass, const rb_first_pass *first, uint32_t **t
 				if (status != RB_OK)
 					return status;
 			}
-			status = touch(r, w, pass, *touched);
+			status = touch_star(r, w, pass, *touched);
 			if (status != RB_OK)
 				return status;
 			*more = true;
@@ -493,7 +495,7 @@ begin_first(rb_recovery *r, rb_first_pass *first)
 		memset(first->there, 0, n);
 	first->n = n;
 	return status == RB_OK && r->mesh.large
-			   ? rb_each(r->ctx, r->mesh.team, n, BLOCK, do_look, first)
+			   ? rb_each(r->ctx, r->mesh.team, n, BLOCK, do_find_edges, first)
 			   : status;
 }
 
@@ -504,7 +506,7 @@ rb_recover_segments(rb_recovery *r)
 	size_t cap = r->mesh.npoints;
 	rb_first_pass first = {r, NULL, NULL, 0};
 	bool more = true;
-	rb_status status = begin(r);
+	rb_status status = begin_pieces(r);
 
 	if (status == RB_OK)
 		status = rb_array(r->ctx, (void **) &touched, cap + 1, sizeof(uint32_t));
@@ -516,7 +518,7 @@ rb_recover_segments(rb_recovery *r)
 	/* After a previous recovery, only the surroundings of the points added since have changed. */
 	for (uint32_t v = r->points_then; v < r->mesh.npoints && status == RB_OK && r->points_then > 0;
 		 v++)
-		status = touch(r, v, 1, touched);
+		status = touch_star(r, v, 1, touched);
 	/* Pass 1 checks all subsegments, later passes those touched in this pass or the one before. */
 	for (uint32_t pass = r->points_then > 0 ? 2 : 1; more && status == RB_OK; pass++)
 	{
@@ -542,13 +544,13 @@ rb_recover_pieces(rb_recovery *r)
 	for (uint32_t i = 0; i < r->npieces && status == RB_OK; i++)
 		status = rb_recover_stops(r, i)
 					 ? RB_STOPPED
-					 : rb_table_put(r->ctx, &r->piece_of, r->pieces[i].u, r->pieces[i].v, RB_NONE,
-									r->pieces[i].segment, NULL, NULL);
+					 : rb_table_insert(r->ctx, &r->piece_of, r->pieces[i].u, r->pieces[i].v,
+									   RB_NONE, r->pieces[i].segment, NULL, NULL);
 	return status;
 }
 
 rb_status
-rb_recover_look_again(rb_recovery *r, bool *again)
+rb_recover_check_segments(rb_recovery *r, bool *again)
 {
 	uint32_t n = r->npieces;
 	rb_status status = RB_OK;
@@ -556,7 +558,7 @@ rb_recover_look_again(rb_recovery *r, bool *again)
 	*again = false;
 	for (uint32_t i = 0; i < n && status == RB_OK; i++)
 	{
-		const rb_piece p = r->pieces[i];
+		const rb_subsegment p = r->pieces[i];
 		const double *a = rb_mesh_point(&r->mesh, p.u), *b = rb_mesh_point(&r->mesh, p.v);
 		uint32_t t, hit, w;
 		double at[3];

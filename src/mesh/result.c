@@ -37,13 +37,13 @@ typedef struct rb_regions
 } rb_regions;
 
 static rb_status
-each(rb_regions *g, uint64_t n, rb_work work)
+run_blocks(rb_regions *g, uint64_t n, rb_work work)
 {
 	return rb_each(g->r->ctx, g->r->mesh.team, n, BLOCK, work, g);
 }
 
 static rb_status
-fill(rb_regions *g, uint64_t n, rb_work work)
+fill_blocks(rb_regions *g, uint64_t n, rb_work work)
 {
 	return rb_each_fill(g->r->ctx, g->r->mesh.team, n, BLOCK, work, g);
 }
@@ -105,7 +105,7 @@ root_of(uint32_t *of, uint32_t t)
 
 /* Links the larger root to the smaller one, retrying if it is no longer a root */
 static void
-unite(uint32_t *of, uint32_t a, uint32_t b)
+unite_sets(uint32_t *of, uint32_t a, uint32_t b)
 {
 	for (;;)
 	{
@@ -137,7 +137,7 @@ do_unite(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 			if (other < t && (m->bits[t] & RB_FACE_BIT(k)) == 0 &&
 				rb_load(&g->of[other]) != RB_NONE)
-				unite(g->of, t, other);
+				unite_sets(g->of, t, other);
 		}
 }
 
@@ -230,23 +230,23 @@ find_regions(rb_regions *g, rb_keep keep)
 	if (status == RB_OK)
 		status = rb_array(ctx, (void **) &g->before, n / BLOCK + 1, sizeof(uint32_t));
 	if (status == RB_OK)
-		status = fill(g, n, do_alone);
+		status = fill_blocks(g, n, do_alone);
 	if (status == RB_OK)
 		g->real = sum_blocks(g);
 	if (status == RB_OK)
-		status = each(g, n, do_unite);
+		status = run_blocks(g, n, do_unite);
 	if (status == RB_OK)
-		status = each(g, n, do_roots);
+		status = run_blocks(g, n, do_roots);
 	if (status == RB_OK && keep == RB_KEEP_INSIDE)
-		status = each(g, n, do_outside);
+		status = run_blocks(g, n, do_outside);
 	if (status == RB_OK)
-		status = each(g, n, do_count);
+		status = run_blocks(g, n, do_count);
 	if (status == RB_OK)
 	{
 		g->count = OUTSIDE + 1 + sum_blocks(g);
-		status = each(g, n, do_number);
+		status = run_blocks(g, n, do_number);
 	}
-	return status == RB_OK ? each(g, n, do_regions) : status;
+	return status == RB_OK ? run_blocks(g, n, do_regions) : status;
 }
 
 /* Numbers regions without a seed from 1 up, skipping numbers used by seeds */
@@ -283,7 +283,7 @@ count_regions(rb_recovery *r, rb_regions *g, rb_tets *tets)
 
 /* Applies the seeds: numbers regions and makes holes */
 static rb_status
-name_regions(rb_recovery *r, rb_regions *g, rb_tets *tets)
+apply_seeds(rb_recovery *r, rb_regions *g, rb_tets *tets)
 {
 	const rb_plc *plc = r->plc;
 	rb_status status = rb_array(r->ctx, (void **) &g->name, g->count, sizeof(int64_t));
@@ -370,26 +370,26 @@ do_tets(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 static rb_status
-put_tets(rb_regions *g)
+write_tets(rb_regions *g)
 {
 	rb_context *ctx = g->r->ctx;
 	rb_tets *tets = g->tets;
 	size_t n;
-	rb_status status = each(g, g->r->mesh.ntets, do_count_wanted);
+	rb_status status = run_blocks(g, g->r->mesh.ntets, do_count_wanted);
 
 	if (status != RB_OK)
 		return status;
 	tets->ntets = sum_blocks(g);
 	g->all = tets->ntets == g->real;
 	n = (size_t) tets->ntets + 1;
-	status = each(g, g->r->mesh.ntets, do_number_wanted);
+	status = run_blocks(g, g->r->mesh.ntets, do_number_wanted);
 	if (status == RB_OK)
 		status = rb_array(ctx, (void **) &tets->tets, n, sizeof(uint32_t[4]));
 	if (status == RB_OK)
 		status = rb_array(ctx, (void **) &tets->neighbours, n, sizeof(uint32_t[4]));
 	if (status == RB_OK)
 		status = rb_array(ctx, (void **) &tets->region, n, sizeof(int64_t));
-	return status == RB_OK ? fill(g, g->r->mesh.ntets, do_tets) : status;
+	return status == RB_OK ? fill_blocks(g, g->r->mesh.ntets, do_tets) : status;
 }
 
 static void
@@ -426,14 +426,14 @@ find_used(rb_regions *g)
 		g->used[i] = 0;
 		status = rb_recover_stops(r, i)
 					 ? RB_STOPPED
-					 : rb_table_put(r->ctx, &g->face_of, v[0], v[1], v[2], i, NULL, NULL);
+					 : rb_table_insert(r->ctx, &g->face_of, v[0], v[1], v[2], i, NULL, NULL);
 	}
-	return status == RB_OK ? each(g, r->mesh.ntets, do_used) : status;
+	return status == RB_OK ? run_blocks(g, r->mesh.ntets, do_used) : status;
 }
 
 /* Writes the facet faces of kept tetrahedra, ordered by facet */
 static rb_status
-put_faces(rb_regions *g)
+write_faces(rb_regions *g)
 {
 	rb_recovery *r = g->r;
 	rb_tets *tets = g->tets;
@@ -488,7 +488,7 @@ find_loose_edges(const rb_regions *g, rb_table *used)
 		for (int i = 0; i < 4; i++)
 			for (int k = i + 1; k < 4 && status == RB_OK; k++)
 				if (ends[v[i]] && ends[v[k]] && rb_table_find(&r->piece_of, v[i], v[k], RB_NONE))
-					status = rb_table_put(r->ctx, used, v[i], v[k], RB_NONE, 0, NULL, NULL);
+					status = rb_table_insert(r->ctx, used, v[i], v[k], RB_NONE, 0, NULL, NULL);
 	}
 	rb_free(r->ctx->memory, (void **) &ends);
 	return status;
@@ -500,7 +500,7 @@ find_loose_edges(const rb_regions *g, rb_table *used)
  * these subsegments are.
  */
 static rb_status
-put_edges(const rb_regions *g)
+write_edges(const rb_regions *g)
 {
 	rb_recovery *r = g->r;
 	rb_tets *tets = g->tets;
@@ -515,8 +515,8 @@ put_edges(const rb_regions *g)
 						  sizeof(uint32_t));
 	for (uint32_t i = 0; i < tets->nfaces && !all && status == RB_OK; i++)
 		for (int k = 0; k < 3 && status == RB_OK; k++)
-			status = rb_table_put(r->ctx, &used, tets->faces[i][k], tets->faces[i][(k + 1) % 3],
-								  RB_NONE, 0, NULL, NULL);
+			status = rb_table_insert(r->ctx, &used, tets->faces[i][k], tets->faces[i][(k + 1) % 3],
+									 RB_NONE, 0, NULL, NULL);
 	if (status == RB_OK && !g->all)
 		status = find_loose_edges(g, &used);
 	for (uint32_t s = 0; s < r->nsegments && status == RB_OK; s++)
@@ -565,7 +565,7 @@ do_rename(rb_thread *me, void *arg, uint64_t from, uint64_t to)
  * part.
  */
 static rb_status
-put_points(rb_regions *g)
+write_points(rb_regions *g)
 {
 	rb_recovery *r = g->r;
 	rb_tets *tets = g->tets;
@@ -586,7 +586,7 @@ put_points(rb_regions *g)
 	for (uint32_t v = 0; v < m->npoints; v++)
 		number[v] = v < given || g->all ? v : RB_NONE;
 	if (!g->all && m->npoints > given)
-		status = each(g, tets->ntets, do_mark);
+		status = run_blocks(g, tets->ntets, do_mark);
 	for (uint32_t v = 0; v < m->npoints && status == RB_OK; v++)
 	{
 		if (rb_recover_stops(r, v))
@@ -601,7 +601,7 @@ put_points(rb_regions *g)
 				   sizeof(double[3]));
 	}
 	if (n < m->npoints && status == RB_OK)
-		status = each(g, tets->ntets, do_rename);
+		status = run_blocks(g, tets->ntets, do_rename);
 	if (status != RB_OK)
 		return status;
 	for (uint32_t f = 0; f < tets->nfaces && n < m->npoints; f++)
@@ -642,15 +642,15 @@ rb_recover_result(rb_recovery *r, rb_keep keep, rb_tets *tets)
 	rb_progress(r->ctx, RB_STAGE_MESH_REGIONS, 0, r->mesh.nalive);
 	status = find_regions(&g, keep);
 	if (status == RB_OK)
-		status = name_regions(r, &g, tets);
+		status = apply_seeds(r, &g, tets);
 	if (status == RB_OK)
-		status = put_tets(&g);
+		status = write_tets(&g);
 	if (status == RB_OK)
-		status = put_faces(&g);
+		status = write_faces(&g);
 	if (status == RB_OK)
-		status = put_edges(&g);
+		status = write_edges(&g);
 	if (status == RB_OK)
-		status = put_points(&g);
+		status = write_points(&g);
 	rb_free(memory, (void **) &g.of);
 	rb_free(memory, (void **) &g.name);
 	rb_free(memory, (void **) &g.named);

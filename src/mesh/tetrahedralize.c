@@ -54,7 +54,7 @@ typedef struct rb_snapshot
 } rb_snapshot;
 
 static rb_status
-snapshot(rb_recovery *r, rb_snapshot *s)
+take_snapshot(rb_recovery *r, rb_snapshot *s)
 {
 	rb_mesh *m = &r->mesh;
 	rb_status status = rb_array(r->ctx, (void **) &s->tet_of, m->npoints, sizeof(uint32_t));
@@ -72,7 +72,7 @@ snapshot(rb_recovery *r, rb_snapshot *s)
 
 /* Restores the snapshot, then inserts the points added since */
 static rb_status
-restore(rb_recovery *r, const rb_snapshot *s)
+restore_snapshot(rb_recovery *r, const rb_snapshot *s)
 {
 	rb_mesh *m = &r->mesh;
 	rb_status status = RB_OK;
@@ -113,7 +113,7 @@ not_recovered(rb_recovery *r)
 
 /* Reports a point that is in no tetrahedron: it equals another one, which a valid PLC excludes */
 static rb_status
-look_for_equals(rb_recovery *r)
+find_equal_points(rb_recovery *r)
 {
 	for (uint32_t v = 0; v < r->mesh.npoints; v++)
 		if (r->mesh.tet_of[v] == RB_NONE)
@@ -123,7 +123,7 @@ look_for_equals(rb_recovery *r)
 
 /* Recovers segments and facets, repeating both when that required new points */
 static rb_status
-recover(rb_recovery *r, rb_tets *tets)
+recover_constraints(rb_recovery *r, rb_tets *tets)
 {
 	rb_snapshot before;
 	bool again = true;
@@ -140,19 +140,19 @@ recover(rb_recovery *r, rb_tets *tets)
 		rb_table_clear(&r->halved);
 		r->carved = false;
 		if (round > 0)
-			status = restore(r, &before);
+			status = restore_snapshot(r, &before);
 		if (status == RB_OK)
 			status = rb_recover_segments(r);
 		now = rb_now_ms();
 		tets->ms_segments += now - start;
 		if (status == RB_OK)
-			status = snapshot(r, &before);
+			status = take_snapshot(r, &before);
 		if (status == RB_OK)
 			status = rb_recover_facets(r, &again);
 		if (status == RB_OK && !again)
 			status = rb_recover_mend(r, &again);
 		if (status == RB_OK && !again)
-			status = rb_recover_look_again(r, &again);
+			status = rb_recover_check_segments(r, &again);
 		tets->ms_facets += rb_now_ms() - now;
 		if (status == RB_OK && again)
 		{
@@ -201,10 +201,10 @@ rb_tetrahedralize(rb_context *ctx, const rb_plc *plc, rb_keep keep, rb_tets *tet
 		status = rb_recover_flaw(&r, RB_FLAW_NO_VOLUME, RB_NONE, RB_NONE,
 								 plc->npoints > 0 ? plc->points : nowhere);
 	if (status == RB_OK)
-		status = look_for_equals(&r);
+		status = find_equal_points(&r);
 	tets->ms_points = rb_now_ms() - start;
 	if (status == RB_OK)
-		status = recover(&r, tets);
+		status = recover_constraints(&r, tets);
 	start = rb_now_ms();
 	if (status == RB_OK)
 		status = rb_recover_result(&r, keep, tets);

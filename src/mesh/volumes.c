@@ -32,7 +32,7 @@
 /*
  * Minimum area, as a fraction of the squared longest side, of a triangle whose normal is reliable
  */
-#define LEAST_AREA 0x1p-40
+#define MIN_AREA 0x1p-40
 
 /* Triangles of a facet connected by soft edges */
 typedef struct patch
@@ -96,7 +96,7 @@ typedef struct comparing
 } comparing;
 
 static bool
-stops(const comparing *c, uint32_t i)
+should_stop(const comparing *c, uint32_t i)
 {
 	return (i & 0x3fff) == 0x3fff && rb_should_stop(c->ctx);
 }
@@ -179,7 +179,7 @@ measure_points(comparing *c)
 
 			low = x < low ? x : low;
 			high = x > high ? x : high;
-			if (stops(c, i))
+			if (should_stop(c, i))
 				return RB_STOPPED;
 		}
 		largest = fmax(largest, fmax(fabs(low), fabs(high)));
@@ -197,7 +197,7 @@ measure_points(comparing *c)
 /* ---- patches ---- */
 
 static uint64_t
-mix(uint64_t x)
+mix_bits(uint64_t x)
 {
 	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
 	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
@@ -215,8 +215,8 @@ add_key(const comparing *c, uint64_t *key, uint32_t segment, const uint32_t *pie
 
 	if (piece[0] != end && piece[1] != end)
 		return;
-	key[0] += mix(2 * (uint64_t) segment + 1);
-	key[1] += mix(~(2 * (uint64_t) segment + 1));
+	key[0] += mix_bits(2 * (uint64_t) segment + 1);
+	key[1] += mix_bits(~(2 * (uint64_t) segment + 1));
 }
 
 /* Returns the root of an item; *turned is set if the item is oriented opposite to it */
@@ -260,12 +260,12 @@ join_items(comparing *c, uint32_t a, uint32_t b, bool same_way)
  * subsegments. A table entry is item << 1 | the edge ascends.
  */
 static rb_status
-note_edge(comparing *c, uint32_t item, uint32_t a, uint32_t b, uint32_t facet)
+record_edge(comparing *c, uint32_t item, uint32_t a, uint32_t b, uint32_t facet)
 {
 	uint32_t *first;
 	bool fresh;
-	rb_status status = rb_table_put(c->ctx, &c->sides, a, b, RB_NONE - 1 - facet,
-									item << 1 | (a < b), &first, &fresh);
+	rb_status status = rb_table_insert(c->ctx, &c->sides, a, b, RB_NONE - 1 - facet,
+									   item << 1 | (a < b), &first, &fresh);
 
 	if (status == RB_OK && !fresh)
 		join_items(c, *first >> 1, item, (*first & 1) == (a < b));
@@ -350,7 +350,7 @@ make_patches(comparing *c, uint32_t facet, uint32_t from, uint32_t to)
 			const uint32_t a = in->triangles[t][i], b = in->triangles[t][(i + 1) % 3];
 
 			if (rb_table_find(&c->pieces, a, b, RB_NONE) == NULL)
-				status = note_edge(c, t, a, b, facet);
+				status = record_edge(c, t, a, b, facet);
 		}
 	for (uint32_t t = from; t < to && status == RB_OK; t++)
 	{
@@ -391,9 +391,9 @@ list_edges(comparing *c, const uint32_t (*edges)[2], uint32_t n)
 	rb_table_clear(&c->pieces);
 	status = rb_table_reserve(c->ctx, &c->pieces, n);
 	for (uint32_t i = 0; i < n && status == RB_OK; i++)
-		status = stops(c, i) ? RB_STOPPED
-							 : rb_table_put(c->ctx, &c->pieces, edges[i][0], edges[i][1], RB_NONE,
-											i, NULL, NULL);
+		status = should_stop(c, i) ? RB_STOPPED
+								   : rb_table_insert(c->ctx, &c->pieces, edges[i][0], edges[i][1],
+													 RB_NONE, i, NULL, NULL);
 	return status;
 }
 
@@ -412,7 +412,7 @@ patches_of_surface(comparing *c)
 		while (t < in->ntriangles && in->facet_of[t] == f)
 			t++;
 		c->first_patch[f] = c->npatches;
-		status = stops(c, f) ? RB_STOPPED : make_patches(c, f, from, t);
+		status = should_stop(c, f) ? RB_STOPPED : make_patches(c, f, from, t);
 	}
 	c->first_patch[in->nfacets] = c->npatches;
 	return status;
@@ -450,14 +450,14 @@ match_several(comparing *c)
 		memset(keys[f], 0, sizeof *keys);
 		if (!is_compared(c, in->face_facet[f]) || !is_several(c, in->face_facet[f]))
 			continue;
-		if (stops(c, f))
+		if (should_stop(c, f))
 			status = RB_STOPPED;
 		for (int i = 0; i < 3 && status == RB_OK; i++)
 		{
 			const uint32_t a = in->faces[f][i], b = in->faces[f][(i + 1) % 3];
 
 			if (rb_table_find(&c->pieces, a, b, RB_NONE) == NULL)
-				status = note_edge(c, f, a, b, in->face_facet[f]);
+				status = record_edge(c, f, a, b, in->face_facet[f]);
 		}
 	}
 	for (uint32_t f = 0; f < in->nfaces && status == RB_OK; f++)
@@ -508,11 +508,11 @@ patches_of_mesh(comparing *c)
 	{
 		const uint32_t facet = in->face_facet[f];
 
-		if (stops(c, f))
+		if (should_stop(c, f))
 			return RB_STOPPED;
 		c->face_patch[f] = RB_NONE;
-		status = rb_table_put(c->ctx, &c->faces, in->faces[f][0], in->faces[f][1], in->faces[f][2],
-							  f, NULL, NULL);
+		status = rb_table_insert(c->ctx, &c->faces, in->faces[f][0], in->faces[f][1],
+								 in->faces[f][2], f, NULL, NULL);
 		if (!is_compared(c, facet))
 			continue;
 		if (is_several(c, facet))
@@ -526,7 +526,7 @@ patches_of_mesh(comparing *c)
 /* ---- points ---- */
 
 static rb_status
-look_points(comparing *c)
+check_points(comparing *c)
 {
 	const rb_volumes_input *in = c->in;
 
@@ -534,7 +534,7 @@ look_points(comparing *c)
 	{
 		patch *of;
 
-		if (stops(c, f))
+		if (should_stop(c, f))
 			return RB_STOPPED;
 		if (c->face_patch[f] == RB_NONE)
 			continue;
@@ -588,7 +588,7 @@ list_regions(comparing *c)
 	{
 		uint32_t at;
 
-		if (stops(c, t))
+		if (should_stop(c, t))
 			return RB_STOPPED;
 		if (t > 0 && in->region[t] == in->region[t - 1])
 			continue;
@@ -618,7 +618,7 @@ static const uint8_t face_corners[4][3] = {{1, 2, 3}, {0, 3, 2}, {0, 1, 3}, {0, 
  * patch
  */
 static void
-see_region(comparing *c, uint32_t *side, uint32_t number)
+record_side(comparing *c, uint32_t *side, uint32_t number)
 {
 	if (*side == UNSEEN)
 		*side = number;
@@ -632,7 +632,7 @@ see_region(comparing *c, uint32_t *side, uint32_t number)
 }
 
 static rb_status
-note_thin(comparing *c, uint32_t p, uint32_t number)
+record_thin(comparing *c, uint32_t p, uint32_t number)
 {
 	rb_status status = rb_array_grow(c->ctx, (void **) &c->thin, &c->thin_cap,
 									 (size_t) c->nthin + 1, sizeof *c->thin);
@@ -650,7 +650,7 @@ note_thin(comparing *c, uint32_t p, uint32_t number)
  * it.
  */
 static void
-look_sides(comparing *c)
+mark_unknown_regions(comparing *c)
 {
 	for (uint32_t f = 0; f < c->in->nfaces; f++)
 		if (c->face_patch[f] != RB_NONE)
@@ -661,8 +661,8 @@ look_sides(comparing *c)
 
 		if (of->nends > 0 && of->nends != of->nfaces)
 		{
-			see_region(c, &of->above, MIXED);
-			see_region(c, &of->below, MIXED);
+			record_side(c, &of->above, MIXED);
+			record_side(c, &of->below, MIXED);
 		}
 	}
 	for (uint32_t i = 0; i < c->nthin; i++)
@@ -704,15 +704,15 @@ add_face(comparing *c, uint32_t t, uint32_t i, uint32_t inside, uint32_t outside
 	of->nends += outside == NO_REGION || inside < outside;
 	rb_face_normal(p[0], p[1], p[2], n);
 	long2 = rb_face_long2(p[0], p[1], p[2]);
-	if (rb_dot(n, n) <= LEAST_AREA * LEAST_AREA * long2 * long2)
-		return note_thin(c, c->face_patch[*face], inside);
+	if (rb_dot(n, n) <= MIN_AREA * MIN_AREA * long2 * long2)
+		return record_thin(c, c->face_patch[*face], inside);
 	scaled_point(c, in->surface_points, in->triangles[of->first][0], o);
 	/* A face between two regions is visited from both sides. */
 	up = rb_dot(n, of->normal) > 0;
 	if (outside == NO_REGION || inside < outside)
 		of->won += (up ? 1 : -1) * determinant_about(o, p[0], p[1], p[2]);
-	see_region(c, up ? &of->below : &of->above, inside);
-	see_region(c, up ? &of->above : &of->below, outside);
+	record_side(c, up ? &of->below : &of->above, inside);
+	record_side(c, up ? &of->above : &of->below, outside);
 	return RB_OK;
 }
 
@@ -725,7 +725,7 @@ add_mesh(comparing *c)
 
 	for (uint32_t t = 0; t < in->ntets && status == RB_OK; t++)
 	{
-		if (stops(c, t))
+		if (should_stop(c, t))
 			return RB_STOPPED;
 		if (t == 0 || in->region[t] != in->region[t - 1])
 			inside = region_number(c, in->region[t]);
@@ -744,7 +744,7 @@ add_mesh(comparing *c)
 
 /* Subtracts a triangle from a region; sign is 1 if the normal points out of the region */
 static void
-take_away(comparing *c, uint32_t number, uint32_t t, double sign)
+subtract_triangle(comparing *c, uint32_t number, uint32_t t, double sign)
 {
 	double p[3][3], o[3];
 	region *r;
@@ -761,18 +761,18 @@ take_away(comparing *c, uint32_t number, uint32_t t, double sign)
 }
 
 static rb_status
-take_surface(comparing *c)
+subtract_surface(comparing *c)
 {
 	for (uint32_t t = 0; t < c->in->ntriangles; t++)
 	{
 		const patch *of = &c->patches[c->triangle_patch[t]];
 
-		if (stops(c, t))
+		if (should_stop(c, t))
 			return RB_STOPPED;
 		if (of->below == of->above)
 			continue;
-		take_away(c, of->below, t, 1);
-		take_away(c, of->above, t, -1);
+		subtract_triangle(c, of->below, t, 1);
+		subtract_triangle(c, of->above, t, -1);
 	}
 	return RB_OK;
 }
@@ -812,7 +812,7 @@ make_limits(comparing *c)
 /* ---- faults ---- */
 
 static rb_status
-tell_all(comparing *c, rb_volumes_tell tell, void *arg)
+report_faults(comparing *c, rb_volumes_report tell, void *arg)
 {
 	const double unit = ldexp(1, -c->exponent);
 	rb_status status = RB_OK;
@@ -900,7 +900,7 @@ free_all(comparing *c)
 }
 
 rb_status
-rb_volumes_compare(rb_context *ctx, const rb_volumes_input *in, rb_volumes_tell tell, void *arg)
+rb_volumes_compare(rb_context *ctx, const rb_volumes_input *in, rb_volumes_report tell, void *arg)
 {
 	comparing c = {.ctx = ctx, .in = in};
 	rb_status status;
@@ -915,19 +915,19 @@ rb_volumes_compare(rb_context *ctx, const rb_volumes_input *in, rb_volumes_tell 
 	if (status == RB_OK)
 		status = patches_of_mesh(&c);
 	if (status == RB_OK)
-		status = look_points(&c);
+		status = check_points(&c);
 	if (status == RB_OK)
 		status = list_regions(&c);
 	if (status == RB_OK)
 		status = add_mesh(&c);
 	if (status == RB_OK)
 	{
-		look_sides(&c);
+		mark_unknown_regions(&c);
 		make_limits(&c);
-		status = take_surface(&c);
+		status = subtract_surface(&c);
 	}
 	if (status == RB_OK)
-		status = tell_all(&c, tell, arg);
+		status = report_faults(&c, tell, arg);
 	free_all(&c);
 	return status;
 }
@@ -962,13 +962,13 @@ rb_volumes_of_plc(const rb_plc *plc, const rb_tets *tets, rb_volumes_input *in)
 }
 
 rb_status
-rb_volumes_keep(rb_context *ctx, const rb_tets *tets, rb_volumes_kept *kept)
+rb_volumes_copy_surface(rb_context *ctx, const rb_tets *tets, rb_volumes_surface *kept)
 {
 	uint32_t *start = NULL;
 	uint32_t nfacets = 0, sum = 0;
 	rb_status status;
 
-	*kept = (rb_volumes_kept){
+	*kept = (rb_volumes_surface){
 		.npoints = tets->npoints, .ntriangles = tets->nfaces, .npieces = tets->nedges};
 	for (uint32_t f = 0; f < tets->nfaces; f++)
 		nfacets = tets->face_facet[f] >= nfacets ? tets->face_facet[f] + 1 : nfacets;
@@ -1010,13 +1010,13 @@ rb_volumes_keep(rb_context *ctx, const rb_tets *tets, rb_volumes_kept *kept)
 		memcpy(kept->piece_segment, tets->edge_segment, tets->nedges * sizeof *kept->piece_segment);
 	}
 	else
-		rb_volumes_kept_free(ctx->memory, kept);
+		rb_volumes_surface_free(ctx->memory, kept);
 	rb_free(ctx->memory, (void **) &start);
 	return status;
 }
 
 void
-rb_volumes_kept_free(rb_memory *memory, rb_volumes_kept *kept)
+rb_volumes_surface_free(rb_memory *memory, rb_volumes_surface *kept)
 {
 	rb_free(memory, (void **) &kept->triangles);
 	rb_free(memory, (void **) &kept->facet_of);
@@ -1025,7 +1025,7 @@ rb_volumes_kept_free(rb_memory *memory, rb_volumes_kept *kept)
 }
 
 void
-rb_volumes_of_kept(const rb_volumes_kept *kept, const rb_tets *tets, rb_volumes_input *in)
+rb_volumes_of_surface(const rb_volumes_surface *kept, const rb_tets *tets, rb_volumes_input *in)
 {
 	const rb_plc surface = {.npoints = kept->npoints,
 							.ntriangles = kept->ntriangles,
@@ -1057,7 +1057,7 @@ take_first(void *arg, const rb_volumes_fault *fault)
 }
 
 rb_status
-rb_volumes_look(rb_context *ctx, const rb_volumes_input *in, rb_flaw *flaw)
+rb_volumes_check(rb_context *ctx, const rb_volumes_input *in, rb_flaw *flaw)
 {
 	rb_status status = rb_volumes_compare(ctx, in, take_first, flaw);
 

@@ -64,7 +64,7 @@ typedef struct rb_volumes_fault
 	double at[3];  /* coordinates of the point */
 } rb_volumes_fault;
 
-typedef rb_status (*rb_volumes_tell)(void *arg, const rb_volumes_fault *fault);
+typedef rb_status (*rb_volumes_report)(void *arg, const rb_volumes_fault *fault);
 
 /*
  * Sets up a comparison of the result of rb_tetrahedralize or rb_refine with the PLC it was built
@@ -75,33 +75,34 @@ extern void rb_volumes_of_plc(const rb_plc *plc, const rb_tets *tets, rb_volumes
 /*
  * Triangles and subsegments of a mesh before refinement, the surface that refinement must preserve
  */
-typedef struct rb_volumes_kept
+typedef struct rb_volumes_surface
 {
 	uint32_t npoints, ntriangles, nfacets, npieces;
 	uint32_t (*triangles)[3];
 	uint32_t *facet_of;
 	uint32_t (*pieces)[2];
 	uint32_t *piece_segment;
-} rb_volumes_kept;
+} rb_volumes_surface;
 
 /*
  * Copies the surface of a mesh into arrays of ctx->memory. On failure there are none. Points are
  * not copied because they keep their indices and coordinates.
  */
-extern rb_status rb_volumes_keep(rb_context *ctx, const rb_tets *tets, rb_volumes_kept *kept);
-extern void rb_volumes_kept_free(rb_memory *memory, rb_volumes_kept *kept);
-extern void rb_volumes_of_kept(const rb_volumes_kept *kept, const rb_tets *tets,
-							   rb_volumes_input *in);
+extern rb_status rb_volumes_copy_surface(rb_context *ctx, const rb_tets *tets,
+										 rb_volumes_surface *kept);
+extern void rb_volumes_surface_free(rb_memory *memory, rb_volumes_surface *kept);
+extern void rb_volumes_of_surface(const rb_volumes_surface *kept, const rb_tets *tets,
+								  rb_volumes_input *in);
 
 /*
  * Calls `tell` for each fault, points before regions. A return value other than RB_OK ends the
  * comparison.
  */
 extern rb_status rb_volumes_compare(rb_context *ctx, const rb_volumes_input *in,
-									rb_volumes_tell tell, void *arg);
+									rb_volumes_report tell, void *arg);
 
 /* Compares volumes until the first fault, which is returned as RB_BAD_PLC with *flaw set */
-extern rb_status rb_volumes_look(rb_context *ctx, const rb_volumes_input *in, rb_flaw *flaw);
+extern rb_status rb_volumes_check(rb_context *ctx, const rb_volumes_input *in, rb_flaw *flaw);
 
 #ifdef __cplusplus
 }

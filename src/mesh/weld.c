@@ -18,7 +18,7 @@
 #include "core/exact/orient.h"
 
 /* Iterations between two polls for a stop */
-#define RB_QUIET 4096
+#define RB_CHECK_INTERVAL 4096
 
 typedef struct welding
 {
@@ -31,8 +31,8 @@ typedef struct welding
 	uint32_t ncorners;
 	uint32_t first_of_segments;
 	uint32_t first_of_points;
-	rb_corners corners; /* point of each corner, once points are numbered */
-	uint64_t *edges;    /* directed edges of the current facet as from << 32 | to */
+	rb_point_hash corners; /* point of each corner, once points are numbered */
+	uint64_t *edges;       /* directed edges of the current facet as from << 32 | to */
 	size_t edges_cap;
 	/* Hash table from the ends of a segment to its index; RB_NONE in empty slots */
 	uint32_t *table;
@@ -52,9 +52,9 @@ parts_of(const rb_set *set)
 }
 
 static inline bool
-stops(const welding *w, uint32_t i)
+should_stop(const welding *w, uint32_t i)
 {
-	return i % RB_QUIET == RB_QUIET - 1 && rb_should_stop(w->ctx);
+	return i % RB_CHECK_INTERVAL == RB_CHECK_INTERVAL - 1 && rb_should_stop(w->ctx);
 }
 
 /* ---- points ---- */
@@ -68,14 +68,14 @@ copy_corners(welding *w, const rb_set *set, size_t n, double *to)
 	for (uint32_t i = 0; i < parts_of(set); i++)
 	{
 		memcpy(to + 3 * n * i, set->coords + width * i, 3 * n * sizeof(double));
-		if (stops(w, i))
+		if (should_stop(w, i))
 			return RB_STOPPED;
 	}
 	return RB_OK;
 }
 
 static rb_status
-gather(welding *w)
+gather_corners(welding *w)
 {
 	const rb_set *sets[3] = {w->in->facets, w->in->segments, w->in->points};
 	uint64_t n =
@@ -90,7 +90,7 @@ gather(welding *w)
 	w->first_of_points = w->first_of_segments + 2 * parts_of(sets[1]);
 	for (int i = 0; i < 3 && status == RB_OK; i++)
 		if (sets[i] != NULL)
-			status = rb_set_compose(w->ctx, sets[i]);
+			status = rb_set_materialize(w->ctx, sets[i]);
 	if (status == RB_OK)
 		status = rb_array(w->ctx, (void **) &w->points, 3 * (size_t) n + 1, sizeof *w->points);
 	if (status == RB_OK)
@@ -104,7 +104,7 @@ gather(welding *w)
 
 /* Sets the row and the input set of a point from its first corner */
 static void
-say_whose(welding *w, uint32_t point, uint32_t corner)
+set_origin(welding *w, uint32_t point, uint32_t corner)
 {
 	if (corner < w->first_of_segments)
 	{
@@ -129,13 +129,13 @@ number_points(welding *w)
 {
 	uint32_t *first;
 	uint32_t n = 0;
-	rb_status status = rb_corners_find(w->ctx, w->points, w->ncorners, &w->corners);
+	rb_status status = rb_point_hash_find(w->ctx, w->points, w->ncorners, &w->corners);
 
 	first = w->corners.first;
 	for (uint32_t i = 0; i < w->ncorners && status == RB_OK; i++)
 	{
 		n += first[i] == i;
-		if (stops(w, i))
+		if (should_stop(w, i))
 			status = RB_STOPPED;
 	}
 	if (status == RB_OK)
@@ -150,7 +150,7 @@ number_points(welding *w)
 		if (first[i] == i)
 		{
 			memmove(w->points + 3 * (size_t) n, w->points + 3 * (size_t) i, 3 * sizeof(double));
-			say_whose(w, n, i);
+			set_origin(w, n, i);
 			first[i] = n++;
 		}
 		else
@@ -158,7 +158,7 @@ number_points(welding *w)
 			w->to->same_points += i >= w->first_of_points;
 			first[i] = first[first[i]]; /* that corner already has its point */
 		}
-		if (stops(w, i))
+		if (should_stop(w, i))
 			return RB_STOPPED;
 	}
 	rb_shrink(w->ctx->memory, (void **) &w->points, 3 * (size_t) n * sizeof(double));
@@ -169,7 +169,7 @@ number_points(welding *w)
 }
 
 static inline const double *
-point(const welding *w, uint32_t i)
+point_coords(const welding *w, uint32_t i)
 {
 	return w->to->plc.points + 3 * (size_t) i;
 }
@@ -177,7 +177,7 @@ point(const welding *w, uint32_t i)
 /* ---- segments ---- */
 
 static inline uint32_t *
-place_of(welding *w, uint32_t (*segments)[2], uint32_t from, uint32_t to)
+segment_slot(welding *w, uint32_t (*segments)[2], uint32_t from, uint32_t to)
 {
 	const uint32_t low = from < to ? from : to, high = from < to ? to : from;
 	uint32_t at = (uint32_t) rb_mix(((uint64_t) low << 32 | high) * 0x9e3779b97f4a7c15u) & w->mask;
@@ -195,7 +195,7 @@ place_of(welding *w, uint32_t (*segments)[2], uint32_t from, uint32_t to)
 
 /* Adds the segments of nonzero length, each once */
 static rb_status
-take_segments(welding *w)
+add_segments(welding *w)
 {
 	const rb_set *set = w->in->segments;
 	const uint32_t *corner = w->corners.first + w->first_of_segments;
@@ -223,14 +223,14 @@ take_segments(welding *w)
 		const uint32_t a = corner[2 * (size_t) i], b = corner[2 * (size_t) i + 1];
 		uint32_t *place;
 
-		if (stops(w, i))
+		if (should_stop(w, i))
 			return RB_STOPPED;
 		if (a == b)
 		{
 			w->to->no_length++;
 			continue;
 		}
-		place = place_of(w, segments, a, b);
+		place = segment_slot(w, segments, a, b);
 		if (*place != RB_NONE)
 		{
 			w->to->same_segments++;
@@ -250,7 +250,7 @@ take_segments(welding *w)
 static bool
 is_flat(welding *w, const uint32_t *t)
 {
-	const double *a = point(w, t[0]), *b = point(w, t[1]), *c = point(w, t[2]);
+	const double *a = point_coords(w, t[0]), *b = point_coords(w, t[1]), *c = point_coords(w, t[2]);
 
 	if (t[0] == t[1] || t[1] == t[2] || t[2] == t[0])
 		return true;
@@ -298,7 +298,7 @@ find_plane(rb_exact_env *env, const double *points, const uint32_t (*t)[3], uint
  * Completes the last facet, whose triangles start at `first`: finds its plane and checks its edges
  */
 static rb_status
-look_at_facet(welding *w, uint32_t first)
+finish_facet(welding *w, uint32_t first)
 {
 	const uint32_t(*t)[3] = w->to->plc.triangles + first;
 	const uint32_t m = w->to->plc.ntriangles - first;
@@ -325,9 +325,9 @@ look_at_facet(welding *w, uint32_t first)
 
 		if (i > 0 && w->edges[i] == w->edges[i - 1])
 			return bad_facet(w, RB_FLAW_FACET_FOLDED, w->to->facet_row[w->to->plc.nfacets - 1],
-							 w->to->facet_face[w->to->plc.nfacets - 1], point(w, from),
-							 point(w, to));
-		if (stops(w, (uint32_t) i))
+							 w->to->facet_face[w->to->plc.nfacets - 1], point_coords(w, from),
+							 point_coords(w, to));
+		if (should_stop(w, (uint32_t) i))
 			status = RB_STOPPED;
 	}
 	return status;
@@ -362,7 +362,7 @@ find_groups(welding *w)
 	rb_error error = {.status = RB_OK};
 	rb_status status;
 
-	status = rb_set_compose_ids(w->ctx, set);
+	status = rb_set_materialize_ids(w->ctx, set);
 	if (status != RB_OK || set->ids == NULL || rb_set_ids_ascend(set))
 		return status;
 	status = rb_array(w->ctx, (void **) &number, (size_t) set->nrows + 1, sizeof *number);
@@ -382,7 +382,7 @@ find_groups(welding *w)
 }
 
 static rb_status
-take_facets(welding *w)
+add_facets(welding *w)
 {
 	const rb_set *set = w->in->facets;
 	rb_plc *plc = &w->to->plc;
@@ -416,8 +416,9 @@ take_facets(welding *w)
 			else if (w->in->skip_flat)
 				w->to->no_area++;
 			else
-				return bad_facet(w, RB_FLAW_FACET_AREA, row, face, point(w, t[0]), point(w, t[0]));
-			if (stops(w, i))
+				return bad_facet(w, RB_FLAW_FACET_AREA, row, face, point_coords(w, t[0]),
+								 point_coords(w, t[0]));
+			if (should_stop(w, i))
 				return RB_STOPPED;
 			i++;
 		} while (i < set->nparts && set->face_of != NULL && set->face_of[i] == face &&
@@ -426,7 +427,7 @@ take_facets(welding *w)
 			continue;
 		w->to->facet_row[plc->nfacets] = row;
 		w->to->facet_face[plc->nfacets++] = face;
-		status = look_at_facet(w, first);
+		status = finish_facet(w, first);
 	}
 	if (status == RB_OK)
 	{
@@ -469,19 +470,19 @@ rb_weld(rb_context *ctx, const rb_weld_input *in, rb_welded *to, rb_flaw *flaw)
 
 	memset(to, 0, sizeof *to);
 	memset(flaw, 0, sizeof *flaw);
-	status = gather(&w);
+	status = gather_corners(&w);
 	if (status == RB_OK)
 		status = number_points(&w);
 	if (status == RB_OK)
-		status = take_segments(&w);
+		status = add_segments(&w);
 	if (status == RB_OK)
-		status = take_facets(&w);
+		status = add_facets(&w);
 	if (status == RB_OK)
 		status = copy_seeds(&w);
 	rb_free(ctx->memory, (void **) &w.points);
 	rb_free(ctx->memory, (void **) &w.edges);
 	rb_free(ctx->memory, (void **) &w.table);
-	rb_corners_free(ctx->memory, &w.corners);
+	rb_point_hash_free(ctx->memory, &w.corners);
 	if (status != RB_OK)
 		rb_welded_free(ctx->memory, to);
 	return status;

@@ -27,7 +27,7 @@ typedef struct bending
 } bending;
 
 static bool
-stops(const bending *b, uint32_t i)
+should_stop_at(const bending *b, uint32_t i)
 {
 	return (i & 0x3fff) == 0x3fff && rb_should_stop(b->r->ctx);
 }
@@ -54,9 +54,9 @@ list_pieces(bending *b)
 	rb_status status = rb_table_reserve(b->r->ctx, &b->pieces, tets->nedges);
 
 	for (uint32_t e = 0; e < tets->nedges && status == RB_OK; e++)
-		status = stops(b, e) ? RB_STOPPED
-							 : rb_table_put(b->r->ctx, &b->pieces, tets->edges[e][0],
-											tets->edges[e][1], RB_NONE, 0, NULL, NULL);
+		status = should_stop_at(b, e) ? RB_STOPPED
+									  : rb_table_insert(b->r->ctx, &b->pieces, tets->edges[e][0],
+														tets->edges[e][1], RB_NONE, 0, NULL, NULL);
 	return status;
 }
 
@@ -73,7 +73,7 @@ each_pair(bending *b, bool of_bent,
 	{
 		const uint32_t facet = tets->face_facet[f];
 
-		if (stops(b, f))
+		if (should_stop_at(b, f))
 			return RB_STOPPED;
 		if (of_bent && !b->bent[facet])
 			continue;
@@ -85,8 +85,8 @@ each_pair(bending *b, bool of_bent,
 
 			if (!of_bent && rb_table_find(&b->pieces, u, v, RB_NONE) == NULL)
 				continue;
-			status =
-				rb_table_put(b->r->ctx, &b->sides, u, v, tets->npoints + facet, f, &first, &fresh);
+			status = rb_table_insert(b->r->ctx, &b->sides, u, v, tets->npoints + facet, f, &first,
+									 &fresh);
 			if (status == RB_OK && !fresh)
 				work(b, u, v, f, *first);
 		}
@@ -121,7 +121,7 @@ root_of(bending *b, uint32_t face)
 }
 
 static void
-join_faces(bending *b, uint32_t u, uint32_t v, uint32_t face, uint32_t other)
+unite_faces(bending *b, uint32_t u, uint32_t v, uint32_t face, uint32_t other)
 {
 	uint32_t x, y;
 
@@ -146,7 +146,7 @@ number_parts(bending *b)
 	{
 		const uint32_t facet = tets->face_facet[f], root = root_of(b, f);
 
-		if (stops(b, f))
+		if (should_stop_at(b, f))
 			return RB_STOPPED;
 		b->facet[f] = facet;
 		if (!b->bent[facet])
@@ -226,7 +226,7 @@ rb_refining_bends(rb_refining *r, rb_tets *tets)
 	{
 		status = make_room(&b);
 		if (status == RB_OK)
-			status = each_pair(&b, true, join_faces);
+			status = each_pair(&b, true, unite_faces);
 		if (status == RB_OK)
 			status = number_parts(&b);
 		if (status == RB_OK)

@@ -29,7 +29,7 @@
 #define RB_WALK_STEPS 100000
 
 /* The workspace of a candidate */
-typedef struct rb_room
+typedef struct rb_array_reserve
 {
 	uint32_t *cells;
 	/*
@@ -50,9 +50,9 @@ typedef struct rb_room
 	uint32_t nwalls;
 	uint32_t nfirst;  /* Number of leading entries of walls that contain the point itself */
 	uint64_t seen[2]; /* Bloom filter in front of the linear search */
-} rb_room;
+} rb_array_reserve;
 
-RB_HD uint32_t
+RB_HOST_DEVICE uint32_t
 rb_room_hash(uint32_t cell)
 {
 	uint32_t h = cell * 0x9e3779b1u;
@@ -60,8 +60,8 @@ rb_room_hash(uint32_t cell)
 	return h ^ h >> 16;
 }
 
-RB_HD bool
-rb_room_has(const rb_room *room, uint32_t cell)
+RB_HOST_DEVICE bool
+rb_room_has(const rb_array_reserve *room, uint32_t cell)
 {
 	uint32_t h = rb_room_hash(cell), i;
 
@@ -82,8 +82,8 @@ rb_room_has(const rb_room *room, uint32_t cell)
 }
 
 /* Returns the index of a cell that is in the workspace. */
-RB_HD uint32_t
-rb_room_find(const rb_room *room, uint32_t cell)
+RB_HOST_DEVICE uint32_t
+rb_room_find(const rb_array_reserve *room, uint32_t cell)
 {
 	uint32_t i;
 
@@ -104,8 +104,9 @@ rb_room_find(const rb_room *room, uint32_t cell)
  * Appends a cell. Returns RB_READY, RB_LOST if a stronger candidate claims it, or RB_LARGE if the
  * workspace is full.
  */
-RB_HD rb_verdict
-rb_room_add(const rb_cells *m, rb_room *room, const rb_candidate *cand, uint32_t cell)
+RB_HOST_DEVICE rb_verdict
+rb_room_add(const rb_cells *m, rb_array_reserve *room, const rb_refine_candidate *cand,
+			uint32_t cell)
 {
 	uint32_t h = rb_room_hash(cell), i;
 
@@ -133,8 +134,8 @@ rb_room_add(const rb_cells *m, rb_room *room, const rb_candidate *cand, uint32_t
 }
 
 /* Empties the hash table after use. */
-RB_HD void
-rb_room_clear(rb_room *room)
+RB_HOST_DEVICE void
+rb_room_clear(rb_array_reserve *room)
 {
 	uint32_t mask = 2 * room->cells_cap - 1, i, k;
 
@@ -151,8 +152,8 @@ rb_room_clear(rb_room *room)
 		}
 }
 
-RB_HD bool
-rb_room_opens(const rb_room *room, uint32_t wall)
+RB_HOST_DEVICE bool
+rb_room_opens(const rb_array_reserve *room, uint32_t wall)
 {
 	uint32_t i;
 
@@ -162,8 +163,8 @@ rb_room_opens(const rb_room *room, uint32_t wall)
 	return false;
 }
 
-RB_HD rb_verdict
-rb_room_open(rb_room *room, uint32_t wall)
+RB_HOST_DEVICE rb_verdict
+rb_room_open(rb_array_reserve *room, uint32_t wall)
 {
 	if (room->nwalls == room->walls_cap)
 		return RB_LARGE;
@@ -172,8 +173,8 @@ rb_room_open(rb_room *room, uint32_t wall)
 }
 
 /* Returns true if the point lies on a facet because it is on one of its constrained faces. */
-RB_HD bool
-rb_room_on_facet(const rb_cells *m, const rb_room *room, uint32_t facet)
+RB_HOST_DEVICE bool
+rb_room_on_facet(const rb_cells *m, const rb_array_reserve *room, uint32_t facet)
 {
 	uint32_t i;
 
@@ -190,7 +191,7 @@ rb_room_on_facet(const rb_cells *m, const rb_room *room, uint32_t facet)
  * RB_UNSURE. A point that is not in the mesh yet has the largest number, so it counts as outside a
  * sphere that it lies on.
  */
-RB_HD int
+RB_HOST_DEVICE int
 rb_cell_holds(const rb_cells *m, rb_exact_env *env, uint32_t cell, const double *at)
 {
 	const rb_cell *c = &m->cells[cell];
@@ -204,8 +205,8 @@ rb_cell_holds(const rb_cells *m, rb_exact_env *env, uint32_t cell, const double 
  * Returns 1 if a cell is a ghost, is in the workspace or has a circumsphere that contains the
  * point, 0 if not, or RB_UNSURE.
  */
-RB_HD int
-rb_room_holds(const rb_cells *m, rb_exact_env *env, const rb_room *room, uint32_t cell,
+RB_HOST_DEVICE int
+rb_room_holds(const rb_cells *m, rb_exact_env *env, const rb_array_reserve *room, uint32_t cell,
 			  const double *at)
 {
 	if (rb_cell_ghost(&m->cells[cell]) || rb_room_has(room, cell))
@@ -216,8 +217,8 @@ rb_room_holds(const rb_cells *m, rb_exact_env *env, const rb_room *room, uint32_
 /* ---- steps ---- */
 
 /* Requests another point after rounding misplaced this one, or gives up if no tries are left. */
-RB_HD rb_verdict
-rb_grow_askew(rb_candidate *cand)
+RB_HOST_DEVICE rb_verdict
+rb_grow_askew(rb_refine_candidate *cand)
 {
 	if (rb_entry_what(cand->entry) != RB_SPLIT_TET && rb_entry_askew(cand->entry) < RB_TRIES_ASKEW)
 		return RB_ASKEW;
@@ -226,8 +227,8 @@ rb_grow_askew(rb_candidate *cand)
 }
 
 /* Adds the cells around what is split, and opens the constrained faces that the point is on. */
-RB_HD rb_verdict
-rb_grow_seeds(const rb_cells *m, const rb_candidate *cand, rb_room *room)
+RB_HOST_DEVICE rb_verdict
+rb_grow_seeds(const rb_cells *m, const rb_refine_candidate *cand, rb_array_reserve *room)
 {
 	uint32_t cell = rb_entry_cell(cand->entry), part = rb_entry_part(cand->entry);
 	rb_verdict verdict = rb_room_add(m, room, cand, cell);
@@ -236,16 +237,16 @@ rb_grow_seeds(const rb_cells *m, const rb_candidate *cand, rb_room *room)
 	{
 		verdict = rb_room_add(m, room, cand, m->cells[cell].n[part] >> 2);
 		if (verdict == RB_READY)
-			verdict = rb_room_open(room, rb_face_name(m, cell << 2 | part));
+			verdict = rb_room_open(room, rb_face_id(m, cell << 2 | part));
 	}
 	else if (rb_entry_what(cand->entry) == RB_SPLIT_PIECE)
 	{
-		rb_ring ring = rb_ring_begin(m, cell, part);
+		rb_edge_ring ring = rb_ring_begin(m, cell, part);
 
 		while (verdict == RB_READY)
 		{
 			if ((m->cells[ring.cell].bits & RB_CELL_WALL(ring.to)) != 0)
-				verdict = rb_room_open(room, rb_face_name(m, ring.cell << 2 | ring.to));
+				verdict = rb_room_open(room, rb_face_id(m, ring.cell << 2 | ring.to));
 			rb_ring_next(m, &ring);
 			if (ring.cell == cell)
 				break;
@@ -258,9 +259,9 @@ rb_grow_seeds(const rb_cells *m, const rb_candidate *cand, rb_room *room)
 }
 
 /* Checks that the circumsphere of cell k, one of those around what is split, contains the point. */
-RB_HD rb_verdict
-rb_grow_seed(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, const rb_room *room,
-			 uint32_t k)
+RB_HOST_DEVICE rb_verdict
+rb_grow_seed(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *cand,
+			 const rb_array_reserve *room, uint32_t k)
 {
 	int holds;
 
@@ -270,8 +271,9 @@ rb_grow_seed(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, const rb_
 	return holds == RB_UNSURE ? RB_OPEN : holds == 0 ? rb_grow_askew(cand) : RB_READY;
 }
 
-RB_HD rb_verdict
-rb_grow_begin(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_room *room)
+RB_HOST_DEVICE rb_verdict
+rb_grow_begin(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *cand,
+			  rb_array_reserve *room)
 {
 	rb_verdict verdict = rb_grow_seeds(m, cand, room);
 	uint32_t k;
@@ -285,13 +287,13 @@ rb_grow_begin(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_room 
  * Returns the constrained face of the same facet beyond edge k of an open one, and the cells on its
  * two sides. Returns RB_NOWHERE if there is none.
  */
-RB_HD uint32_t
+RB_HOST_DEVICE uint32_t
 rb_grow_beyond(const rb_cells *m, uint32_t wall, uint32_t k, uint32_t *side)
 {
 	const rb_cell *c = &m->cells[wall >> 2];
 	uint32_t i = wall & 3;
 	uint32_t a = rb_cell_face_corner(i, k), b = rb_cell_face_corner(i, (k + 1) % 3);
-	rb_ring ring;
+	rb_edge_ring ring;
 
 	if ((c->bits & RB_CELL_SEGMENT(rb_cell_edge(a, b))) != 0)
 		return RB_NOWHERE;
@@ -302,25 +304,25 @@ rb_grow_beyond(const rb_cells *m, uint32_t wall, uint32_t k, uint32_t *side)
 		return RB_NOWHERE;
 	side[0] = ring.cell;
 	side[1] = m->cells[ring.cell].n[ring.to] >> 2;
-	return rb_face_name(m, ring.cell << 2 | ring.to);
+	return rb_face_id(m, ring.cell << 2 | ring.to);
 }
 
 /*
  * Returns 1 if the circumspheres on both sides of a constrained face contain the point, so that it
  * opens, 0 if not, or RB_UNSURE.
  */
-RB_HD int
-rb_grow_opens(const rb_cells *m, rb_exact_env *env, const rb_candidate *cand, const rb_room *room,
-			  const uint32_t *side)
+RB_HOST_DEVICE int
+rb_grow_opens(const rb_cells *m, rb_exact_env *env, const rb_refine_candidate *cand,
+			  const rb_array_reserve *room, const uint32_t *side)
 {
 	int holds = rb_room_holds(m, env, room, side[0], cand->at);
 
 	return holds == 1 ? rb_room_holds(m, env, room, side[1], cand->at) : holds;
 }
 
-RB_HD rb_verdict
-rb_grow_open(const rb_cells *m, const rb_candidate *cand, rb_room *room, uint32_t wall,
-			 const uint32_t *side)
+RB_HOST_DEVICE rb_verdict
+rb_grow_open(const rb_cells *m, const rb_refine_candidate *cand, rb_array_reserve *room,
+			 uint32_t wall, const uint32_t *side)
 {
 	rb_verdict verdict = rb_room_open(room, wall);
 	int s;
@@ -334,9 +336,9 @@ rb_grow_open(const rb_cells *m, const rb_candidate *cand, rb_room *room, uint32_
 /*
  * Opens the constrained face beyond edge k of an open one if both of its sides contain the point.
  */
-RB_HD rb_verdict
-rb_grow_wall(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_room *room, uint32_t wall,
-			 uint32_t k)
+RB_HOST_DEVICE rb_verdict
+rb_grow_wall(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *cand,
+			 rb_array_reserve *room, uint32_t wall, uint32_t k)
 {
 	uint32_t side[2], beyond = rb_grow_beyond(m, wall, k, side);
 	int opens;
@@ -353,8 +355,9 @@ rb_grow_wall(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_room *
  * Adds cells from neighbor to neighbor, as long as their circumspheres contain the point and no
  * constrained face lies in between.
  */
-RB_HD rb_verdict
-rb_grow_cells(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_room *room)
+RB_HOST_DEVICE rb_verdict
+rb_grow_cells(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *cand,
+			  rb_array_reserve *room)
 {
 	uint32_t k, i;
 
@@ -372,7 +375,7 @@ rb_grow_cells(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_room 
 				continue;
 			if ((c->bits & RB_CELL_WALL(i)) != 0)
 			{
-				if (!rb_room_opens(room, rb_face_name(m, cell << 2 | i)))
+				if (!rb_room_opens(room, rb_face_id(m, cell << 2 | i)))
 					rims |= 1u << i;
 			}
 			else if (!rb_room_has(room, beyond))
@@ -403,11 +406,11 @@ rb_grow_cells(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_room 
 /*
  * Returns true if the subsegment that is edge e of cell k would lie inside the cavity and vanish.
  */
-RB_HD bool
-rb_grow_swallows(const rb_cells *m, const rb_room *room, uint32_t k, uint32_t e)
+RB_HOST_DEVICE bool
+rb_grow_swallows(const rb_cells *m, const rb_array_reserve *room, uint32_t k, uint32_t e)
 {
 	uint32_t start = room->cells[k];
-	rb_ring ring = rb_ring_begin(m, start, e);
+	rb_edge_ring ring = rb_ring_begin(m, start, e);
 
 	do
 	{
@@ -428,7 +431,7 @@ typedef struct rb_obstacle
 	rb_entry64 wall;
 } rb_obstacle;
 
-RB_HD void
+RB_HOST_DEVICE void
 rb_grow_piece_in_way(const rb_cells *m, uint32_t cell, uint32_t e, rb_obstacle *o)
 {
 	const rb_cell *c = &m->cells[cell];
@@ -439,7 +442,7 @@ rb_grow_piece_in_way(const rb_cells *m, uint32_t cell, uint32_t e, rb_obstacle *
 		o->piece = rb_entry_need(rb_entry_make(m, cell, e, RB_SPLIT_PIECE, true), o->needed);
 }
 
-RB_HD void
+RB_HOST_DEVICE void
 rb_grow_wall_in_way(const rb_cells *m, uint32_t cell, uint32_t i, rb_obstacle *o)
 {
 	const rb_cell *c = &m->cells[cell];
@@ -457,9 +460,9 @@ rb_grow_wall_in_way(const rb_cells *m, uint32_t cell, uint32_t i, rb_obstacle *o
  * would vanish. With keep_surface, only those that would vanish count: encroachment does no harm
  * then, since it causes no split.
  */
-RB_HD void
-rb_grow_encroaches_at(const rb_cells *m, const rb_candidate *cand, const rb_room *room, uint32_t k,
-					  rb_obstacle *o)
+RB_HOST_DEVICE void
+rb_grow_encroaches_at(const rb_cells *m, const rb_refine_candidate *cand,
+					  const rb_array_reserve *room, uint32_t k, rb_obstacle *o)
 {
 	rb_what what = rb_entry_what(cand->entry);
 	const rb_cell *first = &m->cells[rb_entry_cell(cand->entry)];
@@ -499,8 +502,9 @@ rb_grow_encroaches_at(const rb_cells *m, const rb_candidate *cand, const rb_room
 			}
 }
 
-RB_HD void
-rb_grow_encroaches(const rb_cells *m, const rb_candidate *cand, const rb_room *room, rb_obstacle *o)
+RB_HOST_DEVICE void
+rb_grow_encroaches(const rb_cells *m, const rb_refine_candidate *cand, const rb_array_reserve *room,
+				   rb_obstacle *o)
 {
 	uint32_t k;
 
@@ -518,14 +522,14 @@ rb_grow_encroaches(const rb_cells *m, const rb_candidate *cand, const rb_room *r
  * edge is on a segment, and a constrained face that ends there outside the cavity has hidden the
  * two from each other so far.
  */
-RB_HD int
-rb_grow_folds(const rb_cells *m, rb_exact_env *env, const rb_candidate *cand, const rb_room *room,
-			  uint32_t k, uint32_t i, uint32_t from)
+RB_HOST_DEVICE int
+rb_grow_folds(const rb_cells *m, rb_exact_env *env, const rb_refine_candidate *cand,
+			  const rb_array_reserve *room, uint32_t k, uint32_t i, uint32_t from)
 {
 	const rb_cell *c = &m->cells[room->cells[k]];
 	uint32_t x = c->v[rb_cell_face_corner(i, (from + 1) % 3)];
 	uint32_t y = c->v[rb_cell_face_corner(i, (from + 2) % 3)];
-	rb_ring ring = rb_ring_at(room->cells[k], rb_cell_face_corner(i, from), x, y);
+	rb_edge_ring ring = rb_ring_at(room->cells[k], rb_cell_face_corner(i, from), x, y);
 	const double *p[5];
 	uint32_t v[5];
 	int sign, j;
@@ -559,9 +563,9 @@ rb_grow_folds(const rb_cells *m, rb_exact_env *env, const rb_candidate *cand, co
  * visibility could be tested. So each edge around the opened part is tested instead: seen from a
  * point above the face, the point must be on the same side of the edge as the face.
  */
-RB_HD int
-rb_grow_within(const rb_cells *m, rb_exact_env *env, const rb_candidate *cand, const rb_cell *ghost,
-			   uint32_t i)
+RB_HOST_DEVICE int
+rb_grow_within(const rb_cells *m, rb_exact_env *env, const rb_refine_candidate *cand,
+			   const rb_cell *ghost, uint32_t i)
 {
 	uint32_t g = rb_cell_corner(ghost, RB_GHOST);
 	const double *z = rb_site_at(m, ghost->v[i]);
@@ -594,8 +598,8 @@ rb_grow_within(const rb_cells *m, rb_exact_env *env, const rb_candidate *cand, c
 	return a == b && a != 0;
 }
 
-RB_HD rb_verdict
-rb_grow_sees_ghost(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, uint32_t cell,
+RB_HOST_DEVICE rb_verdict
+rb_grow_sees_ghost(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *cand, uint32_t cell,
 				   uint32_t rims, rb_obstacle *o)
 {
 	const rb_cell *c = &m->cells[cell];
@@ -628,8 +632,9 @@ rb_grow_sees_ghost(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, uin
  * circumsphere contains the point nevertheless. Every facet that ends there would get this
  * triangle.
  */
-RB_HD bool
-rb_grow_straight(const rb_cells *m, const rb_candidate *cand, const rb_cell *c, uint32_t rims)
+RB_HOST_DEVICE bool
+rb_grow_straight(const rb_cells *m, const rb_refine_candidate *cand, const rb_cell *c,
+				 uint32_t rims)
 {
 	const rb_cell *first = &m->cells[rb_entry_cell(cand->entry)];
 	uint32_t part = rb_entry_part(cand->entry), segment = RB_NOWHERE, u, v, i, k;
@@ -656,9 +661,9 @@ rb_grow_straight(const rb_cells *m, const rb_candidate *cand, const rb_cell *c, 
 }
 
 /* Tests whether the boundary faces of the cavity at cell k are visible from the point inside. */
-RB_HD rb_verdict
-rb_grow_sees_at(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, const rb_room *room,
-				uint32_t k, rb_obstacle *o)
+RB_HOST_DEVICE rb_verdict
+rb_grow_sees_at(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *cand,
+				const rb_array_reserve *room, uint32_t k, rb_obstacle *o)
 {
 	bool on_facet = room->nfirst > 0 && rb_entry_askew(cand->entry) < RB_TRIES_ASKEW;
 	uint32_t cell = room->cells[k], i;
@@ -693,9 +698,9 @@ rb_grow_sees_at(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, const 
  * Tests whether the new tetrahedra of the boundary faces at cell k satisfy the Delaunay condition
  * with their neighbors.
  */
-RB_HD rb_verdict
-rb_grow_folds_at(const rb_cells *m, rb_exact_env *env, const rb_candidate *cand,
-				 const rb_room *room, uint32_t k, rb_obstacle *o)
+RB_HOST_DEVICE rb_verdict
+rb_grow_folds_at(const rb_cells *m, rb_exact_env *env, const rb_refine_candidate *cand,
+				 const rb_array_reserve *room, uint32_t k, rb_obstacle *o)
 {
 	uint32_t cell = room->cells[k], i, j;
 	const rb_cell *c = &m->cells[cell];
@@ -724,9 +729,9 @@ rb_grow_folds_at(const rb_cells *m, rb_exact_env *env, const rb_candidate *cand,
 	return RB_READY;
 }
 
-RB_HD rb_verdict
-rb_grow_sees(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, const rb_room *room,
-			 rb_obstacle *o)
+RB_HOST_DEVICE rb_verdict
+rb_grow_sees(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *cand,
+			 const rb_array_reserve *room, rb_obstacle *o)
 {
 	rb_verdict verdict = RB_READY;
 	uint32_t k;
@@ -745,8 +750,8 @@ rb_grow_sees(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, const rb_
  * pointless: in practice one in a thousand such candidates succeeded later. Subsegments wait
  * nevertheless, because joint insertion may split them.
  */
-RB_HD rb_verdict
-rb_grow_blocked(const rb_cells *m, rb_candidate *cand, const rb_obstacle *o)
+RB_HOST_DEVICE rb_verdict
+rb_grow_blocked(const rb_cells *m, rb_refine_candidate *cand, const rb_obstacle *o)
 {
 	cand->first = o->piece != 0 ? o->piece : o->wall;
 	if (!m->keep_surface && rb_entry_blocked(cand->entry) < RB_ENTRY_BLOCKED &&
@@ -762,8 +767,8 @@ rb_grow_blocked(const rb_cells *m, rb_candidate *cand, const rb_obstacle *o)
  * point deeper into the spheres; so the walk terminates. A constrained face on the way is
  * encroached upon and must be split first.
  */
-RB_HD rb_verdict
-rb_grow_walk(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_obstacle *o)
+RB_HOST_DEVICE rb_verdict
+rb_grow_walk(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *cand, rb_obstacle *o)
 {
 	uint32_t cell = rb_entry_cell(cand->entry), from = 4, steps, i;
 
@@ -803,8 +808,8 @@ rb_grow_walk(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_obstac
  * Returns RB_LOST if growing is pointless, because a stronger candidate claims the cell of the
  * entry or an adjacent cell that the cavity would contain.
  */
-RB_HD rb_verdict
-rb_grow_look(const rb_cells *m, rb_exact_env *env, const rb_candidate *cand)
+RB_HOST_DEVICE rb_verdict
+rb_grow_check_claims(const rb_cells *m, rb_exact_env *env, const rb_refine_candidate *cand)
 {
 	const rb_cell *c = &m->cells[rb_entry_cell(cand->entry)];
 	uint32_t i;
@@ -822,8 +827,8 @@ rb_grow_look(const rb_cells *m, rb_exact_env *env, const rb_candidate *cand)
 	return RB_READY;
 }
 
-RB_HD rb_verdict
-rb_grow(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_room *room)
+RB_HOST_DEVICE rb_verdict
+rb_grow(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *cand, rb_array_reserve *room)
 {
 	rb_obstacle o;
 	rb_verdict verdict;
@@ -840,7 +845,7 @@ rb_grow(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_room *room)
 				   : rb_entry_needed(cand->entry);
 	if (rb_entry_what(cand->entry) == RB_SPLIT_TET)
 	{
-		verdict = rb_grow_look(m, env, cand);
+		verdict = rb_grow_check_claims(m, env, cand);
 		if (verdict == RB_READY)
 			verdict = rb_grow_walk(m, env, cand, &o);
 		if (verdict != RB_READY)

@@ -21,7 +21,7 @@
 #include "refine/sizing_field.h"
 
 /* Returns true if vertex v of the input is a corner of a facet. */
-RB_HD bool
+RB_HOST_DEVICE bool
 rb_facet_has(const rb_cells *m, uint32_t facet, uint32_t v)
 {
 	uint32_t from = m->facet_start[facet];
@@ -42,7 +42,7 @@ rb_facet_has(const rb_cells *m, uint32_t facet, uint32_t v)
 }
 
 /* Returns how many corners two facets share, counting no further than two. */
-RB_HD int
+RB_HOST_DEVICE int
 rb_facets_share(const rb_cells *m, uint32_t f, uint32_t g)
 {
 	uint32_t i = m->facet_start[f], j = m->facet_start[g];
@@ -63,7 +63,7 @@ rb_facets_share(const rb_cells *m, uint32_t f, uint32_t g)
 }
 
 /* Returns true if vertex v lies on facet f, as far as doubles allow. */
-RB_HD bool
+RB_HOST_DEVICE bool
 rb_site_on_facet(const rb_cells *m, uint32_t v, uint32_t f)
 {
 	uint32_t on = m->parent[v];
@@ -82,7 +82,7 @@ rb_site_on_facet(const rb_cells *m, uint32_t v, uint32_t f)
 }
 
 /* Returns the corner that two segments share, or RB_NOWHERE if they share none. */
-RB_HD uint32_t
+RB_HOST_DEVICE uint32_t
 rb_segments_corner(const rb_cells *m, uint32_t s, uint32_t t)
 {
 	const uint32_t *a = m->segments[s];
@@ -94,7 +94,7 @@ rb_segments_corner(const rb_cells *m, uint32_t s, uint32_t t)
 }
 
 /* Returns the segment whose ends are u and v, or RB_NOWHERE. */
-RB_HD uint32_t
+RB_HOST_DEVICE uint32_t
 rb_whole_segment(const rb_cells *m, uint32_t u, uint32_t v)
 {
 	uint64_t wanted = u < v ? (uint64_t) u << 32 | v : (uint64_t) v << 32 | u;
@@ -117,7 +117,7 @@ rb_whole_segment(const rb_cells *m, uint32_t u, uint32_t v)
 }
 
 /* Returns true if vertex v is on segment s or is an end of it. */
-RB_HD bool
+RB_HOST_DEVICE bool
 rb_site_on_segment(const rb_cells *m, uint32_t v, uint32_t s)
 {
 	return m->segments[s][0] == v || m->segments[s][1] == v ||
@@ -125,7 +125,7 @@ rb_site_on_segment(const rb_cells *m, uint32_t v, uint32_t s)
 }
 
 /* Returns the segment that subsegment uv belongs to. */
-RB_HD uint32_t
+RB_HOST_DEVICE uint32_t
 rb_piece_segment(const rb_cells *m, uint32_t u, uint32_t v)
 {
 	if (m->kind[u] == RB_VERTEX_ON_SEGMENT && rb_site_on_segment(m, v, m->parent[u]))
@@ -140,7 +140,7 @@ rb_piece_segment(const rb_cells *m, uint32_t u, uint32_t v)
  * must not cause a split. An edge at an input vertex never counts: it is short because of another
  * vertex, which has an edge of its own.
  */
-RB_HD bool
+RB_HOST_DEVICE bool
 rb_edge_short(const rb_cells *m, uint32_t u, uint32_t v, double length2)
 {
 	double a = m->sites[u].radius, b = m->sites[v].radius;
@@ -151,17 +151,17 @@ rb_edge_short(const rb_cells *m, uint32_t u, uint32_t v, double length2)
 
 /* ---- tetrahedra ---- */
 
-typedef struct rb_shape
+typedef struct rb_tet_shape
 {
 	rb_ball ball;
 	double shortest2;
 	uint32_t edge; /* The shortest edge */
-} rb_shape;
+} rb_tet_shape;
 
-RB_HD rb_shape
+RB_HOST_DEVICE rb_tet_shape
 rb_cell_shape(const rb_cells *m, const rb_cell *c)
 {
-	rb_shape s;
+	rb_tet_shape s;
 	uint32_t e;
 
 	s.ball = rb_ball_of_tet(rb_site_at(m, c->v[0]), rb_site_at(m, c->v[1]), rb_site_at(m, c->v[2]),
@@ -183,7 +183,7 @@ rb_cell_shape(const rb_cells *m, const rb_cell *c)
 }
 
 /* Returns true if the volume of a cell exceeds the bound that applies to it. */
-RB_HD bool
+RB_HOST_DEVICE bool
 rb_cell_large(const rb_cells *m, const rb_cell *c)
 {
 	const double *p[4];
@@ -213,8 +213,8 @@ rb_cell_large(const rb_cells *m, const rb_cell *c)
  * if it is bad only by its ratio and must be left alone, because the input makes its shortest edge
  * short.
  */
-RB_HD bool
-rb_cell_bad(const rb_cells *m, const rb_cell *c, const rb_shape *s, bool *kept)
+RB_HOST_DEVICE bool
+rb_cell_bad(const rb_cells *m, const rb_cell *c, const rb_tet_shape *s, bool *kept)
 {
 	/* The radius of a flat tetrahedron may be NaN. */
 	bool thin = m->ratio < INFINITY && !(s->ball.radius2 <= m->ratio * s->shortest2);
@@ -235,7 +235,7 @@ rb_cell_bad(const rb_cells *m, const rb_cell *c, const rb_shape *s, bool *kept)
  * Returns true if a subsegment may be split because of a rejected point. If `needed` is set,
  * insertion radii do not matter.
  */
-RB_HD bool
+RB_HOST_DEVICE bool
 rb_piece_splits(const rb_cells *m, uint32_t u, uint32_t v, bool needed)
 {
 	if (needed)
@@ -244,7 +244,7 @@ rb_piece_splits(const rb_cells *m, uint32_t u, uint32_t v, bool needed)
 		   !rb_edge_short(m, u, v, rb_distance2(rb_site_at(m, u), rb_site_at(m, v)));
 }
 
-RB_HD bool
+RB_HOST_DEVICE bool
 rb_wall_splits(const rb_cells *m, const uint32_t *v, bool needed)
 {
 	double shortest = INFINITY;
@@ -290,7 +290,7 @@ rb_wall_splits(const rb_cells *m, const uint32_t *v, bool needed)
  * wanted because w encroaches, or because of a rejected point (`absent`) while w lies in the
  * protecting sphere as well. Sets *raise to the minimum insertion radius of the new vertex.
  */
-RB_HD bool
+RB_HOST_DEVICE bool
 rb_wall_kept(const rb_cells *m, uint32_t f, const double *at, uint32_t w, bool absent,
 			 double *raise)
 {
@@ -335,7 +335,7 @@ rb_wall_kept(const rb_cells *m, uint32_t f, const double *at, uint32_t w, bool a
  * The factor exceeds the rounding error, but not by more than necessary: on the long edges of a
  * needle, points must stay side by side.
  */
-RB_HD double
+RB_HOST_DEVICE double
 rb_corner_more(uint32_t s, uint32_t w)
 {
 	uint32_t hash = s * 0x9e3779b1u ^ w * 0x85ebca6bu;
@@ -353,7 +353,7 @@ rb_corner_more(uint32_t s, uint32_t w)
  * the result is near an end, the midpoint is used. Sets *raise to the minimum insertion radius of
  * the new vertex.
  */
-RB_HD double
+RB_HOST_DEVICE double
 rb_piece_place(const rb_cells *m, uint32_t u, uint32_t v, uint32_t w, double *raise)
 {
 	const double *a = rb_site_at(m, u), *b = rb_site_at(m, v), *p = rb_site_at(m, w);
@@ -395,7 +395,7 @@ rb_piece_place(const rb_cells *m, uint32_t u, uint32_t v, uint32_t w, double *ra
  * Returns the minimum insertion radius of a point on segment s due to w, its nearest vertex when it
  * was inserted: the radius of w if w lies across an input angle, otherwise 0.
  */
-RB_HD double
+RB_HOST_DEVICE double
 rb_segment_raise(const rb_cells *m, uint32_t s, const double *at, uint32_t w)
 {
 	const double *p = rb_site_at(m, w), *o;

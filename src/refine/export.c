@@ -29,11 +29,11 @@ typedef struct group
 } group;
 
 /* A face of a facet, or an edge of a segment */
-typedef struct found
+typedef struct found_item
 {
 	uint32_t of;
 	uint32_t v[3];
-} found;
+} found_item;
 
 typedef enum kind
 {
@@ -42,22 +42,22 @@ typedef enum kind
 	KINDS
 } kind;
 
-typedef struct list
+typedef struct found_list
 {
-	found *e;
+	found_item *e;
 	size_t n;
 	size_t cap;
-} list;
+} found_list;
 
 /* State of one thread */
-typedef struct worker
+typedef struct export_worker
 {
-	list lists[KINDS];
+	found_list lists[KINDS];
 	uint64_t added[RB_VERTEX_KINDS];
 	uint64_t bad;
 	uint64_t bad_because[RB_BAD_REASONS];
 	char apart[128]; /* Padding against false sharing of cache lines */
-} worker;
+} export_worker;
 
 /* The items of one block, which are contiguous in the lists of the thread that processed it */
 typedef struct block
@@ -71,7 +71,7 @@ typedef struct result
 {
 	rb_refining *r;
 	rb_thread *team;
-	worker *workers;
+	export_worker *workers;
 	uint32_t nworkers;
 	group *groups;
 	uint32_t ngroups;
@@ -82,13 +82,13 @@ typedef struct result
 } result;
 
 static rb_status
-each(result *s, uint64_t n, uint64_t grain, rb_work work)
+run_loop(result *s, uint64_t n, uint64_t grain, rb_work work)
 {
 	return rb_refining_each(s->r, s->team, n, grain, work, s);
 }
 
 static rb_status
-fill(result *s, uint64_t n, uint64_t grain, rb_work work)
+run_fill(result *s, uint64_t n, uint64_t grain, rb_work work)
 {
 	return rb_refining_fill(s->r, s->team, n, grain, work, s);
 }
@@ -102,7 +102,7 @@ do_points(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	const rb_refining *r = s->r;
 	const rb_cells *m = &r->mesh;
 	rb_tets *out = &s->out;
-	worker *w = &s->workers[rb_refining_thread(me)];
+	export_worker *w = &s->workers[rb_refining_thread(me)];
 
 	for (uint64_t i = from; i < to; i++)
 	{
@@ -126,7 +126,7 @@ do_points(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 static rb_status
-put_points(result *s)
+write_points(result *s)
 {
 	rb_context *ctx = s->r->ctx;
 	rb_tets *out = &s->out;
@@ -138,15 +138,15 @@ put_points(result *s)
 	if (status == RB_OK)
 		status = rb_array(ctx, (void **) &out->parent, n + 1, sizeof(uint32_t));
 	out->npoints = (uint32_t) n;
-	return status == RB_OK ? fill(s, n, SITES, do_points) : status;
+	return status == RB_OK ? run_fill(s, n, SITES, do_points) : status;
 }
 
 /* ---- scan of the cells ---- */
 
 static void
-push(result *s, worker *w, kind what, const found *item)
+push_item(result *s, export_worker *w, kind what, const found_item *item)
 {
-	list *l = &w->lists[what];
+	found_list *l = &w->lists[what];
 
 	if (l->n < l->cap ||
 		rb_array_grow(s->r->ctx, (void **) &l->e, &l->cap, l->n + 1, sizeof(*l->e)) == RB_OK)
@@ -159,7 +159,7 @@ push(result *s, worker *w, kind what, const found *item)
  * it.
  */
 static void
-find_faces(result *s, worker *w, uint32_t i)
+find_faces(result *s, export_worker *w, uint32_t i)
 {
 	const rb_cell *cells = s->r->mesh.cells;
 	const rb_cell *c = &cells[i];
@@ -167,7 +167,7 @@ find_faces(result *s, worker *w, uint32_t i)
 	for (uint32_t k = 0; k < 4; k++)
 	{
 		uint32_t beyond = c->n[k] >> 2;
-		found face;
+		found_item face;
 
 		if ((rb_load(&c->bits) & RB_CELL_WALL(k)) == 0 || c->facet[k] >= s->r->nfacets ||
 			(beyond < i && !rb_cell_ghost(&cells[beyond])))
@@ -175,7 +175,7 @@ find_faces(result *s, worker *w, uint32_t i)
 		face.of = rb_refining_facet(s->r, c->facet[k]);
 		for (uint32_t j = 0; j < 3; j++)
 			face.v[j] = c->v[rb_cell_face_corner(k, j)];
-		push(s, w, FACES, &face);
+		push_item(s, w, FACES, &face);
 	}
 }
 
@@ -184,10 +184,10 @@ find_faces(result *s, worker *w, uint32_t i)
  * Clears the edge's bit in the later ones, so that mostly only one of them traverses the ring.
  */
 static bool
-tells_edge(const result *s, uint32_t i, uint32_t e)
+owns_edge(const result *s, uint32_t i, uint32_t e)
 {
 	const rb_cells *m = &s->r->mesh;
-	rb_ring ring = rb_ring_begin(m, i, e);
+	rb_edge_ring ring = rb_ring_begin(m, i, e);
 
 	for (rb_ring_next(m, &ring); ring.cell != i; rb_ring_next(m, &ring))
 	{
@@ -204,32 +204,32 @@ tells_edge(const result *s, uint32_t i, uint32_t e)
 }
 
 static void
-find_edges(result *s, worker *w, uint32_t i)
+find_edges(result *s, export_worker *w, uint32_t i)
 {
 	const rb_cells *m = &s->r->mesh;
 	const rb_cell *c = &m->cells[i];
 
 	for (uint32_t e = 0; e < 6; e++)
 	{
-		found edge;
+		found_item edge;
 
-		if ((rb_load(&c->bits) & RB_CELL_SEGMENT(e)) == 0 || !tells_edge(s, i, e))
+		if ((rb_load(&c->bits) & RB_CELL_SEGMENT(e)) == 0 || !owns_edge(s, i, e))
 			continue;
 		edge.v[0] = c->v[rb_cell_edge_from(e)];
 		edge.v[1] = c->v[rb_cell_edge_to(e)];
 		edge.v[2] = RB_NONE;
 		edge.of = rb_piece_segment(m, edge.v[0], edge.v[1]);
 		if (edge.of < s->r->nsegments)
-			push(s, w, EDGES, &edge);
+			push_item(s, w, EDGES, &edge);
 	}
 }
 
 /* Counts a tetrahedron that stayed bad, by reason. */
 static void
-count_bad(const result *s, worker *w, const rb_cell *c, uint32_t bits)
+count_bad(const result *s, export_worker *w, const rb_cell *c, uint32_t bits)
 {
 	const rb_cells *m = &s->r->mesh;
-	rb_shape shape = rb_cell_shape(m, c);
+	rb_tet_shape shape = rb_cell_shape(m, c);
 	bool kept;
 
 	if (!rb_cell_bad(m, c, &shape, &kept))
@@ -242,13 +242,13 @@ count_bad(const result *s, worker *w, const rb_cell *c, uint32_t bits)
 
 /* Scans one block, in whole groups. */
 static void
-do_look(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+do_scan(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	result *s = arg;
 	const rb_cells *m = &s->r->mesh;
 	const bool wanted = m->ratio < INFINITY || m->has_volumes;
 	const uint32_t number = rb_refining_thread(me);
-	worker *w = &s->workers[number];
+	export_worker *w = &s->workers[number];
 	block *b = &s->blocks[from / BLOCK];
 
 	b->worker = number;
@@ -284,7 +284,7 @@ do_look(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* Counts the bits of a word, without the instruction for it, which not all machines have. */
 static inline uint32_t
-ones(uint64_t x)
+count_bits(uint64_t x)
 {
 	x -= x >> 1 & UINT64_C(0x5555555555555555);
 	x = (x & UINT64_C(0x3333333333333333)) + (x >> 2 & UINT64_C(0x3333333333333333));
@@ -299,7 +299,7 @@ number_of(const result *s, uint32_t place)
 	const group *g = &s->groups[place / GROUP];
 	const uint64_t bit = UINT64_C(1) << place % GROUP;
 
-	return (g->tets & bit) != 0 ? g->before + ones(g->tets & (bit - 1)) : RB_NONE;
+	return (g->tets & bit) != 0 ? g->before + count_bits(g->tets & (bit - 1)) : RB_NONE;
 }
 
 static void
@@ -325,7 +325,7 @@ do_tets(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 static rb_status
-look(result *s)
+scan_cells(result *s)
 {
 	rb_refining *r = s->r;
 	rb_status status;
@@ -340,11 +340,11 @@ look(result *s)
 	/* Clear the last group and block, which may contain no slot. */
 	s->groups[s->ngroups - 1].tets = 0;
 	memset(&s->blocks[s->nblocks - 1], 0, sizeof(block));
-	return each(s, r->ncells, BLOCK, do_look);
+	return run_loop(s, r->ncells, BLOCK, do_scan);
 }
 
 static rb_status
-put_tets(result *s)
+write_tets(result *s)
 {
 	rb_context *ctx = s->r->ctx;
 	rb_tets *out = &s->out;
@@ -354,7 +354,7 @@ put_tets(result *s)
 	for (uint32_t g = 0; g < s->ngroups; g++)
 	{
 		s->groups[g].before = n;
-		n += ones(s->groups[g].tets);
+		n += count_bits(s->groups[g].tets);
 	}
 	out->ntets = n;
 	status = rb_array(ctx, (void **) &out->tets, (size_t) n + 1, sizeof(uint32_t[4]));
@@ -362,7 +362,7 @@ put_tets(result *s)
 		status = rb_array(ctx, (void **) &out->neighbours, 4 * (size_t) n + 1, sizeof(uint32_t));
 	if (status == RB_OK)
 		status = rb_array(ctx, (void **) &out->region, (size_t) n + 1, sizeof(int64_t));
-	return status == RB_OK ? fill(s, s->r->ncells, BLOCK, do_tets) : status;
+	return status == RB_OK ? run_fill(s, s->r->ncells, BLOCK, do_tets) : status;
 }
 
 /* ---- faces and edges ---- */
@@ -397,7 +397,7 @@ do_count(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		for (uint32_t i = 0; i < s->nblocks && n > 0 && !rb_should_stop(s->r->ctx); i++)
 		{
 			const block *b = &s->blocks[i];
-			const found *e = s->workers[b->worker].lists[o->what].e + b->from[o->what];
+			const found_item *e = s->workers[b->worker].lists[o->what].e + b->from[o->what];
 
 			for (uint32_t j = 0; j < b->n[o->what]; j++)
 				if (e[j].of - low < n)
@@ -407,7 +407,7 @@ do_count(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 static inline void
-put(const order *o, const found *e, rb_tets *out)
+write_item(const order *o, const found_item *e, rb_tets *out)
 {
 	uint32_t to = o->at[e->of]++;
 
@@ -424,7 +424,7 @@ put(const order *o, const found *e, rb_tets *out)
 }
 
 static void
-do_put(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+do_write(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	order *o = arg;
 	result *s = o->s;
@@ -438,11 +438,11 @@ do_put(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		for (uint32_t i = 0; i < s->nblocks && n > 0 && !rb_should_stop(s->r->ctx); i++)
 		{
 			const block *b = &s->blocks[i];
-			const found *e = s->workers[b->worker].lists[o->what].e + b->from[o->what];
+			const found_item *e = s->workers[b->worker].lists[o->what].e + b->from[o->what];
 
 			for (uint32_t j = 0; j < b->n[o->what]; j++)
 				if (e[j].of - low < n)
-					put(o, &e[j], &s->out);
+					write_item(o, &e[j], &s->out);
 		}
 	}
 }
@@ -452,7 +452,7 @@ do_put(rb_thread *me, void *arg, uint64_t from, uint64_t to)
  * Returns the number of items.
  */
 static uint32_t
-share_out(order *o)
+divide_items(order *o)
 {
 	const uint32_t threads = o->s->nworkers;
 	uint64_t all = 0;
@@ -475,7 +475,7 @@ share_out(order *o)
 }
 
 static rb_status
-put_found(result *s, kind what)
+write_found(result *s, kind what)
 {
 	rb_context *ctx = s->r->ctx;
 	rb_tets *out = &s->out;
@@ -489,7 +489,7 @@ put_found(result *s, kind what)
 		status = rb_refining_each(s->r, s->team, s->nworkers, 1, do_count, &o);
 	if (status == RB_OK)
 	{
-		n = share_out(&o);
+		n = divide_items(&o);
 		status = rb_array(ctx, what == FACES ? (void **) &out->faces : (void **) &out->edges,
 						  (size_t) n + 1, what == FACES ? sizeof *out->faces : sizeof *out->edges);
 	}
@@ -498,7 +498,7 @@ put_found(result *s, kind what)
 			rb_array(ctx, what == FACES ? (void **) &out->face_facet : (void **) &out->edge_segment,
 					 (size_t) n + 1, sizeof(uint32_t));
 	if (status == RB_OK)
-		status = rb_refining_each(s->r, s->team, s->nworkers, 1, do_put, &o);
+		status = rb_refining_each(s->r, s->team, s->nworkers, 1, do_write, &o);
 	if (what == FACES)
 		out->nfaces = n;
 	else
@@ -511,13 +511,13 @@ put_found(result *s, kind what)
 /* ---- entry point ---- */
 
 static void
-report(const result *s)
+add_report(const result *s)
 {
 	rb_refine_report *to = s->r->report;
 
 	for (uint32_t i = 0; i < s->nworkers; i++)
 	{
-		const worker *w = &s->workers[i];
+		const export_worker *w = &s->workers[i];
 
 		for (int k = 0; k < RB_VERTEX_KINDS; k++)
 			to->added[k] += w->added[k];
@@ -529,7 +529,7 @@ report(const result *s)
 
 /* Moves what does not change from the old tetrahedralization to the new one. */
 static void
-hand_over(rb_tets *old, rb_tets *out)
+move_unchanged(rb_tets *old, rb_tets *out)
 {
 	out->nsegments = old->nsegments;
 	out->segments = old->segments;
@@ -551,12 +551,12 @@ open_workers(result *s)
 	rb_status status = rb_refining_team(r, r->ncells, &s->team);
 
 	if (status == RB_OK)
-		status =
-			rb_array(r->ctx, (void **) &s->workers, rb_refining_threads(s->team), sizeof(worker));
+		status = rb_array(r->ctx, (void **) &s->workers, rb_refining_threads(s->team),
+						  sizeof(export_worker));
 	if (status != RB_OK)
 		return status;
 	s->nworkers = rb_refining_threads(s->team);
-	memset(s->workers, 0, s->nworkers * sizeof(worker));
+	memset(s->workers, 0, s->nworkers * sizeof(export_worker));
 	return RB_OK;
 }
 
@@ -585,22 +585,22 @@ rb_refining_result(rb_refining *r, rb_tets *tets)
 	s.points_before = tets->npoints;
 	status = open_workers(&s);
 	if (status == RB_OK)
-		status = put_points(&s);
+		status = write_points(&s);
 	if (status == RB_OK)
-		status = look(&s);
+		status = scan_cells(&s);
 	if (status == RB_OK)
-		status = put_tets(&s);
+		status = write_tets(&s);
 	for (int k = 0; k < KINDS && status == RB_OK; k++)
-		status = put_found(&s, (kind) k);
+		status = write_found(&s, (kind) k);
 	if (status == RB_OK)
-		report(&s);
+		add_report(&s);
 	close_all(&s);
 	if (status != RB_OK)
 	{
 		rb_tets_free(r->ctx->memory, &s.out);
 		return status;
 	}
-	hand_over(tets, &s.out);
+	move_unchanged(tets, &s.out);
 	rb_tets_free(r->ctx->memory, tets);
 	*tets = s.out;
 	return RB_OK;

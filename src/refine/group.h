@@ -123,7 +123,7 @@ typedef struct rb_together
 } rb_together;
 
 /* Builds the PLC of the group (group_plc.c). */
-extern rb_status rb_together_put(rb_together *t);
+extern rb_status rb_together_build_plc(rb_together *t);
 /* Returns the PLC number of a vertex that is in the PLC. */
 extern uint32_t rb_together_number(const rb_together *t, uint32_t site);
 /* Returns the mesh vertex of a PLC number; for a new point, the number it will get. */
@@ -135,7 +135,7 @@ extern uint32_t rb_together_middle(const rb_together *t, uint32_t u, uint32_t v)
  * Finds the tetrahedra and cells to exchange (group_fit.c). Sets *fits if the exchange is
  * valid.
  */
-extern rb_status rb_together_look(rb_together *t, bool *fits);
+extern rb_status rb_together_check(rb_together *t, bool *fits);
 /*
  * Returns true if a corner of a tetrahedron is a point of the group. Points that rb_tetrahedralize
  * added do not count.
@@ -146,7 +146,7 @@ extern uint32_t rb_together_beyond(const rb_together *t, uint32_t face);
 /* Returns a pointer to the facet that a face is on, or NULL if it is on none. */
 extern const uint32_t *rb_together_wall(const rb_together *t, uint32_t face);
 
-/* Performs the exchange that rb_together_look found valid (group_replace.c). */
+/* Performs the exchange that rb_together_check found valid (group_replace.c). */
 extern rb_status rb_together_replace(rb_together *t);
 
 #endif /* RB_REFINE_GROUP_H */

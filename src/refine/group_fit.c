@@ -116,8 +116,8 @@ find_new(rb_together *t)
 	{
 		if (rb_should_stop(t->r->ctx))
 			return RB_STOPPED;
-		status = rb_table_put(ctx, &t->faces, tets->faces[i][0], tets->faces[i][1],
-							  tets->faces[i][2], t->facets.e[tets->face_facet[i]], NULL, NULL);
+		status = rb_table_insert(ctx, &t->faces, tets->faces[i][0], tets->faces[i][1],
+								 tets->faces[i][2], t->facets.e[tets->face_facet[i]], NULL, NULL);
 	}
 	for (uint32_t i = 0; i < tets->ntets && status == RB_OK; i++)
 	{
@@ -128,9 +128,9 @@ find_new(rb_together *t)
 		t->place[i] = rb_together_has_new(t, i) ? RB_TET_NEW : RB_TET_UNKNOWN;
 		for (uint32_t k = 0; k < 4 && status == RB_OK && t->place[i] == RB_TET_NEW; k++)
 			if (on_rim(t, i << 2 | k))
-				status = rb_table_put(ctx, &t->rim, v[rb_cell_face_corner(k, 0)],
-									  v[rb_cell_face_corner(k, 1)], v[rb_cell_face_corner(k, 2)],
-									  i << 2 | k, NULL, NULL);
+				status = rb_table_insert(ctx, &t->rim, v[rb_cell_face_corner(k, 0)],
+										 v[rb_cell_face_corner(k, 1)], v[rb_cell_face_corner(k, 2)],
+										 i << 2 | k, NULL, NULL);
 	}
 	for (size_t i = 0; i < t->near.n && status == RB_OK; i++)
 	{
@@ -142,8 +142,8 @@ find_new(rb_together *t)
 
 			face_numbers(t, t->near.e[i], k, number);
 			if (rb_table_find(&t->rim, number[0], number[1], number[2]) != NULL)
-				status = rb_table_put(ctx, &t->known, number[0], number[1], number[2],
-									  t->near.e[i] << 2 | k, NULL, NULL);
+				status = rb_table_insert(ctx, &t->known, number[0], number[1], number[2],
+										 t->near.e[i] << 2 | k, NULL, NULL);
 		}
 	}
 	return status;
@@ -206,7 +206,7 @@ region_at(const rb_together *t, uint32_t face)
  * constrained faces at a time.
  */
 static rb_status
-find_fresh(rb_together *t, bool *fits)
+find_inserted(rb_together *t, bool *fits)
 {
 	rb_status status = rb_array_grow(t->r->ctx, (void **) &t->region, &t->region_cap,
 									 (size_t) t->tets.ntets + 1, sizeof(uint32_t));
@@ -283,7 +283,7 @@ simple_ghost(const rb_cells *m, uint32_t g)
 	for (uint32_t e = 0; e < 6; e++)
 	{
 		uint32_t from = rb_cell_edge_from(e), to = rb_cell_edge_to(e), ghosts = 0;
-		rb_ring ring = rb_ring_at(g, top, c->v[from], c->v[to]);
+		rb_edge_ring ring = rb_ring_at(g, top, c->v[from], c->v[to]);
 
 		if (from == top || to == top)
 			continue;
@@ -339,7 +339,7 @@ find_old(rb_together *t, bool *fits)
 	for (uint32_t i = 0; i < t->npoints && status == RB_OK; i++)
 	{
 		rb_entry64 entry = t->points[i].entry;
-		rb_ring ring = rb_ring_begin(m, rb_entry_cell(entry), rb_entry_part(entry));
+		rb_edge_ring ring = rb_ring_begin(m, rb_entry_cell(entry), rb_entry_part(entry));
 
 		do
 		{
@@ -388,7 +388,7 @@ find_old(rb_together *t, bool *fits)
 
 /* Counts the faces between a removed cell and a remaining cell or ghost. */
 static uint32_t
-staying(const rb_together *t)
+count_remaining_faces(const rb_together *t)
 {
 	const rb_cells *m = &t->r->mesh;
 	uint32_t n = 0;
@@ -465,7 +465,7 @@ find_pairs(rb_together *t, bool *fits)
 				sign = rb_insphere_ties(&env, p, v);
 			*fits = sign < 0;
 		}
-	*fits = *fits && t->npairs == staying(t);
+	*fits = *fits && t->npairs == count_remaining_faces(t);
 	return status;
 }
 
@@ -476,7 +476,7 @@ find_pairs(rb_together *t, bool *fits)
  * because there are no more faces than that.
  */
 static rb_status
-note_wall(rb_together *t, const uint32_t *v, uint32_t facet)
+toggle_edges(rb_together *t, const uint32_t *v, uint32_t facet)
 {
 	rb_status status = RB_OK;
 
@@ -488,7 +488,8 @@ note_wall(rb_together *t, const uint32_t *v, uint32_t facet)
 			(a < t->sites.n && b < t->sites.n &&
 			 rb_together_middle(t, t->sites.e[a], t->sites.e[b]) != RB_NONE))
 			continue;
-		status = rb_table_put(t->r->ctx, &t->edges, a, b, UINT32_C(1) << 31 | facet, 0, &odd, NULL);
+		status =
+			rb_table_insert(t->r->ctx, &t->edges, a, b, UINT32_C(1) << 31 | facet, 0, &odd, NULL);
 		if (status == RB_OK)
 			*odd ^= 1;
 	}
@@ -516,7 +517,7 @@ fill_facets(rb_together *t, bool *fits)
 				(!rb_cell_ghost(&m->cells[other]) && other < t->old.e[i]))
 				continue;
 			face_numbers(t, t->old.e[i], k, number);
-			status = note_wall(t, number, c->facet[k]);
+			status = toggle_edges(t, number, c->facet[k]);
 		}
 	}
 	for (size_t i = 0; i < t->fresh.n && status == RB_OK; i++)
@@ -536,7 +537,7 @@ fill_facets(rb_together *t, bool *fits)
 				continue;
 			for (uint32_t j = 0; j < 3; j++)
 				v[j] = t->tets.tets[tet][rb_cell_face_corner(k, j)];
-			status = note_wall(t, v, *facet);
+			status = toggle_edges(t, v, *facet);
 		}
 	for (uint32_t i = 0; i < t->edges.places && t->edges.used > 0; i++)
 		*fits = *fits && (t->edges.entries[i].key[0] == RB_NONE || t->edges.entries[i].value == 0);
@@ -583,7 +584,7 @@ keep_all(rb_together *t, bool *fits)
 }
 
 rb_status
-rb_together_look(rb_together *t, bool *fits)
+rb_together_check(rb_together *t, bool *fits)
 {
 	rb_status status;
 
@@ -596,7 +597,7 @@ rb_together_look(rb_together *t, bool *fits)
 	rb_table_clear(&t->edges);
 	status = find_new(t);
 	if (status == RB_OK)
-		status = find_fresh(t, fits);
+		status = find_inserted(t, fits);
 	if (status == RB_OK && *fits)
 		status = find_old(t, fits);
 	if (status == RB_OK && *fits)

@@ -31,8 +31,8 @@
 /* ---- points ---- */
 
 bool
-rb_refining_stuck_point(rb_refining *r, rb_entry64 entry, rb_candidate *cand, uint32_t *u,
-						uint32_t *v)
+rb_refining_blocked_point(rb_refining *r, rb_entry64 entry, rb_refine_candidate *cand, uint32_t *u,
+						  uint32_t *v)
 {
 	const rb_cells *m = &r->mesh;
 	const rb_cell *c = &m->cells[rb_entry_cell(entry)];
@@ -44,7 +44,7 @@ rb_refining_stuck_point(rb_refining *r, rb_entry64 entry, rb_candidate *cand, ui
 	memset(cand, 0, sizeof *cand);
 	cand->entry = entry;
 	cand->verdict = RB_READY;
-	rb_candidate_make_piece(m, cand, c, e, &measure);
+	rb_candidate_build_piece(m, cand, c, e, &measure);
 	*u = c->v[rb_cell_edge_from(e)];
 	*v = c->v[rb_cell_edge_to(e)];
 	return cand->verdict == RB_READY;
@@ -55,14 +55,14 @@ rb_refining_stuck_point(rb_refining *r, rb_entry64 entry, rb_candidate *cand, ui
  * first counts.
  */
 static rb_status
-find_stuck(rb_together *t)
+index_blocked(rb_together *t)
 {
 	rb_refining *r = t->r;
 	rb_status status = RB_OK;
 
 	for (uint32_t i = 0; i < r->nhopeless && status == RB_OK; i++)
-		status = rb_table_put(r->ctx, &t->hopeless, r->hopeless[i][0], r->hopeless[i][1], RB_NONE,
-							  i, NULL, NULL);
+		status = rb_table_insert(r->ctx, &t->hopeless, r->hopeless[i][0], r->hopeless[i][1],
+								 RB_NONE, i, NULL, NULL);
 	for (uint32_t i = 0; i < r->nstuck && status == RB_OK; i++)
 	{
 		const rb_cell *c = &r->mesh.cells[rb_entry_cell(r->stuck[i])];
@@ -71,8 +71,8 @@ find_stuck(rb_together *t)
 		if (rb_should_stop(r->ctx))
 			return RB_STOPPED;
 		if (rb_entry_alive(&r->mesh, r->stuck[i]))
-			status = rb_table_put(r->ctx, &t->stuck, c->v[rb_cell_edge_from(e)],
-								  c->v[rb_cell_edge_to(e)], RB_NONE, i, NULL, NULL);
+			status = rb_table_insert(r->ctx, &t->stuck, c->v[rb_cell_edge_from(e)],
+									 c->v[rb_cell_edge_to(e)], RB_NONE, i, NULL, NULL);
 	}
 	return status;
 }
@@ -92,10 +92,10 @@ add_near(rb_together *t, uint32_t cell)
 
 /* Adds a point to the group unless its subsegment has one already. */
 static rb_status
-join_point(rb_together *t, const rb_stuck_point *p, bool *fresh)
+add_point(rb_together *t, const rb_stuck_point *p, bool *fresh)
 {
 	rb_status status =
-		rb_table_put(t->r->ctx, &t->split, p->u, p->v, RB_NONE, t->npoints, NULL, fresh);
+		rb_table_insert(t->r->ctx, &t->split, p->u, p->v, RB_NONE, t->npoints, NULL, fresh);
 
 	if (status != RB_OK || !*fresh)
 		return status;
@@ -107,24 +107,24 @@ join_point(rb_together *t, const rb_stuck_point *p, bool *fresh)
 }
 
 static rb_status
-join(rb_together *t, rb_entry64 entry)
+add_blocked_point(rb_together *t, rb_entry64 entry)
 {
-	rb_candidate cand;
+	rb_refine_candidate cand;
 	rb_stuck_point p;
 	bool fresh;
 
-	if (!rb_refining_stuck_point(t->r, entry, &cand, &p.u, &p.v))
+	if (!rb_refining_blocked_point(t->r, entry, &cand, &p.u, &p.v))
 		return RB_OK;
 	memcpy(p.at, cand.at, sizeof p.at);
 	p.raise = cand.raise;
 	p.segment = rb_piece_segment(&t->r->mesh, p.u, p.v);
 	p.entry = entry;
-	return join_point(t, &p, &fresh);
+	return add_point(t, &p, &fresh);
 }
 
 /* Adds the points of a cell's subsegments that are blocked, too. */
 static rb_status
-join_pieces(rb_together *t, uint32_t cell)
+add_blocked_points_of(rb_together *t, uint32_t cell)
 {
 	rb_status status = RB_OK;
 
@@ -139,7 +139,7 @@ join_pieces(rb_together *t, uint32_t cell)
 			continue;
 		at = rb_table_find(&t->stuck, u, v, RB_NONE);
 		if (at != NULL)
-			status = join(t, t->r->stuck[*at]);
+			status = add_blocked_point(t, t->r->stuck[*at]);
 	}
 	return status;
 }
@@ -160,13 +160,13 @@ add_held(rb_together *t, uint32_t cell)
  * except those of facets that the point is on. Sets *enough if the group becomes too large.
  */
 static rb_status
-hold(rb_together *t, uint32_t k, bool *enough)
+find_cavity(rb_together *t, uint32_t k, bool *enough)
 {
 	const rb_cells *m = &t->r->mesh;
 	rb_exact_env env = {.filters = t->r->ctx->filters, .exact = true};
 	rb_entry64 entry = t->points[k].entry;
 	uint32_t start = rb_entry_cell(entry), facets[16], nfacets = 0;
-	rb_ring ring = rb_ring_begin(m, start, rb_entry_part(entry));
+	rb_edge_ring ring = rb_ring_begin(m, start, rb_entry_part(entry));
 	rb_status status = RB_OK;
 
 	t->held.n = 0;
@@ -191,7 +191,7 @@ hold(rb_together *t, uint32_t k, bool *enough)
 			return RB_STOPPED;
 		status = add_near(t, cell);
 		if (status == RB_OK)
-			status = join_pieces(t, cell);
+			status = add_blocked_points_of(t, cell);
 		*enough = *enough || t->near.n > GROUP_CELLS;
 		for (uint32_t j = 0; j < 4 && status == RB_OK && !*enough; j++)
 		{
@@ -225,7 +225,7 @@ find_group(rb_together *t, uint32_t k, bool *enough)
 	rb_status status = RB_OK;
 
 	for (; k < t->npoints && status == RB_OK && !*enough; k++)
-		status = hold(t, k, enough);
+		status = find_cavity(t, k, enough);
 	if (t->r->nsites + (uint64_t) t->npoints > most)
 		t->r->full = *enough = true;
 	return status;
@@ -265,7 +265,7 @@ add_layers(rb_together *t, int layers)
  * points.
  */
 static rb_status
-join_added(rb_together *t)
+add_added_points(rb_together *t)
 {
 	uint32_t nsites = (uint32_t) t->sites.n;
 	rb_status status = RB_OK;
@@ -291,7 +291,7 @@ join_added(rb_together *t)
 			memcpy(p.at, t->tets.points + 3 * (size_t) v, sizeof p.at);
 			p.segment = rb_piece_segment(&t->r->mesh, p.u, p.v);
 			p.entry = t->entries[on];
-			status = join_point(t, &p, &fresh);
+			status = add_point(t, &p, &fresh);
 		}
 	return status;
 }
@@ -304,7 +304,7 @@ try_group(rb_together *t, bool *done)
 {
 	rb_flaw flaw;
 	bool fits = false;
-	rb_status status = rb_together_put(t);
+	rb_status status = rb_together_build_plc(t);
 
 	if (status == RB_OK)
 		status = rb_tetrahedralize(t->r->ctx, &t->plc, RB_KEEP_HULL, &t->tets, &flaw);
@@ -314,14 +314,14 @@ try_group(rb_together *t, bool *done)
 		return RB_OK;
 	}
 	if (status == RB_OK)
-		status = rb_together_look(t, &fits);
+		status = rb_together_check(t, &fits);
 	if (status == RB_OK && fits)
 	{
 		status = rb_together_replace(t);
 		*done = status == RB_OK;
 	}
 	else if (status == RB_OK)
-		status = join_added(t);
+		status = add_added_points(t);
 	rb_tets_free(t->r->ctx->memory, &t->tets);
 	return status;
 }
@@ -331,7 +331,7 @@ try_group(rb_together *t, bool *done)
  * another one of them would give the same group.
  */
 static rb_status
-note_hopeless(rb_together *t)
+mark_abandoned(rb_together *t)
 {
 	rb_refining *r = t->r;
 	rb_status status = rb_array_grow(r->ctx, (void **) &r->hopeless, &r->hopeless_cap,
@@ -344,13 +344,13 @@ note_hopeless(rb_together *t)
 		r->hopeless[r->nhopeless][0] = p->u;
 		r->hopeless[r->nhopeless][1] = p->v;
 		status =
-			rb_table_put(r->ctx, &t->hopeless, p->u, p->v, RB_NONE, r->nhopeless++, NULL, NULL);
+			rb_table_insert(r->ctx, &t->hopeless, p->u, p->v, RB_NONE, r->nhopeless++, NULL, NULL);
 	}
 	return status;
 }
 
 static rb_status
-one_group(rb_together *t, rb_entry64 stuck, bool *done)
+insert_group(rb_together *t, rb_entry64 stuck, bool *done)
 {
 	bool enough = false;
 	uint32_t known = 0;
@@ -359,7 +359,7 @@ one_group(rb_together *t, rb_entry64 stuck, bool *done)
 	t->near.n = 0;
 	t->npoints = 0;
 	rb_table_clear(&t->split);
-	status = join(t, stuck);
+	status = add_blocked_point(t, stuck);
 	/* Each try takes in more points and more cells. */
 	for (int i = 0; i < TRIES && t->npoints > 0 && status == RB_OK && !*done; i++)
 	{
@@ -373,14 +373,14 @@ one_group(rb_together *t, rb_entry64 stuck, bool *done)
 			status = try_group(t, done);
 	}
 	if (status == RB_OK && !*done && t->npoints > 0)
-		status = note_hopeless(t);
+		status = mark_abandoned(t);
 	for (size_t i = 0; i < t->near.n; i++)
 		t->marks[t->near.e[i]] = 0;
 	return status;
 }
 
 static bool
-is_hopeless(const rb_together *t, rb_entry64 entry)
+is_abandoned(const rb_together *t, rb_entry64 entry)
 {
 	const rb_cell *c = &t->r->mesh.cells[rb_entry_cell(entry)];
 	uint32_t e = rb_entry_part(entry);
@@ -417,7 +417,7 @@ together_free(rb_together *t)
 
 /* Clears the bits that mark cells as listed or given up, so that they are examined again. */
 static void
-do_anew(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+do_reset(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_cell *cells = arg;
 	const uint32_t keep = RB_CELL_WALLS | RB_CELL_SEGMENTS | RB_CELL_FINE;
@@ -429,19 +429,19 @@ do_anew(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 static rb_status
-begin_anew(rb_refining *r)
+reset_cells(rb_refining *r)
 {
 	rb_thread *team;
 	rb_status status = rb_refining_team(r, r->ncells, &team);
 
 	if (status == RB_OK)
-		status = rb_refining_each(r, team, r->ncells, CELLS, do_anew, r->mesh.cells);
+		status = rb_refining_each(r, team, r->ncells, CELLS, do_reset, r->mesh.cells);
 	rb_team_close(&team);
 	return status;
 }
 
 rb_status
-rb_refining_together(rb_refining *r, bool *any)
+rb_refining_insert_jointly(rb_refining *r, bool *any)
 {
 	rb_together t;
 	uint32_t left = 0;
@@ -454,7 +454,7 @@ rb_refining_together(rb_refining *r, bool *any)
 	if (status == RB_OK)
 		memset(t.marks, 0, r->ncells);
 	if (status == RB_OK)
-		status = find_stuck(&t);
+		status = index_blocked(&t);
 	for (uint32_t i = 0; i < r->nstuck && status == RB_OK; i++)
 	{
 		bool done = false;
@@ -464,9 +464,9 @@ rb_refining_together(rb_refining *r, bool *any)
 			status = RB_STOPPED;
 			break;
 		}
-		if (!rb_entry_alive(&r->mesh, r->stuck[i]) || is_hopeless(&t, r->stuck[i]))
+		if (!rb_entry_alive(&r->mesh, r->stuck[i]) || is_abandoned(&t, r->stuck[i]))
 			continue;
-		status = one_group(&t, r->stuck[i], &done);
+		status = insert_group(&t, r->stuck[i], &done);
 		*any = *any || done;
 	}
 	/* Keep the entries of points that are still blocked. */
@@ -475,7 +475,7 @@ rb_refining_together(rb_refining *r, bool *any)
 			r->stuck[left++] = r->stuck[i];
 	r->nstuck = left;
 	if (*any && status == RB_OK)
-		status = begin_anew(r);
+		status = reset_cells(r);
 	together_free(&t);
 	return status;
 }

@@ -27,7 +27,7 @@ rb_together_site(const rb_together *t, uint32_t number)
 }
 
 static rb_status
-put_points(rb_together *t)
+add_points(rb_together *t)
 {
 	const rb_cells *m = &t->r->mesh;
 	size_t n;
@@ -42,7 +42,8 @@ put_points(rb_together *t)
 			uint32_t site = m->cells[t->near.e[i]].v[k];
 			bool fresh;
 
-			status = rb_table_put(t->r->ctx, &t->numbers, site, RB_NONE, RB_NONE, 0, NULL, &fresh);
+			status =
+				rb_table_insert(t->r->ctx, &t->numbers, site, RB_NONE, RB_NONE, 0, NULL, &fresh);
 			if (status == RB_OK && fresh)
 				status = rb_numbers_add(t->r->ctx, &t->sites, site);
 		}
@@ -83,7 +84,7 @@ rb_together_middle(const rb_together *t, uint32_t u, uint32_t v)
  * triangles.
  */
 static rb_status
-put_wall(rb_together *t, const uint32_t *v, uint32_t facet)
+add_constrained_face(rb_together *t, const uint32_t *v, uint32_t facet)
 {
 	uint32_t stack[8][3]; /* PLC numbers */
 	int n = 1;
@@ -128,7 +129,7 @@ put_wall(rb_together *t, const uint32_t *v, uint32_t facet)
 }
 
 static rb_status
-put_walls(rb_together *t)
+add_constrained_faces(rb_together *t)
 {
 	const rb_cells *m = &t->r->mesh;
 	rb_status status = RB_OK;
@@ -168,7 +169,7 @@ put_walls(rb_together *t)
 		for (uint32_t j = 0; j < 3; j++)
 			v[j] = c->v[rb_cell_face_corner(face & 3, j)];
 		if (status == RB_OK)
-			status = put_wall(t, v, (uint32_t) t->facets.n - 1);
+			status = add_constrained_face(t, v, (uint32_t) t->facets.n - 1);
 	}
 	t->plc.nfacets = (uint32_t) t->facets.n;
 	t->plc.triangles = (const uint32_t(*)[3]) t->triangles;
@@ -179,11 +180,11 @@ put_walls(rb_together *t)
 /* ---- subsegments ---- */
 
 static rb_status
-put_piece(rb_together *t, uint32_t a, uint32_t b, rb_entry64 entry)
+add_subsegment(rb_together *t, uint32_t a, uint32_t b, rb_entry64 entry)
 {
 	bool fresh;
 	rb_status status =
-		rb_table_put(t->r->ctx, &t->pieces, a, b, RB_NONE, t->plc.nsegments, NULL, &fresh);
+		rb_table_insert(t->r->ctx, &t->pieces, a, b, RB_NONE, t->plc.nsegments, NULL, &fresh);
 
 	if (status != RB_OK || !fresh)
 		return status;
@@ -201,7 +202,7 @@ put_piece(rb_together *t, uint32_t a, uint32_t b, rb_entry64 entry)
 }
 
 static rb_status
-put_pieces(rb_together *t)
+add_subsegments(rb_together *t)
 {
 	const rb_cells *m = &t->r->mesh;
 	rb_status status = RB_OK;
@@ -224,12 +225,12 @@ put_pieces(rb_together *t)
 			a = rb_together_number(t, u);
 			b = rb_together_number(t, v);
 			if (middle == RB_NONE)
-				status = put_piece(t, a, b, entry);
+				status = add_subsegment(t, a, b, entry);
 			else
 			{
-				status = put_piece(t, a, middle, entry);
+				status = add_subsegment(t, a, middle, entry);
 				if (status == RB_OK)
-					status = put_piece(t, middle, b, entry);
+					status = add_subsegment(t, middle, b, entry);
 			}
 		}
 	}
@@ -238,7 +239,7 @@ put_pieces(rb_together *t)
 }
 
 rb_status
-rb_together_put(rb_together *t)
+rb_together_build_plc(rb_together *t)
 {
 	rb_status status;
 
@@ -247,10 +248,10 @@ rb_together_put(rb_together *t)
 	t->nwalls = 0;
 	rb_table_clear(&t->numbers);
 	rb_table_clear(&t->pieces);
-	status = put_points(t);
+	status = add_points(t);
 	if (status == RB_OK)
-		status = put_walls(t);
+		status = add_constrained_faces(t);
 	if (status == RB_OK)
-		status = put_pieces(t);
+		status = add_subsegments(t);
 	return status;
 }

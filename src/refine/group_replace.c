@@ -10,7 +10,7 @@
 
 /* Returns the next cell slot: a free one, or a new one at the end. */
 static uint32_t
-take_place(rb_refining *r)
+take_slot(rb_refining *r)
 {
 	return r->nfree > 0 ? r->free[--r->nfree] : r->ncells++;
 }
@@ -45,7 +45,7 @@ make_cell(rb_together *t, uint32_t tet)
 static void
 make_ghost(rb_refining *r, uint32_t cell, uint32_t k)
 {
-	uint32_t place = take_place(r);
+	uint32_t place = take_slot(r);
 	rb_cell *c = &r->mesh.cells[cell], *g = &r->mesh.cells[place];
 
 	memset(g, 0, sizeof *g);
@@ -83,7 +83,7 @@ link_ghost(rb_cells *m, uint32_t g)
 	{
 		const rb_cell *c = &m->cells[g];
 		uint32_t a = c->v[k == 1 ? 2 : 1], b = c->v[k == 3 ? 2 : 3], other;
-		rb_ring ring = rb_ring_at(g, 0, a, b);
+		rb_edge_ring ring = rb_ring_at(g, 0, a, b);
 
 		do
 			rb_ring_next(m, &ring);

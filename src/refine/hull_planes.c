@@ -61,7 +61,7 @@ rb_hull_near(const rb_refining *r, const double *a, const double *b, const doubl
 /* ---- planes of a surface ---- */
 
 static const double *
-corner(const rb_surface *s, uint32_t face, uint32_t k)
+corner_at(const rb_surface *s, uint32_t face, uint32_t k)
 {
 	return s->points + s->stride * s->faces[face][k];
 }
@@ -69,7 +69,7 @@ corner(const rb_surface *s, uint32_t face, uint32_t k)
 static double
 normal_of(const rb_surface *s, uint32_t face, double *n, double *long2)
 {
-	const double *a = corner(s, face, 0), *b = corner(s, face, 1), *c = corner(s, face, 2);
+	const double *a = corner_at(s, face, 0), *b = corner_at(s, face, 1), *c = corner_at(s, face, 2);
 
 	rb_face_normal(a, b, c, n);
 	*long2 = rb_face_long2(a, b, c);
@@ -77,7 +77,7 @@ normal_of(const rb_surface *s, uint32_t face, double *n, double *long2)
 }
 
 static void
-take_member(rb_surface *s, uint32_t face)
+add_member(rb_surface *s, uint32_t face)
 {
 	rb_plane *p = &s->planes[s->nplanes];
 	double n[3], long2, weight = sqrt(normal_of(s, face, n, &long2));
@@ -89,7 +89,7 @@ take_member(rb_surface *s, uint32_t face)
 	{
 		p->normal[k] += n[k];
 		for (uint32_t i = 0; i < 3; i++)
-			s->middle[k] += weight / 3 * (corner(s, face, i)[k] - s->origin[k]);
+			s->middle[k] += weight / 3 * (corner_at(s, face, i)[k] - s->origin[k]);
 		p->middle[k] = s->origin[k] + s->middle[k] / s->weight;
 	}
 }
@@ -110,10 +110,11 @@ in_plane(const rb_surface *s, uint32_t seed, uint32_t member, uint32_t face)
 
 	while (k < 2 && (w[k] == v[0] || w[k] == v[1] || w[k] == v[2]))
 		k++;
-	apex = corner(s, face, k);
+	apex = corner_at(s, face, k);
 	/* A point that is exactly coplanar with the first face is in the plane in any case. */
 	if (!rb_on_plane(p, s->rounds, apex) &&
-		rb_orient3d_at(&env, corner(s, seed, 0), corner(s, seed, 1), corner(s, seed, 2), apex) != 0)
+		rb_orient3d_at(&env, corner_at(s, seed, 0), corner_at(s, seed, 1), corner_at(s, seed, 2),
+					   apex) != 0)
 		return false;
 	area2 = normal_of(s, face, n, &long2);
 	/* The direction of a needle's normal is determined by rounding only. */
@@ -130,9 +131,9 @@ is_needle(const rb_surface *s, uint32_t face)
 
 /* Returns the corner opposite to the longest edge of a face. */
 static uint32_t
-middle_of(const rb_surface *s, uint32_t face)
+apex_of_needle(const rb_surface *s, uint32_t face)
 {
-	const double *a = corner(s, face, 0), *b = corner(s, face, 1), *c = corner(s, face, 2);
+	const double *a = corner_at(s, face, 0), *b = corner_at(s, face, 1), *c = corner_at(s, face, 2);
 	const double x = rb_distance2(b, c), y = rb_distance2(c, a), z = rb_distance2(a, b);
 
 	return x >= y && x >= z ? 0 : y >= z ? 1 : 2;
@@ -152,7 +153,7 @@ place_needles(rb_surface *s)
 		uint32_t face = i, steps = 0;
 
 		while (face != RB_NONE && is_needle(s, face) && steps++ < NEEDLES)
-			face = s->beside[face][middle_of(s, face)];
+			face = s->beside[face][apex_of_needle(s, face)];
 		if (face != RB_NONE && !is_needle(s, face))
 			s->of[i] = s->of[face];
 		if ((i & 0x3fff) == 0x3fff && rb_should_stop(s->ctx))
@@ -177,7 +178,7 @@ grow_plane(rb_surface *s, uint32_t seed)
 
 				if (beside != RB_NONE && s->of[beside] == RB_NONE &&
 					in_plane(s, seed, s->members[i], beside))
-					take_member(s, beside);
+					add_member(s, beside);
 			}
 			if ((i & 0xfff) == 0xfff && rb_should_stop(s->ctx))
 				return RB_STOPPED;
@@ -258,8 +259,8 @@ rb_surface_planes(rb_surface *s)
 		s->weight = 0;
 		memset(s->middle, 0, sizeof s->middle);
 		memset(&s->planes[s->nplanes], 0, sizeof(rb_plane));
-		s->origin = corner(s, seed, 0);
-		take_member(s, seed);
+		s->origin = corner_at(s, seed, 0);
+		add_member(s, seed);
 		status = grow_plane(s, seed);
 		s->nplanes++;
 		if ((i & 0xfff) == 0xfff && status == RB_OK && rb_should_stop(s->ctx))

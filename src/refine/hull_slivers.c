@@ -27,7 +27,7 @@
  * Squared cosine of the angle between the normals of a face and of the plane, up to which the face
  * counts as upright
  */
-#define UPRIGHT 0.25
+#define MAX_UPRIGHT_COSINE2 0.25
 /* Maximum height of a needle, in units of the rounding error */
 #define NEEDLE 4.0
 /* Tetrahedra that a thread takes at once */
@@ -136,14 +136,14 @@ peel_input(peel *p)
 	{
 		const uint32_t *v = tets->faces[i];
 
-		status = rb_table_put(ctx, &p->input, v[0], v[1], v[2], 0, NULL, NULL);
+		status = rb_table_insert(ctx, &p->input, v[0], v[1], v[2], 0, NULL, NULL);
 		if (peel_stops(p, i))
 			status = RB_STOPPED;
 	}
 	for (uint32_t i = 0; i < tets->nedges && status == RB_OK; i++)
 	{
-		status = rb_table_put(ctx, &p->input, tets->edges[i][0], tets->edges[i][1], RB_NONE, 0,
-							  NULL, NULL);
+		status = rb_table_insert(ctx, &p->input, tets->edges[i][0], tets->edges[i][1], RB_NONE, 0,
+								 NULL, NULL);
 		if (peel_stops(p, i))
 			status = RB_STOPPED;
 	}
@@ -151,7 +151,7 @@ peel_input(peel *p)
 }
 
 static rb_status
-put_face(peel *p, uint32_t t, uint32_t i)
+add_face(peel *p, uint32_t t, uint32_t i)
 {
 	rb_surface *hull = &p->hull;
 	rb_status status;
@@ -174,7 +174,7 @@ put_face(peel *p, uint32_t t, uint32_t i)
 }
 
 static rb_status
-put_boundary(peel *p)
+add_boundary(peel *p)
 {
 	const rb_tets *tets = p->tets;
 	rb_status status = RB_OK;
@@ -183,7 +183,7 @@ put_boundary(peel *p)
 	{
 		for (uint32_t i = 0; i < 4 && status == RB_OK; i++)
 			if (tets->neighbours[4 * (size_t) t + i] == RB_NONE)
-				status = put_face(p, t, i);
+				status = add_face(p, t, i);
 		if (peel_stops(p, t))
 			status = RB_STOPPED;
 	}
@@ -206,7 +206,7 @@ link_boundary(peel *p)
 		uint32_t *other;
 		bool fresh;
 
-		status = rb_table_put(p->r->ctx, &p->edges, a, b, RB_NONE, side, &other, &fresh);
+		status = rb_table_insert(p->r->ctx, &p->edges, a, b, RB_NONE, side, &other, &fresh);
 		if (status != RB_OK || fresh)
 			continue;
 		if (*other >= FOLD)
@@ -231,7 +231,7 @@ static rb_status
 count_edge(peel *p, uint32_t a, uint32_t b, uint32_t more)
 {
 	uint32_t *n;
-	rb_status status = rb_table_put(p->r->ctx, &p->edges, a, b, RB_NONE, 0, &n, NULL);
+	rb_status status = rb_table_insert(p->r->ctx, &p->edges, a, b, RB_NONE, 0, &n, NULL);
 
 	if (status == RB_OK)
 		*n += more;
@@ -239,7 +239,7 @@ count_edge(peel *p, uint32_t a, uint32_t b, uint32_t more)
 }
 
 static rb_status
-put_plane(peel *p, uint32_t v, uint32_t plane)
+add_plane(peel *p, uint32_t v, uint32_t plane)
 {
 	rb_status status =
 		rb_array_grow(p->r->ctx, (void **) &p->in, &p->in_cap, (size_t) p->nin + 1, sizeof(*p->in));
@@ -270,7 +270,7 @@ count_boundary(peel *p)
 		const uint32_t last = p->at[v[side % 3]];
 
 		if (last == RB_NONE || p->in[last][0] != hull->of[side / 3])
-			status = put_plane(p, v[side % 3], hull->of[side / 3]);
+			status = add_plane(p, v[side % 3], hull->of[side / 3]);
 		if (status == RB_OK)
 			status = count_edge(p, v[(side + 1) % 3], v[(side + 2) % 3], 1);
 		if (peel_stops(p, side))
@@ -310,7 +310,7 @@ lies_bare(const peel *p, uint32_t t, const rb_plane *plane)
 		up = rb_dot(n, plane->normal);
 		area2 = rb_dot(n, n);
 		if ((out ? up < 0 : up > 0) && area2 > least * least * rb_face_long2(a, b, c) &&
-			up * up > UPRIGHT * area2 * rb_dot(plane->normal, plane->normal))
+			up * up > MAX_UPRIGHT_COSINE2 * area2 * rb_dot(plane->normal, plane->normal))
 			return false;
 	}
 	return true;
@@ -358,7 +358,7 @@ has_facet(const peel *p, uint32_t t)
 
 /* Records that all corners of a tetrahedron lie in a plane. */
 static rb_status
-spread_plane(peel *p, uint32_t t, uint32_t plane)
+record_plane(peel *p, uint32_t t, uint32_t plane)
 {
 	const uint32_t *v = p->tets->tets[t];
 	rb_status status = RB_OK;
@@ -370,7 +370,7 @@ spread_plane(peel *p, uint32_t t, uint32_t plane)
 		while (at != RB_NONE && p->in[at][0] != plane)
 			at = p->in[at][1];
 		if (at == RB_NONE)
-			status = put_plane(p, v[i], plane);
+			status = add_plane(p, v[i], plane);
 	}
 	return status;
 }
@@ -406,7 +406,7 @@ peel_one(peel *p, uint32_t t)
 		plane = plane_of(p, t);
 	if (plane == RB_NONE)
 		return RB_OK;
-	status = spread_plane(p, t, plane);
+	status = record_plane(p, t, plane);
 	p->gone[t] = true;
 	p->ngone++;
 	for (uint32_t i = 0; i < 4 && status == RB_OK; i++)
@@ -487,17 +487,17 @@ peel_rest(peel *p, rb_tets *rest)
 	return status;
 }
 
-typedef struct looking
+typedef struct flat_search
 {
 	const rb_tets *tets;
 	double rounds;
 	uint8_t *found; /* For each block, whether it has a flat tetrahedron at the boundary */
-} looking;
+} flat_search;
 
 static void
-do_look(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+do_find_flat(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
-	const looking *l = arg;
+	const flat_search *l = arg;
 	bool found = false;
 
 	(void) me;
@@ -508,10 +508,10 @@ do_look(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* Sets *found if there is a flat tetrahedron at the boundary, which is rare. */
 static rb_status
-look(rb_refining *r, const rb_tets *tets, bool *found)
+find_flat(rb_refining *r, const rb_tets *tets, bool *found)
 {
 	const size_t blocks = tets->ntets / BLOCK + 1;
-	looking l = {tets, r->hull_rounds, NULL};
+	flat_search l = {tets, r->hull_rounds, NULL};
 	rb_thread *team = NULL;
 	rb_status status = rb_array(r->ctx, (void **) &l.found, blocks, 1);
 
@@ -520,7 +520,7 @@ look(rb_refining *r, const rb_tets *tets, bool *found)
 	if (status == RB_OK)
 	{
 		memset(l.found, 0, blocks);
-		status = rb_refining_each(r, team, tets->ntets, BLOCK, do_look, &l);
+		status = rb_refining_each(r, team, tets->ntets, BLOCK, do_find_flat, &l);
 	}
 	*found = status == RB_OK && memchr(l.found, 1, blocks) != NULL;
 	rb_team_close(&team);
@@ -538,7 +538,7 @@ rb_hull_peel(rb_refining *r, const rb_tets *tets, rb_tets *rest)
 	*rest = *tets;
 	/* Flat tetrahedra do no harm if shapes do not matter or the surface must not change. */
 	if (r->hull_rounds > 0 && r->options->radius_edge < INFINITY && !r->options->keep_surface)
-		status = look(r, tets, &more);
+		status = find_flat(r, tets, &more);
 	if (!more)
 		return status;
 	memset(&p, 0, sizeof p);
@@ -551,7 +551,7 @@ rb_hull_peel(rb_refining *r, const rb_tets *tets, rb_tets *rest)
 	p.hull.rounds = p.rounds;
 	status = peel_input(&p);
 	if (status == RB_OK)
-		status = put_boundary(&p);
+		status = add_boundary(&p);
 	if (status == RB_OK)
 		status = link_boundary(&p);
 	if (status == RB_OK)

@@ -96,19 +96,19 @@ typedef struct start
 } start;
 
 static rb_status
-each(start *s, uint64_t n, uint64_t grain, rb_work work)
+run_loop(start *s, uint64_t n, uint64_t grain, rb_work work)
 {
 	return rb_refining_each(s->r, s->team, n, grain, work, s);
 }
 
 static rb_status
-fill(start *s, uint64_t n, uint64_t grain, rb_work work)
+run_fill(start *s, uint64_t n, uint64_t grain, rb_work work)
 {
 	return rb_refining_fill(s->r, s->team, n, grain, work, s);
 }
 
 static bool
-stops(const start *s, uint32_t i)
+should_stop_at(const start *s, uint32_t i)
 {
 	return (i & 0x3fff) == 0x3fff && rb_should_stop(s->r->ctx);
 }
@@ -335,7 +335,7 @@ do_sites(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* Returns the position of a region in a list, or the position to insert it. */
 static uint32_t
-region_place(const regions *in, int64_t region)
+region_position(const regions *in, int64_t region)
 {
 	uint32_t from = 0, to = in->n;
 
@@ -354,7 +354,7 @@ region_place(const regions *in, int64_t region)
 static rb_status
 add_region(rb_context *ctx, regions *in, int64_t region)
 {
-	const uint32_t place = region_place(in, region);
+	const uint32_t place = region_position(in, region);
 	rb_status status;
 
 	if (place < in->n && in->of[place] == region)
@@ -370,7 +370,7 @@ add_region(rb_context *ctx, regions *in, int64_t region)
 
 /* Collects the regions of a block of tetrahedra, and counts its ghosts. */
 static void
-do_look(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+do_count_cells(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	start *s = arg;
 	const rb_tets *tets = s->tets;
@@ -418,7 +418,7 @@ make_regions(start *s)
 
 /* Counts cells and regions, and allocates room for them. */
 static rb_status
-look(start *s)
+count_cells(start *s)
 {
 	rb_refining *r = s->r;
 	const rb_tets *tets = s->tets;
@@ -433,7 +433,7 @@ look(start *s)
 	if (status != RB_OK)
 		return status;
 	s->ghost_at[nblocks - 1] = 0; /* The last block may be empty */
-	status = each(s, tets->ntets, BLOCK, do_look);
+	status = run_loop(s, tets->ntets, BLOCK, do_count_cells);
 	for (uint32_t b = 0; b < nblocks && status == RB_OK; b++)
 	{
 		const uint32_t ghosts = s->ghost_at[b];
@@ -515,7 +515,7 @@ do_cells(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		c->claim = 0;
 		c->region = t > from && tets->region[t] == tets->region[t - 1]
 						? cells[t - 1].region
-						: region_place(&in, tets->region[t]);
+						: region_position(&in, tets->region[t]);
 		for (uint32_t e = 0; e < 6; e++)
 			if (is_edge(s, c->v[rb_cell_edge_from(e)], c->v[rb_cell_edge_to(e)]))
 				c->bits |= RB_CELL_SEGMENT(e);
@@ -546,7 +546,7 @@ make_cells(start *s)
 	if (status == RB_OK)
 		status = make_lists(s, EDGES, tets->npoints, tets->nedges, &s->edges);
 	if (status == RB_OK)
-		status = fill(s, tets->ntets, BLOCK, do_cells);
+		status = run_fill(s, tets->ntets, BLOCK, do_cells);
 	free_lists(s->r->ctx->memory, &s->faces);
 	free_lists(s->r->ctx->memory, &s->edges);
 	return status;
@@ -569,7 +569,7 @@ other_end(const rb_cells *m, uint32_t g, uint32_t corner)
 {
 	const rb_cell *c = &m->cells[g];
 	uint32_t a = c->v[corner == 1 ? 2 : 1], b = c->v[corner == 3 ? 2 : 3];
-	rb_ring ring = rb_ring_at(g, 0, a, b);
+	rb_edge_ring ring = rb_ring_at(g, 0, a, b);
 
 	do
 		rb_ring_next(m, &ring);
@@ -640,7 +640,7 @@ link_ghosts(start *s)
 	rb_status status = rb_array(r->ctx, (void **) &s->ends, 3 * (size_t) n + 1, sizeof(uint32_t));
 
 	if (status == RB_OK)
-		status = each(s, n, RINGS, do_ends);
+		status = run_loop(s, n, RINGS, do_ends);
 	if (status == RB_OK)
 		status = make_lists(s, CHAINS, s->tets->npoints, 3 * (uint64_t) n, &chains);
 	if (status == RB_OK)
@@ -668,7 +668,7 @@ group_of(start *s, uint32_t g)
  * are exactly coplanar.
  */
 static bool
-coplanar(const start *s, uint32_t g, uint32_t k)
+is_coplanar(const start *s, uint32_t g, uint32_t k)
 {
 	rb_cells *m = &s->r->mesh;
 	const rb_cell *c = &m->cells[g];
@@ -681,7 +681,7 @@ coplanar(const start *s, uint32_t g, uint32_t k)
 
 /* Returns the segment bit of the edge opposite to corner k on the face of a ghost. */
 static uint32_t
-edge_beside(uint32_t k)
+edge_opposite(uint32_t k)
 {
 	return RB_CELL_SEGMENT(rb_cell_edge(k == 1 ? 2 : 1, k == 3 ? 2 : 3));
 }
@@ -691,7 +691,7 @@ edge_beside(uint32_t k)
  * may be coplanar up to rounding.
  */
 static bool
-near(const start *s, uint32_t g, uint32_t k)
+is_nearly_coplanar(const start *s, uint32_t g, uint32_t k)
 {
 	const rb_cells *m = &s->r->mesh;
 	const rb_cell *c = &m->cells[g];
@@ -725,11 +725,11 @@ do_planes(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		{
 			const uint32_t o = c->n[k] >> 2;
 
-			if (g >= o || m->cells[o].facet[0] != RB_NOWHERE || (c->bits & edge_beside(k)) != 0)
+			if (g >= o || m->cells[o].facet[0] != RB_NOWHERE || (c->bits & edge_opposite(k)) != 0)
 				continue;
-			if (coplanar(s, g, k))
+			if (is_coplanar(s, g, k))
 				s->marks[i] |= (uint8_t) (1u << k);
-			else if (near(s, g, k))
+			else if (is_nearly_coplanar(s, g, k))
 				s->marks[i] |= NEAR;
 		}
 	}
@@ -766,7 +766,7 @@ group_hull(start *s)
 	if (status == RB_OK)
 		status = rb_array(r->ctx, (void **) &s->facet, (size_t) n + 1, sizeof(uint32_t));
 	if (status == RB_OK)
-		status = each(s, n, RINGS, do_planes);
+		status = run_loop(s, n, RINGS, do_planes);
 	if (status != RB_OK)
 		return status;
 	for (uint32_t g = 0; g < n; g++)
@@ -784,7 +784,7 @@ group_hull(start *s)
 
 				s->group[a > b ? a : b] = a > b ? b : a;
 			}
-		if (stops(s, g))
+		if (should_stop_at(s, g))
 			return RB_STOPPED;
 	}
 	/* The root of a group precedes its other members. */
@@ -795,7 +795,7 @@ group_hull(start *s)
 
 			s->facet[g] = root == g ? r->all_facets++ : s->facet[root];
 		}
-	return each(s, n, BLOCK, do_facets);
+	return run_loop(s, n, BLOCK, do_facets);
 }
 
 /* Marks edges between two facets that are not on a segment. */
@@ -812,7 +812,7 @@ do_creases(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 		s->marks[i] = 0;
 		for (uint32_t k = 1; k < 4; k++)
-			if ((c->bits & edge_beside(k)) == 0 && m->cells[c->n[k] >> 2].facet[0] != c->facet[0])
+			if ((c->bits & edge_opposite(k)) == 0 && m->cells[c->n[k] >> 2].facet[0] != c->facet[0])
 				s->marks[i] |= (uint8_t) (1u << k);
 	}
 }
@@ -827,7 +827,7 @@ crease_hull(start *s)
 	rb_refining *r = s->r;
 	rb_cells *m = &r->mesh;
 	const uint32_t base = s->tets->ntets, n = ghosts_of(s);
-	rb_status status = each(s, n, BLOCK, do_creases);
+	rb_status status = run_loop(s, n, BLOCK, do_creases);
 
 	for (uint32_t i = 0; i < n && status == RB_OK; i++)
 	{
@@ -837,10 +837,10 @@ crease_hull(start *s)
 		{
 			const rb_cell *c = &m->cells[g];
 			uint32_t a = c->v[k == 1 ? 2 : 1], b = c->v[k == 3 ? 2 : 3];
-			rb_ring ring;
+			rb_edge_ring ring;
 
 			/* The edge may have become a segment already. */
-			if ((s->marks[i] >> k & 1) == 0 || (c->bits & edge_beside(k)) != 0)
+			if ((s->marks[i] >> k & 1) == 0 || (c->bits & edge_opposite(k)) != 0)
 				continue;
 			status = rb_array_grow(r->ctx, (void **) &r->segments, &r->segments_cap,
 								   (size_t) m->nsegments + 1, sizeof(uint32_t[2]));
@@ -1056,9 +1056,9 @@ make_mesh(rb_refining *r, const rb_tets *tets)
 	s.tets = tets;
 	status = rb_refining_team(r, tets->ntets, &s.team);
 	if (status == RB_OK)
-		status = look(&s);
+		status = count_cells(&s);
 	if (status == RB_OK)
-		status = fill(&s, tets->npoints, BLOCK, do_sites);
+		status = run_fill(&s, tets->npoints, BLOCK, do_sites);
 	if (status == RB_OK)
 		status = make_cells(&s);
 	if (status == RB_OK)
@@ -1135,7 +1135,7 @@ rb_refining_start(rb_refining *r, const rb_tets *tets)
  * Updates the nearest earlier neighbor of vertex `last` by vertex v, with which it shares an edge.
  */
 static void
-look_near(const rb_cells *m, uint32_t last, uint32_t v, uint32_t *nearest)
+update_nearest(const rb_cells *m, uint32_t last, uint32_t v, uint32_t *nearest)
 {
 	const double *at = rb_site_at(m, last);
 	double far = INFINITY, d = rb_distance2(at, rb_site_at(m, v));
@@ -1167,7 +1167,7 @@ rb_refining_radii(rb_refining *r, uint32_t cell, uint32_t site, uint32_t n)
 			uint32_t last = u > v ? u : v;
 
 			if (last >= site && last - site < n)
-				look_near(m, last, u + v - last, &nearest[last - site]);
+				update_nearest(m, last, u + v - last, &nearest[last - site]);
 		}
 	}
 	for (uint32_t i = 0; i < n && status == RB_OK; i++)

@@ -16,7 +16,7 @@
 
 #include "core/exact/double_double.h"
 
-RB_HD double
+RB_HOST_DEVICE double
 rb_distance2(const double *a, const double *b)
 {
 	double x = a[0] - b[0], y = a[1] - b[1], z = a[2] - b[2];
@@ -44,7 +44,7 @@ rb_distance2(const double *a, const double *b)
 #define RB_SPHERE_KEPT 0.5
 
 /* Returns a negative number if p lies in the protecting sphere of ab. */
-RB_HD double
+RB_HOST_DEVICE double
 rb_diameter_dot(const double *a, const double *b, const double *p)
 {
 	return (a[0] - p[0]) * (b[0] - p[0]) + (a[1] - p[1]) * (b[1] - p[1]) +
@@ -72,11 +72,11 @@ typedef struct rb_spans
  * Computes the same values in double-double arithmetic of 106 bits, with an error that relative to
  * |u| |v| |w| is about the square of that in doubles.
  */
-RB_HD_CALL rb_spans
+RB_HOST_DEVICE_CALL rb_spans
 rb_spans_fine(const double *a, const double *b, const double *c, const double *d)
 {
 	const double *p[3];
-	rb_twofold e[3][3], n[3][3], squares[3];
+	rb_double_double e[3][3], n[3][3], squares[3];
 	rb_spans s;
 	int i, k;
 
@@ -86,18 +86,18 @@ rb_spans_fine(const double *a, const double *b, const double *c, const double *d
 	for (k = 0; k < 3; k++)
 	{
 		for (i = 0; i < 3; i++)
-			e[k][i] = rb_twofold_difference(p[k][i], d[i]);
-		squares[k] = rb_twofold_dot(e[k], e[k]);
+			e[k][i] = rb_double_double_difference(p[k][i], d[i]);
+		squares[k] = rb_double_double_dot(e[k], e[k]);
 	}
 	for (k = 0; k < 3; k++)
-		rb_twofold_cross(e[(k + 1) % 3], e[(k + 2) % 3], n[k]);
-	s.volume6 = rb_twofold_dot(e[0], n[0]).high;
+		rb_double_double_cross(e[(k + 1) % 3], e[(k + 2) % 3], n[k]);
+	s.volume6 = rb_double_double_dot(e[0], n[0]).high;
 	for (i = 0; i < 3; i++)
 	{
-		rb_twofold sum = rb_twofold_mul(squares[0], n[0][i]);
+		rb_double_double sum = rb_double_double_mul(squares[0], n[0][i]);
 
-		sum = rb_twofold_add(sum, rb_twofold_mul(squares[1], n[1][i]));
-		s.m[i] = rb_twofold_add(sum, rb_twofold_mul(squares[2], n[2][i])).high;
+		sum = rb_double_double_add(sum, rb_double_double_mul(squares[1], n[1][i]));
+		s.m[i] = rb_double_double_add(sum, rb_double_double_mul(squares[2], n[2][i])).high;
 	}
 	return s;
 }
@@ -108,7 +108,7 @@ rb_spans_fine(const double *a, const double *b, const double *c, const double *d
  */
 #define RB_SPANS_FLAT 0x1p-40
 
-RB_HD rb_spans
+RB_HOST_DEVICE rb_spans
 rb_spans_of(const double *a, const double *b, const double *c, const double *d)
 {
 	double ux = a[0] - d[0], uy = a[1] - d[1], uz = a[2] - d[2];
@@ -136,7 +136,7 @@ rb_spans_of(const double *a, const double *b, const double *c, const double *d)
 }
 
 /* Returns the sphere through four points. Its radius is infinite or NaN if they are coplanar. */
-RB_HD rb_ball
+RB_HOST_DEVICE rb_ball
 rb_ball_of_tet(const double *a, const double *b, const double *c, const double *d)
 {
 	rb_spans s = rb_spans_of(a, b, c, d);
@@ -152,7 +152,7 @@ rb_ball_of_tet(const double *a, const double *b, const double *c, const double *
 }
 
 /* Returns six times the volume. */
-RB_HD double
+RB_HOST_DEVICE double
 rb_volume6(const double *a, const double *b, const double *c, const double *d)
 {
 	double ux = a[0] - d[0], uy = a[1] - d[1], uz = a[2] - d[2];
@@ -163,7 +163,7 @@ rb_volume6(const double *a, const double *b, const double *c, const double *d)
 }
 
 /* Returns the smallest sphere through three points, whose center is that of their circumcircle. */
-RB_HD rb_ball
+RB_HOST_DEVICE rb_ball
 rb_ball_of_triangle(const double *a, const double *b, const double *c)
 {
 	double ux = a[0] - c[0], uy = a[1] - c[1], uz = a[2] - c[2];
@@ -187,7 +187,7 @@ rb_ball_of_triangle(const double *a, const double *b, const double *c)
 }
 
 /* Returns the position of the projection of p on ab, as a fraction from a (0) to b (1). */
-RB_HD double
+RB_HOST_DEVICE double
 rb_projection(const double *a, const double *b, const double *p)
 {
 	double x = b[0] - a[0], y = b[1] - a[1], z = b[2] - a[2];
@@ -195,7 +195,7 @@ rb_projection(const double *a, const double *b, const double *p)
 	return ((p[0] - a[0]) * x + (p[1] - a[1]) * y + (p[2] - a[2]) * z) / (x * x + y * y + z * z);
 }
 
-RB_HD void
+RB_HOST_DEVICE void
 rb_point_along(const double *a, const double *b, double t, double *at)
 {
 	int i;

@@ -10,14 +10,14 @@
 #include <math.h>
 
 static void
-sub(const double *a, const double *b, double *d)
+subtract(const double *a, const double *b, double *d)
 {
 	for (int i = 0; i < 3; i++)
 		d[i] = a[i] - b[i];
 }
 
 static void
-cross(const double *a, const double *b, double *n)
+cross_product(const double *a, const double *b, double *n)
 {
 	n[0] = a[1] * b[2] - a[2] * b[1];
 	n[1] = a[2] * b[0] - a[0] * b[2];
@@ -25,7 +25,7 @@ cross(const double *a, const double *b, double *n)
 }
 
 static double
-dot(const double *a, const double *b)
+dot_product(const double *a, const double *b)
 {
 	return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
@@ -47,12 +47,12 @@ rb_tet_measure(const double *a, const double *b, const double *c, const double *
 	p[1] = b;
 	p[2] = c;
 	p[3] = d;
-	sub(a, d, u);
-	sub(b, d, v);
-	sub(c, d, w);
-	cross(v, w, n[0]);
-	cross(w, u, n[1]);
-	cross(u, v, n[2]);
+	subtract(a, d, u);
+	subtract(b, d, v);
+	subtract(c, d, w);
+	cross_product(v, w, n[0]);
+	cross_product(w, u, n[1]);
+	cross_product(u, v, n[2]);
 	for (int i = 0; i < 3; i++)
 		n[3][i] = -(n[0][i] + n[1][i] + n[2][i]);
 	quality->volume = fabs(spans.volume6) / 6;
@@ -63,12 +63,14 @@ rb_tet_measure(const double *a, const double *b, const double *c, const double *
 		{
 			double edge[3], angle;
 
-			sub(p[i], p[j], edge);
-			shortest = fmin(shortest, dot(edge, edge));
-			cross(n[i], n[j], edge);
-			angle = 180 - atan2(sqrt(dot(edge, edge)), dot(n[i], n[j])) * (180 / M_PI);
+			subtract(p[i], p[j], edge);
+			shortest = fmin(shortest, dot_product(edge, edge));
+			cross_product(n[i], n[j], edge);
+			angle =
+				180 - atan2(sqrt(dot_product(edge, edge)), dot_product(n[i], n[j])) * (180 / M_PI);
 			quality->min_dihedral = fmin(quality->min_dihedral, angle);
 			quality->max_dihedral = fmax(quality->max_dihedral, angle);
 		}
-	quality->radius_edge = sqrt(dot(spans.m, spans.m)) / (2 * fabs(spans.volume6)) / sqrt(shortest);
+	quality->radius_edge =
+		sqrt(dot_product(spans.m, spans.m)) / (2 * fabs(spans.volume6)) / sqrt(shortest);
 }

@@ -45,30 +45,30 @@ typedef struct rebuild
 } rebuild;
 
 /* Exclusive maximum of counts; larger numbers have special meanings */
-#define MOST (UINT32_MAX - 8)
+#define MAX_COUNT (UINT32_MAX - 8)
 
 /* Returns true if the work should stop. It is a single load, so it can be polled for every item. */
 static bool
-stops(const rebuild *b)
+is_stopped(const rebuild *b)
 {
 	return rb_should_stop(b->r->ctx);
 }
 
 static rb_status
-look_most(const rebuild *b, uint64_t n)
+check_max_count(const rebuild *b, uint64_t n)
 {
-	return n >= MOST ? rb_fail(b->r->ctx, RB_TOO_MANY_OBJECTS, n, MOST, NULL) : RB_OK;
+	return n >= MAX_COUNT ? rb_fail(b->r->ctx, RB_TOO_MANY_OBJECTS, n, MAX_COUNT, NULL) : RB_OK;
 }
 
 static bool
-alive(const rb_cell *c)
+is_live_tet(const rb_cell *c)
 {
 	return c->v[0] != RB_DEAD && !rb_cell_ghost(c);
 }
 
 /* Collects the points of the mesh, and one on each blocked subsegment. */
 static rb_status
-put_points(rebuild *b)
+add_points(rebuild *b)
 {
 	rb_refining *r = b->r;
 	const rb_cells *m = &r->mesh;
@@ -86,27 +86,27 @@ put_points(rebuild *b)
 		return status;
 	for (uint32_t i = 0; i < r->nsites; i++)
 	{
-		if (stops(b))
+		if (is_stopped(b))
 			return RB_STOPPED;
 		memcpy(b->points + 3 * (size_t) i, m->sites[i].at, sizeof m->sites[i].at);
 	}
 	b->npoints = r->nsites;
 	for (uint32_t i = 0; i < r->nstuck && status == RB_OK; i++)
 	{
-		rb_candidate cand;
+		rb_refine_candidate cand;
 		uint32_t u, v;
 		bool fresh;
 
-		if (stops(b))
+		if (is_stopped(b))
 			return RB_STOPPED;
-		if (b->npoints >= (r->options->max_points > 0 ? r->options->max_points : MOST))
+		if (b->npoints >= (r->options->max_points > 0 ? r->options->max_points : MAX_COUNT))
 		{
 			r->full = true;
 			break;
 		}
-		if (!rb_refining_stuck_point(r, r->stuck[i], &cand, &u, &v))
+		if (!rb_refining_blocked_point(r, r->stuck[i], &cand, &u, &v))
 			continue;
-		status = rb_table_put(ctx, &b->split, u, v, RB_NONE, b->npoints, NULL, &fresh);
+		status = rb_table_insert(ctx, &b->split, u, v, RB_NONE, b->npoints, NULL, &fresh);
 		if (status != RB_OK || !fresh)
 			continue;
 		b->parent[b->npoints - r->nsites] = rb_piece_segment(m, u, v);
@@ -117,7 +117,7 @@ put_points(rebuild *b)
 }
 
 static rb_status
-put_triangle(rebuild *b, const uint32_t *v, uint32_t facet)
+add_triangle(rebuild *b, const uint32_t *v, uint32_t facet)
 {
 	uint32_t stack[8][3];
 	int n = 1;
@@ -146,7 +146,7 @@ put_triangle(rebuild *b, const uint32_t *v, uint32_t facet)
 			stack[n++][2] = d;
 			continue;
 		}
-		status = look_most(b, b->ntriangles);
+		status = check_max_count(b, b->ntriangles);
 		if (status == RB_OK)
 			status = rb_array_grow(b->r->ctx, (void **) &b->triangles, &b->triangles_cap,
 								   (size_t) b->ntriangles + 1, sizeof(uint32_t[3]));
@@ -163,9 +163,9 @@ put_triangle(rebuild *b, const uint32_t *v, uint32_t facet)
 }
 
 static rb_status
-put_segment(rebuild *b, uint32_t u, uint32_t v, uint32_t segment)
+add_segment(rebuild *b, uint32_t u, uint32_t v, uint32_t segment)
 {
-	rb_status status = look_most(b, b->nsegments);
+	rb_status status = check_max_count(b, b->nsegments);
 
 	if (status == RB_OK)
 		status = rb_array_grow(b->r->ctx, (void **) &b->segments, &b->segments_cap,
@@ -183,7 +183,7 @@ put_segment(rebuild *b, uint32_t u, uint32_t v, uint32_t segment)
 
 /* Collects the constrained faces and subsegments, with facets in ascending order. */
 static rb_status
-put_complex(rebuild *b)
+add_complex(rebuild *b)
 {
 	rb_refining *r = b->r;
 	const rb_cells *m = &r->mesh;
@@ -207,9 +207,9 @@ put_complex(rebuild *b)
 		{
 			const rb_cell *c = &m->cells[i];
 
-			if (stops(b))
+			if (is_stopped(b))
 				status = RB_STOPPED;
-			if (!alive(c))
+			if (!is_live_tet(c))
 				continue;
 			for (uint32_t k = 0; k < 4; k++)
 				if ((c->bits & RB_CELL_WALL(k)) != 0 &&
@@ -242,15 +242,15 @@ put_complex(rebuild *b)
 
 		for (uint32_t j = 0; j < 3; j++)
 			v[j] = c->v[rb_cell_face_corner(k, j)];
-		status = stops(b) ? RB_STOPPED : put_triangle(b, v, b->facets[c->facet[k]]);
+		status = is_stopped(b) ? RB_STOPPED : add_triangle(b, v, b->facets[c->facet[k]]);
 	}
 	for (uint32_t i = 0; i < r->ncells && status == RB_OK; i++)
 	{
 		const rb_cell *c = &m->cells[i];
 
-		if (stops(b))
+		if (is_stopped(b))
 			status = RB_STOPPED;
-		if (!alive(c) || (c->bits & RB_CELL_SEGMENTS) == 0)
+		if (!is_live_tet(c) || (c->bits & RB_CELL_SEGMENTS) == 0)
 			continue;
 		for (uint32_t e = 0; e < 6 && status == RB_OK; e++)
 		{
@@ -260,14 +260,14 @@ put_complex(rebuild *b)
 
 			/* Only the first cell around the subsegment adds it. */
 			if ((c->bits & RB_CELL_SEGMENT(e)) != 0)
-				status = rb_table_put(ctx, &pieces, u, v, RB_NONE, 0, NULL, &fresh);
+				status = rb_table_insert(ctx, &pieces, u, v, RB_NONE, 0, NULL, &fresh);
 			if (status != RB_OK || !fresh)
 				continue;
 			segment = rb_piece_segment(m, u, v);
 			at = rb_table_find(&b->split, u, v, RB_NONE);
-			status = put_segment(b, u, at != NULL ? *at : v, segment);
+			status = add_segment(b, u, at != NULL ? *at : v, segment);
 			if (status == RB_OK && at != NULL)
-				status = put_segment(b, *at, v, segment);
+				status = add_segment(b, *at, v, segment);
 		}
 	}
 	rb_free(ctx->memory, (void **) &start);
@@ -281,7 +281,7 @@ put_complex(rebuild *b)
  * tetrahedron.
  */
 static rb_status
-put_seeds(rebuild *b)
+add_seeds(rebuild *b)
 {
 	rb_refining *r = b->r;
 	const rb_cells *m = &r->mesh;
@@ -300,11 +300,11 @@ put_seeds(rebuild *b)
 		double largest = -1;
 		rb_seed *seed;
 
-		if (seen[i] || !alive(&m->cells[i]))
+		if (seen[i] || !is_live_tet(&m->cells[i]))
 			continue;
 		stack[n++] = i;
 		seen[i] = 1;
-		while (n > 0 && !stops(b))
+		while (n > 0 && !is_stopped(b))
 		{
 			uint32_t cell = stack[--n];
 			const rb_cell *c = &m->cells[cell];
@@ -341,7 +341,7 @@ put_seeds(rebuild *b)
 		}
 		seed->region = b->nseeds;
 		b->seed_region[b->nseeds++] = m->cells[best].region;
-		if (stops(b))
+		if (is_stopped(b))
 			status = RB_STOPPED;
 	}
 	rb_free(ctx->memory, (void **) &seen);
@@ -354,7 +354,7 @@ put_seeds(rebuild *b)
  * have vanished.
  */
 static rb_status
-look_parts(const rebuild *b, const rb_tets *tets, bool *all)
+check_parts(const rebuild *b, const rb_tets *tets, bool *all)
 {
 	uint8_t *seen = NULL;
 	uint32_t n = 0;
@@ -363,7 +363,7 @@ look_parts(const rebuild *b, const rb_tets *tets, bool *all)
 	if (status != RB_OK)
 		return status;
 	memset(seen, 0, b->nseeds);
-	for (uint32_t i = 0; i < tets->ntets && !stops(b); i++)
+	for (uint32_t i = 0; i < tets->ntets && !is_stopped(b); i++)
 		if (tets->region[i] >= 0 && tets->region[i] < (int64_t) b->nseeds && !seen[tets->region[i]])
 		{
 			seen[tets->region[i]] = 1;
@@ -371,7 +371,7 @@ look_parts(const rebuild *b, const rb_tets *tets, bool *all)
 		}
 	*all = n == b->nseeds;
 	rb_free(b->r->ctx->memory, (void **) &seen);
-	return stops(b) ? RB_STOPPED : RB_OK;
+	return is_stopped(b) ? RB_STOPPED : RB_OK;
 }
 
 /*
@@ -379,7 +379,7 @@ look_parts(const rebuild *b, const rb_tets *tets, bool *all)
  * regions, segments and facets, and the kinds and parents of points.
  */
 static rb_status
-name_again(rebuild *b, rb_tets *tets)
+restore_numbers(rebuild *b, rb_tets *tets)
 {
 	rb_refining *r = b->r;
 	const rb_cells *m = &r->mesh;
@@ -390,9 +390,9 @@ name_again(rebuild *b, rb_tets *tets)
 
 	if (status != RB_OK)
 		return status;
-	for (uint32_t i = 0; i < tets->ntets && !stops(b); i++)
+	for (uint32_t i = 0; i < tets->ntets && !is_stopped(b); i++)
 		number[i] = tets->region[i] >= 0 && tets->region[i] < (int64_t) b->nseeds ? n++ : RB_NONE;
-	for (uint32_t i = 0; i < tets->ntets && !stops(b); i++)
+	for (uint32_t i = 0; i < tets->ntets && !is_stopped(b); i++)
 	{
 		uint32_t to = number[i];
 
@@ -423,7 +423,7 @@ name_again(rebuild *b, rb_tets *tets)
 			tets->edge_segment[n++] = b->segment_of[tets->edge_segment[i]];
 		}
 	tets->nedges = n;
-	for (uint32_t i = 0; i < tets->npoints && !stops(b); i++)
+	for (uint32_t i = 0; i < tets->npoints && !is_stopped(b); i++)
 		if (i < r->nsites)
 		{
 			tets->kind[i] = m->kind[i];
@@ -443,7 +443,7 @@ name_again(rebuild *b, rb_tets *tets)
 		}
 		else if (tets->kind[i] == RB_VERTEX_ON_FACET)
 			tets->parent[i] = b->facet_at[tets->parent[i]];
-	return stops(b) ? RB_STOPPED : RB_OK;
+	return is_stopped(b) ? RB_STOPPED : RB_OK;
 }
 
 static void
@@ -478,11 +478,11 @@ rb_refining_rebuild(rb_refining *r, bool *done)
 	memset(&b, 0, sizeof b);
 	memset(&tets, 0, sizeof tets);
 	b.r = r;
-	status = put_points(&b);
+	status = add_points(&b);
 	if (status == RB_OK && b.npoints > r->nsites)
-		status = put_complex(&b);
+		status = add_complex(&b);
 	if (status == RB_OK && b.npoints > r->nsites)
-		status = put_seeds(&b);
+		status = add_seeds(&b);
 	if (status == RB_OK && b.npoints > r->nsites)
 	{
 		b.plc.npoints = b.npoints;
@@ -499,9 +499,9 @@ rb_refining_rebuild(rb_refining *r, bool *done)
 		room = status != RB_OK || r->options->max_points == 0 ||
 			   tets.npoints <= r->options->max_points;
 		if (status == RB_OK && room)
-			status = look_parts(&b, &tets, done);
+			status = check_parts(&b, &tets, done);
 		if (*done && status == RB_OK)
-			status = name_again(&b, &tets);
+			status = restore_numbers(&b, &tets);
 		if (*done && status == RB_OK)
 			status = rb_refining_again(r, &tets, b.raise, b.npoints - r->nsites);
 		/* If the mesh cannot be rebuilt, keep the present one. */

@@ -27,7 +27,7 @@
 #define CELLS 16384
 
 static double
-lap(double *start)
+lap_ms(double *start)
 {
 	double now = rb_now_ms();
 	double ms = now - *start;
@@ -86,7 +86,7 @@ is_for_device(rb_refining *r, bool *worth)
  * tried again.
  */
 static rb_status
-make_rounds(rb_refining *r, const rb_backend **backend)
+run_rounds(rb_refining *r, const rb_backend **backend)
 {
 	rb_context *ctx = r->ctx;
 	bool worth = false;
@@ -118,7 +118,7 @@ make_rounds(rb_refining *r, const rb_backend **backend)
  * mesh. Sets *again if the mesh changed.
  */
 static rb_status
-insert_stuck(rb_refining *r, bool *again)
+insert_blocked(rb_refining *r, bool *again)
 {
 	bool made;
 	rb_status status = RB_OK;
@@ -128,7 +128,7 @@ insert_stuck(rb_refining *r, bool *again)
 	if (r->done)
 		r->nhopeless = 0;
 	if ((uint64_t) r->nstuck * TOGETHER < r->nsites)
-		status = rb_refining_together(r, again);
+		status = rb_refining_insert_jointly(r, again);
 	if (status == RB_OK && (uint64_t) r->nstuck * REBUILT > r->nsites)
 	{
 		status = rb_refining_rebuild(r, &made);
@@ -155,16 +155,16 @@ rb_refine(rb_context *ctx, const rb_refine_options *options, rb_tets *tets,
 	r.report = report;
 	r.protect = true;
 	status = rb_refining_start(&r, tets);
-	report->ms_start = lap(&start);
+	report->ms_start = lap_ms(&start);
 	for (int i = 0; status == RB_OK; i++)
 	{
 		bool again;
 
-		status = make_rounds(&r, &backend);
+		status = run_rounds(&r, &backend);
 		late += r.done;
 		if (status != RB_OK || r.nstuck == 0 || i >= REBUILDS || late > REBUILDS_LATE)
 			break;
-		status = insert_stuck(&r, &again);
+		status = insert_blocked(&r, &again);
 		r.nstuck = 0;
 		if (status != RB_OK || (!again && r.done))
 			break;
@@ -174,10 +174,10 @@ rb_refine(rb_context *ctx, const rb_refine_options *options, rb_tets *tets,
 		 */
 		r.protect = again;
 	}
-	report->ms_rounds = lap(&start);
+	report->ms_rounds = lap_ms(&start);
 	if (status == RB_OK)
 		status = rb_refining_result(&r, tets);
-	report->ms_result = lap(&start);
+	report->ms_result = lap_ms(&start);
 	rb_refining_free(&r);
 	return status;
 }

@@ -95,7 +95,7 @@ typedef struct rb_refine_report
 	 */
 	uint64_t device_large, device_asked, device_launches, device_waits;
 	/*
-	 * Rounds with fewer than RB_ROUND_LEAST candidates, and the launches, waits and milliseconds of
+	 * Rounds with fewer than RB_ROUND_SMALL candidates, and the launches, waits and milliseconds of
 	 * these rounds
 	 */
 	uint64_t device_few, device_few_launches, device_few_waits;

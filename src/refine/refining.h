@@ -158,13 +158,13 @@ extern rb_status rb_refining_rounds(rb_refining *r);
  * Inserts blocked points jointly where that affects few cells (group_insert.c). The others stay in
  * r->stuck. Sets *any if a point was inserted.
  */
-extern rb_status rb_refining_together(rb_refining *r, bool *any);
+extern rb_status rb_refining_insert_jointly(rb_refining *r, bool *any);
 /*
  * Computes the split point of a blocked subsegment, and its ends (group_insert.c). Returns false if the
  * entry is stale or no longer needs a point.
  */
-extern bool rb_refining_stuck_point(rb_refining *r, rb_entry64 entry, rb_candidate *cand,
-									uint32_t *u, uint32_t *v);
+extern bool rb_refining_blocked_point(rb_refining *r, rb_entry64 entry, rb_refine_candidate *cand,
+									  uint32_t *u, uint32_t *v);
 
 /*
  * Rebuilds the whole mesh with the blocked points (rebuild.c). Sets *done to false if nothing

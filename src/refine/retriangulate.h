@@ -21,8 +21,8 @@
 
 /* ---- winners ---- */
 
-RB_HD bool
-rb_star_owns(const rb_cells *m, const rb_candidate *cand, const uint32_t *cells)
+RB_HOST_DEVICE bool
+rb_star_owns(const rb_cells *m, const rb_refine_candidate *cand, const uint32_t *cells)
 {
 	uint32_t k;
 
@@ -37,9 +37,9 @@ rb_star_owns(const rb_cells *m, const rb_candidate *cand, const uint32_t *cells)
  * RB_UNSURE. `all` holds the candidates, whose verdicts no longer change: they are RB_OWNS or
  * final.
  */
-RB_HD int
-rb_star_independent_at(const rb_cells *m, rb_exact_env *env, const rb_candidate *all,
-					   const rb_candidate *cand, uint32_t cell)
+RB_HOST_DEVICE int
+rb_star_independent_at(const rb_cells *m, rb_exact_env *env, const rb_refine_candidate *all,
+					   const rb_refine_candidate *cand, uint32_t cell)
 {
 	const rb_cell *c = &m->cells[cell];
 	uint32_t i;
@@ -50,7 +50,7 @@ rb_star_independent_at(const rb_cells *m, rb_exact_env *env, const rb_candidate 
 	for (i = 0; i < 4; i++)
 	{
 		uint64_t claim = m->cells[c->n[i] >> 2].claim;
-		const rb_candidate *other;
+		const rb_refine_candidate *other;
 		const double *p[5];
 		uint32_t v[5];
 		int sign;
@@ -82,9 +82,9 @@ rb_star_independent_at(const rb_cells *m, rb_exact_env *env, const rb_candidate 
 	return 1;
 }
 
-RB_HD int
-rb_star_independent(const rb_cells *m, rb_exact_env *env, const rb_candidate *all,
-					const rb_candidate *cand, const uint32_t *cells)
+RB_HOST_DEVICE int
+rb_star_independent(const rb_cells *m, rb_exact_env *env, const rb_refine_candidate *all,
+					const rb_refine_candidate *cand, const uint32_t *cells)
 {
 	int independent = 1;
 	uint32_t k;
@@ -104,7 +104,7 @@ typedef struct rb_places
 	uint32_t top;
 } rb_places;
 
-RB_HD uint32_t
+RB_HOST_DEVICE uint32_t
 rb_place(const rb_places *p, uint32_t i)
 {
 	return i < p->nfree ? p->free[p->nfree - 1 - i] : p->top + (i - p->nfree);
@@ -114,7 +114,7 @@ rb_place(const rb_places *p, uint32_t i)
  * Copies the facet and the constraint bits of face i and its edges to a new cell, whose corner k +
  * 1 is corner k of the face.
  */
-RB_HD void
+RB_HOST_DEVICE void
 rb_star_inherit(const rb_cell *old, uint32_t i, rb_cell *c)
 {
 	uint32_t k, j;
@@ -138,8 +138,8 @@ rb_star_inherit(const rb_cell *old, uint32_t i, rb_cell *c)
  * Sets kind, parent and coordinates of a winner's vertex. Sets u and v to the ends of the
  * subsegment that is split, or to RB_NOWHERE.
  */
-RB_HD void
-rb_star_site(const rb_cells *m, const rb_candidate *cand, uint32_t *u, uint32_t *v)
+RB_HOST_DEVICE void
+rb_star_site(const rb_cells *m, const rb_refine_candidate *cand, uint32_t *u, uint32_t *v)
 {
 	const rb_cell *first = &m->cells[rb_entry_cell(cand->entry)];
 	uint32_t part = rb_entry_part(cand->entry), site = cand->vertex, i;
@@ -166,8 +166,8 @@ rb_star_site(const rb_cells *m, const rb_candidate *cand, uint32_t *u, uint32_t 
  * Returns true if face i of an old cell is on the cavity boundary: the cell beyond is not in the
  * cavity.
  */
-RB_HD bool
-rb_star_rim(const rb_cells *m, const rb_candidate *cand, uint32_t cell, uint32_t i)
+RB_HOST_DEVICE bool
+rb_star_rim(const rb_cells *m, const rb_refine_candidate *cand, uint32_t cell, uint32_t i)
 {
 	return m->cells[m->cells[cell].n[i] >> 2].claim != cand->key;
 }
@@ -176,9 +176,9 @@ rb_star_rim(const rb_cells *m, const rb_candidate *cand, uint32_t cell, uint32_t
  * Builds the new cell of a face on the cavity boundary. Returns the squared distance from the point
  * to its nearest corner.
  */
-RB_HD double
-rb_star_cell(const rb_cells *m, const rb_candidate *cand, uint32_t cell, uint32_t i, uint32_t place,
-			 uint32_t u, uint32_t v)
+RB_HOST_DEVICE double
+rb_star_cell(const rb_cells *m, const rb_refine_candidate *cand, uint32_t cell, uint32_t i,
+			 uint32_t place, uint32_t u, uint32_t v)
 {
 	rb_cell *old = &m->cells[cell], *c = &m->cells[place];
 	double nearest2 = INFINITY;
@@ -221,9 +221,9 @@ rb_star_cell(const rb_cells *m, const rb_candidate *cand, uint32_t cell, uint32_
  * result is the same from both sides, whichever of the two cells asks.
  */
 #define RB_STAR_FOLDS 4
-RB_HD uint32_t
-rb_star_next(const rb_cells *m, const rb_candidate *cand, uint32_t cell, uint32_t i, uint32_t j,
-			 uint32_t *facet)
+RB_HOST_DEVICE uint32_t
+rb_star_next(const rb_cells *m, const rb_refine_candidate *cand, uint32_t cell, uint32_t i,
+			 uint32_t j, uint32_t *facet)
 {
 	const rb_cell *c = &m->cells[m->cells[cell].n[i] >> 2];
 	uint32_t a = c->v[(j + 1) % 3 + 1], b = c->v[(j + 2) % 3 + 1], other;
@@ -233,7 +233,7 @@ rb_star_next(const rb_cells *m, const rb_candidate *cand, uint32_t cell, uint32_
 	 * Inside the cavity, continue through the other face at that edge, opposite to corner j of this
 	 * one.
 	 */
-	rb_ring ring = rb_ring_at(cell, rb_cell_face_corner(i, j), a, b);
+	rb_edge_ring ring = rb_ring_at(cell, rb_cell_face_corner(i, j), a, b);
 
 	*facet = RB_NOWHERE;
 	for (;;)
@@ -265,8 +265,8 @@ rb_star_next(const rb_cells *m, const rb_candidate *cand, uint32_t cell, uint32_
 	return other << 2 | (o->v[1] != a && o->v[1] != b ? 1 : o->v[2] != a && o->v[2] != b ? 2 : 3);
 }
 
-RB_HD void
-rb_star_radius(const rb_cells *m, const rb_candidate *cand, double nearest2)
+RB_HOST_DEVICE void
+rb_star_radius(const rb_cells *m, const rb_refine_candidate *cand, double nearest2)
 {
 	double nearest = sqrt(nearest2);
 
@@ -278,9 +278,9 @@ rb_star_radius(const rb_cells *m, const rb_candidate *cand, double nearest2)
  * Fills the cavity of a winner with new cells that are linked to each other. Their outward links
  * are still those of the old cells (rb_star_link). Also writes the new vertex.
  */
-RB_HD void
-rb_star_make(const rb_cells *m, const rb_candidate *cand, const uint32_t *cells,
-			 const rb_places *places)
+RB_HOST_DEVICE void
+rb_star_build(const rb_cells *m, const rb_refine_candidate *cand, const uint32_t *cells,
+			  const rb_places *places)
 {
 	uint32_t next = cand->slots, u, v, k, i, j;
 	double nearest2 = INFINITY;
@@ -327,10 +327,10 @@ rb_star_make(const rb_cells *m, const rb_candidate *cand, const uint32_t *cells,
 }
 
 /* Returns true if the candidate with this claim won. */
-RB_HD bool
-rb_star_wins(const rb_candidate *all, uint64_t claim)
+RB_HOST_DEVICE bool
+rb_star_wins(const rb_refine_candidate *all, uint64_t claim)
 {
-	const rb_candidate *c;
+	const rb_refine_candidate *c;
 
 	if (claim == 0)
 		return false;
@@ -342,8 +342,8 @@ rb_star_wins(const rb_candidate *all, uint64_t claim)
  * Completes the outward link of a new cell. The cell beyond either gets the opposite link, or
  * belongs to the cavity of another winner, whose new cell is linked instead.
  */
-RB_HD void
-rb_star_link(const rb_cells *m, const rb_candidate *all, uint32_t place)
+RB_HOST_DEVICE void
+rb_star_link(const rb_cells *m, const rb_refine_candidate *all, uint32_t place)
 {
 	rb_cell *c = &m->cells[place];
 	uint32_t out = c->n[0];

@@ -33,14 +33,14 @@
 #define RB_ROUND_CANDIDATES (1u << 17)
 /*
  * Subsampling of the list of tetrahedra. A round takes every RB_ROUND_STEP-th entry, or uses a
- * smaller step if that would leave fewer than RB_ROUND_LEAST entries. It looks at no more than
- * RB_ROUND_WINDOW entries per candidate, at the end of the list. RB_ROUND_FEWEST is the lower limit
+ * smaller step if that would leave fewer than RB_ROUND_SMALL entries. It looks at no more than
+ * RB_ROUND_WINDOW entries per candidate, at the end of the list. RB_ROUND_MIN is the lower limit
  * of the adaptive number of candidates.
  */
 #define RB_ROUND_STEP 16u
 #define RB_ROUND_WINDOW 256u
-#define RB_ROUND_LEAST 1024u
-#define RB_ROUND_FEWEST 128u
+#define RB_ROUND_SMALL 1024u
+#define RB_ROUND_MIN 128u
 /*
  * Large cavities: the maximum number per round that are grown beyond RB_ROOM_CELLS (other such
  * candidates are retried later), and the capacity of their workspaces
@@ -60,17 +60,17 @@
  * Returns how many of the n entries, at the end of the list, a round looks at. A round takes few of
  * them, and most entries of a long list are obsolete.
  */
-RB_HD size_t
+RB_HOST_DEVICE size_t
 rb_round_window(size_t n, uint32_t most)
 {
 	return n / RB_ROUND_WINDOW > most ? (size_t) RB_ROUND_WINDOW * most : n;
 }
 
-RB_HD size_t
+RB_HOST_DEVICE size_t
 rb_round_step(size_t n, uint32_t most)
 {
 	size_t step =
-		n < (size_t) RB_ROUND_STEP * RB_ROUND_LEAST ? n / RB_ROUND_LEAST + 1 : RB_ROUND_STEP;
+		n < (size_t) RB_ROUND_STEP * RB_ROUND_SMALL ? n / RB_ROUND_SMALL + 1 : RB_ROUND_STEP;
 
 	return n / step > most ? (n + most - 1) / most : step;
 }
@@ -81,15 +81,15 @@ rb_round_step(size_t n, uint32_t most)
  * grown for nothing. When few are tried anyway, a higher share must win: a device has no more work
  * to run in parallel there, and a single thread only wastes the work on losers.
  */
-RB_HD uint32_t
+RB_HOST_DEVICE uint32_t
 rb_round_most(uint32_t most, uint32_t vied, uint32_t won)
 {
-	const bool few = most <= RB_ROUND_LEAST;
+	const bool few = most <= RB_ROUND_SMALL;
 
 	if (few ? vied / 2 > won : vied / 4 > won)
 	{
 		most = vied < most ? vied : most;
-		return most / 2 > RB_ROUND_FEWEST ? most / 2 : RB_ROUND_FEWEST;
+		return most / 2 > RB_ROUND_MIN ? most / 2 : RB_ROUND_MIN;
 	}
 	if (few ? vied - vied / 4 < won : vied / 2 < won)
 		return most < RB_ROUND_CANDIDATES / 2 ? 2 * most : RB_ROUND_CANDIDATES;
@@ -97,7 +97,7 @@ rb_round_most(uint32_t most, uint32_t vied, uint32_t won)
 }
 
 /* Sets *word to the maximum of *word and value, atomically. */
-RB_HD void
+RB_HOST_DEVICE void
 rb_word_max(uint64_t *word, uint64_t value)
 {
 #ifdef __CUDA_ARCH__
@@ -110,7 +110,7 @@ rb_word_max(uint64_t *word, uint64_t value)
 #endif
 }
 
-RB_HD uint64_t
+RB_HOST_DEVICE uint64_t
 rb_word_read(const uint64_t *word)
 {
 #ifdef __CUDA_ARCH__
@@ -120,7 +120,7 @@ rb_word_read(const uint64_t *word)
 #endif
 }
 
-RB_HD void
+RB_HOST_DEVICE void
 rb_word_write(uint64_t *word, uint64_t value)
 {
 #ifdef __CUDA_ARCH__
@@ -130,7 +130,7 @@ rb_word_write(uint64_t *word, uint64_t value)
 #endif
 }
 
-RB_HD void
+RB_HOST_DEVICE void
 rb_word_or(uint32_t *word, uint32_t bits)
 {
 #ifdef __CUDA_ARCH__
@@ -141,11 +141,11 @@ rb_word_or(uint32_t *word, uint32_t bits)
 }
 
 /* Claims the cells that a candidate starts with. */
-RB_HD void
-rb_round_seeds(const rb_cells *m, const rb_candidate *cand, uint64_t claim)
+RB_HOST_DEVICE void
+rb_round_seeds(const rb_cells *m, const rb_refine_candidate *cand, uint64_t claim)
 {
 	uint32_t cell = rb_entry_cell(cand->entry), part = rb_entry_part(cand->entry);
-	rb_ring ring;
+	rb_edge_ring ring;
 
 	switch (rb_entry_what(cand->entry))
 	{
@@ -167,16 +167,16 @@ rb_round_seeds(const rb_cells *m, const rb_candidate *cand, uint64_t claim)
 	}
 }
 
-RB_HD void
-rb_round_make(const rb_cells *m, rb_candidate *cand, uint32_t index)
+RB_HOST_DEVICE void
+rb_round_make(const rb_cells *m, rb_refine_candidate *cand, uint32_t index)
 {
-	rb_candidate_make(m, cand, index);
+	rb_candidate_build(m, cand, index);
 	if (cand->verdict == RB_READY)
 		rb_round_seeds(m, cand, cand->key);
 }
 
-RB_HD void
-rb_round_claim(const rb_cells *m, const rb_candidate *cand, const uint32_t *cells)
+RB_HOST_DEVICE void
+rb_round_claim(const rb_cells *m, const rb_refine_candidate *cand, const uint32_t *cells)
 {
 	uint32_t k;
 
@@ -185,8 +185,8 @@ rb_round_claim(const rb_cells *m, const rb_candidate *cand, const uint32_t *cell
 			rb_word_max(&m->cells[cells[k]].claim, cand->key);
 }
 
-RB_HD void
-rb_round_own(const rb_cells *m, rb_candidate *cand, const uint32_t *cells)
+RB_HOST_DEVICE void
+rb_round_own(const rb_cells *m, rb_refine_candidate *cand, const uint32_t *cells)
 {
 	if (cand->verdict == RB_FITS)
 		cand->verdict = rb_star_owns(m, cand, cells) ? RB_OWNS : RB_LOST;
@@ -196,16 +196,16 @@ rb_round_own(const rb_cells *m, rb_candidate *cand, const uint32_t *cells)
  * Stores the result of the conflict test in cand->vertex, which no other candidate reads; it is
  * RB_UNSURE if only GMP can decide.
  */
-RB_HD void
-rb_round_beside(const rb_cells *m, rb_exact_env *env, const rb_candidate *all, rb_candidate *cand,
-				const uint32_t *cells)
+RB_HOST_DEVICE void
+rb_round_beside(const rb_cells *m, rb_exact_env *env, const rb_refine_candidate *all,
+				rb_refine_candidate *cand, const uint32_t *cells)
 {
 	if (cand->verdict == RB_OWNS)
 		cand->vertex = (uint32_t) rb_star_independent(m, env, all, cand, cells);
 }
 
-RB_HD void
-rb_round_decide(rb_candidate *cand)
+RB_HOST_DEVICE void
+rb_round_decide(rb_refine_candidate *cand)
 {
 	if (cand->verdict == RB_OWNS)
 		cand->verdict = cand->vertex == 1 ? RB_WINS : RB_LOST;
@@ -215,8 +215,8 @@ rb_round_decide(rb_candidate *cand)
  * Returns true if the candidate lost, or could lose, only to competing candidates. A blocked
  * candidate would be blocked on its own.
  */
-RB_HD bool
-rb_round_vies(const rb_candidate *cand)
+RB_HOST_DEVICE bool
+rb_round_vies(const rb_refine_candidate *cand)
 {
 	return cand->verdict == RB_OWNS || cand->verdict == RB_WINS || cand->verdict == RB_LOST ||
 		   cand->verdict == RB_LARGE;
@@ -226,8 +226,8 @@ rb_round_vies(const rb_candidate *cand)
  * Releases the claim on a cell, unless it belongs to a winner, whose claims are needed until the
  * new cells are linked.
  */
-RB_HD void
-rb_round_unclaim(const rb_cells *m, const rb_candidate *all, uint32_t cell)
+RB_HOST_DEVICE void
+rb_round_unclaim(const rb_cells *m, const rb_refine_candidate *all, uint32_t cell)
 {
 	/* Several threads may do this at once, all with the same outcome. */
 	if (!rb_star_wins(all, rb_word_read(&m->cells[cell].claim)))
@@ -235,8 +235,8 @@ rb_round_unclaim(const rb_cells *m, const rb_candidate *all, uint32_t cell)
 }
 
 /* Returns true if the candidate may have claimed all its cells but did not win. */
-RB_HD bool
-rb_round_claimed(const rb_candidate *cand)
+RB_HOST_DEVICE bool
+rb_round_claimed(const rb_refine_candidate *cand)
 {
 	return cand->verdict == RB_LOST;
 }
@@ -245,12 +245,13 @@ rb_round_claimed(const rb_candidate *cand)
  * Releases the claims of a losing candidate on the cells it started with, and marks what cannot be
  * split.
  */
-RB_HD void
-rb_round_release_seeds(const rb_cells *m, const rb_candidate *all, const rb_candidate *cand)
+RB_HOST_DEVICE void
+rb_round_release_seeds(const rb_cells *m, const rb_refine_candidate *all,
+					   const rb_refine_candidate *cand)
 {
 	uint32_t cell = rb_entry_cell(cand->entry), part = rb_entry_part(cand->entry), k;
 	bool kept = cand->verdict == RB_KEPT || cand->verdict == RB_BLOCKED;
-	rb_ring ring;
+	rb_edge_ring ring;
 
 	if (cand->verdict == RB_WINS || cand->verdict == RB_STALE)
 		return;
@@ -289,8 +290,8 @@ rb_round_release_seeds(const rb_cells *m, const rb_candidate *all, const rb_cand
 	}
 }
 
-RB_HD void
-rb_round_release(const rb_cells *m, const rb_candidate *all, const rb_candidate *cand,
+RB_HOST_DEVICE void
+rb_round_release(const rb_cells *m, const rb_refine_candidate *all, const rb_refine_candidate *cand,
 				 const uint32_t *cells)
 {
 	uint32_t k;
@@ -302,8 +303,9 @@ rb_round_release(const rb_cells *m, const rb_candidate *all, const rb_candidate 
 }
 
 /* Deletes the old cells of a winner; their slots are free from the next round on. */
-RB_HD void
-rb_round_finish(const rb_cells *m, const rb_candidate *cand, const uint32_t *cells, uint32_t *freed)
+RB_HOST_DEVICE void
+rb_round_finish(const rb_cells *m, const rb_refine_candidate *cand, const uint32_t *cells,
+				uint32_t *freed)
 {
 	uint32_t k;
 

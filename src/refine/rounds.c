@@ -17,7 +17,7 @@
  * long
  */
 #define GRAIN 256
-#define GRAIN_LEAST 16
+#define MIN_GRAIN 16
 /* New cells in a block, for listing their needs */
 #define LISTED 1024
 #define AHEAD 8 /* Number of candidates to prefetch ahead */
@@ -33,16 +33,16 @@ typedef struct entries
  * Number of subsegments, constrained faces and tetrahedra to split in a block of new cells; later,
  * the list positions of the first of each
  */
-typedef struct tally
+typedef struct need_counts
 {
 	size_t n[3];
-} tally;
+} need_counts;
 
 /* State of one thread */
-typedef struct worker
+typedef struct round_worker
 {
-	rb_room room;
-	rb_room large;
+	rb_array_reserve room;
+	rb_array_reserve large;
 	uint32_t small_cells[RB_ROOM_CELLS];
 	uint8_t small_rims[RB_ROOM_CELLS];
 	uint32_t small_walls[RB_ROOM_WALLS];
@@ -52,16 +52,16 @@ typedef struct worker
 	size_t cap;
 	rb_status status;
 	rb_context *ctx;
-} worker;
+} round_worker;
 
 typedef struct rounds
 {
 	rb_refining *r;
 	rb_thread *team;
-	worker *workers;
+	round_worker *workers;
 	uint32_t nworkers;
 	entries pieces, walls, tets, later;
-	rb_candidate *cands;
+	rb_refine_candidate *cands;
 	size_t cands_cap;
 	uint32_t ncands;
 	uint32_t *large; /* Candidates that need a larger workspace */
@@ -79,17 +79,17 @@ typedef struct rounds
 	size_t freed_at_cap;
 	uint32_t *needs; /* Needs of each new cell */
 	size_t needs_cap;
-	tally *tallies; /* Tally of each block of new cells */
+	need_counts *tallies; /* Tally of each block of new cells */
 	size_t tallies_cap;
-	rb_room huge;    /* Workspace for cavities of any size */
-	bool protecting; /* Only subsegments are being split so far */
-	bool full;       /* max_points was reached */
+	rb_array_reserve huge; /* Workspace for cavities of any size */
+	bool protecting;       /* Only subsegments are being split so far */
+	bool full;             /* max_points was reached */
 } rounds;
 
 /* ---- lists ---- */
 
 static rb_status
-push(rounds *s, entries *list, rb_entry64 e)
+push_entry(rounds *s, entries *list, rb_entry64 e)
 {
 	rb_status status =
 		rb_array_grow(s->r->ctx, (void **) &list->e, &list->cap, list->n + 1, sizeof(*list->e));
@@ -101,7 +101,7 @@ push(rounds *s, entries *list, rb_entry64 e)
 
 /* Moves up to `most` entries from the end of a list to the candidates, in list order. */
 static void
-take(rounds *s, entries *list, uint32_t most)
+pop_entries(rounds *s, entries *list, uint32_t most)
 {
 	size_t n = list->n < most ? list->n : most;
 
@@ -115,7 +115,7 @@ take(rounds *s, entries *list, uint32_t most)
  * list are mostly close in space, too, and would only conflict.
  */
 static void
-take_spread(rounds *s, uint32_t most)
+pop_subsample(rounds *s, uint32_t most)
 {
 	entries *list = &s->tets;
 	const size_t window = rb_round_window(list->n, s->most), step = rb_round_step(window, s->most);
@@ -134,7 +134,7 @@ take_spread(rounds *s, uint32_t most)
 
 /* Selects the candidates of a round. Selects none if all work is done. */
 static rb_status
-gather(rounds *s)
+select_candidates(rounds *s)
 {
 	uint32_t most = RB_ROUND_CANDIDATES;
 	size_t all = s->pieces.n + s->walls.n + s->tets.n;
@@ -169,17 +169,17 @@ gather(rounds *s)
 	if (status != RB_OK)
 		return status;
 	s->ncands = 0;
-	take(s, &s->pieces, most);
+	pop_entries(s, &s->pieces, most);
 	if (!s->protecting)
 	{
-		take(s, &s->walls, most - s->ncands);
-		take_spread(s, most);
+		pop_entries(s, &s->walls, most - s->ncands);
+		pop_subsample(s, most);
 	}
 	return RB_OK;
 }
 
 static rb_status
-push_stuck(rb_refining *r, rb_entry64 e)
+push_blocked(rb_refining *r, rb_entry64 e)
 {
 	rb_status status = rb_array_grow(r->ctx, (void **) &r->stuck, &r->stuck_cap,
 									 (size_t) r->nstuck + 1, sizeof(*r->stuck));
@@ -194,7 +194,7 @@ push_stuck(rb_refining *r, rb_entry64 e)
  * it.
  */
 static rb_status
-put_back(rounds *s, const rb_candidate *cand)
+requeue_entry(rounds *s, const rb_refine_candidate *cand)
 {
 	rb_what what = rb_entry_what(cand->entry);
 	entries *list = what == RB_SPLIT_PIECE  ? &s->pieces
@@ -206,17 +206,17 @@ put_back(rounds *s, const rb_candidate *cand)
 	{
 		case RB_LOST:
 		case RB_LARGE:
-			return push(s, list, cand->entry);
+			return push_entry(s, list, cand->entry);
 		case RB_ASKEW:
-			return push(s, list, rb_entry_more_askew(cand->entry));
+			return push_entry(s, list, rb_entry_more_askew(cand->entry));
 		case RB_BLOCKED:
 			if (what == RB_SPLIT_PIECE && (s->protecting || rb_entry_blocked(cand->entry) > 0))
-				return push_stuck(s->r, cand->entry);
-			status = push(s, &s->later, rb_entry_more_blocked(cand->entry));
+				return push_blocked(s->r, cand->entry);
+			status = push_entry(s, &s->later, rb_entry_more_blocked(cand->entry));
 			if (status == RB_OK && cand->first != 0)
-				status =
-					push(s, rb_entry_what(cand->first) == RB_SPLIT_PIECE ? &s->pieces : &s->walls,
-						 cand->first);
+				status = push_entry(
+					s, rb_entry_what(cand->first) == RB_SPLIT_PIECE ? &s->pieces : &s->walls,
+					cand->first);
 			return status;
 		default:
 			return RB_OK;
@@ -227,32 +227,32 @@ put_back(rounds *s, const rb_candidate *cand)
 
 /* Runs a step that takes long for each item, so even few items are divided among threads. */
 static rb_status
-each(rounds *s, uint64_t n, rb_work work)
+run_step(rounds *s, uint64_t n, rb_work work)
 {
 	uint64_t grain = n / (4 * s->nworkers);
 
 	if (grain > GRAIN)
 		grain = GRAIN;
-	if (grain < GRAIN_LEAST)
-		grain = GRAIN_LEAST;
+	if (grain < MIN_GRAIN)
+		grain = MIN_GRAIN;
 	return n > 0 ? rb_loop(s->team, n, grain, work, s) : RB_OK;
 }
 
 /* Runs a step that takes little time for each item. */
 static rb_status
-each_light(rounds *s, uint64_t n, rb_work work)
+run_light_step(rounds *s, uint64_t n, rb_work work)
 {
 	return n > 0 ? rb_loop(s->team, n, GRAIN, work, s) : RB_OK;
 }
 
 static const uint32_t *
-cells_of(const rounds *s, const rb_candidate *cand)
+cells_of(const rounds *s, const rb_refine_candidate *cand)
 {
 	return s->workers[cand->cavity >> 48].cavities + (cand->cavity & UINT64_C(0xffffffffffff));
 }
 
 static rb_exact_env
-signs(const rounds *s)
+exact_env(const rounds *s)
 {
 	return (rb_exact_env){.filters = s->r->ctx->filters, .exact = true};
 }
@@ -275,9 +275,10 @@ do_make(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* Grows a cavity in the given workspace, and saves its cells if it is valid. */
 static void
-grow(rounds *s, worker *w, uint32_t number, rb_candidate *cand, rb_room *room)
+grow_cavity(rounds *s, round_worker *w, uint32_t number, rb_refine_candidate *cand,
+			rb_array_reserve *room)
 {
-	rb_exact_env env = signs(s);
+	rb_exact_env env = exact_env(s);
 
 	cand->verdict = rb_grow(&s->r->mesh, &env, cand, room);
 	rb_room_clear(room);
@@ -301,7 +302,7 @@ grow(rounds *s, worker *w, uint32_t number, rb_candidate *cand, rb_room *room)
 
 /* Allocates a workspace of at least that capacity, with a hash table. */
 static rb_status
-make_room(rb_context *ctx, rb_room *room, uint32_t cells, uint32_t walls)
+make_room(rb_context *ctx, rb_array_reserve *room, uint32_t cells, uint32_t walls)
 {
 	rb_status status;
 
@@ -323,7 +324,7 @@ make_room(rb_context *ctx, rb_room *room, uint32_t cells, uint32_t walls)
 }
 
 static void
-free_room(rb_memory *memory, rb_room *room)
+free_room(rb_memory *memory, rb_array_reserve *room)
 {
 	rb_free(memory, (void **) &room->cells);
 	rb_free(memory, (void **) &room->rims);
@@ -336,11 +337,11 @@ do_grow(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rounds *s = arg;
 	uint32_t number = (uint32_t) rb_thread_number(me);
-	worker *w = &s->workers[number];
+	round_worker *w = &s->workers[number];
 
 	for (uint64_t i = from; i < to; i++)
 		if (s->cands[i].verdict == RB_READY)
-			grow(s, w, number, &s->cands[i], &w->room);
+			grow_cavity(s, w, number, &s->cands[i], &w->room);
 }
 
 static void
@@ -348,14 +349,14 @@ do_grow_large(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rounds *s = arg;
 	uint32_t number = (uint32_t) rb_thread_number(me);
-	worker *w = &s->workers[number];
+	round_worker *w = &s->workers[number];
 
 	for (uint64_t i = from; i < to; i++)
 	{
 		if (w->status == RB_OK)
 			w->status = make_room(w->ctx, &w->large, RB_ROOM_CELLS_LARGE, RB_ROOM_WALLS_LARGE);
 		if (w->status == RB_OK)
-			grow(s, w, number, &s->cands[s->large[i]], &w->large);
+			grow_cavity(s, w, number, &s->cands[s->large[i]], &w->large);
 	}
 }
 
@@ -385,7 +386,7 @@ static void
 do_beside(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rounds *s = arg;
-	rb_exact_env env = signs(s);
+	rb_exact_env env = exact_env(s);
 
 	(void) me;
 	for (uint64_t i = from; i < to; i++)
@@ -412,9 +413,9 @@ do_star(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	(void) me;
 	for (uint64_t i = from; i < to; i++)
 	{
-		const rb_candidate *cand = &s->cands[s->winners[i]];
+		const rb_refine_candidate *cand = &s->cands[s->winners[i]];
 
-		rb_star_make(&s->r->mesh, cand, cells_of(s, cand), &s->places);
+		rb_star_build(&s->r->mesh, cand, cells_of(s, cand), &s->places);
 	}
 }
 
@@ -436,7 +437,7 @@ do_finish(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	(void) me;
 	for (uint64_t i = from; i < to; i++)
 	{
-		const rb_candidate *cand = &s->cands[s->winners[i]];
+		const rb_refine_candidate *cand = &s->cands[s->winners[i]];
 
 		rb_round_finish(&s->r->mesh, cand, cells_of(s, cand), s->freed + s->freed_at[i]);
 	}
@@ -461,7 +462,7 @@ static void
 do_tally(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rounds *s = arg;
-	tally sum = {{0, 0, 0}};
+	need_counts sum = {{0, 0, 0}};
 
 	(void) me;
 	for (uint64_t i = from; i < to; i++)
@@ -553,12 +554,12 @@ grow_huge(rounds *s)
 		cells *= 2;
 	for (uint32_t i = 0; i < s->nlarge && status == RB_OK; i++)
 	{
-		rb_candidate *cand = &s->cands[s->large[i]];
+		rb_refine_candidate *cand = &s->cands[s->large[i]];
 
 		status = make_room(s->r->ctx, &s->huge, cells, RB_ROOM_WALLS_HUGE);
 		if (status != RB_OK)
 			break;
-		grow(s, &s->workers[0], 0, cand, &s->huge);
+		grow_cavity(s, &s->workers[0], 0, cand, &s->huge);
 		if (cand->verdict == RB_LARGE)
 		{
 			cand->verdict = RB_KEPT;
@@ -588,7 +589,7 @@ number_winners(rounds *s)
 		return status;
 	for (uint32_t i = 0; i < s->ncands; i++)
 	{
-		rb_candidate *cand = &s->cands[i];
+		rb_refine_candidate *cand = &s->cands[i];
 
 		rb_round_decide(cand);
 		vied += rb_round_vies(cand);
@@ -657,8 +658,8 @@ list_needs(rounds *s)
 	const uint32_t blocks = s->nfresh / LISTED + 1;
 	entries *lists[3] = {&s->pieces, &s->walls, &s->tets};
 	size_t n[3] = {s->pieces.n, s->walls.n, s->tets.n};
-	rb_status status =
-		rb_array_grow(s->r->ctx, (void **) &s->tallies, &s->tallies_cap, blocks, sizeof(tally));
+	rb_status status = rb_array_grow(s->r->ctx, (void **) &s->tallies, &s->tallies_cap, blocks,
+									 sizeof(need_counts));
 
 	if (status == RB_OK && s->nfresh > 0)
 		status = rb_loop(s->team, s->nfresh, LISTED, do_tally, s);
@@ -681,15 +682,15 @@ list_needs(rounds *s)
 }
 
 static rb_status
-one_round(rounds *s)
+run_round(rounds *s)
 {
 	rb_status status = RB_OK;
 
 	for (uint32_t i = 0; i < s->nworkers; i++)
 		s->workers[i].n = 0;
-	status = each(s, s->ncands, do_make);
+	status = run_step(s, s->ncands, do_make);
 	if (status == RB_OK)
-		status = each(s, s->ncands, do_grow);
+		status = run_step(s, s->ncands, do_grow);
 	if (status == RB_OK)
 		status = list_large(s, RB_ROUND_LARGE);
 	if (status == RB_OK && s->nlarge > 0)
@@ -701,25 +702,25 @@ one_round(rounds *s)
 		if (s->workers[i].status != RB_OK && (status == RB_OK || status == RB_STOPPED))
 			status = s->workers[i].status;
 	if (status == RB_OK)
-		status = each_light(s, s->ncands, do_claim);
+		status = run_light_step(s, s->ncands, do_claim);
 	if (status == RB_OK)
-		status = each_light(s, s->ncands, do_own);
+		status = run_light_step(s, s->ncands, do_own);
 	if (status == RB_OK)
-		status = each_light(s, s->ncands, do_beside);
+		status = run_light_step(s, s->ncands, do_beside);
 	if (status == RB_OK)
 		status = number_winners(s);
 	if (status == RB_OK)
-		status = each_light(s, s->ncands, do_release);
+		status = run_light_step(s, s->ncands, do_release);
 	if (status == RB_OK)
-		status = each(s, s->nwinners, do_star);
+		status = run_step(s, s->nwinners, do_star);
 	if (status == RB_OK)
-		status = each_light(s, s->nfresh, do_link);
+		status = run_light_step(s, s->nfresh, do_link);
 	if (status == RB_OK)
-		status = each_light(s, s->nwinners, do_finish);
+		status = run_light_step(s, s->nwinners, do_finish);
 	if (status == RB_OK)
-		status = each(s, s->nfresh, do_needs);
+		status = run_step(s, s->nfresh, do_needs);
 	for (uint32_t i = 0; i < s->ncands && status == RB_OK; i++)
-		status = put_back(s, &s->cands[i]);
+		status = requeue_entry(s, &s->cands[i]);
 	if (status == RB_OK)
 		status = list_needs(s);
 	if (status == RB_OK)
@@ -740,7 +741,7 @@ first_needs(rounds *s)
 	s->nfresh = r->ncells;
 	status = rb_array_grow(r->ctx, (void **) &s->needs, &s->needs_cap, r->ncells, sizeof(uint32_t));
 	if (status == RB_OK)
-		status = each(s, s->nfresh, do_needs);
+		status = run_step(s, s->nfresh, do_needs);
 	return status == RB_OK ? list_needs(s) : status;
 }
 
@@ -753,16 +754,16 @@ open_workers(rounds *s)
 	if (status != RB_OK)
 		return status;
 	s->nworkers = (uint32_t) rb_team_threads(s->team);
-	status = rb_array(ctx, (void **) &s->workers, s->nworkers, sizeof(worker));
+	status = rb_array(ctx, (void **) &s->workers, s->nworkers, sizeof(round_worker));
 	if (status != RB_OK)
 	{
 		s->nworkers = 0;
 		return status;
 	}
-	memset(s->workers, 0, s->nworkers * sizeof(worker));
+	memset(s->workers, 0, s->nworkers * sizeof(round_worker));
 	for (uint32_t i = 0; i < s->nworkers; i++)
 	{
-		worker *w = &s->workers[i];
+		round_worker *w = &s->workers[i];
 
 		w->ctx = ctx;
 		w->room.cells = w->small_cells;
@@ -823,14 +824,14 @@ rb_refining_rounds(rb_refining *r)
 	while (status == RB_OK && !s.full &&
 		   (r->most_rounds == 0 || r->report->rounds - first < r->most_rounds))
 	{
-		status = gather(&s);
+		status = select_candidates(&s);
 		if (status != RB_OK || s.ncands == 0)
 		{
 			r->done = !s.protecting && s.pieces.n + s.walls.n + s.tets.n + s.later.n == 0;
 			break;
 		}
 		rb_progress(r->ctx, RB_STAGE_MESH_REFINE, r->nsites, r->options->max_points);
-		status = rb_should_stop(r->ctx) ? RB_STOPPED : one_round(&s);
+		status = rb_should_stop(r->ctx) ? RB_STOPPED : run_round(&s);
 	}
 	close_all(&s);
 	return status;

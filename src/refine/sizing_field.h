@@ -20,7 +20,7 @@ typedef struct rb_sizes
 	const double *points;  /* x, y, z and volume of each point, ordered by grid cell */
 } rb_sizes;
 
-RB_HD int32_t
+RB_HOST_DEVICE int32_t
 rb_sizes_cell(const rb_sizes *s, int axis, double x)
 {
 	double i = (x - s->low[axis]) / s->cell;
@@ -28,7 +28,7 @@ rb_sizes_cell(const rb_sizes *s, int axis, double x)
 	return !(i > 0) ? 0 : i >= s->n[axis] ? s->n[axis] - 1 : (int32_t) i;
 }
 
-RB_HD double
+RB_HOST_DEVICE double
 rb_sizes_at(const rb_sizes *s, const double *at)
 {
 	int32_t c[3], from[3], to[3], x, y, z;

@@ -33,7 +33,7 @@ typedef uint64_t rb_entry64;
  * Returns a hash of a cell's corners. An entry whose hash differs from that of its cell refers to a
  * cell that no longer exists.
  */
-RB_HD uint32_t
+RB_HOST_DEVICE uint32_t
 rb_cell_hash(const rb_cell *c)
 {
 	uint64_t h = c->v[0] * UINT64_C(0x9e3779b97f4a7c15) ^ c->v[1] * UINT64_C(0xc2b2ae3d27d4eb4f) ^
@@ -49,28 +49,28 @@ rb_cell_hash(const rb_cell *c)
  * split, 1 that is set if a rejected point requires the split, 3 that count misplaced points, 5
  * that count blocked attempts, 1 that is set if insertion radii do not matter, and 19 of hash.
  */
-RB_HD rb_entry64
+RB_HOST_DEVICE rb_entry64
 rb_entry_make(const rb_cells *m, uint32_t cell, uint32_t part, rb_what what, bool absent)
 {
 	return (rb_entry64) cell | (rb_entry64) part << 30 | (rb_entry64) what << 33 |
 		   (rb_entry64) absent << 35 | (rb_entry64) (rb_cell_hash(&m->cells[cell]) & 0x7ffff) << 45;
 }
-RB_HD uint32_t
+RB_HOST_DEVICE uint32_t
 rb_entry_cell(rb_entry64 e)
 {
 	return (uint32_t) (e & 0x3fffffff);
 }
-RB_HD uint32_t
+RB_HOST_DEVICE uint32_t
 rb_entry_part(rb_entry64 e)
 {
 	return (uint32_t) (e >> 30) & 7;
 }
-RB_HD rb_what
+RB_HOST_DEVICE rb_what
 rb_entry_what(rb_entry64 e)
 {
 	return (rb_what) (e >> 33 & 3);
 }
-RB_HD bool
+RB_HOST_DEVICE bool
 rb_entry_absent(rb_entry64 e)
 {
 	return (e >> 35 & 1) != 0;
@@ -79,38 +79,38 @@ rb_entry_absent(rb_entry64 e)
  * Returns true if an oversized tetrahedron requires the split. Small input angles are no reason to
  * refuse it.
  */
-RB_HD bool
+RB_HOST_DEVICE bool
 rb_entry_needed(rb_entry64 e)
 {
 	return (e >> 44 & 1) != 0;
 }
-RB_HD rb_entry64
+RB_HOST_DEVICE rb_entry64
 rb_entry_need(rb_entry64 e, bool needed)
 {
 	return e | (rb_entry64) needed << 44;
 }
-RB_HD uint32_t
+RB_HOST_DEVICE uint32_t
 rb_entry_askew(rb_entry64 e)
 {
 	return (uint32_t) (e >> 36) & 7;
 }
-RB_HD uint32_t
+RB_HOST_DEVICE uint32_t
 rb_entry_blocked(rb_entry64 e)
 {
 	return (uint32_t) (e >> 39) & 31;
 }
 /* Increment the number of misplaced points, or of blocked attempts, up to its maximum. */
-RB_HD rb_entry64
+RB_HOST_DEVICE rb_entry64
 rb_entry_more_askew(rb_entry64 e)
 {
 	return rb_entry_askew(e) < 7 ? e + (UINT64_C(1) << 36) : e;
 }
-RB_HD rb_entry64
+RB_HOST_DEVICE rb_entry64
 rb_entry_more_blocked(rb_entry64 e)
 {
 	return rb_entry_blocked(e) < RB_ENTRY_BLOCKED ? e + (UINT64_C(1) << 39) : e;
 }
-RB_HD bool
+RB_HOST_DEVICE bool
 rb_entry_alive(const rb_cells *m, rb_entry64 e)
 {
 	const rb_cell *c = &m->cells[rb_entry_cell(e)];
@@ -136,7 +136,7 @@ typedef enum rb_verdict
 	RB_OPEN   /* On a device: only GMP can decide a sign */
 } rb_verdict;
 
-typedef struct rb_candidate
+typedef struct rb_refine_candidate
 {
 	double at[3];
 	double raise; /* Minimum insertion radius of the new vertex */
@@ -150,11 +150,11 @@ typedef struct rb_candidate
 	uint32_t reason; /* rb_bad_reason */
 	uint32_t vertex; /* Number of the new vertex */
 	uint32_t slots;  /* Index of its first new cell among those of the round */
-} rb_candidate;
+} rb_refine_candidate;
 
 #define RB_KEY_INDEX UINT32_MAX /* Part of a key that holds the candidate's index */
 
-RB_HD uint64_t
+RB_HOST_DEVICE uint64_t
 rb_candidate_key(rb_what what, double measure, uint32_t hash, uint32_t index)
 {
 	union
@@ -169,7 +169,7 @@ rb_candidate_key(rb_what what, double measure, uint32_t hash, uint32_t index)
 	return (uint64_t) (what + 1) << 62 | (u.bits >> 43 & 0xfffff) << 42 |
 		   (uint64_t) (hash & 0x3ff) << 32 | (RB_KEY_INDEX - index);
 }
-RB_HD uint32_t
+RB_HOST_DEVICE uint32_t
 rb_key_index(uint64_t key)
 {
 	return RB_KEY_INDEX - (uint32_t) key;
@@ -189,7 +189,7 @@ rb_key_index(uint64_t key)
  * Returns the corner that lies deepest in the protecting sphere of edge e, or RB_NOWHERE if none
  * lies in it.
  */
-RB_HD uint32_t
+RB_HOST_DEVICE uint32_t
 rb_piece_encroached(const rb_cells *m, const rb_cell *c, uint32_t e)
 {
 	uint32_t i = rb_cell_edge_from(e), j = rb_cell_edge_to(e), k;
@@ -212,7 +212,7 @@ rb_piece_encroached(const rb_cells *m, const rb_cell *c, uint32_t e)
 }
 
 /* Returns the protecting sphere of constrained face i, which should contain no vertex. */
-RB_HD rb_ball
+RB_HOST_DEVICE rb_ball
 rb_wall_ball(const rb_cells *m, const rb_cell *c, uint32_t i)
 {
 	rb_ball ball = rb_ball_of_triangle(rb_site_at(m, c->v[rb_cell_face_corner(i, 0)]),
@@ -227,18 +227,18 @@ rb_wall_ball(const rb_cells *m, const rb_cell *c, uint32_t i)
  * Returns true if corner i lies in the protecting sphere of the opposite face. A vertex on the same
  * facet does not count.
  */
-RB_HD bool
+RB_HOST_DEVICE bool
 rb_wall_encroached(const rb_cells *m, const rb_cell *c, uint32_t i, const rb_ball *ball)
 {
 	return rb_distance2(ball->at, rb_site_at(m, c->v[i])) < ball->radius2 &&
 		   !rb_site_on_facet(m, c->v[i], c->facet[i]);
 }
 
-RB_HD uint32_t
+RB_HOST_DEVICE uint32_t
 rb_cell_needs(const rb_cells *m, rb_cell *c)
 {
 	uint32_t needs = 0, i;
-	rb_shape shape;
+	rb_tet_shape shape;
 	bool kept;
 
 	if ((c->bits & RB_CELL_FINE) != 0 || rb_cell_ghost(c))
@@ -278,7 +278,7 @@ rb_cell_needs(const rb_cells *m, rb_cell *c)
  * Returns a signed offset that moves a point which rounding made unusable. It depends on a hash and
  * on the number of tries: its magnitude is about 2^-28 at first and grows 16-fold with each try.
  */
-RB_HD double
+RB_HOST_DEVICE double
 rb_jitter(uint32_t tries, uint32_t hash, int which)
 {
 	double size = 0x1p-28;
@@ -296,17 +296,18 @@ rb_jitter(uint32_t tries, uint32_t hash, int which)
 /* Number of tries after which a misplaced point is accepted if its cavity can be filled */
 #define RB_TRIES_ASKEW 5
 
-RB_HD void
-rb_candidate_kept(rb_candidate *cand, rb_bad_reason reason)
+RB_HOST_DEVICE void
+rb_candidate_kept(rb_refine_candidate *cand, rb_bad_reason reason)
 {
 	cand->verdict = RB_KEPT;
 	cand->reason = (uint32_t) reason;
 }
 
-RB_HD void
-rb_candidate_make_tet(const rb_cells *m, rb_candidate *cand, const rb_cell *c, double *measure)
+RB_HOST_DEVICE void
+rb_candidate_build_tet(const rb_cells *m, rb_refine_candidate *cand, const rb_cell *c,
+					   double *measure)
 {
-	rb_shape shape;
+	rb_tet_shape shape;
 	int i;
 
 	/* Check this first: a ghost may happen to have the hash of a deleted cell. */
@@ -329,8 +330,8 @@ rb_candidate_make_tet(const rb_cells *m, rb_candidate *cand, const rb_cell *c, d
  * encroaches upon it, or a rejected point. Even in the latter case, encroaching corners determine
  * the minimum insertion radius and whether the split is allowed.
  */
-RB_HD void
-rb_candidate_wall_reason(const rb_cells *m, rb_candidate *cand, const rb_cell *c, uint32_t i,
+RB_HOST_DEVICE void
+rb_candidate_wall_reason(const rb_cells *m, rb_refine_candidate *cand, const rb_cell *c, uint32_t i,
 						 const rb_ball *ball)
 {
 	bool absent = rb_entry_absent(cand->entry);
@@ -363,7 +364,7 @@ rb_candidate_wall_reason(const rb_cells *m, rb_candidate *cand, const rb_cell *c
 		cand->verdict = RB_STALE;
 }
 
-RB_HD double
+RB_HOST_DEVICE double
 rb_longest2(const rb_cells *m, const uint32_t *v)
 {
 	double a = rb_distance2(rb_site_at(m, v[0]), rb_site_at(m, v[1]));
@@ -374,9 +375,9 @@ rb_longest2(const rb_cells *m, const uint32_t *v)
 	return a > c ? a : c;
 }
 
-RB_HD void
-rb_candidate_make_wall(const rb_cells *m, rb_candidate *cand, const rb_cell *c, uint32_t i,
-					   double *measure)
+RB_HOST_DEVICE void
+rb_candidate_build_wall(const rb_cells *m, rb_refine_candidate *cand, const rb_cell *c, uint32_t i,
+						double *measure)
 {
 	rb_ball ball;
 	uint32_t tries = rb_entry_askew(cand->entry);
@@ -421,10 +422,10 @@ rb_candidate_make_wall(const rb_cells *m, rb_candidate *cand, const rb_cell *c, 
  * Returns the vertex that lies deepest in the protecting sphere of a subsegment, among the corners
  * of all cells around it; ties go to the smaller number. Returns RB_NOWHERE if none lies in it.
  */
-RB_HD uint32_t
+RB_HOST_DEVICE uint32_t
 rb_piece_deepest(const rb_cells *m, uint32_t cell, uint32_t e)
 {
-	rb_ring ring = rb_ring_begin(m, cell, e);
+	rb_edge_ring ring = rb_ring_begin(m, cell, e);
 	const double *a = rb_site_at(m, ring.a), *b = rb_site_at(m, ring.b);
 	uint32_t deepest = RB_NOWHERE;
 	double depth = 0;
@@ -449,9 +450,9 @@ rb_piece_deepest(const rb_cells *m, uint32_t cell, uint32_t e)
 	return deepest;
 }
 
-RB_HD void
-rb_candidate_make_piece(const rb_cells *m, rb_candidate *cand, const rb_cell *c, uint32_t e,
-						double *measure)
+RB_HOST_DEVICE void
+rb_candidate_build_piece(const rb_cells *m, rb_refine_candidate *cand, const rb_cell *c, uint32_t e,
+						 double *measure)
 {
 	uint32_t u = c->v[rb_cell_edge_from(e)], v = c->v[rb_cell_edge_to(e)];
 	uint32_t low = u < v ? u : v;
@@ -501,8 +502,8 @@ rb_candidate_make_piece(const rb_cells *m, rb_candidate *cand, const rb_cell *c,
 }
 
 /* Completes candidate number `index`, whose entry is set. */
-RB_HD void
-rb_candidate_make(const rb_cells *m, rb_candidate *cand, uint32_t index)
+RB_HOST_DEVICE void
+rb_candidate_build(const rb_cells *m, rb_refine_candidate *cand, uint32_t index)
 {
 	rb_entry64 e = cand->entry;
 	const rb_cell *c = &m->cells[rb_entry_cell(e)];
@@ -520,11 +521,11 @@ rb_candidate_make(const rb_cells *m, rb_candidate *cand, uint32_t index)
 		return;
 	cand->verdict = RB_READY;
 	if (what == RB_SPLIT_TET)
-		rb_candidate_make_tet(m, cand, c, &measure);
+		rb_candidate_build_tet(m, cand, c, &measure);
 	else if (what == RB_SPLIT_WALL)
-		rb_candidate_make_wall(m, cand, c, rb_entry_part(e), &measure);
+		rb_candidate_build_wall(m, cand, c, rb_entry_part(e), &measure);
 	else
-		rb_candidate_make_piece(m, cand, c, rb_entry_part(e), &measure);
+		rb_candidate_build_piece(m, cand, c, rb_entry_part(e), &measure);
 	if (cand->verdict == RB_READY)
 		cand->key = rb_candidate_key(what, measure, rb_cell_hash(c), index);
 }

@@ -103,14 +103,14 @@ typedef struct rb_cells
  * Returns corner k of the face opposite to corner i. Corner i followed by corners 0, 1 and 2 of
  * this face is a positively oriented tetrahedron.
  */
-RB_HD uint32_t
+RB_HOST_DEVICE uint32_t
 rb_cell_face_corner(uint32_t i, uint32_t k)
 {
 	return 0x18342c39u >> (8 * i + 2 * k) & 3; /* 123, 032, 013, 021 */
 }
 
 /* Returns the edge between corners i and j. */
-RB_HD uint32_t
+RB_HOST_DEVICE uint32_t
 rb_cell_edge(uint32_t i, uint32_t j)
 {
 	uint32_t low = i < j ? i : j;
@@ -120,39 +120,39 @@ rb_cell_edge(uint32_t i, uint32_t j)
 }
 
 /* Return the first and the second corner of edge e. */
-RB_HD uint32_t
+RB_HOST_DEVICE uint32_t
 rb_cell_edge_from(uint32_t e)
 {
 	return e < 3 ? 0 : e < 5 ? 1 : 2;
 }
-RB_HD uint32_t
+RB_HOST_DEVICE uint32_t
 rb_cell_edge_to(uint32_t e)
 {
 	return e < 3 ? e + 1 : e == 3 ? 2 : 3;
 }
 
 /* Returns the corner index of vertex v, which must be a corner of the cell. */
-RB_HD uint32_t
+RB_HOST_DEVICE uint32_t
 rb_cell_corner(const rb_cell *c, uint32_t v)
 {
 	return v == c->v[0] ? 0 : v == c->v[1] ? 1 : v == c->v[2] ? 2 : 3;
 }
 
-RB_HD bool
+RB_HOST_DEVICE bool
 rb_cell_ghost(const rb_cell *c)
 {
 	return c->v[0] == RB_GHOST || c->v[1] == RB_GHOST || c->v[2] == RB_GHOST || c->v[3] == RB_GHOST;
 }
 
-RB_HD const double *
+RB_HOST_DEVICE const double *
 rb_site_at(const rb_cells *m, uint32_t v)
 {
 	return m->sites[v].at;
 }
 
 /* Returns the canonical id of a face: the smaller of its two (cell << 2 | corner) values. */
-RB_HD uint32_t
-rb_face_name(const rb_cells *m, uint32_t face)
+RB_HOST_DEVICE uint32_t
+rb_face_id(const rb_cells *m, uint32_t face)
 {
 	uint32_t other = m->cells[face >> 2].n[face & 3];
 
@@ -162,19 +162,19 @@ rb_face_name(const rb_cells *m, uint32_t face)
 /* ---- traversal around an edge ---- */
 
 /* A position in the ring of cells around edge ab, and the face through which the ring continues */
-typedef struct rb_ring
+typedef struct rb_edge_ring
 {
 	uint32_t a, b; /* Vertices */
 	uint32_t cell;
 	uint32_t to; /* Corner opposite to the face that is crossed next */
-} rb_ring;
+} rb_edge_ring;
 
 /* Starts a ring around edge e of a cell at that cell. */
-RB_HD rb_ring
+RB_HOST_DEVICE rb_edge_ring
 rb_ring_begin(const rb_cells *m, uint32_t cell, uint32_t e)
 {
 	const rb_cell *c = &m->cells[cell];
-	rb_ring r;
+	rb_edge_ring r;
 
 	r.a = c->v[rb_cell_edge_from(e)];
 	r.b = c->v[rb_cell_edge_to(e)];
@@ -188,10 +188,10 @@ rb_ring_begin(const rb_cells *m, uint32_t cell, uint32_t e)
  * Starts a ring around edge ab at `cell`, leaving through the face opposite to corner `to`, which
  * must not be on the edge.
  */
-RB_HD rb_ring
+RB_HOST_DEVICE rb_edge_ring
 rb_ring_at(uint32_t cell, uint32_t to, uint32_t a, uint32_t b)
 {
-	rb_ring r;
+	rb_edge_ring r;
 
 	r.a = a;
 	r.b = b;
@@ -200,8 +200,8 @@ rb_ring_at(uint32_t cell, uint32_t to, uint32_t a, uint32_t b)
 	return r;
 }
 
-RB_HD void
-rb_ring_next(const rb_cells *m, rb_ring *r)
+RB_HOST_DEVICE void
+rb_ring_next(const rb_cells *m, rb_edge_ring *r)
 {
 	uint32_t face = m->cells[r->cell].n[r->to];
 	const rb_cell *c = &m->cells[face >> 2];

@@ -270,7 +270,7 @@ check_all(side *red, side *blue, int threads)
 	{
 		side *s = of == RB_OF_BLUE && blue != NULL ? blue : red;
 
-		job.of = (rb_of) of;
+		job.of = (rb_result_side) of;
 		check_counts(&job, &pairs, s->set.nrows, threads);
 		check_groups(&job, &pairs, s->set.nrows, threads);
 		number_rows(s);
@@ -378,32 +378,32 @@ words_of_a_device(void)
 	rb_memory *memory = rb_memory_create((uint64_t) 1 << 30);
 	rb_context ctx;
 	rb_job job = {.red = &r.set, .answer = RB_HITS, .of = RB_OF_BOTH};
-	rb_answers a;
+	rb_aggregate a;
 	uint32_t bits[2] = {1u << 3 | 1u << 31, 1u << 2};
 	uint32_t counts[5] = {4, 0, 2, 1, 3};
 
 	rb_context_init(&ctx, memory);
-	CHECK(rb_answers_init(&a, &ctx, &job) == RB_OK && rb_answers_begin(&a) == RB_OK, "begin");
-	rb_answers_add_words(&a, bits, 1, 2);
+	CHECK(rb_aggregate_init(&a, &ctx, &job) == RB_OK && rb_aggregate_begin(&a) == RB_OK, "begin");
+	rb_aggregate_add_words(&a, bits, 1, 2);
 	for (uint32_t row = 0; row < r.set.nrows; row++)
 	{
 		bool want = row == r.set.row_of[35] || row == r.set.row_of[63] || row == r.set.row_of[66];
 
 		CHECK((a.word[row / 32] >> row % 32 & 1) == want, "row %u", row);
 	}
-	rb_answers_free(&a);
+	rb_aggregate_free(&a);
 	free((void *) r.set.row_of);
 	r.set.row_of = NULL;
 	r.set.nrows = 100;
 	job.answer = RB_COUNTS;
-	CHECK(rb_answers_init(&a, &ctx, &job) == RB_OK && rb_answers_begin(&a) == RB_OK, "begin");
-	rb_answers_add_words(&a, counts, 50, 3);
-	rb_answers_add_words(&a, counts + 3, 60, 1);
-	rb_answers_add_words(&a, counts + 4, 61, 1);
-	CHECK(rb_answers_added(&a) == 5, "each pair is in two rows, wherever pieces end");
-	rb_answers_add(&a, &(rb_pair){52, 53}, 1);
+	CHECK(rb_aggregate_init(&a, &ctx, &job) == RB_OK && rb_aggregate_begin(&a) == RB_OK, "begin");
+	rb_aggregate_add_words(&a, counts, 50, 3);
+	rb_aggregate_add_words(&a, counts + 3, 60, 1);
+	rb_aggregate_add_words(&a, counts + 4, 61, 1);
+	CHECK(rb_aggregate_added(&a) == 5, "each pair is in two rows, wherever pieces end");
+	rb_aggregate_add(&a, &(rb_pair){52, 53}, 1);
 	CHECK(a.word[50] == 4 && a.word[51] == 0 && a.word[52] == 3 && a.word[53] == 1, "counts");
-	rb_answers_free(&a);
+	rb_aggregate_free(&a);
 	rb_memory_destroy(memory);
 	side_free(&r);
 }
@@ -426,7 +426,7 @@ refused_and_stopped(void)
 	job.of = RB_OF_RED;
 	rb_forget_failure(&s.ctx);
 	rb_context_stop(&s.ctx);
-	CHECK(rb_groups_make(&s.ctx, &job, &pair, 1, &groups) == RB_STOPPED && groups.start == NULL &&
+	CHECK(rb_groups_build(&s.ctx, &job, &pair, 1, &groups) == RB_STOPPED && groups.start == NULL &&
 			  groups.member == NULL,
 		  "stopped");
 	run_free(&s);

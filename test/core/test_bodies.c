@@ -98,7 +98,7 @@ make_bodies(int size, bool good_only)
 		first_of[nbodies + 1] = n + (uint32_t) s->n;
 		crossings[nbodies] = count_crossings(nbodies);
 		rb_body_check_closed(&ctx, s->t, (uint32_t) s->n, &report);
-		is_bad[nbodies] = crossings[nbodies] > 0 || report.fault != RB_BODY_GOOD;
+		is_bad[nbodies] = crossings[nbodies] > 0 || report.fault != RB_SOLID_GOOD;
 		if (good_only && is_bad[nbodies])
 			continue;
 		body_id[nbodies] = 1000 - 7 * (int64_t) nbodies;
@@ -158,7 +158,7 @@ make_points(void)
 		(rb_set){.kind = RB_POINT3, .nparts = MOST_POINTS, .nrows = MOST_POINTS, .coords = points};
 }
 
-/* Returns what RB_UNDER reports for a point and a solid. */
+/* Returns what RB_RAY_PARITY reports for a point and a solid. */
 static unsigned
 side_of(const double *p, uint32_t row)
 {
@@ -168,10 +168,10 @@ side_of(const double *p, uint32_t row)
 	for (uint32_t i = first_of[row]; i < first_of[row + 1]; i++)
 	{
 		const double *t = triangles + 9 * (size_t) i;
-		const int answer = rb_points_largest(t, 3, 3, 2) < p[2] ? 0 : rb_point_under(&env, p, t);
+		const int answer = rb_points_largest(t, 3, 3, 2) < p[2] ? 0 : rb_ray_crossing(&env, p, t);
 
 		if (RB_IS_YES(answer))
-			told = ((told ^ RB_TOLD(answer)) & 1) | ((told | RB_TOLD(answer)) & 2);
+			told = ((told ^ RB_PAYLOAD(answer)) & 1) | ((told | RB_PAYLOAD(answer)) & 2);
 	}
 	return told;
 }
@@ -200,7 +200,7 @@ row_of_id(int64_t id)
 
 typedef struct stretches_of
 {
-	rb_stretch at[MOST_STRETCHES];
+	rb_line_interval at[MOST_STRETCHES];
 	size_t n;
 } stretches_of;
 
@@ -222,7 +222,7 @@ static void
 want_stretches(void)
 {
 	static rb_pair meet[MOST_SEGMENTS * BODY_MOST];
-	rb_stretches out = {0};
+	rb_line_intervals out = {0};
 
 	for (uint32_t line = 0, first = 0, end; line < MOST_LINES; line++, first = end)
 	{
@@ -247,14 +247,14 @@ want_stretches(void)
 					meet[of.nmeet++] = (rb_pair){k, i};
 			}
 			CHECK(rb_line_measure(&ctx, of.segments, of.nsegments, &out) == RB_OK &&
-					  rb_body_stretches(&ctx, &of, &out) == RB_OK && out.n <= MOST_STRETCHES,
+					  rb_solid_intervals(&ctx, &of, &out) == RB_OK && out.n <= MOST_STRETCHES,
 				  "stretches");
 			if (out.n > 0)
 				memcpy(wanted[line][row].at, out.at, out.n * sizeof *out.at);
 			wanted[line][row].n = out.n;
 		}
 	}
-	rb_stretches_free(memory, &out);
+	rb_line_intervals_free(memory, &out);
 }
 
 static void
@@ -262,15 +262,15 @@ take_stretch(void *arg, const rb_block *block, size_t i)
 {
 	stretches_of *of = &found[block->red[i]][row_of_id(block->blue[i])];
 	const uint64_t *told = block->told + i * block->words;
-	rb_stretch *s = &of->at[of->n++];
+	rb_line_interval *s = &of->at[of->n++];
 
 	(void) arg;
 	memset(s, 0, sizeof *s);
 	memcpy(&s->from, &told[0], sizeof(double));
 	memcpy(&s->to, &told[1], sizeof(double));
 	memcpy(&s->length, &told[2], sizeof(double));
-	s->on_boundary = (told[3] & RB_STRETCH_OF(1, 0)) != 0;
-	leaves[block->red[i]][row_of_id(block->blue[i])] = (told[3] & RB_STRETCH_OF(0, 1)) != 0;
+	s->on_boundary = (told[3] & RB_INTERVAL_OF(1, 0)) != 0;
+	leaves[block->red[i]][row_of_id(block->blue[i])] = (told[3] & RB_INTERVAL_OF(0, 1)) != 0;
 }
 
 static void
@@ -345,7 +345,7 @@ points_in_bodies(void)
 	{
 		const bool good = round % 2 == 0;
 		const rb_job job = {
-			.red = &the_points, .blue = &bodies, .predicate = RB_UNDER, .skip_bad = !good};
+			.red = &the_points, .blue = &bodies, .predicate = RB_RAY_PARITY, .skip_bad = !good};
 		rb_status status;
 
 		make_bodies(round / 2 % SIZES, good);
@@ -381,7 +381,7 @@ take_report(void *arg, const rb_block *block, size_t i)
 			  report.oriented == want.oriented && report.fault == want.fault &&
 			  report.self_intersections == crossings[row],
 		  "body %u (%s): %s", row, body_name[shape[row].family], text);
-	CHECK((text[0] == '\0') == (want.fault == RB_BODY_GOOD && crossings[row] == 0), "%s", text);
+	CHECK((text[0] == '\0') == (want.fault == RB_SOLID_GOOD && crossings[row] == 0), "%s", text);
 	CHECK(memcmp(report.edge, want.edge, sizeof want.edge) == 0 && report.uses == want.uses,
 		  "body %u: %s", row, text);
 	if (crossings[row] > 0)
@@ -401,7 +401,7 @@ reports(void)
 {
 	for (int round = 0; round < 12; round++)
 	{
-		const rb_job job = {.red = &bodies, .predicate = RB_BODY};
+		const rb_job job = {.red = &bodies, .predicate = RB_VALIDITY};
 		uint32_t n = 0;
 		rb_status status;
 
@@ -429,7 +429,7 @@ expected_reason(uint32_t row, char text[RB_BODY_REASON])
 	rb_body_report report;
 
 	rb_body_check_closed(&ctx, triangles + 9 * (size_t) from, to - from, &report);
-	for (uint32_t k = 0; report.fault == RB_BODY_GOOD && report.self_intersections == 0; k++)
+	for (uint32_t k = 0; report.fault == RB_SOLID_GOOD && report.self_intersections == 0; k++)
 	{
 		const uint32_t i = from + k / (to - from), j = from + k % (to - from);
 
@@ -438,9 +438,9 @@ expected_reason(uint32_t row, char text[RB_BODY_REASON])
 									 triangles + 9 * (size_t) i, triangles + 9 * (size_t) j)))
 		{
 			report = (rb_body_report){
-				.fault = RB_BODY_GOOD, .self_intersections = 1, .crossing = {i - from, j - from}};
-			rb_triangles_place(triangles + 9 * (size_t) i, triangles + 9 * (size_t) j,
-							   report.crossing_at);
+				.fault = RB_SOLID_GOOD, .self_intersections = 1, .crossing = {i - from, j - from}};
+			rb_triangles_crossing_point(triangles + 9 * (size_t) i, triangles + 9 * (size_t) j,
+										report.crossing_at);
 		}
 	}
 	rb_body_reason(&report, text);
@@ -454,7 +454,7 @@ bad_bodies(void)
 
 	for (int round = 0; round < 12; round++)
 	{
-		const rb_predicate predicate = round % 2 == 0 ? RB_INSIDE : RB_UNDER;
+		const rb_predicate predicate = round % 2 == 0 ? RB_INSIDE : RB_RAY_PARITY;
 		const rb_job job = {.red = predicate == RB_INSIDE ? &lines : &the_points,
 							.blue = &bodies,
 							.predicate = predicate};
@@ -472,7 +472,7 @@ bad_bodies(void)
 		if (first == nbodies)
 			CHECK(status == RB_END, "all good: %s", rb_status_text(status));
 		else
-			CHECK(status == RB_BAD_BODY && (int64_t) ctx.error.need == body_id[first] &&
+			CHECK(status == RB_BAD_SOLID && (int64_t) ctx.error.need == body_id[first] &&
 					  strcmp(ctx.error.text, reason) == 0,
 				  "%s, %lld: %s, not %s", rb_status_text(status), (long long) ctx.error.need,
 				  ctx.error.text, reason);
@@ -599,11 +599,11 @@ good_bodies_are_remembered(void)
 	copy.row_of = NULL;
 	copy.nrows = bodies.nparts;
 	CHECK(rb_set_own(memory, &copy, &owned, &error) == RB_OK, "own");
-	CHECK(rb_bodies_check(&ctx, &rb_backend_cpu, owned, true, RB_BODY_OF_BODIES, &bad) == RB_OK,
+	CHECK(rb_bodies_check(&ctx, &rb_backend_cpu, owned, true, RB_SOLID_OF_SOLIDS, &bad) == RB_OK,
 		  "check");
 	CHECK(!rb_set_knows(owned, RB_KNOWN_BODIES) && rb_is_marked(bad, 0), "a triangle is no body");
 	rb_set_learn(owned, RB_KNOWN_BODIES);
-	CHECK(rb_bodies_check(&ctx, &rb_backend_cpu, owned, true, RB_BODY_OF_BODIES, &bad) == RB_OK,
+	CHECK(rb_bodies_check(&ctx, &rb_backend_cpu, owned, true, RB_SOLID_OF_SOLIDS, &bad) == RB_OK,
 		  "check");
 	CHECK(!rb_is_marked(bad, 0), "it was asked again");
 	rb_free(memory, (void **) &bad);
@@ -613,17 +613,17 @@ good_bodies_are_remembered(void)
 static void
 little_memory_and_stop(void)
 {
-	const rb_predicate asked[] = {RB_INSIDE, RB_UNDER, RB_BODY};
+	const rb_predicate asked[] = {RB_INSIDE, RB_RAY_PARITY, RB_VALIDITY};
 
 	make_bodies(SIZE_PLAIN, true);
 	make_lines();
 	make_points();
 	for (size_t k = 0; k < sizeof asked / sizeof asked[0]; k++)
 	{
-		const rb_job job = {.red = asked[k] == RB_INSIDE  ? &lines
-								   : asked[k] == RB_UNDER ? &the_points
-														  : &bodies,
-							.blue = asked[k] == RB_BODY ? NULL : &bodies,
+		const rb_job job = {.red = asked[k] == RB_INSIDE       ? &lines
+								   : asked[k] == RB_RAY_PARITY ? &the_points
+															   : &bodies,
+							.blue = asked[k] == RB_VALIDITY ? NULL : &bodies,
 							.predicate = asked[k]};
 		int failed = 0;
 

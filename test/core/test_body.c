@@ -276,16 +276,16 @@ moved_inside(const body *s, const double *p)
 
 		if (rb_points_largest(t, 3, 3, 2) < p[2])
 			continue;
-		answer = rb_point_under(&env, p, t);
-		in ^= answer != 0 && (RB_TOLD(answer) & 1) != 0;
+		answer = rb_ray_crossing(&env, p, t);
+		in ^= answer != 0 && (RB_PAYLOAD(answer) & 1) != 0;
 	}
 	return in;
 }
 
-static rb_stretches got, rest;
+static rb_line_intervals got, rest;
 
 static void
-ask(const body *s, const double *segments, int n, rb_stretches *out, bool complement)
+ask(const body *s, const double *segments, int n, rb_line_intervals *out, bool complement)
 {
 	rb_line line = {.segments = segments,
 					.nsegments = (uint32_t) n,
@@ -299,7 +299,7 @@ ask(const body *s, const double *segments, int n, rb_stretches *out, bool comple
 	line.nmeet = collect_pairs(s, segments, n);
 	status = rb_line_measure(&ctx, segments, (uint32_t) n, out);
 	if (status == RB_OK)
-		status = rb_body_stretches(&ctx, &line, out);
+		status = rb_solid_intervals(&ctx, &line, out);
 	CHECK(status == RB_OK, "status %d", (int) status);
 }
 
@@ -341,7 +341,7 @@ check_line(const body *s, const double *segments, int n)
 	distance_to(total, segments, n - 1, one);
 	for (int i = 0; i < ntruths && right; i++)
 	{
-		const rb_stretch *g = &got.at[i];
+		const rb_line_interval *g = &got.at[i];
 		const truth *x = &truths[i];
 
 		right = g->on_boundary == (x->side == 0);
@@ -385,11 +385,12 @@ check_complement(const body *s, const double *segments, int n)
 	ask(s, segments, n, &rest, true);
 	while (i < got.n || j < rest.n)
 	{
-		const rb_stretch *g = i < got.n ? &got.at[i] : NULL, *r = j < rest.n ? &rest.at[j] : NULL;
+		const rb_line_interval *g = i < got.n ? &got.at[i] : NULL,
+							   *r = j < rest.n ? &rest.at[j] : NULL;
 		bool both = g != NULL && r != NULL && g->on_boundary && r->on_boundary && g->from == at &&
 					r->from == at && g->to == r->to;
 		/* If two intervals begin here, one of them was shortened by rounding and ends here. */
-		const rb_stretch *x =
+		const rb_line_interval *x =
 			g != NULL && g->from == at && (r == NULL || r->from != at || g->to <= r->to) ? g : r;
 
 		CHECK(x != NULL && x->from == at && x->to >= at, "a gap at %.17g", at);
@@ -777,8 +778,8 @@ places_of_any_size(void)
 		{
 			double p[15];
 			rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
-			rb_place place[2];
-			rb_crossing crossing;
+			rb_location place[2];
+			rb_line_crossing crossing;
 
 			points_make(family, 5, 3, p);
 			/* Through the triangle, or in its plane */
@@ -798,7 +799,7 @@ places_of_any_size(void)
 			{
 				rb_number n, d, ratio;
 
-				rb_place_ratio(&place[k], &n, &d);
+				rb_location_ratio(&place[k], &n, &d);
 				rb_number_div(&ratio, &n, &d, 3);
 				CHECK(place[k].t == rb_number_round(&ratio), "%s: %.17g, not %.17g",
 					  points_family_name[family], place[k].t, rb_number_round(&ratio));
@@ -809,11 +810,12 @@ places_of_any_size(void)
 			}
 			if (crossing != RB_CROSSES_NOT)
 			{
-				rb_place from = crossing == RB_OVERLAPS ? place[0] : rb_place_start(p);
+				rb_location from = crossing == RB_OVERLAPS ? place[0] : rb_location_start(p);
 				rb_number length;
-				double truth, got_it = rb_places_distance(&from, &place[crossing == RB_OVERLAPS]);
+				double truth,
+					got_it = rb_locations_distance(&from, &place[crossing == RB_OVERLAPS]);
 
-				rb_places_length(&length, &from, &place[crossing == RB_OVERLAPS], 8);
+				rb_locations_length(&length, &from, &place[crossing == RB_OVERLAPS], 8);
 				truth = rb_number_round(&length);
 				CHECK(got_it == truth || got_it == nextafter(truth, 0) ||
 						  got_it == nextafter(truth, INFINITY),
@@ -872,24 +874,24 @@ longest_numbers(void)
 										 0x1.0000000000001p1,    0x0.fffffffffffffp-1022, 0};
 		double p[24];
 		rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
-		rb_place place[2] = {{.segment = p, .triangle = p + 6, .of = RB_PLACE_PLANE},
-							 {.segment = p, .triangle = p + 15, .of = RB_PLACE_PLANE}};
+		rb_location place[2] = {{.segment = p, .triangle = p + 6, .of = RB_PLACE_PLANE},
+								{.segment = p, .triangle = p + 15, .of = RB_PLACE_PLANE}};
 		rb_number n, d, length;
 
 		for (int k = 0; k < 24; k++)
 			p[k] = values[check_below(6)] * (check_below(2) ? 1 : -1);
 		if (is_point(p))
 			continue;
-		rb_place_ratio(&place[0], &n, &d);
+		rb_location_ratio(&place[0], &n, &d);
 		if (d.sign == 0)
 			continue;
-		rb_place_ratio(&place[1], &n, &d);
+		rb_location_ratio(&place[1], &n, &d);
 		if (d.sign == 0)
 			continue;
 		/* Ratios can have any size here, because these points need not lie on the segment. */
-		crossings += rb_place_compare(&place[0], &place[1]) != 0;
+		crossings += rb_location_compare(&place[0], &place[1]) != 0;
 		for (int words = RB_MEASURE_WORDS; words <= 96; words *= 2)
-			rb_places_length(&length, &place[0], &place[1], words);
+			rb_locations_length(&length, &place[0], &place[1], words);
 		crossings += rb_segment_crosses(&env, p, p + 6, place) != RB_CROSSES_NOT;
 	}
 	CHECK(allocations == 0, "%ld allocations", allocations);
@@ -902,7 +904,7 @@ static double
 fraction_at(const double *segments, int n, int i)
 {
 	rb_number before = {.sign = 0}, total = {.sign = 0}, length;
-	rb_place place = rb_place_start(segment_of(segments, i));
+	rb_location place = rb_location_start(segment_of(segments, i));
 	double fraction = NAN;
 
 	for (int k = 0; k < n; k++)
@@ -979,7 +981,7 @@ fraction_next_to_the_middle(void)
 		const double x = 0x1p1022, z = sign * 0x1p-1074, far = 0x1p1022, tiny = 0x1p-1074;
 		const double triangle[9] = {0, 0, 0, tiny, far, 0, 0, tiny, far};
 		const double segments[12] = {0, 0, 0, x, 0, z, -0x1p-53 * x, 0, 0, x - 0x1p-53 * x, 0, z};
-		rb_place place = {.segment = segments + 6, .triangle = triangle, .of = RB_PLACE_PLANE};
+		rb_location place = {.segment = segments + 6, .triangle = triangle, .of = RB_PLACE_PLANE};
 		rb_number before, total;
 		double fraction = NAN, want = sign < 0 ? 0.5 + 0x1p-53 : 0.5;
 
@@ -1160,16 +1162,16 @@ check_report(const body *s, const char *what)
 	balanced = closed && edges_even(s, !real, true);
 
 	CHECK(report.closed == closed, "%s, %s: closed %d", body_name[s->family], what, report.closed);
-	CHECK((report.fault == RB_BODY_TURNED) == (closed && !balanced), "%s, %s: fault %d",
+	CHECK((report.fault == RB_SOLID_TURNED) == (closed && !balanced), "%s, %s: fault %d",
 		  body_name[s->family], what, (int) report.fault);
-	CHECK(report.oriented == (report.fault == RB_BODY_GOOD), "%s, %s", body_name[s->family], what);
-	if (report.fault == RB_BODY_OPEN || report.fault == RB_BODY_TURNED)
+	CHECK(report.oriented == (report.fault == RB_SOLID_GOOD), "%s, %s", body_name[s->family], what);
+	if (report.fault == RB_SOLID_OPEN || report.fault == RB_SOLID_TURNED)
 	{
 		const double *p = report.edge, *q = p + 3;
 		int there = count_edge(s, p, q, !real && all), back = count_edge(s, q, p, !real && all);
 		bool has[2] = {false, false};
 
-		CHECK(report.fault == RB_BODY_OPEN ? (there + back) % 2 == 1 : there != back,
+		CHECK(report.fault == RB_SOLID_OPEN ? (there + back) % 2 == 1 : there != back,
 			  "%s, %s: no fault at the edge", body_name[s->family], what);
 		for (int k = 0; k < 3; k++)
 		{
@@ -1182,7 +1184,7 @@ check_report(const body *s, const char *what)
 	}
 	if (report.oriented && s->sound)
 		CHECK(is_outward(s), "%s, %s: oriented", body_name[s->family], what);
-	if (report.fault == RB_BODY_INWARD)
+	if (report.fault == RB_SOLID_INWARD)
 	{
 		int a = winding(s, (int) report.triangle, 1), b = winding(s, (int) report.triangle, -1);
 
@@ -1218,8 +1220,8 @@ bodies_that_are_good_or_not(void)
 				body_make(&s, family, size);
 				report = check_body(&s);
 				CHECK(report.closed, "%s: not closed", body_name[family]);
-				CHECK(!s.sound || (report.oriented && report.fault == RB_BODY_GOOD), "%s: fault %d",
-					  body_name[family], (int) report.fault);
+				CHECK(!s.sound || (report.oriented && report.fault == RB_SOLID_GOOD),
+					  "%s: fault %d", body_name[family], (int) report.fault);
 				check_report(&s, "as made");
 				which = check_below(s.n);
 				t = changed.t + 9 * which;
@@ -1234,7 +1236,7 @@ bodies_that_are_good_or_not(void)
 				changed = s;
 				memcpy(t, changed.t + 9 * --changed.n, 9 * sizeof *t);
 				report = check_body(&changed);
-				CHECK(!s.sound || (!report.closed && report.fault == RB_BODY_OPEN), "%s: one less",
+				CHECK(!s.sound || (!report.closed && report.fault == RB_SOLID_OPEN), "%s: one less",
 					  body_name[family]);
 				check_report(&changed, "one less");
 
@@ -1243,7 +1245,7 @@ bodies_that_are_good_or_not(void)
 					turn_triangle(changed.t + 9 * k);
 				body_shuffle(&changed);
 				report = check_body(&changed);
-				CHECK(!s.sound || (report.closed && report.fault == RB_BODY_INWARD),
+				CHECK(!s.sound || (report.closed && report.fault == RB_SOLID_INWARD),
 					  "%s: inside out", body_name[family]);
 				check_report(&changed, "inside out");
 
@@ -1268,7 +1270,7 @@ bodies_that_are_good_or_not(void)
 						turn_triangle(changed.t + 9 * k);
 					body_shuffle(&changed);
 					report = check_body(&changed);
-					CHECK(report.fault == RB_BODY_INWARD, "no cavity: fault %d",
+					CHECK(report.fault == RB_SOLID_INWARD, "no cavity: fault %d",
 						  (int) report.fault);
 					check_report(&changed, "no cavity");
 				}
@@ -1297,7 +1299,7 @@ bodies_that_are_good_or_not(void)
 				add_triangle(&changed, middle, t + 3, t + 6);
 				memcpy(t + 3, middle, sizeof middle);
 				report = check_body(&changed);
-				CHECK(!report.closed && report.fault == RB_BODY_OPEN, "%s: a corner on an edge",
+				CHECK(!report.closed && report.fault == RB_SOLID_OPEN, "%s: a corner on an edge",
 					  body_name[family]);
 				check_report(&changed, "a corner on an edge");
 				add_triangle(&changed, t, changed.t + 9 * (changed.n - 1) + 3, middle);
@@ -1312,9 +1314,9 @@ bodies_that_are_good_or_not(void)
 				CHECK(report.closed && report.oriented, "%s: of no use", body_name[family]);
 			}
 	s.n = 0;
-	CHECK(check_body(&s).fault == RB_BODY_FLAT, "nothing");
+	CHECK(check_body(&s).fault == RB_SOLID_FLAT, "nothing");
 	add_triangle(&s, s.t, s.t, s.t);
-	CHECK(check_body(&s).fault == RB_BODY_FLAT && !check_body(&s).closed, "a point");
+	CHECK(check_body(&s).fault == RB_SOLID_FLAT && !check_body(&s).closed, "a point");
 }
 
 /* Adds a tetrahedron around a center, with normals that point outward or inward. */
@@ -1359,7 +1361,7 @@ shells_in_shells(int sites, int shells)
 		for (int f = 0; f < 4; f++)
 			turn_triangle(t + 36 * (size_t) turned + 9 * f);
 		CHECK(rb_body_check(&ctx, t, (uint32_t) (4 * n), &report) == RB_OK, "status");
-		CHECK(report.fault == RB_BODY_INWARD && report.triangle / 4 / shells == turned / shells,
+		CHECK(report.fault == RB_SOLID_INWARD && report.triangle / 4 / shells == turned / shells,
 			  "shell %u is turned, fault %d at triangle %u", turned, (int) report.fault,
 			  report.triangle);
 		for (int f = 0; f < 4; f++)
@@ -1429,7 +1431,7 @@ refusals(void)
 	rb_memory *little = rb_memory_create(100);
 	rb_context other;
 	rb_body_report report;
-	rb_stretches none = {0};
+	rb_line_intervals none = {0};
 	double segment[6] = {-1, 0.25, 0.5, 9, 0.25, 0.5};
 	rb_line line = {
 		.segments = segment, .nsegments = 1, .inside = inside, .triangles = s.t, .meet = meet};
@@ -1441,8 +1443,8 @@ refusals(void)
 	inside[0] = 0;
 	CHECK(rb_line_measure(&other, segment, 1, &none) == RB_OK,
 		  "a segment's length is not asked for");
-	CHECK(rb_body_stretches(&other, &line, &none) == RB_OVER_BUDGET, "stretches");
-	rb_stretches_free(little, &none);
+	CHECK(rb_solid_intervals(&other, &line, &none) == RB_OVER_BUDGET, "stretches");
+	rb_line_intervals_free(little, &none);
 	CHECK(rb_memory_used(little) == 0, "left behind");
 	rb_memory_destroy(little);
 }
@@ -1483,7 +1485,7 @@ long_line(void)
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &from);
 	for (int i = 0; i < BODIES; i++)
 	{
-		wrong += rb_body_stretches(&ctx, &line, &got) != RB_OK || got.n != 1 ||
+		wrong += rb_solid_intervals(&ctx, &line, &got) != RB_OK || got.n != 1 ||
 				 got.at[0].length != 0.25 || got.at[0].from != (0.25 + pairs[0].red) / MANY;
 		/* The next solid is a few segments further on. */
 		for (int k = 0; k < 18; k += 3)
@@ -1510,7 +1512,7 @@ stopped(void)
 	static uint8_t sides[MANY];
 	rb_context other;
 	rb_body_report report;
-	rb_stretches none = {0};
+	rb_line_intervals none = {0};
 	rb_line line = {.segments = segments, .inside = sides, .triangles = t, .meet = pairs};
 
 	for (int i = 0; i < MANY; i++)
@@ -1529,8 +1531,8 @@ stopped(void)
 	line.nsegments = 1;
 	CHECK(rb_line_measure(&other, segments, 1, &none) == RB_OK, "a short one's");
 	line.nmeet = MANY;
-	CHECK(rb_body_stretches(&other, &line, &none) == RB_STOPPED, "many triangles");
-	rb_stretches_free(memory, &none);
+	CHECK(rb_solid_intervals(&other, &line, &none) == RB_STOPPED, "many triangles");
+	rb_line_intervals_free(memory, &none);
 }
 
 int
@@ -1554,8 +1556,8 @@ main(void)
 	CHECK_RUN(refusals);
 	CHECK_RUN(long_line);
 	CHECK_RUN(stopped);
-	rb_stretches_free(memory, &got);
-	rb_stretches_free(memory, &rest);
+	rb_line_intervals_free(memory, &got);
+	rb_line_intervals_free(memory, &rest);
 	rb_memory_destroy(memory);
 	return check_done();
 }

@@ -48,14 +48,14 @@ put(rb_cache *cache, uint64_t key, const rb_set *set, rb_error *error)
 	return rb_cache_put(cache, &key, sizeof key, set, &card, sizeof card, error);
 }
 
-static rb_kept *
+static rb_cache_entry *
 find(rb_cache *cache, uint64_t key)
 {
-	rb_kept *kept = rb_cache_find(cache, &key, sizeof key);
+	rb_cache_entry *kept = rb_cache_find(cache, &key, sizeof key);
 
 	if (kept != NULL)
 		CHECK(*(uint64_t *) kept->card == key * 3 && kept->card_size == sizeof(uint64_t) &&
-				  memcmp(rb_kept_key(kept), &key, sizeof key) == 0,
+				  memcmp(rb_cache_entry_key(kept), &key, sizeof key) == 0,
 			  "its card and key");
 	return kept;
 }
@@ -65,7 +65,7 @@ count(const rb_cache *cache)
 {
 	int n = 0;
 
-	for (rb_kept *kept = rb_cache_next(cache, NULL); kept != NULL;
+	for (rb_cache_entry *kept = rb_cache_next(cache, NULL); kept != NULL;
 		 kept = rb_cache_next(cache, kept))
 		n++;
 	return n;

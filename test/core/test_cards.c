@@ -178,7 +178,7 @@ compare(const char *what, const answer *want, const answer *got)
 /* ---- partitions of space ---- */
 
 static bool
-in_share(const rb_job *job, const rb_ends *share, rb_pair p)
+in_share(const rb_job *job, const rb_box *share, rb_pair p)
 {
 	const double pad = rb_pad_of(job->predicate, job->distance);
 	double lo[2][3], hi[3];
@@ -190,7 +190,7 @@ in_share(const rb_job *job, const rb_ends *share, rb_pair p)
 
 /* Cuts space at random positions, some of which are ends of parts. */
 static void
-cut_at_random(const rb_job *job, int n, rb_ends *share)
+cut_at_random(const rb_job *job, int n, rb_box *share)
 {
 	int cut = 1;
 
@@ -259,7 +259,7 @@ each_pair_is_in_one_share(void)
 							.distance = asked[k].predicate == RB_WITHIN ? 0.05 : 0,
 							.within_rows = self && parts > 1 && check_below(4) == 0};
 		const int n = 1 + check_below(6);
-		rb_ends share[6];
+		rb_box share[6];
 		answer want, all;
 		rb_context ctx;
 		size_t before = 0;
@@ -276,7 +276,7 @@ each_pair_is_in_one_share(void)
 		if (check_below(3) == 0)
 			cut_at_random(&job, n, share);
 		else
-			CHECK(rb_shares_cut(&ctx, &job, n, share) == RB_OK, "%s", ctx.error.text);
+			CHECK(rb_partitions_cut(&ctx, &job, n, share) == RB_OK, "%s", ctx.error.text);
 		for (int i = 0; i < n; i++)
 		{
 			rb_job of = job;
@@ -317,7 +317,7 @@ shares_are_alike(void)
 		{
 			rb_set red = {.kind = RB_BOX3, .nparts = 40000, .nrows = 40000};
 			double *c = malloc((size_t) 40000 * 6 * sizeof(double));
-			rb_ends share[4];
+			rb_box share[4];
 			rb_context ctx;
 			uint64_t most = 0, sum = 0;
 			const rb_job job = {.red = &red};
@@ -336,7 +336,7 @@ shares_are_alike(void)
 					c[6 * i + 3 + (uint32_t) a] = x + 0.05 * fabs(unit());
 				}
 			rb_context_init(&ctx, memory);
-			CHECK(rb_shares_cut(&ctx, &job, n, share) == RB_OK, "%s", ctx.error.text);
+			CHECK(rb_partitions_cut(&ctx, &job, n, share) == RB_OK, "%s", ctx.error.text);
 			for (int i = 0; i < n; i++)
 			{
 				rb_job of = job;
@@ -378,12 +378,12 @@ few_parts(void)
 			rb_set red = make_side(RB_SEGMENT2, n, UNIFORM, 1, 0.3);
 			rb_set blue = make_side(RB_SEGMENT2, 1, UNIFORM, 1, 0.3);
 			const rb_job job = {.red = &red, .blue = self ? NULL : &blue};
-			rb_ends share[RB_CARDS];
+			rb_box share[RB_MAX_DEVICES];
 			rb_context ctx;
 
 			rb_context_init(&ctx, memory);
-			CHECK(rb_shares_cut(&ctx, &job, RB_CARDS, share) == RB_OK, "%u parts", n);
-			for (int i = 0; i < RB_CARDS; i++)
+			CHECK(rb_partitions_cut(&ctx, &job, RB_MAX_DEVICES, share) == RB_OK, "%u parts", n);
+			for (int i = 0; i < RB_MAX_DEVICES; i++)
 				CHECK(share[i].dims == 2 && share[i].low[0] <= share[i].high[0], "share %d", i);
 			free_side(&red);
 			free_side(&blue);
@@ -399,7 +399,7 @@ static void
 cuts_are_remembered(void)
 {
 	rb_set side[2][2]; /* Two sets of each color, of equal size */
-	rb_ends first[3], again[3];
+	rb_box first[3], again[3];
 	rb_context ctx;
 	rb_job job = {.predicate = RB_WITHIN, .distance = 0.01};
 
@@ -414,10 +414,10 @@ cuts_are_remembered(void)
 		}
 	job.red = &side[0][0];
 	job.blue = &side[0][1];
-	CHECK(rb_shares_cut(&ctx, &job, 3, first) == RB_OK, "cut");
+	CHECK(rb_partitions_cut(&ctx, &job, 3, first) == RB_OK, "cut");
 	job.red = &side[1][0];
 	job.blue = &side[1][1];
-	CHECK(rb_shares_cut(&ctx, &job, 3, again) == RB_OK, "again");
+	CHECK(rb_partitions_cut(&ctx, &job, 3, again) == RB_OK, "again");
 	CHECK(memcmp(first, again, sizeof(first)) == 0, "it was not remembered");
 	for (int change = 0; change < 4; change++)
 	{
@@ -427,16 +427,16 @@ cuts_are_remembered(void)
 		if (change == 0)
 			other.distance = 0.02;
 		else if (change == 1)
-			other.tile = (rb_ends){3, {6, -1, -1}, {9, 2, 2}};
+			other.tile = (rb_box){3, {6, -1, -1}, {9, 2, 2}};
 		else if (change == 2)
 			side[1][0].number = 0;
 		else
 			side[1][0].number = 1000003;
-		CHECK(rb_shares_cut(&ctx, &other, 3, again) == RB_OK, "change %d", change);
+		CHECK(rb_partitions_cut(&ctx, &other, 3, again) == RB_OK, "change %d", change);
 		CHECK(memcmp(first, again, sizeof(first)) != 0, "change %d: what was remembered", change);
 	}
 	side[1][0].number = 1000001;
-	CHECK(rb_shares_cut(&ctx, &job, 2, again) == RB_OK, "two");
+	CHECK(rb_partitions_cut(&ctx, &job, 2, again) == RB_OK, "two");
 	CHECK(again[0].dims == 3 && memcmp(first, again, 2 * sizeof(first[0])) != 0, "two of three");
 	for (int k = 0; k < 2; k++)
 		for (int c = 0; c < 2; c++)
@@ -618,7 +618,7 @@ static void
 run_join(run *r)
 {
 	stub_backend.share_parts = stub.share_parts;
-	r->status = ask(&r->ctx, rb_backend_cards(&stub_backend), &r->job, &r->got);
+	r->status = ask(&r->ctx, rb_backend_multi_device(&stub_backend), &r->job, &r->got);
 }
 
 static void
@@ -644,7 +644,7 @@ shares_of(const run *r)
 {
 	int n = 0;
 
-	for (int i = 0; i <= RB_CARDS; i++)
+	for (int i = 0; i <= RB_MAX_DEVICES; i++)
 		n += (int) r->ctx.stats.card[i].shares;
 	return n;
 }
@@ -813,7 +813,7 @@ one_card_fails(void)
 		run_join(&r);
 		run_is_right(&r, opening ? "one does not open" : "one fails");
 		CHECK(shares_of(&r) == 3 && r.ctx.stats.card[bad].shares == 0 &&
-				  r.ctx.stats.card[RB_CARDS].shares == 0,
+				  r.ctx.stats.card[RB_MAX_DEVICES].shares == 0,
 			  "%d shares", shares_of(&r));
 		CHECK(strcmp(r.ctx.stats.device, "2 x a card") == 0, "%s", r.ctx.stats.device);
 		CHECK(strncmp(r.ctx.stats.note, "of card ", 8) == 0, "%s", r.ctx.stats.note);
@@ -879,7 +879,7 @@ all_cards_fail(void)
 		run_init(&r, 800);
 		run_join(&r);
 		run_is_right(&r, "the processor does it");
-		CHECK(r.ctx.stats.card[RB_CARDS].shares == 3 && shares_of(&r) == 3, "three shares");
+		CHECK(r.ctx.stats.card[RB_MAX_DEVICES].shares == 3 && shares_of(&r) == 3, "three shares");
 		CHECK(strcmp(r.ctx.stats.backend, "cpu") == 0 && r.ctx.stats.device[0] == '\0', "%s, %s",
 			  r.ctx.stats.backend, r.ctx.stats.device);
 		CHECK(strncmp(r.ctx.stats.note, "of card ", 8) == 0, "%s", r.ctx.stats.note);
@@ -928,7 +928,7 @@ one_card_fails_in_the_middle(void)
 	rb_context_init(&r.ctx, memory);
 	r.got.n = 0;
 	sink = (rb_sink){.put = take, .user = &r.got, .again = true};
-	r.status = rb_backend_cards(&stub_backend)->join(&r.ctx, &r.job, &sink);
+	r.status = rb_backend_multi_device(&stub_backend)->join(&r.ctx, &r.job, &sink);
 	CHECK(r.got.n > r.want.n, "%zu pairs", r.got.n);
 	qsort(r.got.pair, r.got.n, sizeof(rb_pair), by_pair);
 	for (size_t i = 1, kept = 1; i <= r.got.n; i++)
@@ -1041,7 +1041,8 @@ streams(void)
 	for (int parts = 1; parts < 4; parts += 2)
 		for (int k = 0; k < 5; k++)
 		{
-			static const rb_answer answers[] = {RB_COUNT, RB_COUNTS, RB_HITS, RB_GROUPS, RB_PAIRS};
+			static const rb_result_form answers[] = {RB_COUNT, RB_COUNTS, RB_HITS, RB_GROUPS,
+													 RB_PAIRS};
 			rb_set red = make_side(RB_BOX3, 900, CLUSTERS, parts, 0.5);
 			rb_set blue = make_side(RB_BOX3, 700, CLUSTERS, parts, 0.5);
 			const rb_job job = {.red = &red,
@@ -1060,7 +1061,7 @@ streams(void)
 			for (int by = 0; by < 2; by++)
 			{
 				const rb_backend *backend =
-					by == 0 ? &rb_backend_cpu : rb_backend_cards(&stub_backend);
+					by == 0 ? &rb_backend_cpu : rb_backend_multi_device(&stub_backend);
 				const rb_set *of = k % 2 ? &blue : &red;
 				rb_stream *stream = NULL;
 				rb_context ctx;
@@ -1102,7 +1103,7 @@ streams(void)
 static void
 the_backend_itself(void)
 {
-	const rb_backend *cards = rb_backend_cards(&stub_backend);
+	const rb_backend *cards = rb_backend_multi_device(&stub_backend);
 	char text[100];
 	run r;
 

@@ -939,7 +939,7 @@ fails_late(void)
 	large_cloud();
 	from = plc();
 	rb_context_init(&ctx, memory);
-	status = rb_parts_make(&ctx, &from, &parts);
+	status = rb_parts_build(&ctx, &from, &parts);
 	CHECK(status == RB_OK && parts.n > 1000, "%d: %u", status, parts.n);
 	status = rb_parts_join(&ctx, &backend, &parts, look_until_it_fails, &ctx);
 	CHECK(status == RB_OUT_OF_MEMORY, "what failed is told, not that others stopped: %d", status);

@@ -99,7 +99,7 @@ typedef struct made
 {
 	rb_context ctx;
 	rb_curve *curve;
-	rb_shape shape;
+	rb_intersection shape;
 	rb_status status;
 } made;
 
@@ -155,7 +155,7 @@ drop(made *m)
 }
 
 static const char *
-told(const rb_shape *s)
+told(const rb_intersection *s)
 {
 	static char text[4000];
 	size_t n = 0;
@@ -197,7 +197,7 @@ expect(const char *what, uint32_t points, uint32_t lines, uint32_t polygons, uin
 	for (uint32_t order = 0; order < 8; order++)
 	{
 		made m;
-		rb_shape *s = &m.shape;
+		rb_intersection *s = &m.shape;
 
 		make(&m, memory, order, order % 2 == 1);
 		CHECK(m.status == RB_OK, "%s: status %d", what, m.status);
@@ -227,7 +227,7 @@ same_bytes(const void *a, const void *b, size_t n)
 
 /* Compares everything except polygons, which may be oriented the other way. */
 static bool
-same_lines(const rb_shape *s, const rb_shape *t)
+same_lines(const rb_intersection *s, const rb_intersection *t)
 {
 	return s->npoints == t->npoints && s->nlines == t->nlines && s->npolygons == t->npolygons &&
 		   s->nrings == t->nrings && s->ring[s->nrings] == t->ring[t->nrings] &&
@@ -237,7 +237,7 @@ same_lines(const rb_shape *s, const rb_shape *t)
 }
 
 static bool
-same_shape(const rb_shape *s, const rb_shape *t)
+same_shape(const rb_intersection *s, const rb_intersection *t)
 {
 	return same_lines(s, t) &&
 		   same_bytes(s->polygon, t->polygon, (s->npolygons + 1) * sizeof *s->polygon) &&
@@ -412,7 +412,7 @@ junctions(void)
 }
 
 static double
-length_of_lines(const rb_shape *s)
+length_of_lines(const rb_intersection *s)
 {
 	double sum = 0;
 
@@ -1338,7 +1338,7 @@ place_at(const double *at)
 }
 
 static bool
-take_back(const rb_shape *s)
+take_back(const rb_intersection *s)
 {
 	const place *p, *q;
 
@@ -1596,7 +1596,7 @@ typedef struct run_end
 
 /* Checks that lines are as few and as straight as possible. */
 static void
-few_and_straight(const rb_shape *s, const char *text)
+few_and_straight(const rb_intersection *s, const char *text)
 {
 	static run_end e[4 * PLACES];
 	int n = 0, around, at_edge, lines, dots;
@@ -1677,7 +1677,7 @@ look_at_soup(long round)
 	}
 	for (int i = 0; i < 4 && m.status == RB_OK; i++)
 	{
-		const rb_shape *s = &m.shape, *t = &other.shape;
+		const rb_intersection *s = &m.shape, *t = &other.shape;
 		bool same;
 
 		make(&other, memory, i == 0 ? 3 : 1 + (uint32_t) check_below(100), i % 2 == 1);
@@ -1939,7 +1939,7 @@ many(void)
 	rb_curve_parts red, blue;
 	rb_context ctx;
 	rb_curve *c = NULL;
-	rb_shape s;
+	rb_intersection s;
 	uint32_t closed = 0;
 
 	rb_context_init(&ctx, memory);
@@ -2047,7 +2047,7 @@ static void
 stopped(void)
 {
 	rb_curve_parts red, blue;
-	rb_shape s;
+	rb_intersection s;
 
 	make_hills(.5, &red, &blue);
 	/* Stop before the start, before the end, and in the middle of each of the two phases. */

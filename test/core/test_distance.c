@@ -143,8 +143,8 @@ static void
 bracket_holds(const pair *p)
 {
 	rb_hulls h;
-	rb_apart a;
-	rb_clear c = {-1, RB_INFINITY};
+	rb_local_hulls a;
+	rb_square_bounds c = {-1, RB_INFINITY};
 	rb_feet f;
 	rb_bracket b;
 	mpq_t x, y;
@@ -165,7 +165,7 @@ bracket_holds(const pair *p)
 		proofs += way;
 		for (int side = 0; side < 2; side++)
 		{
-			rb_twofold end = side == 0 ? b.lo : b.hi;
+			rb_double_double end = side == 0 ? b.lo : b.hi;
 
 			mpq_set_d(x, end.high);
 			mpq_set_d(y, end.low);
@@ -770,10 +770,10 @@ twofold_bounds(void)
 		double a = points_unit(), b = ldexp(points_unit(), -check_below(8));
 		double c = close ? points_nudge(a) : points_unit();
 		double d = close == 1 ? points_nudge(b) : ldexp(points_unit(), -check_below(8));
-		rb_twofold p, q, r;
+		rb_double_double p, q, r;
 
-		p = rb_twofold_difference(a, ldexp(b, -40 - check_below(40)));
-		q = rb_twofold_difference(check_below(2) ? c : -c, ldexp(d, -40 - check_below(40)));
+		p = rb_double_double_difference(a, ldexp(b, -40 - check_below(40)));
+		q = rb_double_double_difference(check_below(2) ? c : -c, ldexp(d, -40 - check_below(40)));
 		mpq_set_d(x, p.high);
 		mpq_set_d(e, p.low);
 		mpq_add(x, x, e);
@@ -785,26 +785,26 @@ twofold_bounds(void)
 		switch (what)
 		{
 			case 0:
-				r = rb_twofold_difference(a, b);
+				r = rb_double_double_difference(a, b);
 				mpq_set_d(real, a);
 				mpq_set_d(e, b);
 				mpq_sub(real, real, e);
 				break;
 			case 1:
-				r = rb_twofold_sub(p, q);
+				r = rb_double_double_sub(p, q);
 				mpq_sub(real, x, y);
 				break;
 			case 2:
-				r = rb_twofold_mul(p, q);
+				r = rb_double_double_mul(p, q);
 				mpq_mul(real, x, y);
 				break;
 			case 3:
-				r = rb_twofold_div(p, q);
+				r = rb_double_double_div(p, q);
 				mpq_div(real, x, y);
 				break;
 			default:
 				/* For the root r of x, the error of r^2 is about twice that of r. */
-				r = rb_twofold_sqrt(p);
+				r = rb_double_double_sqrt(p);
 				mpq_set(real, x);
 				break;
 		}
@@ -815,7 +815,7 @@ twofold_bounds(void)
 			mpq_mul(z, z, z);
 		mpq_sub(z, z, real);
 		mpq_abs(z, z);
-		mpq_set_d(e, bound[what] * (what == 4 ? 2 : 1) * RB_EPS_TWOFOLD);
+		mpq_set_d(e, bound[what] * (what == 4 ? 2 : 1) * RB_EPS_DOUBLE_DOUBLE);
 		mpq_abs(real, real);
 		mpq_mul(e, e, real);
 		CHECK(mpq_cmp(z, e) <= 0, "operation %d: %g of %g", what, mpq_get_d(z), mpq_get_d(e));

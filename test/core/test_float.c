@@ -40,11 +40,11 @@ frame_near(const double *p)
 static bool
 slabs_overlap(const rb_face_f *red, const rb_face_f *blue, float half)
 {
-	rb_slabs r, b;
+	rb_kdop r, b;
 
-	rb_slabs_init(&r, red, half);
-	rb_slabs_init(&b, blue, half);
-	return rb_slabs_overlap(r.lo[0], r.hi[0], r.lo[1], r.hi[1], b.lo[0], b.hi[0], b.lo[1], b.hi[1]);
+	rb_kdop_init(&r, red, half);
+	rb_kdop_init(&b, blue, half);
+	return rb_kdop_overlap(r.lo[0], r.hi[0], r.lo[1], r.hi[1], b.lo[0], b.hi[0], b.lo[1], b.hi[1]);
 }
 
 static int
@@ -304,11 +304,11 @@ slabs_fields(void)
 
 					rlo[word] |= (uint32_t) lo << shift;
 					bhi[word] = (bhi[word] & ~((uint32_t) last << shift)) | (uint32_t) hi << shift;
-					CHECK(rb_slabs_overlap(rlo[0], rhi[0], rlo[1], rhi[1], blo[0], bhi[0], blo[1],
-										   bhi[1]) == (lo <= hi),
+					CHECK(rb_kdop_overlap(rlo[0], rhi[0], rlo[1], rhi[1], blo[0], bhi[0], blo[1],
+										  bhi[1]) == (lo <= hi),
 						  "word %d, field %d: from %d, up to %d", word, field, lo, hi);
-					CHECK(rb_slabs_overlap(blo[0], bhi[0], blo[1], bhi[1], rlo[0], rhi[0], rlo[1],
-										   rhi[1]) == (lo <= hi),
+					CHECK(rb_kdop_overlap(blo[0], bhi[0], blo[1], bhi[1], rlo[0], rhi[0], rlo[1],
+										  rhi[1]) == (lo <= hi),
 						  "word %d, field %d: the other way", word, field);
 				}
 		}

@@ -212,10 +212,10 @@ refused_objects(void)
 				refusal.info.face = i + 1;
 				if (i % 7 == 3)
 					refusal = (rb_refusal){.fault = RB_GEOMETRY_NULL_ID};
-				CHECK(rb_builder_refuse(&b, &refusal, &error) == RB_OK, "refuse");
+				CHECK(rb_builder_reject(&b, &refusal, &error) == RB_OK, "refuse");
 				first = i == 0 ? (uint32_t) refusal.info.face : first;
 			}
-			CHECK(rb_builder_drop_refused(&b, &error) == RB_OK, "drop");
+			CHECK(rb_builder_drop_rejected(&b, &error) == RB_OK, "drop");
 			CHECK(b.nrefused >= 5 && b.refused[0].info.face == first, "%u refusals", b.nrefused);
 			for (uint32_t i = 0; i < b.nrefused; i++)
 			{

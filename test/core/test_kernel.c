@@ -26,7 +26,7 @@ unit(void)
  * zero.
  */
 static void
-make_faces(rb_face *face, int lattice)
+make_faces(rb_plane_face *face, int lattice)
 {
 	for (int i = 0; i < FACES; i++)
 	{
@@ -66,7 +66,7 @@ kernels(const rb_kernel **k)
 static void
 sides_and_intervals(void)
 {
-	static rb_face red[FACES], blue[FACES];
+	static rb_plane_face red[FACES], blue[FACES];
 	static uint32_t pair[PAIRS], yes[2][PAIRS + 8];
 	static rb_sided sided[2][PAIRS + 8], undecided[2][PAIRS + 8];
 	const rb_kernel *k[3];
@@ -159,11 +159,11 @@ sign_of(unsigned sides, int i)
 }
 
 /*
- * Computes the extents along the diagonals and checks that they equal those of rb_slabs_init bit
+ * Computes the extents along the diagonals and checks that they equal those of rb_kdop_init bit
  * for bit.
  */
 static void
-slabs_of(const rb_kernel *k, const rb_small_face *small, int n, uint32_t (*slab)[2])
+slabs_of(const rb_kernel *k, const rb_float_face *small, int n, uint32_t (*slab)[2])
 {
 	uint32_t lo[2048], hi[2048];
 
@@ -171,11 +171,11 @@ slabs_of(const rb_kernel *k, const rb_small_face *small, int n, uint32_t (*slab)
 	for (int i = 0; i < n; i++)
 	{
 		rb_face_f f;
-		rb_slabs want;
+		rb_kdop want;
 
 		memcpy(f.p, small[i].p, sizeof(f.p));
 		f.m = small[i].m;
-		rb_slabs_init(&want, &f, 0);
+		rb_kdop_init(&want, &f, 0);
 		CHECK(lo[i] == want.lo[1] && hi[i] == want.hi[1], "%s: %08x %08x, not %08x %08x", k->name,
 			  lo[i], hi[i], want.lo[1], want.hi[1]);
 		slab[i][0] = lo[i];
@@ -197,8 +197,8 @@ nothing_is_wrong(void)
 		WAYS = 9
 	};
 	static double p[2][SIDE][9];
-	static rb_face face[2][SIDE];
-	static rb_small_face small[3][2][SIDE];
+	static rb_plane_face face[2][SIDE];
+	static rb_float_face small[3][2][SIDE];
 	static uint32_t slab[2][SIDE][2];
 	const rb_kernel *k[3];
 	const int n = kernels(k);
@@ -264,8 +264,8 @@ nothing_is_wrong(void)
 			for (int i = 0; i < ALL; i++)
 			{
 				const uint32_t *r = slab[0][i / SIDE], *b = slab[1][i % SIDE];
-				const bool apart = !rb_slabs_overlap(0, RB_SLABS_GUARDS_0, r[0], r[1], 0,
-													 RB_SLABS_GUARDS_0, b[0], b[1]);
+				const bool apart = !rb_kdop_overlap(0, RB_KDOP_GUARDS_0, r[0], r[1], 0,
+													RB_KDOP_GUARDS_0, b[0], b[1]);
 
 				CHECK(!apart || !meet[i], "%s, way %d: extents lose a pair", k[j]->name, way);
 				told += apart;
@@ -274,7 +274,7 @@ nothing_is_wrong(void)
 			{
 				static double los[SIDE][4] __attribute__((aligned(32)));
 				static double his[SIDE][4] __attribute__((aligned(32)));
-				static rb_face made[SIDE];
+				static rb_plane_face made[SIDE];
 
 				for (int i = 0; i < SIDE; i++)
 				{
@@ -405,7 +405,7 @@ make_near(double *p, int way, double size, double at)
 
 /* Prepares a face as a leaf does. The boxes of all faces overlap. */
 static void
-near_face(rb_face *f, const double *p, double distance, double extent)
+near_face(rb_plane_face *f, const double *p, double distance, double extent)
 {
 	double u[3], v[3], permanent = 0;
 	double *c[3] = {f->x, f->y, f->z};
@@ -444,7 +444,7 @@ distances(void)
 		ALL = SIDE * SIDE
 	};
 	static const double sizes[] = {1, 1e-6, 1000, 0x1p-300, 0x1p99}, places[] = {0, 5e5};
-	static rb_face red[SIDE], blue[SIDE];
+	static rb_plane_face red[SIDE], blue[SIDE];
 	static double p[2][SIDE][9];
 	const rb_kernel *k[3];
 	int n = kernels(k);
@@ -609,7 +609,7 @@ neighbours_in_a_mesh(void)
 		ALL = 2 * SIDE * SIDE
 	};
 	static const int step[2][3][2] = {{{0, 0}, {1, 0}, {0, 1}}, {{0, 1}, {1, 0}, {1, 1}}};
-	static rb_face face[ALL];
+	static rb_plane_face face[ALL];
 	const rb_kernel *k[3];
 	const int n = kernels(k);
 	long dropped = 0, kept = 0, meeting = 0;
@@ -673,7 +673,7 @@ static void
 some_slab(uint32_t *lo, uint32_t *hi)
 {
 	*lo = 0;
-	*hi = RB_SLABS_GUARDS_1;
+	*hi = RB_KDOP_GUARDS_1;
 	for (int d = 0; d < 4; d++)
 	{
 		const uint32_t from = (uint32_t) check_below(128);
@@ -745,8 +745,8 @@ boxes(void)
 			if (!overlap || (starts[i] | mine) != 7)
 				continue;
 			owned++;
-			if (!rows.slabs || rb_slabs_overlap(0, RB_SLABS_GUARDS_0, extent[0], extent[1], 0,
-												RB_SLABS_GUARDS_0, slab[0][i], slab[1][i]))
+			if (!rows.slabs || rb_kdop_overlap(0, RB_KDOP_GUARDS_0, extent[0], extent[1], 0,
+											   RB_KDOP_GUARDS_0, slab[0][i], slab[1][i]))
 				out[0][want++] = 5u << 16 | local[i];
 		}
 		told += owned - want;

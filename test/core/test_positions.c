@@ -363,7 +363,7 @@ ask(const rb_set *red, rb_placed *red_known, const rb_set *blue, rb_placed *blue
 
 	rb_context_init(&ctx, memory);
 	ctx.threads = 1 + (int) check_below(2);
-	status = rb_position_ask(&ctx, red, red_known, blue, blue_known, &position);
+	status = rb_position_test(&ctx, red, red_known, blue, blue_known, &position);
 	CHECK(status == RB_OK, "status %d: %s", status, ctx.error.text);
 	return position;
 }
@@ -642,8 +642,8 @@ no_bodies(void)
 			if (far)
 				CHECK(status == RB_END && n == 1, "status %d, %ld pairs", status, n);
 			else
-				CHECK(status == RB_BAD_BODY &&
-						  (ctx.error.limit & RB_BODY_SIDE) == RB_BODY_OF_BLUE &&
+				CHECK(status == RB_BAD_SOLID &&
+						  (ctx.error.limit & RB_SOLID_SIDE) == RB_SOLID_OF_BLUE &&
 						  ctx.error.need == 43,
 					  "status %d, row %lu", status, (unsigned long) ctx.error.need);
 			rb_stream_close(stream);

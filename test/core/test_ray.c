@@ -31,7 +31,7 @@ ask(const double *p, const double *t, uint32_t filters, bool exact)
 	rb_points_box(ray, 2, 3, rlo, rhi);
 	if (!rb_boxes_overlap(lo, hi, rlo, rhi))
 		return 0;
-	return rb_pair_decide(&env, RB_UNDER, RB_SEGMENT3, RB_TRIANGLE3, ray, t);
+	return rb_pair_decide(&env, RB_RAY_PARITY, RB_SEGMENT3, RB_TRIANGLE3, ray, t);
 }
 
 /*
@@ -63,7 +63,7 @@ one_triangle(void)
 			lies = naive_on(&at, p);
 			naive_point_nudge(&at, 14000);
 			truth = naive_below(&at, p);
-			truth = truth || lies ? RB_UNDER_OF(truth, lies) : 0;
+			truth = truth || lies ? RB_RAY_PARITY_OF(truth, lies) : 0;
 			naive_point_clear(&at);
 			for (int mask = 0; mask < 4; mask++)
 			{
@@ -90,8 +90,8 @@ ask_body(const body *s, const double *p, bool *inside, bool *on)
 	{
 		int got = ask(p, s->t + 9 * i, all_steps, true);
 
-		*inside ^= got != 0 && (RB_TOLD(got) & 1) != 0;
-		*on |= got != 0 && (RB_TOLD(got) & 2) != 0;
+		*inside ^= got != 0 && (RB_PAYLOAD(got) & 1) != 0;
+		*on |= got != 0 && (RB_PAYLOAD(got) & 2) != 0;
 	}
 }
 
@@ -144,12 +144,12 @@ flat_things(void)
 	static const double dot[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
 	double p[3] = {1, 0, 1}, q[3] = {1.5, 0, 1}, r[3] = {1, 1, 1}, s[3] = {1, 0, -1};
 
-	CHECK(ask(p, upright, all_steps, true) == RB_UNDER_OF(0, 1), "on a wall's border");
+	CHECK(ask(p, upright, all_steps, true) == RB_RAY_PARITY_OF(0, 1), "on a wall's border");
 	CHECK(ask(q, upright, all_steps, true) == 0, "beside a wall");
 	CHECK(ask(s, upright, all_steps, true) == 0, "a ray in a wall");
-	CHECK(ask(r, needle, all_steps, true) == RB_UNDER_OF(0, 1), "on a needle");
+	CHECK(ask(r, needle, all_steps, true) == RB_RAY_PARITY_OF(0, 1), "on a needle");
 	CHECK(ask(p, needle, all_steps, true) == 0, "beside a needle");
-	CHECK(ask(r, dot, all_steps, true) == RB_UNDER_OF(0, 1), "on a point");
+	CHECK(ask(r, dot, all_steps, true) == RB_RAY_PARITY_OF(0, 1), "on a point");
 	r[2] = 0;
 	CHECK(ask(r, dot, all_steps, true) == 0, "under a point");
 	CHECK(ask(r, needle, all_steps, true) == 0, "under a needle");

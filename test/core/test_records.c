@@ -140,7 +140,7 @@ read_all(const made *m, size_t piece, int threads, uint64_t limit, got *g)
 
 		n = m->n - at < n ? m->n - at : n;
 		memcpy(copy, m->bytes + at, n);
-		status = rb_records_put(&ctx, &reader, copy, n, &sink);
+		status = rb_records_decode(&ctx, &reader, copy, n, &sink);
 		memset(copy, 0xdd, n);
 		at += n;
 	}
@@ -209,7 +209,7 @@ full(void)
 		if ((form & RB_RECORD_BITS) == 0)
 			continue; /* Such a record would be written as bits */
 		make(&m, RB_RECORD_SIDE, RB_RECORD_SIDE, form, 1);
-		CHECK(m.n <= RB_RECORD_MOST, "%zu bytes", m.n);
+		CHECK(m.n <= RB_RECORD_MAX_BYTES, "%zu bytes", m.n);
 		for (int k = 0; k < 300; k++)
 			make(&m, RB_RECORD_SIDE, RB_RECORD_SIDE, form, 1);
 		CHECK(read_all(&m, 4096, 3, (uint64_t) 1 << 30, &g) == RB_OK && g.pairs == m.pairs &&
@@ -280,7 +280,7 @@ stopped_within_a_piece(void)
 			rb_context_init(&ctx, memory);
 			ctx.threads = threads;
 			memset(&reader, 0, sizeof(reader));
-			status = rb_records_put(&ctx, &reader, m.bytes, m.n, &sink);
+			status = rb_records_decode(&ctx, &reader, m.bytes, m.n, &sink);
 			CHECK(status == (refuses ? RB_OUT_OF_MEMORY : RB_STOPPED), "%d threads: %s", threads,
 				  rb_status_text(status));
 			/* At most eight more records per thread, of half a buffer each */

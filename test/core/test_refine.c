@@ -1439,7 +1439,7 @@ inserted_together(void)
 
 	for (size_t i = 0; i < sizeof stuck / sizeof stuck[0]; i++)
 	{
-		insert_stuck(&stuck[i], rb_refining_together, "together", &together);
+		insert_stuck(&stuck[i], rb_refining_insert_jointly, "together", &together);
 		insert_stuck(&stuck[i], rb_refining_rebuild, "made anew", &rebuilt);
 	}
 	CHECK(together > 0 && rebuilt > 0, "%d together, %d made anew", together, rebuilt);
@@ -1500,7 +1500,7 @@ near_when_it_came(const rb_refining *r, uint32_t before, uint32_t *looked)
 static void
 radii_of_many(void)
 {
-	static const inserting ways[] = {rb_refining_together, rb_refining_rebuild};
+	static const inserting ways[] = {rb_refining_insert_jointly, rb_refining_rebuild};
 	uint32_t looked[2] = {0, 0};
 	rb_refine_options o = by_ratio(2);
 	rb_plc from;
@@ -1551,14 +1551,14 @@ used_again(void)
 	for (uint32_t part = 0; part < 4; part++)
 		for (int what = 0; what < 3; what++)
 		{
-			rb_candidate cand;
+			rb_refine_candidate cand;
 
 			/* Skip parts without the vertex at infinity, for which the hash is conclusive. */
 			if (what == RB_SPLIT_WALL ? part == 0 : part == 3)
 				continue;
 			memset(&cand, 0, sizeof cand);
 			cand.entry = rb_entry_make(&m, 0, part, (rb_what) what, false);
-			rb_candidate_make(&m, &cand, 0);
+			rb_candidate_build(&m, &cand, 0);
 			CHECK(cand.verdict == RB_STALE, "what %d, part %u: verdict %u", what, part,
 				  cand.verdict);
 		}
@@ -1688,7 +1688,7 @@ bends(void)
 				CHECK(refine(&o[1], &t, &report) == RB_OK, "not refined");
 				rb_context_init(&ctx, memory);
 				rb_volumes_of_plc(&from, &t, &in);
-				status = rb_volumes_look(&ctx, &in, &found);
+				status = rb_volumes_check(&ctx, &in, &found);
 				CHECK(status == (found.kind == RB_FLAW_NONE ? RB_OK : RB_BAD_PLC), "status %d",
 					  status);
 				told += found.kind == RB_FLAW_VOLUME || found.kind == RB_FLAW_OFF_FACET;

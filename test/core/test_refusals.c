@@ -202,7 +202,7 @@ typedef struct scene
 	double size;     /* Size of an object; the space is 2 wide */
 	double crowd;    /* Share of the objects in one corner, recursively */
 	uint32_t parts;  /* Maximum number of parts in a row */
-	rb_answer answer;
+	rb_result_form answer;
 } scene;
 
 /* Sides of the current scene */
@@ -399,7 +399,7 @@ static answer
 run_shared(rb_memory *memory, const scene *s)
 {
 	stub.share_parts = ((uint64_t) sides[0].nparts + sides[1].nparts) / 2;
-	return run_join_by(rb_backend_cards(&stub), memory, s);
+	return run_join_by(rb_backend_multi_device(&stub), memory, s);
 }
 
 /* Decides every pair of a red and a blue object. */
@@ -467,7 +467,7 @@ run_records(rb_memory *memory, const scene *s)
 	for (size_t at = 0, n; at < sizeof(bytes) && a.status == RB_OK; at += n)
 	{
 		n = sizeof(bytes) - at < 100000 ? sizeof(bytes) - at : 100000;
-		a.status = rb_records_put(&ctx, &reader, bytes + at, n, &sink);
+		a.status = rb_records_decode(&ctx, &reader, bytes + at, n, &sink);
 	}
 	a.error = ctx.error;
 	rb_record_reader_free(&ctx, &reader);

@@ -242,11 +242,11 @@ truth_of_cells(const solid *r, const solid *b)
 	if (!near)
 		return NOTHING;
 	if (!both)
-		return RB_BODIES_TOUCH;
-	return red && blue ? RB_BODIES_CROSS
+		return RB_SOLIDS_TOUCH;
+	return red && blue ? RB_SOLIDS_CROSS
 		   : red       ? RB_RED_CONTAINS
 		   : blue      ? RB_RED_INSIDE
-					   : RB_BODIES_EQUAL;
+					   : RB_SOLIDS_EQUAL;
 }
 
 static void
@@ -582,10 +582,10 @@ truth_of_convex(const solid *r, const solid *b)
 	if (most == 1)
 		return NOTHING;
 	if (most == 0)
-		return RB_BODIES_TOUCH;
-	return is_within(r, b)   ? is_within(b, r) ? RB_BODIES_EQUAL : RB_RED_INSIDE
+		return RB_SOLIDS_TOUCH;
+	return is_within(r, b)   ? is_within(b, r) ? RB_SOLIDS_EQUAL : RB_RED_INSIDE
 		   : is_within(b, r) ? RB_RED_CONTAINS
-							 : RB_BODIES_CROSS;
+							 : RB_SOLIDS_CROSS;
 }
 
 /* ---- sets ---- */
@@ -956,8 +956,8 @@ bad_bodies(void)
 			t.answer = RB_OK;
 			rb_context_init(&ctx, memory);
 			status = ask(&ctx, &s[0], &s[1], false, &t);
-			CHECK(status == RB_BAD_BODY && ctx.error.need == (uint64_t) (100 * bad_side + 11) &&
-					  ctx.error.limit == (bad_side == 0 ? RB_BODY_OF_RED : RB_BODY_OF_BLUE),
+			CHECK(status == RB_BAD_SOLID && ctx.error.need == (uint64_t) (100 * bad_side + 11) &&
+					  ctx.error.limit == (bad_side == 0 ? RB_SOLID_OF_RED : RB_SOLID_OF_BLUE),
 				  "status %d, id %d, side %d", (int) status, (int) ctx.error.need,
 				  (int) ctx.error.limit);
 			rb_context_init(&ctx, memory);
@@ -969,7 +969,7 @@ bad_bodies(void)
 				{
 					const bool bad = (bad_side == 0 ? i : j) == 1;
 
-					CHECK(t.count[i][j] == !bad && (bad || t.relation[i][j] == RB_BODIES_EQUAL),
+					CHECK(t.count[i][j] == !bad && (bad || t.relation[i][j] == RB_SOLIDS_EQUAL),
 						  "row %d, %d: %d times, %d", i, j, t.count[i][j], (int) t.relation[i][j]);
 				}
 			free_side(&s[0]);

@@ -173,7 +173,7 @@ make_lows(const rb_set *s)
  * arrive.
  */
 static const rb_set *
-rows_for(const rb_set *s, const rb_ends *tile, double distance)
+rows_for(const rb_set *s, const rb_box *tile, double distance)
 {
 	const size_t width = (size_t) rb_kind_width(s->kind);
 	const bool append = check_below(2) == 0;
@@ -279,7 +279,7 @@ ask(const rb_job *job, answer *got)
 
 /* Selects the pairs whose reference point is in the tile. */
 static void
-choose(const answer *all, const rb_ends *tile, const double *red, const double *blue, answer *of)
+choose(const answer *all, const rb_box *tile, const double *red, const double *blue, answer *of)
 {
 	of->n = 0;
 	of->pair = realloc(of->pair, (all->n + 1) * sizeof *of->pair);
@@ -312,7 +312,7 @@ compare(const char *what, const answer *want, const answer *got)
 static void
 check_answers(rb_job job, const answer *want)
 {
-	const rb_answer asked[] = {RB_COUNT, RB_COUNTS, RB_HITS, RB_GROUPS};
+	const rb_result_form asked[] = {RB_COUNT, RB_COUNTS, RB_HITS, RB_GROUPS};
 	const rb_set *side = job.red;
 	uint32_t *count = calloc((size_t) side->nrows + 1, sizeof *count);
 
@@ -362,12 +362,12 @@ check_answers(rb_job job, const answer *want)
 
 /* Cuts space into n tiles, at a corner of a row or anywhere. */
 static uint32_t
-cut_space(rb_ends *tile, uint32_t n, int dims, const double *low, uint32_t rows)
+cut_space(rb_box *tile, uint32_t n, int dims, const double *low, uint32_t rows)
 {
-	tile[0] = (rb_ends){dims, {-INFINITY, -INFINITY, -INFINITY}, {INFINITY, INFINITY, INFINITY}};
+	tile[0] = (rb_box){dims, {-INFINITY, -INFINITY, -INFINITY}, {INFINITY, INFINITY, INFINITY}};
 	for (uint32_t i = 1; i < n; i++)
 	{
-		rb_ends *half = &tile[check_below((int) i)];
+		rb_box *half = &tile[check_below((int) i)];
 		const int axis = check_below(dims);
 		double at =
 			rows > 0 ? low[3 * (uint32_t) check_below((int) rows) + (uint32_t) axis] : unit();
@@ -393,7 +393,7 @@ check_tiling(rb_job job)
 	const int dims = rb_kind_dims(job.red->kind);
 	double *low[2] = {make_lows(job.red), make_lows(blue)};
 	answer all = {0}, want = {0}, got = {0};
-	rb_ends tile[9];
+	rb_box tile[9];
 	const uint32_t n = cut_space(tile, 1 + (uint32_t) check_below(9), dims, low[check_below(2)],
 								 job.red->nrows < blue->nrows ? job.red->nrows : blue->nrows);
 	size_t sum = 0;
@@ -488,7 +488,7 @@ each_pair_is_of_one_tile(void)
 static void
 bodies(void)
 {
-	static const rb_predicate of_bodies[] = {RB_RELATION, RB_INSIDE, RB_UNDER};
+	static const rb_predicate of_bodies[] = {RB_RELATION, RB_INSIDE, RB_RAY_PARITY};
 
 	pairs_seen = 0;
 	for (long round = 0; round < check_rounds(45); round++)
@@ -514,7 +514,7 @@ ends_are_half_open(void)
 {
 	const double low[2] = {0, 0}, high[2] = {1, 1};
 	const double zero[2] = {-0.0, 0.0};
-	const rb_ends tile = {2, {1, 0, 0}, {2, 1, 0}};
+	const rb_box tile = {2, {1, 0, 0}, {2, 1, 0}};
 
 	CHECK(rb_tile_meets(2, low, high, (double[]){1, 1}, (double[]){2, 2}), "it ends in it");
 	CHECK(!rb_tile_meets(2, low, high, (double[]){-1, -1}, (double[]){0, 9}),
@@ -535,7 +535,7 @@ static void
 failures(void)
 {
 	rb_set side = make_side(RB_TRIANGLE3, MOST, UNIFORM, 5);
-	const rb_ends tile = {3, {-INFINITY, -INFINITY, -INFINITY}, {0, INFINITY, INFINITY}};
+	const rb_box tile = {3, {-INFINITY, -INFINITY, -INFINITY}, {0, INFINITY, INFINITY}};
 	const rb_job job = {.red = &side, .predicate = RB_MEET, .tile = tile};
 	bool failed = false, done = false;
 

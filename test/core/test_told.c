@@ -79,7 +79,7 @@ merged(rb_predicate predicate, uint64_t a, uint64_t b)
 		return b;
 	if (predicate == RB_WITHIN)
 		return a < b ? a : b;
-	return (RB_TOLD_DIMENSION(a) > RB_TOLD_DIMENSION(b) ? a & 3 : b & 3) | ((a | b) & 4);
+	return (RB_PAYLOAD_DIMENSION(a) > RB_PAYLOAD_DIMENSION(b) ? a & 3 : b & 3) | ((a | b) & 4);
 }
 
 /* Returns the expected payload for each pair of rows, or for each pair of parts within rows. */
@@ -113,7 +113,7 @@ expect(const rb_job *job, uint32_t *width, size_t *pairs)
 			answer = rb_pair_decide(&env, job->predicate, r->kind, b->kind, p, q);
 			if (!RB_IS_YES(answer))
 				continue;
-			told = RB_TOLD(answer);
+			told = RB_PAYLOAD(answer);
 			if (job->predicate == RB_WITHIN)
 			{
 				distance = rb_distance(r->kind, b->kind, p, q);

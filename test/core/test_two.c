@@ -76,12 +76,12 @@ one_by_one(const rb_job *job, bool *any, uint64_t *told)
 			if (!RB_IS_YES(answer))
 				continue;
 			*any = true;
-			if (RB_TOLD_DIMENSION(RB_TOLD(answer)) > dimension)
-				dimension = RB_TOLD_DIMENSION(RB_TOLD(answer));
-			crosses |= RB_TOLD_CROSSES(RB_TOLD(answer));
+			if (RB_PAYLOAD_DIMENSION(RB_PAYLOAD(answer)) > dimension)
+				dimension = RB_PAYLOAD_DIMENSION(RB_PAYLOAD(answer));
+			crosses |= RB_PAYLOAD_CROSSES(RB_PAYLOAD(answer));
 		}
 	if (job->predicate == RB_CONTACT)
-		*told = RB_TOLD(RB_CONTACT_OF(dimension, crosses));
+		*told = RB_PAYLOAD(RB_CONTACT_OF(dimension, crosses));
 	if (job->predicate == RB_NEAREST)
 		memcpy(told, &least, sizeof *told);
 }
@@ -111,7 +111,7 @@ as_one_by_one(void)
 			rb_context ctx;
 			bool any, truth;
 			uint64_t told, true_told;
-			rb_two_known known[2] = {{.tree = NULL}, {.tree = NULL}};
+			rb_row_cache known[2] = {{.tree = NULL}, {.tree = NULL}};
 
 			/* Nearest neighbors exist only for triangles. */
 			if (predicates[i] == RB_NEAREST && kind[0] != RB_TRIANGLE3)
@@ -121,7 +121,8 @@ as_one_by_one(void)
 			job.distance = predicates[i] == RB_NEAREST ? INFINITY : (double) check_below(4);
 			job.nearest = 1;
 			one_by_one(&job, &truth, &true_told);
-			CHECK(rb_two_ask(&ctx, &job, &known[0], &known[1], &any, &told) == RB_OK, "failed");
+			CHECK(rb_row_pair_test(&ctx, &job, &known[0], &known[1], &any, &told) == RB_OK,
+				  "failed");
 			CHECK(any == truth, "predicate %d of %u and %u parts: %d", predicates[i], red->nparts,
 				  blue->nparts, any);
 			if (any && (predicates[i] == RB_CONTACT || predicates[i] == RB_NEAREST))
@@ -131,8 +132,8 @@ as_one_by_one(void)
 			yes[i] += any;
 			no[i] += !any;
 			joined += red->nparts * blue->nparts > 4096;
-			rb_two_forget(memory, &known[0]);
-			rb_two_forget(memory, &known[1]);
+			rb_row_cache_free(memory, &known[0]);
+			rb_row_cache_free(memory, &known[1]);
 		}
 		rb_set_release(&red);
 		rb_set_release(&blue);
@@ -156,7 +157,7 @@ known_rows(void)
 	{
 		const rb_kind *kind = kinds[round % 3];
 		const rb_set *blue = row_of(kind[1], 65 + (uint32_t) check_below(200), 12, 0);
-		rb_two_known known = {.tree = NULL};
+		rb_row_cache known = {.tree = NULL};
 
 		for (int i = 0; i < 60; i++)
 		{
@@ -164,7 +165,7 @@ known_rows(void)
 				row_of(kind[0], 1 + (uint32_t) check_below(4), 12, (double) check_below(14));
 			const int which = (int) check_below(4);
 			rb_job job = {.red = red, .blue = blue, .predicate = predicates[which], .nearest = 1};
-			rb_two_known once = {.tree = NULL};
+			rb_row_cache once = {.tree = NULL};
 			rb_context ctx;
 			bool any, truth;
 			uint64_t told, true_told;
@@ -173,15 +174,15 @@ known_rows(void)
 			rb_context_init(&ctx, memory);
 			ctx.threads = 1;
 			one_by_one(&job, &truth, &true_told);
-			CHECK(rb_two_ask(&ctx, &job, &once, &known, &any, &told) == RB_OK, "failed");
+			CHECK(rb_row_pair_test(&ctx, &job, &once, &known, &any, &told) == RB_OK, "failed");
 			CHECK(any == truth && (!any || (which != 1 && which != 3) || told == true_told),
 				  "predicate %d of %u and %u parts: %d, %lx, and not %d, %lx", which, red->nparts,
 				  blue->nparts, any, (unsigned long) told, truth, (unsigned long) true_told);
-			rb_two_forget(memory, &once);
+			rb_row_cache_free(memory, &once);
 			rb_set_release(&red);
 		}
 		trees += known.tree != NULL;
-		rb_two_forget(memory, &known);
+		rb_row_cache_free(memory, &known);
 		rb_set_release(&blue);
 	}
 	CHECK(trees > 0, "no row has kept a tree");
@@ -202,7 +203,7 @@ far_scales(void)
 			rb_set blue = {.kind = RB_TRIANGLE3, .nparts = FAR_PARTS, .nrows = 1};
 			double one[9], many[FAR_PARTS * 9];
 			uint32_t row_of_blue[FAR_PARTS] = {0};
-			rb_two_known known = {.tree = NULL};
+			rb_row_cache known = {.tree = NULL};
 
 			for (int i = 0; i < FAR_PARTS * 9; i++)
 				many[i] = scales[b] * (double) check_below(1000);
@@ -214,7 +215,7 @@ far_scales(void)
 				const int which = i % 4;
 				rb_job job = {
 					.red = &red, .blue = &blue, .predicate = predicates[which], .nearest = 1};
-				rb_two_known once = {.tree = NULL};
+				rb_row_cache once = {.tree = NULL};
 				rb_context ctx;
 				bool any, truth;
 				uint64_t told, true_told;
@@ -225,14 +226,14 @@ far_scales(void)
 				rb_context_init(&ctx, memory);
 				ctx.threads = 1;
 				one_by_one(&job, &truth, &true_told);
-				CHECK(rb_two_ask(&ctx, &job, &once, &known, &any, &told) == RB_OK, "failed");
+				CHECK(rb_row_pair_test(&ctx, &job, &once, &known, &any, &told) == RB_OK, "failed");
 				CHECK(any == truth && (!any || (which != 1 && which != 3) || told == true_told),
 					  "predicate %d, scales %d and %d: %d, %lx, and not %d, %lx", which, r, b, any,
 					  (unsigned long) told, truth, (unsigned long) true_told);
-				rb_two_forget(memory, &once);
+				rb_row_cache_free(memory, &once);
 			}
 			CHECK(known.tree != NULL, "no tree was made");
-			rb_two_forget(memory, &known);
+			rb_row_cache_free(memory, &known);
 		}
 }
 
@@ -252,17 +253,17 @@ stopped(void)
 							.predicate = RB_NEAREST,
 							.nearest = 1,
 							.distance = INFINITY};
-		rb_two_known known[2] = {{.tree = NULL}, {.tree = NULL}};
+		rb_row_cache known[2] = {{.tree = NULL}, {.tree = NULL}};
 		rb_context ctx;
 		bool any;
 		uint64_t told;
 
 		rb_context_init(&ctx, memory);
 		ctx.asked = &asked;
-		CHECK(rb_two_ask(&ctx, &job, &known[0], &known[1], &any, &told) == RB_STOPPED,
+		CHECK(rb_row_pair_test(&ctx, &job, &known[0], &known[1], &any, &told) == RB_STOPPED,
 			  "not heard: %d", i);
-		rb_two_forget(memory, &known[0]);
-		rb_two_forget(memory, &known[1]);
+		rb_row_cache_free(memory, &known[0]);
+		rb_row_cache_free(memory, &known[1]);
 	}
 	rb_set_release(&red);
 	rb_set_release(&blue);

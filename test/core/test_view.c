@@ -122,9 +122,10 @@ same(const rb_set *view, const rb_set *set, int threads)
 					 width * sizeof(double)) == 0,
 			  "where part %u is", i);
 	}
-	CHECK(rb_set_compose(&ctx, view) == RB_OK && rb_set_compose_ids(&ctx, view) == RB_OK,
+	CHECK(rb_set_materialize(&ctx, view) == RB_OK && rb_set_materialize_ids(&ctx, view) == RB_OK,
 		  "put together");
-	CHECK(rb_set_compose(&ctx, view) == RB_OK && rb_set_compose_ids(&ctx, view) == RB_OK, "again");
+	CHECK(rb_set_materialize(&ctx, view) == RB_OK && rb_set_materialize_ids(&ctx, view) == RB_OK,
+		  "again");
 	CHECK(memcmp(view->coords, set->coords, set->nparts * width * sizeof(double)) == 0,
 		  "coordinates");
 	CHECK((view->ids == NULL) == (set->ids == NULL) || set->nrows == 0, "counted up or not");
@@ -281,7 +282,7 @@ budget(void)
 		  "counted");
 	rb_memory_set_limit(memory, before);
 	rb_context_init(&ctx, memory);
-	CHECK(rb_set_compose(&ctx, view) == RB_OVER_BUDGET && view->coords == NULL, "no room");
+	CHECK(rb_set_materialize(&ctx, view) == RB_OVER_BUDGET && view->coords == NULL, "no room");
 	rb_memory_set_limit(memory, before + bytes - 100);
 	rb_set_release(&view);
 	CHECK(rb_memory_used(memory) == before, "gone");
@@ -312,7 +313,7 @@ kept_itself(void)
 	rb_set_release(&kept);
 	rb_set_release(&fresh);
 	rb_context_init(&ctx, memory);
-	CHECK(rb_set_compose(&ctx, view) == RB_OK && rb_set_compose_ids(&ctx, view) == RB_OK,
+	CHECK(rb_set_materialize(&ctx, view) == RB_OK && rb_set_materialize_ids(&ctx, view) == RB_OK,
 		  "put together");
 	CHECK(rb_cache_put(cache, "k", 1, view, "c", 1, &error) == RB_OK, "put");
 	CHECK(rb_memory_used(memory) == 0 && view->view == NULL && view->number > 0, "moved");
@@ -346,7 +347,7 @@ kept_instead(void)
 	held = kept;
 	rb_set_release(&fresh);
 	rb_context_init(&ctx, memory);
-	CHECK(rb_set_compose(&ctx, view) == RB_OK && rb_set_compose_ids(&ctx, view) == RB_OK,
+	CHECK(rb_set_materialize(&ctx, view) == RB_OK && rb_set_materialize_ids(&ctx, view) == RB_OK,
 		  "put together");
 	CHECK(rb_cache_put(cache, "k", 1, view, "d", 1, &error) == RB_OVER_BUDGET, "another holds it");
 	CHECK(rb_cache_find(cache, "k", 1) != NULL && rb_cache_find(cache, "k", 1)->set == kept &&

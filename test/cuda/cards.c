@@ -159,7 +159,7 @@ make_boxes(const char *name, uint64_t n, int seed)
 
 /* the masks that are tried: each device alone, and the first 2, 3, ... */
 static int
-masks(uint32_t mask[2 * RB_CARDS])
+masks(uint32_t mask[2 * RB_MAX_DEVICES])
 {
 	int n = 0;
 
@@ -175,7 +175,7 @@ shares_of(const rb_stats *stats)
 {
 	int n = 0;
 
-	for (int i = 0; i < RB_CARDS; i++)
+	for (int i = 0; i < RB_MAX_DEVICES; i++)
 		n += (int) stats->card[i].shares;
 	return n;
 }
@@ -183,7 +183,7 @@ shares_of(const rb_stats *stats)
 static void
 pairs_agree(const char *name, const rb_set *red, const rb_set *blue, const gpu_setting *set)
 {
-	uint32_t mask[2 * RB_CARDS];
+	uint32_t mask[2 * RB_MAX_DEVICES];
 	const int n = masks(mask);
 	gpu_answer want = {0}, got = {0};
 
@@ -254,8 +254,8 @@ static void
 rows_agree(const char *name, const rb_set *red, const rb_set *blue, rb_predicate predicate,
 		   double distance)
 {
-	static const rb_answer answers[] = {RB_PAIRS, RB_COUNT, RB_COUNTS, RB_HITS};
-	uint32_t mask[2 * RB_CARDS];
+	static const rb_result_form answers[] = {RB_PAIRS, RB_COUNT, RB_COUNTS, RB_HITS};
+	uint32_t mask[2 * RB_MAX_DEVICES];
 	const int n = masks(mask);
 
 	for (int k = 0; k < (predicate == RB_MEET ? 4 : 3); k++)
@@ -442,7 +442,7 @@ median(double *x)
 static void
 measure(const char *name, const rb_set *red, const rb_set *blue, bool pairs)
 {
-	double ms[RB_CARDS + 1][2][ROUNDS], one[2] = {0, 0};
+	double ms[RB_MAX_DEVICES + 1][2][ROUNDS], one[2] = {0, 0};
 	gpu_setting counted = gpu_plain;
 	uint64_t found = 0, fingerprint = 0;
 	gpu_answer a = {0};
@@ -488,7 +488,7 @@ measure(const char *name, const rb_set *red, const rb_set *blue, bool pairs)
 						fprintf(stderr, " %s %.2f", rb_stage_name(s), a.stats.stage[s].ms);
 					fprintf(stderr, "; plan %.2f map %.2f schedule %.2f", a.stats.grid_ms[0],
 							a.stats.grid_ms[1], a.stats.grid_ms[2]);
-					for (int i = 0; i < RB_CARDS; i++)
+					for (int i = 0; i < RB_MAX_DEVICES; i++)
 						if (a.stats.card[i].shares > 0)
 							fprintf(stderr, "; card %d: %u shares, %.2f ms, %lu hits", i,
 									a.stats.card[i].shares, a.stats.card[i].ms,
@@ -582,7 +582,7 @@ main(int argc, char **argv)
 		eager.join = many_join;
 		eager.open = many_open;
 	}
-	cards = rb_backend_cards(&eager);
+	cards = rb_backend_multi_device(&eager);
 	devices = cards->devices();
 	cards->probe(-1, text, sizeof(text));
 	printf("# %d devices: %s\n", devices, text);

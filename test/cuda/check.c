@@ -63,7 +63,7 @@ show_difference(const rb_set *red, const rb_set *blue, const gpu_setting *set)
 			const uint32_t at[2] = {rb_pair_red(*p), p->blue};
 
 			printf("# only %s: %u %u, told %u\n", c < 0 ? "cpu" : "gpu", at[0], at[1],
-				   rb_pair_told(*p));
+				   rb_pair_payload(*p));
 			for (int s = 0; s < 2; s++)
 				for (int k = 0, w = rb_kind_width(of[s]->kind); k < w; k++)
 					printf("# %a%s", of[s]->coords[(size_t) w * at[s] + k], k < w - 1 ? "" : "\n");
@@ -173,7 +173,7 @@ words_agree(const rb_set *red, const rb_set *blue, const gpu_setting *set, const
 		const uint32_t rows = of == RB_OF_BLUE && blue != NULL ? blue->nrows : red->nrows;
 		uint64_t pairs, emitted, hit = 0, counts = 0, marks = 0;
 
-		job.of = (rb_of) of;
+		job.of = (rb_result_side) of;
 		job.answer = RB_PAIRS;
 		words_of(&rb_backend_cpu, &job, &gpu_plain, rows, want, &pairs, what);
 		job.answer = RB_COUNTS;
@@ -697,14 +697,14 @@ kinds(void)
 
 /* space, cut so often, at corners of parts mostly */
 static void
-cut_space(rb_ends *tile, int n, const rb_set *o)
+cut_space(rb_box *tile, int n, const rb_set *o)
 {
 	const int dims = rb_kind_dims(o->kind);
 
-	tile[0] = (rb_ends){dims, {-INFINITY, -INFINITY, -INFINITY}, {INFINITY, INFINITY, INFINITY}};
+	tile[0] = (rb_box){dims, {-INFINITY, -INFINITY, -INFINITY}, {INFINITY, INFINITY, INFINITY}};
 	for (int i = 1; i < n; i++)
 	{
-		rb_ends *half = &tile[check_below(i)];
+		rb_box *half = &tile[check_below(i)];
 		const int axis = check_below(dims);
 		double at =
 			o->coords[(size_t) check_below((int) o->nparts) * rb_kind_width(o->kind) + axis];
@@ -725,7 +725,7 @@ tiles_agree(rb_job job, const char *what)
 	uint32_t *want = malloc((size_t) rows * sizeof(uint32_t));
 	uint32_t *got = malloc((size_t) rows * sizeof(uint32_t));
 	uint64_t pairs, emitted, expected, in_tiles = 0;
-	rb_ends tile[6];
+	rb_box tile[6];
 	const int n = 1 + check_below(6);
 
 	cut_space(tile, n, job.red);
@@ -734,7 +734,7 @@ tiles_agree(rb_job job, const char *what)
 	words_of(&rb_backend_cpu, &job, &gpu_plain, rows, all, &pairs, what);
 	for (int i = 0; i < n; i++)
 	{
-		const rb_answer answers[] = {RB_PAIRS, RB_COUNTS, RB_COUNT, RB_HITS};
+		const rb_result_form answers[] = {RB_PAIRS, RB_COUNTS, RB_COUNT, RB_HITS};
 
 		job.tile = tile[i];
 		job.answer = RB_PAIRS;
@@ -818,7 +818,7 @@ under(void)
 		rb_set r = soup_of(RB_SEGMENT3, family == -1 ? 100000 : 900);
 		rb_set b = soup(family == -1 ? 50000 : 600);
 		double *c = (double *) r.coords, top = -HUGE_VAL;
-		gpu_setting question = {.predicate = RB_UNDER};
+		gpu_setting question = {.predicate = RB_RAY_PARITY};
 
 		fill(&r, family, family == -1 ? 0.02 : 0.5);
 		fill(&b, family, family == -1 ? 0.02 : 0.5);
@@ -1356,7 +1356,7 @@ views(const rb_set *a, const rb_set *b)
 		uint64_t bytes;
 
 		rb_context_init(&ctx, copies_memory);
-		CHECK(rb_set_compose(&ctx, w) == RB_OK, "put together here");
+		CHECK(rb_set_materialize(&ctx, w) == RB_OK, "put together here");
 		gpu_join(&rb_backend_cpu, w, b, &gpu_plain, &want);
 		gpu_join(&rb_backend_cpu, w, NULL, &gpu_plain, &self);
 		bytes = uploaded(v, b, &want);

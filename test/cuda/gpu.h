@@ -124,7 +124,7 @@ gpu_groups_put_records(void *user, const void *bytes, size_t n)
 {
 	gpu_groups *g = user;
 
-	return rb_records_put(g->ctx, &g->reader, bytes, n, &g->sink);
+	return rb_records_decode(g->ctx, &g->reader, bytes, n, &g->sink);
 }
 
 /* for copies of kept sets (rb_context) */

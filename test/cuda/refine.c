@@ -276,7 +276,7 @@ tell(const rb_refine_report *report, uint32_t ntets, double gpu_ms)
 		1e3;
 	printf("  rounds with less than %u candidates: %" PRIu64 ", %.1f ms; %" PRIu64
 		   " launches of %.1f us, %" PRIu64 " waits of %.1f us: %.1f ms, %.0f %%\n",
-		   RB_ROUND_LEAST, report->device_few, report->device_few_ms, report->device_few_launches,
+		   RB_ROUND_SMALL, report->device_few, report->device_few_ms, report->device_few_launches,
 		   launch, report->device_few_waits, wait, share,
 		   report->device_few_ms > 0 ? 100 * share / report->device_few_ms : 0);
 }

@@ -70,7 +70,7 @@ typedef struct tuple
 	uint32_t v[5];
 } tuple;
 
-RB_HD int
+RB_HOST_DEVICE int
 sign_of(int step, rb_exact_env *env, const tuple *t)
 {
 	const double *a = t->p, *b = a + 3, *c = a + 6, *d = a + 9, *e = a + 12;

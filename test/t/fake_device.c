@@ -33,8 +33,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static int joins[RB_CARDS];
-static int failed[RB_CARDS];
+static int joins[RB_MAX_DEVICES];
+static int failed[RB_MAX_DEVICES];
 static int found;
 
 static long

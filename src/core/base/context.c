@@ -36,7 +36,7 @@ rb_status_text(rb_status status)
 			return "not enough device memory";
 		case RB_DEVICE_FAILED:
 			return "device call failed";
-		case RB_BAD_BODY:
+		case RB_BAD_SOLID:
 			return "a row is not a valid solid";
 		case RB_BAD_PLC:
 			return "could not build a mesh from the input";
@@ -74,14 +74,14 @@ rb_stats_add(rb_stats *sum, const rb_stats *more)
 	one.redundant_tests += sum->redundant_tests;
 	one.bad_bodies += sum->bad_bodies;
 	for (int side = 0; side < 2; side++)
-		for (int fault = 0; fault < RB_BODY_FAULTS; fault++)
+		for (int fault = 0; fault < RB_SOLID_FAULTS; fault++)
 			one.bad_because[side][fault] += sum->bad_because[side][fault];
 	one.hits += sum->hits;
 	one.record_bytes += sum->record_bytes;
 	one.exact_integer += sum->exact_integer;
 	one.exact_expansion += sum->exact_expansion;
 	one.exact_gmp += sum->exact_gmp;
-	for (int i = 0; i <= RB_CARDS; i++)
+	for (int i = 0; i <= RB_MAX_DEVICES; i++)
 	{
 		one.card[i].shares += sum->card[i].shares;
 		one.card[i].ms += sum->card[i].ms;
@@ -102,7 +102,7 @@ rb_context_init(rb_context *ctx, rb_memory *memory)
 void
 rb_context_stop(rb_context *ctx)
 {
-	rb_or(&ctx->stop, RB_STOP_ASKED);
+	rb_or(&ctx->stop, RB_STOP_REQUESTED);
 }
 
 static pthread_mutex_t error_lock = PTHREAD_MUTEX_INITIALIZER;

@@ -1,6 +1,6 @@
 /*
  * host_device.h
- *	  Defines RB_HD, which marks functions that are compiled for both the CPU and the GPU. The
+ *	  Defines RB_HOST_DEVICE, which marks functions that are compiled for both the CPU and the GPU. The
  *	  elementary geometry is header-only: gcc compiles it for the CPU and nvcc for the device.
  */
 #ifndef RB_BASE_HOST_DEVICE_H
@@ -13,12 +13,12 @@
 #include <stdint.h>
 
 #ifdef __CUDACC__
-#define RB_HD static __host__ __device__ __forceinline__
+#define RB_HOST_DEVICE static __host__ __device__ __forceinline__
 /* Marks a large function that should be called rather than inlined. */
-#define RB_HD_CALL static __host__ __device__ __noinline__ __attribute__((unused))
+#define RB_HOST_DEVICE_CALL static __host__ __device__ __noinline__ __attribute__((unused))
 #else
-#define RB_HD static inline __attribute__((always_inline, unused))
-#define RB_HD_CALL static __attribute__((noinline, unused))
+#define RB_HOST_DEVICE static inline __attribute__((always_inline, unused))
+#define RB_HOST_DEVICE_CALL static __attribute__((noinline, unused))
 #endif
 
 /* A sign that the current arithmetic cannot decide; decided signs are -1, 0, 1 */

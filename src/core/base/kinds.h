@@ -57,12 +57,12 @@ typedef enum rb_predicate
 	RB_SELF_INTERSECT,
 	RB_WITHIN, /* their distance is at most that of the job */
 	/* a segment's perturbed first end is below the triangle, or on it */
-	RB_UNDER,
+	RB_RAY_PARITY,
 	/* The remaining predicates relate rows and are computed by several joins (RB_COMPOSED_LIST). */
 	RB_NEAREST,  /* blue is one of the job.nearest rows closest to red */
 	RB_INSIDE,   /* the intervals of a line inside a solid */
 	RB_RELATION, /* how two solids are positioned relative to each other */
-	RB_BODY,     /* whether the triangles form a valid solid, and if not, why */
+	RB_VALIDITY, /* whether the triangles form a valid solid, and if not, why */
 	/* how a point, line, surface or solid lies relative to a solid */
 	RB_POSITION
 } rb_predicate;
@@ -73,12 +73,12 @@ typedef enum rb_predicate
  */
 #define RB_YES 1
 #define RB_IS_YES(answer) (((answer) &RB_YES) != 0) /* RB_UNSURE is even */
-#define RB_TOLD(answer) ((unsigned) (answer) >> 1)
+#define RB_PAYLOAD(answer) ((unsigned) (answer) >> 1)
 
 /* Payload of RB_CONTACT and RB_SELF_INTERSECT; the dimension is 0, 1 or 2 */
 #define RB_CONTACT_OF(dimension, crosses) (RB_YES | (dimension) << 1 | (crosses) << 3)
-#define RB_TOLD_DIMENSION(told) ((told) &3)
-#define RB_TOLD_CROSSES(told) ((told) >> 2 & 1)
+#define RB_PAYLOAD_DIMENSION(told) ((told) &3)
+#define RB_PAYLOAD_CROSSES(told) ((told) >> 2 & 1)
 
 /* Payload of RB_WITHIN: whether the two share a point */
 #define RB_WITHIN_OF(meets) (RB_YES | (meets) << 1)
@@ -86,11 +86,11 @@ typedef enum rb_predicate
 /* Payload of RB_RELATION, for two solids that share a point */
 enum
 {
-	RB_BODIES_TOUCH, /* their interiors are disjoint */
-	RB_BODIES_CROSS, /* their interiors meet, and neither contains the other */
+	RB_SOLIDS_TOUCH, /* their interiors are disjoint */
+	RB_SOLIDS_CROSS, /* their interiors meet, and neither contains the other */
 	RB_RED_INSIDE,
 	RB_RED_CONTAINS,
-	RB_BODIES_EQUAL /* equal boundaries, however divided into triangles */
+	RB_SOLIDS_EQUAL /* equal boundaries, however divided into triangles */
 };
 
 /* Payload of RB_POSITION; pairs with disjoint boxes are not reported and are RB_LIES_OUTSIDE */
@@ -103,13 +103,13 @@ enum
 	RB_LIES_EQUAL     /* also a solid, with the same boundary */
 };
 
-/* Payload of RB_UNDER */
-#define RB_UNDER_OF(below, on) (RB_YES | (below) << 1 | (on) << 2)
+/* Payload of RB_RAY_PARITY */
+#define RB_RAY_PARITY_OF(below, on) (RB_YES | (below) << 1 | (on) << 2)
 /*
  * Last payload word of an interval of RB_INSIDE: whether it is on the boundary, and whether part of
  * its line is outside
  */
-#define RB_STRETCH_OF(on, leaves) ((uint64_t) (on) | (uint64_t) (leaves) << 1)
+#define RB_INTERVAL_OF(on, leaves) ((uint64_t) (on) | (uint64_t) (leaves) << 1)
 
 /* predicate, red's kind, blue's kind, leaf function */
 #define RB_LEAF_LIST(X)                                                        \
@@ -128,14 +128,14 @@ enum
 	X(RB_WITHIN, RB_SEGMENT3, RB_TRIANGLE3, rb_leaf_within_segment_triangle)   \
 	X(RB_WITHIN, RB_TRIANGLE3, RB_SEGMENT3, rb_leaf_within_triangle_segment)   \
 	X(RB_WITHIN, RB_SEGMENT2, RB_SEGMENT2, rb_leaf_within_segments2)           \
-	X(RB_UNDER, RB_SEGMENT3, RB_TRIANGLE3, rb_leaf_under)
+	X(RB_RAY_PARITY, RB_SEGMENT3, RB_TRIANGLE3, rb_leaf_ray_parity)
 
 /* predicate, red's kind, blue's kind, function (rb_composed of materialized.h) */
 #define RB_COMPOSED_LIST(X)                                          \
 	X(RB_NEAREST, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_nearest)    \
 	X(RB_INSIDE, RB_SEGMENT3, RB_TRIANGLE3, rb_compose_insides)      \
 	X(RB_RELATION, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_relations) \
-	X(RB_BODY, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_bodies)        \
+	X(RB_VALIDITY, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_bodies)    \
 	X(RB_POSITION, RB_POINT3, RB_TRIANGLE3, rb_compose_positions)    \
 	X(RB_POSITION, RB_SEGMENT3, RB_TRIANGLE3, rb_compose_positions)  \
 	X(RB_POSITION, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_positions)
@@ -145,7 +145,7 @@ enum
 #define RB_KIND_CASE(kind, points, dims) \
 	case kind:                           \
 		return points;
-RB_HD int
+RB_HOST_DEVICE int
 rb_kind_points(rb_kind kind)
 {
 	switch (kind)
@@ -160,7 +160,7 @@ rb_kind_points(rb_kind kind)
 #define RB_KIND_CASE(kind, points, dims) \
 	case kind:                           \
 		return dims;
-RB_HD int
+RB_HOST_DEVICE int
 rb_kind_dims(rb_kind kind)
 {
 	switch (kind)
@@ -173,7 +173,7 @@ rb_kind_dims(rb_kind kind)
 #undef RB_KIND_CASE
 
 /* Returns the number of float8 values of one object. */
-RB_HD int
+RB_HOST_DEVICE int
 rb_kind_width(rb_kind kind)
 {
 	return rb_kind_points(kind) * rb_kind_dims(kind);
@@ -181,7 +181,7 @@ rb_kind_width(rb_kind kind)
 
 #define RB_LEAF_SERVES(p, r, b, leaf) || (predicate == (p) && red == (r) && blue == (b))
 /* Returns true if a leaf function supports the predicate and kinds. */
-RB_HD bool
+RB_HOST_DEVICE bool
 rb_leaf_exists(rb_predicate predicate, rb_kind red, rb_kind blue)
 {
 	return false RB_LEAF_LIST(RB_LEAF_SERVES);
@@ -189,7 +189,7 @@ rb_leaf_exists(rb_predicate predicate, rb_kind red, rb_kind blue)
 #undef RB_LEAF_SERVES
 
 #define RB_COMPOSED_SERVES(p, r, b, who) || (predicate == (p) && red == (r) && blue == (b))
-RB_HD bool
+RB_HOST_DEVICE bool
 rb_composed_exists(rb_predicate predicate, rb_kind red, rb_kind blue)
 {
 	return false RB_COMPOSED_LIST(RB_COMPOSED_SERVES);
@@ -197,40 +197,40 @@ rb_composed_exists(rb_predicate predicate, rb_kind red, rb_kind blue)
 #undef RB_COMPOSED_SERVES
 
 /* Returns the kind that a kind is joined as: a point becomes a ray, stored as a segment. */
-RB_HD rb_kind
-rb_joined_kind(rb_predicate predicate, rb_kind kind)
+RB_HOST_DEVICE rb_kind
+rb_kind_as_joined(rb_predicate predicate, rb_kind kind)
 {
-	return predicate == RB_UNDER && kind == RB_POINT3 ? RB_SEGMENT3 : kind;
+	return predicate == RB_RAY_PARITY && kind == RB_POINT3 ? RB_SEGMENT3 : kind;
 }
 
 /* Returns true if the predicate has a payload. */
-RB_HD bool
-rb_predicate_tells(rb_predicate predicate)
+RB_HOST_DEVICE bool
+rb_predicate_has_payload(rb_predicate predicate)
 {
 	return predicate != RB_MEET;
 }
 
-#define RB_BODY_WORDS 37
+#define RB_VALIDITY_WORDS 37
 
 /* Returns the number of eight-byte payload words of a pair in a block. */
-RB_HD int
-rb_told_words(rb_predicate predicate)
+RB_HOST_DEVICE int
+rb_payload_words(rb_predicate predicate)
 {
 	switch (predicate)
 	{
 		case RB_MEET:
 			return 0;
-		case RB_INSIDE: /* from, to, length, flags (RB_STRETCH_OF) */
+		case RB_INSIDE: /* from, to, length, flags (RB_INTERVAL_OF) */
 			return 4;
-		case RB_BODY: /* rb_body_to_words */
-			return RB_BODY_WORDS;
+		case RB_VALIDITY: /* rb_body_to_words */
+			return RB_VALIDITY_WORDS;
 		default:
 			return 1;
 	}
 }
 
 /* Returns true if overlapping boxes already satisfy the predicate. */
-RB_HD bool
+RB_HOST_DEVICE bool
 rb_boxes_decide(rb_predicate predicate, rb_kind red, rb_kind blue)
 {
 	return predicate == RB_MEET && red == blue && (red == RB_BOX3 || red == RB_BOX2);
@@ -241,7 +241,7 @@ rb_boxes_decide(rb_predicate predicate, rb_kind red, rb_kind blue)
  * only if all signs are proved and none is zero: then the triangles share a curve in the interior
  * of both.
  */
-RB_HD bool
+RB_HOST_DEVICE bool
 rb_faces_decide(rb_predicate predicate, rb_kind red, rb_kind blue)
 {
 	return (predicate == RB_MEET || predicate == RB_CONTACT || predicate == RB_SELF_INTERSECT) &&
@@ -249,14 +249,14 @@ rb_faces_decide(rb_predicate predicate, rb_kind red, rb_kind blue)
 }
 
 /* Returns the payload of a pair that these filters accept. */
-RB_HD unsigned
-rb_told_of_generic(rb_predicate predicate)
+RB_HOST_DEVICE unsigned
+rb_payload_of_generic(rb_predicate predicate)
 {
-	return predicate == RB_MEET ? 0 : RB_TOLD(RB_CONTACT_OF(1, 1));
+	return predicate == RB_MEET ? 0 : RB_PAYLOAD(RB_CONTACT_OF(1, 1));
 }
 
 /* Returns true if planes can prove that two triangles are farther apart than the distance. */
-RB_HD bool
+RB_HOST_DEVICE bool
 rb_faces_part(rb_predicate predicate, rb_kind red, rb_kind blue)
 {
 	return predicate == RB_WITHIN && red == RB_TRIANGLE3 && blue == RB_TRIANGLE3;

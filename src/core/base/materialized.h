@@ -12,7 +12,7 @@
 #include "core/base/redblue.h"
 
 /*
- * Receiver of pairs of rows with rb_told_words(predicate) payload words each. put may be called
+ * Receiver of pairs of rows with rb_payload_words(predicate) payload words each. put may be called
  * from several threads at once and copies its input. Any status except RB_OK ends the join with
  * that status.
  */
@@ -26,8 +26,8 @@ typedef struct rb_row_sink
  * Function that answers a predicate on rows. The sets have their coordinates. Returns RB_STOPPED
  * soon after rb_should_stop returns true.
  */
-typedef rb_status (*rb_composed)(rb_context *ctx, const rb_backend *backend, const rb_job *job,
-								 const rb_row_sink *sink);
+typedef rb_status (*rb_row_predicate)(rb_context *ctx, const rb_backend *backend, const rb_job *job,
+									  const rb_row_sink *sink);
 
 #define RB_COMPOSED_FUNCTION(predicate, red, blue, function)                                 \
 	extern rb_status function(rb_context *ctx, const rb_backend *backend, const rb_job *job, \

@@ -123,7 +123,7 @@ make_block(void *start, size_t size, bool huge)
  * mappings, too.
  */
 static bool
-touches(const rb_memory_block *block, const rb_memory_block *next)
+are_adjacent(const rb_memory_block *block, const rb_memory_block *next)
 {
 	return end_of(block) == (const char *) next && block->huge == next->huge;
 }
@@ -134,7 +134,7 @@ join_next(rb_memory_block *block)
 {
 	rb_memory_block *next = block->next;
 
-	if (next == NULL || !touches(block, next))
+	if (next == NULL || !are_adjacent(block, next))
 		return;
 	block->size += next->size;
 	block->next = next->next;
@@ -300,7 +300,7 @@ pool_extend(rb_memory_block *block, size_t size)
 	pthread_mutex_lock(&pool_lock);
 	while (*link != NULL && *link < block)
 		link = &(*link)->next;
-	extends = *link != NULL && touches(block, *link) && (*link)->size >= more;
+	extends = *link != NULL && are_adjacent(block, *link) && (*link)->size >= more;
 	if (extends)
 	{
 		(void) cut_front(link, more);
@@ -456,7 +456,7 @@ rb_memory_limit(const rb_memory *memory)
 }
 
 static rb_status
-refuse(rb_error *error, rb_status status, uint64_t need, uint64_t limit)
+set_error(rb_error *error, rb_status status, uint64_t need, uint64_t limit)
 {
 	if (error != NULL)
 	{
@@ -486,7 +486,7 @@ budget_take(rb_memory *memory, uint64_t bytes, uint64_t *used, rb_error *error)
 	}
 	pthread_mutex_unlock(&memory->lock);
 	*used = need;
-	return fits ? RB_OK : refuse(error, RB_OVER_BUDGET, need, memory->limit);
+	return fits ? RB_OK : set_error(error, RB_OVER_BUDGET, need, memory->limit);
 }
 
 static void
@@ -634,7 +634,7 @@ rb_resize(rb_memory *memory, void **block, size_t bytes, rb_error *error)
 	rb_status status;
 
 	if (bytes > SIZE_MAX - 2 * RB_HUGE_PAGE)
-		return refuse(error, RB_OVER_BUDGET, bytes, memory->limit);
+		return set_error(error, RB_OVER_BUDGET, bytes, memory->limit);
 	size = block_size(bytes);
 	if (old_size >= size)
 		return RB_OK; /* a block shrinks only by rb_shrink */
@@ -657,7 +657,7 @@ rb_resize(rb_memory *memory, void **block, size_t bytes, rb_error *error)
 	if (fresh == NULL)
 	{
 		budget_give(memory, size - old_size);
-		return refuse(error, RB_OUT_OF_MEMORY, size, memory->limit);
+		return set_error(error, RB_OUT_OF_MEMORY, size, memory->limit);
 	}
 	/* The new block may be from the heap, and the old one may have become idle. */
 	pool_make_room(memory, used);

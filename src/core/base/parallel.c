@@ -87,7 +87,7 @@ take_pieces(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 static void
-share_pieces(rb_thread *me, rb_pieces *p)
+distribute_pieces(rb_thread *me, rb_pieces *p)
 {
 	uint64_t pieces = p->n / p->grain + (p->n % p->grain != 0);
 	uint64_t threads = (uint64_t) rb_team_threads(me);
@@ -121,18 +121,18 @@ rb_each(rb_context *ctx, rb_thread *team, uint64_t n, uint64_t grain, rb_work wo
 #define FILL_TURNS 8
 
 /* Arguments of a range of several pieces; a requested stop takes effect after each piece */
-typedef struct rb_stretch
+typedef struct rb_fill_range
 {
 	rb_context *ctx;
 	uint64_t grain;
 	rb_work work;
 	void *arg;
-} rb_stretch;
+} rb_fill_range;
 
 static void
-do_stretch(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+execute_range(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
-	const rb_stretch *s = arg;
+	const rb_fill_range *s = arg;
 
 	for (uint64_t i = from; i < to && !rb_should_stop(s->ctx); i += s->grain)
 		s->work(me, s->arg, i, to - i < s->grain ? to : i + s->grain);
@@ -142,9 +142,9 @@ rb_status
 rb_each_fill(rb_context *ctx, rb_thread *team, uint64_t n, uint64_t grain, rb_work work, void *arg)
 {
 	const uint64_t pieces = n / grain / (FILL_TURNS * rb_each_threads(team));
-	rb_stretch s = {ctx, grain, work, arg};
+	rb_fill_range s = {ctx, grain, work, arg};
 
-	return rb_each(ctx, team, n, grain * (pieces > 0 ? pieces : 1), do_stretch, &s);
+	return rb_each(ctx, team, n, grain * (pieces > 0 ? pieces : 1), execute_range, &s);
 }
 
 #ifndef RB_OPENMP
@@ -222,7 +222,7 @@ rb_thread_number(const rb_thread *me)
 
 /* Returns true if a thread that waits for `awaits` may execute tasks of this group. */
 static bool
-may_do(const rb_group *awaits, const rb_group *group)
+can_execute(const rb_group *awaits, const rb_group *group)
 {
 	if (awaits == NULL)
 		return true;
@@ -232,7 +232,7 @@ may_do(const rb_group *awaits, const rb_group *group)
 }
 
 static void
-call(rb_thread *sleeper)
+wake_thread(rb_thread *sleeper)
 {
 	sleeper->asleep = false;
 	sleeper->team->asleep--;
@@ -244,7 +244,7 @@ call(rb_thread *sleeper)
  * waits for a group.
  */
 static void
-call_somebody(rb_team *team)
+wake_sleeper(rb_team *team)
 {
 	rb_thread *found = NULL;
 
@@ -254,14 +254,14 @@ call_somebody(rb_team *team)
 	{
 		rb_thread *thread = &team->thread[t];
 
-		if (!thread->asleep || !may_do(thread->awaits, team->newest->group))
+		if (!thread->asleep || !can_execute(thread->awaits, team->newest->group))
 			continue;
 		found = thread;
 		if (thread->awaits == NULL)
 			break;
 	}
 	if (found != NULL)
-		call(found);
+		wake_thread(found);
 }
 
 static void
@@ -281,14 +281,14 @@ sleep_until_called(rb_thread *me, rb_group *awaits)
  * none.
  */
 static bool
-do_one(rb_thread *me, rb_group *awaits)
+execute_task(rb_thread *me, rb_group *awaits)
 {
 	rb_team *team = me->team;
 	rb_task *task = team->newest;
 	rb_group *outer = me->innermost;
 	rb_task mine;
 
-	while (task != NULL && !may_do(awaits, task->group))
+	while (task != NULL && !can_execute(awaits, task->group))
 		task = task->older;
 	if (task == NULL)
 		return false;
@@ -301,7 +301,7 @@ do_one(rb_thread *me, rb_group *awaits)
 		mine.older->newer = mine.newer;
 	task->older = team->free;
 	team->free = task;
-	call_somebody(team);
+	wake_sleeper(team);
 	pthread_mutex_unlock(&team->lock);
 
 	me->innermost = mine.group;
@@ -314,7 +314,7 @@ do_one(rb_thread *me, rb_group *awaits)
 		rb_thread *owner = mine.group->owner;
 
 		if (owner->asleep && owner->awaits == mine.group)
-			call(owner);
+			wake_thread(owner);
 	}
 	return true;
 }
@@ -349,7 +349,7 @@ rb_group_spawn(rb_thread *me, rb_work work, void *arg, uint64_t from, uint64_t t
 				task->older->newer = task;
 			team->newest = task;
 			me->innermost->pending++;
-			call_somebody(team);
+			wake_sleeper(team);
 		}
 		pthread_mutex_unlock(&team->lock);
 	}
@@ -367,7 +367,7 @@ rb_group_wait(rb_thread *me)
 	{
 		pthread_mutex_lock(&team->lock);
 		while (group->pending > 0)
-			if (!do_one(me, group))
+			if (!execute_task(me, group))
 				sleep_until_called(me, group);
 		pthread_mutex_unlock(&team->lock);
 	}
@@ -379,7 +379,7 @@ rb_loop(rb_thread *me, uint64_t n, uint64_t grain, rb_work work, void *arg)
 {
 	rb_pieces pieces = {work, arg, n, grain, 0};
 
-	share_pieces(me, &pieces);
+	distribute_pieces(me, &pieces);
 	return rb_should_stop(me->team->ctx) ? RB_STOPPED : RB_OK;
 }
 
@@ -393,7 +393,7 @@ thread_main(void *arg)
 	fesetenv(FE_DFL_ENV);
 	pthread_mutex_lock(&team->lock);
 	while (!team->closing)
-		if (!do_one(me, NULL))
+		if (!execute_task(me, NULL))
 			sleep_until_called(me, NULL);
 	pthread_mutex_unlock(&team->lock);
 	return NULL;
@@ -401,7 +401,7 @@ thread_main(void *arg)
 
 /* Starts a thread of the team. Returns false if the budget or the system refuses it. */
 static bool
-start(rb_thread *thread)
+start_thread(rb_thread *thread)
 {
 	rb_memory *memory = thread->team->ctx->memory;
 	rb_error error;
@@ -442,7 +442,7 @@ rb_team_open(rb_context *ctx, int want, rb_thread **me)
 		thread->team = team;
 		thread->number = t;
 		pthread_cond_init(&thread->called, NULL);
-		if (t > 0 && !start(thread))
+		if (t > 0 && !start_thread(thread))
 		{
 			pthread_cond_destroy(&thread->called);
 			break;
@@ -468,7 +468,7 @@ rb_team_close(rb_thread **me)
 	team->closing = true;
 	for (int t = 1; t < team->threads; t++)
 		if (team->thread[t].asleep)
-			call(&team->thread[t]);
+			wake_thread(&team->thread[t]);
 	pthread_mutex_unlock(&team->lock);
 	for (int t = 1; t < team->threads; t++)
 	{
@@ -555,12 +555,12 @@ rb_loop(rb_thread *me, uint64_t n, uint64_t grain, rb_work work, void *arg)
 	rb_team *team = me->team;
 
 	if (team->threads == 1 || omp_in_parallel())
-		share_pieces(me, &pieces);
+		distribute_pieces(me, &pieces);
 	else
 	{
 #pragma omp parallel num_threads(team->threads)
 #pragma omp single
-		share_pieces(&team->thread[omp_get_thread_num()], &pieces);
+		distribute_pieces(&team->thread[omp_get_thread_num()], &pieces);
 	}
 	return rb_should_stop(team->ctx) ? RB_STOPPED : RB_OK;
 }

@@ -10,7 +10,7 @@
 #define NONE UINT32_MAX
 
 rb_status
-rb_room(rb_context *ctx, uint32_t **array, size_t *cap, size_t n)
+rb_array_reserve(rb_context *ctx, uint32_t **array, size_t *cap, size_t n)
 {
 	rb_status status = RB_OK;
 
@@ -31,7 +31,7 @@ is_same(const double *a, const double *b)
 
 /* Returns the slot of a point in the table: that of its first occurrence, or an empty one. */
 static uint32_t
-look_up(const rb_corners *c, const double *t, uint32_t mask, uint32_t point)
+find_slot(const rb_point_hash *c, const double *t, uint32_t mask, uint32_t point)
 {
 	const double *p = t + 3 * (size_t) point;
 	uint32_t at = (uint32_t) rb_hash_point(p) & mask;
@@ -43,32 +43,32 @@ look_up(const rb_corners *c, const double *t, uint32_t mask, uint32_t point)
 
 /* Builds a table of that size, a power of two, of the distinct points among the first n. */
 static rb_status
-make_table(rb_context *ctx, rb_corners *c, const double *t, size_t size, uint32_t n)
+build_table(rb_context *ctx, rb_point_hash *c, const double *t, size_t size, uint32_t n)
 {
-	rb_status status = rb_room(ctx, &c->table, &c->table_cap, size);
+	rb_status status = rb_array_reserve(ctx, &c->table, &c->table_cap, size);
 
 	if (status != RB_OK)
 		return status;
 	memset(c->table, 0xff, size * sizeof *c->table);
 	for (uint32_t i = 0; i < n; i++)
 		if (c->first[i] == i)
-			c->table[look_up(c, t, (uint32_t) size - 1, i)] = i;
+			c->table[find_slot(c, t, (uint32_t) size - 1, i)] = i;
 	return rb_should_stop(ctx) ? RB_STOPPED : RB_OK;
 }
 
 rb_status
-rb_corners_find(rb_context *ctx, const double *points, uint32_t n, rb_corners *c)
+rb_point_hash_find(rb_context *ctx, const double *points, uint32_t n, rb_point_hash *c)
 {
 	size_t size = 16, different = 0;
-	rb_status status = rb_room(ctx, &c->first, &c->first_cap, n);
+	rb_status status = rb_array_reserve(ctx, &c->first, &c->first_cap, n);
 
 	while (size < (size_t) n / 3 * 2)
 		size *= 2;
 	if (status == RB_OK)
-		status = make_table(ctx, c, points, size, 0);
+		status = build_table(ctx, c, points, size, 0);
 	for (uint32_t i = 0; i < n && status == RB_OK; i++)
 	{
-		const uint32_t at = look_up(c, points, (uint32_t) size - 1, i);
+		const uint32_t at = find_slot(c, points, (uint32_t) size - 1, i);
 
 		if (c->table[at] == NONE)
 		{
@@ -79,7 +79,7 @@ rb_corners_find(rb_context *ctx, const double *points, uint32_t n, rb_corners *c
 		if (different > size / 2)
 		{
 			size *= 4;
-			status = make_table(ctx, c, points, size, i + 1);
+			status = build_table(ctx, c, points, size, i + 1);
 		}
 		if (i % 4096 == 4095 && rb_should_stop(ctx))
 			status = RB_STOPPED;
@@ -88,7 +88,7 @@ rb_corners_find(rb_context *ctx, const double *points, uint32_t n, rb_corners *c
 }
 
 void
-rb_corners_free(rb_memory *memory, rb_corners *c)
+rb_point_hash_free(rb_memory *memory, rb_point_hash *c)
 {
 	rb_free(memory, (void **) &c->first);
 	rb_free(memory, (void **) &c->table);

@@ -15,26 +15,26 @@ extern "C"
 #endif
 
 /*
- * Result and scratch memory of rb_corners_find, reused between calls; zeros before the first call
+ * Result and scratch memory of rb_point_hash_find, reused between calls; zeros before the first call
  */
-typedef struct rb_corners
+typedef struct rb_point_hash
 {
 	/* for each point, the first point with equal coordinates, which is its canonical id */
 	uint32_t *first;
 	size_t first_cap;
 	uint32_t *table;
 	size_t table_cap;
-} rb_corners;
+} rb_point_hash;
 
 /*
  * Sets corners->first for n points of x, y, z, three for each triangle. Treats 0 and -0 as equal.
  */
-extern rb_status rb_corners_find(rb_context *ctx, const double *points, uint32_t n,
-								 rb_corners *corners);
-extern void rb_corners_free(rb_memory *memory, rb_corners *corners);
+extern rb_status rb_point_hash_find(rb_context *ctx, const double *points, uint32_t n,
+									rb_point_hash *corners);
+extern void rb_point_hash_free(rb_memory *memory, rb_point_hash *corners);
 
 /* Makes room for at least n elements. The old content may be lost. */
-extern rb_status rb_room(rb_context *ctx, uint32_t **array, size_t *cap, size_t n);
+extern rb_status rb_array_reserve(rb_context *ctx, uint32_t **array, size_t *cap, size_t n);
 
 static inline uint64_t
 rb_mix(uint64_t x)

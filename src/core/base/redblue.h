@@ -68,35 +68,35 @@ typedef enum rb_status
 	RB_DEVICE_FULL,      /* not enough device memory; text gives the amount */
 	RB_DEVICE_FAILED,    /* a device call failed; text names it */
 	RB_GONE,             /* the process that ran the join has ended */
-	/* need is the id of a row that is not a valid solid; text says why, limit is an rb_body_of */
-	RB_BAD_BODY,
+	/* need is the id of a row that is not a valid solid; text says why, limit is an rb_solid_side */
+	RB_BAD_SOLID,
 	RB_BAD_PLC, /* no mesh can be built; a flaw describes why (plc.h) */
 	RB_BAD_FILE /* a temporary file could not be read; text says why */
 } rb_status;
 
 /* Defect of a solid's triangles; a solid is reported with the first one that applies */
-typedef enum rb_body_fault
+typedef enum rb_solid_fault
 {
-	RB_BODY_GOOD,
-	RB_BODY_FLAT,   /* no triangle has a nonzero area */
-	RB_BODY_OPEN,   /* an edge is shared by an odd number of triangles */
-	RB_BODY_TURNED, /* an edge has unequal numbers of triangles in its two directions */
+	RB_SOLID_GOOD,
+	RB_SOLID_FLAT,   /* no triangle has a nonzero area */
+	RB_SOLID_OPEN,   /* an edge is shared by an odd number of triangles */
+	RB_SOLID_TURNED, /* an edge has unequal numbers of triangles in its two directions */
 	/* a triangle's normal points into the solid, or the triangle separates two interior regions */
-	RB_BODY_INWARD,
-	RB_BODY_CROSSED, /* triangles cross each other */
-	RB_BODY_UNREAD,  /* the row could not be read */
-	RB_BODY_FAULTS
-} rb_body_fault;
+	RB_SOLID_INWARD,
+	RB_SOLID_CROSSED,    /* triangles cross each other */
+	RB_SOLID_UNREADABLE, /* the row could not be read */
+	RB_SOLID_FAULTS
+} rb_solid_fault;
 
 /* Side of a join that an invalid solid belongs to */
-typedef enum rb_body_of
+typedef enum rb_solid_side
 {
-	RB_BODY_OF_BODIES,
-	RB_BODY_OF_RED,
-	RB_BODY_OF_BLUE,
-	RB_BODY_SIDE = 3,    /* mask of the values above */
-	RB_BODY_TOGETHER = 4 /* bit: the rows are closed together; no column groups them */
-} rb_body_of;
+	RB_SOLID_OF_SOLIDS,
+	RB_SOLID_OF_RED,
+	RB_SOLID_OF_BLUE,
+	RB_SOLID_SIDE = 3,    /* mask of the values above */
+	RB_SOLID_TOGETHER = 4 /* bit: the rows are closed together; no column groups them */
+} rb_solid_side;
 
 /* Returns the message of a status; never NULL. */
 extern const char *rb_status_text(rb_status status);
@@ -264,15 +264,15 @@ typedef struct rb_pair
 } rb_pair;
 
 /*
- * Position of a pair's payload (RB_TOLD) in its red index when the pair is written to a sink: the
+ * Position of a pair's payload (RB_PAYLOAD) in its red index when the pair is written to a sink: the
  * three bits above the index, which are 0 for RB_MEET
  */
-#define RB_TOLD_SHIFT 29
+#define RB_PAYLOAD_SHIFT 29
 
 static inline uint32_t
-rb_pair_told(rb_pair pair)
+rb_pair_payload(rb_pair pair)
 {
-	return pair.red >> RB_TOLD_SHIFT;
+	return pair.red >> RB_PAYLOAD_SHIFT;
 }
 
 static inline uint32_t
@@ -282,12 +282,12 @@ rb_pair_red(rb_pair pair)
 }
 
 /* The box of a row, or a tile of space (reference_point.h) */
-typedef struct rb_ends
+typedef struct rb_box
 {
 	int dims; /* 0 if there is no box */
 	double low[3];
 	double high[3];
-} rb_ends;
+} rb_box;
 
 /* ---- builder: rows in, a set out (builder.c) ---- */
 
@@ -314,7 +314,7 @@ typedef struct rb_builder
 	 * Tile and distance of the join. Rows that cannot be in a pair of this tile are counted in
 	 * `outside` instead of being stored.
 	 */
-	rb_ends tile;
+	rb_box tile;
 	double distance;
 	uint64_t outside;
 	bool many_points; /* RB_POINT3: a row may have several points, as a MultiPoint has */
@@ -431,14 +431,14 @@ extern rb_status rb_builder_finish(rb_builder *b, const rb_set **set, rb_error *
 typedef struct rb_cache rb_cache;
 
 /* A cached set with the data that its user attached */
-typedef struct rb_kept
+typedef struct rb_cache_entry
 {
 	const rb_set *set;
 	void *card; /* user data; may be modified by any user of the cache */
 	size_t card_size;
 	uint64_t bytes; /* bytes of the set and the user data together */
 	uint64_t hits;  /* number of calls of rb_cache_use */
-} rb_kept;
+} rb_cache_entry;
 
 /* Returns NULL if malloc fails. */
 extern rb_cache *rb_cache_create(uint64_t limit_bytes);
@@ -464,20 +464,20 @@ extern rb_status rb_cache_put(rb_cache *cache, const void *key, size_t key_size,
 							  const void *card, size_t card_size, rb_error *error);
 
 /* Returns the entry of a key, or NULL. */
-extern rb_kept *rb_cache_find(rb_cache *cache, const void *key, size_t key_size);
+extern rb_cache_entry *rb_cache_find(rb_cache *cache, const void *key, size_t key_size);
 
 /*
  * Marks an entry as used and returns its set. The caller must hold a reference while it uses the
  * set.
  */
-extern const rb_set *rb_cache_use(rb_cache *cache, rb_kept *kept);
+extern const rb_set *rb_cache_use(rb_cache *cache, rb_cache_entry *kept);
 
 /* Removes an entry. */
-extern void rb_cache_drop(rb_cache *cache, rb_kept *kept);
+extern void rb_cache_drop(rb_cache *cache, rb_cache_entry *kept);
 
 /* Returns the next entry, most recently used first. NULL stands for both the start and the end. */
-extern rb_kept *rb_cache_next(const rb_cache *cache, const rb_kept *kept);
-extern const void *rb_kept_key(const rb_kept *kept);
+extern rb_cache_entry *rb_cache_next(const rb_cache *cache, const rb_cache_entry *kept);
+extern const void *rb_cache_entry_key(const rb_cache_entry *kept);
 
 /* ---- geometry bytes: PostGIS's serialized form and EWKB (wkb.c) ---- */
 
@@ -545,13 +545,13 @@ typedef struct rb_refusal
 } rb_refusal;
 
 /* Drops the row under construction and records it among the rejected rows. */
-extern rb_status rb_builder_refuse(rb_builder *b, const rb_refusal *refusal, rb_error *error);
+extern rb_status rb_builder_reject(rb_builder *b, const rb_refusal *refusal, rb_error *error);
 
 /*
  * Prepares for merging the rows of each id into one object: drops all rows whose id is that of a
  * rejected row, and keeps only the first rejected row of each id. Rows without an id stay.
  */
-extern rb_status rb_builder_drop_refused(rb_builder *b, rb_error *error);
+extern rb_status rb_builder_drop_rejected(rb_builder *b, rb_error *error);
 
 /* Returns the name of a type in PostGIS's spelling: "Triangle", "Tin", ... */
 extern const char *rb_geometry_type_name(uint32_t type);
@@ -637,7 +637,7 @@ typedef enum rb_stage
 #define RB_STAGES 9 /* stages of a join */
 extern const char *rb_stage_name(rb_stage stage);
 
-#define RB_CARDS 16 /* maximum number of devices of a backend */
+#define RB_MAX_DEVICES 16 /* maximum number of devices of a backend */
 
 typedef struct rb_stats
 {
@@ -652,7 +652,7 @@ typedef struct rb_stats
 	uint64_t box_tests;       /* box comparisons made to find the candidates */
 	uint64_t redundant_tests; /* overlaps found in a cell that does not own the pair */
 	uint64_t bad_bodies;      /* invalid solids that were skipped (job.skip_bad) */
-	uint64_t bad_because[2][RB_BODY_FAULTS]; /* their number by side and first defect */
+	uint64_t bad_because[2][RB_SOLID_FAULTS]; /* their number by side and first defect */
 	uint64_t hits;            /* pairs of parts that satisfy the predicate, as far as counted */
 	uint64_t record_bytes;    /* bytes of compressed pairs sent by a device (pair_coding.h) */
 	uint64_t exact_integer;   /* exact signs computed by fixed-width integers */
@@ -664,7 +664,7 @@ typedef struct rb_stats
 		uint32_t shares;
 		double ms;
 		uint64_t hits;
-	} card[RB_CARDS + 1];
+	} card[RB_MAX_DEVICES + 1];
 	int threads;
 	char backend[16];
 	char device[80]; /* empty on the CPU */
@@ -689,7 +689,7 @@ typedef struct rb_context
 	rb_memory *memory;
 	int threads;               /* threads of the CPU backend, >= 1 */
 	int device;                /* device to use, counted from 0 */
-	uint32_t cards;            /* mask of allowed devices (rb_backend_cards); 0 for all */
+	uint32_t cards;            /* mask of allowed devices (rb_backend_multi_device); 0 for all */
 	bool only_cards;           /* do not fall back to the CPU when all devices fail */
 	uint32_t grid_resolution;  /* cells along the longest side; 0 to plan from a sample */
 	uint64_t gpu_memory_limit; /* bytes of device memory; 0 for what is free */
@@ -712,8 +712,8 @@ typedef struct rb_context
 	uint64_t total; /* total work units of that stage, 0 if unknown */
 } rb_context;
 
-#define RB_STOP_ASKED 1  /* set by rb_context_stop */
-#define RB_STOP_FAILED 2 /* set by rb_fail: the remaining work is pointless */
+#define RB_STOP_REQUESTED 1 /* set by rb_context_stop */
+#define RB_STOP_FAILED 2    /* set by rb_fail: the remaining work is pointless */
 
 extern void rb_context_init(rb_context *ctx, rb_memory *memory);
 
@@ -751,8 +751,8 @@ extern rb_status rb_why_stopped(const rb_context *ctx);
  * Materializes the coordinates or ids of a view, if they are not yet. Does nothing for other sets.
  * Only one thread may call it at a time; it uses as many threads as the context allows.
  */
-extern rb_status rb_set_compose(rb_context *ctx, const rb_set *set);
-extern rb_status rb_set_compose_ids(rb_context *ctx, const rb_set *set);
+extern rb_status rb_set_materialize(rb_context *ctx, const rb_set *set);
+extern rb_status rb_set_materialize_ids(rb_context *ctx, const rb_set *set);
 
 /* Clears a failure so that another method can be tried. A requested stop stays in effect. */
 extern void rb_forget_failure(rb_context *ctx);
@@ -760,7 +760,7 @@ extern void rb_forget_failure(rb_context *ctx);
 /* ---- a job and its sink ---- */
 
 /* Form of a join's result */
-typedef enum rb_answer
+typedef enum rb_result_form
 {
 	RB_PAIRS, /* all pairs, block after block */
 	/*
@@ -770,15 +770,15 @@ typedef enum rb_answer
 	RB_COUNTS, /* for each row, the number of its pairs */
 	RB_HITS,   /* which rows are in a pair; the number of pairs is that of these rows */
 	RB_GROUPS  /* for each row, the rows it is paired with; RB_COUNTS if memory does not suffice */
-} rb_answer;
+} rb_result_form;
 
 /* Side that RB_COUNTS, RB_HITS and RB_GROUPS refer to; both only in a self join */
-typedef enum rb_of
+typedef enum rb_result_side
 {
 	RB_OF_RED,
 	RB_OF_BLUE,
 	RB_OF_BOTH
-} rb_of;
+} rb_result_side;
 
 /* A join of two sets */
 typedef struct rb_job
@@ -786,8 +786,8 @@ typedef struct rb_job
 	const rb_set *red;
 	/* NULL for a self join, which returns each unordered pair once, red < blue */
 	const rb_set *blue;
-	rb_answer answer;
-	rb_of of;
+	rb_result_form answer;
+	rb_result_side of;
 	rb_predicate predicate;
 	/* RB_WITHIN: >= 0 and finite; RB_NEAREST: maximum distance, may be infinite */
 	double distance;
@@ -798,8 +798,8 @@ typedef struct rb_job
 	 * rb_block.
 	 */
 	bool within_rows;
-	bool skip_bad;  /* skip rows that are not valid solids instead of failing with RB_BAD_BODY */
-	bool by_object; /* RB_BODY: each row is a complete object */
+	bool skip_bad;  /* skip rows that are not valid solids instead of failing with RB_BAD_SOLID */
+	bool by_object; /* RB_VALIDITY: each row is a complete object */
 	bool whole;     /* RB_PAIRS: fill every block but the last, however long that takes */
 	/*
 	 * RB_GROUPS: group of each row (rb_ids_number), out of `numbers` groups; NULL if each row is
@@ -812,13 +812,13 @@ typedef struct rb_job
 	 * the kinds; ends may be infinite. A backend may skip only pairs outside; the stream applies
 	 * the exact test (tile_filter.c).
 	 */
-	rb_ends tile;
+	rb_box tile;
 	/*
-	 * Partition of space that the pairs of parts must belong to (rb_share_takes), for backends
+	 * Partition of space that the pairs of parts must belong to (rb_partition_meets), for backends
 	 * only: exactly these pairs are reported. With it, several devices find each pair exactly once
 	 * (multi_device.c).
 	 */
-	rb_ends share;
+	rb_box share;
 } rb_job;
 
 /*
@@ -940,7 +940,7 @@ extern const rb_backend *rb_backend_auto(const rb_backend *device);
  * is warm if any device is. probe(-1) describes all usable devices and returns RB_NO_DEVICE if
  * there is none (multi_device.c).
  */
-extern const rb_backend *rb_backend_cards(const rb_backend *device);
+extern const rb_backend *rb_backend_multi_device(const rb_backend *device);
 
 /*
  * Returns true if a join of that many parts is faster on a device than in that many CPU threads.
@@ -965,9 +965,9 @@ typedef struct rb_stream rb_stream;
  * be modified, including the eight bytes in front of each column: a header written there turns a
  * column into a value that needs no copy.
  *
- * The payload of a predicate is a further column: RB_TOLD merged over the parts of the two rows
+ * The payload of a predicate is a further column: RB_PAYLOAD merged over the parts of the two rows
  * (distinct_rows.c), or the bits of a distance (RB_WITHIN, RB_NEAREST). A payload may have several words
- * (rb_told_words): those of one pair are adjacent, and a block has at most RB_BLOCK words. In a
+ * (rb_payload_words): those of one pair are adjacent, and a block has at most RB_BLOCK words. In a
  * join within rows, red is the id of the row and blue holds two part numbers, the first in the
  * upper half.
  */
@@ -1019,11 +1019,11 @@ extern void rb_stream_close(rb_stream *stream);
 /* ---- a single pair of rows (single_pair.c) ---- */
 
 /* Cached data of a row that is compared with several others in turn; zeros at first */
-typedef struct rb_two_known
+typedef struct rb_row_cache
 {
 	struct rb_tree *tree; /* box tree of its parts; NULL if not built yet */
 	uint64_t looks;       /* boxes of parts compared without the tree */
-} rb_two_known;
+} rb_row_cache;
 
 /*
  * Tests whether the only row of red and the only row of blue are a pair of the job, and returns the
@@ -1031,9 +1031,9 @@ typedef struct rb_two_known
  * forgotten before another row is used. Few parts are tested on this thread, many on as many
  * threads as the context allows. Supports RB_MEET, RB_CONTACT, RB_WITHIN and RB_NEAREST.
  */
-extern rb_status rb_two_ask(rb_context *ctx, const rb_job *job, rb_two_known *red,
-							rb_two_known *blue, bool *any, uint64_t *told);
-extern void rb_two_forget(rb_memory *memory, rb_two_known *known);
+extern rb_status rb_row_pair_test(rb_context *ctx, const rb_job *job, rb_row_cache *red,
+								  rb_row_cache *blue, bool *any, uint64_t *told);
+extern void rb_row_cache_free(rb_memory *memory, rb_row_cache *known);
 
 /* ---- exact signs for single use (predicates.c); all return -1, 0 or 1 for finite input ---- */
 

@@ -15,15 +15,15 @@
 /* A comparison: negative, 0 or positive if a comes before, with or after b; arg is the caller's */
 typedef int (*rb_compare)(const void *a, const void *b, const void *arg);
 
-#define RB_SORT_FEW 32     /* maximum elements for insertion sort */
-#define RB_SORT_LARGEST 32 /* maximum bytes per element */
-#define RB_SORT_QUIET 1024 /* steps between two polls of rb_should_stop */
+#define RB_SORT_SMALL 32            /* maximum elements for insertion sort */
+#define RB_SORT_MAX_BYTES 32        /* maximum bytes per element */
+#define RB_SORT_CHECK_INTERVAL 1024 /* steps between two polls of rb_should_stop */
 
 /* Moves x[i] down in the heap of n elements until no child is larger. */
 static inline __attribute__((always_inline)) void
 rb_sort_sift(char *x, size_t i, size_t n, size_t size, rb_compare order, const void *arg)
 {
-	uint64_t moved[RB_SORT_LARGEST / sizeof(uint64_t)];
+	uint64_t moved[RB_SORT_MAX_BYTES / sizeof(uint64_t)];
 	size_t child;
 
 	memcpy(moved, x + i * size, size);
@@ -38,17 +38,17 @@ rb_sort_sift(char *x, size_t i, size_t n, size_t size, rb_compare order, const v
 }
 
 /*
- * Sorts n elements of that size, RB_SORT_LARGEST bytes at most. On RB_STOPPED the array is a
+ * Sorts n elements of that size, RB_SORT_MAX_BYTES bytes at most. On RB_STOPPED the array is a
  * permutation of its input.
  */
 static inline __attribute__((always_inline)) rb_status
 rb_sort(const rb_context *ctx, void *array, size_t n, size_t size, rb_compare order,
 		const void *arg)
 {
-	uint64_t moved[RB_SORT_LARGEST / sizeof(uint64_t)];
+	uint64_t moved[RB_SORT_MAX_BYTES / sizeof(uint64_t)];
 	char *x = (char *) array;
 
-	if (n <= RB_SORT_FEW)
+	if (n <= RB_SORT_SMALL)
 	{
 		for (size_t i = 1; i < n; i++)
 		{
@@ -64,7 +64,7 @@ rb_sort(const rb_context *ctx, void *array, size_t n, size_t size, rb_compare or
 	for (size_t i = n / 2; i-- > 0;)
 	{
 		rb_sort_sift(x, i, n, size, order, arg);
-		if (i % RB_SORT_QUIET == 0 && rb_should_stop(ctx))
+		if (i % RB_SORT_CHECK_INTERVAL == 0 && rb_should_stop(ctx))
 			return RB_STOPPED;
 	}
 	while (n-- > 1)
@@ -73,7 +73,7 @@ rb_sort(const rb_context *ctx, void *array, size_t n, size_t size, rb_compare or
 		memcpy(x + n * size, x, size);
 		memcpy(x, moved, size);
 		rb_sort_sift(x, 0, n, size, order, arg);
-		if (n % RB_SORT_QUIET == 0 && rb_should_stop(ctx))
+		if (n % RB_SORT_CHECK_INTERVAL == 0 && rb_should_stop(ctx))
 			return RB_STOPPED;
 	}
 	return RB_OK;

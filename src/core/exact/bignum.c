@@ -16,7 +16,7 @@
 
 /* Removes zero words at both ends. */
 static void
-trim(rb_number *r)
+strip_zero_words(rb_number *r)
 {
 	int zeros = 0;
 
@@ -37,7 +37,7 @@ trim(rb_number *r)
 }
 
 void
-rb_number_take_apart(double x, uint64_t *mantissa, int *exponent)
+rb_number_split_double(double x, uint64_t *mantissa, int *exponent)
 {
 	uint64_t bits;
 	int biased;
@@ -53,7 +53,7 @@ rb_number_take_apart(double x, uint64_t *mantissa, int *exponent)
 }
 
 void
-rb_number_put_together(rb_number *r, uint64_t mantissa, int exponent)
+rb_number_of_parts(rb_number *r, uint64_t mantissa, int exponent)
 {
 	/* rounded down, also for negative exponents */
 	const int low = (exponent + 64 * WORD_BITS) / WORD_BITS - 64;
@@ -64,7 +64,7 @@ rb_number_put_together(rb_number *r, uint64_t mantissa, int exponent)
 	r->word[0] = mantissa << shift;
 	r->word[1] = shift > 0 ? mantissa >> (WORD_BITS - shift) : 0;
 	r->n = 2;
-	trim(r);
+	strip_zero_words(r);
 }
 
 void
@@ -73,8 +73,8 @@ rb_number_of(rb_number *r, double x)
 	uint64_t mantissa;
 	int exponent;
 
-	rb_number_take_apart(x, &mantissa, &exponent);
-	rb_number_put_together(r, mantissa, exponent);
+	rb_number_split_double(x, &mantissa, &exponent);
+	rb_number_of_parts(r, mantissa, exponent);
 	if (x < 0)
 		r->sign = -1;
 }
@@ -165,12 +165,12 @@ add_aligned(rb_number *r, const rb_number *a, const rb_number *b, int sign)
 	r->n = n;
 	r->sign = larger_sign;
 	if (n == 0 || r->word[0] == 0)
-		trim(r);
+		strip_zero_words(r);
 }
 
 /* Writes the n words from position `low` of a, including zeros outside of it. */
 static void
-spread(uint64_t *to, const rb_number *a, int low, int n)
+copy_words(uint64_t *to, const rb_number *a, int low, int n)
 {
 	int below = a->low - low;
 
@@ -217,7 +217,7 @@ sub_words(rb_number *r, const rb_number *a, const rb_number *b)
 	{
 		uint64_t x[RB_NUMBER_WORDS];
 
-		spread(x, a, low, n);
+		copy_words(x, a, low, n);
 		mpn_sub(r->word, x, n, b->word, b->n);
 	}
 	r->low = low;
@@ -251,7 +251,7 @@ add_signed(rb_number *r, const rb_number *a, const rb_number *b, int sign)
 			add_words(r, a, b);
 		else
 			add_words(r, b, a);
-		trim(r);
+		strip_zero_words(r);
 		return;
 	}
 	order = compare_words(a, b);
@@ -265,7 +265,7 @@ add_signed(rb_number *r, const rb_number *a, const rb_number *b, int sign)
 	else
 		sub_words(r, b, a);
 	r->sign = order > 0 ? a_sign : b_sign;
-	trim(r);
+	strip_zero_words(r);
 }
 
 void
@@ -325,7 +325,7 @@ rb_number_mul(rb_number *r, const rb_number *a, const rb_number *b)
 		r->n -= r->word[r->n - 1] == 0;
 	}
 	if (r->n == 0 || r->word[0] == 0)
-		trim(r);
+		strip_zero_words(r);
 }
 
 int
@@ -340,7 +340,7 @@ rb_number_compare(const rb_number *a, const rb_number *b)
 
 /* Returns x * 2^by modulo PRIME, for x below 2^61. */
 static uint64_t
-shifted(uint64_t x, int by)
+multiply_by_power(uint64_t x, int by)
 {
 	return by == 0 ? x : (x << by & PRIME) | x >> (61 - by);
 }
@@ -352,16 +352,16 @@ rb_number_modulo(const rb_number *a)
 
 	for (int i = a->n - 1; i >= 0; i--)
 	{
-		left = shifted(left, 3) + (a->word[i] & PRIME) + (a->word[i] >> 61);
+		left = multiply_by_power(left, 3) + (a->word[i] & PRIME) + (a->word[i] >> 61);
 		while (left >= PRIME)
 			left -= PRIME;
 	}
-	left = shifted(left, (3 * a->low % 61 + 61) % 61);
+	left = multiply_by_power(left, (3 * a->low % 61 + 61) % 61);
 	return a->sign < 0 && left > 0 ? PRIME - left : left;
 }
 
 void
-rb_number_cut(rb_number *r, int words)
+rb_number_truncate(rb_number *r, int words)
 {
 	int less = r->n - words;
 
@@ -370,7 +370,7 @@ rb_number_cut(rb_number *r, int words)
 	memmove(r->word, r->word + less, (size_t) words * sizeof r->word[0]);
 	r->n = words;
 	r->low += less;
-	trim(r);
+	strip_zero_words(r);
 }
 
 void
@@ -399,7 +399,7 @@ rb_number_div(rb_number *r, const rb_number *a, const rb_number *b, int words)
 			r->word[0] |= 1;
 			break;
 		}
-	trim(r);
+	strip_zero_words(r);
 }
 
 /*
@@ -432,7 +432,7 @@ rb_number_root(rb_number *r, const rb_number *a, int words)
 	mpn_sqrtrem(r->word, rest, square, n);
 	r->n = (n + 1) / 2;
 	r->low = low / 2;
-	trim(r);
+	strip_zero_words(r);
 }
 
 bool
@@ -453,7 +453,7 @@ rb_number_is_square(rb_number *root, const rb_number *a)
 	root->sign = 1;
 	root->n = (n + 1) / 2;
 	root->low = low / 2;
-	trim(root);
+	strip_zero_words(root);
 	return true;
 }
 

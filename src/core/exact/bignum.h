@@ -9,7 +9,7 @@
  *
  * so a double is one or two words, and sums and products of doubles of similar size stay short.
  * Sums, differences and products are exact. Quotients and roots are truncated after a given number
- * of words, and numbers can be truncated to that length (rb_number_cut), which allows computing to
+ * of words, and numbers can be truncated to that length (rb_number_truncate), which allows computing to
  * any precision.
  *
  * Host only. The functions use no memory except the stack and may run in any number of threads at
@@ -51,8 +51,8 @@ typedef struct rb_number
 extern void rb_number_of(rb_number *r, double x);
 
 /* Split |x| into mantissa * 2^exponent with mantissa below 2^53, and build a number from these. */
-extern void rb_number_take_apart(double x, uint64_t *mantissa, int *exponent);
-extern void rb_number_put_together(rb_number *r, uint64_t mantissa, int exponent);
+extern void rb_number_split_double(double x, uint64_t *mantissa, int *exponent);
+extern void rb_number_of_parts(rb_number *r, uint64_t mantissa, int exponent);
 
 extern void rb_number_copy(rb_number *r, const rb_number *a);
 
@@ -70,7 +70,7 @@ extern int rb_number_compare(const rb_number *a, const rb_number *b);
 extern uint64_t rb_number_modulo(const rb_number *a);
 
 /* Truncates r toward zero to its highest words, with a relative error below 2^(-64 (words - 1)). */
-extern void rb_number_cut(rb_number *r, int words);
+extern void rb_number_truncate(rb_number *r, int words);
 
 /*
  * Sets r = a / b, b not 0, truncated toward zero to at least that many words. If the quotient is

@@ -29,7 +29,7 @@
 #define RB_DIAMETRIC_BOUND (6 * 0x1p-53)
 
 /* Performs step 1. Returns -1, 0, 1 or RB_UNSURE. */
-RB_HD int
+RB_HOST_DEVICE int
 rb_diametric_filter(const double *a, const double *b, const double *p)
 {
 	double x = (a[0] - p[0]) * (b[0] - p[0]);
@@ -49,7 +49,7 @@ rb_diametric_filter(const double *a, const double *b, const double *p)
  * Performs step 2: differences are below 2^60 in a common unit, and the sum is below 3 * 2^120 <
  * 2^122.
  */
-RB_HD int
+RB_HOST_DEVICE int
 rb_diametric_integer(const double *a, const double *b, const double *p)
 {
 	const double *ends[2];
@@ -65,7 +65,7 @@ rb_diametric_integer(const double *a, const double *b, const double *p)
 	return (dot < 0) - (dot > 0);
 }
 
-RB_HD int
+RB_HOST_DEVICE int
 rb_diametric_interval(const double *a, const double *b, const double *p)
 {
 	rb_interval u[3], v[3];
@@ -81,7 +81,7 @@ rb_diametric_interval(const double *a, const double *b, const double *p)
 }
 
 /* Performs steps 2 to 4; out of line, because they are large and rarely needed. */
-RB_HD_CALL int
+RB_HOST_DEVICE_CALL int
 rb_diametric_hard(rb_exact_env *env, const double *a, const double *b, const double *p)
 {
 	int sign;
@@ -114,7 +114,7 @@ rb_diametric_hard(rb_exact_env *env, const double *a, const double *b, const dou
 /*
  * Returns -1, 0, 1; or RB_UNSURE without env->exact, or on the device where only GMP could decide.
  */
-RB_HD int
+RB_HOST_DEVICE int
 rb_diametric_at(rb_exact_env *env, const double *a, const double *b, const double *p)
 {
 	if ((env->filters & RB_FILTER_SIGNS) != 0)

@@ -23,18 +23,18 @@
 
 #include "core/exact/expansion.h"
 
-typedef struct rb_twofold
+typedef struct rb_double_double
 {
 	double high;
 	double low;
-} rb_twofold;
+} rb_double_double;
 
-#define RB_EPS_TWOFOLD 0x1p-106
+#define RB_EPS_DOUBLE_DOUBLE 0x1p-106
 
-RB_HD rb_twofold
-rb_twofold_of(double x)
+RB_HOST_DEVICE rb_double_double
+rb_double_double_of(double x)
 {
-	rb_twofold r;
+	rb_double_double r;
 
 	r.high = x;
 	r.low = 0;
@@ -42,27 +42,27 @@ rb_twofold_of(double x)
 }
 
 /* Returns x - y of two doubles, exactly. */
-RB_HD rb_twofold
-rb_twofold_difference(double x, double y)
+RB_HOST_DEVICE rb_double_double
+rb_double_double_difference(double x, double y)
 {
-	rb_twofold r;
+	rb_double_double r;
 
 	rb_two_sum(x, -y, &r.high, &r.low);
 	return r;
 }
 
-RB_HD rb_twofold
-rb_twofold_minus(rb_twofold x)
+RB_HOST_DEVICE rb_double_double
+rb_double_double_minus(rb_double_double x)
 {
 	x.high = -x.high;
 	x.low = -x.low;
 	return x;
 }
 
-RB_HD rb_twofold
-rb_twofold_add(rb_twofold x, rb_twofold y)
+RB_HOST_DEVICE rb_double_double
+rb_double_double_add(rb_double_double x, rb_double_double y)
 {
-	rb_twofold r;
+	rb_double_double r;
 	double s, e, t, f;
 
 	rb_two_sum(x.high, y.high, &s, &e);
@@ -72,16 +72,16 @@ rb_twofold_add(rb_twofold x, rb_twofold y)
 	return r;
 }
 
-RB_HD rb_twofold
-rb_twofold_sub(rb_twofold x, rb_twofold y)
+RB_HOST_DEVICE rb_double_double
+rb_double_double_sub(rb_double_double x, rb_double_double y)
 {
-	return rb_twofold_add(x, rb_twofold_minus(y));
+	return rb_double_double_add(x, rb_double_double_minus(y));
 }
 
-RB_HD rb_twofold
-rb_twofold_mul(rb_twofold x, rb_twofold y)
+RB_HOST_DEVICE rb_double_double
+rb_double_double_mul(rb_double_double x, rb_double_double y)
 {
-	rb_twofold r;
+	rb_double_double r;
 	double p, e;
 
 	rb_two_product(x.high, y.high, &p, &e);
@@ -89,23 +89,23 @@ rb_twofold_mul(rb_twofold x, rb_twofold y)
 	return r;
 }
 
-RB_HD rb_twofold
-rb_twofold_div(rb_twofold x, rb_twofold y)
+RB_HOST_DEVICE rb_double_double
+rb_double_double_div(rb_double_double x, rb_double_double y)
 {
 	double q = x.high / y.high;
-	rb_twofold back = rb_twofold_mul(y, rb_twofold_of(q));
-	rb_twofold r;
+	rb_double_double back = rb_double_double_mul(y, rb_double_double_of(q));
+	rb_double_double r;
 
 	rb_two_sum_ordered(q, ((x.high - back.high) + (x.low - back.low)) / y.high, &r.high, &r.low);
 	return r;
 }
 
 /* Returns the square root of x > 0. */
-RB_HD rb_twofold
-rb_twofold_sqrt(rb_twofold x)
+RB_HOST_DEVICE rb_double_double
+rb_double_double_sqrt(rb_double_double x)
 {
 	double s = sqrt(x.high);
-	rb_twofold r;
+	rb_double_double r;
 	double p, e;
 
 	rb_two_product(s, s, &p, &e);
@@ -115,21 +115,23 @@ rb_twofold_sqrt(rb_twofold x)
 
 /* ---- vectors in space ---- */
 
-RB_HD rb_twofold
-rb_twofold_dot(const rb_twofold *u, const rb_twofold *v)
+RB_HOST_DEVICE rb_double_double
+rb_double_double_dot(const rb_double_double *u, const rb_double_double *v)
 {
-	return rb_twofold_add(rb_twofold_add(rb_twofold_mul(u[0], v[0]), rb_twofold_mul(u[1], v[1])),
-						  rb_twofold_mul(u[2], v[2]));
+	return rb_double_double_add(
+		rb_double_double_add(rb_double_double_mul(u[0], v[0]), rb_double_double_mul(u[1], v[1])),
+		rb_double_double_mul(u[2], v[2]));
 }
 
-RB_HD void
-rb_twofold_cross(const rb_twofold *u, const rb_twofold *v, rb_twofold *n)
+RB_HOST_DEVICE void
+rb_double_double_cross(const rb_double_double *u, const rb_double_double *v, rb_double_double *n)
 {
 	for (int i = 0; i < 3; i++)
 	{
 		int j = (i + 1) % 3, k = (i + 2) % 3;
 
-		n[i] = rb_twofold_sub(rb_twofold_mul(u[j], v[k]), rb_twofold_mul(u[k], v[j]));
+		n[i] = rb_double_double_sub(rb_double_double_mul(u[j], v[k]),
+									rb_double_double_mul(u[k], v[j]));
 	}
 }
 

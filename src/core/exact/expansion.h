@@ -54,7 +54,7 @@ enum
 	RB_EXPANSION_ROOM = RB_ROOM_HIGH + 32
 };
 
-RB_HD bool
+RB_HOST_DEVICE bool
 rb_expansion_fits(double x)
 {
 	int e = rb_exponent(x);
@@ -63,7 +63,7 @@ rb_expansion_fits(double x)
 }
 
 /* Computes s + r = a + b exactly; s is the rounded sum. */
-RB_HD void
+RB_HOST_DEVICE void
 rb_two_sum(double a, double b, double *s, double *r)
 {
 	double x = a + b;
@@ -74,7 +74,7 @@ rb_two_sum(double a, double b, double *s, double *r)
 }
 
 /* Computes s + r = a + b exactly, where |a| >= |b| or a = 0; s is the rounded sum. */
-RB_HD void
+RB_HOST_DEVICE void
 rb_two_sum_ordered(double a, double b, double *s, double *r)
 {
 	double x = a + b;
@@ -85,7 +85,7 @@ rb_two_sum_ordered(double a, double b, double *s, double *r)
 
 #if !defined(__CUDA_ARCH__) && !defined(__FP_FAST_FMA)
 /* Splits a into the upper and the lower half of its digits (Veltkamp). */
-RB_HD void
+RB_HOST_DEVICE void
 rb_split(double a, double *high, double *low)
 {
 	double c = 134217729.0 * a; /* 2^27 + 1 */
@@ -96,7 +96,7 @@ rb_split(double a, double *high, double *low)
 #endif
 
 /* Computes p + r = a * b exactly; p is the rounded product. */
-RB_HD void
+RB_HOST_DEVICE void
 rb_two_product(double a, double b, double *p, double *r)
 {
 #if defined(__CUDA_ARCH__)
@@ -122,7 +122,7 @@ rb_two_product(double a, double b, double *p, double *r)
 }
 
 /* Sets h = a - b; up to 2 components. Returns their number. */
-RB_HD int
+RB_HOST_DEVICE int
 rb_expansion_difference(double a, double b, double *h)
 {
 	double s, r;
@@ -141,7 +141,7 @@ rb_expansion_difference(double a, double b, double *h)
  * the sum upward and leaves the errors behind. h must be another array; if it is NULL, returns only
  * the sign of the sum.
  */
-RB_HD_CALL int
+RB_HOST_DEVICE_CALL int
 rb_expansion_sum(int ne, const double *e, int nf, const double *f, double *h)
 {
 	double q = 0;
@@ -175,7 +175,7 @@ rb_expansion_sum(int ne, const double *e, int nf, const double *f, double *h)
 }
 
 /* Sets h = e * b; up to 2 n components. Returns their number. */
-RB_HD_CALL int
+RB_HOST_DEVICE_CALL int
 rb_expansion_scale(int n, const double *e, double b, double *h)
 {
 	double q = 0;
@@ -199,7 +199,7 @@ rb_expansion_scale(int n, const double *e, double b, double *h)
 }
 
 /* Sets h = e * f, where f has up to 2 components and e up to 16; up to 4 ne components. */
-RB_HD int
+RB_HOST_DEVICE int
 rb_expansion_times_difference(int ne, const double *e, int nf, const double *f, double *h,
 							  double *room)
 {
@@ -216,7 +216,7 @@ rb_expansion_times_difference(int ne, const double *e, int nf, const double *f, 
 }
 
 /* Sets h = p s - q r of differences; up to 16 components. */
-RB_HD int
+RB_HOST_DEVICE int
 rb_expansion_det2(int np, const double *p, int nq, const double *q, int nr, const double *r, int ns,
 				  const double *s, double *h, double *room)
 {
@@ -234,7 +234,7 @@ rb_expansion_det2(int np, const double *p, int nq, const double *q, int nr, cons
  * Returns the sign of (b-a) x (c-a) . (d-a), or RB_UNSURE if a coordinate is out of range. room has
  * RB_EXPANSION_ROOM doubles, on a device RB_AT(RB_EXPANSION_ROOM).
  */
-RB_HD_CALL int
+RB_HOST_DEVICE_CALL int
 rb_orient3d_expansion(const double *a, const double *b, const double *c, const double *d,
 					  double *room)
 {
@@ -280,7 +280,7 @@ rb_orient3d_expansion(const double *a, const double *b, const double *c, const d
  * Returns the sign of (b-a) x (c-a), or RB_UNSURE if a coordinate is out of range. room is that of
  * rb_orient3d_expansion.
  */
-RB_HD_CALL int
+RB_HOST_DEVICE_CALL int
 rb_orient2d_expansion(double ax, double ay, double bx, double by, double cx, double cy,
 					  double *room)
 {

@@ -62,14 +62,14 @@ typedef struct measure
 /* ---- vectors ---- */
 
 static void
-sub3(rb_number *r, const rb_number *a, const rb_number *b)
+subtract_vectors(rb_number *r, const rb_number *a, const rb_number *b)
 {
 	for (int i = 0; i < 3; i++)
 		rb_number_sub(&r[i], &a[i], &b[i]);
 }
 
 static void
-cross3(rb_number *r, const rb_number *a, const rb_number *b)
+cross_vectors(rb_number *r, const rb_number *a, const rb_number *b)
 {
 	for (int i = 0; i < 3; i++)
 	{
@@ -81,7 +81,7 @@ cross3(rb_number *r, const rb_number *a, const rb_number *b)
 
 /* Returns true if 0 <= x <= y. */
 static bool
-within(const rb_number *x, const rb_number *y)
+is_within(const rb_number *x, const rb_number *y)
 {
 	rb_number rest;
 
@@ -101,7 +101,7 @@ corner_of(const measure *m, int side, int i)
 
 /* Returns true if no vertex of that side lies behind vertex `at` in the direction sign * g. */
 static bool
-in_front(const measure *m, int side, int at, const rb_number *g, int sign)
+is_in_front(const measure *m, int side, int at, const rb_number *g, int sign)
 {
 	for (int i = 0; i < m->n[side]; i++)
 	{
@@ -109,7 +109,7 @@ in_front(const measure *m, int side, int at, const rb_number *g, int sign)
 
 		if (i == at)
 			continue;
-		sub3(w, m->corner[side][i], m->corner[side][at]);
+		subtract_vectors(w, m->corner[side][i], m->corner[side][at]);
 		rb_number_dot3(&height, w, g);
 		if (height.sign * sign < 0)
 			return false;
@@ -122,19 +122,19 @@ in_front(const measure *m, int side, int at, const rb_number *g, int sign)
  * face with a common origin, from which r is measured, and g = u x v.
  */
 static bool
-over_face(const rb_number *r, const rb_number *u, const rb_number *v, const rb_number *g,
-		  const rb_number *q)
+is_over_face(const rb_number *r, const rb_number *u, const rb_number *v, const rb_number *g,
+			 const rb_number *q)
 {
 	rb_number w[3], s, t;
 
-	cross3(w, r, v);
+	cross_vectors(w, r, v);
 	rb_number_dot3(&s, w, g);
-	cross3(w, u, r);
+	cross_vectors(w, u, r);
 	rb_number_dot3(&t, w, g);
 	if (s.sign < 0 || t.sign < 0)
 		return false;
 	rb_number_add(&s, &s, &t);
-	return within(&s, q);
+	return is_within(&s, q);
 }
 
 /*
@@ -142,36 +142,37 @@ over_face(const rb_number *r, const rb_number *u, const rb_number *v, const rb_n
  * within the edges u and v.
  */
 static bool
-over_edges(const rb_number *r, const rb_number *u, const rb_number *v, const rb_number *g,
-		   const rb_number *q)
+is_over_edges(const rb_number *r, const rb_number *u, const rb_number *v, const rb_number *g,
+			  const rb_number *q)
 {
 	rb_number w[3], s;
 
-	cross3(w, v, g);
+	cross_vectors(w, v, g);
 	rb_number_dot3(&s, w, r);
-	if (!within(&s, q))
+	if (!is_within(&s, q))
 		return false;
-	cross3(w, u, g);
+	cross_vectors(w, u, g);
 	rb_number_dot3(&s, w, r);
-	return within(&s, q);
+	return is_within(&s, q);
 }
 
 /* Returns true if these are the nearest features, and sets p and q from them. */
 static bool
-nearest_are(measure *m, rb_feature red, rb_feature blue)
+test_features(measure *m, rb_feature red, rb_feature blue)
 {
 	const rb_feature of[2] = {red, blue};
 	rb_number g[3], u[2][3], v[3], r[3], height, rest;
 
 	for (int side = 0; side < 2; side++)
 		if (of[side].dim > 0)
-			sub3(u[side], corner_of(m, side, of[side].at + 1), corner_of(m, side, of[side].at));
+			subtract_vectors(u[side], corner_of(m, side, of[side].at + 1),
+							 corner_of(m, side, of[side].at));
 	/* from blue to red, like g */
-	sub3(r, corner_of(m, 0, red.at), corner_of(m, 1, blue.at));
+	subtract_vectors(r, corner_of(m, 0, red.at), corner_of(m, 1, blue.at));
 
 	if (red.dim + blue.dim == 0)
 	{
-		sub3(g, corner_of(m, 0, red.at), corner_of(m, 1, blue.at));
+		subtract_vectors(g, corner_of(m, 0, red.at), corner_of(m, 1, blue.at));
 		rb_number_dot3(&m->p, g, g);
 		rb_number_of(&m->q, 1);
 	}
@@ -185,7 +186,7 @@ nearest_are(measure *m, rb_feature red, rb_feature blue)
 			return false;
 		if (red.dim == 1)
 			height.sign = -height.sign;
-		if (!within(&height, &m->q))
+		if (!is_within(&height, &m->q))
 			return false;
 		if (red.dim == 1)
 			height.sign = -height.sign;
@@ -204,13 +205,13 @@ nearest_are(measure *m, rb_feature red, rb_feature blue)
 
 		if (red.dim == 1)
 		{
-			cross3(g, u[0], u[1]);
+			cross_vectors(g, u[0], u[1]);
 			rb_number_dot3(&m->q, g, g);
 			if (m->q.sign == 0)
 				return false;
 			for (int i = 0; i < 3; i++)
 				r[i].sign = -r[i].sign;
-			faced = over_edges(r, u[0], u[1], g, &m->q);
+			faced = is_over_edges(r, u[0], u[1], g, &m->q);
 			for (int i = 0; i < 3; i++)
 				r[i].sign = -r[i].sign;
 		}
@@ -218,14 +219,15 @@ nearest_are(measure *m, rb_feature red, rb_feature blue)
 		{
 			int side = red.dim == 2 ? 0 : 1;
 
-			sub3(v, corner_of(m, side, of[side].at + 2), corner_of(m, side, of[side].at));
-			cross3(g, u[side], v);
+			subtract_vectors(v, corner_of(m, side, of[side].at + 2),
+							 corner_of(m, side, of[side].at));
+			cross_vectors(g, u[side], v);
 			rb_number_dot3(&m->q, g, g);
 			if (m->q.sign == 0)
 				return false;
 			for (int i = 0; i < 3 && side == 0; i++)
 				r[i].sign = -r[i].sign;
-			faced = over_face(r, u[side], v, g, &m->q);
+			faced = is_over_face(r, u[side], v, g, &m->q);
 			for (int i = 0; i < 3 && side == 0; i++)
 				r[i].sign = -r[i].sign;
 		}
@@ -236,11 +238,11 @@ nearest_are(measure *m, rb_feature red, rb_feature blue)
 		for (int i = 0; i < 3 && height.sign < 0; i++)
 			g[i].sign = -g[i].sign;
 	}
-	return m->p.sign != 0 && in_front(m, 0, red.at, g, 1) && in_front(m, 1, blue.at, g, -1);
+	return m->p.sign != 0 && is_in_front(m, 0, red.at, g, 1) && is_in_front(m, 1, blue.at, g, -1);
 }
 
 static int
-features(int n, int dim)
+count_features(int n, int dim)
 {
 	return dim == 0 ? n : dim == 1 ? (n == 3 ? 3 : n - 1) : n == 3;
 }
@@ -250,15 +252,15 @@ find_nearest(measure *m, const rb_feature *guess)
 {
 	static const int dims[6][2] = {{0, 2}, {2, 0}, {0, 1}, {1, 0}, {0, 0}, {1, 1}};
 
-	if (nearest_are(m, guess[0], guess[1]))
+	if (test_features(m, guess[0], guess[1]))
 		return;
 	for (int k = 0; k < 6; k++)
-		for (int i = 0; i < features(m->n[0], dims[k][0]); i++)
-			for (int j = 0; j < features(m->n[1], dims[k][1]); j++)
+		for (int i = 0; i < count_features(m->n[0], dims[k][0]); i++)
+			for (int j = 0; j < count_features(m->n[1], dims[k][1]); j++)
 			{
 				rb_feature red = {dims[k][0], i}, blue = {dims[k][1], j};
 
-				if (nearest_are(m, red, blue))
+				if (test_features(m, red, blue))
 					return;
 			}
 	rb_number_of(&m->p, 0);
@@ -277,7 +279,7 @@ unit_of(int unit, const rb_hulls *h)
 			uint64_t mantissa;
 			int exponent;
 
-			rb_number_take_apart(h->corner[i][a], &mantissa, &exponent);
+			rb_number_split_double(h->corner[i][a], &mantissa, &exponent);
 			if (mantissa == 0)
 				continue;
 			exponent += __builtin_ctzll(mantissa);
@@ -287,13 +289,13 @@ unit_of(int unit, const rb_hulls *h)
 }
 
 static void
-in_units(rb_number *r, double x, int unit)
+convert_to_units(rb_number *r, double x, int unit)
 {
 	uint64_t mantissa;
 	int exponent;
 
-	rb_number_take_apart(x, &mantissa, &exponent);
-	rb_number_put_together(r, mantissa, exponent - unit);
+	rb_number_split_double(x, &mantissa, &exponent);
+	rb_number_of_parts(r, mantissa, exponent - unit);
 	if (x < 0)
 		r->sign = -1;
 }
@@ -305,14 +307,14 @@ measure_hulls(measure *m, const rb_hulls *h, int unit)
 
 	m->unit = unit;
 	for (int a = 0; a < 3; a++)
-		in_units(&origin[a], h->corner[0][a], unit);
+		convert_to_units(&origin[a], h->corner[0][a], unit);
 	for (int side = 0; side < 2; side++)
 	{
 		m->n[side] = h->n[side];
 		for (int i = 0; i < h->n[side]; i++)
 			for (int a = 0; a < 3; a++)
 			{
-				in_units(&x, h->corner[side == 0 ? i : h->n[0] + i][a], unit);
+				convert_to_units(&x, h->corner[side == 0 ? i : h->n[0] + i][a], unit);
 				rb_number_sub(&m->corner[side][i][a], &x, &origin[a]);
 			}
 	}
@@ -327,7 +329,7 @@ sign_against(const measure *m, uint64_t mantissa, int exponent)
 {
 	rb_number d, square, product;
 
-	rb_number_put_together(&d, mantissa, exponent - m->unit);
+	rb_number_of_parts(&d, mantissa, exponent - m->unit);
 	rb_number_mul(&square, &d, &d);
 	rb_number_mul(&product, &m->q, &square);
 	return rb_number_compare(&m->p, &product);
@@ -341,7 +343,7 @@ rb_gmp_distance_sign(const rb_hulls *hulls, double distance)
 	int exponent;
 
 	measure_hulls(&m, hulls, unit_of(NO_UNIT, hulls));
-	rb_number_take_apart(distance, &mantissa, &exponent);
+	rb_number_split_double(distance, &mantissa, &exponent);
 	return sign_against(&m, mantissa, exponent);
 }
 
@@ -383,7 +385,7 @@ rb_gmp_distance(const rb_hulls *hulls, double lo, double hi)
 		int exponent, sign;
 
 		/* halfway to the next double */
-		rb_number_take_apart(double_of(middle), &mantissa, &exponent);
+		rb_number_split_double(double_of(middle), &mantissa, &exponent);
 		sign = sign_against(&m, 2 * mantissa + 1, exponent - 1);
 		if (sign < 0 || (sign == 0 && middle % 2 == 0))
 			high = middle;
@@ -402,7 +404,7 @@ rb_gmp_square_of(rb_square *s, const rb_hulls *hulls)
 	rb_number unit;
 
 	measure_hulls(&m, hulls, unit_of(NO_UNIT, hulls));
-	rb_number_put_together(&unit, 1, m.p.sign != 0 ? 2 * m.unit : 0);
+	rb_number_of_parts(&unit, 1, m.p.sign != 0 ? 2 * m.unit : 0);
 	rb_number_mul(&s->p, &m.p, &unit);
 	rb_number_copy(&s->q, &m.q);
 }
@@ -420,7 +422,7 @@ rb_gmp_square_order(const rb_square *s, const rb_hulls *hulls)
 }
 
 bool
-rb_gmp_square_parts(const rb_square *s, const double lo[2][3], const double hi[2][3])
+rb_gmp_square_separates(const rb_square *s, const double lo[2][3], const double hi[2][3])
 {
 	rb_number gap, square, sum, product;
 

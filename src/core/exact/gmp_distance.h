@@ -59,7 +59,8 @@ extern void rb_gmp_square_of(rb_square *s, const rb_hulls *hulls);
 extern int rb_gmp_square_order(const rb_square *s, const rb_hulls *hulls);
 
 /* Returns true if every point of one box is at least that distance away from the other box. */
-extern bool rb_gmp_square_parts(const rb_square *s, const double lo[2][3], const double hi[2][3]);
+extern bool rb_gmp_square_separates(const rb_square *s, const double lo[2][3],
+									const double hi[2][3]);
 
 #ifdef __cplusplus
 }

@@ -13,7 +13,7 @@ _Static_assert(RB_NUMBER_DEGREE(2, 2) + RB_NUMBER_DEGREE(3, 3) <= RB_NUMBER_WORD
 			   "room for insphere");
 
 static void
-differences(rb_number *diff, const double *p, const double *origin, int dims)
+subtract_points(rb_number *diff, const double *p, const double *origin, int dims)
 {
 	for (int a = 0; a < dims; a++)
 		rb_number_difference(&diff[a], p[a], origin[a]);
@@ -21,7 +21,7 @@ differences(rb_number *diff, const double *p, const double *origin, int dims)
 
 /* Computes the determinant of the rows u, v, w. */
 static void
-det3(rb_number *det, const rb_number *u, const rb_number *v, const rb_number *w)
+compute_det3(rb_number *det, const rb_number *u, const rb_number *v, const rb_number *w)
 {
 	rb_number minor[3];
 
@@ -61,7 +61,7 @@ rb_gmp_incircle(const double *a, const double *b, const double *c, const double 
 	rb_number diff[3][2], det, norm, minor, term;
 
 	for (int i = 0; i < 3; i++)
-		differences(diff[i], p[i], d, 2);
+		subtract_points(diff[i], p[i], d, 2);
 	rb_number_of(&det, 0);
 	for (int i = 0; i < 3; i++)
 	{
@@ -92,12 +92,12 @@ rb_gmp_insphere(const double *a, const double *b, const double *c, const double 
 	rb_number diff[4][3], det, norm, minor, term;
 
 	for (int i = 0; i < 4; i++)
-		differences(diff[i], p[i], e, 3);
+		subtract_points(diff[i], p[i], e, 3);
 	rb_number_of(&det, 0);
 	for (int i = 0; i < 4; i++)
 	{
 		rb_number_dot3(&norm, diff[i], diff[i]);
-		det3(&minor, diff[rest[i][0]], diff[rest[i][1]], diff[rest[i][2]]);
+		compute_det3(&minor, diff[rest[i][0]], diff[rest[i][1]], diff[rest[i][2]]);
 		rb_number_mul(&term, &minor, &norm);
 		if (i % 2 == 0)
 			rb_number_add(&det, &det, &term);
@@ -116,8 +116,8 @@ rb_gmp_diametric(const double *a, const double *b, const double *p)
 {
 	rb_number u[3], v[3], dot;
 
-	differences(u, a, p, 3);
-	differences(v, b, p, 3);
+	subtract_points(u, a, p, 3);
+	subtract_points(v, b, p, 3);
 	rb_number_dot3(&dot, u, v);
 	return -dot.sign;
 }

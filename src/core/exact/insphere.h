@@ -54,7 +54,7 @@
 #define RB_INSPHERE_BOUND (17 * 0x1p-53)
 
 /* Performs step 1 with the coarse bound. Returns -1, 1 or RB_UNSURE, never 0. */
-RB_HD int
+RB_HOST_DEVICE int
 rb_insphere_filter(const double *a, const double *b, const double *c, const double *d,
 				   const double *e)
 {
@@ -96,14 +96,14 @@ rb_insphere_filter(const double *a, const double *b, const double *c, const doub
 #define RB_INSPHERE_LARGEST 0x1p200
 
 /* Returns the difference of two products and sets *size to the sum of their magnitudes. */
-RB_HD double
+RB_HOST_DEVICE double
 rb_insphere_minor2(double p, double q, double *size)
 {
 	*size = fabs(p) + fabs(q);
 	return p - q;
 }
 
-RB_HD int
+RB_HOST_DEVICE int
 rb_insphere_filter_fine(const double *a, const double *b, const double *c, const double *d,
 						const double *e)
 {
@@ -138,7 +138,7 @@ rb_insphere_filter_fine(const double *a, const double *b, const double *c, const
 }
 
 /* Returns true if two of the five points are equal, or all five agree on an axis. */
-RB_HD bool
+RB_HOST_DEVICE bool
 rb_insphere_flat(const double *a, const double *b, const double *c, const double *d,
 				 const double *e)
 {
@@ -156,7 +156,7 @@ rb_insphere_flat(const double *a, const double *b, const double *c, const double
  * Performs the integer part of step 2. All axes share a unit, because squared lengths mix them;
  * wide_integer.h proves that nothing overflows.
  */
-RB_HD int
+RB_HOST_DEVICE int
 rb_insphere_integer(const double *a, const double *b, const double *c, const double *d,
 					const double *e)
 {
@@ -192,7 +192,7 @@ rb_insphere_integer(const double *a, const double *b, const double *c, const dou
  * Computes |u|^2 times the determinant of the rows f, g, h; not inlined, because interval products
  * are long.
  */
-RB_HD_CALL rb_interval
+RB_HOST_DEVICE_CALL rb_interval
 rb_insphere_interval_term(const rb_interval *u, const rb_interval *f, const rb_interval *g,
 						  const rb_interval *h)
 {
@@ -204,7 +204,7 @@ rb_insphere_interval_term(const rb_interval *u, const rb_interval *f, const rb_i
 	return rb_interval_mul(rb_interval_dot3(u, u), rb_interval_dot3(minor, h));
 }
 
-RB_HD int
+RB_HOST_DEVICE int
 rb_insphere_interval(const double *a, const double *b, const double *c, const double *d,
 					 const double *e)
 {
@@ -228,7 +228,7 @@ rb_insphere_interval(const double *a, const double *b, const double *c, const do
 /*
  * Applies the finer bound and steps 2 to 4; out of line, because they are large and rarely needed.
  */
-RB_HD_CALL int
+RB_HOST_DEVICE_CALL int
 rb_insphere_hard(rb_exact_env *env, const double *a, const double *b, const double *c,
 				 const double *d, const double *e)
 {
@@ -272,7 +272,7 @@ rb_insphere_hard(rb_exact_env *env, const double *a, const double *b, const doub
 /*
  * Returns -1, 0, 1; or RB_UNSURE without env->exact, or on the device where only GMP could decide.
  */
-RB_HD int
+RB_HOST_DEVICE int
 rb_insphere_at(rb_exact_env *env, const double *a, const double *b, const double *c,
 			   const double *d, const double *e)
 {
@@ -304,7 +304,7 @@ rb_insphere_at(rb_exact_env *env, const double *a, const double *b, const double
  * H. Edelsbrunner, E. P. Muecke: Simulation of Simplicity, 1990. Here only the lifted coordinate is
  * perturbed, so that orient3d is unchanged: 0 for four coplanar points.
  */
-RB_HD_CALL int
+RB_HOST_DEVICE_CALL int
 rb_insphere_ties(rb_exact_env *env, const double *const *p, const uint32_t *v)
 {
 	uint32_t below = UINT32_MAX; /* points with numbers from here on are done */

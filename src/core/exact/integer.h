@@ -22,7 +22,7 @@
 __extension__ typedef __int128 rb_int128;
 
 /* Returns the biased exponent of a double: 0 for zero and denormals, 2047 for infinity and NaN. */
-RB_HD int
+RB_HOST_DEVICE int
 rb_exponent(double x)
 {
 	union
@@ -36,7 +36,7 @@ rb_exponent(double x)
 }
 
 /* Returns 2^(biased - 1023), for 1 <= biased <= 2046. */
-RB_HD double
+RB_HOST_DEVICE double
 rb_power(int biased)
 {
 	union
@@ -53,7 +53,7 @@ rb_power(int biased)
  * Computes a unit for numbers up to `largest` in magnitude: multiplied by scale they are below
  * 2^60, and unit = 1 / scale. Returns false if these are not normal doubles.
  */
-RB_HD bool
+RB_HOST_DEVICE bool
 rb_integer_unit(double largest, double *scale, double *unit)
 {
 	int e = rb_exponent(largest);
@@ -70,14 +70,14 @@ rb_integer_unit(double largest, double *scale, double *unit)
  * has at most 53 significant bits, so n * unit is exact. The test also detects an x so small that x
  * * scale underflowed.
  */
-RB_HD bool
+RB_HOST_DEVICE bool
 rb_integer_of(double x, double scale, double unit, int64_t *n)
 {
 	*n = (int64_t) (x * scale);
 	return (double) *n * unit == x;
 }
 
-RB_HD double
+RB_HOST_DEVICE double
 rb_larger(double x, double y)
 {
 	return fabs(x) > fabs(y) ? x : y;
@@ -87,7 +87,7 @@ rb_larger(double x, double y)
  * Computes b - a, c - a, d - a along one axis, below 2^61 in magnitude. Returns false if there is
  * no common unit.
  */
-RB_HD bool
+RB_HOST_DEVICE bool
 rb_integer_axis3(double a, double b, double c, double d, int64_t *u, int64_t *v, int64_t *w)
 {
 	double scale, unit;
@@ -104,7 +104,7 @@ rb_integer_axis3(double a, double b, double c, double d, int64_t *u, int64_t *v,
 	return true;
 }
 
-RB_HD bool
+RB_HOST_DEVICE bool
 rb_integer_axis2(double a, double b, double c, int64_t *u, int64_t *v)
 {
 	double scale, unit;
@@ -121,7 +121,7 @@ rb_integer_axis2(double a, double b, double c, int64_t *u, int64_t *v)
 }
 
 /* Returns p s - q r, below 2^123 in magnitude. */
-RB_HD rb_int128
+RB_HOST_DEVICE rb_int128
 rb_integer_det2(int64_t p, int64_t q, int64_t r, int64_t s)
 {
 	return (rb_int128) p * s - (rb_int128) q * r;
@@ -131,7 +131,7 @@ rb_integer_det2(int64_t p, int64_t q, int64_t r, int64_t s)
  * Adds m * z to (high * 2^64 + low). With m = h 2^64 + l, |h| < 2^60, 0 <= l < 2^64 and |z| < 2^61,
  * three such terms stay below 2^123 in high and below 3 * 2^125 < 2^127 in low.
  */
-RB_HD void
+RB_HOST_DEVICE void
 rb_integer_add_product(rb_int128 m, int64_t z, rb_int128 *high, rb_int128 *low)
 {
 	int64_t h = (int64_t) (m >> 64);
@@ -142,7 +142,7 @@ rb_integer_add_product(rb_int128 m, int64_t z, rb_int128 *high, rb_int128 *low)
 }
 
 /* Returns the sign of (b-a) x (c-a) . (d-a), or RB_UNSURE if an axis has no common unit. */
-RB_HD int
+RB_HOST_DEVICE int
 rb_orient3d_integer(const double *a, const double *b, const double *c, const double *d)
 {
 	int64_t u[3], v[3], w[3];
@@ -164,7 +164,7 @@ rb_orient3d_integer(const double *a, const double *b, const double *c, const dou
 }
 
 /* Returns the sign of (b-a) x (c-a), or RB_UNSURE if an axis has no common unit. */
-RB_HD int
+RB_HOST_DEVICE int
 rb_orient2d_integer(double ax, double ay, double bx, double by, double cx, double cy)
 {
 	int64_t ux, uy, vx, vy;

@@ -43,13 +43,13 @@ typedef struct rb_interval
 
 /* ---- replacement of NaN, which bounds nothing, by an infinite bound ---- */
 
-RB_HD double
+RB_HOST_DEVICE double
 rb_lower(double x)
 {
 	return x > -RB_INFINITY ? x : -RB_INFINITY;
 }
 
-RB_HD double
+RB_HOST_DEVICE double
 rb_upper(double x)
 {
 	return x < RB_INFINITY ? x : RB_INFINITY;
@@ -61,32 +61,32 @@ rb_upper(double x)
 /* clang-format off */
 #ifdef __CUDA_ARCH__
 
-RB_HD double rb_add_lo(double x, double y) { return rb_lower(__dadd_rd(x, y)); }
-RB_HD double rb_add_hi(double x, double y) { return rb_upper(__dadd_ru(x, y)); }
-RB_HD double rb_sub_lo(double x, double y) { return rb_lower(__dsub_rd(x, y)); }
-RB_HD double rb_sub_hi(double x, double y) { return rb_upper(__dsub_ru(x, y)); }
+RB_HOST_DEVICE double rb_add_lo(double x, double y) { return rb_lower(__dadd_rd(x, y)); }
+RB_HOST_DEVICE double rb_add_hi(double x, double y) { return rb_upper(__dadd_ru(x, y)); }
+RB_HOST_DEVICE double rb_sub_lo(double x, double y) { return rb_lower(__dsub_rd(x, y)); }
+RB_HOST_DEVICE double rb_sub_hi(double x, double y) { return rb_upper(__dsub_ru(x, y)); }
 
 #else
 
 #define RB_STEP		DBL_EPSILON	/* 2u */
 
-RB_HD double rb_down(double r) { return rb_lower(r - RB_STEP * fabs(r)); }
-RB_HD double rb_up(double r) { return rb_upper(r + RB_STEP * fabs(r)); }
+RB_HOST_DEVICE double rb_down(double r) { return rb_lower(r - RB_STEP * fabs(r)); }
+RB_HOST_DEVICE double rb_up(double r) { return rb_upper(r + RB_STEP * fabs(r)); }
 
-RB_HD double rb_add_lo(double x, double y) { return rb_down(x + y); }
-RB_HD double rb_add_hi(double x, double y) { return rb_up(x + y); }
-RB_HD double rb_sub_lo(double x, double y) { return rb_down(x - y); }
-RB_HD double rb_sub_hi(double x, double y) { return rb_up(x - y); }
+RB_HOST_DEVICE double rb_add_lo(double x, double y) { return rb_down(x + y); }
+RB_HOST_DEVICE double rb_add_hi(double x, double y) { return rb_up(x + y); }
+RB_HOST_DEVICE double rb_sub_lo(double x, double y) { return rb_down(x - y); }
+RB_HOST_DEVICE double rb_sub_hi(double x, double y) { return rb_up(x - y); }
 
 #endif
 
-RB_HD double rb_min(double x, double y) { return x < y ? x : y; }
-RB_HD double rb_max(double x, double y) { return x > y ? x : y; }
+RB_HOST_DEVICE double rb_min(double x, double y) { return x < y ? x : y; }
+RB_HOST_DEVICE double rb_max(double x, double y) { return x > y ? x : y; }
 /* clang-format on */
 
 /* ---- intervals ---- */
 
-RB_HD rb_interval
+RB_HOST_DEVICE rb_interval
 rb_interval_of(double x)
 {
 	rb_interval r;
@@ -96,7 +96,7 @@ rb_interval_of(double x)
 	return r;
 }
 
-RB_HD rb_interval
+RB_HOST_DEVICE rb_interval
 rb_interval_line(void)
 {
 	rb_interval r;
@@ -106,7 +106,7 @@ rb_interval_line(void)
 	return r;
 }
 
-RB_HD rb_interval
+RB_HOST_DEVICE rb_interval
 rb_interval_add(rb_interval a, rb_interval b)
 {
 	rb_interval r;
@@ -116,7 +116,7 @@ rb_interval_add(rb_interval a, rb_interval b)
 	return r;
 }
 
-RB_HD rb_interval
+RB_HOST_DEVICE rb_interval
 rb_interval_sub(rb_interval a, rb_interval b)
 {
 	rb_interval r;
@@ -126,7 +126,7 @@ rb_interval_sub(rb_interval a, rb_interval b)
 	return r;
 }
 
-RB_HD rb_interval
+RB_HOST_DEVICE rb_interval
 rb_interval_mul(rb_interval a, rb_interval b)
 {
 	rb_interval r;
@@ -162,7 +162,7 @@ rb_interval_mul(rb_interval a, rb_interval b)
  * Returns x - y of two doubles, as a single point where the rounded difference is exact (shared
  * coordinates, lattices).
  */
-RB_HD rb_interval
+RB_HOST_DEVICE rb_interval
 rb_interval_difference(double x, double y)
 {
 	rb_interval r;
@@ -182,7 +182,7 @@ rb_interval_difference(double x, double y)
 }
 
 /* Returns 1, -1, 0 for exactly [0, 0], or RB_UNSURE. */
-RB_HD int
+RB_HOST_DEVICE int
 rb_interval_sign(rb_interval a)
 {
 	if (a.lo > 0)
@@ -194,13 +194,13 @@ rb_interval_sign(rb_interval a)
 
 /* ---- determinants of differences ---- */
 
-RB_HD rb_interval
+RB_HOST_DEVICE rb_interval
 rb_interval_det2(rb_interval a, rb_interval b, rb_interval c, rb_interval d)
 {
 	return rb_interval_sub(rb_interval_mul(a, d), rb_interval_mul(b, c));
 }
 
-RB_HD rb_interval
+RB_HOST_DEVICE rb_interval
 rb_interval_dot3(const rb_interval *u, const rb_interval *v)
 {
 	return rb_interval_add(
@@ -209,7 +209,7 @@ rb_interval_dot3(const rb_interval *u, const rb_interval *v)
 }
 
 /* Returns the sign of (b-a) x (c-a) . (d-a), or RB_UNSURE. */
-RB_HD int
+RB_HOST_DEVICE int
 rb_orient3d_interval(const double *a, const double *b, const double *c, const double *d)
 {
 	rb_interval u[3], v[3], w[3], det;
@@ -228,7 +228,7 @@ rb_orient3d_interval(const double *a, const double *b, const double *c, const do
 }
 
 /* Returns the sign of (b-a) x (c-a), or RB_UNSURE. */
-RB_HD int
+RB_HOST_DEVICE int
 rb_orient2d_interval(double ax, double ay, double bx, double by, double cx, double cy)
 {
 	return rb_interval_sign(

@@ -82,14 +82,14 @@ static __device__ int rb_device_asks(rb_exact_env *env, const double *a, const d
 #define RB_ORIENT2D_BOUND (5 * 0x1p-53)
 #define RB_BOUND_FLOOR 0x1p-960
 
-RB_HD bool
+RB_HOST_DEVICE bool
 rb_equal3(const double *a, const double *b)
 {
 	return a[0] == b[0] && a[1] == b[1] && a[2] == b[2];
 }
 
 /* Performs step 1. Returns -1, 0, 1 or RB_UNSURE. */
-RB_HD int
+RB_HOST_DEVICE int
 rb_orient3d_filter(const double *a, const double *b, const double *c, const double *d)
 {
 	double ux = b[0] - a[0], uy = b[1] - a[1], uz = b[2] - a[2];
@@ -117,7 +117,7 @@ rb_orient3d_filter(const double *a, const double *b, const double *c, const doub
 	return RB_UNSURE;
 }
 
-RB_HD int
+RB_HOST_DEVICE int
 rb_orient2d_filter(double ax, double ay, double bx, double by, double cx, double cy)
 {
 	double ux = bx - ax, uy = by - ay;
@@ -137,7 +137,7 @@ rb_orient2d_filter(double ax, double ay, double bx, double by, double cx, double
 }
 
 /* Performs steps 2 to 5; out of line, because they are large and rarely needed. */
-RB_HD_CALL int
+RB_HOST_DEVICE_CALL int
 rb_orient3d_hard(rb_exact_env *env, const double *a, const double *b, const double *c,
 				 const double *d)
 {
@@ -185,7 +185,7 @@ rb_orient3d_hard(rb_exact_env *env, const double *a, const double *b, const doub
 #endif
 }
 
-RB_HD_CALL int
+RB_HOST_DEVICE_CALL int
 rb_orient2d_hard(rb_exact_env *env, double ax, double ay, double bx, double by, double cx,
 				 double cy)
 {
@@ -234,7 +234,7 @@ rb_orient2d_hard(rb_exact_env *env, double ax, double ay, double bx, double by, 
 /*
  * Returns -1, 0, 1; or RB_UNSURE without env->exact, or on the device where only GMP could decide.
  */
-RB_HD int
+RB_HOST_DEVICE int
 rb_orient3d_at(rb_exact_env *env, const double *a, const double *b, const double *c,
 			   const double *d)
 {
@@ -248,7 +248,7 @@ rb_orient3d_at(rb_exact_env *env, const double *a, const double *b, const double
 	return rb_orient3d_hard(env, a, b, c, d);
 }
 
-RB_HD int
+RB_HOST_DEVICE int
 rb_orient2d_at(rb_exact_env *env, double ax, double ay, double bx, double by, double cx, double cy)
 {
 	if ((env->filters & RB_FILTER_SIGNS) != 0)

@@ -43,7 +43,7 @@ typedef struct rb_wide_minor
  * not of the coordinates, since real coordinates are far from the origin. high is a double below
  * 2^60 units, so at most 2^60 - 2^7, and low is at most half of its last place.
  */
-RB_HD bool
+RB_HOST_DEVICE bool
 rb_wide_differences(int count, const double *const *p, const double *q, int64_t (*n)[3])
 {
 	double largest = 0, scale, unit;
@@ -79,7 +79,7 @@ rb_wide_differences(int count, const double *const *p, const double *q, int64_t 
  * Returns the 3x3 minor p m + q n + r o; the 2x2 minors m, n, o are below 2^121 and p, q, r below
  * 2^60.
  */
-RB_HD rb_wide_minor
+RB_HOST_DEVICE rb_wide_minor
 rb_wide_minor_of(int64_t p, rb_int128 m, int64_t q, rb_int128 n, int64_t r, rb_int128 o)
 {
 	rb_int128 high = 0, low = 0;
@@ -93,7 +93,7 @@ rb_wide_minor_of(int64_t p, rb_int128 m, int64_t q, rb_int128 n, int64_t r, rb_i
 	return sum;
 }
 
-RB_HD rb_uint128
+RB_HOST_DEVICE rb_uint128
 rb_wide_norm(const int64_t *n)
 {
 	return (rb_uint128) ((rb_int128) n[0] * n[0] + (rb_int128) n[1] * n[1] +
@@ -101,7 +101,7 @@ rb_wide_norm(const int64_t *n)
 }
 
 /* Adds norm * minor to the sum, or subtracts it. */
-RB_HD void
+RB_HOST_DEVICE void
 rb_wide_add_product(rb_wide *sum, rb_uint128 norm, rb_wide_minor minor, bool minus)
 {
 	bool below = minor.high < 0;
@@ -141,7 +141,7 @@ rb_wide_add_product(rb_wide *sum, rb_uint128 norm, rb_wide_minor minor, bool min
 	}
 }
 
-RB_HD int
+RB_HOST_DEVICE int
 rb_wide_sign(const rb_wide *x)
 {
 	uint64_t any = 0;

@@ -16,24 +16,25 @@
 #include "core/join/join.h"
 #include "core/exec/aggregate.h"
 
-#define STRETCH ((size_t) 1 << 20) /* Number of words between checks for cancellation */
+#define CHECK_INTERVAL ((size_t) 1 << 20) /* Number of words between checks for cancellation */
 #define FIRST_PAIRS RB_SIZE((uint64_t) 1 << 16, 3) /* Initial capacity; grows by half each time */
 
 static size_t
-words_of(const rb_answers *a)
+words_of(const rb_aggregate *a)
 {
 	return a->job->answer == RB_HITS ? ((size_t) a->rows + 31) / 32 : a->rows;
 }
 
 static rb_status
-make_words(rb_answers *a)
+make_words(rb_aggregate *a)
 {
 	const size_t n = words_of(a);
 	rb_status status = rb_array(a->ctx, (void **) &a->word, n > 0 ? n : 1, sizeof(uint32_t));
 
-	for (size_t i = 0; i < n && status == RB_OK; i += STRETCH)
+	for (size_t i = 0; i < n && status == RB_OK; i += CHECK_INTERVAL)
 	{
-		memset(a->word + i, 0, (n - i < STRETCH ? n - i : STRETCH) * sizeof(uint32_t));
+		memset(a->word + i, 0,
+			   (n - i < CHECK_INTERVAL ? n - i : CHECK_INTERVAL) * sizeof(uint32_t));
 		if (rb_should_stop(a->ctx))
 			status = RB_STOPPED;
 	}
@@ -41,7 +42,7 @@ make_words(rb_answers *a)
 }
 
 rb_status
-rb_answers_init(rb_answers *a, rb_context *ctx, const rb_job *job)
+rb_aggregate_init(rb_aggregate *a, rb_context *ctx, const rb_job *job)
 {
 	memset(a, 0, sizeof(*a));
 	pthread_mutex_init(&a->lock, NULL);
@@ -56,7 +57,7 @@ rb_answers_init(rb_answers *a, rb_context *ctx, const rb_job *job)
 }
 
 void
-rb_answers_free(rb_answers *a)
+rb_aggregate_free(rb_aggregate *a)
 {
 	if (a->ctx == NULL)
 		return;
@@ -68,7 +69,7 @@ rb_answers_free(rb_answers *a)
 }
 
 rb_status
-rb_answers_begin(rb_answers *a)
+rb_aggregate_begin(rb_aggregate *a)
 {
 	return a->job->answer == RB_PAIRS || a->job->answer == RB_COUNT ? RB_OK : make_words(a);
 }
@@ -76,7 +77,7 @@ rb_answers_begin(rb_answers *a)
 /* ---- counts ---- */
 
 static void
-count_rows(rb_answers *a, const uint32_t *row, size_t n)
+count_rows(rb_aggregate *a, const uint32_t *row, size_t n)
 {
 	for (size_t i = 0; i < n;)
 	{
@@ -91,7 +92,7 @@ count_rows(rb_answers *a, const uint32_t *row, size_t n)
 }
 
 static void
-count_pairs(rb_answers *a, const rb_pair *rows, size_t n)
+count_pairs(rb_aggregate *a, const rb_pair *rows, size_t n)
 {
 	if (n > 0 && a->job->of != RB_OF_BLUE)
 		count_rows(a, &rows->red, n);
@@ -103,14 +104,14 @@ count_pairs(rb_answers *a, const rb_pair *rows, size_t n)
 
 /* Converts the collected pairs to counts when memory runs out. */
 static rb_status
-stop_collecting(rb_answers *a)
+stop_collecting(rb_aggregate *a)
 {
 	rb_status status = RB_OK;
 
 	a->collecting = false;
-	for (uint64_t i = 0; i < a->n && status == RB_OK; i += STRETCH)
+	for (uint64_t i = 0; i < a->n && status == RB_OK; i += CHECK_INTERVAL)
 	{
-		count_pairs(a, a->pairs + i, a->n - i < STRETCH ? a->n - i : STRETCH);
+		count_pairs(a, a->pairs + i, a->n - i < CHECK_INTERVAL ? a->n - i : CHECK_INTERVAL);
 		if (rb_should_stop(a->ctx))
 			status = RB_STOPPED;
 	}
@@ -121,7 +122,7 @@ stop_collecting(rb_answers *a)
 
 /* Makes room for n more pairs if memory allows; the pairs may move. */
 static bool
-grow(rb_answers *a, uint64_t n)
+grow_pairs(rb_aggregate *a, uint64_t n)
 {
 	uint64_t room = a->room > 0 ? a->room : FIRST_PAIRS;
 	rb_error error;
@@ -139,7 +140,7 @@ grow(rb_answers *a, uint64_t n)
  * large result is spent on first-touch page faults.
  */
 static rb_status
-collect_pairs(rb_answers *a, const rb_pair *rows, size_t n)
+collect_pairs(rb_aggregate *a, const rb_pair *rows, size_t n)
 {
 	rb_status status = RB_OK;
 	rb_pair *to = NULL;
@@ -150,7 +151,7 @@ collect_pairs(rb_answers *a, const rb_pair *rows, size_t n)
 	while (a->collecting && a->n + n > a->room)
 		if (a->writing > 0)
 			pthread_cond_wait(&a->quiet, &a->lock);
-		else if (!grow(a, n))
+		else if (!grow_pairs(a, n))
 			status = stop_collecting(a);
 	if (a->collecting)
 	{
@@ -174,7 +175,7 @@ collect_pairs(rb_answers *a, const rb_pair *rows, size_t n)
 }
 
 rb_status
-rb_answers_end(rb_answers *a)
+rb_aggregate_end(rb_aggregate *a)
 {
 	rb_status status;
 
@@ -182,7 +183,7 @@ rb_answers_end(rb_answers *a)
 		return RB_OK;
 	if (a->n < a->room)
 		rb_shrink(a->ctx->memory, (void **) &a->pairs, a->n * sizeof(rb_pair));
-	status = rb_groups_make(a->ctx, a->job, a->pairs, a->n, &a->groups);
+	status = rb_groups_build(a->ctx, a->job, a->pairs, a->n, &a->groups);
 	if (status == RB_OVER_BUDGET || status == RB_OUT_OF_MEMORY)
 		return stop_collecting(a);
 	rb_free(a->ctx->memory, (void **) &a->pairs);
@@ -193,7 +194,7 @@ rb_answers_end(rb_answers *a)
 /* ---- called by the sink ---- */
 
 rb_status
-rb_answers_add(rb_answers *a, const rb_pair *rows, size_t n)
+rb_aggregate_add(rb_aggregate *a, const rb_pair *rows, size_t n)
 {
 	if (a->job->answer == RB_COUNTS)
 		count_pairs(a, rows, n);
@@ -203,14 +204,14 @@ rb_answers_add(rb_answers *a, const rb_pair *rows, size_t n)
 }
 
 void
-rb_answers_mark(rb_answers *a, const rb_pair *parts, size_t n)
+rb_aggregate_mark(rb_aggregate *a, const rb_pair *parts, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		rb_mark_pair(a->job, a->word, parts[i].red, parts[i].blue);
 }
 
 void
-rb_answers_add_words(rb_answers *a, const uint32_t *words, size_t first, size_t n)
+rb_aggregate_add_words(rb_aggregate *a, const uint32_t *words, size_t first, size_t n)
 {
 	const rb_set *set = a->job->of == RB_OF_BLUE ? rb_job_blue(a->job) : a->job->red;
 
@@ -229,14 +230,14 @@ rb_answers_add_words(rb_answers *a, const uint32_t *words, size_t first, size_t 
 }
 
 uint64_t
-rb_answers_added(const rb_answers *a)
+rb_aggregate_added(const rb_aggregate *a)
 {
 	/* Each pair is in two counts, which may have arrived in different pieces. */
 	return a->job->of == RB_OF_BOTH ? a->added / 2 : a->added;
 }
 
 uint64_t
-rb_answers_marked(const rb_answers *a)
+rb_aggregate_marked(const rb_aggregate *a)
 {
 	uint64_t sum = 0;
 

@@ -26,13 +26,13 @@ typedef struct rb_grouped
  * Groups the pairs by the rows or numbers that job->of selects. If memory runs out, returns a
  * status without setting the context's error, and creates nothing.
  */
-extern rb_status rb_groups_make(rb_context *ctx, const rb_job *job, const rb_pair *pairs,
-								uint64_t n, rb_grouped *groups);
+extern rb_status rb_groups_build(rb_context *ctx, const rb_job *job, const rb_pair *pairs,
+								 uint64_t n, rb_grouped *groups);
 extern void rb_groups_free(rb_context *ctx, rb_grouped *groups);
 
 /* ---- aggregates (aggregate.c) ---- */
 
-typedef struct rb_answers
+typedef struct rb_aggregate
 {
 	rb_context *ctx;
 	const rb_job *job;
@@ -49,33 +49,33 @@ typedef struct rb_answers
 	uint64_t n;
 	uint64_t room;
 	rb_grouped groups;
-} rb_answers;
+} rb_aggregate;
 
-/* Initializes an aggregate. After a failure, the caller must still call rb_answers_free. */
-extern rb_status rb_answers_init(rb_answers *a, rb_context *ctx, const rb_job *job);
-extern void rb_answers_free(rb_answers *a);
+/* Initializes an aggregate. After a failure, the caller must still call rb_aggregate_free. */
+extern rb_status rb_aggregate_init(rb_aggregate *a, rb_context *ctx, const rb_job *job);
+extern void rb_aggregate_free(rb_aggregate *a);
 
 /*
  * Starts and finishes the aggregate in the join's thread: before the join, and after all pairs have
  * arrived.
  */
-extern rb_status rb_answers_begin(rb_answers *a);
-extern rb_status rb_answers_end(rb_answers *a);
+extern rb_status rb_aggregate_begin(rb_aggregate *a);
+extern rb_status rb_aggregate_end(rb_aggregate *a);
 
 /* Adds distinct pairs of rows; callable from any thread. */
-extern rb_status rb_answers_add(rb_answers *a, const rb_pair *rows, size_t n);
+extern rb_status rb_aggregate_add(rb_aggregate *a, const rb_pair *rows, size_t n);
 
 /* RB_HITS: marks the rows of pairs of parts, which may contain duplicates. */
-extern void rb_answers_mark(rb_answers *a, const rb_pair *parts, size_t n);
+extern void rb_aggregate_mark(rb_aggregate *a, const rb_pair *parts, size_t n);
 
 /*
  * Adds words computed by a device (put_words of rb_sink), and returns the number of pairs in all
  * counts added this way.
  */
-extern void rb_answers_add_words(rb_answers *a, const uint32_t *words, size_t first, size_t n);
-extern uint64_t rb_answers_added(const rb_answers *a);
+extern void rb_aggregate_add_words(rb_aggregate *a, const uint32_t *words, size_t first, size_t n);
+extern uint64_t rb_aggregate_added(const rb_aggregate *a);
 
 /* RB_HITS: returns the number of matched rows. */
-extern uint64_t rb_answers_marked(const rb_answers *a);
+extern uint64_t rb_aggregate_marked(const rb_aggregate *a);
 
 #endif /* RB_EXEC_AGGREGATE_H */

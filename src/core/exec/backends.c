@@ -29,7 +29,7 @@ const rb_services rb_core_services = {
 	.memory_limit = rb_memory_limit,
 	.resize = rb_resize,
 	.free = rb_free,
-	.set_compose = rb_set_compose,
+	.set_compose = rb_set_materialize,
 	.team_open = rb_team_open,
 	.team_close = rb_team_close,
 	.loop = rb_loop,
@@ -180,7 +180,7 @@ rb_device_pays(uint64_t parts, int threads, bool warm, char *text, size_t size)
 
 /* Returns true if the device is not available and has not returned any pairs. */
 static bool
-is_left_to_cpu(const rb_context *ctx, rb_status status)
+can_cpu_retry(const rb_context *ctx, rb_status status)
 {
 	return (status == RB_NO_DEVICE || status == RB_DEVICE_FULL || status == RB_DEVICE_FAILED) &&
 		   ctx->stats.hits == 0;
@@ -202,7 +202,7 @@ auto_join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 
 		snprintf(ctx->stats.backend, sizeof(ctx->stats.backend), "%s", device->name);
 		status = device->join(ctx, job, sink);
-		if (!is_left_to_cpu(ctx, status))
+		if (!can_cpu_retry(ctx, status))
 			return status;
 		snprintf(note, sizeof(note), "%s", ctx->error.text);
 		rb_forget_failure(ctx);

@@ -13,7 +13,7 @@
  *
  *		RB_CONTACT, RB_SELF_INTERSECT	the highest dimension; whether any two parts cross
  *		RB_WITHIN						the least distance
- *		RB_UNDER						parity of the parts above; whether any contains the point
+ *		RB_RAY_PARITY						parity of the parts above; whether any contains the point
  */
 #include "core/base/base.h"
 #include "core/exec/distinct_rows.h"
@@ -29,7 +29,7 @@ rb_unique_init(rb_unique *u, rb_context *ctx, const rb_job *job)
 	/* Predicates composed of several joins produce pairs of rows directly. */
 	u->needed = !job->within_rows && job->predicate < RB_NEAREST &&
 				(job->red->row_of != NULL || (job->blue != NULL && job->blue->row_of != NULL));
-	u->merges = u->needed && rb_predicate_tells(job->predicate);
+	u->merges = u->needed && rb_predicate_has_payload(job->predicate);
 }
 
 void
@@ -40,7 +40,7 @@ rb_unique_free(rb_unique *u)
 }
 
 static uint64_t
-merge(rb_predicate predicate, uint64_t a, uint64_t b)
+merge_payload(rb_predicate predicate, uint64_t a, uint64_t b)
 {
 	uint64_t dimension;
 
@@ -48,23 +48,25 @@ merge(rb_predicate predicate, uint64_t a, uint64_t b)
 	{
 		case RB_WITHIN: /* Nonnegative doubles have the order of their bits */
 			return a < b ? a : b;
-		case RB_UNDER:
-			return ((a ^ b) & RB_TOLD(RB_UNDER_OF(1, 0))) | ((a | b) & RB_TOLD(RB_UNDER_OF(0, 1)));
+		case RB_RAY_PARITY:
+			return ((a ^ b) & RB_PAYLOAD(RB_RAY_PARITY_OF(1, 0))) |
+				   ((a | b) & RB_PAYLOAD(RB_RAY_PARITY_OF(0, 1)));
 		default:
-			dimension = RB_TOLD_DIMENSION(a) > RB_TOLD_DIMENSION(b) ? RB_TOLD_DIMENSION(a)
-																	: RB_TOLD_DIMENSION(b);
-			return RB_TOLD(RB_CONTACT_OF(dimension, RB_TOLD_CROSSES(a) | RB_TOLD_CROSSES(b)));
+			dimension = RB_PAYLOAD_DIMENSION(a) > RB_PAYLOAD_DIMENSION(b) ? RB_PAYLOAD_DIMENSION(a)
+																		  : RB_PAYLOAD_DIMENSION(b);
+			return RB_PAYLOAD(
+				RB_CONTACT_OF(dimension, RB_PAYLOAD_CROSSES(a) | RB_PAYLOAD_CROSSES(b)));
 	}
 }
 
 bool
 rb_unique_counts(const rb_job *job, uint64_t told)
 {
-	return job->predicate != RB_UNDER || told != 0;
+	return job->predicate != RB_RAY_PARITY || told != 0;
 }
 
 static inline uint64_t
-spread(uint64_t x)
+hash_key(uint64_t x)
 {
 	x ^= x >> 32;
 	x *= 0x9fb21c651e98df25u;
@@ -74,16 +76,16 @@ spread(uint64_t x)
 }
 
 static bool
-insert(rb_unique *u, uint64_t key, uint64_t told)
+insert_key(rb_unique *u, uint64_t key, uint64_t told)
 {
-	size_t at = spread(key) & u->mask;
+	size_t at = hash_key(key) & u->mask;
 
 	while (u->slot[at] != 0)
 	{
 		if (u->slot[at] == key + 1)
 		{
 			if (u->merges)
-				u->told[at] = merge(u->job->predicate, u->told[at], told);
+				u->told[at] = merge_payload(u->job->predicate, u->told[at], told);
 			return false;
 		}
 		at = (at + 1) & u->mask;
@@ -100,7 +102,7 @@ insert(rb_unique *u, uint64_t key, uint64_t told)
  * cancellation.
  */
 static rb_status
-grow(rb_unique *u)
+grow_table(rb_unique *u)
 {
 	const size_t stretch = (size_t) 1 << 16;
 	uint64_t *old = u->slot;
@@ -127,7 +129,7 @@ grow(rb_unique *u)
 	for (size_t i = 0; i < old_slots && !rb_should_stop(u->ctx); i += stretch)
 		for (size_t k = i; k < i + stretch && k < old_slots; k++)
 			if (old[k] != 0)
-				insert(u, old[k] - 1, u->merges ? old_told[k] : 0);
+				insert_key(u, old[k] - 1, u->merges ? old_told[k] : 0);
 	rb_free(u->ctx->memory, (void **) &old);
 	rb_free(u->ctx->memory, (void **) &old_told);
 	return rb_should_stop(u->ctx) ? RB_STOPPED : RB_OK;
@@ -150,7 +152,7 @@ row_of(const rb_set *side, uint32_t part, bool *several)
 
 /* Adds a pair of parts. Sets *out if its pair of rows must be returned immediately. */
 static rb_status
-take(rb_unique *u, rb_pair parts, uint64_t told, rb_pair *rows, bool *out)
+add_part_pair(rb_unique *u, rb_pair parts, uint64_t told, rb_pair *rows, bool *out)
 {
 	const rb_set *red = u->job->red;
 	const rb_set *blue = u->job->blue != NULL ? u->job->blue : red;
@@ -163,12 +165,12 @@ take(rb_unique *u, rb_pair parts, uint64_t told, rb_pair *rows, bool *out)
 		return RB_OK;
 	if (u->slot == NULL || u->used >= u->mask / 2)
 	{
-		rb_status status = grow(u);
+		rb_status status = grow_table(u);
 
 		if (status != RB_OK)
 			return status;
 	}
-	*out = insert(u, (uint64_t) rows->red << 32 | rows->blue, told) && !u->merges;
+	*out = insert_key(u, (uint64_t) rows->red << 32 | rows->blue, told) && !u->merges;
 	return RB_OK;
 }
 
@@ -184,7 +186,7 @@ rb_unique_rows(rb_unique *u, const rb_pair *parts, size_t n, rb_pair *out, size_
 	{
 		bool comes_out = false;
 
-		status = take(u, parts[i], 0, &out[k], &comes_out);
+		status = add_part_pair(u, parts[i], 0, &out[k], &comes_out);
 		k += comes_out;
 	}
 	*nout = k;
@@ -204,7 +206,7 @@ rb_unique_merge(rb_unique *u, const rb_pair *parts, const uint64_t *told, size_t
 	{
 		bool comes_out = false;
 
-		status = take(u, parts[i], told[i], &out[k], &comes_out);
+		status = add_part_pair(u, parts[i], told[i], &out[k], &comes_out);
 		out_told[k] = told[i];
 		k += comes_out;
 	}

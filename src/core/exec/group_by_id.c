@@ -17,7 +17,7 @@
 #define GRAIN RB_SIZE(65536, 10)       /* Number of pairs a thread takes at a time */
 #define GROUP_GRAIN RB_SIZE(4096, 3)   /* Number of groups a thread takes at a time */
 #define WORD_GRAIN RB_SIZE(1 << 20, 5) /* Number of words cleared at a time */
-#define FEW 24                         /* Maximum size for insertion sort */
+#define SMALL_GROUP 24                 /* Maximum size for insertion sort */
 
 typedef struct rb_grouping
 {
@@ -175,7 +175,7 @@ sort_members(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	{
 		const uint64_t n = g->start[i + 1] - g->start[i];
 
-		if (n <= FEW)
+		if (n <= SMALL_GROUP)
 			insertion_sort(g->member + g->start[i], n);
 		else
 			heap_sort(g->ctx, g->member + g->start[i], n);
@@ -185,7 +185,7 @@ sort_members(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 /* ---- complete grouping ---- */
 
 static rb_status
-make(rb_grouping *g, uint64_t n, uint32_t groups)
+group_pairs(rb_grouping *g, uint64_t n, uint32_t groups)
 {
 	rb_context *ctx = g->ctx;
 	const int by_pairs = rb_threads_for(ctx, n, GRAIN);
@@ -218,8 +218,8 @@ make(rb_grouping *g, uint64_t n, uint32_t groups)
 }
 
 rb_status
-rb_groups_make(rb_context *ctx, const rb_job *job, const rb_pair *pairs, uint64_t n,
-			   rb_grouped *groups)
+rb_groups_build(rb_context *ctx, const rb_job *job, const rb_pair *pairs, uint64_t n,
+				rb_grouped *groups)
 {
 	const rb_set *side = job->of == RB_OF_BLUE ? rb_job_blue(job) : job->red;
 	const uint64_t members = job->of == RB_OF_BOTH ? 2 * n : n;
@@ -233,7 +233,7 @@ rb_groups_make(rb_context *ctx, const rb_job *job, const rb_pair *pairs, uint64_
 	if (status == RB_OK && members > 0)
 		status = rb_resize(ctx->memory, (void **) &g.member, members * sizeof(uint32_t), &error);
 	if (status == RB_OK)
-		status = make(&g, n, groups->n);
+		status = group_pairs(&g, n, groups->n);
 	groups->start = g.start;
 	groups->member = g.member;
 	if (status != RB_OK)

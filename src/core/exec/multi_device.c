@@ -7,7 +7,7 @@
  *			 of space	  +-> (no device left: the CPU)                -+
  *
  * Space is cut into as many partitions as devices take part (shares.c). Each pair of parts lies in
- * exactly one partition (rb_share_takes), whichever device searches it. So the devices together
+ * exactly one partition (rb_partition_meets), whichever device searches it. So the devices together
  * find each pair of the join exactly once.
  *
  * The partitions wait in a queue. Each device has a thread that takes one partition after the
@@ -36,12 +36,12 @@
 #define STACK ((size_t) 8 << 20)
 #define LOOK_NS 5000000 /* Nanoseconds between checks for cancellation */
 
-struct rb_sharing;
+struct rb_device_join;
 
 /* A device, or the CPU, that takes part in a join */
-typedef struct rb_card
+typedef struct rb_join_device
 {
-	struct rb_sharing *all;
+	struct rb_device_join *all;
 	const rb_backend *backend;
 	rb_context *ctx; /* The caller's context, or `own` */
 	rb_context own;
@@ -51,9 +51,9 @@ typedef struct rb_card
 	uint32_t put;  /* Nonzero if pairs of the current partition were returned */
 	uint64_t held; /* Number of pairs found, if only the number is requested */
 	int index;     /* Index in the statistics */
-} rb_card;
+} rb_join_device;
 
-typedef struct rb_sharing
+typedef struct rb_device_join
 {
 	rb_context *ctx;
 	const rb_job *job;
@@ -63,7 +63,7 @@ typedef struct rb_sharing
 	pthread_rwlock_t one; /* Write-locked while words are delivered, so that nothing else is */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	rb_ends share[RB_CARDS];
+	rb_box share[RB_MAX_DEVICES];
 	uint32_t waiting; /* Bitmap of waiting partitions */
 	uint32_t running;
 	bool over;         /* No more partitions may be taken */
@@ -72,14 +72,14 @@ typedef struct rb_sharing
 	int workers;       /* Number of devices that have finished a partition */
 	rb_status refusal; /* First recoverable failure of a device */
 	rb_error why;      /* Error that belongs to `refusal` */
-	rb_card card[RB_CARDS];
+	rb_join_device card[RB_MAX_DEVICES];
 	int cards;
-} rb_sharing;
+} rb_device_join;
 
 /* ---- selection of devices ---- */
 
 static bool
-is_left_to_others(rb_status status)
+can_others_retry(rb_status status)
 {
 	return status == RB_NO_DEVICE || status == RB_DEVICE_FULL || status == RB_DEVICE_FAILED;
 }
@@ -89,7 +89,7 @@ device_count(const rb_backend *device)
 {
 	const int n = device->devices != NULL ? device->devices() : 1;
 
-	return n < RB_CARDS ? n : RB_CARDS;
+	return n < RB_MAX_DEVICES ? n : RB_MAX_DEVICES;
 }
 
 /*
@@ -98,15 +98,15 @@ device_count(const rb_backend *device)
  * exist, returns 0.
  */
 static int
-find_cards(const rb_context *ctx, const rb_backend *device, int card[RB_CARDS], char *text,
-		   size_t size)
+find_devices(const rb_context *ctx, const rb_backend *device, int card[RB_MAX_DEVICES], char *text,
+			 size_t size)
 {
 	const int count = device_count(device);
 	bool missing = false;
 	int n = 0, warm = 0;
 
 	text[0] = '\0';
-	for (int i = 0; i < RB_CARDS; i++)
+	for (int i = 0; i < RB_MAX_DEVICES; i++)
 	{
 		char why[200] = "";
 
@@ -135,10 +135,10 @@ find_cards(const rb_context *ctx, const rb_backend *device, int card[RB_CARDS], 
 /* ---- callbacks in front of the sink ---- */
 
 static rb_status
-put(void *user, const rb_pair *pairs, size_t n)
+put_from_device(void *user, const rb_pair *pairs, size_t n)
 {
-	rb_card *c = user;
-	rb_sharing *all = c->all;
+	rb_join_device *c = user;
+	rb_device_join *all = c->all;
 	rb_status status;
 
 	if (all->numbers)
@@ -157,10 +157,10 @@ put(void *user, const rb_pair *pairs, size_t n)
 }
 
 static rb_status
-put_words(void *user, const uint32_t *words, size_t first, size_t n)
+put_words_from_device(void *user, const uint32_t *words, size_t first, size_t n)
 {
-	rb_card *c = user;
-	rb_sharing *all = c->all;
+	rb_join_device *c = user;
+	rb_device_join *all = c->all;
 	rb_status status;
 
 	if (!all->sink->again)
@@ -175,7 +175,7 @@ put_words(void *user, const uint32_t *words, size_t first, size_t n)
 
 /* Adds the statistics of a partition; the lock is held. */
 static void
-add_stats(rb_card *c, double ms)
+add_stats(rb_join_device *c, double ms)
 {
 	rb_stats *sum = &c->all->sum;
 	rb_stats *one = &c->ctx->stats;
@@ -201,7 +201,7 @@ add_stats(rb_card *c, double ms)
 
 /* Ends the join with the given status; the lock is held. */
 static void
-end_all(rb_sharing *all, rb_status status)
+end_all(rb_device_join *all, rb_status status)
 {
 	if (all->status == RB_OK)
 		all->status = status;
@@ -213,9 +213,9 @@ end_all(rb_sharing *all, rb_status status)
  * device must not take further partitions.
  */
 static bool
-join_share(rb_card *c, int share)
+join_partition(rb_join_device *c, int share)
 {
-	rb_sharing *all = c->all;
+	rb_device_join *all = c->all;
 	rb_sink sink = *all->sink;
 	rb_job job = *all->job;
 	double began = rb_now_ms();
@@ -225,8 +225,8 @@ join_share(rb_card *c, int share)
 	all->running |= 1u << share;
 	pthread_mutex_unlock(&all->lock);
 
-	sink.put = put;
-	sink.put_words = sink.put_words != NULL ? put_words : NULL;
+	sink.put = put_from_device;
+	sink.put_words = sink.put_words != NULL ? put_words_from_device : NULL;
 	/* Records of two devices would be mixed, as they may be cut anywhere */
 	sink.put_records = NULL;
 	sink.user = c;
@@ -245,7 +245,7 @@ join_share(rb_card *c, int share)
 	all->running &= ~(1u << share);
 	if (status == RB_OK)
 		add_stats(c, rb_now_ms() - began);
-	else if (is_left_to_others(status) && !rb_load(&c->put) && !all->over)
+	else if (can_others_retry(status) && !rb_load(&c->put) && !all->over)
 	{
 		all->waiting |= 1u << share;
 		if (all->refusal == RB_OK)
@@ -270,7 +270,7 @@ join_share(rb_card *c, int share)
  * will follow. The lock is held.
  */
 static int
-next_share(rb_sharing *all)
+next_partition(rb_device_join *all)
 {
 	while (!all->over && all->waiting == 0 && all->running != 0)
 		pthread_cond_wait(&all->changed, &all->lock);
@@ -278,10 +278,10 @@ next_share(rb_sharing *all)
 }
 
 static void *
-card_thread(void *arg)
+device_thread(void *arg)
 {
-	rb_card *c = arg;
-	rb_sharing *all = c->all;
+	rb_join_device *c = arg;
+	rb_device_join *all = c->all;
 	rb_status status = RB_OK;
 	int share;
 
@@ -296,8 +296,8 @@ card_thread(void *arg)
 		all->refusal = status;
 		all->why = c->ctx->error;
 	}
-	while (status == RB_OK && (share = next_share(all)) >= 0)
-		if (!join_share(c, share))
+	while (status == RB_OK && (share = next_partition(all)) >= 0)
+		if (!join_partition(c, share))
 			break;
 	c->ended = true;
 	pthread_cond_broadcast(&all->changed);
@@ -309,9 +309,9 @@ card_thread(void *arg)
 
 /* Starts a thread for one more device. Returns false if no thread can be created. */
 static bool
-card_start(rb_sharing *all, const rb_backend *device, int number, int threads)
+start_device(rb_device_join *all, const rb_backend *device, int number, int threads)
 {
-	rb_card *c = &all->card[all->cards];
+	rb_join_device *c = &all->card[all->cards];
 
 	c->all = all;
 	c->backend = device;
@@ -326,13 +326,13 @@ card_start(rb_sharing *all, const rb_backend *device, int number, int threads)
 	c->own.filters = all->ctx->filters;
 	c->own.asked = all->ctx->asked;
 	c->ctx = &c->own;
-	c->started = rb_thread_start(&c->thread, STACK, card_thread, c) == 0;
+	c->started = rb_thread_start(&c->thread, STACK, device_thread, c) == 0;
 	all->cards += c->started;
 	return c->started;
 }
 
 static int
-ended(const rb_sharing *all)
+count_ended(const rb_device_join *all)
 {
 	int n = 0;
 
@@ -346,7 +346,7 @@ ended(const rb_sharing *all)
  * stage.
  */
 static void
-tell_progress(rb_sharing *all)
+report_progress(rb_device_join *all)
 {
 	int stage = RB_STAGES;
 	uint64_t done = 0, total = 0;
@@ -378,12 +378,12 @@ tell_progress(rb_sharing *all)
  * spare one, so that n devices are active. The lock is held.
  */
 static void
-wait_for_all(rb_sharing *all, const rb_backend *device, int n, const int *spare, int spares,
+wait_for_all(rb_device_join *all, const rb_backend *device, int n, const int *spare, int spares,
 			 int threads)
 {
 	int replaced = 0;
 
-	while (ended(all) < all->cards || (!all->over && all->waiting != 0 && replaced < spares))
+	while (count_ended(all) < all->cards || (!all->over && all->waiting != 0 && replaced < spares))
 	{
 		struct timespec until;
 
@@ -392,7 +392,7 @@ wait_for_all(rb_sharing *all, const rb_backend *device, int n, const int *spare,
 		until.tv_sec += until.tv_nsec / 1000000000;
 		until.tv_nsec %= 1000000000;
 		(void) pthread_cond_timedwait(&all->changed, &all->lock, &until);
-		tell_progress(all);
+		report_progress(all);
 		if (rb_should_stop(all->ctx))
 			end_all(all, RB_STOPPED);
 		if (all->waiting == 0 && all->running == 0)
@@ -402,8 +402,8 @@ wait_for_all(rb_sharing *all, const rb_backend *device, int n, const int *spare,
 				rb_context_stop(all->card[i].ctx); /* It may still be opening */
 		if (all->over)
 			pthread_cond_broadcast(&all->changed);
-		else if (all->waiting != 0 && all->cards - ended(all) < n && replaced < spares)
-			(void) card_start(all, device, spare[replaced++], threads);
+		else if (all->waiting != 0 && all->cards - count_ended(all) < n && replaced < spares)
+			(void) start_device(all, device, spare[replaced++], threads);
 	}
 	for (int i = 0; i < all->cards; i++)
 	{
@@ -418,18 +418,19 @@ wait_for_all(rb_sharing *all, const rb_backend *device, int n, const int *spare,
  * the lock is held.
  */
 static void
-leave_to_processor(rb_sharing *all)
+join_rest_on_cpu(rb_device_join *all)
 {
-	rb_card c = {.all = all, .backend = &rb_backend_cpu, .ctx = all->ctx, .index = RB_CARDS};
+	rb_join_device c = {
+		.all = all, .backend = &rb_backend_cpu, .ctx = all->ctx, .index = RB_MAX_DEVICES};
 	const rb_stats before = all->ctx->stats;
 
 	while (all->status == RB_OK && all->waiting != 0)
-		(void) join_share(&c, __builtin_ctz(all->waiting));
+		(void) join_partition(&c, __builtin_ctz(all->waiting));
 	all->ctx->stats = before;
 }
 
 static void
-sharing_init(rb_sharing *all, rb_context *ctx, const rb_job *job, const rb_sink *sink)
+sharing_init(rb_device_join *all, rb_context *ctx, const rb_job *job, const rb_sink *sink)
 {
 	pthread_condattr_t attr;
 
@@ -450,7 +451,7 @@ sharing_init(rb_sharing *all, rb_context *ctx, const rb_job *job, const rb_sink 
 }
 
 static void
-sharing_free(rb_sharing *all)
+sharing_free(rb_device_join *all)
 {
 	pthread_rwlock_destroy(&all->one);
 	pthread_mutex_destroy(&all->lock);
@@ -459,12 +460,12 @@ sharing_free(rb_sharing *all)
 
 /* Completes the statistics; times are averages over the devices. */
 static void
-note_stats(rb_sharing *all, const rb_backend *device)
+note_stats(rb_device_join *all, const rb_backend *device)
 {
 	rb_stats *sum = &all->sum;
 	int devices = 0;
 
-	for (int i = 0; i < RB_CARDS; i++)
+	for (int i = 0; i < RB_MAX_DEVICES; i++)
 		devices += sum->card[i].shares > 0;
 	for (int i = 0; i < RB_STAGES && all->workers > 0; i++)
 		sum->stage[i].ms /= all->workers;
@@ -487,24 +488,24 @@ join_shared(rb_context *ctx, const rb_backend *device, const rb_job *job, const 
 			const int *card, int cards, int n)
 {
 	const int threads = ctx->threads / n;
-	rb_sharing all;
+	rb_device_join all;
 	rb_status status;
 
 	sharing_init(&all, ctx, job, sink);
-	status = rb_shares_cut(ctx, job, n, all.share);
+	status = rb_partitions_cut(ctx, job, n, all.share);
 	if (status == RB_OK)
 	{
 		all.waiting = (1u << n) - 1;
 		pthread_mutex_lock(&all.lock);
 		for (int i = 0; i < n; i++)
-			(void) card_start(&all, device, card[i], threads);
+			(void) start_device(&all, device, card[i], threads);
 		wait_for_all(&all, device, n, card + n, cards - n, threads);
 		if (all.status == RB_OK && all.waiting != 0 && rb_should_stop(ctx))
 			all.status = RB_STOPPED;
 		if (all.status == RB_OK && all.waiting != 0 && !ctx->only_cards)
 		{
 			all.over = false;
-			leave_to_processor(&all);
+			join_rest_on_cpu(&all);
 		}
 		else if (all.status == RB_OK && all.waiting != 0)
 			all.status = rb_fail(ctx, all.cards == 0 ? RB_NO_THREAD : all.refusal, all.why.need,
@@ -530,7 +531,7 @@ join_alone(rb_context *ctx, const rb_backend *device, const rb_job *job, const r
 	{
 		ctx->device = card[i];
 		status = device->join(ctx, job, sink);
-		if (!is_left_to_others(status) || ctx->stats.hits > before.hits || i == cards - 1)
+		if (!can_others_retry(status) || ctx->stats.hits > before.hits || i == cards - 1)
 			break;
 		rb_forget_failure(ctx);
 		if (rb_should_stop(ctx))
@@ -552,8 +553,8 @@ cards_join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 		(uint64_t) job->red->nparts + (job->blue != NULL ? job->blue->nparts : 0);
 	uint64_t n = device->share_parts > 0 ? parts / device->share_parts : 0;
 	char text[sizeof(ctx->error.text)];
-	int card[RB_CARDS];
-	int cards = find_cards(ctx, device, card, text, sizeof(text));
+	int card[RB_MAX_DEVICES];
+	int cards = find_devices(ctx, device, card, text, sizeof(text));
 
 	if (cards == 0)
 		return rb_fail(ctx, RB_NO_DEVICE, 0, 0, text);
@@ -569,8 +570,8 @@ cards_refine(rb_context *ctx, struct rb_refining *refining, size_t size)
 {
 	const rb_backend *device = rb_acquire(&shared_device);
 	char text[sizeof(ctx->error.text)];
-	int card[RB_CARDS];
-	const int cards = find_cards(ctx, device, card, text, sizeof(text));
+	int card[RB_MAX_DEVICES];
+	const int cards = find_devices(ctx, device, card, text, sizeof(text));
 
 	if (cards == 0 || device->refine == NULL)
 		return rb_fail(ctx, RB_NO_DEVICE, 0, 0,
@@ -583,7 +584,7 @@ cards_refine(rb_context *ctx, struct rb_refining *refining, size_t size)
 		status = device->refine(ctx, refining, size);
 		if (status == RB_OK)
 			(void) device->probe(card[i], ctx->stats.device, sizeof(ctx->stats.device));
-		if (!is_left_to_others(status) || i == cards - 1)
+		if (!can_others_retry(status) || i == cards - 1)
 			return status;
 		rb_forget_failure(ctx);
 	}
@@ -591,7 +592,7 @@ cards_refine(rb_context *ctx, struct rb_refining *refining, size_t size)
 
 /* Describes all devices: the number of usable ones and the name of the first. */
 static rb_status
-describe(const rb_backend *device, char *text, size_t size)
+describe_devices(const rb_backend *device, char *text, size_t size)
 {
 	char first[200] = "", why[200] = "";
 	int usable = 0;
@@ -620,7 +621,7 @@ cards_probe(int number, char *text, size_t size)
 {
 	const rb_backend *device = rb_acquire(&shared_device);
 
-	return number < 0 ? describe(device, text, size) : device->probe(number, text, size);
+	return number < 0 ? describe_devices(device, text, size) : device->probe(number, text, size);
 }
 
 static bool
@@ -650,7 +651,7 @@ cards_devices(void)
 }
 
 const rb_backend *
-rb_backend_cards(const rb_backend *device)
+rb_backend_multi_device(const rb_backend *device)
 {
 	static const rb_backend backend = {.name = "cuda",
 									   .probe = cards_probe,

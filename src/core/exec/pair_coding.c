@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#define MOST_THREADS 8 /* Sufficient to keep up with any bus */
+#define MAX_THREADS 8 /* Sufficient to keep up with any bus */
 
 static inline void
 pair_write(rb_pair *out, uint32_t red, uint32_t blue, bool order)
@@ -83,20 +83,20 @@ find_records(rb_context *ctx, rb_record_reader *r, const char *from, size_t n)
 }
 
 /* The records of a piece, and the progress of the threads */
-typedef struct rb_putting
+typedef struct rb_record_decoding
 {
 	rb_context *ctx;
 	const rb_record_reader *r;
 	const rb_sink *sink;
 	size_t next;
 	int status; /* An error returned by the sink, or RB_OK */
-} rb_putting;
+} rb_record_decoding;
 
 /* Decodes records on one thread, with a buffer of its own; a few records are taken at a time. */
 static void
-put_share(rb_thread *me, void *arg, uint64_t share, uint64_t end)
+decode_records(rb_thread *me, void *arg, uint64_t share, uint64_t end)
 {
-	rb_putting *p = arg;
+	rb_record_decoding *p = arg;
 	const rb_record_reader *r = p->r;
 	rb_pair *pairs = r->pairs + share * RB_RECORD_PAIRS;
 	size_t n = 0;
@@ -135,10 +135,9 @@ reader_open(rb_context *ctx, rb_record_reader *r)
 	rb_status status = RB_OK;
 
 	if (r->me == NULL)
-		status =
-			rb_team_open(ctx, ctx->threads < MOST_THREADS ? ctx->threads : MOST_THREADS, &r->me);
+		status = rb_team_open(ctx, ctx->threads < MAX_THREADS ? ctx->threads : MAX_THREADS, &r->me);
 	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &r->cut, 1, RB_RECORD_MOST);
+		status = rb_array(ctx, (void **) &r->cut, 1, RB_RECORD_MAX_BYTES);
 	if (status == RB_OK)
 		status = rb_array(ctx, (void **) &r->pairs,
 						  (size_t) rb_team_threads(r->me) * RB_RECORD_PAIRS, sizeof(rb_pair));
@@ -146,10 +145,10 @@ reader_open(rb_context *ctx, rb_record_reader *r)
 }
 
 rb_status
-rb_records_put(rb_context *ctx, rb_record_reader *r, const void *bytes, size_t n,
-			   const rb_sink *sink)
+rb_records_decode(rb_context *ctx, rb_record_reader *r, const void *bytes, size_t n,
+				  const rb_sink *sink)
 {
-	rb_putting putting = {ctx, r, sink, 0, RB_OK};
+	rb_record_decoding putting = {ctx, r, sink, 0, RB_OK};
 	const char *from = bytes;
 	rb_status status = RB_OK;
 
@@ -179,7 +178,7 @@ rb_records_put(rb_context *ctx, rb_record_reader *r, const void *bytes, size_t n
 		status = find_records(ctx, r, from, n);
 	if (status == RB_OK)
 		status = rb_loop(r->me, r->nstarts < 64 ? 1 : (uint64_t) rb_team_threads(r->me), 1,
-						 put_share, &putting);
+						 decode_records, &putting);
 	return putting.status != RB_OK ? (rb_status) putting.status : status;
 }
 

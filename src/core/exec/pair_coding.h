@@ -44,7 +44,7 @@ typedef struct rb_record
 	uint32_t form;
 } rb_record;
 
-#define RB_RECORD_MOST                                           \
+#define RB_RECORD_MAX_BYTES                                      \
 	(sizeof(rb_record) + 2 * RB_RECORD_SIDE * sizeof(uint32_t) + \
 	 RB_RECORD_SIDE * RB_RECORD_SIDE / 8)
 #define RB_RECORD_PAIRS ((size_t) RB_RECORD_SIDE * RB_RECORD_SIDE)
@@ -58,7 +58,7 @@ extern void rb_record_pairs(const rb_record *record, rb_pair *out);
  */
 typedef struct rb_record_reader
 {
-	/* Buffer of RB_RECORD_MOST bytes for a record cut at the end of the last piece */
+	/* Buffer of RB_RECORD_MAX_BYTES bytes for a record cut at the end of the last piece */
 	char *cut;
 	size_t have;    /* Number of bytes in `cut`; 0 if no record was cut */
 	size_t nstarts; /* Number of complete records in the current piece */
@@ -73,8 +73,8 @@ typedef struct rb_record_reader
  * and n are multiples of RB_RECORD_ALIGN. Returns RB_OK, an error of the sink, or an out-of-memory
  * status.
  */
-extern rb_status rb_records_put(rb_context *ctx, rb_record_reader *reader, const void *bytes,
-								size_t n, const rb_sink *sink);
+extern rb_status rb_records_decode(rb_context *ctx, rb_record_reader *reader, const void *bytes,
+								   size_t n, const rb_sink *sink);
 extern void rb_record_reader_free(rb_context *ctx, rb_record_reader *reader);
 
 #ifdef __cplusplus

@@ -45,7 +45,7 @@
 #define FAR_COST 0.125 /* Relative cost of a part that is far from the other side */
 #define PARTED 64      /* Number of bins for the search of a median */
 
-typedef struct rb_place
+typedef struct rb_sample_part
 {
 	double low[3]; /* Lower corner of the padded box */
 	double extent[3];
@@ -53,7 +53,7 @@ typedef struct rb_place
 	uint32_t cell;
 	uint32_t side;
 	bool near; /* The box overlaps the region that both sides occupy */
-} rb_place;
+} rb_sample_part;
 
 typedef struct rb_cutting
 {
@@ -61,14 +61,14 @@ typedef struct rb_cutting
 	int dims;
 	double pad;
 	uint32_t n;
-	rb_place *place;
+	rb_sample_part *place;
 	uint32_t count[2];    /* Number of sampled parts of each side */
 	double stands_for[2]; /* Number of input parts that each sampled part represents */
 	double mean[2][3];    /* Mean extents of each side */
 	int bins;
 	double cut[3][BINS_FLAT + 1]; /* Starts of the bins, and the end of the last one */
 	double *in_cell[2];
-	rb_ends *share; /* Next partition to be written */
+	rb_box *share; /* Next partition to be written */
 } rb_cutting;
 
 /* ---- sample ---- */
@@ -95,7 +95,7 @@ sample_side(rb_cutting *k, const rb_set *set, uint32_t n, bool halves)
 	/* Prefetch all sampled parts first, since they are scattered in memory. */
 	for (uint64_t from = 0; from < set->nparts; from += step)
 	{
-		rb_place *p = &k->place[k->n];
+		rb_sample_part *p = &k->place[k->n];
 		uint64_t i;
 
 		random = random * 1664525 + 1013904223;
@@ -115,7 +115,7 @@ sample_side(rb_cutting *k, const rb_set *set, uint32_t n, bool halves)
 	}
 	for (uint32_t i = first; i < k->n; i++)
 	{
-		rb_place *p = &k->place[i];
+		rb_sample_part *p = &k->place[i];
 		double lo[3], hi[3];
 
 		part_box(k, set, p->cell, lo, hi);
@@ -138,7 +138,7 @@ find_near(rb_cutting *k)
 		rb_box_empty(lo[s], hi[s]);
 	for (uint32_t i = 0; i < k->n; i++)
 	{
-		const rb_place *p = &k->place[i];
+		const rb_sample_part *p = &k->place[i];
 		double end[3];
 
 		for (int a = 0; a < 3; a++)
@@ -153,7 +153,7 @@ find_near(rb_cutting *k)
 	rb_tile_clip(k->job, from, to);
 	for (uint32_t i = 0; i < k->n; i++)
 	{
-		rb_place *p = &k->place[i];
+		rb_sample_part *p = &k->place[i];
 
 		p->near = true;
 		for (int a = 0; a < k->dims; a++)
@@ -207,7 +207,7 @@ count_cells(rb_cutting *k)
 
 	for (uint32_t i = 0; i < k->n; i++)
 	{
-		rb_place *p = &k->place[i];
+		rb_sample_part *p = &k->place[i];
 
 		for (int a = 0; a < k->dims; a++)
 		{
@@ -234,7 +234,7 @@ rank_of(const rb_cutting *k, int axis, double x)
  * in the part's cell.
  */
 static double
-overlapping(const rb_cutting *k, const rb_place *p)
+overlaps_per_cell_box(const rb_cutting *k, const rb_sample_part *p)
 {
 	double boxes = 1;
 
@@ -252,13 +252,14 @@ overlapping(const rb_cutting *k, const rb_place *p)
 }
 
 static void
-weigh(rb_cutting *k)
+weigh_parts(rb_cutting *k)
 {
 	for (uint32_t i = 0; i < k->n; i++)
 	{
-		rb_place *p = &k->place[i];
+		rb_sample_part *p = &k->place[i];
 		const uint32_t other = 1 - p->side;
-		const double pairs = k->in_cell[other][p->cell] * k->stands_for[other] * overlapping(k, p);
+		const double pairs =
+			k->in_cell[other][p->cell] * k->stands_for[other] * overlaps_per_cell_box(k, p);
 
 		/* Each pair is counted from both of its parts. */
 		const double cost = p->near ? 0.5 * PAIR_COST * pairs : 0;
@@ -280,9 +281,9 @@ weigh(rb_cutting *k)
 /* ---- cuts ---- */
 
 static void
-swap(rb_place *p, rb_place *q)
+swap_parts(rb_sample_part *p, rb_sample_part *q)
 {
-	const rb_place r = *p;
+	const rb_sample_part r = *p;
 
 	*p = *q;
 	*q = r;
@@ -381,10 +382,10 @@ find_cut(const rb_cutting *k, uint32_t from, uint32_t to, int axis, double weigh
 }
 
 static void
-cut_node(rb_cutting *k, uint32_t from, uint32_t to, int n, const rb_ends *ends)
+cut_node(rb_cutting *k, uint32_t from, uint32_t to, int n, const rb_box *ends)
 {
 	const int axis = n > 1 ? axis_of(k, from, to) : -1;
-	rb_ends half[2] = {*ends, *ends};
+	rb_box half[2] = {*ends, *ends};
 	uint32_t middle = from;
 	double weight = 0, at;
 
@@ -407,7 +408,7 @@ cut_node(rb_cutting *k, uint32_t from, uint32_t to, int n, const rb_ends *ends)
 	half[0].high[axis < 0 ? 0 : axis] = half[1].low[axis < 0 ? 0 : axis] = at;
 	for (uint32_t i = from; i < to; i++)
 		if (k->place[i].low[axis < 0 ? 0 : axis] < at)
-			swap(&k->place[i], &k->place[middle++]);
+			swap_parts(&k->place[i], &k->place[middle++]);
 	cut_node(k, from, middle, n / 2, &half[0]);
 	cut_node(k, middle, to, n - n / 2, &half[1]);
 }
@@ -420,9 +421,9 @@ typedef struct rb_known_cuts
 {
 	uint64_t number[2]; /* Numbers of both sets; blue is 0 in a self join */
 	double pad;
-	rb_ends tile; /* Tile of the job */
-	int n;        /* Number of partitions; 0 if the entry is unused */
-	rb_ends share[RB_CARDS];
+	rb_box tile; /* Tile of the job */
+	int n;       /* Number of partitions; 0 if the entry is unused */
+	rb_box share[RB_MAX_DEVICES];
 } rb_known_cuts;
 
 static pthread_mutex_t known_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -430,7 +431,7 @@ static rb_known_cuts known[REMEMBERED];
 static unsigned known_next;
 
 static bool
-same_ends(const rb_ends *p, const rb_ends *q)
+same_ends(const rb_box *p, const rb_box *q)
 {
 	bool same = p->dims == q->dims;
 
@@ -453,7 +454,7 @@ known_of(const rb_job *job, int n, rb_known_cuts *k)
 }
 
 static bool
-recall(const rb_job *job, int n, rb_ends *share)
+recall_cuts(const rb_job *job, int n, rb_box *share)
 {
 	rb_known_cuts ask;
 	bool found = false;
@@ -468,40 +469,40 @@ recall(const rb_job *job, int n, rb_ends *share)
 		found = k->n == n && k->number[0] == ask.number[0] && k->number[1] == ask.number[1] &&
 				k->pad == ask.pad && same_ends(&k->tile, &ask.tile);
 		if (found)
-			memcpy(share, k->share, (size_t) n * sizeof(rb_ends));
+			memcpy(share, k->share, (size_t) n * sizeof(rb_box));
 	}
 	pthread_mutex_unlock(&known_lock);
 	return found;
 }
 
 static void
-remember(const rb_job *job, int n, const rb_ends *share)
+remember_cuts(const rb_job *job, int n, const rb_box *share)
 {
 	rb_known_cuts k;
 
 	if (!known_of(job, n, &k))
 		return;
-	memcpy(k.share, share, (size_t) n * sizeof(rb_ends));
+	memcpy(k.share, share, (size_t) n * sizeof(rb_box));
 	pthread_mutex_lock(&known_lock);
 	known[known_next++ % REMEMBERED] = k;
 	pthread_mutex_unlock(&known_lock);
 }
 
 rb_status
-rb_shares_cut(rb_context *ctx, const rb_job *job, int n, rb_ends *share)
+rb_partitions_cut(rb_context *ctx, const rb_job *job, int n, rb_box *share)
 {
 	const bool self = job->blue == NULL;
 	rb_cutting k = {.job = job,
 					.dims = rb_kind_dims(job->red->kind),
 					.pad = rb_pad_of(job->predicate, job->distance),
 					.share = share};
-	rb_ends all = {.dims = k.dims};
+	rb_box all = {.dims = k.dims};
 	size_t cells;
 	rb_status status;
 
-	if (recall(job, n, share))
+	if (recall_cuts(job, n, share))
 		return RB_OK;
-	status = rb_array(ctx, (void **) &k.place, SAMPLE + 2, sizeof(rb_place));
+	status = rb_array(ctx, (void **) &k.place, SAMPLE + 2, sizeof(rb_sample_part));
 	cells = k.dims == 3 ? BINS * BINS * BINS : BINS_FLAT * BINS_FLAT;
 	for (int s = 0; s < 2 && status == RB_OK; s++)
 	{
@@ -529,9 +530,9 @@ rb_shares_cut(rb_context *ctx, const rb_job *job, int n, rb_ends *share)
 		find_near(&k);
 		cut_bins(&k);
 		count_cells(&k);
-		weigh(&k);
+		weigh_parts(&k);
 		cut_node(&k, 0, k.n, n, &all);
-		remember(job, n, share);
+		remember_cuts(job, n, share);
 	}
 	for (int s = 0; s < 2; s++)
 		rb_free(ctx->memory, (void **) &k.in_cell[s]);

@@ -29,9 +29,9 @@
 #define PART_COST ((uint64_t) RB_SIZE(24, 2))
 #define JOIN_COST ((uint64_t) RB_SIZE(400000, 60))
 /* Number of box comparisons between checks for cancellation */
-#define QUIET_BOXES 4096
+#define CHECK_INTERVAL_BOXES 4096
 /* Number of exact tests between checks for cancellation; an exact distance may take some 50 us */
-#define QUIET 64
+#define CHECK_INTERVAL 64
 
 typedef struct box
 {
@@ -69,7 +69,7 @@ box_of(const rb_set *set, uint32_t part)
 
 /* Returns the squared distance of two boxes, or 0 if they overlap. */
 static double
-gap(const two *t, const box *a, const box *b)
+box_gap(const two *t, const box *a, const box *b)
 {
 	double square = 0;
 
@@ -84,11 +84,11 @@ gap(const two *t, const box *a, const box *b)
 }
 
 static bool
-apart(const two *t, const box *a, const box *b)
+are_boxes_apart(const two *t, const box *a, const box *b)
 {
 	if (t->most == 0)
 		return !rb_boxes_overlap(a->lo, a->hi, b->lo, b->hi);
-	return gap(t, a, b) > t->most;
+	return box_gap(t, a, b) > t->most;
 }
 
 /* Returns true if no other pair of parts can change the result. */
@@ -98,7 +98,7 @@ is_known(const two *t)
 	switch (t->job->predicate)
 	{
 		case RB_CONTACT:
-			return RB_TOLD_DIMENSION(t->told) == 2 && RB_TOLD_CROSSES(t->told);
+			return RB_PAYLOAD_DIMENSION(t->told) == 2 && RB_PAYLOAD_CROSSES(t->told);
 		case RB_NEAREST:
 			return t->any && t->told == 0;
 		default:
@@ -110,27 +110,28 @@ is_known(const two *t)
 static void
 add_contact(two *t, unsigned told)
 {
-	unsigned dimension = RB_TOLD_DIMENSION(t->told);
+	unsigned dimension = RB_PAYLOAD_DIMENSION(t->told);
 
-	if (RB_TOLD_DIMENSION(told) > dimension)
-		dimension = RB_TOLD_DIMENSION(told);
-	t->told = RB_TOLD(RB_CONTACT_OF(dimension, RB_TOLD_CROSSES(told) | RB_TOLD_CROSSES(t->told)));
+	if (RB_PAYLOAD_DIMENSION(told) > dimension)
+		dimension = RB_PAYLOAD_DIMENSION(told);
+	t->told = RB_PAYLOAD(
+		RB_CONTACT_OF(dimension, RB_PAYLOAD_CROSSES(told) | RB_PAYLOAD_CROSSES(t->told)));
 	t->any = true;
 }
 
 static void
-ask_contact(two *t, uint32_t red, uint32_t blue)
+test_contact(two *t, uint32_t red, uint32_t blue)
 {
 	const int answer = rb_pair_decide(&t->env, RB_CONTACT, t->job->red->kind, t->job->blue->kind,
 									  part_of(t->job->red, red), part_of(t->job->blue, blue));
 
 	if (RB_IS_YES(answer))
-		add_contact(t, RB_TOLD(answer));
+		add_contact(t, RB_PAYLOAD(answer));
 }
 
 /* Updates the least distance. Rounding preserves the order of distances. */
 static void
-ask_distance(two *t, uint32_t red, uint32_t blue)
+test_distance(two *t, uint32_t red, uint32_t blue)
 {
 	double distance, least;
 
@@ -146,25 +147,25 @@ ask_distance(two *t, uint32_t red, uint32_t blue)
 
 /* Tests one pair of parts. Returns false if the join is to stop. */
 static bool
-ask(two *t, uint32_t red, uint32_t blue)
+test_pair(two *t, uint32_t red, uint32_t blue)
 {
 	const rb_predicate predicate = t->job->predicate;
 
 	if (predicate == RB_CONTACT)
-		ask_contact(t, red, blue);
+		test_contact(t, red, blue);
 	else if (predicate == RB_NEAREST)
-		ask_distance(t, red, blue);
+		test_distance(t, red, blue);
 	else
 		t->any = RB_IS_YES(rb_pair_decide(&t->env, predicate, t->job->red->kind, t->job->blue->kind,
 										  part_of(t->job->red, red), part_of(t->job->blue, blue)));
-	return ++t->asked % QUIET != 0 || !rb_should_stop(t->ctx);
+	return ++t->asked % CHECK_INTERVAL != 0 || !rb_should_stop(t->ctx);
 }
 
 /* ---- each with each ---- */
 
 /* Tests the pair with the smallest gap first, so that its distance rules out most other pairs. */
 static bool
-ask_least_gap(two *t)
+test_least_gap(two *t)
 {
 	const rb_set *red = t->job->red, *blue = t->job->blue;
 	uint32_t least_red = 0, least_blue = 0;
@@ -178,9 +179,9 @@ ask_least_gap(two *t)
 		for (uint32_t k = 0; k < blue->nparts && least > 0; k++)
 		{
 			const box b = box_of(blue, k);
-			const double square = gap(t, &a, &b);
+			const double square = box_gap(t, &a, &b);
 
-			if (++looks % QUIET_BOXES == 0 && rb_should_stop(t->ctx))
+			if (++looks % CHECK_INTERVAL_BOXES == 0 && rb_should_stop(t->ctx))
 				return false;
 			if (square >= least)
 				continue;
@@ -189,7 +190,7 @@ ask_least_gap(two *t)
 			least_blue = k;
 		}
 	}
-	return ask(t, least_red, least_blue);
+	return test_pair(t, least_red, least_blue);
 }
 
 static rb_status
@@ -198,7 +199,7 @@ each_with_each(two *t)
 	const rb_set *red = t->job->red, *blue = t->job->blue;
 	uint64_t looks = 0;
 
-	if (t->job->predicate == RB_NEAREST && !ask_least_gap(t))
+	if (t->job->predicate == RB_NEAREST && !test_least_gap(t))
 		return RB_STOPPED;
 	for (uint32_t i = 0; i < red->nparts && !is_known(t); i++)
 	{
@@ -208,9 +209,9 @@ each_with_each(two *t)
 		{
 			const box b = box_of(blue, k);
 
-			if (++looks % QUIET_BOXES == 0 && rb_should_stop(t->ctx))
+			if (++looks % CHECK_INTERVAL_BOXES == 0 && rb_should_stop(t->ctx))
 				return RB_STOPPED;
-			if (!apart(t, &a, &b) && !ask(t, i, k))
+			if (!are_boxes_apart(t, &a, &b) && !test_pair(t, i, k))
 				return RB_STOPPED;
 		}
 	}
@@ -253,7 +254,7 @@ make_tree(rb_context *ctx, const rb_set *set, rb_tree **made)
 	status = rb_team_open(ctx, ctx->threads, &me);
 	if (status == RB_OK)
 	{
-		status = rb_tree_make(me, ctx, tree, set, 0, set->nparts, scale_of(set), NULL, UINT32_MAX);
+		status = rb_tree_build(me, ctx, tree, set, 0, set->nparts, scale_of(set), NULL, UINT32_MAX);
 		rb_team_close(&me);
 		rb_free(ctx->memory, (void **) &tree->centre);
 	}
@@ -273,7 +274,7 @@ make_tree(rb_context *ctx, const rb_set *set, rb_tree **made)
  * still places them out of reach.
  */
 static rb_status
-walk(two *t, const rb_tree *tree, bool red)
+walk_tree(two *t, const rb_tree *tree, bool red)
 {
 	const rb_set *other = red ? t->job->blue : t->job->red;
 	const double distance = t->job->distance;
@@ -297,7 +298,7 @@ walk(two *t, const rb_tree *tree, bool red)
 				reach = rb_tree_reach(distance * tree->scale);
 			if (is_known(t) || !rb_walk_next(&w, reach, UINT32_MAX, &part, &square))
 				break;
-			if (!(red ? ask(t, part, i) : ask(t, i, part)))
+			if (!(red ? test_pair(t, part, i) : test_pair(t, i, part)))
 				return RB_STOPPED;
 		}
 		if (rb_should_stop(t->ctx))
@@ -317,7 +318,7 @@ put_pairs(void *user, const rb_pair *pairs, size_t n)
 	pthread_mutex_lock(&t->lock);
 	for (size_t i = 0; i < n; i++)
 		if (t->job->predicate == RB_CONTACT)
-			add_contact(t, rb_pair_told(pairs[i]));
+			add_contact(t, rb_pair_payload(pairs[i]));
 	t->any |= n > 0;
 	known = is_known(t);
 	pthread_mutex_unlock(&t->lock);
@@ -339,7 +340,7 @@ put_nearest(void *user, const rb_pair *rows, const uint64_t *told, size_t n)
 }
 
 static rb_status
-join(two *t)
+join_parts(two *t)
 {
 	const rb_sink sink = {.put = put_pairs, .user = t};
 	const rb_row_sink row_sink = {.put = put_nearest, .user = t};
@@ -357,7 +358,7 @@ join(two *t)
 /* ---- choice of the method ---- */
 
 static uint64_t
-cost_of_walk(const rb_set *set, const rb_two_known *known, uint64_t others)
+cost_of_walk(const rb_set *set, const rb_row_cache *known, uint64_t others)
 {
 	const uint64_t made = known->tree != NULL ? 0 : TREE_COST * set->nparts;
 
@@ -365,7 +366,7 @@ cost_of_walk(const rb_set *set, const rb_two_known *known, uint64_t others)
 }
 
 static rb_status
-walk_through(two *t, const rb_set *set, rb_two_known *known, bool red)
+walk_through(two *t, const rb_set *set, rb_row_cache *known, bool red)
 {
 	rb_status status = RB_OK;
 
@@ -375,12 +376,12 @@ walk_through(two *t, const rb_set *set, rb_two_known *known, bool red)
 		return status;
 	known->tree->ctx = t->ctx;
 	known->tree->set = set;
-	return walk(t, known->tree, red);
+	return walk_tree(t, known->tree, red);
 }
 
 rb_status
-rb_two_ask(rb_context *ctx, const rb_job *job, rb_two_known *red, rb_two_known *blue, bool *any,
-		   uint64_t *told)
+rb_row_pair_test(rb_context *ctx, const rb_job *job, rb_row_cache *red, rb_row_cache *blue,
+				 bool *any, uint64_t *told)
 {
 	const uint64_t nred = job->red->nparts, nblue = job->blue->nparts, scan = nred * nblue;
 	const bool composed = job->predicate == RB_NEAREST;
@@ -406,7 +407,7 @@ rb_two_ask(rb_context *ctx, const rb_job *job, rb_two_known *red, rb_two_known *
 		status = each_with_each(&t);
 	}
 	else if (joined < least)
-		status = join(&t);
+		status = join_parts(&t);
 	else if (by_red < by_blue)
 		status = walk_through(&t, job->red, red, true);
 	else
@@ -417,7 +418,7 @@ rb_two_ask(rb_context *ctx, const rb_job *job, rb_two_known *red, rb_two_known *
 }
 
 void
-rb_two_forget(rb_memory *memory, rb_two_known *known)
+rb_row_cache_free(rb_memory *memory, rb_row_cache *known)
 {
 	if (known->tree != NULL)
 	{

@@ -50,7 +50,7 @@
 
 #define SLOTS RB_SIZE(16, 2)
 #define SLOT_PAIRS RB_SIZE(RB_BLOCK, 41)
-_Static_assert(SLOT_PAIRS >= RB_BODY_WORDS, "a slot has room for the words of one row");
+_Static_assert(SLOT_PAIRS >= RB_VALIDITY_WORDS, "a slot has room for the words of one row");
 #define FRONT 8 /* Free entries before each column: room for the caller, and a cache line */
 #define UNIQUE_PAIRS RB_SIZE(1024, 5) /* Number of pairs made distinct at a time */
 /* Number of expensive pairs, of up to a millisecond each, between checks for cancellation */
@@ -70,11 +70,11 @@ struct rb_stream
 	rb_context *ctx;
 	const rb_backend *backend;
 	rb_job job;
-	rb_answers answers;
+	rb_aggregate answers;
 	rb_unique unique;
-	rb_rays rays;       /* RB_UNDER: rays that replace the points */
+	rb_rays rays;       /* RB_RAY_PARITY: rays that replace the points */
 	rb_in_tile in_tile; /* Valid if the job has a tile */
-	/* RB_UNDER: bitmap of blue rows that are not valid solids; no point is reported inside these */
+	/* RB_RAY_PARITY: bitmap of blue rows that are not valid solids; no point is reported inside these */
 	uint32_t *bad_bodies;
 	pthread_mutex_t unique_lock;
 	pthread_t thread;
@@ -115,7 +115,7 @@ next_head(rb_stream *s)
  * Reserves positions for n pairs, or for as many as fit in one slot; waits while no slot is free.
  */
 static rb_status
-reserve(rb_stream *s, size_t n, slot **to, size_t *at, size_t *taken)
+reserve_positions(rb_stream *s, size_t n, slot **to, size_t *at, size_t *taken)
 {
 	rb_status status = RB_OK;
 
@@ -213,7 +213,7 @@ fetch_parts(const rb_set *set, const rb_pair *parts, size_t n, int64_t *id, int6
 
 /* Writes pairs of rows to the ring, as ids. */
 static rb_status
-push(rb_stream *s, const rb_pair *rows, const uint64_t *told, size_t n)
+push_rows(rb_stream *s, const rb_pair *rows, const uint64_t *told, size_t n)
 {
 	rb_status status = RB_OK;
 
@@ -223,7 +223,7 @@ push(rb_stream *s, const rb_pair *rows, const uint64_t *told, size_t n)
 		size_t at = 0;
 		size_t taken = 0;
 
-		status = reserve(s, n, &to, &at, &taken);
+		status = reserve_positions(s, n, &to, &at, &taken);
 		if (status != RB_OK)
 			break;
 		if (s->job.within_rows)
@@ -250,14 +250,14 @@ push(rb_stream *s, const rb_pair *rows, const uint64_t *told, size_t n)
  * through this function.
  */
 static rb_status
-emit(rb_stream *s, const rb_pair *rows, const uint64_t *told, size_t n)
+emit_rows(rb_stream *s, const rb_pair *rows, const uint64_t *told, size_t n)
 {
 	rb_status status = RB_OK;
 
 	if (s->job.answer == RB_PAIRS)
-		status = push(s, rows, told, n);
+		status = push_rows(s, rows, told, n);
 	else
-		status = rb_answers_add(&s->answers, rows, n);
+		status = rb_aggregate_add(&s->answers, rows, n);
 	if (status == RB_OK)
 		rb_add(&s->emitted, n);
 	return status;
@@ -285,7 +285,7 @@ make_rows(rb_stream *s, const rb_pair *parts, const uint64_t *told, size_t n, rb
  * Distances of triangles are first computed by a vectorized kernel, where it succeeds.
  */
 static rb_status
-tell_distances(const rb_stream *s, const rb_pair *parts, size_t n, uint64_t *told)
+compute_distances(const rb_stream *s, const rb_pair *parts, size_t n, uint64_t *told)
 {
 	const rb_set *red = s->job.red, *blue = rb_job_blue(&s->job);
 	const size_t red_width = (size_t) rb_kind_width(red->kind);
@@ -297,7 +297,7 @@ tell_distances(const rb_stream *s, const rb_pair *parts, size_t n, uint64_t *tol
 	double distance[UNIQUE_PAIRS];
 
 	for (size_t i = 0; i < n; i++)
-		if (told[i] == RB_TOLD(RB_WITHIN_OF(1)) || s->job.answer != RB_PAIRS)
+		if (told[i] == RB_PAYLOAD(RB_WITHIN_OF(1)) || s->job.answer != RB_PAIRS)
 			told[i] = 0;
 		else
 		{
@@ -322,7 +322,7 @@ tell_distances(const rb_stream *s, const rb_pair *parts, size_t n, uint64_t *tol
 }
 
 /*
- * RB_UNDER: returns true if the row of blue is a valid solid and its box contains the ray's start.
+ * RB_RAY_PARITY: returns true if the row of blue is a valid solid and its box contains the ray's start.
  */
 static bool
 is_of_body(const rb_stream *s, rb_pair parts)
@@ -334,13 +334,13 @@ is_of_body(const rb_stream *s, rb_pair parts)
 
 /* Receives pairs from the backend's threads if the predicate has a payload. */
 static rb_status
-put_told(void *user, const rb_pair *pairs, size_t n)
+receive_payload_pairs(void *user, const rb_pair *pairs, size_t n)
 {
 	rb_stream *s = user;
 	rb_status status = RB_OK;
 
 	if (pairs == NULL)
-		return emit(s, NULL, NULL, n);
+		return emit_rows(s, NULL, NULL, n);
 	while (n > 0 && status == RB_OK)
 	{
 		rb_pair parts[UNIQUE_PAIRS], rows[UNIQUE_PAIRS];
@@ -354,21 +354,21 @@ put_told(void *user, const rb_pair *pairs, size_t n)
 		{
 			const rb_pair p = {rb_pair_red(pairs[i]), pairs[i].blue};
 
-			if (s->job.predicate == RB_UNDER && !is_of_body(s, p))
+			if (s->job.predicate == RB_RAY_PARITY && !is_of_body(s, p))
 				continue;
 			parts[good] = p;
-			told[good++] = rb_pair_told(pairs[i]);
+			told[good++] = rb_pair_payload(pairs[i]);
 		}
 		if (s->job.predicate == RB_WITHIN)
-			status = tell_distances(s, parts, good, told);
+			status = compute_distances(s, parts, good, told);
 		if (s->unique.needed && status == RB_OK)
 		{
 			status = make_rows(s, parts, told, good, rows, rows_told, &kept);
 			if (status == RB_OK)
-				status = emit(s, rows, rows_told, kept);
+				status = emit_rows(s, rows, rows_told, kept);
 		}
 		else if (status == RB_OK)
-			status = emit(s, parts, told, good);
+			status = emit_rows(s, parts, told, good);
 		pairs += taken;
 		n -= taken;
 	}
@@ -387,13 +387,13 @@ emit_merged(rb_stream *s)
 
 	while (status == RB_OK && s->unique.merges &&
 		   (n = rb_unique_merged(&s->unique, &at, rows, told, UNIQUE_PAIRS)) > 0)
-		status = rb_should_stop(s->ctx) ? RB_STOPPED : emit(s, rows, told, n);
+		status = rb_should_stop(s->ctx) ? RB_STOPPED : emit_rows(s, rows, told, n);
 	return status;
 }
 
 /* Receives pairs from the backend's threads if the predicate has no payload. */
 static rb_status
-put(void *user, const rb_pair *pairs, size_t n)
+receive_pairs(void *user, const rb_pair *pairs, size_t n)
 {
 	rb_stream *s = user;
 	rb_status status = RB_OK;
@@ -401,11 +401,11 @@ put(void *user, const rb_pair *pairs, size_t n)
 	/* Marking is idempotent, so duplicates need not be removed. */
 	if (s->job.answer == RB_HITS)
 	{
-		rb_answers_mark(&s->answers, pairs, n);
+		rb_aggregate_mark(&s->answers, pairs, n);
 		return rb_should_stop(s->ctx) ? RB_STOPPED : RB_OK;
 	}
 	if (!s->unique.needed)
-		status = emit(s, pairs, NULL, n);
+		status = emit_rows(s, pairs, NULL, n);
 	while (s->unique.needed && n > 0 && status == RB_OK)
 	{
 		rb_pair rows[UNIQUE_PAIRS];
@@ -414,7 +414,7 @@ put(void *user, const rb_pair *pairs, size_t n)
 
 		status = make_rows(s, pairs, NULL, taken, rows, NULL, &kept);
 		if (status == RB_OK)
-			status = emit(s, rows, NULL, kept);
+			status = emit_rows(s, rows, NULL, kept);
 		pairs += taken;
 		n -= taken;
 	}
@@ -425,7 +425,7 @@ put(void *user, const rb_pair *pairs, size_t n)
 
 /* Drops pairs of rows outside the tile and passes the others on. */
 static rb_status
-put_in_tile(void *user, const rb_pair *pairs, size_t n)
+receive_tile_pairs(void *user, const rb_pair *pairs, size_t n)
 {
 	rb_stream *s = user;
 	const rb_set *red = s->job.red, *blue = rb_job_blue(&s->job);
@@ -443,7 +443,8 @@ put_in_tile(void *user, const rb_pair *pairs, size_t n)
 			kept += rb_in_tile_owns(&s->in_tile, rb_row_of(red, rb_pair_red(pairs[i])),
 									rb_row_of(blue, pairs[i].blue));
 		}
-		status = (rb_predicate_tells(s->job.predicate) ? put_told : put)(s, mine, kept);
+		status = (rb_predicate_has_payload(s->job.predicate) ? receive_payload_pairs
+															 : receive_pairs)(s, mine, kept);
 		pairs += taken;
 		n -= taken;
 	}
@@ -459,18 +460,18 @@ is_composed(const rb_job *job)
 }
 
 static rb_status
-put_composed(void *user, const rb_pair *rows, const uint64_t *told, size_t n)
+receive_composed(void *user, const rb_pair *rows, const uint64_t *told, size_t n)
 {
-	const size_t words = (size_t) rb_told_words(((rb_stream *) user)->job.predicate);
+	const size_t words = (size_t) rb_payload_words(((rb_stream *) user)->job.predicate);
 	rb_stream *s = user;
 	rb_status status = RB_OK;
 
 	if (!s->tiled)
-		status = emit(s, rows, told, n);
+		status = emit_rows(s, rows, told, n);
 	/* Pairs of the same row arrive together, and there are few per row. */
 	for (size_t i = 0; s->tiled && i < n && status == RB_OK; i++)
 		if (rb_in_tile_owns(&s->in_tile, rows[i].red, rows[i].blue))
-			status = emit(s, &rows[i], told + i * words, 1);
+			status = emit_rows(s, &rows[i], told + i * words, 1);
 	return rb_should_stop(s->ctx) && status == RB_OK ? RB_STOPPED : status;
 }
 
@@ -481,7 +482,7 @@ put_composed(void *user, const rb_pair *rows, const uint64_t *told, size_t n)
 static rb_status
 join_composed(rb_stream *s)
 {
-	const rb_row_sink sink = {.put = put_composed, .user = s};
+	const rb_row_sink sink = {.put = receive_composed, .user = s};
 
 	RB_COMPOSED_LIST(COMPOSED_TRY)
 	return RB_UNSUPPORTED;
@@ -491,14 +492,14 @@ join_composed(rb_stream *s)
 
 /* Materializes the ids unless only the number of pairs is requested. */
 static rb_status
-compose_ids(rb_stream *s)
+materialize_ids(rb_stream *s)
 {
 	rb_status status = RB_OK;
 
 	if (s->job.answer != RB_COUNT)
-		status = rb_set_compose_ids(s->ctx, s->job.red);
+		status = rb_set_materialize_ids(s->ctx, s->job.red);
 	if (s->job.answer != RB_COUNT && s->job.blue != NULL && status == RB_OK)
-		status = rb_set_compose_ids(s->ctx, s->job.blue);
+		status = rb_set_materialize_ids(s->ctx, s->job.blue);
 	return status;
 }
 
@@ -507,31 +508,31 @@ compose_ids(rb_stream *s)
  * of where the pairs are found.
  */
 static rb_status
-compose_coordinates(rb_stream *s)
+materialize_coordinates(rb_stream *s)
 {
 	rb_status status = RB_OK;
 
-	if (!s->tiled && !is_composed(&s->job) && s->job.predicate != RB_UNDER &&
+	if (!s->tiled && !is_composed(&s->job) && s->job.predicate != RB_RAY_PARITY &&
 		(s->job.predicate != RB_WITHIN || s->job.answer != RB_PAIRS))
 		return RB_OK;
-	status = rb_set_compose(s->ctx, s->job.red);
+	status = rb_set_materialize(s->ctx, s->job.red);
 	if (s->job.blue != NULL && status == RB_OK)
-		status = rb_set_compose(s->ctx, s->job.blue);
+		status = rb_set_materialize(s->ctx, s->job.blue);
 	return status;
 }
 
 static rb_status
-put_words(void *user, const uint32_t *words, size_t first, size_t n)
+receive_words(void *user, const uint32_t *words, size_t first, size_t n)
 {
 	rb_stream *s = user;
 
-	rb_answers_add_words(&s->answers, words, first, n);
+	rb_aggregate_add_words(&s->answers, words, first, n);
 	return rb_should_stop(s->ctx) ? RB_STOPPED : RB_OK;
 }
 
 /*
  * Prepares the tile test. The backend does not receive the tile if its parts are not those of the
- * rows, as with composed predicates and RB_UNDER.
+ * rows, as with composed predicates and RB_RAY_PARITY.
  */
 static rb_status
 prepare_tile(rb_stream *s)
@@ -540,24 +541,24 @@ prepare_tile(rb_stream *s)
 
 	if (!s->tiled)
 		return RB_OK;
-	status = rb_in_tile_make(s->ctx, &s->job, &s->in_tile);
-	if (is_composed(&s->job) || s->job.predicate == RB_UNDER)
+	status = rb_in_tile_build(s->ctx, &s->job, &s->in_tile);
+	if (is_composed(&s->job) || s->job.predicate == RB_RAY_PARITY)
 		s->job.tile.dims = 0;
 	return status;
 }
 
-/* RB_UNDER: checks the solids, then replaces the points by rays. */
+/* RB_RAY_PARITY: checks the solids, then replaces the points by rays. */
 static rb_status
 prepare_bodies(rb_stream *s)
 {
 	rb_status status;
 
-	if (s->job.predicate != RB_UNDER)
+	if (s->job.predicate != RB_RAY_PARITY)
 		return RB_OK;
-	status = rb_bodies_check(s->ctx, s->backend, s->job.blue, s->job.skip_bad, RB_BODY_OF_BODIES,
+	status = rb_bodies_check(s->ctx, s->backend, s->job.blue, s->job.skip_bad, RB_SOLID_OF_SOLIDS,
 							 &s->bad_bodies);
 	if (status == RB_OK)
-		status = rb_rays_make(s->ctx, s->backend, s->job.red, s->job.blue, &s->rays);
+		status = rb_rays_build(s->ctx, s->backend, s->job.red, s->job.blue, &s->rays);
 	if (status == RB_OK)
 	{
 		rb_set_release(&s->job.red);
@@ -567,26 +568,28 @@ prepare_bodies(rb_stream *s)
 }
 
 static rb_status
-join(rb_stream *s)
+run_join(rb_stream *s)
 {
-	rb_sink sink = {.put = rb_predicate_tells(s->job.predicate) ? put_told : put, .user = s};
-	rb_status status = compose_ids(s);
+	rb_sink sink = {.put = rb_predicate_has_payload(s->job.predicate) ? receive_payload_pairs
+																	  : receive_pairs,
+					.user = s};
+	rb_status status = materialize_ids(s);
 
 	if (status == RB_OK)
-		status = compose_coordinates(s);
+		status = materialize_coordinates(s);
 	if (status == RB_OK)
 		status = prepare_tile(s);
 	if (status == RB_OK)
 		status = prepare_bodies(s);
 	if (status == RB_OK)
-		status = rb_answers_begin(&s->answers);
+		status = rb_aggregate_begin(&s->answers);
 	if (s->tiled)
-		sink.put = put_in_tile;
+		sink.put = receive_tile_pairs;
 	if (!s->tiled && (s->job.answer == RB_COUNTS || s->job.answer == RB_HITS))
-		sink.put_words = put_words;
+		sink.put_words = receive_words;
 	if (!s->tiled && s->job.answer == RB_HITS)
 		sink.marks = s->answers.word;
-	sink.again = s->job.answer == RB_HITS && !rb_predicate_tells(s->job.predicate);
+	sink.again = s->job.answer == RB_HITS && !rb_predicate_has_payload(s->job.predicate);
 	if (status == RB_OK && is_composed(&s->job))
 		status = join_composed(s);
 	/* Rows with one part each have no pairs within them. */
@@ -595,22 +598,22 @@ join(rb_stream *s)
 	if (status == RB_OK)
 		status = emit_merged(s);
 	if (status == RB_OK)
-		status = rb_answers_end(&s->answers);
-	s->emitted += rb_answers_added(&s->answers);
+		status = rb_aggregate_end(&s->answers);
+	s->emitted += rb_aggregate_added(&s->answers);
 	if (status == RB_OK && s->job.answer == RB_HITS)
-		s->emitted = rb_answers_marked(&s->answers);
+		s->emitted = rb_aggregate_marked(&s->answers);
 	return status;
 }
 
 static void *
-produce(void *arg)
+producer_thread(void *arg)
 {
 	rb_stream *s = arg;
 	rb_status status;
 
 	/* Error bounds require rounding to nearest and gradual underflow. */
 	fesetenv(FE_DFL_ENV);
-	status = join(s);
+	status = run_join(s);
 	/* This thread may have stopped because another one failed. */
 	if (status == RB_STOPPED)
 		status = rb_why_stopped(s->ctx);
@@ -631,7 +634,7 @@ make_slots(rb_stream *s)
 	size_t columns;
 	rb_status status;
 
-	s->words = (size_t) rb_told_words(s->job.predicate);
+	s->words = (size_t) rb_payload_words(s->job.predicate);
 	s->slot_pairs = s->words > 1 ? SLOT_PAIRS / s->words : SLOT_PAIRS;
 	columns = s->words > 0 ? 3 : 2;
 	status = rb_array(s->ctx, (void **) &s->ids, columns * SLOTS * column, sizeof(int64_t));
@@ -655,7 +658,7 @@ rb_stream_open(rb_context *ctx, const rb_backend *backend, const rb_job *job, rb
 	const rb_set *blue = job->blue != NULL ? job->blue : job->red;
 
 	*stream = NULL;
-	if (!rb_leaf_exists(job->predicate, rb_joined_kind(job->predicate, job->red->kind),
+	if (!rb_leaf_exists(job->predicate, rb_kind_as_joined(job->predicate, job->red->kind),
 						blue->kind) &&
 		!rb_composed_exists(job->predicate, job->red->kind, blue->kind))
 		return rb_fail(ctx, RB_UNSUPPORTED, 0, 0, NULL);
@@ -675,12 +678,12 @@ rb_stream_open(rb_context *ctx, const rb_backend *backend, const rb_job *job, rb
 	rb_set_hold(s->job.red);
 	rb_set_hold(s->job.blue);
 	rb_unique_init(&s->unique, ctx, &s->job);
-	status = rb_answers_init(&s->answers, ctx, &s->job);
+	status = rb_aggregate_init(&s->answers, ctx, &s->job);
 	if (status == RB_OK)
 		status = make_slots(s);
 	if (status != RB_OK)
 	{
-		rb_answers_free(&s->answers);
+		rb_aggregate_free(&s->answers);
 		rb_set_release(&s->job.red);
 		rb_set_release(&s->job.blue);
 		rb_free(ctx->memory, (void **) &s);
@@ -695,7 +698,7 @@ rb_stream_open(rb_context *ctx, const rb_backend *backend, const rb_job *job, rb
 	pthread_condattr_destroy(&attr);
 
 	strncpy(ctx->stats.backend, backend->name, sizeof(ctx->stats.backend) - 1);
-	if (rb_thread_start(&s->thread, STACK, produce, s) != 0)
+	if (rb_thread_start(&s->thread, STACK, producer_thread, s) != 0)
 	{
 		rb_stream_close(s);
 		return rb_fail(ctx, RB_NO_THREAD, 0, 0, NULL);
@@ -792,7 +795,7 @@ rb_stream_close(rb_stream *s)
 	pthread_mutex_destroy(&s->lock);
 	pthread_mutex_destroy(&s->unique_lock);
 	rb_unique_free(&s->unique);
-	rb_answers_free(&s->answers);
+	rb_aggregate_free(&s->answers);
 	rb_set_release(&s->job.red);
 	rb_set_release(&s->job.blue);
 	rb_rays_free(ctx, &s->rays);

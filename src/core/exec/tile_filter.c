@@ -79,7 +79,7 @@ make_lows(rb_context *ctx, const rb_set *set, double **low)
 }
 
 rb_status
-rb_in_tile_make(rb_context *ctx, const rb_job *job, rb_in_tile *in)
+rb_in_tile_build(rb_context *ctx, const rb_job *job, rb_in_tile *in)
 {
 	const bool self = job->blue == NULL || job->blue == job->red;
 	rb_status status;

@@ -9,7 +9,7 @@
 
 typedef struct rb_in_tile
 {
-	rb_ends tile;
+	rb_box tile;
 	/* Red and blue, or the same set twice in a self join; the sets must outlive this struct */
 	const rb_set *set[2];
 	double *low[2]; /* Lower corner of each row's bounding box; NULL if each row has one part */
@@ -19,7 +19,7 @@ typedef struct rb_in_tile
  * Prepares the test. The job has a tile, and its sets have their coordinates. Call rb_in_tile_free
  * even after a failure.
  */
-extern rb_status rb_in_tile_make(rb_context *ctx, const rb_job *job, rb_in_tile *in);
+extern rb_status rb_in_tile_build(rb_context *ctx, const rb_job *job, rb_in_tile *in);
 extern void rb_in_tile_free(rb_context *ctx, rb_in_tile *in);
 
 /* Computes the lower corner of the bounding box of a row of red (0) or blue (1). */

@@ -21,15 +21,15 @@ typedef struct sequence
 void
 rb_curve_again(rb_curve *c, const rb_curve_parts *red, const rb_curve_parts *blue)
 {
-	rb_many *many[] = {&c->pieces,     &c->sides,       &c->vertex, &c->stretches,
-					   &c->runs,       &c->inner,       &c->lone,   &c->line_points,
-					   &c->line_start, &c->ring_points, &c->rings};
+	rb_curve_array *many[] = {&c->pieces,     &c->sides,       &c->vertex, &c->stretches,
+							  &c->runs,       &c->inner,       &c->lone,   &c->line_points,
+							  &c->line_start, &c->ring_points, &c->rings};
 
 	for (size_t i = 0; i < sizeof many / sizeof *many; i++)
 		many[i]->n = 0;
-	rb_names_clear(&c->points);
-	rb_names_clear(&c->lines);
-	rb_names_clear(&c->planes);
+	rb_canonical_ids_clear(&c->points);
+	rb_canonical_ids_clear(&c->lines);
+	rb_canonical_ids_clear(&c->planes);
 	c->points.width = RB_POINT_WIDTH;
 	c->lines.width = RB_LINE_WIDTH;
 	c->planes.width = RB_PLANE_WIDTH;
@@ -67,9 +67,9 @@ rb_curve_close(rb_curve **curve)
 		return;
 	memory = c->ctx->memory;
 	{
-		rb_many *many[] = {&c->pieces,      &c->sides, &c->vertex,      &c->stretches,
-						   &c->runs,        &c->inner, &c->lone,        &c->mark,
-						   &c->line_points, &c->rings, &c->ring_points, &c->line_start};
+		rb_curve_array *many[] = {&c->pieces,      &c->sides, &c->vertex,      &c->stretches,
+								  &c->runs,        &c->inner, &c->lone,        &c->mark,
+								  &c->line_points, &c->rings, &c->ring_points, &c->line_start};
 
 		for (size_t i = 0; i < sizeof many / sizeof *many; i++)
 			rb_free(memory, &many[i]->at);
@@ -78,9 +78,9 @@ rb_curve_close(rb_curve **curve)
 		rb_free(memory, &c->work[i].at);
 	for (size_t i = 0; i < sizeof c->out / sizeof *c->out; i++)
 		rb_free(memory, &c->out[i].at);
-	rb_names_free(memory, &c->points);
-	rb_names_free(memory, &c->lines);
-	rb_names_free(memory, &c->planes);
+	rb_canonical_ids_free(memory, &c->points);
+	rb_canonical_ids_free(memory, &c->lines);
+	rb_canonical_ids_free(memory, &c->planes);
 	rb_boxes_free(memory, &c->boxes);
 	rb_free(memory, (void **) curve);
 }
@@ -88,7 +88,7 @@ rb_curve_close(rb_curve **curve)
 rb_status
 rb_curve_add(rb_curve *c, uint32_t red, uint32_t blue)
 {
-	rb_status status = rb_should_stop(c->ctx) ? RB_STOPPED : rb_piece_make(c, red, blue);
+	rb_status status = rb_should_stop(c->ctx) ? RB_STOPPED : rb_curve_piece_build(c, red, blue);
 
 	return status == RB_STOPPED ? rb_why_stopped(c->ctx) : status;
 }
@@ -109,7 +109,7 @@ by_place(const void *a, const void *b, const void *arg)
 }
 
 static int
-compare(const uint32_t *a, uint32_t n, const uint32_t *b, uint32_t m)
+compare_sequences(const uint32_t *a, uint32_t n, const uint32_t *b, uint32_t m)
 {
 	for (uint32_t i = 0; i < n && i < m; i++)
 		if (a[i] != b[i])
@@ -122,7 +122,7 @@ by_numbers(const void *a, const void *b, const void *arg)
 {
 	const sequence *x = a, *y = b;
 	const uint32_t *number = arg;
-	const int order = compare(number + x->from, x->n, number + y->from, y->n);
+	const int order = compare_sequences(number + x->from, x->n, number + y->from, y->n);
 
 	return order != 0 ? order : (x->of > y->of) - (x->of < y->of);
 }
@@ -136,13 +136,13 @@ number_points(rb_curve *c)
 {
 	const uint32_t n = c->points.rows.n;
 	uint32_t *order, *number;
-	rb_many *many[] = {&c->lone, &c->line_points, &c->ring_points};
+	rb_curve_array *many[] = {&c->lone, &c->line_points, &c->ring_points};
 	rb_status status;
 
 	c->work[0].n = c->work[1].n = 0;
-	status = rb_many_more(c->ctx, &c->work[0], (size_t) n + 1, sizeof *order);
+	status = rb_curve_array_reserve(c->ctx, &c->work[0], (size_t) n + 1, sizeof *order);
 	if (status == RB_OK)
-		status = rb_many_more(c->ctx, &c->work[1], (size_t) n + 1, sizeof *number);
+		status = rb_curve_array_reserve(c->ctx, &c->work[1], (size_t) n + 1, sizeof *number);
 	if (status != RB_OK)
 		return status;
 	order = RB_ALL(c->work[0], uint32_t);
@@ -161,7 +161,7 @@ number_points(rb_curve *c)
 }
 
 static void
-reverse(uint32_t *x, uint32_t n)
+reverse_sequence(uint32_t *x, uint32_t n)
 {
 	for (uint32_t i = 0; i < n / 2; i++)
 	{
@@ -174,7 +174,7 @@ reverse(uint32_t *x, uint32_t n)
 
 /* Returns element i of a cyclic sequence, counted from `start` forward or backward. */
 static uint32_t
-around(const uint32_t *x, uint32_t n, uint32_t start, bool back, uint32_t i)
+cyclic_element(const uint32_t *x, uint32_t n, uint32_t start, bool back, uint32_t i)
 {
 	return x[back ? (start + n - i) % n : (start + i) % n];
 }
@@ -191,7 +191,7 @@ turn_circle(rb_curve *c, uint32_t *x, uint32_t n, bool both_ways)
 	rb_status status;
 
 	c->work[2].n = 0;
-	status = rb_many_more(c->ctx, &c->work[2], n, sizeof *copy);
+	status = rb_curve_array_reserve(c->ctx, &c->work[2], n, sizeof *copy);
 	if (status != RB_OK)
 		return status;
 	copy = RB_ALL(c->work[2], uint32_t);
@@ -203,16 +203,17 @@ turn_circle(rb_curve *c, uint32_t *x, uint32_t n, bool both_ways)
 			uint32_t i = 0;
 
 			if (best != RB_NOTHING)
-				while (i < n && around(x, n, start, back, i) == around(x, n, best, best_back, i))
+				while (i < n && cyclic_element(x, n, start, back, i) ==
+									cyclic_element(x, n, best, best_back, i))
 					i++;
-			if (best != RB_NOTHING &&
-				(i == n || around(x, n, start, back, i) > around(x, n, best, best_back, i)))
+			if (best != RB_NOTHING && (i == n || cyclic_element(x, n, start, back, i) >
+													 cyclic_element(x, n, best, best_back, i)))
 				continue;
 			best = start;
 			best_back = back;
 		}
 	for (uint32_t i = 0; i < n; i++)
-		copy[i] = around(x, n, best, best_back, i);
+		copy[i] = cyclic_element(x, n, best, best_back, i);
 	memcpy(x, copy, n * sizeof *x);
 	return RB_OK;
 }
@@ -221,10 +222,10 @@ turn_circle(rb_curve *c, uint32_t *x, uint32_t n, bool both_ways)
 
 /* Appends the coordinates of n points. */
 static rb_status
-put_corners(rb_curve *c, rb_many *to, const uint32_t *number, uint32_t n)
+put_corners(rb_curve *c, rb_curve_array *to, const uint32_t *number, uint32_t n)
 {
 	const uint32_t *order = RB_ALL(c->work[0], uint32_t);
-	rb_status status = rb_many_more(c->ctx, to, n, 3 * sizeof(double));
+	rb_status status = rb_curve_array_reserve(c->ctx, to, n, 3 * sizeof(double));
 
 	if (status != RB_OK)
 		return status;
@@ -236,9 +237,9 @@ put_corners(rb_curve *c, rb_many *to, const uint32_t *number, uint32_t n)
 }
 
 static rb_status
-put_number(rb_curve *c, rb_many *to, uint32_t number)
+put_number(rb_curve *c, rb_curve_array *to, uint32_t number)
 {
-	rb_status status = rb_many_more(c->ctx, to, 1, sizeof number);
+	rb_status status = rb_curve_array_reserve(c->ctx, to, 1, sizeof number);
 
 	if (status == RB_OK)
 		RB_ALL(*to, uint32_t)[to->n++] = number;
@@ -248,7 +249,7 @@ put_number(rb_curve *c, rb_many *to, uint32_t number)
 static rb_status
 put_sequence(rb_curve *c, uint32_t from, uint32_t n, uint32_t of)
 {
-	rb_status status = rb_many_more(c->ctx, &c->work[3], 1, sizeof(sequence));
+	rb_status status = rb_curve_array_reserve(c->ctx, &c->work[3], 1, sizeof(sequence));
 
 	if (status == RB_OK)
 		RB_ALL(c->work[3], sequence)[c->work[3].n++] = (sequence){from, n, of};
@@ -256,7 +257,7 @@ put_sequence(rb_curve *c, uint32_t from, uint32_t n, uint32_t of)
 }
 
 static rb_status
-put_points(rb_curve *c, rb_shape *shape)
+put_points(rb_curve *c, rb_intersection *shape)
 {
 	rb_status status = rb_sort_numbers(c->ctx, RB_ALL(c->lone, uint32_t), c->lone.n);
 
@@ -267,7 +268,7 @@ put_points(rb_curve *c, rb_shape *shape)
 }
 
 static rb_status
-put_lines(rb_curve *c, rb_shape *shape)
+put_lines(rb_curve *c, rb_intersection *shape)
 {
 	rb_status status = put_number(c, &c->line_start, c->line_points.n);
 	const uint32_t n = c->line_start.n - 1;
@@ -290,7 +291,7 @@ put_lines(rb_curve *c, rb_shape *shape)
 			while (k < m / 2 && x[k] == x[m - 1 - k])
 				k++;
 			if (x[k] > x[m - 1 - k])
-				reverse(x, m);
+				reverse_sequence(x, m);
 		}
 		if (status == RB_OK)
 			status = put_sequence(c, from, m, i);
@@ -313,7 +314,7 @@ put_lines(rb_curve *c, rb_shape *shape)
 
 /* Appends a closed ring. */
 static rb_status
-put_ring(rb_curve *c, const rb_ring *ring)
+put_ring(rb_curve *c, const rb_curve_ring *ring)
 {
 	const uint32_t *x = RB_ALL(c->ring_points, uint32_t) + ring->from;
 	rb_status status = put_number(c, &c->out[4], c->out[5].n);
@@ -327,7 +328,7 @@ put_ring(rb_curve *c, const rb_ring *ring)
 static uint32_t
 rings_of_one(const rb_curve *c, uint32_t i)
 {
-	const rb_ring *ring = RB_ALL(c->rings, rb_ring);
+	const rb_curve_ring *ring = RB_ALL(c->rings, rb_curve_ring);
 	uint32_t k = i + 1;
 
 	while (k < c->rings.n && ring[k].polygon == ring[i].polygon)
@@ -338,16 +339,16 @@ rings_of_one(const rb_curve *c, uint32_t i)
 static int
 by_ring(const void *a, const void *b, const void *arg)
 {
-	const rb_ring *x = a, *y = b;
+	const rb_curve_ring *x = a, *y = b;
 	const uint32_t *number = arg;
 
-	return compare(number + x->from, x->n, number + y->from, y->n);
+	return compare_sequences(number + x->from, x->n, number + y->from, y->n);
 }
 
 static rb_status
-put_polygons(rb_curve *c, rb_shape *shape)
+put_polygons(rb_curve *c, rb_intersection *shape)
 {
-	rb_ring *ring = RB_ALL(c->rings, rb_ring);
+	rb_curve_ring *ring = RB_ALL(c->rings, rb_curve_ring);
 	rb_status status = RB_OK;
 
 	for (uint32_t i = 0; i < c->rings.n && status == RB_OK; i++)
@@ -355,7 +356,7 @@ put_polygons(rb_curve *c, rb_shape *shape)
 		uint32_t *x = RB_ALL(c->ring_points, uint32_t) + ring[i].from;
 
 		if (ring[i].turned)
-			reverse(x, ring[i].n);
+			reverse_sequence(x, ring[i].n);
 		status = turn_circle(c, x, ring[i].n, false);
 		if (i % 64 == 63 && rb_should_stop(c->ctx))
 			status = RB_STOPPED;
@@ -387,7 +388,7 @@ put_polygons(rb_curve *c, rb_shape *shape)
 }
 
 rb_status
-rb_curve_finish(rb_curve *c, rb_shape *shape)
+rb_curve_finish(rb_curve *c, rb_intersection *shape)
 {
 	rb_status status = c->pieces.n > 1 && c->count[1] + c->count[2] > 0 ? rb_curve_boxes(c) : RB_OK;
 

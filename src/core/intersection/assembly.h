@@ -40,34 +40,35 @@ extern "C"
 #endif
 
 #define RB_NOTHING UINT32_MAX
-#define RB_CURVE_MOST (UINT32_MAX - 16) /* Maximum number of items in any numbered list */
-#define RB_CURVE_QUIET 1024             /* Number of cheap steps between checks for cancellation */
-#define RB_QUOTIENT 3                   /* Words of a quotient; more than rounding needs */
+#define RB_CURVE_MAX (UINT32_MAX - 16) /* Maximum number of items in any numbered list */
+#define RB_CURVE_CHECK_INTERVAL 1024   /* Number of cheap steps between checks for cancellation */
+#define RB_QUOTIENT 3                  /* Words of a quotient; more than rounding needs */
 
 /* A growing array */
-typedef struct rb_many
+typedef struct rb_curve_array
 {
 	void *at;
 	size_t cap; /* Capacity in bytes, because the buffer is reused for different element types */
 	uint32_t n;
-} rb_many;
+} rb_curve_array;
 
 #define RB_ALL(many, type) ((type *) (many).at)
 
 /* Reserves memory for `more` additional elements. */
-extern rb_status rb_many_more(rb_context *ctx, rb_many *many, size_t more, size_t element);
+extern rb_status rb_curve_array_reserve(rb_context *ctx, rb_curve_array *many, size_t more,
+										size_t element);
 
 /* ---- canonical ids (canonical.c) ---- */
 
 /* A table of distinct rows of `width` doubles */
-typedef struct rb_names
+typedef struct rb_canonical_ids
 {
-	rb_many rows;
+	rb_curve_array rows;
 	uint32_t *table;
 	size_t table_cap;
 	uint32_t mask;
 	int width;
-} rb_names;
+} rb_canonical_ids;
 
 /* Width of the canonical form of a point: its coordinates, with -0 replaced by 0 */
 #define RB_POINT_WIDTH 3
@@ -98,7 +99,7 @@ typedef enum rb_along
 } rb_along;
 
 /* The intersection of two parts */
-typedef struct rb_piece
+typedef struct rb_curve_piece
 {
 	uint32_t part[2];
 	uint32_t what; /* Canonical id of the point, line or plane */
@@ -115,36 +116,36 @@ typedef struct rb_piece
 	 * on which the segment lies
 	 */
 	uint8_t on[2];
-} rb_piece;
+} rb_curve_piece;
 
 /* An edge of a part; `turned` means that it runs from its end to its start */
-typedef struct rb_side
+typedef struct rb_curve_side
 {
 	uint32_t part;
 	uint8_t of; /* 0 for red, 1 for blue */
 	uint8_t edge;
 	uint8_t turned;
 	uint8_t unused;
-} rb_side;
+} rb_curve_side;
 
 /* An interval of a line */
-typedef struct rb_stretch
+typedef struct rb_curve_interval
 {
 	uint32_t line;
 	uint32_t from; /* Precedes `to` along the line */
 	uint32_t to;
 	uint32_t covers; /* Nonzero if a polygon covers the interval, 0 for a segment */
-} rb_stretch;
+} rb_curve_interval;
 
 /* A maximal run along a line, from `from` to `to` */
-typedef struct rb_run
+typedef struct rb_curve_run
 {
 	uint32_t line;
 	uint32_t from;
 	uint32_t to;
 	uint32_t inner; /* First of the `ninner` interior vertices that are kept */
 	uint32_t ninner;
-} rb_run;
+} rb_curve_run;
 
 /* ---- state of a computation ---- */
 
@@ -153,44 +154,46 @@ struct rb_curve
 	rb_context *ctx;
 	rb_exact_env env;
 	rb_curve_parts side[2];
-	rb_names points;
-	rb_names lines;
-	rb_names planes;
-	rb_many pieces;
-	rb_many sides;     /* Sides of polygons */
-	rb_many vertex;    /* Intersection of each side with the next one */
-	uint32_t count[3]; /* Number of pieces of each dimension */
-	rb_boxes boxes;    /* Box tree of the pieces */
-	rb_many stretches;
-	rb_many runs;
-	rb_many inner;
-	rb_many lone; /* Points not covered by anything larger */
-	rb_many mark; /* One word for each point, or for other uses */
-	rb_many work[4];
+	rb_canonical_ids points;
+	rb_canonical_ids lines;
+	rb_canonical_ids planes;
+	rb_curve_array pieces;
+	rb_curve_array sides;  /* Sides of polygons */
+	rb_curve_array vertex; /* Intersection of each side with the next one */
+	uint32_t count[3];     /* Number of pieces of each dimension */
+	rb_boxes boxes;        /* Box tree of the pieces */
+	rb_curve_array stretches;
+	rb_curve_array runs;
+	rb_curve_array inner;
+	rb_curve_array lone; /* Points not covered by anything larger */
+	rb_curve_array mark; /* One word for each point, or for other uses */
+	rb_curve_array work[4];
 	/*
-	 * The result: point ids of lines and the start of each line; rings of type rb_ring, those of a
+	 * The result: point ids of lines and the start of each line; rings of type rb_curve_ring, those of a
 	 * polygon in sequence
 	 */
-	rb_many line_points, line_start;
+	rb_curve_array line_points, line_start;
 	uint32_t first_closed; /* Index of the first closed line; later lines are closed too */
-	rb_many ring_points, rings;
-	rb_many out[6];
+	rb_curve_array ring_points, rings;
+	rb_curve_array out[6];
 };
 
-extern void rb_names_clear(rb_names *names);
-extern void rb_names_free(rb_memory *memory, rb_names *names);
+extern void rb_canonical_ids_clear(rb_canonical_ids *names);
+extern void rb_canonical_ids_free(rb_memory *memory, rb_canonical_ids *names);
 
 /* Looks up the number of a row, and inserts the row if it is missing. */
-extern rb_status rb_name_row(rb_context *ctx, rb_names *names, const double *row, uint32_t *number);
+extern rb_status rb_canonical_row(rb_context *ctx, rb_canonical_ids *names, const double *row,
+								  uint32_t *number);
 
-extern rb_status rb_name_point(rb_curve *c, const double *at, uint32_t *point);
+extern rb_status rb_canonical_point(rb_curve *c, const double *at, uint32_t *point);
 /*
  * Looks up the line through two input points, the intersection line of two planes, and the plane of
  * a triangle.
  */
-extern rb_status rb_name_line(rb_curve *c, const double *p, const double *q, uint32_t *line);
-extern rb_status rb_name_planes_line(rb_curve *c, const double *r, const double *b, uint32_t *line);
-extern rb_status rb_name_plane(rb_curve *c, const double *t, uint32_t *plane);
+extern rb_status rb_canonical_line(rb_curve *c, const double *p, const double *q, uint32_t *line);
+extern rb_status rb_canonical_planes_line(rb_curve *c, const double *r, const double *b,
+										  uint32_t *line);
+extern rb_status rb_canonical_plane(rb_curve *c, const double *t, uint32_t *plane);
 /* Returns an axis on which the plane's normal is not 0. */
 extern int rb_plane_axis(const rb_curve *c, uint32_t plane);
 
@@ -216,31 +219,33 @@ rb_triangle_at(const rb_curve *c, int side, uint32_t part)
 	return c->side[side].coords + 9 * (size_t) part;
 }
 
-extern rb_status rb_piece_make(rb_curve *c, uint32_t red, uint32_t blue);
+extern rb_status rb_curve_piece_build(rb_curve *c, uint32_t red, uint32_t blue);
 
 /* ---- convex polygons (convex_clip.c) ---- */
 
 /* Sets the start and end point of side s. */
-extern void rb_side_ends(const rb_curve *c, rb_side s, const double **p, const double **q);
+extern void rb_side_ends(const rb_curve *c, rb_curve_side s, const double **p, const double **q);
 
 /*
  * Returns the side of `line` on which the intersection of sides a and b lies, projected along the
  * axis: 1 for left, -1 for right.
  */
-extern int rb_corner_side(rb_curve *c, int axis, rb_side a, rb_side b, rb_side line);
+extern int rb_corner_side(rb_curve *c, int axis, rb_curve_side a, rb_curve_side b,
+						  rb_curve_side line);
 /*
  * Returns the side of the line kl, and of the plane of triangle t, on which the intersection of
  * sides a and b lies.
  */
-extern int rb_corner_turn(rb_curve *c, int axis, rb_side a, rb_side b, const double *k,
+extern int rb_corner_turn(rb_curve *c, int axis, rb_curve_side a, rb_curve_side b, const double *k,
 						  const double *l);
-extern int rb_corner_plane(rb_curve *c, int axis, rb_side a, rb_side b, const double *t);
+extern int rb_corner_plane(rb_curve *c, int axis, rb_curve_side a, rb_curve_side b,
+						   const double *t);
 
 /*
  * Clips the polygon with n sides from c->sides[from] to the left of the line. Appends the result to
  * c->sides and sets *left to its number of sides, or to 0 if it has no area.
  */
-extern rb_status rb_convex_cut(rb_curve *c, int axis, uint32_t from, uint32_t n, rb_side line,
+extern rb_status rb_convex_cut(rb_curve *c, int axis, uint32_t from, uint32_t n, rb_curve_side line,
 							   uint32_t *left);
 
 /* Appends the sides of a triangle to c->sides, counterclockwise along the axis. */
@@ -251,18 +256,18 @@ extern rb_status rb_convex_corners(rb_curve *c, uint32_t from, uint32_t n);
 
 /* ---- implicit points, exact before rounding (implicit_point.c) ---- */
 
-typedef struct rb_spot
+typedef struct rb_implicit_point
 {
 	bool corner; /* The point is a vertex of a part, so `at` is exact */
 	double at[3];
 	rb_number x[3]; /* Otherwise the exact point is x / w, with w > 0 */
 	rb_number w;
-} rb_spot;
+} rb_implicit_point;
 
 /* Creates the implicit point of the vertex of an intersection that rounds to the given doubles. */
-extern void rb_spot_make(rb_curve *c, const rb_part *red, const rb_part *blue, const double *at,
-						 rb_spot *spot);
-extern bool rb_spot_on(rb_curve *c, const rb_spot *spot, const rb_part *part);
+extern void rb_implicit_point_build(rb_curve *c, const rb_part *red, const rb_part *blue,
+									const double *at, rb_implicit_point *spot);
+extern bool rb_implicit_point_on(rb_curve *c, const rb_implicit_point *spot, const rb_part *part);
 
 /* ---- steps of the computation ---- */
 
@@ -290,13 +295,13 @@ typedef struct rb_edge
 extern rb_status rb_curve_nodes(rb_curve *c); /* ring_nodes.c */
 
 /* A ring of a polygon */
-typedef struct rb_ring
+typedef struct rb_curve_ring
 {
 	uint32_t polygon; /* A number that identifies the polygon */
 	uint32_t from;    /* Start in ring_points; the first vertex is not repeated at the end */
 	uint32_t n;
 	uint32_t turned; /* Nonzero if the order of the vertices must be reversed */
-} rb_ring;
+} rb_curve_ring;
 
 /* Clears the marks of all points. */
 static inline rb_status
@@ -305,7 +310,8 @@ rb_unmark_points(rb_curve *c)
 	rb_status status;
 
 	c->mark.n = 0;
-	status = rb_many_more(c->ctx, &c->mark, (size_t) c->points.rows.n + 1, sizeof(uint32_t));
+	status =
+		rb_curve_array_reserve(c->ctx, &c->mark, (size_t) c->points.rows.n + 1, sizeof(uint32_t));
 	if (status == RB_OK)
 		memset(RB_ALL(c->mark, uint32_t), 0, c->points.rows.n * sizeof(uint32_t));
 	return status;

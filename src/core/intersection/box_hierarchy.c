@@ -41,8 +41,8 @@ rb_boxes_room(rb_context *ctx, rb_boxes *b, uint32_t n)
 	{
 		b->first[b->levels++] = (uint32_t) all;
 		all += level;
-		if (all > RB_CURVE_MOST)
-			return rb_fail(ctx, RB_TOO_MANY_OBJECTS, all, RB_CURVE_MOST, NULL);
+		if (all > RB_CURVE_MAX)
+			return rb_fail(ctx, RB_TOO_MANY_OBJECTS, all, RB_CURVE_MAX, NULL);
 		if (level <= 1)
 			break;
 		level = (level + EIGHT - 1) / EIGHT;
@@ -54,7 +54,7 @@ rb_boxes_room(rb_context *ctx, rb_boxes *b, uint32_t n)
 }
 
 static void
-widen(double *box, const double *by)
+extend_box(double *box, const double *by)
 {
 	for (int k = 0; k < 3; k++)
 	{
@@ -65,7 +65,7 @@ widen(double *box, const double *by)
 
 /* Spreads the bits of x, with two zero bits between neighbors. */
 static uint64_t
-spread(uint64_t x)
+spread_bits(uint64_t x)
 {
 	uint64_t to = 0;
 
@@ -84,7 +84,7 @@ rb_boxes_order(rb_context *ctx, rb_boxes *b)
 		return RB_OK;
 	memcpy(all, b->box, sizeof all);
 	for (uint32_t i = 1; i < b->n; i++)
-		widen(all, b->box + 6 * (size_t) i);
+		extend_box(all, b->box + 6 * (size_t) i);
 	for (uint32_t i = 0; i < b->n; i++)
 	{
 		const double *box = b->box + 6 * (size_t) i;
@@ -98,9 +98,9 @@ rb_boxes_order(rb_context *ctx, rb_boxes *b)
 			const double share = size > 0 ? (box[k] / 4 + box[3 + k] / 4 - all[k] / 2) / size : 0;
 			const double cell = fmin(fmax(share, 0), 1) * ((1 << CURVE_BITS) - 1);
 
-			b->order[i].where |= spread((uint64_t) cell) << k;
+			b->order[i].where |= spread_bits((uint64_t) cell) << k;
 		}
-		if (i % RB_CURVE_QUIET == RB_CURVE_QUIET - 1 && rb_should_stop(ctx))
+		if (i % RB_CURVE_CHECK_INTERVAL == RB_CURVE_CHECK_INTERVAL - 1 && rb_should_stop(ctx))
 			return RB_STOPPED;
 	}
 	status = rb_sort(ctx, b->order, b->n, sizeof *b->order, by_place, NULL);
@@ -116,7 +116,7 @@ rb_boxes_order(rb_context *ctx, rb_boxes *b)
 			if (i % EIGHT == 0)
 				memcpy(box, b->box + 6 * (size_t) child, 6 * sizeof *box);
 			else
-				widen(box, b->box + 6 * (size_t) child);
+				extend_box(box, b->box + 6 * (size_t) child);
 		}
 		if (rb_should_stop(ctx))
 			status = RB_STOPPED;
@@ -125,7 +125,7 @@ rb_boxes_order(rb_context *ctx, rb_boxes *b)
 }
 
 static bool
-overlap(const double *a, const double *b)
+do_boxes_overlap(const double *a, const double *b)
 {
 	return a[0] <= b[3] && b[0] <= a[3] && a[1] <= b[4] && b[1] <= a[4] && a[2] <= b[5] &&
 		   b[2] <= a[5];
@@ -154,7 +154,7 @@ rb_boxes_find(const rb_boxes *b, const double *box, rb_status (*take)(void *user
 		const uint32_t at = level == 0 ? b->order[node].item : b->first[level] + node;
 		uint32_t below, end;
 
-		if (!overlap(b->box + 6 * (size_t) at, box))
+		if (!do_boxes_overlap(b->box + 6 * (size_t) at, box))
 			continue;
 		if (level == 0)
 		{

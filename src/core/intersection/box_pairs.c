@@ -31,7 +31,7 @@ typedef struct pairing
 } pairing;
 
 static rb_status
-add(void *user, uint32_t blue)
+add_pair(void *user, uint32_t blue)
 {
 	pairing *p = user;
 
@@ -52,7 +52,7 @@ rb_curve_add_all(rb_curve *c)
 	for (; p.red < c->side[0].n && status == RB_OK; p.red++)
 	{
 		box_of(&c->side[0], p.red, box);
-		status = rb_boxes_find(&c->boxes, box, add, &p);
+		status = rb_boxes_find(&c->boxes, box, add_pair, &p);
 		if (p.red % 64 == 63 && rb_should_stop(c->ctx))
 			status = RB_STOPPED;
 	}

@@ -28,19 +28,19 @@
 _Static_assert(RB_NUMBER_DEGREE(5, 16) + 4 <= RB_NUMBER_WORDS, "room for the line of two planes");
 
 rb_status
-rb_many_more(rb_context *ctx, rb_many *many, size_t more, size_t element)
+rb_curve_array_reserve(rb_context *ctx, rb_curve_array *many, size_t more, size_t element)
 {
 	const uint64_t need = (uint64_t) many->n + more;
 
-	if (need > RB_CURVE_MOST)
-		return rb_fail(ctx, RB_TOO_MANY_OBJECTS, need, RB_CURVE_MOST, NULL);
+	if (need > RB_CURVE_MAX)
+		return rb_fail(ctx, RB_TOO_MANY_OBJECTS, need, RB_CURVE_MAX, NULL);
 	return rb_array_grow(ctx, &many->at, &many->cap, (size_t) need * element, 1);
 }
 
 /* ---- rows ---- */
 
 static uint32_t
-place_of(const rb_names *names, const double *row)
+find_slot(const rb_canonical_ids *names, const double *row)
 {
 	uint64_t hash = 0;
 	uint32_t place;
@@ -58,7 +58,7 @@ place_of(const rb_names *names, const double *row)
 
 /* Enlarges the hash table to at least twice as many slots as there are rows. */
 static rb_status
-widen(rb_context *ctx, rb_names *names)
+enlarge_table(rb_context *ctx, rb_canonical_ids *names)
 {
 	const size_t size = names->mask == 0 ? 16 : 4 * ((size_t) names->mask + 1);
 	rb_status status =
@@ -70,16 +70,16 @@ widen(rb_context *ctx, rb_names *names)
 	memset(names->table, 0xff, size * sizeof *names->table);
 	for (uint32_t i = 0; i < names->rows.n; i++)
 	{
-		names->table[place_of(names, RB_ALL(names->rows, double) +
-										 (size_t) i * (size_t) names->width)] = i;
-		if (i % RB_CURVE_QUIET == RB_CURVE_QUIET - 1 && rb_should_stop(ctx))
+		names->table[find_slot(names, RB_ALL(names->rows, double) +
+										  (size_t) i * (size_t) names->width)] = i;
+		if (i % RB_CURVE_CHECK_INTERVAL == RB_CURVE_CHECK_INTERVAL - 1 && rb_should_stop(ctx))
 			return RB_STOPPED;
 	}
 	return RB_OK;
 }
 
 rb_status
-rb_name_row(rb_context *ctx, rb_names *names, const double *row, uint32_t *number)
+rb_canonical_row(rb_context *ctx, rb_canonical_ids *names, const double *row, uint32_t *number)
 {
 	double key[RB_LINE_WIDTH];
 	uint32_t place;
@@ -87,15 +87,15 @@ rb_name_row(rb_context *ctx, rb_names *names, const double *row, uint32_t *numbe
 
 	for (int i = 0; i < names->width; i++)
 		key[i] = row[i] + 0.0; /* Replaces -0 by 0 */
-	if (names->rows.n >= RB_CURVE_MOST / 4)
-		return rb_fail(ctx, RB_TOO_MANY_OBJECTS, names->rows.n, RB_CURVE_MOST / 4, NULL);
+	if (names->rows.n >= RB_CURVE_MAX / 4)
+		return rb_fail(ctx, RB_TOO_MANY_OBJECTS, names->rows.n, RB_CURVE_MAX / 4, NULL);
 	if (names->mask == 0 || names->rows.n > names->mask / 2)
-		status = widen(ctx, names);
+		status = enlarge_table(ctx, names);
 	if (status == RB_OK)
-		status = rb_many_more(ctx, &names->rows, 1, (size_t) names->width * sizeof *key);
+		status = rb_curve_array_reserve(ctx, &names->rows, 1, (size_t) names->width * sizeof *key);
 	if (status != RB_OK)
 		return status;
-	place = place_of(names, key);
+	place = find_slot(names, key);
 	if (names->table[place] == RB_NOTHING)
 	{
 		memcpy(RB_ALL(names->rows, double) + (size_t) names->rows.n * (size_t) names->width, key,
@@ -108,32 +108,32 @@ rb_name_row(rb_context *ctx, rb_names *names, const double *row, uint32_t *numbe
 
 /* Resets the table to a small size, since the next input may be small. */
 void
-rb_names_clear(rb_names *names)
+rb_canonical_ids_clear(rb_canonical_ids *names)
 {
 	names->rows.n = 0;
 	names->mask = 0;
 }
 
 void
-rb_names_free(rb_memory *memory, rb_names *names)
+rb_canonical_ids_free(rb_memory *memory, rb_canonical_ids *names)
 {
 	rb_free(memory, &names->rows.at);
 	rb_free(memory, (void **) &names->table);
 	names->rows.cap = names->table_cap = 0;
-	rb_names_clear(names);
+	rb_canonical_ids_clear(names);
 }
 
 /* ---- points, lines, planes ---- */
 
 rb_status
-rb_name_point(rb_curve *c, const double *at, uint32_t *point)
+rb_canonical_point(rb_curve *c, const double *at, uint32_t *point)
 {
-	return rb_name_row(c->ctx, &c->points, at, point);
+	return rb_canonical_row(c->ctx, &c->points, at, point);
 }
 
 /* Returns the index of the number with the largest magnitude among three. */
 static int
-largest(const rb_number *x)
+index_of_largest(const rb_number *x)
 {
 	int best = 0;
 	rb_number a, b;
@@ -153,7 +153,7 @@ largest(const rb_number *x)
 }
 
 static double
-ratio(const rb_number *x, const rb_number *by)
+round_ratio(const rb_number *x, const rb_number *by)
 {
 	rb_number quotient;
 
@@ -166,7 +166,7 @@ ratio(const rb_number *x, const rb_number *by)
 #define PRIME ((UINT64_C(1) << 61) - 1)
 
 static uint64_t
-times(uint64_t a, uint64_t b)
+multiply_modulo(uint64_t a, uint64_t b)
 {
 	const unsigned __int128 product = (unsigned __int128) a * b;
 	const uint64_t sum = (uint64_t) (product & PRIME) + (uint64_t) (product >> 61);
@@ -176,15 +176,15 @@ times(uint64_t a, uint64_t b)
 
 /* Returns a^(PRIME - 2), which is 1 / a modulo PRIME. */
 static uint64_t
-inverse(uint64_t a)
+invert_modulo(uint64_t a)
 {
 	uint64_t result = 1;
 
 	for (uint64_t bits = PRIME - 2; bits != 0; bits >>= 1)
 	{
 		if (bits & 1)
-			result = times(result, a);
-		a = times(a, a);
+			result = multiply_modulo(result, a);
+		a = multiply_modulo(a, a);
 	}
 	return result;
 }
@@ -193,12 +193,12 @@ inverse(uint64_t a)
 static double
 ratios_modulo(const rb_number *x, int n, int by)
 {
-	const uint64_t one = inverse(rb_number_modulo(&x[by]));
+	const uint64_t one = invert_modulo(rb_number_modulo(&x[by]));
 	uint64_t sum = 0;
 
 	for (int i = 0; i < n; i++)
-		sum = times((sum + times(rb_number_modulo(&x[i]), one)) % PRIME,
-					UINT64_C(0x1e3779b97f4a7c15));
+		sum = multiply_modulo((sum + multiply_modulo(rb_number_modulo(&x[i]), one)) % PRIME,
+							  UINT64_C(0x1e3779b97f4a7c15));
 	return (double) (sum % PRIME >> 8);
 }
 
@@ -207,19 +207,19 @@ ratios_modulo(const rb_number *x, int n, int by)
  * ratios. Looks up its number.
  */
 static rb_status
-name_ratios(rb_curve *c, rb_names *names, const rb_number *x, uint32_t *number)
+name_ratios(rb_curve *c, rb_canonical_ids *names, const rb_number *x, uint32_t *number)
 {
-	const int by = largest(x), n = names->width - 1;
+	const int by = index_of_largest(x), n = names->width - 1;
 	double row[RB_LINE_WIDTH];
 
 	for (int i = 0; i < n; i++)
-		row[i] = i == by ? 1 : ratio(&x[i], &x[by]);
+		row[i] = i == by ? 1 : round_ratio(&x[i], &x[by]);
 	row[n] = ratios_modulo(x, n, by);
-	return rb_name_row(c->ctx, names, row, number);
+	return rb_canonical_row(c->ctx, names, row, number);
 }
 
 rb_status
-rb_name_line(rb_curve *c, const double *p, const double *q, uint32_t *line)
+rb_canonical_line(rb_curve *c, const double *p, const double *q, uint32_t *line)
 {
 	rb_number x[RB_LINE_WIDTH], a, b;
 
@@ -261,7 +261,7 @@ plane_of(const double *t, rb_number *n, rb_number *e)
 }
 
 rb_status
-rb_name_planes_line(rb_curve *c, const double *r, const double *b, uint32_t *line)
+rb_canonical_planes_line(rb_curve *c, const double *r, const double *b, uint32_t *line)
 {
 	rb_number x[RB_LINE_WIDTH], nr[3], nb[3], er, eb, s, t;
 
@@ -281,7 +281,7 @@ rb_name_planes_line(rb_curve *c, const double *r, const double *b, uint32_t *lin
 }
 
 rb_status
-rb_name_plane(rb_curve *c, const double *t, uint32_t *plane)
+rb_canonical_plane(rb_curve *c, const double *t, uint32_t *plane)
 {
 	rb_number x[RB_PLANE_WIDTH];
 

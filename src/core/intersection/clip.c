@@ -38,13 +38,13 @@ rb_part_load(const rb_curve_parts *of, uint32_t i, rb_part *part)
 }
 
 static rb_status
-put(rb_curve *c, const rb_piece *piece)
+append_piece(rb_curve *c, const rb_curve_piece *piece)
 {
-	rb_status status = rb_many_more(c->ctx, &c->pieces, 1, sizeof *piece);
+	rb_status status = rb_curve_array_reserve(c->ctx, &c->pieces, 1, sizeof *piece);
 
 	if (status != RB_OK)
 		return status;
-	RB_ALL(c->pieces, rb_piece)[c->pieces.n++] = *piece;
+	RB_ALL(c->pieces, rb_curve_piece)[c->pieces.n++] = *piece;
 	c->count[piece->dimension]++;
 	return RB_OK;
 }
@@ -82,11 +82,11 @@ has_area(rb_curve *c, int axis, const uint32_t *vertex, uint32_t n)
  * rounding.
  */
 static rb_status
-make_polygon(rb_curve *c, rb_piece *piece, const double *red, bool *there)
+make_polygon(rb_curve *c, rb_curve_piece *piece, const double *red, bool *there)
 {
 	const uint32_t start = c->sides.n;
 	uint32_t from = start, n = 3, blue;
-	rb_status status = rb_name_plane(c, red, &piece->what);
+	rb_status status = rb_canonical_plane(c, red, &piece->what);
 	int axis, u, v;
 
 	*there = false;
@@ -106,13 +106,13 @@ make_polygon(rb_curve *c, rb_piece *piece, const double *red, bool *there)
 	{
 		const uint32_t to = c->sides.n;
 
-		status = rb_convex_cut(c, axis, from, n, RB_ALL(c->sides, rb_side)[blue + i], &n);
+		status = rb_convex_cut(c, axis, from, n, RB_ALL(c->sides, rb_curve_side)[blue + i], &n);
 		from = to;
 	}
 	if (status != RB_OK)
 		return status;
-	memmove(RB_ALL(c->sides, rb_side) + start, RB_ALL(c->sides, rb_side) + from,
-			n * sizeof(rb_side));
+	memmove(RB_ALL(c->sides, rb_curve_side) + start, RB_ALL(c->sides, rb_curve_side) + from,
+			n * sizeof(rb_curve_side));
 	c->sides.n = start + n;
 	if (n > 0)
 		status = rb_convex_corners(c, start, n);
@@ -122,14 +122,14 @@ make_polygon(rb_curve *c, rb_piece *piece, const double *red, bool *there)
 		piece->dimension = 2;
 		piece->from = start;
 		piece->to = n;
-		return put(c, piece);
+		return append_piece(c, piece);
 	}
 	c->sides.n = c->vertex.n = start;
 	return status;
 }
 
 static rb_status
-name_segment(rb_curve *c, rb_piece *piece, const rb_part *red, const rb_part *blue,
+name_segment(rb_curve *c, rb_curve_piece *piece, const rb_part *red, const rb_part *blue,
 			 const rb_meet *meet, int n, bool flat)
 {
 	unsigned on_red = meet[0].on_red, on_blue = meet[0].on_blue;
@@ -143,19 +143,19 @@ name_segment(rb_curve *c, rb_piece *piece, const rb_part *red, const rb_part *bl
 	if (on_red == 0 && on_blue == 0)
 	{
 		piece->along = flat ? RB_ALONG_ROUNDED : RB_ALONG_PLANES;
-		return flat ? rb_name_line(c, meet[0].at, meet[1].at, &piece->what)
-					: rb_name_planes_line(c, red->at, blue->at, &piece->what);
+		return flat ? rb_canonical_line(c, meet[0].at, meet[1].at, &piece->what)
+					: rb_canonical_planes_line(c, red->at, blue->at, &piece->what);
 	}
 	piece->along = on_red != 0 ? RB_ALONG_RED : RB_ALONG_BLUE;
 	piece->edge = (uint8_t) __builtin_ctz(on_red != 0 ? on_red : on_blue);
 	piece->on[0] = flat ? (uint8_t) on_red : 0;
 	piece->on[1] = flat ? (uint8_t) on_blue : 0;
 	t = on_red != 0 ? red->at : blue->at;
-	return rb_name_line(c, t + 3 * piece->edge, t + 3 * ((piece->edge + 1) % 3), &piece->what);
+	return rb_canonical_line(c, t + 3 * piece->edge, t + 3 * ((piece->edge + 1) % 3), &piece->what);
 }
 
 static rb_status
-make_segment(rb_curve *c, rb_piece *piece, const rb_part *red, const rb_part *blue,
+make_segment(rb_curve *c, rb_curve_piece *piece, const rb_part *red, const rb_part *blue,
 			 const rb_meet *meet, int n, bool flat)
 {
 	rb_status status = name_segment(c, piece, red, blue, meet, n, flat);
@@ -164,7 +164,7 @@ make_segment(rb_curve *c, rb_piece *piece, const rb_part *red, const rb_part *bl
 	{
 		uint32_t point;
 
-		status = rb_name_point(c, meet[i].at, &point);
+		status = rb_canonical_point(c, meet[i].at, &point);
 		if (status != RB_OK)
 			return status;
 		if (i == 0)
@@ -177,13 +177,13 @@ make_segment(rb_curve *c, rb_piece *piece, const rb_part *red, const rb_part *bl
 	if (status != RB_OK)
 		return status;
 	piece->dimension = 1;
-	return put(c, piece);
+	return append_piece(c, piece);
 }
 
 rb_status
-rb_piece_make(rb_curve *c, uint32_t i, uint32_t j)
+rb_curve_piece_build(rb_curve *c, uint32_t i, uint32_t j)
 {
-	rb_piece piece = {.part = {i, j}};
+	rb_curve_piece piece = {.part = {i, j}};
 	rb_part red, blue;
 	rb_meet meet[RB_MEET_POINTS];
 	rb_status status = RB_OK;
@@ -205,6 +205,6 @@ rb_piece_make(rb_curve *c, uint32_t i, uint32_t j)
 		return make_segment(c, &piece, &red, &blue, meet, n, flat);
 	if (n == 0)
 		return RB_OK;
-	status = rb_name_point(c, meet[0].at, &piece.what);
-	return status == RB_OK ? put(c, &piece) : status;
+	status = rb_canonical_point(c, meet[0].at, &piece.what);
+	return status == RB_OK ? append_piece(c, &piece) : status;
 }

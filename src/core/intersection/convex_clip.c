@@ -26,7 +26,7 @@
 _Static_assert(RB_NUMBER_DEGREE(5, 16) <= RB_NUMBER_WORDS, "room for a corner against a line");
 
 void
-rb_side_ends(const rb_curve *c, rb_side s, const double **p, const double **q)
+rb_side_ends(const rb_curve *c, rb_curve_side s, const double **p, const double **q)
 {
 	const double *t = rb_triangle_at(c, s.of, s.part);
 	const double *a = t + 3 * s.edge, *b = t + 3 * ((s.edge + 1) % 3);
@@ -37,7 +37,7 @@ rb_side_ends(const rb_curve *c, rb_side s, const double **p, const double **q)
 
 /* Returns the common vertex of two edges of the same triangle, or NULL. */
 static const double *
-common_corner(const rb_curve *c, rb_side a, rb_side b)
+common_corner(const rb_curve *c, rb_curve_side a, rb_curve_side b)
 {
 	if (a.of != b.of || a.part != b.part || a.edge == b.edge)
 		return NULL;
@@ -45,7 +45,7 @@ common_corner(const rb_curve *c, rb_side a, rb_side b)
 }
 
 static int
-turn(rb_curve *c, int axis, const double *p, const double *q, const double *x)
+turn_of_point(rb_curve *c, int axis, const double *p, const double *q, const double *x)
 {
 	const int u = (axis + 1) % 3, v = (axis + 2) % 3;
 
@@ -66,7 +66,7 @@ turn_number(rb_number *r, int axis, const double *p, const double *q, const doub
  * the ends of side a. Side b follows side a.
  */
 static int
-corner_sign(const rb_curve *c, int axis, rb_side a, rb_side b, const rb_number *kp,
+corner_sign(const rb_curve *c, int axis, rb_curve_side a, rb_curve_side b, const rb_number *kp,
 			const rb_number *kq)
 {
 	const double *p, *q, *s, *t;
@@ -82,13 +82,14 @@ corner_sign(const rb_curve *c, int axis, rb_side a, rb_side b, const rb_number *
 }
 
 int
-rb_corner_turn(rb_curve *c, int axis, rb_side a, rb_side b, const double *k, const double *l)
+rb_corner_turn(rb_curve *c, int axis, rb_curve_side a, rb_curve_side b, const double *k,
+			   const double *l)
 {
 	const double *corner = common_corner(c, a, b), *p, *q;
 	rb_number kp, kq;
 
 	if (corner != NULL)
-		return turn(c, axis, k, l, corner);
+		return turn_of_point(c, axis, k, l, corner);
 	rb_side_ends(c, a, &p, &q);
 	turn_number(&kp, axis, k, l, p);
 	turn_number(&kq, axis, k, l, q);
@@ -96,7 +97,7 @@ rb_corner_turn(rb_curve *c, int axis, rb_side a, rb_side b, const double *k, con
 }
 
 int
-rb_corner_side(rb_curve *c, int axis, rb_side a, rb_side b, rb_side line)
+rb_corner_side(rb_curve *c, int axis, rb_curve_side a, rb_curve_side b, rb_curve_side line)
 {
 	const double *k, *l;
 
@@ -105,7 +106,7 @@ rb_corner_side(rb_curve *c, int axis, rb_side a, rb_side b, rb_side line)
 }
 
 int
-rb_corner_plane(rb_curve *c, int axis, rb_side a, rb_side b, const double *t)
+rb_corner_plane(rb_curve *c, int axis, rb_curve_side a, rb_curve_side b, const double *t)
 {
 	const double *corner = common_corner(c, a, b), *p, *q;
 	rb_number kp, kq;
@@ -119,10 +120,12 @@ rb_corner_plane(rb_curve *c, int axis, rb_side a, rb_side b, const double *t)
 }
 
 rb_status
-rb_convex_cut(rb_curve *c, int axis, uint32_t from, uint32_t n, rb_side line, uint32_t *left)
+rb_convex_cut(rb_curve *c, int axis, uint32_t from, uint32_t n, rb_curve_side line, uint32_t *left)
 {
-	rb_status status = rb_many_more(c->ctx, &c->sides, (size_t) n + 1, sizeof(rb_side));
-	rb_side *side = RB_ALL(c->sides, rb_side) + from, *to = RB_ALL(c->sides, rb_side) + c->sides.n;
+	rb_status status =
+		rb_curve_array_reserve(c->ctx, &c->sides, (size_t) n + 1, sizeof(rb_curve_side));
+	rb_curve_side *side = RB_ALL(c->sides, rb_curve_side) + from,
+				  *to = RB_ALL(c->sides, rb_curve_side) + c->sides.n;
 	int before, first;
 	bool put = false;
 
@@ -160,30 +163,30 @@ rb_status
 rb_convex_triangle(rb_curve *c, int axis, int of, uint32_t part)
 {
 	const double *t = rb_triangle_at(c, of, part);
-	const bool turned = turn(c, axis, t, t + 3, t + 6) < 0;
-	rb_status status = rb_many_more(c->ctx, &c->sides, 3, sizeof(rb_side));
+	const bool turned = turn_of_point(c, axis, t, t + 3, t + 6) < 0;
+	rb_status status = rb_curve_array_reserve(c->ctx, &c->sides, 3, sizeof(rb_curve_side));
 
 	for (uint8_t i = 0; i < 3 && status == RB_OK; i++)
-		RB_ALL(c->sides, rb_side)
-	[c->sides.n++] = (rb_side){part, (uint8_t) of, turned ? (uint8_t) (2 - i) : i, turned, 0};
+		RB_ALL(c->sides, rb_curve_side)
+	[c->sides.n++] = (rb_curve_side){part, (uint8_t) of, turned ? (uint8_t) (2 - i) : i, turned, 0};
 	return status;
 }
 
 rb_status
 rb_convex_corners(rb_curve *c, uint32_t from, uint32_t n)
 {
-	const rb_side *side = RB_ALL(c->sides, rb_side) + from;
+	const rb_curve_side *side = RB_ALL(c->sides, rb_curve_side) + from;
 	uint32_t *vertex;
 	rb_status status = RB_OK;
 
 	c->vertex.n = from;
-	status = rb_many_more(c->ctx, &c->vertex, n, sizeof *vertex);
+	status = rb_curve_array_reserve(c->ctx, &c->vertex, n, sizeof *vertex);
 	if (status != RB_OK)
 		return status;
 	vertex = RB_ALL(c->vertex, uint32_t) + from;
 	for (uint32_t i = 0; i < n && status == RB_OK; i++)
 	{
-		const rb_side a = side[i], b = side[(i + 1) % n];
+		const rb_curve_side a = side[i], b = side[(i + 1) % n];
 		const double *corner = common_corner(c, a, b), *p, *q, *s, *t;
 		double at[3];
 
@@ -196,7 +199,7 @@ rb_convex_corners(rb_curve *c, uint32_t from, uint32_t n)
 							   NULL); /* Consecutive sides are never parallel */
 			corner = at;
 		}
-		status = rb_name_point(c, corner, &vertex[i]);
+		status = rb_canonical_point(c, corner, &vertex[i]);
 	}
 	if (status == RB_OK)
 		c->vertex.n = from + n;

@@ -28,7 +28,7 @@ add_to_box(const rb_curve *c, double *box, uint32_t point)
 }
 
 static void
-box_of(const rb_curve *c, const rb_piece *piece, double *box)
+box_of(const rb_curve *c, const rb_curve_piece *piece, double *box)
 {
 	for (int k = 0; k < 3; k++)
 	{
@@ -50,13 +50,13 @@ box_of(const rb_curve *c, const rb_piece *piece, double *box)
 rb_status
 rb_curve_boxes(rb_curve *c)
 {
-	const rb_piece *piece = RB_ALL(c->pieces, rb_piece);
+	const rb_curve_piece *piece = RB_ALL(c->pieces, rb_curve_piece);
 	rb_status status = rb_boxes_room(c->ctx, &c->boxes, c->pieces.n);
 
 	for (uint32_t i = 0; i < c->pieces.n && status == RB_OK; i++)
 	{
 		box_of(c, &piece[i], c->boxes.box + 6 * (size_t) i);
-		if (i % RB_CURVE_QUIET == RB_CURVE_QUIET - 1 && rb_should_stop(c->ctx))
+		if (i % RB_CURVE_CHECK_INTERVAL == RB_CURVE_CHECK_INTERVAL - 1 && rb_should_stop(c->ctx))
 			status = RB_STOPPED;
 	}
 	return status == RB_OK ? rb_boxes_order(c->ctx, &c->boxes) : status;
@@ -66,21 +66,22 @@ rb_curve_boxes(rb_curve *c)
 
 /* Appends an interval given in any direction, unless it has no length after rounding. */
 static rb_status
-put_stretch(rb_curve *c, uint32_t line, uint32_t from, uint32_t to, bool covers)
+append_interval(rb_curve *c, uint32_t line, uint32_t from, uint32_t to, bool covers)
 {
 	const int order = rb_line_order(c, line, from, to);
 	rb_status status = RB_OK;
 
 	if (order != 0)
-		status = rb_many_more(c->ctx, &c->stretches, 1, sizeof(rb_stretch));
+		status = rb_curve_array_reserve(c->ctx, &c->stretches, 1, sizeof(rb_curve_interval));
 	if (order != 0 && status == RB_OK)
-		RB_ALL(c->stretches, rb_stretch)
-	[c->stretches.n++] = (rb_stretch){line, order < 0 ? from : to, order < 0 ? to : from, covers};
+		RB_ALL(c->stretches, rb_curve_interval)
+	[c->stretches.n++] =
+		(rb_curve_interval){line, order < 0 ? from : to, order < 0 ? to : from, covers};
 	return status;
 }
 
 static rb_status
-put_sides(rb_curve *c, const rb_piece *polygon)
+append_sides(rb_curve *c, const rb_curve_piece *polygon)
 {
 	rb_status status = RB_OK;
 
@@ -90,10 +91,11 @@ put_sides(rb_curve *c, const rb_piece *polygon)
 		const double *p, *q;
 		uint32_t line;
 
-		rb_side_ends(c, RB_ALL(c->sides, rb_side)[polygon->from + i], &p, &q);
-		status = rb_name_line(c, p, q, &line);
+		rb_side_ends(c, RB_ALL(c->sides, rb_curve_side)[polygon->from + i], &p, &q);
+		status = rb_canonical_line(c, p, q, &line);
 		if (status == RB_OK)
-			status = put_stretch(c, line, vertex[i > 0 ? i - 1 : polygon->to - 1], vertex[i], true);
+			status =
+				append_interval(c, line, vertex[i > 0 ? i - 1 : polygon->to - 1], vertex[i], true);
 	}
 	return status;
 }
@@ -103,11 +105,11 @@ put_sides(rb_curve *c, const rb_piece *polygon)
 typedef struct looking
 {
 	rb_curve *c;
-	const rb_piece *piece;
+	const rb_curve_piece *piece;
 	rb_part part[2];   /* Parts of the segment, or of the piece that may cover the point */
 	uint32_t lines[6]; /* Other lines of a segment to which rounding has collapsed a polygon */
 	uint32_t nlines;
-	rb_spot *spot;
+	rb_implicit_point *spot;
 	uint32_t end; /* Tested end of the segment; `spot` is computed on first use */
 	bool made;
 	bool covered;
@@ -119,12 +121,12 @@ typedef struct looking
  * polygon's plane.
  */
 static int
-side_of_corner(looking *l, const rb_piece *polygon, uint32_t i)
+side_of_corner(looking *l, const rb_curve_piece *polygon, uint32_t i)
 {
 	rb_curve *c = l->c;
-	const rb_piece *s = l->piece;
-	const rb_side *side = RB_ALL(c->sides, rb_side) + polygon->from;
-	const rb_side a = side[i], b = side[(i + 1) % polygon->to];
+	const rb_curve_piece *s = l->piece;
+	const rb_curve_side *side = RB_ALL(c->sides, rb_curve_side) + polygon->from;
+	const rb_curve_side a = side[i], b = side[(i + 1) % polygon->to];
 	const double *t;
 
 	if (s->along == RB_ALONG_PLANES)
@@ -136,14 +138,14 @@ side_of_corner(looking *l, const rb_piece *polygon, uint32_t i)
 
 /* Computes the intersection of the segment's line with a side of the polygon. */
 static rb_status
-crossing(looking *l, const rb_piece *polygon, uint32_t i, uint32_t *point)
+cross_side(looking *l, const rb_curve_piece *polygon, uint32_t i, uint32_t *point)
 {
-	const rb_piece *s = l->piece;
+	const rb_curve_piece *s = l->piece;
 	const double *p, *q, *t;
 	double at[3];
 	bool there;
 
-	rb_side_ends(l->c, RB_ALL(l->c->sides, rb_side)[polygon->from + i], &p, &q);
+	rb_side_ends(l->c, RB_ALL(l->c->sides, rb_curve_side)[polygon->from + i], &p, &q);
 	if (s->along == RB_ALONG_PLANES)
 		there = rb_meet_line_plane(p, q, l->part[s->part[0] == polygon->part[0] ? 1 : 0].at, at);
 	else
@@ -152,7 +154,7 @@ crossing(looking *l, const rb_piece *polygon, uint32_t i, uint32_t *point)
 		there = rb_meet_lines(p, q, t + 3 * s->edge, t + 3 * ((s->edge + 1) % 3), at);
 	}
 	*point = RB_NOTHING;
-	return there ? rb_name_point(l->c, at, point) : RB_OK;
+	return there ? rb_canonical_point(l->c, at, point) : RB_OK;
 }
 
 /*
@@ -163,7 +165,7 @@ crossing(looking *l, const rb_piece *polygon, uint32_t i, uint32_t *point)
 static rb_status
 find_other_lines(looking *l)
 {
-	const rb_piece *s = l->piece;
+	const rb_curve_piece *s = l->piece;
 	rb_status status = RB_OK;
 
 	l->nlines = 0;
@@ -174,7 +176,7 @@ find_other_lines(looking *l)
 
 		if ((s->on[i / 3] >> i % 3 & 1) == 0)
 			continue;
-		status = rb_name_line(l->c, t + 3 * (i % 3), t + 3 * ((i + 1) % 3), &line);
+		status = rb_canonical_line(l->c, t + 3 * (i % 3), t + 3 * ((i + 1) % 3), &line);
 		if (status == RB_OK && line != s->what)
 			l->lines[l->nlines++] = line;
 	}
@@ -192,10 +194,10 @@ is_other_line(const looking *l, uint32_t line)
 }
 
 static rb_status
-look_at_sides(looking *l, const rb_piece *polygon)
+cover_by_sides(looking *l, const rb_curve_piece *polygon)
 {
 	rb_curve *c = l->c;
-	const rb_piece *s = l->piece;
+	const rb_curve_piece *s = l->piece;
 	rb_status status = RB_OK;
 
 	for (uint32_t i = 0; i < polygon->to && status == RB_OK; i++)
@@ -204,8 +206,8 @@ look_at_sides(looking *l, const rb_piece *polygon)
 		uint32_t from = vertex[i > 0 ? i - 1 : polygon->to - 1], to = vertex[i], line;
 		const double *p, *q;
 
-		rb_side_ends(c, RB_ALL(c->sides, rb_side)[polygon->from + i], &p, &q);
-		status = rb_name_line(c, p, q, &line);
+		rb_side_ends(c, RB_ALL(c->sides, rb_curve_side)[polygon->from + i], &p, &q);
+		status = rb_canonical_line(c, p, q, &line);
 		if (status != RB_OK || !is_other_line(l, line))
 			continue;
 		if (rb_line_order(c, s->what, from, to) > 0)
@@ -216,23 +218,23 @@ look_at_sides(looking *l, const rb_piece *polygon)
 		from = rb_line_order(c, s->what, from, s->from) < 0 ? s->from : from;
 		to = rb_line_order(c, s->what, s->to, to) < 0 ? s->to : to;
 		if (rb_line_order(c, s->what, from, to) < 0)
-			status = put_stretch(c, s->what, from, to, true);
+			status = append_interval(c, s->what, from, to, true);
 	}
 	return status;
 }
 
 static rb_status
-look_at_polygon(void *user, uint32_t item)
+cover_by_polygon(void *user, uint32_t item)
 {
 	looking *l = user;
 	rb_curve *c = l->c;
-	const rb_piece *s = l->piece, *polygon = RB_ALL(c->pieces, rb_piece) + item;
+	const rb_curve_piece *s = l->piece, *polygon = RB_ALL(c->pieces, rb_curve_piece) + item;
 	uint32_t end[2] = {RB_NOTHING, RB_NOTHING};
 	int n = 0, before;
 	rb_status status = RB_OK;
 
 	if (polygon->dimension == 2 && l->nlines > 0)
-		status = look_at_sides(l, polygon);
+		status = cover_by_sides(l, polygon);
 	if (status != RB_OK)
 		return status;
 	if (polygon->dimension != 2 || s->along == RB_ALONG_ROUNDED ||
@@ -249,7 +251,7 @@ look_at_polygon(void *user, uint32_t item)
 		if (side == 0)
 			point = RB_ALL(c->vertex, uint32_t)[polygon->from + i];
 		else if (before * side < 0)
-			status = crossing(l, polygon, i, &point);
+			status = cross_side(l, polygon, i, &point);
 		if (point != RB_NOTHING && n < 2)
 			end[n++] = point;
 		before = side;
@@ -258,17 +260,17 @@ look_at_polygon(void *user, uint32_t item)
 	 * If both points are vertices of one side, the interval is already covered; a duplicate is
 	 * harmless.
 	 */
-	return status == RB_OK && n == 2 ? put_stretch(c, s->what, end[0], end[1], true) : status;
+	return status == RB_OK && n == 2 ? append_interval(c, s->what, end[0], end[1], true) : status;
 }
 
 /* ---- a point and the pieces that may cover it ---- */
 
 static rb_status
-look_at_larger(void *user, uint32_t item)
+test_larger_piece(void *user, uint32_t item)
 {
 	looking *l = user;
 	rb_curve *c = l->c;
-	const rb_piece *piece = RB_ALL(c->pieces, rb_piece) + item;
+	const rb_curve_piece *piece = RB_ALL(c->pieces, rb_curve_piece) + item;
 
 	if (piece->dimension == 0 || l->covered)
 		return RB_OK;
@@ -276,7 +278,8 @@ look_at_larger(void *user, uint32_t item)
 		return RB_STOPPED;
 	for (int side = 0; side < 2; side++)
 		rb_part_load(&c->side[side], piece->part[side], &l->part[side]);
-	l->covered = rb_spot_on(c, l->spot, &l->part[0]) && rb_spot_on(c, l->spot, &l->part[1]);
+	l->covered = rb_implicit_point_on(c, l->spot, &l->part[0]) &&
+				 rb_implicit_point_on(c, l->spot, &l->part[1]);
 	return RB_OK;
 }
 
@@ -284,7 +287,7 @@ look_at_larger(void *user, uint32_t item)
 static rb_status
 mark_points(rb_curve *c)
 {
-	const rb_piece *piece = RB_ALL(c->pieces, rb_piece);
+	const rb_curve_piece *piece = RB_ALL(c->pieces, rb_curve_piece);
 	uint32_t *mark;
 	rb_status status = rb_unmark_points(c);
 
@@ -297,21 +300,21 @@ mark_points(rb_curve *c)
 			mark[piece[i].from] = mark[piece[i].to] = 1;
 		for (uint32_t k = 0; piece[i].dimension == 2 && k < piece[i].to; k++)
 			mark[RB_ALL(c->vertex, uint32_t)[piece[i].from + k]] = 1;
-		if (i % RB_CURVE_QUIET == RB_CURVE_QUIET - 1 && rb_should_stop(c->ctx))
+		if (i % RB_CURVE_CHECK_INTERVAL == RB_CURVE_CHECK_INTERVAL - 1 && rb_should_stop(c->ctx))
 			return RB_STOPPED;
 	}
 	return RB_OK;
 }
 
 static rb_status
-look_at_point(looking *l)
+classify_point(looking *l)
 {
 	rb_curve *c = l->c;
-	const rb_piece *piece = l->piece;
+	const rb_curve_piece *piece = l->piece;
 	const double *at = rb_point_at(c, piece->what);
 	const double box[6] = {at[0], at[1], at[2], at[0], at[1], at[2]};
 	rb_part part[2];
-	rb_spot spot;
+	rb_implicit_point spot;
 	rb_status status = RB_OK;
 
 	l->covered = false;
@@ -319,12 +322,12 @@ look_at_point(looking *l)
 	{
 		for (int side = 0; side < 2; side++)
 			rb_part_load(&c->side[side], piece->part[side], &part[side]);
-		rb_spot_make(c, &part[0], &part[1], at, &spot);
+		rb_implicit_point_build(c, &part[0], &part[1], at, &spot);
 		l->spot = &spot;
-		status = rb_boxes_find(&c->boxes, box, look_at_larger, l);
+		status = rb_boxes_find(&c->boxes, box, test_larger_piece, l);
 	}
 	if (status == RB_OK && !l->covered)
-		status = rb_many_more(c->ctx, &c->lone, 1, sizeof(uint32_t));
+		status = rb_curve_array_reserve(c->ctx, &c->lone, 1, sizeof(uint32_t));
 	if (status == RB_OK && !l->covered)
 		RB_ALL(c->lone, uint32_t)[c->lone.n++] = piece->what;
 	return status;
@@ -333,11 +336,11 @@ look_at_point(looking *l)
 /* ---- an end of a segment on another segment ---- */
 
 static rb_status
-look_at_segment(void *user, uint32_t item)
+test_segment_end(void *user, uint32_t item)
 {
 	looking *l = user;
 	rb_curve *c = l->c;
-	const rb_piece *s = RB_ALL(c->pieces, rb_piece) + item;
+	const rb_curve_piece *s = RB_ALL(c->pieces, rb_curve_piece) + item;
 	rb_status status;
 
 	if (s->dimension != 1 || s->from == l->end || s->to == l->end)
@@ -348,29 +351,29 @@ look_at_segment(void *user, uint32_t item)
 	{
 		for (int side = 0; side < 2; side++)
 			rb_part_load(&c->side[side], l->piece->part[side], &l->part[side]);
-		rb_spot_make(c, &l->part[0], &l->part[1], rb_point_at(c, l->end), l->spot);
+		rb_implicit_point_build(c, &l->part[0], &l->part[1], rb_point_at(c, l->end), l->spot);
 		l->made = true;
 	}
 	for (int side = 0; side < 2; side++)
 	{
 		rb_part_load(&c->side[side], s->part[side], &l->part[side]);
-		if (!rb_spot_on(c, l->spot, &l->part[side]))
+		if (!rb_implicit_point_on(c, l->spot, &l->part[side]))
 			return RB_OK;
 	}
 	/* Append an interval of zero length, so that the line gets a vertex there. */
-	status = rb_many_more(c->ctx, &c->stretches, 1, sizeof(rb_stretch));
+	status = rb_curve_array_reserve(c->ctx, &c->stretches, 1, sizeof(rb_curve_interval));
 	if (status == RB_OK)
-		RB_ALL(c->stretches, rb_stretch)
-	[c->stretches.n++] = (rb_stretch){s->what, l->end, l->end, 0};
+		RB_ALL(c->stretches, rb_curve_interval)
+	[c->stretches.n++] = (rb_curve_interval){s->what, l->end, l->end, 0};
 	return status;
 }
 
 static rb_status
-look_at_ends(looking *l)
+test_segment_ends(looking *l)
 {
 	rb_curve *c = l->c;
-	const rb_piece *piece = l->piece;
-	rb_spot spot;
+	const rb_curve_piece *piece = l->piece;
+	rb_implicit_point spot;
 	rb_status status = RB_OK;
 
 	l->spot = &spot;
@@ -385,7 +388,7 @@ look_at_ends(looking *l)
 		memcpy(box, rb_point_at(c, l->end), 3 * sizeof *box);
 		memcpy(box + 3, box, 3 * sizeof *box);
 		l->made = false;
-		status = rb_boxes_find(&c->boxes, box, look_at_segment, l);
+		status = rb_boxes_find(&c->boxes, box, test_segment_end, l);
 	}
 	l->spot = NULL;
 	return status;
@@ -399,26 +402,26 @@ rb_curve_covers(rb_curve *c)
 
 	for (uint32_t i = 0; i < c->pieces.n && status == RB_OK; i++)
 	{
-		l.piece = RB_ALL(c->pieces, rb_piece) + i;
+		l.piece = RB_ALL(c->pieces, rb_curve_piece) + i;
 		if (l.piece->dimension == 1)
 		{
-			status = put_stretch(c, l.piece->what, l.piece->from, l.piece->to, false);
+			status = append_interval(c, l.piece->what, l.piece->from, l.piece->to, false);
 			for (int side = 0; side < 2 && c->count[2] > 0; side++)
 				rb_part_load(&c->side[side], l.piece->part[side], &l.part[side]);
 			if (status == RB_OK && c->count[2] > 0)
 				status = find_other_lines(&l);
 			if (status == RB_OK && c->count[2] > 0)
 				status =
-					rb_boxes_find(&c->boxes, c->boxes.box + 6 * (size_t) i, look_at_polygon, &l);
+					rb_boxes_find(&c->boxes, c->boxes.box + 6 * (size_t) i, cover_by_polygon, &l);
 			if (status == RB_OK)
-				status = look_at_ends(&l);
+				status = test_segment_ends(&l);
 		}
 		else if (l.piece->dimension == 2 && c->count[1] > 0)
-			status = put_sides(c, l.piece);
+			status = append_sides(c, l.piece);
 		else if (l.piece->dimension == 0 && RB_ALL(c->mark, uint32_t)[l.piece->what] == 0)
 		{
 			RB_ALL(c->mark, uint32_t)[l.piece->what] = 1;
-			status = look_at_point(&l);
+			status = classify_point(&l);
 		}
 		if (i % 64 == 63 && rb_should_stop(c->ctx))
 			status = RB_STOPPED;

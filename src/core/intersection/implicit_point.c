@@ -28,8 +28,8 @@ is_corner(const double *at, const rb_part *part)
  * edges.
  */
 static void
-told(const rb_part *t, bool plane, int edge, const double *p, const double *q, rb_number *dp,
-	 rb_number *dq)
+evaluate_ends(const rb_part *t, bool plane, int edge, const double *p, const double *q,
+			  rb_number *dp, rb_number *dq)
 {
 	const double *s = t->at + 3 * edge, *e = t->at + 3 * ((edge + 1) % 3);
 
@@ -53,7 +53,8 @@ told(const rb_part *t, bool plane, int edge, const double *p, const double *q, r
 }
 
 void
-rb_spot_make(rb_curve *c, const rb_part *red, const rb_part *blue, const double *at, rb_spot *spot)
+rb_implicit_point_build(rb_curve *c, const rb_part *red, const rb_part *blue, const double *at,
+						rb_implicit_point *spot)
 {
 	rb_meet meets[RB_MEET_POINTS], *meet = meets;
 	const double *p, *q;
@@ -73,9 +74,9 @@ rb_spot_make(rb_curve *c, const rb_part *red, const rb_part *blue, const double 
 	p = (of_red ? red : blue)->at + 3 * edge;
 	q = (of_red ? red : blue)->at + 3 * ((edge + 1) % 3);
 	if (of_red && meet->on_blue != 0)
-		told(blue, false, __builtin_ctz(meet->on_blue), p, q, &dp, &dq);
+		evaluate_ends(blue, false, __builtin_ctz(meet->on_blue), p, q, &dp, &dq);
 	else
-		told(of_red ? blue : red, true, 0, p, q, &dp, &dq);
+		evaluate_ends(of_red ? blue : red, true, 0, p, q, &dp, &dq);
 	rb_number_sub(&spot->w, &dp, &dq);
 	spot->corner = spot->w.sign == 0; /* Rounding merged several points */
 	for (int k = 0; k < 3; k++)
@@ -94,7 +95,7 @@ rb_spot_make(rb_curve *c, const rb_part *red, const rb_part *blue, const double 
 
 /* Computes y = x - a w. */
 static void
-from(const rb_spot *spot, const double *a, rb_number *y)
+offset_from(const rb_implicit_point *spot, const double *a, rb_number *y)
 {
 	rb_number x, term;
 
@@ -110,7 +111,7 @@ from(const rb_spot *spot, const double *a, rb_number *y)
  * Returns the side of ab on which the point lies in a projection along an axis; y is relative to a.
  */
 static int
-turn(const double *a, const double *b, const rb_number *y, int axis)
+turn_of_spot(const double *a, const double *b, const rb_number *y, int axis)
 {
 	const int u = (axis + 1) % 3, v = (axis + 2) % 3;
 	rb_number du, dv, det;
@@ -122,27 +123,27 @@ turn(const double *a, const double *b, const rb_number *y, int axis)
 }
 
 static bool
-on_segment(const double *a, const double *b, const rb_spot *spot)
+on_segment(const double *a, const double *b, const rb_implicit_point *spot)
 {
 	rb_number y[3], z[3];
 
-	from(spot, a, y);
-	from(spot, b, z);
+	offset_from(spot, a, y);
+	offset_from(spot, b, z);
 	for (int k = 0; k < 3; k++)
-		if (turn(a, b, y, k) != 0 || y[k].sign * z[k].sign > 0)
+		if (turn_of_spot(a, b, y, k) != 0 || y[k].sign * z[k].sign > 0)
 			return false;
 	return true;
 }
 
 static bool
-on_triangle(rb_curve *c, const double *t, const rb_spot *spot)
+on_triangle(rb_curve *c, const double *t, const rb_implicit_point *spot)
 {
 	const int axis = rb_projection_axis(&c->env, t, t + 3, t + 6);
 	const int u = (axis + 1) % 3, v = (axis + 2) % 3;
 	const int way = rb_orient2d_at(&c->env, t[u], t[v], t[3 + u], t[3 + v], t[6 + u], t[6 + v]);
 	rb_number y[3], n[3], dot;
 
-	from(spot, t, y);
+	offset_from(spot, t, y);
 	for (int k = 0; k < 3; k++)
 	{
 		const int i = (k + 1) % 3, j = (k + 2) % 3;
@@ -155,15 +156,15 @@ on_triangle(rb_curve *c, const double *t, const rb_spot *spot)
 		return false;
 	for (int e = 0; e < 3; e++)
 	{
-		from(spot, t + 3 * e, y);
-		if (turn(t + 3 * e, t + 3 * ((e + 1) % 3), y, axis) * way < 0)
+		offset_from(spot, t + 3 * e, y);
+		if (turn_of_spot(t + 3 * e, t + 3 * ((e + 1) % 3), y, axis) * way < 0)
 			return false;
 	}
 	return true;
 }
 
 bool
-rb_spot_on(rb_curve *c, const rb_spot *spot, const rb_part *part)
+rb_implicit_point_on(rb_curve *c, const rb_implicit_point *spot, const rb_part *part)
 {
 	if (spot->corner)
 		return rb_meet_on(spot->at, part->at);

@@ -39,7 +39,7 @@ edges_of(int corners)
 }
 
 static void
-needle(const double *a, const double *b, double *to)
+write_needle(const double *a, const double *b, double *to)
 {
 	for (int k = 0; k < 3; k++)
 	{
@@ -53,13 +53,13 @@ rb_meet_on(const double *point, const double *part)
 {
 	double p[9];
 
-	needle(point, point, p);
+	write_needle(point, point, p);
 	return rb_triangles_meet(p, part);
 }
 
 /* Adds a point; if it is already present, adds only its edges. */
 static void
-add(rb_meet *to, int *n, const double *point, unsigned on_red, unsigned on_blue)
+add_point(rb_meet *to, int *n, const double *point, unsigned on_red, unsigned on_blue)
 {
 	int i = 0;
 
@@ -87,7 +87,7 @@ edges_met(const double *needle_of, const double *part)
 
 	for (int i = 0; i < edges; i++)
 	{
-		needle(part + 3 * i, part + 3 * ((i + 1) % 3), edge);
+		write_needle(part + 3 * i, part + 3 * ((i + 1) % 3), edge);
 		met |= rb_triangles_meet(needle_of, edge) ? 1u << i : 0;
 	}
 	return met;
@@ -95,7 +95,8 @@ edges_met(const double *needle_of, const double *part)
 
 /* Computes (q P - p Q) / (P - Q), rounded. */
 static void
-between(const double *p, const double *q, const rb_number *dp, const rb_number *dq, double *at)
+interpolate_point(const double *p, const double *q, const rb_number *dp, const rb_number *dq,
+				  double *at)
 {
 	rb_number denominator, x, left, right;
 
@@ -114,7 +115,8 @@ between(const double *p, const double *q, const rb_number *dp, const rb_number *
 
 /* Tests whether edge pq passes through triangle t, and computes the point. */
 static bool
-pierces(rb_exact_env *env, const double *p, const double *q, const double *t, double *at)
+find_piercing_point(rb_exact_env *env, const double *p, const double *q, const double *t,
+					double *at)
 {
 	int sp = rb_orient3d_at(env, t, t + 3, t + 6, p);
 	int sq = rb_orient3d_at(env, t, t + 3, t + 6, q);
@@ -123,19 +125,19 @@ pierces(rb_exact_env *env, const double *p, const double *q, const double *t, do
 
 	if (sp * sq >= 0) /* An end in the plane is handled as a vertex */
 		return false;
-	needle(p, q, edge);
+	write_needle(p, q, edge);
 	if (!rb_triangles_meet(edge, t))
 		return false;
 	rb_number_orient3d(&dp, t, t + 3, t + 6, p);
 	rb_number_orient3d(&dq, t, t + 3, t + 6, q);
-	between(p, q, &dp, &dq, at);
+	interpolate_point(p, q, &dp, &dq, at);
 	return true;
 }
 
 /* Tests whether the coplanar edges pq and st cross between their ends, and computes the point. */
 static bool
-crosses(rb_exact_env *env, const double *p, const double *q, const double *s, const double *t,
-		double *at)
+find_edge_crossing(rb_exact_env *env, const double *p, const double *q, const double *s,
+				   const double *t, double *at)
 {
 	if (rb_orient3d_at(env, p, q, s, t) != 0)
 		return false;
@@ -153,7 +155,7 @@ crosses(rb_exact_env *env, const double *p, const double *q, const double *s, co
 			return false;
 		rb_number_orient2d(&da, c, d, a);
 		rb_number_orient2d(&db, c, d, b);
-		between(p, q, &da, &db, at);
+		interpolate_point(p, q, &da, &db, at);
 		return true;
 	}
 	return false;
@@ -161,7 +163,7 @@ crosses(rb_exact_env *env, const double *p, const double *q, const double *s, co
 
 /* Tests the vertices and edges of t against u; `turned` means that t is blue. */
 static void
-one_way(rb_exact_env *env, const double *t, const double *u, bool turned, rb_meet *to, int *n)
+meet_one_way(rb_exact_env *env, const double *t, const double *u, bool turned, rb_meet *to, int *n)
 {
 	const int corners = corners_of(t);
 	double point[3], edge[9];
@@ -172,10 +174,10 @@ one_way(rb_exact_env *env, const double *t, const double *u, bool turned, rb_mee
 
 		if (!rb_meet_on(t + 3 * i, u))
 			continue;
-		needle(t + 3 * i, t + 3 * i, edge);
+		write_needle(t + 3 * i, t + 3 * i, edge);
 		of = corners == 3 ? 1u << i | 1u << (i + 2) % 3 : 1u;
 		on = edges_met(edge, u);
-		add(to, n, t + 3 * i, turned ? on : of, turned ? of : on);
+		add_point(to, n, t + 3 * i, turned ? on : of, turned ? of : on);
 	}
 	if (corners_of(u) < 3)
 		return;
@@ -184,11 +186,11 @@ one_way(rb_exact_env *env, const double *t, const double *u, bool turned, rb_mee
 		const double *p = t + 3 * i, *q = t + 3 * ((i + 1) % 3);
 		unsigned on;
 
-		if (!pierces(env, p, q, u, point))
+		if (!find_piercing_point(env, p, q, u, point))
 			continue;
-		needle(p, q, edge);
+		write_needle(p, q, edge);
 		on = edges_met(edge, u);
-		add(to, n, point, turned ? on : 1u << i, turned ? 1u << i : on);
+		add_point(to, n, point, turned ? on : 1u << i, turned ? 1u << i : on);
 	}
 }
 
@@ -198,13 +200,13 @@ rb_meet_points(rb_exact_env *env, const double *red, const double *blue, rb_meet
 	int n = 0;
 	double point[3];
 
-	one_way(env, red, blue, false, to, &n);
-	one_way(env, blue, red, true, to, &n);
+	meet_one_way(env, red, blue, false, to, &n);
+	meet_one_way(env, blue, red, true, to, &n);
 	for (int i = 0; i < edges_of(corners_of(red)); i++)
 		for (int j = 0; j < edges_of(corners_of(blue)); j++)
-			if (crosses(env, red + 3 * i, red + 3 * ((i + 1) % 3), blue + 3 * j,
-						blue + 3 * ((j + 1) % 3), point))
-				add(to, &n, point, 1u << i, 1u << j);
+			if (find_edge_crossing(env, red + 3 * i, red + 3 * ((i + 1) % 3), blue + 3 * j,
+								   blue + 3 * ((j + 1) % 3), point))
+				add_point(to, &n, point, 1u << i, 1u << j);
 	return n;
 }
 
@@ -219,7 +221,7 @@ rb_meet_line_plane(const double *p, const double *q, const double *t, double *at
 	rb_number_orient3d(&dq, t, t + 3, t + 6, q);
 	if (rb_number_compare(&dp, &dq) == 0)
 		return false;
-	between(p, q, &dp, &dq, at);
+	interpolate_point(p, q, &dp, &dq, at);
 	return true;
 }
 
@@ -237,7 +239,7 @@ rb_meet_lines(const double *p, const double *q, const double *s, const double *t
 		rb_number_orient2d(&db, c, d, b);
 		if (rb_number_compare(&da, &db) == 0)
 			continue;
-		between(p, q, &da, &db, at);
+		interpolate_point(p, q, &da, &db, at);
 		return true;
 	}
 	return false;
@@ -247,14 +249,14 @@ rb_meet_lines(const double *p, const double *q, const double *s, const double *t
 
 /* Computes r = a x b. */
 static void
-cross(rb_number *r, const rb_number *a, const rb_number *b)
+cross_product(rb_number *r, const rb_number *a, const rb_number *b)
 {
 	for (int k = 0; k < 3; k++)
 		rb_number_det2(&r[k], &a[(k + 1) % 3], &a[(k + 2) % 3], &b[(k + 1) % 3], &b[(k + 2) % 3]);
 }
 
 static void
-normal(rb_number *r, const double *t)
+triangle_normal(rb_number *r, const double *t)
 {
 	for (int k = 0; k < 3; k++)
 	{
@@ -274,10 +276,10 @@ rb_meet_planes(const double *a, const double *b, const double *c, double *at)
 {
 	rb_number na[3], nb[3], nc[3], w[3], det, d, e, x, y;
 
-	normal(na, a);
-	normal(nb, b);
-	normal(nc, c);
-	cross(w, nb, nc);
+	triangle_normal(na, a);
+	triangle_normal(nb, b);
+	triangle_normal(nc, c);
+	cross_product(w, nb, nc);
 	rb_number_dot3(&det, na, w);
 	if (det.sign == 0)
 		return false;

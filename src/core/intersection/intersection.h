@@ -66,7 +66,7 @@ typedef struct rb_curve_parts
  * rings of polygon i have the indices polygon[i] to polygon[i + 1] - 1, the outer ring first.
  * Points, lines and polygons are sorted by their coordinates.
  */
-typedef struct rb_shape
+typedef struct rb_intersection
 {
 	uint32_t npoints;
 	uint32_t nlines;
@@ -78,7 +78,7 @@ typedef struct rb_shape
 	const uint32_t *polygon; /* npolygons + 1 numbers */
 	const uint32_t *ring;    /* nrings + 1 numbers */
 	const double *ring_corners;
-} rb_shape;
+} rb_intersection;
 
 typedef struct rb_curve rb_curve;
 
@@ -88,7 +88,7 @@ extern rb_status rb_curve_open(rb_context *ctx, const rb_curve_parts *red,
 extern rb_status rb_curve_add(rb_curve *curve, uint32_t red, uint32_t blue);
 /* Adds each pair of parts whose bounding boxes overlap. */
 extern rb_status rb_curve_add_all(rb_curve *curve);
-extern rb_status rb_curve_finish(rb_curve *curve, rb_shape *shape);
+extern rb_status rb_curve_finish(rb_curve *curve, rb_intersection *shape);
 extern void rb_curve_again(rb_curve *curve, const rb_curve_parts *red, const rb_curve_parts *blue);
 extern void rb_curve_close(rb_curve **curve); /* Sets *curve to NULL; accepts NULL */
 

@@ -10,18 +10,18 @@
 #include "core/intersection/assembly.h"
 
 /* Changes of the number of open intervals at a point of a line */
-typedef struct change
+typedef struct run_change
 {
 	uint32_t line;
 	uint32_t point;
 	int32_t segments;
 	int32_t covers;
-} change;
+} run_change;
 
 static int
 by_line(const void *a, const void *b, const void *arg)
 {
-	const change *x = a, *y = b;
+	const run_change *x = a, *y = b;
 
 	if (x->line != y->line)
 		return x->line < y->line ? -1 : 1;
@@ -31,30 +31,33 @@ by_line(const void *a, const void *b, const void *arg)
 static rb_status
 make_changes(rb_curve *c)
 {
-	const rb_stretch *s = RB_ALL(c->stretches, rb_stretch);
-	rb_many *changes = &c->work[0];
+	const rb_curve_interval *s = RB_ALL(c->stretches, rb_curve_interval);
+	rb_curve_array *changes = &c->work[0];
 	rb_status status;
 
 	changes->n = 0;
-	status = rb_many_more(c->ctx, changes, 2 * (size_t) c->stretches.n, sizeof(change));
+	status =
+		rb_curve_array_reserve(c->ctx, changes, 2 * (size_t) c->stretches.n, sizeof(run_change));
 	for (uint32_t i = 0; i < c->stretches.n && status == RB_OK; i++)
 	{
 		const int32_t covers = s[i].covers != 0, segments = !covers;
 
-		RB_ALL(*changes, change)[changes->n++] = (change){s[i].line, s[i].from, segments, covers};
-		RB_ALL(*changes, change)[changes->n++] = (change){s[i].line, s[i].to, -segments, -covers};
-		if (i % RB_CURVE_QUIET == RB_CURVE_QUIET - 1 && rb_should_stop(c->ctx))
+		RB_ALL(*changes, run_change)
+		[changes->n++] = (run_change){s[i].line, s[i].from, segments, covers};
+		RB_ALL(*changes, run_change)
+		[changes->n++] = (run_change){s[i].line, s[i].to, -segments, -covers};
+		if (i % RB_CURVE_CHECK_INTERVAL == RB_CURVE_CHECK_INTERVAL - 1 && rb_should_stop(c->ctx))
 			status = RB_STOPPED;
 	}
 	if (status == RB_OK)
-		status = rb_sort(c->ctx, changes->at, changes->n, sizeof(change), by_line, c);
+		status = rb_sort(c->ctx, changes->at, changes->n, sizeof(run_change), by_line, c);
 	return status;
 }
 
 static rb_status
 find_runs(rb_curve *c)
 {
-	const change *x = RB_ALL(c->work[0], change);
+	const run_change *x = RB_ALL(c->work[0], run_change);
 	const uint32_t n = c->work[0].n;
 	int32_t segments = 0, covers = 0;
 	bool open = false;
@@ -73,20 +76,20 @@ find_runs(rb_curve *c)
 		there = segments > 0 && covers == 0;
 		if (there && !open)
 		{
-			status = rb_many_more(c->ctx, &c->runs, 1, sizeof(rb_run));
+			status = rb_curve_array_reserve(c->ctx, &c->runs, 1, sizeof(rb_curve_run));
 			if (status == RB_OK)
-				RB_ALL(c->runs, rb_run)
-			[c->runs.n++] = (rb_run){line, point, point, c->inner.n, 0};
+				RB_ALL(c->runs, rb_curve_run)
+			[c->runs.n++] = (rb_curve_run){line, point, point, c->inner.n, 0};
 		}
 		else if (there)
 		{
-			status = rb_many_more(c->ctx, &c->inner, 1, sizeof(uint32_t));
+			status = rb_curve_array_reserve(c->ctx, &c->inner, 1, sizeof(uint32_t));
 			if (status == RB_OK)
 				RB_ALL(c->inner, uint32_t)[c->inner.n++] = point;
-			RB_ALL(c->runs, rb_run)[c->runs.n - 1].ninner++;
+			RB_ALL(c->runs, rb_curve_run)[c->runs.n - 1].ninner++;
 		}
 		else if (open)
-			RB_ALL(c->runs, rb_run)[c->runs.n - 1].to = point;
+			RB_ALL(c->runs, rb_curve_run)[c->runs.n - 1].to = point;
 		open = there;
 		if (i % 64 == 0 && rb_should_stop(c->ctx))
 			status = RB_STOPPED;
@@ -98,7 +101,7 @@ find_runs(rb_curve *c)
 static rb_status
 keep_inner(rb_curve *c)
 {
-	rb_run *run = RB_ALL(c->runs, rb_run);
+	rb_curve_run *run = RB_ALL(c->runs, rb_curve_run);
 	uint32_t *mark, *inner = RB_ALL(c->inner, uint32_t);
 	rb_status status = rb_unmark_points(c);
 

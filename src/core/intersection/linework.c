@@ -28,7 +28,7 @@ by_point(const void *a, const void *b, const void *arg)
 static int
 by_ends(const void *a, const void *b, const void *arg)
 {
-	const rb_run *x = a, *y = b;
+	const rb_curve_run *x = a, *y = b;
 	const uint32_t xl = x->from < x->to ? x->from : x->to, xh = x->from ^ x->to ^ xl;
 	const uint32_t yl = y->from < y->to ? y->from : y->to, yh = y->from ^ y->to ^ yl;
 
@@ -42,9 +42,9 @@ by_ends(const void *a, const void *b, const void *arg)
 
 /* Removes runs that differ exactly but coincide after rounding. */
 static rb_status
-drop_doubles(rb_curve *c)
+drop_duplicates(rb_curve *c)
 {
-	rb_run *run = RB_ALL(c->runs, rb_run);
+	rb_curve_run *run = RB_ALL(c->runs, rb_curve_run);
 	uint32_t n = 0;
 	rb_status status = rb_sort(c->ctx, run, c->runs.n, sizeof *run, by_ends, NULL);
 
@@ -59,18 +59,18 @@ drop_doubles(rb_curve *c)
 static rb_status
 find_partners(rb_curve *c)
 {
-	const rb_run *run = RB_ALL(c->runs, rb_run);
+	const rb_curve_run *run = RB_ALL(c->runs, rb_curve_run);
 	const uint32_t n = 2 * c->runs.n;
-	rb_many *ends = &c->work[0], *partner = &c->work[1];
+	rb_curve_array *ends = &c->work[0], *partner = &c->work[1];
 	end *x;
 	rb_status status;
 
-	if (c->runs.n > RB_CURVE_MOST / 2)
-		return rb_fail(c->ctx, RB_TOO_MANY_OBJECTS, c->runs.n, RB_CURVE_MOST / 2, NULL);
+	if (c->runs.n > RB_CURVE_MAX / 2)
+		return rb_fail(c->ctx, RB_TOO_MANY_OBJECTS, c->runs.n, RB_CURVE_MAX / 2, NULL);
 	ends->n = partner->n = 0;
-	status = rb_many_more(c->ctx, ends, n, sizeof *x);
+	status = rb_curve_array_reserve(c->ctx, ends, n, sizeof *x);
 	if (status == RB_OK)
-		status = rb_many_more(c->ctx, partner, n, sizeof(uint32_t));
+		status = rb_curve_array_reserve(c->ctx, partner, n, sizeof(uint32_t));
 	if (status != RB_OK)
 		return status;
 	x = RB_ALL(*ends, end);
@@ -92,9 +92,9 @@ find_partners(rb_curve *c)
 }
 
 static rb_status
-put_point(rb_curve *c, uint32_t point)
+append_point(rb_curve *c, uint32_t point)
 {
-	rb_status status = rb_many_more(c->ctx, &c->line_points, 1, sizeof point);
+	rb_status status = rb_curve_array_reserve(c->ctx, &c->line_points, 1, sizeof point);
 
 	if (status == RB_OK)
 		RB_ALL(c->line_points, uint32_t)[c->line_points.n++] = point;
@@ -103,25 +103,25 @@ put_point(rb_curve *c, uint32_t point)
 
 /* Appends the line that starts with the given end of a run, and marks its runs. */
 static rb_status
-follow(rb_curve *c, uint32_t first, uint8_t *seen)
+follow_runs(rb_curve *c, uint32_t first, uint8_t *seen)
 {
-	const rb_run *run = RB_ALL(c->runs, rb_run);
+	const rb_curve_run *run = RB_ALL(c->runs, rb_curve_run);
 	const uint32_t *partner = RB_ALL(c->work[1], uint32_t), *inner = RB_ALL(c->inner, uint32_t);
-	rb_status status = rb_many_more(c->ctx, &c->line_start, 1, sizeof(uint32_t));
+	rb_status status = rb_curve_array_reserve(c->ctx, &c->line_start, 1, sizeof(uint32_t));
 
 	if (status != RB_OK)
 		return status;
 	RB_ALL(c->line_start, uint32_t)[c->line_start.n++] = c->line_points.n;
-	status = put_point(c, first % 2 == 0 ? run[first / 2].from : run[first / 2].to);
+	status = append_point(c, first % 2 == 0 ? run[first / 2].from : run[first / 2].to);
 	for (uint32_t at = first; at != RB_NOTHING && !seen[at / 2] && status == RB_OK;)
 	{
-		const rb_run *r = &run[at / 2];
+		const rb_curve_run *r = &run[at / 2];
 
 		seen[at / 2] = 1;
 		for (uint32_t i = 0; i < r->ninner && status == RB_OK; i++)
-			status = put_point(c, inner[r->inner + (at % 2 == 0 ? i : r->ninner - 1 - i)]);
+			status = append_point(c, inner[r->inner + (at % 2 == 0 ? i : r->ninner - 1 - i)]);
 		if (status == RB_OK)
-			status = put_point(c, at % 2 == 0 ? r->to : r->from);
+			status = append_point(c, at % 2 == 0 ? r->to : r->from);
 		at = partner[at ^ 1];
 	}
 	return status;
@@ -130,14 +130,14 @@ follow(rb_curve *c, uint32_t first, uint8_t *seen)
 rb_status
 rb_curve_chains(rb_curve *c)
 {
-	rb_status status = drop_doubles(c);
+	rb_status status = drop_duplicates(c);
 	uint8_t *seen;
 
 	if (status == RB_OK)
 		status = find_partners(c);
 	c->work[2].n = 0;
 	if (status == RB_OK)
-		status = rb_many_more(c->ctx, &c->work[2], (size_t) c->runs.n + 1, sizeof *seen);
+		status = rb_curve_array_reserve(c->ctx, &c->work[2], (size_t) c->runs.n + 1, sizeof *seen);
 	if (status != RB_OK)
 		return status;
 	seen = c->work[2].at;
@@ -148,8 +148,9 @@ rb_curve_chains(rb_curve *c)
 		for (uint32_t i = 0; i < 2 * c->runs.n && status == RB_OK; i++)
 		{
 			if (!seen[i / 2] && (closed || RB_ALL(c->work[1], uint32_t)[i] == RB_NOTHING))
-				status = follow(c, i, seen);
-			if (i % RB_CURVE_QUIET == RB_CURVE_QUIET - 1 && rb_should_stop(c->ctx))
+				status = follow_runs(c, i, seen);
+			if (i % RB_CURVE_CHECK_INTERVAL == RB_CURVE_CHECK_INTERVAL - 1 &&
+				rb_should_stop(c->ctx))
 				status = RB_STOPPED;
 		}
 	}

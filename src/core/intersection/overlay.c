@@ -41,7 +41,7 @@ disjoint_triangles(rb_curve *c, int side, uint32_t a, uint32_t b)
 		return false;
 	contact = rb_triangle_contact(&c->env, rb_triangle_at(c, side, a), rb_triangle_at(c, side, b),
 								  signs_a, signs_b);
-	return contact == 0 || RB_TOLD_DIMENSION(RB_TOLD(contact)) < 2;
+	return contact == 0 || RB_PAYLOAD_DIMENSION(RB_PAYLOAD(contact)) < 2;
 }
 
 /*
@@ -49,9 +49,10 @@ disjoint_triangles(rb_curve *c, int side, uint32_t a, uint32_t b)
  * first.
  */
 static bool
-parts(rb_curve *c, int axis, uint32_t from, uint32_t n, uint32_t other, uint32_t m)
+has_separating_side(rb_curve *c, int axis, uint32_t from, uint32_t n, uint32_t other, uint32_t m)
 {
-	const rb_side *a = RB_ALL(c->sides, rb_side) + from, *b = RB_ALL(c->sides, rb_side) + other;
+	const rb_curve_side *a = RB_ALL(c->sides, rb_curve_side) + from,
+						*b = RB_ALL(c->sides, rb_curve_side) + other;
 
 	for (uint32_t i = 0; i < n; i++)
 	{
@@ -66,9 +67,9 @@ parts(rb_curve *c, int axis, uint32_t from, uint32_t n, uint32_t other, uint32_t
 }
 
 static rb_status
-put_fragment(overlapping *o, uint32_t from, uint32_t n)
+append_fragment(overlapping *o, uint32_t from, uint32_t n)
 {
-	rb_status status = rb_many_more(o->c->ctx, &o->c->work[0], 1, sizeof(fragment));
+	rb_status status = rb_curve_array_reserve(o->c->ctx, &o->c->work[0], 1, sizeof(fragment));
 
 	if (status == RB_OK)
 		RB_ALL(o->c->work[0], fragment)[o->c->work[0].n++] = (fragment){o->item, from, n};
@@ -77,23 +78,23 @@ put_fragment(overlapping *o, uint32_t from, uint32_t n)
 
 /* Appends the parts of a fragment that are outside a polygon. */
 static rb_status
-cut_fragment(overlapping *o, fragment f, const rb_piece *by)
+cut_fragment(overlapping *o, fragment f, const rb_curve_piece *by)
 {
 	rb_curve *c = o->c;
 	rb_status status = RB_OK;
 
-	if (parts(c, by->axis, f.from, f.n, by->from, by->to) ||
-		parts(c, by->axis, by->from, by->to, f.from, f.n))
-		return put_fragment(o, f.from, f.n);
+	if (has_separating_side(c, by->axis, f.from, f.n, by->from, by->to) ||
+		has_separating_side(c, by->axis, by->from, by->to, f.from, f.n))
+		return append_fragment(o, f.from, f.n);
 	for (uint32_t i = 0; i < by->to && f.n > 0 && status == RB_OK; i++)
 	{
-		rb_side side = RB_ALL(c->sides, rb_side)[by->from + i];
+		rb_curve_side side = RB_ALL(c->sides, rb_curve_side)[by->from + i];
 		uint32_t from = c->sides.n, n;
 
 		side.turned = !side.turned;
 		status = rb_convex_cut(c, by->axis, f.from, f.n, side, &n);
 		if (status == RB_OK && n > 0)
-			status = put_fragment(o, from, n);
+			status = append_fragment(o, from, n);
 		if (status != RB_OK)
 			return status;
 		side.turned = !side.turned;
@@ -105,13 +106,13 @@ cut_fragment(overlapping *o, fragment f, const rb_piece *by)
 }
 
 static rb_status
-look_at(void *user, uint32_t item)
+cut_by_piece(void *user, uint32_t item)
 {
 	overlapping *o = user;
 	rb_curve *c = o->c;
-	const rb_piece *a = RB_ALL(c->pieces, rb_piece) + o->item,
-				   *b = RB_ALL(c->pieces, rb_piece) + item;
-	rb_many *work = &c->work[0];
+	const rb_curve_piece *a = RB_ALL(c->pieces, rb_curve_piece) + o->item,
+						 *b = RB_ALL(c->pieces, rb_curve_piece) + item;
+	rb_curve_array *work = &c->work[0];
 	uint32_t end;
 	rb_status status = RB_OK;
 
@@ -123,14 +124,14 @@ look_at(void *user, uint32_t item)
 		return RB_STOPPED;
 	if (disjoint_triangles(c, 0, a->part[0], b->part[0]) ||
 		disjoint_triangles(c, 1, a->part[1], b->part[1]) ||
-		parts(c, a->axis, a->from, a->to, b->from, b->to) ||
-		parts(c, a->axis, b->from, b->to, a->from, a->to))
+		has_separating_side(c, a->axis, a->from, a->to, b->from, b->to) ||
+		has_separating_side(c, a->axis, b->from, b->to, a->from, a->to))
 		return RB_OK;
 	if (!o->cut)
 	{
 		o->cut = true;
 		o->first = work->n;
-		status = put_fragment(o, a->from, a->to);
+		status = append_fragment(o, a->from, a->to);
 	}
 	end = work->n;
 	for (uint32_t i = o->first; i < end && status == RB_OK; i++)
@@ -145,25 +146,25 @@ look_at(void *user, uint32_t item)
 
 /* Replaces polygons that were cut by their fragments. */
 static rb_status
-replace(rb_curve *c, const bool *cut, uint32_t n)
+replace_cut_pieces(rb_curve *c, const bool *cut, uint32_t n)
 {
 	rb_status status = RB_OK;
 
 	for (uint32_t i = 0; i < n; i++)
 		if (cut[i])
-			RB_ALL(c->pieces, rb_piece)[i].to = 0;
+			RB_ALL(c->pieces, rb_curve_piece)[i].to = 0;
 	for (uint32_t i = 0; i < c->work[0].n && status == RB_OK; i++)
 	{
 		const fragment f = RB_ALL(c->work[0], fragment)[i];
 
 		status = rb_convex_corners(c, f.from, f.n);
 		if (status == RB_OK)
-			status = rb_many_more(c->ctx, &c->pieces, 1, sizeof(rb_piece));
+			status = rb_curve_array_reserve(c->ctx, &c->pieces, 1, sizeof(rb_curve_piece));
 		if (status != RB_OK)
 			return status;
-		RB_ALL(c->pieces, rb_piece)[c->pieces.n] = RB_ALL(c->pieces, rb_piece)[f.piece];
-		RB_ALL(c->pieces, rb_piece)[c->pieces.n].from = f.from;
-		RB_ALL(c->pieces, rb_piece)[c->pieces.n++].to = f.n;
+		RB_ALL(c->pieces, rb_curve_piece)[c->pieces.n] = RB_ALL(c->pieces, rb_curve_piece)[f.piece];
+		RB_ALL(c->pieces, rb_curve_piece)[c->pieces.n].from = f.from;
+		RB_ALL(c->pieces, rb_curve_piece)[c->pieces.n++].to = f.n;
 		if (i % 64 == 63 && rb_should_stop(c->ctx))
 			status = RB_STOPPED;
 	}
@@ -179,17 +180,17 @@ rb_curve_overlap(rb_curve *c)
 	rb_status status;
 
 	c->work[0].n = c->work[1].n = 0;
-	status = rb_many_more(c->ctx, &c->work[1], (size_t) n + 1, sizeof *cut);
+	status = rb_curve_array_reserve(c->ctx, &c->work[1], (size_t) n + 1, sizeof *cut);
 	cut = c->work[1].at;
 	for (uint32_t i = 0; i < n && status == RB_OK; i++)
 	{
 		o.item = i;
 		o.cut = false;
-		if (RB_ALL(c->pieces, rb_piece)[i].dimension == 2)
-			status = rb_boxes_find(&c->boxes, c->boxes.box + 6 * (size_t) i, look_at, &o);
+		if (RB_ALL(c->pieces, rb_curve_piece)[i].dimension == 2)
+			status = rb_boxes_find(&c->boxes, c->boxes.box + 6 * (size_t) i, cut_by_piece, &o);
 		cut[i] = o.cut;
 		if (i % 64 == 63 && rb_should_stop(c->ctx))
 			status = RB_STOPPED;
 	}
-	return status == RB_OK ? replace(c, cut, n) : status;
+	return status == RB_OK ? replace_cut_pieces(c, cut, n) : status;
 }

@@ -16,23 +16,23 @@
 #include <math.h>
 
 /* Vertex k of a polygon */
-typedef struct corner
+typedef struct polygon_corner
 {
 	uint32_t piece;
 	uint32_t k;
-} corner;
+} polygon_corner;
 
-typedef struct cutting
+typedef struct edge_cutting
 {
 	rb_curve *c;
 	rb_edge edge;
 	uint32_t steps;
-} cutting;
+} edge_cutting;
 
 static uint32_t
-point_of(const rb_curve *c, corner x)
+point_of(const rb_curve *c, polygon_corner x)
 {
-	return RB_ALL(c->vertex, uint32_t)[RB_ALL(c->pieces, rb_piece)[x.piece].from + x.k];
+	return RB_ALL(c->vertex, uint32_t)[RB_ALL(c->pieces, rb_curve_piece)[x.piece].from + x.k];
 }
 
 /* Lists, for each plane and each end of an edge, a polygon vertex at that point. */
@@ -44,7 +44,7 @@ find_corners(rb_curve *c)
 	rb_status status;
 
 	c->mark.n = c->work[3].n = 0;
-	status = rb_many_more(c->ctx, &c->mark, (size_t) c->points.rows.n + 1, sizeof *mark);
+	status = rb_curve_array_reserve(c->ctx, &c->mark, (size_t) c->points.rows.n + 1, sizeof *mark);
 	if (status != RB_OK)
 		return status;
 	mark = RB_ALL(c->mark, uint32_t);
@@ -53,21 +53,21 @@ find_corners(rb_curve *c)
 		mark[edge[i].from] = 1;
 	for (uint32_t i = 0; i < c->pieces.n && status == RB_OK; i++)
 	{
-		const rb_piece *piece = RB_ALL(c->pieces, rb_piece) + i;
+		const rb_curve_piece *piece = RB_ALL(c->pieces, rb_curve_piece) + i;
 
 		for (uint32_t k = 0; piece->dimension == 2 && k < piece->to && status == RB_OK; k++)
 		{
-			const corner x = {i, k};
+			const polygon_corner x = {i, k};
 			uint32_t *m = mark + point_of(c, x);
 
 			if (*m == 0 || *m == piece->what + 2)
 				continue;
 			*m = piece->what + 2;
-			status = rb_many_more(c->ctx, &c->work[3], 1, sizeof x);
+			status = rb_curve_array_reserve(c->ctx, &c->work[3], 1, sizeof x);
 			if (status == RB_OK)
-				RB_ALL(c->work[3], corner)[c->work[3].n++] = x;
+				RB_ALL(c->work[3], polygon_corner)[c->work[3].n++] = x;
 		}
-		if (i % RB_CURVE_QUIET == RB_CURVE_QUIET - 1 && rb_should_stop(c->ctx))
+		if (i % RB_CURVE_CHECK_INTERVAL == RB_CURVE_CHECK_INTERVAL - 1 && rb_should_stop(c->ctx))
 			status = RB_STOPPED;
 	}
 	return status;
@@ -82,7 +82,8 @@ put_boxes(rb_curve *c)
 	{
 		double *box = c->boxes.box + 6 * (size_t) i;
 
-		memcpy(box, rb_point_at(c, point_of(c, RB_ALL(c->work[3], corner)[i])), 3 * sizeof *box);
+		memcpy(box, rb_point_at(c, point_of(c, RB_ALL(c->work[3], polygon_corner)[i])),
+			   3 * sizeof *box);
 		memcpy(box + 3, box, 3 * sizeof *box);
 	}
 	return status == RB_OK ? rb_boxes_order(c->ctx, &c->boxes) : status;
@@ -96,17 +97,17 @@ is_between(const rb_curve *c, const rb_edge *e, uint32_t point)
 }
 
 static rb_status
-look_at_corner(void *user, uint32_t item)
+test_corner(void *user, uint32_t item)
 {
-	cutting *cut = user;
+	edge_cutting *cut = user;
 	rb_curve *c = cut->c;
-	const corner x = RB_ALL(c->work[3], corner)[item];
-	const rb_piece *piece = RB_ALL(c->pieces, rb_piece) + x.piece;
-	const rb_side *side = RB_ALL(c->sides, rb_side);
+	const polygon_corner x = RB_ALL(c->work[3], polygon_corner)[item];
+	const rb_curve_piece *piece = RB_ALL(c->pieces, rb_curve_piece) + x.piece;
+	const rb_curve_side *side = RB_ALL(c->sides, rb_curve_side);
 	const uint32_t point = point_of(c, x);
 	rb_status status;
 
-	if (piece->what != RB_ALL(c->pieces, rb_piece)[cut->edge.of].what ||
+	if (piece->what != RB_ALL(c->pieces, rb_curve_piece)[cut->edge.of].what ||
 		!is_between(c, &cut->edge, point))
 		return RB_OK;
 	if (++cut->steps % 64 == 0 && rb_should_stop(c->ctx))
@@ -114,7 +115,7 @@ look_at_corner(void *user, uint32_t item)
 	if (rb_corner_side(c, piece->axis, side[piece->from + x.k],
 					   side[piece->from + (x.k + 1) % piece->to], side[cut->edge.side]) != 0)
 		return RB_OK;
-	status = rb_many_more(c->ctx, &c->work[0], 1, sizeof point);
+	status = rb_curve_array_reserve(c->ctx, &c->work[0], 1, sizeof point);
 	if (status == RB_OK)
 		RB_ALL(c->work[0], uint32_t)[c->work[0].n++] = point;
 	return status;
@@ -147,7 +148,7 @@ cut_edge(rb_curve *c, uint32_t i)
 	rb_status status = rb_sort(c->ctx, c->work[0].at, n, sizeof *point, by_way, &on);
 
 	if (status == RB_OK)
-		status = rb_many_more(c->ctx, &c->work[2], n, sizeof edge);
+		status = rb_curve_array_reserve(c->ctx, &c->work[2], n, sizeof edge);
 	for (uint32_t k = 0; k < n && status == RB_OK; k++)
 	{
 		if (point[k] == edge.from) /* Found in two ways */
@@ -163,7 +164,7 @@ cut_edge(rb_curve *c, uint32_t i)
 rb_status
 rb_curve_nodes(rb_curve *c)
 {
-	cutting cut = {.c = c};
+	edge_cutting cut = {.c = c};
 	const uint32_t n = c->work[2].n;
 	rb_status status = find_corners(c);
 
@@ -182,7 +183,7 @@ rb_curve_nodes(rb_curve *c)
 			box[3 + k] = fmax(a, b);
 		}
 		c->work[0].n = 0;
-		status = rb_boxes_find(&c->boxes, box, look_at_corner, &cut);
+		status = rb_boxes_find(&c->boxes, box, test_corner, &cut);
 		if (status == RB_OK && c->work[0].n > 0)
 			status = cut_edge(c, i);
 		if (i % 64 == 63 && rb_should_stop(c->ctx))

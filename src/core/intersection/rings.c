@@ -23,7 +23,7 @@
 #define CORNER (1u << 31)
 
 /* Start or end of a side */
-typedef struct change
+typedef struct side_change
 {
 	uint32_t line;
 	uint32_t plane;
@@ -31,12 +31,12 @@ typedef struct change
 	uint32_t piece;
 	uint32_t side;
 	uint32_t how;
-} change;
+} side_change;
 
 static int
 by_line(const void *a, const void *b, const void *arg)
 {
-	const change *x = a, *y = b;
+	const side_change *x = a, *y = b;
 
 	if (x->line != y->line)
 		return x->line < y->line ? -1 : 1;
@@ -63,21 +63,21 @@ by_start(const void *a, const void *b, const void *arg)
 /* ---- sides ---- */
 
 static rb_status
-put_side(rb_curve *c, uint32_t piece, uint32_t i)
+append_side(rb_curve *c, uint32_t piece, uint32_t i)
 {
-	const rb_piece *polygon = RB_ALL(c->pieces, rb_piece) + piece;
+	const rb_curve_piece *polygon = RB_ALL(c->pieces, rb_curve_piece) + piece;
 	const uint32_t *vertex = RB_ALL(c->vertex, uint32_t) + polygon->from;
 	const uint32_t from = vertex[i > 0 ? i - 1 : polygon->to - 1], to = vertex[i];
-	change x = {.plane = polygon->what, .piece = piece, .side = polygon->from + i};
+	side_change x = {.plane = polygon->what, .piece = piece, .side = polygon->from + i};
 	const double *p, *q;
 	rb_status status;
 
 	if (from == to)
 		return RB_OK;
-	rb_side_ends(c, RB_ALL(c->sides, rb_side)[polygon->from + i], &p, &q);
-	status = rb_name_line(c, p, q, &x.line);
+	rb_side_ends(c, RB_ALL(c->sides, rb_curve_side)[polygon->from + i], &p, &q);
+	status = rb_canonical_line(c, p, q, &x.line);
 	if (status == RB_OK)
-		status = rb_many_more(c->ctx, &c->work[0], 2, sizeof x);
+		status = rb_curve_array_reserve(c->ctx, &c->work[0], 2, sizeof x);
 	if (status != RB_OK)
 		return status;
 	x.how = rb_line_order(c, x.line, from, to) < 0 ? FORWARD : 0;
@@ -85,13 +85,13 @@ put_side(rb_curve *c, uint32_t piece, uint32_t i)
 	{
 		x.point = k == 0 ? from : to;
 		x.how = (x.how & FORWARD) | ((k == 0) == (x.how & FORWARD) ? BEGINS : 0);
-		RB_ALL(c->work[0], change)[c->work[0].n++] = x;
+		RB_ALL(c->work[0], side_change)[c->work[0].n++] = x;
 	}
 	return RB_OK;
 }
 
 static uint32_t
-find(uint32_t *parent, uint32_t i)
+find_root(uint32_t *parent, uint32_t i)
 {
 	while (parent[i] != i)
 		i = parent[i] = parent[parent[i]];
@@ -108,7 +108,7 @@ typedef struct open
 	int32_t n;
 	uint32_t pieces;
 	uint32_t sides;
-	change last;
+	side_change last;
 } open;
 
 static uint32_t
@@ -118,7 +118,7 @@ piece_of(const open *o)
 }
 
 static rb_status
-put_edges(rb_curve *c, const open *o, uint32_t line, uint32_t from, uint32_t to)
+append_edges(rb_curve *c, const open *o, uint32_t line, uint32_t from, uint32_t to)
 {
 	const int32_t net = o[1].n - o[0].n;
 	const open *more = &o[net > 0];
@@ -127,7 +127,7 @@ put_edges(rb_curve *c, const open *o, uint32_t line, uint32_t from, uint32_t to)
 
 	for (int32_t i = 0; i < (net < 0 ? -net : net) && status == RB_OK; i++)
 	{
-		status = rb_many_more(c->ctx, &c->work[2], 1, sizeof(rb_edge));
+		status = rb_curve_array_reserve(c->ctx, &c->work[2], 1, sizeof(rb_edge));
 		if (status == RB_OK)
 			RB_ALL(c->work[2], rb_edge)
 		[c->work[2].n++] =
@@ -138,9 +138,9 @@ put_edges(rb_curve *c, const open *o, uint32_t line, uint32_t from, uint32_t to)
 
 /* Scans along each line; merges connected pieces in work[1] and stores the edges in work[2]. */
 static rb_status
-look_along(rb_curve *c)
+scan_lines(rb_curve *c)
 {
-	const change *x = RB_ALL(c->work[0], change);
+	const side_change *x = RB_ALL(c->work[0], side_change);
 	const uint32_t n = c->work[0].n;
 	uint32_t *parent = RB_ALL(c->work[1], uint32_t);
 	open o[2]; /* [0]: backward, [1]: forward */
@@ -149,7 +149,7 @@ look_along(rb_curve *c)
 	memset(o, 0, sizeof o);
 	for (uint32_t i = 0; i < n && status == RB_OK;)
 	{
-		const change at = x[i];
+		const side_change at = x[i];
 
 		for (; i < n && x[i].line == at.line && x[i].plane == at.plane && x[i].point == at.point;
 			 i++)
@@ -163,9 +163,9 @@ look_along(rb_curve *c)
 				one->last = x[i];
 		}
 		if (o[0].n > 0 && o[1].n > 0)
-			parent[find(parent, piece_of(&o[0]))] = find(parent, piece_of(&o[1]));
+			parent[find_root(parent, piece_of(&o[0]))] = find_root(parent, piece_of(&o[1]));
 		if (o[0].n != o[1].n)
-			status = put_edges(c, o, at.line, at.point, x[i].point);
+			status = append_edges(c, o, at.line, at.point, x[i].point);
 		if (i % 64 == 0 && rb_should_stop(c->ctx))
 			status = RB_STOPPED;
 	}
@@ -183,28 +183,29 @@ make_edges(rb_curve *c)
 		c->work[i].n = 0;
 	for (uint32_t i = 0; i < c->pieces.n && status == RB_OK; i++)
 	{
-		const rb_piece piece = RB_ALL(c->pieces, rb_piece)[i];
+		const rb_curve_piece piece = RB_ALL(c->pieces, rb_curve_piece)[i];
 
 		for (uint32_t k = 0; piece.dimension == 2 && k < piece.to && status == RB_OK; k++)
-			status = put_side(c, i, k);
+			status = append_side(c, i, k);
 		if (i % 64 == 63 && rb_should_stop(c->ctx))
 			status = RB_STOPPED;
 	}
 	if (status == RB_OK)
-		status = rb_sort(c->ctx, c->work[0].at, c->work[0].n, sizeof(change), by_line, c);
+		status = rb_sort(c->ctx, c->work[0].at, c->work[0].n, sizeof(side_change), by_line, c);
 	if (status == RB_OK)
-		status = rb_many_more(c->ctx, &c->work[1], (size_t) c->pieces.n + 1, sizeof *parent);
+		status =
+			rb_curve_array_reserve(c->ctx, &c->work[1], (size_t) c->pieces.n + 1, sizeof *parent);
 	if (status != RB_OK)
 		return status;
 	parent = RB_ALL(c->work[1], uint32_t);
 	for (uint32_t i = 0; i < c->pieces.n; i++)
 		parent[i] = i;
-	status = look_along(c);
+	status = scan_lines(c);
 	if (status == RB_OK)
 		status = rb_curve_nodes(c);
 	e = RB_ALL(c->work[2], rb_edge);
 	for (uint32_t i = 0; i < c->work[2].n; i++)
-		e[i].of = find(parent, e[i].of);
+		e[i].of = find_root(parent, e[i].of);
 	if (status == RB_OK)
 		status = rb_sort(c->ctx, e, c->work[2].n, sizeof *e, by_start, NULL);
 	return status;
@@ -243,7 +244,7 @@ take_edge(const rb_curve *c, uint32_t *next, uint32_t of, uint32_t from)
 
 /* Appends a ring of n edges, and marks the points where it does not continue straight. */
 static rb_status
-put_ring(rb_curve *c, const uint32_t *path, uint32_t n)
+append_ring(rb_curve *c, const uint32_t *path, uint32_t n)
 {
 	const rb_edge *e = RB_ALL(c->work[2], rb_edge);
 	uint32_t corners = 0;
@@ -253,13 +254,13 @@ put_ring(rb_curve *c, const uint32_t *path, uint32_t n)
 		corners += e[path[i]].line != e[path[i > 0 ? i - 1 : n - 1]].line;
 	if (corners < 3)
 		return RB_OK; /* Nothing is left after rounding */
-	status = rb_many_more(c->ctx, &c->rings, 1, sizeof(rb_ring));
+	status = rb_curve_array_reserve(c->ctx, &c->rings, 1, sizeof(rb_curve_ring));
 	if (status == RB_OK)
-		status = rb_many_more(c->ctx, &c->ring_points, n, sizeof(uint32_t));
+		status = rb_curve_array_reserve(c->ctx, &c->ring_points, n, sizeof(uint32_t));
 	if (status != RB_OK)
 		return status;
-	RB_ALL(c->rings, rb_ring)
-	[c->rings.n++] = (rb_ring){e[path[0]].of, c->ring_points.n, n, 0};
+	RB_ALL(c->rings, rb_curve_ring)
+	[c->rings.n++] = (rb_curve_ring){e[path[0]].of, c->ring_points.n, n, 0};
 	for (uint32_t i = 0; i < n; i++)
 	{
 		const bool corner = e[path[i]].line != e[path[i > 0 ? i - 1 : n - 1]].line;
@@ -272,10 +273,10 @@ put_ring(rb_curve *c, const uint32_t *path, uint32_t n)
 
 /* Follows edges from the first one until all rings on the way are closed. */
 static rb_status
-follow(rb_curve *c, uint32_t first, uint32_t *next, uint32_t *on_path)
+follow_edges(rb_curve *c, uint32_t first, uint32_t *next, uint32_t *on_path)
 {
 	const rb_edge *e = RB_ALL(c->work[2], rb_edge);
-	rb_many *path = &c->work[1];
+	rb_curve_array *path = &c->work[1];
 	rb_status status = RB_OK;
 
 	path->n = 0;
@@ -283,7 +284,7 @@ follow(rb_curve *c, uint32_t first, uint32_t *next, uint32_t *on_path)
 	{
 		const uint32_t to = e[at].to;
 
-		status = rb_many_more(c->ctx, path, 1, sizeof(uint32_t));
+		status = rb_curve_array_reserve(c->ctx, path, 1, sizeof(uint32_t));
 		if (status != RB_OK)
 			return status;
 		RB_ALL(*path, uint32_t)[path->n++] = at;
@@ -292,13 +293,13 @@ follow(rb_curve *c, uint32_t first, uint32_t *next, uint32_t *on_path)
 		{
 			const uint32_t start = on_path[to] - 1;
 
-			status = put_ring(c, RB_ALL(*path, uint32_t) + start, path->n - start);
+			status = append_ring(c, RB_ALL(*path, uint32_t) + start, path->n - start);
 			for (uint32_t i = start; i < path->n; i++)
 				on_path[e[RB_ALL(*path, uint32_t)[i]].from] = 0;
 			path->n = start;
 		}
 		at = path->n == 0 ? RB_NOTHING : take_edge(c, next, e[at].of, to);
-		if (path->n % RB_CURVE_QUIET == 0 && rb_should_stop(c->ctx))
+		if (path->n % RB_CURVE_CHECK_INTERVAL == 0 && rb_should_stop(c->ctx))
 			status = RB_STOPPED;
 	}
 	for (uint32_t i = 0; i < path->n; i++)
@@ -314,9 +315,9 @@ make_rings(rb_curve *c)
 	rb_status status;
 
 	c->work[3].n = c->mark.n = 0;
-	status = rb_many_more(c->ctx, &c->work[3], (size_t) nedges + 1, sizeof *next);
+	status = rb_curve_array_reserve(c->ctx, &c->work[3], (size_t) nedges + 1, sizeof *next);
 	if (status == RB_OK)
-		status = rb_many_more(c->ctx, &c->mark, (size_t) npoints + 1, sizeof *on_path);
+		status = rb_curve_array_reserve(c->ctx, &c->mark, (size_t) npoints + 1, sizeof *on_path);
 	if (status != RB_OK)
 		return status;
 	next = RB_ALL(c->work[3], uint32_t);
@@ -331,8 +332,8 @@ make_rings(rb_curve *c)
 		if (first == RB_NOTHING)
 			i++;
 		else
-			status = follow(c, first, next, on_path);
-		if (i % RB_CURVE_QUIET == 0 && rb_should_stop(c->ctx))
+			status = follow_edges(c, first, next, on_path);
+		if (i % RB_CURVE_CHECK_INTERVAL == 0 && rb_should_stop(c->ctx))
 			status = RB_STOPPED;
 	}
 	return status;
@@ -351,7 +352,7 @@ by_box(const double *a, const double *b)
 }
 
 static void
-box_of_ring(const rb_curve *c, const rb_ring *ring, double *box)
+box_of_ring(const rb_curve *c, const rb_curve_ring *ring, double *box)
 {
 	for (uint32_t i = 0; i < ring->n; i++)
 	{
@@ -370,7 +371,7 @@ box_of_ring(const rb_curve *c, const rb_ring *ring, double *box)
 static rb_status
 order_rings(rb_curve *c)
 {
-	rb_ring *ring = RB_ALL(c->rings, rb_ring);
+	rb_curve_ring *ring = RB_ALL(c->rings, rb_curve_ring);
 
 	for (uint32_t i = 0, k; i < c->rings.n; i = k)
 	{
@@ -382,7 +383,7 @@ order_rings(rb_curve *c)
 			box_of_ring(c, &ring[k], box);
 			if (by_box(box, best) < 0)
 			{
-				const rb_ring swap = ring[i];
+				const rb_curve_ring swap = ring[i];
 
 				ring[i] = ring[k];
 				ring[k] = swap;
@@ -402,13 +403,13 @@ order_rings(rb_curve *c)
 static rb_status
 turn_rings(rb_curve *c, const uint32_t *parent)
 {
-	const rb_piece *piece = RB_ALL(c->pieces, rb_piece);
-	rb_ring *ring = RB_ALL(c->rings, rb_ring);
+	const rb_curve_piece *piece = RB_ALL(c->pieces, rb_curve_piece);
+	rb_curve_ring *ring = RB_ALL(c->rings, rb_curve_ring);
 	uint8_t *left;
 	rb_status status;
 
 	c->work[3].n = 0;
-	status = rb_many_more(c->ctx, &c->work[3], (size_t) c->pieces.n + 1, sizeof *left);
+	status = rb_curve_array_reserve(c->ctx, &c->work[3], (size_t) c->pieces.n + 1, sizeof *left);
 	if (status != RB_OK)
 		return status;
 	left = c->work[3].at;
@@ -422,16 +423,16 @@ turn_rings(rb_curve *c, const uint32_t *parent)
 }
 
 /* A true vertex in a plane */
-typedef struct corner
+typedef struct plane_corner
 {
 	uint32_t plane;
 	uint32_t point;
-} corner;
+} plane_corner;
 
 static int
 by_corner(const void *a, const void *b, const void *arg)
 {
-	const corner *x = a, *y = b;
+	const plane_corner *x = a, *y = b;
 
 	(void) arg;
 	if (x->plane != y->plane)
@@ -440,40 +441,41 @@ by_corner(const void *a, const void *b, const void *arg)
 }
 
 static uint32_t
-plane_of(const rb_curve *c, const rb_ring *ring)
+plane_of(const rb_curve *c, const rb_curve_ring *ring)
 {
-	return RB_ALL(c->pieces, rb_piece)[ring->polygon].what;
+	return RB_ALL(c->pieces, rb_curve_piece)[ring->polygon].what;
 }
 
 /* Collects the true vertices of all rings in work[0]. */
 static rb_status
 find_corners(rb_curve *c)
 {
-	const rb_ring *ring = RB_ALL(c->rings, rb_ring);
+	const rb_curve_ring *ring = RB_ALL(c->rings, rb_curve_ring);
 	const uint32_t *point = RB_ALL(c->ring_points, uint32_t);
-	rb_many *corners = &c->work[0];
+	rb_curve_array *corners = &c->work[0];
 	rb_status status;
 
 	corners->n = 0;
-	status = rb_many_more(c->ctx, corners, (size_t) c->ring_points.n + 1, sizeof(corner));
+	status = rb_curve_array_reserve(c->ctx, corners, (size_t) c->ring_points.n + 1,
+									sizeof(plane_corner));
 	for (uint32_t i = 0; i < c->rings.n && status == RB_OK; i++)
 	{
 		for (uint32_t k = ring[i].from; k < ring[i].from + ring[i].n; k++)
 			if (point[k] & CORNER)
-				RB_ALL(*corners, corner)
-		[corners->n++] = (corner){plane_of(c, &ring[i]), point[k] & ~CORNER};
+				RB_ALL(*corners, plane_corner)
+		[corners->n++] = (plane_corner){plane_of(c, &ring[i]), point[k] & ~CORNER};
 		if (i % 64 == 63 && rb_should_stop(c->ctx))
 			status = RB_STOPPED;
 	}
 	return status == RB_OK
-			   ? rb_sort(c->ctx, corners->at, corners->n, sizeof(corner), by_corner, NULL)
+			   ? rb_sort(c->ctx, corners->at, corners->n, sizeof(plane_corner), by_corner, NULL)
 			   : status;
 }
 
 static bool
-is_corner(const rb_curve *c, corner x)
+is_corner(const rb_curve *c, plane_corner x)
 {
-	const corner *corners = RB_ALL(c->work[0], corner);
+	const plane_corner *corners = RB_ALL(c->work[0], plane_corner);
 	uint32_t low = 0, high = c->work[0].n;
 
 	while (low < high)
@@ -499,7 +501,7 @@ is_corner(const rb_curve *c, corner x)
 static rb_status
 drop_corners(rb_curve *c)
 {
-	rb_ring *ring = RB_ALL(c->rings, rb_ring);
+	rb_curve_ring *ring = RB_ALL(c->rings, rb_curve_ring);
 	uint32_t *point = RB_ALL(c->ring_points, uint32_t);
 	rb_status status = find_corners(c);
 
@@ -512,7 +514,7 @@ drop_corners(rb_curve *c)
 			const bool corner_here = (point[k] & CORNER) != 0;
 
 			point[k] &= ~CORNER;
-			if (corner_here || is_corner(c, (corner){plane_of(c, &ring[i]), point[k]}))
+			if (corner_here || is_corner(c, (plane_corner){plane_of(c, &ring[i]), point[k]}))
 				point[ring[i].from + n++] = point[k];
 		}
 		ring[i].n = n;
@@ -525,7 +527,7 @@ drop_corners(rb_curve *c)
 rb_status
 rb_curve_rings(rb_curve *c)
 {
-	rb_many parents = {NULL, 0, 0};
+	rb_curve_array parents = {NULL, 0, 0};
 	rb_status status = make_edges(c);
 
 	/* make_rings overwrites work[1], so move it away */
@@ -534,9 +536,9 @@ rb_curve_rings(rb_curve *c)
 		parents = c->work[1];
 		memset(&c->work[1], 0, sizeof c->work[1]);
 		for (uint32_t i = 0; i < c->pieces.n; i++)
-			find(RB_ALL(parents, uint32_t), i);
+			find_root(RB_ALL(parents, uint32_t), i);
 		for (uint32_t i = 0; i < c->pieces.n; i++)
-			RB_ALL(parents, uint32_t)[i] = find(RB_ALL(parents, uint32_t), i);
+			RB_ALL(parents, uint32_t)[i] = find_root(RB_ALL(parents, uint32_t), i);
 		status = make_rings(c);
 	}
 	if (status == RB_OK)

@@ -148,7 +148,7 @@ select_chunk(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const rb_selection *s = arg;
 	rb_cpu *c = s->c;
-	const rb_ends *share = &c->job->share;
+	const rb_box *share = &c->job->share;
 	/* a self join without a partition takes all objects */
 	const bool all = c->self && share->dims == 0;
 	uint32_t k = (uint32_t) from;
@@ -169,7 +169,7 @@ select_chunk(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 			uint32_t starts = RB_STARTS_ALL;
 
 			if (in && share->dims != 0)
-				in = rb_share_takes(share, box.lo[j], box.hi[j], &starts);
+				in = rb_partition_meets(share, box.lo[j], box.hi[j], &starts);
 			if (in && s->other != NULL)
 				in = rb_occupancy_holds(s->other, &range[j]);
 			if (in && s->own != NULL)

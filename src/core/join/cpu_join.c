@@ -34,8 +34,9 @@
 #include <string.h>
 
 #define TASK_TESTS RB_SIZE(1 << 18, 1000) /* box tests that are enough work for a task of leaves */
-#define DEPTH 64   /* maximum depth of nested grids; the stacks of parallel.c suffice for it */
-#define KEPT 0.125 /* fraction of all red x blue above which a cell is divided at quantiles */
+#define DEPTH 64 /* maximum depth of nested grids; the stacks of parallel.c suffice for it */
+#define CROWDED_FRACTION \
+	0.125 /* fraction of all red x blue above which a cell is divided at quantiles */
 
 /* Returns true if both lists are one, each of whose pairs counts once. */
 static inline bool
@@ -140,7 +141,7 @@ join_halves(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo
 typedef struct rb_cells_join
 {
 	rb_cpu *c;
-	const rb_cells *g;
+	const rb_grid_cells *g;
 	const double *lo;
 	const double *hi;
 	int depth;
@@ -159,7 +160,7 @@ add_done(const rb_cells_join *j, uint64_t entries)
 }
 
 static uint64_t
-entries_of(const rb_cells *g, uint64_t from, uint64_t to)
+entries_of(const rb_grid_cells *g, uint64_t from, uint64_t to)
 {
 	return g->start[0][to] - g->start[0][from] + g->start[1][to] - g->start[1][from];
 }
@@ -202,7 +203,7 @@ join_crowded(rb_thread *me, void *arg, uint64_t cell, uint64_t end)
 static void
 join_cells(rb_thread *me, rb_cells_join *j)
 {
-	const rb_cells *g = j->g;
+	const rb_grid_cells *g = j->g;
 	uint64_t from = 0;
 	uint64_t tests = 0;
 	rb_group group;
@@ -240,7 +241,7 @@ join_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo[
 		   const double hi[3], int depth, bool quantiles)
 {
 	const rb_list list[2] = {red, blue};
-	rb_cells g;
+	rb_grid_cells g;
 	double rlo[3], rhi[3], blo[3], bhi[3];
 	bool fixed = depth == 0 && c->ctx->grid_resolution > 0;
 	bool helps = depth == 0;
@@ -276,7 +277,7 @@ join_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo[
 		rhi[a] = rhi[a] < hi[a] ? rhi[a] : hi[a];
 	}
 
-	memset(&g, 0, offsetof(rb_cells, cut));
+	memset(&g, 0, offsetof(rb_grid_cells, cut));
 	if (quantiles)
 		rb_cut_at_quantiles(c, list, rlo, rhi, &g);
 	else
@@ -288,12 +289,12 @@ join_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo[
 	{
 		double began = rb_now_ms();
 
-		status = rb_cells_make(me, c, &g, list);
+		status = rb_cells_build(me, c, &g, list);
 		if (depth == 0) /* at greater depth it is part of the time of the leaves */
 			c->ctx->stats.stage[RB_STAGE_GRID].ms += (rb_now_ms() - began) * c->threads;
 		if (status == RB_OK)
 		{
-			rb_cells_join cells = {c, &g, rlo, rhi, depth, KEPT * red.n * blue.n};
+			rb_cells_join cells = {c, &g, rlo, rhi, depth, CROWDED_FRACTION * red.n * blue.n};
 
 			rb_add(&c->cells, g.cells);
 			helps = depth == 0 || rb_cut_helps(&g, red, blue);
@@ -341,7 +342,7 @@ join_all(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 	rb_tile_clip(c->job, lo[0], hi[0]);
 	if (!c->self)
-		status = rb_occupancy_make(me, c, o[few], o[1 - few], lo[0], hi[0], bitmap);
+		status = rb_occupancy_build(me, c, o[few], o[1 - few], lo[0], hi[0], bitmap);
 	/*
 	 * Test the larger set against the bitmap of the smaller one, then the smaller against the rest
 	 * of the larger.
@@ -372,7 +373,7 @@ join_all(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 static rb_status
-join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
+join_on_cpu(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 {
 	rb_cpu c = {0};
 	rb_thread *me;
@@ -387,9 +388,9 @@ join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 	c.kernel = rb_kernel_best();
 	if (c.red->nparts == 0 || c.blue->nparts == 0)
 		return RB_OK;
-	status = rb_set_compose(ctx, c.red);
+	status = rb_set_materialize(ctx, c.red);
 	if (status == RB_OK)
-		status = rb_set_compose(ctx, c.blue);
+		status = rb_set_materialize(ctx, c.blue);
 	if (status == RB_OK)
 		status = rb_team_open(ctx, ctx->threads, &me);
 	if (status != RB_OK)
@@ -428,7 +429,7 @@ join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 }
 
 static rb_status
-probe(int device, char *text, size_t size)
+probe_cpu(int device, char *text, size_t size)
 {
 	(void) device;
 	if (size > 0)
@@ -437,10 +438,11 @@ probe(int device, char *text, size_t size)
 }
 
 static bool
-warm(int device)
+is_cpu_warm(int device)
 {
 	(void) device;
 	return true;
 }
 
-const rb_backend rb_backend_cpu = {.name = "cpu", .probe = probe, .join = join, .warm = warm};
+const rb_backend rb_backend_cpu = {
+	.name = "cpu", .probe = probe_cpu, .join = join_on_cpu, .warm = is_cpu_warm};

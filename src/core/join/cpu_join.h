@@ -116,16 +116,16 @@ extern rb_status rb_select_objects(rb_thread *me, rb_cpu *c, const rb_set *o, co
  * to be marked with the objects of `many` that are selected. Otherwise both have no words. The
  * caller frees the words, also after an error.
  */
-extern rb_status rb_occupancy_make(rb_thread *me, rb_cpu *c, const rb_set *few, const rb_set *many,
-								   const double lo[3], const double hi[3], rb_occupancy bitmap[2]);
+extern rb_status rb_occupancy_build(rb_thread *me, rb_cpu *c, const rb_set *few, const rb_set *many,
+									const double lo[3], const double hi[3], rb_occupancy bitmap[2]);
 
 /* ---- a grid and its contents: divided by split.c, filled by grid.c ---- */
 
 #define RB_CUTS 256 /* maximum number of cells on an axis that is divided at quantiles */
 #define RB_CELL_BITS 24
-#define RB_CELLS_MOST ((double) (1 << RB_CELL_BITS)) /* maximum number of cells of a grid */
+#define RB_MAX_GRID_CELLS ((double) (1 << RB_CELL_BITS)) /* maximum number of cells of a grid */
 
-typedef struct rb_cells
+typedef struct rb_grid_cells
 {
 	rb_grid grid; /* grid of equal cells; only n is valid if `quantiles` is set */
 	bool quantiles;
@@ -138,11 +138,11 @@ typedef struct rb_cells
 	uint32_t *place[2];     /* cells of each object of a list, packed (grid.c) */
 	uint32_t *entry[2];     /* entries of the objects, cell by cell */
 	double cut[3][RB_CUTS]; /* upper bounds if `quantiles` is set: cell i ends before cut[i] */
-} rb_cells;
+} rb_grid_cells;
 
 /* Returns the objects in a cell. */
 static inline rb_list
-rb_cell_list(const rb_cells *g, int side, uint64_t cell)
+rb_cell_list(const rb_grid_cells *g, int side, uint64_t cell)
 {
 	return (rb_list){g->entry[side] + g->start[side][cell],
 					 (uint32_t) (g->start[side][cell + 1] - g->start[side][cell])};
@@ -152,17 +152,17 @@ rb_cell_list(const rb_cells *g, int side, uint64_t cell)
 
 /* Divides the region into equal cells. If `fixed`, their number is given by the settings. */
 extern void rb_cut_equally(rb_cpu *c, const rb_list list[2], const double lo[3], const double hi[3],
-						   bool fixed, rb_cells *g);
+						   bool fixed, rb_grid_cells *g);
 
 /* Divides the region at quantiles of the positions of the objects. */
 extern void rb_cut_at_quantiles(rb_cpu *c, const rb_list list[2], const double lo[3],
-								const double hi[3], rb_cells *g);
+								const double hi[3], rb_grid_cells *g);
 
 /*
  * Returns true if the pairs within the cells are sufficiently fewer than all pairs of the two
  * lists.
  */
-extern bool rb_cut_helps(const rb_cells *g, rb_list red, rb_list blue);
+extern bool rb_cut_helps(const rb_grid_cells *g, rb_list red, rb_list blue);
 
 /* ---- grid.c ---- */
 
@@ -170,14 +170,14 @@ extern bool rb_cut_helps(const rb_cells *g, rb_list red, rb_list blue);
  * Fills a grid that has been divided. The caller frees it, also after an error. RB_OVER_BUDGET is
  * returned but not recorded as a failure of the join.
  */
-extern rb_status rb_cells_make(rb_thread *me, rb_cpu *c, rb_cells *g, const rb_list list[2]);
-extern void rb_cells_free(rb_cpu *c, rb_cells *g);
+extern rb_status rb_cells_build(rb_thread *me, rb_cpu *c, rb_grid_cells *g, const rb_list list[2]);
+extern void rb_cells_free(rb_cpu *c, rb_grid_cells *g);
 
 /*
  * Stores the box of a cell of the region (lo, hi), up to rounding. The box is used only to choose
  * the next grid.
  */
-extern void rb_cell_box(const double lo[3], const double hi[3], const rb_cells *cells,
+extern void rb_cell_box(const double lo[3], const double hi[3], const rb_grid_cells *cells,
 						uint64_t cell, double clo[3], double chi[3]);
 
 #endif /* RB_JOIN_CPU_JOIN_H */

@@ -28,15 +28,15 @@
 
 #include <math.h>
 
-#define LOOK RB_SIZE(128, 24) /* rows on each side in the first step */
-#define LOOK_PAIRS 16         /* minimum number of pairs at an s for the first step to rely on it */
+#define FIRST_ROWS RB_SIZE(128, 24) /* rows on each side in the first step */
+#define MIN_FIRST_PAIRS 16    /* minimum number of pairs at an s for the first step to rely on it */
 #define WANTED 400            /* number of pairs that the sweep should find */
 #define ENOUGH 32             /* minimum count that is used without extrapolation */
 #define FIT 8                 /* the power law is fitted between ENOUGH and FIT * ENOUGH pairs */
 #define SWEEP_TESTS (1 << 18) /* approximate maximum number of tests of the sweep */
-#define ASKED RB_SIZE(256, 32) /* maximum number of pairs that are tested exactly */
+#define MAX_TESTED_PAIRS RB_SIZE(256, 32) /* maximum number of pairs that are tested exactly */
 /* approximate maximum number of part boxes examined for these tests */
-#define ASKED_PARTS (1 << 16)
+#define MAX_TESTED_PARTS (1 << 16)
 #define NEAR_PARTS 256 /* maximum number of parts of one row */
 #define PRIOR 4        /* weight of the usual fraction, in tested pairs */
 
@@ -72,7 +72,7 @@ typedef struct rb_rows_sample
  * Rows in the order of the start of their grown boxes along the sweep axis. They are in single
  * precision, since pairs that are close by these values are tested again.
  */
-typedef struct rb_spans
+typedef struct rb_sweep_spans
 {
 	uint32_t n;
 	uint32_t *row;
@@ -81,7 +81,7 @@ typedef struct rb_spans
 	float *centre[3];
 	float *reach[3]; /* half extent of the grown box */
 	void *block;     /* allocation that holds all these arrays */
-} rb_spans;
+} rb_sweep_spans;
 
 typedef struct rb_estimation
 {
@@ -90,10 +90,10 @@ typedef struct rb_estimation
 	double pad;
 	int dims;
 	rb_rows_sample side[2];
-	double count[BINS];   /* pairs of each bin, later of all bins up to it */
-	double pairs;         /* number of examined pairs, with any s */
-	uint32_t touching;    /* number of pairs with s <= 1 */
-	rb_pair touch[ASKED]; /* sample of these pairs, by rows */
+	double count[BINS];              /* pairs of each bin, later of all bins up to it */
+	double pairs;                    /* number of examined pairs, with any s */
+	uint32_t touching;               /* number of pairs with s <= 1 */
+	rb_pair touch[MAX_TESTED_PAIRS]; /* sample of these pairs, by rows */
 } rb_estimation;
 
 /* ---- rows ---- */
@@ -175,7 +175,7 @@ end_of(int bin)
 }
 
 static void
-accumulate(double *count)
+accumulate_bins(double *count)
 {
 	for (int k = 1; k < BINS; k++)
 		count[k] += count[k - 1];
@@ -211,37 +211,37 @@ count_pair(rb_estimation *e, uint32_t red, uint32_t blue, double s)
 		 */
 		uint32_t i = e->touching++;
 
-		if (i >= ASKED)
+		if (i >= MAX_TESTED_PAIRS)
 			i = (uint32_t) ((uint64_t) (i * UINT32_C(2654435769)) * i >> 32);
-		if (i < ASKED)
+		if (i < MAX_TESTED_PAIRS)
 			e->touch[i] = (rb_pair){red, blue};
 	}
 }
 
 /* ---- step 1: a few rows ---- */
 
-typedef struct rb_look
+typedef struct rb_sweep_plan
 {
 	int bin;      /* last bin that the sweep covers */
 	double scale; /* largest s of that bin */
 	int axis;     /* axis of the sweep */
 	double share; /* fraction of all pairs that the sweep will test */
-} rb_look;
+} rb_sweep_plan;
 
 static uint32_t
 few_of(const rb_rows_sample *sample)
 {
-	return sample->n < LOOK ? sample->n : LOOK;
+	return sample->n < FIRST_ROWS ? sample->n : FIRST_ROWS;
 }
 
 static inline uint32_t
-spread(uint32_t i, uint32_t few, uint32_t n)
+subsample_index(uint32_t i, uint32_t few, uint32_t n)
 {
 	return (uint32_t) ((uint64_t) i * n / few);
 }
 
 static void
-look(rb_estimation *e, rb_look *l)
+compare_few_rows(rb_estimation *e, rb_sweep_plan *l)
 {
 	const rb_rows_sample *red = &e->side[0], *blue = &e->side[1];
 	uint32_t nred = few_of(red), nblue = few_of(blue);
@@ -255,12 +255,12 @@ look(rb_estimation *e, rb_look *l)
 	e->pairs = pairs;
 	for (uint32_t i = 0; i < nred; i++)
 	{
-		uint32_t ri = spread(i, nred, red->n);
+		uint32_t ri = subsample_index(i, nred, red->n);
 		const rb_row_box *r = &red->row[ri];
 
 		for (uint32_t j = 0; j < nblue; j++)
 		{
-			uint32_t bj = spread(j, nblue, blue->n);
+			uint32_t bj = subsample_index(j, nblue, blue->n);
 			const rb_row_box *b = &blue->row[bj];
 			double s = 0;
 
@@ -276,16 +276,16 @@ look(rb_estimation *e, rb_look *l)
 			count_pair(e, ri, bj, s);
 		}
 	}
-	accumulate(e->count);
+	accumulate_bins(e->count);
 	want = WANTED * pairs / all;
-	k = first_with(e->count, want > LOOK_PAIRS ? want : LOOK_PAIRS);
+	k = first_with(e->count, want > MIN_FIRST_PAIRS ? want : MIN_FIRST_PAIRS);
 	k = k < BINS ? k : BINS - 1;
 	l->bin = k;
 	l->scale = end_of(k);
 	l->axis = 0;
 	for (int a = 0; a < e->dims; a++)
 	{
-		accumulate(count[a]);
+		accumulate_bins(count[a]);
 		if (count[a][k] < count[l->axis][k])
 			l->axis = a;
 	}
@@ -349,8 +349,8 @@ to_float(const rb_estimation *e)
 
 /* Stores n rows of a sample as spans, with centers relative to the origin. */
 static rb_status
-find_spans(const rb_estimation *e, const rb_rows_sample *sample, const rb_look *l,
-		   const double origin[3], double factor, rb_spans *spans)
+find_spans(const rb_estimation *e, const rb_rows_sample *sample, const rb_sweep_plan *l,
+		   const double origin[3], double factor, rb_sweep_spans *spans)
 {
 	uint32_t n = spans->n;
 	uint32_t *order;
@@ -372,14 +372,14 @@ find_spans(const rb_estimation *e, const rb_rows_sample *sample, const rb_look *
 	/* The starts are sorted in arrays that are filled later. */
 	for (uint32_t i = 0; i < n; i++)
 	{
-		const rb_row_box *box = &sample->row[spread(i, n, sample->n)];
+		const rb_row_box *box = &sample->row[subsample_index(i, n, sample->n)];
 		double centre = factor * (box->centre[l->axis] - origin[l->axis]);
 
 		spans->to[i] = (float) (centre - factor * l->scale * box->half[l->axis]);
 	}
 	sort_by_start(spans->to, order, spans->row, n);
 	for (uint32_t i = 0; i < n; i++)
-		spans->row[i] = spread(order[i], n, sample->n);
+		spans->row[i] = subsample_index(order[i], n, sample->n);
 	for (uint32_t i = 0; i < n; i++)
 	{
 		const rb_row_box *box = &sample->row[spans->row[i]];
@@ -418,8 +418,8 @@ take_near(rb_estimation *e, uint32_t red, uint32_t blue, double scale)
  * spans.
  */
 static uint32_t
-find_near(const rb_spans *one, uint32_t i, const rb_spans *others, uint32_t first, float slack,
-		  uint32_t *near)
+find_near(const rb_sweep_spans *one, uint32_t i, const rb_sweep_spans *others, uint32_t first,
+		  float slack, uint32_t *near)
 {
 	uint32_t end = first;
 
@@ -440,9 +440,10 @@ find_near(const rb_spans *one, uint32_t i, const rb_spans *others, uint32_t firs
 
 /* Finds each pair once, at the row whose box starts first. */
 static void
-sweep_spans(rb_estimation *e, double scale, const rb_spans *spans, float slack, uint32_t *near)
+sweep_spans(rb_estimation *e, double scale, const rb_sweep_spans *spans, float slack,
+			uint32_t *near)
 {
-	const rb_spans *red = &spans[0], *blue = &spans[1];
+	const rb_sweep_spans *red = &spans[0], *blue = &spans[1];
 
 	for (uint32_t i = 0, j = 0; i < red->n && j < blue->n;)
 	{
@@ -468,13 +469,13 @@ sweep_spans(rb_estimation *e, double scale, const rb_spans *spans, float slack, 
 }
 
 static rb_status
-sweep(rb_estimation *e, const rb_look *l)
+sweep_rows(rb_estimation *e, const rb_sweep_plan *l)
 {
 	rb_rows_sample *side = e->side;
 	double tests = l->share * side[0].n * side[1].n;
 	double thin = tests > SWEEP_TESTS ? sqrt(SWEEP_TESTS / tests) : 1;
 	double factor = to_float(e);
-	rb_spans spans[2] = {{0}, {0}};
+	rb_sweep_spans spans[2] = {{0}, {0}};
 	uint32_t *near = NULL;
 	rb_status status = RB_OK;
 
@@ -492,7 +493,7 @@ sweep(rb_estimation *e, const rb_look *l)
 		e->pairs = (double) spans[0].n * spans[1].n;
 		/* 0x1p38 bounds what rounding to float may have added to a distance. */
 		sweep_spans(e, l->scale, spans, 0x1p38f, near);
-		accumulate(e->count);
+		accumulate_bins(e->count);
 	}
 	rb_free(e->ctx->memory, (void **) &near);
 	for (int k = 0; k < 2; k++)
@@ -514,7 +515,7 @@ touching_pairs(const rb_estimation *e, int last)
 	int to = first_with(e->count, ENOUGH * FIT);
 	double alpha;
 
-	if (from == 0 || from >= last || e->count[last] < ENOUGH + LOOK_PAIRS)
+	if (from == 0 || from >= last || e->count[last] < ENOUGH + MIN_FIRST_PAIRS)
 		return e->count[0];
 	/* Use at least an octave, since a shorter interval contains only noise. */
 	to = to < from + 4 ? from + 4 : to;
@@ -554,7 +555,7 @@ rows_meet(const rb_estimation *e, rb_exact_env *env, rb_pair pair, uint32_t *ask
 	uint32_t rparts[NEAR_PARTS], bparts[NEAR_PARTS];
 	uint32_t nr, nb;
 
-	if (*asked > ASKED_PARTS)
+	if (*asked > MAX_TESTED_PARTS)
 		return -1;
 	nr = parts_near(red, e->pad, r, b, rparts);
 	nb = parts_near(blue, e->pad, b, r, bparts);
@@ -584,7 +585,7 @@ static double
 share_that_meets(const rb_estimation *e, bool all)
 {
 	const rb_set *red = e->side[0].set, *blue = e->side[1].set;
-	uint32_t n = e->touching < ASKED ? e->touching : ASKED;
+	uint32_t n = e->touching < MAX_TESTED_PAIRS ? e->touching : MAX_TESTED_PAIRS;
 	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true, .distance = e->what->distance};
 	uint32_t asked = 0, known = 0, meet = 0;
 
@@ -605,23 +606,23 @@ share_that_meets(const rb_estimation *e, bool all)
 /* ---- entry point ---- */
 
 static rb_status
-estimate(rb_estimation *e, double *pairs)
+estimate_pairs(rb_estimation *e, double *pairs)
 {
 	const rb_rows_sample *red = &e->side[0], *blue = &e->side[1];
 	double touching;
 	bool all;
-	rb_look l;
+	rb_sweep_plan l;
 	rb_status status;
 
 	if (red->n == 0 || blue->n == 0)
 		return RB_OK;
-	look(e, &l);
+	compare_few_rows(e, &l);
 	all = few_of(red) == red->n && few_of(blue) == blue->n;
 	if (all)
 		l.bin = BINS - 1;
 	else
 	{
-		status = sweep(e, &l);
+		status = sweep_rows(e, &l);
 		if (status != RB_OK)
 			return status;
 	}
@@ -651,7 +652,7 @@ rb_estimate_pairs(rb_context *ctx, const rb_samples *what, double *pairs)
 	for (int k = 0; k < 2 && status == RB_OK; k++)
 		status = find_rows(ctx, what->sample[k], e.pad, &e.side[k]);
 	if (status == RB_OK)
-		status = estimate(&e, pairs);
+		status = estimate_pairs(&e, pairs);
 	for (int k = 0; k < 2; k++)
 		rb_free(ctx->memory, (void **) &e.side[k].row);
 	return status;

@@ -40,7 +40,7 @@ decide_block(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 						   red->coords + p->red * red_width, blue->coords + p->blue * blue_width);
 
 		if (RB_IS_YES(answer))
-			p->red |= (uint32_t) RB_TOLD(answer) << RB_TOLD_SHIFT;
+			p->red |= (uint32_t) RB_PAYLOAD(answer) << RB_PAYLOAD_SHIFT;
 		else
 			p->red = UINT32_MAX;
 	}
@@ -59,9 +59,9 @@ rb_decide_pairs(rb_context *ctx, const rb_job *job, rb_pair *pairs, size_t n, si
 	rb_status status;
 
 	/* The host's coordinates may not have been materialized yet. */
-	status = rb_set_compose(ctx, job->red);
+	status = rb_set_materialize(ctx, job->red);
 	if (status == RB_OK && job->blue != NULL)
-		status = rb_set_compose(ctx, job->blue);
+		status = rb_set_materialize(ctx, job->blue);
 	if (status != RB_OK)
 		return status;
 	/* Use at most one thread per block. */

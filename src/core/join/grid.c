@@ -20,7 +20,7 @@
 
 /* Returns the number of the cell that contains x, between cuts. The map is monotone in x. */
 static inline uint32_t
-cut_cell(const rb_cells *g, int axis, double x)
+cut_cell(const rb_grid_cells *g, int axis, double x)
 {
 	uint32_t n = g->grid.n[axis] - 1;
 	uint32_t c = 0;
@@ -41,7 +41,7 @@ cut_cell(const rb_cells *g, int axis, double x)
 }
 
 static void
-ranges_of(const rb_cpu *c, const rb_cells *g, const rb_batch_boxes *box, rb_range *range)
+ranges_of(const rb_cpu *c, const rb_grid_cells *g, const rb_batch_boxes *box, rb_range *range)
 {
 	if (!g->quantiles)
 		rb_batch_cells(c, &g->grid, box, range);
@@ -61,21 +61,21 @@ ranges_of(const rb_cpu *c, const rb_cells *g, const rb_batch_boxes *box, rb_rang
  */
 #define FAR UINT32_MAX
 
-typedef struct rb_place
+typedef struct rb_object_cells
 {
 	uint64_t first;
 	uint32_t span[3];
-} rb_place;
+} rb_object_cells;
 
-static inline rb_place
-place_of(const rb_cells *g, const rb_range *r)
+static inline rb_object_cells
+place_of(const rb_grid_cells *g, const rb_range *r)
 {
-	return (rb_place){rb_grid_number(&g->grid, r->c0[0], r->c0[1], r->c0[2]),
-					  {r->c1[0] - r->c0[0], r->c1[1] - r->c0[1], r->c1[2] - r->c0[2]}};
+	return (rb_object_cells){rb_grid_number(&g->grid, r->c0[0], r->c0[1], r->c0[2]),
+							 {r->c1[0] - r->c0[0], r->c1[1] - r->c0[1], r->c1[2] - r->c0[2]}};
 }
 
 static inline uint32_t
-place_pack(rb_place p)
+place_pack(rb_object_cells p)
 {
 	if (p.span[0] > 6 || p.span[1] > 7 || p.span[2] > 3)
 		return FAR;
@@ -83,10 +83,10 @@ place_pack(rb_place p)
 		   p.span[2] << (RB_CELL_BITS + 6);
 }
 
-static inline rb_place
+static inline rb_object_cells
 place_unpack(uint32_t word)
 {
-	return (rb_place){
+	return (rb_object_cells){
 		word & ((1u << RB_CELL_BITS) - 1),
 		{word >> RB_CELL_BITS & 7, word >> (RB_CELL_BITS + 3) & 7, word >> (RB_CELL_BITS + 6)}};
 }
@@ -97,7 +97,7 @@ place_unpack(uint32_t word)
  * to the same location.
  */
 static void
-count_objects(rb_cpu *c, const rb_set *o, rb_list list, const rb_cells *g, uint32_t *place,
+count_objects(rb_cpu *c, const rb_set *o, rb_list list, const rb_grid_cells *g, uint32_t *place,
 			  uint32_t *count)
 {
 	const uint32_t nx = g->grid.n[0], ny = g->grid.n[1];
@@ -112,7 +112,7 @@ count_objects(rb_cpu *c, const rb_set *o, rb_list list, const rb_cells *g, uint3
 		done += box.n;
 		for (uint32_t j = 0; j < box.n; j++)
 		{
-			rb_place p = place_of(g, &range[j]);
+			rb_object_cells p = place_of(g, &range[j]);
 
 			place[i + j] = place_pack(p);
 			if ((p.span[0] | p.span[1] | p.span[2]) == 0) /* one cell, the usual case */
@@ -150,8 +150,8 @@ count_objects(rb_cpu *c, const rb_set *o, rb_list list, const rb_cells *g, uint3
  * Cells without objects of the other color are skipped.
  */
 static void
-fill_objects(rb_cpu *c, const rb_set *o, rb_list list, const rb_cells *g, const uint32_t *place,
-			 uint32_t *count, const uint64_t *start, uint32_t *entry)
+fill_objects(rb_cpu *c, const rb_set *o, rb_list list, const rb_grid_cells *g,
+			 const uint32_t *place, uint32_t *count, const uint64_t *start, uint32_t *entry)
 {
 	const uint32_t nx = g->grid.n[0], ny = g->grid.n[1];
 	uint64_t done = 0;
@@ -160,7 +160,7 @@ fill_objects(rb_cpu *c, const rb_set *o, rb_list list, const rb_cells *g, const 
 	{
 		const uint32_t index = list.entry[i] & RB_INDEX_MASK;
 		const uint32_t starts = list.entry[i] >> RB_INDEX_BITS;
-		rb_place p = place_unpack(place[i]);
+		rb_object_cells p = place_unpack(place[i]);
 
 		if (place[i] == FAR)
 		{
@@ -195,22 +195,22 @@ fill_objects(rb_cpu *c, const rb_set *o, rb_list list, const rb_cells *g, const 
 	}
 }
 
-typedef struct rb_scatter
+typedef struct rb_grid_scatter
 {
 	rb_cpu *c;
 	const rb_set *o;
 	rb_list list;
-	const rb_cells *g;
+	const rb_grid_cells *g;
 	uint32_t *place;
 	uint32_t *count;
 	const uint64_t *start;
 	uint32_t *entry; /* NULL in the first pass */
-} rb_scatter;
+} rb_grid_scatter;
 
 static void
 scatter_share(rb_thread *me, void *arg, uint64_t share, uint64_t end)
 {
-	const rb_scatter *s = arg;
+	const rb_grid_scatter *s = arg;
 	const uint64_t shares = s->g->shares;
 	const uint64_t from = s->list.n * share / shares;
 	const rb_list list = {s->list.entry + from, (uint32_t) (s->list.n * end / shares - from)};
@@ -226,7 +226,7 @@ scatter_share(rb_thread *me, void *arg, uint64_t share, uint64_t end)
 }
 
 void
-rb_cells_free(rb_cpu *c, rb_cells *g)
+rb_cells_free(rb_cpu *c, rb_grid_cells *g)
 {
 	rb_memory *m = c->ctx->memory;
 
@@ -244,7 +244,7 @@ rb_cells_free(rb_cpu *c, rb_cells *g)
  * the cell's slice, at which the partition begins to write.
  */
 static void
-cells_scan(rb_cells *g, int sides)
+cells_scan(rb_grid_cells *g, int sides)
 {
 	uint64_t sum[2] = {0, 0};
 
@@ -285,7 +285,7 @@ take_room(rb_context *ctx, void *block, size_t n, size_t element)
 }
 
 rb_status
-rb_cells_make(rb_thread *me, rb_cpu *c, rb_cells *g, const rb_list list[2])
+rb_cells_build(rb_thread *me, rb_cpu *c, rb_grid_cells *g, const rb_list list[2])
 {
 	const rb_set *o[2] = {c->red, c->blue};
 	int sides;
@@ -304,7 +304,7 @@ rb_cells_make(rb_thread *me, rb_cpu *c, rb_cells *g, const rb_list list[2])
 	g->shares = most < (uint64_t) c->threads ? (uint32_t) most : (uint32_t) c->threads;
 	for (int s = 0; s < sides; s++)
 	{
-		rb_scatter count = {c, o[s], list[s], g, NULL, NULL, NULL, NULL};
+		rb_grid_scatter count = {c, o[s], list[s], g, NULL, NULL, NULL, NULL};
 
 		status = take_room(ctx, &g->count[s], g->shares * g->cells, sizeof(uint32_t));
 		if (status == RB_OK)
@@ -323,7 +323,7 @@ rb_cells_make(rb_thread *me, rb_cpu *c, rb_cells *g, const rb_list list[2])
 	cells_scan(g, sides);
 	for (int s = 0; s < sides; s++)
 	{
-		rb_scatter fill = {c, o[s], list[s], g, g->place[s], g->count[s], g->start[s], NULL};
+		rb_grid_scatter fill = {c, o[s], list[s], g, g->place[s], g->count[s], g->start[s], NULL};
 
 		rb_add(&c->incidences, g->start[s][g->cells]);
 		status = take_room(ctx, &g->entry[s], g->start[s][g->cells], sizeof(uint32_t));
@@ -345,7 +345,7 @@ rb_cells_make(rb_thread *me, rb_cpu *c, rb_cells *g, const rb_list list[2])
 }
 
 void
-rb_cell_box(const double lo[3], const double hi[3], const rb_cells *cells, uint64_t cell,
+rb_cell_box(const double lo[3], const double hi[3], const rb_grid_cells *cells, uint64_t cell,
 			double clo[3], double chi[3])
 {
 	const rb_grid *g = &cells->grid;

@@ -50,7 +50,7 @@ typedef struct rb_grid
  * largest float8, but half the width does not. A width that is zero or too small to divide by gives
  * one cell.
  */
-RB_HD void
+RB_HOST_DEVICE void
 rb_grid_init(rb_grid *g, const double lo[3], const double hi[3], const uint32_t n[3])
 {
 	for (int a = 0; a < 3; a++)
@@ -65,7 +65,7 @@ rb_grid_init(rb_grid *g, const double lo[3], const double hi[3], const uint32_t 
 }
 
 /* Returns the cell of coordinate x on an axis. It is branch-free because it is called often. */
-RB_HD uint32_t
+RB_HOST_DEVICE uint32_t
 rb_grid_cell(const rb_grid *g, int axis, double x)
 {
 	double t = (0.5 * x - g->half_lo[axis]) * g->scale[axis];
@@ -76,7 +76,7 @@ rb_grid_cell(const rb_grid *g, int axis, double x)
 }
 
 /* Returns the number of cell (x, y, z). */
-RB_HD uint64_t
+RB_HOST_DEVICE uint64_t
 rb_grid_number(const rb_grid *g, uint32_t x, uint32_t y, uint32_t z)
 {
 	return ((uint64_t) z * g->n[1] + y) * g->n[0] + x;

@@ -24,8 +24,8 @@
 #include <float.h>
 #include <math.h>
 
-#define QUIET 65536 /* events between two polls of the stop flag */
-#define ALIKE 1.005 /* ratio of costs below which fewer cut rows decide */
+#define CHECK_INTERVAL 65536 /* events between two polls of the stop flag */
+#define ALIKE 1.005          /* ratio of costs below which fewer cut rows decide */
 
 typedef struct rb_kd_row
 {
@@ -115,7 +115,7 @@ static bool
 is_stopped(rb_kd *k, uint64_t work)
 {
 	k->work += work;
-	if (k->work < QUIET)
+	if (k->work < CHECK_INTERVAL)
 		return false;
 	k->work = 0;
 	return rb_should_stop(k->ctx);
@@ -180,14 +180,14 @@ part_events(rb_event *event, uint32_t n, double at, uint32_t *equal, uint32_t *b
 }
 
 static double
-median(double a, double b, double c)
+median_of_three(double a, double b, double c)
 {
 	return fmax(fmin(a, b), fmin(fmax(a, b), c));
 }
 
 /* Returns a pseudo-random number below n, the same in every run. */
 static uint32_t
-some(uint64_t seed, uint32_t n)
+random_below(uint64_t seed, uint32_t n)
 {
 	seed = (seed + 1) * UINT64_C(0x9e3779b97f4a7c15);
 	seed = (seed ^ (seed >> 32)) * UINT64_C(0xd6e8feb86659fd93);
@@ -195,11 +195,11 @@ some(uint64_t seed, uint32_t n)
 }
 
 /* The costs of both halves for a cut */
-typedef struct rb_halves
+typedef struct rb_kd_halves
 {
 	double low;
 	double high;
-} rb_halves;
+} rb_kd_halves;
 
 /*
  * Finds the adjacent events between which the costs per tile of both halves are equal; at the first
@@ -211,7 +211,7 @@ find_balance(rb_kd *k, const rb_kd_node *node, uint32_t n, double cost, double *
 			 double *first_behind)
 {
 	const double low_tiles = node->n / 2, high_tiles = node->n - node->n / 2;
-	rb_halves base = {0, cost};
+	rb_kd_halves base = {0, cost};
 	rb_event *event = k->event;
 
 	*last_before = -INFINITY;
@@ -219,8 +219,9 @@ find_balance(rb_kd *k, const rb_kd_node *node, uint32_t n, double cost, double *
 	while (n > 0)
 	{
 		const double at =
-			median(event[some(n, n)].at, event[some(n + 1, n)].at, event[some(n + 2, n)].at);
-		rb_halves halves = base;
+			median_of_three(event[random_below(n, n)].at, event[random_below(n + 1, n)].at,
+							event[random_below(n + 2, n)].at);
+		rb_kd_halves halves = base;
 		uint32_t equal, behind;
 
 		if (is_stopped(k, n))
@@ -260,7 +261,7 @@ try_cut(const rb_kd *k, const rb_kd_node *node, uint32_t n, double cost, rb_kd_c
 		rb_kd_cut *best)
 {
 	const double low_tiles = node->n / 2, high_tiles = node->n - node->n / 2;
-	rb_halves halves = {0, cost};
+	rb_kd_halves halves = {0, cost};
 	double before = node->low[cut.axis];
 
 	if (!(cut.at > node->low[cut.axis] && cut.at < node->high[cut.axis]))
@@ -329,7 +330,7 @@ find_cut(rb_kd *k, const rb_kd_node *node, double cost, rb_kd_cut *best)
 
 /* Returns a position between the ends of a tile, either or both of which may be infinite. */
 static double
-somewhere(double low, double high)
+position_between(double low, double high)
 {
 	if (low == -INFINITY && high == INFINITY)
 		return 0;
@@ -353,13 +354,13 @@ cut_anywhere(const rb_kd *k, const rb_kd_node *node, rb_kd_cut *cut)
 
 		for (uint32_t i = 0; i < node->rows; i++)
 			end = fmax(end, k->row[node->entry[i]].reach[axis]);
-		*cut = (rb_kd_cut){.axis = axis, .at = somewhere(end, node->high[axis])};
+		*cut = (rb_kd_cut){.axis = axis, .at = position_between(end, node->high[axis])};
 		if (cut->at > end && cut->at < node->high[axis])
 			return;
 	}
 	for (int axis = 0; axis < k->dims; axis++)
 	{
-		*cut = (rb_kd_cut){.axis = axis, .at = somewhere(node->low[axis], node->high[axis])};
+		*cut = (rb_kd_cut){.axis = axis, .at = position_between(node->low[axis], node->high[axis])};
 		if (cut->at > node->low[axis] && cut->at < node->high[axis] && fabs(cut->at) <= DBL_MAX)
 			return;
 	}

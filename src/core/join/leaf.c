@@ -35,8 +35,8 @@
 /* rows of a tile, rounded up since kernels read eight at a time */
 #define ROWS ((RB_TILE + 15) / 8 * 8)
 #define ROOM (PAIRS + RB_TILE + 16)
-#define HITS RB_SIZE(4096, 5) /* pairs written to the sink at a time */
-#define FEW RB_SIZE(1024, 6)  /* number of box tests up to which a grid does not pay */
+#define HITS RB_SIZE(4096, 5)        /* pairs written to the sink at a time */
+#define SMALL_TESTS RB_SIZE(1024, 6) /* number of box tests up to which a grid does not pay */
 #define BUCKETS RB_SIZE(256, 7)
 /* number of faces whose preparation in double costs as much as one pair */
 #define FACES_FROM 8
@@ -56,12 +56,12 @@ typedef struct rb_tile
 	double lo[RB_TILE][4] __attribute__((aligned(64)));
 	double hi[RB_TILE][4] __attribute__((aligned(64)));
 	bool has_small; /* true if `small` is valid; computed only for pairs */
-	rb_small_face small[RB_TILE];
+	rb_float_face small[RB_TILE];
 	bool has_slabs; /* true if the k-DOP extents are valid; computed only for many pairs */
 	uint32_t slab_lo[RB_TILE];
 	uint32_t slab_hi[RB_TILE];
 	bool has_faces; /* true if `face` is valid; computed only for pairs that float leaves */
-	rb_face face[RB_TILE];
+	rb_plane_face face[RB_TILE];
 } rb_tile;
 
 /* The contents of the fine grid's cells for one tile */
@@ -196,7 +196,7 @@ rb_leaf_report(const rb_leaf *w, rb_stats *stats)
 
 /* Charges the time since the last call to a stage. */
 static inline void
-lap(rb_leaf *w, rb_stage stage)
+charge_stage_time(rb_leaf *w, rb_stage stage)
 {
 	double now = rb_now_ms();
 
@@ -285,7 +285,7 @@ tile_faces(rb_tile *tile, const rb_leaf *w, const rb_set *o)
  * is needed. In a self join, both objects of a pair may be needed.
  */
 static void
-tile_know(const rb_leaf *w, rb_tile *tile, const rb_set *o, rb_of of)
+tile_know(const rb_leaf *w, rb_tile *tile, const rb_set *o, rb_result_side of)
 {
 	const bool asked = w->job->blue == NULL || w->job->of == of;
 
@@ -416,7 +416,7 @@ is_known(const rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t pai
 
 /* Marks the rows of a pair that meets. */
 static inline void
-mark(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t pair)
+mark_matched_pair(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t pair)
 {
 	const rb_pair p = pair_of(w, red, blue, pair);
 
@@ -429,14 +429,15 @@ mark(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t pair)
 
 /* Writes pairs for which the predicate holds, all with the same payload. */
 static rb_status
-hit(rb_leaf *w, rb_tile *red, rb_tile *blue, const uint32_t *pairs, uint32_t n, unsigned told)
+write_matches(rb_leaf *w, rb_tile *red, rb_tile *blue, const uint32_t *pairs, uint32_t n,
+			  unsigned told)
 {
 	w->hits += n;
 	if (w->sink->marks != NULL)
 	{
 		for (uint32_t i = 0; i < n; i++)
 			if (!is_known(w, red, blue, pairs[i]))
-				mark(w, red, blue, pairs[i]);
+				mark_matched_pair(w, red, blue, pairs[i]);
 		return RB_OK;
 	}
 	for (uint32_t i = 0; i < n; i++)
@@ -449,7 +450,7 @@ hit(rb_leaf *w, rb_tile *red, rb_tile *blue, const uint32_t *pairs, uint32_t n, 
 				return status;
 		}
 		w->hit[w->nhit] = pair_of(w, red, blue, pairs[i]);
-		w->hit[w->nhit++].red |= told << RB_TOLD_SHIFT;
+		w->hit[w->nhit++].red |= told << RB_PAYLOAD_SHIFT;
 	}
 	return RB_OK;
 }
@@ -492,7 +493,7 @@ decide_undecided(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t n)
 			bo->coords + (size_t) blue->index[pair & 0xffff] * 9, common, sb, sr);
 		w->exact += w->env.integer + w->env.expansion + w->env.gmp != before;
 		if (RB_IS_YES(answer))
-			status = hit(w, red, blue, &pair, 1, RB_TOLD(answer));
+			status = write_matches(w, red, blue, &pair, 1, RB_PAYLOAD(answer));
 	}
 	return status;
 }
@@ -522,7 +523,7 @@ decide_all(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t n)
 								bo->coords + (size_t) blue->index[pair & 0xffff] * bw);
 		w->exact += w->env.integer + w->env.expansion + w->env.gmp != before;
 		if (RB_IS_YES(answer))
-			status = hit(w, red, blue, &pair, 1, RB_TOLD(answer));
+			status = write_matches(w, red, blue, &pair, 1, RB_PAYLOAD(answer));
 	}
 	return status;
 }
@@ -538,19 +539,19 @@ filter_near(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t *n)
 	left = kernel->sides_near(red->face, blue->face, w->pair, *n, w->sided);
 	nyes =
 		kernel->intervals_near(red->face, blue->face, w->sided, left, w->yes, w->undecided, &left);
-	status = hit(w, red, blue, w->yes, nyes, RB_TOLD(RB_WITHIN_OF(1)));
+	status = write_matches(w, red, blue, w->yes, nyes, RB_PAYLOAD(RB_WITHIN_OF(1)));
 	if (status != RB_OK)
 		return status;
 	nyes = kernel->near(red->face, blue->face, w->undecided, &left, w->job->distance, w->yes);
 	for (uint32_t i = 0; i < left; i++)
 		w->pair[i] = w->undecided[i].pair;
 	*n = left;
-	return hit(w, red, blue, w->yes, nyes, RB_TOLD(RB_WITHIN_OF(0)));
+	return write_matches(w, red, blue, w->yes, nyes, RB_PAYLOAD(RB_WITHIN_OF(0)));
 }
 
 /* Decides the candidates collected so far. */
 static rb_status
-cascade(rb_leaf *w, rb_tile *red, rb_tile *blue)
+run_cascade(rb_leaf *w, rb_tile *red, rb_tile *blue)
 {
 	uint32_t n = w->npairs;
 	uint32_t nundecided = 0;
@@ -558,7 +559,7 @@ cascade(rb_leaf *w, rb_tile *red, rb_tile *blue)
 	uint32_t nyes;
 	rb_status status;
 
-	lap(w, RB_STAGE_CANDIDATES);
+	charge_stage_time(w, RB_STAGE_CANDIDATES);
 	w->npairs = w->dropped = 0;
 	if (w->rows_tell || w->directions || w->sink->marks != NULL)
 	{
@@ -579,15 +580,16 @@ cascade(rb_leaf *w, rb_tile *red, rb_tile *blue)
 		return RB_OK;
 
 	if (w->boxes)
-		return hit(w, red, blue, w->pair, n, 0);
+		return write_matches(w, red, blue, w->pair, n, 0);
 	if (w->small)
 	{
 		w->in_float += n;
 		tile_small_faces(red, w, w->job->red);
 		tile_small_faces(blue, w, rb_job_blue(w->job));
 		nyes = w->kernel->small_pairs(red->small, blue->small, w->pair, n, w->yes, w->pair, &n);
-		status = hit(w, red, blue, w->yes, nyes, rb_told_of_generic(w->job->predicate));
-		lap(w, RB_STAGE_FLOAT);
+		status =
+			write_matches(w, red, blue, w->yes, nyes, rb_payload_of_generic(w->job->predicate));
+		charge_stage_time(w, RB_STAGE_FLOAT);
 		if (status != RB_OK || n == 0)
 			return status;
 	}
@@ -596,7 +598,7 @@ cascade(rb_leaf *w, rb_tile *red, rb_tile *blue)
 	if (w->small && !(red->has_faces & blue->has_faces) && FACES_FROM * n < red->n + blue->n)
 	{
 		status = decide_all(w, red, blue, n);
-		lap(w, RB_STAGE_EXACT);
+		charge_stage_time(w, RB_STAGE_EXACT);
 		return status;
 	}
 	if (w->faces || w->part)
@@ -613,7 +615,7 @@ cascade(rb_leaf *w, rb_tile *red, rb_tile *blue)
 	if (!w->faces || !(w->ctx->filters & RB_FILTER_SIGNS))
 	{
 		status = decide_all(w, red, blue, n);
-		lap(w, RB_STAGE_DOUBLE);
+		charge_stage_time(w, RB_STAGE_DOUBLE);
 		return status;
 	}
 	if (w->job->predicate == RB_MEET)
@@ -627,11 +629,11 @@ cascade(rb_leaf *w, rb_tile *red, rb_tile *blue)
 		nyes = w->kernel->intervals(false, red->face, blue->face, w->sided, n, w->yes, w->undecided,
 									&nundecided);
 	}
-	status = hit(w, red, blue, w->yes, nyes, rb_told_of_generic(w->job->predicate));
-	lap(w, RB_STAGE_DOUBLE);
+	status = write_matches(w, red, blue, w->yes, nyes, rb_payload_of_generic(w->job->predicate));
+	charge_stage_time(w, RB_STAGE_DOUBLE);
 	if (status == RB_OK)
 		status = decide_undecided(w, red, blue, nundecided);
-	lap(w, RB_STAGE_EXACT);
+	charge_stage_time(w, RB_STAGE_EXACT);
 	return status;
 }
 
@@ -651,7 +653,7 @@ typedef struct rb_sweep
 } rb_sweep;
 
 static inline uint32_t
-bucket(const rb_sweep *sweep, double x)
+bucket_of(const rb_sweep *sweep, double x)
 {
 	return rb_grid_cell(&sweep->grid, sweep->axis, x);
 }
@@ -728,8 +730,8 @@ sort_rows(rb_sweep *sweep, rb_box_rows *rows, const rb_tile *tile, const uint32_
 	for (uint32_t j = 0; j < n; j++)
 	{
 		uint32_t local = entry[j] & RB_INDEX_MASK;
-		uint32_t b = bucket(sweep, tile->lo[local][sweep->axis]);
-		uint32_t e = bucket(sweep, tile->hi[local][sweep->axis]);
+		uint32_t b = bucket_of(sweep, tile->lo[local][sweep->axis]);
+		uint32_t e = bucket_of(sweep, tile->hi[local][sweep->axis]);
 
 		sweep->start[b]++;
 		furthest[b] = e > furthest[b] ? e : furthest[b];
@@ -744,7 +746,8 @@ sort_rows(rb_sweep *sweep, rb_box_rows *rows, const rb_tile *tile, const uint32_
 	{
 		uint32_t local = entry[j] & RB_INDEX_MASK;
 
-		row_set(rows, --sweep->start[bucket(sweep, tile->lo[local][sweep->axis])], tile, entry[j]);
+		row_set(rows, --sweep->start[bucket_of(sweep, tile->lo[local][sweep->axis])], tile,
+				entry[j]);
 	}
 	for (uint32_t b = 0, from = 0; b < BUCKETS; b++)
 	{
@@ -785,8 +788,8 @@ cell_join(rb_leaf *w, rb_tile *red, const uint32_t *re, uint32_t nr, rb_tile *bl
 			continue;
 		if (sorted)
 		{
-			first = sweep->reach[bucket(sweep, red->lo[local][sweep->axis])];
-			end = sweep->start[bucket(sweep, red->hi[local][sweep->axis]) + 1];
+			first = sweep->reach[bucket_of(sweep, red->lo[local][sweep->axis])];
+			end = sweep->start[bucket_of(sweep, red->hi[local][sweep->axis]) + 1];
 		}
 		if (same) /* each unordered pair is tested at the row that comes first */
 			first = i + 1;
@@ -804,7 +807,7 @@ cell_join(rb_leaf *w, rb_tile *red, const uint32_t *re, uint32_t nr, rb_tile *bl
 		w->box_tests += end - first;
 		if (w->npairs >= w->round)
 		{
-			rb_status status = cascade(w, red, blue);
+			rb_status status = run_cascade(w, red, blue);
 
 			if (status != RB_OK)
 				return status;
@@ -985,7 +988,7 @@ leaf_join(rb_leaf *w, rb_list red, rb_list blue, bool same, const double lo[3], 
 		width[a] = width[a] > 0 ? width[a] : 0;
 	}
 	sweep.axis = 0;
-	if ((uint64_t) rt->n * bt->n > FEW)
+	if ((uint64_t) rt->n * bt->n > SMALL_TESTS)
 	{
 		rb_sample sample[2];
 		const rb_sample *other = same ? sample : sample + 1;
@@ -1020,7 +1023,7 @@ leaf_join(rb_leaf *w, rb_list red, rb_list blue, bool same, const double lo[3], 
 		tile_grid_fill(bg, bt, &grid, cells);
 	w->cells += cells;
 	w->incidences += total;
-	lap(w, RB_STAGE_GRID);
+	charge_stage_time(w, RB_STAGE_GRID);
 	if (w->stars && star == NULL && is_crowded(w, cells, same) &&
 		join_star(w, red, blue, same, lo, hi, &status))
 		return status;
@@ -1035,7 +1038,7 @@ leaf_join(rb_leaf *w, rb_list red, rb_list blue, bool same, const double lo[3], 
 							   nb, same, &sweep);
 	}
 	if (status == RB_OK)
-		status = cascade(w, rt, bt);
+		status = run_cascade(w, rt, bt);
 	return status;
 }
 

@@ -72,8 +72,8 @@ occupancy_fill(rb_thread *me, rb_cpu *c, const rb_set *o, const double lo[3], co
  * both sets are dense.
  */
 rb_status
-rb_occupancy_make(rb_thread *me, rb_cpu *c, const rb_set *few, const rb_set *many,
-				  const double lo[3], const double hi[3], rb_occupancy bitmap[2])
+rb_occupancy_build(rb_thread *me, rb_cpu *c, const rb_set *few, const rb_set *many,
+				   const double lo[3], const double hi[3], rb_occupancy bitmap[2])
 {
 	const rb_plan plan = {BITMAP_COST, 0, BITMAP_CELLS};
 	const rb_list all[2] = {{NULL, few->nparts}, {NULL, many->nparts}};

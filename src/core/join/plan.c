@@ -25,7 +25,7 @@
  * processed at a time. The padding consists of points, each of which adds 1.
  */
 static double
-alpha(const rb_sample *sample, const double cells[3], const double per_width[3])
+mean_cells_per_object(const rb_sample *sample, const double cells[3], const double per_width[3])
 {
 	double sum[4] = {0, 0, 0, 0};
 	uint32_t more = (4 - sample->n % 4) % 4;
@@ -78,8 +78,8 @@ rb_plan_grid(const rb_plan *plan, const rb_sample *red, double nred, const rb_sa
 			n[a] = floor(old * 1.3) + 1;
 			if (n[0] * n[1] * n[2] <= plan->max_cells)
 			{
-				in_red = nred * alpha(red, n, per_width);
-				in_blue = red == blue ? in_red : nblue * alpha(blue, n, per_width);
+				in_red = nred * mean_cells_per_object(red, n, per_width);
+				in_blue = red == blue ? in_red : nblue * mean_cells_per_object(blue, n, per_width);
 				c = (in_red + in_blue) * plan->incidence_cost +
 					in_red * in_blue / (n[0] * n[1] * n[2]);
 				slope = (c - cost) / (n[a] / old - 1); /* steps differ in size */

@@ -74,7 +74,7 @@ typedef struct rb_boxes_met
  * is 0 and ke is RB_EXACT: "above -ke" and "below ke" then mean "above 0" and "below 0", and a
  * corner that is neither is proved to be in the plane.
  */
-typedef struct rb_face /* initialized by rb_face_init, simd_face.h */
+typedef struct rb_plane_face /* initialized by rb_face_init, simd_face.h */
 {
 	double x[4];
 	double y[4];
@@ -83,20 +83,20 @@ typedef struct rb_face /* initialized by rb_face_init, simd_face.h */
 	double e;
 	double ke;     /* k e + RB_TINY, or RB_EXACT for a flat face */
 	double margin; /* extra bound that proves a corner to be beyond the job's distance (leaf.c) */
-} __attribute__((aligned(64))) rb_face;
+} __attribute__((aligned(64))) rb_plane_face;
 
 /*
  * A triangle in single precision, in the frame of its tile (triangle_float.h), in the layout of
  * simd_float.h: sixteen words, read four at a time
  */
-typedef struct rb_small_face
+typedef struct rb_float_face
 {
 	float p[9]; /* corners */
 	float k;    /* factor of the plane's error bound; infinite if no sign can be proved */
 	float m;    /* largest magnitude in p */
 	float unused;
 	float n[4]; /* plane: n . p + n[3] */
-} __attribute__((aligned(64))) rb_small_face;
+} __attribute__((aligned(64))) rb_float_face;
 
 #define RB_EPS 0x1p-53
 #define RB_TINY 0x1p-1040
@@ -154,20 +154,20 @@ typedef struct rb_kernel
 
 	/* Converts the triangles of a list to single precision, relative to a frame. */
 	void (*small_faces)(const double *coords, const uint32_t *list, uint32_t n,
-						const struct rb_frame *frame, rb_small_face *out);
+						const struct rb_frame *frame, rb_float_face *out);
 
 	/*
 	 * Computes the extents of triangles along the diagonals, with results bit-identical to those of
-	 * rb_slabs_init.
+	 * rb_kdop_init.
 	 */
-	void (*slabs)(const rb_small_face *faces, uint32_t n, uint32_t *lo, uint32_t *hi);
+	void (*slabs)(const rb_float_face *faces, uint32_t n, uint32_t *lo, uint32_t *hi);
 
 	/*
 	 * Tests pairs of single-precision triangles. Pairs whose interiors are proved to intersect go
 	 * to yes, and their number is returned; pairs that are not decided go to undecided. Both arrays
 	 * have room for sixteen more than there are pairs.
 	 */
-	uint32_t (*small_pairs)(const rb_small_face *red, const rb_small_face *blue,
+	uint32_t (*small_pairs)(const rb_float_face *red, const rb_float_face *blue,
 							const uint32_t *pairs, uint32_t n, uint32_t *yes, uint32_t *undecided,
 							uint32_t *nundecided);
 
@@ -176,14 +176,14 @@ typedef struct rb_kernel
 	 * margin.
 	 */
 	void (*faces)(const double *coords, const uint32_t *list, uint32_t n, const double (*lo)[4],
-				  const double (*hi)[4], rb_face *out);
+				  const double (*hi)[4], rb_plane_face *out);
 
 	/*
 	 * Drops pairs that are proved to be separated by a plane of either triangle. Returns how many
 	 * are left in out.
 	 */
-	uint32_t (*sides)(const rb_face *red, const rb_face *blue, const uint32_t *pairs, uint32_t n,
-					  rb_sided *out);
+	uint32_t (*sides)(const rb_plane_face *red, const rb_plane_face *blue, const uint32_t *pairs,
+					  uint32_t n, rb_sided *out);
 
 	/*
 	 * Runs the interval test on pairs whose six signs are proved. Matches go to yes, and their
@@ -191,36 +191,39 @@ typedef struct rb_kernel
 	 * undecided. If `closed`, a common point is enough, so zeros count as proved signs and a common
 	 * corner is a match; otherwise pairs with a zero remain undecided.
 	 */
-	uint32_t (*intervals)(bool closed, const rb_face *red, const rb_face *blue, const rb_sided *in,
-						  uint32_t n, uint32_t *yes, rb_sided *undecided, uint32_t *nundecided);
+	uint32_t (*intervals)(bool closed, const rb_plane_face *red, const rb_plane_face *blue,
+						  const rb_sided *in, uint32_t n, uint32_t *yes, rb_sided *undecided,
+						  uint32_t *nundecided);
 
 	/* Runs both tests, sides and closed intervals. The array `room` has room for all pairs. */
-	uint32_t (*touching)(const rb_face *red, const rb_face *blue, const uint32_t *pairs, uint32_t n,
-						 rb_sided *room, uint32_t *yes, rb_sided *undecided, uint32_t *nundecided);
+	uint32_t (*touching)(const rb_plane_face *red, const rb_plane_face *blue, const uint32_t *pairs,
+						 uint32_t n, rb_sided *room, uint32_t *yes, rb_sided *undecided,
+						 uint32_t *nundecided);
 
 	/*
 	 * Variants of sides and intervals for a distance. Pairs that a plane separates by more than the
 	 * margin are dropped; pairs that meet go to yes, and all others to undecided.
 	 */
-	uint32_t (*sides_near)(const rb_face *red, const rb_face *blue, const uint32_t *pairs,
-						   uint32_t n, rb_sided *out);
-	uint32_t (*intervals_near)(const rb_face *red, const rb_face *blue, const rb_sided *in,
-							   uint32_t n, uint32_t *yes, rb_sided *undecided,
+	uint32_t (*sides_near)(const rb_plane_face *red, const rb_plane_face *blue,
+						   const uint32_t *pairs, uint32_t n, rb_sided *out);
+	uint32_t (*intervals_near)(const rb_plane_face *red, const rb_plane_face *blue,
+							   const rb_sided *in, uint32_t n, uint32_t *yes, rb_sided *undecided,
 							   uint32_t *nundecided);
 
 	/*
 	 * Drops pairs that are proved to be farther apart than the distance. Pairs that are within the
 	 * distance and do not meet go to yes, and their number is returned; the others stay in pairs.
 	 */
-	uint32_t (*near)(const rb_face *red, const rb_face *blue, rb_sided *pairs, uint32_t *n,
-					 double distance, uint32_t *yes);
+	uint32_t (*near)(const rb_plane_face *red, const rb_plane_face *blue, rb_sided *pairs,
+					 uint32_t *n, double distance, uint32_t *yes);
 
 	/*
 	 * Drops pairs that share only common corners and the edge between them: one or two corners of
 	 * one triangle are corners of the other, and its remaining corners are proved to be on one side
 	 * of the other's plane. Returns how many are left in pairs, with their common corners.
 	 */
-	uint32_t (*neighbours)(const rb_face *red, const rb_face *blue, rb_sided *pairs, uint32_t n);
+	uint32_t (*neighbours)(const rb_plane_face *red, const rb_plane_face *blue, rb_sided *pairs,
+						   uint32_t n);
 
 	/*
 	 * Computes the doubles nearest to the distances of triangles that do not meet, given by their

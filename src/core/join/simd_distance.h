@@ -412,7 +412,8 @@ apart_distance(const vn *red, const vn *blue, const vfeet *f)
 }
 
 static void
-apart(const double *red, const double *blue, const rb_pair *pairs, uint32_t n, double *distance)
+compute_distances(const double *red, const double *blue, const rb_pair *pairs, uint32_t n,
+				  double *distance)
 {
 	for (uint32_t first = 0; first < n; first += NEAR_LANES)
 	{

@@ -15,7 +15,7 @@
  * two other axes, and the permanent is that of orient2d there.
  */
 static inline void
-rb_face_flat(rb_face *f, int axis, double permanent)
+rb_face_flat(rb_plane_face *f, int axis, double permanent)
 {
 	double *normal[3] = {&f->x[3], &f->y[3], &f->z[3]};
 	double n = *normal[axis];
@@ -29,7 +29,7 @@ rb_face_flat(rb_face *f, int axis, double permanent)
 }
 
 static inline void
-rb_face_bounds(rb_face *f, double extent, double permanent)
+rb_face_bounds(rb_plane_face *f, double extent, double permanent)
 {
 	f->e = extent <= RB_E_MOST ? extent : HUGE_VAL;
 	f->k = 10 * RB_EPS * (permanent + 0x1p-1000);
@@ -45,7 +45,8 @@ rb_face_bounds(rb_face *f, double extent, double permanent)
  * of the rounded normal plus the errors of its components, which k bounds, up to a few roundings.
  */
 static inline void
-rb_face_init(rb_face *f, const double *p, const double lo[3], const double hi[3], double margin)
+rb_face_init(rb_plane_face *f, const double *p, const double lo[3], const double hi[3],
+			 double margin)
 {
 	double u[3], v[3], w[3] = {hi[0] - lo[0], hi[1] - lo[1], hi[2] - lo[2]};
 	double permanent = 0, extent;

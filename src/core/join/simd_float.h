@@ -129,7 +129,7 @@ float_words(const float *const *at, int word, vf *to)
 
 static void
 small_faces(const double *coords, const uint32_t *list, uint32_t n, const rb_frame *frame,
-			rb_small_face *out)
+			rb_float_face *out)
 {
 	const v4 origin = {frame->origin[0], frame->origin[1], frame->origin[2], 0};
 	const v4 scale = {frame->scale[0], frame->scale[1], frame->scale[2], 0};
@@ -137,7 +137,7 @@ small_faces(const double *coords, const uint32_t *list, uint32_t n, const rb_fra
 	for (uint32_t i = 0; i < n; i++)
 	{
 		const double *p = coords + (size_t) (list[i] & RB_INDEX_MASK) * 9;
-		const v4 a = point4(p, 3, 3, 0), b = point4(p, 3, 3, 1), c = point4(p, 3, 3, 2);
+		const v4 a = load_point(p, 3, 3, 0), b = load_point(p, 3, 3, 1), c = load_point(p, 3, 3, 2);
 		const v4 u = (b - a) * scale, v = (c - a) * scale;
 		const v4 left = TURN4(u) * BACK4(v), right = BACK4(u) * TURN4(v);
 		const v4 at = (a - origin) * scale;
@@ -152,7 +152,7 @@ small_faces(const double *coords, const uint32_t *list, uint32_t n, const rb_fra
 		const double m = most_xy > most[2] ? most_xy : most[2];
 		const double k =
 			8 * RB_EPS_F * (SUM3(SIZE4(rounded)) + 0x1p-90) + 8 * RB_EPS * SUM3(permanent);
-		rb_small_face *f = &out[i];
+		rb_float_face *f = &out[i];
 
 		/* Each store starts after the three numbers before it and overwrites the fourth. */
 		memcpy(f->p, &p0, sizeof(p0));
@@ -160,7 +160,7 @@ small_faces(const double *coords, const uint32_t *list, uint32_t n, const rb_fra
 		memcpy(f->p + 6, &p2, sizeof(p2));
 		f->m = (float) m;
 		f->k = (float) k;
-		if (!(f->m <= RB_M_MOST_F))
+		if (!(f->m <= RB_MAX_M_F))
 			f->k = f->m = HUGE_VALF;
 		memcpy(f->n, &normal, sizeof(normal));
 		f->n[3] = -(float) SUM3(d);
@@ -196,12 +196,12 @@ float_levels(f4 x)
 }
 
 static void
-slabs(const rb_small_face *faces, uint32_t n, uint32_t *lo, uint32_t *hi)
+compute_kdops(const rb_float_face *faces, uint32_t n, uint32_t *lo, uint32_t *hi)
 {
 	/* x + y + z, x + y - z, x - y + z, -x + y + z */
 	const i4 sign_x = {0, 0, 0, INT32_MIN}, sign_y = {0, 0, INT32_MIN, 0};
 	const i4 sign_z = {0, INT32_MIN, 0, 0};
-	const f4 scale = ALL_F4(RB_SLABS_DIAGONAL), middle = ALL_F4(64);
+	const f4 scale = ALL_F4(RB_KDOP_DIAGONAL), middle = ALL_F4(64);
 
 	for (uint32_t i = 0; i < n; i++)
 	{
@@ -218,8 +218,8 @@ slabs(const rb_small_face *faces, uint32_t n, uint32_t *lo, uint32_t *hi)
 			most = c == 0 ? v : MAX_F4(most, v);
 		}
 		lo[i] = float_levels(least * scale + middle - ALL_F4(error));
-		hi[i] = float_levels(most * scale + middle + ALL_F4(error)) | RB_SLABS_GUARDS_1;
-		if (!(faces[i].m <= RB_M_MOST_F))
+		hi[i] = float_levels(most * scale + middle + ALL_F4(error)) | RB_KDOP_GUARDS_1;
+		if (!(faces[i].m <= RB_MAX_M_F))
 		{
 			lo[i] = 0;
 			hi[i] = UINT32_MAX;
@@ -250,7 +250,7 @@ float_load(const float *const *at, rb_lanes *to)
  */
 #ifdef RB_AVX512
 static inline __attribute__((always_inline)) bool
-float_load_two(const rb_small_face *faces, const uint32_t *pairs, rb_lanes *to)
+float_load_two(const rb_float_face *faces, const uint32_t *pairs, rb_lanes *to)
 {
 	const __m512i number = _mm512_srli_epi32(_mm512_loadu_si512(pairs), 16);
 	const uint32_t first = pairs[0] >> 16, last = pairs[FLOAT_LANES - 1] >> 16;
@@ -373,13 +373,13 @@ float_append(uint32_t *out, unsigned bits, const uint32_t *pairs)
 	uint32_t k = 0;
 
 	for (int i = 0; i < FLOAT_LANES; i += 4)
-		k += append4(out + k, bits >> i & 15, 0, pairs + i);
+		k += append_selected4(out + k, bits >> i & 15, 0, pairs + i);
 	return k;
 #endif
 }
 
 static uint32_t
-small_pairs(const rb_small_face *red, const rb_small_face *blue, const uint32_t *pairs, uint32_t n,
+small_pairs(const rb_float_face *red, const rb_float_face *blue, const uint32_t *pairs, uint32_t n,
 			uint32_t *yes, uint32_t *undecided, uint32_t *nundecided)
 {
 	uint32_t hits = 0, left = 0;
@@ -389,7 +389,7 @@ small_pairs(const rb_small_face *red, const rb_small_face *blue, const uint32_t 
 		const float *r[FLOAT_LANES], *b[FLOAT_LANES]; /* faces, word by word */
 		uint32_t last[FLOAT_LANES];
 		const uint32_t *pair = pairs + i;
-		unsigned lanes = (1u << FLOAT_LANES) - 1, apart;
+		unsigned lanes = (1u << FLOAT_LANES) - 1, compute_distances;
 		mf above[2][3], below[2][3], known, sure, no;
 		rb_lanes of_red, of_blue;
 
@@ -411,10 +411,10 @@ small_pairs(const rb_small_face *red, const rb_small_face *blue, const uint32_t 
 		}
 		float_sides(&of_blue, &of_red, above[0], below[0]);
 		float_sides(&of_red, &of_blue, above[1], below[1]);
-		apart = FLOAT_BITS(
+		compute_distances = FLOAT_BITS(
 			(above[0][0] & above[0][1] & above[0][2]) | (below[0][0] & below[0][1] & below[0][2]) |
 			(above[1][0] & above[1][1] & above[1][2]) | (below[1][0] & below[1][1] & below[1][2]));
-		lanes &= ~apart;
+		lanes &= ~compute_distances;
 		if (lanes == 0)
 			continue;
 		known = (above[0][0] | below[0][0]) & (above[0][1] | below[0][1]) &

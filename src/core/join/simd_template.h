@@ -20,13 +20,13 @@ typedef double v4 __attribute__((vector_size(32)));
 typedef int64_t m4 __attribute__((vector_size(32)));
 
 static inline __attribute__((always_inline)) v4
-load4(const double *p)
+load_aligned4(const double *p)
 {
 	return *(const v4 *) __builtin_assume_aligned(p, 32);
 }
 
 static inline __attribute__((always_inline)) v4
-all4(double x)
+broadcast4(double x)
 {
 	return (v4){x, x, x, x};
 }
@@ -46,27 +46,27 @@ all4(double x)
 #elif defined(__SSE2__)
 #include <emmintrin.h>
 
-typedef union rb_halves
+typedef union rb_m4_halves
 {
 	m4 m;
 	__m128d half[2];
-} rb_halves;
+} rb_m4_halves;
 
 #define BITS2(mask) ((unsigned) _mm_movemask_pd((__m128d) (mask)))
-#define BITS4(mask) bits4((rb_halves){(m4) (mask)}.half)
+#define BITS4(mask) sign_bits4((rb_m4_halves){(m4) (mask)}.half)
 
 static inline __attribute__((always_inline)) unsigned
-bits4(const __m128d half[2])
+sign_bits4(const __m128d half[2])
 {
 	return (unsigned) _mm_movemask_pd(half[0]) | (unsigned) _mm_movemask_pd(half[1]) << 2;
 }
 #else
 #define BITS2(mask) ((unsigned) (((mask)[0] < 0) | ((mask)[1] < 0) << 1))
-#define BITS4(mask) bits4((m4) (mask))
+#define BITS4(mask) sign_bits4((m4) (mask))
 
 /* Returns the sign bits. */
 static inline __attribute__((always_inline)) unsigned
-bits4(m4 lane)
+sign_bits4(m4 lane)
 {
 	return (lane[0] < 0) | (lane[1] < 0) << 1 | (lane[2] < 0) << 2 | (lane[3] < 0) << 3;
 }
@@ -84,7 +84,7 @@ bits4(m4 lane)
 
 /* Loads four numbers from an unaligned address. */
 static inline __attribute__((always_inline)) v4
-any4(const double *p)
+load_unaligned4(const double *p)
 {
 	v4 v;
 
@@ -98,10 +98,10 @@ any4(const double *p)
  * its last point is loaded together with the number before it. An object has at least two points.
  */
 static inline __attribute__((always_inline)) v4
-point4(const double *p, int points, int dims, int k)
+load_point(const double *p, int points, int dims, int k)
 {
 	bool last = k == points - 1;
-	v4 v = any4(last ? p + points * dims - 4 : p + k * dims);
+	v4 v = load_unaligned4(last ? p + points * dims - 4 : p + k * dims);
 
 	if (dims == 2)
 		return last ? (v4){v[2], v[3], 0, 0} : (v4){v[0], v[1], 0, 0};
@@ -130,10 +130,10 @@ load_points(int points, int dims, const double *coords, const uint32_t *list, ui
 			__builtin_prefetch(ahead);
 			__builtin_prefetch(ahead + width - 1);
 		}
-		min = max = point4(p, points, dims, 0);
+		min = max = load_point(p, points, dims, 0);
 		for (int k = 1; k < points; k++)
 		{
-			v4 x = point4(p, points, dims, k);
+			v4 x = load_point(p, points, dims, k);
 
 			min = MIN4(min, x);
 			max = MAX4(max, x);
@@ -148,8 +148,8 @@ load_points(int points, int dims, const double *coords, const uint32_t *list, ui
 #define LOAD(points, dims) load_points(points, dims, coords, list, first, n, lo, hi)
 
 static void
-load(rb_kind kind, const double *coords, const uint32_t *list, uint32_t first, uint32_t n,
-	 double (*lo)[4], double (*hi)[4])
+load_boxes(rb_kind kind, const double *coords, const uint32_t *list, uint32_t first, uint32_t n,
+		   double (*lo)[4], double (*hi)[4])
 {
 	const int dims = rb_kind_dims(kind), points = rb_kind_points(kind);
 
@@ -181,17 +181,18 @@ typedef struct rb_map4
 } rb_map4;
 
 static inline __attribute__((always_inline)) i4
-cell4(const rb_map4 *map, const double *x)
+cells_of_corner(const rb_map4 *map, const double *x)
 {
-	v4 t = (load4(x) * all4(0.5) - map->half_lo) * map->scale;
+	v4 t = (load_aligned4(x) * broadcast4(0.5) - map->half_lo) * map->scale;
 
-	t = MAX4(t, all4(0));
+	t = MAX4(t, broadcast4(0));
 	t = MIN4(t, map->last);
 	return __builtin_convertvector(t, i4);
 }
 
 static void
-cells(const rb_grid *grid, const double (*lo)[4], const double (*hi)[4], uint32_t n, rb_range *out)
+find_cells(const rb_grid *grid, const double (*lo)[4], const double (*hi)[4], uint32_t n,
+		   rb_range *out)
 {
 	const rb_map4 map = {{grid->half_lo[0], grid->half_lo[1], grid->half_lo[2], 0},
 						 {grid->scale[0], grid->scale[1], grid->scale[2], 0},
@@ -199,8 +200,8 @@ cells(const rb_grid *grid, const double (*lo)[4], const double (*hi)[4], uint32_
 
 	for (uint32_t i = 0; i < n; i++)
 	{
-		*(i4 *) out[i].c0 = cell4(&map, lo[i]);
-		*(i4 *) out[i].c1 = cell4(&map, hi[i]);
+		*(i4 *) out[i].c0 = cells_of_corner(&map, lo[i]);
+		*(i4 *) out[i].c1 = cells_of_corner(&map, hi[i]);
 	}
 }
 
@@ -222,7 +223,7 @@ static const uint8_t front[16][16] __attribute__((aligned(16))) = {
 	LANES(2, 3, 0, 0), LANES(0, 2, 3, 0), LANES(1, 2, 3, 0), LANES(0, 1, 2, 3)};
 
 static inline __attribute__((always_inline)) uint32_t
-append4(uint32_t *out, unsigned bits, uint32_t red, const uint32_t *local)
+append_selected4(uint32_t *out, unsigned bits, uint32_t red, const uint32_t *local)
 {
 	__m128i rows = _mm_loadu_si128((const __m128i *) local);
 
@@ -232,7 +233,7 @@ append4(uint32_t *out, unsigned bits, uint32_t red, const uint32_t *local)
 }
 #elif !defined(RB_AVX512)
 static inline __attribute__((always_inline)) uint32_t
-append4(uint32_t *out, unsigned bits, uint32_t red, const uint32_t *local)
+append_selected4(uint32_t *out, unsigned bits, uint32_t red, const uint32_t *local)
 {
 	uint32_t k = 0;
 
@@ -257,7 +258,7 @@ bits_of4(i4 truth)
 
 /* Returns which of four rows have all required owner bits. */
 static inline __attribute__((always_inline)) unsigned
-owned4(const uint32_t *starts, uint32_t need)
+owned_rows4(const uint32_t *starts, uint32_t need)
 {
 	const u4 needs = {need, need, need, need};
 
@@ -271,38 +272,38 @@ owned4(const uint32_t *starts, uint32_t need)
 
 /* Returns which of sixteen rows the k-DOP test does not reject. */
 static inline __attribute__((always_inline)) unsigned
-slabs16(const rb_box_row *red, const rb_box_rows *rows, uint32_t i)
+kdop_overlaps16(const rb_box_row *red, const rb_box_rows *rows, uint32_t i)
 {
 	const __m512i lo = _mm512_loadu_si512(rows->slab_lo + i);
 	const __m512i hi = _mm512_loadu_si512(rows->slab_hi + i);
 	const __m512i apart =
 		_mm512_ternarylogic_epi32(_mm512_sub_epi32(hi, _mm512_set1_epi32((int) red->slab_lo)),
 								  _mm512_sub_epi32(_mm512_set1_epi32((int) red->slab_hi), lo),
-								  _mm512_set1_epi32((int) RB_SLABS_GUARDS_1), APART);
+								  _mm512_set1_epi32((int) RB_KDOP_GUARDS_1), APART);
 
 	return _mm512_testn_epi32_mask(apart, apart);
 }
 
 static inline __attribute__((always_inline)) unsigned
-slabs8(const rb_box_row *red, const rb_box_rows *rows, uint32_t i)
+kdop_overlaps8(const rb_box_row *red, const rb_box_rows *rows, uint32_t i)
 {
 	const __m256i lo = _mm256_loadu_si256((const __m256i *) (rows->slab_lo + i));
 	const __m256i hi = _mm256_loadu_si256((const __m256i *) (rows->slab_hi + i));
 	const __m256i apart =
 		_mm256_ternarylogic_epi32(_mm256_sub_epi32(hi, _mm256_set1_epi32((int) red->slab_lo)),
 								  _mm256_sub_epi32(_mm256_set1_epi32((int) red->slab_hi), lo),
-								  _mm256_set1_epi32((int) RB_SLABS_GUARDS_1), APART);
+								  _mm256_set1_epi32((int) RB_KDOP_GUARDS_1), APART);
 
 	return _mm256_testn_epi32_mask(apart, apart);
 }
 #else
 /* Returns which of four rows the k-DOP test does not reject. */
 static inline __attribute__((always_inline)) unsigned
-slabs4(const rb_box_row *red, const rb_box_rows *rows, uint32_t i)
+kdop_overlaps4(const rb_box_row *red, const rb_box_rows *rows, uint32_t i)
 {
 	const u4 lo = *(const u4 *) __builtin_assume_aligned(rows->slab_lo + i, 16);
 	const u4 hi = *(const u4 *) __builtin_assume_aligned(rows->slab_hi + i, 16);
-	const u4 guards = {RB_SLABS_GUARDS_1, RB_SLABS_GUARDS_1, RB_SLABS_GUARDS_1, RB_SLABS_GUARDS_1};
+	const u4 guards = {RB_KDOP_GUARDS_1, RB_KDOP_GUARDS_1, RB_KDOP_GUARDS_1, RB_KDOP_GUARDS_1};
 	const u4 left = (hi - red->slab_lo) & (red->slab_hi - lo) & guards;
 
 	return bits_of4(left == guards);
@@ -349,7 +350,7 @@ boxes_of(bool slabs, const rb_box_row *red, const rb_box_rows *rows, uint32_t fi
 		if (slabs)
 		{
 			owned += (uint32_t) __builtin_popcount(bits);
-			bits &= slabs16(red, rows, i);
+			bits &= kdop_overlaps16(red, rows, i);
 		}
 		_mm512_storeu_si512(out + k, _mm512_maskz_compress_epi32((__mmask16) bits, local));
 		k += (uint32_t) __builtin_popcount(bits);
@@ -367,33 +368,33 @@ boxes_of(bool slabs, const rb_box_row *red, const rb_box_rows *rows, uint32_t fi
 		if (slabs)
 		{
 			owned += (uint32_t) __builtin_popcount(bits);
-			bits &= slabs8(red, rows, i);
+			bits &= kdop_overlaps8(red, rows, i);
 		}
 		_mm256_storeu_si256((__m256i *) (out + k),
 							_mm256_maskz_compress_epi32((__mmask8) bits, local));
 		k += (uint32_t) __builtin_popcount(bits);
 	}
 #else
-	const v4 lx = all4(lo[0]), ly = all4(lo[1]), lz = all4(lo[2]), hx = all4(hi[0]),
-			 hy = all4(hi[1]), hz = all4(hi[2]);
+	const v4 lx = broadcast4(lo[0]), ly = broadcast4(lo[1]), lz = broadcast4(lo[2]),
+			 hx = broadcast4(hi[0]), hy = broadcast4(hi[1]), hz = broadcast4(hi[2]);
 	unsigned keep = 0xfu << (first & 3);
 
 	for (uint32_t i = first & ~3u; i < end; i += 4)
 	{
-		m4 overlap = (load4(row_lx + i) <= hx) & (load4(row_hx + i) >= lx) &
-					 (load4(row_ly + i) <= hy) & (load4(row_hy + i) >= ly) &
-					 (load4(row_lz + i) <= hz) & (load4(row_hz + i) >= lz);
+		m4 overlap = (load_aligned4(row_lx + i) <= hx) & (load_aligned4(row_hx + i) >= lx) &
+					 (load_aligned4(row_ly + i) <= hy) & (load_aligned4(row_hy + i) >= ly) &
+					 (load_aligned4(row_lz + i) <= hz) & (load_aligned4(row_hz + i) >= lz);
 		unsigned bits = BITS4(overlap) & keep;
 
 		keep = 0xf;
 		all += (uint32_t) __builtin_popcount(bits);
-		bits &= owned4(row_starts + i, need);
+		bits &= owned_rows4(row_starts + i, need);
 		if (slabs)
 		{
 			owned += (uint32_t) __builtin_popcount(bits);
-			bits &= slabs4(red, rows, i);
+			bits &= kdop_overlaps4(red, rows, i);
 		}
-		k += append4(out + k, bits, red->local << 16, row_local + i);
+		k += append_selected4(out + k, bits, red->local << 16, row_local + i);
 	}
 #endif
 	counts->overlaps += all;
@@ -402,8 +403,8 @@ boxes_of(bool slabs, const rb_box_row *red, const rb_box_rows *rows, uint32_t fi
 }
 
 static uint32_t
-boxes(const rb_box_row *red, const rb_box_rows *rows, uint32_t first, uint32_t end, uint32_t *out,
-	  rb_boxes_met *counts)
+test_boxes(const rb_box_row *red, const rb_box_rows *rows, uint32_t first, uint32_t end,
+		   uint32_t *out, rb_boxes_met *counts)
 {
 	return rows->slabs ? boxes_of(true, red, rows, first, end, out, counts)
 					   : boxes_of(false, red, rows, first, end, out, counts);
@@ -432,9 +433,10 @@ typedef struct rb_plane4
 	double margin;
 } rb_plane4;
 
-#define PLANE4(f)                                                                    \
-	((rb_plane4){all4((f)->x[0]), all4((f)->y[0]), all4((f)->z[0]), all4((f)->x[3]), \
-				 all4((f)->y[3]), all4((f)->z[3]), (f)->k, (f)->ke, (f)->margin})
+#define PLANE4(f)                                                                             \
+	((rb_plane4){broadcast4((f)->x[0]), broadcast4((f)->y[0]), broadcast4((f)->z[0]),         \
+				 broadcast4((f)->x[3]), broadcast4((f)->y[3]), broadcast4((f)->z[3]), (f)->k, \
+				 (f)->ke, (f)->margin})
 
 /*
  * Returns the sides of three corners against a plane as in rb_sided. If `near`, *far has the sides
@@ -446,10 +448,11 @@ plane_sides(bool near, const rb_plane4 *f, const v4 p[3], double e, unsigned *fa
 	v4 d = (p[0] - f->ax) * f->nx + (p[1] - f->ay) * f->ny + (p[2] - f->az) * f->nz;
 	double bound = f->ke + f->k * e;
 	/* A NaN compares false on both sides, so the corner may be on either. */
-	unsigned sides = 0xff ^ (BITS4(d < all4(-bound)) | BITS4(d > all4(bound)) << 4);
+	unsigned sides = 0xff ^ (BITS4(d < broadcast4(-bound)) | BITS4(d > broadcast4(bound)) << 4);
 
 	bound += f->margin;
-	*far = near ? 0xff ^ (BITS4(d < all4(-bound)) | BITS4(d > all4(bound)) << 4) : sides;
+	*far =
+		near ? 0xff ^ (BITS4(d < broadcast4(-bound)) | BITS4(d > broadcast4(bound)) << 4) : sides;
 	return sides;
 }
 
@@ -465,8 +468,9 @@ typedef struct rb_plane8
 #define PLANE8(f, g)                                                                  \
 	((rb_plane8){TWO((f)->ax, (g)->ax), TWO((f)->ay, (g)->ay), TWO((f)->az, (g)->az), \
 				 TWO((f)->nx, (g)->nx), TWO((f)->ny, (g)->ny), TWO((f)->nz, (g)->nz), \
-				 TWO(all4((f)->k), all4((g)->k)), TWO(all4((f)->ke), all4((g)->ke)),  \
-				 TWO(all4((f)->margin), all4((g)->margin))})
+				 TWO(broadcast4((f)->k), broadcast4((g)->k)),                         \
+				 TWO(broadcast4((f)->ke), broadcast4((g)->ke)),                       \
+				 TWO(broadcast4((f)->margin), broadcast4((g)->margin))})
 
 static inline __attribute__((always_inline)) unsigned
 two_sides(__m512d d, __m512d bound)
@@ -498,8 +502,8 @@ two_plane_sides(bool near, const rb_plane8 *f, const __m512d p[3], __m512d e, un
  * margin are dropped.
  */
 static inline __attribute__((always_inline)) uint32_t
-sides_of(bool near, const rb_face *red, const rb_face *blue, const uint32_t *pairs, uint32_t n,
-		 rb_sided *out)
+sides_of(bool near, const rb_plane_face *red, const rb_plane_face *blue, const uint32_t *pairs,
+		 uint32_t n, rb_sided *out)
 {
 	uint32_t kept = 0;
 	uint32_t k = 0;
@@ -519,11 +523,13 @@ sides_of(bool near, const rb_face *red, const rb_face *blue, const uint32_t *pai
 
 		for (; i + 1 < n && pairs[i] >> 16 == r && pairs[i + 1] >> 16 == r; i += 2)
 		{
-			const rb_face *b = blue + (pairs[i] & 0xffff);
-			const rb_face *c = blue + (pairs[i + 1] & 0xffff);
-			const __m512d p[3] = {TWO(load4(b->x), load4(c->x)), TWO(load4(b->y), load4(c->y)),
-								  TWO(load4(b->z), load4(c->z))};
-			unsigned s = two_plane_sides(near, &ff, p, TWO(all4(b->e), all4(c->e)), &far);
+			const rb_plane_face *b = blue + (pairs[i] & 0xffff);
+			const rb_plane_face *c = blue + (pairs[i + 1] & 0xffff);
+			const __m512d p[3] = {TWO(load_aligned4(b->x), load_aligned4(c->x)),
+								  TWO(load_aligned4(b->y), load_aligned4(c->y)),
+								  TWO(load_aligned4(b->z), load_aligned4(c->z))};
+			unsigned s =
+				two_plane_sides(near, &ff, p, TWO(broadcast4(b->e), broadcast4(c->e)), &far);
 
 			out[kept].pair = pairs[i];
 			out[kept].blue_sides = (uint8_t) s;
@@ -535,8 +541,8 @@ sides_of(bool near, const rb_face *red, const rb_face *blue, const uint32_t *pai
 #endif
 		for (; i < n && pairs[i] >> 16 == r; i++)
 		{
-			const rb_face *b = blue + (pairs[i] & 0xffff);
-			const v4 p[3] = {load4(b->x), load4(b->y), load4(b->z)};
+			const rb_plane_face *b = blue + (pairs[i] & 0xffff);
+			const v4 p[3] = {load_aligned4(b->x), load_aligned4(b->y), load_aligned4(b->z)};
 			unsigned s = plane_sides(near, &f, p, b->e, &far);
 
 			out[kept].pair = pairs[i];
@@ -547,7 +553,7 @@ sides_of(bool near, const rb_face *red, const rb_face *blue, const uint32_t *pai
 	for (uint32_t i = 0; i < kept;)
 	{
 		uint32_t r = out[i].pair >> 16;
-		const v4 p[3] = {load4(red[r].x), load4(red[r].y), load4(red[r].z)};
+		const v4 p[3] = {load_aligned4(red[r].x), load_aligned4(red[r].y), load_aligned4(red[r].z)};
 		double e = red[r].e;
 
 #ifdef RB_AVX512
@@ -586,13 +592,14 @@ sides_of(bool near, const rb_face *red, const rb_face *blue, const uint32_t *pai
 }
 
 static uint32_t
-sides(const rb_face *red, const rb_face *blue, const uint32_t *pairs, uint32_t n, rb_sided *out)
+test_sides(const rb_plane_face *red, const rb_plane_face *blue, const uint32_t *pairs, uint32_t n,
+		   rb_sided *out)
 {
 	return sides_of(false, red, blue, pairs, n, out);
 }
 
 static uint32_t
-sides_near(const rb_face *red, const rb_face *blue, const uint32_t *pairs, uint32_t n,
+sides_near(const rb_plane_face *red, const rb_plane_face *blue, const uint32_t *pairs, uint32_t n,
 		   rb_sided *out)
 {
 	return sides_of(true, red, blue, pairs, n, out);
@@ -653,8 +660,9 @@ typedef int64_t m2 __attribute__((vector_size(16)));
 #define ZEROS(x, y, z) (((v2) ((m2) (x) | (m2) (y) | (m2) (z))) == ALL2(0))
 
 static inline __attribute__((always_inline)) uint32_t
-intervals_of(bool near, bool closed, const rb_face *red, const rb_face *blue, const rb_sided *in,
-			 uint32_t n, uint32_t *yes, rb_sided *undecided, uint32_t *nundecided)
+intervals_of(bool near, bool closed, const rb_plane_face *red, const rb_plane_face *blue,
+			 const rb_sided *in, uint32_t n, uint32_t *yes, rb_sided *undecided,
+			 uint32_t *nundecided)
 {
 	const m2 second = {0, INT64_MIN};
 	uint32_t hits = 0;
@@ -663,8 +671,8 @@ intervals_of(bool near, bool closed, const rb_face *red, const rb_face *blue, co
 	for (uint32_t i = 0; i < n; i++)
 	{
 		rb_sided pair = in[i];
-		const rb_face *r = red + (pair.pair >> 16);
-		const rb_face *b = blue + (pair.pair & 0xffff);
+		const rb_plane_face *r = red + (pair.pair >> 16);
+		const rb_plane_face *b = blue + (pair.pair & 0xffff);
 		const unsigned rs = pair.red_sides, bs = pair.blue_sides;
 		const unsigned lone_r = lone_of(rs), lone_b = lone_of(bs);
 		const uint8_t *o = order[(lone_r & 7) << 3 | (lone_b & 7)];
@@ -734,14 +742,15 @@ others_beside(unsigned common, unsigned sides)
 
 /* Returns the common corners: a bit for each of red's, then for each of blue's. */
 static inline __attribute__((always_inline)) unsigned
-common_of(const rb_face *r, const rb_face *b)
+common_of(const rb_plane_face *r, const rb_plane_face *b)
 {
-	const v4 x = load4(b->x), y = load4(b->y), z = load4(b->z);
+	const v4 x = load_aligned4(b->x), y = load_aligned4(b->y), z = load_aligned4(b->z);
 	unsigned of_red = 0, of_blue = 0;
 
 	for (int c = 0; c < 3; c++)
 	{
-		const m4 equal = (x == all4(r->x[c])) & (y == all4(r->y[c])) & (z == all4(r->z[c]));
+		const m4 equal =
+			(x == broadcast4(r->x[c])) & (y == broadcast4(r->y[c])) & (z == broadcast4(r->z[c]));
 		const unsigned bits = BITS4(equal) & 7;
 
 		of_blue |= bits;
@@ -751,7 +760,7 @@ common_of(const rb_face *r, const rb_face *b)
 }
 
 static uint32_t
-neighbours(const rb_face *red, const rb_face *blue, rb_sided *pairs, uint32_t n)
+drop_neighbors(const rb_plane_face *red, const rb_plane_face *blue, rb_sided *pairs, uint32_t n)
 {
 	uint32_t k = 0;
 
@@ -773,8 +782,8 @@ neighbours(const rb_face *red, const rb_face *blue, rb_sided *pairs, uint32_t n)
 
 /* Moves pairs with a common corner, which meet, to yes, and returns their number. */
 static uint32_t
-with_common_corner(const rb_face *red, const rb_face *blue, rb_sided *pairs, uint32_t *n,
-				   uint32_t *yes)
+with_common_corner(const rb_plane_face *red, const rb_plane_face *blue, rb_sided *pairs,
+				   uint32_t *n, uint32_t *yes)
 {
 	uint32_t hits = 0, left = 0;
 
@@ -794,8 +803,8 @@ with_common_corner(const rb_face *red, const rb_face *blue, rb_sided *pairs, uin
 }
 
 static uint32_t
-intervals(bool closed, const rb_face *red, const rb_face *blue, const rb_sided *in, uint32_t n,
-		  uint32_t *yes, rb_sided *undecided, uint32_t *nundecided)
+test_intervals(bool closed, const rb_plane_face *red, const rb_plane_face *blue, const rb_sided *in,
+			   uint32_t n, uint32_t *yes, rb_sided *undecided, uint32_t *nundecided)
 {
 	uint32_t hits;
 
@@ -806,7 +815,7 @@ intervals(bool closed, const rb_face *red, const rb_face *blue, const rb_sided *
 }
 
 static uint32_t
-intervals_near(const rb_face *red, const rb_face *blue, const rb_sided *in, uint32_t n,
+intervals_near(const rb_plane_face *red, const rb_plane_face *blue, const rb_sided *in, uint32_t n,
 			   uint32_t *yes, rb_sided *undecided, uint32_t *nundecided)
 {
 	return intervals_of(true, false, red, blue, in, n, yes, undecided, nundecided);
@@ -821,14 +830,14 @@ intervals_near(const rb_face *red, const rb_face *blue, const rb_sided *in, uint
 
 /* Computes what rb_face_init computes without a margin, with bit-identical results. */
 static void
-faces(const double *coords, const uint32_t *list, uint32_t n, const double (*lo)[4],
-	  const double (*hi)[4], rb_face *out)
+prepare_faces(const double *coords, const uint32_t *list, uint32_t n, const double (*lo)[4],
+			  const double (*hi)[4], rb_plane_face *out)
 {
 	for (uint32_t i = 0; i < n; i++)
 	{
 		const double *p = coords + (size_t) (list[i] & RB_INDEX_MASK) * 9;
-		const v4 a = point4(p, 3, 3, 0), b = point4(p, 3, 3, 1), c = point4(p, 3, 3, 2);
-		const v4 u = b - a, v = c - a, w = load4(hi[i]) - load4(lo[i]);
+		const v4 a = load_point(p, 3, 3, 0), b = load_point(p, 3, 3, 1), c = load_point(p, 3, 3, 2);
+		const v4 u = b - a, v = c - a, w = load_aligned4(hi[i]) - load_aligned4(lo[i]);
 		const v4 left = TURN4(u) * BACK4(v), right = BACK4(u) * TURN4(v);
 		const v4 normal = left - right, sizes = SIZE4(left) + SIZE4(right);
 		const v4 ab = SHUFFLE(m4, a, b, 0, 4, 2, 6);
@@ -836,9 +845,9 @@ faces(const double *coords, const uint32_t *list, uint32_t n, const double (*lo)
 		const v4 cn = SHUFFLE(m4, c, normal, 0, 4, 2, 6);
 		const v4 cn1 = SHUFFLE(m4, c, normal, 1, 5, 3, 7);
 		const v4 zero = (v4) ((m4) u | (m4) v);
-		const unsigned flat = BITS4(zero == all4(0)) & 7;
+		const unsigned flat = BITS4(zero == broadcast4(0)) & 7;
 		const double permanent = SUM3(sizes), widest = w[0] > w[1] ? w[0] : w[1];
-		rb_face *f = &out[i];
+		rb_plane_face *f = &out[i];
 
 		*(v4 *) f->x = SHUFFLE(m4, ab, cn, 0, 1, 4, 5);
 		*(v4 *) f->y = SHUFFLE(m4, ab1, cn1, 0, 1, 4, 5);
@@ -853,11 +862,11 @@ faces(const double *coords, const uint32_t *list, uint32_t n, const double (*lo)
 #include "core/join/simd_touch.h"
 #else
 static uint32_t
-touching(const rb_face *red, const rb_face *blue, const uint32_t *pairs, uint32_t n, rb_sided *room,
-		 uint32_t *yes, rb_sided *undecided, uint32_t *nundecided)
+test_touching(const rb_plane_face *red, const rb_plane_face *blue, const uint32_t *pairs,
+			  uint32_t n, rb_sided *room, uint32_t *yes, rb_sided *undecided, uint32_t *nundecided)
 {
-	return intervals(true, red, blue, room, sides(red, blue, pairs, n, room), yes, undecided,
-					 nundecided);
+	return test_intervals(true, red, blue, room, test_sides(red, blue, pairs, n, room), yes,
+						  undecided, nundecided);
 }
 #endif
 
@@ -879,7 +888,7 @@ typedef __mmask8 mn;
 #define RB_NEAR_GREATER(x, y) _mm512_cmp_pd_mask(x, y, _CMP_GT_OQ)
 #else
 #define NEAR_LANES 4
-#define NEAR_ALL(x) all4(x)
+#define NEAR_ALL(x) broadcast4(x)
 typedef v4 vn;
 typedef unsigned mn;
 
@@ -916,14 +925,15 @@ typedef unsigned mn;
 
 /* Loads the corners relative to red's first corner, which rounds each difference once. */
 static inline __attribute__((always_inline)) void
-near_load(const rb_face *red, const rb_face *blue, const rb_sided *pairs, vn *r, vn *b, vn *size)
+near_load(const rb_plane_face *red, const rb_plane_face *blue, const rb_sided *pairs, vn *r, vn *b,
+		  vn *size)
 {
 	double c[18][NEAR_LANES] __attribute__((aligned(64)));
 
 	for (int i = 0; i < NEAR_LANES; i++)
 		for (int side = 0; side < 2; side++)
 		{
-			const rb_face *f =
+			const rb_plane_face *f =
 				side == 0 ? red + (pairs[i].pair >> 16) : blue + (pairs[i].pair & 0xffff);
 
 			for (int k = 0; k < 3; k++)
@@ -950,8 +960,8 @@ near_load(const rb_face *red, const rb_face *blue, const rb_sided *pairs, vn *r,
 }
 
 static uint32_t
-near(const rb_face *red, const rb_face *blue, rb_sided *pairs, uint32_t *n, double distance,
-	 uint32_t *yes)
+test_within(const rb_plane_face *red, const rb_plane_face *blue, rb_sided *pairs, uint32_t *n,
+			double distance, uint32_t *yes)
 {
 	const double square = distance * distance * (1 + 40 * RB_EPS) + 0x1p-1000;
 	const vn distances = NEAR_ALL(distance), squares = NEAR_ALL(square);
@@ -985,9 +995,10 @@ near(const rb_face *red, const rb_face *blue, rb_sided *pairs, uint32_t *n, doub
 #if defined(RB_AVX2) || defined(RB_AVX512)
 #include "core/join/simd_distance.h"
 #else
-#define apart NULL
+#define compute_distances NULL
 #endif
 
-const rb_kernel RB_KERNEL = {RB_KERNEL_NAME, load,  cells,      boxes,     small_faces, slabs,
-							 small_pairs,    faces, sides,      intervals, touching,    sides_near,
-							 intervals_near, near,  neighbours, apart};
+const rb_kernel RB_KERNEL = {RB_KERNEL_NAME, load_boxes,     find_cells,     test_boxes,
+							 small_faces,    compute_kdops,  small_pairs,    prepare_faces,
+							 test_sides,     test_intervals, test_touching,  sides_near,
+							 intervals_near, test_within,    drop_neighbors, compute_distances};

@@ -20,7 +20,7 @@ typedef unsigned md; /* a bit for each pair */
 #define TOUCH_LESS(x, y) ((md) _mm512_cmp_pd_mask(x, y, _CMP_LT_OQ))
 #define TOUCH_PICK(mask, x, y) _mm512_mask_blend_pd((__mmask8) (mask), y, x)
 
-/* Words of rb_face */
+/* Words of rb_plane_face */
 enum
 {
 	TOUCH_X = 0, /* coordinates of three corners, then of the normal */
@@ -208,8 +208,8 @@ touch_append(rb_sided *out, md bits, __m256i pairs, const touch_sides *of_red,
 }
 
 static uint32_t
-touching(const rb_face *red, const rb_face *blue, const uint32_t *pairs, uint32_t n, rb_sided *room,
-		 uint32_t *yes, rb_sided *undecided, uint32_t *nundecided)
+test_touching(const rb_plane_face *red, const rb_plane_face *blue, const uint32_t *pairs,
+			  uint32_t n, rb_sided *room, uint32_t *yes, rb_sided *undecided, uint32_t *nundecided)
 {
 	uint32_t hits = 0, left = 0;
 

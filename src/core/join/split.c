@@ -28,14 +28,14 @@ fixed_cells(uint32_t nred, uint32_t nblue)
 {
 	double most = 4096 + 8.0 * ((double) nred + nblue);
 
-	return most < RB_CELLS_MOST ? most : RB_CELLS_MOST;
+	return most < RB_MAX_GRID_CELLS ? most : RB_MAX_GRID_CELLS;
 }
 
 void
 rb_cut_equally(rb_cpu *c, const rb_list list[2], const double lo[3], const double hi[3], bool fixed,
-			   rb_cells *g)
+			   rb_grid_cells *g)
 {
-	const rb_plan plan = {INCIDENCE_COST, TARGET, RB_CELLS_MOST};
+	const rb_plan plan = {INCIDENCE_COST, TARGET, RB_MAX_GRID_CELLS};
 	rb_sample sample[2];
 	double slo[RB_SAMPLE][3], shi[RB_SAMPLE][3], width[3];
 	uint32_t n[3];
@@ -96,9 +96,9 @@ rank_of(const double *sorted, uint32_t n, double x)
  */
 void
 rb_cut_at_quantiles(rb_cpu *c, const rb_list list[2], const double lo[3], const double hi[3],
-					rb_cells *g)
+					rb_grid_cells *g)
 {
-	const rb_plan plan = {INCIDENCE_COST, TARGET, RB_CELLS_MOST};
+	const rb_plan plan = {INCIDENCE_COST, TARGET, RB_MAX_GRID_CELLS};
 	const double width[3] = {1, 1, 1};
 	rb_sample sample[2];
 	double slo[2][RB_SAMPLE][3], shi[2][RB_SAMPLE][3], centre[3][2 * RB_SAMPLE];
@@ -152,7 +152,7 @@ cost_of(double nred, double nblue)
 }
 
 bool
-rb_cut_helps(const rb_cells *g, rb_list red, rb_list blue)
+rb_cut_helps(const rb_grid_cells *g, rb_list red, rb_list blue)
 {
 	double cost = 0;
 

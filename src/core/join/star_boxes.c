@@ -46,7 +46,7 @@ rb_star_has(const rb_star *star, const double *t)
 /* ---- finding a star ---- */
 
 static const double *
-sampled(const rb_set *set, rb_list list, uint32_t i)
+sampled_triangle(const rb_set *set, rb_list list, uint32_t i)
 {
 	const uint32_t n = list.n < SAMPLE ? list.n : SAMPLE;
 
@@ -68,7 +68,7 @@ share_of(const rb_set *set, rb_list red, rb_list blue, const rb_star *star)
 		uint32_t has = 0;
 
 		for (uint32_t i = 0; i < n; i++)
-			has += rb_star_has(star, sampled(set, list[side], i));
+			has += rb_star_has(star, sampled_triangle(set, list[side], i));
 		share *= (double) has / n;
 	}
 	return share;
@@ -88,7 +88,7 @@ add_corner(const rb_set *set, rb_list red, rb_list blue, rb_star *star)
 
 	for (uint32_t i = 0; i < n; i += step)
 	{
-		const double *t = sampled(set, red, i);
+		const double *t = sampled_triangle(set, red, i);
 
 		for (int k = 0; k < 3 && rb_star_has(star, t); k++)
 		{
@@ -132,7 +132,7 @@ rb_star_find(const rb_set *set, rb_list red, rb_list blue, rb_star *star)
 /* ---- boxes ---- */
 
 static double
-dot(const double *a, const double *b)
+dot_product(const double *a, const double *b)
 {
 	return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
@@ -142,7 +142,7 @@ dot(const double *a, const double *b)
  * apart.
  */
 static bool
-direction(const double *from, const double *to, double *u)
+unit_direction(const double *from, const double *to, double *u)
 {
 	double largest = 0, length;
 
@@ -155,7 +155,7 @@ direction(const double *from, const double *to, double *u)
 		return false;
 	for (int a = 0; a < 3; a++)
 		u[a] /= largest;
-	length = sqrt(dot(u, u));
+	length = sqrt(dot_product(u, u));
 	for (int a = 0; a < 3; a++)
 		u[a] /= length;
 	return true;
@@ -168,7 +168,7 @@ direction(const double *from, const double *to, double *u)
 static void
 arc_box(const double *u, const double *v, double lo[3], double hi[3])
 {
-	const double square = 0.5 + 0.5 * dot(u, v) - MARGIN;
+	const double square = 0.5 + 0.5 * dot_product(u, v) - MARGIN;
 	const double height = 1 - sqrt(square > 0 ? square : 0) + MARGIN;
 
 	for (int a = 0; a < 3; a++)
@@ -185,12 +185,12 @@ arc_box(const double *u, const double *v, double lo[3], double hi[3])
 static bool
 edge_box(const double *along, const double *u, double lo[3], double hi[3])
 {
-	const double part = dot(u, along);
+	const double part = dot_product(u, along);
 	double p[3], length, margin;
 
 	for (int a = 0; a < 3; a++)
 		p[a] = u[a] - part * along[a];
-	length = sqrt(dot(p, p));
+	length = sqrt(dot_product(p, p));
 	if (length < 0x1p-40)
 		return false;
 	margin = MARGIN + MARGIN / length;
@@ -212,8 +212,8 @@ rb_star_box(const rb_star *star, const double *t, double lo[3], double hi[3])
 	{
 		const int other = corner_at(t, star->at[1]);
 
-		if (direction(star->at[0], star->at[1], v) &&
-			direction(star->at[0], t + 3 * (3 - first - other), u) && edge_box(v, u, lo, hi))
+		if (unit_direction(star->at[0], star->at[1], v) &&
+			unit_direction(star->at[0], t + 3 * (3 - first - other), u) && edge_box(v, u, lo, hi))
 			return;
 	}
 	else
@@ -221,8 +221,8 @@ rb_star_box(const rb_star *star, const double *t, double lo[3], double hi[3])
 		const double *b = t + 3 * ((first + 1) % 3), *c = t + 3 * ((first + 2) % 3);
 
 		/* A degenerate triangle that has the corner twice is a single direction. */
-		if (direction(star->at[0], same_corner(star->at[0], b) ? c : b, u) &&
-			direction(star->at[0], same_corner(star->at[0], c) ? b : c, v))
+		if (unit_direction(star->at[0], same_corner(star->at[0], b) ? c : b, u) &&
+			unit_direction(star->at[0], same_corner(star->at[0], c) ? b : c, v))
 		{
 			arc_box(u, v, lo, hi);
 			return;

@@ -20,17 +20,17 @@
 #include <float.h>
 #include <math.h>
 
-#define FIRST RB_SIZE(2048, 16)    /* rows on each side in the first attempt */
-#define LEAST RB_SIZE(16384, 64)   /* minimum number of pairs wanted */
-#define OF_A_TILE RB_SIZE(256, 16) /* pairs wanted for each tile */
-#define MOST (1 << 20)             /* maximum number of pairs wanted */
+#define FIRST RB_SIZE(2048, 16)      /* rows on each side in the first attempt */
+#define MIN_PAIRS RB_SIZE(16384, 64) /* minimum number of pairs wanted */
+#define OF_A_TILE RB_SIZE(256, 16)   /* pairs wanted for each tile */
+#define MAX_PAIRS (1 << 20)          /* maximum number of pairs wanted */
 /* an attempt fails with this many times the wanted number of pairs */
 #define TOO_MANY 8
 #define LARGEST_GROWTH 512 /* maximum growth factor of boxes */
 /* ratio of the two factors from which the exponent is computed */
 #define STEP 1.5
 
-typedef struct rb_looking
+typedef struct rb_sample_join
 {
 	rb_context *ctx;
 	const rb_kd_job *job;
@@ -47,18 +47,18 @@ typedef struct rb_looking
 	double *equal_at;
 	size_t equal_cap;
 	bool overflow;
-} rb_looking;
+} rb_sample_join;
 
 /* ---- boxes ---- */
 
 static double
-clamped(double x)
+clamp_to_finite(double x)
 {
 	return x > DBL_MAX ? DBL_MAX : x < -DBL_MAX ? -DBL_MAX : x;
 }
 
 static void
-grow(double *to, const double *box, int dims, double pad, double growth)
+grow_box(double *to, const double *box, int dims, double pad, double growth)
 {
 	for (int a = 0; a < dims; a++)
 	{
@@ -66,14 +66,14 @@ grow(double *to, const double *box, int dims, double pad, double growth)
 		const double centre = 0.5 * low + 0.5 * high;
 		const double half = growth * (0.5 * high - 0.5 * low + pad);
 
-		to[a] = clamped(centre - half);
-		to[dims + a] = clamped(centre + half);
+		to[a] = clamp_to_finite(centre - half);
+		to[dims + a] = clamp_to_finite(centre + half);
 	}
 }
 
 /* Collects the boxes of rows that are evenly spread over the sample. */
 static rb_status
-take_rows(rb_looking *l, int k)
+take_rows(rb_sample_join *l, int k)
 {
 	const rb_set *sample = l->job->sample[k];
 	const size_t width = 2 * (size_t) l->dims;
@@ -95,13 +95,13 @@ take_rows(rb_looking *l, int k)
 		if (l->growth == 1 && pad == 0)
 			memcpy(to, box, width * sizeof(double));
 		else
-			grow(to, box, l->dims, pad, l->growth);
+			grow_box(to, box, l->dims, pad, l->growth);
 	}
 	return status;
 }
 
 static const double *
-box_of(const rb_looking *l, int k, uint32_t part)
+box_of(const rb_sample_join *l, int k, uint32_t part)
 {
 	return l->job->sample[k]->coords + (size_t) l->from[k][part] * 2 * (size_t) l->dims;
 }
@@ -109,7 +109,7 @@ box_of(const rb_looking *l, int k, uint32_t part)
 /* ---- pairs ---- */
 
 static rb_status
-put_one(rb_looking *l, const double *red, const double *blue)
+put_one(rb_sample_join *l, const double *red, const double *blue)
 {
 	const bool equal =
 		l->job->self && memcmp(red, blue, 2 * (size_t) l->dims * sizeof(double)) == 0;
@@ -133,9 +133,9 @@ put_one(rb_looking *l, const double *red, const double *blue)
 }
 
 static rb_status
-put(void *user, const rb_pair *pairs, size_t n)
+receive_pairs(void *user, const rb_pair *pairs, size_t n)
 {
-	rb_looking *l = user;
+	rb_sample_join *l = user;
 	rb_status status = RB_OK;
 
 	l->overflow = l->found + l->equal + n > l->most;
@@ -148,9 +148,9 @@ put(void *user, const rb_pair *pairs, size_t n)
 
 /* Joins the chosen fraction of the samples, with the chosen growth. */
 static rb_status
-look(rb_looking *l)
+join_samples(rb_sample_join *l)
 {
-	const rb_sink sink = {.put = put, .user = l};
+	const rb_sink sink = {.put = receive_pairs, .user = l};
 	const int threads = l->ctx->threads;
 	rb_job job = {.red = &l->side[0], .answer = RB_PAIRS, .predicate = RB_MEET};
 	rb_status status = RB_OK;
@@ -166,7 +166,7 @@ look(rb_looking *l)
 	l->ctx->threads = 1;
 	status = rb_backend_cpu.join(l->ctx, &job, &sink);
 	l->ctx->threads = threads;
-	if (!l->overflow || (rb_load(&l->ctx->stop) & RB_STOP_ASKED) != 0)
+	if (!l->overflow || (rb_load(&l->ctx->stop) & RB_STOP_REQUESTED) != 0)
 		return status;
 	rb_forget_failure(l->ctx);
 	return RB_OK;
@@ -176,7 +176,7 @@ look(rb_looking *l)
 
 /* Returns the fraction of all rows that were used. */
 static double
-fraction(const rb_looking *l, int k)
+sampled_fraction(const rb_sample_join *l, int k)
 {
 	const double n = l->side[k].nrows, rows = l->job->rows[k];
 
@@ -189,20 +189,20 @@ fraction(const rb_looking *l, int k)
  * of them counts.
  */
 static bool
-are_themselves(const rb_looking *l)
+are_themselves(const rb_sample_join *l)
 {
-	const double expected = l->sides == 2 ? l->side[0].nrows * fraction(l, 1) : 0;
+	const double expected = l->sides == 2 ? l->side[0].nrows * sampled_fraction(l, 1) : 0;
 
 	return (double) l->equal <= 2 * expected;
 }
 
 /* Returns the number of pairs of all rows, with equally grown boxes, that each pair represents. */
 static double
-scale(const rb_looking *l)
+pair_weight(const rb_sample_join *l)
 {
 	if (l->sides == 1)
-		return 1 / (fraction(l, 0) * fraction(l, 0));
-	return (l->job->self ? 0.5 : 1) / (fraction(l, 0) * fraction(l, 1));
+		return 1 / (sampled_fraction(l, 0) * sampled_fraction(l, 0));
+	return (l->job->self ? 0.5 : 1) / (sampled_fraction(l, 0) * sampled_fraction(l, 1));
 }
 
 /*
@@ -210,7 +210,7 @@ scale(const rb_looking *l)
  * themselves.
  */
 static rb_status
-settle_equal(rb_looking *l)
+settle_equal(rb_sample_join *l)
 {
 	const bool drop = are_themselves(l);
 	const uint64_t n = drop ? 0 : l->equal;
@@ -230,7 +230,7 @@ settle_equal(rb_looking *l)
 
 /* Computes the factor by which the growth has increased the number of pairs. */
 static rb_status
-find_more(rb_looking *l, double *more)
+find_more(rb_sample_join *l, double *more)
 {
 	const double growth = l->growth, found = (double) l->found;
 	double exponent = l->dims;
@@ -241,7 +241,7 @@ find_more(rb_looking *l, double *more)
 		return RB_OK;
 	l->pairs = NULL;
 	l->growth = fmax(growth / STEP, 1);
-	status = look(l);
+	status = join_samples(l);
 	if (status == RB_OK)
 		status = settle_equal(l);
 	if (l->found > 0)
@@ -257,7 +257,7 @@ find_more(rb_looking *l, double *more)
  * enough.
  */
 static bool
-look_closer(rb_looking *l, double wanted, bool all)
+look_closer(rb_sample_join *l, double wanted, bool all)
 {
 	const double missing = wanted / fmax((double) l->found, 0.5);
 
@@ -281,7 +281,7 @@ look_closer(rb_looking *l, double wanted, bool all)
 }
 
 static rb_status
-find_pairs(rb_looking *l, double wanted)
+find_pairs(rb_sample_join *l, double wanted)
 {
 	bool had_too_many = false, all = true;
 	rb_tile_pairs *pairs = l->pairs;
@@ -299,7 +299,7 @@ find_pairs(rb_looking *l, double wanted)
 	}
 	do
 	{
-		status = look(l);
+		status = join_samples(l);
 		if (status == RB_OK && !l->overflow)
 			status = settle_equal(l);
 		if (status != RB_OK)
@@ -307,7 +307,7 @@ find_pairs(rb_looking *l, double wanted)
 		had_too_many |= l->overflow;
 	} while ((l->overflow || !had_too_many) && look_closer(l, wanted, all));
 	pairs->n = (uint32_t) l->found;
-	pairs->weight = scale(l);
+	pairs->weight = pair_weight(l);
 	status = find_more(l, &more);
 	pairs->weight /= more;
 	return status;
@@ -316,8 +316,8 @@ find_pairs(rb_looking *l, double wanted)
 rb_status
 rb_tile_pairs_find(rb_context *ctx, const rb_kd_job *job, rb_tile_pairs *pairs)
 {
-	const double wanted = fmin(fmax(LEAST, (double) OF_A_TILE * job->n), MOST);
-	rb_looking l = {.ctx = ctx, .job = job, .pairs = pairs, .share = 1, .growth = 1};
+	const double wanted = fmin(fmax(MIN_PAIRS, (double) OF_A_TILE * job->n), MAX_PAIRS);
+	rb_sample_join l = {.ctx = ctx, .job = job, .pairs = pairs, .share = 1, .growth = 1};
 	rb_status status;
 
 	pairs->n = 0;

@@ -9,11 +9,11 @@
 /* Parts or nodes of one piece of work, and between two polls for a stop */
 #define GRAIN RB_SIZE(8192, 8)
 
-typedef struct rb_centre
+typedef struct rb_tree_center
 {
 	double at[3];
 	uint32_t part;
-} rb_centre;
+} rb_tree_center;
 
 /* ---- sorting ---- */
 
@@ -31,9 +31,9 @@ middle_of_three(double x, double y, double z)
  * one behind it. Pivots are chosen pseudorandomly, so no input order is a worst case.
  */
 static void
-halve(const rb_tree *tree, uint64_t from, uint64_t to, uint64_t mid, int axis)
+partition_centers(const rb_tree *tree, uint64_t from, uint64_t to, uint64_t mid, int axis)
 {
-	rb_centre *c = tree->centre;
+	rb_tree_center *c = tree->centre;
 	int64_t lo = (int64_t) from, hi = (int64_t) to - 1;
 	uint64_t lot = from * 31 + to;
 	uint32_t looks = 0;
@@ -57,7 +57,7 @@ halve(const rb_tree *tree, uint64_t from, uint64_t to, uint64_t mid, int axis)
 				return;
 			if (!left && !right)
 			{
-				rb_centre other = c[i];
+				rb_tree_center other = c[i];
 
 				c[i++] = c[j];
 				c[j--] = other;
@@ -79,7 +79,7 @@ halve(const rb_tree *tree, uint64_t from, uint64_t to, uint64_t mid, int axis)
 
 /* Returns the axis of largest extent of the centers, or -1 if they coincide. */
 static int
-widest(const rb_tree *tree, uint64_t from, uint64_t to)
+find_widest_axis(const rb_tree *tree, uint64_t from, uint64_t to)
 {
 	double lo[3], hi[3], width = 0;
 	int axis = -1;
@@ -102,7 +102,7 @@ widest(const rb_tree *tree, uint64_t from, uint64_t to)
 
 /* Sorts parts by bisection. Each half consists of whole subtrees, all but the last of them full. */
 static void
-order(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+sort_parts(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_tree *tree = arg;
 	uint64_t child = RB_TREE_FAN, children, mid;
@@ -115,21 +115,21 @@ order(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		child *= RB_TREE_FAN;
 	children = (to - from + child - 1) / child;
 	mid = from + children / 2 * child;
-	axis = widest(tree, from, to);
+	axis = find_widest_axis(tree, from, to);
 	if (axis < 0)
 		return;
-	halve(tree, from, to, mid, axis);
+	partition_centers(tree, from, to, mid, axis);
 	if (rb_should_stop(tree->ctx))
 		return;
 	if (to - from <= GRAIN)
 	{
-		order(me, tree, from, mid);
-		order(me, tree, mid, to);
+		sort_parts(me, tree, from, mid);
+		sort_parts(me, tree, mid, to);
 		return;
 	}
 	rb_group_open(me, &group);
-	rb_group_spawn(me, order, tree, mid, to);
-	order(me, tree, from, mid);
+	rb_group_spawn(me, sort_parts, tree, mid, to);
+	sort_parts(me, tree, from, mid);
 	rb_group_wait(me);
 }
 
@@ -137,7 +137,7 @@ static void
 order_all(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	(void) from, (void) to;
-	order(me, arg, 0, ((rb_tree *) arg)->count[0]);
+	sort_parts(me, arg, 0, ((rb_tree *) arg)->count[0]);
 }
 
 /* ---- boxes ---- */
@@ -150,7 +150,7 @@ find_centres(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	(void) me;
 	for (uint64_t i = from; i < to; i++)
 	{
-		rb_centre *c = &tree->centre[i];
+		rb_tree_center *c = &tree->centre[i];
 		double lo[3], hi[3];
 
 		c->part = tree->list != NULL ? tree->list[i] : tree->begin + (uint32_t) i;
@@ -214,16 +214,16 @@ box_of(const rb_tree *tree, int level, uint32_t index, double lo[3], double hi[3
 	return least;
 }
 
-typedef struct level
+typedef struct tree_level
 {
 	rb_tree *tree;
 	int level;
-} level;
+} tree_level;
 
 static void
 box_nodes(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
-	const level *l = arg;
+	const tree_level *l = arg;
 	rb_tree *tree = l->tree;
 
 	(void) me;
@@ -261,14 +261,14 @@ rank_of(const rb_tree *tree, uint32_t part)
 static int
 order_of_ranks(const void *a, const void *b, const void *tree)
 {
-	const uint32_t x = rank_of(tree, ((const rb_centre *) a)->part);
-	const uint32_t y = rank_of(tree, ((const rb_centre *) b)->part);
+	const uint32_t x = rank_of(tree, ((const rb_tree_center *) a)->part);
+	const uint32_t y = rank_of(tree, ((const rb_tree_center *) b)->part);
 
 	return (x > y) - (x < y);
 }
 
 static bool
-are_same(const rb_tree *tree, const rb_centre *a, const rb_centre *b)
+are_same(const rb_tree *tree, const rb_tree_center *a, const rb_tree_center *b)
 {
 	const size_t width = (size_t) rb_kind_width(tree->set->kind);
 	const double *coords = tree->set->coords;
@@ -284,9 +284,9 @@ are_same(const rb_tree *tree, const rb_centre *a, const rb_centre *b)
  * distance from any query, so at most `same` rows of them are needed.
  */
 static rb_status
-thin_out(rb_tree *tree, uint32_t same)
+drop_identical(rb_tree *tree, uint32_t same)
 {
-	rb_centre *c = tree->centre;
+	rb_tree_center *c = tree->centre;
 	const uint32_t n = tree->count[0];
 	uint32_t kept = 0;
 	rb_status status = RB_OK;
@@ -319,7 +319,7 @@ thin_out(rb_tree *tree, uint32_t same)
 
 /* Runs a loop; a small one on this thread alone, without a lock. */
 static rb_status
-loop(rb_thread *me, const rb_tree *tree, uint64_t n, rb_work work, void *arg)
+run_loop(rb_thread *me, const rb_tree *tree, uint64_t n, rb_work work, void *arg)
 {
 	if (n > GRAIN)
 		return rb_loop(me, n, GRAIN, work, arg);
@@ -328,7 +328,7 @@ loop(rb_thread *me, const rb_tree *tree, uint64_t n, rb_work work, void *arg)
 }
 
 static rb_status
-reserve(rb_context *ctx, rb_tree *tree)
+reserve_arrays(rb_context *ctx, rb_tree *tree)
 {
 	const uint32_t n = tree->count[0];
 	rb_status status = RB_OK;
@@ -355,15 +355,15 @@ reserve(rb_context *ctx, rb_tree *tree)
 }
 
 static rb_status
-put_in_order(rb_thread *me, rb_tree *tree)
+sort_centers(rb_thread *me, rb_tree *tree)
 {
 	const uint32_t n = tree->count[0];
-	rb_status status = loop(me, tree, n, find_centres, tree);
+	rb_status status = run_loop(me, tree, n, find_centres, tree);
 
 	if (status == RB_OK && n > GRAIN)
 		status = rb_loop(me, 1, 1, order_all, tree);
 	else if (status == RB_OK)
-		order(me, tree, 0, n);
+		sort_parts(me, tree, 0, n);
 	return status;
 }
 
@@ -375,7 +375,7 @@ rb_tree_order(rb_thread *me, rb_context *ctx, const rb_set *set, double scale, u
 	rb_status status = rb_array(ctx, (void **) &tree.centre, n, sizeof *tree.centre);
 
 	if (status == RB_OK)
-		status = put_in_order(me, &tree);
+		status = sort_centers(me, &tree);
 	for (uint32_t i = 0; i < n && status == RB_OK; i++)
 	{
 		parts[i] = tree.centre[i].part;
@@ -387,8 +387,8 @@ rb_tree_order(rb_thread *me, rb_context *ctx, const rb_set *set, double scale, u
 }
 
 rb_status
-rb_tree_make(rb_thread *me, rb_context *ctx, rb_tree *tree, const rb_set *set, uint32_t first,
-			 uint32_t n, double scale, const uint32_t *rank, uint32_t same)
+rb_tree_build(rb_thread *me, rb_context *ctx, rb_tree *tree, const rb_set *set, uint32_t first,
+			  uint32_t n, double scale, const uint32_t *rank, uint32_t same)
 {
 	rb_status status;
 	uint32_t nodes = 0;
@@ -400,11 +400,11 @@ rb_tree_make(rb_thread *me, rb_context *ctx, rb_tree *tree, const rb_set *set, u
 	tree->scale = scale;
 	tree->rank = rank;
 	tree->count[0] = n;
-	status = reserve(ctx, tree);
+	status = reserve_arrays(ctx, tree);
 	if (status == RB_OK)
-		status = put_in_order(me, tree);
+		status = sort_centers(me, tree);
 	if (status == RB_OK && same < n)
-		status = thin_out(tree, same);
+		status = drop_identical(tree, same);
 	if (status != RB_OK)
 		return status;
 
@@ -418,12 +418,12 @@ rb_tree_make(rb_thread *me, rb_context *ctx, rb_tree *tree, const rb_set *set, u
 		nodes += tree->count[tree->top];
 	} while (tree->count[tree->top] > 1);
 
-	status = loop(me, tree, tree->count[1], box_parts, tree);
+	status = run_loop(me, tree, tree->count[1], box_parts, tree);
 	for (int k = 2; k <= tree->top && status == RB_OK; k++)
 	{
-		level l = {tree, k};
+		tree_level l = {tree, k};
 
-		status = loop(me, tree, tree->count[k], box_nodes, &l);
+		status = run_loop(me, tree, tree->count[k], box_nodes, &l);
 	}
 	if (n > GRAIN)
 		rb_free(ctx->memory, (void **) &tree->centre);

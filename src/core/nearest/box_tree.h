@@ -58,8 +58,8 @@ typedef struct rb_tree
 	uint32_t first[RB_TREE_LEVELS]; /* first node of each level, from level 1 on */
 	uint32_t *part;                 /* level 0 */
 	rb_tree_node *node;
-	struct rb_centre *centre; /* scratch memory of the construction */
-	uint32_t cap;             /* capacity of the arrays, in parts */
+	struct rb_tree_center *centre; /* scratch memory of the construction */
+	uint32_t cap;                  /* capacity of the arrays, in parts */
 } rb_tree;
 
 /*
@@ -67,9 +67,9 @@ typedef struct rb_tree
  * Uses all threads if there are many parts. May be called within a piece of work or outside of any.
  * Of identical parts, only those of the `same` rows of lowest rank need to be in the tree.
  */
-extern rb_status rb_tree_make(rb_thread *me, rb_context *ctx, rb_tree *tree, const rb_set *set,
-							  uint32_t first, uint32_t n, double scale, const uint32_t *rank,
-							  uint32_t same);
+extern rb_status rb_tree_build(rb_thread *me, rb_context *ctx, rb_tree *tree, const rb_set *set,
+							   uint32_t first, uint32_t n, double scale, const uint32_t *rank,
+							   uint32_t same);
 /* Sorts distinct parts in that order, without building a tree. */
 extern rb_status rb_tree_order(rb_thread *me, rb_context *ctx, const rb_set *set, double scale,
 							   uint32_t *parts, uint32_t n);

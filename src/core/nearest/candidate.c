@@ -21,7 +21,7 @@ part_of(const rb_set *set, uint32_t part)
 }
 
 static void
-hulls_of(const rb_asker *a, const rb_candidate *c, rb_hulls *h)
+hulls_of(const rb_distance_state *a, const rb_candidate *c, rb_hulls *h)
 {
 	rb_pair_hulls(h, a->red->kind, a->blue->kind, part_of(a->red, c->red),
 				  part_of(a->blue, c->blue));
@@ -36,7 +36,7 @@ hulls_of(const rb_asker *a, const rb_candidate *c, rb_hulls *h)
 
 /* Returns an upper bound of the distance between any two points of the boxes of the parts. */
 static double
-farthest(const rb_asker *a, uint32_t red, uint32_t blue)
+find_max_distance(const rb_distance_state *a, uint32_t red, uint32_t blue)
 {
 	double lo[2][3], hi[2][3], square = 0;
 
@@ -53,7 +53,7 @@ farthest(const rb_asker *a, uint32_t red, uint32_t blue)
 }
 
 /*
- * Computes the bounds of rb_clear (distance.h), solved for D:
+ * Computes the bounds of rb_square_bounds (distance.h), solved for D:
  *
  *		distance <= root(square) / (1 - 32 u) + 256 u M
  *		distance >= slab / root(square (1 + 32 u))
@@ -62,11 +62,11 @@ farthest(const rb_asker *a, uint32_t red, uint32_t blue)
  * more than `most`.
  */
 static bool
-bounds(rb_asker *a, double most, rb_candidate *c)
+find_bounds(rb_distance_state *a, double most, rb_candidate *c)
 {
 	rb_hulls h;
-	rb_apart apart;
-	rb_clear clear = {.within = -1, .beyond = RB_INFINITY};
+	rb_local_hulls apart;
+	rb_square_bounds clear = {.within = -1, .beyond = RB_INFINITY};
 	rb_feet feet;
 	double slab, root;
 
@@ -77,7 +77,7 @@ bounds(rb_asker *a, double most, rb_candidate *c)
 			h.corner[i][k] *= a->scale;
 	if ((a->env.filters & RB_FILTER_SIGNS) == 0 || !rb_apart_init(&apart, &h))
 	{
-		c->hi = farthest(a, c->red, c->blue);
+		c->hi = find_max_distance(a, c->red, c->blue);
 		return true;
 	}
 	if (most < RB_INFINITY)
@@ -106,7 +106,7 @@ bounds(rb_asker *a, double most, rb_candidate *c)
  * its error bound.
  */
 static void
-look_from(rb_asker *a, uint32_t red)
+cache_plane(rb_distance_state *a, uint32_t red)
 {
 	const double *p = part_of(a->red, red);
 
@@ -129,14 +129,14 @@ look_from(rb_asker *a, uint32_t red)
  * first computes the signs of blue's vertices against red's plane, where these are certain.
  */
 static bool
-meet(rb_asker *a, uint32_t red, uint32_t blue)
+do_parts_meet(rb_distance_state *a, uint32_t red, uint32_t blue)
 {
 	const double *p = part_of(a->red, red), *b = part_of(a->blue, blue);
 	int of_blue[3] = {RB_UNSURE, RB_UNSURE, RB_UNSURE};
 	int of_red[3] = {RB_UNSURE, RB_UNSURE, RB_UNSURE};
 
 	if (a->plane_of != red)
-		look_from(a, red);
+		cache_plane(a, red);
 	if (!a->planar)
 		return rb_pair_meets(&a->env, a->red->kind, a->blue->kind, p, b) == 1;
 	for (int i = 0; i < 3; i++)
@@ -154,28 +154,28 @@ meet(rb_asker *a, uint32_t red, uint32_t blue)
 }
 
 bool
-rb_candidate_meets(rb_asker *a, uint32_t red, uint32_t blue, rb_candidate *c)
+rb_candidate_meets(rb_distance_state *a, uint32_t red, uint32_t blue, rb_candidate *c)
 {
 	const uint32_t row = rb_row_of(a->blue, blue);
 
 	*c = (rb_candidate){.red = red, .blue = blue, .rank = a->rank != NULL ? a->rank[row] : row};
-	c->meets = meet(a, red, blue);
+	c->meets = do_parts_meet(a, red, blue);
 	return c->meets;
 }
 
 bool
-rb_candidate_apart(rb_asker *a, uint32_t red, uint32_t blue, double most, rb_candidate *c)
+rb_candidate_apart(rb_distance_state *a, uint32_t red, uint32_t blue, double most, rb_candidate *c)
 {
 	const uint32_t row = rb_row_of(a->blue, blue);
 
 	*c = (rb_candidate){.red = red, .blue = blue, .rank = a->rank != NULL ? a->rank[row] : row};
-	return bounds(a, most, c);
+	return find_bounds(a, most, c);
 }
 
 /* ---- exact comparison ---- */
 
 static void
-ask(rb_asker *a, rb_candidate *c)
+compute_bracket(rb_distance_state *a, rb_candidate *c)
 {
 	rb_hulls h;
 
@@ -193,13 +193,13 @@ ask(rb_asker *a, rb_candidate *c)
 
 /* Returns true if the cached exact distance is that of the candidate. */
 static bool
-is_kept(const rb_asker *a, const rb_candidate *c)
+is_cached(const rb_distance_state *a, const rb_candidate *c)
 {
 	return a->square_red == c->red && a->square_blue == c->blue;
 }
 
 static void
-keep(rb_asker *a, const rb_candidate *c, const rb_hulls *h)
+cache_square(rb_distance_state *a, const rb_candidate *c, const rb_hulls *h)
 {
 	rb_gmp_square_of(&a->square, h);
 	a->square_red = c->red;
@@ -210,13 +210,14 @@ keep(rb_asker *a, const rb_candidate *c, const rb_hulls *h)
  * Compares exactly. If neither distance is cached, caches that of d, which is one of the best rows.
  */
 static int
-order_exactly(rb_asker *a, const rb_candidate *c, const rb_candidate *d, const rb_hulls h[2])
+order_exactly(rb_distance_state *a, const rb_candidate *c, const rb_candidate *d,
+			  const rb_hulls h[2])
 {
 	a->env.gmp++;
-	if (is_kept(a, c))
+	if (is_cached(a, c))
 		return rb_gmp_square_order(&a->square, &h[1]);
-	if (!is_kept(a, d))
-		keep(a, d, &h[1]);
+	if (!is_cached(a, d))
+		cache_square(a, d, &h[1]);
 	return -rb_gmp_square_order(&a->square, &h[0]);
 }
 
@@ -225,7 +226,7 @@ order_exactly(rb_asker *a, const rb_candidate *c, const rb_candidate *d, const r
  * them or others with the label.
  */
 static void
-label(rb_asker *a, rb_candidate *c, rb_candidate *d)
+label_tie(rb_distance_state *a, rb_candidate *c, rb_candidate *d)
 {
 	uint32_t least = c->label == 0 || (d->label != 0 && d->label < c->label) ? d->label : c->label;
 
@@ -239,7 +240,7 @@ label(rb_asker *a, rb_candidate *c, rb_candidate *d)
  * rational numbers.
  */
 static int
-compare_apart(rb_asker *a, rb_candidate *c, rb_candidate *d)
+compare_apart(rb_distance_state *a, rb_candidate *c, rb_candidate *d)
 {
 	const size_t bytes = (size_t) rb_kind_width(a->blue->kind) * sizeof(double);
 	rb_hulls h[2];
@@ -251,8 +252,8 @@ compare_apart(rb_asker *a, rb_candidate *c, rb_candidate *d)
 	if (c->red == d->red &&
 		memcmp(part_of(a->blue, c->blue), part_of(a->blue, d->blue), bytes) == 0)
 		return 0;
-	ask(a, c);
-	ask(a, d);
+	compute_bracket(a, c);
+	compute_bracket(a, d);
 	/* Rounding preserves the order. */
 	if (c->most < d->least)
 		return -1;
@@ -266,7 +267,7 @@ compare_apart(rb_asker *a, rb_candidate *c, rb_candidate *d)
 }
 
 int
-rb_candidate_compare(rb_asker *a, rb_candidate *c, rb_candidate *d)
+rb_candidate_compare(rb_distance_state *a, rb_candidate *c, rb_candidate *d)
 {
 	int sign;
 
@@ -276,20 +277,21 @@ rb_candidate_compare(rb_asker *a, rb_candidate *c, rb_candidate *d)
 		return 0;
 	sign = compare_apart(a, c, d);
 	if (sign == 0)
-		label(a, c, d);
+		label_tie(a, c, d);
 	return sign;
 }
 
 bool
-rb_candidate_parts(rb_asker *a, const rb_candidate *c, const double lo[2][3], const double hi[2][3])
+rb_candidate_separates(rb_distance_state *a, const rb_candidate *c, const double lo[2][3],
+					   const double hi[2][3])
 {
 	double from[2][3], to[2][3];
 	rb_hulls h;
 
-	if (!is_kept(a, c))
+	if (!is_cached(a, c))
 	{
 		hulls_of(a, c, &h);
-		keep(a, c, &h);
+		cache_square(a, c, &h);
 	}
 	for (int side = 0; side < 2; side++)
 		for (int k = 0; k < 3; k++)
@@ -298,11 +300,11 @@ rb_candidate_parts(rb_asker *a, const rb_candidate *c, const double lo[2][3], co
 			to[side][k] = hi[side][k] / a->scale;
 		}
 	a->env.gmp++;
-	return rb_gmp_square_parts(&a->square, from, to);
+	return rb_gmp_square_separates(&a->square, from, to);
 }
 
 int
-rb_candidate_order(rb_asker *a, rb_candidate *c, rb_candidate *d)
+rb_candidate_order(rb_distance_state *a, rb_candidate *c, rb_candidate *d)
 {
 	int sign = rb_candidate_compare(a, c, d);
 
@@ -310,7 +312,7 @@ rb_candidate_order(rb_asker *a, rb_candidate *c, rb_candidate *d)
 }
 
 bool
-rb_candidate_within(rb_asker *a, const rb_candidate *c, double distance)
+rb_candidate_within(rb_distance_state *a, const rb_candidate *c, double distance)
 {
 	rb_hulls h;
 
@@ -328,13 +330,13 @@ rb_candidate_within(rb_asker *a, const rb_candidate *c, double distance)
 }
 
 double
-rb_candidate_distance(rb_asker *a, rb_candidate *c)
+rb_candidate_distance(rb_distance_state *a, rb_candidate *c)
 {
 	rb_hulls h;
 
 	if (c->meets)
 		return 0;
-	ask(a, c);
+	compute_bracket(a, c);
 	if (c->least == c->most)
 		return c->least;
 	hulls_of(a, c, &h);

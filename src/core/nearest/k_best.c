@@ -12,7 +12,7 @@
 #include "core/nearest/nearest.h"
 
 rb_status
-rb_best_init(rb_best *b, rb_asker *asker, uint32_t k)
+rb_best_init(rb_best *b, rb_distance_state *asker, uint32_t k)
 {
 	const uint32_t rows = asker->blue->nrows;
 	rb_status status = rb_array(asker->ctx, (void **) &b->place, rows, sizeof *b->place);
@@ -32,21 +32,21 @@ rb_best_free(rb_best *b)
 }
 
 static uint32_t *
-place_of(const rb_best *b, const rb_candidate *c)
+position_of(const rb_best *b, const rb_candidate *c)
 {
 	return &b->place[rb_row_of(b->asker->blue, c->blue)];
 }
 
 static void
-put(rb_best *b, uint32_t at, const rb_candidate *c)
+write_candidate(rb_best *b, uint32_t at, const rb_candidate *c)
 {
 	b->heap[at] = *c;
-	*place_of(b, c) = at + 1;
+	*position_of(b, c) = at + 1;
 }
 
 /* Moves a candidate up from a free position of the heap. */
 static void
-rise(rb_best *b, uint32_t at, rb_candidate *c)
+move_up(rb_best *b, uint32_t at, rb_candidate *c)
 {
 	while (at > 0 && !rb_should_stop(b->asker->ctx))
 	{
@@ -54,15 +54,15 @@ rise(rb_best *b, uint32_t at, rb_candidate *c)
 
 		if (rb_candidate_order(b->asker, &b->heap[above], c) >= 0)
 			break;
-		put(b, at, &b->heap[above]);
+		write_candidate(b, at, &b->heap[above]);
 		at = above;
 	}
-	put(b, at, c);
+	write_candidate(b, at, c);
 }
 
 /* Moves a candidate down from a free position of the heap. */
 static void
-sink(rb_best *b, uint32_t at, uint32_t n, rb_candidate *c)
+move_down(rb_best *b, uint32_t at, uint32_t n, rb_candidate *c)
 {
 	while (2 * (uint64_t) at + 1 < n && !rb_should_stop(b->asker->ctx))
 	{
@@ -72,14 +72,14 @@ sink(rb_best *b, uint32_t at, uint32_t n, rb_candidate *c)
 			below++;
 		if (rb_candidate_order(b->asker, c, &b->heap[below]) >= 0)
 			break;
-		put(b, at, &b->heap[below]);
+		write_candidate(b, at, &b->heap[below]);
 		at = below;
 	}
-	put(b, at, c);
+	write_candidate(b, at, c);
 }
 
 static rb_status
-grow(rb_best *b)
+grow_heap(rb_best *b)
 {
 	const uint32_t twice = b->cap > 0 ? 2 * b->cap : 16;
 	const uint32_t cap = twice < b->k ? twice : b->k;
@@ -99,7 +99,7 @@ rb_best_offer(rb_best *b, rb_candidate *c, double distance)
 	if (same != NULL)
 	{
 		if (rb_candidate_compare(b->asker, c, same) < 0)
-			sink(b, (uint32_t) (same - b->heap), b->n, c);
+			move_down(b, (uint32_t) (same - b->heap), b->n, c);
 		return RB_OK;
 	}
 	if (worst != NULL && rb_candidate_order(b->asker, c, worst) >= 0)
@@ -108,18 +108,18 @@ rb_best_offer(rb_best *b, rb_candidate *c, double distance)
 		return RB_OK;
 	if (worst != NULL)
 	{
-		*place_of(b, worst) = 0;
-		sink(b, 0, b->n, c);
+		*position_of(b, worst) = 0;
+		move_down(b, 0, b->n, c);
 		return RB_OK;
 	}
 	if (b->n == b->cap)
 	{
-		rb_status status = grow(b);
+		rb_status status = grow_heap(b);
 
 		if (status != RB_OK)
 			return status;
 	}
-	rise(b, b->n++, c);
+	move_up(b, b->n++, c);
 	return RB_OK;
 }
 
@@ -130,7 +130,7 @@ rb_best_sort(rb_best *b)
 	{
 		rb_candidate worst = b->heap[0], last = b->heap[n - 1];
 
-		sink(b, 0, n - 1, &last);
+		move_down(b, 0, n - 1, &last);
 		b->heap[n - 1] = worst;
 	}
 }
@@ -139,7 +139,7 @@ void
 rb_best_clear(rb_best *b)
 {
 	for (uint32_t i = 0; i < b->n; i++)
-		*place_of(b, &b->heap[i]) = 0;
+		*position_of(b, &b->heap[i]) = 0;
 	b->n = 0;
 	b->asker->labels = 0;
 }

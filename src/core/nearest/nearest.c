@@ -29,9 +29,9 @@
 /* Pairs written to the sink at once, unless one row has more */
 #define BATCH RB_SIZE(4096, 8)
 
-typedef struct worker
+typedef struct knn_worker
 {
-	rb_asker asker;
+	rb_distance_state asker;
 	rb_best best;
 	rb_tree row;   /* tree of a red row's parts */
 	bool touching; /* true in the first round */
@@ -46,7 +46,7 @@ typedef struct worker
 	uint64_t looks; /* pairs of parts compared */
 	uint64_t boxes; /* boxes compared */
 	double ms;
-} worker;
+} knn_worker;
 
 typedef struct nearest
 {
@@ -62,7 +62,7 @@ typedef struct nearest
 	uint32_t *start; /* first part of each red row, and the end; NULL if each row has one part */
 	uint32_t *order; /* first parts of all red rows, in processing order */
 	rb_tree blue;
-	worker *worker;
+	knn_worker *worker;
 	int threads;
 	int status;  /* first status other than RB_OK */
 	double most; /* scaled distance of the job, rounded up */
@@ -76,7 +76,7 @@ typedef struct nearest
  * far, or NULL.
  */
 static double
-most_of(const nearest *a, const worker *w, const rb_candidate *same)
+most_of(const nearest *a, const knn_worker *w, const rb_candidate *same)
 {
 	double most = w->touching ? 0 : rb_best_full(&w->best) ? w->best.heap[0].hi : a->most;
 
@@ -85,17 +85,17 @@ most_of(const nearest *a, const worker *w, const rb_candidate *same)
 
 /* Returns the rank from which rows are not needed. */
 static uint32_t
-below_of(const worker *w)
+below_of(const knn_worker *w)
 {
 	return w->touching && rb_best_full(&w->best) ? w->best.heap[0].rank : UINT32_MAX;
 }
 
 static bool
-parts_worst(void *arg, const double lo[2][3], const double hi[2][3])
+is_beyond_worst(void *arg, const double lo[2][3], const double hi[2][3])
 {
-	worker *w = arg;
+	knn_worker *w = arg;
 
-	return rb_candidate_parts(&w->asker, &w->best.heap[0], lo, hi);
+	return rb_candidate_separates(&w->asker, &w->best.heap[0], lo, hi);
 }
 
 /*
@@ -104,7 +104,7 @@ parts_worst(void *arg, const double lo[2][3], const double hi[2][3])
  * comparisons, which do not pay for a few parts.
  */
 static const rb_tie *
-tie_of(const nearest *a, worker *w)
+tie_of(const nearest *a, knn_worker *w)
 {
 	const rb_candidate *worst = &w->best.heap[0];
 	double least;
@@ -119,7 +119,7 @@ tie_of(const nearest *a, worker *w)
 }
 
 static rb_status
-offer(const nearest *a, worker *w, uint32_t red, uint32_t blue, const rb_candidate *same)
+offer_pair(const nearest *a, knn_worker *w, uint32_t red, uint32_t blue, const rb_candidate *same)
 {
 	const bool full = rb_best_full(&w->best);
 
@@ -137,7 +137,7 @@ offer(const nearest *a, worker *w, uint32_t red, uint32_t blue, const rb_candida
 
 /* Offers a part of blue to all parts of a red row. */
 static rb_status
-offer_parts(const nearest *a, worker *w, uint32_t first, uint32_t parts, uint32_t blue)
+offer_parts(const nearest *a, knn_worker *w, uint32_t first, uint32_t parts, uint32_t blue)
 {
 	const uint32_t row = rb_row_of(a->job->blue, blue);
 	const rb_candidate *same = rb_best_of(&w->best, row);
@@ -149,13 +149,13 @@ offer_parts(const nearest *a, worker *w, uint32_t first, uint32_t parts, uint32_
 	if (same != NULL && same->meets)
 		return RB_OK;
 	if (parts == 1)
-		return offer(a, w, first, blue, same);
+		return offer_pair(a, w, first, blue, same);
 	rb_tree_box(a->job->blue, blue, a->scale, lo, hi);
 	rb_walk_begin(&walk, &w->row, NULL, lo, hi);
 	while (status == RB_OK &&
 		   rb_walk_next(&walk, rb_tree_reach(most_of(a, w, same)), UINT32_MAX, &red, &square))
 	{
-		status = offer(a, w, red, blue, same);
+		status = offer_pair(a, w, red, blue, same);
 		same = rb_best_of(&w->best, row);
 		if (same != NULL && same->meets)
 			break;
@@ -165,7 +165,7 @@ offer_parts(const nearest *a, worker *w, uint32_t first, uint32_t parts, uint32_
 }
 
 static rb_status
-flush(const nearest *a, worker *w)
+flush_batch(const nearest *a, knn_worker *w)
 {
 	const size_t n = w->n;
 
@@ -175,7 +175,7 @@ flush(const nearest *a, worker *w)
 
 /* Writes the best rows of a red row to the batch. */
 static rb_status
-tell(const nearest *a, worker *w, uint32_t row)
+write_best(const nearest *a, knn_worker *w, uint32_t row)
 {
 	rb_status status = RB_OK;
 	double distance = 0;
@@ -183,7 +183,7 @@ tell(const nearest *a, worker *w, uint32_t row)
 	w->nlast = w->best.n;
 	rb_best_sort(&w->best);
 	if (w->n + w->best.n > w->cap)
-		status = flush(a, w);
+		status = flush_batch(a, w);
 	if (status == RB_OK && w->best.n > w->cap)
 	{
 		const size_t cap = w->best.n > BATCH ? w->best.n : BATCH;
@@ -221,7 +221,7 @@ same_parts(const rb_set *set, uint32_t a, uint32_t b)
 
 /* Writes the pairs of the last row again, for a row with an identical part. */
 static rb_status
-tell_again(const nearest *a, worker *w, uint32_t row)
+repeat_last(const nearest *a, knn_worker *w, uint32_t row)
 {
 	const size_t n = w->nlast;
 	size_t from = w->n - n;
@@ -229,7 +229,7 @@ tell_again(const nearest *a, worker *w, uint32_t row)
 
 	/* The old pairs stay in place after a flush. */
 	if (w->n + n > w->cap)
-		status = flush(a, w);
+		status = flush_batch(a, w);
 	for (size_t i = 0; i < n && status == RB_OK; i++, from++)
 	{
 		w->pair[w->n] = (rb_pair){row, w->pair[from].blue};
@@ -241,7 +241,7 @@ tell_again(const nearest *a, worker *w, uint32_t row)
 }
 
 static rb_status
-search_row(rb_thread *me, const nearest *a, worker *w, uint32_t row)
+search_row(rb_thread *me, const nearest *a, knn_worker *w, uint32_t row)
 {
 	const rb_set *red = a->job->red;
 	const uint32_t first = a->start != NULL ? a->start[row] : row;
@@ -252,12 +252,12 @@ search_row(rb_thread *me, const nearest *a, worker *w, uint32_t row)
 	rb_walk walk;
 
 	if (parts == 1 && w->last != UINT32_MAX && same_parts(red, w->last, first))
-		return tell_again(a, w, row);
+		return repeat_last(a, w, row);
 	w->ties = 0;
 	w->last = parts == 1 ? first : UINT32_MAX;
 	if (parts > 1)
 	{
-		status = rb_tree_make(me, a->ctx, &w->row, red, first, parts, a->scale, NULL, UINT32_MAX);
+		status = rb_tree_build(me, a->ctx, &w->row, red, first, parts, a->scale, NULL, UINT32_MAX);
 		if (status == RB_OK)
 			rb_tree_bounds(&w->row, lo, hi);
 	}
@@ -282,13 +282,13 @@ search_row(rb_thread *me, const nearest *a, worker *w, uint32_t row)
 	}
 	if (status == RB_OK && rb_should_stop(a->ctx))
 		status = RB_STOPPED;
-	return status == RB_OK ? tell(a, w, row) : status;
+	return status == RB_OK ? write_best(a, w, row) : status;
 }
 
 /* ---- all rows ---- */
 
 static void
-note(nearest *a, rb_status status)
+record_status(nearest *a, rb_status status)
 {
 	int ok = RB_OK;
 
@@ -300,11 +300,11 @@ static void
 search_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	nearest *a = arg;
-	worker *w = &a->worker[rb_thread_number(me)];
+	knn_worker *w = &a->worker[rb_thread_number(me)];
 	const double began = rb_now_ms();
 
 	for (uint64_t i = from; i < to && rb_load(&a->status) == RB_OK; i++)
-		note(a, search_row(me, a, w, rb_row_of(a->job->red, a->order[i])));
+		record_status(a, search_row(me, a, w, rb_row_of(a->job->red, a->order[i])));
 	w->ms += rb_now_ms() - began;
 	rb_progress(a->ctx, RB_STAGE_CANDIDATES, rb_add(&a->done, to - from) + (to - from),
 				a->job->red->nrows);
@@ -400,7 +400,7 @@ find_order(rb_thread *me, nearest *a)
 }
 
 static rb_status
-make_workers(nearest *a, int threads)
+build_workers(nearest *a, int threads)
 {
 	const rb_job *job = a->job;
 	const uint32_t k = job->nearest < job->blue->nrows ? job->nearest : job->blue->nrows;
@@ -412,7 +412,7 @@ make_workers(nearest *a, int threads)
 	for (int t = 0; t < threads && status == RB_OK; t++)
 	{
 		a->threads = t + 1;
-		a->worker[t].asker = (rb_asker){
+		a->worker[t].asker = (rb_distance_state){
 			.ctx = a->ctx,
 			.red = job->red,
 			.blue = job->blue,
@@ -423,7 +423,7 @@ make_workers(nearest *a, int threads)
 			.square_blue = UINT32_MAX,
 			.env = {.filters = a->ctx->filters, .exact = true, .distance = job->distance}};
 		a->worker[t].last = UINT32_MAX;
-		a->worker[t].tie.parts = parts_worst;
+		a->worker[t].tie.parts = is_beyond_worst;
 		a->worker[t].tie.user = &a->worker[t];
 		status = rb_best_init(&a->worker[t].best, &a->worker[t].asker, k);
 	}
@@ -431,13 +431,13 @@ make_workers(nearest *a, int threads)
 }
 
 static void
-report(const nearest *a)
+add_statistics(const nearest *a)
 {
 	rb_stats *stats = &a->ctx->stats;
 
 	for (int t = 0; t < a->threads; t++)
 	{
-		const worker *w = &a->worker[t];
+		const knn_worker *w = &a->worker[t];
 
 		stats->stage[RB_STAGE_CANDIDATES].count += w->looks;
 		stats->stage[RB_STAGE_CANDIDATES].ms += w->ms / a->threads;
@@ -451,7 +451,7 @@ report(const nearest *a)
 }
 
 static rb_status
-search(rb_thread *me, nearest *a)
+search_all(rb_thread *me, nearest *a)
 {
 	const rb_job *job = a->job;
 	const double began = rb_now_ms();
@@ -467,12 +467,12 @@ search(rb_thread *me, nearest *a)
 	if (status == RB_OK)
 		status = find_order(me, a);
 	if (status == RB_OK)
-		status = rb_tree_make(me, a->ctx, &a->blue, job->blue, 0, job->blue->nparts, a->scale,
-							  a->rank, job->nearest);
+		status = rb_tree_build(me, a->ctx, &a->blue, job->blue, 0, job->blue->nparts, a->scale,
+							   a->rank, job->nearest);
 	a->ctx->stats.stage[RB_STAGE_GRID].count += job->blue->nparts;
 	a->ctx->stats.stage[RB_STAGE_GRID].ms += rb_now_ms() - began;
 	if (status == RB_OK)
-		status = make_workers(a, rb_team_threads(me));
+		status = build_workers(a, rb_team_threads(me));
 	if (status == RB_OK)
 	{
 		rb_progress(a->ctx, RB_STAGE_CANDIDATES, 0, job->red->nrows);
@@ -480,7 +480,7 @@ search(rb_thread *me, nearest *a)
 		status = a->status != RB_OK ? (rb_status) a->status : status;
 	}
 	for (int t = 0; t < a->threads && status == RB_OK; t++)
-		status = flush(a, &a->worker[t]);
+		status = flush_batch(a, &a->worker[t]);
 	return status;
 }
 
@@ -505,16 +505,16 @@ rb_compose_nearest(rb_context *ctx, const rb_backend *backend, const rb_job *job
 	(void) backend;
 	if (job->red->nparts == 0 || job->blue->nparts == 0)
 		return RB_OK;
-	status = rb_set_compose_ids(ctx, job->blue);
+	status = rb_set_materialize_ids(ctx, job->blue);
 	if (status == RB_OK)
 		status = rb_team_open(ctx, threads_of(ctx, job), &me);
 	if (status != RB_OK)
 		return status;
-	status = search(me, &a);
-	report(&a);
+	status = search_all(me, &a);
+	add_statistics(&a);
 	for (int t = 0; t < a.threads; t++)
 	{
-		worker *w = &a.worker[t];
+		knn_worker *w = &a.worker[t];
 
 		rb_best_free(&w->best);
 		rb_tree_free(ctx, &w->row);

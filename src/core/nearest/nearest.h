@@ -26,7 +26,7 @@ extern "C"
 /* ---- distances of parts and their order (candidate.c) ---- */
 
 /* State shared by all candidates of one thread */
-typedef struct rb_asker
+typedef struct rb_distance_state
 {
 	rb_context *ctx;
 	const rb_set *red;
@@ -43,7 +43,7 @@ typedef struct rb_asker
 	uint32_t square_red; /* parts whose exact distance is cached, or UINT32_MAX if none */
 	uint32_t square_blue;
 	rb_square square; /* that distance, cached because it is compared with many */
-} rb_asker;
+} rb_distance_state;
 
 /*
  * A blue row, represented by the parts of both rows that are nearest so far. Bounds of the distance
@@ -67,40 +67,40 @@ typedef struct rb_candidate
 } rb_candidate;
 
 /* Returns true and initializes a candidate if the parts meet. */
-extern bool rb_candidate_meets(rb_asker *a, uint32_t red, uint32_t blue, rb_candidate *c);
+extern bool rb_candidate_meets(rb_distance_state *a, uint32_t red, uint32_t blue, rb_candidate *c);
 
 /*
  * Computes bounds lo and hi for two disjoint parts. Returns false if they are farther apart than
  * `most` (scaled).
  */
-extern bool rb_candidate_apart(rb_asker *a, uint32_t red, uint32_t blue, double most,
+extern bool rb_candidate_apart(rb_distance_state *a, uint32_t red, uint32_t blue, double most,
 							   rb_candidate *c);
 
 /* Returns the sign of the distance of c minus that of d. */
-extern int rb_candidate_compare(rb_asker *a, rb_candidate *c, rb_candidate *d);
+extern int rb_candidate_compare(rb_distance_state *a, rb_candidate *c, rb_candidate *d);
 
 /* Compares candidates in output order: by distance, then by rank. */
-extern int rb_candidate_order(rb_asker *a, rb_candidate *c, rb_candidate *d);
+extern int rb_candidate_order(rb_distance_state *a, rb_candidate *c, rb_candidate *d);
 
 /*
  * Returns true if every point of one box is at least as far from the other box as the parts of c
  * are from each other. Exact; the boxes are in scaled coordinates.
  */
-extern bool rb_candidate_parts(rb_asker *a, const rb_candidate *c, const double lo[2][3],
-							   const double hi[2][3]);
+extern bool rb_candidate_separates(rb_distance_state *a, const rb_candidate *c,
+								   const double lo[2][3], const double hi[2][3]);
 
 /* Returns true if a candidate is within the distance of the job. */
-extern bool rb_candidate_within(rb_asker *a, const rb_candidate *c, double distance);
+extern bool rb_candidate_within(rb_distance_state *a, const rb_candidate *c, double distance);
 
 /* Returns the double nearest to the distance. */
-extern double rb_candidate_distance(rb_asker *a, rb_candidate *c);
+extern double rb_candidate_distance(rb_distance_state *a, rb_candidate *c);
 
 /* ---- the best k rows (k_best.c) ---- */
 
 /* A heap of candidates with the worst at the top */
 typedef struct rb_best
 {
-	rb_asker *asker;
+	rb_distance_state *asker;
 	rb_candidate *heap;
 	uint32_t n;
 	uint32_t cap;
@@ -108,7 +108,7 @@ typedef struct rb_best
 	uint32_t *place; /* position of each blue row in the heap, from 1; 0 if absent */
 } rb_best;
 
-extern rb_status rb_best_init(rb_best *b, rb_asker *asker, uint32_t k);
+extern rb_status rb_best_init(rb_best *b, rb_distance_state *asker, uint32_t k);
 extern void rb_best_free(rb_best *b);
 
 static inline bool

@@ -7,7 +7,7 @@
  */
 #include "core/nearest/nearest.h"
 
-#define QUIET ((uint32_t) 1 << 16) /* rows between two polls; one or two milliseconds */
+#define CHECK_INTERVAL ((uint32_t) 1 << 16) /* rows between two polls; one or two milliseconds */
 
 /* Maps ids to unsigned numbers with the order of the signed ids. */
 static inline uint64_t
@@ -20,7 +20,7 @@ key_of(const rb_set *set, uint32_t row)
 }
 
 static bool
-ascend(const rb_set *set)
+do_ids_ascend(const rb_set *set)
 {
 	bool good = true;
 
@@ -40,7 +40,8 @@ byte_of(const rb_set *set, uint32_t row, int byte)
 
 /* Distributes rows from one array to the other by a byte of the id. Returns false if stopped. */
 static bool
-pass(rb_context *ctx, const rb_set *set, int byte, const uint32_t *from, uint32_t *to, bool *moved)
+distribute_by_byte(rb_context *ctx, const rb_set *set, int byte, const uint32_t *from, uint32_t *to,
+				   bool *moved)
 {
 	const uint32_t n = set->nrows;
 	uint32_t start[257] = {0};
@@ -49,7 +50,7 @@ pass(rb_context *ctx, const rb_set *set, int byte, const uint32_t *from, uint32_
 	for (uint32_t i = 0; i < n; i++)
 	{
 		start[byte_of(set, i, byte) + 1]++;
-		if (i % QUIET == 0 && rb_should_stop(ctx))
+		if (i % CHECK_INTERVAL == 0 && rb_should_stop(ctx))
 			return false;
 	}
 	if (start[byte_of(set, 0, byte) + 1] == n)
@@ -59,7 +60,7 @@ pass(rb_context *ctx, const rb_set *set, int byte, const uint32_t *from, uint32_
 	for (uint32_t i = 0; i < n; i++)
 	{
 		to[start[byte_of(set, from[i], byte)]++] = from[i];
-		if (i % QUIET == 0 && rb_should_stop(ctx))
+		if (i % CHECK_INTERVAL == 0 && rb_should_stop(ctx))
 			return false;
 	}
 	*moved = true;
@@ -75,7 +76,7 @@ rb_ranks(rb_context *ctx, const rb_set *set, uint32_t **rank)
 	int at = 0;
 
 	*rank = NULL;
-	if (ascend(set))
+	if (do_ids_ascend(set))
 		return RB_OK;
 	status = rb_array(ctx, (void **) &order[0], n, sizeof(uint32_t));
 	if (status == RB_OK)
@@ -83,14 +84,14 @@ rb_ranks(rb_context *ctx, const rb_set *set, uint32_t **rank)
 	for (uint32_t i = 0; i < n && status == RB_OK; i++)
 	{
 		order[0][i] = i;
-		if (i % QUIET == 0 && rb_should_stop(ctx))
+		if (i % CHECK_INTERVAL == 0 && rb_should_stop(ctx))
 			status = RB_STOPPED;
 	}
 	for (int byte = 0; byte < 8 && status == RB_OK; byte++)
 	{
 		bool moved;
 
-		if (!pass(ctx, set, byte, order[at], order[1 - at], &moved))
+		if (!distribute_by_byte(ctx, set, byte, order[at], order[1 - at], &moved))
 			status = RB_STOPPED;
 		else if (moved)
 			at = 1 - at;
@@ -98,7 +99,7 @@ rb_ranks(rb_context *ctx, const rb_set *set, uint32_t **rank)
 	for (uint32_t i = 0; i < n && status == RB_OK; i++)
 	{
 		order[1 - at][order[at][i]] = i;
-		if (i % QUIET == 0 && rb_should_stop(ctx))
+		if (i % CHECK_INTERVAL == 0 && rb_should_stop(ctx))
 			status = RB_STOPPED;
 	}
 	if (status == RB_OK)

@@ -11,7 +11,7 @@
 /*
  * Return the smallest and the largest coordinate on an axis of n points with dims coordinates each.
  */
-RB_HD double
+RB_HOST_DEVICE double
 rb_points_least(const double *p, int n, int dims, int axis)
 {
 	double least = p[axis];
@@ -21,7 +21,7 @@ rb_points_least(const double *p, int n, int dims, int axis)
 	return least;
 }
 
-RB_HD double
+RB_HOST_DEVICE double
 rb_points_largest(const double *p, int n, int dims, int axis)
 {
 	double largest = p[axis];
@@ -32,7 +32,7 @@ rb_points_largest(const double *p, int n, int dims, int axis)
 }
 
 /* Computes the closed box of n points. A missing axis is [0, 0]. */
-RB_HD void
+RB_HOST_DEVICE void
 rb_points_box(const double *p, int n, int dims, double lo[3], double hi[3])
 {
 	lo[2] = hi[2] = 0;
@@ -52,7 +52,7 @@ rb_points_box(const double *p, int n, int dims, double lo[3], double hi[3])
  * Computes the closed box of object i of that kind. Uses a loop of fixed length for each shape, and
  * if statements because nvcc compiles a switch over kinds to code that spills registers.
  */
-RB_HD void
+RB_HOST_DEVICE void
 rb_kind_box(rb_kind kind, const double *coords, uint32_t i, double lo[3], double hi[3])
 {
 	const int points = rb_kind_points(kind), dims = rb_kind_dims(kind);
@@ -68,7 +68,7 @@ rb_kind_box(rb_kind kind, const double *coords, uint32_t i, double lo[3], double
 }
 
 /* Returns true if two closed boxes overlap; false if one is empty. */
-RB_HD bool
+RB_HOST_DEVICE bool
 rb_boxes_overlap(const double alo[3], const double ahi[3], const double blo[3], const double bhi[3])
 {
 	return (alo[0] <= bhi[0]) & (blo[0] <= ahi[0]) & (alo[1] <= bhi[1]) & (blo[1] <= ahi[1]) &
@@ -83,7 +83,7 @@ rb_boxes_overlap(const double alo[3], const double ahi[3], const double blo[3], 
  * A sum is moved by an ulp or two if its rounding error (Knuth) lies outside. An infinite sum is
  * replaced by the largest double, which no finite coordinate exceeds. An empty box stays empty.
  */
-RB_HD void
+RB_HOST_DEVICE void
 rb_box_pad(double lo[3], double hi[3], double distance)
 {
 	for (int a = 0; a < 3; a++)
@@ -112,7 +112,7 @@ rb_box_pad(double lo[3], double hi[3], double distance)
  * distance, the boxes of objects within that distance overlap. Tiny distances are not halved,
  * because their halves would be rounded.
  */
-RB_HD double
+RB_HOST_DEVICE double
 rb_pad_of(rb_predicate predicate, double distance)
 {
 	if (predicate != RB_WITHIN)
@@ -121,7 +121,7 @@ rb_pad_of(rb_predicate predicate, double distance)
 }
 
 /* Pads the box of an object on the axes of its kind. */
-RB_HD void
+RB_HOST_DEVICE void
 rb_kind_pad(rb_kind kind, double pad, double lo[3], double hi[3])
 {
 	if (pad == 0)
@@ -132,14 +132,14 @@ rb_kind_pad(rb_kind kind, double pad, double lo[3], double hi[3])
 }
 
 /* Computes the padded closed box of object i. */
-RB_HD void
+RB_HOST_DEVICE void
 rb_object_box(const rb_set *o, uint32_t i, double pad, double lo[3], double hi[3])
 {
 	rb_kind_box(o->kind, o->coords, i, lo, hi);
 	rb_kind_pad(o->kind, pad, lo, hi);
 }
 
-RB_HD void
+RB_HOST_DEVICE void
 rb_box_empty(double lo[3], double hi[3])
 {
 	for (int a = 0; a < 3; a++)
@@ -149,7 +149,7 @@ rb_box_empty(double lo[3], double hi[3])
 	}
 }
 
-RB_HD void
+RB_HOST_DEVICE void
 rb_box_add(double lo[3], double hi[3], const double plo[3], const double phi[3])
 {
 	for (int a = 0; a < 3; a++)

@@ -30,14 +30,14 @@
 #include "core/primitive/contact_coplanar.h"
 
 /* Returns true if the triangle has vertices strictly on both sides of the plane. */
-RB_HD bool
+RB_HOST_DEVICE bool
 rb_on_both_sides(const int s[3])
 {
 	return (s[0] > 0 || s[1] > 0 || s[2] > 0) && (s[0] < 0 || s[1] < 0 || s[2] < 0);
 }
 
 /* Returns true if one vertex is in the plane and the others are on one side of it. */
-RB_HD bool
+RB_HOST_DEVICE bool
 rb_only_a_corner(const int s[3])
 {
 	return s[0] + s[1] + s[2] == 2 || s[0] + s[1] + s[2] == -2;
@@ -52,7 +52,7 @@ typedef struct rb_common
 	unsigned b;
 } rb_common;
 
-RB_HD rb_common
+RB_HOST_DEVICE rb_common
 rb_common_corners(const double *r, const double *b)
 {
 	rb_common common = {0, 0};
@@ -67,7 +67,7 @@ rb_common_corners(const double *r, const double *b)
 	return common;
 }
 
-RB_HD bool
+RB_HOST_DEVICE bool
 rb_two_or_more(unsigned bits)
 {
 	return (bits & (bits - 1)) != 0;
@@ -78,7 +78,7 @@ rb_two_or_more(unsigned bits)
  * true if they run in the same direction from there. With the ends along L named as in
  * rb_intervals_overlap, the vertex is then q's end of one interval and r's end of the other.
  */
-RB_HD bool
+RB_HOST_DEVICE bool
 rb_same_way(int lone_r, int lone_b, rb_common common)
 {
 	bool q_of_r = common.r == 1u << ((lone_r & 3) + 1) % 3;
@@ -88,7 +88,7 @@ rb_same_way(int lone_r, int lone_b, rb_common common)
 }
 
 /* Decides case 3: the degenerate triangle t, which is a segment, against the triangle u. */
-RB_HD int
+RB_HOST_DEVICE int
 rb_needle_contact(rb_exact_env *env, const double *t, const int s[3], const double *u)
 {
 	int how = rb_needle_pierces(env, t, s, u);
@@ -99,7 +99,7 @@ rb_needle_contact(rb_exact_env *env, const double *t, const int s[3], const doub
 }
 
 /* Computes the signs that are unknown; those of common vertices are 0. */
-RB_HD void
+RB_HOST_DEVICE void
 rb_signs_of_corners(rb_exact_env *env, const double *plane, const double *t, unsigned common,
 					int s[3])
 {
@@ -114,7 +114,7 @@ rb_signs_of_corners(rb_exact_env *env, const double *plane, const double *t, uns
  * common edge. If not, or if blue has no area, the intersection is the edge. Returns -1 if red has
  * no area.
  */
-RB_HD int
+RB_HOST_DEVICE int
 rb_flat_neighbours_contact(rb_exact_env *env, const double *r, const double *b, rb_common common)
 {
 	int i = common.r == 6 ? 0 : common.r == 5 ? 1 : 2;
@@ -133,7 +133,7 @@ rb_flat_neighbours_contact(rb_exact_env *env, const double *r, const double *b, 
 }
 
 /* Decides case 4, and case 3 where blue is in the plane of red or red has no area. */
-RB_HD_CALL int
+RB_HOST_DEVICE_CALL int
 rb_flat_triangles_contact(rb_exact_env *env, const double *r, const double *b, rb_common common,
 						  int sr[3])
 {
@@ -161,7 +161,7 @@ rb_flat_triangles_contact(rb_exact_env *env, const double *r, const double *b, r
 	return rb_segments_contact3(env, of_r, of_b);
 }
 
-RB_HD int
+RB_HOST_DEVICE int
 rb_triangle_contact_of(rb_exact_env *env, const double *r, const double *b, rb_common common,
 					   int sb[3], int sr[3])
 {
@@ -200,7 +200,7 @@ rb_triangle_contact_of(rb_exact_env *env, const double *r, const double *b, rb_c
 }
 
 /* Decides RB_CONTACT, with sb and sr as in rb_triangle_triangle. The boxes need not overlap. */
-RB_HD int
+RB_HOST_DEVICE int
 rb_triangle_contact(rb_exact_env *env, const double *r, const double *b, int sb[3], int sr[3])
 {
 	return rb_triangle_contact_of(env, r, b, rb_common_corners(r, b), sb, sr);
@@ -210,7 +210,7 @@ rb_triangle_contact(rb_exact_env *env, const double *r, const double *b, int sb[
  * Decides RB_CONTACT for the segment ab, which may be a point, and triangle t, with the signs of
  * rb_segment_triangle.
  */
-RB_HD int
+RB_HOST_DEVICE int
 rb_segment_triangle_contact(rb_exact_env *env, const double *ab, const double *t)
 {
 	int sa = rb_orient3d_at(env, t, t + 3, t + 6, ab);
@@ -245,7 +245,7 @@ rb_segment_triangle_contact(rb_exact_env *env, const double *ab, const double *t
  * contains no more of the edge's line than the edge. Two triangles without area are segments and
  * share the intersection of these.
  */
-RB_HD_CALL int
+RB_HOST_DEVICE_CALL int
 rb_longer_than_edge(rb_exact_env *env, const double *r, const double *b, rb_common common)
 {
 	int axis = rb_projection_axis(env, r, r + 3, r + 6);
@@ -270,7 +270,7 @@ rb_longer_than_edge(rb_exact_env *env, const double *r, const double *b, rb_comm
  * common vertices and the edges between them, else 0. Two triangles with the same vertices always
  * intersect: a mesh that contains a triangle twice is invalid even if the triangle has no area.
  */
-RB_HD int
+RB_HOST_DEVICE int
 rb_triangle_self_intersect_of(rb_exact_env *env, const double *r, const double *b, rb_common common,
 							  int sb[3], int sr[3])
 {
@@ -279,7 +279,7 @@ rb_triangle_self_intersect_of(rb_exact_env *env, const double *r, const double *
 
 	if (answer == 0 || answer == RB_UNSURE || common.r == 0 || (common.r & common.b) == 7)
 		return answer;
-	dimension = RB_TOLD_DIMENSION(RB_TOLD(answer));
+	dimension = RB_PAYLOAD_DIMENSION(RB_PAYLOAD(answer));
 	if (dimension != 1)
 		return dimension == 2 ? answer : 0;
 	if (!rb_two_or_more(common.r) || !rb_two_or_more(common.b))
@@ -290,7 +290,7 @@ rb_triangle_self_intersect_of(rb_exact_env *env, const double *r, const double *
 	return longer == 1 ? answer : longer;
 }
 
-RB_HD int
+RB_HOST_DEVICE int
 rb_triangle_self_intersect(rb_exact_env *env, const double *r, const double *b, int sb[3],
 						   int sr[3])
 {

@@ -30,8 +30,8 @@
  * Intersects the intervals ab and cd of one line. Returns -1 if they are disjoint, 0 if they share
  * a point, 1 if more. Sets *at to the start of the intersection.
  */
-RB_HD int
-rb_stretches_share(const double *a, const double *b, const double *c, const double *d,
+RB_HOST_DEVICE int
+rb_collinear_share(const double *a, const double *b, const double *c, const double *d,
 				   const double **at)
 {
 	const double *swap, *to;
@@ -54,18 +54,18 @@ rb_stretches_share(const double *a, const double *b, const double *c, const doub
 }
 
 /* Returns true if x, a point of the segment ab, is in its relative interior. */
-RB_HD bool
+RB_HOST_DEVICE bool
 rb_is_inner(const double *a, const double *b, const double *x)
 {
 	return rb_equal3(a, b) || (!rb_equal3(a, x) && !rb_equal3(b, x));
 }
 
 /* Decides RB_CONTACT for two segments on one line; each may be a point. */
-RB_HD int
-rb_stretches_contact(const double *a, const double *b, const double *c, const double *d)
+RB_HOST_DEVICE int
+rb_collinear_contact(const double *a, const double *b, const double *c, const double *d)
 {
 	const double *at;
-	int share = rb_stretches_share(a, b, c, d, &at);
+	int share = rb_collinear_share(a, b, c, d, &at);
 
 	if (share < 0)
 		return 0;
@@ -75,7 +75,7 @@ rb_stretches_contact(const double *a, const double *b, const double *c, const do
 /* ---- segments ---- */
 
 /* Decides RB_CONTACT for the segments pq and st in the plane; each may be a point. */
-RB_HD int
+RB_HOST_DEVICE int
 rb_segments_contact2(rb_exact_env *env, const double *p, const double *q, const double *s,
 					 const double *t)
 {
@@ -110,12 +110,12 @@ rb_segments_contact2(rb_exact_env *env, const double *p, const double *q, const 
 		const double a[3] = {p[0], p[1], 0}, b[3] = {q[0], q[1], 0};
 		const double c[3] = {s[0], s[1], 0}, d[3] = {t[0], t[1], 0};
 
-		return rb_stretches_contact(a, b, c, d);
+		return rb_collinear_contact(a, b, c, d);
 	}
 }
 
 /* Decides RB_CONTACT for two segments in space; each may be a point. */
-RB_HD_CALL int
+RB_HOST_DEVICE_CALL int
 rb_segments_contact3(rb_exact_env *env, const double *pq, const double *st)
 {
 	const double *point[4] = {pq, pq + 3, st, st + 3};
@@ -137,13 +137,13 @@ rb_segments_contact3(rb_exact_env *env, const double *pq, const double *st)
 		rb_project(st, 2, axis, s);
 		return rb_segments_contact2(env, p, p + 2, s, s + 2);
 	}
-	return rb_stretches_contact(pq, pq + 3, st, st + 3);
+	return rb_collinear_contact(pq, pq + 3, st, st + 3);
 }
 
 /* ---- coplanar polygons ---- */
 
 /* Returns the orientation of points in space projected along an axis. */
-RB_HD int
+RB_HOST_DEVICE int
 rb_turn(rb_exact_env *env, int axis, const double *a, const double *b, const double *c)
 {
 	int u = (axis + 1) % 3, v = (axis + 2) % 3;
@@ -156,7 +156,7 @@ rb_turn(rb_exact_env *env, int axis, const double *a, const double *b, const dou
  * second polygon on its outer side or on its line. Returns -1 if there is none. Otherwise the
  * intersection lies on that line, and its contact is returned.
  */
-RB_HD int
+RB_HOST_DEVICE int
 rb_edge_contact(rb_exact_env *env, int axis, const double *t, int nt, int turn, const double *o,
 				int no)
 {
@@ -184,7 +184,7 @@ rb_edge_contact(rb_exact_env *env, int axis, const double *t, int nt, int turn, 
 			continue;
 		if (from == NULL)
 			return 0;
-		share = rb_stretches_share(a, b, from, to, &at);
+		share = rb_collinear_share(a, b, from, to, &at);
 		return share < 0 ? 0 : RB_CONTACT_OF(share, 0);
 	}
 	return -1;
@@ -194,7 +194,7 @@ rb_edge_contact(rb_exact_env *env, int axis, const double *t, int nt, int turn, 
  * Decides RB_CONTACT for triangle t and the hull of no coplanar points, 3 or 2. Returns -1 if t has
  * no area.
  */
-RB_HD_CALL int
+RB_HOST_DEVICE_CALL int
 rb_flat_contact(rb_exact_env *env, const double *t, const double *o, int no)
 {
 	int axis = rb_projection_axis(env, t, t + 3, t + 6);

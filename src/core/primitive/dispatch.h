@@ -16,7 +16,7 @@
 #include "core/primitive/ray.h"
 #include "core/primitive/triangle.h"
 
-RB_HD int
+RB_HOST_DEVICE int
 rb_leaf_triangles(rb_exact_env *env, const double *red, const double *blue)
 {
 	int sb[3] = {RB_UNSURE, RB_UNSURE, RB_UNSURE};
@@ -25,26 +25,26 @@ rb_leaf_triangles(rb_exact_env *env, const double *red, const double *blue)
 	return rb_triangle_triangle(env, red, blue, sb, sr);
 }
 
-RB_HD int
+RB_HOST_DEVICE int
 rb_leaf_segment_triangle(rb_exact_env *env, const double *red, const double *blue)
 {
 	return rb_segment_triangle(env, red, blue);
 }
 
-RB_HD int
+RB_HOST_DEVICE int
 rb_leaf_triangle_segment(rb_exact_env *env, const double *red, const double *blue)
 {
 	return rb_segment_triangle(env, blue, red);
 }
 
-RB_HD int
+RB_HOST_DEVICE int
 rb_leaf_segments2(rb_exact_env *env, const double *red, const double *blue)
 {
 	return rb_segments_meet2(env, red, red + 2, blue, blue + 2);
 }
 
 /* Returns 1, since the boxes are known to overlap. */
-RB_HD int
+RB_HOST_DEVICE int
 rb_leaf_boxes(rb_exact_env *env, const double *red, const double *blue)
 {
 	(void) env, (void) red, (void) blue;
@@ -55,7 +55,7 @@ rb_leaf_boxes(rb_exact_env *env, const double *red, const double *blue)
  * The following leaves are not inlined: inlined into a kernel that also contains the intersection
  * test, they would take registers from it.
  */
-RB_HD_CALL int
+RB_HOST_DEVICE_CALL int
 rb_leaf_triangles_contact(rb_exact_env *env, const double *red, const double *blue)
 {
 	int sb[3] = {RB_UNSURE, RB_UNSURE, RB_UNSURE};
@@ -64,25 +64,25 @@ rb_leaf_triangles_contact(rb_exact_env *env, const double *red, const double *bl
 	return rb_triangle_contact(env, red, blue, sb, sr);
 }
 
-RB_HD_CALL int
+RB_HOST_DEVICE_CALL int
 rb_leaf_segment_triangle_contact(rb_exact_env *env, const double *red, const double *blue)
 {
 	return rb_segment_triangle_contact(env, red, blue);
 }
 
-RB_HD_CALL int
+RB_HOST_DEVICE_CALL int
 rb_leaf_triangle_segment_contact(rb_exact_env *env, const double *red, const double *blue)
 {
 	return rb_segment_triangle_contact(env, blue, red);
 }
 
-RB_HD_CALL int
+RB_HOST_DEVICE_CALL int
 rb_leaf_segments2_contact(rb_exact_env *env, const double *red, const double *blue)
 {
 	return rb_segments_contact2(env, red, red + 2, blue, blue + 2);
 }
 
-RB_HD_CALL int
+RB_HOST_DEVICE_CALL int
 rb_leaf_self_intersect(rb_exact_env *env, const double *red, const double *blue)
 {
 	int sb[3] = {RB_UNSURE, RB_UNSURE, RB_UNSURE};
@@ -93,7 +93,7 @@ rb_leaf_self_intersect(rb_exact_env *env, const double *red, const double *blue)
 
 /* ---- distances of triangles and segments ---- */
 
-RB_HD void
+RB_HOST_DEVICE void
 rb_pair_hulls(rb_hulls *h, rb_kind red_kind, rb_kind blue_kind, const double *red,
 			  const double *blue)
 {
@@ -112,7 +112,7 @@ rb_pair_hulls(rb_hulls *h, rb_kind red_kind, rb_kind blue_kind, const double *re
 }
 
 /* Tests whether two objects of kinds that support distances meet. Returns 1, 0 or RB_UNSURE. */
-RB_HD int
+RB_HOST_DEVICE int
 rb_pair_meets(rb_exact_env *env, rb_kind red_kind, rb_kind blue_kind, const double *red,
 			  const double *blue)
 {
@@ -132,7 +132,7 @@ rb_pair_meets(rb_exact_env *env, rb_kind red_kind, rb_kind blue_kind, const doub
 }
 
 /* Decides RB_WITHIN. Tests for intersection first, because most close pairs meet. */
-RB_HD_CALL int
+RB_HOST_DEVICE_CALL int
 rb_pair_within(rb_exact_env *env, rb_kind red_kind, rb_kind blue_kind, const double *red,
 			   const double *blue)
 {
@@ -151,25 +151,25 @@ rb_pair_within(rb_exact_env *env, rb_kind red_kind, rb_kind blue_kind, const dou
 	return sign == RB_UNSURE || meet == RB_UNSURE ? RB_UNSURE : RB_WITHIN_OF(0);
 }
 
-RB_HD int
+RB_HOST_DEVICE int
 rb_leaf_within_triangles(rb_exact_env *env, const double *red, const double *blue)
 {
 	return rb_pair_within(env, RB_TRIANGLE3, RB_TRIANGLE3, red, blue);
 }
 
-RB_HD int
+RB_HOST_DEVICE int
 rb_leaf_within_segment_triangle(rb_exact_env *env, const double *red, const double *blue)
 {
 	return rb_pair_within(env, RB_SEGMENT3, RB_TRIANGLE3, red, blue);
 }
 
-RB_HD int
+RB_HOST_DEVICE int
 rb_leaf_within_triangle_segment(rb_exact_env *env, const double *red, const double *blue)
 {
 	return rb_pair_within(env, RB_TRIANGLE3, RB_SEGMENT3, red, blue);
 }
 
-RB_HD int
+RB_HOST_DEVICE int
 rb_leaf_within_segments2(rb_exact_env *env, const double *red, const double *blue)
 {
 	return rb_pair_within(env, RB_SEGMENT2, RB_SEGMENT2, red, blue);
@@ -179,7 +179,7 @@ rb_leaf_within_segments2(rb_exact_env *env, const double *red, const double *blu
  * Sets *distance to the double nearest to the distance of two disjoint objects. Returns RB_YES or
  * RB_UNSURE.
  */
-RB_HD_CALL int
+RB_HOST_DEVICE_CALL int
 rb_pair_apart(rb_exact_env *env, rb_kind red_kind, rb_kind blue_kind, const double *red,
 			  const double *blue, double *distance)
 {
@@ -193,7 +193,7 @@ rb_pair_apart(rb_exact_env *env, rb_kind red_kind, rb_kind blue_kind, const doub
  * Sets *distance to the double nearest to the distance of two objects; 0 only if they meet. Returns
  * RB_YES or RB_UNSURE.
  */
-RB_HD int
+RB_HOST_DEVICE int
 rb_pair_distance(rb_exact_env *env, rb_kind red_kind, rb_kind blue_kind, const double *red,
 				 const double *blue, double *distance)
 {
@@ -208,7 +208,7 @@ rb_pair_distance(rb_exact_env *env, rb_kind red_kind, rb_kind blue_kind, const d
 /*
  * Returns the sign of the distance of the first pair minus that of the second pair, or RB_UNSURE.
  */
-RB_HD int
+RB_HOST_DEVICE int
 rb_pair_order(rb_exact_env *env, rb_kind red_kind, rb_kind blue_kind, const double *first_red,
 			  const double *first_blue, const double *second_red, const double *second_blue)
 {
@@ -252,20 +252,20 @@ rb_distance_compare(rb_kind red_kind, rb_kind blue_kind, const double *first_red
 /* ---- dispatch of all leaves ---- */
 
 /*
- * Decides RB_UNDER. red is the ray: from the point to a point straight above, at least as high as
+ * Decides RB_RAY_PARITY. red is the ray: from the point to a point straight above, at least as high as
  * the triangle.
  */
-RB_HD int
-rb_leaf_under(rb_exact_env *env, const double *red, const double *blue)
+RB_HOST_DEVICE int
+rb_leaf_ray_parity(rb_exact_env *env, const double *red, const double *blue)
 {
-	return rb_point_under(env, red, blue);
+	return rb_ray_crossing(env, red, blue);
 }
 
 /* A sequence of if statements, because nvcc compiles a switch to slower code */
 #define RB_LEAF_TRY(p, r, b, leaf)                               \
 	if (predicate == (p) && red_kind == (r) && blue_kind == (b)) \
 		return leaf(env, red, blue);
-RB_HD int
+RB_HOST_DEVICE int
 rb_pair_decide(rb_exact_env *env, rb_predicate predicate, rb_kind red_kind, rb_kind blue_kind,
 			   const double *red, const double *blue)
 {

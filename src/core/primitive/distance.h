@@ -53,14 +53,14 @@
 #define RB_APART_LARGEST 0x1p100
 
 /* Two hulls in rounded doubles, relative to red's first vertex */
-typedef struct rb_apart
+typedef struct rb_local_hulls
 {
 	int n[2];
 	double size; /* M */
 	double corner[2][3][3];
 	double edge[2][3][3]; /* from each vertex to the next */
 	double square[2][3];  /* squared length of each edge */
-} rb_apart;
+} rb_local_hulls;
 
 /* A point of each hull, and the vector between them */
 typedef struct rb_feet
@@ -73,13 +73,13 @@ typedef struct rb_feet
 	bool proved; /* the features are proved to be the nearest ones */
 } rb_feet;
 
-RB_HD double
+RB_HOST_DEVICE double
 rb_dot3(const double *u, const double *v)
 {
 	return u[0] * v[0] + u[1] * v[1] + u[2] * v[2];
 }
 
-RB_HD void
+RB_HOST_DEVICE void
 rb_cross3(const double *u, const double *v, double *n)
 {
 	n[0] = u[1] * v[2] - u[2] * v[1];
@@ -87,15 +87,15 @@ rb_cross3(const double *u, const double *v, double *n)
 	n[2] = u[0] * v[1] - u[1] * v[0];
 }
 
-RB_HD int
+RB_HOST_DEVICE int
 rb_edges_of(int corners)
 {
 	return corners == 3 ? 3 : corners - 1;
 }
 
 /* Returns false if the sizes are out of range for doubles. */
-RB_HD bool
-rb_apart_init(rb_apart *a, const rb_hulls *h)
+RB_HOST_DEVICE bool
+rb_apart_init(rb_local_hulls *a, const rb_hulls *h)
 {
 	a->size = 0;
 	for (int side = 0; side < 2; side++)
@@ -128,7 +128,7 @@ rb_apart_init(rb_apart *a, const rb_hulls *h)
 /*
  * Bounds on squares that prove that a distance is at most D or more than D.
  *
- * u = 2^-53. From above: vertices of rb_apart are off by u M, edges (below 2 M) by 4 u M, a
+ * u = 2^-53. From above: vertices of rb_local_hulls are off by u M, edges (below 2 M) by 4 u M, a
  * fraction of an edge by 6 u M, and with its sums a point by 25 u M; so x - y is off by 56 u M on
  * each axis and by 98 u M in all, while the root of its computed square is off by a factor of 1 + 4
  * u. Hence
@@ -148,19 +148,19 @@ rb_apart_init(rb_apart *a, const rb_hulls *h)
  * prove that it is more than D. Squares below 2^-400 are left to the next step. 2^-1000 outweighs
  * underflow in D^2 and in its product.
  */
-typedef struct rb_clear
+typedef struct rb_square_bounds
 {
 	double within; /* upper limit of square; -1 if it proves nothing */
 	double beyond; /* D^2, rounded up; RB_INFINITY if there is no bound */
-} rb_clear;
+} rb_square_bounds;
 
 #define RB_APART_FLOOR 0x1p-1000
 #define RB_APART_SQUARE 0x1p-400
 /* Width of the slab relative to square above which the search may end */
 #define RB_APART_BEST (1 - 0x1p-30)
 
-RB_HD void
-rb_clear_of(rb_clear *c, double distance, double size)
+RB_HOST_DEVICE void
+rb_clear_of(rb_square_bounds *c, double distance, double size)
 {
 	double most = (distance - 0x1p-45 * size) * (1 - 0x1p-48);
 
@@ -169,8 +169,8 @@ rb_clear_of(rb_clear *c, double distance, double size)
 }
 
 /* Returns the unnormalized width of the slab normal to g, rounded down; it may be negative. */
-RB_HD double
-rb_slab(const rb_apart *a, const double *g)
+RB_HOST_DEVICE double
+rb_slab(const rb_local_hulls *a, const double *g)
 {
 	double red = 0, blue = rb_dot3(g, a->corner[1][0]); /* red's first vertex is 0 */
 
@@ -190,8 +190,8 @@ rb_slab(const rb_apart *a, const double *g)
 }
 
 /* Returns true if the distance is proved to be more than D. */
-RB_HD bool
-rb_clear_beyond(const rb_clear *c, const rb_feet *f, double slab)
+RB_HOST_DEVICE bool
+rb_clear_beyond(const rb_square_bounds *c, const rb_feet *f, double slab)
 {
 	return slab > 0 && f->square >= RB_APART_SQUARE &&
 		   slab * slab > c->beyond * f->square + RB_APART_FLOOR;
@@ -201,8 +201,8 @@ rb_clear_beyond(const rb_clear *c, const rb_feet *f, double slab)
  * Finds the nearest points of edge i of red and edge j of blue, after C. Ericson, Real-Time
  * Collision Detection, 2004. For almost parallel edges only their ends are considered.
  */
-RB_HD void
-rb_feet_of_edges(const rb_apart *a, int i, int j, rb_feet *f)
+RB_HOST_DEVICE void
+rb_feet_of_edges(const rb_local_hulls *a, int i, int j, rb_feet *f)
 {
 	const double *u = a->edge[0][i], *v = a->edge[1][j];
 	double uu = a->square[0][i], vv = a->square[1][j];
@@ -236,8 +236,8 @@ rb_feet_of_edges(const rb_apart *a, int i, int j, rb_feet *f)
 }
 
 /* Sets the feature of a side; an end of an edge is a vertex. */
-RB_HD void
-rb_feet_name(const rb_apart *a, rb_feet *f, int side, int at)
+RB_HOST_DEVICE void
+rb_feet_name(const rb_local_hulls *a, rb_feet *f, int side, int at)
 {
 	double s = f->s[side];
 
@@ -252,8 +252,8 @@ rb_feet_name(const rb_apart *a, rb_feet *f, int side, int at)
  * Finds the projection of vertex i of a side on the face of the other. Returns false if it is not
  * in the face or not nearer than `best`. n is the normal of the face, from its vertex 0.
  */
-RB_HD bool
-rb_feet_of_face(const rb_apart *a, int side, int i, const double *n, double nn, double best,
+RB_HOST_DEVICE bool
+rb_feet_of_face(const rb_local_hulls *a, int side, int i, const double *n, double nn, double best,
 				rb_feet *f)
 {
 	int face = 1 - side;
@@ -307,8 +307,8 @@ rb_feet_of_face(const rb_apart *a, int side, int i, const double *n, double nn, 
  * M^4. The difference of two products of dot products is off by 2^13 u M^4. The largest sum whose
  * sign is tested is off by three times 2^12 u M^4, and three more roundings.
  */
-RB_HD bool
-rb_feet_proved(const rb_apart *a, const rb_feet *f)
+RB_HOST_DEVICE bool
+rb_feet_proved(const rb_local_hulls *a, const rb_feet *f)
 {
 	double m2 = a->size * a->size;
 	const double off2 = 0x1p-46 * m2, off3 = 0x1p-43 * m2 * a->size, off4 = 0x1p-39 * m2 * m2;
@@ -400,8 +400,8 @@ rb_feet_proved(const rb_apart *a, const rb_feet *f)
 }
 
 /* Returns true if the search can end with these points; sets *answer as rb_feet_find does. */
-RB_HD bool
-rb_feet_suffice(const rb_apart *a, const rb_clear *c, rb_feet *f, int *answer)
+RB_HOST_DEVICE bool
+rb_feet_suffice(const rb_local_hulls *a, const rb_square_bounds *c, rb_feet *f, int *answer)
 {
 	double slab;
 
@@ -422,8 +422,8 @@ rb_feet_suffice(const rb_apart *a, const rb_clear *c, rb_feet *f, int *answer)
  * are proved to be farther apart than the bound in c, 1 if they are proved to be within it, else
  * RB_UNSURE with the points.
  */
-RB_HD_CALL int
-rb_feet_find(const rb_apart *a, const rb_clear *c, rb_feet *best)
+RB_HOST_DEVICE_CALL int
+rb_feet_find(const rb_local_hulls *a, const rb_square_bounds *c, rb_feet *best)
 {
 	rb_feet f;
 	bool done;
@@ -472,12 +472,12 @@ rb_feet_find(const rb_apart *a, const rb_clear *c, rb_feet *best)
 /* Bounds of a distance: it is in [lo - error, hi + error] */
 typedef struct rb_bracket
 {
-	rb_twofold lo;
-	rb_twofold hi;
+	rb_double_double lo;
+	rb_double_double hi;
 	double error;
 } rb_bracket;
 
-RB_HD const double *
+RB_HOST_DEVICE const double *
 rb_hull_corner(const rb_hulls *h, int side, int i)
 {
 	int n = h->n[side];
@@ -485,44 +485,46 @@ rb_hull_corner(const rb_hulls *h, int side, int i)
 	return h->corner[(side == 0 ? 0 : h->n[0]) + (i < n ? i : i - n)];
 }
 
-RB_HD void
-rb_twofold_between(const double *to, const double *from, rb_twofold *r)
+RB_HOST_DEVICE void
+rb_double_double_between(const double *to, const double *from, rb_double_double *r)
 {
 	for (int k = 0; k < 3; k++)
-		r[k] = rb_twofold_difference(to[k], from[k]);
+		r[k] = rb_double_double_difference(to[k], from[k]);
 }
 
 /* Computes a vector from blue to red normal to both features, of any sign and length. */
-RB_HD void
-rb_feet_direction(const rb_hulls *h, const rb_feet *f, rb_twofold *g)
+RB_HOST_DEVICE void
+rb_feet_direction(const rb_hulls *h, const rb_feet *f, rb_double_double *g)
 {
 	int dims = f->of[0].dim + f->of[1].dim;
-	rb_twofold u[2][3], r[3];
+	rb_double_double u[2][3], r[3];
 
 	for (int side = 0; side < 2; side++)
 		if (f->of[side].dim > 0)
-			rb_twofold_between(rb_hull_corner(h, side, f->of[side].at + 1),
-							   rb_hull_corner(h, side, f->of[side].at), u[side]);
-	rb_twofold_between(rb_hull_corner(h, 0, f->of[0].at), rb_hull_corner(h, 1, f->of[1].at), r);
+			rb_double_double_between(rb_hull_corner(h, side, f->of[side].at + 1),
+									 rb_hull_corner(h, side, f->of[side].at), u[side]);
+	rb_double_double_between(rb_hull_corner(h, 0, f->of[0].at), rb_hull_corner(h, 1, f->of[1].at),
+							 r);
 	if (dims == 2)
 	{
 		int face = f->of[0].dim == 2 ? 0 : 1;
 
 		if (f->of[0].dim != 1)
-			rb_twofold_between(rb_hull_corner(h, face, f->of[face].at + 2),
-							   rb_hull_corner(h, face, f->of[face].at), u[1 - face]);
-		rb_twofold_cross(u[0], u[1], g);
-		if (rb_twofold_dot(g, r).high < 0)
+			rb_double_double_between(rb_hull_corner(h, face, f->of[face].at + 2),
+									 rb_hull_corner(h, face, f->of[face].at), u[1 - face]);
+		rb_double_double_cross(u[0], u[1], g);
+		if (rb_double_double_dot(g, r).high < 0)
 			for (int k = 0; k < 3; k++)
-				g[k] = rb_twofold_minus(g[k]);
+				g[k] = rb_double_double_minus(g[k]);
 	}
 	else if (dims == 1)
 	{
-		const rb_twofold *edge = u[f->of[1].dim];
-		rb_twofold part = rb_twofold_div(rb_twofold_dot(edge, r), rb_twofold_dot(edge, edge));
+		const rb_double_double *edge = u[f->of[1].dim];
+		rb_double_double part =
+			rb_double_double_div(rb_double_double_dot(edge, r), rb_double_double_dot(edge, edge));
 
 		for (int k = 0; k < 3; k++)
-			g[k] = rb_twofold_sub(r[k], rb_twofold_mul(part, edge[k]));
+			g[k] = rb_double_double_sub(r[k], rb_double_double_mul(part, edge[k]));
 	}
 	else
 		for (int k = 0; k < 3; k++)
@@ -530,19 +532,20 @@ rb_feet_direction(const rb_hulls *h, const rb_feet *f, rb_twofold *g)
 }
 
 /* Computes the point of a side that f describes, relative to red's first vertex. */
-RB_HD void
-rb_foot_point(const rb_hulls *h, const rb_feet *f, int side, rb_twofold *x)
+RB_HOST_DEVICE void
+rb_foot_point(const rb_hulls *h, const rb_feet *f, int side, rb_double_double *x)
 {
 	const double *at = rb_hull_corner(h, side, f->of[side].at);
 
-	rb_twofold_between(at, h->corner[0], x);
+	rb_double_double_between(at, h->corner[0], x);
 	for (int step = 1; step <= f->of[side].dim; step++)
 	{
 		const double *to = rb_hull_corner(h, side, f->of[side].at + step);
-		rb_twofold part = rb_twofold_of(step == 1 ? f->s[side] : f->t[side]);
+		rb_double_double part = rb_double_double_of(step == 1 ? f->s[side] : f->t[side]);
 
 		for (int k = 0; k < 3; k++)
-			x[k] = rb_twofold_add(x[k], rb_twofold_mul(part, rb_twofold_difference(to[k], at[k])));
+			x[k] = rb_double_double_add(
+				x[k], rb_double_double_mul(part, rb_double_double_difference(to[k], at[k])));
 	}
 }
 
@@ -563,27 +566,28 @@ rb_foot_point(const rb_hulls *h, const rb_feet *f, int side, rb_twofold *x)
  *
  * 2^-96 M = 1024 e M, plus once or twice that times these ratios, outweighs all of it.
  */
-RB_HD void
+RB_HOST_DEVICE void
 rb_feet_flats(const rb_hulls *h, double size, const rb_feet *f, rb_bracket *b)
 {
-	rb_twofold g[3], r[3], length;
+	rb_double_double g[3], r[3], length;
 	double proportion = 0;
 
 	rb_feet_direction(h, f, g);
-	length = rb_twofold_sqrt(rb_twofold_dot(g, g));
+	length = rb_double_double_sqrt(rb_double_double_dot(g, g));
 	b->lo = length;
 	if (f->of[0].dim + f->of[1].dim == 2)
 	{
-		rb_twofold_between(rb_hull_corner(h, 0, f->of[0].at), rb_hull_corner(h, 1, f->of[1].at), r);
-		b->lo = rb_twofold_div(rb_twofold_dot(g, r), length);
+		rb_double_double_between(rb_hull_corner(h, 0, f->of[0].at),
+								 rb_hull_corner(h, 1, f->of[1].at), r);
+		b->lo = rb_double_double_div(rb_double_double_dot(g, r), length);
 		proportion = 2 * size / length.high * size;
 	}
 	else if (f->of[0].dim + f->of[1].dim == 1)
 	{
 		int side = f->of[1].dim;
 
-		rb_twofold_between(rb_hull_corner(h, side, f->of[side].at + 1),
-						   rb_hull_corner(h, side, f->of[side].at), r);
+		rb_double_double_between(rb_hull_corner(h, side, f->of[side].at + 1),
+								 rb_hull_corner(h, side, f->of[side].at), r);
 		proportion =
 			size / sqrt(r[0].high * r[0].high + r[1].high * r[1].high + r[2].high * r[2].high);
 	}
@@ -605,48 +609,49 @@ rb_feet_flats(const rb_hulls *h, double size, const rb_feet *f, rb_bracket *b)
  *
  * So 2^-96 M = 1024 e M outweighs either, including the subsequent roundings.
  */
-RB_HD_CALL void
+RB_HOST_DEVICE_CALL void
 rb_feet_bounds(const rb_hulls *h, double size, const rb_feet *f, rb_bracket *b)
 {
-	rb_twofold g[3], x[3], y[3], red, blue, square;
+	rb_double_double g[3], x[3], y[3], red, blue, square;
 	double length;
 
-	b->lo = b->hi = rb_twofold_of(0);
+	b->lo = b->hi = rb_double_double_of(0);
 	b->error = 0x1p-96 * size;
 
 	rb_feet_direction(h, f, g);
 	length = fabs(g[0].high) + fabs(g[1].high) + fabs(g[2].high);
-	blue = rb_twofold_of(0);
+	blue = rb_double_double_of(0);
 	if (length >= 0x1p-400 && length <= 0x1p400)
 	{
-		red = rb_twofold_of(0);
+		red = rb_double_double_of(0);
 		for (int i = 1; i < h->n[0] + h->n[1]; i++)
 		{
-			rb_twofold height;
+			rb_double_double height;
 
-			rb_twofold_between(h->corner[i], h->corner[0], x);
-			height = rb_twofold_dot(g, x);
+			rb_double_double_between(h->corner[i], h->corner[0], x);
+			height = rb_double_double_dot(g, x);
 			if (i < h->n[0])
-				red = rb_twofold_sub(height, red).high < 0 ? height : red;
+				red = rb_double_double_sub(height, red).high < 0 ? height : red;
 			else if (i == h->n[0])
 				blue = height;
 			else
-				blue = rb_twofold_sub(height, blue).high > 0 ? height : blue;
+				blue = rb_double_double_sub(height, blue).high > 0 ? height : blue;
 		}
-		b->lo = rb_twofold_div(rb_twofold_sub(red, blue), rb_twofold_sqrt(rb_twofold_dot(g, g)));
+		b->lo = rb_double_double_div(rb_double_double_sub(red, blue),
+									 rb_double_double_sqrt(rb_double_double_dot(g, g)));
 	}
 
 	rb_foot_point(h, f, 0, x);
 	rb_foot_point(h, f, 1, y);
 	for (int k = 0; k < 3; k++)
-		x[k] = rb_twofold_sub(x[k], y[k]);
-	square = rb_twofold_dot(x, x);
+		x[k] = rb_double_double_sub(x[k], y[k]);
+	square = rb_double_double_dot(x, x);
 	/* Smaller squares vanish in the error. */
 	if (square.high > 0x1p-800)
-		b->hi = rb_twofold_sqrt(square);
+		b->hi = rb_double_double_sqrt(square);
 }
 
-RB_HD_CALL void
+RB_HOST_DEVICE_CALL void
 rb_feet_bracket(const rb_hulls *h, double size, const rb_feet *f, rb_bracket *b)
 {
 	if (f->proved)
@@ -659,7 +664,7 @@ rb_feet_bracket(const rb_hulls *h, double size, const rb_feet *f, rb_bracket *b)
  * Rounds both ends, so that the double nearest to the distance is between the results. 0 is
  * excluded, because these hulls do not meet.
  */
-RB_HD void
+RB_HOST_DEVICE void
 rb_bracket_doubles(const rb_bracket *b, double *lo, double *hi)
 {
 	*lo = b->lo.high + (b->lo.low - b->error);
@@ -673,7 +678,7 @@ rb_bracket_doubles(const rb_bracket *b, double *lo, double *hi)
  * sum. Otherwise x - D is exact, unless rest is more than half of x: then rest is nearly all error,
  * which has room for another rounding.
  */
-RB_HD int
+RB_HOST_DEVICE int
 rb_sum_against(double x, double rest, double distance)
 {
 	double sum = x + rest;
@@ -695,11 +700,11 @@ rb_sum_against(double x, double rest, double distance)
 #endif
 
 /* Returns 1 if the distance is more than D > 0, -1 if it is at most D, or RB_UNSURE. */
-RB_HD int
+RB_HOST_DEVICE int
 rb_hulls_against(rb_exact_env *env, rb_hulls *h, double distance)
 {
-	rb_apart a;
-	rb_clear c;
+	rb_local_hulls a;
+	rb_square_bounds c;
 	rb_feet f;
 
 	if (rb_apart_init(&a, h) && (env->filters & (RB_FILTER_SIGNS | RB_FILTER_INTERVAL)) != 0)
@@ -743,11 +748,11 @@ rb_hulls_against(rb_exact_env *env, rb_hulls *h, double distance)
  * Bounds the double nearest to the distance: it is in [lo, hi], and lo equals hi where doubles
  * suffice. Returns true if h->guess is proved to be the features of the nearest points.
  */
-RB_HD bool
+RB_HOST_DEVICE bool
 rb_hulls_bracket(rb_exact_env *env, rb_hulls *h, double *lo, double *hi)
 {
-	rb_apart a;
-	rb_clear c;
+	rb_local_hulls a;
+	rb_square_bounds c;
 	rb_feet f;
 	rb_bracket b;
 
@@ -766,7 +771,7 @@ rb_hulls_bracket(rb_exact_env *env, rb_hulls *h, double *lo, double *hi)
 }
 
 /* Returns true if the guesses of both pairs have the same vertices. */
-RB_HD bool
+RB_HOST_DEVICE bool
 rb_hulls_share_guess(const rb_hulls *first, const rb_hulls *second)
 {
 	for (int side = 0; side < 2; side++)
@@ -790,7 +795,7 @@ rb_hulls_share_guess(const rb_hulls *first, const rb_hulls *second)
 }
 
 /* Sets *distance to the double nearest to the distance, never 0. Returns RB_YES or RB_UNSURE. */
-RB_HD int
+RB_HOST_DEVICE int
 rb_hulls_distance(rb_exact_env *env, rb_hulls *h, double *distance)
 {
 	double lo, hi;
@@ -811,7 +816,7 @@ rb_hulls_distance(rb_exact_env *env, rb_hulls *h, double *distance)
 /*
  * Returns the sign of the distance of the first pair minus that of the second pair, or RB_UNSURE.
  */
-RB_HD int
+RB_HOST_DEVICE int
 rb_hulls_order(rb_exact_env *env, rb_hulls *first, rb_hulls *second)
 {
 	double lo[2], hi[2];

@@ -33,26 +33,26 @@
 
 #include "core/primitive/triangle_float.h"
 
-typedef struct rb_slabs
+typedef struct rb_kdop
 {
 	uint32_t lo[2];
 	uint32_t hi[2]; /* with guard bits */
-} rb_slabs;
+} rb_kdop;
 
-#define RB_SLABS_GUARDS_0 0x20080200u
-#define RB_SLABS_GUARDS_1 0x80808080u
+#define RB_KDOP_GUARDS_0 0x20080200u
+#define RB_KDOP_GUARDS_1 0x80808080u
 
 /*
  * Levels per unit of the frame, in which the cell is one to two units wide and a diagonal three
  * times that
  */
-#define RB_SLABS_AXIS 256.0f
-#define RB_SLABS_DIAGONAL 32.0f
+#define RB_KDOP_AXIS 256.0f
+#define RB_KDOP_DIAGONAL 32.0f
 
 /* Writes the fields of an extent; least and most are in units of the frame. */
-RB_HD void
-rb_slab_put(rb_slabs *s, int word, int shift, float scale, float last, float least, float most,
-			float more)
+RB_HOST_DEVICE void
+rb_kdop_write_extent(rb_kdop *s, int word, int shift, float scale, float last, float least,
+					 float most, float more)
 {
 	const float middle = 0.5f * (last + 1);
 	const float lo = fminf(fmaxf(least * scale + middle - more, 0), last);
@@ -65,25 +65,25 @@ rb_slab_put(rb_slabs *s, int word, int shift, float scale, float last, float lea
 /*
  * Computes the k-DOP of a face. half is half of the distance of the predicate, 0 for intersection.
  */
-RB_HD void
-rb_slabs_init(rb_slabs *s, const rb_face_f *f, float half)
+RB_HOST_DEVICE void
+rb_kdop_init(rb_kdop *s, const rb_face_f *f, float half)
 {
 	const float *p = f->p;
 	const float error = f->m * 0x1p-15f + 0x1p-10f;
 
 	s->lo[0] = s->lo[1] = 0;
-	s->hi[0] = RB_SLABS_GUARDS_0;
-	s->hi[1] = RB_SLABS_GUARDS_1;
-	if (!(f->m <= RB_M_MOST_F))
+	s->hi[0] = RB_KDOP_GUARDS_0;
+	s->hi[1] = RB_KDOP_GUARDS_1;
+	if (!(f->m <= RB_MAX_M_F))
 	{
-		s->hi[0] = RB_SLABS_GUARDS_0 | (RB_SLABS_GUARDS_0 - (RB_SLABS_GUARDS_0 >> 9));
-		s->hi[1] = RB_SLABS_GUARDS_1 | (RB_SLABS_GUARDS_1 - (RB_SLABS_GUARDS_1 >> 7));
+		s->hi[0] = RB_KDOP_GUARDS_0 | (RB_KDOP_GUARDS_0 - (RB_KDOP_GUARDS_0 >> 9));
+		s->hi[1] = RB_KDOP_GUARDS_1 | (RB_KDOP_GUARDS_1 - (RB_KDOP_GUARDS_1 >> 7));
 		return;
 	}
 	for (int a = 0; a < 3; a++)
-		rb_slab_put(s, 0, 10 * a, RB_SLABS_AXIS, 511, fminf(p[a], fminf(p[3 + a], p[6 + a])),
-					fmaxf(p[a], fmaxf(p[3 + a], p[6 + a])),
-					error + half * (RB_SLABS_AXIS * 1.001f));
+		rb_kdop_write_extent(
+			s, 0, 10 * a, RB_KDOP_AXIS, 511, fminf(p[a], fminf(p[3 + a], p[6 + a])),
+			fmaxf(p[a], fmaxf(p[3 + a], p[6 + a])), error + half * (RB_KDOP_AXIS * 1.001f));
 	for (int d = 0; d < 4; d++)
 	{
 		/* axis with a minus sign, or 3 if none */
@@ -94,18 +94,19 @@ rb_slabs_init(rb_slabs *s, const rb_face_f *f, float half)
 			v[i] = (minus == 0 ? -p[3 * i] : p[3 * i]) +
 				   (minus == 1 ? -p[3 * i + 1] : p[3 * i + 1]) +
 				   (minus == 2 ? -p[3 * i + 2] : p[3 * i + 2]);
-		rb_slab_put(s, 1, 8 * d, RB_SLABS_DIAGONAL, 127, fminf(v[0], fminf(v[1], v[2])),
-					fmaxf(v[0], fmaxf(v[1], v[2])), error + half * (RB_SLABS_DIAGONAL * 1.7337f));
+		rb_kdop_write_extent(s, 1, 8 * d, RB_KDOP_DIAGONAL, 127, fminf(v[0], fminf(v[1], v[2])),
+							 fmaxf(v[0], fmaxf(v[1], v[2])),
+							 error + half * (RB_KDOP_DIAGONAL * 1.7337f));
 	}
 }
 
 /* Returns true if the extents overlap along all directions. */
-RB_HD bool
-rb_slabs_overlap(uint32_t red_lo0, uint32_t red_hi0, uint32_t red_lo1, uint32_t red_hi1,
-				 uint32_t blue_lo0, uint32_t blue_hi0, uint32_t blue_lo1, uint32_t blue_hi1)
+RB_HOST_DEVICE bool
+rb_kdop_overlap(uint32_t red_lo0, uint32_t red_hi0, uint32_t red_lo1, uint32_t red_hi1,
+				uint32_t blue_lo0, uint32_t blue_hi0, uint32_t blue_lo1, uint32_t blue_hi1)
 {
-	const uint32_t apart0 = ~((blue_hi0 - red_lo0) & (red_hi0 - blue_lo0)) & RB_SLABS_GUARDS_0;
-	const uint32_t apart1 = ~((blue_hi1 - red_lo1) & (red_hi1 - blue_lo1)) & RB_SLABS_GUARDS_1;
+	const uint32_t apart0 = ~((blue_hi0 - red_lo0) & (red_hi0 - blue_lo0)) & RB_KDOP_GUARDS_0;
+	const uint32_t apart1 = ~((blue_hi1 - red_lo1) & (red_hi1 - blue_lo1)) & RB_KDOP_GUARDS_1;
 
 	return (apart0 | apart1) == 0;
 }

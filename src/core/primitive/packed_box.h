@@ -40,7 +40,7 @@
 #define RB_PACKED_STEPS(flat) (1u | 1u << RB_PACKED_Y_AT | ((flat) ? 0 : 1u << RB_PACKED_Z_AT))
 
 /* Quantizes a frame coordinate, which is from -1 to 1 within the cell, to `bits` bits. */
-RB_HD uint32_t
+RB_HOST_DEVICE uint32_t
 rb_packed_number(float x, int bits)
 {
 	const float half = (float) (1 << (bits - 1));
@@ -49,7 +49,7 @@ rb_packed_number(float x, int bits)
 }
 
 /* Packs a corner, without guards. */
-RB_HD uint32_t
+RB_HOST_DEVICE uint32_t
 rb_packed_corner(const rb_frame *frame, const double c[3])
 {
 	return rb_packed_number(rb_frame_map(frame, 0, c[0]), RB_PACKED_X_BITS) |
@@ -61,7 +61,7 @@ rb_packed_corner(const rb_frame *frame, const double c[3])
  * Returns nonzero if the two boxes are apart, which clears a guard. If red's corners were moved
  * toward each other by one step before, boxes with equal steps on an axis count as apart, too.
  */
-RB_HD uint32_t
+RB_HOST_DEVICE uint32_t
 rb_packed_apart(uint32_t red_hi, uint32_t red_lo, uint32_t blue_hi, uint32_t blue_lo)
 {
 	return ~((blue_hi - red_lo) & (red_hi - blue_lo)) & RB_PACKED_GUARDS;

@@ -35,7 +35,7 @@
  * Returns the sign of a component of the triangle's normal (b - a) x (c - a), which is the
  * orientation of the vertices without that axis.
  */
-RB_HD int
+RB_HOST_DEVICE int
 rb_normal_sign(rb_exact_env *env, const double *t, int axis)
 {
 	int u = (axis + 1) % 3, v = (axis + 2) % 3;
@@ -47,7 +47,7 @@ rb_normal_sign(rb_exact_env *env, const double *t, int axis)
  * Returns the side of the triangle's plane that v points to: the sign of the first nonzero
  * component of the normal.
  */
-RB_HD int
+RB_HOST_DEVICE int
 rb_normal_tie(rb_exact_env *env, const double *t)
 {
 	int s = 0;
@@ -60,7 +60,7 @@ rb_normal_tie(rb_exact_env *env, const double *t)
 /*
  * Returns the tie-breaking sign for an edge ab seen from above, or 0 if a and b have equal x and y.
  */
-RB_HD int
+RB_HOST_DEVICE int
 rb_edge_tie(const double *a, const double *b)
 {
 	if (a[1] != b[1])
@@ -72,7 +72,7 @@ rb_edge_tie(const double *a, const double *b)
  * Tests whether p lies on a vertical triangle, given that it does so seen from above. Returns 0, 1
  * or RB_UNSURE.
  */
-RB_HD_CALL int
+RB_HOST_DEVICE_CALL int
 rb_upright_holds(rb_exact_env *env, const double *t, const double *p)
 {
 	double q[6], x[2], ends[6], pp[6];
@@ -98,11 +98,11 @@ rb_upright_holds(rb_exact_env *env, const double *t, const double *p)
 }
 
 /*
- * Decides RB_UNDER: `below` if the ray from p' crosses the triangle, `on` if p lies on the closed
+ * Decides RB_RAY_PARITY: `below` if the ray from p' crosses the triangle, `on` if p lies on the closed
  * triangle, whatever its shape. The box of the triangle must meet the closed ray.
  */
-RB_HD int
-rb_point_under(rb_exact_env *env, const double *p, const double *t)
+RB_HOST_DEVICE int
+rb_ray_crossing(rb_exact_env *env, const double *p, const double *t)
 {
 	int turn = 0, side, tie;
 	bool crosses = true;
@@ -120,7 +120,7 @@ rb_point_under(rb_exact_env *env, const double *p, const double *t)
 	if (turn == 0)
 	{
 		side = rb_upright_holds(env, t, p);
-		return side == 1 ? RB_UNDER_OF(0, 1) : side;
+		return side == 1 ? RB_RAY_PARITY_OF(0, 1) : side;
 	}
 	for (int e = 0; e < 3; e++)
 		crosses &= (s[e] != 0 ? s[e] : rb_edge_tie(t + 3 * e, t + 3 * ((e + 1) % 3))) == turn;
@@ -128,11 +128,11 @@ rb_point_under(rb_exact_env *env, const double *p, const double *t)
 	if (side == RB_UNSURE)
 		return RB_UNSURE;
 	if (side != 0)
-		return crosses && side == -turn ? RB_UNDER_OF(1, 0) : 0;
+		return crosses && side == -turn ? RB_RAY_PARITY_OF(1, 0) : 0;
 	if (!crosses)
-		return RB_UNDER_OF(0, 1);
+		return RB_RAY_PARITY_OF(0, 1);
 	tie = rb_normal_tie(env, t);
-	return tie == RB_UNSURE ? RB_UNSURE : RB_UNDER_OF(tie == -turn, 1);
+	return tie == RB_UNSURE ? RB_UNSURE : RB_RAY_PARITY_OF(tie == -turn, 1);
 }
 
 #endif /* RB_PRIMITIVE_RAY_H */

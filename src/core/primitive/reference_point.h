@@ -20,7 +20,7 @@
  * Returns a box's high end plus a distance, rounded up, so that nothing within the distance lies
  * beyond it on that axis.
  */
-RB_HD double
+RB_HOST_DEVICE double
 rb_reach_up(double high, double distance)
 {
 	double low[3] = {0, 0, 0}, to[3] = {high, 0, 0};
@@ -34,7 +34,7 @@ rb_reach_up(double high, double distance)
  * Returns true if a tile needs a row with that box. reach is the high end of the box plus the
  * distance of a pair.
  */
-RB_HD bool
+RB_HOST_DEVICE bool
 rb_tile_meets(int dims, const double *low, const double *reach, const double *tile_low,
 			  const double *tile_high)
 {
@@ -46,8 +46,8 @@ rb_tile_meets(int dims, const double *low, const double *reach, const double *ti
 }
 
 /* Returns true if the tile owns the pair of two rows whose boxes have these low ends. */
-RB_HD bool
-rb_tile_owns(int dims, const rb_ends *tile, const double *red, const double *blue)
+RB_HOST_DEVICE bool
+rb_tile_owns(int dims, const rb_box *tile, const double *red, const double *blue)
 {
 	bool owns = true;
 
@@ -66,7 +66,7 @@ rb_tile_owns(int dims, const rb_ends *tile, const double *red, const double *blu
  * or above the point where their rows' boxes do, and exactly there if each row has one part. No
  * pair outside the region belongs to the tile; pairs inside may not belong to it either.
  */
-RB_HD void
+RB_HOST_DEVICE void
 rb_tile_clip(const rb_job *job, double lo[3], double hi[3])
 {
 	const bool single =
@@ -101,8 +101,8 @@ rb_tile_clip(const rb_job *job, double lo[3], double hi[3])
  * the same rule a pair belongs to the partition if on each axis one of the two boxes begins there:
  * both begin below the high end, so the larger low end does, and it is not below the low end.
  */
-RB_HD bool
-rb_share_takes(const rb_ends *share, const double lo[3], const double hi[3], uint32_t *starts)
+RB_HOST_DEVICE bool
+rb_partition_meets(const rb_box *share, const double lo[3], const double hi[3], uint32_t *starts)
 {
 	uint32_t before = 0;
 	bool takes = true;

@@ -14,7 +14,7 @@
 #include "core/exact/orient.h"
 
 /* Returns true if the closed boxes of n and m points meet on the first `dims` axes. */
-RB_HD bool
+RB_HOST_DEVICE bool
 rb_point_boxes_meet(const double *p, int n, const double *q, int m, int dims)
 {
 	for (int a = 0; a < dims; a++)
@@ -37,14 +37,14 @@ rb_point_boxes_meet(const double *p, int n, const double *q, int m, int dims)
 	return true;
 }
 
-RB_HD int
+RB_HOST_DEVICE int
 rb_orient2d_points(rb_exact_env *env, const double *a, const double *b, const double *c)
 {
 	return rb_orient2d_at(env, a[0], a[1], b[0], b[1], c[0], c[1]);
 }
 
 /* Tests the closed segments pq and st in the plane; each may be a point. */
-RB_HD int
+RB_HOST_DEVICE int
 rb_segments_meet2(rb_exact_env *env, const double *p, const double *q, const double *s,
 				  const double *t)
 {
@@ -78,7 +78,7 @@ rb_segments_meet2(rb_exact_env *env, const double *p, const double *q, const dou
 }
 
 /* Projects n points in space by dropping the coordinate `axis`. */
-RB_HD void
+RB_HOST_DEVICE void
 rb_project(const double *p, int n, int axis, double *out)
 {
 	int u = (axis + 1) % 3, v = (axis + 2) % 3;
@@ -95,7 +95,7 @@ rb_project(const double *p, int n, int axis, double *out)
  * collinear, or -2 if unsure. Tries the axis of the largest component of the rounded normal first;
  * any axis with a nonzero sign is correct.
  */
-RB_HD int
+RB_HOST_DEVICE int
 rb_projection_axis(rb_exact_env *env, const double *a, const double *b, const double *c)
 {
 	double u[3], v[3], n[3];
@@ -129,7 +129,7 @@ rb_projection_axis(rb_exact_env *env, const double *a, const double *b, const do
 }
 
 /* Tests two closed segments in space; each may be a point. */
-RB_HD_CALL int
+RB_HOST_DEVICE_CALL int
 rb_segments_meet3(rb_exact_env *env, const double *pq, const double *st)
 {
 	const double *point[4] = {pq, pq + 3, st, st + 3};

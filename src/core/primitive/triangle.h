@@ -41,7 +41,7 @@
 #define RB_ANY_UNSURE(s) ((s)[0] == RB_UNSURE || (s)[1] == RB_UNSURE || (s)[2] == RB_UNSURE)
 
 /* Tests whether point x is in the closed triangle t, whose orientation is turn (not 0). */
-RB_HD int
+RB_HOST_DEVICE int
 rb_triangle_holds2(rb_exact_env *env, const double *t, int turn, const double *x)
 {
 	for (int e = 0; e < 3; e++)
@@ -60,7 +60,7 @@ rb_triangle_holds2(rb_exact_env *env, const double *t, int turn, const double *x
  * Tests whether an edge of t, whose orientation is turn (not 0), has all of the other triangle
  * strictly on its outer side.
  */
-RB_HD int
+RB_HOST_DEVICE int
 rb_edge_separates2(rb_exact_env *env, const double *t, int turn, const double *other)
 {
 	for (int e = 0; e < 3; e++)
@@ -86,7 +86,7 @@ rb_edge_separates2(rb_exact_env *env, const double *t, int turn, const double *o
  * by the line of an edge. A triangle without area is the union of its edges, so the edges are then
  * tested against edges, and a vertex for containment in the triangle that has an area.
  */
-RB_HD_CALL int
+RB_HOST_DEVICE_CALL int
 rb_triangles_meet2(rb_exact_env *env, const double *p, const double *q)
 {
 	int turn_p = rb_orient2d_points(env, p, p + 2, p + 4);
@@ -120,7 +120,7 @@ rb_triangles_meet2(rb_exact_env *env, const double *p, const double *q)
 }
 
 /* Compares points lexicographically, which orders the points of any line along it. */
-RB_HD bool
+RB_HOST_DEVICE bool
 rb_point_before(const double *p, const double *q)
 {
 	for (int a = 0; a < 3; a++)
@@ -130,7 +130,7 @@ rb_point_before(const double *p, const double *q)
 }
 
 /* Finds the two extreme points of three collinear points, six doubles. */
-RB_HD void
+RB_HOST_DEVICE void
 rb_collinear_ends(const double *t, double *ends)
 {
 	int lo = 0, hi = 0;
@@ -150,7 +150,7 @@ rb_collinear_ends(const double *t, double *ends)
 }
 
 /* Decides case 4: the triangles are coplanar, or neither has an area. */
-RB_HD_CALL int
+RB_HOST_DEVICE_CALL int
 rb_triangles_meet_flat(rb_exact_env *env, const double *r, const double *b)
 {
 	int axis = rb_projection_axis(env, r, r + 3, r + 6);
@@ -175,7 +175,7 @@ rb_triangles_meet_flat(rb_exact_env *env, const double *r, const double *b)
  * Returns whether closed objects share a point, given -1 for no, 0 for boundary only, 1 for
  * interior.
  */
-RB_HD int
+RB_HOST_DEVICE int
 rb_closed(int how)
 {
 	return how == RB_UNSURE ? RB_UNSURE : how >= 0;
@@ -185,7 +185,7 @@ rb_closed(int how)
  * Decides case 3: whether the line through p and q, whose signs against the plane of t differ,
  * intersects t. Returns -1 for no, 0 if in an edge or a vertex, 1 if in the interior, or RB_UNSURE.
  */
-RB_HD int
+RB_HOST_DEVICE int
 rb_line_pierces(rb_exact_env *env, const double *p, const double *q, const double *t)
 {
 	int seen = 0, how = 1;
@@ -210,7 +210,7 @@ rb_line_pierces(rb_exact_env *env, const double *p, const double *q, const doubl
  * Decides case 3 for the degenerate triangle t, whose vertices are collinear with mixed signs s,
  * and the triangle u.
  */
-RB_HD int
+RB_HOST_DEVICE int
 rb_needle_pierces(rb_exact_env *env, const double *t, const int s[3], const double *u)
 {
 	int i = s[0] != s[1] ? 1 : 2;
@@ -222,7 +222,7 @@ rb_needle_pierces(rb_exact_env *env, const double *t, const int s[3], const doub
  * Returns the vertex that is alone on one closed side of a plane, for mixed signs: 0, 1 or 2, plus
  * 4 if that side is the negative one.
  */
-RB_HD int
+RB_HOST_DEVICE int
 rb_lone_corner(const int s[3])
 {
 	int pos = (s[0] > 0) + (s[1] > 0) + (s[2] > 0);
@@ -251,7 +251,7 @@ rb_lone_corner(const int s[3])
  * Decides case 2: whether the two intervals on L overlap, with lone_* from rb_lone_corner. Returns
  * -1 for no, 0 if they only touch at their ends, 1 if they share more or one of them is a vertex.
  */
-RB_HD int
+RB_HOST_DEVICE int
 rb_intervals_overlap(rb_exact_env *env, const double *r, int lone_r, const double *b, int lone_b)
 {
 	int i = lone_r & 3, j = lone_b & 3;
@@ -285,7 +285,7 @@ rb_intervals_overlap(rb_exact_env *env, const double *r, int lone_r, const doubl
  * Returns true if the triangles have a common vertex, which is the most frequent contact in real
  * meshes and settles the test.
  */
-RB_HD bool
+RB_HOST_DEVICE bool
 rb_share_corner(const double *r, const double *b)
 {
 	for (int i = 0; i < 9; i += 3)
@@ -300,7 +300,7 @@ rb_share_corner(const double *r, const double *b)
  * of red's against blue's, as far as known, else RB_UNSURE. Returns 0, 1 or RB_UNSURE. The boxes of
  * the two must overlap.
  */
-RB_HD int
+RB_HOST_DEVICE int
 rb_triangle_triangle(rb_exact_env *env, const double *r, const double *b, int sb[3], int sr[3])
 {
 	if (rb_share_corner(r, b))
@@ -333,7 +333,7 @@ rb_triangle_triangle(rb_exact_env *env, const double *r, const double *b, int sb
  * triangle without area, for which all orientations are zero, are handled as case 4 with the
  * triangle a, b, b.
  */
-RB_HD int
+RB_HOST_DEVICE int
 rb_segment_triangle(rb_exact_env *env, const double *ab, const double *t)
 {
 	int sa = rb_orient3d_at(env, t, t + 3, t + 6, ab);

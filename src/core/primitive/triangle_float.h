@@ -81,13 +81,13 @@ typedef struct rb_face_f
 } rb_face_f;
 
 #define RB_EPS_F 0x1p-24
-#define RB_M_MOST_F 0x1p36f
+#define RB_MAX_M_F 0x1p36f
 
 /*
  * Computes the frame of cell `at` of the grid that divides [lo, hi] into n cells. On axes where the
  * region has no width, the widest axis determines the scale.
  */
-RB_HD void
+RB_HOST_DEVICE void
 rb_frame_of_cell(rb_frame *f, const double lo[3], const double hi[3], const uint32_t n[3],
 				 const uint32_t at[3])
 {
@@ -116,14 +116,14 @@ rb_frame_of_cell(rb_frame *f, const double lo[3], const double hi[3], const uint
  * Maps a coordinate to the frame. The map is monotone, including rounding and overflow: if two
  * floats differ, their doubles differ in the same direction.
  */
-RB_HD float
+RB_HOST_DEVICE float
 rb_frame_map(const rb_frame *f, int axis, double x)
 {
 	return (float) ((x - f->origin[axis]) * f->scale[axis]);
 }
 
 /* Sets one scale for all axes: the widest extends from about -1 to 1. */
-RB_HD void
+RB_HOST_DEVICE void
 rb_frame_even(rb_frame *f)
 {
 	double least = f->scale[0] < f->scale[1] ? f->scale[0] : f->scale[1];
@@ -133,7 +133,7 @@ rb_frame_even(rb_frame *f)
 }
 
 /* Maps a triangle to the frame. With `unit`, scales n to length 1 unless it is nearly 0. */
-RB_HD void
+RB_HOST_DEVICE void
 rb_face_f_init(rb_face_f *f, const rb_frame *frame, const double *c, bool unit)
 {
 	double u[3], v[3], n[3], permanent, size, d;
@@ -174,7 +174,7 @@ rb_face_f_init(rb_face_f *f, const rb_frame *frame, const double *c, bool unit)
 	f->d = (float) d;
 	f->k = (float) (6 * RB_EPS_F * (size + 0x1p-90) + 8 * 0x1p-53 * permanent);
 	f->m = m;
-	if (!(m <= RB_M_MOST_F))
+	if (!(m <= RB_MAX_M_F))
 		f->k = f->m = (float) INFINITY;
 }
 
@@ -201,7 +201,7 @@ typedef struct rb_sides_f
 	bool negative; /* the lone vertex is on the negative side */
 } rb_sides_f;
 
-RB_HD rb_sides_f
+RB_HOST_DEVICE rb_sides_f
 rb_face_f_sides(const rb_face_f *f, const rb_face_f *of)
 {
 	const float bound = f->k * (f->m + of->m) + 0x1p-100f;
@@ -228,7 +228,7 @@ rb_face_f_sides(const rb_face_f *f, const rb_face_f *of)
  * Reorders the vertices so that the lone one comes first. Returns true if that reverses the
  * orientation.
  */
-RB_HD bool
+RB_HOST_DEVICE bool
 rb_face_f_turn(const rb_face_f *f, const rb_sides_f *sides, float p[3], float q[3], float r[3])
 {
 	for (int a = 0; a < 3; a++)
@@ -241,7 +241,7 @@ rb_face_f_turn(const rb_face_f *f, const rb_sides_f *sides, float p[3], float q[
 }
 
 /* Computes orient3d(p, x, o, y), where v is o - p. */
-RB_HD float
+RB_HOST_DEVICE float
 rb_orient_f(const float p[3], const float v[3], const float x[3], const float y[3])
 {
 	float t[3], u[3];
@@ -257,7 +257,7 @@ rb_orient_f(const float p[3], const float v[3], const float x[3], const float y[
 }
 
 /* Tests whether two triangles meet. Returns 0, 1 or RB_UNSURE. */
-RB_HD int
+RB_HOST_DEVICE int
 rb_faces_f_meet(const rb_face_f *red, const rb_face_f *blue)
 {
 	const rb_sides_f bs = rb_face_f_sides(red, blue);
@@ -314,7 +314,7 @@ typedef struct rb_reach_f
 /*
  * Converts a distance to the frame. Overflow gives infinity, and the last terms outweigh underflow.
  */
-RB_HD void
+RB_HOST_DEVICE void
 rb_reach_f_init(rb_reach_f *r, const rb_frame *frame, double distance)
 {
 	double d = distance * frame->scale[0];
@@ -325,7 +325,7 @@ rb_reach_f_init(rb_reach_f *r, const rb_frame *frame, double distance)
 }
 
 /* Returns true if all vertices are proved to be farther than that from the plane, on one side. */
-RB_HD bool
+RB_HOST_DEVICE bool
 rb_face_f_beyond(const rb_face_f *f, const rb_face_f *of, float more)
 {
 	float bound = f->k * ((f->m + of->m) + more) + more + 0x1p-100f;
@@ -340,7 +340,7 @@ rb_face_f_beyond(const rb_face_f *f, const rb_face_f *of, float more)
 
 /* Returns about 1 / x. Any result is valid, since it is only clamped to a fraction. */
 #ifdef __CUDA_ARCH__
-RB_HD float
+RB_HOST_DEVICE float
 rb_over_f(float x)
 {
 	float y;
@@ -354,7 +354,7 @@ rb_over_f(float x)
 
 #define RB_NEAR_NAME rb_near_f
 #define RB_NEAR_FACE rb_near_face_f
-#define RB_NEAR_FUNCTION RB_HD
+#define RB_NEAR_FUNCTION RB_HOST_DEVICE
 #define RB_NEAR_REAL float
 #define RB_NEAR_MASK bool
 #define RB_NEAR_ALL(x) ((float) (x))
@@ -391,14 +391,14 @@ rb_over_f(float x)
 #undef RB_NEAR_FLOOR
 
 /* Limit of m up to which fourth powers stay finite */
-#define RB_NEAR_M_MOST_F 0x1p20f
+#define RB_NEAR_MAX_M_F 0x1p20f
 
 /*
  * Tests whether two faces of an even frame, with unit normals, are within a distance. Returns 0,
  * RB_WITHIN_OF or RB_UNSURE, consistent with rb_pair_within: a proof that they are near is not
  * sufficient if it is unknown whether they meet.
  */
-RB_HD int
+RB_HOST_DEVICE int
 rb_faces_f_within(const rb_face_f *red, const rb_face_f *blue, const rb_reach_f *reach)
 {
 	float size = fmaxf(red->m, blue->m);
@@ -407,7 +407,7 @@ rb_faces_f_within(const rb_face_f *red, const rb_face_f *blue, const rb_reach_f 
 
 	if (meet == 1)
 		return RB_WITHIN_OF(1);
-	size = size <= RB_NEAR_M_MOST_F ? size : (float) INFINITY;
+	size = size <= RB_NEAR_MAX_M_F ? size : (float) INFINITY;
 	rb_near_f(red->p, blue->p, &size, &reach->less, &reach->square, &no, &yes);
 	return no ? 0 : yes && meet == 0 ? RB_WITHIN_OF(0) : RB_UNSURE;
 }

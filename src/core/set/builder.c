@@ -108,7 +108,7 @@ rb_builder_set_kind(rb_builder *b, rb_kind kind)
  * rows is enough.
  */
 static rb_status
-grow(rb_builder *b, void **block, size_t *cap, size_t need, size_t element, rb_error *error)
+grow_block(rb_builder *b, void **block, size_t *cap, size_t need, size_t element, rb_error *error)
 {
 	size_t want = *cap + *cap / 2;
 	rb_status status;
@@ -145,8 +145,8 @@ rb_builder_reserve(rb_builder *b, size_t more, rb_error *error)
 		error->text[0] = '\0';
 		return RB_TOO_MANY_OBJECTS;
 	}
-	return grow(b, (void **) &b->coords, &b->coords_cap, need, (size_t) b->width * sizeof(double),
-				error);
+	return grow_block(b, (void **) &b->coords, &b->coords_cap, need,
+					  (size_t) b->width * sizeof(double), error);
 }
 
 /* Makes each part from `faced` to `end` a face of its own. */
@@ -156,7 +156,7 @@ face_up_to(rb_builder *b, uint32_t end, uint32_t need, rb_error *error)
 	if (need > b->face_of_cap)
 	{
 		rb_status status =
-			grow(b, (void **) &b->face_of, &b->face_of_cap, need, sizeof *b->face_of, error);
+			grow_block(b, (void **) &b->face_of, &b->face_of_cap, need, sizeof *b->face_of, error);
 
 		if (status != RB_OK)
 			return status;
@@ -221,8 +221,8 @@ rb_builder_end_row(rb_builder *b, int64_t id, rb_error *error)
 	}
 	if (b->nrows >= b->ids_cap)
 	{
-		status =
-			grow(b, (void **) &b->ids, &b->ids_cap, (size_t) b->nrows + 1, sizeof *b->ids, error);
+		status = grow_block(b, (void **) &b->ids, &b->ids_cap, (size_t) b->nrows + 1,
+							sizeof *b->ids, error);
 		if (status != RB_OK)
 			return status;
 	}
@@ -230,8 +230,8 @@ rb_builder_end_row(rb_builder *b, int64_t id, rb_error *error)
 	{
 		if (b->nparts > b->row_of_cap)
 		{
-			status =
-				grow(b, (void **) &b->row_of, &b->row_of_cap, b->nparts, sizeof *b->row_of, error);
+			status = grow_block(b, (void **) &b->row_of, &b->row_of_cap, b->nparts,
+								sizeof *b->row_of, error);
 			if (status != RB_OK)
 				return status;
 		}
@@ -245,8 +245,8 @@ rb_builder_end_row(rb_builder *b, int64_t id, rb_error *error)
 	}
 	if (b->count_faces && b->nrows >= b->faces_cap)
 	{
-		status = grow(b, (void **) &b->faces, &b->faces_cap, (size_t) b->nrows + 1,
-					  sizeof *b->faces, error);
+		status = grow_block(b, (void **) &b->faces, &b->faces_cap, (size_t) b->nrows + 1,
+							sizeof *b->faces, error);
 		if (status != RB_OK)
 			return status;
 	}
@@ -258,7 +258,7 @@ rb_builder_end_row(rb_builder *b, int64_t id, rb_error *error)
 }
 
 rb_status
-rb_builder_refuse(rb_builder *b, const rb_refusal *refusal, rb_error *error)
+rb_builder_reject(rb_builder *b, const rb_refusal *refusal, rb_error *error)
 {
 	rb_builder_drop_row(b);
 	if (b->nrefused >= b->refused_cap)
@@ -325,8 +325,8 @@ rb_builder_append(rb_builder *b, const double *coords, uint32_t nparts, const in
 	{
 		if ((size_t) b->nrows + nrows > b->ids_cap)
 		{
-			status = grow(b, (void **) &b->ids, &b->ids_cap, (size_t) b->nrows + nrows,
-						  sizeof *b->ids, error);
+			status = grow_block(b, (void **) &b->ids, &b->ids_cap, (size_t) b->nrows + nrows,
+								sizeof *b->ids, error);
 			if (status != RB_OK)
 				return status;
 		}

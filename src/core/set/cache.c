@@ -20,18 +20,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct kept_set
+typedef struct cache_entry
 {
-	rb_kept pub; /* must be first */
-	struct kept_set *next;
+	rb_cache_entry pub; /* must be first */
+	struct cache_entry *next;
 	size_t key_size;
 	void *key; /* follows this struct in the same block */
-} kept_set;
+} cache_entry;
 
 struct rb_cache
 {
 	rb_memory *memory;
-	kept_set *first; /* list of entries, most recently used first */
+	cache_entry *first; /* list of entries, most recently used first */
 };
 
 /*
@@ -68,10 +68,10 @@ rb_cache_set_last_number(uint64_t number)
 }
 
 /* Returns the address of the pointer to an entry. */
-static kept_set **
-link_of(rb_cache *cache, const rb_kept *kept)
+static cache_entry **
+link_of(rb_cache *cache, const rb_cache_entry *kept)
 {
-	kept_set **link = &cache->first;
+	cache_entry **link = &cache->first;
 
 	while (&(*link)->pub != kept)
 		link = &(*link)->next;
@@ -79,10 +79,10 @@ link_of(rb_cache *cache, const rb_kept *kept)
 }
 
 void
-rb_cache_drop(rb_cache *cache, rb_kept *kept)
+rb_cache_drop(rb_cache *cache, rb_cache_entry *kept)
 {
-	kept_set **link = link_of(cache, kept);
-	kept_set *k = *link;
+	cache_entry **link = link_of(cache, kept);
+	cache_entry *k = *link;
 
 	*link = k->next;
 	rb_set_release(&k->pub.set);
@@ -105,7 +105,7 @@ rb_cache_destroy(rb_cache *cache)
 static bool
 drop_last(rb_cache *cache)
 {
-	kept_set *k = cache->first;
+	cache_entry *k = cache->first;
 
 	if (k == NULL)
 		return false;
@@ -128,7 +128,7 @@ rb_cache_set_limit(rb_cache *cache, uint64_t limit_bytes)
  * entry's set.
  */
 static bool
-may_go(const kept_set *k, const rb_set *set)
+may_go(const cache_entry *k, const rb_set *set)
 {
 	const bool part = set->view != NULL && set->view->kept == k->pub.set;
 
@@ -141,7 +141,7 @@ held_bytes(const rb_cache *cache, const rb_set *set)
 {
 	uint64_t bytes = rb_cache_used(cache);
 
-	for (const kept_set *k = cache->first; k != NULL; k = k->next)
+	for (const cache_entry *k = cache->first; k != NULL; k = k->next)
 	{
 		uint64_t taken = rb_set_taken(k->pub.set) + rb_block_bytes(k->pub.card) + rb_block_bytes(k);
 
@@ -157,9 +157,9 @@ held_bytes(const rb_cache *cache, const rb_set *set)
 static bool
 make_room(rb_cache *cache, const rb_set *set)
 {
-	rb_kept *last = NULL;
+	rb_cache_entry *last = NULL;
 
-	for (kept_set *k = cache->first; k != NULL; k = k->next)
+	for (cache_entry *k = cache->first; k != NULL; k = k->next)
 		if (may_go(k, set))
 			last = &k->pub;
 	if (last != NULL)
@@ -172,9 +172,9 @@ make_room(rb_cache *cache, const rb_set *set)
  */
 static rb_status
 move_in(rb_cache *cache, const void *key, size_t key_size, const rb_set *set, size_t card_size,
-		kept_set **kept, rb_error *error)
+		cache_entry **kept, rb_error *error)
 {
-	kept_set *k = NULL;
+	cache_entry *k = NULL;
 	rb_status status = rb_resize(cache->memory, (void **) &k, sizeof *k + key_size, error);
 
 	if (status != RB_OK)
@@ -204,11 +204,11 @@ rb_cache_put(rb_cache *cache, const void *key, size_t key_size, const rb_set *se
 {
 	const uint64_t bytes = rb_set_bytes(set) + card_size;
 	const uint64_t limit = rb_memory_limit(cache->memory);
-	rb_kept *old = rb_cache_find(cache, key, key_size);
+	rb_cache_entry *old = rb_cache_find(cache, key, key_size);
 	const uint64_t hits = old != NULL ? old->hits : 0;
 	const uint64_t need =
 		bytes > limit ? bytes : rb_set_taken(set) + card_size + held_bytes(cache, set);
-	kept_set *k = NULL;
+	cache_entry *k = NULL;
 	rb_status status;
 
 	/* Evict nothing for a set that cannot fit at all. */
@@ -218,7 +218,7 @@ rb_cache_put(rb_cache *cache, const void *key, size_t key_size, const rb_set *se
 		return RB_OVER_BUDGET;
 	}
 
-	if (old != NULL && may_go((const kept_set *) old, set))
+	if (old != NULL && may_go((const cache_entry *) old, set))
 		rb_cache_drop(cache, old);
 	do
 		status = move_in(cache, key, key_size, set, card_size, &k, error);
@@ -238,20 +238,20 @@ rb_cache_put(rb_cache *cache, const void *key, size_t key_size, const rb_set *se
 	return RB_OK;
 }
 
-rb_kept *
+rb_cache_entry *
 rb_cache_find(rb_cache *cache, const void *key, size_t key_size)
 {
-	for (kept_set *k = cache->first; k != NULL; k = k->next)
+	for (cache_entry *k = cache->first; k != NULL; k = k->next)
 		if (k->key_size == key_size && memcmp(k->key, key, key_size) == 0)
 			return &k->pub;
 	return NULL;
 }
 
 const rb_set *
-rb_cache_use(rb_cache *cache, rb_kept *kept)
+rb_cache_use(rb_cache *cache, rb_cache_entry *kept)
 {
-	kept_set **link = link_of(cache, kept);
-	kept_set *k = *link;
+	cache_entry **link = link_of(cache, kept);
+	cache_entry *k = *link;
 
 	*link = k->next;
 	k->next = cache->first;
@@ -260,16 +260,16 @@ rb_cache_use(rb_cache *cache, rb_kept *kept)
 	return rb_set_hold(kept->set);
 }
 
-rb_kept *
-rb_cache_next(const rb_cache *cache, const rb_kept *kept)
+rb_cache_entry *
+rb_cache_next(const rb_cache *cache, const rb_cache_entry *kept)
 {
-	kept_set *k = kept == NULL ? cache->first : ((const kept_set *) kept)->next;
+	cache_entry *k = kept == NULL ? cache->first : ((const cache_entry *) kept)->next;
 
 	return k == NULL ? NULL : &k->pub;
 }
 
 const void *
-rb_kept_key(const rb_kept *kept)
+rb_cache_entry_key(const rb_cache_entry *kept)
 {
-	return ((const kept_set *) kept)->key;
+	return ((const cache_entry *) kept)->key;
 }

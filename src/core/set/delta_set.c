@@ -25,7 +25,7 @@
 #include <time.h>
 
 /* Maximum number of steps of a search, which takes a few milliseconds */
-#define RB_QUIET_STEPS ((uint64_t) 1 << 22)
+#define RB_MAX_COUNT_STEPS ((uint64_t) 1 << 22)
 #define RB_GRAIN RB_SIZE((uint64_t) 1 << 15, 8) /* parts or rows that a thread copies at a time */
 
 /* Returns the number of the cut that contains a row or part. */
@@ -256,8 +256,8 @@ copy_ids(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* Allocates an array of n elements and fills it with all threads. */
 static rb_status
-fill(rb_context *ctx, rb_memory *memory, void **array, uint64_t n, size_t element, rb_work work,
-	 composition *c)
+fill_array(rb_context *ctx, rb_memory *memory, void **array, uint64_t n, size_t element,
+		   rb_work work, composition *c)
 {
 	rb_error error;
 	rb_status status = rb_resize(memory, array, n * element, &error);
@@ -280,7 +280,7 @@ fill(rb_context *ctx, rb_memory *memory, void **array, uint64_t n, size_t elemen
 }
 
 static rb_status
-compose(rb_context *ctx, const rb_set *set)
+materialize_coords(rb_context *ctx, const rb_set *set)
 {
 	composition c = {set, NULL, NULL};
 	void *coords = NULL;
@@ -289,15 +289,15 @@ compose(rb_context *ctx, const rb_set *set)
 	if (set->coords != NULL)
 		return RB_OK;
 	rb_view_uncount(rb_set_memory(set), set);
-	status = fill(ctx, rb_set_memory(set), &coords, set->nparts,
-				  (size_t) rb_kind_width(set->kind) * sizeof(double), copy_coords, &c);
+	status = fill_array(ctx, rb_set_memory(set), &coords, set->nparts,
+						(size_t) rb_kind_width(set->kind) * sizeof(double), copy_coords, &c);
 	if (status == RB_OK)
 		rb_set_writable(set)->coords = coords;
 	return status;
 }
 
 rb_status
-rb_set_compose(rb_context *ctx, const rb_set *set)
+rb_set_materialize(rb_context *ctx, const rb_set *set)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	const struct timespec nap = {0, 1000000};
@@ -311,13 +311,13 @@ rb_set_compose(rb_context *ctx, const rb_set *set)
 			return RB_STOPPED;
 		nanosleep(&nap, NULL);
 	}
-	status = compose(ctx, set);
+	status = materialize_coords(ctx, set);
 	pthread_mutex_unlock(&lock);
 	return status;
 }
 
 rb_status
-rb_set_compose_ids(rb_context *ctx, const rb_set *set)
+rb_set_materialize_ids(rb_context *ctx, const rb_set *set)
 {
 	composition c = {set, NULL, NULL};
 	void *ids = NULL;
@@ -325,7 +325,7 @@ rb_set_compose_ids(rb_context *ctx, const rb_set *set)
 
 	if (set->view == NULL || set->composed_ids)
 		return RB_OK;
-	status = fill(ctx, rb_set_memory(set), &ids, set->nrows, sizeof(int64_t), copy_ids, &c);
+	status = fill_array(ctx, rb_set_memory(set), &ids, set->nrows, sizeof(int64_t), copy_ids, &c);
 	if (status == RB_OK)
 	{
 		rb_set_writable(set)->ids = ids;
@@ -400,7 +400,7 @@ rb_view_count_ids(rb_memory *memory, const rb_set *set, bool *known, uint32_t *d
 	int64_t *ids = NULL;
 	rb_status status;
 
-	*known = (uint64_t) n * view->ncuts <= RB_QUIET_STEPS;
+	*known = (uint64_t) n * view->ncuts <= RB_MAX_COUNT_STEPS;
 	if (!*known)
 		return RB_OK;
 	status = rb_resize(memory, (void **) &ids, (n + 1) * sizeof *ids, error);

@@ -16,7 +16,7 @@
 #define RB_BITS_PER_ID 64
 #define RB_AHEAD 16
 /* Number of ids between two calls of should_stop: a millisecond or two */
-#define RB_QUIET_IDS ((uint32_t) 1 << 16)
+#define RB_CHECK_INTERVAL_IDS ((uint32_t) 1 << 16)
 
 typedef struct id_table
 {
@@ -33,12 +33,13 @@ typedef struct id_table
 static inline bool
 is_stopped(const id_table *t, uint32_t row)
 {
-	return row % RB_QUIET_IDS == RB_QUIET_IDS - 1 && t->should_stop != NULL && t->should_stop();
+	return row % RB_CHECK_INTERVAL_IDS == RB_CHECK_INTERVAL_IDS - 1 && t->should_stop != NULL &&
+		   t->should_stop();
 }
 
 /* Returns true if each id is larger than the one before. */
 static bool
-ascend(const int64_t *ids, uint32_t n)
+ids_ascend(const int64_t *ids, uint32_t n)
 {
 	uint32_t wrong = 0;
 
@@ -84,7 +85,7 @@ count_in_bitmap(id_table *t, rb_status *status, rb_error *error)
 
 /* Returns a hash in which every bit of the id affects every bit (the finalizer of MurmurHash3). */
 static inline uint64_t
-mix(uint64_t x)
+mix_bits(uint64_t x)
 {
 	x ^= x >> 33;
 	x *= UINT64_C(0xff51afd7ed558ccd);
@@ -94,16 +95,16 @@ mix(uint64_t x)
 }
 
 static inline uint32_t
-home(const id_table *t, int64_t id)
+home_slot(const id_table *t, int64_t id)
 {
-	return (uint32_t) mix((uint64_t) id) & t->mask;
+	return (uint32_t) mix_bits((uint64_t) id) & t->mask;
 }
 
 static inline uint32_t
 number_of(id_table *t, uint32_t row)
 {
 	int64_t id = t->ids[row];
-	uint32_t at = home(t, id);
+	uint32_t at = home_slot(t, id);
 
 	while (t->slot[at] != 0)
 	{
@@ -138,7 +139,7 @@ number_all(id_table *t, uint32_t *number, rb_error *error)
 		uint32_t k;
 
 		if (i + RB_AHEAD < t->n)
-			__builtin_prefetch(&t->slot[home(t, t->ids[i + RB_AHEAD])]);
+			__builtin_prefetch(&t->slot[home_slot(t, t->ids[i + RB_AHEAD])]);
 		if (again && number != NULL)
 			number[i] = number[i - 1];
 		else if (!again)
@@ -163,7 +164,7 @@ rb_ids_number(rb_memory *memory, const int64_t *ids, uint32_t n, bool (*should_s
 	*distinct = 0;
 	if (n == 0)
 		return RB_OK;
-	if (ascend(ids, n))
+	if (ids_ascend(ids, n))
 	{
 		for (uint32_t i = 0; number != NULL && i < n; i++)
 			number[i] = i;

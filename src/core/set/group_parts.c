@@ -16,7 +16,7 @@
 #include <string.h>
 
 /* Number of parts moved between two calls of should_stop: a few milliseconds */
-#define RB_QUIET_PARTS ((uint32_t) 1 << 16)
+#define RB_CHECK_INTERVAL_PARTS ((uint32_t) 1 << 16)
 
 typedef struct grouping
 {
@@ -80,8 +80,8 @@ move_parts(grouping *g)
 			memcpy(g->coords + to * width, g->b->coords + i * width, width * sizeof(double));
 		if (g->face_of != NULL)
 			g->face_of[to] = i < g->b->faced ? g->b->face_of[i] : i;
-		if (i % RB_QUIET_PARTS == RB_QUIET_PARTS - 1 && g->b->should_stop != NULL &&
-			g->b->should_stop())
+		if (i % RB_CHECK_INTERVAL_PARTS == RB_CHECK_INTERVAL_PARTS - 1 &&
+			g->b->should_stop != NULL && g->b->should_stop())
 			return RB_STOPPED;
 	}
 	return RB_OK;
@@ -115,7 +115,7 @@ swap_blocks(rb_memory *memory, void **old, void **made)
 }
 
 static rb_status
-group(grouping *g, rb_error *error)
+group_parts(grouping *g, rb_error *error)
 {
 	rb_builder *b = g->b;
 	rb_memory *memory = b->memory;
@@ -264,7 +264,7 @@ drop_rows(rb_builder *b, const int64_t *ids, uint32_t n)
 }
 
 rb_status
-rb_builder_drop_refused(rb_builder *b, rb_error *error)
+rb_builder_drop_rejected(rb_builder *b, rb_error *error)
 {
 	int64_t *ids = NULL;
 	uint8_t *seen = NULL;
@@ -300,7 +300,7 @@ rb_builder_group(rb_builder *b, rb_error *error)
 		status = rb_ids_number(b->memory, b->ids, b->nrows, b->should_stop, g.number, &g.nobjects,
 							   error);
 	if (status == RB_OK && g.nobjects < b->nrows)
-		status = group(&g, error);
+		status = group_parts(&g, error);
 	rb_free(b->memory, (void **) &g.number);
 	rb_free(b->memory, (void **) &g.next);
 	rb_free(b->memory, (void **) &g.row_of);

@@ -21,13 +21,13 @@
 #include "core/exact/orient.h"
 
 /* Maximum number of corners of a polygon triangulated by tournament, which takes n^2 steps */
-#define RB_FEW_CORNERS 16
+#define RB_MAX_CONVEX_CORNERS 16
 
 /* The two axes that remain when each axis is dropped */
 static const int kept[3][2] = {{1, 2}, {0, 2}, {0, 1}};
 
 void
-rb_face_begin(rb_face *f, rb_builder *b, rb_geometry_info *info, rb_error *error)
+rb_face_begin(rb_polygon_face *f, rb_builder *b, rb_geometry_info *info, rb_error *error)
 {
 	f->b = b;
 	f->info = info;
@@ -39,7 +39,7 @@ rb_face_begin(rb_face *f, rb_builder *b, rb_geometry_info *info, rb_error *error
 }
 
 rb_geometry_fault
-rb_face_reserve(rb_face *f, uint32_t more)
+rb_face_reserve(rb_polygon_face *f, uint32_t more)
 {
 	size_t need = (size_t) f->ncorners + more;
 
@@ -76,7 +76,7 @@ typedef struct rb_areas
  * comparison with the bound is true.
  */
 static void
-estimate(rb_face *f, rb_areas *areas)
+estimate_areas(rb_polygon_face *f, rb_areas *areas)
 {
 	const double *o = f->corner[0].at;
 	double size[3] = {0, 0, 0};
@@ -108,7 +108,7 @@ estimate(rb_face *f, rb_areas *areas)
 }
 
 static const rb_accumulator *
-exactly(rb_face *f, rb_areas *areas, int dropped)
+exact_area(rb_polygon_face *f, rb_areas *areas, int dropped)
 {
 	rb_accumulator *sum = &areas->exact[dropped];
 	const int x = kept[dropped][0], y = kept[dropped][1];
@@ -130,7 +130,7 @@ exactly(rb_face *f, rb_areas *areas, int dropped)
 }
 
 static bool
-is_larger(rb_face *f, rb_areas *areas, int i, int j)
+is_larger(rb_polygon_face *f, rb_areas *areas, int i, int j)
 {
 	double a = fabs(areas->value[i]), b = fabs(areas->value[j]);
 
@@ -138,12 +138,12 @@ is_larger(rb_face *f, rb_areas *areas, int i, int j)
 		return true;
 	if (a + areas->bound[i] < b - areas->bound[j])
 		return false;
-	return rb_accumulator_compare(exactly(f, areas, i), exactly(f, areas, j)) > 0;
+	return rb_accumulator_compare(exact_area(f, areas, i), exact_area(f, areas, j)) > 0;
 }
 
 /* Returns true if all corners, seen along the axis `dropped`, lie on one line. */
 static bool
-is_line(rb_face *f, int dropped)
+is_line(rb_polygon_face *f, int dropped)
 {
 	const int x = kept[dropped][0], y = kept[dropped][1];
 	const double a[2] = {f->corner[0].at[x], f->corner[0].at[y]};
@@ -167,18 +167,18 @@ is_line(rb_face *f, int dropped)
  * the corners are not on one line is dropped then.
  */
 static bool
-choose_plane(rb_face *f, rb_areas *areas)
+choose_plane(rb_polygon_face *f, rb_areas *areas)
 {
 	int dropped = 2;
 
-	estimate(f, areas);
+	estimate_areas(f, areas);
 	for (int k = 1; k >= 0; k--)
 		if (is_larger(f, areas, k, dropped))
 			dropped = k;
 	if (fabs(areas->value[dropped]) > areas->bound[dropped])
 		f->turn = areas->value[dropped] > 0 ? 1 : -1;
 	else
-		f->turn = rb_accumulator_sign(exactly(f, areas, dropped));
+		f->turn = rb_accumulator_sign(exact_area(f, areas, dropped));
 	if (f->turn == 0)
 	{
 		dropped = 2;
@@ -195,7 +195,7 @@ choose_plane(rb_face *f, rb_areas *areas)
 /* ---- faces that need no triangulation ---- */
 
 static double *
-put_corner(const rb_face *f, double *to, uint32_t i)
+put_corner(const rb_polygon_face *f, double *to, uint32_t i)
 {
 	memcpy(to, f->corner[i].at, sizeof f->corner[i].at);
 	return to + 3;
@@ -223,7 +223,7 @@ compare_corners(const void *a, const void *b, const void *arg)
  * does not cross itself.
  */
 static rb_geometry_fault
-put_line(rb_face *f)
+put_line(rb_polygon_face *f)
 {
 	rb_builder *b = f->b;
 	const uint32_t n = f->ncorners;
@@ -271,7 +271,7 @@ put_line(rb_face *f)
  * in `to`.
  */
 static bool
-is_convex(const rb_face *f, double (*to)[2])
+is_convex(const rb_polygon_face *f, double (*to)[2])
 {
 	const uint32_t n = f->ncorners;
 	int lows = 0;
@@ -299,10 +299,10 @@ is_convex(const rb_face *f, double (*to)[2])
  * corner k of the triangle on its edge from i to j.
  */
 static rb_geometry_fault
-put_convex(rb_face *f, double (*at)[2])
+put_convex(rb_polygon_face *f, double (*at)[2])
 {
 	rb_builder *b = f->b;
-	uint32_t first[RB_FEW_CORNERS] = {0}, last[RB_FEW_CORNERS] = {f->ncorners - 1};
+	uint32_t first[RB_MAX_CONVEX_CORNERS] = {0}, last[RB_MAX_CONVEX_CORNERS] = {f->ncorners - 1};
 	int n = 1;
 	double *to;
 
@@ -340,7 +340,7 @@ put_convex(rb_face *f, double (*at)[2])
 
 /* Reserves scratch memory for the triangulation, which is reused from face to face */
 static rb_geometry_fault
-reserve_mesh(rb_face *f)
+reserve_mesh(rb_polygon_face *f)
 {
 	size_t n = f->ncorners;
 	size_t span = 3 * n + 8;
@@ -363,10 +363,10 @@ reserve_mesh(rb_face *f)
 }
 
 static rb_geometry_fault
-triangulate(rb_face *f)
+triangulate_face(rb_polygon_face *f)
 {
 	rb_areas areas;
-	double plane[RB_FEW_CORNERS][2];
+	double plane[RB_MAX_CONVEX_CORNERS][2];
 	rb_geometry_fault fault;
 
 	/* A triangle is stored as it is, even if it is degenerate. */
@@ -387,7 +387,8 @@ triangulate(rb_face *f)
 		if (fault != RB_GEOMETRY_OK)
 			return fault;
 	}
-	if (f->nrings == 1 && f->ncorners <= RB_FEW_CORNERS && f->turn != 0 && is_convex(f, plane))
+	if (f->nrings == 1 && f->ncorners <= RB_MAX_CONVEX_CORNERS && f->turn != 0 &&
+		is_convex(f, plane))
 		return put_convex(f, plane);
 	fault = reserve_mesh(f);
 	if (fault == RB_GEOMETRY_OK)
@@ -400,10 +401,10 @@ triangulate(rb_face *f)
 }
 
 rb_geometry_fault
-rb_face_finish(rb_face *f)
+rb_face_finish(rb_polygon_face *f)
 {
 	const uint32_t before = f->b->nparts;
-	rb_geometry_fault fault = triangulate(f);
+	rb_geometry_fault fault = triangulate_face(f);
 
 	if (f->b->nparts > before)
 		f->b->more_parts += f->b->nparts - before - 1;

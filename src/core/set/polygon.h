@@ -45,14 +45,14 @@ typedef struct rb_vertex
 	uint32_t half; /* a half-edge that starts here */
 } rb_vertex;
 
-typedef struct rb_half
+typedef struct rb_half_edge
 {
 	uint32_t from;
 	uint32_t next;
 	uint32_t prev;
 	uint32_t
 		mark; /* polygon_constrain.c: set on a cavity's border; polygon_fill.c: region's location */
-} rb_half;
+} rb_half_edge;
 
 #define RB_NONE UINT32_MAX
 
@@ -64,7 +64,7 @@ typedef struct rb_use
 	uint32_t next; /* next use of the same edge, by another ring */
 } rb_use;
 
-typedef struct rb_face
+typedef struct rb_polygon_face
 {
 	rb_builder *b;
 	rb_geometry_info *info;
@@ -78,7 +78,7 @@ typedef struct rb_face
 
 	uint32_t nvertices;
 	rb_vertex *vertex;
-	rb_half *half;
+	rb_half_edge *half;
 	uint32_t nhalves;
 	uint32_t spare;   /* head of the list of free half-edges, linked by `next` */
 	uint32_t outside; /* a half-edge with the exterior of the convex hull on its left */
@@ -93,13 +93,14 @@ typedef struct rb_face
 	uint64_t random;
 	uint32_t quiet; /* work since should_stop was last polled */
 	bool stopped;
-} rb_face;
+} rb_polygon_face;
 
 
 /* Starts a face. Its outer ring is added first, then the holes. */
-extern void rb_face_begin(rb_face *f, rb_builder *b, rb_geometry_info *info, rb_error *error);
-extern rb_geometry_fault rb_face_reserve(rb_face *f, uint32_t more);
-extern rb_geometry_fault rb_face_finish(rb_face *f);
+extern void rb_face_begin(rb_polygon_face *f, rb_builder *b, rb_geometry_info *info,
+						  rb_error *error);
+extern rb_geometry_fault rb_face_reserve(rb_polygon_face *f, uint32_t more);
+extern rb_geometry_fault rb_face_finish(rb_polygon_face *f);
 
 
 /*
@@ -107,14 +108,14 @@ extern rb_geometry_fault rb_face_finish(rb_face *f);
  * builder's tolerance allows. The decision is exact. The Newell normal of the outer ring must not
  * be zero.
  */
-extern rb_geometry_fault rb_face_check_flat(rb_face *f);
+extern rb_geometry_fault rb_face_check_flat(rb_polygon_face *f);
 
 /*
  * Appends a corner to the current ring unless it repeats the previous one. Room must have been
  * reserved.
  */
 static inline void
-rb_face_add(rb_face *f, const double *at, bool first)
+rb_face_add(rb_polygon_face *f, const double *at, bool first)
 {
 	rb_corner *c = f->corner + f->ncorners;
 
@@ -130,7 +131,7 @@ rb_face_add(rb_face *f, const double *at, bool first)
  * removed.
  */
 static inline void
-rb_face_end_ring(rb_face *f, uint32_t first)
+rb_face_end_ring(rb_polygon_face *f, uint32_t first)
 {
 	if (f->ncorners > first + 1)
 		f->ncorners--;
@@ -143,7 +144,7 @@ rb_face_end_ring(rb_face *f, uint32_t first)
  * stop.
  */
 static inline bool
-rb_face_stops(rb_face *f, uint32_t work)
+rb_face_stops(rb_polygon_face *f, uint32_t work)
 {
 	f->quiet += work;
 	if (f->quiet >= 1u << 12)
@@ -157,7 +158,8 @@ rb_face_stops(rb_face *f, uint32_t work)
 
 /* Returns `fault` after recording the corners where it occurs. */
 static inline rb_geometry_fault
-rb_face_fault(const rb_face *f, rb_geometry_fault fault, uint32_t n, const uint32_t *corners)
+rb_face_fault(const rb_polygon_face *f, rb_geometry_fault fault, uint32_t n,
+			  const uint32_t *corners)
 {
 	f->info->axis = 3 - f->axis[0] - f->axis[1];
 	for (uint32_t i = 0; i < n; i++)
@@ -175,30 +177,30 @@ rb_face_is_below(const double *a, const double *b)
 /* ---- half-edges (polygon_delaunay.c) ---- */
 
 static inline uint32_t
-rb_half_to(const rb_face *f, uint32_t h)
+rb_half_to(const rb_polygon_face *f, uint32_t h)
 {
 	return f->half[h ^ 1].from;
 }
 
 /* Returns the next half-edge from the same vertex, counterclockwise. */
 static inline uint32_t
-rb_half_left(const rb_face *f, uint32_t h)
+rb_half_left(const rb_polygon_face *f, uint32_t h)
 {
 	return f->half[h].prev ^ 1;
 }
 
 static inline uint32_t
-rb_half_right(const rb_face *f, uint32_t h)
+rb_half_right(const rb_polygon_face *f, uint32_t h)
 {
 	return f->half[h ^ 1].next;
 }
 
-extern uint32_t rb_half_make(rb_face *f, uint32_t from, uint32_t to);
-extern uint32_t rb_half_connect(rb_face *f, uint32_t a, uint32_t b);
-extern void rb_half_drop(rb_face *f, uint32_t h);
+extern uint32_t rb_half_create(rb_polygon_face *f, uint32_t from, uint32_t to);
+extern uint32_t rb_half_connect(rb_polygon_face *f, uint32_t a, uint32_t b);
+extern void rb_half_drop(rb_polygon_face *f, uint32_t h);
 
 /* Returns 1 if c is left of the line from a to b, -1 if right of it, 0 if on it. */
-extern int rb_face_side(const rb_face *f, uint32_t a, uint32_t b, uint32_t c);
+extern int rb_face_side(const rb_polygon_face *f, uint32_t a, uint32_t b, uint32_t c);
 
 /*
  * Returns 1 if d is inside the circle through a, b and c, which turn left, else -1. Ties are
@@ -206,11 +208,11 @@ extern int rb_face_side(const rb_face *f, uint32_t a, uint32_t b, uint32_t c);
  */
 extern int rb_face_incircle(const double *a, const double *b, const double *c, const double *d);
 
-extern rb_geometry_fault rb_face_points(rb_face *f);
+extern rb_geometry_fault rb_face_points(rb_polygon_face *f);
 
 /* ---- polygon_constrain.c, polygon_fill.c ---- */
 
-extern rb_geometry_fault rb_face_edges(rb_face *f);
-extern rb_geometry_fault rb_face_inside(rb_face *f);
+extern rb_geometry_fault rb_face_edges(rb_polygon_face *f);
+extern rb_geometry_fault rb_face_inside(rb_polygon_face *f);
 
 #endif /* RB_SET_POLYGON_H */

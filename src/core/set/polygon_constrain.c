@@ -24,7 +24,7 @@
 
 /* Returns a pseudo-random number in 0 .. n - 1 (splitmix64). */
 static uint32_t
-below(rb_face *f, uint32_t n)
+random_below(rb_polygon_face *f, uint32_t n)
 {
 	uint64_t z = (f->random += UINT64_C(0x9e3779b97f4a7c15));
 
@@ -37,7 +37,7 @@ below(rb_face *f, uint32_t n)
 
 /* Returns the sign of (b - a) x (q - p). */
 static int
-cross(const rb_vertex *a, const rb_vertex *b, const rb_vertex *p, const rb_vertex *q)
+sign_of_cross(const rb_vertex *a, const rb_vertex *b, const rb_vertex *p, const rb_vertex *q)
 {
 	double left = (b->at[0] - a->at[0]) * (q->at[1] - p->at[1]);
 	double right = (b->at[1] - a->at[1]) * (q->at[0] - p->at[0]);
@@ -61,9 +61,9 @@ cross(const rb_vertex *a, const rb_vertex *b, const rb_vertex *p, const rb_verte
 }
 
 static inline void
-make_triangle(rb_face *f, uint32_t a, uint32_t b, uint32_t c)
+make_triangle(rb_polygon_face *f, uint32_t a, uint32_t b, uint32_t c)
 {
-	rb_half *half = f->half;
+	rb_half_edge *half = f->half;
 
 	half[a].next = half[c].prev = b;
 	half[b].next = half[a].prev = c;
@@ -75,7 +75,7 @@ make_triangle(rb_face *f, uint32_t a, uint32_t b, uint32_t c)
  * whose other side is still empty.
  */
 static inline bool
-is_border(const rb_face *f, uint32_t h)
+is_border(const rb_polygon_face *f, uint32_t h)
 {
 	return f->half[h].mark != 0 || f->half[h ^ 1].next == RB_NONE;
 }
@@ -85,9 +85,9 @@ is_border(const rb_face *f, uint32_t h)
  * left of t, by flips.
  */
 static void
-settle(rb_face *f, uint32_t t)
+flip_around_corner(rb_polygon_face *f, uint32_t t)
 {
-	rb_half *half = f->half;
+	rb_half_edge *half = f->half;
 	uint32_t *stack = f->work;
 	uint32_t n = 0;
 
@@ -122,9 +122,9 @@ settle(rb_face *f, uint32_t t)
 
 /* Triangulates the region on the left of `base`, whose boundary is one cycle. */
 static void
-fill(rb_face *f, uint32_t base)
+fill_cavity(rb_polygon_face *f, uint32_t base)
 {
-	rb_half *half = f->half;
+	rb_half_edge *half = f->half;
 	uint32_t *edge = f->work + f->span; /* edge from corner i along the cavity */
 	uint32_t *next = edge + f->span;    /* next corner in the current polygon */
 	uint32_t *prev = next + f->span;
@@ -149,14 +149,14 @@ fill(rb_face *f, uint32_t base)
 		order[i] = i;
 	}
 #define CORNER(i) (f->vertex + ((i) == m ? half[base].from : half[edge[i]].from))
-#define IS_NEARER(i, j) (cross(a, b, CORNER(j), CORNER(i)) < 0)
+#define IS_NEARER(i, j) (sign_of_cross(a, b, CORNER(j), CORNER(i)) < 0)
 	for (uint32_t k = m - 1; k > 1 && !rb_face_stops(f, 1); k--)
 	{
 		uint32_t j, i;
 
 		do
 		{
-			j = 1 + below(f, k);
+			j = 1 + random_below(f, k);
 			i = order[j];
 		} while (IS_NEARER(i, prev[i]) && IS_NEARER(i, next[i]));
 		order[j] = order[k];
@@ -164,17 +164,17 @@ fill(rb_face *f, uint32_t base)
 		next[prev[i]] = next[i];
 		prev[next[i]] = prev[i];
 	}
-#define MAKE_GAP(i, j)                                                              \
-	do                                                                              \
-	{                                                                               \
-		if ((j) == (i) + 1)                                                         \
-			gap[i] = edge[i];                                                       \
-		else                                                                        \
-		{                                                                           \
-			gap[i] = rb_half_make(f, half[edge[i]].from,                            \
-								  (j) == m ? half[base].from : half[edge[j]].from); \
-			half[gap[i] ^ 1].next = RB_NONE;                                        \
-		}                                                                           \
+#define MAKE_GAP(i, j)                                                                \
+	do                                                                                \
+	{                                                                                 \
+		if ((j) == (i) + 1)                                                           \
+			gap[i] = edge[i];                                                         \
+		else                                                                          \
+		{                                                                             \
+			gap[i] = rb_half_create(f, half[edge[i]].from,                            \
+									(j) == m ? half[base].from : half[edge[j]].from); \
+			half[gap[i] ^ 1].next = RB_NONE;                                          \
+		}                                                                             \
 	} while (0)
 	if (!f->stopped)
 	{
@@ -191,7 +191,7 @@ fill(rb_face *f, uint32_t base)
 		MAKE_GAP(p, i);
 		MAKE_GAP(i, next[i]);
 		make_triangle(f, h, gap[p], gap[i]);
-		settle(f, h);
+		flip_around_corner(f, h);
 	}
 #undef CORNER
 #undef IS_NEARER
@@ -205,7 +205,7 @@ fill(rb_face *f, uint32_t base)
 
 /* Records that edge h is used once more by a ring. */
 static rb_geometry_fault
-use(rb_face *f, uint32_t h, uint32_t ring)
+record_use(rb_polygon_face *f, uint32_t h, uint32_t ring)
 {
 	uint32_t *first = f->used + h / 2;
 	uint32_t i = *first;
@@ -249,7 +249,7 @@ use(rb_face *f, uint32_t h, uint32_t ring)
  * Subgraph Listing Algorithms, 1985).
  */
 static uint32_t
-first_step(rb_face *f, uint32_t *a, uint32_t *b, bool *along)
+first_step(rb_polygon_face *f, uint32_t *a, uint32_t *b, bool *along)
 {
 	uint32_t from[2] = {*a, *b};
 	uint32_t h[2];
@@ -280,7 +280,7 @@ first_step(rb_face *f, uint32_t *a, uint32_t *b, bool *along)
 }
 
 static rb_geometry_fault
-crossing(rb_face *f, uint32_t corner, uint32_t h)
+crossing_fault(rb_polygon_face *f, uint32_t corner, uint32_t h)
 {
 	const uint32_t ends[4] = {corner, f->corner[corner].next, f->vertex[f->half[h].from].corner,
 							  f->vertex[rb_half_to(f, h)].corner};
@@ -291,7 +291,7 @@ crossing(rb_face *f, uint32_t corner, uint32_t h)
 
 /* Inserts the ring edge from a corner to the next corner. */
 static rb_geometry_fault
-put_edge(rb_face *f, uint32_t corner)
+put_edge(rb_polygon_face *f, uint32_t corner)
 {
 	uint32_t a = f->corner[corner].vertex;
 	uint32_t b = f->corner[f->corner[corner].next].vertex;
@@ -317,7 +317,7 @@ put_edge(rb_face *f, uint32_t corner)
 				uint32_t t = h ^ 1;
 
 				if (f->used[h / 2] != RB_NONE)
-					return crossing(f, corner, h);
+					return crossing_fault(f, corner, h);
 				if (rb_face_stops(f, 1))
 					return RB_GEOMETRY_STOPPED;
 				crossed[n++] = h;
@@ -339,12 +339,12 @@ put_edge(rb_face *f, uint32_t corner)
 				rb_half_drop(f, crossed[i]);
 			}
 			step = rb_half_connect(f, f->half[step].prev, h);
-			fill(f, step);
-			fill(f, step ^ 1);
+			fill_cavity(f, step);
+			fill_cavity(f, step ^ 1);
 			if (f->stopped)
 				return RB_GEOMETRY_STOPPED;
 		}
-		fault = use(f, step, f->corner[corner].ring);
+		fault = record_use(f, step, f->corner[corner].ring);
 		if (fault != RB_GEOMETRY_OK)
 			return fault;
 		a = rb_half_to(f, step);
@@ -353,7 +353,7 @@ put_edge(rb_face *f, uint32_t corner)
 }
 
 rb_geometry_fault
-rb_face_edges(rb_face *f)
+rb_face_edges(rb_polygon_face *f)
 {
 	f->random = 0;
 	f->nuses = 0;
@@ -361,7 +361,7 @@ rb_face_edges(rb_face *f)
 		f->used[h / 2] = RB_NONE;
 	for (uint32_t i = 0; i < f->ncorners && !rb_face_stops(f, 1); i++)
 	{
-		uint32_t j = below(f, i + 1);
+		uint32_t j = random_below(f, i + 1);
 
 		f->order[i] = f->order[j];
 		f->order[j] = i;

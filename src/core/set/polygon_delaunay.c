@@ -11,7 +11,7 @@
 #include "core/exact/orient.h"
 
 int
-rb_face_side(const rb_face *f, uint32_t a, uint32_t b, uint32_t c)
+rb_face_side(const rb_polygon_face *f, uint32_t a, uint32_t b, uint32_t c)
 {
 	const rb_vertex *p = f->vertex + a, *q = f->vertex + b, *r = f->vertex + c;
 	int sign = rb_orient2d_filter(p->at[0], p->at[1], q->at[0], q->at[1], r->at[0], r->at[1]);
@@ -47,7 +47,7 @@ rb_face_incircle(const double *a, const double *b, const double *c, const double
 /* ---- half-edges ---- */
 
 uint32_t
-rb_half_make(rb_face *f, uint32_t from, uint32_t to)
+rb_half_create(rb_polygon_face *f, uint32_t from, uint32_t to)
 {
 	uint32_t h = f->spare;
 
@@ -58,8 +58,8 @@ rb_half_make(rb_face *f, uint32_t from, uint32_t to)
 		h = f->nhalves;
 		f->nhalves += 2;
 	}
-	f->half[h] = (rb_half){from, h ^ 1, h ^ 1, 0};
-	f->half[h ^ 1] = (rb_half){to, h, h, 0};
+	f->half[h] = (rb_half_edge){from, h ^ 1, h ^ 1, 0};
+	f->half[h ^ 1] = (rb_half_edge){to, h, h, 0};
 	return h;
 }
 
@@ -68,9 +68,9 @@ rb_half_make(rb_face *f, uint32_t from, uint32_t to)
  * (Splice of Guibas and Stolfi).
  */
 static void
-splice(rb_face *f, uint32_t a, uint32_t b)
+splice_edges(rb_polygon_face *f, uint32_t a, uint32_t b)
 {
-	rb_half *half = f->half;
+	rb_half_edge *half = f->half;
 	uint32_t p = half[a].prev, q = half[b].prev;
 
 	half[a].prev = q;
@@ -81,20 +81,20 @@ splice(rb_face *f, uint32_t a, uint32_t b)
 
 /* Adds an edge from the end of a to the start of b, with their common region on its left. */
 uint32_t
-rb_half_connect(rb_face *f, uint32_t a, uint32_t b)
+rb_half_connect(rb_polygon_face *f, uint32_t a, uint32_t b)
 {
-	uint32_t h = rb_half_make(f, rb_half_to(f, a), f->half[b].from);
+	uint32_t h = rb_half_create(f, rb_half_to(f, a), f->half[b].from);
 
-	splice(f, h, f->half[a].next);
-	splice(f, h ^ 1, b);
+	splice_edges(f, h, f->half[a].next);
+	splice_edges(f, h ^ 1, b);
 	return h;
 }
 
 void
-rb_half_drop(rb_face *f, uint32_t h)
+rb_half_drop(rb_polygon_face *f, uint32_t h)
 {
-	splice(f, h, rb_half_right(f, h));
-	splice(f, h ^ 1, rb_half_right(f, h ^ 1));
+	splice_edges(f, h, rb_half_right(f, h));
+	splice_edges(f, h ^ 1, rb_half_right(f, h ^ 1));
 	h &= ~(uint32_t) 1;
 	f->half[h].from = f->half[h ^ 1].from = RB_NONE;
 	f->half[h].next = f->spare;
@@ -105,7 +105,7 @@ rb_half_drop(rb_face *f, uint32_t h)
 
 /* Sorts the first n vertices by a bottom-up merge sort. The buffer has room for n. */
 static void
-sort(rb_face *f, uint32_t n, rb_vertex *buffer)
+sort_vertices(rb_polygon_face *f, uint32_t n, rb_vertex *buffer)
 {
 	rb_vertex *from = f->vertex, *to = buffer;
 
@@ -139,7 +139,7 @@ sort(rb_face *f, uint32_t n, rb_vertex *buffer)
 
 /* Turns corners into sorted vertices, and corners with equal coordinates into one vertex. */
 static rb_geometry_fault
-make_vertices(rb_face *f)
+make_vertices(rb_polygon_face *f)
 {
 	uint32_t n = f->ncorners;
 	uint32_t last = 0;
@@ -148,7 +148,7 @@ make_vertices(rb_face *f)
 		f->vertex[i] =
 			(rb_vertex){{f->corner[i].at[f->axis[0]], f->corner[i].at[f->axis[1]]}, i, 0};
 	if (!f->stopped)
-		sort(f, n, (rb_vertex *) f->half);
+		sort_vertices(f, n, (rb_vertex *) f->half);
 	if (f->stopped)
 		return RB_GEOMETRY_STOPPED;
 	f->corner[f->vertex[0].corner].vertex = 0;
@@ -177,7 +177,7 @@ make_vertices(rb_face *f)
 /* ---- the triangulation ---- */
 
 static inline bool
-in_circle(const rb_face *f, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
+in_circle(const rb_polygon_face *f, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 {
 	const rb_vertex *v = f->vertex;
 
@@ -186,7 +186,7 @@ in_circle(const rb_face *f, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 
 /* Returns true if h ends to the right of base, which is above it. */
 static inline bool
-is_above(const rb_face *f, uint32_t h, uint32_t base)
+is_above(const rb_polygon_face *f, uint32_t h, uint32_t base)
 {
 	return rb_face_side(f, rb_half_to(f, h), rb_half_to(f, base), f->half[base].from) > 0;
 }
@@ -198,7 +198,7 @@ typedef struct hull
 } hull;
 
 static hull
-merge(rb_face *f, hull l, hull r)
+merge_halves(rb_polygon_face *f, hull l, hull r)
 {
 	hull both = {l.left, r.right};
 	uint32_t ldi = l.right, rdi = r.left;
@@ -260,35 +260,35 @@ merge(rb_face *f, hull l, hull r)
 
 /* Triangulates n >= 2 vertices. The recursion depth is logarithmic in n. */
 static hull
-triangulate(rb_face *f, uint32_t first, uint32_t n)
+triangulate_range(rb_polygon_face *f, uint32_t first, uint32_t n)
 {
 	uint32_t a, b, c;
 	hull l, r;
 
 	if (n == 2)
 	{
-		a = rb_half_make(f, first, first + 1);
+		a = rb_half_create(f, first, first + 1);
 		return (hull){a, a ^ 1};
 	}
 	if (n == 3)
 	{
 		int side = rb_face_side(f, first, first + 1, first + 2);
 
-		a = rb_half_make(f, first, first + 1);
-		b = rb_half_make(f, first + 1, first + 2);
-		splice(f, a ^ 1, b);
+		a = rb_half_create(f, first, first + 1);
+		b = rb_half_create(f, first + 1, first + 2);
+		splice_edges(f, a ^ 1, b);
 		if (side == 0)
 			return (hull){a, b ^ 1};
 		c = rb_half_connect(f, b, a);
 		return side > 0 ? (hull){a, b ^ 1} : (hull){c ^ 1, c};
 	}
-	l = triangulate(f, first, n / 2);
-	r = triangulate(f, first + n / 2, n - n / 2);
-	return f->stopped ? l : merge(f, l, r);
+	l = triangulate_range(f, first, n / 2);
+	r = triangulate_range(f, first + n / 2, n - n / 2);
+	return f->stopped ? l : merge_halves(f, l, r);
 }
 
 rb_geometry_fault
-rb_face_points(rb_face *f)
+rb_face_points(rb_polygon_face *f)
 {
 	rb_geometry_fault fault = make_vertices(f);
 
@@ -296,7 +296,7 @@ rb_face_points(rb_face *f)
 		return fault;
 	f->nhalves = 0;
 	f->spare = RB_NONE;
-	f->outside = triangulate(f, 0, f->nvertices).left ^ 1;
+	f->outside = triangulate_range(f, 0, f->nvertices).left ^ 1;
 	for (uint32_t h = 0; h < f->nhalves && !rb_face_stops(f, 1); h++)
 		if (f->half[h].from != RB_NONE)
 			f->vertex[f->half[h].from].half = h;

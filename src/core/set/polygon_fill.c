@@ -23,7 +23,7 @@
 
 /* Returns true if the vertex is inside the ring, by the even-odd rule, or on it. */
 static bool
-is_in_ring(const rb_face *f, uint32_t ring, uint32_t v)
+is_in_ring(const rb_polygon_face *f, uint32_t ring, uint32_t v)
 {
 	bool inside = false;
 
@@ -49,7 +49,7 @@ is_in_ring(const rb_face *f, uint32_t ring, uint32_t v)
 
 /* Returns true if all corners of ring `inner` are inside ring `outer` or on it. */
 static bool
-is_ring_in_ring(const rb_face *f, uint32_t inner, uint32_t outer)
+is_ring_in_ring(const rb_polygon_face *f, uint32_t inner, uint32_t outer)
 {
 	for (uint32_t i = 0; i < f->ncorners; i++)
 		if (f->corner[i].ring == inner && !is_in_ring(f, outer, f->corner[i].vertex))
@@ -58,7 +58,7 @@ is_ring_in_ring(const rb_face *f, uint32_t inner, uint32_t outer)
 }
 
 static rb_hole_overlap
-overlap_of(const rb_face *f, uint32_t hole, uint32_t other)
+overlap_of(const rb_polygon_face *f, uint32_t hole, uint32_t other)
 {
 	const bool in = is_ring_in_ring(f, hole, other), around = is_ring_in_ring(f, other, hole);
 
@@ -66,7 +66,8 @@ overlap_of(const rb_face *f, uint32_t hole, uint32_t other)
 }
 
 static rb_geometry_fault
-hole_fault(rb_face *f, rb_geometry_fault fault, uint32_t vertex, uint32_t hole, uint32_t other)
+hole_fault(rb_polygon_face *f, rb_geometry_fault fault, uint32_t vertex, uint32_t hole,
+		   uint32_t other)
 {
 	f->info->hole = hole;
 	f->info->other = other;
@@ -77,7 +78,7 @@ hole_fault(rb_face *f, rb_geometry_fault fault, uint32_t vertex, uint32_t hole, 
 
 /* Computes the location of the region on the other side of h. */
 static rb_geometry_fault
-cross(rb_face *f, uint32_t h, uint32_t *to)
+location_across(rb_polygon_face *f, uint32_t h, uint32_t *to)
 {
 	uint32_t where = f->half[h].mark;
 	bool outer = IN_OUTER(where);
@@ -110,9 +111,9 @@ cross(rb_face *f, uint32_t h, uint32_t *to)
 }
 
 static rb_geometry_fault
-flood(rb_face *f)
+flood_regions(rb_polygon_face *f)
 {
-	rb_half *half = f->half;
+	rb_half_edge *half = f->half;
 	uint32_t *stack = f->work;
 	size_t n = 0;
 	uint32_t h = f->outside;
@@ -138,7 +139,7 @@ flood(rb_face *f)
 			continue;
 		if (rb_face_stops(f, 1))
 			return RB_GEOMETRY_STOPPED;
-		fault = cross(f, h, &where);
+		fault = location_across(f, h, &where);
 		if (fault != RB_GEOMETRY_OK)
 			return fault;
 		half[t].mark = half[half[t].next].mark = half[half[t].prev].mark = where;
@@ -153,7 +154,7 @@ flood(rb_face *f)
  * This includes holes that enclose no area along the edge.
  */
 static rb_geometry_fault
-judge_edge(rb_face *f, uint32_t h)
+judge_edge(rb_polygon_face *f, uint32_t h)
 {
 	uint32_t left = f->half[h].mark, right = f->half[h ^ 1].mark;
 	uint32_t within = HOLE_OF(left) == HOLE_OF(right) ? HOLE_OF(left) : 0;
@@ -171,7 +172,7 @@ judge_edge(rb_face *f, uint32_t h)
 }
 
 static rb_geometry_fault
-judge_point(rb_face *f, uint32_t corner)
+judge_point(rb_polygon_face *f, uint32_t corner)
 {
 	uint32_t v = f->corner[corner].vertex;
 	uint32_t h = f->vertex[v].half;
@@ -195,7 +196,7 @@ judge_point(rb_face *f, uint32_t corner)
  * Checks each vertex of a single-point ring once, since judge_point examines all regions around it.
  */
 static rb_geometry_fault
-judge_points(rb_face *f)
+judge_points(rb_polygon_face *f)
 {
 	uint32_t *judged = f->order;
 	rb_geometry_fault fault = RB_GEOMETRY_OK;
@@ -214,14 +215,14 @@ judge_points(rb_face *f)
 }
 
 static inline const double *
-corner_of(const rb_face *f, uint32_t h)
+corner_of(const rb_polygon_face *f, uint32_t h)
 {
 	return f->corner[f->vertex[f->half[h].from].corner].at;
 }
 
 /* Writes the triangle on the left of h, in the orientation of its ring. */
 static inline void
-put_triangle(const rb_face *f, uint32_t h, double *to)
+put_triangle(const rb_polygon_face *f, uint32_t h, double *to)
 {
 	uint32_t next = f->half[h].next, prev = f->half[h].prev;
 
@@ -235,7 +236,7 @@ put_triangle(const rb_face *f, uint32_t h, double *to)
  * triangle is inside.
  */
 static inline bool
-is_triangle(const rb_face *f, uint32_t h)
+is_triangle(const rb_polygon_face *f, uint32_t h)
 {
 	uint32_t from = f->half[h].from;
 
@@ -244,16 +245,16 @@ is_triangle(const rb_face *f, uint32_t h)
 }
 
 static inline bool
-is_spike(const rb_face *f, uint32_t h)
+is_spike(const rb_polygon_face *f, uint32_t h)
 {
 	return (h & 1) == 0 && f->used[h / 2] != RB_NONE && f->half[h].mark != INSIDE &&
 		   f->half[h ^ 1].mark != INSIDE;
 }
 
 rb_geometry_fault
-rb_face_inside(rb_face *f)
+rb_face_inside(rb_polygon_face *f)
 {
-	rb_geometry_fault fault = flood(f);
+	rb_geometry_fault fault = flood_regions(f);
 	rb_builder *b = f->b;
 	size_t parts = 0;
 	double *to;

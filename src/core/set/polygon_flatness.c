@@ -38,7 +38,7 @@ typedef struct flatness_interval
 } flatness_interval;
 
 static void
-interval_offset(const rb_face *f, uint32_t corner, rb_interval *v)
+interval_offset(const rb_polygon_face *f, uint32_t corner, rb_interval *v)
 {
 	for (int k = 0; k < 3; k++)
 		v[k] = rb_interval_difference(f->corner[corner].at[k], f->corner[0].at[k]);
@@ -53,7 +53,7 @@ interval_max(rb_interval a, rb_interval b)
 
 /* Stores the smallest and the largest coordinate of the face along an axis. */
 static void
-find_range(const rb_face *f, int axis, double *low, double *high)
+find_range(const rb_polygon_face *f, int axis, double *low, double *high)
 {
 	*low = *high = f->corner[0].at[axis];
 	for (uint32_t i = 1; i < f->ncorners; i++)
@@ -64,7 +64,7 @@ find_range(const rb_face *f, int axis, double *low, double *high)
 }
 
 static rb_interval
-interval_tolerance(const rb_face *f)
+interval_tolerance(const rb_polygon_face *f)
 {
 	rb_interval longest = rb_interval_of(0);
 
@@ -81,7 +81,7 @@ interval_tolerance(const rb_face *f)
 }
 
 static void
-interval_prepare(rb_face *f, flatness_interval *s)
+interval_prepare(rb_polygon_face *f, flatness_interval *s)
 {
 	rb_interval u[3], v[3], sum[3], product;
 	uint32_t i = 0, n = 0;
@@ -114,7 +114,7 @@ interval_prepare(rb_face *f, flatness_interval *s)
  * decide.
  */
 static int
-interval_decide(const rb_face *f, const flatness_interval *s, uint32_t corner)
+interval_decide(const rb_polygon_face *f, const flatness_interval *s, uint32_t corner)
 {
 	rb_interval v[3], d, square;
 
@@ -136,14 +136,14 @@ typedef struct flatness_exact
 } flatness_exact;
 
 static void
-exact_offset(const rb_face *f, uint32_t corner, rb_number *v)
+exact_offset(const rb_polygon_face *f, uint32_t corner, rb_number *v)
 {
 	for (int k = 0; k < 3; k++)
 		rb_number_difference(&v[k], f->corner[corner].at[k], f->corner[0].at[k]);
 }
 
 static void
-exact_tolerance(const rb_face *f, rb_number *t)
+exact_tolerance(const rb_polygon_face *f, rb_number *t)
 {
 	rb_number longest, length, share;
 
@@ -167,7 +167,7 @@ exact_tolerance(const rb_face *f, rb_number *t)
 }
 
 static void
-exact_prepare(rb_face *f, flatness_exact *s)
+exact_prepare(rb_polygon_face *f, flatness_exact *s)
 {
 	rb_number u[3], v[3], sum[3], product;
 	uint32_t i = 0, n = 0;
@@ -205,7 +205,8 @@ exact_prepare(rb_face *f, flatness_exact *s)
 
 /* Stores d(p)^2. */
 static void
-exact_distance(const rb_face *f, const flatness_exact *s, uint32_t corner, rb_number *square)
+exact_distance(const rb_polygon_face *f, const flatness_exact *s, uint32_t corner,
+			   rb_number *square)
 {
 	rb_number v[3], height, d;
 
@@ -221,7 +222,7 @@ exact_distance(const rb_face *f, const flatness_exact *s, uint32_t corner, rb_nu
  * distance.
  */
 static rb_geometry_fault
-report_farthest(rb_face *f, const flatness_exact *s)
+report_farthest(rb_polygon_face *f, const flatness_exact *s)
 {
 	rb_number square, farthest, bottom, quotient;
 	uint32_t corner = 0;
@@ -244,7 +245,7 @@ report_farthest(rb_face *f, const flatness_exact *s)
 }
 
 rb_geometry_fault
-rb_face_check_flat(rb_face *f)
+rb_face_check_flat(rb_polygon_face *f)
 {
 	flatness_interval quick;
 	flatness_exact exact;

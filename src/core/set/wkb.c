@@ -75,21 +75,22 @@ typedef struct reader
 	rb_error *error;
 	uint32_t ring;  /* number of the ring in the current leaf */
 	bool face_open; /* `face` holds some rings of the current leaf */
-	rb_face face;
+	rb_polygon_face face;
 } reader;
 
 /* A ring or line of a leaf */
-typedef struct line
+typedef struct point_list
 {
 	const uint8_t *points;
 	uint32_t npoints;
-} line;
+} point_list;
 
 /*
  * A function that adds a line, or one of the nrings rings of a leaf of that type, to the builder.
  * For a line, nrings is 1. The ring is never empty.
  */
-typedef rb_geometry_fault (*taker)(reader *r, uint32_t type, uint32_t nrings, line ring);
+typedef rb_geometry_fault (*leaf_reader)(reader *r, uint32_t type, uint32_t nrings,
+										 point_list ring);
 
 const char *
 rb_geometry_type_name(uint32_t type)
@@ -100,14 +101,14 @@ rb_geometry_type_name(uint32_t type)
 /* ---- numbers ---- */
 
 static inline size_t
-left(const reader *r)
+bytes_left(const reader *r)
 {
 	return (size_t) (r->end - r->at);
 }
 
 /* Reads a 4-byte word. The caller has checked that the bytes exist. */
 static inline uint32_t
-word(const uint8_t *p, bool swap)
+read_word(const uint8_t *p, bool swap)
 {
 	uint32_t value;
 
@@ -116,7 +117,7 @@ word(const uint8_t *p, bool swap)
 }
 
 static inline void
-read_point(const reader *r, const line *ring, uint32_t i, int n, double *to)
+read_point(const reader *r, const point_list *ring, uint32_t i, int n, double *to)
 {
 	const uint8_t *from = ring->points + (size_t) i * (size_t) r->dims * sizeof(double);
 
@@ -134,7 +135,7 @@ read_point(const reader *r, const line *ring, uint32_t i, int n, double *to)
 
 /* Reads a 3D point. If the builder is flat, only x and y are read, and z is 0. */
 static inline void
-read_place(const reader *r, const line *ring, uint32_t i, double *to)
+read_place(const reader *r, const point_list *ring, uint32_t i, double *to)
 {
 	read_point(r, ring, i, r->b->flat ? 2 : 3, to);
 	if (r->b->flat)
@@ -147,14 +148,14 @@ read_place(const reader *r, const line *ring, uint32_t i, double *to)
  * Work between two calls of should_stop, at most a millisecond; nodes and rings count as one point
  * each, even if empty
  */
-#define RB_QUIET_POINTS ((uint32_t) 1 << 16)
+#define RB_CHECK_INTERVAL_POINTS ((uint32_t) 1 << 16)
 
 /* Adds `work` to the work done and returns true if the builder's owner asks to stop. */
 static inline bool
 is_stopped(reader *r, uint32_t work)
 {
 	r->quiet += work;
-	if (r->quiet < RB_QUIET_POINTS)
+	if (r->quiet < RB_CHECK_INTERVAL_POINTS)
 		return false;
 	r->quiet = 0;
 	return r->b->should_stop != NULL && r->b->should_stop();
@@ -162,9 +163,9 @@ is_stopped(reader *r, uint32_t work)
 
 /* Adds a ring to the current face, which is not a plain triangle. Further rings may follow. */
 static rb_geometry_fault
-gather_ring(reader *r, line ring)
+gather_ring(reader *r, point_list ring)
 {
-	rb_face *f = &r->face;
+	rb_polygon_face *f = &r->face;
 	uint32_t first;
 	double x[3];
 	rb_geometry_fault fault;
@@ -180,7 +181,8 @@ gather_ring(reader *r, line ring)
 	first = f->ncorners;
 	for (uint32_t i = 0; i < ring.npoints; i++)
 	{
-		if (i % RB_QUIET_POINTS == RB_QUIET_POINTS - 1 && is_stopped(r, RB_QUIET_POINTS))
+		if (i % RB_CHECK_INTERVAL_POINTS == RB_CHECK_INTERVAL_POINTS - 1 &&
+			is_stopped(r, RB_CHECK_INTERVAL_POINTS))
 			return RB_GEOMETRY_STOPPED;
 		read_place(r, &ring, i, x);
 		if (!rb_all_finite(x, 3))
@@ -199,7 +201,7 @@ gather_ring(reader *r, line ring)
  * triangle of any area, including zero.
  */
 static rb_geometry_fault
-take_face(reader *r, uint32_t type, uint32_t nrings, line ring)
+take_face(reader *r, uint32_t type, uint32_t nrings, point_list ring)
 {
 	rb_builder *b = r->b;
 	double last[3];
@@ -237,7 +239,7 @@ take_face(reader *r, uint32_t type, uint32_t nrings, line ring)
 
 /* Adds a leaf of any type as triangles. Points and lines become degenerate triangles. */
 static rb_geometry_fault
-take_any(reader *r, uint32_t type, uint32_t nrings, line points)
+take_any(reader *r, uint32_t type, uint32_t nrings, point_list points)
 {
 	rb_builder *b = r->b;
 	const uint32_t parts = points.npoints > 1 ? points.npoints - 1 : 1;
@@ -254,7 +256,8 @@ take_any(reader *r, uint32_t type, uint32_t nrings, line points)
 	to = b->coords + (size_t) b->nparts * 9;
 	for (uint32_t i = 0; i < parts; i++, to += 9)
 	{
-		if (i % RB_QUIET_POINTS == RB_QUIET_POINTS - 1 && is_stopped(r, RB_QUIET_POINTS))
+		if (i % RB_CHECK_INTERVAL_POINTS == RB_CHECK_INTERVAL_POINTS - 1 &&
+			is_stopped(r, RB_CHECK_INTERVAL_POINTS))
 			return RB_GEOMETRY_STOPPED;
 		read_place(r, &points, i, to);
 		read_place(r, &points, points.npoints > 1 ? i + 1 : 0, to + 3);
@@ -295,7 +298,7 @@ end_leaf(reader *r, uint32_t type)
  * Adds the n - 1 segments of a line of n points. A single point becomes a segment of zero length.
  */
 static rb_geometry_fault
-take_line(reader *r, line points, int n)
+take_line(reader *r, point_list points, int n)
 {
 	rb_builder *b = r->b;
 	uint32_t parts = points.npoints > 1 ? points.npoints - 1 : 1;
@@ -313,7 +316,7 @@ take_line(reader *r, line points, int n)
 	{
 		if (i > 1)
 			memcpy(to, to - n, (size_t) n * sizeof(double));
-		if (i % RB_QUIET_POINTS == 0 && is_stopped(r, RB_QUIET_POINTS))
+		if (i % RB_CHECK_INTERVAL_POINTS == 0 && is_stopped(r, RB_CHECK_INTERVAL_POINTS))
 			return RB_GEOMETRY_STOPPED;
 		read_point(r, &points, i, n, to + n);
 		if (!rb_all_finite(to + n, n))
@@ -324,7 +327,7 @@ take_line(reader *r, line points, int n)
 }
 
 static rb_geometry_fault
-take_segment3(reader *r, uint32_t type, uint32_t nrings, line points)
+take_segment3(reader *r, uint32_t type, uint32_t nrings, point_list points)
 {
 	(void) nrings;
 	if (type == RB_TYPE_CIRCULARSTRING)
@@ -338,7 +341,7 @@ take_segment3(reader *r, uint32_t type, uint32_t nrings, line points)
 
 /* Adds the segments of a line or of a ring of a polygon. */
 static rb_geometry_fault
-take_segment2(reader *r, uint32_t type, uint32_t nrings, line points)
+take_segment2(reader *r, uint32_t type, uint32_t nrings, point_list points)
 {
 	(void) nrings;
 	if (type == RB_TYPE_CIRCULARSTRING)
@@ -353,7 +356,7 @@ take_segment2(reader *r, uint32_t type, uint32_t nrings, line points)
  * the first line creates.
  */
 static rb_geometry_fault
-take_box(reader *r, uint32_t type, line points, int n)
+take_box(reader *r, uint32_t type, point_list points, int n)
 {
 	rb_builder *b = r->b;
 	double *box;
@@ -374,7 +377,8 @@ take_box(reader *r, uint32_t type, line points, int n)
 	{
 		double x[3];
 
-		if (i % RB_QUIET_POINTS == RB_QUIET_POINTS - 1 && is_stopped(r, RB_QUIET_POINTS))
+		if (i % RB_CHECK_INTERVAL_POINTS == RB_CHECK_INTERVAL_POINTS - 1 &&
+			is_stopped(r, RB_CHECK_INTERVAL_POINTS))
 			return RB_GEOMETRY_STOPPED;
 		read_point(r, &points, i, n, x);
 		if (!rb_all_finite(x, n))
@@ -391,14 +395,14 @@ take_box(reader *r, uint32_t type, line points, int n)
 }
 
 static rb_geometry_fault
-take_box3(reader *r, uint32_t type, uint32_t nrings, line points)
+take_box3(reader *r, uint32_t type, uint32_t nrings, point_list points)
 {
 	(void) nrings;
 	return r->has_z ? take_box(r, type, points, 3) : RB_GEOMETRY_NO_Z;
 }
 
 static rb_geometry_fault
-take_box2(reader *r, uint32_t type, uint32_t nrings, line points)
+take_box2(reader *r, uint32_t type, uint32_t nrings, point_list points)
 {
 	(void) nrings;
 	return r->has_z ? RB_GEOMETRY_Z : take_box(r, type, points, 2);
@@ -409,7 +413,7 @@ take_box2(reader *r, uint32_t type, uint32_t nrings, line points)
  * solid on which a row lies is defined for a single point.
  */
 static rb_geometry_fault
-take_point3(reader *r, uint32_t type, uint32_t nrings, line points)
+take_point3(reader *r, uint32_t type, uint32_t nrings, point_list points)
 {
 	rb_builder *b = r->b;
 	double *to;
@@ -429,7 +433,7 @@ take_point3(reader *r, uint32_t type, uint32_t nrings, line points)
 	return RB_GEOMETRY_OK;
 }
 
-static const taker takers[RB_KINDS] = {
+static const leaf_reader takers[RB_KINDS] = {
 	[RB_TRIANGLE3] = take_face, [RB_SEGMENT3] = take_segment3, [RB_SEGMENT2] = take_segment2,
 	[RB_BOX3] = take_box3,      [RB_BOX2] = take_box2,         [RB_POINT3] = take_point3,
 };
@@ -445,11 +449,11 @@ is_collection(uint32_t type)
 
 /* Steps over `n` points and stores them in *ring, or returns false if there are fewer. */
 static inline bool
-pass_points(reader *r, uint32_t n, line *ring)
+pass_points(reader *r, uint32_t n, point_list *ring)
 {
 	size_t size = (size_t) r->dims * sizeof(double);
 
-	if (n > left(r) / size)
+	if (n > bytes_left(r) / size)
 		return false;
 	ring->points = r->at;
 	ring->npoints = n;
@@ -459,11 +463,11 @@ pass_points(reader *r, uint32_t n, line *ring)
 
 /* Passes a line or ring to the function of the builder's kind. Empty ones are skipped. */
 static rb_geometry_fault
-take(reader *r, uint32_t type, uint32_t nrings, line ring)
+take_ring(reader *r, uint32_t type, uint32_t nrings, point_list ring)
 {
 	rb_geometry_fault fault;
 
-	if (is_stopped(r, 1 + ring.npoints % RB_QUIET_POINTS))
+	if (is_stopped(r, 1 + ring.npoints % RB_CHECK_INTERVAL_POINTS))
 		return RB_GEOMETRY_STOPPED;
 	if (ring.npoints == 0)
 		return RB_GEOMETRY_OK;
@@ -492,7 +496,7 @@ judge_collection(reader *r, uint32_t type, uint32_t count)
 static rb_geometry_fault
 serialized_leaf(reader *r, uint32_t type, uint32_t count)
 {
-	line ring = {r->at, 0};
+	point_list ring = {r->at, 0};
 
 	begin_leaf(r, type);
 	if (type == RB_TYPE_POLYGON && count > 0)
@@ -501,21 +505,21 @@ serialized_leaf(reader *r, uint32_t type, uint32_t count)
 		size_t words = (size_t) count + (count & 1); /* padded to 8 bytes */
 		rb_geometry_fault fault = RB_GEOMETRY_OK;
 
-		if (words > left(r) / 4)
+		if (words > bytes_left(r) / 4)
 			return RB_GEOMETRY_MALFORMED;
 		r->at += words * 4;
 		for (uint32_t i = 0; i < count && fault == RB_GEOMETRY_OK; i++)
 		{
-			if (!pass_points(r, word(sizes + (size_t) i * 4, r->swap), &ring))
+			if (!pass_points(r, read_word(sizes + (size_t) i * 4, r->swap), &ring))
 				return RB_GEOMETRY_MALFORMED;
 			r->ring = i;
-			fault = take(r, type, count, ring);
+			fault = take_ring(r, type, count, ring);
 		}
 		return fault != RB_GEOMETRY_OK ? fault : end_leaf(r, type);
 	}
 	if (!pass_points(r, count, &ring))
 		return RB_GEOMETRY_MALFORMED;
-	return take(r, type, 1, ring);
+	return take_ring(r, type, 1, ring);
 }
 
 static rb_geometry_fault
@@ -530,10 +534,10 @@ read_serialized(reader *r)
 		uint32_t count;
 		rb_geometry_fault fault;
 
-		if (left(r) < 8)
+		if (bytes_left(r) < 8)
 			return RB_GEOMETRY_MALFORMED;
-		type = word(r->at, r->swap);
-		count = word(r->at + 4, r->swap);
+		type = read_word(r->at, r->swap);
+		count = read_word(r->at + 4, r->swap);
 		r->at += 8;
 		pending--;
 		if (is_stopped(r, 1))
@@ -546,7 +550,7 @@ read_serialized(reader *r)
 		if (is_collection(type))
 		{
 			/* Every child has a header of 8 bytes. */
-			if (count > left(r) / 8)
+			if (count > bytes_left(r) / 8)
 				return RB_GEOMETRY_MALFORMED;
 			fault = judge_collection(r, type, count);
 			if (fault != RB_GEOMETRY_OK)
@@ -563,7 +567,7 @@ read_serialized(reader *r)
 
 /* Reads a geometry in either form and removes its parts from the builder if reading fails. */
 static rb_geometry_fault
-guarded(reader *r, rb_geometry_fault (*read)(reader *))
+read_guarded(reader *r, rb_geometry_fault (*read)(reader *))
 {
 	rb_geometry_fault fault = read(r);
 
@@ -578,8 +582,8 @@ guarded(reader *r, rb_geometry_fault (*read)(reader *))
 }
 
 static void
-begin(reader *r, rb_builder *b, const uint8_t *bytes, size_t len, rb_geometry_info *info,
-	  rb_error *error)
+begin_reading(reader *r, rb_builder *b, const uint8_t *bytes, size_t len, rb_geometry_info *info,
+			  rb_error *error)
 {
 	r->at = bytes;
 	r->end = bytes + len;
@@ -656,7 +660,8 @@ read_header(const uint8_t *bytes, size_t len, rb_geometry_header *header, int *d
 static void
 box_of_points(const uint8_t *at, size_t len, int dims, rb_geometry_header *header)
 {
-	const uint32_t type = len < 8 ? 0 : word(at, false), n = type == 0 ? 0 : word(at + 4, false);
+	const uint32_t type = len < 8 ? 0 : read_word(at, false),
+				   n = type == 0 ? 0 : read_word(at + 4, false);
 	const size_t size = (size_t) dims * sizeof(double);
 
 	if ((type != RB_TYPE_POINT && type != RB_TYPE_LINE) || n < 1 || n > 2 || len != 8 + n * size)
@@ -694,20 +699,20 @@ rb_geometry_read_serialized(rb_builder *b, const uint8_t *bytes, size_t len, rb_
 	size_t skip;
 	reader r;
 
-	begin(&r, b, bytes, len, info, error);
+	begin_reading(&r, b, bytes, len, info, error);
 	fault = read_header(bytes, len, &header, &r.dims, &skip);
 	if (fault != RB_GEOMETRY_OK)
 		return fault;
 	info->srid = header.srid;
 	info->has_z = r.has_z = header.has_z;
 	r.at += skip;
-	return guarded(&r, read_serialized);
+	return read_guarded(&r, read_serialized);
 }
 
 /* ---- bytes that are checked for PostGIS, which trusts them ---- */
 
 /* Maximum depth of nested collections. PostGIS builds none deeper, and reads them recursively. */
-#define MOST_NESTED 200
+#define MAX_NESTED 200
 
 /*
  * Finds the start of the tree and the number of coordinates per point, for both versions. PostGIS
@@ -716,17 +721,17 @@ rb_geometry_read_serialized(rb_builder *b, const uint8_t *bytes, size_t len, rb_
 static bool
 find_tree(reader *r)
 {
-	const uint8_t flags = left(r) < 4 ? 0 : r->at[3];
+	const uint8_t flags = bytes_left(r) < 4 ? 0 : r->at[3];
 	size_t skip = 4;
 
-	if (left(r) < 4)
+	if (bytes_left(r) < 4)
 		return false;
 	r->dims = 2 + ((flags & FLAG_Z) != 0) + ((flags & FLAG_M) != 0);
 	if ((flags & FLAG_VERSION_2) != 0 && (flags & FLAG_MORE) != 0)
 		skip += 8;
 	if (flags & FLAG_BOX)
 		skip += 2 * sizeof(float) * (size_t) (flags & FLAG_GEODETIC ? 3 : r->dims);
-	if (left(r) < skip)
+	if (bytes_left(r) < skip)
 		return false;
 	r->at += skip;
 	return true;
@@ -738,16 +743,16 @@ pass_leaf(reader *r, uint32_t type, uint32_t count)
 {
 	const uint8_t *sizes = r->at;
 	const size_t words = (size_t) count + (count & 1);
-	line ring;
+	point_list ring;
 
 	if (type != RB_TYPE_POLYGON)
 		return pass_points(r, count, &ring) ? RB_GEOMETRY_OK : RB_GEOMETRY_MALFORMED;
-	if (words > left(r) / 4)
+	if (words > bytes_left(r) / 4)
 		return RB_GEOMETRY_MALFORMED;
 	r->at += words * 4;
 	for (uint32_t i = 0; i < count; i++)
 	{
-		if (!pass_points(r, word(sizes + (size_t) i * 4, false), &ring))
+		if (!pass_points(r, read_word(sizes + (size_t) i * 4, false), &ring))
 			return RB_GEOMETRY_MALFORMED;
 		if (is_stopped(r, 1))
 			return RB_GEOMETRY_STOPPED;
@@ -758,23 +763,23 @@ pass_leaf(reader *r, uint32_t type, uint32_t count)
 rb_geometry_fault
 rb_geometry_check_serialized(rb_builder *b, const uint8_t *bytes, size_t len)
 {
-	uint32_t pending[MOST_NESTED];
+	uint32_t pending[MAX_NESTED];
 	int depth = 0;
 	rb_geometry_info info;
 	rb_geometry_fault fault;
 	reader r;
 
-	begin(&r, b, bytes, len, &info, NULL);
+	begin_reading(&r, b, bytes, len, &info, NULL);
 	if (!find_tree(&r))
 		return RB_GEOMETRY_MALFORMED;
 	do
 	{
 		uint32_t type, count;
 
-		if (left(&r) < 8)
+		if (bytes_left(&r) < 8)
 			return RB_GEOMETRY_MALFORMED;
-		type = word(r.at, false);
-		count = word(r.at + 4, false);
+		type = read_word(r.at, false);
+		count = read_word(r.at + 4, false);
 		r.at += 8;
 		if (type == 0 || type > RB_TYPE_TIN)
 			return depth == 0 ? RB_GEOMETRY_UNKNOWN : RB_GEOMETRY_MALFORMED;
@@ -782,7 +787,7 @@ rb_geometry_check_serialized(rb_builder *b, const uint8_t *bytes, size_t len)
 			return RB_GEOMETRY_STOPPED;
 		if (is_collection(type) && count > 0)
 		{
-			if (count > left(&r) / 8 || depth == MOST_NESTED)
+			if (count > bytes_left(&r) / 8 || depth == MAX_NESTED)
 				return RB_GEOMETRY_MALFORMED;
 			pending[depth++] = count;
 			continue;
@@ -824,11 +829,11 @@ type_of_wkb(uint32_t wkb)
 static inline bool
 read_count(reader *r, size_t least, uint32_t *count)
 {
-	if (left(r) < 4)
+	if (bytes_left(r) < 4)
 		return false;
-	*count = word(r->at, r->swap);
+	*count = read_word(r->at, r->swap);
 	r->at += 4;
-	return *count <= left(r) / least;
+	return *count <= bytes_left(r) / least;
 }
 
 /* Reads byte order, type and SRID of the next node. */
@@ -838,19 +843,19 @@ ewkb_header(reader *r, bool outermost, uint32_t *type)
 	uint32_t bits;
 	uint32_t iso;
 
-	if (left(r) < 5)
+	if (bytes_left(r) < 5)
 		return RB_GEOMETRY_MALFORMED;
 	if (r->at[0] > 1)
 		return RB_GEOMETRY_MALFORMED;
 	r->swap = (r->at[0] == 1) != little_endian();
-	bits = word(r->at + 1, r->swap);
+	bits = read_word(r->at + 1, r->swap);
 	r->at += 5;
 	if (bits & EWKB_SRID)
 	{
-		if (left(r) < 4)
+		if (bytes_left(r) < 4)
 			return RB_GEOMETRY_MALFORMED;
 		if (outermost)
-			r->info->srid = (int32_t) word(r->at, r->swap);
+			r->info->srid = (int32_t) read_word(r->at, r->swap);
 		r->at += 4;
 	}
 	iso = (bits & ~(EWKB_Z | EWKB_M | EWKB_SRID)) / 1000;
@@ -866,7 +871,7 @@ static rb_geometry_fault
 ewkb_leaf(reader *r, uint32_t type)
 {
 	rb_geometry_fault fault = RB_GEOMETRY_OK;
-	line ring;
+	point_list ring;
 	uint32_t nrings = 1;
 	uint32_t n = 1;
 
@@ -890,7 +895,7 @@ ewkb_leaf(reader *r, uint32_t type)
 				ring.npoints = 0;
 		}
 		r->ring = i;
-		fault = take(r, type, nrings, ring);
+		fault = take_ring(r, type, nrings, ring);
 	}
 	return fault != RB_GEOMETRY_OK ? fault : end_leaf(r, type);
 }
@@ -943,6 +948,6 @@ rb_geometry_read_ewkb(rb_builder *b, const uint8_t *bytes, size_t len, rb_geomet
 {
 	reader r;
 
-	begin(&r, b, bytes, len, info, error);
-	return guarded(&r, read_ewkb);
+	begin_reading(&r, b, bytes, len, info, error);
+	return read_guarded(&r, read_ewkb);
 }

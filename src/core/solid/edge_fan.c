@@ -71,7 +71,7 @@ make_rings(search *s, room *r, uint32_t from, uint32_t to)
 
 	while (size < 3 * (size_t) (to - from))
 		size *= 2;
-	status = rb_room(s->ctx, &r->table, &r->table_cap, size);
+	status = rb_array_reserve(s->ctx, &r->table, &r->table_cap, size);
 	if (status != RB_OK)
 		return status;
 	memset(r->table, 0xff, size * sizeof *r->table);
@@ -146,7 +146,7 @@ find_row(search *s, room *r, uint32_t from, uint32_t to)
 	rb_status status = make_rings(s, r, from, to);
 
 	if (status == RB_OK)
-		status = rb_room(s->ctx, &r->stack, &r->stack_cap, to - from);
+		status = rb_array_reserve(s->ctx, &r->stack, &r->stack_cap, to - from);
 	for (uint32_t i = from; i < to && status == RB_OK; i++)
 	{
 		if (fans->sheet[i] == i && !fans->inner[i])
@@ -175,7 +175,7 @@ find_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 static double
-lowest(const double *t)
+lowest_z(const double *t)
 {
 	return rb_min(t[2], rb_min(t[5], t[8]));
 }
@@ -197,7 +197,7 @@ find_tops(const rb_fans *fans, uint32_t *top)
 		if (sheet == i)
 			top[i] = i;
 		else if (sheet != RB_NO_SHEET &&
-				 lowest(t + 9 * (size_t) i) > lowest(t + 9 * (size_t) top[sheet]))
+				 lowest_z(t + 9 * (size_t) i) > lowest_z(t + 9 * (size_t) top[sheet]))
 			top[sheet] = i;
 	}
 }

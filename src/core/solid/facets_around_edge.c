@@ -139,7 +139,7 @@ inside_behind(const look *l, const half *from, const fan *f, bool *on)
 }
 
 static unsigned
-look_around(const look *l)
+classify_around(const look *l)
 {
 	static const unsigned what[4] = {0, RB_RED_ALONE, RB_BLUE_ALONE, RB_IN_BOTH};
 	unsigned found = 0;
@@ -201,8 +201,8 @@ side_on(rb_exact_env *env, const double *p, const double *q, const rb_fans *fans
  * once.
  */
 static unsigned
-look_at_side(rb_exact_env *env, const rb_fans *mine, uint32_t side, const rb_fans *other,
-			 uint32_t i, bool is_red)
+classify_side(rb_exact_env *env, const rb_fans *mine, uint32_t side, const rb_fans *other,
+			  uint32_t i, bool is_red)
 {
 	const double *t = triangle_at(mine, side / 3);
 	double edge[6];
@@ -215,9 +215,9 @@ look_at_side(rb_exact_env *env, const rb_fans *mine, uint32_t side, const rb_fan
 	memcpy(edge, t + 3 * (side % 3), 3 * sizeof(double));
 	memcpy(edge + 3, t + 3 * ((side + 1) % 3), 3 * sizeof(double));
 	contact = rb_segment_triangle_contact(env, edge, triangle_at(other, i));
-	if (contact == 0 || RB_TOLD_DIMENSION(RB_TOLD(contact)) == 0)
+	if (contact == 0 || RB_PAYLOAD_DIMENSION(RB_PAYLOAD(contact)) == 0)
 		return 0;
-	if (RB_TOLD_CROSSES(RB_TOLD(contact)))
+	if (RB_PAYLOAD_CROSSES(RB_PAYLOAD(contact)))
 		g = two_sides(env, l.p, l.q, other, i);
 	else
 	{
@@ -229,7 +229,7 @@ look_at_side(rb_exact_env *env, const rb_fans *mine, uint32_t side, const rb_fan
 	}
 	l.red = is_red ? f : g;
 	l.blue = is_red ? g : f;
-	return look_around(&l);
+	return classify_around(&l);
 }
 
 /* Returns the triangle side between two vertices, given as a bit mask. */
@@ -260,12 +260,12 @@ rb_around_edges(rb_exact_env *env, const rb_fans *red, uint32_t r, const rb_fans
 		l.blue = (fan){.of = blue, .side = 3 * b + side_of_corners(common.b)};
 		if (!rb_fan_is_first(red, l.red.side) || !rb_fan_is_first(blue, l.blue.side))
 			return 0;
-		return look_around(&l);
+		return classify_around(&l);
 	}
 	for (uint32_t k = 0; k < 3; k++)
 	{
-		found |= look_at_side(env, red, 3 * r + k, blue, b, true);
-		found |= look_at_side(env, blue, 3 * b + k, red, r, false);
+		found |= classify_side(env, red, 3 * r + k, blue, b, true);
+		found |= classify_side(env, blue, 3 * b + k, red, r, false);
 	}
 	return found;
 }
@@ -300,7 +300,7 @@ sides_of_halves(const look *l, const double *const to[2], const fan *body)
  * its sides.
  */
 static unsigned
-look_at_body_side(rb_exact_env *env, const double *t, const rb_fans *body, uint32_t side)
+classify_solid_side(rb_exact_env *env, const double *t, const rb_fans *body, uint32_t side)
 {
 	const double *b = triangle_at(body, side / 3);
 	const double *to[2] = {NULL, NULL};
@@ -314,7 +314,7 @@ look_at_body_side(rb_exact_env *env, const double *t, const rb_fans *body, uint3
 	memcpy(edge, b + 3 * (side % 3), 3 * sizeof(double));
 	memcpy(edge + 3, b + 3 * ((side + 1) % 3), 3 * sizeof(double));
 	contact = rb_segment_triangle_contact(env, edge, t);
-	if (contact == 0 || RB_TOLD_DIMENSION(RB_TOLD(contact)) == 0)
+	if (contact == 0 || RB_PAYLOAD_DIMENSION(RB_PAYLOAD(contact)) == 0)
 		return 0;
 	axis = rb_projection_axis(env, t, t + 3, t + 6);
 	for (int k = 0; k < 3; k++)
@@ -332,7 +332,7 @@ look_at_body_side(rb_exact_env *env, const double *t, const rb_fans *body, uint3
  * along a side of that triangle, look_at_body_side handles it.
  */
 static unsigned
-look_at_surface_side(rb_exact_env *env, const double *t, int k, const rb_fans *body, uint32_t i)
+classify_surface_side(rb_exact_env *env, const double *t, int k, const rb_fans *body, uint32_t i)
 {
 	const double *to[2] = {t + 3 * ((k + 2) % 3), NULL};
 	double edge[6];
@@ -343,8 +343,8 @@ look_at_surface_side(rb_exact_env *env, const double *t, int k, const rb_fans *b
 	memcpy(edge, t + 3 * k, 3 * sizeof(double));
 	memcpy(edge + 3, t + 3 * ((k + 1) % 3), 3 * sizeof(double));
 	contact = rb_segment_triangle_contact(env, edge, triangle_at(body, i));
-	if (contact == 0 || RB_TOLD_DIMENSION(RB_TOLD(contact)) == 0 ||
-		!RB_TOLD_CROSSES(RB_TOLD(contact)))
+	if (contact == 0 || RB_PAYLOAD_DIMENSION(RB_PAYLOAD(contact)) == 0 ||
+		!RB_PAYLOAD_CROSSES(RB_PAYLOAD(contact)))
 		return 0;
 	f = two_sides(env, l.p, l.q, body, i);
 	return sides_of_halves(&l, to, &f);
@@ -357,8 +357,8 @@ rb_around_surface(rb_exact_env *env, const double *t, const rb_fans *body, uint3
 
 	for (uint32_t k = 0; k < 3 && found != (RB_SURFACE_IN | RB_SURFACE_OUT); k++)
 	{
-		found |= look_at_body_side(env, t, body, 3 * i + k);
-		found |= look_at_surface_side(env, t, (int) k, body, i);
+		found |= classify_solid_side(env, t, body, 3 * i + k);
+		found |= classify_surface_side(env, t, (int) k, body, i);
 	}
 	return found;
 }

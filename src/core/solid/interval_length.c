@@ -32,7 +32,7 @@
  */
 #include "core/solid/solid.h"
 
-#define MOST_WORDS 160
+#define MAX_WORDS 160
 
 /*
  * Maximum sizes of intermediate results. The ratio of a location has degree 3, and two ratios are
@@ -41,7 +41,7 @@
  * most 1, and up to 2^32 of their products with roots are added.
  */
 _Static_assert(2 * RB_NUMBER_DEGREE(3, 3) + 1 <= RB_NUMBER_WORDS, "room for two ratios");
-_Static_assert(2 * MOST_WORDS + 1 <= RB_NUMBER_WORDS, "room for two lengths");
+_Static_assert(2 * MAX_WORDS + 1 <= RB_NUMBER_WORDS, "room for two lengths");
 _Static_assert(2 * RB_NUMBER_DEGREE(2, 2) + 1 <= RB_NUMBER_WORDS &&
 				   RB_NUMBER_DEGREE(2, 2) + RB_NUMBER_DEGREE(3, 3) + 19 + 1 + 1 <= RB_NUMBER_WORDS,
 			   "room for factors and roots");
@@ -70,8 +70,8 @@ round_certainly(const rb_number *x, int words, double *down, double *up)
 
 /* Computes the length of the line up to segment i, and its total length. */
 static rb_status
-measure(rb_context *ctx, const double *segments, uint32_t n, uint32_t i, int words,
-		rb_number *before, rb_number *total)
+measure_line(rb_context *ctx, const double *segments, uint32_t n, uint32_t i, int words,
+			 rb_number *before, rb_number *total)
 {
 	rb_number length;
 
@@ -85,30 +85,30 @@ measure(rb_context *ctx, const double *segments, uint32_t n, uint32_t i, int wor
 			rb_number_copy(before, total);
 		rb_segment_length(&length, segments + 6 * (size_t) k, words);
 		rb_number_add(total, total, &length);
-		rb_number_cut(total, words);
+		rb_number_truncate(total, words);
 	}
 	return RB_OK;
 }
 
 static void
-fraction_of(rb_number *fraction, const rb_place *place, const rb_number *before,
+fraction_of(rb_number *fraction, const rb_location *place, const rb_number *before,
 			const rb_number *total, int words)
 {
-	rb_place start = rb_place_start(place->segment);
+	rb_location start = rb_location_start(place->segment);
 	rb_number length;
 
-	rb_places_length(&length, &start, place, words);
+	rb_locations_length(&length, &start, place, words);
 	rb_number_add(&length, &length, before);
 	rb_number_div(fraction, &length, total, words);
-	rb_number_cut(fraction, words);
+	rb_number_truncate(fraction, words);
 }
 
 #define UNKNOWN 2
 
 /* Computes the sign of the exact fraction minus the midpoint of two doubles, or UNKNOWN. */
 static rb_status
-beside_middle(rb_context *ctx, const double *segments, uint32_t n, uint32_t i,
-			  const rb_place *place, double down, double up, int *side)
+side_of_midpoint(rb_context *ctx, const double *segments, uint32_t n, uint32_t i,
+				 const rb_location *place, double down, double up, int *side)
 {
 	rb_number twice, two, numerator, denominator, factor[3];
 	uint8_t *seen = NULL;
@@ -121,7 +121,7 @@ beside_middle(rb_context *ctx, const double *segments, uint32_t n, uint32_t i,
 	rb_number_of(&two, up);
 	rb_number_add(&twice, &twice, &two);
 	rb_number_of(&two, 2);
-	rb_place_ratio(place, &numerator, &denominator);
+	rb_location_ratio(place, &numerator, &denominator);
 	/*
 	 * Factors of the roots before, at and after the location, multiplied by twice the denominator
 	 */
@@ -165,7 +165,7 @@ beside_middle(rb_context *ctx, const double *segments, uint32_t n, uint32_t i,
 
 rb_status
 rb_line_fraction(rb_context *ctx, const double *segments, uint32_t n, uint32_t i,
-				 const rb_place *place, const rb_number *before, const rb_number *total,
+				 const rb_location *place, const rb_number *before, const rb_number *total,
 				 double *fraction)
 {
 	rb_number x, start, whole;
@@ -176,7 +176,7 @@ rb_line_fraction(rb_context *ctx, const double *segments, uint32_t n, uint32_t i
 	fraction_of(&x, place, before, total, RB_MEASURE_WORDS);
 	if (round_certainly(&x, RB_MEASURE_WORDS, fraction, &up))
 		return RB_OK;
-	status = beside_middle(ctx, segments, n, i, place, *fraction, up, &side);
+	status = side_of_midpoint(ctx, segments, n, i, place, *fraction, up, &side);
 	if (status != RB_OK)
 		return status;
 	if (side == 0)
@@ -197,11 +197,11 @@ rb_line_fraction(rb_context *ctx, const double *segments, uint32_t n, uint32_t i
 		*fraction = side < 0 ? *fraction : up;
 		return RB_OK;
 	}
-	for (int words = 2 * RB_MEASURE_WORDS; words < 2 * MOST_WORDS; words *= 2)
+	for (int words = 2 * RB_MEASURE_WORDS; words < 2 * MAX_WORDS; words *= 2)
 	{
-		const int few = words < MOST_WORDS ? words : MOST_WORDS;
+		const int few = words < MAX_WORDS ? words : MAX_WORDS;
 
-		status = measure(ctx, segments, n, i, few, &start, &whole);
+		status = measure_line(ctx, segments, n, i, few, &start, &whole);
 		if (status != RB_OK)
 			return status;
 		fraction_of(&x, place, &start, &whole, few);

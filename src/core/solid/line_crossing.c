@@ -64,7 +64,8 @@ line_sign(rb_exact_env *env, const double *a, const double *b, const double *c, 
  * are that point.
  */
 static bool
-clip(rb_exact_env *env, const double *segment, const double *t, int axis, rb_place place[2])
+clip_segment(rb_exact_env *env, const double *segment, const double *t, int axis,
+			 rb_location place[2])
 {
 	double q[6], ab[4];
 	int turn;
@@ -72,14 +73,14 @@ clip(rb_exact_env *env, const double *segment, const double *t, int axis, rb_pla
 	rb_project(t, 3, axis, q);
 	rb_project(segment, 2, axis, ab);
 	turn = rb_orient2d_points(env, q, q + 2, q + 4);
-	place[0] = rb_place_start(segment);
-	place[1] = rb_place_end(segment);
+	place[0] = rb_location_start(segment);
+	place[1] = rb_location_end(segment);
 	for (int e = 0; e < 3; e++)
 	{
 		const double *c = q + 2 * e, *d = q + 2 * ((e + 1) % 3);
 		int at = turn * rb_orient2d_points(env, c, d, ab);
 		int bt = turn * rb_orient2d_points(env, c, d, ab + 2);
-		rb_place cut = {.segment = segment, .triangle = t, .of = RB_PLACE_EDGE};
+		rb_location cut = {.segment = segment, .triangle = t, .of = RB_PLACE_EDGE};
 
 		if (at < 0 && bt < 0)
 			return false;
@@ -88,17 +89,17 @@ clip(rb_exact_env *env, const double *segment, const double *t, int axis, rb_pla
 		cut.axis = (uint8_t) axis;
 		cut.corner = (uint8_t) e;
 		if (at == 0)
-			cut = rb_place_start(segment);
+			cut = rb_location_start(segment);
 		else if (bt == 0)
-			cut = rb_place_end(segment);
+			cut = rb_location_end(segment);
 		else
-			rb_place_find(&cut);
-		if (at < 0 && rb_place_compare(&cut, &place[0]) > 0)
+			rb_location_find(&cut);
+		if (at < 0 && rb_location_compare(&cut, &place[0]) > 0)
 			place[0] = cut;
-		if (bt < 0 && rb_place_compare(&cut, &place[1]) < 0)
+		if (bt < 0 && rb_location_compare(&cut, &place[1]) < 0)
 			place[1] = cut;
 	}
-	return rb_place_compare(&place[0], &place[1]) < 0;
+	return rb_location_compare(&place[0], &place[1]) < 0;
 }
 
 /* Returns true if all vertices of the triangle are on the segment's line. */
@@ -113,7 +114,7 @@ is_along(rb_exact_env *env, const double *segment, const double *t)
 
 /* Clips the segment to a triangle whose vertices are all on the segment's line. */
 static bool
-clip_needle(const double *segment, const double *t, rb_place place[2])
+clip_needle(const double *segment, const double *t, rb_location place[2])
 {
 	const double *a = segment, *b = segment + 3;
 	int axis = 0;
@@ -133,25 +134,25 @@ clip_needle(const double *segment, const double *t, rb_place place[2])
 				corner = i;
 		x = t[3 * corner + axis];
 		if (a[axis] < b[axis] ? x <= a[axis] : x >= a[axis])
-			place[end] = rb_place_start(segment);
+			place[end] = rb_location_start(segment);
 		else if (a[axis] < b[axis] ? x >= b[axis] : x <= b[axis])
-			place[end] = rb_place_end(segment);
+			place[end] = rb_location_end(segment);
 		else
 		{
-			rb_place p = {.segment = segment, .triangle = t, .of = RB_PLACE_CORNER};
+			rb_location p = {.segment = segment, .triangle = t, .of = RB_PLACE_CORNER};
 
 			p.axis = (uint8_t) axis;
 			p.corner = (uint8_t) corner;
 			place[end] = p;
-			rb_place_find(&place[end]);
+			rb_location_find(&place[end]);
 		}
 	}
-	return rb_place_compare(&place[0], &place[1]) < 0;
+	return rb_location_compare(&place[0], &place[1]) < 0;
 }
 
-rb_crossing
+rb_line_crossing
 rb_segment_crosses(rb_exact_env *env, const double *segment, const double *triangle,
-				   rb_place place[2])
+				   rb_location place[2])
 {
 	const double *a = segment, *b = segment + 3, *t = triangle;
 	int sa = rb_orient3d_at(env, t, t + 3, t + 6, a);
@@ -163,7 +164,7 @@ rb_segment_crosses(rb_exact_env *env, const double *segment, const double *trian
 	if (sa == 0 && sb == 0)
 	{
 		int axis = rb_projection_axis(env, t, t + 3, t + 6);
-		bool overlaps = axis >= 0 ? clip(env, segment, t, axis, place)
+		bool overlaps = axis >= 0 ? clip_segment(env, segment, t, axis, place)
 								  : is_along(env, segment, t) && clip_needle(segment, t, place);
 
 		return overlaps ? RB_OVERLAPS : RB_CROSSES_NOT;
@@ -183,22 +184,22 @@ rb_segment_crosses(rb_exact_env *env, const double *segment, const double *trian
 		side = s;
 	}
 	if (sa == 0)
-		place[0] = rb_place_start(segment);
+		place[0] = rb_location_start(segment);
 	else if (sb == 0)
-		place[0] = rb_place_end(segment);
+		place[0] = rb_location_end(segment);
 	else
 	{
-		place[0] = (rb_place){.segment = segment, .triangle = t, .of = RB_PLACE_PLANE};
-		rb_place_find(&place[0]);
+		place[0] = (rb_location){.segment = segment, .triangle = t, .of = RB_PLACE_PLANE};
+		rb_location_find(&place[0]);
 	}
 	return RB_CROSSES;
 }
 
 /* Returns where the segment meets a triangle without area that is not on the segment's line. */
-static rb_place
+static rb_location
 meet_needle(rb_exact_env *env, const double *segment, const double *t)
 {
-	rb_place p = {.segment = segment, .triangle = t, .of = RB_PLACE_EDGE};
+	rb_location p = {.segment = segment, .triangle = t, .of = RB_PLACE_EDGE};
 	int axis;
 
 	while (rb_equal3(t + 3 * p.corner, t + 3 * ((p.corner + 1) % 3)))
@@ -207,13 +208,13 @@ meet_needle(rb_exact_env *env, const double *segment, const double *t)
 	if (axis < 0)
 		axis = rb_projection_axis(env, segment, segment + 3, t + 3 * ((p.corner + 1) % 3));
 	p.axis = (uint8_t) axis;
-	rb_place_find(&p);
+	rb_location_find(&p);
 	return p;
 }
 
 void
 rb_segment_meets(rb_exact_env *env, const double *segment, const double *triangle,
-				 rb_place place[2])
+				 rb_location place[2])
 {
 	const double *t = triangle;
 	const int sa = rb_orient3d_at(env, t, t + 3, t + 6, segment);
@@ -224,7 +225,7 @@ rb_segment_meets(rb_exact_env *env, const double *segment, const double *triangl
 	{
 		axis = rb_projection_axis(env, t, t + 3, t + 6);
 		if (axis >= 0)
-			(void) clip(env, segment, t, axis, place);
+			(void) clip_segment(env, segment, t, axis, place);
 		else if (is_along(env, segment, t))
 			(void) clip_needle(segment, t, place);
 		else
@@ -232,13 +233,13 @@ rb_segment_meets(rb_exact_env *env, const double *segment, const double *triangl
 		return;
 	}
 	if (sa == 0)
-		place[0] = rb_place_start(segment);
+		place[0] = rb_location_start(segment);
 	else if (sb == 0)
-		place[0] = rb_place_end(segment);
+		place[0] = rb_location_end(segment);
 	else
 	{
-		place[0] = (rb_place){.segment = segment, .triangle = t, .of = RB_PLACE_PLANE};
-		rb_place_find(&place[0]);
+		place[0] = (rb_location){.segment = segment, .triangle = t, .of = RB_PLACE_PLANE};
+		rb_location_find(&place[0]);
 	}
 	place[1] = place[0];
 }

@@ -32,10 +32,10 @@
 
 /* Number of lines a thread takes at a time; lines of different blocks count as not connected */
 #define BLOCK RB_SIZE(64, 3)
-#define STRETCH 65536    /* Number of steps between checks for cancellation */
-#define START UINT32_MAX /* Marks a hit whose segment start is below a triangle */
-#define PUT 256          /* Number of intervals passed to the sink at a time */
-#define WORDS 4          /* Payload words per interval */
+#define CHECK_INTERVAL 65536 /* Number of steps between checks for cancellation */
+#define START UINT32_MAX     /* Marks a hit whose segment start is below a triangle */
+#define PUT 256              /* Number of intervals passed to the sink at a time */
+#define WORDS 4              /* Payload words per interval */
 
 typedef struct hit
 {
@@ -44,7 +44,7 @@ typedef struct hit
 	uint32_t triangle;
 } hit;
 
-typedef struct all
+typedef struct lines_join
 {
 	rb_context *ctx;
 	const rb_set *lines;
@@ -61,12 +61,12 @@ typedef struct all
 	size_t *from;    /* Start of each line's hits, with one extra entry at the end */
 	uint32_t *first; /* First segment of each line, with one extra entry at the end */
 	int status;
-} all;
+} lines_join;
 
 /* ---- hits ---- */
 
 static rb_status
-add_hits(all *a, const hit *hits, size_t n)
+add_hits(lines_join *a, const hit *hits, size_t n)
 {
 	rb_status status = RB_OK;
 
@@ -97,13 +97,13 @@ add_hits(all *a, const hit *hits, size_t n)
  * it.
  */
 static bool
-is_below(const all *a, rb_exact_env *env, uint32_t ray, uint32_t triangle)
+is_below(const lines_join *a, rb_exact_env *env, uint32_t ray, uint32_t triangle)
 {
 	const double *p = a->rays.set->coords + (size_t) ray * 6;
 	const double *t = a->bodies->coords + (size_t) triangle * 9;
 
 	return rb_ray_counts(&a->rays, ray, rb_row_of(a->bodies, triangle)) &&
-		   (RB_TOLD(rb_point_under(env, p, t)) & RB_TOLD(RB_UNDER_OF(1, 0)));
+		   (RB_PAYLOAD(rb_ray_crossing(env, p, t)) & RB_PAYLOAD(RB_RAY_PARITY_OF(1, 0)));
 }
 
 /*
@@ -111,9 +111,9 @@ is_below(const all *a, rb_exact_env *env, uint32_t ray, uint32_t triangle)
  * segment numbers.
  */
 static rb_status
-put_pairs(void *user, const rb_pair *pairs, size_t n)
+note_hits(void *user, const rb_pair *pairs, size_t n)
 {
-	all *a = user;
+	lines_join *a = user;
 	const uint32_t segments = a->lines->nparts;
 	rb_exact_env env = {.filters = a->ctx->filters, .exact = true};
 	hit hits[PUT];
@@ -142,7 +142,7 @@ put_pairs(void *user, const rb_pair *pairs, size_t n)
 
 /* Returns true if the segment starts where its predecessor ends, within the same block. */
 static bool
-goes_on(const rb_set *lines, uint32_t segment)
+continues_previous(const rb_set *lines, uint32_t segment)
 {
 	const double *at = lines->coords + (size_t) segment * 6;
 
@@ -152,13 +152,13 @@ goes_on(const rb_set *lines, uint32_t segment)
 }
 
 static rb_status
-list_starts(all *a, double **coords, uint32_t *starts)
+list_starts(lines_join *a, double **coords, uint32_t *starts)
 {
 	uint32_t n = 0;
 	rb_status status;
 
 	for (uint32_t i = 0; i < a->lines->nparts; i++)
-		n += !goes_on(a->lines, i);
+		n += !continues_previous(a->lines, i);
 	*starts = n;
 	status = rb_array(a->ctx, (void **) coords, n > 0 ? n : 1, 3 * sizeof(double));
 	if (status == RB_OK)
@@ -166,9 +166,9 @@ list_starts(all *a, double **coords, uint32_t *starts)
 	n = 0;
 	for (uint32_t i = 0; i < a->lines->nparts && status == RB_OK; i++)
 	{
-		if (i % STRETCH == 0 && rb_should_stop(a->ctx))
+		if (i % CHECK_INTERVAL == 0 && rb_should_stop(a->ctx))
 			status = RB_STOPPED;
-		if (goes_on(a->lines, i))
+		if (continues_previous(a->lines, i))
 			continue;
 		memcpy(*coords + (size_t) n * 3, a->lines->coords + (size_t) i * 6, 3 * sizeof(double));
 		a->start_of[n++] = i;
@@ -177,7 +177,7 @@ list_starts(all *a, double **coords, uint32_t *starts)
 }
 
 static rb_status
-make_rays(all *a, const rb_backend *backend)
+make_rays(lines_join *a, const rb_backend *backend)
 {
 	rb_set points = {.kind = RB_POINT3};
 	double *coords = NULL;
@@ -186,20 +186,20 @@ make_rays(all *a, const rb_backend *backend)
 	points.nrows = points.nparts;
 	points.coords = coords;
 	if (status == RB_OK)
-		status = rb_rays_make(a->ctx, backend, &points, a->bodies, &a->rays);
+		status = rb_rays_build(a->ctx, backend, &points, a->bodies, &a->rays);
 	rb_free(a->ctx->memory, (void **) &coords);
 	return status;
 }
 
 static rb_status
-find_hits(all *a, const rb_backend *backend)
+find_hits(lines_join *a, const rb_backend *backend)
 {
 	const size_t of_one = 6 * sizeof(double);
 	const uint32_t segments = a->lines->nparts, rays = a->rays.set->nparts;
 	const uint64_t n = (uint64_t) segments + rays;
 	rb_set both = {.kind = RB_SEGMENT3, .nparts = (uint32_t) n, .nrows = (uint32_t) n};
 	const rb_job job = {.red = &both, .blue = a->bodies, .predicate = RB_MEET};
-	const rb_sink sink = {.put = put_pairs, .user = a};
+	const rb_sink sink = {.put = note_hits, .user = a};
 	double *coords = NULL;
 	rb_status status;
 
@@ -222,7 +222,7 @@ find_hits(all *a, const rb_backend *backend)
 
 /* Sorts the hits by line. */
 static rb_status
-sort_by_line(all *a)
+sort_by_line(lines_join *a)
 {
 	const uint32_t nlines = a->lines->nrows;
 	rb_status status = rb_array(a->ctx, (void **) &a->from, (size_t) nlines + 2, sizeof *a->from);
@@ -245,7 +245,7 @@ sort_by_line(all *a)
 		a->from[i + 2] += a->from[i + 1];
 	for (size_t i = 0; i < a->nhits; i++)
 	{
-		if (i % STRETCH == 0 && rb_should_stop(a->ctx))
+		if (i % CHECK_INTERVAL == 0 && rb_should_stop(a->ctx))
 			return RB_STOPPED;
 		a->sorted[a->from[rb_row_of(a->lines, a->hits[i].segment) + 1]++] = a->hits[i];
 	}
@@ -268,8 +268,8 @@ in_order(const void *p, const void *q)
 /* State of a thread that processes one line after another */
 typedef struct desk
 {
-	all *a;
-	rb_stretches stretches;
+	lines_join *a;
+	rb_line_intervals stretches;
 	rb_pair *meet;
 	size_t meet_cap;
 	uint8_t *inside;
@@ -286,7 +286,7 @@ typedef struct desk
 } desk;
 
 static rb_status
-flush(desk *d)
+flush_intervals(desk *d)
 {
 	rb_status status = d->n > 0 ? d->a->sink->put(d->a->sink->user, d->rows, d->told, d->n) : RB_OK;
 
@@ -295,22 +295,22 @@ flush(desk *d)
 }
 
 static rb_status
-give_out(desk *d, uint32_t line, uint32_t body)
+write_intervals(desk *d, uint32_t line, uint32_t body)
 {
 	rb_status status = RB_OK;
 
 	for (size_t i = 0; i < d->stretches.n && status == RB_OK; i++)
 	{
-		const rb_stretch *s = &d->stretches.at[i];
+		const rb_line_interval *s = &d->stretches.at[i];
 		uint64_t *told = d->told + d->n * WORDS;
 
 		d->rows[d->n++] = (rb_pair){line, body};
 		memcpy(&told[0], &s->from, sizeof s->from);
 		memcpy(&told[1], &s->to, sizeof s->to);
 		memcpy(&told[2], &s->length, sizeof s->length);
-		told[3] = RB_STRETCH_OF(s->on_boundary, d->stretches.leaves);
+		told[3] = RB_INTERVAL_OF(s->on_boundary, d->stretches.leaves);
 		if (d->n == PUT)
-			status = flush(d);
+			status = flush_intervals(d);
 	}
 	return status;
 }
@@ -334,9 +334,9 @@ make_room(desk *d, void **array, size_t *cap, size_t n, size_t size)
  * inside the solid, which this line continues.
  */
 static rb_status
-do_body(desk *d, uint32_t line, uint32_t body, bool inside, const hit *hits, size_t n)
+process_solid(desk *d, uint32_t line, uint32_t body, bool inside, const hit *hits, size_t n)
 {
-	const all *a = d->a;
+	const lines_join *a = d->a;
 	const uint32_t first = a->first[line];
 	rb_line of = {.segments = a->lines->coords + (size_t) first * 6,
 				  .nsegments = a->first[line + 1] - first,
@@ -353,11 +353,11 @@ do_body(desk *d, uint32_t line, uint32_t body, bool inside, const hit *hits, siz
 			d->meet[of.nmeet++] = (rb_pair){hits[i].segment - first, hits[i].triangle};
 	of.inside = d->inside;
 	of.meet = d->meet;
-	status = rb_body_stretches(a->ctx, &of, &d->stretches);
+	status = rb_solid_intervals(a->ctx, &of, &d->stretches);
 	d->inside[0] = 0;
 	for (size_t i = 0; i < n; i++)
 		d->inside[hits[i].segment - first] = 0;
-	return status == RB_OK ? give_out(d, line, body) : status;
+	return status == RB_OK ? write_intervals(d, line, body) : status;
 }
 
 /* Carries the solids that contain the end of the current line over to the start of the next one. */
@@ -379,7 +379,7 @@ swap_open(desk *d, size_t still)
  * contained the end of the previous line.
  */
 static rb_status
-do_bodies(desk *d, uint32_t line, const hit *hits, size_t n)
+process_solids(desk *d, uint32_t line, const hit *hits, size_t n)
 {
 	size_t still = 0, i = 0, k = 0;
 	rb_status status = RB_OK;
@@ -393,7 +393,7 @@ do_bodies(desk *d, uint32_t line, const hit *hits, size_t n)
 		while (end < n && hits[end].body == body)
 			end++;
 		status = rb_should_stop(d->a->ctx) ? RB_STOPPED
-										   : do_body(d, line, body, open, hits + i, end - i);
+										   : process_solid(d, line, body, open, hits + i, end - i);
 		if (d->stretches.inside_at_end)
 			d->still[still++] = body;
 		k += open;
@@ -404,9 +404,9 @@ do_bodies(desk *d, uint32_t line, const hit *hits, size_t n)
 }
 
 static rb_status
-do_line(desk *d, uint32_t line)
+process_line(desk *d, uint32_t line)
 {
-	const all *a = d->a;
+	const lines_join *a = d->a;
 	hit *hits = a->sorted + a->from[line];
 	const size_t n = a->from[line + 1] - a->from[line];
 	const uint32_t first = a->first[line], segments = a->first[line + 1] - first;
@@ -414,7 +414,7 @@ do_line(desk *d, uint32_t line)
 
 	if (segments == 0)
 		return RB_OK;
-	if (!goes_on(a->lines, first))
+	if (!continues_previous(a->lines, first))
 		d->nopen = 0;
 	if (n + d->nopen == 0)
 		return RB_OK;
@@ -431,25 +431,25 @@ do_line(desk *d, uint32_t line)
 	if (status == RB_OK)
 		status =
 			rb_line_measure(a->ctx, a->lines->coords + (size_t) first * 6, segments, &d->stretches);
-	return status == RB_OK ? do_bodies(d, line, hits, n) : status;
+	return status == RB_OK ? process_solids(d, line, hits, n) : status;
 }
 
 static void
-do_lines(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+process_lines(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
-	all *a = arg;
+	lines_join *a = arg;
 	desk d = {.a = a};
 	rb_status status = RB_OK;
 	int ok = RB_OK;
 
 	(void) me;
 	for (uint64_t line = from; line < to && status == RB_OK; line++)
-		status = rb_load(&a->status) == RB_OK ? do_line(&d, (uint32_t) line) : RB_STOPPED;
+		status = rb_load(&a->status) == RB_OK ? process_line(&d, (uint32_t) line) : RB_STOPPED;
 	if (status == RB_OK)
-		status = flush(&d);
+		status = flush_intervals(&d);
 	if (status != RB_OK)
 		rb_store_if(&a->status, &ok, (int) status);
-	rb_stretches_free(a->ctx->memory, &d.stretches);
+	rb_line_intervals_free(a->ctx->memory, &d.stretches);
 	rb_free(a->ctx->memory, (void **) &d.meet);
 	rb_free(a->ctx->memory, (void **) &d.inside);
 	rb_free(a->ctx->memory, (void **) &d.open);
@@ -457,14 +457,14 @@ do_lines(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 static rb_status
-walk_lines(all *a)
+walk_lines(lines_join *a)
 {
 	rb_thread *me;
 	rb_status status = rb_team_open(a->ctx, rb_threads_for(a->ctx, a->lines->nrows, BLOCK), &me);
 
 	if (status != RB_OK)
 		return status;
-	status = rb_loop(me, a->lines->nrows, BLOCK, do_lines, a);
+	status = rb_loop(me, a->lines->nrows, BLOCK, process_lines, a);
 	rb_team_close(&me);
 	return a->status != RB_OK ? (rb_status) a->status : status;
 }
@@ -475,10 +475,10 @@ rb_status
 rb_compose_insides(rb_context *ctx, const rb_backend *backend, const rb_job *job,
 				   const rb_row_sink *sink)
 {
-	all a = {.ctx = ctx, .lines = job->red, .bodies = job->blue, .sink = sink};
+	lines_join a = {.ctx = ctx, .lines = job->red, .bodies = job->blue, .sink = sink};
 	uint32_t *bad = NULL;
 	rb_status status =
-		rb_bodies_check(ctx, backend, job->blue, job->skip_bad, RB_BODY_OF_BODIES, &bad);
+		rb_bodies_check(ctx, backend, job->blue, job->skip_bad, RB_SOLID_OF_SOLIDS, &bad);
 
 	a.bad = bad;
 	pthread_mutex_init(&a.lock, NULL);

@@ -10,18 +10,18 @@
 #include "core/base/sort.h"
 #include "core/solid/solid.h"
 
-typedef struct spot
+typedef struct line_point
 {
 	uint32_t segment;
-	rb_place place;
-} spot;
+	rb_location place;
+} line_point;
 
 static bool
-is_before(const spot *a, const spot *b)
+is_before(const line_point *a, const line_point *b)
 {
 	if (a->segment != b->segment)
 		return a->segment < b->segment;
-	return rb_place_compare(&a->place, &b->place) < 0;
+	return rb_location_compare(&a->place, &b->place) < 0;
 }
 
 static bool
@@ -34,7 +34,7 @@ is_point(const double *segments, uint32_t i)
  * Assigns a segment of zero length to the end of the segment before it, or to the start of the next
  * one.
  */
-static spot
+static line_point
 spot_of_point(const double *segments, uint32_t n, uint32_t i)
 {
 	uint32_t k = i;
@@ -42,17 +42,17 @@ spot_of_point(const double *segments, uint32_t n, uint32_t i)
 	while (k > 0 && is_point(segments, k))
 		k--;
 	if (!is_point(segments, k))
-		return (spot){k, rb_place_end(segments + 6 * (size_t) k)};
+		return (line_point){k, rb_location_end(segments + 6 * (size_t) k)};
 	while (k < n - 1 && is_point(segments, k))
 		k++;
-	return (spot){k, rb_place_start(segments + 6 * (size_t) k)};
+	return (line_point){k, rb_location_start(segments + 6 * (size_t) k)};
 }
 
 /* The intersection of one pair of parts, as a range of locations on the line */
 typedef struct span
 {
-	spot begin;
-	spot end;
+	line_point begin;
+	line_point end;
 } span;
 
 static int
@@ -69,7 +69,7 @@ compare_spans(const void *a, const void *b, const void *arg)
  * them.
  */
 static bool
-continues(const double *segments, uint32_t i, uint32_t j)
+is_contiguous(const double *segments, uint32_t i, uint32_t j)
 {
 	uint32_t k = i + 1;
 
@@ -84,16 +84,17 @@ continues(const double *segments, uint32_t i, uint32_t j)
  * q does not begin before the other one.
  */
 static bool
-is_joined(const double *segments, const spot *p, const spot *q)
+is_joined(const double *segments, const line_point *p, const line_point *q)
 {
-	rb_place end, start;
+	rb_location end, start;
 
 	if (p->segment >= q->segment)
 		return !is_before(p, q);
-	end = rb_place_end(segments + 6 * (size_t) p->segment);
-	start = rb_place_start(segments + 6 * (size_t) q->segment);
-	return rb_place_compare(&p->place, &end) == 0 && rb_place_compare(&q->place, &start) == 0 &&
-		   continues(segments, p->segment, q->segment);
+	end = rb_location_end(segments + 6 * (size_t) p->segment);
+	start = rb_location_start(segments + 6 * (size_t) q->segment);
+	return rb_location_compare(&p->place, &end) == 0 &&
+		   rb_location_compare(&q->place, &start) == 0 &&
+		   is_contiguous(segments, p->segment, q->segment);
 }
 
 static span
@@ -101,8 +102,8 @@ span_of_pair(rb_exact_env *env, const double *segments, uint32_t n, const double
 			 const rb_pair *pair)
 {
 	const double *segment = segments + 6 * (size_t) pair->red;
-	rb_place place[2];
-	spot point;
+	rb_location place[2];
+	line_point point;
 
 	if (is_point(segments, pair->red))
 	{
@@ -115,9 +116,10 @@ span_of_pair(rb_exact_env *env, const double *segments, uint32_t n, const double
 
 /* Appends a span as fractions of the line's length. */
 static rb_status
-write_span(rb_context *ctx, const double *segments, uint32_t n, const span *at, rb_stretches *out)
+write_span(rb_context *ctx, const double *segments, uint32_t n, const span *at,
+		   rb_line_intervals *out)
 {
-	rb_stretch *to = out->at + out->n++;
+	rb_line_interval *to = out->at + out->n++;
 	rb_status status =
 		rb_measured_fraction(ctx, segments, n, at->begin.segment, &at->begin.place, out, &to->from);
 
@@ -129,7 +131,7 @@ write_span(rb_context *ctx, const double *segments, uint32_t n, const span *at, 
 
 /* Reserves memory for nmeet spans, their order and their fractions. */
 static rb_status
-reserve_spans(rb_context *ctx, size_t nmeet, rb_stretches *out)
+reserve_spans(rb_context *ctx, size_t nmeet, rb_line_intervals *out)
 {
 	rb_status status = RB_OK;
 
@@ -151,7 +153,7 @@ reserve_spans(rb_context *ctx, size_t nmeet, rb_stretches *out)
 
 rb_status
 rb_line_spans(rb_context *ctx, const double *segments, uint32_t n, const double *triangles,
-			  const rb_pair *meet, size_t nmeet, rb_stretches *out)
+			  const rb_pair *meet, size_t nmeet, rb_line_intervals *out)
 {
 	rb_exact_env env = {.filters = ctx->filters, .exact = true};
 	rb_status status = reserve_spans(ctx, nmeet, out);
@@ -164,7 +166,7 @@ rb_line_spans(rb_context *ctx, const double *segments, uint32_t n, const double 
 		return status;
 	if (out->measured == 0)
 	{
-		out->at[out->n++] = (rb_stretch){0, 0, 0, false};
+		out->at[out->n++] = (rb_line_interval){0, 0, 0, false};
 		return RB_OK;
 	}
 	for (size_t m = 0; m < nmeet; m++)

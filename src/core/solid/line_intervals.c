@@ -26,7 +26,7 @@ typedef enum event_kind
 
 typedef struct event
 {
-	rb_place place;
+	rb_location place;
 	event_kind kind;
 } event;
 
@@ -42,7 +42,7 @@ typedef struct walk
 {
 	rb_context *ctx;
 	const rb_line *line;
-	rb_stretches *out;
+	rb_line_intervals *out;
 	rb_exact_env env;
 	uint32_t at;       /* Current segment */
 	uint32_t measured; /* Number of segments of nonzero length */
@@ -54,14 +54,14 @@ typedef struct walk
 	double from;
 	/* Length so far, if the line has several segments; otherwise `begin` and `end` determine it */
 	rb_number length;
-	rb_place begin;
-	rb_place end;
+	rb_location begin;
+	rb_location end;
 } walk;
 
 static int
 in_order(const void *p, const void *q)
 {
-	return rb_place_compare(&((const event *) p)->place, &((const event *) q)->place);
+	return rb_location_compare(&((const event *) p)->place, &((const event *) q)->place);
 }
 
 static const double *
@@ -71,7 +71,7 @@ segment_at(const walk *w, uint32_t i)
 }
 
 static void
-load(rb_number *to, const rb_length *from)
+load_length(rb_number *to, const rb_length *from)
 {
 	to->sign = from->n > 0;
 	to->n = from->n;
@@ -80,7 +80,7 @@ load(rb_number *to, const rb_length *from)
 }
 
 static void
-save(rb_length *to, const rb_number *from)
+save_length(rb_length *to, const rb_number *from)
 {
 	to->n = from->n;
 	to->low = from->low;
@@ -91,7 +91,7 @@ save(rb_length *to, const rb_number *from)
  * A line with one segment of nonzero length needs no lengths: its fractions are segment parameters.
  */
 rb_status
-rb_line_measure(rb_context *ctx, const double *segments, uint32_t n, rb_stretches *out)
+rb_line_measure(rb_context *ctx, const double *segments, uint32_t n, rb_line_intervals *out)
 {
 	rb_number sum = {.sign = 0};
 	rb_status status;
@@ -114,31 +114,31 @@ rb_line_measure(rb_context *ctx, const double *segments, uint32_t n, rb_stretche
 
 		if (i % 1024 == 1023 && rb_should_stop(ctx))
 			return RB_STOPPED;
-		save(&out->before[i], &sum);
+		save_length(&out->before[i], &sum);
 		rb_segment_length(&length, segments + 6 * (size_t) i, RB_MEASURE_WORDS);
 		rb_number_add(&sum, &sum, &length);
-		rb_number_cut(&sum, RB_MEASURE_WORDS);
+		rb_number_truncate(&sum, RB_MEASURE_WORDS);
 	}
-	save(&out->before[n], &sum);
+	save_length(&out->before[n], &sum);
 	return RB_OK;
 }
 
 rb_status
 rb_measured_fraction(rb_context *ctx, const double *segments, uint32_t n, uint32_t i,
-					 const rb_place *place, const rb_stretches *measured, double *fraction)
+					 const rb_location *place, const rb_line_intervals *measured, double *fraction)
 {
 	rb_number before, total;
 
 	*fraction = place->t;
 	if (measured->measured == 1)
 		return RB_OK;
-	load(&before, &measured->before[i]);
-	load(&total, &measured->before[n]);
+	load_length(&before, &measured->before[i]);
+	load_length(&total, &measured->before[n]);
 	return rb_line_fraction(ctx, segments, n, i, place, &before, &total, fraction);
 }
 
 static rb_status
-fraction_at(walk *w, const rb_place *place, double *fraction)
+fraction_at(walk *w, const rb_location *place, double *fraction)
 {
 	if (w->measured == 1)
 	{
@@ -151,9 +151,9 @@ fraction_at(walk *w, const rb_place *place, double *fraction)
 
 /* Appends the current interval, which ends at the given fraction. */
 static rb_status
-put(walk *w, double to)
+append_interval(walk *w, double to)
 {
-	rb_stretches *out = w->out;
+	rb_line_intervals *out = w->out;
 
 	if (out->n == out->cap)
 	{
@@ -164,23 +164,23 @@ put(walk *w, double to)
 			return status;
 		out->cap = cap;
 	}
-	out->at[out->n++] = (rb_stretch){w->from, to,
-									 w->measured == 1 ? rb_places_distance(&w->begin, &w->end)
-													  : rb_number_round(&w->length),
-									 w->state == ON_BOUNDARY};
+	out->at[out->n++] = (rb_line_interval){
+		w->from, to,
+		w->measured == 1 ? rb_locations_distance(&w->begin, &w->end) : rb_number_round(&w->length),
+		w->state == ON_BOUNDARY};
 	return RB_OK;
 }
 
 /* Ends the current interval at this location, and starts another one with the given state. */
 static rb_status
-turn(walk *w, const rb_place *place, state next)
+change_state(walk *w, const rb_location *place, state next)
 {
 	double here;
 	rb_status status;
 
 	status = fraction_at(w, place, &here);
 	if (status == RB_OK && w->state != OUTSIDE)
-		status = put(w, here);
+		status = append_interval(w, here);
 	w->state = next;
 	w->from = here;
 	w->begin = *place;
@@ -193,20 +193,20 @@ turn(walk *w, const rb_place *place, state next)
  * given state.
  */
 static rb_status
-go(walk *w, const rb_place *from, const rb_place *to, state now)
+extend_interval(walk *w, const rb_location *from, const rb_location *to, state now)
 {
 	rb_status status = RB_OK;
 
 	if (now != w->state)
-		status = turn(w, from, now);
+		status = change_state(w, from, now);
 	w->end = *to;
 	if (status == RB_OK && now != OUTSIDE && w->measured > 1)
 	{
 		rb_number length;
 
-		rb_places_length(&length, from, to, RB_MEASURE_WORDS);
+		rb_locations_length(&length, from, to, RB_MEASURE_WORDS);
 		rb_number_add(&w->length, &w->length, &length);
-		rb_number_cut(&w->length, RB_MEASURE_WORDS);
+		rb_number_truncate(&w->length, RB_MEASURE_WORDS);
 	}
 	return status;
 }
@@ -216,20 +216,20 @@ static rb_status
 walk_segment(walk *w, const event *events, size_t n)
 {
 	const double *segment = segment_at(w, w->at);
-	rb_place last = rb_place_start(segment), end = rb_place_end(segment);
+	rb_location last = rb_location_start(segment), end = rb_location_end(segment);
 	long overlaps = 0;
 	rb_status status = RB_OK;
 
 	for (size_t i = 0; i <= n && status == RB_OK; i++)
 	{
-		const rb_place *here = i < n ? &events[i].place : &end;
+		const rb_location *here = i < n ? &events[i].place : &end;
 
-		if (rb_place_compare(&last, here) < 0)
+		if (rb_location_compare(&last, here) < 0)
 		{
 			const state now = overlaps > 0 ? ON_BOUNDARY : w->inside ? INSIDE : OUTSIDE;
 
 			w->out->leaves |= now == OUTSIDE;
-			status = go(w, &last, here, now);
+			status = extend_interval(w, &last, here, now);
 			last = *here;
 		}
 		if (i == n)
@@ -244,16 +244,16 @@ walk_segment(walk *w, const event *events, size_t n)
 
 /* Collects the crossings and overlaps of the current segment with the given triangles. */
 static rb_status
-collect(walk *w, const rb_pair *meet, size_t n, size_t *found)
+collect_events(walk *w, const rb_pair *meet, size_t n, size_t *found)
 {
-	rb_stretches *out = w->out;
+	rb_line_intervals *out = w->out;
 	event *events = out->work;
 
 	*found = 0;
 	for (size_t i = 0; i < n; i++)
 	{
-		rb_place place[2];
-		rb_crossing crossing;
+		rb_location place[2];
+		rb_line_crossing crossing;
 
 		if (i % 1024 == 1023 && rb_should_stop(w->ctx))
 			return RB_STOPPED;
@@ -295,15 +295,15 @@ walk_point(walk *w)
 			w->out->inside_at_end = line->inside[i] != 0;
 	for (size_t i = 0; i < line->nmeet && !on; i++)
 	{
-		int answer = rb_point_under(&w->env, line->segments,
-									line->triangles + 9 * (size_t) line->meet[i].blue);
+		int answer = rb_ray_crossing(&w->env, line->segments,
+									 line->triangles + 9 * (size_t) line->meet[i].blue);
 
-		on = answer != 0 && (RB_TOLD(answer) & 2) != 0;
+		on = answer != 0 && (RB_PAYLOAD(answer) & 2) != 0;
 	}
 	if (!on && !line->inside[0])
 		return RB_OK;
 	w->state = on ? ON_BOUNDARY : INSIDE;
-	return put(w, 1);
+	return append_interval(w, 1);
 }
 
 /*
@@ -320,7 +320,7 @@ next_of_interest(const rb_line *line, uint32_t i, size_t meet)
 }
 
 rb_status
-rb_body_stretches(rb_context *ctx, const rb_line *line, rb_stretches *out)
+rb_solid_intervals(rb_context *ctx, const rb_line *line, rb_line_intervals *out)
 {
 	walk w = {.ctx = ctx, .line = line, .out = out, .state = OUTSIDE};
 	const double *last = NULL;
@@ -335,7 +335,7 @@ rb_body_stretches(rb_context *ctx, const rb_line *line, rb_stretches *out)
 	if (w.measured == 0)
 		return walk_point(&w);
 	if (w.measured > 1)
-		load(&w.total, &out->before[line->nsegments]);
+		load_length(&w.total, &out->before[line->nsegments]);
 	for (uint32_t i = 0; i < line->nsegments && status == RB_OK; i++)
 	{
 		const double *segment;
@@ -366,29 +366,29 @@ rb_body_stretches(rb_context *ctx, const rb_line *line, rb_stretches *out)
 		last = segment;
 		if (!rb_equal3(segment, segment + 3))
 		{
-			rb_place start = rb_place_start(segment);
+			rb_location start = rb_location_start(segment);
 
 			if (w.measured > 1)
-				load(&w.before, &out->before[i]);
+				load_length(&w.before, &out->before[i]);
 			/* Start a new interval after a gap in the line. */
 			if (jumped && w.state != OUTSIDE)
-				status = turn(&w, &start, OUTSIDE);
+				status = change_state(&w, &start, OUTSIDE);
 			jumped = false;
 			if (status == RB_OK)
-				status = collect(&w, line->meet + meet, n, &found);
+				status = collect_events(&w, line->meet + meet, n, &found);
 			if (status == RB_OK)
 				status = walk_segment(&w, out->work, found);
 		}
 		meet += n;
 	}
 	if (status == RB_OK && w.state != OUTSIDE)
-		status = put(&w, 1);
+		status = append_interval(&w, 1);
 	out->inside_at_end = w.inside;
 	return status;
 }
 
 void
-rb_stretches_free(rb_memory *memory, rb_stretches *s)
+rb_line_intervals_free(rb_memory *memory, rb_line_intervals *s)
 {
 	rb_free(memory, (void **) &s->at);
 	rb_free(memory, &s->work);

@@ -25,14 +25,14 @@
 /* ---- exact arithmetic ---- */
 
 void
-rb_place_ratio(const rb_place *p, rb_number *numerator, rb_number *denominator)
+rb_location_ratio(const rb_location *p, rb_number *numerator, rb_number *denominator)
 {
 	const double *a = p->segment, *b = p->segment + 3, *t = p->triangle;
 	const double *c = t + 3 * p->corner, *d = t + 3 * ((p->corner + 1) % 3);
 	int u = (p->axis + 1) % 3, v = (p->axis + 2) % 3;
 	rb_number x, y, term;
 
-	switch ((rb_place_of) p->of)
+	switch ((rb_location_kind) p->of)
 	{
 		case RB_PLACE_START:
 		case RB_PLACE_END:
@@ -88,13 +88,13 @@ rb_place_ratio(const rb_place *p, rb_number *numerator, rb_number *denominator)
 /* A determinant, and the sum of the magnitudes of its terms */
 typedef struct near
 {
-	rb_twofold value;
+	rb_double_double value;
 	double size;
 } near;
 
 /* Computes q - p. Returns false if later operations on the result could underflow or overflow. */
 static bool
-differences(rb_twofold *r, const double *p, const double *q, int n)
+subtract_points(rb_double_double *r, const double *p, const double *q, int n)
 {
 	bool good = true;
 
@@ -102,7 +102,7 @@ differences(rb_twofold *r, const double *p, const double *q, int n)
 	{
 		double size;
 
-		r[i] = rb_twofold_difference(q[i], p[i]);
+		r[i] = rb_double_double_difference(q[i], p[i]);
 		size = fabs(r[i].high);
 		good &= (size >= 0x1p-150 && size <= 0x1p150) || size == 0;
 	}
@@ -110,43 +110,43 @@ differences(rb_twofold *r, const double *p, const double *q, int n)
 }
 
 static near
-near_det2(rb_twofold p, rb_twofold q, rb_twofold t, rb_twofold s)
+near_det2(rb_double_double p, rb_double_double q, rb_double_double t, rb_double_double s)
 {
 	near r;
 
-	r.value = rb_twofold_sub(rb_twofold_mul(p, s), rb_twofold_mul(q, t));
+	r.value = rb_double_double_sub(rb_double_double_mul(p, s), rb_double_double_mul(q, t));
 	r.size = fabs(p.high * s.high) + fabs(q.high * t.high);
 	return r;
 }
 
 static near
-near_dot(const near *n, const rb_twofold *w)
+near_dot(const near *n, const rb_double_double *w)
 {
 	near r = {{0, 0}, 0};
 
 	for (int i = 0; i < 3; i++)
 	{
-		r.value = rb_twofold_add(r.value, rb_twofold_mul(n[i].value, w[i]));
+		r.value = rb_double_double_add(r.value, rb_double_double_mul(n[i].value, w[i]));
 		r.size += n[i].size * fabs(w[i].high);
 	}
 	return r;
 }
 
 static bool
-find_nearly(rb_place *p)
+find_nearly(rb_location *p)
 {
 	const double *a = p->segment, *t = p->triangle;
 	const double *c = t + 3 * p->corner, *d = t + 3 * ((p->corner + 1) % 3);
 	int i = (p->axis + 1) % 3, j = (p->axis + 2) % 3;
-	rb_twofold ba[3], ca[3], u[3], v[3], ratio;
+	rb_double_double ba[3], ca[3], u[3], v[3], ratio;
 	near numerator, denominator, n[3];
 	double error, slack;
-	bool good = differences(ba, a, a + 3, 3) && differences(ca, a, c, 3);
+	bool good = subtract_points(ba, a, a + 3, 3) && subtract_points(ca, a, c, 3);
 
-	switch ((rb_place_of) p->of)
+	switch ((rb_location_kind) p->of)
 	{
 		case RB_PLACE_PLANE:
-			good = good && differences(u, t, t + 3, 3) && differences(v, t, t + 6, 3);
+			good = good && subtract_points(u, t, t + 3, 3) && subtract_points(v, t, t + 6, 3);
 			if (!good)
 				return false;
 			for (int k = 0; k < 3; k++)
@@ -159,7 +159,7 @@ find_nearly(rb_place *p)
 			denominator = near_dot(n, ba);
 			break;
 		case RB_PLACE_EDGE:
-			if (!good || !differences(u, c, d, 3))
+			if (!good || !subtract_points(u, c, d, 3))
 				return false;
 			numerator = near_det2(ca[i], ca[j], u[i], u[j]);
 			denominator = near_det2(ba[i], ba[j], u[i], u[j]);
@@ -174,7 +174,7 @@ find_nearly(rb_place *p)
 	error = DET_ERROR * (numerator.size + denominator.size);
 	if (!(error <= 0x1p-10 * fabs(denominator.value.high)))
 		return false;
-	ratio = rb_twofold_div(numerator.value, denominator.value);
+	ratio = rb_double_double_div(numerator.value, denominator.value);
 	error = 2 * error / fabs(denominator.value.high) + 0x1p-100;
 	slack = 2 * error + 0x1p-50 * fabs(ratio.low);
 	p->t = ratio.high;
@@ -187,37 +187,37 @@ find_nearly(rb_place *p)
 /* ---- locations ---- */
 
 void
-rb_place_find(rb_place *p)
+rb_location_find(rb_location *p)
 {
 	rb_number numerator, denominator, ratio;
 
 	if (find_nearly(p))
 		return;
-	rb_place_ratio(p, &numerator, &denominator);
+	rb_location_ratio(p, &numerator, &denominator);
 	rb_number_div(&ratio, &numerator, &denominator, 3);
 	p->t = rb_number_round(&ratio);
 	p->low = 0;
 	p->error = INFINITY;
 }
 
-rb_place
-rb_place_start(const double *segment)
+rb_location
+rb_location_start(const double *segment)
 {
-	rb_place p = {.segment = segment, .t = 0, .of = RB_PLACE_START};
+	rb_location p = {.segment = segment, .t = 0, .of = RB_PLACE_START};
 
 	return p;
 }
 
-rb_place
-rb_place_end(const double *segment)
+rb_location
+rb_location_end(const double *segment)
 {
-	rb_place p = {.segment = segment, .t = 1, .of = RB_PLACE_END};
+	rb_location p = {.segment = segment, .t = 1, .of = RB_PLACE_END};
 
 	return p;
 }
 
 int
-rb_place_compare(const rb_place *p, const rb_place *q)
+rb_location_compare(const rb_location *p, const rb_location *q)
 {
 	rb_number pn, pd, qn, qd, left, right;
 	double apart;
@@ -229,8 +229,8 @@ rb_place_compare(const rb_place *p, const rb_place *q)
 		return apart < 0 ? -1 : 1;
 	if (p->of == q->of && p->triangle == q->triangle && p->corner == q->corner)
 		return 0;
-	rb_place_ratio(p, &pn, &pd);
-	rb_place_ratio(q, &qn, &qd);
+	rb_location_ratio(p, &pn, &pd);
+	rb_location_ratio(q, &qn, &qd);
 	rb_number_mul(&left, &pn, &qd);
 	rb_number_mul(&right, &qn, &pd);
 	return rb_number_compare(&left, &right);
@@ -259,11 +259,11 @@ rb_segment_length(rb_number *length, const double *segment, int words)
 
 	rb_segment_square(&square, segment);
 	rb_number_root(length, &square, words);
-	rb_number_cut(length, words);
+	rb_number_truncate(length, words);
 }
 
 void
-rb_places_length(rb_number *length, const rb_place *from, const rb_place *to, int words)
+rb_locations_length(rb_number *length, const rb_location *from, const rb_location *to, int words)
 {
 	rb_number fn, fd, tn, td, left, right, whole;
 
@@ -273,24 +273,24 @@ rb_places_length(rb_number *length, const rb_place *from, const rb_place *to, in
 		rb_number_copy(length, &whole);
 		return;
 	}
-	rb_place_ratio(from, &fn, &fd);
-	rb_place_ratio(to, &tn, &td);
+	rb_location_ratio(from, &fn, &fd);
+	rb_location_ratio(to, &tn, &td);
 	rb_number_mul(&left, &tn, &fd);
 	rb_number_mul(&right, &fn, &td);
 	rb_number_sub(&left, &left, &right);
 	rb_number_mul(&right, &fd, &td);
 	rb_number_div(&fn, &left, &right, words);
-	rb_number_cut(&fn, words);
+	rb_number_truncate(&fn, words);
 	rb_number_mul(length, &fn, &whole);
-	rb_number_cut(length, words);
+	rb_number_truncate(length, words);
 }
 
 double
-rb_places_distance(const rb_place *from, const rb_place *to)
+rb_locations_distance(const rb_location *from, const rb_location *to)
 {
-	rb_twofold share =
-		rb_twofold_sub((rb_twofold){to->t, to->low}, (rb_twofold){from->t, from->low});
-	rb_twofold d[3];
+	rb_double_double share = rb_double_double_sub((rb_double_double){to->t, to->low},
+												  (rb_double_double){from->t, from->low});
+	rb_double_double d[3];
 	rb_number length;
 
 	/*
@@ -298,8 +298,8 @@ rb_places_distance(const rb_place *from, const rb_place *to)
 	 * place that rounding adds.
 	 */
 	if (from->error + to->error <= 0x1p-62 * share.high &&
-		differences(d, from->segment, from->segment + 3, 3))
-		return rb_twofold_mul(share, rb_twofold_sqrt(rb_twofold_dot(d, d))).high;
-	rb_places_length(&length, from, to, RB_MEASURE_WORDS);
+		subtract_points(d, from->segment, from->segment + 3, 3))
+		return rb_double_double_mul(share, rb_double_double_sqrt(rb_double_double_dot(d, d))).high;
+	rb_locations_length(&length, from, to, RB_MEASURE_WORDS);
 	return rb_number_round(&length);
 }

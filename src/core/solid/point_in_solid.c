@@ -19,10 +19,10 @@
 
 #include <string.h>
 
-#define GRAIN 16      /* Number of solids a thread takes at a time */
-#define STRETCH 65536 /* Number of points between checks for cancellation */
+#define GRAIN 16             /* Number of solids a thread takes at a time */
+#define CHECK_INTERVAL 65536 /* Number of points between checks for cancellation */
 
-typedef struct making
+typedef struct rays_build
 {
 	rb_context *ctx;
 	const rb_set *bodies;
@@ -32,12 +32,12 @@ typedef struct making
 	double *coords;
 	double *top;
 	pthread_mutex_t lock;
-} making;
+} rays_build;
 
 static void
 find_boxes(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
-	making *m = arg;
+	rays_build *m = arg;
 
 	(void) me;
 	for (uint64_t row = from; row < to; row++)
@@ -56,7 +56,7 @@ find_boxes(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 static rb_status
-find_all_boxes(making *m)
+find_all_boxes(rays_build *m)
 {
 	uint32_t *start = NULL;
 	rb_thread *me;
@@ -82,7 +82,7 @@ find_all_boxes(making *m)
 static rb_status
 put_tops(void *user, const rb_pair *pairs, size_t n)
 {
-	making *m = user;
+	rays_build *m = user;
 
 	pthread_mutex_lock(&m->lock);
 	for (size_t i = 0; i < n; i++)
@@ -97,7 +97,7 @@ put_tops(void *user, const rb_pair *pairs, size_t n)
 }
 
 static rb_status
-find_tops(making *m, const rb_backend *backend, uint32_t n)
+find_tops(rays_build *m, const rb_backend *backend, uint32_t n)
 {
 	const rb_set points = {.kind = RB_BOX3, .nparts = n, .nrows = n, .coords = m->coords};
 	const rb_set boxes = {
@@ -109,7 +109,7 @@ find_tops(making *m, const rb_backend *backend, uint32_t n)
 }
 
 static rb_status
-make_rays(making *m, const rb_backend *backend, const rb_set *points)
+make_rays(rays_build *m, const rb_backend *backend, const rb_set *points)
 {
 	const uint32_t n = points->nparts;
 	rb_status status = find_all_boxes(m);
@@ -118,7 +118,7 @@ make_rays(making *m, const rb_backend *backend, const rb_set *points)
 	{
 		const double *p = points->coords + (size_t) i * 3;
 
-		if (i % STRETCH == 0 && rb_should_stop(m->ctx))
+		if (i % CHECK_INTERVAL == 0 && rb_should_stop(m->ctx))
 			return RB_STOPPED;
 		memcpy(m->coords + (size_t) i * 6, p, 3 * sizeof(double));
 		memcpy(m->coords + (size_t) i * 6 + 3, p, 3 * sizeof(double));
@@ -132,11 +132,11 @@ make_rays(making *m, const rb_backend *backend, const rb_set *points)
 }
 
 rb_status
-rb_rays_make(rb_context *ctx, const rb_backend *backend, const rb_set *points, const rb_set *bodies,
-			 rb_rays *rays)
+rb_rays_build(rb_context *ctx, const rb_backend *backend, const rb_set *points,
+			  const rb_set *bodies, rb_rays *rays)
 {
 	const uint32_t n = points->nparts;
-	making m = {.ctx = ctx, .bodies = bodies};
+	rays_build m = {.ctx = ctx, .bodies = bodies};
 	rb_set arrays = *points;
 	int64_t *ids = NULL;
 	rb_status status = rb_array(ctx, (void **) &m.coords, n > 0 ? n : 1, 6 * sizeof(double));

@@ -132,7 +132,7 @@ copy_rows(rb_context *ctx, const boxes *of, const uint32_t *row, uint32_t nrows,
 
 /* Selects the marked rows. Reuses the set itself if all rows are marked. */
 static rb_status
-take_rows(rb_context *ctx, const boxes *of, const uint32_t *marks, some_rows *some)
+select_rows(rb_context *ctx, const boxes *of, const uint32_t *marks, some_rows *some)
 {
 	const uint32_t rows = of->set->nrows;
 	uint32_t n = 0;
@@ -262,7 +262,7 @@ flush_batch(const positions *p, batch *b)
 }
 
 static rb_status
-put_position(const positions *p, batch *b, uint32_t red, uint32_t blue, uint64_t told)
+write_position(const positions *p, batch *b, uint32_t red, uint32_t blue, uint64_t told)
 {
 	b->pair[b->n] = (rb_pair){red, blue};
 	b->told[b->n++] = told;
@@ -285,9 +285,9 @@ position_of_relation(uint64_t relation)
 	{
 		case RB_RED_INSIDE:
 			return RB_LIES_INSIDE;
-		case RB_BODIES_EQUAL:
+		case RB_SOLIDS_EQUAL:
 			return RB_LIES_EQUAL;
-		case RB_BODIES_TOUCH:
+		case RB_SOLIDS_TOUCH:
 			return RB_LIES_OUTSIDE;
 		default:
 			return RB_LIES_CROSSING;
@@ -295,7 +295,7 @@ position_of_relation(uint64_t relation)
 }
 
 static rb_status
-ask_row(positions *p, rb_solids_room *room, batch *b, uint32_t row)
+test_row(positions *p, rb_solids_room *room, batch *b, uint32_t row)
 {
 	const rb_set *red = p->job->red;
 	const uint32_t first = p->red.start[row], n = p->red.start[row + 1] - first;
@@ -315,15 +315,15 @@ ask_row(positions *p, rb_solids_room *room, batch *b, uint32_t row)
 
 		if (rb_solids_is_bad(p->solids, at))
 			continue;
-		status = rb_solids_ask(p->ctx, room, p->solids, at, red->kind, parts, n, &some);
+		status = rb_solids_test(p->ctx, room, p->solids, at, red->kind, parts, n, &some);
 		if (status == RB_OK)
-			status = put_position(p, b, row, body, position_of(some));
+			status = write_position(p, b, row, body, position_of(some));
 	}
 	return status;
 }
 
 static void
-ask_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+test_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	positions *p = arg;
 	rb_solids_room room = {.meet = NULL};
@@ -332,7 +332,7 @@ ask_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 	(void) me;
 	for (uint64_t row = from; row < to && status == RB_OK && rb_load(&p->status) == RB_OK; row++)
-		status = ask_row(p, &room, &b, (uint32_t) row);
+		status = test_row(p, &room, &b, (uint32_t) row);
 	if (status == RB_OK)
 		status = flush_batch(p, &b);
 	note_failure(p, status);
@@ -355,8 +355,8 @@ put_related(void *user, const rb_pair *rows, const uint64_t *told, size_t n)
 	rb_status status = RB_OK;
 
 	for (size_t i = 0; i < n && status == RB_OK; i++)
-		status = put_position(r->p, &b, r->p->surfaces.row[r->row[rows[i].red]],
-							  r->p->bodies.row[rows[i].blue], position_of_relation(told[i]));
+		status = write_position(r->p, &b, r->p->surfaces.row[r->row[rows[i].red]],
+								r->p->bodies.row[rows[i].blue], position_of_relation(told[i]));
 	return status == RB_OK ? flush_batch(r->p, &b) : status;
 }
 
@@ -381,7 +381,7 @@ relate_closed(positions *p)
 		for (uint32_t i = 0; i < set->nrows; i++)
 			if (!rb_is_marked(p->open, i) && !rb_is_marked(p->bad, i))
 				rb_mark(marks, i);
-		status = take_rows(p->ctx, &of, marks, &closed);
+		status = select_rows(p->ctx, &of, marks, &closed);
 	}
 	if (status == RB_OK && closed.set->nrows > 0)
 	{
@@ -436,8 +436,8 @@ find_met(positions *p, rb_thread *me)
 	}
 	p->scale = find_scale(&p->blue);
 	if (status == RB_OK)
-		status = rb_tree_make(me, p->ctx, &p->tree, &boxes_of_blue, 0, boxes_of_blue.nparts,
-							  p->scale, NULL, UINT32_MAX);
+		status = rb_tree_build(me, p->ctx, &p->tree, &boxes_of_blue, 0, boxes_of_blue.nparts,
+							   p->scale, NULL, UINT32_MAX);
 	return status == RB_OK ? rb_loop(me, p->job->red->nrows, GRAIN, mark_rows, p) : status;
 }
 
@@ -461,21 +461,21 @@ static rb_status
 prepare_rows(positions *p)
 {
 	rb_context *ctx = p->ctx;
-	rb_status status = take_rows(ctx, &p->blue, p->met[1], &p->bodies);
+	rb_status status = select_rows(ctx, &p->blue, p->met[1], &p->bodies);
 
 	if (status == RB_OK && p->job->red->kind == RB_TRIANGLE3)
 	{
-		status = take_rows(ctx, &p->red, p->met[0], &p->surfaces);
+		status = select_rows(ctx, &p->red, p->met[0], &p->surfaces);
 		if (status == RB_OK)
 			status = rb_bodies_sort(ctx, p->backend, p->surfaces.set, p->job->skip_bad,
-									RB_BODY_OF_RED, &p->bad, &p->open);
-		if (status == RB_BAD_BODY)
+									RB_SOLID_OF_RED, &p->bad, &p->open);
+		if (status == RB_BAD_SOLID)
 			name_bad(ctx, p->job->red, &p->surfaces);
 	}
 	if (status == RB_OK)
 	{
-		status = rb_solids_make(ctx, p->backend, p->bodies.set, p->job->skip_bad, &p->solids);
-		if (status == RB_BAD_BODY)
+		status = rb_solids_build(ctx, p->backend, p->bodies.set, p->job->skip_bad, &p->solids);
+		if (status == RB_BAD_SOLID)
 			name_bad(ctx, p->job->blue, &p->bodies);
 	}
 	if (status == RB_OK && p->job->red->kind == RB_TRIANGLE3)
@@ -505,7 +505,7 @@ find_positions(positions *p)
 	status = rb_team_open(p->ctx, p->ctx->threads, &me);
 	if (status != RB_OK)
 		return status;
-	status = rb_loop(me, p->job->red->nrows, GRAIN, ask_rows, p);
+	status = rb_loop(me, p->job->red->nrows, GRAIN, test_rows, p);
 	rb_team_close(&me);
 	status = p->status != RB_OK ? (rb_status) p->status : status;
 	return status == RB_OK && p->open != NULL ? relate_closed(p) : status;
@@ -551,7 +551,7 @@ note_closed(rb_context *ctx, const rb_set *red, rb_placed *known)
 
 	if (known->sorted)
 		return RB_OK;
-	status = rb_bodies_sort(ctx, &rb_backend_cpu, red, false, RB_BODY_OF_RED, &bad, &open);
+	status = rb_bodies_sort(ctx, &rb_backend_cpu, red, false, RB_SOLID_OF_RED, &bad, &open);
 	if (status == RB_OK)
 	{
 		known->open = rb_is_marked(open, 0);
@@ -582,8 +582,8 @@ ask_relation(rb_context *ctx, const rb_set *red, const rb_set *blue, int *positi
 }
 
 rb_status
-rb_position_ask(rb_context *ctx, const rb_set *red, rb_placed *red_known, const rb_set *blue,
-				rb_placed *blue_known, int *position)
+rb_position_test(rb_context *ctx, const rb_set *red, rb_placed *red_known, const rb_set *blue,
+				 rb_placed *blue_known, int *position)
 {
 	rb_solids_room room = {.meet = NULL};
 	rb_status status = RB_OK;
@@ -597,7 +597,7 @@ rb_position_ask(rb_context *ctx, const rb_set *red, rb_placed *red_known, const 
 	if (red->kind == RB_TRIANGLE3)
 		status = note_closed(ctx, red, red_known);
 	if (status == RB_OK && blue_known->solids == NULL)
-		status = rb_solids_make(ctx, &rb_backend_cpu, blue, false, &blue_known->solids);
+		status = rb_solids_build(ctx, &rb_backend_cpu, blue, false, &blue_known->solids);
 	if (status != RB_OK)
 		return status;
 	rb_solids_use(blue_known->solids, ctx);
@@ -606,8 +606,8 @@ rb_position_ask(rb_context *ctx, const rb_set *red, rb_placed *red_known, const 
 	if (red->kind == RB_TRIANGLE3)
 		status = rb_solids_add_sides(ctx, &rb_backend_cpu, blue_known->solids);
 	if (status == RB_OK)
-		status = rb_solids_ask(ctx, &room, blue_known->solids, 0, red->kind, red->coords,
-							   red->nparts, &some);
+		status = rb_solids_test(ctx, &room, blue_known->solids, 0, red->kind, red->coords,
+								red->nparts, &some);
 	rb_solids_room_free(ctx->memory, &room);
 	*position = (int) position_of(some);
 	return status;

@@ -51,7 +51,7 @@
 
 #define BATCH RB_SIZE(512, 3) /* Number of pairs processed at a time */
 #define GRAIN RB_SIZE(256, 5) /* Number of collected pairs a thread takes at a time */
-#define STRETCH 4096          /* Number of small steps between checks for cancellation */
+#define CHECK_INTERVAL 4096   /* Number of small steps between checks for cancellation */
 
 /*
  * Payload of pairs that come from rays, in addition to the contacts: one triangle identifies a
@@ -90,7 +90,7 @@ blue_row(const relations *r, rb_pair pair)
 static bool
 is_curve(rb_pair pair)
 {
-	const unsigned dimension = RB_TOLD_DIMENSION(rb_pair_told(pair));
+	const unsigned dimension = RB_PAYLOAD_DIMENSION(rb_pair_payload(pair));
 
 	return dimension == 1 || dimension == 2;
 }
@@ -98,13 +98,13 @@ is_curve(rb_pair pair)
 static bool
 is_passage(rb_pair pair)
 {
-	return rb_pair_told(pair) == RB_TOLD(RB_CONTACT_OF(1, 1));
+	return rb_pair_payload(pair) == RB_PAYLOAD(RB_CONTACT_OF(1, 1));
 }
 
 /* ---- results of the joins ---- */
 
 static rb_status
-put_contacts(void *user, const rb_pair *pairs, size_t n)
+note_contacts(void *user, const rb_pair *pairs, size_t n)
 {
 	relations *r = user;
 	rb_pair some[BATCH];
@@ -132,7 +132,7 @@ static rb_status
 find_contacts(relations *r)
 {
 	const rb_job job = {.red = r->job->red, .blue = r->job->blue, .predicate = RB_CONTACT};
-	const rb_sink sink = {.put = put_contacts, .user = r};
+	const rb_sink sink = {.put = note_contacts, .user = r};
 
 	return rb_join_step(r->ctx, r->backend, &job, &sink, RB_TILE);
 }
@@ -146,15 +146,15 @@ find_sheets_inside(relations *r, int side)
 	rb_status status;
 
 	rb_notes_open(&inside, r->ctx);
-	status =
-		rb_beside_cast(r->ctx, r->backend, from, from->tops, from->nsheets, bodies, false, &inside);
+	status = rb_sheet_points_locate(r->ctx, r->backend, from, from->tops, from->nsheets, bodies,
+									false, &inside);
 	for (size_t i = 0; i < inside.n; i++)
 	{
 		const uint32_t sheet = from->sheets[inside.at[i].red], in = inside.at[i].blue;
 
-		inside.at[i] = side == 0
-						   ? (rb_pair){sheet | (uint32_t) RED_SHEET_INSIDE << RB_TOLD_SHIFT, in}
-						   : (rb_pair){in | (uint32_t) BLUE_SHEET_INSIDE << RB_TOLD_SHIFT, sheet};
+		inside.at[i] =
+			side == 0 ? (rb_pair){sheet | (uint32_t) RED_SHEET_INSIDE << RB_PAYLOAD_SHIFT, in}
+					  : (rb_pair){in | (uint32_t) BLUE_SHEET_INSIDE << RB_PAYLOAD_SHIFT, sheet};
 	}
 	if (status == RB_OK)
 		status = rb_notes_add(&r->notes, inside.at, inside.n);
@@ -177,7 +177,7 @@ make_groups(relations *r)
 		r->ngroups = 0;
 		for (size_t i = 0; i < r->notes.n; i++)
 		{
-			if (i % STRETCH == 0 && rb_should_stop(r->ctx))
+			if (i % CHECK_INTERVAL == 0 && rb_should_stop(r->ctx))
 				return RB_STOPPED;
 			if (i > 0 && red_row(r, p[i]) == red_row(r, p[i - 1]) &&
 				blue_row(r, p[i]) == blue_row(r, p[i - 1]))
@@ -222,7 +222,7 @@ find_passages(relations *r, uint8_t *close[2])
 }
 
 static rb_status
-look_closely(relations *r)
+prepare_sides(relations *r)
 {
 	uint8_t *close[2] = {NULL, NULL};
 	rb_status status = RB_OK;
@@ -265,7 +265,7 @@ group_at(const relations *r, size_t note)
 }
 
 static void
-look_at_notes(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+classify_pairs(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	relations *r = arg;
 	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
@@ -281,19 +281,19 @@ look_at_notes(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		if (!is_curve(p) || rb_load(&r->found[g]) == RB_ALL_THREE)
 			continue;
 		rb_or(&r->found[g], rb_around_edges(&env, &r->fans[0], rb_pair_red(p), &r->fans[1], p.blue,
-											RB_TOLD_DIMENSION(rb_pair_told(p))));
+											RB_PAYLOAD_DIMENSION(rb_pair_payload(p))));
 	}
 }
 
 static rb_status
-look_around_edges(relations *r)
+classify_edges(relations *r)
 {
 	rb_thread *me;
 	rb_status status = rb_team_open(r->ctx, rb_threads_for(r->ctx, r->notes.n, GRAIN), &me);
 
 	if (status != RB_OK)
 		return status;
-	status = rb_loop(me, r->notes.n, GRAIN, look_at_notes, r);
+	status = rb_loop(me, r->notes.n, GRAIN, classify_pairs, r);
 	rb_team_close(&me);
 	return status;
 }
@@ -304,21 +304,21 @@ look_around_edges(relations *r)
  * Number of sheets of one side that share a curve with the row of the other side, and number of
  * sheets inside it
  */
-typedef struct tally
+typedef struct sheet_counts
 {
 	uint32_t cut;
 	uint32_t inside;
-} tally;
+} sheet_counts;
 
 /*
  * Counts the sheets of one side in group g. last[sheet] is the number of the group, counted from 1,
  * that last counted the sheet.
  */
-static tally
+static sheet_counts
 count_sheets(const relations *r, size_t g, int side, size_t *last)
 {
 	const unsigned told = side == 0 ? RED_SHEET_INSIDE : BLUE_SHEET_INSIDE;
-	tally t = {0, 0};
+	sheet_counts t = {0, 0};
 
 	/* Count sheets that share a curve first, because their ray results are not valid. */
 	for (int rays = 0; rays < 2; rays++)
@@ -327,9 +327,9 @@ count_sheets(const relations *r, size_t g, int side, size_t *last)
 			const rb_pair p = r->notes.at[i];
 			const uint32_t sheet = r->fans[side].sheet[side == 0 ? rb_pair_red(p) : p.blue];
 
-			if (i % STRETCH == 0 && rb_should_stop(r->ctx))
+			if (i % CHECK_INTERVAL == 0 && rb_should_stop(r->ctx))
 				return t;
-			if ((rays ? rb_pair_told(p) != told : !is_curve(p)) || last[sheet] == g + 1)
+			if ((rays ? rb_pair_payload(p) != told : !is_curve(p)) || last[sheet] == g + 1)
 				continue;
 			last[sheet] = g + 1;
 			(*(rays ? &t.inside : &t.cut))++;
@@ -343,7 +343,7 @@ found_by_sheets(const relations *r, size_t g, int side, size_t *last)
 	const rb_pair p = r->notes.at[r->group[g]];
 	const uint32_t row = side == 0 ? red_row(r, p) : blue_row(r, p);
 	const uint32_t n = r->fans[side].start[row + 1] - r->fans[side].start[row];
-	const tally t = count_sheets(r, g, side, last);
+	const sheet_counts t = count_sheets(r, g, side, last);
 	unsigned found = 0;
 
 	if (t.inside > 0)
@@ -354,7 +354,7 @@ found_by_sheets(const relations *r, size_t g, int side, size_t *last)
 }
 
 static rb_status
-look_at_sheets(relations *r)
+classify_sheets(relations *r)
 {
 	rb_status status = RB_OK;
 
@@ -384,22 +384,22 @@ static uint64_t
 relation_of(unsigned found)
 {
 	if (!(found & RB_IN_BOTH))
-		return RB_BODIES_TOUCH;
+		return RB_SOLIDS_TOUCH;
 	switch (found & (RB_RED_ALONE | RB_BLUE_ALONE))
 	{
 		case 0:
-			return RB_BODIES_EQUAL;
+			return RB_SOLIDS_EQUAL;
 		case RB_RED_ALONE:
 			return RB_RED_CONTAINS;
 		case RB_BLUE_ALONE:
 			return RB_RED_INSIDE;
 		default:
-			return RB_BODIES_CROSS;
+			return RB_SOLIDS_CROSS;
 	}
 }
 
 static rb_status
-put_relations(relations *r, const rb_row_sink *sink)
+write_relations(relations *r, const rb_row_sink *sink)
 {
 	rb_pair rows[BATCH];
 	uint64_t told[BATCH];
@@ -421,14 +421,14 @@ put_relations(relations *r, const rb_row_sink *sink)
 }
 
 static rb_status
-relate(relations *r, const rb_row_sink *sink)
+relate_rows(relations *r, const rb_row_sink *sink)
 {
 	const rb_set *set[2] = {r->job->red, r->job->blue};
 	rb_status status = RB_OK;
 
 	for (int side = 0; side < 2 && status == RB_OK; side++)
 		status = rb_bodies_check(r->ctx, r->backend, set[side], r->job->skip_bad,
-								 side == 0 ? RB_BODY_OF_RED : RB_BODY_OF_BLUE, &r->bad[side]);
+								 side == 0 ? RB_SOLID_OF_RED : RB_SOLID_OF_BLUE, &r->bad[side]);
 	for (int side = 0; side < 2 && status == RB_OK; side++)
 		status = rb_fans_find(r->ctx, set[side], r->bad[side], &r->fans[side]);
 	if (status == RB_OK)
@@ -438,12 +438,12 @@ relate(relations *r, const rb_row_sink *sink)
 	if (status == RB_OK)
 		status = make_groups(r);
 	if (status == RB_OK)
-		status = look_closely(r);
+		status = prepare_sides(r);
 	if (status == RB_OK)
-		status = look_around_edges(r);
+		status = classify_edges(r);
 	if (status == RB_OK)
-		status = look_at_sheets(r);
-	return status == RB_OK ? put_relations(r, sink) : status;
+		status = classify_sheets(r);
+	return status == RB_OK ? write_relations(r, sink) : status;
 }
 
 rb_status
@@ -454,7 +454,7 @@ rb_compose_relations(rb_context *ctx, const rb_backend *backend, const rb_job *j
 	rb_status status;
 
 	rb_notes_open(&r.notes, ctx);
-	status = relate(&r, sink);
+	status = relate_rows(&r, sink);
 	rb_notes_close(&r.notes);
 	for (int side = 0; side < 2; side++)
 	{

@@ -114,15 +114,15 @@ rb_points_inward(const rb_fans *fans, uint32_t triangle)
  * triangle, and on no other triangle that shares only isolated points with it. The result is
  * undefined for a solid that shares more than isolated points with the triangle.
  */
-extern rb_status rb_beside_cast(rb_context *ctx, const rb_backend *backend, const rb_fans *from,
-								const uint32_t *triangle, uint32_t n, const rb_fans *bodies,
-								bool own, rb_notes *inside);
+extern rb_status rb_sheet_points_locate(rb_context *ctx, const rb_backend *backend,
+										const rb_fans *from, const uint32_t *triangle, uint32_t n,
+										const rb_fans *bodies, bool own, rb_notes *inside);
 
 /*
  * Returns true if a point of triangle t of a surface is inside the solid whose triangles are in the
  * tree. Triangle t has an area and shares only isolated points with the boundary of the solid.
  */
-extern bool rb_beside_is_inside(const double *t, const rb_fans *body, const rb_tree *tree);
+extern bool rb_sheet_point_is_inside(const double *t, const rb_fans *body, const rb_tree *tree);
 
 /* ---- surroundings of edges (facets_around_edge.c) ---- */
 

@@ -7,7 +7,7 @@
  */
 #include "core/solid/relate.h"
 
-#define STRETCH 65536 /* Number of pairs between checks for cancellation */
+#define CHECK_INTERVAL 65536 /* Number of pairs between checks for cancellation */
 
 void
 rb_notes_open(rb_notes *notes, rb_context *ctx)
@@ -67,7 +67,8 @@ sort_by(rb_notes *notes, rb_pair *to, bool red, const uint32_t *of, uint32_t nke
 	if (status != RB_OK)
 		return status;
 	memset(place, 0, nkeys * sizeof *place);
-	for (size_t i = 0; i < notes->n && (i % STRETCH != 0 || !rb_should_stop(notes->ctx)); i++)
+	for (size_t i = 0; i < notes->n && (i % CHECK_INTERVAL != 0 || !rb_should_stop(notes->ctx));
+		 i++)
 		place[key_of(notes->at[i], red, of)]++;
 	for (uint32_t k = 0; k < nkeys; k++)
 	{
@@ -77,7 +78,7 @@ sort_by(rb_notes *notes, rb_pair *to, bool red, const uint32_t *of, uint32_t nke
 		sum += count;
 	}
 	for (size_t i = 0; i < notes->n && status == RB_OK; i++)
-		if (i % STRETCH == 0 && rb_should_stop(notes->ctx))
+		if (i % CHECK_INTERVAL == 0 && rb_should_stop(notes->ctx))
 			status = RB_STOPPED; /* The counting loop may have ended early */
 		else
 			to[place[key_of(notes->at[i], red, of)]++] = notes->at[i];

@@ -35,7 +35,7 @@
 
 #define BATCH RB_SIZE(256, 3) /* Number of pairs appended at a time */
 
-typedef struct beside
+typedef struct ray_start
 {
 	const double *t;
 	bool own;
@@ -44,7 +44,7 @@ typedef struct beside
 	bool exact;          /* The fields below are valid */
 	rb_number centre[3]; /* Centroid times three */
 	rb_number move[3];
-} beside;
+} ray_start;
 
 /* State of a join of rays with triangles */
 typedef struct cast
@@ -58,7 +58,7 @@ typedef struct cast
 } cast;
 
 static void
-begin(beside *b, const double *t, bool own)
+begin_ray_start(ray_start *b, const double *t, bool own)
 {
 	b->t = t;
 	b->own = own;
@@ -67,7 +67,7 @@ begin(beside *b, const double *t, bool own)
 }
 
 static void
-make_exact(beside *b)
+compute_exact_start(ray_start *b)
 {
 	rb_number x;
 
@@ -90,7 +90,7 @@ make_exact(beside *b)
 
 /* Computes one coordinate of 3 c - 3 p, where c is the centroid. */
 static void
-from_point(rb_number *r, const beside *b, const double *p, int axis)
+from_point(rb_number *r, const ray_start *b, const double *p, int axis)
 {
 	rb_number x;
 
@@ -101,7 +101,7 @@ from_point(rb_number *r, const beside *b, const double *p, int axis)
 }
 
 static rb_interval
-roughly_from(const beside *b, const double *p, int axis)
+roughly_from(const ray_start *b, const double *p, int axis)
 {
 	const rb_interval c = {.lo = b->low[axis], .hi = b->high[axis]};
 
@@ -113,7 +113,7 @@ roughly_from(const beside *b, const double *p, int axis)
  * right.
  */
 static int
-edge_side(beside *b, const double *p, const double *q)
+edge_side(ray_start *b, const double *p, const double *q)
 {
 	rb_number u, v, x, y, det;
 	int sign = rb_interval_sign(rb_interval_det2(rb_interval_difference(q[0], p[0]),
@@ -123,7 +123,7 @@ edge_side(beside *b, const double *p, const double *q)
 	if (sign != RB_UNSURE && sign != 0)
 		return sign;
 	if (!b->exact)
-		make_exact(b);
+		compute_exact_start(b);
 	rb_number_difference(&u, q[0], p[0]);
 	rb_number_difference(&v, q[1], p[1]);
 	from_point(&x, b, p, 0);
@@ -135,7 +135,7 @@ edge_side(beside *b, const double *p, const double *q)
 }
 
 static int
-plane_side_roughly(const beside *b, const double *t)
+plane_side_roughly(const ray_start *b, const double *t)
 {
 	rb_interval u[3], v[3], w[3], det = {.lo = 0, .hi = 0};
 
@@ -155,7 +155,7 @@ plane_side_roughly(const beside *b, const double *t)
 }
 
 static void
-dot(rb_number *sum, const rb_number a[3], const rb_number b[3])
+dot_product(rb_number *sum, const rb_number a[3], const rb_number b[3])
 {
 	rb_number x;
 
@@ -168,7 +168,7 @@ dot(rb_number *sum, const rb_number a[3], const rb_number b[3])
 }
 
 static int
-plane_side(beside *b, const double *t)
+plane_side(ray_start *b, const double *t)
 {
 	rb_number normal[3], w[3], det;
 	int sign = plane_side_roughly(b, t);
@@ -176,19 +176,19 @@ plane_side(beside *b, const double *t)
 	if (sign != RB_UNSURE && sign != 0)
 		return sign;
 	if (!b->exact)
-		make_exact(b);
+		compute_exact_start(b);
 	rb_triangle_normal(normal, t);
 	for (int axis = 0; axis < 3; axis++)
 		from_point(&w[axis], b, t, axis);
-	dot(&det, normal, w);
+	dot_product(&det, normal, w);
 	if (det.sign == 0)
-		dot(&det, normal, b->move);
+		dot_product(&det, normal, b->move);
 	return det.sign;
 }
 
 /* Returns true if the triangle is above the point. */
 static bool
-is_above(beside *b, const double *t)
+is_above(ray_start *b, const double *t)
 {
 	const int turn = edge_side(b, t, t + 3);
 
@@ -199,14 +199,14 @@ is_above(beside *b, const double *t)
 /* ---- ray join ---- */
 
 static rb_status
-put_above(void *user, const rb_pair *pairs, size_t n)
+note_triangles_above(void *user, const rb_pair *pairs, size_t n)
 {
 	cast *c = user;
 	const rb_set *from = c->from->set, *bodies = c->bodies->set;
 	rb_pair found[BATCH];
 	size_t nfound = 0;
 	rb_status status = RB_OK;
-	beside b = {.t = NULL};
+	ray_start b = {.t = NULL};
 
 	for (size_t i = 0; i < n && status == RB_OK; i++)
 	{
@@ -219,7 +219,7 @@ put_above(void *user, const rb_pair *pairs, size_t n)
 			(c->own && rb_row_of(from, t) != rb_row_of(bodies, other)))
 			continue;
 		if (b.t != at)
-			begin(&b, at, c->own);
+			begin_ray_start(&b, at, c->own);
 		if (!is_above(&b, bodies->coords + 9 * (size_t) other))
 			continue;
 		found[nfound++] = (rb_pair){ray, other};
@@ -260,13 +260,13 @@ static rb_status
 box_rays(const cast *c, uint32_t n, double top, double **boxes)
 {
 	rb_status status = rb_array(c->ctx, (void **) boxes, n, 6 * sizeof(double));
-	beside b;
+	ray_start b;
 
 	for (uint32_t i = 0; i < n && status == RB_OK; i++)
 	{
 		double *box = *boxes + 6 * (size_t) i;
 
-		begin(&b, c->from->set->coords + 9 * (size_t) c->triangle[i], c->own);
+		begin_ray_start(&b, c->from->set->coords + 9 * (size_t) c->triangle[i], c->own);
 		for (int a = 0; a < 3; a++)
 		{
 			box[a] = b.low[a];
@@ -303,9 +303,9 @@ note_odd(cast *c, uint32_t n, rb_notes *inside)
 }
 
 rb_status
-rb_beside_cast(rb_context *ctx, const rb_backend *backend, const rb_fans *from,
-			   const uint32_t *triangle, uint32_t n, const rb_fans *bodies, bool own,
-			   rb_notes *inside)
+rb_sheet_points_locate(rb_context *ctx, const rb_backend *backend, const rb_fans *from,
+					   const uint32_t *triangle, uint32_t n, const rb_fans *bodies, bool own,
+					   rb_notes *inside)
 {
 	cast c = {.ctx = ctx, .from = from, .triangle = triangle, .bodies = bodies, .own = own};
 	double *rays = NULL, *boxes = NULL, top;
@@ -325,7 +325,7 @@ rb_beside_cast(rb_context *ctx, const rb_backend *backend, const rb_fans *from,
 							 .nrows = bodies->set->nparts,
 							 .coords = boxes};
 		const rb_job job = {.red = &red, .blue = &blue, .predicate = RB_MEET};
-		const rb_sink sink = {.put = put_above, .user = &c};
+		const rb_sink sink = {.put = note_triangles_above, .user = &c};
 
 		status = rb_join_step(ctx, backend, &job, &sink, RB_TILE);
 	}
@@ -353,7 +353,7 @@ rb_fans_find_inner(rb_context *ctx, const rb_backend *backend, rb_fans *fans, co
 			fans->inner[fans->sheets[i]] = fans->turned[fans->tops[i]];
 		}
 	rb_notes_open(&inside, ctx);
-	status = rb_beside_cast(ctx, backend, fans, some, n, fans, true, &inside);
+	status = rb_sheet_points_locate(ctx, backend, fans, some, n, fans, true, &inside);
 	for (size_t i = 0; i < inside.n; i++)
 		fans->inner[fans->sheet[some[inside.at[i].red]]] ^= 1;
 	rb_notes_close(&inside);
@@ -364,15 +364,15 @@ rb_fans_find_inner(rb_context *ctx, const rb_backend *backend, rb_fans *fans, co
 /* ---- a single point ---- */
 
 bool
-rb_beside_is_inside(const double *t, const rb_fans *body, const rb_tree *tree)
+rb_sheet_point_is_inside(const double *t, const rb_fans *body, const rb_tree *tree)
 {
 	double lo[3], hi[3], top[3], square;
 	bool inside = false;
 	uint32_t part;
-	beside b;
+	ray_start b;
 	rb_walk w;
 
-	begin(&b, t, false);
+	begin_ray_start(&b, t, false);
 	rb_tree_bounds(tree, lo, top);
 	for (int a = 0; a < 3; a++)
 	{

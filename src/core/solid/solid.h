@@ -37,7 +37,7 @@ extern "C"
 /* ---- rays (point_in_solid.c) ---- */
 
 /*
- * One upward ray per point of a set, stored as a segment for RB_UNDER, in a set with the same rows
+ * One upward ray per point of a set, stored as a segment for RB_RAY_PARITY, in a set with the same rows
  * as the points. A ray ends above every solid whose bounding box contains its start. It must not be
  * tested against any other solid. Each row of the point set has exactly one part.
  */
@@ -47,8 +47,8 @@ typedef struct rb_rays
 	double *box; /* Bounding box of each solid: low, high */
 } rb_rays;
 
-extern rb_status rb_rays_make(rb_context *ctx, const rb_backend *backend, const rb_set *points,
-							  const rb_set *bodies, rb_rays *rays);
+extern rb_status rb_rays_build(rb_context *ctx, const rb_backend *backend, const rb_set *points,
+							   const rb_set *bodies, rb_rays *rays);
 extern void rb_rays_free(rb_context *ctx, rb_rays *rays);
 
 /* Returns true if the ray starts inside the bounding box of the solid. */
@@ -63,14 +63,14 @@ rb_ray_counts(const rb_rays *rays, uint32_t ray, uint32_t body)
 
 /* ---- locations on a segment (line_parameter.c) ---- */
 
-typedef enum rb_place_of
+typedef enum rb_location_kind
 {
 	RB_PLACE_START, /* Start of the segment */
 	RB_PLACE_END,
 	RB_PLACE_PLANE,  /* Intersection with the plane of a triangle */
 	RB_PLACE_EDGE,   /* Intersection with an edge of a triangle coplanar with the segment */
 	RB_PLACE_CORNER, /* Vertex of a triangle without area */
-} rb_place_of;
+} rb_location_kind;
 
 /*
  * A location a + t (b - a) on the segment ab, where 0 <= t <= 1 is a ratio of determinants. The
@@ -78,29 +78,29 @@ typedef enum rb_place_of
  * locations, so more precision is needed only if two doubles are equal: first t + low, whose error
  * is at most `error`, then the exact ratio.
  */
-typedef struct rb_place
+typedef struct rb_location
 {
 	const double *segment;
 	const double *triangle;
 	double t;
 	double low;
 	double error;
-	uint8_t of; /* Value of rb_place_of */
+	uint8_t of; /* Value of rb_location_kind */
 	uint8_t axis;
 	uint8_t corner; /* Index of the triangle's vertex, or of the first vertex of its edge */
-} rb_place;
+} rb_location;
 
 /* Computes the exact parameter t as numerator and denominator; the denominator is positive. */
-extern void rb_place_ratio(const rb_place *p, rb_number *numerator, rb_number *denominator);
+extern void rb_location_ratio(const rb_location *p, rb_number *numerator, rb_number *denominator);
 
 /* Computes t, low and error from the other fields. */
-extern void rb_place_find(rb_place *p);
+extern void rb_location_find(rb_location *p);
 
 /* Compares two locations on one segment by their order: -1, 0 or 1. */
-extern int rb_place_compare(const rb_place *p, const rb_place *q);
+extern int rb_location_compare(const rb_location *p, const rb_location *q);
 
-extern rb_place rb_place_start(const double *segment);
-extern rb_place rb_place_end(const double *segment);
+extern rb_location rb_location_start(const double *segment);
+extern rb_location rb_location_end(const double *segment);
 
 /* Computes the exact square of a segment's length, and its length truncated to `words` words. */
 extern void rb_segment_square(rb_number *square, const double *segment);
@@ -110,13 +110,13 @@ extern void rb_segment_length(rb_number *length, const double *segment, int word
  * Computes the length between two locations on one segment: the first truncated to `words` words,
  * the second accurate to one unit in the last place.
  */
-extern void rb_places_length(rb_number *length, const rb_place *from, const rb_place *to,
-							 int words);
-extern double rb_places_distance(const rb_place *from, const rb_place *to);
+extern void rb_locations_length(rb_number *length, const rb_location *from, const rb_location *to,
+								int words);
+extern double rb_locations_distance(const rb_location *from, const rb_location *to);
 
 /* ---- crossings (line_crossing.c) ---- */
 
-typedef enum rb_crossing
+typedef enum rb_line_crossing
 {
 	RB_CROSSES_NOT,
 	/*
@@ -124,18 +124,18 @@ typedef enum rb_crossing
 	 */
 	RB_CROSSES,
 	RB_OVERLAPS /* The segment lies on the triangle between two locations */
-} rb_crossing;
+} rb_line_crossing;
 
 /* Determines how a segment with a != b meets a closed triangle, which may have no area. */
-extern rb_crossing rb_segment_crosses(rb_exact_env *env, const double *segment,
-									  const double *triangle, rb_place place[2]);
+extern rb_line_crossing rb_segment_crosses(rb_exact_env *env, const double *segment,
+										   const double *triangle, rb_location place[2]);
 
 /*
  * Finds where a segment, with a != b, enters and leaves a closed triangle that it is known to meet.
  * The triangle may have no area.
  */
 extern void rb_segment_meets(rb_exact_env *env, const double *segment, const double *triangle,
-							 rb_place place[2]);
+							 rb_location place[2]);
 
 /* ---- fractions of a line (interval_length.c) ---- */
 
@@ -145,18 +145,18 @@ extern void rb_segment_meets(rb_exact_env *env, const double *segment, const dou
  * lengths of the segments before i and of the whole line, with RB_MEASURE_WORDS words.
  */
 extern rb_status rb_line_fraction(rb_context *ctx, const double *segments, uint32_t n, uint32_t i,
-								  const rb_place *place, const rb_number *before,
+								  const rb_location *place, const rb_number *before,
 								  const rb_number *total, double *fraction);
 
 /* ---- intervals of a line (line_intervals.c) ---- */
 
-typedef struct rb_stretch
+typedef struct rb_line_interval
 {
 	double from; /* Ends as fractions of the line's length, rounded to nearest */
 	double to;
 	double length; /* Length, accurate to one unit in the last place */
 	bool on_boundary;
-} rb_stretch;
+} rb_line_interval;
 
 /* A line and the triangles of one solid */
 typedef struct rb_line
@@ -187,9 +187,9 @@ typedef struct rb_length
 } rb_length;
 
 /* Intervals of a line, with buffers that are reused; zero-initialize before the first call */
-typedef struct rb_stretches
+typedef struct rb_line_intervals
 {
-	rb_stretch *at; /* Intervals, overwritten by each computation */
+	rb_line_interval *at; /* Intervals, overwritten by each computation */
 	size_t n;
 	size_t cap;
 	bool inside_at_end; /* True if the perturbed end of the line is inside the solid */
@@ -204,19 +204,19 @@ typedef struct rb_stretches
 	uint32_t measured; /* Number of segments of nonzero length */
 	rb_length *before; /* Length up to each segment, and total length; set only if measured > 1 */
 	size_t before_cap;
-} rb_stretches;
+} rb_line_intervals;
 
 /* Prepares a line; call it once per line before computing intervals in any number of solids. */
 extern rb_status rb_line_measure(rb_context *ctx, const double *segments, uint32_t n,
-								 rb_stretches *out);
+								 rb_line_intervals *out);
 
 /*
  * Converts a location to a fraction of a line that was prepared by rb_line_measure and is not a
  * single point.
  */
 extern rb_status rb_measured_fraction(rb_context *ctx, const double *segments, uint32_t n,
-									  uint32_t i, const rb_place *place,
-									  const rb_stretches *measured, double *fraction);
+									  uint32_t i, const rb_location *place,
+									  const rb_line_intervals *measured, double *fraction);
 
 /*
  * Computes the intervals of the line that lie inside the solid or on its boundary, in order. Each
@@ -224,8 +224,8 @@ extern rb_status rb_measured_fraction(rb_context *ctx, const double *segments, u
  * only touches the boundary and is inside on both sides. Intervals of zero length are omitted,
  * except that a line consisting of a single point yields the interval from 0 to 1.
  */
-extern rb_status rb_body_stretches(rb_context *ctx, const rb_line *line, rb_stretches *out);
-extern void rb_stretches_free(rb_memory *memory, rb_stretches *s);
+extern rb_status rb_solid_intervals(rb_context *ctx, const rb_line *line, rb_line_intervals *out);
+extern void rb_line_intervals_free(rb_memory *memory, rb_line_intervals *s);
 
 /* ---- intersections of a line with triangles (line_interval.c) ---- */
 
@@ -237,7 +237,7 @@ extern void rb_stretches_free(rb_memory *memory, rb_stretches *s);
  */
 extern rb_status rb_line_spans(rb_context *ctx, const double *segments, uint32_t n,
 							   const double *triangles, const rb_pair *meet, size_t nmeet,
-							   rb_stretches *out);
+							   rb_line_intervals *out);
 
 /* ---- points near a triangle (validity.c, sidedness.c) ---- */
 
@@ -257,10 +257,10 @@ typedef struct rb_body_report
 	/* Every edge has two triangles, which have an area and traverse it in opposite directions */
 	bool paired;
 	bool oriented;
-	rb_body_fault fault; /* First fault in enum order; self-intersections are not included */
-	uint32_t triangle;   /* First triangle with the faulty edge, or the faulty triangle */
-	double edge[6];      /* Faulty edge, or first edge of the faulty triangle */
-	uint32_t uses;       /* Number of triangles that share the edge */
+	rb_solid_fault fault; /* First fault in enum order; self-intersections are not included */
+	uint32_t triangle;    /* First triangle with the faulty edge, or the faulty triangle */
+	double edge[6];       /* Faulty edge, or first edge of the faulty triangle */
+	uint32_t uses;        /* Number of triangles that share the edge */
 	/* The fields below are set by callers that join the solid with itself. */
 	uint64_t self_intersections; /* Number of pairs of triangles that cross */
 	uint32_t crossing[2];        /* First pair of crossing triangles */
@@ -270,14 +270,14 @@ typedef struct rb_body_report
 	uint32_t faces;              /* Number of polygons, or of triangles if there are no polygons */
 	bool of_faces;               /* `triangle` and `crossing` are polygon numbers */
 	/*
-	 * RB_BODY_OPEN: info.at[0] is a vertex of polygon `triangle`, on the edge when projected along
+	 * RB_SOLID_OPEN: info.at[0] is a vertex of polygon `triangle`, on the edge when projected along
 	 * info.axis
 	 */
 	bool corner_on_edge;
 	/* All rows of the set form one closed surface, and no single row is closed */
 	bool together;
 	/*
-	 * RB_BODY_UNREAD: the reason, and the tolerated distance of a vertex from the plane of its face
+	 * RB_SOLID_UNREADABLE: the reason, and the tolerated distance of a vertex from the plane of its face
 	 */
 	rb_geometry_fault why;
 	rb_geometry_info info;
@@ -299,21 +299,21 @@ extern void rb_body_reason(const rb_body_report *report, char text[RB_BODY_REASO
 extern int rb_body_code(const rb_body_report *report);
 
 /* Writes a point at the first fault. Returns false if there is no fault or it has no location. */
-extern bool rb_body_place(const rb_body_report *report, double at[3]);
+extern bool rb_body_fault_location(const rb_body_report *report, double at[3]);
 
 /* Computes a point shared by two crossing triangles, rounded. */
-extern void rb_triangles_place(const double *a, const double *b, double at[3]);
+extern void rb_triangles_crossing_point(const double *a, const double *b, double at[3]);
 
 /*
  * Returns short descriptions such as "not closed", for lists of skipped rows; the second function
- * describes the reason of RB_BODY_UNREAD.
+ * describes the reason of RB_SOLID_UNREADABLE.
  */
-extern const char *rb_body_fault_name(rb_body_fault fault);
+extern const char *rb_body_fault_name(rb_solid_fault fault);
 extern const char *rb_refusal_name(rb_geometry_fault fault);
 
 /* ---- reports for all rows of a set (validity_reports.c) ---- */
 
-/* Converts a report to and from the rb_told_words(RB_BODY) payload words of a block. */
+/* Converts a report to and from the rb_payload_words(RB_VALIDITY) payload words of a block. */
 extern void rb_body_to_words(const rb_body_report *report, uint64_t *words);
 extern void rb_body_of_words(rb_body_report *report, const uint64_t *words);
 
@@ -346,7 +346,7 @@ extern rb_status rb_body_are_apart(rb_context *ctx, const double *triangles, uin
 /* Scratch memory of rb_body_is_star */
 typedef struct rb_star_room
 {
-	rb_corners corners;
+	rb_point_hash corners;
 	uint32_t *links;
 	size_t links_cap;
 } rb_star_room; /* Zero-initialize before the first call; the memory is reused by later calls */
@@ -361,10 +361,10 @@ extern void rb_star_room_free(rb_memory *memory, rb_star_room *room);
  * Finds the rows of a set of triangles that are not solids because they are not closed or intersect
  * themselves. Returns a bitmap with 32 rows per word, which the caller frees. The function counts
  * the bad rows in the statistics as bad solids of side 0 (red) or 1 (blue). Unless `skip` is set,
- * it raises RB_BAD_BODY for the first bad row of that side.
+ * it raises RB_BAD_SOLID for the first bad row of that side.
  */
 extern rb_status rb_bodies_check(rb_context *ctx, const rb_backend *backend, const rb_set *bodies,
-								 bool skip, rb_body_of of, uint32_t **bad);
+								 bool skip, rb_solid_side of, uint32_t **bad);
 
 /*
  * Sets *together to true if all rows of a set form one closed surface, or to false if memory does
@@ -379,7 +379,7 @@ extern rb_status rb_bodies_are_closed_together(rb_context *ctx, const rb_set *bo
  * themselves are marked in *bad and treated as by rb_bodies_check.
  */
 extern rb_status rb_bodies_sort(rb_context *ctx, const rb_backend *backend, const rb_set *surfaces,
-								bool skip, rb_body_of of, uint32_t **bad, uint32_t **open);
+								bool skip, rb_solid_side of, uint32_t **bad, uint32_t **open);
 
 #ifdef __cplusplus
 }

@@ -25,7 +25,7 @@
 #include <string.h>
 
 #define BOTH_SIDES (RB_SOME_INSIDE | RB_SOME_OUTSIDE)
-#define QUIET 64 /* Number of parts tested between checks for cancellation */
+#define CHECK_INTERVAL 64 /* Number of parts tested between checks for cancellation */
 
 struct rb_solids
 {
@@ -41,17 +41,17 @@ struct rb_solids
 
 /* ---- preparation ---- */
 
-typedef struct making
+typedef struct trees_build
 {
 	rb_context *ctx;
 	rb_solids *solids;
 	int status;
-} making;
+} trees_build;
 
 static void
 make_trees(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
-	making *m = arg;
+	trees_build *m = arg;
 	rb_solids *s = m->solids;
 
 	for (uint64_t row = from; row < to && !rb_should_stop(m->ctx); row++)
@@ -63,7 +63,7 @@ make_trees(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		if (n == 0 || rb_is_marked(s->bad, (uint32_t) row))
 			continue;
 		status =
-			rb_tree_make(me, m->ctx, &s->tree[row], s->set, first, n, s->scale, NULL, UINT32_MAX);
+			rb_tree_build(me, m->ctx, &s->tree[row], s->set, first, n, s->scale, NULL, UINT32_MAX);
 		rb_free(m->ctx->memory, (void **) &s->tree[row].centre);
 		if (status != RB_OK)
 			rb_store_if(&m->status, &ok, (int) status);
@@ -73,7 +73,7 @@ make_trees(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 static rb_status
 make_all_trees(rb_context *ctx, rb_solids *s)
 {
-	making m = {.ctx = ctx, .solids = s};
+	trees_build m = {.ctx = ctx, .solids = s};
 	rb_thread *me;
 	rb_status status = rb_team_open(ctx, ctx->threads, &me);
 
@@ -113,8 +113,8 @@ find_boxes(rb_context *ctx, rb_solids *s)
 }
 
 rb_status
-rb_solids_make(rb_context *ctx, const rb_backend *backend, const rb_set *bodies, bool skip,
-			   rb_solids **solids)
+rb_solids_build(rb_context *ctx, const rb_backend *backend, const rb_set *bodies, bool skip,
+				rb_solids **solids)
 {
 	const size_t rows = (size_t) bodies->nrows + 1;
 	rb_solids *s = NULL;
@@ -124,7 +124,7 @@ rb_solids_make(rb_context *ctx, const rb_backend *backend, const rb_set *bodies,
 		return status;
 	memset(s, 0, sizeof *s);
 	s->set = bodies;
-	status = rb_bodies_check(ctx, backend, bodies, skip, RB_BODY_OF_BLUE, &s->bad);
+	status = rb_bodies_check(ctx, backend, bodies, skip, RB_SOLID_OF_BLUE, &s->bad);
 	if (status == RB_OK)
 		status = rb_array(ctx, (void **) &s->start, rows, sizeof *s->start);
 	if (status == RB_OK)
@@ -205,7 +205,7 @@ rb_solids_box(const rb_solids *s, uint32_t row, double low[3], double high[3])
 void
 rb_solids_room_free(rb_memory *memory, rb_solids_room *room)
 {
-	rb_stretches_free(memory, &room->stretches);
+	rb_line_intervals_free(memory, &room->stretches);
 	rb_free(memory, (void **) &room->meet);
 	rb_free(memory, (void **) &room->inside);
 	room->meet_cap = room->inside_cap = 0;
@@ -270,15 +270,15 @@ is_point_inside(asking *a, const double *p, bool *on)
 		rb_points_box(t, 3, 3, lo, hi);
 		if (!rb_boxes_overlap(p, high, lo, hi))
 			continue;
-		told = RB_TOLD(rb_point_under(&a->env, p, t));
-		inside ^= (told & RB_TOLD(RB_UNDER_OF(1, 0))) != 0;
-		*on |= (told & RB_TOLD(RB_UNDER_OF(0, 1))) != 0;
+		told = RB_PAYLOAD(rb_ray_crossing(&a->env, p, t));
+		inside ^= (told & RB_PAYLOAD(RB_RAY_PARITY_OF(1, 0))) != 0;
+		*on |= (told & RB_PAYLOAD(RB_RAY_PARITY_OF(0, 1))) != 0;
 	}
 	return inside;
 }
 
 static unsigned
-ask_point(asking *a, const double *p)
+test_point(asking *a, const double *p)
 {
 	bool on, inside = is_point_inside(a, p, &on);
 
@@ -326,10 +326,10 @@ add_meets(asking *a, const double *segment, uint32_t i, size_t *nmeet)
 }
 
 static rb_status
-ask_line(asking *a, const double *segments, uint32_t n, unsigned *some)
+test_line(asking *a, const double *segments, uint32_t n, unsigned *some)
 {
 	rb_solids_room *room = a->room;
-	rb_stretches *s = &room->stretches;
+	rb_line_intervals *s = &room->stretches;
 	rb_line line = {
 		.segments = segments, .nsegments = n, .triangles = a->solids->set->coords, .nmeet = 0};
 	rb_status status =
@@ -347,7 +347,7 @@ ask_line(asking *a, const double *segments, uint32_t n, unsigned *some)
 			(i == 0 || !rb_equal3(segment - 3, segment)) && is_point_inside(a, segment, &on);
 		/* Zero-length segments yield no interval. */
 		if (rb_equal3(segment, segment + 3))
-			*some |= ask_point(a, segment);
+			*some |= test_point(a, segment);
 		status = add_meets(a, segment, i, &line.nmeet);
 	}
 	if (status == RB_OK && s->measured == 0)
@@ -355,7 +355,7 @@ ask_line(asking *a, const double *segments, uint32_t n, unsigned *some)
 	line.inside = room->inside;
 	line.meet = room->meet;
 	if (status == RB_OK)
-		status = rb_body_stretches(a->ctx, &line, s);
+		status = rb_solid_intervals(a->ctx, &line, s);
 	if (status != RB_OK)
 		return status;
 	if (s->leaves || s->n == 0)
@@ -366,7 +366,7 @@ ask_line(asking *a, const double *segments, uint32_t n, unsigned *some)
 }
 
 static rb_status
-ask_triangle(asking *a, const double *t, unsigned *some)
+test_triangle(asking *a, const double *t, unsigned *some)
 {
 	const rb_fans *fans = &a->solids->fans;
 	double low[3], high[3], square;
@@ -379,7 +379,7 @@ ask_triangle(asking *a, const double *t, unsigned *some)
 		double ends[6];
 
 		rb_collinear_ends(t, ends);
-		return ask_line(a, ends, 1, some);
+		return test_line(a, ends, 1, some);
 	}
 	rb_points_box(t, 3, 3, low, high);
 	walk_from(a, &w, low, high);
@@ -396,11 +396,11 @@ ask_triangle(asking *a, const double *t, unsigned *some)
 		if (!RB_IS_YES(contact))
 			continue;
 		*some |= RB_SOME_ON;
-		told = RB_TOLD(contact);
-		if (RB_TOLD_DIMENSION(told) == 0)
+		told = RB_PAYLOAD(contact);
+		if (RB_PAYLOAD_DIMENSION(told) == 0)
 			continue;
 		curve = true;
-		if (told == RB_TOLD(RB_CONTACT_OF(1, 1)))
+		if (told == RB_PAYLOAD(RB_CONTACT_OF(1, 1)))
 		{
 			*some |= BOTH_SIDES;
 			continue;
@@ -410,13 +410,13 @@ ask_triangle(asking *a, const double *t, unsigned *some)
 				 ((sides & RB_SURFACE_OUT) != 0 ? RB_SOME_OUTSIDE : 0);
 	}
 	if (!curve)
-		*some |= rb_beside_is_inside(t, fans, a->tree) ? RB_SOME_INSIDE : RB_SOME_OUTSIDE;
+		*some |= rb_sheet_point_is_inside(t, fans, a->tree) ? RB_SOME_INSIDE : RB_SOME_OUTSIDE;
 	return rb_should_stop(a->ctx) ? RB_STOPPED : RB_OK;
 }
 
 rb_status
-rb_solids_ask(rb_context *ctx, rb_solids_room *room, const rb_solids *solids, uint32_t row,
-			  rb_kind kind, const double *parts, uint32_t nparts, unsigned *some)
+rb_solids_test(rb_context *ctx, rb_solids_room *room, const rb_solids *solids, uint32_t row,
+			   rb_kind kind, const double *parts, uint32_t nparts, unsigned *some)
 {
 	asking a = {.ctx = ctx,
 				.room = room,
@@ -429,15 +429,15 @@ rb_solids_ask(rb_context *ctx, rb_solids_room *room, const rb_solids *solids, ui
 
 	*some = 0;
 	if (kind == RB_SEGMENT3)
-		return ask_line(&a, parts, nparts, some);
+		return test_line(&a, parts, nparts, some);
 	for (uint32_t i = 0; i < nparts && status == RB_OK && (*some & BOTH_SIDES) != BOTH_SIDES; i++)
 	{
-		if (i % QUIET == QUIET - 1 && rb_should_stop(ctx))
+		if (i % CHECK_INTERVAL == CHECK_INTERVAL - 1 && rb_should_stop(ctx))
 			return RB_STOPPED;
 		if (kind == RB_POINT3)
-			*some |= ask_point(&a, parts + i * width);
+			*some |= test_point(&a, parts + i * width);
 		else
-			status = ask_triangle(&a, parts + i * width, some);
+			status = test_triangle(&a, parts + i * width, some);
 	}
 	/* A tree walk that was stopped may be incomplete. */
 	return status == RB_OK && rb_should_stop(ctx) ? RB_STOPPED : status;

@@ -28,11 +28,11 @@ typedef struct rb_solids rb_solids;
 #define RB_SOME_ON 4u
 
 /*
- * Validates all rows as solids (RB_BAD_BODY, or omitted if `skip` is set) and builds their trees.
+ * Validates all rows as solids (RB_BAD_SOLID, or omitted if `skip` is set) and builds their trees.
  * Takes no reference to the set, which must outlive the result.
  */
-extern rb_status rb_solids_make(rb_context *ctx, const rb_backend *backend, const rb_set *bodies,
-								bool skip, rb_solids **solids);
+extern rb_status rb_solids_build(rb_context *ctx, const rb_backend *backend, const rb_set *bodies,
+								 bool skip, rb_solids **solids);
 /* Prepares the data for surface queries; does nothing if it is already present. */
 extern rb_status rb_solids_add_sides(rb_context *ctx, const rb_backend *backend, rb_solids *solids);
 extern void rb_solids_free(rb_memory *memory,
@@ -46,7 +46,7 @@ extern void rb_solids_box(const rb_solids *solids, uint32_t row, double low[3], 
 /* Scratch memory of one thread for queries; zero-initialize before the first call */
 typedef struct rb_solids_room
 {
-	rb_stretches stretches;
+	rb_line_intervals stretches;
 	rb_pair *meet;
 	size_t meet_cap;
 	uint8_t *inside;
@@ -60,9 +60,9 @@ extern void rb_solids_room_free(rb_memory *memory, rb_solids_room *room);
  * relative to one solid. Their bounding boxes must overlap. Once some part is inside and some part
  * outside, further bits may be missing.
  */
-extern rb_status rb_solids_ask(rb_context *ctx, rb_solids_room *room, const rb_solids *solids,
-							   uint32_t row, rb_kind kind, const double *parts, uint32_t nparts,
-							   unsigned *some);
+extern rb_status rb_solids_test(rb_context *ctx, rb_solids_room *room, const rb_solids *solids,
+								uint32_t row, rb_kind kind, const double *parts, uint32_t nparts,
+								unsigned *some);
 
 /* ---- one row (position.c) ---- */
 
@@ -82,11 +82,11 @@ typedef struct rb_placed
 /*
  * Computes the position (RB_LIES_*) of the only row of red relative to the only row of blue, as
  * rb_compose_positions does for all rows, and caches what it learns about both. Returns
- * RB_BAD_BODY, with the side in error.limit, if blue is not a solid, or if red is closed but not a
+ * RB_BAD_SOLID, with the side in error.limit, if blue is not a solid, or if red is closed but not a
  * valid solid.
  */
-extern rb_status rb_position_ask(rb_context *ctx, const rb_set *red, rb_placed *red_known,
-								 const rb_set *blue, rb_placed *blue_known, int *position);
+extern rb_status rb_position_test(rb_context *ctx, const rb_set *red, rb_placed *red_known,
+								  const rb_set *blue, rb_placed *blue_known, int *position);
 extern void rb_position_forget(rb_memory *memory, rb_placed *known);
 
 #ifdef __cplusplus

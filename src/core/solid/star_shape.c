@@ -64,7 +64,7 @@ is_seen_once(rb_context *ctx, const double *triangles, uint32_t n)
 			return false;
 		turn = side;
 		if (may_be_above(t, c) &&
-			(rb_point_under(&env, c, t) & RB_UNDER_OF(1, 0)) == RB_UNDER_OF(1, 0))
+			(rb_ray_crossing(&env, c, t) & RB_RAY_PARITY_OF(1, 0)) == RB_RAY_PARITY_OF(1, 0))
 			above++;
 	}
 	return above == 1;
@@ -146,9 +146,9 @@ rb_body_is_star(rb_context *ctx, const double *triangles, uint32_t n, rb_star_ro
 	*star = false;
 	if (!is_seen_once(ctx, triangles, n))
 		return rb_should_stop(ctx) ? RB_STOPPED : RB_OK;
-	status = rb_corners_find(ctx, triangles, 3 * n, &room->corners);
+	status = rb_point_hash_find(ctx, triangles, 3 * n, &room->corners);
 	if (status == RB_OK)
-		status = rb_room(ctx, &room->links, &room->links_cap, 9 * (size_t) n);
+		status = rb_array_reserve(ctx, &room->links, &room->links_cap, 9 * (size_t) n);
 	if (status == RB_OK)
 		status = find_pairs(ctx, room->corners.first, n, room->links, star);
 	return status;
@@ -157,7 +157,7 @@ rb_body_is_star(rb_context *ctx, const double *triangles, uint32_t n, rb_star_ro
 void
 rb_star_room_free(rb_memory *memory, rb_star_room *room)
 {
-	rb_corners_free(memory, &room->corners);
+	rb_point_hash_free(memory, &room->corners);
 	rb_free(memory, (void **) &room->links);
 	room->links_cap = 0;
 }

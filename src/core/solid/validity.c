@@ -58,7 +58,7 @@ typedef struct check
 	rb_body_report *report;
 	bool closed_only;
 	const uint32_t *face_of; /* Polygon of each triangle; NULL if each triangle is a face */
-	rb_corners corners;
+	rb_point_hash corners;
 	uint32_t *side; /* For each vertex of a triangle, the edge to the next vertex */
 	uint32_t *table;
 	uint32_t mask;
@@ -76,7 +76,7 @@ typedef struct check
 } check;
 
 static bool
-stops(const check *c, uint32_t i)
+is_stop_due(const check *c, uint32_t i)
 {
 	return i % 4096 == 4095 && rb_should_stop(c->ctx);
 }
@@ -152,7 +152,7 @@ count_uses(check *c)
 			c->side[3 * i + k] = found;
 			(c->flat[i] ? c->edges[found].others : c->edges[found].uses)[a > b]++;
 		}
-		if (stops(c, i))
+		if (is_stop_due(c, i))
 			status = RB_STOPPED;
 	}
 	return status;
@@ -186,7 +186,7 @@ first_fault(const check *c, bool all, bool directions)
 }
 
 static void
-report_edge(check *c, rb_body_fault fault, uint32_t at)
+report_edge(check *c, rb_solid_fault fault, uint32_t at)
 {
 	const edge *e = &c->edges[at];
 
@@ -313,7 +313,7 @@ report_corner(check *c, uint32_t p, uint32_t pq, uint32_t pr, uint32_t first, in
  * shares an endpoint with it, is unmatched.
  */
 static void
-look_for_corner(check *c, uint32_t open)
+explain_open_edge(check *c, uint32_t open)
 {
 	const edge *e = &c->edges[open];
 
@@ -347,13 +347,13 @@ look_for_corner(check *c, uint32_t open)
 /* ---- winding numbers ---- */
 
 /* A ray start next to a triangle */
-typedef struct beside
+typedef struct ray_start
 {
 	const double *t;
 	rb_number normal[3]; /* Normal of the triangle, or its opposite */
 	double low[3];       /* Bounds on the centroid */
 	double high[3];
-} beside;
+} ray_start;
 
 void
 rb_triangle_normal(rb_number normal[3], const double *t)
@@ -383,7 +383,7 @@ rb_triangle_centre(const double *t, double low[3], double high[3])
 }
 
 static void
-begin_beside(beside *b, const double *t)
+begin_beside(ray_start *b, const double *t)
 {
 	b->t = t;
 	rb_triangle_normal(b->normal, t);
@@ -404,7 +404,7 @@ sign_of_sum(const int s[3])
  * for right.
  */
 static int
-edge_side(rb_exact_env *env, const beside *b, const double *p, const double *q)
+edge_side(rb_exact_env *env, const ray_start *b, const double *p, const double *q)
 {
 	rb_number sum, x, y, det;
 	int side[3];
@@ -428,7 +428,7 @@ edge_side(rb_exact_env *env, const beside *b, const double *p, const double *q)
 }
 
 static int
-plane_side(rb_exact_env *env, const beside *b, const double *t)
+plane_side(rb_exact_env *env, const ray_start *b, const double *t)
 {
 	rb_number sum, x, normal[3];
 	int side[3];
@@ -456,7 +456,7 @@ plane_side(rb_exact_env *env, const beside *b, const double *t)
 
 /* Returns the contribution of the triangle to the winding number at the ray start. */
 static int
-winding_of(rb_exact_env *env, const beside *b, const double *t)
+winding_of(rb_exact_env *env, const ray_start *b, const double *t)
 {
 	int turn;
 
@@ -562,7 +562,7 @@ make_squares(check *c)
 		c->next[i] = c->table[at];
 		c->table[at] = i;
 		c->levels |= UINT64_C(1) << s.level;
-		if (stops(c, i))
+		if (is_stop_due(c, i))
 			status = RB_STOPPED;
 	}
 	return status;
@@ -570,14 +570,14 @@ make_squares(check *c)
 
 /* Adds the contributions of the triangles in one square to the winding number. */
 static rb_status
-add_square(check *c, rb_exact_env *env, const beside *b, const square *s, int64_t *winding)
+add_square(check *c, rb_exact_env *env, const ray_start *b, const square *s, int64_t *winding)
 {
 	for (uint32_t i = c->table[place_in_table(c, s)]; i != NONE; i = c->next[i])
 	{
 		const int turn = winding_of(env, b, c->t + 9 * (size_t) i);
 		square its;
 
-		if (stops(c, c->looks++))
+		if (is_stop_due(c, c->looks++))
 			return RB_STOPPED;
 		/*
 		 * Most triangles are not above the point. This is cheaper to find than whether they belong
@@ -593,19 +593,19 @@ add_square(check *c, rb_exact_env *env, const beside *b, const square *s, int64_
 }
 
 static rb_status
-add_all(check *c, rb_exact_env *env, const beside *b, int64_t *winding)
+add_all(check *c, rb_exact_env *env, const ray_start *b, int64_t *winding)
 {
 	for (uint32_t i = 0; i < c->n; i++)
 	{
 		*winding += winding_of(env, b, c->t + 9 * (size_t) i);
-		if (stops(c, i))
+		if (is_stop_due(c, i))
 			return RB_STOPPED;
 	}
 	return RB_OK;
 }
 
 static rb_status
-add_squares(check *c, rb_exact_env *env, const beside *b, int64_t *winding)
+add_squares(check *c, rb_exact_env *env, const ray_start *b, int64_t *winding)
 {
 	rb_status status = RB_OK;
 
@@ -636,7 +636,7 @@ static rb_status
 check_winding(check *c, uint32_t of, bool *right)
 {
 	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
-	beside b;
+	ray_start b;
 
 	begin_beside(&b, c->t + 9 * (size_t) of);
 	*right = true;
@@ -689,7 +689,7 @@ check_lots(check *c)
 		if (status == RB_OK && !right)
 		{
 			c->report->oriented = false;
-			c->report->fault = RB_BODY_INWARD;
+			c->report->fault = RB_SOLID_INWARD;
 			c->report->triangle = i;
 			memcpy(c->report->edge, c->t + 9 * (size_t) i, sizeof c->report->edge);
 			break;
@@ -704,7 +704,7 @@ static rb_status
 check_all(check *c)
 {
 	rb_body_report *report = c->report;
-	rb_status status = rb_corners_find(c->ctx, c->t, 3 * c->n, &c->corners);
+	rb_status status = rb_point_hash_find(c->ctx, c->t, 3 * c->n, &c->corners);
 	uint32_t open, at;
 	bool all = false;
 
@@ -719,25 +719,25 @@ check_all(check *c)
 	{
 		if (report->flat == 0 || first_fault(c, true, false) != NONE)
 		{
-			report_edge(c, RB_BODY_OPEN, open);
+			report_edge(c, RB_SOLID_OPEN, open);
 			if (c->face_of != NULL)
-				look_for_corner(c, open);
+				explain_open_edge(c, open);
 			return RB_OK;
 		}
 		all = true;
 	}
 	report->closed = true;
-	report->fault = RB_BODY_GOOD;
+	report->fault = RB_SOLID_GOOD;
 	if (c->closed_only)
 		return RB_OK;
 	at = first_fault(c, all, true);
 	if (at != NONE)
 	{
-		report_edge(c, RB_BODY_TURNED, at);
+		report_edge(c, RB_SOLID_TURNED, at);
 		return RB_OK;
 	}
 	report->oriented = true;
-	report->fault = RB_BODY_GOOD;
+	report->fault = RB_SOLID_GOOD;
 	return check_lots(c);
 }
 
@@ -748,7 +748,7 @@ begin_check(check *c)
 
 	memset(c->report, 0, sizeof *c->report);
 	c->report->triangles = c->n;
-	c->report->fault = RB_BODY_FLAT;
+	c->report->fault = RB_SOLID_FLAT;
 	if (status == RB_OK)
 		status = rb_array(c->ctx, (void **) &c->flat, c->n, sizeof *c->flat);
 	if (status == RB_OK)
@@ -761,7 +761,7 @@ end_check(check *c)
 {
 	rb_memory *memory = c->ctx->memory;
 
-	rb_corners_free(memory, &c->corners);
+	rb_point_hash_free(memory, &c->corners);
 	rb_free(memory, (void **) &c->side);
 	rb_free(memory, (void **) &c->table);
 	rb_free(memory, (void **) &c->edges);
@@ -815,7 +815,7 @@ rb_body_are_apart(rb_context *ctx, const double *triangles, uint32_t n, uint32_t
 	rb_status status = begin_check(&c);
 
 	if (status == RB_OK)
-		status = rb_corners_find(ctx, triangles, 3 * n, &c.corners);
+		status = rb_point_hash_find(ctx, triangles, 3 * n, &c.corners);
 	if (status == RB_OK)
 		status = count_uses(&c);
 	if (status == RB_OK)

@@ -57,7 +57,7 @@ point_text(char to[POINT], const double *p)
 
 /* Appends a sentence to the text. */
 static void __attribute__((format(printf, 2, 3)))
-say(char text[RB_BODY_REASON], const char *format, ...)
+append_sentence(char text[RB_BODY_REASON], const char *format, ...)
 {
 	size_t n = strlen(text);
 	va_list args;
@@ -82,19 +82,20 @@ face_text(char to[32], const rb_geometry_info *info)
 }
 
 static void
-say_of_holes(char text[RB_BODY_REASON], const char *face, const rb_geometry_info *info,
-			 const char *at)
+describe_holes(char text[RB_BODY_REASON], const char *face, const rb_geometry_info *info,
+			   const char *at)
 {
 	const char *how = info->overlap == RB_HOLES_EQUAL    ? "are equal"
 					  : info->overlap == RB_HOLES_NESTED ? "are nested"
 														 : "overlap";
 
-	say(text, "%s has holes %u and %u that %s at (%s).", face, info->hole, info->other, how, at);
+	append_sentence(text, "%s has holes %u and %u that %s at (%s).", face, info->hole, info->other,
+					how, at);
 }
 
 /* Describes a fault of a face. */
 static void
-say_of_face(char text[RB_BODY_REASON], const rb_body_report *report)
+describe_face_fault(char text[RB_BODY_REASON], const rb_body_report *report)
 {
 	const rb_geometry_info *info = &report->info;
 	const char axis = "xyz"[info->axis];
@@ -106,38 +107,39 @@ say_of_face(char text[RB_BODY_REASON], const rb_body_report *report)
 	switch (report->why)
 	{
 		case RB_GEOMETRY_CROSSING:
-			say(text,
-				"%s intersects itself: seen along the %c axis, its edge from (%s) to "
-				"(%s) crosses its edge from (%s) to (%s).",
-				face, axis, at[0], at[1], at[2], at[3]);
+			append_sentence(text,
+							"%s intersects itself: seen along the %c axis, its edge from (%s) to "
+							"(%s) crosses its edge from (%s) to (%s).",
+							face, axis, at[0], at[1], at[2], at[3]);
 			break;
 		case RB_GEOMETRY_ABOVE:
-			say(text,
+			append_sentence(
+				text,
 				"%s is not planar: its vertices (%s) and (%s) coincide when seen along the %c axis.",
 				face, at[0], at[1], axis);
 			break;
 		case RB_GEOMETRY_HOLE_OUTSIDE:
-			say(text, "%s has a hole outside its outer ring: hole %u at (%s).", face, info->hole,
-				at[0]);
+			append_sentence(text, "%s has a hole outside its outer ring: hole %u at (%s).", face,
+							info->hole, at[0]);
 			break;
 		case RB_GEOMETRY_HOLES:
-			say_of_holes(text, face, info, at[0]);
+			describe_holes(text, face, info, at[0]);
 			break;
 		case RB_GEOMETRY_NOT_FLAT:
 			number_text(distance, sizeof distance, info->distance);
 			number_text(tolerance, sizeof tolerance, report->face_tolerance);
-			say(text,
-				"%s is not planar: its vertex (%s) is %s away from its plane, but "
-				"face_tolerance is %s.",
-				face, at[0], distance, tolerance);
+			append_sentence(text,
+							"%s is not planar: its vertex (%s) is %s away from its plane, but "
+							"face_tolerance is %s.",
+							face, at[0], distance, tolerance);
 			break;
 		default:
-			say(text, "%s is a triangle with %u vertices.", face, info->corners);
+			append_sentence(text, "%s is a triangle with %u vertices.", face, info->corners);
 	}
 }
 
 static void
-say_why_unread(char text[RB_BODY_REASON], const rb_body_report *report)
+describe_unread(char text[RB_BODY_REASON], const rb_body_report *report)
 {
 	const rb_geometry_info *info = &report->info;
 	char face[32];
@@ -146,40 +148,42 @@ say_why_unread(char text[RB_BODY_REASON], const rb_body_report *report)
 	switch (report->why)
 	{
 		case RB_GEOMETRY_UNKNOWN:
-			say(text, "Its geometry has an unknown format.");
+			append_sentence(text, "Its geometry has an unknown format.");
 			break;
 		case RB_GEOMETRY_WRONG_TYPE:
-			say(text, "It is not a surface, or has a part that is not a surface: %s.",
-				rb_geometry_type_name(info->bad_type));
+			append_sentence(text, "It is not a surface, or has a part that is not a surface: %s.",
+							rb_geometry_type_name(info->bad_type));
 			break;
 		case RB_GEOMETRY_NO_Z:
-			say(text, "It has no Z.");
+			append_sentence(text, "It has no Z.");
 			break;
 		case RB_GEOMETRY_CURVE:
-			say(text, "It contains a curve: %s.", rb_geometry_type_name(info->bad_type));
+			append_sentence(text, "It contains a curve: %s.",
+							rb_geometry_type_name(info->bad_type));
 			break;
 		case RB_GEOMETRY_NOT_CLOSED:
-			say(text, "%s has a ring that is not closed: its last point differs from its first.",
+			append_sentence(
+				text, "%s has a ring that is not closed: its last point differs from its first.",
 				face);
 			break;
 		case RB_GEOMETRY_NOT_FINITE:
 			if (info->face > 0)
-				say(text, "%s has a NaN or infinite coordinate.", face);
+				append_sentence(text, "%s has a NaN or infinite coordinate.", face);
 			else
-				say(text, "It has a NaN or infinite coordinate.");
+				append_sentence(text, "It has a NaN or infinite coordinate.");
 			break;
 		case RB_GEOMETRY_NULL:
-			say(text, "It has a null coordinate.");
+			append_sentence(text, "It has a null coordinate.");
 			break;
 		case RB_GEOMETRY_SRID:
-			say(text, "Its SRID is %d, but earlier rows have SRID %d.", info->srid,
-				info->other_srid);
+			append_sentence(text, "Its SRID is %d, but earlier rows have SRID %d.", info->srid,
+							info->other_srid);
 			break;
 		case RB_GEOMETRY_NULL_ID:
-			say(text, "Its id is null.");
+			append_sentence(text, "Its id is null.");
 			break;
 		case RB_GEOMETRY_NO_ID:
-			say(text, "Its id is not a bigint.");
+			append_sentence(text, "Its id is not a bigint.");
 			break;
 		case RB_GEOMETRY_CORNERS:
 		case RB_GEOMETRY_CROSSING:
@@ -187,10 +191,10 @@ say_why_unread(char text[RB_BODY_REASON], const rb_body_report *report)
 		case RB_GEOMETRY_HOLE_OUTSIDE:
 		case RB_GEOMETRY_HOLES:
 		case RB_GEOMETRY_NOT_FLAT:
-			say_of_face(text, report);
+			describe_face_fault(text, report);
 			break;
 		default:
-			say(text, "Its geometry is malformed.");
+			append_sentence(text, "Its geometry is malformed.");
 	}
 }
 
@@ -304,18 +308,18 @@ place_of_refusal(const rb_body_report *report, double at[3])
 /* ---- triangles ---- */
 
 const char *
-rb_body_fault_name(rb_body_fault fault)
+rb_body_fault_name(rb_solid_fault fault)
 {
 	switch (fault)
 	{
-		case RB_BODY_FLAT:
+		case RB_SOLID_FLAT:
 			return "no area";
-		case RB_BODY_OPEN:
+		case RB_SOLID_OPEN:
 			return "not closed";
-		case RB_BODY_TURNED:
-		case RB_BODY_INWARD:
+		case RB_SOLID_TURNED:
+		case RB_SOLID_INWARD:
 			return "not oriented";
-		case RB_BODY_CROSSED:
+		case RB_SOLID_CROSSED:
 			return "self-intersecting";
 		default:
 			return "unreadable";
@@ -323,7 +327,7 @@ rb_body_fault_name(rb_body_fault fault)
 }
 
 static void
-say_crossing(char text[RB_BODY_REASON], const rb_body_report *report)
+describe_crossing(char text[RB_BODY_REASON], const rb_body_report *report)
 {
 	const char *what = report->of_faces ? "face" : "triangle";
 	const uint32_t a = report->crossing[0] + 1, b = report->crossing[1] + 1;
@@ -331,22 +335,24 @@ say_crossing(char text[RB_BODY_REASON], const rb_body_report *report)
 
 	point_text(at, report->crossing_at);
 	if (a == b)
-		say(text, "It intersects itself: its %s %u intersects itself at (%s).", what, a, at);
+		append_sentence(text, "It intersects itself: its %s %u intersects itself at (%s).", what, a,
+						at);
 	else
-		say(text, "It intersects itself: its %ss %u and %u intersect at (%s).", what, a, b, at);
+		append_sentence(text, "It intersects itself: its %ss %u and %u intersect at (%s).", what, a,
+						b, at);
 }
 
 static void
-say_corner(char text[RB_BODY_REASON], const rb_body_report *report, const char *from,
-		   const char *to)
+describe_corner(char text[RB_BODY_REASON], const rb_body_report *report, const char *from,
+				const char *to)
 {
 	char corner[POINT];
 
 	point_text(corner, report->info.at[0]);
-	say(text,
-		"It is not closed: seen along the %c axis, the vertex (%s) of its face "
-		"%u lies on the edge from (%s) to (%s).",
-		"xyz"[report->info.axis], corner, report -> triangle + 1, from, to);
+	append_sentence(text,
+					"It is not closed: seen along the %c axis, the vertex (%s) of its face "
+					"%u lies on the edge from (%s) to (%s).",
+					"xyz"[report->info.axis], corner, report -> triangle + 1, from, to);
 }
 
 void
@@ -360,39 +366,42 @@ rb_body_reason(const rb_body_report *report, char text[RB_BODY_REASON])
 	point_text(to, report->edge + 3);
 	switch (report->fault)
 	{
-		case RB_BODY_FLAT:
-			say(text, "All of its triangles are degenerate.");
+		case RB_SOLID_FLAT:
+			append_sentence(text, "All of its triangles are degenerate.");
 			break;
-		case RB_BODY_OPEN:
+		case RB_SOLID_OPEN:
 			if (report->corner_on_edge)
-				say_corner(text, report, from, to);
+				describe_corner(text, report, from, to);
 			else
-				say(text, "It is not closed: %u %s%s the edge from (%s) to (%s).", report->uses,
-					what, report->uses == 1 ? " has" : "s have", from, to);
+				append_sentence(text, "It is not closed: %u %s%s the edge from (%s) to (%s).",
+								report->uses, what, report->uses == 1 ? " has" : "s have", from,
+								to);
 			break;
-		case RB_BODY_TURNED:
-			say(text,
-				"It is not consistently oriented: the %u %ss at the edge from (%s) to "
-				"(%s) do not traverse it equally often in both directions.",
-				report->uses, what, from, to);
+		case RB_SOLID_TURNED:
+			append_sentence(text,
+							"It is not consistently oriented: the %u %ss at the edge from (%s) to "
+							"(%s) do not traverse it equally often in both directions.",
+							report->uses, what, from, to);
 			break;
-		case RB_BODY_INWARD:
-			say(text,
+		case RB_SOLID_INWARD:
+			append_sentence(
+				text,
 				"It is not consistently oriented: the normal of its %s %u, with the edge "
 				"from (%s) to (%s), points to the wrong side.",
 				what, report->triangle + 1, from, to);
 			break;
-		case RB_BODY_UNREAD:
-			say_why_unread(text, report);
+		case RB_SOLID_UNREADABLE:
+			describe_unread(text, report);
 			break;
 		default:
 			break;
 	}
 	if (report->together)
-		say(text, "The rows form closed surfaces together. If each row is a face, name the "
-				  "column that identifies the solids: body => '...'.");
+		append_sentence(text,
+						"The rows form closed surfaces together. If each row is a face, name the "
+						"column that identifies the solids: body => '...'.");
 	if (report->self_intersections > 0)
-		say_crossing(text, report);
+		describe_crossing(text, report);
 }
 
 int
@@ -406,15 +415,15 @@ rb_body_code(const rb_body_report *report)
 		return 402;
 	switch (report->fault)
 	{
-		case RB_BODY_FLAT:
+		case RB_SOLID_FLAT:
 			return 301;
-		case RB_BODY_OPEN:
+		case RB_SOLID_OPEN:
 			return report->faces < FEWEST_FACES ? 301 : report->uses == 1 ? 302 : 303;
-		case RB_BODY_TURNED:
+		case RB_SOLID_TURNED:
 			return 307;
-		case RB_BODY_INWARD:
+		case RB_SOLID_INWARD:
 			return 405;
-		case RB_BODY_UNREAD:
+		case RB_SOLID_UNREADABLE:
 			return code_of_refusal(report);
 		default:
 			break;
@@ -425,17 +434,17 @@ rb_body_code(const rb_body_report *report)
 }
 
 bool
-rb_body_place(const rb_body_report *report, double at[3])
+rb_body_fault_location(const rb_body_report *report, double at[3])
 {
 	switch (report->fault)
 	{
-		case RB_BODY_OPEN:
-		case RB_BODY_TURNED:
-		case RB_BODY_INWARD:
-		case RB_BODY_FLAT:
+		case RB_SOLID_OPEN:
+		case RB_SOLID_TURNED:
+		case RB_SOLID_INWARD:
+		case RB_SOLID_FLAT:
 			memcpy(at, report->corner_on_edge ? report->info.at[0] : report->edge, 3 * sizeof *at);
 			return true;
-		case RB_BODY_UNREAD:
+		case RB_SOLID_UNREADABLE:
 			return place_of_refusal(report, at);
 		default:
 			memcpy(at, report->crossing_at, 3 * sizeof *at);
@@ -463,7 +472,7 @@ is_common_corner(const double *p, const double *a, const double *b)
  * both triangles, since such a common vertex is not a crossing.
  */
 void
-rb_triangles_place(const double *a, const double *b, double at[3])
+rb_triangles_crossing_point(const double *a, const double *b, double at[3])
 {
 	const double *t[2] = {a, b};
 	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
@@ -473,7 +482,7 @@ rb_triangles_place(const double *a, const double *b, double at[3])
 	{
 		const double *mine = t[i / 3], *other = t[1 - i / 3];
 		const double *p = mine + 3 * (i % 3), *q = mine + 3 * ((i + 1) % 3);
-		rb_place place[2];
+		rb_location place[2];
 		double segment[6], s;
 
 		memcpy(segment, p, 3 * sizeof *p);

@@ -17,7 +17,7 @@
 
 #define GRAIN 16 /* Number of rows a thread takes at a time */
 
-_Static_assert(sizeof(rb_body_report) == RB_BODY_WORDS * sizeof(uint64_t),
+_Static_assert(sizeof(rb_body_report) == RB_VALIDITY_WORDS * sizeof(uint64_t),
 			   "a report is told in so many words");
 
 /* ---- conversion to payload words ---- */
@@ -38,7 +38,7 @@ void
 rb_body_of_refusal(rb_body_report *report, const rb_refusal *refusal, double face_tolerance)
 {
 	memset(report, 0, sizeof *report);
-	report->fault = RB_BODY_UNREAD;
+	report->fault = RB_SOLID_UNREADABLE;
 	report->why = refusal->fault;
 	report->info = refusal->info;
 	report->face_tolerance = face_tolerance;
@@ -52,7 +52,7 @@ typedef struct crossings
 	rb_pair first;
 } crossings;
 
-typedef struct all
+typedef struct body_reports
 {
 	rb_context *ctx;
 	const rb_set *bodies;
@@ -64,7 +64,7 @@ typedef struct all
 	int closed;     /* Nonzero if some row is closed; set by several threads */
 	pthread_mutex_t lock;
 	int status;
-} all;
+} body_reports;
 
 static bool
 have_same_corners(const double *a, const double *b)
@@ -79,7 +79,7 @@ have_same_corners(const double *a, const double *b)
 static rb_status
 put_crossing(void *user, const rb_pair *pairs, size_t n)
 {
-	all *a = user;
+	body_reports *a = user;
 
 	pthread_mutex_lock(&a->lock);
 	for (size_t i = 0; i < n; i++)
@@ -96,7 +96,7 @@ put_crossing(void *user, const rb_pair *pairs, size_t n)
 }
 
 static rb_status
-count_crossings(all *a, const rb_backend *backend)
+count_crossings(body_reports *a, const rb_backend *backend)
 {
 	const rb_job job = {.red = a->bodies, .predicate = RB_SELF_INTERSECT, .within_rows = true};
 	const rb_sink sink = {.put = put_crossing, .user = a};
@@ -107,7 +107,7 @@ count_crossings(all *a, const rb_backend *backend)
 
 /* Reports the first two triangles that cross. */
 static rb_status
-report_crossing(const all *a, const crossings *c, uint32_t first, uint32_t parts,
+report_crossing(const body_reports *a, const crossings *c, uint32_t first, uint32_t parts,
 				rb_body_report *report)
 {
 	const double *t = a->bodies->coords + (size_t) first * 9;
@@ -118,7 +118,7 @@ report_crossing(const all *a, const crossings *c, uint32_t first, uint32_t parts
 	report->crossing[0] = c->first.red - first;
 	report->crossing[1] = c->first.blue - first;
 	report->crossing_equal = have_same_corners(red, blue);
-	rb_triangles_place(red, blue, report->crossing_at);
+	rb_triangles_crossing_point(red, blue, report->crossing_at);
 	return rb_body_are_apart(a->ctx, t, parts, report->crossing[0], report->crossing[1],
 							 &report->crossing_apart);
 }
@@ -138,9 +138,9 @@ name_faces(const rb_set *bodies, uint32_t first, rb_body_report *report)
 static void
 report_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
-	all *a = arg;
+	body_reports *a = arg;
 	rb_pair rows[GRAIN];
-	uint64_t told[GRAIN * RB_BODY_WORDS];
+	uint64_t told[GRAIN * RB_VALIDITY_WORDS];
 	rb_status status = RB_OK;
 	size_t n = 0;
 	int ok = RB_OK;
@@ -166,7 +166,7 @@ report_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		report.together = a->together;
 		name_faces(a->bodies, first, &report);
 		rows[n] = (rb_pair){(uint32_t) row, (uint32_t) row};
-		rb_body_to_words(&report, told + n++ * RB_BODY_WORDS);
+		rb_body_to_words(&report, told + n++ * RB_VALIDITY_WORDS);
 	}
 	if (status == RB_OK && n > 0)
 		status = a->sink->put(a->sink->user, rows, told, n);
@@ -176,9 +176,9 @@ report_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* Searches for a closed row, and stops at the first one. */
 static void
-look_for_closed(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+find_closed_row(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
-	all *a = arg;
+	body_reports *a = arg;
 	rb_body_report report;
 	rb_status status = RB_OK;
 	int ok = RB_OK;
@@ -201,7 +201,7 @@ look_for_closed(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* Detects a missing solid column: each row is a face, and all rows together are closed. */
 static rb_status
-look_for_together(all *a)
+check_closed_together(body_reports *a)
 {
 	rb_thread *me;
 	rb_status status;
@@ -211,7 +211,7 @@ look_for_together(all *a)
 	status = rb_team_open(a->ctx, rb_threads_for(a->ctx, a->bodies->nrows, GRAIN), &me);
 	if (status != RB_OK)
 		return status;
-	status = rb_loop(me, a->bodies->nrows, GRAIN, look_for_closed, a);
+	status = rb_loop(me, a->bodies->nrows, GRAIN, find_closed_row, a);
 	rb_team_close(&me);
 	if (a->status != RB_OK)
 		status = (rb_status) a->status;
@@ -221,7 +221,7 @@ look_for_together(all *a)
 }
 
 static rb_status
-report_all(all *a)
+report_all(body_reports *a)
 {
 	rb_thread *me;
 	rb_status status = rb_team_open(a->ctx, rb_threads_for(a->ctx, a->bodies->nrows, GRAIN), &me);
@@ -238,7 +238,7 @@ rb_compose_bodies(rb_context *ctx, const rb_backend *backend, const rb_job *job,
 				  const rb_row_sink *sink)
 {
 	const size_t rows = job->red->nrows;
-	all a = {.ctx = ctx, .bodies = job->red, .sink = sink, .by_object = job->by_object};
+	body_reports a = {.ctx = ctx, .bodies = job->red, .sink = sink, .by_object = job->by_object};
 	rb_status status = rb_array(ctx, (void **) &a.start, rows + 1, sizeof *a.start);
 
 	if (status == RB_OK)
@@ -250,7 +250,7 @@ rb_compose_bodies(rb_context *ctx, const rb_backend *backend, const rb_job *job,
 		status = count_crossings(&a, backend);
 	}
 	if (status == RB_OK)
-		status = look_for_together(&a);
+		status = check_closed_together(&a);
 	if (status == RB_OK)
 		status = report_all(&a);
 	pthread_mutex_destroy(&a.lock);

@@ -17,7 +17,7 @@
 
 #define GRAIN 16 /* Number of rows a thread takes at a time */
 
-typedef struct all
+typedef struct body_checks
 {
 	rb_context *ctx;
 	const rb_set *bodies;
@@ -26,21 +26,21 @@ typedef struct all
 	uint32_t *stars; /* Bitmap of rows known not to intersect themselves */
 	uint32_t *open;  /* Bitmap of rows that are not closed; NULL if such rows are bad */
 	pthread_mutex_t lock;
-	uint64_t because[RB_BODY_FAULTS]; /* Number of bad rows by their first fault */
-	uint32_t first;                   /* First bad row */
-	rb_body_report report;            /* Report of the first bad row */
+	uint64_t because[RB_SOLID_FAULTS]; /* Number of bad rows by their first fault */
+	uint32_t first;                    /* First bad row */
+	rb_body_report report;             /* Report of the first bad row */
 	/* Part of the set for each joined triangle; NULL if the whole set is joined */
 	const uint32_t *part;
 	rb_pair crossing; /* First pair of triangles that cross */
 	int status;
-} all;
+} body_checks;
 
 static void
-note_bad(all *a, uint32_t row, const rb_body_report *report)
+note_bad(body_checks *a, uint32_t row, const rb_body_report *report)
 {
 	rb_mark(a->bad, row);
 	pthread_mutex_lock(&a->lock);
-	a->because[report->fault == RB_BODY_GOOD ? RB_BODY_CROSSED : report->fault]++;
+	a->because[report->fault == RB_SOLID_GOOD ? RB_SOLID_CROSSED : report->fault]++;
 	if (row < a->first)
 	{
 		a->first = row;
@@ -50,7 +50,7 @@ note_bad(all *a, uint32_t row, const rb_body_report *report)
 }
 
 static rb_status
-check_row(all *a, uint32_t row, rb_star_room *room)
+check_row(body_checks *a, uint32_t row, rb_star_room *room)
 {
 	const double *triangles = a->bodies->coords + (size_t) a->start[row] * 9;
 	const uint32_t n = a->start[row + 1] - a->start[row];
@@ -63,9 +63,9 @@ check_row(all *a, uint32_t row, rb_star_room *room)
 	else if (status == RB_OK)
 	{
 		status = rb_body_check_closed(a->ctx, triangles, n, &report);
-		if (status == RB_OK && report.fault != RB_BODY_GOOD && a->open != NULL)
+		if (status == RB_OK && report.fault != RB_SOLID_GOOD && a->open != NULL)
 			rb_mark(a->open, row);
-		else if (status == RB_OK && report.fault != RB_BODY_GOOD)
+		else if (status == RB_OK && report.fault != RB_SOLID_GOOD)
 			note_bad(a, row, &report);
 	}
 	return status;
@@ -74,7 +74,7 @@ check_row(all *a, uint32_t row, rb_star_room *room)
 static void
 check_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
-	all *a = arg;
+	body_checks *a = arg;
 	rb_star_room room = {.links = NULL};
 	rb_status status = RB_OK;
 	int ok = RB_OK;
@@ -88,7 +88,7 @@ check_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 static rb_status
-check_closed(all *a)
+check_closed(body_checks *a)
 {
 	rb_thread *me;
 	rb_status status = rb_team_open(a->ctx, rb_threads_for(a->ctx, a->bodies->nrows, GRAIN), &me);
@@ -102,9 +102,9 @@ check_closed(all *a)
 
 /* Receives pairs of triangles of one solid that cross. */
 static rb_status
-put_crossing(void *user, const rb_pair *pairs, size_t n)
+note_crossings(void *user, const rb_pair *pairs, size_t n)
 {
-	all *a = user;
+	body_checks *a = user;
 	rb_pair least = {UINT32_MAX, UINT32_MAX};
 
 	for (size_t i = 0; i < n; i++)
@@ -127,10 +127,10 @@ put_crossing(void *user, const rb_pair *pairs, size_t n)
 
 /* Records the first crossing pair and counts the bad rows that put_crossing marked. */
 static void
-note_crossing(all *a)
+note_crossing(body_checks *a)
 {
-	rb_body_report report = {.fault = RB_BODY_GOOD, .self_intersections = 1};
-	uint64_t open = a->because[RB_BODY_FLAT] + a->because[RB_BODY_OPEN], bad = 0;
+	rb_body_report report = {.fault = RB_SOLID_GOOD, .self_intersections = 1};
+	uint64_t open = a->because[RB_SOLID_FLAT] + a->because[RB_SOLID_OPEN], bad = 0;
 	const double *t[2];
 	uint32_t row;
 
@@ -141,25 +141,25 @@ note_crossing(all *a)
 	report.crossing[1] = a->crossing.blue - a->start[row];
 	t[0] = a->bodies->coords + (size_t) a->crossing.red * 9;
 	t[1] = a->bodies->coords + (size_t) a->crossing.blue * 9;
-	rb_triangles_place(t[0], t[1], report.crossing_at);
+	rb_triangles_crossing_point(t[0], t[1], report.crossing_at);
 	note_bad(a, row, &report);
 	for (uint32_t i = 0; i < a->bodies->nrows; i++)
 		bad += rb_is_marked(a->bad, i);
-	a->because[RB_BODY_CROSSED] = bad - open;
+	a->because[RB_SOLID_CROSSED] = bad - open;
 }
 
 static rb_status
-join_rows(all *a, const rb_backend *backend, const rb_set *set)
+join_rows(body_checks *a, const rb_backend *backend, const rb_set *set)
 {
 	const rb_job job = {.red = set, .predicate = RB_SELF_INTERSECT, .within_rows = true};
-	const rb_sink sink = {.put = put_crossing, .user = a};
+	const rb_sink sink = {.put = note_crossings, .user = a};
 
 	return rb_join_step(a->ctx, backend, &job, &sink, RB_TILE);
 }
 
 /* Returns true if the row could still intersect itself. */
 static bool
-is_in_doubt(const all *a, uint32_t row)
+is_in_doubt(const body_checks *a, uint32_t row)
 {
 	return a->start[row + 1] - a->start[row] > 1 && !rb_is_marked(a->bad, row) &&
 		   (a->open == NULL || !rb_is_marked(a->open, row)) && !rb_is_marked(a->stars, row);
@@ -167,7 +167,7 @@ is_in_doubt(const all *a, uint32_t row)
 
 /* Joins the undecided rows, copied to a set of their own. */
 static rb_status
-join_some(all *a, const rb_backend *backend, uint32_t n)
+join_some(body_checks *a, const rb_backend *backend, uint32_t n)
 {
 	rb_set some = {.kind = RB_TRIANGLE3, .nrows = a->bodies->nrows};
 	double *coords = NULL;
@@ -207,7 +207,7 @@ join_some(all *a, const rb_backend *backend, uint32_t n)
 }
 
 static rb_status
-check_crossing(all *a, const rb_backend *backend)
+check_crossing(body_checks *a, const rb_backend *backend)
 {
 	uint32_t n = 0;
 	rb_status status = RB_OK;
@@ -223,7 +223,7 @@ check_crossing(all *a, const rb_backend *backend)
 
 /* Counts the bad rows, and raises an error for the first one unless they are skipped. */
 static rb_status
-tell_bad(all *a, bool skip, rb_body_of of)
+report_bad(body_checks *a, bool skip, rb_solid_side of)
 {
 	const rb_set *bodies = a->bodies;
 	char text[RB_BODY_REASON];
@@ -231,22 +231,22 @@ tell_bad(all *a, bool skip, rb_body_of of)
 	int64_t id;
 	rb_status status = RB_OK;
 
-	for (int fault = 0; fault < RB_BODY_FAULTS; fault++)
+	for (int fault = 0; fault < RB_SOLID_FAULTS; fault++)
 	{
 		a->ctx->stats.bad_bodies += a->because[fault];
-		a->ctx->stats.bad_because[of == RB_BODY_OF_RED ? 0 : 1][fault] += a->because[fault];
+		a->ctx->stats.bad_because[of == RB_SOLID_OF_RED ? 0 : 1][fault] += a->because[fault];
 	}
 	if (a->first == UINT32_MAX || skip)
 		return RB_OK;
-	if (a->report.fault == RB_BODY_OPEN && bodies->nrows > 1)
+	if (a->report.fault == RB_SOLID_OPEN && bodies->nrows > 1)
 		status = rb_bodies_are_closed_together(a->ctx, bodies, &together);
 	if (status != RB_OK)
 		return status;
 	rb_body_reason(&a->report, text);
 	id = bodies->ids != NULL ? bodies->ids[a->first]
 							 : (int64_t) ((uint64_t) bodies->first_id + a->first);
-	return rb_fail(a->ctx, RB_BAD_BODY, (uint64_t) id,
-				   (uint64_t) of | (together ? RB_BODY_TOGETHER : 0), text);
+	return rb_fail(a->ctx, RB_BAD_SOLID, (uint64_t) id,
+				   (uint64_t) of | (together ? RB_SOLID_TOGETHER : 0), text);
 }
 
 static bool
@@ -261,14 +261,14 @@ any_marked(const uint32_t *marks, size_t words)
 /* Checks all rows; `open` receives the rows that are not closed, or is NULL. */
 static rb_status
 check_all(rb_context *ctx, const rb_backend *backend, const rb_set *bodies, bool skip,
-		  rb_body_of of, uint32_t **bad, uint32_t *open)
+		  rb_solid_side of, uint32_t **bad, uint32_t *open)
 {
 	const size_t words = bodies->nrows / 32 + 1;
-	all a = {.ctx = ctx,
-			 .bodies = bodies,
-			 .open = open,
-			 .first = UINT32_MAX,
-			 .crossing = {UINT32_MAX, UINT32_MAX}};
+	body_checks a = {.ctx = ctx,
+					 .bodies = bodies,
+					 .open = open,
+					 .first = UINT32_MAX,
+					 .crossing = {UINT32_MAX, UINT32_MAX}};
 	uint32_t *start = NULL;
 	rb_status status = rb_array(ctx, (void **) bad, words, sizeof(uint32_t));
 
@@ -295,7 +295,7 @@ check_all(rb_context *ctx, const rb_backend *backend, const rb_set *bodies, bool
 	if (status == RB_OK && a.first == UINT32_MAX && (open == NULL || !any_marked(open, words)))
 		rb_set_learn(bodies, RB_KNOWN_BODIES);
 	if (status == RB_OK)
-		status = tell_bad(&a, skip, of);
+		status = report_bad(&a, skip, of);
 	rb_free(ctx->memory, (void **) &start);
 	rb_free(ctx->memory, (void **) &a.stars);
 	return status;
@@ -307,7 +307,7 @@ rb_bodies_are_closed_together(rb_context *ctx, const rb_set *bodies, bool *toget
 	rb_body_report report;
 	rb_status status = rb_body_check_closed(ctx, bodies->coords, bodies->nparts, &report);
 
-	*together = status == RB_OK && report.fault == RB_BODY_GOOD;
+	*together = status == RB_OK && report.fault == RB_SOLID_GOOD;
 	if (status == RB_OVER_BUDGET || status == RB_OUT_OF_MEMORY)
 	{
 		rb_forget_failure(ctx);
@@ -318,14 +318,14 @@ rb_bodies_are_closed_together(rb_context *ctx, const rb_set *bodies, bool *toget
 
 rb_status
 rb_bodies_check(rb_context *ctx, const rb_backend *backend, const rb_set *bodies, bool skip,
-				rb_body_of of, uint32_t **bad)
+				rb_solid_side of, uint32_t **bad)
 {
 	return check_all(ctx, backend, bodies, skip, of, bad, NULL);
 }
 
 rb_status
 rb_bodies_sort(rb_context *ctx, const rb_backend *backend, const rb_set *surfaces, bool skip,
-			   rb_body_of of, uint32_t **bad, uint32_t **open)
+			   rb_solid_side of, uint32_t **bad, uint32_t **open)
 {
 	const size_t words = surfaces->nrows / 32 + 1;
 	rb_status status = rb_array(ctx, (void **) open, words, sizeof(uint32_t));

@@ -27,7 +27,7 @@ typedef struct boundary
 
 /* Returns the corners of a face, counterclockwise from outside */
 static void
-corners(const boundary *b, uint32_t f, uint32_t v[3])
+face_corners(const boundary *b, uint32_t f, uint32_t v[3])
 {
 	uint32_t x;
 
@@ -37,7 +37,7 @@ corners(const boundary *b, uint32_t f, uint32_t v[3])
 }
 
 static uint32_t
-root(uint32_t *of, uint32_t i)
+find_root(uint32_t *of, uint32_t i)
 {
 	while (of[i] != i)
 	{
@@ -48,10 +48,10 @@ root(uint32_t *of, uint32_t i)
 }
 
 static void
-join(uint32_t *of, uint32_t i, uint32_t j)
+unite_sets(uint32_t *of, uint32_t i, uint32_t j)
 {
-	i = root(of, i);
-	j = root(of, j);
+	i = find_root(of, i);
+	j = find_root(of, j);
 	if (i < j)
 		of[j] = i;
 	else
@@ -59,7 +59,7 @@ join(uint32_t *of, uint32_t i, uint32_t j)
 }
 
 static rb_status
-collect(boundary *b)
+collect_faces(boundary *b)
 {
 	rb_checking *k = b->k;
 	uint32_t n = 0;
@@ -70,7 +70,7 @@ collect(boundary *b)
 		for (uint32_t t = 0; t < k->in->ntets; t++)
 		{
 			RB_CHECK_STOP(k, t);
-			for (uint32_t i = 0; k->sign[t] != RB_LEFT_OUT && i < 4; i++)
+			for (uint32_t i = 0; k->sign[t] != RB_EXCLUDED && i < 4; i++)
 			{
 				if (k->mate[t << 2 | i] != RB_NONE)
 					continue;
@@ -154,11 +154,11 @@ two_faces(boundary *b, uint32_t side, uint32_t other)
 	uint32_t v[3], w[3], i = side % 3, j = other % 3;
 	bool turned;
 
-	corners(b, side / 3, v);
-	corners(b, other / 3, w);
+	face_corners(b, side / 3, v);
+	face_corners(b, other / 3, w);
 	turned = v[i] == w[(j + 1) % 3];
-	join(b->fan, side, turned ? other - j + (j + 1) % 3 : other);
-	join(b->fan, side - i + (i + 1) % 3, turned ? other : other - j + (j + 1) % 3);
+	unite_sets(b->fan, side, turned ? other - j + (j + 1) % 3 : other);
+	unite_sets(b->fan, side - i + (i + 1) % 3, turned ? other : other - j + (j + 1) % 3);
 	if (k->in->keep == RB_KEEP_HULL &&
 		(!k->has_holes || !on_facet(b, side / 3) || !on_facet(b, other / 3)))
 	{
@@ -178,7 +178,7 @@ two_faces(boundary *b, uint32_t side, uint32_t other)
 
 /* Pairs the sides of each edge, and unites corners into fans */
 static rb_status
-edges(boundary *b)
+check_edges(boundary *b)
 {
 	rb_checking *k = b->k;
 	uint32_t *first, *uses;
@@ -195,14 +195,14 @@ edges(boundary *b)
 		uint32_t v[3];
 
 		RB_CHECK_STOP(k, f);
-		corners(b, f, v);
+		face_corners(b, f, v);
 		for (uint32_t i = 0; i < 3; i++)
 		{
 			uint32_t side = 3 * f + i, was;
 
 			b->fan[side] = side;
 			uses[side] = 0;
-			RB_TRY(rb_pairs_put(k->ctx, &k->local, v[i], v[(i + 1) % 3], side, &was));
+			RB_TRY(rb_pairs_insert(k->ctx, &k->local, v[i], v[(i + 1) % 3], side, &was));
 			first[side] = was == RB_NONE ? side : was;
 			uses[first[side]]++;
 		}
@@ -218,7 +218,7 @@ edges(boundary *b)
 		if (first[side] != side || uses[side] == 2)
 			continue;
 		b->odd++;
-		corners(b, side / 3, v);
+		face_corners(b, side / 3, v);
 		if (k->in->keep == RB_KEEP_HULL && !k->has_holes)
 			RB_TRY(rb_check_fault(k, RB_FAULT_NOT_CONVEX, v[side % 3], v[(side + 1) % 3],
 								  b->faces[side / 3] >> 2, 0));
@@ -227,7 +227,7 @@ edges(boundary *b)
 }
 
 static rb_status
-points(boundary *b)
+count_points(boundary *b)
 {
 	rb_checking *k = b->k;
 	uint8_t *seen;
@@ -240,10 +240,10 @@ points(boundary *b)
 		uint32_t v[3];
 
 		RB_CHECK_STOP(k, f);
-		corners(b, f, v);
+		face_corners(b, f, v);
 		for (uint32_t i = 0; i < 3; i++)
 		{
-			b->nfans += root(b->fan, 3 * f + i) == 3 * f + i;
+			b->nfans += find_root(b->fan, 3 * f + i) == 3 * f + i;
 			b->npoints += !seen[v[i]];
 			seen[v[i]] = 1;
 		}
@@ -255,7 +255,7 @@ points(boundary *b)
  * Checks that no component of the boundary encloses a cavity; fans of one face are in one component
  */
 static rb_status
-cavities(boundary *b)
+find_cavities(boundary *b)
 {
 	rb_checking *k = b->k;
 	const double scale = k->scale;
@@ -268,18 +268,18 @@ cavities(boundary *b)
 	for (uint32_t f = 0; f < b->n; f++)
 	{
 		RB_CHECK_STOP(k, f);
-		join(b->fan, 3 * f, 3 * f + 1);
-		join(b->fan, 3 * f, 3 * f + 2);
+		unite_sets(b->fan, 3 * f, 3 * f + 1);
+		unite_sets(b->fan, 3 * f, 3 * f + 2);
 	}
 	for (uint32_t f = 0; f < b->n; f++)
 	{
-		uint32_t v[3], w[3], piece = root(b->fan, 3 * f) / 3;
+		uint32_t v[3], w[3], piece = find_root(b->fan, 3 * f) / 3;
 		const double *o, *p[3];
 		double u[3][3], m[3], d = 0;
 
 		RB_CHECK_STOP(k, f);
-		corners(b, piece, w);
-		corners(b, f, v);
+		face_corners(b, piece, w);
+		face_corners(b, f, v);
 		o = rb_check_point(k, w[0]);
 		for (int i = 0; i < 3; i++)
 		{
@@ -310,11 +310,11 @@ rb_check_boundary(rb_checking *k)
 	rb_check_report *r = k->report;
 	uint32_t used = 0;
 
-	RB_TRY(collect(&b));
+	RB_TRY(collect_faces(&b));
 	if (b.n > UINT32_MAX / 3)
 		return rb_fail(k->ctx, RB_TOO_MANY_OBJECTS, b.n, UINT32_MAX / 3, NULL);
-	RB_TRY(edges(&b));
-	RB_TRY(points(&b));
+	RB_TRY(check_edges(&b));
+	RB_TRY(count_points(&b));
 	for (uint32_t i = 0; i < k->in->npoints; i++)
 		used += (k->point[i] & RB_POINT_USED) != 0;
 	r->boundary_faces = b.n;
@@ -332,6 +332,6 @@ rb_check_boundary(rb_checking *k)
 	 * already reported.
 	 */
 	if (!k->has_holes && b.odd == 0 && r->count[RB_FAULT_BOUNDARY] == 0)
-		RB_TRY(cavities(&b));
+		RB_TRY(find_cavities(&b));
 	return RB_OK;
 }

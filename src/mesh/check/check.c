@@ -5,7 +5,7 @@
 #include "mesh/check/checking.h"
 
 static rb_status
-all(rb_checking *k)
+run_checks(rb_checking *k)
 {
 	const rb_check_input *in = k->in;
 
@@ -28,7 +28,7 @@ all(rb_checking *k)
 }
 
 static rb_status
-ordered(rb_checking *k)
+order_faults(rb_checking *k)
 {
 	void *spare = NULL;
 
@@ -41,7 +41,7 @@ ordered(rb_checking *k)
 }
 
 static void
-leave(rb_checking *k)
+free_checking(rb_checking *k)
 {
 	rb_memory *memory = k->ctx->memory;
 	void **blocks[] = {(void **) &k->table,     (void **) &k->point,       (void **) &k->sign,
@@ -68,10 +68,10 @@ rb_check_mesh(rb_context *ctx, const rb_check_input *in, rb_check_report *report
 	rb_status status;
 
 	memset(report, 0, sizeof(*report));
-	status = all(&k);
+	status = run_checks(&k);
 	if (status == RB_OK)
-		status = ordered(&k);
-	leave(&k);
+		status = order_faults(&k);
+	free_checking(&k);
 	if (status != RB_OK)
 		rb_check_report_free(ctx->memory, report);
 	return status;

@@ -36,8 +36,8 @@ extern void rb_pairs_free(rb_memory *memory, rb_pairs *t);
  * Inserts a pair. *was becomes the value the pair already had, which is kept, or RB_NONE if the
  * pair is new. In a set, *was is 0 instead of a value.
  */
-extern rb_status rb_pairs_put(rb_context *ctx, rb_pairs *t, uint32_t a, uint32_t b, uint32_t value,
-							  uint32_t *was);
+extern rb_status rb_pairs_insert(rb_context *ctx, rb_pairs *t, uint32_t a, uint32_t b,
+								 uint32_t value, uint32_t *was);
 /* Returns the value, or RB_NONE if absent */
 extern uint32_t rb_pairs_get(const rb_pairs *t, uint32_t a, uint32_t b);
 
@@ -52,8 +52,8 @@ typedef struct rb_buckets
  * Builds buckets in which member i belongs to group of[i]. Members are omitted if their group is
  * ngroups or more, or if takes[i] is 0.
  */
-extern rb_status rb_buckets_make(rb_context *ctx, rb_buckets *b, const uint32_t *of,
-								 const uint8_t *takes, uint32_t n, uint32_t ngroups);
+extern rb_status rb_buckets_build(rb_context *ctx, rb_buckets *b, const uint32_t *of,
+								  const uint8_t *takes, uint32_t n, uint32_t ngroups);
 extern void rb_buckets_free(rb_memory *memory, rb_buckets *b);
 
 static inline uint32_t
@@ -67,7 +67,7 @@ rb_hash_triple(uint32_t a, uint32_t b, uint32_t c)
 
 /* Returns the slot at which probing for a hash starts, in a table of cap slots */
 static inline uint32_t
-rb_hash_place(uint32_t hash, uint32_t cap)
+rb_hash_slot(uint32_t hash, uint32_t cap)
 {
 	return (uint32_t) ((uint64_t) hash * cap >> 32);
 }
@@ -93,22 +93,22 @@ rb_sort3(uint32_t v[3])
 
 /* ---- state of the checker ---- */
 
-#define RB_LEFT_OUT 2 /* in place of a sign: this tetrahedron is excluded from the mesh */
+#define RB_EXCLUDED 2 /* in place of a sign: this tetrahedron is excluded from the mesh */
 /* In place of a neighbor: there is one, but tests that involve both tetrahedra are skipped */
-#define RB_NO_QUESTION (UINT32_MAX - 1)
+#define RB_NO_TEST (UINT32_MAX - 1)
 
 /* Bits of a point */
-#define RB_POINT_BAD 1u   /* not finite: predicates cannot be evaluated */
-#define RB_POINT_USED 2u  /* a corner of a tetrahedron */
-#define RB_POINT_SEEN 4u  /* on a segment or facet and found there */
-#define RB_POINT_TOLD 8u  /* a fault of its kind or parent was reported */
-#define RB_POINT_HERE 16u /* scratch bit of one test */
+#define RB_POINT_BAD 1u      /* not finite: predicates cannot be evaluated */
+#define RB_POINT_USED 2u     /* a corner of a tetrahedron */
+#define RB_POINT_SEEN 4u     /* on a segment or facet and found there */
+#define RB_POINT_REPORTED 8u /* a fault of its kind or parent was reported */
+#define RB_POINT_HERE 16u    /* scratch bit of one test */
 
 /*
  * A test of whether an edge or a face lies inside the kept part; if so, its absence from the mesh
  * is a fault
  */
-typedef struct rb_wanted
+typedef struct rb_deferred_test
 {
 	uint32_t from, to; /* ends of the edge, or of one edge of the face */
 	/* third corner of the face, or RB_NONE to test the edge itself */
@@ -116,7 +116,7 @@ typedef struct rb_wanted
 	bool inside;
 	rb_fault_kind kind; /* kind of the fault to report */
 	uint32_t a, b;
-} rb_wanted;
+} rb_deferred_test;
 
 typedef struct rb_checking
 {
@@ -160,7 +160,7 @@ typedef struct rb_checking
 	uint8_t *facet_bad;  /* per facet: a part of it was excluded */
 	uint8_t *facet_far;  /* per facet: points far from it were reported */
 	uint8_t *segment_bad;
-	rb_wanted *wanted;
+	rb_deferred_test *wanted;
 	size_t wanted_cap;
 	uint32_t nwanted;
 	/* Scratch */
@@ -253,7 +253,7 @@ extern rb_status rb_check_kept(rb_checking *k);     /* region.c */
 extern uint32_t rb_check_find_face(const rb_checking *k, const uint32_t v[3]); /* tets.c */
 
 /* Records a test that rb_check_kept runs */
-extern rb_status rb_check_want(rb_checking *k, const rb_wanted *w); /* faults.c */
+extern rb_status rb_check_defer(rb_checking *k, const rb_deferred_test *w); /* faults.c */
 
 #ifdef __cplusplus
 }

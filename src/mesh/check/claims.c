@@ -41,7 +41,7 @@ one_face(rb_checking *k, uint32_t f)
 static rb_status
 find_face(rb_checking *k, uint32_t f, const uint32_t v[3])
 {
-	rb_wanted w = {.kind = RB_FAULT_FACE_NOT_IN_MESH, .a = f, .b = k->in->face_facet[f]};
+	rb_deferred_test w = {.kind = RB_FAULT_FACE_NOT_IN_MESH, .a = f, .b = k->in->face_facet[f]};
 	uint32_t face = rb_check_find_face(k, v);
 
 	if (face != RB_NONE)
@@ -49,7 +49,7 @@ find_face(rb_checking *k, uint32_t f, const uint32_t v[3])
 		uint32_t other = k->mate[face];
 
 		k->on_facet[face >> 2] |= (uint8_t) (1 << (face & 3));
-		if (other < RB_NO_QUESTION)
+		if (other < RB_NO_TEST)
 			k->on_facet[other >> 2] |= (uint8_t) (1 << (other & 3));
 		return RB_OK;
 	}
@@ -61,11 +61,11 @@ find_face(rb_checking *k, uint32_t f, const uint32_t v[3])
 			w.from = v[i], w.to = v[(i + 1) % 3], w.side = v[(i + 2) % 3];
 			break;
 		}
-	return rb_check_want(k, &w);
+	return rb_check_defer(k, &w);
 }
 
 static rb_status
-faces(rb_checking *k)
+check_faces(rb_checking *k)
 {
 	uint32_t n = k->in->nfaces;
 	size_t want = (size_t) n + n / 2 + 16;
@@ -86,7 +86,7 @@ faces(rb_checking *k)
 			continue;
 		memcpy(v, k->in->faces[f], sizeof(v));
 		rb_sort3(v);
-		at = rb_hash_place(rb_hash_triple(v[0], v[1], v[2]), cap);
+		at = rb_hash_slot(rb_hash_triple(v[0], v[1], v[2]), cap);
 		while (table[at] != RB_NONE)
 		{
 			uint32_t w[3];
@@ -111,7 +111,7 @@ faces(rb_checking *k)
 }
 
 static rb_status
-edges(rb_checking *k)
+check_edges(rb_checking *k)
 {
 	const rb_check_input *in = k->in;
 
@@ -132,7 +132,7 @@ edges(rb_checking *k)
 			RB_TRY(rb_check_fault(k, RB_FAULT_EDGE_SEGMENT, e, s, RB_NONE, 0));
 		else
 		{
-			RB_TRY(rb_pairs_put(k->ctx, &k->claimed, v[0], v[1], e, &was));
+			RB_TRY(rb_pairs_insert(k->ctx, &k->claimed, v[0], v[1], e, &was));
 			if (was != RB_NONE)
 			{
 				RB_TRY(rb_check_fault(k, RB_FAULT_EDGE_TWICE, was, e, RB_NONE, 0));
@@ -147,14 +147,14 @@ edges(rb_checking *k)
 			k->edge_ok[e] = 1;
 			if (rb_pairs_get(&k->edges, v[0], v[1]) == RB_NONE)
 			{
-				rb_wanted w = {.from = v[0],
-							   .to = v[1],
-							   .side = RB_NONE,
-							   .kind = RB_FAULT_EDGE_NOT_IN_MESH,
-							   .a = e,
-							   .b = s};
+				rb_deferred_test w = {.from = v[0],
+									  .to = v[1],
+									  .side = RB_NONE,
+									  .kind = RB_FAULT_EDGE_NOT_IN_MESH,
+									  .a = e,
+									  .b = s};
 
-				RB_TRY(rb_check_want(k, &w));
+				RB_TRY(rb_check_defer(k, &w));
 			}
 			continue;
 		}
@@ -175,10 +175,10 @@ rb_check_claims(rb_checking *k)
 	memset(k->facet_bad, 0, (size_t) k->nfacets + 1);
 	memset(k->facet_far, 0, (size_t) k->nfacets + 1);
 	memset(k->segment_bad, 0, (size_t) in->nsegments + 1);
-	RB_TRY(faces(k));
-	RB_TRY(edges(k));
+	RB_TRY(check_faces(k));
+	RB_TRY(check_edges(k));
 	RB_TRY(
-		rb_buckets_make(k->ctx, &k->faces_of, in->face_facet, k->face_ok, in->nfaces, k->nfacets));
-	return rb_buckets_make(k->ctx, &k->edges_of, in->edge_segment, k->edge_ok, in->nedges,
-						   in->nsegments);
+		rb_buckets_build(k->ctx, &k->faces_of, in->face_facet, k->face_ok, in->nfaces, k->nfacets));
+	return rb_buckets_build(k->ctx, &k->edges_of, in->edge_segment, k->edge_ok, in->nedges,
+							in->nsegments);
 }

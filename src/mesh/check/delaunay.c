@@ -9,7 +9,7 @@
 #include "mesh/check/checking.h"
 
 static rb_status
-across(rb_checking *k, uint32_t face, uint32_t other)
+check_pair(rb_checking *k, uint32_t face, uint32_t other)
 {
 	const rb_check_input *in = k->in;
 	uint32_t t = face >> 2, u = other >> 2, x;
@@ -37,15 +37,15 @@ rb_check_delaunay(rb_checking *k)
 	for (uint32_t t = 0; t < k->in->ntets; t++)
 	{
 		RB_CHECK_STOP(k, t);
-		if (k->sign[t] == RB_LEFT_OUT)
+		if (k->sign[t] == RB_EXCLUDED)
 			continue;
 		for (uint32_t i = 0; i < 4; i++)
 		{
 			uint32_t face = t << 2 | i;
 			uint32_t other = k->mate[face];
 
-			if (other < RB_NO_QUESTION && face < other && (k->on_facet[t] >> i & 1) == 0)
-				RB_TRY(across(k, face, other));
+			if (other < RB_NO_TEST && face < other && (k->on_facet[t] >> i & 1) == 0)
+				RB_TRY(check_pair(k, face, other));
 		}
 	}
 	return RB_OK;

@@ -41,7 +41,7 @@ own_point(const facets *c, uint32_t p)
 
 /* Computes the scaled normal of a triangle */
 static void
-normal(const facets *f, const double *a, const double *b, const double *c, double n[3])
+scaled_normal(const facets *f, const double *a, const double *b, const double *c, double n[3])
 {
 	double u[3], v[3];
 
@@ -70,7 +70,7 @@ choose_axis(facets *c, const double sum[3])
 }
 
 static double
-height(const facets *c, const double *p, const double *o)
+height_above(const facets *c, const double *p, const double *o)
 {
 	return c->normal[0] * (p[0] - o[0]) + c->normal[1] * (p[1] - o[1]) +
 		   c->normal[2] * (p[2] - o[2]);
@@ -78,7 +78,7 @@ height(const facets *c, const double *p, const double *o)
 
 /* Computes the facet's properties from its triangles */
 static rb_status
-own(facets *c)
+measure_triangles(facets *c)
 {
 	rb_checking *k = c->k;
 	const rb_plc *plc = k->in->plc;
@@ -91,14 +91,14 @@ own(facets *c)
 		const uint32_t *v = plc->triangles[t];
 
 		RB_CHECK_STOP(k, t);
-		normal(c, own_point(c, v[0]), own_point(c, v[1]), own_point(c, v[2]), n);
+		scaled_normal(c, own_point(c, v[0]), own_point(c, v[1]), own_point(c, v[2]), n);
 		for (int i = 0; i < 3; i++)
 		{
 			sum[i] += n[i];
 			points += c->corner[v[i]] != c->f + 1;
 			c->corner[v[i]] = c->f + 1;
-			RB_TRY(rb_pairs_put(k->ctx, &k->local, v[i], v[(i + 1) % 3],
-								3 * (t - c->from) + (uint32_t) i, &was));
+			RB_TRY(rb_pairs_insert(k->ctx, &k->local, v[i], v[(i + 1) % 3],
+								   3 * (t - c->from) + (uint32_t) i, &was));
 			/* Each edge counts its uses at its first use. */
 			c->uses[3 * (t - c->from) + (uint32_t) i] = 0;
 			c->uses[was == RB_NONE ? 3 * (t - c->from) + (uint32_t) i : was]++;
@@ -113,12 +113,12 @@ own(facets *c)
 		const uint32_t *v = plc->triangles[t];
 
 		RB_CHECK_STOP(k, t);
-		normal(c, own_point(c, v[0]), own_point(c, v[1]), own_point(c, v[2]), n);
+		scaled_normal(c, own_point(c, v[0]), own_point(c, v[1]), own_point(c, v[2]), n);
 		c->area += fabs(n[c->axis]);
 		for (int i = 0; i < 3; i++)
 		{
 			const double *p = own_point(c, v[i]), *q = own_point(c, v[(i + 1) % 3]);
-			double h = height(c, p, own_point(c, plc->triangles[c->from][0]));
+			double h = height_above(c, p, own_point(c, plc->triangles[c->from][0]));
 			uint32_t s;
 
 			c->low = fmin(c->low, h);
@@ -135,17 +135,17 @@ own(facets *c)
 			s = rb_pairs_get(&k->segments, v[i], v[(i + 1) % 3]);
 			if (s == RB_NONE)
 			{
-				const rb_wanted w = {.from = v[i],
-									 .to = v[(i + 1) % 3],
-									 .side = RB_NONE,
-									 .kind = RB_FAULT_SEGMENT_LIST,
-									 .a = v[i],
-									 .b = v[(i + 1) % 3]};
+				const rb_deferred_test w = {.from = v[i],
+											.to = v[(i + 1) % 3],
+											.side = RB_NONE,
+											.kind = RB_FAULT_SEGMENT_LIST,
+											.a = v[i],
+											.b = v[(i + 1) % 3]};
 
 				/* If the mesh was read from tables, a segment entirely outside it is not listed. */
 				c->quiet = true;
 				if (w.from < k->in->npoints && w.to < k->in->npoints)
-					RB_TRY(rb_check_want(k, &w));
+					RB_TRY(rb_check_defer(k, &w));
 				else
 					RB_TRY(rb_check_fault(k, w.kind, w.a, w.b, RB_NONE, 0));
 				continue;
@@ -174,7 +174,8 @@ by_faces(facets *c)
 		RB_CHECK_STOP(k, i);
 		if (rb_check_bad(k, v[0]) || rb_check_bad(k, v[1]) || rb_check_bad(k, v[2]))
 			continue;
-		normal(c, rb_check_point(k, v[0]), rb_check_point(k, v[1]), rb_check_point(k, v[2]), n);
+		scaled_normal(c, rb_check_point(k, v[0]), rb_check_point(k, v[1]), rb_check_point(k, v[2]),
+					  n);
 		dot = n[0] * sum[0] + n[1] * sum[1] + n[2] * sum[2];
 		for (int j = 0; j < 3; j++)
 			sum[j] += dot < 0 ? -n[j] : n[j];
@@ -204,12 +205,12 @@ turn_of(const facets *c, uint32_t p, uint32_t q, uint32_t r)
  * The side of the line on which r lies is then meaningless.
  */
 static bool
-beside(const facets *c, uint32_t p, uint32_t q, uint32_t r)
+is_near_line(const facets *c, uint32_t p, uint32_t q, uint32_t r)
 {
 	const double *a = rb_check_point(c->k, p), *b = rb_check_point(c->k, q);
 	double n[3], scale = c->k->scale;
 
-	normal(c, a, b, rb_check_point(c->k, r), n);
+	scaled_normal(c, a, b, rb_check_point(c->k, r), n);
 	return hypot(hypot(n[0], n[1]), n[2]) <=
 		   c->k->near * scale *
 			   hypot(hypot((b[0] - a[0]) * scale, (b[1] - a[1]) * scale), (b[2] - a[2]) * scale);
@@ -217,14 +218,14 @@ beside(const facets *c, uint32_t p, uint32_t q, uint32_t r)
 
 /* Returns true if v is a mesh face with three nearly collinear corners */
 static bool
-thin(const facets *c, const uint32_t *v)
+is_thin_face(const facets *c, const uint32_t *v)
 {
 	uint32_t sorted[3] = {v[0], v[1], v[2]};
 
 	rb_sort3(sorted);
 	return rb_check_find_face(c->k, sorted) != RB_NONE &&
-		   (beside(c, v[0], v[1], v[2]) || beside(c, v[1], v[2], v[0]) ||
-			beside(c, v[2], v[0], v[1]));
+		   (is_near_line(c, v[0], v[1], v[2]) || is_near_line(c, v[1], v[2], v[0]) ||
+			is_near_line(c, v[2], v[0], v[1]));
 }
 
 static rb_status
@@ -246,7 +247,7 @@ one_corner(facets *c, uint32_t face, uint32_t p)
 
 		if ((k->point[p] & (RB_POINT_SEEN | RB_POINT_BAD)) == 0 && in->plc != NULL)
 		{
-			h = height(c, rb_check_point(k, p), own_point(c, in->plc->triangles[c->from][0]));
+			h = height_above(c, rb_check_point(k, p), own_point(c, in->plc->triangles[c->from][0]));
 			h = fmax(c->low - h, h - c->high);
 			if (h > k->near)
 			{
@@ -257,14 +258,14 @@ one_corner(facets *c, uint32_t face, uint32_t p)
 		k->point[p] |= RB_POINT_SEEN;
 		return RB_OK;
 	}
-	if ((k->point[p] & RB_POINT_TOLD) != 0)
+	if ((k->point[p] & RB_POINT_REPORTED) != 0)
 		return RB_OK;
 	return rb_check_fault(k, RB_FAULT_FACET_CORNER, face, c->f, p, 0);
 }
 
 /* Checks all faces: their corners, areas and shared edges */
 static rb_status
-faces(facets *c, double *area, uint32_t *points)
+check_faces(facets *c, double *area, uint32_t *points)
 {
 	rb_checking *k = c->k;
 	uint32_t start = k->faces_of.start[c->f], end = k->faces_of.start[c->f + 1];
@@ -283,7 +284,7 @@ faces(facets *c, double *area, uint32_t *points)
 			uint32_t side = 3 * (i - start) + j;
 
 			RB_TRY(one_corner(c, face, v[j]));
-			RB_TRY(rb_pairs_put(k->ctx, &k->local, v[j], v[(j + 1) % 3], side, &was));
+			RB_TRY(rb_pairs_insert(k->ctx, &k->local, v[j], v[(j + 1) % 3], side, &was));
 			c->uses[side] = 0;
 			if (was == RB_NONE)
 				was = side;
@@ -298,10 +299,11 @@ faces(facets *c, double *area, uint32_t *points)
 			int turn = turn_of(c, v[0], v[1], v[2]);
 			double n[3];
 
-			if (turn == 0 && !thin(c, v))
+			if (turn == 0 && !is_thin_face(c, v))
 				RB_TRY(rb_check_fault(k, RB_FAULT_FACE_FLAT, face, c->f, RB_NONE, 0));
 			k->report->turned_faces += k->in->plc != NULL && turn == -c->turn;
-			normal(c, rb_check_point(k, v[0]), rb_check_point(k, v[1]), rb_check_point(k, v[2]), n);
+			scaled_normal(c, rb_check_point(k, v[0]), rb_check_point(k, v[1]),
+						  rb_check_point(k, v[2]), n);
 			*area += fabs(n[c->axis]);
 		}
 	}
@@ -323,7 +325,7 @@ faces(facets *c, double *area, uint32_t *points)
 
 /* Checks that each edge is used once on the boundary and elsewhere twice, from both sides */
 static rb_status
-edges(facets *c)
+check_edges(facets *c)
 {
 	rb_checking *k = c->k;
 	uint32_t start = k->faces_of.start[c->f], end = k->faces_of.start[c->f + 1];
@@ -356,7 +358,7 @@ edges(facets *c)
 			rb_check_bad(k, w[(other + 2) % 3]))
 			continue;
 		if (turn_of(c, p, q, v[(side + 2) % 3]) * turn_of(c, p, q, w[(other + 2) % 3]) > 0 &&
-			!beside(c, p, q, v[(side + 2) % 3]) && !beside(c, p, q, w[(other + 2) % 3]))
+			!is_near_line(c, p, q, v[(side + 2) % 3]) && !is_near_line(c, p, q, w[(other + 2) % 3]))
 			RB_TRY(rb_check_fault(k, RB_FAULT_FACET_FOLDED, c->f, p, q, 0));
 	}
 	if (k->in->plc != NULL && !c->quiet && found != c->edges &&
@@ -370,7 +372,7 @@ edges(facets *c)
  * test
  */
 static rb_status
-missing(facets *c)
+check_missing_facet(facets *c)
 {
 	rb_checking *k = c->k;
 	const rb_check_input *in = k->in;
@@ -390,16 +392,16 @@ missing(facets *c)
 			for (uint32_t j = k->edges_of.start[s]; j < k->edges_of.start[s + 1]; j++)
 			{
 				const uint32_t *e = in->edges[k->edges_of.member[j]];
-				rb_wanted w = {.from = e[0],
-							   .to = e[1],
-							   .side = v[(i + 2) % 3],
-							   .kind = RB_FAULT_FACET_MISSING,
-							   .a = c->f,
-							   .b = RB_NONE};
+				rb_deferred_test w = {.from = e[0],
+									  .to = e[1],
+									  .side = v[(i + 2) % 3],
+									  .kind = RB_FAULT_FACET_MISSING,
+									  .a = c->f,
+									  .b = RB_NONE};
 
 				if (rb_pairs_get(&k->edges, e[0], e[1]) == RB_NONE)
 					break;
-				return rb_check_want(k, &w);
+				return rb_check_defer(k, &w);
 			}
 		}
 	}
@@ -420,14 +422,14 @@ one_facet(facets *c)
 	int64_t euler;
 
 	c->quiet = k->facet_bad[c->f] != 0;
-	RB_TRY(k->in->plc != NULL ? own(c) : by_faces(c));
+	RB_TRY(k->in->plc != NULL ? measure_triangles(c) : by_faces(c));
 	if (n == 0)
-		return k->in->plc != NULL && !k->facet_bad[c->f] ? missing(c) : RB_OK;
+		return k->in->plc != NULL && !k->facet_bad[c->f] ? check_missing_facet(c) : RB_OK;
 	for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++)
 		before += r->count[told[i]];
-	RB_TRY(faces(c, &area, &points));
+	RB_TRY(check_faces(c, &area, &points));
 	euler = (int64_t) points - (int64_t) k->local.n + n;
-	RB_TRY(edges(c));
+	RB_TRY(check_edges(c));
 	for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++)
 		after += r->count[told[i]];
 	if (c->quiet || before != after)
@@ -497,7 +499,8 @@ rb_check_facets(rb_checking *k)
 	}
 	for (uint32_t i = 0; i < in->npoints; i++)
 		if (rb_check_kind(k, i) == RB_VERTEX_ON_FACET &&
-			(k->point[i] & (RB_POINT_SEEN | RB_POINT_TOLD)) == 0 && !k->facet_bad[in->parent[i]])
+			(k->point[i] & (RB_POINT_SEEN | RB_POINT_REPORTED)) == 0 &&
+			!k->facet_bad[in->parent[i]])
 			RB_TRY(rb_check_fault(k, RB_FAULT_FACET_POINT, i, in->parent[i], RB_NONE, 0));
 	return RB_OK;
 }

@@ -45,9 +45,10 @@ rb_check_fault(rb_checking *k, rb_fault_kind kind, uint32_t a, uint32_t b, uint3
 }
 
 rb_status
-rb_check_want(rb_checking *k, const rb_wanted *w)
+rb_check_defer(rb_checking *k, const rb_deferred_test *w)
 {
-	RB_TRY(one_more(k->ctx, (void **) &k->wanted, &k->wanted_cap, k->nwanted, sizeof(rb_wanted)));
+	RB_TRY(one_more(k->ctx, (void **) &k->wanted, &k->wanted_cap, k->nwanted,
+					sizeof(rb_deferred_test)));
 	k->wanted[k->nwanted++] = *w;
 	return RB_OK;
 }

@@ -21,7 +21,7 @@ hash_point(const double *p)
 }
 
 static rb_status
-extent(rb_checking *k)
+measure_extent(rb_checking *k)
 {
 	double low[3] = {HUGE_VAL, HUGE_VAL, HUGE_VAL};
 	double high[3] = {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL};
@@ -74,7 +74,7 @@ equal_points(rb_checking *k)
 		RB_CHECK_STOP(k, i);
 		if (rb_check_bad(k, i))
 			continue;
-		at = rb_hash_place(hash_point(p), cap);
+		at = rb_hash_slot(hash_point(p), cap);
 		while (k->table[at] != RB_NONE)
 		{
 			const double *q = rb_check_point(k, k->table[at]);
@@ -93,7 +93,7 @@ equal_points(rb_checking *k)
 }
 
 static rb_status
-kinds(rb_checking *k)
+check_kinds(rb_checking *k)
 {
 	const rb_check_input *in = k->in;
 
@@ -112,13 +112,13 @@ kinds(rb_checking *k)
 			RB_TRY(rb_check_fault(k, RB_FAULT_POINT_PARENT, i, parent, RB_NONE, 0));
 		else
 			continue;
-		k->point[i] |= RB_POINT_TOLD;
+		k->point[i] |= RB_POINT_REPORTED;
 	}
 	return RB_OK;
 }
 
 static rb_status
-inputs(rb_checking *k)
+check_inputs(rb_checking *k)
 {
 	const rb_plc *plc = k->in->plc;
 
@@ -144,10 +144,10 @@ rb_status
 rb_check_points(rb_checking *k)
 {
 	RB_TRY(rb_array(k->ctx, (void **) &k->point, (size_t) k->in->npoints + 1, 1));
-	RB_TRY(extent(k));
+	RB_TRY(measure_extent(k));
 	RB_TRY(equal_points(k));
-	RB_TRY(kinds(k));
-	return inputs(k);
+	RB_TRY(check_kinds(k));
+	return check_inputs(k);
 }
 
 /*

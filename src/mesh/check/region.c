@@ -13,7 +13,7 @@
 #include "mesh/check/checking.h"
 
 static int
-sign(const rb_checking *k, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
+orient_sign(const rb_checking *k, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 {
 	return rb_orient3d(rb_check_point(k, a), rb_check_point(k, b), rb_check_point(k, c),
 					   rb_check_point(k, d));
@@ -23,20 +23,21 @@ sign(const rb_checking *k, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
  * Returns true if tetrahedron (u, x[0], x[1], x[2]) contains the start of the edge or face to test
  */
 static bool
-holds(const rb_checking *k, const rb_wanted *w, uint32_t u, const uint32_t x[3])
+contains_start(const rb_checking *k, const rb_deferred_test *w, uint32_t u, const uint32_t x[3])
 {
 	if (w->side == RB_NONE)
-		return sign(k, u, w->to, x[1], x[2]) >= 0 && sign(k, u, x[0], w->to, x[2]) >= 0 &&
-			   sign(k, u, x[0], x[1], w->to) >= 0;
+		return orient_sign(k, u, w->to, x[1], x[2]) >= 0 &&
+			   orient_sign(k, u, x[0], w->to, x[2]) >= 0 &&
+			   orient_sign(k, u, x[0], x[1], w->to) >= 0;
 	for (int i = 0; i < 3; i++)
 		if (x[i] == w->to)
-			return sign(k, u, w->to, x[(i + 1) % 3], w->side) >= 0 &&
-				   sign(k, u, w->to, w->side, x[(i + 2) % 3]) >= 0;
+			return orient_sign(k, u, w->to, x[(i + 1) % 3], w->side) >= 0 &&
+				   orient_sign(k, u, w->to, w->side, x[(i + 2) % 3]) >= 0;
 	return false;
 }
 
 static rb_status
-answer(rb_checking *k, uint32_t *next, uint32_t *first)
+run_tests(rb_checking *k, uint32_t *next, uint32_t *first)
 {
 	uint32_t looks = 0;
 
@@ -53,11 +54,11 @@ answer(rb_checking *k, uint32_t *next, uint32_t *first)
 			rb_check_corners(k, t << 2 | i, x);
 			while (*at != RB_NONE)
 			{
-				rb_wanted *w = &k->wanted[*at];
+				rb_deferred_test *w = &k->wanted[*at];
 
 				RB_CHECK_STOP(k, looks);
 				looks++;
-				if (holds(k, w, u, x))
+				if (contains_start(k, w, u, x))
 				{
 					w->inside = true;
 					*at = next[*at];
@@ -80,7 +81,7 @@ rb_check_kept(rb_checking *k)
 	memset(k->scratch[1], 0xff, k->in->npoints * sizeof(uint32_t));
 	for (uint32_t i = 0; i < k->nwanted; i++)
 	{
-		const rb_wanted *w = &k->wanted[i];
+		const rb_deferred_test *w = &k->wanted[i];
 
 		if (rb_check_bad(k, w->from) || rb_check_bad(k, w->to) ||
 			(w->side != RB_NONE && rb_check_bad(k, w->side)))
@@ -88,10 +89,10 @@ rb_check_kept(rb_checking *k)
 		k->scratch[0][i] = k->scratch[1][w->from];
 		k->scratch[1][w->from] = i;
 	}
-	RB_TRY(answer(k, k->scratch[0], k->scratch[1]));
+	RB_TRY(run_tests(k, k->scratch[0], k->scratch[1]));
 	for (uint32_t i = 0; i < k->nwanted; i++)
 	{
-		const rb_wanted *w = &k->wanted[i];
+		const rb_deferred_test *w = &k->wanted[i];
 
 		if (w->inside)
 			RB_TRY(rb_check_fault(k, w->kind, w->a, w->b, RB_NONE, 0));

@@ -5,15 +5,15 @@
 #include "mesh/check/checking.h"
 
 /* Edges of the segment being checked, by their ends */
-typedef struct ends
+typedef struct segment_ends
 {
 	uint32_t *edge; /* two per point */
 	uint32_t *n;
-} ends;
+} segment_ends;
 
 /* Returns the distance of p from line ab */
 static double
-distance(const double *a, const double *b, const double *p)
+distance_to_line(const double *a, const double *b, const double *p)
 {
 	double u[3], w[3], c[3], length;
 
@@ -51,14 +51,15 @@ list(rb_checking *k)
 				k->segment_bad[s] = 1;
 			continue;
 		}
-		RB_TRY(rb_pairs_put(k->ctx, &k->segments, v[0], v[1], s, &was));
+		RB_TRY(rb_pairs_insert(k->ctx, &k->segments, v[0], v[1], s, &was));
 	}
 	return RB_OK;
 }
 
 /* Fills in the edges that end at each point, and finds the ends of the path */
 static rb_status
-fill(rb_checking *k, ends *at, uint32_t s, bool *good, uint32_t tips[2], uint32_t *ntips)
+fill_ends(rb_checking *k, segment_ends *at, uint32_t s, bool *good, uint32_t tips[2],
+		  uint32_t *ntips)
 {
 	const rb_check_input *in = k->in;
 
@@ -96,7 +97,7 @@ fill(rb_checking *k, ends *at, uint32_t s, bool *good, uint32_t tips[2], uint32_
 }
 
 static rb_status
-walk(rb_checking *k, const ends *at, uint32_t s, uint32_t from, uint32_t to)
+walk_path(rb_checking *k, const segment_ends *at, uint32_t s, uint32_t from, uint32_t to)
 {
 	const rb_check_input *in = k->in;
 	const double *a = rb_check_point(k, from), *b = rb_check_point(k, to);
@@ -122,14 +123,14 @@ walk(rb_checking *k, const ends *at, uint32_t s, uint32_t from, uint32_t to)
 
 			if (b[axis] > a[axis] ? !(c[axis] > last[axis]) : !(c[axis] < last[axis]))
 				RB_TRY(rb_check_fault(k, RB_FAULT_SEGMENT_ORDER, s, p, q, 0));
-			if (q != to && distance(a, b, c) > k->near)
+			if (q != to && distance_to_line(a, b, c) > k->near)
 				RB_TRY(rb_check_fault(k, RB_FAULT_SEGMENT_FAR, q, s, RB_NONE,
-									  distance(a, b, c) / k->diagonal));
+									  distance_to_line(a, b, c) / k->diagonal));
 		}
 		if (q == to)
 			break;
 		if ((rb_check_kind(k, q) != RB_VERTEX_ON_SEGMENT || rb_check_parent(k, q) != s) &&
-			(k->point[q] & RB_POINT_TOLD) == 0)
+			(k->point[q] & RB_POINT_REPORTED) == 0)
 			RB_TRY(rb_check_fault(k, RB_FAULT_SEGMENT_POINT, s, q, RB_NONE, 0));
 		k->point[q] |= RB_POINT_SEEN;
 		/* Continue with the other edge; all points but the ends have two. */
@@ -145,7 +146,7 @@ walk(rb_checking *k, const ends *at, uint32_t s, uint32_t from, uint32_t to)
 }
 
 static rb_status
-one_segment(rb_checking *k, ends *at, uint32_t s)
+one_segment(rb_checking *k, segment_ends *at, uint32_t s)
 {
 	const rb_check_input *in = k->in;
 	uint64_t faults = k->report->count[RB_FAULT_SEGMENT_PATH];
@@ -154,16 +155,17 @@ one_segment(rb_checking *k, ends *at, uint32_t s)
 
 	if (k->edges_of.start[s] == k->edges_of.start[s + 1])
 	{
-		rb_wanted w = {.side = RB_NONE, .kind = RB_FAULT_SEGMENT_MISSING, .a = s, .b = RB_NONE};
+		rb_deferred_test w = {
+			.side = RB_NONE, .kind = RB_FAULT_SEGMENT_MISSING, .a = s, .b = RB_NONE};
 
 		k->segment_bad[s] = 1;
 		if (in->segments == NULL)
 			return rb_check_fault(k, RB_FAULT_SEGMENT_MISSING, s, RB_NONE, RB_NONE, 0);
 		w.from = in->segments[s][0];
 		w.to = in->segments[s][1];
-		return rb_check_want(k, &w);
+		return rb_check_defer(k, &w);
 	}
-	RB_TRY(fill(k, at, s, &good, tips, &ntips));
+	RB_TRY(fill_ends(k, at, s, &good, tips, &ntips));
 	if (good && in->segments != NULL)
 		for (int i = 0; good && i < 2; i++)
 		{
@@ -182,7 +184,7 @@ one_segment(rb_checking *k, ends *at, uint32_t s)
 		RB_TRY(rb_check_fault(k, RB_FAULT_SEGMENT_PATH, s, RB_NONE, RB_NONE, 0));
 	}
 	if (good)
-		RB_TRY(walk(k, at, s, tips[0], tips[1]));
+		RB_TRY(walk_path(k, at, s, tips[0], tips[1]));
 	if (k->report->count[RB_FAULT_SEGMENT_PATH] > faults)
 		k->segment_bad[s] = 1;
 	return RB_OK;
@@ -192,7 +194,7 @@ rb_status
 rb_check_segments(rb_checking *k)
 {
 	const rb_check_input *in = k->in;
-	ends at;
+	segment_ends at;
 
 	RB_TRY(list(k));
 	RB_TRY(rb_check_scratch(k, 0, 2 * (size_t) in->npoints));
@@ -212,7 +214,8 @@ rb_check_segments(rb_checking *k)
 	}
 	for (uint32_t i = 0; i < in->npoints; i++)
 		if (rb_check_kind(k, i) == RB_VERTEX_ON_SEGMENT &&
-			(k->point[i] & (RB_POINT_SEEN | RB_POINT_TOLD)) == 0 && !k->segment_bad[in->parent[i]])
+			(k->point[i] & (RB_POINT_SEEN | RB_POINT_REPORTED)) == 0 &&
+			!k->segment_bad[in->parent[i]])
 			RB_TRY(rb_check_fault(k, RB_FAULT_SEGMENT_LOOSE, i, in->parent[i], RB_NONE, 0));
 	return RB_OK;
 }

@@ -13,7 +13,7 @@ key_of(uint32_t a, uint32_t b)
 }
 
 static inline size_t
-place_of(uint64_t key, size_t cap)
+first_slot(uint64_t key, size_t cap)
 {
 	uint64_t x = (key ^ key >> 32) * 0xd6e8feb86659fd93u;
 
@@ -22,7 +22,7 @@ place_of(uint64_t key, size_t cap)
 }
 
 static rb_status
-allocate(rb_context *ctx, rb_pairs *t, size_t cap)
+allocate_slots(rb_context *ctx, rb_pairs *t, size_t cap)
 {
 	rb_status status = rb_array(ctx, (void **) &t->key, cap, sizeof(uint64_t));
 
@@ -49,7 +49,7 @@ rb_pairs_init(rb_context *ctx, rb_pairs *t, size_t expected, bool set)
 	 * Allocate no more than needed: clearing a large table for each of many small sets would be
 	 * slow.
 	 */
-	return allocate(ctx, t, cap);
+	return allocate_slots(ctx, t, cap);
 }
 
 void
@@ -61,9 +61,9 @@ rb_pairs_free(rb_memory *memory, rb_pairs *t)
 }
 
 static size_t
-find(const rb_pairs *t, uint64_t key)
+find_slot(const rb_pairs *t, uint64_t key)
 {
-	size_t at = place_of(key, t->cap);
+	size_t at = first_slot(key, t->cap);
 
 	while (t->key[at] != FREE && t->key[at] != key)
 		at = (at + 1) & (t->cap - 1);
@@ -71,16 +71,16 @@ find(const rb_pairs *t, uint64_t key)
 }
 
 static rb_status
-grow(rb_context *ctx, rb_pairs *t)
+grow_table(rb_context *ctx, rb_pairs *t)
 {
 	rb_pairs more = {.set = t->set};
-	rb_status status = allocate(ctx, &more, 2 * t->cap);
+	rb_status status = allocate_slots(ctx, &more, 2 * t->cap);
 
 	for (size_t i = 0; status == RB_OK && i < t->cap; i++)
 	{
 		if (t->key[i] != FREE)
 		{
-			size_t at = find(&more, t->key[i]);
+			size_t at = find_slot(&more, t->key[i]);
 
 			more.key[at] = t->key[i];
 			if (!t->set)
@@ -101,14 +101,14 @@ grow(rb_context *ctx, rb_pairs *t)
 }
 
 rb_status
-rb_pairs_put(rb_context *ctx, rb_pairs *t, uint32_t a, uint32_t b, uint32_t value, uint32_t *was)
+rb_pairs_insert(rb_context *ctx, rb_pairs *t, uint32_t a, uint32_t b, uint32_t value, uint32_t *was)
 {
 	uint64_t key = key_of(a, b);
 	size_t at;
 
 	if (t->n >= t->cap / 4 * 3)
-		RB_TRY(grow(ctx, t));
-	at = find(t, key);
+		RB_TRY(grow_table(ctx, t));
+	at = find_slot(t, key);
 	*was = RB_NONE;
 	if (t->key[at] == key)
 		*was = t->set ? 0 : t->value[at];
@@ -126,14 +126,14 @@ uint32_t
 rb_pairs_get(const rb_pairs *t, uint32_t a, uint32_t b)
 {
 	uint64_t key = key_of(a, b);
-	size_t at = find(t, key);
+	size_t at = find_slot(t, key);
 
 	return t->key[at] != key ? RB_NONE : t->set ? 0 : t->value[at];
 }
 
 rb_status
-rb_buckets_make(rb_context *ctx, rb_buckets *b, const uint32_t *of, const uint8_t *takes,
-				uint32_t n, uint32_t ngroups)
+rb_buckets_build(rb_context *ctx, rb_buckets *b, const uint32_t *of, const uint8_t *takes,
+				 uint32_t n, uint32_t ngroups)
 {
 	uint32_t sum = 0;
 

@@ -9,14 +9,14 @@
 #include "mesh/check/checking.h"
 
 static rb_status
-look_at(rb_checking *k, uint32_t t, double *sum, double *rest)
+check_tet(rb_checking *k, uint32_t t, double *sum, double *rest)
 {
 	const uint32_t *v = k->in->tets[t];
 	const double *p[4];
 	double u[3][3], d, s;
 	int sign = 0;
 
-	k->sign[t] = RB_LEFT_OUT;
+	k->sign[t] = RB_EXCLUDED;
 	for (int i = 0; i < 4; i++)
 		if (v[i] >= k->in->npoints)
 			return rb_check_fault(k, RB_FAULT_TET_NUMBER, t, v[i], RB_NONE, 0);
@@ -52,9 +52,9 @@ look_at(rb_checking *k, uint32_t t, double *sum, double *rest)
 
 /* Returns the slot of a face, used or not; its corners are ascending */
 static uint32_t
-place_of(const rb_checking *k, const uint32_t v[3])
+slot_of(const rb_checking *k, const uint32_t v[3])
 {
-	uint32_t at = rb_hash_place(rb_hash_triple(v[0], v[1], v[2]), k->faces_cap);
+	uint32_t at = rb_hash_slot(rb_hash_triple(v[0], v[1], v[2]), k->faces_cap);
 
 	while (k->faces[at] != RB_NONE)
 	{
@@ -72,7 +72,7 @@ place_of(const rb_checking *k, const uint32_t v[3])
 uint32_t
 rb_check_find_face(const rb_checking *k, const uint32_t v[3])
 {
-	return k->faces[place_of(k, v)];
+	return k->faces[slot_of(k, v)];
 }
 
 /* Returns the side of a face on which its tetrahedron lies, 1 or -1, or 0 if unknown */
@@ -86,7 +86,7 @@ side_of(const rb_checking *k, uint32_t face)
 }
 
 static uint32_t
-opposite(const rb_checking *k, uint32_t face)
+opposite_corner(const rb_checking *k, uint32_t face)
 {
 	return k->in->tets[face >> 2][face & 3];
 }
@@ -98,7 +98,7 @@ put_face(rb_checking *k, uint32_t face)
 
 	rb_check_corners(k, face, v);
 	rb_sort3(v);
-	at = place_of(k, v);
+	at = slot_of(k, v);
 	other = k->faces[at];
 	k->mate[face] = RB_NONE;
 	if (other == RB_NONE)
@@ -109,15 +109,17 @@ put_face(rb_checking *k, uint32_t face)
 	}
 	if (k->mate[other] != RB_NONE)
 	{
-		k->mate[face] = RB_NO_QUESTION;
-		return rb_check_fault(k, RB_FAULT_SHARED, other >> 2, face >> 2, opposite(k, face), 0);
+		k->mate[face] = RB_NO_TEST;
+		return rb_check_fault(k, RB_FAULT_SHARED, other >> 2, face >> 2, opposite_corner(k, face),
+							  0);
 	}
 	k->mate[face] = other;
 	k->mate[other] = face;
 	if (side_of(k, face) * side_of(k, other) > 0)
 	{
-		k->mate[face] = k->mate[other] = RB_NO_QUESTION;
-		return rb_check_fault(k, RB_FAULT_SAME_SIDE, other >> 2, face >> 2, opposite(k, face), 0);
+		k->mate[face] = k->mate[other] = RB_NO_TEST;
+		return rb_check_fault(k, RB_FAULT_SAME_SIDE, other >> 2, face >> 2,
+							  opposite_corner(k, face), 0);
 	}
 	return RB_OK;
 }
@@ -130,13 +132,14 @@ twin_of(const rb_checking *k, uint32_t t)
 
 	rb_check_corners(k, t << 2, v);
 	rb_sort3(v);
-	other = k->faces[place_of(k, v)];
+	other = k->faces[slot_of(k, v)];
 	if (other == RB_NONE)
 		return RB_NONE;
-	if (opposite(k, other) == k->in->tets[t][0])
+	if (opposite_corner(k, other) == k->in->tets[t][0])
 		return other >> 2;
 	other = k->mate[other];
-	return other < RB_NO_QUESTION && opposite(k, other) == k->in->tets[t][0] ? other >> 2 : RB_NONE;
+	return other < RB_NO_TEST && opposite_corner(k, other) == k->in->tets[t][0] ? other >> 2
+																				: RB_NONE;
 }
 
 rb_status
@@ -161,13 +164,13 @@ rb_check_tets(rb_checking *k)
 		uint32_t twin;
 
 		RB_CHECK_STOP(k, t);
-		RB_TRY(look_at(k, t, &sum, &rest));
-		if (k->sign[t] == RB_LEFT_OUT)
+		RB_TRY(check_tet(k, t, &sum, &rest));
+		if (k->sign[t] == RB_EXCLUDED)
 			continue;
 		twin = twin_of(k, t);
 		if (twin != RB_NONE)
 		{
-			k->sign[t] = RB_LEFT_OUT;
+			k->sign[t] = RB_EXCLUDED;
 			RB_TRY(rb_check_fault(k, RB_FAULT_TET_TWICE, twin, t, RB_NONE, 0));
 			continue;
 		}
@@ -180,7 +183,7 @@ rb_check_tets(rb_checking *k)
 			{
 				uint32_t was;
 
-				RB_TRY(rb_pairs_put(k->ctx, &k->edges, v[i], v[j], 0, &was));
+				RB_TRY(rb_pairs_insert(k->ctx, &k->edges, v[i], v[j], 0, &was));
 			}
 		}
 	}

@@ -37,7 +37,7 @@ find_tet(const rb_checking *k, int64_t region)
 }
 
 static rb_status
-tell(void *arg, const rb_volumes_fault *fault)
+report_fault(void *arg, const rb_volumes_fault *fault)
 {
 	rb_checking *k = arg;
 
@@ -63,7 +63,7 @@ rb_check_volumes(rb_checking *k)
 		return RB_OK;
 	RB_TRY(rb_check_scratch(k, 4, n));
 	for (size_t i = 0; i < n; i++)
-		k->scratch[4][i] = k->mate[i] < RB_NO_QUESTION ? k->mate[i] >> 2 : RB_NONE;
+		k->scratch[4][i] = k->mate[i] < RB_NO_TEST ? k->mate[i] >> 2 : RB_NONE;
 	v = (rb_volumes_input){.npoints = in->npoints,
 						   .ntets = in->ntets,
 						   .nfaces = in->nfaces,
@@ -89,5 +89,5 @@ rb_check_volumes(rb_checking *k)
 						   .triangles = in->plc->triangles,
 						   .facet_of = in->plc->facet_of,
 						   .pieces = in->segments};
-	return rb_volumes_compare(k->ctx, &v, tell, k);
+	return rb_volumes_compare(k->ctx, &v, report_fault, k);
 }

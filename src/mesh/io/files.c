@@ -31,7 +31,7 @@ rb_buffer_reserve(rb_context *ctx, rb_buffer *b, uint64_t more)
 }
 
 void
-rb_put_text(rb_buffer *b, const char *format, ...)
+rb_buffer_append_text(rb_buffer *b, const char *format, ...)
 {
 	va_list list;
 	int n;
@@ -44,7 +44,7 @@ rb_put_text(rb_buffer *b, const char *format, ...)
 }
 
 rb_status
-rb_rows_look(rb_context *ctx, const rb_mesh_rows *rows)
+rb_mesh_rows_check(rb_context *ctx, const rb_mesh_rows *rows)
 {
 	uint32_t worst = 0;
 

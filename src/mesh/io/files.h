@@ -57,9 +57,9 @@ extern uint64_t rb_mesh_gmsh_bytes(const rb_mesh_rows *rows, uint64_t regions, u
 /* Makes room for `more` bytes, so that writing them needs no checks */
 extern rb_status rb_buffer_reserve(rb_context *ctx, rb_buffer *b, uint64_t more);
 /* Checks that every corner is a valid point index */
-extern rb_status rb_rows_look(rb_context *ctx, const rb_mesh_rows *rows);
+extern rb_status rb_mesh_rows_check(rb_context *ctx, const rb_mesh_rows *rows);
 /* Appends formatted text to the buffer, which must have room for it */
-extern void rb_put_text(rb_buffer *b, const char *format, ...)
+extern void rb_buffer_append_text(rb_buffer *b, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 static inline uint8_t *

@@ -35,7 +35,7 @@ typedef struct groups
 } groups;
 
 static uint32_t
-place_of(const groups *g, int64_t id)
+id_slot(const groups *g, int64_t id)
 {
 	uint64_t x = (uint64_t) id * 0x9e3779b97f4a7c15u;
 	uint32_t at = (uint32_t) (x ^ x >> 32) & (g->cap - 1);
@@ -46,7 +46,7 @@ place_of(const groups *g, int64_t id)
 }
 
 static rb_status
-table(rb_context *ctx, groups *g, uint32_t cap)
+build_id_table(rb_context *ctx, groups *g, uint32_t cap)
 {
 	rb_status status = rb_array(ctx, (void **) &g->table, cap, sizeof(uint32_t));
 
@@ -57,7 +57,7 @@ table(rb_context *ctx, groups *g, uint32_t cap)
 	g->cap = cap;
 	memset(g->table, 0xff, cap * sizeof(uint32_t));
 	for (uint32_t i = 0; i < g->nid; i++)
-		g->table[place_of(g, g->id[i])] = i;
+		g->table[id_slot(g, g->id[i])] = i;
 	return RB_OK;
 }
 
@@ -70,11 +70,11 @@ id_of(const groups *g, uint32_t i)
 static rb_status
 find_groups(rb_context *ctx, groups *g, bool always)
 {
-	rb_status status = table(ctx, g, 64);
+	rb_status status = build_id_table(ctx, g, 64);
 
 	for (uint32_t i = 0; status == RB_OK && i < g->n; i++)
 	{
-		uint32_t at = place_of(g, id_of(g, i));
+		uint32_t at = id_slot(g, id_of(g, i));
 
 		if (i % 65536 == 65535 && rb_should_stop(ctx))
 			return RB_STOPPED;
@@ -84,7 +84,7 @@ find_groups(rb_context *ctx, groups *g, bool always)
 		g->table[at] = g->nid++;
 		if (g->nid > g->cap / 2)
 			status = g->cap < (uint32_t) 1 << 30
-						 ? table(ctx, g, 2 * g->cap)
+						 ? build_id_table(ctx, g, 2 * g->cap)
 						 : rb_fail(ctx, RB_TOO_MANY_OBJECTS, g->nid, (uint32_t) 1 << 29, NULL);
 	}
 	if (status != RB_OK)
@@ -96,7 +96,7 @@ find_groups(rb_context *ctx, groups *g, bool always)
 		return status;
 	memset(g->table, 0xff, g->cap * sizeof(uint32_t));
 	for (uint32_t i = 0; i < g->nid; i++)
-		g->table[place_of(g, g->id[i])] = i;
+		g->table[id_slot(g, g->id[i])] = i;
 	g->ids_are_tags = g->nid == 0 || (g->id[0] > 0 && g->id[g->nid - 1] <= INT32_MAX);
 	status = rb_array(ctx, (void **) &g->count, (size_t) g->nid + 1, sizeof(uint32_t));
 	return status == RB_OK ? rb_array(ctx, (void **) &g->box, (size_t) g->nid + 1, sizeof(*g->box))
@@ -105,7 +105,7 @@ find_groups(rb_context *ctx, groups *g, bool always)
 
 /* Computes the number of elements and the bounding box of each group */
 static rb_status
-measure(rb_context *ctx, groups *g, const rb_mesh_rows *rows)
+measure_groups(rb_context *ctx, groups *g, const rb_mesh_rows *rows)
 {
 	for (uint32_t i = 0; i < g->nid; i++)
 	{
@@ -118,7 +118,7 @@ measure(rb_context *ctx, groups *g, const rb_mesh_rows *rows)
 	}
 	for (uint32_t i = 0; i < g->n; i++)
 	{
-		uint32_t k = g->table[place_of(g, id_of(g, i))];
+		uint32_t k = g->table[id_slot(g, id_of(g, i))];
 
 		g->count[k]++;
 		for (uint32_t c = 0; c < g->corners; c++)
@@ -146,60 +146,61 @@ tag_of(const groups *g, uint32_t k)
 }
 
 static void
-put64(rb_buffer *to, uint64_t x)
+append_u64(rb_buffer *to, uint64_t x)
 {
 	rb_le64(to->bytes + to->n, x);
 	to->n += 8;
 }
 
 static void
-put32(rb_buffer *to, uint32_t x)
+append_u32(rb_buffer *to, uint32_t x)
 {
 	rb_le32(to->bytes + to->n, x);
 	to->n += 4;
 }
 
 static void
-put_names(rb_buffer *to, const groups *g, int dimension, const char *word)
+append_names(rb_buffer *to, const groups *g, int dimension, const char *word)
 {
 	for (uint32_t i = 0; i < g->nid; i++)
-		rb_put_text(to, "%d %u \"%s %lld\"\n", dimension, tag_of(g, i), word, (long long) g->id[i]);
+		rb_buffer_append_text(to, "%d %u \"%s %lld\"\n", dimension, tag_of(g, i), word,
+							  (long long) g->id[i]);
 }
 
 /* Writes each entity with a physical group of the same tag, and without its boundary */
 static void
-put_entities(rb_buffer *to, const groups *g)
+append_entities(rb_buffer *to, const groups *g)
 {
 	for (uint32_t i = 0; i < g->nid; i++)
 	{
-		put32(to, tag_of(g, i));
+		append_u32(to, tag_of(g, i));
 		for (int j = 0; j < 6; j++)
 		{
 			rb_le_double(to->bytes + to->n, g->box[i][j]);
 			to->n += 8;
 		}
-		put64(to, 1);
-		put32(to, tag_of(g, i));
-		put64(to, 0);
+		append_u64(to, 1);
+		append_u32(to, tag_of(g, i));
+		append_u64(to, 0);
 	}
 }
 
 static rb_status
-put_nodes(rb_context *ctx, rb_buffer *to, const rb_mesh_rows *rows, uint32_t volume)
+append_nodes(rb_context *ctx, rb_buffer *to, const rb_mesh_rows *rows, uint32_t volume)
 {
 	uint8_t *at;
 
-	rb_put_text(to, "$Nodes\n");
-	put64(to, rows->npoints > 0);
-	put64(to, rows->npoints);
-	put64(to, rows->npoints > 0);
-	put64(to, rows->npoints);
+	rb_buffer_append_text(to, "$Nodes\n");
+	append_u64(to, rows->npoints > 0);
+	append_u64(to, rows->npoints);
+	append_u64(to, rows->npoints > 0);
+	append_u64(to, rows->npoints);
 	if (rows->npoints > 0)
 	{
-		put32(to, 3);
-		put32(to, volume);
-		put32(to, 0); /* the entity has no parametric coordinates */
-		put64(to, rows->npoints);
+		append_u32(to, 3);
+		append_u32(to, volume);
+		append_u32(to, 0); /* the entity has no parametric coordinates */
+		append_u64(to, rows->npoints);
 	}
 	at = to->bytes + to->n;
 	for (uint32_t i = 0; i < rows->npoints; i++)
@@ -214,13 +215,13 @@ put_nodes(rb_context *ctx, rb_buffer *to, const rb_mesh_rows *rows, uint32_t vol
 			return RB_STOPPED;
 	}
 	to->n = (size_t) (at - to->bytes);
-	rb_put_text(to, "\n$EndNodes\n");
+	rb_buffer_append_text(to, "\n$EndNodes\n");
 	return RB_OK;
 }
 
 /* Writes one block per group; each element is written directly to its final position */
 static rb_status
-put_elements(rb_context *ctx, rb_buffer *to, groups *g, int dimension, int type, uint64_t first)
+append_elements(rb_context *ctx, rb_buffer *to, groups *g, int dimension, int type, uint64_t first)
 {
 	size_t record = 8 * ((size_t) g->corners + 1), base = to->n;
 	uint32_t sum = 0;
@@ -231,10 +232,10 @@ put_elements(rb_context *ctx, rb_buffer *to, groups *g, int dimension, int type,
 
 		if (count == 0)
 			continue;
-		put32(to, (uint32_t) dimension);
-		put32(to, tag_of(g, i));
-		put32(to, (uint32_t) type);
-		put64(to, count);
+		append_u32(to, (uint32_t) dimension);
+		append_u32(to, tag_of(g, i));
+		append_u32(to, (uint32_t) type);
+		append_u64(to, count);
 		to->n += count * record;
 		/* The position of an element must account for the blocks before it and their headers. */
 		g->count[i] = sum;
@@ -242,7 +243,7 @@ put_elements(rb_context *ctx, rb_buffer *to, groups *g, int dimension, int type,
 	}
 	for (uint32_t i = 0; i < g->n; i++)
 	{
-		uint32_t k = g->table[place_of(g, id_of(g, i))], at = g->count[k]++;
+		uint32_t k = g->table[id_slot(g, id_of(g, i))], at = g->count[k]++;
 		uint8_t *p = to->bytes + base + at * record + 20 * ((size_t) k + 1);
 
 		p = rb_le64(p, first + at);
@@ -271,38 +272,38 @@ write_all(rb_context *ctx, const rb_mesh_rows *rows, groups *facets, groups *reg
 	if (status == RB_OK)
 		status = find_groups(ctx, regions, true);
 	if (status == RB_OK)
-		status = measure(ctx, facets, rows);
+		status = measure_groups(ctx, facets, rows);
 	if (status == RB_OK)
-		status = measure(ctx, regions, rows);
+		status = measure_groups(ctx, regions, rows);
 	if (status == RB_OK)
 		status = rb_buffer_reserve(ctx, to, rb_mesh_gmsh_bytes(rows, regions->nid, facets->nid));
 	if (status != RB_OK)
 		return status;
-	rb_put_text(to, "$MeshFormat\n4.1 1 8\n");
-	put32(to, 1);
-	rb_put_text(to, "\n$EndMeshFormat\n$PhysicalNames\n%u\n", facets->nid + regions->nid);
-	put_names(to, facets, 2, "facet");
-	put_names(to, regions, 3, "region");
-	rb_put_text(to, "$EndPhysicalNames\n$Entities\n");
-	put64(to, 0);
-	put64(to, 0);
-	put64(to, facets->nid);
-	put64(to, regions->nid);
-	put_entities(to, facets);
-	put_entities(to, regions);
-	rb_put_text(to, "\n$EndEntities\n");
-	status = put_nodes(ctx, to, rows, tag_of(regions, 0));
+	rb_buffer_append_text(to, "$MeshFormat\n4.1 1 8\n");
+	append_u32(to, 1);
+	rb_buffer_append_text(to, "\n$EndMeshFormat\n$PhysicalNames\n%u\n", facets->nid + regions->nid);
+	append_names(to, facets, 2, "facet");
+	append_names(to, regions, 3, "region");
+	rb_buffer_append_text(to, "$EndPhysicalNames\n$Entities\n");
+	append_u64(to, 0);
+	append_u64(to, 0);
+	append_u64(to, facets->nid);
+	append_u64(to, regions->nid);
+	append_entities(to, facets);
+	append_entities(to, regions);
+	rb_buffer_append_text(to, "\n$EndEntities\n");
+	status = append_nodes(ctx, to, rows, tag_of(regions, 0));
 	if (status != RB_OK)
 		return status;
-	rb_put_text(to, "$Elements\n");
-	put64(to, facets->nid + (rows->ntets > 0 ? regions->nid : 0));
-	put64(to, elements);
-	put64(to, elements > 0);
-	put64(to, elements);
-	status = put_elements(ctx, to, facets, 2, TRIANGLE, 1);
+	rb_buffer_append_text(to, "$Elements\n");
+	append_u64(to, facets->nid + (rows->ntets > 0 ? regions->nid : 0));
+	append_u64(to, elements);
+	append_u64(to, elements > 0);
+	append_u64(to, elements);
+	status = append_elements(ctx, to, facets, 2, TRIANGLE, 1);
 	if (status == RB_OK)
-		status = put_elements(ctx, to, regions, 3, TETRAHEDRON, (uint64_t) rows->nfaces + 1);
-	rb_put_text(to, "\n$EndElements\n");
+		status = append_elements(ctx, to, regions, 3, TETRAHEDRON, (uint64_t) rows->nfaces + 1);
+	rb_buffer_append_text(to, "\n$EndElements\n");
 	return status;
 }
 
@@ -318,7 +319,7 @@ rb_mesh_gmsh(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to)
 					   .corners = 4,
 					   .corner = (const uint32_t *) rows->tets}};
 	size_t start = to->n;
-	rb_status status = rb_rows_look(ctx, rows);
+	rb_status status = rb_mesh_rows_check(ctx, rows);
 
 	if (status == RB_OK)
 		status = write_all(ctx, rows, &both[0], &both[1], to);

@@ -12,7 +12,7 @@
 #include "core/exact/orient.h"
 #include "mesh/hash_table.h"
 
-#define QUIET 4096 /* tetrahedra between two polls for a stop */
+#define CHECK_INTERVAL 4096 /* tetrahedra between two polls for a stop */
 
 /* Face opposite corner i, seen from outside if the tetrahedron is positive */
 static const uint8_t face_of[4][3] = {{1, 2, 3}, {0, 3, 2}, {0, 1, 3}, {0, 2, 1}};
@@ -41,7 +41,7 @@ close_faces(rb_context *ctx, const rb_mesh_rows *rows, rb_table *table, uint8_t 
 	{
 		const uint32_t *tet = rows->tets[i];
 
-		if (i % QUIET == QUIET - 1 && rb_should_stop(ctx))
+		if (i % CHECK_INTERVAL == CHECK_INTERVAL - 1 && rb_should_stop(ctx))
 			return RB_STOPPED;
 		for (int f = 0; f < 4 && status == RB_OK; f++)
 		{
@@ -49,8 +49,8 @@ close_faces(rb_context *ctx, const rb_mesh_rows *rows, rb_table *table, uint8_t 
 			uint32_t *there;
 			bool fresh;
 
-			status = rb_table_put(ctx, table, tet[c[0]], tet[c[1]], tet[c[2]], 4 * i + (uint32_t) f,
-								  &there, &fresh);
+			status = rb_table_insert(ctx, table, tet[c[0]], tet[c[1]], tet[c[2]],
+									 4 * i + (uint32_t) f, &there, &fresh);
 			if (status != RB_OK || fresh || *there == RB_NONE)
 				continue;
 			if (region_of(rows, *there / 4) == region_of(rows, i))
@@ -77,7 +77,7 @@ by_region(const void *a, const void *b, const void *arg)
 }
 
 static uint64_t
-put_faces(rb_exact_env *env, const rb_mesh_rows *rows, const open_tet *o, rb_surface_face *to)
+append_faces(rb_exact_env *env, const rb_mesh_rows *rows, const open_tet *o, rb_surface_face *to)
 {
 	const uint32_t *tet = rows->tets[o->tet];
 	const double *p[4];
@@ -116,8 +116,8 @@ list_faces(rb_context *ctx, const rb_mesh_rows *rows, const uint8_t *bits, open_
 	*n = 0;
 	for (uint32_t i = 0; i < nopen && status == RB_OK; i++)
 	{
-		*n += put_faces(&env, rows, &open[i], faces + *n);
-		if (i % QUIET == QUIET - 1 && rb_should_stop(ctx))
+		*n += append_faces(&env, rows, &open[i], faces + *n);
+		if (i % CHECK_INTERVAL == CHECK_INTERVAL - 1 && rb_should_stop(ctx))
 			status = RB_STOPPED;
 	}
 	return status;

@@ -24,16 +24,16 @@ typedef enum array_name
 } array_name;
 
 static bool
-small(const rb_mesh_rows *rows)
+fits_int32(const rb_mesh_rows *rows)
 {
 	return rows->ntets <= INT32_MAX / 4 && rows->npoints <= INT32_MAX;
 }
 
 /* Computes the length of each array in bytes, without its length field; 0 for an omitted array */
 static void
-lengths(const rb_mesh_rows *rows, uint64_t n[ARRAYS])
+array_lengths(const rb_mesh_rows *rows, uint64_t n[ARRAYS])
 {
-	uint64_t points = rows->npoints, tets = rows->ntets, word = small(rows) ? 4 : 8;
+	uint64_t points = rows->npoints, tets = rows->ntets, word = fits_int32(rows) ? 4 : 8;
 
 	n[POINTS] = 24 * points;
 	n[KIND] = rows->kind != NULL ? points : 0;
@@ -50,7 +50,7 @@ rb_mesh_vtu_bytes(const rb_mesh_rows *rows)
 {
 	uint64_t n[ARRAYS], sum = HEADER_ROOM;
 
-	lengths(rows, n);
+	array_lengths(rows, n);
 	for (int i = 0; i < ARRAYS; i++)
 		sum += n[i] + 8;
 	return sum;
@@ -65,47 +65,49 @@ static void
 line(rb_buffer *to, const char *type, const char *name, int components, uint64_t n,
 	 uint64_t *offset)
 {
-	rb_put_text(to,
-				"<DataArray type=\"%s\" Name=\"%s\" NumberOfComponents=\"%d\" format=\"appended\" "
-				"offset=\"%llu\"/>\n",
-				type, name, components, (unsigned long long) (*offset -= n + 8));
+	rb_buffer_append_text(
+		to,
+		"<DataArray type=\"%s\" Name=\"%s\" NumberOfComponents=\"%d\" format=\"appended\" "
+		"offset=\"%llu\"/>\n",
+		type, name, components, (unsigned long long) (*offset -= n + 8));
 }
 
 static void
-header(const rb_mesh_rows *rows, const bool *has, const uint64_t *n, rb_buffer *to)
+append_header(const rb_mesh_rows *rows, const bool *has, const uint64_t *n, rb_buffer *to)
 {
-	const char *word = small(rows) ? "Int32" : "Int64";
+	const char *word = fits_int32(rows) ? "Int32" : "Int64";
 	uint64_t offset = 0;
 
 	for (int i = 0; i < ARRAYS; i++)
 		offset += has[i] ? n[i] + 8 : 0;
-	rb_put_text(to,
-				"<?xml version=\"1.0\"?>\n"
-				"<VTKFile type=\"UnstructuredGrid\" version=\"1.0\" byte_order=\"LittleEndian\" "
-				"header_type=\"UInt64\">\n<UnstructuredGrid>\n"
-				"<Piece NumberOfPoints=\"%u\" NumberOfCells=\"%u\">\n<Points>\n",
-				rows->npoints, rows->ntets);
+	rb_buffer_append_text(
+		to,
+		"<?xml version=\"1.0\"?>\n"
+		"<VTKFile type=\"UnstructuredGrid\" version=\"1.0\" byte_order=\"LittleEndian\" "
+		"header_type=\"UInt64\">\n<UnstructuredGrid>\n"
+		"<Piece NumberOfPoints=\"%u\" NumberOfCells=\"%u\">\n<Points>\n",
+		rows->npoints, rows->ntets);
 	line(to, "Float64", "Points", 3, n[POINTS], &offset);
-	rb_put_text(to, "</Points>\n<PointData>\n");
+	rb_buffer_append_text(to, "</Points>\n<PointData>\n");
 	if (rows->kind != NULL)
 		line(to, "UInt8", "kind", 1, n[KIND], &offset);
 	if (rows->parent != NULL)
 		line(to, "Int64", "parent", 1, n[PARENT], &offset);
-	rb_put_text(to, "</PointData>\n<Cells>\n");
+	rb_buffer_append_text(to, "</PointData>\n<Cells>\n");
 	line(to, word, "connectivity", 1, n[CONNECTIVITY], &offset);
 	line(to, word, "offsets", 1, n[OFFSETS], &offset);
 	line(to, "UInt8", "types", 1, n[TYPES], &offset);
-	rb_put_text(to, "</Cells>\n<CellData>\n");
+	rb_buffer_append_text(to, "</Cells>\n<CellData>\n");
 	line(to, "Int64", "region", 1, n[REGION], &offset);
 	if (rows->quality != NULL)
 		line(to, "Float64", "quality", 1, n[QUALITY], &offset);
-	rb_put_text(to,
-				"</CellData>\n</Piece>\n</UnstructuredGrid>\n<AppendedData encoding=\"raw\">\n_");
+	rb_buffer_append_text(
+		to, "</CellData>\n</Piece>\n</UnstructuredGrid>\n<AppendedData encoding=\"raw\">\n_");
 }
 
 /* Writes element i of an array */
 static inline uint8_t *
-element(const rb_mesh_rows *rows, array_name name, uint32_t i, uint8_t *at)
+append_element(const rb_mesh_rows *rows, array_name name, uint32_t i, uint8_t *at)
 {
 	switch (name)
 	{
@@ -120,10 +122,12 @@ element(const rb_mesh_rows *rows, array_name name, uint32_t i, uint8_t *at)
 			return rb_le64(at, (uint64_t) rows->parent[i]);
 		case CONNECTIVITY:
 			for (int j = 0; j < 4; j++)
-				at = small(rows) ? rb_le32(at, rows->tets[i][j]) : rb_le64(at, rows->tets[i][j]);
+				at = fits_int32(rows) ? rb_le32(at, rows->tets[i][j])
+									  : rb_le64(at, rows->tets[i][j]);
 			return at;
 		case OFFSETS:
-			return small(rows) ? rb_le32(at, 4 * (i + 1)) : rb_le64(at, 4 * ((uint64_t) i + 1));
+			return fits_int32(rows) ? rb_le32(at, 4 * (i + 1))
+									: rb_le64(at, 4 * ((uint64_t) i + 1));
 		case TYPES:
 			*at = TETRAHEDRON;
 			return at + 1;
@@ -143,14 +147,14 @@ rb_mesh_vtu(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to)
 							  true, rows->quality != NULL};
 	uint64_t n[ARRAYS];
 	size_t start = to->n;
-	rb_status status = rb_rows_look(ctx, rows);
+	rb_status status = rb_mesh_rows_check(ctx, rows);
 
 	if (status == RB_OK)
 		status = rb_buffer_reserve(ctx, to, rb_mesh_vtu_bytes(rows));
 	if (status != RB_OK)
 		return status;
-	lengths(rows, n);
-	header(rows, has, n, to);
+	array_lengths(rows, n);
+	append_header(rows, has, n, to);
 	for (int a = ARRAYS - 1; a >= 0; a--)
 	{
 		uint32_t elements = a <= PARENT ? rows->npoints : rows->ntets;
@@ -161,7 +165,7 @@ rb_mesh_vtu(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to)
 		at = rb_le64(at, n[a]);
 		for (uint32_t i = 0; i < elements; i++)
 		{
-			at = element(rows, (array_name) a, i, at);
+			at = append_element(rows, (array_name) a, i, at);
 			if (i % 65536 == 65535 && rb_should_stop(ctx))
 			{
 				to->n = start;
@@ -170,6 +174,6 @@ rb_mesh_vtu(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to)
 		}
 		to->n += 8 + (size_t) n[a];
 	}
-	rb_put_text(to, "\n</AppendedData>\n</VTKFile>\n");
+	rb_buffer_append_text(to, "\n</AppendedData>\n</VTKFile>\n");
 	return RB_OK;
 }

@@ -19,7 +19,7 @@
 static void *
 work_in_thread(void *arg)
 {
-	rb_aside *a = arg;
+	rb_background *a = arg;
 
 	a->status = a->work(a->arg);
 	rb_release(&a->done, 1);
@@ -27,7 +27,7 @@ work_in_thread(void *arg)
 }
 
 rb_status
-rb_aside_run(rb_aside *a)
+rb_background_run(rb_background *a)
 {
 	struct timespec nap = {0, FIRST_NAP_NS};
 	bool interrupted = false;
@@ -49,12 +49,12 @@ rb_aside_run(rb_aside *a)
 	pthread_join(a->thread, NULL);
 	a->working = false;
 	if (interrupted)
-		rb_throw_kept();
+		rb_rethrow_error();
 	return a->status;
 }
 
 rb_status
-rb_aside_try(rb_aside *a)
+rb_background_try(rb_background *a)
 {
 	rb_status status;
 
@@ -64,14 +64,14 @@ rb_aside_try(rb_aside *a)
 	if (status != RB_STOPPED)
 		return status;
 	if (rb_is_interrupted())
-		rb_throw_kept();
+		rb_rethrow_error();
 	/* Threads of the first attempt may have received a stop request, too. */
 	rb_forget_failure(a->ctx);
-	return rb_aside_run(a);
+	return rb_background_run(a);
 }
 
 void
-rb_aside_end(rb_aside *a)
+rb_background_end(rb_background *a)
 {
 	if (!a->working)
 		return;

@@ -63,7 +63,7 @@ rb_refuse_dims(const char *function, const char *a, int dims_a, const char *b, i
 }
 
 void
-rb_tile_refuse_dims(const char *function, const rb_ends *tile, int dims)
+rb_tile_refuse_dims(const char *function, const rb_box *tile, int dims)
 {
 	rb_refuse_dims(function, "the tile", tile->dims, "the join", dims);
 }
@@ -80,7 +80,7 @@ typedef enum point_fault
 
 /* Reads a point with its number of dimensions, or returns what is wrong with it. */
 static point_fault
-take_point(Datum value, double *x, int *n)
+parse_point(Datum value, double *x, int *n)
 {
 	ArrayType *array = DatumGetArrayTypeP(value);
 
@@ -102,7 +102,7 @@ read_point(const char *function, const char *argument, Datum value, double *x)
 {
 	int n;
 
-	switch (take_point(value, x, &n))
+	switch (parse_point(value, x, &n))
 	{
 		case POINT_SHAPE:
 			ereport(ERROR,
@@ -125,7 +125,7 @@ read_point(const char *function, const char *argument, Datum value, double *x)
 /* ---- boxes ---- */
 
 static void
-all_of_space(rb_ends *e)
+all_of_space(rb_box *e)
 {
 	e->dims = 0;
 	for (int a = 0; a < 3; a++)
@@ -138,7 +138,7 @@ all_of_space(rb_ends *e)
 /* Reads the box given by two arguments. */
 void
 rb_ends_read(const NullableDatum *args, const char *function, const char *low, const char *high,
-			 rb_ends *e)
+			 rb_box *e)
 {
 	int dims[2] = {0, 0};
 
@@ -153,19 +153,19 @@ rb_ends_read(const NullableDatum *args, const char *function, const char *low, c
 }
 
 void
-rb_tile_read(const NullableDatum *args, const char *function, rb_ends *tile)
+rb_tile_read(const NullableDatum *args, const char *function, rb_box *tile)
 {
 	rb_ends_read(args, function, "tile_low", "tile_high", tile);
 }
 
 bool
-rb_tile_try(const NullableDatum *args, rb_ends *tile)
+rb_tile_try(const NullableDatum *args, rb_box *tile)
 {
 	int dims[2] = {0, 0};
 
 	all_of_space(tile);
-	if ((!args[0].isnull && take_point(args[0].value, tile->low, &dims[0]) != POINT_FINE) ||
-		(!args[1].isnull && take_point(args[1].value, tile->high, &dims[1]) != POINT_FINE) ||
+	if ((!args[0].isnull && parse_point(args[0].value, tile->low, &dims[0]) != POINT_FINE) ||
+		(!args[1].isnull && parse_point(args[1].value, tile->high, &dims[1]) != POINT_FINE) ||
 		(dims[0] != 0 && dims[1] != 0 && dims[0] != dims[1]))
 		return false;
 	tile->dims = Max(dims[0], dims[1]);

@@ -25,18 +25,20 @@ rb_raise(const char *function, rb_status status, const rb_error *error)
 pg_noreturn static void
 raise_bad_body(const char *function, const rb_error *error)
 {
-	const uint64 side = error->limit & RB_BODY_SIDE;
-	const char *name = side == RB_BODY_OF_RED ? "red" : side == RB_BODY_OF_BLUE ? "blue" : "bodies";
+	const uint64 side = error->limit & RB_SOLID_SIDE;
+	const char *name = side == RB_SOLID_OF_RED    ? "red"
+					   : side == RB_SOLID_OF_BLUE ? "blue"
+												  : "bodies";
 
 	ereport(
 		ERROR,
 		(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 		 errmsg("%s: id %lld of %s is not a valid solid", function, (long long) error->need, name),
 		 errdetail("%s", error->text),
-		 error->limit & RB_BODY_TOGETHER
+		 error->limit & RB_SOLID_TOGETHER
 			 ? errhint("The rows of %s form closed surfaces together. If each row is a face, "
 					   "name the column that identifies the solids: %s => '...'.",
-					   name, side == RB_BODY_OF_BODIES ? "body" : psprintf("%s_body", name))
+					   name, side == RB_SOLID_OF_SOLIDS ? "body" : psprintf("%s_body", name))
 			 : errhint("Use redblue_body_check for a report on all rows, or on_bad => 'skip' to "
 					   "skip invalid solids.")));
 	pg_unreachable();
@@ -123,7 +125,7 @@ rb_raise_of(const char *function, const char *what, rb_status status, const rb_e
 					 errdetail("The worker was terminated, or the GPU failed during another join."),
 					 errhint("Run the query again.")));
 			break;
-		case RB_BAD_BODY:
+		case RB_BAD_SOLID:
 			raise_bad_body(function, error);
 			break;
 		case RB_BAD_FILE:
@@ -163,7 +165,7 @@ rb_is_interrupted(void)
 }
 
 void
-rb_throw_kept(void)
+rb_rethrow_error(void)
 {
 	PG_RE_THROW();
 }

@@ -111,10 +111,10 @@ pg_noreturn extern void rb_raise_of(const char *function, const char *what, rb_s
  * Serves interrupts during long work of the core and returns true if one raised an error.
  *
  * An error such as a cancel must not jump through the frames of the core. It is therefore caught
- * here; true makes the core stop, and rb_throw_kept rethrows the error after the core has returned.
+ * here; true makes the core stop, and rb_rethrow_error rethrows the error after the core has returned.
  */
 extern bool rb_is_interrupted(void);
-pg_noreturn extern void rb_throw_kept(void);
+pg_noreturn extern void rb_rethrow_error(void);
 
 /* Creates a memory account, or raises an out-of-memory error. */
 extern rb_memory *rb_memory_open(const char *function, uint64 limit);
@@ -132,20 +132,20 @@ pg_noreturn extern void rb_refuse_null(const char *function, const char *argumen
 pg_noreturn extern void rb_refuse_dims(const char *function, const char *a, int dims_a,
 									   const char *b, int dims_b);
 /* Raises an error because the tile and the join differ in their number of dimensions. */
-pg_noreturn extern void rb_tile_refuse_dims(const char *function, const rb_ends *tile, int dims);
+pg_noreturn extern void rb_tile_refuse_dims(const char *function, const rb_box *tile, int dims);
 
 /*
  * Reads a box from the two arguments `low` and `high`. A null argument leaves the box unbounded on
  * that side; if both are null, e->dims is 0.
  */
 extern void rb_ends_read(const NullableDatum *args, const char *function, const char *low,
-						 const char *high, rb_ends *e);
+						 const char *high, rb_box *e);
 
 /* Reads a tile from the arguments tile_low and tile_high. */
-extern void rb_tile_read(const NullableDatum *args, const char *function, rb_ends *tile);
+extern void rb_tile_read(const NullableDatum *args, const char *function, rb_box *tile);
 
 /* Reads a tile without raising errors. Returns false if the arguments are invalid. */
-extern bool rb_tile_try(const NullableDatum *args, rb_ends *tile);
+extern bool rb_tile_try(const NullableDatum *args, rb_box *tile);
 
 /* ---- join_memory.c: memory estimate of a join ---- */
 
@@ -157,7 +157,7 @@ extern uint64 rb_need_of_join_on(int threads, uint64 parts);
  * ---- background.c: long work of the core on a helper thread, while this thread serves interrupts ----
  */
 
-typedef struct rb_aside
+typedef struct rb_background
 {
 	rb_context *ctx; /* Context of the work, which polls it for a stop request */
 	rb_status (*work)(void *);
@@ -166,22 +166,22 @@ typedef struct rb_aside
 	bool working;
 	uint32 done;
 	pthread_t thread;
-} rb_aside;
+} rb_background;
 
 /*
  * Runs work(arg) on a helper thread and rethrows an error that interrupted it. The caller sets ctx,
  * work and arg.
  */
-extern rb_status rb_aside_run(rb_aside *aside);
+extern rb_status rb_background_run(rb_background *aside);
 
 /*
  * Runs work(arg) on this thread, for work that is usually short. If an interrupt is pending, the
  * work stops; unless the interrupt ends the statement, it is restarted on a helper thread.
  */
-extern rb_status rb_aside_try(rb_aside *aside);
+extern rb_status rb_background_try(rb_background *aside);
 
 /* Stops the work and joins its thread. For cleanup when the process exits during the work. */
-extern void rb_aside_end(rb_aside *aside);
+extern void rb_background_end(rb_background *aside);
 
 /* ======== spill: inputs that do not fit in memory ======== */
 
@@ -216,14 +216,14 @@ extern uint64 rb_spill_parts(const rb_spill *spill, int side);
  * Partitions `within` (or all of space if its dims are 0) into tiles that fit in memory. Called
  * once all rows are spilled.
  */
-extern void rb_spill_cut(rb_spill *spill, const rb_kind *kind, int32 srid, const rb_ends *within);
+extern void rb_spill_cut(rb_spill *spill, const rb_kind *kind, int32 srid, const rb_box *within);
 
 /*
  * Returns the sets of the next tile, each with one reference, or RB_END after the last tile.
  * Callable from any thread. A self join may return two sets, which hold different rows of its one
  * side.
  */
-extern rb_status rb_spill_next(rb_spill *spill, const rb_set *set[2], rb_ends *tile);
+extern rb_status rb_spill_next(rb_spill *spill, const rb_set *set[2], rb_box *tile);
 
 /*
  * Splits the last tile, which did not fit in memory, into smaller ones. Returns false and records
@@ -237,14 +237,14 @@ extern uint64 rb_spill_bytes(const rb_spill *spill);
 /*
  * Adds the I/O since the last call to the temporary blocks of EXPLAIN (BUFFERS). NULL is allowed.
  */
-extern void rb_spill_tell_blocks(rb_spill *spill);
+extern void rb_spill_report_blocks(rb_spill *spill);
 
 /* ======== read: rows of the arguments become sets ======== */
 
 typedef struct rb_keys rb_keys; /* Defined in composite_keys.c */
 
 /* Extra numeric column read with each row */
-typedef struct rb_beside
+typedef struct rb_extra_column
 {
 	const char *name;
 	bool integer; /* True for integer types, without nulls; else null is infinity */
@@ -254,7 +254,7 @@ typedef struct rb_beside
 	 */
 	uint64_t *words;
 	size_t cap;
-} rb_beside;
+} rb_extra_column;
 
 /* ---- source.c: an argument becomes a SELECT ---- */
 
@@ -289,9 +289,9 @@ typedef struct rb_source
 	bool keep;        /* Cache the rows whatever the setting */
 	bool again;       /* Bypass the cache: the cached copy is unusable */
 	/* Only rows that can be in a pair of this tile, within `distance`, are needed */
-	rb_ends tile;
+	rb_box tile;
 	double distance;
-	rb_beside *beside; /* Extra column to read, or NULL; excludes workers and the cache */
+	rb_extra_column *beside; /* Extra column to read, or NULL; excludes workers and the cache */
 } rb_source;
 
 /*
@@ -384,15 +384,15 @@ typedef enum rb_box_shape
 /* Returns RB_SHAPE_NONE if objects of that kind cannot be read from the type. */
 extern rb_box_shape rb_shape_of(Oid type, rb_kind kind);
 
-typedef struct rb_box
+typedef struct rb_box_value
 {
 	int dims;      /* 2 or 3; another number if the value is no such box */
 	double low[3]; /* low <= high, or not finite */
 	double high[3];
 	int32 srid; /* Of a box3d */
-} rb_box;
+} rb_box_value;
 
-extern void rb_box_read(rb_box_shape shape, Datum value, rb_box *box);
+extern void rb_box_read(rb_box_shape shape, Datum value, rb_box_value *box);
 
 /* ---- column_lookup.c: column lookup by name ---- */
 
@@ -499,8 +499,8 @@ extern bool rb_keys_are_of_objects(const rb_keys *keys);
  * Returns the number of a row's key, from 0. The key must have no nulls. Keys are allocated from
  * `memory` and live as long as it does.
  */
-extern rb_status rb_keys_take(rb_keys *keys, struct TupleTableSlot *slot, rb_memory *memory,
-							  int64 *number, rb_error *error);
+extern rb_status rb_keys_store(rb_keys *keys, struct TupleTableSlot *slot, rb_memory *memory,
+							   int64 *number, rb_error *error);
 
 /* Stores the key of that number into a slot for minimal tuples with the descriptor rb_keys_desc. */
 extern void rb_keys_get(const rb_keys *keys, int64 number, struct TupleTableSlot *slot);
@@ -590,16 +590,16 @@ extern bool rb_receiver_decodes(DestReceiver *self);
 extern const struct rb_columns *rb_receiver_columns(DestReceiver *self);
 
 /* Counts of the rows finished so far, wherever they were stored */
-typedef struct rb_tally
+typedef struct rb_row_tally
 {
 	uint64 rows; /* Rows with at least one part */
 	uint64 parts;
 	uint64 skipped;
 	uint32 type; /* Type of the first nonempty geometry since rb_receiver_begin_page, 0 if none */
-} rb_tally;
+} rb_row_tally;
 
 extern void rb_receiver_begin_page(DestReceiver *self);
-extern void rb_receiver_tally(DestReceiver *self, rb_tally *tally);
+extern void rb_receiver_tally(DestReceiver *self, rb_row_tally *tally);
 
 /* ---- row_raw.c: a row from the bytes of its tuple ---- */
 
@@ -654,7 +654,7 @@ extern void rb_rows_slice(const rb_builder *b, uint32 part, uint32 row, uint32 n
 extern void rb_receive_rows(DestReceiver *self, const rb_rows *rows);
 
 /* Space of rows that an earlier call read */
-typedef struct rb_kept_rows
+typedef struct rb_cached_rows
 {
 	int64 id;    /* Id of the first row */
 	uint32 rows; /* Number of rows */
@@ -662,9 +662,9 @@ typedef struct rb_kept_rows
 	int32 srid;
 	uint32 type; /* Type of the first geometry */
 	int dims;
-} rb_kept_rows;
+} rb_cached_rows;
 
-extern void rb_receive_kept_space(DestReceiver *self, const rb_kept_rows *rows);
+extern void rb_receive_cached_space(DestReceiver *self, const rb_cached_rows *rows);
 
 /* ---- heap.c: plain tables, read without the executor ---- */
 
@@ -710,7 +710,7 @@ extern const char *rb_heap_refusal(Relation rel);
 /*
  * Returns true if only the planner rules it out, which means that an extension provides the rows.
  */
-extern bool rb_rows_are_elsewhere(Relation rel);
+extern bool rb_rows_are_external(Relation rel);
 extern void rb_heap_begin(rb_heap *heap, Relation rel, DestReceiver *receiver);
 extern void rb_heap_end(rb_heap *heap);
 extern BlockNumber rb_heap_blocks(const rb_heap *heap);
@@ -719,68 +719,69 @@ extern void rb_heap_all(rb_heap *heap);
 
 /* ---- readers.c: plain tables read by several processes ---- */
 
-struct rb_side;
+struct rb_side_data;
 
 /*
  * Reads all rows of source->heap into the receiver, which fills this builder, or directly into the
  * side's set.
  */
 extern void rb_read_table(const rb_source *source, DestReceiver *receiver, rb_builder *builder,
-						  rb_space *space, struct rb_side *side);
+						  rb_space *space, struct rb_side_data *side);
 
 /* ---- cache.c: sides cached between calls ---- */
 
-typedef struct rb_look rb_look;
+typedef struct rb_cache_lookup rb_cache_lookup;
 
 /*
  * Looks up a table of `nblocks` pages in the cache and decides whether to cache it. Never returns
  * NULL.
  */
-extern rb_look *rb_kept_look(const rb_source *source, Relation rel, const rb_columns *columns,
-							 BlockNumber nblocks);
+extern rb_cache_lookup *rb_cache_begin(const rb_source *source, Relation rel,
+									   const rb_columns *columns, BlockNumber nblocks);
 
 /* Returns true if the cached copy is completely up to date, so that it can become the side. */
-extern bool rb_kept_is_whole(const rb_look *look);
-extern void rb_kept_take_whole(rb_look *look, DestReceiver *receiver, rb_memory *memory,
-							   struct rb_side *side);
+extern bool rb_cache_is_whole(const rb_cache_lookup *look);
+extern void rb_cache_use_whole(rb_cache_lookup *look, DestReceiver *receiver, rb_memory *memory,
+							   struct rb_side_data *side);
 /* Returns the bytes of the cached set, as if it had been read. */
-extern uint64 rb_kept_set_bytes(const rb_look *look);
+extern uint64 rb_cache_entry_bytes(const rb_cache_lookup *look);
 
 /* Returns true if part of the cached copy is up to date, so that only the other pages are read. */
-extern bool rb_kept_is_partly(const rb_look *look);
-extern void rb_kept_read(rb_look *look, rb_heap *heap, const rb_builder *builder,
-						 struct rb_side *side);
+extern bool rb_cache_is_partial(const rb_cache_lookup *look);
+extern void rb_cache_read_changed(rb_cache_lookup *look, rb_heap *heap, const rb_builder *builder,
+								  struct rb_side_data *side);
 
 /* Returns true if the cached ids are strictly increasing. */
-extern bool rb_kept_ids_ascend(const rb_look *look);
+extern bool rb_cache_ids_ascend(const rb_cache_lookup *look);
 
 /* Merges the rows that were read with the cached ones. */
-extern void rb_kept_put_together(rb_look *look, rb_builder *builder, struct rb_side *side);
+extern void rb_cache_merge_rows(rb_cache_lookup *look, rb_builder *builder,
+								struct rb_side_data *side);
 
 /*
  * Returns the page notes to fill while the whole table is read, `slices` per page, or NULL if it
  * will not be cached.
  */
-extern rb_page_note *rb_kept_notes(rb_look *look, uint32 slices);
+extern rb_page_note *rb_cache_page_notes(rb_cache_lookup *look, uint32 slices);
 
 /* Records that the whole table has just been read. */
-extern void rb_kept_was_read(rb_look *look, Relation rel);
+extern void rb_cache_note_read(rb_cache_lookup *look, Relation rel);
 
 /* Records that the rows will not be cached, with the reason. */
-extern void rb_kept_give_up(rb_look *look, const char *reason);
+extern void rb_cache_abandon(rb_cache_lookup *look, const char *reason);
 
 /* Finishes once the side is a set. If it is to be cached, sets side->keep and side->card. */
-extern void rb_kept_end(rb_look *look, struct rb_side *side);
+extern void rb_cache_finish_side(rb_cache_lookup *look, struct rb_side_data *side);
 /* Records that the set was sent to the worker, or why not. */
-extern void rb_kept_was_sent(rb_look *look, const char *why_not);
+extern void rb_cache_note_sent(rb_cache_lookup *look, const char *why_not);
 /* Records that the worker had no room for `bytes` bytes. */
-extern void rb_kept_had_no_room(rb_look *look, uint64 bytes);
+extern void rb_cache_note_no_room(rb_cache_lookup *look, uint64 bytes);
 
 /* Returns true if the table is still the one that was looked up. */
-extern bool rb_kept_is_same_table(const rb_look *look);
+extern bool rb_cache_is_same_table(const rb_cache_lookup *look);
 
 /* Facts reported about a side that is cached, or why it is not */
-typedef struct rb_kept_facts
+typedef struct rb_cache_facts
 {
 	Oid relid;
 	rb_kind kind;
@@ -792,20 +793,20 @@ typedef struct rb_kept_facts
 	uint64 hits;
 	int64 used;         /* Time of the last use */
 	const char *reason; /* Why it is not cached, NULL if it is */
-} rb_kept_facts;
+} rb_cache_facts;
 
-extern void rb_kept_get_facts(const rb_look *look, rb_kept_facts *facts);
+extern void rb_cache_get_facts(const rb_cache_lookup *look, rb_cache_facts *facts);
 
 /* Iterates over the cached sides. *i starts at 0. Returns false after the last one. */
-extern bool rb_kept_list(int *i, rb_kept_facts *facts);
+extern bool rb_cache_next_facts(int *i, rb_cache_facts *facts);
 
 /* Evicts a table, or all tables that the user owns, and returns the number of bytes freed. */
-extern uint64 rb_kept_forget(const char *function, Oid relid);
+extern uint64 rb_cache_evict(const char *function, Oid relid);
 
 /* ---- sides.c: sources become sets, for joins and meshes ---- */
 
 /* Result of reading a side */
-typedef struct rb_side
+typedef struct rb_side_data
 {
 	const rb_set *set;
 	rb_kind kind;
@@ -822,10 +823,10 @@ typedef struct rb_side
 	BlockNumber pages; /* Pages of the table */
 	BlockNumber read;  /* Pages read */
 	/* Cache lookup, valid until the join has started; NULL if not a plain table */
-	rb_look *look;
+	rb_cache_lookup *look;
 	struct rb_to_keep *keep; /* How to cache the side, with `card` as its manifest, or NULL */
 	const void *card;
-} rb_side;
+} rb_side_data;
 
 /*
  * Reads the n sides of a join one after the other into one space. The caller holds the only
@@ -833,7 +834,7 @@ typedef struct rb_side
  * is not NULL, the rows of all sides are spilled and there are no sets.
  */
 extern void rb_read_sides(const rb_source *source, int n, rb_memory *memory, rb_spill *spill,
-						  rb_side *side);
+						  rb_side_data *side);
 
 /*
  * Runs the source's SELECT and sends its rows to the receiver, on the snapshot of the surrounding
@@ -843,7 +844,7 @@ extern void rb_run_source(const rb_source *source, DestReceiver *receiver);
 
 /* Reads the rows of a side again whose arrays are remote. The previous set stays the caller's. */
 extern const rb_set *rb_read_side_again(const rb_source *source, rb_memory *memory,
-										const rb_side *side);
+										const rb_side_data *side);
 
 /* ---- table_sample.c: boxes of a sample of a side ---- */
 
@@ -1008,7 +1009,7 @@ typedef enum rb_ask
 	RB_ASK_DROP /* Evict the side, or all sides if number is 0 */
 } rb_ask;
 
-typedef struct rb_order
+typedef struct rb_submission
 {
 	const char *function;
 	rb_ask ask;
@@ -1020,7 +1021,7 @@ typedef struct rb_order
 	/* For RB_ASK_CARD: the range of bytes of the manifest */
 	uint64 card_from;
 	uint64 card_bytes;
-} rb_order;
+} rb_submission;
 
 /*
  * Opens a request. Returns false with the reason if the worker is unavailable or no longer caches a
@@ -1028,7 +1029,7 @@ typedef struct rb_order
  * and lives in `context`.
  */
 extern bool rb_remote_open(rb_remote **remote, MemoryContext context, rb_context *ctx,
-						   const rb_order *order, rb_progress_entry *progress, char *why_not,
+						   const rb_submission *order, rb_progress_entry *progress, char *why_not,
 						   size_t size);
 
 /* Callable from any thread. */
@@ -1136,8 +1137,8 @@ rb_join_is_nearest(const rb_join *join)
 static inline bool
 rb_join_has_bodies(const rb_join *join)
 {
-	return join->predicate == RB_UNDER || join->predicate == RB_INSIDE ||
-		   join->predicate == RB_RELATION || join->predicate == RB_BODY;
+	return join->predicate == RB_RAY_PARITY || join->predicate == RB_INSIDE ||
+		   join->predicate == RB_RELATION || join->predicate == RB_VALIDITY;
 }
 
 /*
@@ -1147,7 +1148,7 @@ rb_join_has_bodies(const rb_join *join)
 static inline bool
 rb_join_has_tile(const rb_join *join)
 {
-	return join->predicate != RB_NEAREST && join->predicate != RB_BODY;
+	return join->predicate != RB_NEAREST && join->predicate != RB_VALIDITY;
 }
 
 /* Returns true if its pairs are parts of a single row. */
@@ -1220,8 +1221,8 @@ typedef enum rb_row_from
 	RB_ROWS_SINGLE  /* Single rows made by aggregates.c */
 } rb_row_from;
 
-#define RB_RESULT_COLUMNS 11                 /* Maximum number of output columns */
-#define RB_BLOCK_COLUMNS (2 + RB_BODY_WORDS) /* Columns of a block: red, blue, payload words */
+#define RB_RESULT_COLUMNS 11                     /* Maximum number of output columns */
+#define RB_BLOCK_COLUMNS (2 + RB_VALIDITY_WORDS) /* Columns of a block: red, blue, payload words */
 
 typedef struct rb_row_shape
 {
@@ -1229,7 +1230,7 @@ typedef struct rb_row_shape
 	int raw; /* Number of block columns needed: red, blue, payload words */
 	int columns;
 	rb_value column[RB_RESULT_COLUMNS];
-	bool made; /* True if values may be texts or null: rb_value_made */
+	bool made; /* True if values may be texts or null: rb_value_build */
 } rb_row_shape;
 
 extern const rb_row_shape *rb_row_shape_of(rb_result result);
@@ -1241,7 +1242,7 @@ extern Oid rb_column_type(const FuncExpr *call, const rb_row_shape *shape, int i
  * Returns a value of row i of a block that may be null or a text, allocated in the current memory
  * context.
  */
-extern Datum rb_value_made(const rb_block *block, rb_value value, size_t i, bool *null);
+extern Datum rb_value_build(const rb_block *block, rb_value value, size_t i, bool *null);
 
 /* Returns a value of row i of a block whose values are all numbers. */
 static inline Datum
@@ -1258,9 +1259,9 @@ rb_value_in(const rb_block *block, rb_value value, size_t i)
 		case RB_VALUE_PART2:
 			return Int32GetDatum((int32) block->blue[i]);
 		case RB_VALUE_DIMENSION:
-			return Int16GetDatum((int16) RB_TOLD_DIMENSION(block->told[i]));
+			return Int16GetDatum((int16) RB_PAYLOAD_DIMENSION(block->told[i]));
 		case RB_VALUE_CROSSES:
-			return BoolGetDatum(RB_TOLD_CROSSES(block->told[i]));
+			return BoolGetDatum(RB_PAYLOAD_CROSSES(block->told[i]));
 		case RB_VALUE_DISTANCE:
 			return (Datum) block->told[i]; /* Bits of a float8, which is passed by value */
 		case RB_VALUE_FROM:
@@ -1270,7 +1271,7 @@ rb_value_in(const rb_block *block, rb_value value, size_t i)
 		case RB_VALUE_LENGTH:
 			return (Datum) block->told[i * block->words + 2];
 		case RB_VALUE_ON_BOUNDARY:
-			return BoolGetDatum((block->told[i * block->words + 3] & RB_STRETCH_OF(1, 0)) != 0);
+			return BoolGetDatum((block->told[i * block->words + 3] & RB_INTERVAL_OF(1, 0)) != 0);
 		default:
 			return (Datum) 0;
 	}
@@ -1279,18 +1280,18 @@ rb_value_in(const rb_block *block, rb_value value, size_t i)
 /* ---- arguments.c: arguments of an SQL function ---- */
 
 /* Arguments of a call */
-typedef struct rb_call
+typedef struct rb_call_args
 {
 	rb_source source[2]; /* Source of each side */
 	/* For rb_join_has_distance and rb_join_is_nearest; infinite if not given */
 	double distance;
 	uint32 nearest; /* Number of neighbors, for rb_join_is_nearest */
 	bool skip_bad;  /* True if invalid solids are skipped instead of raising an error */
-	rb_ends tile;   /* For rb_join_has_tile; dims is 0 if not given */
-} rb_call;
+	rb_box tile;    /* For rb_join_has_tile; dims is 0 if not given */
+} rb_call_args;
 
-extern void rb_call_read(const rb_join *join, Oid function, const NullableDatum *args,
-						 rb_call *call);
+extern void rb_call_args_read(const rb_join *join, Oid function, const NullableDatum *args,
+							  rb_call_args *call);
 
 /* ---- backend.c: choice of the backend ---- */
 
@@ -1321,25 +1322,25 @@ extern bool rb_backend_device(char *text, size_t size);
 
 /*
  * A registered cleanup. Each owner of core memory or threads registers one. When the process exits,
- * the remaining ones are closed by their close functions, which call rb_open_end.
+ * the remaining ones are closed by their close functions, which call rb_cleanup_unregister.
  */
-typedef struct rb_open
+typedef struct rb_cleanup
 {
 	dlist_node node; /* In the list of all registered cleanups */
 	void (*close)(void *);
 	void *arg;
-} rb_open;
+} rb_cleanup;
 
-extern void rb_open_begin(rb_open *open, void (*close)(void *), void *arg);
+extern void rb_cleanup_register(rb_cleanup *open, void (*close)(void *), void *arg);
 
 /* Unregisters the cleanup. May be called twice; the second call does nothing. */
-extern void rb_open_end(rb_open *open);
+extern void rb_cleanup_unregister(rb_cleanup *open);
 
 /* Releases idle resources after the last owner has freed its memory. */
-extern void rb_open_ended(void);
+extern void rb_cleanup_release_idle(void);
 
 /* Installs the callback for the end of each transaction. Called when the library is loaded. */
-extern void rb_open_install(void);
+extern void rb_cleanup_install(void);
 
 /* ---- execution.c: open a join, read blocks, close ---- */
 
@@ -1358,19 +1359,19 @@ typedef struct rb_moment
  * The join of one call. It lives in a memory context and ends with it at the latest, even after an
  * error; rb_run_close ends it sooner.
  */
-typedef struct rb_run
+typedef struct rb_join_run
 {
 	const rb_join *join;
 	Oid user; /* Role with whose privileges the sides were read */
 	MemoryContextCallback at_end;
-	rb_open open;
+	rb_cleanup open;
 	rb_memory *memory;
 	rb_context ctx;
-	rb_side side[2]; /* Their sets exist until it is closed; [1] is NULL in a self join */
-	rb_call call;
+	rb_side_data side[2]; /* Their sets exist until it is closed; [1] is NULL in a self join */
+	rb_call_args call;
 	const rb_set *elsewhere[2]; /* Remote sets whose sides were read again locally */
 	rb_spill *spill; /* Spilled rows, of which the sides are a tile; NULL without spilling */
-	rb_ends tile;    /* The current tile */
+	rb_box tile;     /* The current tile */
 	rb_stats before; /* Statistics of the tiles before it */
 	uint32 tiles;    /* Number of tiles so far */
 	uint64 spilled;  /* Bytes spilled */
@@ -1387,65 +1388,67 @@ typedef struct rb_run
 	/* Stops the thread that reads its blocks before it is closed, or NULL */
 	void (*stop_taker)(void *);
 	void *taker;
-	char note[200];           /* Why this backend was chosen, or "" */
-	uint64 parts;             /* Parts of both sides */
-	uint64 skipped;           /* Rows without parts, of both sides */
-	uint64 need;              /* Estimated need in bytes, known when the sides are read */
-	rb_refused_rows *refused; /* RB_BODY: reports of rows that could not be read, NULL if none */
-	bool left_out_told;       /* Set by rb_run_tell_left_out */
-	double emit_ms;           /* Time spent converting pairs to rows, in ms */
-} rb_run;
+	char note[200]; /* Why this backend was chosen, or "" */
+	uint64 parts;   /* Parts of both sides */
+	uint64 skipped; /* Rows without parts, of both sides */
+	uint64 need;    /* Estimated need in bytes, known when the sides are read */
+	rb_refused_rows
+		*refused;       /* RB_VALIDITY: reports of rows that could not be read, NULL if none */
+	bool left_out_told; /* Set by rb_run_report_skipped */
+	double emit_ms;     /* Time spent converting pairs to rows, in ms */
+} rb_join_run;
 
 /* Reads the sides and starts the join, for its pairs or for their number. */
-extern rb_run *rb_run_open(const rb_join *join, const rb_call *call, MemoryContext context);
+extern rb_join_run *rb_run_open(const rb_join *join, const rb_call_args *call,
+								MemoryContext context);
 
 /*
  * Open a join in two steps: rb_run_read reads the sides, rb_run_start starts the join. rb_run_start
  * may be called again with another job, which ends the previous one. `by_tiles` allows the sides to
  * be those of a tile, with more tiles to follow.
  */
-extern rb_run *rb_run_read(const rb_join *join, const rb_call *call, MemoryContext context,
-						   bool by_tiles);
-extern void rb_run_start(rb_run *run, const rb_job *job);
+extern rb_join_run *rb_run_read(const rb_join *join, const rb_call_args *call,
+								MemoryContext context, bool by_tiles);
+extern void rb_run_start(rb_join_run *run, const rb_job *job);
 
 /* Returns the job that the join function implies. The caller only adds the kind of result. */
-extern rb_job rb_run_job(const rb_run *run);
+extern rb_job rb_run_job(const rb_join_run *run);
 
 /* Makes the ids of a side available in this process. */
-extern void rb_run_need_ids(rb_run *run, int side);
+extern void rb_run_need_ids(rb_join_run *run, int side);
 
 /* Makes all rows of a side available in this process. */
-extern void rb_run_need_rows(rb_run *run, int side);
+extern void rb_run_need_rows(rb_join_run *run, int side);
 
 /* Ends the current join; its result is freed with it. */
-extern void rb_run_stop(rb_run *run);
+extern void rb_run_stop(rb_join_run *run);
 
 /* Return what rb_stream_words and rb_stream_groups return, wherever the join ran. */
-extern const uint32_t *rb_run_words(const rb_run *run);
-extern bool rb_run_groups(const rb_run *run, rb_groups *groups);
+extern const uint32_t *rb_run_words(const rb_join_run *run);
+extern bool rb_run_groups(const rb_join_run *run, rb_groups *groups);
 
 /* Returns the next pairs, at least one. Returns false after the last one. Can be cancelled. */
-extern bool rb_run_next(rb_run *run, rb_block *block);
+extern bool rb_run_next(rb_join_run *run, rb_block *block);
 
 /* Raises the failure of the join as an ERROR. */
-pg_noreturn extern void rb_run_raise(const rb_run *run, rb_status status);
+pg_noreturn extern void rb_run_raise(const rb_join_run *run, rb_status status);
 
 /*
  * Behaves as rb_stream_next, wherever the join is. Callable from any thread, but from one at a
  * time.
  */
-extern rb_status rb_run_wait(rb_run *run, int wait_ms, rb_block *block);
+extern rb_status rb_run_wait(rb_join_run *run, int wait_ms, rb_block *block);
 
 /* ---- skipped_solids.c: rows that are not valid solids ---- */
 
 /* Collects the side's rows that could not be read, as blocks of reports. */
-extern rb_refused_rows *rb_refused_rows_make(rb_run *run, MemoryContext context);
+extern rb_refused_rows *rb_refused_rows_build(rb_join_run *run, MemoryContext context);
 
 /* Returns the next block of reports. Returns false after the last one. Callable from any thread. */
-extern bool rb_refused_rows_next(rb_run *run, rb_block *block);
+extern bool rb_refused_rows_next(rb_join_run *run, rb_block *block);
 
 /* Reasons why solids are skipped, counted by their names, which may repeat */
-#define RB_MOST_REASONS 48
+#define RB_MAX_REASONS 48
 
 typedef struct rb_reason
 {
@@ -1455,7 +1458,7 @@ typedef struct rb_reason
 
 typedef struct rb_reasons
 {
-	rb_reason at[RB_MOST_REASONS];
+	rb_reason at[RB_MAX_REASONS];
 	int n;
 	uint64 sum;
 } rb_reasons;
@@ -1469,21 +1472,21 @@ extern void rb_reasons_add(rb_reasons *reasons, const char *name, uint64 n);
 extern char *rb_reasons_text(rb_reasons *reasons);
 
 /* Raises a notice about skipped solids, once. Called after the join has ended or stopped. */
-extern void rb_run_tell_left_out(rb_run *run);
+extern void rb_run_report_skipped(rb_join_run *run);
 
 /* Returns true if the sides are those of a tile. */
-extern bool rb_run_is_tiled(const rb_run *run);
+extern bool rb_run_is_tiled(const rb_join_run *run);
 
 /*
  * Makes later tiles run in this process. Called before rb_run_wait is called from another thread.
  */
-extern void rb_run_stay_here(rb_run *run);
+extern void rb_run_stay_here(rb_join_run *run);
 
 /* Returns the failure of the join. Callable from any thread. */
-extern rb_error rb_run_error(const rb_run *run);
+extern rb_error rb_run_error(const rb_join_run *run);
 
 /* Stops the join and frees all its memory. Its statistics can still be reported. */
-extern void rb_run_close(rb_run *run);
+extern void rb_run_close(rb_join_run *run);
 
 /* ---- pairs.c: a join as a function ---- */
 
@@ -1498,14 +1501,14 @@ extern Datum rb_return_count(FunctionCallInfo fcinfo, const rb_join *join);
  * it. Counts, matched rows and grouped pairs come in the order in which the rows of that side were
  * read, once for each distinct id. A row of counts is therefore a row of GROUP BY.
  *
- *	rb_answer_rows *answer = rb_answer_open(join, RB_RESULT_COUNTS, RB_OF_BLUE, call, context);
+ *	rb_aggregate_rows *answer = rb_aggregate_open(join, RB_RESULT_COUNTS, RB_OF_BLUE, call, context);
  *	Datum values[RB_RESULT_COLUMNS];
  *
- *	while (rb_answer_next(answer, values))
+ *	while (rb_aggregate_next(answer, values))
  *		use(values);
- *	rb_last_run_set(rb_answer_run(answer));
+ *	rb_last_run_set(rb_aggregate_run(answer));
  */
-typedef struct rb_answer_rows rb_answer_rows;
+typedef struct rb_aggregate_rows rb_aggregate_rows;
 
 /*
  * Reads the sides and computes the result. Can be cancelled. `of` selects the side whose ids are
@@ -1513,32 +1516,33 @@ typedef struct rb_answer_rows rb_answer_rows;
  * the first (id1); grouped pairs of a self join always use both. The number of pairs and blocks do
  * not depend on `of`.
  */
-extern rb_answer_rows *rb_answer_open(const rb_join *join, rb_result result, rb_of of,
-									  const rb_call *call, MemoryContext context);
+extern rb_aggregate_rows *rb_aggregate_open(const rb_join *join, rb_result result,
+											rb_result_side of, const rb_call_args *call,
+											MemoryContext context);
 
 /* Returns the next row, without nulls. Values passed by reference are valid until the next call. */
-extern bool rb_answer_next(rb_answer_rows *rows, Datum *values);
+extern bool rb_aggregate_next(rb_aggregate_rows *rows, Datum *values);
 
 /*
  * Returns counts and matched rows in blocks: ids in red, counts in blue. Returns false after the
  * last one.
  */
-extern bool rb_answer_block(rb_answer_rows *rows, rb_block *block);
+extern bool rb_aggregate_block(rb_aggregate_rows *rows, rb_block *block);
 
 /* Returns the run, for its statistics. */
-extern rb_run *rb_answer_run(const rb_answer_rows *rows);
+extern rb_join_run *rb_aggregate_run(const rb_aggregate_rows *rows);
 
 /* Ends early. After an error, the memory context does so. */
-extern void rb_answer_close(rb_answer_rows *rows);
+extern void rb_aggregate_close(rb_aggregate_rows *rows);
 
 /* Returns whose ids a function reports: red's, or both in a self join. */
-static inline rb_of
-rb_join_tells_of(const rb_join *join)
+static inline rb_result_side
+rb_join_reports_of(const rb_join *join)
 {
 	return rb_join_sides(join) == 1 ? RB_OF_BOTH : RB_OF_RED;
 }
 
-extern Datum rb_return_answer(FunctionCallInfo fcinfo, const rb_join *join);
+extern Datum rb_return_aggregate(FunctionCallInfo fcinfo, const rb_join *join);
 
 /* ---- info.c: report of the last join ---- */
 
@@ -1551,11 +1555,11 @@ typedef struct rb_report
 	uint32 tiles;   /* Tiles joined one after the other, 0 if joined as a whole */
 	uint64 spilled; /* Bytes written to temporary files */
 	const rb_join *join;
-	Oid user;        /* Role that ran it */
-	rb_side side[2]; /* Their sets may be freed */
+	Oid user;             /* Role that ran it */
+	rb_side_data side[2]; /* Their sets may be freed */
 } rb_report;
 
-extern void rb_report_of(const rb_run *run, rb_report *report);
+extern void rb_report_of(const rb_join_run *run, rb_report *report);
 extern char *rb_report_detail(const rb_report *report, rb_stage stage);
 extern char *rb_report_device(const rb_report *report);
 
@@ -1565,7 +1569,7 @@ extern char *rb_report_device(const rb_report *report);
 extern const char *rb_kept_kind_name(rb_kind kind);
 
 /* Sets the run that redblue_last_run() reports. */
-extern void rb_last_run_set(const rb_run *run);
+extern void rb_last_run_set(const rb_join_run *run);
 
 /*
  * A line of redblue_last_run() for an operation other than a join: one per stage, ended by a line
@@ -1586,7 +1590,7 @@ typedef struct rb_last_line
 extern void rb_last_lines_set(const rb_last_line *lines, int threads);
 
 /*
- * Fills the line of a device, or of the CPU if `card` is RB_CARDS. Returns false if it had no part
+ * Fills the line of a device, or of the CPU if `card` is RB_MAX_DEVICES. Returns false if it had no part
  * in the join.
  */
 extern bool rb_report_card(const rb_report *report, int card, rb_last_line *line);
@@ -1618,7 +1622,7 @@ extern Datum redblue_support(PG_FUNCTION_ARGS);
  * Estimates the number of rows of a side that occur in `pairs` pairs of the call. Returns false if
  * the sizes of the sides are unknown.
  */
-extern bool rb_expect_ids(const FuncExpr *call, rb_of of, double pairs, double *ids);
+extern bool rb_expect_ids(const FuncExpr *call, rb_result_side of, double pairs, double *ids);
 
 /* ---- table_stats.c: relations, before the statement runs ---- */
 
@@ -1626,16 +1630,16 @@ extern bool rb_expect_ids(const FuncExpr *call, rb_of of, double pairs, double *
  * Opens the relation with AccessShareLock. Returns NULL if it does not exist, if the caller may not
  * read it, or if the lock is not available at once.
  */
-extern Relation rb_look_at(Oid relid);
+extern Relation rb_open_if_readable(Oid relid);
 
 /* Opens a child or a partition, to which the privileges of its parent apply. */
-extern Relation rb_look_at_child(Oid relid);
+extern Relation rb_open_child(Oid relid);
 
 /*
  * Returns true if the catalogs and the planner allow its pages to be read directly. Returns false,
  * too, if asking the planner would have to wait for a lock.
  */
-extern bool rb_look_is_plain(Relation rel);
+extern bool rb_is_plain_rel(Relation rel);
 
 /*
  * Returns true if all sides are constants that name tables without policies. With `stay`, the
@@ -1653,7 +1657,7 @@ typedef struct rb_sampled
 	 * Sample only rows that can be in a pair of this tile, within `distance`; dims is 0 for all
 	 * rows
 	 */
-	rb_ends tile;
+	rb_box tile;
 	double distance;
 	const rb_set *set; /* With one reference; its ids distinguish rows and are not the user's */
 	double rows;       /* Estimated number of such rows with parts in the table */
@@ -1726,16 +1730,16 @@ extern void rb_upper_install(void);
 
 /* ---- parallel_queue.c: a queue of pairs for parallel workers ---- */
 
-typedef struct rb_share rb_share;
+typedef struct rb_pair_queue rb_pair_queue;
 typedef struct rb_pump rb_pump;
 
-#define RB_SHARE_PAIRS 512 /* Maximum number of pairs read at once */
+#define RB_QUEUE_PAIRS 512 /* Maximum number of pairs read at once */
 
-extern Size rb_share_size(void);
-extern void rb_share_init(rb_share *share);
-extern rb_pump *rb_pump_start(rb_run *run, rb_share *share);
+extern Size rb_pair_queue_size(void);
+extern void rb_pair_queue_init(rb_pair_queue *share);
+extern rb_pump *rb_pump_start(rb_join_run *run, rb_pair_queue *share);
 extern void rb_pump_stop(rb_pump *pump);
-/* Reads the next block into arrays of RB_SHARE_PAIRS. Its n is 0 at the end. told may be NULL. */
-extern void rb_share_take(rb_share *share, const char *function, rb_block *block);
+/* Reads the next block into arrays of RB_QUEUE_PAIRS. Its n is 0 at the end. told may be NULL. */
+extern void rb_pair_queue_read(rb_pair_queue *share, const char *function, rb_block *block);
 
 #endif /* RB_PG_BASE_PG_H */

@@ -162,16 +162,16 @@ parse_devices(const char *text, uint32 *cards, char *fault, size_t size)
 		{
 			snprintf(fault, size,
 					 "The value must be \"all\" or a comma-separated list of numbers from 0 to %d.",
-					 RB_CARDS - 1);
+					 RB_MAX_DEVICES - 1);
 			return false;
 		}
 		number = strtoul(at, &end, 10);
-		if (number >= RB_CARDS || (*cards >> number & 1) != 0)
+		if (number >= RB_MAX_DEVICES || (*cards >> number & 1) != 0)
 		{
 			snprintf(fault, size,
-					 number >= RB_CARDS ? "GPU numbers range from 0 to %d."
-										: "A GPU number, 0 to %d, is listed twice.",
-					 RB_CARDS - 1);
+					 number >= RB_MAX_DEVICES ? "GPU numbers range from 0 to %d."
+											  : "A GPU number, 0 to %d, is listed twice.",
+					 RB_MAX_DEVICES - 1);
 			return false;
 		}
 		*cards |= UINT32_C(1) << number;

@@ -67,7 +67,7 @@ slice_of(const rb_set *set, uint32 from, uint32 to)
 }
 
 static uint64
-bytes_of_pair(const rb_answer_rows *rows)
+bytes_of_pair(const rb_aggregate_rows *rows)
 {
 	return rows->side->nparts != rows->side->nrows || rows->other->nparts != rows->other->nrows
 			   ? GROUPED_BYTES + REMEMBERED_BYTES
@@ -79,7 +79,7 @@ bytes_of_pair(const rb_answer_rows *rows)
  * after `base`, else the next one.
  */
 static uint32
-whole_row(const rb_answer_rows *rows, uint32 part)
+whole_row(const rb_aggregate_rows *rows, uint32 part)
 {
 	const rb_set *set = rows->run->side[0].set;
 	const uint32 row = set->row_of == NULL ? part : set->row_of[part - 1];
@@ -96,7 +96,7 @@ whole_row(const rb_answer_rows *rows, uint32 part)
  * at least one row.
  */
 static uint32
-rows_that_fit(const rb_answer_rows *rows, uint64 bytes)
+rows_that_fit(const rb_aggregate_rows *rows, uint64 bytes)
 {
 	const uint64 most = bytes / bytes_of_pair(rows);
 	uint64 pairs = 0;
@@ -112,7 +112,7 @@ rows_that_fit(const rb_answer_rows *rows, uint64 bytes)
 }
 
 pg_noreturn static void
-raise_no_room(rb_answer_rows *rows, uint64 pairs)
+raise_no_room(rb_aggregate_rows *rows, uint64 pairs)
 {
 	rb_error error = {RB_OVER_BUDGET, 0, rb_memory_limit(rows->run->memory), ""};
 
@@ -127,7 +127,7 @@ raise_no_room(rb_answer_rows *rows, uint64 pairs)
  * rows.
  */
 static void
-join_slice(rb_answer_rows *rows)
+join_slice(rb_aggregate_rows *rows)
 {
 	const uint64 limit = rb_memory_limit(rows->run->memory);
 	rb_job job;
@@ -137,14 +137,14 @@ join_slice(rb_answer_rows *rows)
 	rb_run_stop(rows->run);
 	/* A slice refers to a local array. */
 	rb_run_need_rows(rows->run, rows->of == RB_OF_BLUE ? rb_join_sides(rows->run->join) - 1 : 0);
-	rb_answer_sides(rows);
+	rb_aggregate_sides(rows);
 	used = rb_memory_used(rows->run->memory) + rb_need_of_join(rows->run->parts);
 	/* The need of the join is only an estimate. Reserve half of the remaining memory for it. */
 	room = limit > used ? (limit - used) / 2 : 0;
 	for (;;)
 	{
-		rb_answer_sides(rows);
-		job = rb_answer_job(rows);
+		rb_aggregate_sides(rows);
+		job = rb_aggregate_job(rows);
 		job.answer = RB_GROUPS;
 		rows->end = rows_that_fit(rows, room);
 		rows->slice = slice_of(rows->side, rows->base, rows->end);
@@ -156,7 +156,7 @@ join_slice(rb_answer_rows *rows)
 			job.red = &rows->slice;
 			job.blue = rows->other;
 		}
-		rb_answer_run_to_end(rows, &job);
+		rb_aggregate_run_to_end(rows, &job);
 		if (rb_run_groups(rows->run, &rows->groups))
 			break;
 		if (rows->end == rows_that_fit(rows, 0))
@@ -182,7 +182,7 @@ ids_ascend(const rb_set *set)
 }
 
 void
-rb_groups_open(rb_answer_rows *rows, rb_job *job)
+rb_groups_open(rb_aggregate_rows *rows, rb_job *job)
 {
 	const uint32 n = rows->side->nrows;
 
@@ -192,7 +192,7 @@ rb_groups_open(rb_answer_rows *rows, rb_job *job)
 	job->answer = RB_GROUPS;
 	job->number = rows->number;
 	job->numbers = rows->numbers;
-	rb_answer_run_to_end(rows, job);
+	rb_aggregate_run_to_end(rows, job);
 	rows->end = n;
 	if (rb_run_groups(rows->run, &rows->groups))
 		return;
@@ -200,7 +200,7 @@ rb_groups_open(rb_answer_rows *rows, rb_job *job)
 	/* A slice is a contiguous range of rows, but the rows of one id may be anywhere. */
 	if (rows->number != NULL)
 		raise_no_room(rows, rows->emitted);
-	rows->counts = rb_answer_array(rows, n, sizeof *rows->counts);
+	rows->counts = rb_aggregate_array(rows, n, sizeof *rows->counts);
 	memcpy(rows->counts, rb_run_words(rows->run), n * sizeof *rows->counts);
 	rows->end = 0;
 }
@@ -216,7 +216,7 @@ compare_ids(const void *x, const void *y)
 }
 
 static void
-reserve_array(rb_answer_rows *rows, uint64 n, int64 id)
+reserve_array(rb_aggregate_rows *rows, uint64 n, int64 id)
 {
 	const uint64 most = (MaxAllocSize - ARR_OVERHEAD_NONULLS(1)) / sizeof(int64);
 	uint64 room = Max(n, 2 * rows->room);
@@ -242,13 +242,13 @@ reserve_array(rb_answer_rows *rows, uint64 n, int64 id)
 }
 
 static int64 *
-ids_of_array(const rb_answer_rows *rows)
+ids_of_array(const rb_aggregate_rows *rows)
 {
 	return (int64 *) ((char *) rows->array + ARR_OVERHEAD_NONULLS(1));
 }
 
 int64 *
-rb_groups_place(rb_answer_rows *rows, uint64 i, int64 id)
+rb_groups_place(rb_aggregate_rows *rows, uint64 i, int64 id)
 {
 	if (i >= rows->room)
 	{
@@ -265,7 +265,7 @@ rb_groups_place(rb_answer_rows *rows, uint64 i, int64 id)
 }
 
 Datum
-rb_groups_finish(rb_answer_rows *rows, uint64 n)
+rb_groups_finish(rb_aggregate_rows *rows, uint64 n)
 {
 	ArrayType *array = rows->array;
 
@@ -283,7 +283,7 @@ rb_groups_finish(rb_answer_rows *rows, uint64 n)
  * Leaves out the row `not_row`.
  */
 static Datum
-array_of(rb_answer_rows *rows, const uint32_t *member, uint64 n, uint32 not_row, int64 id)
+array_of(rb_aggregate_rows *rows, const uint32_t *member, uint64 n, uint32 not_row, int64 id)
 {
 	const rb_set *other = rows->other;
 	int64 *to;
@@ -304,7 +304,7 @@ array_of(rb_answer_rows *rows, const uint32_t *member, uint64 n, uint32 not_row,
 }
 
 uint64
-rb_groups_of(const rb_answer_rows *rows, uint32 row, const uint32_t **member)
+rb_groups_of(const rb_aggregate_rows *rows, uint32 row, const uint32_t **member)
 {
 	const bool sliced = rows->counts != NULL;
 	const uint32 first = sliced && rows->side->row_of == NULL ? rows->base : 0;
@@ -316,7 +316,7 @@ rb_groups_of(const rb_answer_rows *rows, uint32 row, const uint32_t **member)
 
 /* Returns the next row whose group has members, among the joined rows. */
 static bool
-next_group_here(rb_answer_rows *rows, Datum *values)
+next_group_here(rb_aggregate_rows *rows, Datum *values)
 {
 	const bool sliced = rows->counts != NULL;
 	const bool self = rb_join_sides(rows->run->join) == 1;
@@ -330,7 +330,7 @@ next_group_here(rb_answer_rows *rows, Datum *values)
 
 		if (row % 65536 == 0)
 			CHECK_FOR_INTERRUPTS();
-		if (!rb_answer_is_first(rows, row) || (sliced && rows->counts[row] == 0))
+		if (!rb_aggregate_is_first(rows, row) || (sliced && rows->counts[row] == 0))
 			continue;
 		n = rb_groups_of(rows, row, &member);
 		if (n == 0)
@@ -344,7 +344,7 @@ next_group_here(rb_answer_rows *rows, Datum *values)
 }
 
 bool
-rb_groups_more(rb_answer_rows *rows)
+rb_groups_more(rb_aggregate_rows *rows)
 {
 	if (rows->end == rows->side->nrows)
 		return false;
@@ -354,7 +354,7 @@ rb_groups_more(rb_answer_rows *rows)
 }
 
 bool
-rb_groups_next(rb_answer_rows *rows, Datum *values)
+rb_groups_next(rb_aggregate_rows *rows, Datum *values)
 {
 	while (!next_group_here(rows, values))
 		if (!rb_groups_more(rows))

@@ -7,7 +7,7 @@
 #include "miscadmin.h"
 
 void *
-rb_answer_array(rb_answer_rows *rows, uint64 n, size_t element)
+rb_aggregate_array(rb_aggregate_rows *rows, uint64 n, size_t element)
 {
 	void *array = NULL;
 	rb_error error;
@@ -25,7 +25,7 @@ rb_answer_array(rb_answer_rows *rows, uint64 n, size_t element)
  * visible to the snapshot may have shared an id.
  */
 void
-rb_answer_number(rb_answer_rows *rows, const rb_source *source, const rb_side *side)
+rb_aggregate_number(rb_aggregate_rows *rows, const rb_source *source, const rb_side_data *side)
 {
 	const rb_set *set = rows->side;
 	rb_error error;
@@ -34,11 +34,11 @@ rb_answer_number(rb_answer_rows *rows, const rb_source *source, const rb_side *s
 	if (set->ids == NULL || source->object_name != NULL || side->ids == side->rows ||
 		rb_set_ids_ascend(set))
 		return;
-	rows->number = rb_answer_array(rows, set->nrows, sizeof *rows->number);
+	rows->number = rb_aggregate_array(rows, set->nrows, sizeof *rows->number);
 	status = rb_ids_number(rows->run->memory, set->ids, set->nrows, rb_is_interrupted, rows->number,
 						   &rows->numbers, &error);
 	if (status == RB_STOPPED)
-		rb_throw_kept();
+		rb_rethrow_error();
 	if (status != RB_OK)
 		rb_raise(rows->run->join->function, status, &error);
 	if (rows->numbers == set->nrows)
@@ -46,7 +46,7 @@ rb_answer_number(rb_answer_rows *rows, const rb_source *source, const rb_side *s
 }
 
 bool
-rb_answer_is_first(rb_answer_rows *rows, uint32 row)
+rb_aggregate_is_first(rb_aggregate_rows *rows, uint32 row)
 {
 	if (rows->number == NULL)
 		return true;
@@ -70,7 +70,7 @@ parts_of(const rb_set *set)
 }
 
 void
-rb_answer_sides(rb_answer_rows *rows)
+rb_aggregate_sides(rb_aggregate_rows *rows)
 {
 	const int last = rb_join_sides(rows->run->join) - 1;
 	const int mine = rows->of == RB_OF_BLUE ? last : 0;
@@ -86,7 +86,7 @@ rb_answer_sides(rb_answer_rows *rows)
 }
 
 rb_job
-rb_answer_job(const rb_answer_rows *rows)
+rb_aggregate_job(const rb_aggregate_rows *rows)
 {
 	rb_job job = rb_run_job(rows->run);
 
@@ -97,7 +97,7 @@ rb_answer_job(const rb_answer_rows *rows)
 }
 
 void
-rb_answer_run_to_end(rb_answer_rows *rows, const rb_job *job)
+rb_aggregate_run_to_end(rb_aggregate_rows *rows, const rb_job *job)
 {
 	rb_block block;
 

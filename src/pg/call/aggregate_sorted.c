@@ -27,7 +27,7 @@ struct rb_sorting
 };
 
 static void
-begin_sort(rb_answer_rows *rows)
+begin_sort(rb_aggregate_rows *rows)
 {
 	struct rb_sorting *s = rows->sorting;
 	AttrNumber columns[2] = {1, 2};
@@ -67,7 +67,7 @@ put_pair(struct rb_sorting *s, TupleTableSlot *pair, int64 id, int64 other)
 }
 
 static void
-put_pairs(rb_answer_rows *rows)
+put_pairs(rb_aggregate_rows *rows)
 {
 	struct rb_sorting *s = rows->sorting;
 	TupleTableSlot *pair = NULL;
@@ -109,7 +109,7 @@ get_pair(struct rb_sorting *s)
 }
 
 void
-rb_sorted_open(rb_answer_rows *rows, rb_job *job)
+rb_sorted_open(rb_aggregate_rows *rows, rb_job *job)
 {
 	MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(rows));
 
@@ -128,7 +128,7 @@ rb_sorted_open(rb_answer_rows *rows, rb_job *job)
  * rows->array.
  */
 static bool
-next_run(rb_answer_rows *rows, int64 *id, uint64 *n)
+next_run(rb_aggregate_rows *rows, int64 *id, uint64 *n)
 {
 	struct rb_sorting *s = rows->sorting;
 
@@ -154,7 +154,7 @@ next_run(rb_answer_rows *rows, int64 *id, uint64 *n)
 }
 
 bool
-rb_sorted_block(rb_answer_rows *rows, rb_block *block)
+rb_sorted_block(rb_aggregate_rows *rows, rb_block *block)
 {
 	uint64 n;
 
@@ -165,7 +165,7 @@ rb_sorted_block(rb_answer_rows *rows, rb_block *block)
 }
 
 bool
-rb_sorted_group(rb_answer_rows *rows, Datum *values)
+rb_sorted_group(rb_aggregate_rows *rows, Datum *values)
 {
 	int64 id;
 	uint64 n;
@@ -178,7 +178,7 @@ rb_sorted_group(rb_answer_rows *rows, Datum *values)
 }
 
 void
-rb_sorted_close(rb_answer_rows *rows)
+rb_sorted_close(rb_aggregate_rows *rows)
 {
 	struct rb_sorting *s = rows->sorting;
 

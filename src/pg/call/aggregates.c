@@ -20,8 +20,8 @@
 #include "utils/memutils.h"
 #include "utils/tuplestore.h"
 
-rb_run *
-rb_answer_run(const rb_answer_rows *rows)
+rb_join_run *
+rb_aggregate_run(const rb_aggregate_rows *rows)
 {
 	return rows->run;
 }
@@ -29,16 +29,16 @@ rb_answer_run(const rb_answer_rows *rows)
 /* ---- counts and matched rows ---- */
 
 static uint64
-said_of_row(const rb_answer_rows *rows, uint32 row)
+said_of_row(const rb_aggregate_rows *rows, uint32 row)
 {
 	return rows->result == RB_RESULT_COUNTS ? rows->word[row]
 											: rows->word[row / 32] >> row % 32 & 1;
 }
 
 static void
-sum_up(rb_answer_rows *rows)
+sum_up(rb_aggregate_rows *rows)
 {
-	rows->sum = rb_answer_array(rows, rows->numbers, sizeof *rows->sum);
+	rows->sum = rb_aggregate_array(rows, rows->numbers, sizeof *rows->sum);
 	memset(rows->sum, 0, rows->numbers * sizeof *rows->sum);
 	for (uint32 i = 0; i < rows->side->nrows; i++)
 	{
@@ -53,7 +53,7 @@ sum_up(rb_answer_rows *rows)
  * rows, so the loop avoids unpredictable branches.
  */
 static size_t
-said_of_rows(rb_answer_rows *rows, uint32 from, uint32 to)
+said_of_rows(rb_aggregate_rows *rows, uint32 from, uint32 to)
 {
 	size_t n = 0;
 
@@ -70,12 +70,12 @@ said_of_rows(rb_answer_rows *rows, uint32 from, uint32 to)
 
 /* Writes the results of up to RB_SAID rows, each id once. */
 static size_t
-said_of_ids(rb_answer_rows *rows, uint32 from, uint32 to)
+said_of_ids(rb_aggregate_rows *rows, uint32 from, uint32 to)
 {
 	size_t n = 0;
 
 	for (uint32 row = from; row < to; row++)
-		if (rb_answer_is_first(rows, row) && rows->sum[rows->number[row]] != 0)
+		if (rb_aggregate_is_first(rows, row) && rows->sum[rows->number[row]] != 0)
 		{
 			rows->id[n] = rb_id_of(rows->side, row);
 			rows->said[n++] = (int64) rows->sum[rows->number[row]];
@@ -84,7 +84,7 @@ said_of_ids(rb_answer_rows *rows, uint32 from, uint32 to)
 }
 
 bool
-rb_answer_block(rb_answer_rows *rows, rb_block *block)
+rb_aggregate_block(rb_aggregate_rows *rows, rb_block *block)
 {
 	if (rows->sorting != NULL)
 		return rb_sorted_block(rows, block);
@@ -102,12 +102,12 @@ rb_answer_block(rb_answer_rows *rows, rb_block *block)
 }
 
 static bool
-next_said(rb_answer_rows *rows, Datum *values)
+next_said(rb_aggregate_rows *rows, Datum *values)
 {
 	if (rows->next == rows->block.n)
 	{
 		rows->next = 0;
-		if (!rb_answer_block(rows, &rows->block))
+		if (!rb_aggregate_block(rows, &rows->block))
 			return false;
 	}
 	values[0] = Int64GetDatum(rows->block.red[rows->next]);
@@ -123,7 +123,7 @@ next_said(rb_answer_rows *rows, Datum *values)
  * column.
  */
 static Datum
-pack(int64 *ids, size_t n)
+pack_column(int64 *ids, size_t n)
 {
 	bytea *packed = (bytea *) ((char *) ids - VARHDRSZ);
 
@@ -136,15 +136,15 @@ pack(int64 *ids, size_t n)
 }
 
 static bool
-next_packed(rb_answer_rows *rows, Datum *values)
+next_packed(rb_aggregate_rows *rows, Datum *values)
 {
 	rb_block block;
 
 	if (!rb_run_next(rows->run, &block))
 		return false;
 	values[0] = Int32GetDatum((int32) block.n);
-	values[1] = pack(block.red, block.n);
-	values[2] = pack(block.blue, block.n);
+	values[1] = pack_column(block.red, block.n);
+	values[2] = pack_column(block.blue, block.n);
 	return true;
 }
 
@@ -157,17 +157,17 @@ tells_of_rows(rb_result result)
 }
 
 void
-rb_answer_close(rb_answer_rows *rows)
+rb_aggregate_close(rb_aggregate_rows *rows)
 {
 	rb_sorted_close(rows);
 	rb_run_close(rows->run);
 }
 
-rb_answer_rows *
-rb_answer_open(const rb_join *join, rb_result result, rb_of of, const rb_call *call,
-			   MemoryContext context)
+rb_aggregate_rows *
+rb_aggregate_open(const rb_join *join, rb_result result, rb_result_side of,
+				  const rb_call_args *call, MemoryContext context)
 {
-	rb_answer_rows *rows = MemoryContextAllocZero(context, sizeof *rows);
+	rb_aggregate_rows *rows = MemoryContextAllocZero(context, sizeof *rows);
 	const int last = rb_join_sides(join) - 1;
 	const int mine = of == RB_OF_BLUE ? last : 0;
 	rb_job job;
@@ -188,23 +188,23 @@ rb_answer_open(const rb_join *join, rb_result result, rb_of of, const rb_call *c
 		rb_run_need_ids(rows->run, last - mine);
 	if (result == RB_RESULT_SHAPES || result == RB_RESULT_SPANS)
 		rb_shapes_begin(rows, context);
-	rb_answer_sides(rows);
-	job = rb_answer_job(rows);
+	rb_aggregate_sides(rows);
+	job = rb_aggregate_job(rows);
 	if (tells_of_rows(result))
 	{
 		job.of = of;
-		rb_answer_number(rows, &call->source[mine], &rows->run->side[mine]);
+		rb_aggregate_number(rows, &call->source[mine], &rows->run->side[mine]);
 	}
 	switch (result)
 	{
 		case RB_RESULT_COUNT:
 			job.answer = RB_COUNT;
-			rb_answer_run_to_end(rows, &job);
+			rb_aggregate_run_to_end(rows, &job);
 			break;
 		case RB_RESULT_COUNTS:
 		case RB_RESULT_HITS:
 			job.answer = result == RB_RESULT_COUNTS ? RB_COUNTS : RB_HITS;
-			rb_answer_run_to_end(rows, &job);
+			rb_aggregate_run_to_end(rows, &job);
 			rows->word = rb_run_words(rows->run);
 			if (rows->number != NULL)
 				sum_up(rows);
@@ -226,7 +226,7 @@ rb_answer_open(const rb_join *join, rb_result result, rb_of of, const rb_call *c
 }
 
 bool
-rb_answer_next(rb_answer_rows *rows, Datum *values)
+rb_aggregate_next(rb_aggregate_rows *rows, Datum *values)
 {
 	switch (rows->result)
 	{
@@ -250,13 +250,13 @@ rb_answer_next(rb_answer_rows *rows, Datum *values)
 /* ---- as a set-returning function ---- */
 
 Datum
-rb_return_answer(FunctionCallInfo fcinfo, const rb_join *join)
+rb_return_aggregate(FunctionCallInfo fcinfo, const rb_join *join)
 {
-	rb_call call;
+	rb_call_args call;
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	bool no_nulls[RB_RESULT_COLUMNS] = {false};
 	Datum values[RB_RESULT_COLUMNS];
-	rb_answer_rows *rows;
+	rb_aggregate_rows *rows;
 	MemoryContext caller;
 	MemoryContext context;
 
@@ -264,14 +264,14 @@ rb_return_answer(FunctionCallInfo fcinfo, const rb_join *join)
 	InitMaterializedSRF(fcinfo, join->result == RB_RESULT_HITS ? MAT_SRF_USE_EXPECTED_DESC : 0);
 	context = AllocSetContextCreate(CurrentMemoryContext, "redblue call", ALLOCSET_DEFAULT_SIZES);
 	caller = MemoryContextSwitchTo(context);
-	rb_call_read(join, fcinfo->flinfo->fn_oid, fcinfo->args, &call);
-	rows = rb_answer_open(join, join->result, rb_join_tells_of(join), &call, context);
-	while (rb_answer_next(rows, values))
+	rb_call_args_read(join, fcinfo->flinfo->fn_oid, fcinfo->args, &call);
+	rows = rb_aggregate_open(join, join->result, rb_join_reports_of(join), &call, context);
+	while (rb_aggregate_next(rows, values))
 	{
 		CHECK_FOR_INTERRUPTS();
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, no_nulls);
 	}
-	rb_last_run_set(rb_answer_run(rows));
+	rb_last_run_set(rb_aggregate_run(rows));
 	MemoryContextDelete(MemoryContextSwitchTo(caller));
 	return (Datum) 0;
 }

@@ -17,11 +17,11 @@
 
 #define RB_SAID 1024 /* Number of rows per output block */
 
-struct rb_answer_rows
+struct rb_aggregate_rows
 {
-	rb_run *run;
+	rb_join_run *run;
 	rb_result result;
-	rb_of of;
+	rb_result_side of;
 	const rb_set *side;  /* Side whose rows are returned */
 	const rb_set *other; /* Side that they are paired with */
 
@@ -35,7 +35,7 @@ struct rb_answer_rows
 	int64 id[RB_SAID];    /* Ids of the output block */
 	int64 said[RB_SAID];  /* Values of the output block */
 	rb_block block;       /* View of the output block */
-	size_t next;          /* Position of rb_answer_next in the output block */
+	size_t next;          /* Position of rb_aggregate_next in the output block */
 
 	/* Grouped pairs of the rows from `base` on, or of numbered ids */
 	rb_groups groups;
@@ -66,65 +66,66 @@ rb_id_of(const rb_set *set, uint32 row)
 /* ---- aggregate_inputs.c ---- */
 
 /* Allocates core memory that is freed with the run. */
-extern void *rb_answer_array(rb_answer_rows *rows, uint64 n, size_t element);
+extern void *rb_aggregate_array(rb_aggregate_rows *rows, uint64 n, size_t element);
 
 /*
  * Sets the sides to the current sets of the run. A remote set may have been replaced by a local
  * one.
  */
-extern void rb_answer_sides(rb_answer_rows *rows);
+extern void rb_aggregate_sides(rb_aggregate_rows *rows);
 
 /*
  * Returns the job of the run (rb_run_job). If the join is of parts, not rows, the job is not
  * restricted to the tile.
  */
-extern rb_job rb_answer_job(const rb_answer_rows *rows);
+extern rb_job rb_aggregate_job(const rb_aggregate_rows *rows);
 
 /* Runs a job to its end and ignores its pairs. */
-extern void rb_answer_run_to_end(rb_answer_rows *rows, const rb_job *job);
+extern void rb_aggregate_run_to_end(rb_aggregate_rows *rows, const rb_job *job);
 
 /* Numbers the ids of the rows if several rows may share one. */
-extern void rb_answer_number(rb_answer_rows *rows, const rb_source *source, const rb_side *side);
+extern void rb_aggregate_number(rb_aggregate_rows *rows, const rb_source *source,
+								const rb_side_data *side);
 
 /* Returns true for the first row of each id. Must be called for all rows in order. */
-extern bool rb_answer_is_first(rb_answer_rows *rows, uint32 row);
+extern bool rb_aggregate_is_first(rb_aggregate_rows *rows, uint32 row);
 
 /* ---- aggregate_groups.c ---- */
 
 /* Groups all pairs, or prepares to group them slice by slice. */
-extern void rb_groups_open(rb_answer_rows *rows, rb_job *job);
+extern void rb_groups_open(rb_aggregate_rows *rows, rb_job *job);
 
 /* Joins the next rows, from rows->end on. Returns false if there are no more rows. */
-extern bool rb_groups_more(rb_answer_rows *rows);
+extern bool rb_groups_more(rb_aggregate_rows *rows);
 
 /* Finds the members of a row's group among the joined rows, and returns their number. */
-extern uint64 rb_groups_of(const rb_answer_rows *rows, uint32 row, const uint32_t **member);
+extern uint64 rb_groups_of(const rb_aggregate_rows *rows, uint32 row, const uint32_t **member);
 
 /* Returns the next group as a row. */
-extern bool rb_groups_next(rb_answer_rows *rows, Datum *values);
+extern bool rb_groups_next(rb_aggregate_rows *rows, Datum *values);
 
 /*
  * Return the place of the i-th id in the array, which is filled in order for this id, and the
  * finished array of n ids.
  */
-extern int64 *rb_groups_place(rb_answer_rows *rows, uint64 i, int64 id);
-extern Datum rb_groups_finish(rb_answer_rows *rows, uint64 n);
+extern int64 *rb_groups_place(rb_aggregate_rows *rows, uint64 i, int64 id);
+extern Datum rb_groups_finish(rb_aggregate_rows *rows, uint64 n);
 
 /* ---- aggregate_sorted.c ---- */
 
 /* Runs the join and sorts its pairs. */
-extern void rb_sorted_open(rb_answer_rows *rows, rb_job *job);
+extern void rb_sorted_open(rb_aggregate_rows *rows, rb_job *job);
 /* Return the next counts or matched rows, and the next group. Return false after the last one. */
-extern bool rb_sorted_block(rb_answer_rows *rows, rb_block *block);
-extern bool rb_sorted_group(rb_answer_rows *rows, Datum *values);
+extern bool rb_sorted_block(rb_aggregate_rows *rows, rb_block *block);
+extern bool rb_sorted_group(rb_aggregate_rows *rows, Datum *values);
 /* Ends the sort. May be called twice. */
-extern void rb_sorted_close(rb_answer_rows *rows);
+extern void rb_sorted_close(rb_aggregate_rows *rows);
 
 /* ---- intersections.c ---- */
 
 /* Prepares the join. Makes all parts of both sides available in this process. */
-extern void rb_shapes_begin(rb_answer_rows *rows, MemoryContext context);
-extern void rb_shapes_open(rb_answer_rows *rows, rb_job *job);
-extern bool rb_shapes_next(rb_answer_rows *rows, Datum *values);
+extern void rb_shapes_begin(rb_aggregate_rows *rows, MemoryContext context);
+extern void rb_shapes_open(rb_aggregate_rows *rows, rb_job *job);
+extern bool rb_shapes_next(rb_aggregate_rows *rows, Datum *values);
 
 #endif /* RB_PG_CALL_AGGREGATES_H */

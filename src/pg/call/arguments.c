@@ -63,7 +63,7 @@ own_arguments(const rb_join *join)
 
 /* Returns the position of the first argument of a kind. */
 static int
-place(const rb_join *join, int what)
+argument_position(const rb_join *join, int what)
 {
 	const int sides = rb_join_sides(join);
 
@@ -72,13 +72,14 @@ place(const rb_join *join, int what)
 }
 
 static const NullableDatum *
-argument(const side_arguments *c, int what)
+get_argument(const side_arguments *c, int what)
 {
 	static const NullableDatum none = {0, true};
 
 	if (what == ARGUMENT_OBJECT && is_one_body(c->join))
-		return c->side == rb_join_sides(c->join) - 1 ? &c->args[place(c->join, what)] : &none;
-	return &c->args[place(c->join, what) + c->side];
+		return c->side == rb_join_sides(c->join) - 1 ? &c->args[argument_position(c->join, what)]
+													 : &none;
+	return &c->args[argument_position(c->join, what) + c->side];
 }
 
 static const char *
@@ -104,7 +105,7 @@ check_not_empty(const side_arguments *c, int what, const char *value)
 static const char *
 name_argument(const side_arguments *c, int what)
 {
-	const NullableDatum *arg = argument(c, what);
+	const NullableDatum *arg = get_argument(c, what);
 
 	if (arg->isnull)
 		return NULL;
@@ -116,7 +117,7 @@ name_argument(const side_arguments *c, int what)
 static const char *
 list_argument(const side_arguments *c, int what)
 {
-	const NullableDatum *arg = argument(c, what);
+	const NullableDatum *arg = get_argument(c, what);
 	const char *list;
 
 	if (arg->isnull)
@@ -138,7 +139,7 @@ keys_argument(const side_arguments *c)
 static double
 tolerance_argument(const rb_join *join, const NullableDatum *args)
 {
-	const NullableDatum *arg = &args[place(join, ARGUMENTS_OF_A_SIDE)];
+	const NullableDatum *arg = &args[argument_position(join, ARGUMENTS_OF_A_SIDE)];
 	double tolerance;
 
 	if (!rb_join_has_faces(join) || arg->isnull)
@@ -193,10 +194,10 @@ nearest_argument(const rb_join *join, const NullableDatum *args)
 static bool
 skip_argument(const rb_join *join, const NullableDatum *args)
 {
-	const NullableDatum *arg = &args[place(join, ARGUMENTS_OF_A_SIDE) + 1];
+	const NullableDatum *arg = &args[argument_position(join, ARGUMENTS_OF_A_SIDE) + 1];
 	const char *what;
 
-	if (!rb_join_has_bodies(join) || join->predicate == RB_BODY || arg->isnull)
+	if (!rb_join_has_bodies(join) || join->predicate == RB_VALIDITY || arg->isnull)
 		return false;
 	what = TextDatumGetCString(arg->value);
 	if (strcmp(what, "skip") != 0 && strcmp(what, "error") != 0)
@@ -211,13 +212,13 @@ skip_argument(const rb_join *join, const NullableDatum *args)
 static int
 tile_place(const rb_join *join)
 {
-	return place(join, ARGUMENTS_OF_A_SIDE) + (rb_join_has_faces(join) ? 1 : 0) +
-		   (rb_join_has_bodies(join) && join->predicate != RB_BODY ? 1 : 0);
+	return argument_position(join, ARGUMENTS_OF_A_SIDE) + (rb_join_has_faces(join) ? 1 : 0) +
+		   (rb_join_has_bodies(join) && join->predicate != RB_VALIDITY ? 1 : 0);
 }
 
 /* Reads the tile. The dimensions of boxes are not known yet; sides.c checks them. */
 static void
-tile_argument(const rb_join *join, const NullableDatum *args, rb_ends *tile)
+tile_argument(const rb_join *join, const NullableDatum *args, rb_box *tile)
 {
 	const int dims = rb_kind_dims(join->kind[0]);
 
@@ -230,7 +231,7 @@ tile_argument(const rb_join *join, const NullableDatum *args, rb_ends *tile)
 }
 
 static void
-read_arguments(const rb_join *join, const NullableDatum *args, rb_call *call)
+read_arguments(const rb_join *join, const NullableDatum *args, rb_call_args *call)
 {
 	const double tolerance = tolerance_argument(join, args);
 	side_arguments c = {join, args, 0};
@@ -241,7 +242,7 @@ read_arguments(const rb_join *join, const NullableDatum *args, rb_call *call)
 	call->skip_bad = skip_argument(join, args);
 	tile_argument(join, args, &call->tile);
 	for (c.side = 0; c.side < rb_join_sides(join); c.side++)
-		if (argument(&c, ARGUMENT_ROWS)->isnull)
+		if (get_argument(&c, ARGUMENT_ROWS)->isnull)
 			rb_refuse_null_argument(join->function, join->side[c.side]);
 	for (c.side = 0; c.side < rb_join_sides(join); c.side++)
 	{
@@ -256,8 +257,8 @@ read_arguments(const rb_join *join, const NullableDatum *args, rb_call *call)
 		s->body =
 			rb_join_has_bodies(join) && (!is_one_body(join) || c.side == rb_join_sides(join) - 1);
 		s->only_rows = is_one_body(join) && !s->body;
-		s->count_faces = join->predicate == RB_BODY;
-		s->leave_out = s->body && (call->skip_bad || join->predicate == RB_BODY);
+		s->count_faces = join->predicate == RB_VALIDITY;
+		s->leave_out = s->body && (call->skip_bad || join->predicate == RB_VALIDITY);
 		s->tile = call->tile;
 		s->distance = call->distance;
 		if (join->keys)
@@ -268,9 +269,9 @@ read_arguments(const rb_join *join, const NullableDatum *args, rb_call *call)
 			s->object_name = name_argument(&c, ARGUMENT_OBJECT);
 		}
 		if (join->query)
-			rb_source_query(s, TextDatumGetCString(argument(&c, ARGUMENT_ROWS)->value));
+			rb_source_query(s, TextDatumGetCString(get_argument(&c, ARGUMENT_ROWS)->value));
 		else
-			rb_source_table(s, DatumGetObjectId(argument(&c, ARGUMENT_ROWS)->value));
+			rb_source_table(s, DatumGetObjectId(get_argument(&c, ARGUMENT_ROWS)->value));
 	}
 }
 
@@ -306,11 +307,11 @@ arguments_of_first_version(const rb_join *join, const NullableDatum *args, Nulla
 		to[i] = (NullableDatum){0, true};
 	for (int side = 0; side < sides; side++)
 	{
-		to[place(join, ARGUMENT_ROWS) + side] = args[side];
+		to[argument_position(join, ARGUMENT_ROWS) + side] = args[side];
 		if (join->query)
 			continue;
-		to[place(join, ARGUMENT_ID) + side] = args[sides + 2 * side];
-		to[place(join, ARGUMENT_GEOM) + side] = args[sides + 2 * side + 1];
+		to[argument_position(join, ARGUMENT_ID) + side] = args[sides + 2 * side];
+		to[argument_position(join, ARGUMENT_GEOM) + side] = args[sides + 2 * side + 1];
 	}
 }
 
@@ -319,7 +320,7 @@ arguments_of_first_version(const rb_join *join, const NullableDatum *args, Nulla
  * not count.
  */
 void
-rb_call_read(const rb_join *join, Oid function, const NullableDatum *args, rb_call *call)
+rb_call_args_read(const rb_join *join, Oid function, const NullableDatum *args, rb_call_args *call)
 {
 	const int count = get_func_nargs(function);
 	NullableDatum *now;

@@ -119,7 +119,7 @@ refuse_settings(void)
 typedef struct reading
 {
 	rb_memory *memory;
-	rb_side side;
+	rb_side_data side;
 	MemoryContextCallback at_end;
 } reading;
 
@@ -135,7 +135,7 @@ end_reading(void *arg)
 
 /* Sends the side to the worker, unless it already has it. */
 static void
-keep(const rb_source *source, reading *r)
+cache_side(const rb_source *source, reading *r)
 {
 	char why_not[200];
 	rb_context ctx;
@@ -146,9 +146,9 @@ keep(const rb_source *source, reading *r)
 	ctx.threads = rb_threads(r->side.set->nparts);
 	if (rb_worker_keep(source->function, &ctx, r->side.set, r->side.keep, r->side.card, why_not,
 					   sizeof why_not))
-		rb_kept_was_sent(r->side.look, NULL);
+		rb_cache_note_sent(r->side.look, NULL);
 	else
-		rb_kept_was_sent(r->side.look, why_not);
+		rb_cache_note_sent(r->side.look, why_not);
 }
 
 PG_FUNCTION_INFO_V1(redblue_cache);
@@ -162,7 +162,7 @@ redblue_cache(PG_FUNCTION_ARGS)
 		AllocSetContextCreate(CurrentMemoryContext, "redblue cache", ALLOCSET_DEFAULT_SIZES);
 	reading *r;
 	rb_source source;
-	rb_kept_facts facts;
+	rb_cache_facts facts;
 	TupleDesc desc;
 	Datum values[4];
 	bool nulls[4] = {false};
@@ -192,8 +192,8 @@ redblue_cache(PG_FUNCTION_ARGS)
 	MemoryContextRegisterResetCallback(context, &r->at_end);
 	r->memory = rb_memory_open(source.function, (uint64) rb_setting_memory_limit * 1024);
 	rb_read_sides(&source, 1, r->memory, NULL, &r->side);
-	keep(&source, r);
-	rb_kept_get_facts(r->side.look, &facts);
+	cache_side(&source, r);
+	rb_cache_get_facts(r->side.look, &facts);
 	if (facts.reason != NULL)
 		ereport(NOTICE, (errmsg("redblue_cache: %s was not cached",
 								quote_identifier(get_rel_name(PG_GETARG_OID(0)))),
@@ -221,7 +221,7 @@ redblue_uncache(PG_FUNCTION_ARGS)
 						errmsg("redblue_uncache: relation with OID %u does not exist", relid)));
 	if (name != NULL && !rb_owns_relation(relid))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, name);
-	PG_RETURN_INT64((int64) rb_kept_forget("redblue_uncache", relid));
+	PG_RETURN_INT64((int64) rb_cache_evict("redblue_uncache", relid));
 }
 
 PG_FUNCTION_INFO_V1(redblue_cached);
@@ -230,10 +230,10 @@ Datum
 redblue_cached(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	rb_kept_facts facts;
+	rb_cache_facts facts;
 
 	InitMaterializedSRF(fcinfo, 0);
-	for (int i = 0; rb_kept_list(&i, &facts);)
+	for (int i = 0; rb_cache_next_facts(&i, &facts);)
 	{
 		Datum values[10];
 		bool nulls[10] = {false};

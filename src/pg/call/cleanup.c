@@ -32,14 +32,14 @@ close_at_exit(int code, Datum arg)
 {
 	while (!dlist_is_empty(&all_open))
 	{
-		rb_open *open = dlist_head_element(rb_open, node, &all_open);
+		rb_cleanup *open = dlist_head_element(rb_cleanup, node, &all_open);
 
 		open->close(open->arg);
 	}
 }
 
 void
-rb_open_begin(rb_open *open, void (*close)(void *), void *arg)
+rb_cleanup_register(rb_cleanup *open, void (*close)(void *), void *arg)
 {
 	static bool registered = false;
 
@@ -52,7 +52,7 @@ rb_open_begin(rb_open *open, void (*close)(void *), void *arg)
 }
 
 void
-rb_open_end(rb_open *open)
+rb_cleanup_unregister(rb_cleanup *open)
 {
 	if (open->node.next != NULL)
 		dlist_delete(&open->node);
@@ -103,14 +103,14 @@ watch_at_end_of_sub(SubXactEvent event, SubTransactionId sub, SubTransactionId p
 }
 
 void
-rb_open_install(void)
+rb_cleanup_install(void)
 {
 	RegisterXactCallback(watch_at_end, NULL);
 	RegisterSubXactCallback(watch_at_end_of_sub, NULL);
 }
 
 void
-rb_open_ended(void)
+rb_cleanup_release_idle(void)
 {
 	if (!dlist_is_empty(&all_open))
 		return;

@@ -2,7 +2,7 @@
  * execution.c
  *	  Runs the join of one call: open (read the sides, start), next block, close.
  *
- * Everything that a join holds, core memory and threads alike, belongs to an rb_run, which lives in
+ * Everything that a join holds, core memory and threads alike, belongs to an rb_join_run, which lives in
  * a memory context. When that context is reset or deleted, at the end of the query or because of an
  * ERROR, a cancel or the end of the session, its callback closes the run: first the stream, which
  * waits for its threads, then the memory. No exit path leaks.
@@ -44,7 +44,7 @@ close_at_end(void *run)
  * data than parts and ids, and the nearest neighbors of a row may be in any tile.
  */
 static bool
-can_spill(const rb_join *join, const rb_call *call, uint64 limit)
+can_spill(const rb_join *join, const rb_call_args *call, uint64 limit)
 {
 	if (rb_join_has_bodies(join) || rb_join_is_nearest(join) || rb_join_is_within_rows(join) ||
 		limit < rb_need_of_join_on(1, 0) + LEAST_ROOM)
@@ -58,7 +58,7 @@ can_spill(const rb_join *join, const rb_call *call, uint64 limit)
 
 /* Replaces the sides by those of the next tile. Callable from any thread. */
 static rb_status
-take_tile(rb_run *run)
+load_next_tile(rb_join_run *run)
 {
 	const double start = rb_now_ms();
 	const rb_set *set[2] = {NULL, NULL};
@@ -91,20 +91,20 @@ take_tile(rb_run *run)
  * Replaces the sides by those of the next tile, and splits the tile if it does not fit in memory.
  */
 static rb_status
-take_tile_with_room(rb_run *run)
+load_next_tile_that_fits(rb_join_run *run)
 {
 	rb_status status;
 
 	do
-		status = take_tile(run);
+		status = load_next_tile(run);
 	while (status == RB_OVER_BUDGET && rb_spill_cut_again(run->spill));
-	rb_spill_tell_blocks(run->spill);
+	rb_spill_report_blocks(run->spill);
 	return status;
 }
 
 /* Partitions the spilled rows into tiles, and reads the first one. */
 static void
-cut_tiles(rb_run *run)
+cut_tiles(rb_join_run *run)
 {
 	const uint64 limit = rb_memory_limit(run->memory);
 	const rb_kind kind[2] = {run->side[0].kind, run->side[1].kind};
@@ -113,7 +113,7 @@ cut_tiles(rb_run *run)
 	while (run->ctx.threads > 1 && rb_need_of_join_on(run->ctx.threads, 0) > limit / THREADS_SHARE)
 		run->ctx.threads--;
 	rb_spill_cut(run->spill, kind, run->side[0].srid, &run->call.tile);
-	status = take_tile_with_room(run);
+	status = load_next_tile_that_fits(run);
 	if (status != RB_OK)
 		rb_run_raise(run, status);
 }
@@ -122,7 +122,7 @@ cut_tiles(rb_run *run)
 
 /* Reads the sides into sets and records their statistics. */
 static void
-take_sides(rb_run *run)
+read_sides(rb_join_run *run)
 {
 	const double start = rb_now_ms();
 	const int sides = rb_join_sides(run->join);
@@ -131,7 +131,7 @@ take_sides(rb_run *run)
 	rb_read_sides(run->call.source, sides, run->memory, run->spill, run->side);
 	for (int i = 0; i < sides; i++)
 	{
-		rb_side *side = &run->side[i];
+		rb_side_data *side = &run->side[i];
 
 		if (side->set != NULL)
 		{
@@ -151,7 +151,7 @@ take_sides(rb_run *run)
 
 /* Returns true if a row of either side has several parts. */
 static bool
-has_parts(const rb_run *run)
+has_parts(const rb_join_run *run)
 {
 	for (int i = 0; i < rb_join_sides(run->join); i++)
 		if (run->side[i].parts != run->side[i].rows)
@@ -161,9 +161,9 @@ has_parts(const rb_run *run)
 
 /* Returns true if the call names a column that groups rows into solids. */
 static bool
-has_objects(const rb_run *run, rb_body_of of)
+has_objects(const rb_join_run *run, rb_solid_side of)
 {
-	const int side = of == RB_BODY_OF_RED ? 0 : rb_join_sides(run->join) - 1;
+	const int side = of == RB_SOLID_OF_RED ? 0 : rb_join_sides(run->join) - 1;
 
 	return run->call.source[side].object_name != NULL;
 }
@@ -176,13 +176,14 @@ has_objects(const rb_run *run, rb_body_of of)
  * twice the amount.
  */
 rb_error
-rb_run_error(const rb_run *run)
+rb_run_error(const rb_join_run *run)
 {
 	rb_error error = run->ctx.error;
 
 	/* If the call already groups rows into solids, do not suggest it. */
-	if (error.status == RB_BAD_BODY && has_objects(run, (rb_body_of) (error.limit & RB_BODY_SIDE)))
-		error.limit &= ~(uint64) RB_BODY_TOGETHER;
+	if (error.status == RB_BAD_SOLID &&
+		has_objects(run, (rb_solid_side) (error.limit & RB_SOLID_SIDE)))
+		error.limit &= ~(uint64) RB_SOLID_TOGETHER;
 	/* An error with a text already has the amount. */
 	if (error.status != RB_OVER_BUDGET || error.text[0] != '\0')
 		return error;
@@ -195,7 +196,7 @@ rb_run_error(const rb_run *run)
 }
 
 void
-rb_run_raise(const rb_run *run, rb_status status)
+rb_run_raise(const rb_join_run *run, rb_status status)
 {
 	rb_error error = rb_run_error(run);
 
@@ -213,7 +214,7 @@ moment_now(void)
 }
 
 static bool
-is_here(const rb_run *run)
+is_here(const rb_join_run *run)
 {
 	return !run->side[0].set->elsewhere &&
 		   (run->side[1].set == NULL || !run->side[1].set->elsewhere);
@@ -221,7 +222,7 @@ is_here(const rb_run *run)
 
 /* Replaces the set of a side by a local one, and remembers the first set. */
 static void
-replace(rb_run *run, int i, const rb_set *set)
+replace_set(rb_join_run *run, int i, const rb_set *set)
 {
 	const rb_set *before = run->side[i].set;
 
@@ -236,7 +237,7 @@ replace(rb_run *run, int i, const rb_set *set)
 }
 
 pg_noreturn static void
-raise_gone(rb_run *run)
+raise_gone(rb_join_run *run)
 {
 	rb_forget_failure(&run->ctx);
 	(void) rb_fail(
@@ -246,7 +247,7 @@ raise_gone(rb_run *run)
 }
 
 void
-rb_run_need_rows(rb_run *run, int i)
+rb_run_need_rows(rb_join_run *run, int i)
 {
 	const rb_moment now = moment_now();
 	const rb_set *before = run->side[i].set;
@@ -254,24 +255,24 @@ rb_run_need_rows(rb_run *run, int i)
 
 	if (!before->elsewhere)
 		return;
-	if (memcmp(&now, &run->moment, sizeof now) != 0 || !rb_kept_is_same_table(run->side[i].look))
+	if (memcmp(&now, &run->moment, sizeof now) != 0 || !rb_cache_is_same_table(run->side[i].look))
 		raise_gone(run);
 	/* Return the memory that was charged for the remote set. */
 	if (before->view != NULL)
 		rb_view_uncount(run->memory, before);
 	else
-		rb_memory_refund(run->memory, rb_kept_set_bytes(run->side[i].look));
+		rb_memory_refund(run->memory, rb_cache_entry_bytes(run->side[i].look));
 	set = rb_read_side_again(&run->call.source[i], run->memory, &run->side[i]);
 	if (set->nrows != before->nrows || set->nparts != before->nparts)
 	{
 		rb_set_release(&set);
 		raise_gone(run);
 	}
-	replace(run, i, set);
+	replace_set(run, i, set);
 }
 
 void
-rb_run_need_ids(rb_run *run, int i)
+rb_run_need_ids(rb_join_run *run, int i)
 {
 	const rb_set *set = run->side[i].set;
 
@@ -280,7 +281,7 @@ rb_run_need_ids(rb_run *run, int i)
 	/* Cached ids that count up are known without a request. */
 	if (set->view != NULL && set->view->kept->composed_ids)
 	{
-		rb_status status = rb_set_compose_ids(&run->ctx, set);
+		rb_status status = rb_set_materialize_ids(&run->ctx, set);
 
 		if (status != RB_OK)
 			rb_run_raise(run, status);
@@ -293,10 +294,10 @@ rb_run_need_ids(rb_run *run, int i)
 	}
 }
 
-rb_run *
-rb_run_read(const rb_join *join, const rb_call *call, MemoryContext context, bool by_tiles)
+rb_join_run *
+rb_run_read(const rb_join *join, const rb_call_args *call, MemoryContext context, bool by_tiles)
 {
-	rb_run *run = MemoryContextAllocZero(context, sizeof *run);
+	rb_join_run *run = MemoryContextAllocZero(context, sizeof *run);
 	rb_progress_entry *around;
 	uint64 limit = (uint64) rb_setting_memory_limit * 1024;
 
@@ -307,7 +308,7 @@ rb_run_read(const rb_join *join, const rb_call *call, MemoryContext context, boo
 	run->demanded = rb_setting_backend == RB_CHOOSE_CUDA;
 	run->at_end.func = close_at_end;
 	run->at_end.arg = run;
-	rb_open_begin(&run->open, close_at_end, run);
+	rb_cleanup_register(&run->open, close_at_end, run);
 	MemoryContextRegisterResetCallback(context, &run->at_end);
 
 	rb_backend_prepare(join->function, call->source, rb_join_sides(join));
@@ -330,14 +331,14 @@ rb_run_read(const rb_join *join, const rb_call *call, MemoryContext context, boo
 	}
 
 	around = rb_progress_reading(run->progress);
-	take_sides(run);
-	run->refused = rb_refused_rows_make(run, context);
+	read_sides(run);
+	run->refused = rb_refused_rows_build(run, context);
 	rb_progress_reading(around);
 	return run;
 }
 
 rb_job
-rb_run_job(const rb_run *run)
+rb_run_job(const rb_join_run *run)
 {
 	rb_job job;
 
@@ -356,13 +357,13 @@ rb_run_job(const rb_run *run)
 
 /* Starts the join in threads of this process. Callable from any thread. */
 static rb_status
-join_here(rb_run *run)
+join_here(rb_join_run *run)
 {
 	return rb_stream_open(&run->ctx, run->backend, &run->job, &run->stream);
 }
 
 void
-rb_run_stop(rb_run *run)
+rb_run_stop(rb_join_run *run)
 {
 	rb_stream_close(run->stream);
 	run->stream = NULL;
@@ -375,11 +376,11 @@ rb_run_stop(rb_run *run)
  * run->note.
  */
 static bool
-join_there(rb_run *run, rb_device_choice device)
+join_there(rb_join_run *run, rb_device_choice device)
 {
-	rb_order order = {.function = run->join->function, .device = device, .job = &run->job};
-	rb_side *red = &run->side[0];
-	rb_side *blue = &run->side[1];
+	rb_submission order = {.function = run->join->function, .device = device, .job = &run->job};
+	rb_side_data *red = &run->side[0];
+	rb_side_data *blue = &run->side[1];
 	bool opened;
 
 	/* A slice of a side must not be cached. */
@@ -399,14 +400,14 @@ join_there(rb_run *run, rb_device_choice device)
 		if (order.keep[i] != NULL)
 		{
 			if (!order.keep[i]->renewed)
-				rb_kept_was_sent(run->side[i].look, opened ? NULL : run->note);
+				rb_cache_note_sent(run->side[i].look, opened ? NULL : run->note);
 			run->side[i].keep = NULL;
 		}
 	return opened;
 }
 
 void
-rb_run_start(rb_run *run, const rb_job *job)
+rb_run_start(rb_join_run *run, const rb_job *job)
 {
 	static const rb_backend of_worker = {.name = "cuda"};
 	const char *function = run->join->function;
@@ -424,7 +425,7 @@ rb_run_start(rb_run *run, const rb_job *job)
 			run->need += run->side[i].set->nrows * sizeof(int64);
 	run->backend = &rb_backend_cpu;
 	/* Solid checks run in this process, and nearest neighbor searches in a tree are for the CPU. */
-	if (run->join->predicate != RB_BODY && !rb_join_is_nearest(run->join) &&
+	if (run->join->predicate != RB_VALIDITY && !rb_join_is_nearest(run->join) &&
 		rb_backend_is_remote(run->parts, run->ctx.threads, run->note, sizeof run->note))
 		device = is_here(run) || run->demanded ? RB_ON_DEVICE : RB_ON_DEVICE_OR_PROCESSOR;
 	if (kept || device != RB_ON_PROCESSOR)
@@ -460,22 +461,22 @@ rb_run_start(rb_run *run, const rb_job *job)
 }
 
 const uint32_t *
-rb_run_words(const rb_run *run)
+rb_run_words(const rb_join_run *run)
 {
 	return run->stream != NULL ? rb_stream_words(run->stream) : rb_remote_words(run->remote);
 }
 
 bool
-rb_run_groups(const rb_run *run, rb_groups *groups)
+rb_run_groups(const rb_join_run *run, rb_groups *groups)
 {
 	return run->stream != NULL ? rb_stream_groups(run->stream, groups)
 							   : rb_remote_groups(run->remote, groups);
 }
 
-rb_run *
-rb_run_open(const rb_join *join, const rb_call *call, MemoryContext context)
+rb_join_run *
+rb_run_open(const rb_join *join, const rb_call_args *call, MemoryContext context)
 {
-	rb_run *run = rb_run_read(join, call, context, true);
+	rb_join_run *run = rb_run_read(join, call, context, true);
 	rb_job job = rb_run_job(run);
 
 	if (join->result == RB_RESULT_COUNT)
@@ -486,14 +487,14 @@ rb_run_open(const rb_join *join, const rb_call *call, MemoryContext context)
 
 /* Returns true if the status of the worker means that this process must run the join. */
 static bool
-is_left_to_us(const rb_run *run, rb_status status)
+is_left_to_us(const rb_join_run *run, rb_status status)
 {
 	return rb_is_left_to_us(status) && !run->handed_out && !run->demanded;
 }
 
 /* Runs the join in this process after the worker could not. The sides must be local. */
 static rb_status
-take_over(rb_run *run)
+run_locally(rb_join_run *run)
 {
 	const uint64 rows = run->ctx.stats.stage[RB_STAGE_READ].count;
 	const double ms = run->ctx.stats.stage[RB_STAGE_READ].ms;
@@ -510,7 +511,7 @@ take_over(rb_run *run)
 }
 
 rb_status
-rb_run_wait(rb_run *run, int wait_ms, rb_block *block)
+rb_run_wait(rb_join_run *run, int wait_ms, rb_block *block)
 {
 	rb_status status;
 
@@ -518,7 +519,7 @@ rb_run_wait(rb_run *run, int wait_ms, rb_block *block)
 	{
 		status = rb_remote_next(run->remote, wait_ms, block);
 		if (is_left_to_us(run, status) && is_here(run))
-			status = take_over(run);
+			status = run_locally(run);
 		if (status == RB_END && rb_remote_note(run->remote)[0] != '\0')
 			strlcpy(run->note, rb_remote_note(run->remote), sizeof run->note);
 	}
@@ -528,7 +529,7 @@ rb_run_wait(rb_run *run, int wait_ms, rb_block *block)
 		status = RB_OK;
 	if (status == RB_END && run->here)
 	{
-		status = take_tile(run);
+		status = load_next_tile(run);
 		if (status == RB_OK)
 			status = join_here(run);
 	}
@@ -540,23 +541,23 @@ rb_run_wait(rb_run *run, int wait_ms, rb_block *block)
 }
 
 static void
-note_not_kept(rb_run *run)
+note_not_kept(rb_join_run *run)
 {
 	for (int i = 0; i < rb_join_sides(run->join) && run->remote != NULL; i++)
 		if (rb_remote_not_kept(run->remote, i) > 0)
-			rb_kept_had_no_room(run->side[i].look, rb_remote_not_kept(run->remote, i));
+			rb_cache_note_no_room(run->side[i].look, rb_remote_not_kept(run->remote, i));
 }
 
 /* Starts the join of the next tile. Returns false if there is none. */
 static bool
-start_tile(rb_run *run)
+start_tile(rb_join_run *run)
 {
 	rb_status status;
 	rb_job job;
 
 	if (!rb_spill_has_begun(run->spill))
 		return false;
-	status = take_tile_with_room(run);
+	status = load_next_tile_that_fits(run);
 	if (status == RB_END)
 		return false;
 	if (status != RB_OK)
@@ -568,18 +569,18 @@ start_tile(rb_run *run)
 
 /* Spills the sides, which fit in memory, but not together with their join. */
 static void
-spill_sets(rb_run *run)
+spill_sets(rb_join_run *run)
 {
 	rb_spill_begin(run->spill);
 	for (int i = 0; i < rb_join_sides(run->join); i++)
 	{
-		rb_side *side = &run->side[i];
+		rb_side_data *side = &run->side[i];
 
 		rb_run_need_rows(run, i);
 		side->kind = side->set->kind;
 		side->srid = side->set->srid;
-		if (rb_set_compose(&run->ctx, side->set) != RB_OK ||
-			rb_set_compose_ids(&run->ctx, side->set) != RB_OK)
+		if (rb_set_materialize(&run->ctx, side->set) != RB_OK ||
+			rb_set_materialize_ids(&run->ctx, side->set) != RB_OK)
 			rb_run_raise(run, run->ctx.error.status);
 		rb_spill_set(run->spill, i, side->set);
 		rb_set_release(&side->set);
@@ -592,7 +593,7 @@ spill_sets(rb_run *run)
  * false if pairs have been returned already, or if the join cannot be restarted.
  */
 static bool
-start_smaller(rb_run *run, rb_status status)
+start_smaller(rb_join_run *run, rb_status status)
 {
 	rb_job job;
 
@@ -611,7 +612,7 @@ start_smaller(rb_run *run, rb_status status)
 }
 
 bool
-rb_run_next(rb_run *run, rb_block *block)
+rb_run_next(rb_join_run *run, rb_block *block)
 {
 	for (;;)
 	{
@@ -623,14 +624,14 @@ rb_run_next(rb_run *run, rb_block *block)
 		{
 			for (int i = 0; i < rb_join_sides(run->join); i++)
 				rb_run_need_rows(run, i);
-			status = take_over(run);
+			status = run_locally(run);
 		}
 		if (status == RB_END)
 		{
 			note_not_kept(run);
 			if (start_tile(run))
 				continue;
-			rb_run_tell_left_out(run);
+			rb_run_report_skipped(run);
 			return false;
 		}
 		if (status != RB_OK && !start_smaller(run, status))
@@ -641,13 +642,13 @@ rb_run_next(rb_run *run, rb_block *block)
 }
 
 bool
-rb_run_is_tiled(const rb_run *run)
+rb_run_is_tiled(const rb_join_run *run)
 {
 	return rb_spill_has_begun(run->spill);
 }
 
 void
-rb_run_stay_here(rb_run *run)
+rb_run_stay_here(rb_join_run *run)
 {
 	if (!rb_spill_has_begun(run->spill))
 		return;
@@ -662,9 +663,9 @@ rb_run_stay_here(rb_run *run)
 }
 
 void
-rb_run_close(rb_run *run)
+rb_run_close(rb_join_run *run)
 {
-	rb_open_end(&run->open);
+	rb_cleanup_unregister(&run->open);
 	if (run->stop_taker != NULL)
 		run->stop_taker(run->taker);
 	run->stop_taker = NULL;
@@ -677,11 +678,11 @@ rb_run_close(rb_run *run)
 			rb_set_release(&run->side[i].set);
 			rb_set_release(&run->elsewhere[i]);
 		}
-		rb_spill_tell_blocks(run->spill);
+		rb_spill_report_blocks(run->spill);
 		rb_spill_close(run->spill);
 		run->spill = NULL;
 		rb_memory_destroy(run->memory);
 		run->memory = NULL;
 	}
-	rb_open_ended();
+	rb_cleanup_release_idle();
 }

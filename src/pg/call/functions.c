@@ -23,39 +23,40 @@
 	X(redblue_box_self, RB_MEET, RB_BOX3, "boxes", RB_BOX3, NULL)
 
 /* Joins whose pairs carry a payload: the function, the result, the predicate, the sides */
-#define RB_TELLING_JOINS(X)                                                                       \
-	X(redblue_triangle_contacts, RB_RESULT_CONTACTS, RB_CONTACT, RB_TRIANGLE3, "red",             \
-	  RB_TRIANGLE3, "blue")                                                                       \
-	X(redblue_triangle_self_contacts, RB_RESULT_CONTACTS, RB_CONTACT, RB_TRIANGLE3, "mesh",       \
-	  RB_TRIANGLE3, NULL)                                                                         \
-	X(redblue_segment_triangle_contacts, RB_RESULT_CONTACTS, RB_CONTACT, RB_SEGMENT3, "segments", \
-	  RB_TRIANGLE3, "triangles")                                                                  \
-	X(redblue_segment_contacts, RB_RESULT_CONTACTS, RB_CONTACT, RB_SEGMENT2, "red", RB_SEGMENT2,  \
-	  "blue")                                                                                     \
-	X(redblue_segment_self_contacts, RB_RESULT_CONTACTS, RB_CONTACT, RB_SEGMENT2, "lines",        \
-	  RB_SEGMENT2, NULL)                                                                          \
-	X(redblue_triangle_self_intersections, RB_RESULT_DIMENSIONS, RB_SELF_INTERSECT, RB_TRIANGLE3, \
-	  "mesh", RB_TRIANGLE3, NULL)                                                                 \
-	X(redblue_part_self_intersections, RB_RESULT_PARTS, RB_SELF_INTERSECT, RB_TRIANGLE3, "mesh",  \
-	  RB_TRIANGLE3, NULL)                                                                         \
-	X(redblue_triangle_pairs_within, RB_RESULT_DISTANCES, RB_WITHIN, RB_TRIANGLE3, "red",         \
-	  RB_TRIANGLE3, "blue")                                                                       \
-	X(redblue_triangle_self_pairs_within, RB_RESULT_DISTANCES, RB_WITHIN, RB_TRIANGLE3, "mesh",   \
-	  RB_TRIANGLE3, NULL)                                                                         \
-	X(redblue_segment_triangle_pairs_within, RB_RESULT_DISTANCES, RB_WITHIN, RB_SEGMENT3,         \
-	  "segments", RB_TRIANGLE3, "triangles")                                                      \
-	X(redblue_segment_pairs_within, RB_RESULT_DISTANCES, RB_WITHIN, RB_SEGMENT2, "red",           \
-	  RB_SEGMENT2, "blue")                                                                        \
-	X(redblue_points_in_bodies, RB_RESULT_SIDES, RB_UNDER, RB_POINT3, "points", RB_TRIANGLE3,     \
-	  "bodies")                                                                                   \
-	X(redblue_triangle_nearest, RB_RESULT_NEAREST, RB_NEAREST, RB_TRIANGLE3, "red", RB_TRIANGLE3, \
-	  "blue")                                                                                     \
-	X(redblue_body_pairs, RB_RESULT_RELATIONS, RB_RELATION, RB_TRIANGLE3, "red", RB_TRIANGLE3,    \
-	  "blue")                                                                                     \
-	X(redblue_segments_in_bodies, RB_RESULT_STRETCHES, RB_INSIDE, RB_SEGMENT3, "segments",        \
-	  RB_TRIANGLE3, "bodies")                                                                     \
-	X(redblue_body_check, RB_RESULT_BODIES, RB_BODY, RB_TRIANGLE3, "bodies", RB_TRIANGLE3, NULL)  \
-	X(redblue_segment_self_pairs_within, RB_RESULT_DISTANCES, RB_WITHIN, RB_SEGMENT2, "lines",    \
+#define RB_TELLING_JOINS(X)                                                                        \
+	X(redblue_triangle_contacts, RB_RESULT_CONTACTS, RB_CONTACT, RB_TRIANGLE3, "red",              \
+	  RB_TRIANGLE3, "blue")                                                                        \
+	X(redblue_triangle_self_contacts, RB_RESULT_CONTACTS, RB_CONTACT, RB_TRIANGLE3, "mesh",        \
+	  RB_TRIANGLE3, NULL)                                                                          \
+	X(redblue_segment_triangle_contacts, RB_RESULT_CONTACTS, RB_CONTACT, RB_SEGMENT3, "segments",  \
+	  RB_TRIANGLE3, "triangles")                                                                   \
+	X(redblue_segment_contacts, RB_RESULT_CONTACTS, RB_CONTACT, RB_SEGMENT2, "red", RB_SEGMENT2,   \
+	  "blue")                                                                                      \
+	X(redblue_segment_self_contacts, RB_RESULT_CONTACTS, RB_CONTACT, RB_SEGMENT2, "lines",         \
+	  RB_SEGMENT2, NULL)                                                                           \
+	X(redblue_triangle_self_intersections, RB_RESULT_DIMENSIONS, RB_SELF_INTERSECT, RB_TRIANGLE3,  \
+	  "mesh", RB_TRIANGLE3, NULL)                                                                  \
+	X(redblue_part_self_intersections, RB_RESULT_PARTS, RB_SELF_INTERSECT, RB_TRIANGLE3, "mesh",   \
+	  RB_TRIANGLE3, NULL)                                                                          \
+	X(redblue_triangle_pairs_within, RB_RESULT_DISTANCES, RB_WITHIN, RB_TRIANGLE3, "red",          \
+	  RB_TRIANGLE3, "blue")                                                                        \
+	X(redblue_triangle_self_pairs_within, RB_RESULT_DISTANCES, RB_WITHIN, RB_TRIANGLE3, "mesh",    \
+	  RB_TRIANGLE3, NULL)                                                                          \
+	X(redblue_segment_triangle_pairs_within, RB_RESULT_DISTANCES, RB_WITHIN, RB_SEGMENT3,          \
+	  "segments", RB_TRIANGLE3, "triangles")                                                       \
+	X(redblue_segment_pairs_within, RB_RESULT_DISTANCES, RB_WITHIN, RB_SEGMENT2, "red",            \
+	  RB_SEGMENT2, "blue")                                                                         \
+	X(redblue_points_in_bodies, RB_RESULT_SIDES, RB_RAY_PARITY, RB_POINT3, "points", RB_TRIANGLE3, \
+	  "bodies")                                                                                    \
+	X(redblue_triangle_nearest, RB_RESULT_NEAREST, RB_NEAREST, RB_TRIANGLE3, "red", RB_TRIANGLE3,  \
+	  "blue")                                                                                      \
+	X(redblue_body_pairs, RB_RESULT_RELATIONS, RB_RELATION, RB_TRIANGLE3, "red", RB_TRIANGLE3,     \
+	  "blue")                                                                                      \
+	X(redblue_segments_in_bodies, RB_RESULT_STRETCHES, RB_INSIDE, RB_SEGMENT3, "segments",         \
+	  RB_TRIANGLE3, "bodies")                                                                      \
+	X(redblue_body_check, RB_RESULT_BODIES, RB_VALIDITY, RB_TRIANGLE3, "bodies", RB_TRIANGLE3,     \
+	  NULL)                                                                                        \
+	X(redblue_segment_self_pairs_within, RB_RESULT_DISTANCES, RB_WITHIN, RB_SEGMENT2, "lines",     \
 	  RB_SEGMENT2, NULL)
 
 /* Joins that return the intersections of pairs (redblue_postgis) */
@@ -92,15 +93,15 @@
 #define RB_DEFINE_BOTH(name, result, answer, ...)              \
 	RB_DEFINE(name, result, false, false, answer, __VA_ARGS__) \
 	RB_DEFINE(name##_query, result, true, false, answer, __VA_ARGS__)
-#define RB_DEFINE_ALL(name, ...)                                                          \
-	RB_DEFINE_BOTH(name##_pairs, RB_RESULT_PAIRS, rb_return_pairs, __VA_ARGS__)           \
-	RB_DEFINE(name##_pairs_by_key, RB_RESULT_PAIRS, false, true, rb_return_pairs_by_key,  \
-			  __VA_ARGS__)                                                                \
-	RB_DEFINE_BOTH(name##_pair_count, RB_RESULT_COUNT, rb_return_count, __VA_ARGS__)      \
-	RB_DEFINE_BOTH(name##_pair_counts, RB_RESULT_COUNTS, rb_return_answer, __VA_ARGS__)   \
-	RB_DEFINE_BOTH(name##_hits, RB_RESULT_HITS, rb_return_answer, __VA_ARGS__)            \
-	RB_DEFINE_BOTH(name##_pairs_grouped, RB_RESULT_GROUPS, rb_return_answer, __VA_ARGS__) \
-	RB_DEFINE_BOTH(name##_pair_blocks, RB_RESULT_BLOCKS, rb_return_answer, __VA_ARGS__)
+#define RB_DEFINE_ALL(name, ...)                                                             \
+	RB_DEFINE_BOTH(name##_pairs, RB_RESULT_PAIRS, rb_return_pairs, __VA_ARGS__)              \
+	RB_DEFINE(name##_pairs_by_key, RB_RESULT_PAIRS, false, true, rb_return_pairs_by_key,     \
+			  __VA_ARGS__)                                                                   \
+	RB_DEFINE_BOTH(name##_pair_count, RB_RESULT_COUNT, rb_return_count, __VA_ARGS__)         \
+	RB_DEFINE_BOTH(name##_pair_counts, RB_RESULT_COUNTS, rb_return_aggregate, __VA_ARGS__)   \
+	RB_DEFINE_BOTH(name##_hits, RB_RESULT_HITS, rb_return_aggregate, __VA_ARGS__)            \
+	RB_DEFINE_BOTH(name##_pairs_grouped, RB_RESULT_GROUPS, rb_return_aggregate, __VA_ARGS__) \
+	RB_DEFINE_BOTH(name##_pair_blocks, RB_RESULT_BLOCKS, rb_return_aggregate, __VA_ARGS__)
 
 RB_JOINS(RB_DEFINE_ALL)
 
@@ -109,7 +110,7 @@ RB_JOINS(RB_DEFINE_ALL)
 RB_TELLING_JOINS(RB_DEFINE_TELLING)
 
 #define RB_DEFINE_SHAPES(name, result, ...) \
-	RB_DEFINE_BOTH(name, result, rb_return_answer, __VA_ARGS__)
+	RB_DEFINE_BOTH(name, result, rb_return_aggregate, __VA_ARGS__)
 RB_SHAPE_JOINS(RB_DEFINE_SHAPES)
 
 #define RB_DEFINE_COUNT(name, result, ...) \

@@ -13,7 +13,7 @@
 #define RB_WRITE_BOX 0x04
 
 static void
-put(rb_writer *w, const void *bytes, Size n)
+write_bytes(rb_writer *w, const void *bytes, Size n)
 {
 	if (n > w->cap - w->n)
 	{
@@ -39,8 +39,8 @@ rb_write_begin(rb_writer *w, const char *function, int32 srid, bool has_z)
 	*w = (rb_writer){.function = function, .dims = 2 + has_z, .cap = 256};
 	w->bytes = palloc(w->cap);
 	w->n = VARHDRSZ;
-	put(w, head, sizeof head);
-	put(w, box, 2 * sizeof(float) * w->dims);
+	write_bytes(w, head, sizeof head);
+	write_bytes(w, box, 2 * sizeof(float) * w->dims);
 	for (int k = 0; k < 3; k++)
 	{
 		w->low[k] = INFINITY;
@@ -51,8 +51,8 @@ rb_write_begin(rb_writer *w, const char *function, int32 srid, bool has_z)
 void
 rb_write_node(rb_writer *w, uint32 type, uint32 count)
 {
-	put(w, &type, sizeof type);
-	put(w, &count, sizeof count);
+	write_bytes(w, &type, sizeof type);
+	write_bytes(w, &count, sizeof count);
 }
 
 /*
@@ -64,15 +64,15 @@ rb_write_rings(rb_writer *w, const uint32 *sizes, uint32 n)
 {
 	const uint32 padding = 0;
 
-	put(w, sizes, n * sizeof *sizes);
+	write_bytes(w, sizes, n * sizeof *sizes);
 	if (n % 2 == 1)
-		put(w, &padding, sizeof padding);
+		write_bytes(w, &padding, sizeof padding);
 }
 
 void
 rb_write_point(rb_writer *w, const double *at)
 {
-	put(w, at, sizeof(double) * w->dims);
+	write_bytes(w, at, sizeof(double) * w->dims);
 	for (int k = 0; k < w->dims; k++)
 	{
 		w->low[k] = Min(w->low[k], at[k]);
@@ -81,7 +81,7 @@ rb_write_point(rb_writer *w, const double *at)
 }
 
 static float
-below(double x)
+float_below(double x)
 {
 	float f = x < -FLT_MAX ? -FLT_MAX : x > FLT_MAX ? FLT_MAX : (float) x;
 
@@ -89,9 +89,9 @@ below(double x)
 }
 
 static float
-above(double x)
+float_above(double x)
 {
-	return -below(-x);
+	return -float_below(-x);
 }
 
 Datum
@@ -101,7 +101,7 @@ rb_write_end(rb_writer *w)
 
 	for (int k = 0; k < w->dims; k++)
 	{
-		const float ends[2] = {below(w->low[k]), above(w->high[k])};
+		const float ends[2] = {float_below(w->low[k]), float_above(w->high[k])};
 
 		memcpy(box + k * sizeof ends, ends, sizeof ends);
 	}

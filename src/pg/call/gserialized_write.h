@@ -32,6 +32,7 @@ extern Datum rb_write_end(rb_writer *w);
  * Writes a shape. One part becomes a simple geometry, several parts of one type a multi geometry,
  * parts of several types a collection, and an empty shape an empty collection.
  */
-extern Datum rb_write_shape(const rb_shape *shape, const char *function, int32 srid, bool has_z);
+extern Datum rb_write_shape(const rb_intersection *shape, const char *function, int32 srid,
+							bool has_z);
 
 #endif /* RB_PG_CALL_GSERIALIZED_WRITE_H */

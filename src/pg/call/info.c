@@ -27,7 +27,7 @@ static Oid last_user;
 static ProcessUtility_hook_type previous_hook;
 
 void
-rb_report_of(const rb_run *run, rb_report *report)
+rb_report_of(const rb_join_run *run, rb_report *report)
 {
 	report->stats = run->before;
 	rb_stats_add(&report->stats, &run->ctx.stats);
@@ -64,7 +64,7 @@ rb_last_lines_set(const rb_last_line *lines, int threads)
 }
 
 void
-rb_last_run_set(const rb_run *run)
+rb_last_run_set(const rb_join_run *run)
 {
 	last_line[0].stage = NULL;
 	rb_report_of(run, &last);
@@ -128,7 +128,7 @@ read_detail(const rb_report *report)
 	if (report->tiles > 0)
 		appendStringInfo(&text, "; %u tiles, " UINT64_FORMAT " kB in temporary files",
 						 report->tiles, report->spilled / 1024);
-	for (int i = 0; report->join->predicate != RB_BODY && i < rb_join_sides(report->join); i++)
+	for (int i = 0; report->join->predicate != RB_VALIDITY && i < rb_join_sides(report->join); i++)
 		bad += report->side[i].nrefused;
 	if (bad > 0)
 		appendStringInfo(&text, "; " UINT64_FORMAT " rows are not valid solids", bad);
@@ -211,11 +211,11 @@ rb_report_card(const rb_report *report, int card, rb_last_line *line)
 	const rb_stats *stats = &report->stats;
 	uint32 all = 0;
 
-	for (int i = 0; i <= RB_CARDS; i++)
+	for (int i = 0; i <= RB_MAX_DEVICES; i++)
 		all += stats->card[i].shares;
 	if (stats->card[card].shares == 0)
 		return false;
-	line->stage = card == RB_CARDS ? "processor" : psprintf("device %d", card);
+	line->stage = card == RB_MAX_DEVICES ? "processor" : psprintf("device %d", card);
 	line->count = stats->card[card].hits;
 	line->ms = stats->card[card].ms;
 	snprintf(line->detail, sizeof line->detail, "%u of %u partitions%s%s", stats->card[card].shares,
@@ -252,7 +252,7 @@ redblue_last_run(PG_FUNCTION_ARGS)
 		put_line(rsinfo, rb_stage_name((rb_stage) i), last.stats.stage[i].count,
 				 last.stats.stage[i].ms, rb_report_detail(&last, (rb_stage) i), last.stats.backend,
 				 rb_report_device(&last));
-	for (int i = 0; shown && i <= RB_CARDS; i++)
+	for (int i = 0; shown && i <= RB_MAX_DEVICES; i++)
 	{
 		rb_last_line line;
 

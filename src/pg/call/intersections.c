@@ -32,7 +32,7 @@
 typedef struct rb_shaping
 {
 	rb_context ctx;
-	rb_aside aside;
+	rb_background aside;
 	MemoryContext row; /* Holds the values of the last output row */
 	const rb_set *side[2];
 	int32 srid;
@@ -58,8 +58,8 @@ typedef struct rb_shaping
 	size_t to;   /* End of the pairs with the current blue row */
 
 	rb_curve *curve;
-	rb_shape shape;
-	rb_stretches line; /* The red row as a measured line */
+	rb_intersection shape;
+	rb_line_intervals line; /* The red row as a measured line */
 	bool measured;
 	uint64 emitted;
 } rb_shaping;
@@ -68,7 +68,7 @@ typedef struct rb_shaping
 static void
 stop_shaping(void *arg)
 {
-	rb_aside_end(&((rb_shaping *) arg)->aside);
+	rb_background_end(&((rb_shaping *) arg)->aside);
 }
 
 /* Expected duration of some work */
@@ -80,7 +80,7 @@ typedef enum much
 } much;
 
 static void
-work(rb_answer_rows *rows, rb_status (*what)(void *), void *arg, rb_context *ctx, much takes)
+run_work(rb_aggregate_rows *rows, rb_status (*what)(void *), void *arg, rb_context *ctx, much takes)
 {
 	rb_shaping *s = rows->shaping;
 	rb_status status;
@@ -88,9 +88,9 @@ work(rb_answer_rows *rows, rb_status (*what)(void *), void *arg, rb_context *ctx
 	s->aside.ctx = ctx;
 	s->aside.work = what;
 	s->aside.arg = arg;
-	status = takes == LONG    ? rb_aside_run(&s->aside)
+	status = takes == LONG    ? rb_background_run(&s->aside)
 			 : takes == SHORT ? what(arg)
-							  : rb_aside_try(&s->aside);
+							  : rb_background_try(&s->aside);
 	if (status != RB_OK)
 		rb_raise_of(rows->run->join->function, "intersection", status, &ctx->error);
 }
@@ -99,16 +99,16 @@ work(rb_answer_rows *rows, rb_status (*what)(void *), void *arg, rb_context *ctx
 
 /* Materializes delta sets. */
 static rb_status
-compose(void *arg)
+materialize_sides(void *arg)
 {
-	rb_run *run = arg;
+	rb_join_run *run = arg;
 	rb_status status = RB_OK;
 
 	for (int i = 0; i < 2 && status == RB_OK; i++)
 	{
-		status = rb_set_compose(&run->ctx, run->side[i].set);
+		status = rb_set_materialize(&run->ctx, run->side[i].set);
 		if (status == RB_OK)
-			status = rb_set_compose_ids(&run->ctx, run->side[i].set);
+			status = rb_set_materialize_ids(&run->ctx, run->side[i].set);
 	}
 	return status;
 }
@@ -117,18 +117,18 @@ compose(void *arg)
 static rb_status
 make_tile(void *arg)
 {
-	rb_answer_rows *rows = arg;
+	rb_aggregate_rows *rows = arg;
 	rb_job job = rb_run_job(rows->run);
 
 	rows->shaping->tiled = true;
-	return rb_in_tile_make(&rows->run->ctx, &job, &rows->shaping->in_tile);
+	return rb_in_tile_build(&rows->run->ctx, &job, &rows->shaping->in_tile);
 }
 
 void
-rb_shapes_begin(rb_answer_rows *rows, MemoryContext context)
+rb_shapes_begin(rb_aggregate_rows *rows, MemoryContext context)
 {
 	rb_shaping *s = MemoryContextAllocZero(context, sizeof *s);
-	rb_run *run = rows->run;
+	rb_join_run *run = rows->run;
 
 	rows->of_parts = true;
 	rows->shaping = s;
@@ -140,8 +140,8 @@ rb_shapes_begin(rb_answer_rows *rows, MemoryContext context)
 		/* Do not cache a set that is only joined part by part. */
 		run->side[i].keep = NULL;
 	}
-	work(rows, compose, run, &run->ctx,
-		 run->side[0].set->view != NULL || run->side[1].set->view != NULL ? LONG : SHORT);
+	run_work(rows, materialize_sides, run, &run->ctx,
+			 run->side[0].set->view != NULL || run->side[1].set->view != NULL ? LONG : SHORT);
 	rb_context_init(&s->ctx, run->memory);
 	s->row = AllocSetContextCreate(context, "redblue shape", ALLOCSET_DEFAULT_SIZES);
 	for (int i = 0; i < 2; i++)
@@ -150,11 +150,11 @@ rb_shapes_begin(rb_answer_rows *rows, MemoryContext context)
 	s->has_z = rb_kind_dims(s->side[0]->kind) == 3;
 	s->at_once = s->side[0]->row_of == NULL && s->side[1]->row_of == NULL;
 	if (run->call.tile.dims != 0 && !s->at_once)
-		work(rows, make_tile, rows, &run->ctx, LONG);
+		run_work(rows, make_tile, rows, &run->ctx, LONG);
 }
 
 void
-rb_shapes_open(rb_answer_rows *rows, rb_job *job)
+rb_shapes_open(rb_aggregate_rows *rows, rb_job *job)
 {
 	job->red = rows->side;
 	job->blue = rows->other;
@@ -218,7 +218,7 @@ make_shape_and_spans(void *arg)
 
 /* Stores the start of the first interval, the end of the last one, and an array of all. */
 static void
-write_spans(const rb_stretches *spans, Datum *values)
+write_spans(const rb_line_intervals *spans, Datum *values)
 {
 	const int n = (int) spans->n;
 	Datum *ends = palloc(2 * (Size) n * sizeof *ends);
@@ -237,16 +237,16 @@ write_spans(const rb_stretches *spans, Datum *values)
 
 /* Computes the output row of the current pair of rows. */
 static void
-put_row(rb_answer_rows *rows, uint32 blue, Datum *values)
+write_row(rb_aggregate_rows *rows, uint32 blue, Datum *values)
 {
 	rb_shaping *s = rows->shaping;
 	const bool spans = rows->result == RB_RESULT_SPANS;
 	MemoryContext old;
 
-	work(rows, spans ? make_shape_and_spans : make_shape, s, &s->ctx,
-		 s->to - s->from > FEW_PAIRS || (!s->measured && spans && s->nparts > FEW_PAIRS)
-			 ? LONG
-			 : SHORT_MOSTLY);
+	run_work(rows, spans ? make_shape_and_spans : make_shape, s, &s->ctx,
+			 s->to - s->from > FEW_PAIRS || (!s->measured && spans && s->nparts > FEW_PAIRS)
+				 ? LONG
+				 : SHORT_MOSTLY);
 	MemoryContextReset(s->row);
 	old = MemoryContextSwitchTo(s->row);
 	values[0] = Int64GetDatum(rb_id_of(s->side[0], s->red));
@@ -260,7 +260,7 @@ put_row(rb_answer_rows *rows, uint32 blue, Datum *values)
 
 /* Reserves memory for n pairs. */
 static void
-need_pairs(rb_answer_rows *rows, size_t n)
+need_pairs(rb_aggregate_rows *rows, size_t n)
 {
 	rb_shaping *s = rows->shaping;
 	const size_t bytes = n * sizeof *s->pair;
@@ -278,7 +278,7 @@ need_pairs(rb_answer_rows *rows, size_t n)
 /* ---- each row has one part ---- */
 
 static bool
-next_at_once(rb_answer_rows *rows, Datum *values)
+next_at_once(rb_aggregate_rows *rows, Datum *values)
 {
 	rb_shaping *s = rows->shaping;
 	uint32 blue;
@@ -297,7 +297,7 @@ next_at_once(rb_answer_rows *rows, Datum *values)
 	s->pair[0] = (rb_pair){0, blue};
 	s->from = 0;
 	s->to = 1;
-	put_row(rows, blue, values);
+	write_row(rows, blue, values);
 	return true;
 }
 
@@ -332,7 +332,7 @@ sort_pairs(void *arg)
  * any.
  */
 static bool
-gather(rb_answer_rows *rows)
+gather_row_pairs(rb_aggregate_rows *rows)
 {
 	rb_shaping *s = rows->shaping;
 
@@ -359,12 +359,12 @@ gather(rb_answer_rows *rows)
 	s->nparts = s->part - s->first;
 	s->measured = false;
 	if (s->npairs > 1 && s->nparts > 1)
-		work(rows, sort_pairs, s, &s->ctx, s->npairs > FEW_TO_SORT ? LONG : SHORT);
+		run_work(rows, sort_pairs, s, &s->ctx, s->npairs > FEW_TO_SORT ? LONG : SHORT);
 	return s->npairs > 0;
 }
 
 static bool
-next_of_groups(rb_answer_rows *rows, Datum *values)
+next_of_groups(rb_aggregate_rows *rows, Datum *values)
 {
 	rb_shaping *s = rows->shaping;
 	uint32 blue;
@@ -372,7 +372,7 @@ next_of_groups(rb_answer_rows *rows, Datum *values)
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
-		while (s->to == s->npairs && !gather(rows))
+		while (s->to == s->npairs && !gather_row_pairs(rows))
 			if (!rb_groups_more(rows))
 				return false;
 		s->from = s->to;
@@ -380,13 +380,13 @@ next_of_groups(rb_answer_rows *rows, Datum *values)
 		while (s->to < s->npairs && row_of(s->side[1], s->pair[s->to].blue) == blue)
 			s->to++;
 	} while (s->tiled && !rb_in_tile_owns(&s->in_tile, s->red, blue));
-	put_row(rows, blue, values);
+	write_row(rows, blue, values);
 	rows->run->ctx.stats.stage[RB_STAGE_EMIT].count = s->emitted;
 	return true;
 }
 
 bool
-rb_shapes_next(rb_answer_rows *rows, Datum *values)
+rb_shapes_next(rb_aggregate_rows *rows, Datum *values)
 {
 	CHECK_FOR_INTERRUPTS();
 	return rows->shaping->at_once ? next_at_once(rows, values) : next_of_groups(rows, values);

@@ -84,7 +84,7 @@ same_columns(TupleDesc target, TupleDesc query)
 /* ---- the DestReceiver ---- */
 
 static void
-flush(rb_into *w)
+flush_rows(rb_into *w)
 {
 	MemoryContext old = MemoryContextSwitchTo(w->flush_context);
 
@@ -115,7 +115,7 @@ refuse_nulls(const rb_into *w, TupleTableSlot *slot)
 }
 
 static bool
-receive(TupleTableSlot *slot, DestReceiver *self)
+receive_row(TupleTableSlot *slot, DestReceiver *self)
 {
 	rb_into *w = (rb_into *) self;
 	TupleTableSlot *copy;
@@ -133,12 +133,12 @@ receive(TupleTableSlot *slot, DestReceiver *self)
 	ExecCopySlot(copy, slot);
 	w->bytes += ((HeapTupleTableSlot *) copy)->tuple->t_len;
 	if (w->n == RB_INTO_ROWS || w->bytes > RB_INTO_BYTES)
-		flush(w);
+		flush_rows(w);
 	return true;
 }
 
 static void
-startup(DestReceiver *self, int operation, TupleDesc desc)
+start_receiver(DestReceiver *self, int operation, TupleDesc desc)
 {
 	rb_into *w = (rb_into *) self;
 
@@ -156,7 +156,7 @@ shutdown_receiver(DestReceiver *self)
 	rb_into *w = (rb_into *) self;
 
 	if (w->n > 0)
-		flush(w);
+		flush_rows(w);
 	FreeBulkInsertState(w->bulk);
 	table_finish_bulk_insert(w->target, 0);
 	for (int i = 0; i < RB_INTO_ROWS && w->slots[i] != NULL; i++)
@@ -164,7 +164,7 @@ shutdown_receiver(DestReceiver *self)
 }
 
 static void
-destroy(DestReceiver *self)
+destroy_receiver(DestReceiver *self)
 {
 }
 
@@ -173,10 +173,10 @@ create_receiver(Relation target)
 {
 	rb_into *w = palloc0(sizeof *w);
 
-	w->pub.receiveSlot = receive;
-	w->pub.rStartup = startup;
+	w->pub.receiveSlot = receive_row;
+	w->pub.rStartup = start_receiver;
 	w->pub.rShutdown = shutdown_receiver;
-	w->pub.rDestroy = destroy;
+	w->pub.rDestroy = destroy_receiver;
 	w->pub.mydest = DestTuplestore; /* Any destination that stores rows */
 	w->target = target;
 	w->flush_context =
@@ -210,7 +210,7 @@ can_multi_insert(Relation target, TupleDesc query)
 /* ---- the function ---- */
 
 static void
-execute(SPIPlanPtr plan, DestReceiver *receiver)
+execute_plan(SPIPlanPtr plan, DestReceiver *receiver)
 {
 	SPIExecuteOptions options;
 	int rc;
@@ -223,7 +223,7 @@ execute(SPIPlanPtr plan, DestReceiver *receiver)
 }
 
 static SPIPlanPtr
-prepare(const char *sql)
+prepare_plan(const char *sql)
 {
 	SPIPlanPtr plan = SPI_prepare(sql, 0, NULL);
 
@@ -261,17 +261,17 @@ redblue_into(PG_FUNCTION_ARGS)
 
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "%s: SPI_connect failed", FUNCTION);
-	plan = prepare(source.sql);
+	plan = prepare_plan(source.sql);
 	parsed = linitial(SPI_plan_get_plan_sources(plan));
 	if (can_multi_insert(target, parsed->resultDesc))
-		execute(plan, &create_receiver(target)->pub);
+		execute_plan(plan, &create_receiver(target)->pub);
 	else
 	{
 		const char *name = quote_qualified_identifier(
 			get_namespace_name(RelationGetNamespace(target)), RelationGetRelationName(target));
 
 		ereport(DEBUG1, (errmsg_internal("%s: inserting rows one by one into %s", FUNCTION, name)));
-		execute(prepare(psprintf("INSERT INTO %s %s", name, source.sql)), NULL);
+		execute_plan(prepare_plan(psprintf("INSERT INTO %s %s", name, source.sql)), NULL);
 	}
 	rows = SPI_processed;
 	SPI_finish();

@@ -25,7 +25,7 @@
 /* ---- arguments ---- */
 
 static void
-read_box(FunctionCallInfo fcinfo, const char *function, rb_ends *box)
+read_box(FunctionCallInfo fcinfo, const char *function, rb_box *box)
 {
 	rb_ends_read(fcinfo->args, function, "low", "high", box);
 	for (int a = 0; a < box->dims; a++)
@@ -37,7 +37,7 @@ read_box(FunctionCallInfo fcinfo, const char *function, rb_ends *box)
 }
 
 void
-rb_reach_read(FunctionCallInfo fcinfo, const char *function, int argument, rb_ends *box)
+rb_reach_read(FunctionCallInfo fcinfo, const char *function, int argument, rb_box *box)
 {
 	double distance;
 
@@ -53,7 +53,7 @@ rb_reach_read(FunctionCallInfo fcinfo, const char *function, int argument, rb_en
 /* ---- one tile ---- */
 
 bool
-rb_tile_asks(const char *function, const rb_ends *box, bool flattens, const rb_ends *tile)
+rb_tile_needs(const char *function, const rb_box *box, bool flattens, const rb_box *tile)
 {
 	/* A geometry with Z may be tested against a two-dimensional tile. */
 	if (tile->dims != 0 && box->dims != tile->dims && !(flattens && box->dims > tile->dims))
@@ -69,14 +69,14 @@ Datum
 redblue_meets_tile(PG_FUNCTION_ARGS)
 {
 	static const char function[] = "redblue_meets_tile";
-	rb_ends box, tile;
+	rb_box box, tile;
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		PG_RETURN_NULL();
 	read_box(fcinfo, function, &box);
 	rb_reach_read(fcinfo, function, 4, &box);
 	rb_tile_read(&fcinfo->args[2], function, &tile);
-	PG_RETURN_BOOL(rb_tile_asks(function, &box, false, &tile));
+	PG_RETURN_BOOL(rb_tile_needs(function, &box, false, &tile));
 }
 
 /* ---- several tiles ---- */
@@ -123,11 +123,11 @@ rb_tiles_read(FunctionCallInfo fcinfo, const char *function, int first, rb_many_
 }
 
 void
-rb_tiles_return(FunctionCallInfo fcinfo, const char *function, const rb_ends *box, bool flattens,
+rb_tiles_return(FunctionCallInfo fcinfo, const char *function, const rb_box *box, bool flattens,
 				const rb_many_tiles *tiles)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	rb_ends tile = {.dims = tiles->dims};
+	rb_box tile = {.dims = tiles->dims};
 
 	for (int i = 0; i < tiles->n; i++)
 	{
@@ -144,7 +144,7 @@ rb_tiles_return(FunctionCallInfo fcinfo, const char *function, const rb_ends *bo
 			if (isnan(tile.low[a]) || isnan(tile.high[a]))
 				ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 								errmsg("%s: tile %d has a NaN coordinate", function, i + 1)));
-		if (rb_tile_asks(function, box, flattens, &tile))
+		if (rb_tile_needs(function, box, flattens, &tile))
 			tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, &value, &null);
 	}
 }
@@ -157,7 +157,7 @@ redblue_tiles_of(PG_FUNCTION_ARGS)
 {
 	static const char function[] = "redblue_tiles_of";
 	rb_many_tiles tiles;
-	rb_ends box;
+	rb_box box;
 
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))

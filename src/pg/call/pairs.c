@@ -26,7 +26,7 @@
  * Stores all pairs in the tuplestore. The executor expects a set either as a whole or row by row.
  */
 static void
-store_pairs(rb_run *run, ReturnSetInfo *rsinfo)
+store_pairs(rb_join_run *run, ReturnSetInfo *rsinfo)
 {
 	const rb_row_shape *shape = rb_row_shape_of(run->join->result);
 	MemoryContext texts = AllocSetContextCreate(CurrentMemoryContext, "redblue texts of a block",
@@ -44,7 +44,7 @@ store_pairs(rb_run *run, ReturnSetInfo *rsinfo)
 			Datum values[RB_RESULT_COLUMNS];
 
 			for (int k = 0; k < shape->columns; k++)
-				values[k] = shape->made ? rb_value_made(&block, shape->column[k], i, &nulls[k])
+				values[k] = shape->made ? rb_value_build(&block, shape->column[k], i, &nulls[k])
 										: rb_value_in(&block, shape->column[k], i);
 			tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 		}
@@ -75,14 +75,14 @@ leave_call(MemoryContext caller)
 Datum
 rb_return_pairs(FunctionCallInfo fcinfo, const rb_join *join)
 {
-	rb_call call;
+	rb_call_args call;
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	MemoryContext caller;
-	rb_run *run;
+	rb_join_run *run;
 
 	InitMaterializedSRF(fcinfo, 0);
 	caller = enter_call();
-	rb_call_read(join, fcinfo->flinfo->fn_oid, fcinfo->args, &call);
+	rb_call_args_read(join, fcinfo->flinfo->fn_oid, fcinfo->args, &call);
 	run = rb_run_open(join, &call, CurrentMemoryContext);
 	store_pairs(run, rsinfo);
 	leave_call(caller);
@@ -187,7 +187,7 @@ begin_key_rows(key_rows *rows, const rb_source *source, int sides)
 }
 
 static void
-store_keys(rb_run *run, key_rows *rows, ReturnSetInfo *rsinfo)
+store_keys(rb_join_run *run, key_rows *rows, ReturnSetInfo *rsinfo)
 {
 	rb_block block;
 
@@ -216,11 +216,11 @@ store_keys(rb_run *run, key_rows *rows, ReturnSetInfo *rsinfo)
 Datum
 rb_return_pairs_by_key(FunctionCallInfo fcinfo, const rb_join *join)
 {
-	rb_call call;
+	rb_call_args call;
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	MemoryContext caller;
 	key_rows rows;
-	rb_run *run;
+	rb_join_run *run;
 
 	if (rsinfo == NULL || !IsA(rsinfo, ReturnSetInfo) || rsinfo->expectedDesc == NULL)
 		ereport(
@@ -232,7 +232,7 @@ rb_return_pairs_by_key(FunctionCallInfo fcinfo, const rb_join *join)
 				 join->function)));
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	caller = enter_call();
-	rb_call_read(join, fcinfo->flinfo->fn_oid, fcinfo->args, &call);
+	rb_call_args_read(join, fcinfo->flinfo->fn_oid, fcinfo->args, &call);
 	begin_key_rows(&rows, call.source, rb_join_sides(join));
 	check_definition(join, rsinfo->setDesc, &rows);
 	run = rb_run_open(join, &call, CurrentMemoryContext);
@@ -250,13 +250,13 @@ rb_return_pairs_by_key(FunctionCallInfo fcinfo, const rb_join *join)
 Datum
 rb_return_count(FunctionCallInfo fcinfo, const rb_join *join)
 {
-	rb_call call;
+	rb_call_args call;
 	MemoryContext caller = enter_call();
 	rb_block block;
-	rb_run *run;
+	rb_join_run *run;
 	int64 count;
 
-	rb_call_read(join, fcinfo->flinfo->fn_oid, fcinfo->args, &call);
+	rb_call_args_read(join, fcinfo->flinfo->fn_oid, fcinfo->args, &call);
 	run = rb_run_open(join, &call, CurrentMemoryContext);
 	while (rb_run_next(run, &block))
 		;

@@ -146,12 +146,12 @@ lasting_text(text **kept, const char *name)
 	return PointerGetDatum(*kept);
 }
 
-/* Returns the side of a point as text, from the payload of RB_UNDER. */
+/* Returns the side of a point as text, from the payload of RB_RAY_PARITY. */
 static Datum
 side_name(uint64 told)
 {
 	static text *names[2];
-	const bool on = (told & RB_TOLD(RB_UNDER_OF(0, 1))) != 0;
+	const bool on = (told & RB_PAYLOAD(RB_RAY_PARITY_OF(0, 1))) != 0;
 
 	return lasting_text(&names[on], on ? "boundary" : "inside");
 }
@@ -159,11 +159,11 @@ side_name(uint64 told)
 static Datum
 relation_name(uint64 told)
 {
-	static const char *const names[] = {[RB_BODIES_TOUCH] = "touches",
-										[RB_BODIES_CROSS] = "crosses",
+	static const char *const names[] = {[RB_SOLIDS_TOUCH] = "touches",
+										[RB_SOLIDS_CROSS] = "crosses",
 										[RB_RED_INSIDE] = "inside",
 										[RB_RED_CONTAINS] = "contains",
-										[RB_BODIES_EQUAL] = "equal"};
+										[RB_SOLIDS_EQUAL] = "equal"};
 	static text *texts[lengthof(names)];
 
 	return lasting_text(&texts[told], names[told]);
@@ -184,14 +184,14 @@ coordinate_of(const rb_body_report *report, int axis, bool *null)
 {
 	double at[3] = {0, 0, 0};
 
-	*null = !rb_body_place(report, at);
+	*null = !rb_body_fault_location(report, at);
 	return Float8GetDatum(at[axis]);
 }
 
 static Datum
 body_value(const rb_body_report *report, rb_value value, bool *null)
 {
-	const bool unread = report->fault == RB_BODY_UNREAD;
+	const bool unread = report->fault == RB_SOLID_UNREADABLE;
 
 	switch (value)
 	{
@@ -206,7 +206,7 @@ body_value(const rb_body_report *report, rb_value value, bool *null)
 			*null = unread;
 			return Int64GetDatum((int64) report->self_intersections);
 		case RB_VALUE_VALID:
-			return BoolGetDatum(report->fault == RB_BODY_GOOD && report->self_intersections == 0);
+			return BoolGetDatum(report->fault == RB_SOLID_GOOD && report->self_intersections == 0);
 		case RB_VALUE_CODE:
 			*null = rb_body_code(report) == 0;
 			return Int32GetDatum(rb_body_code(report));
@@ -220,7 +220,7 @@ body_value(const rb_body_report *report, rb_value value, bool *null)
 }
 
 Datum
-rb_value_made(const rb_block *block, rb_value value, size_t i, bool *null)
+rb_value_build(const rb_block *block, rb_value value, size_t i, bool *null)
 {
 	rb_body_report report;
 

@@ -12,14 +12,14 @@ write_points(rb_writer *w, const double *corners, uint32 from, uint32 to)
 }
 
 static void
-write_line(rb_writer *w, const rb_shape *s, uint32 i)
+write_line(rb_writer *w, const rb_intersection *s, uint32 i)
 {
 	rb_write_node(w, RB_TYPE_LINE, s->line[i + 1] - s->line[i]);
 	write_points(w, s->line_corners, s->line[i], s->line[i + 1]);
 }
 
 static void
-write_polygon(rb_writer *w, const rb_shape *s, uint32 i)
+write_polygon(rb_writer *w, const rb_intersection *s, uint32 i)
 {
 	const uint32 first = s->polygon[i], n = s->polygon[i + 1] - first;
 	uint32 *sizes = palloc(n * sizeof *sizes);
@@ -33,7 +33,7 @@ write_polygon(rb_writer *w, const rb_shape *s, uint32 i)
 }
 
 Datum
-rb_write_shape(const rb_shape *s, const char *function, int32 srid, bool has_z)
+rb_write_shape(const rb_intersection *s, const char *function, int32 srid, bool has_z)
 {
 	const int kinds = (s->npoints > 0) + (s->nlines > 0) + (s->npolygons > 0);
 	rb_writer w;

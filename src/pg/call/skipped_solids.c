@@ -27,13 +27,13 @@ struct rb_refused_rows
 	uint32 next;
 	int64 red[BLOCK];
 	int64 blue[BLOCK];
-	uint64 told[BLOCK * RB_BODY_WORDS];
+	uint64 told[BLOCK * RB_VALIDITY_WORDS];
 };
 
 rb_refused_rows *
-rb_refused_rows_make(rb_run *run, MemoryContext context)
+rb_refused_rows_build(rb_join_run *run, MemoryContext context)
 {
-	if (run->join->predicate != RB_BODY || run->side[0].nrefused == 0)
+	if (run->join->predicate != RB_VALIDITY || run->side[0].nrefused == 0)
 		return NULL;
 	return MemoryContextAllocZero(context, sizeof(rb_refused_rows));
 }
@@ -43,10 +43,10 @@ rb_refused_rows_make(rb_run *run, MemoryContext context)
  * returns false.
  */
 bool
-rb_refused_rows_next(rb_run *run, rb_block *block)
+rb_refused_rows_next(rb_join_run *run, rb_block *block)
 {
 	rb_refused_rows *rows = run->refused;
-	const rb_side *side = &run->side[0];
+	const rb_side_data *side = &run->side[0];
 	const uint32 n = Min(side->nrefused - rows->next, BLOCK);
 
 	if (n == 0)
@@ -63,13 +63,16 @@ rb_refused_rows_next(rb_run *run, rb_block *block)
 		rb_body_report report;
 
 		rb_body_of_refusal(&report, refusal, run->call.source[0].face_tolerance);
-		rb_body_to_words(&report, rows->told + (size_t) i * RB_BODY_WORDS);
+		rb_body_to_words(&report, rows->told + (size_t) i * RB_VALIDITY_WORDS);
 		rows->red[i] = rows->blue[i] = refusal->id;
 	}
 	rows->next += n;
 	run->ctx.stats.stage[RB_STAGE_EMIT].count += n;
-	*block = (rb_block){
-		.red = rows->red, .blue = rows->blue, .told = rows->told, .words = RB_BODY_WORDS, .n = n};
+	*block = (rb_block){.red = rows->red,
+						.blue = rows->blue,
+						.told = rows->told,
+						.words = RB_VALIDITY_WORDS,
+						.n = n};
 	return true;
 }
 
@@ -86,7 +89,7 @@ rb_reasons_add(rb_reasons *r, const char *name, uint64 n)
 		i++;
 	if (i == r->n)
 	{
-		Assert(r->n < RB_MOST_REASONS);
+		Assert(r->n < RB_MAX_REASONS);
 		r->n++;
 		r->at[i].name = name;
 		r->at[i].count = 0;
@@ -124,12 +127,12 @@ rb_reasons_text(rb_reasons *r)
 
 /* Adds the reasons of one side. */
 static void
-add_reasons(rb_reasons *r, const rb_run *run, int side)
+add_reasons(rb_reasons *r, const rb_join_run *run, int side)
 {
-	const rb_side *s = &run->side[side];
+	const rb_side_data *s = &run->side[side];
 
-	for (int fault = 0; fault < RB_BODY_FAULTS; fault++)
-		rb_reasons_add(r, rb_body_fault_name((rb_body_fault) fault),
+	for (int fault = 0; fault < RB_SOLID_FAULTS; fault++)
+		rb_reasons_add(r, rb_body_fault_name((rb_solid_fault) fault),
 					   run->ctx.stats.bad_because[side][fault]);
 	for (uint32 i = 0; i < s->nrefused; i++)
 		rb_reasons_add(r, rb_refusal_name(s->refused[i].fault), 1);
@@ -158,7 +161,7 @@ check_call(const rb_source *source)
 }
 
 void
-rb_run_tell_left_out(rb_run *run)
+rb_run_report_skipped(rb_join_run *run)
 {
 	const int sides = rb_join_sides(run->join);
 	const char *call = NULL;

@@ -47,8 +47,8 @@ typedef struct tiling
 	rb_context ctx;
 	rb_kd_job job;
 	rb_kd_tile *tile;
-	rb_aside aside;
-	rb_open open;
+	rb_background aside;
+	rb_cleanup open;
 	MemoryContextCallback at_end;
 } tiling;
 
@@ -77,7 +77,7 @@ name_argument(const tiling *t, FunctionCallInfo fcinfo, int argument, int side, 
 }
 
 static void
-require(const tiling *t, FunctionCallInfo fcinfo, int argument, const char *name)
+require_argument(const tiling *t, FunctionCallInfo fcinfo, int argument, const char *name)
 {
 	if (PG_ARGISNULL(argument))
 		rb_refuse_null_argument(t->function, name);
@@ -88,8 +88,8 @@ read_numbers(tiling *t, FunctionCallInfo fcinfo)
 {
 	int32 n;
 
-	require(t, fcinfo, ARGUMENT_N, "n");
-	require(t, fcinfo, ARGUMENT_DISTANCE, "distance");
+	require_argument(t, fcinfo, ARGUMENT_N, "n");
+	require_argument(t, fcinfo, ARGUMENT_DISTANCE, "distance");
 	n = PG_GETARG_INT32(ARGUMENT_N);
 	if (n < 1 || n > MOST_TILES)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -146,7 +146,7 @@ static void
 read_arguments(tiling *t, FunctionCallInfo fcinfo)
 {
 	read_numbers(t, fcinfo);
-	require(t, fcinfo, 0, "red");
+	require_argument(t, fcinfo, 0, "red");
 	for (int i = 0; i < 2; i++)
 	{
 		rb_source *s = &t->source[i];
@@ -239,7 +239,7 @@ read_samples(tiling *t)
 /* ---- tiles ---- */
 
 static rb_status
-cut(void *arg)
+compute_tiles(void *arg)
 {
 	tiling *t = arg;
 
@@ -263,16 +263,16 @@ find_tiles(tiling *t)
 	if (t->self && two)
 		t->job.rows[0] = t->job.rows[1] = 0.5 * both;
 	t->aside.ctx = &t->ctx;
-	t->aside.work = cut;
+	t->aside.work = compute_tiles;
 	t->aside.arg = t;
 	if (status == RB_OK)
-		status = rb_aside_run(&t->aside);
+		status = rb_background_run(&t->aside);
 	if (status != RB_OK)
 		rb_raise_of(t->function, "sample", status, &t->ctx.error);
 }
 
 static Datum
-ends(const double *x, int dims)
+make_corner_array(const double *x, int dims)
 {
 	Datum values[3];
 
@@ -297,8 +297,8 @@ store_tiles(const tiling *t, ReturnSetInfo *rsinfo)
 
 		CHECK_FOR_INTERRUPTS();
 		values[0] = Int32GetDatum((int32) i + 1);
-		values[1] = ends(t->tile[i].low, dims);
-		values[2] = ends(t->tile[i].high, dims);
+		values[1] = make_corner_array(t->tile[i].low, dims);
+		values[2] = make_corner_array(t->tile[i].high, dims);
 		/* The cost is an estimate, in units of one pair, rounded to tenths. */
 		values[3] = Float8GetDatum(rint(t->tile[i].cost * 10) / 10);
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
@@ -312,13 +312,13 @@ close_tiling(void *arg)
 {
 	tiling *t = arg;
 
-	rb_open_end(&t->open);
+	rb_cleanup_unregister(&t->open);
 	if (t->memory == NULL)
 		return;
-	rb_aside_end(&t->aside);
+	rb_background_end(&t->aside);
 	rb_memory_destroy(t->memory);
 	t->memory = NULL;
-	rb_open_ended();
+	rb_cleanup_release_idle();
 }
 
 static Datum
@@ -336,7 +336,7 @@ return_tiles(FunctionCallInfo fcinfo, const char *function, bool query)
 	read_arguments(t, fcinfo);
 	t->memory = rb_memory_open(function, (uint64) rb_setting_memory_limit * 1024);
 	rb_context_init(&t->ctx, t->memory);
-	rb_open_begin(&t->open, close_tiling, t);
+	rb_cleanup_register(&t->open, close_tiling, t);
 	t->at_end.func = close_tiling;
 	t->at_end.arg = t;
 	MemoryContextRegisterResetCallback(context, &t->at_end);

@@ -22,18 +22,17 @@ extern void rb_tiles_read(FunctionCallInfo fcinfo, const char *function, int fir
 						  rb_many_tiles *tiles);
 
 /* Moves the high ends of a row's box up by the distance given by the argument. */
-extern void rb_reach_read(FunctionCallInfo fcinfo, const char *function, int argument,
-						  rb_ends *box);
+extern void rb_reach_read(FunctionCallInfo fcinfo, const char *function, int argument, rb_box *box);
 
 /*
  * Returns true if the tile needs the row. With `flattens`, a box with Z may be tested against a
  * two-dimensional tile.
  */
-extern bool rb_tile_asks(const char *function, const rb_ends *box, bool flattens,
-						 const rb_ends *tile);
+extern bool rb_tile_needs(const char *function, const rb_box *box, bool flattens,
+						  const rb_box *tile);
 
 /* Returns the numbers, from 1, of the tiles that need the box, as the rows of this call. */
-extern void rb_tiles_return(FunctionCallInfo fcinfo, const char *function, const rb_ends *box,
+extern void rb_tiles_return(FunctionCallInfo fcinfo, const char *function, const rb_box *box,
 							bool flattens, const rb_many_tiles *tiles);
 
 #endif /* RB_PG_CALL_TILE_FUNCTIONS_H */

@@ -80,7 +80,7 @@ rb_meshing_call_sides(rb_meshing_call *call, const char *function, bool query,
 		s->id_name = name_argument(function, s->side, "id", &args[n + i]);
 		s->geom_name = name_argument(function, s->side, "geom", &args[2 * n + i]);
 		s->face_tolerance = tolerance;
-		s->face_share = RB_MESH_BENT;
+		s->face_share = RB_MESH_FACE_TOLERANCE;
 		s->only_rows = true;
 		s->polygons = s->kind == RB_TRIANGLE3;
 		s->many_points = s->kind == RB_POINT3;
@@ -141,7 +141,7 @@ void
 rb_meshing_call_number(rb_meshing_call *call, rb_meshing_number number, const char *argument,
 					   const NullableDatum *name)
 {
-	rb_beside *beside = &call->number[number];
+	rb_extra_column *beside = &call->number[number];
 
 	beside->integer = number_of[number].integer;
 	if (name->isnull)
@@ -157,8 +157,8 @@ rb_meshing_call_number(rb_meshing_call *call, rb_meshing_number number, const ch
 
 /* Returns a positive number, which may be infinity; NULL means infinity. */
 static double
-positive(const rb_meshing_call *call, const char *argument, const NullableDatum *arg,
-		 const char *what)
+positive_argument(const rb_meshing_call *call, const char *argument, const NullableDatum *arg,
+				  const char *what)
 {
 	const double x = arg->isnull ? INFINITY : DatumGetFloat8(arg->value);
 
@@ -171,24 +171,24 @@ positive(const rb_meshing_call *call, const char *argument, const NullableDatum 
 }
 
 /* Radius-edge ratio of a regular tetrahedron, sqrt(6) / 4, which is the smallest possible one */
-#define LEAST_RADIUS_EDGE 0.6123724356957945
+#define MIN_RADIUS_EDGE 0.6123724356957945
 
 void
 rb_meshing_call_radius_edge(rb_meshing_call *call, const NullableDatum *arg)
 {
 	const double x =
-		positive(call, "radius_edge", arg,
-				 "The argument is the maximum ratio of a tetrahedron's circumradius to "
-				 "its shortest edge; it must be greater than 0.");
+		positive_argument(call, "radius_edge", arg,
+						  "The argument is the maximum ratio of a tetrahedron's circumradius to "
+						  "its shortest edge; it must be greater than 0.");
 
-	if (x < LEAST_RADIUS_EDGE)
+	if (x < MIN_RADIUS_EDGE)
 		ereport(
 			ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("%s: invalid value for argument \"radius_edge\": %g", call->function, x),
 			 errdetail(
 				 "The ratio of a regular tetrahedron is %g, and no tetrahedron has a smaller ratio.",
-				 LEAST_RADIUS_EDGE),
+				 MIN_RADIUS_EDGE),
 			 errhint("Use 2, which can be reached everywhere except near sharp angles of the "
 					 "input. A value below 2 needs more points, and refinement may not "
 					 "terminate.")));
@@ -198,9 +198,9 @@ rb_meshing_call_radius_edge(rb_meshing_call *call, const NullableDatum *arg)
 void
 rb_meshing_call_max_volume(rb_meshing_call *call, const NullableDatum *arg)
 {
-	call->options.max_volume =
-		positive(call, "max_volume", arg,
-				 "The argument is the maximum volume of a tetrahedron; it must be greater than 0.");
+	call->options.max_volume = positive_argument(
+		call, "max_volume", arg,
+		"The argument is the maximum volume of a tetrahedron; it must be greater than 0.");
 }
 
 void

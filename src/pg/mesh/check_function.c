@@ -95,7 +95,7 @@ typedef struct checking
 /* ---- work functions ---- */
 
 static rb_status
-weld(rb_meshing_run *run)
+weld_rows(rb_meshing_run *run)
 {
 	double start = 0;
 	rb_status status;
@@ -111,7 +111,7 @@ weld(rb_meshing_run *run)
 }
 
 static rb_status
-check(rb_meshing_run *run)
+check_mesh(rb_meshing_run *run)
 {
 	checking *c = run->arg;
 	double start = 0;
@@ -237,7 +237,7 @@ put_faults(const rb_meshing_run *run, const checking *c, ReturnSetInfo *rsinfo)
 }
 
 static void
-report(const rb_meshing_run *run, const checking *c)
+report_check(const rb_meshing_run *run, const checking *c)
 {
 	static const int stages[] = {RB_MESH_WELD, RB_MESH_LOAD, RB_MESH_CHECK};
 	rb_last_line lines[RB_LAST_LINES + 1];
@@ -293,13 +293,13 @@ redblue_mesh_check(PG_FUNCTION_ARGS)
 	if (call->sides > 0)
 	{
 		rb_meshing_read(run);
-		rb_meshing_work(run, weld);
+		rb_meshing_work(run, weld_rows);
 	}
 	rb_meshing_load(run, tables, &c->mesh);
 	rb_meshing_match(run, &c->mesh, &c->matched);
-	rb_meshing_work(run, check);
+	rb_meshing_work(run, check_mesh);
 	put_faults(run, c, rsinfo);
-	report(run, c);
+	report_check(run, c);
 	MemoryContextDelete(MemoryContextSwitchTo(caller));
 	return (Datum) 0;
 }

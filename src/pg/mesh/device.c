@@ -40,7 +40,7 @@ volume_of(const rb_tets *t, uint32 tet)
 }
 
 static double
-most_of_region(const rb_refine_options *o, int64 region)
+max_volume_of_region(const rb_refine_options *o, int64 region)
 {
 	uint32 from = 0;
 	uint32 to = o->nregion_volumes;
@@ -75,7 +75,7 @@ rb_meshing_expect(rb_meshing_run *run)
 	for (uint32 i = 0; i < t->ntets; i++)
 	{
 		const double volume = volume_of(t, i);
-		const double most = Min(o->max_volume, most_of_region(o, t->region[i]));
+		const double most = Min(o->max_volume, max_volume_of_region(o, t->region[i]));
 
 		if ((i & 0xffff) == 0xffff && rb_should_stop(&run->ctx))
 			return RB_STOPPED;
@@ -94,7 +94,7 @@ rb_meshing_expect(rb_meshing_run *run)
 
 /* Implements the refine callback of a backend; ctx is the context of a run. */
 static rb_status
-refine_there(rb_context *ctx, rb_refining *refining, size_t size)
+refine_on_worker(rb_context *ctx, rb_refining *refining, size_t size)
 {
 	rb_meshing_run *run = (rb_meshing_run *) ((char *) ctx - offsetof(rb_meshing_run, ctx));
 	rb_status status = rb_remote_refine(run->remote, refining);
@@ -122,11 +122,11 @@ rb_meshing_device_prepare(const rb_meshing_call *call)
 
 /* Opens a request to the worker. Returns false, with the reason in run->note, if that fails. */
 static bool
-ask_worker(rb_meshing_run *run)
+open_on_worker(rb_meshing_run *run)
 {
-	static const rb_backend of_worker = {.name = "cuda", .refine = refine_there};
+	static const rb_backend of_worker = {.name = "cuda", .refine = refine_on_worker};
 	const rb_job job = {.red = NULL};
-	const rb_order order = {
+	const rb_submission order = {
 		.function = run->call->function, .ask = RB_ASK_REFINE, .device = RB_ON_DEVICE, .job = &job};
 	const int threads = run->ctx.threads;
 	bool opened;
@@ -161,7 +161,7 @@ rb_meshing_device_begin(rb_meshing_run *run)
 		return;
 	run->options.backend_only = rb_setting_backend == RB_CHOOSE_CUDA;
 	if (rb_backend_refines(run->expected, run->options.threads, run->note, sizeof run->note) &&
-		!ask_worker(run))
+		!open_on_worker(run))
 		open_here(run);
 	run->ms[RB_MESH_REFINE] += rb_now_ms() - start;
 }

@@ -10,7 +10,7 @@
 #include "utils/memutils.h"
 
 /* Maximum size of a value */
-#define MOST_BYTES ((uint64) MaxAllocSize - VARHDRSZ)
+#define MAX_FILE_BYTES ((uint64) MaxAllocSize - VARHDRSZ)
 
 typedef struct writing
 {
@@ -36,12 +36,12 @@ write_file(rb_meshing_run *run)
 static void
 check_size(const rb_meshing_run *run, uint64 bytes)
 {
-	if (bytes > MOST_BYTES)
+	if (bytes > MAX_FILE_BYTES)
 		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 						errmsg("%s: the file would be too large", run->call->function),
 						errdetail("The file has " UINT64_FORMAT
 								  " bytes, but a value can hold at most " UINT64_FORMAT ".",
-								  bytes, MOST_BYTES),
+								  bytes, MAX_FILE_BYTES),
 						errhint("Export the tables with COPY instead.")));
 }
 

@@ -38,7 +38,7 @@ typedef struct word_receiver
 } word_receiver;
 
 static void
-resize(rb_meshing_run *run, void **block, size_t bytes)
+resize_block(rb_meshing_run *run, void **block, size_t bytes)
 {
 	rb_error error;
 	rb_status status = rb_resize(run->memory, block, bytes, &error);
@@ -54,7 +54,7 @@ rb_meshing_array(rb_meshing_run *run, size_t n, size_t element)
 {
 	void *block = NULL;
 
-	resize(run, &block, (n + 1) * element);
+	resize_block(run, &block, (n + 1) * element);
 	return block;
 }
 
@@ -84,7 +84,7 @@ find_column(rb_meshing_kind kind, const char *name)
 }
 
 static bool
-receive(TupleTableSlot *slot, DestReceiver *self)
+receive_row(TupleTableSlot *slot, DestReceiver *self)
 {
 	word_receiver *r = (word_receiver *) self;
 	uint64 *to;
@@ -94,7 +94,7 @@ receive(TupleTableSlot *slot, DestReceiver *self)
 	if (r->n == r->cap)
 	{
 		r->cap = Max(1024, r->cap + r->cap / 2);
-		resize(r->run, (void **) &r->words, r->cap * r->columns * sizeof *r->words);
+		resize_block(r->run, (void **) &r->words, r->cap * r->columns * sizeof *r->words);
 	}
 	if (r->n >= UINT32_MAX - 1)
 		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -137,7 +137,7 @@ receive(TupleTableSlot *slot, DestReceiver *self)
  * then the words would be pointers.
  */
 static void
-startup(DestReceiver *self, int operation, TupleDesc desc)
+check_types(DestReceiver *self, int operation, TupleDesc desc)
 {
 	const word_receiver *r = (word_receiver *) self;
 
@@ -149,7 +149,7 @@ startup(DestReceiver *self, int operation, TupleDesc desc)
 }
 
 static void
-nothing(DestReceiver *self)
+do_nothing(DestReceiver *self)
 {
 }
 
@@ -164,10 +164,10 @@ read_words(rb_meshing_run *run, const rb_meshing_table *t, int *columns, uint64 
 	int rc;
 
 	memset(&r, 0, sizeof r);
-	r.pub.receiveSlot = receive;
-	r.pub.rStartup = startup;
-	r.pub.rShutdown = nothing;
-	r.pub.rDestroy = nothing;
+	r.pub.receiveSlot = receive_row;
+	r.pub.rStartup = check_types;
+	r.pub.rShutdown = do_nothing;
+	r.pub.rDestroy = do_nothing;
 	r.pub.mydest = DestTuplestore; /* Any destination that keeps its rows */
 	r.run = run;
 	r.table = t;
@@ -213,7 +213,7 @@ take_column(rb_meshing_run *run, const uint64 *words, uint32 n, int columns, int
 
 /* Returns the number of the vertex with an id, or RB_NONE. */
 static uint32
-find(const rb_meshing_loaded *mesh, int64 id)
+find_vertex(const rb_meshing_loaded *mesh, int64 id)
 {
 	const int64 *ids = mesh->id[RB_MESH_VERTICES];
 	uint32 low = 0;
@@ -243,7 +243,8 @@ take_corners(rb_meshing_run *run, const rb_meshing_loaded *mesh, const uint64 *w
 
 	for (uint32 k = 0; k < n; k++)
 		for (int i = 0; i < corners; i++)
-			to[(size_t) k * corners + i] = find(mesh, (int64) words[(size_t) k * columns + 1 + i]);
+			to[(size_t) k * corners + i] =
+				find_vertex(mesh, (int64) words[(size_t) k * columns + 1 + i]);
 	return to;
 }
 

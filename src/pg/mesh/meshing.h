@@ -61,7 +61,7 @@ typedef struct rb_meshing_call
 	bool by_body;  /* Facets belong to several solids, each of which is a mesh */
 	bool skip_bad; /* Skip solids that cannot be meshed */
 	rb_refine_options options;
-	rb_beside number[RB_MESH_NUMBERS]; /* Extra columns; the name is NULL if not requested */
+	rb_extra_column number[RB_MESH_NUMBERS]; /* Extra columns; the name is NULL if not requested */
 } rb_meshing_call;
 
 /*
@@ -135,11 +135,11 @@ typedef struct rb_meshing_run
 {
 	const rb_meshing_call *call;
 	MemoryContextCallback at_end;
-	rb_open open;
+	rb_cleanup open;
 	rb_memory *memory;
 	rb_context ctx;
 	rb_progress_entry *progress;
-	rb_side side[RB_MESH_SIDES]; /* In the order of call->source */
+	rb_side_data side[RB_MESH_SIDES]; /* In the order of call->source */
 	rb_seed *seeds;
 	uint32 nseeds;
 	rb_meshing_part one;
@@ -231,7 +231,7 @@ rb_meshing_id(const rb_meshing_run *run, rb_meshing_side side, uint32 row)
  * relative to the extent of the polygon. Real buildings with coordinates in millimeters or
  * centimeters reach 0.0011.
  */
-#define RB_MESH_BENT (1.0 / 256)
+#define RB_MESH_FACE_TOLERANCE (1.0 / 256)
 
 /* ---- plc_faults.c: errors of rows ---- */
 
@@ -266,8 +266,8 @@ typedef struct rb_meshing_column
 		RB_COLUMN_NEEDED,
 		/* May be missing from a table that the user created, but is required for reading */
 		RB_COLUMN_OPTIONAL,
-		RB_COLUMN_TOLD,   /* May be missing, and is not needed for reading either */
-		RB_COLUMN_OF_BODY /* Exists only in meshes of several solids */
+		RB_COLUMN_INFORMATIVE, /* May be missing, and is not needed for reading either */
+		RB_COLUMN_OF_BODY      /* Exists only in meshes of several solids */
 	} use;
 } rb_meshing_column;
 
@@ -420,7 +420,7 @@ extern rb_check_input rb_meshing_check_input(const rb_meshing_loaded *mesh,
  * Sets *tet to a tetrahedron at which the mesh ends where it should not, or to RB_NONE. Its
  * neighbors must be known.
  */
-extern rb_status rb_meshing_find_end(rb_context *ctx, const rb_tets *tets, uint32 *tet);
+extern rb_status rb_meshing_find_open_end(rb_context *ctx, const rb_tets *tets, uint32 *tet);
 
 /* ---- device.c: where rounds of refinement run ---- */
 

@@ -19,28 +19,28 @@
 #define NEAR 1e-6
 #define NEAR_OF_LARGEST 0x1p-40
 
-typedef struct ends
+typedef struct boundary_search
 {
 	const rb_tets *tets;
 	rb_table faces; /* Faces on facets */
 	double scale;   /* Scales differences of coordinates to at most about 1 */
 	double near;    /* Tolerance after scaling */
-} ends;
+} boundary_search;
 
 static const double *
-at(const ends *e, uint32 v)
+point_at(const boundary_search *e, uint32 v)
 {
 	return e->tets->points + 3 * (size_t) v;
 }
 
 static uint32
-neighbour(const ends *e, uint32 tet, int i)
+neighbor_of(const boundary_search *e, uint32 tet, int i)
 {
 	return e->tets->neighbours[4 * (size_t) tet + i];
 }
 
 static int
-corner(const ends *e, uint32 tet, uint32 v)
+corner_of(const boundary_search *e, uint32 tet, uint32 v)
 {
 	int i = 0;
 
@@ -50,7 +50,7 @@ corner(const ends *e, uint32 tet, uint32 v)
 }
 
 static void
-measure(ends *e)
+measure_extent(boundary_search *e)
 {
 	double low[3] = {INFINITY, INFINITY, INFINITY};
 	double high[3] = {-INFINITY, -INFINITY, -INFINITY};
@@ -61,7 +61,7 @@ measure(ends *e)
 		for (int i = 0; i < 4; i++)
 			for (int k = 0; k < 3; k++)
 			{
-				const double x = at(e, e->tets->tets[t][i])[k];
+				const double x = point_at(e, e->tets->tets[t][i])[k];
 
 				low[k] = fmin(low[k], x);
 				high[k] = fmax(high[k], x);
@@ -75,7 +75,7 @@ measure(ends *e)
 
 /* Returns the squared norm of u x v, which is the square of twice the area of their triangle. */
 static double
-area2(const double *u, const double *v)
+cross_norm2(const double *u, const double *v)
 {
 	const double x = u[1] * v[2] - u[2] * v[1];
 	const double y = u[2] * v[0] - u[0] * v[2];
@@ -86,7 +86,7 @@ area2(const double *u, const double *v)
 
 /* Returns true if one of four points is within the tolerance of the plane of the others. */
 static bool
-nearly_flat(const ends *e, const uint32 *v)
+nearly_flat(const boundary_search *e, const uint32 *v)
 {
 	double u[3][3];
 	double w[2][3];
@@ -95,15 +95,15 @@ nearly_flat(const ends *e, const uint32 *v)
 
 	for (int i = 0; i < 3; i++)
 		for (int k = 0; k < 3; k++)
-			u[i][k] = (at(e, v[i + 1])[k] - at(e, v[0])[k]) * e->scale;
+			u[i][k] = (point_at(e, v[i + 1])[k] - point_at(e, v[0])[k]) * e->scale;
 	for (int i = 0; i < 2; i++)
 		for (int k = 0; k < 3; k++)
 			w[i][k] = u[i + 1][k] - u[0][k];
 	det = u[0][0] * (u[1][1] * u[2][2] - u[1][2] * u[2][1]) -
 		  u[0][1] * (u[1][0] * u[2][2] - u[1][2] * u[2][0]) +
 		  u[0][2] * (u[1][0] * u[2][1] - u[1][1] * u[2][0]);
-	largest = fmax(fmax(area2(u[0], u[1]), area2(u[1], u[2])),
-				   fmax(area2(u[2], u[0]), area2(w[0], w[1])));
+	largest = fmax(fmax(cross_norm2(u[0], u[1]), cross_norm2(u[1], u[2])),
+				   fmax(cross_norm2(u[2], u[0]), cross_norm2(w[0], w[1])));
 	return fabs(det) <= e->near * sqrt(largest);
 }
 
@@ -112,7 +112,7 @@ nearly_flat(const ends *e, const uint32 *v)
  * face of tet opposite to corner i.
  */
 static bool
-convex_at(const ends *e, uint32 tet, int i, uint32 v)
+convex_at(const boundary_search *e, uint32 tet, int i, uint32 v)
 {
 	const uint32_t *first = e->tets->tets[tet];
 	uint32 face[4];
@@ -123,7 +123,7 @@ convex_at(const ends *e, uint32 tet, int i, uint32 v)
 
 	for (;;)
 	{
-		const uint32 next = neighbour(e, t, corner(e, t, behind));
+		const uint32 next = neighbor_of(e, t, corner_of(e, t, behind));
 		const uint32_t *w;
 		uint32 beyond = RB_NONE;
 
@@ -144,24 +144,26 @@ convex_at(const ends *e, uint32 tet, int i, uint32 v)
 	for (int k = 0, n = 0; k < 4; k++)
 		if (k != i)
 			face[n++] = first[k];
-	sides[0] = rb_orient3d(at(e, face[0]), at(e, face[1]), at(e, face[2]), at(e, first[i]));
-	sides[1] = rb_orient3d(at(e, face[0]), at(e, face[1]), at(e, face[2]), at(e, pivot));
+	sides[0] = rb_orient3d(point_at(e, face[0]), point_at(e, face[1]), point_at(e, face[2]),
+						   point_at(e, first[i]));
+	sides[1] = rb_orient3d(point_at(e, face[0]), point_at(e, face[1]), point_at(e, face[2]),
+						   point_at(e, pivot));
 	face[3] = pivot;
 	return sides[0] * sides[1] >= 0 || nearly_flat(e, face);
 }
 
 rb_status
-rb_meshing_find_end(rb_context *ctx, const rb_tets *tets, uint32 *tet)
+rb_meshing_find_open_end(rb_context *ctx, const rb_tets *tets, uint32 *tet)
 {
-	ends e = {.tets = tets};
+	boundary_search e = {.tets = tets};
 	rb_status status = rb_table_reserve(ctx, &e.faces, tets->nfaces);
 
 	*tet = RB_NONE;
 	for (uint32 i = 0; i < tets->nfaces && status == RB_OK; i++)
-		status = rb_table_put(ctx, &e.faces, tets->faces[i][0], tets->faces[i][1],
-							  tets->faces[i][2], 0, NULL, NULL);
+		status = rb_table_insert(ctx, &e.faces, tets->faces[i][0], tets->faces[i][1],
+								 tets->faces[i][2], 0, NULL, NULL);
 	if (status == RB_OK)
-		measure(&e);
+		measure_extent(&e);
 	for (uint32 t = 0; t < tets->ntets && status == RB_OK && *tet == RB_NONE; t++)
 	{
 		const uint32_t *v = tets->tets[t];
@@ -170,7 +172,7 @@ rb_meshing_find_end(rb_context *ctx, const rb_tets *tets, uint32 *tet)
 			status = RB_STOPPED;
 		for (int i = 0; i < 4; i++)
 		{
-			if (neighbour(&e, t, i) != RB_NONE ||
+			if (neighbor_of(&e, t, i) != RB_NONE ||
 				rb_table_find(&e.faces, v[(i + 1) % 4], v[(i + 2) % 4], v[(i + 3) % 4]) != NULL)
 				continue;
 			for (int k = 0; k < 4; k++)

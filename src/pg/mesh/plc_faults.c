@@ -11,7 +11,7 @@
 #include "utils/float.h"
 
 static const char *
-place(const double *at)
+point_text(const double *at)
 {
 	return psprintf("(%s %s %s)", float8out_internal(at[0]), float8out_internal(at[1]),
 					float8out_internal(at[2]));
@@ -32,7 +32,7 @@ facet_of_row(const rb_meshing_run *run, uint32 row, uint32 polygon)
 
 /* Returns "12" or "12 (polygon 3)". */
 static const char *
-facet(const rb_meshing_run *run, uint32 a)
+facet_text(const rb_meshing_run *run, uint32 a)
 {
 	const rb_welded *w = &run->part->welded;
 	bool several;
@@ -52,7 +52,7 @@ facet(const rb_meshing_run *run, uint32 a)
 
 /* Returns "segment 17", or a description of a line that is no row of segments. */
 static const char *
-segment(const rb_meshing_run *run, uint32 a)
+segment_text(const rb_meshing_run *run, uint32 a)
 {
 	if (a >= run->part->welded.plc.nsegments)
 		return "an edge of a facet";
@@ -64,7 +64,7 @@ segment(const rb_meshing_run *run, uint32 a)
 
 /* Returns "point 5", "a corner of facet 12" or "an end of segment 3". */
 static const char *
-point(const rb_meshing_run *run, uint32 a)
+vertex_text(const rb_meshing_run *run, uint32 a)
 {
 	const rb_welded *w = &run->part->welded;
 
@@ -91,7 +91,7 @@ point(const rb_meshing_run *run, uint32 a)
  * rows, or "" if that is set already.
  */
 static const char *
-or_split(const rb_meshing_run *run)
+split_hint(const rb_meshing_run *run)
 {
 	return run->call->split ? "" : ", or use on_crossing => 'split'";
 }
@@ -110,7 +110,7 @@ hint_crossings(const rb_meshing_run *run)
 
 	return errhint("Facets may share only common vertices and edges. Split them where they "
 				   "intersect%s.  Use %s to list all intersections.",
-				   or_split(run),
+				   split_hint(run),
 				   one_row ? "redblue_part_self_intersections"
 						   : "redblue_triangle_self_intersections");
 }
@@ -127,23 +127,23 @@ raise_of_facet(const rb_meshing_run *run, const char *at)
 		case RB_FLAW_FACET_AREA:
 			ereport(
 				ERROR,
-				(errcode(code), errmsg("%s: facet %s has no area", function, facet(run, f->a)),
+				(errcode(code), errmsg("%s: facet %s has no area", function, facet_text(run, f->a)),
 				 errdetail("The vertices of a triangle of the facet near %s lie on one line.", at),
 				 errhint("Remove the facet.")));
 			break;
 		case RB_FLAW_FACET_FOLDED:
-			ereport(ERROR,
-					(errcode(code),
-					 errmsg("%s: facet %s is not a simple polygon", function, facet(run, f->a)),
-					 errdetail("Its ring crosses or overlaps itself near %s.", at),
-					 errhint("Split the facet into simple polygons.")));
+			ereport(ERROR, (errcode(code),
+							errmsg("%s: facet %s is not a simple polygon", function,
+								   facet_text(run, f->a)),
+							errdetail("Its ring crosses or overlaps itself near %s.", at),
+							errhint("Split the facet into simple polygons.")));
 			break;
 		case RB_FLAW_FACETS_EQUAL:
 			ereport(
 				ERROR,
 				(errcode(code),
 				 errmsg("%s: facets %s and %s have a triangle in common", function,
-						facet(run, f->a), facet(run, f->b)),
+						facet_text(run, f->a), facet_text(run, f->b)),
 				 errdetail("The fault is near %s.", at),
 				 run->call->split
 					 ? errhint("Remove one of them.")
@@ -153,8 +153,8 @@ raise_of_facet(const rb_meshing_run *run, const char *at)
 			break;
 		case RB_FLAW_FACETS_OVERLAP:
 			ereport(ERROR, (errcode(code),
-							errmsg("%s: facets %s and %s overlap", function, facet(run, f->a),
-								   facet(run, f->b)),
+							errmsg("%s: facets %s and %s overlap", function, facet_text(run, f->a),
+								   facet_text(run, f->b)),
 							errdetail("The facets are coplanar and overlap near %s.", at),
 							hint_crossings(run)));
 			break;
@@ -162,7 +162,8 @@ raise_of_facet(const rb_meshing_run *run, const char *at)
 			ereport(
 				ERROR,
 				(errcode(code),
-				 errmsg("%s: facets %s and %s cross", function, facet(run, f->a), facet(run, f->b)),
+				 errmsg("%s: facets %s and %s cross", function, facet_text(run, f->a),
+						facet_text(run, f->b)),
 				 errdetail(
 					 "The facets share points near %s that do not belong to a common vertex or edge.",
 					 at),
@@ -172,7 +173,7 @@ raise_of_facet(const rb_meshing_run *run, const char *at)
 			ereport(ERROR,
 					(errcode(code),
 					 errmsg("%s: could not split facet %s where it crosses other facets", function,
-							facet(run, f->a)),
+							facet_text(run, f->a)),
 					 errdetail(
 						 "A triangle of the facet has %u points, two of which near %s are only %s "
 						 "apart. Rounding their coordinates makes edges cross.",
@@ -185,7 +186,7 @@ raise_of_facet(const rb_meshing_run *run, const char *at)
 				ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("%s: could not recover facet %s as faces of tetrahedra", function,
-						facet(run, f->a)),
+						facet_text(run, f->a)),
 				 errdetail("The fault is near %s.", at),
 				 errhint("Split the facet, or move its vertices away from very close neighbors.")));
 	}
@@ -199,7 +200,7 @@ facet_of_mesh(const rb_meshing_run *run, uint32 a)
 	const rb_meshing_names *names = run->part->names;
 
 	if (names == NULL)
-		return facet(run, a);
+		return facet_text(run, a);
 	/* Use the first of several polygons that form one facet. */
 	for (uint32 t = 0; t < names->polygons.ntriangles; t++)
 		if (names->polygons.facet_of[t] == a)
@@ -251,7 +252,7 @@ rb_meshing_raise_flaw(const rb_meshing_run *run)
 {
 	const rb_flaw *f = &run->part->flaw;
 	const char *function = run->call->function;
-	const char *at = place(f->at);
+	const char *at = point_text(f->at);
 	const int code = ERRCODE_INVALID_PARAMETER_VALUE;
 
 	switch (f->kind)
@@ -274,41 +275,42 @@ rb_meshing_raise_flaw(const rb_meshing_run *run)
 			ereport(
 				ERROR,
 				(errcode(code),
-				 errmsg("%s: %s and facet %s cross", function, segment(run, f->a),
-						facet(run, f->b)),
+				 errmsg("%s: %s and facet %s cross", function, segment_text(run, f->a),
+						facet_text(run, f->b)),
 				 errdetail("They share a point near %s that is not a vertex of both.", at),
 				 errhint(
 					 "Split both there%s.  Use redblue_segment_triangle_contacts to list all pairs.",
-					 or_split(run))));
+					 split_hint(run))));
 			break;
 		case RB_FLAW_SEGMENTS_CROSS:
-			ereport(
-				ERROR,
-				(errcode(code),
-				 errmsg("%s: %s and %s cross", function, segment(run, f->a), segment(run, f->b)),
-				 errdetail("They share a point near %s that is not an endpoint of both.", at),
-				 errhint("Split both there%s.", or_split(run))));
+			ereport(ERROR,
+					(errcode(code),
+					 errmsg("%s: %s and %s cross", function, segment_text(run, f->a),
+							segment_text(run, f->b)),
+					 errdetail("They share a point near %s that is not an endpoint of both.", at),
+					 errhint("Split both there%s.", split_hint(run))));
 			break;
 		case RB_FLAW_POINT_IN_FACET:
-			ereport(
-				ERROR,
-				(errcode(code),
-				 errmsg("%s: %s lies on facet %s", function, point(run, f->a), facet(run, f->b)),
-				 errdetail("The point is at %s and is not a vertex of the facet.", at),
-				 errhint("Make the point a vertex of the facet or remove it%s.", or_split(run))));
+			ereport(ERROR, (errcode(code),
+							errmsg("%s: %s lies on facet %s", function, vertex_text(run, f->a),
+								   facet_text(run, f->b)),
+							errdetail("The point is at %s and is not a vertex of the facet.", at),
+							errhint("Make the point a vertex of the facet or remove it%s.",
+									split_hint(run))));
 			break;
 		case RB_FLAW_POINT_ON_SEGMENT:
 			ereport(ERROR,
 					(errcode(code),
-					 errmsg("%s: %s lies on %s", function, point(run, f->a), segment(run, f->b)),
+					 errmsg("%s: %s lies on %s", function, vertex_text(run, f->a),
+							segment_text(run, f->b)),
 					 errdetail("The point is at %s and is not an endpoint of the segment.", at),
-					 errhint("Split the segment there%s.", or_split(run))));
+					 errhint("Split the segment there%s.", split_hint(run))));
 			break;
 		case RB_FLAW_TOO_NEAR:
 			ereport(
 				ERROR,
 				(errcode(code),
-				 errmsg("%s: cannot insert a vertex near %s", function, point(run, f->a)),
+				 errmsg("%s: cannot insert a vertex near %s", function, vertex_text(run, f->a)),
 				 errdetail("Near %s, double precision has no representable point for it.", at),
 				 errhint(
 					 "Subtract a common offset from all coordinates, or avoid very sharp angles.")));

@@ -60,8 +60,8 @@ side_arguments(const NullableDatum *args, NullableDatum *to)
 }
 
 static void
-need_side(const rb_meshing_call *call, const NullableDatum *args, int i, const char *argument,
-		  int side, const char *name)
+require_side(const rb_meshing_call *call, const NullableDatum *args, int i, const char *argument,
+			 int side, const char *name)
 {
 	if (!args[i].isnull && args[side].isnull)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -125,9 +125,9 @@ read_call(rb_meshing_call *call, const char *function, bool query, const Nullabl
 	rb_meshing_call_max_points(call, &args[ARG_MAX_POINTS]);
 	call->options.keep_surface =
 		!args[ARG_KEEP_SURFACE].isnull && DatumGetBool(args[ARG_KEEP_SURFACE].value);
-	need_side(call, args, ARG_BODY, "body", 0, "facets");
-	need_side(call, args, ARG_REGIONS_VOLUME, "regions_volume", 4, "regions");
-	need_side(call, args, ARG_SIZES_VOLUME, "sizes_volume", ARG_SIZES, "sizes");
+	require_side(call, args, ARG_BODY, "body", 0, "facets");
+	require_side(call, args, ARG_REGIONS_VOLUME, "regions_volume", 4, "regions");
+	require_side(call, args, ARG_SIZES_VOLUME, "sizes_volume", ARG_SIZES, "sizes");
 	rb_meshing_call_number(call, RB_MESH_BODY, "body", &args[ARG_BODY]);
 	rb_meshing_call_number(call, RB_MESH_REGION_VOLUME, "regions_volume",
 						   &args[ARG_REGIONS_VOLUME]);
@@ -149,7 +149,7 @@ read_call(rb_meshing_call *call, const char *function, bool query, const Nullabl
 static double
 volume_of(const rb_meshing_run *run, rb_meshing_number number, rb_meshing_side side, uint32 row)
 {
-	const rb_beside *beside = &run->call->number[number];
+	const rb_extra_column *beside = &run->call->number[number];
 	const rb_source *source = &run->call->source[run->call->at[side]];
 	double volume;
 
@@ -240,7 +240,7 @@ take_options(rb_meshing_run *run)
 
 /* Refines the initial mesh. */
 static void
-refine(rb_meshing_run *run)
+refine_mesh(rb_meshing_run *run)
 {
 	char why_not[200];
 
@@ -266,7 +266,7 @@ make_mesh(rb_meshing_run *run)
 	rb_meshing_work(run, rb_meshing_weld);
 	rb_meshing_check_max_points(run, run->one.welded.plc.npoints);
 	rb_meshing_work(run, rb_meshing_fill_plc);
-	refine(run);
+	refine_mesh(run);
 }
 
 /* ---- an existing mesh ---- */
@@ -280,7 +280,7 @@ typedef struct continuing
 } continuing;
 
 static rb_status
-check(rb_meshing_run *run)
+check_mesh(rb_meshing_run *run)
 {
 	continuing *c = run->arg;
 	double start = 0;
@@ -455,7 +455,7 @@ connect_tets(rb_meshing_run *run)
 	status = rb_tets_connect(&run->ctx, run->one.names->polygons.nfacets, &run->one.tets);
 	c->end = RB_NONE;
 	if (status == RB_OK && c->report.count[RB_FAULT_BOUNDARY] > 0)
-		status = rb_meshing_find_end(&run->ctx, &run->one.tets, &c->end);
+		status = rb_meshing_find_open_end(&run->ctx, &run->one.tets, &c->end);
 	rb_meshing_stage(run, RB_MESH_REFINE, &start);
 	return status;
 }
@@ -537,28 +537,28 @@ continue_mesh(rb_meshing_run *run, const rb_meshing_table *tables, const char *n
 			 errhint("Specify at least one of these arguments to build a mesh.")));
 	rb_meshing_check_max_points(run, c->mesh.n[RB_MESH_VERTICES]);
 	rb_meshing_match(run, &c->mesh, &c->matched);
-	rb_meshing_work(run, check);
+	rb_meshing_work(run, check_mesh);
 	refuse_faults(run, c, name);
 	take_mesh(run, c);
 	take_names(run, c);
 	notice_regions(run, &c->mesh, name);
 	rb_meshing_work(run, connect_tets);
 	refuse_end(run, c, name);
-	refine(run);
+	refine_mesh(run);
 	check_ids(run, name);
 }
 
 /* ---- the result row ---- */
 
-typedef struct sums
+typedef struct refine_sums
 {
 	uint64 added[RB_VERTEX_KINDS];
 	uint64 vertices, tets, faces, edges, crossings, regions, bad, because[RB_BAD_REASONS], rounds;
 	double points_ms, segments_ms, facets_ms, regions_ms;
-} sums;
+} refine_sums;
 
 static void
-add_part(const rb_meshing_run *run, const rb_meshing_part *part, sums *s)
+add_part(const rb_meshing_run *run, const rb_meshing_part *part, refine_sums *s)
 {
 	const rb_tets *t = &part->tets;
 	const int share = run->call->by_body ? run->ctx.threads : 1;
@@ -585,7 +585,7 @@ add_part(const rb_meshing_run *run, const rb_meshing_part *part, sums *s)
 static Datum
 counts_row(FunctionCallInfo fcinfo, const rb_meshing_run *run, double fill_ms)
 {
-	sums s;
+	refine_sums s;
 	TupleDesc desc;
 
 	memset(&s, 0, sizeof s);

@@ -43,14 +43,14 @@ order_points(rb_meshing_run *run, const rb_meshing_loaded *mesh, uint32 *number)
 	double *points = rb_meshing_array(run, all, 3 * sizeof *points);
 	bool *taken = MemoryContextAllocExtended(CurrentMemoryContext, plc->npoints + (Size) 1,
 											 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	rb_corners corners;
+	rb_point_hash corners;
 	uint32 next = 0;
 	rb_status status;
 
 	memcpy(points, plc->points, 3 * (size_t) plc->npoints * sizeof *points);
 	memcpy(points + 3 * (size_t) plc->npoints, mesh->points, 3 * (size_t) n * sizeof *points);
 	memset(&corners, 0, sizeof corners);
-	status = rb_corners_find(&run->ctx, points, all, &corners);
+	status = rb_point_hash_find(&run->ctx, points, all, &corners);
 	if (status != RB_OK)
 		rb_raise_of(run->call->function, RB_MESH_WHAT, status, &run->ctx.error);
 	for (uint32 v = 0; v < n; v++)
@@ -73,13 +73,13 @@ order_points(rb_meshing_run *run, const rb_meshing_loaded *mesh, uint32 *number)
 				next++;
 			number[v] = next++;
 		}
-	rb_corners_free(run->memory, &corners);
+	rb_point_hash_free(run->memory, &corners);
 	rb_free(run->memory, (void **) &points);
 	pfree(taken);
 }
 
 static void
-renumber(uint32_t *corner, size_t n, const uint32 *number)
+renumber_corners(uint32_t *corner, size_t n, const uint32 *number)
 {
 	for (size_t i = 0; i < n; i++)
 		if (corner[i] != RB_NONE)
@@ -108,9 +108,9 @@ match_points(rb_meshing_run *run, rb_meshing_loaded *mesh)
 		now.kind[number[v]] = mesh->kind[v];
 		now.id[RB_MESH_VERTICES][number[v]] = mesh->id[RB_MESH_VERTICES][v];
 	}
-	renumber(&mesh->tets[0][0], 4 * (size_t) mesh->n[RB_MESH_TETS], number);
-	renumber(&mesh->faces[0][0], 3 * (size_t) mesh->n[RB_MESH_FACES], number);
-	renumber(&mesh->edges[0][0], 2 * (size_t) mesh->n[RB_MESH_EDGES], number);
+	renumber_corners(&mesh->tets[0][0], 4 * (size_t) mesh->n[RB_MESH_TETS], number);
+	renumber_corners(&mesh->faces[0][0], 3 * (size_t) mesh->n[RB_MESH_FACES], number);
+	renumber_corners(&mesh->edges[0][0], 2 * (size_t) mesh->n[RB_MESH_EDGES], number);
 	*mesh = now;
 	rb_free(run->memory, (void **) &number);
 }
@@ -226,41 +226,41 @@ match_facets(rb_meshing_run *run, const rb_meshing_loaded *mesh, rb_meshing_matc
 
 /* ---- segments ---- */
 
-typedef struct ends
+typedef struct edge_ends
 {
 	uint32 low;
 	uint32 high;
 	uint32 number;
-} ends;
+} edge_ends;
 
 static int
 compare_ends(const void *a, const void *b)
 {
-	const ends *x = a;
-	const ends *y = b;
+	const edge_ends *x = a;
+	const edge_ends *y = b;
 
 	if (x->low != y->low)
 		return x->low < y->low ? -1 : 1;
 	return x->high < y->high ? -1 : x->high > y->high;
 }
 
-static ends
+static edge_ends
 make_ends(const uint32_t *v, uint32 number)
 {
-	return (ends){Min(v[0], v[1]), Max(v[0], v[1]), number};
+	return (edge_ends){Min(v[0], v[1]), Max(v[0], v[1]), number};
 }
 
-typedef struct piece
+typedef struct segment_piece
 {
 	int64 segment;
 	uint32 edge;
-} piece;
+} segment_piece;
 
 static int
 compare_pieces(const void *a, const void *b)
 {
-	const piece *x = a;
-	const piece *y = b;
+	const segment_piece *x = a;
+	const segment_piece *y = b;
 
 	if (x->segment != y->segment)
 		return x->segment < y->segment ? -1 : 1;
@@ -281,7 +281,7 @@ compare_numbers(const void *a, const void *b)
  * some of the vertices.
  */
 static void
-find_ends(const rb_meshing_loaded *mesh, const piece *pieces, uint32 n, uint32 *scratch,
+find_ends(const rb_meshing_loaded *mesh, const segment_piece *pieces, uint32 n, uint32 *scratch,
 		  uint32_t *v)
 {
 	uint32 single = 0;
@@ -304,8 +304,8 @@ match_segments(rb_meshing_run *run, const rb_meshing_loaded *mesh, rb_meshing_ma
 	const rb_plc *plc = &run->part->welded.plc;
 	const uint32 given = run->part->is_welded ? plc->nsegments : 0;
 	const uint32 n = mesh->n[RB_MESH_EDGES];
-	ends *list = rb_meshing_array(run, given, sizeof *list);
-	piece *pieces = rb_meshing_array(run, n, sizeof *pieces);
+	edge_ends *list = rb_meshing_array(run, given, sizeof *list);
+	segment_piece *pieces = rb_meshing_array(run, n, sizeof *pieces);
 	uint32 *scratch = rb_meshing_array(run, n, 2 * sizeof *scratch);
 
 	to->nsegments = given;
@@ -320,13 +320,13 @@ match_segments(rb_meshing_run *run, const rb_meshing_loaded *mesh, rb_meshing_ma
 	}
 	qsort(list, given, sizeof *list, compare_ends);
 	for (uint32 i = 0; i < n; i++)
-		pieces[i] = (piece){mesh->segment[i], i};
+		pieces[i] = (segment_piece){mesh->segment[i], i};
 	qsort(pieces, n, sizeof *pieces, compare_pieces);
 	for (uint32 i = 0, next; i < n; i = next)
 	{
 		uint32_t v[2];
-		ends key;
-		const ends *found;
+		edge_ends key;
+		const edge_ends *found;
 		uint32 number;
 
 		for (next = i + 1; next < n && pieces[next].segment == pieces[i].segment;)

@@ -44,7 +44,7 @@ rb_meshing_open(const rb_meshing_call *call, MemoryContext context)
 	run->call = call;
 	run->at_end.func = close_run;
 	run->at_end.arg = run;
-	rb_open_begin(&run->open, close_run, run);
+	rb_cleanup_register(&run->open, close_run, run);
 	MemoryContextRegisterResetCallback(context, &run->at_end);
 	rb_memory_set_idle(limit);
 	run->memory = rb_memory_open(call->function, limit);
@@ -60,7 +60,7 @@ rb_meshing_open(const rb_meshing_call *call, MemoryContext context)
 }
 
 static void
-stop(rb_meshing_run *run)
+stop_work(rb_meshing_run *run)
 {
 	if (!run->running)
 		return;
@@ -74,8 +74,8 @@ stop(rb_meshing_run *run)
 void
 rb_meshing_close(rb_meshing_run *run)
 {
-	rb_open_end(&run->open);
-	stop(run);
+	rb_cleanup_unregister(&run->open);
+	stop_work(run);
 	rb_remote_close(run->remote);
 	run->remote = NULL;
 	rb_progress_end(&run->progress);
@@ -86,7 +86,7 @@ rb_meshing_close(rb_meshing_run *run)
 		rb_memory_destroy(run->memory);
 		run->memory = NULL;
 	}
-	rb_open_ended();
+	rb_cleanup_release_idle();
 }
 
 /* ---- reading ---- */
@@ -283,7 +283,7 @@ rb_meshing_weld_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part
  * the polygons as separate facets: then points are added, and rounded, at other locations.
  */
 static rb_status
-tetrahedralize(const rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part)
+tetrahedralize_part(const rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part)
 {
 	rb_welded *welded = &part->welded;
 	rb_status status =
@@ -318,12 +318,12 @@ name_polygons(rb_context *ctx, rb_meshing_part *part)
  * Returns RB_BAD_PLC if the mesh does not match its facets, which is never the fault of the rows.
  */
 static rb_status
-look_at_volumes(rb_context *ctx, rb_meshing_part *part)
+check_part_volumes(rb_context *ctx, rb_meshing_part *part)
 {
 	rb_volumes_input in;
 
 	rb_volumes_of_plc(&part->welded.plc, &part->tets, &in);
-	return rb_volumes_look(ctx, &in, &part->flaw);
+	return rb_volumes_check(ctx, &in, &part->flaw);
 }
 
 /*
@@ -333,22 +333,22 @@ look_at_volumes(rb_context *ctx, rb_meshing_part *part)
 static rb_status
 refine_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part)
 {
-	rb_volumes_kept kept = {0};
+	rb_volumes_surface kept = {0};
 	rb_volumes_input in;
 	rb_status status = RB_OK;
 
 	if (part->names != NULL)
-		status = rb_volumes_keep(ctx, &part->tets, &kept);
+		status = rb_volumes_copy_surface(ctx, &part->tets, &kept);
 	if (status == RB_OK)
 		status = rb_refine(ctx, &run->options, &part->tets, &part->refined);
 	if (status == RB_OK && part->names == NULL)
-		status = look_at_volumes(ctx, part);
+		status = check_part_volumes(ctx, part);
 	else if (status == RB_OK)
 	{
-		rb_volumes_of_kept(&kept, &part->tets, &in);
-		status = rb_volumes_look(ctx, &in, &part->flaw);
+		rb_volumes_of_surface(&kept, &part->tets, &in);
+		status = rb_volumes_check(ctx, &in, &part->flaw);
 	}
-	rb_volumes_kept_free(ctx->memory, &kept);
+	rb_volumes_surface_free(ctx->memory, &kept);
 	return status;
 }
 
@@ -368,9 +368,9 @@ rb_meshing_fill_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part
 	if (status == RB_OK)
 		status = rb_weld_creases(ctx, &part->welded);
 	if (status == RB_OK)
-		status = tetrahedralize(run, ctx, part);
+		status = tetrahedralize_part(run, ctx, part);
 	if (status == RB_OK)
-		status = look_at_volumes(ctx, part);
+		status = check_part_volumes(ctx, part);
 	enter_stage(run, part, RB_MESH_TETRAHEDRALIZE, RB_MESH_REFINE, &start);
 	/* If the call has one mesh only, a separate work function refines it. */
 	if (status == RB_OK && run->call->by_body)
@@ -426,14 +426,14 @@ rb_meshing_make(rb_meshing_run *run)
 /* Number of ids in a list such as "17, 18, 230, and 5 more" */
 #define LISTED 10
 
-typedef struct list
+typedef struct id_list
 {
 	StringInfoData text;
 	uint32 n;
-} list;
+} id_list;
 
 static void
-add_body(list *bodies, int64 body)
+add_body(id_list *bodies, int64 body)
 {
 	if (bodies->n == 0)
 		initStringInfo(&bodies->text);
@@ -442,7 +442,7 @@ add_body(list *bodies, int64 body)
 }
 
 static const char *
-list_bodies(list *bodies)
+list_bodies(id_list *bodies)
 {
 	if (bodies->n > LISTED)
 		appendStringInfo(&bodies->text, ", and %u more", bodies->n - LISTED);
@@ -460,8 +460,8 @@ rb_meshing_notices(const rb_meshing_run *run)
 	uint64 no_area = 0;
 	const char *no_rows =
 		run->empty ? "  The mesh has no rows, and the tables created for it were dropped." : "";
-	list empty = {.n = 0};
-	list skipped = {.n = 0};
+	id_list empty = {.n = 0};
+	id_list skipped = {.n = 0};
 	rb_reasons why;
 	bool facets = false;
 
@@ -545,25 +545,25 @@ rb_meshing_notices(const rb_meshing_run *run)
 }
 
 static rb_last_line
-line(const char *stage, uint64 count, double ms)
+make_line(const char *stage, uint64 count, double ms)
 {
 	return (rb_last_line){.stage = stage, .count = count, .ms = ms};
 }
 
 /* Sums over all meshes of a call */
-typedef struct sums
+typedef struct report_sums
 {
 	uint64 polygons, facets, triangles, segments, same_points, same_segments, points;
 	uint64 vertices, edges, faces, regions, tets, added, bad, tried, rounds;
 	double ms_points, ms_segments, ms_facets, ms_regions;
-} sums;
+} report_sums;
 
-static sums
-sum(const rb_meshing_run *run)
+static report_sums
+sum_parts(const rb_meshing_run *run)
 {
 	/* Divide times by the number of threads that meshed solids at once. */
 	const int share = run->call->by_body ? run->ctx.threads : 1;
-	sums s;
+	report_sums s;
 
 	memset(&s, 0, sizeof s);
 	for (uint32 i = 0; i < run->nparts; i++)
@@ -600,7 +600,7 @@ sum(const rb_meshing_run *run)
 void
 rb_meshing_report(const rb_meshing_run *run, uint64 rows, double ms)
 {
-	const sums s = sum(run);
+	const report_sums s = sum_parts(run);
 	const bool loaded = run->one.names != NULL;
 	rb_last_line lines[RB_LAST_LINES + 1];
 	uint64 read = 0;
@@ -608,17 +608,17 @@ rb_meshing_report(const rb_meshing_run *run, uint64 rows, double ms)
 
 	for (int i = 0; i < run->call->sides; i++)
 		read += run->side[i].rows;
-	lines[n++] = line("read", read, run->ms[RB_STAGE_READ]);
+	lines[n++] = make_line("read", read, run->ms[RB_STAGE_READ]);
 	if (loaded)
 	{
-		lines[n++] =
-			line(rb_progress_stage(RB_MESH_LOAD), run->one.names->npoints, run->ms[RB_MESH_LOAD]);
-		lines[n++] =
-			line(rb_progress_stage(RB_MESH_CHECK), run->one.names->npoints, run->ms[RB_MESH_CHECK]);
+		lines[n++] = make_line(rb_progress_stage(RB_MESH_LOAD), run->one.names->npoints,
+							   run->ms[RB_MESH_LOAD]);
+		lines[n++] = make_line(rb_progress_stage(RB_MESH_CHECK), run->one.names->npoints,
+							   run->ms[RB_MESH_CHECK]);
 	}
 	else
 	{
-		lines[n] = line(rb_progress_stage(RB_MESH_WELD), s.points, run->ms[RB_MESH_WELD]);
+		lines[n] = make_line(rb_progress_stage(RB_MESH_WELD), s.points, run->ms[RB_MESH_WELD]);
 		snprintf(lines[n++].detail, sizeof lines->detail,
 				 "%llu facets of %llu triangles, %llu segments; duplicate points: %llu, "
 				 "duplicate segments: %llu",
@@ -626,19 +626,19 @@ rb_meshing_report(const rb_meshing_run *run, uint64 rows, double ms)
 				 (unsigned long long) s.segments, (unsigned long long) s.same_points,
 				 (unsigned long long) s.same_segments);
 		lines[n++] =
-			line(rb_progress_stage(RB_MESH_VALIDATE), s.triangles, run->ms[RB_MESH_VALIDATE]);
-		lines[n++] = line("points", s.vertices, s.ms_points);
-		lines[n++] = line("segments", s.edges, s.ms_segments);
-		lines[n] = line("facets", s.faces, s.ms_facets);
+			make_line(rb_progress_stage(RB_MESH_VALIDATE), s.triangles, run->ms[RB_MESH_VALIDATE]);
+		lines[n++] = make_line("points", s.vertices, s.ms_points);
+		lines[n++] = make_line("segments", s.edges, s.ms_segments);
+		lines[n] = make_line("facets", s.faces, s.ms_facets);
 		if (s.facets < s.polygons)
 			snprintf(lines[n].detail, sizeof lines->detail,
 					 "facets after merging coplanar ones: %llu", (unsigned long long) s.facets);
 		n++;
-		lines[n++] = line("regions", s.regions, s.ms_regions);
+		lines[n++] = make_line("regions", s.regions, s.ms_regions);
 	}
 	if (run->call->refine)
 	{
-		lines[n] = line(rb_progress_stage(RB_MESH_REFINE), s.added, run->ms[RB_MESH_REFINE]);
+		lines[n] = make_line(rb_progress_stage(RB_MESH_REFINE), s.added, run->ms[RB_MESH_REFINE]);
 		snprintf(lines[n].detail, sizeof lines->detail,
 				 "rounds: %llu, cavities tried: %llu, remaining bad tetrahedra: %llu",
 				 (unsigned long long) s.rounds, (unsigned long long) s.tried,
@@ -647,7 +647,7 @@ rb_meshing_report(const rb_meshing_run *run, uint64 rows, double ms)
 			rb_meshing_device_report(run, &lines[n]);
 		n++;
 	}
-	lines[n] = line(rb_progress_stage(RB_MESH_FILL), rows, ms);
+	lines[n] = make_line(rb_progress_stage(RB_MESH_FILL), rows, ms);
 	snprintf(lines[n++].detail, sizeof lines->detail, "%llu tetrahedra, peak %llu kB",
 			 (unsigned long long) s.tets, (unsigned long long) (rb_memory_peak(run->memory) >> 10));
 	lines[n].stage = NULL;

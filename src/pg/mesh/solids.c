@@ -42,7 +42,7 @@ typedef struct of_body
 } of_body;
 
 static int
-compare(const void *a, const void *b)
+compare_rows_of_body(const void *a, const void *b)
 {
 	const of_body *x = a;
 	const of_body *y = b;
@@ -54,7 +54,7 @@ compare(const void *a, const void *b)
 
 /* Sorts the rows of the set by solid. The refused rows of a solid follow its other rows. */
 static of_body *
-sort_rows(rb_meshing_run *run, const rb_set *set, const rb_side *side)
+sort_rows(rb_meshing_run *run, const rb_set *set, const rb_side_data *side)
 {
 	const int64 *body = (const int64 *) run->call->number[RB_MESH_BODY].words;
 	of_body *all = rb_meshing_array(run, (size_t) set->nrows + side->nrefused, sizeof *all);
@@ -68,7 +68,7 @@ sort_rows(rb_meshing_run *run, const rb_set *set, const rb_side *side)
 	for (uint32 i = 0; i < side->nrefused; i++)
 		all[set->nrows + i] = (of_body){side->refused[i].id, set->nrows + i};
 	if (!ascend)
-		qsort(all, set->nrows + side->nrefused, sizeof *all, compare);
+		qsort(all, set->nrows + side->nrefused, sizeof *all, compare_rows_of_body);
 	CHECK_FOR_INTERRUPTS();
 	return all;
 }
@@ -77,7 +77,7 @@ void
 rb_meshing_bodies_begin(rb_meshing_run *run)
 {
 	const rb_set *set = rb_meshing_set(run, RB_MESH_FACETS);
-	const rb_side *side = &run->side[run->call->at[RB_MESH_FACETS]];
+	const rb_side_data *side = &run->side[run->call->at[RB_MESH_FACETS]];
 	rb_meshing_threads *t = MemoryContextAllocZero(GetMemoryChunkContext(run), sizeof *t);
 	const size_t most = (size_t) set->nrows + side->nrefused;
 	of_body *all = sort_rows(run, set, side);
@@ -125,7 +125,8 @@ rb_meshing_bodies_begin(rb_meshing_run *run)
 
 /* Copies the triangles of one solid to arrays of its own, with its rows numbered from 0. */
 static rb_status
-gather(rb_context *ctx, const rb_meshing_threads *t, uint32 body, rb_set *to, void **blocks)
+copy_triangles_of_body(rb_context *ctx, const rb_meshing_threads *t, uint32 body, rb_set *to,
+					   void **blocks)
 {
 	const rb_set *set = rb_meshing_set(t->run, RB_MESH_FACETS);
 	const uint32 *row = t->row + t->start[body];
@@ -171,7 +172,7 @@ gather(rb_context *ctx, const rb_meshing_threads *t, uint32 body, rb_set *to, vo
 
 /* Translates the row numbers of one solid back to row numbers of the whole set. */
 static void
-name_rows(const rb_meshing_threads *t, uint32 body, rb_meshing_part *part)
+translate_rows(const rb_meshing_threads *t, uint32 body, rb_meshing_part *part)
 {
 	const uint32 *row = t->row + t->start[body];
 	rb_welded *w = &part->welded;
@@ -195,12 +196,12 @@ make_body(rb_context *ctx, const rb_meshing_threads *t, uint32 body, rb_meshing_
 	const double start = rb_now_ms();
 	void *blocks[4] = {NULL, NULL, NULL, NULL};
 	rb_set set;
-	rb_status status = gather(ctx, t, body, &set, blocks);
+	rb_status status = copy_triangles_of_body(ctx, t, body, &set, blocks);
 
 	if (status == RB_OK)
 		status = rb_meshing_weld_part(t->run, ctx, part, &set);
 	if (status == RB_OK || status == RB_BAD_PLC)
-		name_rows(t, body, part);
+		translate_rows(t, body, part);
 	for (int i = 0; i < 4; i++)
 		rb_free(ctx->memory, &blocks[i]);
 	part->ms[RB_MESH_WELD] = rb_now_ms() - start;
@@ -215,7 +216,7 @@ make_body(rb_context *ctx, const rb_meshing_threads *t, uint32 body, rb_meshing_
 
 /* Records a failure of the run, and stops the other threads. */
 static void
-fail(const rb_meshing_threads *t, rb_status status, const rb_error *error)
+fail_run(const rb_meshing_threads *t, rb_status status, const rb_error *error)
 {
 	if (error->status == status)
 		(void) rb_fail(&t->run->ctx, status, error->need, error->limit, error->text);
@@ -258,7 +259,7 @@ make_some(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		else if (part->status != RB_OK)
 		{
 			if (part->status != RB_STOPPED)
-				fail(t, part->status, &ctx->error);
+				fail_run(t, part->status, &ctx->error);
 			return;
 		}
 		rb_progress(&t->run->ctx, RB_STAGE_READ, rb_add(&t->done, 1), t->nbodies);

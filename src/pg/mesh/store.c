@@ -36,7 +36,7 @@ enum
 };
 
 /* Source of the rows: a sequence of parts, each of which has numbers from 0 */
-typedef struct rb_rows_of
+typedef struct row_source
 {
 	const rb_meshing_run *run;
 	uint32 **polygons; /* Ordinals of the polygons of each part */
@@ -47,7 +47,7 @@ typedef struct rb_rows_of
 	uint64 rows;
 	int64 vertices;
 	int64 segments;
-} rb_rows_of;
+} row_source;
 
 static uint64
 rows_of(const rb_meshing_part *part, rb_meshing_kind kind)
@@ -79,7 +79,7 @@ all_rows(const rb_meshing_run *run, rb_meshing_kind kind)
 }
 
 static void
-first_part(rb_rows_of *of)
+first_part(row_source *of)
 {
 	of->number = 0;
 	of->part = of->run->parts;
@@ -91,7 +91,7 @@ first_part(rb_rows_of *of)
  * requested in ascending order.
  */
 static uint32
-find_row(rb_rows_of *of, rb_meshing_kind kind, uint64 i)
+find_row(row_source *of, rb_meshing_kind kind, uint64 i)
 {
 	while (i - of->rows >= rows_of(of->part, kind))
 	{
@@ -107,7 +107,7 @@ find_row(rb_rows_of *of, rb_meshing_kind kind, uint64 i)
 /* ---- ids, or RB_MESH_NULL ---- */
 
 static int64
-vertex_id(const rb_rows_of *of, uint32 v)
+vertex_id(const row_source *of, uint32 v)
 {
 	const rb_meshing_names *names = of->part->names;
 
@@ -117,7 +117,7 @@ vertex_id(const rb_rows_of *of, uint32 v)
 }
 
 static int64
-facet_id(const rb_rows_of *of, uint32 facet)
+facet_id(const row_source *of, uint32 facet)
 {
 	if (facet == RB_NONE)
 		return RB_MESH_NULL;
@@ -127,7 +127,7 @@ facet_id(const rb_rows_of *of, uint32 facet)
 }
 
 static int64
-polygon(const rb_rows_of *of, uint32 facet)
+polygon_ordinal(const row_source *of, uint32 facet)
 {
 	return of->part->names != NULL ? of->part->names->polygon[facet]
 								   : of->polygons[of->number][facet];
@@ -135,7 +135,7 @@ polygon(const rb_rows_of *of, uint32 facet)
 
 /* Returns the id of the row of segments. */
 static int64
-segment_id(const rb_rows_of *of, uint32 segment)
+segment_id(const row_source *of, uint32 segment)
 {
 	const rb_welded *w = &of->part->welded;
 
@@ -148,7 +148,7 @@ segment_id(const rb_rows_of *of, uint32 segment)
 
 /* Returns the id of the facet that the segment bounds. */
 static int64
-segment_facet(const rb_rows_of *of, uint32 segment)
+segment_facet(const row_source *of, uint32 segment)
 {
 	return of->part->names != NULL ? of->part->names->facet_id[segment]
 								   : facet_id(of, of->part->tets.segment_facet[segment]);
@@ -159,7 +159,7 @@ segment_facet(const rb_rows_of *of, uint32 segment)
  * replace *kind by a kind that exists only in tables.
  */
 static int64
-parent_id(const rb_rows_of *of, uint32 i, int *kind)
+parent_id(const row_source *of, uint32 i, int *kind)
 {
 	const rb_tets *tets = &of->part->tets;
 	const rb_welded *w = &of->part->welded;
@@ -190,21 +190,21 @@ parent_id(const rb_rows_of *of, uint32 i, int *kind)
 }
 
 static void
-put(Datum *values, bool *nulls, int column, int64 id)
+set_id(Datum *values, bool *nulls, int column, int64 id)
 {
 	nulls[column] = id == RB_MESH_NULL;
 	values[column] = Int64GetDatum(id);
 }
 
 static void
-corners(const rb_rows_of *of, const uint32_t *v, int n, Datum *values)
+set_corners(const row_source *of, const uint32_t *v, int n, Datum *values)
 {
 	for (int k = 0; k < n; k++)
 		values[1 + k] = Int64GetDatum(vertex_id(of, v[k]));
 }
 
 static void
-measure(const rb_tets *tets, uint32 i, Datum *values)
+set_quality(const rb_tets *tets, uint32 i, Datum *values)
 {
 	const double *p[4];
 	rb_tet_quality quality;
@@ -220,7 +220,7 @@ measure(const rb_tets *tets, uint32 i, Datum *values)
  * Builds row n of all rows, in the order of rb_meshing_columns, and returns its number of columns.
  */
 static int
-make_row(rb_rows_of *of, rb_meshing_kind kind, uint64 n, Datum *values, bool *nulls)
+make_row(row_source *of, rb_meshing_kind kind, uint64 n, Datum *values, bool *nulls)
 {
 	uint32 i = find_row(of, kind, n);
 	const rb_tets *tets = &of->part->tets;
@@ -237,24 +237,24 @@ make_row(rb_rows_of *of, rb_meshing_kind kind, uint64 n, Datum *values, bool *nu
 			for (int k = 0; k < 3; k++)
 				values[1 + k] = Float8GetDatum(tets->points[3 * (size_t) i + k]);
 			vertex_kind = tets->kind[i];
-			put(values, nulls, 5, parent_id(of, i, &vertex_kind));
+			set_id(values, nulls, 5, parent_id(of, i, &vertex_kind));
 			values[4] = of->kind[vertex_kind];
 			break;
 		case RB_MESH_TETS:
-			corners(of, tets->tets[i], 4, values);
+			set_corners(of, tets->tets[i], 4, values);
 			values[5] = Int64GetDatum(tets->region[i]);
-			measure(tets, i, &values[6]);
+			set_quality(tets, i, &values[6]);
 			columns = 8;
 			break;
 		case RB_MESH_FACES:
-			corners(of, tets->faces[i], 3, values);
+			set_corners(of, tets->faces[i], 3, values);
 			values[4] = Int64GetDatum(facet_id(of, tets->face_facet[i]));
-			values[5] = Int32GetDatum((int32) polygon(of, tets->face_facet[i]));
+			values[5] = Int32GetDatum((int32) polygon_ordinal(of, tets->face_facet[i]));
 			break;
 		default:
-			corners(of, tets->edges[i], 2, values);
-			put(values, nulls, 3, segment_id(of, tets->edge_segment[i]));
-			put(values, nulls, 4, segment_facet(of, tets->edge_segment[i]));
+			set_corners(of, tets->edges[i], 2, values);
+			set_id(values, nulls, 3, segment_id(of, tets->edge_segment[i]));
+			set_id(values, nulls, 4, segment_facet(of, tets->edge_segment[i]));
 			values[5] = Int64GetDatum(of->part->names != NULL
 										  ? of->part->names->segment[tets->edge_segment[i]]
 										  : of->segments + tets->edge_segment[i] + 1);
@@ -273,7 +273,7 @@ typedef struct numbered
 } numbered;
 
 static int
-compare(const void *a, const void *b)
+compare_numbered(const void *a, const void *b)
 {
 	const numbered *x = a;
 	const numbered *y = b;
@@ -299,7 +299,7 @@ rb_meshing_polygons(const rb_meshing_run *run, const rb_meshing_part *part)
 		ascend &= i == 0 || all[i - 1].id <= all[i].id;
 	}
 	if (!ascend)
-		qsort(all, n, sizeof *all, compare);
+		qsort(all, n, sizeof *all, compare_numbered);
 	for (uint32 i = 0; i < n; i++)
 		polygon[all[i].facet] =
 			i > 0 && all[i - 1].id == all[i].id ? polygon[all[i - 1].facet] + 1 : 1;
@@ -328,7 +328,7 @@ has_only_these(const rb_meshing_table *t, Relation rel)
 }
 
 static void
-fill_at_once(rb_rows_of *of, const rb_meshing_table *t, Relation rel)
+fill_at_once(row_source *of, const rb_meshing_table *t, Relation rel)
 {
 	const uint64 n = all_rows(of->run, t->kind);
 	const CommandId command = GetCurrentCommandId(true);
@@ -384,7 +384,7 @@ make_array(Oid type, Datum *values, bool *nulls, int n)
 }
 
 static void
-fill_by_insert(rb_rows_of *of, const rb_meshing_table *t)
+fill_by_insert(row_source *of, const rb_meshing_table *t)
 {
 	const char *function = of->run->call->function;
 	const rb_meshing_column *c = rb_meshing_columns(t->kind);
@@ -433,7 +433,7 @@ fill_by_insert(rb_rows_of *of, const rb_meshing_table *t)
 /* ---- all tables ---- */
 
 static void
-fill_table(rb_rows_of *of, rb_meshing_table *t)
+fill_table(row_source *of, rb_meshing_table *t)
 {
 	const char *function = of->run->call->function;
 	Relation rel = rb_meshing_table_open(t, function);
@@ -463,7 +463,7 @@ rb_meshing_fill(rb_meshing_run *run, rb_meshing_table *tables)
 		[RB_VERTEX_ON_FACET] = "facet", [RB_VERTEX_INSIDE] = "inside",
 		[RB_VERTEX_ON_HULL] = "hull",   [KIND_EDGE] = "edge",
 		[KIND_CROSSING] = "crossing"};
-	rb_rows_of of = {.run = run};
+	row_source of = {.run = run};
 	uint64 rows = 0;
 	uint64 total = 0;
 

@@ -64,8 +64,8 @@ static const rb_meshing_column columns_of[RB_MESH_TABLES][RB_MESH_COLUMNS + 1] =
 					  {"v3", INT8OID, false, NEEDED},
 					  {"v4", INT8OID, false, NEEDED},
 					  {"region", INT8OID, false, NEEDED},
-					  {"radius_edge", FLOAT8OID, true, RB_COLUMN_TOLD},
-					  {"min_dihedral", FLOAT8OID, true, RB_COLUMN_TOLD},
+					  {"radius_edge", FLOAT8OID, true, RB_COLUMN_INFORMATIVE},
+					  {"min_dihedral", FLOAT8OID, true, RB_COLUMN_INFORMATIVE},
 					  BODY_ID},
 	[RB_MESH_FACES] = {{"id", INT8OID, false, NEEDED},
 					   {"v1", INT8OID, false, NEEDED},
@@ -171,7 +171,7 @@ rb_meshing_tables_name(rb_meshing_table *tables, const char *function, const cha
  * column.
  */
 static void
-ask_column(Relation rel, AttrNumber attno)
+check_column_right(Relation rel, AttrNumber attno)
 {
 	const Oid relid = RelationGetRelid(rel);
 
@@ -193,8 +193,8 @@ find_columns(rb_meshing_table *t, Relation rel, AclMode right, const char *funct
 		Oid type;
 
 		t->attno[i] = Max(attno, 0);
-		if (attno <= 0 &&
-			(c[i].use == RB_COLUMN_TOLD || (c[i].use == RB_COLUMN_OPTIONAL && right == ACL_INSERT)))
+		if (attno <= 0 && (c[i].use == RB_COLUMN_INFORMATIVE ||
+						   (c[i].use == RB_COLUMN_OPTIONAL && right == ACL_INSERT)))
 			continue;
 		if (attno <= 0)
 			ereport(
@@ -204,9 +204,9 @@ find_columns(rb_meshing_table *t, Relation rel, AclMode right, const char *funct
 				 errdetail("The columns are: %s.", rb_list_columns(desc)),
 				 right == ACL_INSERT ? errhint("Drop the table to have it created again.") : 0));
 		if (right == ACL_INSERT)
-			ask_column(rel, attno);
+			check_column_right(rel, attno);
 		type = getBaseType(TupleDescAttr(desc, attno - 1)->atttypid);
-		if (type != c[i].type && (c[i].use != RB_COLUMN_TOLD || right == ACL_INSERT))
+		if (type != c[i].type && (c[i].use != RB_COLUMN_INFORMATIVE || right == ACL_INSERT))
 			ereport(
 				ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
@@ -307,7 +307,7 @@ rb_meshing_prepare_insert(const rb_meshing_table *t, const char *function, int *
 }
 
 static void
-take_table(rb_meshing_table *t, const char *function)
+check_existing_table(rb_meshing_table *t, const char *function)
 {
 	Relation rel = rb_relation_open(t->relid, RowExclusiveLock, ACL_INSERT, function, t->quoted);
 	int n;
@@ -472,7 +472,7 @@ rb_meshing_tables_make(rb_meshing_table *tables, const char *function)
 		elog(ERROR, "%s: SPI_connect failed", function);
 	for (int i = 0; i < RB_MESH_TABLES; i++)
 		if (OidIsValid(tables[i].relid))
-			take_table(&tables[i], function);
+			check_existing_table(&tables[i], function);
 	for (int i = 0; i < RB_MESH_TABLES; i++)
 		if (!OidIsValid(tables[i].relid))
 		{

@@ -56,10 +56,10 @@ stop_run(rb_scan *scan)
 	if (scan->run->call.skip_bad)
 	{
 		rb_run_stop(scan->run);
-		rb_run_tell_left_out(scan->run);
+		rb_run_report_skipped(scan->run);
 	}
 	if (scan->rows != NULL)
-		rb_answer_close(scan->rows);
+		rb_aggregate_close(scan->rows);
 	else
 		rb_run_close(scan->run);
 	rb_last_run_set(scan->run);
@@ -109,21 +109,21 @@ compute_values(rb_scan *scan)
 static void
 open_run(rb_scan *scan)
 {
-	rb_call call;
+	rb_call_args call;
 	MemoryContext old;
 
 	if (scan->values == NULL)
 		compute_values(scan);
 	old = MemoryContextSwitchTo(scan->context);
 	PushActiveSnapshot(scan->css.ss.ps.state->es_snapshot);
-	rb_call_read(scan->join, scan->call->funcid, scan->values, &call);
+	rb_call_args_read(scan->join, scan->call->funcid, scan->values, &call);
 	scan->reported = false;
 	if (scan->shape->from == RB_ROWS_STREAM)
 		scan->run = rb_run_open(scan->join, &call, scan->context);
 	else
 	{
-		scan->rows = rb_answer_open(scan->join, scan->result, scan->of, &call, scan->context);
-		scan->run = rb_answer_run(scan->rows);
+		scan->rows = rb_aggregate_open(scan->join, scan->result, scan->of, &call, scan->context);
+		scan->run = rb_aggregate_run(scan->rows);
 	}
 	PopActiveSnapshot();
 	MemoryContextSwitchTo(old);
@@ -139,7 +139,7 @@ next_block(rb_scan *scan)
 		open_run(scan);
 	/* A snapshot is needed because a side may have to be read again. */
 	PushActiveSnapshot(scan->css.ss.ps.state->es_snapshot);
-	more = scan->rows != NULL ? rb_answer_block(scan->rows, &scan->block)
+	more = scan->rows != NULL ? rb_aggregate_block(scan->rows, &scan->block)
 							  : rb_run_next(scan->run, &scan->block);
 	PopActiveSnapshot();
 	scan->next = 0;
@@ -160,7 +160,7 @@ next_answer(rb_scan *scan, Datum *values)
 	if (scan->run == NULL)
 		open_run(scan);
 	PushActiveSnapshot(scan->css.ss.ps.state->es_snapshot);
-	more = rb_answer_next(scan->rows, values);
+	more = rb_aggregate_next(scan->rows, values);
 	PopActiveSnapshot();
 	if (!more)
 	{
@@ -240,7 +240,7 @@ next_stored_block(rb_scan *scan)
 {
 	const Datum *values = scan->stored->tts_values;
 	const int raw = scan->shape->raw;
-	const size_t most = raw > 3 ? RB_SHARE_PAIRS / (raw - 2) : RB_SHARE_PAIRS;
+	const size_t most = raw > 3 ? RB_QUEUE_PAIRS / (raw - 2) : RB_QUEUE_PAIRS;
 	size_t n = 0;
 
 	begin_copy(scan);
@@ -278,7 +278,7 @@ more_rows(rb_scan *scan)
 	if (scan->share != NULL)
 	{
 		begin_copy(scan);
-		rb_share_take(scan->share, scan->join->function, &scan->block);
+		rb_pair_queue_read(scan->share, scan->join->function, &scan->block);
 		scan->done = scan->block.n == 0;
 		return !scan->done;
 	}
@@ -293,14 +293,14 @@ more_rows(rb_scan *scan)
 
 /* Computes values that may be null or text; they live until the next row. */
 static void
-make_values(rb_scan *scan, TupleTableSlot *slot)
+build_values(rb_scan *scan, TupleTableSlot *slot)
 {
 	MemoryContext row = scan->css.ss.ps.ps_ExprContext->ecxt_per_tuple_memory;
 	MemoryContext old = MemoryContextSwitchTo(row);
 
 	for (int i = 0; i < scan->ncolumns; i++)
 		slot->tts_values[i] =
-			rb_value_made(&scan->block, scan->value[i], scan->next, &slot->tts_isnull[i]);
+			rb_value_build(&scan->block, scan->value[i], scan->next, &slot->tts_isnull[i]);
 	MemoryContextSwitchTo(old);
 }
 
@@ -316,7 +316,7 @@ next_of_block(rb_scan *scan, TupleTableSlot *slot)
 	if (TTS_SHOULDFREE(slot))
 		ExecClearTuple(slot);
 	if (scan->shape->made)
-		make_values(scan, slot);
+		build_values(scan, slot);
 	else
 		for (int i = 0; i < scan->ncolumns; i++)
 			slot->tts_values[i] = rb_value_in(&scan->block, scan->value[i], scan->next);
@@ -432,13 +432,13 @@ params_of(List *expressions, const EState *estate)
  * aggregate, such as count, that the scan replaces.
  */
 static void
-take_question(rb_scan *scan, const CustomScan *plan)
+read_question(rb_scan *scan, const CustomScan *plan)
 {
 	const List *asked = linitial(plan->custom_private);
 	ListCell *lc;
 
 	scan->result = (rb_result) linitial_int(asked);
-	scan->of = (rb_of) lsecond_int(asked);
+	scan->of = (rb_result_side) lsecond_int(asked);
 	scan->ncolumns = list_length(plan->custom_scan_tlist);
 	scan->shape = rb_row_shape_of(scan->result);
 	scan->columns = palloc(scan->ncolumns * sizeof *scan->columns);
@@ -474,7 +474,7 @@ begin_scan(CustomScanState *node, EState *estate, int eflags)
 	scan->join = rb_join_of_function(scan->call->funcid);
 	if (scan->join == NULL)
 		elog(ERROR, "function %u is not a join", scan->call->funcid);
-	take_question(scan, plan);
+	read_question(scan, plan);
 	scan->args = ExecInitExprList(scan->call->args, &node->ss.ps);
 	scan->params = params_of(scan->call->args, estate);
 	scan->context =
@@ -516,17 +516,17 @@ leave_share(rb_scan *scan)
 static Size
 estimate_shared(CustomScanState *node, ParallelContext *pcxt)
 {
-	return rb_share_size();
+	return rb_pair_queue_size();
 }
 
 /* Starts the join in the leader, and the pump that fills the ring. */
 static void
-fill_share(rb_scan *scan, rb_share *share)
+fill_share(rb_scan *scan, rb_pair_queue *share)
 {
 	MemoryContext old;
 
 	drop_run(scan);
-	rb_share_init(share);
+	rb_pair_queue_init(share);
 	open_run(scan);
 	old = MemoryContextSwitchTo(scan->context);
 	scan->pump = rb_pump_start(scan->run, share);
@@ -573,7 +573,7 @@ shutdown_scan(CustomScanState *node)
 /* ---- rescan and end ---- */
 
 static void
-rescan(CustomScanState *node)
+restart_scan(CustomScanState *node)
 {
 	rb_scan *scan = (rb_scan *) node;
 	bool same = !bms_overlap(node->ss.ps.chgParam, scan->params);
@@ -624,7 +624,7 @@ static const CustomExecMethods exec_methods = {
 	.BeginCustomScan = begin_scan,
 	.ExecCustomScan = exec_scan,
 	.EndCustomScan = end_scan,
-	.ReScanCustomScan = rescan,
+	.ReScanCustomScan = restart_scan,
 	.EstimateDSMCustomScan = estimate_shared,
 	.InitializeDSMCustomScan = initialize_shared,
 	.ReInitializeDSMCustomScan = reinitialize_shared,

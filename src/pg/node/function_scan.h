@@ -21,10 +21,10 @@ typedef struct rb_scan
 	const rb_join *join;
 	rb_result result; /* Result requested, which determines the rows of the scan */
 	const rb_row_shape *shape;
-	rb_of of;        /* Side or sides whose ids are returned */
-	int ncolumns;    /* Number of columns of the scan's rows */
-	int *columns;    /* Column of the result for each of them */
-	rb_value *value; /* Location in a block of each of them */
+	rb_result_side of; /* Side or sides whose ids are returned */
+	int ncolumns;      /* Number of columns of the scan's rows */
+	int *columns;      /* Column of the result for each of them */
+	rb_value *value;   /* Location in a block of each of them */
 	FuncExpr *call;
 	List *args;        /* ExprStates of the arguments */
 	Bitmapset *params; /* Parameters that the arguments depend on */
@@ -36,14 +36,14 @@ typedef struct rb_scan
 	MemoryContext values_context;
 	NullableDatum *values; /* NULL if not computed yet */
 
-	MemoryContext context; /* Context of the run, reset before each run */
-	rb_run *run;           /* Last run, or NULL before the first */
-	rb_answer_rows *rows;  /* Rows of the run, or NULL if the scan returns pairs */
-	bool reported;         /* True if redblue_last_run() reports the run */
-	bool done;             /* True if no rows are left */
+	MemoryContext context;   /* Context of the run, reset before each run */
+	rb_join_run *run;        /* Last run, or NULL before the first */
+	rb_aggregate_rows *rows; /* Rows of the run, or NULL if the scan returns pairs */
+	bool reported;           /* True if redblue_last_run() reports the run */
+	bool done;               /* True if no rows are left */
 
 	/* Below a Gather: ring buffer of pairs, filled by the leader's pump */
-	rb_share *share;
+	rb_pair_queue *share;
 	rb_pump *pump;        /* NULL in workers */
 	dsm_segment *segment; /* Segment that contains the ring; leader only */
 
@@ -53,9 +53,9 @@ typedef struct rb_scan
 
 	rb_block block;            /* Block of the run, or a copy in the arrays below */
 	size_t next;               /* Index of the next row in the block */
-	int64 red[RB_SHARE_PAIRS]; /* Rows copied from the ring or the tuplestore */
-	int64 blue[RB_SHARE_PAIRS];
-	uint64 told[RB_SHARE_PAIRS];
+	int64 red[RB_QUEUE_PAIRS]; /* Rows copied from the ring or the tuplestore */
+	int64 blue[RB_QUEUE_PAIRS];
+	uint64 told[RB_QUEUE_PAIRS];
 } rb_scan;
 
 /* ---- function_scan_path.c ---- */
@@ -70,7 +70,7 @@ extern FuncExpr *rb_call_of_relation(RelOptInfo *rel, RangeTblEntry *rte);
 
 /*
  * The custom_private of a plan states the requested result, which may differ from that of the
- * function. It contains an rb_result, an rb_of, and for each column of custom_scan_tlist its index
+ * function. It contains an rb_result, an rb_result_side, and for each column of custom_scan_tlist its index
  * in the result. These integers form a nested list, because extensions that look for their own
  * custom scans (Citus) expect the first element of custom_private to be a node.
  */

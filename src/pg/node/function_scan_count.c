@@ -78,7 +78,7 @@ counts_pairs(const Aggref *aggregate, Index relid)
 }
 
 static bool
-ask(Node *node, void *arg)
+collect_counts(Node *node, void *arg)
 {
 	rb_question *q = arg;
 
@@ -98,14 +98,14 @@ ask(Node *node, void *arg)
 		case T_WindowFunc:
 			return true;
 		default:
-			return expression_tree_walker(node, ask, arg);
+			return expression_tree_walker(node, collect_counts, arg);
 	}
 }
 
 bool
 rb_ask_for_counts(Node *node, rb_question *q)
 {
-	return !ask(node, q);
+	return !collect_counts(node, q);
 }
 
 /* ---- the path ---- */
@@ -166,8 +166,8 @@ column_of_clause(List *clauses, List *targets, Index relid)
  * the planner's own estimate of groups.
  */
 static double
-rows_of_answer(PlannerInfo *root, rb_result result, rb_of of, FuncExpr *call, const rb_question *q,
-			   double pairs)
+rows_of_answer(PlannerInfo *root, rb_result result, rb_result_side of, FuncExpr *call,
+			   const rb_question *q, double pairs)
 {
 	double rows;
 
@@ -212,7 +212,7 @@ add_answer(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output, PathTarget 
 	const rb_result result = q->column == 0     ? RB_RESULT_COUNT
 							 : q->counts != NIL ? RB_RESULT_COUNTS
 												: RB_RESULT_HITS;
-	const rb_of of = q->column == 2 ? RB_OF_BLUE : RB_OF_RED;
+	const rb_result_side of = q->column == 2 ? RB_OF_BLUE : RB_OF_RED;
 	CustomPath *path = makeNode(CustomPath);
 	List *targets = NIL;
 	List *private = list_make2_int(result, of);

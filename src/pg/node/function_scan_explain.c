@@ -80,7 +80,7 @@ explain_stages(rb_scan *scan, ExplainState *es)
 			continue;
 		rb_explain_stage(es, name, count, ms, detail);
 	}
-	for (int i = 0; i <= RB_CARDS; i++)
+	for (int i = 0; i <= RB_MAX_DEVICES; i++)
 	{
 		rb_last_line line;
 

@@ -34,9 +34,9 @@ typedef struct rb_spool rb_spool;
 
 /* Opens a spool in the current memory context. Rows beyond `most` bytes go to a temporary file. */
 extern rb_spool *rb_spool_open(Size most);
-extern void rb_spool_put(rb_spool *stored, const void *bytes, Size length);
+extern void rb_spool_append(rb_spool *stored, const void *bytes, Size length);
 /* Returns row i, from 0. The pointer is valid until the next call. */
-extern void *rb_spool_get(rb_spool *stored, uint64 i);
+extern void *rb_spool_read(rb_spool *stored, uint64 i);
 extern uint64 rb_spool_number(const rb_spool *stored);
 extern void rb_spool_close(rb_spool *stored);
 
@@ -51,30 +51,30 @@ typedef struct rb_join_rows rb_join_rows;
  */
 extern rb_join_rows *rb_join_rows_open(TupleDesc desc, const Bitmapset *wanted, rb_memory *memory,
 									   const char *function, Size most);
-extern void rb_join_rows_put(rb_join_rows *kept, TupleTableSlot *slot);
+extern void rb_join_rows_append(rb_join_rows *kept, TupleTableSlot *slot);
 /*
  * Reads the wanted columns of row i, from 0. Values are valid until the next call. Other columns
  * are not changed.
  */
-extern void rb_join_rows_get(rb_join_rows *kept, uint64 i, Datum *values, bool *isnull);
+extern void rb_join_rows_read(rb_join_rows *kept, uint64 i, Datum *values, bool *isnull);
 extern void rb_join_rows_close(rb_join_rows *kept);
 
 /* ---- join_clause.c ---- */
 
 /* Function of the clause, as stored in custom_private */
-typedef enum rb_asked
+typedef enum rb_join_function
 {
 	RB_ASKED_INTERSECTS,
 	RB_ASKED_CROSSES,
 	RB_ASKED_DWITHIN,
 	RB_ASKED_INSIDE
-} rb_asked;
+} rb_join_function;
 
 /* Facts about the join that are known when the path is built and are needed for the plan */
 typedef struct rb_join_clause
 {
 	RestrictInfo *info;
-	rb_asked asked;
+	rb_join_function asked;
 	Node *outer; /* Geometry expressions */
 	Node *inner;
 	Node *distance; /* NULL if the function has no distance */
@@ -84,7 +84,7 @@ typedef struct rb_join_clause
 } rb_join_clause;
 
 /* Returns true if the function is one of redblue's, and sets *asked. */
-extern bool rb_is_asked(Oid function, rb_asked *asked);
+extern bool rb_find_join_function(Oid function, rb_join_function *asked);
 /*
  * Returns true if the function belongs to the extension postgis, rather than being another of that
  * name.
@@ -104,7 +104,7 @@ extern void rb_replace_install(void);
 enum
 {
 	/*
-	 * Join type, rb_asked, whether the inner geometry is the first argument, whether SRIDs may
+	 * Join type, rb_join_function, whether the inner geometry is the first argument, whether SRIDs may
 	 * differ, number of columns of the outer and of the inner input
 	 */
 	RB_JOIN_FACTS,
@@ -232,8 +232,8 @@ typedef struct rb_decoding rb_decoding;
  */
 extern rb_decoding *rb_join_decode_begin(rb_join_side *side, rb_memory *memory, int threads,
 										 bool timed);
-extern void rb_join_decode_put(rb_decoding *decoding, struct varlena *geometry,
-							   const rb_join_place *place);
+extern void rb_join_decode_write(rb_decoding *decoding, struct varlena *geometry,
+								 const rb_join_place *place);
 /* Waits until all geometries written so far have been added. */
 extern void rb_join_decode_flush(rb_decoding *decoding);
 /* Time of the helper thread, if timed */
@@ -276,7 +276,7 @@ typedef struct rb_geometry_join
 	CustomScanState css; /* Must be first */
 	const char *function;
 	JoinType type;
-	rb_asked asked;
+	rb_join_function asked;
 	rb_join_input in[2];
 	ExprState *distance;
 	ExprState *quals;
@@ -287,7 +287,7 @@ typedef struct rb_geometry_join
 	/* Contents of the inputs, kept until they are read again */
 	MemoryContext context;
 	MemoryContextCallback at_end;
-	rb_open open;
+	rb_cleanup open;
 	rb_memory *memory;
 	double reach;
 	bool no_pairs;
@@ -319,7 +319,7 @@ extern void rb_join_read(rb_geometry_join *join);
  * Evaluates the distance, finds out whether there can be any pairs, and raises errors that pairs
  * would raise.
  */
-extern void rb_join_ask_distance(rb_geometry_join *join);
+extern void rb_join_check_distance(rb_geometry_join *join);
 
 /* ---- join_stream.c ---- */
 

@@ -18,12 +18,12 @@
 #include "utils/lsyscache.h"
 
 bool
-rb_is_asked(Oid function, rb_asked *asked)
+rb_find_join_function(Oid function, rb_join_function *asked)
 {
 	static const struct
 	{
 		PGFunction function;
-		rb_asked asked;
+		rb_join_function asked;
 	} functions[] = {{redblue_geometry_intersects, RB_ASKED_INTERSECTS},
 					 {redblue_geometry_crosses, RB_ASKED_CROSSES},
 					 {redblue_geometry_dwithin, RB_ASKED_DWITHIN},
@@ -78,7 +78,7 @@ is_clause(PlannerInfo *root, RestrictInfo *info, Relids outer, Relids inner, rb_
 	Node *a, *b;
 
 	if (!IsA(call, FuncExpr) || list_length(call->args) < 2 ||
-		!rb_is_asked(call->funcid, &clause->asked))
+		!rb_find_join_function(call->funcid, &clause->asked))
 		return false;
 	a = linitial(call->args);
 	b = lsecond(call->args);

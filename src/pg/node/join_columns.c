@@ -58,7 +58,7 @@ rb_join_rows_open(TupleDesc desc, const Bitmapset *wanted, rb_memory *memory, co
 }
 
 static void
-grow(rb_join_rows *k)
+grow_arrays(rb_join_rows *k)
 {
 	const uint64 cap = k->cap == 0 ? 4096 : 2 * k->cap;
 	rb_error error;
@@ -73,12 +73,12 @@ grow(rb_join_rows *k)
 }
 
 static void
-put_words(rb_join_rows *k, TupleTableSlot *slot)
+append_words(rb_join_rows *k, TupleTableSlot *slot)
 {
 	Datum *to;
 
 	if (k->n == k->cap)
-		grow(k);
+		grow_arrays(k);
 	to = k->values + k->n * (uint64) k->words;
 	slot_getsomeattrs(slot, k->column[k->words - 1] + 1);
 	k->nulls[k->n] = 0;
@@ -92,7 +92,7 @@ put_words(rb_join_rows *k, TupleTableSlot *slot)
 }
 
 static void
-put_tuple(rb_join_rows *k, TupleTableSlot *slot)
+append_tuple(rb_join_rows *k, TupleTableSlot *slot)
 {
 	MinimalTuple tuple;
 	int i = -1;
@@ -107,21 +107,21 @@ put_tuple(rb_join_rows *k, TupleTableSlot *slot)
 	}
 	ExecStoreVirtualTuple(k->reduced);
 	tuple = ExecCopySlotMinimalTuple(k->reduced);
-	rb_spool_put(k->rows, tuple, tuple->t_len);
+	rb_spool_append(k->rows, tuple, tuple->t_len);
 	pfree(tuple);
 }
 
 void
-rb_join_rows_put(rb_join_rows *k, TupleTableSlot *slot)
+rb_join_rows_append(rb_join_rows *k, TupleTableSlot *slot)
 {
 	if (k->words > 0)
-		put_words(k, slot);
+		append_words(k, slot);
 	else
-		put_tuple(k, slot);
+		append_tuple(k, slot);
 }
 
 void
-rb_join_rows_get(rb_join_rows *k, uint64 row, Datum *values, bool *isnull)
+rb_join_rows_read(rb_join_rows *k, uint64 row, Datum *values, bool *isnull)
 {
 	int i = -1;
 
@@ -137,7 +137,7 @@ rb_join_rows_get(rb_join_rows *k, uint64 row, Datum *values, bool *isnull)
 		}
 		return;
 	}
-	ExecStoreMinimalTuple(rb_spool_get(k->rows, row), k->stored, false);
+	ExecStoreMinimalTuple(rb_spool_read(k->rows, row), k->stored, false);
 	slot_getallattrs(k->stored);
 	while ((i = bms_next_member(k->wanted, i)) >= 0)
 	{

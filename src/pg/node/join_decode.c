@@ -177,7 +177,7 @@ finish_other(rb_decoding *d)
 
 /* Passes the filled batch to the thread, after the other batch is decoded and free. */
 static void
-hand_over(rb_decoding *d)
+submit_batch(rb_decoding *d)
 {
 	finish_other(d);
 	if (d->given_up || !start_thread(d))
@@ -210,7 +210,7 @@ rb_join_decode_begin(rb_join_side *side, rb_memory *memory, int threads, bool ti
 }
 
 void
-rb_join_decode_put(rb_decoding *d, struct varlena *geometry, const rb_join_place *place)
+rb_join_decode_write(rb_decoding *d, struct varlena *geometry, const rb_join_place *place)
 {
 	const Size size = VARSIZE_ANY(geometry);
 	const Size bytes = TYPEALIGN(8, size);
@@ -221,7 +221,7 @@ rb_join_decode_put(rb_decoding *d, struct varlena *geometry, const rb_join_place
 	if (!d->given_up && sizeof *r + bytes > BATCH_BYTES / 8)
 		rb_join_decode_flush(d);
 	else if (!d->given_up && b->end + sizeof *r + bytes > BATCH_BYTES)
-		hand_over(d);
+		submit_batch(d);
 	if (d->given_up || sizeof *r + bytes > BATCH_BYTES / 8)
 	{
 		rb_join_side_add(d->side, geometry, place);

@@ -82,7 +82,7 @@ add_geometry(rb_join_input *in, Datum geometry, const TupleTableSlot *table, boo
 	rb_join_place place = {.row = in->n, .tid = table->tts_tid, .relid = table->tts_tableOid};
 	const double start = timed ? rb_now_ms() : 0;
 
-	rb_join_decode_put(in->decoder, bytes, &place);
+	rb_join_decode_write(in->decoder, bytes, &place);
 	in->bytes += VARSIZE_ANY_EXHDR(bytes);
 	return timed ? rb_now_ms() - start : 0;
 }
@@ -123,7 +123,7 @@ read_input(rb_geometry_join *j, rb_join_input *in)
 			MemoryContextSwitchTo(old);
 		}
 		if (in->kept != NULL)
-			rb_join_rows_put(in->kept, slot);
+			rb_join_rows_append(in->kept, slot);
 		in->n++;
 	}
 	in->read_ms = timed ? rb_now_ms() - start - here : 0;
@@ -159,7 +159,7 @@ find_distance(rb_geometry_join *j)
  * distance is not evaluated if an input is empty, because its evaluation may raise an error.
  */
 void
-rb_join_ask_distance(rb_geometry_join *j)
+rb_join_check_distance(rb_geometry_join *j)
 {
 	rb_join_side *outer = &j->in[0].side, *inner = &j->in[1].side;
 
@@ -212,7 +212,7 @@ rb_join_read(rb_geometry_join *j)
 	if (compared && inner->builder[RB_IN_PLANE].nrows > 0)
 		rb_join_side_flatten(outer);
 	/* Check before the sets are built, because there may be no need for them. */
-	rb_join_ask_distance(j);
+	rb_join_check_distance(j);
 	for (int i = 0; i < 2; i++)
 		rb_join_side_finish(&j->in[i].side);
 }

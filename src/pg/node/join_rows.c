@@ -55,7 +55,7 @@ write_row(rb_spool *s, const void *bytes, uint32 length)
 }
 
 void
-rb_spool_put(rb_spool *s, const void *bytes, Size length)
+rb_spool_append(rb_spool *s, const void *bytes, Size length)
 {
 	if (s->n == s->cap)
 	{
@@ -87,7 +87,7 @@ read_bytes(rb_spool *s, void *to, Size n)
 }
 
 void *
-rb_spool_get(rb_spool *s, uint64 i)
+rb_spool_read(rb_spool *s, uint64 i)
 {
 	const uint64 at = s->at[i];
 	uint32 length;

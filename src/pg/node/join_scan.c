@@ -34,7 +34,7 @@ close_all(void *arg)
 {
 	rb_geometry_join *j = arg;
 
-	rb_open_end(&j->open);
+	rb_cleanup_unregister(&j->open);
 	rb_stream_close(j->stream);
 	j->stream = NULL;
 	rb_remote_close(j->remote);
@@ -50,7 +50,7 @@ close_all(void *arg)
 	}
 	rb_memory_destroy(j->memory);
 	j->memory = NULL;
-	rb_open_ended();
+	rb_cleanup_release_idle();
 }
 
 /* Finds the columns of the inputs that are needed above the join. */
@@ -82,7 +82,7 @@ open_all(rb_geometry_join *j)
 	MemoryContextRegisterResetCallback(j->context, &j->at_end);
 	rb_memory_set_idle((uint64) rb_setting_memory_limit * 1024);
 	j->memory = rb_memory_open(j->function, (uint64) rb_setting_memory_limit * 1024);
-	rb_open_begin(&j->open, close_all, j);
+	rb_cleanup_register(&j->open, close_all, j);
 	j->progress = rb_progress_begin(j->function);
 }
 
@@ -116,7 +116,7 @@ begin_join(CustomScanState *node, EState *estate, int flags)
 	int first = 0;
 
 	j->type = (JoinType) linitial_int(facts);
-	j->asked = (rb_asked) lsecond_int(facts);
+	j->asked = (rb_join_function) lsecond_int(facts);
 	j->function = names[j->asked];
 	for (int i = 0; i < 2; i++)
 	{
@@ -217,18 +217,18 @@ is_matched(const rb_geometry_join *j, uint64 row)
 
 /* Copies the columns of a row into the scan tuple. */
 static void
-take(rb_geometry_join *j, rb_join_input *in, uint64 row)
+load_row(rb_geometry_join *j, rb_join_input *in, uint64 row)
 {
 	TupleTableSlot *scan = j->css.ss.ss_ScanTupleSlot;
 
 	if (in->kept == NULL || in->at == (int64) row)
 		return;
-	rb_join_rows_get(in->kept, row, scan->tts_values + in->first, scan->tts_isnull + in->first);
+	rb_join_rows_read(in->kept, row, scan->tts_values + in->first, scan->tts_isnull + in->first);
 	in->at = (int64) row;
 }
 
 static void
-forget(rb_geometry_join *j, rb_join_input *in)
+clear_columns(rb_geometry_join *j, rb_join_input *in)
 {
 	memset(j->css.ss.ss_ScanTupleSlot->tts_isnull + in->first, true, (Size) in->columns);
 	in->at = -1;
@@ -236,7 +236,7 @@ forget(rb_geometry_join *j, rb_join_input *in)
 
 /* Prepares the slot for the next row. The caller of the last row may have materialized the slot. */
 static void
-reuse(rb_geometry_join *j)
+reset_scan_slot(rb_geometry_join *j)
 {
 	TupleTableSlot *scan = j->css.ss.ss_ScanTupleSlot;
 
@@ -245,13 +245,13 @@ reuse(rb_geometry_join *j)
 		return;
 	ExecClearTuple(scan);
 	for (int i = 0; i < 2; i++)
-		forget(j, &j->in[i]);
+		clear_columns(j, &j->in[i]);
 	ExecStoreVirtualTuple(scan);
 }
 
 /* Projects the row in the scan slot and returns it, or returns NULL if the filter rejects it. */
 static TupleTableSlot *
-hand_out(rb_geometry_join *j)
+project_row(rb_geometry_join *j)
 {
 	ExprContext *econtext = j->css.ss.ps.ps_ExprContext;
 
@@ -293,11 +293,11 @@ next_joined(rb_geometry_join *j)
 			continue;
 		/* Evaluating the clauses may be slow, and a block has many pairs. */
 		CHECK_FOR_INTERRUPTS();
-		reuse(j);
-		take(j, &j->in[0], outer);
-		take(j, &j->in[1], inner);
+		reset_scan_slot(j);
+		load_row(j, &j->in[0], outer);
+		load_row(j, &j->in[1], inner);
 		if (is_wanted(j, outer))
-			result = hand_out(j);
+			result = project_row(j);
 	}
 	return result;
 }
@@ -315,9 +315,9 @@ next_alone(rb_geometry_join *j)
 		CHECK_FOR_INTERRUPTS();
 		if (is_matched(j, row))
 			continue;
-		reuse(j);
-		take(j, &j->in[0], row);
-		result = hand_out(j);
+		reset_scan_slot(j);
+		load_row(j, &j->in[0], row);
+		result = project_row(j);
 	}
 	return result;
 }
@@ -332,19 +332,19 @@ start_pairs(rb_geometry_join *j)
 		j->matched = MemoryContextAllocHuge(j->context, words * sizeof *j->matched);
 	if (j->matched != NULL)
 		memset(j->matched, 0, words * sizeof *j->matched);
-	rb_join_ask_distance(j);
+	rb_join_check_distance(j);
 	j->turn = 0;
 	j->rest = 0;
 	ExecClearTuple(scan);
 	for (int i = 0; i < 2; i++)
-		forget(j, &j->in[i]);
+		clear_columns(j, &j->in[i]);
 	ExecStoreVirtualTuple(scan);
 	j->css.ss.ps.ps_ExprContext->ecxt_scantuple = scan;
 }
 
 /* Reads both inputs if necessary, and prepares the join. */
 static void
-make_ready(rb_geometry_join *j)
+prepare_join(rb_geometry_join *j)
 {
 	if (j->phase == RB_JOIN_READ)
 	{
@@ -370,7 +370,7 @@ rb_join_count(rb_geometry_join *j)
 		ExecReScan(node);
 	if (node->instrument != NULL)
 		InstrStartNode(node->instrument);
-	make_ready(j);
+	prepare_join(j);
 	pairs = rb_join_count_pairs(j);
 	j->phase = RB_JOIN_DONE;
 	if (node->instrument != NULL)
@@ -384,14 +384,14 @@ exec_join(CustomScanState *node)
 	rb_geometry_join *j = (rb_geometry_join *) node;
 	TupleTableSlot *result = NULL;
 
-	make_ready(j);
+	prepare_join(j);
 	if (j->phase == RB_JOIN_PAIRS)
 	{
 		result = next_joined(j);
 		if (result != NULL)
 			return result;
 		j->phase = j->type == JOIN_LEFT || j->type == JOIN_ANTI ? RB_JOIN_REST : RB_JOIN_DONE;
-		forget(j, &j->in[1]);
+		clear_columns(j, &j->in[1]);
 	}
 	if (j->phase == RB_JOIN_REST)
 	{

@@ -17,7 +17,7 @@
 #include "utils/lsyscache.h"
 
 static void
-keep_faulty(rb_join_side *s, rb_lie lie, struct varlena *bytes, const rb_join_place *place)
+save_faulty(rb_join_side *s, rb_lie lie, struct varlena *bytes, const rb_join_place *place)
 {
 	s->faulty_place[lie] = *place;
 	s->faulty[lie] = MemoryContextAlloc(s->decoder.context, VARSIZE_ANY(bytes));
@@ -25,8 +25,8 @@ keep_faulty(rb_join_side *s, rb_lie lie, struct varlena *bytes, const rb_join_pl
 }
 
 static void
-put(rb_join_side *s, rb_lie lie, struct varlena *bytes, const rb_join_place *place,
-	rb_geometry_info *info)
+add_decoded(rb_join_side *s, rb_lie lie, struct varlena *bytes, const rb_join_place *place,
+			rb_geometry_info *info)
 {
 	rb_builder *b = &s->builder[lie];
 
@@ -35,7 +35,7 @@ put(rb_join_side *s, rb_lie lie, struct varlena *bytes, const rb_join_place *pla
 	b->any_leaf = true;
 	b->flat = lie != RB_IN_SPACE;
 	if (!rb_try_decode(&s->decoder, b, bytes, (int64) place->row, info))
-		keep_faulty(s, lie, bytes, place);
+		save_faulty(s, lie, bytes, place);
 }
 
 static void
@@ -83,7 +83,7 @@ is_flattened_as_it_is(uint32 type)
 }
 
 static void
-keep_aside(rb_join_side *s, struct varlena *bytes, const rb_join_place *place)
+save_for_projection(rb_join_side *s, struct varlena *bytes, const rb_join_place *place)
 {
 	if (s->late == NULL)
 	{
@@ -93,8 +93,8 @@ keep_aside(rb_join_side *s, struct varlena *bytes, const rb_join_place *place)
 		s->late_place = rb_spool_open(s->late_most / 4);
 		MemoryContextSwitchTo(old);
 	}
-	rb_spool_put(s->late, bytes, VARSIZE_ANY(bytes));
-	rb_spool_put(s->late_place, place, sizeof *place);
+	rb_spool_append(s->late, bytes, VARSIZE_ANY(bytes));
+	rb_spool_append(s->late_place, place, sizeof *place);
 }
 
 /*
@@ -127,20 +127,20 @@ rb_join_side_add(rb_join_side *s, struct varlena *bytes, const rb_join_place *pl
 	if (s->role != RB_ROLE_COMPARED)
 	{
 		if (s->faulty[RB_IN_SPACE] == NULL && !decode_placed(s, bytes, (int64) place->row, false))
-			keep_faulty(s, RB_IN_SPACE, bytes, place);
+			save_faulty(s, RB_IN_SPACE, bytes, place);
 		return;
 	}
 	if (!header.has_z)
 	{
-		put(s, RB_IN_PLANE, bytes, place, &info);
+		add_decoded(s, RB_IN_PLANE, bytes, place, &info);
 		return;
 	}
-	put(s, RB_IN_SPACE, bytes, place, &info);
+	add_decoded(s, RB_IN_SPACE, bytes, place, &info);
 	if (s->flatten)
-		put(s, RB_FLATTENED, bytes, place, &info);
+		add_decoded(s, RB_FLATTENED, bytes, place, &info);
 	else if (s->may_flatten &&
 			 (s->faulty[RB_IN_SPACE] != NULL || !is_flattened_as_it_is(info.type)))
-		keep_aside(s, bytes, place);
+		save_for_projection(s, bytes, place);
 }
 
 /* Called from the helper thread, which must not call PostgreSQL functions. */
@@ -318,7 +318,7 @@ flatten_as_they_are(rb_join_side *s)
 		/* Saved and other rows are both in the order in which they were read. */
 		for (; i < nlate; i++)
 		{
-			memcpy(&late, rb_spool_get(s->late_place, i), sizeof late);
+			memcpy(&late, rb_spool_read(s->late_place, i), sizeof late);
 			if (late.row >= id)
 				break;
 		}
@@ -344,8 +344,8 @@ rb_join_side_flatten(rb_join_side *s)
 		rb_join_place place;
 
 		CHECK_FOR_INTERRUPTS();
-		memcpy(&place, rb_spool_get(s->late_place, i), sizeof place);
-		put(s, RB_FLATTENED, rb_spool_get(s->late, i), &place, &info);
+		memcpy(&place, rb_spool_read(s->late_place, i), sizeof place);
+		add_decoded(s, RB_FLATTENED, rb_spool_read(s->late, i), &place, &info);
 	}
 }
 

@@ -34,9 +34,9 @@ raise_failure(rb_geometry_join *j, rb_status status)
 {
 	const rb_error *error = &j->ctx.error;
 	const int placed = placed_input(j);
-	const bool is_first = (error->limit & RB_BODY_SIDE) == RB_BODY_OF_RED;
+	const bool is_first = (error->limit & RB_SOLID_SIDE) == RB_SOLID_OF_RED;
 
-	if (status == RB_BAD_BODY)
+	if (status == RB_BAD_SOLID)
 		rb_raise_no_body(j->function, is_first,
 						 rb_join_side_row(&j->in[is_first ? placed : 1 - placed].side, error->need),
 						 error->text);
@@ -78,7 +78,7 @@ join_here(rb_geometry_join *j, const rb_backend *backend)
 static void
 start_join(rb_geometry_join *j, uint64 parts)
 {
-	const rb_order order = {.function = j->function, .device = RB_ON_DEVICE, .job = &j->job};
+	const rb_submission order = {.function = j->function, .device = RB_ON_DEVICE, .job = &j->job};
 
 	j->handed_out = false;
 	if (j->asked == RB_ASKED_INSIDE)
@@ -95,7 +95,7 @@ start_join(rb_geometry_join *j, uint64 parts)
 
 /* Runs the join in this process if the worker could not. Returns false if that is not allowed. */
 static bool
-take_over(rb_geometry_join *j, rb_status status)
+run_locally(rb_geometry_join *j, rb_status status)
 {
 	const rb_error *error = &j->ctx.error;
 
@@ -178,7 +178,7 @@ next_block(rb_geometry_join *j)
 			strlcpy(j->note, rb_remote_note(j->remote), sizeof j->note);
 		return false;
 	}
-	if (!take_over(j, status))
+	if (!run_locally(j, status))
 		raise_failure(j, status);
 	return true;
 }
@@ -193,7 +193,7 @@ rb_join_next_pair(rb_geometry_join *j, uint64 *outer, uint64 *inner)
 		{
 			const size_t i = j->next++;
 
-			if (j->asked == RB_ASKED_CROSSES && !RB_TOLD_CROSSES(j->block.told[i]))
+			if (j->asked == RB_ASKED_CROSSES && !RB_PAYLOAD_CROSSES(j->block.told[i]))
 				continue;
 			if (j->asked == RB_ASKED_INSIDE && j->block.told[i] != RB_LIES_INSIDE)
 				continue;

@@ -3,7 +3,7 @@
  *	  Passes pairs to parallel workers through a ring buffer in shared memory that one thread fills.
  *
  *    leader's process                 shared memory             leader, workers
- *    rb_stream -> pump thread -> [full][full][free]... -> rb_share_take
+ *    rb_stream -> pump thread -> [full][full][free]... -> rb_pair_queue_read
  *
  * Workers never join; they only take blocks of ids. The pump is a thread of the leader, separate
  * from its plan, because the leader may be busy elsewhere or may be waiting for the very workers
@@ -33,12 +33,12 @@ typedef struct rb_slot
 {
 	uint64 block;
 	uint32 n;
-	int64 red[RB_SHARE_PAIRS];
-	int64 blue[RB_SHARE_PAIRS];
-	uint64 told[RB_SHARE_PAIRS];
+	int64 red[RB_QUEUE_PAIRS];
+	int64 blue[RB_QUEUE_PAIRS];
+	uint64 told[RB_QUEUE_PAIRS];
 } rb_slot;
 
-struct rb_share
+struct rb_pair_queue
 {
 	uint64 claimed; /* Number of blocks that consumers have taken or wait for */
 	uint64 end;     /* Number of blocks, or RB_NOT_ENDED if not known yet */
@@ -48,8 +48,8 @@ struct rb_share
 
 struct rb_pump
 {
-	rb_run *run;
-	rb_share *share;
+	rb_join_run *run;
+	rb_pair_queue *share;
 	pthread_t thread;
 	bool started;
 	int stop;
@@ -57,13 +57,13 @@ struct rb_pump
 };
 
 Size
-rb_share_size(void)
+rb_pair_queue_size(void)
 {
-	return sizeof(rb_share);
+	return sizeof(rb_pair_queue);
 }
 
 void
-rb_share_init(rb_share *share)
+rb_pair_queue_init(rb_pair_queue *share)
 {
 	memset(share, 0, sizeof *share);
 	share->end = RB_NOT_ENDED;
@@ -72,7 +72,7 @@ rb_share_init(rb_share *share)
 /* ---- producer: the pump thread, which calls no PostgreSQL function ---- */
 
 static void
-nap(void)
+wait_backoff(void)
 {
 	struct timespec t = {0, RB_WAIT_US * 1000};
 
@@ -80,30 +80,30 @@ nap(void)
 }
 
 static bool
-stopped(const rb_pump *pump)
+is_pump_stopped(const rb_pump *pump)
 {
 	return rb_acquire(&pump->stop) != 0;
 }
 
 /* Returns the number of pairs that fit in a slot if each has a payload of `words` words. */
 static size_t
-share_pairs(size_t words)
+pairs_per_slot(size_t words)
 {
-	return words > 1 ? RB_SHARE_PAIRS / words : RB_SHARE_PAIRS;
+	return words > 1 ? RB_QUEUE_PAIRS / words : RB_QUEUE_PAIRS;
 }
 
 /* Copies pairs of a block into the next slot of the ring. Returns false if the pump was stopped. */
 static bool
-put_some(rb_pump *pump, const rb_block *block, size_t from, uint64 *blocks)
+write_pairs(rb_pump *pump, const rb_block *block, size_t from, uint64 *blocks)
 {
-	const size_t n = Min(block->n - from, share_pairs(block->words));
+	const size_t n = Min(block->n - from, pairs_per_slot(block->words));
 	rb_slot *slot = &pump->share->slots[*blocks % RB_SLOTS];
 
 	while (rb_acquire(&slot->block) != 0)
 	{
-		if (stopped(pump))
+		if (is_pump_stopped(pump))
 			return false;
-		nap();
+		wait_backoff();
 	}
 	slot->n = (uint32) n;
 	memcpy(slot->red, block->red + from, n * sizeof *block->red);
@@ -117,10 +117,10 @@ put_some(rb_pump *pump, const rb_block *block, size_t from, uint64 *blocks)
 }
 
 static bool
-put_block(rb_pump *pump, const rb_block *block, uint64 *blocks)
+write_block(rb_pump *pump, const rb_block *block, uint64 *blocks)
 {
-	for (size_t i = 0; i < block->n; i += share_pairs(block->words))
-		if (!put_some(pump, block, i, blocks))
+	for (size_t i = 0; i < block->n; i += pairs_per_slot(block->words))
+		if (!write_pairs(pump, block, i, blocks))
 			return false;
 	return true;
 }
@@ -129,15 +129,15 @@ static void *
 pump_thread(void *arg)
 {
 	rb_pump *pump = arg;
-	rb_share *share = pump->share;
+	rb_pair_queue *share = pump->share;
 	uint64 blocks = 0;
 	rb_status status = RB_OK;
 	rb_block block;
 
-	while (status == RB_OK && !stopped(pump))
+	while (status == RB_OK && !is_pump_stopped(pump))
 	{
 		status = rb_run_wait(pump->run, 20, &block);
-		if (status == RB_OK && !put_block(pump, &block, &blocks))
+		if (status == RB_OK && !write_block(pump, &block, &blocks))
 			break;
 	}
 	if (status == RB_OK)
@@ -162,7 +162,7 @@ stop_at_end(void *pump)
  * outlive it.
  */
 rb_pump *
-rb_pump_start(rb_run *run, rb_share *share)
+rb_pump_start(rb_join_run *run, rb_pair_queue *share)
 {
 	rb_pump *pump = palloc0(sizeof *pump);
 
@@ -197,7 +197,7 @@ rb_pump_stop(rb_pump *pump)
 	rb_release(&pump->stop, 1);
 	pthread_join(pump->thread, NULL);
 	pump->started = false;
-	rb_spill_tell_blocks(pump->run->spill);
+	rb_spill_report_blocks(pump->run->spill);
 }
 
 /* ---- consumers ---- */
@@ -206,7 +206,7 @@ rb_pump_stop(rb_pump *pump)
  * Copies the next block out of the ring, with n = 0 at the end. Raises the error of a failed join.
  */
 void
-rb_share_take(rb_share *share, const char *function, rb_block *to)
+rb_pair_queue_read(rb_pair_queue *share, const char *function, rb_block *to)
 {
 	uint64 block = rb_add(&share->claimed, 1);
 	rb_slot *slot = &share->slots[block % RB_SLOTS];
@@ -222,7 +222,7 @@ rb_share_take(rb_share *share, const char *function, rb_block *to)
 			return;
 		}
 		CHECK_FOR_INTERRUPTS();
-		nap();
+		wait_backoff();
 	}
 	to->n = slot->n;
 	memcpy(to->red, slot->red, to->n * sizeof *to->red);

@@ -46,11 +46,11 @@ find_ours(const char *name, Oid theirs)
 	for (int i = 0; i < list->n_members && !OidIsValid(found); i++)
 	{
 		const Oid one = ((Form_pg_proc) GETSTRUCT(&list->members[i]->tuple))->oid;
-		rb_asked asked;
+		rb_join_function asked;
 
 		(void) get_func_signature(one, &types, &n);
 		if (n == nwanted && memcmp(types, wanted, (Size) n * sizeof *types) == 0 &&
-			rb_is_asked(one, &asked))
+			rb_find_join_function(one, &asked))
 			found = one;
 	}
 	ReleaseCatCacheList(list);
@@ -65,7 +65,7 @@ typedef struct replacing
 } replacing;
 
 static void
-replace(FuncExpr *call, replacing *r)
+replace_call(FuncExpr *call, replacing *r)
 {
 	const char *name = get_func_name(call->funcid);
 
@@ -82,7 +82,7 @@ replace(FuncExpr *call, replacing *r)
 		}
 }
 
-static bool walk(Node *node, void *context);
+static bool replace_in_node(Node *node, void *context);
 
 static void
 walk_query(Query *query, void *context)
@@ -96,7 +96,7 @@ walk_query(Query *query, void *context)
 	query->withCheckOptions = NIL;
 	conflict->arbiterElems = NIL;
 	conflict->arbiterWhere = NULL;
-	(void) query_tree_walker(query, walk, context, QTW_IGNORE_RANGE_TABLE);
+	(void) query_tree_walker(query, replace_in_node, context, QTW_IGNORE_RANGE_TABLE);
 	query->withCheckOptions = checks;
 	conflict->arbiterElems = index.arbiterElems;
 	conflict->arbiterWhere = index.arbiterWhere;
@@ -108,13 +108,13 @@ walk_query(Query *query, void *context)
 		if (entry->rtekind == RTE_SUBQUERY && entry->security_barrier)
 			continue;
 		entry->securityQuals = NIL;
-		(void) range_table_entry_walker(entry, walk, context, 0);
+		(void) range_table_entry_walker(entry, replace_in_node, context, 0);
 		entry->securityQuals = policies;
 	}
 }
 
 static bool
-walk(Node *node, void *context)
+replace_in_node(Node *node, void *context)
 {
 	if (node == NULL)
 		return false;
@@ -124,8 +124,8 @@ walk(Node *node, void *context)
 		return false;
 	}
 	if (IsA(node, FuncExpr))
-		replace((FuncExpr *) node, context);
-	return expression_tree_walker(node, walk, context);
+		replace_call((FuncExpr *) node, context);
+	return expression_tree_walker(node, replace_in_node, context);
 }
 
 /*
@@ -147,7 +147,8 @@ is_for_another(void)
  * dependsOnRole then makes it be planned again.
  */
 static PlannedStmt *
-plan(Query *query, const char *text, int options, ParamListInfo params RB_PLANNER_PARAMETER)
+plan_statement(Query *query, const char *text, int options,
+			   ParamListInfo params RB_PLANNER_PARAMETER)
 {
 	replacing r = {.kept = is_for_another()};
 	PlannedStmt *planned;
@@ -165,5 +166,5 @@ void
 rb_replace_install(void)
 {
 	previous_hook = planner_hook;
-	planner_hook = plan;
+	planner_hook = plan_statement;
 }

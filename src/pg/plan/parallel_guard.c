@@ -22,7 +22,7 @@ static ExecutorStart_hook_type previous_hook;
 
 /* Returns true if the expression has a redblue function that may read more than plain tables. */
 static bool
-may_run_sql(Node *node, void *context)
+can_run_sql(Node *node, void *context)
 {
 	if (node == NULL)
 		return false;
@@ -34,7 +34,7 @@ may_run_sql(Node *node, void *context)
 		if (join == NULL || !rb_sides_are_tables(join, call->args, true))
 			return true;
 	}
-	return expression_tree_walker(node, may_run_sql, context);
+	return expression_tree_walker(node, can_run_sql, context);
 }
 
 /*
@@ -42,9 +42,9 @@ may_run_sql(Node *node, void *context)
  * filter.
  */
 static bool
-own_may_run_sql(const Plan *plan)
+own_can_run_sql(const Plan *plan)
 {
-#define FIND(x) may_run_sql((Node *) (x), NULL)
+#define FIND(x) can_run_sql((Node *) (x), NULL)
 	switch (nodeTag(plan))
 	{
 		case T_CustomScan:
@@ -80,16 +80,16 @@ own_may_run_sql(const Plan *plan)
 }
 
 static bool
-node_may_run_sql(PlanState *node, void *context)
+node_can_run_sql(PlanState *node, void *context)
 {
 	const Plan *plan = node->plan;
 
-	return may_run_sql((Node *) plan->targetlist, NULL) || may_run_sql((Node *) plan->qual, NULL) ||
-		   own_may_run_sql(plan) || planstate_tree_walker(node, node_may_run_sql, context);
+	return can_run_sql((Node *) plan->targetlist, NULL) || can_run_sql((Node *) plan->qual, NULL) ||
+		   own_can_run_sql(plan) || planstate_tree_walker(node, node_can_run_sql, context);
 }
 
 static void
-start(QueryDesc *query, int eflags)
+start_executor(QueryDesc *query, int eflags)
 {
 	PlannedStmt *serial;
 
@@ -98,7 +98,7 @@ start(QueryDesc *query, int eflags)
 	else
 		standard_ExecutorStart(query, eflags);
 	if (!query->plannedstmt->parallelModeNeeded || (eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0 ||
-		!node_may_run_sql(query->planstate, NULL))
+		!node_can_run_sql(query->planstate, NULL))
 		return;
 	/*
 	 * The cached plan itself must not change, because other executions, also by other roles, may
@@ -114,5 +114,5 @@ void
 rb_serial_install(void)
 {
 	previous_hook = ExecutorStart_hook;
-	ExecutorStart_hook = start;
+	ExecutorStart_hook = start_executor;
 }

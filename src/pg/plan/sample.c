@@ -73,7 +73,7 @@ find_coordinates(sampler *s, TupleDesc desc, rb_kind kind)
 }
 
 static bool
-take_geometry(sampler *s, rb_column column)
+use_geometry_column(sampler *s, rb_column column)
 {
 	if (column.attno == 0)
 		return false;
@@ -88,10 +88,10 @@ find_columns(sampler *s, const char *geom_name)
 	TupleDesc desc = RelationGetDescr(s->rel);
 
 	if (geom_name != NULL)
-		return take_geometry(s, rb_column_find(desc, geom_name, NULL));
+		return use_geometry_column(s, rb_column_find(desc, geom_name, NULL));
 	if (find_coordinates(s, desc, s->kind) ||
 		(s->kind == RB_BOX3 && find_coordinates(s, desc, RB_BOX2)) ||
-		take_geometry(s, rb_column_find(desc, "geom", NULL)))
+		use_geometry_column(s, rb_column_find(desc, "geom", NULL)))
 		return true;
 	for (int i = 0; i < desc->natts; i++)
 	{
@@ -101,7 +101,7 @@ find_columns(sampler *s, const char *geom_name)
 		if (att->attisdropped)
 			continue;
 		column.type = getBaseType(att->atttypid);
-		if (take_geometry(s, column))
+		if (use_geometry_column(s, column))
 			return true;
 	}
 	return false;
@@ -146,7 +146,7 @@ end_part(sampler *s, const double *x)
 }
 
 static taking
-take_coordinates(sampler *s, HeapTuple tuple)
+sample_coordinates(sampler *s, HeapTuple tuple)
 {
 	double *to = next_part(s);
 
@@ -175,9 +175,9 @@ take_coordinates(sampler *s, HeapTuple tuple)
 }
 
 static taking
-take_box(sampler *s, Datum value)
+sample_box(sampler *s, Datum value)
 {
-	rb_box box;
+	rb_box_value box;
 	double *to;
 
 	rb_box_read(s->shape, value, &box);
@@ -206,7 +206,7 @@ read_geometry(sampler *s, const struct varlena *bytes)
 }
 
 static taking
-take_geometry_value(sampler *s, Datum value)
+sample_geometry(sampler *s, Datum value)
 {
 	const struct varlena *bytes = PG_DETOAST_DATUM_PACKED(value);
 	rb_geometry_fault fault = read_geometry(s, bytes);
@@ -231,11 +231,11 @@ take_geometry_value(sampler *s, Datum value)
 
 /* Reads a geometry or box. Values stored in TOAST, or large after decompression, are not read. */
 static taking
-take_value(sampler *s, HeapTuple tuple)
+sample_value(sampler *s, HeapTuple tuple)
 {
 	bool isnull;
 	Datum value = heap_getattr(tuple, s->geom.attno, RelationGetDescr(s->rel), &isnull);
-	Size bytes = sizeof(rb_box);
+	Size bytes = sizeof(rb_box_value);
 
 	if (isnull)
 		return NOTHING;
@@ -248,15 +248,15 @@ take_value(sampler *s, HeapTuple tuple)
 			return UNKNOWN;
 	}
 	s->bytes += bytes;
-	return s->shape == RB_SHAPE_GEOMETRY ? take_geometry_value(s, value) : take_box(s, value);
+	return s->shape == RB_SHAPE_GEOMETRY ? sample_geometry(s, value) : sample_box(s, value);
 }
 
 static void
-take_row(sampler *s, HeapTuple tuple)
+sample_row(sampler *s, HeapTuple tuple)
 {
 	int64 id = ((int64) ItemPointerGetBlockNumber(&tuple->t_self) << 16) |
 			   ItemPointerGetOffsetNumber(&tuple->t_self);
-	taking taking = s->width > 0 ? take_coordinates(s, tuple) : take_value(s, tuple);
+	taking taking = s->width > 0 ? sample_coordinates(s, tuple) : sample_value(s, tuple);
 	rb_error error;
 
 	if (taking == TAKEN && rb_builder_end_row(&s->builder, id, &error) != RB_OK)
@@ -271,7 +271,7 @@ take_row(sampler *s, HeapTuple tuple)
 
 /* Returns a pseudorandom number below n, which depends only on `place` and `seed`. */
 static uint32
-pick(uint32 place, uint32 seed, uint32 n)
+pick_index(uint32 place, uint32 seed, uint32 n)
 {
 	return hash_combine(murmurhash32(place), murmurhash32(seed)) % n;
 }
@@ -298,7 +298,7 @@ choose_tuples(sampler *s, Buffer buffer, BlockNumber block, uint32 seed, int wan
 	for (uint32 i = 0; i < k; i++)
 	{
 		uint32 from = i * n / k;
-		OffsetNumber offset = normal[from + pick(block, seed + i, (i + 1) * n / k - from)];
+		OffsetNumber offset = normal[from + pick_index(block, seed + i, (i + 1) * n / k - from)];
 		ItemId item = PageGetItemId(page, offset);
 		HeapTupleData tuple;
 
@@ -315,7 +315,7 @@ choose_tuples(sampler *s, Buffer buffer, BlockNumber block, uint32 seed, int wan
 }
 
 static void
-take_page(sampler *s, BlockNumber block, uint32 seed, int wanted)
+sample_page(sampler *s, BlockNumber block, uint32 seed, int wanted)
 {
 	PGAlignedBlock copy;
 	OffsetNumber chosen[MaxHeapTuplesPerPage];
@@ -337,13 +337,13 @@ take_page(sampler *s, BlockNumber block, uint32 seed, int wanted)
 		tuple.t_data = (HeapTupleHeader) PageGetItem((Page) copy.data, item);
 		tuple.t_len = ItemIdGetLength(item);
 		ItemPointerSet(&tuple.t_self, block, chosen[i]);
-		take_row(s, &tuple);
+		sample_row(s, &tuple);
 	}
 }
 
 /* Samples the pages and returns their number. */
 static uint32
-take_pages(sampler *s, BlockNumber blocks, uint32 seed)
+sample_pages(sampler *s, BlockNumber blocks, uint32 seed)
 {
 	uint32 pages = Min(blocks, PAGES);
 	int wanted = (int) ((ROWS + pages - 1) / pages);
@@ -358,7 +358,7 @@ take_pages(sampler *s, BlockNumber blocks, uint32 seed)
 		BlockNumber from = (BlockNumber) ((uint64) stretch * blocks / pages);
 		BlockNumber end = (BlockNumber) ((uint64) (stretch + 1) * blocks / pages);
 
-		take_page(s, from + pick(stretch, seed, end - from), seed, wanted);
+		sample_page(s, from + pick_index(stretch, seed, end - from), seed, wanted);
 	}
 	return visited;
 }
@@ -384,7 +384,7 @@ rb_sample_rows(Relation rel, rb_kind kind, const char *geom_name, uint32 seed, r
 	/* The future contents of an empty table are unknown. */
 	if (blocks == 0 || !find_columns(&s, geom_name))
 		return false;
-	pages = take_pages(&s, blocks, seed);
+	pages = sample_pages(&s, blocks, seed);
 	if (s.unknown > s.taken)
 		return false;
 	sampled->rows = s.looked > 0 ? s.normal / pages * blocks * (s.taken + s.unknown) / s.looked : 0;

@@ -41,7 +41,7 @@ typedef struct call_arguments
 	int n;
 	char **names;
 	double distance; /* 0 if there is none */
-	rb_ends tile;    /* dims is 0 if there is none or it is unknown */
+	rb_box tile;     /* dims is 0 if there is none or it is unknown */
 } call_arguments;
 
 static bool
@@ -65,7 +65,7 @@ find_arguments(const FuncExpr *call, call_arguments *arguments)
  * Returns a constant argument, which may be null. Returns NULL for any other or a missing argument.
  */
 static const Const *
-constant(const call_arguments *arguments, const char *name)
+constant_argument(const call_arguments *arguments, const char *name)
 {
 	for (int i = 0; i < arguments->n; i++)
 	{
@@ -85,7 +85,7 @@ find_distance(const rb_join *join, call_arguments *arguments)
 	arguments->distance = 0;
 	if (!rb_join_has_distance(join))
 		return true;
-	distance = constant(arguments, "distance");
+	distance = constant_argument(arguments, "distance");
 	if (distance == NULL || distance->constisnull || distance->consttype != FLOAT8OID)
 		return false;
 	arguments->distance = DatumGetFloat8(distance->constvalue);
@@ -104,7 +104,7 @@ find_tile(const rb_join *join, call_arguments *arguments)
 		return;
 	for (int i = 0; i < 2; i++)
 	{
-		const Const *end = constant(arguments, names[i]);
+		const Const *end = constant_argument(arguments, names[i]);
 
 		if (end == NULL || (!end->constisnull && end->consttype != FLOAT8ARRAYOID))
 			return;
@@ -126,8 +126,8 @@ typedef struct expected_side
 static bool
 find_side(const rb_join *join, int i, const call_arguments *arguments, expected_side *side)
 {
-	const Const *table = constant(arguments, join->side[i]);
-	const Const *geom = constant(arguments, psprintf("%s_geom", join->side[i]));
+	const Const *table = constant_argument(arguments, join->side[i]);
+	const Const *geom = constant_argument(arguments, psprintf("%s_geom", join->side[i]));
 
 	if (table == NULL || table->constisnull || table->consttype != REGCLASSOID || geom == NULL ||
 		(!geom->constisnull && geom->consttype != NAMEOID))
@@ -157,13 +157,13 @@ static bool
 is_readable(Relation rel)
 {
 	return !is_being_rewritten(rel) && !(IsParallelWorker() && RelationUsesLocalBuffers(rel)) &&
-		   rb_look_is_plain(rel);
+		   rb_is_plain_rel(rel);
 }
 
 static bool
 sample_side(const rb_join *join, int i, rb_memory *memory, int samples, expected_side *side)
 {
-	Relation rel = rb_look_at(side->relid);
+	Relation rel = rb_open_if_readable(side->relid);
 	bool sampled = rel != NULL && is_readable(rel);
 
 	for (int k = 0; k < samples && sampled; k++)
@@ -178,7 +178,7 @@ sample_side(const rb_join *join, int i, rb_memory *memory, int samples, expected
 
 /* Returns the typical number of neighbors per row in the same table, each pair counted once. */
 static double
-neighbours(rb_kind kind)
+typical_neighbors(rb_kind kind)
 {
 	switch (kind)
 	{
@@ -193,8 +193,8 @@ neighbours(rb_kind kind)
 }
 
 static bool
-estimate(const rb_join *join, double distance, rb_memory *memory, const rb_sampled *red,
-		 const rb_sampled *blue, bool self, double *pairs)
+estimate_pairs(const rb_join *join, double distance, rb_memory *memory, const rb_sampled *red,
+			   const rb_sampled *blue, bool self, double *pairs)
 {
 	/* Objects inside a solid usually meet its boundary somewhere. */
 	const bool bodies = join->predicate == RB_INSIDE || join->predicate == RB_RELATION;
@@ -217,16 +217,17 @@ static bool
 expect_within(const rb_join *join, double distance, rb_memory *memory, const expected_side *side,
 			  double *pairs)
 {
-	if (!estimate(join, distance, memory, &side->sample[0], &side->sample[1], true, pairs))
+	if (!estimate_pairs(join, distance, memory, &side->sample[0], &side->sample[1], true, pairs))
 		return false;
 	/* Neighbors in a valid mesh do not count as self-intersections. */
 	if (!side->sample[0].all && join->predicate != RB_SELF_INTERSECT)
-		*pairs += neighbours(join->kind[0]) * side->sample[0].rows;
+		*pairs += typical_neighbors(join->kind[0]) * side->sample[0].rows;
 	return true;
 }
 
 static bool
-expect(const rb_join *join, double distance, rb_memory *memory, expected_side *side, double *pairs)
+expect_join_pairs(const rb_join *join, double distance, rb_memory *memory, expected_side *side,
+				  double *pairs)
 {
 	bool same = rb_join_sides(join) == 1 ||
 				(side[0].relid == side[1].relid && join->kind[0] == join->kind[1] &&
@@ -236,8 +237,8 @@ expect(const rb_join *join, double distance, rb_memory *memory, expected_side *s
 		return false;
 	if (!same)
 		return sample_side(join, 1, memory, 1, &side[1]) &&
-			   estimate(join, distance, memory, &side[0].sample[0], &side[1].sample[0], false,
-						pairs);
+			   estimate_pairs(join, distance, memory, &side[0].sample[0], &side[1].sample[0], false,
+							  pairs);
 	if (!expect_within(join, distance, memory, &side[0], pairs))
 		return false;
 	/* Each pair occurs in both orders, and each row meets itself. */
@@ -293,9 +294,9 @@ rb_expect_pairs(const FuncExpr *call, double *pairs)
 	bool known = true;
 
 	/* Samples have whole rows and give no estimate of pairs within a row. */
-	if (join == NULL || join->query || rb_join_is_within_rows(join) || join->predicate == RB_BODY ||
-		rb_join_is_nearest(join) || !IsTransactionState() || !ActiveSnapshotSet() ||
-		!IsMVCCSnapshot(GetActiveSnapshot()))
+	if (join == NULL || join->query || rb_join_is_within_rows(join) ||
+		join->predicate == RB_VALIDITY || rb_join_is_nearest(join) || !IsTransactionState() ||
+		!ActiveSnapshotSet() || !IsMVCCSnapshot(GetActiveSnapshot()))
 		return false;
 	context = open_memory(&memory);
 	old = MemoryContextSwitchTo(context);
@@ -305,7 +306,7 @@ rb_expect_pairs(const FuncExpr *call, double *pairs)
 		find_tile(join, &arguments);
 	for (int i = 0; i < rb_join_sides(join) && known; i++)
 		known = find_side(join, i, &arguments, &side[i]);
-	known = known && expect(join, arguments.distance, memory, side, pairs);
+	known = known && expect_join_pairs(join, arguments.distance, memory, side, pairs);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return known;
@@ -316,7 +317,7 @@ rb_expect_pairs(const FuncExpr *call, double *pairs)
 static bool
 sample_column(const rb_geometry_column *column, uint32 seed, rb_memory *memory, rb_sampled *sampled)
 {
-	Relation rel = rb_look_at(column->relid);
+	Relation rel = rb_open_if_readable(column->relid);
 	bool known = rel != NULL && is_readable(rel);
 
 	sampled->any_leaf = true;

@@ -87,7 +87,7 @@ size_of_relation(Relation rel, double *rows, double *pages)
 static bool
 size_of_table(Oid relid, double *rows, double *pages)
 {
-	Relation rel = rb_look_at(relid);
+	Relation rel = rb_open_if_readable(relid);
 	ListCell *lc;
 
 	if (rel == NULL)
@@ -100,7 +100,7 @@ size_of_table(Oid relid, double *rows, double *pages)
 
 			if (lfirst_oid(lc) == relid)
 				continue;
-			child = rb_look_at_child(lfirst_oid(lc));
+			child = rb_open_child(lfirst_oid(lc));
 			if (child == NULL)
 				continue;
 			size_of_relation(child, rows, pages);
@@ -202,7 +202,7 @@ rows_of_result(const FuncExpr *call, const sizes *s, double pairs)
 }
 
 bool
-rb_expect_ids(const FuncExpr *call, rb_of of, double pairs, double *ids)
+rb_expect_ids(const FuncExpr *call, rb_result_side of, double pairs, double *ids)
 {
 	sizes s;
 

@@ -24,7 +24,7 @@
  * is read.
  */
 static bool
-may_read(Oid relid)
+can_read(Oid relid)
 {
 	Oid schema = get_rel_namespace(relid);
 	bool missing = false;
@@ -37,7 +37,7 @@ may_read(Oid relid)
 }
 
 Relation
-rb_look_at_child(Oid relid)
+rb_open_child(Oid relid)
 {
 	Relation rel;
 
@@ -50,13 +50,13 @@ rb_look_at_child(Oid relid)
 }
 
 Relation
-rb_look_at(Oid relid)
+rb_open_if_readable(Oid relid)
 {
-	return may_read(relid) ? rb_look_at_child(relid) : NULL;
+	return can_read(relid) ? rb_open_child(relid) : NULL;
 }
 
 bool
-rb_look_is_plain(Relation rel)
+rb_is_plain_rel(Relation rel)
 {
 	return rb_table_refusal(rel) == NULL && rb_plan_refusal(rel, false) == NULL;
 }
@@ -72,7 +72,7 @@ is_table(Relation rel)
 
 	return (kind == RELKIND_RELATION || kind == RELKIND_MATVIEW ||
 			kind == RELKIND_PARTITIONED_TABLE || kind == RELKIND_FOREIGN_TABLE) &&
-		   !rel->rd_rel->relrowsecurity && (rb_table_refusal(rel) != NULL || rb_look_is_plain(rel));
+		   !rel->rd_rel->relrowsecurity && (rb_table_refusal(rel) != NULL || rb_is_plain_rel(rel));
 }
 
 bool
@@ -86,7 +86,7 @@ rb_sides_are_tables(const rb_join *join, List *args, bool stay)
 
 		if (join->query || !IsA(arg, Const) || arg->constisnull)
 			return false;
-		rel = rb_look_at(DatumGetObjectId(arg->constvalue));
+		rel = rb_open_if_readable(DatumGetObjectId(arg->constvalue));
 		if (rel == NULL)
 			return false;
 		table = is_table(rel);

@@ -65,7 +65,7 @@ rb_shape_of(Oid type, rb_kind kind)
 }
 
 static void
-read_cube(Datum value, rb_box *box)
+read_cube(Datum value, rb_box_value *box)
 {
 	struct varlena *cube = PG_DETOAST_DATUM_PACKED(value);
 	const char *data = VARDATA_ANY(cube);
@@ -83,7 +83,7 @@ read_cube(Datum value, rb_box *box)
 }
 
 void
-rb_box_read(rb_box_shape shape, Datum value, rb_box *box)
+rb_box_read(rb_box_shape shape, Datum value, rb_box_value *box)
 {
 	const char *data;
 

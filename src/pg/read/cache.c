@@ -83,7 +83,7 @@ typedef struct held_card
 static dlist_head cards = DLIST_STATIC_INIT(cards);
 static MemoryContext cards_context;
 
-struct rb_look
+struct rb_cache_lookup
 {
 	const char *function;
 	side_key key;
@@ -339,7 +339,7 @@ find_pages(const char *function, const rb_stored *stored, held_card *held)
 
 /* Finds the unchanged pages; evicts the side if too many pages have changed. */
 static void
-check_kept(rb_look *look, const rb_source *source, Relation rel)
+check_kept(rb_cache_lookup *look, const rb_source *source, Relation rel)
 {
 	rb_card *card = look->held->card;
 	BlockNumber visible = rb_map_count(look->map, look->nblocks);
@@ -371,7 +371,7 @@ check_kept(rb_look *look, const rb_source *source, Relation rel)
 
 /* Decides whether a side is worth caching and can be cached. */
 static void
-decide_to_keep(rb_look *look, const rb_source *source)
+decide_to_keep(rb_cache_lookup *look, const rb_source *source)
 {
 	BlockNumber visible = rb_map_count(look->map, look->nblocks);
 	uint64 state = state_of(look->map, look->nblocks);
@@ -409,17 +409,18 @@ decide_to_keep(rb_look *look, const rb_source *source)
 static void
 let_go(void *arg)
 {
-	rb_look *look = arg;
+	rb_cache_lookup *look = arg;
 
 	if (look->held != NULL)
 		look->held->users--;
 	look->held = NULL;
 }
 
-rb_look *
-rb_kept_look(const rb_source *source, Relation rel, const rb_columns *columns, BlockNumber nblocks)
+rb_cache_lookup *
+rb_cache_begin(const rb_source *source, Relation rel, const rb_columns *columns,
+			   BlockNumber nblocks)
 {
-	rb_look *look = palloc0(sizeof *look);
+	rb_cache_lookup *look = palloc0(sizeof *look);
 	char key[RB_KEY_BYTES];
 	const char *reason;
 
@@ -461,13 +462,13 @@ rb_kept_look(const rb_source *source, Relation rel, const rb_columns *columns, B
 /* ---- use of cached sides ---- */
 
 bool
-rb_kept_is_whole(const rb_look *look)
+rb_cache_is_whole(const rb_cache_lookup *look)
 {
 	return look->held != NULL && look->unchanged == look->nblocks;
 }
 
 bool
-rb_kept_is_partly(const rb_look *look)
+rb_cache_is_partial(const rb_cache_lookup *look)
 {
 	return look->held != NULL && look->unchanged < look->nblocks;
 }
@@ -477,22 +478,22 @@ rb_kept_is_partly(const rb_look *look)
  * the first one.
  */
 static void
-receive_space(const rb_look *look, DestReceiver *receiver, uint32 n, int64 id, uint32 type)
+receive_space(const rb_cache_lookup *look, DestReceiver *receiver, uint32 n, int64 id, uint32 type)
 {
 	const rb_card *card = look->held->card;
-	const rb_kept_rows rows = {.id = id,
-							   .rows = n,
-							   .srid_known = card->srid_known,
-							   .srid = look->stored.srid,
-							   .type = type,
-							   .dims = card->dims};
+	const rb_cached_rows rows = {.id = id,
+								 .rows = n,
+								 .srid_known = card->srid_known,
+								 .srid = look->stored.srid,
+								 .type = type,
+								 .dims = card->dims};
 
-	rb_receive_kept_space(receiver, &rows);
+	rb_receive_cached_space(receiver, &rows);
 }
 
 /* Reports the SRID and dimensions of the rows on unchanged pages. */
 static void
-receive_pages(const rb_look *look, DestReceiver *receiver, BlockNumber from, BlockNumber to)
+receive_pages(const rb_cache_lookup *look, DestReceiver *receiver, BlockNumber from, BlockNumber to)
 {
 	const rb_card_page *page = rb_card_pages(look->held->card);
 	BlockNumber first = from;
@@ -509,7 +510,7 @@ receive_pages(const rb_look *look, DestReceiver *receiver, BlockNumber from, Blo
 
 /* Returns the cached side as a remote set. */
 static const rb_set *
-kept_set(const rb_look *look, rb_memory *memory)
+kept_set(const rb_cache_lookup *look, rb_memory *memory)
 {
 	const rb_stored *stored = &look->stored;
 	const rb_set counts = {.kind = stored->kind,
@@ -531,7 +532,8 @@ kept_set(const rb_look *look, rb_memory *memory)
 }
 
 void
-rb_kept_take_whole(rb_look *look, DestReceiver *receiver, rb_memory *memory, rb_side *side)
+rb_cache_use_whole(rb_cache_lookup *look, DestReceiver *receiver, rb_memory *memory,
+				   rb_side_data *side)
 {
 	receive_space(look, receiver, (uint32) look->stored.keep.rows, look->held->card->id,
 				  look->held->card->type);
@@ -543,13 +545,13 @@ rb_kept_take_whole(rb_look *look, DestReceiver *receiver, rb_memory *memory, rb_
 }
 
 uint64
-rb_kept_set_bytes(const rb_look *look)
+rb_cache_entry_bytes(const rb_cache_lookup *look)
 {
 	return look->stored.bytes - look->stored.keep.card_bytes;
 }
 
 rb_page_note *
-rb_kept_notes(rb_look *look, uint32 slices)
+rb_cache_page_notes(rb_cache_lookup *look, uint32 slices)
 {
 	Size size = (Size) look->nblocks * slices * sizeof *look->notes;
 
@@ -564,14 +566,14 @@ rb_kept_notes(rb_look *look, uint32 slices)
 }
 
 bool
-rb_kept_ids_ascend(const rb_look *look)
+rb_cache_ids_ascend(const rb_cache_lookup *look)
 {
 	return look->stored.ascend;
 }
 
 /* Appends a run of rows and parts of the cached set or, if `fresh`, of the newly read rows. */
 static void
-add_cut(rb_look *look, bool fresh, uint32 row, uint32 rows, uint32 part, uint32 parts)
+add_cut(rb_cache_lookup *look, bool fresh, uint32 row, uint32 rows, uint32 part, uint32 parts)
 {
 	rb_cut *cut;
 
@@ -593,7 +595,7 @@ add_cut(rb_look *look, bool fresh, uint32 row, uint32 rows, uint32 part, uint32 
 
 /* Appends the rows of unchanged pages. */
 static void
-cut_kept(rb_look *look, BlockNumber from, BlockNumber to, rb_side *side)
+cut_kept(rb_cache_lookup *look, BlockNumber from, BlockNumber to, rb_side_data *side)
 {
 	const rb_card_page *page = rb_card_pages(look->held->card);
 	const uint32 rows = page[to].row - page[from].row;
@@ -604,11 +606,12 @@ cut_kept(rb_look *look, BlockNumber from, BlockNumber to, rb_side *side)
 }
 
 void
-rb_kept_read(rb_look *look, rb_heap *heap, const rb_builder *builder, rb_side *side)
+rb_cache_read_changed(rb_cache_lookup *look, rb_heap *heap, const rb_builder *builder,
+					  rb_side_data *side)
 {
 	BlockNumber end;
 
-	heap->notes = rb_kept_notes(look, 1);
+	heap->notes = rb_cache_page_notes(look, 1);
 	heap->note_slices = 1;
 	if (heap->notes != NULL)
 		rb_card_notes(look->held->card, look->map, heap->notes);
@@ -635,7 +638,7 @@ rb_kept_read(rb_look *look, rb_heap *heap, const rb_builder *builder, rb_side *s
 
 /* Returns true if any cached row is used. */
 static bool
-has_kept_cut(const rb_look *look)
+has_kept_cut(const rb_cache_lookup *look)
 {
 	for (uint32 i = 0; i < look->ncuts; i++)
 		if (!look->cuts[i].fresh)
@@ -644,7 +647,7 @@ has_kept_cut(const rb_look *look)
 }
 
 void
-rb_kept_put_together(rb_look *look, rb_builder *builder, rb_side *side)
+rb_cache_merge_rows(rb_cache_lookup *look, rb_builder *builder, rb_side_data *side)
 {
 	const rb_set *fresh = NULL;
 	const rb_set *kept;
@@ -676,7 +679,7 @@ rb_kept_put_together(rb_look *look, rb_builder *builder, rb_side *side)
 /* ---- caching of what was read ---- */
 
 void
-rb_kept_was_read(rb_look *look, Relation rel)
+rb_cache_note_read(rb_cache_lookup *look, Relation rel)
 {
 	rb_map_page *after;
 	BlockNumber n;
@@ -698,7 +701,7 @@ rb_kept_was_read(rb_look *look, Relation rel)
 
 /* Stores the id of the first row of each page, for messages. */
 static void
-note_ids(const rb_look *look, rb_card *card, const rb_set *set)
+note_ids(const rb_cache_lookup *look, rb_card *card, const rb_set *set)
 {
 	const rb_card_page *before = look->held != NULL ? rb_card_pages(look->held->card) : NULL;
 	rb_card_page *page = rb_card_pages(card);
@@ -744,7 +747,7 @@ note_first(rb_card *card)
 
 /* Marks the updated manifest for the worker, so that other sessions need not repeat the checks. */
 static void
-renew_card(rb_look *look, rb_side *side)
+renew_card(rb_cache_lookup *look, rb_side_data *side)
 {
 	const rb_card *card = look->held->card;
 	rb_to_keep *keep = palloc(sizeof *keep);
@@ -757,7 +760,7 @@ renew_card(rb_look *look, rb_side *side)
 }
 
 void
-rb_kept_end(rb_look *look, rb_side *side)
+rb_cache_finish_side(rb_cache_lookup *look, rb_side_data *side)
 {
 	rb_card *card = look->card;
 	const uint64 limit = (uint64) rb_setting_cache_memory * 1024;
@@ -800,7 +803,7 @@ rb_kept_end(rb_look *look, rb_side *side)
 }
 
 void
-rb_kept_give_up(rb_look *look, const char *reason)
+rb_cache_abandon(rb_cache_lookup *look, const char *reason)
 {
 	if (look->keep)
 		note_seen(&look->key, 0, reason);
@@ -808,7 +811,7 @@ rb_kept_give_up(rb_look *look, const char *reason)
 }
 
 void
-rb_kept_was_sent(rb_look *look, const char *why_not)
+rb_cache_note_sent(rb_cache_lookup *look, const char *why_not)
 {
 	if (why_not == NULL)
 		forget_seen(&look->key);
@@ -817,7 +820,7 @@ rb_kept_was_sent(rb_look *look, const char *why_not)
 }
 
 void
-rb_kept_had_no_room(rb_look *look, uint64 bytes)
+rb_cache_note_no_room(rb_cache_lookup *look, uint64 bytes)
 {
 	side_seen *s;
 
@@ -834,7 +837,7 @@ rb_kept_had_no_room(rb_look *look, uint64 bytes)
  * replaces it.
  */
 bool
-rb_kept_is_same_table(const rb_look *look)
+rb_cache_is_same_table(const rb_cache_lookup *look)
 {
 	Relation rel = try_relation_open(look->key.relid, NoLock);
 	bool same = false;
@@ -849,7 +852,7 @@ rb_kept_is_same_table(const rb_look *look)
 /* ---- reports ---- */
 
 static void
-tell_kept(const rb_stored *stored, rb_kept_facts *facts)
+tell_kept(const rb_stored *stored, rb_cache_facts *facts)
 {
 	memset(facts, 0, sizeof *facts);
 	facts->relid = key_of(stored).relid;
@@ -864,7 +867,7 @@ tell_kept(const rb_stored *stored, rb_kept_facts *facts)
 }
 
 static void
-tell_seen(const side_seen *s, rb_kept_facts *facts)
+tell_seen(const side_seen *s, rb_cache_facts *facts)
 {
 	memset(facts, 0, sizeof *facts);
 	facts->relid = s->key.relid;
@@ -874,7 +877,7 @@ tell_seen(const side_seen *s, rb_kept_facts *facts)
 }
 
 void
-rb_kept_get_facts(const rb_look *look, rb_kept_facts *facts)
+rb_cache_get_facts(const rb_cache_lookup *look, rb_cache_facts *facts)
 {
 	const side_seen *s = find_seen(&look->key);
 	char key[RB_KEY_BYTES];
@@ -892,7 +895,7 @@ rb_kept_get_facts(const rb_look *look, rb_kept_facts *facts)
 }
 
 bool
-rb_kept_list(int *i, rb_kept_facts *facts)
+rb_cache_next_facts(int *i, rb_cache_facts *facts)
 {
 	rb_stored stored;
 	int k;
@@ -918,7 +921,7 @@ rb_kept_list(int *i, rb_kept_facts *facts)
 }
 
 uint64
-rb_kept_forget(const char *function, Oid relid)
+rb_cache_evict(const char *function, Oid relid)
 {
 	uint64 bytes = 0;
 	rb_stored stored;

@@ -85,7 +85,7 @@ rb_shorten(char *text)
 
 /* Removes the quotes of a quoted SQL identifier. */
 static const char *
-unquoted(const char *name)
+remove_quotes(const char *name)
 {
 	size_t len = strlen(name);
 	char *result;
@@ -152,7 +152,7 @@ find_given(TupleDesc desc, const char **name, const rb_source *source)
 
 	if (column.attno == 0)
 	{
-		*name = unquoted(*name);
+		*name = remove_quotes(*name);
 		column = rb_column_find(desc, *name, source);
 	}
 	return column;

@@ -82,7 +82,7 @@ are_segments(TupleDesc desc)
 
 /* Returns what an object can be read from, for hints. */
 static char *
-accepted(const rb_source *source, TupleDesc desc)
+describe_accepted_inputs(const rb_source *source, TupleDesc desc)
 {
 	char *way;
 
@@ -330,7 +330,7 @@ rb_columns_kind(TupleDesc desc, const rb_source *source)
 
 /* Finds the extra column. */
 static rb_column
-find_beside(TupleDesc desc, const rb_source *source)
+find_extra_column(TupleDesc desc, const rb_source *source)
 {
 	const bool integer = source->beside->integer;
 	rb_column column = rb_column_named(desc, source->beside->name, source);
@@ -377,19 +377,21 @@ rb_columns_find(rb_columns *columns, TupleDesc desc, const rb_source *source)
 				ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
 								errmsg("%s: %s has no column \"%s\"", function, side, missing),
 								errdetail("The columns are: %s.", rb_list_columns(desc)),
-								rb_hint_geometry(desc, source, 0, accepted(source, desc))));
+								rb_hint_geometry(desc, source, 0,
+												 describe_accepted_inputs(source, desc))));
 			if (columns->geom.attno == 0)
-				ereport(ERROR,
-						(errcode(ERRCODE_UNDEFINED_COLUMN),
-						 errmsg("%s: %s has neither a geometry column nor coordinate columns",
-								function, side),
-						 errdetail("The columns are: %s.", rb_list_columns(desc)),
-						 rb_hint_geometry(desc, source, 0, accepted(source, desc))));
+				ereport(
+					ERROR,
+					(errcode(ERRCODE_UNDEFINED_COLUMN),
+					 errmsg("%s: %s has neither a geometry column nor coordinate columns", function,
+							side),
+					 errdetail("The columns are: %s.", rb_list_columns(desc)),
+					 rb_hint_geometry(desc, source, 0, describe_accepted_inputs(source, desc))));
 		}
 	}
 
 	if (source->beside != NULL)
-		columns->beside = find_beside(desc, source);
+		columns->beside = find_extra_column(desc, source);
 	if (columns->geom.attno != 0)
 		columns->shape = rb_shape_of(columns->geom.type, source->kind);
 	columns->last = Max(Max(columns->id.attno, columns->geom.attno), columns->beside.attno);

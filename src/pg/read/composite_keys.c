@@ -159,7 +159,8 @@ rb_keys_locate(rb_keys *keys, int i, AttrNumber attno)
 
 /* Ensures room for `need` elements; an array grows by at least half. */
 static rb_status
-grow(rb_memory *memory, void **block, size_t *cap, size_t need, size_t element, rb_error *error)
+grow_array(rb_memory *memory, void **block, size_t *cap, size_t need, size_t element,
+		   rb_error *error)
 {
 	size_t want = Max(*cap + *cap / 2, Max(need, (size_t) RB_FIRST_KEYS));
 	rb_status status;
@@ -196,12 +197,12 @@ form_key(const rb_keys *keys, TupleTableSlot *slot)
 static rb_status
 append_key(rb_keys *keys, MinimalTuple tuple, rb_memory *memory, rb_error *error)
 {
-	rb_status status = grow(memory, (void **) &keys->bytes, &keys->bytes_cap,
-							keys->used + MAXALIGN(tuple->t_len), 1, error);
+	rb_status status = grow_array(memory, (void **) &keys->bytes, &keys->bytes_cap,
+								  keys->used + MAXALIGN(tuple->t_len), 1, error);
 
 	if (status == RB_OK)
-		status = grow(memory, (void **) &keys->start, &keys->start_cap, (size_t) keys->n + 1,
-					  sizeof *keys->start, error);
+		status = grow_array(memory, (void **) &keys->start, &keys->start_cap, (size_t) keys->n + 1,
+							sizeof *keys->start, error);
 	if (status != RB_OK)
 		return status;
 	memcpy(keys->bytes + keys->used, tuple, tuple->t_len);
@@ -269,15 +270,16 @@ grow_buckets(rb_keys *keys, rb_memory *memory, rb_error *error)
 }
 
 static rb_status
-take_object(rb_keys *keys, TupleTableSlot *slot, rb_memory *memory, int64 *number, rb_error *error)
+find_or_add_object(rb_keys *keys, TupleTableSlot *slot, rb_memory *memory, int64 *number,
+				   rb_error *error)
 {
 	uint32 hash = hash_key(keys, slot);
 	rb_status status = grow_buckets(keys, memory, error);
 	size_t at;
 
 	if (status == RB_OK)
-		status = grow(memory, (void **) &keys->hash, &keys->hash_cap, (size_t) keys->n + 1,
-					  sizeof *keys->hash, error);
+		status = grow_array(memory, (void **) &keys->hash, &keys->hash_cap, (size_t) keys->n + 1,
+							sizeof *keys->hash, error);
 	if (status != RB_OK)
 		return status;
 	for (at = hash & (keys->nbuckets - 1); keys->bucket[at] != 0;
@@ -297,10 +299,11 @@ take_object(rb_keys *keys, TupleTableSlot *slot, rb_memory *memory, int64 *numbe
 }
 
 rb_status
-rb_keys_take(rb_keys *keys, TupleTableSlot *slot, rb_memory *memory, int64 *number, rb_error *error)
+rb_keys_store(rb_keys *keys, TupleTableSlot *slot, rb_memory *memory, int64 *number,
+			  rb_error *error)
 {
 	if (keys->objects)
-		return take_object(keys, slot, memory, number, error);
+		return find_or_add_object(keys, slot, memory, number, error);
 	*number = keys->n;
 	return append_key(keys, form_key(keys, slot), memory, error);
 }

@@ -24,7 +24,7 @@ static const char *const accepted[RB_KINDS] = {
 
 /* Returns a corner in the format of ST_AsText. */
 static const char *
-corner(const rb_geometry_info *info, int i)
+corner_text(const rb_geometry_info *info, int i)
 {
 	return psprintf("(%s %s %s)", float8out_internal(info->at[i][0]),
 					float8out_internal(info->at[i][1]), float8out_internal(info->at[i][2]));
@@ -48,7 +48,7 @@ raise_face(const rb_geometry_place *p, const char *where, rb_geometry_fault faul
 			 errmsg("%s: only one of the two geometries has Z", function),
 			 errdetail("The geometries are compared in the plane, where the face at %s in %s is "
 					   "not a valid polygon.",
-					   corner(info, 0), where),
+					   corner_text(info, 0), where),
 			 errhint("Use ST_Force3D(geometry, z) for the geometry without Z.")));
 	switch (fault)
 	{
@@ -59,7 +59,8 @@ raise_face(const rb_geometry_place *p, const char *where, rb_geometry_fault faul
 				 errmsg("%s: face with crossing edges in %s", function, where),
 				 errdetail(
 					 "Seen along the %c axis, the edge from %s to %s crosses the edge from %s to %s.",
-					 axis, corner(info, 0), corner(info, 1), corner(info, 2), corner(info, 3)),
+					 axis, corner_text(info, 0), corner_text(info, 1), corner_text(info, 2),
+					 corner_text(info, 3)),
 				 /* ST_MakeValid considers only x and y and does not split surfaces. */
 				 info->axis == 2 &&
 						 (info->type == RB_TYPE_POLYGON || info->type == RB_TYPE_MULTIPOLYGON)
@@ -72,7 +73,7 @@ raise_face(const rb_geometry_place *p, const char *where, rb_geometry_fault faul
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("%s: face with coincident projected vertices in %s", function, where),
 					 errdetail("Seen along the %c axis, the vertices %s and %s are the same point.",
-							   axis, corner(info, 0), corner(info, 1)),
+							   axis, corner_text(info, 0), corner_text(info, 1)),
 					 errhint("Split the face into nearly planar faces.")));
 			break;
 		case RB_GEOMETRY_HOLE_OUTSIDE:
@@ -80,7 +81,7 @@ raise_face(const rb_geometry_place *p, const char *where, rb_geometry_fault faul
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("%s: hole outside its face in %s", function, where),
 					 errdetail("Seen along the %c axis, hole %u leaves the outer ring at %s.", axis,
-							   info->hole, corner(info, 0)),
+							   info->hole, corner_text(info, 0)),
 					 errhint("Make the hole a separate face, or remove it.")));
 			break;
 		case RB_GEOMETRY_HOLES:
@@ -88,7 +89,7 @@ raise_face(const rb_geometry_place *p, const char *where, rb_geometry_fault faul
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("%s: face with overlapping holes in %s", function, where),
 					 errdetail("Seen along the %c axis, holes %u and %u overlap at %s.", axis,
-							   info->hole, info->other, corner(info, 0)),
+							   info->hole, info->other, corner_text(info, 0)),
 					 errhint("Merge the holes; store anything inside a hole as a separate face.")));
 			break;
 		default:
@@ -99,12 +100,12 @@ raise_face(const rb_geometry_place *p, const char *where, rb_geometry_fault faul
 				 p->face_tolerance >= 0
 					 ? errdetail(
 						   "The vertex %s is %s away from the plane of its face, but face_tolerance is %s.",
-						   corner(info, 0), float8out_internal(info->distance),
+						   corner_text(info, 0), float8out_internal(info->distance),
 						   float8out_internal(p->face_tolerance))
 					 : errdetail(
 						   "The vertex %s is %s away from the plane of its face, more than %s times "
 						   "the extent of the face.",
-						   corner(info, 0), float8out_internal(info->distance),
+						   corner_text(info, 0), float8out_internal(info->distance),
 						   float8out_internal(p->face_share)),
 				 errhint("Split the face into planar faces, or increase face_tolerance.")));
 	}

@@ -75,7 +75,7 @@ rb_heap_refusal(Relation rel)
 }
 
 bool
-rb_rows_are_elsewhere(Relation rel)
+rb_rows_are_external(Relation rel)
 {
 	return rb_table_refusal(rel) == NULL && rb_plan_refusal(rel, true) != NULL;
 }
@@ -110,7 +110,7 @@ rb_heap_blocks(const rb_heap *heap)
  * not recognize.
  */
 static inline void
-prefetch(Page page, OffsetNumber offset)
+prefetch_tuple(Page page, OffsetNumber offset)
 {
 	const char *data = (const char *) PageGetItem(page, PageGetItemId(page, offset));
 
@@ -120,7 +120,7 @@ prefetch(Page page, OffsetNumber offset)
 
 /* Receives a tuple. Returns false if the row is rejected. */
 static inline bool
-receive(rb_heap *heap, TupleDesc desc, HeapTuple tuple, Buffer buffer)
+receive_tuple(rb_heap *heap, TupleDesc desc, HeapTuple tuple, Buffer buffer)
 {
 	rb_received received = rb_receive_tuple(heap->receiver, desc, tuple);
 	bool taken;
@@ -139,7 +139,7 @@ receive(rb_heap *heap, TupleDesc desc, HeapTuple tuple, Buffer buffer)
  * LSN. A page may be read in several steps, each of which continues where the previous one stopped.
  */
 static rb_page_note *
-begin_note(rb_heap *heap, BlockNumber block, int slice, int from, bool first, rb_tally *start)
+begin_note(rb_heap *heap, BlockNumber block, int slice, int from, bool first, rb_row_tally *start)
 {
 	rb_page_note *note;
 	bool visible;
@@ -162,9 +162,9 @@ begin_note(rb_heap *heap, BlockNumber block, int slice, int from, bool first, rb
 }
 
 static void
-end_note(rb_heap *heap, rb_page_note *note, const rb_tally *start, bool whole)
+end_note(rb_heap *heap, rb_page_note *note, const rb_row_tally *start, bool whole)
 {
-	rb_tally end;
+	rb_row_tally end;
 
 	if (note == NULL)
 		return;
@@ -193,7 +193,7 @@ rb_heap_page(rb_heap *heap, BlockNumber block, int from, int slice, int slices)
 	TupleDesc desc = RelationGetDescr(heap->rel);
 	HeapTupleData tuple;
 	rb_page_note *note;
-	rb_tally start = {0, 0, 0, 0};
+	rb_row_tally start = {0, 0, 0, 0};
 	Page page;
 	int ntuples;
 	int end;
@@ -217,11 +217,11 @@ rb_heap_page(rb_heap *heap, BlockNumber block, int from, int slice, int slices)
 		ItemId item = PageGetItemId(page, offset);
 
 		if (heap->at + RB_TUPLES_AHEAD < ntuples)
-			prefetch(page, scan->rs_vistuples[heap->at + RB_TUPLES_AHEAD]);
+			prefetch_tuple(page, scan->rs_vistuples[heap->at + RB_TUPLES_AHEAD]);
 		tuple.t_data = (HeapTupleHeader) PageGetItem(page, item);
 		tuple.t_len = ItemIdGetLength(item);
 		ItemPointerSet(&tuple.t_self, block, offset);
-		go_on = receive(heap, desc, &tuple, scan->rs_cbuf);
+		go_on = receive_tuple(heap, desc, &tuple, scan->rs_cbuf);
 		if (!go_on)
 			break;
 		heap->at++;

@@ -202,7 +202,7 @@ rb_hint_id(TupleDesc desc, const rb_source *source, const char *column)
 
 /* Returns how to convert a value of this type to a geometry, or NULL. */
 static const char *
-conversion(Oid type)
+conversion_to_geometry(Oid type)
 {
 	char *name = get_typtype(type) == TYPTYPE_BASE ? format_type_be(type) : NULL;
 	const char *unqualified = name == NULL ? NULL : strrchr(name, '.');
@@ -239,7 +239,7 @@ find_convertible(TupleDesc desc)
 	{
 		Form_pg_attribute att = TupleDescAttr(desc, i);
 		Oid type = att->attisdropped ? InvalidOid : getBaseType(att->atttypid);
-		const char *how = att->attisdropped ? NULL : conversion(type);
+		const char *how = att->attisdropped ? NULL : conversion_to_geometry(type);
 
 		if (how != NULL && (how[0] == '%' || sounds_like_geometry(NameStr(att->attname))))
 			return att->attnum;
@@ -249,7 +249,7 @@ find_convertible(TupleDesc desc)
 
 /* Returns the columns that identify the rows, for a view that contains them and the geometry. */
 static const char *
-columns_beside(const rb_source *source)
+identifying_columns(const rb_source *source)
 {
 	TupleDesc key = source->keys == NULL ? NULL : rb_keys_desc(source->keys);
 	List *attnos = NIL;
@@ -272,7 +272,8 @@ rb_hint_geometry(TupleDesc desc, const rb_source *source, AttrNumber column, con
 {
 	AttrNumber attno = column != 0 ? column : find_convertible(desc);
 	const char *how =
-		attno == 0 ? NULL : conversion(getBaseType(TupleDescAttr(desc, attno - 1)->atttypid));
+		attno == 0 ? NULL
+				   : conversion_to_geometry(getBaseType(TupleDescAttr(desc, attno - 1)->atttypid));
 	const char *name;
 	char *made;
 
@@ -285,7 +286,7 @@ rb_hint_geometry(TupleDesc desc, const rb_source *source, AttrNumber column, con
 		return errhint("Write SELECT ..., %s AS geom in the query.", made);
 	return errhint("Convert the column to a geometry in a view: CREATE VIEW shapes AS "
 				   "SELECT %s, %s AS geom FROM %s;",
-				   columns_beside(source), made, relation_name(source));
+				   identifying_columns(source), made, relation_name(source));
 }
 
 /* ---- coordinates ---- */
@@ -356,7 +357,7 @@ rb_way_to_coordinates(TupleDesc desc, const rb_source *source)
 		if (renamed != NULL)
 			return psprintf(
 				"Rename the columns in a view: CREATE VIEW shapes AS SELECT %s, %s FROM %s;",
-				columns_beside(source), renamed, relation_name(source));
+				identifying_columns(source), renamed, relation_name(source));
 	}
 	return NULL;
 }

@@ -79,7 +79,7 @@ rb_rows_slice(const rb_builder *b, uint32 part, uint32 row, uint32 n, uint32 *en
 
 /* Applies the SRID and dimensions of the first of several rows for all of them. */
 static void
-take_space(rb_receiver *r, const rb_space *space)
+apply_space(rb_receiver *r, const rb_space *space)
 {
 	if (r->boxes && !space->dims_of_columns)
 		(void) rb_space_settle_dims(r, space->dims, false, space->dims_id);
@@ -97,20 +97,20 @@ rb_receive_rows(DestReceiver *self, const rb_rows *rows)
 
 	if (rows->nparts > 0)
 	{
-		take_space(r, &rows->space);
+		apply_space(r, &rows->space);
 		if (rb_builder_append(r->builder, rows->coords, rows->nparts, rows->ids, rows->ends,
 							  rows->nrows, &r->error) != RB_OK)
 			(void) rb_refuse_status(r);
 	}
 	r->builder->skipped += rows->skipped;
 	r->rows += rows->received;
-	rb_look_whether_full(r);
+	rb_check_whether_full(r);
 }
 
 /* ---- rows of an earlier call ---- */
 
 void
-rb_receive_kept_space(DestReceiver *self, const rb_kept_rows *rows)
+rb_receive_cached_space(DestReceiver *self, const rb_cached_rows *rows)
 {
 	rb_receiver *r = (rb_receiver *) self;
 	rb_space space;
@@ -125,5 +125,5 @@ rb_receive_kept_space(DestReceiver *self, const rb_kept_rows *rows)
 	space.srid_id = space.dims_id = rows->id;
 	space.dims = rows->dims;
 	space.dims_of_columns = r->columns.width > 0;
-	take_space(r, &space);
+	apply_space(r, &space);
 }

@@ -37,10 +37,10 @@ typedef enum question
 {
 	SELECT_ALL,
 	INSERT_ALL
-} question;
+} plan_question;
 
 static char *
-statement_of(Relation rel, question question)
+statement_of(Relation rel, plan_question question)
 {
 	const char *name = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
 												  RelationGetRelationName(rel));
@@ -89,7 +89,7 @@ typedef struct answer
 } answer;
 
 static void
-find_plan(Relation rel, question question, bool may_wait, answer *a)
+find_plan(Relation rel, plan_question question, bool may_wait, answer *a)
 {
 	const bool snapshot = ActiveSnapshotSet();
 
@@ -105,7 +105,7 @@ find_plan(Relation rel, question question, bool may_wait, answer *a)
 }
 
 static void
-ask_planner(Relation rel, question question, bool may_wait, answer *a)
+ask_planner(Relation rel, plan_question question, bool may_wait, answer *a)
 {
 	const ResourceOwner owner = CurrentResourceOwner;
 	MemoryContext old;

@@ -54,7 +54,7 @@ typedef struct rb_leader
  * changed.
  */
 static bool
-look_into_queues(rb_leader *l)
+poll_queues(rb_leader *l)
 {
 	bool any = false;
 
@@ -89,7 +89,7 @@ queue_of(rb_leader *l, uint32 piece)
 
 /* Appends the rows of a message. Returns true if the piece is complete. */
 static bool
-take_message(rb_leader *l, rb_queue *queue)
+append_message(rb_leader *l, rb_queue *queue)
 {
 	const rb_message *message = queue->message;
 	rb_rows rows = message->rows;
@@ -154,7 +154,7 @@ init_ahead(rb_leader *l)
 
 /* Appends the rows of the piece that was read ahead. */
 static void
-take_ahead(rb_leader *l)
+append_ahead(rb_leader *l)
 {
 	rb_builder *b = &l->ahead_builder;
 	rb_rows *rows = &l->ahead_rows;
@@ -176,7 +176,7 @@ take_ahead(rb_leader *l)
 
 /* Returns true if all workers have ended and all of their messages were processed. */
 static bool
-is_alone(const rb_leader *l)
+have_workers_ended(const rb_leader *l)
 {
 	for (int i = 0; i < l->nqueues; i++)
 		if (!l->queues[i].gone || l->queues[i].message != NULL)
@@ -189,9 +189,9 @@ is_alone(const rb_leader *l)
  * true if it did.
  */
 static bool
-claim(rb_leader *l, uint32 piece)
+claim_piece(rb_leader *l, uint32 piece)
 {
-	return (l->participates || is_alone(l)) &&
+	return (l->participates || have_workers_ended(l)) &&
 		   pg_atomic_compare_exchange_u32(&l->reading->next, &piece, piece + 1);
 }
 
@@ -200,17 +200,17 @@ claim(rb_leader *l, uint32 piece)
  * to do.
  */
 static bool
-step(rb_leader *l, uint32 *piece)
+advance_reading(rb_leader *l, uint32 *piece)
 {
 	rb_queue *queue;
 
 	if (l->ahead && l->ahead_piece == *piece)
 	{
-		take_ahead(l);
+		append_ahead(l);
 		(*piece)++;
 		return true;
 	}
-	if (claim(l, *piece))
+	if (claim_piece(l, *piece))
 	{
 		(void) rb_piece_read(l->heap, l->reading, *piece, rb_piece_first_block(l->reading, *piece),
 							 0);
@@ -220,11 +220,11 @@ step(rb_leader *l, uint32 *piece)
 	queue = queue_of(l, *piece);
 	if (queue != NULL)
 	{
-		if (take_message(l, queue))
+		if (append_message(l, queue))
 			(*piece)++;
 		return true;
 	}
-	return look_into_queues(l) || read_ahead(l);
+	return poll_queues(l) || read_ahead(l);
 }
 
 static void
@@ -236,9 +236,9 @@ read_in_order(rb_leader *l, ParallelContext *context)
 	{
 		CHECK_FOR_INTERRUPTS();
 		rb_progress_read(piece, l->reading->npieces);
-		if (step(l, &piece))
+		if (advance_reading(l, &piece))
 			continue;
-		if (is_alone(l))
+		if (have_workers_ended(l))
 		{
 			/*
 			 * The worker that claimed the piece is gone. This call raises its error, if there was

@@ -187,9 +187,9 @@ read_parallel(const rb_source *source, const rb_reading *plan, rb_heap *heap, rb
 /* Reads the whole table, ignoring any cached rows. */
 static int
 read_all(const rb_source *source, rb_heap *heap, rb_builder *builder, rb_space *space,
-		 rb_side *side)
+		 rb_side_data *side)
 {
-	rb_look *look = side->look;
+	rb_cache_lookup *look = side->look;
 	const bool decodes = rb_receiver_decodes(heap->receiver);
 	const BlockNumber blocks = rb_heap_blocks(heap);
 	const BlockNumber more = decodes ? rb_toast_blocks(heap->rel) : 0;
@@ -207,12 +207,12 @@ read_all(const rb_source *source, rb_heap *heap, rb_builder *builder, rb_space *
 	if (side->queues > 0)
 	{
 		workers = read_parallel(source, &plan, heap, builder, space,
-								rb_kept_notes(look, plan.slices), workers);
+								rb_cache_page_notes(look, plan.slices), workers);
 		rb_memory_refund(builder->memory, side->queues);
 		side->queues = 0;
 		return workers;
 	}
-	heap->notes = rb_kept_notes(look, 1);
+	heap->notes = rb_cache_page_notes(look, 1);
 	heap->note_slices = 1;
 	rb_receiver_follow(heap->receiver, heap);
 	rb_heap_all(heap);
@@ -222,7 +222,7 @@ read_all(const rb_source *source, rb_heap *heap, rb_builder *builder, rb_space *
 
 void
 rb_read_table(const rb_source *source, DestReceiver *receiver, rb_builder *builder, rb_space *space,
-			  rb_side *side)
+			  rb_side_data *side)
 {
 	/* It was locked when it became a source. */
 	Relation rel = table_open(source->heap, NoLock);
@@ -230,18 +230,18 @@ rb_read_table(const rb_source *source, DestReceiver *receiver, rb_builder *build
 
 	receiver->rStartup(receiver, CMD_SELECT, RelationGetDescr(rel));
 	rb_heap_begin(&heap, rel, receiver);
-	side->look = rb_kept_look(source, rel, rb_receiver_columns(receiver), rb_heap_blocks(&heap));
-	if (rb_kept_is_whole(side->look))
-		rb_kept_take_whole(side->look, receiver, builder->memory, side);
-	else if (rb_kept_is_partly(side->look))
+	side->look = rb_cache_begin(source, rel, rb_receiver_columns(receiver), rb_heap_blocks(&heap));
+	if (rb_cache_is_whole(side->look))
+		rb_cache_use_whole(side->look, receiver, builder->memory, side);
+	else if (rb_cache_is_partial(side->look))
 	{
 		/* New rows are merged with cached ones, which include the rows outside the tile. */
 		builder->tile.dims = 0;
-		rb_kept_read(side->look, &heap, builder, side);
+		rb_cache_read_changed(side->look, &heap, builder, side);
 	}
 	else
 		side->workers = read_all(source, &heap, builder, space, side);
-	rb_kept_was_read(side->look, rel);
+	rb_cache_note_read(side->look, rel);
 	rb_heap_end(&heap);
 	receiver->rShutdown(receiver);
 	table_close(rel, NoLock);

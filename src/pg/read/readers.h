@@ -49,7 +49,7 @@ typedef struct rb_reading
 	NameData geom_name;
 	NameData object_name;
 	double face_tolerance;
-	rb_ends tile;
+	rb_box tile;
 	double distance;
 	Size memory; /* Memory limit of a worker, in bytes */
 	BlockNumber nblocks;

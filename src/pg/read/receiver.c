@@ -42,7 +42,7 @@ expect_rows(rb_receiver *r)
 }
 
 static void
-startup(DestReceiver *self, int operation, TupleDesc desc)
+start_receiver(DestReceiver *self, int operation, TupleDesc desc)
 {
 	rb_receiver *r = (rb_receiver *) self;
 
@@ -133,7 +133,7 @@ read_key(rb_receiver *r, TupleTableSlot *slot, int64 *id)
 	if (r->builder->nparts == r->builder->row_start || rb_builder_is_outside(r->builder))
 		return true;
 	old = MemoryContextSwitchTo(r->row_context);
-	status = rb_keys_take(r->source->keys, slot, r->builder->memory, id, &r->error);
+	status = rb_keys_store(r->source->keys, slot, r->builder->memory, id, &r->error);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(r->row_context);
 	return status == RB_OK || rb_refuse_status(r);
@@ -141,7 +141,7 @@ read_key(rb_receiver *r, TupleTableSlot *slot, int64 *id)
 
 /* Reads the id of a row, or checks that none of its key columns is null. */
 static bool
-check_name(rb_receiver *r, TupleTableSlot *slot, int64 *id)
+read_row_id(rb_receiver *r, TupleTableSlot *slot, int64 *id)
 {
 	for (int i = 0; i < r->columns.nkeys; i++)
 		if (slot->tts_isnull[r->columns.key[i].attno - 1])
@@ -169,9 +169,9 @@ receive_value(rb_receiver *r, TupleTableSlot *slot, int64 id)
 
 /* Stores the value of the extra column of a row that has a part. */
 static bool
-receive_beside(rb_receiver *r, TupleTableSlot *slot, int64 id)
+receive_extra_column(rb_receiver *r, TupleTableSlot *slot, int64 id)
 {
-	rb_beside *beside = r->source->beside;
+	rb_extra_column *beside = r->source->beside;
 	const rb_builder *b = r->builder;
 	const int i = r->columns.beside.attno - 1;
 	uint64 word;
@@ -179,7 +179,7 @@ receive_beside(rb_receiver *r, TupleTableSlot *slot, int64 id)
 	if (b->nparts == b->row_start)
 		return true;
 	if (slot->tts_isnull[i] && beside->integer)
-		return rb_refuse_null_beside(r, id);
+		return rb_refuse_null_extra(r, id);
 	if (b->nrows >= beside->cap)
 	{
 		const size_t cap = beside->cap + beside->cap / 2 + 1024;
@@ -215,16 +215,16 @@ receive_row(rb_receiver *r, TupleTableSlot *slot)
 {
 	int64 id;
 
-	return check_name(r, slot, &id) &&
+	return read_row_id(r, slot, &id) &&
 		   (r->columns.geom.attno == 0 ? rb_receive_coordinates(r, slot, id)
 									   : receive_value(r, slot, id)) &&
 		   (r->columns.nkeys == 0 || read_key(r, slot, &id)) &&
-		   (r->columns.beside.attno == 0 || receive_beside(r, slot, id)) && rb_end_row(r, id);
+		   (r->columns.beside.attno == 0 || receive_extra_column(r, slot, id)) && rb_end_row(r, id);
 }
 
 /* Receives a row. Returns false if it is rejected and not left out. */
 static bool
-receive(TupleTableSlot *slot, DestReceiver *self)
+receive_slot(TupleTableSlot *slot, DestReceiver *self)
 {
 	rb_receiver *r = (rb_receiver *) self;
 
@@ -263,7 +263,7 @@ rb_receiver_begin_page(DestReceiver *self)
 }
 
 void
-rb_receiver_tally(DestReceiver *self, rb_tally *tally)
+rb_receiver_tally(DestReceiver *self, rb_row_tally *tally)
 {
 	const rb_receiver *r = (const rb_receiver *) self;
 
@@ -302,7 +302,7 @@ shutdown_receiver(DestReceiver *self)
 }
 
 static void
-destroy(DestReceiver *self)
+destroy_receiver(DestReceiver *self)
 {
 }
 
@@ -311,10 +311,10 @@ rb_receiver_create(const rb_source *source, rb_builder *builder, rb_space *space
 {
 	rb_receiver *r = palloc0(sizeof *r);
 
-	r->pub.receiveSlot = receive;
-	r->pub.rStartup = startup;
+	r->pub.receiveSlot = receive_slot;
+	r->pub.rStartup = start_receiver;
 	r->pub.rShutdown = shutdown_receiver;
-	r->pub.rDestroy = destroy;
+	r->pub.rDestroy = destroy_receiver;
 	r->pub.mydest = DestTuplestore; /* Any destination that keeps its rows */
 	r->source = source;
 	r->builder = builder;

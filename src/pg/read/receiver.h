@@ -28,8 +28,8 @@ typedef struct rb_receiver
 	bool apart;          /* True if invalid rows are rejected without an error */
 	/* True if the current row was rejected and recorded, so that reading continues */
 	bool left_out;
-	rb_space empty; /* SRID and dimensions before the first row */
-	rb_tally gone;  /* Rows that have left the builder, and the type of this page */
+	rb_space empty;    /* SRID and dimensions before the first row */
+	rb_row_tally gone; /* Rows that have left the builder, and the type of this page */
 	/*
 	 * Callback between two rows once full_builder has full_at parts. It may remove rows from the
 	 * builder and returns the number of parts at which it is to be called again.
@@ -82,7 +82,7 @@ rb_end_left_out(rb_receiver *r)
 extern bool rb_refuse_status(const rb_receiver *r);
 extern bool rb_refuse_null_id(rb_receiver *r, rb_column column);
 
-extern bool rb_refuse_null_beside(const rb_receiver *r, int64 id);
+extern bool rb_refuse_null_extra(const rb_receiver *r, int64 id);
 
 /* Rejects an id with a fraction, or one that is out of range, of a type that allows it. */
 extern bool rb_refuse_fraction(rb_receiver *r, Datum value);
@@ -154,7 +154,7 @@ rb_next_part(rb_receiver *r)
  * and need no check.
  */
 static inline void
-rb_look_whether_full(rb_receiver *r)
+rb_check_whether_full(rb_receiver *r)
 {
 	if (unlikely(r->builder->nparts >= r->full_at) && r->builder == r->full_builder)
 		r->full_at = r->full(r->full_arg);
@@ -166,7 +166,7 @@ rb_end_row(rb_receiver *r, int64 id)
 	if (rb_builder_end_row(r->builder, id, &r->error) != RB_OK)
 		return rb_refuse_status(r);
 	r->rows++;
-	rb_look_whether_full(r);
+	rb_check_whether_full(r);
 	return true;
 }
 

@@ -63,7 +63,7 @@ is_left_out(const rb_receiver *r, rb_geometry_fault fault)
  * available.
  */
 static bool
-body_besides(const rb_receiver *r, int64 *body)
+read_solid_id(const rb_receiver *r, int64 *body)
 {
 	const int i = r->columns.beside.attno - 1;
 
@@ -90,11 +90,11 @@ rb_leave_out(rb_receiver *r, int64 id, rb_geometry_fault fault, const rb_geometr
 
 	if (!is_left_out(r, fault))
 		return false;
-	if (r->columns.beside.attno != 0 && !body_besides(r, &refusal.id))
+	if (r->columns.beside.attno != 0 && !read_solid_id(r, &refusal.id))
 		return false;
 	if (info != NULL)
 		refusal.info = *info;
-	if (rb_builder_refuse(r->builder, &refusal, &r->error) != RB_OK)
+	if (rb_builder_reject(r->builder, &refusal, &r->error) != RB_OK)
 		(void) rb_refuse_status(r);
 	r->left_out = true;
 	return true;
@@ -158,7 +158,7 @@ rb_refuse_fraction(rb_receiver *r, Datum value)
 }
 
 bool
-rb_refuse_null_beside(const rb_receiver *r, int64 id)
+rb_refuse_null_extra(const rb_receiver *r, int64 id)
 {
 	if (!r->apart)
 		ereport(ERROR,

@@ -48,7 +48,7 @@ read_geometry(rb_receiver *r, Datum value, rb_geometry_info *info)
 	if (fault == RB_GEOMETRY_UNKNOWN && find_as_ewkb(r))
 		fault = rb_read_as_ewkb(&r->as_ewkb, r->builder, bytes, info, &r->error);
 	if (fault == RB_GEOMETRY_STOPPED)
-		rb_throw_kept();
+		rb_rethrow_error();
 	return fault;
 }
 
@@ -87,7 +87,7 @@ bool
 rb_receive_box(rb_receiver *r, Datum value, int64 id)
 {
 	MemoryContext old = MemoryContextSwitchTo(r->row_context);
-	rb_box box;
+	rb_box_value box;
 	double *to;
 
 	rb_box_read(r->columns.shape, value, &box);

@@ -110,11 +110,11 @@ rb_run_source(const rb_source *source, DestReceiver *receiver)
  * spilled.
  */
 static bool
-charge_kept(const rb_source *source, rb_memory *memory, rb_spill *spill, const rb_side *side)
+charge_cached(const rb_source *source, rb_memory *memory, rb_spill *spill, const rb_side_data *side)
 {
 	rb_error error;
 
-	if (rb_memory_charge(memory, rb_kept_set_bytes(side->look), &error) == RB_OK)
+	if (rb_memory_charge(memory, rb_cache_entry_bytes(side->look), &error) == RB_OK)
 		return true;
 	if (spill != NULL)
 		return false;
@@ -136,15 +136,15 @@ typedef struct filling
 	rb_spill *spill; /* NULL if exceeding the limit is an error */
 	rb_need *need;
 	rb_builder *builder;
-	rb_side *side;
+	rb_side_data *side;
 	int reading; /* Index of the side being read */
 	/* True if the side was cached, even partly, and must be read in full */
 	bool again[RB_MAX_SIDES];
 } filling;
 
 /* Share of the memory limit (1/n) for rows on their way to a file */
-#define ON_THE_WAY 16
-#define LEAST_ON_THE_WAY 1024 /* Minimum number of parts before rows are moved to a file */
+#define BUFFERED_FRACTION 16
+#define MIN_BUFFERED_PARTS 1024 /* Minimum number of parts before rows are moved to a file */
 
 static uint64
 bytes_of_part(const rb_builder *b)
@@ -153,9 +153,9 @@ bytes_of_part(const rb_builder *b)
 }
 
 static bool
-is_partly_kept(const rb_side *side)
+is_partly_cached(const rb_side_data *side)
 {
-	return side->look != NULL && rb_kept_is_partly(side->look);
+	return side->look != NULL && rb_cache_is_partial(side->look);
 }
 
 /*
@@ -165,7 +165,7 @@ is_partly_kept(const rb_side *side)
 #define ROUNDING (UINT64CONST(1) << 20)
 
 static uint64
-spare(size_t cap, uint32 used)
+unused_capacity(size_t cap, uint32 used)
 {
 	return cap > used ? cap - used : 0;
 }
@@ -189,9 +189,9 @@ need_so_far(const filling *f, uint64 *parts)
 		if (f->side[i].set == NULL)
 			bytes += f->side[i].kept * bytes_of_part(b);
 		/* Unused capacity of a builder can be released. */
-		bytes -= spare(b->coords_cap, b->nparts) * (uint64) b->width * sizeof(double) +
-				 spare(b->ids_cap, b->nrows) * sizeof(int64) +
-				 spare(b->row_of_cap, b->multi ? b->nparts : 0) * sizeof(uint32);
+		bytes -= unused_capacity(b->coords_cap, b->nparts) * (uint64) b->width * sizeof(double) +
+				 unused_capacity(b->ids_cap, b->nrows) * sizeof(int64) +
+				 unused_capacity(b->row_of_cap, b->multi ? b->nparts : 0) * sizeof(uint32);
 		/* The queues of parallel readers are released before the join begins. */
 		bytes -= f->side[i].queues;
 	}
@@ -200,14 +200,14 @@ need_so_far(const filling *f, uint64 *parts)
 
 /* Moves the rows of a side from its builder to the temporary file. */
 static void
-let_rows_go(filling *f, int i)
+spill_rows(filling *f, int i)
 {
 	rb_builder *b = &f->builder[i];
 
 	rb_spill_rows(f->spill, i, b);
 	/* Keep only the capacity of a buffer for the file. */
 	if (b->nparts == 0 &&
-		b->coords_cap * bytes_of_part(b) > rb_memory_limit(f->memory) / ON_THE_WAY)
+		b->coords_cap * bytes_of_part(b) > rb_memory_limit(f->memory) / BUFFERED_FRACTION)
 		rb_builder_trim(b);
 }
 
@@ -217,20 +217,20 @@ begin_to_spill(filling *f)
 	rb_spill_begin(f->spill);
 	for (int i = 0; i <= f->reading; i++)
 	{
-		rb_side *side = &f->side[i];
+		rb_side_data *side = &f->side[i];
 
 		if (side->look != NULL)
-			rb_kept_give_up(side->look, "it does not fit in redblue.memory_limit");
-		f->again[i] = side->set != NULL || is_partly_kept(side);
+			rb_cache_abandon(side->look, "it does not fit in redblue.memory_limit");
+		f->again[i] = side->set != NULL || is_partly_cached(side);
 		if (side->set != NULL)
 		{
-			rb_memory_refund(f->memory, rb_kept_set_bytes(side->look));
+			rb_memory_refund(f->memory, rb_cache_entry_bytes(side->look));
 			rb_set_release(&side->set);
 		}
 		if (f->again[i])
 			rb_builder_free(&f->builder[i]);
 		else
-			let_rows_go(f, i);
+			spill_rows(f, i);
 	}
 }
 
@@ -247,19 +247,20 @@ make_room(void *arg)
 	uint64 parts, need;
 
 	/* Partially cached: new rows must be merged with cached ones. */
-	if (is_partly_kept(&f->side[f->reading]))
+	if (is_partly_cached(&f->side[f->reading]))
 		return UINT32_MAX;
 	if (!rb_spill_has_begun(f->spill))
 	{
 		need = need_so_far(f, &parts);
 		if (need < limit)
 			return b->nparts +
-				   (uint32) Max((limit - need) / (2 * (bytes_of_part(b) + 32)), LEAST_ON_THE_WAY);
+				   (uint32) Max((limit - need) / (2 * (bytes_of_part(b) + 32)), MIN_BUFFERED_PARTS);
 		begin_to_spill(f);
 	}
 	else
-		let_rows_go(f, f->reading);
-	return b->nparts + (uint32) Max(limit / ON_THE_WAY / bytes_of_part(b), LEAST_ON_THE_WAY);
+		spill_rows(f, f->reading);
+	return b->nparts +
+		   (uint32) Max(limit / BUFFERED_FRACTION / bytes_of_part(b), MIN_BUFFERED_PARTS);
 }
 
 /* Reads the rows of a source into a builder, or a cached set into the side. */
@@ -267,7 +268,7 @@ static void
 read_side(const rb_source *source, filling *f, rb_space *space, MemoryContext call)
 {
 	rb_builder *builder = &f->builder[f->reading];
-	rb_side *side = &f->side[f->reading];
+	rb_side_data *side = &f->side[f->reading];
 	DestReceiver *receiver;
 
 	rb_builder_init(builder, f->memory, source->kind);
@@ -286,7 +287,7 @@ read_side(const rb_source *source, filling *f, rb_space *space, MemoryContext ca
 	receiver = rb_receiver_create(source, builder, space);
 	rb_receiver_needs(receiver, f->need);
 	if (f->spill != NULL)
-		rb_receiver_ask_when_full(receiver, LEAST_ON_THE_WAY, make_room, f);
+		rb_receiver_ask_when_full(receiver, MIN_BUFFERED_PARTS, make_room, f);
 	if (OidIsValid(source->heap))
 	{
 		/* The cache information must live until the side has become a set. */
@@ -305,7 +306,7 @@ read_side(const rb_source *source, filling *f, rb_space *space, MemoryContext ca
 	 * error.
 	 */
 	if (builder->nrefused > 0 && side->look != NULL)
-		rb_kept_give_up(side->look, "some of its rows are invalid");
+		rb_cache_abandon(side->look, "some of its rows are invalid");
 	/* The relation stayed open until here so that no function in a view could change it. */
 	if (source->rel != NULL)
 		relation_close(source->rel, NoLock);
@@ -313,7 +314,7 @@ read_side(const rb_source *source, filling *f, rb_space *space, MemoryContext ca
 	if (side->set != NULL)
 	{
 		rb_builder_free(builder);
-		if (!charge_kept(source, f->memory, f->spill, side))
+		if (!charge_cached(source, f->memory, f->spill, side))
 		{
 			rb_set_release(&side->set);
 			begin_to_spill(f);
@@ -323,7 +324,7 @@ read_side(const rb_source *source, filling *f, rb_space *space, MemoryContext ca
 	else if (rb_spill_has_begun(f->spill))
 	{
 		side->skipped = builder->skipped;
-		let_rows_go(f, f->reading);
+		spill_rows(f, f->reading);
 	}
 	else
 		rb_builder_trim(builder);
@@ -333,7 +334,7 @@ static void
 raise_or_throw(const rb_source *source, rb_status status, const rb_error *error)
 {
 	if (status == RB_STOPPED)
-		rb_throw_kept();
+		rb_rethrow_error();
 	rb_raise_of(source->function, source->what == NULL ? "join" : source->what, status, error);
 }
 
@@ -354,13 +355,13 @@ count_ids(const rb_source *source, rb_memory *memory, const int64 *ids, uint32 r
 		return rows;
 	status = rb_ids_number(memory, ids, rows, rb_is_interrupted, NULL, &distinct, &error);
 	if (status == RB_STOPPED)
-		rb_throw_kept();
+		rb_rethrow_error();
 	return status == RB_OK ? distinct : 0;
 }
 
 /* Counts the distinct ids of a side of which some or all rows are cached. */
 static uint64
-count_ids_of_kept(const rb_source *source, rb_memory *memory, const rb_side *side)
+count_ids_of_cached(const rb_source *source, rb_memory *memory, const rb_side_data *side)
 {
 	const rb_set *set = side->set;
 	uint32_t distinct;
@@ -371,7 +372,7 @@ count_ids_of_kept(const rb_source *source, rb_memory *memory, const rb_side *sid
 
 	if (source->unique)
 		return 0;
-	if (set->view != NULL && set->view->kept->composed_ids && rb_kept_ids_ascend(side->look) &&
+	if (set->view != NULL && set->view->kept->composed_ids && rb_cache_ids_ascend(side->look) &&
 		rb_view_count_ids(memory, set, &known, &distinct, &error) == RB_OK && known)
 		return distinct;
 	rb_context_init(&ctx, memory);
@@ -382,7 +383,7 @@ count_ids_of_kept(const rb_source *source, rb_memory *memory, const rb_side *sid
 }
 
 static void
-finish_side(const rb_source *source, rb_builder *builder, const rb_space *space, rb_side *side)
+finish_side(const rb_source *source, rb_builder *builder, const rb_space *space, rb_side_data *side)
 {
 	rb_error error;
 	rb_status status = RB_OK;
@@ -394,11 +395,12 @@ finish_side(const rb_source *source, rb_builder *builder, const rb_space *space,
 		 * this unnecessary.
 		 */
 		if (side->ids == 0 || source->unique)
-			side->ids = has_objects(source) ? 0 : count_ids_of_kept(source, builder->memory, side);
+			side->ids =
+				has_objects(source) ? 0 : count_ids_of_cached(source, builder->memory, side);
 		return;
 	}
 	if (has_objects(source))
-		status = rb_builder_drop_refused(builder, &error);
+		status = rb_builder_drop_rejected(builder, &error);
 	if (status != RB_OK)
 		raise_or_throw(source, status, &error);
 	side->refused = builder->refused;
@@ -408,10 +410,10 @@ finish_side(const rb_source *source, rb_builder *builder, const rb_space *space,
 		rb_builder_set_kind(builder, RB_BOX2);
 	builder->srid = space->srid_known ? space->srid : 0;
 	builder->should_stop = rb_is_interrupted;
-	if (side->look != NULL && rb_kept_is_partly(side->look))
+	if (side->look != NULL && rb_cache_is_partial(side->look))
 	{
-		rb_kept_put_together(side->look, builder, side);
-		side->ids = count_ids_of_kept(source, builder->memory, side);
+		rb_cache_merge_rows(side->look, builder, side);
+		side->ids = count_ids_of_cached(source, builder->memory, side);
 		return;
 	}
 	side->rows = builder->nrows;
@@ -434,7 +436,7 @@ finish_side(const rb_source *source, rb_builder *builder, const rb_space *space,
  * once and can be switched off.
  */
 static void
-notice_duplicates(const rb_source *source, int n, const rb_side *side)
+notice_duplicates(const rb_source *source, int n, const rb_side_data *side)
 {
 	StringInfoData text;
 	const char *object = "";
@@ -499,7 +501,7 @@ spill_sides(filling *f, int n, rb_space *space)
 {
 	for (int i = 0; i < n; i++)
 	{
-		rb_side *side = &f->side[i];
+		rb_side_data *side = &f->side[i];
 
 		if (f->again[i])
 			read_again(f, i, space);
@@ -528,7 +530,8 @@ check_tile(const rb_source *source, const rb_space *space)
 }
 
 void
-rb_read_sides(const rb_source *source, int n, rb_memory *memory, rb_spill *spill, rb_side *side)
+rb_read_sides(const rb_source *source, int n, rb_memory *memory, rb_spill *spill,
+			  rb_side_data *side)
 {
 	rb_builder builder[RB_MAX_SIDES];
 	rb_space space;
@@ -571,7 +574,7 @@ rb_read_sides(const rb_source *source, int n, rb_memory *memory, rb_spill *spill
 		finish_side(&source[i], &builder[i], &space, &side[i]);
 	for (int i = 0; i < n; i++)
 		if (side[i].look != NULL)
-			rb_kept_end(side[i].look, &side[i]);
+			rb_cache_finish_side(side[i].look, &side[i]);
 	/* Cache the side only once if both sides are the same table. */
 	if (n == 2 && side[0].keep != NULL && side[1].keep != NULL &&
 		memcmp(side[0].keep->key, side[1].keep->key, RB_KEY_BYTES) == 0)
@@ -580,10 +583,10 @@ rb_read_sides(const rb_source *source, int n, rb_memory *memory, rb_spill *spill
 }
 
 const rb_set *
-rb_read_side_again(const rb_source *source, rb_memory *memory, const rb_side *side)
+rb_read_side_again(const rb_source *source, rb_memory *memory, const rb_side_data *side)
 {
 	rb_source plain = *source;
-	rb_side again;
+	rb_side_data again;
 	rb_builder builder;
 	rb_space space;
 	rb_need need;

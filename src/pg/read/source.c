@@ -68,7 +68,7 @@ append_columns(StringInfo sql, TupleDesc desc, const rb_source *source)
 
 /* Uses the primary key as the id if it is a single integer column. */
 static void
-take_primary_key(rb_source *source, Relation rel)
+use_primary_key(rb_source *source, Relation rel)
 {
 	List *key = rb_primary_key(rel);
 	Form_pg_attribute att;
@@ -106,8 +106,8 @@ rb_source_table(rb_source *source, Oid relid)
 	if (source->keys != NULL)
 		rb_keys_find(source->keys, rel, source);
 	else if (source->id_name == NULL && source->object_name == NULL)
-		take_primary_key(source, rel);
-	elsewhere = rb_rows_are_elsewhere(rel);
+		use_primary_key(source, rel);
+	elsewhere = rb_rows_are_external(rel);
 	source->heap = !elsewhere && rb_table_refusal(rel) == NULL ? relid : InvalidOid;
 	/* Indexes do not cover rows that an extension supplies. */
 	source->unique = !elsewhere && is_unique(source, rel);

@@ -111,7 +111,7 @@ open_objects(box_receiver *r)
 
 /* Removes the objects whose hash is no longer selected, and renumbers the others. */
 static void
-forget_objects(box_receiver *r)
+drop_objects(box_receiver *r)
 {
 	HASH_SEQ_STATUS scan;
 	object *o;
@@ -136,14 +136,14 @@ forget_objects(box_receiver *r)
 
 /* Drops half of the sample. */
 static void
-thin_out(box_receiver *r)
+halve_sample(box_receiver *r)
 {
 	size_t n = 0;
 
 	r->bound /= 2;
 	r->bytes /= 2;
 	if (r->objects != NULL && r->n > 0)
-		forget_objects(r);
+		drop_objects(r);
 	for (size_t i = 0; i < r->n; i++)
 		if (r->hash[i] < r->bound)
 		{
@@ -176,14 +176,14 @@ add_box(box_receiver *r, uint32 hash, int64 id, const double low[3], const doubl
 	memcpy(to + 3, high, 3 * sizeof(double));
 	r->hash[r->n++] = hash;
 	while (r->n > r->wanted || r->bytes > BYTES)
-		thin_out(r);
+		halve_sample(r);
 }
 
 /* ---- rows ---- */
 
 /* Mixes the bits of a number, so that every bit of the result depends on every bit of the input. */
 static uint64
-spread(uint64 x)
+mix_bits(uint64 x)
 {
 	x = (x ^ x >> 30) * UINT64CONST(0xbf58476d1ce4e5b9);
 	x = (x ^ x >> 27) * UINT64CONST(0x94d049bb133111eb);
@@ -194,7 +194,8 @@ spread(uint64 x)
 static uint32
 hash_of(const box_receiver *r, uint64 what)
 {
-	return (uint32) (spread(spread(what) + (r->seed + 1) * UINT64CONST(0x9e3779b97f4a7c15)) >> 32);
+	return (uint32) (mix_bits(mix_bits(what) + (r->seed + 1) * UINT64CONST(0x9e3779b97f4a7c15)) >>
+					 32);
 }
 
 /* Returns the stored size of a geometry or cube, or 0 for other objects. */
@@ -222,12 +223,12 @@ hash_of_row(box_receiver *r, TupleTableSlot *slot)
 
 	if (ItemPointerIsValid(at))
 		place = ((uint64) ItemPointerGetBlockNumber(at) << 16 | ItemPointerGetOffsetNumber(at)) ^
-				spread(slot->tts_tableOid);
+				mix_bits(slot->tts_tableOid);
 	return hash_of(r, place);
 }
 
 static bool
-receive(TupleTableSlot *slot, DestReceiver *self)
+receive_row(TupleTableSlot *slot, DestReceiver *self)
 {
 	box_receiver *r = (box_receiver *) self;
 	const rb_builder *b = &r->builder;
@@ -261,7 +262,7 @@ receive(TupleTableSlot *slot, DestReceiver *self)
 }
 
 static void
-startup(DestReceiver *self, int operation, TupleDesc desc)
+start_receiver(DestReceiver *self, int operation, TupleDesc desc)
 {
 	box_receiver *r = (box_receiver *) self;
 
@@ -281,8 +282,8 @@ begin_receiver(box_receiver *r, rb_source *source, rb_space *space, rb_memory *m
 			   size_t wanted)
 {
 	memset(r, 0, sizeof *r);
-	r->pub.receiveSlot = receive;
-	r->pub.rStartup = startup;
+	r->pub.receiveSlot = receive_row;
+	r->pub.rStartup = start_receiver;
 	r->pub.rShutdown = end_receiver;
 	r->pub.rDestroy = end_receiver;
 	r->pub.mydest = DestTuplestore; /* Any destination that keeps its rows */

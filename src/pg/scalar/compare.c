@@ -18,7 +18,7 @@ redblue_geometry_intersects(PG_FUNCTION_ARGS)
 	uint64 told;
 
 	PG_RETURN_BOOL(rb_pairwise_read(fcinfo, "redblue_intersects", 0, &p) &&
-				   rb_pairwise_ask(p, RB_MEET, 0, &told));
+				   rb_pairwise_test(p, RB_MEET, 0, &told));
 }
 
 PG_FUNCTION_INFO_V1(redblue_geometry_crosses);
@@ -30,7 +30,7 @@ redblue_geometry_crosses(PG_FUNCTION_ARGS)
 	uint64 told;
 
 	PG_RETURN_BOOL(rb_pairwise_read(fcinfo, "redblue_crosses", 0, &p) &&
-				   rb_pairwise_ask(p, RB_CONTACT, 0, &told) && RB_TOLD_CROSSES(told));
+				   rb_pairwise_test(p, RB_CONTACT, 0, &told) && RB_PAYLOAD_CROSSES(told));
 }
 
 PG_FUNCTION_INFO_V1(redblue_geometry_contact);
@@ -45,9 +45,9 @@ redblue_geometry_contact(PG_FUNCTION_ARGS)
 	uint64 told;
 
 	if (!rb_pairwise_read(fcinfo, "redblue_contact", 0, &p) ||
-		!rb_pairwise_ask(p, RB_CONTACT, 0, &told))
+		!rb_pairwise_test(p, RB_CONTACT, 0, &told))
 		PG_RETURN_TEXT_P(cstring_to_text("disjoint"));
-	PG_RETURN_TEXT_P(cstring_to_text(texts[RB_TOLD_CROSSES(told)][RB_TOLD_DIMENSION(told)]));
+	PG_RETURN_TEXT_P(cstring_to_text(texts[RB_PAYLOAD_CROSSES(told)][RB_PAYLOAD_DIMENSION(told)]));
 }
 
 PG_FUNCTION_INFO_V1(redblue_geometry_dwithin);
@@ -65,7 +65,7 @@ redblue_geometry_dwithin(PG_FUNCTION_ARGS)
 	/* Any two nonempty geometries are within an infinite distance. */
 	if (isinf(distance))
 		PG_RETURN_BOOL(true);
-	PG_RETURN_BOOL(rb_pairwise_ask(p, RB_WITHIN, distance, &told));
+	PG_RETURN_BOOL(rb_pairwise_test(p, RB_WITHIN, distance, &told));
 }
 
 PG_FUNCTION_INFO_V1(redblue_geometry_distance);
@@ -78,7 +78,7 @@ redblue_geometry_distance(PG_FUNCTION_ARGS)
 	double distance;
 
 	if (!rb_pairwise_read(fcinfo, "redblue_distance", INFINITY, &p) ||
-		!rb_pairwise_ask(p, RB_NEAREST, INFINITY, &told))
+		!rb_pairwise_test(p, RB_NEAREST, INFINITY, &told))
 		PG_RETURN_NULL();
 	memcpy(&distance, &told, sizeof distance);
 	PG_RETURN_FLOAT8(distance);

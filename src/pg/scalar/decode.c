@@ -36,8 +36,8 @@ find_as_ewkb(rb_decoder *d)
 
 /* Decodes a geometry, or returns false with the fault. */
 static bool
-decode(rb_decoder *d, rb_builder *b, struct varlena *bytes, int64 id, rb_geometry_info *info,
-	   rb_geometry_fault *told, rb_error *error)
+decode_geometry(rb_decoder *d, rb_builder *b, struct varlena *bytes, int64 id,
+				rb_geometry_info *info, rb_geometry_fault *told, rb_error *error)
 {
 	rb_geometry_fault fault;
 
@@ -47,7 +47,7 @@ decode(rb_decoder *d, rb_builder *b, struct varlena *bytes, int64 id, rb_geometr
 	if (fault == RB_GEOMETRY_UNKNOWN && find_as_ewkb(d))
 		fault = rb_read_as_ewkb(&d->as_ewkb, b, bytes, info, error);
 	if (fault == RB_GEOMETRY_STOPPED)
-		rb_throw_kept();
+		rb_rethrow_error();
 	if (fault == RB_GEOMETRY_OK && rb_builder_end_row(b, id, error) != RB_OK)
 		fault = RB_GEOMETRY_NO_MEMORY;
 	*told = fault;
@@ -60,7 +60,7 @@ rb_decode(rb_decoder *d, rb_builder *b, struct varlena *bytes, int64 id, rb_geom
 	rb_geometry_fault fault;
 	rb_error error;
 
-	if (!decode(d, b, bytes, id, info, &fault, &error))
+	if (!decode_geometry(d, b, bytes, id, info, &fault, &error))
 		raise_geometry(d, b, fault, info, &error);
 }
 
@@ -80,7 +80,7 @@ rb_decode_placed(rb_decoder *d, rb_builder *const builders[3], struct varlena *b
 			rb_builder_set_kind(b, kinds[i]);
 		b->any_leaf = b->flat = false;
 		b->many_points = kinds[i] == RB_POINT3;
-		if (decode(d, b, bytes, id, info, &fault, &error))
+		if (decode_geometry(d, b, bytes, id, info, &fault, &error))
 			return true;
 		rb_builder_drop_row(b);
 		if (fault == RB_GEOMETRY_NO_MEMORY)
@@ -102,7 +102,7 @@ rb_try_decode(rb_decoder *d, rb_builder *b, struct varlena *bytes, int64 id, rb_
 	rb_geometry_fault fault;
 	rb_error error;
 
-	if (decode(d, b, bytes, id, info, &fault, &error))
+	if (decode_geometry(d, b, bytes, id, info, &fault, &error))
 		return true;
 	if (fault == RB_GEOMETRY_NO_MEMORY)
 		raise_geometry(d, b, fault, info, &error);

@@ -46,7 +46,7 @@
  * negative.
  */
 static double
-moved(double x, double by)
+shift_outward(double x, double by)
 {
 	const double sum = x + by;
 	double there = by < 0 ? nextafter(sum, -INFINITY) : nextafter(sum, INFINITY);
@@ -83,8 +83,8 @@ redblue_geometry_reach(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	for (int k = 0; k < 2 + has_z; k++)
 	{
-		low[k] = moved(low[k], -distance);
-		high[k] = moved(high[k], distance);
+		low[k] = shift_outward(low[k], -distance);
+		high[k] = shift_outward(high[k], distance);
 	}
 	rb_write_begin(&w, "redblue_reach", srid, has_z);
 	rb_write_node(&w, RB_TYPE_LINE, 2);
@@ -299,7 +299,7 @@ is_inside(Oid function)
 
 /* Estimates the selectivity, if necessary from that of overlapping boxes. */
 static bool
-selectivity(SupportRequestSelectivity *request)
+estimate_selectivity(SupportRequestSelectivity *request)
 {
 	Oid type;
 	Oid op;
@@ -360,7 +360,7 @@ width_of(PlannerInfo *root, Node *geometry)
  * applies, if their size is unknown or they are stored in TOAST.
  */
 static bool
-cost(SupportRequestCost *request)
+estimate_cost(SupportRequestCost *request)
 {
 	const FuncExpr *call = (const FuncExpr *) request->node;
 	double bytes = 0;
@@ -391,9 +391,9 @@ redblue_geometry_support(PG_FUNCTION_ARGS)
 	if (IsA(request, SupportRequestIndexCondition))
 		PG_RETURN_POINTER(index_condition((SupportRequestIndexCondition *) request));
 	if (IsA(request, SupportRequestSelectivity) &&
-		selectivity((SupportRequestSelectivity *) request))
+		estimate_selectivity((SupportRequestSelectivity *) request))
 		PG_RETURN_POINTER(request);
-	if (IsA(request, SupportRequestCost) && cost((SupportRequestCost *) request))
+	if (IsA(request, SupportRequestCost) && estimate_cost((SupportRequestCost *) request))
 		PG_RETURN_POINTER(request);
 	PG_RETURN_POINTER(NULL);
 }

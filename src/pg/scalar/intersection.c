@@ -9,7 +9,7 @@ PG_FUNCTION_INFO_V1(redblue_geometry_intersection);
 Datum
 redblue_geometry_intersection(PG_FUNCTION_ARGS)
 {
-	static const rb_shape nothing;
+	static const rb_intersection nothing;
 	const char *function = "redblue_intersection";
 	rb_pairwise *p;
 	bool any = rb_pairwise_read(fcinfo, function, 0, &p);

@@ -42,7 +42,7 @@ static void
 forget_value(rb_pairwise *p, rb_operand *o)
 {
 	rb_set_release(&o->set);
-	rb_two_forget(p->memory, &o->two);
+	rb_row_cache_free(p->memory, &o->two);
 	rb_position_forget(p->memory, &o->placed);
 	o->known = o->header_known = false;
 }
@@ -52,11 +52,11 @@ close_pairwise(void *arg)
 {
 	rb_pairwise *p = arg;
 
-	rb_open_end(&p->open);
+	rb_cleanup_unregister(&p->open);
 	if (p->memory == NULL)
 		return;
 	/* The process may be exiting while its helper thread works. */
-	rb_aside_end(&p->aside);
+	rb_background_end(&p->aside);
 	rb_curve_close(&p->curve);
 	for (int i = 0; i < 2; i++)
 	{
@@ -67,7 +67,7 @@ close_pairwise(void *arg)
 	}
 	rb_memory_destroy(p->memory);
 	p->memory = NULL;
-	rb_open_ended();
+	rb_cleanup_release_idle();
 }
 
 static rb_pairwise *
@@ -83,7 +83,7 @@ open_pairwise(FunctionCallInfo fcinfo, const char *function)
 	p->memory = rb_memory_open(function, (uint64) rb_setting_memory_limit * 1024);
 	for (int i = 0; i < 2; i++)
 		rb_builder_init(&p->argument[i].builder, p->memory, RB_TRIANGLE3);
-	rb_open_begin(&p->open, close_pairwise, p);
+	rb_cleanup_register(&p->open, close_pairwise, p);
 	p->at_end.func = close_pairwise;
 	p->at_end.arg = p;
 	MemoryContextRegisterResetCallback(p->context, &p->at_end);
@@ -296,7 +296,7 @@ make_set(rb_pairwise *p, rb_builder *b, const rb_set **set, rb_error *error)
 
 /* Turns the contents of an argument's builder into the set of its value. */
 static void
-keep_parts(rb_pairwise *p, int side)
+store_parts(rb_pairwise *p, int side)
 {
 	rb_operand *o = rb_pairwise_operand(p, side);
 	rb_builder *b = &p->argument[side].builder;
@@ -304,7 +304,7 @@ keep_parts(rb_pairwise *p, int side)
 	rb_status status = RB_OK;
 
 	rb_set_release(&o->set);
-	rb_two_forget(p->memory, &o->two);
+	rb_row_cache_free(p->memory, &o->two);
 	rb_position_forget(p->memory, &o->placed);
 	if (b->nrows > 0)
 		status = make_set(p, b, &o->set, &error);
@@ -326,7 +326,7 @@ read_set(FunctionCallInfo fcinfo, rb_pairwise *p, int side, bool flat)
 	o->header.srid = info.srid;
 	o->header.has_z = info.has_z;
 	o->flat = flat;
-	keep_parts(p, side);
+	store_parts(p, side);
 }
 
 void
@@ -345,7 +345,7 @@ rb_pairwise_read_placed(FunctionCallInfo fcinfo, rb_pairwise *p, int side, bool 
 								true, &info);
 	else
 		rb_decode(&p->decoder, b, bytes_of(o), side, &info);
-	keep_parts(p, side);
+	store_parts(p, side);
 }
 
 /* Returns true if the stored boxes are farther apart than `reach`. */
@@ -430,7 +430,7 @@ rb_pairwise_work(rb_pairwise *p, uint64 parts, rb_status (*work)(void *), void *
 	p->aside.ctx = &p->ctx;
 	p->aside.work = work;
 	p->aside.arg = arg;
-	return rb_aside_try(&p->aside);
+	return rb_background_try(&p->aside);
 }
 
 typedef struct question
@@ -447,12 +447,12 @@ compare_rows(void *arg)
 	question *q = arg;
 	rb_pairwise *p = q->pairwise;
 
-	return rb_two_ask(&p->ctx, &q->job, &rb_pairwise_operand(p, 0)->two,
-					  &rb_pairwise_operand(p, 1)->two, &q->any, &q->told);
+	return rb_row_pair_test(&p->ctx, &q->job, &rb_pairwise_operand(p, 0)->two,
+							&rb_pairwise_operand(p, 1)->two, &q->any, &q->told);
 }
 
 bool
-rb_pairwise_ask(rb_pairwise *p, rb_predicate predicate, double distance, uint64 *told)
+rb_pairwise_test(rb_pairwise *p, rb_predicate predicate, double distance, uint64 *told)
 {
 	const rb_set *red = rb_pairwise_operand(p, 0)->set, *blue = rb_pairwise_operand(p, 1)->set;
 	question q = {.pairwise = p, .job = {.red = red, .blue = blue, .predicate = predicate}};
@@ -504,7 +504,7 @@ rb_pairwise_curve(rb_pairwise *p)
 	p->aside.ctx = &p->ctx;
 	p->aside.work = make_curve;
 	p->aside.arg = p;
-	status = pairs <= FEW_PAIRS ? rb_aside_try(&p->aside) : rb_aside_run(&p->aside);
+	status = pairs <= FEW_PAIRS ? rb_background_try(&p->aside) : rb_background_run(&p->aside);
 	if (status != RB_OK)
 		rb_raise_of(p->decoder.function, "intersection", status, &p->ctx.error);
 }

@@ -91,7 +91,7 @@ typedef struct rb_operand
 	bool known;        /* True if the set has been built */
 	bool flat;         /* True if it was projected to the plane */
 	const rb_set *set; /* Set of one row, NULL if empty */
-	rb_two_known two;  /* State cached by comparisons with other values */
+	rb_row_cache two;  /* State cached by comparisons with other values */
 	rb_placed placed;  /* State cached by position tests (solid.c) */
 } rb_operand;
 
@@ -114,12 +114,12 @@ typedef struct rb_pairwise
 	bool alone; /* True if there is only one geometry */
 	MemoryContext context;
 	MemoryContextCallback at_end;
-	rb_open open;
+	rb_cleanup open;
 	rb_memory *memory;
-	rb_context ctx;  /* Context of the current work */
-	rb_aside aside;  /* Helper thread of the current work */
-	rb_curve *curve; /* Intersection state, NULL until first needed */
-	rb_shape shape;
+	rb_context ctx;      /* Context of the current work */
+	rb_background aside; /* Helper thread of the current work */
+	rb_curve *curve;     /* Intersection state, NULL until first needed */
+	rb_intersection shape;
 	rb_argument argument[2];
 	Size stored; /* Bytes of stored values */
 } rb_pairwise;
@@ -149,13 +149,13 @@ extern rb_pairwise *rb_pairwise_begin(FunctionCallInfo fcinfo, const char *funct
 extern void rb_pairwise_read_placed(FunctionCallInfo fcinfo, rb_pairwise *pairwise, int side,
 									bool any_kind);
 
-/* Runs work on this number of parts in pairwise->ctx (rb_aside_try). */
+/* Runs work on this number of parts in pairwise->ctx (rb_background_try). */
 extern rb_status rb_pairwise_work(rb_pairwise *pairwise, uint64 parts, rb_status (*work)(void *),
 								  void *arg);
 
 /* Returns true if the predicate holds. *told gets the payload, as in a join. */
-extern bool rb_pairwise_ask(rb_pairwise *pairwise, rb_predicate predicate, double distance,
-							uint64 *told);
+extern bool rb_pairwise_test(rb_pairwise *pairwise, rb_predicate predicate, double distance,
+							 uint64 *told);
 
 /* Computes the intersection into pairwise->shape, where it is valid until the next call. */
 extern void rb_pairwise_curve(rb_pairwise *pairwise);

@@ -43,7 +43,8 @@ find_position(void *arg)
 	rb_pairwise *p = q->pairwise;
 	rb_operand *red = rb_pairwise_operand(p, 0), *blue = rb_pairwise_operand(p, 1);
 
-	return rb_position_ask(&p->ctx, red->set, &red->placed, blue->set, &blue->placed, &q->position);
+	return rb_position_test(&p->ctx, red->set, &red->placed, blue->set, &blue->placed,
+							&q->position);
 }
 
 void
@@ -64,9 +65,9 @@ raise_failure(const rb_pairwise *p, rb_status status)
 {
 	const rb_error *error = &p->ctx.error;
 
-	if (status == RB_BAD_BODY)
-		rb_raise_no_body(p->decoder.function, (error->limit & RB_BODY_SIDE) == RB_BODY_OF_RED, NULL,
-						 error->text);
+	if (status == RB_BAD_SOLID)
+		rb_raise_no_body(p->decoder.function, (error->limit & RB_SOLID_SIDE) == RB_SOLID_OF_RED,
+						 NULL, error->text);
 	rb_raise_of(p->decoder.function, "comparison", status, error);
 }
 

@@ -9,7 +9,7 @@
 
 /* Reads the box of the geometry. Returns false if it is empty. */
 static bool
-read_geometry(FunctionCallInfo fcinfo, const char *function, rb_ends *box)
+read_geometry(FunctionCallInfo fcinfo, const char *function, rb_box *box)
 {
 	bool has_z;
 	int32 srid;
@@ -27,7 +27,7 @@ Datum
 redblue_geometry_meets_tile(PG_FUNCTION_ARGS)
 {
 	static const char function[] = "redblue_meets_tile";
-	rb_ends box, tile;
+	rb_box box, tile;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
@@ -35,7 +35,7 @@ redblue_geometry_meets_tile(PG_FUNCTION_ARGS)
 	if (!read_geometry(fcinfo, function, &box))
 		PG_RETURN_BOOL(false);
 	rb_reach_read(fcinfo, function, 3, &box);
-	PG_RETURN_BOOL(rb_tile_asks(function, &box, true, &tile));
+	PG_RETURN_BOOL(rb_tile_needs(function, &box, true, &tile));
 }
 
 PG_FUNCTION_INFO_V1(redblue_geometry_tiles_of);
@@ -46,7 +46,7 @@ redblue_geometry_tiles_of(PG_FUNCTION_ARGS)
 {
 	static const char function[] = "redblue_tiles_of";
 	rb_many_tiles tiles;
-	rb_ends box;
+	rb_box box;
 
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	if (PG_ARGISNULL(0))

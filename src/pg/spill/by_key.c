@@ -12,31 +12,32 @@
 #include "common/hashfn.h"
 #include "miscadmin.h"
 
-#define MOST_PILES 256
+#define MAX_PILES 256
 #define PILE_PARTS 1024
 /*
  * Memory for grouping a pile, as a multiple of its size: two copies of its parts, plus tables of
  * ids
  */
-#define TIMES 3
+#define GROUPING_FACTOR 3
 
 static uint64
 bytes_to_group(rb_kind kind, uint64 parts)
 {
-	return TIMES * parts * (rb_kind_width(kind) + 2) * sizeof(double);
+	return GROUPING_FACTOR * parts * (rb_kind_width(kind) + 2) * sizeof(double);
 }
 
 static void
 raise_of(const rb_spill *s, rb_status status, const rb_error *error)
 {
 	if (status == RB_STOPPED)
-		rb_throw_kept();
+		rb_rethrow_error();
 	rb_raise(s->function, status, error);
 }
 
 /* Appends a row to the pile of its object. */
 static void
-put_row(rb_spill *s, rb_builder *pile, rb_chunks *to, const double *coords, uint32 nparts, int64 id)
+append_row(rb_spill *s, rb_builder *pile, rb_chunks *to, const double *coords, uint32 nparts,
+		   int64 id)
 {
 	rb_error error;
 	rb_status status =
@@ -45,11 +46,11 @@ put_row(rb_spill *s, rb_builder *pile, rb_chunks *to, const double *coords, uint
 	if (status != RB_OK)
 		raise_of(s, status, &error);
 	if (pile->nparts >= PILE_PARTS)
-		rb_spill_put_all(s, &s->objects, to, pile);
+		rb_spill_append_all(s, &s->objects, to, pile);
 }
 
 static void
-share_out(rb_spill *s, int side, rb_kind kind, rb_chunks *pile, uint32 n)
+distribute_rows(rb_spill *s, int side, rb_kind kind, rb_chunks *pile, uint32 n)
 {
 	const rb_chunks *rows = &s->tile[0].rows[side];
 	const size_t width = (size_t) rb_kind_width(kind);
@@ -63,7 +64,7 @@ share_out(rb_spill *s, int side, rb_kind kind, rb_chunks *pile, uint32 n)
 		uint32 part = 0;
 
 		CHECK_FOR_INTERRUPTS();
-		rb_spill_check(s, rb_spill_get(s->ctx, &s->raw[side], chunk, (int) width, &s->rows));
+		rb_spill_check(s, rb_spill_read_chunk(s->ctx, &s->raw[side], chunk, (int) width, &s->rows));
 		for (uint32 row = 0; row < chunk->nrows; row++)
 		{
 			const uint32 end = chunk->multi ? s->rows.ends[row] : row + 1;
@@ -71,14 +72,14 @@ share_out(rb_spill *s, int side, rb_kind kind, rb_chunks *pile, uint32 n)
 										  (uint32) ((uint64) s->rows.ids[row] >> 32)) %
 							 n;
 
-			put_row(s, &b[i], &pile[i], s->rows.coords + part * width, end - part,
-					s->rows.ids[row]);
+			append_row(s, &b[i], &pile[i], s->rows.coords + part * width, end - part,
+					   s->rows.ids[row]);
 			part = end;
 		}
 	}
 	for (uint32 i = 0; i < n; i++)
 	{
-		rb_spill_put_all(s, &s->objects, &pile[i], &b[i]);
+		rb_spill_append_all(s, &s->objects, &pile[i], &b[i]);
 		rb_builder_free(&b[i]);
 	}
 	pfree(b);
@@ -111,7 +112,7 @@ group_pile(rb_spill *s, int side, rb_kind kind, const rb_chunks *pile)
 	}
 	if (status != RB_OK)
 		raise_of(s, status, &error);
-	rb_spill_put_all(s, &s->raw[side], &s->tile[0].rows[side], &b);
+	rb_spill_append_all(s, &s->raw[side], &s->tile[0].rows[side], &b);
 	rb_builder_free(&b);
 }
 
@@ -121,10 +122,10 @@ rb_spill_group(rb_spill *s, int side, rb_kind kind)
 	const rb_chunks *rows = &s->tile[0].rows[side];
 	const uint64 bytes = bytes_to_group(kind, rows->parts);
 	const uint64 room = Max(rb_spill_room(s), 1);
-	const uint32 n = (uint32) Min(bytes / room + 1, MOST_PILES);
+	const uint32 n = (uint32) Min(bytes / room + 1, MAX_PILES);
 	rb_chunks *pile = palloc0(n * sizeof *pile);
 
-	share_out(s, side, kind, pile, n);
+	distribute_rows(s, side, kind, pile, n);
 	rb_spill_forget(s, side);
 	for (uint32 i = 0; i < n; i++)
 	{

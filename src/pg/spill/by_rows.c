@@ -41,7 +41,7 @@ add_chunk(rb_chunks *some, const rb_chunks *rows, uint32 at)
  * tile has several parts, the memory of all rows is estimated as if they had.
  */
 static rb_chunks
-take_chunks(const rb_spill *s, const rb_spill_tile *tile, int side, uint32 from, uint64 bytes)
+collect_chunks(const rb_spill *s, const rb_spill_tile *tile, int side, uint32 from, uint64 bytes)
 {
 	const rb_chunks *rows = &tile->rows[side];
 	rb_spill_tile piece = {0};
@@ -110,10 +110,10 @@ split_two(rb_spill *s, const rb_spill_tile *tile)
 	find_pieces(s, tile, bytes);
 	for (uint32 i = 0; i < tile->rows[0].n; i += red.n)
 	{
-		red = take_chunks(s, tile, 0, i, bytes[0]);
+		red = collect_chunks(s, tile, 0, i, bytes[0]);
 		for (uint32 j = 0; j < tile->rows[1].n; j += blue.n)
 		{
-			blue = take_chunks(s, tile, 1, j, bytes[1]);
+			blue = collect_chunks(s, tile, 1, j, bytes[1]);
 			add_piece(s, tile, &red, &blue);
 		}
 	}
@@ -128,11 +128,11 @@ split_one(rb_spill *s, const rb_spill_tile *tile)
 
 	for (uint32 i = 0; i < tile->rows[0].n; i += first.n)
 	{
-		first = take_chunks(s, tile, 0, i, bytes);
+		first = collect_chunks(s, tile, 0, i, bytes);
 		add_piece(s, tile, &first, &none);
 		for (uint32 j = i + first.n; j < tile->rows[0].n; j += second.n)
 		{
-			second = take_chunks(s, tile, 0, j, bytes);
+			second = collect_chunks(s, tile, 0, j, bytes);
 			add_piece(s, tile, &first, &second);
 		}
 	}

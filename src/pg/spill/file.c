@@ -164,7 +164,7 @@ next_chunk(const rb_spill *s, rb_chunks *chunks)
 
 /* Stores the end of each row from `row` on, counted from the first part of `row`. */
 static void
-note_ends(rb_spill *s, const rb_builder *b, uint32 row, uint32 nrows, uint32 part, uint32 nparts)
+store_ends(rb_spill *s, const rb_builder *b, uint32 row, uint32 nrows, uint32 part, uint32 nparts)
 {
 	rb_spill_check(s,
 				   rb_array_grow(s->ctx, (void **) &s->ends, &s->ends_cap, nrows, sizeof *s->ends));
@@ -174,8 +174,8 @@ note_ends(rb_spill *s, const rb_builder *b, uint32 row, uint32 nrows, uint32 par
 
 /* Writes `nrows` rows from `row` on, whose first part is `part`, as one chunk. */
 static void
-put_chunk(rb_spill *s, rb_spill_file *file, rb_chunks *chunks, const rb_builder *b, uint32 row,
-		  uint32 nrows, uint32 part, uint32 nparts)
+append_chunk(rb_spill *s, rb_spill_file *file, rb_chunks *chunks, const rb_builder *b, uint32 row,
+			 uint32 nrows, uint32 part, uint32 nparts)
 {
 	const size_t width = (size_t) b->width;
 	rb_chunk *chunk;
@@ -189,7 +189,7 @@ put_chunk(rb_spill *s, rb_spill_file *file, rb_chunks *chunks, const rb_builder 
 	write_bytes(s, file, b->ids + row, nrows * sizeof *b->ids);
 	if (chunk->multi)
 	{
-		note_ends(s, b, row, nrows, part, nparts);
+		store_ends(s, b, row, nrows, part, nparts);
 		write_bytes(s, file, s->ends, nrows * sizeof *s->ends);
 	}
 	chunks->parts += nparts;
@@ -199,7 +199,7 @@ put_chunk(rb_spill *s, rb_spill_file *file, rb_chunks *chunks, const rb_builder 
 }
 
 void
-rb_spill_put_rows(rb_spill *s, rb_spill_file *file, rb_chunks *chunks, const rb_builder *b)
+rb_spill_append_rows(rb_spill *s, rb_spill_file *file, rb_chunks *chunks, const rb_builder *b)
 {
 	uint32 row = 0, part = 0;
 
@@ -214,21 +214,21 @@ rb_spill_put_rows(rb_spill *s, rb_spill_file *file, rb_chunks *chunks, const rb_
 				end_part++;
 			end_row = b->row_of[end_part - 1] + 1;
 		}
-		put_chunk(s, file, chunks, b, row, end_row - row, part, end_part - part);
+		append_chunk(s, file, chunks, b, row, end_row - row, part, end_part - part);
 		row = end_row;
 		part = end_part;
 	}
 }
 
 void
-rb_spill_put_all(rb_spill *s, rb_spill_file *file, rb_chunks *chunks, rb_builder *b)
+rb_spill_append_all(rb_spill *s, rb_spill_file *file, rb_chunks *chunks, rb_builder *b)
 {
-	rb_spill_put_rows(s, file, chunks, b);
+	rb_spill_append_rows(s, file, chunks, b);
 	rb_builder_drop_ended(b);
 }
 
 static rb_status
-room_for(rb_context *ctx, void **block, size_t *have, size_t bytes)
+reserve_buffer(rb_context *ctx, void **block, size_t *have, size_t bytes)
 {
 	rb_status status = RB_OK;
 
@@ -246,8 +246,8 @@ ids_at(const rb_chunk *chunk, int width)
 }
 
 rb_status
-rb_spill_get_parts(rb_context *ctx, const rb_spill_file *file, const rb_chunk *chunk, int width,
-				   uint32 part, uint32 nparts, double *coords)
+rb_spill_read_parts(rb_context *ctx, const rb_spill_file *file, const rb_chunk *chunk, int width,
+					uint32 part, uint32 nparts, double *coords)
 {
 	const int64 bytes = width * (int64) sizeof(double);
 
@@ -255,11 +255,11 @@ rb_spill_get_parts(rb_context *ctx, const rb_spill_file *file, const rb_chunk *c
 }
 
 rb_status
-rb_spill_get_ends(rb_context *ctx, const rb_spill_file *file, const rb_chunk *chunk, int width,
-				  rb_chunk_rows *rows)
+rb_spill_read_ends(rb_context *ctx, const rb_spill_file *file, const rb_chunk *chunk, int width,
+				   rb_chunk_rows *rows)
 {
 	const size_t bytes = chunk->nrows * sizeof *rows->ends;
-	rb_status status = room_for(ctx, (void **) &rows->ends, &rows->ends_bytes, bytes);
+	rb_status status = reserve_buffer(ctx, (void **) &rows->ends, &rows->ends_bytes, bytes);
 
 	if (status == RB_OK)
 		status =
@@ -269,26 +269,26 @@ rb_spill_get_ends(rb_context *ctx, const rb_spill_file *file, const rb_chunk *ch
 }
 
 rb_status
-rb_spill_get(rb_context *ctx, const rb_spill_file *file, const rb_chunk *chunk, int width,
-			 rb_chunk_rows *rows)
+rb_spill_read_chunk(rb_context *ctx, const rb_spill_file *file, const rb_chunk *chunk, int width,
+					rb_chunk_rows *rows)
 {
 	const size_t ids = chunk->nrows * sizeof *rows->ids;
-	rb_status status = room_for(ctx, (void **) &rows->coords, &rows->coords_bytes,
-								chunk->nparts * (size_t) width * sizeof(double));
+	rb_status status = reserve_buffer(ctx, (void **) &rows->coords, &rows->coords_bytes,
+									  chunk->nparts * (size_t) width * sizeof(double));
 
 	if (status == RB_OK)
-		status = rb_spill_get_parts(ctx, file, chunk, width, 0, chunk->nparts, rows->coords);
+		status = rb_spill_read_parts(ctx, file, chunk, width, 0, chunk->nparts, rows->coords);
 	if (status == RB_OK)
-		status = room_for(ctx, (void **) &rows->ids, &rows->ids_bytes, ids);
+		status = reserve_buffer(ctx, (void **) &rows->ids, &rows->ids_bytes, ids);
 	if (status == RB_OK)
 		status = read_bytes(ctx, file, ids_at(chunk, width), rows->ids, ids);
 	if (status == RB_OK && chunk->multi)
-		status = rb_spill_get_ends(ctx, file, chunk, width, rows);
+		status = rb_spill_read_ends(ctx, file, chunk, width, rows);
 	return status;
 }
 
 void
-rb_spill_get_free(rb_context *ctx, rb_chunk_rows *rows)
+rb_spill_free_chunk(rb_context *ctx, rb_chunk_rows *rows)
 {
 	rb_free(ctx->memory, (void **) &rows->coords);
 	rb_free(ctx->memory, (void **) &rows->ids);
@@ -316,7 +316,7 @@ rb_spill_load(rb_spill *s, const rb_spill_file *file, const rb_chunks *rows, rb_
 		if (rb_should_stop(s->ctx))
 			status = rb_why_stopped(s->ctx);
 		else
-			status = rb_spill_get(s->ctx, file, chunk, b->width, &s->rows);
+			status = rb_spill_read_chunk(s->ctx, file, chunk, b->width, &s->rows);
 		if (status != RB_OK)
 			*error = s->ctx->error;
 		else

@@ -20,12 +20,12 @@
 
 #include <math.h>
 
-#define LEAST_SAMPLE 1024
-#define MOST_SAMPLE 65536
+#define MIN_SAMPLE 1024
+#define MAX_SAMPLE 65536
 /* Bytes of the memory limit per sampled row, for what the cuts store about the row and its pairs */
 #define BYTES_OF_A_SAMPLE 4096
-#define MOST_TILES 256 /* Maximum number of tiles of one cut */
-#define GROUP 8        /* Tiles per group; consecutive tiles of a cut lie close together */
+#define MAX_TILES 256 /* Maximum number of tiles of one cut */
+#define GROUP 8       /* Tiles per group; consecutive tiles of a cut lie close together */
 #define PILE_PARTS 1024
 #define SPARE 1.5     /* Factor for unequal tiles and duplicated rows */
 #define TOO_ALIKE 0.9 /* Share of the parts above which a tile is not cut again */
@@ -33,21 +33,21 @@
 
 /* ---- the tiles that a row meets ---- */
 
-typedef struct tiling
+typedef struct tile_groups
 {
 	int dims;
 	uint32 n;
 	rb_kd_tile *tile;
-	rb_ends *group; /* Bounding box of each GROUP consecutive tiles */
-} tiling;
+	rb_box *group; /* Bounding box of each GROUP consecutive tiles */
+} tile_groups;
 
 static void
-group_tiles(tiling *t)
+group_tiles(tile_groups *t)
 {
 	t->group = palloc((t->n / GROUP + 1) * sizeof *t->group);
 	for (uint32 i = 0; i < t->n; i++)
 	{
-		rb_ends *g = &t->group[i / GROUP];
+		rb_box *g = &t->group[i / GROUP];
 
 		for (int a = 0; a < t->dims; a++)
 		{
@@ -62,13 +62,13 @@ group_tiles(tiling *t)
  * none.
  */
 static uint32
-next_met(const tiling *t, uint32 from, const double *low, const double *reach)
+next_met(const tile_groups *t, uint32 from, const double *low, const double *reach)
 {
 	uint32 i = from;
 
 	while (i < t->n)
 	{
-		const rb_ends *g = &t->group[i / GROUP];
+		const rb_box *g = &t->group[i / GROUP];
 
 		if (i % GROUP == 0 && !rb_tile_meets(t->dims, low, reach, g->low, g->high))
 			i += GROUP;
@@ -104,12 +104,12 @@ sample_rows(const rb_spill *s, const rb_chunks *rows)
 {
 	const uint64 wanted = rb_memory_limit(s->ctx->memory) / BYTES_OF_A_SAMPLE;
 
-	return (uint32) Min(rows->rows, Min(Max(wanted, LEAST_SAMPLE), MOST_SAMPLE));
+	return (uint32) Min(rows->rows, Min(Max(wanted, MIN_SAMPLE), MAX_SAMPLE));
 }
 
 /* Scrambles the bits of a number, so that samples do not correlate with the order of rows. */
 static uint64
-mix(uint64 x)
+mix_bits(uint64 x)
 {
 	x = (x ^ (x >> 30)) * UINT64CONST(0xbf58476d1ce4e5b9);
 	x = (x ^ (x >> 27)) * UINT64CONST(0x94d049bb133111eb);
@@ -118,7 +118,7 @@ mix(uint64 x)
 
 /* Clips a box to the tile, because what lies outside must not influence the cuts. */
 static void
-clip(const rb_spill_tile *tile, int dims, double *low, double *high)
+clip_to_tile(const rb_spill_tile *tile, int dims, double *low, double *high)
 {
 	for (int a = 0; a < dims; a++)
 	{
@@ -143,11 +143,12 @@ sample_row(rb_spill *s, const rb_spill_tile *tile, int side, const rb_chunk *chu
 	{
 		double coords[RB_MAX_WIDTH], lo[3], hi[3];
 
-		rb_spill_check(s, rb_spill_get_parts(s->ctx, tile->file[side], chunk, width, i, 1, coords));
+		rb_spill_check(s,
+					   rb_spill_read_parts(s->ctx, tile->file[side], chunk, width, i, 1, coords));
 		rb_kind_box(kind, coords, 0, lo, hi);
 		rb_box_add(low, high, lo, hi);
 	}
-	clip(tile, dims, low, high);
+	clip_to_tile(tile, dims, low, high);
 	for (int a = 0; a < dims; a++)
 	{
 		box[a] = low[a];
@@ -160,7 +161,7 @@ sample_row(rb_spill *s, const rb_spill_tile *tile, int side, const rb_chunk *chu
  * the context's memory.
  */
 static double *
-take_sample(rb_spill *s, const rb_spill_tile *tile, int side, uint32 wanted, uint32 *n)
+sample_boxes(rb_spill *s, const rb_spill_tile *tile, int side, uint32 wanted, uint32 *n)
 {
 	const rb_chunks *rows = &tile->rows[side];
 	const int dims = rb_kind_dims(s->kind[side]);
@@ -174,7 +175,7 @@ take_sample(rb_spill *s, const rb_spill_tile *tile, int side, uint32 wanted, uin
 	rb_spill_check(s, rb_array(s->ctx, (void **) &box, Max(wanted, 1), 2 * dims * sizeof *box));
 	for (uint32 i = 0; i < wanted && rows->rows > 0; i++)
 	{
-		const double shift = (double) (mix(i + 1) >> 11) * 0x1p-53;
+		const double shift = (double) (mix_bits(i + 1) >> 11) * 0x1p-53;
 		const uint64 row = Min((uint64) ((i + shift) * step), rows->rows - 1);
 
 		if (i % 256 == 0)
@@ -185,8 +186,8 @@ take_sample(rb_spill *s, const rb_spill_tile *tile, int side, uint32 wanted, uin
 			ends = false;
 		}
 		if (rows->chunk[chunk].multi && !ends)
-			rb_spill_check(s, rb_spill_get_ends(s->ctx, tile->file[side], &rows->chunk[chunk],
-												rb_kind_width(s->kind[side]), &s->rows));
+			rb_spill_check(s, rb_spill_read_ends(s->ctx, tile->file[side], &rows->chunk[chunk],
+												 rb_kind_width(s->kind[side]), &s->rows));
 		ends = true;
 		sample_row(s, tile, side, &rows->chunk[chunk], (uint32) (row - before),
 				   box + (size_t) 2 * dims * (*n)++);
@@ -196,18 +197,18 @@ take_sample(rb_spill *s, const rb_spill_tile *tile, int side, uint32 wanted, uin
 
 /* ---- cuts ---- */
 
-typedef struct cutting
+typedef struct tile_cutting
 {
 	rb_spill *s;
 	rb_kd_job job;
 	rb_set sample[2];
 	rb_kd_tile *tile;
-} cutting;
+} tile_cutting;
 
 static rb_status
 find_cuts(void *arg)
 {
-	cutting *c = arg;
+	tile_cutting *c = arg;
 
 	return rb_kd_tiles(c->s->ctx, &c->job, c->tile);
 }
@@ -220,12 +221,12 @@ wanted_tiles(const rb_spill *s, const rb_spill_tile *tile)
 	const uint64 pile = 2 * PILE_PARTS * (width + 2) * sizeof(double);
 	const double n = SPARE * (double) rb_spill_tile_bytes(s, tile) / (double) Max(room, 1);
 
-	return (uint32) Max(Min(Min(ceil(n), MOST_TILES), (double) (room / 2 / pile)), 2);
+	return (uint32) Max(Min(Min(ceil(n), MAX_TILES), (double) (room / 2 / pile)), 2);
 }
 
 /* Computes the cuts of a tile into c->tile. */
 static void
-cut(cutting *c, const rb_spill_tile *tile)
+compute_cuts(tile_cutting *c, const rb_spill_tile *tile)
 {
 	rb_spill *s = c->s;
 	double *box[2] = {NULL, NULL};
@@ -235,7 +236,7 @@ cut(cutting *c, const rb_spill_tile *tile)
 	{
 		uint32 n;
 
-		box[i] = take_sample(s, tile, i, sample_rows(s, &tile->rows[i]), &n);
+		box[i] = sample_boxes(s, tile, i, sample_rows(s, &tile->rows[i]), &n);
 		c->sample[i].kind = rb_kind_dims(s->kind[i]) == 2 ? RB_BOX2 : RB_BOX3;
 		c->sample[i].nparts = c->sample[i].nrows = n;
 		c->sample[i].coords = box[i];
@@ -249,7 +250,7 @@ cut(cutting *c, const rb_spill_tile *tile)
 	s->aside.ctx = s->ctx;
 	s->aside.work = find_cuts;
 	s->aside.arg = c;
-	status = rb_aside_run(&s->aside);
+	status = rb_background_run(&s->aside);
 	for (int i = 0; i < s->sides; i++)
 		rb_free(s->ctx->memory, (void **) &box[i]);
 	rb_spill_check(s, status);
@@ -259,8 +260,8 @@ cut(cutting *c, const rb_spill_tile *tile)
 
 /* Appends a row to the pile of a tile. Returns RB_OVER_BUDGET if it does not fit in memory. */
 static rb_status
-put_row(rb_spill *s, rb_spill_tile *to, int side, rb_builder *pile, const double *coords,
-		uint32 nparts, int64 id, uint32 pile_parts)
+append_row(rb_spill *s, rb_spill_tile *to, int side, rb_builder *pile, const double *coords,
+		   uint32 nparts, int64 id, uint32 pile_parts)
 {
 	const size_t width = (size_t) pile->width;
 	rb_error error;
@@ -277,7 +278,7 @@ put_row(rb_spill *s, rb_spill_tile *to, int side, rb_builder *pile, const double
 	if (status != RB_OK)
 		rb_raise(s->function, status, &error);
 	if (pile->nparts >= pile_parts)
-		rb_spill_put_all(s, &s->cut, &to->rows[side], pile);
+		rb_spill_append_all(s, &s->cut, &to->rows[side], pile);
 	/* Release the memory of a large row, because there are many piles. */
 	if (pile->coords_cap > 2 * pile_parts && pile->nparts == 0)
 		rb_builder_trim(pile);
@@ -289,8 +290,8 @@ put_row(rb_spill *s, rb_spill_tile *to, int side, rb_builder *pile, const double
  * row does not fit in memory.
  */
 static bool
-share_out(rb_spill *s, const rb_spill_tile *from, int side, const tiling *t, rb_spill_tile *to,
-		  rb_builder *pile, int64 most)
+distribute_rows(rb_spill *s, const rb_spill_tile *from, int side, const tile_groups *t,
+				rb_spill_tile *to, rb_builder *pile, int64 most)
 {
 	const rb_kind kind = s->kind[side];
 	const size_t width = (size_t) rb_kind_width(kind);
@@ -306,7 +307,7 @@ share_out(rb_spill *s, const rb_spill_tile *from, int side, const tiling *t, rb_
 		uint32 part = 0;
 
 		CHECK_FOR_INTERRUPTS();
-		status = rb_spill_get(s->ctx, from->file[side], chunk, (int) width, &s->rows);
+		status = rb_spill_read_chunk(s->ctx, from->file[side], chunk, (int) width, &s->rows);
 		if (status == RB_OVER_BUDGET)
 		{
 			rb_forget_failure(s->ctx);
@@ -321,15 +322,15 @@ share_out(rb_spill *s, const rb_spill_tile *from, int side, const tiling *t, rb_
 			find_reach(s, kind, s->rows.coords, part, end, low, reach);
 			for (uint32 i = next_met(t, 0, low, reach); i < t->n && status == RB_OK;
 				 i = next_met(t, i + 1, low, reach))
-				status = put_row(s, &to[i], side, &pile[i], s->rows.coords + part * width,
-								 end - part, s->rows.ids[row], pile_parts);
+				status = append_row(s, &to[i], side, &pile[i], s->rows.coords + part * width,
+									end - part, s->rows.ids[row], pile_parts);
 			part = end;
 		}
 	}
 	for (uint32 i = 0; i < t->n; i++)
 	{
 		if (s->cut.size <= most && status == RB_OK)
-			rb_spill_put_all(s, &s->cut, &to[i].rows[side], &pile[i]);
+			rb_spill_append_all(s, &s->cut, &to[i].rows[side], &pile[i]);
 		rb_builder_free(&pile[i]);
 	}
 	return s->cut.size <= most && status == RB_OK;
@@ -401,8 +402,8 @@ rb_spill_cut_tile(rb_spill *s, uint32 number)
 	const uint64 parts = parts_of(&tile);
 	const int64 size = s->cut.size, most = most_bytes(s, &tile);
 	bool done = true;
-	cutting c;
-	tiling t;
+	tile_cutting c;
+	tile_groups t;
 	rb_spill_tile *to;
 	rb_builder *pile;
 
@@ -411,7 +412,7 @@ rb_spill_cut_tile(rb_spill *s, uint32 number)
 	t.dims = tile.ends.dims;
 	t.n = c.job.n = wanted_tiles(s, &tile);
 	t.tile = c.tile = palloc(t.n * sizeof *c.tile);
-	cut(&c, &tile);
+	compute_cuts(&c, &tile);
 	to = palloc0(t.n * sizeof *to);
 	for (uint32 i = 0; i < t.n; i++)
 	{
@@ -430,7 +431,7 @@ rb_spill_cut_tile(rb_spill *s, uint32 number)
 	group_tiles(&t);
 	pile = palloc(t.n * sizeof *pile);
 	for (int i = 0; i < s->sides && done; i++)
-		done = share_out(s, &tile, i, &t, to, pile, most);
+		done = distribute_rows(s, &tile, i, &t, to, pile, most);
 	if (done)
 	{
 		free_chunks(&tile.rows[0]);

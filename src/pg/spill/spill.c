@@ -23,7 +23,7 @@
  * Maximum size of the file of tiles, as a multiple of the raw files. A row may lie in several
  * tiles, and tiles are cut repeatedly.
  */
-#define MOST_TIMES 4
+#define MAX_TILE_FILE_RATIO 4
 
 rb_spill *
 rb_spill_create(const char *function, rb_context *ctx, int sides, const char *const name[2],
@@ -68,7 +68,7 @@ void
 rb_spill_rows(rb_spill *s, int side, rb_builder *b)
 {
 	s->kind[side] = b->kind;
-	rb_spill_put_all(s, &s->raw[side], &s->tile[0].rows[side], b);
+	rb_spill_append_all(s, &s->raw[side], &s->tile[0].rows[side], b);
 }
 
 void
@@ -92,7 +92,7 @@ rb_spill_set(rb_spill *s, int side, const rb_set *set)
 		b.ids = ids;
 	}
 	s->kind[side] = set->kind;
-	rb_spill_put_rows(s, &s->raw[side], &s->tile[0].rows[side], &b);
+	rb_spill_append_rows(s, &s->raw[side], &s->tile[0].rows[side], &b);
 	rb_free(s->ctx->memory, (void **) &ids);
 }
 
@@ -126,14 +126,14 @@ rb_spill_rows_of(const rb_spill *s, int side)
  * not be divided.
  */
 static bool
-make_smaller(rb_spill *s, uint32 number)
+divide_tile(rb_spill *s, uint32 number)
 {
 	return (!s->tile[number].whole && rb_spill_cut_tile(s, number)) ||
 		   rb_spill_split_tile(s, number);
 }
 
 void
-rb_spill_cut(rb_spill *s, const rb_kind *kind, int32 srid, const rb_ends *within)
+rb_spill_cut(rb_spill *s, const rb_kind *kind, int32 srid, const rb_box *within)
 {
 	s->srid = srid;
 	for (int i = 0; i < s->sides; i++)
@@ -143,7 +143,7 @@ rb_spill_cut(rb_spill *s, const rb_kind *kind, int32 srid, const rb_ends *within
 		s->kind[1] = s->kind[0];
 		s->tile[0].file[1] = s->tile[0].file[0];
 	}
-	s->most = MOST_TIMES * (s->raw[0].size + s->raw[1].size);
+	s->most = MAX_TILE_FILE_RATIO * (s->raw[0].size + s->raw[1].size);
 	s->tile[0].ends.dims = rb_kind_dims(s->kind[0]);
 	if (within->dims != 0)
 		s->tile[0].ends = *within;
@@ -154,8 +154,8 @@ rb_spill_cut(rb_spill *s, const rb_kind *kind, int32 srid, const rb_ends *within
 	/* A cut appends its tiles to the list, so this loop visits them too. */
 	for (uint32 i = 0; i < s->ntiles; i++)
 		if (rb_spill_tile_bytes(s, &s->tile[i]) > rb_spill_room(s))
-			(void) make_smaller(s, i);
-	rb_spill_get_free(s->ctx, &s->rows);
+			(void) divide_tile(s, i);
+	rb_spill_free_chunk(s->ctx, &s->rows);
 	rb_free(s->ctx->memory, (void **) &s->ends);
 	s->ends_cap = 0;
 }
@@ -179,7 +179,7 @@ load_side(rb_spill *s, const rb_spill_tile *tile, int side, const rb_set **set)
 }
 
 rb_status
-rb_spill_next(rb_spill *s, rb_set const *set[2], rb_ends *ends)
+rb_spill_next(rb_spill *s, rb_set const *set[2], rb_box *ends)
 {
 	const rb_spill_tile *tile;
 	rb_status status = RB_OK;
@@ -194,7 +194,7 @@ rb_spill_next(rb_spill *s, rb_set const *set[2], rb_ends *ends)
 	for (int i = 0; i < 2 && status == RB_OK; i++)
 		if (i < s->sides || tile->rows[i].rows > 0)
 			status = load_side(s, tile, i, &set[i]);
-	rb_spill_get_free(s->ctx, &s->rows);
+	rb_spill_free_chunk(s->ctx, &s->rows);
 	if (status == RB_OVER_BUDGET)
 	{
 		for (int i = 0; i < 2; i++)
@@ -212,7 +212,7 @@ rb_spill_cut_again(rb_spill *s)
 	if (s->joined == 0)
 		return false;
 	rb_forget_failure(s->ctx);
-	if (!make_smaller(s, last))
+	if (!divide_tile(s, last))
 	{
 		(void) rb_spill_no_room(s, &s->tile[last]);
 		return false;
@@ -234,7 +234,7 @@ rb_spill_bytes(const rb_spill *s)
 }
 
 static void
-tell_blocks(uint64 bytes, int64 *told, int64 *of_all)
+report_blocks(uint64 bytes, int64 *told, int64 *of_all)
 {
 	const int64 blocks = (int64) (bytes / BLCKSZ);
 
@@ -243,12 +243,12 @@ tell_blocks(uint64 bytes, int64 *told, int64 *of_all)
 }
 
 void
-rb_spill_tell_blocks(rb_spill *s)
+rb_spill_report_blocks(rb_spill *s)
 {
 	if (s == NULL)
 		return;
-	tell_blocks(s->got, &s->told[0], &pgBufferUsage.temp_blks_read);
-	tell_blocks(s->bytes, &s->told[1], &pgBufferUsage.temp_blks_written);
+	report_blocks(s->got, &s->told[0], &pgBufferUsage.temp_blks_read);
+	report_blocks(s->bytes, &s->told[1], &pgBufferUsage.temp_blks_written);
 }
 
 void
@@ -256,7 +256,7 @@ rb_spill_close(rb_spill *s)
 {
 	if (s == NULL)
 		return;
-	rb_aside_end(&s->aside);
+	rb_background_end(&s->aside);
 	rb_spill_file_close(&s->raw[0]);
 	rb_spill_file_close(&s->raw[1]);
 	rb_spill_file_close(&s->objects);

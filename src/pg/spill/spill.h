@@ -77,26 +77,26 @@ extern void rb_spill_file_close(rb_spill_file *file);
 extern void rb_spill_file_cut(rb_spill_file *file, int64 size);
 
 /* Appends all complete rows of a builder to the file and to the list of chunks. */
-extern void rb_spill_put_rows(rb_spill *s, rb_spill_file *file, rb_chunks *chunks,
-							  const rb_builder *b);
+extern void rb_spill_append_rows(rb_spill *s, rb_spill_file *file, rb_chunks *chunks,
+								 const rb_builder *b);
 
 /*
  * Appends all complete rows to the file and removes them from the builder, which keeps only the
  * incomplete row.
  */
-extern void rb_spill_put_all(rb_spill *s, rb_spill_file *file, rb_chunks *chunks, rb_builder *b);
+extern void rb_spill_append_all(rb_spill *s, rb_spill_file *file, rb_chunks *chunks, rb_builder *b);
 
 /* Reads a chunk into memory, including the row ends if it has any. Callable from any thread. */
-extern rb_status rb_spill_get(rb_context *ctx, const rb_spill_file *file, const rb_chunk *chunk,
-							  int width, rb_chunk_rows *rows);
-extern void rb_spill_get_free(rb_context *ctx, rb_chunk_rows *rows);
+extern rb_status rb_spill_read_chunk(rb_context *ctx, const rb_spill_file *file,
+									 const rb_chunk *chunk, int width, rb_chunk_rows *rows);
+extern void rb_spill_free_chunk(rb_context *ctx, rb_chunk_rows *rows);
 
 /* These functions read only some of a chunk's coordinates, or only its row ends. */
-extern rb_status rb_spill_get_parts(rb_context *ctx, const rb_spill_file *file,
-									const rb_chunk *chunk, int width, uint32 part, uint32 nparts,
-									double *coords);
-extern rb_status rb_spill_get_ends(rb_context *ctx, const rb_spill_file *file,
-								   const rb_chunk *chunk, int width, rb_chunk_rows *rows);
+extern rb_status rb_spill_read_parts(rb_context *ctx, const rb_spill_file *file,
+									 const rb_chunk *chunk, int width, uint32 part, uint32 nparts,
+									 double *coords);
+extern rb_status rb_spill_read_ends(rb_context *ctx, const rb_spill_file *file,
+									const rb_chunk *chunk, int width, rb_chunk_rows *rows);
 
 /* Appends rows of a file to a builder. Callable from any thread. */
 extern rb_status rb_spill_load(rb_spill *s, const rb_spill_file *file, const rb_chunks *rows,
@@ -106,7 +106,7 @@ extern rb_status rb_spill_load(rb_spill *s, const rb_spill_file *file, const rb_
 
 typedef struct rb_spill_tile
 {
-	rb_ends ends;
+	rb_box ends;
 	/* In a self join, [1] holds other rows of the same side or is empty */
 	rb_chunks rows[2];
 	const rb_spill_file *file[2]; /* Files that hold the rows */
@@ -139,7 +139,7 @@ struct rb_spill
 	uint32_t *ends; /* Row ends of the chunk being written */
 	size_t ends_cap;
 	rb_chunk_rows rows; /* The chunk last read */
-	rb_aside aside;
+	rb_background aside;
 };
 
 /* ---- room.c ---- */

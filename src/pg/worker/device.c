@@ -69,7 +69,7 @@ rb_device_here(char *text, size_t size)
 	{
 		usable = rb_backend_open(path, text, size);
 		if (usable != NULL)
-			usable = rb_backend_cards(usable);
+			usable = rb_backend_multi_device(usable);
 		if (usable != NULL && usable->probe(-1, text, size) != RB_OK)
 			usable = NULL;
 	}

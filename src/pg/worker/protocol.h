@@ -120,11 +120,11 @@ typedef struct rb_stored_entry
  */
 #define RB_SEEN 256
 
-typedef struct rb_seen
+typedef struct rb_seen_table
 {
 	uint64 key;
 	uint64 state;
-} rb_seen;
+} rb_seen_table;
 
 struct rb_service_block
 {
@@ -137,7 +137,7 @@ struct rb_service_block
 	rb_post post[RB_POSTS];
 	struct rb_progress_entry progress[RB_PROGRESS];
 	rb_stored_entry stored[RB_STORED];
-	rb_seen seen[RB_SEEN];
+	rb_seen_table seen[RB_SEEN];
 };
 
 typedef struct rb_service_block rb_service_block;
@@ -174,9 +174,9 @@ extern void rb_service_set_device(rb_service_block *block, rb_device_state state
 /* Source of a side's rows */
 typedef enum rb_side_from
 {
-	RB_FROM_ROWS, /* The session sends all rows */
-	RB_FROM_KEPT, /* The rows are those of a cached side */
-	RB_FROM_VIEW  /* Cuts of a cached side and of rows that the session sends */
+	RB_FROM_ROWS,   /* The session sends all rows */
+	RB_FROM_CACHED, /* The rows are those of a cached side */
+	RB_FROM_DELTA   /* Cuts of a cached side and of rows that the session sends */
 } rb_side_from;
 
 /* Rows that the session sends */
@@ -200,7 +200,7 @@ typedef struct rb_sent_side
 	int32 srid;
 	rb_sent_rows rows;
 	uint64 number;   /* Number of the cached side; 0 for RB_FROM_ROWS */
-	uint32 ncuts;    /* Number of cuts for RB_FROM_VIEW; one more is sent */
+	uint32 ncuts;    /* Number of cuts for RB_FROM_DELTA; one more is sent */
 	rb_to_keep keep; /* How to cache the side; card_bytes is 0 if it is not to be cached */
 } rb_sent_side;
 
@@ -228,7 +228,7 @@ typedef struct rb_way
 #define RB_LANES 4
 
 /* Arguments of a request, complete before it is submitted */
-typedef struct rb_asked
+typedef struct rb_request_args
 {
 	rb_ask ask;
 	int32 client; /* Process id of the session */
@@ -239,9 +239,9 @@ typedef struct rb_asked
 	uint32 nearest;
 	bool within_rows;
 	bool skip_bad;
-	rb_ends tile;
-	rb_answer answer;
-	rb_of of;
+	rb_box tile;
+	rb_result_form answer;
+	rb_result_side of;
 	bool whole;
 	bool has_number; /* Array job.number follows the sides */
 	uint32 numbers;
@@ -258,10 +258,10 @@ typedef struct rb_asked
 	uint64 card_bytes;
 	int32 sides;
 	rb_sent_side side[2]; /* Headers of the sides; their arrays follow in the ring */
-} rb_asked;
+} rb_request_args;
 
 static inline bool
-rb_asks_for_device(const rb_asked *asked)
+rb_asks_for_device(const rb_request_args *asked)
 {
 	return asked->ask == RB_ASK_REFINE ||
 		   (asked->ask == RB_ASK_JOIN && asked->device != RB_ON_PROCESSOR);
@@ -269,7 +269,7 @@ rb_asks_for_device(const rb_asked *asked)
 
 typedef struct rb_request
 {
-	rb_asked asked;
+	rb_request_args asked;
 	/* Set by the session: it no longer needs the request */
 	uint32 stop;
 	/* Set by the worker: its number, once it has taken the request; then the progress */
@@ -325,7 +325,7 @@ typedef struct rb_request
  * empty if the session has already left; a segment exists until it is detached. ----
  */
 
-extern dsm_segment *rb_segment_make(char *why_not, size_t size);
+extern dsm_segment *rb_segment_create(char *why_not, size_t size);
 extern dsm_segment *rb_segment_attach(dsm_handle handle, char *why_not, size_t size);
 
 /*
@@ -350,13 +350,13 @@ extern void rb_sent_side_of(rb_sent_side *sent, const rb_set *set, const rb_to_k
 /*
  * Lists the arrays of a side with this header in the order in which they are sent, and returns
  * their number. At the sender, the arrays hold the data; at the receiver, they have space for it.
- * For RB_FROM_VIEW, `rows` are the new rows.
+ * For RB_FROM_DELTA, `rows` are the new rows.
  */
 extern int rb_side_arrays(const rb_sent_side *sent, const rb_cut *cuts, const rb_set *rows,
 						  const void *card, rb_bytes *arrays);
 
 /* Lists the array job.number, which follows the sides; returns 0 if there is none. */
-extern int rb_number_array(const rb_asked *asked, const uint32_t *number, rb_bytes *array);
+extern int rb_number_array(const rb_request_args *asked, const uint32_t *number, rb_bytes *array);
 
 extern size_t rb_bytes_left(const rb_bytes *arrays, int n);
 
@@ -371,27 +371,27 @@ extern rb_lane rb_lane_there(rb_request *request, uint32 lane);
 extern rb_lane rb_lane_back(rb_request *request);
 
 /* Computes the part of each array that this lane transfers. */
-extern void rb_lane_part(const rb_asked *asked, uint32 lane, const rb_bytes *arrays, int n,
+extern void rb_lane_part(const rb_request_args *asked, uint32 lane, const rb_bytes *arrays, int n,
 						 rb_bytes *part);
 
 /* Writes as much of the arrays as the lane has space for, and returns the number of bytes. */
-extern size_t rb_bytes_put(const rb_lane *lane, rb_bytes *arrays, int n);
+extern size_t rb_bytes_write(const rb_lane *lane, rb_bytes *arrays, int n);
 /* Reads as much of the arrays as has arrived, and returns the number of bytes. */
-extern size_t rb_bytes_take(const rb_lane *lane, rb_bytes *arrays, int n);
+extern size_t rb_bytes_read(const rb_lane *lane, rb_bytes *arrays, int n);
 
 /* Writes block `number`; returns false if its slot is not free. */
-extern bool rb_ids_put(rb_request *request, uint64 number, const rb_block *block);
+extern bool rb_ids_write(rb_request *request, uint64 number, const rb_block *block);
 /*
  * Points *block to block `number`, which stays valid until it is given back; returns false if it
  * has not arrived.
  */
-extern bool rb_ids_take(rb_request *request, uint64 number, rb_block *block);
+extern bool rb_ids_read(rb_request *request, uint64 number, rb_block *block);
 extern void rb_ids_give_back(rb_request *request, uint64 number);
 
 /*
  * Backs off: sleeps longer with each call that follows a check without progress. *idle starts at 0.
  */
-extern void rb_nap(int *idle);
+extern void rb_backoff(int *idle);
 
 /* ---- refinement.c: transfers a mesh under refinement; calls no function of PostgreSQL ---- */
 
@@ -432,21 +432,22 @@ extern int rb_refining_arrays(const rb_sent_refining *sent, rb_refining *r, bool
 							  rb_bytes *arrays);
 
 /*
- * rb_refining_make allocates the arrays of a mesh with this header in the worker, and
+ * rb_refining_alloc allocates the arrays of a mesh with this header in the worker, and
  * rb_refining_is_sound checks after the transfer whether they are consistent. rb_refining_free
  * frees them even after a failure.
  */
-extern rb_status rb_refining_make(rb_context *ctx, const rb_sent_refining *sent,
-								  rb_refine_options *options, rb_refine_report *report,
-								  rb_refining *r);
+extern rb_status rb_refining_alloc(rb_context *ctx, const rb_sent_refining *sent,
+								   rb_refine_options *options, rb_refine_report *report,
+								   rb_refining *r);
 extern bool rb_refining_is_sound(const rb_sent_refining *sent, const rb_refining *r);
 
 /*
- * rb_refined_make allocates the arrays for the result in the session, and rb_refined_take swaps
+ * rb_refined_alloc allocates the arrays for the result in the session, and rb_refined_swap swaps
  * them with the mesh's arrays, which are then freed with `fresh`.
  */
-extern rb_status rb_refined_make(rb_context *ctx, const rb_sent_refining *sent, rb_refining *fresh);
-extern void rb_refined_take(const rb_sent_refining *sent, rb_refining *fresh, rb_refining *r);
+extern rb_status rb_refined_alloc(rb_context *ctx, const rb_sent_refining *sent,
+								  rb_refining *fresh);
+extern void rb_refined_swap(const rb_sent_refining *sent, rb_refining *fresh, rb_refining *r);
 
 /* ---- serve.c: one request in the worker, served by a thread of its own ---- */
 
@@ -492,7 +493,7 @@ extern const rb_set *rb_store_use(uint64 number, bool hit);
  * Returns a copy of these bytes of the side's page manifest, allocated by malloc. Returns NULL if
  * the side is no longer cached, if the manifest is shorter, or if memory is exhausted.
  */
-extern void *rb_store_card(uint64 number, uint64 from, size_t bytes);
+extern void *rb_store_manifest(uint64 number, uint64 from, size_t bytes);
 /*
  * Moves a materialized set with one reference into the cache and gives it a number. After a failure
  * the set is unchanged.
@@ -503,7 +504,7 @@ extern rb_status rb_store_put(const rb_to_keep *keep, const void *card, const rb
  * Replaces the page manifest of a cached side by one of the same length. Returns false if the side
  * is not cached or if its key or the length differs.
  */
-extern bool rb_store_set_card(uint64 number, const rb_to_keep *keep, const void *card);
+extern bool rb_store_set_manifest(uint64 number, const rb_to_keep *keep, const void *card);
 /* Evicts a cached side, or all of them if number is 0. */
 extern void rb_store_drop(uint64 number);
 

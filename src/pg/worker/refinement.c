@@ -94,27 +94,27 @@ rb_refining_arrays(const rb_sent_refining *sent, rb_refining *r, bool back, rb_b
 
 /* Allocates an array; even an empty one gets an address. */
 static rb_status
-make(rb_context *ctx, void *block, size_t n, size_t element)
+alloc_array(rb_context *ctx, void *block, size_t n, size_t element)
 {
 	return rb_array(ctx, (void **) block, n + 1, element);
 }
 
 static rb_status
-make_changed(rb_context *ctx, const rb_sent_refining *sent, rb_refining *r)
+alloc_changed(rb_context *ctx, const rb_sent_refining *sent, rb_refining *r)
 {
 	rb_cells *m = &r->mesh;
-	rb_status status = make(ctx, &m->cells, sent->ncells, sizeof(rb_cell));
+	rb_status status = alloc_array(ctx, &m->cells, sent->ncells, sizeof(rb_cell));
 
 	if (status == RB_OK)
-		status = make(ctx, &m->sites, sent->nsites, sizeof(rb_site));
+		status = alloc_array(ctx, &m->sites, sent->nsites, sizeof(rb_site));
 	if (status == RB_OK)
-		status = make(ctx, &m->kind, sent->nsites, 1);
+		status = alloc_array(ctx, &m->kind, sent->nsites, 1);
 	if (status == RB_OK)
-		status = make(ctx, &m->parent, sent->nsites, sizeof(uint32_t));
+		status = alloc_array(ctx, &m->parent, sent->nsites, sizeof(uint32_t));
 	if (status == RB_OK)
-		status = make(ctx, &r->free, sent->nfree, sizeof(uint32_t));
+		status = alloc_array(ctx, &r->free, sent->nfree, sizeof(uint32_t));
 	if (status == RB_OK)
-		status = make(ctx, &r->stuck, sent->nstuck, sizeof(rb_entry64));
+		status = alloc_array(ctx, &r->stuck, sent->nstuck, sizeof(rb_entry64));
 	r->ncells = sent->ncells;
 	r->cells_cap = (size_t) sent->ncells + 1;
 	r->nsites = sent->nsites;
@@ -143,8 +143,8 @@ is_sound(const rb_sent_refining *sent)
 }
 
 rb_status
-rb_refining_make(rb_context *ctx, const rb_sent_refining *sent, rb_refine_options *options,
-				 rb_refine_report *report, rb_refining *r)
+rb_refining_alloc(rb_context *ctx, const rb_sent_refining *sent, rb_refine_options *options,
+				  rb_refine_report *report, rb_refining *r)
 {
 	rb_cells *m = &r->mesh;
 	rb_status status;
@@ -160,21 +160,21 @@ rb_refining_make(rb_context *ctx, const rb_sent_refining *sent, rb_refine_option
 	options->threads = ctx->threads;
 	if (!is_sound(sent))
 		return rb_fail(ctx, RB_UNSUPPORTED, 0, 0, "the request is inconsistent");
-	status = make_changed(ctx, sent, r);
+	status = alloc_changed(ctx, sent, r);
 	if (status == RB_OK)
-		status = make(ctx, &r->segments, sent->nsegments, sizeof(uint32_t[2]));
+		status = alloc_array(ctx, &r->segments, sent->nsegments, sizeof(uint32_t[2]));
 	if (status == RB_OK)
-		status = make(ctx, &r->segment_order, sent->nsegments, sizeof(uint32_t));
+		status = alloc_array(ctx, &r->segment_order, sent->nsegments, sizeof(uint32_t));
 	if (status == RB_OK)
-		status = make(ctx, &r->facet_start, sent->nfacets, sizeof(uint32_t));
+		status = alloc_array(ctx, &r->facet_start, sent->nfacets, sizeof(uint32_t));
 	if (status == RB_OK)
-		status = make(ctx, &r->facet_corners, sent->ncorners, sizeof(uint32_t));
+		status = alloc_array(ctx, &r->facet_corners, sent->ncorners, sizeof(uint32_t));
 	if (status == RB_OK && sent->nregions > 0)
-		status = make(ctx, &r->region_volume, sent->nregions, sizeof(double));
+		status = alloc_array(ctx, &r->region_volume, sent->nregions, sizeof(double));
 	if (status == RB_OK && sent->nsizes > 0)
-		status = make(ctx, &r->sizes_start, size_cells(sent), sizeof(uint32_t));
+		status = alloc_array(ctx, &r->sizes_start, size_cells(sent), sizeof(uint32_t));
 	if (status == RB_OK && sent->nsizes > 0)
-		status = make(ctx, &r->sizes_points, 4 * (size_t) sent->nsizes, sizeof(double));
+		status = alloc_array(ctx, &r->sizes_points, 4 * (size_t) sent->nsizes, sizeof(double));
 	r->all_facets = sent->nfacets;
 	r->nregions = sent->nregions;
 	for (int i = 0; i < 3; i++)
@@ -211,13 +211,13 @@ rb_refining_is_sound(const rb_sent_refining *sent, const rb_refining *r)
 }
 
 rb_status
-rb_refined_make(rb_context *ctx, const rb_sent_refining *sent, rb_refining *fresh)
+rb_refined_alloc(rb_context *ctx, const rb_sent_refining *sent, rb_refining *fresh)
 {
 	memset(fresh, 0, sizeof *fresh);
 	fresh->ctx = ctx;
 	if (!is_sound(sent))
 		return rb_fail(ctx, RB_GONE, 0, 0, "the result of the background worker is inconsistent");
-	return make_changed(ctx, sent, fresh);
+	return alloc_changed(ctx, sent, fresh);
 }
 
 #define SWAP(a, b)                     \
@@ -230,7 +230,7 @@ rb_refined_make(rb_context *ctx, const rb_sent_refining *sent, rb_refining *fres
 	} while (0)
 
 void
-rb_refined_take(const rb_sent_refining *sent, rb_refining *fresh, rb_refining *r)
+rb_refined_swap(const rb_sent_refining *sent, rb_refining *fresh, rb_refining *r)
 {
 	SWAP(r->mesh.cells, fresh->mesh.cells);
 	SWAP(r->mesh.sites, fresh->mesh.sites);

@@ -34,7 +34,7 @@ rb_service_request_memory(void)
 
 /* Returns a hash of all layouts that the two processes must agree on. */
 static uint32
-layout(void)
+hash_layouts(void)
 {
 	const rb_abi abi = RB_ABI;
 	uint32 hash = RB_PROTOCOL;
@@ -52,7 +52,7 @@ rb_service_name(void)
 	static char name[NAME_LENGTH];
 
 	if (name[0] == '\0')
-		snprintf(name, sizeof name, "redblue %s %08x", RB_VERSION, layout());
+		snprintf(name, sizeof name, "redblue %s %08x", RB_VERSION, hash_layouts());
 	return name;
 }
 

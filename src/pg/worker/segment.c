@@ -64,7 +64,7 @@ try_segment(dsm_handle handle, char *why_not, size_t size)
 }
 
 dsm_segment *
-rb_segment_make(char *why_not, size_t size)
+rb_segment_create(char *why_not, size_t size)
 {
 	return try_segment(DSM_HANDLE_INVALID, why_not, size);
 }

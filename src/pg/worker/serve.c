@@ -56,7 +56,7 @@ struct rb_served
 	uint64 parts;
 
 	/* Fields used only by the request's thread */
-	rb_asked asked; /* Copy of the arguments, which were read once */
+	rb_request_args asked; /* Copy of the arguments, which were read once */
 	const rb_backend *backend;
 	rb_memory *memory;
 	rb_context ctx;
@@ -176,33 +176,33 @@ device_leave(void)
 
 /* Locks the segment until done_with and returns the request, or NULL if it was taken away. */
 static rb_request *
-use(rb_served *s)
+lock_request(rb_served *s)
 {
 	pthread_rwlock_rdlock(&s->lock);
 	return s->request;
 }
 
 static void
-done_with(rb_served *s)
+unlock_request(rb_served *s)
 {
 	pthread_rwlock_unlock(&s->lock);
 }
 
 /* Returns true if the session no longer needs the request or if the worker is ending. */
 static bool
-stopped(rb_served *s)
+is_stopped(rb_served *s)
 {
-	rb_request *request = use(s);
+	rb_request *request = lock_request(s);
 	bool stop = request == NULL || rb_acquire(&request->stop) != 0;
 
-	done_with(s);
+	unlock_request(s);
 	return stop || rb_acquire(&s->stop) != 0;
 }
 
 static void
-tell_progress(rb_served *s)
+report_progress(rb_served *s)
 {
-	rb_request *request = use(s);
+	rb_request *request = lock_request(s);
 
 	if (request != NULL)
 	{
@@ -210,34 +210,34 @@ tell_progress(rb_served *s)
 		rb_store(&request->done, rb_load(&s->ctx.done));
 		rb_store(&request->total, rb_load(&s->ctx.total));
 	}
-	done_with(s);
+	unlock_request(s);
 }
 
 /* Reports that all cached sides of the request were found and are held. */
 static void
-tell_found(rb_served *s)
+report_found(rb_served *s)
 {
-	rb_request *request = use(s);
+	rb_request *request = lock_request(s);
 
 	if (request != NULL)
 		rb_release(&request->found, 1);
-	done_with(s);
+	unlock_request(s);
 }
 
 static void
-tell_note(rb_served *s)
+report_note(rb_served *s)
 {
-	rb_request *request = use(s);
+	rb_request *request = lock_request(s);
 
 	if (request != NULL)
 		memcpy(request->note, s->note, sizeof request->note);
-	done_with(s);
+	unlock_request(s);
 }
 
 static void
-tell_end(rb_served *s, rb_status status)
+report_end(rb_served *s, rb_status status)
 {
-	rb_request *request = use(s);
+	rb_request *request = lock_request(s);
 
 	if (request != NULL)
 	{
@@ -250,7 +250,7 @@ tell_end(rb_served *s, rb_status status)
 		memcpy(request->note, s->note, sizeof request->note);
 		rb_release(&request->ended, 1);
 	}
-	done_with(s);
+	unlock_request(s);
 }
 
 /*
@@ -264,13 +264,13 @@ wait_for_session(rb_served *s, int *idle, double *since)
 		*since = rb_now_ms();
 	else if (rb_now_ms() - *since > PATIENCE_MS)
 		gate_leave(s);
-	rb_nap(idle);
+	rb_backoff(idle);
 }
 
 /* ---- steps of a request ---- */
 
 static rb_status
-fail(rb_served *s, rb_status status, const char *text)
+fail_request(rb_served *s, rb_status status, const char *text)
 {
 	return rb_fail(&s->ctx, status, 0, 0, text);
 }
@@ -279,7 +279,7 @@ fail(rb_served *s, rb_status status, const char *text)
 static rb_status
 refuse_nonsense(rb_served *s)
 {
-	return fail(s, RB_UNSUPPORTED, "the request is inconsistent");
+	return fail_request(s, RB_UNSUPPORTED, "the request is inconsistent");
 }
 
 static rb_status
@@ -292,11 +292,11 @@ wait_for_device(rb_served *s)
 	while ((state = rb_device_begun(&s->backend, text, sizeof text)) == RB_DEVICE_OPENING ||
 		   state == RB_DEVICE_UNKNOWN)
 	{
-		if (stopped(s))
+		if (is_stopped(s))
 			return RB_STOPPED;
-		rb_nap(&idle);
+		rb_backoff(&idle);
 	}
-	return state == RB_DEVICE_FOUND ? RB_OK : fail(s, RB_NO_DEVICE, text);
+	return state == RB_DEVICE_FOUND ? RB_OK : fail_request(s, RB_NO_DEVICE, text);
 }
 
 static rb_status
@@ -307,19 +307,19 @@ wait_at_gate(rb_served *s)
 	gate_queue(s);
 	while (!gate_enter(s))
 	{
-		if (stopped(s))
+		if (is_stopped(s))
 		{
 			gate_give_up(s);
 			return RB_STOPPED;
 		}
-		rb_nap(&idle);
+		rb_backoff(&idle);
 	}
 	return RB_OK;
 }
 
 /* Takes references to the cached sides before waiting for anything. */
 static rb_status
-hold_kept(rb_served *s)
+hold_cached(rb_served *s)
 {
 	/* A join counts as a use of the side; other requests do not. */
 	const bool hit = s->asked.ask == RB_ASK_JOIN;
@@ -332,9 +332,9 @@ hold_kept(rb_served *s)
 			continue;
 		s->kept[i] = rb_store_use(side->number, hit);
 		if (s->kept[i] == NULL)
-			return fail(s, RB_GONE, "the cached table was evicted");
+			return fail_request(s, RB_GONE, "the cached table was evicted");
 	}
-	tell_found(s);
+	report_found(s);
 	return RB_OK;
 }
 
@@ -342,7 +342,7 @@ hold_kept(rb_served *s)
 
 /* Allocates the arrays for the rows of a side. */
 static rb_status
-make_rows(rb_served *s, const rb_sent_side *side, const rb_set **set)
+alloc_rows(rb_served *s, const rb_sent_side *side, const rb_set **set)
 {
 	const rb_sent_rows *rows = &side->rows;
 	rb_set made = {.kind = side->kind,
@@ -417,13 +417,13 @@ view_is_sound(const rb_view *view)
 
 /* Builds the side from the received rows and the cached side. */
 static rb_status
-make_side(rb_served *s, int i, const rb_set **rows, const rb_cut *cuts)
+build_side(rb_served *s, int i, const rb_set **rows, const rb_cut *cuts)
 {
 	const rb_sent_side *side = &s->asked.side[i];
 	const rb_set **kept = &s->kept[i];
 	rb_status status = RB_OK;
 
-	if (side->from == RB_FROM_VIEW)
+	if (side->from == RB_FROM_DELTA)
 	{
 		const rb_view view = {*kept, *rows, cuts, side->ncuts, false};
 		rb_error error;
@@ -438,7 +438,7 @@ make_side(rb_served *s, int i, const rb_set **rows, const rb_cut *cuts)
 	}
 	else
 	{
-		const rb_set **whole = side->from == RB_FROM_KEPT ? kept : rows;
+		const rb_set **whole = side->from == RB_FROM_CACHED ? kept : rows;
 		rb_error error;
 
 		/* A cached side counts against the memory limit as if it had been sent. */
@@ -471,7 +471,7 @@ is_first_side_too(const rb_served *s, int i)
  * it.
  */
 static rb_status
-keep_side(rb_served *s, int i, const void *card)
+cache_side(rb_served *s, int i, const void *card)
 {
 	const rb_to_keep *keep = &s->asked.side[i].keep;
 	const rb_set *set = s->set[i];
@@ -480,14 +480,14 @@ keep_side(rb_served *s, int i, const void *card)
 
 	if (keep->renewed)
 	{
-		(void) rb_store_set_card(s->asked.side[i].number, keep, card);
+		(void) rb_store_set_manifest(s->asked.side[i].number, keep, card);
 		return RB_OK;
 	}
 	if (is_first_side_too(s, i) || set->number != 0)
 		return RB_OK;
-	status = rb_set_compose(&s->ctx, set);
+	status = rb_set_materialize(&s->ctx, set);
 	if (status == RB_OK)
-		status = rb_set_compose_ids(&s->ctx, set);
+		status = rb_set_materialize_ids(&s->ctx, set);
 	if (status == RB_OK)
 	{
 		status = rb_store_put(keep, card, set, &error);
@@ -519,7 +519,7 @@ typedef struct rb_moving
 
 /* Receives the bytes of one lane; runs on a thread of the team. */
 static void
-take_lane(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+read_lane(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_moving *m = arg;
 	rb_bytes part[RB_SENT_ARRAYS];
@@ -533,19 +533,19 @@ take_lane(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		size_t moved = 0;
 		rb_request *request;
 
-		if (stopped(m->s))
+		if (is_stopped(m->s))
 		{
 			rb_release(&m->stopped, 1);
 			return;
 		}
-		request = use(m->s);
+		request = lock_request(m->s);
 		if (request != NULL)
 		{
 			const rb_lane lane = rb_lane_there(request, (uint32) from);
 
-			moved = rb_bytes_take(&lane, part, m->n);
+			moved = rb_bytes_read(&lane, part, m->n);
 		}
-		done_with(m->s);
+		unlock_request(m->s);
 		if (moved > 0)
 			idle = 0;
 		else
@@ -555,7 +555,7 @@ take_lane(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* Receives all bytes of the arrays from the session. */
 static rb_status
-take_arrays(rb_served *s, const rb_bytes *arrays, int n)
+read_arrays(rb_served *s, const rb_bytes *arrays, int n)
 {
 	rb_moving moving = {s, arrays, n, 0};
 	rb_thread *me;
@@ -566,14 +566,14 @@ take_arrays(rb_served *s, const rb_bytes *arrays, int n)
 	status = rb_team_open(&s->ctx, (int) s->asked.lanes, &me);
 	if (status != RB_OK)
 		return status;
-	status = rb_loop(me, s->asked.lanes, 1, take_lane, &moving);
+	status = rb_loop(me, s->asked.lanes, 1, read_lane, &moving);
 	rb_team_close(&me);
 	return moving.stopped != 0 ? RB_STOPPED : status;
 }
 
 /* Sends all bytes of the arrays to the session. */
 static rb_status
-put_arrays(rb_served *s, rb_bytes *arrays, int n)
+write_arrays(rb_served *s, rb_bytes *arrays, int n)
 {
 	double since = 0;
 	int idle = 0;
@@ -583,16 +583,16 @@ put_arrays(rb_served *s, rb_bytes *arrays, int n)
 		size_t moved = 0;
 		rb_request *request;
 
-		if (stopped(s))
+		if (is_stopped(s))
 			return RB_STOPPED;
-		request = use(s);
+		request = lock_request(s);
 		if (request != NULL)
 		{
 			const rb_lane lane = rb_lane_back(request);
 
-			moved = rb_bytes_put(&lane, arrays, n);
+			moved = rb_bytes_write(&lane, arrays, n);
 		}
-		done_with(s);
+		unlock_request(s);
 		if (moved > 0)
 			idle = 0;
 		else
@@ -602,7 +602,7 @@ put_arrays(rb_served *s, rb_bytes *arrays, int n)
 }
 
 static rb_status
-take_side(rb_served *s, int i)
+read_side(rb_served *s, int i)
 {
 	const rb_sent_side *side = &s->asked.side[i];
 	const rb_set *rows = NULL;
@@ -611,20 +611,20 @@ take_side(rb_served *s, int i)
 	rb_bytes arrays[RB_SIDE_ARRAYS];
 	rb_status status = RB_OK;
 
-	if (side->from == RB_FROM_VIEW)
+	if (side->from == RB_FROM_DELTA)
 		status = rb_array(&s->ctx, (void **) &cuts, (size_t) side->ncuts + 1, sizeof *cuts);
-	if (status == RB_OK && side->from != RB_FROM_KEPT)
-		status = make_rows(s, side, &rows);
+	if (status == RB_OK && side->from != RB_FROM_CACHED)
+		status = alloc_rows(s, side, &rows);
 	if (status == RB_OK && side->keep.card_bytes > 0)
 		status = rb_array(&s->ctx, &card, side->keep.card_bytes, 1);
 	if (status == RB_OK)
-		status = take_arrays(s, arrays, rb_side_arrays(side, cuts, rows, card, arrays));
+		status = read_arrays(s, arrays, rb_side_arrays(side, cuts, rows, card, arrays));
 	if (status == RB_OK && rows != NULL && !rows_are_sound(rows))
 		status = refuse_nonsense(s);
 	if (status == RB_OK)
-		status = make_side(s, i, &rows, cuts);
+		status = build_side(s, i, &rows, cuts);
 	if (status == RB_OK && card != NULL)
-		status = keep_side(s, i, card);
+		status = cache_side(s, i, card);
 	rb_set_release(&rows);
 	rb_free(s->memory, (void **) &cuts);
 	rb_free(s->memory, &card);
@@ -632,7 +632,7 @@ take_side(rb_served *s, int i)
 }
 
 static rb_status
-take_number(rb_served *s)
+read_number(rb_served *s)
 {
 	rb_bytes array;
 	size_t n;
@@ -644,7 +644,7 @@ take_number(rb_served *s)
 	status = rb_array(&s->ctx, (void **) &s->number, array.left, 1);
 	array.at = (char *) s->number;
 	if (status == RB_OK)
-		status = take_arrays(s, &array, 1);
+		status = read_arrays(s, &array, 1);
 	for (size_t i = 0; i < n && status == RB_OK; i++)
 		if (s->number[i] >= s->asked.numbers)
 			status = refuse_nonsense(s);
@@ -652,13 +652,13 @@ take_number(rb_served *s)
 }
 
 static rb_status
-take_sides(rb_served *s)
+read_sides(rb_served *s)
 {
 	rb_status status = RB_OK;
 
 	for (int i = 0; i < s->asked.sides && status == RB_OK; i++)
-		status = take_side(s, i);
-	return status == RB_OK ? take_number(s) : status;
+		status = read_side(s, i);
+	return status == RB_OK ? read_number(s) : status;
 }
 
 /* ---- the join ---- */
@@ -681,7 +681,7 @@ count_members(rb_served *s, const rb_groups *groups, const uint32_t **words)
 
 /* Sends the aggregate of the join, if there is one. */
 static rb_status
-put_answer(rb_served *s, const rb_stream *stream)
+write_aggregate(rb_served *s, const rb_stream *stream)
 {
 	const rb_sent_side *side = &s->asked.side[s->asked.of == RB_OF_BLUE ? s->asked.sides - 1 : 0];
 	const uint32_t *words = rb_stream_words(stream);
@@ -711,7 +711,7 @@ put_answer(rb_served *s, const rb_stream *stream)
 	arrays[0] = (rb_bytes){(char *) words, n[0] * sizeof *words};
 	arrays[1] = (rb_bytes){(char *) groups.start, n[1] * sizeof *groups.start};
 	arrays[2] = (rb_bytes){(char *) groups.member, n[2] * sizeof *groups.member};
-	request = use(s);
+	request = lock_request(s);
 	if (request != NULL)
 	{
 		request->words = n[0];
@@ -719,29 +719,29 @@ put_answer(rb_served *s, const rb_stream *stream)
 		request->members = n[2];
 		rb_release(&request->answered, 1);
 	}
-	done_with(s);
+	unlock_request(s);
 	s->answered = true;
-	return put_arrays(s, arrays, 3);
+	return write_arrays(s, arrays, 3);
 }
 
 static rb_status
-put_ids(rb_served *s, const rb_block *block)
+write_ids(rb_served *s, const rb_block *block)
 {
 	double since = 0;
 	int idle = 0;
 
 	for (;;)
 	{
-		rb_request *request = use(s);
-		bool put = request != NULL && rb_ids_put(request, s->blocks, block);
+		rb_request *request = lock_request(s);
+		bool put = request != NULL && rb_ids_write(request, s->blocks, block);
 
-		done_with(s);
+		unlock_request(s);
 		if (put)
 		{
 			s->blocks++;
 			return RB_OK;
 		}
-		if (stopped(s))
+		if (is_stopped(s))
 			return RB_STOPPED;
 		wait_for_session(s, &idle, &since);
 	}
@@ -770,17 +770,17 @@ join_once(rb_served *s)
 
 	while (status == RB_OK)
 	{
-		if (stopped(s))
+		if (is_stopped(s))
 			status = RB_STOPPED;
 		else
 			status = rb_stream_next(stream, WAIT_MS, &block);
-		tell_progress(s);
+		report_progress(s);
 		if (status == RB_OK && block.n > 0)
-			status = put_ids(s, &block);
+			status = write_ids(s, &block);
 	}
 	if (status == RB_END)
 	{
-		status = put_answer(s, stream);
+		status = write_aggregate(s, stream);
 		status = status == RB_OK ? RB_END : status;
 	}
 	rb_stream_close(stream);
@@ -810,9 +810,9 @@ wait_for_room(rb_served *s, uint64 ended)
 		pthread_mutex_unlock(&gate.lock);
 		if (room)
 			return wait_at_gate(s) == RB_OK;
-		if (none || (!busy && rb_now_ms() > until) || stopped(s))
+		if (none || (!busy && rb_now_ms() > until) || is_stopped(s))
 			return false;
-		rb_nap(&idle);
+		rb_backoff(&idle);
 	}
 }
 
@@ -858,11 +858,11 @@ leave_to_processor(rb_served *s)
 	rb_forget_failure(&s->ctx);
 	s->backend = &rb_backend_cpu;
 	gate_leave(s);
-	tell_note(s);
+	report_note(s);
 }
 
 static rb_status
-join(rb_served *s)
+run_join(rb_served *s)
 {
 	const rb_stats before = s->ctx.stats;
 
@@ -905,9 +905,9 @@ serve_join(rb_served *s)
 		}
 	}
 	if (status == RB_OK)
-		status = take_sides(s);
+		status = read_sides(s);
 	if (status == RB_OK)
-		status = join(s);
+		status = run_join(s);
 	return status;
 }
 
@@ -946,13 +946,13 @@ rounds_once(rb_served *s, rb_rounds *rounds)
 
 	rounds->done = 0;
 	if (rb_thread_start(&thread, DEVICE_STACK, rounds_thread, rounds) != 0)
-		return fail(s, RB_NO_THREAD, "could not create a thread for the GPU");
+		return fail_request(s, RB_NO_THREAD, "could not create a thread for the GPU");
 	while (rb_acquire(&rounds->done) == 0)
 	{
-		if (stopped(s))
+		if (is_stopped(s))
 			rb_context_stop(&s->ctx);
-		tell_progress(s);
-		rb_nap(&idle);
+		report_progress(s);
+		rb_backoff(&idle);
 	}
 	pthread_join(thread, NULL);
 	return rounds->status;
@@ -963,7 +963,7 @@ rounds_once(rb_served *s, rb_rounds *rounds)
  * because it has the mesh.
  */
 static rb_status
-make_rounds(rb_served *s, rb_rounds *rounds)
+run_rounds(rb_served *s, rb_rounds *rounds)
 {
 	for (;;)
 	{
@@ -981,7 +981,7 @@ make_rounds(rb_served *s, rb_rounds *rounds)
 
 /* Receives a header of fixed size, which gives the lengths of the arrays. */
 static rb_status
-take_announced(rb_served *s, void *to, size_t n)
+read_header(rb_served *s, void *to, size_t n)
 {
 	rb_bytes array = {to, n};
 	int idle = 0;
@@ -991,26 +991,26 @@ take_announced(rb_served *s, void *to, size_t n)
 		size_t moved = 0;
 		rb_request *request;
 
-		if (stopped(s))
+		if (is_stopped(s))
 			return RB_STOPPED;
-		request = use(s);
+		request = lock_request(s);
 		if (request != NULL)
 		{
 			const rb_lane lane = rb_lane_there(request, 0);
 
-			moved = rb_bytes_take(&lane, &array, 1);
+			moved = rb_bytes_read(&lane, &array, 1);
 		}
-		done_with(s);
+		unlock_request(s);
 		if (moved > 0)
 			idle = 0;
 		else
-			rb_nap(&idle);
+			rb_backoff(&idle);
 	}
 	return RB_OK;
 }
 
 static rb_status
-put_refined(rb_served *s, rb_refining *r)
+write_refined(rb_served *s, rb_refining *r)
 {
 	rb_sent_refining sent;
 	rb_bytes arrays[RB_SENT_ARRAYS] = {{(char *) &sent, sizeof sent}};
@@ -1018,8 +1018,8 @@ put_refined(rb_served *s, rb_refining *r)
 
 	rb_sent_refining_of(&sent, r);
 	(void) s->backend->probe(s->ctx.device, sent.device, sizeof sent.device);
-	status = put_arrays(s, arrays, 1);
-	return status == RB_OK ? put_arrays(s, arrays, rb_refining_arrays(&sent, r, true, arrays))
+	status = write_arrays(s, arrays, 1);
+	return status == RB_OK ? write_arrays(s, arrays, rb_refining_arrays(&sent, r, true, arrays))
 						   : status;
 }
 
@@ -1036,16 +1036,16 @@ refine_once(rb_served *s, const rb_sent_refining *sent)
 	status = wait_at_gate(s);
 	if (status != RB_OK)
 		return status;
-	status = rb_refining_make(&s->ctx, sent, &rounds.options, &rounds.report, &rounds.r);
+	status = rb_refining_alloc(&s->ctx, sent, &rounds.options, &rounds.report, &rounds.r);
 	if (status == RB_OK)
-		status = take_arrays(s, arrays, rb_refining_arrays(sent, &rounds.r, false, arrays));
+		status = read_arrays(s, arrays, rb_refining_arrays(sent, &rounds.r, false, arrays));
 	if (status == RB_OK && !rb_refining_is_sound(sent, &rounds.r))
 		status = refuse_nonsense(s);
 	if (status == RB_OK)
-		status = make_rounds(s, &rounds);
+		status = run_rounds(s, &rounds);
 	gate_leave(s);
 	if (status == RB_OK)
-		status = put_refined(s, &rounds.r);
+		status = write_refined(s, &rounds.r);
 	rb_refining_free(&rounds.r);
 	return status;
 }
@@ -1057,12 +1057,12 @@ serve_refine(rb_served *s)
 	rb_status status = wait_for_device(s);
 
 	if (status == RB_OK && s->backend->refine == NULL)
-		status = fail(s, RB_NO_DEVICE, "the GPU backend cannot refine meshes");
+		status = fail_request(s, RB_NO_DEVICE, "the GPU backend cannot refine meshes");
 	while (status == RB_OK)
 	{
 		rb_sent_refining sent;
 
-		status = take_announced(s, &sent, sizeof sent);
+		status = read_header(s, &sent, sizeof sent);
 		if (status == RB_OK)
 			status = refine_once(s, &sent);
 	}
@@ -1070,18 +1070,18 @@ serve_refine(rb_served *s)
 }
 
 static rb_status
-serve_keep(rb_served *s)
+serve_cache(rb_served *s)
 {
-	rb_status status = take_sides(s);
+	rb_status status = read_sides(s);
 
 	return status == RB_OK ? RB_END : status;
 }
 
 static rb_status
-put_bytes(rb_served *s, void *bytes, size_t n)
+write_bytes(rb_served *s, void *bytes, size_t n)
 {
 	rb_bytes array = {bytes, n};
-	rb_request *request = use(s);
+	rb_request *request = lock_request(s);
 	rb_status status;
 
 	if (request != NULL)
@@ -1089,8 +1089,8 @@ put_bytes(rb_served *s, void *bytes, size_t n)
 		request->bytes = n;
 		rb_release(&request->answered, 1);
 	}
-	done_with(s);
-	status = put_arrays(s, &array, 1);
+	unlock_request(s);
+	status = write_arrays(s, &array, 1);
 	return status == RB_OK ? RB_END : status;
 }
 
@@ -1098,12 +1098,12 @@ static rb_status
 serve_card(rb_served *s)
 {
 	const size_t n = s->asked.card_bytes;
-	void *card = rb_store_card(s->asked.side[0].number, s->asked.card_from, n);
+	void *card = rb_store_manifest(s->asked.side[0].number, s->asked.card_from, n);
 	rb_status status;
 
 	if (card == NULL)
-		return fail(s, RB_GONE, "the cached table was evicted");
-	status = put_bytes(s, card, n);
+		return fail_request(s, RB_GONE, "the cached table was evicted");
+	status = write_bytes(s, card, n);
 	free(card);
 	return status;
 }
@@ -1111,26 +1111,26 @@ serve_card(rb_served *s)
 static rb_status
 serve_ids(rb_served *s)
 {
-	rb_status status = take_sides(s);
+	rb_status status = read_sides(s);
 	const rb_set *set = s->set[0];
 	int64_t *ids = NULL;
 
 	if (status == RB_OK)
-		status = rb_set_compose_ids(&s->ctx, set);
+		status = rb_set_materialize_ids(&s->ctx, set);
 	if (status == RB_OK && set->ids != NULL)
-		return put_bytes(s, (void *) set->ids, (size_t) set->nrows * sizeof *ids);
+		return write_bytes(s, (void *) set->ids, (size_t) set->nrows * sizeof *ids);
 	if (status == RB_OK)
 		status = rb_array(&s->ctx, (void **) &ids, Max(set->nrows, 1), sizeof *ids);
 	if (status != RB_OK)
 		return status;
 	for (uint32 i = 0; i < set->nrows; i++)
 		ids[i] = (int64_t) ((uint64_t) set->first_id + i);
-	return put_bytes(s, ids, (size_t) set->nrows * sizeof *ids);
+	return write_bytes(s, ids, (size_t) set->nrows * sizeof *ids);
 }
 
 /* Returns true if all enumeration values and counts are valid. */
 static bool
-is_sound(const rb_asked *asked)
+is_sound(const rb_request_args *asked)
 {
 	bool sound = (asked->sides >= 1 || asked->ask == RB_ASK_REFINE) && asked->lanes >= 1 &&
 				 asked->lanes <= RB_LANES && (unsigned) asked->device <= RB_ON_DEVICE &&
@@ -1138,18 +1138,18 @@ is_sound(const rb_asked *asked)
 
 	for (int i = 0; i < asked->sides; i++)
 		sound &= (unsigned) asked->side[i].kind < RB_KINDS &&
-				 (unsigned) asked->side[i].from <= RB_FROM_VIEW;
+				 (unsigned) asked->side[i].from <= RB_FROM_DELTA;
 	return sound;
 }
 
 static rb_status
-run(rb_served *s)
+dispatch_request(rb_served *s)
 {
 	rb_status status;
 
 	if (!is_sound(&s->asked))
 		return refuse_nonsense(s);
-	status = hold_kept(s);
+	status = hold_cached(s);
 	if (status != RB_OK)
 		return status;
 	switch (s->asked.ask)
@@ -1157,7 +1157,7 @@ run(rb_served *s)
 		case RB_ASK_JOIN:
 			return serve_join(s);
 		case RB_ASK_KEEP:
-			return serve_keep(s);
+			return serve_cache(s);
 		case RB_ASK_CARD:
 			return serve_card(s);
 		case RB_ASK_IDS:
@@ -1197,10 +1197,10 @@ note_device(void)
 }
 
 static void *
-serve(void *arg)
+request_thread(void *arg)
 {
 	rb_served *s = arg;
-	rb_status status = run(s);
+	rb_status status = dispatch_request(s);
 	const bool on_device = rb_asks_for_device(&s->asked);
 
 	/* The worker is ending, and the session has not stopped the request. */
@@ -1215,7 +1215,7 @@ serve(void *arg)
 	 */
 	if (on_device)
 		note_device();
-	tell_end(s, status);
+	report_end(s, status);
 	if (!on_device)
 		note_device();
 	rb_release(&s->ended, 1);
@@ -1225,7 +1225,7 @@ serve(void *arg)
 /* ---- functions called by the main thread ---- */
 
 static void
-refuse(rb_request *request, rb_status status, uint64 need)
+refuse_request(rb_request *request, rb_status status, uint64 need)
 {
 	request->status = status;
 	request->error = (rb_error){status, need, 0, ""};
@@ -1265,7 +1265,7 @@ rb_serve(rb_request *request, uint32 number)
 	if (s == NULL || (s->memory = rb_memory_create(request->asked.memory_limit)) == NULL)
 	{
 		free(s);
-		refuse(request, RB_OUT_OF_MEMORY, sizeof *s);
+		refuse_request(request, RB_OUT_OF_MEMORY, sizeof *s);
 		return NULL;
 	}
 	pthread_rwlock_init(&s->lock, NULL);
@@ -1289,11 +1289,11 @@ rb_serve(rb_request *request, uint32 number)
 	/* Let the idle memory of this join stay for the next one. */
 	if (s->asked.memory_limit > most_idle)
 		rb_memory_set_idle(most_idle = s->asked.memory_limit);
-	if (rb_thread_start(&s->thread, STACK, serve, s) != 0)
+	if (rb_thread_start(&s->thread, STACK, request_thread, s) != 0)
 	{
 		rb_memory_destroy(s->memory);
 		free(s);
-		refuse(request, RB_NO_THREAD, 0);
+		refuse_request(request, RB_NO_THREAD, 0);
 		return NULL;
 	}
 	return s;

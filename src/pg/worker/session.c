@@ -128,7 +128,7 @@ is_lost(rb_service_block *block, uint64 word)
 
 /* Asks the postmaster to start the worker, without waiting for it. */
 static bool
-start(rb_service_block *block, uint64 word, char *why_not, size_t size)
+start_worker(rb_service_block *block, uint64 word, char *why_not, size_t size)
 {
 	uint64 mine = RB_WORKER_WORD(RB_WORKER_NUMBER(word) + 1, MyProcPid, RB_WORKER_STARTING);
 	BackgroundWorker worker;
@@ -166,7 +166,7 @@ start(rb_service_block *block, uint64 word, char *why_not, size_t size)
  * impossible.
  */
 static bool
-call(rb_service_block *block, char *why_not, size_t size)
+ensure_worker(rb_service_block *block, char *why_not, size_t size)
 {
 	uint64 word;
 
@@ -185,16 +185,16 @@ call(rb_service_block *block, char *why_not, size_t size)
 			if (!is_lost(block, word))
 				return true;
 			if (word != started_word)
-				return start(block, word, why_not, size);
+				return start_worker(block, word, why_not, size);
 			give_up_start(block, word);
 			started_word = 0;
 			failed_ms = rb_now_ms();
 			snprintf(why_not, size, RB_NOT_STARTED);
 			return false;
 		case RB_WORKER_NONE:
-			return start(block, word, why_not, size);
+			return start_worker(block, word, why_not, size);
 		default:
-			return !is_dead(word) || start(block, word, why_not, size);
+			return !is_dead(word) || start_worker(block, word, why_not, size);
 	}
 }
 
@@ -220,7 +220,7 @@ rb_worker_call(void)
 	rb_service_block *block = rb_service_find();
 	char why_not[200];
 
-	if (call(block, why_not, sizeof why_not))
+	if (ensure_worker(block, why_not, sizeof why_not))
 		want_device(block, rb_acquire(&block->worker));
 }
 
@@ -231,7 +231,7 @@ wait_for_worker(rb_service_block *block, char *why_not, size_t size)
 	const double until = rb_now_ms() + RB_START_MS;
 	int idle = 0;
 
-	while (call(block, why_not, size))
+	while (ensure_worker(block, why_not, size))
 	{
 		uint64 word = rb_acquire(&block->worker);
 
@@ -245,7 +245,7 @@ wait_for_worker(rb_service_block *block, char *why_not, size_t size)
 			return 0;
 		}
 		CHECK_FOR_INTERRUPTS();
-		rb_nap(&idle);
+		rb_backoff(&idle);
 	}
 	return 0;
 }
@@ -279,7 +279,7 @@ rb_worker_device(bool wait, char *text, size_t size)
 		}
 		want_device(block, word);
 		CHECK_FOR_INTERRUPTS();
-		rb_nap(&idle);
+		rb_backoff(&idle);
 	}
 }
 
@@ -287,7 +287,7 @@ rb_worker_device(bool wait, char *text, size_t size)
 
 /* Writes the segment's handle into a mailbox slot; returns false if no slot is free. */
 static bool
-post(rb_remote *r)
+submit_request(rb_remote *r)
 {
 	for (int i = 0; i < RB_POSTS; i++)
 	{
@@ -310,7 +310,7 @@ post(rb_remote *r)
 
 /* Withdraws the message; returns false if the worker has already taken it. */
 static bool
-withdraw(rb_remote *r)
+withdraw_request(rb_remote *r)
 {
 	uint64 word = r->post_word;
 
@@ -364,8 +364,8 @@ wait_until_taken(rb_remote *r, char *why_not, size_t size)
 		else
 		{
 			if (r->post < 0)
-				(void) post(r);
-			rb_nap(&idle);
+				(void) submit_request(r);
+			rb_backoff(&idle);
 			continue;
 		}
 		return false;
@@ -382,7 +382,7 @@ wait_until_taken(rb_remote *r, char *why_not, size_t size)
 
 /* Lists the arrays of one side that this session must send. */
 static int
-side_arrays(const rb_asked *asked, const rb_order *order, int i, rb_bytes *arrays)
+side_arrays(const rb_request_args *asked, const rb_submission *order, int i, rb_bytes *arrays)
 {
 	const rb_set *set = i == 0 ? order->job->red : order->job->blue;
 	const rb_view *view = set->elsewhere ? set->view : NULL;
@@ -393,7 +393,7 @@ side_arrays(const rb_asked *asked, const rb_order *order, int i, rb_bytes *array
 
 /* Lists the arrays of all sides. */
 static int
-all_arrays(const rb_asked *asked, const rb_order *order, rb_bytes *arrays)
+all_arrays(const rb_request_args *asked, const rb_submission *order, rb_bytes *arrays)
 {
 	int n = 0;
 
@@ -403,9 +403,9 @@ all_arrays(const rb_asked *asked, const rb_order *order, rb_bytes *arrays)
 }
 
 static void
-fill_request(rb_request *request, const rb_context *ctx, const rb_order *order)
+fill_request(rb_request *request, const rb_context *ctx, const rb_submission *order)
 {
-	rb_asked *asked = &request->asked;
+	rb_request_args *asked = &request->asked;
 	const rb_job *job = order->job;
 	rb_bytes arrays[RB_SENT_ARRAYS];
 	int n;
@@ -451,7 +451,7 @@ fill_request(rb_request *request, const rb_context *ctx, const rb_order *order)
 
 /* Reports progress and checks for interrupts; called only by the main thread. */
 static void
-look_around(rb_remote *r)
+report_sending(rb_remote *r)
 {
 	rb_sending *s = &r->sending;
 	uint64 sent = 0;
@@ -478,12 +478,12 @@ send_lane(rb_sending_lane *l, bool first)
 	while (rb_bytes_left(part, s->n) > 0 && rb_acquire(&request->ended) == 0 && !is_gone(r) &&
 		   rb_load(&s->stopped) == 0)
 	{
-		if (rb_bytes_put(&lane, part, s->n) > 0)
+		if (rb_bytes_write(&lane, part, s->n) > 0)
 			idle = 0;
 		else
-			rb_nap(&idle);
+			rb_backoff(&idle);
 		if (first)
-			look_around(r);
+			report_sending(r);
 	}
 	rb_release(&l->done, 1);
 }
@@ -514,7 +514,7 @@ join_lanes(rb_remote *r)
  * stops the threads.
  */
 static void
-send_sides(rb_remote *r, const rb_order *order)
+send_sides(rb_remote *r, const rb_submission *order)
 {
 	rb_sending *s = &r->sending;
 	const uint32 lanes = r->request->asked.lanes;
@@ -537,13 +537,13 @@ send_sides(rb_remote *r, const rb_order *order)
 
 		while (rb_acquire(&r->lane[i].done) == 0)
 		{
-			look_around(r);
-			rb_nap(&idle);
+			report_sending(r);
+			rb_backoff(&idle);
 		}
 	}
 	join_lanes(r);
 	if (s->stopped != 0)
-		rb_throw_kept();
+		rb_rethrow_error();
 }
 
 /* Waits until the worker has found the cached sides; returns false and the reason if it has not. */
@@ -568,14 +568,14 @@ wait_until_found(rb_remote *r, char *why_not, size_t size)
 			snprintf(why_not, size, "the background worker has exited");
 			return false;
 		}
-		rb_nap(&idle);
+		rb_backoff(&idle);
 	}
 	return true;
 }
 
 bool
-rb_remote_open(rb_remote **remote, MemoryContext context, rb_context *ctx, const rb_order *order,
-			   rb_progress_entry *progress, char *why_not, size_t size)
+rb_remote_open(rb_remote **remote, MemoryContext context, rb_context *ctx,
+			   const rb_submission *order, rb_progress_entry *progress, char *why_not, size_t size)
 {
 	rb_remote *r = MemoryContextAllocZero(context, sizeof *r);
 	char reason[200];
@@ -587,7 +587,7 @@ rb_remote_open(rb_remote **remote, MemoryContext context, rb_context *ctx, const
 	r->device = order->device;
 	*remote = r; /* From here on the caller must close the request in any case. */
 	r->worker = wait_for_worker(r->block, why_not, size);
-	if (r->worker != 0 && (r->segment = rb_segment_make(reason, sizeof reason)) == NULL)
+	if (r->worker != 0 && (r->segment = rb_segment_create(reason, sizeof reason)) == NULL)
 		snprintf(why_not, size, "could not allocate shared memory for the request: %s", reason);
 	if (r->segment != NULL)
 	{
@@ -608,7 +608,7 @@ rb_remote_open(rb_remote **remote, MemoryContext context, rb_context *ctx, const
 /* ---- the reply; calls no function of PostgreSQL, because a thread may run this ---- */
 
 static rb_status
-gone(rb_remote *r)
+fail_gone(rb_remote *r)
 {
 	rb_forget_failure(r->ctx);
 	return rb_fail(r->ctx, RB_GONE, 0, 0, "the background worker has exited");
@@ -616,7 +616,7 @@ gone(rb_remote *r)
 
 /* Copies the worker's results to the places where a local join would have stored them. */
 static rb_status
-take_end(rb_remote *r)
+copy_result(rb_remote *r)
 {
 	const rb_request *request = r->request;
 	const rb_stats before = r->ctx->stats;
@@ -633,7 +633,7 @@ take_end(rb_remote *r)
 		r->note[sizeof r->note - 1] = '\0';
 		r->ended = true;
 	}
-	return request->status == RB_GONE ? gone(r) : request->status;
+	return request->status == RB_GONE ? fail_gone(r) : request->status;
 }
 
 /*
@@ -688,7 +688,7 @@ expect_answer(rb_remote *r)
 
 /* Reads what has arrived; sets *idle to 0 if anything has. */
 static rb_status
-look(rb_remote *r, rb_block *block, int *idle)
+read_reply(rb_remote *r, rb_block *block, int *idle)
 {
 	const rb_lane back = rb_lane_back(r->request);
 	/*
@@ -708,23 +708,23 @@ look(rb_remote *r, rb_block *block, int *idle)
 	/* Read what has arrived; more may follow as long as the worker exists. */
 	if (r->answered && rb_bytes_left(r->answer, RB_ANSWER_ARRAYS) > 0)
 	{
-		size_t moved = rb_bytes_take(&back, r->answer, RB_ANSWER_ARRAYS);
+		size_t moved = rb_bytes_read(&back, r->answer, RB_ANSWER_ARRAYS);
 
 		if (moved > 0)
 			*idle = 0;
 		if (moved > 0 || !(ended ? r->request->status != RB_END : lost))
 			return RB_OK;
 	}
-	if (rb_ids_take(r->request, r->next, block))
+	if (rb_ids_read(r->request, r->next, block))
 	{
 		r->out = true;
 		note_pairs(r, block->n);
 		return RB_OK;
 	}
 	if (ended)
-		return take_end(r);
+		return copy_result(r);
 	if (lost && rb_acquire(&r->request->ended) == 0)
-		return gone(r);
+		return fail_gone(r);
 	return RB_OK;
 }
 
@@ -739,8 +739,8 @@ rb_remote_next(rb_remote *r, int wait_ms, rb_block *block)
 		rb_ids_give_back(r->request, r->next++);
 	r->out = false;
 	*block = (rb_block){.n = 0};
-	while ((status = look(r, block, &idle)) == RB_OK && block->n == 0 && rb_now_ms() < until)
-		rb_nap(&idle);
+	while ((status = read_reply(r, block, &idle)) == RB_OK && block->n == 0 && rb_now_ms() < until)
+		rb_backoff(&idle);
 	rb_progress(r->ctx, (rb_stage) rb_load(&r->request->stage), rb_load(&r->request->done),
 				rb_load(&r->request->total));
 	return status;
@@ -774,12 +774,12 @@ rb_remote_not_kept(const rb_remote *r, int side)
 /* ---- rounds of a mesh refinement; threads also call these functions ---- */
 
 /* Arrays that a team sends to the worker */
-typedef struct rb_putting
+typedef struct rb_sending_mesh
 {
 	rb_remote *r;
 	const rb_bytes *arrays;
 	int n;
-} rb_putting;
+} rb_sending_mesh;
 
 /* Returns true if the worker no longer reads from the ring. */
 static bool
@@ -789,54 +789,54 @@ is_over(const rb_remote *r)
 }
 
 static void
-put_part(rb_remote *r, uint32 lane, rb_bytes *part, int n)
+write_part(rb_remote *r, uint32 lane, rb_bytes *part, int n)
 {
 	const rb_lane to = rb_lane_there(r->request, lane);
 	int idle = 0;
 
 	while (rb_bytes_left(part, n) > 0 && !is_over(r) && !rb_should_stop(r->ctx))
-		if (rb_bytes_put(&to, part, n) > 0)
+		if (rb_bytes_write(&to, part, n) > 0)
 			idle = 0;
 		else
-			rb_nap(&idle);
+			rb_backoff(&idle);
 }
 
 static void
-put_lane(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+write_lane(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
-	const rb_putting *p = arg;
+	const rb_sending_mesh *p = arg;
 	rb_bytes part[RB_SENT_ARRAYS];
 
 	(void) me, (void) to;
 	rb_lane_part(&p->r->request->asked, (uint32) from, p->arrays, p->n, part);
-	put_part(p->r, (uint32) from, part, p->n);
+	write_part(p->r, (uint32) from, part, p->n);
 }
 
 /* Sends a mesh. If it does not arrive, the failure is reported when the reply is read. */
 static rb_status
-put_mesh(rb_remote *r, rb_refining *refining)
+write_mesh(rb_remote *r, rb_refining *refining)
 {
 	const uint32 lanes = r->request->asked.lanes;
 	rb_sent_refining sent;
 	rb_bytes announced = {(char *) &sent, sizeof sent};
 	rb_bytes arrays[RB_SENT_ARRAYS];
-	rb_putting putting = {r, arrays, 0};
+	rb_sending_mesh putting = {r, arrays, 0};
 	rb_thread *me;
 	rb_status status;
 
 	rb_sent_refining_of(&sent, refining);
 	putting.n = rb_refining_arrays(&sent, refining, false, arrays);
-	put_part(r, 0, &announced, 1);
+	write_part(r, 0, &announced, 1);
 	status = rb_team_open(r->ctx, (int) lanes, &me);
 	if (status != RB_OK)
 		return status;
-	status = rb_loop(me, lanes, 1, put_lane, &putting);
+	status = rb_loop(me, lanes, 1, write_lane, &putting);
 	rb_team_close(&me);
 	return status;
 }
 
 static rb_status
-take_back(rb_remote *r, rb_bytes *arrays, int n)
+read_arrays(rb_remote *r, rb_bytes *arrays, int n)
 {
 	const rb_lane back = rb_lane_back(r->request);
 	int idle = 0;
@@ -847,7 +847,7 @@ take_back(rb_remote *r, rb_bytes *arrays, int n)
 		const bool ended = rb_acquire(&r->request->ended) != 0;
 		const bool lost = is_gone(r);
 
-		if (rb_bytes_take(&back, arrays, n) > 0)
+		if (rb_bytes_read(&back, arrays, n) > 0)
 		{
 			idle = 0;
 			continue;
@@ -858,16 +858,16 @@ take_back(rb_remote *r, rb_bytes *arrays, int n)
 		{
 			/* The statistics record where other rounds ran. */
 			const rb_stats before = r->ctx->stats;
-			const rb_status status = take_end(r);
+			const rb_status status = copy_result(r);
 
 			r->ctx->stats = before;
 			return status;
 		}
 		if (lost)
-			return gone(r);
+			return fail_gone(r);
 		rb_progress(r->ctx, RB_STAGE_MESH_REFINE, rb_load(&r->request->done),
 					rb_load(&r->request->total));
-		rb_nap(&idle);
+		rb_backoff(&idle);
 	}
 	return RB_OK;
 }
@@ -879,18 +879,18 @@ rb_remote_refine(rb_remote *r, struct rb_refining *refining)
 	rb_sent_refining sent;
 	rb_bytes arrays[RB_SENT_ARRAYS] = {{(char *) &sent, sizeof sent}};
 	rb_refining fresh;
-	rb_status status = put_mesh(r, refining);
+	rb_status status = write_mesh(r, refining);
 
 	if (status == RB_OK)
-		status = take_back(r, arrays, 1);
+		status = read_arrays(r, arrays, 1);
 	if (status != RB_OK)
 		return status;
-	status = rb_refined_make(r->ctx, &sent, &fresh);
+	status = rb_refined_alloc(r->ctx, &sent, &fresh);
 	if (status == RB_OK)
-		status = take_back(r, arrays, rb_refining_arrays(&sent, &fresh, true, arrays));
+		status = read_arrays(r, arrays, rb_refining_arrays(&sent, &fresh, true, arrays));
 	if (status == RB_OK)
 	{
-		rb_refined_take(&sent, &fresh, refining);
+		rb_refined_swap(&sent, &fresh, refining);
 		strlcpy(stats->backend, "cuda", sizeof stats->backend);
 		strlcpy(stats->device, sent.device, sizeof stats->device);
 	}
@@ -906,7 +906,7 @@ rb_remote_close(rb_remote *r)
 	if (r == NULL || r->segment == NULL)
 		return;
 	rb_release(&r->request->stop, 1);
-	(void) withdraw(r);
+	(void) withdraw_request(r);
 	rb_store(&r->sending.stopped, 1);
 	join_lanes(r);
 	rb_free(r->ctx->memory, (void **) &r->words);
@@ -959,8 +959,8 @@ close_asking(int code, Datum arg)
  * bytes.
  */
 static bool
-ask(rb_context *ctx, const rb_order *order, void *into, size_t into_size, char *why_not,
-	size_t size)
+run_request(rb_context *ctx, const rb_submission *order, void *into, size_t into_size,
+			char *why_not, size_t size)
 {
 	static bool registered = false;
 	volatile bool done = false;
@@ -990,7 +990,7 @@ ask(rb_context *ctx, const rb_order *order, void *into, size_t into_size, char *
 
 /* Returns the memory account for requests that return no data. */
 static rb_memory *
-no_memory(void)
+get_memory(void)
 {
 	static rb_memory *memory;
 
@@ -1003,42 +1003,42 @@ no_memory(void)
 
 /* Submits a request that only needs the number of a cached side. */
 static bool
-ask_of(rb_order *order, uint64 number, rb_kind kind, void *into, size_t into_size)
+run_side_request(rb_submission *order, uint64 number, rb_kind kind, void *into, size_t into_size)
 {
 	const rb_set set = {.kind = kind, .number = number, .elsewhere = true};
 	const rb_job job = {.red = &set};
 	char why_not[200];
 	rb_context ctx;
 
-	if (no_memory() == NULL)
+	if (get_memory() == NULL)
 		return false;
-	rb_context_init(&ctx, no_memory());
+	rb_context_init(&ctx, get_memory());
 	order->job = &job;
-	return ask(&ctx, order, into, into_size, why_not, sizeof why_not);
+	return run_request(&ctx, order, into, into_size, why_not, sizeof why_not);
 }
 
 bool
 rb_worker_card(const char *function, const rb_stored *stored, uint64 from, void *to, size_t bytes)
 {
-	rb_order order = {
+	rb_submission order = {
 		.function = function, .ask = RB_ASK_CARD, .card_from = from, .card_bytes = bytes};
 
-	return ask_of(&order, stored->number, stored->kind, to, bytes);
+	return run_side_request(&order, stored->number, stored->kind, to, bytes);
 }
 
 bool
 rb_worker_drop(const char *function, uint64 number)
 {
-	rb_order order = {.function = function, .ask = RB_ASK_DROP};
+	rb_submission order = {.function = function, .ask = RB_ASK_DROP};
 
-	return ask_of(&order, number, RB_TRIANGLE3, NULL, 0);
+	return run_side_request(&order, number, RB_TRIANGLE3, NULL, 0);
 }
 
 bool
 rb_worker_ids(const char *function, rb_context *ctx, const rb_set *set, char *why_not, size_t size)
 {
 	const rb_job job = {.red = set};
-	const rb_order order = {.function = function, .ask = RB_ASK_IDS, .job = &job};
+	const rb_submission order = {.function = function, .ask = RB_ASK_IDS, .job = &job};
 	int64_t *ids = NULL;
 
 	if (rb_array(ctx, (void **) &ids, Max(set->nrows, 1), sizeof *ids) != RB_OK)
@@ -1047,7 +1047,7 @@ rb_worker_ids(const char *function, rb_context *ctx, const rb_set *set, char *wh
 		return false;
 	}
 	/* After a failure, ids are freed with the memory account. */
-	if (!ask(ctx, &order, ids, (size_t) set->nrows * sizeof *ids, why_not, size))
+	if (!run_request(ctx, &order, ids, (size_t) set->nrows * sizeof *ids, why_not, size))
 		return false;
 	rb_set_writable(set)->ids = ids;
 	rb_set_writable(set)->composed_ids = true;
@@ -1059,11 +1059,11 @@ rb_worker_keep(const char *function, rb_context *ctx, const rb_set *set, const r
 			   const void *card, char *why_not, size_t size)
 {
 	const rb_job job = {.red = set};
-	const rb_order order = {.function = function,
-							.ask = RB_ASK_KEEP,
-							.job = &job,
-							.keep = {keep, NULL},
-							.card = {card, NULL}};
+	const rb_submission order = {.function = function,
+								 .ask = RB_ASK_KEEP,
+								 .job = &job,
+								 .keep = {keep, NULL},
+								 .card = {card, NULL}};
 
-	return ask(ctx, &order, NULL, 0, why_not, size);
+	return run_request(ctx, &order, NULL, 0, why_not, size);
 }

@@ -38,7 +38,7 @@ static struct
 } store = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static int64
-now(void)
+current_time(void)
 {
 	struct timespec t;
 
@@ -49,7 +49,7 @@ now(void)
 /* ---- the list, in the worker; the caller holds the lock ---- */
 
 static void
-publish(int i)
+publish_entry(int i)
 {
 	rb_stored_entry *e;
 	uint32 change;
@@ -66,7 +66,7 @@ publish(int i)
 
 /* Returns the index of a side in the list, or -1; number 0 finds an empty entry. */
 static int
-place_of(uint64 number)
+slot_of(uint64 number)
 {
 	for (int i = 0; i < RB_STORED; i++)
 		if (store.list[i].number == number)
@@ -74,10 +74,10 @@ place_of(uint64 number)
 	return -1;
 }
 
-static rb_kept *
-kept_of(uint64 number)
+static rb_cache_entry *
+find_cached(uint64 number)
 {
-	rb_kept *kept = NULL;
+	rb_cache_entry *kept = NULL;
 
 	if (store.cache == NULL || number == 0)
 		return NULL;
@@ -120,18 +120,18 @@ static void
 unlist_gone(void)
 {
 	for (int i = 0; i < RB_STORED; i++)
-		if (store.list[i].number != 0 && kept_of(store.list[i].number) == NULL)
+		if (store.list[i].number != 0 && find_cached(store.list[i].number) == NULL)
 		{
 			note_gone(store.list[i].number);
 			memset(&store.list[i], 0, sizeof store.list[i]);
-			publish(i);
+			publish_entry(i);
 		}
 }
 
 static void
-list(const rb_to_keep *keep, const rb_kept *kept, bool ascend)
+list_side(const rb_to_keep *keep, const rb_cache_entry *kept, bool ascend)
 {
-	const int i = place_of(0);
+	const int i = slot_of(0);
 	const rb_set *set = kept->set;
 
 	Assert(i >= 0);
@@ -147,9 +147,9 @@ list(const rb_to_keep *keep, const rb_kept *kept, bool ascend)
 								.srid = set->srid,
 								.bytes = kept->bytes,
 								.hits = kept->hits,
-								.used = now(),
+								.used = current_time(),
 								.ascend = ascend};
-	publish(i);
+	publish_entry(i);
 }
 
 /* ---- functions for the worker ---- */
@@ -163,7 +163,7 @@ rb_store_open(rb_service_block *block, uint32 number)
 	rb_cache_set_last_number((uint64) number << 32);
 	store.block = block;
 	for (int i = 0; i < RB_STORED; i++)
-		publish(i);
+		publish_entry(i);
 	pthread_mutex_unlock(&store.lock);
 }
 
@@ -173,7 +173,7 @@ rb_store_close(void)
 	pthread_mutex_lock(&store.lock);
 	memset(store.list, 0, sizeof store.list);
 	for (int i = 0; i < RB_STORED; i++)
-		publish(i);
+		publish_entry(i);
 	store.block = NULL;
 	pthread_mutex_unlock(&store.lock);
 }
@@ -204,20 +204,20 @@ const rb_set *
 rb_store_use(uint64 number, bool hit)
 {
 	const rb_set *set = NULL;
-	rb_kept *kept;
+	rb_cache_entry *kept;
 
 	pthread_mutex_lock(&store.lock);
-	kept = kept_of(number);
+	kept = find_cached(number);
 	if (kept != NULL && hit)
 	{
-		int i = place_of(number);
+		int i = slot_of(number);
 
 		set = rb_cache_use(store.cache, kept);
 		if (i >= 0)
 		{
 			store.list[i].hits = kept->hits;
-			store.list[i].used = now();
-			publish(i);
+			store.list[i].used = current_time();
+			publish_entry(i);
 		}
 	}
 	else if (kept != NULL)
@@ -227,13 +227,13 @@ rb_store_use(uint64 number, bool hit)
 }
 
 void *
-rb_store_card(uint64 number, uint64 from, size_t bytes)
+rb_store_manifest(uint64 number, uint64 from, size_t bytes)
 {
-	const rb_kept *kept;
+	const rb_cache_entry *kept;
 	void *card = NULL;
 
 	pthread_mutex_lock(&store.lock);
-	kept = kept_of(number);
+	kept = find_cached(number);
 	if (kept != NULL && from <= kept->card_size && bytes <= kept->card_size - from)
 		card = malloc(bytes);
 	if (card != NULL)
@@ -244,10 +244,10 @@ rb_store_card(uint64 number, uint64 from, size_t bytes)
 
 /* Evicts the least recently used side if there is one more than the list can hold. */
 static void
-make_place(void)
+free_slot(void)
 {
-	rb_kept *last = NULL;
-	rb_kept *next = NULL;
+	rb_cache_entry *last = NULL;
+	rb_cache_entry *next = NULL;
 	int n = 0;
 
 	while ((next = rb_cache_next(store.cache, next)) != NULL)
@@ -271,32 +271,32 @@ rb_store_put(const rb_to_keep *keep, const void *card, const rb_set *set, rb_err
 	{
 		status = rb_cache_put(store.cache, keep->key, sizeof keep->key, set, card, keep->card_bytes,
 							  error);
-		make_place();
+		free_slot();
 		unlist_gone();
 	}
 	if (status == RB_OK)
-		list(keep, kept_of(set->number), ascend);
+		list_side(keep, find_cached(set->number), ascend);
 	pthread_mutex_unlock(&store.lock);
 	return status;
 }
 
 bool
-rb_store_set_card(uint64 number, const rb_to_keep *keep, const void *card)
+rb_store_set_manifest(uint64 number, const rb_to_keep *keep, const void *card)
 {
-	rb_kept *kept;
+	rb_cache_entry *kept;
 	int i;
 	bool fits;
 
 	pthread_mutex_lock(&store.lock);
-	kept = kept_of(number);
-	i = place_of(number);
+	kept = find_cached(number);
+	i = slot_of(number);
 	fits = kept != NULL && i >= 0 && kept->card_size == keep->card_bytes &&
 		   memcmp(store.list[i].keep.key, keep->key, sizeof keep->key) == 0;
 	if (fits)
 	{
 		memcpy(kept->card, card, kept->card_size);
 		store.list[i].keep = *keep;
-		publish(i);
+		publish_entry(i);
 	}
 	pthread_mutex_unlock(&store.lock);
 	return fits;
@@ -305,12 +305,12 @@ rb_store_set_card(uint64 number, const rb_to_keep *keep, const void *card)
 void
 rb_store_drop(uint64 number)
 {
-	rb_kept *kept;
+	rb_cache_entry *kept;
 
 	pthread_mutex_lock(&store.lock);
 	if (number != 0)
 	{
-		if ((kept = kept_of(number)) != NULL)
+		if ((kept = find_cached(number)) != NULL)
 			rb_cache_drop(store.cache, kept);
 	}
 	else
@@ -328,7 +328,7 @@ rb_store_was_used(uint64 number)
 	if (number == 0)
 		return;
 	pthread_mutex_lock(&store.lock);
-	if (kept_of(number) == NULL)
+	if (find_cached(number) == NULL)
 		note_gone(number);
 	pthread_mutex_unlock(&store.lock);
 }
@@ -361,7 +361,7 @@ rb_store_note_device(const rb_backend *device)
 		if (store.list[i].number == number[i] && store.list[i].device_bytes != bytes[i])
 		{
 			store.list[i].device_bytes = bytes[i];
-			publish(i);
+			publish_entry(i);
 		}
 	pthread_mutex_unlock(&store.lock);
 }
@@ -370,7 +370,7 @@ rb_store_note_device(const rb_backend *device)
 
 /* Copies an entry; returns true if it is valid and belongs to the running worker. */
 static bool
-look(rb_service_block *block, int i, rb_stored *stored)
+copy_entry(rb_service_block *block, int i, rb_stored *stored)
 {
 	rb_stored_entry *e = &block->stored[i];
 	uint64 word = rb_acquire(&block->worker);
@@ -398,7 +398,7 @@ rb_stored_find(const void *key, rb_stored *stored)
 	rb_service_block *block = rb_service_find();
 
 	for (int i = 0; block != NULL && i < RB_STORED; i++)
-		if (look(block, i, stored) && memcmp(stored->keep.key, key, RB_KEY_BYTES) == 0)
+		if (copy_entry(block, i, stored) && memcmp(stored->keep.key, key, RB_KEY_BYTES) == 0)
 			return true;
 	memset(stored, 0, sizeof *stored);
 	return false;
@@ -410,7 +410,7 @@ rb_stored_get(int i, rb_stored *stored)
 	rb_service_block *block = rb_service_find();
 	const bool there = block != NULL && i >= 0 && i < RB_STORED;
 
-	if (!there || !look(block, i, stored))
+	if (!there || !copy_entry(block, i, stored))
 		memset(stored, 0, sizeof *stored);
 	return there;
 }
@@ -420,7 +420,7 @@ bool
 rb_stored_was_seen(uint64 key, uint64 state)
 {
 	rb_service_block *block = rb_service_find();
-	rb_seen *seen;
+	rb_seen_table *seen;
 	bool was;
 
 	if (block == NULL || key == 0)

@@ -33,7 +33,7 @@
 #define LONGEST 100 /* Number of unsuccessful checks after which the sleep no longer grows */
 
 void
-rb_nap(int *idle)
+rb_backoff(int *idle)
 {
 	struct timespec t = {0, 0};
 	long us = LEAST_NAP_US;
@@ -76,12 +76,12 @@ rb_sent_side_of(rb_sent_side *sent, const rb_set *set, const rb_to_keep *keep)
 		announce_rows(&sent->rows, set);
 	else if (set->view == NULL)
 	{
-		sent->from = RB_FROM_KEPT;
+		sent->from = RB_FROM_CACHED;
 		sent->number = set->number;
 	}
 	else
 	{
-		sent->from = RB_FROM_VIEW;
+		sent->from = RB_FROM_DELTA;
 		sent->number = set->view->kept->number;
 		sent->ncuts = set->view->ncuts;
 		announce_rows(&sent->rows, set->view->fresh);
@@ -98,9 +98,9 @@ rb_side_arrays(const rb_sent_side *sent, const rb_cut *cuts, const rb_set *rows,
 	int n = 0;
 
 	StaticAssertStmt(2 * RB_SIDE_ARRAYS + 1 <= RB_SENT_ARRAYS, "two sides, and numbers");
-	if (sent->from == RB_FROM_VIEW)
+	if (sent->from == RB_FROM_DELTA)
 		arrays[n++] = (rb_bytes){(char *) cuts, ((size_t) sent->ncuts + 1) * sizeof *cuts};
-	if (sent->from != RB_FROM_KEPT)
+	if (sent->from != RB_FROM_CACHED)
 	{
 		arrays[n++] =
 			(rb_bytes){(char *) rows->coords,
@@ -117,7 +117,7 @@ rb_side_arrays(const rb_sent_side *sent, const rb_cut *cuts, const rb_set *rows,
 }
 
 int
-rb_number_array(const rb_asked *asked, const uint32_t *number, rb_bytes *array)
+rb_number_array(const rb_request_args *asked, const uint32_t *number, rb_bytes *array)
 {
 	const rb_sent_side *side = &asked->side[asked->of == RB_OF_BLUE ? asked->sides - 1 : 0];
 
@@ -155,13 +155,14 @@ rb_lane_back(rb_request *request)
 
 /* Returns where the part of a lane begins. */
 static size_t
-part_begin(const rb_asked *asked, uint32 lane, size_t bytes)
+part_begin(const rb_request_args *asked, uint32 lane, size_t bytes)
 {
 	return lane == asked->lanes ? bytes : bytes / asked->lanes / ALIGNED * ALIGNED * lane;
 }
 
 void
-rb_lane_part(const rb_asked *asked, uint32 lane, const rb_bytes *arrays, int n, rb_bytes *part)
+rb_lane_part(const rb_request_args *asked, uint32 lane, const rb_bytes *arrays, int n,
+			 rb_bytes *part)
 {
 	for (int i = 0; i < n; i++)
 	{
@@ -174,7 +175,7 @@ rb_lane_part(const rb_asked *asked, uint32 lane, const rb_bytes *arrays, int n, 
 
 /* Moves at most `most` bytes between arrays and the lane, from position `at` of the lane. */
 static size_t
-move(const rb_lane *lane, rb_bytes *arrays, int n, uint64 at, size_t most, bool into_ring)
+move_bytes(const rb_lane *lane, rb_bytes *arrays, int n, uint64 at, size_t most, bool into_ring)
 {
 	size_t moved = 0;
 
@@ -197,22 +198,22 @@ move(const rb_lane *lane, rb_bytes *arrays, int n, uint64 at, size_t most, bool 
 }
 
 size_t
-rb_bytes_put(const rb_lane *lane, rb_bytes *arrays, int n)
+rb_bytes_write(const rb_lane *lane, rb_bytes *arrays, int n)
 {
 	uint64 sent = lane->way->sent.n;
 	size_t room = lane->size - (size_t) (sent - rb_acquire(&lane->way->received.n));
-	size_t moved = move(lane, arrays, n, sent, room, true);
+	size_t moved = move_bytes(lane, arrays, n, sent, room, true);
 
 	rb_release(&lane->way->sent.n, sent + moved);
 	return moved;
 }
 
 size_t
-rb_bytes_take(const rb_lane *lane, rb_bytes *arrays, int n)
+rb_bytes_read(const rb_lane *lane, rb_bytes *arrays, int n)
 {
 	uint64 received = lane->way->received.n;
 	size_t there = (size_t) (rb_acquire(&lane->way->sent.n) - received);
-	size_t moved = move(lane, arrays, n, received, there, false);
+	size_t moved = move_bytes(lane, arrays, n, received, there, false);
 
 	rb_release(&lane->way->received.n, received + moved);
 	return moved;
@@ -221,7 +222,7 @@ rb_bytes_take(const rb_lane *lane, rb_bytes *arrays, int n)
 /* ---- blocks of ids ---- */
 
 bool
-rb_ids_put(rb_request *request, uint64 number, const rb_block *block)
+rb_ids_write(rb_request *request, uint64 number, const rb_block *block)
 {
 	size_t slot = number % RB_SENT_BLOCKS;
 
@@ -238,7 +239,7 @@ rb_ids_put(rb_request *request, uint64 number, const rb_block *block)
 }
 
 bool
-rb_ids_take(rb_request *request, uint64 number, rb_block *block)
+rb_ids_read(rb_request *request, uint64 number, rb_block *block)
 {
 	size_t slot = number % RB_SENT_BLOCKS;
 
@@ -246,7 +247,7 @@ rb_ids_take(rb_request *request, uint64 number, rb_block *block)
 		return false;
 	block->red = request->ring.ids[slot].red;
 	block->blue = request->ring.ids[slot].blue;
-	block->words = (size_t) rb_told_words(request->asked.predicate);
+	block->words = (size_t) rb_payload_words(request->asked.predicate);
 	block->told = block->words > 0 ? request->ring.ids[slot].told : NULL;
 	block->n = request->pairs[slot];
 	return true;

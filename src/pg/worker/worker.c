@@ -51,7 +51,7 @@ typedef struct rb_serving
 	dsm_segment *segment;
 	rb_request *request;
 	rb_served *served;
-	rb_asked asked;
+	rb_request_args asked;
 } rb_serving;
 
 static rb_service_block *block;
@@ -103,7 +103,7 @@ rb_service_install(void)
  * finished.
  */
 static void
-reap(double wait_ms)
+reap_requests(double wait_ms)
 {
 	const double until = rb_now_ms() + wait_ms;
 	dlist_mutable_iter iter;
@@ -148,7 +148,7 @@ leave_at_exit(int code, Datum arg)
 	rb_store_close();
 	rb_service_leave(RB_WORKER_NONE);
 	stop_all();
-	reap(RB_STOP_MS);
+	reap_requests(RB_STOP_MS);
 	dlist_foreach(iter, &serving)
 		rb_served_abandon(dlist_container(rb_serving, node, iter.cur)->served);
 }
@@ -238,7 +238,7 @@ publish_device(void)
 
 /* Updates the entry in pg_stat_activity. */
 static void
-report(void)
+report_activity(void)
 {
 	static int before_n = -1;
 	static int before_client = 0;
@@ -332,8 +332,8 @@ serve_until_idle(void)
 		for (int i = 0; i < RB_POSTS && leaving_since == 0; i++)
 			if (serve_post(&block->post[i]))
 				idle_since = rb_now_ms();
-		reap(0);
-		report();
+		reap_requests(0);
+		report_activity();
 		if (rb_served_device_failed() && leaving_since == 0)
 			leaving_since = rb_now_ms();
 		if (leaving_since > 0 &&
