@@ -351,6 +351,7 @@ layers:
 		echo "layers: majors of PostgreSQL are known in src/pg/base/compat.h only"; exit 1; fi
 	@for f in $(notdir $(wildcard src/*/*.[ch] src/*/*/*.[ch] cuda/*.cu cuda/*.cuh)); do \
 		grep -qw -- "$$f" CONTRIBUTING.md || { echo "layers: $$f is not on the map of CONTRIBUTING.md"; exit 1; }; done
+	@test/prose
 	@echo "layers: in order"
 
 # Nobody needs somebody who needs him, among files and among folders.

@@ -493,7 +493,7 @@ typedef struct rb_cells_args
 	rb_predicate predicate;
 	double distance; /* Distance of RB_WITHIN */
 	/* Payload bits of a pair of triangles that the float test accepts, already shifted */
-	uint32_t told;
+	uint32_t payload;
 	uint32_t axes;    /* Bit set of the axes that the kinds have */
 	bool faces;       /* Triangles on both sides */
 	bool boxes;       /* Overlapping boxes are the result */

@@ -273,12 +273,12 @@ pools_free(rb_joiner *j)
  * progress, and the stream would wait for the copy.
  */
 static __global__ void
-tally_kernel(const rb_launch_tally *tally, const rb_count *next, rb_launch_tally *told)
+tally_kernel(const rb_launch_tally *tally, const rb_count *next, rb_launch_tally *payload)
 {
 	rb_launch_tally t = *tally;
 
 	t.next = *next;
-	*told = t;
+	*payload = t;
 }
 
 /* Reports the current counters of launch k in the mailbox and records the event. */
@@ -554,7 +554,7 @@ joiner_init(rb_joiner *j, rb_device_run *run, const rb_device_set side[2], bool 
 	j->args.filters = run->ctx->filters;
 	j->args.predicate = predicate;
 	j->args.distance = run->job->distance;
-	j->args.told = (uint32_t) rb_payload_of_generic(predicate) << RB_PAYLOAD_SHIFT;
+	j->args.payload = (uint32_t) rb_payload_of_generic(predicate) << RB_PAYLOAD_SHIFT;
 	j->args.within = run->job->within_rows;
 	j->args.axes = rb_kind_dims(side[0].kind) == 2 ? 3 : 7;
 	j->args.faces = rb_faces_decide(predicate, j->side[0].kind, j->side[1].kind) ||

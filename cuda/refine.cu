@@ -22,7 +22,7 @@ typedef struct list
 	uint32_t n;
 } list;
 
-typedef struct rounds
+typedef struct refine_rounds
 {
 	rb_device_run *run;
 	rb_refining *r;
@@ -47,19 +47,19 @@ typedef struct rounds
 	bool full;
 	bool done;
 	bool forgot; /* Cached signs were dropped because the table was full */
-} rounds;
+} refine_rounds;
 
 /* ---- memory ---- */
 
 static void
-note_bytes(rounds *s)
+note_bytes(refine_rounds *s)
 {
 	if (s->run->used > s->most_bytes)
 		s->most_bytes = s->run->used;
 }
 
 static rb_status
-alloc_block(rounds *s, void **block, size_t bytes)
+alloc_block(refine_rounds *s, void **block, size_t bytes)
 {
 	rb_status status = rb_device_alloc(s->run, block, bytes);
 
@@ -72,7 +72,7 @@ alloc_block(rounds *s, void **block, size_t bytes)
  * more if memory allows.
  */
 static rb_status
-grow_block(rounds *s, void **block, size_t *cap, size_t need, size_t element)
+grow_block(refine_rounds *s, void **block, size_t *cap, size_t need, size_t element)
 {
 	size_t more = *cap + *cap / 4;
 	rb_status status;
@@ -96,7 +96,7 @@ grow_block(rounds *s, void **block, size_t *cap, size_t need, size_t element)
 
 /* Grows an array to this many elements and preserves the first `used` ones. */
 static rb_status
-grow_array(rounds *s, rb_refine_arena *arena, size_t used, size_t need, size_t element)
+grow_array(refine_rounds *s, rb_refine_arena *arena, size_t used, size_t need, size_t element)
 {
 	rb_status status = rb_refine_arena_grow(s->run, arena, used * element, need * element);
 
@@ -105,7 +105,7 @@ grow_array(rounds *s, rb_refine_arena *arena, size_t used, size_t need, size_t e
 }
 
 static rb_status
-reserve_mesh(rounds *s, size_t cells, size_t sites)
+reserve_mesh(refine_rounds *s, size_t cells, size_t sites)
 {
 	rb_cells *m = &s->a.m;
 
@@ -127,20 +127,20 @@ entries_of(const list *l)
 }
 
 static uint32_t *
-free_of(const rounds *s)
+free_of(const refine_rounds *s)
 {
 	return (uint32_t *) s->free.at;
 }
 
 /* Reserves space for `more` elements behind those of a list. */
 static rb_status
-reserve_list(rounds *s, list *l, size_t more)
+reserve_list(refine_rounds *s, list *l, size_t more)
 {
 	return grow_array(s, &l->room, l->n, l->n + more, sizeof(rb_entry64));
 }
 
 static void
-free_arenas(rounds *s)
+free_arenas(refine_rounds *s)
 {
 	rb_refine_arena *all[] = {&s->cells,       &s->sites,      &s->kind,       &s->parent,
 							  &s->free,        &s->tets.room,  &s->later.room, &s->spare.room,
@@ -153,7 +153,7 @@ free_arenas(rounds *s)
 /* ---- counters read by the host ---- */
 
 static rb_status
-clear_counts(rounds *s)
+clear_counts(refine_rounds *s)
 {
 	RB_CUDA(s->run,
 			cudaMemsetAsync(s->a.counts, 0, sizeof(rb_refine_counts), s->run->queue->compute));
@@ -161,14 +161,14 @@ clear_counts(rounds *s)
 }
 
 static rb_status
-clear_word(rounds *s, uint32_t *word)
+clear_word(refine_rounds *s, uint32_t *word)
 {
 	RB_CUDA(s->run, cudaMemsetAsync(word, 0, sizeof(uint32_t), s->run->queue->compute));
 	return RB_OK;
 }
 
 static rb_status
-read_counts(rounds *s)
+read_counts(refine_rounds *s)
 {
 	RB_CUDA(s->run, cudaMemcpyAsync(s->counts, s->a.counts, sizeof(rb_refine_counts),
 									cudaMemcpyDeviceToHost, s->run->queue->compute));
@@ -178,7 +178,7 @@ read_counts(rounds *s)
 
 /* Charges the time since the last call to this step. If the device is timed, waits for it first. */
 static rb_status
-charge_time(rounds *s, rb_refine_step step)
+charge_time(refine_rounds *s, rb_refine_step step)
 {
 	double now;
 
@@ -196,7 +196,7 @@ typedef rb_status (*asker)(rb_device_run *run, const rb_refine_args *a, const rb
 
 /* Drops all cached signs. */
 static rb_status
-clear_signs(rounds *s)
+clear_signs(refine_rounds *s)
 {
 	cudaStream_t stream = s->run->queue->compute;
 
@@ -231,7 +231,7 @@ compute_some_signs(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* Computes signs by GMP, on several threads if there are enough of them. */
 static rb_status
-compute_signs(rounds *s, const rb_refine_query *q, int8_t *answers, uint32_t n)
+compute_signs(refine_rounds *s, const rb_refine_query *q, int8_t *answers, uint32_t n)
 {
 	answering all = {q, answers};
 
@@ -247,7 +247,7 @@ compute_signs(rounds *s, const rb_refine_query *q, int8_t *answers, uint32_t n)
 
 /* Computes all new signs. Stores the number of known signs in *n. */
 static rb_status
-compute_new_signs(rounds *s, uint32_t *n)
+compute_new_signs(refine_rounds *s, uint32_t *n)
 {
 	cudaStream_t stream = s->run->queue->compute;
 	rb_refine_signs *asked = &s->a.asked;
@@ -275,7 +275,7 @@ compute_new_signs(rounds *s, uint32_t *n)
 
 /* Repeats the candidates of list 1, which wait for signs, until none of them waits. */
 static rb_status
-resolve_signs(rounds *s, asker again, rb_refine_some some)
+resolve_signs(refine_rounds *s, asker again, rb_refine_some some)
 {
 	some.list = s->a.list[1];
 	some.n = &s->a.counts->asks;
@@ -314,7 +314,7 @@ resolve_signs(rounds *s, asker again, rb_refine_some some)
 
 /* Allocates the workspace for cavities of any size, with an empty hash table. */
 static rb_status
-alloc_huge(rounds *s)
+alloc_huge(refine_rounds *s)
 {
 	uint32_t cells = RB_ROOM_CELLS_LARGE, bytes;
 
@@ -332,7 +332,7 @@ alloc_huge(rounds *s)
 
 /* Repeats the candidates that wait for signs. */
 static rb_status
-grow_asking(rounds *s, rb_refine_some some)
+grow_asking(refine_rounds *s, rb_refine_some some)
 {
 	if (s->counts->asks == 0)
 		return RB_OK;
@@ -346,7 +346,7 @@ grow_asking(rounds *s, rb_refine_some some)
  * still need one.
  */
 static rb_status
-grow_listed(rounds *s, uint32_t most, bool huge, uint32_t *left)
+grow_listed(refine_rounds *s, uint32_t most, bool huge, uint32_t *left)
 {
 	rb_refine_some listed = {s->a.list[2], &s->a.counts->listed, most, false, true, huge};
 	rb_refine_some some = {s->a.list[0], &s->a.counts->open, most, false, true, huge};
@@ -377,7 +377,7 @@ grow_listed(rounds *s, uint32_t most, bool huge, uint32_t *left)
  * large ones.
  */
 static rb_status
-grow_large(rounds *s, uint32_t left, bool huge)
+grow_large(refine_rounds *s, uint32_t left, bool huge)
 {
 	if (!huge)
 		RB_TRY(grow_listed(s, RB_ROUND_LARGE, false, &left));
@@ -389,7 +389,7 @@ grow_large(rounds *s, uint32_t left, bool huge)
 
 /* Grows many candidates: filters first, then exact signs for the candidates that these leave. */
 static rb_status
-grow_many(rounds *s)
+grow_many(refine_rounds *s)
 {
 	rb_refine_some some = {s->a.list[0], &s->a.counts->open, s->a.ncands, false, false, false};
 
@@ -410,7 +410,7 @@ grow_many(rounds *s)
  * because the size of the workspace does not affect it.
  */
 static rb_status
-grow_few(rounds *s)
+grow_few(refine_rounds *s)
 {
 	bool wide = s->wide && s->a.ncands <= 2 * rb_refine_exact_teams();
 	rb_refine_some some = {NULL, NULL, s->a.ncands, false, wide, false};
@@ -426,7 +426,7 @@ grow_few(rounds *s)
 
 /* Grows all cavities, and repeats this if there was no space for the lists of their cells. */
 static rb_status
-grow_all(rounds *s)
+grow_all(refine_rounds *s)
 {
 	for (;;)
 	{
@@ -445,7 +445,7 @@ grow_all(rounds *s)
 
 /* Takes up to `most` entries from the end of a list, in their order. */
 static rb_status
-gather_from_end(rounds *s, list *l, uint32_t most)
+gather_from_end(refine_rounds *s, list *l, uint32_t most)
 {
 	uint32_t n = l->n < most ? l->n : most;
 
@@ -457,7 +457,7 @@ gather_from_end(rounds *s, list *l, uint32_t most)
 
 /* Takes every step-th tetrahedron of the list's window, up to `most`. */
 static rb_status
-gather_spread(rounds *s, uint32_t most)
+gather_spread(refine_rounds *s, uint32_t most)
 {
 	list *l = &s->tets;
 	const uint32_t window = (uint32_t) rb_round_window(l->n, s->most), before = l->n - window;
@@ -489,7 +489,7 @@ gather_spread(rounds *s, uint32_t most)
 
 /* Collects the candidates of a round. If there are none, the rounds end. */
 static rb_status
-gather_candidates(rounds *s)
+gather_candidates(refine_rounds *s)
 {
 	uint32_t most = RB_ROUND_CANDIDATES;
 	uint64_t all = (uint64_t) s->pieces.n + s->walls.n + s->tets.n;
@@ -549,7 +549,7 @@ gather_candidates(rounds *s)
 
 /* Determines the winners, numbers them, and assigns slots to their new cells. */
 static rb_status
-number_winners(rounds *s)
+number_winners(refine_rounds *s)
 {
 	rb_refining *r = s->r;
 	uint64_t most = r->options->max_points > 0 ? r->options->max_points : UINT32_MAX - 8;
@@ -593,7 +593,7 @@ number_winners(rounds *s)
 
 /* Allocates memory for the splits that the new cells need. */
 static rb_status
-reserve_needs(rounds *s)
+reserve_needs(refine_rounds *s)
 {
 	RB_TRY(grow_block(s, (void **) &s->a.needs, &s->needs_cap, s->a.nfresh, sizeof(uint16_t)));
 	return grow_block(s, (void **) &s->needs_sums, &s->needs_sums_cap,
@@ -601,7 +601,7 @@ reserve_needs(rounds *s)
 }
 
 static void
-ends_of_lists(rounds *s)
+ends_of_lists(refine_rounds *s)
 {
 	s->a.pieces = entries_of(&s->pieces);
 	s->a.walls = entries_of(&s->walls);
@@ -615,7 +615,7 @@ ends_of_lists(rounds *s)
 
 /* Appends to the lists the entries put back by candidates, then the entries needed by new cells. */
 static rb_status
-append_entries(rounds *s)
+append_entries(refine_rounds *s)
 {
 	uint4 back, needs;
 	uint32_t stuck;
@@ -655,7 +655,7 @@ append_entries(rounds *s)
 
 /* Updates the number of used slots and the list of free ones. */
 static rb_status
-count_places(rounds *s, uint32_t freed)
+count_places(refine_rounds *s, uint32_t freed)
 {
 	uint32_t reused = s->a.nfresh < s->nfree ? s->a.nfresh : s->nfree;
 
@@ -671,7 +671,7 @@ count_places(rounds *s, uint32_t freed)
 }
 
 static rb_status
-one_round(rounds *s)
+one_round(refine_rounds *s)
 {
 	uint32_t freed;
 
@@ -698,7 +698,7 @@ one_round(rounds *s)
  * its cost.
  */
 static rb_status
-one_round_noted(rounds *s)
+one_round_noted(refine_rounds *s)
 {
 	const uint64_t launches = s->launches, waits = s->waits;
 	const double start = rb_now_ms();
@@ -716,7 +716,7 @@ one_round_noted(rounds *s)
 
 /* Lists the splits that the initial cells need; at the start all cells are new. */
 static rb_status
-first_needs(rounds *s)
+first_needs(refine_rounds *s)
 {
 	memset(&s->a.places, 0, sizeof(s->a.places));
 	s->a.ncands = 0;
@@ -730,7 +730,7 @@ first_needs(rounds *s)
 
 /* Copies an array to the device; an empty array is only allocated. */
 static rb_status
-upload_array(rounds *s, void **to, const void *from, size_t bytes)
+upload_array(refine_rounds *s, void **to, const void *from, size_t bytes)
 {
 	*to = NULL;
 	RB_TRY(alloc_block(s, to, bytes));
@@ -738,7 +738,7 @@ upload_array(rounds *s, void **to, const void *from, size_t bytes)
 }
 
 static rb_status
-upload_sizes(rounds *s)
+upload_sizes(refine_rounds *s)
 {
 	const rb_sizes *z = s->r->mesh.sizes;
 	rb_sizes *to;
@@ -757,7 +757,7 @@ upload_sizes(rounds *s)
 }
 
 static rb_status
-upload_mesh(rounds *s)
+upload_mesh(refine_rounds *s)
 {
 	const rb_refining *r = s->r;
 	const rb_cells *from = &r->mesh;
@@ -795,7 +795,7 @@ upload_mesh(rounds *s)
 }
 
 static rb_status
-open_rounds(rounds *s)
+open_rounds(refine_rounds *s)
 {
 	static_assert(sizeof(rb_refine_counts) <= sizeof(rb_mailbox), "what the host learns");
 
@@ -818,13 +818,13 @@ open_rounds(rounds *s)
 }
 
 /* Arrays of the host that replace those of the mesh once all are downloaded */
-typedef struct result
+typedef struct downloaded_mesh
 {
 	void *cells, *sites, *kind, *parent, *free, *stuck;
-} result;
+} downloaded_mesh;
 
 static rb_status
-download_array(rounds *s, void **to, const void *from, size_t bytes)
+download_array(refine_rounds *s, void **to, const void *from, size_t bytes)
 {
 	rb_error error;
 	rb_status status = rb_resize(s->run->ctx->memory, to, bytes + 1, &error);
@@ -835,7 +835,7 @@ download_array(rounds *s, void **to, const void *from, size_t bytes)
 }
 
 static rb_status
-download_mesh(rounds *s, result *to)
+download_mesh(refine_rounds *s, downloaded_mesh *to)
 {
 	RB_TRY(rb_sync(s->run));
 	RB_TRY(download_array(s, &to->cells, s->a.m.cells, s->ncells * sizeof(rb_cell)));
@@ -856,11 +856,11 @@ swap_in(void **ours, void **theirs)
 }
 
 static rb_status
-replace_mesh(rounds *s)
+replace_mesh(refine_rounds *s)
 {
 	rb_refining *r = s->r;
 	rb_refine_report *report = r->report;
-	result to = {NULL, NULL, NULL, NULL, NULL, NULL};
+	downloaded_mesh to = {NULL, NULL, NULL, NULL, NULL, NULL};
 	void **all[] = {&to.cells, &to.sites, &to.kind, &to.parent, &to.free};
 	void **theirs[] = {(void **) &r->mesh.cells, (void **) &r->mesh.sites, (void **) &r->mesh.kind,
 					   (void **) &r->mesh.parent, (void **) &r->free};
@@ -910,7 +910,7 @@ replace_mesh(rounds *s)
 }
 
 static rb_status
-run_rounds(rounds *s)
+run_rounds(refine_rounds *s)
 {
 	RB_TRY(open_rounds(s));
 	RB_TRY(rb_sync(s->run));
@@ -941,7 +941,7 @@ refine_on_device(rb_device_run *run, rb_refining *r)
 {
 	const uint64_t limit = run->ctx->gpu_memory_limit;
 	size_t free_bytes, all_bytes;
-	rounds s;
+	refine_rounds s;
 	rb_status status;
 
 	RB_CUDA(run, cudaMemGetInfo(&free_bytes, &all_bytes));

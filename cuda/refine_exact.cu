@@ -19,11 +19,11 @@
 #define LARGE_WARPS 8 /* Warps of a block that grows one large cavity */
 
 /* State by which a thread requests signs */
-typedef struct asking
+typedef struct sign_worker
 {
 	rb_exact_env env; /* First member, because rb_device_asks gets only a pointer to it */
 	const rb_refine_signs *asked;
-} asking;
+} sign_worker;
 
 static __device__ __forceinline__ bool
 same_points(const rb_refine_query *q, const rb_refine_query *r)
@@ -40,7 +40,7 @@ static __device__ int
 rb_device_asks(rb_exact_env *env, const double *a, const double *b, const double *c,
 			   const double *d, const double *e)
 {
-	const rb_refine_signs *asked = ((asking *) env)->asked;
+	const rb_refine_signs *asked = ((sign_worker *) env)->asked;
 	rb_refine_query q;
 	uint64_t h = 0;
 	uint32_t at, i;
@@ -87,10 +87,10 @@ rb_refine_exact_teams(void)
 	return EXACT_WARPS / LARGE_WARPS;
 }
 
-static __device__ __forceinline__ asking
+static __device__ __forceinline__ sign_worker
 begin_worker(const rb_refine_args *a, uint32_t worker)
 {
-	asking me;
+	sign_worker me;
 
 	me.env.filters = a->filters;
 	me.env.exact = true;
@@ -122,7 +122,7 @@ grow_some(rb_cavity_team<TEAM> *team, const rb_refine_args *a, const rb_refine_s
 		  rb_array_reserve *room)
 {
 	const uint32_t end = rb_refine_end(some);
-	asking me = begin_worker(a, blockIdx.x * 32 * TEAM + threadIdx.x);
+	sign_worker me = begin_worker(a, blockIdx.x * 32 * TEAM + threadIdx.x);
 
 	for (uint32_t k = blockIdx.x; k < end; k += gridDim.x)
 	{
@@ -194,7 +194,7 @@ __launch_bounds__(EXACT_THREADS) beside_exact_kernel(const __grid_constant__ rb_
 {
 	const uint32_t end = rb_refine_end(&some);
 	const uint32_t t = blockIdx.x * blockDim.x + threadIdx.x;
-	asking me = begin_worker(&a, t);
+	sign_worker me = begin_worker(&a, t);
 
 	for (uint32_t k = t; k < end; k += gridDim.x * blockDim.x)
 	{

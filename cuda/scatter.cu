@@ -14,7 +14,7 @@
 
 #include "core/primitive/reference_point.h"
 
-/* What a pass does with each incidence */
+/* Work of a pass on each incidence */
 enum
 {
 	COUNT,
@@ -328,7 +328,7 @@ in_share(const rb_grid_args *args, const double lo[3], const double hi[3], uint3
 
 /* ---- all objects ---- */
 
-/* What a thread block caches of the current node */
+/* Data of the current node that a thread block caches */
 typedef struct rb_scatter_node
 {
 	rb_grid grid;

@@ -164,8 +164,8 @@ flush_pairs(const rb_cells_args *args, const rb_tiles<NEAR> *t, rb_warp *w, int 
 	const uint32_t lane = threadIdx.x & 31, n = w->found[sort];
 	const uint16_t *found = t->found[threadIdx.x / 32] + sort * ROOM(NEAR);
 	rb_launch_tally *tally = args->pool.tally;
-	const uint32_t told =
-		NEAR ? (uint32_t) RB_PAYLOAD(RB_WITHIN_OF(sort == HIT)) << RB_PAYLOAD_SHIFT : args->told;
+	const uint32_t payload =
+		NEAR ? (uint32_t) RB_PAYLOAD(RB_WITHIN_OF(sort == HIT)) << RB_PAYLOAD_SHIFT : args->payload;
 	rb_count at = 0;
 
 	__syncwarp();
@@ -183,7 +183,7 @@ flush_pairs(const rb_cells_args *args, const rb_tiles<NEAR> *t, rb_warp *w, int 
 			if (sort != UNDECIDED)
 			{
 				p = rb_pair_of(args, r, b);
-				p.red |= told;
+				p.red |= payload;
 			}
 			(sort == UNDECIDED ? args->pool.undecided : args->pool.hits)[at + i] = p;
 		}

@@ -177,7 +177,7 @@ rb_parts_join(rb_context *ctx, const rb_backend *backend, const rb_parts *parts,
 		for (size_t i = 0; i < block.n && status == RB_OK; i++)
 		{
 			const rb_meeting meeting = {(uint32_t) block.red[i], (uint32_t) block.blue[i],
-										(uint32_t) block.told[i]};
+										(uint32_t) block.payload[i]};
 
 			status = i % 64 == 63 && rb_should_stop(ctx) ? RB_STOPPED : take(user, meeting);
 		}
@@ -391,12 +391,12 @@ classify_meeting(void *user, rb_meeting m)
 		kind = x < facets ? RB_FLAW_POINT_IN_FACET : RB_FLAW_POINT_ON_SEGMENT;
 	else if (y < facets && same_corners(f, m))
 		kind = RB_FLAW_FACETS_EQUAL;
-	else if (y < facets && RB_PAYLOAD_DIMENSION(m.told) == 2)
+	else if (y < facets && RB_PAYLOAD_DIMENSION(m.payload) == 2)
 		kind = RB_FLAW_FACETS_OVERLAP;
 	else
 	{
 		/* Parts that only touch do so in a corner of one of them or in an edge of each. */
-		if (!RB_PAYLOAD_CROSSES(m.told) || x >= facets)
+		if (!RB_PAYLOAD_CROSSES(m.payload) || x >= facets)
 		{
 			bool any = record_points(f, m.red, m.blue, m);
 

@@ -234,7 +234,7 @@ note_meeting(void *user, rb_meeting meeting)
 {
 	splitting *s = user;
 
-	return put_triple(s, &s->meetings, meeting.red, meeting.blue, meeting.told);
+	return put_triple(s, &s->meetings, meeting.red, meeting.blue, meeting.payload);
 }
 
 static rb_status

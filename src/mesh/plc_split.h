@@ -33,7 +33,7 @@ typedef struct rb_meeting
 {
 	uint32_t red;
 	uint32_t blue;
-	uint32_t told; /* payload bits of RB_SELF_INTERSECT */
+	uint32_t payload; /* payload bits of RB_SELF_INTERSECT */
 } rb_meeting;
 
 extern rb_status rb_parts_build(rb_context *ctx, const rb_plc *plc, rb_parts *parts);

@@ -32,8 +32,8 @@ typedef enum rb_vertex_kind
 /* Selects the tetrahedra to keep */
 typedef enum rb_keep
 {
-	RB_KEEP_INSIDE, /* those enclosed by facets, minus holes marked by seeds */
-	RB_KEEP_HULL    /* all within the convex hull, minus holes marked by seeds */
+	RB_KEEP_INSIDE, /* tetrahedra enclosed by facets, minus holes marked by seeds */
+	RB_KEEP_HULL    /* all tetrahedra in the convex hull, minus holes marked by seeds */
 } rb_keep;
 
 /*

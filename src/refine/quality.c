@@ -10,7 +10,7 @@
 #include <math.h>
 
 static void
-subtract(const double *a, const double *b, double *d)
+subtract_points(const double *a, const double *b, double *d)
 {
 	for (int i = 0; i < 3; i++)
 		d[i] = a[i] - b[i];
@@ -47,9 +47,9 @@ rb_tet_measure(const double *a, const double *b, const double *c, const double *
 	p[1] = b;
 	p[2] = c;
 	p[3] = d;
-	subtract(a, d, u);
-	subtract(b, d, v);
-	subtract(c, d, w);
+	subtract_points(a, d, u);
+	subtract_points(b, d, v);
+	subtract_points(c, d, w);
 	cross_product(v, w, n[0]);
 	cross_product(w, u, n[1]);
 	cross_product(u, v, n[2]);
@@ -63,7 +63,7 @@ rb_tet_measure(const double *a, const double *b, const double *c, const double *
 		{
 			double edge[3], angle;
 
-			subtract(p[i], p[j], edge);
+			subtract_points(p[i], p[j], edge);
 			shortest = fmin(shortest, dot_product(edge, edge));
 			cross_product(n[i], n[j], edge);
 			angle =

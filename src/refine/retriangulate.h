@@ -69,7 +69,7 @@ rb_star_independent_at(const rb_cells *m, rb_exact_env *env, const rb_refine_can
 			p[j + 1] = rb_site_at(m, v[j + 1]);
 		}
 		p[4] = other->at;
-		/* Of two new points, the later candidate gets the larger number. */
+		/* The later candidate of two new points gets the larger number. */
 		v[4] = rb_key_index(claim) > rb_key_index(cand->key) ? RB_GHOST - 1 : RB_GHOST - 3;
 		sign = rb_insphere_at(env, p[0], p[1], p[2], p[3], p[4]);
 		if (sign == 0)

@@ -22,7 +22,7 @@
 
 #define POINTS 6
 #define EQUATIONS 5 /* Two sums, three axes */
-#define CORNERS 20  /* Of a polytope of weights: at most 6 over 3 */
+#define CORNERS 20  /* Maximum number of corners of a polytope of weights: 6 over 3 */
 #define BOUNDS 1000 /* Maximum number of inequalities; 100 for three free weights */
 
 static struct

@@ -163,7 +163,7 @@ static unsigned
 side_of(const double *p, uint32_t row)
 {
 	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
-	unsigned told = 0;
+	unsigned payload = 0;
 
 	for (uint32_t i = first_of[row]; i < first_of[row + 1]; i++)
 	{
@@ -171,9 +171,9 @@ side_of(const double *p, uint32_t row)
 		const int answer = rb_points_largest(t, 3, 3, 2) < p[2] ? 0 : rb_ray_crossing(&env, p, t);
 
 		if (RB_IS_YES(answer))
-			told = ((told ^ RB_PAYLOAD(answer)) & 1) | ((told | RB_PAYLOAD(answer)) & 2);
+			payload = ((payload ^ RB_PAYLOAD(answer)) & 1) | ((payload | RB_PAYLOAD(answer)) & 2);
 	}
-	return told;
+	return payload;
 }
 
 static rb_status
@@ -261,16 +261,16 @@ static void
 take_stretch(void *arg, const rb_block *block, size_t i)
 {
 	stretches_of *of = &found[block->red[i]][row_of_id(block->blue[i])];
-	const uint64_t *told = block->told + i * block->words;
+	const uint64_t *payload = block->payload + i * block->words;
 	rb_line_interval *s = &of->at[of->n++];
 
 	(void) arg;
 	memset(s, 0, sizeof *s);
-	memcpy(&s->from, &told[0], sizeof(double));
-	memcpy(&s->to, &told[1], sizeof(double));
-	memcpy(&s->length, &told[2], sizeof(double));
-	s->on_boundary = (told[3] & RB_INTERVAL_OF(1, 0)) != 0;
-	leaves[block->red[i]][row_of_id(block->blue[i])] = (told[3] & RB_INTERVAL_OF(0, 1)) != 0;
+	memcpy(&s->from, &payload[0], sizeof(double));
+	memcpy(&s->to, &payload[1], sizeof(double));
+	memcpy(&s->length, &payload[2], sizeof(double));
+	s->on_boundary = (payload[3] & RB_INTERVAL_OF(1, 0)) != 0;
+	leaves[block->red[i]][row_of_id(block->blue[i])] = (payload[3] & RB_INTERVAL_OF(0, 1)) != 0;
 }
 
 static void
@@ -333,7 +333,7 @@ take_side(void *arg, const rb_block *block, size_t i)
 {
 	uint64_t(*got)[MOST_BODIES] = arg;
 
-	got[block->red[i]][row_of_id(block->blue[i])] = block->told[i];
+	got[block->red[i]][row_of_id(block->blue[i])] = block->payload[i];
 }
 
 static void
@@ -374,7 +374,7 @@ take_report(void *arg, const rb_block *block, size_t i)
 	char text[RB_BODY_REASON];
 
 	(*(uint32_t *) arg)++;
-	rb_body_of_words(&report, block->told + i * block->words);
+	rb_body_of_words(&report, block->payload + i * block->words);
 	rb_body_check(&ctx, shape[row].t, (uint32_t) shape[row].n, &want);
 	rb_body_reason(&report, text);
 	CHECK(report.faces == faces_of[row] && report.closed == want.closed &&

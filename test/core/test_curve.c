@@ -155,7 +155,7 @@ drop(made *m)
 }
 
 static const char *
-told(const rb_intersection *s)
+payload(const rb_intersection *s)
 {
 	static char text[4000];
 	size_t n = 0;
@@ -205,7 +205,7 @@ expect(const char *what, uint32_t points, uint32_t lines, uint32_t polygons, uin
 			CHECK(s->npoints == points && s->nlines == lines && s->npolygons == polygons &&
 					  s->nrings == rings && s->line[s->nlines] == line_corners &&
 					  s->ring[s->nrings] == ring_corners,
-				  "%s, order %u: %s", what, order, told(s));
+				  "%s, order %u: %s", what, order, payload(s));
 		drop(&m);
 	}
 }
@@ -259,7 +259,7 @@ cubes(void)
 	make(&m, memory, 0, false);
 	CHECK(same_doubles(m.shape.line_corners,
 					   P(1, 1, 2, 1, 2, 2, 1, 2, 1, 2, 2, 1, 2, 1, 1, 2, 1, 2, 1, 1, 2), 21),
-		  "%s", told(&m.shape));
+		  "%s", payload(&m.shape));
 	drop(&m);
 
 	for (int other = 0; other < 2; other++)
@@ -272,12 +272,12 @@ cubes(void)
 		/* It is oriented like red's face: counterclockwise seen from the inside of blue. */
 		CHECK(
 			same_doubles(m.shape.ring_corners, P(1, 0, 0, 1, 1, 0, 1, 1, 1, 1, 0, 1, 1, 0, 0), 15),
-			"%s", told(&m.shape));
+			"%s", payload(&m.shape));
 		drop(&m);
 		make(&m, memory, 0, true);
 		CHECK(
 			same_doubles(m.shape.ring_corners, P(1, 0, 0, 1, 0, 1, 1, 1, 1, 1, 1, 0, 1, 0, 0), 15),
-			"%s", told(&m.shape));
+			"%s", payload(&m.shape));
 		drop(&m);
 	}
 	clear();
@@ -356,7 +356,7 @@ rings(void)
 
 		make(&m, memory, 0, false);
 		CHECK(m.shape.nlines == 1 && m.shape.npoints == 0 && m.shape.line[1] == 11,
-			  "half a ring: %s", told(&m.shape));
+			  "half a ring: %s", payload(&m.shape));
 		drop(&m);
 	}
 	clear();
@@ -458,7 +458,7 @@ in_order(void)
 		quad(1, false, P(-19, -19, 0), P(19, -19, 0), P(19, 19, 0), P(-19, 19, 0));
 		expect("a U", 0, 3, 0, 0, 10, 0);
 		make(&m, memory, (uint32_t) i, false);
-		CHECK(length_of_lines(&m.shape) == 25, "%s", told(&m.shape));
+		CHECK(length_of_lines(&m.shape) == 25, "%s", payload(&m.shape));
 		drop(&m);
 	}
 }
@@ -502,7 +502,7 @@ coarse(void)
 	triangle(1, P(z, 8, 0), P(z + 2, -24, 0), P(z - 2, -24, 0));
 	expect("a needle", 0, 1, 0, 0, 2, 0);
 	make(&m, memory, 0, false);
-	CHECK(same_doubles(m.shape.line_corners, P(z, -8, 0, z, 8, 0), 6), "%s", told(&m.shape));
+	CHECK(same_doubles(m.shape.line_corners, P(z, -8, 0, z, 8, 0), 6), "%s", payload(&m.shape));
 	drop(&m);
 }
 
@@ -532,7 +532,7 @@ points(void)
 
 		make(&m, memory, 0, false);
 		CHECK(m.shape.nlines == 1 && m.shape.npoints == 0 && m.shape.line[1] == 2, "%s",
-			  told(&m.shape));
+			  payload(&m.shape));
 		drop(&m);
 	}
 	/* An apex on a polygon of the intersection */
@@ -842,18 +842,18 @@ cells(void)
 			for (uint32_t k = m.shape.line[i]; k + 1 < m.shape.line[i + 1]; k++)
 				length += fabs(m.shape.line_corners[3 * k] - m.shape.line_corners[3 * k + 3]) +
 						  fabs(m.shape.line_corners[3 * k + 1] - m.shape.line_corners[3 * k + 4]);
-		CHECK(right, "a hole is turned as an outer ring is: %s", told(&m.shape));
+		CHECK(right, "a hole is turned as an outer ring is: %s", payload(&m.shape));
 		CHECK(area == cells, "area %g of %d", area, cells);
 		CHECK(m.shape.npolygons == (uint32_t) components(), "%u polygons of %d", m.shape.npolygons,
 			  components());
-		CHECK(length == edges, "length %g of %d: %s", length, edges, told(&m.shape));
+		CHECK(length == edges, "length %g of %d: %s", length, edges, payload(&m.shape));
 		CHECK(m.shape.npoints == (uint32_t) corners, "%u points of %d", m.shape.npoints, corners);
 		{
 			made other;
 
 			make(&other, memory, 1 + (uint32_t) check_below(50), false);
 			CHECK(other.status == RB_OK && same_shape(&m.shape, &other.shape), "another order: %s",
-				  told(&other.shape));
+				  payload(&other.shape));
 			drop(&other);
 		}
 		lone += m.shape.npoints;
@@ -1668,8 +1668,8 @@ look_at_soup(long round)
 	CHECK(m.status == RB_OK, "round %ld: status %d", round, m.status);
 	if (m.status == RB_OK && take_back(&m.shape))
 	{
-		all_and_once(told(&m.shape));
-		few_and_straight(&m.shape, told(&m.shape));
+		all_and_once(payload(&m.shape));
+		few_and_straight(&m.shape, payload(&m.shape));
 		too_large += overflowed;
 		seen_polygons += m.shape.npolygons;
 		seen_lines += m.shape.nlines;
@@ -1682,9 +1682,9 @@ look_at_soup(long round)
 
 		make(&other, memory, i == 0 ? 3 : 1 + (uint32_t) check_below(100), i % 2 == 1);
 		same = i % 2 == 0 ? same_shape(s, t) : same_lines(s, t);
-		CHECK(same, "round %ld, order %d:%s", round, i, told(s));
+		CHECK(same, "round %ld, order %d:%s", round, i, payload(s));
 		if (!same)
-			CHECK(false, "and:%s", told(t));
+			CHECK(false, "and:%s", payload(t));
 		drop(&other);
 	}
 	drop(&m);
@@ -1850,7 +1850,7 @@ slivers(void)
 		make(&m, memory, 0, false);
 		make(&other, memory, 3, true);
 		CHECK(m.status == RB_OK && other.status == RB_OK && same_lines(&m.shape, &other.shape),
-			  "round %ld:%s", round, told(&m.shape));
+			  "round %ld:%s", round, payload(&m.shape));
 		lines += m.shape.nlines;
 		drop(&m);
 		drop(&other);
@@ -1968,7 +1968,7 @@ many(void)
 		CHECK(rb_curve_add(c, i / 12, i % 12) == RB_OK, "pair %u", i);
 	CHECK(rb_curve_finish(c, &s) == RB_OK && s.nlines == 1 && s.line[1] == 7 && s.npolygons == 0 &&
 			  s.npoints == 0,
-		  "%s", told(&s));
+		  "%s", payload(&s));
 	/* Many small intersections need no more memory than one. */
 	{
 		const uint64_t used = rb_memory_used(memory);
@@ -1980,7 +1980,7 @@ many(void)
 			rb_curve_again(c, &it.side[0], &it.side[1]);
 			for (uint32_t k = 0; k < 144; k++)
 				CHECK(rb_curve_add(c, k / 12, k % 12) == RB_OK, "pair %u", k);
-			CHECK(rb_curve_finish(c, &s) == RB_OK && s.nlines == 1, "%s", told(&s));
+			CHECK(rb_curve_finish(c, &s) == RB_OK && s.nlines == 1, "%s", payload(&s));
 		}
 		CHECK(rb_memory_used(memory) == used, "%lu bytes more",
 			  (unsigned long) (rb_memory_used(memory) - used));
@@ -1988,7 +1988,7 @@ many(void)
 	/* No pairs at all */
 	rb_curve_again(c, &it.side[0], &it.side[1]);
 	CHECK(rb_curve_finish(c, &s) == RB_OK && s.nlines + s.npolygons + s.npoints + s.nrings == 0,
-		  "%s", told(&s));
+		  "%s", payload(&s));
 	rb_curve_close(&c);
 	CHECK(c == NULL, "closed");
 	free(hills);
@@ -2011,7 +2011,7 @@ limits(void)
 			cube(s, i % 2 == s, i, i % 2 + s, 2 * i % 3, 2, 2, 2 + s);
 	make(&whole, memory, 0, false);
 	CHECK(whole.status == RB_OK && whole.shape.npolygons > 0 && whole.shape.nlines > 0, "%s",
-		  told(&whole.shape));
+		  payload(&whole.shape));
 	for (uint64_t limit = 100; !done; limit += limit / 16 + 100)
 	{
 		rb_memory *small = rb_memory_create(limit);
@@ -2025,7 +2025,7 @@ limits(void)
 		if (done)
 			CHECK(m.shape.nlines == whole.shape.nlines &&
 					  m.shape.npolygons == whole.shape.npolygons,
-				  "%s", told(&m.shape));
+				  "%s", payload(&m.shape));
 		drop(&m);
 		CHECK(rb_memory_used(small) == 0, "%lu bytes are left",
 			  (unsigned long) rb_memory_used(small));

@@ -203,7 +203,7 @@ nothing_is_wrong(void)
 	const rb_kernel *k[3];
 	const int n = kernels(k);
 	long zeros = 0, flat_hits = 0, dropped = 0, small_hits = 0, small_dropped = 0;
-	long settled = 0, easy = 0, corners = 0, told = 0;
+	long settled = 0, easy = 0, corners = 0, payload = 0;
 
 	for (long round = check_rounds(600); round > 0; round--)
 	{
@@ -268,7 +268,7 @@ nothing_is_wrong(void)
 													RB_KDOP_GUARDS_0, b[0], b[1]);
 
 				CHECK(!apart || !meet[i], "%s, way %d: extents lose a pair", k[j]->name, way);
-				told += apart;
+				payload += apart;
 			}
 			for (int s = 0; s < 2; s++)
 			{
@@ -375,9 +375,9 @@ nothing_is_wrong(void)
 	}
 	CHECK(
 		zeros > 0 && flat_hits > 0 && dropped > 0 && small_hits > 0 && small_dropped > 0 &&
-			corners > 0 && told > 0,
+			corners > 0 && payload > 0,
 		"%ld zeros, %ld hits that touch, %ld dropped, %ld and %ld in float, %ld corners, %ld by extents",
-		zeros, flat_hits, dropped, small_hits, small_dropped, corners, told);
+		zeros, flat_hits, dropped, small_hits, small_dropped, corners, payload);
 	/* For random triangles, float leaves only those perpendicular to an axis, and few others. */
 	CHECK(settled > easy / 100 * 99, "%ld of %ld in float", settled, easy);
 }
@@ -702,7 +702,7 @@ boxes(void)
 						slab[1],
 						false,
 						0};
-	long found = 0, missed = 0, told = 0;
+	long found = 0, missed = 0, payload = 0;
 
 	for (long round = check_rounds(3000); round > 0; round--)
 	{
@@ -749,7 +749,7 @@ boxes(void)
 											   RB_KDOP_GUARDS_0, slab[0][i], slab[1][i]))
 				out[0][want++] = 5u << 16 | local[i];
 		}
-		told += owned - want;
+		payload += owned - want;
 		red = (rb_box_row){lo, hi, mine, 5, extent[0], extent[1]};
 		found += want;
 		missed += rows.n - first - want;
@@ -766,8 +766,8 @@ boxes(void)
 				  owned);
 		}
 	}
-	CHECK(found > 0 && missed > 0 && told > 0, "%ld found, %ld not, of %ld slabs told", found,
-		  missed, told);
+	CHECK(found > 0 && missed > 0 && payload > 0, "%ld found, %ld not, of %ld slabs payload", found,
+		  missed, payload);
 }
 
 /*

@@ -347,7 +347,7 @@ check_mesh(rb_mesh *m, const char *name)
 		}
 		for (uint32_t i = 0; i < 4; i++)
 		{
-			rb_face g = tet->n[i];
+			rb_tet_face g = tet->n[i];
 			const rb_tet *next = &m->tets[rb_face_tet(g)];
 			uint32_t opposite = next->v[rb_face_corner(g)];
 			uint32_t common = 0;
@@ -616,7 +616,7 @@ edges_and_faces(void)
 					}
 					for (uint32_t c = 0; c < npoints; c++)
 					{
-						rb_face f = 0;
+						rb_tet_face f = 0;
 
 						if (c == a || c == b)
 							continue;

@@ -1267,11 +1267,11 @@ garbage(void)
 		judge(&m);
 		for (int i = 0; i < RB_FAULT_KINDS; i++)
 		{
-			uint64_t told = 0;
+			uint64_t payload = 0;
 
 			for (uint32_t j = 0; j < report.nlist; j++)
-				told += report.list[j].kind == (rb_fault_kind) i;
-			CHECK(told == (report.count[i] < m.in.most ? report.count[i] : m.in.most), "%d", i);
+				payload += report.list[j].kind == (rb_fault_kind) i;
+			CHECK(payload == (report.count[i] < m.in.most ? report.count[i] : m.in.most), "%d", i);
 		}
 		drop(&m);
 	}

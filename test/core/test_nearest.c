@@ -216,7 +216,7 @@ typedef struct found
 } found;
 
 static rb_status
-put(void *user, const rb_pair *rows, const uint64_t *told, size_t n)
+put(void *user, const rb_pair *rows, const uint64_t *payload, size_t n)
 {
 	found *f = user;
 
@@ -226,7 +226,7 @@ put(void *user, const rb_pair *rows, const uint64_t *told, size_t n)
 		if (i == 0 || rows[i].red != rows[i - 1].red)
 			f->torn += f->seen[rows[i].red]++;
 		f->pair[f->n] = rows[i];
-		memcpy(&f->distance[f->n++], &told[i], sizeof *told);
+		memcpy(&f->distance[f->n++], &payload[i], sizeof *payload);
 	}
 	pthread_mutex_unlock(&f->lock);
 	if (f->stop != NULL)
@@ -353,7 +353,7 @@ is_within(const truth *t, size_t at, double distance)
 	return within;
 }
 
-static long ties, limits, told_pairs;
+static long ties, limits, payload_pairs;
 
 /* Sorts all blue rows of each red row. */
 static uint32_t *
@@ -437,10 +437,10 @@ agree(const truth *t, const uint32_t *order, uint32_t k, double distance, uint32
 			ties += i > 0 && f.distance[is] == f.distance[is - 1];
 		}
 	CHECK(wrong == 0 && bits == 0 && f.n == expected,
-		  "%s, k %u, distance %g, filters %x: %zu of %zu wrong, %zu distances, %zu told", what, k,
-		  distance, filters, wrong, expected, bits, f.n);
+		  "%s, k %u, distance %g, filters %x: %zu of %zu wrong, %zu distances, %zu payload", what,
+		  k, distance, filters, wrong, expected, bits, f.n);
 	CHECK(rb_memory_used(memory) == 0, "%s: memory left", what);
-	told_pairs += (long) f.n;
+	payload_pairs += (long) f.n;
 	rb_memory_destroy(memory);
 	free(f.pair);
 	free(f.distance);
@@ -500,7 +500,7 @@ against_rationals(void)
 	for (int f = 0; f < FAMILIES; f++)
 		for (long n = check_rounds(4); n > 0; n--)
 			try(&families[f], 4, 12, true, (int) n % 4);
-	CHECK(ties > 0 && limits > 0 && told_pairs > 0, "%ld ties, %ld limits", ties, limits);
+	CHECK(ties > 0 && limits > 0 && payload_pairs > 0, "%ld ties, %ld limits", ties, limits);
 }
 
 static void

@@ -507,7 +507,7 @@ one_row(const rb_set *set, uint32_t row)
 static void
 all_as_one(void)
 {
-	long told = 0;
+	long payload = 0;
 
 	for (long round = 0; round < check_rounds(60); round++)
 	{
@@ -568,8 +568,8 @@ all_as_one(void)
 			while (status == RB_OK)
 			{
 				status = rb_stream_next(stream, 100, &block);
-				for (size_t i = 0; i < block.n && status == RB_OK; i++, told++)
-					answer[block.red[i] - 100][block.blue[i] - 200] = (int) block.told[i];
+				for (size_t i = 0; i < block.n && status == RB_OK; i++, payload++)
+					answer[block.red[i] - 100][block.blue[i] - 200] = (int) block.payload[i];
 			}
 			CHECK(status == RB_END, "status %d: %s", status, ctx.error.text);
 			rb_stream_close(stream);
@@ -591,7 +591,7 @@ all_as_one(void)
 		rb_set_release(&red);
 		rb_set_release(&blue);
 	}
-	CHECK(told > 0, "nothing was told");
+	CHECK(payload > 0, "nothing was payload");
 }
 
 /*

@@ -347,7 +347,7 @@ make_cells(solid *s, bool cubes, const solid *other)
 		}
 		else
 		{
-			/* The same solid or its complement, possibly with one cell more or less */
+			/* An equal solid or its complement, possibly with one cell more or less */
 			place_pattern(&p, 1, whole_cubes(other) && (cubes || check_below(2)));
 			fill_as(&p, other, family == 4 || family == 5);
 			if (family % 2)
@@ -756,13 +756,13 @@ typedef struct table
 } table;
 
 static rb_status
-put_rows(void *user, const rb_pair *rows, const uint64_t *told, size_t n)
+put_rows(void *user, const rb_pair *rows, const uint64_t *payload, size_t n)
 {
 	table *t = user;
 
 	for (size_t i = 0; i < n; i++)
 	{
-		t->relation[rows[i].red][rows[i].blue] = told[i];
+		t->relation[rows[i].red][rows[i].blue] = payload[i];
 		t->count[rows[i].red][rows[i].blue]++;
 	}
 	return t->answer;
@@ -1061,8 +1061,8 @@ through_a_stream(void)
 			const int r = (int) block.red[i] - 100, b = (int) block.blue[i] - 200;
 
 			CHECK(r >= 0 && r < 8 && b >= 0 && b < 8 && t.count[r][b] == 1 &&
-					  t.relation[r][b] == block.told[i],
-				  "row %d, %d: %d", r, b, (int) block.told[i]);
+					  t.relation[r][b] == block.payload[i],
+				  "row %d, %d: %d", r, b, (int) block.payload[i]);
 			t.count[r & 7][b & 7] = 0;
 		}
 	CHECK(status == RB_END && pairs > 8, "status %d, %ld pairs", (int) status, pairs);

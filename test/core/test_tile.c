@@ -221,7 +221,7 @@ typedef struct answer
 	{
 		uint32_t red;
 		uint32_t blue;
-		uint64_t told[4];
+		uint64_t payload[4];
 	} * pair;
 	uint64_t count;
 } answer;
@@ -264,10 +264,11 @@ ask(const rb_job *job, answer *got)
 			if (job->within_rows)
 			{
 				got->pair[got->n].blue = got->pair[got->n].red;
-				got->pair[got->n].told[1] = (uint64_t) block.blue[i];
+				got->pair[got->n].payload[1] = (uint64_t) block.blue[i];
 			}
-			for (size_t k = 0; block.told != NULL && k < block.words; k++)
-				got->pair[got->n].told[job->within_rows ? 0 : k] = block.told[i * block.words + k];
+			for (size_t k = 0; block.payload != NULL && k < block.words; k++)
+				got->pair[got->n].payload[job->within_rows ? 0 : k] =
+					block.payload[i * block.words + k];
 			got->n++;
 		}
 	CHECK(status == RB_END, "%s", rb_status_text(status));

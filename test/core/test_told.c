@@ -104,7 +104,7 @@ expect(const rb_job *job, uint32_t *width, size_t *pairs)
 			const uint32_t x = row_of(r, i), y = row_of(b, j);
 			uint64_t *at = job->within_rows ? &table[(size_t) i * *width + j]
 											: &table[(size_t) x * *width + y];
-			uint64_t told;
+			uint64_t payload;
 			double distance;
 			int answer;
 
@@ -113,14 +113,14 @@ expect(const rb_job *job, uint32_t *width, size_t *pairs)
 			answer = rb_pair_decide(&env, job->predicate, r->kind, b->kind, p, q);
 			if (!RB_IS_YES(answer))
 				continue;
-			told = RB_PAYLOAD(answer);
+			payload = RB_PAYLOAD(answer);
 			if (job->predicate == RB_WITHIN)
 			{
 				distance = rb_distance(r->kind, b->kind, p, q);
-				memcpy(&told, &distance, sizeof told);
+				memcpy(&payload, &distance, sizeof payload);
 			}
 			*pairs += *at == NONE;
-			*at = merged(job->predicate, *at, told);
+			*at = merged(job->predicate, *at, payload);
 		}
 	return table;
 }
@@ -170,7 +170,7 @@ agree(const rb_job *job, const char *what)
 					x = part_of(job->red, (uint32_t) block.red[i],
 								(uint32_t) (block.blue[i] >> 32));
 				}
-				wrong += want[(size_t) x * width + y] != block.told[i];
+				wrong += want[(size_t) x * width + y] != block.payload[i];
 			}
 		rb_stream_close(stream);
 		CHECK(status == RB_END && n == pairs && wrong == 0,

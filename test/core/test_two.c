@@ -41,7 +41,7 @@ row_of(rb_kind kind, uint32_t n, int range, double shift)
 
 /* Tests all parts against all others. */
 static void
-one_by_one(const rb_job *job, bool *any, uint64_t *told)
+one_by_one(const rb_job *job, bool *any, uint64_t *payload)
 {
 	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true, .distance = job->distance};
 	const int red_width = rb_kind_width(job->red->kind),
@@ -50,7 +50,7 @@ one_by_one(const rb_job *job, bool *any, uint64_t *told)
 	unsigned dimension = 0, crosses = 0;
 
 	*any = false;
-	*told = 0;
+	*payload = 0;
 	for (uint32_t i = 0; i < job->red->nparts; i++)
 		for (uint32_t k = 0; k < job->blue->nparts; k++)
 		{
@@ -81,9 +81,9 @@ one_by_one(const rb_job *job, bool *any, uint64_t *told)
 			crosses |= RB_PAYLOAD_CROSSES(RB_PAYLOAD(answer));
 		}
 	if (job->predicate == RB_CONTACT)
-		*told = RB_PAYLOAD(RB_CONTACT_OF(dimension, crosses));
+		*payload = RB_PAYLOAD(RB_CONTACT_OF(dimension, crosses));
 	if (job->predicate == RB_NEAREST)
-		memcpy(told, &least, sizeof *told);
+		memcpy(payload, &least, sizeof *payload);
 }
 
 static const rb_kind kinds[][2] = {
@@ -110,7 +110,7 @@ as_one_by_one(void)
 			rb_job job = {.red = red, .blue = blue, .predicate = predicates[i]};
 			rb_context ctx;
 			bool any, truth;
-			uint64_t told, true_told;
+			uint64_t payload, true_told;
 			rb_row_cache known[2] = {{.tree = NULL}, {.tree = NULL}};
 
 			/* Nearest neighbors exist only for triangles. */
@@ -121,13 +121,14 @@ as_one_by_one(void)
 			job.distance = predicates[i] == RB_NEAREST ? INFINITY : (double) check_below(4);
 			job.nearest = 1;
 			one_by_one(&job, &truth, &true_told);
-			CHECK(rb_row_pair_test(&ctx, &job, &known[0], &known[1], &any, &told) == RB_OK,
+			CHECK(rb_row_pair_test(&ctx, &job, &known[0], &known[1], &any, &payload) == RB_OK,
 				  "failed");
 			CHECK(any == truth, "predicate %d of %u and %u parts: %d", predicates[i], red->nparts,
 				  blue->nparts, any);
 			if (any && (predicates[i] == RB_CONTACT || predicates[i] == RB_NEAREST))
-				CHECK(told == true_told, "predicate %d of %u and %u parts: told %lx, and not %lx",
-					  predicates[i], red->nparts, blue->nparts, (unsigned long) told,
+				CHECK(payload == true_told,
+					  "predicate %d of %u and %u parts: payload %lx, and not %lx", predicates[i],
+					  red->nparts, blue->nparts, (unsigned long) payload,
 					  (unsigned long) true_told);
 			yes[i] += any;
 			no[i] += !any;
@@ -168,16 +169,16 @@ known_rows(void)
 			rb_row_cache once = {.tree = NULL};
 			rb_context ctx;
 			bool any, truth;
-			uint64_t told, true_told;
+			uint64_t payload, true_told;
 
 			job.distance = which == 3 ? INFINITY : (double) check_below(4);
 			rb_context_init(&ctx, memory);
 			ctx.threads = 1;
 			one_by_one(&job, &truth, &true_told);
-			CHECK(rb_row_pair_test(&ctx, &job, &once, &known, &any, &told) == RB_OK, "failed");
-			CHECK(any == truth && (!any || (which != 1 && which != 3) || told == true_told),
+			CHECK(rb_row_pair_test(&ctx, &job, &once, &known, &any, &payload) == RB_OK, "failed");
+			CHECK(any == truth && (!any || (which != 1 && which != 3) || payload == true_told),
 				  "predicate %d of %u and %u parts: %d, %lx, and not %d, %lx", which, red->nparts,
-				  blue->nparts, any, (unsigned long) told, truth, (unsigned long) true_told);
+				  blue->nparts, any, (unsigned long) payload, truth, (unsigned long) true_told);
 			rb_row_cache_free(memory, &once);
 			rb_set_release(&red);
 		}
@@ -218,7 +219,7 @@ far_scales(void)
 				rb_row_cache once = {.tree = NULL};
 				rb_context ctx;
 				bool any, truth;
-				uint64_t told, true_told;
+				uint64_t payload, true_told;
 
 				for (int k = 0; k < 9; k++)
 					one[k] = scales[r] * (double) check_below(1000);
@@ -226,10 +227,11 @@ far_scales(void)
 				rb_context_init(&ctx, memory);
 				ctx.threads = 1;
 				one_by_one(&job, &truth, &true_told);
-				CHECK(rb_row_pair_test(&ctx, &job, &once, &known, &any, &told) == RB_OK, "failed");
-				CHECK(any == truth && (!any || (which != 1 && which != 3) || told == true_told),
+				CHECK(rb_row_pair_test(&ctx, &job, &once, &known, &any, &payload) == RB_OK,
+					  "failed");
+				CHECK(any == truth && (!any || (which != 1 && which != 3) || payload == true_told),
 					  "predicate %d, scales %d and %d: %d, %lx, and not %d, %lx", which, r, b, any,
-					  (unsigned long) told, truth, (unsigned long) true_told);
+					  (unsigned long) payload, truth, (unsigned long) true_told);
 				rb_row_cache_free(memory, &once);
 			}
 			CHECK(known.tree != NULL, "no tree was made");
@@ -256,11 +258,11 @@ stopped(void)
 		rb_row_cache known[2] = {{.tree = NULL}, {.tree = NULL}};
 		rb_context ctx;
 		bool any;
-		uint64_t told;
+		uint64_t payload;
 
 		rb_context_init(&ctx, memory);
 		ctx.asked = &asked;
-		CHECK(rb_row_pair_test(&ctx, &job, &known[0], &known[1], &any, &told) == RB_STOPPED,
+		CHECK(rb_row_pair_test(&ctx, &job, &known[0], &known[1], &any, &payload) == RB_STOPPED,
 			  "not heard: %d", i);
 		rb_row_cache_free(memory, &known[0]);
 		rb_row_cache_free(memory, &known[1]);

@@ -298,7 +298,7 @@ three_sides(void)
 	add_cube(0, 0, 0, 1, true, false);
 	add_segment(P(0, 0, 0), P(1, 0, 0)); /* On a boundary */
 	add_segment(P(0, 0, 0), P(1, 1, 1)); /* New */
-	add_segment(P(1, 1, 1), P(0, 0, 0)); /* The same segment, reversed */
+	add_segment(P(1, 1, 1), P(0, 0, 0)); /* The first segment, reversed */
 	add_segment(P(3, 0, 0), P(3, 0, 0)); /* No length */
 	add_segment(P(0, 0, 0), P(1, 1, 0)); /* A diagonal of a side, which is not a segment yet */
 	add_segment(P(1, 0, 1), P(1, 0, 0)); /* On a boundary, reversed */
@@ -461,7 +461,7 @@ two_facets(void)
 	add_quad(P(0, 0, 0), P(4, 0, 0), P(4, 4, 0), P(0, 4, 0));
 	add_quad(P(1, 1, 0), P(5, 1, 0), P(5, 5, 0), P(1, 5, 0));
 	expect(3, RB_FLAW_FACETS_OVERLAP, 0, 1);
-	/* The same facet twice, reversed; and quads that share a triangle */
+	/* A facet twice, once reversed; and quads that share a triangle */
 	clear();
 	add_triangle(P(0, 0, 0), P(4, 0, 0), P(0, 4, 0));
 	add_triangle(P(0, 0, 0), P(0, 4, 0), P(4, 0, 0));

@@ -238,8 +238,9 @@ rows_of(const rb_backend *backend, const rb_job *job, uint64_t *emitted)
 	status = rb_stream_open(&ctx, backend, job, &stream);
 	while (status == RB_OK && (status = rb_stream_next(stream, 20, &block)) == RB_OK)
 		for (size_t i = 0; i < block.n; i++)
-			sum += gpu_mix((uint64_t) block.red[i] << 32 | (uint64_t) block.blue[i]) +
-				   (block.told != NULL ? gpu_mix(block.told[i] + (uint64_t) block.red[i]) : 0);
+			sum +=
+				gpu_mix((uint64_t) block.red[i] << 32 | (uint64_t) block.blue[i]) +
+				(block.payload != NULL ? gpu_mix(block.payload[i] + (uint64_t) block.red[i]) : 0);
 	CHECK(status == RB_END, "%s, %s", rb_status_text(status), ctx.error.text);
 	if (status == RB_END && rb_stream_words(stream) != NULL)
 		for (uint32_t i = 0; i < (job->answer == RB_HITS ? (of->nrows + 31) / 32 : of->nrows); i++)

@@ -62,7 +62,7 @@ show_difference(const rb_set *red, const rb_set *blue, const gpu_setting *set)
 			const rb_set *of[2] = {red, blue ? blue : red};
 			const uint32_t at[2] = {rb_pair_red(*p), p->blue};
 
-			printf("# only %s: %u %u, told %u\n", c < 0 ? "cpu" : "gpu", at[0], at[1],
+			printf("# only %s: %u %u, payload %u\n", c < 0 ? "cpu" : "gpu", at[0], at[1],
 				   rb_pair_payload(*p));
 			for (int s = 0; s < 2; s++)
 				for (int k = 0, w = rb_kind_width(of[s]->kind); k < w; k++)

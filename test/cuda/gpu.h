@@ -34,7 +34,7 @@ gpu_open(void)
 
 /* ---- answers ---- */
 
-/* a sum over pairs with what is told of them: no order, but one that is missing, twice or wrong shows */
+/* a sum over pairs with what is payload of them: no order, but one that is missing, twice or wrong shows */
 typedef struct gpu_answer
 {
 	rb_status status;

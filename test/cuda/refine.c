@@ -8,7 +8,7 @@
  * Rounds of both begin from the same tetrahedralization of the FILE (plc_input.h); then all arrays
  * of the two meshes are compared.
  *
- *		-t	so many times on the device, the last one is told
+ *		-t	so many times on the device, the last one is payload
  *		-m	so many MB of its memory
  *		-g	without the processor
  *		-h	the whole hull is kept

@@ -77,8 +77,8 @@ typedef enum rb_predicate
 
 /* Payload of RB_CONTACT and RB_SELF_INTERSECT; the dimension is 0, 1 or 2 */
 #define RB_CONTACT_OF(dimension, crosses) (RB_YES | (dimension) << 1 | (crosses) << 3)
-#define RB_PAYLOAD_DIMENSION(told) ((told) &3)
-#define RB_PAYLOAD_CROSSES(told) ((told) >> 2 & 1)
+#define RB_PAYLOAD_DIMENSION(payload) ((payload) &3)
+#define RB_PAYLOAD_CROSSES(payload) ((payload) >> 2 & 1)
 
 /* Payload of RB_WITHIN: whether the two share a point */
 #define RB_WITHIN_OF(meets) (RB_YES | (meets) << 1)

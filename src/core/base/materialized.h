@@ -18,7 +18,7 @@
  */
 typedef struct rb_row_sink
 {
-	rb_status (*put)(void *user, const rb_pair *rows, const uint64_t *told, size_t n);
+	rb_status (*put)(void *user, const rb_pair *rows, const uint64_t *payload, size_t n);
 	void *user;
 } rb_row_sink;
 

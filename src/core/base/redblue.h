@@ -975,8 +975,8 @@ typedef struct rb_block
 {
 	int64_t *red;
 	int64_t *blue;
-	uint64_t *told; /* NULL if the predicate has no payload */
-	size_t words;   /* payload words per pair */
+	uint64_t *payload; /* NULL if the predicate has no payload */
+	size_t words;      /* payload words per pair */
 	size_t n;
 } rb_block;
 
@@ -1032,7 +1032,7 @@ typedef struct rb_row_cache
  * threads as the context allows. Supports RB_MEET, RB_CONTACT, RB_WITHIN and RB_NEAREST.
  */
 extern rb_status rb_row_pair_test(rb_context *ctx, const rb_job *job, rb_row_cache *red,
-								  rb_row_cache *blue, bool *any, uint64_t *told);
+								  rb_row_cache *blue, bool *any, uint64_t *payload);
 extern void rb_row_cache_free(rb_memory *memory, rb_row_cache *known);
 
 /* ---- exact signs for single use (predicates.c); all return -1, 0 or 1 for finite input ---- */

@@ -22,8 +22,6 @@
  */
 #define RB_ACCUMULATOR_WORDS 68
 
-__extension__ typedef unsigned __int128 rb_uint128;
-
 typedef struct rb_accumulator
 {
 	uint64_t plus[RB_ACCUMULATOR_WORDS];

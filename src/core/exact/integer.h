@@ -19,6 +19,8 @@
 
 #include "core/base/host_device.h"
 
+__extension__ typedef unsigned __int128 rb_uint128;
+
 __extension__ typedef __int128 rb_int128;
 
 /* Returns the biased exponent of a double: 0 for zero and denormals, 2047 for infinity and NaN. */

@@ -18,8 +18,6 @@
 #include "core/exact/expansion.h"
 #include "core/exact/integer.h"
 
-__extension__ typedef unsigned __int128 rb_uint128;
-
 #define RB_WIDE_WORDS 5
 
 /* A 320-bit integer in two's complement, lowest word first */

@@ -2,10 +2,9 @@
  * aggregate.c
  *	  Computes a count or a bit for each row instead of pairs.
  *
- * All threads share one array. Separate arrays would multiply the memory, and a join has so many
- * rows that two threads rarely update the same row at the same time. Pairs of the same row arrive
- * together (leaf.c processes one red object after the other), so they are added to the row in one
- * operation.
+ * All threads share one array. Separate arrays would multiply the memory, and two threads rarely
+ * update the same row at the same time. Pairs of the same row arrive together (leaf.c processes one
+ * red object after the other), so they are added to the row in one operation.
  *
  * For groups, the pairs are first collected as long as the memory limit allows. When memory runs
  * out, these pairs and all later ones are only counted. The caller then knows how many pairs each

@@ -36,7 +36,7 @@ void
 rb_unique_free(rb_unique *u)
 {
 	rb_free(u->ctx->memory, (void **) &u->slot);
-	rb_free(u->ctx->memory, (void **) &u->told);
+	rb_free(u->ctx->memory, (void **) &u->payload);
 }
 
 static uint64_t
@@ -60,9 +60,9 @@ merge_payload(rb_predicate predicate, uint64_t a, uint64_t b)
 }
 
 bool
-rb_unique_counts(const rb_job *job, uint64_t told)
+rb_unique_counts(const rb_job *job, uint64_t payload)
 {
-	return job->predicate != RB_RAY_PARITY || told != 0;
+	return job->predicate != RB_RAY_PARITY || payload != 0;
 }
 
 static inline uint64_t
@@ -76,7 +76,7 @@ hash_key(uint64_t x)
 }
 
 static bool
-insert_key(rb_unique *u, uint64_t key, uint64_t told)
+insert_key(rb_unique *u, uint64_t key, uint64_t payload)
 {
 	size_t at = hash_key(key) & u->mask;
 
@@ -85,14 +85,14 @@ insert_key(rb_unique *u, uint64_t key, uint64_t told)
 		if (u->slot[at] == key + 1)
 		{
 			if (u->merges)
-				u->told[at] = merge_payload(u->job->predicate, u->told[at], told);
+				u->payload[at] = merge_payload(u->job->predicate, u->payload[at], payload);
 			return false;
 		}
 		at = (at + 1) & u->mask;
 	}
 	u->slot[at] = key + 1;
 	if (u->merges)
-		u->told[at] = told;
+		u->payload[at] = payload;
 	u->used++;
 	return true;
 }
@@ -106,20 +106,20 @@ grow_table(rb_unique *u)
 {
 	const size_t stretch = (size_t) 1 << 16;
 	uint64_t *old = u->slot;
-	uint64_t *old_told = u->told;
+	uint64_t *old_told = u->payload;
 	size_t old_slots = old != NULL ? u->mask + 1 : 0;
 	size_t slots = old_slots > 0 ? 2 * old_slots : RB_SIZE(4096, 4);
 	rb_status status;
 
-	u->slot = u->told = NULL;
+	u->slot = u->payload = NULL;
 	status = rb_array(u->ctx, (void **) &u->slot, slots, sizeof(uint64_t));
 	if (status == RB_OK && u->merges)
-		status = rb_array(u->ctx, (void **) &u->told, slots, sizeof(uint64_t));
+		status = rb_array(u->ctx, (void **) &u->payload, slots, sizeof(uint64_t));
 	if (status != RB_OK)
 	{
 		rb_unique_free(u);
 		u->slot = old;
-		u->told = old_told;
+		u->payload = old_told;
 		return status;
 	}
 	for (size_t i = 0; i < slots && !rb_should_stop(u->ctx); i += stretch)
@@ -152,7 +152,7 @@ row_of(const rb_set *side, uint32_t part, bool *several)
 
 /* Adds a pair of parts. Sets *out if its pair of rows must be returned immediately. */
 static rb_status
-add_part_pair(rb_unique *u, rb_pair parts, uint64_t told, rb_pair *rows, bool *out)
+add_part_pair(rb_unique *u, rb_pair parts, uint64_t payload, rb_pair *rows, bool *out)
 {
 	const rb_set *red = u->job->red;
 	const rb_set *blue = u->job->blue != NULL ? u->job->blue : red;
@@ -170,7 +170,7 @@ add_part_pair(rb_unique *u, rb_pair parts, uint64_t told, rb_pair *rows, bool *o
 		if (status != RB_OK)
 			return status;
 	}
-	*out = insert_key(u, (uint64_t) rows->red << 32 | rows->blue, told) && !u->merges;
+	*out = insert_key(u, (uint64_t) rows->red << 32 | rows->blue, payload) && !u->merges;
 	return RB_OK;
 }
 
@@ -194,7 +194,7 @@ rb_unique_rows(rb_unique *u, const rb_pair *parts, size_t n, rb_pair *out, size_
 }
 
 rb_status
-rb_unique_merge(rb_unique *u, const rb_pair *parts, const uint64_t *told, size_t n, rb_pair *out,
+rb_unique_merge(rb_unique *u, const rb_pair *parts, const uint64_t *payload, size_t n, rb_pair *out,
 				uint64_t *out_told, size_t *nout)
 {
 	rb_status status = RB_OK;
@@ -206,8 +206,8 @@ rb_unique_merge(rb_unique *u, const rb_pair *parts, const uint64_t *told, size_t
 	{
 		bool comes_out = false;
 
-		status = add_part_pair(u, parts[i], told[i], &out[k], &comes_out);
-		out_told[k] = told[i];
+		status = add_part_pair(u, parts[i], payload[i], &out[k], &comes_out);
+		out_told[k] = payload[i];
 		k += comes_out;
 	}
 	*nout = k;
@@ -215,19 +215,19 @@ rb_unique_merge(rb_unique *u, const rb_pair *parts, const uint64_t *told, size_t
 }
 
 size_t
-rb_unique_merged(const rb_unique *u, size_t *at, rb_pair *out, uint64_t *told, size_t most)
+rb_unique_merged(const rb_unique *u, size_t *at, rb_pair *out, uint64_t *payload, size_t most)
 {
 	size_t k = 0;
 
 	if (u->slot == NULL)
 		return 0;
 	for (; *at <= u->mask && k < most; (*at)++)
-		if (u->slot[*at] != 0 && rb_unique_counts(u->job, u->told[*at]))
+		if (u->slot[*at] != 0 && rb_unique_counts(u->job, u->payload[*at]))
 		{
 			const uint64_t key = u->slot[*at] - 1;
 
 			out[k] = (rb_pair){(uint32_t) (key >> 32), (uint32_t) key};
-			told[k++] = u->told[*at];
+			payload[k++] = u->payload[*at];
 		}
 	return k;
 }

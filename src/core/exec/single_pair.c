@@ -47,7 +47,7 @@ typedef struct two
 	bool flat;   /* Both kinds are two-dimensional */
 	double most; /* Square of the largest gap between boxes whose parts need to be tested */
 	bool any;
-	uint64_t told;
+	uint64_t payload;
 	uint32_t asked;
 	pthread_mutex_t lock; /* Protects the result while a join delivers pairs */
 } two;
@@ -98,9 +98,9 @@ is_known(const two *t)
 	switch (t->job->predicate)
 	{
 		case RB_CONTACT:
-			return RB_PAYLOAD_DIMENSION(t->told) == 2 && RB_PAYLOAD_CROSSES(t->told);
+			return RB_PAYLOAD_DIMENSION(t->payload) == 2 && RB_PAYLOAD_CROSSES(t->payload);
 		case RB_NEAREST:
-			return t->any && t->told == 0;
+			return t->any && t->payload == 0;
 		default:
 			return t->any;
 	}
@@ -108,14 +108,14 @@ is_known(const two *t)
 
 /* Adds the payload of one pair of parts. */
 static void
-add_contact(two *t, unsigned told)
+add_contact(two *t, unsigned payload)
 {
-	unsigned dimension = RB_PAYLOAD_DIMENSION(t->told);
+	unsigned dimension = RB_PAYLOAD_DIMENSION(t->payload);
 
-	if (RB_PAYLOAD_DIMENSION(told) > dimension)
-		dimension = RB_PAYLOAD_DIMENSION(told);
-	t->told = RB_PAYLOAD(
-		RB_CONTACT_OF(dimension, RB_PAYLOAD_CROSSES(told) | RB_PAYLOAD_CROSSES(t->told)));
+	if (RB_PAYLOAD_DIMENSION(payload) > dimension)
+		dimension = RB_PAYLOAD_DIMENSION(payload);
+	t->payload = RB_PAYLOAD(
+		RB_CONTACT_OF(dimension, RB_PAYLOAD_CROSSES(payload) | RB_PAYLOAD_CROSSES(t->payload)));
 	t->any = true;
 }
 
@@ -137,10 +137,10 @@ test_distance(two *t, uint32_t red, uint32_t blue)
 
 	rb_pair_distance(&t->env, t->job->red->kind, t->job->blue->kind, part_of(t->job->red, red),
 					 part_of(t->job->blue, blue), &distance);
-	memcpy(&least, &t->told, sizeof least);
+	memcpy(&least, &t->payload, sizeof least);
 	if (t->any && distance >= least)
 		return;
-	memcpy(&t->told, &distance, sizeof t->told);
+	memcpy(&t->payload, &distance, sizeof t->payload);
 	t->any = true;
 	t->most = rb_tree_reach(distance);
 }
@@ -291,7 +291,7 @@ walk_tree(two *t, const rb_tree *tree, bool red)
 		{
 			double reach = 0;
 
-			memcpy(&nearest, &t->told, sizeof nearest);
+			memcpy(&nearest, &t->payload, sizeof nearest);
 			if (t->job->predicate == RB_NEAREST)
 				reach = t->any ? rb_tree_reach(nearest * tree->scale) : INFINITY;
 			else if (t->job->predicate == RB_WITHIN)
@@ -327,7 +327,7 @@ put_pairs(void *user, const rb_pair *pairs, size_t n)
 
 /* Receives at most one pair of rows. */
 static rb_status
-put_nearest(void *user, const rb_pair *rows, const uint64_t *told, size_t n)
+put_nearest(void *user, const rb_pair *rows, const uint64_t *payload, size_t n)
 {
 	two *t = user;
 
@@ -335,7 +335,7 @@ put_nearest(void *user, const rb_pair *rows, const uint64_t *told, size_t n)
 	if (n == 0)
 		return RB_OK;
 	t->any = true;
-	t->told = told[0];
+	t->payload = payload[0];
 	return RB_OK;
 }
 
@@ -381,7 +381,7 @@ walk_through(two *t, const rb_set *set, rb_row_cache *known, bool red)
 
 rb_status
 rb_row_pair_test(rb_context *ctx, const rb_job *job, rb_row_cache *red, rb_row_cache *blue,
-				 bool *any, uint64_t *told)
+				 bool *any, uint64_t *payload)
 {
 	const uint64_t nred = job->red->nparts, nblue = job->blue->nparts, scan = nred * nblue;
 	const bool composed = job->predicate == RB_NEAREST;
@@ -413,7 +413,7 @@ rb_row_pair_test(rb_context *ctx, const rb_job *job, rb_row_cache *red, rb_row_c
 	else
 		status = walk_through(&t, job->blue, blue, false);
 	*any = t.any;
-	*told = t.told;
+	*payload = t.payload;
 	return status;
 }
 

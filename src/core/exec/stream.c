@@ -60,9 +60,9 @@ typedef struct slot
 {
 	int64_t *red;
 	int64_t *blue;
-	uint64_t *told; /* stream.words payload words for each pair; NULL if there is no payload */
-	size_t given;   /* Number of positions reserved by threads */
-	size_t written; /* Number of reserved positions that have been written */
+	uint64_t *payload; /* stream.words payload words for each pair; NULL if there is no payload */
+	size_t given;      /* Number of positions reserved by threads */
+	size_t written;    /* Number of reserved positions that have been written */
 } slot;
 
 struct rb_stream
@@ -213,7 +213,7 @@ fetch_parts(const rb_set *set, const rb_pair *parts, size_t n, int64_t *id, int6
 
 /* Writes pairs of rows to the ring, as ids. */
 static rb_status
-push_rows(rb_stream *s, const rb_pair *rows, const uint64_t *told, size_t n)
+push_rows(rb_stream *s, const rb_pair *rows, const uint64_t *payload, size_t n)
 {
 	rb_status status = RB_OK;
 
@@ -233,10 +233,10 @@ push_rows(rb_stream *s, const rb_pair *rows, const uint64_t *told, size_t n)
 			fetch_ids(s->job.red, &rows->red, taken, to->red + at);
 			fetch_ids(rb_job_blue(&s->job), &rows->blue, taken, to->blue + at);
 		}
-		if (to->told != NULL)
+		if (to->payload != NULL)
 		{
-			memcpy(to->told + at * s->words, told, taken * s->words * sizeof *told);
-			told += taken * s->words;
+			memcpy(to->payload + at * s->words, payload, taken * s->words * sizeof *payload);
+			payload += taken * s->words;
 		}
 		note_written(s, to, taken);
 		rows += taken;
@@ -250,12 +250,12 @@ push_rows(rb_stream *s, const rb_pair *rows, const uint64_t *told, size_t n)
  * through this function.
  */
 static rb_status
-emit_rows(rb_stream *s, const rb_pair *rows, const uint64_t *told, size_t n)
+emit_rows(rb_stream *s, const rb_pair *rows, const uint64_t *payload, size_t n)
 {
 	rb_status status = RB_OK;
 
 	if (s->job.answer == RB_PAIRS)
-		status = push_rows(s, rows, told, n);
+		status = push_rows(s, rows, payload, n);
 	else
 		status = rb_aggregate_add(&s->answers, rows, n);
 	if (status == RB_OK)
@@ -268,14 +268,14 @@ emit_rows(rb_stream *s, const rb_pair *rows, const uint64_t *told, size_t n)
  * reader does not wait while it grows.
  */
 static rb_status
-make_rows(rb_stream *s, const rb_pair *parts, const uint64_t *told, size_t n, rb_pair *rows,
+make_rows(rb_stream *s, const rb_pair *parts, const uint64_t *payload, size_t n, rb_pair *rows,
 		  uint64_t *rows_told, size_t *kept)
 {
 	rb_status status;
 
 	pthread_mutex_lock(&s->unique_lock);
-	status = told != NULL ? rb_unique_merge(&s->unique, parts, told, n, rows, rows_told, kept)
-						  : rb_unique_rows(&s->unique, parts, n, rows, kept);
+	status = payload != NULL ? rb_unique_merge(&s->unique, parts, payload, n, rows, rows_told, kept)
+							 : rb_unique_rows(&s->unique, parts, n, rows, kept);
 	pthread_mutex_unlock(&s->unique_lock);
 	return status;
 }
@@ -285,7 +285,7 @@ make_rows(rb_stream *s, const rb_pair *parts, const uint64_t *told, size_t n, rb
  * Distances of triangles are first computed by a vectorized kernel, where it succeeds.
  */
 static rb_status
-compute_distances(const rb_stream *s, const rb_pair *parts, size_t n, uint64_t *told)
+compute_distances(const rb_stream *s, const rb_pair *parts, size_t n, uint64_t *payload)
 {
 	const rb_set *red = s->job.red, *blue = rb_job_blue(&s->job);
 	const size_t red_width = (size_t) rb_kind_width(red->kind);
@@ -297,8 +297,8 @@ compute_distances(const rb_stream *s, const rb_pair *parts, size_t n, uint64_t *
 	double distance[UNIQUE_PAIRS];
 
 	for (size_t i = 0; i < n; i++)
-		if (told[i] == RB_PAYLOAD(RB_WITHIN_OF(1)) || s->job.answer != RB_PAIRS)
-			told[i] = 0;
+		if (payload[i] == RB_PAYLOAD(RB_WITHIN_OF(1)) || s->job.answer != RB_PAIRS)
+			payload[i] = 0;
 		else
 		{
 			at[m] = (uint32_t) i;
@@ -316,7 +316,7 @@ compute_distances(const rb_stream *s, const rb_pair *parts, size_t n, uint64_t *
 			(void) rb_pair_apart(&env, red->kind, blue->kind,
 								 red->coords + apart[i].red * red_width,
 								 blue->coords + apart[i].blue * blue_width, &distance[i]);
-		memcpy(&told[at[i]], &distance[i], sizeof told[0]);
+		memcpy(&payload[at[i]], &distance[i], sizeof payload[0]);
 	}
 	return RB_OK;
 }
@@ -344,7 +344,7 @@ receive_payload_pairs(void *user, const rb_pair *pairs, size_t n)
 	while (n > 0 && status == RB_OK)
 	{
 		rb_pair parts[UNIQUE_PAIRS], rows[UNIQUE_PAIRS];
-		uint64_t told[UNIQUE_PAIRS], rows_told[UNIQUE_PAIRS];
+		uint64_t payload[UNIQUE_PAIRS], rows_told[UNIQUE_PAIRS];
 		size_t taken = n < UNIQUE_PAIRS ? n : UNIQUE_PAIRS;
 		size_t kept = 0;
 
@@ -357,18 +357,18 @@ receive_payload_pairs(void *user, const rb_pair *pairs, size_t n)
 			if (s->job.predicate == RB_RAY_PARITY && !is_of_body(s, p))
 				continue;
 			parts[good] = p;
-			told[good++] = rb_pair_payload(pairs[i]);
+			payload[good++] = rb_pair_payload(pairs[i]);
 		}
 		if (s->job.predicate == RB_WITHIN)
-			status = compute_distances(s, parts, good, told);
+			status = compute_distances(s, parts, good, payload);
 		if (s->unique.needed && status == RB_OK)
 		{
-			status = make_rows(s, parts, told, good, rows, rows_told, &kept);
+			status = make_rows(s, parts, payload, good, rows, rows_told, &kept);
 			if (status == RB_OK)
 				status = emit_rows(s, rows, rows_told, kept);
 		}
 		else if (status == RB_OK)
-			status = emit_rows(s, parts, told, good);
+			status = emit_rows(s, parts, payload, good);
 		pairs += taken;
 		n -= taken;
 	}
@@ -380,14 +380,14 @@ static rb_status
 emit_merged(rb_stream *s)
 {
 	rb_pair rows[UNIQUE_PAIRS];
-	uint64_t told[UNIQUE_PAIRS];
+	uint64_t payload[UNIQUE_PAIRS];
 	rb_status status = RB_OK;
 	size_t at = 0;
 	size_t n;
 
 	while (status == RB_OK && s->unique.merges &&
-		   (n = rb_unique_merged(&s->unique, &at, rows, told, UNIQUE_PAIRS)) > 0)
-		status = rb_should_stop(s->ctx) ? RB_STOPPED : emit_rows(s, rows, told, n);
+		   (n = rb_unique_merged(&s->unique, &at, rows, payload, UNIQUE_PAIRS)) > 0)
+		status = rb_should_stop(s->ctx) ? RB_STOPPED : emit_rows(s, rows, payload, n);
 	return status;
 }
 
@@ -460,18 +460,18 @@ is_composed(const rb_job *job)
 }
 
 static rb_status
-receive_composed(void *user, const rb_pair *rows, const uint64_t *told, size_t n)
+receive_composed(void *user, const rb_pair *rows, const uint64_t *payload, size_t n)
 {
 	const size_t words = (size_t) rb_payload_words(((rb_stream *) user)->job.predicate);
 	rb_stream *s = user;
 	rb_status status = RB_OK;
 
 	if (!s->tiled)
-		status = emit_rows(s, rows, told, n);
+		status = emit_rows(s, rows, payload, n);
 	/* Pairs of the same row arrive together, and there are few per row. */
 	for (size_t i = 0; s->tiled && i < n && status == RB_OK; i++)
 		if (rb_in_tile_owns(&s->in_tile, rows[i].red, rows[i].blue))
-			status = emit_rows(s, &rows[i], told + i * words, 1);
+			status = emit_rows(s, &rows[i], payload + i * words, 1);
 	return rb_should_stop(s->ctx) && status == RB_OK ? RB_STOPPED : status;
 }
 
@@ -643,7 +643,7 @@ make_slots(rb_stream *s)
 		s->slots[i].red = s->ids + columns * i * column + FRONT;
 		s->slots[i].blue = s->slots[i].red + column;
 		if (columns == 3)
-			s->slots[i].told = (uint64_t *) (s->slots[i].blue + column);
+			s->slots[i].payload = (uint64_t *) (s->slots[i].blue + column);
 	}
 	return status;
 }
@@ -749,7 +749,7 @@ rb_stream_next(rb_stream *s, int wait_ms, rb_block *block)
 	{
 		const slot *oldest = slot_at(s, s->tail);
 
-		*block = (rb_block){oldest->red, oldest->blue, oldest->told, s->words, oldest->written};
+		*block = (rb_block){oldest->red, oldest->blue, oldest->payload, s->words, oldest->written};
 		s->out = true;
 	}
 	pthread_mutex_unlock(&s->lock);

@@ -430,7 +430,7 @@ mark_matched_pair(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t pair)
 /* Writes pairs for which the predicate holds, all with the same payload. */
 static rb_status
 write_matches(rb_leaf *w, rb_tile *red, rb_tile *blue, const uint32_t *pairs, uint32_t n,
-			  unsigned told)
+			  unsigned payload)
 {
 	w->hits += n;
 	if (w->sink->marks != NULL)
@@ -450,7 +450,7 @@ write_matches(rb_leaf *w, rb_tile *red, rb_tile *blue, const uint32_t *pairs, ui
 				return status;
 		}
 		w->hit[w->nhit] = pair_of(w, red, blue, pairs[i]);
-		w->hit[w->nhit++].red |= told << RB_PAYLOAD_SHIFT;
+		w->hit[w->nhit++].red |= payload << RB_PAYLOAD_SHIFT;
 	}
 	return RB_OK;
 }

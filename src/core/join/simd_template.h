@@ -26,7 +26,7 @@ load_aligned4(const double *p)
 }
 
 static inline __attribute__((always_inline)) v4
-broadcast4(double x)
+broadcast_double4(double x)
 {
 	return (v4){x, x, x, x};
 }
@@ -183,9 +183,9 @@ typedef struct rb_map4
 static inline __attribute__((always_inline)) i4
 cells_of_corner(const rb_map4 *map, const double *x)
 {
-	v4 t = (load_aligned4(x) * broadcast4(0.5) - map->half_lo) * map->scale;
+	v4 t = (load_aligned4(x) * broadcast_double4(0.5) - map->half_lo) * map->scale;
 
-	t = MAX4(t, broadcast4(0));
+	t = MAX4(t, broadcast_double4(0));
 	t = MIN4(t, map->last);
 	return __builtin_convertvector(t, i4);
 }
@@ -375,8 +375,9 @@ boxes_of(bool slabs, const rb_box_row *red, const rb_box_rows *rows, uint32_t fi
 		k += (uint32_t) __builtin_popcount(bits);
 	}
 #else
-	const v4 lx = broadcast4(lo[0]), ly = broadcast4(lo[1]), lz = broadcast4(lo[2]),
-			 hx = broadcast4(hi[0]), hy = broadcast4(hi[1]), hz = broadcast4(hi[2]);
+	const v4 lx = broadcast_double4(lo[0]), ly = broadcast_double4(lo[1]),
+			 lz = broadcast_double4(lo[2]), hx = broadcast_double4(hi[0]),
+			 hy = broadcast_double4(hi[1]), hz = broadcast_double4(hi[2]);
 	unsigned keep = 0xfu << (first & 3);
 
 	for (uint32_t i = first & ~3u; i < end; i += 4)
@@ -434,9 +435,10 @@ typedef struct rb_plane4
 } rb_plane4;
 
 #define PLANE4(f)                                                                             \
-	((rb_plane4){broadcast4((f)->x[0]), broadcast4((f)->y[0]), broadcast4((f)->z[0]),         \
-				 broadcast4((f)->x[3]), broadcast4((f)->y[3]), broadcast4((f)->z[3]), (f)->k, \
-				 (f)->ke, (f)->margin})
+	((rb_plane4){broadcast_double4((f)->x[0]), broadcast_double4((f)->y[0]),                  \
+				 broadcast_double4((f)->z[0]), broadcast_double4((f)->x[3]),                  \
+				 broadcast_double4((f)->y[3]), broadcast_double4((f)->z[3]), (f)->k, (f)->ke, \
+				 (f)->margin})
 
 /*
  * Returns the sides of three corners against a plane as in rb_sided. If `near`, *far has the sides
@@ -448,11 +450,13 @@ plane_sides(bool near, const rb_plane4 *f, const v4 p[3], double e, unsigned *fa
 	v4 d = (p[0] - f->ax) * f->nx + (p[1] - f->ay) * f->ny + (p[2] - f->az) * f->nz;
 	double bound = f->ke + f->k * e;
 	/* A NaN compares false on both sides, so the corner may be on either. */
-	unsigned sides = 0xff ^ (BITS4(d < broadcast4(-bound)) | BITS4(d > broadcast4(bound)) << 4);
+	unsigned sides =
+		0xff ^ (BITS4(d < broadcast_double4(-bound)) | BITS4(d > broadcast_double4(bound)) << 4);
 
 	bound += f->margin;
-	*far =
-		near ? 0xff ^ (BITS4(d < broadcast4(-bound)) | BITS4(d > broadcast4(bound)) << 4) : sides;
+	*far = near ? 0xff ^ (BITS4(d < broadcast_double4(-bound)) | BITS4(d > broadcast_double4(bound))
+																	 << 4)
+				: sides;
 	return sides;
 }
 
@@ -468,9 +472,9 @@ typedef struct rb_plane8
 #define PLANE8(f, g)                                                                  \
 	((rb_plane8){TWO((f)->ax, (g)->ax), TWO((f)->ay, (g)->ay), TWO((f)->az, (g)->az), \
 				 TWO((f)->nx, (g)->nx), TWO((f)->ny, (g)->ny), TWO((f)->nz, (g)->nz), \
-				 TWO(broadcast4((f)->k), broadcast4((g)->k)),                         \
-				 TWO(broadcast4((f)->ke), broadcast4((g)->ke)),                       \
-				 TWO(broadcast4((f)->margin), broadcast4((g)->margin))})
+				 TWO(broadcast_double4((f)->k), broadcast_double4((g)->k)),           \
+				 TWO(broadcast_double4((f)->ke), broadcast_double4((g)->ke)),         \
+				 TWO(broadcast_double4((f)->margin), broadcast_double4((g)->margin))})
 
 static inline __attribute__((always_inline)) unsigned
 two_sides(__m512d d, __m512d bound)
@@ -528,8 +532,8 @@ sides_of(bool near, const rb_plane_face *red, const rb_plane_face *blue, const u
 			const __m512d p[3] = {TWO(load_aligned4(b->x), load_aligned4(c->x)),
 								  TWO(load_aligned4(b->y), load_aligned4(c->y)),
 								  TWO(load_aligned4(b->z), load_aligned4(c->z))};
-			unsigned s =
-				two_plane_sides(near, &ff, p, TWO(broadcast4(b->e), broadcast4(c->e)), &far);
+			unsigned s = two_plane_sides(
+				near, &ff, p, TWO(broadcast_double4(b->e), broadcast_double4(c->e)), &far);
 
 			out[kept].pair = pairs[i];
 			out[kept].blue_sides = (uint8_t) s;
@@ -749,8 +753,8 @@ common_of(const rb_plane_face *r, const rb_plane_face *b)
 
 	for (int c = 0; c < 3; c++)
 	{
-		const m4 equal =
-			(x == broadcast4(r->x[c])) & (y == broadcast4(r->y[c])) & (z == broadcast4(r->z[c]));
+		const m4 equal = (x == broadcast_double4(r->x[c])) & (y == broadcast_double4(r->y[c])) &
+						 (z == broadcast_double4(r->z[c]));
 		const unsigned bits = BITS4(equal) & 7;
 
 		of_blue |= bits;
@@ -845,7 +849,7 @@ prepare_faces(const double *coords, const uint32_t *list, uint32_t n, const doub
 		const v4 cn = SHUFFLE(m4, c, normal, 0, 4, 2, 6);
 		const v4 cn1 = SHUFFLE(m4, c, normal, 1, 5, 3, 7);
 		const v4 zero = (v4) ((m4) u | (m4) v);
-		const unsigned flat = BITS4(zero == broadcast4(0)) & 7;
+		const unsigned flat = BITS4(zero == broadcast_double4(0)) & 7;
 		const double permanent = SUM3(sizes), widest = w[0] > w[1] ? w[0] : w[1];
 		rb_plane_face *f = &out[i];
 
@@ -888,7 +892,7 @@ typedef __mmask8 mn;
 #define RB_NEAR_GREATER(x, y) _mm512_cmp_pd_mask(x, y, _CMP_GT_OQ)
 #else
 #define NEAR_LANES 4
-#define NEAR_ALL(x) broadcast4(x)
+#define NEAR_ALL(x) broadcast_double4(x)
 typedef v4 vn;
 typedef unsigned mn;
 

@@ -40,7 +40,7 @@ typedef struct knn_worker
 	uint32_t last; /* part of the last red row written, if it has only one, else UINT32_MAX */
 	size_t nlast;  /* number of its pairs, the last ones of the batch */
 	rb_pair *pair;
-	uint64_t *told;
+	uint64_t *payload;
 	size_t n;
 	size_t cap;
 	uint64_t looks; /* pairs of parts compared */
@@ -170,7 +170,7 @@ flush_batch(const nearest *a, knn_worker *w)
 	const size_t n = w->n;
 
 	w->n = 0;
-	return n > 0 ? a->sink->put(a->sink->user, w->pair, w->told, n) : RB_OK;
+	return n > 0 ? a->sink->put(a->sink->user, w->pair, w->payload, n) : RB_OK;
 }
 
 /* Writes the best rows of a red row to the batch. */
@@ -191,7 +191,7 @@ write_best(const nearest *a, knn_worker *w, uint32_t row)
 		w->cap = 0;
 		status = rb_array(a->ctx, (void **) &w->pair, cap, sizeof *w->pair);
 		if (status == RB_OK)
-			status = rb_array(a->ctx, (void **) &w->told, cap, sizeof *w->told);
+			status = rb_array(a->ctx, (void **) &w->payload, cap, sizeof *w->payload);
 		if (status == RB_OK)
 			w->cap = cap;
 	}
@@ -203,7 +203,7 @@ write_best(const nearest *a, knn_worker *w, uint32_t row)
 			distance = rb_candidate_distance(&w->asker, &w->best.heap[i]);
 
 		w->pair[w->n] = (rb_pair){row, rb_row_of(a->job->blue, w->best.heap[i].blue)};
-		memcpy(&w->told[w->n++], &distance, sizeof distance);
+		memcpy(&w->payload[w->n++], &distance, sizeof distance);
 		if (rb_should_stop(a->ctx))
 			status = RB_STOPPED;
 	}
@@ -233,7 +233,7 @@ repeat_last(const nearest *a, knn_worker *w, uint32_t row)
 	for (size_t i = 0; i < n && status == RB_OK; i++, from++)
 	{
 		w->pair[w->n] = (rb_pair){row, w->pair[from].blue};
-		w->told[w->n++] = w->told[from];
+		w->payload[w->n++] = w->payload[from];
 	}
 	if (status == RB_OK && rb_should_stop(a->ctx))
 		status = RB_STOPPED;
@@ -519,7 +519,7 @@ rb_compose_nearest(rb_context *ctx, const rb_backend *backend, const rb_job *job
 		rb_best_free(&w->best);
 		rb_tree_free(ctx, &w->row);
 		rb_free(ctx->memory, (void **) &w->pair);
-		rb_free(ctx->memory, (void **) &w->told);
+		rb_free(ctx->memory, (void **) &w->payload);
 	}
 	rb_free(ctx->memory, (void **) &a.worker);
 	rb_tree_free(ctx, &a.blue);

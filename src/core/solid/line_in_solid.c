@@ -281,14 +281,15 @@ typedef struct desk
 	uint32_t *still; /* Solids that contain the perturbed end of the current line */
 	size_t still_cap;
 	rb_pair rows[PUT]; /* Buffer for the sink */
-	uint64_t told[PUT * WORDS];
+	uint64_t payload[PUT * WORDS];
 	size_t n;
 } desk;
 
 static rb_status
 flush_intervals(desk *d)
 {
-	rb_status status = d->n > 0 ? d->a->sink->put(d->a->sink->user, d->rows, d->told, d->n) : RB_OK;
+	rb_status status =
+		d->n > 0 ? d->a->sink->put(d->a->sink->user, d->rows, d->payload, d->n) : RB_OK;
 
 	d->n = 0;
 	return status;
@@ -302,13 +303,13 @@ write_intervals(desk *d, uint32_t line, uint32_t body)
 	for (size_t i = 0; i < d->stretches.n && status == RB_OK; i++)
 	{
 		const rb_line_interval *s = &d->stretches.at[i];
-		uint64_t *told = d->told + d->n * WORDS;
+		uint64_t *payload = d->payload + d->n * WORDS;
 
 		d->rows[d->n++] = (rb_pair){line, body};
-		memcpy(&told[0], &s->from, sizeof s->from);
-		memcpy(&told[1], &s->to, sizeof s->to);
-		memcpy(&told[2], &s->length, sizeof s->length);
-		told[3] = RB_INTERVAL_OF(s->on_boundary, d->stretches.leaves);
+		memcpy(&payload[0], &s->from, sizeof s->from);
+		memcpy(&payload[1], &s->to, sizeof s->to);
+		memcpy(&payload[2], &s->length, sizeof s->length);
+		payload[3] = RB_INTERVAL_OF(s->on_boundary, d->stretches.leaves);
 		if (d->n == PUT)
 			status = flush_intervals(d);
 	}

@@ -245,27 +245,27 @@ mark_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 /* Output buffer of a thread */
-typedef struct batch
+typedef struct position_batch
 {
 	rb_pair pair[PUT];
-	uint64_t told[PUT];
+	uint64_t payload[PUT];
 	size_t n;
-} batch;
+} position_batch;
 
 static rb_status
-flush_batch(const positions *p, batch *b)
+flush_batch(const positions *p, position_batch *b)
 {
 	const size_t n = b->n;
 
 	b->n = 0;
-	return n > 0 ? p->sink->put(p->sink->user, b->pair, b->told, n) : RB_OK;
+	return n > 0 ? p->sink->put(p->sink->user, b->pair, b->payload, n) : RB_OK;
 }
 
 static rb_status
-write_position(const positions *p, batch *b, uint32_t red, uint32_t blue, uint64_t told)
+write_position(const positions *p, position_batch *b, uint32_t red, uint32_t blue, uint64_t payload)
 {
 	b->pair[b->n] = (rb_pair){red, blue};
-	b->told[b->n++] = told;
+	b->payload[b->n++] = payload;
 	return b->n == PUT ? flush_batch(p, b) : RB_OK;
 }
 
@@ -295,7 +295,7 @@ position_of_relation(uint64_t relation)
 }
 
 static rb_status
-test_row(positions *p, rb_solids_room *room, batch *b, uint32_t row)
+test_row(positions *p, rb_solids_room *room, position_batch *b, uint32_t row)
 {
 	const rb_set *red = p->job->red;
 	const uint32_t first = p->red.start[row], n = p->red.start[row + 1] - first;
@@ -328,7 +328,7 @@ test_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	positions *p = arg;
 	rb_solids_room room = {.meet = NULL};
 	rb_status status = RB_OK;
-	batch b = {.n = 0};
+	position_batch b = {.n = 0};
 
 	(void) me;
 	for (uint64_t row = from; row < to && status == RB_OK && rb_load(&p->status) == RB_OK; row++)
@@ -348,15 +348,15 @@ typedef struct related
 } related;
 
 static rb_status
-put_related(void *user, const rb_pair *rows, const uint64_t *told, size_t n)
+put_related(void *user, const rb_pair *rows, const uint64_t *payload, size_t n)
 {
 	const related *r = user;
-	batch b = {.n = 0};
+	position_batch b = {.n = 0};
 	rb_status status = RB_OK;
 
 	for (size_t i = 0; i < n && status == RB_OK; i++)
 		status = write_position(r->p, &b, r->p->surfaces.row[r->row[rows[i].red]],
-								r->p->bodies.row[rows[i].blue], position_of_relation(told[i]));
+								r->p->bodies.row[rows[i].blue], position_of_relation(payload[i]));
 	return status == RB_OK ? flush_batch(r->p, &b) : status;
 }
 
@@ -563,11 +563,11 @@ note_closed(rb_context *ctx, const rb_set *red, rb_placed *known)
 }
 
 static rb_status
-put_relation(void *user, const rb_pair *rows, const uint64_t *told, size_t n)
+put_relation(void *user, const rb_pair *rows, const uint64_t *payload, size_t n)
 {
 	(void) rows;
 	if (n > 0)
-		*(int *) user = (int) position_of_relation(told[0]);
+		*(int *) user = (int) position_of_relation(payload[0]);
 	return RB_OK;
 }
 

@@ -317,7 +317,7 @@ typedef struct sheet_counts
 static sheet_counts
 count_sheets(const relations *r, size_t g, int side, size_t *last)
 {
-	const unsigned told = side == 0 ? RED_SHEET_INSIDE : BLUE_SHEET_INSIDE;
+	const unsigned payload = side == 0 ? RED_SHEET_INSIDE : BLUE_SHEET_INSIDE;
 	sheet_counts t = {0, 0};
 
 	/* Count sheets that share a curve first, because their ray results are not valid. */
@@ -329,7 +329,7 @@ count_sheets(const relations *r, size_t g, int side, size_t *last)
 
 			if (i % CHECK_INTERVAL == 0 && rb_should_stop(r->ctx))
 				return t;
-			if ((rays ? rb_pair_payload(p) != told : !is_curve(p)) || last[sheet] == g + 1)
+			if ((rays ? rb_pair_payload(p) != payload : !is_curve(p)) || last[sheet] == g + 1)
 				continue;
 			last[sheet] = g + 1;
 			(*(rays ? &t.inside : &t.cut))++;
@@ -402,7 +402,7 @@ static rb_status
 write_relations(relations *r, const rb_row_sink *sink)
 {
 	rb_pair rows[BATCH];
-	uint64_t told[BATCH];
+	uint64_t payload[BATCH];
 	size_t n = 0;
 	rb_status status = RB_OK;
 
@@ -411,10 +411,10 @@ write_relations(relations *r, const rb_row_sink *sink)
 		const rb_pair p = r->notes.at[r->group[g]];
 
 		rows[n] = (rb_pair){red_row(r, p), blue_row(r, p)};
-		told[n++] = relation_of(r->found[g]);
+		payload[n++] = relation_of(r->found[g]);
 		if (n < BATCH && g + 1 < r->ngroups)
 			continue;
-		status = rb_should_stop(r->ctx) ? RB_STOPPED : sink->put(sink->user, rows, told, n);
+		status = rb_should_stop(r->ctx) ? RB_STOPPED : sink->put(sink->user, rows, payload, n);
 		n = 0;
 	}
 	return status;

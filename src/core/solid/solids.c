@@ -213,7 +213,7 @@ rb_solids_room_free(rb_memory *memory, rb_solids_room *room)
 
 /* ---- queries ---- */
 
-typedef struct asking
+typedef struct solid_query
 {
 	rb_context *ctx;
 	rb_solids_room *room;
@@ -221,16 +221,16 @@ typedef struct asking
 	uint32_t row;
 	const rb_tree *tree;
 	rb_exact_env env;
-} asking;
+} solid_query;
 
 static const double *
-triangle_of(const asking *a, uint32_t part)
+triangle_of(const solid_query *a, uint32_t part)
 {
 	return a->solids->set->coords + (size_t) part * 9;
 }
 
 static void
-walk_from(const asking *a, rb_walk *w, const double low[3], const double high[3])
+walk_from(const solid_query *a, rb_walk *w, const double low[3], const double high[3])
 {
 	double lo[3], hi[3];
 
@@ -247,7 +247,7 @@ walk_from(const asking *a, rb_walk *w, const double low[3], const double high[3]
  * the boundary.
  */
 static bool
-is_point_inside(asking *a, const double *p, bool *on)
+is_point_inside(solid_query *a, const double *p, bool *on)
 {
 	const double *box = a->solids->box + 6 * (size_t) a->row;
 	const double high[3] = {p[0], p[1], box[5]};
@@ -264,21 +264,21 @@ is_point_inside(asking *a, const double *p, bool *on)
 	{
 		const double *t = triangle_of(a, part);
 		double lo[3], hi[3];
-		unsigned told;
+		unsigned payload;
 
 		/* The boxes of the tree have scaled coordinates, so check the exact box. */
 		rb_points_box(t, 3, 3, lo, hi);
 		if (!rb_boxes_overlap(p, high, lo, hi))
 			continue;
-		told = RB_PAYLOAD(rb_ray_crossing(&a->env, p, t));
-		inside ^= (told & RB_PAYLOAD(RB_RAY_PARITY_OF(1, 0))) != 0;
-		*on |= (told & RB_PAYLOAD(RB_RAY_PARITY_OF(0, 1))) != 0;
+		payload = RB_PAYLOAD(rb_ray_crossing(&a->env, p, t));
+		inside ^= (payload & RB_PAYLOAD(RB_RAY_PARITY_OF(1, 0))) != 0;
+		*on |= (payload & RB_PAYLOAD(RB_RAY_PARITY_OF(0, 1))) != 0;
 	}
 	return inside;
 }
 
 static unsigned
-test_point(asking *a, const double *p)
+test_point(solid_query *a, const double *p)
 {
 	bool on, inside = is_point_inside(a, p, &on);
 
@@ -295,7 +295,7 @@ by_triangle(const void *p, const void *q)
 
 /* Appends the triangles that a segment meets to those of the previous segments. */
 static rb_status
-add_meets(asking *a, const double *segment, uint32_t i, size_t *nmeet)
+add_meets(solid_query *a, const double *segment, uint32_t i, size_t *nmeet)
 {
 	rb_solids_room *room = a->room;
 	const size_t first = *nmeet;
@@ -326,7 +326,7 @@ add_meets(asking *a, const double *segment, uint32_t i, size_t *nmeet)
 }
 
 static rb_status
-test_line(asking *a, const double *segments, uint32_t n, unsigned *some)
+test_line(solid_query *a, const double *segments, uint32_t n, unsigned *some)
 {
 	rb_solids_room *room = a->room;
 	rb_line_intervals *s = &room->stretches;
@@ -366,7 +366,7 @@ test_line(asking *a, const double *segments, uint32_t n, unsigned *some)
 }
 
 static rb_status
-test_triangle(asking *a, const double *t, unsigned *some)
+test_triangle(solid_query *a, const double *t, unsigned *some)
 {
 	const rb_fans *fans = &a->solids->fans;
 	double low[3], high[3], square;
@@ -387,7 +387,7 @@ test_triangle(asking *a, const double *t, unsigned *some)
 	{
 		int mine[3] = {RB_UNSURE, RB_UNSURE, RB_UNSURE};
 		int others[3] = {RB_UNSURE, RB_UNSURE, RB_UNSURE};
-		unsigned told, sides;
+		unsigned payload, sides;
 		int contact;
 
 		if (fans->sheet[part] == RB_NO_SHEET)
@@ -396,11 +396,11 @@ test_triangle(asking *a, const double *t, unsigned *some)
 		if (!RB_IS_YES(contact))
 			continue;
 		*some |= RB_SOME_ON;
-		told = RB_PAYLOAD(contact);
-		if (RB_PAYLOAD_DIMENSION(told) == 0)
+		payload = RB_PAYLOAD(contact);
+		if (RB_PAYLOAD_DIMENSION(payload) == 0)
 			continue;
 		curve = true;
-		if (told == RB_PAYLOAD(RB_CONTACT_OF(1, 1)))
+		if (payload == RB_PAYLOAD(RB_CONTACT_OF(1, 1)))
 		{
 			*some |= BOTH_SIDES;
 			continue;
@@ -418,12 +418,12 @@ rb_status
 rb_solids_test(rb_context *ctx, rb_solids_room *room, const rb_solids *solids, uint32_t row,
 			   rb_kind kind, const double *parts, uint32_t nparts, unsigned *some)
 {
-	asking a = {.ctx = ctx,
-				.room = room,
-				.solids = solids,
-				.row = row,
-				.tree = &solids->tree[row],
-				.env = {.filters = ctx->filters, .exact = true}};
+	solid_query a = {.ctx = ctx,
+					 .room = room,
+					 .solids = solids,
+					 .row = row,
+					 .tree = &solids->tree[row],
+					 .env = {.filters = ctx->filters, .exact = true}};
 	const size_t width = (size_t) rb_kind_width(kind);
 	rb_status status = RB_OK;
 

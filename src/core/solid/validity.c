@@ -347,13 +347,13 @@ explain_open_edge(check *c, uint32_t open)
 /* ---- winding numbers ---- */
 
 /* A ray start next to a triangle */
-typedef struct ray_start
+typedef struct square_start
 {
 	const double *t;
 	rb_number normal[3]; /* Normal of the triangle, or its opposite */
 	double low[3];       /* Bounds on the centroid */
 	double high[3];
-} ray_start;
+} square_start;
 
 void
 rb_triangle_normal(rb_number normal[3], const double *t)
@@ -383,7 +383,7 @@ rb_triangle_centre(const double *t, double low[3], double high[3])
 }
 
 static void
-begin_beside(ray_start *b, const double *t)
+begin_beside(square_start *b, const double *t)
 {
 	b->t = t;
 	rb_triangle_normal(b->normal, t);
@@ -404,7 +404,7 @@ sign_of_sum(const int s[3])
  * for right.
  */
 static int
-edge_side(rb_exact_env *env, const ray_start *b, const double *p, const double *q)
+edge_side(rb_exact_env *env, const square_start *b, const double *p, const double *q)
 {
 	rb_number sum, x, y, det;
 	int side[3];
@@ -428,7 +428,7 @@ edge_side(rb_exact_env *env, const ray_start *b, const double *p, const double *
 }
 
 static int
-plane_side(rb_exact_env *env, const ray_start *b, const double *t)
+plane_side(rb_exact_env *env, const square_start *b, const double *t)
 {
 	rb_number sum, x, normal[3];
 	int side[3];
@@ -456,7 +456,7 @@ plane_side(rb_exact_env *env, const ray_start *b, const double *t)
 
 /* Returns the contribution of the triangle to the winding number at the ray start. */
 static int
-winding_of(rb_exact_env *env, const ray_start *b, const double *t)
+winding_of(rb_exact_env *env, const square_start *b, const double *t)
 {
 	int turn;
 
@@ -570,7 +570,7 @@ make_squares(check *c)
 
 /* Adds the contributions of the triangles in one square to the winding number. */
 static rb_status
-add_square(check *c, rb_exact_env *env, const ray_start *b, const square *s, int64_t *winding)
+add_square(check *c, rb_exact_env *env, const square_start *b, const square *s, int64_t *winding)
 {
 	for (uint32_t i = c->table[place_in_table(c, s)]; i != NONE; i = c->next[i])
 	{
@@ -593,7 +593,7 @@ add_square(check *c, rb_exact_env *env, const ray_start *b, const square *s, int
 }
 
 static rb_status
-add_all(check *c, rb_exact_env *env, const ray_start *b, int64_t *winding)
+add_all(check *c, rb_exact_env *env, const square_start *b, int64_t *winding)
 {
 	for (uint32_t i = 0; i < c->n; i++)
 	{
@@ -605,7 +605,7 @@ add_all(check *c, rb_exact_env *env, const ray_start *b, int64_t *winding)
 }
 
 static rb_status
-add_squares(check *c, rb_exact_env *env, const ray_start *b, int64_t *winding)
+add_squares(check *c, rb_exact_env *env, const square_start *b, int64_t *winding)
 {
 	rb_status status = RB_OK;
 
@@ -636,7 +636,7 @@ static rb_status
 check_winding(check *c, uint32_t of, bool *right)
 {
 	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
-	ray_start b;
+	square_start b;
 
 	begin_beside(&b, c->t + 9 * (size_t) of);
 	*right = true;

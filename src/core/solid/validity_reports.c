@@ -18,7 +18,7 @@
 #define GRAIN 16 /* Number of rows a thread takes at a time */
 
 _Static_assert(sizeof(rb_body_report) == RB_VALIDITY_WORDS * sizeof(uint64_t),
-			   "a report is told in so many words");
+			   "a report has RB_VALIDITY_WORDS words");
 
 /* ---- conversion to payload words ---- */
 
@@ -140,7 +140,7 @@ report_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	body_reports *a = arg;
 	rb_pair rows[GRAIN];
-	uint64_t told[GRAIN * RB_VALIDITY_WORDS];
+	uint64_t payload[GRAIN * RB_VALIDITY_WORDS];
 	rb_status status = RB_OK;
 	size_t n = 0;
 	int ok = RB_OK;
@@ -166,10 +166,10 @@ report_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		report.together = a->together;
 		name_faces(a->bodies, first, &report);
 		rows[n] = (rb_pair){(uint32_t) row, (uint32_t) row};
-		rb_body_to_words(&report, told + n++ * RB_VALIDITY_WORDS);
+		rb_body_to_words(&report, payload + n++ * RB_VALIDITY_WORDS);
 	}
 	if (status == RB_OK && n > 0)
-		status = a->sink->put(a->sink->user, rows, told, n);
+		status = a->sink->put(a->sink->user, rows, payload, n);
 	if (status != RB_OK)
 		rb_store_if(&a->status, &ok, (int) status);
 }

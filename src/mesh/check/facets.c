@@ -414,8 +414,8 @@ one_facet(facets *c)
 {
 	rb_checking *k = c->k;
 	rb_check_report *r = k->report;
-	static const rb_fault_kind told[] = {RB_FAULT_FACET_CORNER, RB_FAULT_FACET_TILING,
-										 RB_FAULT_FACE_FLAT, RB_FAULT_FACET_FOLDED};
+	static const rb_fault_kind payload[] = {RB_FAULT_FACET_CORNER, RB_FAULT_FACET_TILING,
+											RB_FAULT_FACE_FLAT, RB_FAULT_FACET_FOLDED};
 	uint32_t n = k->faces_of.start[c->f + 1] - k->faces_of.start[c->f], points;
 	uint64_t before = 0, after = 0;
 	double area, off;
@@ -425,13 +425,13 @@ one_facet(facets *c)
 	RB_TRY(k->in->plc != NULL ? measure_triangles(c) : by_faces(c));
 	if (n == 0)
 		return k->in->plc != NULL && !k->facet_bad[c->f] ? check_missing_facet(c) : RB_OK;
-	for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++)
-		before += r->count[told[i]];
+	for (size_t i = 0; i < sizeof(payload) / sizeof(payload[0]); i++)
+		before += r->count[payload[i]];
 	RB_TRY(check_faces(c, &area, &points));
 	euler = (int64_t) points - (int64_t) k->local.n + n;
 	RB_TRY(check_edges(c));
-	for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++)
-		after += r->count[told[i]];
+	for (size_t i = 0; i < sizeof(payload) / sizeof(payload[0]); i++)
+		after += r->count[payload[i]];
 	if (c->quiet || before != after)
 		k->facet_bad[c->f] = 1;
 	if (k->in->plc == NULL || c->quiet || before != after)

@@ -30,7 +30,7 @@ distance_to_line(const double *a, const double *b, const double *p)
 
 /* Checks that the list has the segments of the PLC first, then boundaries of facets */
 static rb_status
-list(rb_checking *k)
+check_listed_segments(rb_checking *k)
 {
 	const rb_check_input *in = k->in;
 	uint32_t given = in->plc == NULL ? 0 : in->plc->nsegments;
@@ -196,7 +196,7 @@ rb_check_segments(rb_checking *k)
 	const rb_check_input *in = k->in;
 	segment_ends at;
 
-	RB_TRY(list(k));
+	RB_TRY(check_listed_segments(k));
 	RB_TRY(rb_check_scratch(k, 0, 2 * (size_t) in->npoints));
 	RB_TRY(rb_check_scratch(k, 1, in->npoints));
 	at.edge = k->scratch[0];

@@ -62,8 +62,8 @@ rb_mesh_vtu_bytes(const rb_mesh_rows *rows)
  * offsets of preceding data, which fails if the lines of these data come first.
  */
 static void
-line(rb_buffer *to, const char *type, const char *name, int components, uint64_t n,
-	 uint64_t *offset)
+write_array_line(rb_buffer *to, const char *type, const char *name, int components, uint64_t n,
+				 uint64_t *offset)
 {
 	rb_buffer_append_text(
 		to,
@@ -87,20 +87,20 @@ append_header(const rb_mesh_rows *rows, const bool *has, const uint64_t *n, rb_b
 		"header_type=\"UInt64\">\n<UnstructuredGrid>\n"
 		"<Piece NumberOfPoints=\"%u\" NumberOfCells=\"%u\">\n<Points>\n",
 		rows->npoints, rows->ntets);
-	line(to, "Float64", "Points", 3, n[POINTS], &offset);
+	write_array_line(to, "Float64", "Points", 3, n[POINTS], &offset);
 	rb_buffer_append_text(to, "</Points>\n<PointData>\n");
 	if (rows->kind != NULL)
-		line(to, "UInt8", "kind", 1, n[KIND], &offset);
+		write_array_line(to, "UInt8", "kind", 1, n[KIND], &offset);
 	if (rows->parent != NULL)
-		line(to, "Int64", "parent", 1, n[PARENT], &offset);
+		write_array_line(to, "Int64", "parent", 1, n[PARENT], &offset);
 	rb_buffer_append_text(to, "</PointData>\n<Cells>\n");
-	line(to, word, "connectivity", 1, n[CONNECTIVITY], &offset);
-	line(to, word, "offsets", 1, n[OFFSETS], &offset);
-	line(to, "UInt8", "types", 1, n[TYPES], &offset);
+	write_array_line(to, word, "connectivity", 1, n[CONNECTIVITY], &offset);
+	write_array_line(to, word, "offsets", 1, n[OFFSETS], &offset);
+	write_array_line(to, "UInt8", "types", 1, n[TYPES], &offset);
 	rb_buffer_append_text(to, "</Cells>\n<CellData>\n");
-	line(to, "Int64", "region", 1, n[REGION], &offset);
+	write_array_line(to, "Int64", "region", 1, n[REGION], &offset);
 	if (rows->quality != NULL)
-		line(to, "Float64", "quality", 1, n[QUALITY], &offset);
+		write_array_line(to, "Float64", "quality", 1, n[QUALITY], &offset);
 	rb_buffer_append_text(
 		to, "</CellData>\n</Piece>\n</UnstructuredGrid>\n<AppendedData encoding=\"raw\">\n_");
 }

@@ -389,7 +389,7 @@ typedef struct rb_box_value
 	int dims;      /* 2 or 3; another number if the value is no such box */
 	double low[3]; /* low <= high, or not finite */
 	double high[3];
-	int32 srid; /* Of a box3d */
+	int32 srid; /* SRID of a box3d */
 } rb_box_value;
 
 extern void rb_box_read(rb_box_shape shape, Datum value, rb_box_value *box);
@@ -1080,7 +1080,7 @@ extern bool rb_worker_drop(const char *function, uint64 number);
 
 /* ---- functions.c: the functions ---- */
 
-/* What a function returns for the pairs, with its columns (results.c) */
+/* Result that a function returns for the pairs, with its columns (results.c) */
 typedef enum rb_result
 {
 	RB_RESULT_PAIRS,      /* red_id, blue_id */
@@ -1259,19 +1259,19 @@ rb_value_in(const rb_block *block, rb_value value, size_t i)
 		case RB_VALUE_PART2:
 			return Int32GetDatum((int32) block->blue[i]);
 		case RB_VALUE_DIMENSION:
-			return Int16GetDatum((int16) RB_PAYLOAD_DIMENSION(block->told[i]));
+			return Int16GetDatum((int16) RB_PAYLOAD_DIMENSION(block->payload[i]));
 		case RB_VALUE_CROSSES:
-			return BoolGetDatum(RB_PAYLOAD_CROSSES(block->told[i]));
+			return BoolGetDatum(RB_PAYLOAD_CROSSES(block->payload[i]));
 		case RB_VALUE_DISTANCE:
-			return (Datum) block->told[i]; /* Bits of a float8, which is passed by value */
+			return (Datum) block->payload[i]; /* Bits of a float8, which is passed by value */
 		case RB_VALUE_FROM:
-			return (Datum) block->told[i * block->words];
+			return (Datum) block->payload[i * block->words];
 		case RB_VALUE_TO:
-			return (Datum) block->told[i * block->words + 1];
+			return (Datum) block->payload[i * block->words + 1];
 		case RB_VALUE_LENGTH:
-			return (Datum) block->told[i * block->words + 2];
+			return (Datum) block->payload[i * block->words + 2];
 		case RB_VALUE_ON_BOUNDARY:
-			return BoolGetDatum((block->told[i * block->words + 3] & RB_INTERVAL_OF(1, 0)) != 0);
+			return BoolGetDatum((block->payload[i * block->words + 3] & RB_INTERVAL_OF(1, 0)) != 0);
 		default:
 			return (Datum) 0;
 	}
@@ -1739,7 +1739,7 @@ extern Size rb_pair_queue_size(void);
 extern void rb_pair_queue_init(rb_pair_queue *share);
 extern rb_pump *rb_pump_start(rb_join_run *run, rb_pair_queue *share);
 extern void rb_pump_stop(rb_pump *pump);
-/* Reads the next block into arrays of RB_QUEUE_PAIRS. Its n is 0 at the end. told may be NULL. */
+/* Reads the next block into arrays of RB_QUEUE_PAIRS. Its n is 0 at the end. payload may be NULL. */
 extern void rb_pair_queue_read(rb_pair_queue *share, const char *function, rb_block *block);
 
 #endif /* RB_PG_BASE_PG_H */

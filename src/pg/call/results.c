@@ -148,16 +148,16 @@ lasting_text(text **kept, const char *name)
 
 /* Returns the side of a point as text, from the payload of RB_RAY_PARITY. */
 static Datum
-side_name(uint64 told)
+side_name(uint64 payload)
 {
 	static text *names[2];
-	const bool on = (told & RB_PAYLOAD(RB_RAY_PARITY_OF(0, 1))) != 0;
+	const bool on = (payload & RB_PAYLOAD(RB_RAY_PARITY_OF(0, 1))) != 0;
 
 	return lasting_text(&names[on], on ? "boundary" : "inside");
 }
 
 static Datum
-relation_name(uint64 told)
+relation_name(uint64 payload)
 {
 	static const char *const names[] = {[RB_SOLIDS_TOUCH] = "touches",
 										[RB_SOLIDS_CROSS] = "crosses",
@@ -166,7 +166,7 @@ relation_name(uint64 told)
 										[RB_SOLIDS_EQUAL] = "equal"};
 	static text *texts[lengthof(names)];
 
-	return lasting_text(&texts[told], names[told]);
+	return lasting_text(&texts[payload], names[payload]);
 }
 
 static Datum
@@ -226,12 +226,12 @@ rb_value_build(const rb_block *block, rb_value value, size_t i, bool *null)
 
 	*null = false;
 	if (value == RB_VALUE_SIDE)
-		return side_name(block->told[i]);
+		return side_name(block->payload[i]);
 	if (value == RB_VALUE_RELATION)
-		return relation_name(block->told[i]);
+		return relation_name(block->payload[i]);
 	if (value < RB_VALUE_BODY || value > RB_VALUE_Z)
 		return rb_value_in(block, value, i);
-	rb_body_of_words(&report, block->told + i * block->words);
+	rb_body_of_words(&report, block->payload + i * block->words);
 	if (value != RB_VALUE_BODY)
 		return body_value(&report, value, null);
 	*null = report.why == RB_GEOMETRY_NULL_ID || report.why == RB_GEOMETRY_NO_ID;

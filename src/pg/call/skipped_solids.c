@@ -27,7 +27,7 @@ struct rb_refused_rows
 	uint32 next;
 	int64 red[BLOCK];
 	int64 blue[BLOCK];
-	uint64 told[BLOCK * RB_VALIDITY_WORDS];
+	uint64 payload[BLOCK * RB_VALIDITY_WORDS];
 };
 
 rb_refused_rows *
@@ -63,14 +63,14 @@ rb_refused_rows_next(rb_join_run *run, rb_block *block)
 		rb_body_report report;
 
 		rb_body_of_refusal(&report, refusal, run->call.source[0].face_tolerance);
-		rb_body_to_words(&report, rows->told + (size_t) i * RB_VALIDITY_WORDS);
+		rb_body_to_words(&report, rows->payload + (size_t) i * RB_VALIDITY_WORDS);
 		rows->red[i] = rows->blue[i] = refusal->id;
 	}
 	rows->next += n;
 	run->ctx.stats.stage[RB_STAGE_EMIT].count += n;
 	*block = (rb_block){.red = rows->red,
 						.blue = rows->blue,
-						.told = rows->told,
+						.payload = rows->payload,
 						.words = RB_VALIDITY_WORDS,
 						.n = n};
 	return true;

@@ -360,7 +360,7 @@ typedef struct rb_meshing_loaded
 	int64_t *polygon;
 	uint32_t (*edges)[2];
 	int64_t *segment; /* Number of each edge's segment; the pieces of a segment share it */
-	int64_t *segment_id, *segment_facet; /* Of each edge, or RB_MESH_NULL */
+	int64_t *segment_id, *segment_facet; /* Ids of each edge, or RB_MESH_NULL */
 } rb_meshing_loaded;
 
 extern void rb_meshing_load(rb_meshing_run *run, const rb_meshing_table *tables,

@@ -219,7 +219,7 @@ store_run(rb_scan *scan)
 			values[0] = Int64GetDatum(scan->block.red[i]);
 			values[1] = Int64GetDatum(scan->block.blue[i]);
 			for (size_t k = 0; k < words; k++)
-				values[2 + k] = (Datum) scan->block.told[i * words + k];
+				values[2 + k] = (Datum) scan->block.payload[i * words + k];
 			tuplestore_putvalues(scan->store, desc, values, no_nulls);
 		}
 	}
@@ -231,7 +231,7 @@ static void
 begin_copy(rb_scan *scan)
 {
 	scan->block =
-		(rb_block){scan->red, scan->blue, scan->told, (size_t) Max(scan->shape->raw - 2, 0), 0};
+		(rb_block){scan->red, scan->blue, scan->payload, (size_t) Max(scan->shape->raw - 2, 0), 0};
 	scan->next = 0;
 }
 
@@ -251,7 +251,7 @@ next_stored_block(rb_scan *scan)
 		if (raw > 1)
 			scan->blue[n] = DatumGetInt64(values[1]);
 		for (int k = 2; k < raw; k++)
-			scan->told[n * (raw - 2) + k - 2] = (uint64) values[k];
+			scan->payload[n * (raw - 2) + k - 2] = (uint64) values[k];
 		n++;
 	}
 	ExecClearTuple(scan->stored);

@@ -55,7 +55,7 @@ typedef struct rb_scan
 	size_t next;               /* Index of the next row in the block */
 	int64 red[RB_QUEUE_PAIRS]; /* Rows copied from the ring or the tuplestore */
 	int64 blue[RB_QUEUE_PAIRS];
-	uint64 told[RB_QUEUE_PAIRS];
+	uint64 payload[RB_QUEUE_PAIRS];
 } rb_scan;
 
 /* ---- function_scan_path.c ---- */
@@ -79,7 +79,7 @@ extern const CustomScanMethods rb_scan_methods;
 
 /* ---- function_scan_count.c ---- */
 
-/* What some expressions need from the pairs */
+/* Columns and pairs that some expressions need */
 typedef struct rb_question
 {
 	Index relid;       /* Relation of the pairs, or 0 if they have no columns */

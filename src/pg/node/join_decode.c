@@ -32,12 +32,12 @@ typedef struct record
 	uint64 bytes; /* Bytes of the geometry with its header, rounded up */
 } record;
 
-typedef struct batch
+typedef struct geometry_batch
 {
 	char *bytes; /* BATCH_BYTES */
 	Size end;    /* End of the filled bytes */
 	Size at;     /* End of the decoded bytes */
-} batch;
+} geometry_batch;
 
 struct rb_decoding
 {
@@ -46,7 +46,7 @@ struct rb_decoding
 	bool timed;
 	double ms; /* Time of the helper thread */
 
-	batch batch[2];
+	geometry_batch batch[2];
 	int filling;
 	int broken;    /* Number of batches that were not plain */
 	bool given_up; /* True if there is no thread and none will be started */
@@ -55,14 +55,14 @@ struct rb_decoding
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	batch *due;   /* Batch for the thread, NULL if it is idle */
-	uint32 leave; /* Nonzero to make the thread exit, even with work left */
+	geometry_batch *due; /* Batch for the thread, NULL if it is idle */
+	uint32 leave;        /* Nonzero to make the thread exit, even with work left */
 };
 
 /* ---- the thread ---- */
 
 static void
-decode_batch(rb_decoding *d, batch *b)
+decode_batch(rb_decoding *d, geometry_batch *b)
 {
 	const double start = d->timed ? rb_now_ms() : 0;
 
@@ -137,7 +137,7 @@ end_thread(rb_decoding *d)
 
 /* Decodes what the thread has left of a batch. */
 static void
-decode_rest(rb_decoding *d, batch *b)
+decode_rest(rb_decoding *d, geometry_batch *b)
 {
 	while (b->at < b->end)
 	{
@@ -156,7 +156,7 @@ decode_rest(rb_decoding *d, batch *b)
 static void
 finish_other(rb_decoding *d)
 {
-	batch *other = &d->batch[1 - d->filling];
+	geometry_batch *other = &d->batch[1 - d->filling];
 
 	if (!d->started)
 		return;
@@ -214,7 +214,7 @@ rb_join_decode_write(rb_decoding *d, struct varlena *geometry, const rb_join_pla
 {
 	const Size size = VARSIZE_ANY(geometry);
 	const Size bytes = TYPEALIGN(8, size);
-	batch *b = &d->batch[d->filling];
+	geometry_batch *b = &d->batch[d->filling];
 	record *r;
 
 	/* Large geometries are not copied. */
@@ -239,7 +239,7 @@ rb_join_decode_write(rb_decoding *d, struct varlena *geometry, const rb_join_pla
 void
 rb_join_decode_flush(rb_decoding *d)
 {
-	batch *b;
+	geometry_batch *b;
 
 	finish_other(d);
 	b = &d->batch[d->filling];

@@ -193,9 +193,9 @@ rb_join_next_pair(rb_geometry_join *j, uint64 *outer, uint64 *inner)
 		{
 			const size_t i = j->next++;
 
-			if (j->asked == RB_ASKED_CROSSES && !RB_PAYLOAD_CROSSES(j->block.told[i]))
+			if (j->asked == RB_ASKED_CROSSES && !RB_PAYLOAD_CROSSES(j->block.payload[i]))
 				continue;
-			if (j->asked == RB_ASKED_INSIDE && j->block.told[i] != RB_LIES_INSIDE)
+			if (j->asked == RB_ASKED_INSIDE && j->block.payload[i] != RB_LIES_INSIDE)
 				continue;
 			*outer = (uint64) j->block.red[i];
 			*inner = (uint64) j->block.blue[i];

@@ -35,7 +35,7 @@ typedef struct rb_slot
 	uint32 n;
 	int64 red[RB_QUEUE_PAIRS];
 	int64 blue[RB_QUEUE_PAIRS];
-	uint64 told[RB_QUEUE_PAIRS];
+	uint64 payload[RB_QUEUE_PAIRS];
 } rb_slot;
 
 struct rb_pair_queue
@@ -108,9 +108,9 @@ write_pairs(rb_pump *pump, const rb_block *block, size_t from, uint64 *blocks)
 	slot->n = (uint32) n;
 	memcpy(slot->red, block->red + from, n * sizeof *block->red);
 	memcpy(slot->blue, block->blue + from, n * sizeof *block->blue);
-	if (block->told != NULL)
-		memcpy(slot->told, block->told + from * block->words,
-			   n * block->words * sizeof *block->told);
+	if (block->payload != NULL)
+		memcpy(slot->payload, block->payload + from * block->words,
+			   n * block->words * sizeof *block->payload);
 	(*blocks)++;
 	rb_release(&slot->block, *blocks);
 	return true;
@@ -227,7 +227,7 @@ rb_pair_queue_read(rb_pair_queue *share, const char *function, rb_block *to)
 	to->n = slot->n;
 	memcpy(to->red, slot->red, to->n * sizeof *to->red);
 	memcpy(to->blue, slot->blue, to->n * sizeof *to->blue);
-	if (to->told != NULL)
-		memcpy(to->told, slot->told, to->n * to->words * sizeof *to->told);
+	if (to->payload != NULL)
+		memcpy(to->payload, slot->payload, to->n * to->words * sizeof *to->payload);
 	rb_release(&slot->block, 0);
 }

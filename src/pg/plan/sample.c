@@ -3,8 +3,8 @@
  *	  Samples rows of a table, for an estimate during planning.
  *
  * Reads one page from each of up to 128 ranges of pages, and some rows of each page. Rows that are
- * adjacent in a table are usually close together in space, too, so many pages give more information
- * than many rows. The choice of pages and rows depends only on the size of the table, so that a
+ * adjacent in a table are usually close together in space, too. Therefore, many pages give more
+ * information than many rows. The choice of pages and rows depends only on the size of the table, so that a
  * statement gets the same plan again.
  *
  * Sampling raises no errors, waits for no lock on the table, and runs no code of other libraries:

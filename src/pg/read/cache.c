@@ -204,7 +204,7 @@ has_missing(TupleDesc desc, const rb_columns *columns)
 }
 
 static const char *
-refusal(const rb_source *source, Relation rel, const rb_columns *columns)
+find_refusal(const rb_source *source, Relation rel, const rb_columns *columns)
 {
 	if (source->keys != NULL)
 		return "its rows are identified by keys, not by ids";
@@ -433,7 +433,7 @@ rb_cache_begin(const rb_source *source, Relation rel, const rb_columns *columns,
 		source->again || nblocks == 0)
 		return look;
 	make_key(&look->key, source, rel, columns);
-	reason = refusal(source, rel, columns);
+	reason = find_refusal(source, rel, columns);
 	if (reason != NULL)
 	{
 		note_seen(&look->key, 0, reason);

@@ -33,7 +33,7 @@
 
 /* ---- planning ---- */
 
-typedef enum question
+typedef enum plan_question
 {
 	SELECT_ALL,
 	INSERT_ALL

@@ -15,10 +15,10 @@ Datum
 redblue_geometry_intersects(PG_FUNCTION_ARGS)
 {
 	rb_pairwise *p;
-	uint64 told;
+	uint64 payload;
 
 	PG_RETURN_BOOL(rb_pairwise_read(fcinfo, "redblue_intersects", 0, &p) &&
-				   rb_pairwise_test(p, RB_MEET, 0, &told));
+				   rb_pairwise_test(p, RB_MEET, 0, &payload));
 }
 
 PG_FUNCTION_INFO_V1(redblue_geometry_crosses);
@@ -27,10 +27,10 @@ Datum
 redblue_geometry_crosses(PG_FUNCTION_ARGS)
 {
 	rb_pairwise *p;
-	uint64 told;
+	uint64 payload;
 
 	PG_RETURN_BOOL(rb_pairwise_read(fcinfo, "redblue_crosses", 0, &p) &&
-				   rb_pairwise_test(p, RB_CONTACT, 0, &told) && RB_PAYLOAD_CROSSES(told));
+				   rb_pairwise_test(p, RB_CONTACT, 0, &payload) && RB_PAYLOAD_CROSSES(payload));
 }
 
 PG_FUNCTION_INFO_V1(redblue_geometry_contact);
@@ -42,12 +42,13 @@ redblue_geometry_contact(PG_FUNCTION_ARGS)
 		{"touch in points", "touch along lines", "touch along areas"},
 		{"cross in points", "cross along lines", "cross along areas"}};
 	rb_pairwise *p;
-	uint64 told;
+	uint64 payload;
 
 	if (!rb_pairwise_read(fcinfo, "redblue_contact", 0, &p) ||
-		!rb_pairwise_test(p, RB_CONTACT, 0, &told))
+		!rb_pairwise_test(p, RB_CONTACT, 0, &payload))
 		PG_RETURN_TEXT_P(cstring_to_text("disjoint"));
-	PG_RETURN_TEXT_P(cstring_to_text(texts[RB_PAYLOAD_CROSSES(told)][RB_PAYLOAD_DIMENSION(told)]));
+	PG_RETURN_TEXT_P(
+		cstring_to_text(texts[RB_PAYLOAD_CROSSES(payload)][RB_PAYLOAD_DIMENSION(payload)]));
 }
 
 PG_FUNCTION_INFO_V1(redblue_geometry_dwithin);
@@ -57,7 +58,7 @@ redblue_geometry_dwithin(PG_FUNCTION_ARGS)
 {
 	const double distance = PG_GETARG_FLOAT8(2);
 	rb_pairwise *p;
-	uint64 told;
+	uint64 payload;
 
 	rb_check_distance(distance);
 	if (!rb_pairwise_read(fcinfo, "redblue_dwithin", distance, &p))
@@ -65,7 +66,7 @@ redblue_geometry_dwithin(PG_FUNCTION_ARGS)
 	/* Any two nonempty geometries are within an infinite distance. */
 	if (isinf(distance))
 		PG_RETURN_BOOL(true);
-	PG_RETURN_BOOL(rb_pairwise_test(p, RB_WITHIN, distance, &told));
+	PG_RETURN_BOOL(rb_pairwise_test(p, RB_WITHIN, distance, &payload));
 }
 
 PG_FUNCTION_INFO_V1(redblue_geometry_distance);
@@ -74,12 +75,12 @@ Datum
 redblue_geometry_distance(PG_FUNCTION_ARGS)
 {
 	rb_pairwise *p;
-	uint64 told;
+	uint64 payload;
 	double distance;
 
 	if (!rb_pairwise_read(fcinfo, "redblue_distance", INFINITY, &p) ||
-		!rb_pairwise_test(p, RB_NEAREST, INFINITY, &told))
+		!rb_pairwise_test(p, RB_NEAREST, INFINITY, &payload))
 		PG_RETURN_NULL();
-	memcpy(&distance, &told, sizeof distance);
+	memcpy(&distance, &payload, sizeof distance);
 	PG_RETURN_FLOAT8(distance);
 }

@@ -433,29 +433,29 @@ rb_pairwise_work(rb_pairwise *p, uint64 parts, rb_status (*work)(void *), void *
 	return rb_background_try(&p->aside);
 }
 
-typedef struct question
+typedef struct pair_test
 {
 	rb_pairwise *pairwise;
 	rb_job job;
 	bool any;
-	uint64 told;
-} question;
+	uint64 payload;
+} pair_test;
 
 static rb_status
 compare_rows(void *arg)
 {
-	question *q = arg;
+	pair_test *q = arg;
 	rb_pairwise *p = q->pairwise;
 
 	return rb_row_pair_test(&p->ctx, &q->job, &rb_pairwise_operand(p, 0)->two,
-							&rb_pairwise_operand(p, 1)->two, &q->any, &q->told);
+							&rb_pairwise_operand(p, 1)->two, &q->any, &q->payload);
 }
 
 bool
-rb_pairwise_test(rb_pairwise *p, rb_predicate predicate, double distance, uint64 *told)
+rb_pairwise_test(rb_pairwise *p, rb_predicate predicate, double distance, uint64 *payload)
 {
 	const rb_set *red = rb_pairwise_operand(p, 0)->set, *blue = rb_pairwise_operand(p, 1)->set;
-	question q = {.pairwise = p, .job = {.red = red, .blue = blue, .predicate = predicate}};
+	pair_test q = {.pairwise = p, .job = {.red = red, .blue = blue, .predicate = predicate}};
 	rb_status status;
 
 	q.job.distance = distance;
@@ -463,7 +463,7 @@ rb_pairwise_test(rb_pairwise *p, rb_predicate predicate, double distance, uint64
 	status = rb_pairwise_work(p, (uint64) red->nparts + blue->nparts, compare_rows, &q);
 	if (status != RB_OK)
 		rb_raise_of(p->decoder.function, "comparison", status, &p->ctx.error);
-	*told = q.told;
+	*payload = q.payload;
 	return q.any;
 }
 

@@ -153,9 +153,9 @@ extern void rb_pairwise_read_placed(FunctionCallInfo fcinfo, rb_pairwise *pairwi
 extern rb_status rb_pairwise_work(rb_pairwise *pairwise, uint64 parts, rb_status (*work)(void *),
 								  void *arg);
 
-/* Returns true if the predicate holds. *told gets the payload, as in a join. */
+/* Returns true if the predicate holds. *payload gets the payload, as in a join. */
 extern bool rb_pairwise_test(rb_pairwise *pairwise, rb_predicate predicate, double distance,
-							 uint64 *told);
+							 uint64 *payload);
 
 /* Computes the intersection into pairwise->shape, where it is valid until the next call. */
 extern void rb_pairwise_curve(rb_pairwise *pairwise);

@@ -30,16 +30,16 @@ is_apart(const rb_geometry_header *red, const rb_geometry_header *blue)
 
 /* ---- position ---- */
 
-typedef struct question
+typedef struct solid_test
 {
 	rb_pairwise *pairwise;
 	int position;
-} question;
+} solid_test;
 
 static rb_status
 find_position(void *arg)
 {
-	question *q = arg;
+	solid_test *q = arg;
 	rb_pairwise *p = q->pairwise;
 	rb_operand *red = rb_pairwise_operand(p, 0), *blue = rb_pairwise_operand(p, 1);
 
@@ -77,7 +77,7 @@ ask_position(FunctionCallInfo fcinfo, const char *function, int *position)
 {
 	rb_pairwise *p = rb_pairwise_begin(fcinfo, function);
 	const rb_operand *red = rb_pairwise_operand(p, 0), *blue = rb_pairwise_operand(p, 1);
-	question q = {.pairwise = p, .position = RB_LIES_OUTSIDE};
+	solid_test q = {.pairwise = p, .position = RB_LIES_OUTSIDE};
 	rb_status status = RB_OK;
 
 	*position = RB_LIES_OUTSIDE;

@@ -64,7 +64,7 @@ typedef enum rb_worker_state
 /* True if two words denote the same worker, in any state */
 #define RB_SAME_WORKER(a, b) (((a) ^ (b)) < 4)
 
-/* What the worker knows of the device; it is unknown again for each new worker */
+/* State of the device as far as the worker knows it; a new worker begins with RB_DEVICE_UNKNOWN */
 typedef enum rb_device_state
 {
 	RB_DEVICE_UNKNOWN,
@@ -315,7 +315,7 @@ typedef struct rb_request
 			int64 red[RB_BLOCK];
 			int64 front_of_blue;
 			int64 blue[RB_BLOCK];
-			uint64 told[RB_BLOCK];
+			uint64 payload[RB_BLOCK];
 		} ids[RB_SENT_BLOCKS];
 	} ring;
 } rb_request;

@@ -366,7 +366,7 @@ alloc_rows(rb_served *s, const rb_sent_side *side, const rb_set **set)
 	if (status == RB_OK && rows->has_ids)
 		status = rb_array(&s->ctx, (void **) &made.ids, Max(rows->nrows, 1), sizeof(int64));
 	if (status != RB_OK)
-		return status; /* What was allocated is freed with the memory account. */
+		return status; /* The memory account frees what was allocated. */
 	status = rb_set_own(s->memory, &made, set, &error);
 	return status == RB_OK ? RB_OK : rb_fail(&s->ctx, status, error.need, error.limit, NULL);
 }

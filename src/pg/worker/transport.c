@@ -231,9 +231,9 @@ rb_ids_write(rb_request *request, uint64 number, const rb_block *block)
 	request->pairs[slot] = (uint32) block->n;
 	memcpy(request->ring.ids[slot].red, block->red, block->n * sizeof *block->red);
 	memcpy(request->ring.ids[slot].blue, block->blue, block->n * sizeof *block->blue);
-	if (block->told != NULL)
-		memcpy(request->ring.ids[slot].told, block->told,
-			   block->n * block->words * sizeof *block->told);
+	if (block->payload != NULL)
+		memcpy(request->ring.ids[slot].payload, block->payload,
+			   block->n * block->words * sizeof *block->payload);
 	rb_release(&request->block[slot], number + 1);
 	return true;
 }
@@ -248,7 +248,7 @@ rb_ids_read(rb_request *request, uint64 number, rb_block *block)
 	block->red = request->ring.ids[slot].red;
 	block->blue = request->ring.ids[slot].blue;
 	block->words = (size_t) rb_payload_words(request->asked.predicate);
-	block->told = block->words > 0 ? request->ring.ids[slot].told : NULL;
+	block->payload = block->words > 0 ? request->ring.ids[slot].payload : NULL;
 	block->n = request->pairs[slot];
 	return true;
 }
