@@ -87,7 +87,7 @@ load_boxes(rb_box_tiles *t, int side, const rb_frame *frame, const rb_device_set
 		const uint32_t slot = base + lane;
 		const uint32_t e = slot < n ? entry[slot] : RB_NO_ENTRY;
 
-		elsewhere_store(t->elsewhere[side][base / 32], e);
+		store_ownership(t->elsewhere[side][base / 32], e);
 		if (slot < n)
 		{
 			double lo[3], hi[3];
@@ -249,7 +249,7 @@ check_strip(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t grou
 			bits[i] = 0;
 		if (bits[i] != 0)
 		{
-			others = owned_elsewhere((t->elsewhere[blue_side][strip], t->entry[0][slot]);
+			others = owned_elsewhere(t->elsewhere[blue_side][strip], t->entry[0][slot]);
 			counts->redundant += __popc(bits[i] & others);
 			bits[i] &= ~others;
 			/* Parts of one row are not a pair, and only overlap_double compares rows. */
@@ -530,7 +530,7 @@ __launch_bounds__(THREADS, RB_BOXES_BLOCKS)
 		rb_count number, end;
 
 		if (threadIdx.x == 0)
-			items_take(&args, &t->taken, args.reserve, first);
+			take_items(&args, &t->taken, args.reserve, first);
 		first = false;
 		__syncthreads();
 		number = t->taken.number;

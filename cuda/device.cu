@@ -471,7 +471,7 @@ keeper_start(rb_device_slot *slot)
 		return true;
 	if (slot->keeper_made)
 		pthread_join(slot->keeper, NULL); /* The previous thread no longer needs the lock. */
-	rc = rb_thread_start(&slot->keeper, KEEPER_STACK, keep, slot);
+	rc = rb_thread_start(&slot->keeper, KEEPER_STACK, run_keeper, slot);
 	slot->keeper_made = slot->keeper_lives = rc == 0;
 	return rc == 0;
 }

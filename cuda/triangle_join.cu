@@ -132,7 +132,7 @@ tile_load(rb_tiles<NEAR> *t, int side, const rb_device_set *from, const uint32_t
 		const uint32_t e = slot < n ? entry[slot] : RB_NO_ENTRY;
 
 		if (side == 1)
-			elsewhere_store(t->elsewhere[base / 32], e);
+			store_ownership(t->elsewhere[base / 32], e);
 		if (slot < n)
 		{
 			double c[9];
@@ -469,7 +469,7 @@ join_tiles(const rb_cells_args *args, rb_tiles<NEAR> *t, rb_warp *w)
 			overlap &= (1u << (nb - first)) - 1;
 		if (same && first <= slot)
 			overlap = slot - first + 1 < 32 ? overlap & ~0u << (slot - first + 1) : 0;
-		overlap &= ~owned_elsewhere((t->elsewhere[first / 32], entry);
+		overlap &= ~owned_elsewhere(t->elsewhere[first / 32], entry);
 		strip_queue<NEAR, ROWS>(args, t, w, slot, first, overlap);
 	}
 	if constexpr (NEAR)
@@ -497,7 +497,7 @@ __launch_bounds__(THREADS) cells_join_kernel(const rb_cells_args args)
 		__syncthreads();
 		if (threadIdx.x == 0)
 		{
-			items_take(&args, &t->taken, RB_ITEM_PAIRS, first);
+			take_items(&args, &t->taken, RB_ITEM_PAIRS, first);
 			if (t->taken.number < args.nitems)
 			{
 				t->item = args.items[t->taken.number];
