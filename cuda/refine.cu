@@ -40,7 +40,7 @@ typedef struct refine_rounds
 	uint64_t rounds, tried, most_bytes, asked, large, launches, waits;
 	uint64_t few, few_launches, few_waits;
 	double few_ms;
-	double ms[RB_REFINE_STEPS], charge_time;
+	double ms[RB_REFINE_STEPS], lap;
 	uint32_t most;   /* Maximum number of tetrahedra tried in a round (rb_round_most) */
 	bool protecting; /* Only subsegments have been split so far */
 	bool wide;       /* The previous round had large cavities */
