@@ -22,7 +22,7 @@
 #define WAIT_MS 2000.0 /* Total wait for memory that other sessions hold, in ms */
 #define BELIEVED_MS 20 /* Milliseconds for which a measurement of free memory stays valid */
 #define LEAST_BUDGET ((uint64_t) 24 << 20)
-/* Approximate bytes of an object: coordinates, row, cells and incidences */
+/* Approximate size of an object in bytes: coordinates, row, cells and incidences */
 #define OBJECT_BYTES 128
 
 /* ---- one join ---- */
@@ -89,7 +89,10 @@ join_blocks(rb_device_run *run)
 
 	if (self ? nred > fit : nred + nblue > fit)
 	{
-		/* Each side gets half, but a small side leaves what it does not need to the other. */
+		/*
+		 * Each side gets half of the capacity, but a small side leaves the rest of its half to the
+		 * other.
+		 */
 		nred = nred < fit / 2 ? nred : self || nblue > fit / 2 ? fit / 2 : fit - nblue;
 		nblue = self ? nred : nblue < fit - nred ? nblue : fit - nred;
 	}
@@ -161,7 +164,7 @@ join_within(rb_device_run *run, uint64_t budget)
 		status = join_blocks(run);
 		run_end(run, status != RB_OK);
 		if (status != RB_OK && !run->emitted)
-			ctx->stats.hits = 0; /* The counts of words that were never sent */
+			ctx->stats.hits = 0; /* Discard the hits counted so far, because none was sent. */
 		if (status != RB_DEVICE_FULL || run->emitted || rb_should_stop(ctx) ||
 			budget / 2 < LEAST_BUDGET)
 			return status;

@@ -28,7 +28,7 @@
 #define WARPS RB_BOXES_WARPS
 #define THREADS (32 * WARPS)
 #define WORDS ((RB_TILE_F + 31) / 32)
-#define TILE (32 * WORDS) /* Slots of a tile; whole strips of it are read */
+#define TILE (32 * WORDS) /* Slots of a tile, a multiple of 32 because whole strips are read */
 #define ROWS RB_BOXES_ROWS
 #define WAITING 64 /* Capacity for a warp's waiting pairs: fewer than 32, and up to 32 more */
 
@@ -71,7 +71,7 @@ typedef struct rb_box_counts
 {
 	rb_count candidates;
 	rb_count redundant;
-	uint32_t waiting; /* Waiting pairs of the warp: the same in all its threads */
+	uint32_t waiting; /* Number of waiting pairs of the warp, the same in all its threads */
 } rb_box_counts;
 
 /* ---- load ---- */
@@ -115,7 +115,7 @@ overlap_double(const rb_device_set *red, const rb_device_set *blue, uint32_t r, 
 	return rb_boxes_overlap(plo, phi, qlo, qhi);
 }
 
-/* Returns the pairs of a red box, among `bits`, of which some comparison is equal. */
+/* Returns the subset of `bits` whose packed comparison with the red box has an equal number. */
 static __device__ __forceinline__ uint32_t
 find_unsure_pairs(const uint2 *blue, uint2 red, uint32_t steps, uint32_t bits)
 {
@@ -138,9 +138,9 @@ find_unsure_pairs(const uint2 *blue, uint2 red, uint32_t steps, uint32_t bits)
 }
 
 /*
- * Decides the last n waiting pairs, one per lane. If pairs are only counted, they may be of any
- * cell and are stored as object indices; otherwise they are of the current cell and are stored as
- * slots.
+ * Decides the last n waiting pairs, one per lane. If pairs are only counted, the waiting pairs may
+ * come from any cell and are stored as object indices; otherwise they belong to the current cell
+ * and are stored as slots.
  */
 template <int MODE>
 static __device__ __forceinline__ void
@@ -242,7 +242,7 @@ check_strip(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t grou
 
 		if (nb - first < 32)
 			bits[i] &= (1u << (nb - first)) - 1;
-		/* If a cell is joined with itself, each pair is tested only from its smaller slot. */
+		/* If a cell is joined with itself, test each pair only from its smaller slot. */
 		if (same && first <= slot)
 			bits[i] = slot - first + 1 < 32 ? bits[i] & ~0u << (slot - first + 1) : 0;
 		if (slot >= nr)
@@ -265,7 +265,7 @@ check_strip(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t grou
 	}
 }
 
-/* Tests all strips for all groups of 64 red boxes; the warps of the block take them in turn. */
+/* Tests all strips for all groups of 64 red boxes. The warps of the block take turns. */
 template <int MODE>
 static __device__ __forceinline__ void
 check_strips(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t nr, uint32_t nb,
@@ -347,8 +347,8 @@ index_of(const rb_box_tiles *t, int side, uint32_t slot)
 }
 
 /*
- * Writes the pairs: for boxes as the job reports them, otherwise as candidates for the filters with
- * indices within the sides.
+ * Writes the pairs. For boxes, these are the pairs that the job reports; for other kinds, they are
+ * candidates for the filters, as indices within the sides.
  */
 template <int MODE>
 static __device__ __forceinline__ void

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Fraction 1/n of the device's memory that copies may use by default */
+/* The cached copies use at most 1/QUARTER of the device's memory by default */
 #define QUARTER 4
 
 struct rb_device_copy
@@ -80,7 +80,7 @@ free_copy(rb_device_run *run, rb_device_copy *copy)
 	free(copy);
 }
 
-/* Reserves this many more bytes within the limit, and evicts idle copies to make room. */
+/* Reserves `bytes` more bytes within the limit, and evicts idle copies to make room. */
 static bool
 reserve_bytes(rb_device_run *run, uint64_t bytes)
 {
@@ -214,7 +214,7 @@ rb_copies_give(rb_device_run *run, bool failed)
 			copy->users--;
 		else if (failed || find_copy(device, copy->number) != NULL)
 		{
-			/* The copy is incomplete, or another join has published one. */
+			/* The copy is incomplete, or another join has published one in the meantime. */
 			device->copied -= copy->bytes;
 			free_copy(run, copy);
 		}

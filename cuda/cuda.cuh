@@ -14,8 +14,8 @@
  *	                                  v               v
  *	                                 host <- GMP, in parallel				join.cu
  *
- * If the job needs only a count or a bit for each row, aggregate.cu accumulates it from the pairs while
- * they are still on the device.
+ * If the job needs only a count or a bit for each row, aggregate.cu accumulates it from the pairs
+ * while they are still on the device.
  *
  * Cells that hold too many objects become nodes of the next level, and each node gets a grid of its
  * own. All nodes of a level are processed in the same launches. Refinement ends when no cell is
@@ -67,8 +67,9 @@ typedef struct rb_device
 	char text[80];
 	uint32_t tried; /* Bit set of the join types whose kernels were all launched (join.cu) */
 	struct rb_device_queue *queues; /* Idle queues, which no join uses */
-	struct rb_device_copy *copies;  /* Copies of sets, cached on the device (cache.cu) */
-	uint64_t copied;                /* Bytes of these copies, including those being built */
+	struct rb_device_copy *copies;  /* Copies of cached sets on the device (cache.cu) */
+	/* Bytes of all copies of cached sets, including those being built */
+	uint64_t copied;
 } rb_device;
 
 /* Returns RB_OK and the device's name, or RB_NO_DEVICE and the reason. */
@@ -99,7 +100,7 @@ typedef struct rb_device_run
 	struct rb_device_queue *queue;
 	rb_device *device;
 	double until;    /* Deadline of waits for memory that others hold (rb_now_ms) */
-	uint64_t need;   /* Bytes in use plus those last asked for, for the error */
+	uint64_t need;   /* Bytes in use plus the bytes last requested, for the error message */
 	uint64_t free;   /* Bytes free on the device at the start, or 0 if unknown */
 	uint64_t budget; /* Limit of device memory, in bytes */
 	uint64_t used;
@@ -110,10 +111,11 @@ typedef struct rb_device_run
 	int nmarks;
 	int mark_stage[RB_MARKS]; /* Stage that the time up to this mark is charged to, or -1 */
 	bool stopping;            /* The kernels were asked to stop */
-	bool emitted;             /* Pairs were sent to the sink: too late to restart */
+	/* Pairs were sent to the sink, so the join can no longer be restarted */
+	bool emitted;
 	/* Counts or bits on the device instead of pairs (aggregate.cu), or NULL */
 	uint32_t *words;
-	bool top; /* No grid has been built yet */
+	bool top; /* True until the first grid has been built */
 } rb_device_run;
 
 /* ---- streams.cu: streams, events, pinned buffers; timing and waiting ---- */
@@ -150,8 +152,9 @@ extern rb_status rb_cuda_failed(rb_device_run *run, cudaError_t error, const cha
 	} while (0)
 
 /*
- * Loads a kernel onto the device. Otherwise the driver loads it at its first launch and waits until
- * the device is idle; behind a long kernel the host could not react to a stop request.
+ * Loads a kernel onto the device. Otherwise the driver would load it at its first launch, and would
+ * wait until the device is idle. If a long kernel is running then, the host could not forward a
+ * stop request in the meantime.
  */
 extern rb_status rb_kernel_load(rb_device_run *run, const void *kernel);
 
@@ -201,8 +204,8 @@ enum
 };
 
 /*
- * Records a mark: compute time since the last mark is charged to this stage, or to none if stage is
- * -1.
+ * Records a mark. The compute time since the last mark is charged to this stage, or to no stage if
+ * `stage` is -1.
  */
 extern rb_status rb_mark(rb_device_run *run, int stage);
 
@@ -321,16 +324,17 @@ typedef struct rb_device_set
 	double pad; /* Padding of all boxes (rb_pad_of) */
 } rb_device_set;
 
-/* A region to be divided by a grid: a cell of the level above, or all of space at the top */
+/* A region to be divided by a grid: a cell of the level above or, at the top, all of space */
 typedef struct rb_node
 {
 	rb_count key[2][6]; /* Bounds of red and blue: minima of lo and of -hi, as ordered bits */
 	/* Intersection of both sides' bounds; objects outside cannot be in a pair */
 	double meet_lo[3];
 	double meet_hi[3];
-	double lo[3]; /* That intersection clipped to the cell: the region of the grid */
+	/* Region of the grid: the intersection of the bounds, clipped to the cell */
+	double lo[3];
 	double hi[3];
-	double cell_lo[3]; /* The cell, infinite at the top */
+	double cell_lo[3]; /* The cell itself, infinite at the top */
 	double cell_hi[3];
 	double sum[2][9]; /* Sums over a sample: objects, relevant objects, moments of their extents */
 	rb_grid grid;
@@ -370,7 +374,8 @@ typedef struct rb_level
 	rb_node *nodes;
 	struct rb_totals *totals;
 	rb_node_chunk *chunks;
-	uint32_t *above[2]; /* Entries of the level above, owned; NULL stands for all objects */
+	/* Entries of the level above, owned by this level; NULL stands for all objects */
+	uint32_t *above[2];
 	uint32_t nnodes;
 	uint32_t nchunks;
 	rb_count *count; /* Objects per cell: red in the lower half, blue in the upper */
@@ -418,7 +423,7 @@ extern rb_status rb_level_fill(rb_device_run *run, const rb_device_set side[2], 
 extern void rb_level_spent(rb_device_run *run, rb_level *level);
 extern void rb_level_free(rb_device_run *run, rb_level *level);
 
-/* ---- scan.cu ---- */
+/* ---- scan.cu: prefix sums ---- */
 
 /* Returns the scratch bytes needed for n prefix sums. */
 extern cudaError_t rb_scan_bytes(rb_count n, size_t *bytes);
@@ -435,18 +440,18 @@ extern cudaError_t rb_scan(void *scratch, size_t bytes, const rb_count *in, rb_c
 
 /*
  * Output arrays of a launch. Before a block takes a work item, it reserves space for all pairs that
- * the item can yield, and afterwards it returns what it did not use (work_queue.cuh). So hits + undecided
- * never exceed the capacity of either array, and records never exceed theirs.
+ * the item can yield, and afterwards it returns what it did not use (work_queue.cuh). So hits +
+ * undecided never exceed the capacity of either array, and records never exceed theirs.
  */
 typedef struct rb_pool
 {
 	rb_pair *hits; /* Hits from the front; pairs left by the double filter from the back */
 	/*
-	 * Pairs left by the float test; later exact hits from the front, pairs for the host from the
-	 * back
+	 * Pairs left undecided by the float test; later, hits of exact signs from the front, and pairs
+	 * for the host from the back
 	 */
 	rb_pair *undecided;
-	char *records;     /* Records, instead of both arrays, if overlapping boxes are the result */
+	char *records;     /* Records that replace both arrays if overlapping boxes are the result */
 	rb_count capacity; /* Capacity of each array, in pairs, or in bytes for records */
 	struct rb_launch_tally *tally;
 } rb_pool;
@@ -466,7 +471,8 @@ typedef struct rb_launch_tally
 	rb_count candidates;
 	rb_count redundant; /* Overlaps seen in a cell that does not own the pair */
 	rb_count exact;     /* Pairs that needed an exact sign */
-	rb_count integer;   /* Exact signs computed with integers; below, with expansions */
+	/* Exact signs computed with integers; the next field counts those computed with expansions */
+	rb_count integer;
 	rb_count expansion;
 	rb_count clocks;       /* Clock cycles of warps on sampled work items */
 	rb_count float_clocks; /* Part of these cycles spent in float tests */
@@ -485,7 +491,7 @@ typedef struct rb_cells_args
 	const uint32_t *entry[2];
 	const rb_item *items;
 	rb_count nitems;
-	uint32_t batch; /* Number of items that a block takes at once */
+	uint32_t batch; /* Number of items that a block takes at a time */
 	rb_count *next; /* First work item not yet taken, shared by all launches */
 	rb_pool pool;
 	const uint32_t *stop;
@@ -503,8 +509,8 @@ typedef struct rb_cells_args
 	bool records;     /* Boxes: pairs are written in groups (pair_coding.h) */
 	rb_count reserve; /* Boxes: space in the pool that an item may need, in the pool's units */
 	/*
-	 * If counts or marks are needed, one of these is set; it has a word or a bit for each part of
-	 * the sides that `of` selects
+	 * Counts or marks, one of which is set if they are needed: a word or a bit for each part of the
+	 * sides that `of` selects
 	 */
 	uint32_t *counts;
 	uint32_t *marks;

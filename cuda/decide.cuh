@@ -30,8 +30,8 @@ typedef struct rb_desk
 } rb_desk;
 
 /*
- * Loads the coordinates of 32 objects, one per lane, with coalesced accesses: neighboring lanes
- * read neighboring words.
+ * Loads the coordinates of 32 objects, one per lane, with coalesced accesses, in which neighboring
+ * lanes read neighboring words.
  */
 template <int WIDTH>
 static __device__ __forceinline__ void
@@ -92,7 +92,7 @@ warp_reserve(uint32_t n, rb_count *counter)
 	return __shfl_sync(~0u, at, 0);
 }
 
-/* Writes a warp's buffered pairs to their final position. */
+/* Writes the pairs that a warp has buffered to their final position. */
 static __device__ __forceinline__ void
 write_hits(const rb_pair *held, uint32_t n, rb_pair *to, rb_count *counter)
 {
@@ -109,8 +109,8 @@ static __device__ __forceinline__ int
 decide_pair(const rb_cells_args *args, const double *r, const double *b, rb_exact_env *env)
 {
 	/*
-	 * The extents used in a cell are coarser than boxes, but rb_pair_decide requires that boxes
-	 * overlap.
+	 * The extents used in a cell are coarser than boxes. Test the boxes here, because
+	 * rb_pair_decide requires that they overlap.
 	 */
 	if (PREDICATE != RB_WITHIN && !EXACT && args->faces)
 	{

@@ -100,10 +100,7 @@ slots_init(void)
 	pthread_condattr_destroy(&attr);
 }
 
-/*
- * Returns the slot of a device, or NULL if the number is out of range, so that the device cannot be
- * used.
- */
+/* Returns the slot of a device, or NULL if no slot has this number. */
 static rb_device_slot *
 slot_of(int device)
 {
@@ -480,8 +477,8 @@ keeper_start(rb_device_slot *slot)
 
 /*
  * Waits until the device is open. Opening may take long if many sessions do it at once, because the
- * driver serves them one after another. So the background thread opens the device, and a join that
- * is to stop need not wait. The caller holds the lock.
+ * driver serves them one after another. A background thread therefore opens the device, so that the
+ * join can still react to a stop request. The caller holds the lock.
  */
 static rb_status
 wait_for_open(rb_device_run *run, rb_device_slot *slot)

@@ -8,12 +8,12 @@
  * two pools. Once one was full, a launch into each is queued in the stream: while one fills its
  * pool, the pairs of the other are transferred to the host and passed to the sink.
  *
- * If counts or bits are needed (aggregate.cu), no pair is transferred: they are accumulated after each
- * launch and sent at the end.
+ * If counts or bits are needed (aggregate.cu), no pair is transferred: they are accumulated after
+ * each launch and sent at the end.
  *
  * Exact signs are launched once a launch has reported that the filters left pairs; meanwhile the
  * decided pairs are transferred. If the device has no space for exact signs, the host decides these
- * pairs. Behind the single launch of a small join, the exact kernel is launched unconditionally,
+ * pairs. After the single launch of a small join, the exact kernel is launched unconditionally,
  * because finding out whether there is work takes longer than doing it.
  */
 #include "cuda.cuh"
@@ -35,17 +35,18 @@ typedef struct rb_joiner
 	bool self;
 	rb_cells_args args;
 	rb_pool pool[2];
-	rb_launch_tally *tally; /* Two tallies on the device, and the next work item behind them */
+	/* Two tallies on the device, followed by the index of the next work item */
+	rb_launch_tally *tally;
 	rb_thread *team; /* Threads that pass pairs to the sink, or NULL before they are needed */
 	int pools;
 	int blocks;
-	bool whole;       /* The join is small: one launch completes it */
+	bool whole;       /* The join is so small that one launch completes it */
 	bool asked;       /* The exact kernel was queued with this launch */
 	double *room;     /* Space for exact signs, once they are needed */
 	int exact_blocks; /* Blocks of exact signs that `room` suffices for */
 } rb_joiner;
 
-/* Events of a launch */
+/* Events of a launch, as indices */
 enum
 {
 	BEGUN,
@@ -135,7 +136,10 @@ emit_records(rb_joiner *j, const char *from, rb_count bytes, rb_count pairs)
 	return rb_download(run, from, bytes, RB_RECORD_ALIGN, emit_record_bytes, NULL);
 }
 
-/* Decides pairs by GMP that the device could not decide; they have indices within the sides. */
+/*
+ * Lets GMP decide the pairs that the device could not decide. The pairs consist of indices within
+ * the sides.
+ */
 static rb_status
 emit_decided_by_host(rb_device_run *run, void *arg, const void *bytes, size_t n)
 {
@@ -175,7 +179,7 @@ pools_make(rb_joiner *j, const rb_level *level)
 	rb_device_run *run = j->run;
 	/* Boxes that are only counted or marked need no output array. */
 	const bool none = j->args.boxes && (j->args.count_only || run->words != NULL);
-	/* Maximum output of a work item, in the pool's units, and bytes of a unit */
+	/* Maximum output of a work item, in units of the pool, and the size of a unit in bytes */
 	rb_count reserve = j->args.records ? RB_ITEM_BYTES : RB_ITEM_PAIRS;
 	const rb_count unit = none              ? 0
 						  : j->args.records ? 1
@@ -199,7 +203,10 @@ pools_make(rb_joiner *j, const rb_level *level)
 							? (uint32_t) (level->nitems / blocks / 8)
 							: RB_ITEMS_AT_ONCE;
 	reserve *= j->args.batch;
-	/* Allocate the maximum output, or some extra pairs, beyond the reservations of the blocks. */
+	/*
+	 * Allocate space for the maximum output, or for a useful part of it, in addition to the
+	 * reservations of the blocks.
+	 */
 	want = all < roomy ? all : roomy;
 	want += blocks * reserve;
 	j->pools = all > roomy ? 2 : 1;
@@ -219,7 +226,7 @@ pools_make(rb_joiner *j, const rb_level *level)
 		}
 		if (want > fit)
 		{
-			/* With less memory, use fewer blocks, which can then work longer. */
+			/* If memory is short, use fewer blocks, each of which can work longer. */
 			want = fit;
 			if (blocks > fit / reserve / 2)
 				j->blocks = (int) (fit / reserve / 2 > 0 ? fit / reserve / 2 : 1);
@@ -230,7 +237,10 @@ pools_make(rb_joiner *j, const rb_level *level)
 			return RB_DEVICE_FULL;
 		}
 	}
-	/* No item is left over if the pool holds the maximum output beyond the blocks' reservations. */
+	/*
+	 * If the pool holds the maximum output in addition to the blocks' reservations, no item is left
+	 * over.
+	 */
 	j->whole = all <= RB_SMALL_JOIN && want >= all + (rb_count) j->blocks * reserve;
 	RB_TRY(
 		rb_device_alloc(run, (void **) &j->tally, 2 * sizeof(rb_launch_tally) + sizeof(rb_count)));
@@ -294,7 +304,10 @@ report_tally(rb_joiner *j, int k, int event)
 	return RB_OK;
 }
 
-/* Allocates space for as many blocks of exact signs as memory allows. No space is not an error. */
+/*
+ * Allocates space for as many blocks of exact signs as memory allows. Returns RB_OK even if there
+ * is none.
+ */
 static rb_status
 exact_room(rb_joiner *j, int blocks)
 {
@@ -317,8 +330,8 @@ exact_room(rb_joiner *j, int blocks)
 }
 
 /*
- * Launches the exact signs of the pairs that launch k left, by at most this many blocks, if there
- * is space.
+ * Launches exact signs for the pairs that launch k left undecided, in at most `blocks` blocks, if
+ * there is space.
  */
 static rb_status
 launch_exact(rb_joiner *j, int k, int blocks)
@@ -338,9 +351,9 @@ launch_exact(rb_joiner *j, int k, int blocks)
 }
 
 /*
- * Launches once, with no work, each kernel that will be launched behind a long one. At its first
- * launch the driver loads a kernel and enlarges the stacks on the device, and waits until the
- * device is idle; meanwhile the host could not forward a stop request.
+ * Launches, without any work, each kernel that will later be queued behind a long one. At its first
+ * launch the driver loads a kernel, enlarges the stacks on the device, and waits until the device
+ * is idle. During that wait the host could not forward a stop request.
  */
 static rb_status
 preload_kernels(rb_joiner *j)
@@ -360,12 +373,15 @@ preload_kernels(rb_joiner *j)
 	if (run->words != NULL && !j->args.boxes)
 		RB_TRY(rb_words_launch(run, &j->args, true));
 	RB_TRY(report_tally(j, 0, TOLD));
-	/* Concurrent joins may overwrite each other's bit; then the kernels are only launched again. */
+	/*
+	 * Concurrent joins may overwrite each other's bit, in which case the kernels are merely
+	 * launched once more.
+	 */
 	rb_store(&run->device->tried, rb_load(&run->device->tried) | sort);
 	return RB_OK;
 }
 
-/* Launches the kernels that fill pool k, whose tally must be zero. */
+/* Launches the kernels that fill pool k. The pool's tally must be zero. */
 static rb_status
 launch_join(rb_joiner *j, int k)
 {
@@ -376,7 +392,10 @@ launch_join(rb_joiner *j, int k)
 	j->args.pool = j->pool[k];
 	RB_CUDA(run, cudaEventRecord(event[BEGUN], stream));
 	RB_TRY(rb_cells_launch(run, &j->args, j->blocks));
-	/* Marks let the filters and exact signs skip pairs; counts wait until all hits are known. */
+	/*
+	 * Set the marks now, so that the filters and exact signs skip marked pairs. Counts must wait
+	 * until all hits are known.
+	 */
 	if (j->args.marks != NULL && !j->args.boxes)
 		RB_TRY(rb_words_launch(run, &j->args, false));
 	RB_CUDA(run, cudaEventRecord(event[CELLS_DONE], stream));
@@ -429,7 +448,7 @@ add_launch_stats(rb_device_run *run, int k, bool faces)
 	stats->redundant_tests += tally->redundant;
 	if ((run->ctx->filters & RB_FILTER_FLOAT) && faces)
 	{
-		/* One kernel does both stages; its clocks give the fraction of each. */
+		/* One kernel performs both stages, so divide its time in proportion to clock cycles. */
 		double share = tally->clocks > 0 ? (double) tally->float_clocks / tally->clocks : 0;
 
 		stats->stage[RB_STAGE_FLOAT].count += tally->candidates;

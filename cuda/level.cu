@@ -13,14 +13,14 @@
 
 #include <string.h>
 
-#define COARSER 8 /* Factor on the cost of an incidence if there were too many */
+#define COARSER 8 /* Factor applied to the cost of an incidence after a grid had too many of them */
 
-/* Capacity of the incidence list for the few objects at the top that do not wait for the plan */
+/* Capacity of the incidence list for an input that is small enough not to wait for the plan */
 #define FEW_PLACES(objects) (2 * (objects) + ((rb_count) 1 << 20))
 
 /* ---- the top ---- */
 
-/* Initializes the one node and its chunks, and clears the totals. */
+/* Initializes the only node and its chunks, and clears the totals. */
 static __global__ void
 top_kernel(rb_node *to, const __grid_constant__ rb_node node, rb_node_chunk *chunks,
 		   rb_totals *totals)
@@ -50,7 +50,7 @@ top_kernel(rb_node *to, const __grid_constant__ rb_node node, rb_node_chunk *chu
 	}
 }
 
-/* Allocates the nodes of a level, with its totals behind them, and its chunks. */
+/* Allocates the nodes of a level, followed by its totals, and its chunks. */
 static rb_status
 nodes_make(rb_device_run *run, rb_level *level)
 {
@@ -140,8 +140,8 @@ prefix_sums(rb_device_run *run, rb_count *in, rb_count *out, rb_count n)
 }
 
 /*
- * Allocates a list of this many incidences. If memory is scarce, there is no list; if the list is
- * too short, it only costs time.
+ * Allocates a list for `capacity` incidences. Allocates none if memory is scarce. A list that is
+ * too short costs time but does no harm.
  */
 static rb_status
 places_make(rb_device_run *run, rb_count ncells, rb_count capacity, uint64_t share,
@@ -163,7 +163,7 @@ places_make(rb_device_run *run, rb_count ncells, rb_count capacity, uint64_t sha
 	return RB_OK;
 }
 
-/* Plans and counts, with ever coarser grids until the incidences fit into memory. */
+/* Plans the grids and counts, coarsening the grids until the incidences fit in memory. */
 static rb_status
 level_count(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_count *ncells)
 {
@@ -218,7 +218,7 @@ level_count(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_count *n
 	return RB_OK;
 }
 
-/* Allocates the entries of the cells: this many of each side. */
+/* Allocates the entries of the cells, nred of red and nblue of blue. */
 static rb_status
 entries_make(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_count nred, rb_count nblue)
 {
@@ -283,7 +283,7 @@ level_at_once(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_count 
 	return RB_OK;
 }
 
-/* Loads the kernels that are launched behind counting and filling, which may take long. */
+/* Loads the kernels that are queued behind counting and filling, which may take long. */
 static rb_status
 kernels_load(rb_device_run *run)
 {
@@ -327,7 +327,7 @@ rb_level_fill(rb_device_run *run, const rb_device_set side[2], bool self, rb_lev
 	args.above[1] = level->above[1];
 	args.stop = run->queue->stop;
 	args.self = self;
-	/* Objects of deeper levels were already tested against the partition. */
+	/* Objects of deeper levels have already been tested against the partition. */
 	if (level->above[0] == NULL)
 		args.share = run->job->share;
 
@@ -377,7 +377,10 @@ rb_level_fill(rb_device_run *run, const rb_device_set side[2], bool self, rb_lev
 	RB_TRY(rb_items_launch(run, &args, ncells, refine, level->items, level->nitems, many,
 						   next->nodes, next->chunks, level->totals));
 	rb_device_free(run, (void **) &many);
-	/* If all was launched at once, memory is not scarce: join_items frees it behind its launch. */
+	/*
+	 * If everything was launched at once, memory is plentiful, and join_items frees these arrays
+	 * after its own launch.
+	 */
 	if (!filled)
 		rb_level_spent(run, level);
 	next->above[0] = level->entry[0];

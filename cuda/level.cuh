@@ -53,7 +53,10 @@ typedef struct rb_turns
 typedef struct rb_incidences
 {
 	uint32_t *cell;
-	/* x: entry as stored in the cell; y: its position in the cell, with its side in the top bit */
+	/*
+	 * x: entry as stored in the cell; y: position of the entry in the cell, with its side in the
+	 * top bit
+	 */
 	uint2 *entry;
 	rb_count *n;       /* Number of incidences found, on the device; may exceed `capacity` */
 	uint32_t capacity; /* 0 if there is no list */
@@ -72,13 +75,16 @@ typedef struct rb_grid_args
 	const uint32_t *stop;
 	uint32_t nnodes;
 	bool self;
-	/* This device's partition of space, at the top; dims is 0 if it is all of space */
+	/*
+	 * This device's partition of space, used at the top; dims is 0 if the partition is all of space
+	 */
 	rb_box share;
 } rb_grid_args;
 
 /*
- * Divides the units of a level among blocks, `most` per multiprocessor. If there is one node with
- * few units, blocks take single units, so that all have about the same amount of work.
+ * Divides the units of a level among blocks, at most `most` per multiprocessor. If there is only
+ * one node, and it has few units, each block takes single units, so that all blocks have about the
+ * same amount of work.
  */
 static inline rb_turns
 turns_of(const rb_device_run *run, const rb_grid_args *args, uint32_t nchunks, uint32_t most)
@@ -89,7 +95,7 @@ turns_of(const rb_device_run *run, const rb_grid_args *args, uint32_t nchunks, u
 	return (rb_turns){(uint32_t) (units < all ? units : all), few ? 1u : UNITS, units};
 }
 
-/* Returns the unit after u for this block. The first one is blockIdx.x * step. */
+/* Returns the unit that follows u for this block. The first unit is blockIdx.x * step. */
 static __device__ __forceinline__ rb_count
 turns_next(const rb_turns *turns, rb_count u)
 {
@@ -161,21 +167,24 @@ extern rb_status rb_count_launch(rb_device_run *run, const rb_grid_args *args, u
 extern rb_status rb_fill_launch(rb_device_run *run, const rb_grid_args *args, uint32_t nchunks,
 								rb_count placed);
 
-/* Fills the cells from the list, if it holds all incidences, before the host knows their number. */
+/*
+ * Fills the cells from the list before the host knows the number of incidences. Does nothing if the
+ * list does not hold all of them.
+ */
 extern rb_status rb_fill_early(rb_device_run *run, const rb_grid_args *args);
 
-/* Loads the kernel that is launched behind a long one (rb_kernel_load). */
+/* Loads the kernel that is queued behind a long one (rb_kernel_load). */
 extern rb_status rb_fill_load(rb_device_run *run);
 
 /* ---- work_items.cu ---- */
 
-/* Loads the kernels that are launched behind a long one (rb_kernel_load). */
+/* Loads the kernels that are queued behind a long one (rb_kernel_load). */
 extern rb_status rb_items_load(rb_device_run *run);
 
-/* Description of a cell from which its items are created */
+/* A cell, as needed to create its work items */
 typedef struct rb_cell_items
 {
-	rb_item item; /* The cell's first item, except for the numbers of objects */
+	rb_item item; /* The cell's first item, without the numbers of objects */
 	uint32_t r;
 	uint32_t b;
 	rb_count at;

@@ -13,7 +13,7 @@
  */
 #include "level.cuh"
 
-/* Approximate number of objects that the plan samples: of a side of a node, and of a chunk */
+/* Approximate numbers of objects that the plan samples: per side of a node, and per chunk */
 #define SAMPLE 65536
 #define CHUNK_SAMPLE THREADS
 
@@ -132,7 +132,7 @@ plan_cost(const rb_estimate e[2], float x, float y, float z, float incidence_cos
 		   cells * (float) RB_COST_CELL;
 }
 
-/* Sets a given number of cells along the longest side, without estimating costs. */
+/* Uses the given number of cells along the longest side, without estimating costs. */
 static __device__ void
 plan_resolution(const double width[3], uint32_t resolution, double max_cells, float n[3])
 {
@@ -155,15 +155,16 @@ plan_resolution(const double width[3], uint32_t resolution, double max_cells, fl
 }
 
 /*
- * Refines one axis at a time, always the one with the lowest cost: flat or long objects get flat or
- * long cells.
+ * Refines one axis at a time, always the one with the lowest cost, so that flat or long objects get
+ * flat or long cells.
  */
 static __device__ void
 plan_node(const double width[3], const rb_estimate e[2], float incidence_cost, double max_cells,
 		  float n[3])
 {
 	/*
-	 * Leave a margin, because a product of three floats is rounded and memory holds no more cells.
+	 * Leave a margin for rounding in the product of three floats, because memory cannot hold more
+	 * cells.
 	 */
 	const float most = (float) max_cells * 0.999999f;
 	float cost = plan_cost(e, n[0], n[1], n[2], incidence_cost);
@@ -181,7 +182,8 @@ plan_node(const double width[3], const rb_estimate e[2], float incidence_cost, d
 			const float z = a == 2 ? more : n[2];
 			const float c = plan_cost(e, x, y, z, incidence_cost);
 			const float slope =
-				__fdividef((c - cost) * n[a], more - n[a]); /* Steps differ in size. */
+				__fdividef((c - cost) * n[a],
+						   more - n[a]); /* Divide by the step, because steps differ in size. */
 
 			if (slope < best_slope && width[a] > 0 && x * y * z <= most)
 			{

@@ -342,8 +342,8 @@ grow_asking(refine_rounds *s, rb_refine_some some)
 }
 
 /*
- * Grows the first `most` candidates that need a larger workspace. Updates *left, the number that
- * still need one.
+ * Grows the cavities of the first `most` candidates that need a larger workspace. Stores in *left
+ * how many still need one.
  */
 static rb_status
 grow_listed(refine_rounds *s, uint32_t most, bool huge, uint32_t *left)
@@ -355,7 +355,10 @@ grow_listed(refine_rounds *s, uint32_t most, bool huge, uint32_t *left)
 	listed.most = some.most = most;
 	RB_TRY(rb_refine_list_large(s->run, &s->a, most));
 	RB_TRY(clear_word(s, &s->a.counts->large));
-	/* If there are few, skip the filters: the round waits for the slowest candidate anyway. */
+	/*
+	 * With few candidates, skip the filters, because the round waits for the slowest candidate
+	 * anyway.
+	 */
 	if (most > rb_refine_exact_teams())
 	{
 		RB_TRY(clear_word(s, &s->a.counts->open));
@@ -373,8 +376,8 @@ grow_listed(refine_rounds *s, uint32_t most, bool huge, uint32_t *left)
 }
 
 /*
- * Grows `left` candidates in larger workspaces. If `huge` is set, they have already been tried in
- * large ones.
+ * Grows the cavities of `left` candidates in larger workspaces. With `huge`, they have already
+ * failed in large ones.
  */
 static rb_status
 grow_large(refine_rounds *s, uint32_t left, bool huge)
@@ -387,7 +390,10 @@ grow_large(refine_rounds *s, uint32_t left, bool huge)
 	return grow_listed(s, RB_ROUND_HUGE, true, &left);
 }
 
-/* Grows many candidates: filters first, then exact signs for the candidates that these leave. */
+/*
+ * Grows the cavities of many candidates: first by filters, then by exact signs where filters are
+ * not enough.
+ */
 static rb_status
 grow_many(refine_rounds *s)
 {
@@ -405,9 +411,9 @@ grow_many(refine_rounds *s)
 }
 
 /*
- * Grows few candidates. The round takes as long as the slowest one, so each starts only once: with
- * exact signs, and in a large workspace if the previous round needed one. The result is the same,
- * because the size of the workspace does not affect it.
+ * Grows the cavities of few candidates. The round takes as long as its slowest candidate, so each
+ * candidate starts only once: with exact signs, and in a large workspace if the previous round
+ * needed one. The size of the workspace does not affect the result.
  */
 static rb_status
 grow_few(refine_rounds *s)
@@ -424,7 +430,7 @@ grow_few(refine_rounds *s)
 	return s->counts->large > 0 ? grow_large(s, s->counts->large, wide) : RB_OK;
 }
 
-/* Grows all cavities, and repeats this if there was no space for the lists of their cells. */
+/* Grows all cavities, and starts again if there was no space for the lists of their cells. */
 static rb_status
 grow_all(refine_rounds *s)
 {
@@ -813,7 +819,7 @@ open_rounds(refine_rounds *s)
 	RB_TRY(alloc_block(s, (void **) &s->a.asked.table, RB_REFINE_ASKED_TABLE * sizeof(uint32_t)));
 	RB_TRY(alloc_block(s, (void **) &s->a.asked.n, sizeof(uint32_t)));
 	RB_TRY(clear_signs(s));
-	/* Used by the first call of append, which has no candidates. */
+	/* The first call of append uses these sums, although it has no candidates. */
 	return alloc_block(s, (void **) &s->a.sums, sizeof(uint4));
 }
 
@@ -974,7 +980,7 @@ rb_device_refine(rb_context *ctx, rb_refining *r, size_t size)
 	rb_device_run run;
 	rb_status status;
 
-	/* Without a quality bound or volume bounds nothing needs to be split. */
+	/* Without a quality bound and without volume bounds, nothing needs to be split. */
 	r->done = true;
 	if (!(r->mesh.ratio < INFINITY) && !r->mesh.has_volumes)
 		return RB_OK;

@@ -76,13 +76,14 @@ typedef struct rb_refine_counts
  * second array is ever needed, and little memory is unused. If the device cannot map memory, the
  * array is one block that moves when it grows.
  */
-/* Maximum number of mappings; enough, because each adds at least 1/32 */
+/* Maximum number of mappings, which suffices because each mapping adds at least 1/32 */
 #define RB_REFINE_PIECES 500
 
 typedef struct rb_refine_arena
 {
 	void *at;
-	bool small;        /* Use a block, because the array will hardly exceed one step */
+	/* True for an array that hardly exceeds one step and is therefore allocated as a block */
+	bool small;
 	uint64_t bytes;    /* Size in bytes */
 	uint64_t reserved; /* Reserved addresses in bytes, or 0 for a block */
 	uint64_t step;     /* Granularity of mapped memory, in bytes */
@@ -106,7 +107,7 @@ rb_refine_room_bytes(uint32_t cells, uint32_t walls)
 	return (cells * 13 + walls * 4 + 15) / 16 * 16;
 }
 
-/* The one huge workspace, used by one block at a time; large ones are in shared memory */
+/* The only huge workspace, used by one block at a time; large workspaces are in shared memory */
 typedef struct rb_refine_huge
 {
 	char *at;
@@ -137,9 +138,10 @@ typedef struct rb_refine_args
 	uint32_t nwinners, nfresh;
 	rb_places places;
 	uint16_t *needs;
-	rb_entry64 *pieces, *walls, *tets, *later; /* Work lists */
-	uint32_t npieces, nwalls, ntets, nlater;   /* Positions at which entries are appended */
-	uint64_t *launches;                        /* Launch counter on the host */
+	/* Work lists: subsegments, constrained faces, tetrahedra, deferred entries */
+	rb_entry64 *pieces, *walls, *tets, *later;
+	uint32_t npieces, nwalls, ntets, nlater; /* Positions at which entries are appended */
+	uint64_t *launches;                      /* Launch counter on the host */
 } rb_refine_args;
 
 /* Checks a launch and counts it. */
@@ -151,8 +153,8 @@ typedef struct rb_refine_args
 	} while (0)
 
 /*
- * Candidates that a kernel processes: at most `most` of a list; with `asking`, the candidates
- * waiting for signs
+ * Candidates that a kernel processes: at most `most` of a list. With `asking`, only those that wait
+ * for signs.
  */
 typedef struct rb_refine_some
 {
@@ -160,8 +162,8 @@ typedef struct rb_refine_some
 	const uint32_t *n;    /* Length of the list, on the device */
 	uint32_t most;
 	bool asking;
-	bool large; /* In large workspaces */
-	bool huge;  /* In the huge workspace; candidates that exceed it are abandoned */
+	bool large; /* Use large workspaces */
+	bool huge;  /* Use the huge workspace, and abandon candidates that exceed it */
 } rb_refine_some;
 
 /* ---- refine_filters.cu ---- */
@@ -175,8 +177,8 @@ extern rb_status rb_refine_beside(rb_device_run *run, const rb_refine_args *a);
 /* ---- refine_exact.cu ---- */
 
 /*
- * Each returns how many candidates are processed at once: rb_refine_exact_warps in small
- * workspaces, rb_refine_exact_teams in large ones.
+ * rb_refine_exact_warps returns how many candidates are processed at once in small workspaces,
+ * rb_refine_exact_teams how many in large ones.
  */
 extern uint32_t rb_refine_exact_warps(void);
 extern uint32_t rb_refine_exact_teams(void);
@@ -204,13 +206,13 @@ rb_refine_blocks(uint32_t n)
 extern rb_status rb_refine_gather(rb_device_run *run, const rb_refine_args *a,
 								  const rb_entry64 *from, uint32_t n, uint32_t to);
 /*
- * Takes every step-th of `all` entries as a candidate, starting at index `turn`, n in total, and
- * copies the others to `left`.
+ * Takes n of `all` entries as candidates, every step-th one from index `turn` on, and copies the
+ * others to `left`.
  */
 extern rb_status rb_refine_subsample(rb_device_run *run, const rb_refine_args *a,
 									 const rb_entry64 *from, uint32_t all, uint32_t step,
 									 uint32_t turn, uint32_t n, rb_entry64 *left);
-/* Marks all candidates that started growing to grow again. */
+/* Marks all candidates that have started to grow, so that they grow again. */
 extern rb_status rb_refine_again(rb_device_run *run, const rb_refine_args *a);
 /* Lists up to `most` candidates that need a larger workspace in list 2. */
 extern rb_status rb_refine_list_large(rb_device_run *run, const rb_refine_args *a, uint32_t most);
@@ -218,8 +220,8 @@ extern rb_status rb_refine_list_large(rb_device_run *run, const rb_refine_args *
 extern rb_status rb_refine_sum_winners(rb_device_run *run, const rb_refine_args *a);
 extern rb_status rb_refine_number_winners(rb_device_run *run, const rb_refine_args *a);
 /*
- * rb_refine_sum_back sums up the entries that candidates put back, and rb_refine_append_back appends
- * them to the lists; the functions below do so for other entries.
+ * rb_refine_sum_back sums up the entries that candidates put back, and rb_refine_append_back
+ * appends them to the lists; the functions below do so for other entries.
  */
 extern rb_status rb_refine_sum_back(rb_device_run *run, const rb_refine_args *a);
 extern rb_status rb_refine_append_back(rb_device_run *run, const rb_refine_args *a);

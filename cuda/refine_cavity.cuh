@@ -36,7 +36,7 @@ template <int WARPS> struct rb_team_words
 template <int WARPS> struct rb_cavity_team
 {
 	static const uint32_t threads = 32 * WARPS;
-	rb_team_words<WARPS> *words; /* In shared memory; unused if the team is one warp */
+	rb_team_words<WARPS> *words; /* In shared memory; unused if the team is a single warp */
 	uint32_t turn;
 
 	__device__ __forceinline__ uint32_t rank() const
@@ -70,8 +70,8 @@ template <int WARPS> struct rb_cavity_team
 	}
 
 	/*
-	 * Returns the number of threads before this one for which `yes` is set, and the total number in
-	 * *all.
+	 * Returns for how many threads before this one `yes` is set. Stores the number for all threads
+	 * in *all.
 	 */
 	__device__ __forceinline__ uint32_t before(bool yes, uint32_t *all)
 	{
@@ -110,7 +110,7 @@ template <int WARPS> struct rb_cavity_team
 	}
 };
 
-/* Returns the verdict of the first thread that is not RB_READY. */
+/* Returns the verdict of the first thread whose verdict is not RB_READY. */
 template <int WARPS>
 static __device__ __forceinline__ rb_verdict
 rb_team_first(rb_cavity_team<WARPS> *team, rb_verdict mine)
@@ -138,7 +138,10 @@ rb_team_obstacles(rb_cavity_team<WARPS> *team, rb_obstacle *o, const rb_obstacle
 		o->wall = team->of(who, mine->wall);
 }
 
-/* Broadcasts the counters of the workspace, which the first thread has changed, and its verdict. */
+/*
+ * Broadcasts the verdict of the first thread, and the counters of the workspace that it has
+ * changed.
+ */
 template <int WARPS>
 static __device__ __forceinline__ rb_verdict
 rb_team_share(rb_cavity_team<WARPS> *team, rb_array_reserve *room, rb_verdict verdict)
@@ -155,8 +158,8 @@ rb_team_share(rb_cavity_team<WARPS> *team, rb_array_reserve *room, rb_verdict ve
 }
 
 /*
- * Adds the cells that threads want to add and that the workspace does not hold, in the order of
- * threads, as consecutive calls of rb_room_add would. A cell that several threads want is added
+ * Adds the cells that threads request and that the workspace does not hold yet, in the order of
+ * threads, as consecutive calls of rb_room_add would. A cell that several threads request is added
  * once. `unsure` is set if a thread needs a sign that is not known.
  */
 template <int WARPS>
@@ -188,7 +191,7 @@ rb_team_add(rb_cavity_team<WARPS> *team, const rb_cells *m, rb_array_reserve *ro
 
 			if (there == RB_NOWHERE)
 				break;
-			/* Among threads that want the same cell, the first one gets the slot. */
+			/* The first thread that requests a cell gets the slot. */
 			if (there >= RB_TEAM_MARK && team->words->cell[there - RB_TEAM_MARK] == cell)
 			{
 				atomicMin(&room->table[at], mark);
@@ -301,7 +304,7 @@ rb_team_walls(rb_cavity_team<WARPS> *team, const rb_cells *m, rb_exact_env *env,
 			if (beyond == wall)
 				opens = 0;
 		}
-		/* If fewer faces than a full step were tested, continue behind them. */
+		/* If fewer faces than a full step were tested, continue after the last of them. */
 		if (n - from < step)
 			from = n - step;
 	}
@@ -311,7 +314,8 @@ rb_team_walls(rb_cavity_team<WARPS> *team, const rb_cells *m, rb_exact_env *env,
 /*
  * Grows the cavity from cell to cell: tests the four faces of many cells at once. If a sign must be
  * requested, the loop continues without that cell, so that further missing signs are requested
- * before the candidate starts again. Whatever it finds then, the verdict is RB_OPEN.
+ * before the candidate starts again. The verdict is then RB_OPEN, whatever the rest of the loop
+ * finds.
  */
 template <int WARPS>
 static __device__ __forceinline__ rb_verdict
@@ -482,8 +486,8 @@ rb_team_clear(const rb_cavity_team<WARPS> *team, const rb_array_reserve *room)
 }
 
 /*
- * Grows candidate i and stores its cells if there is space. If there is none, the host notices and
- * repeats it.
+ * Grows candidate i and stores its cells. If there is no space for them, the host notices and
+ * repeats the call.
  */
 template <int WARPS>
 static __device__ __forceinline__ rb_verdict

@@ -11,14 +11,14 @@
 #include "refine_cavity.cuh"
 
 /*
- * A block is one warp, because there are few candidates and their work diverges; EXACT_WARPS run at
- * once
+ * Each block is one warp, because there are few candidates and their work diverges. EXACT_WARPS run
+ * at once.
  */
 #define EXACT_THREADS 32
 #define EXACT_WARPS 128
 #define LARGE_WARPS 8 /* Warps of a block that grows one large cavity */
 
-/* State by which a thread requests signs */
+/* Everything that a thread needs to request signs */
 typedef struct sign_worker
 {
 	rb_exact_env env; /* First member, because rb_device_asks gets only a pointer to it */
@@ -61,7 +61,7 @@ rb_device_asks(rb_exact_env *env, const double *a, const double *b, const double
 	at = (uint32_t) (h >> 40) % RB_REFINE_ASKED_TABLE;
 	while ((i = rb_peek(&asked->table[at])) != RB_NOWHERE)
 	{
-		/* Two concurrent threads may add the same query twice. */
+		/* Two concurrent threads may add the same query twice, which does no harm. */
 		if (i < asked->answers && same_points(&asked->query[i], &q))
 			return asked->answer[i];
 		at = (at + 1) % RB_REFINE_ASKED_TABLE;
@@ -101,7 +101,8 @@ begin_worker(const rb_refine_args *a, uint32_t worker)
 }
 
 /*
- * Lets candidate i wait for signs; adds it to the list of waiting candidates if it is not in there.
+ * Makes candidate i wait for signs, and adds it to the list of waiting candidates unless it is
+ * already there.
  */
 static __device__ __forceinline__ void
 wait_for_answers(const rb_refine_args *a, const rb_refine_some *some, uint32_t i)

@@ -115,8 +115,8 @@ rb_refine_grow_large(rb_device_run *run, const rb_refine_args *a, const rb_refin
 }
 
 /*
- * Checks each owner by one warp: it gives way if any of its cells conflicts with a stronger owner
- * next to it; otherwise it is undecided if any sign is.
+ * Checks each owner with one warp. The owner gives way if any of its cells conflicts with a
+ * neighboring stronger owner. Otherwise it is undecided if any of the signs is.
  */
 static __global__ void
 __launch_bounds__(RB_REFINE_BLOCK) beside_kernel(const __grid_constant__ rb_refine_args a)

@@ -173,8 +173,8 @@ rb_refine_again(rb_device_run *run, const rb_refine_args *a)
 }
 
 /*
- * Lists large candidates in their order, cyclically from the strongest one (list_large in
- * src/refine/rounds.c explains why); runs as one block.
+ * Lists the candidates with large cavities in order, cyclically from the strongest one (list_large
+ * in src/refine/rounds.c explains why). Runs as one block.
  */
 static __global__ void
 __launch_bounds__(SCAN_THREADS)
@@ -196,7 +196,7 @@ __launch_bounds__(SCAN_THREADS)
 	__syncthreads();
 	for (uint32_t i = threadIdx.x; i < a.ncands; i += SCAN_THREADS)
 		if (a.cands[i].verdict == RB_LARGE && a.cands[i].key == strongest)
-			first = i; /* Keys are unique. */
+			first = i; /* At most one thread writes this, because keys are unique. */
 	__syncthreads();
 	for (uint32_t from = 0; from < a.ncands && n < most; from += SCAN_THREADS)
 	{

@@ -14,7 +14,7 @@
 
 #include "core/primitive/reference_point.h"
 
-/* Work of a pass on each incidence */
+/* Work that a pass does on each incidence */
 enum
 {
 	COUNT,
@@ -22,7 +22,7 @@ enum
 	FILL
 };
 
-#define STEPS 64 /* Steps of a warp between two checks of the stop flag */
+#define STEPS 64 /* Steps that a warp takes between two checks of the stop flag */
 
 /* ---- one incidence ---- */
 
@@ -99,10 +99,10 @@ entry_in(uint32_t entry, const rb_reach *r, uint32_t x, uint32_t y, uint32_t z)
 }
 
 /*
- * Takes one number of a cell for each lane that needs one, in one atomic operation for all lanes
- * with the same cell. The first of these lanes gets the result, and shared_number derives the
- * numbers of the others. Neighbors in a mesh are mostly in one cell, and atomic operations of many
- * lanes on one cell would be serialized.
+ * Reserves one number of a cell for each lane that needs one, with one atomic operation for all
+ * lanes that have the same cell. The first of these lanes gets the result, and shared_number
+ * derives the numbers of the others. Neighbors in a mesh are mostly in the same cell, and separate
+ * atomic operations on one cell would be serialized.
  */
 static __device__ __forceinline__ uint32_t
 reserve_numbers(const rb_grid_args *args, uint32_t side, bool mine, uint32_t cell,
@@ -140,10 +140,10 @@ neighbors_share(uint32_t cell)
 }
 
 /*
- * Lists objects of at most two cells per axis, as most are, one per lane; r->n is 0 in lanes
- * without an object. All atomic operations are issued before any result is used, so that their
- * latencies overlap, and the entries of all lanes are written side by side. All lanes must call it;
- * `at` is the position of the first entry.
+ * Lists objects that cover at most two cells per axis, as most objects do, one per lane; r->n is 0
+ * in lanes without an object. All atomic operations are issued before any result is used, so that
+ * their latencies overlap, and the entries of all lanes are written side by side. All lanes must
+ * call it; `at` is the position of the first entry.
  */
 static __device__ __forceinline__ void
 list_small(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32_t side,
@@ -193,9 +193,9 @@ list_small(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32
 }
 
 /*
- * Lists objects of at most 64 cells, one per lane, if not all are small. Each lane handles one
- * incidence at a time, because a lane that handled an object alone would wait for each of its
- * cells. All lanes must call it; `at` is the position of the first entry.
+ * Lists objects that cover at most 64 cells, one per lane, if not all objects are small. The lanes
+ * share the incidences of all objects, because a lane that handled an object alone would wait for
+ * each of its cells. All lanes must call it; `at` is the position of the first entry.
  */
 static __device__ __forceinline__ void
 list_some(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32_t side,
@@ -263,10 +263,10 @@ add_to_some(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint3
 }
 
 /*
- * Assigns an object to any number of cells by all lanes, which have the same arguments. A grid of
+ * Assigns an object to any number of cells with all lanes, which have the same arguments. A grid of
  * an unsuitable, user-given resolution may have millions of cells for each of millions of objects,
- * so this loop checks the stop flag. It returns false if it was stopped; the list then has gaps,
- * and its length is set to a value that makes it unusable.
+ * so this loop checks the stop flag. Returns false if it was stopped. The list then has gaps, and
+ * its length is set to a value that makes it unusable.
  */
 template <int PASS>
 static __device__ __forceinline__ bool
@@ -304,8 +304,8 @@ add_to_many(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint3
 }
 
 /*
- * Returns true if the object is in this device's partition. Then *entry keeps its bit only for axes
- * on which the object begins in the partition, as if there were a cell above the top
+ * Returns true if the object is in this device's partition. In that case *entry keeps its bit only
+ * for axes on which the object begins in the partition, as if there were a cell above the top
  * (rb_partition_meets).
  */
 static __device__ __forceinline__ bool
@@ -316,7 +316,7 @@ in_share(const rb_grid_args *args, const double lo[3], const double hi[3], uint3
 	if (args->share.dims == 0)
 		return true;
 	{
-		/* Copy the bounds, because rb_partition_meets indexes them, which forces them into memory. */
+		/* Copy the bounds, because rb_partition_meets indexes them, which puts them into memory. */
 		const double from[3] = {lo[0], lo[1], lo[2]}, to[3] = {hi[0], hi[1], hi[2]};
 
 		if (!rb_partition_meets(&args->share, from, to, &starts))

@@ -3,8 +3,8 @@
  *	  Defines the core's functions under their own names; each forwards to the table of host
  *	  functions that this plugin was opened with (plugin.h).
  *
- * So the other files call the core as if it were linked in, and there is only one copy of the core
- * in the process.
+ * The other files thus call the core as if it were linked in, and there is only one copy of the
+ * core in the process.
  */
 #include "cuda.cuh"
 #include "core/base/parallel.h"

@@ -91,8 +91,8 @@ queue_fill(rb_device_run *run, rb_device_queue *queue)
 	RB_CUDA(run, cudaHostAlloc((void **) &queue->mailbox, sizeof(rb_mailbox), cudaHostAllocMapped));
 	RB_CUDA(run, cudaMalloc((void **) &queue->stop, sizeof(uint32_t)));
 	/*
-	 * Clear the flag now, since later joins rely on it being zero (rb_queue_idle); a stop request
-	 * sets it on the other stream.
+	 * Clear the flag now, because later joins rely on it being zero (rb_queue_idle), and a stop
+	 * request sets it through the other stream.
 	 */
 	RB_CUDA(run, cudaMemsetAsync(queue->stop, 0, sizeof(uint32_t), queue->compute));
 	RB_CUDA(run, cudaStreamSynchronize(queue->compute));

@@ -51,8 +51,8 @@ copy_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 /*
- * Opens a team of threads to copy this many bytes in pieces of `grain`; a few pieces are copied by
- * one thread.
+ * Opens a team of threads that copies `bytes` bytes in pieces of `grain` bytes. If there are few
+ * pieces, one thread copies them.
  */
 static rb_status
 copy_team(rb_device_run *run, size_t bytes, size_t grain, rb_thread **team)
@@ -95,7 +95,7 @@ rb_upload(rb_device_run *run, void *to, const void *from, size_t bytes)
 	if (is_pinned(from))
 	{
 		RB_CUDA(run, cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, run->queue->compute));
-		return RB_OK; /* The caller keeps it unchanged until the join ends. */
+		return RB_OK; /* The caller leaves the memory unchanged until the join ends. */
 	}
 	RB_TRY(copy_team(run, bytes, COPY_GRAIN, &me));
 	status = upload_in_pieces(run, me, to, from, bytes);

@@ -3,8 +3,8 @@
  *	  Joins triangles with triangles: from work items to candidates, and the float tests.
  *
  * A thread block takes one work item after another: some red and some blue objects of a cell. Each
- * object is read once, converted to floats in the cell's frame (triangle_float.h), and kept in shared
- * memory. From then on the warps of the block work independently, without a barrier:
+ * object is read once, converted to floats in the cell's frame (triangle_float.h), and kept in
+ * shared memory. From then on the warps of the block work independently, without a barrier:
  *
  *	extents		each lane holds the extents of one red object along seven directions
  *				(the k-DOP test of kdop.h) and tests them against 32 blue ones; all lanes
@@ -39,7 +39,7 @@
 
 #define THREADS (32 * RB_CELLS_WARPS)
 #define WORDS ((RB_TILE_F + 31) / 32)
-/* Capacity of a warp's candidate queue: part of a strip, and fewer than 32 pairs queued before */
+/* Capacity of a warp's candidate queue: part of a strip, and fewer than 32 pairs from before */
 #define QUEUE 288
 #define NEARS 64
 #define BUFFERS 256 /* Pairs that a warp buffers, of all result types together */
@@ -47,9 +47,10 @@
 
 template <bool NEAR> struct rb_tiles
 {
-	float4 p[3][2][RB_TILE_F]; /* rb_face_f in four pieces; red, then blue */
+	/* rb_face_f in four pieces, indexed by piece, then by side (red, blue) */
+	float4 p[3][2][RB_TILE_F];
 	float4 plane[2][RB_TILE_F];
-	/* Extents of the blue objects: lo, hi of word 0, then of word 1 */
+	/* Extents of the blue objects: lo and hi of word 0, then of word 1 */
 	uint4 slabs[32 * WORDS];
 	uint32_t elsewhere[WORDS][3]; /* Ownership bits of the blue objects (work_queue.cuh) */
 	uint16_t queue[RB_CELLS_WARPS][QUEUE];
@@ -119,7 +120,10 @@ face_load(const rb_tiles<NEAR> *t, int side, uint32_t slot, rb_face_f *f)
 	f->d = n.w;
 }
 
-/* Loads the objects of a side, a full warp at a time; for blue also extents and ownership bits. */
+/*
+ * Loads the objects of a side, a full warp at a time; for blue, also their extents and ownership
+ * bits.
+ */
 template <bool NEAR>
 static __device__ __forceinline__ void
 tile_load(rb_tiles<NEAR> *t, int side, const rb_device_set *from, const uint32_t *entry, uint32_t n)
@@ -215,7 +219,10 @@ buffer_pair(const rb_cells_args *args, rb_tiles<NEAR> *t, rb_warp *w, int sort, 
 		flush_pairs<NEAR>(args, t, w, sort);
 }
 
-/* Returns true if the job asks for this pair: within or between rows. */
+/*
+ * Returns true if the job asks for this pair, depending on whether it lies within a row or between
+ * rows.
+ */
 template <bool ROWS>
 static __device__ __forceinline__ bool
 is_wanted_pair(const rb_cells_args *args, const rb_face_f *r, const rb_face_f *b)
@@ -257,7 +264,7 @@ test_pairs(const rb_cells_args *args, rb_tiles<false> *t, rb_warp *w, uint32_t n
 }
 
 /*
- * Compares the pairs of a distance join with planes: pairs that may be near go to the second queue.
+ * Compares the pairs of a distance join by planes. Pairs that may be near go to the second queue.
  */
 template <bool ROWS>
 static __device__ __forceinline__ void
@@ -382,8 +389,8 @@ warp_sum_before(uint32_t mine, uint32_t *all)
 }
 
 /*
- * Appends the candidates of all lanes to the queue, those of one red object side by side, and tests
- * full warps of them.
+ * Appends the candidates of all lanes to the queue, keeping those of one red object together, and
+ * tests full warps of them.
  */
 template <bool NEAR, bool ROWS>
 static __device__ __forceinline__ void
@@ -397,7 +404,7 @@ strip_queue(const rb_cells_args *args, rb_tiles<NEAR> *t, rb_warp *w, uint32_t s
 	if (w->queued + all <= QUEUE)
 		for (; overlap != 0; overlap &= overlap - 1)
 			queue[at++] = (uint16_t) (slot << 8 | (first + __ffs(overlap) - 1));
-	/* If they exceed the queue, append them in turn, one per lane. */
+	/* If the candidates exceed the queue, append them in turns, one per lane. */
 	for (;;)
 	{
 		const uint32_t lanes = __ballot_sync(~0u, overlap != 0);
@@ -450,7 +457,7 @@ join_tiles(const rb_cells_args *args, rb_tiles<NEAR> *t, rb_warp *w)
 		uint32_t overlap;
 
 		if (same && first + 31 <= g * 32)
-			continue; /* Skip a unit whose pairs are all found in reverse order. */
+			continue; /* The pairs of this unit are all found in reverse order. */
 		if (g != group)
 		{
 			rb_face_f f;

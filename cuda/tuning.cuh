@@ -15,7 +15,7 @@
 #ifndef RB_TUNING_CUH
 #define RB_TUNING_CUH
 
-/* ---- tiles: contents of a block's shared memory (triangle_join.cu, box_join.cu, work_items.cu) ---- */
+/* ---- tiles in a block's shared memory (triangle_join.cu, box_join.cu, work_items.cu) ---- */
 
 /*
  * Objects of one side of a tile, at most 256. Two tiles of triangles with their queues take 36 KB,
@@ -35,8 +35,8 @@
 #endif
 
 /*
- * Parameters for boxes: warps of a block; blocks per multiprocessor, which leaves each thread 64
- * registers; red boxes per lane
+ * Parameters for boxes: warps per block; blocks per multiprocessor, which leaves 64 registers to
+ * each thread; red boxes per lane
  */
 #define RB_BOXES_WARPS 4
 #define RB_BOXES_BLOCKS 8
@@ -57,8 +57,8 @@
 #define RB_SCATTER_BLOCKS 4
 
 /*
- * Filters in double (filters.cu), blocks of 128 threads: resident blocks, which spill a few
- * registers, and launched blocks per multiprocessor
+ * Parameters of the filters in double (filters.cu), in blocks of 128 threads: blocks resident on a
+ * multiprocessor, which spill a few registers, and blocks launched per multiprocessor
  */
 #ifndef RB_FILTERS_RESIDENT
 #define RB_FILTERS_RESIDENT 4
@@ -93,9 +93,9 @@
 #endif
 
 /*
- * Red count times blue count above which a cell may get a grid of its own, and the minimum sum over
- * all such cells: a level costs some twenty launches, in whose time the device does about that many
- * tests (work_items.cu, level.cu).
+ * Limits for refining cells: the product of red and blue count above which a cell may get a grid of
+ * its own, and the minimum sum of these products over all such cells. A level costs some twenty
+ * launches, and in that time the device does about that many tests (work_items.cu, level.cu).
  */
 #define RB_CROWDED ((rb_count) 1 << 20)
 #define RB_CROWD ((rb_count) 1 << 28)
@@ -114,8 +114,9 @@
 #define RB_SMALL_JOIN ((rb_count) 32 << 20)
 
 /*
- * Pool space of a launch beyond the reservations of its blocks, in pairs or in bytes of records. It
- * is as large as it is useful, because one pool is filled while the other is transferred (join.cu).
+ * Space in the pool of a launch in addition to the reservations of its blocks, in pairs or in bytes
+ * of records. More would not help, because one pool is filled while the other is transferred
+ * (join.cu).
  */
 #ifndef RB_POOL_PAIRS
 #define RB_POOL_PAIRS ((rb_count) 16 << 20)

@@ -12,7 +12,7 @@
 #include "level.cuh"
 
 /*
- * Maximum number of items of a cell that its thread writes alone, and maximum number that its block
+ * Maximum number of items of a cell that a single thread writes, and maximum number that a block
  * writes
  */
 #define FEW 64
@@ -181,7 +181,7 @@ build_node(const rb_node *parent, rb_count cell, rb_count start, uint32_t r, uin
 	}
 }
 
-/* Maximum number of tests of a cell whose items go to the back */
+/* Maximum number of tests of a cell whose items are placed at the back */
 #define LITTLE (RB_ITEM_PAIRS / 8)
 
 /* Writes one row of a cell's items by `threads` threads, of which this is number `thread`. */
@@ -191,7 +191,7 @@ write_row(rb_item *items, const rb_cell_items *m, bool self, uint32_t row, uint3
 {
 	const uint32_t nb = (m->b + RB_TILE_F - 1) / RB_TILE_F;
 	const uint32_t from = self ? row : 0, red = row * RB_TILE_F;
-	/* In a self join, each row has one item less than the row before. */
+	/* In a self join, each row has one item fewer than the row before. */
 	const rb_count at = m->at + (rb_count) row * nb - (self ? (rb_count) row * (row + 1) / 2 : 0);
 	rb_item item = m->item;
 
@@ -214,9 +214,9 @@ rows_of(const rb_cell_items *m)
 }
 
 /*
- * Creates the work items of the cells, roughly in their order, but puts those of cells with little
- * work last: a large item that starts when most blocks have run out of work delays the end. Crowded
- * cells become nodes if refine is set.
+ * Creates the work items of the cells, roughly in their order. Items of cells with little work are
+ * placed last, because a large item that starts when most blocks have run out of work delays the
+ * end. Crowded cells become nodes if `refine` is set.
  */
 static __global__ void
 __launch_bounds__(THREADS)
@@ -270,7 +270,7 @@ __launch_bounds__(THREADS)
 				write_row(items, &m, args.self, row, 0, 1);
 		else if (mine > MANY)
 			many[atomicAdd(&totals->made_many, 1)] = m;
-		/* Write medium numbers of items by all threads of the block, one cell after another. */
+		/* Let all threads of the block write a medium number of items, one cell after another. */
 		if (__syncthreads_or(mine > FEW && mine <= MANY))
 			for (uint32_t t = 0; t < THREADS; t++)
 			{

@@ -1,7 +1,7 @@
 /*
  * work_queue.cuh
- *	  Distributes work items to thread blocks, for triangles (triangle_join.cu) and for all other kinds
- *	  (box_join.cu).
+ *	  Distributes work items to thread blocks, for triangles (triangle_join.cu) and for all other
+ *	  kinds (box_join.cu).
  *
  * A block takes work items until none is left. Before it takes an item, it reserves space in the
  * pool for all output that the item can yield, and afterwards it returns what the item did not use.
@@ -18,11 +18,11 @@ typedef struct rb_taken
 {
 	rb_count number; /* Index of the next item; nitems or more if no item is left */
 	rb_count end;    /* End of the range of items taken */
-	uint32_t made;   /* Part of the reservation that was used */
+	uint32_t made;   /* Amount of the reservation that was used */
 } rb_taken;
 
 /*
- * Takes the next items, if there are any; called by thread 0. While it works, the block holds a
+ * Takes the next items, if any are left; called by thread 0. While the block works, it holds a
  * reservation of `reserve` for each item.
  */
 static __device__ void
@@ -30,10 +30,10 @@ take_items(const rb_cells_args *args, rb_taken *t, rb_count reserve, bool first)
 {
 	rb_launch_tally *tally = args->pool.tally;
 	const rb_count more = first ? reserve * args->batch : t->made;
-	/* Issue three reads at once: the latency of each is that of some hundred tests. */
+	/* Issue three reads at once, because each has the latency of several hundred tests. */
 	const rb_count full = rb_peek(&tally->full);
 	const uint32_t stop = rb_peek(args->stop);
-	/* Top up the reservation by what the last items used of it. */
+	/* Top up the reservation by the amount that the last items used. */
 	const rb_count reserved = more > 0 ? atomicAdd(&tally->reserved, more) + more : 0;
 
 	t->number = args->nitems;

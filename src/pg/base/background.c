@@ -11,7 +11,8 @@
 
 #define STACK ((size_t) 8 << 20)
 /*
- * Waits grow from FIRST to LONGEST, so that short work is not waited for much longer than it takes.
+ * Waits grow from FIRST to LONGEST, so that waiting for short work does not take much longer than
+ * the work itself.
  */
 #define FIRST_NAP_NS (20 * 1000)
 #define LONGEST_NAP_NS (5 * 1000 * 1000)
@@ -65,7 +66,7 @@ rb_background_try(rb_background *a)
 		return status;
 	if (rb_is_interrupted())
 		rb_rethrow_error();
-	/* Threads of the first attempt may have received a stop request, too. */
+	/* Discard the failure of threads that received the stop request. */
 	rb_forget_failure(a->ctx);
 	return rb_background_run(a);
 }

@@ -78,7 +78,7 @@ typedef enum point_fault
 	POINT_NAN
 } point_fault;
 
-/* Reads a point with its number of dimensions, or returns what is wrong with it. */
+/* Reads a point and its number of dimensions. Returns what is wrong with the point. */
 static point_fault
 parse_point(Datum value, double *x, int *n)
 {

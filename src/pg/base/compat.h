@@ -33,7 +33,7 @@
 #define MarkGUCPrefixReserved(prefix) EmitWarningsOnPlaceholders(prefix)
 #endif
 
-/* 16: a function finds a setting. Before, settings were kept in an array. */
+/* 16: a function finds a setting. Before, settings were stored in an array. */
 #include "utils/guc_tables.h"
 
 static inline const struct config_generic *

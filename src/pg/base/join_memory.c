@@ -5,7 +5,8 @@
 #include "pg/base/pg.h"
 
 /*
- * Measured: the stream, the workspace of one thread, and the lists and grids per part, all in bytes
+ * Memory in bytes, as measured: the stream, the workspace of one thread, and the lists and grids
+ * per part
  */
 #define JOIN_BYTES (3 << 20)
 #define THREAD_BYTES (3 << 20)

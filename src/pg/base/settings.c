@@ -50,8 +50,8 @@ static const struct config_enum_entry cache_choices[] = {{"auto", RB_CACHE_AUTO,
 														 {NULL, 0, false}};
 
 /*
- * A setting. It is a string if its variable is gpu_devices, an enum if it has choices, a Boolean if
- * `most` is 0, and otherwise an integer.
+ * A setting. If its variable is gpu_devices it is a string, if it has choices an enum, if `most` is
+ * 0 a Boolean, and otherwise an integer.
  */
 typedef struct setting
 {

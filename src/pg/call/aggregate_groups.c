@@ -75,8 +75,8 @@ bytes_of_pair(const rb_aggregate_rows *rows)
 }
 
 /*
- * Returns the end of a row for a join of parts: the last row boundary at or before `part` if it is
- * after `base`, else the next one.
+ * Returns the end of a row, for a join of parts: the last row boundary at or before `part` that is
+ * after `base`, or the next boundary if there is none.
  */
 static uint32
 whole_row(const rb_aggregate_rows *rows, uint32 part)
@@ -92,8 +92,8 @@ whole_row(const rb_aggregate_rows *rows, uint32 part)
 }
 
 /*
- * Returns the end of the rows from `base` on whose pairs should fit into `bytes` bytes. It includes
- * at least one row.
+ * Returns the end of the rows, from `base` on, whose pairs should fit in `bytes` bytes. Includes at
+ * least one row.
  */
 static uint32
 rows_that_fit(const rb_aggregate_rows *rows, uint64 bytes)
@@ -135,11 +135,14 @@ join_slice(rb_aggregate_rows *rows)
 	uint64 room;
 
 	rb_run_stop(rows->run);
-	/* A slice refers to a local array. */
+	/* The rows must be in this process, because a slice points into a local array. */
 	rb_run_need_rows(rows->run, rows->of == RB_OF_BLUE ? rb_join_sides(rows->run->join) - 1 : 0);
 	rb_aggregate_sides(rows);
 	used = rb_memory_used(rows->run->memory) + rb_need_of_join(rows->run->parts);
-	/* The need of the join is only an estimate. Reserve half of the remaining memory for it. */
+	/*
+	 * The memory need of the join is only an estimate, so reserve half of the remaining memory for
+	 * it.
+	 */
 	room = limit > used ? (limit - used) / 2 : 0;
 	for (;;)
 	{
@@ -186,7 +189,7 @@ rb_groups_open(rb_aggregate_rows *rows, rb_job *job)
 {
 	const uint32 n = rows->side->nrows;
 
-	/* Slices of a self join do not distinguish the first and the second row of a pair. */
+	/* In a self join, slices do not distinguish the first row of a pair from the second. */
 	Assert(rb_join_sides(rows->run->join) == 2 || rows->of == RB_OF_BOTH);
 	rows->ascending = ids_ascend(rows->other);
 	job->answer = RB_GROUPS;

@@ -19,9 +19,9 @@
 
 struct rb_sorting
 {
-	Tuplesortstate *sort; /* NULL at its end */
+	Tuplesortstate *sort; /* NULL after the sort has been ended */
 	TupleTableSlot *slot; /* Both ids, for grouped pairs; NULL if only one id is sorted */
-	bool any;             /* True if the first pair of the next run has been read: id, other */
+	bool any;             /* True if `id` and `other` hold the first pair of the next run */
 	int64 id;
 	int64 other;
 };

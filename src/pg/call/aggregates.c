@@ -49,7 +49,7 @@ sum_up(rb_aggregate_rows *rows)
 }
 
 /*
- * Writes the results of up to RB_SAID rows. This is the only work done per row for millions of
+ * Writes the results of up to RB_SAID rows. No other work is done for each of possibly millions of
  * rows, so the loop avoids unpredictable branches.
  */
 static size_t
@@ -119,8 +119,7 @@ next_said(rb_aggregate_rows *rows, Datum *values)
 /* ---- blocks ---- */
 
 /*
- * Returns a column of a block as a bytea value. There is room for the header in front of the
- * column.
+ * Returns a column of a block as a bytea value. The column has space for the header in front of it.
  */
 static Datum
 pack_column(int64 *ids, size_t n)
@@ -260,7 +259,7 @@ rb_return_aggregate(FunctionCallInfo fcinfo, const rb_join *join)
 	MemoryContext caller;
 	MemoryContext context;
 
-	/* A single column is not a row type. Only the caller has its descriptor. */
+	/* A single column is not a row type, and only the caller has its descriptor. */
 	InitMaterializedSRF(fcinfo, join->result == RB_RESULT_HITS ? MAT_SRF_USE_EXPECTED_DESC : 0);
 	context = AllocSetContextCreate(CurrentMemoryContext, "redblue call", ALLOCSET_DEFAULT_SIZES);
 	caller = MemoryContextSwitchTo(context);

@@ -23,7 +23,7 @@ struct rb_aggregate_rows
 	rb_result result;
 	rb_result_side of;
 	const rb_set *side;  /* Side whose rows are returned */
-	const rb_set *other; /* Side that they are paired with */
+	const rb_set *other; /* Side whose rows they are paired with */
 
 	uint32_t *number; /* Number of each row's id (rb_ids_number), NULL if ids are unique */
 	uint32_t numbers;
@@ -105,8 +105,8 @@ extern uint64 rb_groups_of(const rb_aggregate_rows *rows, uint32 row, const uint
 extern bool rb_groups_next(rb_aggregate_rows *rows, Datum *values);
 
 /*
- * Return the place of the i-th id in the array, which is filled in order for this id, and the
- * finished array of n ids.
+ * rb_groups_place returns the array element for the i-th id; an array is filled in order for `id`.
+ * rb_groups_finish returns the finished array of n ids.
  */
 extern int64 *rb_groups_place(rb_aggregate_rows *rows, uint64 i, int64 id);
 extern Datum rb_groups_finish(rb_aggregate_rows *rows, uint64 n);

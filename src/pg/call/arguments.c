@@ -283,12 +283,12 @@ arguments_of(const rb_join *join)
 }
 
 /*
- * Returns true if the SQL function is from redblue 0.1.0. Those functions call this library from
- * its installation until ALTER EXTENSION ... UPDATE replaces them. Their arguments were
+ * Returns true if the SQL function is from redblue 0.1.0. Such a function calls this library after
+ * it is installed and until ALTER EXTENSION ... UPDATE replaces the function. Its arguments were
  *
  *	red, blue | red_id, red_geom | blue_id, blue_geom
  *
- * and those of the query functions were only the queries.
+ * and, in the query functions, only the queries.
  */
 static bool
 is_of_first_version(const rb_join *join, int count)

@@ -19,8 +19,8 @@
 #include "utils/rel.h"
 
 /*
- * Approximate bytes of a table row per part: a row of nine numbers and an id, with its header, is
- * larger
+ * Approximate size of a table row per part, in bytes: a row of nine numbers, an id and its header
+ * is larger
  */
 #define RB_BYTES_PER_PART 80
 
@@ -57,7 +57,7 @@ rb_backend_prepare(const char *function, const rb_source *source, int sides)
 			raise_no_device(function, text);
 		return;
 	}
-	/* From the second call on, the absence of a device is known before anything is read. */
+	/* From the second call on, it is known before anything is read if there is no device. */
 	if (demanded && rb_worker_device(false, text, sizeof text) == RB_DEVICE_IS_NOT)
 		raise_no_device(function, text);
 	for (int i = 0; i < sides; i++)

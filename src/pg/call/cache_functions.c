@@ -60,7 +60,7 @@ name_argument(FunctionCallInfo fcinfo, int i, const char *argument)
 	return name;
 }
 
-/* Returns a hint for a relation that is not a plain table: what to cache in its place. */
+/* Returns a hint that says what to cache instead of a relation that is not a plain table. */
 static const char *
 instead_of(char relkind)
 {

@@ -65,7 +65,7 @@ static bool idle_registered = false;
 static TimeoutId idle_timeout;
 
 /*
- * Frees idle memory, inside a signal handler. Does nothing while something is open, because that
+ * Frees idle memory, inside a signal handler. Does nothing while a join or mesh is open, because it
  * may use the memory; the timeout is set again when it is closed.
  */
 static void

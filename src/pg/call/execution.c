@@ -2,16 +2,16 @@
  * execution.c
  *	  Runs the join of one call: open (read the sides, start), next block, close.
  *
- * Everything that a join holds, core memory and threads alike, belongs to an rb_join_run, which lives in
- * a memory context. When that context is reset or deleted, at the end of the query or because of an
- * ERROR, a cancel or the end of the session, its callback closes the run: first the stream, which
- * waits for its threads, then the memory. No exit path leaks.
+ * Everything that a join holds, core memory and threads alike, belongs to an rb_join_run, which
+ * lives in a memory context. When that context is reset or deleted, at the end of the query or
+ * because of an ERROR, a cancel or the end of the session, its callback closes the run: first the
+ * stream, which waits for its threads, then the memory. No exit path leaks.
  *
  * A process that exits need not reset the memory context of a run; cleanup.c closes the run in that
  * case.
  *
- * A join runs in the worker (session.c) or in a stream of this process. It runs in the worker if the
- * worker has the device, if the worker caches a side, or if it is to cache one. Work that the
+ * A join runs in the worker (session.c) or in a stream of this process. It runs in the worker if
+ * the worker has the device, if the worker caches a side, or if it is to cache one. Work that the
  * worker cannot do is done in this process, if no pair has been returned yet and redblue.backend
  * does not require a device. The sides are then still in memory, or are read again with the
  * snapshot of the first read.
@@ -40,8 +40,9 @@ close_at_end(void *run)
 #define LEAST_ROOM (UINT64CONST(8) << 20)
 
 /*
- * Returns true if the join can be run tile by tile. Solids, polygons and extra columns have more
- * data than parts and ids, and the nearest neighbors of a row may be in any tile.
+ * Returns true if the join can be run tile by tile. It cannot if rows have data other than parts
+ * and ids (solids, polygons, extra columns), or if it finds nearest neighbors, which may be in any
+ * tile.
  */
 static bool
 can_spill(const rb_join *join, const rb_call_args *call, uint64 limit)
@@ -72,7 +73,7 @@ load_next_tile(rb_join_run *run)
 	status = rb_spill_next(run->spill, set, &run->tile);
 	run->tiles = rb_spill_tiles(run->spill);
 	run->spilled = rb_spill_bytes(run->spill);
-	/* A self join may have two sides: different rows of its one table. */
+	/* A self join may have two sides, with different rows of its only table. */
 	for (int i = 0; i < 2; i++)
 		run->side[i].set = set[i];
 	run->job.red = set[0];
@@ -172,8 +173,8 @@ has_objects(const rb_join_run *run, rb_solid_side of)
  * Returns the failure of the join, with an estimate of the memory needed. An estimate is known when
  * the sides are read. If that much memory was available, the need was larger: the error then
  * reports one and a half times the amount held when memory ran out. If pairs of rows are remembered
- * (distinct_rows.c), their number is unknown and their table doubles when it grows: the error then reports
- * twice the amount.
+ * (distinct_rows.c), their number is unknown and their table doubles when it grows: the error then
+ * reports twice the amount.
  */
 rb_error
 rb_run_error(const rb_join_run *run)
@@ -184,7 +185,7 @@ rb_run_error(const rb_join_run *run)
 	if (error.status == RB_BAD_SOLID &&
 		has_objects(run, (rb_solid_side) (error.limit & RB_SOLID_SIDE)))
 		error.limit &= ~(uint64) RB_SOLID_TOGETHER;
-	/* An error with a text already has the amount. */
+	/* An error with a text already states the amount. */
 	if (error.status != RB_OVER_BUDGET || error.text[0] != '\0')
 		return error;
 	if (run->need <= error.limit && !has_parts(run))
@@ -278,7 +279,7 @@ rb_run_need_ids(rb_join_run *run, int i)
 
 	if (!set->elsewhere || set->composed_ids)
 		return;
-	/* Cached ids that count up are known without a request. */
+	/* If cached ids are consecutive, they are known without a request. */
 	if (set->view != NULL && set->view->kept->composed_ids)
 	{
 		rb_status status = rb_set_materialize_ids(&run->ctx, set);
@@ -383,7 +384,7 @@ join_there(rb_join_run *run, rb_device_choice device)
 	rb_side_data *blue = &run->side[1];
 	bool opened;
 
-	/* A slice of a side must not be cached. */
+	/* Do not cache a slice of a side. */
 	if (run->job.red == red->set)
 	{
 		order.keep[0] = red->keep;
@@ -419,12 +420,15 @@ rb_run_start(rb_join_run *run, const rb_job *job)
 	run->job = *job;
 	run->handed_out = false;
 	run->need = rb_memory_used(run->memory) + rb_need_of_join(run->parts);
-	/* Ids that count up are dropped once all are read, but they needed memory until then. */
+	/* Consecutive ids are dropped once all are read, but they needed memory until then. */
 	for (int i = 0; i < rb_join_sides(run->join); i++)
 		if (run->side[i].set->ids == NULL)
 			run->need += run->side[i].set->nrows * sizeof(int64);
 	run->backend = &rb_backend_cpu;
-	/* Solid checks run in this process, and nearest neighbor searches in a tree are for the CPU. */
+	/*
+	 * Solid checks run in this process, and a search for nearest neighbors in a tree runs only on
+	 * the CPU.
+	 */
 	if (run->join->predicate != RB_VALIDITY && !rb_join_is_nearest(run->join) &&
 		rb_backend_is_remote(run->parts, run->ctx.threads, run->note, sizeof run->note))
 		device = is_here(run) || run->demanded ? RB_ON_DEVICE : RB_ON_DEVICE_OR_PROCESSOR;
@@ -567,7 +571,7 @@ start_tile(rb_join_run *run)
 	return true;
 }
 
-/* Spills the sides, which fit in memory, but not together with their join. */
+/* Spills the sides, which fit in memory alone but not together with their join. */
 static void
 spill_sets(rb_join_run *run)
 {

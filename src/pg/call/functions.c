@@ -9,9 +9,9 @@
 #include "pg/base/pg.h"
 
 /*
- * Joins with all forms of results: NAME_pairs returns the pairs, the others return aggregate
- * results (rb_result). Each function also has a form that takes query texts, NAME..._query.
- * NAME_pairs_by_key returns pairs of keys of any type.
+ * Joins with all forms of results: NAME_pairs returns the pairs, and the other functions return
+ * aggregate results (rb_result). Each function also has a variant that takes query texts,
+ * NAME..._query. NAME_pairs_by_key returns pairs of keys of any type.
  */
 #define RB_JOINS(X)                                                                          \
 	X(redblue_triangle, RB_MEET, RB_TRIANGLE3, "red", RB_TRIANGLE3, "blue")                  \

@@ -157,7 +157,7 @@ rb_report_detail(const rb_report *report, rb_stage stage)
 		case RB_STAGE_READ:
 			return read_detail(report);
 		case RB_STAGE_GRID:
-			/* A few objects need no grid, or only those of a leaf (leaf.c). */
+			/* A few objects need no grid at all, or only the grid of a leaf (leaf.c). */
 			if (stats->resolution[0] == 0)
 				return stats->cells == 0
 						   ? pstrdup("no grid")

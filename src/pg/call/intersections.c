@@ -4,10 +4,11 @@
  *	  row.
  *
  * The intersection of two rows is assembled from all pairs of their parts that meet
- * (src/core/intersection). The join is therefore one of parts, not of rows. If each row has one part, each
- * pair of parts is a pair of rows and becomes an output row as it leaves the join. Otherwise the
- * pairs of each red part are grouped as in aggregate_groups.c, for as many parts at a time as fit in
- * memory. The pairs of one red row are then adjacent, and are sorted by their blue row.
+ * (src/core/intersection). The join is therefore one of parts, not of rows. If each row has one
+ * part, each pair of parts is a pair of rows and becomes an output row as it leaves the join.
+ * Otherwise the pairs of each red part are grouped as in aggregate_groups.c, for as many parts at a
+ * time as fit in memory. The pairs of one red row are then adjacent, and are sorted by their blue
+ * row.
  *
  * Every geometry is read only once, into the sets, which hold the parts.
  */
@@ -38,7 +39,7 @@ typedef struct rb_shaping
 	int32 srid;
 	bool has_z;
 
-	/* True if the tile must be tested per pair of rows, since the join is one of parts */
+	/* True if the tile must be tested for each pair of rows, because the join is one of parts */
 	bool tiled;
 	rb_in_tile in_tile;
 
@@ -50,7 +51,7 @@ typedef struct rb_shaping
 	uint32 first;  /* First part of the red row */
 	uint32 nparts; /* Number of parts of the red row */
 	uint32 part;   /* End of the parts of the red row */
-	/* Pairs of its parts (counted from its first) and blue parts, sorted by blue part */
+	/* Pairs of the red row: index of the part within the row, and blue part; sorted by blue part */
 	rb_pair *pair;
 	size_t pair_cap; /* Capacity in bytes */
 	size_t npairs;
@@ -137,7 +138,7 @@ rb_shapes_begin(rb_aggregate_rows *rows, MemoryContext context)
 	for (int i = 0; i < 2; i++)
 	{
 		rb_run_need_rows(run, i);
-		/* Do not cache a set that is only joined part by part. */
+		/* Do not cache a set that is joined only part by part. */
 		run->side[i].keep = NULL;
 	}
 	run_work(rows, materialize_sides, run, &run->ctx,

@@ -87,7 +87,10 @@ read_points(FunctionCallInfo fcinfo, const char *function, int argument, const c
 {
 	ArrayType *array;
 
-	/* array_agg over a table without tiles is null. Raise an error instead of dropping the row. */
+	/*
+	 * array_agg over a table without tiles returns null. Raise an error instead of silently
+	 * dropping the row.
+	 */
 	if (PG_ARGISNULL(argument))
 		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 						errmsg("%s: argument \"%s\" must not be null", function, name),

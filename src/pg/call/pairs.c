@@ -23,7 +23,7 @@
 /* ---- rows ---- */
 
 /*
- * Stores all pairs in the tuplestore. The executor expects a set either as a whole or row by row.
+ * Stores all pairs in the tuplestore. The executor accepts a set either as a whole or row by row.
  */
 static void
 store_pairs(rb_join_run *run, ReturnSetInfo *rsinfo)
@@ -56,8 +56,8 @@ store_pairs(rb_join_run *run, ReturnSetInfo *rsinfo)
 }
 
 /*
- * Creates a memory context for the call, which is deleted when the call ends, because the contexts
- * around it may live for many calls. After an ERROR, they delete it.
+ * Creates a memory context for this call, because the surrounding contexts may live for many calls.
+ * It is deleted at the end of the call, or with the surrounding context after an ERROR.
  */
 static MemoryContext
 enter_call(void)
@@ -104,7 +104,7 @@ typedef struct key_rows
 {
 	const rb_keys *keys[2];
 	TupleTableSlot *slot[2];
-	int n[2]; /* Number of columns */
+	int n[2]; /* Number of columns of each key */
 	Datum *values;
 	bool *nulls;
 } key_rows;
@@ -197,7 +197,7 @@ store_keys(rb_join_run *run, key_rows *rows, ReturnSetInfo *rsinfo)
 
 		for (size_t i = 0; i < block.n; i++)
 		{
-			/* Keys may be megabytes long. */
+			/* Check for interrupts for each row, because keys may be megabytes long. */
 			CHECK_FOR_INTERRUPTS();
 			for (int side = 0; side < 2; side++)
 			{

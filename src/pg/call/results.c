@@ -15,7 +15,7 @@
 #include "utils/memutils.h"
 
 /*
- * Fields: source of the rows, number of block columns needed, number of output columns, output
+ * Fields: source of the rows, number of block columns needed, number of output columns, the output
  * columns
  */
 static const rb_row_shape shapes[] = {

@@ -17,8 +17,8 @@
 #include "utils/float.h"
 #include "utils/fmgrprotos.h"
 
-#define BLOCK 64  /* Number of reports */
-#define REASONS 3 /* Number of most frequent reasons shown */
+#define BLOCK 64  /* Number of reports per block */
+#define REASONS 3 /* Number of the most frequent reasons that the notice shows */
 
 /* ---- reports ---- */
 

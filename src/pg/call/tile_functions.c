@@ -40,7 +40,7 @@ typedef struct tiling
 	const char *function;
 	bool query;
 	bool self;
-	int dimensions; /* Requested dimensions, 0 for those of the rows */
+	int dimensions; /* Requested number of dimensions, or 0 for that of the rows */
 	rb_source source[2];
 	rb_box_sample sample[2];
 	rb_memory *memory;
@@ -138,7 +138,7 @@ find_table(rb_source *s, Oid relid)
 	s->kind = rb_columns_kind(RelationGetDescr(rel), s);
 	relation_close(rel, NoLock);
 	rb_source_table(s, relid);
-	/* The table is read by its SELECT. */
+	/* Read the table by its SELECT. */
 	s->heap = InvalidOid;
 }
 
@@ -212,15 +212,15 @@ read_samples(tiling *t)
 		rb_box_sample *sample = &t->sample[i];
 
 		/*
-		 * Rows of one page are usually close together, so the pairs within one sample of pages
-		 * would be overrepresented.
+		 * Take a second sample of a single table only if it was sampled by pages. Rows of one page
+		 * are usually close together, so the pairs within one such sample would be overrepresented.
 		 */
 		if (t->self && i == 1 && !t->sample[0].paged)
 			break;
 		sample->wanted = wanted;
 		sample->flat = t->dimensions == 2;
 		rb_box_sample_read(s, &space, t->memory, (uint32) i + 1, sample);
-		/* In the plane, the sides may differ in their dimensions. */
+		/* In the plane, the sides may have different numbers of dimensions. */
 		if (sample->flat)
 			space.dims = 0;
 		else

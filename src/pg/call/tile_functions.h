@@ -8,7 +8,7 @@
 
 #include "pg/base/pg.h"
 
-/* Several tiles */
+/* The tiles given by two arrays of corners */
 typedef struct rb_many_tiles
 {
 	int n;
@@ -21,7 +21,7 @@ typedef struct rb_many_tiles
 extern void rb_tiles_read(FunctionCallInfo fcinfo, const char *function, int first,
 						  rb_many_tiles *tiles);
 
-/* Moves the high ends of a row's box up by the distance given by the argument. */
+/* Moves the high ends of a row's box up by the distance that the argument gives. */
 extern void rb_reach_read(FunctionCallInfo fcinfo, const char *function, int argument, rb_box *box);
 
 /*

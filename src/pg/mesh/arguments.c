@@ -85,7 +85,7 @@ rb_meshing_call_sides(rb_meshing_call *call, const char *function, bool query,
 		s->polygons = s->kind == RB_TRIANGLE3;
 		s->many_points = s->kind == RB_POINT3;
 		s->leave_out = call->skip_bad && call->by_body && i == RB_MESH_FACETS;
-		/* It is read once and used briefly, so bypass the cache. */
+		/* Bypass the cache, because the side is read once and used briefly. */
 		s->again = true;
 		for (int k = 0; k < RB_MESH_NUMBERS; k++)
 			if (number_of[k].side == (rb_meshing_side) i && call->number[k].name != NULL)

@@ -16,7 +16,7 @@
 
 /*
  * Meaning of the numbers of each fault: V vertex, T tetrahedron, F face, E edge, A facet, S
- * segment, and a dash for a number without an id
+ * segment, - a number without an id
  */
 static const char *const numbers_of[RB_FAULT_KINDS] = {
 	[RB_FAULT_POINT_NOT_FINITE] = "V",
@@ -151,8 +151,8 @@ set_facet(const checking *c, uint32 facet, Datum *values, bool *nulls)
 }
 
 /*
- * Sets the row of segments, and the number that the pieces of the segment share, as far as they
- * exist.
+ * Sets the row of segments that a segment comes from, and the number that its pieces share. Either
+ * stays null if it does not exist.
  */
 static void
 set_segment(const rb_meshing_run *run, const checking *c, uint32 segment, Datum *values,

@@ -131,7 +131,7 @@ open_on_worker(rb_meshing_run *run)
 	const int threads = run->ctx.threads;
 	bool opened;
 
-	/* Use the threads that will copy the mesh. */
+	/* Open the request with the number of threads that will copy the mesh. */
 	run->ctx.threads = run->options.threads;
 	opened = rb_remote_open(&run->remote, GetMemoryChunkContext(run), &run->ctx, &order,
 							run->progress, run->note, sizeof run->note);

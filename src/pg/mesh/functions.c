@@ -4,8 +4,8 @@
  *	  stores it in four tables.
  *
  * A row of redblue_tetrahedra contains the coordinates of the corners in addition to their numbers,
- * because there is no table to look up the numbers in. So volumes, boxes and sections can be
- * computed from the row alone, and corners with the same number are the same point.
+ * because there is no table in which to look up the numbers. Volumes, boxes and sections can thus
+ * be computed from the row alone, and corners with the same number are the same point.
  */
 #include "pg/mesh/meshing.h"
 
@@ -150,7 +150,7 @@ return_counts(FunctionCallInfo fcinfo, const char *function, bool query)
 	double start;
 	Datum result;
 
-	/* The mesh argument comes after the facets. */
+	/* Remove the mesh argument, which follows the facets. */
 	if (PG_ARGISNULL(1))
 		rb_refuse_null_argument(function, "mesh");
 	args[0] = fcinfo->args[0];

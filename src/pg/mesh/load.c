@@ -106,8 +106,8 @@ receive_row(TupleTableSlot *slot, DestReceiver *self)
 		if (slot->tts_isnull[i] && r->column[i]->null)
 		{
 			/*
-			 * A parent id is only displayed, so -1 will do; ids in the edge table may have any
-			 * value and need RB_MESH_NULL.
+			 * A parent id is only displayed, so -1 is sufficient. Ids in the edge table may have
+			 * any value and need RB_MESH_NULL.
 			 */
 			to[i] = r->table->kind == RB_MESH_EDGES ? (uint64) RB_MESH_NULL : (uint64) -1;
 			continue;

@@ -2,12 +2,14 @@
  * meshing.h
  *	  Declares what the files of src/pg/mesh share, grouped by the file that defines it.
  *
- *	mesh_arguments -> mesh_run -> mesh_flaws		arguments, the work of one call, errors of rows
- *	mesh_tables -> mesh_fill, mesh_load				the four tables of a mesh: writing and reading them
- *	mesh_ends										finds open ends of a mesh that a user may have changed
- *	mesh_device										decides where rounds of refinement run
- *	mesh_bodies										builds many meshes in one call
- *	mesh_functions, mesh_refine, mesh_check			the SQL functions
+ *	arguments.c -> run.c -> plc_faults.c		arguments, the work of one call, errors of rows
+ *	tables.c -> store.c, load.c					the four tables of a mesh, writing and reading
+ *	relabel.c									matches a loaded mesh with rows
+ *	open_boundary.c								finds open ends of a mesh that a user changed
+ *	device.c									decides where rounds of refinement run
+ *	solids.c									builds many meshes in one call
+ *	functions.c, refine.c, check_function.c,
+ *	files.c, geometry.c							the SQL functions
  */
 #ifndef RB_PG_MESH_MESHING_H
 #define RB_PG_MESH_MESHING_H
@@ -53,7 +55,8 @@ typedef struct rb_meshing_call
 	const char *function;
 	rb_source source[RB_MESH_SIDES]; /* The given sides, without gaps */
 	int sides;                       /* Number of given sides */
-	int at[RB_MESH_SIDES];           /* Index of each side in source, or -1 if not given */
+	/* Index of each side in `source`, or -1 if the side is not given */
+	int at[RB_MESH_SIDES];
 	rb_keep keep;
 	bool split; /* Split facets that cross */
 	/* Options of redblue_refine */
@@ -77,7 +80,7 @@ extern void rb_meshing_call_sides(rb_meshing_call *call, const char *function, b
 extern void rb_meshing_call_number(rb_meshing_call *call, rb_meshing_number number,
 								   const char *argument, const NullableDatum *name);
 
-/* Set one option each from its argument. */
+/* Each of these functions sets one option from its argument. */
 extern void rb_meshing_call_radius_edge(rb_meshing_call *call, const NullableDatum *arg);
 extern void rb_meshing_call_max_volume(rb_meshing_call *call, const NullableDatum *arg);
 extern void rb_meshing_call_max_points(rb_meshing_call *call, const NullableDatum *arg);
@@ -86,7 +89,10 @@ extern void rb_meshing_call_on_bad(rb_meshing_call *call, const NullableDatum *a
 /* Raises an error if no facets, points or segments are given. */
 extern void rb_meshing_call_not_empty(const rb_meshing_call *call);
 
-/* Set `keep` from 'inside' or 'hull', and `split` from 'error' or 'split'. */
+/*
+ * rb_meshing_call_keep sets `keep` from 'inside' or 'hull'; rb_meshing_call_crossing sets `split`
+ * from 'error' or 'split'.
+ */
 extern void rb_meshing_call_keep(rb_meshing_call *call, const NullableDatum *arg);
 extern void rb_meshing_call_crossing(rb_meshing_call *call, const NullableDatum *arg);
 
@@ -95,27 +101,29 @@ extern void rb_meshing_call_crossing(rb_meshing_call *call, const NullableDatum 
 /* Maps internal indices to the ids stored in the existing tables. */
 typedef struct rb_meshing_names
 {
-	uint32 npoints;            /* Number of vertices that existed; later ones are new */
-	const int64_t *vertex;     /* Ids of the existing vertices */
-	int64_t last_vertex;       /* Largest of these ids */
-	rb_polygons polygons;      /* Original faces and the polygon of each, without points */
+	uint32 npoints;        /* Number of vertices that existed before; later vertices are new */
+	const int64_t *vertex; /* Ids of the existing vertices */
+	int64_t last_vertex;   /* Largest id of the existing vertices */
+	/* Original faces and the polygon that each belongs to, without points */
+	rb_polygons polygons;
 	const int64_t *facet;      /* Id of the facet of each polygon */
-	const int64_t *polygon;    /* Ordinal of each polygon within this id */
+	const int64_t *polygon;    /* Ordinal of each polygon within the id of its facet */
 	uint32 nsegments;          /* Number of segments, which index the next three arrays */
-	const int64_t *segment;    /* Value that the pieces of a segment share */
-	const int64_t *segment_id; /* Row of segments, or RB_MESH_NULL */
-	const int64_t *facet_id;   /* Facet that the segment bounds, or RB_MESH_NULL */
+	const int64_t *segment;    /* Value shared by the pieces of each segment */
+	const int64_t *segment_id; /* Id of the row of segments, or RB_MESH_NULL */
+	const int64_t *facet_id;   /* Id of the facet that the segment bounds, or RB_MESH_NULL */
 } rb_meshing_names;
 
 #define RB_MESH_NULL PG_INT64_MIN
 
-/* One mesh; a call builds either one in all or one for each solid */
+/* One mesh; a call builds either a single mesh or one for each solid */
 typedef struct rb_meshing_part
 {
 	int64 body;
 	rb_welded welded;
 	rb_split_done split; /* Result of splitting, if requested */
-	bool is_welded;      /* Until it is set, a flaw refers to rows of facets and their polygons */
+	/* Until it is set, a flaw refers to rows of facets and to their polygons */
+	bool is_welded;
 	rb_tets tets;
 	rb_refine_report refined; /* Result of refinement, if requested */
 	rb_meshing_names *names;  /* Ids in the tables of a mesh that is continued, or NULL */
@@ -152,10 +160,11 @@ typedef struct rb_meshing_run
 	/* Rounds on a device (device.c) */
 	uint64 expected; /* Estimated number of tetrahedra */
 	rb_remote *remote;
-	char note[200];                                   /* Why no device, or no worker, was used */
-	struct rb_meshing_threads *threads;               /* Threads that mesh solids (solids.c) */
-	void (*stop_threads)(struct rb_meshing_run *run); /* Stops these threads, or NULL */
-	double ms[RB_MESH_STAGES];                        /* Milliseconds of each stage */
+	char note[200];                     /* Why no device, or no worker, was used */
+	struct rb_meshing_threads *threads; /* Threads that mesh solids (solids.c) */
+	/* Stops the threads that mesh solids; NULL if there are none */
+	void (*stop_threads)(struct rb_meshing_run *run);
+	double ms[RB_MESH_STAGES]; /* Milliseconds of each stage */
 	/* Current stage; accessed by several threads */
 	int stage;
 	/* The helper thread */
@@ -182,9 +191,9 @@ extern void rb_meshing_work(rb_meshing_run *run, rb_status (*work)(rb_meshing_ru
 extern void rb_meshing_stage(rb_meshing_run *run, int stage, double *start);
 
 /*
- * Work functions: rb_meshing_weld builds a PLC from the sets and splits it if requested,
- * rb_meshing_fill_plc tetrahedralizes it, rb_meshing_make does both, and rb_meshing_refine refines
- * the mesh.
+ * Work functions: rb_meshing_weld builds a PLC from the sets and splits it if requested;
+ * rb_meshing_fill_plc tetrahedralizes it; rb_meshing_make does both; rb_meshing_refine refines the
+ * mesh.
  */
 extern rb_status rb_meshing_weld(rb_meshing_run *run);
 extern rb_status rb_meshing_fill_plc(rb_meshing_run *run);
@@ -192,8 +201,8 @@ extern rb_status rb_meshing_make(rb_meshing_run *run);
 extern rb_status rb_meshing_refine(rb_meshing_run *run);
 
 /*
- * Weld, or tetrahedralize, one part with a context that need not be the run's. They store the time
- * of each stage in part->ms.
+ * rb_meshing_weld_part welds one part and rb_meshing_fill_part tetrahedralizes it, with a context
+ * that need not be the run's. They store the time of each stage in part->ms.
  */
 extern rb_status rb_meshing_weld_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part,
 									  const rb_set *facets);
@@ -202,7 +211,7 @@ extern rb_status rb_meshing_fill_part(rb_meshing_run *run, rb_context *ctx, rb_m
 /* Raises the notices about a mesh that was built. */
 extern void rb_meshing_notices(const rb_meshing_run *run);
 
-/* Sets the result of redblue_last_run(): `rows` rows were written in `ms` milliseconds. */
+/* Sets what redblue_last_run() returns: `rows` rows were written in `ms` milliseconds. */
 extern void rb_meshing_report(const rb_meshing_run *run, uint64 rows, double ms);
 
 extern void rb_meshing_close(rb_meshing_run *run);
@@ -285,7 +294,7 @@ typedef struct rb_meshing_table
 
 extern const rb_meshing_column *rb_meshing_columns(rb_meshing_kind kind);
 
-/* Returns true if the table should have a column i. */
+/* Returns true if the table should have column i. */
 extern bool rb_meshing_has(const rb_meshing_table *t, int i);
 
 /* Sets the names of the tables. */
@@ -372,7 +381,9 @@ extern void rb_meshing_load(rb_meshing_run *run, const rb_meshing_table *tables,
 extern rb_meshing_run *rb_meshing_open_tables(const char *function, const char *name,
 											  rb_meshing_table *tables);
 
-/* Raises an error if a corner is no vertex. `corners` holds n corners for each row of the table. */
+/*
+ * Raises an error if a corner is not a vertex. `corners` holds n corners for each row of the table.
+ */
 extern void rb_meshing_check_corners(const rb_meshing_run *run, const rb_meshing_table *table,
 									 const rb_meshing_loaded *mesh, const uint32_t *corners, int n);
 
@@ -385,7 +396,10 @@ typedef struct rb_meshing_facet
 	uint32_t number;
 } rb_meshing_facet;
 
-/* A loaded mesh with numbers for what it refers to. The arrays are in the run's memory. */
+/*
+ * A loaded mesh, with the numbers of the facets, segments and points that it refers to. The arrays
+ * are in the run's memory.
+ */
 typedef struct rb_meshing_matched
 {
 	uint32_t *parent; /* Segment or facet that each vertex is on */
@@ -396,8 +410,9 @@ typedef struct rb_meshing_matched
 	rb_meshing_facet *facets; /* First polygon of each facet, by facet number */
 	uint32_t *face_facet;
 	uint32_t nsegments;
-	uint32_t (*segments)[2]; /* Given segments, then others */
-	int64_t *segment;        /* Number of each segment in the table, or 0 if it has no pieces */
+	uint32_t (*segments)[2]; /* Segments that are given, followed by all others */
+	/* Number that the table has for each segment, or 0 if the segment has no pieces */
+	int64_t *segment;
 	uint32_t *edge_segment;
 } rb_meshing_matched;
 
@@ -417,8 +432,8 @@ extern rb_check_input rb_meshing_check_input(const rb_meshing_loaded *mesh,
 /* ---- open_boundary.c ---- */
 
 /*
- * Sets *tet to a tetrahedron at which the mesh ends where it should not, or to RB_NONE. Its
- * neighbors must be known.
+ * Sets *tet to a tetrahedron at which the mesh ends where it should not, or to RB_NONE. The
+ * neighbors of all tetrahedra must be known.
  */
 extern rb_status rb_meshing_find_open_end(rb_context *ctx, const rb_tets *tets, uint32 *tet);
 
@@ -431,8 +446,8 @@ extern void rb_meshing_device_prepare(const rb_meshing_call *call);
 extern rb_status rb_meshing_expect(rb_meshing_run *run);
 
 /*
- * Begin and end the use of a device. After rb_meshing_expect, rb_meshing_device_begin sets a
- * backend in run->options if one should be used.
+ * rb_meshing_device_begin and rb_meshing_device_end begin and end the use of a device. The former
+ * is called after rb_meshing_expect, and sets a backend in run->options if one should be used.
  */
 extern void rb_meshing_device_begin(rb_meshing_run *run);
 extern void rb_meshing_device_end(rb_meshing_run *run);
@@ -444,7 +459,10 @@ extern void rb_meshing_device_report(const rb_meshing_run *run, rb_last_line *li
 /* Meshes each solid. A work function. */
 extern rb_status rb_meshing_make_bodies(rb_meshing_run *run);
 
-/* Called before and after it: find the solids, and report those that could not be meshed. */
+/*
+ * rb_meshing_bodies_begin is called before rb_meshing_make_bodies and finds the solids;
+ * rb_meshing_bodies_end is called after it and reports those that could not be meshed.
+ */
 extern void rb_meshing_bodies_begin(rb_meshing_run *run);
 extern void rb_meshing_bodies_end(rb_meshing_run *run);
 

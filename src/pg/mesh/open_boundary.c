@@ -15,7 +15,7 @@
 
 #include <math.h>
 
-/* Tolerance relative to the extent, and relative to the largest coordinate */
+/* Tolerances, relative to the extent and to the largest coordinate */
 #define NEAR 1e-6
 #define NEAR_OF_LARGEST 0x1p-40
 

@@ -50,7 +50,7 @@ facet_text(const rb_meshing_run *run, uint32 a)
 			   : psprintf(INT64_FORMAT, rb_meshing_id(run, RB_MESH_FACETS, w->facet_row[a]));
 }
 
-/* Returns "segment 17", or a description of a line that is no row of segments. */
+/* Returns "segment 17", or a description of a line that is not a row of segments. */
 static const char *
 segment_text(const rb_meshing_run *run, uint32 a)
 {
@@ -62,7 +62,7 @@ segment_text(const rb_meshing_run *run, uint32 a)
 					rb_meshing_id(run, RB_MESH_SEGMENTS, run->part->welded.segment_row[a]));
 }
 
-/* Returns "point 5", "a corner of facet 12" or "an end of segment 3". */
+/* Returns "point 5", "a vertex of facet 12" or "an endpoint of segment 3". */
 static const char *
 vertex_text(const rb_meshing_run *run, uint32 a)
 {
@@ -193,7 +193,7 @@ raise_of_facet(const rb_meshing_run *run, const char *at)
 	pg_unreachable();
 }
 
-/* Returns "12 (polygon 3)", with the ids in the tables for a mesh that is continued. */
+/* Returns "12 (polygon 3)"; for a mesh that is continued, with the ids in its tables. */
 static const char *
 facet_of_mesh(const rb_meshing_run *run, uint32 a)
 {
@@ -218,7 +218,7 @@ hint_triangles(void)
 				   "report this as a bug.");
 }
 
-/* Raises an error about a mesh that was built but is wrong. */
+/* Raises an error about a mesh that was built but is incorrect. */
 pg_noreturn static void
 raise_wrong_mesh(const rb_meshing_run *run, const char *at)
 {

@@ -6,8 +6,8 @@
  * If no rows are given, the existing mesh is refined. Its tables are locked against other writers,
  * and the mesh is checked by exact signs, because users may have changed it and refinement relies
  * on its guarantees. Then tetrahedra, faces and segments are replaced by DELETE and INSERT, so that
- * concurrent readers see the old mesh. Vertices keep their rows, with any other columns these have,
- * and new ones are added.
+ * concurrent readers see the old mesh. Existing vertices keep their rows, including any additional
+ * columns, and new vertices are added.
  */
 #include "pg/mesh/meshing.h"
 
@@ -23,7 +23,7 @@
 
 enum
 {
-	ARG_MESH = 1, /* After the facets */
+	ARG_MESH = 1, /* The mesh, which follows the facets */
 	ARG_FACE_TOLERANCE = 1 + 3 * RB_MESH_GIVEN,
 	ARG_KEEP,
 	ARG_ON_CROSSING,
@@ -83,7 +83,10 @@ check_body(const rb_meshing_call *call)
 							errhint("Omit that argument, or mesh each solid in a separate call.")));
 }
 
-/* Returns true if no rows are given to build a mesh from, so that the existing one is refined. */
+/*
+ * Returns true if no rows are given from which to build a mesh, so that the existing mesh is
+ * refined.
+ */
 static bool
 is_continued(const NullableDatum *args)
 {
@@ -234,7 +237,7 @@ take_options(rb_meshing_run *run)
 {
 	take_regions(run);
 	take_sizes(run);
-	/* The amount of work is known only once there are tetrahedra, so allow all threads. */
+	/* Allow all threads, because the amount of work is known only once there are tetrahedra. */
 	run->options.threads = rb_threads(UINT64_MAX);
 }
 
@@ -420,7 +423,10 @@ take_names(rb_meshing_run *run, const continuing *c)
 	}
 	for (uint32 i = 0; i < c->matched.nsegments; i++)
 		segment_id[i] = facet_id[i] = RB_MESH_NULL;
-	/* The pieces of a segment have the same ids; if a user changed one, the last piece counts. */
+	/*
+	 * The pieces of a segment should have the same ids. If a user has changed one of them, the last
+	 * piece counts.
+	 */
 	for (uint32 i = 0; i < c->mesh.n[RB_MESH_EDGES]; i++)
 	{
 		segment_id[c->matched.edge_segment[i]] = c->mesh.segment_id[i];
@@ -461,7 +467,7 @@ connect_tets(rb_meshing_run *run)
 }
 
 /*
- * Raises a notice about volumes of regions that do not exist, which have no effect and may be a
+ * Raises a notice about volumes for regions that do not exist. They have no effect and may be a
  * mistake.
  */
 static void

@@ -93,7 +93,7 @@ match_points(rb_meshing_run *run, rb_meshing_loaded *mesh)
 	rb_meshing_loaded now = *mesh;
 	uint32 *number;
 
-	/* If vertices are missing, the numbers would have gaps; then the vertices keep their order. */
+	/* If vertices are missing, the numbers would have gaps, so the vertices keep their order. */
 	if (is_in_order(&run->part->welded.plc, mesh) || n < run->part->welded.plc.npoints)
 		return;
 	number = rb_meshing_array(run, n, sizeof *number);
@@ -277,7 +277,7 @@ compare_numbers(const void *a, const void *b)
 }
 
 /*
- * Finds the two vertices that only one of the pieces has. If there are not exactly two, returns
+ * Finds the two vertices that belong to only one of the pieces. If their number is not two, returns
  * some of the vertices.
  */
 static void

@@ -6,8 +6,8 @@
  * The core knows nothing of interrupts, and a single step of it may take long. So it works in a
  * thread of its own, while the session's process checks for interrupts every ten milliseconds. An
  * ERROR leaves this file by longjmp. All resources belong to the run, which is closed at the end of
- * its memory context: the thread is stopped and joined, then the memory is freed (cleanup.c does that
- * when the process exits).
+ * its memory context: the thread is stopped and joined, then the memory is freed (cleanup.c does
+ * that when the process exits).
  */
 #include "pg/mesh/meshing.h"
 
@@ -18,10 +18,10 @@
 #include <time.h>
 
 #define WAIT_MS 10
-#define STACK ((size_t) 8 << 20) /* The stack size of a stream's thread */
+#define STACK ((size_t) 8 << 20) /* Stack size in bytes, the same as for the thread of a stream */
 
 /*
- * Approximate bytes per tetrahedron during construction, and tetrahedra per point, for messages
+ * Approximate bytes per tetrahedron during construction, and tetrahedra per point; used in messages
  * about memory
  */
 #define TET_BYTES 200
@@ -162,8 +162,8 @@ expected_points(const rb_meshing_run *run)
 }
 
 /*
- * Raises a failure. If memory ran out, it estimates the need from the memory in use and from the
- * number of points.
+ * Raises a failure. If memory ran out, estimates the need from the memory in use and the number of
+ * points.
  */
 pg_noreturn static void
 raise_status(rb_meshing_run *run, rb_status status)
@@ -182,8 +182,8 @@ raise_status(rb_meshing_run *run, rb_status status)
 }
 
 /*
- * Returns the current stage. During meshing the core knows it in more detail; stages of the core's
- * joins count as the run's own stage.
+ * Returns the current stage. During meshing, the core knows it in more detail. Stages of the core's
+ * joins count as the stage of the run.
  */
 static int
 stage_now(const rb_meshing_run *run)
@@ -194,7 +194,7 @@ stage_now(const rb_meshing_run *run)
 																		  : rb_load(&run->stage);
 }
 
-/* Waits for the thread by polling, at first at short intervals, because most meshes are small. */
+/* Waits for the thread by polling, first at short intervals, because most meshes are small. */
 static void
 wait_for(rb_meshing_run *run)
 {
@@ -309,7 +309,7 @@ name_polygons(rb_context *ctx, rb_meshing_part *part)
 	else
 	{
 		polygons = part->names->polygons;
-		polygons.points = part->tets.points; /* They begin with the original points */
+		polygons.points = part->tets.points; /* They begin with the original points. */
 	}
 	return rb_name_polygons(ctx, &polygons, &part->tets);
 }

@@ -3,7 +3,7 @@
  *	  Builds a separate mesh for each of many solids, given by the rows of facets.
  *
  * Several threads process the solids in the order of their ids, one thread per solid, each with a
- * context of its own, so that a flaw of one solid is no failure of the others. The error reported
+ * context of its own, so that a flaw in one solid does not make the others fail. The error reported
  * is that of the failed solid with the smallest id: solids after one that failed are skipped, but
  * those before it are still processed.
  */
@@ -16,7 +16,7 @@
 typedef struct rb_meshing_threads
 {
 	rb_meshing_run *run;
-	rb_context *ctx; /* One for each thread */
+	rb_context *ctx; /* Contexts, one for each thread */
 	int n;
 	uint32 nbodies;
 	uint32 *row;   /* Rows of facets, ordered by solid */
@@ -205,7 +205,7 @@ make_body(rb_context *ctx, const rb_meshing_threads *t, uint32 body, rb_meshing_
 	for (int i = 0; i < 4; i++)
 		rb_free(ctx->memory, &blocks[i]);
 	part->ms[RB_MESH_WELD] = rb_now_ms() - start;
-	/* No flaw, but more points than max_points allows */
+	/* This is not a flaw, but the solid has more points than max_points allows. */
 	if (status == RB_OK && t->run->options.max_points > 0 &&
 		part->welded.plc.npoints > t->run->options.max_points)
 		return RB_BAD_PLC;
@@ -332,7 +332,7 @@ rb_meshing_bodies_end(rb_meshing_run *run)
 	for (int s = 0; s < RB_MESH_STAGES; s++)
 		for (uint32 i = 0; i < n; i++)
 			run->ms[s] += run->parts[i].ms[s] / run->threads->n;
-	/* Move the skipped solids behind the others. */
+	/* Move the skipped solids to the end. */
 	bad = rb_meshing_array(run, n, sizeof *bad);
 	for (uint32 i = 0; i < n; i++)
 		if (run->parts[i].status == RB_OK)

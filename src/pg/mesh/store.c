@@ -41,7 +41,10 @@ typedef struct row_source
 	const rb_meshing_run *run;
 	uint32 **polygons; /* Ordinals of the polygons of each part */
 	Datum kind[KINDS];
-	/* The current part, and the numbers of rows, vertices and segments in the parts before it */
+	/*
+	 * Index of the current part, the part, and the numbers of rows, vertices and segments in the
+	 * parts before it
+	 */
 	uint32 number;
 	const rb_meshing_part *part;
 	uint64 rows;
@@ -57,7 +60,7 @@ rows_of(const rb_meshing_part *part, rb_meshing_kind kind)
 	switch (kind)
 	{
 		case RB_MESH_VERTICES:
-			/* Vertices that existed before keep their rows. */
+			/* Existing vertices keep their rows. */
 			return tets->npoints - (part->names == NULL ? 0 : part->names->npoints);
 		case RB_MESH_TETS:
 			return tets->ntets;
@@ -467,7 +470,10 @@ rb_meshing_fill(rb_meshing_run *run, rb_meshing_table *tables)
 	uint64 rows = 0;
 	uint64 total = 0;
 
-	/* Vertices alone would block the next call with this name. */
+	/*
+	 * If there are no tetrahedra, write nothing: vertices alone would block the next call with this
+	 * name.
+	 */
 	run->empty = all_rows(run, RB_MESH_TETS) == 0;
 	if (run->empty)
 	{
@@ -484,9 +490,9 @@ rb_meshing_fill(rb_meshing_run *run, rb_meshing_table *tables)
 	for (int i = 0; i < RB_MESH_TABLES; i++)
 		total += all_rows(run, (rb_meshing_kind) i);
 	/*
-	 * Existing vertices keep their rows, with any other columns these have. Rows of the other
-	 * tables are deleted before new vertices are inserted, so that a snapshot that is too old for
-	 * them fails first.
+	 * Existing vertices keep their rows, including any additional columns. Rows of the other tables
+	 * are deleted before new vertices are inserted. The error about a snapshot that is too old to
+	 * delete them thus comes first.
 	 */
 	for (int i = RB_MESH_TABLES - 1; i > RB_MESH_VERTICES && run->one.names != NULL; i--)
 		rb_meshing_table_empty(&tables[i], run->call->function);

@@ -449,7 +449,7 @@ rb_meshing_table_empty(const rb_meshing_table *t, const char *function)
 
 	if (rc < 0)
 		elog(ERROR, "%s: SPI_execute: %s", function, SPI_result_code_string(rc));
-	/* Remaining rows and new ones would be two meshes in one table. */
+	/* The remaining rows and the new ones would be two meshes in one table. */
 	if (has_rows(t, function))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

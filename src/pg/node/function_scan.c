@@ -15,14 +15,14 @@
  * stores its pairs.
  *
  * Below a Gather the leader runs the join, and one of its threads fills a ring buffer in shared
- * memory from which the leader and the workers take their rows (parallel_queue.c). Counting, aggregating and
- * joining above the scan thus use all cores. The function itself stays PARALLEL RESTRICTED, because
- * it never runs in a worker.
+ * memory from which the leader and the workers take their rows (parallel_queue.c). Counting,
+ * aggregating and joining above the scan thus use all cores. The function itself stays PARALLEL
+ * RESTRICTED, because it never runs in a worker.
  *
  * The sides are read when the first row is requested, with the query's snapshot.
  *
- * Results other than pairs (aggregates.c) are returned in the same way, except that they never use the
- * ring. Counts and hits come in blocks like pairs, because there may be as many of them; other
+ * Results other than pairs (aggregates.c) are returned in the same way, except that they never use
+ * the ring. Counts and hits come in blocks like pairs, because there may be as many of them; other
  * results come row by row. A plan may request a different result than the function it names
  * (function_scan_count.c).
  */
@@ -66,7 +66,7 @@ stop_run(rb_scan *scan)
 	scan->reported = true;
 }
 
-/* Stops and forgets the run. */
+/* Stops the run and discards it. */
 static void
 drop_run(rb_scan *scan)
 {
@@ -129,7 +129,7 @@ open_run(rb_scan *scan)
 	MemoryContextSwitchTo(old);
 }
 
-/* Fetches the next block of pairs from the stream, or of counts or hits. */
+/* Fetches the next block of pairs from the stream, or the next block of counts or matched rows. */
 static bool
 next_block(rb_scan *scan)
 {
@@ -137,7 +137,7 @@ next_block(rb_scan *scan)
 
 	if (scan->run == NULL)
 		open_run(scan);
-	/* A snapshot is needed because a side may have to be read again. */
+	/* Push a snapshot, because a side may have to be read again. */
 	PushActiveSnapshot(scan->css.ss.ps.state->es_snapshot);
 	more = scan->rows != NULL ? rb_aggregate_block(scan->rows, &scan->block)
 							  : rb_run_next(scan->run, &scan->block);
@@ -364,9 +364,9 @@ next_row(ScanState *node)
 }
 
 /*
- * EvalPlanQual never rechecks rows of this scan (see add_scan in function_scan_path.c). When it rechecks
- * rows of other scans, however, older servers call this function instead of next_row, for example
- * for a scan in a subquery.
+ * EvalPlanQual never rechecks rows of this scan (see add_scan in function_scan_path.c). When it
+ * rechecks rows of other scans, however, older servers call this function instead of next_row, for
+ * example for a scan in a subquery.
  */
 static bool
 recheck_row(ScanState *node, TupleTableSlot *slot)
@@ -538,7 +538,7 @@ initialize_shared(CustomScanState *node, ParallelContext *pcxt, void *coordinate
 {
 	rb_scan *scan = (rb_scan *) node;
 
-	/* Without a shared memory segment there will be no workers. */
+	/* Without a shared memory segment there are no workers. */
 	if (pcxt->seg == NULL)
 		return;
 	on_dsm_detach(pcxt->seg, stop_sharing, PointerGetDatum(scan));
@@ -579,7 +579,7 @@ restart_scan(CustomScanState *node)
 	bool same = !bms_overlap(node->ss.ps.chgParam, scan->params);
 
 	ExecScanReScan(&node->ss);
-	/* The ring is refilled by reinitialize_shared, before or after this call. */
+	/* The ring is refilled by reinitialize_shared, which may run before or after this function. */
 	if (scan->share != NULL)
 	{
 		scan->done = false;

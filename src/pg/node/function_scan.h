@@ -23,18 +23,18 @@ typedef struct rb_scan
 	const rb_row_shape *shape;
 	rb_result_side of; /* Side or sides whose ids are returned */
 	int ncolumns;      /* Number of columns of the scan's rows */
-	int *columns;      /* Column of the result for each of them */
-	rb_value *value;   /* Location in a block of each of them */
+	int *columns;      /* Index in the result of each column of the scan's rows */
+	rb_value *value;   /* Location in a block of each column of the scan's rows */
 	FuncExpr *call;
 	List *args;        /* ExprStates of the arguments */
 	Bitmapset *params; /* Parameters that the arguments depend on */
 
 	/*
-	 * Context of the values of the arguments. They are computed once until a parameter changes,
-	 * even if an argument is volatile.
+	 * Context of the arguments' values. The values are computed once and remain valid until a
+	 * parameter changes, even if an argument is volatile.
 	 */
 	MemoryContext values_context;
-	NullableDatum *values; /* NULL if not computed yet */
+	NullableDatum *values; /* NULL if the arguments have not been evaluated yet */
 
 	MemoryContext context;   /* Context of the run, reset before each run */
 	rb_join_run *run;        /* Last run, or NULL before the first */
@@ -53,7 +53,7 @@ typedef struct rb_scan
 
 	rb_block block;            /* Block of the run, or a copy in the arrays below */
 	size_t next;               /* Index of the next row in the block */
-	int64 red[RB_QUEUE_PAIRS]; /* Rows copied from the ring or the tuplestore */
+	int64 red[RB_QUEUE_PAIRS]; /* Red ids copied from the ring or the tuplestore */
 	int64 blue[RB_QUEUE_PAIRS];
 	uint64 payload[RB_QUEUE_PAIRS];
 } rb_scan;
@@ -70,16 +70,16 @@ extern FuncExpr *rb_call_of_relation(RelOptInfo *rel, RangeTblEntry *rte);
 
 /*
  * The custom_private of a plan states the requested result, which may differ from that of the
- * function. It contains an rb_result, an rb_result_side, and for each column of custom_scan_tlist its index
- * in the result. These integers form a nested list, because extensions that look for their own
- * custom scans (Citus) expect the first element of custom_private to be a node.
+ * function. It contains an rb_result, an rb_result_side, and for each column of custom_scan_tlist
+ * its index in the result. These integers form a nested list, because extensions that look for
+ * their own custom scans (Citus) expect the first element of custom_private to be a node.
  */
 extern Node *rb_scan_create_state(CustomScan *plan);
 extern const CustomScanMethods rb_scan_methods;
 
 /* ---- function_scan_count.c ---- */
 
-/* Columns and pairs that some expressions need */
+/* The columns and the pairs that some expressions need */
 typedef struct rb_question
 {
 	Index relid;       /* Relation of the pairs, or 0 if they have no columns */

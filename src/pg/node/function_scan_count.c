@@ -6,12 +6,13 @@
  *	SELECT red_id, count(*) FROM ... GROUP BY red_id			redblue counts
  *	SELECT DISTINCT red_id FROM ..., GROUP BY red_id alone		redblue hits
  *
- * The same applies to blue_id, and to id1 and id2 of a self join. The plan uses the scan of function_scan.c,
- * which requests another result of the join (aggregates.c) and returns what an aggregate above it
- * would return: the same groups, with distinct ids, and the same counts. No column of a pair is
- * ever null, so count(red_id) and count(1) equal count(*). HAVING becomes the filter of the scan,
- * and the select list is computed from the counts as it would be from those of an aggregate.
- * Everything later, such as ORDER BY, LIMIT and window functions, is left to the plan above.
+ * The same applies to blue_id, and to id1 and id2 of a self join. The plan uses the scan of
+ * function_scan.c, which requests another result of the join (aggregates.c) and returns what an
+ * aggregate above it would return: the same groups, with distinct ids, and the same counts. No
+ * column of a pair is ever null, so count(red_id) and count(1) equal count(*). HAVING becomes the
+ * filter of the scan, and the select list is computed from the counts as it would be from those of
+ * an aggregate. Everything later, such as ORDER BY, LIMIT and window functions, is left to the plan
+ * above.
  *
  * If anything else stands between the pairs and their count, such as WHERE, another table, FILTER,
  * another aggregate or a second grouping column, the pairs are needed and this file does nothing.
@@ -130,13 +131,13 @@ is_answered(rb_result result, AttrNumber column)
 	}
 }
 
-/* Returns the call if its pairs, all of them, are the only input, else NULL. */
+/* Returns the call if all of its pairs are the only input, else NULL. */
 static FuncExpr *
 call_below(PlannerInfo *root, RelOptInfo *input, AttrNumber column)
 {
 	FuncExpr *call;
 
-	/* See add_scan in function_scan_path.c for rowMarks. */
+	/* Exclude rowMarks for the reason given in add_scan (function_scan_path.c). */
 	if (!rb_setting_custom_scan || root->rowMarks != NIL || root->parse->hasTargetSRFs ||
 		input->reloptkind != RELOPT_BASEREL || input->rtekind != RTE_FUNCTION ||
 		input->baserestrictinfo != NIL || input->joininfo != NIL ||
@@ -268,8 +269,8 @@ answer_groups(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
 		!rb_ask_for_counts((Node *) having, &q))
 		return;
 	/*
-	 * Without GROUP BY and without a count, the aggregate has been optimized away and is computed
-	 * elsewhere.
+	 * Without GROUP BY and without a count, the aggregate has been optimized away, and its result
+	 * is computed elsewhere.
 	 */
 	if (q.column == 0 && q.counts == NIL)
 		return;

@@ -16,9 +16,7 @@
 #include "optimizer/paths.h"
 #include "optimizer/restrictinfo.h"
 
-/*
- * Size of a pair in a table, in bytes; a scan gets as many workers as a table of the resulting size
- */
+/* Size of a pair in bytes; a scan gets as many workers as a table with rows of this size */
 #define RB_PAIR_BYTES 40
 
 static set_rel_pathlist_hook_type previous_hook;
@@ -196,7 +194,7 @@ plan_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, Lis
 	plan->scan.scanrelid = 0;
 	plan->flags = best->flags;
 	plan->custom_exprs = list_make1(copyObject(call));
-	/* Rows with exactly the referenced columns avoid a projection. */
+	/* Let rows have exactly the referenced columns, which avoids a projection. */
 	scan_columns(rel->relid, call, join->result, wanted_columns(rel, plan->scan.plan.qual),
 				 &plan->custom_scan_tlist, &asked);
 	plan->custom_private = list_make1(asked);

@@ -70,12 +70,12 @@ typedef enum rb_join_function
 	RB_ASKED_INSIDE
 } rb_join_function;
 
-/* Facts about the join that are known when the path is built and are needed for the plan */
+/* The clause of a join that the node evaluates, and the facts about it that the plan needs */
 typedef struct rb_join_clause
 {
 	RestrictInfo *info;
 	rb_join_function asked;
-	Node *outer; /* Geometry expressions */
+	Node *outer; /* Geometry expressions of the outer and of the inner input */
 	Node *inner;
 	Node *distance; /* NULL if the function has no distance */
 	bool swapped;   /* True if the inner geometry is the first argument */
@@ -104,8 +104,9 @@ extern void rb_replace_install(void);
 enum
 {
 	/*
-	 * Join type, rb_join_function, whether the inner geometry is the first argument, whether SRIDs may
-	 * differ, number of columns of the outer and of the inner input
+	 * Integers: the join type; the rb_join_function; whether the inner geometry is the first
+	 * argument; whether SRIDs may differ; the numbers of columns of the outer and of the inner
+	 * input
 	 */
 	RB_JOIN_FACTS,
 	RB_JOIN_NAMES /* Tables of the outer and of the inner geometries, "" if there are several */
@@ -167,7 +168,7 @@ typedef struct rb_join_place
 {
 	uint64 row;          /* Row of the input, from 0 */
 	ItemPointerData tid; /* Row of the table */
-	Oid relid;           /* The table, InvalidOid if unknown */
+	Oid relid;           /* Table of the row, or InvalidOid if unknown */
 } rb_join_place;
 
 typedef struct rb_join_side
@@ -175,7 +176,7 @@ typedef struct rb_join_side
 	rb_decoder decoder;
 	rb_join_role role;
 	rb_builder builder[RB_LIES];
-	/* Valid after all rows are read; NULL if there are no such geometries */
+	/* Sets, valid after all rows are read; NULL if there are no such geometries */
 	const rb_set *set[RB_LIES];
 	uint64 n[2]; /* Number of geometries that are not null, without Z and with Z */
 	bool srid_known;
@@ -183,17 +184,17 @@ typedef struct rb_join_side
 	bool any_srid; /* True if SRIDs may differ; geometries with different SRIDs are not pairs */
 	bool mixed;    /* True if SRIDs differ, which is an error */
 	int32 other_srid;
-	/* A geometry that cannot be read this way, NULL if none is known */
+	/* A geometry that cannot be read in this way, or NULL if none is known */
 	struct varlena *faulty[RB_LIES];
 	rb_join_place faulty_place[RB_LIES];
 	rb_join_place other_place; /* Origin of the geometry with the other SRID */
 	const char *table;         /* Table of the geometries, "" if unknown */
 	bool flatten;              /* True if geometries with Z are also projected to the plane */
-	bool may_flatten;          /* True if they may have to be projected later */
+	bool may_flatten;          /* True if geometries with Z may have to be projected later */
 	rb_spool *late;            /* Geometries saved for later projection */
 	rb_spool *late_place;      /* Origins of the saved geometries, NULL if there are none */
 	Size late_most;
-	uint64 parts; /* Number of parts of its sets, valid once these are built */
+	uint64 parts; /* Number of parts in the sets, valid once they are built */
 } rb_join_side;
 
 /*
@@ -247,19 +248,21 @@ typedef struct rb_join_input
 {
 	PlanState *plan;
 	ExprState *geometry;
-	int column; /* Column of its rows that is the geometry, from 1, or 0 for an expression */
-	int first;  /* First of its columns in the scan tuple */
+	/* Number of the input's column that is the geometry, from 1, or 0 for an expression */
+	int column;
+	int first; /* Number of the input's first column in the scan tuple */
 	int columns;
-	Bitmapset *wanted;  /* Needed columns, from 0 */
+	Bitmapset *wanted;  /* Columns that are needed, numbered from 0 */
 	rb_join_rows *kept; /* Stored rows, NULL if no column is needed */
 	uint64 n;
-	int64 at; /* Row that is in the scan tuple, -1 if none */
+	int64 at; /* Row that is in the scan tuple, or -1 if there is none */
 	rb_join_side side;
 	rb_decoding *decoder; /* Valid while the input is read */
 	/* For EXPLAIN */
-	uint64 bytes;     /* Bytes of geometries */
-	double read_ms;   /* Without the time in which the backend decoded or waited for decoding */
-	double decode_ms; /* Time of the helper thread and of the backend */
+	uint64 bytes; /* Bytes of geometries */
+	/* Time to read the input, without the time that the backend decoded or waited for decoding */
+	double read_ms;
+	double decode_ms; /* Time of decoding, by the helper thread and by the backend */
 } rb_join_input;
 
 typedef enum rb_join_phase
@@ -284,7 +287,7 @@ typedef struct rb_geometry_join
 	Bitmapset *params; /* Parameters on which the geometries depend */
 	rb_join_phase phase;
 
-	/* Contents of the inputs, kept until they are read again */
+	/* Context of what was read from the inputs, kept until they are read again */
 	MemoryContext context;
 	MemoryContextCallback at_end;
 	rb_cleanup open;
@@ -297,17 +300,19 @@ typedef struct rb_geometry_join
 	rb_stream *stream; /* Join in this process, or NULL */
 	rb_remote *remote; /* Join in the worker, or NULL */
 	rb_job job;
-	int turn; /* Next combination of sets to join */
+	int turn; /* Index of the next combination of sets to join */
 	rb_block block;
 	size_t next;
 	uint64 *matched; /* A bit for each outer row */
 	uint64 rest;
 	bool counting;   /* True if only the number of pairs is needed */
 	bool handed_out; /* True if pairs of this join have been returned */
-	char note[200];  /* Why the join is not on a device, or "" */
+	char note[200];  /* Reason why the join does not run on a device, or "" */
 	rb_progress_entry *progress;
 
-	/* For EXPLAIN: the sum over all joins that have ended, and their number */
+	/*
+	 * For EXPLAIN: statistics summed over all joins that have ended, and the number of these joins
+	 */
 	rb_stats stats;
 	int joins;
 } rb_geometry_join;
@@ -316,8 +321,8 @@ typedef struct rb_geometry_join
 
 extern void rb_join_read(rb_geometry_join *join);
 /*
- * Evaluates the distance, finds out whether there can be any pairs, and raises errors that pairs
- * would raise.
+ * Evaluates the distance, determines whether there can be any pairs, and raises the errors that a
+ * pair would raise.
  */
 extern void rb_join_check_distance(rb_geometry_join *join);
 

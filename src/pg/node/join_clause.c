@@ -59,8 +59,8 @@ rb_is_of_postgis(Oid function)
 }
 
 /*
- * Returns true if the expression depends on columns of this input only, on at least one, and is
- * neither volatile nor a subplan.
+ * Returns true if the expression depends on at least one column of this input and on no other
+ * input, and is neither volatile nor a subplan.
  */
 static bool
 is_of(PlannerInfo *root, Node *node, Relids relids)
@@ -156,8 +156,8 @@ rb_join_find_clause(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer, RelOp
 			continue;
 		left = clause_selectivity(root, (Node *) info, 0, type, extra->sjinfo);
 		/*
-		 * If the estimates are equal, prefer an intersection to a distance, which matches more
-		 * pairs.
+		 * If the estimates are equal, prefer an intersection to a distance, because a distance
+		 * matches more pairs.
 		 */
 		if (left < least || (left == least && best->distance != NULL && clause.distance == NULL))
 		{

@@ -7,8 +7,8 @@
  *	  ->  Custom Scan (redblue join)		reads its inputs and joins their sets
  *
  * The path is added if the join is the node's, if no other clause applies to its pairs, and if only
- * their number is needed; function_scan_count.c does the same for calls of functions. Whether two geometries
- * cross is known only for each individual pair, so those pairs are built.
+ * their number is needed; function_scan_count.c does the same for calls of functions. Whether two
+ * geometries cross is known only for each individual pair, so those pairs are built.
  */
 #include "pg/node/geometry_join.h"
 
@@ -57,7 +57,7 @@ exec_count(CustomScanState *node)
 	c->done = true;
 	pairs = rb_join_count((rb_geometry_join *) c->join);
 	ExecClearTuple(scan);
-	/* count(*) may occur in several forms. */
+	/* count(*) may occur in several forms, each with a column of its own. */
 	for (int i = 0; i < scan->tts_tupleDescriptor->natts; i++)
 	{
 		scan->tts_values[i] = Int64GetDatum((int64) pairs);
@@ -88,7 +88,7 @@ rescan_count(CustomScanState *node)
 	c->done = false;
 	if (node->ss.ps.chgParam != NULL)
 		UpdateChangedParamSet(c->join, node->ss.ps.chgParam);
-	/* A child whose own parameters have changed rescans when it is executed. */
+	/* If parameters of the child have changed, it rescans when it is executed. */
 	if (c->join->chgParam == NULL)
 		ExecReScan(c->join);
 }
@@ -168,7 +168,7 @@ count_join(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
 	path->path.rows = 1;
 	rb_set_disabled_nodes(&path->path, rb_disabled_nodes(join));
 	cost_qual_eval(&cost, having, root);
-	/* The pairs are found, but cause no further cost. */
+	/* The cost includes finding the pairs, but nothing further for each of them. */
 	path->path.startup_cost = join->startup_cost + cpu_operator_cost * join->rows + cost.startup +
 							  cost.per_tuple + target->cost.startup;
 	path->path.total_cost = path->path.startup_cost + target->cost.per_tuple;

@@ -20,9 +20,11 @@
 #include <pthread.h>
 
 #define BATCH_BYTES (256 * 1024)
-/* Number of batches with a geometry that is not plain, after which the backend decodes all */
+/*
+ * Number of batches with geometries that are not plain, after which the backend decodes everything
+ */
 #define MOST_BROKEN 4
-/* Faces may be triangulated on this stack */
+/* Stack size of the thread in bytes; faces may be triangulated on this stack */
 #define STACK ((size_t) 1 << 20)
 
 /* Header of each geometry in a batch. Header and geometry are multiples of 8 bytes long. */
@@ -34,7 +36,7 @@ typedef struct record
 
 typedef struct geometry_batch
 {
-	char *bytes; /* BATCH_BYTES */
+	char *bytes; /* Buffer of BATCH_BYTES bytes */
 	Size end;    /* End of the filled bytes */
 	Size at;     /* End of the decoded bytes */
 } geometry_batch;
@@ -48,14 +50,14 @@ struct rb_decoding
 
 	geometry_batch batch[2];
 	int filling;
-	int broken;    /* Number of batches that were not plain */
+	int broken;    /* Number of batches with geometries that are not plain */
 	bool given_up; /* True if there is no thread and none will be started */
 
 	bool started;
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	geometry_batch *due; /* Batch for the thread, NULL if it is idle */
+	geometry_batch *due; /* Batch for the thread, or NULL if the thread is idle */
 	uint32 leave;        /* Nonzero to make the thread exit, even with work left */
 };
 
@@ -217,7 +219,7 @@ rb_join_decode_write(rb_decoding *d, struct varlena *geometry, const rb_join_pla
 	geometry_batch *b = &d->batch[d->filling];
 	record *r;
 
-	/* Large geometries are not copied. */
+	/* Do not copy large geometries. Decode everything written so far, to keep the order. */
 	if (!d->given_up && sizeof *r + bytes > BATCH_BYTES / 8)
 		rb_join_decode_flush(d);
 	else if (!d->given_up && b->end + sizeof *r + bytes > BATCH_BYTES)

@@ -40,7 +40,7 @@ explain_stages(rb_geometry_join *j, ExplainState *es)
 {
 	rb_report report;
 
-	/* A LIMIT leaves a join unfinished. */
+	/* If a LIMIT has ended the scan, the join is still unfinished. */
 	rb_join_end_stream(j);
 	memset(&report, 0, sizeof report);
 	report.stats = j->stats;

@@ -3,7 +3,7 @@
  *	  Reads the inputs of a join to their ends: adds geometries to sets and stores the columns that
  *	  are needed again.
  *
- * Of each row, only the columns are accessed that the geometry and the nodes above need.
+ * Only those columns of a row are accessed that the geometry and the nodes above need.
  */
 #include "pg/node/geometry_join.h"
 
@@ -118,7 +118,7 @@ read_input(rb_geometry_join *j, rb_join_input *in)
 		if (!null)
 		{
 			old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
-			/* A row passed through unchanged has its location, too. */
+			/* If the row was passed through unchanged, its own slot has its location, too. */
 			here += add_geometry(in, geometry, table != NULL ? table : slot, timed);
 			MemoryContextSwitchTo(old);
 		}
@@ -211,7 +211,7 @@ rb_join_read(rb_geometry_join *j)
 	read_input(j, &j->in[1]);
 	if (compared && inner->builder[RB_IN_PLANE].nrows > 0)
 		rb_join_side_flatten(outer);
-	/* Check before the sets are built, because there may be no need for them. */
+	/* Check before the sets are built, because they may not be needed. */
 	rb_join_check_distance(j);
 	for (int i = 0; i < 2; i++)
 		rb_join_side_finish(&j->in[i].side);

@@ -173,7 +173,7 @@ add_join(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outerrel, RelOptInfo *i
 	{
 		Path *over = rb_append_of_one(root, rel, &path->path);
 
-		/* An Append with one child does not copy this count. */
+		/* Copy the number of disabled nodes, which an Append with one child does not do. */
 		rb_set_disabled_nodes(over, rb_disabled_nodes(&path->path));
 		add_path(rel, over);
 	}
@@ -195,7 +195,7 @@ name_as_above(List *columns, List *above)
 	const int flags = PVC_RECURSE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS | PVC_INCLUDE_PLACEHOLDERS;
 	List *wanted = pull_var_clause((Node *) above, flags);
 
-	/* The list grows during the loop. */
+	/* Compare with the current length, because the loop appends to the list. */
 	for (int i = 0; i < list_length(wanted); i++)
 	{
 		Node *node = list_nth(wanted, i);
@@ -313,8 +313,8 @@ plan_join(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, Lis
 		(Node *) list_make5(linitial(exprs), lsecond(exprs), distance, clause->clause, join_quals),
 		columns);
 	/*
-	 * As the plan's own qual, EXPLAIN would show it without table names, as for a scan of one
-	 * table.
+	 * Keep these clauses out of the plan's own qual. EXPLAIN would show them there without table
+	 * names, as for a scan of one table.
 	 */
 	plan->custom_exprs = lappend(plan->custom_exprs, other_quals);
 	plan->custom_private = list_make2(

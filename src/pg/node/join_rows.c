@@ -14,13 +14,13 @@
 
 struct rb_spool
 {
-	MemoryContext context; /* Owner of everything below */
-	MemoryContext rows;    /* Rows in memory */
+	MemoryContext context; /* Context that owns all other data */
+	MemoryContext rows;    /* Context of the rows that are in memory */
 	Size most;
-	uint64 *at; /* Per row, a pointer, or its offset in the file times two plus one */
+	uint64 *at; /* For each row, a pointer, or 2 * offset + 1 for an offset in the file */
 	uint64 n, cap;
 	BufFile *file;
-	uint64 end; /* End of the file */
+	uint64 end; /* End of the file, in bytes */
 	char *taken;
 	Size taken_cap;
 };

@@ -154,7 +154,7 @@ begin_join(CustomScanState *node, EState *estate, int flags)
 static void
 drop_all(rb_geometry_join *j)
 {
-	/* Pairs that were not returned yet are discarded, too. */
+	/* Discard pairs that were not returned yet. */
 	rb_join_end_stream(j);
 	for (int i = 0; i < 2; i++)
 	{
@@ -186,7 +186,7 @@ static void
 rescan_join(CustomScanState *node)
 {
 	rb_geometry_join *j = (rb_geometry_join *) node;
-	/* The inputs are kept if only the distance has changed. */
+	/* If only the distance has changed, keep what was read from the inputs. */
 	bool changed = bms_overlap(node->ss.ps.chgParam, j->params);
 
 	for (int i = 0; i < 2; i++)
@@ -234,7 +234,10 @@ clear_columns(rb_geometry_join *j, rb_join_input *in)
 	in->at = -1;
 }
 
-/* Prepares the slot for the next row. The caller of the last row may have materialized the slot. */
+/*
+ * Prepares the slot for the next row, even if the node above has materialized the slot of the last
+ * one.
+ */
 static void
 reset_scan_slot(rb_geometry_join *j)
 {

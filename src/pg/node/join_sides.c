@@ -54,8 +54,8 @@ see_srid(rb_join_side *s, int32 srid, const rb_join_place *place)
 }
 
 /*
- * Reads the SRID and the presence of Z. For a format that is readable only through EWKB, the
- * geometry is decoded into a temporary builder for this.
+ * Reads the SRID and the presence of Z. If the format is readable only through EWKB, decodes the
+ * geometry into a temporary builder to find them.
  */
 static void
 see_header(rb_join_side *s, struct varlena *bytes, rb_geometry_header *header)
@@ -74,7 +74,7 @@ see_header(rb_join_side *s, struct varlena *bytes, rb_geometry_header *header)
 	header->has_z = info.has_z;
 }
 
-/* Returns true if the geometry's parts in the plane are its parts in space without Z. */
+/* Returns true if the geometry's parts in the plane are simply its parts in space without Z. */
 static bool
 is_flattened_as_it_is(uint32 type)
 {
@@ -315,7 +315,10 @@ flatten_as_they_are(rb_join_side *s)
 		CHECK_FOR_INTERRUPTS();
 		while (from->multi && end < from->row_start && from->row_of[end] == row)
 			end++;
-		/* Saved and other rows are both in the order in which they were read. */
+		/*
+		 * Both the saved rows and the others are in the order in which they were read, so merge
+		 * them by row number.
+		 */
 		for (; i < nlate; i++)
 		{
 			memcpy(&late, rb_spool_read(s->late_place, i), sizeof late);

@@ -6,15 +6,15 @@
  * plane, and geometries with Z against those without, in either direction. For redblue_inside there
  * are three joins, of triangles, points and segments with solids.
  *
- * A large join runs in the worker if that has a device (as execution.c does for functions). Work that the
- * worker cannot do is done in this process, if no pair has been returned yet and redblue.backend
- * does not require a device.
+ * A large join runs in the worker if that has a device (as execution.c does for functions). Work
+ * that the worker cannot do is done in this process, if no pair has been returned yet and
+ * redblue.backend does not require a device.
  */
 #include "pg/node/geometry_join.h"
 
 #include <float.h>
 
-#define WAIT 20 /* In ms */
+#define WAIT 20 /* Maximum time to wait for a block, in ms */
 
 /* Combinations of sets, in the order in which they are joined */
 static const rb_lie turns[][2] = {{RB_IN_SPACE, RB_IN_SPACE},

@@ -40,7 +40,7 @@ typedef struct rb_slot
 
 struct rb_pair_queue
 {
-	uint64 claimed; /* Number of blocks that consumers have taken or wait for */
+	uint64 claimed; /* Number of blocks that consumers have taken or are waiting for */
 	uint64 end;     /* Number of blocks, or RB_NOT_ENDED if not known yet */
 	rb_error error; /* Error of the join, valid once `end` is set */
 	rb_slot slots[RB_SLOTS];
@@ -158,8 +158,8 @@ stop_at_end(void *pump)
 }
 
 /*
- * Starts the pump, which lives in the current memory context, that of the run. The share must
- * outlive it.
+ * Starts the pump in the current memory context, which must be that of the run. The queue must
+ * outlive the pump.
  */
 rb_pump *
 rb_pump_start(rb_join_run *run, rb_pair_queue *share)
@@ -178,7 +178,7 @@ rb_pump_start(rb_join_run *run, rb_pair_queue *share)
 	pump->started = true;
 	run->stop_taker = stop_at_end;
 	run->taker = pump;
-	/* Callbacks run in reverse order, so this one runs before that of the run. */
+	/* Callbacks run in reverse order, so the pump's runs before that of the run. */
 	pump->at_end.func = stop_at_end;
 	pump->at_end.arg = pump;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &pump->at_end);
@@ -187,7 +187,7 @@ rb_pump_start(rb_join_run *run, rb_pair_queue *share)
 
 /*
  * Stops the pump. Afterwards the ring receives no more pairs, and the thread no longer accesses the
- * run or the share.
+ * run or the queue.
  */
 void
 rb_pump_stop(rb_pump *pump)

@@ -129,9 +129,9 @@ replace_in_node(Node *node, void *context)
 }
 
 /*
- * Returns true if the statement runs with the privileges of a role other than the one that set the
- * setting. A function owned by the current role does not, however it is declared. The role alone
- * decides, because cached plans depend on the role.
+ * Returns true if the statement runs with the privileges of a role other than the one that enabled
+ * the setting. A function owned by the current role does not count, however it is declared. The
+ * decision depends on the role alone, because cached plans depend on the role.
  */
 static bool
 is_for_another(void)
@@ -143,8 +143,8 @@ is_for_another(void)
  * Replaces the calls and plans the statement. The planner may modify the query tree, so the hook
  * may, too.
  *
- * Plans are cached, and a function's statement may next run with the privileges of another role.
- * dependsOnRole then makes it be planned again.
+ * Plans are cached, and the statement of a function may next run with the privileges of another
+ * role. dependsOnRole causes the statement to be planned again in that case.
  */
 static PlannedStmt *
 plan_statement(Query *query, const char *text, int options,

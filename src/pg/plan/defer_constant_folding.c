@@ -32,7 +32,10 @@ record_function(Oid function)
 		PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum(RB_RECORD_FUNCTION),
 		PointerGetDatum(buildoidvector(NULL, 0)), ObjectIdGetDatum(get_func_namespace(function)));
 
-	/* A role without EXECUTE on it still gets its result; the call is then planned as usual. */
+	/*
+	 * A role that may not execute the record function still gets its result: the call is then
+	 * planned as usual.
+	 */
 	return OidIsValid(found) && get_func_rettype(found) == RECORDOID && rb_may_execute(found)
 			   ? found
 			   : InvalidOid;

@@ -3,9 +3,9 @@
  *	  Disables parallel mode for statements whose joins may read views or tables with policies.
  *
  * A statement whose plan has a Gather node runs in parallel mode from its first row to its last, in
- * the leader, too. In parallel mode much is forbidden: nextval(), in older servers a block with
- * EXCEPTION, every function that is PARALLEL UNSAFE. The planner knows from their labels which
- * functions this affects, but not what a view or a query text that redblue reads may contain.
+ * the leader, too. Parallel mode forbids nextval(), in older servers also a block with EXCEPTION,
+ * and every function that is PARALLEL UNSAFE. The planner knows from their labels which functions
+ * this affects, but not what a view or a query text that redblue reads may contain.
  *
  * When a plan is about to start in parallel mode, its joins are therefore inspected. If a side is
  * not a constant that names a table without policies, the statement starts without parallel mode,
@@ -101,8 +101,8 @@ start_executor(QueryDesc *query, int eflags)
 		!node_can_run_sql(query->planstate, NULL))
 		return;
 	/*
-	 * The cached plan itself must not change, because other executions, also by other roles, may
-	 * use it.
+	 * Copy the plan. The cached plan must not change, because other executions, possibly by other
+	 * roles, may use it.
 	 */
 	serial = MemoryContextAlloc(GetMemoryChunkContext(query), sizeof *serial);
 	*serial = *query->plannedstmt;

@@ -4,8 +4,8 @@
  *
  * Reads one page from each of up to 128 ranges of pages, and some rows of each page. Rows that are
  * adjacent in a table are usually close together in space, too. Therefore, many pages give more
- * information than many rows. The choice of pages and rows depends only on the size of the table, so that a
- * statement gets the same plan again.
+ * information than many rows. The choice of pages and rows depends only on the size of the table,
+ * so that a statement gets the same plan again.
  *
  * Sampling raises no errors, waits for no lock on the table, and runs no code of other libraries:
  * values are read as they are stored in the page. Values that are stored in TOAST or are large are
@@ -28,7 +28,8 @@
 #define PAGES 128
 #define ROWS 1536
 /*
- * Coprime to PAGES and near its golden section, so that consecutively visited pages are far apart
+ * Prime and close to PAGES divided by the golden ratio, so that consecutively visited pages are far
+ * apart
  */
 #define STEP 79
 /* Maximum bytes of one value, and of all values of a table; decoding takes time */
@@ -46,7 +47,7 @@ typedef struct sampler
 	rb_column coord[RB_MAX_WIDTH];
 	rb_builder builder;
 	Size bytes;     /* Bytes of values decoded so far */
-	double normal;  /* Number of tuples on the visited pages */
+	double normal;  /* Number of tuples on the pages that were visited */
 	double looked;  /* Number of tuples examined */
 	double taken;   /* Number of rows added to the sample */
 	double unknown; /* Number of rows that a join would read but the sample did not */
@@ -165,7 +166,8 @@ sample_coordinates(sampler *s, HeapTuple tuple)
 		if (s->coord[i].type == NUMERICOID && !rb_all_finite(&to[i], 1))
 		{
 			/*
-			 * A numeric outside the range of float8 may have many digits, which take time to read.
+			 * Charge a numeric outside the range of float8, because it may have many digits, which
+			 * take time to read.
 			 */
 			s->bytes += VALUE_BYTES;
 			return NOTHING;
@@ -349,9 +351,7 @@ sample_pages(sampler *s, BlockNumber blocks, uint32 seed)
 	int wanted = (int) ((ROWS + pages - 1) / pages);
 	uint32 visited = 0;
 
-	/*
-	 * STEP is a prime, so this visits each range once, except if STEP divides the number of ranges.
-	 */
+	/* STEP is a prime, so this visits each range once, unless STEP divides the number of ranges. */
 	for (uint32 i = 0; i < pages && s->bytes < TABLE_BYTES; i++, visited++)
 	{
 		uint32 stretch = pages % STEP == 0 ? i : i * STEP % pages;

@@ -40,8 +40,8 @@ typedef struct call_arguments
 	List *values;
 	int n;
 	char **names;
-	double distance; /* 0 if there is none */
-	rb_box tile;     /* dims is 0 if there is none or it is unknown */
+	double distance; /* Distance, or 0 if the join has none */
+	rb_box tile;     /* Tile; dims is 0 if there is none or if it is unknown */
 } call_arguments;
 
 static bool
@@ -55,14 +55,15 @@ find_arguments(const FuncExpr *call, call_arguments *arguments)
 		return false;
 	arguments->values = call->args;
 	(void) get_func_arg_info(tuple, &types, &arguments->names, &modes);
-	/* Input arguments precede output arguments. */
+	/* Output arguments follow the input arguments and are not counted. */
 	arguments->n = ((Form_pg_proc) GETSTRUCT(tuple))->pronargs;
 	ReleaseSysCache(tuple);
 	return arguments->names != NULL && list_length(call->args) >= arguments->n;
 }
 
 /*
- * Returns a constant argument, which may be null. Returns NULL for any other or a missing argument.
+ * Returns an argument that is a constant, possibly null. Returns NULL if it is missing or not a
+ * constant.
  */
 static const Const *
 constant_argument(const call_arguments *arguments, const char *name)
@@ -120,7 +121,7 @@ typedef struct expected_side
 {
 	Oid relid;
 	const char *geom_name;
-	rb_sampled sample[2]; /* A self join takes two samples of its one side */
+	rb_sampled sample[2]; /* A self join takes two samples of its only side */
 } expected_side;
 
 static bool
@@ -152,7 +153,7 @@ is_being_rewritten(Relation rel)
 	return rel->rd_refcnt > 1 && CheckRelationLockedByMe(rel, AccessExclusiveLock, false);
 }
 
-/* Returns true if its pages can be read here and now. */
+/* Returns true if the pages of the relation can be read at planning time. */
 static bool
 is_readable(Relation rel)
 {
@@ -270,8 +271,8 @@ open_memory(rb_memory **memory)
 }
 
 /*
- * The function's support function was called, or its own library is loaded (function.c), so looking
- * up its entry point loads no other library.
+ * Looking up the entry point loads no other library: either the function's support function was
+ * called, or its own library is already loaded (function.c).
  */
 const rb_join *
 rb_join_of_call(const FuncExpr *call)
@@ -293,7 +294,7 @@ rb_expect_pairs(const FuncExpr *call, double *pairs)
 	MemoryContext old;
 	bool known = true;
 
-	/* Samples have whole rows and give no estimate of pairs within a row. */
+	/* Samples consist of whole rows and give no estimate of pairs within a row. */
 	if (join == NULL || join->query || rb_join_is_within_rows(join) ||
 		join->predicate == RB_VALIDITY || rb_join_is_nearest(join) || !IsTransactionState() ||
 		!ActiveSnapshotSet() || !IsMVCCSnapshot(GetActiveSnapshot()))

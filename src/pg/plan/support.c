@@ -2,11 +2,11 @@
  * support.c
  *	  Implements the planner support function: number of rows, cost, and simplification of a call.
  *
- * For plain tables, samples give an estimate of the number of pairs (selectivity.c). For all other sides
- * (views, partitions, locked tables), only the size is known. In a mesh, a triangle meets about
- * twelve others with which it shares a vertex, which makes six unordered pairs per triangle. Two
- * meshes that cross meet along curves; two that fill the same space meet everywhere. The estimate
- * is then one pair per row of the larger side, and six per row of a self join.
+ * For plain tables, samples give an estimate of the number of pairs (selectivity.c). For all other
+ * sides (views, partitions, locked tables), only the size is known. In a mesh, a triangle meets
+ * about twelve others with which it shares a vertex, which makes six unordered pairs per triangle.
+ * Two meshes that cross meet along curves; two that fill the same space meet everywhere. The
+ * estimate is then one pair per row of the larger side, and six per row of a self join.
  *
  * Counts, matched rows and grouped pairs return one row for each row of the first side (or of a
  * self join) that is in a pair. If p pairs are distributed over n rows at random, n exp(-p / n)
@@ -15,7 +15,8 @@
  *
  * The cost is that of reading the tables, plus about five operators per row for the join itself.
  *
- * A pair count is simplified to a call that is not evaluated during planning (defer_constant_folding.c).
+ * A pair count is simplified to a call that is not evaluated during planning
+ * (defer_constant_folding.c).
  */
 #include "pg/base/pg.h"
 
@@ -251,7 +252,7 @@ redblue_support(PG_FUNCTION_ARGS)
 	{
 		SupportRequestSimplify *simplify = (SupportRequestSimplify *) request;
 
-		/* Without planner state, no estimate is made. */
+		/* Without planner state, no estimate is made that would call the function. */
 		if (simplify->root != NULL && !simplify->fcall->funcretset)
 			answer = rb_not_while_planning(simplify->fcall);
 	}

@@ -20,8 +20,8 @@
 #include "utils/rel.h"
 
 /*
- * Returns true if the caller may read any column. The required columns are checked when the table
- * is read.
+ * Returns true if the caller may read at least one column. Whether it may read the required ones is
+ * checked when the table is read.
  */
 static bool
 can_read(Oid relid)

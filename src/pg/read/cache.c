@@ -12,8 +12,8 @@
  * place of the cached rows, the join gets a remote set, which has counts but no arrays.
  *
  * Results never depend on the cache. Access rights are checked before this code is reached
- * (heap.c), visibility_map.c proves that a page still has its old rows, and cached and newly read rows
- * are processed in page order, so that the same errors are found.
+ * (heap.c), visibility_map.c proves that a page still has its old rows, and cached and newly read
+ * rows are processed in page order, so that the same errors are found.
  *
  * A side that has changed too much is evicted, because checking single pages costs more than
  * reading them in sequence. Pages that VACUUM has since marked all-visible again are added to a new
@@ -88,8 +88,8 @@ struct rb_cache_lookup
 	const char *function;
 	side_key key;
 	rb_stored stored; /* stored.number is 0 if nothing is cached */
-	held_card *held;  /* Manifest of the cached side */
-	rb_map_page *map; /* Unchanged pages, or all-visible pages if nothing is cached */
+	held_card *held;  /* Manifest of the cached side, or NULL */
+	rb_map_page *map; /* Map of unchanged pages, or of all-visible pages if nothing is cached */
 	BlockNumber nblocks;
 	BlockNumber unchanged; /* Number of unchanged pages */
 	bool renewed;          /* True if the local manifest was updated */
@@ -99,7 +99,7 @@ struct rb_cache_lookup
 	uint64 skipped;      /* Rows without a part */
 	rb_page_note *notes; /* Notes of the pages that are read */
 	uint32 slices;
-	rb_card *card; /* Manifest of what was read */
+	rb_card *card; /* Manifest of the side that was read */
 	MemoryContextCallback at_end;
 };
 
@@ -442,8 +442,8 @@ rb_cache_begin(const rb_source *source, Relation rel, const rb_columns *columns,
 	set_key(key, &look->key);
 	drop_former(source->function, &look->key);
 	/*
-	 * Do this before the visibility map is read, so that waiting for the worker does not make it
-	 * outdated.
+	 * Look up the manifest before the map is read, because the map could become outdated while this
+	 * waits for the worker.
 	 */
 	if (rb_stored_find(key, &look->stored))
 		look->held = find_card(source->function, &look->stored);
@@ -453,7 +453,7 @@ rb_cache_begin(const rb_source *source, Relation rel, const rb_columns *columns,
 		look->held = NULL;
 	if (look->held != NULL)
 		check_kept(look, source, rel);
-	/* A side that is read for a tile is incomplete. */
+	/* Do not cache a side that is read for a tile, because it is incomplete. */
 	if (look->held == NULL && source->tile.dims == 0)
 		decide_to_keep(look, source);
 	return look;
@@ -475,7 +475,7 @@ rb_cache_is_partial(const rb_cache_lookup *look)
 
 /*
  * Reports the SRID and dimensions of `n` cached rows to the receiver. `id` and `type` are those of
- * the first one.
+ * the first row.
  */
 static void
 receive_space(const rb_cache_lookup *look, DestReceiver *receiver, uint32 n, int64 id, uint32 type)
@@ -659,7 +659,10 @@ rb_cache_merge_rows(rb_cache_lookup *look, rb_builder *builder, rb_side_data *si
 	status = rb_builder_finish(builder, &fresh, &error);
 	if (status == RB_OK && !has_kept_cut(look))
 	{
-		/* No cached row remains, so the kind of the cached set is irrelevant, too. */
+		/*
+		 * Use only the new rows, because no cached row remains. The kind of the cached set is then
+		 * irrelevant, too.
+		 */
 		rb_set_writable(fresh)->skipped = look->skipped;
 		side->set = fresh;
 	}
@@ -721,7 +724,8 @@ note_ids(const rb_cache_lookup *look, rb_card *card, const rb_set *set)
 		while (set->view->cuts[cut + 1].row <= row)
 			cut++;
 		/*
-		 * An unchanged page still begins with the same row, even if its index in the set differs.
+		 * An unchanged page still begins with the same row, even if the row's index in the set
+		 * differs.
 		 */
 		if (set->view->cuts[cut].fresh)
 			page[block].id = rb_view_id(set->view, row);
@@ -900,7 +904,7 @@ rb_cache_next_facts(int *i, rb_cache_facts *facts)
 	rb_stored stored;
 	int k;
 
-	/* *i counts the cached sides from 0 on, then the recorded reasons as negative numbers. */
+	/* *i counts the cached sides from 0 up, and then the recorded reasons from -1 down. */
 	if (*i >= 0)
 	{
 		if (next_stored(i, &stored))

@@ -3,7 +3,7 @@
  *	  Declares what the files that cache sides between calls share, grouped by the file that defines
  *	  it.
  *
- *	kept -> card -> visibility
+ *	cache.c -> manifest.c -> visibility_map.c
  *
  * A cached side consists of its set and a manifest (rb_card) of what was known of each page when it
  * was read: how many rows it had, and what proves that it still has them.
@@ -58,7 +58,10 @@ typedef struct rb_card_page
 typedef struct rb_card
 {
 	BlockNumber nblocks;
-	/* True if a single changed page invalidates it, because rows were grouped into objects */
+	/*
+	 * True if a single changed page invalidates the side, because its rows were grouped into
+	 * objects
+	 */
 	bool whole;
 	bool srid_known;
 	int dims;    /* Dimensions of boxes, 2 or 3, or 0 if the side has no boxes */

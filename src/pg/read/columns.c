@@ -17,8 +17,8 @@
  * A column that is missing, of a wrong type, or ambiguous raises an error that lists the columns
  * found.
  *
- * A geometry is recognized by the name of its type (box_types.c), so nothing here depends on PostGIS. A
- * domain counts as its base type.
+ * A geometry is recognized by the name of its type (box_types.c), so nothing here depends on
+ * PostGIS. A domain counts as its base type.
  */
 #include "pg/base/pg.h"
 
@@ -90,11 +90,11 @@ describe_accepted_inputs(const rb_source *source, TupleDesc desc)
 		are_segments(desc))
 		return pstrdup("These are columns of segments. Check the order of the arguments: "
 					   "segments come first, then triangles.");
-	/* The coordinates may have other names. */
+	/* The coordinates may be present under other names. */
 	way = rb_way_to_coordinates(desc, source);
 	if (way != NULL)
 		return way;
-	/* Any kind is accepted. */
+	/* Name all kinds, because any of them is accepted. */
 	if (source->nameless)
 		return psprintf(
 			"The table needs a column of type %s, or the columns %s, or %s, or %s, or %s, or %s.",
@@ -147,7 +147,7 @@ find_id(rb_columns *columns, TupleDesc desc, const rb_source *source)
 		return;
 	if (source->nameless && source->object_name == NULL)
 	{
-		/* The id is used only in messages. */
+		/* The id is optional, because it is used only in messages. */
 		id = rb_column_find(desc, source->id_name == NULL ? "id" : source->id_name, source);
 		if (id.attno != 0 && rb_is_id_type(id.type))
 			columns->id = id;
@@ -322,7 +322,7 @@ rb_columns_kind(TupleDesc desc, const rb_source *source)
 			continue;
 		if (kinds[i] == RB_BOX2)
 			return RB_BOX3;
-		/* Columns x, y, z beside a geometry merely state its position. */
+		/* If there is a geometry, columns x, y, z merely repeat its position. */
 		return kinds[i] == RB_POINT3 && has_geometry(desc) ? RB_BOX3 : kinds[i];
 	}
 	return RB_BOX3;

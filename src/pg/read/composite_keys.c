@@ -39,7 +39,7 @@ struct rb_keys
 	bool objects;
 	TupleDesc desc;    /* Description of the key's columns */
 	AttrNumber *attno; /* Numbers of the columns in the rows that are read */
-	key_type *type;    /* For objects only */
+	key_type *type;    /* Functions for each column, for objects only */
 	TupleTableSlot *slot;
 
 	/* Arrays in the memory of the join */
@@ -173,7 +173,10 @@ grow_array(rb_memory *memory, void **block, size_t *cap, size_t need, size_t ele
 	return status;
 }
 
-/* Fetches a value that is stored out of line, because its pointer would be followed again later. */
+/*
+ * Fetches a value that is stored out of line, because the pointer to it would otherwise be followed
+ * again later.
+ */
 static Datum
 whole_value(Datum value, Form_pg_attribute att)
 {

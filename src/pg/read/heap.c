@@ -4,8 +4,8 @@
  *
  * The heap's own scan decides which tuples of a page the snapshot sees (with its shortcut for
  * all-visible pages) and does everything that a sequential scan does: hint bits, pruning,
- * serializable conflicts. But the tuples are taken directly from the pinned page, not one by one
- * through a slot, which saves half of the cost of a row.
+ * serializable conflicts. However, the tuples are taken directly from the pinned page instead of
+ * one by one through a slot, which saves half of the cost of a row.
  *
  * Only tables for which SELECT * would return the same rows are read in this way. The caller must
  * have the right to select all columns. The table must be a heap without row-level security,
@@ -28,7 +28,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
-#define RB_TELL_PAGES 256 /* Pages between two updates of redblue_progress */
+#define RB_TELL_PAGES 256 /* Number of pages between two updates of redblue_progress */
 
 #define RB_TUPLES_AHEAD 8
 
@@ -127,7 +127,7 @@ receive_tuple(rb_heap *heap, TupleDesc desc, HeapTuple tuple, Buffer buffer)
 
 	if (received != RB_ROW_UNREAD)
 		return received == RB_ROW_TAKEN;
-	/* The row needs more than its bytes: detoasting, default values or casts. */
+	/* The bytes alone are not enough: the row needs detoasting, default values or casts. */
 	ExecStoreBufferHeapTuple(tuple, heap->slot, buffer);
 	taken = heap->receiver->receiveSlot(heap->slot, heap->receiver);
 	ExecClearTuple(heap->slot);
@@ -228,7 +228,7 @@ rb_heap_page(rb_heap *heap, BlockNumber block, int from, int slice, int slices)
 		if (heap->after != NULL)
 			go_on = heap->after(heap);
 	}
-	/* In every major version, this macro for indexes adds to the table's seq_tup_read. */
+	/* In every major version, this macro for indexes increments the table's seq_tup_read. */
 	pgstat_count_index_tuples(heap->rel, heap->at - from);
 	end_note(heap, note, &start, heap->at >= end);
 	return go_on;

@@ -80,7 +80,7 @@ relation_name(const rb_source *source)
 
 /* ---- ids ---- */
 
-/* Returns the first of the columns that a unique index covers, or 0. */
+/* Returns the first of the columns that has a unique index of its own, or 0. */
 static AttrNumber
 first_unique(const rb_source *source, List *attnos)
 {

@@ -71,7 +71,7 @@ rb_column_is_unique(Relation rel, AttrNumber attno)
 	bool unique = false;
 	ListCell *lc;
 
-	/* A table that is read with its children has only its own rows in its indexes. */
+	/* The indexes of a table with children do not cover the rows of the children. */
 	if (!has_indexes(rel) ||
 		(rel->rd_rel->relhassubclass && rel->rd_rel->relkind != RELKIND_PARTITIONED_TABLE))
 		return false;

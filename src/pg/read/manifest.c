@@ -6,9 +6,9 @@
  *	page of the visibility map	its LSN, and a bit for each cached page
  *	page of the heap			its LSN; where its rows and parts begin in the set
  *
- * The entry of a page has 32 bytes per 8 kB; a session needs the entries only if some page has
- * changed. Validity is decided for each page, not for the table: a changed row costs only the page
- * that contains it. A manifest is plain bytes without pointers, so it can be copied between
+ * The entry of a page takes 32 bytes for its 8 kB; a session needs the entries only if some page
+ * has changed. Validity is decided for each page, not for the table: a changed row costs only the
+ * page that contains it. A manifest is plain bytes without pointers, so it can be copied between
  * processes.
  *
  * Only the LSNs and bits of the map pages in a manifest are ever modified. If the LSNs of the heap
@@ -75,8 +75,8 @@ rb_card_make(const rb_page_note *notes, uint32 slices, BlockNumber nblocks,
 	card->nblocks = nblocks;
 	memcpy(card->map, after, (Size) rb_map_size(nblocks) * sizeof *after);
 	/*
-	 * If the LSN of the map page moved while its pages were read, it proves nothing, and the LSNs
-	 * of the heap pages must decide.
+	 * If the LSN of the map page changed while its pages were read, the map page proves nothing,
+	 * and the LSNs of the heap pages must decide.
 	 */
 	for (int i = 0; i < rb_map_size(nblocks); i++)
 		if (before[i].lsn != after[i].lsn) /* rule: moved_while_reading */
@@ -87,7 +87,10 @@ rb_card_make(const rb_page_note *notes, uint32 slices, BlockNumber nblocks,
 		rb_page_note note;
 		bool whole = add_slices(&notes[(Size) block * slices], slices, &note);
 
-		/* rule: page_flag. A bit is cleared only by those who see the page's own flag. */
+		/*
+		 * rule: page_flag. Cache only pages that were flagged all-visible when they were read,
+		 * because a process clears the bit in the map only if it sees the flag on the page.
+		 */
 		if (!whole || !note.visible)
 			rb_map_set(card->map, block, false);
 		page[block] = next;

@@ -110,7 +110,7 @@ whole_of_side(const rb_source *source, const rb_so_far *so_far)
 		return 1 / so_far->share;
 	if (rows > 0 && so_far->rows > 0)
 		return Max(1, rows / (double) so_far->rows);
-	/* Assume twice as much if nothing is known. */
+	/* Assume that half of the side has been read if nothing is known. */
 	return 2;
 }
 
@@ -118,7 +118,7 @@ uint64
 rb_need_while_reading(const rb_need *need, const rb_builder *builder, const rb_so_far *so_far,
 					  uint64 refused)
 {
-	/* Number of parts that did not fit, perhaps those of one large geometry */
+	/* Number of parts for which memory was refused, possibly all of one large geometry */
 	double asked = ((double) refused - (double) rb_memory_used(builder->memory)) /
 				   (rb_kind_width(builder->kind) * sizeof(double));
 	double bytes = 0;
@@ -159,8 +159,8 @@ rb_need_while_reading(const rb_need *need, const rb_builder *builder, const rb_s
 }
 
 /*
- * Estimates the memory for grouping rows, which group_parts.c and distinct_ids.c allocate: the parts twice, and
- * for the ids their numbers, a hash table and their first rows.
+ * Estimates the memory for grouping rows, which group_parts.c and distinct_ids.c allocate: the
+ * parts twice, and for the ids their numbers, a hash table and their first rows.
  */
 uint64
 rb_need_to_group(const rb_builder *builder)

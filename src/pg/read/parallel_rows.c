@@ -77,7 +77,7 @@ rb_rows_slice(const rb_builder *b, uint32 part, uint32 row, uint32 n, uint32 *en
 	rows->ends = b->multi ? ends : NULL;
 }
 
-/* Applies the SRID and dimensions of the first of several rows for all of them. */
+/* Applies the SRID and dimensions of the first of several rows to all of them. */
 static void
 apply_space(rb_receiver *r, const rb_space *space)
 {

@@ -4,17 +4,17 @@
  *
  * The rows of a table need not be on its pages. An extension may store them on other servers,
  * compressed in another table, or behind a mask, and supply them through a hook of the analyzer,
- * the rewriter or the planner. The catalogs show no sign of it. Therefore the planner is given the
- * very SELECT that would be run, with all hooks in place, and the pages are read only if its plan
- * is a sequential scan of them: all rows, all columns as they are stored, nothing above it but a
- * Gather. With any other plan, the SELECT is executed. That includes an index-only scan, which
- * returns the same rows and which PostgreSQL itself may prefer.
+ * the rewriter or the planner. The catalogs do not show this. The planner is therefore given the
+ * very SELECT that would be run, with all hooks in place. The pages are read only if the plan is a
+ * sequential scan of them that returns all rows and all columns as they are stored, with nothing
+ * above it except a Gather. With any other plan, the SELECT is executed. That includes an
+ * index-only scan, which returns the same rows and which PostgreSQL itself may prefer.
  *
- * Planning leaves nothing behind: no memory, and no lock, which a session that only plans a
- * statement would otherwise hold until the end of its transaction.
+ * Planning leaves nothing behind: no memory, and no lock, which would otherwise be held until the
+ * end of the transaction even if the session only plans a statement.
  *
- * Nothing is remembered between calls. A library may be loaded, a setting changed or a table
- * distributed in between, and no message of PostgreSQL would report it.
+ * Nothing is remembered between calls. In the meantime a library may be loaded, a setting changed
+ * or a table distributed, and no invalidation message of PostgreSQL would report it.
  */
 #include "pg/base/pg.h"
 
@@ -79,7 +79,7 @@ lock_indexes(Relation rel)
 	return true;
 }
 
-/* A plan, and everything allocated and locked for it */
+/* A plan, with everything that was allocated and locked for it */
 typedef struct answer
 {
 	PlannedStmt *planned; /* NULL if there is no plan or planning would have to wait */

@@ -23,7 +23,8 @@ typedef struct rb_queue
 {
 	shm_mq_handle *mq;
 	const rb_message *message; /* NULL if no message has arrived */
-	bool gone;                 /* True if the worker has ended, so that no message will follow */
+	/* True if the worker has ended, so that no further message will arrive */
+	bool gone;
 } rb_queue;
 
 typedef struct rb_leader
@@ -40,7 +41,7 @@ typedef struct rb_leader
 	bool ahead;
 	uint32 ahead_piece;
 	bool ahead_whole;
-	BlockNumber ahead_block; /* Start of the remaining rows if the piece is incomplete */
+	BlockNumber ahead_block; /* Page at which the remaining rows start if the piece is incomplete */
 	int ahead_at;
 	uint32 ahead_full;
 	rb_builder ahead_builder;
@@ -164,7 +165,7 @@ append_ahead(rb_leader *l)
 	rb_rows_slice(b, 0, 0, b->nparts, l->ahead_ends, rows);
 	rb_receive_rows(l->heap->receiver, rows);
 	l->ahead = false;
-	/* A large row has made the builder larger than necessary. */
+	/* A large row may have made the builder larger than necessary. */
 	if (b->coords_cap > 2 * (size_t) l->ahead_full)
 	{
 		rb_builder_free(b);

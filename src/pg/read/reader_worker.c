@@ -134,7 +134,7 @@ redblue_read_worker(dsm_segment *segment, shm_toc *toc)
 	source.geom_name = name_or_null(&reading->geom_name);
 	source.object_name = name_or_null(&reading->object_name);
 	source.face_tolerance = reading->face_tolerance;
-	/* The memory is released when the process ends, at the latest. */
+	/* The memory need not be released here, because the process ends. */
 	memory = rb_memory_open(source.function, reading->memory);
 	rb_builder_init(&r->builder, memory, source.kind);
 	r->builder.face_tolerance = source.face_tolerance;

@@ -77,8 +77,8 @@ wanted_workers(const rb_source *source, Relation rel, double blocks, double toas
 	double share;
 
 	/*
-	 * Workers cannot see temporary tables, do not send keys or extra columns, and do not handle
-	 * faces. Not every process can launch workers.
+	 * Read without workers what they cannot read or send: temporary tables, keys, extra columns,
+	 * faces. Some processes cannot launch workers at all.
 	 */
 	if (source->keys != NULL || source->count_faces || source->polygons || source->beside != NULL ||
 		rel->rd_rel->relpersistence == RELPERSISTENCE_TEMP || !IsUnderPostmaster ||
@@ -224,7 +224,7 @@ void
 rb_read_table(const rb_source *source, DestReceiver *receiver, rb_builder *builder, rb_space *space,
 			  rb_side_data *side)
 {
-	/* It was locked when it became a source. */
+	/* The relation was locked when it became a source. */
 	Relation rel = table_open(source->heap, NoLock);
 	rb_heap heap;
 
@@ -235,7 +235,10 @@ rb_read_table(const rb_source *source, DestReceiver *receiver, rb_builder *build
 		rb_cache_use_whole(side->look, receiver, builder->memory, side);
 	else if (rb_cache_is_partial(side->look))
 	{
-		/* New rows are merged with cached ones, which include the rows outside the tile. */
+		/*
+		 * Read the rows outside the tile, too, because new rows are merged with cached ones, which
+		 * include them.
+		 */
 		builder->tile.dims = 0;
 		rb_cache_read_changed(side->look, &heap, builder, side);
 	}

@@ -5,8 +5,8 @@
  *
  * readers.c explains the method.
  *
- *	readers -> reader_leader -> reader_pieces -> heap
- *			   reader_worker -> reader_pieces
+ *	readers.c -> reader_leader.c -> reader_pieces.c -> heap.c
+ *			 reader_worker.c -> reader_pieces.c
  *
  * No other file calls the worker, because it is the entry point of a process.
  */
@@ -78,7 +78,7 @@ typedef struct rb_message
 	int at;
 	bool ends;
 	int width;    /* Doubles per part */
-	rb_rows rows; /* Its pointers are not used */
+	rb_rows rows; /* Counts of the rows; the pointers are not used */
 } rb_message;
 
 StaticAssertDecl(sizeof(rb_message) == MAXALIGN(sizeof(rb_message)), "doubles follow the head");

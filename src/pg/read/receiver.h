@@ -2,8 +2,8 @@
  * receiver.h
  *	  Declares what the files of the receiver share, grouped by the file that defines it.
  *
- *	receiver -> row_raw, row_values, row_geometry -> space, row_faults
- *	rows_apart -> space, row_faults
+ *	receiver.c -> row_raw.c, row_values.c, row_geometry.c -> srid_dims.c, row_errors.c
+ *	parallel_rows.c -> srid_dims.c, row_errors.c
  *
  * A function that returns bool returns whether the row was accepted. It returns false, for a
  * rejected row, only if rows are received apart (parallel_rows.c) or invalid rows are left out;
@@ -31,21 +31,21 @@ typedef struct rb_receiver
 	rb_space empty;    /* SRID and dimensions before the first row */
 	rb_row_tally gone; /* Rows that have left the builder, and the type of this page */
 	/*
-	 * Callback between two rows once full_builder has full_at parts. It may remove rows from the
-	 * builder and returns the number of parts at which it is to be called again.
+	 * Callback that is called between two rows once full_builder has full_at parts. It may remove
+	 * rows from the builder, and it returns the number of parts at which it is to be called next.
 	 */
 	uint32 full_at;
 	uint32 (*full)(void *arg);
 	void *full_arg;
 	const rb_builder *full_builder;
-	TupleDesc desc; /* Row description of the SELECT */
+	TupleDesc desc; /* Description of the rows of the SELECT */
 	rb_columns columns;
 	struct TupleTableSlot *slot; /* Current row, unless it is read raw */
 	MemoryContext row_context;   /* Memory for decoding one row */
 
-	/* Raw tuples: offsets of the columns in tuples of this description */
+	/* Raw tuples: offsets of the columns in tuples with the description raw_desc */
 	TupleDesc raw_desc; /* Description examined last */
-	bool raw;           /* True if its tuples can be read raw */
+	bool raw;           /* True if tuples of raw_desc can be read raw */
 	bool together;      /* True if the coordinates are contiguous from raw_coord[0] on */
 	int raw_id;
 	int raw_coord[RB_MAX_WIDTH];
@@ -84,7 +84,7 @@ extern bool rb_refuse_null_id(rb_receiver *r, rb_column column);
 
 extern bool rb_refuse_null_extra(const rb_receiver *r, int64 id);
 
-/* Rejects an id with a fraction, or one that is out of range, of a type that allows it. */
+/* Rejects an id that has a fraction or is out of range, for the types that allow this. */
 extern bool rb_refuse_fraction(rb_receiver *r, Datum value);
 extern bool rb_refuse_null_coordinate(rb_receiver *r, rb_column column, int64 id);
 

@@ -65,8 +65,8 @@ rb_receive_geometry(rb_receiver *r, Datum value, int64 id)
 	old = MemoryContextSwitchTo(r->row_context);
 	fault = read_geometry(r, value, &info);
 	/*
-	 * The geometry was read as a box with another number of dimensions. Read it again if its own
-	 * number is that of the join.
+	 * The geometry was read as a box with a different number of dimensions. If its own number is
+	 * that of the join, read it again.
 	 */
 	if (r->boxes && (fault == RB_GEOMETRY_NO_Z || fault == RB_GEOMETRY_Z) &&
 		rb_space_settle_dims(r, fault == RB_GEOMETRY_NO_Z ? 2 : 3, false, id))

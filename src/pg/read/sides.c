@@ -33,7 +33,10 @@ reading_context(void *arg)
 {
 	const rb_source *source = arg;
 
-	/* A SELECT that is executed reports its own text. */
+	/*
+	 * A SELECT that is executed reports its own text, so add the text only for a table that is read
+	 * directly.
+	 */
 	if (OidIsValid(source->heap))
 		errcontext("reading the %s side of %s: %s", source->side, source->function, source->sql);
 	else
@@ -138,7 +141,7 @@ typedef struct filling
 	rb_builder *builder;
 	rb_side_data *side;
 	int reading; /* Index of the side being read */
-	/* True if the side was cached, even partly, and must be read in full */
+	/* True for a side that was cached, even partly, and must now be read in full */
 	bool again[RB_MAX_SIDES];
 } filling;
 
@@ -159,8 +162,8 @@ is_partly_cached(const rb_side_data *side)
 }
 
 /*
- * Tolerance for the rounding of blocks, in bytes. The estimate in an out-of-memory error (memory_estimate.c)
- * cannot foresee the rounding.
+ * Tolerance for the rounding of blocks, in bytes. The estimate in an out-of-memory error
+ * (memory_estimate.c) cannot foresee the rounding.
  */
 #define ROUNDING (UINT64CONST(1) << 20)
 
@@ -188,11 +191,13 @@ need_so_far(const filling *f, uint64 *parts)
 		*parts += has + (f->side[i].set != NULL ? 0 : f->side[i].kept);
 		if (f->side[i].set == NULL)
 			bytes += f->side[i].kept * bytes_of_part(b);
-		/* Unused capacity of a builder can be released. */
+		/* The unused capacity of a builder can be released, so it does not count. */
 		bytes -= unused_capacity(b->coords_cap, b->nparts) * (uint64) b->width * sizeof(double) +
 				 unused_capacity(b->ids_cap, b->nrows) * sizeof(int64) +
 				 unused_capacity(b->row_of_cap, b->multi ? b->nparts : 0) * sizeof(uint32);
-		/* The queues of parallel readers are released before the join begins. */
+		/*
+		 * The queues of parallel readers are released before the join begins, so they do not count.
+		 */
 		bytes -= f->side[i].queues;
 	}
 	return rb_memory_used(f->memory) + bytes + rb_need_of_join(*parts) - ROUNDING;
@@ -205,7 +210,7 @@ spill_rows(filling *f, int i)
 	rb_builder *b = &f->builder[i];
 
 	rb_spill_rows(f->spill, i, b);
-	/* Keep only the capacity of a buffer for the file. */
+	/* Release the builder's memory, except for the capacity of a buffer for the file. */
 	if (b->nparts == 0 &&
 		b->coords_cap * bytes_of_part(b) > rb_memory_limit(f->memory) / BUFFERED_FRACTION)
 		rb_builder_trim(b);
@@ -278,8 +283,8 @@ read_side(const rb_source *source, filling *f, rb_space *space, MemoryContext ca
 	builder->want_face_of = source->polygons || source->count_faces;
 	builder->many_points = source->many_points;
 	/*
-	 * An object is complete only when all rows are read, so none of its rows may be dropped
-	 * earlier.
+	 * Keep rows outside the tile if rows form objects, because an object is complete only when all
+	 * rows are read.
 	 */
 	if (!has_objects(source) && !source->again)
 		builder->tile = source->tile;
@@ -302,7 +307,7 @@ read_side(const rb_source *source, filling *f, rb_space *space, MemoryContext ca
 	else
 		rb_run_source(source, receiver);
 	/*
-	 * A set without some of its rows must not be cached for callers that want all rows, or an
+	 * Do not cache a set without its invalid rows, because other callers may want all rows, or an
 	 * error.
 	 */
 	if (builder->nrefused > 0 && side->look != NULL)
@@ -339,8 +344,8 @@ raise_or_throw(const rb_source *source, rb_status status, const rb_error *error)
 }
 
 /*
- * Counts the distinct ids. Returns 0 if they are known to be unique (by an index), if the caller
- * named a column of objects, or if there is not enough memory, because the join is more important.
+ * Counts the distinct ids. Returns 0 if an index shows that they are unique, if the caller named a
+ * column of objects, or if there is not enough memory, which the join needs more urgently.
  */
 static uint64
 count_ids(const rb_source *source, rb_memory *memory, const int64 *ids, uint32 rows)
@@ -442,7 +447,7 @@ notice_duplicates(const rb_source *source, int n, const rb_side_data *side)
 	const char *object = "";
 	bool any = false;
 
-	/* If a side is only cached now, the joins that use it issue the notice. */
+	/* If a side is only being cached, leave the notice to the joins that use it. */
 	if (!rb_setting_duplicate_notice || source->keep || source->polygons)
 		return;
 	initStringInfo(&text);
@@ -482,14 +487,14 @@ has_room(const filling *f)
 	return need_so_far(f, &parts) <= limit;
 }
 
-/* Reads a side as if it were not cached, because the cached set does not fit in memory either. */
+/* Reads a side as if it were not cached, because the cached set did not fit in memory either. */
 static void
 read_again(filling *f, int i, rb_space *space)
 {
 	rb_source plain = f->source[i];
 
 	plain.again = true;
-	plain.rel = NULL; /* Closed before, but still locked */
+	plain.rel = NULL; /* The relation has been closed, but is still locked. */
 	memset(&f->side[i], 0, sizeof f->side[i]);
 	f->reading = i;
 	read_side(&plain, f, space, CurrentMemoryContext);
@@ -519,7 +524,7 @@ spill_sides(filling *f, int n, rb_space *space)
 
 /*
  * Checks the dimensions of the tile. Those of boxes are known only after reading, and only if there
- * are any.
+ * are any boxes.
  */
 static void
 check_tile(const rb_source *source, const rb_space *space)
@@ -575,7 +580,7 @@ rb_read_sides(const rb_source *source, int n, rb_memory *memory, rb_spill *spill
 	for (int i = 0; i < n; i++)
 		if (side[i].look != NULL)
 			rb_cache_finish_side(side[i].look, &side[i]);
-	/* Cache the side only once if both sides are the same table. */
+	/* If both sides are the same table, cache it only once. */
 	if (n == 2 && side[0].keep != NULL && side[1].keep != NULL &&
 		memcmp(side[0].keep->key, side[1].keep->key, RB_KEY_BYTES) == 0)
 		side[1].keep = NULL;
@@ -593,7 +598,7 @@ rb_read_side_again(const rb_source *source, rb_memory *memory, const rb_side_dat
 	filling f;
 
 	plain.again = true;
-	plain.rel = NULL; /* Closed before, but still locked */
+	plain.rel = NULL; /* The relation has been closed, but is still locked. */
 	memset(&again, 0, sizeof again);
 	memset(&space, 0, sizeof space);
 	memset(&f, 0, sizeof f);
@@ -607,7 +612,7 @@ rb_read_side_again(const rb_source *source, rb_memory *memory, const rb_side_dat
 	f.side = &again;
 	rb_need_begin(&need, &plain, 1);
 	read_side(&plain, &f, &space, CurrentMemoryContext);
-	plain.unique = true; /* Its ids were counted before */
+	plain.unique = true; /* The ids have already been counted. */
 	finish_side(&plain, &builder, &space, &again);
 	return again.set;
 }

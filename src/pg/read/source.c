@@ -53,7 +53,7 @@ append_columns(StringInfo sql, TupleDesc desc, const rb_source *source)
 	rb_columns_find(&columns, desc, source);
 	if (columns.id.attno != 0)
 		append_column(sql, desc, columns.id.attno, &appended);
-	/* An id column given in addition to an object column is not used, but it must exist. */
+	/* Append the id column even if there is an object column: it is not used, but it must exist. */
 	if (source->id_name != NULL && source->object_name != NULL)
 		append_column(sql, desc, rb_column_named(desc, source->id_name, source).attno, &appended);
 	for (int i = 0; i < columns.nkeys; i++)
@@ -99,7 +99,7 @@ rb_source_table(rb_source *source, Oid relid)
 	bool elsewhere;
 	char kind;
 
-	/* The lock is held until the end of the transaction, like that of any SELECT. */
+	/* Like any SELECT, hold the lock until the end of the transaction. */
 	rel = rb_relation_open(relid, AccessShareLock, ACL_SELECT, source->function, source->side);
 	kind = rel->rd_rel->relkind;
 	source->rel = rel;

@@ -11,7 +11,7 @@
 #include "pg/read/receiver.h"
 
 /*
- * Returns ", id 17" for an earlier row, or "" if rows have keys, because its key is no longer
+ * Returns ", id 17" for an earlier row, or "" if rows have keys, because the key is no longer
  * available.
  */
 static char *
@@ -22,7 +22,7 @@ comma_id(const rb_receiver *r, int64 id)
 
 /*
  * Returns a comma and the name of the current row. Must not be called before the first row, because
- * a key is taken from the row.
+ * it takes the key from the row.
  */
 static char *
 comma_row(const rb_receiver *r, int64 id)

@@ -1,6 +1,6 @@
 /*
  * table_sample.c
- *	  Samples the boxes of some rows of a side, for plans that justify reading several megabytes.
+ *	  Samples the boxes of some rows of a side, for purposes that justify reading several megabytes.
  *
  *	a table, also partitioned, or a materialized view	some of its pages, TABLESAMPLE SYSTEM
  *	anything else, or objects of several rows			all of it
@@ -34,11 +34,12 @@
 
 /*
  * Approximate number of rows wanted from each page; many pages are more representative than many
- * rows of few
+ * rows of a few
  */
 #define ROWS_OF_A_PAGE 16
 #define BYTES (UINT64CONST(256) << 20) /* Limit of the geometries read for the sample, in bytes */
-#define ALL (UINT64CONST(1) << 32)     /* Bound of hashes that selects all rows */
+/* Bound that all hashes are below, so that it selects all rows */
+#define ALL (UINT64CONST(1) << 32)
 
 typedef struct box_receiver
 {
@@ -50,7 +51,7 @@ typedef struct box_receiver
 	rb_memory *memory;
 	TupleDesc desc;
 	uint64 seen;
-	uint64 bound;  /* Rows with a smaller hash are selected */
+	uint64 bound;  /* Hash bound: rows with a smaller hash are selected */
 	uint64 bytes;  /* Size of the geometries of selected rows */
 	size_t wanted; /* Maximum number of rows */
 	size_t n;
@@ -198,7 +199,7 @@ hash_of(const box_receiver *r, uint64 what)
 					 32);
 }
 
-/* Returns the stored size of a geometry or cube, or 0 for other objects. */
+/* Returns the stored size of a geometry or cube in bytes, or 0 for other objects. */
 static uint64
 value_bytes(const box_receiver *r, TupleTableSlot *slot)
 {
@@ -212,8 +213,8 @@ value_bytes(const box_receiver *r, TupleTableSlot *slot)
 }
 
 /*
- * Returns a hash of the row's location in its table, which is independent of where the scan began;
- * or of its number if it has no location.
+ * Returns a hash of the row's location in its table, which does not depend on where the scan began.
+ * If the row has no location, returns a hash of its number.
  */
 static uint32
 hash_of_row(box_receiver *r, TupleTableSlot *slot)
@@ -312,8 +313,8 @@ declared_dims(const box_receiver *r)
 }
 
 /*
- * Returns the number of dimensions of the rows. If there are no rows, returns what is declared, or
- * 0.
+ * Returns the number of dimensions of the rows. If there are no rows, returns the declared number,
+ * or 0.
  */
 static int
 find_dims(const box_receiver *r)
@@ -381,7 +382,9 @@ share_of_pages(const rb_source *source, size_t wanted)
 	const double most = (double) wanted / ROWS_OF_A_PAGE;
 	double pages;
 
-	/* The rows of one object may be on any page. */
+	/*
+	 * Read all of the table if rows form objects, because the rows of an object may be on any page.
+	 */
 	if (source->object_name != NULL ||
 		(kind != RELKIND_RELATION && kind != RELKIND_MATVIEW &&
 		 kind != RELKIND_PARTITIONED_TABLE) ||

@@ -85,7 +85,9 @@ rb_decode_placed(rb_decoder *d, rb_builder *const builders[3], struct varlena *b
 		rb_builder_drop_row(b);
 		if (fault == RB_GEOMETRY_NO_MEMORY)
 			break;
-		/* The geometry is of this kind and has another fault. */
+		/*
+		 * The geometry is of this builder's kind, so the next builder would not accept it either.
+		 */
 		if (i == 0 && (info->type == RB_TYPE_POINT || info->type == RB_TYPE_MULTIPOINT))
 			break;
 		if (i == 1 && (info->type == RB_TYPE_LINE || info->type == RB_TYPE_MULTILINE))

@@ -77,7 +77,10 @@ redblue_geometry_reach(PG_FUNCTION_ARGS)
 	double low[3], high[3];
 	rb_writer w;
 
-	/* The function itself raises this error, but it is not called if the index finds no row. */
+	/*
+	 * Raise the error of the function itself here, too, because the function is not called if the
+	 * index finds no row.
+	 */
 	rb_check_distance(distance);
 	if (!rb_pairwise_box(fcinfo, "redblue_reach", &has_z, &srid, low, high))
 		PG_RETURN_NULL();

@@ -55,7 +55,7 @@ close_pairwise(void *arg)
 	rb_cleanup_unregister(&p->open);
 	if (p->memory == NULL)
 		return;
-	/* The process may be exiting while its helper thread works. */
+	/* End the helper thread first, because the process may be exiting while it works. */
 	rb_background_end(&p->aside);
 	rb_curve_close(&p->curve);
 	for (int i = 0; i < 2; i++)
@@ -118,7 +118,7 @@ drop_last(rb_pairwise *p, rb_argument *a)
 
 /*
  * Drops the least recently used values until the cache is within its limit, but neither of the two
- * being compared.
+ * values being compared.
  */
 static void
 drop_old(rb_pairwise *p)
@@ -164,7 +164,7 @@ store_value(rb_pairwise *p, rb_operand *o, const struct varlena *value)
 	memcpy(o->stored, value, size);
 }
 
-/* Makes the argument's value in this call the first in its cache. */
+/* Moves the value of this call to the front of its argument's cache. */
 static void
 find_value(rb_pairwise *p, int side, struct varlena *value)
 {
@@ -174,7 +174,7 @@ find_value(rb_pairwise *p, int side, struct varlena *value)
 	uint32 hash;
 	int i;
 
-	/* A pointer into memory does not identify the value. */
+	/* A pointer to a value in memory does not identify the value, so compare the bytes. */
 	if (VARATT_IS_EXTERNAL(value) && !VARATT_IS_EXTERNAL_ONDISK(value))
 		value = bytes = detoast_attr(value);
 	hash = hash_value(value);
@@ -384,7 +384,7 @@ read_unknown(FunctionCallInfo fcinfo, rb_pairwise *p, int side)
 		return;
 	read_set(fcinfo, p, side, true);
 	o->header_known = true;
-	/* The caller may need the set in space. */
+	/* Discard the set, because the caller may need it in space. */
 	o->known = false;
 }
 

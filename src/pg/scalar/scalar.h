@@ -47,7 +47,7 @@ extern void rb_check_distance(double distance);
 typedef struct rb_decoder
 {
 	const char *function;
-	const char *where; /* Name of the argument, as in "the first geometry" */
+	const char *where; /* Name of the argument in messages, such as "the first geometry" */
 	const char *row;   /* Row of the geometry, or NULL */
 	Oid type;          /* Type of the geometries, InvalidOid if unknown */
 	MemoryContext context;
@@ -104,14 +104,14 @@ typedef struct rb_argument
 	rb_operand *operand[RB_OPERANDS];
 	uint32 hash[RB_OPERANDS];
 	int n;
-	rb_builder builder; /* Empty between calls */
+	rb_builder builder; /* Builder for decoding, empty between calls */
 } rb_argument;
 
 /* State kept from one call of an expression to the next */
 typedef struct rb_pairwise
 {
 	rb_decoder decoder;
-	bool alone; /* True if there is only one geometry */
+	bool alone; /* True if the function takes a single geometry */
 	MemoryContext context;
 	MemoryContextCallback at_end;
 	rb_cleanup open;
@@ -121,7 +121,7 @@ typedef struct rb_pairwise
 	rb_curve *curve;     /* Intersection state, NULL until first needed */
 	rb_intersection shape;
 	rb_argument argument[2];
-	Size stored; /* Bytes of stored values */
+	Size stored; /* Total size of the stored values, in bytes */
 } rb_pairwise;
 
 /* Returns the value of an argument in the current call. */
@@ -132,9 +132,9 @@ rb_pairwise_operand(const rb_pairwise *p, int side)
 }
 
 /*
- * Reads both arguments of the current call. Raises an error if their SRIDs differ. Returns false,
- * without reading the geometries, if their stored boxes are farther apart than `reach`; returns
- * false, too, if one geometry is empty. With an infinite `reach`, both are always read.
+ * Reads both arguments of the current call. Raises an error if their SRIDs differ. Returns false if
+ * one geometry is empty. Also returns false, without reading the geometries, if their stored boxes
+ * are farther apart than `reach`. If `reach` is infinite, both are always read.
  */
 extern bool rb_pairwise_read(FunctionCallInfo fcinfo, const char *function, double reach,
 							 rb_pairwise **pairwise);
@@ -153,7 +153,7 @@ extern void rb_pairwise_read_placed(FunctionCallInfo fcinfo, rb_pairwise *pairwi
 extern rb_status rb_pairwise_work(rb_pairwise *pairwise, uint64 parts, rb_status (*work)(void *),
 								  void *arg);
 
-/* Returns true if the predicate holds. *payload gets the payload, as in a join. */
+/* Returns true if the predicate holds. Stores its payload, as in a join, in *payload. */
 extern bool rb_pairwise_test(rb_pairwise *pairwise, rb_predicate predicate, double distance,
 							 uint64 *payload);
 

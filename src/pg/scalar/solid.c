@@ -6,7 +6,7 @@
  *	points, lines	as in redblue_points_in_bodies and redblue_segments_in_bodies, for all parts
  *	surfaces		as in redblue_body_pairs if closed, else by testing all points of the surface
  *
- * Preparing a solid, and above all checking its validity, is done once while the value is cached
+ * A solid is prepared, and above all checked for validity, only once while its value is cached
  * (operand.c).
  */
 #include "pg/scalar/scalar.h"
@@ -71,7 +71,7 @@ raise_failure(const rb_pairwise *p, rb_status status)
 	rb_raise_of(p->decoder.function, "comparison", status, error);
 }
 
-/* Finds the position. Returns false if one of the two geometries is empty. */
+/* Finds the position. Returns false if either geometry is empty. */
 static bool
 ask_position(FunctionCallInfo fcinfo, const char *function, int *position)
 {

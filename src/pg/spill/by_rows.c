@@ -38,7 +38,7 @@ add_chunk(rb_chunks *some, const rb_chunks *rows, uint32 at)
 
 /*
  * Returns the chunks from index `from` on that fit in `bytes`, but at least one. If any row of the
- * tile has several parts, the memory of all rows is estimated as if they had.
+ * tile has several parts, the memory is estimated as if all rows had several.
  */
 static rb_chunks
 collect_chunks(const rb_spill *s, const rb_spill_tile *tile, int side, uint32 from, uint64 bytes)
@@ -69,7 +69,7 @@ side_bytes(const rb_spill *s, const rb_spill_tile *tile, int side)
 }
 
 /*
- * Computes the number of bytes of each side in a piece. A side that fits in half of the available
+ * Computes how many bytes of each side form a piece. A side that fits in half of the available
  * memory stays whole, so that the other side is read only once.
  */
 static void

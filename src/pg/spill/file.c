@@ -78,8 +78,8 @@ rb_spill_file_cut(rb_spill_file *file, int64 size)
 }
 
 /*
- * Duplicates the file's descriptor. It must be called right after a write, because the server may
- * close its descriptor at other times.
+ * Duplicates the file's descriptor. Must be called right after a write, because the server may have
+ * closed the descriptor at other times.
  */
 static void
 dup_descriptor(rb_spill_file *file, const char *function)

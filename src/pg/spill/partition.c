@@ -7,8 +7,8 @@
  *	a pile that is large enough		-> the file of tiles
  *
  * A pair of rows belongs to the tile that contains its reference point (Dittrich and Seeger 2000;
- * reference_point.h). A row that crosses a border is therefore written to several tiles, but no pair is
- * found twice. Tiles in which one side has no rows are dropped.
+ * reference_point.h). A row that crosses a border is therefore written to several tiles, but no
+ * pair is found twice. Tiles in which one side has no rows are dropped.
  *
  * A cut is abandoned if it would write rows too often, because too many rows extend over too much
  * of the tile.
@@ -22,14 +22,17 @@
 
 #define MIN_SAMPLE 1024
 #define MAX_SAMPLE 65536
-/* Bytes of the memory limit per sampled row, for what the cuts store about the row and its pairs */
+/*
+ * Bytes of the memory limit for each sampled row: what the cuts store about the row and its pairs
+ */
 #define BYTES_OF_A_SAMPLE 4096
 #define MAX_TILES 256 /* Maximum number of tiles of one cut */
 #define GROUP 8       /* Tiles per group; consecutive tiles of a cut lie close together */
 #define PILE_PARTS 1024
-#define SPARE 1.5     /* Factor for unequal tiles and duplicated rows */
-#define TOO_ALIKE 0.9 /* Share of the parts above which a tile is not cut again */
-#define TOO_OFTEN 3   /* Maximum number of copies of a row, on average */
+#define SPARE 1.5 /* Factor for unequal tiles and duplicated rows */
+/* Fraction of a tile's parts; a new tile with more of them is not cut again */
+#define TOO_ALIKE 0.9
+#define TOO_OFTEN 3 /* Maximum number of copies of a row, on average */
 
 /* ---- the tiles that a row meets ---- */
 
@@ -58,7 +61,7 @@ group_tiles(tile_groups *t)
 }
 
 /*
- * Returns the index of the next tile that the row meets, at or after `from`, or t->n if there is
+ * Returns the index of the first tile, from `from` on, that the row meets, or t->n if there is
  * none.
  */
 static uint32
@@ -116,7 +119,7 @@ mix_bits(uint64 x)
 	return x ^ (x >> 31);
 }
 
-/* Clips a box to the tile, because what lies outside must not influence the cuts. */
+/* Clips a box to the tile, because what lies outside the tile must not influence the cuts. */
 static void
 clip_to_tile(const rb_spill_tile *tile, int dims, double *low, double *high)
 {

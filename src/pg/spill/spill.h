@@ -23,16 +23,16 @@
 /* ---- file.c ---- */
 
 /*
- * A temporary file. PostgreSQL functions write it; any thread may read it through a descriptor of
- * its own.
+ * A temporary file, written by PostgreSQL functions. Any thread may read it through a separate
+ * descriptor.
  */
 typedef struct rb_spill_file
 {
 	bool open;
 	File file;
-	int fd; /* -1 if nothing has been written yet */
+	int fd; /* Descriptor for reading, or -1 if nothing has been written yet */
 	int64 size;
-	uint64 *got; /* Counter of the bytes read from all files of the join */
+	uint64 *got; /* Total number of bytes read from all files of the join */
 } rb_spill_file;
 
 /*
@@ -55,7 +55,7 @@ typedef struct rb_chunks
 	uint32 cap;
 	uint64 parts;
 	uint64 rows;
-	uint32 largest; /* Parts of the largest chunk */
+	uint32 largest; /* Number of parts of the largest chunk */
 	bool multi;
 	bool shared; /* True if another list owns the array */
 } rb_chunks;
@@ -91,7 +91,10 @@ extern rb_status rb_spill_read_chunk(rb_context *ctx, const rb_spill_file *file,
 									 const rb_chunk *chunk, int width, rb_chunk_rows *rows);
 extern void rb_spill_free_chunk(rb_context *ctx, rb_chunk_rows *rows);
 
-/* These functions read only some of a chunk's coordinates, or only its row ends. */
+/*
+ * rb_spill_read_parts reads some of a chunk's coordinates; rb_spill_read_ends reads only its row
+ * ends.
+ */
 extern rb_status rb_spill_read_parts(rb_context *ctx, const rb_spill_file *file,
 									 const rb_chunk *chunk, int width, uint32 part, uint32 nparts,
 									 double *coords);
@@ -107,7 +110,7 @@ extern rb_status rb_spill_load(rb_spill *s, const rb_spill_file *file, const rb_
 typedef struct rb_spill_tile
 {
 	rb_box ends;
-	/* In a self join, [1] holds other rows of the same side or is empty */
+	/* Rows of each side; in a self join, [1] holds other rows of the only side or is empty */
 	rb_chunks rows[2];
 	const rb_spill_file *file[2]; /* Files that hold the rows */
 	bool whole;                   /* True if cutting its space would not help */
@@ -127,7 +130,7 @@ struct rb_spill
 	rb_spill_file raw[2];
 	rb_spill_file objects;
 	rb_spill_file cut;
-	rb_spill_tile *tile; /* A single tile until it is cut */
+	rb_spill_tile *tile; /* The tiles; a single one until it is cut */
 	uint32 ntiles;
 	uint32 cap;
 	uint32 next; /* Index of the next tile to join */

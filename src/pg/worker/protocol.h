@@ -201,7 +201,7 @@ typedef struct rb_sent_side
 	rb_sent_rows rows;
 	uint64 number;   /* Number of the cached side; 0 for RB_FROM_ROWS */
 	uint32 ncuts;    /* Number of cuts for RB_FROM_DELTA; one more is sent */
-	rb_to_keep keep; /* How to cache the side; card_bytes is 0 if it is not to be cached */
+	rb_to_keep keep; /* How to cache the side; card_bytes is 0 if it should not be cached */
 } rb_sent_side;
 
 #define RB_SENT_BLOCKS 8
@@ -214,7 +214,7 @@ typedef struct rb_counter
 	char apart[56];
 } rb_counter;
 
-/* Bytes sent through the ring, or through a lane of it, in one direction */
+/* Counters of the bytes that pass through the ring, or through a lane of it, in one direction */
 typedef struct rb_way
 {
 	rb_counter sent;
@@ -288,11 +288,11 @@ typedef struct rb_request
 	char note[200];     /* Reason why the device was not used, or an empty string */
 	uint64 not_kept[2]; /* Size of a side that should have been cached but did not fit, in bytes */
 
-	/* Arrays of the sides, from the session to the worker */
+	/* Counters of the bytes of the sides, from the session to the worker */
 	rb_way there[RB_LANES];
 	/*
-	 * Afterwards, in the other direction: for an aggregate, this many words, group starts and
-	 * members; or the bytes of a page manifest, or of ids
+	 * The reply, from the worker to the session: for an aggregate, the numbers of words, group
+	 * starts and members; otherwise the number of bytes of a page manifest or of ids
 	 */
 	uint32 answered;
 	uint64 words;
@@ -301,8 +301,8 @@ typedef struct rb_request
 	uint64 bytes;
 	rb_way back;
 	/*
-	 * For pairs, blocks of ids in that direction: slot i % RB_SENT_BLOCKS holds block i if its word
-	 * is i + 1
+	 * Blocks of ids, from the worker to the session: slot i % RB_SENT_BLOCKS holds block i if its
+	 * word is i + 1
 	 */
 	uint64 block[RB_SENT_BLOCKS];
 	uint32 pairs[RB_SENT_BLOCKS];
@@ -340,9 +340,10 @@ typedef struct rb_bytes
 	size_t left;
 } rb_bytes;
 
-/* Maximum number of arrays of a side; below, of all that is sent */
+/* Maximum number of arrays of a side */
 #define RB_SIDE_ARRAYS 5
-#define RB_SENT_ARRAYS 13 /* Two sides and job.number, or a mesh (refinement.c) */
+/* Maximum number of arrays of a request: two sides and job.number, or a mesh (refinement.c) */
+#define RB_SENT_ARRAYS 13
 
 /* Fills the header of a side; keep is NULL if it is not to be cached. */
 extern void rb_sent_side_of(rb_sent_side *sent, const rb_set *set, const rb_to_keep *keep);
@@ -382,7 +383,7 @@ extern size_t rb_bytes_read(const rb_lane *lane, rb_bytes *arrays, int n);
 /* Writes block `number`; returns false if its slot is not free. */
 extern bool rb_ids_write(rb_request *request, uint64 number, const rb_block *block);
 /*
- * Points *block to block `number`, which stays valid until it is given back; returns false if it
+ * Points *block to block `number`, which stays valid until rb_ids_give_back. Returns false if it
  * has not arrived.
  */
 extern bool rb_ids_read(rb_request *request, uint64 number, rb_block *block);
@@ -454,8 +455,8 @@ extern void rb_refined_swap(const rb_sent_refining *sent, rb_refining *fresh, rb
 typedef struct rb_served rb_served;
 
 /*
- * Serves a request as the worker of that number. Returns NULL if the request was completed at once
- * or if no thread or memory was available; then the session has already been informed.
+ * Serves a request; `number` is that of this worker. Returns NULL if the request was completed at
+ * once or if no thread or memory was available; in that case the session has already been informed.
  */
 extern rb_served *rb_serve(rb_request *request, uint32 number);
 
@@ -468,14 +469,17 @@ extern void rb_served_stop(rb_served *served);
 /* Waits for the thread and frees the request. */
 extern void rb_served_free(rb_served *served);
 
-/* Detaches the thread from the segment: if it still runs, it no longer accesses it. */
+/* Detaches a thread from the segment, which the thread no longer accesses even if it still runs. */
 extern void rb_served_abandon(rb_served *served);
 
 /* ---- store.c: cached sides in the worker; callable from any thread ---- */
 
 /* Opens the store before any other use; the number is the worker's. */
 extern void rb_store_open(rb_service_block *block, uint32 number);
-/* Stops listing cached sides: another worker may do so, once the block's word permits it. */
+/*
+ * Stops listing cached sides. Another worker may list its own as soon as the block's word permits
+ * it.
+ */
 extern void rb_store_close(void);
 /*
  * Applies the limits of the current settings, in bytes; UINT64_MAX means a quarter of the device's
@@ -524,8 +528,8 @@ extern void rb_store_note_device(const rb_backend *device);
 struct BackgroundWorker;
 
 /*
- * Describes the worker for the postmaster; number is the worker's, or 0 if it starts with the
- * server.
+ * Describes the worker for the postmaster. `number` is that of the worker, or 0 if it starts with
+ * the server.
  */
 extern void rb_worker_describe(struct BackgroundWorker *worker, uint32 number);
 

@@ -3,9 +3,9 @@
  *	  Creates or attaches the segment of a request; failure to do so is not an error.
  *
  * PostgreSQL raises an error if it cannot create a segment (/dev/shm is full, too many files are
- * open). At that point it holds no lock, and its resources belong to the current resource owner. So
- * a resource owner is created for this one call, and releasing it has the effect of the end of a
- * transaction. A segment that was created lives until it is detached.
+ * open). At that point it holds no lock, and its resources belong to the current resource owner. A
+ * resource owner is therefore created for this one call, and releasing it has the same effect as
+ * the end of a transaction. A segment that was created lives until it is detached.
  */
 #include "pg/worker/protocol.h"
 

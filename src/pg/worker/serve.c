@@ -60,13 +60,13 @@ struct rb_served
 	const rb_backend *backend;
 	rb_memory *memory;
 	rb_context ctx;
-	const rb_set *kept[2]; /* Cached sides, until they become a side or a part of one */
+	const rb_set *kept[2]; /* Cached sides, until they become sides or parts of sides */
 	const rb_set *set[2];
 	uint32_t *number;
 	uint64 not_kept[2];
 	uint64 blocks;  /* Number of blocks written */
 	bool answered;  /* The aggregate, or a part of it, was written */
-	char note[200]; /* Reason why the device was not used */
+	char note[200]; /* Reason why the device was not used, or an empty string */
 };
 
 static int device_failed; /* Set if the device failed a request */
@@ -76,7 +76,7 @@ static int device_failed; /* Set if the device failed a request */
 static struct
 {
 	pthread_mutex_t lock;
-	int joins; /* Number of joins admitted; below, their parts */
+	int joins; /* Number of admitted joins, followed by the total of their parts */
 	uint64 parts;
 	rb_served *first; /* Queue of waiting requests, in order of arrival */
 	int on_device;    /* Joins that run on the device, even if they have already left the gate */
@@ -174,7 +174,7 @@ device_leave(void)
 
 /* ---- the segment ---- */
 
-/* Locks the segment until done_with and returns the request, or NULL if it was taken away. */
+/* Locks the segment until unlock_request and returns the request, or NULL if it was taken away. */
 static rb_request *
 lock_request(rb_served *s)
 {
@@ -275,7 +275,7 @@ fail_request(rb_served *s, rb_status status, const char *text)
 	return rb_fail(&s->ctx, status, 0, 0, text);
 }
 
-/* Refuses arguments that no session sends. */
+/* Fails a request whose arguments no session would send. */
 static rb_status
 refuse_nonsense(rb_served *s)
 {
@@ -356,7 +356,7 @@ alloc_rows(rb_served *s, const rb_sent_side *side, const rb_set **set)
 
 	if (rows->nparts > RB_MAX_OBJECTS)
 		return rb_fail(&s->ctx, RB_TOO_MANY_OBJECTS, rows->nparts, RB_MAX_OBJECTS, NULL);
-	/* With several parts per row, some rows may have no part in a slice. */
+	/* A slice of rows with several parts may contain rows without any part. */
 	if (rows->has_row_of ? rows->nrows > RB_MAX_OBJECTS : rows->nrows != rows->nparts)
 		return refuse_nonsense(s);
 	status = rb_array(&s->ctx, (void **) &made.coords, Max(rows->nparts, 1),
@@ -495,8 +495,8 @@ cache_side(rb_served *s, int i, const void *card)
 			(void) rb_fail(&s->ctx, status, error.need, error.limit, NULL);
 	}
 	/*
-	 * The join still holds the set, so charge its memory: this account has just released that
-	 * amount.
+	 * Charge the memory of the set again, which the join still holds, because its account has just
+	 * released it.
 	 */
 	if (status == RB_OK)
 		(void) rb_memory_charge(s->memory, rb_set_bytes(set), NULL);
@@ -664,8 +664,8 @@ read_sides(rb_served *s)
 /* ---- the join ---- */
 
 /*
- * Reduces groups to the number of their members if the session has no memory for the groups, as for
- * lack of memory here.
+ * Computes the number of members of each group, for a session that has no memory for the members
+ * themselves, as if this process had lacked it.
  */
 static rb_status
 count_members(rb_served *s, const rb_groups *groups, const uint32_t **words)
@@ -788,9 +788,9 @@ join_once(rb_served *s)
 }
 
 /*
- * Waits, on a full device, until another join that ran at the same time has ended; `ended` joins
- * had ended when this one began. Returns false if no other join runs, or if all that run wait for
- * their sessions.
+ * Waits on a full device until another join that ran at the same time has ended. `ended` is the
+ * number of joins that had ended when this one began. Returns false if no other join runs, or if
+ * all others wait for their sessions.
  */
 static bool
 wait_for_room(rb_served *s, uint64 ended)
@@ -818,7 +818,7 @@ wait_for_room(rb_served *s, uint64 ended)
 
 /*
  * Returns true if no join of this process can use the device any more. The status alone does not
- * say so if the join was stopped or had another error first.
+ * show this if the join was stopped or had failed for another reason first.
  */
 static bool
 has_failed(const rb_served *s, rb_status status)
@@ -830,8 +830,8 @@ has_failed(const rb_served *s, rb_status status)
 }
 
 /*
- * Marks the device as failed before any session learns of it, because a session that asks again
- * needs another process.
+ * Marks the device as failed. Must be called before a session learns of the failure, because a
+ * session that tries again needs another process.
  */
 static void
 note_failure(void)
@@ -959,8 +959,8 @@ rounds_once(rb_served *s, rb_rounds *rounds)
 }
 
 /*
- * Runs the rounds, again if the device was full. If the device cannot do them, the session does,
- * because it has the mesh.
+ * Runs the rounds, and repeats them if the device was full. If the device cannot run them, the
+ * session does, because it has the mesh.
  */
 static rb_status
 run_rounds(rb_served *s, rb_rounds *rounds)
@@ -1023,7 +1023,9 @@ write_refined(rb_served *s, rb_refining *r)
 						   : status;
 }
 
-/* Receives a mesh, refines it and returns it; the mesh is in memory here only for its rounds. */
+/*
+ * Receives a mesh, refines it and returns it. The mesh is in this process only during its rounds.
+ */
 static rb_status
 refine_once(rb_served *s, const rb_sent_refining *sent)
 {
@@ -1169,7 +1171,7 @@ dispatch_request(rb_served *s)
 	}
 }
 
-/* Releases the sides; device copies of sides that are no longer cached are to be evicted. */
+/* Releases the sides. Device copies of sides that are no longer cached will be evicted. */
 static void
 release_sides(rb_served *s)
 {
@@ -1203,7 +1205,7 @@ request_thread(void *arg)
 	rb_status status = dispatch_request(s);
 	const bool on_device = rb_asks_for_device(&s->asked);
 
-	/* The worker is ending, and the session has not stopped the request. */
+	/* The worker is ending; the session did not stop the request. */
 	if (status == RB_STOPPED && rb_acquire(&s->stop) != 0)
 		status = RB_GONE;
 	gate_leave(s);

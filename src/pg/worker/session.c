@@ -39,20 +39,20 @@
 #define RB_LANE_STACK ((size_t) 256 << 10)
 #define RB_ANSWER_ARRAYS 4
 
-/* State of sending the sides, and one lane of it */
+/* State shared by the threads that send the sides */
 typedef struct rb_sending
 {
 	rb_bytes arrays[RB_SENT_ARRAYS];
 	int n;
 	uint64 bytes;   /* Total number of bytes */
-	uint32 stopped; /* Set after an error, which is thrown later, or when the request is closed */
+	uint32 stopped; /* Set after an error, which is raised later, or when the request is closed */
 } rb_sending;
 
 typedef struct rb_sending_lane
 {
 	struct rb_remote *r;
 	uint32 lane;
-	bool started; /* A thread serves the lane and was not joined yet */
+	bool started; /* True if a thread serves the lane and has not been joined yet */
 	pthread_t thread;
 	uint32 done;
 } rb_sending_lane;
@@ -72,7 +72,7 @@ struct rb_remote
 	rb_sending_lane lane[RB_LANES];
 	uint64 next; /* Number of the next block */
 	bool out;    /* The caller holds the previous block */
-	bool ended;  /* The statistics were copied to ctx */
+	bool ended;  /* True if the statistics have been copied to ctx */
 	char note[200];
 	uint64 not_kept[2];
 	/* Aggregate of the join, in memory of ctx */
@@ -82,7 +82,7 @@ struct rb_remote
 	uint32_t *words;
 	uint64_t *start;
 	uint32_t *member;
-	/* Buffer of the caller for the reply of other requests, or NULL; and its size in bytes */
+	/* Buffer of the caller for the reply to other requests, with its size in bytes, or NULL */
 	char *into;
 	size_t into_size;
 	rb_bytes answer[RB_ANSWER_ARRAYS]; /* Arrays of the reply, with the bytes still to come */
@@ -140,7 +140,7 @@ start_worker(rb_service_block *block, uint64 word, char *why_not, size_t size)
 		snprintf(why_not, size, RB_NOT_STARTED);
 		return false;
 	}
-	/* Set the time before the claim, after which others read it. */
+	/* Set the time first, because other sessions read it after the claim. */
 	block->starting_ms = rb_now_ms();
 	if (!rb_claim(&block->worker, &word, mine))
 		return true; /* Another session starts it. */
@@ -444,7 +444,7 @@ fill_request(rb_request *request, const rb_context *ctx, const rb_submission *or
 		rb_sent_side_of(&asked->side[asked->sides++], job->blue, order->keep[1]);
 	n = all_arrays(asked, order, arrays);
 	asked->lanes = 1;
-	/* The size of a mesh is not known yet; for small ones lanes cost no extra time. */
+	/* The size of a mesh is not known yet, but lanes cost no extra time for small ones. */
 	if (order->ask == RB_ASK_REFINE || rb_bytes_left(arrays, n) >= RB_LANES_BYTES)
 		asked->lanes = (uint32) Max(1, Min(RB_LANES, ctx->threads));
 }
@@ -625,7 +625,9 @@ copy_result(rb_remote *r)
 	{
 		r->ctx->stats = request->stats;
 		r->ctx->stats.stage[RB_STAGE_READ] = before.stage[RB_STAGE_READ];
-		/* After RB_END keep ctx->error: the next join of this context may be a local one. */
+		/*
+		 * Keep ctx->error after RB_END, because the next join with this context may be a local one.
+		 */
 		if (request->status != RB_END)
 			r->ctx->error = request->error;
 		memcpy(r->not_kept, request->not_kept, sizeof r->not_kept);
@@ -637,8 +639,7 @@ copy_result(rb_remote *r)
 }
 
 /*
- * Updates the statistics by a block, because a join that is closed early, by a LIMIT, reports
- * nothing else.
+ * Updates the statistics with a block, because a join that a LIMIT ends early reports nothing else.
  */
 static void
 note_pairs(rb_remote *r, size_t n)
@@ -856,7 +857,7 @@ read_arrays(rb_remote *r, rb_bytes *arrays, int n)
 			return RB_STOPPED;
 		if (ended)
 		{
-			/* The statistics record where other rounds ran. */
+			/* Keep the statistics, because they record where other rounds ran. */
 			const rb_stats before = r->ctx->stats;
 			const rb_status status = copy_result(r);
 

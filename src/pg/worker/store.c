@@ -57,7 +57,8 @@ publish_entry(int i)
 	if (store.block == NULL)
 		return;
 	e = &store.block->stored[i];
-	change = rb_load(&e->change) | 1; /* Already odd if a worker died while writing */
+	/* The counter is already odd if a worker died while writing */
+	change = rb_load(&e->change) | 1;
 	rb_release(&e->change, change);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	e->stored = store.list[i];
@@ -88,8 +89,8 @@ find_cached(uint64 number)
 }
 
 /*
- * Notes that a side was evicted. If the array is full, the device evicts its copy by itself when it
- * needs the memory.
+ * Notes that a side was evicted. If the array is full, the device evicts its copy when it needs the
+ * memory.
  */
 static void
 note_gone(uint64 number)
@@ -242,7 +243,7 @@ rb_store_manifest(uint64 number, uint64 from, size_t bytes)
 	return card;
 }
 
-/* Evicts the least recently used side if there is one more than the list can hold. */
+/* Evicts the least recently used side if there are more sides than the list can hold. */
 static void
 free_slot(void)
 {

@@ -4,8 +4,8 @@
  *
  * Each direction has one writer and one reader. The bytes of the sides pass through a ring with two
  * counters: bytes sent and bytes received. After all of them have arrived, the same memory is a
- * ring of blocks of ids in the other direction, as in parallel_queue.c: the word of a slot gives the block
- * it holds, or 0 if the slot may be filled again.
+ * ring of blocks of ids in the other direction, as in parallel_queue.c: the word of a slot gives
+ * the block it holds, or 0 if the slot may be filled again.
  *
  * Aggregates of rows are also returned as bytes, instead of blocks of ids.
  *
@@ -22,8 +22,8 @@
 #include <time.h>
 
 /*
- * Fraction 1/n of a lane that is published at once, so that one process copies a part while the
- * other one copies another part
+ * Fraction 1/n of a lane that is published at once, so that both processes can copy at the same
+ * time
  */
 #define STEPS 8
 #define ALIGNED 64 /* Alignment of a lane's part of an array: a cache line */
@@ -153,7 +153,7 @@ rb_lane_back(rb_request *request)
 	return (rb_lane){&request->back, request->ring.bytes, RB_SENT_BYTES};
 }
 
-/* Returns where the part of a lane begins. */
+/* Returns the offset at which the part of a lane begins. */
 static size_t
 part_begin(const rb_request_args *asked, uint32 lane, size_t bytes)
 {

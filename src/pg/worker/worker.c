@@ -3,10 +3,10 @@
  *	  Implements the worker: the one process that has the device open and runs joins for all
  *	  sessions.
  *
- * It is started by the first session that needs it (session.c), or with the server if the library is
- * preloaded. It is not restarted automatically after its end; the next session that needs it starts
- * it. It ends when no request has arrived for redblue.worker_idle, when the device has failed so
- * that only a new process can open it, and on a shutdown request.
+ * It is started by the first session that needs it (session.c), or with the server if the library
+ * is preloaded. It is not restarted automatically after its end; the next session that needs it
+ * starts it. It ends when no request has arrived for redblue.worker_idle, when the device has
+ * failed so that only a new process can open it, and on a shutdown request.
  *
  * Its main thread does what depends on PostgreSQL: latches, segments, signals, pg_stat_activity.
  * Each request has a thread of its own (serve.c), and so has opening the device.
@@ -183,7 +183,7 @@ serve_post(rb_post *post)
 	s->segment = rb_segment_attach(handle, why_not, sizeof why_not);
 	if (s->segment == NULL)
 	{
-		/* The session gets no reply, and runs the join itself. */
+		/* The session gets no reply and runs the join itself. */
 		if (why_not[0] != '\0')
 			ereport(LOG, (errmsg("redblue: could not accept a request: %s", why_not)));
 		pfree(s);
@@ -281,7 +281,7 @@ apply_limits(void)
 		rb_setting_gpu_cache_memory < 0 ? UINT64_MAX : (uint64) rb_setting_gpu_cache_memory * 1024);
 }
 
-/* Returns idle memory, because no request has been served since `idle_since`. */
+/* Returns idle memory to the system; no request has been served since `idle_since`. */
 static void
 give_back_memory(double idle_since)
 {
