@@ -22,7 +22,7 @@
 #define rb_load(p) __atomic_load_n(p, __ATOMIC_RELAXED)
 #define rb_store(p, x) __atomic_store_n(p, x, __ATOMIC_RELAXED)
 
-/* These return the previous value. */
+/* Relaxed read-modify-write operations that return the previous value */
 #define rb_add(p, x) __atomic_fetch_add(p, x, __ATOMIC_RELAXED)
 #define rb_or(p, x) __atomic_fetch_or(p, x, __ATOMIC_RELAXED)
 #define rb_and(p, x) __atomic_fetch_and(p, x, __ATOMIC_RELAXED)

@@ -106,8 +106,8 @@ enum
 /* Payload of RB_RAY_PARITY */
 #define RB_RAY_PARITY_OF(below, on) (RB_YES | (below) << 1 | (on) << 2)
 /*
- * Last payload word of an interval of RB_INSIDE: whether it is on the boundary, and whether part of
- * its line is outside
+ * Last payload word of an interval of RB_INSIDE: whether it is on the boundary, and whether some
+ * part of its line is outside the solid
  */
 #define RB_INTERVAL_OF(on, leaves) ((uint64_t) (on) | (uint64_t) (leaves) << 1)
 
@@ -130,7 +130,7 @@ enum
 	X(RB_WITHIN, RB_SEGMENT2, RB_SEGMENT2, rb_leaf_within_segments2)           \
 	X(RB_RAY_PARITY, RB_SEGMENT3, RB_TRIANGLE3, rb_leaf_ray_parity)
 
-/* predicate, red's kind, blue's kind, function (rb_composed of materialized.h) */
+/* predicate, red's kind, blue's kind, function (rb_row_predicate of materialized.h) */
 #define RB_COMPOSED_LIST(X)                                          \
 	X(RB_NEAREST, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_nearest)    \
 	X(RB_INSIDE, RB_SEGMENT3, RB_TRIANGLE3, rb_compose_insides)      \
@@ -196,7 +196,10 @@ rb_composed_exists(rb_predicate predicate, rb_kind red, rb_kind blue)
 }
 #undef RB_COMPOSED_SERVES
 
-/* Returns the kind that a kind is joined as: a point becomes a ray, stored as a segment. */
+/*
+ * Returns the kind as which objects of this kind are joined: a point becomes a ray, stored as a
+ * segment.
+ */
 RB_HOST_DEVICE rb_kind
 rb_kind_as_joined(rb_predicate predicate, rb_kind kind)
 {
@@ -220,9 +223,9 @@ rb_payload_words(rb_predicate predicate)
 	{
 		case RB_MEET:
 			return 0;
-		case RB_INSIDE: /* from, to, length, flags (RB_INTERVAL_OF) */
+		case RB_INSIDE: /* words: from, to, length, flags (RB_INTERVAL_OF) */
 			return 4;
-		case RB_VALIDITY: /* rb_body_to_words */
+		case RB_VALIDITY: /* words of rb_body_to_words */
 			return RB_VALIDITY_WORDS;
 		default:
 			return 1;

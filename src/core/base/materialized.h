@@ -1,9 +1,9 @@
 /*
  * materialized.h
- *	  Declares the functions that answer predicates on whole rows by running several joins.
+ *	  Declares the functions that evaluate predicates on whole rows by running several joins.
  *
- * A backend answers predicates on two parts. A predicate on whole rows, such as the nearest rows or
- * the position relative to a solid, has a function of its own. It runs the joins it needs on the
+ * A backend evaluates predicates on two parts. A predicate on whole rows, such as the nearest rows
+ * or the position relative to a solid, has a function of its own. It runs the joins it needs on the
  * backend and writes pairs of rows to a sink. stream.c calls it in place of the backend's join.
  */
 #ifndef RB_BASE_MATERIALIZED_H
@@ -23,8 +23,8 @@ typedef struct rb_row_sink
 } rb_row_sink;
 
 /*
- * Function that answers a predicate on rows. The sets have their coordinates. Returns RB_STOPPED
- * soon after rb_should_stop returns true.
+ * Function that evaluates a predicate on rows. The coordinates of both sets are materialized.
+ * Returns RB_STOPPED soon after rb_should_stop returns true.
  */
 typedef rb_status (*rb_row_predicate)(rb_context *ctx, const rb_backend *backend, const rb_job *job,
 									  const rb_row_sink *sink);

@@ -202,9 +202,10 @@ cut_end(rb_memory_block **link, size_t size)
 }
 
 /*
- * Finds the best idle block with or without huge pages, or NULL: the smallest that fits. For a
- * growing block it is the largest of at most RB_GROW_INTO times the size, if there is one. A block
- * that is reserved for the growth of another block is taken only if no other fits.
+ * Finds the best idle block, with or without huge pages as requested, or returns NULL. The best
+ * block is the smallest that fits or, if the block grows, the largest of at most RB_GROW_INTO times
+ * the size. A block that is reserved for the growth of another block is taken only if no other
+ * fits.
  */
 static rb_memory_block **
 find_idle(size_t size, bool huge, bool grows)
@@ -227,7 +228,10 @@ find_idle(size_t size, bool huge, bool grows)
 	return best;
 }
 
-/* Finds the largest idle block with or without huge pages that has at least half of that size. */
+/*
+ * Finds the largest idle block, with or without huge pages as requested, that has at least half of
+ * that size.
+ */
 static rb_memory_block **
 find_half(size_t size, bool huge)
 {
@@ -266,8 +270,8 @@ pool_trim(uint64_t keep_bytes)
 /* ---- the pool, for all threads ---- */
 
 /*
- * Takes an idle block of that size from the pool; for a new block it may be smaller. NULL if there
- * is none.
+ * Takes an idle block of that size from the pool; for a new block it may be smaller. Returns NULL
+ * if the pool has none.
  */
 static rb_memory_block *
 pool_take(size_t size, bool huge, bool grows)
@@ -289,7 +293,7 @@ pool_take(size_t size, bool huge, bool grows)
 	return block;
 }
 
-/* Extends a block by the idle bytes behind it, if they suffice. */
+/* Extends a block by the idle bytes behind it. Returns false if they do not suffice. */
 static bool
 pool_extend(rb_memory_block *block, size_t size)
 {
@@ -543,11 +547,11 @@ block_map(rb_memory_block *old, size_t size, bool huge)
 	if (map == NULL)
 		return NULL;
 	if (huge)
-		madvise(map, size, MADV_HUGEPAGE); /* only a hint; without huge pages the join is slower */
+		madvise(map, size, MADV_HUGEPAGE); /* A hint only: without huge pages the join is slower. */
 	return make_block(map, size, huge);
 }
 
-/* Allocates a block without content. `used` is the total in use, including this block. */
+/* Allocates an uninitialized block. `used` is the total in use, including this block. */
 static rb_memory_block *
 block_new(const rb_memory *memory, size_t size, bool grows, uint64_t used)
 {

@@ -32,7 +32,10 @@
 
 /* ---- threads ---- */
 
-/* More than the largest stack frame (100 kB, in split.c), so that no overflow skips the guard */
+/*
+ * Size of the guard area in bytes: more than the largest stack frame (100 kB, in split.c), so that
+ * no overflow skips the area
+ */
 #define GUARD ((size_t) 1 << 17)
 
 int
@@ -117,7 +120,7 @@ rb_each(rb_context *ctx, rb_thread *team, uint64_t n, uint64_t grain, rb_work wo
 	return status == RB_STOPPED ? rb_why_stopped(ctx) : status;
 }
 
-/* Ranges that each thread takes of the memory to be filled */
+/* Number of ranges of the memory to be filled that each thread takes */
 #define FILL_TURNS 8
 
 /* Arguments of a range of several pieces; a requested stop takes effect after each piece */
@@ -171,7 +174,7 @@ struct rb_thread
 	int number;
 	pthread_t id;
 	pthread_cond_t called;
-	bool asleep;         /* until another thread wakes it */
+	bool asleep;         /* true until another thread wakes it */
 	rb_group *awaits;    /* while asleep: the awaited group, or NULL if the thread is idle */
 	rb_group *innermost; /* group of the current work, or the group that it opened last */
 };
@@ -179,7 +182,7 @@ struct rb_thread
 typedef struct rb_task
 {
 	struct rb_task *newer;
-	struct rb_task *older; /* or the next free task */
+	struct rb_task *older; /* next older task, or next free task */
 	rb_work work;
 	void *arg;
 	uint64_t from;
@@ -197,7 +200,7 @@ struct rb_team
 	rb_task *newest;
 	rb_task *free;
 	rb_task task[TASKS];
-	rb_thread thread[]; /* length: threads */
+	rb_thread thread[]; /* one for each of `threads` */
 };
 
 static rb_context *
@@ -504,7 +507,7 @@ struct rb_team
 {
 	rb_context *ctx;
 	int threads;
-	rb_thread thread[]; /* length: threads */
+	rb_thread thread[]; /* one for each of `threads` */
 };
 
 static rb_context *

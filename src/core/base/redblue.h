@@ -94,8 +94,9 @@ typedef enum rb_solid_side
 	RB_SOLID_OF_SOLIDS,
 	RB_SOLID_OF_RED,
 	RB_SOLID_OF_BLUE,
-	RB_SOLID_SIDE = 3,    /* mask of the values above */
-	RB_SOLID_TOGETHER = 4 /* bit: the rows are closed together; no column groups them */
+	RB_SOLID_SIDE = 3, /* mask of the values above */
+	/* bit: only all rows together form closed surfaces; each row may be a face */
+	RB_SOLID_TOGETHER = 4
 } rb_solid_side;
 
 /* Returns the message of a status; never NULL. */
@@ -186,17 +187,17 @@ typedef struct rb_set
 	/*
 	 * For each part, the number of its polygon within the row, counted from 0 in ascending order;
 	 * polygons without a part are not counted. NULL if each part is a polygon of its own or the
-	 * numbers were not requested. Always NULL in a view.
+	 * numbers were not requested. Always NULL in a delta set.
 	 */
 	const uint32_t *face_of;
 	int64_t first_id;  /* id of row 0 where ids are consecutive */
 	uint64_t skipped;  /* rows without a part, which nrows does not include */
 	int32_t srid;      /* SRID of the geometries; 0 if none or unknown */
-	bool composed_ids; /* true if ids and first_id of a view or remote set are valid */
-	/* true if another process holds the arrays of this set or of the view's base set */
+	bool composed_ids; /* true if ids and first_id of a delta set or remote set are valid */
+	/* true if another process holds the arrays of this set or of the delta set's cached set */
 	bool elsewhere;
 	uint64_t number; /* unique number of a cached set; 0 if the set is not cached */
-	/* definition of a view; coords is NULL until the view is materialized */
+	/* definition of a delta set; coords is NULL until the set is materialized */
 	const struct rb_view *view;
 	struct rb_set_owner *owner; /* reference count; NULL if the creator keeps the set alive */
 } rb_set;
@@ -212,12 +213,12 @@ extern void rb_set_release(const rb_set **set); /* Sets *set to NULL, which it m
 extern uint64_t rb_set_bytes(const rb_set *set);
 
 /*
- * A cut of a view (delta_set.c): a range of rows of one of two sets of the same kind. Cut i ends where
- * cut i + 1 begins. A last additional cut holds the total numbers of rows and parts.
+ * A cut of a delta set (delta_set.c): a range of rows of one of two sets of the same kind. Cut i
+ * ends where cut i + 1 begins. A last additional cut holds the total numbers of rows and parts.
  */
 typedef struct rb_cut
 {
-	uint32_t row; /* first row and part of the range, in the view */
+	uint32_t row; /* first row and part of the range, in the delta set */
 	uint32_t part;
 	uint32_t from_row; /* first row and part of the range, in its source set */
 	uint32_t from_part;
@@ -234,21 +235,21 @@ typedef struct rb_view
 } rb_view;
 
 /*
- * Builds a view with one reference, which holds references to both sets. Copies the cuts. The view
- * is remote if the cached set is.
+ * Builds a delta set with one reference, which holds references to both sets. Copies the cuts. The
+ * delta set is remote if the cached set is.
  */
 extern rb_status rb_view_make(rb_memory *memory, const rb_view *view, uint64_t skipped,
 							  const rb_set **set, rb_error *error);
 
-/* Returns the id of a row while there is no array of ids. */
+/* Returns the id of a row as long as the set has no array of ids. */
 extern int64_t rb_view_id(const rb_view *view, uint32_t row);
 
 /* Returns true if every id is larger than the one before it. */
 extern bool rb_set_ids_ascend(const rb_set *set);
 
 /*
- * Counts the distinct ids of a view whose cached set has ascending ids, without materializing them.
- * Sets *known to false where that would take long.
+ * Counts the distinct ids of a delta set whose cached set has ascending ids, without materializing
+ * them. Sets *known to false if counting would take too long.
  */
 extern rb_status rb_view_count_ids(struct rb_memory *memory, const rb_set *set, bool *known,
 								   uint32_t *distinct, rb_error *error);
@@ -306,9 +307,9 @@ typedef struct rb_builder
 	uint32_t row_start; /* first part of the row under construction */
 	uint64_t skipped;   /* rows without a part */
 	bool multi;         /* true if a row has more than one part */
-	double *coords;     /* nparts * width */
-	int64_t *ids;       /* nrows */
-	uint32_t *row_of;   /* nparts; NULL while every row has one part */
+	double *coords;     /* length: nparts * width */
+	int64_t *ids;       /* length: nrows */
+	uint32_t *row_of;   /* length: nparts; NULL while every row has one part */
 	int32_t srid;       /* SRID of the set, assigned by the reader */
 	/*
 	 * Tile and distance of the join. Rows that cannot be in a pair of this tile are counted in
@@ -327,7 +328,7 @@ typedef struct rb_builder
 	 */
 	bool count_faces;
 	uint32_t more_parts;
-	uint32_t *faces; /* nrows */
+	uint32_t *faces; /* length: nrows */
 	size_t faces_cap;
 	/*
 	 * True if the set is to record the polygon of each part. rb_builder_append ignores this, since
@@ -337,7 +338,7 @@ typedef struct rb_builder
 	uint32_t *face_of; /* polygons of the first `faced` parts */
 	uint32_t faced;
 	size_t face_of_cap;
-	size_t coords_cap; /* capacities, in parts, rows, parts */
+	size_t coords_cap; /* capacities, in parts, in rows, and in parts */
 	size_t ids_cap;
 	size_t row_of_cap;
 	/*
@@ -426,7 +427,7 @@ extern rb_status rb_ids_number(rb_memory *memory, const int64_t *ids, uint32_t n
  */
 extern rb_status rb_builder_finish(rb_builder *b, const rb_set **set, rb_error *error);
 
-/* ---- cache: sets that are kept between joins (cache.c) ---- */
+/* ---- cache of sets between joins (cache.c) ---- */
 
 typedef struct rb_cache rb_cache;
 
@@ -475,7 +476,10 @@ extern const rb_set *rb_cache_use(rb_cache *cache, rb_cache_entry *kept);
 /* Removes an entry. */
 extern void rb_cache_drop(rb_cache *cache, rb_cache_entry *kept);
 
-/* Returns the next entry, most recently used first. NULL stands for both the start and the end. */
+/*
+ * Returns the entry after `kept`, most recently used first. Returns the first entry if `kept` is
+ * NULL, and NULL after the last one.
+ */
 extern rb_cache_entry *rb_cache_next(const rb_cache *cache, const rb_cache_entry *kept);
 extern const void *rb_cache_entry_key(const rb_cache_entry *kept);
 
@@ -648,12 +652,12 @@ typedef struct rb_stats
 	} stage[RB_STAGES];
 	uint32_t resolution[3];   /* cells of the top grid along x, y, z */
 	uint64_t cells;           /* cells of all grids that were built */
-	double grid_ms[3];        /* time of the grid stage on a device: plan, map, schedule */
+	double grid_ms[3];        /* milliseconds of the grid stage on a device: plan, map, schedule */
 	uint64_t box_tests;       /* box comparisons made to find the candidates */
 	uint64_t redundant_tests; /* overlaps found in a cell that does not own the pair */
 	uint64_t bad_bodies;      /* invalid solids that were skipped (job.skip_bad) */
 	uint64_t bad_because[2][RB_SOLID_FAULTS]; /* their number by side and first defect */
-	uint64_t hits;            /* pairs of parts that satisfy the predicate, as far as counted */
+	uint64_t hits;            /* pairs of parts that satisfy the predicate, if they were counted */
 	uint64_t record_bytes;    /* bytes of compressed pairs sent by a device (pair_coding.h) */
 	uint64_t exact_integer;   /* exact signs computed by fixed-width integers */
 	uint64_t exact_expansion; /* exact signs computed by expansion arithmetic */
@@ -692,8 +696,10 @@ typedef struct rb_context
 	uint32_t cards;            /* mask of allowed devices (rb_backend_multi_device); 0 for all */
 	bool only_cards;           /* do not fall back to the CPU when all devices fail */
 	uint32_t grid_resolution;  /* cells along the longest side; 0 to plan from a sample */
-	uint64_t gpu_memory_limit; /* bytes of device memory; 0 for what is free */
-	/* bytes of it for copies of cached sets; UINT64_MAX for a quarter of all */
+	uint64_t gpu_memory_limit; /* maximum device memory in bytes; 0 for all that is free */
+	/*
+	 * maximum bytes of it for copies of cached sets; UINT64_MAX for a quarter of all device memory
+	 */
 	uint64_t gpu_cache_limit;
 	/* milliseconds the device stays open after this join; 0 for a short default */
 	double device_idle_ms;
@@ -748,8 +754,8 @@ extern rb_status rb_fail(rb_context *ctx, rb_status status, uint64_t need, uint6
 extern rb_status rb_why_stopped(const rb_context *ctx);
 
 /*
- * Materializes the coordinates or ids of a view, if they are not yet. Does nothing for other sets.
- * Only one thread may call it at a time; it uses as many threads as the context allows.
+ * Materializes the coordinates or ids of a delta set, unless they already are. Does nothing for
+ * other sets. Only one thread may call it at a time; it uses as many threads as the context allows.
  */
 extern rb_status rb_set_materialize(rb_context *ctx, const rb_set *set);
 extern rb_status rb_set_materialize_ids(rb_context *ctx, const rb_set *set);
@@ -857,9 +863,10 @@ typedef struct rb_samples
 {
 	const rb_set *sample[2]; /* for a self join, two samples of the same table */
 	double rows[2];          /* number of rows that each sample was drawn from */
-	bool self;               /* rows with equal ids are the same row; each pair counts once */
+	/* true for a self join: rows with equal ids are the same row, and each pair counts once */
+	bool self;
 	rb_predicate predicate;
-	double distance; /* RB_WITHIN */
+	double distance; /* distance of RB_WITHIN */
 } rb_samples;
 
 /* Estimates the number of pairs of rows of the join. */
@@ -1022,7 +1029,7 @@ extern void rb_stream_close(rb_stream *stream);
 typedef struct rb_row_cache
 {
 	struct rb_tree *tree; /* box tree of its parts; NULL if not built yet */
-	uint64_t looks;       /* boxes of parts compared without the tree */
+	uint64_t looks;       /* number of boxes of parts compared without the tree */
 } rb_row_cache;
 
 /*

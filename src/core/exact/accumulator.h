@@ -18,7 +18,7 @@
 #include <string.h>
 
 /*
- * Bit 0 stands for 2^-2148; products end below bit 4197, and sums of 2^32 products below bit 4229.
+ * Bit 0 represents 2^-2148; products end below bit 4197, and sums of 2^32 products below bit 4229.
  */
 #define RB_ACCUMULATOR_WORDS 68
 

@@ -167,7 +167,7 @@ test_features(measure *m, rb_feature red, rb_feature blue)
 		if (of[side].dim > 0)
 			subtract_vectors(u[side], corner_of(m, side, of[side].at + 1),
 							 corner_of(m, side, of[side].at));
-	/* from blue to red, like g */
+	/* r points from blue to red, like g */
 	subtract_vectors(r, corner_of(m, 0, red.at), corner_of(m, 1, blue.at));
 
 	if (red.dim + blue.dim == 0)

@@ -137,7 +137,10 @@ rb_insphere_filter_fine(const double *a, const double *b, const double *c, const
 	return RB_UNSURE;
 }
 
-/* Returns true if two of the five points are equal, or all five agree on an axis. */
+/*
+ * Returns true if two of the five points are equal, or if all five have the same coordinate on some
+ * axis.
+ */
 RB_HOST_DEVICE bool
 rb_insphere_flat(const double *a, const double *b, const double *c, const double *d,
 				 const double *e)

@@ -2,7 +2,7 @@
  * interval.h
  *	  Implements interval arithmetic in double, rounded outward.
  *
- * An interval [lo, hi] always contains the real number that the computation stands for. If an
+ * An interval [lo, hi] always contains the real number that the computation represents. If an
  * interval lies on one side of zero, its sign is therefore correct regardless of rounding.
  *
  * On the device each instruction selects its rounding mode. On the host the rounding mode is never

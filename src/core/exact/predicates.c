@@ -17,10 +17,9 @@
 #include "core/base/redblue.h"
 
 /*
- * The semi-static bound is derived as in orient.h. A term of incircle is rounded at most 11
- * times (squared length: 2 differences twice in one rounding each, product, sum: 4; minor: 2
- * differences, product, sum: 4; product 1; sums 2); a slightly larger factor covers the roundings
- * of the bound.
+ * The semi-static bound is derived as in orient.h. A term of incircle is rounded at most 11 times
+ * (squared length: a difference, which is a factor twice, product, sum: 4; minor: 2 differences,
+ * product, sum: 4; product 1; sums 2); a slightly larger factor covers the roundings of the bound.
  *
  * The bound holds as long as over- and underflow are harmless. If the largest difference is in
  * [2^-100, 2^100], no product overflows, and an underflowed value is off by 2^-1075, times at most

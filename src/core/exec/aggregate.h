@@ -69,8 +69,8 @@ extern rb_status rb_aggregate_add(rb_aggregate *a, const rb_pair *rows, size_t n
 extern void rb_aggregate_mark(rb_aggregate *a, const rb_pair *parts, size_t n);
 
 /*
- * Adds words computed by a device (put_words of rb_sink), and returns the number of pairs in all
- * counts added this way.
+ * Adds words computed by a device (put_words of rb_sink). rb_aggregate_added returns the number of
+ * pairs in all counts added this way.
  */
 extern void rb_aggregate_add_words(rb_aggregate *a, const uint32_t *words, size_t first, size_t n);
 extern uint64_t rb_aggregate_added(const rb_aggregate *a);

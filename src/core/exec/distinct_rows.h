@@ -38,7 +38,7 @@ extern rb_status rb_unique_merge(rb_unique *u, const rb_pair *parts, const uint6
 
 /*
  * Returns the next merged pairs once all parts have been added: at most `most` pairs, starting at
- * *at, which is 0 initially. Returns 0 at the end.
+ * position *at, which is 0 initially. Returns 0 at the end.
  */
 extern size_t rb_unique_merged(const rb_unique *u, size_t *at, rb_pair *out, uint64_t *payload,
 							   size_t most);

@@ -73,7 +73,7 @@ typedef struct rb_cutting
 
 /* ---- sample ---- */
 
-/* Computes the padded box of a part, also for a view without coordinates. */
+/* Computes the padded box of a part, also for a delta set without coordinates. */
 static void
 part_box(const rb_cutting *k, const rb_set *set, uint32_t part, double lo[3], double hi[3])
 {

@@ -145,7 +145,7 @@ test_distance(two *t, uint32_t red, uint32_t blue)
 	t->most = rb_tree_reach(distance);
 }
 
-/* Tests one pair of parts. Returns false if the join is to stop. */
+/* Tests one pair of parts. Returns false if the join must stop. */
 static bool
 test_pair(two *t, uint32_t red, uint32_t blue)
 {

@@ -419,6 +419,6 @@ rb_curve_finish(rb_curve *c, rb_intersection *shape)
 	shape->polygon = RB_ALL(c->out[3], uint32_t);
 	shape->ring = RB_ALL(c->out[4], uint32_t);
 	shape->ring_corners = RB_ALL(c->out[5], double);
-	/* rb_should_stop also returns true after a failure, so RB_STOPPED may stand for one. */
+	/* rb_should_stop also returns true after a failure, so RB_STOPPED may hide one. */
 	return status == RB_STOPPED ? rb_why_stopped(c->ctx) : status;
 }

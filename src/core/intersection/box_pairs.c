@@ -1,7 +1,7 @@
 /*
  * box_pairs.c
- *	  Finds the pairs of parts of two geometries that may meet because their bounding boxes overlap,
- *	  if no join has found them.
+ *	  Finds the pairs of parts of two geometries whose bounding boxes overlap, for callers without a
+ *	  join that has found them.
  */
 #include "core/intersection/assembly.h"
 

@@ -21,7 +21,7 @@
  *   the plane's normal has its largest component.
  * - Lines: the remaining one-dimensional parts. A line continues straight as far as possible, past
  *   anything that meets it. Where a straight run ends, the line continues with the only other run
- *   that ends there. If no other run or several runs end there, the line ends. So curves that cross
+ *   that ends there. If no other run ends there, or several do, the line ends. So curves that cross
  *   each other continue, and a curve that ends in the middle of a run does not interrupt the run.
  *   Three walls that meet at an edge produce three lines, or two lines if two of the walls are in
  *   one plane.

@@ -145,7 +145,7 @@ typedef struct rb_cells_join
 	const double *lo;
 	const double *hi;
 	int depth;
-	double crowd; /* a cell with more red x blue than this is divided at quantiles */
+	double crowd; /* a cell with more pairs (red x blue) than this is divided at quantiles */
 } rb_cells_join;
 
 /*
@@ -290,7 +290,7 @@ join_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo[
 		double began = rb_now_ms();
 
 		status = rb_cells_build(me, c, &g, list);
-		if (depth == 0) /* at greater depth it is part of the time of the leaves */
+		if (depth == 0) /* at greater depth, this time is part of that of the leaves */
 			c->ctx->stats.stage[RB_STAGE_GRID].ms += (rb_now_ms() - began) * c->threads;
 		if (status == RB_OK)
 		{

@@ -134,7 +134,7 @@ typedef struct rb_grid_cells
 	/* first entry of each cell for red and blue: cells + 1 numbers; one array if `same` */
 	uint64_t *start[2];
 	uint32_t shares;        /* number of partitions of a list in a pass, at most one per thread */
-	uint32_t *count[2];     /* for each partition, objects per cell; later write cursors */
+	uint32_t *count[2];     /* for each partition, objects per cell; later, write positions */
 	uint32_t *place[2];     /* cells of each object of a list, packed (grid.c) */
 	uint32_t *entry[2];     /* entries of the objects, cell by cell */
 	double cut[3][RB_CUTS]; /* upper bounds if `quantiles` is set: cell i ends before cut[i] */

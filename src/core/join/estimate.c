@@ -192,7 +192,7 @@ first_with(const double *count, double n)
 	return k;
 }
 
-/* Returns true if both are one row of the same table, which is no pair. */
+/* Returns true if both are the same row of one table; a row forms no pair with itself. */
 static inline bool
 is_same_row(const rb_estimation *e, const rb_row_box *red, const rb_row_box *blue)
 {

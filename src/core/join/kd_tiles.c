@@ -25,7 +25,8 @@
 #include <math.h>
 
 #define CHECK_INTERVAL 65536 /* events between two polls of the stop flag */
-#define ALIKE 1.005          /* ratio of costs below which fewer cut rows decide */
+/* maximum ratio of costs at which the number of cut rows decides instead */
+#define ALIKE 1.005
 
 typedef struct rb_kd_row
 {

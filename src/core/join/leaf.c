@@ -79,12 +79,13 @@ struct rb_leaf
 	const rb_sink *sink;
 	const rb_kernel *kernel;
 	rb_exact_env env;
-	uint32_t round;  /* candidates that start a round of the cascade */
-	double pad;      /* amount by which all boxes are enlarged (rb_pad_of) */
-	bool boxes;      /* overlapping boxes decide the predicate */
-	bool faces;      /* triangles on both sides: all vector stages apply */
-	bool part;       /* triangles with a distance: vector stages for distances apply */
-	bool rows_tell;  /* a self join in which the rows of the parts decide if a pair counts */
+	uint32_t round; /* candidates that start a round of the cascade */
+	double pad;     /* amount by which all boxes are enlarged (rb_pad_of) */
+	bool boxes;     /* overlapping boxes decide the predicate */
+	bool faces;     /* triangles on both sides: all vector stages apply */
+	bool part;      /* triangles with a distance: vector stages for distances apply */
+	/* a self join in which a pair counts or not depending on the rows of its parts */
+	bool rows_tell;
 	bool red_only;   /* RB_HITS of red: a matched red object needs no further tests */
 	bool small;      /* a float stage precedes the double stages */
 	bool slabs;      /* a k-DOP test precedes the float stage if pairs are many */

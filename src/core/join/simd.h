@@ -1,7 +1,7 @@
 /*
  * simd.h
  *	  Declares the inner loops of the CPU backend. They are compiled for any processor (simd.c),
- *	  for AVX2 and for AVX-512 (kernel_avx*.c), and one version is chosen at run time. All versions
+ *	  for AVX2 and for AVX-512 (simd_avx*.c), and one version is chosen at run time. All versions
  *	  do the same operations on the same values in the same order, so their results are
  *	  bit-identical.
  */

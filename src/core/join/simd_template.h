@@ -1,6 +1,6 @@
 /*
  * simd_template.h
- *	  Implements simd.h. Each kernel*.c includes this file with its own name and instruction
+ *	  Implements simd.h. Each simd*.c file includes this file with its own name and instruction
  *	  set.
  *
  * Loops over the four lanes of a face are vectors of the compiler (two SSE2 operations or one of

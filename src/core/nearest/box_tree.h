@@ -118,12 +118,12 @@ typedef struct rb_step
 typedef struct rb_tie
 {
 	double from;    /* square of that gap */
-	uint32_t after; /* rank from which rows at that distance are not needed */
+	uint32_t after; /* lowest rank that is not needed at that distance */
 	bool (*parts)(void *user, const double lo[2][3], const double hi[2][3]);
 	void *user;
 } rb_tie;
 
-/* Pending nodes and parts, nearest last: three for each level, and one */
+/* Pending nodes and parts, nearest last: three for each level, and one more */
 typedef struct rb_walk
 {
 	const rb_tree *tree;

@@ -1,6 +1,6 @@
 /*
  * nearest.c
- *	  Answers RB_NEAREST: finds for each red row its k nearest blue rows, in order.
+ *	  Computes RB_NEAREST: finds for each red row its k nearest blue rows, in order.
  *
  * Blue's parts are in a tree. For a red row, they are visited from near to far by the gaps between
  * boxes (N. Roussopoulos, S. Kelley, F. Vincent: Nearest neighbor queries, 1995), and a branch is
@@ -24,7 +24,7 @@
 
 /* Red rows of one piece of work */
 #define GRAIN RB_SIZE(64, 2)
-/* Parts of blue at the worst distance from which tied branches are skipped */
+/* Minimum number of blue parts at the worst distance for which tied branches are skipped */
 #define TIES RB_SIZE(16, 2)
 /* Pairs written to the sink at once, unless one row has more */
 #define BATCH RB_SIZE(4096, 8)
@@ -35,7 +35,8 @@ typedef struct knn_worker
 	rb_best best;
 	rb_tree row;   /* tree of a red row's parts */
 	bool touching; /* true in the first round */
-	uint32_t ties; /* parts in this row's second round that may be as far away as the worst */
+	/* number of parts in this row's second round that may be as far away as the worst */
+	uint32_t ties;
 	rb_tie tie;
 	uint32_t last; /* part of the last red row written, if it has only one, else UINT32_MAX */
 	size_t nlast;  /* number of its pairs, the last ones of the batch */
@@ -83,7 +84,7 @@ most_of(const nearest *a, const knn_worker *w, const rb_candidate *same)
 	return same != NULL && same->hi < most ? same->hi : most;
 }
 
-/* Returns the rank from which rows are not needed. */
+/* Returns the lowest rank that is not needed: only rows of lower rank can improve the result. */
 static uint32_t
 below_of(const knn_worker *w)
 {

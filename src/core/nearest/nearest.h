@@ -34,7 +34,7 @@ typedef struct rb_distance_state
 	const uint32_t *rank; /* rank of blue's rows by id; NULL if ranks are row numbers */
 	double scale;         /* a power of two, as in box_tree.h */
 	rb_exact_env env;
-	rb_feet last;      /* a recent near candidate; only g and square are used */
+	rb_feet last;      /* a recent near candidate, of which only g and square are used */
 	uint32_t plane_of; /* red part whose plane is cached, or UINT32_MAX; planar if it has one */
 	bool planar;
 	double minor[3];
@@ -57,9 +57,9 @@ typedef struct rb_candidate
 	uint32_t rank;
 	uint32_t label; /* candidates with the same label are at the same distance; 0 if unlabeled */
 	bool meets;     /* the parts meet, and all bounds are 0 */
-	bool asked;     /* least, most, proved and guess are valid */
+	bool asked;     /* true if least, most, proved and guess are valid */
 	bool proved;
-	uint8_t guess[4]; /* dim and at of red's feature and of blue's */
+	uint8_t guess[4]; /* probable nearest features: dim and at of red's, then of blue's */
 	double lo;
 	double hi;
 	double least;

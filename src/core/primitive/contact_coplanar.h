@@ -83,7 +83,7 @@ rb_segments_contact2(rb_exact_env *env, const double *p, const double *q, const 
 	bool tp = (t[0] == p[0]) & (t[1] == p[1]), tq = (t[0] == q[0]) & (t[1] == q[1]);
 	int os, ot, op, oq;
 
-	if (sp | sq | tp | tq) /* only the common end, unless collinear */
+	if (sp | sq | tp | tq) /* only the common end, unless the segments are collinear */
 	{
 		ot = rb_orient2d_points(env, p, q, sp | sq ? t : s);
 		if (ot != 0)

@@ -58,7 +58,7 @@ typedef struct rb_local_hulls
 	int n[2];
 	double size; /* M */
 	double corner[2][3][3];
-	double edge[2][3][3]; /* from each vertex to the next */
+	double edge[2][3][3]; /* vector from each vertex to the next */
 	double square[2][3];  /* squared length of each edge */
 } rb_local_hulls;
 
@@ -67,7 +67,7 @@ typedef struct rb_feet
 {
 	rb_feature of[2];
 	double s[2]; /* fraction of the edge from vertex `at` to the next */
-	double t[2]; /* on a face: fraction of the edge to the vertex after that */
+	double t[2]; /* on a face: fraction of the edge from `at` to the vertex after the next */
 	double g[3]; /* red's point minus blue's */
 	double square;
 	bool proved; /* the features are proved to be the nearest ones */

@@ -36,7 +36,7 @@
 typedef struct rb_kdop
 {
 	uint32_t lo[2];
-	uint32_t hi[2]; /* with guard bits */
+	uint32_t hi[2]; /* upper ends, with guard bits */
 } rb_kdop;
 
 #define RB_KDOP_GUARDS_0 0x20080200u

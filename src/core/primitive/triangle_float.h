@@ -197,7 +197,7 @@ typedef struct rb_sides_f
 	bool apart;    /* all vertices are on one side */
 	bool sure;     /* not apart, and all three signs are proved, with one that differs */
 	bool first;    /* if sure: the first vertex is alone on its side */
-	bool second;   /* if sure: the second vertex is; if neither, the third */
+	bool second;   /* if sure: the second vertex is alone; if neither is, the third one is */
 	bool negative; /* the lone vertex is on the negative side */
 } rb_sides_f;
 

@@ -124,8 +124,8 @@ rb_cache_set_limit(rb_cache *cache, uint64_t limit_bytes)
 }
 
 /*
- * Returns true if evicting the entry would free memory for `set`, which may be a view of the
- * entry's set.
+ * Returns true if evicting the entry would free memory for `set`, which may be a delta set built on
+ * the entry's set.
  */
 static bool
 may_go(const cache_entry *k, const rb_set *set)

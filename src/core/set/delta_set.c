@@ -3,17 +3,17 @@
  *	  Builds a set from ranges ("cuts") of two other sets: cached rows, and new rows that replace
  *	  changed ones.
  *
- *        kept    |aaaaaaa|bbb|ccccccccccc|           fresh   |BB|dddd|
- *        view    |aaaaaaa| BB|ccccccccccc|dddd|
+ *        cached  |aaaaaaa|bbb|ccccccccccc|           new     |BB|dddd|
+ *        delta   |aaaaaaa| BB|ccccccccccc|dddd|
  *
  * If one row of a table of millions has changed, materializing the coordinates costs as much as
  * copying them all, and a device that has a copy of the cached ones does it itself many times
- * faster. A view therefore has neither coordinates nor ids until they are needed: the CPU backend
- * materializes the coordinates before it joins, and the output of pairs needs the ids. In every
- * other respect a view is an ordinary set.
+ * faster. A delta set therefore has neither coordinates nor ids until they are needed: the CPU
+ * backend materializes the coordinates before it joins, and the output of pairs needs the ids. In
+ * every other respect a delta set is an ordinary set.
  *
- * A view belongs to one call, which may join it on several devices at once. A lock ensures that one
- * thread materializes its coordinates while others wait.
+ * A delta set belongs to one call, which may join it on several devices at once. A lock ensures
+ * that one thread materializes its coordinates while others wait.
  */
 #include "core/base/base.h"
 #include "core/base/parallel.h"
@@ -54,8 +54,8 @@ source_of(const rb_view *view, const rb_cut *cut)
 }
 
 /*
- * Returns true if the ids are consecutive over all cuts, starting with `first`. The view needs no
- * array of ids then.
+ * Returns true if the ids are consecutive over all cuts, starting with `first`. The delta set needs
+ * no array of ids then.
  */
 static bool
 counts_up(const rb_view *view, int64_t first)
@@ -351,7 +351,7 @@ id_of(const rb_set *set, uint32_t row)
 	return set->ids != NULL ? set->ids[row] : (int64_t) ((uint64_t) set->first_id + row);
 }
 
-/* Returns true if the view has a cached row with this id. The ids of the cached set ascend. */
+/* Returns true if the delta set has a cached row with this id. The ids of the cached set ascend. */
 static bool
 is_kept(const rb_view *view, int64_t id)
 {

@@ -151,7 +151,7 @@ group_parts(grouping *g, rb_error *error)
 	return RB_OK;
 }
 
-/* ---- rows of refused objects ---- */
+/* ---- rows of rejected objects ---- */
 
 static bool
 has_no_id(const rb_refusal *r)
@@ -185,7 +185,7 @@ find_id(const int64_t *ids, uint32_t n, int64_t id)
 	return low;
 }
 
-/* Stores the distinct ids of the refused rows, sorted, and returns their number. */
+/* Stores the distinct ids of the rejected rows, sorted, and returns their number. */
 static uint32_t
 sort_refused(const rb_builder *b, int64_t *ids)
 {
@@ -201,7 +201,7 @@ sort_refused(const rb_builder *b, int64_t *ids)
 	return different;
 }
 
-/* Keeps the first refused row of each id. `seen` has a byte for each id. */
+/* Keeps the first rejected row of each id. `seen` has a byte for each id. */
 static void
 keep_first_refused(rb_builder *b, const int64_t *ids, uint32_t n, uint8_t *seen)
 {

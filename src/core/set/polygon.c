@@ -338,7 +338,7 @@ put_convex(rb_polygon_face *f, double (*at)[2])
 
 /* ---- any face ---- */
 
-/* Reserves scratch memory for the triangulation, which is reused from face to face */
+/* Reserves scratch memory for the triangulation, which is reused from face to face. */
 static rb_geometry_fault
 reserve_mesh(rb_polygon_face *f)
 {
@@ -369,7 +369,7 @@ triangulate_face(rb_polygon_face *f)
 	double plane[RB_MAX_CONVEX_CORNERS][2];
 	rb_geometry_fault fault;
 
-	/* A triangle is stored as it is, even if it is degenerate. */
+	/* A triangle is written unchanged, even if it is degenerate. */
 	if (f->nrings == 1 && f->ncorners == 3)
 	{
 		if (rb_builder_reserve(f->b, 1, f->error) != RB_OK)

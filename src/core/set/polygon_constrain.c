@@ -6,7 +6,7 @@
  * new one is added, and the cavity on each of its sides is retriangulated. The edges come in random
  * order, which bounds the cost of long ones: O(n log^2 n) steps are expected in total for rings
  * that do not overlap many times. An edge that meets a corner is split there. If it crosses the
- * edge of a ring, the face is refused, since the crossing point is not a corner.
+ * edge of a ring, the face is rejected, since the crossing point is not a corner.
  *
  * The cavity beside an edge from a to b is a polygon each of whose corners sees the edge, and its
  * constrained Delaunay triangulation takes linear time: corners are removed in random order and

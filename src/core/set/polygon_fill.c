@@ -193,7 +193,8 @@ judge_point(rb_polygon_face *f, uint32_t corner)
 }
 
 /*
- * Checks each vertex of a single-point ring once, since judge_point examines all regions around it.
+ * Checks each vertex of a single-point ring only once, since judge_point examines all regions
+ * around it.
  */
 static rb_geometry_fault
 judge_points(rb_polygon_face *f)
@@ -232,8 +233,8 @@ put_triangle(const rb_polygon_face *f, uint32_t h, double *to)
 }
 
 /*
- * Returns true if h represents its triangle: it starts at the triangle's smallest vertex, and the
- * triangle is inside.
+ * Returns true if h represents its triangle: the triangle is inside the face, and h starts at its
+ * smallest vertex.
  */
 static inline bool
 is_triangle(const rb_polygon_face *f, uint32_t h)

@@ -50,7 +50,7 @@ rb_view_uncount(rb_memory *memory, const rb_set *set)
 	own->counted = false;
 }
 
-/* Releases the source sets of a view, materialized or not, and frees the view. */
+/* Releases the source sets of a delta set, materialized or not, and frees its definition. */
 static void
 drop_view(rb_memory *memory, rb_set *set)
 {
@@ -105,7 +105,7 @@ rb_set_move(const rb_set *set, rb_memory *to, rb_error *error)
 	rb_status status = RB_OK;
 	int n;
 
-	if (set->view != NULL) /* A materialized view no longer needs its sources. */
+	if (set->view != NULL) /* A materialized delta set no longer needs its sources. */
 		drop_view(from, &owner->set);
 	for (n = 0; n < 6; n++)
 	{

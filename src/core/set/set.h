@@ -15,8 +15,8 @@ extern rb_status rb_set_own(rb_memory *memory, const rb_set *arrays, const rb_se
 							rb_error *error);
 
 /*
- * Moves a set into another memory. The set must have one holder and be no view, or a materialized
- * one. On failure nothing has changed.
+ * Moves a set into another memory. The set must have one holder and must not be an unmaterialized
+ * delta set. On failure nothing has changed.
  */
 extern rb_status rb_set_move(const rb_set *set, rb_memory *to, rb_error *error);
 
@@ -45,19 +45,19 @@ extern void rb_row_starts(const rb_set *set, uint32_t *start);
 extern uint32_t rb_set_holders(const rb_set *set);
 
 /*
- * Returns the bytes charged for the blocks of a set, which must be no view, or a materialized one.
+ * Returns the bytes charged for the blocks of a set, which must not be an unmaterialized delta set.
  */
 extern uint64_t rb_set_taken(const rb_set *set);
 
 /* Returns the bytes of the coordinates, materialized or not. */
 extern uint64_t rb_coords_bytes(const rb_set *set);
 
-/* Stops charging `memory` for the unmaterialized coordinates of a view. */
+/* Stops charging `memory` for the unmaterialized coordinates of a delta set. */
 extern void rb_view_uncount(rb_memory *memory, const rb_set *set);
 
 /*
- * Returns the source set that has the coordinates of a part of a view, and stores the part's number
- * there in *part.
+ * Returns the source set that has the coordinates of a part of a delta set, and stores the part's
+ * number there in *part.
  */
 extern const rb_set *rb_view_part(const rb_set *set, uint32_t *part);
 

@@ -88,8 +88,8 @@ next_half(const look *l, const fan *f, uint32_t *at, half *h)
 }
 
 /*
- * Returns the counterclockwise angle between two half-planes: 0 if zero, 1 if less than 180
- * degrees, 2 if 180, 3 if more
+ * Returns the counterclockwise angle between two half-planes: 0 if it is zero, 1 if it is less than
+ * 180 degrees, 2 if it is 180, 3 if it is more.
  */
 static int
 turn_between(const look *l, const double *from, const double *to)
@@ -329,7 +329,7 @@ classify_solid_side(rb_exact_env *env, const double *t, const rb_fans *body, uin
 
 /*
  * Handles side k of triangle t of the surface if it lies inside a triangle of the solid. If it lies
- * along a side of that triangle, look_at_body_side handles it.
+ * along a side of that triangle, classify_solid_side handles it.
  */
 static unsigned
 classify_surface_side(rb_exact_env *env, const double *t, int k, const rb_fans *body, uint32_t i)

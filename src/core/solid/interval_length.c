@@ -36,7 +36,7 @@
 
 /*
  * Maximum sizes of intermediate results. The ratio of a location has degree 3, and two ratios are
- * multiplied. Lengths have up to MOST_WORDS words each, and two are multiplied. The square of a
+ * multiplied. Lengths have up to MAX_WORDS words each, and two are multiplied. The square of a
  * length has degree 2. The factors of roots are products of ratios and sums of two doubles of at
  * most 1, and up to 2^32 of their products with roots are added.
  */

@@ -20,7 +20,7 @@
 typedef enum event_kind
 {
 	CROSSES,
-	BEGINS, /* Starts to lie on a triangle */
+	BEGINS, /* The line starts to lie on a triangle */
 	ENDS
 } event_kind;
 

@@ -125,7 +125,7 @@ note_crossings(void *user, const rb_pair *pairs, size_t n)
 	return rb_should_stop(a->ctx) ? RB_STOPPED : RB_OK;
 }
 
-/* Records the first crossing pair and counts the bad rows that put_crossing marked. */
+/* Records the first crossing pair and counts the bad rows that note_crossings marked. */
 static void
 note_crossing(body_checks *a)
 {
