@@ -17,7 +17,7 @@
 #include <math.h>
 
 /*
- * Returns true if the work is to stop. Polls only for some i, because the iterations of its callers
+ * Returns true if the work must stop. Polls only for some i, because the iterations of its callers
  * are short.
  */
 static inline bool
@@ -127,7 +127,7 @@ place_on_curve(const rb_mesh *m, keyed *a, uint32_t n)
 	return rb_each(m->ctx, n >= 4 * BLOCK ? m->team : NULL, n, BLOCK, do_place, &at);
 }
 
-/* Sorts a by key, stably; uses b as scratch memory */
+/* Sorts a by key, stably; uses b as scratch memory. */
 static rb_status
 sort_keyed(rb_context *ctx, keyed *a, keyed *b, uint32_t n)
 {

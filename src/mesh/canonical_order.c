@@ -23,9 +23,11 @@
 typedef struct rb_tidy
 {
 	rb_mesh *m;
-	uint32_t *start; /* per point: start of its list; while lists are filled, their end */
+	uint32_t *start; /* for each point, the start of its list; the end while lists are filled */
 	uint32_t *list;  /* old slots, ordered by point */
-	/* per old slot: first its last point, later its new slot; << 4 | permutation of corners */
+	/*
+	 * for each old slot: first the last corner, later the new slot; << 4 | permutation of corners
+	 */
 	uint64_t *word;
 	rb_tet *tets; /* tetrahedra in the new order */
 } rb_tidy;
@@ -42,7 +44,7 @@ static const uint8_t returns[16][4] = {{0},          {0, 1, 2, 3}, {0, 3, 1, 2},
 									   {1, 2, 0, 3}, {3, 1, 0, 2}, {0},          {2, 3, 0, 1},
 									   {1, 3, 2, 0}, {2, 1, 3, 0}, {3, 2, 1, 0}, {0}};
 
-/* Ranks corners by index, with the ghost first */
+/* Ranks corners by index, with the ghost first. */
 static inline uint32_t
 corner_rank(uint32_t v)
 {
@@ -86,7 +88,7 @@ do_count(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
-/* Fills the lists from the end, so that each start finally points to its list */
+/* Fills the lists from the end, so that each start finally points to its list. */
 static void
 do_list(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -99,8 +101,8 @@ do_list(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 /*
- * Returns a key of two of the other corners; it is unique, as only one tetrahedron is on each side
- * of a face
+ * Returns a key made of two of the other corners. It is unique, because only one tetrahedron is on
+ * each side of a face.
  */
 static inline uint64_t
 key_of(const rb_tidy *s, uint32_t t)
@@ -111,7 +113,7 @@ key_of(const rb_tidy *s, uint32_t t)
 	return (uint64_t) corner_rank(v[turn[1]]) << 32 | corner_rank(v[turn[2]]);
 }
 
-/* Sorts a list by heapsort, since a point may have any number of tetrahedra */
+/* Sorts a list by heapsort, since a point may have any number of tetrahedra. */
 static void
 heap_sort(const rb_tidy *s, uint32_t *e, uint32_t n)
 {
@@ -141,7 +143,7 @@ heap_sort(const rb_tidy *s, uint32_t *e, uint32_t n)
 
 #define SMALL_LIST 24
 
-/* Sorts a short list by counting the smaller keys of each entry, without unpredictable branches */
+/* Sorts a short list by counting the smaller keys of each entry, without unpredictable branches. */
 static void
 sort_small(const rb_tidy *s, uint32_t *e, uint32_t n)
 {
@@ -187,7 +189,7 @@ do_sort(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
-/* Lowers tet_of[v] to t, for a point that is the last corner of no tetrahedron */
+/* Lowers tet_of[v] to t, for a point that is the last corner of no tetrahedron. */
 static inline void
 lower_tet_of(rb_tidy *s, uint32_t v, uint32_t t)
 {
@@ -198,7 +200,7 @@ lower_tet_of(rb_tidy *s, uint32_t v, uint32_t t)
 		;
 }
 
-/* Prefetches data that later iterations need */
+/* Prefetches data that later iterations need. */
 static inline void
 prefetch_tets(const rb_tidy *s, uint64_t i, uint64_t to)
 {

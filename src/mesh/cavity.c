@@ -14,7 +14,7 @@
 #include "mesh/half_cavity.h"
 #include "mesh/facet_triangulation.h"
 
-/* A cavity may grow to MOST_TIMES times its initial size plus MOST_TETS tetrahedra */
+/* A cavity may grow to MAX_GROWTH_FACTOR times its initial size plus MAX_EXTRA_TETS tetrahedra */
 #define MAX_GROWTH_FACTOR 2
 #define MAX_EXTRA_TETS 256
 
@@ -35,7 +35,7 @@ typedef struct rb_crossing_edge
 
 struct rb_cavity_work
 {
-	uint8_t *place; /* position of each point; all unknown between two calls */
+	uint8_t *place; /* position of each point; unknown for all points between two calls */
 	size_t place_cap;
 	uint32_t *placed; /* points with a known position */
 	uint32_t nplaced;
@@ -55,7 +55,7 @@ struct rb_cavity_work
 	size_t box_cap;
 	uint32_t *new_tet[2]; /* mesh indices of the new tetrahedra of each half */
 	size_t new_tet_cap[2];
-	uint32_t *sheet_side; /* per face of the region: the adjacent face of the upper half */
+	uint32_t *sheet_side; /* for each face of the region, the adjacent face of the upper half */
 	size_t sheet_side_cap;
 	rb_cavity_half half[2]; /* the half above the region and the half below */
 };
@@ -188,7 +188,7 @@ load_region(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint32_t r
 
 /*
  * Returns 1 if edge xy crosses the region with x above, -1 if with y above, and 0 if it does not
- * cross
+ * cross.
  */
 static int
 crossing_side(rb_recovery *r, const rb_cavity_work *w, const rb_sheet *sheet, uint32_t x,
@@ -230,7 +230,7 @@ crossing_side(rb_recovery *r, const rb_cavity_work *w, const rb_sheet *sheet, ui
 }
 
 /*
- * Tests edge xy of tetrahedron t for crossing, unless that was done before, and records the result
+ * Tests edge xy of tetrahedron t for crossing, unless it was tested before, and records the result.
  */
 static rb_status
 test_edge(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint32_t x, uint32_t y,
@@ -259,7 +259,7 @@ test_edge(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint32_t x, 
 	return status;
 }
 
-/* Finds the corners of t other than a and b, ordered so that a, b, *x, *y is positive */
+/* Finds the corners of t other than a and b, ordered so that a, b, *x, *y is positive. */
 static void
 other_corners(const rb_tet *t, uint32_t a, uint32_t b, uint32_t *x, uint32_t *y)
 {
@@ -332,7 +332,7 @@ find_first(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *found
 
 /*
  * Collects all tetrahedra with a crossing edge; *clear is false if a constrained element is among
- * them
+ * them.
  */
 static rb_status
 collect_crossing_tets(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *clear)
@@ -385,7 +385,7 @@ collect_crossing_tets(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, 
 
 /*
  * Determines the positions of cavity vertices without a crossing edge, by the plane of a face of
- * the region
+ * the region.
  */
 static rb_status
 locate_rest(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *clear)
@@ -427,7 +427,7 @@ add_point(rb_recovery *r, rb_cavity_half *half, uint32_t v)
 
 /*
  * Assigns each face of the cavity's boundary to its side. *clear is false if a face has corners on
- * both sides, or only corners of the region.
+ * both sides, or only corners that are in the region.
  */
 static rb_status
 split_boundary(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *clear)
@@ -533,7 +533,7 @@ add_behind(rb_recovery *r, rb_cavity_work *w, int side, bool *clear)
 
 /*
  * Finds the polyhedron faces of a filled side where the vertex behind is inside the circumsphere of
- * the tetrahedron in front
+ * the tetrahedron in front.
  */
 static rb_status
 not_delaunay(rb_recovery *r, rb_cavity_half *half)

@@ -26,7 +26,7 @@ place_of(const rb_cavity_half *half, uint32_t v)
 	return from;
 }
 
-/* Marks the polyhedron's faces as constrained in `all`; records those that are missing */
+/* Marks the polyhedron's faces as constrained in `all`; records those that are missing. */
 static rb_status
 build_walls(rb_recovery *r, rb_cavity_half *half, rb_mesh *all, bool *stuck)
 {
@@ -62,7 +62,7 @@ build_walls(rb_recovery *r, rb_cavity_half *half, rb_mesh *all, bool *stuck)
 	return status;
 }
 
-/* Collects the tetrahedra inside the faces; *closed is false if the faces leak or are crossed */
+/* Collects the tetrahedra inside the faces; *closed is false if the faces leak or are crossed. */
 static rb_status
 collect_inside(rb_recovery *r, rb_cavity_half *half, rb_mesh *all, uint32_t *number, bool *closed)
 {
@@ -115,7 +115,7 @@ out:
 	return status;
 }
 
-/* Adds the faces between two tetrahedra as bases, as gift wrapping does */
+/* Adds the faces between two tetrahedra as bases, as gift wrapping does. */
 static rb_status
 link_inside(rb_recovery *r, rb_cavity_half *half, const rb_mesh *all, const uint32_t *number)
 {

@@ -17,8 +17,8 @@
 
 typedef struct face
 {
-	uint32_t middle, largest; /* Corners */
-	uint32_t at;              /* 4 * tetrahedron + corner */
+	uint32_t middle, largest; /* Other two corners of the face */
+	uint32_t at;              /* the face as 4 * tetrahedron + corner */
 } face;
 
 static int

@@ -21,9 +21,9 @@ typedef struct creasing
 	rb_context *ctx;
 	rb_welded *to;
 	double height;  /* maximum height that counts as flat; 0 if only exactly coplanar points do */
-	rb_table edges; /* per edge of the facet: its first triangle << 2 | the opposite corner */
-	rb_table given; /* existing segments */
-	bool listed;    /* `given` has been filled */
+	rb_table edges; /* for each edge of the facet, its first triangle << 2 | the opposite corner */
+	rb_table given; /* the existing segments */
+	bool listed;    /* true if `given` has been filled */
 	size_t segments_cap, rows_cap;
 } creasing;
 
@@ -55,7 +55,7 @@ measure_points(creasing *c)
 
 /*
  * Returns true if edge ab, between corners p and q of its two triangles, bends by more than
- * rounding explains
+ * rounding explains.
  */
 static bool
 is_crease(const creasing *c, uint32_t a, uint32_t b, uint32_t p, uint32_t q)
@@ -106,7 +106,7 @@ add_segment(creasing *c, uint32_t a, uint32_t b)
 	return RB_OK;
 }
 
-/* Finds the creases of the facet with the triangles from..to */
+/* Finds the creases of the facet whose triangles are from..to. */
 static rb_status
 crease_facet(creasing *c, uint32_t from, uint32_t to)
 {

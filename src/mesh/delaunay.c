@@ -38,7 +38,7 @@
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
 /*
- * Returns true if the work is to stop. Polls only for some i, because the iterations of its callers
+ * Returns true if the work must stop. Polls only for some i, because the iterations of its callers
  * are short.
  */
 static ALWAYS_INLINE bool
@@ -113,9 +113,9 @@ sphere_of(const double *a, const double *b, const double *c, const double *d)
 
 /*
  * Returns the plane through 0, x and y, for a ghost. The outside is in the direction of the cross
- * product of x and y. Let h be the largest magnitude among their coordinates. The components of the
- * product are below 2 h^2 and have errors below 2^-50 h^2. After division by h^2 and rounding to
- * float, the error is below 2^-22.
+ * product of x and y. Let h be the largest magnitude among the coordinates of x and y. The
+ * components of the product are below 2 h^2 and have errors below 2^-50 h^2. After division by h^2
+ * and rounding to float, the error is below 2^-22.
  */
 static ALWAYS_INLINE rb_sphere
 plane_of(const double *a, const double *b, const double *c)
@@ -159,7 +159,7 @@ in_sphere(const rb_sphere *sphere, const double *a, const double *e)
 	return fabs(s) > error ? (s < 0 ? 1 : -1) : 0;
 }
 
-/* Returns the sphere of a new tetrahedron, whose first corner must not be RB_GHOST */
+/* Returns the sphere of a new tetrahedron, whose first corner must not be RB_GHOST. */
 static ALWAYS_INLINE rb_sphere
 sphere_of_tet(const rb_mesh *m, const uint32_t *v)
 {
@@ -180,7 +180,7 @@ sphere_of_tet(const rb_mesh *m, const uint32_t *v)
 	return sphere_of(a, point_of(m, v[1], true), point_of(m, v[2], true), point_of(m, v[3], true));
 }
 
-/* Decides rb_mesh_conflict exactly, for corners that are indices of the cavity's points */
+/* Decides rb_mesh_conflict exactly, for corners that are indices of the cavity's points. */
 static __attribute__((noinline)) bool
 conflict_hard(rb_mesh *m, uint32_t t, uint32_t e)
 {
@@ -223,8 +223,8 @@ typedef struct rb_inserter
 	rb_inserting *all;
 	/* shares the mesh's arrays; has its own scratch memory, walks, predicates and free slots */
 	rb_mesh m;
-	uint32_t own;   /* lock bits of the tetrahedra it holds */
-	uint32_t *held; /* tetrahedra it holds */
+	uint32_t own;   /* lock bits of the tetrahedra that this inserter holds */
+	uint32_t *held; /* tetrahedra that this inserter holds */
 	uint32_t nheld;
 	size_t held_cap;
 	uint32_t next, end; /* slots that were never used */
@@ -248,11 +248,11 @@ struct rb_inserting
 	uint32_t first;
 	const uint32_t *begun; /* the four points of the first tetrahedron */
 	uint32_t ntets;        /* number of slots reserved so far */
-	bool full;             /* the slots are exhausted */
-	bool equal;            /* two points have equal coordinates */
+	bool full;             /* true if the slots are exhausted */
+	bool equal;            /* true if two points have equal coordinates */
 };
 
-/* Locks tetrahedron t if it is free and returns whether it did; `held` must have room */
+/* Locks tetrahedron t if it is free and returns whether it did; `held` must have room. */
 static ALWAYS_INLINE bool
 try_lock_tet(rb_inserter *w, uint32_t t)
 {
@@ -314,7 +314,7 @@ release_slot(rb_inserter *w, uint32_t t)
 	w->nfree++;
 }
 
-/* Reserves at least `need` slots; returns false if there are not enough */
+/* Reserves at least `need` slots; returns false if there are not enough. */
 static bool
 reserve_slots(rb_inserter *w, uint32_t need)
 {
@@ -472,7 +472,7 @@ unmark_cavity(rb_mesh *m)
 		m->bits[rb_face_tet(c->rim[i].out)] &= ~RB_MARK2;
 }
 
-/* Prefetches the neighbors, most of which will be tested later */
+/* Prefetches the neighbors, most of which will be tested later. */
 static ALWAYS_INLINE void
 fetch_neighbours(const rb_mesh *m, uint32_t t, bool all)
 {
@@ -671,7 +671,7 @@ reserve_tets(rb_mesh *m, uint32_t done, bool all)
 	return status;
 }
 
-/* Allocates the hash table of boundary edges that links the new tetrahedra */
+/* Allocates the hash table of boundary edges that links the new tetrahedra. */
 static rb_status
 reserve_edges(rb_mesh *m, uint32_t *mask)
 {
@@ -802,7 +802,7 @@ fill_cavity(rb_mesh *m, uint32_t v, bool all, rb_inserter *w)
 	return RB_OK;
 }
 
-/* Inserts point v, starting the walk at t */
+/* Inserts point v, starting the walk at t. */
 static ALWAYS_INLINE rb_status
 insert_point(rb_mesh *m, uint32_t v, uint32_t t, uint32_t *same, bool all)
 {
@@ -829,7 +829,7 @@ insert_point(rb_mesh *m, uint32_t v, uint32_t t, uint32_t *same, bool all)
 	return status;
 }
 
-/* Allocates the scratch memory whose size is known in advance */
+/* Allocates the scratch memory whose size is known in advance. */
 static rb_status
 allocate_scratch(rb_mesh *m)
 {
@@ -867,7 +867,8 @@ on_a_line(rb_mesh *m, const double *a, const double *b, const double *c)
 }
 
 /*
- * Finds the first four points in order that are corners of a tetrahedron, and orients it positively
+ * Finds the first four points in order that are corners of a tetrahedron, and orients it
+ * positively.
  */
 static rb_status
 first_corners(rb_mesh *m, uint32_t *v, bool *flat)
@@ -910,7 +911,7 @@ first_corners(rb_mesh *m, uint32_t *v, bool *flat)
 	return RB_OK;
 }
 
-/* Creates the tetrahedron with these corners, and its four ghosts */
+/* Creates the tetrahedron with these corners, and its four ghosts. */
 static rb_status
 first_tets(rb_mesh *m, const uint32_t *v)
 {
@@ -948,12 +949,12 @@ first_tets(rb_mesh *m, const uint32_t *v)
 #define FIRST_POINTS RB_SIZE(8192, 64) /* points inserted by one thread first */
 #define BATCH RB_SIZE(512, 4) /* consecutive points on the curve that a thread takes at once */
 #define MAX_LEFT_OVER \
-	RB_SIZE(4096, 8) /* up to this many deferred points are inserted by one thread */
+	RB_SIZE(4096, 8) /* maximum number of deferred points that one thread inserts */
 #define TRIES 4      /* attempts per point before it is deferred */
-/* failures, and more than successes, after which a thread stops trying */
+/* number of failures after which a thread stops trying, if it had fewer successes */
 #define MAX_FAILURES 256
 
-/* Inserts v; *busy is set if it must be deferred */
+/* Inserts v; *busy is set if it must be deferred. */
 static rb_status
 insert_concurrently(rb_inserter *w, uint32_t v, bool *busy)
 {
@@ -1027,7 +1028,7 @@ do_insert(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
-/* Gives each inserter the current arrays of the mesh */
+/* Gives each inserter the current arrays of the mesh. */
 static void
 begin_batch(rb_inserting *s)
 {
@@ -1056,7 +1057,7 @@ begin_batch(rb_inserting *s)
 }
 
 /*
- * Returns the unused slots of all inserters to the mesh and collects the deferred points in `left`
+ * Returns the unused slots of all inserters to the mesh and collects the deferred points in `left`.
  */
 static rb_status
 end_batch(rb_inserting *s, uint32_t **left, uint32_t *n)
@@ -1124,7 +1125,7 @@ close_inserters(rb_inserting *s)
 	rb_free(memory, (void **) &s->inserters);
 }
 
-/* Makes room for all tetrahedra, extrapolated from those of the first points */
+/* Makes room for all tetrahedra, extrapolated from those of the first points. */
 static rb_status
 room_for(rb_mesh *m, uint32_t done, uint32_t points, double share)
 {
@@ -1202,7 +1203,7 @@ insert_batch(rb_inserting *s, uint32_t from, uint32_t to)
 
 /*
  * Inserts the first points by one thread, then by all threads in batches that each multiply the
- * total by eight
+ * total by eight.
  */
 static rb_status
 insert_by_many(rb_mesh *m, const uint32_t *begun, bool *equal)
@@ -1254,7 +1255,7 @@ insert_all(rb_mesh *m, bool *flat)
 	return status == RB_OK ? insert_some(m, v, NULL, 0, m->npoints) : status;
 }
 
-/* Translates corners back to mesh indices and sets tet_of */
+/* Translates corners back to mesh indices and sets tet_of. */
 static rb_status
 restore_corner_indices(rb_mesh *m)
 {

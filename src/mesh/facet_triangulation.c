@@ -21,7 +21,7 @@ rb_sheet_free(rb_memory *memory, rb_sheet *sheet)
 	rb_table_free(memory, &sheet->edges);
 }
 
-/* Places a point above the triangles from..to, at a distance that is their size */
+/* Places a point above the triangles from..to, at a distance that is their size. */
 static rb_status
 place_above(rb_recovery *r, rb_sheet *sheet, uint32_t from, uint32_t to)
 {
@@ -129,7 +129,7 @@ sheet_room(rb_recovery *r, rb_sheet *sheet, uint32_t more)
 						 sizeof(rb_sheet_face));
 }
 
-/* Splits face f at point p on the boundary edge opposite its corner i */
+/* Splits face f at point p on the boundary edge opposite its corner i. */
 static rb_status
 cut_boundary(rb_recovery *r, rb_sheet *sheet, uint32_t f, uint32_t i, uint32_t p)
 {
@@ -181,7 +181,9 @@ link_faces(rb_recovery *r, rb_sheet *sheet)
 	return RB_OK;
 }
 
-/* Splits the two faces at the edge opposite corner i of face f into four, at point p on the edge */
+/*
+ * Splits the two faces at the edge opposite corner i of face f into four, at point p on the edge.
+ */
 static rb_status
 cut_soft(rb_recovery *r, rb_sheet *sheet, uint32_t f, uint32_t i, uint32_t p)
 {
@@ -213,7 +215,7 @@ cut_soft(rb_recovery *r, rb_sheet *sheet, uint32_t f, uint32_t i, uint32_t p)
 	return RB_OK;
 }
 
-/* Inserts the Steiner points of segments, on the boundary and along soft edges */
+/* Inserts the Steiner points of segments, on the boundary and along soft edges. */
 static rb_status
 cut_all(rb_recovery *r, rb_sheet *sheet)
 {
@@ -256,7 +258,7 @@ cut_all(rb_recovery *r, rb_sheet *sheet)
 	return RB_OK;
 }
 
-/* Inserts a point inside the facet into the face that contains it, as seen from above */
+/* Inserts a point inside the facet into the face that contains it, as seen from above. */
 static rb_status
 insert_inside(rb_recovery *r, rb_sheet *sheet, uint32_t p)
 {
@@ -300,7 +302,7 @@ insert_inside(rb_recovery *r, rb_sheet *sheet, uint32_t p)
 
 /*
  * Flips edges until the sheet is Delaunay (Lawson); the number of flips is limited because it may
- * not converge if the points are not coplanar
+ * not converge if the points are not coplanar.
  */
 static rb_status
 make_delaunay(rb_recovery *r, rb_sheet *sheet)

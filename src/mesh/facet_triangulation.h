@@ -18,7 +18,7 @@ typedef struct rb_sheet_face
 	uint32_t n[3];
 	/* 0 if the mesh has the face, RB_SHEET_MISSING if not; later the index of its missing region */
 	uint32_t region;
-	rb_tet_face there; /* the corresponding face of the mesh, if there is one */
+	rb_tet_face there; /* the corresponding face of the mesh, if it exists */
 } rb_sheet_face;
 
 typedef struct rb_sheet
@@ -35,14 +35,14 @@ typedef struct rb_sheet
 
 /*
  * Builds the constrained Delaunay triangulation of a facet from its triangles and its Steiner
- * points
+ * points.
  */
 extern rb_status rb_sheet_build(rb_recovery *r, rb_sheet *sheet, uint32_t facet);
 extern void rb_sheet_free(rb_memory *memory, rb_sheet *sheet);
 
 /*
  * Flips the edge opposite corner i of face f if its two faces form a convex quadrilateral; returns
- * true if it did
+ * true if it did.
  */
 extern bool rb_sheet_flip(rb_recovery *r, rb_sheet *sheet, uint32_t f, uint32_t i);
 

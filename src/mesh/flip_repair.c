@@ -27,7 +27,7 @@ typedef struct rb_mend
 {
 	rb_tet_face *queue; /* faces to check */
 	size_t n, cap;
-	/* from corners to subface index; built at the first flip of a facet's edge */
+	/* maps corners to the subface index; built at the first flip of a facet's edge */
 	rb_table subface_of;
 	bool known;
 	uint64_t flips;
@@ -44,7 +44,7 @@ push_face(rb_recovery *r, rb_mend *q, rb_tet_face f)
 	return status;
 }
 
-/* Returns true if the face should be flipped */
+/* Returns true if the face should be flipped. */
 static bool
 needs_flip(rb_mesh *m, uint32_t t, uint32_t k)
 {
@@ -59,7 +59,7 @@ needs_flip(rb_mesh *m, uint32_t t, uint32_t k)
 						  rb_mesh_point(m, e)) > 0;
 }
 
-/* Replaces old tetrahedra by new ones that fill the same space; all new ones must be positive */
+/* Replaces old tetrahedra by new ones that fill the same space; all new ones must be positive. */
 static rb_status
 replace_tets(rb_recovery *r, rb_mend *q, const uint32_t *old, int nold, uint32_t (*v)[4], int nnew,
 			 uint32_t *made)
@@ -147,7 +147,7 @@ are_positive(rb_mesh *m, uint32_t (*v)[4], int n)
 	return true;
 }
 
-/* Finds the subface with corners a, b, c; *number is its index, or RB_NONE */
+/* Finds the subface with corners a, b, c; *number is its index, or RB_NONE. */
 static rb_status
 number_of(rb_recovery *r, rb_mend *q, uint32_t a, uint32_t b, uint32_t c, uint32_t *number)
 {
@@ -165,7 +165,7 @@ number_of(rb_recovery *r, rb_mend *q, uint32_t a, uint32_t b, uint32_t c, uint32
 	return status;
 }
 
-/* Finds the subfaces abd and abe; *i is RB_NONE if they are not of one facet */
+/* Finds the subfaces abd and abe; *i is RB_NONE if they are not of one facet. */
 static rb_status
 soft_faces(rb_recovery *r, rb_mend *q, uint32_t a, uint32_t b, uint32_t d, uint32_t e, uint32_t *i,
 		   uint32_t *j)
@@ -181,13 +181,14 @@ soft_faces(rb_recovery *r, rb_mend *q, uint32_t a, uint32_t b, uint32_t d, uint3
 }
 
 /*
- * Replaces subfaces i and j, which share edge ab, by those that share de, with the same orientation
+ * Replaces subfaces i and j, which share edge ab, by those that share de, with the same
+ * orientation.
  */
 static rb_status
 flip_subfaces(rb_recovery *r, rb_mend *q, uint32_t i, uint32_t j, uint32_t a, uint32_t b,
 			  uint32_t d, uint32_t e)
 {
-	const uint32_t *v = r->subfaces[i].v; /* contains a, b and d in some order */
+	const uint32_t *v = r->subfaces[i].v; /* v contains a, b and d in some order */
 	bool forward = false;
 	rb_status status;
 
@@ -341,7 +342,7 @@ remove_edge(rb_recovery *r, rb_mend *q, uint32_t t, uint32_t a, uint32_t b, uint
 	return status;
 }
 
-/* Flips face k of t, which is not Delaunay */
+/* Flips face k of t, which is not Delaunay. */
 static rb_status
 flip_face(rb_recovery *r, rb_mend *q, uint32_t t, uint32_t k, bool *done)
 {

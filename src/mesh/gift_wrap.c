@@ -7,7 +7,7 @@
  */
 #include "mesh/half_cavity.h"
 
-/* Returns true if two faces with equal corners have the same orientation */
+/* Returns true if two faces with equal corners have the same orientation. */
 static bool
 turned_alike(const uint32_t *v, const uint32_t *w)
 {
@@ -44,7 +44,7 @@ may_pierce(rb_recovery *r, uint32_t p, uint32_t q, const uint32_t *t)
 	return (o[0] >= 0 && o[1] >= 0 && o[2] >= 0) || (o[0] <= 0 && o[1] <= 0 && o[2] <= 0);
 }
 
-/* Returns true if the tetrahedron of face v and vertex d would intersect an open face */
+/* Returns true if the tetrahedron of face v and vertex d would intersect an open face. */
 static bool
 runs_into(rb_recovery *r, const rb_cavity_half *half, const uint32_t *v, uint32_t d)
 {
@@ -107,7 +107,7 @@ choose_vertex(rb_recovery *r, const rb_cavity_half *half, const uint32_t *v, boo
 
 /*
  * Connects the faces of a new tetrahedron to the existing ones or leaves them open; *fits is false
- * if that fails
+ * if that fails.
  */
 static rb_status
 close_faces(rb_recovery *r, rb_cavity_half *half, uint32_t tet, bool *fits)

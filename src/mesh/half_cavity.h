@@ -18,8 +18,8 @@ typedef struct rb_base
 	/* if outside is RB_NONE: the face of the sheet, or RB_NONE for a face of a new tetrahedron */
 	uint32_t sheet;
 	uint32_t inside;  /* the new tetrahedron in front of it << 2 | its corner, or RB_NONE */
-	uint32_t behind;  /* the new tetrahedron behind it, if any */
-	bool constrained; /* on a facet: nothing beyond it may be changed */
+	uint32_t behind;  /* the new tetrahedron behind it, if it exists */
+	bool constrained; /* true if it is on a facet: nothing beyond it may be changed */
 } rb_base;
 
 typedef struct rb_cavity_half

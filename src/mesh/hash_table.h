@@ -14,7 +14,8 @@
 
 typedef struct rb_entry
 {
-	uint32_t key[3]; /* ascending; key[2] is RB_NONE for an edge, key[0] for an empty slot */
+	/* point indices, ascending; key[2] is RB_NONE for an edge, key[0] in an empty slot */
+	uint32_t key[3];
 	uint32_t value;
 } rb_entry;
 
@@ -59,7 +60,7 @@ rb_table_slot(const rb_table *t, const uint32_t *key)
 	return place;
 }
 
-/* Returns the value of a face, or of an edge if c is RB_NONE; NULL if it is not in the table */
+/* Returns the value of a face, or of an edge if c is RB_NONE; NULL if it is not in the table. */
 static inline uint32_t *
 rb_table_find(const rb_table *t, uint32_t a, uint32_t b, uint32_t c)
 {
@@ -133,7 +134,7 @@ rb_table_insert(rb_context *ctx, rb_table *t, uint32_t a, uint32_t b, uint32_t c
 
 /*
  * Removes all entries; also shrinks the part in use if the table is much larger than its contents
- * were
+ * were.
  */
 static inline void
 rb_table_clear(rb_table *t)

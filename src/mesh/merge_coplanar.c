@@ -29,15 +29,15 @@ typedef struct merging
 	rb_context *ctx;
 	rb_welded *w;
 	rb_exact_env env;
-	uint32_t *start; /* per point: position of its first edge */
+	uint32_t *start; /* for each point, the position of its first edge */
 	/* other end << 32 | index of a triangle side, or of a segment after all sides */
 	uint64_t *edges;
 	uint32_t *above;   /* union-find parent of each polygon, with a lower index, or itself */
-	bool *turned;      /* per polygon: oriented opposite to its parent */
+	bool *turned;      /* for each polygon, whether it is oriented opposite to its parent */
 	uint32_t *number;  /* facet of each polygon */
 	uint64_t *scratch; /* facets of the triangles at one edge */
 	size_t scratch_cap;
-	bool *gone;          /* per segment: to be removed */
+	bool *gone;          /* for each segment, whether it must be removed */
 	uint32_t (*more)[2]; /* edges that become segments */
 	size_t more_cap;
 	uint32_t nmore;
@@ -128,7 +128,7 @@ list_edges(merging *m)
 	return status;
 }
 
-/* Calls `visit` for each edge, ordered by its ends */
+/* Calls `visit` for each edge, ordered by its ends. */
 static rb_status
 visit_edges(merging *m, rb_status (*visit)(merging *m, const shared *e))
 {
@@ -158,7 +158,7 @@ triangle_of(const shared *e, uint32_t i)
 	return (uint32_t) e->entries[i] / 3;
 }
 
-/* Returns true if the side runs from the lower end to the higher one */
+/* Returns true if the side runs from the lower end to the higher one. */
 static inline bool
 runs_up(const merging *m, const shared *e, uint32_t i)
 {
@@ -167,7 +167,7 @@ runs_up(const merging *m, const shared *e, uint32_t i)
 
 /* ---- merging of polygons ---- */
 
-/* Returns the root of a polygon; *turned is set if the polygon is oriented opposite to it */
+/* Returns the root of a polygon; *turned is set if the polygon is oriented opposite to it. */
 static uint32_t
 first_of(merging *m, uint32_t polygon, bool *turned)
 {
@@ -269,7 +269,7 @@ unite_polygons(merging *m)
 
 /* ---- segments ---- */
 
-/* Determines whether some facet has exactly one side at the edge */
+/* Determines whether some facet has exactly one side at the edge. */
 static rb_status
 bounds_facet(merging *m, const shared *e, bool *bounds)
 {
@@ -358,7 +358,7 @@ write_segments(merging *m)
 
 /* ---- triangles ---- */
 
-/* Sorts triangles stably by `key`, whose values are below n and become the facets */
+/* Sorts triangles stably by `key`, whose values are below n and become the facets. */
 static rb_status
 sort_triangles(rb_context *ctx, rb_plc *plc, const uint32_t *key, uint32_t n, uint32_t **order)
 {
@@ -406,7 +406,7 @@ sort_triangles(rb_context *ctx, rb_plc *plc, const uint32_t *key, uint32_t n, ui
 	return RB_OK;
 }
 
-/* Orders triangles by facet and polygon, all oriented like the facet's first polygon */
+/* Orders triangles by facet and polygon, all oriented like the facet's first polygon. */
 static rb_status
 write_triangles(merging *m)
 {
@@ -497,11 +497,11 @@ typedef struct regrouping
 	const double *points;
 	const uint32_t (*faces)[3];
 	double near;    /* maximum distance by which rounding moves a Steiner point */
-	rb_table edges; /* from edge to its first side, or MANY */
-	uint32_t *next; /* per side: the second one at its edge, or RB_NONE */
+	rb_table edges; /* maps an edge to its first side, or to MANY */
+	uint32_t *next; /* for each side, the second one at its edge, or RB_NONE */
 } regrouping;
 
-/* marks a segment or an edge of three faces, across which nothing is united */
+/* value for a segment or an edge of three faces, across which nothing is united */
 #define MANY UINT32_MAX
 
 static double
@@ -510,7 +510,7 @@ length_between(const double *a, const double *b)
 	return hypot(hypot(b[0] - a[0], b[1] - a[1]), b[2] - a[2]);
 }
 
-/* Returns true if two faces are coplanar to within the rounding of points */
+/* Returns true if two faces are coplanar to within the rounding of points. */
 static bool
 may_be_flat(const regrouping *g, uint32_t side, uint32_t other)
 {
@@ -576,7 +576,7 @@ list_sides(regrouping *g, uint32_t nfaces, const uint32_t (*edges)[2], uint32_t 
 
 /*
  * Returns the distance that redblue_mesh_check allows between a Steiner point and its segment or
- * facet
+ * facet.
  */
 static double
 rounding_of(const double *points, uint32_t npoints)

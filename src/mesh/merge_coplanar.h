@@ -32,7 +32,7 @@
 
 /*
  * Returns the error of a point in a model with the given largest coordinate and extent; 0 if only
- * exactly coplanar points are to count as flat
+ * exactly coplanar points are to count as flat.
  */
 static inline double
 rb_flat_rounds(double largest, double extent)
@@ -42,7 +42,7 @@ rb_flat_rounds(double largest, double extent)
 			   : 0;
 }
 
-/* Computes a normal of the triangle; its length is twice the triangle's area */
+/* Computes a normal of the triangle; its length is twice the triangle's area. */
 static inline void
 rb_face_normal(const double *a, const double *b, const double *c, double *n)
 {
@@ -64,7 +64,7 @@ rb_dot(const double *u, const double *v)
 	return u[0] * v[0] + u[1] * v[1] + u[2] * v[2];
 }
 
-/* Returns the squared distance of two points */
+/* Returns the squared distance of two points. */
 static inline double
 rb_length2(const double *a, const double *b)
 {
@@ -73,7 +73,7 @@ rb_length2(const double *a, const double *b)
 	return x * x + y * y + z * z;
 }
 
-/* Returns the squared length of the longest side */
+/* Returns the squared length of the longest side. */
 static inline double
 rb_face_long2(const double *a, const double *b, const double *c)
 {
@@ -92,7 +92,7 @@ rb_four_long2(const double *const *at)
 	return x > far ? x : far;
 }
 
-/* Returns true if the four points may be no more than `height` above their largest triangle */
+/* Returns true if the four points may be no more than `height` above their largest triangle. */
 static inline bool
 rb_four_flat(const double *const *at, double height)
 {

@@ -32,16 +32,16 @@ typedef struct naming
 	rb_context *ctx;
 	const rb_polygons *in;
 	rb_exact_env env;
-	uint32_t *start;  /* per facet: position of its first triangle in `order` */
+	uint32_t *start;  /* for each facet, the position of its first triangle in `order` */
 	uint32_t *order;  /* triangles, ordered by facet */
-	uint8_t *several; /* per facet: it has more than one polygon */
+	uint8_t *several; /* for each facet, whether it has more than one polygon */
 	/* The current facet */
 	rb_boxes boxes;
-	uint32_t facet; /* RB_NONE if there is none */
-	int axis;       /* the axis of projection */
+	uint32_t facet; /* the current facet, or RB_NONE before the first one */
+	int axis;       /* axis of projection */
 	/* The point to locate */
 	const double *point[3];
-	int npoints; /* 1, or 3 to locate their centroid */
+	int npoints; /* number of these points: 1, or 3 to locate their centroid */
 	uint32_t best;
 } naming;
 
@@ -89,7 +89,7 @@ list_triangles(naming *w)
 	return RB_OK;
 }
 
-/* Returns the orientation of a triangle seen along the given axis */
+/* Returns the orientation of a triangle seen along the given axis. */
 static int
 turn_of(naming *w, uint32_t triangle, int axis)
 {
@@ -100,7 +100,7 @@ turn_of(naming *w, uint32_t triangle, int axis)
 	return rb_orient2d_at(&w->env, a[x], a[y], b[x], b[y], c[x], c[y]);
 }
 
-/* Chooses the axis nearest to the normal of a triangle along which it is not degenerate */
+/* Chooses the axis nearest to the normal of a triangle along which it is not degenerate. */
 static void
 choose_axis(naming *w, uint32_t triangle)
 {
@@ -158,7 +158,8 @@ enter_facet(naming *w, uint32_t facet)
 /* ---- point location ---- */
 
 /*
- * Returns exactly on which side of the line from p to q the point or centroid lies, on axes x and y
+ * Returns exactly on which side of the line from p to q the point or centroid lies, on axes x and
+ * y.
  */
 static int
 side_of(const naming *w, const double *p, const double *q, int x, int y)
@@ -223,7 +224,7 @@ try_triangle(void *user, uint32_t item)
 	return RB_OK;
 }
 
-/* Returns the scaled squared distance of p from a segment, on axes x and y */
+/* Returns the scaled squared distance of p from a segment, on axes x and y. */
 static double
 distance2_to_segment(const double *p, const double *a, const double *b, int x, int y, double scale)
 {
@@ -235,7 +236,7 @@ distance2_to_segment(const double *p, const double *a, const double *b, int x, i
 	return (wx - t * ux) * (wx - t * ux) + (wy - t * uy) * (wy - t * uy);
 }
 
-/* Returns the polygon of the facet's triangle nearest to p */
+/* Returns the polygon of the facet's triangle nearest to p. */
 static uint32_t
 nearest_polygon(const naming *w, const double *p)
 {
@@ -265,7 +266,7 @@ nearest_polygon(const naming *w, const double *p)
 	return best;
 }
 
-/* Finds the polygon of a facet that contains the point, or the centroid of three points */
+/* Finds the polygon of a facet that contains the point, or the centroid of three points. */
 static rb_status
 find_polygon(naming *w, uint32_t facet, uint32_t *polygon)
 {
@@ -305,7 +306,7 @@ find_polygon(naming *w, uint32_t facet, uint32_t *polygon)
 
 /* ---- mesh ---- */
 
-/* Lists the points on facets, ordered by facet */
+/* Lists the points on facets, ordered by facet. */
 static rb_status
 list_points(const naming *w, const rb_tets *tets, uint64_t **list, uint32_t *n)
 {
@@ -344,7 +345,7 @@ label_points(naming *w, rb_tets *tets)
 	return status;
 }
 
-/* Sets the polygon of each face; faces are ordered by facet */
+/* Sets the polygon of each face; faces are ordered by facet. */
 static rb_status
 label_faces(naming *w, rb_tets *tets)
 {
@@ -362,7 +363,7 @@ label_faces(naming *w, rb_tets *tets)
 	return status;
 }
 
-/* Sets the polygon of each segment, which is an edge of a triangle of its facet */
+/* Sets the polygon of each segment, which is an edge of a triangle of its facet. */
 static rb_status
 label_segments(naming *w, rb_tets *tets)
 {

@@ -14,7 +14,7 @@
 
 /*
  * Returns the new capacity, in elements: at least `need`, and large enough to make repeated growth
- * cheap
+ * cheap.
  */
 static size_t
 grown_capacity(size_t cap, size_t need)
@@ -142,7 +142,7 @@ rb_mesh_expect(rb_mesh *m, double ntets)
 	return resize_tets(m, (size_t) ntets);
 }
 
-/* Records the contents of a slot in the journal before it changes */
+/* Records the contents of a slot in the journal before it changes. */
 static void
 record_slot(rb_mesh *m, uint32_t t)
 {
@@ -292,7 +292,7 @@ rb_mesh_find_edge(rb_mesh *m, uint32_t a, uint32_t b, uint32_t *t, uint32_t *hit
 		}
 		if (k < 4)
 			continue;
-		if (nflat == 2) /* on the line from a to the corner common to both faces */
+		if (nflat == 2) /* b is on the line from a to the corner common to both faces */
 			*hit = tet->v[6 - corner - flat[0] - flat[1]];
 		return false;
 	}

@@ -44,7 +44,7 @@ typedef uint32_t rb_tet_face;
 
 /* Bits of a tetrahedron */
 #define RB_FACE_BIT(i) (1u << (i)) /* the face opposite corner i is on a facet */
-#define RB_MARK (1u << 10)         /* scratch mark; its user clears it afterwards */
+#define RB_MARK (1u << 10)         /* scratch mark; every user clears it afterwards */
 #define RB_MARK2 (1u << 11)
 /* created by a facet cavity (cavity.c) and not yet processed by flip_repair.c */
 #define RB_MADE (1u << 12)
@@ -98,14 +98,14 @@ typedef struct rb_cavity
 	uint32_t *inside; /* tetrahedra in conflict */
 	rb_rim *rim;
 	uint32_t *corners; /* vertices of the cavity boundary */
-	/* per vertex: its index in `corners`, valid only if that entry is the vertex */
+	/* for each vertex, its index in `corners`, valid only if that entry is the vertex */
 	uint32_t *place_of;
 	rb_tet_face *square; /* new faces by their edge, as a matrix, for a small boundary */
 	rb_rim_edge *edges;  /* hash table of new faces by edge, for a large boundary */
 	size_t inside_cap, rim_cap, corners_cap, place_of_cap, square_cap, edges_cap;
 	uint32_t ninside, nrim, ncorners;
 	double *points;
-	uint32_t *number;   /* per copied point: its index in the mesh */
+	uint32_t *number;   /* for each copied point, its index in the mesh */
 	rb_sphere *spheres; /* conflict test data of each tetrahedron */
 	size_t spheres_cap;
 } rb_cavity;
@@ -131,7 +131,7 @@ typedef struct rb_mesh
 	double *points;
 	uint32_t npoints;
 	size_t points_cap;
-	uint32_t *tet_of; /* per point: a tetrahedron with that corner, or RB_NONE */
+	uint32_t *tet_of; /* for each point, a tetrahedron with that corner, or RB_NONE */
 	size_t tet_of_cap;
 	/* Tetrahedra */
 	rb_tet *tets;
@@ -147,7 +147,7 @@ typedef struct rb_mesh
 	rb_was *was;
 	uint32_t nwas;
 	size_t was_cap;
-	bool tells; /* whether insertion reports its progress to the context */
+	bool tells; /* true if insertion reports its progress to the context */
 	rb_cavity cavity;
 } rb_mesh;
 
@@ -179,7 +179,7 @@ rb_tet_dead(const rb_mesh *m, uint32_t t)
 	return m->tets[t].v[0] == RB_DEAD;
 }
 
-/* Returns which corner of t is v, 0 to 3, or 4 if none is */
+/* Returns which corner of t is v, 0 to 3, or 4 if none is. */
 static inline uint32_t
 rb_tet_corner(const rb_tet *t, uint32_t v)
 {
@@ -194,7 +194,7 @@ rb_tet_ghost(const rb_tet *t)
 
 /* ---- predicates (predicate_cache.c) ---- */
 
-/* Returns the orientation (orient.h) of four points given by their indices */
+/* Returns the orientation (orient.h) of four points given by their indices. */
 extern int rb_mesh_orient(rb_mesh *m, uint32_t a, uint32_t b, uint32_t c, uint32_t d);
 
 /*
@@ -214,11 +214,11 @@ extern bool rb_mesh_conflict(rb_mesh *m, uint32_t t, uint32_t e);
 
 extern rb_status rb_mesh_init(rb_mesh *m, rb_context *ctx, const double *points, uint32_t npoints);
 extern void rb_mesh_free(rb_mesh *m);
-/* Makes room for `more` new tetrahedra */
+/* Makes room for `more` new tetrahedra. */
 extern rb_status rb_mesh_reserve(rb_mesh *m, uint32_t more);
-/* Makes room for `ntets` in all, without slack */
+/* Makes room for `ntets` in all, without slack. */
 extern rb_status rb_mesh_expect(rb_mesh *m, double ntets);
-/* Adds a tetrahedron with bits 0 and unset links; needs an earlier reserve */
+/* Adds a tetrahedron with bits 0 and unset links; needs an earlier reserve. */
 extern uint32_t rb_mesh_new_tet(rb_mesh *m, uint32_t a, uint32_t b, uint32_t c, uint32_t d);
 extern void rb_mesh_drop_tet(rb_mesh *m, uint32_t t);
 
@@ -237,7 +237,7 @@ rb_mesh_link(rb_mesh *m, rb_tet_face f, rb_tet_face g)
 	m->tets[f >> 2].n[f & 3] = g;
 	m->tets[g >> 2].n[g & 3] = f;
 }
-/* Adds a point that is in no tetrahedron yet; *v is its index */
+/* Adds a point that is in no tetrahedron yet; *v is its index. */
 extern rb_status rb_mesh_add_point(rb_mesh *m, const double *at, uint32_t *v);
 
 /*
@@ -248,12 +248,12 @@ extern rb_status rb_mesh_add_point(rb_mesh *m, const double *at, uint32_t *v);
  */
 extern bool rb_mesh_find_edge(rb_mesh *m, uint32_t a, uint32_t b, uint32_t *t, uint32_t *hit);
 
-/* Returns true if face abc exists; *f is then that face, seen from one side */
+/* Returns true if face abc exists; *f is then that face, seen from one side. */
 extern bool rb_mesh_find_face(rb_mesh *m, uint32_t a, uint32_t b, uint32_t c, rb_tet_face *f);
 
 /* ---- Delaunay tetrahedralization (delaunay.c, brio.c, canonical_order.c) ---- */
 
-/* Fills m->cavity with copies of the points in insertion order, and with their indices */
+/* Fills m->cavity with copies of the points in insertion order, and with their indices. */
 extern rb_status rb_mesh_order_points(rb_mesh *m);
 
 /*
@@ -276,7 +276,7 @@ extern rb_status rb_mesh_delaunay(rb_mesh *m, bool *flat);
  */
 extern rb_status rb_mesh_insert(rb_mesh *m, uint32_t v, uint32_t near, uint32_t *same);
 
-/* Returns a tetrahedron that contains `at`, or a ghost whose hull face it is beyond */
+/* Returns a tetrahedron that contains `at`, or a ghost whose hull face it is beyond. */
 extern uint32_t rb_mesh_locate(rb_mesh *m, const double *at, uint32_t near);
 
 #ifdef __cplusplus

@@ -37,7 +37,8 @@ typedef struct rb_plc
 	uint32_t nfacets;
 	uint32_t nsegments;
 	uint32_t nseeds;
-	const double *points;           /* x, y, z of each; finite and pairwise distinct */
+	/* coordinates x, y, z of each point; finite and pairwise distinct */
+	const double *points;
 	const uint32_t (*triangles)[3]; /* corners; three different points */
 	/* facet of each triangle, ascending; every facet has at least one */
 	const uint32_t *facet_of;
@@ -88,7 +89,7 @@ typedef struct rb_flaw
 	 * RB_FLAW_OFF_FACET and RB_FLAW_VOLUME
 	 */
 	double amount;
-	/* For a mesh that is wrong (volumes.h) */
+	/* Details of RB_FLAW_OFF_FACET and RB_FLAW_VOLUME (volumes.h) */
 	int64_t region;
 	double limit;  /* largest amount that rounding explains */
 	double volume; /* volume enclosed by the facets */

@@ -8,7 +8,7 @@
  * than this join. Each pair found is examined again to classify it.
  *
  * A flaw involves two objects, numbered in the order facets, segments, points. Pairs arrive from
- * several threads in any order. The flaws with the smallest numbers are kept, and for each two
+ * several threads in any order. The flaws with the smallest numbers are kept, and for each pair of
  * objects the worst one, at the first of their parts. The result therefore does not depend on the
  * order of arrival.
  */
@@ -52,7 +52,7 @@ find_lone_points(rb_context *ctx, rb_parts *parts)
 	return status;
 }
 
-/* Returns the points that are the corners of a part */
+/* Returns the points that are the corners of a part. */
 static void
 corners_of(const rb_parts *parts, uint32_t part, uint32_t *corner)
 {
@@ -210,7 +210,7 @@ typedef struct finding
 	rb_exact_env env;
 	sorted_flaw *found;
 	uint32_t n;
-	uint32_t cap; /* at least twice the limit plus one */
+	uint32_t cap; /* capacity: at least twice the limit plus one */
 	uint32_t limit;
 	bool more;
 } finding;
@@ -249,7 +249,7 @@ sift_down(sorted_flaw *x, uint32_t i, uint32_t n)
 	x[i] = moved;
 }
 
-/* Sorts the flaws and keeps one for each two objects, up to the limit */
+/* Sorts the flaws and keeps one for each pair of objects, up to the limit. */
 static void
 sort_and_trim(finding *f)
 {
@@ -288,7 +288,7 @@ object_of(const finding *f, uint32_t part)
 	return plc->nfacets + plc->nsegments + f->parts->point[part - f->parts->first_point];
 }
 
-/* Returns the index of an object among those of its kind */
+/* Returns the index of an object among those of its kind. */
 static uint32_t
 number_of(const finding *f, uint32_t object)
 {
@@ -322,7 +322,7 @@ record_flaw(finding *f, rb_flaw_kind kind, uint32_t x, uint32_t y, rb_meeting m,
 
 /*
  * Records the points of part `of` that lie on part `on` and are not its corners; returns true if
- * there are any
+ * there are any.
  */
 static bool
 record_points(finding *f, uint32_t of, uint32_t on, rb_meeting m)
@@ -362,7 +362,7 @@ same_corners(const finding *f, rb_meeting m)
 	return true;
 }
 
-/* Returns the center of what two parts share */
+/* Returns the center of what two parts share. */
 static void
 shared_center(finding *f, rb_meeting m, double *at)
 {

@@ -79,7 +79,7 @@ segment_add(rb_recovery *r, uint32_t u, uint32_t v, uint32_t facet, uint32_t *wh
 	return RB_OK;
 }
 
-/* Adds the boundary edges of one facet; the table counts the triangles at each edge */
+/* Adds the boundary edges of one facet; the table counts the triangles at each edge. */
 static rb_status
 facet_boundary(rb_recovery *r, uint32_t facet, rb_table *uses)
 {
@@ -122,7 +122,7 @@ facet_boundary(rb_recovery *r, uint32_t facet, rb_table *uses)
 
 /*
  * Finds the points at which two segments form an angle below 90 degrees; with more than six
- * segments, two always do
+ * segments, two always do.
  */
 static rb_status
 find_acute(rb_recovery *r)

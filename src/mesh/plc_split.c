@@ -145,7 +145,7 @@ put_point(splitting *s, const double *point, uint32_t *number)
 
 /* ---- order ---- */
 
-/* Compares the positions of p and q between a and b; rounding preserves the order on each axis */
+/* Compares the positions of p and q between a and b; rounding preserves the order on each axis. */
 static int
 compare_along(const double *a, const double *b, const double *p, const double *q)
 {
@@ -208,7 +208,7 @@ sort_list(const splitting *s, growing_array *l, size_t size, rb_compare order)
 	return rb_sort(s->ctx, l->at, l->n, size, order, s);
 }
 
-/* Returns the position of the first triple not below (a, b) */
+/* Returns the position of the first triple not below (a, b). */
 static uint32_t
 find_triple(const growing_array *l, uint32_t a, uint32_t b)
 {
@@ -255,7 +255,7 @@ note_line(splitting *s, uint32_t of, uint32_t other, uint32_t from, uint32_t to,
 	return status;
 }
 
-/* Records what another part leaves in a triangle: n points, the first of which has index `base` */
+/* Records what another part leaves in a triangle: n points, the first of which has index `base`. */
 static rb_status
 note_in_triangle(splitting *s, uint32_t of, uint32_t other, const rb_meet *m, int n, bool blue,
 				 uint32_t base)
@@ -372,7 +372,7 @@ cross_at(const splitting *s, const triangle_line *l, const triangle_line *m, dou
 	return rb_meet_line_plane(p, q, part_at(s, m->other), point);
 }
 
-/* Returns true if p is between a and b on each axis */
+/* Returns true if p is between a and b on each axis. */
 static bool
 is_between(const double *a, const double *b, const double *p)
 {
@@ -384,7 +384,7 @@ is_between(const double *a, const double *b, const double *p)
 
 /*
  * Returns true if the boxes of two lines overlap and neither line is clearly on one side of the
- * other
+ * other.
  */
 static bool
 may_cross(const splitting *s, const triangle_line *l, const triangle_line *m)
@@ -460,7 +460,7 @@ cross_lines(splitting *s)
 
 /* ---- unification of points ---- */
 
-/* Clears the hash table and makes it large enough to stay at least half empty */
+/* Clears the hash table and makes it large enough to stay at least half empty. */
 static rb_status
 clear_table(splitting *s, uint32_t n, uint32_t *mask)
 {
@@ -494,7 +494,7 @@ rename_points(splitting *s, growing_array *l)
 	l->n = n;
 }
 
-/* Returns the head of the chain of a grid cell */
+/* Returns the head of the chain of a grid cell. */
 static uint32_t *
 chain_of(splitting *s, uint32_t mask, const int64_t *cell)
 {
@@ -505,7 +505,7 @@ chain_of(splitting *s, uint32_t mask, const int64_t *cell)
 	return &AT(s->table, uint32_t)[(uint32_t) rb_mix(hash) & mask];
 }
 
-/* Returns the first point within distance `far` on each axis, or RB_NONE */
+/* Returns the first point within distance `far` on each axis, or RB_NONE. */
 static uint32_t
 near_point(splitting *s, uint32_t mask, const double *p, double far)
 {
@@ -646,7 +646,7 @@ put_ring(splitting *s, uint32_t point)
 	return status;
 }
 
-/* Appends a and the points on the edge from a to b, in this order */
+/* Appends a and the points on the edge from a to b, in this order. */
 static rb_status
 put_edge(splitting *s, uint32_t a, uint32_t b)
 {
@@ -676,7 +676,7 @@ put_bytes(splitting *s, const void *bytes, size_t n)
 	return status;
 }
 
-/* Appends a closed ring of n points to the polygon */
+/* Appends a closed ring of n points to the polygon. */
 static rb_status
 put_hole(splitting *s, const uint32_t *point, uint32_t n, uint32_t *rings)
 {
@@ -689,7 +689,7 @@ put_hole(splitting *s, const uint32_t *point, uint32_t n, uint32_t *rings)
 	return status;
 }
 
-/* Adds a line between two points: as a segment, and as an edge of the triangle's polygon */
+/* Adds a line between two points: as a segment, and as an edge of the triangle's polygon. */
 static rb_status
 put_piece(splitting *s, uint32_t from, uint32_t to, uint32_t outer, uint32_t *rings)
 {
@@ -733,7 +733,7 @@ put_triangle(splitting *s, uint32_t of, const uint32_t *corner)
 	return RB_OK;
 }
 
-/* Records that the triangle with the points in `ring` could not be split */
+/* Records that the triangle with the points in `ring` could not be split. */
 static void
 note_refused(splitting *s, uint32_t of)
 {
@@ -940,7 +940,7 @@ sort_corners(const uint32_t *t, uint32_t *to)
 	to[1] = t[2] < low ? low : t[2] > high ? high : t[2];
 }
 
-/* Removes all but the first of the triangles with equal corners */
+/* Removes all but the first of the triangles with equal corners. */
 static rb_status
 drop_triangles(splitting *s)
 {
@@ -977,7 +977,7 @@ drop_triangles(splitting *s)
 	return status;
 }
 
-/* Returns the table slot of a segment */
+/* Returns the table slot of a segment. */
 static uint32_t *
 segment_slot(splitting *s, uint32_t mask, uint32_t a, uint32_t b)
 {
@@ -1054,7 +1054,7 @@ drop_segments(splitting *s)
 	return status;
 }
 
-/* Allocates everything that can fail before the PLC is changed */
+/* Allocates everything that can fail before the PLC is changed. */
 static rb_status
 reserve_result(splitting *s)
 {
@@ -1079,7 +1079,7 @@ swap_blocks(rb_memory *memory, void **old, void **made)
 	*made = NULL;
 }
 
-/* Removes facets without triangles and renumbers the others */
+/* Removes facets without triangles and renumbers the others. */
 static void
 number_facets(splitting *s)
 {
@@ -1157,7 +1157,7 @@ free_splitting(splitting *s)
 	rb_parts_free(s->ctx->memory, &s->parts);
 }
 
-/* Splits everything that meets */
+/* Splits all parts that meet other parts. */
 static rb_status
 split_parts(splitting *s)
 {

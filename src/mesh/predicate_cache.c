@@ -13,7 +13,9 @@ rb_mesh_orient(rb_mesh *m, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 						  rb_mesh_point(m, d));
 }
 
-/* Decides cases that the filter leaves open; out of line, so that the filter keeps all registers */
+/*
+ * Decides cases that the filter leaves open; out of line, so that the filter keeps all registers.
+ */
 static int __attribute__((noinline)) insphere_hard(rb_mesh *m, const uint32_t *v)
 {
 	const double *p[5];

@@ -52,7 +52,7 @@ typedef struct rb_recovery
 	uint32_t *segment_facet;
 	uint32_t nsegments;
 	size_t segments_cap;
-	rb_table boundary; /* from edge to segment */
+	rb_table boundary; /* maps an edge to its segment */
 	/* For each triangle that is the only one of its facet: the segments of its edges 01, 12, 20 */
 	uint32_t (*edges)[3];
 	/* The triangles of facet f are facet_start[f] up to facet_start[f + 1] - 1 */
@@ -61,11 +61,12 @@ typedef struct rb_recovery
 	rb_subsegment *pieces;
 	uint32_t npieces;
 	size_t pieces_cap;
-	rb_table piece_of; /* from subsegment to segment, as filled by rb_recover_pieces */
+	rb_table piece_of; /* maps a subsegment to its segment; filled by rb_recover_pieces */
 	uint8_t *cuts;     /* number of times each segment was split, capped at 255 */
 	/* Number of points when segments were last recovered; 0 if all subsegments must be checked */
 	uint32_t points_then;
-	bool *acute; /* per PLC point: true if two of its segments form an angle below 90 degrees */
+	/* for each PLC point, whether two of its segments form an angle below 90 degrees */
+	bool *acute;
 	/* Steiner points, from plc->npoints on */
 	uint8_t *kind;
 	uint32_t *parent;
@@ -74,7 +75,8 @@ typedef struct rb_recovery
 	uint32_t *facet_points; /* Steiner points inside facets */
 	uint32_t nfacet_points;
 	size_t facet_points_cap;
-	bool *pointed; /* per facet: it had Steiner points inside when facet recovery last started */
+	/* for each facet, whether it had Steiner points inside when facet recovery last started */
+	bool *pointed;
 	/* Faces on facets, ordered by facet */
 	rb_subface *subfaces;
 	uint32_t nsubfaces;
@@ -82,8 +84,9 @@ typedef struct rb_recovery
 	/* Tetrahedra around a point (rb_recover_star) */
 	uint32_t *star;
 	size_t star_cap;
-	bool looks;                 /* this is a thread's copy that only reads the mesh */
-	bool carved;                /* a cavity was filled, so the mesh may not be Delaunay any more */
+	bool looks; /* true in a thread's copy, which only reads the mesh */
+	/* true if a cavity was filled, so that the mesh may not be Delaunay any more */
+	bool carved;
 	struct rb_facet_work *work; /* data of recover_facets.c */
 	/* For a large mesh, facets found complete before recovery; else NULL */
 	struct rb_facets_seen *seen;
@@ -103,7 +106,7 @@ rb_recover_flaw(rb_recovery *r, rb_flaw_kind kind, uint32_t a, uint32_t b, const
 }
 
 /*
- * Returns true if the work is to stop. Polls only for some i, so that short loops can call it every
+ * Returns true if the work must stop. Polls only for some i, so that short loops can call it every
  * time.
  */
 static inline bool
@@ -120,14 +123,14 @@ rb_recover_stops(const rb_recovery *r, uint32_t i)
 extern rb_status rb_recover_order(rb_context *ctx, const uint32_t *key, uint32_t n, uint32_t keys,
 								  uint32_t **order);
 
-/* Adds a Steiner point on segment or facet `parent`; it is in no tetrahedron yet */
+/* Adds a Steiner point on segment or facet `parent`; it is in no tetrahedron yet. */
 extern rb_status rb_recover_point(rb_recovery *r, const double *at, rb_vertex_kind kind,
 								  uint32_t parent, uint32_t *v);
 
-/* Fills piece_of with all subsegments; valid until one is split */
+/* Fills piece_of with all subsegments; valid until one is split. */
 extern rb_status rb_recover_pieces(rb_recovery *r);
 
-/* Collects all tetrahedra around v, including ghosts, in r->star */
+/* Collects all tetrahedra around v, including ghosts, in r->star. */
 extern rb_status rb_recover_star(rb_recovery *r, uint32_t v, uint32_t *n);
 
 /* ---- plc_segments.c ---- */
@@ -150,10 +153,10 @@ extern rb_status rb_recover_check_segments(rb_recovery *r, bool *again);
  */
 extern rb_status rb_recover_facets(rb_recovery *r, bool *again);
 
-/* Frees the list of facets that were complete from the start */
+/* Frees the list of facets that were complete from the start. */
 extern void rb_recover_forget(rb_recovery *r);
 
-/* Adds a point at the midpoint of a soft edge of a facet; the next round inserts it */
+/* Adds a point at the midpoint of a soft edge of a facet; the next round inserts it. */
 extern rb_status rb_recover_halve(rb_recovery *r, uint32_t a, uint32_t b, uint32_t facet);
 
 /*

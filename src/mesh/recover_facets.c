@@ -9,7 +9,7 @@
  * would not pay off.
  *
  * Nearly all faces exist from the start. For a large mesh, threads therefore first triangulate all
- * facets and find those that are complete, and where their faces are. When it is a facet's turn
+ * facets and find those that are complete, and where their faces are. When a facet is processed
  * later, it remains only to check that these faces are unchanged. A repeated recovery reuses this
  * result for all facets that have got no Steiner points since.
  */
@@ -73,7 +73,7 @@ add_subface(rb_recovery *r, const uint32_t *v, uint32_t facet)
 	return status;
 }
 
-/* Marks face f of the mesh as constrained, from both sides; returns false if it was already */
+/* Marks face f of the mesh as constrained, from both sides; returns false if it was already. */
 static bool
 constrain_face(rb_recovery *r, rb_tet_face f)
 {
@@ -87,7 +87,7 @@ constrain_face(rb_recovery *r, rb_tet_face f)
 	return true;
 }
 
-/* Reports that two facets share this face; the other facet is in the list already */
+/* Reports that two facets share this face; the other facet is in the list already. */
 static rb_status
 face_twice(rb_recovery *r, const uint32_t *v, uint32_t facet)
 {
@@ -109,7 +109,7 @@ face_twice(rb_recovery *r, const uint32_t *v, uint32_t facet)
 
 /*
  * Sets the region of each sheet face to 0 if the mesh has it, else to missing; returns the number
- * of missing faces
+ * of missing faces.
  */
 static uint32_t
 find_missing_faces(rb_recovery *r, rb_sheet *sheet)
@@ -165,8 +165,8 @@ follow_mesh(rb_recovery *r, rb_sheet *sheet)
 }
 
 /*
- * Groups missing faces into regions, numbered from 1, that are connected by edges which are
- * missing, too
+ * Groups missing faces into regions, numbered from 1. Faces are in one region if edges that are
+ * missing, too, connect them.
  */
 static rb_status
 find_regions(rb_recovery *r, struct rb_facet_work *w, uint32_t *regions)
@@ -240,7 +240,7 @@ rb_recover_halve(rb_recovery *r, uint32_t a, uint32_t b, uint32_t facet)
 
 /*
  * Adds a point inside a region: at the midpoint of its longest soft edge, or at the center of its
- * only face
+ * only face.
  */
 static rb_status
 add_inside(rb_recovery *r, const rb_sheet *sheet, uint32_t region)
@@ -289,7 +289,7 @@ add_inside(rb_recovery *r, const rb_sheet *sheet, uint32_t region)
 	return add_point(r, at, sheet->facet);
 }
 
-/* Returns true if the facet is one triangle with unsplit edges and the mesh has it */
+/* Returns true if the facet is one triangle with unsplit edges and the mesh has it. */
 static bool
 there_as_given(rb_recovery *r, uint32_t facet, rb_tet_face *f)
 {
@@ -402,7 +402,7 @@ find_complete_facets(rb_recovery *r, const uint32_t *order)
 	return status == RB_OK ? rb_each(r->ctx, r->mesh.team, n, BLOCK, do_find_complete, r) : status;
 }
 
-/* Invalidates the facets at which a segment was split since, or that have Steiner points inside */
+/* Invalidates the facets at which a segment was split since, or that have Steiner points inside. */
 static rb_status
 invalidate_changed(rb_recovery *r)
 {
@@ -465,7 +465,8 @@ still_there(const rb_mesh *m, const rb_seen_face *face)
 }
 
 /*
- * Constrains the faces of a facet that was complete; *done is false if one of them no longer exists
+ * Constrains the faces of a facet that was complete; *done is false if one of them no longer
+ * exists.
  */
 static rb_status
 constrain_complete(rb_recovery *r, const rb_complete_facet *seen, uint32_t facet, bool *done)
@@ -544,14 +545,14 @@ recover_facet(rb_recovery *r, uint32_t facet, uint32_t *lacking)
 		if (status == RB_OK && !done)
 		{
 			status = add_inside(r, sheet, i);
-			sheet->above = r->mesh.npoints; /* invalid from now on */
+			sheet->above = r->mesh.npoints; /* invalid from now on, since points are added */
 			++*lacking;
 		}
 	}
 	return status;
 }
 
-/* Orders facets so that consecutive ones are close in space, by their place in the mesh */
+/* Orders facets by their position in the mesh, so that consecutive ones are close in space. */
 static rb_status
 order_in_space(rb_recovery *r, uint32_t **order)
 {
@@ -567,7 +568,7 @@ order_in_space(rb_recovery *r, uint32_t **order)
 	return status;
 }
 
-/* Sorts the subfaces by facet; each facet has at least one, so the order is exact */
+/* Sorts the subfaces by facet; each facet has at least one, so the order is exact. */
 static rb_status
 sort_subfaces(rb_recovery *r)
 {
@@ -595,7 +596,7 @@ sort_subfaces(rb_recovery *r)
 	return status;
 }
 
-/* Finds the facets that have Steiner points inside */
+/* Finds the facets that have Steiner points inside. */
 static rb_status
 find_pointed(rb_recovery *r)
 {

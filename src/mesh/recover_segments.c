@@ -83,8 +83,8 @@ rb_recover_star(rb_recovery *r, uint32_t v, uint32_t *n)
 }
 
 /*
- * Returns the distance of two points, which may be anywhere in the range of doubles, so differences
- * are scaled
+ * Returns the distance of two points. Differences are scaled, because the points may be anywhere in
+ * the range of doubles.
  */
 static double
 point_distance(const double *a, const double *b)
@@ -103,7 +103,7 @@ point_distance(const double *a, const double *b)
 	return 2 * largest * sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
 }
 
-/* Returns the cosine of the angle at p between a and b */
+/* Returns the cosine of the angle at p between a and b. */
 static double
 angle_cosine(const double *p, const double *a, const double *b)
 {
@@ -158,21 +158,22 @@ encroaching_point(rb_recovery *r, uint32_t u, uint32_t v, uint32_t t)
 
 /*
  * Returns the power of two in (from, to) that is nearest to the middle, or the middle if there is
- * none
+ * none.
  */
 static double
 nearest_power(double from, double to)
 {
 	double middle = from + (to - from) / 2;
 	int e;
-	double power = (frexp(middle, &e), ldexp(1, e - 1)); /* at most middle */
+	/* the largest power of two that is at most `middle` */
+	double power = (frexp(middle, &e), ldexp(1, e - 1));
 
 	if (power <= from || (2 * power < to && 2 * power - middle < middle - power))
 		power *= 2;
 	return power > from && power < to ? power : middle;
 }
 
-/* Computes where to split subsegment p: *at is the distance from end *end of its segment */
+/* Computes where to split subsegment p: *at is the distance from end *end of its segment. */
 static void
 split_distance(rb_recovery *r, const rb_subsegment *p, uint32_t in_the_way, uint32_t *end,
 			   double *at)
@@ -210,7 +211,7 @@ split_distance(rb_recovery *r, const rb_subsegment *p, uint32_t in_the_way, uint
 	*at = wish;
 }
 
-/* Marks the points around v as having new tetrahedra in this pass */
+/* Marks the points around v as having new tetrahedra in this pass. */
 static rb_status
 touch_star(rb_recovery *r, uint32_t v, uint32_t pass, uint32_t *touched)
 {
@@ -224,7 +225,7 @@ touch_star(rb_recovery *r, uint32_t v, uint32_t pass, uint32_t *touched)
 	return status;
 }
 
-/* Returns true if the three points are exactly collinear */
+/* Returns true if the three points are exactly collinear. */
 static bool
 in_line(rb_recovery *r, uint32_t a, uint32_t b, uint32_t c)
 {
@@ -299,7 +300,7 @@ is_between(rb_recovery *r, const rb_subsegment *p, const double *at)
 		   (at[axis] - u[axis] < 0 && v[axis] - at[axis] < 0);
 }
 
-/* Splits subsegment i at point w */
+/* Splits subsegment i at point w. */
 static rb_status
 cut_piece(rb_recovery *r, uint32_t i, uint32_t w)
 {
@@ -317,7 +318,7 @@ cut_piece(rb_recovery *r, uint32_t i, uint32_t w)
 	return RB_OK;
 }
 
-/* Splits subsegment i, which is not an edge; it leaves its first end through tetrahedron t */
+/* Splits subsegment i, which is not an edge; it leaves its first end through tetrahedron t. */
 static rb_status
 split_piece(rb_recovery *r, uint32_t i, uint32_t t)
 {
@@ -368,7 +369,7 @@ split_piece(rb_recovery *r, uint32_t i, uint32_t t)
 	return RB_OK;
 }
 
-/* Creates one subsegment per segment, unless subsegments exist already */
+/* Creates one subsegment per segment, unless subsegments exist already. */
 static rb_status
 begin_pieces(rb_recovery *r)
 {
@@ -407,7 +408,7 @@ do_find_edges(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const rb_first_pass *first = arg;
 	const rb_recovery *r = first->r;
-	rb_mesh m = r->mesh; /* a copy with its own state of walks and predicates */
+	rb_mesh m = r->mesh; /* a copy with its own state for walks and predicates */
 	uint32_t t, hit;
 
 	(void) me;
@@ -576,7 +577,7 @@ rb_recover_check_segments(rb_recovery *r, bool *again)
 		if (status == RB_OK)
 			status = cut_piece(r, i, w);
 		*again = true;
-		r->points_then = 0; /* both halves must be checked */
+		r->points_then = 0; /* both halves must be checked next time */
 	}
 	return status;
 }

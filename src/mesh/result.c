@@ -26,14 +26,14 @@ typedef struct rb_regions
 	uint32_t *of;   /* region of each tetrahedron, or RB_NONE if it is dead or a ghost */
 	uint32_t count; /* number of regions, including the outside */
 	uint32_t real;  /* number of tetrahedra that are not ghosts */
-	bool all;       /* all of them are kept */
+	bool all;       /* true if all of them are kept */
 	int64_t *name;  /* number of each region in the result */
 	bool *named;
 	bool *dropped;
 	uint32_t *number; /* index of each kept tetrahedron in the result */
-	uint32_t *before; /* per block: number of counted elements in earlier blocks */
-	uint8_t *used;    /* per face: it belongs to a kept tetrahedron */
-	rb_table face_of; /* from corners to face */
+	uint32_t *before; /* for each block, the number of counted elements in earlier blocks */
+	uint8_t *used;    /* for each face, whether it belongs to a kept tetrahedron */
+	rb_table face_of; /* maps corners to the face */
 } rb_regions;
 
 static rb_status
@@ -48,7 +48,7 @@ fill_blocks(rb_regions *g, uint64_t n, rb_work work)
 	return rb_each_fill(g->r->ctx, g->r->mesh.team, n, BLOCK, work, g);
 }
 
-/* Replaces the counts of blocks by their prefix sums; returns the total */
+/* Replaces the counts of blocks by their prefix sums; returns the total. */
 static uint32_t
 sum_blocks(rb_regions *g)
 {
@@ -85,7 +85,7 @@ do_alone(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	g->before[from / BLOCK] = n;
 }
 
-/* Returns the root of t, halving the path to it */
+/* Returns the root of t, halving the path to it. */
 static uint32_t
 root_of(uint32_t *of, uint32_t t)
 {
@@ -103,7 +103,7 @@ root_of(uint32_t *of, uint32_t t)
 	return t;
 }
 
-/* Links the larger root to the smaller one, retrying if it is no longer a root */
+/* Links the larger root to the smaller one, retrying if it is no longer a root. */
 static void
 unite_sets(uint32_t *of, uint32_t a, uint32_t b)
 {
@@ -160,7 +160,7 @@ do_roots(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
-/* Marks the regions that a ghost adjoins through an unconstrained face as outside */
+/* Marks the regions that a ghost adjoins through an unconstrained face as outside. */
 static void
 do_outside(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -249,7 +249,7 @@ find_regions(rb_regions *g, rb_keep keep)
 	return status == RB_OK ? run_blocks(g, n, do_regions) : status;
 }
 
-/* Numbers regions without a seed from 1 up, skipping numbers used by seeds */
+/* Numbers regions without a seed from 1 up, skipping numbers used by seeds. */
 static rb_status
 count_regions(rb_recovery *r, rb_regions *g, rb_tets *tets)
 {
@@ -281,7 +281,7 @@ count_regions(rb_recovery *r, rb_regions *g, rb_tets *tets)
 	return status;
 }
 
-/* Applies the seeds: numbers regions and makes holes */
+/* Applies the seeds: numbers regions and makes holes. */
 static rb_status
 apply_seeds(rb_recovery *r, rb_regions *g, rb_tets *tets)
 {
@@ -410,7 +410,7 @@ do_used(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		}
 }
 
-/* Finds the faces of kept tetrahedra */
+/* Finds the faces of kept tetrahedra. */
 static rb_status
 find_used(rb_regions *g)
 {
@@ -431,7 +431,7 @@ find_used(rb_regions *g)
 	return status == RB_OK ? run_blocks(g, r->mesh.ntets, do_used) : status;
 }
 
-/* Writes the facet faces of kept tetrahedra, ordered by facet */
+/* Writes the facet faces of kept tetrahedra, ordered by facet. */
 static rb_status
 write_faces(rb_regions *g)
 {
@@ -460,7 +460,7 @@ write_faces(rb_regions *g)
 	return status;
 }
 
-/* Finds edges of kept tetrahedra that are subsegments of segments on no facet boundary */
+/* Finds edges of kept tetrahedra that are subsegments of segments on no facet boundary. */
 static rb_status
 find_loose_edges(const rb_regions *g, rb_table *used)
 {
@@ -537,7 +537,7 @@ write_edges(const rb_regions *g)
 	return status;
 }
 
-/* Marks the points of kept tetrahedra */
+/* Marks the points of kept tetrahedra. */
 static void
 do_mark(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {

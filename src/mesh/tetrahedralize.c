@@ -12,8 +12,8 @@
 #define LARGE RB_SIZE(1 << 14, 100)
 
 /*
- * Recovery is given up after ROUNDS rounds, or after ROUNDS_WITHOUT rounds in which the number of
- * added points did not drop. The facets are then not what they should be.
+ * Recovery is abandoned after ROUNDS rounds, or after ROUNDS_WITHOUT rounds in which the number of
+ * added points did not drop. In this case some facets are not as plc.h requires.
  */
 #define ROUNDS 24
 #define ROUNDS_WITHOUT 3
@@ -70,7 +70,7 @@ take_snapshot(rb_recovery *r, rb_snapshot *s)
 	return RB_OK;
 }
 
-/* Restores the snapshot, then inserts the points added since */
+/* Restores the snapshot, then inserts the points added since. */
 static rb_status
 restore_snapshot(rb_recovery *r, const rb_snapshot *s)
 {
@@ -99,7 +99,7 @@ restore_snapshot(rb_recovery *r, const rb_snapshot *s)
 	return status;
 }
 
-/* Reports the failure at the last point that was added */
+/* Reports the failure at the last point that was added. */
 static rb_status
 not_recovered(rb_recovery *r)
 {
@@ -111,7 +111,7 @@ not_recovered(rb_recovery *r)
 	return rb_recover_flaw(r, RB_FLAW_NOT_RECOVERED, parent, RB_NONE, rb_mesh_point(&r->mesh, v));
 }
 
-/* Reports a point that is in no tetrahedron: it equals another one, which a valid PLC excludes */
+/* Reports a point that is in no tetrahedron: it equals another one, which a valid PLC excludes. */
 static rb_status
 find_equal_points(rb_recovery *r)
 {
@@ -121,7 +121,7 @@ find_equal_points(rb_recovery *r)
 	return RB_OK;
 }
 
-/* Recovers segments and facets, repeating both when that required new points */
+/* Recovers segments and facets, repeating both when that required new points. */
 static rb_status
 recover_constraints(rb_recovery *r, rb_tets *tets)
 {

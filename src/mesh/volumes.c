@@ -46,7 +46,7 @@ typedef struct patch
 	double low, high;
 	double area;        /* sum of its triangles' areas, scaled */
 	uint32_t above;     /* the region on the side of the normal, or NO_REGION, UNSEEN or MIXED */
-	uint32_t below;     /* likewise on the opposite side */
+	uint32_t below;     /* the region on the opposite side, or one of these values */
 	uint32_t nfaces;    /* number of mesh faces on it */
 	uint32_t nends;     /* number of these faces at which a region ends */
 	double won;         /* approximate volume gained by the region below */
@@ -60,7 +60,7 @@ typedef struct region
 	double volume;      /* six times the surface's volume, scaled */
 	double limit;       /* six times the largest difference that rounding explains, scaled */
 	uint32_t worst;     /* the patch at which most volume is gained or lost */
-	bool unknown;       /* parts of its surface could not be compared */
+	bool unknown;       /* true if parts of its surface could not be compared */
 } region;
 
 typedef struct comparing
@@ -75,16 +75,17 @@ typedef struct comparing
 	patch *patches;
 	uint32_t npatches;
 	size_t patches_cap;
-	uint32_t *first_patch; /* per facet, with one more entry at the end */
+	uint32_t *first_patch; /* first patch of each facet, with one more entry at the end */
 	uint32_t *triangle_patch;
-	uint8_t *triangle_turned; /* per triangle: oriented opposite to its patch's first triangle */
-	uint32_t *face_patch;     /* patch of each mesh face, or RB_NONE if unknown */
-	uint8_t *unknown;         /* per facet: could not be matched */
+	/* for each triangle, whether it is oriented opposite to its patch's first triangle */
+	uint8_t *triangle_turned;
+	uint32_t *face_patch; /* patch of each mesh face, or RB_NONE if unknown */
+	uint8_t *unknown;     /* for each facet, whether it could not be matched */
 	/* Union-find structure of triangles or faces: parent << 1 | oriented opposite to the parent */
 	uint32_t *root;
 	rb_table sides;
-	rb_table pieces; /* from edge to subsegment */
-	rb_table faces;  /* from corners to mesh face */
+	rb_table pieces; /* maps an edge to its subsegment */
+	rb_table faces;  /* maps corners to the face of the mesh */
 	/* Regions */
 	int64_t *region_id;
 	region *regions;
@@ -110,7 +111,7 @@ scaled_point(const comparing *c, const double *points, uint32_t v, double *p)
 		p[k] = points[3 * (size_t) v + (size_t) k] * c->scale;
 }
 
-/* Adds the product a b c to the sum */
+/* Adds the product a b c to the sum. */
 static void
 add_product(rb_accumulator *sum, double a, double b, double c)
 {
@@ -122,7 +123,7 @@ add_product(rb_accumulator *sum, double a, double b, double c)
 		rb_accumulator_add(sum, low, c);
 }
 
-/* Adds sign times the determinant of three points to the sum */
+/* Adds sign times the determinant of three points to the sum. */
 static void
 add_determinant(rb_accumulator *sum, double sign, const double *a, const double *b, const double *c)
 {
@@ -135,7 +136,7 @@ add_determinant(rb_accumulator *sum, double sign, const double *a, const double 
 	}
 }
 
-/* Returns the determinant of three points relative to a fourth, rounded */
+/* Returns the determinant of three points relative to a fourth, rounded. */
 static double
 determinant_about(const double *o, const double *a, const double *b, const double *c)
 {
@@ -219,7 +220,7 @@ add_key(const comparing *c, uint64_t *key, uint32_t segment, const uint32_t *pie
 	key[1] += mix_bits(~(2 * (uint64_t) segment + 1));
 }
 
-/* Returns the root of an item; *turned is set if the item is oriented opposite to it */
+/* Returns the root of an item; *turned is set if the item is oriented opposite to it. */
 static uint32_t
 root_of(comparing *c, uint32_t item, bool *turned)
 {
@@ -240,7 +241,7 @@ root_of(comparing *c, uint32_t item, bool *turned)
 
 /*
  * Unites two items with a common edge; if it runs the same way in both, they are oriented
- * oppositely
+ * oppositely.
  */
 static void
 join_items(comparing *c, uint32_t a, uint32_t b, bool same_way)
@@ -333,7 +334,7 @@ add_heights(comparing *c, uint32_t t)
 	}
 }
 
-/* Builds the patches of the facet with the triangles from..to */
+/* Builds the patches of the facet with the triangles from..to. */
 static rb_status
 make_patches(comparing *c, uint32_t facet, uint32_t from, uint32_t to)
 {
@@ -433,7 +434,7 @@ is_compared(const comparing *c, uint32_t facet)
 		   c->first_patch[facet + 1] > c->first_patch[facet];
 }
 
-/* Computes the key of each component of mesh faces, and finds the patch with the same key */
+/* Computes the key of each component of mesh faces, and finds the patch with the same key. */
 static rb_status
 match_several(comparing *c)
 {
@@ -615,7 +616,7 @@ static const uint8_t face_corners[4][3] = {{1, 2, 3}, {0, 3, 2}, {0, 1, 3}, {0, 
 
 /*
  * Records the region on one side of a patch, which is valid only if it is the same all over the
- * patch
+ * patch.
  */
 static void
 record_side(comparing *c, uint32_t *side, uint32_t number)
@@ -676,7 +677,7 @@ mark_unknown_regions(comparing *c)
 
 /*
  * Adds face i of tetrahedron t, at which the region ends, to its sums; the corners run
- * counterclockwise from outside
+ * counterclockwise from outside.
  */
 static rb_status
 add_face(comparing *c, uint32_t t, uint32_t i, uint32_t inside, uint32_t outside)
@@ -742,7 +743,7 @@ add_mesh(comparing *c)
 	return status;
 }
 
-/* Subtracts a triangle from a region; sign is 1 if the normal points out of the region */
+/* Subtracts a triangle from a region; sign is 1 if the normal points out of the region. */
 static void
 subtract_triangle(comparing *c, uint32_t number, uint32_t t, double sign)
 {

@@ -26,7 +26,7 @@ typedef struct rb_volumes_input
 	const uint8_t *kind;    /* rb_vertex_kind of each point */
 	const uint32_t *parent; /* parent of each point */
 	const uint32_t (*tets)[4];
-	const uint32_t *neighbours; /* as in rb_tets */
+	const uint32_t *neighbours; /* neighbors of each tetrahedron, as in rb_tets */
 	const int64_t *region;      /* region of each tetrahedron */
 	const uint32_t (*faces)[3];
 	const uint32_t *face_facet;
@@ -34,8 +34,8 @@ typedef struct rb_volumes_input
 	const uint32_t *edge_segment;
 	const uint32_t (*segments)[2]; /* ends of each segment */
 	/*
-	 * Per facet: excluded from the comparison together with the regions it bounds. NULL if there
-	 * are none.
+	 * For each facet, whether it is excluded from the comparison together with the regions it
+	 * bounds. NULL if no facet is.
 	 */
 	const uint8_t *skipped;
 	/*
@@ -53,7 +53,7 @@ typedef struct rb_volumes_input
 
 typedef struct rb_volumes_fault
 {
-	bool far;       /* a point is off its facet; otherwise a region has the wrong volume */
+	bool far;       /* true if a point is off its facet; false if a region has the wrong volume */
 	uint32_t point; /* point off its facet */
 	/* The point's facet; for a region, the facet at which most of the volume is lost or gained */
 	uint32_t facet;
@@ -68,7 +68,7 @@ typedef rb_status (*rb_volumes_report)(void *arg, const rb_volumes_fault *fault)
 
 /*
  * Sets up a comparison of the result of rb_tetrahedralize or rb_refine with the PLC it was built
- * from
+ * from.
  */
 extern void rb_volumes_of_plc(const rb_plc *plc, const rb_tets *tets, rb_volumes_input *in);
 
@@ -101,7 +101,7 @@ extern void rb_volumes_of_surface(const rb_volumes_surface *kept, const rb_tets 
 extern rb_status rb_volumes_compare(rb_context *ctx, const rb_volumes_input *in,
 									rb_volumes_report tell, void *arg);
 
-/* Compares volumes until the first fault, which is returned as RB_BAD_PLC with *flaw set */
+/* Compares volumes until the first fault, which is returned as RB_BAD_PLC with *flaw set. */
 extern rb_status rb_volumes_check(rb_context *ctx, const rb_volumes_input *in, rb_flaw *flaw);
 
 #ifdef __cplusplus

@@ -59,7 +59,7 @@ should_stop(const welding *w, uint32_t i)
 
 /* ---- points ---- */
 
-/* Copies the first n points of each part of a set */
+/* Copies the first n points of each part of a set. */
 static rb_status
 copy_corners(welding *w, const rb_set *set, size_t n, double *to)
 {
@@ -102,7 +102,7 @@ gather_corners(welding *w)
 	return status;
 }
 
-/* Sets the row and the input set of a point from its first corner */
+/* Sets the row and the input set of a point from its first corner. */
 static void
 set_origin(welding *w, uint32_t point, uint32_t corner)
 {
@@ -123,7 +123,7 @@ set_origin(welding *w, uint32_t point, uint32_t corner)
 	}
 }
 
-/* Moves the first corner of each point to the front, and sets the point of every corner */
+/* Moves the first corner of each point to the front, and sets the point of every corner. */
 static rb_status
 number_points(welding *w)
 {
@@ -156,7 +156,7 @@ number_points(welding *w)
 		else
 		{
 			w->to->same_points += i >= w->first_of_points;
-			first[i] = first[first[i]]; /* that corner already has its point */
+			first[i] = first[first[i]]; /* the first corner already has its point */
 		}
 		if (should_stop(w, i))
 			return RB_STOPPED;
@@ -193,7 +193,7 @@ segment_slot(welding *w, uint32_t (*segments)[2], uint32_t from, uint32_t to)
 	return &w->table[at];
 }
 
-/* Adds the segments of nonzero length, each once */
+/* Adds the segments of nonzero length, each once. */
 static rb_status
 add_segments(welding *w)
 {
@@ -246,7 +246,7 @@ add_segments(welding *w)
 
 /* ---- facets ---- */
 
-/* Returns true if three points are collinear, that is, collinear in each coordinate projection */
+/* Returns true if three points are collinear, that is, collinear in each coordinate projection. */
 static bool
 is_flat(welding *w, const uint32_t *t)
 {
@@ -276,7 +276,7 @@ bad_facet(welding *w, rb_flaw_kind kind, uint32_t row, uint32_t face, const doub
 	return RB_BAD_PLC;
 }
 
-/* Finds three points of the plane that contains n triangles of a facet, if there is one */
+/* Finds three points of the plane that contains n triangles of a facet, if there is one. */
 static void
 find_plane(rb_exact_env *env, const double *points, const uint32_t (*t)[3], uint32_t n,
 		   uint32_t *plane)
@@ -295,7 +295,7 @@ find_plane(rb_exact_env *env, const double *points, const uint32_t (*t)[3], uint
 }
 
 /*
- * Completes the last facet, whose triangles start at `first`: finds its plane and checks its edges
+ * Completes the last facet, whose triangles start at `first`: finds its plane and checks its edges.
  */
 static rb_status
 finish_facet(welding *w, uint32_t first)
@@ -351,7 +351,7 @@ reserve_facets(welding *w)
 	return status;
 }
 
-/* Groups the rows that share an id; leaves `group` NULL if all ids differ */
+/* Groups the rows that share an id; leaves `group` NULL if all ids differ. */
 static rb_status
 find_groups(welding *w)
 {
@@ -488,7 +488,7 @@ rb_weld(rb_context *ctx, const rb_weld_input *in, rb_welded *to, rb_flaw *flaw)
 	return status;
 }
 
-/* Copies n elements into a new array, which has room for at least one */
+/* Copies n elements into a new array, which has room for at least one. */
 static rb_status
 copy_array(rb_context *ctx, const void *from, uint32_t n, size_t element, void **to)
 {

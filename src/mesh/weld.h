@@ -33,7 +33,10 @@ typedef enum rb_weld_side
 	RB_WELD_FACETS,
 	RB_WELD_SEGMENTS,
 	RB_WELD_POINTS,
-	RB_WELD_SPLIT /* none: created where parts cross (rb_weld_split); its row is RB_NONE */
+	/*
+	 * no input set: the point was created where parts cross (rb_weld_split), and its row is RB_NONE
+	 */
+	RB_WELD_SPLIT
 } rb_weld_side;
 
 /*
@@ -46,8 +49,8 @@ typedef struct rb_welded
 {
 	rb_plc plc;
 	uint32_t npolygons;
-	uint32_t *facet_row;  /* per polygon: its row in the set of facets */
-	uint32_t *facet_face; /* per polygon: its index within that row, from 0 */
+	uint32_t *facet_row;  /* for each polygon, its row in the set of facets */
+	uint32_t *facet_face; /* for each polygon, its index within that row, from 0 */
 	/*
 	 * Three points of each polygon's plane; the first is RB_NONE if its corners are not exactly
 	 * coplanar
@@ -62,7 +65,7 @@ typedef struct rb_welded
 	uint32_t *polygon_of;
 	/* Row of each given segment, or RB_NONE if it was created where facets cross or bend */
 	uint32_t *segment_row;
-	uint32_t *point_row; /* per point: a row that contains it, in the set point_side */
+	uint32_t *point_row; /* for each point, a row that contains it, in the set point_side */
 	uint8_t *point_side; /* rb_weld_side of each point */
 	/*
 	 * Number of segments dropped because they were given twice or (rb_weld_merge) also bound a
@@ -169,7 +172,7 @@ typedef struct rb_polygons
 	const uint32_t *polygon_of;
 } rb_polygons;
 
-/* Returns the polygons of a welded PLC; valid as long as the PLC is */
+/* Returns the polygons of a welded PLC; valid as long as the PLC is. */
 extern rb_polygons rb_weld_polygons(const rb_welded *welded);
 
 /*

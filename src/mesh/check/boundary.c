@@ -16,16 +16,16 @@
 typedef struct boundary
 {
 	rb_checking *k;
-	uint32_t *faces; /* boundary faces as tet << 2 | corner */
+	uint32_t *faces; /* boundary faces, each as tet << 2 | corner */
 	uint32_t n;
-	uint32_t *fan; /* union-find structure of fans, per corner 3 f + i */
+	uint32_t *fan; /* union-find structure of fans, for each corner 3 f + i */
 	uint32_t nedges;
 	uint32_t npoints;
 	uint32_t nfans;
 	uint32_t odd; /* number of edges that do not have two faces */
 } boundary;
 
-/* Returns the corners of a face, counterclockwise from outside */
+/* Returns the corners of a face, counterclockwise from outside. */
 static void
 face_corners(const boundary *b, uint32_t f, uint32_t v[3])
 {
@@ -176,7 +176,7 @@ two_faces(boundary *b, uint32_t side, uint32_t other)
 	return RB_OK;
 }
 
-/* Pairs the sides of each edge, and unites corners into fans */
+/* Pairs the sides of each edge, and unites corners into fans. */
 static rb_status
 check_edges(boundary *b)
 {
@@ -188,8 +188,8 @@ check_edges(boundary *b)
 	RB_TRY(rb_check_scratch(k, 3, 3 * (size_t) b->n));
 	RB_TRY(rb_pairs_init(k->ctx, &k->local, 3 * (size_t) b->n / 2, false));
 	b->fan = k->scratch[1];
-	first = k->scratch[2]; /* per side: the first side on its edge */
-	uses = k->scratch[3];  /* per first side: number of sides on its edge */
+	first = k->scratch[2]; /* for each side, the first side on its edge */
+	uses = k->scratch[3];  /* for each first side, the number of sides on its edge */
 	for (uint32_t f = 0; f < b->n; f++)
 	{
 		uint32_t v[3];
@@ -252,14 +252,15 @@ count_points(boundary *b)
 }
 
 /*
- * Checks that no component of the boundary encloses a cavity; fans of one face are in one component
+ * Checks that no component of the boundary encloses a cavity; fans of one face are in one
+ * component.
  */
 static rb_status
 find_cavities(boundary *b)
 {
 	rb_checking *k = b->k;
 	const double scale = k->scale;
-	double *sums; /* per component: six times its volume, and the sum of magnitudes */
+	double *sums; /* for each component, six times its volume, and the sum of magnitudes */
 
 	RB_TRY(rb_check_scratch(k, 5, 4 * (size_t) b->n));
 	sums = (double *) k->scratch[5];

@@ -38,7 +38,7 @@ extern void rb_pairs_free(rb_memory *memory, rb_pairs *t);
  */
 extern rb_status rb_pairs_insert(rb_context *ctx, rb_pairs *t, uint32_t a, uint32_t b,
 								 uint32_t value, uint32_t *was);
-/* Returns the value, or RB_NONE if absent */
+/* Returns the value, or RB_NONE if absent. */
 extern uint32_t rb_pairs_get(const rb_pairs *t, uint32_t a, uint32_t b);
 
 /* Members by group: those of group g are member[start[g]] to member[start[g + 1] - 1], ascending */
@@ -65,14 +65,14 @@ rb_hash_triple(uint32_t a, uint32_t b, uint32_t c)
 	return (uint32_t) ((x ^ x >> 32) * 0x94d049bb133111ebu >> 32);
 }
 
-/* Returns the slot at which probing for a hash starts, in a table of cap slots */
+/* Returns the slot at which probing for a hash starts, in a table of cap slots. */
 static inline uint32_t
 rb_hash_slot(uint32_t hash, uint32_t cap)
 {
 	return (uint32_t) ((uint64_t) hash * cap >> 32);
 }
 
-/* Sorts three numbers ascending; returns 1 if that took an odd permutation, else 0 */
+/* Sorts three numbers ascending; returns 1 if that took an odd permutation, else 0. */
 static inline int
 rb_sort3(uint32_t v[3])
 {
@@ -93,12 +93,13 @@ rb_sort3(uint32_t v[3])
 
 /* ---- state of the checker ---- */
 
-#define RB_EXCLUDED 2 /* in place of a sign: this tetrahedron is excluded from the mesh */
-/* In place of a neighbor: there is one, but tests that involve both tetrahedra are skipped */
+#define RB_EXCLUDED 2 /* replaces the sign of a tetrahedron that is excluded from the mesh */
+/* Replaces a neighbor: there is one, but tests that involve both tetrahedra are skipped */
 #define RB_NO_TEST (UINT32_MAX - 1)
 
 /* Bits of a point */
-#define RB_POINT_BAD 1u      /* not finite: predicates cannot be evaluated */
+/* has a coordinate that is not finite: predicates cannot be evaluated */
+#define RB_POINT_BAD 1u
 #define RB_POINT_USED 2u     /* a corner of a tetrahedron */
 #define RB_POINT_SEEN 4u     /* on a segment or facet and found there */
 #define RB_POINT_REPORTED 8u /* a fault of its kind or parent was reported */
@@ -125,7 +126,7 @@ typedef struct rb_checking
 	rb_check_report *report;
 	size_t list_cap;
 	uint32_t nfacets;
-	bool has_holes; /* the mesh has holes, or that is unknown */
+	bool has_holes; /* true if the mesh has holes, or if that is unknown */
 	double diagonal;
 	double largest; /* largest coordinate */
 	/*
@@ -140,25 +141,25 @@ typedef struct rb_checking
 	/* Tetrahedra */
 	int8_t *sign;
 	/*
-	 * per face tet << 2 | corner: the same face seen from its other side, or RB_NONE on the
+	 * for each face tet << 2 | corner, the same face seen from its other side, or RB_NONE on the
 	 * boundary
 	 */
 	uint32_t *mate;
-	uint8_t *on_facet; /* per tetrahedron: one bit for each face on a facet */
+	uint8_t *on_facet; /* for each tetrahedron, one bit for each face on a facet */
 	uint32_t *faces;   /* hash table of faces */
 	uint32_t faces_cap;
 	uint32_t nfaces; /* number of distinct faces of tetrahedra */
 	uint32_t ntets;  /* number of tetrahedra that are not excluded */
 	rb_pairs edges;  /* edges of tetrahedra */
 	/* Faces and edges listed in the mesh */
-	uint8_t *face_ok; /* per listed face: usable in later tests */
+	uint8_t *face_ok; /* for each listed face, whether later tests can use it */
 	uint8_t *edge_ok;
-	rb_pairs claimed;    /* from edge to its index in in->edges */
-	rb_pairs segments;   /* from the two ends to the segment */
+	rb_pairs claimed;    /* maps an edge to its index in in->edges */
+	rb_pairs segments;   /* maps two ends to the segment */
 	rb_buckets edges_of; /* edges of each segment */
 	rb_buckets faces_of; /* faces of each facet */
-	uint8_t *facet_bad;  /* per facet: a part of it was excluded */
-	uint8_t *facet_far;  /* per facet: points far from it were reported */
+	uint8_t *facet_bad;  /* for each facet, whether a part of it was excluded */
+	uint8_t *facet_far;  /* for each facet, whether points far from it were reported */
 	uint8_t *segment_bad;
 	rb_deferred_test *wanted;
 	size_t wanted_cap;
@@ -223,7 +224,7 @@ rb_check_corners(const rb_checking *k, uint32_t face, uint32_t v[3])
 			return try_;         \
 	} while (0)
 
-/* Allocates n words of scratch array i */
+/* Allocates n words of scratch array i. */
 static inline rb_status
 rb_check_scratch(rb_checking *k, int i, size_t n)
 {
@@ -234,7 +235,8 @@ rb_check_scratch(rb_checking *k, int i, size_t n)
 
 extern rb_status rb_check_fault(rb_checking *k, rb_fault_kind kind, uint32_t a, uint32_t b,
 								uint32_t c, double amount);
-extern void rb_check_order(rb_checking *k, rb_fault *spare); /* spare has room for all faults */
+/* Sorts the listed faults by kind. `spare` must have room for all of them. */
+extern void rb_check_order(rb_checking *k, rb_fault *spare);
 
 /* ---- parts of the checker ---- */
 
@@ -249,10 +251,10 @@ extern rb_status rb_check_facets(rb_checking *k);   /* facets.c */
 extern rb_status rb_check_volumes(rb_checking *k);  /* volumes.c */
 extern rb_status rb_check_kept(rb_checking *k);     /* region.c */
 
-/* Returns the tetrahedron face with the given ascending corners, or RB_NONE */
+/* Returns the tetrahedron face with the given ascending corners, or RB_NONE. */
 extern uint32_t rb_check_find_face(const rb_checking *k, const uint32_t v[3]); /* tets.c */
 
-/* Records a test that rb_check_kept runs */
+/* Records a test that rb_check_kept runs. */
 extern rb_status rb_check_defer(rb_checking *k, const rb_deferred_test *w); /* faults.c */
 
 #ifdef __cplusplus

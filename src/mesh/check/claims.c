@@ -36,7 +36,7 @@ one_face(rb_checking *k, uint32_t f)
 }
 
 /*
- * Marks both sides of a face that is in the mesh; otherwise records a test of whether it should be
+ * Marks both sides of a face that is in the mesh; otherwise records a test of whether it should be.
  */
 static rb_status
 find_face(rb_checking *k, uint32_t f, const uint32_t v[3])

@@ -16,15 +16,17 @@ typedef struct facets
 	rb_checking *k;
 	uint32_t f;
 	uint32_t from, to; /* range of its triangles in the PLC */
-	bool quiet;        /* a part is missing and was reported, so gaps are not reported */
-	/* Per segment: 2 * (f + 1) if it is on the boundary, 1 more if it is inside */
+	bool quiet;        /* true if a missing part was reported, so gaps are not reported */
+	/*
+	 * For each segment, 2 * (f + 1) if it is on the boundary of facet f, and 1 more if it is inside
+	 */
 	uint32_t *on_segment;
-	uint32_t *corner; /* per point: f + 1 if it is a corner of the facet's triangles */
-	/* per face edge, indexed by first use: its second use; a use is 3 * face + corner */
+	uint32_t *corner; /* for each point, f + 1 if it is a corner of the triangles of facet f */
+	/* for each face edge, given by its first use, its second use; a use is 3 * face + corner */
 	uint32_t *side;
 	uint32_t *uses;
 	int axis;
-	double normal[3]; /* unit vector */
+	double normal[3]; /* unit normal of the facet */
 	double low, high; /* range of the triangles along the normal */
 	int turn;         /* sign of most triangles, seen along the axis */
 	double area;      /* twice the area seen along the axis, scaled */
@@ -39,7 +41,7 @@ own_point(const facets *c, uint32_t p)
 	return c->k->in->plc->points + 3 * (size_t) p;
 }
 
-/* Computes the scaled normal of a triangle */
+/* Computes the scaled normal of a triangle. */
 static void
 scaled_normal(const facets *f, const double *a, const double *b, const double *c, double n[3])
 {
@@ -54,7 +56,7 @@ scaled_normal(const facets *f, const double *a, const double *b, const double *c
 		n[i] = u[(i + 1) % 3] * v[(i + 2) % 3] - u[(i + 2) % 3] * v[(i + 1) % 3];
 }
 
-/* Chooses the axis from the sum of normals, oriented to one side if faces may run either way */
+/* Chooses the axis from the sum of normals, oriented to one side if faces may run either way. */
 static void
 choose_axis(facets *c, const double sum[3])
 {
@@ -76,7 +78,7 @@ height_above(const facets *c, const double *p, const double *o)
 		   c->normal[2] * (p[2] - o[2]);
 }
 
-/* Computes the facet's properties from its triangles */
+/* Computes the facet's properties from its triangles. */
 static rb_status
 measure_triangles(facets *c)
 {
@@ -159,7 +161,7 @@ measure_triangles(facets *c)
 	return RB_OK;
 }
 
-/* Computes the facet's axis from its faces, if there are no triangles */
+/* Computes the facet's axis from its faces, if there are no triangles. */
 static rb_status
 by_faces(facets *c)
 {
@@ -184,7 +186,7 @@ by_faces(facets *c)
 	return RB_OK;
 }
 
-/* Returns the orientation of three points seen along the axis */
+/* Returns the orientation of three points seen along the axis. */
 static int
 turn_of(const facets *c, uint32_t p, uint32_t q, uint32_t r)
 {
@@ -216,7 +218,7 @@ is_near_line(const facets *c, uint32_t p, uint32_t q, uint32_t r)
 			   hypot(hypot((b[0] - a[0]) * scale, (b[1] - a[1]) * scale), (b[2] - a[2]) * scale);
 }
 
-/* Returns true if v is a mesh face with three nearly collinear corners */
+/* Returns true if v is a mesh face with three nearly collinear corners. */
 static bool
 is_thin_face(const facets *c, const uint32_t *v)
 {
@@ -263,7 +265,7 @@ one_corner(facets *c, uint32_t face, uint32_t p)
 	return rb_check_fault(k, RB_FAULT_FACET_CORNER, face, c->f, p, 0);
 }
 
-/* Checks all faces: their corners, areas and shared edges */
+/* Checks all faces: their corners, areas and shared edges. */
 static rb_status
 check_faces(facets *c, double *area, uint32_t *points)
 {
@@ -323,7 +325,7 @@ check_faces(facets *c, double *area, uint32_t *points)
 	return RB_OK;
 }
 
-/* Checks that each edge is used once on the boundary and elsewhere twice, from both sides */
+/* Checks that each edge is used once on the boundary and elsewhere twice, from both sides. */
 static rb_status
 check_edges(facets *c)
 {
@@ -368,8 +370,8 @@ check_edges(facets *c)
 }
 
 /*
- * Tests whether a facet without faces adjoins the inside of the mesh, and records that as a later
- * test
+ * Tests whether a facet without faces adjoins the inside of the mesh, and records this for a later
+ * test.
  */
 static rb_status
 check_missing_facet(facets *c)
@@ -445,7 +447,7 @@ one_facet(facets *c)
 	return RB_OK;
 }
 
-/* Allocates scratch memory for the largest facet */
+/* Allocates scratch memory for the largest facet. */
 static rb_status
 make_room(facets *c)
 {

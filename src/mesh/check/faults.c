@@ -17,7 +17,7 @@ rb_fault_text(rb_fault_kind kind)
 	return (unsigned) kind < RB_FAULT_KINDS ? texts[kind] : "unknown fault";
 }
 
-/* Makes room for one more element, doubling a full array */
+/* Makes room for one more element, doubling a full array. */
 static rb_status
 one_more(rb_context *ctx, void **block, size_t *cap, size_t n, size_t element)
 {

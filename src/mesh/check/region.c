@@ -20,7 +20,7 @@ orient_sign(const rb_checking *k, uint32_t a, uint32_t b, uint32_t c, uint32_t d
 }
 
 /*
- * Returns true if tetrahedron (u, x[0], x[1], x[2]) contains the start of the edge or face to test
+ * Returns true if tetrahedron (u, x[0], x[1], x[2]) contains the start of the edge or face to test.
  */
 static bool
 contains_start(const rb_checking *k, const rb_deferred_test *w, uint32_t u, const uint32_t x[3])

@@ -11,7 +11,7 @@ typedef struct segment_ends
 	uint32_t *n;
 } segment_ends;
 
-/* Returns the distance of p from line ab */
+/* Returns the distance of p from line ab. */
 static double
 distance_to_line(const double *a, const double *b, const double *p)
 {
@@ -28,7 +28,7 @@ distance_to_line(const double *a, const double *b, const double *p)
 	return hypot(hypot(c[0], c[1]), c[2]);
 }
 
-/* Checks that the list has the segments of the PLC first, then boundaries of facets */
+/* Checks that the list has the segments of the PLC first, then boundaries of facets. */
 static rb_status
 check_listed_segments(rb_checking *k)
 {
@@ -56,7 +56,7 @@ check_listed_segments(rb_checking *k)
 	return RB_OK;
 }
 
-/* Fills in the edges that end at each point, and finds the ends of the path */
+/* Fills in the edges that end at each point, and finds the ends of the path. */
 static rb_status
 fill_ends(rb_checking *k, segment_ends *at, uint32_t s, bool *good, uint32_t tips[2],
 		  uint32_t *ntips)

@@ -50,7 +50,7 @@ check_tet(rb_checking *k, uint32_t t, double *sum, double *rest)
 	return RB_OK;
 }
 
-/* Returns the slot of a face, used or not; its corners are ascending */
+/* Returns the slot of a face, used or not; its corners are ascending. */
 static uint32_t
 slot_of(const rb_checking *k, const uint32_t v[3])
 {
@@ -75,7 +75,7 @@ rb_check_find_face(const rb_checking *k, const uint32_t v[3])
 	return k->faces[slot_of(k, v)];
 }
 
-/* Returns the side of a face on which its tetrahedron lies, 1 or -1, or 0 if unknown */
+/* Returns the side of a face on which its tetrahedron lies, 1 or -1, or 0 if unknown. */
 static int
 side_of(const rb_checking *k, uint32_t face)
 {
@@ -124,7 +124,7 @@ put_face(rb_checking *k, uint32_t face)
 	return RB_OK;
 }
 
-/* Returns another tetrahedron with the same corners, or RB_NONE */
+/* Returns another tetrahedron with the same corners, or RB_NONE. */
 static uint32_t
 twin_of(const rb_checking *k, uint32_t t)
 {

@@ -9,7 +9,7 @@
 #include "mesh/check/checking.h"
 #include "mesh/volumes.h"
 
-/* Returns true after faults that invalidate corners or neighbors, or that change the surface */
+/* Returns true after faults that invalidate corners or neighbors, or that change the surface. */
 static bool
 is_broken(const rb_checking *k)
 {

@@ -20,14 +20,14 @@ typedef struct rb_mesh_rows
 	uint32_t npoints;
 	uint32_t ntets;
 	uint32_t nfaces;
-	const double *points; /* x, y, z of each */
-	const uint8_t *kind;  /* per point, or NULL to omit it from the file */
+	const double *points; /* coordinates x, y, z of each point */
+	const uint8_t *kind;  /* kind of each point, or NULL to omit it from the file */
 	const int64_t *parent;
 	const uint32_t (*tets)[4];
-	const int64_t *region; /* per tetrahedron, or NULL if all are in region 1 */
-	const double *quality; /* per tetrahedron, or NULL to omit it from the file */
+	const int64_t *region; /* region of each tetrahedron, or NULL if all are in region 1 */
+	const double *quality; /* quality of each tetrahedron, or NULL to omit it from the file */
 	const uint32_t (*faces)[3];
-	const int64_t *facet; /* per face, or NULL if all are on facet 1 */
+	const int64_t *facet; /* facet of each face, or NULL if all are on facet 1 */
 } rb_mesh_rows;
 
 /* A growing byte array in ctx->memory; must be zeroed before its first use */
@@ -48,17 +48,17 @@ extern void rb_buffer_free(rb_memory *memory, rb_buffer *b);
 extern rb_status rb_mesh_vtu(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to);
 extern rb_status rb_mesh_gmsh(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to);
 
-/* Returns a close upper bound of the file's size in bytes */
+/* Returns a close upper bound of the file's size in bytes. */
 extern uint64_t rb_mesh_vtu_bytes(const rb_mesh_rows *rows);
 extern uint64_t rb_mesh_gmsh_bytes(const rb_mesh_rows *rows, uint64_t regions, uint64_t facets);
 
 /* ---- for the writers (files.c) ---- */
 
-/* Makes room for `more` bytes, so that writing them needs no checks */
+/* Makes room for `more` bytes, so that writing them needs no checks. */
 extern rb_status rb_buffer_reserve(rb_context *ctx, rb_buffer *b, uint64_t more);
-/* Checks that every corner is a valid point index */
+/* Checks that every corner is a valid point index. */
 extern rb_status rb_mesh_rows_check(rb_context *ctx, const rb_mesh_rows *rows);
-/* Appends formatted text to the buffer, which must have room for it */
+/* Appends formatted text to the buffer, which must have room for it. */
 extern void rb_buffer_append_text(rb_buffer *b, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

@@ -103,7 +103,7 @@ find_groups(rb_context *ctx, groups *g, bool always)
 						   : status;
 }
 
-/* Computes the number of elements and the bounding box of each group */
+/* Computes the number of elements and the bounding box of each group. */
 static rb_status
 measure_groups(rb_context *ctx, groups *g, const rb_mesh_rows *rows)
 {
@@ -167,7 +167,7 @@ append_names(rb_buffer *to, const groups *g, int dimension, const char *word)
 							  (long long) g->id[i]);
 }
 
-/* Writes each entity with a physical group of the same tag, and without its boundary */
+/* Writes each entity with a physical group of the same tag, and without its boundary. */
 static void
 append_entities(rb_buffer *to, const groups *g)
 {
@@ -219,7 +219,7 @@ append_nodes(rb_context *ctx, rb_buffer *to, const rb_mesh_rows *rows, uint32_t 
 	return RB_OK;
 }
 
-/* Writes one block per group; each element is written directly to its final position */
+/* Writes one block per group; each element is written directly to its final position. */
 static rb_status
 append_elements(rb_context *ctx, rb_buffer *to, groups *g, int dimension, int type, uint64_t first)
 {

@@ -31,7 +31,7 @@ region_of(const rb_mesh_rows *rows, uint32_t tet)
 	return rows->region != NULL ? rows->region[tet] : 1;
 }
 
-/* Clears the bits of faces that two tetrahedra of one region share */
+/* Clears the bits of faces that two tetrahedra of one region share. */
 static rb_status
 close_faces(rb_context *ctx, const rb_mesh_rows *rows, rb_table *table, uint8_t *bits)
 {

@@ -29,7 +29,7 @@ fits_int32(const rb_mesh_rows *rows)
 	return rows->ntets <= INT32_MAX / 4 && rows->npoints <= INT32_MAX;
 }
 
-/* Computes the length of each array in bytes, without its length field; 0 for an omitted array */
+/* Computes the length of each array in bytes, without its length field; 0 for an omitted array. */
 static void
 array_lengths(const rb_mesh_rows *rows, uint64_t n[ARRAYS])
 {
@@ -105,7 +105,7 @@ append_header(const rb_mesh_rows *rows, const bool *has, const uint64_t *n, rb_b
 		to, "</CellData>\n</Piece>\n</UnstructuredGrid>\n<AppendedData encoding=\"raw\">\n_");
 }
 
-/* Writes element i of an array */
+/* Writes element i of an array. */
 static inline uint8_t *
 append_element(const rb_mesh_rows *rows, array_name name, uint32_t i, uint8_t *at)
 {
