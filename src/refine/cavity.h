@@ -746,7 +746,7 @@ rb_grow_sees(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *cand,
 }
 
 /*
- * Sets the candidate's verdict from what is in its way. If nothing of that may be split, waiting is
+ * Sets the candidate's verdict from what is in its way. If none of that may be split, waiting is
  * pointless: in practice one in a thousand such candidates succeeded later. Subsegments wait
  * nevertheless, because joint insertion may split them.
  */

@@ -372,8 +372,9 @@ typedef struct order
 {
 	result *s;
 	kind what;
-	uint32_t n;      /* Number of facets or segments */
-	uint32_t *at;    /* Start of the items of each; later, the next free position */
+	uint32_t n; /* Number of facets or segments */
+	/* Start of the items of each facet or segment; later, the next free position of each */
+	uint32_t *at;
 	uint32_t *share; /* First facet or segment of each thread */
 } order;
 
@@ -527,7 +528,7 @@ add_report(const result *s)
 	}
 }
 
-/* Moves what does not change from the old tetrahedralization to the new one. */
+/* Moves the arrays that do not change from the old tetrahedralization to the new one. */
 static void
 move_unchanged(rb_tets *old, rb_tets *out)
 {

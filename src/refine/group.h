@@ -94,7 +94,7 @@ typedef struct rb_together
 	/* For each segment of the PLC, an entry of the mesh subsegment that contains it */
 	rb_entry64 *entries;
 	size_t segments_cap, entries_cap;
-	rb_table pieces; /* Ends in the PLC, mapped to the segment of the PLC */
+	rb_table pieces; /* Pairs of PLC points, mapped to the PLC segment between them */
 	/* Tetrahedralization of the PLC and its new part (group_fit.c) */
 	rb_tets tets;
 	rb_table faces; /* Faces on facets, mapped to the facet of the mesh */

@@ -7,7 +7,7 @@
  * excerpt of the mesh, so its tetrahedra are not trusted but checked:
  *
  *	find_new	tetrahedra with a new corner, and the cavity boundary: their faces without one
- *	find_fresh	those of them that lie inside the mesh, judged by the mesh at the cavity boundary
+ *	find_inserted	those inside the mesh, as determined at the cavity boundary
  *	find_old	cells to remove: all from the new points to the cavity boundary
  *	find_pairs	the cavity boundary encloses them, and the Delaunay condition holds across it
  *	fill_facets	new constrained faces cover the area of the removed ones

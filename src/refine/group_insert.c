@@ -415,7 +415,7 @@ together_free(rb_together *t)
 	rb_free(memory, (void **) &t->pairs);
 }
 
-/* Clears the bits that mark cells as listed or given up, so that they are examined again. */
+/* Clears the bits that mark cells as listed or abandoned, so that they are examined again. */
 static void
 do_reset(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {

@@ -21,9 +21,10 @@ typedef struct rb_surface
 	rb_context *ctx;
 	const double *points;
 	size_t stride; /* Doubles from one point to the next */
-	double rounds; /* Maximum distance of a point from a plane that it counts as on; above 0 */
+	double rounds; /* Maximum distance at which a point counts as on a plane; above 0 */
 	uint32_t (*faces)[3];
-	uint32_t (*beside)[3]; /* Face beyond the edge opposite to that corner, or RB_NONE */
+	/* For each corner of a face, the face beyond the opposite edge, or RB_NONE */
+	uint32_t (*beside)[3];
 	size_t faces_cap, beside_cap;
 	uint32_t n;
 	uint32_t *of; /* Plane of each face */

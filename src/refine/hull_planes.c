@@ -282,7 +282,7 @@ rb_surface_free(rb_surface *s)
 	rb_free(memory, (void **) &s->members);
 }
 
-/* ---- facets that stand for the hull ---- */
+/* ---- facets that represent the hull ---- */
 
 rb_status
 rb_hull_group(rb_refining *r, uint32_t first)

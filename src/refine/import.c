@@ -84,12 +84,13 @@ typedef struct start
 	rb_refining *r;
 	const rb_tets *tets;
 	rb_thread *team;
-	regions *found;     /* Regions that each thread found */
-	uint32_t *ghost_at; /* First ghost at a tetrahedron of each block */
+	regions *found; /* Regions that each thread found */
+	/* For each block of tetrahedra, the number of its ghosts; later, the slot of the first one */
+	uint32_t *ghost_at;
 	/* Faces of facets, by smallest corner: the next corner, and the face number */
 	lists faces;
 	lists edges;     /* Edges of segments, by smaller end: the larger end, and the edge number */
-	uint32_t *ends;  /* Other end of the fan of cells at each edge of a ghost */
+	uint32_t *ends;  /* For each edge of a ghost, the other end of the fan of cells there */
 	uint8_t *marks;  /* For each ghost: bit 0 if it is on no facet, then bits of its edges */
 	uint32_t *group; /* Union-find parent of each ghost within its facet */
 	uint32_t *facet; /* Hull facet of each ghost that is on no input facet */
@@ -650,7 +651,7 @@ link_ghosts(start *s)
 	return status;
 }
 
-/* ---- facets and segments that stand for the hull ---- */
+/* ---- facets and segments that represent the hull ---- */
 
 static uint32_t
 group_of(start *s, uint32_t g)
@@ -1040,7 +1041,7 @@ make_sizes(rb_refining *r)
 /* ---- entry points ---- */
 
 /*
- * Builds the cells of a tetrahedralization, and the facets and segments that stand for the hull
+ * Builds the cells of a tetrahedralization, and the facets and segments that represent the hull
  * where it needs them.
  */
 static rb_status

@@ -33,7 +33,7 @@ typedef struct rb_refining
 	uint32_t nfree;
 	size_t free_cap;
 	/*
-	 * Facets and segments: those of the input, followed by those that stand for the hull where no
+	 * Facets and segments: those of the input, followed by those that represent the hull where no
 	 * facet is
 	 */
 	uint32_t nfacets, nsegments; /* Counts of the input, after splitting facets that bend */

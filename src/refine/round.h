@@ -33,9 +33,9 @@
 #define RB_ROUND_CANDIDATES (1u << 17)
 /*
  * Subsampling of the list of tetrahedra. A round takes every RB_ROUND_STEP-th entry, or uses a
- * smaller step if that would leave fewer than RB_ROUND_SMALL entries. It looks at no more than
- * RB_ROUND_WINDOW entries per candidate, at the end of the list. RB_ROUND_MIN is the lower limit
- * of the adaptive number of candidates.
+ * smaller step if that would leave fewer than RB_ROUND_SMALL entries. It examines no more than
+ * RB_ROUND_WINDOW entries per candidate, at the end of the list. RB_ROUND_MIN is the lower limit of
+ * the adaptive number of candidates.
  */
 #define RB_ROUND_STEP 16u
 #define RB_ROUND_WINDOW 256u
@@ -57,7 +57,7 @@
 #define RB_ROOM_WALLS_HUGE (1u << 16)
 
 /*
- * Returns how many of the n entries, at the end of the list, a round looks at. A round takes few of
+ * Returns how many of the n entries a round examines, at the end of the list. A round takes few of
  * them, and most entries of a long list are obsolete.
  */
 RB_HOST_DEVICE size_t
