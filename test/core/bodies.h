@@ -38,7 +38,7 @@ enum
 {
 	SIZE_PLAIN,
 	SIZE_UTM,
-	SIZE_SMALL, /* 1e-6 */
+	SIZE_SMALL, /* A factor of 1e-6 */
 	SIZE_POWER, /* A different power of two for each axis */
 	SIZES
 };
@@ -53,7 +53,7 @@ typedef struct body
 	int size;
 	double scale[3];
 	double origin[3];
-	double low[3]; /* Its box, in integer coordinates */
+	double low[3]; /* Bounding box, in integer coordinates */
 	double high[3];
 	bool sound; /* True if it does not intersect itself and its normals point outward */
 } body;

@@ -139,7 +139,7 @@ triangle_clear(naive_point *x)
 
 /*
  * Returns the sign of p relative to edge i, 1 on the inner side. If p is not in the plane, its
- * projection along any direction is meant.
+ * projection along some direction is used instead.
  */
 static int
 edge_sign(naive_point *x, const naive_point *p, int i)

@@ -23,8 +23,8 @@ enum
 	POINTS_UTM,            /* Easting, northing and height in mm, written in meters */
 	POINTS_ECEF,           /* Earth-centered, in centimeters, a few meters apart */
 	POINTS_DENORMAL,
-	POINTS_TINY, /* 1e-300 */
-	POINTS_HUGE, /* 1e300 */
+	POINTS_TINY, /* Magnitudes up to 1e-300 */
+	POINTS_HUGE, /* Magnitudes up to 1e300 */
 	POINTS_BITS, /* Any finite double */
 	POINTS_SPECIAL,
 	POINTS_POWERS, /* Powers of two within a window of exponents */

@@ -98,7 +98,7 @@ static struct
 {
 	bool warm;
 	rb_status probe;
-	rb_status join; /* With the text "for the test" */
+	rb_status join; /* Status of a join; the error has the text "for the test" */
 	uint64_t put;   /* Number of pairs (0, 0) before the failure */
 	bool asked;     /* True if a stop is requested in the meantime */
 	int device;     /* Device for which it was called */

@@ -136,7 +136,7 @@ make_lines(void)
 			if (check_below(6) == 0) /* A gap */
 				memcpy(last, anywhere(), sizeof last);
 			memcpy(at, last, sizeof last);
-			if (check_below(8) > 0) /* Otherwise a point */
+			if (check_below(8) > 0) /* Otherwise the segment is a point */
 				memcpy(last, anywhere(), sizeof last);
 			memcpy(at + 3, last, sizeof last);
 			row_of_segment[n] = line;

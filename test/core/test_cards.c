@@ -456,7 +456,7 @@ static struct
 		rb_status probe;
 		rb_status open;
 		int open_ms;
-		rb_status join; /* With the text "of card N" */
+		rb_status join; /* Status of a join; the error has the text "of card N" */
 		long put;       /* Batches before the failure */
 		int join_ms;
 		int opened;

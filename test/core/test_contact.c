@@ -165,8 +165,8 @@ all_kinds(const double *t, long round)
 }
 
 /*
- * Checks that a family produced these results; otherwise it proves nothing. Bit d stands for
- * dimension d, bit 4 + d for dimension d with crossing, and bit 3 for no contact.
+ * Checks that a family produced these results; otherwise it proves nothing. Bit d represents
+ * dimension d, bit 4 + d dimension d with crossing, and bit 3 no contact.
  */
 static void
 was_seen(int kind, unsigned answers)

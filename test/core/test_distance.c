@@ -15,7 +15,10 @@
 #include <math.h>
 #include <string.h>
 
-/* Counters that check whether a family gives both results, and distances that are exactly D */
+/*
+ * Counters that show whether a family covers all cases: pairs, pairs that meet, distances of
+ * exactly D, and the methods that found them
+ */
 static long pairs, meetings, exact_hits, by_gmp, proofs, in_lanes, not_in_lanes;
 
 static void

@@ -532,7 +532,7 @@ crowd(int which, uint32_t n, int side)
 	return s;
 }
 
-#ifndef RB_SMALL /* Only if the sizes are the intended ones */
+#ifndef RB_SMALL /* Skip these checks in the small build, whose sizes differ */
 static rb_stats
 count_only(const set *r, const set *b, uint32_t resolution)
 {

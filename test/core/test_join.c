@@ -115,7 +115,7 @@ typedef struct setting
 	uint32_t resolution;
 	uint32_t filters;
 	uint64_t limit;
-	size_t stop_after; /* Number of pairs; 0 if never */
+	size_t stop_after; /* Number of pairs after which to stop; 0 if never */
 	bool slow;
 	bool count_only;
 } setting;

@@ -397,7 +397,7 @@ main(void)
 	CHECK_RUN(groups_nest);
 	CHECK_RUN(nobody_idles);
 	CHECK_RUN(stopped);
-#ifndef RB_OPENMP /* Its threads have the state of the thread that first opens a region */
+#ifndef RB_OPENMP /* Threads of OpenMP have the state of the thread that first opens a region */
 	CHECK_RUN(signals_and_rounding);
 #endif
 	CHECK_RUN(small_budgets);

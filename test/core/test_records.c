@@ -101,7 +101,7 @@ typedef struct got
 {
 	uint64_t pairs;
 	uint64_t fingerprint;
-	uint64_t stop_after; /* 0 if never */
+	uint64_t stop_after; /* Number of pairs after which to stop; 0 if never */
 } got;
 
 static rb_status

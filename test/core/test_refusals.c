@@ -78,7 +78,8 @@ extern void *LIBC(calloc, __libc_calloc)(size_t, size_t);
 extern void *LIBC(realloc, __libc_realloc)(void *, size_t);
 extern void *LIBC(aligned_alloc, __libc_memalign)(size_t, size_t);
 
-#pragma GCC visibility push(default) /* For the libraries' calls as well */
+#pragma GCC visibility push( \
+	default) /* Export these functions, so that the libraries call them, too */
 extern void *MINE(malloc)(size_t);
 extern void *MINE(calloc)(size_t, size_t);
 extern void *MINE(realloc)(void *, size_t);
