@@ -1,7 +1,7 @@
 /*
  * host_device.h
- *	  Defines RB_HOST_DEVICE, which marks functions that are compiled for both the CPU and the GPU. The
- *	  elementary geometry is header-only: gcc compiles it for the CPU and nvcc for the device.
+ *	  Defines RB_HOST_DEVICE, which marks functions that are compiled for both the CPU and the GPU.
+ *	  The elementary geometry is header-only: gcc compiles it for the CPU and nvcc for the device.
  */
 #ifndef RB_BASE_HOST_DEVICE_H
 #define RB_BASE_HOST_DEVICE_H

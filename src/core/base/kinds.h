@@ -68,8 +68,8 @@ typedef enum rb_predicate
 } rb_predicate;
 
 /*
- * Result of a leaf function: 0, RB_UNSURE (host_device.h), or RB_YES with the predicate's payload in the
- * three bits above it.
+ * Result of a leaf function: 0, RB_UNSURE (host_device.h), or RB_YES with the predicate's payload
+ * in the three bits above it.
  */
 #define RB_YES 1
 #define RB_IS_YES(answer) (((answer) &RB_YES) != 0) /* RB_UNSURE is even */

@@ -157,8 +157,8 @@ rb_each_fill(rb_context *ctx, rb_thread *team, uint64_t n, uint64_t grain, rb_wo
 #define TASKS RB_SIZE(1024, 3)
 
 /*
- * Pieces of work nest at most 65 deep (DEPTH in cpu_join.c), with frames of 8 kB each, plus the largest
- * frame. Frames of the sanitizers are several times as large.
+ * Pieces of work nest at most 65 deep (DEPTH in cpu_join.c), with frames of 8 kB each, plus the
+ * largest frame. Frames of the sanitizers are several times as large.
  */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
 #define STACK ((size_t) 8 << 20)

@@ -15,7 +15,8 @@ extern "C"
 #endif
 
 /*
- * Result and scratch memory of rb_point_hash_find, reused between calls; zeros before the first call
+ * Result and scratch memory of rb_point_hash_find, reused between calls; zeros before the first
+ * call
  */
 typedef struct rb_point_hash
 {

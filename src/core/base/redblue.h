@@ -68,7 +68,9 @@ typedef enum rb_status
 	RB_DEVICE_FULL,      /* not enough device memory; text gives the amount */
 	RB_DEVICE_FAILED,    /* a device call failed; text names it */
 	RB_GONE,             /* the process that ran the join has ended */
-	/* need is the id of a row that is not a valid solid; text says why, limit is an rb_solid_side */
+	/*
+	 * need is the id of a row that is not a valid solid; text says why, limit is an rb_solid_side
+	 */
 	RB_BAD_SOLID,
 	RB_BAD_PLC, /* no mesh can be built; a flaw describes why (plc.h) */
 	RB_BAD_FILE /* a temporary file could not be read; text says why */
@@ -265,8 +267,8 @@ typedef struct rb_pair
 } rb_pair;
 
 /*
- * Position of a pair's payload (RB_PAYLOAD) in its red index when the pair is written to a sink: the
- * three bits above the index, which are 0 for RB_MEET
+ * Position of a pair's payload (RB_PAYLOAD) in its red index when the pair is written to a sink:
+ * the three bits above the index, which are 0 for RB_MEET
  */
 #define RB_PAYLOAD_SHIFT 29
 
@@ -814,9 +816,9 @@ typedef struct rb_job
 	const uint32_t *number;
 	uint32_t numbers;
 	/*
-	 * Tile that the pairs of rows must belong to (reference_point.h): half-open, with as many dimensions as
-	 * the kinds; ends may be infinite. A backend may skip only pairs outside; the stream applies
-	 * the exact test (tile_filter.c).
+	 * Tile that the pairs of rows must belong to (reference_point.h): half-open, with as many
+	 * dimensions as the kinds; ends may be infinite. A backend may skip only pairs outside; the
+	 * stream applies the exact test (tile_filter.c).
 	 */
 	rb_box tile;
 	/*
@@ -973,9 +975,9 @@ typedef struct rb_stream rb_stream;
  * column into a value that needs no copy.
  *
  * The payload of a predicate is a further column: RB_PAYLOAD merged over the parts of the two rows
- * (distinct_rows.c), or the bits of a distance (RB_WITHIN, RB_NEAREST). A payload may have several words
- * (rb_payload_words): those of one pair are adjacent, and a block has at most RB_BLOCK words. In a
- * join within rows, red is the id of the row and blue holds two part numbers, the first in the
+ * (distinct_rows.c), or the bits of a distance (RB_WITHIN, RB_NEAREST). A payload may have several
+ * words (rb_payload_words): those of one pair are adjacent, and a block has at most RB_BLOCK words.
+ * In a join within rows, red is the id of the row and blue holds two part numbers, the first in the
  * upper half.
  */
 typedef struct rb_block

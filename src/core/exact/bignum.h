@@ -9,8 +9,8 @@
  *
  * so a double is one or two words, and sums and products of doubles of similar size stay short.
  * Sums, differences and products are exact. Quotients and roots are truncated after a given number
- * of words, and numbers can be truncated to that length (rb_number_truncate), which allows computing to
- * any precision.
+ * of words, and numbers can be truncated to that length (rb_number_truncate), which allows
+ * computing to any precision.
  *
  * Host only. The functions use no memory except the stack and may run in any number of threads at
  * once. GMP's functions for numbers of variable size (mpz, mpq) call its process-wide allocator,

@@ -112,7 +112,8 @@ rb_diametric_hard(rb_exact_env *env, const double *a, const double *b, const dou
 }
 
 /*
- * Returns -1, 0, 1; or RB_UNSURE without env->exact, or on the device where only GMP could decide.
+ * Returns -1, 0 or 1. Returns RB_UNSURE if the filters do not decide and env->exact is false or, on
+ * the device, if only GMP could decide.
  */
 RB_HOST_DEVICE int
 rb_diametric_at(rb_exact_env *env, const double *a, const double *b, const double *p)

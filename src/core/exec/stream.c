@@ -74,7 +74,10 @@ struct rb_stream
 	rb_unique unique;
 	rb_rays rays;       /* RB_RAY_PARITY: rays that replace the points */
 	rb_in_tile in_tile; /* Valid if the job has a tile */
-	/* RB_RAY_PARITY: bitmap of blue rows that are not valid solids; no point is reported inside these */
+	/*
+	 * RB_RAY_PARITY: bitmap of blue rows that are not valid solids; no point is reported inside
+	 * these
+	 */
 	uint32_t *bad_bodies;
 	pthread_mutex_t unique_lock;
 	pthread_t thread;
@@ -322,7 +325,8 @@ compute_distances(const rb_stream *s, const rb_pair *parts, size_t n, uint64_t *
 }
 
 /*
- * RB_RAY_PARITY: returns true if the row of blue is a valid solid and its box contains the ray's start.
+ * RB_RAY_PARITY: returns true if the row of blue is a valid solid and its box contains the ray's
+ * start.
  */
 static bool
 is_of_body(const rb_stream *s, rb_pair parts)

@@ -2,8 +2,9 @@
  * tile_filter.c
  *	  Tests whether a pair of rows belongs to the tile of a job.
  *
- * The reference point of a pair of rows (reference_point.h) differs from that of a pair of their parts. So
- * if rows have several parts, the lower corner of each row's bounding box is computed first.
+ * The reference point of a pair of rows (reference_point.h) differs from that of a pair of their
+ * parts. So if rows have several parts, the lower corner of each row's bounding box is computed
+ * first.
  *
  * The test applies to pairs on their way to the caller, so the result cannot depend on the backend
  * that found them, and a join without a tile has no cost. A backend may skip other pairs earlier

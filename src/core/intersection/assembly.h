@@ -169,8 +169,8 @@ struct rb_curve
 	rb_curve_array mark; /* One word for each point, or for other uses */
 	rb_curve_array work[4];
 	/*
-	 * The result: point ids of lines and the start of each line; rings of type rb_curve_ring, those of a
-	 * polygon in sequence
+	 * The result: point ids of lines and the start of each line; rings of type rb_curve_ring, those
+	 * of a polygon in sequence
 	 */
 	rb_curve_array line_points, line_start;
 	uint32_t first_closed; /* Index of the first closed line; later lines are closed too */
@@ -260,7 +260,7 @@ typedef struct rb_implicit_point
 {
 	bool corner; /* The point is a vertex of a part, so `at` is exact */
 	double at[3];
-	rb_number x[3]; /* Otherwise the exact point is x / w, with w > 0 */
+	rb_number x[3]; /* Exact point x / w if it is no vertex, with w > 0 */
 	rb_number w;
 } rb_implicit_point;
 

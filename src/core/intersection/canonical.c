@@ -298,8 +298,8 @@ rb_plane_axis(const rb_curve *c, uint32_t plane)
 }
 
 /*
- * Compares first on the axis of the line's largest component and, if the doubles are equal there,
- * on the other axes. The direction along the largest component is positive.
+ * Compares first on the axis on which the line's direction has its largest component, which is
+ * positive. If the doubles are equal there, compares on the other axes.
  */
 int
 rb_line_order(const rb_curve *c, uint32_t line, uint32_t p, uint32_t q)

@@ -3,9 +3,9 @@
  *	  Computes the intersection of two parts: a point, a segment or a convex polygon.
  *
  * Two coplanar triangles share a polygon if their intersection has an area: one triangle is clipped
- * to the other. In all other cases the intersection extends from one point to another, which intersect.c
- * finds. The line of such a segment is an edge of red or blue on which both points lie. If there is
- * no such edge, it is the intersection of the two planes.
+ * to the other. In all other cases the intersection extends from one point to another, which
+ * intersect.c finds. The line of such a segment is an edge of red or blue on which both points lie.
+ * If there is no such edge, it is the intersection of the two planes.
  */
 #include "core/intersection/assembly.h"
 

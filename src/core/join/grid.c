@@ -271,7 +271,8 @@ cells_scan(rb_grid_cells *g, int sides)
 }
 
 /*
- * Allocates an array. Exceeding the memory budget is not recorded as a failure of the join (cpu_join.c).
+ * Allocates an array. Exceeding the memory budget is not recorded as a failure of the join
+ * (cpu_join.c).
  */
 static rb_status
 take_room(rb_context *ctx, void *block, size_t n, size_t element)

@@ -3,10 +3,10 @@
  *	  Joins a small red list with a small blue list in one thread: fine grid, candidates, cascade of
  *	  filters.
  *
- * The top grid (cpu_join.c) divides space into cells of a few thousand objects. Such a cell is copied
- * into two tiles that stay in the cache, with each object prepared once for the filters, and gets a
- * fine grid of its own: a two-level uniform grid as in Magalhaes et al., Fast exact parallel 3D
- * mesh intersection algorithm using only orientation predicates, 2017, and Menezes et al., Fast
+ * The top grid (cpu_join.c) divides space into cells of a few thousand objects. Such a cell is
+ * copied into two tiles that stay in the cache, with each object prepared once for the filters, and
+ * gets a fine grid of its own: a two-level uniform grid as in Magalhaes et al., Fast exact parallel
+ * 3D mesh intersection algorithm using only orientation predicates, 2017, and Menezes et al., Fast
  * Parallel Evaluation of Exact Geometric Predicates on GPUs, 2022. The stages
  *
  *        cells of the fine grid -> candidates -> float -> plane sides -> intervals -> exact
@@ -909,7 +909,9 @@ join_star(rb_leaf *w, rb_list red, rb_list blue, bool same, const double lo[3], 
 	return true;
 }
 
-/* Returns true if the cells of the fine grid are so full that most of their pairs may be a star's. */
+/*
+ * Returns true if the cells of the fine grid are so full that most of their pairs may be a star's.
+ */
 static bool
 is_crowded(const rb_leaf *w, uint32_t cells, bool same)
 {

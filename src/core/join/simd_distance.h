@@ -6,9 +6,9 @@
  *
  * As in distance.h, the search for the nearest features is not trusted. It proposes a corner,
  * edge or face of each triangle, double arithmetic proves that these are the nearest features, and
- * double-double sums (double_double.h) give the distance of the flats through them. A lane whose proof
- * fails, or whose bounds do not round to a common double, returns 0, and the caller uses the slow
- * method. The nearest double is unique, so the result does not depend on the method.
+ * double-double sums (double_double.h) give the distance of the flats through them. A lane whose
+ * proof fails, or whose bounds do not round to a common double, returns 0, and the caller uses the
+ * slow method. The nearest double is unique, so the result does not depend on the method.
  *
  * The features differ from lane to lane, but the steps are the same for all. Both triangles are
  * rotated so that the features begin with their first corners a and b, and the sides are exchanged

@@ -3,14 +3,14 @@
  *	  Tests pairs of triangles in single precision, one pair per lane, with the result yes, no or
  *	  undecided.
  *
- * This does for 4, 8 or 16 pairs at once what triangle_float.h does for one pair in a thread of a device.
- * A triangle is 64 bytes in the frame of its tile. Its words are read four at a time and transposed
- * into lanes, and both planes and the intervals on their common line are tested without a branch
- * that depends on the geometry. All pairs except those close to a tie are decided here, most of
- * them for a third of the cost in double precision.
+ * This does for 4, 8 or 16 pairs at once what triangle_float.h does for one pair in a thread of a
+ * device. A triangle is 64 bytes in the frame of its tile. Its words are read four at a time and
+ * transposed into lanes, and both planes and the intervals on their common line are tested without
+ * a branch that depends on the geometry. All pairs except those close to a tie are decided here,
+ * most of them for a third of the cost in double precision.
  *
- * The error bounds are those of triangle_float.h (e = 2^-24, m the largest magnitude of a triangle's
- * corners in the frame, ' for the other triangle), except for the plane. Here
+ * The error bounds are those of triangle_float.h (e = 2^-24, m the largest magnitude of a
+ * triangle's corners in the frame, ' for the other triangle), except for the plane. Here
  *
  *        s = ((n_0 p_0 + n_1 p_1) + n_2 p_2) + d
  *

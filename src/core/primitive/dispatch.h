@@ -252,8 +252,8 @@ rb_distance_compare(rb_kind red_kind, rb_kind blue_kind, const double *first_red
 /* ---- dispatch of all leaves ---- */
 
 /*
- * Decides RB_RAY_PARITY. red is the ray: from the point to a point straight above, at least as high as
- * the triangle.
+ * Decides RB_RAY_PARITY. red is the ray: from the point to a point straight above, at least as high
+ * as the triangle.
  */
 RB_HOST_DEVICE int
 rb_leaf_ray_parity(rb_exact_env *env, const double *red, const double *blue)

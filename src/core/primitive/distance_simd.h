@@ -3,11 +3,12 @@
  *	  Tests whether two triangles are within a distance D of each other, without branches, so that
  *	  many pairs are processed at once, one per SIMD lane.
  *
- * Included by code that provides the lanes: floats of a device (triangle_float.h), vectors of doubles
- * (simd_template.h). The method is that of distance.h: for any points found on both triangles,
- * the vector between them bounds the distance from above, and the slab normal to it bounds the
- * distance from below. Here all candidates for the nearest points are computed, independently of
- * each other; the bounds are valid however close the candidates are to the true nearest points.
+ * Included by code that provides the lanes: floats of a device (triangle_float.h), vectors of
+ * doubles (simd_template.h). The method is that of distance.h: for any points found on both
+ * triangles, the vector between them bounds the distance from above, and the slab normal to it
+ * bounds the distance from below. Here all candidates for the nearest points are computed,
+ * independently of each other; the bounds are valid however close the candidates are to the true
+ * nearest points.
  *
  *		two edges		fractions s, t of both, after C. Ericson, Real-Time Collision
  *						Detection, 2004; arbitrary for parallel edges

@@ -9,8 +9,8 @@
  * Efficient Collision Detection Using Bounding Volume Hierarchies of k-DOPs, 1998.)
  *
  * An extent is two small integers, the levels between which it lies in the cell's frame
- * (triangle_float.h); values far outside the cell are clamped. The levels of a triangle are fields of a
- * word, and above each field is a guard bit, which is set in the word of the upper ends. If
+ * (triangle_float.h); values far outside the cell are clamped. The levels of a triangle are fields
+ * of a word, and above each field is a guard bit, which is set in the word of the upper ends. If
  * subtracting the lower ends of one triangle from the upper ends of the other leaves all guards
  * set, no upper end is below a lower end: two subtractions compare three or four directions at
  * once, both ways.

@@ -2,11 +2,11 @@
  * packed_box.h
  *	  Packs the box of an object in a cell into two words: its upper and its lower corner.
  *
- * A coordinate is quantized to a few bits: its position in the cell's frame (triangle_float.h) in 512 or
- * 1024 steps, clamped to the first and the last step. The values of the three axes are fields of a
- * word, and above each field is a guard bit, which is set in the word of the upper corner. One
- * subtraction then compares three axes: a borrow on an axis clears only the guard of that axis. Two
- * subtractions and one AND decide whether two boxes are apart.
+ * A coordinate is quantized to a few bits: its position in the cell's frame (triangle_float.h) in
+ * 512 or 1024 steps, clamped to the first and the last step. The values of the three axes are
+ * fields of a word, and above each field is a guard bit, which is set in the word of the upper
+ * corner. One subtraction then compares three axes: a borrow on an axis clears only the guard of
+ * that axis. Two subtractions and one AND decide whether two boxes are apart.
  *
  *		bits 0 to 8		x, then its guard
  *		bits 10 to 19	y, then its guard

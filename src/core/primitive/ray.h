@@ -98,8 +98,8 @@ rb_upright_holds(rb_exact_env *env, const double *t, const double *p)
 }
 
 /*
- * Decides RB_RAY_PARITY: `below` if the ray from p' crosses the triangle, `on` if p lies on the closed
- * triangle, whatever its shape. The box of the triangle must meet the closed ray.
+ * Decides RB_RAY_PARITY: `below` if the ray from p' crosses the triangle, `on` if p lies on the
+ * closed triangle, whatever its shape. The box of the triangle must meet the closed ray.
  */
 RB_HOST_DEVICE int
 rb_ray_crossing(rb_exact_env *env, const double *p, const double *t)

@@ -20,9 +20,9 @@
  * traversed in the opposite direction. So a line crosses exactly one of the two triangles on
  * opposite sides of an edge, and either both or neither of two triangles that form a fold.
  *
- * The location of a crossing is that of the unperturbed line (line_parameter.c), which is the limit for e ->
- * 0. Several crossings can have the same location. Their order does not matter, because only their
- * number affects the side of the line behind that location.
+ * The location of a crossing is that of the unperturbed line (line_parameter.c), which is the limit
+ * for e -> 0. Several crossings can have the same location. Their order does not matter, because
+ * only their number affects the side of the line behind that location.
  */
 #include "core/solid/solid.h"
 #include "core/primitive/ray.h"

@@ -2,8 +2,8 @@
  * line_interval.c
  *	  Finds all spans of a line that lie on a set of triangles.
  *
- * For each pair of a segment and a triangle that meet, line_crossing.c computes the exact first and last
- * location of their intersection. The spans between these locations are sorted by their first
+ * For each pair of a segment and a triangle that meet, line_crossing.c computes the exact first and
+ * last location of their intersection. The spans between these locations are sorted by their first
  * location, and spans that share a location are merged. The ends of the merged spans are rounded
  * once.
  */

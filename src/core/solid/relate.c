@@ -4,10 +4,10 @@
  *	  equal.
  *
  * The triangles of a solid do not cross each other, and each of its edges is used by an even number
- * of triangles (validity.c, validity_rows.c). Triangles without area are omitted: since no two edges overlap,
- * the other triangles form a closed surface without them. The solid is the set of points from which
- * a ray crosses an odd number of triangles, together with its boundary. The orientation of the
- * triangles does not matter.
+ * of triangles (validity.c, validity_rows.c). Triangles without area are omitted: since no two
+ * edges overlap, the other triangles form a closed surface without them. The solid is the set of
+ * points from which a ray crosses an odd number of triangles, together with its boundary. The
+ * orientation of the triangles does not matter.
  *
  * A point on neither boundary is in red only, in blue only, in both, or in neither. The relation
  * follows from which of the first three kinds of points exist:
@@ -33,7 +33,8 @@
  * - If the curve is in the interior of both triangles, they pass through each other, and all three
  *   kinds of points exist.
  * - Otherwise the curve is on an edge of one of the triangles, and so is the border of a shared
- *   area. The triangles that have this edge determine the kinds of points around it (facets_around_edge.c).
+ *   area. The triangles that have this edge determine the kinds of points around it
+ *   (facets_around_edge.c).
  *
  * This requires knowing on which side of a triangle its own solid lies. Across edges with two
  * triangles, the side of one triangle determines that of the other, so one more ray per sheet is

@@ -80,7 +80,8 @@ extern rb_status rb_fans_find(rb_context *ctx, const rb_set *set, const uint32_t
 extern void rb_fans_free(rb_memory *memory, rb_fans *fans);
 
 /*
- * Computes `inner` for the rows with a nonzero byte in `rows`, or for all rows if NULL (sidedness.c).
+ * Computes `inner` for the rows with a nonzero byte in `rows`, or for all rows if NULL
+ * (sidedness.c).
  */
 extern rb_status rb_fans_find_inner(rb_context *ctx, const rb_backend *backend, rb_fans *fans,
 									const uint8_t *rows);

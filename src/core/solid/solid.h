@@ -37,9 +37,9 @@ extern "C"
 /* ---- rays (point_in_solid.c) ---- */
 
 /*
- * One upward ray per point of a set, stored as a segment for RB_RAY_PARITY, in a set with the same rows
- * as the points. A ray ends above every solid whose bounding box contains its start. It must not be
- * tested against any other solid. Each row of the point set has exactly one part.
+ * One upward ray per point of a set, stored as a segment for RB_RAY_PARITY, in a set with the same
+ * rows as the points. A ray ends above every solid whose bounding box contains its start. It must
+ * not be tested against any other solid. Each row of the point set has exactly one part.
  */
 typedef struct rb_rays
 {
@@ -195,8 +195,8 @@ typedef struct rb_line_intervals
 	bool inside_at_end; /* True if the perturbed end of the line is inside the solid */
 	bool leaves;        /* True if part of a line of nonzero length is outside */
 	/*
-	 * Scratch memory of line_intervals.c or line_interval.c. A struct must be used by only one of them, since
-	 * work_cap counts elements of different sizes.
+	 * Scratch memory of line_intervals.c or line_interval.c. A struct must be used by only one of
+	 * them, since work_cap counts elements of different sizes.
 	 */
 	void *work;
 	size_t work_cap;
@@ -277,7 +277,8 @@ typedef struct rb_body_report
 	/* All rows of the set form one closed surface, and no single row is closed */
 	bool together;
 	/*
-	 * RB_SOLID_UNREADABLE: the reason, and the tolerated distance of a vertex from the plane of its face
+	 * RB_SOLID_UNREADABLE: the reason, and the tolerated distance of a vertex from the plane of its
+	 * face
 	 */
 	rb_geometry_fault why;
 	rb_geometry_info info;

@@ -2,10 +2,10 @@
  * validity_rows.c
  *	  Checks whether all rows of a set are solids, before any point is reported to be inside one.
  *
- * All threads check the rows individually: whether a row is closed (validity.c), and whether a cheap
- * test proves that it does not intersect itself (star_shape.c). The remaining rows are checked by a self
- * join of the set within its rows, on the backend that the rest of the join uses. If all rows are
- * solids, the set remembers this result.
+ * All threads check the rows individually: whether a row is closed (validity.c), and whether a
+ * cheap test proves that it does not intersect itself (star_shape.c). The remaining rows are
+ * checked by a self join of the set within its rows, on the backend that the rest of the join uses.
+ * If all rows are solids, the set remembers this result.
  */
 #include "core/base/parallel.h"
 #include "core/base/thread_count.h"
