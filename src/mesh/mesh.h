@@ -225,8 +225,8 @@ extern void rb_mesh_drop_tet(rb_mesh *m, uint32_t t);
 /*
  * The journal allows undoing, all at once, every change made by rb_mesh_new_tet and
  * rb_mesh_drop_tet, and by rb_mesh_link between the tetrahedra these affect. rb_mesh_journal opens
- * it. rb_mesh_reserve_journal reserves room for a number of changes and must precede them. rb_mesh_undo
- * restores the tetrahedra and sets all bits to 0; it does not restore tet_of.
+ * it. rb_mesh_reserve_journal reserves room for a number of changes and must precede them.
+ * rb_mesh_undo restores the tetrahedra and sets all bits to 0; it does not restore tet_of.
  */
 extern void rb_mesh_journal(rb_mesh *m);
 extern rb_status rb_mesh_reserve_journal(rb_mesh *m, uint32_t changes);

@@ -422,7 +422,9 @@ rb_grow_swallows(const rb_cells *m, const rb_array_reserve *room, uint32_t k, ui
 	return true;
 }
 
-/* Constrained faces and subsegments that block a cavity and could be split; subsegments come first */
+/*
+ * Constrained faces and subsegments that block a cavity and could be split; subsegments come first
+ */
 typedef struct rb_obstacle
 {
 	bool any;

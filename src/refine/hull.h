@@ -1,7 +1,7 @@
 /*
  * hull.h
- *	  Declares what hull_planes.c and hull_slivers.c share to treat hull points that lie in one plane up to
- *	  rounding.
+ *	  Declares what hull_planes.c and hull_slivers.c share to treat hull points that lie in one
+ *	  plane up to rounding.
  */
 #ifndef RB_REFINE_HULL_H
 #define RB_REFINE_HULL_H
@@ -41,8 +41,8 @@ typedef struct rb_surface
 } rb_surface;
 
 /*
- * Implemented in hull_planes.c. rb_surface_reserve allocates room for n faces; rb_surface_planes finds the
- * planes once `faces` and `beside` are filled.
+ * Implemented in hull_planes.c. rb_surface_reserve allocates room for n faces; rb_surface_planes
+ * finds the planes once `faces` and `beside` are filled.
  */
 extern rb_status rb_surface_reserve(rb_surface *s, size_t n);
 extern rb_status rb_surface_planes(rb_surface *s);

@@ -2,10 +2,10 @@
  * hull_slivers.c
  *	  Removes tetrahedra on the hull whose height is due to rounding only.
  *
- * Where hull points lie in one plane up to rounding (hull_planes.c), there are tetrahedra between them
- * that are only as high as the last bit of the coordinates, and no Steiner point improves these.
- * They are removed one by one from outside, if they lie in a plane of the boundary and only the
- * triangulation of the boundary changes. A tetrahedron with one boundary face is removed if its
+ * Where hull points lie in one plane up to rounding (hull_planes.c), there are tetrahedra between
+ * them that are only as high as the last bit of the coordinates, and no Steiner point improves
+ * these. They are removed one by one from outside, if they lie in a plane of the boundary and only
+ * the triangulation of the boundary changes. A tetrahedron with one boundary face is removed if its
  * fourth corner is inside; that corner is then on the boundary. One with two boundary faces is
  * removed if the edge opposite to their common edge is inside; it then replaces the common edge.
  *

@@ -145,8 +145,8 @@ extern bool rb_hull_near(const rb_refining *r, const double *a, const double *b,
 extern rb_status rb_hull_group(rb_refining *r, uint32_t first);
 
 /*
- * Sets *rest to tets without the tetrahedra that lie flat on the hull up to rounding (hull_slivers.c).
- * Arrays that do not change are shared with tets.
+ * Sets *rest to tets without the tetrahedra that lie flat on the hull up to rounding
+ * (hull_slivers.c). Arrays that do not change are shared with tets.
  */
 extern rb_status rb_hull_peel(rb_refining *r, const rb_tets *tets, rb_tets *rest);
 extern void rb_hull_peel_free(rb_refining *r, const rb_tets *tets, rb_tets *rest);
@@ -160,8 +160,8 @@ extern rb_status rb_refining_rounds(rb_refining *r);
  */
 extern rb_status rb_refining_insert_jointly(rb_refining *r, bool *any);
 /*
- * Computes the split point of a blocked subsegment, and its ends (group_insert.c). Returns false if the
- * entry is stale or no longer needs a point.
+ * Computes the split point of a blocked subsegment, and its ends (group_insert.c). Returns false if
+ * the entry is stale or no longer needs a point.
  */
 extern bool rb_refining_blocked_point(rb_refining *r, rb_entry64 entry, rb_refine_candidate *cand,
 									  uint32_t *u, uint32_t *v);
