@@ -78,7 +78,7 @@ extern void *LIBC(calloc, __libc_calloc)(size_t, size_t);
 extern void *LIBC(realloc, __libc_realloc)(void *, size_t);
 extern void *LIBC(aligned_alloc, __libc_memalign)(size_t, size_t);
 
-#pragma GCC visibility push(default) /* So that libraries call these, too */
+#pragma GCC visibility push(default) /* Lets libraries call these, too */
 extern void *MINE(malloc)(size_t);
 extern void *MINE(calloc)(size_t, size_t);
 extern void *MINE(realloc)(void *, size_t);
