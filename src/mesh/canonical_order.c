@@ -273,7 +273,7 @@ rb_mesh_sort(rb_mesh *m)
 {
 	rb_memory *memory = m->ctx->memory;
 	/*
-	 * Reuse the memory of the spheres, which are not needed any more; new memory would have to be
+	 * Reuse the memory of the spheres, which are no longer needed; new memory would have to be
 	 * cleared first.
 	 */
 	uint64_t *word = (uint64_t *) (void *) m->cavity.spheres;

@@ -39,7 +39,10 @@ may_pierce(rb_recovery *r, uint32_t p, uint32_t q, const uint32_t *t)
 	for (int i = 0; i < 3; i++)
 		o[i] = rb_mesh_orient(m, p, q, t[i], t[(i + 1) % 3]);
 	if (s[0] == 0 && s[1] == 0)
-		/* coplanar: then edges of the tetrahedron and of the triangle cross elsewhere, too */
+		/*
+		 * the segment is coplanar: then edges of the tetrahedron and of the triangle cross
+		 * elsewhere, too
+		 */
 		return false;
 	return (o[0] >= 0 && o[1] >= 0 && o[2] >= 0) || (o[0] <= 0 && o[1] <= 0 && o[2] <= 0);
 }

@@ -44,7 +44,7 @@ typedef uint32_t rb_tet_face;
 
 /* Bits of a tetrahedron */
 #define RB_FACE_BIT(i) (1u << (i)) /* the face opposite corner i is on a facet */
-#define RB_MARK (1u << 10)         /* scratch mark; every user clears it afterwards */
+#define RB_MARK (1u << 10)         /* scratch mark; every user clears it after use */
 #define RB_MARK2 (1u << 11)
 /* created by a facet cavity (cavity.c) and not yet processed by flip_repair.c */
 #define RB_MADE (1u << 12)

@@ -72,8 +72,8 @@ typedef enum rb_flaw_kind
 	RB_FLAW_NOT_CUT,
 	RB_FLAW_OFF_FACET, /* the mesh is wrong: its point b is off facet a by `amount` */
 	/*
-	 * The mesh is wrong: the volume of `region` differs from what its facets enclose, mostly at
-	 * facet a
+	 * The mesh is wrong: the volume of `region` differs from what its facets enclose. The largest
+	 * difference is at facet a.
 	 */
 	RB_FLAW_VOLUME
 } rb_flaw_kind;

@@ -146,7 +146,7 @@ find_acute(rb_recovery *r)
 			uint32_t here = v < n ? start[v] : 0;
 
 			sum += here;
-			/* End of the point's list; filling it backwards moves this to its start. */
+			/* End of the point's list; filling it backward moves this to its start. */
 			start[v] = sum;
 		}
 		for (uint32_t s = 0; s < r->nsegments; s++)

@@ -85,7 +85,7 @@ typedef struct rb_recovery
 	uint32_t *star;
 	size_t star_cap;
 	bool looks; /* true in a thread's copy, which only reads the mesh */
-	/* true if a cavity was filled, so that the mesh may not be Delaunay any more */
+	/* true if a cavity was filled, so that the mesh may no longer be Delaunay */
 	bool carved;
 	struct rb_facet_work *work; /* data of recover_facets.c */
 	/* For a large mesh, facets found complete before recovery; else NULL */

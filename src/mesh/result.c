@@ -577,7 +577,7 @@ write_points(rb_regions *g)
 	if (status == RB_OK)
 		status =
 			rb_array(r->ctx, (void **) &tets->parent, (size_t) m->npoints + 1, sizeof(uint32_t));
-	/* The regions are not needed any more, so their array is reused. */
+	/* The regions are no longer needed, so their array is reused. */
 	if (status == RB_OK)
 		status = rb_array(r->ctx, (void **) &g->of, (size_t) m->npoints + 1, sizeof(uint32_t));
 	if (status != RB_OK)

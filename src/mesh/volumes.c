@@ -39,7 +39,7 @@ typedef struct patch
 {
 	uint64_t key[2]; /* hash of the segments around it */
 	uint32_t facet;
-	uint32_t first; /* its triangle with the smallest index */
+	uint32_t first; /* the patch's triangle with the smallest index */
 	/* sum of its triangles' normals, scaled; its length is twice the area if flat */
 	double normal[3];
 	/* range of its corners along the normal, relative to the triangle `first` */

@@ -187,7 +187,7 @@ rb_room_on_facet(const rb_cells *m, const rb_array_reserve *room, uint32_t facet
 /* ---- signs ---- */
 
 /*
- * Returns 1 if the circumsphere of a cell that is no ghost contains the point, 0 if not, or
+ * Returns 1 if the circumsphere of a cell that is not a ghost contains the point, 0 if not, or
  * RB_UNSURE. A point that is not in the mesh yet has the largest number, so it counts as outside a
  * sphere that it lies on.
  */

@@ -181,7 +181,8 @@ find_faces(result *s, export_worker *w, uint32_t i)
 
 /*
  * Returns true if cell i is the first of the tetrahedra around the subsegment that is its edge e.
- * Clears the edge's bit in the later ones, so that mostly only one of them traverses the ring.
+ * Clears the edge's bit in the later ones, so that in most cases only one of them traverses the
+ * ring.
  */
 static bool
 owns_edge(const result *s, uint32_t i, uint32_t e)

@@ -141,7 +141,7 @@ rb_together_replace(rb_together *t)
 		t->place[t->fresh.e[i]] = r->ncells + (uint32_t) i;
 	first = r->ncells;
 	r->ncells += (uint32_t) t->fresh.n;
-	/* The mesh is not used any more if the work stops from here on. */
+	/* The mesh is not used if the work stops from here on. */
 	for (size_t i = 0; i < t->fresh.n; i++)
 	{
 		if (rb_should_stop(r->ctx))

@@ -4,10 +4,10 @@
  *
  * A point on a segment may lie in the circumsphere of a tetrahedron of which it sees only a part,
  * next to another segment that it encroaches upon as well. Then no constrained Delaunay
- * tetrahedralization exists with that point alone. Mostly the other segment is blocked for the same
- * reason: each would have to be split before the other one. So all blocked subsegments are split at
- * once, and the mesh is tetrahedralized again from all its points, with constrained faces as facets
- * and subsegments as segments.
+ * tetrahedralization exists with that point alone. In most cases the other segment is blocked for
+ * the same reason: each would have to be split before the other one. So all blocked subsegments are
+ * split at once, and the mesh is tetrahedralized again from all its points, with constrained faces
+ * as facets and subsegments as segments.
  */
 #include "refine/refining.h"
 
@@ -412,7 +412,7 @@ restore_numbers(rebuild *b, rb_tets *tets)
 	for (uint32_t i = 0; i < tets->nfaces; i++)
 		tets->face_facet[i] = b->facet_at[tets->face_facet[i]];
 	/*
-	 * If one hull facet collapsed into another, what remains of it may have an edge that is no
+	 * If one hull facet collapsed into another, what remains of it may have an edge that is not a
 	 * subsegment.
 	 */
 	n = 0;

@@ -111,8 +111,8 @@ pop_entries(rounds *s, entries *list, uint32_t most)
 }
 
 /*
- * Moves a regular subsample of the tetrahedra to the candidates. Entries next to each other in the
- * list are mostly close in space, too, and would only conflict.
+ * Moves a regular subsample of the tetrahedra to the candidates. Most entries next to each other in
+ * the list are close in space, too, and would only conflict.
  */
 static void
 pop_subsample(rounds *s, uint32_t most)

@@ -122,7 +122,7 @@ rb_entry_alive(const rb_cells *m, rb_entry64 e)
 
 typedef enum rb_verdict
 {
-	RB_STALE,   /* The cell is gone, or no split is needed any more */
+	RB_STALE,   /* The cell is gone, or a split is no longer needed */
 	RB_READY,   /* A point was chosen */
 	RB_FITS,    /* The cavity is valid */
 	RB_OWNS,    /* The candidate holds the claims on all cells of its cavity */

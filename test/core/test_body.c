@@ -1307,7 +1307,9 @@ bodies_that_are_good_or_not(void)
 				CHECK(report.closed && report.oriented && report.flat == 1, "%s: filled",
 					  body_name[family]);
 				check_report(&changed, "filled");
-				/* Such a triangle without a vertex on the edge, which makes no difference */
+				/*
+				 * A triangle without area that has no vertex on the edge, which makes no difference
+				 */
 				changed = s;
 				add_triangle(&changed, t, middle, t + 3);
 				report = check_body(&changed);

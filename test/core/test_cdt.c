@@ -851,7 +851,7 @@ seeds(void)
 
 	/*
 	 * Two cubes in a cube, one of them a hole, the other with a region number; a seed outside, and
-	 * one that comes too late
+	 * a second seed in a region
 	 */
 	clear();
 	box(0, 0, 0, 9, 9, 9);

@@ -646,7 +646,7 @@ outside(void)
 	good(&wide, "outside");
 	CHECK(report.unused_inputs == 4, "%u", report.unused_inputs);
 	CHECK(report.outside_facets == 1, "%u", report.outside_facets);
-	/* Their faces and edges, if listed, are outside, too. */
+	/* Faces and edges that are listed there count as outside, too. */
 	wide.edges[wide.in.nedges][0] = 7;
 	wide.edges[wide.in.nedges][1] = 8;
 	wide.edge_segment[wide.in.nedges++] = 0;
@@ -1058,7 +1058,7 @@ facets(void)
 		EXPECT(m, "point on no face", RB_FAULT_FACET_POINT);
 	}
 	{
-		/* Its diagonal is now its boundary, and lies on no segment. */
+		/* The diagonal of the wall is now its boundary, and lies on no segment. */
 		FRESH();
 		m.plc.ntriangles--;
 		EXPECT(m, "a facet of one triangle", RB_FAULT_SEGMENT_LIST, RB_FAULT_FACET_CORNER);

@@ -207,7 +207,7 @@ full(void)
 		got g = {0, 0, 0};
 
 		if ((form & RB_RECORD_BITS) == 0)
-			continue; /* Such a record would be written as bits */
+			continue; /* A record of all pairs is always written as bits */
 		make(&m, RB_RECORD_SIDE, RB_RECORD_SIDE, form, 1);
 		CHECK(m.n <= RB_RECORD_MAX_BYTES, "%zu bytes", m.n);
 		for (int k = 0; k < 300; k++)

@@ -3,9 +3,9 @@
  *	  Tests refinement: refined meshes are checked like new ones, by rb_check_mesh, and by their
  *	  volume, their report and their number of bad tetrahedra.
  *
- * Most models are refined in several ways, as they are meshed in test_cdt.c. A limit on the number
- * of points ends what would take too long: near some of these angles, millions of points would be
- * needed.
+ * Most models are refined in several ways, in the ways in which test_cdt.c meshes them. A limit on
+ * the number of points ends what would take too long: near some of these angles, millions of points
+ * would be needed.
  */
 #define _GNU_SOURCE
 #include "complexes.h"

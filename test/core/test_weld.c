@@ -499,7 +499,7 @@ segments_and_points(void)
 	clear();
 	add_quad(P(0, 0, 0), P(4, 0, 0), P(4, 4, 0), P(0, 4, 0));
 	add_segment(P(2, 1, 0), P(2, 1, 5));
-	add_segment(P(0, 0, 0), P(0, 0, 5)); /* This one is valid */
+	add_segment(P(0, 0, 0), P(0, 0, 5)); /* A valid segment */
 	add_segment(P(0, 0, 5), P(2, 1, 5));
 	expect(1, RB_FLAW_POINT_IN_FACET, 4, 0);
 	/* A vertex of the facet inside a segment */
@@ -835,7 +835,7 @@ splits(void)
 	done();
 	clear();
 	add_cube(0, 0, 0, 1, true, false);
-	add_cube(1, .5, .25, 1, true, false); /* They share a part of a side */
+	add_cube(1, .5, .25, 1, true, false); /* Two cubes that share a part of a side */
 	expect_split(RB_NONE, 0, 1);
 	done();
 }

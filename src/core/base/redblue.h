@@ -337,7 +337,7 @@ typedef struct rb_builder
 	 * each of its parts is a polygon. Code that removes parts directly must lower faced to nparts.
 	 */
 	bool want_face_of;
-	uint32_t *face_of; /* polygons of the first `faced` parts */
+	uint32_t *face_of; /* polygon of each of the first `faced` parts */
 	uint32_t faced;
 	size_t face_of_cap;
 	size_t coords_cap; /* capacities, in parts, in rows, and in parts */
@@ -461,7 +461,7 @@ extern uint64_t rb_cache_used(const rb_cache *cache);
 /*
  * Caches a materialized set with one reference, replacing the entry of that key. Evicts the least
  * recently used unreferenced entries to make room. The set moves into the cache's memory and gets
- * one more reference. On failure, mostly RB_OVER_BUDGET, the set does not change.
+ * one more reference. On failure, usually RB_OVER_BUDGET, the set does not change.
  */
 extern rb_status rb_cache_put(rb_cache *cache, const void *key, size_t key_size, const rb_set *set,
 							  const void *card, size_t card_size, rb_error *error);
@@ -658,7 +658,8 @@ typedef struct rb_stats
 	uint64_t box_tests;       /* box comparisons made to find the candidates */
 	uint64_t redundant_tests; /* overlaps found in a cell that does not own the pair */
 	uint64_t bad_bodies;      /* invalid solids that were skipped (job.skip_bad) */
-	uint64_t bad_because[2][RB_SOLID_FAULTS]; /* their number by side and first defect */
+	/* number of skipped invalid solids by side and first defect */
+	uint64_t bad_because[2][RB_SOLID_FAULTS];
 	uint64_t hits;            /* pairs of parts that satisfy the predicate, if they were counted */
 	uint64_t record_bytes;    /* bytes of compressed pairs sent by a device (pair_coding.h) */
 	uint64_t exact_integer;   /* exact signs computed by fixed-width integers */

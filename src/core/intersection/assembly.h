@@ -260,7 +260,7 @@ typedef struct rb_implicit_point
 {
 	bool corner; /* The point is a vertex of a part, so `at` is exact */
 	double at[3];
-	rb_number x[3]; /* Exact point x / w if it is no vertex, with w > 0 */
+	rb_number x[3]; /* Exact point x / w if it is not a vertex, with w > 0 */
 	rb_number w;
 } rb_implicit_point;
 

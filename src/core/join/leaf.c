@@ -52,7 +52,7 @@ typedef struct rb_tile
 	/* copy of the owner bits while `starts` refers to boxes of directions */
 	uint8_t owner[RB_TILE];
 	uint32_t row[RB_TILE];  /* set only for a self join of rows with several parts */
-	uint8_t known[RB_TILE]; /* RB_HITS: 1 if no information about the object is needed any more */
+	uint8_t known[RB_TILE]; /* RB_HITS: 1 if no more information about the object is needed */
 	double lo[RB_TILE][4] __attribute__((aligned(64)));
 	double hi[RB_TILE][4] __attribute__((aligned(64)));
 	bool has_small; /* true if `small` is valid; computed only for pairs */
@@ -155,7 +155,7 @@ rb_leaf_create(rb_context *ctx, const rb_job *job, const rb_sink *sink, rb_leaf 
 	w->small = w->faces && (~ctx->filters & (RB_FILTER_FLOAT | RB_FILTER_SIGNS)) == 0;
 	w->round = sink->marks != NULL ? HITS_PAIRS : PAIRS;
 	w->rows_tell = job->blue == NULL && job->red->row_of != NULL;
-	w->slabs = w->small && !w->rows_tell; /* pairs that do not count are no candidates */
+	w->slabs = w->small && !w->rows_tell; /* pairs that do not count are not candidates */
 	w->stars = w->faces && job->predicate == RB_SELF_INTERSECT && job->blue == NULL;
 	w->red_only = sink->marks != NULL && job->blue != NULL && job->of == RB_OF_RED;
 	for (int a = 0; a < 3; a++)
@@ -332,7 +332,7 @@ tile_grid_count(rb_tile_grid *to, const rb_kernel *kernel, const rb_tile *tile, 
 	return total;
 }
 
-/* Turns counts into ends, then fills backwards, which leaves the starts. */
+/* Turns counts into ends, then fills backward, which leaves the starts. */
 static void
 tile_grid_fill(rb_tile_grid *to, const rb_tile *tile, const rb_grid *grid, uint32_t cells)
 {

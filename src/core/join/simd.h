@@ -242,7 +242,7 @@ extern const rb_kernel rb_kernel_avx512;
 
 /*
  * Returns the fastest version that this processor runs. A build with RB_SMALL uses the version for
- * every processor, to test it.
+ * any processor, to test it.
  */
 static inline const rb_kernel *
 rb_kernel_best(void)

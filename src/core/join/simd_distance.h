@@ -353,7 +353,7 @@ apart_distance(const vn *red, const vn *blue, const vfeet *f)
 	inside = APART_PICK(points, RB_NEAR_MIN(-ur, uu + ur) - off2, inside);
 	inside = APART_PICK(corners, one, inside);
 
-	/* Prove that all other corners are behind. */
+	/* Prove that all other corners are behind the features. */
 	for (int k = 0; k < 3; k++)
 	{
 		const int i = (k + 1) % 3, j = (k + 2) % 3;

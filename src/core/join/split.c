@@ -3,7 +3,7 @@
  *	  Divides a region into cells, either equally, with the resolution that a plan gives (plan.c),
  *	  or at quantiles of a sample.
  *
- * Equal cells do not help if data are crowded at every scale (a mesh refined towards a crack, or a
+ * Equal cells do not help if data are crowded at every scale (a mesh refined toward a crack, or a
  * giant object that keeps the region of a dense cluster wide): level after level most objects stay
  * together. Cuts at quantiles depend on the number of objects and not on their size. The owner rule
  * requires only a monotone map, and these cuts define one.

@@ -142,7 +142,7 @@ receive_pairs(void *user, const rb_pair *pairs, size_t n)
 	for (size_t i = 0; i < n && status == RB_OK && !l->overflow; i++)
 		status =
 			put_one(l, box_of(l, 0, rb_pair_red(pairs[i])), box_of(l, l->sides - 1, pairs[i].blue));
-	/* An overflow is no failure, but there is no other way to end a join early. */
+	/* An overflow is not a failure, but there is no other way to end a join early. */
 	return l->overflow ? RB_STOPPED : status;
 }
 

@@ -27,8 +27,8 @@ middle_of_three(double x, double y, double z)
 }
 
 /*
- * Partitions by C. A. R. Hoare's FIND: afterwards no center before mid is larger on the axis than
- * one behind it. Pivots are chosen pseudorandomly, so no input order is a worst case.
+ * Partitions by C. A. R. Hoare's FIND. Afterward, no center before mid is larger on the axis than
+ * one after it. Pivots are chosen pseudorandomly, so no input order is a worst case.
  */
 static void
 partition_centers(const rb_tree *tree, uint64_t from, uint64_t to, uint64_t mid, int axis)

@@ -94,7 +94,7 @@ rb_tree_box(const rb_set *set, uint32_t part, double scale, double lo[3], double
 
 /*
  * Returns a bound on squared gaps: boxes with a larger gap are farther apart than the distance. The
- * square of a gap is rounded six times, and coordinates by 2^-1075 before.
+ * bound covers six roundings of the square, and an error of 2^-1075 in each coordinate.
  */
 static inline double
 rb_tree_reach(double distance)

@@ -130,7 +130,7 @@ rb_best_of(const rb_best *b, uint32_t row)
  */
 extern rb_status rb_best_offer(rb_best *b, rb_candidate *c, double distance);
 
-/* Sorts the heap, best first; it must be cleared afterwards. */
+/* Sorts the heap, best first; it must be cleared afterward. */
 extern void rb_best_sort(rb_best *b);
 extern void rb_best_clear(rb_best *b);
 

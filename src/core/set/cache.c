@@ -4,7 +4,8 @@
  *
  * Reading a table costs many times what joining it costs, and most tables have not changed since
  * they were last read. The cache does not know whether a table has changed. The user of the cache
- * attaches a manifest (`card`) to each set, and decides that later from the manifest.
+ * attaches a manifest (`card`) to each set, and later decides from the manifest whether the table
+ * has changed.
  *
  * A set never changes, so a join may hold one while it is evicted. Its bytes are counted until the
  * last holder releases it. Eviction removes whole sets, the least recently used first. This is

@@ -134,7 +134,7 @@ number_all(id_table *t, uint32_t *number, rb_error *error)
 	memset(t->slot, 0, slots * sizeof *t->slot);
 	for (uint32_t i = 0; i < t->n; i++)
 	{
-		/* Rows of one object are mostly adjacent. */
+		/* Most rows of one object are adjacent. */
 		bool again = i > 0 && t->ids[i] == t->ids[i - 1];
 		uint32_t k;
 

@@ -10,7 +10,7 @@
 
 typedef struct rb_set_owner
 {
-	rb_set set; /* its arrays are blocks of `memory` */
+	rb_set set; /* the set, whose arrays are blocks of `memory` */
 	rb_memory *memory;
 	uint32_t holders;
 	uint32_t facts;

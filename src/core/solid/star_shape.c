@@ -92,7 +92,7 @@ find_pairs(rb_context *ctx, const uint32_t *first, uint32_t n, uint32_t *links, 
 {
 	uint32_t *link = links; /* For each corner, the previous corner at the same vertex, or itself */
 	uint32_t *last = links + 3 * (size_t) n; /* Last corner at each vertex */
-	/* For each vertex, the start of the last edge found that leads to it */
+	/* For each vertex, the start of the last edge found that ends there */
 	uint32_t *leads = links + 6 * (size_t) n;
 
 	memset(leads, 0xff, 3 * (size_t) n * sizeof *leads);

@@ -143,7 +143,7 @@ typedef struct rb_check_report
 	int64_t euler_boundary; /* Euler characteristic of the mesh's boundary */
 	bool manifold;          /* the boundary is a manifold, so the two are comparable */
 	uint32_t boundary_faces;
-	/* number of input points that are no corners because they are outside the kept part */
+	/* number of input points that are not corners, because they are outside the kept part */
 	uint32_t unused_inputs;
 	/* Number of faces, edges, and facets without faces that are outside the kept part */
 	uint32_t outside_faces;

@@ -151,8 +151,8 @@ rb_check_points(rb_checking *k)
 }
 
 /*
- * Reports Steiner points that are no corner of a tetrahedron. Unused input points are only counted,
- * because they may be outside the kept part.
+ * Reports Steiner points that are not a corner of any tetrahedron. Unused input points are only
+ * counted, because they may be outside the kept part.
  */
 rb_status
 rb_check_unused(rb_checking *k)
