@@ -27,7 +27,7 @@ typedef struct rb_seed
 {
 	double at[3];
 	int64_t region; /* region number of its tetrahedra; ignored if hole is set */
-	bool hole;      /* the region is a hole and gets no tetrahedra */
+	bool hole;      /* true if the region is a hole and gets no tetrahedra */
 } rb_seed;
 
 typedef struct rb_plc

@@ -23,7 +23,9 @@ typedef struct rb_weld_input
 	const rb_set *points;   /* any 3D kind; only the first corner of each part is used */
 	const rb_seed *seeds;   /* copied by rb_weld */
 	uint32_t nseeds;
-	/* Drop triangles of zero area instead of returning RB_BAD_PLC. Their corners are kept. */
+	/*
+	 * True to drop triangles of zero area instead of returning RB_BAD_PLC. Their corners are kept.
+	 */
 	bool skip_flat;
 } rb_weld_input;
 

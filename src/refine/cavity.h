@@ -428,7 +428,7 @@ rb_grow_swallows(const rb_cells *m, const rb_array_reserve *room, uint32_t k, ui
 typedef struct rb_obstacle
 {
 	bool any;
-	bool needed;      /* Split regardless of insertion radii */
+	bool needed;      /* True to split regardless of insertion radii */
 	rb_entry64 piece; /* 0 if none */
 	rb_entry64 wall;
 } rb_obstacle;

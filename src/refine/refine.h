@@ -43,12 +43,12 @@ typedef struct rb_refine_options
 	uint32_t nregion_volumes;
 	const rb_size *sizes;
 	uint32_t nsizes;
-	bool keep_surface;   /* Add no point on segments, on facets, or on the hull */
+	bool keep_surface;   /* True to add no point on segments, on facets, or on the hull */
 	uint64_t max_points; /* Maximum number of points including the input, or 0 for no limit */
 	int threads;
 	const rb_backend *backend; /* Backend that runs the rounds, or NULL for host threads */
-	bool backend_only;         /* Fail if the backend cannot run the rounds */
-	bool backend_always;       /* Use the backend even for few cells (tests) */
+	bool backend_only;         /* True to fail if the backend cannot run the rounds */
+	bool backend_always;       /* True to use the backend even for few cells (tests) */
 } rb_refine_options;
 
 /* The reason why a tetrahedron stayed bad */

@@ -59,10 +59,10 @@ typedef struct rb_refining
 	uint32_t nhopeless;
 	size_t hopeless_cap;
 	uint32_t most_rounds; /* Maximum rounds per call (tests), or 0 for no limit */
-	bool timed;           /* Wait for the device after each step to time it (tests) */
-	bool protect;         /* Split subsegments before anything else */
-	bool done;            /* No work is left except blocked subsegments */
-	bool full;            /* max_points was reached */
+	bool timed;           /* True to wait for the device after each step to time it (tests) */
+	bool protect;         /* True to split subsegments before anything else */
+	bool done;            /* True if no work is left except blocked subsegments */
+	bool full;            /* True if max_points was reached */
 	size_t stuck_cap;
 } rb_refining;
 

@@ -82,8 +82,8 @@ typedef struct rounds
 	need_counts *tallies; /* Tally of each block of new cells */
 	size_t tallies_cap;
 	rb_array_reserve huge; /* Workspace for cavities of any size */
-	bool protecting;       /* Only subsegments are being split so far */
-	bool full;             /* max_points was reached */
+	bool protecting;       /* True if only subsegments are being split so far */
+	bool full;             /* True if max_points was reached */
 } rounds;
 
 /* ---- lists ---- */

@@ -60,9 +60,9 @@ typedef struct rb_memory_block
 	struct rb_memory_block *next;
 	size_t size; /* bytes mapped or allocated, including the header */
 	bool mapped;
-	bool huge;    /* mapped with huge pages; unchanged if the block shrinks */
-	bool offered; /* idle, and the kernel may have reclaimed pages */
-	bool behind;  /* idle, and reserved for the growing block before it */
+	bool huge;    /* true if mapped with huge pages; unchanged if the block shrinks */
+	bool offered; /* true if idle, and the kernel may have reclaimed pages */
+	bool behind;  /* true if idle, and reserved for the growing block before it */
 	char pad[64 - 3 * sizeof(void *) - 4 * sizeof(bool)];
 } rb_memory_block;
 

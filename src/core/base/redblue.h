@@ -697,7 +697,7 @@ typedef struct rb_context
 	int threads;               /* threads of the CPU backend, >= 1 */
 	int device;                /* device to use, counted from 0 */
 	uint32_t cards;            /* mask of allowed devices (rb_backend_multi_device); 0 for all */
-	bool only_cards;           /* do not fall back to the CPU when all devices fail */
+	bool only_cards;           /* false to fall back to the CPU when all devices fail */
 	uint32_t grid_resolution;  /* cells along the longest side; 0 to plan from a sample */
 	uint64_t gpu_memory_limit; /* maximum device memory in bytes; 0 for all that is free */
 	/*
@@ -802,12 +802,13 @@ typedef struct rb_job
 	double distance;
 	uint32_t nearest; /* RB_NEAREST: maximum number of neighbors of a red row; > 0 */
 	/*
-	 * Joins the parts of each row with each other instead of rows with rows. A self join with
-	 * RB_PAIRS or RB_COUNT. The pairs are pairs of parts, counted from 1 in their row; see
+	 * True to join the parts of each row with each other instead of rows with rows. A self join
+	 * with RB_PAIRS or RB_COUNT. The pairs are pairs of parts, counted from 1 in their row; see
 	 * rb_block.
 	 */
 	bool within_rows;
-	bool skip_bad;  /* skip rows that are not valid solids instead of failing with RB_BAD_SOLID */
+	/* true to skip rows that are not valid solids instead of failing with RB_BAD_SOLID */
+	bool skip_bad;
 	bool by_object; /* RB_VALIDITY: each row is a complete object */
 	bool whole;     /* RB_PAIRS: fill every block but the last, however long that takes */
 	/*

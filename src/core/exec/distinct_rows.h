@@ -11,9 +11,10 @@ typedef struct rb_unique
 {
 	rb_context *ctx;
 	const rb_job *job;
-	bool needed;    /* Some row has more than one part */
-	bool merges;    /* The payload of a pair of rows is complete only after all parts are known */
-	uint64_t *slot; /* Open-addressing hash table: 0 if free, otherwise key + 1 */
+	bool needed; /* True if some row has more than one part */
+	/* True if the payload of a pair of rows is complete only after all parts are known */
+	bool merges;
+	uint64_t *slot;    /* Open-addressing hash table: 0 if free, otherwise key + 1 */
 	uint64_t *payload; /* Merged payload of the pair in each slot, if `merges` is set */
 	size_t mask;       /* Number of slots minus 1 */
 	size_t used;

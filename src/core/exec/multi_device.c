@@ -58,15 +58,15 @@ typedef struct rb_device_join
 	rb_context *ctx;
 	const rb_job *job;
 	const rb_sink *sink;
-	bool numbers;         /* Only the number of pairs is requested */
-	bool words;           /* Devices may deliver words while other devices deliver pairs */
+	bool numbers;         /* True if only the number of pairs is requested */
+	bool words;           /* True if devices may deliver words while other devices deliver pairs */
 	pthread_rwlock_t one; /* Write-locked while words are delivered, so that nothing else is */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	rb_box share[RB_MAX_DEVICES];
 	uint32_t waiting; /* Bitmap of waiting partitions */
 	uint32_t running;
-	bool over;         /* No more partitions may be taken */
+	bool over;         /* True if no more partitions may be taken */
 	rb_status status;  /* First failure, or RB_OK */
 	rb_stats sum;      /* Statistics of the finished partitions */
 	int workers;       /* Number of devices that have finished a partition */

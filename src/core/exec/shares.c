@@ -52,7 +52,7 @@ typedef struct rb_sample_part
 	double weight;
 	uint32_t cell;
 	uint32_t side;
-	bool near; /* The box overlaps the region that both sides occupy */
+	bool near; /* True if the box overlaps the region that both sides occupy */
 } rb_sample_part;
 
 typedef struct rb_cutting

@@ -44,7 +44,7 @@ typedef struct two
 	rb_context *ctx;
 	const rb_job *job;
 	rb_exact_env env;
-	bool flat;   /* Both kinds are two-dimensional */
+	bool flat;   /* True if both kinds are two-dimensional */
 	double most; /* Square of the largest gap between boxes whose parts need to be tested */
 	bool any;
 	uint64_t payload;

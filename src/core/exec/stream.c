@@ -93,7 +93,7 @@ struct rb_stream
 	slot slots[SLOTS];
 	unsigned head; /* Slot being filled */
 	unsigned tail; /* Oldest slot not yet returned by the caller */
-	bool out;      /* The caller holds slot `tail` */
+	bool out;      /* True if the caller holds slot `tail` */
 	bool ended;
 	bool closing;
 	rb_status status; /* Status of the join, once it has ended */

@@ -258,7 +258,7 @@ extern rb_status rb_convex_corners(rb_curve *c, uint32_t from, uint32_t n);
 
 typedef struct rb_implicit_point
 {
-	bool corner; /* The point is a vertex of a part, so `at` is exact */
+	bool corner; /* True if the point is a vertex of a part, so that `at` is exact */
 	double at[3];
 	rb_number x[3]; /* Exact point x / w if it is not a vertex, with w > 0 */
 	rb_number w;

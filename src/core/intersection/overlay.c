@@ -25,7 +25,7 @@ typedef struct overlapping
 {
 	rb_curve *c;
 	uint32_t item;  /* Polygon being cut */
-	bool cut;       /* The polygon has been cut */
+	bool cut;       /* True if the polygon has been cut */
 	uint32_t first; /* First fragment of the polygon in work[0], if it has been cut */
 	uint32_t steps;
 } overlapping;

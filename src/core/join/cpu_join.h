@@ -129,7 +129,7 @@ typedef struct rb_grid_cells
 {
 	rb_grid grid; /* grid of equal cells; only n is valid if `quantiles` is set */
 	bool quantiles;
-	bool same; /* red and blue are one list and share their arrays */
+	bool same; /* true if red and blue are one list and share their arrays */
 	uint64_t cells;
 	/* first entry of each cell for red and blue: cells + 1 numbers; one array if `same` */
 	uint64_t *start[2];

@@ -30,7 +30,7 @@ typedef struct rb_kd_job
 	 */
 	const rb_set *sample[2];
 	double rows[2]; /* total rows of the sampled tables; equal if both are the same table */
-	bool self;      /* both samples are of one table, each of whose pairs counts once */
+	bool self;      /* true if both samples are of one table, each of whose pairs counts once */
 	double
 		distance; /* maximum distance of a pair, in units of the coordinates; 0 if boxes must overlap */
 	uint32_t n; /* number of tiles, 1 to RB_MAX_TILES */

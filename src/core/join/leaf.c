@@ -81,17 +81,17 @@ struct rb_leaf
 	rb_exact_env env;
 	uint32_t round; /* candidates that start a round of the cascade */
 	double pad;     /* amount by which all boxes are enlarged (rb_pad_of) */
-	bool boxes;     /* overlapping boxes decide the predicate */
-	bool faces;     /* triangles on both sides: all vector stages apply */
-	bool part;      /* triangles with a distance: vector stages for distances apply */
-	/* a self join in which a pair counts or not depending on the rows of its parts */
+	bool boxes;     /* true if overlapping boxes decide the predicate */
+	bool faces;     /* true if both sides are triangles: all vector stages apply */
+	bool part;      /* true for triangles with a distance: vector stages for distances apply */
+	/* true in a self join in which the rows of the parts decide if a pair counts */
 	bool rows_tell;
-	bool red_only;   /* RB_HITS of red: a matched red object needs no further tests */
-	bool small;      /* a float stage precedes the double stages */
-	bool slabs;      /* a k-DOP test precedes the float stage if pairs are many */
+	bool red_only;   /* true for RB_HITS of red: a matched red object needs no further tests */
+	bool small;      /* true if a float stage precedes the double stages */
+	bool slabs;      /* true if a k-DOP test precedes the float stage when there are many pairs */
 	rb_frame frame;  /* frame of the float and k-DOP data */
-	bool stars;      /* pairs that share only a corner or edge do not count */
-	bool directions; /* the tiles' boxes are boxes of directions (star_boxes.h) */
+	bool stars;      /* true if pairs that share only a corner or edge do not count */
+	bool directions; /* true if the tiles' boxes are boxes of directions (star_boxes.h) */
 	int star_depth;
 
 	/* Statistics */

@@ -58,7 +58,7 @@ typedef struct nearest
 	const double *coords;
 	uint64_t largest; /* bits of the largest coordinate */
 	uint64_t least;   /* bits of the smallest nonzero coordinate */
-	bool boxes;       /* scaled boxes are exact */
+	bool boxes;       /* true if scaled boxes are exact */
 	uint32_t *rank;
 	uint32_t *start; /* first part of each red row, and the end; NULL if each row has one part */
 	uint32_t *order; /* first parts of all red rows, in processing order */

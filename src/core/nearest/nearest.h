@@ -56,7 +56,7 @@ typedef struct rb_candidate
 	uint32_t blue;
 	uint32_t rank;
 	uint32_t label; /* candidates with the same label are at the same distance; 0 if unlabeled */
-	bool meets;     /* the parts meet, and all bounds are 0 */
+	bool meets;     /* true if the parts meet; all bounds are 0 then */
 	bool asked;     /* true if least, most, proved and guess are valid */
 	bool proved;
 	uint8_t guess[4]; /* probable nearest features: dim and at of red's, then of blue's */

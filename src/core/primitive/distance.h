@@ -70,7 +70,7 @@ typedef struct rb_feet
 	double t[2]; /* on a face: fraction of the edge from `at` to the vertex after the next */
 	double g[3]; /* red's point minus blue's */
 	double square;
-	bool proved; /* the features are proved to be the nearest ones */
+	bool proved; /* true if the features are proved to be the nearest ones */
 } rb_feet;
 
 RB_HOST_DEVICE double

@@ -194,11 +194,11 @@ rb_bits_f(float x)
 /* Proved positions of the vertices of one triangle relative to the plane of another */
 typedef struct rb_sides_f
 {
-	bool apart;    /* all vertices are on one side */
-	bool sure;     /* not apart, and all three signs are proved, with one that differs */
+	bool apart;    /* true if all vertices are on one side */
+	bool sure;     /* true if not apart, and all three signs are proved, with one that differs */
 	bool first;    /* if sure: the first vertex is alone on its side */
 	bool second;   /* if sure: the second vertex is alone; if neither is, the third one is */
-	bool negative; /* the lone vertex is on the negative side */
+	bool negative; /* true if the lone vertex is on the negative side */
 } rb_sides_f;
 
 RB_HOST_DEVICE rb_sides_f

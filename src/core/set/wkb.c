@@ -64,7 +64,7 @@ typedef struct reader
 {
 	const uint8_t *at;
 	const uint8_t *end;
-	bool swap; /* numbers are in the other byte order */
+	bool swap; /* true if numbers are in the other byte order */
 	bool has_z;
 	int dims;            /* doubles per point: 2, 3 or 4 */
 	uint32_t first;      /* number of the geometry's first part */
@@ -74,7 +74,7 @@ typedef struct reader
 	rb_geometry_info *info;
 	rb_error *error;
 	uint32_t ring;  /* number of the ring in the current leaf */
-	bool face_open; /* `face` holds some rings of the current leaf */
+	bool face_open; /* true if `face` holds some rings of the current leaf */
 	rb_polygon_face face;
 } reader;
 

@@ -254,7 +254,10 @@ typedef struct rb_body_report
 	uint32_t triangles;
 	uint32_t flat; /* Number of triangles without area */
 	bool closed;
-	/* Every edge has two triangles, which have an area and traverse it in opposite directions */
+	/*
+	 * True if every edge has two triangles, which have an area and traverse it in opposite
+	 * directions
+	 */
 	bool paired;
 	bool oriented;
 	rb_solid_fault fault; /* First fault in enum order; self-intersections are not included */
@@ -265,16 +268,16 @@ typedef struct rb_body_report
 	uint64_t self_intersections; /* Number of pairs of triangles that cross */
 	uint32_t crossing[2];        /* First pair of crossing triangles */
 	double crossing_at[3];       /* A point that both triangles share, rounded */
-	bool crossing_apart;         /* No chain of shared edges connects the two triangles */
-	bool crossing_equal;         /* The two triangles have the same vertices */
+	bool crossing_apart;         /* True if no chain of shared edges connects the two triangles */
+	bool crossing_equal;         /* True if the two triangles have the same vertices */
 	uint32_t faces;              /* Number of polygons, or of triangles if there are no polygons */
-	bool of_faces;               /* `triangle` and `crossing` are polygon numbers */
+	bool of_faces;               /* True if `triangle` and `crossing` are polygon numbers */
 	/*
 	 * RB_SOLID_OPEN: info.at[0] is a vertex of polygon `triangle`, on the edge when projected along
 	 * info.axis
 	 */
 	bool corner_on_edge;
-	/* All rows of the set form one closed surface, and no single row is closed */
+	/* True if all rows of the set form one closed surface, and no single row is closed */
 	bool together;
 	/*
 	 * RB_SOLID_UNREADABLE: the reason, and the tolerated distance of a vertex from the plane of its

@@ -35,7 +35,7 @@ struct rb_solids
 	double *box;     /* Bounding box of each row: low, high */
 	double scale;    /* Scale of all trees, a power of two, as in box_tree.h */
 	rb_tree *tree;   /* Box tree of each row */
-	bool sided;      /* `fans` is valid */
+	bool sided;      /* true if `fans` is valid */
 	rb_fans fans;
 };
 

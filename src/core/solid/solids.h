@@ -74,7 +74,7 @@ typedef struct rb_placed
 	bool boxed;
 	double low[3];
 	double high[3];
-	bool sorted; /* Triangles: `open` is known */
+	bool sorted; /* For triangles, true if `open` is known */
 	bool open;
 	rb_solids *solids; /* The row prepared as a solid, if it was queried before */
 } rb_placed;

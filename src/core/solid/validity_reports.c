@@ -59,8 +59,8 @@ typedef struct body_reports
 	const rb_row_sink *sink;
 	uint32_t *start;
 	crossings *of;  /* Crossings of each row */
-	bool by_object; /* Rows are already grouped into objects */
-	bool together;  /* No row is closed, and all rows together are */
+	bool by_object; /* True if rows are already grouped into objects */
+	bool together;  /* True if no row is closed, and all rows together are */
 	int closed;     /* Nonzero if some row is closed; set by several threads */
 	pthread_mutex_t lock;
 	int status;

@@ -141,7 +141,7 @@ typedef struct rb_check_report
 	double volume;
 	int64_t euler;          /* Euler characteristic of the mesh */
 	int64_t euler_boundary; /* Euler characteristic of the mesh's boundary */
-	bool manifold;          /* the boundary is a manifold, so the two are comparable */
+	bool manifold;          /* true if the boundary is a manifold, so that the two are comparable */
 	uint32_t boundary_faces;
 	/* number of input points that are not corners, because they are outside the kept part */
 	uint32_t unused_inputs;
