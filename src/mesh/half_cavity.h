@@ -53,11 +53,11 @@ typedef enum rb_filled
 extern rb_status rb_half_base(rb_recovery *r, rb_cavity_half *half, uint32_t a, uint32_t b,
 							  uint32_t c, rb_tet_face outside, uint32_t sheet, bool constrained);
 extern rb_status rb_half_behind(rb_recovery *r, rb_cavity_half *half, uint32_t base);
-/* cavity_fill.c */
+/* Fills the polyhedron with tetrahedra (cavity_fill.c). */
 extern rb_status rb_half_fill(rb_recovery *r, rb_cavity_half *half, rb_filled *filled);
 extern void rb_half_free(rb_memory *memory, rb_cavity_half *half);
 
-/* Two methods of filling, gift_wrap.c and cavity_carve.c */
+/* Fill the polyhedron by one of two methods (gift_wrap.c and cavity_carve.c). */
 extern rb_status rb_half_wrap(rb_recovery *r, rb_cavity_half *half, bool only_seen,
 							  rb_filled *filled);
 extern rb_status rb_half_carve(rb_recovery *r, rb_cavity_half *half, rb_filled *filled);

@@ -3,14 +3,14 @@
  *	  Declares the data shared by the recovery of segments and facets: the segments, the subsegments
  *	  they were split into, and the faces that make up the facets so far.
  *
- *	  plc_segments.c		segments of a PLC: those given, and the boundaries of facets
- *	  recover_segments.c	splits segments until all their subsegments are edges of the mesh
- *	  facet_triangulation.c		triangulates one facet
- *	  recover_facets.c		finds the missing faces of facets, region by region
- *	  cavity.c		removes the tetrahedra that cross a region ...
- *	  cavity_fill.c		... and fills the cavity on both sides, by gift_wrap.c or cavity_carve.c
- *	  flip_repair.c		flips faces that are not Delaunay afterwards
- *	  result.c		finds the tetrahedra to keep and the region of each
+ *	  plc_segments.c          segments of a PLC: those given, and the boundaries of facets
+ *	  recover_segments.c      splits segments until all their subsegments are edges of the mesh
+ *	  facet_triangulation.c   triangulates one facet
+ *	  recover_facets.c        finds the missing faces of facets, region by region
+ *	  cavity.c                removes the tetrahedra that cross a region ...
+ *	  cavity_fill.c           ... and fills the cavity on both sides (gift_wrap.c, cavity_carve.c)
+ *	  flip_repair.c           flips faces that are not Delaunay afterward
+ *	  result.c                finds the tetrahedra to keep and the region of each
  *
  * The method follows H. Si, K. Gaertner: 3D boundary recovery by constrained Delaunay
  * tetrahedralization, 2011, and L. Diazzi, D. Panozzo, A. Vaxman, M. Attene: Constrained Delaunay

@@ -8,8 +8,9 @@
  * contributes. In the second pass, tetrahedra are written, since the number of tetrahedra before
  * each slot is then known:
  *
- *		slots		|  64  |  64  |  64  | ...		the number of a tetrahedron is the number of those before
- *		tetrahedra	  0      60     121				its group, plus the bits before its own in the group
+ *		slots       |  64  |  64  |  64  | ...
+ *		tetrahedra  0      60     121           number of a tetrahedron: that of its group,
+ *		                                        plus the bits before its own in the group
  *
  * The faces and edges are ordered by facet or segment and, within one, by slot, whichever thread
  * listed them. Each thread reads all lists and writes the items of its own range of facets or

@@ -3,10 +3,10 @@
  *	  Declares what the files of joint insertion share. Joint insertion adds a small group of
  *	  blocked points at once. Each file prepares the input of the next:
  *
- *	group_insert.c			chooses the points and the cells around them
- *	group_plc.c		builds a PLC of these cells and points
- *	group_fit.c		finds which of its tetrahedra can replace which cells, if any
- *	group_replace.c	replaces them
+ *	group_insert.c    chooses the points and the cells around them
+ *	group_plc.c       builds a PLC of these cells and points
+ *	group_fit.c       finds which of its tetrahedra can replace which cells, if any
+ *	group_replace.c   replaces them
  *
  * The PLC has its own numbering: the vertices of the cells in ascending order, then the new points.
  * This is the order of the numbers in the mesh, so ties between cospherical points are broken in

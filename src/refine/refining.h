@@ -2,14 +2,14 @@
  * refining.h
  *	  Declares what the files of refinement share: a mesh under refinement, on the host.
  *
- *	import.c		converts a tetrahedralization to cells and vertices
- *	bends.c		splits facets that bend into several
- *	hull_planes.c		builds facets for the hull, where points lie in one plane up to rounding
- *	hull_slivers.c		removes tetrahedra on the hull that are flat up to rounding
- *	rounds.c	runs the rounds on host threads
- *	group_insert.c	inserts small groups of blocked points jointly
- *	rebuild.c	rebuilds the whole mesh with the blocked points
- *	export.c	converts cells and vertices to a tetrahedralization
+ *	import.c         converts a tetrahedralization to cells and vertices
+ *	bends.c          splits facets that bend into several
+ *	hull_planes.c    builds facets for the hull, where points lie in one plane up to rounding
+ *	hull_slivers.c   removes tetrahedra on the hull that are flat up to rounding
+ *	rounds.c         runs the rounds on host threads
+ *	group_insert.c   inserts small groups of blocked points jointly
+ *	rebuild.c        rebuilds the whole mesh with the blocked points
+ *	export.c         converts cells and vertices to a tetrahedralization
  */
 #ifndef RB_REFINE_REFINING_H
 #define RB_REFINE_REFINING_H

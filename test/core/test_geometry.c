@@ -1082,7 +1082,10 @@ stopped_hollow(void)
 
 /* ---- the polygon of each part ---- */
 
-/* Writes a polygon of closed rings with the given numbers of corners, in x and y from `at`. */
+/*
+ * Writes a polygon of closed rings with the given numbers of corners, whose x and y are read from
+ * `at`.
+ */
 static void
 put_flat_rings(uint32_t nrings, const uint32_t *n, const double *at)
 {

@@ -280,7 +280,7 @@ rb_number_sub(rb_number *r, const rb_number *a, const rb_number *b)
 	add_signed(r, a, b, -1);
 }
 
-/* Multiplies two words by two words, faster than a call of GMP. */
+/* Multiplies two words by two words, faster than a call to GMP. */
 static void
 mul_two(uint64_t *r, const uint64_t *x, const uint64_t *y)
 {

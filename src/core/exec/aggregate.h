@@ -3,8 +3,8 @@
  *	  Declares aggregates that are computed from pairs of rows when the pairs themselves are not
  *	  requested.
  *
- *		aggregate.c	a count or a bit for each row, updated by all threads
- *		group_by_id.c	pairs grouped by row
+ *		aggregate.c     a count or a bit for each row, updated by all threads
+ *		group_by_id.c   pairs grouped by row
  */
 #ifndef RB_EXEC_AGGREGATE_H
 #define RB_EXEC_AGGREGATE_H

@@ -213,7 +213,7 @@ auto_join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 	return rb_backend_cpu.join(ctx, job, sink);
 }
 
-/* On failure, rb_refine continues without a device. */
+/* Refines on the device. If that fails, rb_refine continues without a device. */
 static rb_status
 auto_refine(rb_context *ctx, struct rb_refining *refining, size_t size)
 {

@@ -11,9 +11,9 @@
  * If pairs have a payload, the payloads of their parts are merged in the same table, and the pairs
  * are returned when the join has ended:
  *
- *		RB_CONTACT, RB_SELF_INTERSECT	the highest dimension; whether any two parts cross
- *		RB_WITHIN						the least distance
- *		RB_RAY_PARITY						parity of the parts above; whether any contains the point
+ *		RB_CONTACT, RB_SELF_INTERSECT    the highest dimension; whether any two parts cross
+ *		RB_WITHIN                        the least distance
+ *		RB_RAY_PARITY                    parity of the parts above; whether any contains the point
  */
 #include "core/base/base.h"
 #include "core/exec/distinct_rows.h"

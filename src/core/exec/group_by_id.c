@@ -141,8 +141,8 @@ sift_down(uint32_t *x, uint64_t at, uint64_t n)
 }
 
 /*
- * Heap sort needs no memory and has no bad cases. A group may contain all rows, so the function
- * checks for cancellation.
+ * Sorts by heap sort, which needs no memory and has no bad cases. A group may contain all rows, so
+ * the function checks for cancellation.
  */
 static void
 heap_sort(const rb_context *ctx, uint32_t *x, uint64_t n)

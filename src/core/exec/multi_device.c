@@ -399,7 +399,7 @@ wait_for_all(rb_device_join *all, const rb_backend *device, int n, const int *sp
 			all->over = true;
 		for (int i = 0; i < all->cards && all->over; i++)
 			if (!all->card[i].ended)
-				rb_context_stop(all->card[i].ctx); /* It may still be opening */
+				rb_context_stop(all->card[i].ctx); /* The device may still be opening */
 		if (all->over)
 			pthread_cond_broadcast(&all->changed);
 		else if (all->waiting != 0 && all->cards - count_ended(all) < n && replaced < spares)

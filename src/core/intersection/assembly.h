@@ -2,15 +2,15 @@
  * assembly.h
  *	  Declares what the files share that assemble the pieces of an intersection into one shape.
  *
- *		pair of parts -> a piece: point, segment, convex polygon			clip.c, convex_clip.c
+ *		pair of parts -> a piece: point, segment, convex polygon       clip.c, convex_clip.c
  *		canonical ids of points, lines and planes, which do not depend
- *			on how an object was computed										canonical.c
- *		overlapping polygons are cut until they are disjoint				overlay.c
- *		parts of segments and points that lie on larger pieces				coverage.c, box_hierarchy.c
- *		along each line: covered parts, and maximal runs of the rest		line_merge.c
- *		runs -> lines														linework.c
- *		edges of polygons with a polygon on one side only -> rings			rings.c, ring_nodes.c
- *		sorted output														assemble.c
+ *			on how an object was computed                              canonical.c
+ *		overlapping polygons are cut until they are disjoint           overlay.c
+ *		parts of segments and points that lie on larger pieces         coverage.c, box_hierarchy.c
+ *		along each line: covered parts, and maximal runs of the rest   line_merge.c
+ *		runs -> lines                                                  linework.c
+ *		edges of polygons with a polygon on one side only -> rings     rings.c, ring_nodes.c
+ *		sorted output                                                  assemble.c
  *
  * Canonical ids avoid comparing everything with everything: segments can overlap only on the same
  * line, and polygons only in the same plane. Points along a line have the order of their double

@@ -82,7 +82,10 @@ typedef struct rb_intersection
 
 typedef struct rb_curve rb_curve;
 
-/* After a failure or cancellation, only rb_curve_again and rb_curve_close may be called. */
+/*
+ * Starts the computation of an intersection. After a failure or cancellation, only rb_curve_again
+ * and rb_curve_close may be called.
+ */
 extern rb_status rb_curve_open(rb_context *ctx, const rb_curve_parts *red,
 							   const rb_curve_parts *blue, rb_curve **curve);
 extern rb_status rb_curve_add(rb_curve *curve, uint32_t red, uint32_t blue);

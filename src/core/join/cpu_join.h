@@ -2,11 +2,11 @@
  * cpu_join.h
  *	  Declares what the files of the CPU backend share.
  *
- *        cpu_join.c       the recursion over grids, which uses the following files
- *        cell_lists.c     bounds and samples of lists of objects, selection of objects in a region
- *        occupancy.c an occupancy bitmap, if it pays
- *        split.c      the division of a region into cells
- *        grid.c     one grid: count, scan, fill
+ *        cpu_join.c     the recursion over grids, which uses the following files
+ *        cell_lists.c   bounds and samples of lists of objects, selection of objects in a region
+ *        occupancy.c    an occupancy bitmap, if it pays
+ *        split.c        the division of a region into cells
+ *        grid.c         one grid: count, scan, fill
  *
  * None of them depends on cpu_join.c. All threads work on each list (parallel.h).
  */
@@ -30,7 +30,7 @@ typedef struct rb_cpu
 	double pad; /* amount by which all boxes are enlarged (rb_pad_of) */
 	int threads;
 	const rb_kernel *kernel;
-	rb_leaf **leaf;       /* one per thread */
+	rb_leaf **leaf;       /* leaf workspaces, one for each thread */
 	pthread_mutex_t lock; /* held while a part of a loop adds its result */
 	int status;           /* first status that is not RB_OK; the context is stopped then */
 	uint64_t cells;       /* total cells and incidences of all grids of grid.c */

@@ -116,7 +116,10 @@ typedef struct rb_list
 
 typedef struct rb_leaf rb_leaf;
 
-/* The workspace of one thread. rb_leaf_report adds its counts to the statistics. */
+/*
+ * rb_leaf_create creates the workspace of one thread, and rb_leaf_report adds its counts to the
+ * statistics.
+ */
 extern rb_status rb_leaf_create(rb_context *ctx, const rb_job *job, const rb_sink *sink,
 								rb_leaf **leaf);
 extern void rb_leaf_destroy(rb_context *ctx, rb_leaf *leaf);

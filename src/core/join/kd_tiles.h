@@ -2,8 +2,8 @@
  * kd_tiles.h
  *	  Partitions space into tiles of about equal cost, based on a sample of the rows of a join.
  *
- *        kd_tiles.c      the cuts: a k-d tree
- *        tile_density.c    the distribution of the pairs, from a join of the samples
+ *        kd_tiles.c       the cuts: a k-d tree
+ *        tile_density.c   the distribution of the pairs, from a join of the samples
  *
  * The cost of a tile is the work to join it: reading each row that may be in one of its pairs, and
  * testing each pair of overlapping boxes whose reference point lies in the tile. The reference

@@ -773,7 +773,7 @@ cell_join(rb_leaf *w, rb_tile *red, const uint32_t *re, uint32_t nr, rb_tile *bl
 		for (uint32_t j = 0; j < nb; j++)
 			row_set(rows, j, blue, be[j]);
 	for (uint32_t j = nb; j % 8 != 0; j++)
-		rows->lo[0][j] = HUGE_VAL; /* overlaps nothing */
+		rows->lo[0][j] = HUGE_VAL; /* a box that overlaps nothing */
 
 	for (uint32_t i = 0; i < nr; i++)
 	{

@@ -155,8 +155,8 @@ rb_walk_begin(rb_walk *w, const rb_tree *tree, const rb_tree *from, const double
 }
 
 /*
- * Returns the smallest squared gap between a box and the parts of a tree, or any larger value if it
- * exceeds `reach`.
+ * Returns the smallest squared gap between a box and the parts of a tree, or any value above
+ * `reach` if the gap exceeds `reach`.
  */
 extern double rb_tree_gap(const rb_tree *tree, const double lo[3], const double hi[3], double reach,
 						  uint64_t *boxes);

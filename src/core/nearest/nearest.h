@@ -3,10 +3,10 @@
  *	  Finds the k nearest rows: declares the steps between a red row and the candidates for its
  *	  nearest rows.
  *
- *		a tree of blue's boxes										box_tree.c
- *			-> from near to far, for each red row: pairs of parts		nearest.c
- *			-> their distances: bounds in doubles, then exact order		candidate.c
- *			-> the k best rows so far, whose worst one is the bound		k_best.c
+ *		a tree of blue's boxes                                        box_tree.c
+ *			-> from near to far, for each red row: pairs of parts     nearest.c
+ *			-> their distances: bounds in doubles, then exact order   candidate.c
+ *			-> the k best rows so far, whose worst one is the bound   k_best.c
  *
  * All of this runs on the CPU, whatever the backend: the traversal of a tree depends on what was
  * found before, whereas a device needs the same work for thousands of threads at once.
@@ -42,7 +42,7 @@ typedef struct rb_distance_state
 	uint32_t labels;     /* last label assigned for this red row */
 	uint32_t square_red; /* parts whose exact distance is cached, or UINT32_MAX if none */
 	uint32_t square_blue;
-	rb_square square; /* that distance, cached because it is compared with many */
+	rb_square square; /* exact distance of these parts, cached because it is compared with many */
 } rb_distance_state;
 
 /*

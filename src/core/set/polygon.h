@@ -6,12 +6,12 @@
  * ring has the largest component is dropped. The vertices of the triangles keep their stored 3D
  * coordinates.
  *
- *        rings -> corners -> choose the axis to drop         polygon.c
- *                         -> small convex polygon: done      polygon.c
- *                         -> check flatness                  polygon_flatness.c
- *                         -> Delaunay triangulation of all corners    polygon_delaunay.c
- *                         -> insert the edges of the rings            polygon_constrain.c
- *                         -> emit the triangles inside                polygon_fill.c
+ *        rings -> corners -> choose the axis to drop                 polygon.c
+ *                         -> small convex polygon: done              polygon.c
+ *                         -> check flatness                          polygon_flatness.c
+ *                         -> Delaunay triangulation of all corners   polygon_delaunay.c
+ *                         -> insert the edges of the rings           polygon_constrain.c
+ *                         -> emit the triangles inside               polygon_fill.c
  *
  * Every decision is the exact sign of a determinant of stored coordinates. Cocircular corners are
  * distinguished by a rule that depends only on their coordinates (rb_face_incircle). The triangles
