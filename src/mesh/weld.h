@@ -20,7 +20,7 @@ typedef struct rb_weld_input
 {
 	const rb_set *facets;   /* triangles; face_of assigns them to polygons */
 	const rb_set *segments; /* segments in space */
-	const rb_set *points;   /* any 3D kind; only the first corner of each part is used */
+	const rb_set *points;   /* set of any 3D kind; only the first corner of each part is used */
 	const rb_seed *seeds;   /* copied by rb_weld */
 	uint32_t nseeds;
 	/*

@@ -429,7 +429,7 @@ typedef struct rb_obstacle
 {
 	bool any;
 	bool needed;      /* True to split regardless of insertion radii */
-	rb_entry64 piece; /* 0 if none */
+	rb_entry64 piece; /* Subsegment to be split first, or 0 if none blocks the cavity */
 	rb_entry64 wall;
 } rb_obstacle;
 

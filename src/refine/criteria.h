@@ -144,7 +144,7 @@ RB_HOST_DEVICE bool
 rb_edge_short(const rb_cells *m, uint32_t u, uint32_t v, double length2)
 {
 	double a = m->sites[u].radius, b = m->sites[v].radius;
-	double r = a < b ? a : b; /* 0 at an input vertex */
+	double r = a < b ? a : b; /* smaller of the two insertion radii; 0 at an input vertex */
 
 	return length2 < r * r * (1 - 1e-9);
 }

@@ -32,7 +32,7 @@ typedef struct soup
 	uint32_t n;
 	uint32_t rows;
 	double *t;
-	uint32_t *row_of; /* NULL if each row has one part */
+	uint32_t *row_of; /* row of each part; NULL if each row has one part */
 } soup;
 
 static soup

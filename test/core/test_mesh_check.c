@@ -992,7 +992,8 @@ facets(void)
 		while (m.face_facet[0] == WALL || face_of(&m, WALL) < m.in.nfaces)
 		{
 			remove_face(&m, face_of(&m, WALL));
-			m.face_facet[m.in.nfaces] = WALL; /* Where the search ends */
+			/* An entry of the wall beyond the list, at which the search ends */
+			m.face_facet[m.in.nfaces] = WALL;
 		}
 		m.in.region = NULL;
 		EXPECT(m, "facet missing", RB_FAULT_FACET_MISSING);

@@ -250,7 +250,7 @@ typedef struct truth
 {
 	const rb_set *red;
 	const rb_set *blue;
-	mpq_t *square; /* NULL if not computed */
+	mpq_t *square; /* squared distances; NULL if not computed */
 	rb_pair *parts;
 } truth;
 

@@ -198,7 +198,7 @@ typedef struct scene
 	rb_kind red_kind;
 	rb_kind blue_kind;
 	uint32_t red_n;  /* Number of objects */
-	uint32_t blue_n; /* 0 for a self join of red */
+	uint32_t blue_n; /* Number of blue objects; 0 for a self join of red */
 	double size;     /* Size of an object; the space is 2 wide */
 	double crowd;    /* Share of the objects in one corner, recursively */
 	uint32_t parts;  /* Maximum number of parts in a row */

@@ -287,7 +287,7 @@ rb_pair_red(rb_pair pair)
 /* The box of a row, or a tile of space (reference_point.h) */
 typedef struct rb_box
 {
-	int dims; /* 0 if there is no box */
+	int dims; /* number of dimensions; 0 if there is no box */
 	double low[3];
 	double high[3];
 } rb_box;
@@ -526,7 +526,7 @@ typedef struct rb_geometry_info
 	/* details of a fault in a face */
 	uint32_t face; /* number of the invalid face, from 1, empty ones included */
 	uint32_t hole, other;
-	int axis; /* 0, 1, 2 for x, y, z */
+	int axis; /* axis of the projection: 0, 1, 2 for x, y, z */
 	double at[4][3];
 	double distance;
 	bool two_rings;  /* RB_GEOMETRY_CROSSING: the edges are of two rings */
@@ -545,7 +545,7 @@ typedef enum rb_hole_overlap
 /* A row that could not be read, and why */
 typedef struct rb_refusal
 {
-	int64_t id; /* 0 for RB_GEOMETRY_NULL_ID and RB_GEOMETRY_NO_ID */
+	int64_t id; /* id of the row; 0 for RB_GEOMETRY_NULL_ID and RB_GEOMETRY_NO_ID */
 	rb_geometry_fault fault;
 	rb_geometry_info info;
 } rb_refusal;
@@ -986,7 +986,7 @@ typedef struct rb_block
 {
 	int64_t *red;
 	int64_t *blue;
-	uint64_t *payload; /* NULL if the predicate has no payload */
+	uint64_t *payload; /* column of payloads; NULL if the predicate has no payload */
 	size_t words;      /* payload words per pair */
 	size_t n;
 } rb_block;

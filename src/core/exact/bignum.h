@@ -42,7 +42,7 @@ extern "C"
 
 typedef struct rb_number
 {
-	int sign; /* -1, 0, 1 */
+	int sign; /* sign of the number: -1, 0 or 1 */
 	int n;    /* number of words, 0 for zero; the first and the last word are nonzero */
 	int low;
 	uint64_t word[RB_NUMBER_WORDS];

@@ -122,7 +122,7 @@ typedef struct rb_curve_piece
 typedef struct rb_curve_side
 {
 	uint32_t part;
-	uint8_t of; /* 0 for red, 1 for blue */
+	uint8_t of; /* Side of the part: 0 for red, 1 for blue */
 	uint8_t edge;
 	uint8_t turned;
 	uint8_t unused;

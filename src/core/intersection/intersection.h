@@ -73,10 +73,13 @@ typedef struct rb_intersection
 	uint32_t npolygons;
 	uint32_t nrings;
 	const double *points;
-	const uint32_t *line; /* nlines + 1 numbers */
+	/* first vertex of each line, and the end of the last: nlines + 1 indices */
+	const uint32_t *line;
 	const double *line_corners;
-	const uint32_t *polygon; /* npolygons + 1 numbers */
-	const uint32_t *ring;    /* nrings + 1 numbers */
+	/* first ring of each polygon, and the end of the last: npolygons + 1 indices */
+	const uint32_t *polygon;
+	/* first vertex of each ring, and the end of the last: nrings + 1 indices */
+	const uint32_t *ring;
 	const double *ring_corners;
 } rb_intersection;
 

@@ -204,7 +204,7 @@ typedef struct rb_grid_scatter
 	uint32_t *place;
 	uint32_t *count;
 	const uint64_t *start;
-	uint32_t *entry; /* NULL in the first pass */
+	uint32_t *entry; /* output of the second pass; NULL in the first pass */
 } rb_grid_scatter;
 
 static void

@@ -117,7 +117,7 @@ typedef struct rb_step
  */
 typedef struct rb_tie
 {
-	double from;    /* square of that gap */
+	double from;    /* squared gap from which that test is made */
 	uint32_t after; /* lowest rank that is not needed at that distance */
 	bool (*parts)(void *user, const double lo[2][3], const double hi[2][3]);
 	void *user;
@@ -127,7 +127,7 @@ typedef struct rb_tie
 typedef struct rb_walk
 {
 	const rb_tree *tree;
-	const rb_tie *tie;   /* optional; may change during the traversal */
+	const rb_tie *tie;   /* optional tie; may change during the traversal */
 	const rb_tree *from; /* tree to start from; NULL to start from the box */
 	double lo[3];
 	double hi[3];

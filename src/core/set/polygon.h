@@ -32,7 +32,7 @@
 typedef struct rb_corner
 {
 	double at[3];
-	uint32_t ring;   /* 0 for the outer ring */
+	uint32_t ring;   /* number of the ring; 0 for the outer ring */
 	uint32_t next;   /* next corner of the same ring */
 	uint32_t vertex; /* corners with equal coordinates share a vertex */
 } rb_corner;

@@ -125,7 +125,8 @@ typedef struct rb_check_input
 	const uint32_t *edge_segment;
 	/* All segments, as in rb_tets. NULL if their ends must be derived from their edges. */
 	const uint32_t (*segments)[2];
-	const rb_plc *plc; /* NULL to check only the internal consistency of the mesh */
+	/* the input of the mesh, or NULL to check only the mesh's internal consistency */
+	const rb_plc *plc;
 	rb_keep keep;
 	uint32_t most; /* maximum number of faults reported per kind; all are counted */
 } rb_check_input;
