@@ -5,7 +5,12 @@
  * Loading starts no thread and touches no device or file, because the postmaster may load the
  * library before it forks.
  */
+#include "pg/call/call.h"
+#include "pg/call/cleanup.h"
+#include "pg/node/function_scan.h"
 #include "pg/node/geometry_join.h"
+#include "pg/plan/plan.h"
+#include "pg/worker/worker.h"
 
 RB_MODULE_MAGIC;
 

@@ -11,7 +11,7 @@
  * the privileges are checked. They are checked again after the lock is granted, because the wait
  * may be long.
  */
-#include "pg/base/pg.h"
+#include "pg/base/acl.h"
 
 #include "access/htup_details.h"
 #include "access/relation.h"

@@ -2,7 +2,7 @@
  * background.c
  *	  Runs long work of the core on a helper thread, while the main thread serves interrupts.
  */
-#include "pg/base/pg.h"
+#include "pg/base/background.h"
 
 #include "core/base/parallel.h"
 #include "miscadmin.h"

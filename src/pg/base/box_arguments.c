@@ -6,7 +6,7 @@
  * given by its low and high corner. A corner may be null, and its coordinates may be infinite; the
  * box is then unbounded on that side.
  */
-#include "pg/base/pg.h"
+#include "pg/base/box_arguments.h"
 
 #include "utils/array.h"
 

@@ -2,7 +2,7 @@
  * join_memory.c
  *	  Estimates the memory that a join needs in addition to its sides.
  */
-#include "pg/base/pg.h"
+#include "pg/base/join_memory.h"
 
 /*
  * Memory in bytes, as measured: the stream, the workspace of one thread, and the lists and grids

@@ -5,6 +5,7 @@
  * If the memory limit has no room for all pairs at once, the first join only counts them. Further
  * joins then group the pairs of as many rows at a time as fit in memory.
  */
+#include "pg/base/join_memory.h"
 #include "pg/call/aggregates.h"
 
 #include "catalog/pg_type.h"

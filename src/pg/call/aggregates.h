@@ -11,7 +11,7 @@
 #ifndef RB_PG_CALL_AGGREGATES_H
 #define RB_PG_CALL_AGGREGATES_H
 
-#include "pg/base/pg.h"
+#include "pg/call/call.h"
 
 #include "utils/array.h"
 

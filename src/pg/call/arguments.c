@@ -19,7 +19,8 @@
  * The last arguments are tile_low and tile_high, if the join can be restricted to a tile
  * (rb_join_has_tile).
  */
-#include "pg/base/pg.h"
+#include "pg/base/box_arguments.h"
+#include "pg/call/call.h"
 
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"

@@ -13,7 +13,8 @@
  * The worker opens a device once for all sessions, so that no session pays for it. If no device
  * plugin is installed, no process is started.
  */
-#include "pg/base/pg.h"
+#include "pg/call/call.h"
+#include "pg/worker/worker.h"
 
 #include "storage/bufmgr.h"
 #include "utils/rel.h"

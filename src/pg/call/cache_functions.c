@@ -3,7 +3,9 @@
  *	  Implements redblue_cache, redblue_uncache and redblue_cached, which manage cached tables by
  *	  name.
  */
-#include "pg/base/pg.h"
+#include "pg/base/box_arguments.h"
+#include "pg/call/call.h"
+#include "pg/worker/worker.h"
 
 #include "access/relation.h"
 #include "access/table.h"

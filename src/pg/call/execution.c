@@ -18,7 +18,10 @@
  *
  * rb_run_next waits in slices of 20 ms and checks for interrupts between them.
  */
-#include "pg/base/pg.h"
+#include "pg/base/join_memory.h"
+#include "pg/call/call.h"
+#include "pg/spill/spill.h"
+#include "pg/worker/worker.h"
 
 #include "core/set/set.h"
 #include "utils/memutils.h"

@@ -6,7 +6,7 @@
  * the name of the argument. A self join has one side. All other code is common to all joins
  * (arguments.c, execution.c, pairs.c, aggregates.c, function_scan.c).
  */
-#include "pg/base/pg.h"
+#include "pg/call/call.h"
 
 /*
  * Joins with all forms of results: NAME_pairs returns the pairs, and the other functions return

@@ -7,7 +7,7 @@
  * roles may not be allowed to read, they are shown only to the role that ran the join. DISCARD ALL,
  * after which a connection pool gives the session to another client, clears them.
  */
-#include "pg/base/pg.h"
+#include "pg/call/call.h"
 
 #include "access/htup_details.h"
 #include "lib/stringinfo.h"

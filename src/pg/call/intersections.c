@@ -12,6 +12,7 @@
  *
  * Every geometry is read only once, into the sets, which hold the parts.
  */
+#include "pg/base/background.h"
 #include "pg/call/aggregates.h"
 #include "pg/call/gserialized_write.h"
 

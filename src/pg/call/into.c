@@ -9,7 +9,9 @@
  * the query, the rows are inserted by INSERT INTO target query, which is slower but otherwise
  * equivalent.
  */
-#include "pg/base/pg.h"
+#include "pg/base/acl.h"
+#include "pg/base/box_arguments.h"
+#include "pg/call/call.h"
 
 #include "access/heapam.h"
 #include "access/relation.h"

@@ -11,6 +11,7 @@
  * two arrays, as redblue_tiles returns them. Several tiles are given by two-dimensional arrays, as
  * array_agg(tile_low ORDER BY tile) builds them.
  */
+#include "pg/base/box_arguments.h"
 #include "pg/call/tile_functions.h"
 
 #include "core/primitive/reference_point.h"

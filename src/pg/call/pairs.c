@@ -10,7 +10,7 @@
  *	 ---+----+--------+----  ---+------------------           17 |     802
  *	 17 |  0 |  0 ... |  9   802| TIN Z (...)                 17 |     803
  */
-#include "pg/base/pg.h"
+#include "pg/call/call.h"
 
 #include "executor/tuptable.h"
 #include "lib/stringinfo.h"

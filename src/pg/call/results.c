@@ -6,7 +6,7 @@
  * the block's columns. A column is therefore described by where its value lies in a block and by
  * its type. Functions, scans and tuplestores need nothing else.
  */
-#include "pg/base/pg.h"
+#include "pg/call/call.h"
 
 #include "catalog/pg_type.h"
 #include "core/solid/solid.h"

@@ -7,7 +7,11 @@
  * Reads a sample of the rows of each side (table_sample.c). The core partitions space by the sample
  * (kd_tiles.c) on a helper thread, while the main thread serves interrupts.
  */
-#include "pg/base/pg.h"
+#include "pg/base/acl.h"
+#include "pg/base/background.h"
+#include "pg/base/box_arguments.h"
+#include "pg/call/cleanup.h"
+#include "pg/read/read.h"
 
 #include "core/join/kd_tiles.h"
 

@@ -8,6 +8,7 @@
  * id: they are facets of one object. If the mesh is refined, there are also sizes, and extra
  * columns: the solid of each facet, and the maximum volume of tetrahedra for regions and sizes.
  */
+#include "pg/base/box_arguments.h"
 #include "pg/mesh/meshing.h"
 
 #include "utils/builtins.h"

@@ -5,6 +5,8 @@
  * If facets, points or segments are given, the mesh is compared with them; otherwise only its own
  * consistency is checked.
  */
+#include "pg/base/box_arguments.h"
+#include "pg/call/call.h"
 #include "pg/mesh/meshing.h"
 
 #include "catalog/pg_type.h"

@@ -7,6 +7,7 @@
  * because there is no table in which to look up the numbers. Volumes, boxes and sections can thus
  * be computed from the row alone, and corners with the same number are the same point.
  */
+#include "pg/base/box_arguments.h"
 #include "pg/mesh/meshing.h"
 
 #include "access/htup_details.h"

@@ -14,7 +14,9 @@
 #ifndef RB_PG_MESH_MESHING_H
 #define RB_PG_MESH_MESHING_H
 
-#include "pg/base/pg.h"
+#include "pg/call/cleanup.h"
+#include "pg/read/read.h"
+#include "pg/worker/worker.h"
 
 #include "executor/spi.h"
 #include "mesh/check/check.h"
@@ -24,6 +26,8 @@
 #include "refine/refine.h"
 
 #include <pthread.h>
+
+struct rb_last_line;
 
 /* ---- arguments.c: arguments of the SQL functions ---- */
 
@@ -452,7 +456,7 @@ extern rb_status rb_meshing_expect(rb_meshing_run *run);
 extern void rb_meshing_device_begin(rb_meshing_run *run);
 extern void rb_meshing_device_end(rb_meshing_run *run);
 
-extern void rb_meshing_device_report(const rb_meshing_run *run, rb_last_line *line);
+extern void rb_meshing_device_report(const rb_meshing_run *run, struct rb_last_line *line);
 
 /* ---- solids.c ---- */
 

@@ -9,6 +9,7 @@
  * concurrent readers see the old mesh. Existing vertices keep their rows, including any additional
  * columns, and new vertices are added.
  */
+#include "pg/base/box_arguments.h"
 #include "pg/mesh/meshing.h"
 
 #include "access/htup_details.h"

@@ -27,6 +27,7 @@
  * (function_scan_count.c).
  */
 #include "pg/node/function_scan.h"
+#include "pg/plan/plan.h"
 
 #include "access/parallel.h"
 #include "catalog/objectaccess.h"

@@ -5,13 +5,45 @@
 #ifndef RB_PG_NODE_FUNCTION_SCAN_H
 #define RB_PG_NODE_FUNCTION_SCAN_H
 
-#include "pg/base/pg.h"
+#include "pg/call/call.h"
 
 #include "nodes/execnodes.h"
 #include "nodes/extensible.h"
 #include "nodes/pathnodes.h"
 #include "storage/dsm.h"
 #include "utils/tuplestore.h"
+
+/* ---- function_scan_path.c: paths for the functions in FROM ---- */
+
+extern void rb_scan_install(void);
+
+/* ---- function_scan_explain.c: such scans in EXPLAIN ---- */
+
+struct ExplainState;
+
+/* Shows the line of a stage. */
+extern void rb_explain_stage(struct ExplainState *es, const char *name, uint64 count, double ms,
+							 const char *detail);
+
+/* ---- function_scan_count.c: aggregates that only count the rows of such a scan ---- */
+
+extern void rb_upper_install(void);
+
+/* ---- parallel_queue.c: a queue of pairs for parallel workers ---- */
+
+typedef struct rb_pair_queue rb_pair_queue;
+typedef struct rb_pump rb_pump;
+
+#define RB_QUEUE_PAIRS 512 /* Maximum number of pairs read at once */
+
+extern Size rb_pair_queue_size(void);
+extern void rb_pair_queue_init(rb_pair_queue *share);
+extern rb_pump *rb_pump_start(rb_join_run *run, rb_pair_queue *share);
+extern void rb_pump_stop(rb_pump *pump);
+/* Reads the next block into arrays of RB_QUEUE_PAIRS. Its n is 0 at the end. payload may be NULL. */
+extern void rb_pair_queue_read(rb_pair_queue *share, const char *function, rb_block *block);
+
+/* ---- the scan ---- */
 
 #define RB_SCAN_NAME "redblue pairs"
 

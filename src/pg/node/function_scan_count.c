@@ -18,6 +18,7 @@
  * another aggregate or a second grouping column, the pairs are needed and this file does nothing.
  */
 #include "pg/node/function_scan.h"
+#include "pg/plan/plan.h"
 
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"

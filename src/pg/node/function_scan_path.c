@@ -7,6 +7,7 @@
  * this library and thereby loads it, so the hook is in place in time for that same query.
  */
 #include "pg/node/function_scan.h"
+#include "pg/plan/plan.h"
 
 #include "nodes/makefuncs.h"
 #include "optimizer/clauses.h"

@@ -6,6 +6,7 @@
  * The output shows their sum, except for the grid, which is that of the last join, and for the
  * inputs, which are those of the last read.
  */
+#include "pg/node/function_scan.h"
 #include "pg/node/geometry_join.h"
 
 #include "commands/explain.h"

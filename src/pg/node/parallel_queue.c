@@ -19,7 +19,8 @@
  * The status of the join follows the last block. Every participant that reaches the end checks it,
  * so a failed join is never mistaken for one that found no more pairs.
  */
-#include "pg/base/pg.h"
+#include "pg/node/function_scan.h"
+#include "pg/spill/spill.h"
 #include "core/base/parallel.h"
 
 #include <time.h>

@@ -13,7 +13,7 @@
  * a result as a constant. The planned call therefore gets an extra argument, which is such a field.
  * The C function does not read it.
  */
-#include "pg/base/pg.h"
+#include "pg/plan/plan.h"
 
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"

@@ -3,7 +3,8 @@
  *	  Identifies SQL functions that stand for a join. Called during planning for every function of a
  *	  statement.
  */
-#include "pg/base/pg.h"
+#include "pg/call/call.h"
+#include "pg/plan/plan.h"
 
 #include "utils/lsyscache.h"
 

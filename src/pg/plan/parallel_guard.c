@@ -12,7 +12,8 @@
  * and the leader does all the work alone. The inspected tables stay locked, as after any SELECT, so
  * that none of them gets a policy in the meantime.
  */
-#include "pg/base/pg.h"
+#include "pg/call/call.h"
+#include "pg/plan/plan.h"
 
 #include "executor/executor.h"
 #include "nodes/extensible.h"

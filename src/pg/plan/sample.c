@@ -12,7 +12,8 @@
  * not read, and rows that a join could not read are left out. The page is copied under its buffer
  * lock and read after the lock is released. No predicate lock is taken, as no row is returned.
  */
-#include "pg/base/pg.h"
+#include "pg/plan/plan.h"
+#include "pg/read/read.h"
 
 #include "access/detoast.h"
 #include "access/heapam.h"

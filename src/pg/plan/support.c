@@ -18,7 +18,8 @@
  * A pair count is simplified to a call that is not evaluated during planning
  * (defer_constant_folding.c).
  */
-#include "pg/base/pg.h"
+#include "pg/call/call.h"
+#include "pg/plan/plan.h"
 
 #include "access/relation.h"
 #include "access/xlog.h"

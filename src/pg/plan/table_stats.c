@@ -8,7 +8,9 @@
  * wait for locks, and lock no relation that the caller may not read. A relation that cannot be
  * inspected is treated as unknown.
  */
-#include "pg/base/pg.h"
+#include "pg/call/call.h"
+#include "pg/plan/plan.h"
+#include "pg/read/read.h"
 
 #include "access/relation.h"
 #include "catalog/pg_class.h"

@@ -12,7 +12,7 @@
  * The two corners of a cube are any opposite ones, and a cube that is a point has only one. The
  * bytes may be unaligned.
  */
-#include "pg/base/pg.h"
+#include "pg/read/read.h"
 
 #include "access/htup_details.h"
 #include "catalog/dependency.h"

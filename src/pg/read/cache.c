@@ -20,6 +20,7 @@
  * cached set if there are enough of them, without reading the other pages.
  */
 #include "pg/read/cache.h"
+#include "pg/worker/worker.h"
 
 #include "access/relation.h"
 #include "common/hashfn.h"

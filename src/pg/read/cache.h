@@ -11,7 +11,7 @@
 #ifndef RB_PG_READ_CACHE_H
 #define RB_PG_READ_CACHE_H
 
-#include "pg/base/pg.h"
+#include "pg/read/read.h"
 
 #include "access/xlogdefs.h"
 #include "storage/buf.h"

@@ -5,7 +5,7 @@
  * Dropped columns are ignored; a duplicate column name, which a query may have, is an error. A name
  * given by the caller may be quoted as in SQL.
  */
-#include "pg/base/pg.h"
+#include "pg/read/read.h"
 
 #include "catalog/pg_type.h"
 #include "lib/stringinfo.h"

@@ -20,7 +20,7 @@
  * A geometry is recognized by the name of its type (box_types.c), so nothing here depends on
  * PostGIS. A domain counts as its base type.
  */
-#include "pg/base/pg.h"
+#include "pg/read/read.h"
 
 #include "access/htup_details.h"
 #include "catalog/pg_type.h"

@@ -12,7 +12,7 @@
  * Equality is that of PostgreSQL: the type's own operator and hash function, with the collation of
  * the column.
  */
-#include "pg/base/pg.h"
+#include "pg/read/read.h"
 
 #include "access/detoast.h"
 #include "access/htup_details.h"

@@ -6,7 +6,7 @@
  * that damaged bytes can crash the server. It is therefore given only bytes that were checked
  * before.
  */
-#include "pg/base/pg.h"
+#include "pg/read/read.h"
 
 #include "catalog/dependency.h"
 #include "catalog/pg_proc.h"

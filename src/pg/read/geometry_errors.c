@@ -5,7 +5,7 @@
  * A message names what the user can find, and its hint names a PostGIS function that repairs the
  * geometry, if there is one.
  */
-#include "pg/base/pg.h"
+#include "pg/read/read.h"
 
 #include "utils/builtins.h"
 #include "utils/float.h"

@@ -17,6 +17,7 @@
  * table, where another scan currently is.)
  */
 #include "pg/read/cache.h"
+#include "pg/worker/worker.h"
 
 #include "access/heapam.h"
 #include "access/table.h"

@@ -6,7 +6,7 @@
  * geography, or imported text. If a column is missing or has the wrong type, the hint considers the
  * columns that exist.
  */
-#include "pg/base/pg.h"
+#include "pg/read/read.h"
 
 #include "catalog/pg_type.h"
 #include "lib/stringinfo.h"

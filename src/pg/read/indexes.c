@@ -4,7 +4,7 @@
  *
  * The caller has opened and locked the table, so the result remains valid.
  */
-#include "pg/base/pg.h"
+#include "pg/read/read.h"
 
 #include "access/htup_details.h"
 #include "catalog/pg_class.h"

@@ -16,7 +16,7 @@
  * Nothing is remembered between calls. In the meantime a library may be loaded, a setting changed
  * or a table distributed, and no invalidation message of PostgreSQL would report it.
  */
-#include "pg/base/pg.h"
+#include "pg/read/read.h"
 
 #include "catalog/pg_inherits.h"
 #include "nodes/extensible.h"

@@ -7,6 +7,7 @@
  * into a separate builder.
  */
 #include "pg/read/readers.h"
+#include "pg/worker/worker.h"
 
 #include "access/parallel.h"
 #include "executor/tuptable.h"

@@ -13,7 +13,7 @@
 #ifndef RB_PG_READ_READERS_H
 #define RB_PG_READ_READERS_H
 
-#include "pg/base/pg.h"
+#include "pg/read/read.h"
 
 #include "executor/instrument.h"
 #include "port/atomics.h"

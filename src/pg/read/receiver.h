@@ -12,7 +12,7 @@
 #ifndef RB_PG_READ_RECEIVER_H
 #define RB_PG_READ_RECEIVER_H
 
-#include "pg/base/pg.h"
+#include "pg/read/read.h"
 
 typedef struct rb_receiver
 {

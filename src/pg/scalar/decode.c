@@ -2,6 +2,7 @@
  * decode.c
  *	  Decodes a geometry passed as a value into the parts of an object.
  */
+#include "pg/read/read.h"
 #include "pg/scalar/scalar.h"
 
 pg_noreturn static void

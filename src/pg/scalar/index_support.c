@@ -15,6 +15,7 @@
  * The number of matching pairs is estimated from samples of both tables if these may be read, and
  * otherwise from the statistics of their boxes.
  */
+#include "pg/plan/plan.h"
 #include "pg/scalar/scalar.h"
 
 #include "access/stratnum.h"

@@ -14,7 +14,8 @@
 #ifndef RB_PG_SCALAR_SCALAR_H
 #define RB_PG_SCALAR_SCALAR_H
 
-#include "pg/base/pg.h"
+#include "pg/base/background.h"
+#include "pg/call/cleanup.h"
 #include "pg/call/gserialized_write.h"
 
 #include "core/solid/solids.h"

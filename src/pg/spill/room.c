@@ -2,6 +2,7 @@
  * room.c
  *	  Computes the memory that a tile of a spilled join needs and may use, and reports errors.
  */
+#include "pg/base/join_memory.h"
 #include "pg/spill/spill.h"
 
 #include "miscadmin.h"

@@ -1,6 +1,6 @@
 /*
  * spill.h
- *	  Declares what the files of the spill module share (pg.h declares what other modules use).
+ *	  Declares the spill module, and what its files share.
  *
  * A join spills its rows to temporary files if they do not fit in memory.
  *
@@ -14,11 +14,65 @@
 #ifndef RB_PG_SPILL_SPILL_H
 #define RB_PG_SPILL_SPILL_H
 
-#include "pg/base/pg.h"
+#include "pg/base/background.h"
 
 #include "core/join/kd_tiles.h"
 
 #include "storage/fd.h"
+
+/* ---- spill.c: rows wait in temporary files and become sets tile by tile ---- */
+
+typedef struct rb_spill rb_spill;
+
+/*
+ * Creates the spill of a join of `sides` sides with these names, for pairs within `distance` (or
+ * 0). It lives in `context`, holds nothing until rows are added, and must be closed even after an
+ * error.
+ */
+extern rb_spill *rb_spill_create(const char *function, rb_context *ctx, int sides,
+								 const char *const name[2], double distance, MemoryContext context);
+extern void rb_spill_close(rb_spill *spill); /* NULL is allowed */
+
+/* Starts spilling: from now on all rows go to the spill. */
+extern void rb_spill_begin(rb_spill *spill);
+extern bool rb_spill_has_begun(const rb_spill *spill);
+
+/* Moves finished rows of the builder to the spill, or removes all spilled rows of a side. */
+extern void rb_spill_rows(rb_spill *spill, int side, rb_builder *b);
+extern void rb_spill_forget(rb_spill *spill, int side);
+/* Writes all rows of a local, materialized set to the spill. */
+extern void rb_spill_set(rb_spill *spill, int side, const rb_set *set);
+/* Merges the rows of a side that have the same id. Called once all of its rows are spilled. */
+extern void rb_spill_group(rb_spill *spill, int side, rb_kind kind);
+extern uint64 rb_spill_rows_of(const rb_spill *spill, int side);
+extern uint64 rb_spill_parts(const rb_spill *spill, int side);
+
+/*
+ * Partitions `within` (or all of space if its dims are 0) into tiles that fit in memory. Called
+ * once all rows are spilled.
+ */
+extern void rb_spill_cut(rb_spill *spill, const rb_kind *kind, int32 srid, const rb_box *within);
+
+/*
+ * Returns the sets of the next tile, each with one reference, or RB_END after the last tile.
+ * Callable from any thread. A self join may return two sets, which hold different rows of its one
+ * side.
+ */
+extern rb_status rb_spill_next(rb_spill *spill, const rb_set *set[2], rb_box *tile);
+
+/*
+ * Splits the last tile, which did not fit in memory, into smaller ones. Returns false and records
+ * the failure if it cannot be split.
+ */
+extern bool rb_spill_cut_again(rb_spill *spill);
+
+/* Return the number of tiles so far and the number of bytes written. */
+extern uint32 rb_spill_tiles(const rb_spill *spill);
+extern uint64 rb_spill_bytes(const rb_spill *spill);
+/*
+ * Adds the I/O since the last call to the temporary blocks of EXPLAIN (BUFFERS). NULL is allowed.
+ */
+extern void rb_spill_report_blocks(rb_spill *spill);
 
 /* ---- file.c ---- */
 

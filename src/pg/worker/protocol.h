@@ -28,7 +28,7 @@
 #ifndef RB_PG_WORKER_PROTOCOL_H
 #define RB_PG_WORKER_PROTOCOL_H
 
-#include "pg/base/pg.h"
+#include "pg/worker/worker.h"
 
 #include "refine/refining.h"
 #include "storage/dsm.h"

@@ -1,0 +1,513 @@
+/*
+ * call.h
+ *	  Declares the SQL functions, and the join of one call, grouped by the file that defines it.
+ */
+#ifndef RB_PG_CALL_CALL_H
+#define RB_PG_CALL_CALL_H
+
+#include "pg/call/cleanup.h"
+#include "pg/read/read.h"
+
+/* ---- functions.c: the functions ---- */
+
+/* Result that a function returns for the pairs, with its columns (results.c) */
+typedef enum rb_result
+{
+	RB_RESULT_PAIRS,      /* red_id, blue_id */
+	RB_RESULT_CONTACTS,   /* red_id, blue_id, dimension, crosses */
+	RB_RESULT_DIMENSIONS, /* id1, id2, dimension */
+	RB_RESULT_PARTS,      /* id, part1, part2, dimension */
+	RB_RESULT_DISTANCES,  /* red_id, blue_id, distance */
+	RB_RESULT_NEAREST,    /* red_id, blue_id, distance */
+	RB_RESULT_SIDES,      /* point_id, body_id, side */
+	RB_RESULT_STRETCHES,  /* segment_id, body_id, from_fraction, to_fraction, length, on_boundary */
+	RB_RESULT_RELATIONS,  /* red_id, blue_id, relation */
+	RB_RESULT_BODIES,     /* id, faces, closed, oriented, self_intersections, reason */
+	RB_RESULT_COUNT,      /* Number of pairs, not a set */
+	RB_RESULT_COUNTS,     /* red_id, pairs */
+	RB_RESULT_HITS,       /* red_id */
+	RB_RESULT_GROUPS,     /* red_id, blue_ids */
+	RB_RESULT_BLOCKS,     /* n, red, blue as packed bytes */
+	RB_RESULT_SHAPES,     /* red_id, blue_id, geom */
+	RB_RESULT_SPANS       /* segment_id, triangle_id, geom, from_fraction, to_fraction, fractions */
+} rb_result;
+
+/*
+ * The join of one SQL function. Each function is one line of this type in functions.c and shares all
+ * other code.
+ */
+typedef struct rb_join
+{
+	const char *function; /* SQL name, for messages */
+	bool query;           /* True if the arguments are query texts, not tables */
+	bool keys;            /* True if pairs of keys of any type are returned instead of ids */
+	rb_kind kind[2];      /* RB_BOX3 for boxes; the data decide whether they are RB_BOX2 */
+	const char *side[2];  /* Names of the arguments; side[1] is NULL in a self join */
+	rb_result result;
+	rb_predicate predicate;
+} rb_join;
+
+/*
+ * Returns true if the arguments include a distance. The arguments are the sides, then a distance or
+ * a count with a maximum distance, then columns of the sides.
+ */
+static inline bool
+rb_join_has_distance(const rb_join *join)
+{
+	return join->predicate == RB_WITHIN;
+}
+
+static inline bool
+rb_join_is_nearest(const rb_join *join)
+{
+	return join->predicate == RB_NEAREST;
+}
+
+/* Returns true if each row of a side is a solid. */
+static inline bool
+rb_join_has_bodies(const rb_join *join)
+{
+	return join->predicate == RB_RAY_PARITY || join->predicate == RB_INSIDE ||
+		   join->predicate == RB_RELATION || join->predicate == RB_VALIDITY;
+}
+
+/*
+ * Returns true if the join can be restricted to a tile. It cannot if rows without pairs are
+ * reported, or if nearest neighbors are ranked.
+ */
+static inline bool
+rb_join_has_tile(const rb_join *join)
+{
+	return join->predicate != RB_NEAREST && join->predicate != RB_VALIDITY;
+}
+
+/* Returns true if its pairs are parts of a single row. */
+static inline bool
+rb_join_is_within_rows(const rb_join *join)
+{
+	return join->result == RB_RESULT_PARTS;
+}
+
+static inline int
+rb_join_sides(const rb_join *join)
+{
+	return join->side[1] == NULL ? 1 : 2;
+}
+
+/* Returns true if a side has triangles, and therefore faces. */
+static inline bool
+rb_join_has_faces(const rb_join *join)
+{
+	return join->kind[0] == RB_TRIANGLE3 || join->kind[1] == RB_TRIANGLE3;
+}
+
+/*
+ * Returns the join of the C function behind an SQL function, or NULL if it is not one of redblue's.
+ */
+extern const rb_join *rb_join_of(PGFunction function);
+
+/* ---- results.c: the rows of a result ---- */
+
+/* The source of a column's value within a block, or only a type if the value is not in a block */
+typedef enum rb_value
+{
+	RB_VALUE_RED,
+	RB_VALUE_BLUE,
+	RB_VALUE_PART1, /* Upper half of blue */
+	RB_VALUE_PART2,
+	RB_VALUE_DIMENSION, /* From the payload */
+	RB_VALUE_CROSSES,
+	RB_VALUE_DISTANCE,
+	RB_VALUE_SIDE, /* Side of a solid */
+	RB_VALUE_FROM, /* Start of an interval */
+	RB_VALUE_TO,
+	RB_VALUE_LENGTH,
+	RB_VALUE_ON_BOUNDARY,
+	RB_VALUE_RELATION, /* Relation of two solids */
+	RB_VALUE_BODY,     /* Id of a checked solid, or NULL */
+	RB_VALUE_FACES,    /* NULL if the row could not be read */
+	RB_VALUE_CLOSED,
+	RB_VALUE_ORIENTED,
+	RB_VALUE_CROSSINGS, /* NULL if the row could not be read */
+	RB_VALUE_REASON,    /* NULL if the solid is valid, as are the values below */
+	RB_VALUE_VALID,     /* Never NULL */
+	RB_VALUE_CODE,
+	RB_VALUE_X,
+	RB_VALUE_Y,
+	RB_VALUE_Z,
+	RB_VALUE_INT8,
+	RB_VALUE_INT4,
+	RB_VALUE_FLOAT8,
+	RB_VALUE_INT8_ARRAY,
+	RB_VALUE_FLOAT8_ARRAY,
+	RB_VALUE_BYTES,
+	RB_VALUE_GEOMETRY /* Type known only to the SQL function: rb_column_type */
+} rb_value;
+
+typedef enum rb_row_from
+{
+	RB_ROWS_STREAM, /* Blocks of the join's stream (rb_run_next) */
+	RB_ROWS_BLOCKS, /* Blocks made by aggregates.c */
+	RB_ROWS_SINGLE  /* Single rows made by aggregates.c */
+} rb_row_from;
+
+#define RB_RESULT_COLUMNS 11                     /* Maximum number of output columns */
+#define RB_BLOCK_COLUMNS (2 + RB_VALIDITY_WORDS) /* Columns of a block: red, blue, payload words */
+
+typedef struct rb_row_shape
+{
+	rb_row_from from;
+	int raw; /* Number of block columns needed: red, blue, payload words */
+	int columns;
+	rb_value column[RB_RESULT_COLUMNS];
+	bool made; /* True if values may be texts or null: rb_value_build */
+} rb_row_shape;
+
+extern const rb_row_shape *rb_row_shape_of(rb_result result);
+extern Oid rb_value_type(rb_value value);
+/* Returns the type of column i of the call's result. */
+extern Oid rb_column_type(const FuncExpr *call, const rb_row_shape *shape, int i);
+
+/*
+ * Returns a value of row i of a block that may be null or a text, allocated in the current memory
+ * context.
+ */
+extern Datum rb_value_build(const rb_block *block, rb_value value, size_t i, bool *null);
+
+/* Returns a value of row i of a block whose values are all numbers. */
+static inline Datum
+rb_value_in(const rb_block *block, rb_value value, size_t i)
+{
+	switch (value)
+	{
+		case RB_VALUE_RED:
+			return Int64GetDatum(block->red[i]);
+		case RB_VALUE_BLUE:
+			return Int64GetDatum(block->blue[i]);
+		case RB_VALUE_PART1:
+			return Int32GetDatum((int32) (block->blue[i] >> 32));
+		case RB_VALUE_PART2:
+			return Int32GetDatum((int32) block->blue[i]);
+		case RB_VALUE_DIMENSION:
+			return Int16GetDatum((int16) RB_PAYLOAD_DIMENSION(block->payload[i]));
+		case RB_VALUE_CROSSES:
+			return BoolGetDatum(RB_PAYLOAD_CROSSES(block->payload[i]));
+		case RB_VALUE_DISTANCE:
+			return (Datum) block->payload[i]; /* Bits of a float8, which is passed by value */
+		case RB_VALUE_FROM:
+			return (Datum) block->payload[i * block->words];
+		case RB_VALUE_TO:
+			return (Datum) block->payload[i * block->words + 1];
+		case RB_VALUE_LENGTH:
+			return (Datum) block->payload[i * block->words + 2];
+		case RB_VALUE_ON_BOUNDARY:
+			return BoolGetDatum((block->payload[i * block->words + 3] & RB_INTERVAL_OF(1, 0)) != 0);
+		default:
+			return (Datum) 0;
+	}
+}
+
+/* ---- arguments.c: arguments of an SQL function ---- */
+
+/* Arguments of a call */
+typedef struct rb_call_args
+{
+	rb_source source[2]; /* Source of each side */
+	/* For rb_join_has_distance and rb_join_is_nearest; infinite if not given */
+	double distance;
+	uint32 nearest; /* Number of neighbors, for rb_join_is_nearest */
+	bool skip_bad;  /* True if invalid solids are skipped instead of raising an error */
+	rb_box tile;    /* For rb_join_has_tile; dims is 0 if not given */
+} rb_call_args;
+
+extern void rb_call_args_read(const rb_join *join, Oid function, const NullableDatum *args,
+							  rb_call_args *call);
+
+/* ---- backend.c: choice of the backend ---- */
+
+/*
+ * Raises an error if redblue.backend is known to be impossible to satisfy, and starts the worker if
+ * it is likely to be needed. Called before the sides are read.
+ */
+extern void rb_backend_prepare(const char *function, const rb_source *source, int sides);
+
+/*
+ * Returns true if the worker should run this join. Otherwise `note` (of that size) gets the reason,
+ * or "" if the CPU was requested. Called when the sides are read.
+ */
+extern bool rb_backend_is_remote(uint64 parts, int threads, char *note, size_t size);
+/* Returns true if the worker should refine a mesh that will have about `tets` tetrahedra. */
+extern bool rb_backend_refines(uint64 tets, int threads, char *note, size_t size);
+
+/*
+ * Returns the local backend for a join that the worker cannot run, with the reason. Raises an error
+ * if redblue.backend requires a device and this process cannot open it either.
+ */
+extern const rb_backend *rb_backend_here(const char *function, const char *reason);
+
+/* Returns true if a device is usable for joins. `text` describes it, or says why not. */
+extern bool rb_backend_device(char *text, size_t size);
+
+/* ---- execution.c: open a join, read blocks, close ---- */
+
+typedef struct rb_refused_rows rb_refused_rows; /* Defined in skipped_solids.c */
+
+/* Identity of a snapshot: equal values see the same rows */
+typedef struct rb_moment
+{
+	TransactionId xmin;
+	TransactionId xmax;
+	uint32 xcnt;
+	CommandId curcid;
+} rb_moment;
+
+/*
+ * The join of one call. It lives in a memory context and ends with it at the latest, even after an
+ * error; rb_run_close ends it sooner.
+ */
+typedef struct rb_join_run
+{
+	const rb_join *join;
+	Oid user; /* Role with whose privileges the sides were read */
+	MemoryContextCallback at_end;
+	rb_cleanup open;
+	rb_memory *memory;
+	rb_context ctx;
+	rb_side_data side[2]; /* Their sets exist until it is closed; [1] is NULL in a self join */
+	rb_call_args call;
+	const rb_set *elsewhere[2]; /* Remote sets whose sides were read again locally */
+	struct rb_spill *spill; /* Spilled rows, of which the sides are a tile; NULL without spilling */
+	rb_box tile;            /* The current tile */
+	rb_stats before;        /* Statistics of the tiles before it */
+	uint32 tiles;           /* Number of tiles so far */
+	uint64 spilled;         /* Bytes spilled */
+	/* True if tiles are joined in this process, because another thread may read them */
+	bool here;
+	rb_moment moment; /* Snapshot with which the sides were read */
+	rb_job job;
+	const rb_backend *backend;
+	struct rb_remote *remote; /* Request to the worker, NULL if it was not asked */
+	rb_stream *stream;        /* Local stream, NULL if the worker runs the join */
+	struct rb_progress_entry *progress;
+	bool demanded;   /* True if a join without a device is an error */
+	bool handed_out; /* True if pairs have been returned */
+	/* Stops the thread that reads its blocks before it is closed, or NULL */
+	void (*stop_taker)(void *);
+	void *taker;
+	char note[200]; /* Why this backend was chosen, or "" */
+	uint64 parts;   /* Parts of both sides */
+	uint64 skipped; /* Rows without parts, of both sides */
+	uint64 need;    /* Estimated need in bytes, known when the sides are read */
+	rb_refused_rows
+		*refused;       /* RB_VALIDITY: reports of rows that could not be read, NULL if none */
+	bool left_out_told; /* Set by rb_run_report_skipped */
+	double emit_ms;     /* Time spent converting pairs to rows, in ms */
+} rb_join_run;
+
+/* Reads the sides and starts the join, for its pairs or for their number. */
+extern rb_join_run *rb_run_open(const rb_join *join, const rb_call_args *call,
+								MemoryContext context);
+
+/*
+ * Open a join in two steps: rb_run_read reads the sides, rb_run_start starts the join. rb_run_start
+ * may be called again with another job, which ends the previous one. `by_tiles` allows the sides to
+ * be those of a tile, with more tiles to follow.
+ */
+extern rb_join_run *rb_run_read(const rb_join *join, const rb_call_args *call,
+								MemoryContext context, bool by_tiles);
+extern void rb_run_start(rb_join_run *run, const rb_job *job);
+
+/* Returns the job that the join function implies. The caller only adds the kind of result. */
+extern rb_job rb_run_job(const rb_join_run *run);
+
+/* Makes the ids of a side available in this process. */
+extern void rb_run_need_ids(rb_join_run *run, int side);
+
+/* Makes all rows of a side available in this process. */
+extern void rb_run_need_rows(rb_join_run *run, int side);
+
+/* Ends the current join; its result is freed with it. */
+extern void rb_run_stop(rb_join_run *run);
+
+/* Return what rb_stream_words and rb_stream_groups return, wherever the join ran. */
+extern const uint32_t *rb_run_words(const rb_join_run *run);
+extern bool rb_run_groups(const rb_join_run *run, rb_groups *groups);
+
+/* Returns the next pairs, at least one. Returns false after the last one. Can be cancelled. */
+extern bool rb_run_next(rb_join_run *run, rb_block *block);
+
+/* Raises the failure of the join as an ERROR. */
+pg_noreturn extern void rb_run_raise(const rb_join_run *run, rb_status status);
+
+/*
+ * Behaves as rb_stream_next, wherever the join is. Callable from any thread, but from one at a
+ * time.
+ */
+extern rb_status rb_run_wait(rb_join_run *run, int wait_ms, rb_block *block);
+
+/* ---- skipped_solids.c: rows that are not valid solids ---- */
+
+/* Collects the side's rows that could not be read, as blocks of reports. */
+extern rb_refused_rows *rb_refused_rows_build(rb_join_run *run, MemoryContext context);
+
+/* Returns the next block of reports. Returns false after the last one. Callable from any thread. */
+extern bool rb_refused_rows_next(rb_join_run *run, rb_block *block);
+
+/* Reasons why solids are skipped, counted by their names, which may repeat */
+#define RB_MAX_REASONS 48
+
+typedef struct rb_reason
+{
+	const char *name;
+	uint64 count;
+} rb_reason;
+
+typedef struct rb_reasons
+{
+	rb_reason at[RB_MAX_REASONS];
+	int n;
+	uint64 sum;
+} rb_reasons;
+
+extern void rb_reasons_add(rb_reasons *reasons, const char *name, uint64 n);
+
+/*
+ * Returns the most frequent reasons, as in "132: not closed; 24: crossing itself". Sorts the
+ * reasons.
+ */
+extern char *rb_reasons_text(rb_reasons *reasons);
+
+/* Raises a notice about skipped solids, once. Called after the join has ended or stopped. */
+extern void rb_run_report_skipped(rb_join_run *run);
+
+/* Returns true if the sides are those of a tile. */
+extern bool rb_run_is_tiled(const rb_join_run *run);
+
+/*
+ * Makes later tiles run in this process. Called before rb_run_wait is called from another thread.
+ */
+extern void rb_run_stay_here(rb_join_run *run);
+
+/* Returns the failure of the join. Callable from any thread. */
+extern rb_error rb_run_error(const rb_join_run *run);
+
+/* Stops the join and frees all its memory. Its statistics can still be reported. */
+extern void rb_run_close(rb_join_run *run);
+
+/* ---- pairs.c: a join as a function ---- */
+
+extern Datum rb_return_pairs(FunctionCallInfo fcinfo, const rb_join *join);
+extern Datum rb_return_pairs_by_key(FunctionCallInfo fcinfo, const rb_join *join);
+extern Datum rb_return_count(FunctionCallInfo fcinfo, const rb_join *join);
+
+/* ---- aggregates.c: results other than pairs, row by row ---- */
+
+/*
+ * The aggregate result of one call. It lives in a memory context, as its run does, and ends with
+ * it. Counts, matched rows and grouped pairs come in the order in which the rows of that side were
+ * read, once for each distinct id. A row of counts is therefore a row of GROUP BY.
+ *
+ *	rb_aggregate_rows *answer = rb_aggregate_open(join, RB_RESULT_COUNTS, RB_OF_BLUE, call, context);
+ *	Datum values[RB_RESULT_COLUMNS];
+ *
+ *	while (rb_aggregate_next(answer, values))
+ *		use(values);
+ *	rb_last_run_set(rb_aggregate_run(answer));
+ */
+typedef struct rb_aggregate_rows rb_aggregate_rows;
+
+/*
+ * Reads the sides and computes the result. Can be cancelled. `of` selects the side whose ids are
+ * returned. In a self join, RB_OF_BOTH counts each pair for both of its ids, and RB_OF_RED only for
+ * the first (id1); grouped pairs of a self join always use both. The number of pairs and blocks do
+ * not depend on `of`.
+ */
+extern rb_aggregate_rows *rb_aggregate_open(const rb_join *join, rb_result result,
+											rb_result_side of, const rb_call_args *call,
+											MemoryContext context);
+
+/* Returns the next row, without nulls. Values passed by reference are valid until the next call. */
+extern bool rb_aggregate_next(rb_aggregate_rows *rows, Datum *values);
+
+/*
+ * Returns counts and matched rows in blocks: ids in red, counts in blue. Returns false after the
+ * last one.
+ */
+extern bool rb_aggregate_block(rb_aggregate_rows *rows, rb_block *block);
+
+/* Returns the run, for its statistics. */
+extern rb_join_run *rb_aggregate_run(const rb_aggregate_rows *rows);
+
+/* Ends early. After an error, the memory context does so. */
+extern void rb_aggregate_close(rb_aggregate_rows *rows);
+
+/* Returns whose ids a function reports: red's, or both in a self join. */
+static inline rb_result_side
+rb_join_reports_of(const rb_join *join)
+{
+	return rb_join_sides(join) == 1 ? RB_OF_BOTH : RB_OF_RED;
+}
+
+extern Datum rb_return_aggregate(FunctionCallInfo fcinfo, const rb_join *join);
+
+/* ---- info.c: report of the last join ---- */
+
+typedef struct rb_report
+{
+	rb_stats stats;
+	char note[200]; /* Why this backend was chosen, or "" */
+	uint64 skipped; /* Rows without parts, of both sides */
+	uint64 parts;
+	uint32 tiles;   /* Tiles joined one after the other, 0 if joined as a whole */
+	uint64 spilled; /* Bytes written to temporary files */
+	const rb_join *join;
+	Oid user;             /* Role that ran it */
+	rb_side_data side[2]; /* Their sets may be freed */
+} rb_report;
+
+extern void rb_report_of(const rb_join_run *run, rb_report *report);
+extern char *rb_report_detail(const rb_report *report, rb_stage stage);
+extern char *rb_report_device(const rb_report *report);
+
+/* ---- cache_functions.c: functions on cached tables ---- */
+
+/* Returns the name of a kind as redblue_cache() shows it, as in "triangles". */
+extern const char *rb_kept_kind_name(rb_kind kind);
+
+/* Sets the run that redblue_last_run() reports. */
+extern void rb_last_run_set(const rb_join_run *run);
+
+/*
+ * A line of redblue_last_run() for an operation other than a join: one per stage, ended by a line
+ * without a name
+ */
+typedef struct rb_last_line
+{
+	const char *stage; /* NULL in the line after the last one */
+	uint64 count;
+	double ms;
+	char detail[200];
+	const char *backend; /* NULL for the CPU, with its number of threads */
+	char device[200];
+} rb_last_line;
+
+#define RB_LAST_LINES 12
+
+extern void rb_last_lines_set(const rb_last_line *lines, int threads);
+
+/*
+ * Fills the line of a device, or of the CPU if `card` is RB_MAX_DEVICES. Returns false if it had no part
+ * in the join.
+ */
+extern bool rb_report_card(const rb_report *report, int card, rb_last_line *line);
+
+extern void rb_info_install(void);
+
+/* ---- into.c: insertion of rows into a table ---- */
+
+/*
+ * Returns true if rows may be inserted directly: the table has no trigger, index, policy and so on.
+ */
+extern bool rb_is_plain_table(Relation rel);
+
+#endif /* RB_PG_CALL_CALL_H */

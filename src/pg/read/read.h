@@ -1,0 +1,636 @@
+/*
+ * read.h
+ *	  Declares how the rows of the arguments become sets, grouped by the file that defines it.
+ */
+#ifndef RB_PG_READ_READ_H
+#define RB_PG_READ_READ_H
+
+#include "pg/base/pg.h"
+
+struct rb_spill;
+
+typedef struct rb_keys rb_keys; /* Defined in composite_keys.c */
+
+/* Extra numeric column read with each row */
+typedef struct rb_extra_column
+{
+	const char *name;
+	bool integer; /* True for integer types, without nulls; else null is infinity */
+	/*
+	 * One per row of the set: an int64 or the bits of a float8. Allocated from the set's memory
+	 * account
+	 */
+	uint64_t *words;
+	size_t cap;
+} rb_extra_column;
+
+/* ---- source.c: an argument becomes a SELECT ---- */
+
+typedef struct rb_source
+{
+	const char *function;    /* SQL function that reads it, for messages */
+	const char *side;        /* Name of its argument */
+	const char *what;        /* Purpose of the read, for messages, if it is not a join */
+	rb_kind kind;            /* RB_BOX3 for boxes of either dimension */
+	bool query;              /* True if the argument is a query text, not a table */
+	const char *sql;         /* A single SELECT */
+	Oid relid;               /* The table or view, InvalidOid for a query */
+	Oid heap;                /* Table readable without the SELECT, or InvalidOid */
+	Relation rel;            /* Open table or view until it is read, NULL for a query */
+	double rows;             /* Expected number of rows, 0 if unknown */
+	const char *id_name;     /* Id column; NULL for "id" or the primary key, then stored here */
+	const char *geom_name;   /* Geometry column, NULL if found by its type */
+	const char *object_name; /* Column that groups rows into objects, NULL if each row is one */
+	rb_keys *keys;           /* Keys that identify rows, NULL if an id does */
+	bool unique;             /* True if an index guarantees unique ids */
+	double face_tolerance;   /* Maximum distance of vertices from their face's plane, < 0 for any */
+	/* Maximum distance relative to the face's extent, 0 for any; not set for workers */
+	double face_share;
+	bool body; /* True if each row, or object, is a solid */
+	/* True if invalid rows are reported by the side instead of raising an error */
+	bool leave_out;
+	bool only_rows;   /* True if the call has no argument that groups rows into objects */
+	bool nameless;    /* True if ids are optional and serve messages only */
+	bool count_faces; /* True if faces are counted per row; excludes the cache and workers */
+	bool polygons;    /* True if the polygon of each triangle is needed; excludes workers */
+	bool many_points; /* True if a row of points may have several */
+	bool keep;        /* Cache the rows whatever the setting */
+	bool again;       /* Bypass the cache: the cached copy is unusable */
+	/* Only rows that can be in a pair of this tile, within `distance`, are needed */
+	rb_box tile;
+	double distance;
+	rb_extra_column *beside; /* Extra column to read, or NULL; excludes workers and the cache */
+} rb_source;
+
+/*
+ * Fill the source from a table's OID or a query text. The caller has set the function and the
+ * argument names.
+ */
+extern void rb_source_table(rb_source *source, Oid relid);
+extern void rb_source_query(rb_source *source, const char *text);
+
+/* ---- plain_scan.c: plans of the planner, with all hooks in place ---- */
+
+/*
+ * Returns the reason why the rows of a table may differ from those on its pages, or NULL if its
+ * SELECT is planned as a scan of all of them. If `may_wait` is false, an index that another session
+ * has locked is a reason, too.
+ */
+extern const char *rb_plan_refusal(Relation rel, bool may_wait);
+
+/* Returns true if the rows of a table, and of all its children, come from their own pages. */
+extern bool rb_rows_are_on_pages(Relation rel);
+
+/* Returns true if an INSERT that sets every column puts its rows into that very table. */
+extern bool rb_inserts_are_plain(Relation rel);
+
+/* ---- indexes.c: column properties known from indexes ---- */
+
+/* Returns the columns of the primary key, or NIL. */
+extern List *rb_primary_key(Relation rel);
+
+/* Returns true if no two rows have the same value in this column. */
+extern bool rb_column_is_unique(Relation rel, AttrNumber attno);
+
+/* ---- memory_estimate.c: memory estimate of a join ---- */
+
+#define RB_MAX_SIDES 6 /* Maximum number of sides (of a mesh; a join has two) */
+
+typedef struct rb_need
+{
+	const rb_source *source; /* Array of the sides */
+	int n;                   /* Number of sides */
+	int read;                /* Number of sides read so far */
+	uint64 parts[RB_MAX_SIDES];
+	uint64 rows[RB_MAX_SIDES];
+	bool multi[RB_MAX_SIDES]; /* True if some rows have several parts */
+} rb_need;
+
+/* Progress of reading a side */
+typedef struct rb_so_far
+{
+	uint64 rows;  /* Rows received */
+	double share; /* Fraction of the table, 0 if unknown */
+} rb_so_far;
+
+extern void rb_need_begin(rb_need *need, const rb_source *source, int n);
+
+/*
+ * Records that one more side is read: either `set`, or the rows in the builder and `kept` cached
+ * rows.
+ */
+extern void rb_need_next(rb_need *need, const rb_set *set, const rb_builder *builder, uint64 kept);
+
+/*
+ * Returns the memory in bytes for everything that is read and will be read, and for the join, after
+ * `refused` bytes could not be allocated.
+ */
+extern uint64 rb_need_while_reading(const rb_need *need, const rb_builder *builder,
+									const rb_so_far *so_far, uint64 refused);
+
+/*
+ * Returns the memory in bytes for the current contents, for grouping the rows into objects, and for
+ * the join.
+ */
+extern uint64 rb_need_to_group(const rb_builder *builder);
+
+/* Returns the number of pages of a table's TOAST table. */
+extern BlockNumber rb_toast_blocks(Relation rel);
+
+/* ---- box_types.c: types whose values are boxes ---- */
+
+/* Interpretation of a value, derived from its type */
+typedef enum rb_box_shape
+{
+	RB_SHAPE_NONE,
+	RB_SHAPE_GEOMETRY, /* PostGIS, or any type of that name and format */
+	RB_SHAPE_BOX3D,    /* From PostGIS */
+	RB_SHAPE_BOX2D,
+	RB_SHAPE_CUBE /* From the contrib module cube */
+} rb_box_shape;
+
+/* Returns RB_SHAPE_NONE if objects of that kind cannot be read from the type. */
+extern rb_box_shape rb_shape_of(Oid type, rb_kind kind);
+
+typedef struct rb_box_value
+{
+	int dims;      /* 2 or 3; another number if the value is no such box */
+	double low[3]; /* low <= high, or not finite */
+	double high[3];
+	int32 srid; /* SRID of a box3d */
+} rb_box_value;
+
+extern void rb_box_read(rb_box_shape shape, Datum value, rb_box_value *box);
+
+/* ---- column_lookup.c: column lookup by name ---- */
+
+typedef struct rb_column
+{
+	AttrNumber attno; /* From 1, or 0 if unused */
+	Oid type;         /* Base type, with domains resolved */
+} rb_column;
+
+/* Returns the column of that name, with attno 0 if there is no such column. */
+extern rb_column rb_column_find(TupleDesc desc, const char *name, const rb_source *source);
+
+/* Returns the column named by the caller, quoted or not, or raises an error if it is missing. */
+extern rb_column rb_column_named(TupleDesc desc, const char *name, const rb_source *source);
+
+/* Returns the column name of the i-th coordinate of a kind. */
+extern const char *rb_coordinate_name(rb_kind kind, int i);
+
+/* Returns a list of all columns for messages, as in "a integer, b text". */
+extern char *rb_list_columns(TupleDesc desc);
+
+/* Casts a value to float8 with PostgreSQL's own cast; `of_numeric` casts a numeric. */
+extern double rb_number_to_float8(Datum value, Oid type, PGFunction of_numeric);
+
+/* Shortens a value for messages. */
+extern char *rb_shorten(char *text);
+
+/* ---- columns.c: the columns of a row that make up an object ---- */
+
+typedef struct rb_columns
+{
+	rb_column
+		id; /* Integer, or a number with an integral value; the object's column if one is named */
+	int nkeys; /* Number of keys; if there are any, there is no id */
+	rb_column *key;
+	rb_column geom; /* Geometry or box of this shape, if not coordinates */
+	rb_box_shape shape;
+	rb_kind kind; /* Kind of the coordinates; may be RB_BOX2 if RB_BOX3 was requested */
+	int width;    /* Number of coordinate columns, 0 with a geometry */
+	rb_column coord[RB_MAX_WIDTH];
+	rb_column beside; /* Extra column, attno 0 if not needed */
+	AttrNumber last;  /* Highest attno of all these */
+} rb_columns;
+
+extern void rb_columns_find(rb_columns *columns, TupleDesc desc, const rb_source *source);
+
+/*
+ * Returns the kind whose coordinate columns all exist, whatever the join, or else RB_BOX3, as which
+ * any geometry can be read.
+ */
+extern rb_kind rb_columns_kind(TupleDesc desc, const rb_source *source);
+
+/* Returns true if PostgreSQL has a built-in cast from the type to float8. */
+extern bool rb_is_number_type(Oid type);
+
+/* Returns true if an id may be of this type. */
+extern bool rb_is_id_type(Oid type);
+
+/* ---- hints.c: suggestions for the caller ---- */
+
+/* Returns the name of a side's argument, where `what` is id or geom. */
+extern const char *rb_source_argument(const rb_source *source, const char *what);
+
+/* Returns a comma-separated list of column names for messages. */
+extern char *rb_list_names(TupleDesc desc, List *attnos);
+
+/* For ereport: adds a hint about a missing id, or about a column that cannot be an id. */
+extern int rb_hint_id(TupleDesc desc, const rb_source *source, const char *column);
+
+/*
+ * For ereport: adds a hint about a column (0 if none) that is no geometry; `otherwise` is the
+ * fallback text.
+ */
+extern int rb_hint_geometry(TupleDesc desc, const rb_source *source, AttrNumber column,
+							const char *otherwise);
+
+/*
+ * Returns a sentence that suggests how to rename columns to the coordinate names, in a view or in
+ * the query, or NULL if the columns do not look like coordinates.
+ */
+extern char *rb_way_to_coordinates(TupleDesc desc, const rb_source *source);
+
+/* ---- composite_keys.c: rows identified by columns of any type ---- */
+
+/*
+ * Creates keys from comma-separated column names (NULL for the primary key). With `objects`, equal
+ * keys get one number.
+ */
+extern rb_keys *rb_keys_create(const char *names, bool objects);
+
+/* Looks up the columns. Raises an error if one is missing or its type cannot be a key. */
+extern void rb_keys_find(rb_keys *keys, Relation rel, const rb_source *source);
+extern TupleDesc rb_keys_desc(const rb_keys *keys);
+
+/*
+ * Sets the position of key column i in the rows that are read, which may lack columns of the table.
+ */
+extern void rb_keys_locate(rb_keys *keys, int i, AttrNumber attno);
+extern bool rb_keys_are_of_objects(const rb_keys *keys);
+
+/*
+ * Returns the number of a row's key, from 0. The key must have no nulls. Keys are allocated from
+ * `memory` and live as long as it does.
+ */
+extern rb_status rb_keys_store(rb_keys *keys, struct TupleTableSlot *slot, rb_memory *memory,
+							   int64 *number, rb_error *error);
+
+/* Stores the key of that number into a slot for minimal tuples with the descriptor rb_keys_desc. */
+extern void rb_keys_get(const rb_keys *keys, int64 number, struct TupleTableSlot *slot);
+
+/* Returns the key as text for messages, as in "(a, b) = (17, x)". */
+extern char *rb_keys_text(const rb_keys *keys, struct TupleTableSlot *slot);
+
+/* ---- srid_dims.c: one SRID, one number of dimensions ---- */
+
+/* SRID and dimensions of all rows of a join, set by the first row that has them */
+typedef struct rb_space
+{
+	bool srid_known;
+	int32 srid;
+	uint32 srid_type;
+	const char *srid_side;
+	int64 srid_id;
+
+	int dims; /* 2 or 3, 0 if unknown */
+	const char *dims_side;
+	bool dims_of_columns; /* True if the columns, not a particular row, determine them */
+	int64 dims_id;
+} rb_space;
+
+/* ---- ewkb.c: conversion through ST_AsEWKB ---- */
+
+/*
+ * Looks up ST_AsEWKB for a geometry type. With `parallel`, it must be safe in parallel workers.
+ * Returns false if there is no callable function.
+ */
+extern bool rb_find_as_ewkb(Oid type, bool parallel, MemoryContext context, FmgrInfo *info);
+
+/*
+ * Reads a sound value that rb_geometry_read_serialized does not support, by converting it with
+ * ST_AsEWKB.
+ */
+extern rb_geometry_fault rb_read_as_ewkb(FmgrInfo *as_ewkb, rb_builder *b, struct varlena *value,
+										 rb_geometry_info *info, rb_error *error);
+
+/* ---- geometry_errors.c: errors about geometries that cannot be read ---- */
+
+typedef struct rb_geometry_place
+{
+	const char *function;
+	const char *what;  /* Purpose of the read, if it is not a join */
+	const char *where; /* Location, as in: column "geom" of red, id 17 */
+	const char *value; /* The geometry as an SQL expression, for hints */
+	rb_kind kind;
+	bool many_points;
+	const char *more_hint;
+	double face_tolerance; /* As set in the builder that read the geometry */
+	double face_share;
+	bool flattened; /* True if Z was dropped because the other geometry has none */
+} rb_geometry_place;
+
+/*
+ * Raises the error for a geometry that cannot be read. RB_GEOMETRY_NO_MEMORY and
+ * RB_GEOMETRY_STOPPED are not handled here, as they do not depend on the geometry.
+ */
+pg_noreturn extern void rb_raise_geometry(const rb_geometry_place *place, rb_geometry_fault fault,
+										  const rb_geometry_info *info);
+
+/* ---- receiver.c: rows become objects (internals: receiver.h) ---- */
+
+extern DestReceiver *rb_receiver_create(const rb_source *source, rb_builder *builder,
+										rb_space *space);
+
+struct rb_heap;
+
+/*
+ * Set the memory estimate and the scan position quoted in out-of-memory errors; either may be NULL.
+ */
+extern void rb_receiver_needs(DestReceiver *self, const rb_need *need);
+extern void rb_receiver_follow(DestReceiver *self, const struct rb_heap *heap);
+
+/*
+ * Sets a function that is called between two rows when the builder has `at` parts. It may remove
+ * finished rows from the builder, and returns the number of parts at which to call it again.
+ */
+extern void rb_receiver_ask_when_full(DestReceiver *self, uint32 at, uint32 (*full)(void *arg),
+									  void *arg);
+
+/* Returns true if the receiver decodes geometries, so that a single row can be large. */
+extern bool rb_receiver_decodes(DestReceiver *self);
+
+/* Returns the columns that a started receiver reads. */
+extern const struct rb_columns *rb_receiver_columns(DestReceiver *self);
+
+/* Counts of the rows finished so far, wherever they were stored */
+typedef struct rb_row_tally
+{
+	uint64 rows; /* Rows with at least one part */
+	uint64 parts;
+	uint64 skipped;
+	uint32 type; /* Type of the first nonempty geometry since rb_receiver_begin_page, 0 if none */
+} rb_row_tally;
+
+extern void rb_receiver_begin_page(DestReceiver *self);
+extern void rb_receiver_tally(DestReceiver *self, rb_row_tally *tally);
+
+/* ---- row_raw.c: a row from the bytes of its tuple ---- */
+
+typedef enum rb_received
+{
+	RB_ROW_TAKEN,
+	RB_ROW_REFUSED, /* Only if rows are received separately */
+	RB_ROW_UNREAD   /* The bytes do not suffice; the row must come in a slot */
+} rb_received;
+
+extern rb_received rb_receive_tuple(DestReceiver *self, TupleDesc desc, HeapTuple tuple);
+
+/* ---- parallel_rows.c: rows received separately, to be appended later ---- */
+
+typedef struct rb_rows
+{
+	uint64 received; /* Including rows without parts */
+	uint64 skipped;  /* Rows without parts */
+	uint32 nparts;
+	uint32 nrows;
+	const double *coords;
+	const int64 *ids;
+	const uint32 *ends; /* See rb_builder_append */
+	rb_space space;     /* As set by the first part */
+} rb_rows;
+
+/*
+ * Redirects the receiver to this builder and space, after `rows` rows. Returns the number of rows
+ * received before.
+ */
+extern uint64 rb_receiver_aim(DestReceiver *self, rb_builder *builder, rb_space *space,
+							  uint64 rows);
+
+/* Sets whether rows that cannot be read are refused or raise errors. */
+extern void rb_receiver_set_apart(DestReceiver *self, bool apart);
+extern void rb_receiver_begin_rows(DestReceiver *self);
+
+/*
+ * Returns the counts and the space of what was received since rb_receiver_begin_rows, and drops a
+ * refused row.
+ */
+extern void rb_receiver_end_rows(DestReceiver *self, rb_rows *rows);
+
+/*
+ * Sets the arrays to n parts of the builder, starting with this part and row. The array `ends` must
+ * have room for their row ends.
+ */
+extern void rb_rows_slice(const rb_builder *b, uint32 part, uint32 row, uint32 n, uint32 *ends,
+						  rb_rows *rows);
+
+/* Appends rows that were received separately. */
+extern void rb_receive_rows(DestReceiver *self, const rb_rows *rows);
+
+/* Space of rows that an earlier call read */
+typedef struct rb_cached_rows
+{
+	int64 id;    /* Id of the first row */
+	uint32 rows; /* Number of rows */
+	bool srid_known;
+	int32 srid;
+	uint32 type; /* Type of the first geometry */
+	int dims;
+} rb_cached_rows;
+
+extern void rb_receive_cached_space(DestReceiver *self, const rb_cached_rows *rows);
+
+/* ---- heap.c: plain tables, read without the executor ---- */
+
+/* State of a page when it was read, for the cache (cache.c) */
+typedef struct rb_page_note
+{
+	uint64 lsn;
+	uint32 rows;
+	uint32 parts;
+	uint32 type;        /* Type of the first nonempty geometry, 0 if none */
+	uint16 skipped;     /* Rows without parts */
+	uint16 read : 14;   /* Tuples read so far */
+	uint16 visible : 1; /* True if its all-visible flag was set */
+	uint16 whole : 1;   /* True if the whole page has been read */
+} rb_page_note;
+
+typedef struct rb_heap
+{
+	Relation rel;
+	DestReceiver *receiver;
+	struct TableScanDescData *scan;
+	struct TupleTableSlot *slot;
+	BlockNumber blocks;
+	BlockNumber block;   /* Position of the scan: the page of the next tuple */
+	int at;              /* Index of the next tuple among those visible on the page */
+	int tuples;          /* Number of visible tuples on the page */
+	rb_page_note *notes; /* One per page or slice of a page, NULL if not recorded */
+	uint32 note_slices;
+	/*
+	 * Called after each tuple, when the next one is current; returns whether to read the next one
+	 */
+	bool (*after)(struct rb_heap *heap);
+	void *arg;
+} rb_heap;
+
+/* Returns the reason why the catalogs rule out reading the table's pages directly, or NULL. */
+extern const char *rb_table_refusal(Relation rel);
+/*
+ * Returns the reason why the catalogs or the planner rule out reading the table's pages directly,
+ * or NULL.
+ */
+extern const char *rb_heap_refusal(Relation rel);
+/*
+ * Returns true if only the planner rules it out, which means that an extension provides the rows.
+ */
+extern bool rb_rows_are_external(Relation rel);
+extern void rb_heap_begin(rb_heap *heap, Relation rel, DestReceiver *receiver);
+extern void rb_heap_end(rb_heap *heap);
+extern BlockNumber rb_heap_blocks(const rb_heap *heap);
+extern bool rb_heap_page(rb_heap *heap, BlockNumber block, int from, int slice, int slices);
+extern void rb_heap_all(rb_heap *heap);
+
+/* ---- readers.c: plain tables read by several processes ---- */
+
+struct rb_side_data;
+
+/*
+ * Reads all rows of source->heap into the receiver, which fills this builder, or directly into the
+ * side's set.
+ */
+extern void rb_read_table(const rb_source *source, DestReceiver *receiver, rb_builder *builder,
+						  rb_space *space, struct rb_side_data *side);
+
+/* ---- cache.c: sides cached between calls ---- */
+
+typedef struct rb_cache_lookup rb_cache_lookup;
+
+/*
+ * Looks up a table of `nblocks` pages in the cache and decides whether to cache it. Never returns
+ * NULL.
+ */
+extern rb_cache_lookup *rb_cache_begin(const rb_source *source, Relation rel,
+									   const rb_columns *columns, BlockNumber nblocks);
+
+/* Returns true if the cached copy is completely up to date, so that it can become the side. */
+extern bool rb_cache_is_whole(const rb_cache_lookup *look);
+extern void rb_cache_use_whole(rb_cache_lookup *look, DestReceiver *receiver, rb_memory *memory,
+							   struct rb_side_data *side);
+/* Returns the bytes of the cached set, as if it had been read. */
+extern uint64 rb_cache_entry_bytes(const rb_cache_lookup *look);
+
+/* Returns true if part of the cached copy is up to date, so that only the other pages are read. */
+extern bool rb_cache_is_partial(const rb_cache_lookup *look);
+extern void rb_cache_read_changed(rb_cache_lookup *look, rb_heap *heap, const rb_builder *builder,
+								  struct rb_side_data *side);
+
+/* Returns true if the cached ids are strictly increasing. */
+extern bool rb_cache_ids_ascend(const rb_cache_lookup *look);
+
+/* Merges the rows that were read with the cached ones. */
+extern void rb_cache_merge_rows(rb_cache_lookup *look, rb_builder *builder,
+								struct rb_side_data *side);
+
+/*
+ * Returns the page notes to fill while the whole table is read, `slices` per page, or NULL if it
+ * will not be cached.
+ */
+extern rb_page_note *rb_cache_page_notes(rb_cache_lookup *look, uint32 slices);
+
+/* Records that the whole table has just been read. */
+extern void rb_cache_note_read(rb_cache_lookup *look, Relation rel);
+
+/* Records that the rows will not be cached, with the reason. */
+extern void rb_cache_abandon(rb_cache_lookup *look, const char *reason);
+
+/* Finishes once the side is a set. If it is to be cached, sets side->keep and side->card. */
+extern void rb_cache_finish_side(rb_cache_lookup *look, struct rb_side_data *side);
+/* Records that the set was sent to the worker, or why not. */
+extern void rb_cache_note_sent(rb_cache_lookup *look, const char *why_not);
+/* Records that the worker had no room for `bytes` bytes. */
+extern void rb_cache_note_no_room(rb_cache_lookup *look, uint64 bytes);
+
+/* Returns true if the table is still the one that was looked up. */
+extern bool rb_cache_is_same_table(const rb_cache_lookup *look);
+
+/* Facts reported about a side that is cached, or why it is not */
+typedef struct rb_cache_facts
+{
+	Oid relid;
+	rb_kind kind;
+	uint64 rows;
+	uint64 bytes;
+	uint64 device_bytes;
+	BlockNumber pages;
+	BlockNumber kept; /* Number of cached pages */
+	uint64 hits;
+	int64 used;         /* Time of the last use */
+	const char *reason; /* Why it is not cached, NULL if it is */
+} rb_cache_facts;
+
+extern void rb_cache_get_facts(const rb_cache_lookup *look, rb_cache_facts *facts);
+
+/* Iterates over the cached sides. *i starts at 0. Returns false after the last one. */
+extern bool rb_cache_next_facts(int *i, rb_cache_facts *facts);
+
+/* Evicts a table, or all tables that the user owns, and returns the number of bytes freed. */
+extern uint64 rb_cache_evict(const char *function, Oid relid);
+
+/* ---- sides.c: sources become sets, for joins and meshes ---- */
+
+/* Result of reading a side */
+typedef struct rb_side_data
+{
+	const rb_set *set;
+	rb_kind kind;
+	int32 srid;
+	uint64 parts;
+	uint64 skipped;      /* Rows without parts */
+	rb_refusal *refused; /* Unreadable rows, the first of each object */
+	uint32 nrefused;
+	uint64 rows;       /* Rows with parts */
+	uint64 ids;        /* Number of distinct ids, 0 if not counted */
+	int workers;       /* Parallel workers that helped */
+	uint64 queues;     /* Bytes charged for the workers' queues while reading */
+	uint64 kept;       /* Rows taken from the cache */
+	BlockNumber pages; /* Pages of the table */
+	BlockNumber read;  /* Pages read */
+	/* Cache lookup, valid until the join has started; NULL if not a plain table */
+	rb_cache_lookup *look;
+	struct rb_to_keep *keep; /* How to cache the side, with `card` as its manifest, or NULL */
+	const void *card;
+} rb_side_data;
+
+/*
+ * Reads the n sides of a join one after the other into one space. The caller holds the only
+ * reference to each set, and the arrays are allocated from `memory`. If they do not fit and `spill`
+ * is not NULL, the rows of all sides are spilled and there are no sets.
+ */
+extern void rb_read_sides(const rb_source *source, int n, rb_memory *memory, struct rb_spill *spill,
+						  rb_side_data *side);
+
+/*
+ * Runs the source's SELECT and sends its rows to the receiver, on the snapshot of the surrounding
+ * statement. Called within SPI.
+ */
+extern void rb_run_source(const rb_source *source, DestReceiver *receiver);
+
+/* Reads the rows of a side again whose arrays are remote. The previous set stays the caller's. */
+extern const rb_set *rb_read_side_again(const rb_source *source, rb_memory *memory,
+										const rb_side_data *side);
+
+/* ---- table_sample.c: boxes of a sample of a side ---- */
+
+typedef struct rb_box_sample
+{
+	size_t wanted; /* Maximum number of rows; fewer if geometries are large */
+	bool flat;     /* True if only x and y are needed */
+	/* Results of sampling */
+	int dims;    /* Dimensions of the rows, 0 if there are none */
+	rb_set set;  /* One box per row, or per object; coords is allocated from the memory account */
+	double rows; /* Estimated number of rows with parts */
+	bool all;    /* True if the set has all rows */
+	bool paged;  /* True if rows are sampled by whole pages */
+} rb_box_sample;
+
+/*
+ * Samples a source that rb_source_table or rb_source_query has filled, and finds its kind by its
+ * columns. Called within SPI. The relation stays open. A different seed selects other rows.
+ */
+extern void rb_box_sample_read(rb_source *source, rb_space *space, rb_memory *memory, uint32 seed,
+							   rb_box_sample *sample);
+
+#endif /* RB_PG_READ_READ_H */
