@@ -9,9 +9,10 @@
  *	              -> rb_set
  *	execution.c         sets -> rb_stream -> blocks of ids, which become rows in pairs.c or function_scan.c
  *
- * Each folder declares the rest in a header of its own: spill/spill.h, worker/worker.h, read/read.h,
- * call/call.h, plan/plan.h, scalar/scalar.h, node/function_scan.h, node/geometry_join.h and
- * mesh/meshing.h. A header of base that few files need is named after the file that defines it.
+ * Each folder declares the rest in a header of its own: spill/spill.h, worker/worker.h,
+ * read/read.h, call/call.h, plan/plan.h, scalar/scalar.h, node/function_scan.h,
+ * node/geometry_join.h and mesh/meshing.h. A header of base that few files need is named after the
+ * file that defines it.
  *
  * Only src/pg depends on PostgreSQL. PostgreSQL functions are called only from the main thread of
  * the process.
