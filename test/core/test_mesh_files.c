@@ -134,25 +134,44 @@ real(const rb_buffer *b, size_t at)
 	return x;
 }
 
-/* Returns where the data of an array begin, and checks its length. */
-static size_t
-array_at(const rb_buffer *b, const char *name, uint64_t length)
+/* Decodes an array from base64 and returns its bytes, which are valid until the next call. Checks its length. */
+static const rb_buffer *
+array_of(const rb_buffer *b, const char *name, uint64_t length)
 {
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	static uint8_t bytes[4096];
+	static rb_buffer array = {.bytes = bytes, .cap = sizeof(bytes)};
 	char text[100];
-	long at, data = find(b, 0, "<AppendedData encoding=\"raw\">\n_");
-	size_t offset = 0, place;
+	long at;
+	uint32_t bits = 0;
+	int pad = 0;
 
 	snprintf(text, sizeof(text), "Name=\"%s\"", name);
 	at = find(b, 0, text);
-	CHECK(at > 0 && data > at, "no %s", name);
-	if (at < 0 || data < 0)
-		return 0;
-	at = find(b, (size_t) at, "offset=\"");
-	offset = strtoul((const char *) b->bytes + at + 8, NULL, 10);
-	place = (size_t) data + strlen("<AppendedData encoding=\"raw\">\n_") + offset;
-	CHECK(place + 8 + length <= b->n && number(b, place, 8) == length, "%s: %d at %d", name,
-		  (int) number(b, place, 8), (int) offset);
-	return place + 8;
+	CHECK(at > 0, "no %s", name);
+	at = at < 0 ? 0 : find(b, (size_t) at, "format=\"binary\">\n");
+	CHECK(at > 0, "%s is not in base64", name);
+	array.n = 0;
+	memset(bytes, 0, sizeof(bytes));
+	if (at < 0)
+		return &array;
+	at += (long) strlen("format=\"binary\">\n");
+	for (int i = 1; b->bytes[at] != '\n' && array.n + 3 <= sizeof(bytes); i++, at++)
+	{
+		const char *digit = b->bytes[at] == '=' ? digits : strchr(digits, b->bytes[at]);
+
+		pad += b->bytes[at] == '=';
+		CHECK(digit != NULL && (pad == 0 || b->bytes[at] == '='), "%s: character %d", name, i);
+		bits = bits << 6 | (uint32_t) (digit - digits);
+		for (int j = 0; i % 4 == 0 && j < 3; j++)
+			bytes[array.n++] = (uint8_t) (bits >> (16 - 8 * j));
+	}
+	array.n -= (size_t) pad;
+	CHECK(pad <= 2 && find(b, (size_t) at, "\n</DataArray>\n") == at, "%s ends otherwise", name);
+	CHECK(array.n == length + 8 && number(&array, 0, 8) == length, "%s: %d, %d bytes", name,
+		  (int) number(&array, 0, 8), (int) array.n);
+	memmove(bytes, bytes + 8, array.n -= 8);
+	return &array;
 }
 
 static void
@@ -161,36 +180,37 @@ vtu(void)
 	row r = make(5, 1);
 	rb_buffer b = {NULL, 0, 0};
 	rb_status status = rb_mesh_vtu(&context, &r.rows, &b);
+	const rb_buffer *array;
 	size_t at;
 
 	CHECK(status == RB_OK, "%s", rb_status_text(status));
 	CHECK(b.n <= rb_mesh_vtu_bytes(&r.rows) && b.n + 4096 > rb_mesh_vtu_bytes(&r.rows), "%zu", b.n);
 	CHECK(find(&b, 0, "<?xml version=\"1.0\"?>\n<VTKFile type=\"UnstructuredGrid\"") == 0, "!");
 	CHECK(find(&b, 0, "NumberOfPoints=\"24\" NumberOfCells=\"30\"") > 0, "!");
-	CHECK(find(&b, 0, "\n</AppendedData>\n</VTKFile>\n") == (long) b.n - 28, "!");
-	at = array_at(&b, "Points", 24 * 24);
+	CHECK(find(&b, 0, "\n</UnstructuredGrid>\n</VTKFile>\n") == (long) b.n - 32, "!");
+	array = array_of(&b, "Points", 24 * 24);
 	for (uint32_t i = 0; i < 72; i++)
-		CHECK(real(&b, at + 8 * i) == r.points[i / 3][i % 3], "%u", i);
-	at = array_at(&b, "connectivity", 30 * 16);
+		CHECK(real(array, 8 * i) == r.points[i / 3][i % 3], "%u", i);
+	array = array_of(&b, "connectivity", 30 * 16);
 	for (uint32_t i = 0; i < 120; i++)
-		CHECK(number(&b, at + 4 * i, 4) == r.tets[i / 4][i % 4], "%u", i);
-	at = array_at(&b, "offsets", 30 * 4);
+		CHECK(number(array, 4 * i, 4) == r.tets[i / 4][i % 4], "%u", i);
+	array = array_of(&b, "offsets", 30 * 4);
 	for (uint32_t i = 0; i < 30; i++)
-		CHECK(number(&b, at + 4 * i, 4) == 4 * (i + 1), "%u", i);
-	at = array_at(&b, "types", 30);
+		CHECK(number(array, 4 * i, 4) == 4 * (i + 1), "%u", i);
+	array = array_of(&b, "types", 30);
 	for (uint32_t i = 0; i < 30; i++)
-		CHECK(b.bytes[at + i] == 10, "%u", i);
-	at = array_at(&b, "region", 30 * 8);
+		CHECK(array->bytes[i] == 10, "%u", i);
+	array = array_of(&b, "region", 30 * 8);
 	for (uint32_t i = 0; i < 30; i++)
-		CHECK((int64_t) number(&b, at + 8 * i, 8) == r.region[i], "%u", i);
-	at = array_at(&b, "quality", 30 * 8);
+		CHECK((int64_t) number(array, 8 * i, 8) == r.region[i], "%u", i);
+	array = array_of(&b, "quality", 30 * 8);
 	for (uint32_t i = 0; i < 30; i++)
-		CHECK(real(&b, at + 8 * i) == r.quality[i], "%u", i);
-	at = array_at(&b, "kind", 24);
-	CHECK(memcmp(b.bytes + at, r.kind, 24) == 0, "!");
-	at = array_at(&b, "parent", 24 * 8);
+		CHECK(real(array, 8 * i) == r.quality[i], "%u", i);
+	array = array_of(&b, "kind", 24);
+	CHECK(memcmp(array->bytes, r.kind, 24) == 0, "!");
+	array = array_of(&b, "parent", 24 * 8);
 	for (uint32_t i = 0; i < 24; i++)
-		CHECK((int64_t) number(&b, at + 8 * i, 8) == r.parent[i], "%u", i);
+		CHECK((int64_t) number(array, 8 * i, 8) == r.parent[i], "%u", i);
 	save("row.vtu", &b);
 	/* After existing contents, and without optional arrays */
 	at = b.n;
@@ -204,8 +224,8 @@ vtu(void)
 		  "!");
 	memmove(b.bytes, b.bytes + at, b.n - at);
 	b.n -= at;
-	at = array_at(&b, "region", 30 * 8);
-	CHECK(number(&b, at + 8, 8) == 1, "!");
+	array = array_of(&b, "region", 30 * 8);
+	CHECK(number(array, 8, 8) == 1, "!");
 	save("bare.vtu", &b);
 	rb_buffer_free(context.memory, &b);
 	drop(&r);
