@@ -109,16 +109,20 @@ SKIP:
 	$reader->ask('COMMIT');
 }
 
-# a dump restores a materialized view over a view, and leaves one over a query form empty
-$node->safe_psql('doc_recipes_md', <<'SQL');
+# A dump restores a materialized view over a view, and leaves one over a query form empty.  PostgreSQL 17 and newer refuse
+# the latter at once, because they fill every materialized view with a safe search_path.
+my $safe_path = $node->safe_psql('postgres', 'SHOW server_version_num') >= 170000;
+my (undef, undef, $refused) = $node->psql('doc_recipes_md', <<'SQL');
 CREATE MATERIALIZED VIEW over_query AS SELECT * FROM redblue_triangle_pairs_query('TABLE ore', 'SELECT * FROM tunnel WHERE az < 0')
 SQL
+my $not_found = qr/relation "ore" does not exist/;
+like($refused, $safe_path ? $not_found : qr/^$/, 'a materialized view over a query form is ' . ($safe_path ? 'refused' : 'created'));
 $node->safe_psql('postgres', 'CREATE DATABASE restored');
 my ($said, $complaint) = ('', '');
 IPC::Run::run([ 'pg_dump', 'doc_recipes_md' ], '|', [ 'psql', '-Xq', '-d', 'restored' ], '>', \$said, '2>', \$complaint);
-like($complaint, qr/relation "ore" does not exist/, 'restoring: the query form finds no table');
+is($complaint =~ $not_found, !$safe_path, 'restoring: the query form ' . ($safe_path ? 'is not there' : 'finds no table'));
 is($node->safe_psql('restored', "SELECT string_agg(matviewname, ' ') FROM pg_matviews WHERE NOT ispopulated"),
-	'over_query', 'all other materialized views are filled');
+	$safe_path ? '' : 'over_query', 'all other materialized views are filled');
 is($node->safe_psql('restored', 'SELECT count(*) FROM deep_clash'), 2, 'that over a view, too');
 
 # ---- links ----
