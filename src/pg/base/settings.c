@@ -76,7 +76,7 @@ static const setting settings[] = {
 	 "0 uses one thread per core, at most 8.", &rb_setting_threads, 0, 0, RB_MAX_THREADS, NULL,
 	 PGC_USERSET, 0},
 	{"redblue.memory_limit",
-	 "Sets the maximum memory of one join for its inputs and its work space.",
+	 "Sets the maximum memory of one join for its inputs and its workspace.",
 	 "A join that needs more raises an error. Returned rows are stored within "
 	 "work_mem, like those of any function.",
 	 &rb_setting_memory_limit, 4 * 1024 * 1024, 1024, INT_MAX, NULL, PGC_USERSET, GUC_UNIT_KB},
@@ -105,7 +105,7 @@ static const setting settings[] = {
 	 "The results are the same.",
 	 &rb_setting_join, true, 0, 0, NULL, PGC_USERSET, GUC_EXPLAIN},
 	{"redblue.replace_postgis",
-	 "Replaces ST_3DIntersects and ST_3DDWithin by redblue_intersects and redblue_dwithin.",
+	 "Replaces ST_3DIntersects and ST_3DDWithin with redblue_intersects and redblue_dwithin.",
 	 "Affects statements that are planned while it is on and the library is "
 	 "loaded. Results may differ from PostGIS: they are exact.",
 	 &rb_setting_replace_postgis, false, 0, 0, NULL, PGC_USERSET, GUC_EXPLAIN},
@@ -166,12 +166,14 @@ parse_devices(const char *text, uint32 *cards, char *fault, size_t size)
 			return false;
 		}
 		number = strtoul(at, &end, 10);
-		if (number >= RB_MAX_DEVICES || (*cards >> number & 1) != 0)
+		if (number >= RB_MAX_DEVICES)
 		{
-			snprintf(fault, size,
-					 number >= RB_MAX_DEVICES ? "GPU numbers range from 0 to %d."
-											  : "A GPU number, 0 to %d, is listed twice.",
-					 RB_MAX_DEVICES - 1);
+			snprintf(fault, size, "GPU numbers range from 0 to %d.", RB_MAX_DEVICES - 1);
+			return false;
+		}
+		if ((*cards >> number & 1) != 0)
+		{
+			snprintf(fault, size, "GPU number %lu is listed twice.", number);
 			return false;
 		}
 		*cards |= UINT32_C(1) << number;

@@ -109,13 +109,14 @@ refuse_settings(void)
 	if (rb_setting_cache == RB_CACHE_OFF)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("redblue_cache: redblue.cache is off"),
-						errhint("SET redblue.cache = auto;")));
+						errhint("Run SET redblue.cache = auto;")));
 	if (rb_setting_cache_memory == 0)
 		ereport(
 			ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("redblue_cache: redblue.cache_memory is 0"),
-			 errhint("ALTER SYSTEM SET redblue.cache_memory = '1GB'; SELECT pg_reload_conf();")));
+			 errhint(
+				 "Run ALTER SYSTEM SET redblue.cache_memory = '1GB'; SELECT pg_reload_conf();")));
 }
 
 typedef struct reading

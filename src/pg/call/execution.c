@@ -37,9 +37,12 @@ close_at_end(void *run)
 
 /* ---- inputs that do not fit in memory ---- */
 
-/* Threads may use 1/4 of the memory limit for their workspaces */
+/* Fraction 1/n of the memory limit that threads may use for their workspaces */
 #define THREADS_SHARE 4
-/* Minimum bytes beyond the need of one thread; lower limits serve tests and raise errors */
+/*
+ * Minimum memory in addition to that of one thread, in bytes. With a lower limit, as in tests, a
+ * join that does not fit raises an error instead of spilling.
+ */
 #define LEAST_ROOM (UINT64CONST(8) << 20)
 
 /*
@@ -60,7 +63,7 @@ can_spill(const rb_join *join, const rb_call_args *call, uint64 limit)
 	return true;
 }
 
-/* Replaces the sides by those of the next tile. Callable from any thread. */
+/* Replaces the sides with those of the next tile. Callable from any thread. */
 static rb_status
 load_next_tile(rb_join_run *run)
 {
@@ -92,7 +95,7 @@ load_next_tile(rb_join_run *run)
 }
 
 /*
- * Replaces the sides by those of the next tile, and splits the tile if it does not fit in memory.
+ * Replaces the sides with those of the next tile, and splits the tile if it does not fit in memory.
  */
 static rb_status
 load_next_tile_that_fits(rb_join_run *run)
@@ -224,7 +227,7 @@ is_here(const rb_join_run *run)
 		   (run->side[1].set == NULL || !run->side[1].set->elsewhere);
 }
 
-/* Replaces the set of a side by a local one, and remembers the first set. */
+/* Replaces the set of a side with a local one, and remembers the first set. */
 static void
 replace_set(rb_join_run *run, int i, const rb_set *set)
 {
@@ -243,11 +246,13 @@ replace_set(rb_join_run *run, int i, const rb_set *set)
 pg_noreturn static void
 raise_gone(rb_join_run *run)
 {
-	rb_forget_failure(&run->ctx);
-	(void) rb_fail(
-		&run->ctx, RB_GONE, 0, 0,
-		"the cached copy of a table was evicted during the join, and the table has changed");
-	rb_run_raise(run, RB_GONE);
+	CHECK_FOR_INTERRUPTS();
+	ereport(ERROR, (errcode(ERRCODE_OPERATOR_INTERVENTION),
+					errmsg("%s: the cached copy of a table was evicted during the join",
+						   run->join->function),
+					errdetail("The table or the snapshot has changed, so the rows cannot be "
+							  "read again."),
+					errhint("Run the query again.")));
 }
 
 void

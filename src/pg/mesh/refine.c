@@ -166,7 +166,7 @@ volume_of(const rb_meshing_run *run, rb_meshing_number number, rb_meshing_side s
 					run->call->function, beside->name, source->side, volume,
 					rb_meshing_id(run, side, row)),
 			 errdetail(
-				 "The column is the maximum volume of a tetrahedron there; it must be greater than 0."),
+				 "The value is the maximum volume of a tetrahedron there; it must be greater than 0."),
 			 errhint("Use NULL for no limit.")));
 	return volume;
 }
