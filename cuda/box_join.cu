@@ -115,7 +115,10 @@ overlap_double(const rb_device_set *red, const rb_device_set *blue, uint32_t r, 
 	return rb_boxes_overlap(plo, phi, qlo, qhi);
 }
 
-/* Returns the subset of `bits` whose packed comparison with the red box has an equal number. */
+/*
+ * Returns those of the pairs `bits` of a red box that the packed numbers cannot decide, because
+ * some are equal.
+ */
 static __device__ __forceinline__ uint32_t
 find_unsure_pairs(const uint2 *blue, uint2 red, uint32_t steps, uint32_t bits)
 {

@@ -81,7 +81,7 @@ emit_some(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 /*
- * Passes pairs to the sink by several threads, because a sink may take longer for a pair than the
+ * Passes pairs to the sink with several threads, because a sink may take longer per pair than the
  * bus.
  */
 static rb_status
@@ -279,8 +279,8 @@ pools_free(rb_joiner *j)
 }
 
 /*
- * Copies the tally to the host by a kernel. A copy command would wait for the transfer of pairs in
- * progress, and the stream would wait for the copy.
+ * Copies the tally to the host with a kernel. A copy command would wait for the transfer of pairs
+ * in progress, and the stream would wait for the copy.
  */
 static __global__ void
 tally_kernel(const rb_launch_tally *tally, const rb_count *next, rb_launch_tally *payload)

@@ -14,7 +14,8 @@
 
 #define WAIT_MS 2000.0 /* Total wait for memory that other sessions hold, in ms */
 #define CAVITIES_FIRST ((rb_count) 1 << 20)
-#define ANSWERS_AT_ONCE 16 /* Signs computed by one thread at a time; fewer do not pay off */
+/* Number of signs that a thread computes at a time; fewer do not pay off */
+#define ANSWERS_AT_ONCE 16
 
 typedef struct list
 {
@@ -36,7 +37,7 @@ typedef struct refine_rounds
 	list pieces, walls, tets, later;
 	list spare;      /* Space for the tetrahedra that a round leaves in the list */
 	list stuck;      /* Subsegments that cannot be split alone, including those found on the host */
-	rb_thread *team; /* Threads that compute signs by GMP, or NULL before they are needed */
+	rb_thread *team; /* Threads that compute signs with GMP, or NULL before they are needed */
 	uint64_t rounds, tried, most_bytes, asked, large, launches, waits;
 	uint64_t few, few_launches, few_waits;
 	double few_ms;
@@ -229,7 +230,7 @@ compute_some_signs(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
-/* Computes signs by GMP, on several threads if there are enough of them. */
+/* Computes signs with GMP, on several threads if there are enough signs. */
 static rb_status
 compute_signs(refine_rounds *s, const rb_refine_query *q, int8_t *answers, uint32_t n)
 {

@@ -50,8 +50,8 @@ typedef struct rb_refine_signs
 typedef struct rb_refine_counts
 {
 	rb_count cavities; /* Words of cavities written */
-	uint32_t open;     /* Candidates left by filters, in list 0 */
-	uint32_t asks;     /* Candidates left by exact signs, in list 1 */
+	uint32_t open;     /* Candidates that the filters leave, in list 0 */
+	uint32_t asks;     /* Candidates that exact signs leave, in list 1 */
 	uint32_t waiting;  /* Candidates of list 1 that still wait for a sign */
 	uint32_t large;    /* Candidates whose workspace was too small */
 	uint32_t wide;     /* Candidates that exceeded a small workspace */
@@ -124,7 +124,8 @@ typedef struct rb_refine_args
 	uint32_t *cavities;
 	rb_count cavities_cap;
 	rb_refine_counts *counts;
-	uint32_t *list[3]; /* Lists of candidates: unresolved by filters, waiting for signs, large */
+	/* Lists of candidates: those that the filters left, those that wait for signs, large ones */
+	uint32_t *list[3];
 	uint32_t filters;
 	rb_refine_huge huge;
 	double *expansions; /* Space for the expansions of `expansion_warps` warps */

@@ -114,7 +114,7 @@ wait_for_answers(const rb_refine_args *a, const rb_refine_some *some, uint32_t i
 }
 
 /*
- * Grows the candidates of a list by one team per block; each block handles every gridDim.x-th
+ * Grows the candidates of a list, with one team per block. Each block handles every gridDim.x-th
  * candidate.
  */
 template <int TEAM>

@@ -63,8 +63,8 @@ __launch_bounds__(RB_REFINE_BLOCK) release_kernel(const __grid_constant__ rb_ref
 }
 
 /*
- * Creates the star of a winner by one warp, like rb_star_build: 8 cells with 4 faces each at once.
- * The thread that creates a new cell also links it, in both directions.
+ * Creates the star of a winner with one warp, like rb_star_build: 8 cells with 4 faces each at a
+ * time. The thread that creates a new cell also links it, in both directions.
  */
 static __global__ void
 __launch_bounds__(RB_REFINE_BLOCK) star_kernel(const __grid_constant__ rb_refine_args a)

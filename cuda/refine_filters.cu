@@ -71,7 +71,7 @@ rb_refine_grow(rb_device_run *run, const rb_refine_args *a)
 	return RB_OK;
 }
 
-/* Grows each candidate that needs a larger workspace by one block. */
+/* Grows the candidates that need a larger workspace, with one block each. */
 static __global__ void
 __launch_bounds__(LARGE_WARPS * 32, 1)
 	grow_large_kernel(const __grid_constant__ rb_refine_args a,

@@ -60,7 +60,7 @@ before_in_block(uint4 mine, uint4 *all)
 	return make_uint4(sum.x - mine.x, sum.y - mine.y, sum.z - mine.z, sum.w - mine.w);
 }
 
-/* Replaces the sums of n blocks by their exclusive prefix sums; runs as one block. */
+/* Replaces the sums of n blocks with their exclusive prefix sums; runs as one block. */
 static __global__ void
 __launch_bounds__(SCAN_THREADS) scan_kernel(uint4 *sums, uint32_t n, uint4 *all)
 {

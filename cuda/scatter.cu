@@ -249,7 +249,7 @@ list_some(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32_
 	}
 }
 
-/* Assigns an object to up to 64 cells by one thread. */
+/* Assigns an object to up to 64 cells with a single thread. */
 template <int PASS>
 static __device__ __forceinline__ void
 add_to_some(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32_t side,
@@ -383,7 +383,7 @@ scatter_unit(const rb_grid_args *args, const rb_scatter_node *at_node, const rb_
 	else if (r.n > 0 && r.n <= 64)
 		add_to_some<PASS>(args, grid, first, side, entry, &r);
 
-	/* Assign large objects by all lanes, one after another. */
+	/* Assign large objects one after another, each with all lanes. */
 	for (big = __ballot_sync(~0u, r.n > 64); big != 0; big &= big - 1)
 	{
 		const int from = __ffs(big) - 1;

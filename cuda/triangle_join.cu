@@ -319,7 +319,7 @@ test_near_pairs(const rb_cells_args *args, rb_tiles<true> *t, rb_warp *w, uint32
 	buffer_pair<true>(args, t, w, UNDECIDED, within == RB_UNSURE, pair);
 }
 
-/* Processes both queues by full warps, or empties them if `last` is set. */
+/* Processes both queues in full warps, or empties them if `last` is set. */
 template <bool ROWS>
 static __device__ __forceinline__ void
 test_all_near(const rb_cells_args *args, rb_tiles<true> *t, rb_warp *w, bool last)

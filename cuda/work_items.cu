@@ -184,7 +184,7 @@ build_node(const rb_node *parent, rb_count cell, rb_count start, uint32_t r, uin
 /* Maximum number of tests of a cell whose items are placed at the back */
 #define LITTLE (RB_ITEM_PAIRS / 8)
 
-/* Writes one row of a cell's items by `threads` threads, of which this is number `thread`. */
+/* Writes one row of a cell's items with `threads` threads, of which this one is number `thread`. */
 static __device__ __forceinline__ void
 write_row(rb_item *items, const rb_cell_items *m, bool self, uint32_t row, uint32_t thread,
 		  uint32_t threads)

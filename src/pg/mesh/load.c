@@ -219,7 +219,7 @@ find_vertex(const rb_meshing_loaded *mesh, int64 id)
 	uint32 low = 0;
 	uint32 high = mesh->n[RB_MESH_VERTICES];
 
-	/* Try its position if the ids are consecutive. */
+	/* If the ids are consecutive, the id itself gives the position. */
 	if (high > 0 && id >= ids[0] && id - ids[0] < high && ids[id - ids[0]] == id)
 		return (uint32) (id - ids[0]);
 	while (low < high)

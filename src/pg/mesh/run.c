@@ -299,7 +299,7 @@ tetrahedralize_part(const rb_meshing_run *run, rb_context *ctx, rb_meshing_part 
 			   : status;
 }
 
-/* Replaces facets that were merged from several polygons by these polygons. */
+/* Replaces facets that were merged from several polygons with these polygons. */
 static rb_status
 name_polygons(rb_context *ctx, rb_meshing_part *part)
 {

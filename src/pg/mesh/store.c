@@ -160,7 +160,7 @@ segment_facet(const row_source *of, uint32 segment)
 
 /*
  * Returns the id of the row of points, segments or facets that a vertex is on, or RB_MESH_NULL. May
- * replace *kind by a kind that exists only in tables.
+ * replace *kind with a kind that exists only in tables.
  */
 static int64
 parent_id(const row_source *of, uint32 i, int *kind)

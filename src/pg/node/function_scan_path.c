@@ -1,6 +1,6 @@
 /*
  * function_scan_path.c
- *	  Replaces the planner's path for a redblue function in FROM by a custom scan.
+ *	  Replaces the planner's path for a redblue function in FROM with a custom scan.
  *
  * The library need not be preloaded. Before the planner builds the paths of a function, it calls
  * the function's support function to estimate the number of rows. The support function lives in
@@ -116,7 +116,7 @@ add_shared_scan(PlannerInfo *root, RelOptInfo *rel, const CustomPath *serial, Fu
 	add_partial_path(rel, &path->path);
 }
 
-/* Replaces the stock path by a custom path of the same cost, since it does the same work. */
+/* Replaces the stock path with a custom path of the same cost, since it does the same work. */
 static void
 add_scan(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 {

@@ -3,7 +3,7 @@
  *	  Declares the plan node for a JOIN b ON redblue_intersects(a.geom, b.geom), as far as its files
  *	  share it.
  *
- *	replace_postgis.c	replaces ST_3DIntersects by redblue_intersects, if enabled
+ *	replace_postgis.c	replaces ST_3DIntersects with redblue_intersects, if enabled
  *	join_clause.c	planner: chooses the clause of a join that the node evaluates
  *	join_path.c		planner: computes the cost and builds the plan
  *	join_scan.c		the node: reads both inputs, joins their geometries, returns pairs of rows

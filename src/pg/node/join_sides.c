@@ -315,10 +315,7 @@ flatten_as_they_are(rb_join_side *s)
 		CHECK_FOR_INTERRUPTS();
 		while (from->multi && end < from->row_start && from->row_of[end] == row)
 			end++;
-		/*
-		 * Both the saved rows and the others are in the order in which they were read, so merge
-		 * them by row number.
-		 */
+		/* Skip rows that were saved. Saved and other rows are both in reading order. */
 		for (; i < nlate; i++)
 		{
 			memcpy(&late, rb_spool_read(s->late_place, i), sizeof late);

@@ -1,6 +1,6 @@
 /*
  * replace_postgis.c
- *	  Implements redblue.replace_postgis: replaces ST_3DIntersects and ST_3DDWithin by
+ *	  Implements redblue.replace_postgis: replaces ST_3DIntersects and ST_3DDWithin with
  *	  redblue_intersects and redblue_dwithin in a statement that is about to be planned.
  *
  * The call itself is replaced, not only the join; otherwise the result would depend on the plan.

@@ -35,7 +35,8 @@
 #define RB_DIRTY_FRACTION 8
 /* Share of newly cacheable pages (1/n) that justifies a new set */
 #define RB_REFRESH_FRACTION 16
-#define RB_NOTES_BYTES ((Size) 64 << 20) /* Limit of the notes while a table is read, in bytes */
+/* Limit on the memory for notes while a table is read, in bytes */
+#define RB_NOTES_BYTES ((Size) 64 << 20)
 
 /* Identity of a side, including its columns. Keys are compared as bytes, padded with zeros. */
 typedef struct side_key

@@ -28,8 +28,9 @@ typedef struct rb_receiver
 	bool apart;          /* True if invalid rows are rejected without an error */
 	/* True if the current row was rejected and recorded, so that reading continues */
 	bool left_out;
-	rb_space empty;    /* SRID and dimensions before the first row */
-	rb_row_tally gone; /* Rows that have left the builder, and the type of this page */
+	rb_space empty; /* SRID and dimensions before the first row */
+	/* Rows that were removed from the builder, and the type of the first geometry on this page */
+	rb_row_tally gone;
 	/*
 	 * Callback that is called between two rows once full_builder has full_at parts. It may remove
 	 * rows from the builder, and it returns the number of parts at which it is to be called next.

@@ -122,8 +122,8 @@ rb_spill_rows_of(const rb_spill *s, int side)
 /* ---- output: tiles ---- */
 
 /*
- * Replaces the tile by several smaller ones, appended to the list. Returns false if the tile could
- * not be divided.
+ * Replaces the tile with several smaller ones, appended to the list. Returns false if the tile
+ * could not be divided.
  */
 static bool
 divide_tile(rb_spill *s, uint32 number)

@@ -219,7 +219,7 @@ extern rb_status rb_spill_no_room(const rb_spill *s, const rb_spill_tile *tile);
 /* ---- partition.c ---- */
 
 /*
- * Replaces the tile by several smaller ones, appended to the list. Returns false, and marks the
+ * Replaces the tile with several smaller ones, appended to the list. Returns false, and marks the
  * tile as whole, if cutting would not help.
  */
 extern bool rb_spill_cut_tile(rb_spill *s, uint32 number);

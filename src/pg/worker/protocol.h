@@ -163,7 +163,7 @@ extern void rb_service_leave(rb_worker_state state);
 /* Wakes the worker to check the mailbox. */
 extern void rb_service_wake(rb_service_block *block);
 
-/* Returns what that worker knows of the device, and describes it in text. */
+/* Returns what a worker, given by its word, knows of the device, and describes it in `text`. */
 extern rb_device_state rb_service_device(rb_service_block *block, uint64 worker, char *text,
 										 size_t size);
 /* Publishes the state of the device; called in the worker. */
@@ -505,8 +505,8 @@ extern void *rb_store_manifest(uint64 number, uint64 from, size_t bytes);
 extern rb_status rb_store_put(const rb_to_keep *keep, const void *card, const rb_set *set,
 							  rb_error *error);
 /*
- * Replaces the page manifest of a cached side by one of the same length. Returns false if the side
- * is not cached or if its key or the length differs.
+ * Replaces the page manifest of a cached side with one of the same length. Returns false if the
+ * side is not cached or if its key or the length differs.
  */
 extern bool rb_store_set_manifest(uint64 number, const rb_to_keep *keep, const void *card);
 /* Evicts a cached side, or all of them if number is 0. */

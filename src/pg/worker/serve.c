@@ -664,8 +664,8 @@ read_sides(rb_served *s)
 /* ---- the join ---- */
 
 /*
- * Computes the number of members of each group, for a session that has no memory for the members
- * themselves, as if this process had lacked it.
+ * Computes the number of members of each group. The session gets only these numbers if it has no
+ * memory for the members themselves.
  */
 static rb_status
 count_members(rb_served *s, const rb_groups *groups, const uint32_t **words)

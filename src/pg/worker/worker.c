@@ -339,7 +339,10 @@ serve_until_idle(void)
 		if (leaving_since > 0 &&
 			(dlist_is_empty(&serving) || rb_now_ms() - leaving_since > RB_LEAVING_MS))
 			return;
-		/* A session may be waiting for the device, at most for the time limit of device.c. */
+		/*
+		 * The worker is not idle while the device opens, because a session may be waiting for it;
+		 * device.c limits the time.
+		 */
 		if (!dlist_is_empty(&serving) || device_state == RB_DEVICE_OPENING)
 			idle_since = rb_now_ms();
 		else if (rb_now_ms() - idle_since >= rb_setting_worker_idle * 1000.0)
