@@ -51,6 +51,17 @@ rb_find_setting(const char *name)
 #endif
 }
 
+/* 19: the value of a setting is a member. Before, the setting was the first member of its value. */
+static inline const char *
+rb_setting_text(const struct config_generic *setting)
+{
+#if PG_VERSION_NUM >= 190000
+	return *setting->_string.variable;
+#else
+	return *((const struct config_string *) setting)->variable;
+#endif
+}
+
 /* 15: a function sets up a materialized result set. Before, every module had its own copy. */
 #if PG_VERSION_NUM < 150000
 #include "utils/tuplestore.h"
@@ -142,6 +153,11 @@ typedef void (*shmem_request_hook_type)(void);
 #define rb_plan_query(query, text, options) pg_plan_query((query), (text), (options), NULL, NULL)
 #else
 #define rb_plan_query(query, text, options) pg_plan_query((query), (text), (options), NULL)
+#endif
+
+/* 19: a tuple descriptor must be finalized once all its columns are set. */
+#if PG_VERSION_NUM < 190000 && !defined(TupleDescFinalize)
+#define TupleDescFinalize(desc) ((void) (desc))
 #endif
 
 /*

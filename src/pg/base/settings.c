@@ -307,7 +307,7 @@ rb_settings_check(void)
 		if (placeholder == NULL || (placeholder->flags & GUC_CUSTOM_PLACEHOLDER) == 0 ||
 			placeholder->source != PGC_S_SESSION)
 			continue;
-		value = *((const struct config_string *) placeholder)->variable;
+		value = rb_setting_text(placeholder);
 		if (value != NULL)
 			check_value(&settings[i], value);
 	}

@@ -45,6 +45,7 @@ begin_sort(rb_aggregate_rows *rows)
 	desc = CreateTemplateTupleDesc(2);
 	TupleDescInitEntry(desc, 1, "id", INT8OID, -1, 0);
 	TupleDescInitEntry(desc, 2, "other", INT8OID, -1, 0);
+	TupleDescFinalize(desc);
 	s->slot = MakeSingleTupleTableSlot(desc, &TTSOpsMinimalTuple);
 	s->sort = tuplesort_begin_heap(desc, 2, columns, operators, collations, nulls_first, work_mem,
 								   NULL, 0);

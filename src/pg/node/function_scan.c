@@ -186,6 +186,7 @@ stored_desc(const FuncExpr *call, const rb_row_shape *shape)
 	for (int i = 0; i < columns; i++)
 		TupleDescInitEntry(desc, (AttrNumber) (i + 1), NULL,
 						   shape->raw > 0 ? INT8OID : rb_column_type(call, shape, i), -1, 0);
+	TupleDescFinalize(desc);
 	return desc;
 }
 

@@ -146,6 +146,7 @@ rb_keys_find(rb_keys *keys, Relation rel, const rb_source *source)
 		if (keys->objects)
 			find_type(keys, i, source);
 	}
+	TupleDescFinalize(keys->desc);
 	keys->slot = MakeSingleTupleTableSlot(keys->desc, &TTSOpsMinimalTuple);
 }
 
