@@ -75,7 +75,7 @@ SELECT regions FROM redblue_tetrahedralize('flat', 'flatmesh');
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS redblue_postgis;
 RESET client_min_messages;
-SELECT region, ST_GeometryType(geom), ST_SRID(geom), ST_NumGeometries(geom) > 11 AS some FROM redblue_mesh_to_geometry('flatmesh', 7415) ORDER BY 1;
+SELECT region, ST_GeometryType(geom), ST_SRID(geom), (SELECT count(*) FROM ST_Dump(geom)) > 11 AS some FROM redblue_mesh_to_geometry('flatmesh', 7415) ORDER BY 1;
 SELECT id, faces > 11 AS some, closed, oriented, self_intersections, reason FROM redblue_body_check_query($$SELECT region AS id, geom FROM redblue_mesh_to_geometry('flatmesh')$$) ORDER BY 1;
 SELECT a.region, b.region, redblue_contact(a.geom, b.geom) FROM redblue_mesh_to_geometry('flatmesh') a JOIN redblue_mesh_to_geometry('flatmesh') b ON a.region < b.region ORDER BY 1, 2;
 -- the same volumes as the tetrahedra
