@@ -1,7 +1,7 @@
 /*
  * test_sphere.c
- *	  Tests sphere predicates: insphere by each step alone and by every set of steps, ties by number
- *	  against points that are actually lifted, and the diametric sphere of a segment.
+ *	  Tests sphere predicates: insphere by each step alone and by every set of steps, and ties by
+ *	  number against points that are actually lifted.
  */
 #include <gmp.h>
 #include <string.h>
@@ -10,7 +10,6 @@
 #include "naive.h"
 #include "points.h"
 #include "spheres.h"
-#include "core/exact/diametric.h"
 #include "core/exact/insphere.h"
 #include "mesh/mesh.h"
 
@@ -311,159 +310,6 @@ ties_are_broken_by_number(void)
 		  "%ld ties, %ld of them flat, of %ld", ties, flat, rounds);
 }
 
-/* ---- the diametric sphere of a segment ---- */
-
-static int
-naive_diametric(const double *a, const double *b, const double *p)
-{
-	mpq_t sum, u, v, w;
-	int sign;
-
-	mpq_inits(sum, u, v, w, NULL);
-	for (int i = 0; i < 3; i++)
-	{
-		mpq_set_d(u, a[i]);
-		mpq_set_d(v, b[i]);
-		mpq_set_d(w, p[i]);
-		mpq_sub(u, u, w);
-		mpq_sub(v, v, w);
-		mpq_mul(u, u, v);
-		mpq_add(sum, sum, u);
-	}
-	sign = -mpq_sgn(sum);
-	mpq_clears(sum, u, v, w, NULL);
-	return sign;
-}
-
-static long diametric_sure[3], diametric_signs[3];
-
-static void
-check_diametric(const double *a, const double *b, const double *p)
-{
-	int truth = naive_diametric(a, b, p);
-	int sign[4] = {rb_diametric_filter(a, b, p), rb_diametric_interval(a, b, p),
-				   rb_diametric_integer(a, b, p), rb_gmp_diametric(a, b, p)};
-
-	for (int i = 0; i < 4; i++)
-	{
-		CHECK(i == 3 ? sign[i] == truth : right(sign[i], truth), "step %d: %d, not %d", i, sign[i],
-			  truth);
-		if (i < 3)
-			diametric_sure[i] += sign[i] != RB_UNSURE;
-	}
-	diametric_signs[truth + 1]++;
-	for (int mask = 0; mask < 8; mask++)
-	{
-		rb_exact_env env = env_of(mask, true), filters = env_of(mask, false);
-		int got = rb_diametric_at(&env, a, b, p);
-		int unsure = rb_diametric_at(&filters, b, a, p);
-
-		CHECK(got == truth, "mask %d: %d, not %d", mask, got, truth);
-		CHECK(right(unsure, truth), "mask %d: %d, not %d", mask, unsure, truth);
-		CHECK(mask != 0 || env.gmp == 1, "all steps off, and GMP not asked");
-		CHECK(env.integer + env.gmp <= 1, "one sign, counted twice");
-		CHECK(filters.integer + filters.gmp == 0, "exact without leave");
-	}
-}
-
-static void
-diametric_by_every_step(void)
-{
-	long rounds = check_rounds(2000);
-	double p[15];
-
-	for (int family = 0; family < POINTS_FAMILIES; family++)
-		for (long i = 0; i < rounds; i++)
-		{
-			points_make(family, 3, 3, p);
-			check_diametric(p, p + 3, p + 6);
-			/*
-			 * A right angle at the third point, u = (x, y, z), v = (y, -x, 0), moved by one or two
-			 * ulps
-			 */
-			if (check_below(2))
-			{
-				p[9] = p[1];
-				p[10] = -p[0];
-				p[11] = 0;
-				p[12] = p[13] = p[14] = 0;
-				if (check_below(2))
-					for (int k = 0; k < 15; k++)
-						p[k] = points_nudge(p[k]);
-				check_diametric(p, p + 9, p + 12);
-			}
-		}
-	for (int family = 0; family < SPHERE_FAMILIES; family++)
-		for (long i = 0; i < rounds; i++)
-		{
-			sphere_make(family, p);
-			/* Opposite corners of a box, and a third one */
-			if (family == SPHERE_MIRRORED || family == SPHERE_NEIGHBOUR || family == SPHERE_WIDE)
-				for (int k = 0; k < 3; k++)
-					p[3 + k] = -p[k];
-			check_diametric(p, p + 3, p + 6);
-		}
-	for (int i = 0; i < 3; i++)
-		CHECK(rounds < 100 || (diametric_sure[i] > rounds * 5 && diametric_signs[i] > rounds),
-			  "step %d decides %ld, sign %d comes %ld times", i, diametric_sure[i], i - 1,
-			  diametric_signs[i]);
-}
-
-/* Tests rounded right angles of any size, so that products also underflow. */
-static void
-diametric_filters_know_their_error(void)
-{
-	long rounds = check_rounds(30000);
-	long sure = 0;
-
-	for (long i = 0; i < rounds; i++)
-	{
-		int size = i % 4 == 0 ? -510 - check_below(30) : i % 4 == 1 ? 505 + check_below(10) : 0;
-		double a[3], b[3], p[3], along = 0, length = 0;
-		int sign, truth;
-
-		for (int k = 0; k < 3; k++)
-		{
-			p[k] = i % 2 == 0 ? points_unit() : 0;
-			a[k] = points_unit();
-			b[k] = points_unit();
-			along += a[k] * b[k];
-			length += a[k] * a[k];
-		}
-		for (int k = 0; k < 3; k++)
-		{
-			b[k] = points_nudge(ldexp(p[k] + (b[k] - along / length * a[k]), size));
-			a[k] = ldexp(p[k] + a[k], size);
-			p[k] = ldexp(p[k], size);
-		}
-		sign = rb_diametric_filter(a, b, p);
-		sure += sign != RB_UNSURE;
-		truth = rb_gmp_diametric(a, b, p);
-		CHECK(right(sign, truth), "%d, not %d", sign, truth);
-		CHECK(right(rb_diametric_interval(a, b, p), truth), "interval, not %d", truth);
-	}
-	CHECK(rounds < 1000 || (sure > rounds / 100 && sure < rounds / 2), "%ld of %ld", sure, rounds);
-}
-
-static void
-diametric_means_what_it_says(void)
-{
-	const double a[3] = {-1, 0, 0}, b[3] = {1, 0, 0};
-	const double in[3] = {0, 0.9, 0}, on[3] = {0, 0, 1}, out[3] = {0, 0, 1.0000000000000002};
-	const double huge[3] = {DBL_MAX, DBL_MAX, DBL_MAX};
-	const double other[3] = {-DBL_MAX, -DBL_MAX, -DBL_MAX};
-	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
-
-	CHECK(rb_diametric_at(&env, a, b, in) == 1, "inside");
-	CHECK(rb_diametric_at(&env, a, b, on) == 0, "on");
-	CHECK(rb_diametric_at(&env, a, b, out) == -1, "outside");
-	CHECK(rb_diametric_at(&env, a, b, a) == 0, "an end");
-	CHECK(rb_diametric_at(&env, a, a, a) == 0, "a point, itself");
-	CHECK(rb_diametric_at(&env, a, a, b) == -1, "a point, and another");
-	CHECK(rb_diametric_at(&env, huge, other, in) == 1, "largest numbers");
-	CHECK(rb_diametric_at(&env, huge, in, other) == -1, "largest numbers");
-}
-
 int
 main(void)
 {
@@ -471,8 +317,5 @@ main(void)
 	CHECK_RUN(every_step_decides);
 	CHECK_RUN(filters_know_their_error);
 	CHECK_RUN(ties_are_broken_by_number);
-	CHECK_RUN(diametric_by_every_step);
-	CHECK_RUN(diametric_filters_know_their_error);
-	CHECK_RUN(diametric_means_what_it_says);
 	return check_done();
 }

@@ -2,7 +2,7 @@
  * spheres.cu
  *	  Inside or outside of spheres on the device, sign by sign against GMP on the host.
  *
- * insphere.h, diametric.h and wide_integer.h are compiled for the device from the host's lines,
+ * insphere.h and wide_integer.h are compiled for the device from the host's lines,
  * before any kernel of the backend needs them.  Each step alone and each cascade is asked about the
  * same points there and here:
  *
@@ -20,7 +20,6 @@
 #include <cuda_runtime.h>
 
 #include "spheres.h" /* with points.h and check.h */
-#include "core/exact/diametric.h"
 #include "core/exact/insphere.h"
 
 #define THREADS 128
@@ -37,10 +36,6 @@ enum
 	INSPHERE_FILTERS, /* the cascade without exact steps */
 	INSPHERE,
 	TIES,
-	DIAMETRIC_FILTER,
-	DIAMETRIC_INTEGER,
-	DIAMETRIC_INTERVAL,
-	DIAMETRIC,
 	STEPS
 };
 
@@ -50,23 +45,18 @@ static const char *const step_name[] = {"insphere, filter",
 										"insphere, intervals",
 										"insphere, filters",
 										"insphere",
-										"ties",
-										"diametric, filter",
-										"diametric, integers",
-										"diametric, intervals",
-										"diametric"};
+										"ties"};
 
 /* has no interval in it */
 static bool
 same_everywhere(int step)
 {
-	return step == INSPHERE_FILTER || step == INSPHERE_FINE || step == INSPHERE_INTEGER ||
-		   step == DIAMETRIC_FILTER || step == DIAMETRIC_INTEGER;
+	return step == INSPHERE_FILTER || step == INSPHERE_FINE || step == INSPHERE_INTEGER;
 }
 
 typedef struct tuple
 {
-	double p[15]; /* five points; for diametric the first three */
+	double p[15]; /* five points */
 	uint32_t v[5];
 } tuple;
 
@@ -95,16 +85,8 @@ sign_of(int step, rb_exact_env *env, const tuple *t)
 		case INSPHERE_FILTERS:
 		case INSPHERE:
 			return rb_insphere_at(env, a, b, c, d, e);
-		case TIES:
-			return rb_insphere_ties(env, q, t->v);
-		case DIAMETRIC_FILTER:
-			return rb_diametric_filter(a, b, c);
-		case DIAMETRIC_INTEGER:
-			return rb_diametric_integer(a, b, c);
-		case DIAMETRIC_INTERVAL:
-			return rb_diametric_interval(a, b, c);
 		default:
-			return rb_diametric_at(env, a, b, c);
+			return rb_insphere_ties(env, q, t->v);
 	}
 }
 
@@ -173,22 +155,18 @@ static double (*const launches[STEPS])(void) = {launch<INSPHERE_FILTER>,
 												launch<INSPHERE_INTERVAL>,
 												launch<INSPHERE_FILTERS>,
 												launch<INSPHERE>,
-												launch<TIES>,
-												launch<DIAMETRIC_FILTER>,
-												launch<DIAMETRIC_INTEGER>,
-												launch<DIAMETRIC_INTERVAL>,
-												launch<DIAMETRIC>};
+												launch<TIES>};
 
 /* ---- the host ---- */
 
 static signed char *want[STEPS]; /* RB_UNSURE also where GMP was asked */
-static signed char *truth[3];    /* by GMP alone: insphere, ties, diametric */
+static signed char *truth[2];    /* by GMP alone: insphere, ties */
 static uint32_t next_tuple;
 
 static int
 truth_of(int step)
 {
-	return step < TIES ? 0 : step == TIES ? 1 : 2;
+	return step < TIES ? 0 : 1;
 }
 
 static void *
@@ -204,7 +182,6 @@ ask_host(void *arg)
 
 			truth[0][i] = (signed char) sign_of(INSPHERE, &gmp, &tuples[i]);
 			truth[1][i] = (signed char) sign_of(TIES, &gmp, &tuples[i]);
-			truth[2][i] = (signed char) sign_of(DIAMETRIC, &gmp, &tuples[i]);
 			for (int step = 0; step < STEPS; step++)
 			{
 				rb_exact_env env = {RB_FILTER_ALL, true, 0, 0, 0, NULL, 0};
@@ -242,7 +219,7 @@ compare_family(int family)
 	const char *name = family < SPHERE_FAMILIES ? sphere_family_name[family]
 												: points_family_name[family - SPHERE_FAMILIES];
 	double rate[STEPS];
-	long unsure[STEPS] = {0}, zeros[3] = {0};
+	long unsure[STEPS] = {0}, zeros[2] = {0};
 
 	for (uint32_t i = 0; i < ntuples; i++)
 	{
@@ -255,7 +232,7 @@ compare_family(int family)
 	}
 	CUDA(cudaMemcpy(device_tuples, tuples, ntuples * sizeof *tuples, cudaMemcpyHostToDevice));
 	ask_threads();
-	for (int t = 0; t < 3; t++)
+	for (int t = 0; t < 2; t++)
 		for (uint32_t i = 0; i < ntuples; i++)
 			zeros[t] += truth[t][i] == 0;
 	for (int step = 0; step < STEPS; step++)
@@ -274,18 +251,16 @@ compare_family(int family)
 			signs_compared++;
 		}
 	}
-	printf("# %-16s %8ld %8ld %8ld %6.0f %8ld %6.0f %8ld %8ld %6.0f\n", name, zeros[0],
-		   unsure[INSPHERE_FILTERS], unsure[INSPHERE], rate[INSPHERE], unsure[TIES], rate[TIES],
-		   zeros[2], unsure[DIAMETRIC], rate[DIAMETRIC]);
+	printf("# %-16s %8ld %8ld %8ld %6.0f %8ld %6.0f\n", name, zeros[0], unsure[INSPHERE_FILTERS],
+		   unsure[INSPHERE], rate[INSPHERE], unsure[TIES], rate[TIES]);
 }
 
 static void
 spheres(void)
 {
-	printf(
-		"# %u of each        zero  filters   unsure    M/s   unsure    M/s     zero   unsure    M/s\n"
-		"#                  insphere ......................... ties ........ diametric ............\n",
-		ntuples);
+	printf("# %u of each        zero  filters   unsure    M/s   unsure    M/s\n"
+		   "#                  insphere ......................... ties ........\n",
+		   ntuples);
 	for (int family = 0; family < FAMILIES; family++)
 		compare_family(family);
 }
@@ -315,7 +290,7 @@ main(void)
 	got = (signed char *) array_of(ntuples);
 	for (int step = 0; step < STEPS; step++)
 		want[step] = (signed char *) array_of(ntuples);
-	for (int t = 0; t < 3; t++)
+	for (int t = 0; t < 2; t++)
 		truth[t] = (signed char *) array_of(ntuples);
 	CUDA(cudaMalloc(&device_tuples, ntuples * sizeof *tuples));
 	CUDA(cudaMalloc(&device_signs, ntuples));

@@ -10,7 +10,6 @@
 
 #include "naive.h"
 #include "core/exact/gmp_predicates.h"
-#include "core/exact/diametric.h"
 #include "core/exact/insphere.h"
 #include "core/exact/orient.h"
 #include "core/base/redblue.h"
@@ -86,10 +85,5 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	expect_or_unsure(rb_insphere_integer(a, b, c, d, p + 12), truth, "insphere integer");
 	expect(rb_insphere(a, b, c, d, p + 12), truth, "insphere");
 	expect(rb_gmp_insphere(a, b, c, d, p + 12), truth, "insphere GMP");
-
-	truth = rb_gmp_diametric(a, b, c);
-	expect_or_unsure(rb_diametric_filter(a, b, c), truth, "diametric filter");
-	expect_or_unsure(rb_diametric_interval(a, b, c), truth, "diametric interval");
-	expect_or_unsure(rb_diametric_integer(a, b, c), truth, "diametric integer");
 	return 0;
 }

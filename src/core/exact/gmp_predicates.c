@@ -106,18 +106,3 @@ rb_gmp_insphere(const double *a, const double *b, const double *c, const double 
 	}
 	return det.sign;
 }
-
-/*
- * Negates the dot product, which is negative if p is inside: the segment then subtends more than a
- * right angle.
- */
-int
-rb_gmp_diametric(const double *a, const double *b, const double *p)
-{
-	rb_number u[3], v[3], dot;
-
-	subtract_points(u, a, p, 3);
-	subtract_points(v, b, p, 3);
-	rb_number_dot3(&dot, u, v);
-	return -dot.sign;
-}

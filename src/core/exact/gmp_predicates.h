@@ -18,7 +18,6 @@ extern int rb_gmp_orient3d(const double *a, const double *b, const double *c, co
 extern int rb_gmp_incircle(const double *a, const double *b, const double *c, const double *d);
 extern int rb_gmp_insphere(const double *a, const double *b, const double *c, const double *d,
 						   const double *e);
-extern int rb_gmp_diametric(const double *a, const double *b, const double *p);
 
 #ifdef __cplusplus
 }
