@@ -1,7 +1,6 @@
 /*
  * test_backends.c
- *	  Tests the registry of backends: which library is used, and what "auto" does with a device that
- *	  is slow, absent, full, or fails during a join. The device is a stub.
+ *	  Tests the registry of backends: which library is used, and which work is left to the CPU.
  */
 #include "check.h"
 #include "core/join/join.h"
@@ -92,228 +91,26 @@ services_are_complete(void)
 		CHECK(function[i] != NULL, "function %zu", i);
 }
 
-/* ---- a stub device ---- */
-
-static struct
-{
-	bool warm;
-	rb_status probe;
-	rb_status join; /* Status of a join; the error has the text "for the test" */
-	uint64_t put;   /* Number of pairs (0, 0) before the failure */
-	bool asked;     /* True if a stop is requested in the meantime */
-	int device;     /* Device for which it was called */
-	int probes;
-	int joins;
-} stub;
-
-static rb_status
-stub_probe(int device, char *text, size_t size)
-{
-	stub.device = device;
-	stub.probes++;
-	snprintf(text, size, "%s", stub.probe == RB_OK ? "a stub" : "no stub today");
-	return stub.probe;
-}
-
-static rb_status
-stub_join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
-{
-	static const rb_pair nothing;
-
-	(void) job;
-	stub.joins++;
-	snprintf(ctx->stats.device, sizeof(ctx->stats.device), "a stub");
-	ctx->stats.record_bytes = 12345;
-	for (uint64_t i = 0; i < stub.put; i++)
-	{
-		ctx->stats.hits++;
-		sink->put(sink->user, &nothing, 1);
-	}
-	if (stub.asked)
-		rb_context_stop(ctx);
-	return stub.join == RB_OK ? RB_OK : rb_fail(ctx, stub.join, 1, 2, "for the test");
-}
-
-static bool
-stub_warm(int device)
-{
-	stub.device = device;
-	return stub.warm;
-}
-
-static const rb_backend stub_backend = {
-	.name = "stub", .probe = stub_probe, .join = stub_join, .warm = stub_warm};
-
-/* ---- joins ---- */
-
-#define MOST 1200
-
-typedef struct join
-{
-	rb_memory *memory;
-	rb_context ctx;
-	uint64_t pairs;
-	rb_status status;
-} join;
-
-static rb_status
-count(void *user, const rb_pair *pairs, size_t n)
-{
-	(void) pairs;
-	rb_add((uint64_t *) user, n);
-	return RB_OK;
-}
-
-/* Joins n boxes in a row, each of which meets the next. */
-static void
-run(join *j, uint32_t n)
-{
-	static double coords[MOST * 4];
-	rb_set red = {.kind = RB_BOX2, .nparts = n, .nrows = n, .coords = coords};
-	rb_job job = {.red = &red};
-	rb_sink sink = {.put = count, .user = &j->pairs};
-
-	for (uint32_t i = 0; i < n; i++)
-	{
-		coords[4 * i] = i;
-		coords[4 * i + 1] = 0;
-		coords[4 * i + 2] = i + 1;
-		coords[4 * i + 3] = 1;
-	}
-	stub.probes = stub.joins = 0;
-	memset(j, 0, sizeof(*j));
-	j->memory = rb_memory_create((uint64_t) 1 << 28);
-	rb_context_init(&j->ctx, j->memory);
-	j->ctx.device = 3;
-	j->status = rb_backend_auto(&stub_backend)->join(&j->ctx, &job, &sink);
-	CHECK(stub.device == 3, "device %d", stub.device);
-	CHECK(rb_memory_used(j->memory) == 0, "memory left");
-	rb_memory_destroy(j->memory);
-}
+/* ---- small work stays on the CPU ---- */
 
 static void
-by_cpu(const join *j, uint32_t n, const char *note)
+devices_pay_for_large_work(void)
 {
-	CHECK(j->status == RB_OK && j->pairs == n - 1, "%s, %lu pairs", rb_status_text(j->status),
-		  (unsigned long) j->pairs);
-	CHECK(strcmp(j->ctx.stats.backend, "cpu") == 0, "%s", j->ctx.stats.backend);
-	CHECK(strcmp(j->ctx.stats.note, note) == 0, "%s", j->ctx.stats.note);
-	CHECK(j->ctx.stats.device[0] == '\0' && j->ctx.stats.record_bytes == 0,
-		  "what the device counted is left");
-	CHECK(j->ctx.error.status == RB_OK && j->ctx.error.text[0] == '\0', "%s", j->ctx.error.text);
-	CHECK(!rb_should_stop(&j->ctx), "a failure that was forgotten");
-}
+	char text[100];
 
-static void
-small_joins_stay(void)
-{
-	join j;
-
-	memset(&stub, 0, sizeof(stub));
-	run(&j, 1000);
-	by_cpu(&j, 1000, "1000 parts are too few for a GPU");
-	CHECK(stub.probes == 0 && stub.joins == 0, "a cold device was asked");
-	stub.warm = true;
-	run(&j, 10);
-	by_cpu(&j, 10, "10 parts are too few for a GPU");
-	CHECK(stub.joins == 0, "a warm device was asked");
-}
-
-static void
-large_joins_go(void)
-{
-	join j;
-
-	memset(&stub, 0, sizeof(stub));
-	stub.warm = true;
-	stub.put = 7;
-	run(&j, 1000);
-	CHECK(j.status == RB_OK && j.pairs == 7 && stub.joins == 1, "%lu pairs, %d joins",
-		  (unsigned long) j.pairs, stub.joins);
-	CHECK(strcmp(j.ctx.stats.backend, "stub") == 0, "%s", j.ctx.stats.backend);
-	CHECK(j.ctx.stats.note[0] == '\0', "%s", j.ctx.stats.note);
-}
-
-static void
-no_device(void)
-{
-	join j;
-
-	memset(&stub, 0, sizeof(stub));
-	stub.warm = true;
-	stub.probe = RB_NO_DEVICE;
-	run(&j, 1000);
-	by_cpu(&j, 1000, "no stub today");
-	CHECK(stub.probes == 1 && stub.joins == 0, "%d joins", stub.joins);
-}
-
-static void
-device_fails_at_once(void)
-{
-	static const rb_status failure[] = {RB_NO_DEVICE, RB_DEVICE_FULL, RB_DEVICE_FAILED};
-	join j;
-
-	for (int i = 0; i < 3; i++)
-	{
-		memset(&stub, 0, sizeof(stub));
-		stub.warm = true;
-		stub.join = failure[i];
-		run(&j, 1000);
-		by_cpu(&j, 1000, "for the test");
-		CHECK(stub.joins == 1, "%d joins", stub.joins);
-	}
-}
-
-/* Tests a failure after a pair was returned: another attempt would return pairs twice. */
-static void
-device_fails_later(void)
-{
-	join j;
-
-	memset(&stub, 0, sizeof(stub));
-	stub.warm = true;
-	stub.join = RB_DEVICE_FAILED;
-	stub.put = 1;
-	run(&j, 1000);
-	CHECK(j.status == RB_DEVICE_FAILED && j.pairs == 1, "%s, %lu pairs", rb_status_text(j.status),
-		  (unsigned long) j.pairs);
-	CHECK(j.ctx.error.status == RB_DEVICE_FAILED && strcmp(j.ctx.error.text, "for the test") == 0,
-		  "%s", j.ctx.error.text);
-	CHECK(strcmp(j.ctx.stats.backend, "stub") == 0, "%s", j.ctx.stats.backend);
-}
-
-/* Tests failures that the CPU could not avoid either. */
-static void
-other_failures_stay(void)
-{
-	static const rb_status failure[] = {RB_OVER_BUDGET, RB_OUT_OF_MEMORY, RB_STOPPED};
-	join j;
-
-	for (int i = 0; i < 3; i++)
-	{
-		memset(&stub, 0, sizeof(stub));
-		stub.warm = true;
-		stub.join = failure[i];
-		run(&j, 1000);
-		CHECK(j.status == failure[i] && j.pairs == 0, "%s, %lu pairs", rb_status_text(j.status),
-			  (unsigned long) j.pairs);
-	}
-}
-
-/* Tests that the failure of the device is forgotten, but a request to stop is not. */
-static void
-a_stop_is_kept(void)
-{
-	join j;
-
-	memset(&stub, 0, sizeof(stub));
-	stub.warm = true;
-	stub.join = RB_DEVICE_FULL;
-	stub.asked = true;
-	run(&j, 1000);
-	CHECK(j.status == RB_STOPPED, "%s", rb_status_text(j.status));
-	CHECK(rb_should_stop(&j.ctx), "the wish is gone");
-	CHECK(j.ctx.error.status != RB_DEVICE_FULL, "the failure is still there");
+	CHECK(!rb_device_pays(1000, 1, false, text, sizeof text), "1000 parts, cold");
+	CHECK(strcmp(text, "1000 parts are too few for a GPU") == 0, "%s", text);
+	CHECK(!rb_device_pays(10, 1, true, text, sizeof text), "10 parts, warm");
+	CHECK(strcmp(text, "10 parts are too few for a GPU") == 0, "%s", text);
+	CHECK(rb_device_pays(1000, 1, true, text, sizeof text) && text[0] == '\0', "%s", text);
+	CHECK(!rb_device_pays(1000, 16, true, text, sizeof text), "16 threads");
+	CHECK(rb_device_pays(1000000, 1, false, text, sizeof text) && text[0] == '\0', "%s", text);
+	CHECK(!rb_device_pays_refining(10000, 1, true, text, sizeof text), "10000 tetrahedra");
+	CHECK(strcmp(text, "about 10000 tetrahedra are too few for a GPU") == 0, "%s", text);
+	CHECK(rb_device_pays_refining(50000, 1, true, text, sizeof text) && text[0] == '\0', "%s",
+		  text);
+	CHECK(!rb_device_pays_refining(50000, 8, true, text, sizeof text), "8 threads");
+	CHECK(!rb_device_pays_refining(50000, 1, false, text, sizeof text), "a cold device");
 }
 
 int
@@ -322,12 +119,6 @@ main(void)
 	CHECK_RUN(abi_is_compared);
 	CHECK_RUN(files_that_are_none);
 	CHECK_RUN(services_are_complete);
-	CHECK_RUN(small_joins_stay);
-	CHECK_RUN(large_joins_go);
-	CHECK_RUN(no_device);
-	CHECK_RUN(device_fails_at_once);
-	CHECK_RUN(device_fails_later);
-	CHECK_RUN(other_failures_stay);
-	CHECK_RUN(a_stop_is_kept);
+	CHECK_RUN(devices_pay_for_large_work);
 	return check_done();
 }

@@ -938,13 +938,6 @@ extern const rb_backend rb_backend_cpu;
 extern const rb_backend *rb_backend_open(const char *path, char *fault, size_t size);
 
 /*
- * Returns the backend that joins on the device where this is faster, and on the CPU where it is not
- * or where the device is unavailable; the statistics record why. A process has one such backend:
- * naming another device redirects all users to it.
- */
-extern const rb_backend *rb_backend_auto(const rb_backend *device);
-
-/*
  * Returns the backend that joins on all devices named by ctx->cards. A large join runs on several
  * of them at once, each with a partition of space. Work that one device cannot do moves to the
  * others, and finally to the CPU unless ctx->only_cards is set. A process has one such backend. It

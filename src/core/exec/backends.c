@@ -1,17 +1,13 @@
 /*
  * backends.c
- *	  Loads backends from library files, and provides the backend that chooses between device and
- *	  CPU.
+ *	  Loads backends from library files, and estimates whether a device is faster than the CPU.
  *
  * A device backend is in a separate file, so that a machine without the device's libraries does not
  * need them. The file is opened on first use and stays open. It is used only if it was compiled
  * with the same structs as this library (plugin.h).
  *
- * The "auto" backend decides in the joining thread, when the size of the join is known: a device
- * takes a quarter of a second to initialize, and then some tenths of a millisecond for even the
- * smallest join. If the device cannot be used (no driver, a failed device, or memory taken by other
- * processes), the CPU runs the join instead, unless pairs were already returned. The statistics
- * then contain the reason.
+ * A device takes a quarter of a second to initialize, and then some tenths of a millisecond for
+ * even the smallest join. So setting redblue.backend to auto leaves small work to the CPU.
  */
 #include "core/exact/gmp_predicates.h"
 #include "core/join/join.h"
@@ -126,7 +122,7 @@ rb_backend_open(const char *path, char *fault, size_t size)
 	return answer;
 }
 
-/* ---- automatic choice ---- */
+/* ---- choice between device and CPU ---- */
 
 /*
  * Measured times in ms: for one part on one core, and until the first pair from a device, in the
@@ -164,8 +160,6 @@ rb_device_pays_refining(uint64_t tets, int threads, bool warm, char *text, size_
 	return pays;
 }
 
-static const rb_backend *auto_device;
-
 bool
 rb_device_pays(uint64_t parts, int threads, bool warm, char *text, size_t size)
 {
@@ -176,83 +170,4 @@ rb_device_pays(uint64_t parts, int threads, bool warm, char *text, size_t size)
 	if (!pays)
 		snprintf(text, size, "%llu parts are too few for a GPU", (unsigned long long) parts);
 	return pays;
-}
-
-/* Returns true if the device is not available and has not returned any pairs. */
-static bool
-can_cpu_retry(const rb_context *ctx, rb_status status)
-{
-	return (status == RB_NO_DEVICE || status == RB_DEVICE_FULL || status == RB_DEVICE_FAILED) &&
-		   ctx->stats.hits == 0;
-}
-
-static rb_status
-auto_join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
-{
-	const rb_backend *device = rb_acquire(&auto_device);
-	const uint64_t parts =
-		(uint64_t) job->red->nparts + (job->blue != NULL ? job->blue->nparts : 0);
-	const rb_stats before = ctx->stats;
-	char note[sizeof(ctx->stats.note)] = "";
-
-	if (rb_device_pays(parts, ctx->threads, device->warm(ctx->device), note, sizeof(note)) &&
-		device->probe(ctx->device, note, sizeof(note)) == RB_OK)
-	{
-		rb_status status;
-
-		snprintf(ctx->stats.backend, sizeof(ctx->stats.backend), "%s", device->name);
-		status = device->join(ctx, job, sink);
-		if (!can_cpu_retry(ctx, status))
-			return status;
-		snprintf(note, sizeof(note), "%s", ctx->error.text);
-		rb_forget_failure(ctx);
-	}
-	ctx->stats = before;
-	snprintf(ctx->stats.backend, sizeof(ctx->stats.backend), "%s", rb_backend_cpu.name);
-	snprintf(ctx->stats.note, sizeof(ctx->stats.note), "%s", note);
-	return rb_backend_cpu.join(ctx, job, sink);
-}
-
-/* Refines on the device. If that fails, rb_refine continues without a device. */
-static rb_status
-auto_refine(rb_context *ctx, struct rb_refining *refining, size_t size)
-{
-	const rb_backend *device = rb_acquire(&auto_device);
-	char text[sizeof(ctx->stats.note)];
-
-	if (device->refine == NULL)
-		return rb_fail(ctx, RB_NO_DEVICE, 0, 0, NULL);
-	if (device->probe(ctx->device, text, sizeof(text)) != RB_OK)
-		return rb_fail(ctx, RB_NO_DEVICE, 0, 0, text);
-	return device->refine(ctx, refining, size);
-}
-
-/* Always succeeds, because the CPU is always available. */
-static rb_status
-auto_probe(int device, char *text, size_t size)
-{
-	(void) device;
-	if (size > 0)
-		text[0] = '\0';
-	return RB_OK;
-}
-
-static bool
-auto_warm(int device)
-{
-	(void) device;
-	return true;
-}
-
-const rb_backend *
-rb_backend_auto(const rb_backend *device)
-{
-	static const rb_backend backend = {.name = "auto",
-									   .probe = auto_probe,
-									   .join = auto_join,
-									   .warm = auto_warm,
-									   .refine = auto_refine};
-
-	rb_release(&auto_device, device);
-	return &backend;
 }
