@@ -54,9 +54,8 @@ find(rb_cache *cache, uint64_t key)
 	rb_cache_entry *kept = rb_cache_find(cache, &key, sizeof key);
 
 	if (kept != NULL)
-		CHECK(*(uint64_t *) kept->card == key * 3 && kept->card_size == sizeof(uint64_t) &&
-				  memcmp(rb_cache_entry_key(kept), &key, sizeof key) == 0,
-			  "its card and key");
+		CHECK(*(uint64_t *) kept->card == key * 3 && kept->card_size == sizeof(uint64_t),
+			  "its card");
 	return kept;
 }
 

@@ -483,7 +483,6 @@ extern void rb_cache_drop(rb_cache *cache, rb_cache_entry *kept);
  * NULL, and NULL after the last one.
  */
 extern rb_cache_entry *rb_cache_next(const rb_cache *cache, const rb_cache_entry *kept);
-extern const void *rb_cache_entry_key(const rb_cache_entry *kept);
 
 /* ---- geometry bytes: PostGIS's serialized form and EWKB (wkb.c) ---- */
 

@@ -268,9 +268,3 @@ rb_cache_next(const rb_cache *cache, const rb_cache_entry *kept)
 
 	return k == NULL ? NULL : &k->pub;
 }
-
-const void *
-rb_cache_entry_key(const rb_cache_entry *kept)
-{
-	return ((const cache_entry *) kept)->key;
-}
