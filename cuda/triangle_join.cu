@@ -341,7 +341,7 @@ test_all_near(const rb_cells_args *args, rb_tiles<true> *t, rb_warp *w, bool las
 /* ---- extents ---- */
 
 /*
- * Computes rb_kdop_overlap as one bit of a word. The predicate from the guard bits of word 0 is
+ * Tests whether two k-DOPs overlap, as one bit of a word. The predicate from the guard bits of word 0 is
  * combined with that of word 1, which saves a third of the instructions.
  */
 static __device__ __forceinline__ void

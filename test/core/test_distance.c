@@ -8,6 +8,7 @@
 #include "check.h"
 #include "naive.h"
 #include "points.h"
+#include "scalar.h"
 #include "core/base/redblue.h"
 #include "core/join/simd.h"
 #include "core/primitive/dispatch.h"
@@ -228,7 +229,7 @@ lanes_agree(const pair *p, double r)
 static void
 all_questions(const pair *p)
 {
-	double r = rb_distance(p->kind[0], p->kind[1], p->at[0], p->at[1]);
+	double r = distance_of(p->kind[0], p->kind[1], p->at[0], p->at[1]);
 	bool right = is_nearest(p->square, r);
 
 	CHECK(right, "%a is not the nearest double to %a", r, sqrt(mpq_get_d(p->square)));
@@ -278,9 +279,9 @@ order_with_neighbour(const pair *p)
 						  rb_kind_points(q.kind[1]), rb_kind_dims(q.kind[0]));
 	truth = mpq_cmp(p->square, q.square);
 	truth = (truth > 0) - (truth < 0);
-	order = rb_distance_compare(p->kind[0], p->kind[1], p->at[0], p->at[1], q.at[0], q.at[1]);
+	order = compare_distances(p->kind[0], p->kind[1], p->at[0], p->at[1], q.at[0], q.at[1]);
 	CHECK(order == truth, "order %d, not %d", order, truth);
-	order = rb_distance_compare(p->kind[0], p->kind[1], q.at[0], q.at[1], p->at[0], p->at[1]);
+	order = compare_distances(p->kind[0], p->kind[1], q.at[0], q.at[1], p->at[0], p->at[1]);
 	CHECK(order == -truth, "order %d, not %d", order, -truth);
 	mpq_clear(q.square);
 }
@@ -309,19 +310,10 @@ look_at(pair *p)
 		int truth = mpq_cmp(p->square, last.square);
 
 		truth = (truth > 0) - (truth < 0);
-		for (int i = 0; i < 2 * FILTER_SETS; i++)
-		{
-			rb_exact_env env = {.filters = filter_sets[i / 2], .exact = i % 2 == 0};
-			int order = rb_pair_order(&env, p->kind[0], p->kind[1], p->at[0], p->at[1], last.at[0],
-									  last.at[1]);
-
-			CHECK(order == truth || (!env.exact && order == RB_UNSURE), "order %d, not %d", order,
-				  truth);
-		}
-		CHECK(rb_distance_compare(p->kind[0], p->kind[1], last.at[0], last.at[1], p->at[0],
-								  p->at[1]) == -truth,
+		CHECK(compare_distances(p->kind[0], p->kind[1], last.at[0], last.at[1], p->at[0],
+								p->at[1]) == -truth,
 			  "not %d", -truth);
-		CHECK(rb_distance_compare(p->kind[0], p->kind[1], p->at[0], p->at[1], p->at[0], p->at[1]) ==
+		CHECK(compare_distances(p->kind[0], p->kind[1], p->at[0], p->at[1], p->at[0], p->at[1]) ==
 				  0,
 			  "not its own equal");
 	}
@@ -732,6 +724,7 @@ any_guess_will_do(void)
 	for (long n = check_rounds(200); n > 0; n--)
 	{
 		rb_hulls h;
+		rb_square square;
 		double truth = -1;
 
 		for (int i = 0; i < 18; i++)
@@ -754,7 +747,8 @@ any_guess_will_do(void)
 			truth = r;
 			CHECK(rb_gmp_distance_sign(&h, nextafter(r, INFINITY)) < 0, "above");
 			CHECK(r == 0 || rb_gmp_distance_sign(&h, nextafter(r, 0)) > 0, "below");
-			CHECK(rb_gmp_distance_order(&h, &h) == 0, "order");
+			rb_gmp_square_of(&square, &h);
+			CHECK(rb_gmp_square_order(&square, &h) == 0, "order");
 		}
 	}
 }
@@ -916,6 +910,7 @@ gmp_stays_off_the_heap(void)
 		for (long n = check_rounds(50); n > 0; n--)
 		{
 			rb_hulls h[2];
+			rb_square square;
 
 			for (int k = 0; k < 2; k++)
 			{
@@ -936,7 +931,8 @@ gmp_stays_off_the_heap(void)
 			}
 			rb_gmp_distance(&h[0], 0, HUGE_VAL);
 			rb_gmp_distance_sign(&h[0], points_special() < 0 ? 0x1p-1074 : DBL_MAX);
-			rb_gmp_distance_order(&h[0], &h[1]);
+			rb_gmp_square_of(&square, &h[0]);
+			rb_gmp_square_order(&square, &h[1]);
 		}
 	CHECK(allocations == 0, "%ld allocations", allocations);
 	mp_set_memory_functions(NULL, NULL, NULL);

@@ -6,6 +6,7 @@
  */
 #include "check.h"
 #include "points.h"
+#include "scalar.h"
 #include "core/primitive/kdop.h"
 #include "core/primitive/dispatch.h"
 
@@ -44,7 +45,7 @@ slabs_overlap(const rb_face_f *red, const rb_face_f *blue, float half)
 
 	rb_kdop_init(&r, red, half);
 	rb_kdop_init(&b, blue, half);
-	return rb_kdop_overlap(r.lo[0], r.hi[0], r.lo[1], r.hi[1], b.lo[0], b.hi[0], b.lo[1], b.hi[1]);
+	return kdops_overlap(r.lo[0], r.hi[0], r.lo[1], r.hi[1], b.lo[0], b.hi[0], b.lo[1], b.hi[1]);
 }
 
 static int
@@ -304,11 +305,11 @@ slabs_fields(void)
 
 					rlo[word] |= (uint32_t) lo << shift;
 					bhi[word] = (bhi[word] & ~((uint32_t) last << shift)) | (uint32_t) hi << shift;
-					CHECK(rb_kdop_overlap(rlo[0], rhi[0], rlo[1], rhi[1], blo[0], bhi[0], blo[1],
-										  bhi[1]) == (lo <= hi),
+					CHECK(kdops_overlap(rlo[0], rhi[0], rlo[1], rhi[1], blo[0], bhi[0], blo[1],
+										bhi[1]) == (lo <= hi),
 						  "word %d, field %d: from %d, up to %d", word, field, lo, hi);
-					CHECK(rb_kdop_overlap(blo[0], bhi[0], blo[1], bhi[1], rlo[0], rhi[0], rlo[1],
-										  rhi[1]) == (lo <= hi),
+					CHECK(kdops_overlap(blo[0], bhi[0], blo[1], bhi[1], rlo[0], rhi[0], rlo[1],
+										rhi[1]) == (lo <= hi),
 						  "word %d, field %d: the other way", word, field);
 				}
 		}
@@ -420,7 +421,7 @@ distances_never_wrong(void)
 
 			points_make(family, 6, 3, p);
 			frame = frame_near(p);
-			d = distance_near(rb_distance(RB_TRIANGLE3, RB_TRIANGLE3, p, p + 9));
+			d = distance_near(distance_of(RB_TRIANGLE3, RB_TRIANGLE3, p, p + 9));
 			got = within(frame, p, d);
 			no += got == 0;
 			yes += got == RB_WITHIN_OF(0);
@@ -462,7 +463,7 @@ distances_close(void)
 			p[k] = size * p[k] + (k % 3 == 0 ? 1 - size : 0);
 		for (int a = 0; a < 3; a++)
 			frame.origin[a] = (i & 1) ? 0 : p[a];
-		d = rb_distance(RB_TRIANGLE3, RB_TRIANGLE3, p, p + 9);
+		d = distance_of(RB_TRIANGLE3, RB_TRIANGLE3, p, p + 9);
 		d *= 1 + ldexp(points_unit(), -12 - check_below(14)) / size;
 		if (!(d > 0))
 			continue;

@@ -4,6 +4,7 @@
  *	  sides and matches, bit for bit and in the same order.
  */
 #include "check.h"
+#include "scalar.h"
 #include "core/primitive/dispatch.h"
 #include "core/join/simd_face.h"
 #include "core/primitive/kdop.h"
@@ -264,8 +265,8 @@ nothing_is_wrong(void)
 			for (int i = 0; i < ALL; i++)
 			{
 				const uint32_t *r = slab[0][i / SIDE], *b = slab[1][i % SIDE];
-				const bool apart = !rb_kdop_overlap(0, RB_KDOP_GUARDS_0, r[0], r[1], 0,
-													RB_KDOP_GUARDS_0, b[0], b[1]);
+				const bool apart = !kdops_overlap(0, RB_KDOP_GUARDS_0, r[0], r[1], 0,
+												  RB_KDOP_GUARDS_0, b[0], b[1]);
 
 				CHECK(!apart || !meet[i], "%s, way %d: extents lose a pair", k[j]->name, way);
 				payload += apart;
@@ -463,7 +464,7 @@ distances(void)
 		for (int s = 0; s < 2; s++)
 			for (int i = 0; i < SIDE; i++)
 				make_near(p[s][i], way, size, at);
-		env.distance = rb_distance(RB_TRIANGLE3, RB_TRIANGLE3, p[0][check_below(SIDE)],
+		env.distance = distance_of(RB_TRIANGLE3, RB_TRIANGLE3, p[0][check_below(SIDE)],
 								   p[1][check_below(SIDE)]);
 		switch (check_below(6))
 		{
@@ -521,7 +522,7 @@ distances(void)
 		printf("# %ld no, %ld meet, %ld yes, %ld unsure\n", no, meets, yes, unsure);
 }
 
-/* Tests that SIMD distances equal those of rb_distance, and that most distances are found. */
+/* Tests that SIMD distances equal those of the exact method, and that most distances are found. */
 static void
 distances_in_lanes(void)
 {
@@ -556,7 +557,7 @@ distances_in_lanes(void)
 		{
 			const double *red = p[0][i / SIDE], *blue = p[1][i % SIDE];
 
-			truth[m] = rb_distance(RB_TRIANGLE3, RB_TRIANGLE3, red, blue);
+			truth[m] = distance_of(RB_TRIANGLE3, RB_TRIANGLE3, red, blue);
 			pair[m] = (rb_pair){(uint32_t) (i / SIDE), (uint32_t) (i % SIDE)};
 			m += truth[m] > 0;
 		}
@@ -745,8 +746,8 @@ boxes(void)
 			if (!overlap || (starts[i] | mine) != 7)
 				continue;
 			owned++;
-			if (!rows.slabs || rb_kdop_overlap(0, RB_KDOP_GUARDS_0, extent[0], extent[1], 0,
-											   RB_KDOP_GUARDS_0, slab[0][i], slab[1][i]))
+			if (!rows.slabs || kdops_overlap(0, RB_KDOP_GUARDS_0, extent[0], extent[1], 0,
+											 RB_KDOP_GUARDS_0, slab[0][i], slab[1][i]))
 				out[0][want++] = 5u << 16 | local[i];
 		}
 		payload += owned - want;

@@ -6,6 +6,7 @@
  */
 #include "check.h"
 #include "naive.h"
+#include "scalar.h"
 #include "core/base/base.h"
 #include "core/base/materialized.h"
 #include "core/primitive/dispatch.h"
@@ -263,8 +264,8 @@ part(const rb_set *set, uint32_t i)
 static int
 compare_parts(const truth *t, rb_pair x, rb_pair y)
 {
-	return rb_distance_compare(RB_TRIANGLE3, RB_TRIANGLE3, part(t->red, x.red),
-							   part(t->blue, x.blue), part(t->red, y.red), part(t->blue, y.blue));
+	return compare_distances(RB_TRIANGLE3, RB_TRIANGLE3, part(t->red, x.red), part(t->blue, x.blue),
+							 part(t->red, y.red), part(t->blue, y.blue));
 }
 
 static truth
@@ -431,7 +432,7 @@ agree(const truth *t, const uint32_t *order, uint32_t k, double distance, uint32
 				wrong++;
 				continue;
 			}
-			truly = rb_distance(RB_TRIANGLE3, RB_TRIANGLE3, part(t->red, t->parts[at].red),
+			truly = distance_of(RB_TRIANGLE3, RB_TRIANGLE3, part(t->red, t->parts[at].red),
 								part(t->blue, t->parts[at].blue));
 			bits += truly != f.distance[is];
 			ties += i > 0 && f.distance[is] == f.distance[is - 1];
@@ -479,7 +480,7 @@ try(const family *f, uint32_t nred, uint32_t nblue, bool rationals, int parts)
 
 		/* A distance that occurs, and the next smaller double */
 		if (i > 2)
-			distance = rb_distance(RB_TRIANGLE3, RB_TRIANGLE3, part(&red.set, t.parts[at].red),
+			distance = distance_of(RB_TRIANGLE3, RB_TRIANGLE3, part(&red.set, t.parts[at].red),
 								   part(&blue.set, t.parts[at].blue));
 		if (i == 5 && distance > 0)
 			distance = nextafter(distance, 0);

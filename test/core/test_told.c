@@ -4,6 +4,7 @@
  *	  evaluates every pair of parts with the leaf and merges the results in a table of rows by rows.
  */
 #include "check.h"
+#include "scalar.h"
 #include "core/base/redblue.h"
 #include "core/primitive/dispatch.h"
 
@@ -116,7 +117,7 @@ expect(const rb_job *job, uint32_t *width, size_t *pairs)
 			payload = RB_PAYLOAD(answer);
 			if (job->predicate == RB_WITHIN)
 			{
-				distance = rb_distance(r->kind, b->kind, p, q);
+				distance = distance_of(r->kind, b->kind, p, q);
 				memcpy(&payload, &distance, sizeof payload);
 			}
 			*pairs += *at == NONE;

@@ -4,6 +4,7 @@
  *	  however many there are.
  */
 #include "check.h"
+#include "scalar.h"
 #include "core/base/redblue.h"
 #include "core/primitive/dispatch.h"
 
@@ -61,7 +62,7 @@ one_by_one(const rb_job *job, bool *any, uint64_t *payload)
 
 			if (job->predicate == RB_NEAREST)
 			{
-				double distance = rb_distance(job->red->kind, job->blue->kind, p, q);
+				double distance = distance_of(job->red->kind, job->blue->kind, p, q);
 
 				if (distance < least)
 					least = distance;

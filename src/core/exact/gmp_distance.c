@@ -440,12 +440,3 @@ rb_gmp_square_separates(const rb_square *s, const double lo[2][3], const double 
 	rb_number_mul(&product, &sum, &s->q);
 	return rb_number_compare(&product, &s->p) >= 0;
 }
-
-int
-rb_gmp_distance_order(const rb_hulls *first, const rb_hulls *second)
-{
-	rb_square s;
-
-	rb_gmp_square_of(&s, first);
-	return rb_gmp_square_order(&s, second);
-}

@@ -43,9 +43,6 @@ extern int rb_gmp_distance_sign(const rb_hulls *hulls, double distance);
  */
 extern double rb_gmp_distance(const rb_hulls *hulls, double lo, double hi);
 
-/* Returns the sign of the distance of the first two hulls minus that of the second two. */
-extern int rb_gmp_distance_order(const rb_hulls *first, const rb_hulls *second);
-
 /* A squared distance as the exact quotient p / q, to be compared with many others */
 typedef struct rb_square
 {

@@ -205,50 +205,6 @@ rb_pair_distance(rb_exact_env *env, rb_kind red_kind, rb_kind blue_kind, const d
 	return rb_pair_apart(env, red_kind, blue_kind, red, blue, distance);
 }
 
-/*
- * Returns the sign of the distance of the first pair minus that of the second pair, or RB_UNSURE.
- */
-RB_HOST_DEVICE int
-rb_pair_order(rb_exact_env *env, rb_kind red_kind, rb_kind blue_kind, const double *first_red,
-			  const double *first_blue, const double *second_red, const double *second_blue)
-{
-	int first = rb_pair_meets(env, red_kind, blue_kind, first_red, first_blue);
-	int second = rb_pair_meets(env, red_kind, blue_kind, second_red, second_blue);
-	rb_hulls h[2];
-
-	if (first == RB_UNSURE || second == RB_UNSURE)
-		return RB_UNSURE;
-	if (first || second)
-		return second - first;
-	rb_pair_hulls(&h[0], red_kind, blue_kind, first_red, first_blue);
-	rb_pair_hulls(&h[1], red_kind, blue_kind, second_red, second_blue);
-	return rb_hulls_order(env, &h[0], &h[1]);
-}
-
-#ifndef __CUDACC__
-
-/* Compute and compare distances on the host, where every result is decided. */
-static inline double
-rb_distance(rb_kind red_kind, rb_kind blue_kind, const double *red, const double *blue)
-{
-	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
-	double distance;
-
-	rb_pair_distance(&env, red_kind, blue_kind, red, blue, &distance);
-	return distance;
-}
-
-static inline int
-rb_distance_compare(rb_kind red_kind, rb_kind blue_kind, const double *first_red,
-					const double *first_blue, const double *second_red, const double *second_blue)
-{
-	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
-
-	return rb_pair_order(&env, red_kind, blue_kind, first_red, first_blue, second_red, second_blue);
-}
-
-#endif
-
 /* ---- dispatch of all leaves ---- */
 
 /*

@@ -813,35 +813,4 @@ rb_hulls_distance(rb_exact_env *env, rb_hulls *h, double *distance)
 	return RB_YES;
 }
 
-/*
- * Returns the sign of the distance of the first pair minus that of the second pair, or RB_UNSURE.
- */
-RB_HOST_DEVICE int
-rb_hulls_order(rb_exact_env *env, rb_hulls *first, rb_hulls *second)
-{
-	double lo[2], hi[2];
-
-	bool proved[2];
-
-	proved[0] = rb_hulls_bracket(env, first, &lo[0], &hi[0]);
-	proved[1] = rb_hulls_bracket(env, second, &lo[1], &hi[1]);
-	if (hi[0] < lo[1])
-		return -1;
-	if (lo[0] > hi[1])
-		return 1;
-	/*
-	 * Neighbors in a mesh have equal distances to what is nearest to their common vertex or edge.
-	 */
-	if (proved[0] && proved[1] && rb_hulls_share_guess(first, second))
-		return 0;
-	if (!RB_HAS_GMP(env))
-		return RB_UNSURE;
-#if !defined(__CUDA_ARCH__) && !defined(RB_NO_GMP)
-	env->gmp++;
-	return rb_gmp_distance_order(first, second);
-#else
-	return RB_UNSURE;
-#endif
-}
-
 #endif /* RB_PRIMITIVE_DISTANCE_H */

@@ -100,15 +100,4 @@ rb_kdop_init(rb_kdop *s, const rb_face_f *f, float half)
 	}
 }
 
-/* Returns true if the extents overlap along all directions. */
-RB_HOST_DEVICE bool
-rb_kdop_overlap(uint32_t red_lo0, uint32_t red_hi0, uint32_t red_lo1, uint32_t red_hi1,
-				uint32_t blue_lo0, uint32_t blue_hi0, uint32_t blue_lo1, uint32_t blue_hi1)
-{
-	const uint32_t apart0 = ~((blue_hi0 - red_lo0) & (red_hi0 - blue_lo0)) & RB_KDOP_GUARDS_0;
-	const uint32_t apart1 = ~((blue_hi1 - red_lo1) & (red_hi1 - blue_lo1)) & RB_KDOP_GUARDS_1;
-
-	return (apart0 | apart1) == 0;
-}
-
 #endif /* RB_PRIMITIVE_KDOP_H */
