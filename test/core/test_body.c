@@ -274,7 +274,7 @@ moved_inside(const body *s, const double *p)
 		const double *t = s->t + 9 * i;
 		int answer;
 
-		if (rb_points_largest(t, 3, 3, 2) < p[2])
+		if (fmax(fmax(t[2], t[5]), t[8]) < p[2])
 			continue;
 		answer = rb_ray_crossing(&env, p, t);
 		in ^= answer != 0 && (RB_PAYLOAD(answer) & 1) != 0;
@@ -1000,7 +1000,7 @@ static rb_body_report
 check_body(const body *s)
 {
 	rb_body_report report;
-	rb_status status = rb_body_check(&ctx, s->t, (uint32_t) s->n, &report);
+	rb_status status = rb_body_check_faces(&ctx, s->t, (uint32_t) s->n, NULL, &report);
 
 	CHECK(status == RB_OK, "status %d", (int) status);
 	CHECK(report.triangles == (uint32_t) s->n, "%s", body_name[s->family]);
@@ -1353,7 +1353,7 @@ shells_in_shells(int sites, int shells)
 		put_tetrahedron(t + 36 * (size_t) i, centre, 1 / (double) (UINT64_C(1) << shell),
 						shell % 2 == 0);
 	}
-	CHECK(rb_body_check(&ctx, t, (uint32_t) (4 * n), &report) == RB_OK, "status");
+	CHECK(rb_body_check_faces(&ctx, t, (uint32_t) (4 * n), NULL, &report) == RB_OK, "status");
 	CHECK(report.closed && report.oriented, "shells: fault %d at triangle %u", (int) report.fault,
 		  report.triangle);
 	for (int round = 0; round < 3; round++)
@@ -1362,7 +1362,7 @@ shells_in_shells(int sites, int shells)
 
 		for (int f = 0; f < 4; f++)
 			turn_triangle(t + 36 * (size_t) turned + 9 * f);
-		CHECK(rb_body_check(&ctx, t, (uint32_t) (4 * n), &report) == RB_OK, "status");
+		CHECK(rb_body_check_faces(&ctx, t, (uint32_t) (4 * n), NULL, &report) == RB_OK, "status");
 		CHECK(report.fault == RB_SOLID_INWARD && report.triangle / 4 / shells == turned / shells,
 			  "shell %u is turned, fault %d at triangle %u", turned, (int) report.fault,
 			  report.triangle);
@@ -1395,8 +1395,9 @@ check_blocks(double apart)
 				t[9 * n + 3 * c + 1] = apart * (i / EACH % EACH) + (corner[k][c] >> 1 & 1);
 				t[9 * n + 3 * c + 2] = i / EACH / EACH + (corner[k][c] >> 2);
 			}
-	CHECK(rb_body_check(&ctx, t, n, &report) == RB_OK && report.closed && report.oriented, "%d",
-		  (int) report.fault);
+	CHECK(rb_body_check_faces(&ctx, t, n, NULL, &report) == RB_OK && report.closed &&
+			  report.oriented,
+		  "%d", (int) report.fault);
 	return (double) (clock() - begun) / CLOCKS_PER_SEC;
 }
 
@@ -1440,7 +1441,8 @@ refusals(void)
 
 	body_make(&s, BODY_BOX, SIZE_PLAIN);
 	rb_context_init(&other, little);
-	CHECK(rb_body_check(&other, s.t, (uint32_t) s.n, &report) == RB_OVER_BUDGET, "check");
+	CHECK(rb_body_check_faces(&other, s.t, (uint32_t) s.n, NULL, &report) == RB_OVER_BUDGET,
+		  "check");
 	line.nmeet = collect_pairs(&s, segment, 1);
 	inside[0] = 0;
 	CHECK(rb_line_measure(&other, segment, 1, &none) == RB_OK,
@@ -1527,7 +1529,7 @@ stopped(void)
 	}
 	rb_context_init(&other, memory);
 	rb_context_stop(&other);
-	CHECK(rb_body_check(&other, t, MANY, &report) == RB_STOPPED, "check");
+	CHECK(rb_body_check_faces(&other, t, MANY, NULL, &report) == RB_STOPPED, "check");
 	line.nsegments = MANY;
 	CHECK(rb_line_measure(&other, segments, MANY, &none) == RB_STOPPED, "a long line's length");
 	line.nsegments = 1;

@@ -11,6 +11,13 @@
 #include "check.h"
 #include "mesh/io/files.h"
 
+static void
+free_buffer(rb_memory *memory, rb_buffer *b)
+{
+	rb_free(memory, (void **) &b->bytes);
+	b->n = b->cap = 0;
+}
+
 static rb_context context;
 static const char *folder;
 
@@ -227,7 +234,7 @@ vtu(void)
 	array = array_of(&b, "region", 30 * 8);
 	CHECK(number(array, 8, 8) == 1, "!");
 	save("bare.vtu", &b);
-	rb_buffer_free(context.memory, &b);
+	free_buffer(context.memory, &b);
 	drop(&r);
 }
 
@@ -295,7 +302,7 @@ one_gmsh(const char *name, uint32_t cubes, int64_t first_region, uint64_t first_
 	CHECK(seen == r.rows.ntets + r.rows.nfaces, "%u", seen);
 	CHECK(find(&b, (size_t) at, "\n$EndElements\n") == at && (size_t) at + 14 == b.n, "!");
 	save(name, &b);
-	rb_buffer_free(context.memory, &b);
+	free_buffer(context.memory, &b);
 	drop(&r);
 }
 
@@ -328,7 +335,7 @@ nothing(void)
 	CHECK(rb_mesh_vtu(&context, &r.rows, &b) == RB_OK, "!");
 	b.n = 0;
 	CHECK(rb_mesh_gmsh(&context, &r.rows, &b) == RB_OK, "!");
-	rb_buffer_free(context.memory, &b);
+	free_buffer(context.memory, &b);
 	drop(&r);
 }
 
@@ -368,7 +375,7 @@ refusals(void)
 			status = (format ? rb_mesh_gmsh : rb_mesh_vtu)(&ctx, &r.rows, &b);
 			CHECK(status == RB_OK || (status == RB_OVER_BUDGET && b.n == 0), "%s",
 				  rb_status_text(status));
-			rb_buffer_free(memory, &b);
+			free_buffer(memory, &b);
 			CHECK(rb_memory_used(memory) == 0, "%d bytes", (int) rb_memory_used(memory));
 		}
 		CHECK(status == RB_OK, "%s", rb_status_text(status));
@@ -380,7 +387,7 @@ refusals(void)
 	CHECK(rb_mesh_vtu(&context, &r.rows, &b) == RB_STOPPED && b.n == 0, "it goes on");
 	CHECK(rb_mesh_gmsh(&context, &r.rows, &b) == RB_STOPPED && b.n == 0, "it goes on");
 	rb_context_init(&context, context.memory);
-	rb_buffer_free(context.memory, &b);
+	free_buffer(context.memory, &b);
 	drop(&r);
 }
 

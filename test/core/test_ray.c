@@ -25,7 +25,7 @@ ask(const double *p, const double *t, uint32_t filters, bool exact)
 	double ray[6] = {p[0], p[1], p[2], p[0], p[1], 0};
 	double lo[3], hi[3], rlo[3], rhi[3];
 
-	ray[5] = rb_points_largest(t, 3, 3, 2);
+	ray[5] = fmax(fmax(t[2], t[5]), t[8]);
 	ray[5] = ray[5] > p[2] ? ray[5] : p[2];
 	rb_points_box(t, 3, 3, lo, hi);
 	rb_points_box(ray, 2, 3, rlo, rhi);

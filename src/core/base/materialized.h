@@ -23,12 +23,9 @@ typedef struct rb_row_sink
 } rb_row_sink;
 
 /*
- * Function that evaluates a predicate on rows. The coordinates of both sets are materialized.
- * Returns RB_STOPPED soon after rb_should_stop returns true.
+ * Declares the functions that evaluate predicates on rows. The coordinates of both sets are
+ * materialized. The functions return RB_STOPPED soon after rb_should_stop returns true.
  */
-typedef rb_status (*rb_row_predicate)(rb_context *ctx, const rb_backend *backend, const rb_job *job,
-									  const rb_row_sink *sink);
-
 #define RB_COMPOSED_FUNCTION(predicate, red, blue, function)                                 \
 	extern rb_status function(rb_context *ctx, const rb_backend *backend, const rb_job *job, \
 							  const rb_row_sink *sink);

@@ -8,29 +8,6 @@
 #include "core/base/host_device.h"
 #include "core/base/redblue.h"
 
-/*
- * Return the smallest and the largest coordinate on an axis of n points with dims coordinates each.
- */
-RB_HOST_DEVICE double
-rb_points_least(const double *p, int n, int dims, int axis)
-{
-	double least = p[axis];
-
-	for (int i = 1; i < n; i++)
-		least = p[i * dims + axis] < least ? p[i * dims + axis] : least;
-	return least;
-}
-
-RB_HOST_DEVICE double
-rb_points_largest(const double *p, int n, int dims, int axis)
-{
-	double largest = p[axis];
-
-	for (int i = 1; i < n; i++)
-		largest = p[i * dims + axis] > largest ? p[i * dims + axis] : largest;
-	return largest;
-}
-
 /* Computes the closed box of n points. A missing axis is [0, 0]. */
 RB_HOST_DEVICE void
 rb_points_box(const double *p, int n, int dims, double lo[3], double hi[3])

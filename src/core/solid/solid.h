@@ -254,11 +254,6 @@ typedef struct rb_body_report
 	uint32_t triangles;
 	uint32_t flat; /* Number of triangles without area */
 	bool closed;
-	/*
-	 * True if every edge has two triangles, which have an area and traverse it in opposite
-	 * directions
-	 */
-	bool paired;
 	bool oriented;
 	rb_solid_fault fault; /* First fault in enum order; self-intersections are not included */
 	uint32_t triangle;    /* First triangle with the faulty edge, or the faulty triangle */
@@ -325,13 +320,10 @@ extern void rb_body_of_words(rb_body_report *report, const uint64_t *words);
 extern void rb_body_of_refusal(rb_body_report *report, const rb_refusal *refusal,
 							   double face_tolerance);
 
-/* Checks the triangles of one solid. Returns RB_OK whatever the result in the report. */
-extern rb_status rb_body_check(rb_context *ctx, const double *triangles, uint32_t n,
-							   rb_body_report *report);
-
 /*
- * Checks triangles that come from polygons, whose numbers in face_of ascend, and detects vertices
- * that lie on edges.
+ * Checks the triangles of one solid. If face_of is not NULL, they come from polygons, whose numbers
+ * in face_of ascend, and vertices that lie on edges are detected. Returns RB_OK whatever the result
+ * in the report.
  */
 extern rb_status rb_body_check_faces(rb_context *ctx, const double *triangles, uint32_t n,
 									 const uint32_t *face_of, rb_body_report *report);

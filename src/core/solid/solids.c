@@ -196,13 +196,6 @@ rb_solids_is_bad(const rb_solids *s, uint32_t row)
 }
 
 void
-rb_solids_box(const rb_solids *s, uint32_t row, double low[3], double high[3])
-{
-	memcpy(low, s->box + 6 * (size_t) row, 3 * sizeof(double));
-	memcpy(high, s->box + 6 * (size_t) row + 3, 3 * sizeof(double));
-}
-
-void
 rb_solids_room_free(rb_memory *memory, rb_solids_room *room)
 {
 	rb_line_intervals_free(memory, &room->stretches);

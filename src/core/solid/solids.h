@@ -41,7 +41,6 @@ extern void rb_solids_free(rb_memory *memory,
 extern void rb_solids_use(rb_solids *solids, rb_context *ctx);
 /* Returns true if the row was left out as invalid. */
 extern bool rb_solids_is_bad(const rb_solids *solids, uint32_t row);
-extern void rb_solids_box(const rb_solids *solids, uint32_t row, double low[3], double high[3]);
 
 /* Scratch memory of one thread for queries; zero-initialize before the first call */
 typedef struct rb_solids_room

@@ -788,12 +788,6 @@ check_body(rb_context *ctx, const double *triangles, uint32_t n, const uint32_t 
 }
 
 rb_status
-rb_body_check(rb_context *ctx, const double *triangles, uint32_t n, rb_body_report *report)
-{
-	return check_body(ctx, triangles, n, NULL, false, report);
-}
-
-rb_status
 rb_body_check_faces(rb_context *ctx, const double *triangles, uint32_t n, const uint32_t *face_of,
 					rb_body_report *report)
 {

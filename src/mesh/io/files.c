@@ -8,13 +8,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-void
-rb_buffer_free(rb_memory *memory, rb_buffer *b)
-{
-	rb_free(memory, (void **) &b->bytes);
-	b->n = b->cap = 0;
-}
-
 rb_status
 rb_buffer_reserve(rb_context *ctx, rb_buffer *b, uint64_t more)
 {

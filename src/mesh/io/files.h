@@ -38,8 +38,6 @@ typedef struct rb_buffer
 	size_t cap;
 } rb_buffer;
 
-extern void rb_buffer_free(rb_memory *memory, rb_buffer *b);
-
 /*
  * Appends the file to the buffer. Returns RB_OK; RB_BAD_GEOMETRY if a corner is not a valid point
  * index; RB_STOPPED, RB_TOO_MANY_OBJECTS or a memory error. After an error the buffer ends where it
