@@ -85,13 +85,13 @@ typedef struct result
 static rb_status
 run_loop(result *s, uint64_t n, uint64_t grain, rb_work work)
 {
-	return rb_refining_each(s->r, s->team, n, grain, work, s);
+	return rb_each(s->r->ctx, s->team, n, grain, work, s);
 }
 
 static rb_status
 run_fill(result *s, uint64_t n, uint64_t grain, rb_work work)
 {
-	return rb_refining_fill(s->r, s->team, n, grain, work, s);
+	return rb_each_fill(s->r->ctx, s->team, n, grain, work, s);
 }
 
 /* ---- points ---- */
@@ -103,7 +103,7 @@ do_points(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	const rb_refining *r = s->r;
 	const rb_cells *m = &r->mesh;
 	rb_tets *out = &s->out;
-	export_worker *w = &s->workers[rb_refining_thread(me)];
+	export_worker *w = &s->workers[rb_each_thread(me)];
 
 	for (uint64_t i = from; i < to; i++)
 	{
@@ -249,7 +249,7 @@ do_scan(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	result *s = arg;
 	const rb_cells *m = &s->r->mesh;
 	const bool wanted = m->ratio < INFINITY || m->has_volumes;
-	const uint32_t number = rb_refining_thread(me);
+	const uint32_t number = rb_each_thread(me);
 	export_worker *w = &s->workers[number];
 	block *b = &s->blocks[from / BLOCK];
 
@@ -489,7 +489,7 @@ write_found(result *s, kind what)
 	if (status == RB_OK)
 		status = rb_array(ctx, (void **) &o.share, s->nworkers + 1, sizeof(*o.share));
 	if (status == RB_OK)
-		status = rb_refining_each(s->r, s->team, s->nworkers, 1, do_count, &o);
+		status = rb_each(s->r->ctx, s->team, s->nworkers, 1, do_count, &o);
 	if (status == RB_OK)
 	{
 		n = divide_items(&o);
@@ -501,7 +501,7 @@ write_found(result *s, kind what)
 			rb_array(ctx, what == FACES ? (void **) &out->face_facet : (void **) &out->edge_segment,
 					 (size_t) n + 1, sizeof(uint32_t));
 	if (status == RB_OK)
-		status = rb_refining_each(s->r, s->team, s->nworkers, 1, do_write, &o);
+		status = rb_each(s->r->ctx, s->team, s->nworkers, 1, do_write, &o);
 	if (what == FACES)
 		out->nfaces = n;
 	else
@@ -554,11 +554,11 @@ open_workers(result *s)
 	rb_status status = rb_refining_team(r, r->ncells, &s->team);
 
 	if (status == RB_OK)
-		status = rb_array(r->ctx, (void **) &s->workers, rb_refining_threads(s->team),
+		status = rb_array(r->ctx, (void **) &s->workers, rb_each_threads(s->team),
 						  sizeof(export_worker));
 	if (status != RB_OK)
 		return status;
-	s->nworkers = rb_refining_threads(s->team);
+	s->nworkers = rb_each_threads(s->team);
 	memset(s->workers, 0, s->nworkers * sizeof(export_worker));
 	return RB_OK;
 }

@@ -435,7 +435,7 @@ reset_cells(rb_refining *r)
 	rb_status status = rb_refining_team(r, r->ncells, &team);
 
 	if (status == RB_OK)
-		status = rb_refining_each(r, team, r->ncells, CELLS, do_reset, r->mesh.cells);
+		status = rb_each(r->ctx, team, r->ncells, CELLS, do_reset, r->mesh.cells);
 	rb_team_close(&team);
 	return status;
 }

@@ -520,7 +520,7 @@ find_flat(rb_refining *r, const rb_tets *tets, bool *found)
 	if (status == RB_OK)
 	{
 		memset(l.found, 0, blocks);
-		status = rb_refining_each(r, team, tets->ntets, BLOCK, do_find_flat, &l);
+		status = rb_each(r->ctx, team, tets->ntets, BLOCK, do_find_flat, &l);
 	}
 	*found = status == RB_OK && memchr(l.found, 1, blocks) != NULL;
 	rb_team_close(&team);

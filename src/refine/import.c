@@ -99,13 +99,13 @@ typedef struct start
 static rb_status
 run_loop(start *s, uint64_t n, uint64_t grain, rb_work work)
 {
-	return rb_refining_each(s->r, s->team, n, grain, work, s);
+	return rb_each(s->r->ctx, s->team, n, grain, work, s);
 }
 
 static rb_status
 run_fill(start *s, uint64_t n, uint64_t grain, rb_work work)
 {
-	return rb_refining_fill(s->r, s->team, n, grain, work, s);
+	return rb_each_fill(s->r->ctx, s->team, n, grain, work, s);
 }
 
 static bool
@@ -241,7 +241,7 @@ make_lists(start *s, what what, uint32_t keys, uint64_t items, lists *l)
 	if (status != RB_OK)
 		return status;
 	memset(l->at, 0, ((size_t) keys + 2) * sizeof *l->at);
-	status = rb_refining_each(r, s->team, items, BLOCK, do_list, &g);
+	status = rb_each(r->ctx, s->team, items, BLOCK, do_list, &g);
 	/* at[k + 1] is the start of list k until the list is filled, and then its end. */
 	for (uint32_t k = 1; k <= keys; k++)
 	{
@@ -255,8 +255,8 @@ make_lists(start *s, what what, uint32_t keys, uint64_t items, lists *l)
 	if (status == RB_OK)
 		status = rb_array(r->ctx, (void **) &l->e, (size_t) sum + 1, sizeof *l->e);
 	if (status == RB_OK)
-		status = rb_refining_each(r, s->team, items, BLOCK, do_list, &g);
-	return status == RB_OK ? rb_refining_each(r, s->team, keys, KEYS, do_order, &g) : status;
+		status = rb_each(r->ctx, s->team, items, BLOCK, do_list, &g);
+	return status == RB_OK ? rb_each(r->ctx, s->team, keys, KEYS, do_order, &g) : status;
 }
 
 static void
@@ -375,7 +375,7 @@ do_count_cells(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	start *s = arg;
 	const rb_tets *tets = s->tets;
-	regions *found = &s->found[rb_refining_thread(me)];
+	regions *found = &s->found[rb_each_thread(me)];
 	rb_status status = RB_OK;
 	uint32_t ghosts = 0;
 
@@ -396,7 +396,7 @@ make_regions(start *s)
 	regions all = {r->regions, r->nregions, r->nregions};
 	rb_status status = RB_OK;
 
-	for (uint32_t t = 0; t < rb_refining_threads(s->team); t++)
+	for (uint32_t t = 0; t < rb_each_threads(s->team); t++)
 		for (uint32_t i = 0; i < s->found[t].n && status == RB_OK; i++)
 			status = add_region(r->ctx, &all, s->found[t].of[i]);
 	r->regions = all.of;
@@ -423,7 +423,7 @@ count_cells(start *s)
 {
 	rb_refining *r = s->r;
 	const rb_tets *tets = s->tets;
-	const uint32_t nblocks = tets->ntets / BLOCK + 1, threads = rb_refining_threads(s->team);
+	const uint32_t nblocks = tets->ntets / BLOCK + 1, threads = rb_each_threads(s->team);
 	uint64_t cells = tets->ntets;
 	rb_status status = rb_array(r->ctx, (void **) &s->found, threads, sizeof *s->found);
 
@@ -645,7 +645,7 @@ link_ghosts(start *s)
 	if (status == RB_OK)
 		status = make_lists(s, CHAINS, s->tets->npoints, 3 * (uint64_t) n, &chains);
 	if (status == RB_OK)
-		status = rb_refining_each(r, s->team, s->tets->npoints, KEYS, do_links, &g);
+		status = rb_each(r->ctx, s->team, s->tets->npoints, KEYS, do_links, &g);
 	free_lists(r->ctx->memory, &chains);
 	rb_free(r->ctx->memory, (void **) &s->ends);
 	return status;
@@ -890,7 +890,7 @@ order_segments(start *s)
 	if (status == RB_OK)
 		status = make_lists(s, SEGMENTS, r->nsites, n, &l);
 	if (status == RB_OK)
-		status = rb_refining_each(r, s->team, n, BLOCK, do_segments, &g);
+		status = rb_each(r->ctx, s->team, n, BLOCK, do_segments, &g);
 	free_lists(r->ctx->memory, &l);
 	return status;
 }
@@ -956,7 +956,7 @@ list_corners(start *s)
 		status =
 			rb_array(r->ctx, (void **) &r->facet_start, (size_t) nfacets + 2, sizeof(uint32_t));
 	if (status == RB_OK)
-		status = rb_refining_each(r, s->team, nfacets, KEYS, do_count_corners, &g);
+		status = rb_each(r->ctx, s->team, nfacets, KEYS, do_count_corners, &g);
 	if (status == RB_OK)
 	{
 		r->facet_start[0] = 0;
@@ -966,7 +966,7 @@ list_corners(start *s)
 						  sizeof(uint32_t));
 	}
 	if (status == RB_OK)
-		status = rb_refining_each(r, s->team, nfacets, KEYS, do_corners, &g);
+		status = rb_each(r->ctx, s->team, nfacets, KEYS, do_corners, &g);
 	free_lists(r->ctx->memory, &l);
 	return status;
 }
@@ -1077,7 +1077,7 @@ make_mesh(rb_refining *r, const rb_tets *tets)
 	m->facet_start = r->facet_start;
 	m->facet_corners = r->facet_corners;
 	m->region_volume = r->region_volume;
-	for (uint32_t t = 0; s.found != NULL && t < rb_refining_threads(s.team); t++)
+	for (uint32_t t = 0; s.found != NULL && t < rb_each_threads(s.team); t++)
 		rb_free(memory, (void **) &s.found[t].of);
 	rb_free(memory, (void **) &s.found);
 	rb_free(memory, (void **) &s.ghost_at);

@@ -74,7 +74,7 @@ is_for_device(rb_refining *r, bool *worth)
 	rb_status status = rb_refining_team(r, r->ncells, &team);
 
 	if (status == RB_OK)
-		status = rb_refining_each(r, team, r->ncells, CELLS, do_coarse, &s);
+		status = rb_each(r->ctx, team, r->ncells, CELLS, do_coarse, &s);
 	rb_team_close(&team);
 	*worth = s.n * DEVICE_SHARE > r->ncells || r->options->backend_always;
 	return status;

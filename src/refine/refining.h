@@ -66,35 +66,21 @@ typedef struct rb_refining
 	size_t stuck_cap;
 } rb_refining;
 
-/*
- * Implemented in threads.c. rb_refining_team opens a team of threads for work on `cells` cells, or
- * sets *team to NULL if they are too few. rb_refining_each runs a loop (rb_loop) on the team, or on
- * the calling thread if the team is NULL; then `work` gets a NULL `me`. Both return RB_STOPPED or
- * the first error of a thread.
- */
-extern rb_status rb_refining_team(rb_refining *r, uint64_t cells, rb_thread **team);
-extern rb_status rb_refining_each(rb_refining *r, rb_thread *team, uint64_t n, uint64_t grain,
-								  rb_work work, void *arg);
+/* Minimum number of cells for which threads are started */
+#define RB_TEAM_FROM RB_SIZE(1 << 15, 300)
 
 /*
- * Runs a loop whose work fills new memory (threads.c). Each thread takes large ranges, although
- * `work` still gets at most `grain` items per call. If several threads started on the same huge
- * page, each would clear the whole page, and all but one of these clears would be wasted.
+ * Opens a team of threads for work on `cells` cells, or sets *team to NULL if they are too few. The
+ * work on an item depends neither on the thread nor on the time of its execution, so the result is
+ * bitwise identical for any number of threads.
  */
-extern rb_status rb_refining_fill(rb_refining *r, rb_thread *team, uint64_t n, uint64_t grain,
-								  rb_work work, void *arg);
-
-/* Return the number of threads, and the index of the calling thread among them. */
-static inline uint32_t
-rb_refining_threads(const rb_thread *team)
+static inline rb_status
+rb_refining_team(rb_refining *r, uint64_t cells, rb_thread **team)
 {
-	return team != NULL ? (uint32_t) rb_team_threads(team) : 1;
-}
-
-static inline uint32_t
-rb_refining_thread(const rb_thread *me)
-{
-	return me != NULL ? (uint32_t) rb_thread_number(me) : 0;
+	*team = NULL;
+	if (cells < RB_TEAM_FROM || r->options->threads < 2)
+		return RB_OK;
+	return rb_team_open(r->ctx, r->options->threads, team);
 }
 
 /* Builds the cells and vertices from a tetrahedralization (import.c). */
