@@ -354,9 +354,10 @@ layers:
 	@test/prose
 	@echo "layers: in order"
 
-# Nobody needs somebody who needs him, among files and among folders.
+# Neither files nor folders depend on each other in a cycle, and each function is reachable from an entry point.
 circles: $(OBJS) $(if $(shell command -v $(NVCC) 2>/dev/null),$(CUDA_OBJS))
 	@test/circles $^
+	@test/reach $(OBJS)
 
 # ---- whole runs ----
 
