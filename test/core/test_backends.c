@@ -24,7 +24,7 @@ abi_is_compared(void)
 	theirs.version--;
 	theirs.size[0] = 1; /* Nothing else is compared for another version */
 	CHECK(!rb_abi_fits(&theirs, text, sizeof(text)), "another version");
-	CHECK(strncmp(text, "interface ", 10) == 0, "%s", text);
+	CHECK(strncmp(text, "it has interface ", 17) == 0, "%s", text);
 	for (size_t i = 0; i < sizes; i++)
 	{
 		CHECK(ours.size[i] > 0, "size %zu", i);
