@@ -120,7 +120,7 @@ FROM (VALUES ('1 0 0, 1 0 1, 1 0 1, 1 0 0'), ('1 0 0, 1 0 1, 1 0 1, 1 0 0, 1 0 0
 	('1 0 0, 1 0 1, 1 0 0, 1 0 1, 1 0 0'), ('1 0 0, 1 0 0.5, 1 0 1, 1 0 0')) wall (wall),
 	LATERAL (SELECT 'POLYHEDRALSURFACE Z (((0 0 0, 0 1 0, 1 1 0, 1 0 0, 0 0 0)), ((0 0 1, 1 0 1, 1 1 1, 0 1 1, 0 0 1)), ((0 0 0, 1 0 0, 1 0 1, 0 0 1, 0 0 0)), ((1 0 0, 1 1 0, 1 1 1, 1 0 1, 1 0 0)),
 		((1 1 0, 0 1 0, 0 1 1, 1 1 1, 1 1 0)), ((0 1 0, 0 0 0, 0 0 1, 0 1 1, 0 1 0)), ((' || wall || ')))' AS cube) c,
-	LATERAL redblue_body_check_query(format('SELECT 1 AS id, %L::geometry AS geom', cube));
+	LATERAL redblue_solid_check_query(format('SELECT 1 AS id, %L::geometry AS geom', cube));
 
 -- a parallelogram of small integers is flat, and tolerances are compared exactly
 SELECT geom, (SELECT count(*) FROM redblue_triangle_pairs_query(format('SELECT 1 AS id, %L::geometry AS geom', geom), format('SELECT 1 AS id, %L::geometry AS geom', geom), face_tolerance => 0)) AS pairs

@@ -65,8 +65,8 @@ CREATE TABLE near AS SELECT row_number() OVER () AS id, ST_MakePoint(x, 5 + y, z
 SELECT on_segments > 0 AS cut, crossings FROM redblue_tetrahedralize('wall', 'w', 'near', points_id => 'id', keep => 'hull', on_crossing => 'split');
 SELECT * FROM redblue_mesh_check('w', 'wall', 'near', points_id => 'id', keep => 'hull', on_crossing => 'split');
 SELECT * FROM redblue_mesh_check('w', keep => 'hull');
--- points in bodies still take one point a row
-SELECT count(*) FROM redblue_points_in_bodies('sensors', 'rooms');
+-- points in solids still take one point a row
+SELECT count(*) FROM redblue_points_in_solids('sensors', 'rooms');
 
 -- ---- the surfaces of its regions ----
 -- two rooms with a wall between them, a box in one of them
@@ -76,7 +76,7 @@ SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS redblue_postgis;
 RESET client_min_messages;
 SELECT region, ST_GeometryType(geom), ST_SRID(geom), (SELECT count(*) FROM ST_Dump(geom)) > 11 AS some FROM redblue_mesh_to_geometry('flatmesh', 7415) ORDER BY 1;
-SELECT id, faces > 11 AS some, closed, oriented, self_intersections, reason FROM redblue_body_check_query($$SELECT region AS id, geom FROM redblue_mesh_to_geometry('flatmesh')$$) ORDER BY 1;
+SELECT id, faces > 11 AS some, closed, oriented, self_intersections, reason FROM redblue_solid_check_query($$SELECT region AS id, geom FROM redblue_mesh_to_geometry('flatmesh')$$) ORDER BY 1;
 SELECT a.region, b.region, redblue_contact(a.geom, b.geom) FROM redblue_mesh_to_geometry('flatmesh') a JOIN redblue_mesh_to_geometry('flatmesh') b ON a.region < b.region ORDER BY 1, 2;
 -- the same volumes as the tetrahedra
 SELECT s.region, round(s.volume::numeric, 9) = round(t.volume::numeric, 9) AS same FROM (SELECT region, sum(x1 * (y2 * z3 - z2 * y3) - y1 * (x2 * z3 - z2 * x3) + z1 * (x2 * y3 - y2 * x3)) / 6 AS volume FROM (SELECT region, ST_X(p[1]) AS x1, ST_Y(p[1]) AS y1, ST_Z(p[1]) AS z1, ST_X(p[2]) AS x2, ST_Y(p[2]) AS y2, ST_Z(p[2]) AS z2, ST_X(p[3]) AS x3, ST_Y(p[3]) AS y3, ST_Z(p[3]) AS z3
@@ -84,7 +84,7 @@ SELECT s.region, round(s.volume::numeric, 9) = round(t.volume::numeric, 9) AS sa
 	JOIN (SELECT region, sum(volume(a.x, a.y, a.z, b.x, b.y, b.z, c.x, c.y, c.z, d.x, d.y, d.z)) AS volume FROM flatmesh_tets t JOIN flatmesh_vertices a ON a.id = v1 JOIN flatmesh_vertices b ON b.id = v2 JOIN flatmesh_vertices c ON c.id = v3 JOIN flatmesh_vertices d ON d.id = v4 GROUP BY 1) t USING (region) ORDER BY 1;
 -- corners may run either way
 UPDATE flatmesh_tets SET v1 = v2, v2 = v1 WHERE id % 2 = 0;
-SELECT count(*), bool_and(closed AND oriented) AS good FROM redblue_body_check_query($$SELECT region AS id, geom FROM redblue_mesh_to_geometry('flatmesh')$$);
+SELECT count(*), bool_and(closed AND oriented) AS good FROM redblue_solid_check_query($$SELECT region AS id, geom FROM redblue_mesh_to_geometry('flatmesh')$$);
 SELECT count(*) FROM redblue_mesh_to_geometry(NULL);
 SELECT count(*) FROM redblue_mesh_to_geometry('flatmesh', -5);
 SELECT count(*) FROM redblue_mesh_to_geometry('nomesh');

@@ -150,7 +150,7 @@ SELECT what, ST_AsText(redblue_intersection(a, b)) AS shared, redblue_contact(a,
 	('a house and a level: a closed curve', 'POLYHEDRALSURFACE Z (((0 0 0, 0 2 0, 2 2 0, 2 0 0, 0 0 0)), ((0 0 2, 2 0 2, 2 2 2, 0 2 2, 0 0 2)), ((0 0 0, 2 0 0, 2 0 2, 0 0 2, 0 0 0)), ((2 0 0, 2 2 0, 2 2 2, 2 0 2, 2 0 0)), ((2 2 0, 0 2 0, 0 2 2, 2 2 2, 2 2 0)), ((0 2 0, 0 0 0, 0 0 2, 0 2 2, 0 2 0)))',
 		'POLYGON Z ((-3 -3 1, 3 -3 1, 3 3 1, -3 3 1, -3 -3 1))'),
 	('a drill hole and a surface', 'LINESTRING Z (1 1 -1, 1 1.5 1)', 'TIN Z (((0 0 0, 4 0 0, 0 4 0, 0 0 0)), ((4 0 0, 4 4 0, 0 4 0, 4 0 0)))'),
-	('faces of two bodies', 'POLYGON Z ((2 0 0, 2 2 0, 2 2 2, 2 0 2, 2 0 0))', 'POLYHEDRALSURFACE Z (((2 1 1, 2 3 1, 4 3 1, 4 1 1, 2 1 1)), ((2 1 1, 2 1 3, 2 3 3, 2 3 1, 2 1 1)))')) AS v (what, a, b);
+	('faces of two solids', 'POLYGON Z ((2 0 0, 2 2 0, 2 2 2, 2 0 2, 2 0 0))', 'POLYHEDRALSURFACE Z (((2 1 1, 2 3 1, 4 3 1, 4 1 1, 2 1 1)), ((2 1 1, 2 1 3, 2 3 3, 2 3 1, 2 1 1)))')) AS v (what, a, b);
 SELECT ST_AsEWKT(redblue_intersection('SRID=25832; LINESTRING ZM (0 0 0 5, 1 1 1 6)', 'SRID=25832; POLYGON Z ((0 0 0.3, 1 0 0.3, 1 1 0.3, 0 1 0.3, 0 0 0.3))'));
 -- nearest doubles: at a third
 SELECT ST_X(p) = 1 / 3.0::float8 AS x, ST_Y(p) = 1 / 3.0::float8 AS y FROM redblue_intersection('LINESTRING (0 0, 1 1)', 'LINESTRING (0 0.5, 1 0)') p;

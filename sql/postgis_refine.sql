@@ -44,17 +44,17 @@ SELECT sum(total) FROM volume('s');
 SELECT max(radius_edge) <= 2 AS good FROM s_tets;
 
 -- solids: a row each; or several rows
-SELECT bodies, bad FROM redblue_refine('rooms', 'b', body => 'id');
-SELECT body_id, count(DISTINCT facet_id), count(DISTINCT polygon), max(radius_edge) <= 2 AS good FROM b_faces JOIN b_tets USING (body_id) GROUP BY 1 ORDER BY 1;
+SELECT solids, bad FROM redblue_refine('rooms', 'b', solid => 'id');
+SELECT solid_id, count(DISTINCT facet_id), count(DISTINCT polygon), max(radius_edge) <= 2 AS good FROM b_faces JOIN b_tets USING (solid_id) GROUP BY 1 ORDER BY 1;
 CREATE TABLE walls AS SELECT floor AS storey, 100 * id + path[1] AS id, d.geom FROM rooms, LATERAL ST_Dump(geom) d;
-SELECT bodies, bad FROM redblue_refine('walls', 'w', body => 'storey');
-SELECT body_id, count(DISTINCT facet_id), count(DISTINCT polygon) FROM w_faces GROUP BY 1 ORDER BY 1;
-SELECT (SELECT array_agg((x, y, z, body_id)::text ORDER BY id) FROM w_vertices) = (SELECT array_agg((x, y, z, body_id)::text ORDER BY id) FROM b_vertices) AS same;
+SELECT solids, bad FROM redblue_refine('walls', 'w', solid => 'storey');
+SELECT solid_id, count(DISTINCT facet_id), count(DISTINCT polygon) FROM w_faces GROUP BY 1 ORDER BY 1;
+SELECT (SELECT array_agg((x, y, z, solid_id)::text ORDER BY id) FROM w_vertices) = (SELECT array_agg((x, y, z, solid_id)::text ORDER BY id) FROM b_vertices) AS same;
 -- one that crosses itself is named
 INSERT INTO rooms VALUES (3, 3, ST_Collect(box(40, 0, 0, 44, 4, 4, 'MULTIPOLYGON'), box(42, 2, 2, 46, 6, 6, 'MULTIPOLYGON'))), (4, 4, NULL), (5, 5, 'SRID=7415;POLYHEDRALSURFACE Z EMPTY');
-SELECT bodies FROM redblue_refine('rooms', 'x', body => 'id');
-SELECT bodies FROM redblue_refine('rooms', 'x', body => 'id', on_bad => 'skip');
-SELECT bodies, regions FROM redblue_refine('rooms', 'y', body => 'id', on_crossing => 'split', radius_edge => NULL);
+SELECT solids FROM redblue_refine('rooms', 'x', solid => 'id');
+SELECT solids FROM redblue_refine('rooms', 'x', solid => 'id', on_bad => 'skip');
+SELECT solids, regions FROM redblue_refine('rooms', 'y', solid => 'id', on_crossing => 'split', radius_edge => NULL);
 SELECT round(sum(total), 6) FROM volume('y');
 
 -- a cube with a step in its top and in two of its sides: a polygon that bends is its triangles, and refinement keeps what they enclose
@@ -91,7 +91,7 @@ ROLLBACK;
 SELECT redblue_refine('rooms', 'z', sizes => 'sizes');
 ALTER TABLE sizes ALTER place TYPE geometry(GeometryZ) USING ST_SetSRID(place, 0);
 SELECT redblue_refine('rooms', 'z', sizes => 'sizes', sizes_geom => 'place');
-SELECT redblue_refine('rooms', 'z', body => 'geom');
+SELECT redblue_refine('rooms', 'z', solid => 'geom');
 SELECT to_regclass('z_tets');
 
 SET client_min_messages = warning;

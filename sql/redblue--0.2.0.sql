@@ -90,24 +90,24 @@ CREATE TYPE redblue_segment_triangle_distance AS (segment_id bigint, triangle_id
 COMMENT ON TYPE redblue_segment_triangle_distance IS
 'Holds the ids of a row of segments and a row of triangles, and their distance, which is 0 if they share a point.';
 
-CREATE TYPE redblue_point_side AS (point_id bigint, body_id bigint, side text);
+CREATE TYPE redblue_point_side AS (point_id bigint, solid_id bigint, side text);
 COMMENT ON TYPE redblue_point_side IS
 'Holds the ids of a point and of a solid that contains it, and whether the point is inside the solid or on its boundary.';
 
-CREATE TYPE redblue_segment_stretch AS (segment_id bigint, body_id bigint, from_fraction double precision, to_fraction double precision,
+CREATE TYPE redblue_segment_stretch AS (segment_id bigint, solid_id bigint, from_fraction double precision, to_fraction double precision,
 	length double precision, on_boundary boolean);
 COMMENT ON TYPE redblue_segment_stretch IS
 'Holds the ids of a row of segments and of a solid, and an interval of the line that lies in the solid: its ends as fractions of the length
 of the line, its length, and whether it lies on the boundary of the solid.';
 
-CREATE TYPE redblue_body_relation AS (red_id bigint, blue_id bigint, relation text);
-COMMENT ON TYPE redblue_body_relation IS
+CREATE TYPE redblue_solid_relation AS (red_id bigint, blue_id bigint, relation text);
+COMMENT ON TYPE redblue_solid_relation IS
 'Holds the ids of a red and a blue solid that share a point, and their relation: the red solid crosses, touches, is inside, contains or is
 equal to the blue one.';
 
-CREATE TYPE redblue_body_report AS (id bigint, faces int, closed boolean, oriented boolean, self_intersections bigint, reason text,
+CREATE TYPE redblue_solid_report AS (id bigint, faces int, closed boolean, oriented boolean, self_intersections bigint, reason text,
 	valid boolean, code int, x float8, y float8, z float8);
-COMMENT ON TYPE redblue_body_report IS
+COMMENT ON TYPE redblue_solid_report IS
 'Holds the id of a row and the result of its validity check: the number of faces; whether each edge is shared by an even number of faces
 (closed); whether all normals point outward (oriented); the number of pairs of triangles that intersect; a description of the fault, or
 null; whether the row is a valid solid; and the code and location of the first fault in val3dity''s list of ISO 19107 errors, or null.';
@@ -844,123 +844,123 @@ COMMENT ON FUNCTION redblue_triangle_nearest_query IS
 and TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and those
 of redblue_triangle_nearest.';
 
--- ---- bodies ----
+-- ---- solids ----
 
-CREATE FUNCTION redblue_points_in_bodies(
-	points regclass, bodies regclass,
-	points_id name DEFAULT NULL, bodies_id name DEFAULT NULL,
-	points_geom name DEFAULT NULL, bodies_geom name DEFAULT NULL,
-	body name DEFAULT NULL,
+CREATE FUNCTION redblue_points_in_solids(
+	points regclass, solids regclass,
+	points_id name DEFAULT NULL, solids_id name DEFAULT NULL,
+	points_geom name DEFAULT NULL, solids_geom name DEFAULT NULL,
+	solid name DEFAULT NULL,
 	face_tolerance float8 DEFAULT NULL,
 	on_bad text DEFAULT 'error',
 	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_point_side
-AS 'MODULE_PATHNAME', 'redblue_points_in_bodies'
+AS 'MODULE_PATHNAME', 'redblue_points_in_solids'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
-COMMENT ON FUNCTION redblue_points_in_bodies IS
+COMMENT ON FUNCTION redblue_points_in_solids IS
 'Returns the points that lie in a solid, with their side: inside or boundary. The result is exact.
 A solid is a row with a closed surface (PolyhedralSurface, Tin or MultiPolygon with Z, with either orientation of faces), or all rows of
-triangles with the same value in column body; points in a cavity are outside. Points are an id, and three numbers x y z or a geometry of
+triangles with the same value in column solid; points in a cavity are outside. Points are an id, and three numbers x y z or a geometry of
 type Point with Z.
 A solid that is not closed or intersects itself raises error 22023, which names it; with on_bad => ''skip'' it is skipped, as is a row that
 cannot be read, and a notice reports the number of skipped solids with reasons. Ids, units and other errors are those of
 redblue_triangle_pairs.';
 
-CREATE FUNCTION redblue_points_in_bodies_query(
-	points text, bodies text,
-	points_id name DEFAULT NULL, bodies_id name DEFAULT NULL,
-	points_geom name DEFAULT NULL, bodies_geom name DEFAULT NULL,
-	body name DEFAULT NULL,
+CREATE FUNCTION redblue_points_in_solids_query(
+	points text, solids text,
+	points_id name DEFAULT NULL, solids_id name DEFAULT NULL,
+	points_geom name DEFAULT NULL, solids_geom name DEFAULT NULL,
+	solid name DEFAULT NULL,
 	face_tolerance float8 DEFAULT NULL,
 	on_bad text DEFAULT 'error',
 	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_point_side
-AS 'MODULE_PATHNAME', 'redblue_points_in_bodies_query'
+AS 'MODULE_PATHNAME', 'redblue_points_in_solids_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
-COMMENT ON FUNCTION redblue_points_in_bodies_query IS
-'Returns the result of redblue_points_in_bodies for the rows of two queries. Each text is a single read-only SELECT (including WITH, VALUES
+COMMENT ON FUNCTION redblue_points_in_solids_query IS
+'Returns the result of redblue_points_in_solids for the rows of two queries. Each text is a single read-only SELECT (including WITH, VALUES
 and TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and those
-of redblue_points_in_bodies.';
+of redblue_points_in_solids.';
 
-CREATE FUNCTION redblue_segments_in_bodies(
-	segments regclass, bodies regclass,
-	segments_id name DEFAULT NULL, bodies_id name DEFAULT NULL,
-	segments_geom name DEFAULT NULL, bodies_geom name DEFAULT NULL,
-	body name DEFAULT NULL,
+CREATE FUNCTION redblue_segments_in_solids(
+	segments regclass, solids regclass,
+	segments_id name DEFAULT NULL, solids_id name DEFAULT NULL,
+	segments_geom name DEFAULT NULL, solids_geom name DEFAULT NULL,
+	solid name DEFAULT NULL,
 	face_tolerance float8 DEFAULT NULL,
 	on_bad text DEFAULT 'error',
 	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_segment_stretch
-AS 'MODULE_PATHNAME', 'redblue_segments_in_bodies'
+AS 'MODULE_PATHNAME', 'redblue_segments_in_solids'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
-COMMENT ON FUNCTION redblue_segments_in_bodies IS
+COMMENT ON FUNCTION redblue_segments_in_solids IS
 'Returns the parts of each row of segments (one or several LineStrings, or six numbers) that lie in a solid: one row for each interval, with
 its ends as fractions of the length of the line, which are the doubles nearest to the exact values; its length, in the units of the
 coordinates, with an error below one unit in the last place; and on_boundary, which is true if the interval lies on the boundary and not
 inside.
 A line that only touches a solid in points has no interval; a degenerate line has an interval of length 0. Segments are read as by
-redblue_segment_triangle_pairs; solids and errors are those of redblue_points_in_bodies.';
+redblue_segment_triangle_pairs; solids and errors are those of redblue_points_in_solids.';
 
-CREATE FUNCTION redblue_segments_in_bodies_query(
-	segments text, bodies text,
-	segments_id name DEFAULT NULL, bodies_id name DEFAULT NULL,
-	segments_geom name DEFAULT NULL, bodies_geom name DEFAULT NULL,
-	body name DEFAULT NULL,
+CREATE FUNCTION redblue_segments_in_solids_query(
+	segments text, solids text,
+	segments_id name DEFAULT NULL, solids_id name DEFAULT NULL,
+	segments_geom name DEFAULT NULL, solids_geom name DEFAULT NULL,
+	solid name DEFAULT NULL,
 	face_tolerance float8 DEFAULT NULL,
 	on_bad text DEFAULT 'error',
 	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_segment_stretch
-AS 'MODULE_PATHNAME', 'redblue_segments_in_bodies_query'
+AS 'MODULE_PATHNAME', 'redblue_segments_in_solids_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
-COMMENT ON FUNCTION redblue_segments_in_bodies_query IS
-'Returns the result of redblue_segments_in_bodies for the rows of two queries. Each text is a single read-only SELECT (including WITH, VALUES
+COMMENT ON FUNCTION redblue_segments_in_solids_query IS
+'Returns the result of redblue_segments_in_solids for the rows of two queries. Each text is a single read-only SELECT (including WITH, VALUES
 and TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and those
-of redblue_segments_in_bodies.';
+of redblue_segments_in_solids.';
 
-CREATE FUNCTION redblue_body_pairs(
+CREATE FUNCTION redblue_solid_pairs(
 	red regclass, blue regclass,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_body name DEFAULT NULL, blue_body name DEFAULT NULL,
+	red_solid name DEFAULT NULL, blue_solid name DEFAULT NULL,
 	face_tolerance float8 DEFAULT NULL,
 	on_bad text DEFAULT 'error',
 	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
-RETURNS SETOF redblue_body_relation
-AS 'MODULE_PATHNAME', 'redblue_body_pairs'
+RETURNS SETOF redblue_solid_relation
+AS 'MODULE_PATHNAME', 'redblue_solid_pairs'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
-COMMENT ON FUNCTION redblue_body_pairs IS
+COMMENT ON FUNCTION redblue_solid_pairs IS
 'Returns the pairs of solids of two tables or views that share a point, with their exact relation: touches (their boundaries share points,
 but their interiors do not), crosses (their interiors intersect, and neither lies in the other), inside (red lies in blue), contains (blue
-lies in red) or equal (they have the same boundary, however it is divided into faces). Solids, red_body and blue_body (as body), on_bad and
-errors are those of redblue_points_in_bodies.';
+lies in red) or equal (they have the same boundary, however it is divided into faces). Solids, red_solid and blue_solid (as solid), on_bad and
+errors are those of redblue_points_in_solids.';
 
-CREATE FUNCTION redblue_body_pairs_query(
+CREATE FUNCTION redblue_solid_pairs_query(
 	red text, blue text,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_body name DEFAULT NULL, blue_body name DEFAULT NULL,
+	red_solid name DEFAULT NULL, blue_solid name DEFAULT NULL,
 	face_tolerance float8 DEFAULT NULL,
 	on_bad text DEFAULT 'error',
 	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
-RETURNS SETOF redblue_body_relation
-AS 'MODULE_PATHNAME', 'redblue_body_pairs_query'
+RETURNS SETOF redblue_solid_relation
+AS 'MODULE_PATHNAME', 'redblue_solid_pairs_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
-COMMENT ON FUNCTION redblue_body_pairs_query IS
-'Returns the result of redblue_body_pairs for the rows of two queries. Each text is a single read-only SELECT (including WITH, VALUES and
+COMMENT ON FUNCTION redblue_solid_pairs_query IS
+'Returns the result of redblue_solid_pairs for the rows of two queries. Each text is a single read-only SELECT (including WITH, VALUES and
 TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and those of
-redblue_body_pairs.';
+redblue_solid_pairs.';
 
-CREATE FUNCTION redblue_body_check(
-	bodies regclass,
-	bodies_id name DEFAULT NULL,
-	bodies_geom name DEFAULT NULL,
-	body name DEFAULT NULL,
+CREATE FUNCTION redblue_solid_check(
+	solids regclass,
+	solids_id name DEFAULT NULL,
+	solids_geom name DEFAULT NULL,
+	solid name DEFAULT NULL,
 	face_tolerance float8 DEFAULT NULL)
-RETURNS SETOF redblue_body_report
-AS 'MODULE_PATHNAME', 'redblue_body_check'
+RETURNS SETOF redblue_solid_report
+AS 'MODULE_PATHNAME', 'redblue_solid_check'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
-COMMENT ON FUNCTION redblue_body_check IS
-'Checks whether each row (a closed surface, or all rows of triangles with the same value in column body) is a valid solid. Returns one row
+COMMENT ON FUNCTION redblue_solid_check IS
+'Checks whether each row (a closed surface, or all rows of triangles with the same value in column solid) is a valid solid. Returns one row
 for each: faces, the number of faces; closed, true if every edge belongs to an even number of faces; oriented, true if it is closed and all
 normals point outward, including those of cavities; self_intersections, the number of pairs of triangles that share more than common
 vertices and edges; reason, a description of the fault with the first edge or faces, or null; valid, true if there is no fault; code, the
@@ -969,19 +969,19 @@ A row that cannot be read, for example because a face intersects itself, is not 
 is reported, and faces and self_intersections are null. Functions that read solids require them to be closed and free of self-intersections,
 but accept either orientation of faces. Columns are those of redblue_part_self_intersections.';
 
-CREATE FUNCTION redblue_body_check_query(
-	bodies text,
-	bodies_id name DEFAULT NULL,
-	bodies_geom name DEFAULT NULL,
-	body name DEFAULT NULL,
+CREATE FUNCTION redblue_solid_check_query(
+	solids text,
+	solids_id name DEFAULT NULL,
+	solids_geom name DEFAULT NULL,
+	solid name DEFAULT NULL,
 	face_tolerance float8 DEFAULT NULL)
-RETURNS SETOF redblue_body_report
-AS 'MODULE_PATHNAME', 'redblue_body_check_query'
+RETURNS SETOF redblue_solid_report
+AS 'MODULE_PATHNAME', 'redblue_solid_check_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
-COMMENT ON FUNCTION redblue_body_check_query IS
-'Returns the result of redblue_body_check for the rows of a query. The text is a single read-only SELECT (including WITH, VALUES and TABLE),
+COMMENT ON FUNCTION redblue_solid_check_query IS
+'Returns the result of redblue_solid_check for the rows of a query. The text is a single read-only SELECT (including WITH, VALUES and TABLE),
 which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and those of
-redblue_body_check.';
+redblue_solid_check.';
 
 -- ---- how many ----
 
@@ -2150,7 +2150,7 @@ COMMENT ON FUNCTION redblue_tetrahedralize_query IS
 
 CREATE TYPE redblue_refine_counts AS (
 	vertices bigint, tets bigint, faces bigint, segments bigint,
-	on_segments bigint, on_facets bigint, on_hull bigint, inside bigint, crossings bigint, regions bigint, bodies bigint,
+	on_segments bigint, on_facets bigint, on_hull bigint, inside bigint, crossings bigint, regions bigint, solids bigint,
 	bad bigint, bad_input bigint, bad_surface bigint, bad_full bigint, bad_fine bigint, rounds bigint,
 	read_ms float8, weld_ms float8, validate_ms float8, points_ms float8,
 	segments_ms float8, facets_ms float8, regions_ms float8, refine_ms float8, fill_ms float8);
@@ -2179,7 +2179,7 @@ CREATE FUNCTION redblue_refine(
 	sizes_id name DEFAULT NULL, sizes_geom name DEFAULT NULL, sizes_volume name DEFAULT NULL,
 	keep_surface boolean DEFAULT false,
 	max_points bigint DEFAULT NULL,
-	body name DEFAULT NULL,
+	solid name DEFAULT NULL,
 	on_bad text DEFAULT 'error')
 RETURNS redblue_refine_counts
 AS 'MODULE_PATHNAME', 'redblue_refine'
@@ -2194,10 +2194,10 @@ has all properties guaranteed by redblue_tetrahedralize, which redblue_mesh_chec
 (in degrees) of each tetrahedron; a vertex that was added on the convex hull, off all facets, has kind hull.
 Without facets, points and segments, refines the mesh stored in the tables: adds vertices, and replaces the other three tables, whose
 readers see the old mesh until the transaction ends; facet_id, polygon, segment_id, segment and region are preserved.
-body: a column of facets; all rows with the same value form a solid, and each solid is meshed separately, in parallel, into the same tables,
-which have a column body_id. A solid that cannot be meshed raises an error, that of the smallest such value; with on_bad => ''skip'' it is
+solid: a column of facets; all rows with the same value form a solid, and each solid is meshed separately, in parallel, into the same tables,
+which have a column solid_id. A solid that cannot be meshed raises an error, that of the smallest such value; with on_bad => ''skip'' it is
 skipped, as is a solid with a row that cannot be read, and a notice reports the number of skipped solids with reasons.
-Errors: 22023 invalid radius_edge, volume or max_points; 0A000 body together with sides other than facets, or refinement of an existing mesh
+Errors: 22023 invalid radius_edge, volume or max_points; 0A000 solid together with sides other than facets, or refinement of an existing mesh
 of several solids; 55000 existing mesh has faults; and those of redblue_tetrahedralize.';
 
 CREATE FUNCTION redblue_refine_query(
@@ -2219,7 +2219,7 @@ CREATE FUNCTION redblue_refine_query(
 	sizes_id name DEFAULT NULL, sizes_geom name DEFAULT NULL, sizes_volume name DEFAULT NULL,
 	keep_surface boolean DEFAULT false,
 	max_points bigint DEFAULT NULL,
-	body name DEFAULT NULL,
+	solid name DEFAULT NULL,
 	on_bad text DEFAULT 'error')
 RETURNS redblue_refine_counts
 AS 'MODULE_PATHNAME', 'redblue_refine_query'

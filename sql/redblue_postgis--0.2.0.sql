@@ -47,16 +47,16 @@ COMMENT ON FUNCTION redblue_distance IS
 'Returns the double nearest to the distance of two geometries (in units of their SRID), which is 0 only if they share a point, or null if one
 is empty. Otherwise like redblue_intersects.';
 
-CREATE FUNCTION redblue_inside(geom geometry, body geometry) RETURNS boolean
+CREATE FUNCTION redblue_inside(geom geometry, solid geometry) RETURNS boolean
 AS 'MODULE_PATHNAME', 'redblue_geometry_inside' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 20000 SUPPORT redblue_geometry_support;
 COMMENT ON FUNCTION redblue_inside IS
 'Returns true if a geometry lies in a solid, which is a closed surface with Z that does not intersect itself. The result is exact. Points,
 lines and surfaces that are not closed lie in the solid if none of their points is outside and some are not on the boundary (see
-redblue_points_in_bodies and redblue_segments_in_bodies); a closed surface is itself treated as a solid (see inside in redblue_body_pairs).
+redblue_points_in_solids and redblue_segments_in_solids); a closed surface is itself treated as a solid (see inside in redblue_solid_pairs).
 Returns false if one is empty. GiST, SP-GiST and BRIN indexes on geometry are used.
 Errors: 22023 invalid solid, different SRIDs or geometries without Z; and those of redblue_intersects.';
 
-CREATE FUNCTION redblue_position(geom geometry, body geometry) RETURNS text
+CREATE FUNCTION redblue_position(geom geometry, solid geometry) RETURNS text
 AS 'MODULE_PATHNAME', 'redblue_geometry_position' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 20000;
 COMMENT ON FUNCTION redblue_position IS
 'Describes the exact position of a point, line, surface or solid relative to a solid: inside (see redblue_inside: no point is outside, and

@@ -1,4 +1,4 @@
--- refinement: good tetrahedra of rows, of a mesh that is there, of many bodies
+-- refinement: good tetrahedra of rows, of a mesh that is there, of many solids
 \set SHOW_CONTEXT never
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS redblue;
@@ -37,7 +37,7 @@ SELECT max(radius_edge) > 5 AS bad FROM f_tets;
 CREATE TABLE counts AS SELECT * FROM redblue_refine('gem', 'g', 'dust');
 SELECT stage FROM redblue_last_run();
 SELECT detail ~ '^rounds: [1-9]\d*, cavities tried: [1-9]\d*, remaining bad tetrahedra: 0(; on the GPU: .*)?$' AS refine FROM redblue_last_run() WHERE stage = 'refine';
-SELECT bad, bad_input, bad_surface, bad_full, bad_fine, rounds > 0 AS rounds, crossings, regions, bodies, inside > 0 AS inside, on_segments + on_facets + on_hull + inside = vertices - 17 AS added FROM counts;
+SELECT bad, bad_input, bad_surface, bad_full, bad_fine, rounds > 0 AS rounds, crossings, regions, solids, inside > 0 AS inside, on_segments + on_facets + on_hull + inside = vertices - 17 AS added FROM counts;
 SELECT vertices = (SELECT count(*) FROM g_vertices) AS vertices, tets = (SELECT count(*) FROM g_tets) AS tets, faces = (SELECT count(*) FROM g_faces) AS faces, segments = (SELECT count(*) FROM g_segments) AS segments,
 	on_segments = (SELECT count(*) FROM g_vertices WHERE kind IN ('segment', 'edge')) AS on_segments, on_facets = (SELECT count(*) FROM g_vertices WHERE kind = 'facet') AS on_facets,
 	inside = (SELECT count(*) FROM g_vertices WHERE kind = 'inside') AS inside, fill_ms > 0 AS filled FROM counts;
@@ -179,49 +179,49 @@ SELECT tets > 0 AS tets FROM redblue_refine(mesh => 'seen', max_volume => 1);
 ALTER TABLE own_tets ADD radius_edge float8;
 SELECT max(volume) <= 1 AS small FROM tets('own');
 
--- bodies: thirty houses, whose rows come in any order
+-- solids: thirty houses, whose rows come in any order
 CREATE TABLE houses AS SELECT 12 * h + n AS id, 100 - h AS house, b.* FROM generate_series(1, 30) h, LATERAL box(2 * h, 0, 0, 2 * h + 1, 1 + h % 3, 1 + h % 7) b ORDER BY n, h;
-CREATE TABLE of_h AS SELECT * FROM redblue_refine('houses', 'h', body => 'house', max_volume => 0.25);
-SELECT bodies, regions, bad = bad_input + bad_fine AS because, crossings FROM of_h;
+CREATE TABLE of_h AS SELECT * FROM redblue_refine('houses', 'h', solid => 'house', max_volume => 0.25);
+SELECT solids, regions, bad = bad_input + bad_fine AS because, crossings FROM of_h;
 \d h_segments
 SELECT count(*), sum(found), bool_and(volume) AS volume FROM (SELECT h.house, count(*) AS found, abs(sum(t.volume) - (1 + (100 - h.house) % 3) * (1 + (100 - h.house) % 7)) < 1e-9 AS volume
 	FROM (SELECT DISTINCT house FROM houses) h CROSS JOIN LATERAL (SELECT sum(abs((b.x - a.x) * ((c.y - a.y) * (d.z - a.z) - (c.z - a.z) * (d.y - a.y)) - (b.y - a.y) * ((c.x - a.x) * (d.z - a.z) - (c.z - a.z) * (d.x - a.x)) + (b.z - a.z) * ((c.x - a.x) * (d.y - a.y) - (c.y - a.y) * (d.x - a.x))) / 6) AS volume
 		FROM h_tets t JOIN h_vertices a ON a.id = v1 JOIN h_vertices b ON b.id = v2 JOIN h_vertices c ON c.id = v3 JOIN h_vertices d ON d.id = v4
-		WHERE t.body_id = h.house AND a.body_id = h.house AND b.body_id = h.house AND c.body_id = h.house AND d.body_id = h.house) t GROUP BY 1) h;
+		WHERE t.solid_id = h.house AND a.solid_id = h.house AND b.solid_id = h.house AND c.solid_id = h.house AND d.solid_id = h.house) t GROUP BY 1) h;
 SELECT bad = (SELECT count(*) FROM tets('h') WHERE radius_edge > 2 OR volume > 0.25 * (1 + 1e-12)) AS bad, vertices > 240 AS more FROM of_h;
-SELECT count(*) FROM h_faces f JOIN houses h ON h.id = f.facet_id WHERE h.house <> f.body_id;
-SELECT count(*) - count(DISTINCT id) AS twice, count(DISTINCT body_id) FROM h_vertices;
-SELECT count(*) FROM (SELECT segment FROM h_segments GROUP BY 1 HAVING count(DISTINCT body_id) > 1) s;
+SELECT count(*) FROM h_faces f JOIN houses h ON h.id = f.facet_id WHERE h.house <> f.solid_id;
+SELECT count(*) - count(DISTINCT id) AS twice, count(DISTINCT solid_id) FROM h_vertices;
+SELECT count(*) FROM (SELECT segment FROM h_segments GROUP BY 1 HAVING count(DISTINCT solid_id) > 1) s;
 -- one of them is what it would be alone
-CREATE VIEW one_vertices AS SELECT * FROM h_vertices WHERE body_id = 83; CREATE VIEW one_tets AS SELECT * FROM h_tets WHERE body_id = 83; CREATE VIEW one_faces AS SELECT * FROM h_faces WHERE body_id = 83; CREATE VIEW one_segments AS SELECT * FROM h_segments WHERE body_id = 83;
+CREATE VIEW one_vertices AS SELECT * FROM h_vertices WHERE solid_id = 83; CREATE VIEW one_tets AS SELECT * FROM h_tets WHERE solid_id = 83; CREATE VIEW one_faces AS SELECT * FROM h_faces WHERE solid_id = 83; CREATE VIEW one_segments AS SELECT * FROM h_segments WHERE solid_id = 83;
 CREATE VIEW house AS SELECT * FROM houses WHERE house = 83;
 SELECT * FROM redblue_mesh_check('one', 'house');
-SELECT bodies FROM redblue_refine('house', 'alone', max_volume => 0.25);
+SELECT solids FROM redblue_refine('house', 'alone', max_volume => 0.25);
 SELECT (SELECT array_agg((x, y, z, kind, parent_id)::text ORDER BY id) FROM alone_vertices) = (SELECT array_agg((x, y, z, kind, parent_id)::text ORDER BY id) FROM one_vertices) AS vertices,
 	(SELECT array_agg((v1, v2, v3, v4, region, radius_edge, min_dihedral)::text ORDER BY id) FROM alone_tets) = (SELECT array_agg((v1 - v, v2 - v, v3 - v, v4 - v, region, radius_edge, min_dihedral)::text ORDER BY id) FROM one_tets, (SELECT min(id) - 1 AS v FROM one_vertices) v) AS tets,
 	(SELECT array_agg((facet_id, polygon)::text ORDER BY id) FROM alone_faces) = (SELECT array_agg((facet_id, polygon)::text ORDER BY id) FROM one_faces) AS faces;
--- several sizes; a table of one's own must know of bodies
+-- several sizes; a table of one's own must know of solids
 CREATE TABLE town_faces (LIKE own_faces);
-SELECT bodies FROM redblue_refine('houses', 'town', body => 'house', sizes => 'sizes');
-ALTER TABLE town_faces ADD body_id int;
-SELECT bodies FROM redblue_refine('houses', 'town', body => 'house', sizes => 'sizes');
-ALTER TABLE town_faces ALTER body_id TYPE bigint;
-SELECT bodies FROM redblue_refine_query('SELECT *, house::int2 AS "House" FROM houses', 'town', body => '"House"', sizes => 'TABLE sizes');
-SELECT count(DISTINCT body_id) FROM town_faces;
--- no rows, no bodies
-SELECT bodies, vertices, tets FROM redblue_refine_query('SELECT * FROM houses LIMIT 0', 'nobody', body => 'house');
--- an open one; ones of which no mesh can be made, by the id of the body
+SELECT solids FROM redblue_refine('houses', 'town', solid => 'house', sizes => 'sizes');
+ALTER TABLE town_faces ADD solid_id int;
+SELECT solids FROM redblue_refine('houses', 'town', solid => 'house', sizes => 'sizes');
+ALTER TABLE town_faces ALTER solid_id TYPE bigint;
+SELECT solids FROM redblue_refine_query('SELECT *, house::int2 AS "House" FROM houses', 'town', solid => '"House"', sizes => 'TABLE sizes');
+SELECT count(DISTINCT solid_id) FROM town_faces;
+-- no rows, no solids
+SELECT solids, vertices, tets FROM redblue_refine_query('SELECT * FROM houses LIMIT 0', 'nobody', solid => 'house');
+-- an open one; ones of which no mesh can be made, by the id of the solid
 DELETE FROM houses WHERE house = 90 AND n = 3;
-SELECT bodies, tets > 0 AS tets FROM redblue_refine('houses', 'open', body => 'house', radius_edge => NULL);
+SELECT solids, tets > 0 AS tets FROM redblue_refine('houses', 'open', solid => 'house', radius_edge => NULL);
 UPDATE houses SET bx = ax, by = ay, bz = az WHERE house = 95 AND n = 4;
 UPDATE houses SET az = az + 3 WHERE house IN (80, 85) AND n = 5;
 UPDATE houses SET id = 7 WHERE house = 80 AND n <= 6;
-SELECT bodies FROM redblue_refine('houses', 'bad', body => 'house');
-SELECT bodies FROM redblue_refine_query('SELECT * FROM houses WHERE house > 80', 'bad', body => 'house');
-SELECT bodies FROM redblue_refine_query('SELECT * FROM houses WHERE house > 85', 'bad', body => 'house');
-SELECT bodies, regions, tets > 0 AS tets FROM redblue_refine('houses', 'bad', body => 'house', on_bad => 'skip', radius_edge => 'infinity');
-SELECT count(DISTINCT body_id), count(*) FILTER (WHERE body_id IN (80, 85, 95)) AS bad FROM bad_vertices;
-SELECT bodies, vertices FROM redblue_refine_query('SELECT * FROM houses WHERE house IN (80, 85)', 'worse', body => 'house', on_bad => 'skip');
+SELECT solids FROM redblue_refine('houses', 'bad', solid => 'house');
+SELECT solids FROM redblue_refine_query('SELECT * FROM houses WHERE house > 80', 'bad', solid => 'house');
+SELECT solids FROM redblue_refine_query('SELECT * FROM houses WHERE house > 85', 'bad', solid => 'house');
+SELECT solids, regions, tets > 0 AS tets FROM redblue_refine('houses', 'bad', solid => 'house', on_bad => 'skip', radius_edge => 'infinity');
+SELECT count(DISTINCT solid_id), count(*) FILTER (WHERE solid_id IN (80, 85, 95)) AS bad FROM bad_vertices;
+SELECT solids, vertices FROM redblue_refine_query('SELECT * FROM houses WHERE house IN (80, 85)', 'worse', solid => 'house', on_bad => 'skip');
 
 -- what cannot be
 SELECT redblue_refine('gem');
@@ -234,7 +234,7 @@ SELECT redblue_refine('gem', 'x', max_volume => 'NaN');
 SELECT redblue_refine('gem', 'x', max_points => 0);
 SELECT redblue_refine('gem', 'x', max_points => 11);
 SELECT redblue_refine(mesh => 'f', max_points => 11);
-SELECT redblue_refine_query('SELECT *, id % 2 AS half FROM gem', 'x', body => 'half', max_points => 11);
+SELECT redblue_refine_query('SELECT *, id % 2 AS half FROM gem', 'x', solid => 'half', max_points => 11);
 SELECT redblue_refine('gem', 'x', sizes_volume => 'volume');
 SELECT redblue_refine('gem', 'x', on_bad => 'drop');
 SELECT redblue_refine('gem', 'x', keep => 'all');
@@ -247,13 +247,13 @@ SELECT redblue_refine('nested', 'x', sizes => 'points');
 SELECT redblue_refine_query('TABLE nested', 'x', sizes => 'SELECT id, x, y, z, id AS volume FROM points');
 SELECT redblue_refine_query('TABLE nested', 'x', sizes => $$SELECT 17 AS id, 1 AS x, 2 AS y, 3 AS z, 'NaN'::float8 AS volume$$);
 SELECT redblue_refine_query('TABLE nested', 'x', sizes => $$SELECT 17 AS id, 1 AS x, 'NaN'::float8 AS y, 3 AS z, 1 AS volume$$);
-SELECT redblue_refine('houses', 'x', body => 'nothing');
-SELECT redblue_refine('houses', 'x', body => 'ax');
-SELECT redblue_refine('houses', 'x', body => '');
-SELECT redblue_refine_query('SELECT *, nullif(house, 83) AS h FROM houses', 'x', body => 'h');
-SELECT redblue_refine('houses', 'x', body => 'house', points => 'points');
-SELECT redblue_refine('houses', 'x', body => 'house', holes => 'seeds');
-SELECT redblue_refine(points => 'points', mesh => 'x', body => 'house');
+SELECT redblue_refine('houses', 'x', solid => 'nothing');
+SELECT redblue_refine('houses', 'x', solid => 'ax');
+SELECT redblue_refine('houses', 'x', solid => '');
+SELECT redblue_refine_query('SELECT *, nullif(house, 83) AS h FROM houses', 'x', solid => 'h');
+SELECT redblue_refine('houses', 'x', solid => 'house', points => 'points');
+SELECT redblue_refine('houses', 'x', solid => 'house', holes => 'seeds');
+SELECT redblue_refine(points => 'points', mesh => 'x', solid => 'house');
 SELECT redblue_refine('gem', 'g');
 SELECT redblue_refine('gem', 'a.b.c');
 SELECT redblue_refine(mesh => 'nothing');
@@ -262,7 +262,7 @@ SELECT redblue_refine(mesh => 'nobody');
 SELECT redblue_refine(mesh => 'h');
 SELECT redblue_refine(mesh => 'm', holes => 'seeds');
 SELECT redblue_refine(mesh => 'm', regions => 'seeds');
-SELECT redblue_refine(mesh => 'm', body => 'house');
+SELECT redblue_refine(mesh => 'm', solid => 'house');
 SELECT redblue_refine_query('DELETE FROM gem', 'x');
 SELECT to_regclass('x_vertices');
 -- a mesh that has been changed

@@ -29,7 +29,7 @@ CREATE VIEW mesh AS SELECT id, ax, ay, az, bx, by, bz, cx, cy, cz, id / 2 AS who
 CREATE VIEW box AS SELECT id, ax AS lx, ay AS ly, az AS lz, bx AS hx, cy AS hy, cz AS hz, whole FROM red;
 CREATE VIEW blue_box AS SELECT id, ax AS lx, ay AS ly, az AS lz, bx AS hx, cy AS hy, cz AS hz, whole FROM blue;
 CREATE VIEW flat AS SELECT id, ax AS lx, ay AS ly, bx AS hx, cy AS hy, whole FROM red;
--- bodies: cubes of twelve triangles
+-- solids: cubes of twelve triangles
 CREATE TABLE cube AS SELECT row_number() OVER () AS id, b, x + (f[1] & 1) * 2.5 AS ax, y + (f[1] >> 1 & 1) * 2.5 AS ay, (f[1] >> 2) * 2.5 AS az, x + (f[2] & 1) * 2.5 AS bx, y + (f[2] >> 1 & 1) * 2.5 AS by, (f[2] >> 2) * 2.5 AS bz,
 	x + (f[3] & 1) * 2.5 AS cx, y + (f[3] >> 1 & 1) * 2.5 AS cy, (f[3] >> 2) * 2.5 AS cz
 	FROM (SELECT i AS b, i % 3 * 2.0 AS x, i / 3 * 2.0 AS y FROM generate_series(0, 8) i) a, (VALUES (ARRAY[0, 2, 1]), ('{1,2,3}'), ('{4,5,6}'), ('{5,7,6}'), ('{0,1,4}'), ('{1,5,4}'), ('{2,6,3}'), ('{3,6,7}'), ('{0,4,2}'), ('{2,4,6}'), ('{1,3,5}'), ('{3,7,5}')) v(f);
@@ -84,9 +84,9 @@ SELECT * FROM shared_out('redblue_triangle_self_pairs_within', $$'red', 0.75$$);
 SELECT * FROM shared_out('redblue_segment_triangle_pairs_within', $$'line', 'blue', 0.3$$);
 SELECT * FROM shared_out('redblue_segment_pairs_within', $$'map', 'street', 0.5$$, 'plane');
 SELECT * FROM shared_out('redblue_segment_self_pairs_within', $$'net', 0.125$$, 'plane');
-SELECT * FROM shared_out('redblue_points_in_bodies', $$'place', 'cube', body => 'b'$$);
-SELECT * FROM shared_out('redblue_segments_in_bodies', $$'line', 'cube', body => 'b'$$);
-SELECT * FROM shared_out('redblue_body_pairs', $$'cube', 'cube', red_body => 'b', blue_body => 'b'$$);
+SELECT * FROM shared_out('redblue_points_in_solids', $$'place', 'cube', solid => 'b'$$);
+SELECT * FROM shared_out('redblue_segments_in_solids', $$'line', 'cube', solid => 'b'$$);
+SELECT * FROM shared_out('redblue_solid_pairs', $$'cube', 'cube', red_solid => 'b', blue_solid => 'b'$$);
 -- objects of several rows
 SELECT * FROM shared_out('redblue_triangle_pairs', $$'red', 'blue', red_object => 'whole', blue_object => 'whole'$$);
 SELECT * FROM shared_out('redblue_triangle_pairs', $$'red', 'blue', blue_object => 'whole'$$, 'from_data');

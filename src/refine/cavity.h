@@ -29,7 +29,7 @@
 #define RB_WALK_STEPS 100000
 
 /* The workspace of a candidate */
-typedef struct rb_array_reserve
+typedef struct rb_workspace
 {
 	uint32_t *cells;
 	/*
@@ -50,7 +50,7 @@ typedef struct rb_array_reserve
 	uint32_t nwalls;
 	uint32_t nfirst;  /* Number of leading entries of walls that contain the point itself */
 	uint64_t seen[2]; /* Bloom filter in front of the linear search */
-} rb_array_reserve;
+} rb_workspace;
 
 RB_HOST_DEVICE uint32_t
 rb_room_hash(uint32_t cell)
@@ -61,7 +61,7 @@ rb_room_hash(uint32_t cell)
 }
 
 RB_HOST_DEVICE bool
-rb_room_has(const rb_array_reserve *room, uint32_t cell)
+rb_room_has(const rb_workspace *room, uint32_t cell)
 {
 	uint32_t h = rb_room_hash(cell), i;
 
@@ -83,7 +83,7 @@ rb_room_has(const rb_array_reserve *room, uint32_t cell)
 
 /* Returns the index of a cell that is in the workspace. */
 RB_HOST_DEVICE uint32_t
-rb_room_find(const rb_array_reserve *room, uint32_t cell)
+rb_room_find(const rb_workspace *room, uint32_t cell)
 {
 	uint32_t i;
 
@@ -105,8 +105,7 @@ rb_room_find(const rb_array_reserve *room, uint32_t cell)
  * workspace is full.
  */
 RB_HOST_DEVICE rb_verdict
-rb_room_add(const rb_cells *m, rb_array_reserve *room, const rb_refine_candidate *cand,
-			uint32_t cell)
+rb_room_add(const rb_cells *m, rb_workspace *room, const rb_refine_candidate *cand, uint32_t cell)
 {
 	uint32_t h = rb_room_hash(cell), i;
 
@@ -135,7 +134,7 @@ rb_room_add(const rb_cells *m, rb_array_reserve *room, const rb_refine_candidate
 
 /* Empties the hash table after use. */
 RB_HOST_DEVICE void
-rb_room_clear(rb_array_reserve *room)
+rb_room_clear(rb_workspace *room)
 {
 	uint32_t mask = 2 * room->cells_cap - 1, i, k;
 
@@ -153,7 +152,7 @@ rb_room_clear(rb_array_reserve *room)
 }
 
 RB_HOST_DEVICE bool
-rb_room_opens(const rb_array_reserve *room, uint32_t wall)
+rb_room_opens(const rb_workspace *room, uint32_t wall)
 {
 	uint32_t i;
 
@@ -164,7 +163,7 @@ rb_room_opens(const rb_array_reserve *room, uint32_t wall)
 }
 
 RB_HOST_DEVICE rb_verdict
-rb_room_open(rb_array_reserve *room, uint32_t wall)
+rb_room_open(rb_workspace *room, uint32_t wall)
 {
 	if (room->nwalls == room->walls_cap)
 		return RB_LARGE;
@@ -174,7 +173,7 @@ rb_room_open(rb_array_reserve *room, uint32_t wall)
 
 /* Returns true if the point lies on a facet because it is on one of its constrained faces. */
 RB_HOST_DEVICE bool
-rb_room_on_facet(const rb_cells *m, const rb_array_reserve *room, uint32_t facet)
+rb_room_on_facet(const rb_cells *m, const rb_workspace *room, uint32_t facet)
 {
 	uint32_t i;
 
@@ -206,7 +205,7 @@ rb_cell_holds(const rb_cells *m, rb_exact_env *env, uint32_t cell, const double 
  * point, 0 if not, or RB_UNSURE.
  */
 RB_HOST_DEVICE int
-rb_room_holds(const rb_cells *m, rb_exact_env *env, const rb_array_reserve *room, uint32_t cell,
+rb_room_holds(const rb_cells *m, rb_exact_env *env, const rb_workspace *room, uint32_t cell,
 			  const double *at)
 {
 	if (rb_cell_ghost(&m->cells[cell]) || rb_room_has(room, cell))
@@ -228,7 +227,7 @@ rb_grow_askew(rb_refine_candidate *cand)
 
 /* Adds the cells around what is split, and opens the constrained faces that the point is on. */
 RB_HOST_DEVICE rb_verdict
-rb_grow_seeds(const rb_cells *m, const rb_refine_candidate *cand, rb_array_reserve *room)
+rb_grow_seeds(const rb_cells *m, const rb_refine_candidate *cand, rb_workspace *room)
 {
 	uint32_t cell = rb_entry_cell(cand->entry), part = rb_entry_part(cand->entry);
 	rb_verdict verdict = rb_room_add(m, room, cand, cell);
@@ -261,7 +260,7 @@ rb_grow_seeds(const rb_cells *m, const rb_refine_candidate *cand, rb_array_reser
 /* Checks that the circumsphere of cell k, one of those around what is split, contains the point. */
 RB_HOST_DEVICE rb_verdict
 rb_grow_seed(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *cand,
-			 const rb_array_reserve *room, uint32_t k)
+			 const rb_workspace *room, uint32_t k)
 {
 	int holds;
 
@@ -272,8 +271,7 @@ rb_grow_seed(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *cand,
 }
 
 RB_HOST_DEVICE rb_verdict
-rb_grow_begin(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *cand,
-			  rb_array_reserve *room)
+rb_grow_begin(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *cand, rb_workspace *room)
 {
 	rb_verdict verdict = rb_grow_seeds(m, cand, room);
 	uint32_t k;
@@ -313,7 +311,7 @@ rb_grow_beyond(const rb_cells *m, uint32_t wall, uint32_t k, uint32_t *side)
  */
 RB_HOST_DEVICE int
 rb_grow_opens(const rb_cells *m, rb_exact_env *env, const rb_refine_candidate *cand,
-			  const rb_array_reserve *room, const uint32_t *side)
+			  const rb_workspace *room, const uint32_t *side)
 {
 	int holds = rb_room_holds(m, env, room, side[0], cand->at);
 
@@ -321,8 +319,8 @@ rb_grow_opens(const rb_cells *m, rb_exact_env *env, const rb_refine_candidate *c
 }
 
 RB_HOST_DEVICE rb_verdict
-rb_grow_open(const rb_cells *m, const rb_refine_candidate *cand, rb_array_reserve *room,
-			 uint32_t wall, const uint32_t *side)
+rb_grow_open(const rb_cells *m, const rb_refine_candidate *cand, rb_workspace *room, uint32_t wall,
+			 const uint32_t *side)
 {
 	rb_verdict verdict = rb_room_open(room, wall);
 	int s;
@@ -337,8 +335,8 @@ rb_grow_open(const rb_cells *m, const rb_refine_candidate *cand, rb_array_reserv
  * Opens the constrained face beyond edge k of an open one if both of its sides contain the point.
  */
 RB_HOST_DEVICE rb_verdict
-rb_grow_wall(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *cand,
-			 rb_array_reserve *room, uint32_t wall, uint32_t k)
+rb_grow_wall(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *cand, rb_workspace *room,
+			 uint32_t wall, uint32_t k)
 {
 	uint32_t side[2], beyond = rb_grow_beyond(m, wall, k, side);
 	int opens;
@@ -356,8 +354,7 @@ rb_grow_wall(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *cand,
  * constrained face lies in between.
  */
 RB_HOST_DEVICE rb_verdict
-rb_grow_cells(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *cand,
-			  rb_array_reserve *room)
+rb_grow_cells(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *cand, rb_workspace *room)
 {
 	uint32_t k, i;
 
@@ -407,7 +404,7 @@ rb_grow_cells(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *cand,
  * Returns true if the subsegment that is edge e of cell k would lie inside the cavity and vanish.
  */
 RB_HOST_DEVICE bool
-rb_grow_swallows(const rb_cells *m, const rb_array_reserve *room, uint32_t k, uint32_t e)
+rb_grow_swallows(const rb_cells *m, const rb_workspace *room, uint32_t k, uint32_t e)
 {
 	uint32_t start = room->cells[k];
 	rb_edge_ring ring = rb_ring_begin(m, start, e);
@@ -463,8 +460,8 @@ rb_grow_wall_in_way(const rb_cells *m, uint32_t cell, uint32_t i, rb_obstacle *o
  * then, since it causes no split.
  */
 RB_HOST_DEVICE void
-rb_grow_encroaches_at(const rb_cells *m, const rb_refine_candidate *cand,
-					  const rb_array_reserve *room, uint32_t k, rb_obstacle *o)
+rb_grow_encroaches_at(const rb_cells *m, const rb_refine_candidate *cand, const rb_workspace *room,
+					  uint32_t k, rb_obstacle *o)
 {
 	rb_what what = rb_entry_what(cand->entry);
 	const rb_cell *first = &m->cells[rb_entry_cell(cand->entry)];
@@ -505,7 +502,7 @@ rb_grow_encroaches_at(const rb_cells *m, const rb_refine_candidate *cand,
 }
 
 RB_HOST_DEVICE void
-rb_grow_encroaches(const rb_cells *m, const rb_refine_candidate *cand, const rb_array_reserve *room,
+rb_grow_encroaches(const rb_cells *m, const rb_refine_candidate *cand, const rb_workspace *room,
 				   rb_obstacle *o)
 {
 	uint32_t k;
@@ -526,7 +523,7 @@ rb_grow_encroaches(const rb_cells *m, const rb_refine_candidate *cand, const rb_
  */
 RB_HOST_DEVICE int
 rb_grow_folds(const rb_cells *m, rb_exact_env *env, const rb_refine_candidate *cand,
-			  const rb_array_reserve *room, uint32_t k, uint32_t i, uint32_t from)
+			  const rb_workspace *room, uint32_t k, uint32_t i, uint32_t from)
 {
 	const rb_cell *c = &m->cells[room->cells[k]];
 	uint32_t x = c->v[rb_cell_face_corner(i, (from + 1) % 3)];
@@ -665,7 +662,7 @@ rb_grow_straight(const rb_cells *m, const rb_refine_candidate *cand, const rb_ce
 /* Tests whether the boundary faces of the cavity at cell k are visible from the point inside. */
 RB_HOST_DEVICE rb_verdict
 rb_grow_sees_at(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *cand,
-				const rb_array_reserve *room, uint32_t k, rb_obstacle *o)
+				const rb_workspace *room, uint32_t k, rb_obstacle *o)
 {
 	bool on_facet = room->nfirst > 0 && rb_entry_askew(cand->entry) < RB_TRIES_ASKEW;
 	uint32_t cell = room->cells[k], i;
@@ -702,7 +699,7 @@ rb_grow_sees_at(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *cand,
  */
 RB_HOST_DEVICE rb_verdict
 rb_grow_folds_at(const rb_cells *m, rb_exact_env *env, const rb_refine_candidate *cand,
-				 const rb_array_reserve *room, uint32_t k, rb_obstacle *o)
+				 const rb_workspace *room, uint32_t k, rb_obstacle *o)
 {
 	uint32_t cell = room->cells[k], i, j;
 	const rb_cell *c = &m->cells[cell];
@@ -733,7 +730,7 @@ rb_grow_folds_at(const rb_cells *m, rb_exact_env *env, const rb_refine_candidate
 
 RB_HOST_DEVICE rb_verdict
 rb_grow_sees(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *cand,
-			 const rb_array_reserve *room, rb_obstacle *o)
+			 const rb_workspace *room, rb_obstacle *o)
 {
 	rb_verdict verdict = RB_READY;
 	uint32_t k;
@@ -830,7 +827,7 @@ rb_grow_check_claims(const rb_cells *m, rb_exact_env *env, const rb_refine_candi
 }
 
 RB_HOST_DEVICE rb_verdict
-rb_grow(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *cand, rb_array_reserve *room)
+rb_grow(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *cand, rb_workspace *room)
 {
 	rb_obstacle o;
 	rb_verdict verdict;

@@ -41,8 +41,8 @@ typedef struct need_counts
 /* State of one thread */
 typedef struct round_worker
 {
-	rb_array_reserve room;
-	rb_array_reserve large;
+	rb_workspace room;
+	rb_workspace large;
 	uint32_t small_cells[RB_ROOM_CELLS];
 	uint8_t small_rims[RB_ROOM_CELLS];
 	uint32_t small_walls[RB_ROOM_WALLS];
@@ -81,9 +81,9 @@ typedef struct rounds
 	size_t needs_cap;
 	need_counts *tallies; /* Tally of each block of new cells */
 	size_t tallies_cap;
-	rb_array_reserve huge; /* Workspace for cavities of any size */
-	bool protecting;       /* True if only subsegments are being split so far */
-	bool full;             /* True if max_points was reached */
+	rb_workspace huge; /* Workspace for cavities of any size */
+	bool protecting;   /* True if only subsegments are being split so far */
+	bool full;         /* True if max_points was reached */
 } rounds;
 
 /* ---- lists ---- */
@@ -276,7 +276,7 @@ do_make(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 /* Grows a cavity in the given workspace, and saves its cells if it is valid. */
 static void
 grow_cavity(rounds *s, round_worker *w, uint32_t number, rb_refine_candidate *cand,
-			rb_array_reserve *room)
+			rb_workspace *room)
 {
 	rb_exact_env env = exact_env(s);
 
@@ -302,7 +302,7 @@ grow_cavity(rounds *s, round_worker *w, uint32_t number, rb_refine_candidate *ca
 
 /* Allocates a workspace of at least that capacity, with a hash table. */
 static rb_status
-make_room(rb_context *ctx, rb_array_reserve *room, uint32_t cells, uint32_t walls)
+make_room(rb_context *ctx, rb_workspace *room, uint32_t cells, uint32_t walls)
 {
 	rb_status status;
 
@@ -324,7 +324,7 @@ make_room(rb_context *ctx, rb_array_reserve *room, uint32_t cells, uint32_t wall
 }
 
 static void
-free_room(rb_memory *memory, rb_array_reserve *room)
+free_room(rb_memory *memory, rb_workspace *room)
 {
 	rb_free(memory, (void **) &room->cells);
 	rb_free(memory, (void **) &room->rims);

@@ -7,8 +7,8 @@
 # how it does; higher numbers are the ground, without shade.
 #
 # A painter's picture: seen from a point, lit from above left, far triangles
-# first.  Among segments the red body is translucent, so that they are seen within
-# it: what is behind its front comes first, then the body as one layer, then the
+# first.  Among segments the red solid is translucent, so that they are seen within
+# it: what is behind its front comes first, then the solid as one layer, then the
 # rest.  It only shows; nothing here is exact.
 use strict;
 use warnings;
@@ -151,7 +151,7 @@ for my $face (@face)
 	  };
 }
 
-# the depth of the body's front, in squares of the screen
+# the depth of the solid's front, in squares of the screen
 my $square = 4;
 my %front;
 for my $face (@segment ? @visible : ())

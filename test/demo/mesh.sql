@@ -1,5 +1,5 @@
 \echo '-- The mine as tetrahedra: the ore body in a block of rock, and points all over the block, at which a model is to have values.'
-\echo '-- At its poles the body has triangles that shrank to a line.  These are no facets, and left out.'
+\echo '-- At its poles the solid has triangles that shrank to a line.  These are no facets, and left out.'
 CREATE TABLE surface AS
 WITH square AS (
 	SELECT side, CASE side WHEN 'x' THEN ARRAY[w * 10, u, v] WHEN 'y' THEN ARRAY[u, w * 5, v] ELSE ARRAY[u, v, w * 5] END AS a, CASE side WHEN 'x' THEN ARRAY[w * 10, u + 1, v] WHEN 'y' THEN ARRAY[u + 1, w * 5, v] ELSE ARRAY[u + 1, v, w * 5] END AS b,

@@ -5,7 +5,7 @@ WITH p AS (
 	FROM generate_series(0, 71) i, generate_series(0, 36) j,
 		LATERAL (SELECT radians(5.0 * i) AS u, radians(5.0 * j) AS v, CASE j WHEN 36 THEN 0 ELSE sin(radians(5.0 * j)) END AS s) angles,
 		LATERAL (SELECT 1 + s * (0.16 * sin(3 * u + 2 * v) + 0.10 * cos(5 * u - 3 * v) + 0.05 * sin(11 * u + 8 * v)) AS r) bumps,
-		LATERAL (SELECT 290 * r * s * cos(u) AS x, 150 * r * s * sin(u) AS y, 105 * r * cos(v) AS z) body)
+		LATERAL (SELECT 290 * r * s * cos(u) AS x, 150 * r * s * sin(u) AS y, 105 * r * cos(v) AS z) solid)
 SELECT row_number() OVER () AS id, t.*
 FROM p a JOIN p b ON b.i = (a.i + 1) % 72 AND b.j = a.j
 	JOIN p c ON c.i = b.i AND c.j = a.j + 1
@@ -22,16 +22,16 @@ WITH p AS (
 SELECT a.hole * 100 + a.n AS id, a.hole, a.n * 10 AS depth, a.x AS ax, a.y AS ay, a.z AS az, b.x AS bx, b.y AS by, b.z AS bz
 FROM p a JOIN p b ON b.hole = a.hole AND b.n = a.n + 1;
 
-\echo '-- Is the surface that of a body?  It is closed at both poles: the sine of half a turn is no zero in floating point, and was made one.'
-CREATE VIEW body AS SELECT 1 AS body, * FROM ore;
-SELECT * FROM redblue_body_check('body', body => 'body');
-\echo '-- Which pieces pierce the surface of the body?'
+\echo '-- Is the surface that of a solid?  It is closed at both poles: the sine of half a turn is no zero in floating point, and was made one.'
+CREATE VIEW solid AS SELECT 1 AS solid, * FROM ore;
+SELECT * FROM redblue_solid_check('solid', solid => 'solid');
+\echo '-- Which pieces pierce the surface of the solid?'
 CREATE TABLE pierced AS SELECT * FROM redblue_segment_triangle_pairs('piece', 'ore');
 SELECT * FROM redblue_last_run();
 SELECT (SELECT count(*) FROM piece) AS pieces, (SELECT count(*) FROM ore) AS triangles, count(*) AS pairs,
 	count(DISTINCT segment_id / 100) AS holes_in_ore FROM pierced;
 \echo '-- Metres of ore per hole.'
-CREATE TABLE in_ore AS SELECT * FROM redblue_segments_in_bodies('piece', 'body', body => 'body');
+CREATE TABLE in_ore AS SELECT * FROM redblue_segments_in_solids('piece', 'solid', solid => 'solid');
 SELECT hole, round(sum(length)::numeric, 2) AS metres, min(depth + round((10 * from_fraction)::numeric, 1)) AS from_depth, max(depth + round((10 * to_fraction)::numeric, 1)) AS to_depth
 FROM in_ore JOIN piece ON id = segment_id GROUP BY hole ORDER BY hole LIMIT 5;
 

@@ -16,7 +16,7 @@ CREATE UNIQUE INDEX ON t_indexed (qid);
 CREATE FUNCTION t_pairs() RETURNS TABLE (a bigint, b bigint, relation text) LANGUAGE plpgsql STABLE AS $$
 BEGIN
 	RAISE LOG 'the join of the live view runs';
-	RETURN QUERY SELECT * FROM redblue_body_pairs('building', 'building');
+	RETURN QUERY SELECT * FROM redblue_solid_pairs('building', 'building');
 END $$;
 CREATE VIEW t_live AS SELECT row_number() OVER (ORDER BY a, b)::int AS qid, p.a, p.b, geom FROM t_pairs() p JOIN building_map ON gid = p.a WHERE p.a < p.b;
 CREATE VIEW t_slow AS SELECT gid, geom FROM building_map, (SELECT pg_sleep(1) OFFSET 0) s;

@@ -1,4 +1,4 @@
-# Functions that tell more of a pair than its ids: contacts, distances, the nearest, bodies.  All
+# Functions that tell more of a pair than its ids: contacts, distances, the nearest, solids.  All
 # ways to the same answer give the same rows, a cancel takes effect at once, and a memory
 # limit is an error after which the session goes on.
 # run: once
@@ -16,9 +16,9 @@ load_volmesh($node, 'red', 12, 1, 0.2);
 load_volmesh($node, 'blue', 12, 2, 0.2, 0.31, 0.17, 0.23);
 $node->safe_psql('postgres', <<'SQL');
 SET redblue.duplicate_notice = off;
--- balls of triangles: body b of r rings and m meridians around (x, y, z)
+-- balls of triangles: solid b of r rings and m meridians around (x, y, z)
 CREATE FUNCTION ball(b int, r int, m int, x float8, y float8, z float8, radius float8)
-RETURNS TABLE (body int, ax float8, ay float8, az float8, bx float8, by float8, bz float8, cx float8, cy float8, cz float8) LANGUAGE sql AS $$
+RETURNS TABLE (solid int, ax float8, ay float8, az float8, bx float8, by float8, bz float8, cx float8, cy float8, cz float8) LANGUAGE sql AS $$
 	WITH p AS (SELECT i, j, x + radius * CASE WHEN i IN (0, r) THEN 0 ELSE sin(pi() * i / r) END * cos(2 * pi() * j / m) AS x,
 			y + radius * CASE WHEN i IN (0, r) THEN 0 ELSE sin(pi() * i / r) END * sin(2 * pi() * j / m) AS y, z + radius * cos(pi() * i / r) AS z
 		FROM generate_series(0, r) i, generate_series(0, m - 1) j)
@@ -44,14 +44,14 @@ my %call = (
 	'self intersections' => [ 'redblue_triangle_self_intersections', "'balls'", '' ],
 	'intersections of parts' => [ 'redblue_part_self_intersections', "'others'", ", mesh_object => 'id'" ],
 	within => [ 'redblue_triangle_pairs_within', "'red', 'blue'", ', 0.01' ],
-	'within, of objects' => [ 'redblue_triangle_pairs_within', "'balls', 'others'", ", 0.2, red_object => 'body', blue_object => 'body'" ],
+	'within, of objects' => [ 'redblue_triangle_pairs_within', "'balls', 'others'", ", 0.2, red_object => 'solid', blue_object => 'solid'" ],
 	'segments within' => [ 'redblue_segment_triangle_pairs_within', "'holes', 'balls'", ', 0.05' ],
 	nearest => [ 'redblue_triangle_nearest', "'others', 'balls'", ', 3' ],
-	'nearest objects' => [ 'redblue_triangle_nearest', "'others', 'balls'", ", 2, 0.5, red_object => 'body', blue_object => 'body'" ],
-	points => [ 'redblue_points_in_bodies', "'points', 'balls'", ", body => 'body'" ],
-	segments => [ 'redblue_segments_in_bodies', "'holes', 'balls'", ", body => 'body'" ],
-	relations => [ 'redblue_body_pairs', "'balls', 'others'", ", red_body => 'body', blue_body => 'body'" ],
-	check => [ 'redblue_body_check', "'balls'", ", body => 'body'" ]);
+	'nearest objects' => [ 'redblue_triangle_nearest', "'others', 'balls'", ", 2, 0.5, red_object => 'solid', blue_object => 'solid'" ],
+	points => [ 'redblue_points_in_solids', "'points', 'balls'", ", solid => 'solid'" ],
+	segments => [ 'redblue_segments_in_solids', "'holes', 'balls'", ", solid => 'solid'" ],
+	relations => [ 'redblue_solid_pairs', "'balls', 'others'", ", red_solid => 'solid', blue_solid => 'solid'" ],
+	check => [ 'redblue_solid_check', "'balls'", ", solid => 'solid'" ]);
 my %rows;
 for my $name (sort keys %call)
 {
@@ -91,11 +91,11 @@ SELECT count(*) FROM (SELECT red_id, min(distance) AS least FROM redblue_triangl
 	FULL JOIN (SELECT red_id, distance FROM redblue_triangle_nearest('others', 'balls', 1, 0.3)) n USING (red_id) WHERE least IS DISTINCT FROM distance
 SQL
 is($session->ask(<<'SQL'), 't', 'stretches inside have points inside');
-WITH s AS MATERIALIZED (SELECT segment_id, body_id, row_number() OVER (ORDER BY segment_id, body_id, from_fraction) AS n, ax + (bx - ax) * f AS x, ay + (by - ay) * f AS y, az + (bz - az) * f AS z
-	FROM (SELECT *, (from_fraction + to_fraction) / 2 AS f FROM redblue_segments_in_bodies('holes', 'balls', body => 'body') WHERE NOT on_boundary AND length > 0.01) t JOIN holes ON id = segment_id)
-SELECT count(*) > 1000 AND count(*) = (SELECT count(*) FROM s JOIN redblue_points_in_bodies_query('WITH s AS MATERIALIZED (SELECT segment_id, body_id, row_number() OVER (ORDER BY segment_id, body_id, from_fraction) AS n,
-		ax + (bx - ax) * f AS x, ay + (by - ay) * f AS y, az + (bz - az) * f AS z FROM (SELECT *, (from_fraction + to_fraction) / 2 AS f FROM redblue_segments_in_bodies(''holes'', ''balls'', body => ''body'')
-		WHERE NOT on_boundary AND length > 0.01) t JOIN holes ON id = segment_id) SELECT n AS id, x, y, z FROM s', 'TABLE balls', body => 'body') p ON p.point_id = s.n AND p.body_id = s.body_id AND p.side = 'inside') FROM s
+WITH s AS MATERIALIZED (SELECT segment_id, solid_id, row_number() OVER (ORDER BY segment_id, solid_id, from_fraction) AS n, ax + (bx - ax) * f AS x, ay + (by - ay) * f AS y, az + (bz - az) * f AS z
+	FROM (SELECT *, (from_fraction + to_fraction) / 2 AS f FROM redblue_segments_in_solids('holes', 'balls', solid => 'solid') WHERE NOT on_boundary AND length > 0.01) t JOIN holes ON id = segment_id)
+SELECT count(*) > 1000 AND count(*) = (SELECT count(*) FROM s JOIN redblue_points_in_solids_query('WITH s AS MATERIALIZED (SELECT segment_id, solid_id, row_number() OVER (ORDER BY segment_id, solid_id, from_fraction) AS n,
+		ax + (bx - ax) * f AS x, ay + (by - ay) * f AS y, az + (bz - az) * f AS z FROM (SELECT *, (from_fraction + to_fraction) / 2 AS f FROM redblue_segments_in_solids(''holes'', ''balls'', solid => ''solid'')
+		WHERE NOT on_boundary AND length > 0.01) t JOIN holes ON id = segment_id) SELECT n AS id, x, y, z FROM s', 'TABLE balls', solid => 'solid') p ON p.point_id = s.n AND p.solid_id = s.solid_id AND p.side = 'inside') FROM s
 SQL
 
 # ---- cancel ----
@@ -119,12 +119,12 @@ my %long = (
 	'pairs within' => "redblue_triangle_pairs_within('mesh', 'mesh', 0.5)",
 	nearest => "redblue_triangle_nearest('heap', 'heap', 1000)",
 	'the nearest of a mesh' => "redblue_triangle_nearest('mesh', 'mesh', 500)",
-	points => "redblue_points_in_bodies('dots', 'onion', body => 'body')",
-	segments => "redblue_segments_in_bodies('beams', 'onion', body => 'body')",
-	relations => "redblue_body_pairs('mesh', 'mesh', red_body => 'body', blue_body => 'body')",
-	'relations of an onion' => "redblue_body_pairs('onion', 'onion', red_body => 'body', blue_body => 'body')",
-	check => "redblue_body_check_query('SELECT m.* FROM mesh m, generate_series(1, 20)', body => 'body')",
-	'check of one' => "redblue_body_check_query('SELECT m.* FROM mesh m, generate_series(1, 8)', body => 'one')");
+	points => "redblue_points_in_solids('dots', 'onion', solid => 'solid')",
+	segments => "redblue_segments_in_solids('beams', 'onion', solid => 'solid')",
+	relations => "redblue_solid_pairs('mesh', 'mesh', red_solid => 'solid', blue_solid => 'solid')",
+	'relations of an onion' => "redblue_solid_pairs('onion', 'onion', red_solid => 'solid', blue_solid => 'solid')",
+	check => "redblue_solid_check_query('SELECT m.* FROM mesh m, generate_series(1, 20)', solid => 'solid')",
+	'check of one' => "redblue_solid_check_query('SELECT m.* FROM mesh m, generate_series(1, 8)', solid => 'one')");
 $session->ask('ALTER TABLE heap ADD one int DEFAULT 1; ALTER TABLE mesh ADD one int DEFAULT 1');
 my $watch = session($node);
 for my $name (sort keys %long)

@@ -1,4 +1,4 @@
-# Refinement: the same bits whatever happens, cancelled at once, memory, rights, sessions that refine one mesh; many bodies.
+# Refinement: the same bits whatever happens, cancelled at once, memory, rights, sessions that refine one mesh; many solids.
 # run: once
 use strict;
 use warnings;
@@ -64,7 +64,7 @@ cmp_ok($session->ask('SELECT max(radius_edge) FROM j_tets'), '<=', 2, 'nor is on
 
 # ---- the same bits ----
 
-my %way = ('of rows' => "'spot', 'd', max_volume => 0.001", 'of bodies' => "'houses', 'd', body => 'house', max_volume => 0.5", 'of points' => "points => 'few', mesh => 'd', keep => 'hull', max_points => 25000");
+my %way = ('of rows' => "'spot', 'd', max_volume => 0.001", 'of solids' => "'houses', 'd', solid => 'house', max_volume => 0.5", 'of points' => "points => 'few', mesh => 'd', keep => 'hull', max_points => 25000");
 for my $name (sort keys %way)
 {
 	my %digest;
@@ -89,7 +89,7 @@ my %query = (
 	'refining' => "SELECT tets FROM redblue_refine('spot', 'x', max_volume => 1e-9)",
 	'continuing' => "SELECT tets FROM redblue_refine(mesh => 'c', max_volume => 1)",
 	'reading sizes' => "SELECT tets FROM redblue_refine_query('TABLE gem', 'x', sizes => 'SELECT i AS id, 1 AS x, 2 AS y, 3 AS z, 1 AS volume FROM generate_series(1, 1000000000) i')",
-	'meshing bodies' => "SELECT tets FROM redblue_refine('town', 'x', body => 'house', max_volume => 0.01)");
+	'meshing solids' => "SELECT tets FROM redblue_refine('town', 'x', solid => 'house', max_volume => 0.01)");
 for my $name (sort keys %query)
 {
 	my $before = $session->ask("SELECT digest('c')");
@@ -103,7 +103,7 @@ is(backend_threads($session->{pid}), 1, 'nor a thread');
 my $rss = emptied_rss_kb($session);
 for my $i (1 .. 20)
 {
-	$session->ask("SET statement_timeout = " . (20 + 7 * $i) . ";\n$query{'meshing bodies'};\nSET statement_timeout = 0");
+	$session->ask("SET statement_timeout = " . (20 + 7 * $i) . ";\n$query{'meshing solids'};\nSET statement_timeout = 0");
 	# leaves a block, whose subtransaction ends with it
 	$session->ask("SET statement_timeout = " . (5 + 3 * $i) . ";\nDO \$\$ BEGIN PERFORM redblue_refine('spot', 'x', max_volume => 1e-9); EXCEPTION WHEN query_canceled THEN RAISE EXCEPTION 'it was %', sqlstate; END \$\$;\nSET statement_timeout = 0");
 }
@@ -113,7 +113,7 @@ is(backend_threads($session->{pid}), 1, 'and no thread more');
 
 # ---- progress ----
 
-for my $name ('meshing bodies', 'continuing')
+for my $name ('meshing solids', 'continuing')
 {
 	$session->send($query{$name});
 	my %seen;
@@ -122,12 +122,12 @@ for my $name ('meshing bodies', 'continuing')
 		my $row = $watch->ask("SELECT function, stage, total > 0 FROM redblue_progress WHERE pid = $session->{pid}");
 		$seen{$1} = 1 if $row =~ /^redblue_refine\|([^|]+)/;
 		$seen{total} = 1 if $row =~ /^redblue_refine\|tetrahedralize\|t/;
-		last if $session->ready || ($name eq 'meshing bodies' ? $seen{total} : $seen{check});
+		last if $session->ready || ($name eq 'meshing solids' ? $seen{total} : $seen{check});
 		sleep(0.005);
 	}
 	$watch->ask("SELECT pg_cancel_backend($session->{pid})");
 	$session->wait_for;
-	ok($name eq 'meshing bodies' ? $seen{tetrahedralize} && $seen{total} : $seen{check}, "progress while $name: " . join(', ', sort keys %seen));
+	ok($name eq 'meshing solids' ? $seen{tetrahedralize} && $seen{total} : $seen{check}, "progress while $name: " . join(', ', sort keys %seen));
 	$session->ask("SELECT drop_mesh('x')");
 }
 
@@ -135,8 +135,8 @@ for my $name ('meshing bodies', 'continuing')
 
 for my $limit ('1MB', '16MB', '64MB')
 {
-	my (undef, $err) = $session->ask("SET redblue.memory_limit = '$limit';\n$query{'meshing bodies'}");
-	like($err, qr/53200.*out of memory\nDETAIL: +The mesh needs about \d+ [kM]B, but redblue.memory_limit is/, "bodies: a limit of $limit");
+	my (undef, $err) = $session->ask("SET redblue.memory_limit = '$limit';\n$query{'meshing solids'}");
+	like($err, qr/53200.*out of memory\nDETAIL: +The mesh needs about \d+ [kM]B, but redblue.memory_limit is/, "solids: a limit of $limit");
 	(undef, $err) = $session->ask("SET redblue.memory_limit = '$limit';\n$query{'continuing'}");
 	like($err, qr/53200.*out of memory\nDETAIL: +The mesh needs about \d+ [kM]B, but redblue.memory_limit is/, "a mesh that is there: a limit of $limit");
 }
@@ -176,10 +176,10 @@ for my $name (sort keys %hard)
 	$session->ask("SELECT drop_mesh('x')");
 }
 
-# ---- bodies ----
+# ---- solids ----
 
-my $bad = $session->ask("SELECT bad FROM redblue_refine('houses', 'h', body => 'house')");
-is($session->ask("SELECT count(*), count(DISTINCT body_id) FROM h_faces") =~ /^\d+\|1000$/ ? 1 : 0, 1, 'a thousand houses');
+my $bad = $session->ask("SELECT bad FROM redblue_refine('houses', 'h', solid => 'house')");
+is($session->ask("SELECT count(*), count(DISTINCT solid_id) FROM h_faces") =~ /^\d+\|1000$/ ? 1 : 0, 1, 'a thousand houses');
 is($session->ask("SELECT count(*) FROM h_tets WHERE radius_edge > 2"), $bad, 'as many are bad as it says');
 like($session->ask("SELECT detail FROM redblue_last_run() WHERE stage = 'weld'"), qr/^12000 facets of 12000 triangles/, 'all are told of');
 is($session->ask("SELECT count(*) FROM redblue_last_run() WHERE stage IN ('refine', 'fill')"), 2, 'and the stages');
@@ -187,8 +187,8 @@ my $alone = 0;
 for my $house (1, 17, 500, 999, 1000)
 {
 	$session->ask("SELECT drop_mesh('o');\nSELECT tets FROM redblue_refine_query('SELECT * FROM houses WHERE house = $house', 'o')");
-	$alone++ if $session->ask("SELECT (SELECT md5(string_agg((x, y, z, kind, parent_id)::text, ',' ORDER BY id)) FROM o_vertices) = (SELECT md5(string_agg((x, y, z, kind, parent_id)::text, ',' ORDER BY id)) FROM h_vertices WHERE body_id = $house)
-		AND (SELECT md5(string_agg((radius_edge, min_dihedral, region)::text, ',' ORDER BY id)) FROM o_tets) = (SELECT md5(string_agg((radius_edge, min_dihedral, region)::text, ',' ORDER BY id)) FROM h_tets WHERE body_id = $house)") eq 't';
+	$alone++ if $session->ask("SELECT (SELECT md5(string_agg((x, y, z, kind, parent_id)::text, ',' ORDER BY id)) FROM o_vertices) = (SELECT md5(string_agg((x, y, z, kind, parent_id)::text, ',' ORDER BY id)) FROM h_vertices WHERE solid_id = $house)
+		AND (SELECT md5(string_agg((radius_edge, min_dihedral, region)::text, ',' ORDER BY id)) FROM o_tets) = (SELECT md5(string_agg((radius_edge, min_dihedral, region)::text, ',' ORDER BY id)) FROM h_tets WHERE solid_id = $house)") eq 't';
 }
 is($alone, 5, 'each is what it is alone');
 # many bad ones: the first by its id, whatever the threads do
@@ -198,11 +198,11 @@ for my $threads (1, 2, 8)
 {
 	for (1 .. 5)
 	{
-		(undef, $err) = $session->ask("SET redblue.threads = $threads;\nSELECT bodies FROM redblue_refine('ruins', 'x', body => 'house')");
+		(undef, $err) = $session->ask("SET redblue.threads = $threads;\nSELECT solids FROM redblue_refine('ruins', 'x', solid => 'house')");
 		$told{ $err =~ s/^psql:<stdin>:\d+: //mgr } = 1;
 	}
-	is($session->ask("SELECT bodies FROM redblue_refine('ruins', 'x', body => 'house', on_bad => 'skip')"), 857, 'others are made');
-	is($session->ask("SELECT count(DISTINCT body_id), count(*) FILTER (WHERE body_id % 7 = 3) FROM x_tets"), '857|0', 'and are there');
+	is($session->ask("SELECT solids FROM redblue_refine('ruins', 'x', solid => 'house', on_bad => 'skip')"), 857, 'others are made');
+	is($session->ask("SELECT count(DISTINCT solid_id), count(*) FILTER (WHERE solid_id % 7 = 3) FROM x_tets"), '857|0', 'and are there');
 	$session->ask("SELECT drop_mesh('x');\nRESET redblue.threads");
 }
 is(scalar(keys %told), 1, 'one error');

@@ -113,9 +113,9 @@ $s->ask("SELECT drop_mesh('m');\nSET redblue.backend = cpu;\nSELECT redblue_refi
 $s->ask("SELECT redblue_refine(mesh => 'm', max_volume => 0.0003)");
 is($s->ask("SELECT digest('m')"), $answer, 'the same bits');
 $s->ask("SELECT drop_mesh('m')");
-# bodies
-$s->ask("SET redblue.backend = cuda;\nSELECT redblue_refine_query('SELECT *, 1 AS body FROM box', 'm', body => 'body')");
-like(told(), qr/^cpu: \d threads?$/, 'bodies are made on the processor');
+# solids
+$s->ask("SET redblue.backend = cuda;\nSELECT redblue_refine_query('SELECT *, 1 AS solid FROM box', 'm', solid => 'solid')");
+like(told(), qr/^cpu: \d threads?$/, 'solids are made on the processor');
 $s->ask("SELECT drop_mesh('m');\nSET redblue.threads = 1");
 
 # ---- full, failed, gone ----

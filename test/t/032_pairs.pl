@@ -25,7 +25,7 @@ CREATE TABLE far AS SELECT id, ST_Translate(geom, 0, 0.5) AS geom FROM line;
 -- few faces, of which each overlaps most others
 CREATE TABLE pile AS SELECT k, ST_Collect(ST_MakePolygon(ST_MakeLine(ARRAY[p[1], p[2], p[3], p[1]]))) AS geom FROM (SELECT k, i, array_agg(ST_MakePoint((k * 7919 + i * 104729 + c * 1299709) % 1009 / 7.0, (k * 611953 + i * 15485863 + c * 7919) % 1013 / 7.0)) AS p
 	FROM generate_series(1, 2) k, generate_series(1, 60) i, generate_series(1, 3) c GROUP BY 1, 2) t GROUP BY 1;
--- a box: a body
+-- a box: a solid
 CREATE FUNCTION box(x float8, y float8, z float8, size float8) RETURNS geometry LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 SELECT ST_Translate(ST_Scale('POLYHEDRALSURFACE Z (((0 0 0, 0 1 0, 1 1 0, 1 0 0, 0 0 0)), ((0 0 1, 1 0 1, 1 1 1, 0 1 1, 0 0 1)), ((0 0 0, 1 0 0, 1 0 1, 0 0 1, 0 0 0)), ((1 0 0, 1 1 0, 1 1 1, 1 0 1, 1 0 0)), ((1 1 0, 0 1 0, 0 1 1, 1 1 1, 1 1 0)), ((0 1 0, 0 0 0, 0 0 1, 0 1 1, 0 1 0)))', size, size, size), x, y, z) $$;
 CREATE TABLE room AS SELECT i AS id, box(i * 0.5, i * 3, -1, 40) AS geom FROM generate_series(1, 200) i;
@@ -48,8 +48,8 @@ my %query = (
 	'a distance of two' => "SELECT redblue_distance(a.geom, ST_Translate(b.geom, 0, 0, 50 + i)) FROM large a, large b, generate_series(1, 100) i WHERE a.k = 1 AND b.k = 2",
 	'pairs one by one' => "SELECT count(*) FROM line a JOIN far b ON redblue_dwithin(a.geom, b.geom, 0.01)",
 	'distances one by one' => "SELECT sum(redblue_distance(a.geom, b.geom)) FROM line a, far b",
-	'bodies one by one' => "SELECT count(*) FROM line a JOIN room b ON redblue_inside(ST_Force3D(a.geom), b.geom), generate_series(1, 20)",
-	'a large body is looked at' => "SELECT count(redblue_inside('POINT Z (5 5 50)', ST_Collect(a.geom, ST_Translate(b.geom, 0, 0, 90 + i)))) FROM large a, large b, generate_series(1, 30) i WHERE a.k = 1 AND b.k = 2",
+	'solids one by one' => "SELECT count(*) FROM line a JOIN room b ON redblue_inside(ST_Force3D(a.geom), b.geom), generate_series(1, 20)",
+	'a large solid is looked at' => "SELECT count(redblue_inside('POINT Z (5 5 50)', ST_Collect(a.geom, ST_Translate(b.geom, 0, 0, 90 + i)))) FROM large a, large b, generate_series(1, 30) i WHERE a.k = 1 AND b.k = 2",
 	'a few faces are cut by each other' => "SELECT redblue_intersection(a.geom, b.geom) FROM pile a, pile b WHERE a.k = 1 AND b.k = 2",
 	'triangles' => "SELECT count(f.geom) FROM large, generate_series(1, 50), redblue_faces(geom) f");
 for my $name (sort keys %query)
@@ -95,7 +95,7 @@ $session->ask(different(1, 2000));
 $before = emptied_rss_kb($session);
 $session->ask(different(3000, 30000));
 $grown = emptied_rss_kb($session) - $before;
-cmp_ok($grown, '<', 2048, "30000 bodies of one statement leave nothing: $grown kB");
+cmp_ok($grown, '<', 2048, "30000 solids of one statement leave nothing: $grown kB");
 my $fresh = session($node);
 $fresh->ask("SELECT count(redblue_distance(ST_MakePoint(0, 0, i), ST_Translate(geom, 0, 0, i))) FROM large, generate_series(1, 30) i WHERE k = 1");
 my $peak = $fresh->ask("SELECT substring(pg_read_file('/proc/self/status') FROM 'VmHWM:\\s+(\\d+)')::int / 1024");
@@ -125,7 +125,7 @@ like($session->ask("SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SE
 	qr/Gather.*Parallel Seq Scan.*redblue_dwithin/s, 'a parallel plan');
 is($session->ask($near), $serial, 'has the same rows');
 my $within = "SELECT count(*), sum(id) FROM line WHERE redblue_inside(ST_Force3D(ST_StartPoint(geom)), box(0.5, 3, -1, 400))";
-like($session->ask("SET enable_seqscan = on; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; EXPLAIN (COSTS OFF) $within"), qr/Gather.*Parallel Seq Scan.*redblue_inside/s, 'a parallel plan of a body');
+like($session->ask("SET enable_seqscan = on; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; EXPLAIN (COSTS OFF) $within"), qr/Gather.*Parallel Seq Scan.*redblue_inside/s, 'a parallel plan of a solid');
 my $several = $session->ask($within);
 is($session->ask("SET max_parallel_workers_per_gather = 0; $within"), $several, 'has the same rows');
 my $pairs = "SELECT count(*), sum(l.id * r.id) FROM line l JOIN room r ON redblue_inside(ST_Force3D(ST_StartPoint(l.geom)), r.geom)";

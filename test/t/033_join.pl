@@ -35,7 +35,7 @@ CREATE TABLE far AS SELECT id, ST_Translate(geom, 0, 0.5) AS geom, repeat(md5(id
 -- a millisecond or so, in which nothing looks for interrupts
 CREATE FUNCTION hashed(int, int) RETURNS text LANGUAGE sql IMMUTABLE RETURN md5(lpad(($1 # $2)::text, 600000, 'x'));
 CREATE TABLE fan AS SELECT i AS id, ST_MakeLine(ST_MakePoint(i, -10000), ST_MakePoint(-i, 10000)) AS geom FROM generate_series(1, 6000) i;
--- a box: a body
+-- a box: a solid
 CREATE FUNCTION box(x float8, y float8, z float8, size float8) RETURNS geometry LANGUAGE sql IMMUTABLE AS $$
 SELECT ST_Translate(ST_Scale('POLYHEDRALSURFACE Z (((0 0 0, 0 1 0, 1 1 0, 1 0 0, 0 0 0)), ((0 0 1, 1 0 1, 1 1 1, 0 1 1, 0 0 1)), ((0 0 0, 1 0 0, 1 0 1, 0 0 1, 0 0 0)), ((1 0 0, 1 1 0, 1 1 1, 1 0 1, 1 0 0)), ((1 1 0, 0 1 0, 0 1 1, 1 1 1, 1 1 0)), ((0 1 0, 0 0 0, 0 0 1, 0 1 1, 0 1 0)))', size, size, size), x, y, z) $$;
 -- one around the middle of a line of way
@@ -75,8 +75,8 @@ my %waits = (
 	'DELETE of partitions where none' => ["DELETE FROM place p WHERE NOT EXISTS (SELECT FROM way w WHERE redblue_intersects(p.geom, w.geom) AND (p.id, p.kind) <> (w.id, w.kind))", 'SELECT id, kind, part FROM place ORDER BY id'],
 	'MERGE' => [$merge ? "MERGE INTO place p USING way w ON redblue_intersects(p.geom, w.geom) WHEN MATCHED AND p.kind < 2 THEN UPDATE SET kind = p.kind + 10 * w.id WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT VALUES (100 + w.id, 0, w.kind)" : "DELETE FROM place p USING way w WHERE redblue_intersects(p.geom, w.geom)", 'SELECT id, kind, part FROM place ORDER BY id'],
 	'whole rows' => ["SELECT s, w.kind, p, p.tableoid::regclass, s.ctid = s.ctid AND w.xmin IS NOT NULL FROM spot s JOIN way w ON redblue_intersects(s.geom, w.geom) LEFT JOIN place p ON redblue_intersects(p.geom, w.geom) AND (p.id, p.kind) = (s.id, s.kind) ORDER BY s.id, w.id FOR UPDATE OF s, w", 'SELECT 1'],
-	'bodies' => ["SELECT s.id, s.kind, w.id FROM spot s JOIN way w ON redblue_inside(ST_Force3D(s.geom), around(w.geom)) ORDER BY s.id, w.id FOR UPDATE OF s", 'SELECT 1'],
-	'DELETE of what is in no body' => ["DELETE FROM spot s WHERE NOT EXISTS (SELECT FROM way w WHERE redblue_inside(ST_Force3D(s.geom), around(w.geom)) AND w.kind + s.kind < 3)", 'SELECT id, kind FROM spot ORDER BY id'],
+	'solids' => ["SELECT s.id, s.kind, w.id FROM spot s JOIN way w ON redblue_inside(ST_Force3D(s.geom), around(w.geom)) ORDER BY s.id, w.id FOR UPDATE OF s", 'SELECT 1'],
+	'DELETE of what is in no solid' => ["DELETE FROM spot s WHERE NOT EXISTS (SELECT FROM way w WHERE redblue_inside(ST_Force3D(s.geom), around(w.geom)) AND w.kind + s.kind < 3)", 'SELECT id, kind FROM spot ORDER BY id'],
 	'three of them' => ["SELECT s.id, s.kind, w.id, v.id FROM spot s JOIN way w ON redblue_intersects(s.geom, w.geom) JOIN way v ON redblue_dwithin(s.geom, v.geom, 1) ORDER BY s.id, w.id, v.id FOR UPDATE OF s, w", 'SELECT 1']);
 # as if place were spot
 my $fill = 'INSERT INTO spot SELECT i, i % 3, ST_MakePoint(i, 0) FROM generate_series(1, 10) i; INSERT INTO way SELECT i, i % 2, ST_MakeLine(ST_MakePoint(i, -1), ST_MakePoint(i, 1)) FROM generate_series(1, 10) i; INSERT INTO place SELECT i, i % 2, i % 3, ST_MakePoint(i, 0) FROM generate_series(1, 10) i';
@@ -130,7 +130,7 @@ $session->ask('ROLLBACK');
 my %query = (
 	'reading' => "SELECT count(*) FROM (SELECT l.id, geom FROM line l, generate_series(1, 20)) a JOIN far b ON redblue_intersects(a.geom, b.geom)",
 	'joining' => "SELECT count(*) FROM line a JOIN far b ON redblue_dwithin(a.geom, b.geom, 40) AND a.id < 0 - b.id",
-	'bodies' => "SELECT count(*) FROM (SELECT l.id, geom FROM line l, generate_series(1, 10)) a JOIN room b ON redblue_inside(a.geom, b.geom)",
+	'solids' => "SELECT count(*) FROM (SELECT l.id, geom FROM line l, generate_series(1, 10)) a JOIN room b ON redblue_inside(a.geom, b.geom)",
 	'handing out' => "SELECT count(*) FROM fan a JOIN fan b ON redblue_intersects(a.geom, b.geom)",
 	'what is slow is asked' => "SELECT count(*) FROM fan a JOIN fan b ON redblue_intersects(a.geom, b.geom) AND hashed(a.id, b.id) = 'x'",
 	'rows that are not wanted' => "SELECT count(*) FROM fan a WHERE NOT EXISTS (SELECT FROM fan b WHERE redblue_intersects(a.geom, b.geom) AND a.id + b.id < 0)",

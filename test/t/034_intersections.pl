@@ -1,4 +1,4 @@
-# redblue_postgis: intersections of all pairs of two tables, and what lies in bodies, cancelled, short of memory, and of tables that are kept.
+# redblue_postgis: intersections of all pairs of two tables, and what lies in solids, cancelled, short of memory, and of tables that are kept.
 use strict;
 use warnings;
 use FindBin;
@@ -22,7 +22,7 @@ CREATE TABLE red AS SELECT face AS id, face / 50 AS building, f.geom FROM large,
 CREATE TABLE blue AS SELECT face AS id, face / 7 AS part, f.geom FROM large, redblue_faces(geom) f WHERE id = 2;
 -- one line of many pieces, whose fractions are sums of roots
 CREATE TABLE hole AS SELECT i AS id, ST_MakeLine(ARRAY(SELECT ST_MakePoint(300 * (x * 17 % 101) / 101.0, 300 * (x * i % 97) / 97.0, x % 5 - 1) FROM generate_series(1, 3000) x)) AS geom FROM generate_series(1, 20) i;
--- a body of n^2 columns: a wave above, its image below, and walls between them
+-- a solid of n^2 columns: a wave above, its image below, and walls between them
 CREATE FUNCTION block(n int) RETURNS geometry LANGUAGE sql AS $$
 WITH corner AS (SELECT i, j, format('%s %s %s', i, j, (i * 7 + j * 3) % 4) AS top, format('%s %s %s', i, j, -9 - (i * 7 + j * 3) % 4) AS low FROM generate_series(0, n) i, generate_series(0, n) j),
 rim AS (SELECT * FROM corner WHERE i IN (0, n) OR j IN (0, n)),
@@ -52,8 +52,8 @@ my %query = (
 	'few parts that are cut by each other' => "SELECT count(geom) FROM redblue_triangle_intersections('pile', 'pile')",
 	'one large pair' => "SELECT count(geom) FROM redblue_triangle_intersections_query('SELECT * FROM large WHERE id = 1', 'SELECT * FROM large WHERE id = 2')",
 	'a set in the select list' => "SELECT count(i) FROM (SELECT redblue_triangle_intersections('red', 'blue') AS i OFFSET 0) t",
-	'a body that is looked at' => "SELECT count(*) FROM generate_series(1, 50), block WHERE redblue_inside('POINT Z (5.5 5.5 -2)', geom)",
-	'lines in a body' => "SELECT count(*) FROM hole h, block b, generate_series(1, 50) i WHERE redblue_inside(ST_Translate(h.geom, 0, 0, i * 1e-9), b.geom) AND b.id = 1",
+	'a solid that is looked at' => "SELECT count(*) FROM generate_series(1, 50), block WHERE redblue_inside('POINT Z (5.5 5.5 -2)', geom)",
+	'lines in a solid' => "SELECT count(*) FROM hole h, block b, generate_series(1, 50) i WHERE redblue_inside(ST_Translate(h.geom, 0, 0, i * 1e-9), b.geom) AND b.id = 1",
 	'surfaces of a mesh' => "SELECT count(m) FROM generate_series(1, 20) i, redblue_mesh_to_geometry(left('fine', i + 4)) m",
 	'fractions' => "SELECT sum(to_fraction) FROM redblue_segment_triangle_intersections('hole', 'red', triangles_object => 'building')");
 for my $name (sort keys %query)
@@ -63,7 +63,7 @@ for my $name (sort keys %query)
 
 is($session->ask("SELECT redblue_inside('POINT Z (5.5 5.5 -2)', geom), redblue_inside('POINT Z (5.5 5.5 -200)', geom) FROM block WHERE id = 1"), 't|f', 'and the session answers');
 ($out, $err) = $session->ask("SET redblue.memory_limit = '20MB'; SELECT redblue_inside('POINT Z (5.5 5.5 -2)', geom) FROM block WHERE id = 1");
-like($err, qr/53200.*redblue_inside: out of memory.*redblue.memory_limit is 20480 kB/s, 'no room for a body');
+like($err, qr/53200.*redblue_inside: out of memory.*redblue.memory_limit is 20480 kB/s, 'no room for a solid');
 $session->ask('RESET redblue.memory_limit');
 
 # ---- memory: what has no room at once is joined slice by slice ----

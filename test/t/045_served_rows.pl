@@ -30,12 +30,12 @@ CREATE TABLE there.box2 AS SELECT id, name, $box FROM there.blue;
 CREATE TABLE there.point AS SELECT g::int8 AS id, 'point ' || g AS name, 0.37 * g AS x, 0.5 AS y, 0.25 AS z FROM generate_series(1, 40) g;
 CREATE TABLE there.beam AS SELECT g::int8 AS id, -1.0::float8 AS ax, 0.1 * g AS ay, 0.3::float8 AS az, 9.0::float8 AS bx, 0.1 * g AS by, 0.6::float8 AS bz FROM generate_series(1, 9) g;
 -- cubes, each of which overlaps with the next one
-CREATE TABLE there.wall AS SELECT (12 * n + t.id)::int8 AS id, n::int8 AS body,
+CREATE TABLE there.wall AS SELECT (12 * n + t.id)::int8 AS id, n::int8 AS solid,
 	0.75 * n + t.ax AS ax, t.ay::float8, t.az::float8, 0.75 * n + t.bx AS bx, t.by::float8, t.bz::float8, 0.75 * n + t.cx AS cx, t.cy::float8, t.cz::float8
 FROM generate_series(0, 9) n, (VALUES (1, 0,0,0, 0,1,0, 1,1,0), (2, 0,0,0, 1,1,0, 1,0,0), (3, 0,0,1, 1,0,1, 1,1,1), (4, 0,0,1, 1,1,1, 0,1,1),
 	(5, 0,0,0, 1,0,0, 1,0,1), (6, 0,0,0, 1,0,1, 0,0,1), (7, 0,1,0, 0,1,1, 1,1,1), (8, 0,1,0, 1,1,1, 1,1,0),
 	(9, 0,0,0, 0,0,1, 0,1,1), (10, 0,0,0, 0,1,1, 0,1,0), (11, 1,0,0, 1,1,0, 1,1,1), (12, 1,0,0, 1,1,1, 1,0,1)) t (id, ax, ay, az, bx, by, bz, cx, cy, cz);
-CREATE TABLE there.cube AS SELECT * FROM there.wall WHERE body = 0;
+CREATE TABLE there.cube AS SELECT * FROM there.wall WHERE solid = 0;
 SQL
 $node->safe_psql('postgres', <<'SQL') if $postgis;
 CREATE TABLE there.g_red AS SELECT id, ST_MakePolygon(ST_MakeLine(ARRAY[ST_MakePoint(ax, ay, az), ST_MakePoint(bx, by, bz), ST_MakePoint(cx, cy, cz), ST_MakePoint(ax, ay, az)])) AS geom FROM there.red;
@@ -97,12 +97,12 @@ push @calls, rows_of("redblue_triangle_self_intersections('S.red')"), rows_of("r
   "SELECT count(DISTINCT red_id) || ' ' || count(*) FROM redblue_triangle_pairs('S.red', 'S.blue')",
   "SELECT count(*) FROM S.red WHERE EXISTS (SELECT FROM redblue_triangle_pairs('S.red', 'S.blue') WHERE red_id = id)",
   rows_of("redblue_tiles('S.red', 'S.blue', 4)"), rows_of("redblue_triangle_pairs_by_key('S.red', 'S.blue', 'name', 'name') AS (a text, b text)"),
-  rows_of("redblue_points_in_bodies('S.point', 'S.wall', body => 'body')"), rows_of("redblue_segments_in_bodies('S.beam', 'S.wall', body => 'body')"),
-  rows_of("redblue_body_pairs('S.wall', 'S.wall', red_body => 'body', blue_body => 'body')"), rows_of("redblue_body_check('S.wall', body => 'body')"),
+  rows_of("redblue_points_in_solids('S.point', 'S.wall', solid => 'solid')"), rows_of("redblue_segments_in_solids('S.beam', 'S.wall', solid => 'solid')"),
+  rows_of("redblue_solid_pairs('S.wall', 'S.wall', red_solid => 'solid', blue_solid => 'solid')"), rows_of("redblue_solid_check('S.wall', solid => 'solid')"),
   "SELECT count(*) || ' ' || count(DISTINCT region) FROM redblue_tetrahedra('S.cube')", "SELECT count(*) || ' ' || count(DISTINCT region) FROM redblue_tetrahedra('S.cube', points => 'S.point', keep => 'hull')",
   "BEGIN; SELECT tets FROM redblue_tetrahedralize('S.cube', 'mesh_of_test'); SELECT count(*) FROM redblue_mesh_check('mesh_of_test', 'S.cube'); ROLLBACK",
   "BEGIN; SELECT tets > 0 FROM redblue_refine('S.cube', 'mesh_of_test', max_volume => 0.1); ROLLBACK",
-  "BEGIN; SELECT tets FROM redblue_refine('S.wall', 'mesh_of_test', body => 'body'); ROLLBACK";
+  "BEGIN; SELECT tets FROM redblue_refine('S.wall', 'mesh_of_test', solid => 'solid'); ROLLBACK";
 push @calls, "SELECT count(*) FROM S.g_red r JOIN S.g_blue b ON redblue_intersects(r.geom, b.geom)", "SELECT sum(r.id) FROM S.g_red r JOIN S.g_blue b ON redblue_dwithin(r.geom, b.geom, 0.5)",
   "SELECT count(*) FROM S.g_red r, S.g_blue b WHERE redblue_crosses(r.geom, b.geom) AND r.id < 100", rows_of("redblue_triangle_pairs('S.g_red', 'S.g_blue')"),
   rows_of("redblue_triangle_intersections('S.g_red', 'S.g_blue')"), rows_of("redblue_box_pairs('S.g_red', 'S.g_blue')")
@@ -126,7 +126,7 @@ sub compare
 		my $got = $session->ask(call_on($call, 'here'));
 		push @empty, "$call: $expected" if $expected =~ /^(0?|0 )$|ERROR/;
 		push @differ, call_on($call, 'here') . ": $got, not $expected" if $got ne $expected;
-		next unless $call =~ /(redblue_\w+)\(('S\.\w+')/ && $call !~ /BEGIN|by_key|_tiles|body|_tetra/;
+		next unless $call =~ /(redblue_\w+)\(('S\.\w+')/ && $call !~ /BEGIN|by_key|_tiles|solid|_tetra/;
 		(my $query = $call) =~ s/(redblue_\w+)\(/$1_query(/;
 		$query =~ s/'S\.(\w+)'/'SELECT * FROM S.$1'/g;
 		$got = $session->ask(call_on($query, 'here'));
@@ -153,7 +153,7 @@ $node->safe_psql('postgres', "INSERT INTO here.$_ SELECT * FROM there.$_") for @
 $node->safe_psql('postgres', "VACUUM ANALYZE here.$_") for @tables;
 copy_tables('masked', 'id = -id', 'true');
 copy_tables('filtered', 'id = id', 'id > 5');
-compare('mask', 'masked', '', grep { !/EXISTS|r\.id|body|mesh_of_test/ } @calls);
+compare('mask', 'masked', '', grep { !/EXISTS|r\.id|solid|mesh_of_test/ } @calls);
 compare('filter', 'filtered', '', @calls[ 0 .. $pairs_of_ids - 1 ]);
 compare('off', 'there', '', @calls);
 

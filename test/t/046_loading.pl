@@ -50,10 +50,10 @@ sub load_city
 	my ($out, $err) = ('', '');
 	for (@recipe)
 	{
-		my ($kind, $body) = @$_[ 1, 2 ];
-		$body =~ s/'2\.2'/'$lod'/g;
+		my ($kind, $solid) = @$_[ 1, 2 ];
+		$solid =~ s/'2\.2'/'$lod'/g;
 		# as it is pasted into psql: an error stops nothing
-		my (undef, $said, $complaint) = $kind eq 'sql' ? run_block($kind, "\\set ON_ERROR_STOP 0\n$body") : run_block($kind, $body);
+		my (undef, $said, $complaint) = $kind eq 'sql' ? run_block($kind, "\\set ON_ERROR_STOP 0\n$solid") : run_block($kind, $solid);
 		$out .= $said;
 		$err .= $complaint;
 	}
@@ -108,21 +108,21 @@ like($out, qr/^ SolitaryVegetationObject +\| Solid +\| +1 \| +2 \| +12$/m, 'two 
 like($out, qr/^ TINRelief +\| CompositeSurface +\| +1 \| +1 \| +6$/m, 'a composite surface');
 like($err, qr/not loaded: geometries of points or lines: 2, objects without a face of lod 2\.2: 2, faces of fewer than 3 corners: 2\n/, 'what was left out is counted');
 unlike($err, qr/ERROR/, 'no error');
-is($node->safe_psql('every', 'SELECT object, body, count(DISTINCT shell) FROM city_face WHERE shell IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2'),
-	"room|2|2\nroom|3|1\ntree|5|1\ntree|6|1\ntwins|7|1\ntwins|8|1", 'each solid is a body');
+is($node->safe_psql('every', 'SELECT object, solid, count(DISTINCT shell) FROM city_face WHERE shell IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2'),
+	"room|2|2\nroom|3|1\ntree|5|1\ntree|6|1\ntwins|7|1\ntwins|8|1", 'each solid is a solid');
 is($node->safe_psql('every', "SELECT DISTINCT building FROM city_face WHERE object = 'room'"), 'halls', 'a room is of the building above its part, not of the group');
 is($node->safe_psql('every', 'SELECT object, surface, count(*) FROM city_face WHERE surface IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2'),
 	"room|CeilingSurface|6\nroom|InteriorWallSurface|6\ntwins|RoofSurface|1\ntwins|WallSurface|4", 'what a surface is, by solid and shell');
-is($node->safe_psql('every', 'SELECT id, faces FROM redblue_body_check(\'city_face\', body => \'body\') WHERE closed AND oriented AND self_intersections = 0 ORDER BY 1'),
-	"2|12\n3|6\n4|6\n5|6\n6|6\n7|6\n8|6", 'all closed ones are bodies, and turned as the file turns them');
+is($node->safe_psql('every', 'SELECT id, faces FROM redblue_solid_check(\'city_face\', solid => \'solid\') WHERE closed AND oriented AND self_intersections = 0 ORDER BY 1'),
+	"2|12\n3|6\n4|6\n5|6\n6|6\n7|6\n8|6", 'all closed ones are solids, and turned as the file turns them');
 is($node->safe_psql('every', <<'SQL'), "1|2\n3|3\n4|5\n5|8", 'points inside: not in the cavity, nor in the hole of a surface');
-SELECT * FROM (SELECT point_id, body_id FROM redblue_points_in_bodies_query(
+SELECT * FROM (SELECT point_id, solid_id FROM redblue_points_in_solids_query(
 	'SELECT * FROM (VALUES (1, 1010.5::float8, 2000.5::float8, 0.5::float8), (2, 1011.5, 2001.5, 1.5), (3, 1020.5, 2000.5, 0.5),
 		(4, 1053.5, 2000.5, 6), (5, 1001.5, 2000.5, 0.5)) p (id, x, y, z)',
-	'SELECT body, geom FROM city_face WHERE body <> 1', body => 'body')) p ORDER BY 1
+	'SELECT solid, geom FROM city_face WHERE solid <> 1', solid => 'solid')) p ORDER BY 1
 SQL
 is($node->safe_psql('every', "SELECT round(ST_Area(geom) * 100), ST_NRings(geom), ST_SRID(geom) FROM city_face WHERE object = 'plate'"), '800|2|7415', 'a hole; the SRID of the file');
-is($node->safe_psql('every', "SELECT ST_3DExtent(geom) FROM city_face WHERE object = 'tree' AND body = 5"), 'BOX3D(1051 2000 5,1057 2006 11)', 'an instance is turned, scaled and moved');
+is($node->safe_psql('every', "SELECT ST_3DExtent(geom) FROM city_face WHERE object = 'tree' AND solid = 5"), 'BOX3D(1051 2000 5,1057 2006 11)', 'an instance is turned, scaled and moved');
 
 # ---- version 1.0: lod is a number, no transform, no reference system ----
 

@@ -41,7 +41,7 @@ sub page_folder
 	chdir $folder or die "$folder: $!";
 	return unless grep { $_ eq 'ogr2ogr' } page_programs();
 	my @of_wkt = qw(-oo GEOM_POSSIBLE_NAMES=wkt -oo KEEP_GEOM_COLUMNS=NO -a_srs EPSG:25832);
-	system('ogr2ogr', '-f', 'ESRI Shapefile', 'bodies.shp', 'bodies.csv', @of_wkt, qw(-lco SHPT=MULTIPATCH)) == 0 or die 'ogr2ogr made no shapefile';
+	system('ogr2ogr', '-f', 'ESRI Shapefile', 'solids.shp', 'solids.csv', @of_wkt, qw(-lco SHPT=MULTIPATCH)) == 0 or die 'ogr2ogr made no shapefile';
 	# (its warning: that there are surfaces in a GeoPackage is not in its standard)
 	system('ogr2ogr', '--config', 'CPL_LOG', '/dev/null', '-f', 'GPKG', 'quarter.gpkg', 'quarter.csv', '-nln', 'building', @of_wkt) == 0 or die 'ogr2ogr made no GeoPackage';
 	return;

@@ -399,7 +399,7 @@ rb_body_reason(const rb_body_report *report, char text[RB_BODY_REASON])
 	if (report->together)
 		append_sentence(text,
 						"The rows form closed surfaces together. If each row is a face, name the "
-						"column that identifies the solids: body => '...'.");
+						"column that identifies the solids: solid => '...'.");
 	if (report->self_intersections > 0)
 		describe_crossing(text, report);
 }

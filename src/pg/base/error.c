@@ -28,7 +28,7 @@ raise_bad_body(const char *function, const rb_error *error)
 	const uint64 side = error->limit & RB_SOLID_SIDE;
 	const char *name = side == RB_SOLID_OF_RED    ? "red"
 					   : side == RB_SOLID_OF_BLUE ? "blue"
-												  : "bodies";
+												  : "solids";
 
 	ereport(
 		ERROR,
@@ -38,8 +38,8 @@ raise_bad_body(const char *function, const rb_error *error)
 		 error->limit & RB_SOLID_TOGETHER
 			 ? errhint("The rows of %s form closed surfaces together. If each row is a face, "
 					   "name the column that identifies the solids: %s => '...'.",
-					   name, side == RB_SOLID_OF_SOLIDS ? "body" : psprintf("%s_body", name))
-			 : errhint("Use redblue_body_check for a report on all rows, or on_bad => 'skip' to "
+					   name, side == RB_SOLID_OF_SOLIDS ? "solid" : psprintf("%s_solid", name))
+			 : errhint("Use redblue_solid_check for a report on all rows, or on_bad => 'skip' to "
 					   "skip invalid solids.")));
 	pg_unreachable();
 }

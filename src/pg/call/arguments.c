@@ -87,7 +87,7 @@ static const char *
 argument_name(const side_arguments *c, int what)
 {
 	const char *suffix = what == ARGUMENT_ID && c->join->keys                     ? "key"
-						 : what == ARGUMENT_OBJECT && rb_join_has_bodies(c->join) ? "body"
+						 : what == ARGUMENT_OBJECT && rb_join_has_bodies(c->join) ? "solid"
 																				  : suffixes[what];
 
 	if (what == ARGUMENT_OBJECT && is_one_body(c->join))

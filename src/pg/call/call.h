@@ -19,17 +19,17 @@ typedef enum rb_result
 	RB_RESULT_PARTS,      /* id, part1, part2, dimension */
 	RB_RESULT_DISTANCES,  /* red_id, blue_id, distance */
 	RB_RESULT_NEAREST,    /* red_id, blue_id, distance */
-	RB_RESULT_SIDES,      /* point_id, body_id, side */
-	RB_RESULT_STRETCHES,  /* segment_id, body_id, from_fraction, to_fraction, length, on_boundary */
-	RB_RESULT_RELATIONS,  /* red_id, blue_id, relation */
-	RB_RESULT_BODIES,     /* id, faces, closed, oriented, self_intersections, reason */
-	RB_RESULT_COUNT,      /* Number of pairs, not a set */
-	RB_RESULT_COUNTS,     /* red_id, pairs */
-	RB_RESULT_HITS,       /* red_id */
-	RB_RESULT_GROUPS,     /* red_id, blue_ids */
-	RB_RESULT_BLOCKS,     /* n, red, blue as packed bytes */
-	RB_RESULT_SHAPES,     /* red_id, blue_id, geom */
-	RB_RESULT_SPANS       /* segment_id, triangle_id, geom, from_fraction, to_fraction, fractions */
+	RB_RESULT_SIDES,      /* point_id, solid_id, side */
+	RB_RESULT_STRETCHES, /* segment_id, solid_id, from_fraction, to_fraction, length, on_boundary */
+	RB_RESULT_RELATIONS, /* red_id, blue_id, relation */
+	RB_RESULT_BODIES,    /* id, faces, closed, oriented, self_intersections, reason */
+	RB_RESULT_COUNT,     /* Number of pairs, not a set */
+	RB_RESULT_COUNTS,    /* red_id, pairs */
+	RB_RESULT_HITS,      /* red_id */
+	RB_RESULT_GROUPS,    /* red_id, blue_ids */
+	RB_RESULT_BLOCKS,    /* n, red, blue as packed bytes */
+	RB_RESULT_SHAPES,    /* red_id, blue_id, geom */
+	RB_RESULT_SPANS      /* segment_id, triangle_id, geom, from_fraction, to_fraction, fractions */
 } rb_result;
 
 /*

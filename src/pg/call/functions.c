@@ -46,15 +46,15 @@
 	  "segments", RB_TRIANGLE3, "triangles")                                                       \
 	X(redblue_segment_pairs_within, RB_RESULT_DISTANCES, RB_WITHIN, RB_SEGMENT2, "red",            \
 	  RB_SEGMENT2, "blue")                                                                         \
-	X(redblue_points_in_bodies, RB_RESULT_SIDES, RB_RAY_PARITY, RB_POINT3, "points", RB_TRIANGLE3, \
-	  "bodies")                                                                                    \
+	X(redblue_points_in_solids, RB_RESULT_SIDES, RB_RAY_PARITY, RB_POINT3, "points", RB_TRIANGLE3, \
+	  "solids")                                                                                    \
 	X(redblue_triangle_nearest, RB_RESULT_NEAREST, RB_NEAREST, RB_TRIANGLE3, "red", RB_TRIANGLE3,  \
 	  "blue")                                                                                      \
-	X(redblue_body_pairs, RB_RESULT_RELATIONS, RB_RELATION, RB_TRIANGLE3, "red", RB_TRIANGLE3,     \
+	X(redblue_solid_pairs, RB_RESULT_RELATIONS, RB_RELATION, RB_TRIANGLE3, "red", RB_TRIANGLE3,    \
 	  "blue")                                                                                      \
-	X(redblue_segments_in_bodies, RB_RESULT_STRETCHES, RB_INSIDE, RB_SEGMENT3, "segments",         \
-	  RB_TRIANGLE3, "bodies")                                                                      \
-	X(redblue_body_check, RB_RESULT_BODIES, RB_VALIDITY, RB_TRIANGLE3, "bodies", RB_TRIANGLE3,     \
+	X(redblue_segments_in_solids, RB_RESULT_STRETCHES, RB_INSIDE, RB_SEGMENT3, "segments",         \
+	  RB_TRIANGLE3, "solids")                                                                      \
+	X(redblue_solid_check, RB_RESULT_BODIES, RB_VALIDITY, RB_TRIANGLE3, "solids", RB_TRIANGLE3,    \
 	  NULL)                                                                                        \
 	X(redblue_segment_self_pairs_within, RB_RESULT_DISTANCES, RB_WITHIN, RB_SEGMENT2, "lines",     \
 	  RB_SEGMENT2, NULL)

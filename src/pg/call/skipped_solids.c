@@ -138,7 +138,7 @@ add_reasons(rb_reasons *r, const rb_join_run *run, int side)
 		rb_reasons_add(r, rb_refusal_name(s->refused[i].fault), 1);
 }
 
-/* Returns a call that checks a side, as in "redblue_body_check('building', body => 'part')". */
+/* Returns a call that checks a side, as in "redblue_solid_check('building', solid => 'part')". */
 static char *
 check_call(const rb_source *source)
 {
@@ -146,13 +146,13 @@ check_call(const rb_source *source)
 
 	initStringInfo(&text);
 	if (source->query)
-		appendStringInfoString(&text, "redblue_body_check_query('...'");
+		appendStringInfoString(&text, "redblue_solid_check_query('...'");
 	else
-		appendStringInfo(&text, "redblue_body_check(%s",
+		appendStringInfo(&text, "redblue_solid_check(%s",
 						 quote_literal_cstr(DatumGetCString(
 							 DirectFunctionCall1(regclassout, ObjectIdGetDatum(source->relid)))));
 	if (source->object_name != NULL)
-		appendStringInfo(&text, ", body => %s", quote_literal_cstr(source->object_name));
+		appendStringInfo(&text, ", solid => %s", quote_literal_cstr(source->object_name));
 	if (source->face_tolerance >= 0)
 		appendStringInfo(&text, ", face_tolerance => %s",
 						 float8out_internal(source->face_tolerance));

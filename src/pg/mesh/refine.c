@@ -79,7 +79,7 @@ check_body(const rb_meshing_call *call)
 	for (int i = RB_MESH_POINTS; call->by_body && i < RB_MESH_GIVEN; i++)
 		if (call->at[i] >= 0)
 			ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-							errmsg("%s: argument \"body\" cannot be combined with argument \"%s\"",
+							errmsg("%s: argument \"solid\" cannot be combined with argument \"%s\"",
 								   call->function, names[i]),
 							errhint("Omit that argument, or mesh each solid in a separate call.")));
 }
@@ -129,10 +129,10 @@ read_call(rb_meshing_call *call, const char *function, bool query, const Nullabl
 	rb_meshing_call_max_points(call, &args[ARG_MAX_POINTS]);
 	call->options.keep_surface =
 		!args[ARG_KEEP_SURFACE].isnull && DatumGetBool(args[ARG_KEEP_SURFACE].value);
-	require_side(call, args, ARG_BODY, "body", 0, "facets");
+	require_side(call, args, ARG_BODY, "solid", 0, "facets");
 	require_side(call, args, ARG_REGIONS_VOLUME, "regions_volume", 4, "regions");
 	require_side(call, args, ARG_SIZES_VOLUME, "sizes_volume", ARG_SIZES, "sizes");
-	rb_meshing_call_number(call, RB_MESH_BODY, "body", &args[ARG_BODY]);
+	rb_meshing_call_number(call, RB_MESH_BODY, "solid", &args[ARG_BODY]);
 	rb_meshing_call_number(call, RB_MESH_REGION_VOLUME, "regions_volume",
 						   &args[ARG_REGIONS_VOLUME]);
 	rb_meshing_call_number(call, RB_MESH_SIZE, "sizes_volume", &args[ARG_SIZES_VOLUME]);

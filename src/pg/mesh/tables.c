@@ -7,7 +7,7 @@
  *	name_faces		id, v1, v2, v3, facet_id, polygon
  *	name_segments	id, v1, v2, segment_id, facet_id, segment
  *
- * If there is a mesh for each of several solids, each table also has a column body_id.
+ * If there is a mesh for each of several solids, each table also has a column solid_id.
  *
  * Missing tables are created where CREATE TABLE would create them: in the schema of the name or,
  * without one, in the first schema of the search path. Existing tables must be empty and have these
@@ -44,10 +44,10 @@ static const char *const suffix_of[RB_MESH_TABLES] = {
 };
 
 #define NEEDED RB_COLUMN_NEEDED
-#define BODY_ID                                     \
-	{"body_id", INT8OID, false, RB_COLUMN_OF_BODY}, \
-	{                                               \
-		NULL, InvalidOid, false, NEEDED             \
+#define BODY_ID                                      \
+	{"solid_id", INT8OID, false, RB_COLUMN_OF_BODY}, \
+	{                                                \
+		NULL, InvalidOid, false, NEEDED              \
 	}
 
 /* The columns for solids come last. */
@@ -431,13 +431,13 @@ rb_meshing_tables_continue(rb_meshing_table *tables, const char *function, const
 
 		if (rel->rd_rel->relpersistence != RELPERSISTENCE_TEMP)
 			PreventCommandIfReadOnly(psprintf("%s()", function));
-		if (get_attnum(t->relid, "body_id") > 0)
+		if (get_attnum(t->relid, "solid_id") > 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("%s: mesh \"%s\" consists of several solids and cannot be refined",
 							function, mesh),
-					 errdetail("Table %s has a column \"body_id\".", t->quoted),
-					 errhint("Build it again from its facets, with argument body.")));
+					 errdetail("Table %s has a column \"solid_id\".", t->quoted),
+					 errhint("Build it again from its facets, with argument solid.")));
 		find_columns(t, rel, ACL_INSERT, function);
 		relation_close(rel, NoLock);
 	}

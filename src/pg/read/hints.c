@@ -100,7 +100,7 @@ const char *
 rb_source_argument(const rb_source *source, const char *what)
 {
 	if (source->body && strcmp(what, "object") == 0)
-		return "body";
+		return "solid";
 	return source->keep ? what : psprintf("%s_%s", source->side, what);
 }
 

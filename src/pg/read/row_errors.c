@@ -230,7 +230,7 @@ function_for_type(const rb_receiver *r, int type)
 				   : psprintf("  For lines against surfaces, use redblue_segment_triangle_%s.",
 							  function + 17);
 	if (strncmp(function, "redblue_triangle_", 17) == 0 && points)
-		return "  For points in solids, use redblue_points_in_bodies.";
+		return "  For points in solids, use redblue_points_in_solids.";
 	if (r->source->kind == RB_SEGMENT2 && points)
 		return "  For points, use redblue_box_pairs.";
 	return "";
@@ -245,8 +245,8 @@ way_to_other_types(const rb_receiver *r, const rb_geometry_info *info)
 {
 	if (r->source->what != NULL)
 		return "";
-	if (strstr(r->source->function, "_in_bodies") != NULL)
-		return "  Check the order of the arguments: bodies come last.";
+	if (strstr(r->source->function, "_in_solids") != NULL)
+		return "  Check the order of the arguments: solids come last.";
 	if (strcmp(r->source->side, "segments") == 0 || strcmp(r->source->side, "triangles") == 0)
 		return "  Check the order of the arguments: segments come first, then triangles.";
 	return info != NULL ? function_for_type(r, info->bad_type) : "";

@@ -3,8 +3,8 @@
  *	  Implements redblue_inside and redblue_position, which test whether a geometry lies in a solid,
  *	  or how it lies relative to it.
  *
- *	points, lines	as in redblue_points_in_bodies and redblue_segments_in_bodies, for all parts
- *	surfaces		as in redblue_body_pairs if closed, else by testing all points of the surface
+ *	points, lines	as in redblue_points_in_solids and redblue_segments_in_solids, for all parts
+ *	surfaces		as in redblue_solid_pairs if closed, else by testing all points of the surface
  *
  * A solid is prepared, and above all checked for validity, only once while its value is cached
  * (operand.c).
@@ -56,7 +56,7 @@ rb_raise_no_body(const char *function, bool first, const char *row, const char *
 					row != NULL ? errdetail("It is the geometry of %s. %s", row, reason)
 								: errdetail("%s", reason),
 					errhint("The geometry must be a closed surface that does not intersect itself. "
-							"Use redblue_body_check for a report on all rows of a table.")));
+							"Use redblue_solid_check for a report on all rows of a table.")));
 	pg_unreachable();
 }
 

@@ -4,8 +4,8 @@ SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS postgis;
 CREATE EXTENSION IF NOT EXISTS redblue;
 RESET client_min_messages;
-CREATE SCHEMA postgis_body_check;
-SET search_path = postgis_body_check, public;
+CREATE SCHEMA postgis_solid_check;
+SET search_path = postgis_solid_check, public;
 -- a block of 2 x 2 x 2 whose corner is at (x, 0, 0), with another bottom or with faces more
 CREATE FUNCTION block(x int, bottom text DEFAULT '((0 0 0,0 2 0,2 2 0,2 0 0,0 0 0))', more text DEFAULT '', head text DEFAULT 'POLYHEDRALSURFACE Z') RETURNS geometry LANGUAGE sql IMMUTABLE AS $$
 	SELECT ST_Translate((head || ' (' || bottom || ',((0 0 2,2 0 2,2 2 2,0 2 2,0 0 2)),((0 0 0,2 0 0,2 0 2,0 0 2,0 0 0)),((2 0 0,2 2 0,2 2 2,2 0 2,2 0 0)),((2 2 0,0 2 0,0 2 2,2 2 2,2 2 0)),((0 2 0,0 0 0,0 0 2,0 2 2,0 2 0))' || more || ')')::geometry, x, 0, 0) $$;
@@ -35,78 +35,78 @@ INSERT INTO blocks VALUES
 	(904, 'another SRID', ST_SetSRID(block(180), 7415)),
 	(905, 'nothing', NULL),
 	(906, 'empty', 'POLYHEDRALSURFACE Z EMPTY');
-SELECT r.id, what, faces, closed, oriented, self_intersections AS si, valid, code, x, y, z FROM redblue_body_check('blocks', face_tolerance => 0.01) r JOIN blocks USING (id) ORDER BY id;
-SELECT id, reason FROM redblue_body_check('blocks', face_tolerance => 0.01) WHERE NOT valid ORDER BY id;
+SELECT r.id, what, faces, closed, oriented, self_intersections AS si, valid, code, x, y, z FROM redblue_solid_check('blocks', face_tolerance => 0.01) r JOIN blocks USING (id) ORDER BY id;
+SELECT id, reason FROM redblue_solid_check('blocks', face_tolerance => 0.01) WHERE NOT valid ORDER BY id;
 -- without a tolerance a face may be bent, but not have one corner above another
-SELECT id, valid, code, reason FROM redblue_body_check_query('SELECT * FROM blocks WHERE id IN (203, 204)') ORDER BY id;
-SELECT (SELECT count(*) FROM redblue_body_check('blocks', face_tolerance => 0.01)) AS rows, (SELECT count(*) FROM redblue_body_check_query('TABLE blocks', face_tolerance => 0.01)) AS of_query,
-	(SELECT count(*) FROM (SELECT redblue_body_check('blocks', face_tolerance => 0.01) OFFSET 0) s) AS of_function, (SELECT count(geom) - 1 FROM blocks) AS geometries;
+SELECT id, valid, code, reason FROM redblue_solid_check_query('SELECT * FROM blocks WHERE id IN (203, 204)') ORDER BY id;
+SELECT (SELECT count(*) FROM redblue_solid_check('blocks', face_tolerance => 0.01)) AS rows, (SELECT count(*) FROM redblue_solid_check_query('TABLE blocks', face_tolerance => 0.01)) AS of_query,
+	(SELECT count(*) FROM (SELECT redblue_solid_check('blocks', face_tolerance => 0.01) OFFSET 0) s) AS of_function, (SELECT count(geom) - 1 FROM blocks) AS geometries;
 -- wherever the bad rows are; only bad ones; none
-SELECT n, (SELECT string_agg(id || CASE WHEN valid THEN ' good' ELSE ' bad' END, ', ' ORDER BY id) FROM redblue_body_check_query(format('SELECT row_number() OVER (ORDER BY k) AS id, CASE WHEN k & %s > 0 THEN bad.geom ELSE good.geom END AS geom FROM unnest(ARRAY[1, 2, 4]) k, blocks good, blocks bad WHERE good.id = 1 AND bad.id = 104', n)))
+SELECT n, (SELECT string_agg(id || CASE WHEN valid THEN ' good' ELSE ' bad' END, ', ' ORDER BY id) FROM redblue_solid_check_query(format('SELECT row_number() OVER (ORDER BY k) AS id, CASE WHEN k & %s > 0 THEN bad.geom ELSE good.geom END AS geom FROM unnest(ARRAY[1, 2, 4]) k, blocks good, blocks bad WHERE good.id = 1 AND bad.id = 104', n)))
 	FROM generate_series(0, 7) n;
-SELECT count(*) FROM redblue_body_check_query('SELECT * FROM blocks WHERE id = 0');
+SELECT count(*) FROM redblue_solid_check_query('SELECT * FROM blocks WHERE id = 0');
 -- with a nested loop that repeats it, and with parallel workers
 SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_material = off;
-SELECT n, count(*), sum(code) FROM generate_series(1, 3) n LEFT JOIN redblue_body_check('blocks', face_tolerance => 0.01) ON id % 3 = n % 3 GROUP BY n ORDER BY n;
+SELECT n, count(*), sum(code) FROM generate_series(1, 3) n LEFT JOIN redblue_solid_check('blocks', face_tolerance => 0.01) ON id % 3 = n % 3 GROUP BY n ORDER BY n;
 RESET enable_hashjoin; RESET enable_mergejoin; RESET enable_material;
 
--- rows are the faces of bodies
-CREATE TABLE faces AS SELECT row_number() OVER () AS id, b.id AS body, (d).geom FROM blocks b, ST_Dump(b.geom) d WHERE b.id IN (1, 104, 302, 307, 900) AND (d).geom IS NOT NULL;
-SELECT id, faces, valid, code, reason FROM redblue_body_check('faces', body => 'body') ORDER BY id;
+-- rows are the faces of solids
+CREATE TABLE faces AS SELECT row_number() OVER () AS id, b.id AS solid, (d).geom FROM blocks b, ST_Dump(b.geom) d WHERE b.id IN (1, 104, 302, 307, 900) AND (d).geom IS NOT NULL;
+SELECT id, faces, valid, code, reason FROM redblue_solid_check('faces', solid => 'solid') ORDER BY id;
 INSERT INTO faces VALUES (100, NULL, (SELECT geom FROM faces LIMIT 1)), (101, 1, 'POLYGON Z ((9 9 9,9 9 NaN,9 8 9,8 8 8,9 9 9))');
-SELECT id, faces, valid, code, reason FROM redblue_body_check('faces', body => 'body') ORDER BY id, reason;
+SELECT id, faces, valid, code, reason FROM redblue_solid_check('faces', solid => 'solid') ORDER BY id, reason;
 
--- a forgotten column of bodies
-CREATE TABLE walls AS SELECT row_number() OVER () AS id, geom FROM faces WHERE body = 1 AND id < 100;
+-- a forgotten column of solids
+CREATE TABLE walls AS SELECT row_number() OVER () AS id, geom FROM faces WHERE solid = 1 AND id < 100;
 CREATE TABLE spots (id int, x float8, y float8, z float8);
 INSERT INTO spots VALUES (1, 1, 1, 1), (2, 111, 0.5, 0.5), (3, 121, 1, 1), (4, 1, 1, 2);
 \set VERBOSITY default
-SELECT count(*) FROM redblue_points_in_bodies('spots', 'walls');
-SELECT count(*) FROM redblue_body_pairs('walls', 'walls');
-SELECT reason FROM redblue_body_check('walls') WHERE id = 1;
-SELECT reason FROM redblue_body_check_query('SELECT * FROM walls WHERE id < 6') WHERE id = 1;
+SELECT count(*) FROM redblue_points_in_solids('spots', 'walls');
+SELECT count(*) FROM redblue_solid_pairs('walls', 'walls');
+SELECT reason FROM redblue_solid_check('walls') WHERE id = 1;
+SELECT reason FROM redblue_solid_check_query('SELECT * FROM walls WHERE id < 6') WHERE id = 1;
 
 -- a ring that runs back over itself, five centimetres from its plane: no ring has the edge that is odd, so corners are named
-SELECT id, code, x, y, z, reason FROM redblue_body_check_query($$SELECT 1 AS id, block(0, '((0 0 0,0 2 0,2 2 0,2 0 0,1 0 0.05,0 0 0))') AS geom UNION ALL
+SELECT id, code, x, y, z, reason FROM redblue_solid_check_query($$SELECT 1 AS id, block(0, '((0 0 0,0 2 0,2 2 0,2 0 0,1 0 0.05,0 0 0))') AS geom UNION ALL
 	SELECT 2, block(0, '((0 0 0,0 2 0,2 2 0,2 0 0,0 0 0,1 0 0.05,0 0 0))') UNION ALL SELECT 3, block(0, '((0 0 0,0 2 0,2 2 0,2 0 0,0.5 0 0.05,1 0 0,0 0 0))')$$) ORDER BY id;
 
 -- a notice counts what is left out
-SELECT point_id, body_id, side FROM redblue_points_in_bodies('spots', 'blocks', face_tolerance => 0.01) ORDER BY 1, 2;
+SELECT point_id, solid_id, side FROM redblue_points_in_solids('spots', 'blocks', face_tolerance => 0.01) ORDER BY 1, 2;
 UPDATE blocks SET geom = ST_SetSRID(geom, 0) WHERE id = 904;
-SELECT point_id, body_id, side FROM redblue_points_in_bodies('spots', 'blocks', face_tolerance => 0.01, on_bad => 'skip') ORDER BY 1, 2;
+SELECT point_id, solid_id, side FROM redblue_points_in_solids('spots', 'blocks', face_tolerance => 0.01, on_bad => 'skip') ORDER BY 1, 2;
 SELECT substring(detail FROM '[0-9]+ rows are not valid solids') AS detail FROM redblue_last_run() WHERE stage = 'read';
-SELECT count(*) FROM redblue_points_in_bodies('spots', 'blocks', face_tolerance => 0.01, on_bad => 'skip');
-SELECT point_id FROM redblue_points_in_bodies('spots', 'blocks', face_tolerance => 0.01, on_bad => 'skip') LIMIT 1;
-SELECT count(*) FROM redblue_segments_in_bodies_query('SELECT 1 AS id, -1.0 AS ax, 1.0 AS ay, 1.0 AS az, 200.0 AS bx, 1.0 AS by, 1.0 AS bz', 'SELECT * FROM blocks WHERE id IN (1, 104, 302, 306)', on_bad => 'skip');
-SELECT red_id, blue_id, relation FROM redblue_body_pairs('blocks', 'faces', blue_body => 'body', face_tolerance => 0.01, on_bad => 'skip') ORDER BY 1, 2;
-DELETE FROM faces WHERE body IS NULL;
-SELECT red_id, blue_id, relation FROM redblue_body_pairs('blocks', 'faces', blue_body => 'body', face_tolerance => 0.01, on_bad => 'skip') ORDER BY 1, 2;
+SELECT count(*) FROM redblue_points_in_solids('spots', 'blocks', face_tolerance => 0.01, on_bad => 'skip');
+SELECT point_id FROM redblue_points_in_solids('spots', 'blocks', face_tolerance => 0.01, on_bad => 'skip') LIMIT 1;
+SELECT count(*) FROM redblue_segments_in_solids_query('SELECT 1 AS id, -1.0 AS ax, 1.0 AS ay, 1.0 AS az, 200.0 AS bx, 1.0 AS by, 1.0 AS bz', 'SELECT * FROM blocks WHERE id IN (1, 104, 302, 306)', on_bad => 'skip');
+SELECT red_id, blue_id, relation FROM redblue_solid_pairs('blocks', 'faces', blue_solid => 'solid', face_tolerance => 0.01, on_bad => 'skip') ORDER BY 1, 2;
+DELETE FROM faces WHERE solid IS NULL;
+SELECT red_id, blue_id, relation FROM redblue_solid_pairs('blocks', 'faces', blue_solid => 'solid', face_tolerance => 0.01, on_bad => 'skip') ORDER BY 1, 2;
 SET redblue.skip_notice = off;
-SELECT red_id, blue_id, relation FROM redblue_body_pairs('blocks', 'faces', blue_body => 'body', face_tolerance => 0.01, on_bad => 'skip') ORDER BY 1, 2;
+SELECT red_id, blue_id, relation FROM redblue_solid_pairs('blocks', 'faces', blue_solid => 'solid', face_tolerance => 0.01, on_bad => 'skip') ORDER BY 1, 2;
 RESET redblue.skip_notice;
-SELECT count(*) FROM redblue_points_in_bodies_query('TABLE spots', 'SELECT * FROM blocks WHERE id = 1', on_bad => 'skip');
+SELECT count(*) FROM redblue_points_in_solids_query('TABLE spots', 'SELECT * FROM blocks WHERE id = 1', on_bad => 'skip');
 
 -- a cached table is whole: a row that cannot be read is an error in a call that does not skip it
 SET redblue.cache = on;
 CREATE TABLE kept AS SELECT id, geom FROM blocks WHERE id IN (1, 307);
 VACUUM kept;
-SELECT count(*) FROM redblue_points_in_bodies('spots', 'kept');
+SELECT count(*) FROM redblue_points_in_solids('spots', 'kept');
 INSERT INTO kept SELECT id, geom FROM blocks WHERE id = 104;
-SELECT count(*) FROM redblue_points_in_bodies('spots', 'kept', on_bad => 'skip');
+SELECT count(*) FROM redblue_points_in_solids('spots', 'kept', on_bad => 'skip');
 VACUUM kept;
-SELECT count(*) FROM redblue_points_in_bodies('spots', 'kept', on_bad => 'skip');
-SELECT count(*) FROM redblue_points_in_bodies('spots', 'kept', on_bad => 'skip');
-SELECT count(*) FROM redblue_points_in_bodies('spots', 'kept');
+SELECT count(*) FROM redblue_points_in_solids('spots', 'kept', on_bad => 'skip');
+SELECT count(*) FROM redblue_points_in_solids('spots', 'kept', on_bad => 'skip');
+SELECT count(*) FROM redblue_points_in_solids('spots', 'kept');
 DELETE FROM kept WHERE id = 104;
-SELECT count(*) FROM redblue_points_in_bodies('spots', 'kept');
+SELECT count(*) FROM redblue_points_in_solids('spots', 'kept');
 RESET redblue.cache;
 
--- meshes: bodies with a face that cannot be read are left out as well
-SELECT bodies FROM redblue_refine('faces', 'm', body => 'body', radius_edge => 'infinity');
-SELECT bodies FROM redblue_refine_query('SELECT * FROM faces WHERE id < 101', 'm', body => 'body', on_bad => 'skip', radius_edge => 'infinity');
-SELECT DISTINCT body_id FROM m_vertices ORDER BY 1;
+-- meshes: solids with a face that cannot be read are left out as well
+SELECT solids FROM redblue_refine('faces', 'm', solid => 'solid', radius_edge => 'infinity');
+SELECT solids FROM redblue_refine_query('SELECT * FROM faces WHERE id < 101', 'm', solid => 'solid', on_bad => 'skip', radius_edge => 'infinity');
+SELECT DISTINCT solid_id FROM m_vertices ORDER BY 1;
 -- and those that share a face keep one of the two
 CREATE TABLE storeys AS SELECT n AS id, ST_Translate(block(0), 0, 0, 2 * n) AS geom FROM generate_series(0, 1) n;
 SELECT redblue_tetrahedralize('storeys', 's');
 SELECT vertices FROM redblue_tetrahedralize('storeys', 's', on_crossing => 'split');
-DROP SCHEMA postgis_body_check CASCADE;
+DROP SCHEMA postgis_solid_check CASCADE;
