@@ -238,7 +238,7 @@ $(BUILD)/asan/test_refusals $(BUILD)/tsan/test_refusals: CORE_LIBS += $(addprefi
 THREADED = test_cache test_view test_join test_kinds test_nearest test_parallel test_records test_set test_stream
 
 .PHONY: core-test core-test-quick core-test-asan core-test-tsan core-test-valgrind
-core-test: $(call core_bins,$(ALONE)) $(addprefix $(BUILD)/small/,test_answers test_bodies test_hard test_kinds test_mesh test_nearest test_parallel test_positions test_refusals test_two) \
+core-test: $(call core_bins,$(ALONE)) $(addprefix $(BUILD)/small/,test_answers test_solids test_hard test_kinds test_mesh test_nearest test_parallel test_positions test_refusals test_two) \
 		$(addprefix $(BUILD)/$(if $(filter openmp,$(PARALLEL)),core,openmp)/,$(THREADED))
 	@test/core/run $^
 # at a tenth of the sizes

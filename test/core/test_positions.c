@@ -321,7 +321,7 @@ end_row(rb_builder *b, int64_t id)
 }
 
 static const rb_set *
-body_of(const placing *by, const cubes *c)
+solid_of(const placing *by, const cubes *c)
 {
 	rb_builder b;
 
@@ -383,11 +383,11 @@ against_cubes(void)
 	{
 		const placing by = random_placing();
 		rb_placed known = {.boxed = false};
-		const rb_set *body;
+		const rb_set *solid;
 		cubes c;
 
 		random_cubes(&c);
-		body = body_of(&by, &c);
+		solid = solid_of(&by, &c);
 		for (int i = 0; i < 40; i++)
 		{
 			const int kind = i % 3, corners = kind + 1;
@@ -411,7 +411,7 @@ against_cubes(void)
 			}
 			end_row(&b, 7);
 			object = finish(&b);
-			answer = ask(object, &of_object, body, &known);
+			answer = ask(object, &of_object, solid, &known);
 			wanted = position_of(some);
 			if (of_object.sorted && !of_object.open)
 				continue;
@@ -421,7 +421,7 @@ against_cubes(void)
 			rb_set_release(&object);
 		}
 		rb_position_forget(memory, &known);
-		rb_set_release(&body);
+		rb_set_release(&solid);
 	}
 	for (int kind = 0; kind < 3; kind++)
 		for (int k = 0; k < RB_LIES_EQUAL; k++)
@@ -429,7 +429,7 @@ against_cubes(void)
 }
 
 static int
-truth_of_bodies(const cubes *red, const cubes *blue)
+truth_of_solids(const cubes *red, const cubes *blue)
 {
 	const bool *r = &red->filled[0][0][0], *b = &blue->filled[0][0][0];
 	int both = 0, alone = 0, blue_alone = 0;
@@ -446,7 +446,7 @@ truth_of_bodies(const cubes *red, const cubes *blue)
 }
 
 static void
-bodies_in_bodies(void)
+solids_in_solids(void)
 {
 	long seen[5] = {0, 0, 0, 0, 0};
 
@@ -470,9 +470,9 @@ bodies_in_bodies(void)
 			for (int i = 0; i < CELLS; i++)
 				(&c[1].filled[0][0][0])[i] = !(&c[0].filled[0][0][0])[i];
 		for (int i = 0; i < 2; i++)
-			set[i] = body_of(&by, &c[i]);
+			set[i] = solid_of(&by, &c[i]);
 		answer = ask(set[0], &known[0], set[1], &known[1]);
-		wanted = truth_of_bodies(&c[0], &c[1]);
+		wanted = truth_of_solids(&c[0], &c[1]);
 		CHECK(answer == wanted, "%d, and not %d", answer, wanted);
 		seen[wanted]++;
 		for (int i = 0; i < 2; i++)
@@ -581,7 +581,7 @@ all_as_one(void)
 				const rb_set *r = one_row(red, i), *s = one_row(blue, k);
 				const int single = ask(r, &known[0], s, &known[1]);
 
-				CHECK(answer[i][k] == single, "row %u in body %u: %d, and alone %d", i, k,
+				CHECK(answer[i][k] == single, "row %u in solid %u: %d, and alone %d", i, k,
 					  answer[i][k], single);
 				rb_position_forget(memory, &known[0]);
 				rb_position_forget(memory, &known[1]);
@@ -599,7 +599,7 @@ all_as_one(void)
  * checked.
  */
 static void
-no_bodies(void)
+no_solids(void)
 {
 	static const placing same = {.by = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
 	static const double open[] = {0, 0, 0, 3, 0, 0, 0, 3, 3};
@@ -658,9 +658,9 @@ main(void)
 {
 	memory = rb_memory_create(UINT64_C(1) << 30);
 	CHECK_RUN(against_cubes);
-	CHECK_RUN(bodies_in_bodies);
+	CHECK_RUN(solids_in_solids);
 	CHECK_RUN(all_as_one);
-	CHECK_RUN(no_bodies);
+	CHECK_RUN(no_solids);
 	CHECK(rb_memory_used(memory) == 0, "%lu bytes are left",
 		  (unsigned long) rb_memory_used(memory));
 	rb_memory_destroy(memory);

@@ -5,9 +5,9 @@
  * The infinitesimal of ray.h is replaced by a number so small that no sign of the test's
  * coordinates can be smaller. The point is then in general position.
  */
-#include "bodies.h"
+#include "solids.h"
 #include "check.h"
-#include "naive_body.h"
+#include "naive_solid.h"
 #include "points.h"
 #include "core/primitive/box.h"
 #include "core/primitive/dispatch.h"
@@ -83,7 +83,7 @@ one_triangle(void)
 }
 
 static void
-ask_body(const body *s, const double *p, bool *inside, bool *on)
+ask_solid(const solid *s, const double *p, bool *inside, bool *on)
 {
 	*inside = *on = false;
 	for (int i = 0; i < s->n; i++)
@@ -96,19 +96,19 @@ ask_body(const body *s, const double *p, bool *inside, bool *on)
 }
 
 static void
-points_in_bodies(void)
+points_in_solids(void)
 {
 	long rounds = check_rounds(12);
 	long seen[3] = {0, 0, 0};
 
-	for (int family = 0; family < BODY_FAMILIES; family++)
+	for (int family = 0; family < SOLID_FAMILIES; family++)
 		for (int size = 0; size < SIZES; size++)
 			for (long i = 0; i < rounds; i++)
 			{
-				static body s;
+				static solid s;
 
-				body_make(&s, family, size);
-				body_add_needles(&s);
+				solid_make(&s, family, size);
+				solid_add_needles(&s);
 				for (int j = 0; j < 16; j++)
 				{
 					double p[3];
@@ -116,18 +116,18 @@ points_in_bodies(void)
 					bool inside, on;
 					int side, moved;
 
-					body_point(&s, p);
+					solid_point(&s, p);
 					naive_point_init(&at);
 					naive_point_set(&at, p);
 					side = naive_side(&at, s.t, s.n);
 					naive_point_nudge(&at, 400);
 					moved = naive_side(&at, s.t, s.n);
 					naive_point_clear(&at);
-					ask_body(&s, p, &inside, &on);
+					ask_solid(&s, p, &inside, &on);
 					seen[side + 1]++;
 					CHECK(on == (side == 0) && inside == (moved == 1),
 						  "%s, size %d: %.17g %.17g %.17g: inside %d, on %d; truth %d, moved %d",
-						  body_name[family], size, p[0], p[1], p[2], inside, on, side, moved);
+						  solid_name[family], size, p[0], p[1], p[2], inside, on, side, moved);
 					CHECK(side == 0 || side == moved, "moved too far");
 				}
 			}
@@ -159,7 +159,7 @@ int
 main(void)
 {
 	CHECK_RUN(one_triangle);
-	CHECK_RUN(points_in_bodies);
+	CHECK_RUN(points_in_solids);
 	CHECK_RUN(flat_things);
 	return check_done();
 }

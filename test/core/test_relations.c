@@ -851,7 +851,7 @@ unions_of_cells(void)
 }
 
 static void
-convex_bodies(void)
+convex_solids(void)
 {
 	int seen[6] = {0};
 
@@ -911,7 +911,7 @@ nested_deep(void)
 
 /* Tests rows that are not solids: they raise an error that names the first one, or are left out. */
 static void
-bad_bodies(void)
+bad_solids(void)
 {
 	static table t;
 	const map m = make_map(MAP_PLAIN);
@@ -962,8 +962,8 @@ bad_bodies(void)
 				  (int) ctx.error.limit);
 			rb_context_init(&ctx, memory);
 			status = ask(&ctx, &s[0], &s[1], true, &t);
-			CHECK(status == RB_OK && ctx.stats.bad_bodies == 1, "skipped: %d, %d", (int) status,
-				  (int) ctx.stats.bad_bodies);
+			CHECK(status == RB_OK && ctx.stats.bad_solids == 1, "skipped: %d, %d", (int) status,
+				  (int) ctx.stats.bad_solids);
 			for (int i = 0; i < 3; i++)
 				for (int j = 0; j < 3; j++)
 				{
@@ -1127,9 +1127,9 @@ main(void)
 {
 	memory = rb_memory_create(UINT64_MAX);
 	CHECK_RUN(unions_of_cells);
-	CHECK_RUN(convex_bodies);
+	CHECK_RUN(convex_solids);
 	CHECK_RUN(nested_deep);
-	CHECK_RUN(bad_bodies);
+	CHECK_RUN(bad_solids);
 	CHECK_RUN(stopped);
 	CHECK_RUN(through_a_stream);
 	CHECK_RUN(nothing);

@@ -107,7 +107,7 @@ make_side(rb_kind kind, uint32_t n, int family, int parts)
 
 /* Builds cubes: solids of twelve triangles. */
 static rb_set
-make_bodies(uint32_t n)
+make_solids(uint32_t n)
 {
 	static const int corner[12][3] = {{0, 2, 1}, {1, 2, 3}, {4, 5, 6}, {5, 7, 6},
 									  {0, 1, 4}, {1, 5, 4}, {2, 6, 3}, {3, 6, 7},
@@ -487,23 +487,23 @@ each_pair_is_of_one_tile(void)
 }
 
 static void
-bodies(void)
+solids(void)
 {
-	static const rb_predicate of_bodies[] = {RB_RELATION, RB_INSIDE, RB_RAY_PARITY};
+	static const rb_predicate of_solids[] = {RB_RELATION, RB_INSIDE, RB_RAY_PARITY};
 
 	pairs_seen = 0;
 	for (long round = 0; round < check_rounds(45); round++)
 	{
-		const rb_predicate predicate = of_bodies[round % 3];
-		rb_set body = make_bodies(2 + (uint32_t) check_below(30));
-		rb_set other = predicate == RB_RELATION ? make_bodies(2 + (uint32_t) check_below(30))
+		const rb_predicate predicate = of_solids[round % 3];
+		rb_set solid = make_solids(2 + (uint32_t) check_below(30));
+		rb_set other = predicate == RB_RELATION ? make_solids(2 + (uint32_t) check_below(30))
 					   : predicate == RB_INSIDE
 						   ? make_side(RB_SEGMENT3, 80, LATTICE, 1 + 2 * check_below(2))
 						   : make_side(RB_POINT3, 80, LATTICE, 1);
-		const rb_job job = {.red = &other, .blue = &body, .predicate = predicate};
+		const rb_job job = {.red = &other, .blue = &solid, .predicate = predicate};
 
 		check_tiling(job);
-		free_side(&body);
+		free_side(&solid);
 		free_side(&other);
 	}
 	CHECK(pairs_seen > check_rounds(100), "%ld pairs", pairs_seen);
@@ -570,7 +570,7 @@ main(void)
 	memory = rb_memory_create(UINT64_C(1) << 30);
 	CHECK_RUN(ends_are_half_open);
 	CHECK_RUN(each_pair_is_of_one_tile);
-	CHECK_RUN(bodies);
+	CHECK_RUN(solids);
 	CHECK_RUN(failures);
 	rb_memory_destroy(memory);
 	return check_done();

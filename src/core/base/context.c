@@ -72,7 +72,7 @@ rb_stats_add(rb_stats *sum, const rb_stats *more)
 	one.cells += sum->cells;
 	one.box_tests += sum->box_tests;
 	one.redundant_tests += sum->redundant_tests;
-	one.bad_bodies += sum->bad_bodies;
+	one.bad_solids += sum->bad_solids;
 	for (int side = 0; side < 2; side++)
 		for (int fault = 0; fault < RB_SOLID_FAULTS; fault++)
 			one.bad_because[side][fault] += sum->bad_because[side][fault];

@@ -135,7 +135,7 @@ enum
 	X(RB_NEAREST, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_nearest)    \
 	X(RB_INSIDE, RB_SEGMENT3, RB_TRIANGLE3, rb_compose_insides)      \
 	X(RB_RELATION, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_relations) \
-	X(RB_VALIDITY, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_bodies)    \
+	X(RB_VALIDITY, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_solids)    \
 	X(RB_POSITION, RB_POINT3, RB_TRIANGLE3, rb_compose_positions)    \
 	X(RB_POSITION, RB_SEGMENT3, RB_TRIANGLE3, rb_compose_positions)  \
 	X(RB_POSITION, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_positions)
@@ -225,7 +225,7 @@ rb_payload_words(rb_predicate predicate)
 			return 0;
 		case RB_INSIDE: /* words: from, to, length, flags (RB_INTERVAL_OF) */
 			return 4;
-		case RB_VALIDITY: /* words of rb_body_to_words */
+		case RB_VALIDITY: /* words of rb_solid_to_words */
 			return RB_VALIDITY_WORDS;
 		default:
 			return 1;

@@ -656,7 +656,7 @@ typedef struct rb_stats
 	double grid_ms[3];        /* milliseconds of the grid stage on a device: plan, map, schedule */
 	uint64_t box_tests;       /* box comparisons made to find the candidates */
 	uint64_t redundant_tests; /* overlaps found in a cell that does not own the pair */
-	uint64_t bad_bodies;      /* invalid solids that were skipped (job.skip_bad) */
+	uint64_t bad_solids;      /* invalid solids that were skipped (job.skip_bad) */
 	/* number of skipped invalid solids by side and first defect */
 	uint64_t bad_because[2][RB_SOLID_FAULTS];
 	uint64_t hits;            /* pairs of parts that satisfy the predicate, if they were counted */

@@ -78,7 +78,7 @@ struct rb_stream
 	 * RB_RAY_PARITY: bitmap of blue rows that are not valid solids; no point is reported inside
 	 * these
 	 */
-	uint32_t *bad_bodies;
+	uint32_t *bad_solids;
 	pthread_mutex_t unique_lock;
 	pthread_t thread;
 	bool started;
@@ -329,11 +329,11 @@ compute_distances(const rb_stream *s, const rb_pair *parts, size_t n, uint64_t *
  * start.
  */
 static bool
-is_of_body(const rb_stream *s, rb_pair parts)
+is_of_solid(const rb_stream *s, rb_pair parts)
 {
-	const uint32_t body = rb_row_of(s->job.blue, parts.blue);
+	const uint32_t solid = rb_row_of(s->job.blue, parts.blue);
 
-	return !rb_is_marked(s->bad_bodies, body) && rb_ray_counts(&s->rays, parts.red, body);
+	return !rb_is_marked(s->bad_solids, solid) && rb_ray_counts(&s->rays, parts.red, solid);
 }
 
 /* Receives pairs from the backend's threads if the predicate has a payload. */
@@ -358,7 +358,7 @@ receive_payload_pairs(void *user, const rb_pair *pairs, size_t n)
 		{
 			const rb_pair p = {rb_pair_red(pairs[i]), pairs[i].blue};
 
-			if (s->job.predicate == RB_RAY_PARITY && !is_of_body(s, p))
+			if (s->job.predicate == RB_RAY_PARITY && !is_of_solid(s, p))
 				continue;
 			parts[good] = p;
 			payload[good++] = rb_pair_payload(pairs[i]);
@@ -553,14 +553,14 @@ prepare_tile(rb_stream *s)
 
 /* RB_RAY_PARITY: checks the solids, then replaces the points by rays. */
 static rb_status
-prepare_bodies(rb_stream *s)
+prepare_solids(rb_stream *s)
 {
 	rb_status status;
 
 	if (s->job.predicate != RB_RAY_PARITY)
 		return RB_OK;
-	status = rb_bodies_check(s->ctx, s->backend, s->job.blue, s->job.skip_bad, RB_SOLID_OF_SOLIDS,
-							 &s->bad_bodies);
+	status = rb_solids_check(s->ctx, s->backend, s->job.blue, s->job.skip_bad, RB_SOLID_OF_SOLIDS,
+							 &s->bad_solids);
 	if (status == RB_OK)
 		status = rb_rays_build(s->ctx, s->backend, s->job.red, s->job.blue, &s->rays);
 	if (status == RB_OK)
@@ -584,7 +584,7 @@ run_join(rb_stream *s)
 	if (status == RB_OK)
 		status = prepare_tile(s);
 	if (status == RB_OK)
-		status = prepare_bodies(s);
+		status = prepare_solids(s);
 	if (status == RB_OK)
 		status = rb_aggregate_begin(&s->answers);
 	if (s->tiled)
@@ -804,7 +804,7 @@ rb_stream_close(rb_stream *s)
 	rb_set_release(&s->job.blue);
 	rb_rays_free(ctx, &s->rays);
 	rb_in_tile_free(ctx, &s->in_tile);
-	rb_free(ctx->memory, (void **) &s->bad_bodies);
+	rb_free(ctx->memory, (void **) &s->bad_solids);
 	rb_free(ctx->memory, (void **) &s->ids);
 	rb_free(ctx->memory, (void **) &s);
 }

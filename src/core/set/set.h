@@ -31,7 +31,7 @@ extern rb_set *rb_set_writable(const rb_set *set);
  * Facts established about all rows of a set, visible to its later holders. rb_set_learn records one
  * and rb_set_knows looks it up. A set without an owner records nothing. Callable from any thread.
  */
-#define RB_KNOWN_BODIES 1u /* each row is closed and does not intersect itself */
+#define RB_KNOWN_SOLIDS 1u /* each row is closed and does not intersect itself */
 extern void rb_set_learn(const rb_set *set, uint32_t fact);
 extern bool rb_set_knows(const rb_set *set, uint32_t fact);
 

@@ -277,7 +277,7 @@ rb_around_edges(rb_exact_env *env, const rb_fans *red, uint32_t r, const rb_fans
  * boundary add nothing.
  */
 static unsigned
-sides_of_halves(const look *l, const double *const to[2], const fan *body)
+sides_of_halves(const look *l, const double *const to[2], const fan *solid)
 {
 	unsigned found = 0;
 
@@ -288,7 +288,7 @@ sides_of_halves(const look *l, const double *const to[2], const fan *body)
 
 		if (to[i] == NULL)
 			continue;
-		inside = inside_behind(l, &h, body, &on);
+		inside = inside_behind(l, &h, solid, &on);
 		if (!on)
 			found |= inside ? RB_SURFACE_IN : RB_SURFACE_OUT;
 	}
@@ -300,16 +300,16 @@ sides_of_halves(const look *l, const double *const to[2], const fan *body)
  * its sides.
  */
 static unsigned
-classify_solid_side(rb_exact_env *env, const double *t, const rb_fans *body, uint32_t side)
+classify_solid_side(rb_exact_env *env, const double *t, const rb_fans *solid, uint32_t side)
 {
-	const double *b = triangle_at(body, side / 3);
+	const double *b = triangle_at(solid, side / 3);
 	const double *to[2] = {NULL, NULL};
-	const fan f = {.of = body, .side = side};
+	const fan f = {.of = solid, .side = side};
 	double edge[6];
 	const look l = {.env = env, .p = edge, .q = edge + 3};
 	int contact, axis;
 
-	if (!rb_fan_is_first(body, side))
+	if (!rb_fan_is_first(solid, side))
 		return 0;
 	memcpy(edge, b + 3 * (side % 3), 3 * sizeof(double));
 	memcpy(edge + 3, b + 3 * ((side + 1) % 3), 3 * sizeof(double));
@@ -332,7 +332,7 @@ classify_solid_side(rb_exact_env *env, const double *t, const rb_fans *body, uin
  * along a side of that triangle, classify_solid_side handles it.
  */
 static unsigned
-classify_surface_side(rb_exact_env *env, const double *t, int k, const rb_fans *body, uint32_t i)
+classify_surface_side(rb_exact_env *env, const double *t, int k, const rb_fans *solid, uint32_t i)
 {
 	const double *to[2] = {t + 3 * ((k + 2) % 3), NULL};
 	double edge[6];
@@ -342,23 +342,23 @@ classify_surface_side(rb_exact_env *env, const double *t, int k, const rb_fans *
 
 	memcpy(edge, t + 3 * k, 3 * sizeof(double));
 	memcpy(edge + 3, t + 3 * ((k + 1) % 3), 3 * sizeof(double));
-	contact = rb_segment_triangle_contact(env, edge, triangle_at(body, i));
+	contact = rb_segment_triangle_contact(env, edge, triangle_at(solid, i));
 	if (contact == 0 || RB_PAYLOAD_DIMENSION(RB_PAYLOAD(contact)) == 0 ||
 		!RB_PAYLOAD_CROSSES(RB_PAYLOAD(contact)))
 		return 0;
-	f = two_sides(env, l.p, l.q, body, i);
+	f = two_sides(env, l.p, l.q, solid, i);
 	return sides_of_halves(&l, to, &f);
 }
 
 unsigned
-rb_around_surface(rb_exact_env *env, const double *t, const rb_fans *body, uint32_t i)
+rb_around_surface(rb_exact_env *env, const double *t, const rb_fans *solid, uint32_t i)
 {
 	unsigned found = 0;
 
 	for (uint32_t k = 0; k < 3 && found != (RB_SURFACE_IN | RB_SURFACE_OUT); k++)
 	{
-		found |= classify_solid_side(env, t, body, 3 * i + k);
-		found |= classify_surface_side(env, t, (int) k, body, i);
+		found |= classify_solid_side(env, t, solid, 3 * i + k);
+		found |= classify_surface_side(env, t, (int) k, solid, i);
 	}
 	return found;
 }

@@ -39,7 +39,7 @@
 
 typedef struct hit
 {
-	uint32_t body;
+	uint32_t solid;
 	uint32_t segment;
 	uint32_t triangle;
 } hit;
@@ -48,7 +48,7 @@ typedef struct lines_join
 {
 	rb_context *ctx;
 	const rb_set *lines;
-	const rb_set *bodies;
+	const rb_set *solids;
 	const uint32_t *bad; /* Bitmap of invalid solids */
 	const rb_row_sink *sink;
 	uint32_t *start_of; /* Segment of each ray start */
@@ -100,9 +100,9 @@ static bool
 is_below(const lines_join *a, rb_exact_env *env, uint32_t ray, uint32_t triangle)
 {
 	const double *p = a->rays.set->coords + (size_t) ray * 6;
-	const double *t = a->bodies->coords + (size_t) triangle * 9;
+	const double *t = a->solids->coords + (size_t) triangle * 9;
 
-	return rb_ray_counts(&a->rays, ray, rb_row_of(a->bodies, triangle)) &&
+	return rb_ray_counts(&a->rays, ray, rb_row_of(a->solids, triangle)) &&
 		   (RB_PAYLOAD(rb_ray_crossing(env, p, t)) & RB_PAYLOAD(RB_RAY_PARITY_OF(1, 0)));
 }
 
@@ -126,14 +126,14 @@ note_hits(void *user, const rb_pair *pairs, size_t n)
 		for (; i < n && k < PUT; i++)
 		{
 			const uint32_t red = pairs[i].red, triangle = pairs[i].blue;
-			const uint32_t body = rb_row_of(a->bodies, triangle);
+			const uint32_t solid = rb_row_of(a->solids, triangle);
 
-			if (rb_is_marked(a->bad, body))
+			if (rb_is_marked(a->bad, solid))
 				continue;
 			if (red < segments)
-				hits[k++] = (hit){body, red, triangle};
+				hits[k++] = (hit){solid, red, triangle};
 			else if (is_below(a, &env, red - segments, triangle))
-				hits[k++] = (hit){body, a->start_of[red - segments], START};
+				hits[k++] = (hit){solid, a->start_of[red - segments], START};
 		}
 		status = add_hits(a, hits, k);
 	}
@@ -186,7 +186,7 @@ make_rays(lines_join *a, const rb_backend *backend)
 	points.nrows = points.nparts;
 	points.coords = coords;
 	if (status == RB_OK)
-		status = rb_rays_build(a->ctx, backend, &points, a->bodies, &a->rays);
+		status = rb_rays_build(a->ctx, backend, &points, a->solids, &a->rays);
 	rb_free(a->ctx->memory, (void **) &coords);
 	return status;
 }
@@ -198,7 +198,7 @@ find_hits(lines_join *a, const rb_backend *backend)
 	const uint32_t segments = a->lines->nparts, rays = a->rays.set->nparts;
 	const uint64_t n = (uint64_t) segments + rays;
 	rb_set both = {.kind = RB_SEGMENT3, .nparts = (uint32_t) n, .nrows = (uint32_t) n};
-	const rb_job job = {.red = &both, .blue = a->bodies, .predicate = RB_MEET};
+	const rb_job job = {.red = &both, .blue = a->solids, .predicate = RB_MEET};
 	const rb_sink sink = {.put = note_hits, .user = a};
 	double *coords = NULL;
 	rb_status status;
@@ -258,8 +258,8 @@ in_order(const void *p, const void *q)
 {
 	const hit *a = p, *b = q;
 
-	if (a->body != b->body)
-		return a->body < b->body ? -1 : 1;
+	if (a->solid != b->solid)
+		return a->solid < b->solid ? -1 : 1;
 	if (a->segment != b->segment)
 		return a->segment < b->segment ? -1 : 1;
 	return (a->triangle > b->triangle) - (a->triangle < b->triangle);
@@ -296,7 +296,7 @@ flush_intervals(desk *d)
 }
 
 static rb_status
-write_intervals(desk *d, uint32_t line, uint32_t body)
+write_intervals(desk *d, uint32_t line, uint32_t solid)
 {
 	rb_status status = RB_OK;
 
@@ -305,7 +305,7 @@ write_intervals(desk *d, uint32_t line, uint32_t body)
 		const rb_line_interval *s = &d->stretches.at[i];
 		uint64_t *payload = d->payload + d->n * WORDS;
 
-		d->rows[d->n++] = (rb_pair){line, body};
+		d->rows[d->n++] = (rb_pair){line, solid};
 		memcpy(&payload[0], &s->from, sizeof s->from);
 		memcpy(&payload[1], &s->to, sizeof s->to);
 		memcpy(&payload[2], &s->length, sizeof s->length);
@@ -335,13 +335,13 @@ make_room(desk *d, void **array, size_t *cap, size_t n, size_t size)
  * inside the solid, which this line continues.
  */
 static rb_status
-process_solid(desk *d, uint32_t line, uint32_t body, bool inside, const hit *hits, size_t n)
+process_solid(desk *d, uint32_t line, uint32_t solid, bool inside, const hit *hits, size_t n)
 {
 	const lines_join *a = d->a;
 	const uint32_t first = a->first[line];
 	rb_line of = {.segments = a->lines->coords + (size_t) first * 6,
 				  .nsegments = a->first[line + 1] - first,
-				  .triangles = a->bodies->coords};
+				  .triangles = a->solids->coords};
 	rb_status status = make_room(d, (void **) &d->meet, &d->meet_cap, n, sizeof *d->meet);
 
 	if (status != RB_OK)
@@ -358,7 +358,7 @@ process_solid(desk *d, uint32_t line, uint32_t body, bool inside, const hit *hit
 	d->inside[0] = 0;
 	for (size_t i = 0; i < n; i++)
 		d->inside[hits[i].segment - first] = 0;
-	return status == RB_OK ? write_intervals(d, line, body) : status;
+	return status == RB_OK ? write_intervals(d, line, solid) : status;
 }
 
 /* Carries the solids that contain the end of the current line over to the start of the next one. */
@@ -387,16 +387,16 @@ process_solids(desk *d, uint32_t line, const hit *hits, size_t n)
 
 	while ((i < n || k < d->nopen) && status == RB_OK)
 	{
-		const bool open = k < d->nopen && (i == n || d->open[k] <= hits[i].body);
-		const uint32_t body = open ? d->open[k] : hits[i].body;
+		const bool open = k < d->nopen && (i == n || d->open[k] <= hits[i].solid);
+		const uint32_t solid = open ? d->open[k] : hits[i].solid;
 		size_t end = i;
 
-		while (end < n && hits[end].body == body)
+		while (end < n && hits[end].solid == solid)
 			end++;
 		status = rb_should_stop(d->a->ctx) ? RB_STOPPED
-										   : process_solid(d, line, body, open, hits + i, end - i);
+										   : process_solid(d, line, solid, open, hits + i, end - i);
 		if (d->stretches.inside_at_end)
-			d->still[still++] = body;
+			d->still[still++] = solid;
 		k += open;
 		i = end;
 	}
@@ -476,10 +476,10 @@ rb_status
 rb_compose_insides(rb_context *ctx, const rb_backend *backend, const rb_job *job,
 				   const rb_row_sink *sink)
 {
-	lines_join a = {.ctx = ctx, .lines = job->red, .bodies = job->blue, .sink = sink};
+	lines_join a = {.ctx = ctx, .lines = job->red, .solids = job->blue, .sink = sink};
 	uint32_t *bad = NULL;
 	rb_status status =
-		rb_bodies_check(ctx, backend, job->blue, job->skip_bad, RB_SOLID_OF_SOLIDS, &bad);
+		rb_solids_check(ctx, backend, job->blue, job->skip_bad, RB_SOLID_OF_SOLIDS, &bad);
 
 	a.bad = bad;
 	pthread_mutex_init(&a.lock, NULL);

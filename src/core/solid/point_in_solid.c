@@ -25,7 +25,7 @@
 typedef struct rays_build
 {
 	rb_context *ctx;
-	const rb_set *bodies;
+	const rb_set *solids;
 	const uint32_t *start; /* First part of each solid, with one extra entry at the end */
 	double *box;           /* Bounding box of each solid: low, high */
 	/* Ends of each ray; until its top is known, the point twice, which is a valid box */
@@ -49,7 +49,7 @@ find_boxes(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		{
 			double plo[3], phi[3];
 
-			rb_kind_box(RB_TRIANGLE3, m->bodies->coords, i, plo, phi);
+			rb_kind_box(RB_TRIANGLE3, m->solids->coords, i, plo, phi);
 			rb_box_add(lo, hi, plo, phi);
 		}
 	}
@@ -61,17 +61,17 @@ find_all_boxes(rays_build *m)
 	uint32_t *start = NULL;
 	rb_thread *me;
 	rb_status status =
-		rb_array(m->ctx, (void **) &start, (size_t) m->bodies->nrows + 1, sizeof *start);
+		rb_array(m->ctx, (void **) &start, (size_t) m->solids->nrows + 1, sizeof *start);
 
 	if (status == RB_OK)
 	{
-		rb_row_starts(m->bodies, start);
+		rb_row_starts(m->solids, start);
 		m->start = start;
-		status = rb_team_open(m->ctx, rb_threads_for(m->ctx, m->bodies->nrows, GRAIN), &me);
+		status = rb_team_open(m->ctx, rb_threads_for(m->ctx, m->solids->nrows, GRAIN), &me);
 	}
 	if (status == RB_OK)
 	{
-		status = rb_loop(me, m->bodies->nrows, GRAIN, find_boxes, m);
+		status = rb_loop(me, m->solids->nrows, GRAIN, find_boxes, m);
 		rb_team_close(&me);
 	}
 	rb_free(m->ctx->memory, (void **) &start);
@@ -101,7 +101,7 @@ find_tops(rays_build *m, const rb_backend *backend, uint32_t n)
 {
 	const rb_set points = {.kind = RB_BOX3, .nparts = n, .nrows = n, .coords = m->coords};
 	const rb_set boxes = {
-		.kind = RB_BOX3, .nparts = m->bodies->nrows, .nrows = m->bodies->nrows, .coords = m->box};
+		.kind = RB_BOX3, .nparts = m->solids->nrows, .nrows = m->solids->nrows, .coords = m->box};
 	const rb_job job = {.red = &points, .blue = &boxes, .predicate = RB_MEET};
 	const rb_sink sink = {.put = put_tops, .user = m};
 
@@ -133,10 +133,10 @@ make_rays(rays_build *m, const rb_backend *backend, const rb_set *points)
 
 rb_status
 rb_rays_build(rb_context *ctx, const rb_backend *backend, const rb_set *points,
-			  const rb_set *bodies, rb_rays *rays)
+			  const rb_set *solids, rb_rays *rays)
 {
 	const uint32_t n = points->nparts;
-	rays_build m = {.ctx = ctx, .bodies = bodies};
+	rays_build m = {.ctx = ctx, .solids = solids};
 	rb_set arrays = *points;
 	int64_t *ids = NULL;
 	rb_status status = rb_array(ctx, (void **) &m.coords, n > 0 ? n : 1, 6 * sizeof(double));
@@ -145,7 +145,7 @@ rb_rays_build(rb_context *ctx, const rb_backend *backend, const rb_set *points,
 	if (status == RB_OK)
 		status = rb_array(ctx, (void **) &m.top, n > 0 ? n : 1, sizeof(double));
 	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &m.box, (size_t) bodies->nrows + 1, 6 * sizeof(double));
+		status = rb_array(ctx, (void **) &m.box, (size_t) solids->nrows + 1, 6 * sizeof(double));
 	if (status == RB_OK && points->ids != NULL)
 		status = rb_array(ctx, (void **) &ids, n > 0 ? n : 1, sizeof(int64_t));
 	if (status == RB_OK)

@@ -173,10 +173,10 @@ typedef struct positions
 	const rb_row_sink *sink;
 	boxes red;
 	boxes blue;
-	double scale;     /* Scale of the tree, as in box_tree.h */
-	rb_tree tree;     /* Tree of the boxes of blue's rows */
-	uint32_t *met[2]; /* Bitmaps of the red and blue rows that are tested */
-	some_rows bodies; /* Selected rows of blue */
+	double scale;        /* Scale of the tree, as in box_tree.h */
+	rb_tree tree;        /* Tree of the boxes of blue's rows */
+	uint32_t *met[2];    /* Bitmaps of the red and blue rows that are tested */
+	some_rows solid_set; /* Selected rows of blue */
 	rb_solids *solids;
 	some_rows surfaces; /* Selected rows of red, if red consists of triangles */
 	uint32_t *bad;      /* Surfaces that are closed but not valid solids */
@@ -209,14 +209,14 @@ begin_walk(const positions *p, uint32_t red, rb_walk *w)
 
 /* Finds the next solid whose box overlaps that of the red row. */
 static bool
-next_body(const positions *p, uint32_t red, rb_walk *w, uint32_t *body)
+next_solid(const positions *p, uint32_t red, rb_walk *w, uint32_t *solid)
 {
 	const double *a = box_of(&p->red, red);
 	double square;
 
-	while (rb_walk_next(w, 0, NONE, body, &square))
+	while (rb_walk_next(w, 0, NONE, solid, &square))
 	{
-		const double *b = box_of(&p->blue, *body);
+		const double *b = box_of(&p->blue, *solid);
 
 		if (rb_boxes_overlap(a, a + 3, b, b + 3))
 			return true;
@@ -232,14 +232,14 @@ mark_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	(void) me;
 	for (uint64_t row = from; row < to; row++)
 	{
-		uint32_t body;
+		uint32_t solid;
 		rb_walk w;
 
 		begin_walk(p, (uint32_t) row, &w);
-		while (next_body(p, (uint32_t) row, &w, &body))
+		while (next_solid(p, (uint32_t) row, &w, &solid))
 		{
 			rb_mark(p->met[0], (uint32_t) row);
-			rb_mark(p->met[1], body);
+			rb_mark(p->met[1], solid);
 		}
 	}
 }
@@ -301,23 +301,23 @@ test_row(positions *p, rb_solids_room *room, position_batch *b, uint32_t row)
 	const uint32_t first = p->red.start[row], n = p->red.start[row + 1] - first;
 	const double *parts = red->coords + (size_t) first * (size_t) rb_kind_width(red->kind);
 	rb_status status = RB_OK;
-	uint32_t body;
+	uint32_t solid;
 	rb_walk w;
 
 	if (p->open != NULL &&
 		(p->surfaces.at[row] == NONE || !rb_is_marked(p->open, p->surfaces.at[row])))
 		return RB_OK;
 	begin_walk(p, row, &w);
-	while (status == RB_OK && next_body(p, row, &w, &body))
+	while (status == RB_OK && next_solid(p, row, &w, &solid))
 	{
-		const uint32_t at = p->bodies.at[body];
+		const uint32_t at = p->solid_set.at[solid];
 		unsigned some;
 
 		if (rb_solids_is_bad(p->solids, at))
 			continue;
 		status = rb_solids_test(p->ctx, room, p->solids, at, red->kind, parts, n, &some);
 		if (status == RB_OK)
-			status = write_position(p, b, row, body, position_of(some));
+			status = write_position(p, b, row, solid, position_of(some));
 	}
 	return status;
 }
@@ -355,8 +355,9 @@ put_related(void *user, const rb_pair *rows, const uint64_t *payload, size_t n)
 	rb_status status = RB_OK;
 
 	for (size_t i = 0; i < n && status == RB_OK; i++)
-		status = write_position(r->p, &b, r->p->surfaces.row[r->row[rows[i].red]],
-								r->p->bodies.row[rows[i].blue], position_of_relation(payload[i]));
+		status =
+			write_position(r->p, &b, r->p->surfaces.row[r->row[rows[i].red]],
+						   r->p->solid_set.row[rows[i].blue], position_of_relation(payload[i]));
 	return status == RB_OK ? flush_batch(r->p, &b) : status;
 }
 
@@ -386,7 +387,7 @@ relate_closed(positions *p)
 	if (status == RB_OK && closed.set->nrows > 0)
 	{
 		const rb_job job = {.red = closed.set,
-							.blue = p->bodies.set,
+							.blue = p->solid_set.set,
 							.predicate = RB_RELATION,
 							.skip_bad = p->job->skip_bad};
 
@@ -461,22 +462,22 @@ static rb_status
 prepare_rows(positions *p)
 {
 	rb_context *ctx = p->ctx;
-	rb_status status = select_rows(ctx, &p->blue, p->met[1], &p->bodies);
+	rb_status status = select_rows(ctx, &p->blue, p->met[1], &p->solid_set);
 
 	if (status == RB_OK && p->job->red->kind == RB_TRIANGLE3)
 	{
 		status = select_rows(ctx, &p->red, p->met[0], &p->surfaces);
 		if (status == RB_OK)
-			status = rb_bodies_sort(ctx, p->backend, p->surfaces.set, p->job->skip_bad,
+			status = rb_solids_sort(ctx, p->backend, p->surfaces.set, p->job->skip_bad,
 									RB_SOLID_OF_RED, &p->bad, &p->open);
 		if (status == RB_BAD_SOLID)
 			name_bad(ctx, p->job->red, &p->surfaces);
 	}
 	if (status == RB_OK)
 	{
-		status = rb_solids_build(ctx, p->backend, p->bodies.set, p->job->skip_bad, &p->solids);
+		status = rb_solids_build(ctx, p->backend, p->solid_set.set, p->job->skip_bad, &p->solids);
 		if (status == RB_BAD_SOLID)
-			name_bad(ctx, p->job->blue, &p->bodies);
+			name_bad(ctx, p->job->blue, &p->solid_set);
 	}
 	if (status == RB_OK && p->job->red->kind == RB_TRIANGLE3)
 		status = rb_solids_add_sides(ctx, p->backend, p->solids);
@@ -521,7 +522,7 @@ rb_compose_positions(rb_context *ctx, const rb_backend *backend, const rb_job *j
 	if (job->red->nrows > 0 && job->blue->nrows > 0)
 		status = find_positions(&p);
 	rb_solids_free(ctx->memory, &p.solids);
-	free_rows(ctx, &p.bodies);
+	free_rows(ctx, &p.solid_set);
 	free_rows(ctx, &p.surfaces);
 	rb_tree_free(ctx, &p.tree);
 	free_boxes(ctx, &p.red);
@@ -551,7 +552,7 @@ note_closed(rb_context *ctx, const rb_set *red, rb_placed *known)
 
 	if (known->sorted)
 		return RB_OK;
-	status = rb_bodies_sort(ctx, &rb_backend_cpu, red, false, RB_SOLID_OF_RED, &bad, &open);
+	status = rb_solids_sort(ctx, &rb_backend_cpu, red, false, RB_SOLID_OF_RED, &bad, &open);
 	if (status == RB_OK)
 	{
 		known->open = rb_is_marked(open, 0);

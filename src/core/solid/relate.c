@@ -142,12 +142,12 @@ find_contacts(relations *r)
 static rb_status
 find_sheets_inside(relations *r, int side)
 {
-	const rb_fans *from = &r->fans[side], *bodies = &r->fans[!side];
+	const rb_fans *from = &r->fans[side], *solids = &r->fans[!side];
 	rb_notes inside;
 	rb_status status;
 
 	rb_notes_open(&inside, r->ctx);
-	status = rb_sheet_points_locate(r->ctx, r->backend, from, from->tops, from->nsheets, bodies,
+	status = rb_sheet_points_locate(r->ctx, r->backend, from, from->tops, from->nsheets, solids,
 									false, &inside);
 	for (size_t i = 0; i < inside.n; i++)
 	{
@@ -428,7 +428,7 @@ relate_rows(relations *r, const rb_row_sink *sink)
 	rb_status status = RB_OK;
 
 	for (int side = 0; side < 2 && status == RB_OK; side++)
-		status = rb_bodies_check(r->ctx, r->backend, set[side], r->job->skip_bad,
+		status = rb_solids_check(r->ctx, r->backend, set[side], r->job->skip_bad,
 								 side == 0 ? RB_SOLID_OF_RED : RB_SOLID_OF_BLUE, &r->bad[side]);
 	for (int side = 0; side < 2 && status == RB_OK; side++)
 		status = rb_fans_find(r->ctx, set[side], r->bad[side], &r->fans[side]);

@@ -117,13 +117,13 @@ rb_points_inward(const rb_fans *fans, uint32_t triangle)
  */
 extern rb_status rb_sheet_points_locate(rb_context *ctx, const rb_backend *backend,
 										const rb_fans *from, const uint32_t *triangle, uint32_t n,
-										const rb_fans *bodies, bool own, rb_notes *inside);
+										const rb_fans *solids, bool own, rb_notes *inside);
 
 /*
  * Returns true if a point of triangle t of a surface is inside the solid whose triangles are in the
  * tree. Triangle t has an area and shares only isolated points with the boundary of the solid.
  */
-extern bool rb_sheet_point_is_inside(const double *t, const rb_fans *body, const rb_tree *tree);
+extern bool rb_sheet_point_is_inside(const double *t, const rb_fans *solid, const rb_tree *tree);
 
 /* ---- surroundings of edges (facets_around_edge.c) ---- */
 
@@ -149,7 +149,7 @@ extern unsigned rb_around_edges(rb_exact_env *env, const rb_fans *red, uint32_t 
  * i of a solid. The two triangles do not pass through each other. Parts of t on the boundary of the
  * solid are not reported.
  */
-extern unsigned rb_around_surface(rb_exact_env *env, const double *t, const rb_fans *body,
+extern unsigned rb_around_surface(rb_exact_env *env, const double *t, const rb_fans *solid,
 								  uint32_t i);
 
 #ifdef __cplusplus

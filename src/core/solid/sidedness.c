@@ -52,7 +52,7 @@ typedef struct cast
 	rb_context *ctx;
 	const rb_fans *from;
 	const uint32_t *triangle;
-	const rb_fans *bodies;
+	const rb_fans *solids;
 	bool own;
 	rb_notes above; /* Pairs of a ray and a triangle above its start */
 } cast;
@@ -202,7 +202,7 @@ static rb_status
 note_triangles_above(void *user, const rb_pair *pairs, size_t n)
 {
 	cast *c = user;
-	const rb_set *from = c->from->set, *bodies = c->bodies->set;
+	const rb_set *from = c->from->set, *solids = c->solids->set;
 	rb_pair found[BATCH];
 	size_t nfound = 0;
 	rb_status status = RB_OK;
@@ -215,12 +215,12 @@ note_triangles_above(void *user, const rb_pair *pairs, size_t n)
 
 		if (i % BATCH == 0 && rb_should_stop(c->ctx))
 			return RB_STOPPED;
-		if (c->bodies->sheet[other] == RB_NO_SHEET ||
-			(c->own && rb_row_of(from, t) != rb_row_of(bodies, other)))
+		if (c->solids->sheet[other] == RB_NO_SHEET ||
+			(c->own && rb_row_of(from, t) != rb_row_of(solids, other)))
 			continue;
 		if (b.t != at)
 			begin_ray_start(&b, at, c->own);
-		if (!is_above(&b, bodies->coords + 9 * (size_t) other))
+		if (!is_above(&b, solids->coords + 9 * (size_t) other))
 			continue;
 		found[nfound++] = (rb_pair){ray, other};
 		if (nfound == BATCH)
@@ -285,16 +285,16 @@ box_rays(const cast *c, uint32_t n, double top, double **boxes)
 static rb_status
 note_odd(cast *c, uint32_t n, rb_notes *inside)
 {
-	const rb_set *bodies = c->bodies->set;
+	const rb_set *solids = c->solids->set;
 	const rb_pair *p;
-	rb_status status = rb_notes_sort(&c->above, NULL, n, bodies->row_of, bodies->nrows);
+	rb_status status = rb_notes_sort(&c->above, NULL, n, solids->row_of, solids->nrows);
 
 	p = c->above.at;
 	for (size_t i = 0, j; i < c->above.n && status == RB_OK; i = j)
 	{
 		j = i + 1;
 		while (j < c->above.n && p[j].red == p[i].red &&
-			   rb_row_of(bodies, p[j].blue) == rb_row_of(bodies, p[i].blue))
+			   rb_row_of(solids, p[j].blue) == rb_row_of(solids, p[i].blue))
 			j++;
 		if ((j - i) % 2 == 1)
 			status = rb_notes_add(inside, &p[i], 1);
@@ -304,25 +304,25 @@ note_odd(cast *c, uint32_t n, rb_notes *inside)
 
 rb_status
 rb_sheet_points_locate(rb_context *ctx, const rb_backend *backend, const rb_fans *from,
-					   const uint32_t *triangle, uint32_t n, const rb_fans *bodies, bool own,
+					   const uint32_t *triangle, uint32_t n, const rb_fans *solids, bool own,
 					   rb_notes *inside)
 {
-	cast c = {.ctx = ctx, .from = from, .triangle = triangle, .bodies = bodies, .own = own};
+	cast c = {.ctx = ctx, .from = from, .triangle = triangle, .solids = solids, .own = own};
 	double *rays = NULL, *boxes = NULL, top;
 	rb_status status;
 
-	if (n == 0 || bodies->set->nparts == 0)
+	if (n == 0 || solids->set->nparts == 0)
 		return RB_OK;
 	rb_notes_open(&c.above, ctx);
-	status = box_triangles(ctx, bodies->set, &boxes, &top);
+	status = box_triangles(ctx, solids->set, &boxes, &top);
 	if (status == RB_OK)
 		status = box_rays(&c, n, top, &rays);
 	if (status == RB_OK)
 	{
 		const rb_set red = {.kind = RB_BOX3, .nparts = n, .nrows = n, .coords = rays};
 		const rb_set blue = {.kind = RB_BOX3,
-							 .nparts = bodies->set->nparts,
-							 .nrows = bodies->set->nparts,
+							 .nparts = solids->set->nparts,
+							 .nrows = solids->set->nparts,
 							 .coords = boxes};
 		const rb_job job = {.red = &red, .blue = &blue, .predicate = RB_MEET};
 		const rb_sink sink = {.put = note_triangles_above, .user = &c};
@@ -364,7 +364,7 @@ rb_fans_find_inner(rb_context *ctx, const rb_backend *backend, rb_fans *fans, co
 /* ---- a single point ---- */
 
 bool
-rb_sheet_point_is_inside(const double *t, const rb_fans *body, const rb_tree *tree)
+rb_sheet_point_is_inside(const double *t, const rb_fans *solid, const rb_tree *tree)
 {
 	double lo[3], hi[3], top[3], square;
 	bool inside = false;
@@ -382,7 +382,7 @@ rb_sheet_point_is_inside(const double *t, const rb_fans *body, const rb_tree *tr
 	hi[2] = rb_max(hi[2], top[2]);
 	rb_walk_begin(&w, tree, NULL, lo, hi);
 	while (rb_walk_next(&w, 0, UINT32_MAX, &part, &square))
-		if (body->sheet[part] != RB_NO_SHEET)
-			inside ^= is_above(&b, body->set->coords + 9 * (size_t) part);
+		if (solid->sheet[part] != RB_NO_SHEET)
+			inside ^= is_above(&b, solid->set->coords + 9 * (size_t) part);
 	return inside;
 }

@@ -48,15 +48,15 @@ typedef struct rb_rays
 } rb_rays;
 
 extern rb_status rb_rays_build(rb_context *ctx, const rb_backend *backend, const rb_set *points,
-							   const rb_set *bodies, rb_rays *rays);
+							   const rb_set *solids, rb_rays *rays);
 extern void rb_rays_free(rb_context *ctx, rb_rays *rays);
 
 /* Returns true if the ray starts inside the bounding box of the solid. */
 static inline bool
-rb_ray_counts(const rb_rays *rays, uint32_t ray, uint32_t body)
+rb_ray_counts(const rb_rays *rays, uint32_t ray, uint32_t solid)
 {
 	const double *p = rays->set->coords + (size_t) ray * 6;
-	const double *box = rays->box + (size_t) body * 6;
+	const double *box = rays->box + (size_t) solid * 6;
 
 	return rb_boxes_overlap(p, p, box, box + 3);
 }
@@ -249,7 +249,7 @@ extern void rb_triangle_centre(const double *t, double low[3], double high[3]);
 
 /* ---- validity of solids (validity.c) ---- */
 
-typedef struct rb_body_report
+typedef struct rb_solid_report
 {
 	uint32_t triangles;
 	uint32_t flat; /* Number of triangles without area */
@@ -281,24 +281,24 @@ typedef struct rb_body_report
 	rb_geometry_fault why;
 	rb_geometry_info info;
 	double face_tolerance;
-} rb_body_report;
+} rb_solid_report;
 
 /* ---- descriptions of a report (validity_reasons.c) ---- */
 
-/* Buffer size in bytes for the text of rb_body_reason */
-#define RB_BODY_REASON 700
+/* Buffer size in bytes for the text of rb_solid_reason */
+#define RB_SOLID_REASON 700
 
 /* Writes sentences that describe all faults, or an empty string. */
-extern void rb_body_reason(const rb_body_report *report, char text[RB_BODY_REASON]);
+extern void rb_solid_reason(const rb_solid_report *report, char text[RB_SOLID_REASON]);
 
 /*
  * Returns the val3dity error code (ISO 19107) of the first fault, or 0 if there is no fault or no
  * matching code.
  */
-extern int rb_body_code(const rb_body_report *report);
+extern int rb_solid_code(const rb_solid_report *report);
 
 /* Writes a point at the first fault. Returns false if there is no fault or it has no location. */
-extern bool rb_body_fault_location(const rb_body_report *report, double at[3]);
+extern bool rb_solid_fault_location(const rb_solid_report *report, double at[3]);
 
 /* Computes a point shared by two crossing triangles, rounded. */
 extern void rb_triangles_crossing_point(const double *a, const double *b, double at[3]);
@@ -307,39 +307,39 @@ extern void rb_triangles_crossing_point(const double *a, const double *b, double
  * Returns short descriptions such as "not closed", for lists of skipped rows; the second function
  * describes the reason of RB_SOLID_UNREADABLE.
  */
-extern const char *rb_body_fault_name(rb_solid_fault fault);
+extern const char *rb_solid_fault_name(rb_solid_fault fault);
 extern const char *rb_refusal_name(rb_geometry_fault fault);
 
 /* ---- reports for all rows of a set (validity_reports.c) ---- */
 
 /* Converts a report to and from the rb_payload_words(RB_VALIDITY) payload words of a block. */
-extern void rb_body_to_words(const rb_body_report *report, uint64_t *words);
-extern void rb_body_of_words(rb_body_report *report, const uint64_t *words);
+extern void rb_solid_to_words(const rb_solid_report *report, uint64_t *words);
+extern void rb_solid_of_words(rb_solid_report *report, const uint64_t *words);
 
 /* Creates the report of a row that could not be read. */
-extern void rb_body_of_refusal(rb_body_report *report, const rb_refusal *refusal,
-							   double face_tolerance);
+extern void rb_solid_of_refusal(rb_solid_report *report, const rb_refusal *refusal,
+								double face_tolerance);
 
 /*
  * Checks the triangles of one solid. If face_of is not NULL, they come from polygons, whose numbers
  * in face_of ascend, and vertices that lie on edges are detected. Returns RB_OK whatever the result
  * in the report.
  */
-extern rb_status rb_body_check_faces(rb_context *ctx, const double *triangles, uint32_t n,
-									 const uint32_t *face_of, rb_body_report *report);
+extern rb_status rb_solid_check_faces(rb_context *ctx, const double *triangles, uint32_t n,
+									  const uint32_t *face_of, rb_solid_report *report);
 
 /*
  * Checks only that the triangles are closed, not their orientation; ray crossing parity needs no
  * more.
  */
-extern rb_status rb_body_check_closed(rb_context *ctx, const double *triangles, uint32_t n,
-									  rb_body_report *report);
+extern rb_status rb_solid_check_closed(rb_context *ctx, const double *triangles, uint32_t n,
+									   rb_solid_report *report);
 
 /* Sets *apart to true if no chain of edge-adjacent triangles connects triangles a and b. */
-extern rb_status rb_body_are_apart(rb_context *ctx, const double *triangles, uint32_t n, uint32_t a,
-								   uint32_t b, bool *apart);
+extern rb_status rb_solid_are_apart(rb_context *ctx, const double *triangles, uint32_t n,
+									uint32_t a, uint32_t b, bool *apart);
 
-/* Scratch memory of rb_body_is_star */
+/* Scratch memory of rb_solid_is_star */
 typedef struct rb_star_room
 {
 	rb_point_hash corners;
@@ -347,8 +347,8 @@ typedef struct rb_star_room
 	size_t links_cap;
 } rb_star_room; /* Zero-initialize before the first call; the memory is reused by later calls */
 
-extern rb_status rb_body_is_star(rb_context *ctx, const double *triangles, uint32_t n,
-								 rb_star_room *room, bool *star);
+extern rb_status rb_solid_is_star(rb_context *ctx, const double *triangles, uint32_t n,
+								  rb_star_room *room, bool *star);
 extern void rb_star_room_free(rb_memory *memory, rb_star_room *room);
 
 /* ---- validity of all solids of a set (validity_rows.c) ---- */
@@ -359,22 +359,22 @@ extern void rb_star_room_free(rb_memory *memory, rb_star_room *room);
  * the bad rows in the statistics as bad solids of side 0 (red) or 1 (blue). Unless `skip` is set,
  * it raises RB_BAD_SOLID for the first bad row of that side.
  */
-extern rb_status rb_bodies_check(rb_context *ctx, const rb_backend *backend, const rb_set *bodies,
+extern rb_status rb_solids_check(rb_context *ctx, const rb_backend *backend, const rb_set *solids,
 								 bool skip, rb_solid_side of, uint32_t **bad);
 
 /*
  * Sets *together to true if all rows of a set form one closed surface, or to false if memory does
  * not suffice for the test.
  */
-extern rb_status rb_bodies_are_closed_together(rb_context *ctx, const rb_set *bodies,
+extern rb_status rb_solids_are_closed_together(rb_context *ctx, const rb_set *solids,
 											   bool *together);
 
 /*
  * Checks rows that need not be closed. Sets a bit in *open for each row that is not closed or has
  * no triangle with an area; the caller frees this bitmap as well. Closed rows that intersect
- * themselves are marked in *bad and treated as by rb_bodies_check.
+ * themselves are marked in *bad and treated as by rb_solids_check.
  */
-extern rb_status rb_bodies_sort(rb_context *ctx, const rb_backend *backend, const rb_set *surfaces,
+extern rb_status rb_solids_sort(rb_context *ctx, const rb_backend *backend, const rb_set *surfaces,
 								bool skip, rb_solid_side of, uint32_t **bad, uint32_t **open);
 
 #ifdef __cplusplus

@@ -113,18 +113,18 @@ find_boxes(rb_context *ctx, rb_solids *s)
 }
 
 rb_status
-rb_solids_build(rb_context *ctx, const rb_backend *backend, const rb_set *bodies, bool skip,
+rb_solids_build(rb_context *ctx, const rb_backend *backend, const rb_set *solid_set, bool skip,
 				rb_solids **solids)
 {
-	const size_t rows = (size_t) bodies->nrows + 1;
+	const size_t rows = (size_t) solid_set->nrows + 1;
 	rb_solids *s = NULL;
 	rb_status status = rb_array(ctx, (void **) &s, 1, sizeof *s);
 
 	if (status != RB_OK)
 		return status;
 	memset(s, 0, sizeof *s);
-	s->set = bodies;
-	status = rb_bodies_check(ctx, backend, bodies, skip, RB_SOLID_OF_BLUE, &s->bad);
+	s->set = solid_set;
+	status = rb_solids_check(ctx, backend, solid_set, skip, RB_SOLID_OF_BLUE, &s->bad);
 	if (status == RB_OK)
 		status = rb_array(ctx, (void **) &s->start, rows, sizeof *s->start);
 	if (status == RB_OK)
@@ -134,7 +134,7 @@ rb_solids_build(rb_context *ctx, const rb_backend *backend, const rb_set *bodies
 	if (status == RB_OK)
 	{
 		memset(s->tree, 0, rows * sizeof *s->tree);
-		rb_row_starts(bodies, s->start);
+		rb_row_starts(solid_set, s->start);
 		status = find_boxes(ctx, s);
 	}
 	if (status == RB_OK)

@@ -31,8 +31,8 @@ typedef struct rb_solids rb_solids;
  * Validates all rows as solids (RB_BAD_SOLID, or omitted if `skip` is set) and builds their trees.
  * Takes no reference to the set, which must outlive the result.
  */
-extern rb_status rb_solids_build(rb_context *ctx, const rb_backend *backend, const rb_set *bodies,
-								 bool skip, rb_solids **solids);
+extern rb_status rb_solids_build(rb_context *ctx, const rb_backend *backend,
+								 const rb_set *solid_set, bool skip, rb_solids **solids);
 /* Prepares the data for surface queries; does nothing if it is already present. */
 extern rb_status rb_solids_add_sides(rb_context *ctx, const rb_backend *backend, rb_solids *solids);
 extern void rb_solids_free(rb_memory *memory,

@@ -138,8 +138,8 @@ find_pairs(rb_context *ctx, const uint32_t *first, uint32_t n, uint32_t *links, 
 }
 
 rb_status
-rb_body_is_star(rb_context *ctx, const double *triangles, uint32_t n, rb_star_room *room,
-				bool *star)
+rb_solid_is_star(rb_context *ctx, const double *triangles, uint32_t n, rb_star_room *room,
+				 bool *star)
 {
 	rb_status status;
 

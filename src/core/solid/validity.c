@@ -55,7 +55,7 @@ typedef struct check
 	rb_context *ctx;
 	const double *t;
 	uint32_t n;
-	rb_body_report *report;
+	rb_solid_report *report;
 	bool closed_only;
 	const uint32_t *face_of; /* Polygon of each triangle; NULL if each triangle is a face */
 	rb_point_hash corners;
@@ -296,7 +296,7 @@ is_odd(const edge *e)
 static void
 report_corner(check *c, uint32_t p, uint32_t pq, uint32_t pr, uint32_t first, int axis)
 {
-	rb_body_report *report = c->report;
+	rb_solid_report *report = c->report;
 	const uint32_t q = c->edges[pq].from == p ? c->edges[pq].to : c->edges[pq].from;
 	const uint32_t r = c->edges[pr].from == p ? c->edges[pr].to : c->edges[pr].from;
 
@@ -703,7 +703,7 @@ check_lots(check *c)
 static rb_status
 check_all(check *c)
 {
-	rb_body_report *report = c->report;
+	rb_solid_report *report = c->report;
 	rb_status status = rb_point_hash_find(c->ctx, c->t, 3 * c->n, &c->corners);
 	uint32_t open, at;
 	bool all = false;
@@ -770,8 +770,8 @@ end_check(check *c)
 }
 
 static rb_status
-check_body(rb_context *ctx, const double *triangles, uint32_t n, const uint32_t *face_of,
-		   bool closed_only, rb_body_report *report)
+check_solid(rb_context *ctx, const double *triangles, uint32_t n, const uint32_t *face_of,
+			bool closed_only, rb_solid_report *report)
 {
 	check c = {.ctx = ctx,
 			   .t = triangles,
@@ -788,23 +788,23 @@ check_body(rb_context *ctx, const double *triangles, uint32_t n, const uint32_t 
 }
 
 rb_status
-rb_body_check_faces(rb_context *ctx, const double *triangles, uint32_t n, const uint32_t *face_of,
-					rb_body_report *report)
+rb_solid_check_faces(rb_context *ctx, const double *triangles, uint32_t n, const uint32_t *face_of,
+					 rb_solid_report *report)
 {
-	return check_body(ctx, triangles, n, face_of, false, report);
+	return check_solid(ctx, triangles, n, face_of, false, report);
 }
 
 rb_status
-rb_body_check_closed(rb_context *ctx, const double *triangles, uint32_t n, rb_body_report *report)
+rb_solid_check_closed(rb_context *ctx, const double *triangles, uint32_t n, rb_solid_report *report)
 {
-	return check_body(ctx, triangles, n, NULL, true, report);
+	return check_solid(ctx, triangles, n, NULL, true, report);
 }
 
 rb_status
-rb_body_are_apart(rb_context *ctx, const double *triangles, uint32_t n, uint32_t a, uint32_t b,
-				  bool *apart)
+rb_solid_are_apart(rb_context *ctx, const double *triangles, uint32_t n, uint32_t a, uint32_t b,
+				   bool *apart)
 {
-	rb_body_report report;
+	rb_solid_report report;
 	check c = {.ctx = ctx, .t = triangles, .n = n, .report = &report};
 	rb_status status = begin_check(&c);
 

@@ -57,15 +57,15 @@ point_text(char to[POINT], const double *p)
 
 /* Appends a sentence to the text. */
 static void __attribute__((format(printf, 2, 3)))
-append_sentence(char text[RB_BODY_REASON], const char *format, ...)
+append_sentence(char text[RB_SOLID_REASON], const char *format, ...)
 {
 	size_t n = strlen(text);
 	va_list args;
 
-	if (n > 0 && n + 1 < RB_BODY_REASON)
+	if (n > 0 && n + 1 < RB_SOLID_REASON)
 		text[n++] = ' ';
 	va_start(args, format);
-	vsnprintf(text + n, RB_BODY_REASON - n, format, args);
+	vsnprintf(text + n, RB_SOLID_REASON - n, format, args);
 	va_end(args);
 }
 
@@ -82,7 +82,7 @@ face_text(char to[32], const rb_geometry_info *info)
 }
 
 static void
-describe_holes(char text[RB_BODY_REASON], const char *face, const rb_geometry_info *info,
+describe_holes(char text[RB_SOLID_REASON], const char *face, const rb_geometry_info *info,
 			   const char *at)
 {
 	const char *how = info->overlap == RB_HOLES_EQUAL    ? "are equal"
@@ -95,7 +95,7 @@ describe_holes(char text[RB_BODY_REASON], const char *face, const rb_geometry_in
 
 /* Describes a fault of a face. */
 static void
-describe_face_fault(char text[RB_BODY_REASON], const rb_body_report *report)
+describe_face_fault(char text[RB_SOLID_REASON], const rb_solid_report *report)
 {
 	const rb_geometry_info *info = &report->info;
 	const char axis = "xyz"[info->axis];
@@ -139,7 +139,7 @@ describe_face_fault(char text[RB_BODY_REASON], const rb_body_report *report)
 }
 
 static void
-describe_unread(char text[RB_BODY_REASON], const rb_body_report *report)
+describe_unread(char text[RB_SOLID_REASON], const rb_solid_report *report)
 {
 	const rb_geometry_info *info = &report->info;
 	char face[32];
@@ -240,7 +240,7 @@ rb_refusal_name(rb_geometry_fault fault)
 }
 
 static int
-code_of_refusal(const rb_body_report *report)
+code_of_refusal(const rb_solid_report *report)
 {
 	switch (report->why)
 	{
@@ -287,7 +287,7 @@ crossing_place(const rb_geometry_info *info, double at[3])
 }
 
 static bool
-place_of_refusal(const rb_body_report *report, double at[3])
+place_of_refusal(const rb_solid_report *report, double at[3])
 {
 	switch (report->why)
 	{
@@ -308,7 +308,7 @@ place_of_refusal(const rb_body_report *report, double at[3])
 /* ---- triangles ---- */
 
 const char *
-rb_body_fault_name(rb_solid_fault fault)
+rb_solid_fault_name(rb_solid_fault fault)
 {
 	switch (fault)
 	{
@@ -327,7 +327,7 @@ rb_body_fault_name(rb_solid_fault fault)
 }
 
 static void
-describe_crossing(char text[RB_BODY_REASON], const rb_body_report *report)
+describe_crossing(char text[RB_SOLID_REASON], const rb_solid_report *report)
 {
 	const char *what = report->of_faces ? "face" : "triangle";
 	const uint32_t a = report->crossing[0] + 1, b = report->crossing[1] + 1;
@@ -343,7 +343,7 @@ describe_crossing(char text[RB_BODY_REASON], const rb_body_report *report)
 }
 
 static void
-describe_corner(char text[RB_BODY_REASON], const rb_body_report *report, const char *from,
+describe_corner(char text[RB_SOLID_REASON], const rb_solid_report *report, const char *from,
 				const char *to)
 {
 	char corner[POINT];
@@ -356,7 +356,7 @@ describe_corner(char text[RB_BODY_REASON], const rb_body_report *report, const c
 }
 
 void
-rb_body_reason(const rb_body_report *report, char text[RB_BODY_REASON])
+rb_solid_reason(const rb_solid_report *report, char text[RB_SOLID_REASON])
 {
 	const char *what = report->of_faces ? "face" : "triangle";
 	char from[POINT], to[POINT];
@@ -405,7 +405,7 @@ rb_body_reason(const rb_body_report *report, char text[RB_BODY_REASON])
 }
 
 int
-rb_body_code(const rb_body_report *report)
+rb_solid_code(const rb_solid_report *report)
 {
 	/*
 	 * In a surface that is present twice, no orientation is correct, so this fault takes
@@ -434,7 +434,7 @@ rb_body_code(const rb_body_report *report)
 }
 
 bool
-rb_body_fault_location(const rb_body_report *report, double at[3])
+rb_solid_fault_location(const rb_solid_report *report, double at[3])
 {
 	switch (report->fault)
 	{

@@ -17,25 +17,25 @@
 
 #define GRAIN 16 /* Number of rows a thread takes at a time */
 
-_Static_assert(sizeof(rb_body_report) == RB_VALIDITY_WORDS * sizeof(uint64_t),
+_Static_assert(sizeof(rb_solid_report) == RB_VALIDITY_WORDS * sizeof(uint64_t),
 			   "a report has RB_VALIDITY_WORDS words");
 
 /* ---- conversion to payload words ---- */
 
 void
-rb_body_to_words(const rb_body_report *report, uint64_t *words)
+rb_solid_to_words(const rb_solid_report *report, uint64_t *words)
 {
 	memcpy(words, report, sizeof *report);
 }
 
 void
-rb_body_of_words(rb_body_report *report, const uint64_t *words)
+rb_solid_of_words(rb_solid_report *report, const uint64_t *words)
 {
 	memcpy(report, words, sizeof *report);
 }
 
 void
-rb_body_of_refusal(rb_body_report *report, const rb_refusal *refusal, double face_tolerance)
+rb_solid_of_refusal(rb_solid_report *report, const rb_refusal *refusal, double face_tolerance)
 {
 	memset(report, 0, sizeof *report);
 	report->fault = RB_SOLID_UNREADABLE;
@@ -52,10 +52,10 @@ typedef struct crossings
 	rb_pair first;
 } crossings;
 
-typedef struct body_reports
+typedef struct solid_reports
 {
 	rb_context *ctx;
-	const rb_set *bodies;
+	const rb_set *solids;
 	const rb_row_sink *sink;
 	uint32_t *start;
 	crossings *of;  /* Crossings of each row */
@@ -64,7 +64,7 @@ typedef struct body_reports
 	int closed;     /* Nonzero if some row is closed; set by several threads */
 	pthread_mutex_t lock;
 	int status;
-} body_reports;
+} solid_reports;
 
 static bool
 have_same_corners(const double *a, const double *b)
@@ -79,13 +79,13 @@ have_same_corners(const double *a, const double *b)
 static rb_status
 put_crossing(void *user, const rb_pair *pairs, size_t n)
 {
-	body_reports *a = user;
+	solid_reports *a = user;
 
 	pthread_mutex_lock(&a->lock);
 	for (size_t i = 0; i < n; i++)
 	{
 		const rb_pair p = {rb_pair_red(pairs[i]), pairs[i].blue};
-		crossings *c = &a->of[rb_row_of(a->bodies, p.red)];
+		crossings *c = &a->of[rb_row_of(a->solids, p.red)];
 
 		if (c->n++ == 0 || p.red < c->first.red ||
 			(p.red == c->first.red && p.blue < c->first.blue))
@@ -96,49 +96,49 @@ put_crossing(void *user, const rb_pair *pairs, size_t n)
 }
 
 static rb_status
-count_crossings(body_reports *a, const rb_backend *backend)
+count_crossings(solid_reports *a, const rb_backend *backend)
 {
-	const rb_job job = {.red = a->bodies, .predicate = RB_SELF_INTERSECT, .within_rows = true};
+	const rb_job job = {.red = a->solids, .predicate = RB_SELF_INTERSECT, .within_rows = true};
 	const rb_sink sink = {.put = put_crossing, .user = a};
 
-	memset(a->of, 0, a->bodies->nrows * sizeof *a->of);
-	return a->bodies->row_of != NULL ? rb_join_step(a->ctx, backend, &job, &sink, RB_TILE) : RB_OK;
+	memset(a->of, 0, a->solids->nrows * sizeof *a->of);
+	return a->solids->row_of != NULL ? rb_join_step(a->ctx, backend, &job, &sink, RB_TILE) : RB_OK;
 }
 
 /* Reports the first two triangles that cross. */
 static rb_status
-report_crossing(const body_reports *a, const crossings *c, uint32_t first, uint32_t parts,
-				rb_body_report *report)
+report_crossing(const solid_reports *a, const crossings *c, uint32_t first, uint32_t parts,
+				rb_solid_report *report)
 {
-	const double *t = a->bodies->coords + (size_t) first * 9;
-	const double *red = a->bodies->coords + (size_t) c->first.red * 9;
-	const double *blue = a->bodies->coords + (size_t) c->first.blue * 9;
+	const double *t = a->solids->coords + (size_t) first * 9;
+	const double *red = a->solids->coords + (size_t) c->first.red * 9;
+	const double *blue = a->solids->coords + (size_t) c->first.blue * 9;
 
 	report->self_intersections = c->n;
 	report->crossing[0] = c->first.red - first;
 	report->crossing[1] = c->first.blue - first;
 	report->crossing_equal = have_same_corners(red, blue);
 	rb_triangles_crossing_point(red, blue, report->crossing_at);
-	return rb_body_are_apart(a->ctx, t, parts, report->crossing[0], report->crossing[1],
-							 &report->crossing_apart);
+	return rb_solid_are_apart(a->ctx, t, parts, report->crossing[0], report->crossing[1],
+							  &report->crossing_apart);
 }
 
 /* Replaces triangle numbers by polygon numbers if the triangles come from polygons. */
 static void
-name_faces(const rb_set *bodies, uint32_t first, rb_body_report *report)
+name_faces(const rb_set *solids, uint32_t first, rb_solid_report *report)
 {
-	if (bodies->face_of == NULL)
+	if (solids->face_of == NULL)
 		return;
 	report->of_faces = true;
-	report->triangle = bodies->face_of[first + report->triangle];
+	report->triangle = solids->face_of[first + report->triangle];
 	for (int i = 0; i < 2; i++)
-		report->crossing[i] = bodies->face_of[first + report->crossing[i]];
+		report->crossing[i] = solids->face_of[first + report->crossing[i]];
 }
 
 static void
 report_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
-	body_reports *a = arg;
+	solid_reports *a = arg;
 	rb_pair rows[GRAIN];
 	uint64_t payload[GRAIN * RB_VALIDITY_WORDS];
 	rb_status status = RB_OK;
@@ -151,22 +151,22 @@ report_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		const uint32_t first = a->start[row];
 		const uint32_t parts = a->start[row + 1] - first;
 		const crossings *c = &a->of[row];
-		rb_body_report report;
+		rb_solid_report report;
 
 		status = rb_should_stop(a->ctx)
 					 ? RB_STOPPED
-					 : rb_body_check_faces(
-						   a->ctx, a->bodies->coords + (size_t) first * 9, parts,
-						   a->bodies->face_of != NULL ? a->bodies->face_of + first : NULL, &report);
+					 : rb_solid_check_faces(
+						   a->ctx, a->solids->coords + (size_t) first * 9, parts,
+						   a->solids->face_of != NULL ? a->solids->face_of + first : NULL, &report);
 		if (status == RB_OK && c->n > 0)
 			status = report_crossing(a, c, first, parts, &report);
 		if (status != RB_OK)
 			break;
-		report.faces = a->bodies->faces != NULL ? a->bodies->faces[row] : parts;
+		report.faces = a->solids->faces != NULL ? a->solids->faces[row] : parts;
 		report.together = a->together;
-		name_faces(a->bodies, first, &report);
+		name_faces(a->solids, first, &report);
 		rows[n] = (rb_pair){(uint32_t) row, (uint32_t) row};
-		rb_body_to_words(&report, payload + n++ * RB_VALIDITY_WORDS);
+		rb_solid_to_words(&report, payload + n++ * RB_VALIDITY_WORDS);
 	}
 	if (status == RB_OK && n > 0)
 		status = a->sink->put(a->sink->user, rows, payload, n);
@@ -178,8 +178,8 @@ report_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 static void
 find_closed_row(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
-	body_reports *a = arg;
-	rb_body_report report;
+	solid_reports *a = arg;
+	rb_solid_report report;
 	rb_status status = RB_OK;
 	int ok = RB_OK;
 
@@ -190,8 +190,8 @@ find_closed_row(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 		status = rb_should_stop(a->ctx)
 					 ? RB_STOPPED
-					 : rb_body_check_closed(a->ctx, a->bodies->coords + (size_t) first * 9,
-											a->start[row + 1] - first, &report);
+					 : rb_solid_check_closed(a->ctx, a->solids->coords + (size_t) first * 9,
+											 a->start[row + 1] - first, &report);
 		if (status == RB_OK && report.closed)
 			rb_store(&a->closed, 1);
 	}
@@ -201,44 +201,44 @@ find_closed_row(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* Detects a missing solid column: each row is a face, and all rows together are closed. */
 static rb_status
-check_closed_together(body_reports *a)
+check_closed_together(solid_reports *a)
 {
 	rb_thread *me;
 	rb_status status;
 
-	if (a->bodies->nrows < 2 || a->by_object)
+	if (a->solids->nrows < 2 || a->by_object)
 		return RB_OK;
-	status = rb_team_open(a->ctx, rb_threads_for(a->ctx, a->bodies->nrows, GRAIN), &me);
+	status = rb_team_open(a->ctx, rb_threads_for(a->ctx, a->solids->nrows, GRAIN), &me);
 	if (status != RB_OK)
 		return status;
-	status = rb_loop(me, a->bodies->nrows, GRAIN, find_closed_row, a);
+	status = rb_loop(me, a->solids->nrows, GRAIN, find_closed_row, a);
 	rb_team_close(&me);
 	if (a->status != RB_OK)
 		status = (rb_status) a->status;
 	if (status == RB_OK && a->closed == 0)
-		status = rb_bodies_are_closed_together(a->ctx, a->bodies, &a->together);
+		status = rb_solids_are_closed_together(a->ctx, a->solids, &a->together);
 	return status;
 }
 
 static rb_status
-report_all(body_reports *a)
+report_all(solid_reports *a)
 {
 	rb_thread *me;
-	rb_status status = rb_team_open(a->ctx, rb_threads_for(a->ctx, a->bodies->nrows, GRAIN), &me);
+	rb_status status = rb_team_open(a->ctx, rb_threads_for(a->ctx, a->solids->nrows, GRAIN), &me);
 
 	if (status != RB_OK)
 		return status;
-	status = rb_loop(me, a->bodies->nrows, GRAIN, report_rows, a);
+	status = rb_loop(me, a->solids->nrows, GRAIN, report_rows, a);
 	rb_team_close(&me);
 	return a->status != RB_OK ? (rb_status) a->status : status;
 }
 
 rb_status
-rb_compose_bodies(rb_context *ctx, const rb_backend *backend, const rb_job *job,
+rb_compose_solids(rb_context *ctx, const rb_backend *backend, const rb_job *job,
 				  const rb_row_sink *sink)
 {
 	const size_t rows = job->red->nrows;
-	body_reports a = {.ctx = ctx, .bodies = job->red, .sink = sink, .by_object = job->by_object};
+	solid_reports a = {.ctx = ctx, .solids = job->red, .sink = sink, .by_object = job->by_object};
 	rb_status status = rb_array(ctx, (void **) &a.start, rows + 1, sizeof *a.start);
 
 	if (status == RB_OK)

@@ -17,10 +17,10 @@
 
 #define GRAIN 16 /* Number of rows a thread takes at a time */
 
-typedef struct body_checks
+typedef struct solid_checks
 {
 	rb_context *ctx;
-	const rb_set *bodies;
+	const rb_set *solids;
 	const uint32_t *start; /* First part of each row, with one extra entry at the end */
 	uint32_t *bad;
 	uint32_t *stars; /* Bitmap of rows known not to intersect themselves */
@@ -28,15 +28,15 @@ typedef struct body_checks
 	pthread_mutex_t lock;
 	uint64_t because[RB_SOLID_FAULTS]; /* Number of bad rows by their first fault */
 	uint32_t first;                    /* First bad row */
-	rb_body_report report;             /* Report of the first bad row */
+	rb_solid_report report;            /* Report of the first bad row */
 	/* Part of the set for each joined triangle; NULL if the whole set is joined */
 	const uint32_t *part;
 	rb_pair crossing; /* First pair of triangles that cross */
 	int status;
-} body_checks;
+} solid_checks;
 
 static void
-note_bad(body_checks *a, uint32_t row, const rb_body_report *report)
+note_bad(solid_checks *a, uint32_t row, const rb_solid_report *report)
 {
 	rb_mark(a->bad, row);
 	pthread_mutex_lock(&a->lock);
@@ -50,19 +50,19 @@ note_bad(body_checks *a, uint32_t row, const rb_body_report *report)
 }
 
 static rb_status
-check_row(body_checks *a, uint32_t row, rb_star_room *room)
+check_row(solid_checks *a, uint32_t row, rb_star_room *room)
 {
-	const double *triangles = a->bodies->coords + (size_t) a->start[row] * 9;
+	const double *triangles = a->solids->coords + (size_t) a->start[row] * 9;
 	const uint32_t n = a->start[row + 1] - a->start[row];
-	rb_body_report report;
+	rb_solid_report report;
 	bool star;
-	rb_status status = rb_body_is_star(a->ctx, triangles, n, room, &star);
+	rb_status status = rb_solid_is_star(a->ctx, triangles, n, room, &star);
 
 	if (status == RB_OK && star)
 		rb_mark(a->stars, row);
 	else if (status == RB_OK)
 	{
-		status = rb_body_check_closed(a->ctx, triangles, n, &report);
+		status = rb_solid_check_closed(a->ctx, triangles, n, &report);
 		if (status == RB_OK && report.fault != RB_SOLID_GOOD && a->open != NULL)
 			rb_mark(a->open, row);
 		else if (status == RB_OK && report.fault != RB_SOLID_GOOD)
@@ -74,7 +74,7 @@ check_row(body_checks *a, uint32_t row, rb_star_room *room)
 static void
 check_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
-	body_checks *a = arg;
+	solid_checks *a = arg;
 	rb_star_room room = {.links = NULL};
 	rb_status status = RB_OK;
 	int ok = RB_OK;
@@ -88,14 +88,14 @@ check_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 static rb_status
-check_closed(body_checks *a)
+check_closed(solid_checks *a)
 {
 	rb_thread *me;
-	rb_status status = rb_team_open(a->ctx, rb_threads_for(a->ctx, a->bodies->nrows, GRAIN), &me);
+	rb_status status = rb_team_open(a->ctx, rb_threads_for(a->ctx, a->solids->nrows, GRAIN), &me);
 
 	if (status != RB_OK)
 		return status;
-	status = rb_loop(me, a->bodies->nrows, GRAIN, check_rows, a);
+	status = rb_loop(me, a->solids->nrows, GRAIN, check_rows, a);
 	rb_team_close(&me);
 	return a->status != RB_OK ? (rb_status) a->status : status;
 }
@@ -104,7 +104,7 @@ check_closed(body_checks *a)
 static rb_status
 note_crossings(void *user, const rb_pair *pairs, size_t n)
 {
-	body_checks *a = user;
+	solid_checks *a = user;
 	rb_pair least = {UINT32_MAX, UINT32_MAX};
 
 	for (size_t i = 0; i < n; i++)
@@ -113,7 +113,7 @@ note_crossings(void *user, const rb_pair *pairs, size_t n)
 
 		if (a->part != NULL)
 			p = (rb_pair){a->part[p.red], a->part[p.blue]};
-		rb_mark(a->bad, rb_row_of(a->bodies, p.red));
+		rb_mark(a->bad, rb_row_of(a->solids, p.red));
 		if (p.red < least.red || (p.red == least.red && p.blue < least.blue))
 			least = p;
 	}
@@ -127,29 +127,29 @@ note_crossings(void *user, const rb_pair *pairs, size_t n)
 
 /* Records the first crossing pair and counts the bad rows that note_crossings marked. */
 static void
-note_crossing(body_checks *a)
+note_crossing(solid_checks *a)
 {
-	rb_body_report report = {.fault = RB_SOLID_GOOD, .self_intersections = 1};
+	rb_solid_report report = {.fault = RB_SOLID_GOOD, .self_intersections = 1};
 	uint64_t open = a->because[RB_SOLID_FLAT] + a->because[RB_SOLID_OPEN], bad = 0;
 	const double *t[2];
 	uint32_t row;
 
 	if (a->crossing.red == UINT32_MAX)
 		return;
-	row = rb_row_of(a->bodies, a->crossing.red);
+	row = rb_row_of(a->solids, a->crossing.red);
 	report.crossing[0] = a->crossing.red - a->start[row];
 	report.crossing[1] = a->crossing.blue - a->start[row];
-	t[0] = a->bodies->coords + (size_t) a->crossing.red * 9;
-	t[1] = a->bodies->coords + (size_t) a->crossing.blue * 9;
+	t[0] = a->solids->coords + (size_t) a->crossing.red * 9;
+	t[1] = a->solids->coords + (size_t) a->crossing.blue * 9;
 	rb_triangles_crossing_point(t[0], t[1], report.crossing_at);
 	note_bad(a, row, &report);
-	for (uint32_t i = 0; i < a->bodies->nrows; i++)
+	for (uint32_t i = 0; i < a->solids->nrows; i++)
 		bad += rb_is_marked(a->bad, i);
 	a->because[RB_SOLID_CROSSED] = bad - open;
 }
 
 static rb_status
-join_rows(body_checks *a, const rb_backend *backend, const rb_set *set)
+join_rows(solid_checks *a, const rb_backend *backend, const rb_set *set)
 {
 	const rb_job job = {.red = set, .predicate = RB_SELF_INTERSECT, .within_rows = true};
 	const rb_sink sink = {.put = note_crossings, .user = a};
@@ -159,7 +159,7 @@ join_rows(body_checks *a, const rb_backend *backend, const rb_set *set)
 
 /* Returns true if the row could still intersect itself. */
 static bool
-is_in_doubt(const body_checks *a, uint32_t row)
+is_in_doubt(const solid_checks *a, uint32_t row)
 {
 	return a->start[row + 1] - a->start[row] > 1 && !rb_is_marked(a->bad, row) &&
 		   (a->open == NULL || !rb_is_marked(a->open, row)) && !rb_is_marked(a->stars, row);
@@ -167,9 +167,9 @@ is_in_doubt(const body_checks *a, uint32_t row)
 
 /* Joins the undecided rows, copied to a set of their own. */
 static rb_status
-join_some(body_checks *a, const rb_backend *backend, uint32_t n)
+join_some(solid_checks *a, const rb_backend *backend, uint32_t n)
 {
-	rb_set some = {.kind = RB_TRIANGLE3, .nrows = a->bodies->nrows};
+	rb_set some = {.kind = RB_TRIANGLE3, .nrows = a->solids->nrows};
 	double *coords = NULL;
 	uint32_t *row_of = NULL, *part = NULL;
 	rb_status status = rb_array(a->ctx, (void **) &coords, n, 9 * sizeof *coords);
@@ -178,14 +178,14 @@ join_some(body_checks *a, const rb_backend *backend, uint32_t n)
 		status = rb_array(a->ctx, (void **) &row_of, n, sizeof *row_of);
 	if (status == RB_OK)
 		status = rb_array(a->ctx, (void **) &part, n, sizeof *part);
-	for (uint32_t row = 0; row < a->bodies->nrows && status == RB_OK; row++)
+	for (uint32_t row = 0; row < a->solids->nrows && status == RB_OK; row++)
 		if (is_in_doubt(a, row))
 		{
 			const uint32_t first = a->start[row], many = a->start[row + 1] - first;
 
 			if (rb_should_stop(a->ctx))
 				status = RB_STOPPED;
-			memcpy(coords + (size_t) some.nparts * 9, a->bodies->coords + (size_t) first * 9,
+			memcpy(coords + (size_t) some.nparts * 9, a->solids->coords + (size_t) first * 9,
 				   (size_t) many * 9 * sizeof *coords);
 			for (uint32_t i = 0; i < many; i++)
 			{
@@ -207,44 +207,44 @@ join_some(body_checks *a, const rb_backend *backend, uint32_t n)
 }
 
 static rb_status
-check_crossing(body_checks *a, const rb_backend *backend)
+check_crossing(solid_checks *a, const rb_backend *backend)
 {
 	uint32_t n = 0;
 	rb_status status = RB_OK;
 
-	for (uint32_t row = 0; row < a->bodies->nrows; row++)
+	for (uint32_t row = 0; row < a->solids->nrows; row++)
 		n += is_in_doubt(a, row) ? a->start[row + 1] - a->start[row] : 0;
 	if (n > 0)
 		status =
-			n == a->bodies->nparts ? join_rows(a, backend, a->bodies) : join_some(a, backend, n);
+			n == a->solids->nparts ? join_rows(a, backend, a->solids) : join_some(a, backend, n);
 	note_crossing(a);
 	return status;
 }
 
 /* Counts the bad rows, and raises an error for the first one unless they are skipped. */
 static rb_status
-report_bad(body_checks *a, bool skip, rb_solid_side of)
+report_bad(solid_checks *a, bool skip, rb_solid_side of)
 {
-	const rb_set *bodies = a->bodies;
-	char text[RB_BODY_REASON];
+	const rb_set *solids = a->solids;
+	char text[RB_SOLID_REASON];
 	bool together = false;
 	int64_t id;
 	rb_status status = RB_OK;
 
 	for (int fault = 0; fault < RB_SOLID_FAULTS; fault++)
 	{
-		a->ctx->stats.bad_bodies += a->because[fault];
+		a->ctx->stats.bad_solids += a->because[fault];
 		a->ctx->stats.bad_because[of == RB_SOLID_OF_RED ? 0 : 1][fault] += a->because[fault];
 	}
 	if (a->first == UINT32_MAX || skip)
 		return RB_OK;
-	if (a->report.fault == RB_SOLID_OPEN && bodies->nrows > 1)
-		status = rb_bodies_are_closed_together(a->ctx, bodies, &together);
+	if (a->report.fault == RB_SOLID_OPEN && solids->nrows > 1)
+		status = rb_solids_are_closed_together(a->ctx, solids, &together);
 	if (status != RB_OK)
 		return status;
-	rb_body_reason(&a->report, text);
-	id = bodies->ids != NULL ? bodies->ids[a->first]
-							 : (int64_t) ((uint64_t) bodies->first_id + a->first);
+	rb_solid_reason(&a->report, text);
+	id = solids->ids != NULL ? solids->ids[a->first]
+							 : (int64_t) ((uint64_t) solids->first_id + a->first);
 	return rb_fail(a->ctx, RB_BAD_SOLID, (uint64_t) id,
 				   (uint64_t) of | (together ? RB_SOLID_TOGETHER : 0), text);
 }
@@ -260,31 +260,31 @@ any_marked(const uint32_t *marks, size_t words)
 
 /* Checks all rows; `open` receives the rows that are not closed, or is NULL. */
 static rb_status
-check_all(rb_context *ctx, const rb_backend *backend, const rb_set *bodies, bool skip,
+check_all(rb_context *ctx, const rb_backend *backend, const rb_set *solids, bool skip,
 		  rb_solid_side of, uint32_t **bad, uint32_t *open)
 {
-	const size_t words = bodies->nrows / 32 + 1;
-	body_checks a = {.ctx = ctx,
-					 .bodies = bodies,
-					 .open = open,
-					 .first = UINT32_MAX,
-					 .crossing = {UINT32_MAX, UINT32_MAX}};
+	const size_t words = solids->nrows / 32 + 1;
+	solid_checks a = {.ctx = ctx,
+					  .solids = solids,
+					  .open = open,
+					  .first = UINT32_MAX,
+					  .crossing = {UINT32_MAX, UINT32_MAX}};
 	uint32_t *start = NULL;
 	rb_status status = rb_array(ctx, (void **) bad, words, sizeof(uint32_t));
 
 	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &start, (size_t) bodies->nrows + 1, sizeof(uint32_t));
+		status = rb_array(ctx, (void **) &start, (size_t) solids->nrows + 1, sizeof(uint32_t));
 	if (status == RB_OK)
 		status = rb_array(ctx, (void **) &a.stars, words, sizeof(uint32_t));
 	if (status == RB_OK)
 	{
 		memset(*bad, 0, words * sizeof(uint32_t));
 		memset(a.stars, 0, words * sizeof(uint32_t));
-		rb_row_starts(bodies, start);
+		rb_row_starts(solids, start);
 		a.start = start;
 		a.bad = *bad;
 	}
-	if (status == RB_OK && !rb_set_knows(bodies, RB_KNOWN_BODIES))
+	if (status == RB_OK && !rb_set_knows(solids, RB_KNOWN_SOLIDS))
 	{
 		pthread_mutex_init(&a.lock, NULL);
 		status = check_closed(&a);
@@ -293,7 +293,7 @@ check_all(rb_context *ctx, const rb_backend *backend, const rb_set *bodies, bool
 		pthread_mutex_destroy(&a.lock);
 	}
 	if (status == RB_OK && a.first == UINT32_MAX && (open == NULL || !any_marked(open, words)))
-		rb_set_learn(bodies, RB_KNOWN_BODIES);
+		rb_set_learn(solids, RB_KNOWN_SOLIDS);
 	if (status == RB_OK)
 		status = report_bad(&a, skip, of);
 	rb_free(ctx->memory, (void **) &start);
@@ -302,10 +302,10 @@ check_all(rb_context *ctx, const rb_backend *backend, const rb_set *bodies, bool
 }
 
 rb_status
-rb_bodies_are_closed_together(rb_context *ctx, const rb_set *bodies, bool *together)
+rb_solids_are_closed_together(rb_context *ctx, const rb_set *solids, bool *together)
 {
-	rb_body_report report;
-	rb_status status = rb_body_check_closed(ctx, bodies->coords, bodies->nparts, &report);
+	rb_solid_report report;
+	rb_status status = rb_solid_check_closed(ctx, solids->coords, solids->nparts, &report);
 
 	*together = status == RB_OK && report.fault == RB_SOLID_GOOD;
 	if (status == RB_OVER_BUDGET || status == RB_OUT_OF_MEMORY)
@@ -317,14 +317,14 @@ rb_bodies_are_closed_together(rb_context *ctx, const rb_set *bodies, bool *toget
 }
 
 rb_status
-rb_bodies_check(rb_context *ctx, const rb_backend *backend, const rb_set *bodies, bool skip,
+rb_solids_check(rb_context *ctx, const rb_backend *backend, const rb_set *solids, bool skip,
 				rb_solid_side of, uint32_t **bad)
 {
-	return check_all(ctx, backend, bodies, skip, of, bad, NULL);
+	return check_all(ctx, backend, solids, skip, of, bad, NULL);
 }
 
 rb_status
-rb_bodies_sort(rb_context *ctx, const rb_backend *backend, const rb_set *surfaces, bool skip,
+rb_solids_sort(rb_context *ctx, const rb_backend *backend, const rb_set *surfaces, bool skip,
 			   rb_solid_side of, uint32_t **bad, uint32_t **open)
 {
 	const size_t words = surfaces->nrows / 32 + 1;

@@ -23,7 +23,7 @@ rb_raise(const char *function, rb_status status, const rb_error *error)
 }
 
 pg_noreturn static void
-raise_bad_body(const char *function, const rb_error *error)
+raise_bad_solid(const char *function, const rb_error *error)
 {
 	const uint64 side = error->limit & RB_SOLID_SIDE;
 	const char *name = side == RB_SOLID_OF_RED    ? "red"
@@ -126,7 +126,7 @@ rb_raise_of(const char *function, const char *what, rb_status status, const rb_e
 					 errhint("Run the query again.")));
 			break;
 		case RB_BAD_SOLID:
-			raise_bad_body(function, error);
+			raise_bad_solid(function, error);
 			break;
 		case RB_BAD_FILE:
 			ereport(ERROR, (errcode(ERRCODE_IO_ERROR), errmsg("%s: %s", function, text)));

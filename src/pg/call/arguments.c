@@ -8,12 +8,12 @@
  *
  * Each kind of argument occurs once per side. face_tolerance is present only if a side has faces,
  * and the distance only if the function compares distances. In the functions by key, red_key and
- * blue_key replace red_id and blue_id. If rows are solids, the object column is called the body
+ * blue_key replace red_id and blue_id. If rows are solids, the object column is called the solid
  * column. If only the last side has solids, the other side has no such column:
  *
- *	points, bodies | points_id, bodies_id | points_geom, bodies_geom | body |
+ *	points, solids | points_id, solids_id | points_geom, solids_geom | solid |
  *		face_tolerance | on_bad
- *	red, blue | red_id, blue_id | red_geom, blue_geom | red_body, blue_body |
+ *	red, blue | red_id, blue_id | red_geom, blue_geom | red_solid, blue_solid |
  *		face_tolerance | on_bad
  *
  * The last arguments are tile_low and tile_high, if the join can be restricted to a tile
@@ -50,9 +50,9 @@ typedef struct side_arguments
 
 /* Returns true if only the last side has solids. */
 static bool
-is_one_body(const rb_join *join)
+is_one_solid(const rb_join *join)
 {
-	return rb_join_has_bodies(join) && join->predicate != RB_RELATION;
+	return rb_join_has_solids(join) && join->predicate != RB_RELATION;
 }
 
 /* Returns the number of arguments between the sides and their columns. */
@@ -69,7 +69,7 @@ argument_position(const rb_join *join, int what)
 	const int sides = rb_join_sides(join);
 
 	return what * sides + (what > ARGUMENT_ROWS ? own_arguments(join) : 0) -
-		   (what > ARGUMENT_OBJECT && is_one_body(join) ? sides - 1 : 0);
+		   (what > ARGUMENT_OBJECT && is_one_solid(join) ? sides - 1 : 0);
 }
 
 static const NullableDatum *
@@ -77,7 +77,7 @@ get_argument(const side_arguments *c, int what)
 {
 	static const NullableDatum none = {0, true};
 
-	if (what == ARGUMENT_OBJECT && is_one_body(c->join))
+	if (what == ARGUMENT_OBJECT && is_one_solid(c->join))
 		return c->side == rb_join_sides(c->join) - 1 ? &c->args[argument_position(c->join, what)]
 													 : &none;
 	return &c->args[argument_position(c->join, what) + c->side];
@@ -87,10 +87,10 @@ static const char *
 argument_name(const side_arguments *c, int what)
 {
 	const char *suffix = what == ARGUMENT_ID && c->join->keys                     ? "key"
-						 : what == ARGUMENT_OBJECT && rb_join_has_bodies(c->join) ? "solid"
+						 : what == ARGUMENT_OBJECT && rb_join_has_solids(c->join) ? "solid"
 																				  : suffixes[what];
 
-	if (what == ARGUMENT_OBJECT && is_one_body(c->join))
+	if (what == ARGUMENT_OBJECT && is_one_solid(c->join))
 		return suffix;
 	return psprintf("%s_%s", c->join->side[c->side], suffix);
 }
@@ -198,7 +198,7 @@ skip_argument(const rb_join *join, const NullableDatum *args)
 	const NullableDatum *arg = &args[argument_position(join, ARGUMENTS_OF_A_SIDE) + 1];
 	const char *what;
 
-	if (!rb_join_has_bodies(join) || join->predicate == RB_VALIDITY || arg->isnull)
+	if (!rb_join_has_solids(join) || join->predicate == RB_VALIDITY || arg->isnull)
 		return false;
 	what = TextDatumGetCString(arg->value);
 	if (strcmp(what, "skip") != 0 && strcmp(what, "error") != 0)
@@ -214,7 +214,7 @@ static int
 tile_place(const rb_join *join)
 {
 	return argument_position(join, ARGUMENTS_OF_A_SIDE) + (rb_join_has_faces(join) ? 1 : 0) +
-		   (rb_join_has_bodies(join) && join->predicate != RB_VALIDITY ? 1 : 0);
+		   (rb_join_has_solids(join) && join->predicate != RB_VALIDITY ? 1 : 0);
 }
 
 /* Reads the tile. The dimensions of boxes are not known yet; sides.c checks them. */
@@ -255,11 +255,11 @@ read_arguments(const rb_join *join, const NullableDatum *args, rb_call_args *cal
 		s->query = join->query;
 		s->geom_name = name_argument(&c, ARGUMENT_GEOM);
 		s->face_tolerance = tolerance;
-		s->body =
-			rb_join_has_bodies(join) && (!is_one_body(join) || c.side == rb_join_sides(join) - 1);
-		s->only_rows = is_one_body(join) && !s->body;
+		s->solid =
+			rb_join_has_solids(join) && (!is_one_solid(join) || c.side == rb_join_sides(join) - 1);
+		s->only_rows = is_one_solid(join) && !s->solid;
 		s->count_faces = join->predicate == RB_VALIDITY;
-		s->leave_out = s->body && (call->skip_bad || join->predicate == RB_VALIDITY);
+		s->leave_out = s->solid && (call->skip_bad || join->predicate == RB_VALIDITY);
 		s->tile = call->tile;
 		s->distance = call->distance;
 		if (join->keys)

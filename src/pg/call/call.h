@@ -22,7 +22,7 @@ typedef enum rb_result
 	RB_RESULT_SIDES,      /* point_id, solid_id, side */
 	RB_RESULT_STRETCHES, /* segment_id, solid_id, from_fraction, to_fraction, length, on_boundary */
 	RB_RESULT_RELATIONS, /* red_id, blue_id, relation */
-	RB_RESULT_BODIES,    /* id, faces, closed, oriented, self_intersections, reason */
+	RB_RESULT_SOLIDS,    /* id, faces, closed, oriented, self_intersections, reason */
 	RB_RESULT_COUNT,     /* Number of pairs, not a set */
 	RB_RESULT_COUNTS,    /* red_id, pairs */
 	RB_RESULT_HITS,      /* red_id */
@@ -65,7 +65,7 @@ rb_join_is_nearest(const rb_join *join)
 
 /* Returns true if each row of a side is a solid. */
 static inline bool
-rb_join_has_bodies(const rb_join *join)
+rb_join_has_solids(const rb_join *join)
 {
 	return join->predicate == RB_RAY_PARITY || join->predicate == RB_INSIDE ||
 		   join->predicate == RB_RELATION || join->predicate == RB_VALIDITY;
@@ -124,7 +124,7 @@ typedef enum rb_value
 	RB_VALUE_LENGTH,
 	RB_VALUE_ON_BOUNDARY,
 	RB_VALUE_RELATION, /* Relation of two solids */
-	RB_VALUE_BODY,     /* Id of a checked solid, or NULL */
+	RB_VALUE_SOLID,    /* Id of a checked solid, or NULL */
 	RB_VALUE_FACES,    /* NULL if the row could not be read */
 	RB_VALUE_CLOSED,
 	RB_VALUE_ORIENTED,

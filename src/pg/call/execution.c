@@ -53,7 +53,7 @@ close_at_end(void *run)
 static bool
 can_spill(const rb_join *join, const rb_call_args *call, uint64 limit)
 {
-	if (rb_join_has_bodies(join) || rb_join_is_nearest(join) || rb_join_is_within_rows(join) ||
+	if (rb_join_has_solids(join) || rb_join_is_nearest(join) || rb_join_is_within_rows(join) ||
 		limit < rb_need_of_join_on(1, 0) + LEAST_ROOM)
 		return false;
 	for (int i = 0; i < rb_join_sides(join); i++)

@@ -54,7 +54,7 @@
 	  "blue")                                                                                      \
 	X(redblue_segments_in_solids, RB_RESULT_STRETCHES, RB_INSIDE, RB_SEGMENT3, "segments",         \
 	  RB_TRIANGLE3, "solids")                                                                      \
-	X(redblue_solid_check, RB_RESULT_BODIES, RB_VALIDITY, RB_TRIANGLE3, "solids", RB_TRIANGLE3,    \
+	X(redblue_solid_check, RB_RESULT_SOLIDS, RB_VALIDITY, RB_TRIANGLE3, "solids", RB_TRIANGLE3,    \
 	  NULL)                                                                                        \
 	X(redblue_segment_self_pairs_within, RB_RESULT_DISTANCES, RB_WITHIN, RB_SEGMENT2, "lines",     \
 	  RB_SEGMENT2, NULL)

@@ -103,7 +103,7 @@ read_detail(const rb_report *report)
 {
 	StringInfoData text;
 	bool first = true;
-	uint64 bad = report->stats.bad_bodies;
+	uint64 bad = report->stats.bad_solids;
 
 	initStringInfo(&text);
 	appendStringInfo(&text, "%s, %s skipped", rb_count_text(report->parts, "part"),

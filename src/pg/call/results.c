@@ -44,10 +44,10 @@ static const rb_row_shape shapes[] = {
 							  RB_VALUE_LENGTH, RB_VALUE_ON_BOUNDARY}},
 	[RB_RESULT_RELATIONS] =
 		{RB_ROWS_STREAM, 3, 3, {RB_VALUE_RED, RB_VALUE_BLUE, RB_VALUE_RELATION}, true},
-	[RB_RESULT_BODIES] = {RB_ROWS_STREAM,
+	[RB_RESULT_SOLIDS] = {RB_ROWS_STREAM,
 						  RB_BLOCK_COLUMNS,
 						  11,
-						  {RB_VALUE_BODY, RB_VALUE_FACES, RB_VALUE_CLOSED, RB_VALUE_ORIENTED,
+						  {RB_VALUE_SOLID, RB_VALUE_FACES, RB_VALUE_CLOSED, RB_VALUE_ORIENTED,
 						   RB_VALUE_CROSSINGS, RB_VALUE_REASON, RB_VALUE_VALID, RB_VALUE_CODE,
 						   RB_VALUE_X, RB_VALUE_Y, RB_VALUE_Z},
 						  true},
@@ -80,7 +80,7 @@ rb_value_type(rb_value value)
 		case RB_VALUE_BLUE:
 		case RB_VALUE_INT8:
 		case RB_VALUE_CROSSINGS:
-		case RB_VALUE_BODY:
+		case RB_VALUE_SOLID:
 			return INT8OID;
 		case RB_VALUE_PART1:
 		case RB_VALUE_PART2:
@@ -170,26 +170,26 @@ relation_name(uint64 payload)
 }
 
 static Datum
-reason_of(const rb_body_report *report, bool *null)
+reason_of(const rb_solid_report *report, bool *null)
 {
-	char reason[RB_BODY_REASON];
+	char reason[RB_SOLID_REASON];
 
-	rb_body_reason(report, reason);
+	rb_solid_reason(report, reason);
 	*null = reason[0] == '\0';
 	return *null ? (Datum) 0 : CStringGetTextDatum(reason);
 }
 
 static Datum
-coordinate_of(const rb_body_report *report, int axis, bool *null)
+coordinate_of(const rb_solid_report *report, int axis, bool *null)
 {
 	double at[3] = {0, 0, 0};
 
-	*null = !rb_body_fault_location(report, at);
+	*null = !rb_solid_fault_location(report, at);
 	return Float8GetDatum(at[axis]);
 }
 
 static Datum
-body_value(const rb_body_report *report, rb_value value, bool *null)
+solid_value(const rb_solid_report *report, rb_value value, bool *null)
 {
 	const bool unread = report->fault == RB_SOLID_UNREADABLE;
 
@@ -208,8 +208,8 @@ body_value(const rb_body_report *report, rb_value value, bool *null)
 		case RB_VALUE_VALID:
 			return BoolGetDatum(report->fault == RB_SOLID_GOOD && report->self_intersections == 0);
 		case RB_VALUE_CODE:
-			*null = rb_body_code(report) == 0;
-			return Int32GetDatum(rb_body_code(report));
+			*null = rb_solid_code(report) == 0;
+			return Int32GetDatum(rb_solid_code(report));
 		case RB_VALUE_X:
 		case RB_VALUE_Y:
 		case RB_VALUE_Z:
@@ -222,18 +222,18 @@ body_value(const rb_body_report *report, rb_value value, bool *null)
 Datum
 rb_value_build(const rb_block *block, rb_value value, size_t i, bool *null)
 {
-	rb_body_report report;
+	rb_solid_report report;
 
 	*null = false;
 	if (value == RB_VALUE_SIDE)
 		return side_name(block->payload[i]);
 	if (value == RB_VALUE_RELATION)
 		return relation_name(block->payload[i]);
-	if (value < RB_VALUE_BODY || value > RB_VALUE_Z)
+	if (value < RB_VALUE_SOLID || value > RB_VALUE_Z)
 		return rb_value_in(block, value, i);
-	rb_body_of_words(&report, block->payload + i * block->words);
-	if (value != RB_VALUE_BODY)
-		return body_value(&report, value, null);
+	rb_solid_of_words(&report, block->payload + i * block->words);
+	if (value != RB_VALUE_SOLID)
+		return solid_value(&report, value, null);
 	*null = report.why == RB_GEOMETRY_NULL_ID || report.why == RB_GEOMETRY_NO_ID;
 	return Int64GetDatum(block->red[i]);
 }

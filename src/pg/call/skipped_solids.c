@@ -60,10 +60,10 @@ rb_refused_rows_next(rb_join_run *run, rb_block *block)
 	for (uint32 i = 0; i < n; i++)
 	{
 		const rb_refusal *refusal = &side->refused[rows->next + i];
-		rb_body_report report;
+		rb_solid_report report;
 
-		rb_body_of_refusal(&report, refusal, run->call.source[0].face_tolerance);
-		rb_body_to_words(&report, rows->payload + (size_t) i * RB_VALIDITY_WORDS);
+		rb_solid_of_refusal(&report, refusal, run->call.source[0].face_tolerance);
+		rb_solid_to_words(&report, rows->payload + (size_t) i * RB_VALIDITY_WORDS);
 		rows->red[i] = rows->blue[i] = refusal->id;
 	}
 	rows->next += n;
@@ -132,7 +132,7 @@ add_reasons(rb_reasons *r, const rb_join_run *run, int side)
 	const rb_side_data *s = &run->side[side];
 
 	for (int fault = 0; fault < RB_SOLID_FAULTS; fault++)
-		rb_reasons_add(r, rb_body_fault_name((rb_solid_fault) fault),
+		rb_reasons_add(r, rb_solid_fault_name((rb_solid_fault) fault),
 					   run->ctx.stats.bad_because[side][fault]);
 	for (uint32 i = 0; i < s->nrefused; i++)
 		rb_reasons_add(r, rb_refusal_name(s->refused[i].fault), 1);
@@ -176,17 +176,17 @@ rb_run_report_skipped(rb_join_run *run)
 	for (int i = 0; i < sides; i++)
 	{
 		const uint64 before = all.sum;
-		const uint64 bodies = (run->side[i].set == NULL ? 0 : run->side[i].set->nrows) +
+		const uint64 solids = (run->side[i].set == NULL ? 0 : run->side[i].set->nrows) +
 							  (uint64) run->side[i].nrefused;
 
-		if (!run->call.source[i].body)
+		if (!run->call.source[i].solid)
 			continue;
 		add_reasons(&all, run, i);
 		if (all.sum == before)
 			continue;
 		appendStringInfo(&text, "%s" UINT64_FORMAT " of " UINT64_FORMAT " %s",
-						 text.len > 0 ? ", " : "", all.sum - before, bodies,
-						 bodies == 1 ? "solid" : "solids");
+						 text.len > 0 ? ", " : "", all.sum - before, solids,
+						 solids == 1 ? "solid" : "solids");
 		if (run->join->predicate == RB_RELATION)
 			appendStringInfo(&text, " of %s", run->call.source[i].side);
 		if (call == NULL)

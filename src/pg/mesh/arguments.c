@@ -28,7 +28,7 @@ static const struct
 {
 	rb_meshing_side side;
 	bool integer;
-} number_of[RB_MESH_NUMBERS] = {[RB_MESH_BODY] = {RB_MESH_FACETS, true},
+} number_of[RB_MESH_NUMBERS] = {[RB_MESH_SOLID] = {RB_MESH_FACETS, true},
 								[RB_MESH_REGION_VOLUME] = {RB_MESH_REGIONS, false},
 								[RB_MESH_SIZE] = {RB_MESH_SIZES, false}};
 
@@ -85,7 +85,7 @@ rb_meshing_call_sides(rb_meshing_call *call, const char *function, bool query,
 		s->only_rows = true;
 		s->polygons = s->kind == RB_TRIANGLE3;
 		s->many_points = s->kind == RB_POINT3;
-		s->leave_out = call->skip_bad && call->by_body && i == RB_MESH_FACETS;
+		s->leave_out = call->skip_bad && call->by_solid && i == RB_MESH_FACETS;
 		/* Bypass the cache, because the side is read once and used briefly. */
 		s->again = true;
 		for (int k = 0; k < RB_MESH_NUMBERS; k++)

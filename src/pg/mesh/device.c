@@ -117,7 +117,7 @@ refine_on_worker(rb_context *ctx, rb_refining *refining, size_t size)
 void
 rb_meshing_device_prepare(const rb_meshing_call *call)
 {
-	if (!call->by_body || rb_setting_backend == RB_CHOOSE_CUDA)
+	if (!call->by_solid || rb_setting_backend == RB_CHOOSE_CUDA)
 		rb_backend_prepare(call->function, call->source, call->sides);
 }
 

@@ -48,7 +48,7 @@ typedef enum rb_meshing_side
 /* The sides with an extra numeric column */
 typedef enum rb_meshing_number
 {
-	RB_MESH_BODY,          /* Facets: the solid that a facet belongs to */
+	RB_MESH_SOLID,         /* Facets: the solid that a facet belongs to */
 	RB_MESH_REGION_VOLUME, /* Regions: a maximum volume */
 	RB_MESH_SIZE,          /* Sizes: a maximum volume */
 	RB_MESH_NUMBERS
@@ -65,7 +65,7 @@ typedef struct rb_meshing_call
 	bool split; /* Split facets that cross */
 	/* Options of redblue_refine */
 	bool refine;
-	bool by_body;  /* Facets belong to several solids, each of which is a mesh */
+	bool by_solid; /* Facets belong to several solids, each of which is a mesh */
 	bool skip_bad; /* Skip solids that cannot be meshed */
 	rb_refine_options options;
 	rb_extra_column number[RB_MESH_NUMBERS]; /* Extra columns; the name is NULL if not requested */
@@ -123,7 +123,7 @@ typedef struct rb_meshing_names
 /* One mesh; a call builds either a single mesh or one for each solid */
 typedef struct rb_meshing_part
 {
-	int64 body;
+	int64 solid;
 	rb_welded welded;
 	rb_split_done split; /* Result of splitting, if requested */
 	/* Until it is set, a flaw refers to rows of facets and to their polygons */
@@ -280,7 +280,7 @@ typedef struct rb_meshing_column
 		/* May be missing from a table that the user created, but is required for reading */
 		RB_COLUMN_OPTIONAL,
 		RB_COLUMN_INFORMATIVE, /* May be missing, and is not needed for reading either */
-		RB_COLUMN_OF_BODY      /* Exists only in meshes of several solids */
+		RB_COLUMN_OF_SOLID     /* Exists only in meshes of several solids */
 	} use;
 } rb_meshing_column;
 
@@ -292,7 +292,7 @@ typedef struct rb_meshing_table
 	char *quoted; /* Schema and name, quoted for SQL */
 	Oid relid;
 	bool made;                         /* Created by this call */
-	bool by_body;                      /* Has a column for the solid */
+	bool by_solid;                     /* Has a column for the solid */
 	AttrNumber attno[RB_MESH_COLUMNS]; /* 0 if the column is missing */
 } rb_meshing_table;
 
@@ -303,7 +303,7 @@ extern bool rb_meshing_has(const rb_meshing_table *t, int i);
 
 /* Sets the names of the tables. */
 extern void rb_meshing_tables_name(rb_meshing_table *tables, const char *function, const char *mesh,
-								   bool by_body);
+								   bool by_solid);
 
 /*
  * Creates the missing tables; those that exist must be empty. Another transaction that builds a
@@ -461,14 +461,14 @@ extern void rb_meshing_device_report(const rb_meshing_run *run, struct rb_last_l
 /* ---- solids.c ---- */
 
 /* Meshes each solid. A work function. */
-extern rb_status rb_meshing_make_bodies(rb_meshing_run *run);
+extern rb_status rb_meshing_make_solids(rb_meshing_run *run);
 
 /*
- * rb_meshing_bodies_begin is called before rb_meshing_make_bodies and finds the solids;
- * rb_meshing_bodies_end is called after it and reports those that could not be meshed.
+ * rb_meshing_solids_begin is called before rb_meshing_make_solids and finds the solids;
+ * rb_meshing_solids_end is called after it and reports those that could not be meshed.
  */
-extern void rb_meshing_bodies_begin(rb_meshing_run *run);
-extern void rb_meshing_bodies_end(rb_meshing_run *run);
+extern void rb_meshing_solids_begin(rb_meshing_run *run);
+extern void rb_meshing_solids_end(rb_meshing_run *run);
 
 /* Allocates an array in the run's memory, or raises a memory error. */
 extern void *rb_meshing_array(rb_meshing_run *run, size_t n, size_t element);

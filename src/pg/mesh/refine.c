@@ -37,7 +37,7 @@ enum
 	ARG_SIZES_VOLUME,
 	ARG_KEEP_SURFACE,
 	ARG_MAX_POINTS,
-	ARG_BODY,
+	ARG_SOLID,
 	ARG_ON_BAD
 };
 
@@ -72,11 +72,11 @@ require_side(const rb_meshing_call *call, const NullableDatum *args, int i, cons
 
 /* Checks that a call with solids has no sides except facets and sizes. */
 static void
-check_body(const rb_meshing_call *call)
+check_solid(const rb_meshing_call *call)
 {
 	static const char *const names[] = {"facets", "points", "segments", "regions", "holes"};
 
-	for (int i = RB_MESH_POINTS; call->by_body && i < RB_MESH_GIVEN; i++)
+	for (int i = RB_MESH_POINTS; call->by_solid && i < RB_MESH_GIVEN; i++)
 		if (call->at[i] >= 0)
 			ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 							errmsg("%s: argument \"solid\" cannot be combined with argument \"%s\"",
@@ -129,22 +129,22 @@ read_call(rb_meshing_call *call, const char *function, bool query, const Nullabl
 	rb_meshing_call_max_points(call, &args[ARG_MAX_POINTS]);
 	call->options.keep_surface =
 		!args[ARG_KEEP_SURFACE].isnull && DatumGetBool(args[ARG_KEEP_SURFACE].value);
-	require_side(call, args, ARG_BODY, "solid", 0, "facets");
+	require_side(call, args, ARG_SOLID, "solid", 0, "facets");
 	require_side(call, args, ARG_REGIONS_VOLUME, "regions_volume", 4, "regions");
 	require_side(call, args, ARG_SIZES_VOLUME, "sizes_volume", ARG_SIZES, "sizes");
-	rb_meshing_call_number(call, RB_MESH_BODY, "solid", &args[ARG_BODY]);
+	rb_meshing_call_number(call, RB_MESH_SOLID, "solid", &args[ARG_SOLID]);
 	rb_meshing_call_number(call, RB_MESH_REGION_VOLUME, "regions_volume",
 						   &args[ARG_REGIONS_VOLUME]);
 	rb_meshing_call_number(call, RB_MESH_SIZE, "sizes_volume", &args[ARG_SIZES_VOLUME]);
 	if (call->number[RB_MESH_SIZE].name == NULL)
 		call->number[RB_MESH_SIZE].name = "volume";
-	call->by_body = call->number[RB_MESH_BODY].name != NULL;
+	call->by_solid = call->number[RB_MESH_SOLID].name != NULL;
 	rb_meshing_call_on_bad(call, &args[ARG_ON_BAD]);
 	side_arguments(args, sides);
 	rb_meshing_call_sides(call, function, query, sides, RB_MESH_SIDES);
 	rb_meshing_call_keep(call, &args[ARG_KEEP]);
 	rb_meshing_call_crossing(call, &args[ARG_ON_CROSSING]);
-	check_body(call);
+	check_solid(call);
 }
 
 /* ---- volumes of rows ---- */
@@ -260,11 +260,11 @@ refine_mesh(rb_meshing_run *run)
 static void
 make_mesh(rb_meshing_run *run)
 {
-	if (run->call->by_body)
+	if (run->call->by_solid)
 	{
-		rb_meshing_bodies_begin(run);
-		rb_meshing_work(run, rb_meshing_make_bodies);
-		rb_meshing_bodies_end(run);
+		rb_meshing_solids_begin(run);
+		rb_meshing_work(run, rb_meshing_make_solids);
+		rb_meshing_solids_end(run);
 		return;
 	}
 	rb_meshing_work(run, rb_meshing_weld);
@@ -568,7 +568,7 @@ static void
 add_part(const rb_meshing_run *run, const rb_meshing_part *part, refine_sums *s)
 {
 	const rb_tets *t = &part->tets;
-	const int share = run->call->by_body ? run->ctx.threads : 1;
+	const int share = run->call->by_solid ? run->ctx.threads : 1;
 
 	for (uint32 i = part->names != NULL ? part->names->npoints : part->welded.plc.npoints;
 		 i < t->npoints; i++)
@@ -665,7 +665,7 @@ return_refined(FunctionCallInfo fcinfo, const char *function, bool query)
 	if (continued)
 		check_continued(call, fcinfo->args);
 	else
-		rb_meshing_tables_name(tables, function, name, call->by_body);
+		rb_meshing_tables_name(tables, function, name, call->by_solid);
 	rb_meshing_device_prepare(call);
 	run = rb_meshing_open(call, CurrentMemoryContext);
 	if (call->sides > 0)

@@ -374,9 +374,9 @@ rb_meshing_fill_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part
 		status = check_part_volumes(ctx, part);
 	enter_stage(run, part, RB_MESH_TETRAHEDRALIZE, RB_MESH_REFINE, &start);
 	/* If the call has one mesh only, a separate work function refines it. */
-	if (status == RB_OK && run->call->by_body)
+	if (status == RB_OK && run->call->by_solid)
 		status = refine_part(run, ctx, part);
-	if (status == RB_OK && (run->call->by_body || !run->call->refine))
+	if (status == RB_OK && (run->call->by_solid || !run->call->refine))
 		status = name_polygons(ctx, part);
 	enter_stage(run, part, RB_MESH_REFINE, RB_MESH_FILL, &start);
 	return status;
@@ -434,20 +434,20 @@ typedef struct id_list
 } id_list;
 
 static void
-add_body(id_list *bodies, int64 body)
+add_solid(id_list *solids, int64 solid)
 {
-	if (bodies->n == 0)
-		initStringInfo(&bodies->text);
-	if (bodies->n++ < LISTED)
-		appendStringInfo(&bodies->text, "%s" INT64_FORMAT, bodies->n > 1 ? ", " : "", body);
+	if (solids->n == 0)
+		initStringInfo(&solids->text);
+	if (solids->n++ < LISTED)
+		appendStringInfo(&solids->text, "%s" INT64_FORMAT, solids->n > 1 ? ", " : "", solid);
 }
 
 static const char *
-list_bodies(id_list *bodies)
+list_solids(id_list *solids)
 {
-	if (bodies->n > LISTED)
-		appendStringInfo(&bodies->text, ", and %u more", bodies->n - LISTED);
-	return bodies->text.data;
+	if (solids->n > LISTED)
+		appendStringInfo(&solids->text, ", and %u more", solids->n - LISTED);
+	return solids->text.data;
 }
 
 void
@@ -479,7 +479,7 @@ rb_meshing_notices(const rb_meshing_run *run)
 		no_area += part->welded.no_area;
 		facets |= part->welded.plc.nfacets > 0;
 		if (part->tets.ntets == 0 && part->tets.npoints > 0)
-			add_body(&empty, part->body);
+			add_solid(&empty, part->solid);
 	}
 	memset(&why, 0, sizeof why);
 	if (run->empty && empty.n == 0 && run->skipped == 0)
@@ -489,7 +489,7 @@ rb_meshing_notices(const rb_meshing_run *run)
 	{
 		const rb_meshing_part *part = &run->parts[run->nparts + i];
 
-		add_body(&skipped, part->body);
+		add_solid(&skipped, part->solid);
 		rb_reasons_add(&why, rb_meshing_flaw_name(part), 1);
 	}
 	if (split.points + split.segments + split.dropped > 0)
@@ -506,7 +506,7 @@ rb_meshing_notices(const rb_meshing_run *run)
 		ereport(NOTICE,
 				(errmsg_plural("%s: could not mesh %u solid", "%s: could not mesh %u solids",
 							   skipped.n, function, skipped.n),
-				 errdetail("Skipped: %s.  Reasons: %s.%s", list_bodies(&skipped),
+				 errdetail("Skipped: %s.  Reasons: %s.%s", list_solids(&skipped),
 						   rb_reasons_text(&why), no_rows),
 				 errhint("Use on_bad => 'error' to report the first invalid solid with its "
 						 "fault.  Run SET redblue.skip_notice = off; to disable this notice.")));
@@ -517,16 +517,16 @@ rb_meshing_notices(const rb_meshing_run *run)
 				 errdetail("Tetrahedra that are still bad: " UINT64_FORMAT
 						   ", of which " UINT64_FORMAT " because of max_points.",
 						   bad, full),
-				 run->call->by_body
+				 run->call->by_solid
 					 ? errhint("Increase max_points, which applies to each solid separately.")
 					 : errhint("Increase max_points; call the function without facets, points and "
 							   "segments to refine the mesh further.")));
-	if (empty.n > 0 && run->call->by_body)
+	if (empty.n > 0 && run->call->by_solid)
 		ereport(
 			NOTICE,
 			(errmsg_plural("%s: %u solid has no tetrahedra", "%s: %u solids have no tetrahedra",
 						   empty.n, function, empty.n),
-			 errdetail("Their facets do not enclose a volume: %s.%s", list_bodies(&empty), no_rows),
+			 errdetail("Their facets do not enclose a volume: %s.%s", list_solids(&empty), no_rows),
 			 errhint("Use keep => 'hull' to keep all tetrahedra up to the convex hull.")));
 	else if (empty.n > 0 && run->call->keep == RB_KEEP_INSIDE)
 		ereport(NOTICE,
@@ -563,7 +563,7 @@ static report_sums
 sum_parts(const rb_meshing_run *run)
 {
 	/* Divide times by the number of threads that meshed solids at once. */
-	const int share = run->call->by_body ? run->ctx.threads : 1;
+	const int share = run->call->by_solid ? run->ctx.threads : 1;
 	report_sums s;
 
 	memset(&s, 0, sizeof s);
@@ -644,7 +644,7 @@ rb_meshing_report(const rb_meshing_run *run, uint64 rows, double ms)
 				 "rounds: %llu, cavities tried: %llu, remaining bad tetrahedra: %llu",
 				 (unsigned long long) s.rounds, (unsigned long long) s.tried,
 				 (unsigned long long) s.bad);
-		if (!run->call->by_body)
+		if (!run->call->by_solid)
 			rb_meshing_device_report(run, &lines[n]);
 		n++;
 	}

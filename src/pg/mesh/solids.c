@@ -18,7 +18,7 @@ typedef struct rb_meshing_threads
 	rb_meshing_run *run;
 	rb_context *ctx; /* Contexts, one for each thread */
 	int n;
-	uint32 nbodies;
+	uint32 nsolids;
 	uint32 *row;   /* Rows of facets, ordered by solid */
 	uint32 *start; /* Start of each solid in row, plus the end */
 	uint32 *part;  /* First triangle of each row, plus the end */
@@ -35,52 +35,52 @@ stop_threads(rb_meshing_run *run)
 
 /* ---- rows of each solid ---- */
 
-typedef struct of_body
+typedef struct of_solid
 {
-	int64 body;
+	int64 solid;
 	uint32 row;
-} of_body;
+} of_solid;
 
 static int
-compare_rows_of_body(const void *a, const void *b)
+compare_rows_of_solid(const void *a, const void *b)
 {
-	const of_body *x = a;
-	const of_body *y = b;
+	const of_solid *x = a;
+	const of_solid *y = b;
 
-	if (x->body != y->body)
-		return x->body < y->body ? -1 : 1;
+	if (x->solid != y->solid)
+		return x->solid < y->solid ? -1 : 1;
 	return x->row < y->row ? -1 : x->row > y->row;
 }
 
 /* Sorts the rows of the set by solid. The refused rows of a solid follow its other rows. */
-static of_body *
+static of_solid *
 sort_rows(rb_meshing_run *run, const rb_set *set, const rb_side_data *side)
 {
-	const int64 *body = (const int64 *) run->call->number[RB_MESH_BODY].words;
-	of_body *all = rb_meshing_array(run, (size_t) set->nrows + side->nrefused, sizeof *all);
+	const int64 *solid = (const int64 *) run->call->number[RB_MESH_SOLID].words;
+	of_solid *all = rb_meshing_array(run, (size_t) set->nrows + side->nrefused, sizeof *all);
 	bool ascend = side->nrefused == 0;
 
 	for (uint32 i = 0; i < set->nrows; i++)
 	{
-		all[i] = (of_body){body[i], i};
-		ascend &= i == 0 || body[i - 1] <= body[i];
+		all[i] = (of_solid){solid[i], i};
+		ascend &= i == 0 || solid[i - 1] <= solid[i];
 	}
 	for (uint32 i = 0; i < side->nrefused; i++)
-		all[set->nrows + i] = (of_body){side->refused[i].id, set->nrows + i};
+		all[set->nrows + i] = (of_solid){side->refused[i].id, set->nrows + i};
 	if (!ascend)
-		qsort(all, set->nrows + side->nrefused, sizeof *all, compare_rows_of_body);
+		qsort(all, set->nrows + side->nrefused, sizeof *all, compare_rows_of_solid);
 	CHECK_FOR_INTERRUPTS();
 	return all;
 }
 
 void
-rb_meshing_bodies_begin(rb_meshing_run *run)
+rb_meshing_solids_begin(rb_meshing_run *run)
 {
 	const rb_set *set = rb_meshing_set(run, RB_MESH_FACETS);
 	const rb_side_data *side = &run->side[run->call->at[RB_MESH_FACETS]];
 	rb_meshing_threads *t = MemoryContextAllocZero(GetMemoryChunkContext(run), sizeof *t);
 	const size_t most = (size_t) set->nrows + side->nrefused;
-	of_body *all = sort_rows(run, set, side);
+	of_solid *all = sort_rows(run, set, side);
 	uint32 rows = 0;
 
 	t->run = run;
@@ -90,28 +90,28 @@ rb_meshing_bodies_begin(rb_meshing_run *run)
 	t->failed = RB_NONE;
 	rb_row_starts(set, t->part);
 	for (size_t i = 0; i < most; i++)
-		t->nbodies += i == 0 || all[i - 1].body != all[i].body;
-	run->parts = rb_meshing_array(run, t->nbodies, sizeof *run->parts);
-	memset(run->parts, 0, (size_t) t->nbodies * sizeof *run->parts);
-	t->nbodies = 0;
+		t->nsolids += i == 0 || all[i - 1].solid != all[i].solid;
+	run->parts = rb_meshing_array(run, t->nsolids, sizeof *run->parts);
+	memset(run->parts, 0, (size_t) t->nsolids * sizeof *run->parts);
+	t->nsolids = 0;
 	for (size_t i = 0; i < most; i++)
 	{
 		rb_meshing_part *part;
 
-		if (i == 0 || all[i - 1].body != all[i].body)
-			t->start[t->nbodies++] = rows;
-		part = &run->parts[t->nbodies - 1];
-		part->body = all[i].body;
+		if (i == 0 || all[i - 1].solid != all[i].solid)
+			t->start[t->nsolids++] = rows;
+		part = &run->parts[t->nsolids - 1];
+		part->solid = all[i].solid;
 		if (all[i].row < set->nrows)
 			t->row[rows++] = all[i].row;
 		else if (part->unread == RB_GEOMETRY_OK)
 			part->unread = side->refused[all[i].row - set->nrows].fault;
 	}
-	t->start[t->nbodies] = rows;
+	t->start[t->nsolids] = rows;
 	rb_free(run->memory, (void **) &all);
-	run->nparts = t->nbodies;
+	run->nparts = t->nsolids;
 
-	t->n = (int) Min((uint32) run->options.threads, Max(t->nbodies, 1));
+	t->n = (int) Min((uint32) run->options.threads, Max(t->nsolids, 1));
 	run->options.threads = Max(run->options.threads / t->n, 1);
 	run->ctx.threads = t->n;
 	t->ctx = rb_meshing_array(run, (size_t) t->n, sizeof *t->ctx);
@@ -125,12 +125,12 @@ rb_meshing_bodies_begin(rb_meshing_run *run)
 
 /* Copies the triangles of one solid to arrays of its own, with its rows numbered from 0. */
 static rb_status
-copy_triangles_of_body(rb_context *ctx, const rb_meshing_threads *t, uint32 body, rb_set *to,
-					   void **blocks)
+copy_triangles_of_solid(rb_context *ctx, const rb_meshing_threads *t, uint32 solid, rb_set *to,
+						void **blocks)
 {
 	const rb_set *set = rb_meshing_set(t->run, RB_MESH_FACETS);
-	const uint32 *row = t->row + t->start[body];
-	const uint32 nrows = t->start[body + 1] - t->start[body];
+	const uint32 *row = t->row + t->start[solid];
+	const uint32 nrows = t->start[solid + 1] - t->start[solid];
 	uint32 n = 0;
 	rb_status status;
 
@@ -172,15 +172,15 @@ copy_triangles_of_body(rb_context *ctx, const rb_meshing_threads *t, uint32 body
 
 /* Translates the row numbers of one solid back to row numbers of the whole set. */
 static void
-translate_rows(const rb_meshing_threads *t, uint32 body, rb_meshing_part *part)
+translate_rows(const rb_meshing_threads *t, uint32 solid, rb_meshing_part *part)
 {
-	const uint32 *row = t->row + t->start[body];
+	const uint32 *row = t->row + t->start[solid];
 	rb_welded *w = &part->welded;
 
 	if (!part->is_welded)
 	{
 		part->flaw.a =
-			part->flaw.a < t->start[body + 1] - t->start[body] ? row[part->flaw.a] : RB_NONE;
+			part->flaw.a < t->start[solid + 1] - t->start[solid] ? row[part->flaw.a] : RB_NONE;
 		return;
 	}
 	for (uint32 i = 0; i < w->npolygons; i++)
@@ -191,17 +191,17 @@ translate_rows(const rb_meshing_threads *t, uint32 body, rb_meshing_part *part)
 }
 
 static rb_status
-make_body(rb_context *ctx, const rb_meshing_threads *t, uint32 body, rb_meshing_part *part)
+make_solid(rb_context *ctx, const rb_meshing_threads *t, uint32 solid, rb_meshing_part *part)
 {
 	const double start = rb_now_ms();
 	void *blocks[4] = {NULL, NULL, NULL, NULL};
 	rb_set set;
-	rb_status status = copy_triangles_of_body(ctx, t, body, &set, blocks);
+	rb_status status = copy_triangles_of_solid(ctx, t, solid, &set, blocks);
 
 	if (status == RB_OK)
 		status = rb_meshing_weld_part(t->run, ctx, part, &set);
 	if (status == RB_OK || status == RB_BAD_PLC)
-		translate_rows(t, body, part);
+		translate_rows(t, solid, part);
 	for (int i = 0; i < 4; i++)
 		rb_free(ctx->memory, &blocks[i]);
 	part->ms[RB_MESH_WELD] = rb_now_ms() - start;
@@ -226,11 +226,11 @@ fail_run(const rb_meshing_threads *t, rb_status status, const rb_error *error)
 }
 
 static void
-note_failed(rb_meshing_threads *t, uint32 body)
+note_failed(rb_meshing_threads *t, uint32 solid)
 {
 	uint32 was = rb_load(&t->failed);
 
-	while (body < was && !rb_claim(&t->failed, &was, body))
+	while (solid < was && !rb_claim(&t->failed, &was, solid))
 		;
 }
 
@@ -247,7 +247,7 @@ make_some(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		if (rb_should_stop(&t->run->ctx) || (!t->run->call->skip_bad && i > rb_load(&t->failed)))
 			return;
 		part->status =
-			part->unread != RB_GEOMETRY_OK ? RB_BAD_PLC : make_body(ctx, t, (uint32) i, part);
+			part->unread != RB_GEOMETRY_OK ? RB_BAD_PLC : make_solid(ctx, t, (uint32) i, part);
 		if (part->status == RB_BAD_PLC)
 		{
 			rb_forget_failure(ctx);
@@ -262,12 +262,12 @@ make_some(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 				fail_run(t, part->status, &ctx->error);
 			return;
 		}
-		rb_progress(&t->run->ctx, RB_STAGE_READ, rb_add(&t->done, 1), t->nbodies);
+		rb_progress(&t->run->ctx, RB_STAGE_READ, rb_add(&t->done, 1), t->nsolids);
 	}
 }
 
 rb_status
-rb_meshing_make_bodies(rb_meshing_run *run)
+rb_meshing_make_solids(rb_meshing_run *run)
 {
 	rb_meshing_threads *t = run->threads;
 	double start = 0;
@@ -278,7 +278,7 @@ rb_meshing_make_bodies(rb_meshing_run *run)
 	status = rb_team_open(&run->ctx, t->n, &me);
 	if (status == RB_OK)
 	{
-		status = rb_loop(me, t->nbodies, 1, make_some, t);
+		status = rb_loop(me, t->nsolids, 1, make_some, t);
 		rb_team_close(&me);
 	}
 	rb_store(&run->stage, RB_MESH_FILL);
@@ -289,15 +289,15 @@ rb_meshing_make_bodies(rb_meshing_run *run)
  * Raises the error of a mesh with the id of its solid, and with a hint on how to skip that solid.
  */
 pg_noreturn static void
-raise_flaw(rb_meshing_run *run, uint32 body)
+raise_flaw(rb_meshing_run *run, uint32 solid)
 {
 	rb_meshing_call *call = palloc(sizeof *call);
 	MemoryContext context = CurrentMemoryContext;
 
 	*call = *run->call;
 	call->function =
-		psprintf("%s: solid " INT64_FORMAT, run->call->function, run->parts[body].body);
-	run->part = &run->parts[body];
+		psprintf("%s: solid " INT64_FORMAT, run->call->function, run->parts[solid].solid);
+	run->part = &run->parts[solid];
 	run->call = call;
 	if (run->part->flaw.kind == RB_FLAW_NONE)
 		rb_meshing_check_max_points(run, run->part->welded.plc.npoints);
@@ -321,7 +321,7 @@ raise_flaw(rb_meshing_run *run, uint32 body)
 }
 
 void
-rb_meshing_bodies_end(rb_meshing_run *run)
+rb_meshing_solids_end(rb_meshing_run *run)
 {
 	const uint32 n = run->nparts;
 	rb_meshing_part *bad;

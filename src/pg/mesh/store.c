@@ -263,8 +263,8 @@ make_row(row_source *of, rb_meshing_kind kind, uint64 n, Datum *values, bool *nu
 										  ? of->part->names->segment[tets->edge_segment[i]]
 										  : of->segments + tets->edge_segment[i] + 1);
 	}
-	if (of->run->call->by_body)
-		values[columns++] = Int64GetDatum(of->part->body);
+	if (of->run->call->by_solid)
+		values[columns++] = Int64GetDatum(of->part->solid);
 	return columns;
 }
 

@@ -44,10 +44,10 @@ static const char *const suffix_of[RB_MESH_TABLES] = {
 };
 
 #define NEEDED RB_COLUMN_NEEDED
-#define BODY_ID                                      \
-	{"solid_id", INT8OID, false, RB_COLUMN_OF_BODY}, \
-	{                                                \
-		NULL, InvalidOid, false, NEEDED              \
+#define SOLID_ID                                      \
+	{"solid_id", INT8OID, false, RB_COLUMN_OF_SOLID}, \
+	{                                                 \
+		NULL, InvalidOid, false, NEEDED               \
 	}
 
 /* The columns for solids come last. */
@@ -58,7 +58,7 @@ static const rb_meshing_column columns_of[RB_MESH_TABLES][RB_MESH_COLUMNS + 1] =
 						  {"z", FLOAT8OID, false, NEEDED},
 						  {"kind", TEXTOID, false, NEEDED},
 						  {"parent_id", INT8OID, true, NEEDED},
-						  BODY_ID},
+						  SOLID_ID},
 	[RB_MESH_TETS] = {{"id", INT8OID, false, NEEDED},
 					  {"v1", INT8OID, false, NEEDED},
 					  {"v2", INT8OID, false, NEEDED},
@@ -67,21 +67,21 @@ static const rb_meshing_column columns_of[RB_MESH_TABLES][RB_MESH_COLUMNS + 1] =
 					  {"region", INT8OID, false, NEEDED},
 					  {"radius_edge", FLOAT8OID, true, RB_COLUMN_INFORMATIVE},
 					  {"min_dihedral", FLOAT8OID, true, RB_COLUMN_INFORMATIVE},
-					  BODY_ID},
+					  SOLID_ID},
 	[RB_MESH_FACES] = {{"id", INT8OID, false, NEEDED},
 					   {"v1", INT8OID, false, NEEDED},
 					   {"v2", INT8OID, false, NEEDED},
 					   {"v3", INT8OID, false, NEEDED},
 					   {"facet_id", INT8OID, false, NEEDED},
 					   {"polygon", INT4OID, false, RB_COLUMN_OPTIONAL},
-					   BODY_ID},
+					   SOLID_ID},
 	[RB_MESH_EDGES] = {{"id", INT8OID, false, NEEDED},
 					   {"v1", INT8OID, false, NEEDED},
 					   {"v2", INT8OID, false, NEEDED},
 					   {"segment_id", INT8OID, true, NEEDED},
 					   {"facet_id", INT8OID, true, RB_COLUMN_OPTIONAL},
 					   {"segment", INT8OID, false, RB_COLUMN_OPTIONAL},
-					   BODY_ID},
+					   SOLID_ID},
 };
 
 const rb_meshing_column *
@@ -95,7 +95,7 @@ rb_meshing_has(const rb_meshing_table *t, int i)
 {
 	const rb_meshing_column *c = rb_meshing_columns(t->kind);
 
-	return c[i].name != NULL && (c[i].use != RB_COLUMN_OF_BODY || t->by_body);
+	return c[i].name != NULL && (c[i].use != RB_COLUMN_OF_SOLID || t->by_solid);
 }
 
 /* ---- names ---- */
@@ -148,7 +148,7 @@ set_names(rb_meshing_table *tables, const char *function, char *schema, const ch
 
 void
 rb_meshing_tables_name(rb_meshing_table *tables, const char *function, const char *mesh,
-					   bool by_body)
+					   bool by_solid)
 {
 	char *schema;
 	char *name;
@@ -162,7 +162,7 @@ rb_meshing_tables_name(rb_meshing_table *tables, const char *function, const cha
 						errmsg("%s: schema of mesh \"%s\" does not exist", function, mesh)));
 	set_names(tables, function, schema, name);
 	for (int i = 0; i < RB_MESH_TABLES; i++)
-		tables[i].by_body = by_body;
+		tables[i].by_solid = by_solid;
 }
 
 /* ---- existing tables ---- */

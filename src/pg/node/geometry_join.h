@@ -155,7 +155,7 @@ typedef enum rb_join_role
 {
 	RB_ROLE_COMPARED,
 	RB_ROLE_PLACED,
-	RB_ROLE_BODY
+	RB_ROLE_SOLID
 } rb_join_role;
 
 enum

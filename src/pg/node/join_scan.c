@@ -137,7 +137,7 @@ begin_join(CustomScanState *node, EState *estate, int flags)
 		in->side.decoder.function = j->function;
 		in->side.decoder.where = is_first ? "the first geometry" : "the second geometry";
 		if (j->asked == RB_ASKED_INSIDE)
-			in->side.role = is_first ? RB_ROLE_PLACED : RB_ROLE_BODY;
+			in->side.role = is_first ? RB_ROLE_PLACED : RB_ROLE_SOLID;
 		in->side.decoder.type = exprType(geometry);
 		in->at = -1;
 	}

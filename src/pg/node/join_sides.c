@@ -162,7 +162,7 @@ add_placed_plain(rb_join_side *s, struct varlena *bytes, const rb_join_place *pl
 
 	if (s->faulty[RB_IN_SPACE] != NULL)
 		return false;
-	for (int i = s->role == RB_ROLE_BODY ? 2 : 0; i < 3 && fault == RB_GEOMETRY_WRONG_TYPE; i++)
+	for (int i = s->role == RB_ROLE_SOLID ? 2 : 0; i < 3 && fault == RB_GEOMETRY_WRONG_TYPE; i++)
 	{
 		rb_builder *b = &s->builder[all[i]];
 		rb_geometry_info info = {0};

@@ -38,9 +38,10 @@ raise_failure(rb_geometry_join *j, rb_status status)
 	const bool is_first = (error->limit & RB_SOLID_SIDE) == RB_SOLID_OF_RED;
 
 	if (status == RB_BAD_SOLID)
-		rb_raise_no_body(j->function, is_first,
-						 rb_join_side_row(&j->in[is_first ? placed : 1 - placed].side, error->need),
-						 error->text);
+		rb_raise_no_solid(
+			j->function, is_first,
+			rb_join_side_row(&j->in[is_first ? placed : 1 - placed].side, error->need),
+			error->text);
 	rb_raise(j->function, status, error);
 }
 

@@ -200,11 +200,11 @@ estimate_pairs(const rb_join *join, double distance, rb_memory *memory, const rb
 			   const rb_sampled *blue, bool self, double *pairs)
 {
 	/* Objects inside a solid usually meet its boundary somewhere. */
-	const bool bodies = join->predicate == RB_INSIDE || join->predicate == RB_RELATION;
+	const bool solids = join->predicate == RB_INSIDE || join->predicate == RB_RELATION;
 	rb_samples what = {{red->set, blue->set},
 					   {red->rows, blue->rows},
 					   self,
-					   bodies ? RB_MEET : join->predicate,
+					   solids ? RB_MEET : join->predicate,
 					   distance};
 	rb_context ctx;
 

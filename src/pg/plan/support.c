@@ -194,7 +194,7 @@ rows_of_result(const FuncExpr *call, const sizes *s, double pairs)
 			return rows_in_pairs(s->first, rb_join_sides(join) == 1 ? 2 * pairs : pairs);
 		case RB_RESULT_BLOCKS:
 			return ceil(pairs / RB_BLOCK);
-		case RB_RESULT_BODIES:
+		case RB_RESULT_SOLIDS:
 			return s->first;
 		case RB_RESULT_NEAREST:
 			return s->first * how_many(call, s);

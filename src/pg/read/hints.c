@@ -94,12 +94,12 @@ first_unique(const rb_source *source, List *attnos)
 
 /*
  * Returns the name of an argument, such as red_id. The single side of redblue_cache needs no
- * prefix, and the objects of solids are called bodies.
+ * prefix, and the objects of a solid side are called solids.
  */
 const char *
 rb_source_argument(const rb_source *source, const char *what)
 {
-	if (source->body && strcmp(what, "object") == 0)
+	if (source->solid && strcmp(what, "object") == 0)
 		return "solid";
 	return source->keep ? what : psprintf("%s_%s", source->side, what);
 }

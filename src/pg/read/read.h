@@ -46,7 +46,7 @@ typedef struct rb_source
 	double face_tolerance;   /* Maximum distance of vertices from their face's plane, < 0 for any */
 	/* Maximum distance relative to the face's extent, 0 for any; not set for workers */
 	double face_share;
-	bool body; /* True if each row, or object, is a solid */
+	bool solid; /* True if each row, or object, is a solid */
 	/* True if invalid rows are reported by the side instead of raising an error */
 	bool leave_out;
 	bool only_rows;   /* True if the call has no argument that groups rows into objects */

@@ -52,10 +52,10 @@ rb_refuse_status(const rb_receiver *r)
 static bool
 is_left_out(const rb_receiver *r, rb_geometry_fault fault)
 {
-	const bool of_body =
+	const bool of_solid =
 		fault != RB_GEOMETRY_SRID && fault != RB_GEOMETRY_NULL_ID && fault != RB_GEOMETRY_NO_ID;
 
-	return r->source->leave_out && (of_body || r->source->count_faces);
+	return r->source->leave_out && (of_solid || r->source->count_faces);
 }
 
 /*
@@ -63,7 +63,7 @@ is_left_out(const rb_receiver *r, rb_geometry_fault fault)
  * available.
  */
 static bool
-read_solid_id(const rb_receiver *r, int64 *body)
+read_solid_id(const rb_receiver *r, int64 *solid)
 {
 	const int i = r->columns.beside.attno - 1;
 
@@ -72,13 +72,13 @@ read_solid_id(const rb_receiver *r, int64 *body)
 	switch (r->columns.beside.type)
 	{
 		case INT8OID:
-			*body = DatumGetInt64(r->slot->tts_values[i]);
+			*solid = DatumGetInt64(r->slot->tts_values[i]);
 			break;
 		case INT4OID:
-			*body = DatumGetInt32(r->slot->tts_values[i]);
+			*solid = DatumGetInt32(r->slot->tts_values[i]);
 			break;
 		default:
-			*body = DatumGetInt16(r->slot->tts_values[i]);
+			*solid = DatumGetInt16(r->slot->tts_values[i]);
 	}
 	return true;
 }

@@ -37,8 +37,8 @@ extern Datum redblue_geometry_position(PG_FUNCTION_ARGS);
  * Raises the error that the first or the second geometry is not a valid solid, with the reason.
  * `row` identifies the row, or is NULL.
  */
-pg_noreturn extern void rb_raise_no_body(const char *function, bool first, const char *row,
-										 const char *reason);
+pg_noreturn extern void rb_raise_no_solid(const char *function, bool first, const char *row,
+										  const char *reason);
 
 /* Raises an error of redblue_dwithin if the distance is negative or NaN. */
 extern void rb_check_distance(double distance);

@@ -48,7 +48,7 @@ find_position(void *arg)
 }
 
 void
-rb_raise_no_body(const char *function, bool first, const char *row, const char *reason)
+rb_raise_no_solid(const char *function, bool first, const char *row, const char *reason)
 {
 	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					errmsg("%s: the %s geometry is not a valid solid", function,
@@ -66,8 +66,8 @@ raise_failure(const rb_pairwise *p, rb_status status)
 	const rb_error *error = &p->ctx.error;
 
 	if (status == RB_BAD_SOLID)
-		rb_raise_no_body(p->decoder.function, (error->limit & RB_SOLID_SIDE) == RB_SOLID_OF_RED,
-						 NULL, error->text);
+		rb_raise_no_solid(p->decoder.function, (error->limit & RB_SOLID_SIDE) == RB_SOLID_OF_RED,
+						  NULL, error->text);
 	rb_raise_of(p->decoder.function, "comparison", status, error);
 }
 

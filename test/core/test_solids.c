@@ -1,10 +1,10 @@
 /*
- * test_bodies.c
+ * test_solids.c
  *	  Tests sets of solids in a stream: invalid solids, and the points and intervals of lines inside
  *	  solids.
  *
  * The results are compared with those for one solid, one point and one line at a time, which
- * test_body.c tests against rationals.
+ * test_solid.c tests against rationals.
  */
 #include "core/base/redblue.h"
 #include "core/solid/solid.h"
@@ -12,11 +12,11 @@
 #include "core/set/set.h"
 #include "core/primitive/dispatch.h"
 #include "core/primitive/ray.h"
-#include "bodies.h"
+#include "solids.h"
 
 #include <stdlib.h>
 
-#define MOST_BODIES 24
+#define MOST_SOLIDS 24
 #define MOST_LINES 60
 #define MOST_SEGMENTS 5
 #define MOST_POINTS 200
@@ -26,15 +26,15 @@ static rb_memory *memory;
 static rb_context ctx;
 
 /* Solids next to, within and across each other */
-static body shape[MOST_BODIES];
-static uint32_t nbodies, first_of[MOST_BODIES + 1];
-static double triangles[9 * MOST_BODIES * BODY_MOST];
-static uint32_t row_of_triangle[MOST_BODIES * BODY_MOST];
-static int64_t body_id[MOST_BODIES];
-static uint32_t faces_of[MOST_BODIES];
-static bool is_bad[MOST_BODIES];
-static uint64_t crossings[MOST_BODIES];
-static rb_set bodies;
+static solid shape[MOST_SOLIDS];
+static uint32_t nsolids, first_of[MOST_SOLIDS + 1];
+static double triangles[9 * MOST_SOLIDS * SOLID_MOST];
+static uint32_t row_of_triangle[MOST_SOLIDS * SOLID_MOST];
+static int64_t solid_id[MOST_SOLIDS];
+static uint32_t faces_of[MOST_SOLIDS];
+static bool is_bad[MOST_SOLIDS];
+static uint64_t crossings[MOST_SOLIDS];
+static rb_set solids;
 
 static double segments[6 * MOST_LINES * MOST_SEGMENTS];
 static uint32_t row_of_segment[MOST_LINES * MOST_SEGMENTS];
@@ -62,24 +62,24 @@ static const double *
 anywhere(void)
 {
 	static double p[3];
-	const body *s = &shape[check_below((int) nbodies)];
+	const solid *s = &shape[check_below((int) nsolids)];
 
-	body_point(s, p);
+	solid_point(s, p);
 	return p;
 }
 
 static void
-make_bodies(int size, bool good_only)
+make_solids(int size, bool good_only)
 {
 	uint32_t n = 0;
 
-	nbodies = 0;
-	while (nbodies < MOST_BODIES)
+	nsolids = 0;
+	while (nsolids < MOST_SOLIDS)
 	{
-		body *s = &shape[nbodies];
-		rb_body_report report;
+		solid *s = &shape[nsolids];
+		rb_solid_report report;
 
-		body_make(s, check_below(good_only ? BODY_CRUMPLED : BODY_FAMILIES), size);
+		solid_make(s, check_below(good_only ? SOLID_CRUMPLED : SOLID_FAMILIES), size);
 		/* Move by whole steps, so that faces of several solids are coplanar. */
 		for (int a = 0; a < 3; a++)
 		{
@@ -91,27 +91,27 @@ make_bodies(int size, bool good_only)
 		}
 		if (!good_only && check_below(6) == 0)
 			s->n--;
-		first_of[nbodies] = n;
+		first_of[nsolids] = n;
 		for (int i = 0; i < s->n; i++)
-			row_of_triangle[n + (uint32_t) i] = nbodies;
+			row_of_triangle[n + (uint32_t) i] = nsolids;
 		memcpy(triangles + 9 * (size_t) n, s->t, (size_t) s->n * 9 * sizeof(double));
-		first_of[nbodies + 1] = n + (uint32_t) s->n;
-		crossings[nbodies] = count_crossings(nbodies);
-		rb_body_check_closed(&ctx, s->t, (uint32_t) s->n, &report);
-		is_bad[nbodies] = crossings[nbodies] > 0 || report.fault != RB_SOLID_GOOD;
-		if (good_only && is_bad[nbodies])
+		first_of[nsolids + 1] = n + (uint32_t) s->n;
+		crossings[nsolids] = count_crossings(nsolids);
+		rb_solid_check_closed(&ctx, s->t, (uint32_t) s->n, &report);
+		is_bad[nsolids] = crossings[nsolids] > 0 || report.fault != RB_SOLID_GOOD;
+		if (good_only && is_bad[nsolids])
 			continue;
-		body_id[nbodies] = 1000 - 7 * (int64_t) nbodies;
-		faces_of[nbodies] = 1 + (uint32_t) check_below(50);
+		solid_id[nsolids] = 1000 - 7 * (int64_t) nsolids;
+		faces_of[nsolids] = 1 + (uint32_t) check_below(50);
 		n += (uint32_t) s->n;
-		nbodies++;
+		nsolids++;
 	}
-	bodies = (rb_set){.kind = RB_TRIANGLE3,
+	solids = (rb_set){.kind = RB_TRIANGLE3,
 					  .nparts = n,
-					  .nrows = nbodies,
+					  .nrows = nsolids,
 					  .coords = triangles,
 					  .row_of = row_of_triangle,
-					  .ids = body_id,
+					  .ids = solid_id,
 					  .faces = faces_of};
 }
 
@@ -204,8 +204,8 @@ typedef struct stretches_of
 	size_t n;
 } stretches_of;
 
-static stretches_of wanted[MOST_LINES][MOST_BODIES], found[MOST_LINES][MOST_BODIES];
-static bool leaves[MOST_LINES][MOST_BODIES]; /* True if some of the line is outside */
+static stretches_of wanted[MOST_LINES][MOST_SOLIDS], found[MOST_LINES][MOST_SOLIDS];
+static bool leaves[MOST_LINES][MOST_SOLIDS]; /* True if some of the line is outside */
 
 /* Returns true if the intervals cover the whole line. */
 static bool
@@ -221,14 +221,14 @@ is_covered(const stretches_of *s)
 static void
 want_stretches(void)
 {
-	static rb_pair meet[MOST_SEGMENTS * BODY_MOST];
+	static rb_pair meet[MOST_SEGMENTS * SOLID_MOST];
 	rb_line_intervals out = {0};
 
 	for (uint32_t line = 0, first = 0, end; line < MOST_LINES; line++, first = end)
 	{
 		for (end = first; end < lines.nparts && row_of_segment[end] == line;)
 			end++;
-		for (uint32_t row = 0; row < nbodies; row++)
+		for (uint32_t row = 0; row < nsolids; row++)
 		{
 			uint8_t inside[MOST_SEGMENTS];
 			rb_line of = {.segments = segments + 6 * (size_t) first,
@@ -274,18 +274,18 @@ take_stretch(void *arg, const rb_block *block, size_t i)
 }
 
 static void
-lines_in_bodies(void)
+lines_in_solids(void)
 {
 	size_t all = 0, on = 0;
 
 	for (int round = 0; round < 24; round++)
 	{
 		const bool good = round % 2 == 0;
-		rb_job job = {.red = &lines, .blue = &bodies, .predicate = RB_INSIDE, .skip_bad = !good};
+		rb_job job = {.red = &lines, .blue = &solids, .predicate = RB_INSIDE, .skip_bad = !good};
 		rb_status status;
 		uint64_t n = 0, bad = 0;
 
-		make_bodies(round / 2 % SIZES, good);
+		make_solids(round / 2 % SIZES, good);
 		make_lines();
 		want_stretches();
 		memset(found, 0, sizeof found);
@@ -294,7 +294,7 @@ lines_in_bodies(void)
 		status = ask(&job, take_stretch, NULL);
 		CHECK(status == RB_END, "round %d: %s", round, rb_status_text(status));
 		for (uint32_t line = 0; line < MOST_LINES; line++)
-			for (uint32_t row = 0; row < nbodies; row++)
+			for (uint32_t row = 0; row < nsolids; row++)
 			{
 				const stretches_of *w = &wanted[line][row], *f = &found[line][row];
 				bool same = w->n == f->n;
@@ -306,24 +306,24 @@ lines_in_bodies(void)
 						   w->at[i].on_boundary == f->at[i].on_boundary;
 					on += w->at[i].on_boundary;
 				}
-				CHECK(same, "round %d, line %u, body %u (%s): %zu stretches, not %zu", round, line,
-					  row, body_name[shape[row].family], f->n, w->n);
+				CHECK(same, "round %d, line %u, solid %u (%s): %zu intervals, not %zu", round, line,
+					  row, solid_name[shape[row].family], f->n, w->n);
 				CHECK(w->n == 0 || leaves[line][row] == !is_covered(w),
-					  "round %d, line %u, body %u (%s): leaves %d", round, line, row,
-					  body_name[shape[row].family], leaves[line][row]);
+					  "round %d, line %u, solid %u (%s): leaves %d", round, line, row,
+					  solid_name[shape[row].family], leaves[line][row]);
 				n += w->n;
 			}
-		for (uint32_t row = 0; row < nbodies; row++)
+		for (uint32_t row = 0; row < nsolids; row++)
 			bad += is_bad[row];
-		CHECK(ctx.stats.bad_bodies == bad, "round %d: %llu bad, not %llu", round,
-			  (unsigned long long) ctx.stats.bad_bodies, (unsigned long long) bad);
+		CHECK(ctx.stats.bad_solids == bad, "round %d: %llu bad, not %llu", round,
+			  (unsigned long long) ctx.stats.bad_solids, (unsigned long long) bad);
 		job.answer = RB_COUNT;
 		status = ask(&job, take_stretch, NULL);
 		CHECK(status == RB_END && ctx.stats.stage[RB_STAGE_EMIT].count == n, "round %d: count",
 			  round);
 		all += n;
 	}
-	CHECK(all > 1000 && on > 100, "%zu stretches, %zu on a boundary", all, on);
+	CHECK(all > 1000 && on > 100, "%zu intervals, %zu on a boundary", all, on);
 }
 
 /* ---- points ---- */
@@ -331,35 +331,35 @@ lines_in_bodies(void)
 static void
 take_side(void *arg, const rb_block *block, size_t i)
 {
-	uint64_t(*got)[MOST_BODIES] = arg;
+	uint64_t(*got)[MOST_SOLIDS] = arg;
 
 	got[block->red[i]][row_of_id(block->blue[i])] = block->payload[i];
 }
 
 static void
-points_in_bodies(void)
+points_in_solids(void)
 {
-	static uint64_t got[MOST_POINTS][MOST_BODIES];
+	static uint64_t got[MOST_POINTS][MOST_SOLIDS];
 
 	for (int round = 0; round < 24; round++)
 	{
 		const bool good = round % 2 == 0;
 		const rb_job job = {
-			.red = &the_points, .blue = &bodies, .predicate = RB_RAY_PARITY, .skip_bad = !good};
+			.red = &the_points, .blue = &solids, .predicate = RB_RAY_PARITY, .skip_bad = !good};
 		rb_status status;
 
-		make_bodies(round / 2 % SIZES, good);
+		make_solids(round / 2 % SIZES, good);
 		make_points();
 		memset(got, 0, sizeof got);
 		status = ask(&job, take_side, got);
 		CHECK(status == RB_END, "round %d: %s", round, rb_status_text(status));
 		for (uint32_t i = 0; i < MOST_POINTS; i++)
-			for (uint32_t row = 0; row < nbodies; row++)
+			for (uint32_t row = 0; row < nsolids; row++)
 			{
 				const unsigned want = is_bad[row] ? 0 : side_of(points + 3 * (size_t) i, row);
 
-				CHECK(got[i][row] == want, "round %d, point %u, body %u: %u, not %u", round, i, row,
-					  (unsigned) got[i][row], want);
+				CHECK(got[i][row] == want, "round %d, point %u, solid %u: %u, not %u", round, i,
+					  row, (unsigned) got[i][row], want);
 			}
 	}
 }
@@ -370,20 +370,20 @@ static void
 take_report(void *arg, const rb_block *block, size_t i)
 {
 	const uint32_t row = row_of_id(block->red[i]);
-	rb_body_report report, want;
-	char text[RB_BODY_REASON];
+	rb_solid_report report, want;
+	char text[RB_SOLID_REASON];
 
 	(*(uint32_t *) arg)++;
-	rb_body_of_words(&report, block->payload + i * block->words);
-	rb_body_check_faces(&ctx, shape[row].t, (uint32_t) shape[row].n, NULL, &want);
-	rb_body_reason(&report, text);
+	rb_solid_of_words(&report, block->payload + i * block->words);
+	rb_solid_check_faces(&ctx, shape[row].t, (uint32_t) shape[row].n, NULL, &want);
+	rb_solid_reason(&report, text);
 	CHECK(report.faces == faces_of[row] && report.closed == want.closed &&
 			  report.oriented == want.oriented && report.fault == want.fault &&
 			  report.self_intersections == crossings[row],
-		  "body %u (%s): %s", row, body_name[shape[row].family], text);
+		  "solid %u (%s): %s", row, solid_name[shape[row].family], text);
 	CHECK((text[0] == '\0') == (want.fault == RB_SOLID_GOOD && crossings[row] == 0), "%s", text);
 	CHECK(memcmp(report.edge, want.edge, sizeof want.edge) == 0 && report.uses == want.uses,
-		  "body %u: %s", row, text);
+		  "solid %u: %s", row, text);
 	if (crossings[row] > 0)
 	{
 		rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
@@ -401,13 +401,13 @@ reports(void)
 {
 	for (int round = 0; round < 12; round++)
 	{
-		const rb_job job = {.red = &bodies, .predicate = RB_VALIDITY};
+		const rb_job job = {.red = &solids, .predicate = RB_VALIDITY};
 		uint32_t n = 0;
 		rb_status status;
 
-		make_bodies(round % SIZES, false);
+		make_solids(round % SIZES, false);
 		status = ask(&job, take_report, &n);
-		CHECK(status == RB_END && n == nbodies, "round %d: %s, %u reports", round,
+		CHECK(status == RB_END && n == nsolids, "round %d: %s, %u reports", round,
 			  rb_status_text(status), n);
 	}
 }
@@ -422,13 +422,13 @@ take_nothing(void *arg, const rb_block *block, size_t i)
 
 /* Describes in words what is wrong with a solid. */
 static void
-expected_reason(uint32_t row, char text[RB_BODY_REASON])
+expected_reason(uint32_t row, char text[RB_SOLID_REASON])
 {
 	const uint32_t from = first_of[row], to = first_of[row + 1];
 	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
-	rb_body_report report;
+	rb_solid_report report;
 
-	rb_body_check_closed(&ctx, triangles + 9 * (size_t) from, to - from, &report);
+	rb_solid_check_closed(&ctx, triangles + 9 * (size_t) from, to - from, &report);
 	for (uint32_t k = 0; report.fault == RB_SOLID_GOOD && report.self_intersections == 0; k++)
 	{
 		const uint32_t i = from + k / (to - from), j = from + k % (to - from);
@@ -437,46 +437,46 @@ expected_reason(uint32_t row, char text[RB_BODY_REASON])
 			RB_IS_YES(rb_pair_decide(&env, RB_SELF_INTERSECT, RB_TRIANGLE3, RB_TRIANGLE3,
 									 triangles + 9 * (size_t) i, triangles + 9 * (size_t) j)))
 		{
-			report = (rb_body_report){
+			report = (rb_solid_report){
 				.fault = RB_SOLID_GOOD, .self_intersections = 1, .crossing = {i - from, j - from}};
 			rb_triangles_crossing_point(triangles + 9 * (size_t) i, triangles + 9 * (size_t) j,
 										report.crossing_at);
 		}
 	}
-	rb_body_reason(&report, text);
+	rb_solid_reason(&report, text);
 }
 
 static void
-bad_bodies(void)
+bad_solids(void)
 {
 	int errors = 0;
-	char reason[RB_BODY_REASON];
+	char reason[RB_SOLID_REASON];
 
 	for (int round = 0; round < 12; round++)
 	{
 		const rb_predicate predicate = round % 2 == 0 ? RB_INSIDE : RB_RAY_PARITY;
 		const rb_job job = {.red = predicate == RB_INSIDE ? &lines : &the_points,
-							.blue = &bodies,
+							.blue = &solids,
 							.predicate = predicate};
 		uint32_t first = 0;
 		rb_status status;
 
-		make_bodies(SIZE_PLAIN, false);
+		make_solids(SIZE_PLAIN, false);
 		make_lines();
 		make_points();
-		while (first < nbodies && !is_bad[first])
+		while (first < nsolids && !is_bad[first])
 			first++;
-		if (first < nbodies)
+		if (first < nsolids)
 			expected_reason(first, reason);
 		status = ask(&job, take_nothing, NULL);
-		if (first == nbodies)
+		if (first == nsolids)
 			CHECK(status == RB_END, "all good: %s", rb_status_text(status));
 		else
-			CHECK(status == RB_BAD_SOLID && (int64_t) ctx.error.need == body_id[first] &&
+			CHECK(status == RB_BAD_SOLID && (int64_t) ctx.error.need == solid_id[first] &&
 					  strcmp(ctx.error.text, reason) == 0,
 				  "%s, %lld: %s, not %s", rb_status_text(status), (long long) ctx.error.need,
 				  ctx.error.text, reason);
-		errors += first < nbodies;
+		errors += first < nsolids;
 		rb_context_init(&ctx, memory);
 		ctx.threads = 2;
 	}
@@ -489,9 +489,9 @@ bad_bodies(void)
  * from outside.
  */
 static void
-make_wound(body *s, int corners, int times, bool turned)
+make_wound(solid *s, int corners, int times, bool turned)
 {
-	double p[2 * BODY_MOST / 4][3], top[2][3];
+	double p[2 * SOLID_MOST / 4][3], top[2][3];
 
 	s->n = 0;
 	for (int i = 0; i < corners; i++)
@@ -510,18 +510,18 @@ make_wound(body *s, int corners, int times, bool turned)
 		{
 			const double *a = p[i], *b = p[(i + 1) % corners];
 
-			body_triangle(s, (k == 0) != turned ? a : b, (k == 0) != turned ? b : a, top[k]);
+			solid_triangle(s, (k == 0) != turned ? a : b, (k == 0) != turned ? b : a, top[k]);
 		}
-	body_shuffle(s);
+	solid_shuffle(s);
 }
 
 static bool
-is_star(const body *s)
+is_star(const solid *s)
 {
 	rb_star_room room = {.links = NULL};
 	bool star;
 
-	CHECK(rb_body_is_star(&ctx, s->t, (uint32_t) s->n, &room, &star) == RB_OK, "is_star");
+	CHECK(rb_solid_is_star(&ctx, s->t, (uint32_t) s->n, &room, &star) == RB_OK, "is_star");
 	rb_star_room_free(memory, &room);
 	return star;
 }
@@ -533,33 +533,33 @@ stars(void)
 
 	for (int i = 0; i < 4000; i++)
 	{
-		body *s = &shape[0];
+		solid *s = &shape[0];
 		bool star;
 
-		body_make(s, i % BODY_FAMILIES, i / BODY_FAMILIES % SIZES);
+		solid_make(s, i % SOLID_FAMILIES, i / SOLID_FAMILIES % SIZES);
 		star = is_star(s);
 		first_of[0] = 0;
 		first_of[1] = (uint32_t) s->n;
 		memcpy(triangles, s->t, (size_t) s->n * 9 * sizeof(double));
-		if (s->family <= BODY_STAR)
-			CHECK(star, "%s %d is none", body_name[s->family], s->size);
-		if (s->family == BODY_NESTED || s->family == BODY_TWO)
-			CHECK(!star, "%s is one", body_name[s->family]);
+		if (s->family <= SOLID_STAR)
+			CHECK(star, "%s %d is none", solid_name[s->family], s->size);
+		if (s->family == SOLID_NESTED || s->family == SOLID_TWO)
+			CHECK(!star, "%s is one", solid_name[s->family]);
 		if (star)
-			CHECK(count_crossings(0) == 0, "%s crosses itself", body_name[s->family]);
-		else if (s->family == BODY_CRUMPLED)
+			CHECK(count_crossings(0) == 0, "%s crosses itself", solid_name[s->family]);
+		else if (s->family == SOLID_CRUMPLED)
 			crossing += count_crossings(0) > 0;
-		found += star && s->family > BODY_STAR;
+		found += star && s->family > SOLID_STAR;
 	}
 	CHECK(found > 0 && crossing > 50, "%d more stars, %d that cross themselves", found, crossing);
 	/*
 	 * From its middle, the upward direction is valid; but next to it there are two more triangles,
 	 * which coincide.
 	 */
-	body_make(&shape[0], BODY_OCTAHEDRON, SIZE_PLAIN);
+	solid_make(&shape[0], SOLID_OCTAHEDRON, SIZE_PLAIN);
 	CHECK(is_star(&shape[0]), "an octahedron is none");
 	for (int i = 0; i < 2; i++)
-		body_triangle(&shape[0], (double[]){8, 4, 4}, (double[]){8, 5, 4}, (double[]){8, 4, 5});
+		solid_triangle(&shape[0], (double[]){8, 4, 4}, (double[]){8, 5, 4}, (double[]){8, 4, 5});
 	CHECK(!is_star(&shape[0]), "with a triangle twice it is one");
 	shape[0].n--;
 	CHECK(!is_star(&shape[0]), "with one more triangle it is one");
@@ -568,7 +568,7 @@ stars(void)
 	for (int i = 0; i < 400; i++)
 	{
 		const int times = 1 + i % 3;
-		body *s = &shape[0];
+		solid *s = &shape[0];
 
 		make_wound(s, 7 * times + 1 + check_below(3) * times, times, i % 2 == 1);
 		CHECK(is_star(s) == (times == 1), "%d times around", times);
@@ -580,7 +580,7 @@ stars(void)
 
 /* Tests that what a set with an owner has computed is not computed again. */
 static void
-good_bodies_are_remembered(void)
+good_solids_are_remembered(void)
 {
 	const rb_set *owned;
 	rb_set copy;
@@ -588,22 +588,22 @@ good_bodies_are_remembered(void)
 	uint32_t *bad = NULL;
 	rb_error error;
 
-	make_bodies(SIZE_PLAIN, true);
-	copy = bodies;
-	CHECK(rb_resize(memory, (void **) &coords, bodies.nparts * 9 * sizeof(double), &error) == RB_OK,
+	make_solids(SIZE_PLAIN, true);
+	copy = solids;
+	CHECK(rb_resize(memory, (void **) &coords, solids.nparts * 9 * sizeof(double), &error) == RB_OK,
 		  "memory");
-	memcpy(coords, triangles, bodies.nparts * 9 * sizeof(double));
+	memcpy(coords, triangles, solids.nparts * 9 * sizeof(double));
 	copy.coords = coords;
 	copy.ids = NULL;
 	copy.faces = NULL;
 	copy.row_of = NULL;
-	copy.nrows = bodies.nparts;
+	copy.nrows = solids.nparts;
 	CHECK(rb_set_own(memory, &copy, &owned, &error) == RB_OK, "own");
-	CHECK(rb_bodies_check(&ctx, &rb_backend_cpu, owned, true, RB_SOLID_OF_SOLIDS, &bad) == RB_OK,
+	CHECK(rb_solids_check(&ctx, &rb_backend_cpu, owned, true, RB_SOLID_OF_SOLIDS, &bad) == RB_OK,
 		  "check");
-	CHECK(!rb_set_knows(owned, RB_KNOWN_BODIES) && rb_is_marked(bad, 0), "a triangle is no body");
-	rb_set_learn(owned, RB_KNOWN_BODIES);
-	CHECK(rb_bodies_check(&ctx, &rb_backend_cpu, owned, true, RB_SOLID_OF_SOLIDS, &bad) == RB_OK,
+	CHECK(!rb_set_knows(owned, RB_KNOWN_SOLIDS) && rb_is_marked(bad, 0), "a triangle is no solid");
+	rb_set_learn(owned, RB_KNOWN_SOLIDS);
+	CHECK(rb_solids_check(&ctx, &rb_backend_cpu, owned, true, RB_SOLID_OF_SOLIDS, &bad) == RB_OK,
 		  "check");
 	CHECK(!rb_is_marked(bad, 0), "it was asked again");
 	rb_free(memory, (void **) &bad);
@@ -615,15 +615,15 @@ little_memory_and_stop(void)
 {
 	const rb_predicate asked[] = {RB_INSIDE, RB_RAY_PARITY, RB_VALIDITY};
 
-	make_bodies(SIZE_PLAIN, true);
+	make_solids(SIZE_PLAIN, true);
 	make_lines();
 	make_points();
 	for (size_t k = 0; k < sizeof asked / sizeof asked[0]; k++)
 	{
 		const rb_job job = {.red = asked[k] == RB_INSIDE       ? &lines
 								   : asked[k] == RB_RAY_PARITY ? &the_points
-															   : &bodies,
-							.blue = asked[k] == RB_VALIDITY ? NULL : &bodies,
+															   : &solids,
+							.blue = asked[k] == RB_VALIDITY ? NULL : &solids,
 							.predicate = asked[k]};
 		int failed = 0;
 
@@ -672,12 +672,12 @@ main(void)
 	memory = rb_memory_create(UINT64_MAX);
 	rb_context_init(&ctx, memory);
 	ctx.threads = 2;
-	CHECK_RUN(lines_in_bodies);
-	CHECK_RUN(points_in_bodies);
+	CHECK_RUN(lines_in_solids);
+	CHECK_RUN(points_in_solids);
 	CHECK_RUN(reports);
-	CHECK_RUN(bad_bodies);
+	CHECK_RUN(bad_solids);
 	CHECK_RUN(stars);
-	CHECK_RUN(good_bodies_are_remembered);
+	CHECK_RUN(good_solids_are_remembered);
 	CHECK_RUN(little_memory_and_stop);
 	CHECK(rb_memory_used(memory) == 0, "left behind");
 	rb_memory_destroy(memory);

@@ -1,5 +1,5 @@
 /*
- * test_body.c
+ * test_solid.c
  *	  Tests which intervals of a line lie in a solid, and the validity of solids, against rational
  *	  arithmetic.
  *
@@ -7,10 +7,10 @@
  * side of the midpoint between two of them by a ray in a random direction. Lengths, and fractions
  * of lines with several directions, are computed with floats of 2000 bits.
  */
-#include "bodies.h"
+#include "solids.h"
 #include "check.h"
 #include "naive.h"
-#include "naive_body.h"
+#include "naive_solid.h"
 #include "points.h"
 #include "core/solid/solid.h"
 #include "core/primitive/ray.h"
@@ -60,7 +60,7 @@ is_point(const double *segment)
 
 /* Finds the intervals of the line inside and on the boundary, joining consecutive ones. */
 static void
-find_truth(const body *s, const double *segments, int n)
+find_truth(const solid *s, const double *segments, int n)
 {
 	static mpq_t places[MOST_PLACES];
 	bool goes_on = false;
@@ -246,12 +246,12 @@ is_within_an_ulp(double d, const mpf_t x)
 
 /* ---- tested code ---- */
 
-static rb_pair meet[MOST_SEGMENTS * BODY_MOST];
+static rb_pair meet[MOST_SEGMENTS * SOLID_MOST];
 static uint8_t inside[MOST_SEGMENTS];
 
 /* Collects all triangles whose boxes the box of the segment meets, or sometimes all triangles. */
 static size_t
-collect_pairs(const body *s, const double *segments, int n)
+collect_pairs(const solid *s, const double *segments, int n)
 {
 	bool all = check_below(4) == 0;
 	size_t found = 0;
@@ -264,7 +264,7 @@ collect_pairs(const body *s, const double *segments, int n)
 }
 
 static bool
-moved_inside(const body *s, const double *p)
+moved_inside(const solid *s, const double *p)
 {
 	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
 	bool in = false;
@@ -285,7 +285,7 @@ moved_inside(const body *s, const double *p)
 static rb_line_intervals got, rest;
 
 static void
-ask(const body *s, const double *segments, int n, rb_line_intervals *out, bool complement)
+ask(const solid *s, const double *segments, int n, rb_line_intervals *out, bool complement)
 {
 	rb_line line = {.segments = segments,
 					.nsegments = (uint32_t) n,
@@ -304,9 +304,9 @@ ask(const body *s, const double *segments, int n, rb_line_intervals *out, bool c
 }
 
 static void
-tell(const body *s, const double *segments, int n)
+tell(const solid *s, const double *segments, int n)
 {
-	printf("# %s, size %d, %d triangles; line", body_name[s->family], s->size, s->n);
+	printf("# %s, size %d, %d triangles; line", solid_name[s->family], s->size, s->n);
 	for (int k = 0; k < n; k++)
 		for (int i = 0; i < 6; i++)
 			printf(" %.17g", segments[6 * k + i]);
@@ -323,7 +323,7 @@ tell(const body *s, const double *segments, int n)
 static long inside_seen, boundary_seen, over_corners;
 
 static void
-check_line(const body *s, const double *segments, int n)
+check_line(const solid *s, const double *segments, int n)
 {
 	mpf_t total, from, to;
 	mpq_t one;
@@ -376,7 +376,7 @@ check_line(const body *s, const double *segments, int n)
  * boundary counted twice.
  */
 static void
-check_complement(const body *s, const double *segments, int n)
+check_complement(const solid *s, const double *segments, int n)
 {
 	size_t i = 0, j = 0;
 	double at = 0, sum = 0, whole = 0;
@@ -417,10 +417,10 @@ check_complement(const body *s, const double *segments, int n)
 
 /* Builds a segment between two special points, along an edge, or beyond it. */
 static void
-make_segment(const body *s, double *segment)
+make_segment(const solid *s, double *segment)
 {
-	body_point(s, segment);
-	body_point(s, segment + 3);
+	solid_point(s, segment);
+	solid_point(s, segment + 3);
 	switch (check_below(6))
 	{
 		case 0: /* Along an axis */
@@ -478,19 +478,19 @@ make_segment(const body *s, double *segment)
 }
 
 static void
-segments_of_bodies(void)
+segments_of_solids(void)
 {
 	long rounds = check_rounds(3);
 
 	inside_seen = boundary_seen = 0;
-	for (int family = 0; family < BODY_FAMILIES; family++)
+	for (int family = 0; family < SOLID_FAMILIES; family++)
 		for (int size = 0; size < SIZES; size++)
 			for (long i = 0; i < rounds; i++)
 			{
-				static body s;
+				static solid s;
 
-				body_make(&s, family, size);
-				body_add_needles(&s);
+				solid_make(&s, family, size);
+				solid_add_needles(&s);
 				for (int j = 0; j < 12; j++)
 				{
 					double segment[6];
@@ -512,14 +512,14 @@ lines_that_turn(void)
 	long rounds = check_rounds(2);
 
 	over_corners = 0;
-	for (int family = 0; family < BODY_FAMILIES; family++)
+	for (int family = 0; family < SOLID_FAMILIES; family++)
 		for (int size = 0; size < SIZES; size++)
 			for (long i = 0; i < rounds; i++)
 			{
-				static body s;
+				static solid s;
 
-				body_make(&s, family, size);
-				body_add_needles(&s);
+				solid_make(&s, family, size);
+				solid_add_needles(&s);
 				for (int j = 0; j < 5; j++)
 				{
 					double segments[6 * MOST_SEGMENTS];
@@ -552,17 +552,17 @@ lines_that_are_points(void)
 	long rounds = check_rounds(40);
 	long seen[3] = {0, 0, 0};
 
-	for (int family = 0; family < BODY_FAMILIES; family++)
+	for (int family = 0; family < SOLID_FAMILIES; family++)
 		for (long i = 0; i < rounds; i++)
 		{
-			static body s;
+			static solid s;
 			double segments[12];
 			naive_point p;
 			int side, n = 1 + check_below(2);
 
-			body_make(&s, family, check_below(SIZES));
-			body_add_needles(&s);
-			body_point(&s, segments);
+			solid_make(&s, family, check_below(SIZES));
+			solid_add_needles(&s);
+			solid_point(&s, segments);
 			for (int k = 1; k < 4; k++)
 				memcpy(segments + 3 * k, segments, 3 * sizeof(double));
 			naive_point_init(&p);
@@ -571,8 +571,8 @@ lines_that_are_points(void)
 			naive_point_clear(&p);
 			ask(&s, segments, n, &got, false);
 			seen[side + 1]++;
-			CHECK(got.n == (side >= 0), "%s: %d stretches, side %d", body_name[family], (int) got.n,
-				  side);
+			CHECK(got.n == (side >= 0), "%s: %d stretches, side %d", solid_name[family],
+				  (int) got.n, side);
 			if (got.n == 1)
 				CHECK(got.at[0].on_boundary == (side == 0) && got.at[0].from == 0 &&
 						  got.at[0].to == 1 && got.at[0].length == 0,
@@ -996,14 +996,14 @@ fraction_next_to_the_middle(void)
 
 /* ---- validity of solids ---- */
 
-static rb_body_report
-check_body(const body *s)
+static rb_solid_report
+check_solid(const solid *s)
 {
-	rb_body_report report;
-	rb_status status = rb_body_check_faces(&ctx, s->t, (uint32_t) s->n, NULL, &report);
+	rb_solid_report report;
+	rb_status status = rb_solid_check_faces(&ctx, s->t, (uint32_t) s->n, NULL, &report);
 
 	CHECK(status == RB_OK, "status %d", (int) status);
-	CHECK(report.triangles == (uint32_t) s->n, "%s", body_name[s->family]);
+	CHECK(report.triangles == (uint32_t) s->n, "%s", solid_name[s->family]);
 	return report;
 }
 
@@ -1013,10 +1013,10 @@ same_point(const double *p, const double *q)
 	return p[0] == q[0] && p[1] == q[1] && p[2] == q[2];
 }
 
-static bool has_area[BODY_MOST];
+static bool has_area[SOLID_MOST];
 
 static void
-find_areas(const body *s)
+find_areas(const solid *s)
 {
 	for (int i = 0; i < s->n; i++)
 	{
@@ -1036,7 +1036,7 @@ find_areas(const body *s)
 
 /* Counts how often triangles run from p to q, with or without triangles that have no area. */
 static int
-count_edge(const body *s, const double *p, const double *q, bool all)
+count_edge(const solid *s, const double *p, const double *q, bool all)
 {
 	int uses = 0;
 
@@ -1055,7 +1055,7 @@ count_edge(const body *s, const double *p, const double *q, bool all)
  * both directions.
  */
 static bool
-edges_even(const body *s, bool all, bool directions)
+edges_even(const solid *s, bool all, bool directions)
 {
 	for (int i = 0; i < 3 * s->n; i++)
 	{
@@ -1074,7 +1074,7 @@ edges_even(const body *s, bool all, bool directions)
 
 /* Computes the winding number on one side of the center of triangle i, in rationals. */
 static int
-winding(const body *s, int i, int side)
+winding(const solid *s, int i, int side)
 {
 	naive_point p;
 	const double *t = s->t + 9 * i;
@@ -1126,7 +1126,7 @@ winding(const body *s, int i, int side)
 
 /* Checks winding numbers next to some of the triangles. */
 static bool
-is_outward(const body *s)
+is_outward(const solid *s)
 {
 	for (int i = 0; i < 4; i++)
 	{
@@ -1150,9 +1150,9 @@ turn_triangle(double *t)
 
 /* Checks the report against a count of edges, and winding numbers next to triangles. */
 static void
-check_report(const body *s, const char *what)
+check_report(const solid *s, const char *what)
 {
-	rb_body_report report = check_body(s);
+	rb_solid_report report = check_solid(s);
 	bool real, all, closed, balanced;
 
 	find_areas(s);
@@ -1161,10 +1161,11 @@ check_report(const body *s, const char *what)
 	closed = real || all;
 	balanced = closed && edges_even(s, !real, true);
 
-	CHECK(report.closed == closed, "%s, %s: closed %d", body_name[s->family], what, report.closed);
+	CHECK(report.closed == closed, "%s, %s: closed %d", solid_name[s->family], what, report.closed);
 	CHECK((report.fault == RB_SOLID_TURNED) == (closed && !balanced), "%s, %s: fault %d",
-		  body_name[s->family], what, (int) report.fault);
-	CHECK(report.oriented == (report.fault == RB_SOLID_GOOD), "%s, %s", body_name[s->family], what);
+		  solid_name[s->family], what, (int) report.fault);
+	CHECK(report.oriented == (report.fault == RB_SOLID_GOOD), "%s, %s", solid_name[s->family],
+		  what);
 	if (report.fault == RB_SOLID_OPEN || report.fault == RB_SOLID_TURNED)
 	{
 		const double *p = report.edge, *q = p + 3;
@@ -1172,29 +1173,29 @@ check_report(const body *s, const char *what)
 		bool has[2] = {false, false};
 
 		CHECK(report.fault == RB_SOLID_OPEN ? (there + back) % 2 == 1 : there != back,
-			  "%s, %s: no fault at the edge", body_name[s->family], what);
+			  "%s, %s: no fault at the edge", solid_name[s->family], what);
 		for (int k = 0; k < 3; k++)
 		{
 			has[0] |= same_point(s->t + 9 * report.triangle + 3 * k, p);
 			has[1] |= same_point(s->t + 9 * report.triangle + 3 * k, q);
 		}
-		CHECK(has[0] && has[1], "%s, %s: another triangle's edge", body_name[s->family], what);
+		CHECK(has[0] && has[1], "%s, %s: another triangle's edge", solid_name[s->family], what);
 		CHECK((int) report.uses == count_edge(s, p, q, true) + count_edge(s, q, p, true), "%s, %s",
-			  body_name[s->family], what);
+			  solid_name[s->family], what);
 	}
 	if (report.oriented && s->sound)
-		CHECK(is_outward(s), "%s, %s: oriented", body_name[s->family], what);
+		CHECK(is_outward(s), "%s, %s: oriented", solid_name[s->family], what);
 	if (report.fault == RB_SOLID_INWARD)
 	{
 		int a = winding(s, (int) report.triangle, 1), b = winding(s, (int) report.triangle, -1);
 
 		CHECK(a < 0 || a > 1 || b < 0 || b > 1, "%s, %s: nothing wrong at the triangle",
-			  body_name[s->family], what);
+			  solid_name[s->family], what);
 	}
 }
 
 static void
-add_triangle(body *s, const double *a, const double *b, const double *c)
+add_triangle(solid *s, const double *a, const double *b, const double *c)
 {
 	double *t = s->t + 9 * s->n++;
 
@@ -1204,72 +1205,72 @@ add_triangle(body *s, const double *a, const double *b, const double *c)
 }
 
 static void
-bodies_that_are_good_or_not(void)
+solids_that_are_good_or_not(void)
 {
 	long rounds = check_rounds(3);
-	static body s, changed;
+	static solid s, changed;
 
-	for (int family = 0; family < BODY_FAMILIES; family++)
+	for (int family = 0; family < SOLID_FAMILIES; family++)
 		for (int size = 0; size < SIZES; size++)
 			for (long i = 0; i < rounds; i++)
 			{
-				rb_body_report report;
+				rb_solid_report report;
 				int which;
 				double *t, middle[3];
 
-				body_make(&s, family, size);
-				report = check_body(&s);
-				CHECK(report.closed, "%s: not closed", body_name[family]);
+				solid_make(&s, family, size);
+				report = check_solid(&s);
+				CHECK(report.closed, "%s: not closed", solid_name[family]);
 				CHECK(!s.sound || (report.oriented && report.fault == RB_SOLID_GOOD),
-					  "%s: fault %d", body_name[family], (int) report.fault);
+					  "%s: fault %d", solid_name[family], (int) report.fault);
 				check_report(&s, "as made");
 				which = check_below(s.n);
 				t = changed.t + 9 * which;
 
 				changed = s;
 				turn_triangle(t);
-				report = check_body(&changed);
+				report = check_solid(&changed);
 				CHECK(!s.sound || (report.closed && !report.oriented), "%s: turned",
-					  body_name[family]);
+					  solid_name[family]);
 				check_report(&changed, "one turned");
 
 				changed = s;
 				memcpy(t, changed.t + 9 * --changed.n, 9 * sizeof *t);
-				report = check_body(&changed);
+				report = check_solid(&changed);
 				CHECK(!s.sound || (!report.closed && report.fault == RB_SOLID_OPEN), "%s: one less",
-					  body_name[family]);
+					  solid_name[family]);
 				check_report(&changed, "one less");
 
 				changed = s;
 				for (int k = 0; k < changed.n; k++)
 					turn_triangle(changed.t + 9 * k);
-				body_shuffle(&changed);
-				report = check_body(&changed);
+				solid_shuffle(&changed);
+				report = check_solid(&changed);
 				CHECK(!s.sound || (report.closed && report.fault == RB_SOLID_INWARD),
-					  "%s: inside out", body_name[family]);
+					  "%s: inside out", solid_name[family]);
 				check_report(&changed, "inside out");
 
 				/* One box of several */
-				if (family == BODY_NESTED || family == BODY_TWO)
+				if (family == SOLID_NESTED || family == SOLID_TWO)
 				{
 					changed = s;
 					for (int k = 0; k < 12; k++)
 						turn_triangle(changed.t + 9 * (12 * (s.n / 12 - 1) + k));
-					body_shuffle(&changed);
-					report = check_body(&changed);
-					CHECK(report.closed && !report.oriented, "%s: one box", body_name[family]);
+					solid_shuffle(&changed);
+					report = check_solid(&changed);
+					CHECK(report.closed && !report.oriented, "%s: one box", solid_name[family]);
 					check_report(&changed, "one box turned");
 				}
 
 				/* A solid inside a solid, which is not a cavity */
-				if (family == BODY_NESTED)
+				if (family == SOLID_NESTED)
 				{
 					changed = s;
 					changed.n = 24;
 					for (int k = 12; k < 24; k++)
 						turn_triangle(changed.t + 9 * k);
-					body_shuffle(&changed);
-					report = check_body(&changed);
+					solid_shuffle(&changed);
+					report = check_solid(&changed);
 					CHECK(report.fault == RB_SOLID_INWARD, "no cavity: fault %d",
 						  (int) report.fault);
 					check_report(&changed, "no cavity");
@@ -1282,10 +1283,10 @@ bodies_that_are_good_or_not(void)
 				memcpy(middle, t, sizeof middle);
 				middle[check_below(3)] += 1;
 				add_triangle(&changed, t, middle, middle);
-				report = check_body(&changed);
-				CHECK(report.closed && report.oriented == check_body(&s).oriented &&
-						  report.flat == check_body(&s).flat + 3,
-					  "%s: needles", body_name[family]);
+				report = check_solid(&changed);
+				CHECK(report.closed && report.oriented == check_solid(&s).oriented &&
+						  report.flat == check_solid(&s).flat + 3,
+					  "%s: needles", solid_name[family]);
 
 				/*
 				 * A vertex on an edge, and a triangle without area between the two sides of the
@@ -1298,27 +1299,27 @@ bodies_that_are_good_or_not(void)
 					middle[a] = (t[a] + t[3 + a]) / 2;
 				add_triangle(&changed, middle, t + 3, t + 6);
 				memcpy(t + 3, middle, sizeof middle);
-				report = check_body(&changed);
+				report = check_solid(&changed);
 				CHECK(!report.closed && report.fault == RB_SOLID_OPEN, "%s: a corner on an edge",
-					  body_name[family]);
+					  solid_name[family]);
 				check_report(&changed, "a corner on an edge");
 				add_triangle(&changed, t, changed.t + 9 * (changed.n - 1) + 3, middle);
-				report = check_body(&changed);
+				report = check_solid(&changed);
 				CHECK(report.closed && report.oriented && report.flat == 1, "%s: filled",
-					  body_name[family]);
+					  solid_name[family]);
 				check_report(&changed, "filled");
 				/*
 				 * A triangle without area that has no vertex on the edge, which makes no difference
 				 */
 				changed = s;
 				add_triangle(&changed, t, middle, t + 3);
-				report = check_body(&changed);
-				CHECK(report.closed && report.oriented, "%s: of no use", body_name[family]);
+				report = check_solid(&changed);
+				CHECK(report.closed && report.oriented, "%s: of no use", solid_name[family]);
 			}
 	s.n = 0;
-	CHECK(check_body(&s).fault == RB_SOLID_FLAT, "nothing");
+	CHECK(check_solid(&s).fault == RB_SOLID_FLAT, "nothing");
 	add_triangle(&s, s.t, s.t, s.t);
-	CHECK(check_body(&s).fault == RB_SOLID_FLAT && !check_body(&s).closed, "a point");
+	CHECK(check_solid(&s).fault == RB_SOLID_FLAT && !check_solid(&s).closed, "a point");
 }
 
 /* Adds a tetrahedron around a center, with normals that point outward or inward. */
@@ -1343,7 +1344,7 @@ shells_in_shells(int sites, int shells)
 {
 	static double t[36 * 20000];
 	const int n = sites * shells;
-	rb_body_report report;
+	rb_solid_report report;
 
 	for (int i = 0; i < n; i++)
 	{
@@ -1353,7 +1354,7 @@ shells_in_shells(int sites, int shells)
 		put_tetrahedron(t + 36 * (size_t) i, centre, 1 / (double) (UINT64_C(1) << shell),
 						shell % 2 == 0);
 	}
-	CHECK(rb_body_check_faces(&ctx, t, (uint32_t) (4 * n), NULL, &report) == RB_OK, "status");
+	CHECK(rb_solid_check_faces(&ctx, t, (uint32_t) (4 * n), NULL, &report) == RB_OK, "status");
 	CHECK(report.closed && report.oriented, "shells: fault %d at triangle %u", (int) report.fault,
 		  report.triangle);
 	for (int round = 0; round < 3; round++)
@@ -1362,7 +1363,7 @@ shells_in_shells(int sites, int shells)
 
 		for (int f = 0; f < 4; f++)
 			turn_triangle(t + 36 * (size_t) turned + 9 * f);
-		CHECK(rb_body_check_faces(&ctx, t, (uint32_t) (4 * n), NULL, &report) == RB_OK, "status");
+		CHECK(rb_solid_check_faces(&ctx, t, (uint32_t) (4 * n), NULL, &report) == RB_OK, "status");
 		CHECK(report.fault == RB_SOLID_INWARD && report.triangle / 4 / shells == turned / shells,
 			  "shell %u is turned, fault %d at triangle %u", turned, (int) report.fault,
 			  report.triangle);
@@ -1383,7 +1384,7 @@ check_blocks(double apart)
 										  {0, 1, 5}, {0, 5, 4}, {2, 6, 7}, {2, 7, 3},
 										  {0, 4, 6}, {0, 6, 2}, {1, 3, 7}, {1, 7, 5}};
 	static double t[9 * 12 * EACH * EACH * EACH];
-	rb_body_report report;
+	rb_solid_report report;
 	clock_t begun = clock();
 	uint32_t n = 0;
 
@@ -1395,7 +1396,7 @@ check_blocks(double apart)
 				t[9 * n + 3 * c + 1] = apart * (i / EACH % EACH) + (corner[k][c] >> 1 & 1);
 				t[9 * n + 3 * c + 2] = i / EACH / EACH + (corner[k][c] >> 2);
 			}
-	CHECK(rb_body_check_faces(&ctx, t, n, NULL, &report) == RB_OK && report.closed &&
+	CHECK(rb_solid_check_faces(&ctx, t, n, NULL, &report) == RB_OK && report.closed &&
 			  report.oriented,
 		  "%d", (int) report.fault);
 	return (double) (clock() - begun) / CLOCKS_PER_SEC;
@@ -1430,18 +1431,18 @@ pieces(void)
 static void
 refusals(void)
 {
-	static body s;
+	static solid s;
 	rb_memory *little = rb_memory_create(100);
 	rb_context other;
-	rb_body_report report;
+	rb_solid_report report;
 	rb_line_intervals none = {0};
 	double segment[6] = {-1, 0.25, 0.5, 9, 0.25, 0.5};
 	rb_line line = {
 		.segments = segment, .nsegments = 1, .inside = inside, .triangles = s.t, .meet = meet};
 
-	body_make(&s, BODY_BOX, SIZE_PLAIN);
+	solid_make(&s, SOLID_BOX, SIZE_PLAIN);
 	rb_context_init(&other, little);
-	CHECK(rb_body_check_faces(&other, s.t, (uint32_t) s.n, NULL, &report) == RB_OVER_BUDGET,
+	CHECK(rb_solid_check_faces(&other, s.t, (uint32_t) s.n, NULL, &report) == RB_OVER_BUDGET,
 		  "check");
 	line.nmeet = collect_pairs(&s, segment, 1);
 	inside[0] = 0;
@@ -1463,7 +1464,7 @@ long_line(void)
 	enum
 	{
 		MANY = 100000,
-		BODIES = 6000
+		SOLIDS = 6000
 	};
 	static double segments[6 * MANY];
 	static uint8_t starts[MANY];
@@ -1487,14 +1488,14 @@ long_line(void)
 	}
 	CHECK(rb_line_measure(&ctx, segments, MANY, &got) == RB_OK, "measured");
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &from);
-	for (int i = 0; i < BODIES; i++)
+	for (int i = 0; i < SOLIDS; i++)
 	{
 		wrong += rb_solid_intervals(&ctx, &line, &got) != RB_OK || got.n != 1 ||
 				 got.at[0].length != 0.25 || got.at[0].from != (0.25 + pairs[0].red) / MANY;
 		/* The next solid is a few segments further on. */
 		for (int k = 0; k < 18; k += 3)
-			t[k] += MANY / BODIES;
-		pairs[0].red = pairs[1].red += MANY / BODIES;
+			t[k] += MANY / SOLIDS;
+		pairs[0].red = pairs[1].red += MANY / SOLIDS;
 	}
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &to);
 	seconds = (double) (to.tv_sec - from.tv_sec) + 1e-9 * (double) (to.tv_nsec - from.tv_nsec);
@@ -1515,7 +1516,7 @@ stopped(void)
 	static rb_pair pairs[MANY];
 	static uint8_t sides[MANY];
 	rb_context other;
-	rb_body_report report;
+	rb_solid_report report;
 	rb_line_intervals none = {0};
 	rb_line line = {.segments = segments, .inside = sides, .triangles = t, .meet = pairs};
 
@@ -1529,7 +1530,7 @@ stopped(void)
 	}
 	rb_context_init(&other, memory);
 	rb_context_stop(&other);
-	CHECK(rb_body_check_faces(&other, t, MANY, NULL, &report) == RB_STOPPED, "check");
+	CHECK(rb_solid_check_faces(&other, t, MANY, NULL, &report) == RB_STOPPED, "check");
 	line.nsegments = MANY;
 	CHECK(rb_line_measure(&other, segments, MANY, &none) == RB_STOPPED, "a long line's length");
 	line.nsegments = 1;
@@ -1544,7 +1545,7 @@ main(void)
 {
 	memory = rb_memory_create(UINT64_MAX);
 	rb_context_init(&ctx, memory);
-	CHECK_RUN(segments_of_bodies);
+	CHECK_RUN(segments_of_solids);
 	CHECK_RUN(lines_that_turn);
 	CHECK_RUN(lines_that_are_points);
 	CHECK_RUN(fractions_in_the_middle);
@@ -1554,7 +1555,7 @@ main(void)
 	CHECK_RUN(quotient_beside_the_middle);
 	CHECK_RUN(places_of_any_size);
 	CHECK_RUN(longest_numbers);
-	CHECK_RUN(bodies_that_are_good_or_not);
+	CHECK_RUN(solids_that_are_good_or_not);
 	CHECK_RUN(pieces);
 	CHECK_RUN(blocks);
 	CHECK_RUN(refusals);

@@ -1,5 +1,5 @@
 /*
- * bodies.h
+ * solids.h
  *	  Provides random solids for tests: closed surfaces of triangles, in families of hard cases.
  *
  * Include it after check.h. All solids have small integer coordinates at first, so that rays pass
@@ -7,8 +7,8 @@
  * and scaled, each axis separately, so that rounding keeps coplanar points of axis-parallel planes
  * coplanar.
  */
-#ifndef BODIES_H
-#define BODIES_H
+#ifndef SOLIDS_H
+#define SOLIDS_H
 
 #include <math.h>
 #include <stdbool.h>
@@ -18,20 +18,20 @@
 
 enum
 {
-	BODY_BOX,
-	BODY_TETRAHEDRON,
-	BODY_OCTAHEDRON,
-	BODY_STAR,   /* An octahedron whose faces are pyramids */
-	BODY_NESTED, /* Three nested boxes: solid, cavity, solid */
-	BODY_TWO,    /* Two boxes that share a face, an edge or a vertex, or a part of one */
-	BODY_VOXELS, /* The boundary of a union of cubes */
+	SOLID_BOX,
+	SOLID_TETRAHEDRON,
+	SOLID_OCTAHEDRON,
+	SOLID_STAR,   /* An octahedron whose faces are pyramids */
+	SOLID_NESTED, /* Three nested boxes: solid, cavity, solid */
+	SOLID_TWO,    /* Two boxes that share a face, an edge or a vertex, or a part of one */
+	SOLID_VOXELS, /* The boundary of a union of cubes */
 	/* The surface of a box of cubes with randomly moved vertices, which intersects itself */
-	BODY_CRUMPLED,
-	BODY_FAMILIES
+	SOLID_CRUMPLED,
+	SOLID_FAMILIES
 };
 
-static const char *const body_name[] = {"box",    "tetrahedron", "octahedron", "star",
-										"nested", "two boxes",   "voxels",     "crumpled"};
+static const char *const solid_name[] = {"box",    "tetrahedron", "octahedron", "star",
+										 "nested", "two boxes",   "voxels",     "crumpled"};
 
 /* Transformations of the integer coordinates */
 enum
@@ -43,12 +43,12 @@ enum
 	SIZES
 };
 
-#define BODY_MOST 512
+#define SOLID_MOST 512
 
-typedef struct body
+typedef struct solid
 {
 	int n; /* Number of triangles */
-	double t[9 * BODY_MOST];
+	double t[9 * SOLID_MOST];
 	int family;
 	int size;
 	double scale[3];
@@ -56,16 +56,16 @@ typedef struct body
 	double low[3]; /* Bounding box, in integer coordinates */
 	double high[3];
 	bool sound; /* True if it does not intersect itself and its normals point outward */
-} body;
+} solid;
 
 __attribute__((unused)) static void
-body_triangle(body *s, const double *a, const double *b, const double *c)
+solid_triangle(solid *s, const double *a, const double *b, const double *c)
 {
 	double *t = s->t + 9 * s->n++;
 	int first = check_below(3);
 	const double *corner[3] = {a, b, c};
 
-	if (s->n > BODY_MOST)
+	if (s->n > SOLID_MOST)
 		abort();
 	for (int i = 0; i < 3; i++)
 		memcpy(t + 3 * i, corner[(first + i) % 3], 3 * sizeof(double));
@@ -73,23 +73,23 @@ body_triangle(body *s, const double *a, const double *b, const double *c)
 
 /* Adds a quad with a random diagonal. */
 static void
-body_quad(body *s, const double *a, const double *b, const double *c, const double *d)
+solid_quad(solid *s, const double *a, const double *b, const double *c, const double *d)
 {
 	if (check_below(2))
 	{
-		body_triangle(s, a, b, c);
-		body_triangle(s, a, c, d);
+		solid_triangle(s, a, b, c);
+		solid_triangle(s, a, c, d);
 	}
 	else
 	{
-		body_triangle(s, b, c, d);
-		body_triangle(s, b, d, a);
+		solid_triangle(s, b, c, d);
+		solid_triangle(s, b, d, a);
 	}
 }
 
 /* Adds the side of a box whose normal points along `axis`, up or down. */
 static void
-body_side(body *s, const double *lo, const double *hi, int axis, bool up, bool inward)
+solid_side(solid *s, const double *lo, const double *hi, int axis, bool up, bool inward)
 {
 	int u = (axis + 1) % 3, v = (axis + 2) % 3;
 	double p[4][3];
@@ -101,30 +101,30 @@ body_side(body *s, const double *lo, const double *hi, int axis, bool up, bool i
 		p[i][v] = i >= 2 ? hi[v] : lo[v];
 	}
 	if (up != inward)
-		body_quad(s, p[0], p[1], p[2], p[3]);
+		solid_quad(s, p[0], p[1], p[2], p[3]);
 	else
-		body_quad(s, p[3], p[2], p[1], p[0]);
+		solid_quad(s, p[3], p[2], p[1], p[0]);
 }
 
 static void
-body_box(body *s, const double *lo, const double *hi, bool inward)
+solid_box(solid *s, const double *lo, const double *hi, bool inward)
 {
 	for (int axis = 0; axis < 3; axis++)
 	{
-		body_side(s, lo, hi, axis, false, inward);
-		body_side(s, lo, hi, axis, true, inward);
+		solid_side(s, lo, hi, axis, false, inward);
+		solid_side(s, lo, hi, axis, true, inward);
 	}
 }
 
 static void
-body_whole_point(double *p, int most)
+solid_whole_point(double *p, int most)
 {
 	for (int a = 0; a < 3; a++)
 		p[a] = check_below(most + 1);
 }
 
 static double
-body_det(const double *a, const double *b, const double *c, const double *d)
+solid_det(const double *a, const double *b, const double *c, const double *d)
 {
 	double u[3], v[3], w[3];
 
@@ -140,7 +140,7 @@ body_det(const double *a, const double *b, const double *c, const double *d)
 
 /* Adds the unit cubes in `filled`, from lo, without the sides between two of them. */
 static void
-body_voxels(body *s, int nx, const bool *filled, bool all_sides_once)
+solid_voxels(solid *s, int nx, const bool *filled, bool all_sides_once)
 {
 	for (int i = 0; i < nx * nx * nx; i++)
 	{
@@ -163,40 +163,40 @@ body_voxels(body *s, int nx, const bool *filled, bool all_sides_once)
 					lo[a] = at[a];
 					hi[a] = at[a] + 1;
 				}
-				body_side(s, lo, hi, axis, up, false);
+				solid_side(s, lo, hi, axis, up, false);
 			}
 	}
 }
 
 static void
-body_make_shape(body *s)
+solid_make_shape(solid *s)
 {
 	double p[8][3];
 
 	s->sound = true;
 	switch (s->family)
 	{
-		case BODY_BOX:
+		case SOLID_BOX:
 		{
 			double lo[3] = {0, 0, 0}, hi[3];
 
 			for (int a = 0; a < 3; a++)
 				hi[a] = 1 + check_below(4);
-			body_box(s, lo, hi, false);
+			solid_box(s, lo, hi, false);
 			break;
 		}
-		case BODY_TETRAHEDRON:
+		case SOLID_TETRAHEDRON:
 			do
 				for (int i = 0; i < 4; i++)
-					body_whole_point(p[i], 4);
-			while (body_det(p[0], p[1], p[2], p[3]) <= 0);
-			body_triangle(s, p[0], p[2], p[1]);
-			body_triangle(s, p[0], p[1], p[3]);
-			body_triangle(s, p[1], p[2], p[3]);
-			body_triangle(s, p[2], p[0], p[3]);
+					solid_whole_point(p[i], 4);
+			while (solid_det(p[0], p[1], p[2], p[3]) <= 0);
+			solid_triangle(s, p[0], p[2], p[1]);
+			solid_triangle(s, p[0], p[1], p[3]);
+			solid_triangle(s, p[1], p[2], p[3]);
+			solid_triangle(s, p[2], p[0], p[3]);
 			break;
-		case BODY_OCTAHEDRON:
-		case BODY_STAR:
+		case SOLID_OCTAHEDRON:
+		case SOLID_STAR:
 			for (int i = 0; i < 6; i++)
 				for (int a = 0; a < 3; a++)
 					p[i][a] = 4 + (a == i / 2 ? (i % 2 ? 2 : -2) : 0);
@@ -215,17 +215,17 @@ body_make_shape(body *s)
 				}
 				for (int a = 0; a < 3; a++)
 					top[a] = 4 + (i >> a & 1 ? 2 : -2);
-				if (s->family == BODY_OCTAHEDRON)
-					body_triangle(s, x, y, z);
+				if (s->family == SOLID_OCTAHEDRON)
+					solid_triangle(s, x, y, z);
 				else
 				{
-					body_triangle(s, x, y, top);
-					body_triangle(s, y, z, top);
-					body_triangle(s, z, x, top);
+					solid_triangle(s, x, y, top);
+					solid_triangle(s, y, z, top);
+					solid_triangle(s, z, x, top);
 				}
 			}
 			break;
-		case BODY_NESTED:
+		case SOLID_NESTED:
 			for (int i = 0; i < 3; i++)
 			{
 				double lo[3] = {i, i, i}, hi[3] = {7 - i, 7 - i, 7 - i};
@@ -233,23 +233,23 @@ body_make_shape(body *s)
 				/* The boxes may touch. */
 				if (i > 0 && check_below(3) == 0)
 					lo[check_below(3)]--;
-				body_box(s, lo, hi, i % 2 == 1);
+				solid_box(s, lo, hi, i % 2 == 1);
 			}
 			break;
-		case BODY_TWO:
+		case SOLID_TWO:
 		{
 			double lo[3] = {0, 0, 0}, hi[3] = {2, 2, 2};
 
-			body_box(s, lo, hi, false);
+			solid_box(s, lo, hi, false);
 			lo[0] = 2;
 			lo[1] = check_below(3);
 			lo[2] = check_below(3);
 			for (int a = 0; a < 3; a++)
 				hi[a] = lo[a] + 1 + check_below(2);
-			body_box(s, lo, hi, false);
+			solid_box(s, lo, hi, false);
 			break;
 		}
-		case BODY_VOXELS:
+		case SOLID_VOXELS:
 		{
 			bool filled[27];
 			int some = 1 + check_below(4);
@@ -257,7 +257,7 @@ body_make_shape(body *s)
 			for (int i = 0; i < 27; i++)
 				filled[i] = check_below(5) < some;
 			filled[check_below(27)] = true;
-			body_voxels(s, 3, filled, check_below(4) > 0);
+			solid_voxels(s, 3, filled, check_below(4) > 0);
 			break;
 		}
 		default:
@@ -268,11 +268,11 @@ body_make_shape(body *s)
 
 			s->sound = false;
 			for (int i = 0; i < 27; i++)
-				body_whole_point(at[i], most);
+				solid_whole_point(at[i], most);
 			for (int i = 0; i < 8; i++)
 				filled[i] = check_below(3) > 0;
 			filled[0] = true;
-			body_voxels(s, 2, filled, true);
+			solid_voxels(s, 2, filled, true);
 			for (int i = 0; i < 3 * s->n; i++)
 			{
 				double *q = s->t + 3 * i;
@@ -286,27 +286,27 @@ body_make_shape(body *s)
 
 /* Transforms an integer (or half-integer) into a coordinate. */
 static double
-body_coordinate(const body *s, int axis, double x)
+solid_coordinate(const solid *s, int axis, double x)
 {
 	return s->origin[axis] + s->scale[axis] * x;
 }
 
 __attribute__((unused)) static void
-body_place(const body *s, double *p)
+solid_place(const solid *s, double *p)
 {
 	for (int a = 0; a < 3; a++)
-		p[a] = body_coordinate(s, a, p[a]);
+		p[a] = solid_coordinate(s, a, p[a]);
 }
 
 __attribute__((unused)) static void
-body_make(body *s, int family, int size)
+solid_make(solid *s, int family, int size)
 {
 	static const double utm[3] = {391777.123, 5820111.456, 34.5};
 
 	s->n = 0;
 	s->family = family;
 	s->size = size;
-	body_make_shape(s);
+	solid_make_shape(s);
 	for (int a = 0; a < 3; a++)
 	{
 		s->low[a] = 1000;
@@ -321,7 +321,7 @@ body_make(body *s, int family, int size)
 	{
 		s->low[i % 3] = fmin(s->low[i % 3], s->t[i]);
 		s->high[i % 3] = fmax(s->high[i % 3], s->t[i]);
-		s->t[i] = body_coordinate(s, i % 3, s->t[i]);
+		s->t[i] = solid_coordinate(s, i % 3, s->t[i]);
 	}
 }
 
@@ -329,9 +329,9 @@ body_make(body *s, int family, int size)
  * Adds triangles without area that protrude from the solid or lie in it: needles and folded ones.
  */
 __attribute__((unused)) static void
-body_add_needles(body *s)
+solid_add_needles(solid *s)
 {
-	for (int n = check_below(3); n > 0 && s->n < BODY_MOST; n--)
+	for (int n = check_below(3); n > 0 && s->n < SOLID_MOST; n--)
 	{
 		double p[3][3];
 		/* After rounding, points are collinear only if two of them coincide. */
@@ -342,16 +342,16 @@ body_add_needles(body *s)
 		{
 			int at = check_below(5), step = check_below(3) - 1;
 
-			p[0][a] = body_coordinate(s, a, at);
-			p[1][a] = body_coordinate(s, a, at + 2 * step);
-			p[2][a] = body_coordinate(s, a, at + k * step);
+			p[0][a] = solid_coordinate(s, a, at);
+			p[1][a] = solid_coordinate(s, a, at + 2 * step);
+			p[2][a] = solid_coordinate(s, a, at + k * step);
 		}
-		body_triangle(s, p[0], p[1], p[2]);
+		solid_triangle(s, p[0], p[1], p[2]);
 	}
 }
 
 __attribute__((unused)) static void
-body_shuffle(body *s)
+solid_shuffle(solid *s)
 {
 	for (int i = s->n - 1; i > 0; i--)
 	{
@@ -365,7 +365,7 @@ body_shuffle(body *s)
 
 /* Returns a lattice point, a midpoint between two, or any point near the solid. */
 __attribute__((unused)) static void
-body_point(const body *s, double *p)
+solid_point(const solid *s, double *p)
 {
 	int kind = check_below(8);
 
@@ -383,8 +383,8 @@ body_point(const body *s, double *p)
 				x = floor(x);
 			else if (kind == 4)
 				x += ldexp((double) check_below(1000), -12);
-			p[a] = body_coordinate(s, a, x);
+			p[a] = solid_coordinate(s, a, x);
 		}
 }
 
-#endif /* BODIES_H */
+#endif /* SOLIDS_H */

@@ -1,9 +1,9 @@
 /*
- * naive_body.c
- *	  Implements points, segments and solids on rationals (naive_body.h).
+ * naive_solid.c
+ *	  Implements points, segments and solids on rationals (naive_solid.h).
  */
 #include "check.h"
-#include "naive_body.h"
+#include "naive_solid.h"
 
 void
 naive_point_init(naive_point *p)

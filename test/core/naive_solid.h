@@ -1,12 +1,12 @@
 /*
- * naive_body.h
+ * naive_solid.h
  *	  Declares a straightforward reference for solids on GMP's rationals, for tests only.
  *
  * A point consists of three rationals. Its side is found by a ray in a random direction, which is
  * replaced by another one as long as it meets an edge or a vertex, or lies in a plane.
  */
-#ifndef NAIVE_BODY_H
-#define NAIVE_BODY_H
+#ifndef NAIVE_SOLID_H
+#define NAIVE_SOLID_H
 
 #include <gmp.h>
 #include <stdbool.h>
@@ -45,4 +45,4 @@ extern bool naive_below(const naive_point *p, const double *t);
  */
 extern int naive_events(const double *a, const double *b, const double *t, mpq_t *events);
 
-#endif /* NAIVE_BODY_H */
+#endif /* NAIVE_SOLID_H */
