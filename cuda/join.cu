@@ -283,12 +283,12 @@ pools_free(rb_joiner *j)
  * in progress, and the stream would wait for the copy.
  */
 static __global__ void
-tally_kernel(const rb_launch_tally *tally, const rb_count *next, rb_launch_tally *payload)
+tally_kernel(const rb_launch_tally *tally, const rb_count *next, rb_launch_tally *result)
 {
 	rb_launch_tally t = *tally;
 
 	t.next = *next;
-	*payload = t;
+	*result = t;
 }
 
 /* Reports the current counters of launch k in the mailbox and records the event. */

@@ -38,7 +38,7 @@ find_as_ewkb(rb_decoder *d)
 /* Decodes a geometry, or returns false with the fault. */
 static bool
 decode_geometry(rb_decoder *d, rb_builder *b, struct varlena *bytes, int64 id,
-				rb_geometry_info *info, rb_geometry_fault *payload, rb_error *error)
+				rb_geometry_info *info, rb_geometry_fault *reason, rb_error *error)
 {
 	rb_geometry_fault fault;
 
@@ -51,7 +51,7 @@ decode_geometry(rb_decoder *d, rb_builder *b, struct varlena *bytes, int64 id,
 		rb_rethrow_error();
 	if (fault == RB_GEOMETRY_OK && rb_builder_end_row(b, id, error) != RB_OK)
 		fault = RB_GEOMETRY_NO_MEMORY;
-	*payload = fault;
+	*reason = fault;
 	return fault == RB_GEOMETRY_OK;
 }
 

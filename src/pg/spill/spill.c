@@ -234,12 +234,12 @@ rb_spill_bytes(const rb_spill *s)
 }
 
 static void
-report_blocks(uint64 bytes, int64 *payload, int64 *of_all)
+report_blocks(uint64 bytes, int64 *counted, int64 *of_all)
 {
 	const int64 blocks = (int64) (bytes / BLCKSZ);
 
-	*of_all += blocks - *payload;
-	*payload = blocks;
+	*of_all += blocks - *counted;
+	*counted = blocks;
 }
 
 void
@@ -247,8 +247,8 @@ rb_spill_report_blocks(rb_spill *s)
 {
 	if (s == NULL)
 		return;
-	report_blocks(s->got, &s->payload[0], &pgBufferUsage.temp_blks_read);
-	report_blocks(s->bytes, &s->payload[1], &pgBufferUsage.temp_blks_written);
+	report_blocks(s->got, &s->counted[0], &pgBufferUsage.temp_blks_read);
+	report_blocks(s->bytes, &s->counted[1], &pgBufferUsage.temp_blks_written);
 }
 
 void

@@ -192,7 +192,7 @@ struct rb_spill
 	int64 most;       /* Maximum size of the file of tiles, in bytes */
 	uint64 bytes;     /* Total bytes written */
 	uint64 got;       /* Total bytes read */
-	int64 payload[2]; /* Blocks read and written that pgBufferUsage already includes */
+	int64 counted[2]; /* Blocks read and written that pgBufferUsage already includes */
 	uint32_t *ends;   /* Row ends of the chunk being written */
 	size_t ends_cap;
 	rb_chunk_rows rows; /* The chunk last read */
