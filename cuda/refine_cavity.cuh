@@ -144,7 +144,7 @@ rb_team_obstacles(rb_cavity_team<WARPS> *team, rb_obstacle *o, const rb_obstacle
  */
 template <int WARPS>
 static __device__ __forceinline__ rb_verdict
-rb_team_share(rb_cavity_team<WARPS> *team, rb_array_reserve *room, rb_verdict verdict)
+rb_team_share(rb_cavity_team<WARPS> *team, rb_workspace *room, rb_verdict verdict)
 {
 	unsigned long long both;
 
@@ -164,7 +164,7 @@ rb_team_share(rb_cavity_team<WARPS> *team, rb_array_reserve *room, rb_verdict ve
  */
 template <int WARPS>
 static __device__ __forceinline__ rb_verdict
-rb_team_add(rb_cavity_team<WARPS> *team, const rb_cells *m, rb_array_reserve *room,
+rb_team_add(rb_cavity_team<WARPS> *team, const rb_cells *m, rb_workspace *room,
 			const rb_refine_candidate *cand, uint32_t cell, bool wants, bool unsure)
 {
 	const uint32_t rank = team->rank(), mask = 2 * room->cells_cap - 1;
@@ -270,7 +270,7 @@ rb_warp_walk(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *cand, rb
 template <int WARPS>
 static __device__ __forceinline__ rb_verdict
 rb_team_walls(rb_cavity_team<WARPS> *team, const rb_cells *m, rb_exact_env *env,
-			  rb_refine_candidate *cand, rb_array_reserve *room)
+			  rb_refine_candidate *cand, rb_workspace *room)
 {
 	const uint32_t rank = team->rank(), step = 32 * WARPS / 3;
 
@@ -320,7 +320,7 @@ rb_team_walls(rb_cavity_team<WARPS> *team, const rb_cells *m, rb_exact_env *env,
 template <int WARPS>
 static __device__ __forceinline__ rb_verdict
 rb_team_cells(rb_cavity_team<WARPS> *team, const rb_cells *m, rb_exact_env *env,
-			  rb_refine_candidate *cand, rb_array_reserve *room)
+			  rb_refine_candidate *cand, rb_workspace *room)
 {
 	const uint32_t rank = team->rank(), i = rank & 3, step = 8 * WARPS;
 	uint32_t nrim = 0;
@@ -387,7 +387,7 @@ rb_team_cells(rb_cavity_team<WARPS> *team, const rb_cells *m, rb_exact_env *env,
 template <int WARPS>
 static __device__ __forceinline__ rb_verdict
 rb_team_grow(rb_cavity_team<WARPS> *team, const rb_cells *m, rb_exact_env *env,
-			 rb_refine_candidate *cand, rb_array_reserve *room)
+			 rb_refine_candidate *cand, rb_workspace *room)
 {
 	const uint32_t rank = team->rank(), threads = 32 * WARPS;
 	rb_obstacle o, mine;
@@ -451,7 +451,7 @@ rb_team_grow(rb_cavity_team<WARPS> *team, const rb_cells *m, rb_exact_env *env,
 /* Clears the hash table of a workspace. */
 template <int WARPS>
 static __device__ __forceinline__ void
-rb_team_empty(const rb_cavity_team<WARPS> *team, const rb_array_reserve *room)
+rb_team_empty(const rb_cavity_team<WARPS> *team, const rb_workspace *room)
 {
 	for (uint32_t k = team->rank(); k < 2 * room->cells_cap; k += 32 * WARPS)
 		room->table[k] = RB_NOWHERE;
@@ -464,7 +464,7 @@ rb_team_empty(const rb_cavity_team<WARPS> *team, const rb_array_reserve *room)
  */
 template <int WARPS>
 static __device__ __forceinline__ void
-rb_team_clear(const rb_cavity_team<WARPS> *team, const rb_array_reserve *room)
+rb_team_clear(const rb_cavity_team<WARPS> *team, const rb_workspace *room)
 {
 	const uint32_t mask = 2 * room->cells_cap - 1;
 
@@ -492,7 +492,7 @@ rb_team_clear(const rb_cavity_team<WARPS> *team, const rb_array_reserve *room)
 template <int WARPS>
 static __device__ __forceinline__ rb_verdict
 rb_team_grow_one(rb_cavity_team<WARPS> *team, const rb_refine_args *a, rb_exact_env *env,
-				 uint32_t i, rb_array_reserve *room)
+				 uint32_t i, rb_workspace *room)
 {
 	const uint32_t rank = team->rank();
 	rb_refine_candidate *cand = &a->cands[i];
@@ -534,10 +534,10 @@ typedef struct rb_warp_room
 	uint8_t rims[RB_ROOM_CELLS];
 } rb_warp_room;
 
-static __device__ __forceinline__ rb_array_reserve
+static __device__ __forceinline__ rb_workspace
 rb_warp_small(const rb_cavity_team<1> *team, rb_warp_room *of)
 {
-	rb_array_reserve room;
+	rb_workspace room;
 
 	room.cells = of->cells;
 	room.walls = of->walls;
@@ -551,10 +551,10 @@ rb_warp_small(const rb_cavity_team<1> *team, rb_warp_room *of)
 
 /* Returns a large workspace in shared memory, or the huge one, whose table is already empty. */
 template <int WARPS>
-static __device__ __forceinline__ rb_array_reserve
+static __device__ __forceinline__ rb_workspace
 rb_team_large(const rb_cavity_team<WARPS> *team, const rb_refine_huge *huge, void *shared)
 {
-	rb_array_reserve room;
+	rb_workspace room;
 
 	room.cells_cap = huge != NULL ? huge->cells : RB_ROOM_CELLS_LARGE;
 	room.walls_cap = huge != NULL ? RB_ROOM_WALLS_HUGE : RB_ROOM_WALLS_LARGE;

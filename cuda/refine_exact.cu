@@ -120,7 +120,7 @@ wait_for_answers(const rb_refine_args *a, const rb_refine_some *some, uint32_t i
 template <int TEAM>
 static __device__ __forceinline__ void
 grow_some(rb_cavity_team<TEAM> *team, const rb_refine_args *a, const rb_refine_some *some,
-		  rb_array_reserve *room)
+		  rb_workspace *room)
 {
 	const uint32_t end = rb_refine_end(some);
 	sign_worker me = begin_worker(a, blockIdx.x * 32 * TEAM + threadIdx.x);
@@ -151,7 +151,7 @@ __launch_bounds__(EXACT_THREADS) grow_exact_kernel(const __grid_constant__ rb_re
 {
 	__shared__ rb_warp_room shared;
 	rb_cavity_team<1> team = {NULL, 0};
-	rb_array_reserve room = rb_warp_small(&team, &shared);
+	rb_workspace room = rb_warp_small(&team, &shared);
 
 	grow_some(&team, &a, &some, &room);
 }
@@ -164,7 +164,7 @@ __launch_bounds__(LARGE_WARPS * 32, 1)
 	extern __shared__ uint4 large[];
 	__shared__ rb_team_words<LARGE_WARPS> words;
 	rb_cavity_team<LARGE_WARPS> team = {&words, 0};
-	rb_array_reserve room = rb_team_large(&team, some.huge ? &a.huge : NULL, large);
+	rb_workspace room = rb_team_large(&team, some.huge ? &a.huge : NULL, large);
 
 	grow_some(&team, &a, &some, &room);
 }

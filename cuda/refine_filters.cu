@@ -37,7 +37,7 @@ __launch_bounds__(RB_REFINE_THREADS, GROW_BLOCKS)
 	__shared__ rb_warp_room rooms[WARPS];
 	const uint32_t lane = threadIdx.x & 31;
 	rb_cavity_team<1> team = {NULL, 0};
-	rb_array_reserve room = rb_warp_small(&team, &rooms[threadIdx.x / 32]);
+	rb_workspace room = rb_warp_small(&team, &rooms[threadIdx.x / 32]);
 	rb_exact_env env;
 
 	env.filters = a.filters;
@@ -81,7 +81,7 @@ __launch_bounds__(LARGE_WARPS * 32, 1)
 	__shared__ rb_team_words<LARGE_WARPS> words;
 	const uint32_t end = rb_refine_end(&some);
 	rb_cavity_team<LARGE_WARPS> team = {&words, 0};
-	rb_array_reserve room = rb_team_large(&team, some.huge ? &a.huge : NULL, shared);
+	rb_workspace room = rb_team_large(&team, some.huge ? &a.huge : NULL, shared);
 	rb_exact_env env;
 
 	env.filters = a.filters;
