@@ -50,10 +50,10 @@ sub load_city
 	my ($out, $err) = ('', '');
 	for (@recipe)
 	{
-		my ($kind, $solid) = @$_[ 1, 2 ];
-		$solid =~ s/'2\.2'/'$lod'/g;
+		my ($kind, $block) = @$_[ 1, 2 ];
+		$block =~ s/'2\.2'/'$lod'/g;
 		# as it is pasted into psql: an error stops nothing
-		my (undef, $said, $complaint) = $kind eq 'sql' ? run_block($kind, "\\set ON_ERROR_STOP 0\n$solid") : run_block($kind, $solid);
+		my (undef, $said, $complaint) = $kind eq 'sql' ? run_block($kind, "\\set ON_ERROR_STOP 0\n$block") : run_block($kind, $block);
 		$out .= $said;
 		$err .= $complaint;
 	}

@@ -107,7 +107,7 @@ mremap(void *at, size_t old, size_t size, int flags, ...)
 }
 
 int
-pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*solid)(void *), void *arg)
+pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg)
 {
 	static int (*real)(pthread_t *, const pthread_attr_t *, void *(*) (void *), void *);
 
@@ -116,7 +116,7 @@ pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*solid)(voi
 	if (real == NULL)
 		real = (int (*)(pthread_t *, const pthread_attr_t *, void *(*) (void *), void *)) dlsym(
 			RTLD_NEXT, "pthread_create");
-	return real(thread, attr, solid, arg);
+	return real(thread, attr, start, arg);
 }
 
 /* ---- a disk that is full ---- */
