@@ -385,7 +385,7 @@ sub idle_rss_kb
 }
 
 # The same without the wait, of a session that was made to give it back: a join under the least limit takes all that is
-# idle above it, and ends there.  That sessions give it back by themselves is for 003_memory to find out.
+# idle above it, and ends there.  That sessions give it back by themselves is for memory_limit.pl to find out.
 sub emptied_rss_kb
 {
 	my ($session) = @_;

@@ -39,7 +39,7 @@ SQL
 add_stopwatch($node);
 my $session = session($node);
 my $watch = session($node);
-# its compiler hears nothing; and pairs one by one are asked for one by one (033_join has them as a whole)
+# its compiler hears nothing; and pairs one by one are asked for one by one (postgis_join.pl has them as a whole)
 $session->ask('SET jit = off; SET redblue."join" = off');
 
 my %query = (

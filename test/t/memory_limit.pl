@@ -19,7 +19,7 @@ my $session = session($node);
 my $answer = $session->ask($join);
 like($answer, qr/^\d{7}$/, "the join without a narrow limit: $answer pairs");
 
-# did the last join have no room, and went tile by tile (038_beyond_memory)?
+# did the last join have no room, and went tile by tile (spill.pl)?
 sub tiled { return $session->ask("SELECT detail LIKE '% tiles, %' FROM redblue_last_run() WHERE stage = 'read'") eq 't' }
 
 # 330 thousand triangles a side are 24 MB of coordinates each; so little is not enough for a tile

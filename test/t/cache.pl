@@ -32,7 +32,7 @@ fsync = off
 CONF
 my $postgis = have_postgis($node);
 my $major = $node->safe_psql('postgres', 'SHOW server_version_num') / 10000 | 0;
-open(my $trace, '>', "$PostgreSQL::Test::Utils::log_path/022_cache.trace") or die;
+open(my $trace, '>', "$PostgreSQL::Test::Utils::log_path/cache.trace") or die;
 
 sub pick { return $_[ int rand @_ ] }
 sub chance { return rand() < $_[0] }

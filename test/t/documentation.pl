@@ -41,7 +41,7 @@ sub tidy { my $text = shift; $text =~ s/[ \t]+$//mg; $text =~ s/\s+\z//; return 
 # A page's ```sql and ```sh blocks run one after the other in a database of their own, each
 # in a session of its own; a ```text block behind one is what it prints.  Where a program is
 # missing the rest of its section is skipped, and what needs the tables that it would have made.
-# (doc/servers.md is for several servers: 039_servers)
+# (doc/servers.md is for several servers: servers.pl)
 my $examples = 0;
 for my $page (grep { $_ ne 'doc/servers.md' } @pages)
 {
