@@ -3,7 +3,7 @@
  *	  Implements redblue_cache, redblue_uncache and redblue_cached, which manage cached tables by
  *	  name.
  */
-#include "pg/base/box_arguments.h"
+#include "pg/base/arguments.h"
 #include "pg/call/call.h"
 #include "pg/worker/worker.h"
 
@@ -37,29 +37,20 @@ rb_kept_kind_name(rb_kind kind)
 }
 
 static rb_kind
-kind_argument(FunctionCallInfo fcinfo, int i)
+read_kind(const rb_arguments *a)
 {
+	const NullableDatum *arg = rb_argument(a, "kind");
 	const char *name;
 
-	if (PG_ARGISNULL(i))
+	if (arg->isnull)
 		return RB_TRIANGLE3;
-	name = text_to_cstring(PG_GETARG_TEXT_PP(i));
+	name = TextDatumGetCString(arg->value);
 	for (size_t k = 0; k < lengthof(kinds); k++)
 		if (strcmp(kinds[k].name, name) == 0)
 			return kinds[k].kind;
 	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					errmsg("redblue_cache: invalid value for argument \"kind\": \"%s\"", name),
 					errhint("Available values: triangles, segments, segments2d, boxes, points.")));
-}
-
-static const char *
-name_argument(FunctionCallInfo fcinfo, int i, const char *argument)
-{
-	const char *name = PG_ARGISNULL(i) ? NULL : NameStr(*PG_GETARG_NAME(i));
-
-	if (name != NULL && name[0] == '\0')
-		rb_refuse_empty("redblue_cache", argument);
-	return name;
 }
 
 /* Returns a hint that says what to cache instead of a relation that is not a plain table. */
@@ -164,14 +155,17 @@ redblue_cache(PG_FUNCTION_ARGS)
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "redblue cache", ALLOCSET_DEFAULT_SIZES);
 	reading *r;
+	rb_arguments a;
 	rb_source source;
 	rb_cache_facts facts;
+	Oid relid;
 	TupleDesc desc;
 	Datum values[4];
 	bool nulls[4] = {false};
 
-	if (PG_ARGISNULL(0))
-		rb_refuse_null_argument("redblue_cache", "relation");
+	rb_arguments_bind(&a, "redblue_cache", "relation kind id geom face_tolerance", NULL, 0,
+					  fcinfo->args);
+	relid = DatumGetObjectId(rb_argument_required(&a, "relation"));
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
 	refuse_settings();
@@ -179,14 +173,12 @@ redblue_cache(PG_FUNCTION_ARGS)
 	memset(&source, 0, sizeof source);
 	source.function = "redblue_cache";
 	source.side = "relation";
-	source.kind = kind_argument(fcinfo, 1);
-	source.id_name = name_argument(fcinfo, 2, "id");
-	source.geom_name = name_argument(fcinfo, 3, "geom");
-	source.face_tolerance = PG_ARGISNULL(4) ? -1 : PG_GETARG_FLOAT8(4);
+	source.kind = read_kind(&a);
+	source.id_name = rb_argument_column(&a, "id", NULL);
+	source.geom_name = rb_argument_column(&a, "geom", NULL);
+	source.face_tolerance = rb_argument_tolerance(&a);
 	source.keep = true;
-	if (!PG_ARGISNULL(4) && !(source.face_tolerance >= 0))
-		rb_refuse_tolerance("redblue_cache", source.face_tolerance);
-	rb_source_table(&source, PG_GETARG_OID(0));
+	rb_source_table(&source, relid);
 	refuse_relation(&source);
 
 	r = palloc0(sizeof *r);
@@ -198,9 +190,9 @@ redblue_cache(PG_FUNCTION_ARGS)
 	cache_side(&source, r);
 	rb_cache_get_facts(r->side.look, &facts);
 	if (facts.reason != NULL)
-		ereport(NOTICE, (errmsg("redblue_cache: %s was not cached",
-								quote_identifier(get_rel_name(PG_GETARG_OID(0)))),
-						 errdetail("Reason: %s.", facts.reason)));
+		ereport(NOTICE,
+				(errmsg("redblue_cache: %s was not cached", quote_identifier(get_rel_name(relid))),
+				 errdetail("Reason: %s.", facts.reason)));
 	values[0] = Int64GetDatum((int64) r->side.rows);
 	values[1] = Int64GetDatum((int64) facts.bytes);
 	values[2] = Int64GetDatum((int64) facts.pages);

@@ -10,7 +10,7 @@
  * equivalent.
  */
 #include "pg/base/acl.h"
-#include "pg/base/box_arguments.h"
+#include "pg/base/arguments.h"
 #include "pg/call/call.h"
 
 #include "access/heapam.h"
@@ -251,15 +251,17 @@ Datum
 redblue_into(PG_FUNCTION_ARGS)
 {
 	rb_source source = {.function = FUNCTION, .side = "source", .query = true};
+	rb_arguments a;
+	Oid relid;
 	Relation target;
 	SPIPlanPtr plan;
 	CachedPlanSource *parsed;
 	uint64 rows;
 
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
-		rb_refuse_null_argument(FUNCTION, PG_ARGISNULL(0) ? "target" : "source");
-	rb_source_query(&source, text_to_cstring(PG_GETARG_TEXT_PP(1)));
-	target = open_target(PG_GETARG_OID(0));
+	rb_arguments_bind(&a, FUNCTION, "target source", NULL, 0, fcinfo->args);
+	relid = DatumGetObjectId(rb_argument_required(&a, "target"));
+	rb_source_query(&source, TextDatumGetCString(rb_argument_required(&a, "source")));
+	target = open_target(relid);
 
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "%s: SPI_connect failed", FUNCTION);

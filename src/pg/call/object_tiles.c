@@ -11,7 +11,7 @@
  * two arrays, as redblue_tiles returns them. Several tiles are given by two-dimensional arrays, as
  * array_agg(tile_low ORDER BY tile) builds them.
  */
-#include "pg/base/box_arguments.h"
+#include "pg/base/arguments.h"
 #include "pg/call/tile_functions.h"
 
 #include "core/primitive/reference_point.h"
@@ -20,7 +20,6 @@
 #include "utils/array.h"
 #include "utils/tuplestore.h"
 
-#include <float.h>
 #include <math.h>
 
 /* ---- arguments ---- */
@@ -40,13 +39,8 @@ read_box(FunctionCallInfo fcinfo, const char *function, rb_box *box)
 void
 rb_reach_read(FunctionCallInfo fcinfo, const char *function, int argument, rb_box *box)
 {
-	double distance;
+	const double distance = rb_distance_read(&fcinfo->args[argument], function, "distance");
 
-	if (PG_ARGISNULL(argument))
-		rb_refuse_null_argument(function, "distance");
-	distance = PG_GETARG_FLOAT8(argument);
-	if (!(distance >= 0 && distance <= DBL_MAX))
-		rb_refuse_distance(function, "distance", distance);
 	for (int a = 0; a < box->dims; a++)
 		box->high[a] = rb_reach_up(box->high[a], distance);
 }

@@ -2,14 +2,12 @@
  * tile_functions.c
  *	  Implements redblue_tiles, which partitions space into tiles of about equal join cost.
  *
- *	red, blue, n | red_geom, blue_geom | red_object, blue_object | distance, dimensions
- *
  * Reads a sample of the rows of each side (table_sample.c). The core partitions space by the sample
  * (kd_tiles.c) on a helper thread, while the main thread serves interrupts.
  */
 #include "pg/base/acl.h"
 #include "pg/base/background.h"
-#include "pg/base/box_arguments.h"
+#include "pg/base/arguments.h"
 #include "pg/call/cleanup.h"
 #include "pg/read/read.h"
 
@@ -24,7 +22,6 @@
 #include "utils/rel.h"
 #include "utils/tuplestore.h"
 
-#include <float.h>
 #include <math.h>
 
 /* Number of rows sampled per side */
@@ -56,55 +53,25 @@ typedef struct tiling
 	MemoryContextCallback at_end;
 } tiling;
 
-enum
-{
-	ARGUMENT_N = 2,
-	ARGUMENT_GEOM,
-	ARGUMENT_OBJECT = ARGUMENT_GEOM + 2,
-	ARGUMENT_DISTANCE = ARGUMENT_OBJECT + 2,
-	ARGUMENT_DIMENSIONS
-};
-
 static const char *const side_names[2] = {"red", "blue"};
 
 /* ---- arguments ---- */
 
-static const char *
-name_argument(const tiling *t, FunctionCallInfo fcinfo, int argument, int side, const char *what)
-{
-	const char *name =
-		PG_ARGISNULL(argument + side) ? NULL : NameStr(*PG_GETARG_NAME(argument + side));
-
-	if (name != NULL && name[0] == '\0')
-		rb_refuse_empty(t->function, psprintf("%s_%s", side_names[side], what));
-	return name;
-}
-
 static void
-require_argument(const tiling *t, FunctionCallInfo fcinfo, int argument, const char *name)
+read_numbers(tiling *t, const rb_arguments *a)
 {
-	if (PG_ARGISNULL(argument))
-		rb_refuse_null_argument(t->function, name);
-}
+	const int32 n = DatumGetInt32(rb_argument_required(a, "n"));
+	const NullableDatum *dimensions = rb_argument(a, "dimensions");
 
-static void
-read_numbers(tiling *t, FunctionCallInfo fcinfo)
-{
-	int32 n;
-
-	require_argument(t, fcinfo, ARGUMENT_N, "n");
-	require_argument(t, fcinfo, ARGUMENT_DISTANCE, "distance");
-	n = PG_GETARG_INT32(ARGUMENT_N);
+	(void) rb_argument_required(a, "distance");
 	if (n < 1 || n > MOST_TILES)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("%s: invalid value for argument \"n\": %d", t->function, n),
 						errdetail("The number of tiles must be between 1 and %d.", MOST_TILES)));
 	t->job.n = (uint32) n;
-	t->job.distance = PG_GETARG_FLOAT8(ARGUMENT_DISTANCE);
-	if (!(t->job.distance >= 0 && t->job.distance <= DBL_MAX))
-		rb_refuse_distance(t->function, "distance", t->job.distance);
-	t->dimensions = PG_ARGISNULL(ARGUMENT_DIMENSIONS) ? 0 : PG_GETARG_INT32(ARGUMENT_DIMENSIONS);
-	if (!PG_ARGISNULL(ARGUMENT_DIMENSIONS) && t->dimensions != 2 && t->dimensions != 3)
+	t->job.distance = rb_distance_read(rb_argument(a, "distance"), t->function, "distance");
+	t->dimensions = dimensions->isnull ? 0 : DatumGetInt32(dimensions->value);
+	if (!dimensions->isnull && t->dimensions != 2 && t->dimensions != 3)
 		ereport(
 			ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -121,17 +88,18 @@ is_same_name(const char *a, const char *b)
 }
 
 static bool
-is_same_side(const tiling *t, FunctionCallInfo fcinfo)
+is_same_side(const tiling *t, const rb_arguments *a)
 {
 	const rb_source *red = &t->source[0], *blue = &t->source[1];
+	const NullableDatum *rows[2] = {rb_argument(a, "red"), rb_argument(a, "blue")};
 
-	if (PG_ARGISNULL(1))
+	if (rows[1]->isnull)
 		return true;
 	return is_same_name(red->geom_name, blue->geom_name) &&
 		   is_same_name(red->object_name, blue->object_name) &&
-		   (t->query ? strcmp(text_to_cstring(PG_GETARG_TEXT_PP(0)),
-							  text_to_cstring(PG_GETARG_TEXT_PP(1))) == 0
-					 : PG_GETARG_OID(0) == PG_GETARG_OID(1));
+		   (t->query ? strcmp(TextDatumGetCString(rows[0]->value),
+							  TextDatumGetCString(rows[1]->value)) == 0
+					 : DatumGetObjectId(rows[0]->value) == DatumGetObjectId(rows[1]->value));
 }
 
 static void
@@ -147,10 +115,14 @@ find_table(rb_source *s, Oid relid)
 }
 
 static void
-read_arguments(tiling *t, FunctionCallInfo fcinfo)
+read_arguments(tiling *t, const NullableDatum *args)
 {
-	read_numbers(t, fcinfo);
-	require_argument(t, fcinfo, 0, "red");
+	rb_arguments a;
+
+	rb_arguments_bind(&a, t->function, "* n *_geom *_object distance dimensions", side_names, 2,
+					  args);
+	read_numbers(t, &a);
+	(void) rb_argument_required(&a, "red");
 	for (int i = 0; i < 2; i++)
 	{
 		rb_source *s = &t->source[i];
@@ -162,16 +134,18 @@ read_arguments(tiling *t, FunctionCallInfo fcinfo)
 		s->query = t->query;
 		s->nameless = true;
 		s->face_tolerance = -1;
-		s->geom_name = name_argument(t, fcinfo, ARGUMENT_GEOM, i, "geom");
-		s->object_name = name_argument(t, fcinfo, ARGUMENT_OBJECT, i, "object");
+		s->geom_name = rb_argument_column(&a, psprintf("%s_geom", s->side), NULL);
+		s->object_name = rb_argument_column(&a, psprintf("%s_object", s->side), NULL);
 	}
-	t->self = is_same_side(t, fcinfo);
+	t->self = is_same_side(t, &a);
 	for (int i = 0; i < (t->self ? 1 : 2); i++)
 	{
+		const Datum rows = rb_argument(&a, side_names[i])->value;
+
 		if (t->query)
-			rb_source_query(&t->source[i], text_to_cstring(PG_GETARG_TEXT_PP(i)));
+			rb_source_query(&t->source[i], TextDatumGetCString(rows));
 		else
-			find_table(&t->source[i], PG_GETARG_OID(i));
+			find_table(&t->source[i], DatumGetObjectId(rows));
 	}
 }
 
@@ -337,7 +311,7 @@ return_tiles(FunctionCallInfo fcinfo, const char *function, bool query)
 	t = palloc0(sizeof *t);
 	t->function = function;
 	t->query = query;
-	read_arguments(t, fcinfo);
+	read_arguments(t, fcinfo->args);
 	t->memory = rb_memory_open(function, (uint64) rb_setting_memory_limit * 1024);
 	rb_context_init(&t->ctx, t->memory);
 	rb_cleanup_register(&t->open, close_tiling, t);

@@ -1,14 +1,12 @@
 /*
  * arguments.c
- *	  Converts the arguments of a mesh function to the sources of its sides.
+ *	  Converts the arguments of a mesh function to the sources of its sides and to options.
  *
- *	facets, points, segments, regions, holes | facets_id, ... | facets_geom, ... | face_tolerance
- *
- * Any side may be omitted, but one of the first three must be given. Rows of facets may share an
- * id: they are facets of one object. If the mesh is refined, there are also sizes, and extra
- * columns: the solid of each facet, and the maximum volume of tetrahedra for regions and sizes.
+ * Any side may be omitted, but one of facets, points and segments must be given. Rows of facets may
+ * share an id: they are facets of one object. If the mesh is refined, there are also sizes, and
+ * extra columns: the solid of each facet, and the maximum volume of tetrahedra for regions and
+ * sizes.
  */
-#include "pg/base/box_arguments.h"
 #include "pg/mesh/meshing.h"
 
 #include "utils/builtins.h"
@@ -26,91 +24,194 @@ static const struct
 
 static const struct
 {
+	const char *argument;
 	rb_meshing_side side;
 	bool integer;
-} number_of[RB_MESH_NUMBERS] = {[RB_MESH_SOLID] = {RB_MESH_FACETS, true},
-								[RB_MESH_REGION_VOLUME] = {RB_MESH_REGIONS, false},
-								[RB_MESH_SIZE] = {RB_MESH_SIZES, false}};
+} number_of[RB_MESH_NUMBERS] = {
+	[RB_MESH_SOLID] = {"solid", RB_MESH_FACETS, true},
+	[RB_MESH_REGION_VOLUME] = {"regions_volume", RB_MESH_REGIONS, false},
+	[RB_MESH_SIZE] = {"sizes_volume", RB_MESH_SIZES, false}};
 
-/* Returns an optional column name, or NULL if it was omitted. */
-static const char *
-name_argument(const char *function, const char *side, const char *what, const NullableDatum *arg)
+void
+rb_meshing_arguments_bind(rb_arguments *a, const char *function, const char *list,
+						  const NullableDatum *args)
 {
-	const char *name;
+	const char *sides[RB_MESH_GIVEN];
 
-	if (arg->isnull)
-		return NULL;
-	name = NameStr(*DatumGetName(arg->value));
-	if (name[0] == '\0')
-		rb_refuse_empty(function, psprintf("%s_%s", side, what));
-	return name;
+	for (int i = 0; i < RB_MESH_GIVEN; i++)
+		sides[i] = side_of[i].name;
+	rb_arguments_bind(a, function, list, sides, RB_MESH_GIVEN, args);
 }
+
+/* ---- options of refinement ---- */
+
+/* Requests an extra column of a side, named by an argument that needs the side. */
+static void
+read_extra_column(rb_meshing_call *call, const rb_arguments *a, rb_meshing_number number)
+{
+	const char *argument = number_of[number].argument;
+	const char *side = side_of[number_of[number].side].name;
+	rb_extra_column *column = &call->number[number];
+
+	column->integer = number_of[number].integer;
+	column->name =
+		rb_argument_column(a, argument, psprintf("Specify the name of a column of %s.", side));
+}
+
+static void
+check_side_given(const rb_arguments *a, rb_meshing_number number)
+{
+	const char *argument = number_of[number].argument;
+	const char *side = side_of[number_of[number].side].name;
+
+	if (!rb_argument(a, argument)->isnull && rb_argument(a, side)->isnull)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: argument \"%s\" requires argument \"%s\"", a->function,
+							   argument, side)));
+}
+
+/* Returns a positive number, which may be infinity; NULL means infinity. */
+static double
+positive_argument(const rb_arguments *a, const char *name, const char *what)
+{
+	const NullableDatum *arg = rb_argument(a, name);
+	const double x = arg->isnull ? INFINITY : DatumGetFloat8(arg->value);
+
+	if (!(x > 0))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: invalid value for argument \"%s\": %g", a->function, name, x),
+						errdetail("%s", what)));
+	return x;
+}
+
+/* Radius-edge ratio of a regular tetrahedron, sqrt(6) / 4, which is the smallest possible one */
+#define MIN_RADIUS_EDGE 0.6123724356957945
 
 static double
-tolerance_argument(const char *function, const NullableDatum *arg)
+read_radius_edge(const rb_arguments *a)
 {
+	const double x =
+		positive_argument(a, "radius_edge",
+						  "The argument is the maximum ratio of a tetrahedron's circumradius to "
+						  "its shortest edge; it must be greater than 0.");
+
+	if (x < MIN_RADIUS_EDGE)
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("%s: invalid value for argument \"radius_edge\": %g", a->function, x),
+			 errdetail(
+				 "The ratio of a regular tetrahedron is %g, and no tetrahedron has a smaller ratio.",
+				 MIN_RADIUS_EDGE),
+			 errhint("Use 2, which can be reached everywhere except near sharp angles of the "
+					 "input. A value below 2 needs more points, and refinement may not "
+					 "terminate.")));
+	return x;
+}
+
+static uint64
+read_max_points(const rb_arguments *a)
+{
+	const NullableDatum *arg = rb_argument(a, "max_points");
+	const int64 n = arg->isnull ? 1 : DatumGetInt64(arg->value);
+
+	if (n <= 0)
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("%s: invalid value for argument \"max_points\": " INT64_FORMAT, a->function, n),
+			 errdetail("The argument is the maximum number of vertices, including those of the "
+					   "input; it must be 1 or more.")));
+	return arg->isnull ? 0 : (uint64) n;
+}
+
+static void
+read_options(rb_meshing_call *call, const rb_arguments *a)
+{
+	const NullableDatum *keep = rb_argument(a, "keep_surface");
+
+	call->refine = true;
+	call->options.radius_edge = read_radius_edge(a);
+	call->options.max_volume = positive_argument(
+		a, "max_volume",
+		"The argument is the maximum volume of a tetrahedron; it must be greater than 0.");
+	call->options.max_points = read_max_points(a);
+	call->options.keep_surface = !keep->isnull && DatumGetBool(keep->value);
+	for (int i = 0; i < RB_MESH_NUMBERS; i++)
+		check_side_given(a, (rb_meshing_number) i);
+	for (int i = 0; i < RB_MESH_NUMBERS; i++)
+		read_extra_column(call, a, (rb_meshing_number) i);
+	if (call->number[RB_MESH_SIZE].name == NULL)
+		call->number[RB_MESH_SIZE].name = "volume";
+	call->by_solid = call->number[RB_MESH_SOLID].name != NULL;
+	call->skip_bad = rb_argument_choice(a, "on_bad", "error", "skip");
+}
+
+/* Checks that a call with solids has no sides except facets and sizes. */
+static void
+check_solid(const rb_meshing_call *call)
+{
+	for (int i = RB_MESH_POINTS; call->by_solid && i < RB_MESH_GIVEN; i++)
+		if (call->at[i] >= 0)
+			ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+							errmsg("%s: argument \"solid\" cannot be combined with argument \"%s\"",
+								   call->function, side_of[i].name),
+							errhint("Omit that argument, or mesh each solid in a separate call.")));
+}
+
+/* ---- the call ---- */
+
+static void
+read_side(rb_meshing_call *call, const rb_arguments *a, bool query, double tolerance, int i)
+{
+	const NullableDatum *rows = rb_argument(a, side_of[i].name);
+	rb_source *s = &call->source[call->sides];
+
+	call->at[i] = -1;
+	if (rows->isnull)
+		return;
+	s->function = a->function;
+	s->what = RB_MESH_WHAT;
+	s->side = side_of[i].name;
+	s->kind = side_of[i].kind;
+	s->query = query;
+	s->id_name = rb_argument_column(a, psprintf("%s_id", s->side), NULL);
+	s->geom_name = rb_argument_column(a, psprintf("%s_geom", s->side), NULL);
+	s->face_tolerance = tolerance;
+	s->face_share = RB_MESH_FACE_TOLERANCE;
+	s->only_rows = true;
+	s->polygons = s->kind == RB_TRIANGLE3;
+	s->many_points = s->kind == RB_POINT3;
+	s->leave_out = call->skip_bad && call->by_solid && i == RB_MESH_FACETS;
+	/* Bypass the cache, because the side is read once and used briefly. */
+	s->again = true;
+	for (int k = 0; k < RB_MESH_NUMBERS; k++)
+		if (number_of[k].side == (rb_meshing_side) i && call->number[k].name != NULL)
+			s->beside = &call->number[k];
+	if (query)
+		rb_source_query(s, TextDatumGetCString(rows->value));
+	else
+		rb_source_table(s, DatumGetObjectId(rows->value));
+	s->unique = true; /* Uniqueness of ids does not matter */
+	call->at[i] = call->sides++;
+}
+
+rb_meshing_call *
+rb_meshing_call_read(const rb_arguments *a, bool query, bool refine)
+{
+	rb_meshing_call *call = palloc0(sizeof *call);
 	double tolerance;
 
-	if (arg->isnull)
-		return -1;
-	tolerance = DatumGetFloat8(arg->value);
-	if (!(tolerance >= 0))
-		rb_refuse_tolerance(function, tolerance);
-	return tolerance;
-}
-
-void
-rb_meshing_call_sides(rb_meshing_call *call, const char *function, bool query,
-					  const NullableDatum *args, int n)
-{
-	const double tolerance = tolerance_argument(function, &args[3 * n]);
-
-	call->function = function;
+	call->function = a->function;
+	if (refine)
+		read_options(call, a);
+	tolerance = rb_argument_tolerance(a);
 	for (int i = 0; i < RB_MESH_SIDES; i++)
-	{
-		rb_source *s = &call->source[call->sides];
-
-		call->at[i] = -1;
-		if (i >= n || args[i].isnull)
-			continue;
-		s->function = function;
-		s->what = RB_MESH_WHAT;
-		s->side = side_of[i].name;
-		s->kind = side_of[i].kind;
-		s->query = query;
-		s->id_name = name_argument(function, s->side, "id", &args[n + i]);
-		s->geom_name = name_argument(function, s->side, "geom", &args[2 * n + i]);
-		s->face_tolerance = tolerance;
-		s->face_share = RB_MESH_FACE_TOLERANCE;
-		s->only_rows = true;
-		s->polygons = s->kind == RB_TRIANGLE3;
-		s->many_points = s->kind == RB_POINT3;
-		s->leave_out = call->skip_bad && call->by_solid && i == RB_MESH_FACETS;
-		/* Bypass the cache, because the side is read once and used briefly. */
-		s->again = true;
-		for (int k = 0; k < RB_MESH_NUMBERS; k++)
-			if (number_of[k].side == (rb_meshing_side) i && call->number[k].name != NULL)
-				s->beside = &call->number[k];
-		if (query)
-			rb_source_query(s, TextDatumGetCString(args[i].value));
-		else
-			rb_source_table(s, DatumGetObjectId(args[i].value));
-		s->unique = true; /* Uniqueness of ids does not matter */
-		call->at[i] = call->sides++;
-	}
-}
-
-void
-rb_meshing_call_keep(rb_meshing_call *call, const NullableDatum *arg)
-{
-	const char *what = arg->isnull ? "inside" : TextDatumGetCString(arg->value);
-
-	if (strcmp(what, "inside") != 0 && strcmp(what, "hull") != 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s: invalid value for argument \"keep\": \"%s\"", call->function, what),
-				 errhint("Available values: inside, hull.")));
-	call->keep = strcmp(what, "hull") == 0 ? RB_KEEP_HULL : RB_KEEP_INSIDE;
+		read_side(call, a, query, tolerance, i);
+	call->keep = rb_argument_choice(a, "keep", "inside", "hull") ? RB_KEEP_HULL : RB_KEEP_INSIDE;
+	call->split = rb_argument_choice(a, "on_crossing", "error", "split");
+	check_solid(call);
+	return call;
 }
 
 void
@@ -121,113 +222,4 @@ rb_meshing_call_not_empty(const rb_meshing_call *call)
 		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 						errmsg("%s: no facets, points or segments are given", call->function),
 						errhint("Specify at least one of these arguments.")));
-}
-
-void
-rb_meshing_call_crossing(rb_meshing_call *call, const NullableDatum *arg)
-{
-	const char *what = arg->isnull ? "error" : TextDatumGetCString(arg->value);
-
-	if (strcmp(what, "error") != 0 && strcmp(what, "split") != 0)
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("%s: invalid value for argument \"on_crossing\": \"%s\"",
-							   call->function, what),
-						errhint("Available values: error, split.")));
-	call->split = strcmp(what, "split") == 0;
-}
-
-/* ---- arguments of refinement ---- */
-
-void
-rb_meshing_call_number(rb_meshing_call *call, rb_meshing_number number, const char *argument,
-					   const NullableDatum *name)
-{
-	rb_extra_column *beside = &call->number[number];
-
-	beside->integer = number_of[number].integer;
-	if (name->isnull)
-		return;
-	beside->name = NameStr(*DatumGetName(name->value));
-	if (beside->name[0] == '\0')
-		ereport(
-			ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("%s: argument \"%s\" must not be an empty string", call->function, argument),
-			 errhint("Specify the name of a column of %s.", side_of[number_of[number].side].name)));
-}
-
-/* Returns a positive number, which may be infinity; NULL means infinity. */
-static double
-positive_argument(const rb_meshing_call *call, const char *argument, const NullableDatum *arg,
-				  const char *what)
-{
-	const double x = arg->isnull ? INFINITY : DatumGetFloat8(arg->value);
-
-	if (!(x > 0))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s: invalid value for argument \"%s\": %g", call->function, argument, x),
-				 errdetail("%s", what)));
-	return x;
-}
-
-/* Radius-edge ratio of a regular tetrahedron, sqrt(6) / 4, which is the smallest possible one */
-#define MIN_RADIUS_EDGE 0.6123724356957945
-
-void
-rb_meshing_call_radius_edge(rb_meshing_call *call, const NullableDatum *arg)
-{
-	const double x =
-		positive_argument(call, "radius_edge", arg,
-						  "The argument is the maximum ratio of a tetrahedron's circumradius to "
-						  "its shortest edge; it must be greater than 0.");
-
-	if (x < MIN_RADIUS_EDGE)
-		ereport(
-			ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("%s: invalid value for argument \"radius_edge\": %g", call->function, x),
-			 errdetail(
-				 "The ratio of a regular tetrahedron is %g, and no tetrahedron has a smaller ratio.",
-				 MIN_RADIUS_EDGE),
-			 errhint("Use 2, which can be reached everywhere except near sharp angles of the "
-					 "input. A value below 2 needs more points, and refinement may not "
-					 "terminate.")));
-	call->options.radius_edge = x;
-}
-
-void
-rb_meshing_call_max_volume(rb_meshing_call *call, const NullableDatum *arg)
-{
-	call->options.max_volume = positive_argument(
-		call, "max_volume", arg,
-		"The argument is the maximum volume of a tetrahedron; it must be greater than 0.");
-}
-
-void
-rb_meshing_call_max_points(rb_meshing_call *call, const NullableDatum *arg)
-{
-	const int64 n = arg->isnull ? 1 : DatumGetInt64(arg->value);
-
-	if (n <= 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s: invalid value for argument \"max_points\": " INT64_FORMAT,
-						call->function, n),
-				 errdetail("The argument is the maximum number of vertices, including those of the "
-						   "input; it must be 1 or more.")));
-	call->options.max_points = arg->isnull ? 0 : (uint64) n;
-}
-
-void
-rb_meshing_call_on_bad(rb_meshing_call *call, const NullableDatum *arg)
-{
-	const char *what = arg->isnull ? "error" : TextDatumGetCString(arg->value);
-
-	if (strcmp(what, "error") != 0 && strcmp(what, "skip") != 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s: invalid value for argument \"on_bad\": \"%s\"", call->function, what),
-				 errhint("Available values: error, skip.")));
-	call->skip_bad = strcmp(what, "skip") == 0;
 }

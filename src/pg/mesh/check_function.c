@@ -5,7 +5,6 @@
  * If facets, points or segments are given, the mesh is compared with them; otherwise only its own
  * consistency is checked.
  */
-#include "pg/base/box_arguments.h"
 #include "pg/call/call.h"
 #include "pg/mesh/meshing.h"
 
@@ -275,21 +274,20 @@ redblue_mesh_check(PG_FUNCTION_ARGS)
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	MemoryContext caller = CurrentMemoryContext;
 	rb_meshing_table tables[RB_MESH_TABLES];
+	rb_arguments a;
 	rb_meshing_call *call;
 	rb_meshing_run *run;
+	const char *mesh;
 	checking *c;
 
-	if (PG_ARGISNULL(0))
-		rb_refuse_null_argument(FUNCTION, "mesh");
 	InitMaterializedSRF(fcinfo, 0);
 	MemoryContextSwitchTo(
 		AllocSetContextCreate(CurrentMemoryContext, "redblue mesh", ALLOCSET_DEFAULT_SIZES));
-	call = palloc0(sizeof *call);
 	c = palloc0(sizeof *c);
-	rb_meshing_call_sides(call, FUNCTION, false, fcinfo->args + 1, RB_MESH_GIVEN);
-	rb_meshing_call_keep(call, &fcinfo->args[1 + RB_MESH_SIDE_ARGUMENTS(RB_MESH_GIVEN)]);
-	rb_meshing_call_crossing(call, &fcinfo->args[2 + RB_MESH_SIDE_ARGUMENTS(RB_MESH_GIVEN)]);
-	rb_meshing_tables_find(tables, FUNCTION, text_to_cstring(PG_GETARG_TEXT_PP(0)));
+	rb_meshing_arguments_bind(&a, FUNCTION, "mesh * " RB_MESH_ARGUMENTS, fcinfo->args);
+	mesh = TextDatumGetCString(rb_argument_required(&a, "mesh"));
+	call = rb_meshing_call_read(&a, false, false);
+	rb_meshing_tables_find(tables, FUNCTION, mesh);
 	run = rb_meshing_open(call, CurrentMemoryContext);
 	run->arg = c;
 	if (call->sides > 0)

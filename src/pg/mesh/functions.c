@@ -7,7 +7,6 @@
  * because there is no table in which to look up the numbers. Volumes, boxes and sections can thus
  * be computed from the row alone, and corners with the same number are the same point.
  */
-#include "pg/base/box_arguments.h"
 #include "pg/mesh/meshing.h"
 
 #include "access/htup_details.h"
@@ -72,16 +71,15 @@ return_tetrahedra(FunctionCallInfo fcinfo, const char *function, bool query)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	MemoryContext caller;
+	rb_arguments a;
 	rb_meshing_call *call;
 	rb_meshing_run *run;
 	double start;
 
 	InitMaterializedSRF(fcinfo, 0);
 	caller = enter_call();
-	call = palloc0(sizeof *call);
-	rb_meshing_call_sides(call, function, query, fcinfo->args, RB_MESH_GIVEN);
-	rb_meshing_call_keep(call, &fcinfo->args[RB_MESH_SIDE_ARGUMENTS(RB_MESH_GIVEN)]);
-	rb_meshing_call_crossing(call, &fcinfo->args[RB_MESH_SIDE_ARGUMENTS(RB_MESH_GIVEN) + 1]);
+	rb_meshing_arguments_bind(&a, function, "* " RB_MESH_ARGUMENTS, fcinfo->args);
+	call = rb_meshing_call_read(&a, query, false);
 	rb_meshing_call_not_empty(call);
 	run = rb_meshing_open(call, CurrentMemoryContext);
 	rb_meshing_read(run);
@@ -140,8 +138,7 @@ counts_row(FunctionCallInfo fcinfo, const rb_meshing_run *run, double fill_ms)
 static Datum
 return_counts(FunctionCallInfo fcinfo, const char *function, bool query)
 {
-	const int n = RB_MESH_SIDE_ARGUMENTS(RB_MESH_GIVEN);
-	NullableDatum args[RB_MESH_SIDE_ARGUMENTS(RB_MESH_GIVEN)];
+	rb_arguments a;
 	rb_meshing_table tables[RB_MESH_TABLES];
 	MemoryContext caller;
 	MemoryContext own;
@@ -149,20 +146,14 @@ return_counts(FunctionCallInfo fcinfo, const char *function, bool query)
 	rb_meshing_run *run;
 	uint64 rows;
 	double start;
+	const char *mesh;
 	Datum result;
 
-	/* Remove the mesh argument, which follows the facets. */
-	if (PG_ARGISNULL(1))
-		rb_refuse_null_argument(function, "mesh");
-	args[0] = fcinfo->args[0];
-	for (int i = 1; i < n; i++)
-		args[i] = fcinfo->args[i + 1];
 	caller = enter_call();
-	call = palloc0(sizeof *call);
-	rb_meshing_call_sides(call, function, query, args, RB_MESH_GIVEN);
-	rb_meshing_call_keep(call, &fcinfo->args[n + 1]);
-	rb_meshing_call_crossing(call, &fcinfo->args[n + 2]);
-	rb_meshing_tables_name(tables, function, text_to_cstring(PG_GETARG_TEXT_PP(1)), false);
+	rb_meshing_arguments_bind(&a, function, RB_MESH_STORE_ARGUMENTS, fcinfo->args);
+	mesh = TextDatumGetCString(rb_argument_required(&a, "mesh"));
+	call = rb_meshing_call_read(&a, query, false);
+	rb_meshing_tables_name(tables, function, mesh, false);
 	rb_meshing_call_not_empty(call);
 	run = rb_meshing_open(call, CurrentMemoryContext);
 	rb_meshing_read(run);

@@ -14,6 +14,7 @@
 #ifndef RB_PG_MESH_MESHING_H
 #define RB_PG_MESH_MESHING_H
 
+#include "pg/base/arguments.h"
 #include "pg/call/cleanup.h"
 #include "pg/read/read.h"
 #include "pg/worker/worker.h"
@@ -71,34 +72,23 @@ typedef struct rb_meshing_call
 	rb_extra_column number[RB_MESH_NUMBERS]; /* Extra columns; the name is NULL if not requested */
 } rb_meshing_call;
 
+/* Arguments of all functions that mesh rows, in SQL order, with an asterisk for each side */
+#define RB_MESH_ARGUMENTS "*_id *_geom face_tolerance keep on_crossing"
+/* The sides and the mesh, if the function stores it */
+#define RB_MESH_STORE_ARGUMENTS "facets mesh points segments regions holes " RB_MESH_ARGUMENTS
+
+/* Names the arguments of a function. An asterisk stands for each of the first five sides. */
+extern void rb_meshing_arguments_bind(rb_arguments *a, const char *function, const char *list,
+									  const NullableDatum *args);
+
 /*
- * Sets up the sides from args: n relations, then a name of the id column for each, then a name of
- * the geometry column for each, and finally the maximum distance of a face's corners from its
- * plane.
+ * Reads the arguments into a call, allocated in the current memory context. With `refine`, also reads
+ * the options of refinement.
  */
-extern void rb_meshing_call_sides(rb_meshing_call *call, const char *function, bool query,
-								  const NullableDatum *args, int n);
-#define RB_MESH_SIDE_ARGUMENTS(n) (3 * (n) + 1)
-
-/* Requests an extra column of a side by its name. Must be called before rb_meshing_call_sides. */
-extern void rb_meshing_call_number(rb_meshing_call *call, rb_meshing_number number,
-								   const char *argument, const NullableDatum *name);
-
-/* Each of these functions sets one option from its argument. */
-extern void rb_meshing_call_radius_edge(rb_meshing_call *call, const NullableDatum *arg);
-extern void rb_meshing_call_max_volume(rb_meshing_call *call, const NullableDatum *arg);
-extern void rb_meshing_call_max_points(rb_meshing_call *call, const NullableDatum *arg);
-extern void rb_meshing_call_on_bad(rb_meshing_call *call, const NullableDatum *arg);
+extern rb_meshing_call *rb_meshing_call_read(const rb_arguments *a, bool query, bool refine);
 
 /* Raises an error if no facets, points or segments are given. */
 extern void rb_meshing_call_not_empty(const rb_meshing_call *call);
-
-/*
- * rb_meshing_call_keep sets `keep` from 'inside' or 'hull'; rb_meshing_call_crossing sets `split`
- * from 'error' or 'split'.
- */
-extern void rb_meshing_call_keep(rb_meshing_call *call, const NullableDatum *arg);
-extern void rb_meshing_call_crossing(rb_meshing_call *call, const NullableDatum *arg);
 
 /* ---- run.c: the work of one call ---- */
 

@@ -9,7 +9,6 @@
  * concurrent readers see the old mesh. Existing vertices keep their rows, including any additional
  * columns, and new vertices are added.
  */
-#include "pg/base/box_arguments.h"
 #include "pg/mesh/meshing.h"
 
 #include "access/htup_details.h"
@@ -20,84 +19,27 @@
 
 #include <math.h>
 
-/* ---- arguments in their order in SQL; the sides come first, as in redblue_tetrahedralize ---- */
+/* ---- arguments ---- */
 
-enum
-{
-	ARG_MESH = 1, /* The mesh, which follows the facets */
-	ARG_FACE_TOLERANCE = 1 + 3 * RB_MESH_GIVEN,
-	ARG_KEEP,
-	ARG_ON_CROSSING,
-	ARG_RADIUS_EDGE,
-	ARG_MAX_VOLUME,
-	ARG_REGIONS_VOLUME,
-	ARG_SIZES,
-	ARG_SIZES_ID,
-	ARG_SIZES_GEOM,
-	ARG_SIZES_VOLUME,
-	ARG_KEEP_SURFACE,
-	ARG_MAX_POINTS,
-	ARG_SOLID,
-	ARG_ON_BAD
-};
-
-/*
- * Arranges the arguments as facets, points, ..., sizes | facets_id, ... | facets_geom, ... |
- * face_tolerance.
- */
-static void
-side_arguments(const NullableDatum *args, NullableDatum *to)
-{
-	for (int i = 0; i < RB_MESH_GIVEN; i++)
-	{
-		to[i] = args[i == 0 ? 0 : i + 1];
-		to[RB_MESH_SIDES + i] = args[1 + RB_MESH_GIVEN + i];
-		to[2 * RB_MESH_SIDES + i] = args[1 + 2 * RB_MESH_GIVEN + i];
-	}
-	to[RB_MESH_SIZES] = args[ARG_SIZES];
-	to[RB_MESH_SIDES + RB_MESH_SIZES] = args[ARG_SIZES_ID];
-	to[2 * RB_MESH_SIDES + RB_MESH_SIZES] = args[ARG_SIZES_GEOM];
-	to[3 * RB_MESH_SIDES] = args[ARG_FACE_TOLERANCE];
-}
-
-static void
-require_side(const rb_meshing_call *call, const NullableDatum *args, int i, const char *argument,
-			 int side, const char *name)
-{
-	if (!args[i].isnull && args[side].isnull)
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("%s: argument \"%s\" requires argument \"%s\"", call->function,
-							   argument, name)));
-}
-
-/* Checks that a call with solids has no sides except facets and sizes. */
-static void
-check_solid(const rb_meshing_call *call)
-{
-	static const char *const names[] = {"facets", "points", "segments", "regions", "holes"};
-
-	for (int i = RB_MESH_POINTS; call->by_solid && i < RB_MESH_GIVEN; i++)
-		if (call->at[i] >= 0)
-			ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-							errmsg("%s: argument \"solid\" cannot be combined with argument \"%s\"",
-								   call->function, names[i]),
-							errhint("Omit that argument, or mesh each solid in a separate call.")));
-}
+#define ARGUMENTS                                                                    \
+	RB_MESH_STORE_ARGUMENTS " radius_edge max_volume regions_volume sizes sizes_id " \
+							"sizes_geom sizes_volume keep_surface max_points solid on_bad"
 
 /*
  * Returns true if no rows are given from which to build a mesh, so that the existing mesh is
  * refined.
  */
 static bool
-is_continued(const NullableDatum *args)
+is_continued(const rb_meshing_call *call)
 {
-	return args[0].isnull && args[2].isnull && args[3].isnull;
+	return call->at[RB_MESH_FACETS] < 0 && call->at[RB_MESH_POINTS] < 0 &&
+		   call->at[RB_MESH_SEGMENTS] < 0;
 }
 
 static void
-check_continued(const rb_meshing_call *call, const NullableDatum *args)
+check_continued(const rb_meshing_call *call)
 {
-	if (!args[5].isnull)
+	if (call->at[RB_MESH_HOLES] >= 0)
 		ereport(
 			ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -106,7 +48,7 @@ check_continued(const rb_meshing_call *call, const NullableDatum *args)
 			 errdetail(
 				 "Without facets, points and segments, the function refines the existing mesh."),
 			 errhint("To add holes, build the mesh again.")));
-	if (!args[4].isnull && call->number[RB_MESH_REGION_VOLUME].name == NULL)
+	if (call->at[RB_MESH_REGIONS] >= 0 && call->number[RB_MESH_REGION_VOLUME].name == NULL)
 		ereport(
 			ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -115,36 +57,6 @@ check_continued(const rb_meshing_call *call, const NullableDatum *args)
 			 errdetail("The tetrahedra of the existing mesh already have regions."),
 			 errhint("Use regions together with regions_volume to set the maximum volume of "
 					 "tetrahedra in each region.")));
-}
-
-static void
-read_call(rb_meshing_call *call, const char *function, bool query, const NullableDatum *args)
-{
-	NullableDatum sides[RB_MESH_SIDE_ARGUMENTS(RB_MESH_SIDES)];
-
-	call->function = function;
-	call->refine = true;
-	rb_meshing_call_radius_edge(call, &args[ARG_RADIUS_EDGE]);
-	rb_meshing_call_max_volume(call, &args[ARG_MAX_VOLUME]);
-	rb_meshing_call_max_points(call, &args[ARG_MAX_POINTS]);
-	call->options.keep_surface =
-		!args[ARG_KEEP_SURFACE].isnull && DatumGetBool(args[ARG_KEEP_SURFACE].value);
-	require_side(call, args, ARG_SOLID, "solid", 0, "facets");
-	require_side(call, args, ARG_REGIONS_VOLUME, "regions_volume", 4, "regions");
-	require_side(call, args, ARG_SIZES_VOLUME, "sizes_volume", ARG_SIZES, "sizes");
-	rb_meshing_call_number(call, RB_MESH_SOLID, "solid", &args[ARG_SOLID]);
-	rb_meshing_call_number(call, RB_MESH_REGION_VOLUME, "regions_volume",
-						   &args[ARG_REGIONS_VOLUME]);
-	rb_meshing_call_number(call, RB_MESH_SIZE, "sizes_volume", &args[ARG_SIZES_VOLUME]);
-	if (call->number[RB_MESH_SIZE].name == NULL)
-		call->number[RB_MESH_SIZE].name = "volume";
-	call->by_solid = call->number[RB_MESH_SOLID].name != NULL;
-	rb_meshing_call_on_bad(call, &args[ARG_ON_BAD]);
-	side_arguments(args, sides);
-	rb_meshing_call_sides(call, function, query, sides, RB_MESH_SIDES);
-	rb_meshing_call_keep(call, &args[ARG_KEEP]);
-	rb_meshing_call_crossing(call, &args[ARG_ON_CROSSING]);
-	check_solid(call);
 }
 
 /* ---- volumes of rows ---- */
@@ -644,26 +556,26 @@ counts_row(FunctionCallInfo fcinfo, const rb_meshing_run *run, double fill_ms)
 static Datum
 return_refined(FunctionCallInfo fcinfo, const char *function, bool query)
 {
-	const bool continued = is_continued(fcinfo->args);
 	MemoryContext caller = CurrentMemoryContext;
 	MemoryContext own;
+	rb_arguments a;
 	rb_meshing_table tables[RB_MESH_TABLES];
 	rb_meshing_call *call;
 	rb_meshing_run *run;
+	bool continued;
 	char *name;
 	uint64 rows;
 	double start;
 	Datum result;
 
-	if (PG_ARGISNULL(ARG_MESH))
-		rb_refuse_null_argument(function, "mesh");
 	MemoryContextSwitchTo(
 		AllocSetContextCreate(CurrentMemoryContext, "redblue mesh", ALLOCSET_DEFAULT_SIZES));
-	name = text_to_cstring(PG_GETARG_TEXT_PP(ARG_MESH));
-	call = palloc0(sizeof *call);
-	read_call(call, function, query, fcinfo->args);
+	rb_meshing_arguments_bind(&a, function, ARGUMENTS, fcinfo->args);
+	name = TextDatumGetCString(rb_argument_required(&a, "mesh"));
+	call = rb_meshing_call_read(&a, query, true);
+	continued = is_continued(call);
 	if (continued)
-		check_continued(call, fcinfo->args);
+		check_continued(call);
 	else
 		rb_meshing_tables_name(tables, function, name, call->by_solid);
 	rb_meshing_device_prepare(call);

@@ -13,7 +13,7 @@
  * In a self join a row meets its neighbors, which a sample of a large table does not show: a sample
  * has about one in a thousand rows of a mesh. Typical numbers of neighbors are therefore added.
  */
-#include "pg/base/box_arguments.h"
+#include "pg/base/arguments.h"
 #include "pg/call/call.h"
 #include "pg/plan/plan.h"
 

@@ -11,7 +11,7 @@
  * its dimensions and takes those of the others. Before that, the rows of one object are merged; if
  * rows with the same id are not meant to be one object, distinct ids are counted.
  */
-#include "pg/base/box_arguments.h"
+#include "pg/base/arguments.h"
 #include "pg/base/join_memory.h"
 #include "pg/read/read.h"
 #include "pg/spill/spill.h"

@@ -105,7 +105,7 @@ hash_value(const struct varlena *value)
 }
 
 static void
-drop_last(rb_pairwise *p, rb_argument *a)
+drop_last(rb_pairwise *p, rb_operand_cache *a)
 {
 	rb_operand *o = a->operand[--a->n];
 
@@ -127,7 +127,7 @@ drop_old(rb_pairwise *p)
 
 	while (rb_memory_used(p->memory) + p->stored > most)
 	{
-		rb_argument *a = &p->argument[p->argument[1].n > p->argument[0].n];
+		rb_operand_cache *a = &p->argument[p->argument[1].n > p->argument[0].n];
 
 		if (a->n < 2)
 			break;
@@ -136,7 +136,7 @@ drop_old(rb_pairwise *p)
 }
 
 static void
-move_to_front(rb_argument *a, int i, rb_operand *o, uint32 hash)
+move_to_front(rb_operand_cache *a, int i, rb_operand *o, uint32 hash)
 {
 	memmove(&a->operand[1], &a->operand[0], (size_t) i * sizeof a->operand[0]);
 	memmove(&a->hash[1], &a->hash[0], (size_t) i * sizeof a->hash[0]);
@@ -168,7 +168,7 @@ store_value(rb_pairwise *p, rb_operand *o, const struct varlena *value)
 static void
 find_value(rb_pairwise *p, int side, struct varlena *value)
 {
-	rb_argument *a = &p->argument[side];
+	rb_operand_cache *a = &p->argument[side];
 	struct varlena *bytes = NULL;
 	rb_operand *o;
 	uint32 hash;

@@ -100,13 +100,13 @@ typedef struct rb_operand
 #define RB_OPERANDS 64
 
 /* Values of one argument: the current one, then earlier ones, most recent first */
-typedef struct rb_argument
+typedef struct rb_operand_cache
 {
 	rb_operand *operand[RB_OPERANDS];
 	uint32 hash[RB_OPERANDS];
 	int n;
 	rb_builder builder; /* Builder for decoding, empty between calls */
-} rb_argument;
+} rb_operand_cache;
 
 /* State kept from one call of an expression to the next */
 typedef struct rb_pairwise
@@ -121,7 +121,7 @@ typedef struct rb_pairwise
 	rb_background aside; /* Helper thread of the current work */
 	rb_curve *curve;     /* Intersection state, NULL until first needed */
 	rb_intersection shape;
-	rb_argument argument[2];
+	rb_operand_cache argument[2];
 	Size stored; /* Total size of the stored values, in bytes */
 } rb_pairwise;
 

@@ -3,7 +3,7 @@
  *	  Finds the tiles that a geometry belongs to. Uses the box of its exact coordinates, not its
  *	  stored box of floats.
  */
-#include "pg/base/box_arguments.h"
+#include "pg/base/arguments.h"
 #include "pg/scalar/scalar.h"
 
 #include "pg/call/tile_functions.h"

@@ -1,0 +1,297 @@
+/*
+ * arguments.c
+ *	  Reads the arguments of SQL functions by their names.
+ *
+ * A function states its arguments once, as a list of names in the order of its SQL signature
+ * (rb_arguments_bind). What reads an argument names it, and need not know its position, which other
+ * arguments the function has, or whether it has this one.
+ *
+ * A point is an array of two or three float8 values, none of them null or NaN. A box or tile is
+ * given by its low and high corner. A corner may be null, and its coordinates may be infinite; the
+ * box is then unbounded on that side.
+ */
+#include "pg/base/arguments.h"
+
+#include "utils/array.h"
+#include "utils/builtins.h"
+
+#include <float.h>
+#include <math.h>
+
+/* ---- names ---- */
+
+void
+rb_arguments_append(rb_arguments *a, const char *list, const char *const *sides, int nsides)
+{
+	while (*list != '\0')
+	{
+		const size_t length = strcspn(list, " ");
+		const char *star = memchr(list, '*', length);
+
+		for (int i = 0; i < (star == NULL ? 1 : nsides); i++)
+		{
+			if (a->n == RB_MAX_ARGUMENTS)
+				elog(ERROR, "%s: too many arguments", a->function);
+			a->name[a->n++] = star == NULL
+								  ? pnstrdup(list, length)
+								  : psprintf("%.*s%s%.*s", (int) (star - list), list, sides[i],
+											 (int) (list + length - star - 1), star + 1);
+		}
+		list += length;
+		list += strspn(list, " ");
+	}
+}
+
+void
+rb_arguments_bind(rb_arguments *a, const char *function, const char *list, const char *const *sides,
+				  int nsides, const NullableDatum *value)
+{
+	a->function = function;
+	a->value = value;
+	a->n = 0;
+	rb_arguments_append(a, list, sides, nsides);
+}
+
+const NullableDatum *
+rb_argument(const rb_arguments *a, const char *name)
+{
+	static const NullableDatum none[2] = {{0, true}, {0, true}};
+
+	for (int i = 0; i < a->n; i++)
+		if (strcmp(a->name[i], name) == 0)
+			return &a->value[i];
+	return none;
+}
+
+/* ---- values ---- */
+
+pg_noreturn static void
+refuse_null_argument(const char *function, const char *argument)
+{
+	ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					errmsg("%s: argument \"%s\" must not be null", function, argument)));
+}
+
+static void
+check_not_empty(const rb_arguments *a, const char *name, const char *value, const char *hint)
+{
+	if (value[0] != '\0')
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("%s: argument \"%s\" must not be an empty string", a->function, name),
+			 hint != NULL ? errhint("%s", hint)
+						  : errhint("Omit the argument to have the column chosen automatically.")));
+}
+
+Datum
+rb_argument_required(const rb_arguments *a, const char *name)
+{
+	const NullableDatum *arg = rb_argument(a, name);
+
+	if (arg->isnull)
+		refuse_null_argument(a->function, name);
+	return arg->value;
+}
+
+const char *
+rb_argument_column(const rb_arguments *a, const char *name, const char *hint)
+{
+	const NullableDatum *arg = rb_argument(a, name);
+
+	if (arg->isnull)
+		return NULL;
+	check_not_empty(a, name, NameStr(*DatumGetName(arg->value)), hint);
+	return NameStr(*DatumGetName(arg->value));
+}
+
+char *
+rb_argument_text(const rb_arguments *a, const char *name)
+{
+	const NullableDatum *arg = rb_argument(a, name);
+	char *string;
+
+	if (arg->isnull)
+		return NULL;
+	string = TextDatumGetCString(arg->value);
+	check_not_empty(a, name, string, NULL);
+	return string;
+}
+
+bool
+rb_argument_choice(const rb_arguments *a, const char *name, const char *usual, const char *other)
+{
+	const NullableDatum *arg = rb_argument(a, name);
+	const char *value = arg->isnull ? usual : TextDatumGetCString(arg->value);
+
+	if (strcmp(value, usual) != 0 && strcmp(value, other) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s: invalid value for argument \"%s\": \"%s\"", a->function, name, value),
+				 errhint("Available values: %s, %s.", usual, other)));
+	return strcmp(value, other) == 0;
+}
+
+double
+rb_argument_tolerance(const rb_arguments *a)
+{
+	const NullableDatum *arg = rb_argument(a, "face_tolerance");
+	double tolerance;
+
+	if (arg->isnull)
+		return -1;
+	tolerance = DatumGetFloat8(arg->value);
+	if (!(tolerance >= 0))
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("%s: invalid value for argument \"face_tolerance\": %g", a->function,
+					tolerance),
+			 errdetail(
+				 "The tolerance must be a distance, 0 or more, in the units of the coordinates.")));
+	return tolerance;
+}
+
+double
+rb_distance_read(const NullableDatum *arg, const char *function, const char *name)
+{
+	double distance;
+
+	if (arg->isnull)
+		refuse_null_argument(function, name);
+	distance = DatumGetFloat8(arg->value);
+	if (!(distance >= 0 && distance <= DBL_MAX))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s: invalid value for argument \"%s\": %g", function, name, distance),
+				 errdetail(
+					 "The distance must be finite, 0 or more, in the units of the coordinates.")));
+	return distance == 0 ? 0 : distance; /* Turn -0 into 0 */
+}
+
+/* ---- errors ---- */
+
+void
+rb_refuse_null(const char *function, const char *argument)
+{
+	ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					errmsg("%s: argument \"%s\" must not contain nulls", function, argument)));
+}
+
+void
+rb_refuse_dims(const char *function, const char *a, int dims_a, const char *b, int dims_b)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("%s: %s has %d dimensions, but %s has %d", function, a, dims_a, b, dims_b)));
+}
+
+void
+rb_tile_refuse_dims(const char *function, const rb_box *tile, int dims)
+{
+	rb_refuse_dims(function, "the tile", tile->dims, "the join", dims);
+}
+
+/* ---- points ---- */
+
+typedef enum point_fault
+{
+	POINT_FINE,
+	POINT_SHAPE, /* The array does not have two or three elements */
+	POINT_NULL,
+	POINT_NAN
+} point_fault;
+
+/* Reads a point and its number of dimensions. Returns what is wrong with the point. */
+static point_fault
+parse_point(Datum value, double *x, int *n)
+{
+	ArrayType *array = DatumGetArrayTypeP(value);
+
+	*n = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+	if (ARR_NDIM(array) != 1 || (*n != 2 && *n != 3))
+		return POINT_SHAPE;
+	if (array_contains_nulls(array))
+		return POINT_NULL;
+	memcpy(x, ARR_DATA_PTR(array), (size_t) *n * sizeof(double));
+	for (int a = 0; a < *n; a++)
+		if (isnan(x[a]))
+			return POINT_NAN;
+	return POINT_FINE;
+}
+
+/* Reads a point and returns its number of dimensions, or raises an error. */
+static int
+read_point(const char *function, const char *argument, Datum value, double *x)
+{
+	int n;
+
+	switch (parse_point(value, x, &n))
+	{
+		case POINT_SHAPE:
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("%s: argument \"%s\" has %d element%s", function, argument, n,
+							n == 1 ? "" : "s"),
+					 errdetail("The argument must be a point with two or three coordinates.")));
+		case POINT_NULL:
+			rb_refuse_null(function, argument);
+		case POINT_NAN:
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("%s: argument \"%s\" must not contain NaN", function, argument)));
+		case POINT_FINE:
+			break;
+	}
+	return n;
+}
+
+/* ---- boxes ---- */
+
+static void
+all_of_space(rb_box *e)
+{
+	e->dims = 0;
+	for (int a = 0; a < 3; a++)
+	{
+		e->low[a] = -INFINITY;
+		e->high[a] = INFINITY;
+	}
+}
+
+/* Reads the box given by two arguments. */
+void
+rb_ends_read(const NullableDatum *args, const char *function, const char *low, const char *high,
+			 rb_box *e)
+{
+	int dims[2] = {0, 0};
+
+	all_of_space(e);
+	if (!args[0].isnull)
+		dims[0] = read_point(function, low, args[0].value, e->low);
+	if (!args[1].isnull)
+		dims[1] = read_point(function, high, args[1].value, e->high);
+	if (dims[0] != 0 && dims[1] != 0 && dims[0] != dims[1])
+		rb_refuse_dims(function, low, dims[0], high, dims[1]);
+	e->dims = Max(dims[0], dims[1]);
+}
+
+void
+rb_tile_read(const NullableDatum *args, const char *function, rb_box *tile)
+{
+	rb_ends_read(args, function, "tile_low", "tile_high", tile);
+}
+
+bool
+rb_tile_try(const NullableDatum *args, rb_box *tile)
+{
+	int dims[2] = {0, 0};
+
+	all_of_space(tile);
+	if ((!args[0].isnull && parse_point(args[0].value, tile->low, &dims[0]) != POINT_FINE) ||
+		(!args[1].isnull && parse_point(args[1].value, tile->high, &dims[1]) != POINT_FINE) ||
+		(dims[0] != 0 && dims[1] != 0 && dims[0] != dims[1]))
+		return false;
+	tile->dims = Max(dims[0], dims[1]);
+	return true;
+}
