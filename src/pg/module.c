@@ -6,7 +6,7 @@
  * library before it forks.
  */
 #include "pg/call/call.h"
-#include "pg/call/cleanup.h"
+#include "pg/base/cleanup.h"
 #include "pg/node/function_scan.h"
 #include "pg/node/geometry_join.h"
 #include "pg/plan/plan.h"

@@ -5,7 +5,7 @@
 #ifndef RB_PG_CALL_CALL_H
 #define RB_PG_CALL_CALL_H
 
-#include "pg/call/cleanup.h"
+#include "pg/base/cleanup.h"
 #include "pg/read/read.h"
 
 /* ---- functions.c: the functions ---- */

@@ -8,7 +8,7 @@
 #include "pg/base/acl.h"
 #include "pg/base/background.h"
 #include "pg/base/arguments.h"
-#include "pg/call/cleanup.h"
+#include "pg/base/cleanup.h"
 #include "pg/read/read.h"
 
 #include "core/join/kd_tiles.h"

@@ -15,7 +15,7 @@
 #define RB_PG_MESH_MESHING_H
 
 #include "pg/base/arguments.h"
-#include "pg/call/cleanup.h"
+#include "pg/base/cleanup.h"
 #include "pg/read/read.h"
 #include "pg/worker/worker.h"
 

@@ -19,7 +19,7 @@
 #ifndef RB_PG_NODE_GEOMETRY_JOIN_H
 #define RB_PG_NODE_GEOMETRY_JOIN_H
 
-#include "pg/call/cleanup.h"
+#include "pg/base/cleanup.h"
 #include "pg/scalar/scalar.h"
 #include "pg/worker/worker.h"
 

@@ -15,7 +15,7 @@
 #define RB_PG_SCALAR_SCALAR_H
 
 #include "pg/base/background.h"
-#include "pg/call/cleanup.h"
+#include "pg/base/cleanup.h"
 #include "pg/call/gserialized_write.h"
 
 #include "core/solid/solids.h"

@@ -2,8 +2,8 @@
  * cleanup.h
  *	  Declares cleanup before the process ends (cleanup.c).
  */
-#ifndef RB_PG_CALL_CLEANUP_H
-#define RB_PG_CALL_CLEANUP_H
+#ifndef RB_PG_BASE_CLEANUP_H
+#define RB_PG_BASE_CLEANUP_H
 
 #include "pg/base/pg.h"
 
@@ -29,4 +29,4 @@ extern void rb_cleanup_release_idle(void);
 /* Installs the callback for the end of each transaction. Called when the library is loaded. */
 extern void rb_cleanup_install(void);
 
-#endif /* RB_PG_CALL_CLEANUP_H */
+#endif /* RB_PG_BASE_CLEANUP_H */

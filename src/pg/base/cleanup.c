@@ -14,7 +14,7 @@
  * a release is in progress. An ERROR disarms all timeouts; the end of each transaction and the
  * abort of each subtransaction therefore enable the timeout again.
  */
-#include "pg/call/cleanup.h"
+#include "pg/base/cleanup.h"
 
 #include "access/xact.h"
 #include "storage/ipc.h"
