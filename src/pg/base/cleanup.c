@@ -1,6 +1,7 @@
 /*
  * cleanup.c
- *	  Closes joins and meshes before their process ends, and frees idle memory.
+ *	  Closes joins and meshes with their memory context, or before their process ends, and frees
+ *	  idle memory.
  *
  * A process that exits need not reset the memory context of a run, because a function may be called
  * where no end of a transaction cleans up. What is still open is therefore closed before the
@@ -18,12 +19,28 @@
 
 #include "access/xact.h"
 #include "storage/ipc.h"
+#include "utils/memutils.h"
 #include "utils/timeout.h"
 
 #define RB_IDLE_MS 10000
 #define RB_IDLE_BYTES (UINT64CONST(1) << 20) /* Idle bytes that need not be freed */
 
 static dlist_head all_open = DLIST_STATIC_INIT(all_open);
+
+/* ---- the memory of a call ---- */
+
+MemoryContext
+rb_call_enter(void)
+{
+	return MemoryContextSwitchTo(
+		AllocSetContextCreate(CurrentMemoryContext, "redblue call", ALLOCSET_DEFAULT_SIZES));
+}
+
+void
+rb_call_leave(MemoryContext caller)
+{
+	MemoryContextDelete(MemoryContextSwitchTo(caller));
+}
 
 /* ---- open joins and meshes ---- */
 
@@ -39,7 +56,7 @@ close_at_exit(int code, Datum arg)
 }
 
 void
-rb_cleanup_register(rb_cleanup *open, void (*close)(void *), void *arg)
+rb_cleanup_register(rb_cleanup *open, MemoryContext context, void (*close)(void *), void *arg)
 {
 	static bool registered = false;
 
@@ -49,6 +66,9 @@ rb_cleanup_register(rb_cleanup *open, void (*close)(void *), void *arg)
 	open->close = close;
 	open->arg = arg;
 	dlist_push_head(&all_open, &open->node);
+	open->at_end.func = close;
+	open->at_end.arg = arg;
+	MemoryContextRegisterResetCallback(context, &open->at_end);
 }
 
 void

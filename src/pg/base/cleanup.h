@@ -1,6 +1,6 @@
 /*
  * cleanup.h
- *	  Declares cleanup before the process ends (cleanup.c).
+ *	  Declares the ends of calls: their memory, and what must not outlive them (cleanup.c).
  */
 #ifndef RB_PG_BASE_CLEANUP_H
 #define RB_PG_BASE_CLEANUP_H
@@ -8,17 +8,28 @@
 #include "pg/base/pg.h"
 
 /*
- * A registered cleanup. Each owner of core memory or threads registers one. When the process exits,
- * the remaining ones are closed by their close functions, which call rb_cleanup_unregister.
+ * Creates a memory context for a call, because the surrounding contexts may live for many calls, and
+ * returns the caller's context. rb_call_leave deletes the new context; after an ERROR, it is deleted
+ * with the surrounding one.
+ */
+extern MemoryContext rb_call_enter(void);
+extern void rb_call_leave(MemoryContext caller);
+
+/*
+ * A registered cleanup. Each owner of core memory or threads registers one. It is closed at the end
+ * of its memory context or when the process exits, by its close function, which calls
+ * rb_cleanup_unregister.
  */
 typedef struct rb_cleanup
 {
 	dlist_node node; /* In the list of all registered cleanups */
+	MemoryContextCallback at_end;
 	void (*close)(void *);
 	void *arg;
 } rb_cleanup;
 
-extern void rb_cleanup_register(rb_cleanup *open, void (*close)(void *), void *arg);
+extern void rb_cleanup_register(rb_cleanup *open, MemoryContext context, void (*close)(void *),
+								void *arg);
 
 /* Unregisters the cleanup. May be called twice; the second call does nothing. */
 extern void rb_cleanup_unregister(rb_cleanup *open);

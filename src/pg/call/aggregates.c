@@ -257,20 +257,19 @@ rb_return_aggregate(FunctionCallInfo fcinfo, const rb_join *join)
 	Datum values[RB_RESULT_COLUMNS];
 	rb_aggregate_rows *rows;
 	MemoryContext caller;
-	MemoryContext context;
 
 	/* A single column is not a row type, and only the caller has its descriptor. */
 	InitMaterializedSRF(fcinfo, join->result == RB_RESULT_HITS ? MAT_SRF_USE_EXPECTED_DESC : 0);
-	context = AllocSetContextCreate(CurrentMemoryContext, "redblue call", ALLOCSET_DEFAULT_SIZES);
-	caller = MemoryContextSwitchTo(context);
+	caller = rb_call_enter();
 	rb_call_args_read(join, fcinfo->flinfo->fn_oid, fcinfo->args, &call);
-	rows = rb_aggregate_open(join, join->result, rb_join_reports_of(join), &call, context);
+	rows = rb_aggregate_open(join, join->result, rb_join_reports_of(join), &call,
+							 CurrentMemoryContext);
 	while (rb_aggregate_next(rows, values))
 	{
 		CHECK_FOR_INTERRUPTS();
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, no_nulls);
 	}
 	rb_last_run_set(rb_aggregate_run(rows));
-	MemoryContextDelete(MemoryContextSwitchTo(caller));
+	rb_call_leave(caller);
 	return (Datum) 0;
 }

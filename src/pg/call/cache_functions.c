@@ -151,9 +151,7 @@ PG_FUNCTION_INFO_V1(redblue_cache);
 Datum
 redblue_cache(PG_FUNCTION_ARGS)
 {
-	MemoryContext caller = CurrentMemoryContext;
-	MemoryContext context =
-		AllocSetContextCreate(CurrentMemoryContext, "redblue cache", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext caller;
 	reading *r;
 	rb_arguments a;
 	rb_source source;
@@ -169,7 +167,7 @@ redblue_cache(PG_FUNCTION_ARGS)
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
 	refuse_settings();
-	MemoryContextSwitchTo(context);
+	caller = rb_call_enter();
 	memset(&source, 0, sizeof source);
 	source.function = "redblue_cache";
 	source.side = "relation";
@@ -184,7 +182,7 @@ redblue_cache(PG_FUNCTION_ARGS)
 	r = palloc0(sizeof *r);
 	r->at_end.func = end_reading;
 	r->at_end.arg = r;
-	MemoryContextRegisterResetCallback(context, &r->at_end);
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, &r->at_end);
 	r->memory = rb_memory_open(source.function, (uint64) rb_setting_memory_limit * 1024);
 	rb_read_sides(&source, 1, r->memory, NULL, &r->side);
 	cache_side(&source, r);
@@ -197,8 +195,7 @@ redblue_cache(PG_FUNCTION_ARGS)
 	values[1] = Int64GetDatum((int64) facts.bytes);
 	values[2] = Int64GetDatum((int64) facts.pages);
 	values[3] = Int64GetDatum((int64) facts.kept);
-	MemoryContextSwitchTo(caller);
-	MemoryContextDelete(context);
+	rb_call_leave(caller);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls)));
 }
 

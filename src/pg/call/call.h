@@ -269,7 +269,6 @@ typedef struct rb_join_run
 {
 	const rb_join *join;
 	Oid user; /* Role with whose privileges the sides were read */
-	MemoryContextCallback at_end;
 	rb_cleanup open;
 	rb_memory *memory;
 	rb_context ctx;

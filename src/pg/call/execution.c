@@ -315,10 +315,7 @@ rb_run_read(const rb_join *join, const rb_call_args *call, MemoryContext context
 	run->moment = moment_now();
 	run->user = GetUserId();
 	run->demanded = rb_setting_backend == RB_CHOOSE_CUDA;
-	run->at_end.func = close_at_end;
-	run->at_end.arg = run;
-	rb_cleanup_register(&run->open, close_at_end, run);
-	MemoryContextRegisterResetCallback(context, &run->at_end);
+	rb_cleanup_register(&run->open, context, close_at_end, run);
 
 	rb_backend_prepare(join->function, call->source, rb_join_sides(join));
 	rb_memory_set_idle(limit);

@@ -55,23 +55,6 @@ store_pairs(rb_join_run *run, ReturnSetInfo *rsinfo)
 	rb_last_run_set(run);
 }
 
-/*
- * Creates a memory context for this call, because the surrounding contexts may live for many calls.
- * It is deleted at the end of the call, or with the surrounding context after an ERROR.
- */
-static MemoryContext
-enter_call(void)
-{
-	return MemoryContextSwitchTo(
-		AllocSetContextCreate(CurrentMemoryContext, "redblue call", ALLOCSET_DEFAULT_SIZES));
-}
-
-static void
-leave_call(MemoryContext caller)
-{
-	MemoryContextDelete(MemoryContextSwitchTo(caller));
-}
-
 Datum
 rb_return_pairs(FunctionCallInfo fcinfo, const rb_join *join)
 {
@@ -81,11 +64,11 @@ rb_return_pairs(FunctionCallInfo fcinfo, const rb_join *join)
 	rb_join_run *run;
 
 	InitMaterializedSRF(fcinfo, 0);
-	caller = enter_call();
+	caller = rb_call_enter();
 	rb_call_args_read(join, fcinfo->flinfo->fn_oid, fcinfo->args, &call);
 	run = rb_run_open(join, &call, CurrentMemoryContext);
 	store_pairs(run, rsinfo);
-	leave_call(caller);
+	rb_call_leave(caller);
 	return (Datum) 0;
 }
 
@@ -231,13 +214,13 @@ rb_return_pairs_by_key(FunctionCallInfo fcinfo, const rb_join *join)
 				 "Call the function in FROM: SELECT * FROM %s(...) AS (red_key ..., blue_key ...).",
 				 join->function)));
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
-	caller = enter_call();
+	caller = rb_call_enter();
 	rb_call_args_read(join, fcinfo->flinfo->fn_oid, fcinfo->args, &call);
 	begin_key_rows(&rows, call.source, rb_join_sides(join));
 	check_definition(join, rsinfo->setDesc, &rows);
 	run = rb_run_open(join, &call, CurrentMemoryContext);
 	store_keys(run, &rows, rsinfo);
-	leave_call(caller);
+	rb_call_leave(caller);
 	return (Datum) 0;
 }
 
@@ -251,7 +234,7 @@ Datum
 rb_return_count(FunctionCallInfo fcinfo, const rb_join *join)
 {
 	rb_call_args call;
-	MemoryContext caller = enter_call();
+	MemoryContext caller = rb_call_enter();
 	rb_block block;
 	rb_join_run *run;
 	int64 count;
@@ -262,6 +245,6 @@ rb_return_count(FunctionCallInfo fcinfo, const rb_join *join)
 		;
 	rb_last_run_set(run);
 	count = (int64) run->ctx.stats.stage[RB_STAGE_EMIT].count;
-	leave_call(caller);
+	rb_call_leave(caller);
 	return Int64GetDatum(count);
 }

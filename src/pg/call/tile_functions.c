@@ -50,7 +50,6 @@ typedef struct tiling
 	rb_kd_tile *tile;
 	rb_background aside;
 	rb_cleanup open;
-	MemoryContextCallback at_end;
 } tiling;
 
 static const char *const side_names[2] = {"red", "blue"};
@@ -302,27 +301,22 @@ close_tiling(void *arg)
 static Datum
 return_tiles(FunctionCallInfo fcinfo, const char *function, bool query)
 {
-	MemoryContext context, caller;
+	MemoryContext caller;
 	tiling *t;
 
 	InitMaterializedSRF(fcinfo, 0);
-	context = AllocSetContextCreate(CurrentMemoryContext, "redblue tiles", ALLOCSET_DEFAULT_SIZES);
-	caller = MemoryContextSwitchTo(context);
+	caller = rb_call_enter();
 	t = palloc0(sizeof *t);
 	t->function = function;
 	t->query = query;
 	read_arguments(t, fcinfo->args);
 	t->memory = rb_memory_open(function, (uint64) rb_setting_memory_limit * 1024);
 	rb_context_init(&t->ctx, t->memory);
-	rb_cleanup_register(&t->open, close_tiling, t);
-	t->at_end.func = close_tiling;
-	t->at_end.arg = t;
-	MemoryContextRegisterResetCallback(context, &t->at_end);
+	rb_cleanup_register(&t->open, CurrentMemoryContext, close_tiling, t);
 	read_samples(t);
 	find_tiles(t);
 	store_tiles(t, (ReturnSetInfo *) fcinfo->resultinfo);
-	MemoryContextSwitchTo(caller);
-	MemoryContextDelete(context);
+	rb_call_leave(caller);
 	return (Datum) 0;
 }
 

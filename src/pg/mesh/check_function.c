@@ -272,7 +272,7 @@ Datum
 redblue_mesh_check(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	MemoryContext caller = CurrentMemoryContext;
+	MemoryContext caller;
 	rb_meshing_table tables[RB_MESH_TABLES];
 	rb_arguments a;
 	rb_meshing_call *call;
@@ -281,8 +281,7 @@ redblue_mesh_check(PG_FUNCTION_ARGS)
 	checking *c;
 
 	InitMaterializedSRF(fcinfo, 0);
-	MemoryContextSwitchTo(
-		AllocSetContextCreate(CurrentMemoryContext, "redblue mesh", ALLOCSET_DEFAULT_SIZES));
+	caller = rb_call_enter();
 	c = palloc0(sizeof *c);
 	rb_meshing_arguments_bind(&a, FUNCTION, "mesh * " RB_MESH_ARGUMENTS, fcinfo->args);
 	mesh = TextDatumGetCString(rb_argument_required(&a, "mesh"));
@@ -300,6 +299,6 @@ redblue_mesh_check(PG_FUNCTION_ARGS)
 	rb_meshing_work(run, check_mesh);
 	put_faults(run, c, rsinfo);
 	report_check(run, c);
-	MemoryContextDelete(MemoryContextSwitchTo(caller));
+	rb_call_leave(caller);
 	return (Datum) 0;
 }

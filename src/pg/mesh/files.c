@@ -73,15 +73,14 @@ rb_meshing_open_tables(const char *function, const char *name, rb_meshing_table 
 static Datum
 return_file(FunctionCallInfo fcinfo, const char *function, bool gmsh)
 {
-	MemoryContext caller = CurrentMemoryContext;
+	MemoryContext caller;
 	rb_meshing_table tables[RB_MESH_TABLES];
 	rb_meshing_loaded mesh;
 	rb_meshing_run *run;
 	writing *w;
 	bytea *file;
 
-	MemoryContextSwitchTo(
-		AllocSetContextCreate(CurrentMemoryContext, "redblue mesh", ALLOCSET_DEFAULT_SIZES));
+	caller = rb_call_enter();
 	w = palloc0(sizeof *w);
 	run = rb_meshing_open_tables(function, text_to_cstring(PG_GETARG_TEXT_PP(0)), tables);
 	rb_meshing_load(run, tables, &mesh);
@@ -105,7 +104,7 @@ return_file(FunctionCallInfo fcinfo, const char *function, bool gmsh)
 	file = MemoryContextAlloc(caller, w->file.n + VARHDRSZ);
 	SET_VARSIZE(file, w->file.n + VARHDRSZ);
 	memcpy(VARDATA(file), w->file.bytes, w->file.n);
-	MemoryContextDelete(MemoryContextSwitchTo(caller));
+	rb_call_leave(caller);
 	PG_RETURN_BYTEA_P(file);
 }
 

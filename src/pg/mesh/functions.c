@@ -16,23 +16,6 @@
 
 #include <math.h>
 
-/*
- * Enters a memory context for everything that a call needs. It is deleted when the call ends, even
- * by an ERROR.
- */
-static MemoryContext
-enter_call(void)
-{
-	return MemoryContextSwitchTo(
-		AllocSetContextCreate(CurrentMemoryContext, "redblue mesh", ALLOCSET_DEFAULT_SIZES));
-}
-
-static void
-leave_call(MemoryContext caller)
-{
-	MemoryContextDelete(MemoryContextSwitchTo(caller));
-}
-
 /* ---- rows ---- */
 
 enum
@@ -77,7 +60,7 @@ return_tetrahedra(FunctionCallInfo fcinfo, const char *function, bool query)
 	double start;
 
 	InitMaterializedSRF(fcinfo, 0);
-	caller = enter_call();
+	caller = rb_call_enter();
 	rb_meshing_arguments_bind(&a, function, "* " RB_MESH_ARGUMENTS, fcinfo->args);
 	call = rb_meshing_call_read(&a, query, false);
 	rb_meshing_call_not_empty(call);
@@ -88,7 +71,7 @@ return_tetrahedra(FunctionCallInfo fcinfo, const char *function, bool query)
 	store_tetrahedra(run, rsinfo);
 	rb_meshing_notices(run);
 	rb_meshing_report(run, run->part->tets.ntets, rb_now_ms() - start);
-	leave_call(caller);
+	rb_call_leave(caller);
 	return (Datum) 0;
 }
 
@@ -149,7 +132,7 @@ return_counts(FunctionCallInfo fcinfo, const char *function, bool query)
 	const char *mesh;
 	Datum result;
 
-	caller = enter_call();
+	caller = rb_call_enter();
 	rb_meshing_arguments_bind(&a, function, RB_MESH_STORE_ARGUMENTS, fcinfo->args);
 	mesh = TextDatumGetCString(rb_argument_required(&a, "mesh"));
 	call = rb_meshing_call_read(&a, query, false);

@@ -85,7 +85,7 @@ Datum
 redblue_mesh_to_geometry(PG_FUNCTION_ARGS)
 {
 	const int32 srid = PG_GETARG_INT32(1);
-	MemoryContext caller = CurrentMemoryContext;
+	MemoryContext caller;
 	rb_meshing_table tables[RB_MESH_TABLES];
 	rb_meshing_loaded mesh;
 	rb_meshing_run *run;
@@ -96,8 +96,7 @@ redblue_mesh_to_geometry(PG_FUNCTION_ARGS)
 						errmsg("%s: invalid value for argument \"srid\": %d", function_name, srid),
 						errdetail("The SRID must be between 0 (unknown) and 999999.")));
 	InitMaterializedSRF(fcinfo, 0);
-	MemoryContextSwitchTo(
-		AllocSetContextCreate(CurrentMemoryContext, "redblue mesh", ALLOCSET_DEFAULT_SIZES));
+	caller = rb_call_enter();
 	s = palloc0(sizeof *s);
 	run = rb_meshing_open_tables(function_name, text_to_cstring(PG_GETARG_TEXT_PP(0)), tables);
 	rb_meshing_load(run, tables, &mesh);
@@ -110,6 +109,6 @@ redblue_mesh_to_geometry(PG_FUNCTION_ARGS)
 	run->arg = s;
 	rb_meshing_work(run, find_faces);
 	put_regions(s, srid, (ReturnSetInfo *) fcinfo->resultinfo);
-	MemoryContextDelete(MemoryContextSwitchTo(caller));
+	rb_call_leave(caller);
 	return (Datum) 0;
 }

@@ -136,7 +136,6 @@ typedef struct rb_meshing_part
 typedef struct rb_meshing_run
 {
 	const rb_meshing_call *call;
-	MemoryContextCallback at_end;
 	rb_cleanup open;
 	rb_memory *memory;
 	rb_context ctx;

@@ -556,7 +556,7 @@ counts_row(FunctionCallInfo fcinfo, const rb_meshing_run *run, double fill_ms)
 static Datum
 return_refined(FunctionCallInfo fcinfo, const char *function, bool query)
 {
-	MemoryContext caller = CurrentMemoryContext;
+	MemoryContext caller;
 	MemoryContext own;
 	rb_arguments a;
 	rb_meshing_table tables[RB_MESH_TABLES];
@@ -568,8 +568,7 @@ return_refined(FunctionCallInfo fcinfo, const char *function, bool query)
 	double start;
 	Datum result;
 
-	MemoryContextSwitchTo(
-		AllocSetContextCreate(CurrentMemoryContext, "redblue mesh", ALLOCSET_DEFAULT_SIZES));
+	caller = rb_call_enter();
 	rb_meshing_arguments_bind(&a, function, ARGUMENTS, fcinfo->args);
 	name = TextDatumGetCString(rb_argument_required(&a, "mesh"));
 	call = rb_meshing_call_read(&a, query, true);

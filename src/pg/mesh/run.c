@@ -43,10 +43,7 @@ rb_meshing_open(const rb_meshing_call *call, MemoryContext context)
 	const uint64 limit = (uint64) rb_setting_memory_limit * 1024;
 
 	run->call = call;
-	run->at_end.func = close_run;
-	run->at_end.arg = run;
-	rb_cleanup_register(&run->open, close_run, run);
-	MemoryContextRegisterResetCallback(context, &run->at_end);
+	rb_cleanup_register(&run->open, context, close_run, run);
 	rb_memory_set_idle(limit);
 	run->memory = rb_memory_open(call->function, limit);
 	rb_context_init(&run->ctx, run->memory);

@@ -291,7 +291,6 @@ typedef struct rb_geometry_join
 
 	/* Context of what was read from the inputs, kept until they are read again */
 	MemoryContext context;
-	MemoryContextCallback at_end;
 	rb_cleanup open;
 	rb_memory *memory;
 	double reach;

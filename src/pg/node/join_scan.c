@@ -77,12 +77,9 @@ find_wanted(rb_geometry_join *j, CustomScan *plan)
 static void
 open_all(rb_geometry_join *j)
 {
-	j->at_end.func = close_all;
-	j->at_end.arg = j;
-	MemoryContextRegisterResetCallback(j->context, &j->at_end);
 	rb_memory_set_idle((uint64) rb_setting_memory_limit * 1024);
 	j->memory = rb_memory_open(j->function, (uint64) rb_setting_memory_limit * 1024);
-	rb_cleanup_register(&j->open, close_all, j);
+	rb_cleanup_register(&j->open, j->context, close_all, j);
 	j->progress = rb_progress_begin(j->function);
 }
 

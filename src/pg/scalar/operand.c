@@ -83,10 +83,7 @@ open_pairwise(FunctionCallInfo fcinfo, const char *function)
 	p->memory = rb_memory_open(function, (uint64) rb_setting_memory_limit * 1024);
 	for (int i = 0; i < 2; i++)
 		rb_builder_init(&p->argument[i].builder, p->memory, RB_TRIANGLE3);
-	rb_cleanup_register(&p->open, close_pairwise, p);
-	p->at_end.func = close_pairwise;
-	p->at_end.arg = p;
-	MemoryContextRegisterResetCallback(p->context, &p->at_end);
+	rb_cleanup_register(&p->open, p->context, close_pairwise, p);
 	fcinfo->flinfo->fn_extra = p;
 	return p;
 }

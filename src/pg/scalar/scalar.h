@@ -114,7 +114,6 @@ typedef struct rb_pairwise
 	rb_decoder decoder;
 	bool alone; /* True if the function takes a single geometry */
 	MemoryContext context;
-	MemoryContextCallback at_end;
 	rb_cleanup open;
 	rb_memory *memory;
 	rb_context ctx;      /* Context of the current work */
