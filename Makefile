@@ -195,9 +195,10 @@ gpu-bench: gpu-tools
 
 # of the extension's own objects, plain, with OpenMP, under the sanitizers (two of them), for Valgrind, and with tiny
 # tiles and buffers (base.h)
-CORE_TESTS = $(sort $(notdir $(basename $(wildcard test/core/test_*.c))))
+# test/core/FOLDER/FILE.c tests src/core/FOLDER/FILE.c, or src/mesh/FILE.c, or src/refine/FILE.c; test/core/*.c belong to all
+CORE_TESTS = $(sort $(patsubst test/core/%.c,%,$(wildcard test/core/*/*.c test/core/*/*/*.c)))
 FUZZERS = $(sort $(notdir $(basename $(wildcard test/fuzz/fuzz_*.c))))
-TEST_HELPERS = $(filter-out test/core/test_%.c,$(wildcard test/core/*.c)) test/bench/workload.c
+TEST_HELPERS = $(wildcard test/core/*.c) test/bench/workload.c
 ASAN_CFLAGS = -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 TSAN_CFLAGS = -O1 -g -fno-omit-frame-pointer -fsanitize=thread
 # the build that is measured, and tested with everything
@@ -212,7 +213,8 @@ define core_variant
 $(BUILD)/$(1)/%.o: %.c
 	@mkdir -p $$(@D)
 	$(CC) $(CORE_CFLAGS) $(2) -Itest/core -MMD -MP -c -o $$@ $$<
-$(call core_bins,$(1)): $(BUILD)/$(1)/test_%: $(BUILD)/$(1)/test/core/test_%.o $(call core_objs,$(1),$(3))
+$(call core_bins,$(1)): $(BUILD)/$(1)/%: $(BUILD)/$(1)/test/core/%.o $(call core_objs,$(1),$(3))
+	@mkdir -p $$(@D)
 	$(CC) $(CORE_CFLAGS) $(2) -o $$@ $$^ $$(CORE_LIBS)
 -include $(patsubst %.o,%.d,$(call core_objs,$(1)) $(addprefix $(BUILD)/$(1)/test/core/,$(addsuffix .d,$(CORE_TESTS))))
 endef
@@ -226,19 +228,23 @@ $(eval $(call core_variant,small,-DRB_SMALL,src/refine/%))
 $(BUILD)/quick/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CORE_CFLAGS) -O1 -Itest/core -MMD -MP -c -o $@ $<
-$(call core_bins,quick): $(BUILD)/quick/test_%: $(BUILD)/quick/test/core/test_%.o $(patsubst %.c,$(BUILD)/quick/%.o,$(TEST_HELPERS)) $(CORE_SRC:.c=.o)
+$(call core_bins,quick): $(BUILD)/quick/%: $(BUILD)/quick/test/core/%.o $(patsubst %.c,$(BUILD)/quick/%.o,$(TEST_HELPERS)) $(CORE_SRC:.c=.o)
+	@mkdir -p $(@D)
 	$(CC) $(CORE_CFLAGS) -o $@ $^ $(CORE_LIBS)
--include $(wildcard $(BUILD)/quick/test/*/*.d)
+-include $(wildcard $(BUILD)/quick/test/*/*.d $(BUILD)/quick/test/core/*/*.d $(BUILD)/quick/test/core/*/*/*.d)
 # in the sanitizers' builds the linker, not the program, stands in front of these
-$(BUILD)/asan/test_refusals $(BUILD)/tsan/test_refusals: CORE_LIBS += $(addprefix -Wl$(COMMA)--wrap=,\
+$(BUILD)/asan/exec/system_failures $(BUILD)/tsan/exec/system_failures: CORE_LIBS += $(addprefix -Wl$(COMMA)--wrap=,\
 	malloc calloc realloc aligned_alloc mmap munmap mremap pthread_create)
 .SECONDARY:
 
 # the tests that run threads
-THREADED = test_cache test_view test_join test_kinds test_nearest test_parallel test_records test_set test_stream
+THREADED = base/parallel exec/pair_coding exec/stream join/cpu_join join/cpu_join_kinds nearest/nearest set/cache set/delta_set set/set
+# those that are worth it with tiny tiles and buffers
+SMALL = base/parallel exec/aggregate exec/single_pair exec/system_failures join/cpu_join_kinds join/cpu_join_random mesh/delaunay \
+	nearest/nearest solid/position solid/solids
 
 .PHONY: core-test core-test-quick core-test-asan core-test-tsan core-test-valgrind
-core-test: $(call core_bins,$(ALONE)) $(addprefix $(BUILD)/small/,test_answers test_solids test_hard test_kinds test_mesh test_nearest test_parallel test_positions test_refusals test_two) \
+core-test: $(call core_bins,$(ALONE)) $(addprefix $(BUILD)/small/,$(SMALL)) \
 		$(addprefix $(BUILD)/$(if $(filter openmp,$(PARALLEL)),core,openmp)/,$(THREADED))
 	@test/core/run $^
 # at a tenth of the sizes
@@ -332,7 +338,8 @@ dist-check:
 
 # ---- form ----
 
-FORMATTED = $(sort $(wildcard src/*/*.[ch] src/*/*/*.[ch] cuda/*.cu cuda/*.cuh cuda/*.h test/*/*.[ch] test/cuda/*.cu test/bench/*.cpp))
+FORMATTED = $(sort $(wildcard src/*/*.[ch] src/*/*/*.[ch] cuda/*.cu cuda/*.cuh cuda/*.h test/*/*.[ch] test/core/*/*.c test/core/*/*/*.c \
+	test/cuda/*.cu test/bench/*.cpp))
 
 .PHONY: format format-check layers circles
 format:
