@@ -258,6 +258,31 @@ core-test-tsan: $(call core_bins,tsan)
 core-test-valgrind: $(call core_bins,valgrind)
 	@RUNNER='valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite' test/core/run $^
 
+# ---- line coverage: which lines of src the tests execute ----
+
+# make coverage PARTS='core regress': the C tests at a tenth of their sizes, and the topics in one mode.  The programs
+# are those of the quick build, with instrumented objects.
+PARTS ?= core
+COVERAGE_CFLAGS = -O1 --coverage -fprofile-update=prefer-atomic
+COVERAGE_OBJS = $(patsubst %.c,$(BUILD)/coverage/%.o,$(CORE_SRC) $(PG_SRC))
+
+.PHONY: coverage
+coverage: $(addprefix $(BUILD)/coverage/test/,$(CORE_TESTS)) $(BUILD)/coverage/redblue.so all
+	@test/coverage $(PARTS)
+$(patsubst %.c,$(BUILD)/coverage/%.o,$(CORE_SRC)): $(BUILD)/coverage/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CORE_CFLAGS) $(COVERAGE_CFLAGS) -fPIC -MMD -MP -c -o $@ $<
+$(patsubst %.c,$(BUILD)/coverage/%.o,$(PG_SRC)): $(BUILD)/coverage/%.o: %.c $(BUILD)/server
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(COVERAGE_CFLAGS) -isystem $(shell $(PG_CONFIG) --includedir-server) $(CPPFLAGS) -c -o $@ $<
+$(addprefix $(BUILD)/coverage/test/,$(CORE_TESTS)): $(BUILD)/coverage/test/%: $(BUILD)/quick/test/core/%.o $(patsubst %.c,$(BUILD)/quick/%.o,$(TEST_HELPERS)) \
+		$(patsubst %.c,$(BUILD)/coverage/%.o,$(CORE_SRC))
+	@mkdir -p $(@D)
+	$(CC) $(CORE_CFLAGS) --coverage -o $@ $^ $(CORE_LIBS)
+$(BUILD)/coverage/redblue.so: $(COVERAGE_OBJS)
+	$(CC) --coverage -shared -o $@ $^ $(SHLIB_LINK)
+-include $(COVERAGE_OBJS:.o=.d)
+
 # ---- fuzzing: the same harness searches (libFuzzer) and replays its corpus (plain main) ----
 
 $(BUILD)/fuzz/%: test/fuzz/%.c $(CORE_SRC) $(CORE_H) $(TEST_HELPERS)
