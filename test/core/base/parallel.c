@@ -4,7 +4,7 @@
  *	  thread executes only what it waits for; a stop takes effect at once; nothing is left behind.
  */
 #define _GNU_SOURCE
-#include "check.h"
+#include "fixtures.h"
 #include "core/join/join.h"
 #include "core/base/parallel.h"
 
@@ -15,12 +15,6 @@
 #include <string.h>
 
 #define MOST 16
-
-static void
-rest(long us)
-{
-	nanosleep(&(struct timespec){0, us * 1000}, NULL);
-}
 
 static rb_memory *memory;
 static rb_context ctx;
@@ -65,7 +59,7 @@ threads_of_process(int expected)
 		closedir(dir);
 		if (n <= expected)
 			break;
-		rest(1000);
+		sleep_us(1000);
 	}
 	return n;
 }
@@ -167,7 +161,7 @@ visit(rb_thread *me, void *arg, uint64_t node, uint64_t to)
 	for (uint64_t child = FAN * node + 1; child <= FAN * node + FAN && child < t->nodes; child++)
 		rb_group_spawn(me, visit, t, child, child + 1);
 	if (node % 7 == 0) /* Gives the other threads a head start */
-		rest(50);
+		sleep_us(50);
 	rb_group_wait(me);
 
 	/* All descendants are finished. */
@@ -221,7 +215,7 @@ meet_the_others(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 			rb_add(there, -1); /* No other thread came */
 			break;
 		}
-		rest(1000);
+		sleep_us(1000);
 	}
 }
 
@@ -266,13 +260,13 @@ dawdle(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	(void) me, (void) from, (void) to;
 	rb_add((uint64_t *) arg, 1);
-	rest(1000);
+	sleep_us(1000);
 }
 
 static void *
 stop_soon(void *arg)
 {
-	rest(20000);
+	sleep_us(20000);
 	*(double *) arg = rb_now_ms();
 	rb_context_stop(&ctx);
 	return NULL;

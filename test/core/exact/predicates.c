@@ -11,7 +11,7 @@
 #include <string.h>
 #include <gmp.h>
 
-#include "check.h"
+#include "fixtures.h"
 #include "naive.h"
 #include "points.h"
 #include "core/exact/gmp_predicates.h"
@@ -458,46 +458,14 @@ scale_changes_nothing(void)
 
 /* ---- GMP's allocator ---- */
 
-static long allocations;
-
-static void *
-counting_alloc(size_t n)
-{
-	allocations++;
-	return malloc(n);
-}
-
-static void *
-counting_realloc(void *p, size_t old_n, size_t n)
-{
-	(void) old_n;
-	allocations++;
-	return realloc(p, n);
-}
-
-static void
-counting_free(void *p, size_t n)
-{
-	(void) n;
-	free(p);
-}
-
 static void
 gmp_stays_off_the_heap(void)
 {
 	long rounds = check_rounds(300);
 	long r;
 	int family;
-	mpz_t big;
 
-	mp_set_memory_functions(counting_alloc, counting_realloc, counting_free);
-	allocations = 0;
-	mpz_init_set_ui(big, 3);
-	mpz_pow_ui(big, big, 10000);
-	mpz_clear(big);
-	CHECK(allocations > 0, "the counter does not count");
-
-	allocations = 0;
+	count_gmp_allocations();
 	for (family = 0; family < POINTS_FAMILIES; family++)
 		for (r = 0; r < rounds; r++)
 		{
@@ -526,8 +494,8 @@ gmp_stays_off_the_heap(void)
 		rb_gmp_incircle(p, p + 2, p + 4, p + 6);
 		rb_gmp_insphere(p, p + 3, p + 6, p + 9, p + 12);
 	}
-	CHECK(allocations == 0, "%ld allocations", allocations);
-	mp_set_memory_functions(NULL, NULL, NULL);
+	CHECK(gmp_allocations == 0, "%ld allocations", gmp_allocations);
+	uncount_gmp_allocations();
 }
 
 /* Tests the largest and smallest exponents together, which give the longest numbers. */

@@ -5,7 +5,7 @@
  *
  * RB_TEST_SCALE multiplies the number of rounds.
  */
-#include "check.h"
+#include "fixtures.h"
 #include "core/base/base.h"
 #include "core/exec/aggregate.h"
 
@@ -25,52 +25,30 @@ typedef struct side
 	uint32_t numbers;
 } side;
 
-static double
-unit(void)
-{
-	return (double) (int64_t) (check_random() >> 11) / 4503599627370496.0 - 1.0;
-}
-
 /* Builds a side, occasionally on a grid, so that exact signs are needed. */
 static side
 make_side(rb_kind kind, uint32_t n, double size, bool lattice, int parts)
 {
 	const int width = rb_kind_width(kind), dims = rb_kind_dims(kind), points = rb_kind_points(kind);
 	double *c = malloc(((size_t) n + 1) * width * sizeof(double));
-	uint32_t *row_of = parts > 1 ? malloc(((size_t) n + 1) * sizeof(uint32_t)) : NULL;
-	side s = {{.kind = kind, .nparts = n, .nrows = n, .coords = c, .row_of = row_of}, NULL, 0};
+	side s = {{.kind = kind, .nparts = n, .coords = c}, NULL, 0};
 
 	for (uint32_t i = 0; i < n; i++)
+	{
 		for (int a = 0; a < dims; a++)
 		{
-			double centre = unit();
+			double centre = random_signed();
 
 			for (int k = 0; k < points; k++)
 			{
-				double x = centre + size * unit();
+				double x = centre + size * random_signed();
 
 				c[(size_t) i * width + k * dims + a] = lattice ? rint(x * 8) / 8 : x;
 			}
-			if (kind == RB_BOX3 || kind == RB_BOX2)
-			{
-				double *lo = c + (size_t) i * width + a, *hi = lo + dims, t = *lo;
-
-				if (t > *hi)
-				{
-					*lo = *hi;
-					*hi = t;
-				}
-			}
 		}
-	if (parts > 1)
-	{
-		uint32_t row = 0;
-
-		for (uint32_t i = 0; i < n; row++)
-			for (int k = 1 + check_below(parts); k > 0 && i < n; k--)
-				row_of[i++] = row;
-		s.set.nrows = row;
+		order_box(kind, c + (size_t) i * width);
 	}
+	s.set.row_of = random_rows(n, parts, &s.set.nrows);
 	return s;
 }
 
@@ -99,8 +77,7 @@ number_rows(side *s)
 static void
 side_free(side *s)
 {
-	free((void *) s->set.coords);
-	free((void *) s->set.row_of);
+	free_side(&s->set);
 	free(s->number);
 }
 

@@ -3,7 +3,7 @@
  *	  Tests the payload of pairs: contacts, self-intersections and distances. The reference
  *	  evaluates every pair of parts with the leaf and merges the results in a table of rows by rows.
  */
-#include "check.h"
+#include "fixtures.h"
 #include "scalar.h"
 #include "core/base/redblue.h"
 #include "core/primitive/dispatch.h"
@@ -14,15 +14,8 @@
 typedef struct side
 {
 	rb_set set;
-	double *coords;
-	uint32_t *row_of;
+	double *coords; /* Coordinates of the set */
 } side;
-
-static double
-unit(void)
-{
-	return (double) (check_random() >> 11) * 0x1p-53;
-}
 
 /*
  * Builds a side with rows of 1 to `most` parts. If lattice > 0, coordinates are integers below it.
@@ -32,43 +25,21 @@ make(rb_kind kind, uint32_t n, int lattice, double size, int most)
 {
 	const int width = rb_kind_width(kind), dims = rb_kind_dims(kind);
 	side s = {{.kind = kind, .nparts = n, .nrows = n},
-			  malloc((size_t) n * (size_t) width * sizeof(double)),
-			  malloc(n * sizeof(uint32_t))};
-	uint32_t row = 0;
+			  malloc((size_t) n * (size_t) width * sizeof(double))};
 
 	for (uint32_t i = 0; i < n; i++)
 	{
 		double at[3];
 
 		for (int a = 0; a < 3; a++)
-			at[a] = unit();
+			at[a] = random_unit();
 		for (int k = 0; k < width; k++)
 			s.coords[(size_t) i * (size_t) width + (size_t) k] =
-				lattice > 0 ? check_below(lattice) : at[k % dims] + size * unit();
+				lattice > 0 ? check_below(lattice) : at[k % dims] + size * random_unit();
 	}
 	s.set.coords = s.coords;
-	if (most > 1)
-	{
-		for (uint32_t i = 0; i < n; row++)
-			for (int k = 1 + check_below(most); k > 0 && i < n; k--)
-				s.row_of[i++] = row;
-		s.set.row_of = s.row_of;
-		s.set.nrows = row;
-	}
+	s.set.row_of = random_rows(n, most, &s.set.nrows);
 	return s;
-}
-
-static void
-drop(side *s)
-{
-	free(s->coords);
-	free(s->row_of);
-}
-
-static uint32_t
-row_of(const rb_set *set, uint32_t part)
-{
-	return set->row_of != NULL ? set->row_of[part] : part;
 }
 
 #define NONE UINT64_MAX
@@ -102,7 +73,7 @@ expect(const rb_job *job, uint32_t *width, size_t *pairs)
 		{
 			const double *p = r->coords + (size_t) i * (size_t) rw;
 			const double *q = b->coords + (size_t) j * (size_t) bw;
-			const uint32_t x = row_of(r, i), y = row_of(b, j);
+			const uint32_t x = row_of_part(r, i), y = row_of_part(b, j);
 			uint64_t *at = job->within_rows ? &table[(size_t) i * *width + j]
 											: &table[(size_t) x * *width + y];
 			uint64_t payload;
@@ -237,8 +208,8 @@ try(rb_predicate predicate, rb_kind red, rb_kind blue)
 			if (red == blue)
 				agree(&job, "one set");
 		}
-		drop(&r);
-		drop(&b);
+		free_side(&r.set);
+		free_side(&b.set);
 	}
 }
 
@@ -269,7 +240,7 @@ self_intersections(void)
 		rb_job job = {.red = &r.set, .predicate = RB_SELF_INTERSECT};
 
 		agree(&job, "a mesh");
-		drop(&r);
+		free_side(&r.set);
 	}
 }
 
@@ -304,8 +275,8 @@ make_stars(uint32_t n, int lattice, double far, double size)
 		const int how = check_below(8);
 
 		for (int k = 0; k < 9; k++)
-			t[k] = hub[0][k % 3] +
-				   size * (lattice > 0 ? check_below(2 * lattice + 1) - lattice : 4 * unit() - 2);
+			t[k] = hub[0][k % 3] + size * (lattice > 0 ? check_below(2 * lattice + 1) - lattice
+													   : 4 * random_unit() - 2);
 		if (how < 5)
 			memcpy(t, hub[how == 0], sizeof hub[0]);
 		if (how >= 5 && how < 7)
@@ -344,7 +315,7 @@ stars(void)
 				s.set.nrows = s.set.nparts;
 				agree(&job, what);
 			}
-			drop(&s);
+			free_side(&s.set);
 		}
 }
 
@@ -410,7 +381,7 @@ fans(void)
 		CHECK(candidates < 20 * (uint64_t) n, "fan %d of %u: %lu candidates", way, n,
 			  (unsigned long) candidates);
 		rb_memory_destroy(memory);
-		drop(&s);
+		free_side(&s.set);
 	}
 }
 
@@ -423,7 +394,7 @@ within_rows(void)
 	agree(&job, "within rows");
 	job.predicate = RB_CONTACT;
 	agree(&job, "contacts within rows");
-	drop(&r);
+	free_side(&r.set);
 }
 
 int

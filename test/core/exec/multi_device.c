@@ -6,7 +6,7 @@
  *
  * RB_TEST_SCALE multiplies the number of rounds.
  */
-#include "check.h"
+#include "fixtures.h"
 #include "core/join/join.h"
 #include "core/exec/shares.h"
 #include "core/primitive/reference_point.h"
@@ -32,15 +32,9 @@ enum
 };
 
 static double
-unit(void)
-{
-	return (double) (int64_t) check_random() * 0x1p-63;
-}
-
-static double
 coordinate(int family, double centre, double size)
 {
-	const double x = centre + size * unit();
+	const double x = centre + size * random_signed();
 
 	switch (family)
 	{
@@ -71,18 +65,11 @@ make_side(rb_kind kind, uint32_t n, int family, int parts, double size)
 		double *p = c + (size_t) i * (size_t) width;
 
 		for (int a = 0; a < 3; a++)
-			centre[a] =
-				family == CLUSTERS && check_below(10) > 0 ? 0.01 * unit() + (i % 2) : unit();
+			centre[a] = family == CLUSTERS && check_below(10) > 0 ? 0.01 * random_signed() + (i % 2)
+																  : random_signed();
 		for (int k = 0; k < width; k++)
 			p[k] = coordinate(family, centre[k % dims], family == CLUSTERS ? 0.02 * size : size);
-		for (int a = 0; a < dims && (kind == RB_BOX3 || kind == RB_BOX2); a++)
-			if (p[a] > p[dims + a])
-			{
-				const double low = p[dims + a];
-
-				p[dims + a] = p[a];
-				p[a] = low;
-			}
+		order_box(kind, p);
 		if (row_of != NULL)
 			row_of[i] = row;
 		row += parts > 1 && check_below(parts) == 0;
@@ -92,21 +79,12 @@ make_side(rb_kind kind, uint32_t n, int family, int parts, double size)
 	return s;
 }
 
-static void
-free_side(rb_set *s)
-{
-	free((void *) s->coords);
-	free((void *) s->row_of);
-}
-
 /* ---- results of a backend ---- */
 
 typedef struct answer
 {
 	pthread_mutex_t lock;
-	rb_pair *pair;
-	size_t n;
-	size_t room;
+	pair_list list;
 	uint64_t numbers; /* Number of pairs counted but not returned */
 	rb_status stop;   /* Status that the sink returns from the first pair on */
 } answer;
@@ -119,27 +97,10 @@ take(void *user, const rb_pair *pairs, size_t n)
 	pthread_mutex_lock(&a->lock);
 	if (pairs == NULL)
 		a->numbers += n;
-	for (size_t i = 0; i < n && pairs != NULL; i++)
-	{
-		if (a->n == a->room)
-		{
-			a->room = 2 * a->room + 64;
-			a->pair = realloc(a->pair, a->room * sizeof(rb_pair));
-		}
-		a->pair[a->n++] = pairs[i];
-	}
+	else
+		append_pairs(&a->list, pairs, n);
 	pthread_mutex_unlock(&a->lock);
 	return a->stop;
-}
-
-static int
-by_pair(const void *x, const void *y)
-{
-	const rb_pair *p = x, *q = y;
-
-	if (p->red != q->red)
-		return p->red < q->red ? -1 : 1;
-	return p->blue < q->blue ? -1 : p->blue > q->blue;
 }
 
 static void
@@ -153,7 +114,7 @@ static void
 answer_free(answer *a)
 {
 	pthread_mutex_destroy(&a->lock);
-	free(a->pair);
+	free(a->list.pair);
 }
 
 static rb_status
@@ -162,17 +123,15 @@ ask(rb_context *ctx, const rb_backend *backend, const rb_job *job, answer *a)
 	const rb_sink sink = {.put = take, .user = a};
 	const rb_status status = backend->join(ctx, job, &sink);
 
-	if (a->n > 0)
-		qsort(a->pair, a->n, sizeof(rb_pair), by_pair);
+	sort_pairs(&a->list);
 	return status;
 }
 
 static void
 compare(const char *what, const answer *want, const answer *got)
 {
-	CHECK(want->n == got->n &&
-			  (want->n == 0 || memcmp(want->pair, got->pair, want->n * sizeof(rb_pair)) == 0),
-		  "%s: %zu pairs, not %zu", what, got->n, want->n);
+	CHECK(same_pairs(&want->list, &got->list), "%s: %zu pairs, not %zu", what, got->list.n,
+		  want->list.n);
 }
 
 /* ---- partitions of space ---- */
@@ -206,7 +165,7 @@ cut_at_random(const rb_job *job, int n, rb_box *share)
 	for (int i = 1; i < n; i++)
 	{
 		const int of = check_below(cut), axis = check_below(share[0].dims);
-		double lo[3], hi[3], at = unit();
+		double lo[3], hi[3], at = random_signed();
 
 		if (check_below(2) == 0)
 		{
@@ -245,7 +204,7 @@ each_pair_is_in_one_share(void)
 	{
 		const int k = (int) (round % (long) (sizeof(asked) / sizeof(asked[0])));
 		const int family = check_below(FAMILIES), parts = 1 + 3 * check_below(2);
-		const double size = 0.01 + 0.2 * fabs(unit());
+		const double size = 0.01 + 0.2 * fabs(random_signed());
 		const bool self = asked[k].red == asked[k].blue && check_below(2) == 0;
 		/* Fewer and more rows than a leaf processes at once */
 		const uint32_t most = check_below(4) == 0 ? RB_TILE + 500 : 200;
@@ -283,19 +242,19 @@ each_pair_is_in_one_share(void)
 
 			of.share = share[i];
 			CHECK(ask(&ctx, &rb_backend_cpu, &of, &all) == RB_OK, "share %d", i);
-			shared += all.n > before && all.n < want.n;
-			before = all.n;
+			shared += all.list.n > before && all.list.n < want.list.n;
+			before = all.list.n;
 		}
 		compare("all shares", &want, &all);
-		for (size_t i = 0; i < want.n; i++)
+		for (size_t i = 0; i < want.list.n; i++)
 		{
 			int in = 0;
 
 			for (int s = 0; s < n; s++)
-				in += in_share(&job, &share[s], want.pair[i]);
+				in += in_share(&job, &share[s], want.list.pair[i]);
 			CHECK(in == 1, "a pair is in %d of %d shares", in, n);
 		}
-		pairs += (long) want.n;
+		pairs += (long) want.list.n;
 		answer_free(&want);
 		answer_free(&all);
 		free_side(&red);
@@ -326,14 +285,16 @@ shares_are_alike(void)
 			for (uint32_t i = 0; i < red.nparts; i++)
 				for (int a = 0; a < 3; a++)
 				{
-					double x = unit();
+					double x = random_signed();
 
 					if (family == 1) /* Approximately normal */
-						x = (unit() + unit() + unit() + unit()) / 4;
+						x = (random_signed() + random_signed() + random_signed() +
+							 random_signed()) /
+							4;
 					if (family == 2) /* Dense near a corner of space */
 						x = x * x * x;
 					c[6 * i + (uint32_t) a] = x;
-					c[6 * i + 3 + (uint32_t) a] = x + 0.05 * fabs(unit());
+					c[6 * i + 3 + (uint32_t) a] = x + 0.05 * fabs(random_signed());
 				}
 			rb_context_init(&ctx, memory);
 			CHECK(rb_partitions_cut(&ctx, &job, n, share) == RB_OK, "%s", ctx.error.text);
@@ -346,7 +307,7 @@ shares_are_alike(void)
 				of.share = share[i];
 				CHECK(ask(&ctx, &rb_backend_cpu, &of, &got) == RB_OK, "share %d", i);
 				/* Estimate the work of a partition, in about the same units. */
-				got.n = got.n / 10;
+				got.list.n = got.list.n / 10;
 				for (uint32_t k = 0; k < red.nparts; k++)
 				{
 					bool in = true;
@@ -354,10 +315,10 @@ shares_are_alike(void)
 					for (int a = 0; a < 3; a++)
 						in &= c[6 * k + (uint32_t) a] < share[i].high[a] &&
 							  c[6 * k + 3 + (uint32_t) a] >= share[i].low[a];
-					got.n += in;
+					got.list.n += in;
 				}
-				sum += got.n;
-				most = got.n > most ? got.n : most;
+				sum += got.list.n;
+				most = got.list.n > most ? got.list.n : most;
 				answer_free(&got);
 			}
 			/* The last family is so dense in one place that boxes are larger than a partition. */
@@ -480,7 +441,7 @@ stub_devices(void)
 }
 
 static rb_status
-stub_probe(int device, char *text, size_t size)
+probe_device(int device, char *text, size_t size)
 {
 	if (device >= stub.devices)
 	{
@@ -493,7 +454,7 @@ stub_probe(int device, char *text, size_t size)
 }
 
 static bool
-stub_warm(int device)
+warm_device(int device)
 {
 	return !stub.card[device].cold;
 }
@@ -578,9 +539,9 @@ stub_refine(rb_context *ctx, struct rb_refining *refining, size_t size)
 }
 
 static rb_backend stub_backend = {.name = "stub",
-								  .probe = stub_probe,
+								  .probe = probe_device,
 								  .join = stub_join,
-								  .warm = stub_warm,
+								  .warm = warm_device,
 								  .refine = stub_refine,
 								  .devices = stub_devices,
 								  .open = stub_open};
@@ -608,8 +569,8 @@ run_init(run *r, uint32_t n)
 	answer_init(&r->got);
 	rb_context_init(&r->ctx, memory);
 	r->ctx.threads = 2;
-	CHECK(ask(&r->ctx, &rb_backend_cpu, &r->job, &r->want) == RB_OK && r->want.n > 50, "%zu pairs",
-		  r->want.n);
+	CHECK(ask(&r->ctx, &rb_backend_cpu, &r->job, &r->want) == RB_OK && r->want.list.n > 50,
+		  "%zu pairs", r->want.list.n);
 	rb_context_init(&r->ctx, memory);
 	r->ctx.threads = 2;
 }
@@ -667,7 +628,7 @@ all_cards_share(void)
 			if (self)
 			{
 				r.job.blue = NULL;
-				r.want.n = 0;
+				r.want.list.n = 0;
 				CHECK(ask(&r.ctx, &rb_backend_cpu, &r.job, &r.want) == RB_OK, "alone");
 				rb_context_init(&r.ctx, memory);
 			}
@@ -680,7 +641,8 @@ all_cards_share(void)
 				CHECK(r.ctx.stats.card[i].ms >= 90, "%f ms", r.ctx.stats.card[i].ms);
 				hits += r.ctx.stats.card[i].hits;
 			}
-			CHECK(hits == r.want.n && r.ctx.stats.hits == hits, "%lu hits", (unsigned long) hits);
+			CHECK(hits == r.want.list.n && r.ctx.stats.hits == hits, "%lu hits",
+				  (unsigned long) hits);
 			snprintf(text, sizeof(text), "%d x a card", n);
 			CHECK(strcmp(r.ctx.stats.device, text) == 0, "%s", r.ctx.stats.device);
 			CHECK(strcmp(r.ctx.stats.backend, "stub") == 0, "%s", r.ctx.stats.backend);
@@ -776,7 +738,7 @@ cards_that_are_not_there(void)
 	run_join(&r);
 	CHECK(r.status == RB_NO_DEVICE && strcmp(r.ctx.error.text, "no card 5") == 0, "%s: %s",
 		  rb_status_text(r.status), r.ctx.error.text);
-	CHECK(r.got.n == 0 && stub.card[0].joined == 0, "and nobody begins");
+	CHECK(r.got.list.n == 0 && stub.card[0].joined == 0, "and nobody begins");
 	run_free(&r);
 
 	stub_reset(2);
@@ -866,8 +828,8 @@ all_cards_fail(void)
 		if (k % 2 == 0)
 			run_is_right(&r, "none opens, and the processor does it");
 		else
-			CHECK(r.status == refusal[k / 2] && r.ctx.error.status == r.status && r.got.n == 0 &&
-					  strncmp(r.ctx.error.text, "of card ", 8) == 0,
+			CHECK(r.status == refusal[k / 2] && r.ctx.error.status == r.status &&
+					  r.got.list.n == 0 && strncmp(r.ctx.error.text, "of card ", 8) == 0,
 				  "%s: %s", rb_status_text(r.status), r.ctx.error.text);
 		run_free(&r);
 	}
@@ -899,7 +861,7 @@ all_cards_fail(void)
 		CHECK(r.status == RB_DEVICE_FULL && r.ctx.error.need == 5 && r.ctx.error.limit == 6 &&
 				  strncmp(r.ctx.error.text, "of card ", 8) == 0,
 			  "%s: %s", rb_status_text(r.status), r.ctx.error.text);
-		CHECK(r.got.n == 0, "%zu pairs", r.got.n);
+		CHECK(r.got.list.n == 0, "%zu pairs", r.got.list.n);
 		run_free(&r);
 	}
 }
@@ -926,26 +888,21 @@ one_card_fails_in_the_middle(void)
 	/* The sink ignores pairs that it already has. */
 	stub_backend.share_parts = 100;
 	rb_context_init(&r.ctx, memory);
-	r.got.n = 0;
+	r.got.list.n = 0;
 	sink = (rb_sink){.put = take, .user = &r.got, .again = true};
 	r.status = rb_backend_multi_device(&stub_backend)->join(&r.ctx, &r.job, &sink);
-	CHECK(r.got.n > r.want.n, "%zu pairs", r.got.n);
-	qsort(r.got.pair, r.got.n, sizeof(rb_pair), by_pair);
-	for (size_t i = 1, kept = 1; i <= r.got.n; i++)
-		if (i == r.got.n)
-			r.got.n = kept;
-		else if (by_pair(&r.got.pair[kept - 1], &r.got.pair[i]) != 0)
-			r.got.pair[kept++] = r.got.pair[i];
+	CHECK(r.got.list.n > r.want.list.n, "%zu pairs", r.got.list.n);
+	sort_distinct_pairs(&r.got.list);
 	run_is_right(&r, "each at least once");
 
 	/* Counts are reported when a partition is finished. */
 	rb_context_init(&r.ctx, memory);
-	r.got.n = 0;
+	r.got.list.n = 0;
 	r.job.answer = RB_COUNT;
 	run_join(&r);
-	CHECK(r.status == RB_OK && r.got.n == 0 && r.got.numbers == r.want.n,
-		  "%s, %zu and %lu, not %zu", rb_status_text(r.status), r.got.n,
-		  (unsigned long) r.got.numbers, r.want.n);
+	CHECK(r.status == RB_OK && r.got.list.n == 0 && r.got.numbers == r.want.list.n,
+		  "%s, %zu and %lu, not %zu", rb_status_text(r.status), r.got.list.n,
+		  (unsigned long) r.got.numbers, r.want.list.n);
 	run_free(&r);
 }
 

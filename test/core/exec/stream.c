@@ -7,7 +7,7 @@
  * signals, rounding modes and stacks.
  */
 #define _GNU_SOURCE
-#include "check.h"
+#include "fixtures.h"
 #include "core/base/redblue.h"
 
 #include <fenv.h>
@@ -19,12 +19,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-static void
-rest(long us)
-{
-	nanosleep(&(struct timespec){0, us * 1000}, NULL);
-}
 
 /* ---- a backend of a few threads that writes what the test requests ---- */
 
@@ -63,7 +57,7 @@ hand(void *arg)
 		stub.status[t] = stub.sink->put(stub.sink->user, pairs, n);
 		stub.put[t] += stub.status[t] == RB_OK ? n : 0;
 		if (stub.pause > 0)
-			rest(stub.pause);
+			sleep_us(stub.pause);
 		if (t == 0 && stub.fail_after > 0 && stub.put[t] >= stub.fail_after)
 			stub.status[t] = rb_fail(stub.ctx, RB_DEVICE_FAILED, 0, 0, "for the test");
 	}
@@ -98,22 +92,6 @@ stub_join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 		if (stub.status[t] != RB_OK && (status == RB_OK || status == RB_STOPPED))
 			status = stub.status[t];
 	return status;
-}
-
-static rb_status
-stub_probe(int device, char *text, size_t size)
-{
-	(void) device;
-	(void) text;
-	(void) size;
-	return RB_OK;
-}
-
-static bool
-stub_warm(int device)
-{
-	(void) device;
-	return true;
 }
 
 static const rb_backend stub_backend = {
@@ -231,7 +209,7 @@ all_arrive(void)
 		{
 			take(&r, &block);
 			if (way[k].pause > 0)
-				rest(way[k].pause);
+				sleep_us(way[k].pause);
 		}
 		CHECK(status == RB_END, "way %zu: %s", k, rb_status_text(status));
 		CHECK(r.n == (uint64_t) HANDS * r.blue.nrows, "way %zu: %lu pairs", k, (unsigned long) r.n);
@@ -315,7 +293,7 @@ closed_early(void)
 			if (rb_stream_next(r.stream, 1000, &block) == RB_OK)
 				take(&r, &block);
 		if (batches % 2 == 0)
-			rest(3000);
+			sleep_us(3000);
 		began = check_work_ms();
 		rb_stream_close(r.stream);
 		r.stream = NULL;
@@ -339,7 +317,7 @@ stopped(void)
 	start(&r, 4 * EACH, 1000, 1, false);
 	CHECK(rb_stream_next(r.stream, 1000, &block) == RB_OK, "a batch");
 	take(&r, &block);
-	rest(5000);
+	sleep_us(5000);
 	rb_context_stop(&r.ctx);
 	while ((status = rb_stream_next(r.stream, 10, &block)) == RB_OK)
 		take(&r, &block);
@@ -363,7 +341,7 @@ failure_in_the_middle(void)
 		{
 			take(&r, &block);
 			if (slow)
-				rest(200);
+				sleep_us(200);
 		}
 		CHECK(status == RB_DEVICE_FAILED, "%s", rb_status_text(status));
 		CHECK(r.ctx.error.status == RB_DEVICE_FAILED &&

@@ -9,7 +9,7 @@
  * by libraries do not fail.
  */
 #define _GNU_SOURCE
-#include "check.h"
+#include "fixtures.h"
 #include "core/join/join.h"
 #include "core/primitive/dispatch.h"
 #include "core/exec/pair_coding.h"
@@ -208,45 +208,28 @@ typedef struct scene
 /* Sides of the current scene */
 static rb_set sides[2];
 
-static double
-unit(void)
-{
-	return (double) (int64_t) (check_random() >> 11) / 4503599627370496.0 - 1.0;
-}
-
 static void
 make_side(const scene *s, int side, rb_kind kind, uint32_t n)
 {
 	int width = rb_kind_width(kind), dims = rb_kind_dims(kind);
 	double *c = malloc(((size_t) n + 1) * (size_t) width * sizeof(double));
-	uint32_t *row_of = NULL, row = 0;
 
 	for (uint32_t i = 0; i < n; i++)
 	{
 		double *p = c + (size_t) i * (size_t) width;
 		double scale = 1, centre[3];
 
-		while (s->crowd > 0 && scale > 1e-9 && unit() < 2 * s->crowd - 1)
+		while (s->crowd > 0 && scale > 1e-9 && random_signed() < 2 * s->crowd - 1)
 			scale /= 64;
 		for (int a = 0; a < dims; a++)
-			centre[a] = scale * unit();
+			centre[a] = scale * random_signed();
 		for (int k = 0; k < width; k++)
-			p[k] = centre[k % dims] + scale * s->size * unit();
+			p[k] = centre[k % dims] + scale * s->size * random_signed();
 		for (int a = 0; a < dims && (kind == RB_BOX3 || kind == RB_BOX2); a++)
 			p[dims + a] = p[a] + scale * s->size;
 	}
-	if (s->parts > 1)
-	{
-		row_of = malloc(((size_t) n + 1) * sizeof(uint32_t));
-		for (uint32_t i = 0; i < n; row++)
-			for (uint32_t k = 1 + (uint32_t) check_below((int) s->parts); k > 0 && i < n; k--)
-				row_of[i++] = row;
-	}
-	sides[side] = (rb_set){.kind = kind,
-						   .nparts = n,
-						   .nrows = row_of != NULL ? row : n,
-						   .coords = c,
-						   .row_of = row_of};
+	sides[side] = (rb_set){.kind = kind, .nparts = n, .coords = c};
+	sides[side].row_of = random_rows(n, (int) s->parts, &sides[side].nrows);
 }
 
 /* Passes the sides through builders: rows of one part at once, the others one by one. */
@@ -315,20 +298,6 @@ add_answer(answer *a, const rb_stream *stream, const scene *s, uint32_t rows)
  * Devices that only do what the CPU does: two have a partition each, and two more could replace
  * them.
  */
-static rb_status
-stub_probe(int device, char *text, size_t size)
-{
-	snprintf(text, size, "stub %d", device);
-	return RB_OK;
-}
-
-static bool
-stub_warm(int device)
-{
-	(void) device;
-	return true;
-}
-
 static rb_status
 stub_join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 {

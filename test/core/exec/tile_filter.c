@@ -6,7 +6,7 @@
  *
  * RB_TEST_SCALE multiplies the number of rounds.
  */
-#include "check.h"
+#include "fixtures.h"
 #include "core/base/base.h"
 #include "core/primitive/reference_point.h"
 
@@ -35,15 +35,9 @@ enum
 };
 
 static double
-unit(void)
-{
-	return (double) (int64_t) check_random() * 0x1p-63;
-}
-
-static double
 coordinate(int family, int axis, double centre, double size)
 {
-	double x = centre + size * unit();
+	double x = centre + size * random_signed();
 
 	switch (family)
 	{
@@ -67,14 +61,7 @@ fill_part(double *c, rb_kind kind, int family, const double *centre, double size
 	for (int k = 0; k < rb_kind_points(kind); k++)
 		for (int a = 0; a < dims; a++)
 			c[k * dims + a] = coordinate(family, a, centre[a], size);
-	for (int a = 0; a < dims && (kind == RB_BOX3 || kind == RB_BOX2); a++)
-		if (c[a] > c[dims + a])
-		{
-			const double low = c[dims + a];
-
-			c[dims + a] = c[a];
-			c[a] = low;
-		}
+	order_box(kind, c);
 }
 
 /* Builds rows of one part, or of up to `parts` parts, which lie near one position or anywhere. */
@@ -84,7 +71,7 @@ make_side(rb_kind kind, uint32_t n, int family, int parts)
 	const int width = rb_kind_width(kind);
 	double *c = malloc(((size_t) n + 1) * (size_t) width * sizeof(double));
 	uint32_t *row_of = parts > 1 ? malloc(((size_t) n + 1) * sizeof(uint32_t)) : NULL;
-	const double size = 0.02 + 0.3 * fabs(unit());
+	const double size = 0.02 + 0.3 * fabs(random_signed());
 	rb_set s = {.kind = kind, .nparts = n, .nrows = n, .coords = c, .row_of = row_of};
 	double centre[3] = {0, 0, 0};
 	uint32_t row = 0;
@@ -93,7 +80,7 @@ make_side(rb_kind kind, uint32_t n, int family, int parts)
 	{
 		if (left == 0 || check_below(8) == 0)
 			for (int a = 0; a < 3; a++)
-				centre[a] = unit();
+				centre[a] = random_signed();
 		if (left == 0)
 			left = 1 + (uint32_t) check_below(parts);
 		fill_part(c + (size_t) i * (size_t) width, kind, family, centre, size);
@@ -134,19 +121,6 @@ make_solids(uint32_t n)
 		.kind = RB_TRIANGLE3, .nparts = 12 * n, .nrows = n, .coords = c, .row_of = row_of};
 }
 
-static void
-free_side(rb_set *s)
-{
-	free((void *) s->coords);
-	free((void *) s->row_of);
-}
-
-static uint32_t
-row_of(const rb_set *s, uint32_t part)
-{
-	return s->row_of != NULL ? s->row_of[part] : part;
-}
-
 /* Computes the lower corner of the box of each row. */
 static double *
 make_lows(const rb_set *s)
@@ -161,7 +135,7 @@ make_lows(const rb_set *s)
 			{
 				const double x = s->coords[(size_t) i * (size_t) rb_kind_width(s->kind) +
 										   (size_t) (k * rb_kind_dims(s->kind) + a)];
-				double *at = &low[3 * row_of(s, i) + (uint32_t) a];
+				double *at = &low[3 * row_of_part(s, i) + (uint32_t) a];
 
 				*at = x < *at ? x : *at;
 			}
@@ -189,8 +163,8 @@ rows_for(const rb_set *s, const rb_box *tile, double distance)
 	b.distance = distance;
 	for (uint32_t i = 0; i < s->nparts; i++)
 	{
-		ids[row_of(s, i)] = row_of(s, i);
-		ends[row_of(s, i)] = i + 1;
+		ids[row_of_part(s, i)] = row_of_part(s, i);
+		ends[row_of_part(s, i)] = i + 1;
 	}
 	if (append)
 		status = rb_builder_append(&b, s->coords, s->nparts, ids, s->row_of == NULL ? NULL : ends,
@@ -199,8 +173,8 @@ rows_for(const rb_set *s, const rb_box *tile, double distance)
 	{
 		status = rb_builder_reserve(&b, 1, &error);
 		memcpy(b.coords + b.nparts++ * width, s->coords + i * width, width * sizeof(double));
-		if (i + 1 == ends[row_of(s, i)])
-			status = rb_builder_end_row(&b, ids[row_of(s, i)], &error);
+		if (i + 1 == ends[row_of_part(s, i)])
+			status = rb_builder_end_row(&b, ids[row_of_part(s, i)], &error);
 	}
 	CHECK(status == RB_OK && b.nrows + b.outside == s->nrows, "%u of %u rows", b.nrows, s->nrows);
 	left_out += (long) b.outside;
@@ -370,11 +344,11 @@ cut_space(rb_box *tile, uint32_t n, int dims, const double *low, uint32_t rows)
 	{
 		rb_box *half = &tile[check_below((int) i)];
 		const int axis = check_below(dims);
-		double at =
-			rows > 0 ? low[3 * (uint32_t) check_below((int) rows) + (uint32_t) axis] : unit();
+		double at = rows > 0 ? low[3 * (uint32_t) check_below((int) rows) + (uint32_t) axis]
+							 : random_signed();
 
 		if (check_below(4) == 0)
-			at += 0.1 * unit();
+			at += 0.1 * random_signed();
 		if (at == 0 && check_below(2) == 0)
 			at = -at;
 		tile[i] = *half;

@@ -3,18 +3,12 @@
  *	  Tests the join against brute force over all pairs and against itself with every setting, and
  *	  streams that are read slowly, stopped, or short of memory.
  */
-#include "check.h"
+#include "fixtures.h"
 #include "core/base/redblue.h"
 
 #include <math.h>
 #include <string.h>
 #include <time.h>
-
-static double
-unit(void)
-{
-	return (double) (int64_t) (check_random() >> 11) / 4503599627370496.0 - 1.0;
-}
 
 static double
 now_ms(void)
@@ -61,9 +55,9 @@ scatter(soup *s, uint32_t from, uint32_t to, double spread, double size, const d
 		double centre[3];
 
 		for (int a = 0; a < 3; a++)
-			centre[a] = at[a] + spread * unit();
+			centre[a] = at[a] + spread * random_signed();
 		for (int k = 0; k < 9; k++)
-			s->t[9 * (size_t) i + k] = centre[k % 3] + size * unit();
+			s->t[9 * (size_t) i + k] = centre[k % 3] + size * random_signed();
 	}
 }
 
@@ -78,32 +72,15 @@ lattice(soup *s, int side, double scale)
 static void
 group(soup *s, int most)
 {
-	uint32_t row = 0;
-
-	s->row_of = malloc((size_t) (s->n + 1) * sizeof(uint32_t));
-	for (uint32_t i = 0; i < s->n; row++)
-		for (int k = 1 + check_below(most); k > 0 && i < s->n; k--)
-			s->row_of[i++] = row;
-	s->rows = row;
+	s->row_of = random_rows(s->n, most, &s->rows);
 }
 
 /* ---- results ---- */
 
-static int
-by_pair(const void *x, const void *y)
-{
-	const rb_pair *p = x, *q = y;
-
-	if (p->red != q->red)
-		return p->red < q->red ? -1 : 1;
-	return p->blue < q->blue ? -1 : p->blue > q->blue;
-}
-
 typedef struct answer
 {
 	rb_status status;
-	size_t n;
-	rb_pair *pair; /* Sorted pairs */
+	pair_list list; /* Sorted pairs */
 	rb_stats stats;
 	rb_error error;
 	uint64_t left; /* Bytes still allocated after closing the stream */
@@ -137,7 +114,6 @@ join(const soup *red, const soup *blue, const setting *set)
 	rb_job job = {.red = &ro, .blue = NULL, .answer = set->count_only ? RB_COUNT : RB_PAIRS};
 	rb_stream *stream;
 	rb_block block;
-	size_t room = 0;
 
 	if (blue != NULL)
 	{
@@ -155,16 +131,11 @@ join(const soup *red, const soup *blue, const setting *set)
 	a.status = rb_stream_open(&ctx, &rb_backend_cpu, &job, &stream);
 	while (a.status == RB_OK && (a.status = rb_stream_next(stream, 10, &block)) == RB_OK)
 	{
-		if (a.n + block.n > room)
-		{
-			room = 2 * (a.n + block.n);
-			a.pair = realloc(a.pair, room * sizeof(rb_pair));
-		}
 		for (size_t i = 0; i < block.n; i++)
-			a.pair[a.n++] = (rb_pair){(uint32_t) block.red[i], (uint32_t) block.blue[i]};
+			append_pairs(&a.list, &(rb_pair){(uint32_t) block.red[i], (uint32_t) block.blue[i]}, 1);
 		if (set->slow)
 			nanosleep(&(struct timespec){0, 1000000}, NULL);
-		if (set->stop_after > 0 && a.n >= set->stop_after)
+		if (set->stop_after > 0 && a.list.n >= set->stop_after)
 			break;
 	}
 	rb_stream_close(stream);
@@ -172,8 +143,7 @@ join(const soup *red, const soup *blue, const setting *set)
 	a.error = ctx.error;
 	a.left = rb_memory_used(memory);
 	rb_memory_destroy(memory);
-	if (a.n > 0)
-		qsort(a.pair, a.n, sizeof(rb_pair), by_pair);
+	sort_pairs(&a.list);
 	return a;
 }
 
@@ -182,7 +152,6 @@ brute(const soup *red, const soup *blue)
 {
 	answer a = {0};
 	const soup *b = blue != NULL ? blue : red;
-	size_t room = 0, k = 0;
 
 	a.status = RB_END;
 	for (uint32_t i = 0; i < red->n; i++)
@@ -194,19 +163,9 @@ brute(const soup *red, const soup *blue)
 				continue;
 			if (!rb_triangles_meet(red->t + 9 * (size_t) i, b->t + 9 * (size_t) j))
 				continue;
-			if (a.n == room)
-			{
-				room = 2 * room + 64;
-				a.pair = realloc(a.pair, room * sizeof(rb_pair));
-			}
-			a.pair[a.n++] = rows;
+			append_pairs(&a.list, &rows, 1);
 		}
-	if (a.n > 0)
-		qsort(a.pair, a.n, sizeof(rb_pair), by_pair);
-	for (size_t i = 0; i < a.n; i++)
-		if (i == 0 || by_pair(&a.pair[i], &a.pair[i - 1]) != 0)
-			a.pair[k++] = a.pair[i];
-	a.n = k;
+	sort_distinct_pairs(&a.list);
 	return a;
 }
 
@@ -214,12 +173,11 @@ static void
 equal(const answer *got, const answer *want, const char *what)
 {
 	CHECK(got->status == RB_END, "%s: %s", what, rb_status_text(got->status));
-	CHECK(got->n == want->n, "%s: %zu pairs, not %zu", what, got->n, want->n);
-	CHECK(got->n != want->n || got->n == 0 ||
-			  memcmp(got->pair, want->pair, got->n * sizeof(rb_pair)) == 0,
-		  "%s: other pairs", what);
+	CHECK(got->list.n == want->list.n, "%s: %zu pairs, not %zu", what, got->list.n, want->list.n);
+	CHECK(got->list.n != want->list.n || same_pairs(&got->list, &want->list), "%s: other pairs",
+		  what);
 	CHECK(got->left == 0, "%s: %lu bytes left", what, (unsigned long) got->left);
-	CHECK(got->stats.stage[RB_STAGE_EMIT].count == got->n, "%s: counted %lu pairs", what,
+	CHECK(got->stats.stage[RB_STAGE_EMIT].count == got->list.n, "%s: counted %lu pairs", what,
 		  (unsigned long) got->stats.stage[RB_STAGE_EMIT].count);
 }
 
@@ -241,7 +199,7 @@ agree(const soup *red, const soup *blue, bool expect_some)
 	answer want = brute(red, blue);
 	uint64_t candidates = 0;
 
-	CHECK(!expect_some || want.n > 0, "no pair meets");
+	CHECK(!expect_some || want.list.n > 0, "no pair meets");
 	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
 	{
 		answer got = join(red, blue, &settings[i]);
@@ -255,25 +213,23 @@ agree(const soup *red, const soup *blue, bool expect_some)
 			  "%s: %lu candidates, not %lu", what,
 			  (unsigned long) got.stats.stage[RB_STAGE_CANDIDATES].count,
 			  (unsigned long) candidates);
-		free(got.pair);
+		free(got.list.pair);
 	}
 	if (blue != NULL)
 	{
 		answer back = join(blue, red, &plain);
 
-		for (size_t i = 0; i < back.n; i++)
+		for (size_t i = 0; i < back.list.n; i++)
 		{
-			rb_pair p = back.pair[i];
+			rb_pair p = back.list.pair[i];
 
-			back.pair[i].red = p.blue;
-			back.pair[i].blue = p.red;
+			back.list.pair[i] = (rb_pair){p.blue, p.red};
 		}
-		if (back.n > 0)
-			qsort(back.pair, back.n, sizeof(rb_pair), by_pair);
+		sort_pairs(&back.list);
 		equal(&back, &want, "swapped");
-		free(back.pair);
+		free(back.list.pair);
 	}
-	free(want.pair);
+	free(want.list.pair);
 }
 
 static const double origin[3] = {0, 0, 0};
@@ -390,7 +346,7 @@ mixed_sizes(void)
 			int axis = check_below(3);
 
 			for (int k = 0; k < 9; k++)
-				t[k] = k < 3 ? unit() : t[k % 3];
+				t[k] = k < 3 ? random_signed() : t[k % 3];
 			if (i % 3 > 0)
 				t[axis] = -1, t[3 + axis] = 1;
 		}
@@ -429,7 +385,8 @@ rows_and_plates(void)
 						*x += k >= 6;
 				}
 			a = join(&r, NULL, &plain);
-			CHECK(a.status == RB_END && a.n == 0, "axis %d, plate %d: %zu pairs", axis, plate, a.n);
+			CHECK(a.status == RB_END && a.list.n == 0, "axis %d, plate %d: %zu pairs", axis, plate,
+				  a.list.n);
 			CHECK(a.stats.box_tests < 100 * (uint64_t) r.n, "axis %d, plate %d: %lu box tests",
 				  axis, plate, (unsigned long) a.stats.box_tests);
 			soup_free(&r);
@@ -448,17 +405,17 @@ identical(void)
 			r.t[9 * (size_t) i + k] = k % 4 == 0;
 	memcpy(b.t, r.t, (size_t) b.n * 72);
 	a = join(&r, &b, &plain);
-	CHECK(a.status == RB_END && a.n == (size_t) r.n * b.n, "%zu pairs", a.n);
-	for (size_t i = 0; i < a.n; i++)
-		if (a.pair[i].red != i / b.n || a.pair[i].blue != i % b.n)
+	CHECK(a.status == RB_END && a.list.n == (size_t) r.n * b.n, "%zu pairs", a.list.n);
+	for (size_t i = 0; i < a.list.n; i++)
+		if (a.list.pair[i].red != i / b.n || a.list.pair[i].blue != i % b.n)
 		{
-			CHECK(false, "pair %zu is (%u, %u)", i, a.pair[i].red, a.pair[i].blue);
+			CHECK(false, "pair %zu is (%u, %u)", i, a.list.pair[i].red, a.list.pair[i].blue);
 			break;
 		}
-	free(a.pair);
+	free(a.list.pair);
 	a = join(&r, NULL, &plain);
-	CHECK(a.status == RB_END && a.n == (size_t) r.n * (r.n - 1) / 2, "%zu pairs", a.n);
-	free(a.pair);
+	CHECK(a.status == RB_END && a.list.n == (size_t) r.n * (r.n - 1) / 2, "%zu pairs", a.list.n);
+	free(a.list.pair);
 	soup_free(&r);
 	soup_free(&b);
 }
@@ -473,14 +430,14 @@ nothing_in_common(void)
 	scatter(&r, 0, r.n, 1, 0.1, origin);
 	scatter(&b, 0, b.n, 1, 0.1, away);
 	a = join(&r, &b, &plain);
-	CHECK(a.status == RB_END && a.n == 0, "%zu pairs, %s", a.n, rb_status_text(a.status));
+	CHECK(a.status == RB_END && a.list.n == 0, "%zu pairs, %s", a.list.n, rb_status_text(a.status));
 	CHECK(a.stats.stage[RB_STAGE_CANDIDATES].count == 0, "candidates");
 	a = join(&r, &none, &plain);
-	CHECK(a.status == RB_END && a.n == 0, "blue empty: %zu pairs", a.n);
+	CHECK(a.status == RB_END && a.list.n == 0, "blue empty: %zu pairs", a.list.n);
 	a = join(&none, &r, &plain);
-	CHECK(a.status == RB_END && a.n == 0, "red empty: %zu pairs", a.n);
+	CHECK(a.status == RB_END && a.list.n == 0, "red empty: %zu pairs", a.list.n);
 	a = join(&none, NULL, &plain);
-	CHECK(a.status == RB_END && a.n == 0, "empty self: %zu pairs", a.n);
+	CHECK(a.status == RB_END && a.list.n == 0, "empty self: %zu pairs", a.list.n);
 	soup_free(&r);
 	soup_free(&b);
 	soup_free(&none);
@@ -503,10 +460,10 @@ counting(void)
 		a = join(&r, &b, &set);
 		set.count_only = true;
 		c = join(&r, &b, &set);
-		CHECK(c.status == RB_END && c.n == 0, "%zu pairs handed out", c.n);
-		CHECK(c.stats.stage[RB_STAGE_EMIT].count == a.n && a.n > 0, "%lu counted, not %zu",
-			  (unsigned long) c.stats.stage[RB_STAGE_EMIT].count, a.n);
-		free(a.pair);
+		CHECK(c.status == RB_END && c.list.n == 0, "%zu pairs handed out", c.list.n);
+		CHECK(c.stats.stage[RB_STAGE_EMIT].count == a.list.n && a.list.n > 0,
+			  "%lu counted, not %zu", (unsigned long) c.stats.stage[RB_STAGE_EMIT].count, a.list.n);
+		free(a.list.pair);
 	}
 	soup_free(&r);
 	soup_free(&b);
@@ -530,14 +487,14 @@ stopping(void)
 	CHECK(a.status == RB_OK, "%s", rb_status_text(a.status));
 	CHECK(now_ms() - began < 2000, "took %g ms to stop", now_ms() - began);
 	CHECK(a.left == 0, "%lu bytes left", (unsigned long) a.left);
-	free(a.pair);
+	free(a.list.pair);
 
 	set.filters = RB_FILTER_ALL;
 	set.stop_after = 200000;
 	set.slow = true;
 	a = join(&r, &b, &set);
 	CHECK(a.status == RB_OK && a.left == 0, "%s", rb_status_text(a.status));
-	free(a.pair);
+	free(a.list.pair);
 	soup_free(&r);
 	soup_free(&b);
 }
@@ -573,10 +530,10 @@ starving(void)
 				  "%s: need %lu, limit %lu", rb_status_text(a.status), (unsigned long) a.error.need,
 				  (unsigned long) a.error.limit);
 		}
-		free(a.pair);
+		free(a.list.pair);
 	}
 	CHECK(failed && worked, "failed %d, worked %d", failed, worked);
-	free(want.pair);
+	free(want.list.pair);
 	soup_free(&r);
 	soup_free(&b);
 }
@@ -600,7 +557,7 @@ least_limit(const soup *red, const soup *blue)
 	{
 		answer a = join(red, blue, &set);
 
-		free(a.pair);
+		free(a.list.pair);
 		if (a.status == RB_END)
 			return set.limit;
 		CHECK(set.limit < plain.limit, "no limit is enough");
@@ -631,15 +588,15 @@ no_room_for_cells(void)
 		stretch(&long_r);
 		stretch(&long_b);
 		want = join(&long_r, self ? NULL : &long_b, &plain);
-		CHECK(want.n > 1000, "%zu pairs", want.n);
+		CHECK(want.list.n > 1000, "%zu pairs", want.list.n);
 		for (set.threads = 1; set.threads < 3; set.threads++)
 		{
 			answer a = join(&long_r, self ? NULL : &long_b, &set);
 
 			equal(&a, &want, self ? "a mesh with itself" : "two meshes");
-			free(a.pair);
+			free(a.list.pair);
 		}
-		free(want.pair);
+		free(want.list.pair);
 		soup_free(&long_r);
 		soup_free(&long_b);
 	}

@@ -3,7 +3,7 @@
  *	  Tests the join of every kind against brute force: boxes and segments use the same grid as
  *	  triangles and differ only in the test of a pair.
  */
-#include "check.h"
+#include "fixtures.h"
 #include "core/base/redblue.h"
 #include "core/primitive/box.h"
 #include "core/join/occupancy.h"
@@ -19,12 +19,6 @@ typedef struct set
 	uint32_t *row_of;
 } set;
 
-static double
-unit(void)
-{
-	return (double) (int64_t) (check_random() >> 11) / 4503599627370496.0 - 1.0;
-}
-
 /*
  * Builds n objects. If side > 0, corners lie on a lattice of that side; otherwise objects are
  * random, of the given size.
@@ -35,48 +29,22 @@ make(rb_kind kind, uint32_t n, int side, double size, int most_parts)
 	set s;
 	int width = rb_kind_width(kind);
 	int dims = rb_kind_dims(kind);
-	uint32_t row = 0;
+	uint32_t nrows;
 
 	s.c = malloc((size_t) (n + 1) * (size_t) width * 8);
 	for (uint32_t i = 0; i < n; i++)
 	{
 		double *p = s.c + (size_t) i * width;
-		double centre[3] = {unit(), unit(), unit()};
+		double centre[3] = {random_signed(), random_signed(), random_signed()};
 		double scale = check_below(20) == 0 ? 20 * size : size; /* A few large ones */
 
 		for (int k = 0; k < width; k++)
-			p[k] = side > 0 ? check_below(side) : centre[k % dims] + scale * unit();
-		if (kind == RB_BOX3 || kind == RB_BOX2)
-			for (int a = 0; a < dims; a++)
-				if (p[a] > p[dims + a])
-				{
-					double x = p[a];
-
-					p[a] = p[dims + a];
-					p[dims + a] = x;
-				}
+			p[k] = side > 0 ? check_below(side) : centre[k % dims] + scale * random_signed();
+		order_box(kind, p);
 	}
-	s.row_of = NULL;
-	if (most_parts > 1)
-	{
-		s.row_of = malloc((size_t) (n + 1) * sizeof(uint32_t));
-		for (uint32_t i = 0; i < n; row++)
-			for (int k = 1 + check_below(most_parts); k > 0 && i < n; k--)
-				s.row_of[i++] = row;
-	}
-	s.o = (rb_set){.kind = kind,
-				   .nparts = n,
-				   .nrows = most_parts > 1 ? row : n,
-				   .coords = s.c,
-				   .row_of = s.row_of};
+	s.row_of = random_rows(n, most_parts, &nrows);
+	s.o = (rb_set){.kind = kind, .nparts = n, .nrows = nrows, .coords = s.c, .row_of = s.row_of};
 	return s;
-}
-
-static void
-drop(set *s)
-{
-	free(s->c);
-	free(s->row_of);
 }
 
 static bool
@@ -103,16 +71,6 @@ meet(const set *r, uint32_t i, const set *b, uint32_t j)
 	}
 }
 
-static int
-by_pair(const void *x, const void *y)
-{
-	const rb_pair *p = x, *q = y;
-
-	if (p->red != q->red)
-		return p->red < q->red ? -1 : 1;
-	return p->blue < q->blue ? -1 : p->blue > q->blue;
-}
-
 /* Compares the join with brute force. Returns the incidences of the planned grid. */
 static uint64_t
 agree(const set *r, const set *b)
@@ -121,53 +79,45 @@ agree(const set *r, const set *b)
 
 	static const int resolution[] = {0, 1, 40};
 	const set *other = b != NULL ? b : r;
-	rb_pair *want = malloc((size_t) r->o.nparts * other->o.nparts * sizeof(rb_pair) + 1);
-	size_t n = 0, k = 0;
+	pair_list want = {0};
 
 	for (uint32_t i = 0; i < r->o.nparts; i++)
 		for (uint32_t j = b != NULL ? 0 : i + 1; j < other->o.nparts; j++)
 		{
-			rb_pair rows = {r->row_of ? r->row_of[i] : i, other->row_of ? other->row_of[j] : j};
+			rb_pair rows = {row_of_part(&r->o, i), row_of_part(&other->o, j)};
 
 			if ((b != NULL || rows.red != rows.blue) && meet(r, i, other, j))
-				want[n++] = rows;
+				append_pairs(&want, &rows, 1);
 		}
-	qsort(want, n, sizeof(rb_pair), by_pair);
-	for (size_t i = 0; i < n; i++)
-		if (i == 0 || by_pair(&want[i], &want[i - 1]) != 0)
-			want[k++] = want[i];
-	n = k;
-	CHECK(n > 0, "no pair meets");
+	sort_distinct_pairs(&want);
+	CHECK(want.n > 0, "no pair meets");
 	for (int s = 0; s < 3; s++)
 	{
 		rb_memory *memory = rb_memory_create((uint64_t) 1 << 32);
 		rb_context ctx;
 		rb_job job = {.red = &r->o, .blue = b != NULL ? &b->o : NULL, .answer = RB_PAIRS};
 		rb_stream *stream;
-		rb_block block;
-		rb_pair *got = malloc(n * sizeof(rb_pair));
-		size_t m = 0;
+		pair_list got = {0};
 		rb_status status;
 
 		rb_context_init(&ctx, memory);
 		ctx.threads = 2;
 		ctx.grid_resolution = resolution[s];
 		status = rb_stream_open(&ctx, &rb_backend_cpu, &job, &stream);
-		while (status == RB_OK && (status = rb_stream_next(stream, 10, &block)) == RB_OK)
-			for (size_t i = 0; i < block.n; i++, m++)
-				if (m < n)
-					got[m] = (rb_pair){(uint32_t) block.red[i], (uint32_t) block.blue[i]};
+		if (status == RB_OK)
+			status = read_pairs(&got, stream, 10);
 		rb_stream_close(stream);
-		CHECK(status == RB_END && m == n, "%s, %zu pairs, not %zu", rb_status_text(status), m, n);
-		qsort(got, m < n ? m : n, sizeof(rb_pair), by_pair);
-		CHECK(m != n || memcmp(got, want, n * sizeof(rb_pair)) == 0, "other pairs");
+		CHECK(status == RB_END && got.n == want.n, "%s, %zu pairs, not %zu", rb_status_text(status),
+			  got.n, want.n);
+		sort_pairs(&got);
+		CHECK(got.n != want.n || same_pairs(&got, &want), "other pairs");
 		CHECK(rb_memory_used(memory) == 0, "memory left");
 		if (s == 0)
 			incidences = ctx.stats.stage[RB_STAGE_GRID].count;
-		free(got);
+		free(got.pair);
 		rb_memory_destroy(memory);
 	}
-	free(want);
+	free(want.pair);
 	return incidences;
 }
 
@@ -191,8 +141,8 @@ try(rb_kind red, rb_kind blue)
 		agree(&r, &b);
 		if (red == blue)
 			agree(&r, NULL);
-		drop(&r);
-		drop(&b);
+		free_side(&r.o);
+		free_side(&b.o);
 	}
 }
 
@@ -241,8 +191,8 @@ sparse(rb_kind red, rb_kind blue)
 		/* Without an object that covers everything, most of the many are in no grid at all. */
 		CHECK(round == 2 || incidences < 1500, "%lu incidences", (unsigned long) incidences);
 		agree(&few, &many);
-		drop(&many);
-		drop(&few);
+		free_side(&many.o);
+		free_side(&few.o);
 	}
 }
 
@@ -294,8 +244,8 @@ occupancy(void)
 
 			for (int a = 0; a < 3; a++)
 			{
-				from[a] = 1.2 * unit();
-				to[a] = from[a] + size * fabs(unit());
+				from[a] = 1.2 * random_signed();
+				to[a] = from[a] + size * fabs(random_signed());
 			}
 			for (int a = 0; a < 3; a++)
 			{

@@ -12,7 +12,7 @@
  * In the build with RB_SMALL, these few hundred objects create grids within grids and fill every
  * buffer many times. RB_TEST_SEED=n runs only round n.
  */
-#include "check.h"
+#include "fixtures.h"
 #include "core/primitive/triangle.h"
 #include "core/base/redblue.h"
 
@@ -28,13 +28,6 @@ typedef struct set
 	uint32_t *row_of;
 	double (*box)[6];
 } set;
-
-/* Returns a random number in -1 .. 1. */
-static double
-unit(void)
-{
-	return (double) (int64_t) (check_random() >> 11) / 4503599627370496.0 - 1.0;
-}
 
 /* Returns a random power of two in 2^-most .. 1. */
 static double
@@ -110,10 +103,10 @@ draw_family(family *f)
 	f->slope = check_below(2) ? 1 : 1 / any_scale(25);
 	for (int i = 0; i < 4; i++)
 		for (int a = 0; a < 3; a++)
-			f->centre[i][a] = unit();
+			f->centre[i][a] = random_signed();
 	for (int i = 0; i < 40; i++)
 		for (int a = 0; a < 3; a++)
-			f->pool[i][a] = unit();
+			f->pool[i][a] = random_signed();
 }
 
 static double
@@ -124,9 +117,10 @@ place(const family *f, int axis, double nest, int cluster)
 	switch (f->place)
 	{
 		case CLUSTERS:
-			return f->centre[cluster][axis] + 0.01 * unit();
+			return f->centre[cluster][axis] + 0.01 * random_signed();
 		case NESTED:
-			return f->nests > 60 ? nest * unit() : f->centre[0][axis] + nest * unit();
+			return f->nests > 60 ? nest * random_signed()
+								 : f->centre[0][axis] + nest * random_signed();
 		case LATTICE:
 			return (check_below(7) - 3) / 4.0;
 		case BOUNDARIES:
@@ -145,7 +139,7 @@ place(const family *f, int axis, double nest, int cluster)
 		case DEPTHS:
 			return 0;
 		default:
-			return unit();
+			return random_signed();
 	}
 }
 
@@ -170,7 +164,7 @@ draw_object(const family *f, rb_kind kind, double *p)
 {
 	int dims = dims_of(kind);
 	int corners = rb_kind_width(kind) / dims;
-	double nest = f->place == LINE ? unit() : any_scale(f->nests);
+	double nest = f->place == LINE ? random_signed() : any_scale(f->nests);
 	int cluster = check_below(4);
 	double size = size_of(f);
 	int thin = check_below(3);
@@ -196,11 +190,12 @@ draw_object(const family *f, rb_kind kind, double *p)
 			if (f->shape == FAN && check_below(3) > 0)
 				p[k * dims + a] = f->pool[shared][a];
 			else if (f->place == LATTICE || f->place == BOUNDARIES)
-				p[k * dims + a] = size == 0                       ? centre[a]
-								  : f->pure || check_below(3) > 0 ? place(f, a, nest, cluster)
-																  : centre[a] + extent[a] * unit();
+				p[k * dims + a] = size == 0 ? centre[a]
+								  : f->pure || check_below(3) > 0
+									  ? place(f, a, nest, cluster)
+									  : centre[a] + extent[a] * random_signed();
 			else
-				p[k * dims + a] = centre[a] + extent[a] * unit();
+				p[k * dims + a] = centre[a] + extent[a] * random_signed();
 		if (f->place == DEPTHS && k == 1 && size > 1) /* An edge through the origin */
 			for (int a = 0; a < dims; a++)
 				p[k * dims + a] = -p[a];
@@ -237,7 +232,7 @@ draw_magnitude(magnitude *m)
 			break;
 		case 1:
 			for (int a = 0; a < 3; a++)
-				m->offset[a] = (1 << check_below(30)) * unit() * m->factor[a];
+				m->offset[a] = (1 << check_below(30)) * random_signed() * m->factor[a];
 			break;
 		case 2:
 			for (int a = 0; a < 3; a++)
@@ -285,7 +280,6 @@ draw_set(rb_kind kind, uint32_t n, const family *f, int families, const magnitud
 {
 	int width = rb_kind_width(kind), dims = dims_of(kind);
 	set s = {.o = {.kind = kind, .nparts = n, .nrows = n}};
-	uint32_t row = 0;
 
 	s.c = malloc((size_t) n * (size_t) width * 8 + 1);
 	for (uint32_t i = 0; i < n; i++)
@@ -303,25 +297,10 @@ draw_set(rb_kind kind, uint32_t n, const family *f, int families, const magnitud
 		}
 		if (g->shape == COPY && i > 0 && check_below(3) > 0)
 			memcpy(p, s.c + (size_t) check_below((int) i) * width, (size_t) width * 8);
-		for (int a = 0; a < dims && (kind == RB_BOX3 || kind == RB_BOX2); a++)
-			if (p[a] > p[dims + a])
-			{
-				double x = p[a];
-
-				p[a] = p[dims + a];
-				p[dims + a] = x;
-			}
+		order_box(kind, p);
 	}
 	if (rows)
-	{
-		int most = 1 + check_below(12);
-
-		s.row_of = malloc((size_t) n * sizeof(uint32_t) + 1);
-		for (uint32_t i = 0; i < n; row++)
-			for (int k = 1 + check_below(most); k > 0 && i < n; k--)
-				s.row_of[i++] = row;
-		s.o.nrows = row;
-	}
+		s.row_of = random_rows(n, 1 + check_below(12), &s.o.nrows);
 	s.o.coords = s.c;
 	s.o.row_of = s.row_of;
 	find_boxes(&s);
@@ -366,48 +345,23 @@ meet(const set *r, uint32_t i, const set *b, uint32_t j)
 	}
 }
 
-static int
-by_pair(const void *x, const void *y)
-{
-	const rb_pair *p = x, *q = y;
-
-	if (p->red != q->red)
-		return p->red < q->red ? -1 : 1;
-	return p->blue < q->blue ? -1 : p->blue > q->blue;
-}
-
 typedef struct answer
 {
-	rb_pair *pair;
-	size_t n, room;
+	pair_list list;
 	uint64_t candidates;
 	uint64_t hits;
 } answer;
-
-static void
-add(answer *a, const rb_pair *pairs, size_t n)
-{
-	if (a->n + n > a->room)
-	{
-		a->room = 2 * (a->n + n);
-		a->pair = realloc(a->pair, a->room * sizeof(rb_pair));
-	}
-	if (n > 0)
-		memcpy(a->pair + a->n, pairs, n * sizeof(rb_pair));
-	a->n += n;
-}
 
 static answer
 all_pairs(const set *r, const set *b)
 {
 	const set *other = b != NULL ? b : r;
 	answer a = {0};
-	size_t k = 0;
 
 	for (uint32_t i = 0; i < r->o.nparts; i++)
 		for (uint32_t j = b != NULL ? 0 : i + 1; j < other->o.nparts; j++)
 		{
-			rb_pair rows = {r->row_of ? r->row_of[i] : i, other->row_of ? other->row_of[j] : j};
+			rb_pair rows = {row_of_part(&r->o, i), row_of_part(&other->o, j)};
 
 			if (!boxes_meet(r->box[i], other->box[j]) || (b == NULL && rows.red == rows.blue))
 				continue;
@@ -415,14 +369,9 @@ all_pairs(const set *r, const set *b)
 			if (!meet(r, i, other, j))
 				continue;
 			a.hits++;
-			add(&a, &rows, 1);
+			append_pairs(&a.list, &rows, 1);
 		}
-	if (a.n > 0)
-		qsort(a.pair, a.n, sizeof(rb_pair), by_pair);
-	for (size_t i = 0; i < a.n; i++)
-		if (i == 0 || by_pair(&a.pair[i], &a.pair[i - 1]) != 0)
-			a.pair[k++] = a.pair[i];
-	a.n = k;
+	sort_distinct_pairs(&a.list);
 	return a;
 }
 
@@ -437,9 +386,8 @@ one_join(const set *r, const set *b, const answer *want, long seed)
 				  .answer = check_below(10) == 0 ? RB_COUNT : RB_PAIRS};
 	rb_context ctx;
 	rb_stream *stream;
-	rb_block block;
 	rb_status status;
-	answer a = {0};
+	pair_list got = {0};
 	int wait = check_below(3);
 
 	rb_context_init(&ctx, memory);
@@ -448,28 +396,23 @@ one_join(const set *r, const set *b, const answer *want, long seed)
 	if (check_below(4) == 0)
 		ctx.filters = masks[check_below(4)];
 	status = rb_stream_open(&ctx, &rb_backend_cpu, &job, &stream);
-	while (status == RB_OK && (status = rb_stream_next(stream, wait, &block)) == RB_OK)
-		for (size_t i = 0; i < block.n; i++)
-			add(&a, &(rb_pair){(uint32_t) block.red[i], (uint32_t) block.blue[i]}, 1);
+	if (status == RB_OK)
+		status = read_pairs(&got, stream, wait);
 	rb_stream_close(stream);
-	if (a.n > 0)
-		qsort(a.pair, a.n, sizeof(rb_pair), by_pair);
+	sort_pairs(&got);
 	CHECK(status == RB_END, "round %ld: %s", seed, rb_status_text(status));
-	CHECK(ctx.stats.stage[RB_STAGE_EMIT].count == want->n, "round %ld: counted %lu, not %zu", seed,
-		  (unsigned long) ctx.stats.stage[RB_STAGE_EMIT].count, want->n);
+	CHECK(ctx.stats.stage[RB_STAGE_EMIT].count == want->list.n, "round %ld: counted %lu, not %zu",
+		  seed, (unsigned long) ctx.stats.stage[RB_STAGE_EMIT].count, want->list.n);
 	CHECK(ctx.stats.stage[RB_STAGE_CANDIDATES].count == want->candidates,
 		  "round %ld: %lu candidates, not %lu", seed,
 		  (unsigned long) ctx.stats.stage[RB_STAGE_CANDIDATES].count,
 		  (unsigned long) want->candidates);
 	CHECK(ctx.stats.hits == want->hits, "round %ld: %lu hits, not %lu", seed,
 		  (unsigned long) ctx.stats.hits, (unsigned long) want->hits);
-	CHECK(job.answer == RB_COUNT
-			  ? a.n == 0
-			  : a.n == want->n &&
-					(a.n == 0 || memcmp(a.pair, want->pair, a.n * sizeof(rb_pair)) == 0),
-		  "round %ld: %zu pairs, not %zu, or other ones", seed, a.n, want->n);
+	CHECK(job.answer == RB_COUNT ? got.n == 0 : same_pairs(&got, &want->list),
+		  "round %ld: %zu pairs, not %zu, or other ones", seed, got.n, want->list.n);
 	CHECK(rb_memory_used(memory) == 0, "round %ld: memory left", seed);
-	free(a.pair);
+	free(got.pair);
 	rb_memory_destroy(memory);
 }
 
@@ -480,7 +423,7 @@ static void
 corners(double *t, const double c[3], const double e[3])
 {
 	for (int k = 0; k < 9; k++)
-		t[k] = c[k % 3] + e[k % 3] * unit();
+		t[k] = c[k % 3] + e[k % 3] * random_signed();
 }
 
 enum
@@ -504,7 +447,7 @@ crowd(int which, uint32_t n, int side)
 
 	for (uint32_t i = 0; i < n; i++)
 	{
-		double c[3] = {unit(), unit(), unit()}, e[3] = {h, h, h};
+		double c[3] = {random_signed(), random_signed(), random_signed()}, e[3] = {h, h, h};
 		double scale = which == SCALES        ? any_scale(40)
 					   : which == MANY_SCALES ? any_scale(900)
 					   : which == GIANT       ? (i < 3 ? 1e9 : 1e-3)
@@ -606,12 +549,12 @@ crowds_meet(void)
 		find_boxes(&r);
 		find_boxes(&b);
 		want = all_pairs(&r, &b);
-		CHECK(want.n > 0 || which == LAYER || which == TINY, "crowd %d: no pair", which);
+		CHECK(want.list.n > 0 || which == LAYER || which == TINY, "crowd %d: no pair", which);
 		one_join(&r, &b, &want, which);
-		free(want.pair);
+		free(want.list.pair);
 		want = all_pairs(&r, NULL);
 		one_join(&r, NULL, &want, which);
-		free(want.pair);
+		free(want.list.pair);
 		drop(&r);
 		drop(&b);
 	}
@@ -645,16 +588,16 @@ one_round(long seed, int most)
 	b = draw_set(kinds[k][1], 1 + (uint32_t) check_below(most), f, families, &m,
 				 check_below(4) == 0);
 	want = all_pairs(&r, &b);
-	n = want.n;
+	n = want.list.n;
 	one_join(&r, &b, &want, seed);
 	one_join(&r, &b, &want, seed);
-	free(want.pair);
+	free(want.list.pair);
 	if (kinds[k][0] == kinds[k][1])
 	{
 		want = all_pairs(&r, NULL);
-		n += want.n;
+		n += want.list.n;
 		one_join(&r, NULL, &want, seed);
-		free(want.pair);
+		free(want.list.pair);
 	}
 	drop(&r);
 	drop(&b);
@@ -722,7 +665,7 @@ bounds(void)
 			b = draw_set(RB_TRIANGLE3, 60, f, 1, &m, false);
 			want = all_pairs(&r, &b);
 			one_join(&r, &b, &want, w * 1000 + round);
-			free(want.pair);
+			free(want.list.pair);
 			drop(&r);
 			drop(&b);
 		}

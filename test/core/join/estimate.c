@@ -2,7 +2,7 @@
  * estimate.c
  *	  Tests estimates of the number of pairs from samples, against the pairs that the join finds.
  */
-#include "check.h"
+#include "fixtures.h"
 #include "../bench/workload.h"
 #include "core/base/base.h"
 
@@ -22,15 +22,6 @@ all_of(rb_kind kind, uint32_t n)
 
 	s.coords = malloc((n + 1) * sizeof(double) * (size_t) rb_kind_width(kind));
 	return s;
-}
-
-static void
-drop(rb_set *s)
-{
-	free((void *) s->coords);
-	free((void *) s->ids);
-	free((void *) s->row_of);
-	memset(s, 0, sizeof(*s));
 }
 
 /* Samples about n rows of one part, whose ids are their numbers. */
@@ -112,8 +103,8 @@ check_factor(const char *name, const rb_set *red, const rb_set *blue, double fac
 
 		CHECK(pairs <= factor * truth && truth <= factor * pairs, "%s: %g, there are %g", name,
 			  pairs, truth);
-		drop(&r);
-		drop(&b);
+		free_side(&r);
+		free_side(&b);
 	}
 }
 
@@ -193,8 +184,8 @@ surfaces(void)
 
 	check_factor("surfaces", &fine, &coarse, 5);
 	check_factor("surfaces, swapped", &coarse, &fine, 5);
-	drop(&fine);
-	drop(&coarse);
+	free_side(&fine);
+	free_side(&coarse);
 }
 
 /* ---- samples that contain every row ---- */
@@ -254,8 +245,8 @@ rows_of_parts(void)
 	CHECK(fabs(estimated(&s[0], &s[1], 10 * rows, 10 * rows, false) - 100.0 * rows) < 500, "%g",
 		  estimated(&s[0], &s[1], 10 * rows, 10 * rows, false));
 	CHECK(joined(&s[0], &s[1]) > 100.0 * rows, "parts");
-	drop(&s[0]);
-	drop(&s[1]);
+	free_side(&s[0]);
+	free_side(&s[1]);
 }
 
 /* ---- odd data ---- */
@@ -291,10 +282,10 @@ odd_data(void)
 			CHECK(estimated(&same, &same, 2000, 2000, true) > 1.9e6, "%g %g", from[i], size[j]);
 			CHECK(estimated(&same, &away, 1e6, 1e6, false) < 1e12, "%g %g", from[i], size[j]);
 			CHECK(estimated(&same, &none, 1e6, 0, false) == 0, "no rows");
-			drop(&same);
-			drop(&other);
-			drop(&away);
-			drop(&none);
+			free_side(&same);
+			free_side(&other);
+			free_side(&away);
+			free_side(&none);
 		}
 }
 
@@ -344,8 +335,8 @@ refusals(void)
 	what.sample[1] = &t;
 	rb_context_init(&ctx, memory);
 	CHECK(rb_estimate_pairs(&ctx, &what, &pairs) == RB_UNSUPPORTED, "boxes and triangles");
-	drop(&s);
-	drop(&t);
+	free_side(&s);
+	free_side(&t);
 }
 
 int

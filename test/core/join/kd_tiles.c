@@ -3,7 +3,7 @@
  *	  Tests tiles of about equal cost: they must fill space, contain all pairs, and cost about the
  *	  same.
  */
-#include "check.h"
+#include "fixtures.h"
 #include "../bench/workload.h"
 #include "core/join/kd_tiles.h"
 
@@ -27,19 +27,6 @@ boxes_of(int dims, uint32_t n)
 	return s;
 }
 
-static void
-drop(rb_set *s)
-{
-	free((void *) s->coords);
-	memset(s, 0, sizeof(*s));
-}
-
-static double
-unit(void)
-{
-	return (double) (check_random() >> 11) * 0x1p-53;
-}
-
 typedef enum shape
 {
 	UNIFORM,
@@ -61,8 +48,10 @@ random_boxes(int dims, uint32_t n, shape shape)
 		{
 			const double size = shape == POINTS ? 0 : shape == FLAT && a < 2 ? 0.4 : 0.03;
 
-			x[a] = shape == LATTICE ? check_below(6) : shape == CLUSTER ? pow(unit(), 4) : unit();
-			x[dims + a] = x[a] + (shape == LATTICE ? check_below(3) : size * unit());
+			x[a] = shape == LATTICE   ? check_below(6)
+				   : shape == CLUSTER ? pow(random_unit(), 4)
+									  : random_unit();
+			x[dims + a] = x[a] + (shape == LATTICE ? check_below(3) : size * random_unit());
 		}
 	return s;
 }
@@ -140,7 +129,7 @@ check_space(uint32_t n, int dims)
 					x[a] = nextafter(x[a], -INFINITY);
 					break;
 				case 1:
-					x[a] = 3 * unit() - 1;
+					x[a] = 3 * random_unit() - 1;
 					break;
 				case 2:
 					x[a] = places[check_below(7)];
@@ -282,8 +271,8 @@ random_tilings(void)
 		(void) balance(&red, self ? NULL : &blue, job.n, &sum);
 		CHECK(fabs(sum - estimated(job.n)) <= 1e-9 * sum, "of all rows %g are estimated, not %g",
 			  estimated(job.n), sum);
-		drop(&red);
-		drop(&blue);
+		free_side(&red);
+		free_side(&blue);
 	}
 }
 
@@ -296,7 +285,7 @@ within_a_distance(void)
 		const int dims = 2 + check_below(2);
 		rb_set red = random_boxes(dims, 120, UNIFORM);
 		rb_set blue = random_boxes(dims, 120, POINTS);
-		const double distance = 0.2 * unit();
+		const double distance = 0.2 * random_unit();
 		rb_kd_job job = {{&red, &blue}, {120, 120}, false, distance, 9};
 		counts c = {&red, &blue, distance, 9, calloc(9, sizeof(double)), calloc(9, sizeof(double))};
 
@@ -316,8 +305,8 @@ within_a_distance(void)
 			}
 		free(c.rows);
 		free(c.pairs);
-		drop(&red);
-		drop(&blue);
+		free_side(&red);
+		free_side(&blue);
 	}
 }
 
@@ -348,10 +337,10 @@ balanced(const char *text, uint32_t of, bool self)
 	CHECK(worst <= 1.2, "%g", worst);
 	CHECK(estimated(job.n) > 0.6 * sum && estimated(job.n) < 1.6 * sum, "%g for %g",
 		  estimated(job.n), sum);
-	drop(&red);
-	drop(&blue);
-	drop(&sample[0]);
-	drop(&sample[1]);
+	free_side(&red);
+	free_side(&blue);
+	free_side(&sample[0]);
+	free_side(&sample[1]);
 }
 
 static void
@@ -389,8 +378,8 @@ nothing_to_cut(void)
 						check_space(numbers[i], dims);
 					job.sample[1] = NULL;
 					CHECK(cut(&job) == RB_OK, "refused");
-					drop(&red);
-					drop(&none);
+					free_side(&red);
+					free_side(&none);
 				}
 }
 
@@ -411,7 +400,7 @@ large_and_small(void)
 	CHECK(cut(&job) == RB_OK, "refused");
 	check_space(64, 3);
 	CHECK(balance(&red, NULL, 64, &sum) < 1.5, "%g", balance(&red, NULL, 64, &sum));
-	drop(&red);
+	free_side(&red);
 }
 
 static void
@@ -425,8 +414,8 @@ same_each_time(void)
 	memcpy(first, tile, sizeof(first));
 	CHECK(cut(&job) == RB_OK, "refused");
 	CHECK(memcmp(first, tile, sizeof(first)) == 0, "other tiles");
-	drop(&red);
-	drop(&blue);
+	free_side(&red);
+	free_side(&blue);
 }
 
 /* Tests that cuts have few digits if there is a choice. */
@@ -441,7 +430,7 @@ short_numbers(void)
 	CHECK(cut(&job) == RB_OK, "refused");
 	CHECK(tile[0].high[0] == 1024 && tile[1].low[0] == 1024, "cut at %.17g", tile[0].high[0]);
 	CHECK(tile[0].cost == 1 && tile[1].cost == 1, "%g and %g", tile[0].cost, tile[1].cost);
-	drop(&red);
+	free_side(&red);
 }
 
 static void
@@ -449,8 +438,8 @@ rounded_up(void)
 {
 	for (long i = 0; i < check_rounds(100000); i++)
 	{
-		const double x = (unit() - 0.5) * ldexp(1, check_below(80) - 40);
-		const double d = unit() * ldexp(1, check_below(80) - 40);
+		const double x = (random_unit() - 0.5) * ldexp(1, check_below(80) - 40);
+		const double d = random_unit() * ldexp(1, check_below(80) - 40);
 		const double sum = rb_reach_up(x, d);
 
 		CHECK((long double) sum >= (long double) x + (long double) d || sum > x + d,
@@ -481,7 +470,7 @@ stop_and_memory(void)
 		CHECK(rb_memory_used(memory) == 0, "memory is left");
 	}
 	rb_memory_set_limit(memory, UINT64_C(1) << 32);
-	drop(&red);
+	free_side(&red);
 }
 
 int

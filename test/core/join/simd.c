@@ -3,7 +3,7 @@
  *	  Tests that the inner loops of all instruction sets of this processor give the same candidates,
  *	  sides and matches, bit for bit and in the same order.
  */
-#include "check.h"
+#include "fixtures.h"
 #include "scalar.h"
 #include "core/primitive/dispatch.h"
 #include "core/join/simd_face.h"
@@ -15,12 +15,6 @@
 #define FACES 64
 #define ROWS 1000
 #define PAIRS 3000
-
-static double
-unit(void)
-{
-	return (double) (int64_t) (check_random() >> 11) / 4503599627370496.0 - 1.0;
-}
 
 /*
  * Builds faces with vertices on a small lattice or anywhere, so that sides are proved, unproved and
@@ -37,7 +31,7 @@ make_faces(rb_plane_face *face, int lattice)
 		for (int a = 0; a < 3; a++)
 		{
 			for (int k = 0; k < 3; k++)
-				c[a][k] = lattice ? check_below(4) * 0.1 : unit();
+				c[a][k] = lattice ? check_below(4) * 0.1 : random_signed();
 			u[a] = c[a][1] - c[a][0];
 			v[a] = c[a][2] - c[a][0];
 		}
@@ -140,7 +134,7 @@ make_triangle(double *p, int way)
 		x = way == 1   ? x * 0.1
 			: way == 2 ? 4e6 + x * 0.1
 			: way == 3 ? x / 18
-			: way == 4 ? unit()
+			: way == 4 ? random_signed()
 					   : x;
 		if (way == 5)
 			x += check_below(6) == 0 ? ldexp(check_below(3) - 1, -52) : 0;
@@ -393,13 +387,13 @@ static void
 make_near(double *p, int way, double size, double at)
 {
 	for (int i = 0; i < 9; i++)
-		p[i] = way == 0 ? check_below(4) : 1.5 * unit();
+		p[i] = way == 0 ? check_below(4) : 1.5 * random_signed();
 	if (way == 2)
 		for (int a = 0; a < 3; a++)
-			p[6 + a] = p[a] + (p[3 + a] - p[a]) * 0.7 + ldexp(unit(), -check_below(50));
+			p[6 + a] = p[a] + (p[3 + a] - p[a]) * 0.7 + ldexp(random_signed(), -check_below(50));
 	if (way == 3)
 		for (int i = 2; i < 9; i += 3)
-			p[i] = check_below(3) * 0.5 + ldexp(unit(), -check_below(60));
+			p[i] = check_below(3) * 0.5 + ldexp(random_signed(), -check_below(60));
 	for (int i = 0; i < 9; i++)
 		p[i] = p[i] * size + (i % 3 < 2 ? at : 0);
 }
@@ -472,7 +466,7 @@ distances(void)
 				env.distance = nextafter(env.distance, check_below(2) ? 0 : HUGE_VAL);
 				break;
 			case 1:
-				env.distance *= 1 + ldexp(unit(), -30 - check_below(22));
+				env.distance *= 1 + ldexp(random_signed(), -30 - check_below(22));
 				break;
 			case 2:
 				env.distance = check_below(2) ? ldexp(1, -check_below(1070)) : 1e300;
@@ -626,9 +620,9 @@ neighbours_in_a_mesh(void)
 		for (int i = 0; i <= SIDE; i++)
 			for (int j = 0; j <= SIDE; j++)
 			{
-				corner[i][j][0] = i + wild * unit();
-				corner[i][j][1] = j + wild * unit();
-				corner[i][j][2] = unit();
+				corner[i][j][0] = i + wild * random_signed();
+				corner[i][j][1] = j + wild * random_signed();
+				corner[i][j][2] = random_signed();
 			}
 		for (int i = 0; i < ALL; i++)
 			for (int c = 0; c < 3; c++)
@@ -805,8 +799,8 @@ load_and_cells(void)
 		rb_grid grid;
 
 		for (uint32_t i = 0; i < total * (uint32_t) width; i++)
-			coords[i] =
-				check_below(3) ? check_below(9) - 4 : unit() * ldexp(1, check_below(600) - 300);
+			coords[i] = check_below(3) ? check_below(9) - 4
+									   : random_signed() * ldexp(1, check_below(600) - 300);
 		for (uint32_t i = 0; i < total * (uint32_t) width; i++)
 			if (coords[i] == 0 && check_below(2))
 				coords[i] = -0.0;

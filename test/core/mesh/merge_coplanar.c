@@ -3,10 +3,11 @@
  *	  Tests that coplanar polygons are merged into one facet, that the mesh represents the same
  *	  solid, and that its faces are attributed to the polygons that contain them.
  */
-#include "check.h"
+#include "fixtures.h"
 #include "core/base/base.h"
 #include "mesh/check/check.h"
 #include "mesh/weld.h"
+#include "weld_rows.h"
 
 #include <math.h>
 #include <string.h>
@@ -14,69 +15,6 @@
 static rb_memory *memory;
 
 /* ---- input ---- */
-
-#define MOST 16384
-
-static struct
-{
-	double triangles[MOST][9];
-	uint32_t row[MOST];
-	uint32_t face[MOST];
-	int64_t ids[MOST];
-	double segments[64][6];
-	rb_set facets;
-	rb_set lines;
-	rb_weld_input in;
-} it;
-
-static void
-clear(void)
-{
-	memset(&it, 0, sizeof it);
-	it.facets = (rb_set){
-		.kind = RB_TRIANGLE3, .coords = it.triangles[0], .row_of = it.row, .face_of = it.face};
-	it.lines = (rb_set){.kind = RB_SEGMENT3, .coords = it.segments[0]};
-	it.in = (rb_weld_input){.facets = &it.facets, .segments = &it.lines};
-}
-
-static void
-put_triangle(const double *a, const double *b, const double *c)
-{
-	const uint32_t n = it.facets.nparts++;
-
-	memcpy(it.triangles[n], a, 24);
-	memcpy(it.triangles[n] + 3, b, 24);
-	memcpy(it.triangles[n] + 6, c, 24);
-	it.row[n] = it.facets.nrows - 1;
-}
-
-static void
-add_triangle(const double *a, const double *b, const double *c)
-{
-	it.facets.nrows++;
-	put_triangle(a, b, c);
-}
-
-/* Adds a polygon of two triangles. */
-static void
-add_quad(const double *a, const double *b, const double *c, const double *d)
-{
-	it.facets.nrows++;
-	put_triangle(a, b, c);
-	put_triangle(a, c, d);
-}
-
-static void
-add_segment(const double *a, const double *b)
-{
-	const uint32_t n = it.lines.nparts;
-
-	memcpy(it.segments[n], a, 24);
-	memcpy(it.segments[n] + 3, b, 24);
-	it.lines.nrows = ++it.lines.nparts;
-}
-
-#define P(x, y, z) ((const double[3]){x, y, z})
 
 /* Adds a lattice square from p along two axes, as two triangles with one of the two diagonals. */
 static void

@@ -8,7 +8,7 @@
  * rounding, and at large map coordinates.
  */
 #define _GNU_SOURCE
-#include "complexes.h"
+#include "plc_models.h"
 #include "mesh/plc_split.h"
 
 typedef struct result
@@ -591,13 +591,13 @@ stops(void)
 			rb_tets tets;
 			rb_status status;
 			stopper s;
-			double start = read_ms(CLOCK_THREAD_CPUTIME_ID), late;
+			double start = thread_work_ms(), late;
 
 			rb_context_init(&ctx, memory);
 			stop_after(&s, &ctx, k == 0 ? 1e9 : whole * (double) k / (double) n);
 			status = rb_tetrahedralize(&ctx, &from, RB_KEEP_HULL, &tets, &flaw);
 			late = stop_done(&s);
-			whole = k == 0 ? read_ms(CLOCK_THREAD_CPUTIME_ID) - start : whole;
+			whole = k == 0 ? thread_work_ms() - start : whole;
 			worst = fmax(worst, late);
 			stopped += status == RB_STOPPED;
 			CHECK(status == RB_OK || (late >= 0 && status == RB_STOPPED), "model %zu: %d, %s", i,
@@ -672,11 +672,11 @@ on_threads(void)
 	}
 	for (int threads = 2; threads <= 9; threads += 3)
 	{
-		const double start = read_ms(CLOCK_THREAD_CPUTIME_ID);
+		const double start = thread_work_ms();
 
 		CHECK(make(&from, RB_KEEP_HULL, threads, &other) == RB_OK && same(&one, &other),
 			  "%d threads: not the same", threads);
-		whole = read_ms(CLOCK_THREAD_CPUTIME_ID) - start;
+		whole = thread_work_ms() - start;
 		rb_tets_free(memory, &other);
 	}
 	rb_tets_free(memory, &one);

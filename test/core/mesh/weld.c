@@ -2,10 +2,11 @@
  * weld.c
  *	  Tests that rows become a PLC, and that its flaws are found and named.
  */
-#include "check.h"
+#include "fixtures.h"
 #include "core/base/base.h"
 #include "mesh/plc_split.h"
 #include "mesh/weld.h"
+#include "weld_rows.h"
 
 #include <math.h>
 #include <string.h>
@@ -13,84 +14,6 @@
 static rb_memory *memory;
 
 /* ---- input ---- */
-
-#define MOST 4096
-
-static struct
-{
-	double triangles[MOST][9];
-	uint32_t row[MOST];
-	uint32_t face[MOST];
-	double segments[MOST][6];
-	double points[MOST][3];
-	rb_set facets;
-	rb_set lines;
-	rb_set lone;
-	rb_weld_input in;
-	uint32_t nrows;  /* Number of rows of facets */
-	uint32_t nfaces; /* Number of faces of the last row */
-} it;
-
-static void
-clear(void)
-{
-	memset(&it, 0, sizeof it);
-	it.facets = (rb_set){
-		.kind = RB_TRIANGLE3, .coords = it.triangles[0], .row_of = it.row, .face_of = it.face};
-	it.lines = (rb_set){.kind = RB_SEGMENT3, .coords = it.segments[0]};
-	it.lone = (rb_set){.kind = RB_POINT3, .coords = it.points[0]};
-	it.in = (rb_weld_input){.facets = &it.facets, .segments = &it.lines, .points = &it.lone};
-}
-
-static void
-put_triangle(const double *a, const double *b, const double *c)
-{
-	uint32_t n = it.facets.nparts++;
-
-	memcpy(it.triangles[n], a, 24);
-	memcpy(it.triangles[n] + 3, b, 24);
-	memcpy(it.triangles[n] + 6, c, 24);
-	it.row[n] = it.nrows - 1;
-	it.face[n] = it.nfaces - 1;
-}
-
-static void
-begin_row(void)
-{
-	it.facets.nrows = ++it.nrows;
-	it.nfaces = 0;
-}
-
-static void
-add_triangle(const double *a, const double *b, const double *c)
-{
-	begin_row();
-	it.nfaces = 1;
-	put_triangle(a, b, c);
-}
-
-static void
-add_face(const double *a, const double *b, const double *c, const double *d)
-{
-	it.nfaces++;
-	put_triangle(a, b, c);
-	put_triangle(a, c, d);
-}
-
-static void
-add_quad(const double *a, const double *b, const double *c, const double *d)
-{
-	begin_row();
-	add_face(a, b, c, d);
-}
-
-static void
-add_segment(const double *a, const double *b)
-{
-	memcpy(it.segments[it.lines.nparts], a, 24);
-	memcpy(it.segments[it.lines.nparts] + 3, b, 24);
-	it.lines.nrows = ++it.lines.nparts;
-}
 
 static void
 add_point(double x, double y, double z)
@@ -100,8 +23,6 @@ add_point(double x, double y, double z)
 	memcpy(it.points[it.lone.nparts], at, sizeof at);
 	it.lone.nrows = ++it.lone.nparts;
 }
-
-#define P(x, y, z) ((const double[3]){x, y, z})
 
 static const int sides[6][4] = {{0, 3, 2, 1}, {4, 5, 6, 7}, {0, 1, 5, 4},
 								{1, 2, 6, 5}, {2, 3, 7, 6}, {3, 0, 4, 7}};

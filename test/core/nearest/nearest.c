@@ -4,7 +4,7 @@
  *	  sets, against all pairs sorted by the leaf; also ties, ids, distance limits, the number of
  *	  pairs examined, stops, and errors.
  */
-#include "check.h"
+#include "fixtures.h"
 #include "naive.h"
 #include "scalar.h"
 #include "core/base/base.h"
@@ -26,12 +26,6 @@ typedef struct side
 	int64_t *ids;
 } side;
 
-static double
-unit(void)
-{
-	return (double) (check_random() >> 11) * 0x1p-53;
-}
-
 static side
 empty(uint32_t n)
 {
@@ -48,14 +42,7 @@ empty(uint32_t n)
 static void
 group(side *s, int most)
 {
-	uint32_t row = 0;
-
-	s->row_of = malloc(s->set.nparts * sizeof *s->row_of);
-	for (uint32_t i = 0; i < s->set.nparts; row++)
-		for (int k = 1 + check_below(most); k > 0 && i < s->set.nparts; k--)
-			s->row_of[i++] = row;
-	s->set.row_of = s->row_of;
-	s->set.nrows = row;
+	s->set.row_of = s->row_of = random_rows(s->set.nparts, most, &s->set.nrows);
 }
 
 /* Gives the rows ids from a small set, in any order, of both signs. */
@@ -81,12 +68,6 @@ static int64_t
 id_of(const rb_set *set, uint32_t row)
 {
 	return set->ids != NULL ? set->ids[row] : (int64_t) ((uint64_t) set->first_id + row);
-}
-
-static uint32_t
-row_of(const rb_set *set, uint32_t part)
-{
-	return set->row_of != NULL ? set->row_of[part] : part;
 }
 
 /* ---- families ---- */
@@ -120,14 +101,14 @@ static double
 small(int axis, int corner, const double *at)
 {
 	(void) corner;
-	return at[axis] + 0.1 * unit();
+	return at[axis] + 0.1 * random_unit();
 }
 
 static double
 large(int axis, int corner, const double *at)
 {
 	(void) corner;
-	return at[axis] + unit();
+	return at[axis] + random_unit();
 }
 
 static double
@@ -168,7 +149,7 @@ static double
 wild(int axis, int corner, const double *at)
 {
 	(void) axis, (void) corner;
-	return ldexp(2 * unit() - 1, (int) (600 * at[axis]) - 300 + check_below(9));
+	return ldexp(2 * random_unit() - 1, (int) (600 * at[axis]) - 300 + check_below(9));
 }
 
 static const family families[] = {
@@ -187,7 +168,8 @@ make(const family *f, uint32_t n, bool blue)
 
 	for (uint32_t i = 0; i < n; i++)
 	{
-		double at[4] = {unit(), unit(), unit(), blue}, *p = s.coords + 9 * (size_t) i;
+		double at[4] = {random_unit(), random_unit(), random_unit(), blue},
+			   *p = s.coords + 9 * (size_t) i;
 
 		for (int k = 0; k < 9; k++)
 			p[k] = f->coordinate(k % 3, k / 3, at);
@@ -283,7 +265,7 @@ measure(const rb_set *red, const rb_set *blue, bool rationals)
 	for (uint32_t r = 0; r < red->nparts; r++)
 		for (uint32_t b = 0; b < blue->nparts; b++)
 		{
-			const size_t at = (size_t) row_of(red, r) * blue->nrows + row_of(blue, b);
+			const size_t at = (size_t) row_of_part(red, r) * blue->nrows + row_of_part(blue, b);
 			const rb_pair parts = {r, b};
 			bool nearer = !any[at];
 
@@ -707,10 +689,10 @@ few_looks(void)
 				double *p = (which == 0 ? red : blue).coords + 9 * (size_t) i;
 				const bool wide = i % 100 == 0 && s < 3, scaled = s >= 3;
 				const double size = wide ? 1 : sizes[s];
-				double at[3] = {size * unit(), size * unit(), size * unit()};
+				double at[3] = {size * random_unit(), size * random_unit(), size * random_unit()};
 
 				for (int k = 0; k < 9; k++)
-					p[k] = at[k % 3] + (scaled ? sizes[s] : size) * 0.01 * unit();
+					p[k] = at[k % 3] + (scaled ? sizes[s] : size) * 0.01 * random_unit();
 			}
 		found = looks(&red.set, &blue.set, 3, &boxes, &ctx);
 		CHECK(found < 30 && boxes < 300, "%g looks, %g boxes a row at size %g", found, boxes,

@@ -5,7 +5,7 @@
  *
  * RB_TEST_SCALE=3 runs three times as many cases.
  */
-#include "check.h"
+#include "fixtures.h"
 #include "naive.h"
 #include "points.h"
 #include "scalar.h"
@@ -870,42 +870,10 @@ padded_boxes(void)
 
 /* ---- GMP's allocator ---- */
 
-static long allocations;
-
-static void *
-counting_alloc(size_t n)
-{
-	allocations++;
-	return malloc(n);
-}
-
-static void *
-counting_realloc(void *p, size_t old_n, size_t n)
-{
-	(void) old_n;
-	allocations++;
-	return realloc(p, n);
-}
-
-static void
-counting_free(void *p, size_t n)
-{
-	(void) n;
-	free(p);
-}
-
 static void
 gmp_stays_off_the_heap(void)
 {
-	mpz_t big;
-
-	mp_set_memory_functions(counting_alloc, counting_realloc, counting_free);
-	allocations = 0;
-	mpz_init_set_ui(big, 3);
-	mpz_pow_ui(big, big, 10000);
-	mpz_clear(big);
-	CHECK(allocations > 0, "the counter does not count");
-	allocations = 0;
+	count_gmp_allocations();
 	for (int family = 0; family <= POINTS_FAMILIES; family++)
 		for (long n = check_rounds(50); n > 0; n--)
 		{
@@ -934,8 +902,8 @@ gmp_stays_off_the_heap(void)
 			rb_gmp_square_of(&square, &h[0]);
 			rb_gmp_square_order(&square, &h[1]);
 		}
-	CHECK(allocations == 0, "%ld allocations", allocations);
-	mp_set_memory_functions(NULL, NULL, NULL);
+	CHECK(gmp_allocations == 0, "%ld allocations", gmp_allocations);
+	uncount_gmp_allocations();
 }
 
 /* Checks that all families used the SIMD kernel, too, and that some pairs were too hard for it. */

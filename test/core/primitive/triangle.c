@@ -4,19 +4,13 @@
  *	  the decision trees on exact signs, against a reference without case distinctions
  *	  (naive_hulls_meet).
  */
-#include "check.h"
+#include "fixtures.h"
 #include "naive.h"
 #include "core/base/redblue.h"
 #include "core/primitive/triangle.h"
 
 #include <math.h>
 #include <string.h>
-
-static double
-unit(void)
-{
-	return (double) (int64_t) (check_random() >> 11) / 4503599627370496.0 - 1.0;
-}
 
 static long yes, no;
 
@@ -76,9 +70,9 @@ twins_agree(void)
 		{
 			t[i] = scale[n % 4] * (check_below(side) - side / 2);
 			if (way == 1)
-				t[i] = unit();
+				t[i] = random_signed();
 			else if (way == 2)
-				t[i] = ldexp(unit(), check_below(2000) - 1000);
+				t[i] = ldexp(random_signed(), check_below(2000) - 1000);
 		}
 		if (way == 3) /* A point of one in the other, or slightly beside it */
 			for (int a = 0; a < dims; a++)
@@ -102,7 +96,7 @@ random_triangles(void)
 		double t[18];
 
 		for (int i = 0; i < 18; i++)
-			t[i] = unit();
+			t[i] = random_signed();
 		both(t, t + 9);
 	}
 	both_answers();
@@ -205,10 +199,10 @@ near_contacts(void)
 		int zero = check_below(4);
 
 		for (int i = 0; i < 18; i++)
-			t[i] = o[i % 3] + unit() * (check_below(2) ? 1 : 0.01);
+			t[i] = o[i % 3] + random_signed() * (check_below(2) ? 1 : 0.01);
 		for (int i = 0; i < 3; i++)
 		{
-			w[i] = i < zero ? 0 : check_below(2) ? 1 : fabs(unit());
+			w[i] = i < zero ? 0 : check_below(2) ? 1 : fabs(random_signed());
 			sum += w[i];
 		}
 		if (sum == 0)
@@ -239,7 +233,7 @@ wild_exponents(void)
 
 				memcpy(&t[i], &bits, 8);
 				if (check_below(3) == 0)
-					t[i] = unit();
+					t[i] = random_signed();
 			} while (!isfinite(t[i]));
 		for (int i = 0; i < 3; i++)
 			if (check_below(3) == 0)
@@ -292,11 +286,11 @@ segments_near_contacts(void)
 {
 	for (long n = check_rounds(1000); n > 0; n--)
 	{
-		double t[19], w[3] = {fabs(unit()), fabs(unit()), 0};
+		double t[19], w[3] = {fabs(random_signed()), fabs(random_signed()), 0};
 
 		for (int i = 0; i < 19; i++)
-			t[i] = 5e5 * (n % 2) + unit();
-		w[2] = check_below(2) * fabs(unit());
+			t[i] = 5e5 * (n % 2) + random_signed();
+		w[2] = check_below(2) * fabs(random_signed());
 		for (int a = 0; a < 3; a++)
 			t[a] = (w[0] * t[6 + a] + w[1] * t[9 + a] + w[2] * t[12 + a]) / (w[0] + w[1] + w[2]);
 		t[check_below(3)] += check_below(3) * 0x1p-40;

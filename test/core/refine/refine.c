@@ -8,13 +8,13 @@
  * would be needed.
  */
 #define _GNU_SOURCE
-#include "complexes.h"
+#include "plc_models.h"
 #include "mesh/volumes.h"
 #include "refine/refining.h"
 
 /* Maximum number of points in a mesh if time is not limited */
 #define MOST_POINTS 60000
-/* Number of random complexes */
+/* Number of random PLCs */
 #define ANY_COMPLEXES 150
 
 static uint64_t
@@ -650,11 +650,11 @@ rounded_hulls(void)
 	}
 }
 
-/* ---- random complexes ---- */
+/* ---- random PLCs ---- */
 
 /*
  * Builds a random complex from some triangles and edges of a tetrahedralization of a few points.
- * They meet at any angle, at edges and vertices, and nothing crosses. Some complexes also have the
+ * They meet at any angle, at edges and vertices, and nothing crosses. Some PLCs also have the
  * facets of a part of the tetrahedra as solids.
  */
 static void
@@ -711,7 +711,7 @@ any_complex(uint64_t number)
 }
 
 static void
-any_complexes(void)
+any_plcs(void)
 {
 	/* Seeds that once gave wrong results */
 	static const long wrong[] = {83, 1163, 2450, 2580};
@@ -1153,7 +1153,7 @@ stops(void)
 				rb_context ctx;
 				rb_status status;
 				stopper s;
-				double start = read_ms(CLOCK_THREAD_CPUTIME_ID), late;
+				double start = thread_work_ms(), late;
 
 				rb_context_init(&ctx, memory);
 				if (k == 0)
@@ -1169,7 +1169,7 @@ stops(void)
 				if (status == RB_OK)
 				{
 					if (k == -1)
-						whole = read_ms(CLOCK_THREAD_CPUTIME_ID) - start;
+						whole = thread_work_ms() - start;
 					rb_tets_free(memory, &t);
 					(void) make(&from, RB_KEEP_HULL, 1, &t);
 				}
@@ -1394,7 +1394,7 @@ insert_stuck(const named *model, inserting insert, const char *how, int *inserte
 			more *= step;
 			tries++;
 		}
-		start = read_ms(CLOCK_THREAD_CPUTIME_ID);
+		start = thread_work_ms();
 		if (k == 0)
 			rb_context_stop(&ctx);
 		else if (k > 0 && stuck > 0)
@@ -1414,7 +1414,7 @@ insert_stuck(const named *model, inserting insert, const char *how, int *inserte
 		{
 			CHECK(status == RB_OK || (status == RB_OVER_BUDGET && ctx.error.need > 0), "%s, %s: %s",
 				  model->name, how, rb_status_text(status));
-			whole = read_ms(CLOCK_THREAD_CPUTIME_ID) - start;
+			whole = thread_work_ms() - start;
 			if (status == RB_OK && any)
 				++*inserted;
 		}
@@ -1723,7 +1723,7 @@ main(void)
 	CHECK_RUN(used_again);
 	CHECK_RUN(all_models);
 	CHECK_RUN(rounded_hulls);
-	CHECK_RUN(any_complexes);
+	CHECK_RUN(any_plcs);
 	CHECK_RUN(same_bits);
 	CHECK_RUN(same_bits_of_many);
 	CHECK_RUN(steps);

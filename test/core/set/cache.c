@@ -3,7 +3,7 @@
  *	  Tests cached sets: they are found by key, used, and evicted if room is needed, but never while
  *	  they are held.
  */
-#include "check.h"
+#include "fixtures.h"
 #include "core/base/base.h"
 
 #include <pthread.h>
@@ -12,32 +12,11 @@
 
 static rb_memory *memory;
 
-/*
- * Builds n rows, every third of which has `parts` parts; coordinates and ids identify their origin.
- */
+/* Builds n rows of one triangle each. */
 static const rb_set *
-made(rb_kind kind, uint32_t n, int parts, int64_t first, int64_t step)
+make_triangles(uint32_t n)
 {
-	rb_builder b;
-	rb_error error;
-	const rb_set *set = NULL;
-	int width = rb_kind_width(kind);
-
-	rb_builder_init(&b, memory, kind);
-	for (uint32_t i = 0; i < n; i++)
-	{
-		int k = i % 3 == 2 ? parts : 1;
-
-		CHECK(rb_builder_reserve(&b, (size_t) k, &error) == RB_OK, "reserve");
-		for (int j = 0; j < k * width; j++)
-			b.coords[(size_t) b.nparts * (size_t) width + (size_t) j] =
-				(double) first + i + 0.001 * j;
-		b.nparts += (uint32_t) k;
-		CHECK(rb_builder_end_row(&b, first + step * i, &error) == RB_OK, "end of row");
-	}
-	rb_builder_trim(&b);
-	CHECK(rb_builder_finish(&b, &set, &error) == RB_OK, "finish");
-	return set;
+	return build_rows(memory, &(row_series){.kind = RB_TRIANGLE3, .n = n, .step = 1, .spacing = 1});
 }
 
 static rb_status
@@ -75,7 +54,13 @@ kept_and_found(void)
 {
 	rb_cache *cache = rb_cache_create((uint64_t) 64 << 20);
 	rb_error error;
-	const rb_set *set = made(RB_TRIANGLE3, 5000, 2, 7, 3);
+	const rb_set *set = build_rows(memory, &(row_series){.kind = RB_TRIANGLE3,
+														 .n = 5000,
+														 .every = 3,
+														 .parts = 2,
+														 .first_id = 7,
+														 .step = 3,
+														 .spacing = 1});
 	const rb_set *held;
 	uint64_t bytes = rb_set_bytes(set);
 
@@ -88,7 +73,7 @@ kept_and_found(void)
 	CHECK(find(cache, 1)->hits == 1 && held->nrows == 5000 && held->ids[10] == 37, "used");
 
 	/* Replace the set; the holder still has the old one. */
-	set = made(RB_TRIANGLE3, 10, 1, 0, 1);
+	set = make_triangles(10);
 	CHECK(put(cache, 1, set, &error) == RB_OK && find(cache, 1)->set == set, "replaced");
 	CHECK(find(cache, 1)->hits == 1 && count(cache) == 1, "its hits stay");
 	CHECK(held->coords[0] == 7 && rb_cache_used(cache) > bytes, "still held");
@@ -112,7 +97,7 @@ room(void)
 	/* About 720 kB each */
 	for (uint64_t key = 0; key < 20; key++)
 	{
-		set = made(RB_TRIANGLE3, 10000, 1, 0, 1);
+		set = make_triangles(10000);
 		CHECK(put(cache, key, set, &error) == RB_OK, "put %d", (int) key);
 		rb_set_release(&set);
 		CHECK(rb_cache_used(cache) <= limit, "within the limit");
@@ -127,7 +112,7 @@ room(void)
 
 	/* A set that is held cannot be evicted: there is no room until it is released. */
 	held = rb_set_hold(find(cache, 0)->set);
-	set = made(RB_TRIANGLE3, 50000, 1, 0, 1);
+	set = make_triangles(50000);
 	CHECK(put(cache, 99, set, &error) == RB_OVER_BUDGET && find(cache, 99) == NULL, "no room");
 	CHECK(rb_memory_used(memory) > 0 && set->coords[9] == 1, "as it was");
 	rb_set_release(&held);
@@ -135,7 +120,7 @@ room(void)
 	rb_set_release(&set);
 
 	/* Larger than the whole cache: nothing is evicted. */
-	set = made(RB_TRIANGLE3, 100000, 1, 0, 1);
+	set = make_triangles(100000);
 	CHECK(put(cache, 100, set, &error) == RB_OVER_BUDGET && find(cache, 99) != NULL, "too large");
 	CHECK(error.limit == limit && error.need > limit, "needs %lu", (unsigned long) error.need);
 	rb_set_release(&set);
@@ -160,7 +145,7 @@ held_by_others(void)
 	/* 3.6 MB in five sets */
 	for (uint64_t key = 0; key < 5; key++)
 	{
-		set = made(RB_TRIANGLE3, 10000, 1, 0, 1);
+		set = make_triangles(10000);
 		CHECK(put(cache, key, set, &error) == RB_OK, "put %d", (int) key);
 		rb_set_release(&set);
 	}
@@ -171,7 +156,7 @@ held_by_others(void)
 	 * It does not fit beside the two sets that are held, neither as a new entry nor in place of one
 	 * of them.
 	 */
-	set = made(RB_TRIANGLE3, 45000, 1, 0, 1);
+	set = make_triangles(45000);
 	for (uint64_t key = 0; key < 10; key += 9)
 	{
 		CHECK(put(cache, key, set, &error) == RB_OVER_BUDGET && count(cache) == 5, "too large");
@@ -181,7 +166,7 @@ held_by_others(void)
 	rb_set_release(&set);
 
 	/* It fits in place of the third one, which is not held. */
-	set = made(RB_TRIANGLE3, 12000, 1, 0, 1);
+	set = make_triangles(12000);
 	CHECK(put(cache, 9, set, &error) == RB_OK, "put");
 	CHECK(find(cache, 0) != NULL && find(cache, 1) != NULL && find(cache, 2) == NULL &&
 			  count(cache) == 5,
@@ -189,7 +174,7 @@ held_by_others(void)
 	rb_set_release(&set);
 
 	/* Another set with the key of a held one replaces it. */
-	set = made(RB_TRIANGLE3, 12000, 1, 0, 1);
+	set = make_triangles(12000);
 	CHECK(put(cache, 0, set, &error) == RB_OK && find(cache, 0)->set == set, "replaced");
 	CHECK(find(cache, 1) != NULL && find(cache, 9) != NULL && find(cache, 3) == NULL,
 		  "and they stay");
@@ -225,7 +210,7 @@ given_up_while_held(void)
 
 	for (int t = 0; t < 8; t++)
 	{
-		const rb_set *set = made(RB_TRIANGLE3, 1000, 1, 0, 1);
+		const rb_set *set = make_triangles(1000);
 
 		CHECK(put(cache, (uint64_t) t, set, &error) == RB_OK, "put");
 		pthread_create(&thread[t], NULL, use_and_release, (void *) set);
@@ -243,7 +228,13 @@ static void
 moved(void)
 {
 	rb_memory *to = rb_memory_create(0);
-	const rb_set *set = made(RB_SEGMENT3, 3000, 2, 5, 2);
+	const rb_set *set = build_rows(memory, &(row_series){.kind = RB_SEGMENT3,
+														 .n = 3000,
+														 .every = 3,
+														 .parts = 2,
+														 .first_id = 5,
+														 .step = 2,
+														 .spacing = 1});
 	const uint64_t used = rb_memory_used(memory);
 	rb_error error;
 
@@ -279,7 +270,9 @@ numbered(void)
 	rb_error error;
 
 	for (int i = 0; i < 3; i++)
-		set[i] = made(RB_SEGMENT2, 10, 1, i, 1);
+		set[i] = build_rows(
+			memory,
+			&(row_series){.kind = RB_SEGMENT2, .n = 10, .first_id = i, .step = 1, .spacing = 1});
 	CHECK(set[0]->number == 0, "not kept");
 	CHECK(put(cache, 1, set[0], &error) == RB_OK && set[0]->number != 0, "the first one");
 	rb_cache_set_last_number(first);

@@ -3,7 +3,7 @@
  *	  Tests delta sets (rb_view): cuts of a cached set and of new rows equal the set built by adding
  *	  the rows one by one.
  */
-#include "check.h"
+#include "fixtures.h"
 #include "core/base/base.h"
 #include "core/set/set.h"
 
@@ -14,29 +14,9 @@ static rb_memory *memory;
 
 /* Builds a set in which every `every`th row has three parts, and ids increase by `step`. */
 static const rb_set *
-made(rb_kind kind, uint32_t n, uint32_t every, int64_t first, int64_t step)
+make_rows(rb_kind kind, uint32_t n, uint32_t every, int64_t first, int64_t step)
 {
-	rb_builder b;
-	rb_error error;
-	const rb_set *set = NULL;
-	int width = rb_kind_width(kind);
-
-	rb_builder_init(&b, memory, kind);
-	b.srid = 4979;
-	for (uint32_t i = 0; i < n; i++)
-	{
-		uint32_t parts = every > 0 && i % every == every - 1 ? 3 : 1;
-
-		CHECK(rb_builder_reserve(&b, parts, &error) == RB_OK, "reserve");
-		for (uint32_t j = 0; j < parts * (uint32_t) width; j++)
-			b.coords[(size_t) b.nparts * (size_t) width + j] =
-				(double) (first + i) + 0.01 * j + (j % 3 == 0 ? 0.5 : 0) +
-				(j % (uint32_t) width >= (uint32_t) width / 2 ? 1.5 : 0);
-		b.nparts += parts;
-		CHECK(rb_builder_end_row(&b, first + step * i, &error) == RB_OK, "end of row");
-	}
-	CHECK(rb_builder_finish(&b, &set, &error) == RB_OK, "finish");
-	return set;
+	return build_rows(memory, &(row_series){kind, 4979, n, every, 3, first, step, 1});
 }
 
 /*
@@ -226,10 +206,10 @@ cuts_everywhere(void)
 	for (int e = 0; e < 4; e++)
 		for (int64_t step = -1; step < 3; step++)
 		{
-			const rb_set *kept = made(RB_SEGMENT3, 24, every[e][0], 100, step);
-			const rb_set *fresh[3] = {made(RB_SEGMENT3, 0, 0, 0, 1),
-									  made(RB_SEGMENT3, 9, every[e][1], 110, 1),
-									  made(RB_SEGMENT3, 6, every[e][1], 124, 1)};
+			const rb_set *kept = make_rows(RB_SEGMENT3, 24, every[e][0], 100, step);
+			const rb_set *fresh[3] = {make_rows(RB_SEGMENT3, 0, 0, 0, 1),
+									  make_rows(RB_SEGMENT3, 9, every[e][1], 110, 1),
+									  make_rows(RB_SEGMENT3, 6, every[e][1], 124, 1)};
 
 			for (uint32_t a = 0; a <= 24; a += 4)
 				for (uint32_t b = a; b <= 24; b += 5)
@@ -252,8 +232,8 @@ cuts_everywhere(void)
 static void
 many_threads(void)
 {
-	const rb_set *kept = made(RB_BOX2, 200000, 7, 0, 1);
-	const rb_set *fresh = made(RB_BOX2, 90000, 5, 500000, 3);
+	const rb_set *kept = make_rows(RB_BOX2, 200000, 7, 0, 1);
+	const rb_set *fresh = make_rows(RB_BOX2, 90000, 5, 500000, 3);
 	const uint32_t at[4] = {70000, 80001, 120000, 120003};
 
 	one(kept, fresh, at, 45000, 4);
@@ -266,8 +246,8 @@ many_threads(void)
 static void
 budget(void)
 {
-	const rb_set *kept = made(RB_TRIANGLE3, 20000, 0, 0, 1);
-	const rb_set *fresh = made(RB_TRIANGLE3, 1, 0, 7, 1);
+	const rb_set *kept = make_rows(RB_TRIANGLE3, 20000, 0, 0, 1);
+	const rb_set *fresh = make_rows(RB_TRIANGLE3, 1, 0, 7, 1);
 	rb_cut cuts[3] = {{0, 0, 0, 0, false}, {19999, 19999, 0, 0, true}, {20000, 20000, 0, 0, false}};
 	rb_view what = {kept, fresh, cuts, 2, false};
 	const uint64_t before = rb_memory_used(memory);
@@ -299,8 +279,8 @@ budget(void)
 static void
 kept_itself(void)
 {
-	const rb_set *kept = made(RB_TRIANGLE3, 2000, 0, 0, 1);
-	const rb_set *fresh = made(RB_TRIANGLE3, 1, 0, 7, 1);
+	const rb_set *kept = make_rows(RB_TRIANGLE3, 2000, 0, 0, 1);
+	const rb_set *fresh = make_rows(RB_TRIANGLE3, 1, 0, 7, 1);
 	const double kept_at_1 = kept->coords[9];
 	rb_cut cuts[3] = {{0, 0, 0, 0, false}, {1999, 1999, 0, 0, true}, {2000, 2000, 0, 0, false}};
 	rb_view what = {kept, fresh, cuts, 2, false};
@@ -329,8 +309,8 @@ kept_itself(void)
 static void
 kept_instead(void)
 {
-	const rb_set *kept = made(RB_TRIANGLE3, 2000, 0, 0, 1);
-	const rb_set *fresh = made(RB_TRIANGLE3, 1, 0, 7, 1);
+	const rb_set *kept = make_rows(RB_TRIANGLE3, 2000, 0, 0, 1);
+	const rb_set *fresh = make_rows(RB_TRIANGLE3, 1, 0, 7, 1);
 	rb_cut cuts[3] = {{0, 0, 0, 0, false}, {1999, 1999, 0, 0, true}, {2000, 2000, 0, 0, false}};
 	rb_cache *cache = rb_cache_create((uint64_t) 1 << 18); /* Room for one of them */
 	const rb_set *held;
@@ -365,8 +345,8 @@ kept_instead(void)
 static void
 joined(void)
 {
-	const rb_set *kept = made(RB_BOX2, 300, 4, 0, 1);
-	const rb_set *fresh = made(RB_BOX2, 20, 3, 100, 1);
+	const rb_set *kept = make_rows(RB_BOX2, 300, 4, 0, 1);
+	const rb_set *fresh = make_rows(RB_BOX2, 20, 3, 100, 1);
 	rb_cut cuts[3] = {{0, 0, 0, 0, false}, {100, 0, 0, 0, true}, {120, 0, 0, 0, false}};
 	rb_view what = {kept, fresh, cuts, 2, false};
 	const rb_set *view;

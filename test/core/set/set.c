@@ -3,7 +3,7 @@
  *	  Tests sets: they are built once, shared, and freed with their last holder; and which jobs two
  *	  sets allow.
  */
-#include "check.h"
+#include "fixtures.h"
 #include "core/join/join.h"
 
 #include <pthread.h>
@@ -11,28 +11,13 @@
 
 static rb_memory *memory;
 
+/* Builds n equal rows of one part each. */
 static const rb_set *
-made(rb_kind kind, uint32_t n, int64_t first, int64_t step)
+make_rows(rb_kind kind, uint32_t n, int64_t first_id, int64_t step)
 {
-	rb_builder b;
-	rb_error error;
-	const rb_set *set = NULL;
-	int width = rb_kind_width(kind);
-
-	rb_builder_init(&b, memory, kind);
-	b.srid = 25832;
-	for (uint32_t i = 0; i < n; i++)
-	{
-		CHECK(rb_builder_reserve(&b, 1, &error) == RB_OK, "reserve");
-		for (int k = 0; k < width; k++)
-			b.coords[(size_t) b.nparts * (size_t) width + (size_t) k] = k < width / 2 ? 0 : 1;
-		b.nparts++;
-		CHECK(rb_builder_end_row(&b, (int64_t) ((uint64_t) first + (uint64_t) step * i), &error) ==
-				  RB_OK,
-			  "end of row");
-	}
-	CHECK(rb_builder_finish(&b, &set, &error) == RB_OK, "finish");
-	return set;
+	return build_rows(
+		memory,
+		&(row_series){.kind = kind, .srid = 25832, .n = n, .first_id = first_id, .step = step});
 }
 
 static void
@@ -44,7 +29,7 @@ ids(void)
 		for (int64_t step = -1; step < 3; step++)
 		{
 			uint32_t n = step == 1 || k < 3 ? 100 : 1;
-			const rb_set *set = made(RB_SEGMENT2, n, first[k], step);
+			const rb_set *set = make_rows(RB_SEGMENT2, n, first[k], step);
 
 			CHECK(set->nrows == n && set->srid == 25832 && set->kind == RB_SEGMENT2, "the facts");
 			CHECK((set->ids == NULL) == (step == 1 || n == 1), "counted up by %d", (int) step);
@@ -66,7 +51,7 @@ ids(void)
 static void
 ids_that_wrap(void)
 {
-	const rb_set *set = made(RB_BOX2, 40, INT64_MAX - 19, 1);
+	const rb_set *set = make_rows(RB_BOX2, 40, INT64_MAX - 19, 1);
 	rb_job job = {.red = set};
 	rb_context ctx;
 	rb_stream *stream;
@@ -94,7 +79,7 @@ ids_that_wrap(void)
 static void
 empty(void)
 {
-	const rb_set *set = made(RB_BOX3, 0, 0, 1);
+	const rb_set *set = make_rows(RB_BOX3, 0, 0, 1);
 
 	CHECK(set->nrows == 0 && set->nparts == 0, "empty");
 	rb_set_release(&set);
@@ -145,7 +130,7 @@ hold_and_release(void *arg)
 static void
 held_by_many(void)
 {
-	const rb_set *set = made(RB_TRIANGLE3, 100, 1, 2);
+	const rb_set *set = make_rows(RB_TRIANGLE3, 100, 1, 2);
 	pthread_t thread[HOLDERS];
 
 	for (int t = 0; t < HOLDERS; t++)
@@ -163,7 +148,7 @@ held_by_many(void)
 static void
 held_by_a_stream(void)
 {
-	const rb_set *set = made(RB_BOX2, 40, 1000, 3);
+	const rb_set *set = make_rows(RB_BOX2, 40, 1000, 3);
 	rb_job job = {.red = set};
 	rb_context ctx;
 	rb_stream *stream;
@@ -202,8 +187,8 @@ kinds_that_join(void)
 		for (int b = -1; b < RB_KINDS; b++)
 			for (uint32_t n = 0; n < 3; n += 2)
 			{
-				const rb_set *red = made((rb_kind) r, n, 0, 1);
-				const rb_set *blue = b < 0 ? NULL : made((rb_kind) b, n, 0, 1);
+				const rb_set *red = make_rows((rb_kind) r, n, 0, 1);
+				const rb_set *blue = b < 0 ? NULL : make_rows((rb_kind) b, n, 0, 1);
 				rb_job job = {.red = red, .blue = blue};
 				bool want = joins[r][b < 0 ? r : b];
 				rb_context ctx;

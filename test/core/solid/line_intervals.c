@@ -8,7 +8,7 @@
  * of lines with several directions, are computed with floats of 2000 bits.
  */
 #include "solids.h"
-#include "check.h"
+#include "fixtures.h"
 #include "naive.h"
 #include "naive_solid.h"
 #include "points.h"
@@ -826,30 +826,6 @@ places_of_any_size(void)
 		  exactly);
 }
 
-static long allocations;
-
-static void *
-counting_alloc(size_t n)
-{
-	allocations++;
-	return malloc(n);
-}
-
-static void *
-counting_realloc(void *p, size_t old, size_t n)
-{
-	(void) old;
-	allocations++;
-	return realloc(p, n);
-}
-
-static void
-counting_free(void *p, size_t n)
-{
-	(void) n;
-	free(p);
-}
-
 /*
  * Tests the largest and smallest exponents together: numbers are as long as possible, and no heap
  * memory is used.
@@ -859,15 +835,8 @@ longest_numbers(void)
 {
 	long rounds = check_rounds(300);
 	long crossings = 0;
-	mpz_t big;
 
-	mp_set_memory_functions(counting_alloc, counting_realloc, counting_free);
-	allocations = 0;
-	mpz_init_set_ui(big, 3);
-	mpz_pow_ui(big, big, 10000);
-	mpz_clear(big);
-	CHECK(allocations > 0, "the counter does not count");
-	allocations = 0;
+	count_gmp_allocations();
 	for (long i = 0; i < rounds; i++)
 	{
 		static const double values[6] = {0x1.fffffffffffffp1023, 0x0.0000000000001p-1022, 0x1p1000,
@@ -894,9 +863,9 @@ longest_numbers(void)
 			rb_locations_length(&length, &place[0], &place[1], words);
 		crossings += rb_segment_crosses(&env, p, p + 6, place) != RB_CROSSES_NOT;
 	}
-	CHECK(allocations == 0, "%ld allocations", allocations);
+	CHECK(gmp_allocations == 0, "%ld allocations", gmp_allocations);
 	CHECK(crossings > rounds / 4, "%ld", crossings);
-	mp_set_memory_functions(NULL, NULL, NULL);
+	uncount_gmp_allocations();
 }
 
 /* Returns the fraction of a line at the start of its segment i. */

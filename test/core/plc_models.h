@@ -1,22 +1,20 @@
 /*
- * complexes.h
+ * plc_models.h
  *	  Defines PLCs (piecewise linear complexes) for tests, and checks of their tetrahedralizations.
  *
  * A model is a few lines that define vertices by their coordinates: at, facet, quad, segment, seed.
  * There is one current model, `it`. Its mesh is checked by rb_check_mesh, and by independent checks
  * in this file.
  */
-#ifndef COMPLEXES_H
-#define COMPLEXES_H
+#ifndef PLC_MODELS_H
+#define PLC_MODELS_H
 
-#include "check.h"
+#include "fixtures.h"
 #include "points.h"
 #include "core/base/base.h"
 #include "mesh/check/check.h"
 #include "mesh/weld.h"
 
-#include <pthread.h>
-#include <time.h>
 #include <unistd.h>
 
 static rb_memory *memory;
@@ -198,66 +196,6 @@ move(int way)
 /* ---- meshing and checks ---- */
 
 static rb_flaw flaw;
-
-/* Requests a stop after some time, and records how long the other thread had worked by then */
-typedef struct stopper
-{
-	rb_context *ctx;
-	double after_ms;
-	clockid_t clock; /* CPU clock of the thread to be stopped */
-	double worked_ms;
-	int asked, leave;
-	pthread_t thread;
-} stopper;
-
-static double
-read_ms(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (double) t.tv_sec * 1e3 + (double) t.tv_nsec * 1e-6;
-}
-
-static void *
-stop_later(void *arg)
-{
-	stopper *s = arg;
-
-	while (!rb_load(&s->leave) && read_ms(s->clock) < s->after_ms)
-		usleep(200);
-	s->worked_ms = read_ms(s->clock);
-	if (!rb_load(&s->leave))
-	{
-		rb_store(&s->asked, 1);
-		rb_context_stop(s->ctx);
-	}
-	return NULL;
-}
-
-/* Requests a stop after the current thread has worked for `ms` from now on. */
-static void
-stop_after(stopper *s, rb_context *ctx, double ms)
-{
-	*s = (stopper){.ctx = ctx};
-	pthread_getcpuclockid(pthread_self(), &s->clock);
-	s->after_ms = read_ms(s->clock) + ms;
-	pthread_create(&s->thread, NULL, stop_later, s);
-}
-
-/*
- * Returns how long the current thread has worked since the stop was requested, in ms, or -1 if it
- * was not requested.
- */
-static double
-stop_done(stopper *s)
-{
-	double now = read_ms(s->clock);
-
-	rb_store(&s->leave, 1);
-	pthread_join(s->thread, NULL);
-	return rb_load(&s->asked) ? now - s->worked_ms : -1;
-}
 
 static rb_status
 make(const rb_plc *from, rb_keep keep, int threads, rb_tets *tets)
@@ -1056,4 +994,4 @@ points_only(void)
 		(void) at(check_below(6), check_below(6), points_unit());
 }
 
-#endif /* COMPLEXES_H */
+#endif /* PLC_MODELS_H */
