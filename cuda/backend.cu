@@ -200,7 +200,7 @@ find_free(rb_device_run *run)
 static rb_status
 join_on_device(rb_device_run *run)
 {
-	const uint64_t limit = run->ctx->gpu_memory_limit;
+	const uint64_t limit = run->ctx->settings.gpu_memory_limit;
 	rb_status status;
 
 	RB_TRY(find_free(run));
@@ -221,7 +221,7 @@ join_on_device(rb_device_run *run)
 static rb_status
 report_device_full(rb_device_run *run)
 {
-	const uint64_t limit = run->ctx->gpu_memory_limit;
+	const uint64_t limit = run->ctx->settings.gpu_memory_limit;
 	char text[200];
 	int n;
 

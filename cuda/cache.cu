@@ -85,7 +85,7 @@ static bool
 reserve_bytes(rb_device_run *run, uint64_t bytes)
 {
 	rb_device *device = run->device;
-	uint64_t limit = run->ctx->gpu_cache_limit;
+	uint64_t limit = run->ctx->settings.gpu_cache_limit;
 
 	if (limit == UINT64_MAX)
 		limit = device->bytes / QUARTER;
@@ -166,7 +166,7 @@ rb_copy_take(rb_device_run *run, const rb_set *set, const double **coords)
 	bool room = false;
 
 	*coords = NULL;
-	if (set->number == 0 || set->nparts == 0 || run->ctx->gpu_cache_limit == 0)
+	if (set->number == 0 || set->nparts == 0 || run->ctx->settings.gpu_cache_limit == 0)
 		return RB_OK;
 	/* Both sides may be the same set. */
 	for (int i = 0; i < run->ncopies; i++)

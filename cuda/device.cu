@@ -518,7 +518,8 @@ rb_device_take(rb_device_run *run)
 	{
 		pthread_once(&exit_once, end_keepers_at_exit);
 		slot->users++;
-		slot->idle_ms = run->ctx->device_idle_ms > 0 ? run->ctx->device_idle_ms : IDLE_MS;
+		slot->idle_ms =
+			run->ctx->settings.device_idle_ms > 0 ? run->ctx->settings.device_idle_ms : IDLE_MS;
 		while ((status = wait_for_open(run, slot)) == RB_DEVICE_FULL && rb_now_ms() < run->until)
 			wait_until(slot, rb_now_ms() + POLL_MS);
 		if (status != RB_OK)

@@ -170,7 +170,7 @@ level_count(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_count *n
 	cudaStream_t stream = run->queue->compute;
 	const rb_totals *seen = &run->queue->mailbox->totals;
 	double cost = rb_incidence_cost(run->job->predicate, args->side);
-	uint32_t resolution = run->top ? run->ctx->grid_resolution : 0;
+	uint32_t resolution = run->top ? run->ctx->settings.grid_resolution : 0;
 	rb_count *node_cells, *node_first;
 
 	RB_TRY(rb_device_alloc(run, (void **) &node_cells, (level->nnodes + 1) * sizeof(rb_count)));
@@ -250,7 +250,7 @@ level_at_once(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_count 
 	if (!run->top || level->nnodes != 1 || objects > RB_FEW_OBJECTS ||
 		places * (sizeof(uint32_t) + sizeof(uint2)) + most * 2 * sizeof(rb_count) > share / 2)
 		return RB_OK;
-	RB_TRY(rb_plan_launch(run, args, run->ctx->grid_resolution,
+	RB_TRY(rb_plan_launch(run, args, run->ctx->settings.grid_resolution,
 						  rb_incidence_cost(run->job->predicate, args->side), max_cells, NULL,
 						  level->totals));
 	RB_TRY(rb_mark(run, RB_STEP_PLAN));

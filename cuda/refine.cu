@@ -946,7 +946,7 @@ run_rounds(refine_rounds *s)
 static rb_status
 refine_on_device(rb_device_run *run, rb_refining *r)
 {
-	const uint64_t limit = run->ctx->gpu_memory_limit;
+	const uint64_t limit = run->ctx->settings.gpu_memory_limit;
 	size_t free_bytes, all_bytes;
 	refine_rounds s;
 	rb_status status;

@@ -151,7 +151,7 @@ join_ours(const options *o, const rb_set *red, const rb_set *blue, pair_list *ou
 		die("out of memory", "");
 	rb_context_init(&ctx, memory);
 	ctx.threads = o->threads;
-	ctx.grid_resolution = o->resolution;
+	ctx.settings.grid_resolution = o->resolution;
 	ctx.filters = o->filters;
 
 	wall = wall_now();

@@ -233,8 +233,8 @@ rows_of(const rb_backend *backend, const rb_job *job, uint64_t *emitted)
 
 	rb_context_init(&ctx, memory);
 	ctx.threads = (int) sysconf(_SC_NPROCESSORS_ONLN);
-	ctx.cards = gpu_cards;
-	ctx.only_cards = true;
+	ctx.settings.devices = gpu_cards;
+	ctx.settings.only_devices = true;
 	status = rb_stream_open(&ctx, backend, job, &stream);
 	while (status == RB_OK && (status = rb_stream_next(stream, 20, &block)) == RB_OK)
 		for (size_t i = 0; i < block.n; i++)

@@ -138,9 +138,9 @@ words_of(const rb_backend *backend, const rb_job *job, const gpu_setting *set, u
 
 	rb_context_init(&ctx, memory);
 	ctx.threads = set->threads > 0 ? set->threads : (int) sysconf(_SC_NPROCESSORS_ONLN);
-	ctx.grid_resolution = set->resolution;
+	ctx.settings.grid_resolution = set->resolution;
 	ctx.filters = set->filters;
-	ctx.gpu_memory_limit = set->gpu_memory;
+	ctx.settings.gpu_memory_limit = set->gpu_memory;
 	memset(words, 0, rows * sizeof(uint32_t));
 	status = rb_stream_open(&ctx, backend, job, &stream);
 	while (status == RB_OK && (status = rb_stream_next(stream, 20, &block)) == RB_OK)
@@ -1126,7 +1126,7 @@ stop_after(const rb_set *r, bool count_only, uint32_t resolution, int after_ms)
 
 	rb_context_init(&ctx, memory);
 	ctx.threads = 4;
-	ctx.grid_resolution = resolution;
+	ctx.settings.grid_resolution = resolution;
 	pthread_create(&thread, NULL, stop_later, &s);
 	status = gpu->join(&ctx, &job, &sink);
 	late = rb_now_ms() - s.at;

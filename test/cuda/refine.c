@@ -436,8 +436,8 @@ main(int argc, char **argv)
 	}
 	rb_context_init(&ctx, memory);
 	ctx.threads = (int) sysconf(_SC_NPROCESSORS_ONLN);
-	ctx.device_idle_ms = 60000;
-	ctx.gpu_memory_limit = o.limit;
+	ctx.settings.device_idle_ms = 60000;
+	ctx.settings.gpu_memory_limit = o.limit;
 	status = all ? whole(&ctx, backend, &o, path) : one_file(&ctx, backend, &o, path);
 	rb_memory_destroy(memory);
 	return status;

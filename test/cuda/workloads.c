@@ -110,7 +110,7 @@ join(const rb_set *red, const rb_set *blue, bool count_only, rb_sink *sink, rb_s
 	rb_context_init(&ctx, memory);
 	ctx.threads = (int) sysconf(_SC_NPROCESSORS_ONLN);
 	if (getenv("RESOLUTION"))
-		ctx.grid_resolution = (uint32_t) atoi(getenv("RESOLUTION"));
+		ctx.settings.grid_resolution = (uint32_t) atoi(getenv("RESOLUTION"));
 	ms = rb_now_ms();
 	status = gpu->join(&ctx, &job, sink);
 	ms = rb_now_ms() - ms;

@@ -110,7 +110,7 @@ note_copy(const rb_context *ctx, const rb_set *side)
 	const rb_set *set = side != NULL && side->view != NULL ? side->view->kept : side;
 	int free_one = -1;
 
-	if (set == NULL || set->number == 0 || ctx->gpu_cache_limit == 0)
+	if (set == NULL || set->number == 0 || ctx->settings.gpu_cache_limit == 0)
 		return;
 	pthread_mutex_lock(&copies_lock);
 	for (int i = 0; i < COPIES; i++)

@@ -690,13 +690,11 @@ extern void rb_stats_add(rb_stats *sum, const rb_stats *more);
 #define RB_EXACT_EXPANSION 0x10
 #define RB_FILTER_ALL 0x1f
 
-typedef struct rb_context
+/* Settings of a join; plain data, which is also copied to other processes */
+typedef struct rb_join_settings
 {
-	rb_memory *memory;
-	int threads;               /* threads of the CPU backend, >= 1 */
-	int device;                /* device to use, counted from 0 */
-	uint32_t cards;            /* mask of allowed devices (rb_backend_multi_device); 0 for all */
-	bool only_cards;           /* false to fall back to the CPU when all devices fail */
+	uint32_t devices;          /* mask of allowed devices (rb_backend_multi_device); 0 for all */
+	bool only_devices;         /* false to fall back to the CPU when all devices fail */
 	uint32_t grid_resolution;  /* cells along the longest side; 0 to plan from a sample */
 	uint64_t gpu_memory_limit; /* maximum device memory in bytes; 0 for all that is free */
 	/*
@@ -705,6 +703,14 @@ typedef struct rb_context
 	uint64_t gpu_cache_limit;
 	/* milliseconds the device stays open after this join; 0 for a short default */
 	double device_idle_ms;
+} rb_join_settings;
+
+typedef struct rb_context
+{
+	rb_memory *memory;
+	int threads; /* threads of the CPU backend, >= 1 */
+	int device;  /* device to use, counted from 0 */
+	rb_join_settings settings;
 	uint32_t filters; /* RB_FILTER_ALL except in tests */
 	/*
 	 * Stop flag of the caller, whose thread does the work; nonzero requests a stop as well. May be
@@ -937,11 +943,11 @@ extern const rb_backend rb_backend_cpu;
 extern const rb_backend *rb_backend_open(const char *path, char *fault, size_t size);
 
 /*
- * Returns the backend that joins on all devices named by ctx->cards. A large join runs on several
+ * Returns the backend that joins on all devices named by ctx->settings. A large join runs on several
  * of them at once, each with a partition of space. Work that one device cannot do moves to the
- * others, and finally to the CPU unless ctx->only_cards is set. A process has one such backend. It
- * is warm if any device is. probe(-1) describes all usable devices and returns RB_NO_DEVICE if
- * there is none (multi_device.c).
+ * others, and finally to the CPU unless only_devices is set. A process has one such backend. It is
+ * warm if any device is. probe(-1) describes all usable devices and returns RB_NO_DEVICE if there
+ * is none (multi_device.c).
  */
 extern const rb_backend *rb_backend_multi_device(const rb_backend *device);
 

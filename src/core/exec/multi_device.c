@@ -110,7 +110,7 @@ find_devices(const rb_context *ctx, const rb_backend *device, int card[RB_MAX_DE
 	{
 		char why[200] = "";
 
-		if (ctx->cards != 0 ? !(ctx->cards >> i & 1) : i >= count)
+		if (ctx->settings.devices != 0 ? !(ctx->settings.devices >> i & 1) : i >= count)
 			continue;
 		if (device->probe(i, why, sizeof(why)) != RB_OK)
 		{
@@ -127,9 +127,9 @@ find_devices(const rb_context *ctx, const rb_backend *device, int card[RB_MAX_DE
 		}
 		n++;
 	}
-	if (ctx->cards == 0 && count == 0)
+	if (ctx->settings.devices == 0 && count == 0)
 		(void) device->probe(0, text, size);
-	return missing && ctx->only_cards ? 0 : n;
+	return missing && ctx->settings.only_devices ? 0 : n;
 }
 
 /* ---- callbacks in front of the sink ---- */
@@ -319,10 +319,7 @@ start_device(rb_device_join *all, const rb_backend *device, int number, int thre
 	rb_context_init(&c->own, all->ctx->memory);
 	c->own.threads = threads > 1 ? threads : 1;
 	c->own.device = number;
-	c->own.grid_resolution = all->ctx->grid_resolution;
-	c->own.gpu_memory_limit = all->ctx->gpu_memory_limit;
-	c->own.gpu_cache_limit = all->ctx->gpu_cache_limit;
-	c->own.device_idle_ms = all->ctx->device_idle_ms;
+	c->own.settings = all->ctx->settings;
 	c->own.filters = all->ctx->filters;
 	c->own.asked = all->ctx->asked;
 	c->ctx = &c->own;
@@ -502,7 +499,7 @@ join_shared(rb_context *ctx, const rb_backend *device, const rb_job *job, const 
 		wait_for_all(&all, device, n, card + n, cards - n, threads);
 		if (all.status == RB_OK && all.waiting != 0 && rb_should_stop(ctx))
 			all.status = RB_STOPPED;
-		if (all.status == RB_OK && all.waiting != 0 && !ctx->only_cards)
+		if (all.status == RB_OK && all.waiting != 0 && !ctx->settings.only_devices)
 		{
 			all.over = false;
 			join_rest_on_cpu(&all);

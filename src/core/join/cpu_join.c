@@ -243,7 +243,7 @@ join_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo[
 	const rb_list list[2] = {red, blue};
 	rb_grid_cells g;
 	double rlo[3], rhi[3], blo[3], bhi[3];
-	bool fixed = depth == 0 && c->ctx->grid_resolution > 0;
+	bool fixed = depth == 0 && c->ctx->settings.grid_resolution > 0;
 	bool helps = depth == 0;
 	rb_status status = RB_OK;
 

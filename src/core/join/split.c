@@ -54,7 +54,8 @@ rb_cut_equally(rb_cpu *c, const rb_list list[2], const double lo[3], const doubl
 		rb_sample_end(&sample[s]);
 	}
 	if (fixed)
-		rb_plan_fixed(c->ctx->grid_resolution, fixed_cells(list[0].n, list[1].n), width, n);
+		rb_plan_fixed(c->ctx->settings.grid_resolution, fixed_cells(list[0].n, list[1].n), width,
+					  n);
 	else
 		rb_plan_grid(&plan, &sample[0], list[0].n, &sample[1], list[1].n, width, n);
 	rb_grid_init(&g->grid, lo, hi, n);

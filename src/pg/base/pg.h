@@ -62,20 +62,16 @@ typedef enum rb_cache_choice
 } rb_cache_choice;
 
 extern int rb_setting_backend;
-extern int rb_setting_threads;          /* Number of threads, 0 for automatic */
-extern int rb_setting_memory_limit;     /* Limit in kB */
-extern int rb_setting_gpu_memory_limit; /* Limit in kB, 0 for all free memory */
-extern uint32 rb_setting_cards;         /* Bit set of redblue.gpu_devices, 0 for all GPUs */
-extern int rb_setting_grid_resolution;  /* Cells along the longest side, 0 for automatic */
-extern int rb_setting_worker_idle;      /* Idle time in seconds */
+extern int rb_setting_threads;      /* Number of threads, 0 for automatic */
+extern int rb_setting_memory_limit; /* Limit in kB */
+extern int rb_setting_worker_idle;  /* Idle time in seconds */
 extern bool rb_setting_custom_scan;
 extern bool rb_setting_join;
 extern bool rb_setting_replace_postgis;
 extern bool rb_setting_duplicate_notice;
 extern bool rb_setting_skip_notice;
 extern int rb_setting_cache;
-extern int rb_setting_cache_memory;     /* Capacity in kB */
-extern int rb_setting_gpu_cache_memory; /* Capacity in kB, -1 for a quarter of the GPU memory */
+extern int rb_setting_cache_memory; /* Capacity in kB */
 
 /*
  * Raises an error for invalid values that the session set before the library was loaded. Called at
@@ -88,6 +84,12 @@ extern void rb_settings_define(void);
 
 /* Returns "auto", "cpu" or "cuda". */
 extern const char *rb_setting_backend_name(void);
+
+/* Returns the settings that the core uses. */
+extern rb_join_settings rb_settings_get(void);
+
+/* Initializes a context with these settings. */
+extern void rb_settings_apply(rb_context *ctx, rb_memory *memory);
 
 extern int rb_threads(uint64 parts);
 

@@ -25,10 +25,10 @@
 int rb_setting_backend = RB_CHOOSE_AUTO;
 int rb_setting_threads = 0;
 int rb_setting_memory_limit = 4 * 1024 * 1024;
-int rb_setting_gpu_memory_limit = 0;
-uint32 rb_setting_cards = 0;
+static int gpu_memory_limit = 0;
+static uint32 devices = 0;
 static char *gpu_devices;
-int rb_setting_grid_resolution = 0;
+static int grid_resolution = 0;
 int rb_setting_worker_idle = 600;
 bool rb_setting_custom_scan = true;
 bool rb_setting_join = true;
@@ -37,7 +37,7 @@ bool rb_setting_duplicate_notice = true;
 bool rb_setting_skip_notice = true;
 int rb_setting_cache = RB_CACHE_AUTO;
 int rb_setting_cache_memory = 1024 * 1024;
-int rb_setting_gpu_cache_memory = -1;
+static int gpu_cache_memory = -1;
 
 static const struct config_enum_entry backend_choices[] = {{"auto", RB_CHOOSE_AUTO, false},
 														   {"cpu", RB_CHOOSE_CPU, false},
@@ -81,16 +81,15 @@ static const setting settings[] = {
 	 "work_mem, like those of any function.",
 	 &rb_setting_memory_limit, 4 * 1024 * 1024, 1024, INT_MAX, NULL, PGC_USERSET, GUC_UNIT_KB},
 	{"redblue.gpu_memory_limit", "Sets the maximum GPU memory of one join.",
-	 "0 uses all free GPU memory.", &rb_setting_gpu_memory_limit, 0, 0, INT_MAX, NULL, PGC_SUSET,
-	 GUC_UNIT_KB},
+	 "0 uses all free GPU memory.", &gpu_memory_limit, 0, 0, INT_MAX, NULL, PGC_SUSET, GUC_UNIT_KB},
 	{"redblue.gpu_devices", "Selects the GPUs that joins and mesh refinement may use.",
 	 "The value is all or a comma-separated list of GPU numbers, in the order "
 	 "in which nvidia-smi lists the GPUs that the server can access. The "
 	 "results are the same.",
 	 &gpu_devices, 0, 0, 0, NULL, PGC_SUSET, 0},
 	{"redblue.grid_resolution", "Sets the number of grid cells along the longest side of the grid.",
-	 "0 chooses the number from a sample of the data. The results are the same.",
-	 &rb_setting_grid_resolution, 0, 0, RB_MAX_GRID, NULL, PGC_USERSET, 0},
+	 "0 chooses the number from a sample of the data. The results are the same.", &grid_resolution,
+	 0, 0, RB_MAX_GRID, NULL, PGC_USERSET, 0},
 	{"redblue.worker_idle",
 	 "Sets the idle time after which the background worker that uses the GPU exits.",
 	 "The time is measured from the end of its last join. The next join that "
@@ -125,8 +124,8 @@ static const setting settings[] = {
 	 "The least recently used tables are evicted first. 0 disables the cache.",
 	 &rb_setting_cache_memory, 1024 * 1024, 0, INT_MAX, NULL, PGC_SIGHUP, GUC_UNIT_KB},
 	{"redblue.gpu_cache_memory", "Sets the maximum GPU memory for copies of cached tables.",
-	 "-1 uses a quarter of the GPU memory; 0 caches nothing on the GPU.",
-	 &rb_setting_gpu_cache_memory, -1, -1, INT_MAX, NULL, PGC_SIGHUP, GUC_UNIT_KB},
+	 "-1 uses a quarter of the GPU memory; 0 caches nothing on the GPU.", &gpu_cache_memory, -1, -1,
+	 INT_MAX, NULL, PGC_SIGHUP, GUC_UNIT_KB},
 };
 
 /* ---- the list of devices ---- */
@@ -213,7 +212,7 @@ assign_devices(const char *value, void *extra)
 {
 	char fault[100];
 
-	(void) parse_devices(value, &rb_setting_cards, fault, sizeof fault);
+	(void) parse_devices(value, &devices, fault, sizeof fault);
 }
 
 /* ---- values set before the settings were defined ---- */
@@ -343,6 +342,24 @@ rb_setting_backend_name(void)
 		if (choice->val == rb_setting_backend)
 			return choice->name;
 	return "";
+}
+
+rb_join_settings
+rb_settings_get(void)
+{
+	return (rb_join_settings){
+		.devices = devices,
+		.only_devices = rb_setting_backend == RB_CHOOSE_CUDA,
+		.grid_resolution = (uint32) grid_resolution,
+		.gpu_memory_limit = (uint64) gpu_memory_limit * 1024,
+		.gpu_cache_limit = gpu_cache_memory < 0 ? UINT64_MAX : (uint64) gpu_cache_memory * 1024};
+}
+
+void
+rb_settings_apply(rb_context *ctx, rb_memory *memory)
+{
+	rb_context_init(ctx, memory);
+	ctx->settings = rb_settings_get();
 }
 
 /*

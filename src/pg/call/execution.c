@@ -320,13 +320,7 @@ rb_run_read(const rb_join *join, const rb_call_args *call, MemoryContext context
 	rb_backend_prepare(join->function, call->source, rb_join_sides(join));
 	rb_memory_set_idle(limit);
 	run->memory = rb_memory_open(join->function, limit);
-	rb_context_init(&run->ctx, run->memory);
-	run->ctx.grid_resolution = (uint32_t) rb_setting_grid_resolution;
-	run->ctx.gpu_memory_limit = (uint64) rb_setting_gpu_memory_limit * 1024;
-	run->ctx.cards = rb_setting_cards;
-	run->ctx.only_cards = run->demanded;
-	run->ctx.gpu_cache_limit =
-		rb_setting_gpu_cache_memory < 0 ? UINT64_MAX : (uint64) rb_setting_gpu_cache_memory * 1024;
+	rb_settings_apply(&run->ctx, run->memory);
 	run->progress = rb_progress_begin(join->function);
 	if (by_tiles && can_spill(join, call, limit))
 	{

@@ -46,10 +46,7 @@ rb_meshing_open(const rb_meshing_call *call, MemoryContext context)
 	rb_cleanup_register(&run->open, context, close_run, run);
 	rb_memory_set_idle(limit);
 	run->memory = rb_memory_open(call->function, limit);
-	rb_context_init(&run->ctx, run->memory);
-	run->ctx.gpu_memory_limit = (uint64) rb_setting_gpu_memory_limit * 1024;
-	run->ctx.cards = rb_setting_cards;
-	run->ctx.only_cards = rb_setting_backend == RB_CHOOSE_CUDA;
+	rb_settings_apply(&run->ctx, run->memory);
 	run->progress = rb_progress_begin(call->function);
 	run->part = run->parts = &run->one;
 	run->nparts = 1;

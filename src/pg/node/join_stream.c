@@ -145,12 +145,8 @@ open_turn(rb_geometry_join *j)
 		j->job.answer = j->counting ? RB_COUNT : RB_PAIRS;
 		/* Clamp an infinite distance: objects more than DBL_MAX apart never match. */
 		j->job.distance = Min(j->reach, DBL_MAX);
-		rb_context_init(&j->ctx, j->memory);
+		rb_settings_apply(&j->ctx, j->memory);
 		j->ctx.threads = rb_threads((uint64) red->nparts + blue->nparts);
-		j->ctx.grid_resolution = (uint32_t) rb_setting_grid_resolution;
-		j->ctx.gpu_memory_limit = (uint64) rb_setting_gpu_memory_limit * 1024;
-		j->ctx.cards = rb_setting_cards;
-		j->ctx.only_cards = rb_setting_backend == RB_CHOOSE_CUDA;
 		j->block.n = j->next = 0;
 		start_join(j, (uint64) red->nparts + blue->nparts);
 		return true;

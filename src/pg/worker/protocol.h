@@ -38,7 +38,7 @@
  * Version of the protocol. Increment it if the meaning of a field changes while all sizes stay the
  * same.
  */
-#define RB_PROTOCOL 3
+#define RB_PROTOCOL 4
 
 /* ======== the block ======== */
 
@@ -234,27 +234,14 @@ typedef struct rb_request_args
 	int32 client; /* Process id of the session */
 	char function[NAMEDATALEN];
 	rb_device_choice device;
-	rb_predicate predicate;
-	double distance;
-	uint32 nearest;
-	bool within_rows;
-	bool skip_bad;
-	rb_box tile;
-	rb_result_form answer;
-	rb_result_side of;
-	bool whole;
-	bool has_number; /* Array job.number follows the sides */
-	uint32 numbers;
+	rb_job job;      /* The job without its sets and without job.number, which follow */
+	bool has_number; /* True if job.number follows the sides */
+	rb_join_settings settings;
 	int32 threads;
-	uint32 grid_resolution;
-	uint32 filters;
 	uint64 memory_limit;
 	uint64 answer_limit; /* Bytes of groups that the session has memory for */
-	uint64 gpu_memory_limit;
-	uint32 cards; /* Devices of the join, as in rb_context */
-	bool only_cards;
-	uint32 lanes;     /* Number of lanes for the bytes of the sides */
-	uint64 card_from; /* RB_ASK_CARD: range of the page manifest, in bytes */
+	uint32 lanes;        /* Number of lanes for the bytes of the sides */
+	uint64 card_from;    /* RB_ASK_CARD: range of the page manifest, in bytes */
 	uint64 card_bytes;
 	int32 sides;
 	rb_sent_side side[2]; /* Headers of the sides; their arrays follow in the ring */

@@ -646,7 +646,7 @@ read_number(rb_served *s)
 	if (status == RB_OK)
 		status = read_arrays(s, &array, 1);
 	for (size_t i = 0; i < n && status == RB_OK; i++)
-		if (s->number[i] >= s->asked.numbers)
+		if (s->number[i] >= s->asked.job.numbers)
 			status = refuse_nonsense(s);
 	return status;
 }
@@ -683,7 +683,8 @@ count_members(rb_served *s, const rb_groups *groups, const uint32_t **words)
 static rb_status
 write_aggregate(rb_served *s, const rb_stream *stream)
 {
-	const rb_sent_side *side = &s->asked.side[s->asked.of == RB_OF_BLUE ? s->asked.sides - 1 : 0];
+	const rb_sent_side *side =
+		&s->asked.side[s->asked.job.of == RB_OF_BLUE ? s->asked.sides - 1 : 0];
 	const uint32_t *words = rb_stream_words(stream);
 	rb_bytes arrays[3];
 	rb_request *request;
@@ -705,7 +706,7 @@ write_aggregate(rb_served *s, const rb_stream *stream)
 		}
 	}
 	else if (words != NULL)
-		n[0] = s->asked.answer == RB_HITS ? ((uint64) side->nrows + 31) / 32 : side->nrows;
+		n[0] = s->asked.job.answer == RB_HITS ? ((uint64) side->nrows + 31) / 32 : side->nrows;
 	else
 		return RB_OK;
 	arrays[0] = (rb_bytes){(char *) words, n[0] * sizeof *words};
@@ -751,22 +752,15 @@ write_ids(rb_served *s, const rb_block *block)
 static rb_status
 join_once(rb_served *s)
 {
-	rb_job job = {.red = s->set[0],
-				  .blue = s->set[1],
-				  .answer = s->asked.answer,
-				  .of = s->asked.of,
-				  .predicate = s->asked.predicate,
-				  .distance = s->asked.distance,
-				  .nearest = s->asked.nearest,
-				  .within_rows = s->asked.within_rows,
-				  .skip_bad = s->asked.skip_bad,
-				  .tile = s->asked.tile,
-				  .whole = s->asked.whole,
-				  .number = s->number,
-				  .numbers = s->asked.numbers};
+	rb_job job = s->asked.job;
 	rb_stream *stream = NULL;
 	rb_block block;
-	rb_status status = rb_stream_open(&s->ctx, s->backend, &job, &stream);
+	rb_status status;
+
+	job.red = s->set[0];
+	job.blue = s->set[1];
+	job.number = s->number;
+	status = rb_stream_open(&s->ctx, s->backend, &job, &stream);
 
 	while (status == RB_OK)
 	{
@@ -1136,7 +1130,8 @@ is_sound(const rb_request_args *asked)
 {
 	bool sound = (asked->sides >= 1 || asked->ask == RB_ASK_REFINE) && asked->lanes >= 1 &&
 				 asked->lanes <= RB_LANES && (unsigned) asked->device <= RB_ON_DEVICE &&
-				 (unsigned) asked->answer <= RB_GROUPS && (unsigned) asked->of <= RB_OF_BOTH;
+				 (unsigned) asked->job.answer <= RB_GROUPS &&
+				 (unsigned) asked->job.of <= RB_OF_BOTH;
 
 	for (int i = 0; i < asked->sides; i++)
 		sound &= (unsigned) asked->side[i].kind < RB_KINDS &&
@@ -1280,14 +1275,10 @@ rb_serve(rb_request *request, uint32 number)
 	rb_context_init(&s->ctx, s->memory);
 	s->ctx.stage = RB_STAGE_UPLOAD;
 	s->ctx.threads = Max(s->asked.threads, 1);
-	s->ctx.grid_resolution = s->asked.grid_resolution;
-	s->ctx.filters = s->asked.filters;
-	s->ctx.gpu_memory_limit = s->asked.gpu_memory_limit;
-	s->ctx.cards = s->asked.cards;
-	s->ctx.only_cards = s->asked.only_cards;
-	s->ctx.gpu_cache_limit = rb_store_device_limit();
+	s->ctx.settings = s->asked.settings;
+	s->ctx.settings.gpu_cache_limit = rb_store_device_limit();
 	/* Keep the device open as long as the worker runs. */
-	s->ctx.device_idle_ms = rb_setting_worker_idle * 1000.0;
+	s->ctx.settings.device_idle_ms = rb_setting_worker_idle * 1000.0;
 	/* Let the idle memory of this join stay for the next one. */
 	if (s->asked.memory_limit > most_idle)
 		rb_memory_set_idle(most_idle = s->asked.memory_limit);

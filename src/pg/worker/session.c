@@ -416,26 +416,15 @@ fill_request(rb_request *request, const rb_context *ctx, const rb_submission *or
 	asked->client = MyProcPid;
 	strlcpy(asked->function, order->function, sizeof asked->function);
 	asked->device = order->device;
-	asked->predicate = job->predicate;
-	asked->distance = job->distance;
-	asked->nearest = job->nearest;
-	asked->within_rows = job->within_rows;
-	asked->skip_bad = job->skip_bad;
-	asked->tile = job->tile;
-	asked->answer = job->answer;
-	asked->of = job->of;
-	asked->whole = job->whole;
+	asked->job = *job;
+	asked->job.red = asked->job.blue = NULL;
+	asked->job.number = NULL;
 	asked->has_number = job->number != NULL;
-	asked->numbers = job->numbers;
+	asked->settings = ctx->settings;
 	asked->threads = ctx->threads;
-	asked->grid_resolution = ctx->grid_resolution;
-	asked->filters = ctx->filters;
 	asked->memory_limit = rb_memory_limit(ctx->memory);
 	asked->answer_limit =
 		asked->memory_limit - Min(asked->memory_limit, rb_memory_used(ctx->memory));
-	asked->gpu_memory_limit = ctx->gpu_memory_limit;
-	asked->cards = ctx->cards;
-	asked->only_cards = ctx->only_cards;
 	asked->card_from = order->card_from;
 	asked->card_bytes = order->card_bytes;
 	if (job->red != NULL)

@@ -119,7 +119,7 @@ rb_side_arrays(const rb_sent_side *sent, const rb_cut *cuts, const rb_set *rows,
 int
 rb_number_array(const rb_request_args *asked, const uint32_t *number, rb_bytes *array)
 {
-	const rb_sent_side *side = &asked->side[asked->of == RB_OF_BLUE ? asked->sides - 1 : 0];
+	const rb_sent_side *side = &asked->side[asked->job.of == RB_OF_BLUE ? asked->sides - 1 : 0];
 
 	if (!asked->has_number)
 		return 0;
@@ -247,7 +247,7 @@ rb_ids_read(rb_request *request, uint64 number, rb_block *block)
 		return false;
 	block->red = request->ring.ids[slot].red;
 	block->blue = request->ring.ids[slot].blue;
-	block->words = (size_t) rb_payload_words(request->asked.predicate);
+	block->words = (size_t) rb_payload_words(request->asked.job.predicate);
 	block->payload = block->words > 0 ? request->ring.ids[slot].payload : NULL;
 	block->n = request->pairs[slot];
 	return true;

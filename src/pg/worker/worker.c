@@ -276,9 +276,7 @@ report_activity(void)
 static void
 apply_limits(void)
 {
-	rb_store_set_limits(
-		(uint64) rb_setting_cache_memory * 1024,
-		rb_setting_gpu_cache_memory < 0 ? UINT64_MAX : (uint64) rb_setting_gpu_cache_memory * 1024);
+	rb_store_set_limits((uint64) rb_setting_cache_memory * 1024, rb_settings_get().gpu_cache_limit);
 }
 
 /* Returns idle memory to the system; no request has been served since `idle_since`. */

@@ -128,7 +128,7 @@ agree(const rb_job *job, const char *what)
 
 		rb_context_init(&ctx, memory);
 		ctx.threads = 2;
-		ctx.grid_resolution = resolution[k % 3];
+		ctx.settings.grid_resolution = resolution[k % 3];
 		ctx.filters = filters[k / 3];
 		status = rb_stream_open(&ctx, &rb_backend_cpu, job, &stream);
 		while (status == RB_OK && (status = rb_stream_next(stream, 10, &block)) == RB_OK)

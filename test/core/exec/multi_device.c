@@ -674,7 +674,7 @@ some_cards(void)
 
 	stub_reset(4);
 	run_init(&r, 800);
-	r.ctx.cards = 1u << 1 | 1u << 3;
+	r.ctx.settings.devices = 1u << 1 | 1u << 3;
 	run_join(&r);
 	run_is_right(&r, "two that are named");
 	CHECK(stub.card[0].joined + stub.card[2].joined == 0, "others");
@@ -683,7 +683,7 @@ some_cards(void)
 
 	stub_reset(4);
 	run_init(&r, 800);
-	r.ctx.cards = 1u << 2;
+	r.ctx.settings.devices = 1u << 2;
 	run_join(&r);
 	run_is_right(&r, "one that is named");
 	CHECK(stub.card[2].done == 1 && shares_of(&r) == 0, "this one, and no shares");
@@ -724,7 +724,7 @@ cards_that_are_not_there(void)
 
 	stub_reset(2);
 	run_init(&r, 800);
-	r.ctx.cards = 1u << 1 | 1u << 5;
+	r.ctx.settings.devices = 1u << 1 | 1u << 5;
 	run_join(&r);
 	run_is_right(&r, "one of two is there");
 	CHECK(stub.card[1].done == 1 && stub.card[0].joined == 0, "the other one does it");
@@ -733,8 +733,8 @@ cards_that_are_not_there(void)
 	stub_reset(2);
 	stub.card[1].probe = RB_NO_DEVICE;
 	run_init(&r, 800);
-	r.ctx.cards = 1u << 0 | 1u << 1 | 1u << 5;
-	r.ctx.only_cards = true;
+	r.ctx.settings.devices = 1u << 0 | 1u << 1 | 1u << 5;
+	r.ctx.settings.only_devices = true;
 	run_join(&r);
 	CHECK(r.status == RB_NO_DEVICE && strcmp(r.ctx.error.text, "no card 5") == 0, "%s: %s",
 		  rb_status_text(r.status), r.ctx.error.text);
@@ -771,7 +771,7 @@ one_card_fails(void)
 		for (int k = 0; k < n; k++)
 			stub.card[k].join_ms = k != bad ? 30 : 0;
 		run_init(&r, 800);
-		r.ctx.only_cards = i % 2 == 0; /* The CPU is not needed */
+		r.ctx.settings.only_devices = i % 2 == 0; /* The CPU is not needed */
 		run_join(&r);
 		run_is_right(&r, opening ? "one does not open" : "one fails");
 		CHECK(shares_of(&r) == 3 && r.ctx.stats.card[bad].shares == 0 &&
@@ -823,7 +823,7 @@ all_cards_fail(void)
 		stub_reset(2);
 		stub.card[0].open = stub.card[1].open = refusal[k / 2];
 		run_init(&r, 800);
-		r.ctx.only_cards = k % 2 == 1;
+		r.ctx.settings.only_devices = k % 2 == 1;
 		run_join(&r);
 		if (k % 2 == 0)
 			run_is_right(&r, "none opens, and the processor does it");
@@ -853,7 +853,7 @@ all_cards_fail(void)
 		stub.card[1].join = RB_DEVICE_FULL;
 		stub.card[0].put = 1000000;
 		run_init(&r, 800);
-		r.ctx.only_cards = true;
+		r.ctx.settings.only_devices = true;
 		for (int i = 0; i < 2; i++)
 			stub.card[i].join = RB_DEVICE_FULL;
 		stub.card[0].put = 0;
@@ -1091,7 +1091,7 @@ the_backend_itself(void)
 	CHECK(cards->refine(&r.ctx, NULL, 0) == RB_OK && stub.card[1].joined == 1 &&
 			  stub.card[2].joined == 0 && r.ctx.error.status == RB_OK,
 		  "the second one");
-	r.ctx.cards = 1;
+	r.ctx.settings.devices = 1;
 	CHECK(cards->refine(&r.ctx, NULL, 0) == RB_DEVICE_FULL, "the first one alone");
 	run_free(&r);
 }

@@ -440,7 +440,7 @@ count(double *t, uint32_t n, uint32_t resolution, double stop_after_ms, double *
 
 	rb_context_init(&ctx, memory);
 	ctx.threads = 2;
-	ctx.grid_resolution = resolution;
+	ctx.settings.grid_resolution = resolution;
 	status = rb_stream_open(&ctx, &rb_backend_cpu, &job, &stream);
 	while (status == RB_OK && (status = rb_stream_next(stream, 5, &block)) == RB_OK)
 		if (stop_after_ms > 0 && check_work_ms() - began > stop_after_ms)

@@ -126,7 +126,7 @@ join(const soup *red, const soup *blue, const setting *set)
 	}
 	rb_context_init(&ctx, memory);
 	ctx.threads = set->threads;
-	ctx.grid_resolution = set->resolution;
+	ctx.settings.grid_resolution = set->resolution;
 	ctx.filters = set->filters;
 	a.status = rb_stream_open(&ctx, &rb_backend_cpu, &job, &stream);
 	while (a.status == RB_OK && (a.status = rb_stream_next(stream, 10, &block)) == RB_OK)

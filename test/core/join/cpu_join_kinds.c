@@ -102,7 +102,7 @@ agree(const set *r, const set *b)
 
 		rb_context_init(&ctx, memory);
 		ctx.threads = 2;
-		ctx.grid_resolution = resolution[s];
+		ctx.settings.grid_resolution = resolution[s];
 		status = rb_stream_open(&ctx, &rb_backend_cpu, &job, &stream);
 		if (status == RB_OK)
 			status = read_pairs(&got, stream, 10);

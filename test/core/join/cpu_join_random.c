@@ -392,7 +392,7 @@ one_join(const set *r, const set *b, const answer *want, long seed)
 
 	rb_context_init(&ctx, memory);
 	ctx.threads = 1 + check_below(4);
-	ctx.grid_resolution = check_below(3) == 0 ? 1 + (uint32_t) check_below(60) : 0;
+	ctx.settings.grid_resolution = check_below(3) == 0 ? 1 + (uint32_t) check_below(60) : 0;
 	if (check_below(4) == 0)
 		ctx.filters = masks[check_below(4)];
 	status = rb_stream_open(&ctx, &rb_backend_cpu, &job, &stream);
@@ -488,7 +488,7 @@ count_only(const set *r, const set *b, uint32_t resolution)
 
 	rb_context_init(&ctx, memory);
 	ctx.threads = 2;
-	ctx.grid_resolution = resolution;
+	ctx.settings.grid_resolution = resolution;
 	status = rb_stream_open(&ctx, &rb_backend_cpu, &job, &stream);
 	while (status == RB_OK)
 		status = rb_stream_next(stream, 100, &block);

@@ -290,7 +290,7 @@ lines_in_solids(void)
 		want_stretches();
 		memset(found, 0, sizeof found);
 		memset(&ctx.stats, 0, sizeof ctx.stats);
-		ctx.grid_resolution = round % 3 == 0 ? 5 : 0;
+		ctx.settings.grid_resolution = round % 3 == 0 ? 5 : 0;
 		status = ask(&job, take_stretch, NULL);
 		CHECK(status == RB_END, "round %d: %s", round, rb_status_text(status));
 		for (uint32_t line = 0; line < MOST_LINES; line++)
