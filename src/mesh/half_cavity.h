@@ -57,9 +57,4 @@ extern rb_status rb_half_behind(rb_recovery *r, rb_cavity_half *half, uint32_t b
 extern rb_status rb_half_fill(rb_recovery *r, rb_cavity_half *half, rb_filled *filled);
 extern void rb_half_free(rb_memory *memory, rb_cavity_half *half);
 
-/* Fill the polyhedron by one of two methods (gift_wrap.c and cavity_carve.c). */
-extern rb_status rb_half_wrap(rb_recovery *r, rb_cavity_half *half, bool only_seen,
-							  rb_filled *filled);
-extern rb_status rb_half_carve(rb_recovery *r, rb_cavity_half *half, rb_filled *filled);
-
 #endif /* RB_MESH_HALF_CAVITY_H */

@@ -8,7 +8,7 @@
  *	  facet_triangulation.c   triangulates one facet
  *	  recover_facets.c        finds the missing faces of facets, region by region
  *	  cavity.c                removes the tetrahedra that cross a region ...
- *	  cavity_fill.c           ... and fills the cavity on both sides (gift_wrap.c, cavity_carve.c)
+ *	  cavity_fill.c           ... and fills the cavity on both sides
  *	  flip_repair.c           flips faces that are not Delaunay afterward
  *	  result.c                finds the tetrahedra to keep and the region of each
  *
