@@ -11,8 +11,7 @@
  *
  * The method follows Diazzi et al. and Si, Gaertner (recover.h).
  */
-#include "mesh/half_cavity.h"
-#include "mesh/facet_triangulation.h"
+#include "mesh/recover.h"
 
 /* A cavity may grow to MAX_GROWTH_FACTOR times its initial size plus MAX_EXTRA_TETS tetrahedra */
 #define MAX_GROWTH_FACTOR 2

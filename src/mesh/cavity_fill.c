@@ -21,7 +21,7 @@
  * inside the polyhedron's faces, if all these faces exist there. The vertices are renumbered in
  * ascending order for it, so ties are broken as in the mesh.
  */
-#include "mesh/half_cavity.h"
+#include "mesh/recover.h"
 
 #include "core/base/sort.h"
 

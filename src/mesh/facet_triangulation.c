@@ -11,7 +11,7 @@
  * space, whatever the point above is. The triangulation of a flat facet is thus the one that the
  * constrained Delaunay tetrahedralization contains.
  */
-#include "mesh/facet_triangulation.h"
+#include "mesh/recover.h"
 
 void
 rb_sheet_free(rb_memory *memory, rb_sheet *sheet)

@@ -169,4 +169,108 @@ extern rb_status rb_recover_mend(rb_recovery *r, bool *again);
 /* ---- result.c: extracts the result from the mesh ---- */
 extern rb_status rb_recover_result(rb_recovery *r, rb_keep keep, rb_tets *tets);
 
+/* ---- facet_triangulation.c: the triangulation of one facet, including its Steiner points ---- */
+
+/* Value of rb_sheet_face.region for a face that the mesh lacks */
+#define RB_SHEET_MISSING UINT32_MAX
+
+typedef struct rb_sheet_face
+{
+	uint32_t v[3]; /* corners, counterclockwise from above */
+	/* neighbor across the edge opposite corner i as face << 2 | its corner, or RB_NONE */
+	uint32_t n[3];
+	/* 0 if the mesh has the face, RB_SHEET_MISSING if not; later the index of its missing region */
+	uint32_t region;
+	rb_tet_face there; /* the corresponding face of the mesh, if it exists */
+} rb_sheet_face;
+
+typedef struct rb_sheet
+{
+	uint32_t facet;
+	uint32_t n;
+	uint32_t above; /* index of a point above the facet; valid until a point is added to the mesh */
+	size_t cap;
+	rb_sheet_face *faces;
+	rb_table edges;
+	uint32_t *queue; /* edges to be checked */
+	size_t queue_cap;
+} rb_sheet;
+
+/*
+ * Builds the constrained Delaunay triangulation of a facet from its triangles and its Steiner
+ * points.
+ */
+extern rb_status rb_sheet_build(rb_recovery *r, rb_sheet *sheet, uint32_t facet);
+extern void rb_sheet_free(rb_memory *memory, rb_sheet *sheet);
+
+/*
+ * Flips the edge opposite corner i of face f if its two faces form a convex quadrilateral; returns
+ * true if it did.
+ */
+extern bool rb_sheet_flip(rb_recovery *r, rb_sheet *sheet, uint32_t f, uint32_t i);
+
+/* ---- cavity.c: recovers a part of a facet ---- */
+
+/*
+ * Recovers the sheet's faces of one region as faces of the mesh. Returns RB_OK with *done false if
+ * that is impossible; the mesh is then unchanged.
+ */
+typedef struct rb_cavity_work rb_cavity_work;
+extern rb_status rb_cavity_open(rb_recovery *r, rb_cavity_work **work);
+extern void rb_cavity_close(rb_recovery *r, rb_cavity_work **work);
+extern rb_status rb_cavity_recover(rb_recovery *r, rb_cavity_work *work, const rb_sheet *sheet,
+								   uint32_t region, bool *done);
+
+/* ---- cavity_fill.c: fills one side of a cavity, a polyhedron without tetrahedra ---- */
+
+/*
+ * A face of the polyhedron with its inside on the positive side, or a face of a new tetrahedron
+ * without a neighbor so far
+ */
+typedef struct rb_base
+{
+	uint32_t v[3];
+	rb_tet_face outside; /* the mesh tetrahedron behind it, or RB_NONE */
+	/* if outside is RB_NONE: the face of the sheet, or RB_NONE for a face of a new tetrahedron */
+	uint32_t sheet;
+	uint32_t inside;  /* the new tetrahedron in front of it << 2 | its corner, or RB_NONE */
+	uint32_t behind;  /* the new tetrahedron behind it, if it exists */
+	bool constrained; /* true if it is on a facet: nothing beyond it may be changed */
+} rb_base;
+
+typedef struct rb_cavity_half
+{
+	rb_base *bases;
+	uint32_t nbases;
+	uint32_t given; /* number of leading bases that are faces of the polyhedron */
+	size_t bases_cap;
+	uint32_t *points; /* vertices of the polyhedron */
+	uint32_t npoints;
+	size_t points_cap;
+	uint32_t (*tets)[4]; /* tetrahedra that fill it */
+	uint32_t ntets;
+	size_t tets_cap;
+	rb_table open;    /* maps a face's corners to its base */
+	uint32_t *behind; /* polyhedron faces behind which tetrahedra must be removed, too */
+	uint32_t nbehind;
+	size_t behind_cap;
+} rb_cavity_half;
+
+typedef enum rb_filled
+{
+	RB_FILLED,
+	/*
+	 * some polyhedron faces (behind) are not Delaunay; tetrahedra behind them must be removed, too
+	 */
+	RB_FILLED_BEHIND,
+	RB_FILLED_NOT /* cannot be filled, or no filling was found */
+} rb_filled;
+
+extern rb_status rb_half_base(rb_recovery *r, rb_cavity_half *half, uint32_t a, uint32_t b,
+							  uint32_t c, rb_tet_face outside, uint32_t sheet, bool constrained);
+extern rb_status rb_half_behind(rb_recovery *r, rb_cavity_half *half, uint32_t base);
+/* Fills the polyhedron with tetrahedra. */
+extern rb_status rb_half_fill(rb_recovery *r, rb_cavity_half *half, rb_filled *filled);
+extern void rb_half_free(rb_memory *memory, rb_cavity_half *half);
+
 #endif /* RB_MESH_RECOVER_H */

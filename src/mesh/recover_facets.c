@@ -14,7 +14,7 @@
  * result for all facets that have got no Steiner points since.
  */
 #include "core/base/atomic.h"
-#include "mesh/facet_triangulation.h"
+#include "mesh/recover.h"
 
 #define BLOCK RB_SIZE(256, 4) /* facets that a thread takes at once */
 
