@@ -5,8 +5,8 @@
  * A walk finds a tetrahedron whose circumsphere contains the new point. A search from there finds
  * all such tetrahedra, because they are connected. They are removed, and the faces around the
  * cavity are joined to the point (Bowyer; Watson, 1981). Ghosts cover the space outside the hull,
- * which therefore needs no special case. Ties are broken by index (predicate_cache.c), so the set
- * of tetrahedra is unique, whatever the order of insertion.
+ * which therefore needs no special case. Ties are broken by index (mesh.c), so the set of tetrahedra
+ * is unique, whatever the order of insertion.
  *
  * Points are copied and numbered in the order of brio.c. A large mesh is started by one thread.
  * Then several threads insert points concurrently, each along its own part of the curve, as in
@@ -22,8 +22,8 @@
  *	  e is inside  <=>  u.u + u.w < 0,
  *
  * where w is stored in floats, with a bound on its error. Cases that this leaves undecided are
- * settled by the exact predicates of predicate_cache.c. A ghost stores the plane of its hull face
- * in the same form, without u.u.
+ * settled by the exact predicates of mesh.c. A ghost stores the plane of its hull face in the same
+ * form, without u.u.
  */
 #include "mesh/mesh.h"
 

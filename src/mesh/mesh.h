@@ -192,7 +192,7 @@ rb_tet_ghost(const rb_tet *t)
 	return t->v[0] == RB_GHOST || t->v[1] == RB_GHOST || t->v[2] == RB_GHOST || t->v[3] == RB_GHOST;
 }
 
-/* ---- predicates (predicate_cache.c) ---- */
+/* ---- predicates (mesh.c) ---- */
 
 /* Returns the orientation (orient.h) of four points given by their indices. */
 extern int rb_mesh_orient(rb_mesh *m, uint32_t a, uint32_t b, uint32_t c, uint32_t d);
