@@ -7,7 +7,7 @@
  * corners, so that equal faces are adjacent. A segment is on the boundary of a facet if the facet
  * has exactly one face at an edge of the segment; if it has two, the edge is inside.
  */
-#include "mesh/connectivity.h"
+#include "mesh/tetrahedralize.h"
 
 #include "core/base/base.h"
 #include "core/base/sort.h"

@@ -79,6 +79,14 @@ extern rb_status rb_tetrahedralize(rb_context *ctx, const rb_plc *plc, rb_keep k
 								   rb_flaw *flaw);
 extern void rb_tets_free(rb_memory *memory, rb_tets *tets);
 
+/*
+ * Reconstructs the connectivity of a mesh that was loaded from rows, so that it can be refined
+ * (connectivity.c): fills in neighbours and segment_facet. Everything else must be present; corners
+ * are point numbers, and facet numbers are below nfacets. Returns RB_OK, RB_BAD_PLC if more than
+ * two tetrahedra share a face, RB_STOPPED, or a memory error. On failure both arrays are NULL.
+ */
+extern rb_status rb_tets_connect(rb_context *ctx, uint32_t nfacets, rb_tets *tets);
+
 #ifdef __cplusplus
 }
 #endif

@@ -13,7 +13,6 @@
 
 #include "access/htup_details.h"
 #include "mesh/check/check.h"
-#include "mesh/connectivity.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 

@@ -4,7 +4,7 @@
  */
 #include "check.h"
 #include "core/base/base.h"
-#include "mesh/connectivity.h"
+#include "mesh/tetrahedralize.h"
 
 #include <math.h>
 #include <string.h>
