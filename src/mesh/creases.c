@@ -7,10 +7,10 @@
  * two triangles at an edge are coplanar, that changes nothing. Otherwise the other diagonal
  * encloses a different volume, and a Steiner point that refinement places in the plane of one
  * triangle is off the other. Such an edge is therefore kept. A bend that the rounding of
- * coordinates explains (merge_coplanar.h) does not count, because the Steiner points along it are
+ * coordinates explains (flatness.h) does not count, because the Steiner points along it are
  * rounded by as much.
  */
-#include "mesh/merge_coplanar.h"
+#include "mesh/flatness.h"
 #include "mesh/hash_table.h"
 #include "mesh/weld.h"
 

@@ -15,7 +15,7 @@
 
 #include "core/exact/accumulator.h"
 #include "core/exact/expansion.h"
-#include "mesh/merge_coplanar.h"
+#include "mesh/flatness.h"
 #include "mesh/hash_table.h"
 
 /* Maximum distance of a point from its facet, in rounding errors of the largest coordinate */
@@ -70,7 +70,7 @@ typedef struct comparing
 	double scale;  /* power of two that scales coordinates below 2 */
 	int exponent;  /* exponent of scale */
 	double rounds; /* maximum distance of a point from its facet, scaled */
-	double flat;   /* maximum height of a bend that counts as flat (merge_coplanar.h), scaled */
+	double flat;   /* maximum height of a bend that counts as flat (flatness.h), scaled */
 	/* Patches */
 	patch *patches;
 	uint32_t npatches;

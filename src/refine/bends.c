@@ -4,7 +4,7 @@
  *
  * Two rules hold in one plane only: constrained faces of a facet open for a point on this facet,
  * and a vertex on a facet does not encroach upon its faces. So if the faces on the two sides of a
- * segment inside a facet form an angle that rounding does not explain (merge_coplanar.h), they
+ * segment inside a facet form an angle that rounding does not explain (flatness.h), they
  * belong to two facets while the mesh is refined.
  */
 #include "refine/refining.h"

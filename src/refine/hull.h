@@ -6,7 +6,7 @@
 #ifndef RB_REFINE_HULL_H
 #define RB_REFINE_HULL_H
 
-#include "mesh/merge_coplanar.h"
+#include "mesh/flatness.h"
 #include "refine/refining.h"
 
 typedef struct rb_plane

@@ -1,13 +1,13 @@
 /*
- * merge_coplanar.h
+ * flatness.h
  *	  Tests whether points are coplanar to within the rounding of their coordinates.
  *
  * Coordinates that a user computes for points of one plane are off by a few units in the last place
  * of the largest of them. A deviation that such an error explains is taken as flat; a larger one is
  * a real bend of the model.
  */
-#ifndef RB_MESH_MERGE_COPLANAR_H
-#define RB_MESH_MERGE_COPLANAR_H
+#ifndef RB_MESH_FLATNESS_H
+#define RB_MESH_FLATNESS_H
 
 #include <math.h>
 #include <stdbool.h>
@@ -113,4 +113,4 @@ rb_four_flat(const double *const *at, double height)
 	return fabs(rb_dot(n, d)) <= height * sqrt(largest2) + RB_VOLUME_ROUNDS * long2 * sqrt(long2);
 }
 
-#endif /* RB_MESH_MERGE_COPLANAR_H */
+#endif /* RB_MESH_FLATNESS_H */
