@@ -4,6 +4,23 @@
  */
 #include "mesh/check/checking.h"
 
+/* Sorts the listed faults by kind; `spare` has room for all of them. */
+static void
+sort_by_kind(rb_checking *k, rb_fault *spare)
+{
+	rb_check_report *r = k->report;
+	uint32_t start[RB_FAULT_KINDS + 1] = {0};
+
+	for (uint32_t i = 0; i < r->nlist; i++)
+		start[r->list[i].kind + 1]++;
+	for (int i = 0; i < RB_FAULT_KINDS; i++)
+		start[i + 1] += start[i];
+	for (uint32_t i = 0; i < r->nlist; i++)
+		spare[start[r->list[i].kind]++] = r->list[i];
+	if (r->nlist > 0)
+		memcpy(r->list, spare, r->nlist * sizeof(rb_fault));
+}
+
 static rb_status
 run_checks(rb_checking *k)
 {
@@ -24,7 +41,7 @@ run_checks(rb_checking *k)
 	RB_TRY(rb_check_segments(k));
 	RB_TRY(rb_check_facets(k));
 	RB_TRY(rb_check_volumes(k));
-	return rb_check_kept(k);
+	return rb_check_deferred(k);
 }
 
 static rb_status
@@ -35,7 +52,7 @@ order_faults(rb_checking *k)
 	if (k->report->nlist == 0)
 		return RB_OK;
 	RB_TRY(rb_array(k->ctx, &spare, k->report->nlist, sizeof(rb_fault)));
-	rb_check_order(k, (rb_fault *) spare);
+	sort_by_kind(k, (rb_fault *) spare);
 	rb_free(k->ctx->memory, &spare);
 	return RB_OK;
 }

@@ -231,12 +231,13 @@ rb_check_scratch(rb_checking *k, int i, size_t n)
 	return rb_array(k->ctx, (void **) &k->scratch[i], n > 0 ? n : 1, sizeof(uint32_t));
 }
 
-/* ---- faults.c ---- */
+/* ---- faults and deferred tests (faults.c) ---- */
 
 extern rb_status rb_check_fault(rb_checking *k, rb_fault_kind kind, uint32_t a, uint32_t b,
 								uint32_t c, double amount);
-/* Sorts the listed faults by kind. `spare` must have room for all of them. */
-extern void rb_check_order(rb_checking *k, rb_fault *spare);
+/* Records a test that rb_check_deferred runs. */
+extern rb_status rb_check_defer(rb_checking *k, const rb_deferred_test *w);
+extern rb_status rb_check_deferred(rb_checking *k);
 
 /* ---- parts of the checker ---- */
 
@@ -249,13 +250,9 @@ extern rb_status rb_check_boundary(rb_checking *k); /* boundary.c */
 extern rb_status rb_check_segments(rb_checking *k); /* segments.c */
 extern rb_status rb_check_facets(rb_checking *k);   /* facets.c */
 extern rb_status rb_check_volumes(rb_checking *k);  /* volumes.c */
-extern rb_status rb_check_kept(rb_checking *k);     /* region.c */
 
 /* Returns the tetrahedron face with the given ascending corners, or RB_NONE. */
 extern uint32_t rb_check_find_face(const rb_checking *k, const uint32_t v[3]); /* tets.c */
-
-/* Records a test that rb_check_kept runs. */
-extern rb_status rb_check_defer(rb_checking *k, const rb_deferred_test *w); /* faults.c */
 
 #ifdef __cplusplus
 }
