@@ -32,9 +32,7 @@ run_checks(rb_checking *k)
 	k->has_holes = in->plc == NULL;
 	for (uint32_t i = 0; in->plc != NULL && i < in->plc->nseeds; i++)
 		k->has_holes |= in->plc->seeds[i].hole;
-	RB_TRY(rb_check_points(k));
 	RB_TRY(rb_check_tets(k));
-	RB_TRY(rb_check_unused(k));
 	RB_TRY(rb_check_claims(k));
 	RB_TRY(rb_check_delaunay(k));
 	RB_TRY(rb_check_boundary(k));

@@ -241,11 +241,9 @@ extern rb_status rb_check_deferred(rb_checking *k);
 
 /* ---- parts of the checker ---- */
 
-extern rb_status rb_check_points(rb_checking *k);   /* points.c */
 extern rb_status rb_check_tets(rb_checking *k);     /* tets.c */
-extern rb_status rb_check_unused(rb_checking *k);   /* points.c */
 extern rb_status rb_check_claims(rb_checking *k);   /* claims.c */
-extern rb_status rb_check_delaunay(rb_checking *k); /* delaunay.c */
+extern rb_status rb_check_delaunay(rb_checking *k); /* tets.c */
 extern rb_status rb_check_boundary(rb_checking *k); /* boundary.c */
 extern rb_status rb_check_segments(rb_checking *k); /* segments.c */
 extern rb_status rb_check_facets(rb_checking *k);   /* facets.c */
