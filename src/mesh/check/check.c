@@ -33,11 +33,10 @@ run_checks(rb_checking *k)
 	for (uint32_t i = 0; in->plc != NULL && i < in->plc->nseeds; i++)
 		k->has_holes |= in->plc->seeds[i].hole;
 	RB_TRY(rb_check_tets(k));
-	RB_TRY(rb_check_claims(k));
-	RB_TRY(rb_check_delaunay(k));
-	RB_TRY(rb_check_boundary(k));
 	RB_TRY(rb_check_segments(k));
 	RB_TRY(rb_check_facets(k));
+	RB_TRY(rb_check_delaunay(k));
+	RB_TRY(rb_check_boundary(k));
 	RB_TRY(rb_check_volumes(k));
 	return rb_check_deferred(k);
 }

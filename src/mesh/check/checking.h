@@ -242,11 +242,10 @@ extern rb_status rb_check_deferred(rb_checking *k);
 /* ---- parts of the checker ---- */
 
 extern rb_status rb_check_tets(rb_checking *k);     /* tets.c */
-extern rb_status rb_check_claims(rb_checking *k);   /* claims.c */
-extern rb_status rb_check_delaunay(rb_checking *k); /* tets.c */
-extern rb_status rb_check_boundary(rb_checking *k); /* boundary.c */
 extern rb_status rb_check_segments(rb_checking *k); /* segments.c */
 extern rb_status rb_check_facets(rb_checking *k);   /* facets.c */
+extern rb_status rb_check_delaunay(rb_checking *k); /* tets.c */
+extern rb_status rb_check_boundary(rb_checking *k); /* boundary.c */
 extern rb_status rb_check_volumes(rb_checking *k);  /* volumes.c */
 
 /* Returns the tetrahedron face with the given ascending corners, or RB_NONE. */

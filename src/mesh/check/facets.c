@@ -1,14 +1,124 @@
 /*
  * facets.c
- *	  Checks that the faces of each facet tile it: each inner edge has two faces and each boundary
- *	  edge one, nothing is folded, and the area and the Euler characteristic are those of the
- *	  facet's triangles.
+ *	  Checks the faces that the mesh lists as parts of facets: that they are faces of its
+ *	  tetrahedra, and that those of each facet tile it. Each inner edge has two faces and each
+ *	  boundary edge one, nothing is folded, and the area and the Euler characteristic are those of
+ *	  the facet's triangles.
+ *
+ * A face that is in no tetrahedron may be outside the kept part, which is tested later.
  *
  * The facet is projected along the axis nearest to its normal, where exact orient2d signs detect
  * faces without area and folds. Surfaces with the same boundary that do not fold are equal; the
  * area is also compared, up to rounding.
  */
 #include "mesh/check/checking.h"
+
+/* ---- faces ---- */
+
+static rb_status
+check_listed_face(rb_checking *k, uint32_t f)
+{
+	const rb_check_input *in = k->in;
+	const uint32_t *v = in->faces[f];
+	uint32_t facet = in->face_facet[f];
+
+	k->face_ok[f] = 0;
+	for (int i = 0; i < 3; i++)
+		if (v[i] >= in->npoints)
+		{
+			if (facet < k->nfacets)
+				k->facet_bad[facet] = 1;
+			return rb_check_fault(k, RB_FAULT_FACE_NUMBER, f, v[i], RB_NONE, 0);
+		}
+	for (int i = 0; i < 3; i++)
+		if (v[i] == v[(i + 1) % 3])
+		{
+			if (facet < k->nfacets)
+				k->facet_bad[facet] = 1;
+			return rb_check_fault(k, RB_FAULT_FACE_CORNERS, f, v[i], RB_NONE, 0);
+		}
+	k->face_ok[f] = 1;
+	if (facet >= k->nfacets)
+		return rb_check_fault(k, RB_FAULT_FACE_FACET, f, facet, RB_NONE, 0);
+	return RB_OK;
+}
+
+/*
+ * Marks both sides of a face that is in the mesh; otherwise records a test of whether it should be.
+ */
+static rb_status
+find_face(rb_checking *k, uint32_t f, const uint32_t v[3])
+{
+	rb_deferred_test w = {.kind = RB_FAULT_FACE_NOT_IN_MESH, .a = f, .b = k->in->face_facet[f]};
+	uint32_t face = rb_check_find_face(k, v);
+
+	if (face != RB_NONE)
+	{
+		uint32_t other = k->mate[face];
+
+		k->on_facet[face >> 2] |= (uint8_t) (1 << (face & 3));
+		if (other < RB_NO_TEST)
+			k->on_facet[other >> 2] |= (uint8_t) (1 << (other & 3));
+		return RB_OK;
+	}
+	/* Test the face beside one of its edges that is in the mesh, or else its first edge. */
+	w.from = v[0], w.to = v[1], w.side = RB_NONE;
+	for (int i = 0; i < 3; i++)
+		if (rb_pairs_get(&k->edges, v[i], v[(i + 1) % 3]) != RB_NONE)
+		{
+			w.from = v[i], w.to = v[(i + 1) % 3], w.side = v[(i + 2) % 3];
+			break;
+		}
+	return rb_check_defer(k, &w);
+}
+
+static rb_status
+check_listed_faces(rb_checking *k)
+{
+	uint32_t n = k->in->nfaces;
+	size_t want = (size_t) n + n / 2 + 16;
+	uint32_t cap = want > UINT32_MAX ? UINT32_MAX : (uint32_t) want;
+	uint32_t *table;
+
+	RB_TRY(rb_array(k->ctx, (void **) &k->face_ok, (size_t) n + 1, 1));
+	RB_TRY(rb_array(k->ctx, (void **) &k->table, cap, sizeof(uint32_t)));
+	table = k->table;
+	memset(table, 0xff, (size_t) cap * sizeof(uint32_t));
+	for (uint32_t f = 0; f < n; f++)
+	{
+		uint32_t v[3], at;
+
+		RB_CHECK_STOP(k, f);
+		RB_TRY(check_listed_face(k, f));
+		if (!k->face_ok[f])
+			continue;
+		memcpy(v, k->in->faces[f], sizeof(v));
+		rb_sort3(v);
+		at = rb_hash_slot(rb_hash_triple(v[0], v[1], v[2]), cap);
+		while (table[at] != RB_NONE)
+		{
+			uint32_t w[3];
+
+			memcpy(w, k->in->faces[table[at]], sizeof(w));
+			rb_sort3(w);
+			if (w[0] == v[0] && w[1] == v[1] && w[2] == v[2])
+				break;
+			at = at + 1 < cap ? at + 1 : 0;
+		}
+		if (table[at] != RB_NONE)
+		{
+			k->face_ok[f] = 0;
+			RB_TRY(rb_check_fault(k, RB_FAULT_FACE_TWICE, table[at], f, RB_NONE, 0));
+			continue;
+		}
+		table[at] = f;
+		RB_TRY(find_face(k, f, v));
+	}
+	rb_free(k->ctx->memory, (void **) &k->table);
+	return RB_OK;
+}
+
+/* ---- facets ---- */
 
 /* State of the facet being checked */
 typedef struct facets
@@ -488,6 +598,13 @@ rb_check_facets(rb_checking *k)
 	facets c = {.k = k};
 	uint32_t t = 0;
 
+	RB_TRY(rb_array(k->ctx, (void **) &k->facet_bad, (size_t) k->nfacets + 1, 1));
+	RB_TRY(rb_array(k->ctx, (void **) &k->facet_far, (size_t) k->nfacets + 1, 1));
+	memset(k->facet_bad, 0, (size_t) k->nfacets + 1);
+	memset(k->facet_far, 0, (size_t) k->nfacets + 1);
+	RB_TRY(check_listed_faces(k));
+	RB_TRY(
+		rb_buckets_build(k->ctx, &k->faces_of, in->face_facet, k->face_ok, in->nfaces, k->nfacets));
 	RB_TRY(make_room(&c));
 	for (uint32_t f = 0; f < k->nfacets; f++)
 	{

@@ -1,8 +1,69 @@
 /*
  * segments.c
- *	  Checks that the edges of each segment form one path from end to end that lies on the segment.
+ *	  Checks the edges that the mesh lists as parts of segments: that they are edges of its
+ *	  tetrahedra, and that those of each segment form one path from end to end that lies on it.
+ *
+ * An edge that is in no tetrahedron may be outside the kept part, which is tested later.
  */
 #include "mesh/check/checking.h"
+
+/* ---- edges ---- */
+
+static rb_status
+check_listed_edges(rb_checking *k)
+{
+	const rb_check_input *in = k->in;
+
+	RB_TRY(rb_array(k->ctx, (void **) &k->edge_ok, (size_t) in->nedges + 1, 1));
+	RB_TRY(rb_pairs_init(k->ctx, &k->claimed, in->nedges, false));
+	for (uint32_t e = 0; e < in->nedges; e++)
+	{
+		const uint32_t *v = in->edges[e];
+		uint32_t s = in->edge_segment[e], was;
+
+		RB_CHECK_STOP(k, e);
+		k->edge_ok[e] = 0;
+		if (v[0] >= in->npoints || v[1] >= in->npoints)
+			RB_TRY(rb_check_fault(k, RB_FAULT_EDGE_NUMBER, e, v[v[0] < in->npoints], RB_NONE, 0));
+		else if (v[0] == v[1])
+			RB_TRY(rb_check_fault(k, RB_FAULT_EDGE_CORNERS, e, v[0], RB_NONE, 0));
+		else if (s >= in->nsegments)
+			RB_TRY(rb_check_fault(k, RB_FAULT_EDGE_SEGMENT, e, s, RB_NONE, 0));
+		else
+		{
+			RB_TRY(rb_pairs_insert(k->ctx, &k->claimed, v[0], v[1], e, &was));
+			if (was != RB_NONE)
+			{
+				RB_TRY(rb_check_fault(k, RB_FAULT_EDGE_TWICE, was, e, RB_NONE, 0));
+				/*
+				 * If two segments overlap, the second one has a gap here, which was reported with
+				 * the edge.
+				 */
+				if (in->edge_segment[was] != s)
+					k->segment_bad[s] = 1;
+				continue;
+			}
+			k->edge_ok[e] = 1;
+			if (rb_pairs_get(&k->edges, v[0], v[1]) == RB_NONE)
+			{
+				rb_deferred_test w = {.from = v[0],
+									  .to = v[1],
+									  .side = RB_NONE,
+									  .kind = RB_FAULT_EDGE_NOT_IN_MESH,
+									  .a = e,
+									  .b = s};
+
+				RB_TRY(rb_check_defer(k, &w));
+			}
+			continue;
+		}
+		if (s < in->nsegments)
+			k->segment_bad[s] = 1;
+	}
+	return RB_OK;
+}
+
+/* ---- segments ---- */
 
 /* Edges of the segment being checked, by their ends */
 typedef struct segment_ends
@@ -196,6 +257,11 @@ rb_check_segments(rb_checking *k)
 	const rb_check_input *in = k->in;
 	segment_ends at;
 
+	RB_TRY(rb_array(k->ctx, (void **) &k->segment_bad, (size_t) in->nsegments + 1, 1));
+	memset(k->segment_bad, 0, (size_t) in->nsegments + 1);
+	RB_TRY(check_listed_edges(k));
+	RB_TRY(rb_buckets_build(k->ctx, &k->edges_of, in->edge_segment, k->edge_ok, in->nedges,
+							in->nsegments));
 	RB_TRY(check_listed_segments(k));
 	RB_TRY(rb_check_scratch(k, 0, 2 * (size_t) in->npoints));
 	RB_TRY(rb_check_scratch(k, 1, in->npoints));
