@@ -1,7 +1,8 @@
 /*
  * boundary.c
  *	  Checks the boundary of the mesh: that it is on facets or is the convex hull, that it has no
- *	  cavities, and that the Euler characteristic is correct.
+ *	  cavities, that the Euler characteristic is correct; and that regions have the volumes that
+ *	  their facets enclose.
  *
  * A closed surface that is convex at each of its edges is convex. This is tested up to rounding:
  * Steiner points on the hull are rounded, and refinement omits tetrahedra that are flatter than
@@ -10,8 +11,14 @@
  * The mesh is a 3-manifold if its boundary is a 2-manifold. The Euler characteristic of the mesh is
  * then half that of its boundary. The boundary is a 2-manifold if every edge of it has two of its
  * faces, and the faces around every point of it form one fan.
+ *
+ * Volumes are compared by volumes.h. Facets that already have faults are excluded, as are the
+ * regions they bound, because a volume that lacks a face would be reported twice.
  */
 #include "mesh/check/checking.h"
+#include "mesh/volumes.h"
+
+/* ---- boundary ---- */
 
 typedef struct boundary
 {
@@ -304,6 +311,92 @@ find_cavities(boundary *b)
 	return RB_OK;
 }
 
+/* ---- volumes ---- */
+
+/* Returns true after faults that invalidate corners or neighbors, or that change the surface. */
+static bool
+is_broken(const rb_checking *k)
+{
+	static const rb_fault_kind kinds[] = {
+		RB_FAULT_POINT_NOT_FINITE, RB_FAULT_TET_NUMBER,  RB_FAULT_TET_CORNERS,
+		RB_FAULT_TET_TWICE,        RB_FAULT_SHARED,      RB_FAULT_SAME_SIDE,
+		RB_FAULT_FACE_NUMBER,      RB_FAULT_EDGE_NUMBER, RB_FAULT_EDGE_SEGMENT,
+		RB_FAULT_INPUT_MISSING,    RB_FAULT_REGIONS,     RB_FAULT_BOUNDARY,
+		RB_FAULT_NOT_CONVEX,       RB_FAULT_CAVITY};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (k->report->count[kinds[i]] > 0)
+			return true;
+	return false;
+}
+
+static uint32_t
+find_tet_in_region(const rb_checking *k, int64_t region)
+{
+	uint32_t t = 0;
+
+	while (t + 1 < k->in->ntets && k->in->region[t] != region)
+		t++;
+	return t;
+}
+
+static rb_status
+report_volume(void *arg, const rb_volumes_fault *fault)
+{
+	rb_checking *k = arg;
+
+	if (!fault->far)
+		return rb_check_fault(k, RB_FAULT_VOLUME, find_tet_in_region(k, fault->region),
+							  fault->facet, RB_NONE,
+							  fault->volume != 0 ? fault->amount / fault->volume : fault->amount);
+	/* Points far beyond rounding were already reported one by one. */
+	if (k->facet_far[fault->facet])
+		return RB_OK;
+	return rb_check_fault(k, RB_FAULT_FACET_FAR, fault->point, fault->facet, RB_NONE,
+						  fault->amount / k->diagonal);
+}
+
+static rb_status
+check_volumes(rb_checking *k)
+{
+	const rb_check_input *in = k->in;
+	const size_t n = 4 * (size_t) in->ntets;
+	rb_volumes_input v;
+
+	if (in->plc == NULL || in->region == NULL || in->kind == NULL || in->segments == NULL ||
+		is_broken(k))
+		return RB_OK;
+	RB_TRY(rb_check_scratch(k, 4, n));
+	for (size_t i = 0; i < n; i++)
+		k->scratch[4][i] = k->mate[i] < RB_NO_TEST ? k->mate[i] >> 2 : RB_NONE;
+	v = (rb_volumes_input){.npoints = in->npoints,
+						   .ntets = in->ntets,
+						   .nfaces = in->nfaces,
+						   .nedges = in->nedges,
+						   .nsegments = in->nsegments,
+						   .points = in->points,
+						   .kind = in->kind,
+						   .parent = in->parent,
+						   .tets = in->tets,
+						   .neighbours = k->scratch[4],
+						   .region = in->region,
+						   .faces = in->faces,
+						   .face_facet = in->face_facet,
+						   .edges = in->edges,
+						   .edge_segment = in->edge_segment,
+						   .segments = in->segments,
+						   .skipped = k->facet_bad,
+						   .surface_npoints = in->plc->npoints,
+						   .ntriangles = in->plc->ntriangles,
+						   .nfacets = in->plc->nfacets,
+						   .npieces = in->nsegments,
+						   .surface_points = in->plc->points,
+						   .triangles = in->plc->triangles,
+						   .facet_of = in->plc->facet_of,
+						   .pieces = in->segments};
+	return rb_volumes_compare(k->ctx, &v, report_volume, k);
+}
+
 rb_status
 rb_check_boundary(rb_checking *k)
 {
@@ -334,5 +427,5 @@ rb_check_boundary(rb_checking *k)
 	 */
 	if (!k->has_holes && b.odd == 0 && r->count[RB_FAULT_BOUNDARY] == 0)
 		RB_TRY(find_cavities(&b));
-	return RB_OK;
+	return check_volumes(k);
 }

@@ -246,7 +246,6 @@ extern rb_status rb_check_segments(rb_checking *k); /* segments.c */
 extern rb_status rb_check_facets(rb_checking *k);   /* facets.c */
 extern rb_status rb_check_delaunay(rb_checking *k); /* tets.c */
 extern rb_status rb_check_boundary(rb_checking *k); /* boundary.c */
-extern rb_status rb_check_volumes(rb_checking *k);  /* volumes.c */
 
 /* Returns the tetrahedron face with the given ascending corners, or RB_NONE. */
 extern uint32_t rb_check_find_face(const rb_checking *k, const uint32_t v[3]); /* tets.c */
