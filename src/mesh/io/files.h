@@ -10,6 +10,9 @@
 
 #include "core/base/base.h"
 
+#include <stdarg.h>
+#include <stdio.h>
+
 #ifdef __cplusplus
 extern "C"
 {
@@ -50,15 +53,67 @@ extern rb_status rb_mesh_gmsh(rb_context *ctx, const rb_mesh_rows *rows, rb_buff
 extern uint64_t rb_mesh_vtu_bytes(const rb_mesh_rows *rows);
 extern uint64_t rb_mesh_gmsh_bytes(const rb_mesh_rows *rows, uint64_t regions, uint64_t facets);
 
-/* ---- for the writers (files.c) ---- */
+/* ---- for the writers ---- */
 
 /* Makes room for `more` bytes, so that writing them needs no checks. */
-extern rb_status rb_buffer_reserve(rb_context *ctx, rb_buffer *b, uint64_t more);
-/* Checks that every corner is a valid point index. */
-extern rb_status rb_mesh_rows_check(rb_context *ctx, const rb_mesh_rows *rows);
+static inline rb_status
+rb_buffer_reserve(rb_context *ctx, rb_buffer *b, uint64_t more)
+{
+	rb_status status;
+
+	if (more <= b->cap - b->n)
+		return RB_OK;
+	if (more > SIZE_MAX - b->n)
+		return rb_fail(ctx, RB_OVER_BUDGET, UINT64_MAX, rb_memory_limit(ctx->memory), NULL);
+	status = rb_array(ctx, (void **) &b->bytes, b->n + (size_t) more, 1);
+	if (status == RB_OK)
+		b->cap = b->n + (size_t) more;
+	return status;
+}
+
 /* Appends formatted text to the buffer, which must have room for it. */
-extern void rb_buffer_append_text(rb_buffer *b, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+static inline void __attribute__((format(printf, 2, 3)))
+rb_buffer_append_text(rb_buffer *b, const char *format, ...)
+{
+	va_list list;
+	int n;
+
+	va_start(list, format);
+	n = vsnprintf((char *) b->bytes + b->n, b->cap - b->n, format, list);
+	va_end(list);
+	if (n > 0 && (size_t) n < b->cap - b->n)
+		b->n += (size_t) n;
+}
+
+/* Checks that every corner is a valid point index. */
+static inline rb_status
+rb_mesh_rows_check(rb_context *ctx, const rb_mesh_rows *rows)
+{
+	uint32_t worst = 0;
+
+	for (uint32_t i = 0; i < rows->ntets; i++)
+	{
+		for (int j = 0; j < 4; j++)
+			worst = rows->tets[i][j] > worst ? rows->tets[i][j] : worst;
+		if (i % 65536 == 65535 && rb_should_stop(ctx))
+			return RB_STOPPED;
+	}
+	if (rows->ntets > 0 && worst >= rows->npoints)
+		return rb_fail(ctx, RB_BAD_GEOMETRY, 0, 0,
+					   "a corner of a tetrahedron is not a vertex of the mesh");
+	worst = 0;
+	for (uint32_t i = 0; i < rows->nfaces; i++)
+	{
+		for (int j = 0; j < 3; j++)
+			worst = rows->faces[i][j] > worst ? rows->faces[i][j] : worst;
+		if (i % 65536 == 65535 && rb_should_stop(ctx))
+			return RB_STOPPED;
+	}
+	if (rows->nfaces > 0 && worst >= rows->npoints)
+		return rb_fail(ctx, RB_BAD_GEOMETRY, 0, 0,
+					   "a corner of a face is not a vertex of the mesh");
+	return RB_OK;
+}
 
 static inline uint8_t *
 rb_le32(uint8_t *at, uint32_t x)
