@@ -1,6 +1,7 @@
 /*
  * files.h
- *	  Writes a mesh as the bytes of a file for other programs: VTU (vtu.c) or Gmsh's MSH (gmsh.c).
+ *	  Writes a mesh as the bytes of a file for other programs: VTU (vtu.c) or Gmsh's MSH (gmsh.c);
+ *	  extracts the surfaces of its regions (surface.c).
  *
  * Both formats are written in binary, little endian. Point indices start at 0 here; each writer
  * converts them as its format requires. Ids of regions, facets and parents are the user's.
@@ -52,6 +53,25 @@ extern rb_status rb_mesh_gmsh(rb_context *ctx, const rb_mesh_rows *rows, rb_buff
 /* Returns a close upper bound of the file's size in bytes. */
 extern uint64_t rb_mesh_vtu_bytes(const rb_mesh_rows *rows);
 extern uint64_t rb_mesh_gmsh_bytes(const rb_mesh_rows *rows, uint64_t regions, uint64_t facets);
+
+/* ---- surfaces (surface.c) ---- */
+
+/*
+ * A triangle of a region's surface, counterclockwise seen from outside the region. Triangles are
+ * ordered by region, then by tetrahedron.
+ */
+typedef struct rb_surface_face
+{
+	int64_t region;
+	uint32_t corner[3];
+} rb_surface_face;
+
+/*
+ * Returns the surface triangles of all regions as an array of ctx->memory that the caller frees.
+ * All corners must be valid point indices. A face between two regions appears once for each.
+ */
+extern rb_status rb_mesh_surface(rb_context *ctx, const rb_mesh_rows *rows, rb_surface_face **faces,
+								 uint64_t *n);
 
 /* ---- for the writers ---- */
 

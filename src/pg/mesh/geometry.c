@@ -6,7 +6,7 @@
 #include "pg/call/gserialized_write.h"
 #include "pg/mesh/meshing.h"
 
-#include "mesh/io/surface.h"
+#include "mesh/io/files.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
