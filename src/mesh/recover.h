@@ -3,7 +3,7 @@
  *	  Declares the data shared by the recovery of segments and facets: the segments, the subsegments
  *	  they were split into, and the faces that make up the facets so far.
  *
- *	  plc_segments.c          segments of a PLC: those given, and the boundaries of facets
+ *	  tetrahedralize.c        finds the segments of a PLC, and runs all steps
  *	  recover_segments.c      splits segments until all their subsegments are edges of the mesh
  *	  facet_triangulation.c   triangulates one facet
  *	  recover_facets.c        finds the missing faces of facets, region by region
@@ -81,7 +81,7 @@ typedef struct rb_recovery
 	rb_subface *subfaces;
 	uint32_t nsubfaces;
 	size_t subfaces_cap;
-	/* Tetrahedra around a point (rb_recover_star) */
+	/* Tetrahedra around a point, in recover_segments.c */
 	uint32_t *star;
 	size_t star_cap;
 	bool looks; /* true in a thread's copy, which only reads the mesh */
@@ -129,12 +129,6 @@ extern rb_status rb_recover_point(rb_recovery *r, const double *at, rb_vertex_ki
 
 /* Fills piece_of with all subsegments; valid until one is split. */
 extern rb_status rb_recover_pieces(rb_recovery *r);
-
-/* Collects all tetrahedra around v, including ghosts, in r->star. */
-extern rb_status rb_recover_star(rb_recovery *r, uint32_t v, uint32_t *n);
-
-/* ---- plc_segments.c ---- */
-extern rb_status rb_recover_complex(rb_recovery *r);
 
 /* ---- recover_segments.c: makes every subsegment an edge of the mesh ---- */
 extern rb_status rb_recover_segments(rb_recovery *r);

@@ -21,6 +21,39 @@
 #define MARGIN 0.2
 
 rb_status
+rb_recover_order(rb_context *ctx, const uint32_t *key, uint32_t n, uint32_t keys, uint32_t **order)
+{
+	uint32_t *start = NULL;
+	uint32_t buckets, sum = 0;
+	int shift = 0;
+	rb_status status;
+
+	while ((keys >> shift) > n)
+		shift++;
+	buckets = (keys >> shift) + 1;
+	status = rb_array(ctx, (void **) &start, buckets, sizeof(uint32_t));
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) order, (size_t) n + 1, sizeof(uint32_t));
+	if (status == RB_OK)
+	{
+		memset(start, 0, buckets * sizeof(uint32_t));
+		for (uint32_t i = 0; i < n; i++)
+			start[key[i] >> shift]++;
+		for (uint32_t b = 0; b < buckets; b++)
+		{
+			uint32_t here = start[b];
+
+			start[b] = sum;
+			sum += here;
+		}
+		for (uint32_t i = 0; i < n; i++)
+			(*order)[start[key[i] >> shift]++] = i;
+	}
+	rb_free(ctx->memory, (void **) &start);
+	return status;
+}
+
+rb_status
 rb_recover_point(rb_recovery *r, const double *at, rb_vertex_kind kind, uint32_t parent,
 				 uint32_t *v)
 {
@@ -46,8 +79,9 @@ rb_recover_point(rb_recovery *r, const double *at, rb_vertex_kind kind, uint32_t
 	return RB_OK;
 }
 
-rb_status
-rb_recover_star(rb_recovery *r, uint32_t v, uint32_t *n)
+/* Collects all tetrahedra around v, including ghosts, in r->star. */
+static rb_status
+collect_star(rb_recovery *r, uint32_t v, uint32_t *n)
 {
 	rb_mesh *m = &r->mesh;
 	uint32_t count = 0;
@@ -216,7 +250,7 @@ static rb_status
 touch_star(rb_recovery *r, uint32_t v, uint32_t pass, uint32_t *touched)
 {
 	uint32_t n;
-	rb_status status = rb_recover_star(r, v, &n);
+	rb_status status = collect_star(r, v, &n);
 
 	for (uint32_t i = 0; i < n && status == RB_OK; i++)
 		for (int k = 0; k < 4; k++)
