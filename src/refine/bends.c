@@ -245,12 +245,3 @@ rb_refining_bends(rb_refining *r, rb_tets *tets)
 	rb_free(memory, (void **) &b.parent);
 	return status;
 }
-
-void
-rb_refining_bends_free(rb_refining *r, const rb_tets *tets, rb_tets *rest)
-{
-	if (rest->face_facet != tets->face_facet)
-		rb_free(r->ctx->memory, (void **) &rest->face_facet);
-	if (rest->parent != tets->parent)
-		rb_free(r->ctx->memory, (void **) &rest->parent);
-}

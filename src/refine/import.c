@@ -5,8 +5,8 @@
  * If the mesh extends to the hull, parts of its boundary are on no facet. There, adjacent faces in
  * one plane form a facet of their own, and edges between two such facets become segments. They are
  * refined like those of the input but do not appear in the result. If some of these faces are
- * coplanar only up to rounding, hull_planes.c groups them; tetrahedra there that have no height are
- * removed first (hull_slivers.c).
+ * coplanar only up to rounding, hull.c groups them; tetrahedra there that have no height are removed
+ * first.
  */
 #include "refine/refining.h"
 
@@ -1088,6 +1088,21 @@ make_mesh(rb_refining *r, const rb_tets *tets)
 	return status;
 }
 
+/* Frees the arrays of *rest that are not those of tets. */
+static void
+free_rest(rb_memory *memory, const rb_tets *tets, rb_tets *rest)
+{
+	if (rest->face_facet != tets->face_facet)
+		rb_free(memory, (void **) &rest->face_facet);
+	if (rest->parent != tets->parent)
+		rb_free(memory, (void **) &rest->parent);
+	if (rest->tets == tets->tets)
+		return;
+	rb_free(memory, (void **) &rest->tets);
+	rb_free(memory, (void **) &rest->neighbours);
+	rb_free(memory, (void **) &rest->region);
+}
+
 rb_status
 rb_refining_start(rb_refining *r, const rb_tets *tets)
 {
@@ -1119,8 +1134,7 @@ rb_refining_start(rb_refining *r, const rb_tets *tets)
 		r->all_facets = r->nfacets;
 		if (status == RB_OK)
 			status = make_mesh(r, &rest);
-		rb_refining_bends_free(r, tets, &rest);
-		rb_hull_peel_free(r, tets, &rest);
+		free_rest(r->ctx->memory, tets, &rest);
 	}
 	if (status == RB_OK)
 		status = make_sizes(r);

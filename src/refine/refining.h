@@ -4,8 +4,7 @@
  *
  *	import.c         converts a tetrahedralization to cells and vertices
  *	bends.c          splits facets that bend into several
- *	hull_planes.c    builds facets for the hull, where points lie in one plane up to rounding
- *	hull_slivers.c   removes tetrahedra on the hull that are flat up to rounding
+ *	hull.c           removes slivers from the hull and builds facets for it
  *	rounds.c         runs the rounds on host threads
  *	group_insert.c   inserts small groups of blocked points jointly
  *	rebuild.c        rebuilds the whole mesh with the blocked points
@@ -40,7 +39,7 @@ typedef struct rb_refining
 	uint32_t given_facets;       /* Number of facets before that; later numbers are parts */
 	uint32_t *facet_of;          /* Original facet of each part */
 	uint32_t all_facets;
-	double hull_rounds; /* Distance within which points count as on a plane (hull_planes.c) */
+	double hull_rounds; /* Distance within which points count as on a plane (hull.c) */
 	size_t segments_cap;
 	uint32_t (*segments)[2];
 	uint32_t *segment_order;
@@ -104,10 +103,9 @@ extern void rb_refining_free(rb_refining *r);
 
 /*
  * Splits each facet that bends along segments into several facets (bends.c). tets may get new
- * face_facet and parent arrays, which rb_refining_bends_free frees.
+ * face_facet and parent arrays, which the caller frees.
  */
 extern rb_status rb_refining_bends(rb_refining *r, rb_tets *tets);
-extern void rb_refining_bends_free(rb_refining *r, const rb_tets *tets, rb_tets *rest);
 
 /* Returns the original facet of a facet that may be a part of one that bends. */
 static inline uint32_t
@@ -116,26 +114,25 @@ rb_refining_facet(const rb_refining *r, uint32_t facet)
 	return facet < r->given_facets ? facet : r->facet_of[facet - r->given_facets];
 }
 
-/* Sets hull_rounds (hull_planes.c). */
+/* Sets hull_rounds (hull.c). */
 extern rb_status rb_hull_rounds(rb_refining *r, const rb_tets *tets);
 /*
  * Returns true if the four corners of two adjacent triangles may lie in one plane up to rounding
- * (hull_planes.c).
+ * (hull.c).
  */
 extern bool rb_hull_near(const rb_refining *r, const double *a, const double *b, const double *c,
 						 const double *d);
 /*
  * Groups the boundary faces that are on no facet into new facets, one for each plane up to rounding
- * (hull_planes.c). The ghosts of the boundary are the cells from `first` on.
+ * (hull.c). The ghosts of the boundary are the cells from `first` on.
  */
 extern rb_status rb_hull_group(rb_refining *r, uint32_t first);
 
 /*
- * Sets *rest to tets without the tetrahedra that lie flat on the hull up to rounding
- * (hull_slivers.c). Arrays that do not change are shared with tets.
+ * Sets *rest to tets without the tetrahedra that lie flat on the hull up to rounding (hull.c).
+ * Arrays that do not change are shared with tets; the caller frees the others.
  */
 extern rb_status rb_hull_peel(rb_refining *r, const rb_tets *tets, rb_tets *rest);
-extern void rb_hull_peel_free(rb_refining *r, const rb_tets *tets, rb_tets *rest);
 
 /* Runs rounds until nothing is left to do except blocked subsegments (rounds.c). */
 extern rb_status rb_refining_rounds(rb_refining *r);
