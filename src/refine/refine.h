@@ -110,7 +110,7 @@ typedef struct rb_refine_report
 extern rb_status rb_refine(rb_context *ctx, const rb_refine_options *options, rb_tets *tets,
 						   rb_refine_report *report);
 
-/* ---- quality of one tetrahedron (quality.c) ---- */
+/* ---- quality of one tetrahedron ---- */
 
 typedef struct rb_tet_quality
 {
