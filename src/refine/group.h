@@ -5,8 +5,7 @@
  *
  *	group_insert.c    chooses the points and the cells around them
  *	group_plc.c       builds a PLC of these cells and points
- *	group_fit.c       finds which of its tetrahedra can replace which cells, if any
- *	group_replace.c   replaces them
+ *	group_fit.c       finds which of its tetrahedra can replace which cells, and replaces them
  *
  * The PLC has its own numbering: the vertices of the cells in ascending order, then the new points.
  * This is the order of the numbers in the mesh, so ties between cospherical points are broken in
@@ -118,35 +117,63 @@ typedef struct rb_together
 	uint64_t *pairs;
 	size_t pairs_cap;
 	size_t npairs;
-	/* New ghosts behind new cells (group_replace.c) */
+	/* New ghosts behind new cells */
 	rb_numbers ghosts;
 } rb_together;
 
 /* Builds the PLC of the group (group_plc.c). */
 extern rb_status rb_together_build_plc(rb_together *t);
+
+/*
+ * Replaces cells by tetrahedra of the PLC that contain the points of the group, if they fit
+ * (group_fit.c). Sets *done if they did.
+ */
+extern rb_status rb_together_exchange(rb_together *t, bool *done);
+
+/* ---- numbers in the PLC ---- */
+
 /* Returns the PLC number of a vertex that is in the PLC. */
-extern uint32_t rb_together_number(const rb_together *t, uint32_t site);
+static inline uint32_t
+rb_together_number(const rb_together *t, uint32_t site)
+{
+	return *rb_table_find(&t->numbers, site, RB_NONE, RB_NONE);
+}
+
 /* Returns the mesh vertex of a PLC number; for a new point, the number it will get. */
-extern uint32_t rb_together_site(const rb_together *t, uint32_t number);
+static inline uint32_t
+rb_together_site(const rb_together *t, uint32_t number)
+{
+	return number < t->sites.n ? t->sites.e[number]
+							   : t->r->nsites + (number - (uint32_t) t->sites.n);
+}
+
 /* Returns the PLC number of the point that splits a subsegment, or RB_NONE if none does. */
-extern uint32_t rb_together_middle(const rb_together *t, uint32_t u, uint32_t v);
+static inline uint32_t
+rb_together_middle(const rb_together *t, uint32_t u, uint32_t v)
+{
+	const uint32_t *at = rb_table_find(&t->split, u, v, RB_NONE);
+
+	return at != NULL ? (uint32_t) t->sites.n + *at : RB_NONE;
+}
 
 /*
- * Finds the tetrahedra and cells to exchange (group_fit.c). Sets *fits if the exchange is
- * valid.
+ * Returns true if a PLC number is a point of the group. Points that rb_tetrahedralize added do not
+ * count.
  */
-extern rb_status rb_together_check(rb_together *t, bool *fits);
-/*
- * Returns true if a corner of a tetrahedron is a point of the group. Points that rb_tetrahedralize
- * added do not count.
- */
-extern bool rb_together_has_new(const rb_together *t, uint32_t tet);
-/* Returns a face of a tetrahedron as seen from its other side, or RB_NONE on the hull. */
-extern uint32_t rb_together_beyond(const rb_together *t, uint32_t face);
-/* Returns a pointer to the facet that a face is on, or NULL if it is on none. */
-extern const uint32_t *rb_together_wall(const rb_together *t, uint32_t face);
+static inline bool
+rb_together_is_new(const rb_together *t, uint32_t number)
+{
+	return number >= t->sites.n && number < t->plc.npoints;
+}
 
-/* Performs the exchange that rb_together_check found valid (group_replace.c). */
-extern rb_status rb_together_replace(rb_together *t);
+/* Returns true if a corner of a tetrahedron is a point of the group. */
+static inline bool
+rb_together_has_new(const rb_together *t, uint32_t tet)
+{
+	const uint32_t *v = t->tets.tets[tet];
+
+	return rb_together_is_new(t, v[0]) || rb_together_is_new(t, v[1]) ||
+		   rb_together_is_new(t, v[2]) || rb_together_is_new(t, v[3]);
+}
 
 #endif /* RB_REFINE_GROUP_H */

@@ -1,6 +1,6 @@
 /*
  * group_fit.c
- *	  Finds which tetrahedra of a group's PLC replace which cells, and checks that they can.
+ *	  Finds which tetrahedra of a group's PLC can replace which cells, and replaces these.
  *
  * They are the tetrahedra that have a new point as a corner and lie inside the mesh, because a new
  * point changes a constrained Delaunay tetrahedralization in no other way. The PLC is only an
@@ -11,6 +11,10 @@
  *	find_old	cells to remove: all from the new points to the cavity boundary
  *	find_pairs	the cavity boundary encloses them, and the Delaunay condition holds across it
  *	fill_facets	new constrained faces cover the area of the removed ones
+ *
+ * New cells are built first; then they are linked with each other and with the remaining cells. A
+ * new cell that still lacks a neighbor is on the boundary and gets a ghost there. Ghosts are linked
+ * last, along the rings around their edges.
  */
 #include "refine/group.h"
 
@@ -24,24 +28,6 @@
 
 /* ---- tetrahedra and their faces ---- */
 
-/*
- * Returns true if a PLC number is a point of the group. Points that rb_tetrahedralize added do not
- * count.
- */
-static bool
-is_new(const rb_together *t, uint32_t number)
-{
-	return number >= t->sites.n && number < t->plc.npoints;
-}
-
-bool
-rb_together_has_new(const rb_together *t, uint32_t tet)
-{
-	const uint32_t *v = t->tets.tets[tet];
-
-	return is_new(t, v[0]) || is_new(t, v[1]) || is_new(t, v[2]) || is_new(t, v[3]);
-}
-
 /* Returns true if a face of a new tetrahedron has no new corner. */
 static bool
 on_rim(const rb_together *t, uint32_t face)
@@ -49,8 +35,9 @@ on_rim(const rb_together *t, uint32_t face)
 	const uint32_t *v = t->tets.tets[face >> 2];
 	uint32_t k = face & 3;
 
-	return !is_new(t, v[rb_cell_face_corner(k, 0)]) && !is_new(t, v[rb_cell_face_corner(k, 1)]) &&
-		   !is_new(t, v[rb_cell_face_corner(k, 2)]);
+	return !rb_together_is_new(t, v[rb_cell_face_corner(k, 0)]) &&
+		   !rb_together_is_new(t, v[rb_cell_face_corner(k, 1)]) &&
+		   !rb_together_is_new(t, v[rb_cell_face_corner(k, 2)]);
 }
 
 /* Gets the PLC numbers of a cell's face, in the order seen from the cell. */
@@ -76,8 +63,9 @@ same_side(const rb_together *t, uint32_t face, const uint32_t *number)
 	return v[rb_cell_face_corner(face & 3, (i + 1) % 3)] == number[1];
 }
 
-uint32_t
-rb_together_beyond(const rb_together *t, uint32_t face)
+/* Returns a face of a tetrahedron as seen from its other side, or RB_NONE on the hull. */
+static uint32_t
+face_beyond(const rb_together *t, uint32_t face)
 {
 	uint32_t tet = face >> 2, beyond = t->tets.neighbours[4 * (size_t) tet + (face & 3)], k;
 
@@ -89,8 +77,9 @@ rb_together_beyond(const rb_together *t, uint32_t face)
 	return beyond << 2 | k;
 }
 
-const uint32_t *
-rb_together_wall(const rb_together *t, uint32_t face)
+/* Returns a pointer to the facet that a face is on, or NULL if it is on none. */
+static const uint32_t *
+facet_of_face(const rb_together *t, uint32_t face)
 {
 	const uint32_t *v = t->tets.tets[face >> 2];
 
@@ -179,8 +168,8 @@ static uint32_t
 region_at(const rb_together *t, uint32_t face)
 {
 	const rb_cells *m = &t->r->mesh;
-	bool wall = rb_together_wall(t, face) != NULL;
-	uint32_t in, out, other = rb_together_beyond(t, face);
+	bool wall = facet_of_face(t, face) != NULL;
+	uint32_t in, out, other = face_beyond(t, face);
 
 	if (!on_rim(t, face))
 		return !wall && other == RB_NONE ? FOREIGN : NOTHING;
@@ -238,7 +227,7 @@ find_inserted(rb_together *t, bool *fits)
 					region = says;
 				}
 				if (beyond == RB_NONE || t->place[beyond] != RB_TET_NEW ||
-					rb_together_wall(t, face) != NULL)
+					facet_of_face(t, face) != NULL)
 					continue;
 				t->place[beyond] = RB_TET_SEEN;
 				status = rb_numbers_add(t->r->ctx, &t->fresh, beyond);
@@ -306,7 +295,7 @@ static bool
 goes_beyond(const rb_together *t, uint32_t cell, uint32_t k, uint32_t face, bool *fits)
 {
 	const rb_cells *m = &t->r->mesh;
-	uint32_t number[3], other = rb_together_beyond(t, face);
+	uint32_t number[3], other = face_beyond(t, face);
 	bool ghost = rb_cell_ghost(&m->cells[m->cells[cell].n[k] >> 2]);
 
 	face_numbers(t, cell, k, number);
@@ -325,7 +314,7 @@ goes_beyond(const rb_together *t, uint32_t cell, uint32_t k, uint32_t face, bool
 	}
 	if (!ghost)
 		return other != RB_NONE && t->place[other >> 2] != RB_TET_UNKNOWN;
-	return t->place[face >> 2] != RB_TET_FRESH || rb_together_wall(t, face) == NULL ||
+	return t->place[face >> 2] != RB_TET_FRESH || facet_of_face(t, face) == NULL ||
 		   (other != RB_NONE && t->place[other >> 2] == RB_TET_FRESH);
 }
 
@@ -419,8 +408,8 @@ find_pairs(rb_together *t, bool *fits)
 	for (size_t i = 0; i < t->fresh.n && status == RB_OK && *fits; i++)
 		for (uint32_t k = 0; k < 4 && status == RB_OK && *fits; k++)
 		{
-			uint32_t tet = t->fresh.e[i], face = tet << 2 | k, other = rb_together_beyond(t, face),
-					 in, out;
+			uint32_t tet = t->fresh.e[i], face = tet << 2 | k, other = face_beyond(t, face), in,
+					 out;
 			const double *p[5];
 			uint32_t v[5];
 			int sign;
@@ -433,7 +422,7 @@ find_pairs(rb_together *t, bool *fits)
 				(t->marks[out >> 2] & RB_GROUP_OLD) != 0)
 			{
 				/* The face will be on the boundary and get a ghost. */
-				*fits = rb_together_wall(t, face) != NULL;
+				*fits = facet_of_face(t, face) != NULL;
 				continue;
 			}
 			/*
@@ -441,14 +430,14 @@ find_pairs(rb_together *t, bool *fits)
 			 * triangulations of it.
 			 */
 			*fits = (t->marks[in >> 2] & RB_GROUP_OLD) != 0 &&
-					(rb_together_wall(t, face) != NULL) ==
+					(facet_of_face(t, face) != NULL) ==
 						((m->cells[out >> 2].bits & RB_CELL_WALL(out & 3)) != 0);
 			status = rb_array_grow(t->r->ctx, (void **) &t->pairs, &t->pairs_cap, t->npairs + 1,
 								   sizeof(*t->pairs));
 			if (status != RB_OK)
 				return status;
 			t->pairs[t->npairs++] = (uint64_t) out << 32 | face;
-			if (rb_together_wall(t, face) != NULL)
+			if (facet_of_face(t, face) != NULL)
 				continue;
 			*fits = *fits && !rb_cell_ghost(&m->cells[out >> 2]);
 			if (!*fits)
@@ -523,10 +512,9 @@ fill_facets(rb_together *t, bool *fits)
 	for (size_t i = 0; i < t->fresh.n && status == RB_OK; i++)
 		for (uint32_t k = 0; k < 4 && status == RB_OK; k++)
 		{
-			uint32_t tet = t->fresh.e[i], face = tet << 2 | k, other = rb_together_beyond(t, face),
-					 v[3];
+			uint32_t tet = t->fresh.e[i], face = tet << 2 | k, other = face_beyond(t, face), v[3];
 			uint32_t in, out;
-			const uint32_t *facet = rb_together_wall(t, face);
+			const uint32_t *facet = facet_of_face(t, face);
 			bool both = other != RB_NONE && t->place[other >> 2] == RB_TET_FRESH;
 
 			if (rb_should_stop(t->r->ctx))
@@ -583,8 +571,9 @@ keep_all(rb_together *t, bool *fits)
 	return RB_OK;
 }
 
-rb_status
-rb_together_check(rb_together *t, bool *fits)
+/* Finds the tetrahedra and cells to exchange. Sets *fits if the exchange is valid. */
+static rb_status
+check_exchange(rb_together *t, bool *fits)
 {
 	rb_status status;
 
@@ -608,5 +597,203 @@ rb_together_check(rb_together *t, bool *fits)
 		status = keep_all(t, fits);
 	for (size_t i = 0; i < t->old.n; i++)
 		t->marks[t->old.e[i]] &= ~RB_GROUP_OLD;
+	return status;
+}
+
+/* ---- replacement ---- */
+
+/* Returns the next cell slot: a free one, or a new one at the end. */
+static uint32_t
+take_slot(rb_refining *r)
+{
+	return r->nfree > 0 ? r->free[--r->nfree] : r->ncells++;
+}
+
+static void
+make_cell(rb_together *t, uint32_t tet)
+{
+	rb_refining *r = t->r;
+	const uint32_t *v = t->tets.tets[tet];
+	rb_cell *c = &r->mesh.cells[t->place[tet]];
+
+	c->bits = 0;
+	c->claim = 0;
+	c->region = t->region[tet];
+	for (uint32_t k = 0; k < 4; k++)
+	{
+		const uint32_t *facet = facet_of_face(t, tet << 2 | k);
+
+		c->v[k] = rb_together_site(t, v[k]);
+		c->n[k] = RB_NOWHERE;
+		c->facet[k] = facet != NULL ? *facet : RB_NOWHERE;
+		if (facet != NULL)
+			c->bits |= RB_CELL_WALL(k);
+	}
+	for (uint32_t e = 0; e < 6; e++)
+		if (rb_table_find(&t->pieces, v[rb_cell_edge_from(e)], v[rb_cell_edge_to(e)], RB_NONE) !=
+			NULL)
+			c->bits |= RB_CELL_SEGMENT(e);
+}
+
+/* Builds the ghost behind face k of a new cell on the boundary. */
+static void
+make_ghost(rb_refining *r, uint32_t cell, uint32_t k)
+{
+	uint32_t place = take_slot(r);
+	rb_cell *c = &r->mesh.cells[cell], *g = &r->mesh.cells[place];
+
+	memset(g, 0, sizeof *g);
+	g->v[0] = RB_GHOST;
+	g->v[1] = c->v[rb_cell_face_corner(k, 0)];
+	g->v[2] = c->v[rb_cell_face_corner(k, 2)];
+	g->v[3] = c->v[rb_cell_face_corner(k, 1)];
+	g->bits = RB_CELL_WALL(0);
+	for (uint32_t e = 3; e < 6; e++)
+	{
+		uint32_t a = rb_cell_corner(c, g->v[rb_cell_edge_from(e)]);
+		uint32_t b = rb_cell_corner(c, g->v[rb_cell_edge_to(e)]);
+
+		if ((c->bits & RB_CELL_SEGMENT(rb_cell_edge(a, b))) != 0)
+			g->bits |= RB_CELL_SEGMENT(e);
+	}
+	for (uint32_t i = 0; i < 4; i++)
+	{
+		g->n[i] = RB_NOWHERE;
+		g->facet[i] = RB_NOWHERE;
+	}
+	g->facet[0] = c->facet[k];
+	g->n[0] = cell << 2 | k;
+	c->n[k] = place << 2;
+}
+
+/*
+ * Links a new ghost with the next one around each of its edges, at the other end of the fan of
+ * cells there.
+ */
+static void
+link_ghost(rb_cells *m, uint32_t g)
+{
+	for (uint32_t k = 1; k < 4; k++)
+	{
+		const rb_cell *c = &m->cells[g];
+		uint32_t a = c->v[k == 1 ? 2 : 1], b = c->v[k == 3 ? 2 : 3], other;
+		rb_edge_ring ring = rb_ring_at(g, 0, a, b);
+
+		do
+			rb_ring_next(m, &ring);
+		while (!rb_cell_ghost(&m->cells[ring.cell]));
+		c = &m->cells[ring.cell];
+		other = ring.cell << 2 |
+				(6 - rb_cell_corner(c, a) - rb_cell_corner(c, b) - rb_cell_corner(c, RB_GHOST));
+		m->cells[g].n[k] = other;
+		m->cells[other >> 2].n[other & 3] = g << 2 | k;
+	}
+}
+
+static void
+make_sites(rb_together *t)
+{
+	rb_refining *r = t->r;
+	rb_cells *m = &r->mesh;
+
+	for (uint32_t i = 0; i < t->npoints; i++)
+	{
+		const rb_stuck_point *p = &t->points[i];
+		uint32_t site = r->nsites + i;
+
+		memcpy(m->sites[site].at, p->at, sizeof p->at);
+		m->sites[site].radius = p->raise;
+		m->kind[site] = RB_VERTEX_ON_SEGMENT;
+		m->parent[site] = p->segment;
+	}
+}
+
+/* Performs the exchange that check_exchange found valid. */
+static rb_status
+replace_cells(rb_together *t)
+{
+	rb_refining *r = t->r;
+	rb_cells *m = &r->mesh;
+	size_t most = (size_t) r->ncells + 5 * t->fresh.n;
+	uint32_t first;
+	rb_status status;
+
+	/* The last slot would have a link equal to RB_NOWHERE. */
+	if (most >= RB_MAX_CELLS)
+		return rb_fail(r->ctx, RB_TOO_MANY_OBJECTS, most, RB_MAX_CELLS, NULL);
+	status = rb_refining_reserve(r, most, (size_t) r->nsites + t->npoints);
+	if (status == RB_OK)
+		status = rb_array_grow(r->ctx, (void **) &r->free, &r->free_cap,
+							   (size_t) r->nfree + t->old.n, sizeof(uint32_t));
+	if (status == RB_OK)
+		status = rb_array_grow(r->ctx, (void **) &t->marks, &t->marks_cap, most, 1);
+	if (status != RB_OK)
+		return status;
+	t->ghosts.n = 0;
+	memset(t->marks + r->ncells, 0, most - r->ncells);
+	make_sites(t);
+	for (size_t i = 0; i < t->fresh.n; i++)
+		t->place[t->fresh.e[i]] = r->ncells + (uint32_t) i;
+	first = r->ncells;
+	r->ncells += (uint32_t) t->fresh.n;
+	/* The mesh is not used if the work stops from here on. */
+	for (size_t i = 0; i < t->fresh.n; i++)
+	{
+		if (rb_should_stop(r->ctx))
+			return RB_STOPPED;
+		make_cell(t, t->fresh.e[i]);
+	}
+	status = rb_refining_radii(r, first, r->nsites, t->npoints);
+	if (status != RB_OK)
+		return status;
+	/* Link the new cells with each other, then with the remaining cells. */
+	for (size_t i = 0; i < t->fresh.n; i++)
+		for (uint32_t k = 0; k < 4; k++)
+		{
+			uint32_t other = face_beyond(t, t->fresh.e[i] << 2 | k);
+
+			if (other != RB_NONE && t->place[other >> 2] < RB_TET_FRESH)
+				m->cells[first + i].n[k] = t->place[other >> 2] << 2 | (other & 3);
+		}
+	for (size_t i = 0; i < t->npairs; i++)
+	{
+		uint32_t out = (uint32_t) (t->pairs[i] >> 32), face = (uint32_t) t->pairs[i];
+		uint32_t to = t->place[face >> 2] << 2 | (face & 3);
+
+		m->cells[out >> 2].n[out & 3] = to;
+		m->cells[to >> 2].n[to & 3] = out;
+	}
+	for (size_t i = 0; i < t->old.n; i++)
+	{
+		m->cells[t->old.e[i]].v[0] = RB_DEAD;
+		r->free[r->nfree++] = t->old.e[i];
+	}
+	/* By now, only boundary faces lack a link. */
+	for (size_t i = 0; i < t->fresh.n; i++)
+		for (uint32_t k = 0; k < 4; k++)
+			if (m->cells[first + i].n[k] == RB_NOWHERE)
+			{
+				make_ghost(r, first + (uint32_t) i, k);
+				status = rb_numbers_add(t->r->ctx, &t->ghosts, m->cells[first + i].n[k] >> 2);
+				if (status != RB_OK)
+					return status;
+			}
+	for (size_t i = 0; i < t->ghosts.n; i++)
+		link_ghost(m, t->ghosts.e[i]);
+	r->nsites += t->npoints;
+	return RB_OK;
+}
+
+rb_status
+rb_together_exchange(rb_together *t, bool *done)
+{
+	bool fits = false;
+	rb_status status = check_exchange(t, &fits);
+
+	if (status == RB_OK && fits)
+	{
+		status = replace_cells(t);
+		*done = status == RB_OK;
+	}
 	return status;
 }

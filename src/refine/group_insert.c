@@ -7,13 +7,13 @@
  * circumspheres contain its points, and some layers of cells around them, form a PLC of their own:
  * their corners and the new points, their constrained faces and their subsegments (group_plc.c).
  * The tetrahedra of its tetrahedralization that have a new point as a corner replace the cells
- * whose space they fill (group_replace.c).
+ * whose space they fill (group_fit.c).
  *
- * That is valid under three conditions, which group_fit.c checks. The faces around the new
- * tetrahedra are exactly the faces around the replaced cells, seen from the same side; the Delaunay
- * condition holds across each of them, by exact signs; and no point was added. If a condition
- * fails, more cells are included and, where points were added on subsegments, the group gets points
- * on these. After a few tries the group is abandoned until other work is done.
+ * That is valid under three conditions, which are checked. The faces around the new tetrahedra are
+ * exactly the faces around the replaced cells, seen from the same side; the Delaunay condition
+ * holds across each of them, by exact signs; and no point was added. If a condition fails, more
+ * cells are included and, where points were added on subsegments, the group gets points on these.
+ * After a few tries the group is abandoned until other work is done.
  */
 #include "refine/group.h"
 
@@ -303,7 +303,6 @@ static rb_status
 try_group(rb_together *t, bool *done)
 {
 	rb_flaw flaw;
-	bool fits = false;
 	rb_status status = rb_together_build_plc(t);
 
 	if (status == RB_OK)
@@ -314,13 +313,8 @@ try_group(rb_together *t, bool *done)
 		return RB_OK;
 	}
 	if (status == RB_OK)
-		status = rb_together_check(t, &fits);
-	if (status == RB_OK && fits)
-	{
-		status = rb_together_replace(t);
-		*done = status == RB_OK;
-	}
-	else if (status == RB_OK)
+		status = rb_together_exchange(t, done);
+	if (status == RB_OK && !*done)
 		status = add_added_points(t);
 	rb_tets_free(t->r->ctx->memory, &t->tets);
 	return status;

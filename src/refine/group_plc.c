@@ -13,19 +13,6 @@
 
 /* ---- points ---- */
 
-uint32_t
-rb_together_number(const rb_together *t, uint32_t site)
-{
-	return *rb_table_find(&t->numbers, site, RB_NONE, RB_NONE);
-}
-
-uint32_t
-rb_together_site(const rb_together *t, uint32_t number)
-{
-	return number < t->sites.n ? t->sites.e[number]
-							   : t->r->nsites + (number - (uint32_t) t->sites.n);
-}
-
 static rb_status
 add_points(rb_together *t)
 {
@@ -67,14 +54,6 @@ add_points(rb_together *t)
 	t->plc.npoints = (uint32_t) (n + t->npoints);
 	t->plc.points = t->at;
 	return RB_OK;
-}
-
-uint32_t
-rb_together_middle(const rb_together *t, uint32_t u, uint32_t v)
-{
-	const uint32_t *at = rb_table_find(&t->split, u, v, RB_NONE);
-
-	return at != NULL ? (uint32_t) t->sites.n + *at : RB_NONE;
 }
 
 /* ---- constrained faces ---- */
