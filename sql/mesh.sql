@@ -275,6 +275,17 @@ CREATE TABLE steep AS SELECT * FROM (VALUES (1, -12, 6000004, 304, -18, 5999996,
 SELECT faces > 0 AS made FROM redblue_tetrahedralize('steep', 's', keep => 'hull');
 SELECT detail FROM redblue_last_run() WHERE stage = 'facets';
 SELECT count(*) FROM redblue_mesh_check('s', 'steep', keep => 'hull');
+-- far from the origin, a box without a lid, whose upper edges need points: the mesh ends at the hull
+CREATE TABLE lidless AS WITH c (n, x, y) AS (VALUES (0, 1000000.3, 2000000.1), (1, 1000001.7, 2000000.9), (2, 1000000.6, 2000001.8)),
+	w AS (SELECT a.n, a.x AS ax, a.y AS ay, b.x AS bx, b.y AS by FROM c a JOIN c b ON b.n = (a.n + 1) % 3)
+	SELECT n AS id, ax, ay, 3e6 AS az, bx, by, 3e6 AS bz, bx AS cx, by AS cy, 3e6 + 1 AS cz FROM w
+	UNION ALL SELECT 3 + n, ax, ay, 3e6, bx, by, 3e6 + 1, ax, ay, 3e6 + 1 FROM w
+	UNION ALL SELECT 6, a.x, a.y, 3e6, c.x, c.y, 3e6, b.x, b.y, 3e6 FROM c a, c b, c WHERE a.n = 0 AND b.n = 1 AND c.n = 2;
+CREATE TABLE beside AS SELECT n AS id, (ax + bx) / 2 + (by - ay) / 50 AS x, (ay + by) / 2 - (bx - ax) / 50 AS y, 3e6 + 1 AS z FROM (SELECT id AS n, ax, ay, bx, by FROM lidless WHERE id < 3) w UNION ALL SELECT 3, 1e6 + 1, 2e6 + 1, 3e6 - 1;
+SELECT on_segments > 0 AS cut FROM redblue_tetrahedralize('lidless', 'l', 'beside', keep => 'hull');
+SELECT * FROM redblue_mesh_check('l', 'lidless', 'beside', keep => 'hull');
+SELECT on_segments > 3 AS cut FROM redblue_refine('lidless', 'lr', 'beside', keep => 'hull', max_volume => 0.02);
+SELECT * FROM redblue_mesh_check('lr', 'lidless', 'beside', keep => 'hull');
 -- points that are nearer than doubles can tell apart: no cut
 SELECT count(*) FROM redblue_tetrahedra_query('SELECT 1 AS id, 1 AS ax, 1 AS ay, 0 AS az, 2 + 2 ^ -50 AS bx, 1 AS by, 2 + 2 ^ -50 AS bz, 0 AS cx, 0 AS cy, 2 AS cz UNION ALL SELECT 2, 1 + 2 ^ -50, 0, 0, 2 + 3 * 2 ^ -51, 1, 2, 1, 2, 2 + 2 ^ -51', on_crossing => 'split', keep => 'hull');
 

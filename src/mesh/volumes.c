@@ -10,9 +10,15 @@
  * Volumes are sums of determinants of three corners. For each region, those of the mesh are added
  * and those of the surface subtracted, in exact accumulators (accumulator.h). The result is the
  * exact difference.
+ *
+ * A region can end at the convex hull, on no facet. The patches around it are then bounded by rims:
+ * segments of the surface, and subsegments of the mesh, whose vertices are rounded. The mesh's sum
+ * includes the triangles between each rim's subsegments and the rim's first end, and so does the
+ * surface's sum. Otherwise the difference would depend on the distance from the origin.
  */
 #include "mesh/volumes.h"
 
+#include "core/base/sort.h"
 #include "core/exact/accumulator.h"
 #include "core/exact/expansion.h"
 #include "mesh/flatness.h"
@@ -63,6 +69,13 @@ typedef struct region
 	bool unknown;       /* true if parts of its surface could not be compared */
 } region;
 
+/* A segment along which the patches around a region end at the hull */
+typedef struct rim
+{
+	uint32_t segment, region;
+	bool along; /* whether the face of the hull runs along the segment, not against it */
+} rim;
+
 typedef struct comparing
 {
 	rb_context *ctx;
@@ -84,8 +97,9 @@ typedef struct comparing
 	/* Union-find structure of triangles or faces: parent << 1 | oriented opposite to the parent */
 	uint32_t *root;
 	rb_table sides;
-	rb_table pieces; /* maps an edge to its subsegment */
-	rb_table faces;  /* maps corners to the face of the mesh */
+	rb_table pieces;   /* maps an edge to its subsegment, of the surface or of the mesh */
+	bool edges_listed; /* whether these are the subsegments of the mesh */
+	rb_table faces;    /* maps corners to the face of the mesh */
 	/* Regions */
 	int64_t *region_id;
 	region *regions;
@@ -94,6 +108,9 @@ typedef struct comparing
 	uint32_t (*thin)[2]; /* Patch and region of each face whose normal is unreliable */
 	uint32_t nthin;
 	size_t thin_cap;
+	rim *rims;
+	uint32_t nrims;
+	size_t rims_cap;
 } comparing;
 
 static bool
@@ -399,6 +416,13 @@ list_edges(comparing *c, const uint32_t (*edges)[2], uint32_t n)
 }
 
 static rb_status
+list_mesh_edges(comparing *c)
+{
+	c->edges_listed = true;
+	return list_edges(c, c->in->edges, c->in->nedges);
+}
+
+static rb_status
 patches_of_surface(comparing *c)
 {
 	const rb_volumes_input *in = c->in;
@@ -440,7 +464,7 @@ match_several(comparing *c)
 {
 	const rb_volumes_input *in = c->in;
 	uint64_t(*keys)[2] = NULL;
-	rb_status status = list_edges(c, in->edges, in->nedges);
+	rb_status status = list_mesh_edges(c);
 
 	if (status == RB_OK)
 		status = rb_array(c->ctx, (void **) &keys, (size_t) in->nfaces + 1, sizeof *keys);
@@ -675,6 +699,54 @@ mark_unknown_regions(comparing *c)
 	}
 }
 
+static rb_status
+record_rim(comparing *c, uint32_t segment, uint32_t number, bool along)
+{
+	rb_status status = rb_array_grow(c->ctx, (void **) &c->rims, &c->rims_cap,
+									 (size_t) c->nrims + 1, sizeof *c->rims);
+
+	if (status == RB_OK)
+		c->rims[c->nrims++] = (rim){.segment = segment, .region = number, .along = along};
+	return status;
+}
+
+/*
+ * Closes the patches around a region along a face of the hull on no facet. Records a rim at its
+ * subsegment at the first end.
+ */
+static rb_status
+add_hull_face(comparing *c, const uint32_t *w, uint32_t inside)
+{
+	const rb_volumes_input *in = c->in;
+	region *r = &c->regions[inside];
+	double o[3], p[3][3];
+	rb_status status = c->edges_listed ? RB_OK : list_mesh_edges(c);
+
+	scaled_point(c, in->surface_points, 0, o);
+	for (int k = 0; k < 3; k++)
+		scaled_point(c, in->points, w[k], p[k]);
+	r->volume += determinant_about(o, p[0], p[1], p[2]);
+	for (uint32_t i = 0; i < 3 && status == RB_OK; i++)
+	{
+		const uint32_t j = (i + 1) % 3, *piece = rb_table_find(&c->pieces, w[i], w[j], RB_NONE);
+		uint32_t segment, end;
+		double e[3];
+
+		if (piece == NULL)
+			continue;
+		segment = in->edge_segment[*piece];
+		end = in->segments[segment][0];
+		if (w[i] == end || w[j] == end)
+		{
+			status = record_rim(c, segment, inside, w[i] == end);
+			continue;
+		}
+		scaled_point(c, in->points, end, e);
+		add_determinant(&r->sum, 1, p[i], p[j], e);
+	}
+	return status;
+}
+
 /*
  * Adds face i of tetrahedron t, at which the region ends, to its sums; the corners run
  * counterclockwise from outside.
@@ -691,7 +763,7 @@ add_face(comparing *c, uint32_t t, uint32_t i, uint32_t inside, uint32_t outside
 	bool up;
 
 	if (face == NULL)
-		return RB_OK; /* a face of the hull on no facet */
+		return add_hull_face(c, w, inside);
 	if (c->face_patch[*face] == RB_NONE)
 	{
 		c->regions[inside].unknown = true;
@@ -757,8 +829,65 @@ subtract_triangle(comparing *c, uint32_t number, uint32_t t, double sign)
 		sign = -sign;
 	triangle_points(c, t, p);
 	add_determinant(&r->sum, -sign, p[0], p[1], p[2]);
-	scaled_point(c, c->in->points, 0, o);
+	scaled_point(c, c->in->surface_points, 0, o);
 	r->volume += sign * determinant_about(o, p[0], p[1], p[2]);
+}
+
+static int
+order_of_rims(const void *a, const void *b, const void *arg)
+{
+	const uint32_t x = ((const rim *) a)->segment, y = ((const rim *) b)->segment;
+
+	(void) arg;
+	return (x > y) - (x < y);
+}
+
+/* Closes the patches of the surface along the rims. */
+static rb_status
+subtract_rims(comparing *c)
+{
+	const rb_volumes_input *in = c->in;
+	rb_status status;
+
+	if (c->nrims == 0 || in->piece_segment == NULL)
+		return RB_OK; /* The segments of the surface are not divided. */
+	status = rb_sort(c->ctx, c->rims, c->nrims, sizeof *c->rims, order_of_rims, NULL);
+	for (uint32_t i = 0; i < in->npieces && status == RB_OK; i++)
+	{
+		const uint32_t segment = in->piece_segment[i], *ends = in->segments[segment];
+		double p[2][3], e[2][3], d[3], n[3];
+		uint32_t from = 0, to = c->nrims;
+		bool along;
+
+		if (should_stop(c, i))
+			return RB_STOPPED;
+		while (from < to)
+		{
+			const uint32_t middle = from + (to - from) / 2;
+
+			if (c->rims[middle].segment < segment)
+				from = middle + 1;
+			else
+				to = middle;
+		}
+		if (from == c->nrims || c->rims[from].segment != segment)
+			continue;
+		for (int k = 0; k < 2; k++)
+		{
+			scaled_point(c, in->surface_points, in->pieces[i][k], p[k]);
+			scaled_point(c, in->surface_points, ends[k], e[k]);
+		}
+		for (int k = 0; k < 3; k++)
+		{
+			d[k] = p[1][k] - p[0][k];
+			n[k] = e[1][k] - e[0][k];
+		}
+		along = rb_dot(d, n) > 0;
+		for (; from < c->nrims && c->rims[from].segment == segment; from++)
+			add_determinant(&c->regions[c->rims[from].region].sum,
+							c->rims[from].along == along ? -1 : 1, p[0], p[1], e[0]);
+	}
+	return status;
 }
 
 static rb_status
@@ -775,7 +904,7 @@ subtract_surface(comparing *c)
 		subtract_triangle(c, of->below, t, 1);
 		subtract_triangle(c, of->above, t, -1);
 	}
-	return RB_OK;
+	return subtract_rims(c);
 }
 
 static void
@@ -898,6 +1027,7 @@ free_all(comparing *c)
 	rb_free(memory, (void **) &c->region_id);
 	rb_free(memory, (void **) &c->regions);
 	rb_free(memory, (void **) &c->thin);
+	rb_free(memory, (void **) &c->rims);
 }
 
 rb_status
