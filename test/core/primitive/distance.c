@@ -200,9 +200,12 @@ turned(const pair *p, pair *q)
 
 		q->kind[1 - side] = p->kind[side];
 		for (int i = 0; i < n; i++)
-			memcpy(q->at[1 - side] + dims * ((back ? n - 1 - i : i) + turn) +
-					   (((back ? n - 1 - i : i) + turn) >= n ? -dims * n : 0),
-				   p->at[side] + dims * i, (size_t) dims * sizeof(double));
+		{
+			const int to = ((back ? n - 1 - i : i) + turn) % n;
+
+			memcpy(q->at[1 - side] + dims * to, p->at[side] + dims * i,
+				   (size_t) dims * sizeof(double));
+		}
 	}
 	mpq_set(q->square, p->square);
 }
