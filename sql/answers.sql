@@ -1,9 +1,6 @@
 -- counts, hits, groups and blocks are what SQL makes of the pairs
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-RESET client_min_messages;
-CREATE SCHEMA answers;
-SET search_path = answers, public;
+\set schema answers
+\i sql/fixtures/prologue.sql
 
 -- ids that do not ascend, ids that repeat, objects of several rows, and rows that meet nothing
 CREATE TABLE red AS

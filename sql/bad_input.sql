@@ -1,27 +1,11 @@
 -- bad input is an error that names function, side, column and row, and costs nothing else
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-RESET client_min_messages;
-CREATE SCHEMA bad_input;
-SET search_path = bad_input, public;
+\set schema bad_input
+\i sql/fixtures/prologue.sql
 CREATE TABLE good (id int, ax float8, ay float8, az float8, bx float8, by float8, bz float8, cx float8, cy float8, cz float8);
 INSERT INTO good VALUES (1, 0, 0, 0, 1, 0, 0, 0, 1, 0);
 SELECT pg_backend_pid() AS pid \gset
 
--- SQLSTATE, message, detail and hint of a failing call
-CREATE FUNCTION fault(call text) RETURNS TABLE (what text, text text) LANGUAGE plpgsql AS $$
-DECLARE
-	code text;
-	message text;
-	details text;
-	advice text;
-BEGIN
-	EXECUTE 'SELECT count(*) FROM ' || call;
-	RETURN QUERY VALUES ('no error', '');
-EXCEPTION WHEN OTHERS THEN
-	GET STACKED DIAGNOSTICS code = RETURNED_SQLSTATE, message = MESSAGE_TEXT, details = PG_EXCEPTION_DETAIL, advice = PG_EXCEPTION_HINT;
-	RETURN QUERY SELECT * FROM (VALUES (code, message), ('detail', details), ('hint', advice)) v (w, t) WHERE t <> '';
-END $$;
+\i sql/fixtures/fault.sql
 \pset format unaligned
 \pset tuples_only on
 

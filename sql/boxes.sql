@@ -1,9 +1,6 @@
 -- boxes in space and in the plane, over columns of numbers
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-RESET client_min_messages;
-CREATE SCHEMA boxes;
-SET search_path = boxes, public;
+\set schema boxes
+\i sql/fixtures/prologue.sql
 
 CREATE TABLE red (id int, note text, lx float8, ly float8, lz float8, hx float8, hy float8, hz float8);
 CREATE TABLE blue (id int8, lx float8, ly float8, lz float8, hx float8, hy float8, hz float8);
@@ -65,19 +62,7 @@ SELECT * FROM redblue_box_self_pairs('shuffled');
 SELECT * FROM redblue_box_pairs('shuffled', 'blue', red_id => 'lz') ORDER BY 1, 2;
 
 -- bad input
-CREATE FUNCTION fault(call text) RETURNS TABLE (what text, text text) LANGUAGE plpgsql AS $$
-DECLARE
-	code text;
-	message text;
-	details text;
-	advice text;
-BEGIN
-	EXECUTE 'SELECT count(*) FROM ' || call;
-	RETURN QUERY VALUES ('no error', '');
-EXCEPTION WHEN OTHERS THEN
-	GET STACKED DIAGNOSTICS code = RETURNED_SQLSTATE, message = MESSAGE_TEXT, details = PG_EXCEPTION_DETAIL, advice = PG_EXCEPTION_HINT;
-	RETURN QUERY SELECT * FROM (VALUES (code, message), ('detail', details), ('hint', advice)) v (w, t) WHERE t <> '';
-END $$;
+\i sql/fixtures/fault.sql
 \pset format unaligned
 \pset tuples_only on
 -- low above high

@@ -1,9 +1,6 @@
 -- redblue_cache, redblue_uncache, redblue_cached: what they take, what they refuse, what they tell
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-RESET client_min_messages;
-CREATE SCHEMA cache;
-SET search_path = cache, public;
+\set schema cache
+\i sql/fixtures/prologue.sql
 SET redblue.cache = auto;
 
 -- pages that COPY FREEZE writes are all-visible at once

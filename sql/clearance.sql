@@ -1,12 +1,9 @@
 -- what is no farther than a distance, and how far it is
 -- an error may come from a parallel worker, and then says so
 \set SHOW_CONTEXT never
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-RESET client_min_messages;
+\set schema clearance
+\i sql/fixtures/prologue.sql
 SET redblue.duplicate_notice = off;
-CREATE SCHEMA clearance;
-SET search_path = clearance, public;
 
 -- stairs of triangles, 2 apart on each axis, with edges of 1
 CREATE TABLE grid AS SELECT i::int8 AS id, x AS ax, y AS ay, z AS az, x + 1 AS bx, y AS by, z AS bz, x AS cx, y + 1 AS cy, z AS cz

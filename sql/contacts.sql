@@ -1,11 +1,8 @@
 -- of what kind a contact is, and where a mesh cuts itself
 -- an error may come from a parallel worker, and then says so
 \set SHOW_CONTEXT never
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-RESET client_min_messages;
-CREATE SCHEMA contacts;
-SET search_path = contacts, public;
+\set schema contacts
+\i sql/fixtures/prologue.sql
 
 -- a triangle against one of each kind, which is told in its name
 CREATE TABLE one (id int8, ax float8, ay float8, az float8, bx float8, by float8, bz float8, cx float8, cy float8, cz float8);

@@ -1,9 +1,6 @@
 -- the number of pairs alone
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-RESET client_min_messages;
-CREATE SCHEMA counts;
-SET search_path = counts, public;
+\set schema counts
+\i sql/fixtures/prologue.sql
 CREATE TABLE mesh AS SELECT i AS id, x AS ax, y AS ay, z AS az, x + i % 3 AS bx, y + i % 4 AS by, z + i % 2 AS bz, x - i % 5 AS cx, y + i % 3 AS cy, z + i % 7 AS cz
 FROM (SELECT i, i * 7919 % 31 AS x, i * 104729 % 29 AS y, i * 1299709::int8 % 23 AS z FROM generate_series(1, 2000) i) s;
 CREATE VIEW box AS SELECT id, least(ax, bx, cx) AS lx, least(ay, by, cy) AS ly, least(az, bz, cz) AS lz, greatest(ax, bx, cx) AS hx, greatest(ay, by, cy) AS hy, greatest(az, bz, cz) AS hz FROM mesh;

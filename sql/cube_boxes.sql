@@ -1,10 +1,9 @@
 -- boxes of contrib's type cube
+\set schema cube_boxes
+\i sql/fixtures/prologue.sql
 SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-CREATE EXTENSION IF NOT EXISTS cube;
+CREATE EXTENSION IF NOT EXISTS cube SCHEMA public;
 RESET client_min_messages;
-CREATE SCHEMA cube_boxes;
-SET search_path = cube_boxes, public;
 -- a cube's corners are any two opposite ones; a point has one
 CREATE TABLE solid (id serial, c cube);
 INSERT INTO solid (c) VALUES ('(0,0,0),(1,1,1)'), ('(3,1,2),(1,3,1)'), ('(1,1,1)'), ('(9,9,9)'), ('(0,0,5),(10,10,10)'), (NULL), ('(1,1,1),(1,1,1)');

@@ -1,9 +1,6 @@
 -- the scan that hands pairs on while the join runs: where it stands, and that its answer is the function's
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-RESET client_min_messages;
-CREATE SCHEMA custom_scan;
-SET search_path = custom_scan, public;
+\set schema custom_scan
+\i sql/fixtures/prologue.sql
 SET redblue.backend = cpu;
 SET redblue.threads = 2;
 -- plans are shown: which they are must not depend on how the tests are run

@@ -1,32 +1,10 @@
 -- how many rows the planner expects: from a few rows of plain tables, within a factor of ten; of all else as much as their size tells; no error, no lock that stays
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-RESET client_min_messages;
-CREATE SCHEMA estimate;
-SET search_path = estimate, public;
+\set schema estimate
+\i sql/fixtures/prologue.sql
 -- plans are shown: which they are must not depend on how the tests are run
 SET redblue.custom_scan = on;
 SET redblue.backend = auto;
-CREATE FUNCTION expected(query text) RETURNS bigint LANGUAGE plpgsql AS $$
-DECLARE
-	plan json;
-BEGIN
-	EXECUTE 'EXPLAIN (FORMAT JSON) SELECT * FROM ' || query INTO plan;
-	RETURN plan->0->'Plan'->>'Plan Rows';
-END $$;
-CREATE FUNCTION compare(query text, OUT pairs text, OUT within_ten boolean) LANGUAGE plpgsql AS $$
-DECLARE
-	rows bigint;
-	found bigint;
-BEGIN
-	pairs := query;
-	rows := expected(query);
-	EXECUTE 'SELECT count(*) FROM ' || query INTO found;
-	within_ten := rows BETWEEN greatest(found / 10, 1) AND greatest(found * 10, 1);
-	IF NOT within_ten THEN
-		pairs := format('%s: %s expected, %s found', pairs, rows, found);
-	END IF;
-END $$;
+\i sql/fixtures/estimates.sql
 
 -- two surfaces of triangles
 CREATE FUNCTION height(shape int, u float8, v float8) RETURNS float8 LANGUAGE sql IMMUTABLE AS

@@ -1,9 +1,6 @@
 -- generated columns: read as SELECT computes them, and written by nobody
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-RESET client_min_messages;
-CREATE SCHEMA generated;
-SET search_path = generated, public;
+\set schema generated
+\i sql/fixtures/prologue.sql
 -- from 18 on they may be computed where they are read; whether they are must not be seen
 SELECT CASE WHEN current_setting('server_version_num')::int >= 180000 THEN 'VIRTUAL' ELSE 'STORED' END AS kind \gset
 

@@ -1,9 +1,6 @@
 -- geometry bytes without PostGIS: a type called geometry whose input is bytes
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-RESET client_min_messages;
-CREATE SCHEMA geometry_bytes;
-SET search_path = geometry_bytes, public;
+\set schema geometry_bytes
+\i sql/fixtures/prologue.sql
 SET client_min_messages = warning;
 CREATE TYPE geometry_bytes.geometry;
 CREATE FUNCTION geometry_in(cstring) RETURNS geometry_bytes.geometry LANGUAGE internal IMMUTABLE STRICT AS 'byteain';

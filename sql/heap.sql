@@ -1,9 +1,6 @@
 -- plain tables are read past the executor: what that sees is what SELECT sees
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-RESET client_min_messages;
-CREATE SCHEMA heap;
-SET search_path = heap, public;
+\set schema heap
+\i sql/fixtures/prologue.sql
 -- rows that were updated and put in again have one id on purpose
 SET redblue.duplicate_notice = off;
 CREATE FUNCTION triangles(n int) RETURNS TABLE (id bigint, ax float8, ay float8, az float8, bx float8, by float8, bz float8, cx float8, cy float8, cz float8)

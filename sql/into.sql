@@ -1,9 +1,6 @@
 -- rows of a join into a table: in blocks where that changes nothing, else as INSERT does it
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-RESET client_min_messages;
-CREATE SCHEMA "into";
-SET search_path = "into", public;
+\set schema into
+\i sql/fixtures/prologue.sql
 CREATE TABLE red AS SELECT i AS id, 0::float8 AS ax, 0::float8 AS ay, 0::float8 AS az, 1 + (i % 7)::float8 AS bx, 0::float8 AS by, 0::float8 AS bz,
 	0::float8 AS cx, 1::float8 AS cy, i::float8 AS cz FROM generate_series(1, 100::int8) i;
 ANALYZE red;

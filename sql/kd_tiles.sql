@@ -1,21 +1,7 @@
 -- tiles that fill space, cut by a sample: what comes out, what is refused; which row belongs to which tile
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-CREATE SCHEMA kd_tiles;
-RESET client_min_messages;
-SET search_path = kd_tiles, public;
--- SQLSTATE, message, detail and hint of a failing call
-CREATE FUNCTION refused(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE code text; message text; details text; advice text;
-BEGIN
-	EXECUTE query;
-	RETURN NEXT 'not refused';
-EXCEPTION WHEN OTHERS THEN
-	GET STACKED DIAGNOSTICS code = RETURNED_SQLSTATE, message = MESSAGE_TEXT, details = PG_EXCEPTION_DETAIL, advice = PG_EXCEPTION_HINT;
-	RETURN NEXT code || ': ' || message;
-	IF details <> '' THEN RETURN NEXT 'DETAIL: ' || details; END IF;
-	IF advice <> '' THEN RETURN NEXT 'HINT: ' || advice; END IF;
-END $$;
+\set schema kd_tiles
+\i sql/fixtures/prologue.sql
+\i sql/fixtures/refused.sql
 
 CREATE TABLE red (id int, ax float8, ay float8, az float8, bx float8, by float8, bz float8, cx float8, cy float8, cz float8);
 INSERT INTO red SELECT i, i % 8, i / 8, 0, i % 8 + 0.5, i / 8, 0, i % 8, i / 8 + 0.5, 0.25 FROM generate_series(0, 63) i;

@@ -1,9 +1,6 @@
 -- what rows are called: ids of any name and kind of number, keys of any type, objects of many rows
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-RESET client_min_messages;
-CREATE SCHEMA keys;
-SET search_path = keys, public;
+\set schema keys
+\i sql/fixtures/prologue.sql
 
 -- five steps of a staircase; each meets the next
 CREATE VIEW steps AS SELECT i, i::float8 AS ax, i::float8 AS ay, i::float8 AS az, i + 1::float8 AS bx, i + 1::float8 AS by,

@@ -1,9 +1,6 @@
 -- redblue_last_run: of the role that ran the join, until the session is somebody else's
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-RESET client_min_messages;
-CREATE SCHEMA last_run;
-SET search_path = last_run, public;
+\set schema last_run
+\i sql/fixtures/prologue.sql
 CREATE TABLE one AS SELECT 1 AS id, 0::float8 AS lx, 0::float8 AS ly, 1::float8 AS hx, 1::float8 AS hy;
 CREATE TABLE three AS SELECT i AS id, 0::float8 AS lx, 0::float8 AS ly, 1::float8 AS hx, 1::float8 AS hy FROM generate_series(1, 3) i;
 CREATE ROLE regress_redblue_runner;

@@ -1,9 +1,6 @@
 -- what the planner may ask and do: with a planner and without, of anything with an OID, never running a join; plans of every shape
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-RESET client_min_messages;
-CREATE SCHEMA planner;
-SET search_path = planner, public;
+\set schema planner
+\i sql/fixtures/prologue.sql
 SET redblue.custom_scan = on;
 SET redblue.backend = auto;
 -- plans are shown: which they are must not depend on how the tests are run

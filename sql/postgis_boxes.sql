@@ -1,10 +1,7 @@
 -- boxes of geometries, and PostGIS's types of boxes
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-CREATE EXTENSION IF NOT EXISTS postgis;
-CREATE SCHEMA postgis_boxes;
-RESET client_min_messages;
-SET search_path = postgis_boxes, public;
+\set schema postgis_boxes
+\i sql/fixtures/prologue.sql
+\i sql/fixtures/postgis.sql
 
 -- the box of every type is that of its points
 CREATE TABLE shapes (id serial, geom geometry);

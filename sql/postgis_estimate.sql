@@ -1,30 +1,8 @@
 -- how many rows the planner expects of tables of geometry: a face a row, many faces a row, boxes; and of what is too large to be looked at
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-CREATE EXTENSION IF NOT EXISTS postgis;
-RESET client_min_messages;
-CREATE SCHEMA estimate;
-SET search_path = estimate, public;
-CREATE FUNCTION expected(query text) RETURNS bigint LANGUAGE plpgsql AS $$
-DECLARE
-	plan json;
-BEGIN
-	EXECUTE 'EXPLAIN (FORMAT JSON) SELECT * FROM ' || query INTO plan;
-	RETURN plan->0->'Plan'->>'Plan Rows';
-END $$;
-CREATE FUNCTION compare(query text, OUT pairs text, OUT within_ten boolean) LANGUAGE plpgsql AS $$
-DECLARE
-	rows bigint;
-	found bigint;
-BEGIN
-	pairs := query;
-	rows := expected(query);
-	EXECUTE 'SELECT count(*) FROM ' || query INTO found;
-	within_ten := rows BETWEEN greatest(found / 10, 1) AND greatest(found * 10, 1);
-	IF NOT within_ten THEN
-		pairs := format('%s: %s expected, %s found', pairs, rows, found);
-	END IF;
-END $$;
+\set schema estimate
+\i sql/fixtures/prologue.sql
+\i sql/fixtures/postgis.sql
+\i sql/fixtures/estimates.sql
 
 -- blocks, some of which overlap: a face a row, a block a row, a line a row
 CREATE TABLE blocks AS SELECT i AS id, x, y, z FROM generate_series(1, 4000) i,

@@ -1,10 +1,7 @@
 -- faces of any shape
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-CREATE EXTENSION IF NOT EXISTS postgis;
-CREATE SCHEMA postgis_faces;
-RESET client_min_messages;
-SET search_path = postgis_faces, public;
+\set schema postgis_faces
+\i sql/fixtures/prologue.sql
+\i sql/fixtures/postgis.sql
 
 -- which needles pierce a face?  They stand on a grid of points (i + 0.3, j + 0.4) and have i and j as id
 CREATE TABLE needle AS SELECT 10 * i + j AS id, i + 0.3 AS x, j + 0.4 AS y,

@@ -1,10 +1,7 @@
 -- geometry columns of PostGIS
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-CREATE EXTENSION IF NOT EXISTS postgis;
-CREATE SCHEMA postgis_geometry;
-RESET client_min_messages;
-SET search_path = postgis_geometry, public;
+\set schema postgis_geometry
+\i sql/fixtures/prologue.sql
+\i sql/fixtures/postgis.sql
 
 -- every type that is made of triangles
 CREATE TABLE shapes (id serial, note text, geom geometry);

@@ -1,10 +1,7 @@
 -- what a newcomer's tables look like, and what he is told
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-CREATE EXTENSION IF NOT EXISTS postgis;
-RESET client_min_messages;
-CREATE SCHEMA hints;
-SET search_path = hints, public;
+\set schema hints
+\i sql/fixtures/prologue.sql
+\i sql/fixtures/postgis.sql
 
 -- a shapefile: gid, and a geometry of any name
 CREATE TABLE shapes (gid serial PRIMARY KEY, the_geom geometry);

@@ -1,23 +1,8 @@
 -- redblue_postgis: what the rows of all pairs of two tables share, as geometries
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-CREATE EXTENSION IF NOT EXISTS postgis;
-CREATE EXTENSION IF NOT EXISTS redblue_postgis;
-CREATE SCHEMA postgis_intersections;
-RESET client_min_messages;
-SET search_path = postgis_intersections, public;
--- SQLSTATE, message, detail and hint of a failing call
-CREATE FUNCTION refused(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE code text; message text; details text; advice text;
-BEGIN
-	EXECUTE query;
-	RETURN NEXT 'not refused';
-EXCEPTION WHEN OTHERS THEN
-	GET STACKED DIAGNOSTICS code = RETURNED_SQLSTATE, message = MESSAGE_TEXT, details = PG_EXCEPTION_DETAIL, advice = PG_EXCEPTION_HINT;
-	RETURN NEXT code || ': ' || message;
-	IF details <> '' THEN RETURN NEXT 'DETAIL: ' || details; END IF;
-	IF advice <> '' THEN RETURN NEXT 'HINT: ' || advice; END IF;
-END $$;
+\set schema postgis_intersections
+\i sql/fixtures/prologue.sql
+\i sql/fixtures/redblue_postgis.sql
+\i sql/fixtures/refused.sql
 
 -- ---- a box, a roof, walls; in a country's coordinates ----
 CREATE TABLE solid (id int PRIMARY KEY, geom geometry(GeometryZ, 28992));

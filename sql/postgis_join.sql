@@ -1,11 +1,7 @@
 -- redblue_postgis: a join on a function of two geometries as one node of the plan: the same rows as without it
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-CREATE EXTENSION IF NOT EXISTS postgis;
-CREATE EXTENSION IF NOT EXISTS redblue_postgis;
-CREATE SCHEMA postgis_join;
-RESET client_min_messages;
-SET search_path = postgis_join, public;
+\set schema postgis_join
+\i sql/fixtures/prologue.sql
+\i sql/fixtures/redblue_postgis.sql
 SET enable_nestloop = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off; SET max_parallel_workers_per_gather = 0;
 
 -- what the plan says of such joins, and nothing of what else there is

@@ -1,11 +1,7 @@
 -- redblue_postgis: how the planner takes a join on a function of two geometries: which clause, at what cost, ST_3DIntersects in its place; what is told of it
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-CREATE EXTENSION IF NOT EXISTS postgis;
-CREATE EXTENSION IF NOT EXISTS redblue_postgis;
-CREATE SCHEMA postgis_join_plan;
-RESET client_min_messages;
-SET search_path = postgis_join_plan, public;
+\set schema postgis_join_plan
+\i sql/fixtures/prologue.sql
+\i sql/fixtures/redblue_postgis.sql
 SET jit = off; SET max_parallel_workers_per_gather = 0; SET redblue.threads = 1; SET redblue.backend = cpu;
 
 CREATE FUNCTION plan(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$

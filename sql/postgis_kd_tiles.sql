@@ -1,23 +1,8 @@
 -- tiles and geometries: their boxes are those of their doubles
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-CREATE EXTENSION IF NOT EXISTS postgis;
-CREATE EXTENSION IF NOT EXISTS redblue_postgis;
-CREATE SCHEMA postgis_kd_tiles;
-RESET client_min_messages;
-SET search_path = postgis_kd_tiles, public;
--- SQLSTATE, message, detail and hint of a failing call
-CREATE FUNCTION refused(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE code text; message text; details text; advice text;
-BEGIN
-	EXECUTE query;
-	RETURN NEXT 'not refused';
-EXCEPTION WHEN OTHERS THEN
-	GET STACKED DIAGNOSTICS code = RETURNED_SQLSTATE, message = MESSAGE_TEXT, details = PG_EXCEPTION_DETAIL, advice = PG_EXCEPTION_HINT;
-	RETURN NEXT code || ': ' || message;
-	IF details <> '' THEN RETURN NEXT 'DETAIL: ' || details; END IF;
-	IF advice <> '' THEN RETURN NEXT 'HINT: ' || advice; END IF;
-END $$;
+\set schema postgis_kd_tiles
+\i sql/fixtures/prologue.sql
+\i sql/fixtures/redblue_postgis.sql
+\i sql/fixtures/refused.sql
 
 CREATE TABLE mixed (id int, geom geometry);
 INSERT INTO mixed VALUES (1, 'POINT Z (0 0 0)'), (2, 'LINESTRING Z (1 0 0, 2 1 1)'), (3, 'POLYHEDRALSURFACE Z (((3 0 0, 4 0 0, 4 1 2, 3 0 0)), ((3 0 0, 4 1 2, 3 1 0, 3 0 0)))'),

@@ -1,18 +1,11 @@
 -- tetrahedra of geometries: polygons of any shape, points, lines
 \set SHOW_CONTEXT never
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS postgis;
-CREATE EXTENSION IF NOT EXISTS redblue;
-RESET client_min_messages;
-CREATE SCHEMA postgis_mesh;
-SET search_path = postgis_mesh, public;
+\set schema postgis_mesh
+\i sql/fixtures/prologue.sql
+\i sql/fixtures/postgis.sql
 CREATE FUNCTION volume(x1 float8, y1 float8, z1 float8, x2 float8, y2 float8, z2 float8, x3 float8, y3 float8, z3 float8, x4 float8, y4 float8, z4 float8) RETURNS float8 LANGUAGE sql IMMUTABLE AS $$
 	SELECT abs((x2 - x1) * ((y3 - y1) * (z4 - z1) - (z3 - z1) * (y4 - y1)) - (y2 - y1) * ((x3 - x1) * (z4 - z1) - (z3 - z1) * (x4 - x1)) + (z2 - z1) * ((x3 - x1) * (y4 - y1) - (y3 - y1) * (x4 - x1))) / 6 $$;
-CREATE FUNCTION box(x0 float8, y0 float8, z0 float8, x1 float8, y1 float8, z1 float8, kind text DEFAULT 'POLYHEDRALSURFACE') RETURNS geometry LANGUAGE sql IMMUTABLE AS $$
-	SELECT ST_GeomFromText(format(kind || ' Z (((%1$s %2$s %3$s,%1$s %5$s %3$s,%4$s %5$s %3$s,%4$s %2$s %3$s,%1$s %2$s %3$s)),'
-	'((%1$s %2$s %6$s,%4$s %2$s %6$s,%4$s %5$s %6$s,%1$s %5$s %6$s,%1$s %2$s %6$s)),((%1$s %2$s %3$s,%4$s %2$s %3$s,%4$s %2$s %6$s,%1$s %2$s %6$s,%1$s %2$s %3$s)),'
-	'((%1$s %5$s %3$s,%1$s %5$s %6$s,%4$s %5$s %6$s,%4$s %5$s %3$s,%1$s %5$s %3$s)),((%1$s %2$s %3$s,%1$s %2$s %6$s,%1$s %5$s %6$s,%1$s %5$s %3$s,%1$s %2$s %3$s)),'
-	'((%4$s %2$s %3$s,%4$s %5$s %3$s,%4$s %5$s %6$s,%4$s %2$s %6$s,%4$s %2$s %3$s)))', x0, y0, z0, x1, y1, z1), 7415) $$;
+\i sql/fixtures/box_geometry.sql
 -- one row of six polygons; another in it
 CREATE TABLE rooms (id int PRIMARY KEY, geom geometry(GeometryZ, 7415));
 INSERT INTO rooms VALUES (1, box(0, 0, 0, 10, 10, 10)), (2, box(2, 2, 2, 4, 4, 4, 'MULTIPOLYGON'));

@@ -1,23 +1,8 @@
 -- redblue_postgis: does a geometry lie in a solid?
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-CREATE EXTENSION IF NOT EXISTS postgis;
-CREATE EXTENSION IF NOT EXISTS redblue_postgis;
-CREATE SCHEMA postgis_pairs_inside;
-RESET client_min_messages;
-SET search_path = postgis_pairs_inside, public;
--- SQLSTATE, message, detail and hint of a failing call
-CREATE FUNCTION refused(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE code text; message text; details text; advice text;
-BEGIN
-	EXECUTE query;
-	RETURN NEXT 'not refused';
-EXCEPTION WHEN OTHERS THEN
-	GET STACKED DIAGNOSTICS code = RETURNED_SQLSTATE, message = MESSAGE_TEXT, details = PG_EXCEPTION_DETAIL, advice = PG_EXCEPTION_HINT;
-	RETURN NEXT code || ': ' || message;
-	IF details <> '' THEN RETURN NEXT 'DETAIL: ' || details; END IF;
-	IF advice <> '' THEN RETURN NEXT 'HINT: ' || advice; END IF;
-END $$;
+\set schema postgis_pairs_inside
+\i sql/fixtures/prologue.sql
+\i sql/fixtures/redblue_postgis.sql
+\i sql/fixtures/refused.sql
 
 CREATE TABLE solid (id int PRIMARY KEY, geom geometry);
 INSERT INTO solid VALUES (1, 'POLYHEDRALSURFACE Z (((0 0 0, 0 4 0, 4 4 0, 4 0 0, 0 0 0)), ((0 0 4, 4 0 4, 4 4 4, 0 4 4, 0 0 4)), ((0 0 0, 4 0 0, 4 0 4, 0 0 4, 0 0 0)), ((4 0 0, 4 4 0, 4 4 4, 4 0 4, 4 0 0)), ((4 4 0, 0 4 0, 0 4 4, 4 4 4, 4 4 0)), ((0 4 0, 0 0 0, 0 0 4, 0 4 4, 0 4 0)))');

@@ -1,22 +1,8 @@
 -- redblue_postgis: how points, lines, surfaces and solids lie to solids, alone, in loops and in joins
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-CREATE EXTENSION IF NOT EXISTS postgis;
-CREATE EXTENSION IF NOT EXISTS redblue_postgis;
-CREATE SCHEMA postgis_position;
-RESET client_min_messages;
-SET search_path = postgis_position, public;
-CREATE FUNCTION refused(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE code text; message text; details text; advice text;
-BEGIN
-	EXECUTE query;
-	RETURN NEXT 'not refused';
-EXCEPTION WHEN OTHERS THEN
-	GET STACKED DIAGNOSTICS code = RETURNED_SQLSTATE, message = MESSAGE_TEXT, details = PG_EXCEPTION_DETAIL, advice = PG_EXCEPTION_HINT;
-	RETURN NEXT code || ': ' || message;
-	IF details <> '' THEN RETURN NEXT 'DETAIL: ' || details; END IF;
-	IF advice <> '' THEN RETURN NEXT 'HINT: ' || advice; END IF;
-END $$;
+\set schema postgis_position
+\i sql/fixtures/prologue.sql
+\i sql/fixtures/redblue_postgis.sql
+\i sql/fixtures/refused.sql
 -- a box from 0 to 4, the same with a cavity from 1 to 3, and an L
 CREATE FUNCTION box(x float8, y float8, z float8, dx float8, dy float8, dz float8) RETURNS geometry LANGUAGE sql IMMUTABLE AS $$
 SELECT ST_Translate(ST_Scale('POLYHEDRALSURFACE Z (((0 0 0, 0 1 0, 1 1 0, 1 0 0, 0 0 0)), ((0 0 1, 1 0 1, 1 1 1, 0 1 1, 0 0 1)), ((0 0 0, 1 0 0, 1 0 1, 0 0 1, 0 0 0)), ((1 0 0, 1 1 0, 1 1 1, 1 0 1, 1 0 0)), ((1 1 0, 0 1 0, 0 1 1, 1 1 1, 1 1 0)), ((0 1 0, 0 0 0, 0 0 1, 0 1 1, 0 1 0)))', dx, dy, dz), x, y, z) $$;

@@ -1,16 +1,9 @@
 -- refinement of geometries: polygons of any shape, solids by their ids
 \set SHOW_CONTEXT never
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS postgis;
-CREATE EXTENSION IF NOT EXISTS redblue;
-RESET client_min_messages;
-CREATE SCHEMA postgis_refine;
-SET search_path = postgis_refine, public;
-CREATE FUNCTION box(x0 float8, y0 float8, z0 float8, x1 float8, y1 float8, z1 float8, kind text DEFAULT 'POLYHEDRALSURFACE') RETURNS geometry LANGUAGE sql IMMUTABLE AS $$
-	SELECT ST_GeomFromText(format(kind || ' Z (((%1$s %2$s %3$s,%1$s %5$s %3$s,%4$s %5$s %3$s,%4$s %2$s %3$s,%1$s %2$s %3$s)),'
-	'((%1$s %2$s %6$s,%4$s %2$s %6$s,%4$s %5$s %6$s,%1$s %5$s %6$s,%1$s %2$s %6$s)),((%1$s %2$s %3$s,%4$s %2$s %3$s,%4$s %2$s %6$s,%1$s %2$s %6$s,%1$s %2$s %3$s)),'
-	'((%1$s %5$s %3$s,%1$s %5$s %6$s,%4$s %5$s %6$s,%4$s %5$s %3$s,%1$s %5$s %3$s)),((%1$s %2$s %3$s,%1$s %2$s %6$s,%1$s %5$s %6$s,%1$s %5$s %3$s,%1$s %2$s %3$s)),'
-	'((%4$s %2$s %3$s,%4$s %5$s %3$s,%4$s %5$s %6$s,%4$s %2$s %6$s,%4$s %2$s %3$s)))', x0, y0, z0, x1, y1, z1), 7415) $$;
+\set schema postgis_refine
+\i sql/fixtures/prologue.sql
+\i sql/fixtures/postgis.sql
+\i sql/fixtures/box_geometry.sql
 CREATE FUNCTION volume(mesh text) RETURNS TABLE (region bigint, largest float8, total numeric) LANGUAGE plpgsql AS $$
 BEGIN
 	RETURN QUERY EXECUTE format('SELECT region, max(v), round(sum(v)::numeric, 9) FROM (SELECT t.region,

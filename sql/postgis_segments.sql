@@ -1,10 +1,7 @@
 -- segments from geometry columns of PostGIS
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-CREATE EXTENSION IF NOT EXISTS postgis;
-CREATE SCHEMA postgis_segments;
-RESET client_min_messages;
-SET search_path = postgis_segments, public;
+\set schema postgis_segments
+\i sql/fixtures/prologue.sql
+\i sql/fixtures/postgis.sql
 
 -- drill holes: a row is one hole, however many pieces it has and however often it goes in and out
 CREATE TABLE ore (id int, geom geometry);

@@ -1,11 +1,8 @@
 -- a report of all rows, whatever is wrong with some: reasons, codes, places; and what is left out
 \set SHOW_CONTEXT never
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS postgis;
-CREATE EXTENSION IF NOT EXISTS redblue;
-RESET client_min_messages;
-CREATE SCHEMA postgis_solid_check;
-SET search_path = postgis_solid_check, public;
+\set schema postgis_solid_check
+\i sql/fixtures/prologue.sql
+\i sql/fixtures/postgis.sql
 -- a block of 2 x 2 x 2 whose corner is at (x, 0, 0), with another bottom or with faces more
 CREATE FUNCTION block(x int, bottom text DEFAULT '((0 0 0,0 2 0,2 2 0,2 0 0,0 0 0))', more text DEFAULT '', head text DEFAULT 'POLYHEDRALSURFACE Z') RETURNS geometry LANGUAGE sql IMMUTABLE AS $$
 	SELECT ST_Translate((head || ' (' || bottom || ',((0 0 2,2 0 2,2 2 2,0 2 2,0 0 2)),((0 0 0,2 0 0,2 0 2,0 0 2,0 0 0)),((2 0 0,2 2 0,2 2 2,2 0 2,2 0 0)),((2 2 0,0 2 0,0 2 2,2 2 2,2 2 0)),((0 2 0,0 0 0,0 0 2,0 2 2,0 2 0))' || more || ')')::geometry, x, 0, 0) $$;

@@ -1,17 +1,10 @@
 -- solids as geometries
 -- an error may come from a parallel worker, and then says so
 \set SHOW_CONTEXT never
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS postgis;
-CREATE EXTENSION IF NOT EXISTS redblue;
-RESET client_min_messages;
-CREATE SCHEMA postgis_solids;
-SET search_path = postgis_solids, public;
-CREATE FUNCTION box(x0 float8, y0 float8, z0 float8, x1 float8, y1 float8, z1 float8, kind text DEFAULT 'POLYHEDRALSURFACE') RETURNS geometry LANGUAGE sql IMMUTABLE AS $$
-	SELECT ST_GeomFromText(format(kind || ' Z (((%1$s %2$s %3$s,%1$s %5$s %3$s,%4$s %5$s %3$s,%4$s %2$s %3$s,%1$s %2$s %3$s)),'
-	'((%1$s %2$s %6$s,%4$s %2$s %6$s,%4$s %5$s %6$s,%1$s %5$s %6$s,%1$s %2$s %6$s)),((%1$s %2$s %3$s,%4$s %2$s %3$s,%4$s %2$s %6$s,%1$s %2$s %6$s,%1$s %2$s %3$s)),'
-	'((%1$s %5$s %3$s,%1$s %5$s %6$s,%4$s %5$s %6$s,%4$s %5$s %3$s,%1$s %5$s %3$s)),((%1$s %2$s %3$s,%1$s %2$s %6$s,%1$s %5$s %6$s,%1$s %5$s %3$s,%1$s %2$s %3$s)),'
-	'((%4$s %2$s %3$s,%4$s %5$s %3$s,%4$s %5$s %6$s,%4$s %2$s %6$s,%4$s %2$s %3$s)))', x0, y0, z0, x1, y1, z1), 7415) $$;
+\set schema postgis_solids
+\i sql/fixtures/prologue.sql
+\i sql/fixtures/postgis.sql
+\i sql/fixtures/box_geometry.sql
 CREATE TABLE rooms (id int PRIMARY KEY, geom geometry(GeometryZ, 7415));
 INSERT INTO rooms VALUES (1, box(0, 0, 0, 10, 10, 3)), (2, box(10, 0, 0, 20, 10, 3, 'MULTIPOLYGON')), (3, box(0, 0, 3, 10, 10, 6)),
 	(4, ST_GeomFromText('TIN Z (((0 0 10,0 1 10,1 0 10,0 0 10)),((0 0 10,1 0 10,0 0 11,0 0 10)),((0 0 10,0 0 11,0 1 10,0 0 10)),((1 0 10,0 1 10,0 0 11,1 0 10)))', 7415));

@@ -1,11 +1,7 @@
 -- pairs of a tile where rows have many parts: each pair of rows is of one tile, wherever its parts meet
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-CREATE EXTENSION IF NOT EXISTS postgis;
-CREATE EXTENSION IF NOT EXISTS redblue_postgis;
-CREATE SCHEMA postgis_tiles;
-RESET client_min_messages;
-SET search_path = postgis_tiles, public;
+\set schema postgis_tiles
+\i sql/fixtures/prologue.sql
+\i sql/fixtures/redblue_postgis.sql
 
 CREATE FUNCTION triangle(x float8, y float8, z float8, rise float8 DEFAULT 0.5) RETURNS text LANGUAGE sql AS
 	$$ SELECT format('((%s %s %s,%s %s %s,%s %s %s,%1$s %2$s %3$s))', x, y, z, x + 1.5, y, z, x, y + 1.25, z + rise) $$;

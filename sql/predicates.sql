@@ -1,7 +1,6 @@
 -- exact signs
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-RESET client_min_messages;
+\set schema predicates
+\i sql/fixtures/prologue.sql
 
 -- left, right, on the line; before, behind, in the plane
 SELECT redblue_orient2d(0, 0, 1, 0, 0, 1) AS left, redblue_orient2d(0, 0, 1, 0, 0, -1) AS right, redblue_orient2d(0, 0, 1, 1, 3, 3) AS on;
@@ -35,3 +34,4 @@ SELECT redblue_incircle(1, 0, 0, 1, '-Infinity', 0, 0, 0);
 SELECT redblue_insphere(1, 0, 0, 0, 1, 0, 0, 0, 1, -1, 0, 0, 0, 'NaN', 0);
 -- named arguments
 SELECT redblue_orient2d(ax => 0, ay => 0, bx => 1, by => 0, cx => 0, cy => 1);
+DROP SCHEMA predicates;

@@ -1,9 +1,6 @@
 -- who may read what: the functions read as their caller
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-RESET client_min_messages;
-CREATE SCHEMA privileges;
-SET search_path = privileges, public;
+\set schema privileges
+\i sql/fixtures/prologue.sql
 
 CREATE TABLE t (secret text, id int, ax float8, ay float8, az float8, bx float8, by float8, bz float8, cx float8, cy float8, cz float8, owner name);
 INSERT INTO t SELECT 'hush', i, i, 0, 0, i + 1, 0, 0, i, 1, 0, CASE WHEN i < 3 THEN 'regress_redblue_reader' ELSE 'somebody' END FROM generate_series(1, 4) i;

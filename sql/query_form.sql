@@ -1,9 +1,6 @@
 -- the query forms: one read-only SELECT, run as the caller
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-RESET client_min_messages;
-CREATE SCHEMA query_form;
-SET search_path = query_form, public;
+\set schema query_form
+\i sql/fixtures/prologue.sql
 
 CREATE TABLE t (id int, ax float8, ay float8, az float8, bx float8, by float8, bz float8, cx float8, cy float8, cz float8);
 INSERT INTO t VALUES (1, 0, 0, 0, 1, 0, 0, 0, 1, 0), (2, 1, 0, 0, 2, 0, 0, 1, 1, 0), (3, 5, 5, 5, 6, 5, 5, 5, 6, 5);

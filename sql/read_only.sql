@@ -1,9 +1,6 @@
 -- a query text writes nothing: not itself, and by no function in it
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-RESET client_min_messages;
-CREATE SCHEMA read_only;
-SET search_path = read_only, public;
+\set schema read_only
+\i sql/fixtures/prologue.sql
 CREATE TABLE t AS SELECT i AS id, 0::float8 AS lx, 0::float8 AS ly, 1::float8 AS hx, 1::float8 AS hy FROM generate_series(1, 3) i;
 ANALYZE t;
 CREATE TABLE log (what text);

@@ -1,9 +1,6 @@
 -- plain tables are read by several processes: the same rows in the same order, the same errors
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-RESET client_min_messages;
-CREATE SCHEMA readers;
-SET search_path = readers, public;
+\set schema readers
+\i sql/fixtures/prologue.sql
 SET min_parallel_table_scan_size = 0;
 SET parallel_setup_cost = 0;
 SET max_parallel_workers_per_gather = 3;

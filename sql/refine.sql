@@ -1,18 +1,9 @@
 -- refinement: good tetrahedra of rows, of a mesh that is there, of many solids
 \set SHOW_CONTEXT never
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-RESET client_min_messages;
-CREATE SCHEMA refine;
-SET search_path = refine, public;
+\set schema refine
+\i sql/fixtures/prologue.sql
 
--- the triangles of a box
-CREATE FUNCTION box(x0 float8, y0 float8, z0 float8, x1 float8, y1 float8, z1 float8)
-RETURNS TABLE (n int, ax float8, ay float8, az float8, bx float8, by float8, bz float8, cx float8, cy float8, cz float8) LANGUAGE sql IMMUTABLE AS $$
-	WITH corner AS (SELECT i, CASE WHEN i & 1 = 0 THEN x0 ELSE x1 END AS x, CASE WHEN i & 2 = 0 THEN y0 ELSE y1 END AS y, CASE WHEN i & 4 = 0 THEN z0 ELSE z1 END AS z FROM generate_series(0, 7) i)
-	SELECT f.n, a.x, a.y, a.z, b.x, b.y, b.z, c.x, c.y, c.z
-	FROM (VALUES (1, 0, 2, 1), (2, 1, 2, 3), (3, 4, 5, 6), (4, 5, 7, 6), (5, 0, 1, 4), (6, 1, 5, 4), (7, 2, 6, 3), (8, 3, 6, 7), (9, 0, 4, 2), (10, 2, 4, 6), (11, 1, 3, 5), (12, 3, 7, 5)) f (n, i, j, k)
-	JOIN corner a ON a.i = f.i JOIN corner b ON b.i = f.j JOIN corner c ON c.i = f.k $$;
+\i sql/fixtures/box.sql
 -- the tetrahedra of a mesh with their volumes and the middles of their corners
 CREATE FUNCTION tets(mesh text) RETURNS TABLE (region bigint, radius_edge float8, min_dihedral float8, volume float8, x float8, y float8, z float8) LANGUAGE plpgsql AS $$
 BEGIN

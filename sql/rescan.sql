@@ -1,9 +1,6 @@
 -- a join that is repeated in one statement: anew where what it depends on has changed, from memory where not, and nothing piles up
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-RESET client_min_messages;
-CREATE SCHEMA rescan;
-SET search_path = rescan, public;
+\set schema rescan
+\i sql/fixtures/prologue.sql
 -- row i of a meets row i of b alone
 CREATE TABLE a AS SELECT i AS id, i::float8 AS lx, 0::float8 AS ly, i + 0.5::float8 AS hx, 1::float8 AS hy FROM generate_series(1, 6) i;
 CREATE TABLE b AS TABLE a;

@@ -1,9 +1,6 @@
 -- segments against triangles in space, segments against segments in the plane, over columns of numbers
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-RESET client_min_messages;
-CREATE SCHEMA segments;
-SET search_path = segments, public;
+\set schema segments
+\i sql/fixtures/prologue.sql
 
 -- one triangle, another above it, and what can happen to a drill hole
 CREATE TABLE ore (id int8, ax float8, ay float8, az float8, bx float8, by float8, bz float8, cx float8, cy float8, cz float8);
@@ -88,19 +85,7 @@ SELECT count(*) FROM redblue_segment_self_pairs('street');
 SELECT count(*) FROM street a JOIN street b ON a.id < b.id AND NOT (a.bx < b.ax OR b.bx < a.ax OR a.by < b.ay OR b.by < a.ay);
 
 -- bad input
-CREATE FUNCTION fault(call text) RETURNS TABLE (what text, text text) LANGUAGE plpgsql AS $$
-DECLARE
-	code text;
-	message text;
-	details text;
-	advice text;
-BEGIN
-	EXECUTE 'SELECT count(*) FROM ' || call;
-	RETURN QUERY VALUES ('no error', '');
-EXCEPTION WHEN OTHERS THEN
-	GET STACKED DIAGNOSTICS code = RETURNED_SQLSTATE, message = MESSAGE_TEXT, details = PG_EXCEPTION_DETAIL, advice = PG_EXCEPTION_HINT;
-	RETURN QUERY SELECT * FROM (VALUES (code, message), ('detail', details), ('hint', advice)) v (w, t) WHERE t <> '';
-END $$;
+\i sql/fixtures/fault.sql
 \pset format unaligned
 \pset tuples_only on
 SELECT * FROM fault($$redblue_segment_triangle_pairs(NULL, 'ore')$$);

@@ -1,9 +1,6 @@
 -- what must not change the answer does not change it
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-RESET client_min_messages;
-CREATE SCHEMA settings;
-SET search_path = settings, public;
+\set schema settings
+\i sql/fixtures/prologue.sql
 
 -- small integers: a third of the pairs touch or are coplanar
 CREATE TABLE red AS

@@ -1,20 +1,11 @@
 -- what lies in a solid
 -- an error may come from a parallel worker, and then says so
 \set SHOW_CONTEXT never
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-RESET client_min_messages;
+\set schema solids
+\i sql/fixtures/prologue.sql
 SET redblue.duplicate_notice = off;
-CREATE SCHEMA solids;
-SET search_path = solids, public;
 
--- the triangles of a box
-CREATE FUNCTION box(x0 float8, y0 float8, z0 float8, x1 float8, y1 float8, z1 float8)
-RETURNS TABLE (n int, ax float8, ay float8, az float8, bx float8, by float8, bz float8, cx float8, cy float8, cz float8) LANGUAGE sql IMMUTABLE AS $$
-	WITH corner AS (SELECT i, CASE WHEN i & 1 = 0 THEN x0 ELSE x1 END AS x, CASE WHEN i & 2 = 0 THEN y0 ELSE y1 END AS y, CASE WHEN i & 4 = 0 THEN z0 ELSE z1 END AS z FROM generate_series(0, 7) i)
-	SELECT f.n, a.x, a.y, a.z, b.x, b.y, b.z, c.x, c.y, c.z
-	FROM (VALUES (1, 0, 2, 1), (2, 1, 2, 3), (3, 4, 5, 6), (4, 5, 7, 6), (5, 0, 1, 4), (6, 1, 5, 4), (7, 2, 6, 3), (8, 3, 6, 7), (9, 0, 4, 2), (10, 2, 4, 6), (11, 1, 3, 5), (12, 3, 7, 5)) f (n, i, j, k)
-	JOIN corner a ON a.i = f.i JOIN corner b ON b.i = f.j JOIN corner c ON c.i = f.k $$;
+\i sql/fixtures/box.sql
 -- 1 a box; 2 one in it, with a cavity, in which is 3; 4 beside 1
 CREATE TABLE ore AS SELECT row_number() OVER () AS id, ore, ax, ay, az, bx, by, bz, cx, cy, cz FROM (
 	SELECT 1 AS ore, * FROM box(0, 0, 0, 10, 10, 10)

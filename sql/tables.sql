@@ -1,9 +1,6 @@
 -- all that can be read like a table
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-RESET client_min_messages;
-CREATE SCHEMA tables;
-SET search_path = tables, public;
+\set schema tables
+\i sql/fixtures/prologue.sql
 
 -- five steps of a staircase; each meets the next
 CREATE TABLE t (id int, ax float8, ay float8, az float8, bx float8, by float8, bz float8, cx float8, cy float8, cz float8);

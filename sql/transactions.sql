@@ -1,9 +1,6 @@
 -- the functions see what a SELECT in their place would see
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-RESET client_min_messages;
-CREATE SCHEMA transactions;
-SET search_path = transactions, public;
+\set schema transactions
+\i sql/fixtures/prologue.sql
 
 CREATE TABLE t (id int, ax float8, ay float8, az float8, bx float8, by float8, bz float8, cx float8, cy float8, cz float8);
 CREATE FUNCTION add(n int) RETURNS void LANGUAGE sql AS $$INSERT INTO t SELECT n, n, 0, 0, n + 1, 0, 0, n, 1, 0$$;

@@ -1,9 +1,6 @@
 -- redblue_triangle_pairs over columns of numbers
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-RESET client_min_messages;
-CREATE SCHEMA triangle_pairs;
-SET search_path = triangle_pairs, public;
+\set schema triangle_pairs
+\i sql/fixtures/prologue.sql
 
 CREATE TABLE red (id int8 NOT NULL, ax float8, ay float8, az float8, bx float8, by float8, bz float8, cx float8, cy float8, cz float8);
 CREATE TABLE blue (LIKE red);

@@ -1,9 +1,6 @@
 -- redblue_triangle_self_pairs: each unordered pair of rows once, no row with itself
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-RESET client_min_messages;
-CREATE SCHEMA triangle_self;
-SET search_path = triangle_self, public;
+\set schema triangle_self
+\i sql/fixtures/prologue.sql
 
 -- a strip of ten triangles that share edges, and one beside it
 CREATE TABLE strip AS

@@ -1,9 +1,6 @@
 -- pairs that are only counted: which questions the join answers itself, which it does not, and that the rows are those of the executor
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-RESET client_min_messages;
-CREATE SCHEMA upper;
-SET search_path = upper, public;
+\set schema upper
+\i sql/fixtures/prologue.sql
 SET redblue.backend = cpu;
 SET redblue.threads = 2;
 SET redblue.duplicate_notice = off;

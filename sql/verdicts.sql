@@ -1,10 +1,7 @@
 -- who may read and fill what: SQL's verdict and ours, over what a relation can be and what may be granted of it
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-RESET client_min_messages;
+\set schema asked
+\i sql/fixtures/prologue.sql
 CREATE SCHEMA verdicts;
-CREATE SCHEMA asked;
-SET search_path = asked, public;
 -- thousands of calls: none of them is worth a worker
 SET max_parallel_workers_per_gather = 0;
 CREATE TABLE plain AS SELECT i AS id, i::float8 AS lx, 0::float8 AS ly, i + 1::float8 AS hx, 1::float8 AS hy FROM generate_series(1, 3) i;

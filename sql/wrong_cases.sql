@@ -1,8 +1,7 @@
 -- 20 pairs of triangles on which PostGIS 3.3 is wrong (ST_3DIntersects or ST_3DDistance), against exact rational arithmetic
+\set schema wrong_cases
+\i sql/fixtures/prologue.sql
 SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS redblue;
-CREATE SCHEMA wrong_cases;
-SET search_path = wrong_cases, public;
 CREATE TABLE wrong_case (id int PRIMARY KEY, note text, truth boolean, a float8[], b float8[]);
 INSERT INTO wrong_case VALUES
 	(1, 'vertex touches a face exactly at the face centroid (small integers)', true, '{9, 3, 0, 6, -9, 6, 9, -9, -6}', '{8, -5, 0, -8, 0, -9, -1, 6, 3}'),
