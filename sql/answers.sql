@@ -1,8 +1,8 @@
--- counts, hits, groups and blocks are what SQL makes of the pairs
+-- Tests that counts, matched rows, groups and blocks equal what SQL computes from the pairs.
 \set schema answers
 \i sql/fixtures/prologue.sql
 
--- ids that do not ascend, ids that repeat, objects of several rows, and rows that meet nothing
+-- Ids that do not ascend, ids that repeat, objects of several rows, and rows without pairs
 CREATE TABLE red AS
 SELECT (i * 7 % 601)::bigint AS id, i % 40 AS few, 'o' || i % 90 AS name, i / 3 AS object,
 	x AS ax, y AS ay, z AS az, x + i % 3 AS bx, y + i % 4 AS by, z + i % 2 AS bz, x - i % 5 AS cx, y + i % 3 AS cy, z + i % 7 AS cz
@@ -22,7 +22,7 @@ CREATE FUNCTION unpack(packed bytea) RETURNS bigint[] LANGUAGE sql IMMUTABLE AS 
 	SELECT array_agg((SELECT sum(get_byte(packed, 8 * k + j)::bigint << 8 * j)::bigint FROM generate_series(0, 7) j) ORDER BY k)
 	FROM generate_series(0, length(packed) / 8 - 1) k $$;
 
--- what differs between the four answers of a join and its pairs, with the scan and without: nothing
+-- Differences between the four aggregates of a join and its pairs, with the scan and without; expected: none
 CREATE TEMP TABLE pair (a bigint, b bigint);
 CREATE FUNCTION differences(base text, sides text, form text DEFAULT '', OUT pairs bigint, OUT ids bigint, OUT differ text) LANGUAGE plpgsql AS $$
 DECLARE
@@ -78,7 +78,7 @@ FROM (VALUES
 	('box_self', $$'red_box'$$, ''),
 	('box_self', $$'TABLE red_box', boxes_id => 'few'$$, '_query')) AS t (base, sides, form),
 	differences(base, sides, form) AS d;
--- in the order in which the rows were read, ids of an array ascending; nothing comes of a row without pairs
+-- Rows come in the order in which they were read, and the ids of an array ascend. A row without pairs does not appear.
 SELECT red_id, pairs FROM redblue_triangle_pair_counts('red', 'blue') LIMIT 5;
 SELECT red_id FROM redblue_triangle_hits('red', 'blue') AS red_id LIMIT 5;
 SELECT red_id, blue_ids FROM redblue_triangle_pairs_grouped('red', 'blue') LIMIT 5;
@@ -91,11 +91,11 @@ SELECT count(*) AS in_order FROM (SELECT id, lag(n) OVER (ORDER BY at) < n AS up
 	FROM redblue_triangle_pair_counts('red', 'blue') WITH ORDINALITY AS c (id, pairs, at), LATERAL (SELECT i AS n FROM generate_series(1, 600) i WHERE i * 7 % 601 = id) r) s WHERE up;
 SELECT bool_and(blue_ids = (SELECT array_agg(b ORDER BY b) FROM unnest(blue_ids) b)) AS ascending, max(cardinality(blue_ids)) AS longest
 FROM redblue_triangle_pairs_grouped('red', 'blue', red_id => 'few');
--- of no pairs there are no rows, and no block
+-- Without pairs, there are no rows and no block.
 SELECT (SELECT count(*) FROM redblue_box_pair_counts('red_box', 'red_box') WHERE pairs = 0) AS zeros,
 	(SELECT count(*) FROM redblue_triangle_pair_blocks('nothing', 'blue')) AS blocks;
 
--- where a set can stand: with and without columns, repeated, in the select list, with a filter, in a cursor
+-- Positions in a statement: with and without columns, repeated, in the select list, with a filter, in a cursor
 SELECT count(*) FROM redblue_triangle_pair_counts('red', 'blue');
 SELECT count(*) FROM redblue_triangle_hits('red', 'blue');
 SELECT count(*) FROM red WHERE id IN (SELECT redblue_triangle_hits('red', 'blue'));
@@ -114,7 +114,7 @@ PREPARE hits(text) AS SELECT count(*) FROM redblue_triangle_hits_query($1, 'TABL
 EXECUTE hits('TABLE red');
 EXECUTE hits('SELECT * FROM red WHERE id < 100');
 
--- one column, columns turned round or twice, and rows that are asked for again: the same with the scan of our own and without
+-- A single column, columns in another order or twice, and repeated rows give the same with our own scan and without.
 CREATE FUNCTION asked_again() RETURNS TABLE (k int, counts numeric, hits numeric, groups numeric, blocks numeric, pairs numeric, turned numeric, twice numeric) LANGUAGE sql AS $$
 SELECT k, (SELECT sum(pairs) FROM redblue_triangle_pair_counts('red', 'blue') WHERE pairs > k / 50),
 	(SELECT sum(id) FROM redblue_triangle_hits('red', 'blue') AS id WHERE id > k),
@@ -131,7 +131,7 @@ RESET redblue.custom_scan;
 SELECT sum(pairs) FROM redblue_triangle_pair_counts('red', 'blue');
 SELECT sum(red_id) FROM redblue_triangle_pair_counts('red', 'blue');
 
--- the plan, with and without the scan of our own; how many rows are expected
+-- Plans, with and without our own scan; numbers of rows that the planner expects
 SET redblue.custom_scan = on;
 SET redblue.backend = cpu;
 EXPLAIN (COSTS OFF) SELECT * FROM redblue_triangle_pair_counts('red', 'blue') WHERE pairs > 1;
@@ -155,7 +155,7 @@ SELECT expected($$SELECT * FROM redblue_triangle_pairs('red', 'blue')$$) AS pair
 	expected($$SELECT * FROM redblue_triangle_pair_blocks('red', 'blue')$$) AS blocks,
 	expected($$SELECT * FROM redblue_triangle_self_hits('red')$$) AS self;
 
--- what it did is told as of any join: pairs counted, rows hit
+-- The statistics are those of any join: the numbers of counted pairs and matched rows.
 SELECT sum(pairs) FROM redblue_triangle_pair_counts('red', 'blue');
 SELECT stage, count FROM redblue_last_run() WHERE stage IN ('read', 'emit');
 SELECT count(*) FROM redblue_triangle_hits('red', 'blue');
@@ -163,7 +163,7 @@ SELECT stage, count FROM redblue_last_run() WHERE stage IN ('read', 'emit');
 SELECT count(*) FROM redblue_triangle_pairs_grouped('red', 'blue');
 SELECT stage, count FROM redblue_last_run() WHERE stage IN ('read', 'emit');
 
--- far more pairs than there is memory for: 4 000 000
+-- More pairs than fit into memory: 4,000,000
 CREATE TABLE crowd AS SELECT i AS id, i % 2 AS half, 0 AS lx, 0 AS ly, 1 AS hx, 1 AS hy FROM generate_series(1, 2000) i;
 SET redblue.memory_limit = '32MB';
 SELECT count(*), sum(pairs), min(pairs), max(pairs) FROM redblue_box_pair_counts('crowd', 'crowd');
@@ -175,20 +175,20 @@ SELECT count(*), sum(cardinality(ids)), min(ids[1]), max(ids[1999]), bool_or(id 
 SELECT count(*), sum(cardinality(blue_ids)) FROM redblue_box_pairs_grouped_query('SELECT CASE WHEN id < 100 THEN id / 2 ELSE id END AS id, lx, ly, hx, hy FROM crowd', 'TABLE crowd', red_object => 'id');
 SELECT count(*), sum(n) AS pairs, max(n), sum(length(red)) AS bytes FROM redblue_box_pair_blocks('crowd', 'crowd');
 SELECT n FROM redblue_box_pair_blocks('crowd', 'crowd') LIMIT 2;
--- rows of one id that are many objects cannot be joined in portions: it is said what to do
+-- Rows of one id that form many objects cannot be joined in portions. The error says what to do.
 \set VERBOSITY terse
 SELECT count(*) FROM redblue_box_pairs_grouped('crowd', 'crowd', red_id => 'half');
 SELECT count(*), sum(pairs) FROM redblue_box_pair_counts('crowd', 'crowd', red_id => 'half');
 RESET redblue.memory_limit;
 
--- errors are those of the pairs, under this name
+-- Errors are those of the pairs, with the name of this function.
 SELECT * FROM redblue_triangle_pair_counts(NULL, 'blue');
 SELECT * FROM redblue_triangle_hits('red', 'red_box');
 SELECT * FROM redblue_triangle_pairs_grouped_query('DELETE FROM red', 'TABLE blue');
 SELECT * FROM redblue_box_pair_blocks('red_box', 'blue_box', red_id => 'none');
 SELECT * FROM redblue_box_self_hits_query('SELECT 3 AS id, 1 AS lx, 1 AS ly, 0 AS hx, 2 AS hy');
 SELECT * FROM redblue_triangle_self_pair_counts('red', face_tolerance => -1);
--- rights are those of the caller
+-- The caller's privileges apply.
 CREATE ROLE answers_guest;
 GRANT USAGE ON SCHEMA answers TO answers_guest;
 SET ROLE answers_guest;

@@ -1,4 +1,4 @@
--- bad input is an error that names function, side, column and row, and costs nothing else
+-- Tests that bad input causes an error that names function, side, column and row, and has no other effect.
 \set schema bad_input
 \i sql/fixtures/prologue.sql
 CREATE TABLE good (id int, ax float8, ay float8, az float8, bx float8, by float8, bz float8, cx float8, cy float8, cz float8);
@@ -19,7 +19,7 @@ SELECT * FROM fault($$redblue_triangle_pairs('good', 'good', blue_geom => '')$$)
 SELECT * FROM fault($$redblue_triangle_self_pairs('good', mesh_id => '')$$);
 SELECT * FROM fault($$redblue_triangle_pairs('good', 'good', red_id => NULL)$$);
 
--- what is no table
+-- Names that are not tables
 SELECT * FROM fault($$redblue_triangle_pairs('nowhere', 'good')$$);
 SELECT * FROM fault($$redblue_triangle_pairs(0, 'good')$$);
 SELECT * FROM fault($$redblue_triangle_pairs('good', 4294967295)$$);
@@ -30,7 +30,7 @@ SELECT * FROM fault($$redblue_triangle_pairs('good_id', 'good')$$);
 SELECT * FROM fault($$redblue_triangle_pairs('good', 'counter')$$);
 SELECT * FROM fault($$redblue_triangle_self_pairs('composite')$$);
 
--- columns that are missing
+-- Missing columns
 CREATE TABLE no_id (gid int, ax float8, ay float8, az float8, bx float8, by float8, bz float8, cx float8, cy float8, cz float8);
 CREATE TABLE no_cz (id int, ax float8, ay float8, az float8, bx float8, by float8, bz float8, cx float8, cy float8);
 CREATE TABLE nothing ();
@@ -45,21 +45,21 @@ SELECT * FROM fault($$redblue_triangle_pairs('good', 'good', blue_geom => 'ax')$
 SELECT * FROM fault($$redblue_triangle_pairs_query('SELECT id, ax FROM good', 'TABLE good')$$);
 SELECT * FROM fault($$redblue_triangle_pairs_query('SELECT FROM good', 'TABLE good')$$);
 SELECT * FROM fault($$redblue_triangle_pairs_query('TABLE no_id', 'TABLE good')$$);
--- upper case is another name
+-- A name in upper case is a different name.
 SELECT * FROM fault($$redblue_triangle_pairs('good', 'good', red_id => 'ID')$$);
 
--- columns that could be two
+-- Ambiguous columns
 SELECT * FROM fault($$redblue_triangle_pairs_query('SELECT a.*, b.id FROM good a, good b', 'TABLE good')$$);
 SELECT * FROM fault($$redblue_triangle_pairs_query('TABLE good', 'SELECT *, ax + 1 AS ax FROM good')$$);
 
--- columns of a wrong type
+-- Columns of a wrong type
 SELECT * FROM fault($$redblue_triangle_pairs_query('SELECT id::text, ax, ay, az, bx, by, bz, cx, cy, cz FROM good', 'TABLE good')$$);
 SELECT * FROM fault($$redblue_triangle_pairs_query('SELECT id::numeric, ax, ay, az, bx, by, bz, cx, cy, cz FROM good', 'TABLE good')$$);
 SELECT * FROM fault($$redblue_triangle_pairs_query('SELECT id, ax::text, ay, az, bx, by, bz, cx, cy, cz FROM good', 'TABLE good')$$);
 SELECT * FROM fault($$redblue_triangle_pairs_query('SELECT id, ax, ay, az, bx, by, bz, cx, cy, ARRAY[cz] AS cz FROM good', 'TABLE good')$$);
 SELECT * FROM fault($$redblue_triangle_pairs_query('TABLE good', 'SELECT id, ''POINT(0 0)''::text AS geom FROM good')$$);
 
--- values: NULL, NaN, infinity
+-- Values: NULL, NaN, infinity
 CREATE TABLE bad (LIKE good);
 INSERT INTO bad TABLE good;
 INSERT INTO bad VALUES (NULL, 0, 0, 0, 1, 0, 0, 0, 1, 0);
@@ -77,12 +77,12 @@ UPDATE bad SET by = 0, cz = 'Infinity' WHERE id = 77;
 SELECT * FROM fault($$redblue_triangle_pairs('good', 'bad')$$);
 UPDATE bad SET cz = '-Infinity', ax = 'NaN' WHERE id = 77;
 SELECT * FROM fault($$redblue_triangle_self_pairs('bad')$$);
--- the largest finite value is none of these; a numeric beyond it is PostgreSQL's own error
+-- The largest finite value is valid. A numeric beyond it causes PostgreSQL's own error.
 UPDATE bad SET cz = 1.7976931348623157e308, ax = -1.7976931348623157e308 WHERE id = 77;
 SELECT * FROM fault($$redblue_triangle_pairs('bad', 'good')$$);
 SELECT * FROM fault($$redblue_triangle_pairs_query('SELECT id, ax, ay, az, bx, by, bz, cx, cy, 1e400::numeric AS cz FROM good', 'TABLE good')$$);
 
--- settings that mean nothing; not every server shows a range with its unit
+-- Invalid settings; not every server prints a range with its unit.
 CREATE FUNCTION range_fault(setting text, value text) RETURNS text LANGUAGE sql AS $$
 	SELECT regexp_replace(text, '(?<=\d) kB(?= \.\.|\))', '', 'g') FROM fault(format('set_config(%L, %L, false)', setting, value)) $$;
 SELECT range_fault('redblue.memory_limit', '-1');
@@ -104,7 +104,7 @@ SET redblue.memory_limit = '2047GB';
 SELECT count(*) FROM redblue_triangle_pairs('good', 'good');
 RESET redblue.memory_limit;
 
--- too little memory: the error names need and limit
+-- Too little memory: the error states the required amount and the limit.
 \pset tuples_only on
 SET redblue.memory_limit = '1MB';
 CREATE TABLE many AS SELECT i AS id, i AS ax, 0 AS ay, 0 AS az, i AS bx, 1 AS by, 0 AS bz, i AS cx, 0 AS cy, 1 AS cz FROM generate_series(1, 10000) i;
@@ -112,7 +112,7 @@ SELECT what, regexp_replace(text, '\d+ [kM]B', 'N kB', 'g') FROM fault($$redblue
 RESET redblue.memory_limit;
 SELECT * FROM fault($$redblue_triangle_self_pairs('many')$$);
 
--- as psql shows it; an error loses nothing but its statement
+-- Output of psql; an error only rolls back its own statement.
 BEGIN;
 INSERT INTO good SELECT 2, ax, ay, az, bx, by, bz, cx, cy, cz FROM good;
 SAVEPOINT s;
@@ -126,7 +126,7 @@ SELECT count(*) FROM redblue_triangle_self_pairs('good');
 ROLLBACK;
 SELECT count(*) FROM redblue_triangle_self_pairs('good');
 SELECT pg_backend_pid() = :pid AS same_session;
--- a failed join leaves the figures of the last one that succeeded
+-- After a failed join, the statistics are still those of the last successful one.
 SELECT split_part(detail, ', workers', 1) AS detail FROM redblue_last_run() WHERE stage = 'read';
 
 \pset format aligned

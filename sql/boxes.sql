@@ -1,4 +1,4 @@
--- boxes in space and in the plane, over columns of numbers
+-- Tests boxes in space and in the plane, given by columns of numbers.
 \set schema boxes
 \i sql/fixtures/prologue.sql
 
@@ -28,20 +28,20 @@ SELECT r.id, note, string_agg(blue_id::text, ' ' ORDER BY blue_id) AS blue
 FROM red r LEFT JOIN redblue_box_pairs('red', 'blue') p ON red_id = r.id GROUP BY r.id, note ORDER BY r.id;
 SELECT * FROM redblue_box_pairs('red', 'blue') EXCEPT SELECT blue_id, red_id FROM redblue_box_pairs('blue', 'red');
 SELECT * FROM redblue_box_pairs_query('SELECT * FROM red WHERE id IN (5, 8)', 'TABLE blue');
--- against itself: each pair once, none with itself, the row that was read first in front
+-- A self join returns each pair once, no row with itself, and first the row that was read first.
 SELECT string_agg(id1 || '-' || id2, ' ' ORDER BY id1, id2) FROM redblue_box_self_pairs('red') WHERE id1 < 4;
 SELECT count(*), count(*) FILTER (WHERE id1 >= id2) AS turned FROM redblue_box_self_pairs('red');
 SELECT count(*) FROM red a JOIN red b ON a.id < b.id AND a.lx <= b.hx AND b.lx <= a.hx AND a.ly <= b.hy AND b.ly <= a.hy AND a.lz <= b.hz AND b.lz <= a.hz;
 SELECT count(*) FROM redblue_box_self_pairs_query('SELECT * FROM red WHERE id BETWEEN 2 AND 6');
 
--- in the plane: without lz and hz
+-- In the plane: no columns lz and hz
 CREATE VIEW red_plan AS SELECT id, hy, hx, ly, lx FROM red;
 CREATE VIEW blue_plan AS SELECT id, lx, ly, hx, hy FROM blue;
 SELECT string_agg(red_id || '-' || blue_id, ' ' ORDER BY red_id, blue_id) FROM redblue_box_pairs('red_plan', 'blue_plan');
 SELECT count(*) FROM redblue_box_self_pairs('red_plan');
 SELECT count(*) FROM red a JOIN red b ON a.id < b.id AND a.lx <= b.hx AND b.lx <= a.hx AND a.ly <= b.hy AND b.ly <= a.hy;
 
--- sizes from 1e-6 to 1e6 in one table, identical boxes, one over everything; every pair that a nested loop finds
+-- Sizes from 1e-6 to 1e6 in one table, identical boxes, and one that contains all; a nested loop finds the same pairs.
 CREATE TABLE mixed AS
 SELECT i AS id, x AS lx, y AS ly, z AS lz, x + s * (1 + i % 3) AS hx, y + s * (1 + i % 5) AS hy, z + s * (1 + i % 7) AS hz
 FROM (SELECT i, (i * 7919 % 1009)::float8 AS x, (i * 104729 % 1013)::float8 AS y, (i * 1299709::int8 % 1019)::float8 AS z, 10::float8 ^ (i % 8 - 6) AS s FROM generate_series(1, 2000) i) b
@@ -55,17 +55,17 @@ SELECT count(*) AS pairs, count(DISTINCT (id1, id2)) AS distinct FROM found;
 SELECT count(*) FROM redblue_box_pairs('mixed', 'mixed');
 SELECT 2 * (SELECT count(*) FROM truth) + (SELECT count(*) FROM mixed);
 
--- any order, any number type
+-- Columns in any order and of any numeric type
 CREATE TABLE shuffled (hz numeric, note text, lz int2, ly int4, hx real, id int2, lx int8, hy float8);
 INSERT INTO shuffled VALUES (1, 'n', 0, 0, 1, 1, 0, 1), (3, 'n', 1, 1, 2, 2, 1, 2.5), (3, 'n', 2, 2, 3, 3, 3, 3);
 SELECT * FROM redblue_box_self_pairs('shuffled');
 SELECT * FROM redblue_box_pairs('shuffled', 'blue', red_id => 'lz') ORDER BY 1, 2;
 
--- bad input
+-- Bad input
 \i sql/fixtures/fault.sql
 \pset format unaligned
 \pset tuples_only on
--- low above high
+-- Lower bound above the upper bound
 CREATE TABLE turned (LIKE blue);
 INSERT INTO turned VALUES (1, 0, 0, 0, 1, 1, 1), (42, 0, 1.5, 0, 1, 1.4999999999999998, 1);
 SELECT * FROM fault($$redblue_box_pairs('turned', 'blue')$$);
@@ -81,22 +81,22 @@ UPDATE turned SET hy = 'NaN' WHERE id = 42;
 SELECT * FROM fault($$redblue_box_pairs('turned', 'blue')$$);
 UPDATE turned SET hy = 'Infinity' WHERE id = 42;
 SELECT * FROM fault($$redblue_box_pairs('turned', 'blue')$$);
--- two dimensions and three
+-- Two dimensions with three
 SELECT * FROM fault($$redblue_box_pairs('red', 'blue_plan')$$);
 SELECT * FROM fault($$redblue_box_pairs('red_plan', 'blue')$$);
 SELECT * FROM fault($$redblue_box_pairs_query('SELECT * FROM red WHERE false', 'TABLE blue_plan')$$);
--- columns
+-- Columns
 SELECT * FROM fault($$redblue_box_self_pairs_query('SELECT id, lx, ly, lz, hx, hy FROM blue')$$);
 SELECT * FROM fault($$redblue_box_self_pairs_query('SELECT id, lx, ly, hx FROM blue')$$);
 SELECT * FROM fault($$redblue_box_self_pairs_query('SELECT id FROM blue')$$);
 SELECT * FROM fault($$redblue_box_self_pairs('red', boxes_geom => 'note')$$);
 SELECT * FROM fault($$redblue_box_self_pairs_query('SELECT id, box ''1,1,2,2'' AS geom FROM blue')$$);
--- a type called box3d or cube that nobody knows
+-- A type named box3d or cube that is not the known one
 CREATE TYPE cube AS (x float8);
 SELECT * FROM fault($$redblue_box_self_pairs_query('SELECT id, ROW(1)::boxes.cube AS geom FROM blue')$$);
 SELECT * FROM fault($$redblue_box_pairs(NULL, 'blue')$$);
 SELECT * FROM fault($$redblue_box_self_pairs('red', boxes_id => '')$$);
--- empty tables, of any dimensions
+-- Empty tables, with any number of dimensions
 SELECT count(*) FROM redblue_box_pairs_query('SELECT * FROM red WHERE false', 'TABLE blue');
 SELECT count(*) FROM redblue_box_pairs_query('TABLE red_plan', 'SELECT * FROM blue_plan WHERE false');
 SELECT count(*) FROM redblue_box_self_pairs_query('SELECT * FROM blue_plan WHERE false');

@@ -1,9 +1,9 @@
--- redblue_cache, redblue_uncache, redblue_cached: what they take, what they refuse, what they tell
+-- Tests redblue_cache, redblue_uncache and redblue_cached: what they accept, refuse and return.
 \set schema cache
 \i sql/fixtures/prologue.sql
 SET redblue.cache = auto;
 
--- pages that COPY FREEZE writes are all-visible at once
+-- Pages written by COPY FREEZE are all-visible at once.
 BEGIN;
 CREATE TABLE t (id int8, ax float8, ay float8, az float8, bx float8, by float8, bz float8, cx float8, cy float8, cz float8);
 COPY t FROM STDIN (FREEZE);
@@ -23,7 +23,7 @@ COPY all_kinds FROM STDIN (FREEZE);
 COMMIT;
 CREATE VIEW shown AS SELECT relation, kind, rows, bytes > 0 AS bytes, device_bytes >= 0 AS device, pages, kept, hits, last_used <= now() AS used, reason FROM redblue_cached() ORDER BY 1, 2;
 
--- kept, used, given up
+-- Rows are cached, used and evicted.
 SELECT rows, bytes > 0 AS bytes, pages, kept FROM redblue_cache('t');
 TABLE shown;
 SELECT count(*) FROM redblue_triangle_pairs('t', 't');
@@ -39,7 +39,7 @@ TABLE shown;
 SELECT redblue_uncache('t');
 SELECT redblue_uncache();
 
--- a kind each, and columns by their names
+-- A set of each kind, and columns given by name
 SELECT rows, pages, kept FROM redblue_cache('all_kinds', 'triangles');
 SELECT rows, pages, kept FROM redblue_cache('all_kinds', 'segments', 'id');
 SELECT rows, pages, kept FROM redblue_cache('all_kinds', kind => 'segments2d');
@@ -52,7 +52,7 @@ SELECT substring(detail FROM '; (.* cached .*)') AS kept FROM redblue_last_run()
 SELECT count(*) FROM redblue_box_self_pairs('all_kinds');
 SELECT redblue_uncache() > 0 AS freed;
 
--- the setting
+-- The setting
 SET redblue.cache = off;
 SELECT * FROM redblue_cache('all_kinds', 'boxes');
 SET redblue.cache = on;
@@ -70,17 +70,17 @@ SET redblue.cache_memory = '1GB';
 SHOW redblue.cache_memory;
 RESET redblue.cache;
 
--- what is kept already but for a few pages
+-- All but a few pages are cached already.
 SELECT rows, pages, kept FROM redblue_cache('all_kinds', 'boxes');
 
--- nothing to keep
+-- Nothing to cache
 CREATE TABLE empty (LIKE all_kinds);
 SELECT * FROM redblue_cache('empty', 'boxes');
 CREATE TABLE fresh AS SELECT * FROM all_kinds;
 SELECT rows, pages, kept FROM redblue_cache('fresh', 'boxes');
 SELECT relation, reason FROM shown WHERE reason IS NOT NULL;
 
--- what cannot be kept
+-- Tables that cannot be cached
 SELECT * FROM redblue_cache(NULL);
 SELECT * FROM redblue_cache('nothing');
 SELECT * FROM redblue_cache(0::oid::regclass);
@@ -92,7 +92,7 @@ SELECT * FROM redblue_cache('t', 'triangles', 'gid');
 CREATE TABLE no_id AS SELECT id AS gid, ax, ay, az, bx, by, bz, cx, cy, cz FROM t;
 SELECT * FROM redblue_cache('no_id');
 SELECT rows FROM redblue_cache('no_id', id => 'gid');
--- what joins tell of ids is for joins
+-- Notices about ids belong to joins.
 INSERT INTO no_id SELECT * FROM no_id;
 SELECT rows FROM redblue_cache('no_id', id => 'gid');
 SELECT * FROM redblue_cache('t', 'triangles', '');
@@ -143,7 +143,7 @@ BEGIN READ ONLY;
 SELECT rows, pages, kept FROM redblue_cache('all_kinds', 'segments');
 COMMIT;
 
--- rights
+-- Privileges
 CREATE ROLE regress_redblue_reader;
 GRANT USAGE ON SCHEMA cache TO regress_redblue_reader;
 SELECT rows, pages FROM redblue_cache('all_kinds', 'segments');

@@ -1,4 +1,4 @@
--- the number of pairs alone
+-- Tests functions that return only the number of pairs.
 \set schema counts
 \i sql/fixtures/prologue.sql
 CREATE TABLE mesh AS SELECT i AS id, x AS ax, y AS ay, z AS az, x + i % 3 AS bx, y + i % 4 AS by, z + i % 2 AS bz, x - i % 5 AS cx, y + i % 3 AS cy, z + i % 7 AS cz
@@ -25,7 +25,7 @@ SELECT redblue_segment_pair_count('line', 'line') = (SELECT count(*) FROM redblu
 	redblue_segment_triangle_pair_count('hole', 'mesh') = (SELECT count(*) FROM redblue_segment_triangle_pairs('hole', 'mesh')) AS segment_triangle,
 	redblue_segment_triangle_pair_count_query('TABLE hole', 'TABLE mesh') = redblue_segment_triangle_pair_count('hole', 'mesh') AS segment_triangle_query,
 	redblue_segment_triangle_pair_count('hole', 'mesh') > 100 AS many;
--- within a distance
+-- Within a distance
 SELECT redblue_triangle_pair_count_within('mesh', 'mesh', 0.5) - (SELECT count(*) FROM (SELECT * FROM redblue_triangle_pairs_within('mesh', 'mesh', 0.5) OFFSET 0) p) AS pairs,
 	redblue_triangle_pair_count_within_query('SELECT * FROM mesh WHERE id < 99', 'TABLE mesh', 0.5) - (SELECT count(*) FROM (SELECT * FROM redblue_triangle_pairs_within('mesh', 'mesh', 0.5) OFFSET 0) p WHERE red_id < 99) AS query,
 	redblue_triangle_self_pair_count_within('mesh', 0.5) - (SELECT count(*) FROM (SELECT * FROM redblue_triangle_self_pairs_within('mesh', 0.5) OFFSET 0) p) AS self,
@@ -37,19 +37,19 @@ SELECT redblue_triangle_pair_count_within('mesh', 'mesh', 0.5) - (SELECT count(*
 	redblue_segment_self_pair_count_within('line', 0.5) - (SELECT count(*) FROM (SELECT * FROM redblue_segment_self_pairs_within('line', 0.5) OFFSET 0) p) AS segments_self,
 	redblue_segment_self_pair_count_within_query('TABLE line', 0.5) - redblue_segment_self_pair_count_within('line', 0.5) AS segments_self_query,
 	redblue_triangle_pair_count_within('mesh', 'mesh', 0) - redblue_triangle_pair_count('mesh', 'mesh') AS at_0;
--- in the select list, once for each row; in WHERE; of other ids
+-- In the select list, once for each row; in WHERE; with other ids
 SELECT t, redblue_triangle_self_pair_count(t) > 0 AS some FROM unnest(ARRAY['mesh'::regclass, 'mesh']) t;
 SELECT k, redblue_box_self_pair_count_query(format('SELECT * FROM box WHERE id %% 100 = %s', k)) AS n FROM generate_series(1, 3) k;
 SELECT count(*) FROM generate_series(1, 3) k WHERE redblue_box_pair_count_query('SELECT * FROM box WHERE id < 3', 'TABLE box') > k;
 SELECT redblue_box_pair_count('box', 'box', red_id => 'lx', blue_id => 'hx') = redblue_box_pair_count('box', 'box') AS same;
 SELECT redblue_triangle_pair_count_query('SELECT * FROM mesh WHERE false', 'TABLE mesh') AS none;
--- far more pairs than fit into the memory that is allowed: 200 000 000 of them would take 1.6 GB
+-- More pairs than fit into the memory limit: 200,000,000 pairs would take 1.6 GB.
 CREATE TABLE crowd AS SELECT i AS id, 0 AS lx, 0 AS ly, 0 AS lz, 1 AS hx, 1 AS hy, 1 AS hz FROM generate_series(1, 20000) i;
 SET redblue.memory_limit = '32MB';
 SELECT redblue_box_self_pair_count('crowd') = 20000::int8 * 19999 / 2 AS all;
 SELECT count FROM redblue_last_run() WHERE stage = 'emit';
 RESET redblue.memory_limit;
--- errors are those of the pairs, under this name
+-- Errors are those of the pairs, with the name of this function.
 SELECT redblue_triangle_pair_count(NULL, 'mesh');
 SELECT redblue_box_self_pair_count('mesh');
 SELECT redblue_triangle_pair_count_within('mesh', 'mesh', -1);

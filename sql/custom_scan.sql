@@ -1,9 +1,9 @@
--- the scan that hands pairs on while the join runs: where it stands, and that its answer is the function's
+-- Tests the scan that returns pairs while the join runs: where it is used, and that it returns the function's rows.
 \set schema custom_scan
 \i sql/fixtures/prologue.sql
 SET redblue.backend = cpu;
 SET redblue.threads = 2;
--- plans are shown: which they are must not depend on how the tests are run
+-- Plans are printed and must not depend on how the tests are run.
 SET parallel_setup_cost = 1000;
 
 CREATE TABLE red AS
@@ -12,16 +12,16 @@ FROM (SELECT i, (i * 7919 % 31)::float8 AS x, (i * 104729 % 29)::float8 AS y, (i
 CREATE TABLE blue AS
 SELECT i AS id, x AS ax, y AS ay, z AS az, x + i % 4 AS bx, y - i % 3 AS by, z + i % 5 AS bz, x AS cx, y + i % 2 AS cy, z - i % 3 AS cz
 FROM (SELECT i, (i * 15485863 % 31)::float8 AS x, (i * 32452843 % 29)::float8 AS y, (i * 49979687 % 23)::float8 AS z FROM generate_series(1, 600::int8) i) s;
--- all touch each other: 360000 pairs, more than the stream holds at once
+-- All triangles touch each other: 360,000 pairs, more than the stream holds at once.
 CREATE TABLE crowd AS SELECT i AS id, 0::float8 AS ax, 0::float8 AS ay, 0::float8 AS az, i::float8 AS bx, 0::float8 AS by, 0::float8 AS bz,
 	0::float8 AS cx, i::float8 AS cy, 0::float8 AS cz FROM generate_series(1, 600) i;
--- one that stops a reader
+-- A table whose rows cause an error while they are read
 CREATE SEQUENCE counted;
 CREATE TABLE broken AS SELECT * FROM red;
 UPDATE broken SET ax = 'NaN' WHERE id = 500;
 ANALYZE;
 
--- the rows of a query, in brief, with the scan and without; the nodes that give pairs
+-- The rows of a query as a summary, with the scan and without, and the nodes that return pairs
 CREATE FUNCTION rows_of(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	result text;
@@ -58,12 +58,12 @@ BEGIN
 END $$;
 SET redblue.custom_scan = on;
 
--- every function
+-- Each function
 SELECT * FROM both_ways($$ SELECT * FROM redblue_triangle_pairs('red', 'blue') $$);
 SELECT * FROM both_ways($$ SELECT * FROM redblue_triangle_pairs_query('TABLE red', 'SELECT * FROM blue WHERE id < 300') $$);
 SELECT * FROM both_ways($$ SELECT least(id1, id2), greatest(id1, id2) FROM redblue_triangle_self_pairs('red') $$);
 SELECT * FROM both_ways($$ SELECT least(id1, id2), greatest(id1, id2) FROM redblue_triangle_self_pairs_query('TABLE red') $$);
--- more than the stream holds
+-- More pairs than the stream holds
 SET max_parallel_workers_per_gather = 0;
 SELECT * FROM both_ways($$ SELECT count(*), sum(red_id), sum(blue_id) FROM redblue_triangle_pairs('crowd', 'crowd') $$);
 RESET max_parallel_workers_per_gather;
@@ -78,7 +78,7 @@ SELECT * FROM both_ways($$ SELECT red_id, count(*), max(blue_id) FROM redblue_tr
 SELECT * FROM both_ways($$ SELECT DISTINCT red_id, red_id % 2 FROM redblue_triangle_pairs('red', 'blue') $$);
 SELECT * FROM both_ways($$ SELECT red_id, row_number() OVER (PARTITION BY red_id ORDER BY blue_id) FROM redblue_triangle_pairs('red', 'blue') $$);
 
--- joins above and below, two scans of one function in one query, set operations, CTEs
+-- Joins above and below, two scans of one function in a query, set operations, CTEs
 SELECT * FROM both_ways($$ SELECT red.ax, blue.bz FROM redblue_triangle_pairs('red', 'blue') JOIN red ON red.id = red_id JOIN blue ON blue.id = blue_id $$);
 SELECT * FROM both_ways($$ SELECT p.red_id, q.red_id FROM redblue_triangle_pairs('red', 'blue') p JOIN redblue_triangle_pairs('red', 'blue') q USING (blue_id) $$);
 SELECT * FROM both_ways($$ SELECT * FROM redblue_triangle_pairs('red', 'blue') p JOIN redblue_triangle_pairs('blue', 'red') q ON (p.red_id, p.blue_id) = (q.blue_id, q.red_id) $$);
@@ -102,25 +102,25 @@ SET enable_mergejoin = on;
 SELECT * FROM both_ways($$ SELECT p.red_id, q.red_id FROM redblue_triangle_pairs('red', 'blue') p JOIN redblue_triangle_pairs('red', 'blue') q USING (blue_id) $$);
 RESET enable_mergejoin;
 
--- LATERAL with arguments, NULL arguments from an outer join excluded
+-- LATERAL with arguments; NULL arguments from an outer join are excluded.
 SELECT * FROM both_ways($$ SELECT k, p.* FROM generate_series(1, 5) k,
 	LATERAL redblue_triangle_pairs_query(format('SELECT * FROM red WHERE id %% 5 = %s', k - 1), 'TABLE blue') p $$);
 SELECT * FROM both_ways($$ SELECT t, count(*) FROM (VALUES ('red'::regclass), ('blue')) v (t), redblue_triangle_self_pairs(t) GROUP BY t $$);
 SELECT * FROM both_ways($$ SELECT t, n.* FROM (VALUES ('red'::regclass), ('blue')) v (t), LATERAL (SELECT count(*), min(red_id) FROM redblue_triangle_pairs('red', t) p WHERE p.blue_id > 100) n $$);
 SELECT * FROM both_ways($$ SELECT p.* FROM (SELECT max(id) AS m FROM red) x, LATERAL redblue_triangle_pairs_query(format('SELECT * FROM red WHERE id < %s', m), 'TABLE blue') p $$);
--- arguments that are queries
+-- Arguments that are queries
 SELECT * FROM both_ways($$ SELECT * FROM redblue_triangle_pairs((SELECT 'red'::regclass), (SELECT oid::regclass FROM pg_class WHERE relname = 'blue' AND relnamespace = 'custom_scan'::regnamespace)) $$);
 SELECT * FROM both_ways($$ SELECT k, (SELECT sum(blue_id) FROM redblue_triangle_pairs_query((SELECT format('SELECT * FROM red WHERE id <= %s', k)), 'TABLE blue')) FROM generate_series(0, 600, 200) k $$);
 
--- correlated subqueries: repeated with the same arguments
+-- Correlated subqueries, repeated with the same arguments
 SELECT * FROM both_ways($$ SELECT id, (SELECT count(*) FROM redblue_triangle_pairs('red', 'blue') WHERE red_id = red.id) FROM red $$);
 SELECT * FROM both_ways($$ SELECT id, (SELECT blue_id FROM redblue_triangle_pairs('red', 'blue') WHERE red_id = red.id ORDER BY 1 LIMIT 1) FROM red $$);
 SELECT * FROM both_ways($$ SELECT id, EXISTS (SELECT FROM redblue_triangle_pairs('red', 'blue') WHERE red_id + blue_id > red.id * 3 OFFSET 0) FROM red $$);
--- with others, and back
+-- Arguments that change, and change back
 SELECT * FROM both_ways($$ SELECT k, n FROM (VALUES (1, 100), (2, 100), (3, 200), (4, 200), (5, 100), (6, 300)) v (k, m),
 	LATERAL (SELECT count(*) AS n FROM redblue_triangle_pairs_query(format('SELECT * FROM red WHERE id < %s', m), 'TABLE blue') WHERE blue_id % 6 = k OFFSET 0) s $$);
 
--- where the scan cannot stand the function does
+-- Where the scan is not possible, the function is used.
 SELECT * FROM both_ways($$ SELECT p FROM redblue_triangle_pairs('red', 'blue') p $$);
 SELECT * FROM both_ways($$ SELECT 1 FROM redblue_triangle_pairs('red', 'blue') p WHERE p IS NOT NULL $$);
 SELECT * FROM both_ways($$ SELECT p.red_id FROM redblue_triangle_pairs('red', 'blue') p WHERE p.* <> ROW (1, 1)::redblue_pair $$);
@@ -130,7 +130,7 @@ SELECT * FROM both_ways($$ SELECT (q.p).red_id FROM (SELECT redblue_triangle_pai
 SELECT * FROM both_ways($$ SELECT to_json(p) FROM redblue_triangle_pairs('red', 'blue') p $$);
 SELECT * FROM both_ways($$ SELECT r.id, p FROM red r LEFT JOIN redblue_triangle_pairs('red', 'blue') p ON p.red_id = r.id $$);
 
--- views, with and without a barrier; functions in SQL, inlined or not
+-- Views with and without a security barrier; SQL functions, inlined or not
 CREATE VIEW pairs AS SELECT * FROM redblue_triangle_pairs('red', 'blue');
 CREATE VIEW pairs_barrier WITH (security_barrier) AS SELECT * FROM redblue_triangle_pairs('red', 'blue') WHERE red_id % 2 = 0;
 CREATE FUNCTION pairs_of(r regclass, b regclass) RETURNS SETOF redblue_pair LANGUAGE sql STABLE AS $$ SELECT * FROM redblue_triangle_pairs(r, b) $$;
@@ -139,7 +139,7 @@ SELECT * FROM both_ways($$ SELECT * FROM pairs_barrier WHERE blue_id < 100 $$);
 SELECT * FROM both_ways($$ SELECT * FROM pairs_of('red', 'blue') $$);
 SELECT * FROM both_ways($$ SELECT x FROM pairs x $$);
 
--- prepared: custom and generic plans, settings and tables that change in between
+-- Prepared statements: custom and generic plans; settings and tables that change in between
 PREPARE pairs (regclass, regclass, int) AS SELECT count(*) FROM redblue_triangle_pairs($1, $2) WHERE red_id < $3;
 SET plan_cache_mode = force_custom_plan;
 EXECUTE pairs ('red', 'blue', 100);
@@ -161,7 +161,7 @@ EXECUTE named;
 ALTER TABLE red RENAME TO crimson;
 EXECUTE named;
 ALTER TABLE crimson RENAME TO red;
--- another owner's rights or settings of its own: the function, as it is now
+-- With privileges of another owner or settings of its own, the function is called, in its current form.
 ALTER FUNCTION redblue_triangle_pairs SET work_mem = '1MB';
 SELECT nodes_of('EXECUTE named'), nodes_of($$ SELECT count(red_id % 2) FROM redblue_triangle_pairs('red', 'blue') $$);
 EXECUTE named;
@@ -175,13 +175,13 @@ ALTER FUNCTION redblue_triangle_pairs CALLED ON NULL INPUT;
 SELECT nodes_of('EXECUTE named');
 
 \set QUIET off
--- cursors: forward, scrolled, held, two at once, left open, closed by a rollback
+-- Cursors: forward, scrolled, held, two at once, left open, closed by a rollback
 BEGIN;
 DECLARE c CURSOR FOR SELECT * FROM redblue_triangle_pairs('crowd', 'crowd');
 DECLARE d CURSOR FOR SELECT * FROM redblue_triangle_pairs('crowd', 'crowd');
 MOVE FORWARD 150000 IN c;
 MOVE FORWARD 10 IN d;
--- the sides are those of the time when the cursor was declared
+-- The sides are those of the time at which the cursor was declared.
 DELETE FROM crowd;
 MOVE FORWARD ALL IN c;
 MOVE FORWARD ALL IN d;
@@ -220,14 +220,14 @@ MOVE FORWARD ALL IN c;
 COMMIT;
 
 \set QUIET on
--- LIMIT stops the join; what it did until then is reported
+-- LIMIT stops the join. The statistics describe what was done until then.
 SELECT count(*) FROM (SELECT * FROM redblue_triangle_pairs('crowd', 'crowd') LIMIT 7) t;
 SELECT count FROM redblue_last_run() WHERE stage = 'read';
 SELECT count BETWEEN 7 AND 359999 AS stopped FROM redblue_last_run() WHERE stage = 'emit';
 SELECT count(*) FROM (SELECT * FROM redblue_triangle_pairs('red', 'blue') LIMIT 0) t;
 SELECT count(*) FROM (SELECT * FROM redblue_triangle_pairs('crowd', 'crowd') OFFSET 359990) t;
 
--- PL/pgSQL: loops, left early, errors caught in the middle
+-- PL/pgSQL: loops, exits from them, errors that are caught
 CREATE FUNCTION loops() RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	p record;
@@ -261,7 +261,7 @@ BEGIN
 	RETURN caught || ' caught';
 END $$;
 SELECT loops();
--- one inside the other
+-- Nested scans
 DO $$
 DECLARE
 	p record;
@@ -278,7 +278,7 @@ BEGIN
 	END IF;
 END $$;
 
--- errors in the middle
+-- Errors while rows are returned
 SET max_parallel_workers_per_gather = 0;
 SELECT sum(1 / (red_id - 300)) FROM redblue_triangle_pairs('crowd', 'crowd');
 RESET max_parallel_workers_per_gather;
@@ -294,7 +294,7 @@ SELECT count(*) FROM redblue_triangle_pairs('crowd', 'crowd');
 \set VERBOSITY default
 RESET redblue.memory_limit;
 
--- rows into tables; rows of the own transaction; the snapshot is that of the query
+-- Rows that are inserted into tables; rows of the same transaction; the snapshot is that of the query.
 CREATE TABLE found (red_id bigint, blue_id bigint, n int DEFAULT 1, PRIMARY KEY (red_id, blue_id));
 INSERT INTO found SELECT * FROM redblue_triangle_pairs('red', 'blue') WHERE red_id % 2 = 0;
 INSERT INTO found SELECT * FROM redblue_triangle_pairs('red', 'blue') ON CONFLICT (red_id, blue_id) DO UPDATE SET n = found.n + 1;
@@ -312,12 +312,12 @@ CREATE TEMPORARY TABLE mine (LIKE red) ON COMMIT DROP;
 INSERT INTO mine SELECT * FROM red WHERE id < 300;
 SELECT * FROM both_ways($$ SELECT * FROM redblue_triangle_pairs('mine', 'blue') $$);
 COMMIT;
--- a join that reads the table into which its rows go
+-- A join that reads the table that receives its rows
 CREATE TABLE growing AS SELECT * FROM red WHERE id <= 200;
 INSERT INTO growing SELECT p.red_id + 1000, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM redblue_triangle_pairs('growing', 'growing') p;
 SELECT count(*) - 200 = (SELECT count(*) FROM redblue_triangle_pairs_query('SELECT * FROM red WHERE id <= 200', 'SELECT * FROM red WHERE id <= 200')) AS once FROM growing;
 
--- who may not run the function may not scan it
+-- Without the privilege to execute the function, there is no scan of it.
 CREATE ROLE regress_redblue_scan;
 GRANT USAGE ON SCHEMA custom_scan TO regress_redblue_scan;
 GRANT SELECT ON red TO regress_redblue_scan;
@@ -335,7 +335,7 @@ REVOKE ALL ON red FROM regress_redblue_scan;
 REVOKE ALL ON SCHEMA custom_scan FROM regress_redblue_scan;
 DROP ROLE regress_redblue_scan;
 
--- below a Gather
+-- Below a Gather
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
@@ -350,27 +350,27 @@ SELECT * FROM both_ways($$ SELECT count(*) FROM redblue_triangle_pairs('red', 'b
 SELECT * FROM both_ways($$ SELECT max(red_id) FROM redblue_triangle_pairs_query('SELECT * FROM red LIMIT 0', 'TABLE blue') $$);
 SELECT * FROM both_ways($$ SELECT count(*) FROM (SELECT blue_id FROM redblue_triangle_pairs('crowd', 'crowd') WHERE red_id > 7 LIMIT 1000) t $$);
 SELECT * FROM both_ways($$ SELECT sum(n) FROM (SELECT sum(red_id) AS n FROM redblue_triangle_pairs('red', 'blue') UNION ALL SELECT sum(red_id) FROM redblue_triangle_pairs('crowd', 'crowd')) t $$);
--- repeated
+-- Repeated
 SET enable_material = off;
 SELECT * FROM both_ways($$ SELECT k, s.* FROM generate_series(1, 4) k, (SELECT red_id, count(*) AS n, min(blue_id) AS least FROM redblue_triangle_pairs('red', 'blue') GROUP BY red_id OFFSET 0) s WHERE s.n > k $$);
 RESET enable_material;
--- the leader takes no rows, or there is no worker
+-- The leader takes no rows, or there is no worker.
 SET parallel_leader_participation = off;
 SELECT * FROM both_ways($$ SELECT count(*), sum(red_id), sum(blue_id) FROM redblue_triangle_pairs('crowd', 'crowd') $$);
 RESET parallel_leader_participation;
 SET max_parallel_workers = 0;
 SELECT * FROM both_ways($$ SELECT count(*), sum(red_id), sum(blue_id) FROM redblue_triangle_pairs('crowd', 'crowd') $$);
 RESET max_parallel_workers;
--- what depends on the row around it, or may run in no worker, is no parallel scan
+-- A scan that depends on an outer row, or cannot run in a worker, is not parallel.
 SELECT * FROM both_ways($$ SELECT k, (SELECT count(*) FROM redblue_triangle_pairs('red', 'blue') WHERE red_id % 5 = k) FROM generate_series(0, 4) k $$);
 SELECT * FROM both_ways($$ SELECT count(*) FROM redblue_triangle_pairs('red', 'blue') WHERE red_id <> pg_backend_pid() + nextval('counted') * 0 - 1 $$);
--- rows of the own transaction, temporary tables
+-- Rows of the same transaction, temporary tables
 BEGIN;
 CREATE TEMPORARY TABLE mine ON COMMIT DROP AS SELECT * FROM red WHERE id < 300;
 DELETE FROM blue WHERE id % 3 = 0;
 SELECT * FROM both_ways($$ SELECT count(*), sum(blue_id) FROM redblue_triangle_pairs('mine', 'blue') $$);
 ROLLBACK;
--- errors before, while and after rows come; cancel
+-- Errors before, during and after the return of rows; cancellation
 SELECT max(red_id) FROM redblue_triangle_pairs('broken', 'blue');
 SET redblue.memory_limit = '1MB';
 \set VERBOSITY terse
@@ -393,7 +393,7 @@ RESET max_parallel_workers_per_gather;
 EXPLAIN (COSTS OFF) SELECT red_id FROM redblue_triangle_pairs('red', 'blue', red_id => 'id') p WHERE p.blue_id > 3 ORDER BY 1 LIMIT 1;
 EXPLAIN (COSTS OFF, VERBOSE) SELECT count(*) FILTER (WHERE true) FROM redblue_triangle_pairs_query('TABLE red', 'SELECT * FROM blue');
 EXPLAIN (COSTS OFF) SELECT * FROM pg_class c, redblue_triangle_self_pairs(c.oid);
--- as all servers show it: some count rows in hundredths
+-- As all servers print it: some print numbers of rows with decimals.
 CREATE FUNCTION analyzed(query text) RETURNS TABLE (plan text) LANGUAGE plpgsql SET max_parallel_workers_per_gather = 0 AS $$
 BEGIN
 	FOR plan IN EXECUTE 'EXPLAIN (COSTS OFF, ANALYZE, TIMING OFF, SUMMARY OFF, BUFFERS OFF) ' || query LOOP
@@ -412,7 +412,7 @@ END $$;
 SELECT plan->>'Custom Plan Provider' AS provider, plan->>'Function' AS function, plan->>'Red' AS red, plan->>'Blue' AS blue, plan->>'Backend' AS backend,
 	(SELECT string_agg(s->>'Stage', ', ') FROM json_array_elements(plan->'Stages') s) AS stages
 FROM explained($$ SELECT * FROM redblue_triangle_pairs('red', 'blue') $$) plan;
--- an estimate from the tables, analyzed or not; of those with children from their sizes
+-- Estimates from the tables, analyzed or not; for those with children, from their sizes
 CREATE FUNCTION estimate(query text, OUT rows float8, OUT cost float8) LANGUAGE plpgsql SET max_parallel_workers_per_gather = 0 AS $$
 DECLARE
 	plan json;
@@ -440,11 +440,11 @@ SELECT f, (estimate('SELECT * FROM ' || f)).rows BETWEEN low AND high AS as_expe
 SELECT (estimate($$ SELECT * FROM redblue_triangle_pairs('large', 'large') $$)).cost > 50 * (estimate($$ SELECT * FROM redblue_triangle_pairs('tiny', 'tiny') $$)).cost AS pairs,
 	(estimate($$ SELECT redblue_triangle_pair_count('large', 'large') $$)).cost > 50 * (estimate($$ SELECT redblue_triangle_pair_count('tiny', 'tiny') $$)).cost AS triangles,
 	(estimate($$ SELECT redblue_box_self_pair_count('large') $$)).cost > 50 * (estimate($$ SELECT redblue_box_self_pair_count('tiny') $$)).cost AS boxes;
--- a table that grows, no table at all, one that a parameter will name
+-- A table that grows, no table, and a table that a parameter will name
 INSERT INTO tiny SELECT * FROM large;
 SELECT (estimate($$ SELECT * FROM redblue_triangle_pairs('tiny', 'tiny') $$)).rows > 1000 AS grown,
 	(estimate($$ SELECT * FROM redblue_triangle_pairs(0, 0) $$)).rows AS none;
--- so joins above choose by size
+-- Joins above are therefore chosen by size.
 CREATE TABLE facts (id bigint PRIMARY KEY, fact text);
 INSERT INTO facts SELECT i, i FROM generate_series(1, 50000) i;
 TRUNCATE tiny;

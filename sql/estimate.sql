@@ -1,12 +1,13 @@
--- how many rows the planner expects: from a few rows of plain tables, within a factor of ten; of all else as much as their size tells; no error, no lock that stays
+-- Tests the planner's estimates of numbers of rows: from a few rows of plain tables, within a factor of ten; of other
+-- sources, from their size. An estimate causes no error, and leaves no lock.
 \set schema estimate
 \i sql/fixtures/prologue.sql
--- plans are shown: which they are must not depend on how the tests are run
+-- Plans are printed and must not depend on how the tests are run.
 SET redblue.custom_scan = on;
 SET redblue.backend = auto;
 \i sql/fixtures/estimates.sql
 
--- two surfaces of triangles
+-- Two surfaces of triangles
 CREATE FUNCTION height(shape int, u float8, v float8) RETURNS float8 LANGUAGE sql IMMUTABLE AS
 	'SELECT CASE shape WHEN 1 THEN 0.1 * sin(9 * u) * cos(7 * v) ELSE 0.13 * cos(8 * u + 3 * v) END';
 CREATE FUNCTION surface(shape int, n int) RETURNS TABLE (id int, ax float8, ay float8, az float8, bx float8, by float8, bz float8, cx float8, cy float8, cz float8) LANGUAGE sql AS $$
@@ -23,16 +24,16 @@ SELECT * FROM compare($$redblue_triangle_pairs('blue', 'red')$$);
 SELECT * FROM compare($$redblue_triangle_pairs('red', 'red')$$);
 SELECT * FROM compare($$redblue_triangle_self_pairs('red')$$);
 SELECT expected($$redblue_triangle_pairs('red', 'away')$$);
--- twice the same, with statistics or without
+-- The estimate is the same when repeated, with statistics and without.
 CREATE TABLE before AS SELECT expected($$redblue_triangle_pairs('red', 'blue')$$) AS n;
 ANALYZE;
 SELECT n = expected($$redblue_triangle_pairs('red', 'blue')$$) AS same FROM before;
--- in another order of rows
+-- Rows in another order
 CREATE TABLE mixed AS SELECT * FROM red ORDER BY id::bigint * 7919 % 28793;
 SELECT * FROM compare($$redblue_triangle_pairs('mixed', 'blue')$$);
 SELECT * FROM compare($$redblue_triangle_self_pairs('mixed')$$);
 
--- segments, boxes, in space and in the plane, of other types of numbers
+-- Segments and boxes, in space and in the plane, with other numeric types
 CREATE TABLE holes AS SELECT id, 'x' AS gone, ax, ay::numeric AS ay, -1::real AS az, (ax + 0.001)::real AS bx, ay AS by FROM blue;
 ALTER TABLE holes DROP COLUMN gone;
 ALTER TABLE holes ADD COLUMN bz int DEFAULT 1;
@@ -48,19 +49,19 @@ SELECT * FROM compare($$redblue_box_self_pairs('boxes')$$);
 SELECT * FROM compare($$redblue_box_pairs('boxes', 'kept')$$);
 SELECT * FROM compare($$redblue_box_pairs('flat', 'flat')$$);
 SELECT * FROM compare($$redblue_box_self_pairs('flat')$$);
--- small tables are counted
+-- Small tables are counted.
 CREATE TABLE few AS SELECT * FROM boxes WHERE id <= 300;
 INSERT INTO few SELECT id + 1000, lx + 1, ly + 1, lz + 1, hx, hy, hz FROM few;
 SELECT expected($$redblue_box_self_pairs('few')$$) AS expected, count(*) FROM redblue_box_self_pairs('few');
 SELECT expected($$redblue_box_pairs('few', 'few')$$) AS expected, count(*) FROM redblue_box_pairs('few', 'few');
--- rows that are gone, and those that came, are seen as the statement will see them
+-- Deleted and inserted rows are seen as the statement will see them.
 BEGIN;
 DELETE FROM few WHERE id > 1000;
 SELECT expected($$redblue_box_self_pairs('few')$$) AS expected, count(*) FROM redblue_box_self_pairs('few');
 ROLLBACK;
 SELECT expected($$redblue_box_self_pairs('few')$$);
 
--- rows that the join will not take, or skip
+-- Rows that the join rejects or skips
 CREATE TABLE odd AS TABLE boxes;
 UPDATE odd SET lx = NULL WHERE id % 5 = 0;
 ALTER TABLE odd ALTER COLUMN hx TYPE float8;
@@ -71,7 +72,7 @@ CREATE TABLE large (id int, lx numeric, ly numeric, hx numeric, hy numeric);
 INSERT INTO large VALUES (1, 1e300, '1e400', 1e1000, '2e400'), (2, 0, 0, 1, 1);
 SELECT expected($$redblue_box_self_pairs('large')$$);
 
--- where nothing is looked at: a guess by the size, and no error
+-- Where rows are not read, the estimate is a guess from the size, without an error.
 CREATE VIEW seen AS TABLE boxes;
 CREATE TABLE guarded AS TABLE boxes;
 ALTER TABLE guarded ENABLE ROW LEVEL SECURITY;
@@ -90,12 +91,12 @@ SELECT pairs, expected(format('redblue_box_pairs(%s)', pairs)) FROM (VALUES ($$'
 	($$'without', 'boxes'$$), ($$'anything', 'boxes'$$), ($$'boxes', 'pg_class_oid_index'$$), ($$4000000000, 'few'$$), ($$NULL, 'few'$$), ($$'few', 'few', red_geom => 'hz'$$),
 	($$'few', 'few', blue_geom => 'nothing'$$), ($$(SELECT 'few'::regclass), 'few'$$), ($$'few', 'few', red_id => 'nothing'$$), ($$'few', 'few', red_id => 'hx'$$), ($$'boxes', 'flat'$$)) v (pairs);
 SELECT expected($$redblue_box_pairs_query('TABLE few', 'TABLE few')$$);
--- an empty table may have rows when the plan is used: as for a SELECT
+-- An empty table may have rows when the plan is executed; the estimate is as for a SELECT.
 SELECT expected($$redblue_box_pairs('empty', 'few')$$) > 0 AS some, expected('empty') > 0 AS some;
 TRUNCATE few;
 SELECT expected($$redblue_box_self_pairs('few')$$) > 0 AS some, (SELECT count(*) FROM redblue_box_self_pairs('few'));
 
--- without rights
+-- Without privileges
 CREATE ROLE regress_redblue_estimate;
 GRANT USAGE ON SCHEMA estimate TO regress_redblue_estimate;
 GRANT SELECT ON red TO regress_redblue_estimate;
@@ -104,7 +105,7 @@ SET ROLE regress_redblue_estimate;
 SELECT expected($$redblue_triangle_pairs('red', 'blue')$$), expected($$redblue_box_self_pairs('boxes')$$), expected($$redblue_triangle_self_pairs('red')$$) > 100000 AS looked;
 RESET ROLE;
 
--- wherever it is planned: prepared, in a function, in a cursor, with a snapshot that is old
+-- Estimates in every context: prepared, in a function, in a cursor, with an old snapshot
 PREPARE p AS SELECT * FROM redblue_triangle_pairs('red', 'blue');
 EXPLAIN (COSTS OFF) EXECUTE p;
 PREPARE q (regclass) AS SELECT * FROM redblue_triangle_pairs($1, 'blue');
@@ -119,18 +120,18 @@ SAVEPOINT s;
 SELECT 1 / 0 FROM redblue_triangle_pairs('red', 'blue');
 ROLLBACK TO s;
 SELECT expected($$redblue_triangle_pairs('red', 'blue')$$) = n AS same FROM before;
--- nothing stays: no lock, no memory
+-- Neither locks nor memory remain.
 SELECT count(*) FROM pg_locks WHERE pid = pg_backend_pid() AND relation IN ('red'::regclass, 'blue'::regclass);
 SELECT count(*) FROM pg_backend_memory_contexts WHERE name LIKE 'redblue%';
 COMMIT;
 
--- numbers of a hundred thousand digits take no long look
+-- Numbers of a hundred thousand digits do not take long.
 CREATE TABLE long AS SELECT i AS id, n AS ax, n AS ay, n AS az, n AS bx, n AS by, n AS bz, n AS cx, n AS cy, n AS cz FROM generate_series(1, 4000) i, (VALUES (1e131000)) v (n);
 SET statement_timeout = '30s';
 SELECT expected($$redblue_triangle_self_pairs('long')$$);
 RESET statement_timeout;
 
--- a table that is being rewritten is not looked into: its rows are not yet what its columns say
+-- A table that is being rewritten is not read, because its rows do not match its columns yet.
 CREATE TABLE rewritten AS SELECT * FROM red LIMIT 100;
 CREATE FUNCTION expecting(x float8) RETURNS numeric LANGUAGE plpgsql AS $$
 BEGIN

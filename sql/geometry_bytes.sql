@@ -1,4 +1,4 @@
--- geometry bytes without PostGIS: a type called geometry whose input is bytes
+-- Tests geometry bytes without PostGIS: a type named geometry whose input function reads bytes.
 \set schema geometry_bytes
 \i sql/fixtures/prologue.sql
 SET client_min_messages = warning;
@@ -9,14 +9,14 @@ CREATE TYPE geometry_bytes.geometry (INPUT = geometry_in, OUTPUT = geometry_out,
 CREATE CAST (bytea AS geometry_bytes.geometry) WITHOUT FUNCTION;
 RESET client_min_messages;
 
--- numbers in the order of the machine, least byte first on all that are tested
+-- Numbers in the byte order of the machine; all tested machines are little-endian.
 CREATE FUNCTION turned(b bytea) RETURNS bytea LANGUAGE sql IMMUTABLE AS
 	$$SELECT string_agg(substr(b, i, 1), '' ORDER BY i DESC) FROM generate_series(1, length(b)) i$$;
 CREATE FUNCTION words(VARIADIC w int4[]) RETURNS bytea LANGUAGE sql IMMUTABLE AS
 	$$SELECT string_agg(turned(int4send(v)), '' ORDER BY n) FROM unnest(w) WITH ORDINALITY AS u (v, n)$$;
 CREATE FUNCTION numbers(VARIADIC x float8[]) RETURNS bytea LANGUAGE sql IMMUTABLE AS
 	$$SELECT string_agg(turned(float8send(v)), '' ORDER BY n) FROM unnest(x) WITH ORDINALITY AS u (v, n)$$;
--- flags of PostGIS 3: Z 01, M 02, box 04, further flags 10, version 2 40
+-- Flags of PostGIS 3: Z 01, M 02, box 04, further flags 10, version 2 40
 CREATE FUNCTION header(srid int, flags int, rest bytea DEFAULT '') RETURNS bytea LANGUAGE sql IMMUTABLE AS
 	$$SELECT substr(int4send(srid & 2097151), 2) || substr(int4send(flags), 4) || rest$$;
 
@@ -47,7 +47,7 @@ INSERT INTO good (note, bytes) VALUES
 CREATE VIEW good_geometry AS SELECT id, bytes::geometry AS shape FROM good;
 SELECT note, array_agg(red_id ORDER BY red_id) FROM good LEFT JOIN redblue_triangle_pairs('plane', 'good_geometry') ON blue_id = id GROUP BY id, note ORDER BY id;
 SELECT count, split_part(detail, ', workers', 1) AS detail FROM redblue_last_run() WHERE stage = 'read';
--- also from a table, toasted or not, with short headers
+-- From a table: toasted or not, with short headers
 CREATE TABLE stored (id int, filler int2, geom geometry);
 INSERT INTO stored SELECT id, 1, shape FROM good_geometry;
 INSERT INTO stored SELECT 100, 1, (header(0, 65) || words(15, 300) || (SELECT string_agg(triangle(1 + i * 0.25), '') FROM generate_series(1, 300) i))::geometry;
@@ -56,10 +56,10 @@ INSERT INTO stored SELECT 101, 1, (header(0, 65) || words(15, 300) || (SELECT st
 INSERT INTO stored VALUES (102, 1, NULL);
 SELECT red_id, array_agg(blue_id ORDER BY blue_id) FROM redblue_triangle_pairs('plane', 'stored') GROUP BY red_id ORDER BY red_id;
 SELECT count, split_part(detail, ', workers', 1) AS detail FROM redblue_last_run() WHERE stage = 'read';
--- pairs of rows once, however many parts meet
+-- Each pair of rows appears once, no matter how many of their parts meet.
 SELECT id1, id2 FROM redblue_triangle_self_pairs('stored') WHERE id1 >= 100;
 
--- what is refused, with its reason
+-- Invalid bytes, with the reason
 CREATE FUNCTION fault(b bytea) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	code text;
@@ -85,7 +85,7 @@ SELECT fault(header(0, 65) || words(3, 2, 4, 4) || ring(0) || ring(0));
 SELECT fault(header(0, 65) || words(14, 4) || numbers(0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1));
 SELECT fault(header(0, 65) || words(14, 4) || numbers(0, 0, 0, 1, 'NaN', 0, 0, 1, 0, 0, 0, 0));
 SELECT fault(header(0, 65) || words(14, 4) || numbers(0, 0, 0, 1, 0, 0, 0, 1, '-Infinity', 0, 0, 0));
--- counts that do not fit the bytes
+-- Counts that do not match the number of bytes
 SELECT fault(header(0, 65) || words(14, -1) || ring(0));
 SELECT fault(header(0, 65) || words(14, 5) || ring(0));
 SELECT fault(header(0, 65) || words(15, -1) || triangle(0));
@@ -95,25 +95,25 @@ SELECT fault(header(0, 65) || words(3, 1073741824, 4, 0) || ring(0));
 SELECT fault(header(0, 65) || words(3, 1, 1431655766, 0) || ring(0));
 SELECT fault(header(0, 65) || triangle(0) || '\x00');
 SELECT fault(header(0, 65) || words(7, 1, 99, 0));
--- forms that nobody here knows
+-- Unknown forms
 SELECT fault(header(0, 1) || triangle(0));
 SELECT fault(header(0, 193) || triangle(0));
 SELECT fault(header(0, 97) || triangle(0));
 SELECT fault(header(0, 81, words(256, 0)) || triangle(0));
 SELECT fault(header(0, 65) || words(99, 4) || ring(0));
--- cut off anywhere
+-- Truncated at any byte
 SELECT regexp_replace(fault(substr(bytes, 1, n)), 'redblue.*', ''), count(*)
 FROM good, generate_series(0, length(bytes) - 1) n WHERE good.id IN (4, 6, 10) GROUP BY 1;
--- one byte changed anywhere: an answer or an error, and the session lives
+-- After a change of any byte, there is a result or an error, and the session continues.
 SELECT count(*) FROM good, generate_series(0, length(bytes) - 1) n, (VALUES (0), (127), (255)) v (byte)
 WHERE good.id IN (4, 10) AND n % 2 = 0 AND fault(set_byte(bytes, n, byte)) IS NULL;
--- mixed SRIDs
+-- Mixed SRIDs
 CREATE TABLE srid (id int, geom geometry);
 INSERT INTO srid VALUES (1, (header(25832, 65) || triangle(0))::geometry), (2, (header(4326, 65) || words(3, 0))::geometry);
 SELECT * FROM redblue_triangle_self_pairs('srid');
 INSERT INTO srid VALUES (43, (header(-1, 65) || polygon(0))::geometry);
 SELECT * FROM redblue_triangle_self_pairs('srid');
--- numbers have no SRID
+-- Numbers have no SRID.
 SELECT * FROM redblue_triangle_pairs('plane', 'srid');
 SELECT * FROM redblue_triangle_pairs_query('TABLE plane', 'SELECT * FROM srid WHERE id < 43');
 \pset format aligned

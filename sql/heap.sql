@@ -1,7 +1,7 @@
--- plain tables are read past the executor: what that sees is what SELECT sees
+-- Tests that plain tables, which are read without the executor, give the rows that SELECT sees.
 \set schema heap
 \i sql/fixtures/prologue.sql
--- rows that were updated and put in again have one id on purpose
+-- Rows that were updated and inserted again share an id on purpose.
 SET redblue.duplicate_notice = off;
 CREATE FUNCTION triangles(n int) RETURNS TABLE (id bigint, ax float8, ay float8, az float8, bx float8, by float8, bz float8, cx float8, cy float8, cz float8)
 LANGUAGE sql IMMUTABLE AS $$
@@ -9,7 +9,7 @@ LANGUAGE sql IMMUTABLE AS $$
 	FROM (SELECT i, (i * 7919 % 31)::float8 AS x, (i * 104729 % 29)::float8 AS y, (i * 1299709 % 23)::float8 AS z FROM generate_series(1, n::int8) i) s $$;
 CREATE TABLE plain AS SELECT * FROM triangles(600);
 
--- a table against itself, read directly; against its rows from a query: how many pairs, and are they the same?
+-- Compares a table with itself, read directly, with its rows from a query: number of pairs, and whether they are equal
 CREATE FUNCTION compare(t text) RETURNS TABLE (pairs bigint, same boolean) LANGUAGE sql AS $$
 	WITH direct AS MATERIALIZED (SELECT * FROM redblue_triangle_pairs(t::regclass, 'plain')),
 	query AS MATERIALIZED (SELECT * FROM redblue_triangle_pairs_query('TABLE ' || t, 'TABLE plain'))
@@ -17,7 +17,7 @@ CREATE FUNCTION compare(t text) RETURNS TABLE (pairs bigint, same boolean) LANGU
 		AND NOT EXISTS (SELECT * FROM direct EXCEPT ALL SELECT * FROM query) $$;
 SELECT * FROM compare('plain');
 
--- other columns around, before, between; other orders and types; nulls elsewhere
+-- Other columns before, between and after; other orders and types; NULLs in other columns
 CREATE TABLE around AS SELECT 'x'::text AS before, ax, ay, az, NULL::int AS nothing, id, bx, by, bz, cx, now() AS at, cy, cz, repeat('long', 1000) AS after FROM plain;
 SELECT * FROM compare('around');
 CREATE TABLE fixed AS SELECT true AS flag, id::smallint, cz, cy, cx, bz, by, bx, az, ay, ax, 1::"char" AS c FROM plain;
@@ -27,11 +27,11 @@ SELECT * FROM compare('types');
 CREATE DOMAIN coordinate AS float8 CHECK (VALUE < 1e6);
 CREATE TABLE domains AS SELECT id, ax::coordinate, ay::coordinate, az, bx, by, bz, cx, cy, cz FROM plain;
 SELECT * FROM compare('domains');
--- some rows with a null in another column, some without
+-- NULLs in another column of some rows
 CREATE TABLE some_nulls AS SELECT *, CASE WHEN id % 3 = 0 THEN 1 END AS note FROM plain;
 SELECT * FROM compare('some_nulls');
 
--- columns dropped and added; rows from before and after
+-- Columns dropped and added; rows from before and after
 CREATE TABLE changed (junk text, id int, ax float8, ay float8, az float8, bx float8, by float8, bz float8, cx float8, cy float8);
 INSERT INTO changed SELECT 'x', id, ax, ay, az, bx, by, bz, cx, cy FROM plain WHERE id <= 300;
 ALTER TABLE changed DROP COLUMN junk;
@@ -46,7 +46,7 @@ SELECT * FROM compare('changed');
 ALTER TABLE changed ADD COLUMN x int, ALTER COLUMN id TYPE bigint;
 SELECT * FROM compare('changed');
 
--- rows that were changed and deleted, by others and by this transaction; old and new page states
+-- Rows changed and deleted, by others and by this transaction; old and new page states
 CREATE TABLE moved AS SELECT * FROM plain;
 DELETE FROM moved WHERE id % 4 = 0;
 SELECT * FROM compare('moved');
@@ -66,21 +66,21 @@ SELECT * FROM compare('moved');
 DECLARE c CURSOR FOR SELECT count(*) FROM redblue_triangle_pairs('moved', 'plain');
 DELETE FROM moved;
 SELECT * FROM compare('moved');
--- the cursor's snapshot is older
+-- The cursor's snapshot is older.
 FETCH c;
 ROLLBACK;
 SELECT * FROM compare('moved');
 TRUNCATE moved;
 SELECT * FROM compare('moved');
 
--- kinds of tables
+-- Kinds of tables
 CREATE UNLOGGED TABLE unlogged AS TABLE plain;
 SELECT * FROM compare('unlogged');
 CREATE TEMPORARY TABLE temporary AS TABLE plain;
 SELECT * FROM compare('temporary');
 CREATE MATERIALIZED VIEW kept AS TABLE plain;
 SELECT * FROM compare('kept');
--- it is read past the executor, too, though it has a rule: no SQL statement is in the context of an error
+-- A table with a rule is read without the executor, too: the context of an error has no SQL statement.
 CREATE MATERIALIZED VIEW kept_bad AS SELECT id, CASE WHEN id = 300 THEN 'NaN' ELSE ax END AS ax, ay, az, bx, by, bz, cx, cy, cz FROM plain;
 SELECT count(*) FROM redblue_triangle_pairs('kept_bad', 'plain');
 REFRESH MATERIALIZED VIEW kept WITH NO DATA;
@@ -98,14 +98,14 @@ INSERT INTO parted TABLE plain;
 SELECT * FROM compare('parted');
 SELECT * FROM compare('part0');
 
--- many pages, and rows that are too long for one
+-- Many pages, and rows that are too long for one page
 CREATE TABLE many AS SELECT t.*, repeat('x', 200) AS filler FROM triangles(20000) t;
 SELECT * FROM compare('many');
 ALTER TABLE many ALTER COLUMN filler SET STORAGE external;
 UPDATE many SET filler = repeat('y', 5000) WHERE id % 50 = 0;
 SELECT * FROM compare('many');
 
--- who may read what
+-- Privileges
 CREATE ROLE regress_redblue_heap;
 GRANT USAGE ON SCHEMA heap TO regress_redblue_heap;
 GRANT SELECT ON plain TO regress_redblue_heap;
@@ -130,7 +130,7 @@ REVOKE ALL (id, ax, ay, az, bx, by, bz, cx, cy, cz) ON columns FROM regress_redb
 REVOKE ALL ON SCHEMA heap FROM regress_redblue_heap;
 DROP ROLE regress_redblue_heap;
 
--- isolation levels
+-- Isolation levels
 BEGIN ISOLATION LEVEL SERIALIZABLE;
 SELECT * FROM compare('plain');
 COMMIT;

@@ -1,4 +1,4 @@
--- rows of a join into a table: in blocks where that changes nothing, else as INSERT does it
+-- Tests redblue_into, which adds the rows of a join to a table: in blocks if the result is the same, else like INSERT.
 \set schema into
 \i sql/fixtures/prologue.sql
 CREATE TABLE red AS SELECT i AS id, 0::float8 AS ax, 0::float8 AS ay, 0::float8 AS az, 1 + (i % 7)::float8 AS bx, 0::float8 AS by, 0::float8 AS bz,
@@ -16,7 +16,7 @@ SELECT redblue_into('plain', 'VALUES (1::bigint, NULL::bigint), (NULL, NULL); --
 SELECT redblue_into('plain', 'WITH x AS (SELECT 5::bigint) SELECT *, 6::bigint FROM x');
 TABLE plain ORDER BY 1 NULLS FIRST, 2 NULLS FIRST LIMIT 1;
 
--- values of any length, out of line too
+-- Values of any length, also out of line
 CREATE TABLE wide (id bigint NOT NULL, t text, n numeric, a int[]);
 SELECT redblue_into('wide', $$ SELECT i, repeat(md5(i::text), (i % 200)::int), i / 7.0, ARRAY[i, NULL, 3]::int[] FROM generate_series(1, 3000::bigint) i $$);
 SELECT count(*), sum(length(t)), bool_and(t = repeat(md5(id::text), (id % 200)::int) AND n = id / 7.0 AND a = ARRAY[id, NULL, 3]::int[]) FROM wide;
@@ -24,7 +24,7 @@ SELECT redblue_into('wide', 'SELECT NULL::bigint, NULL::text, NULL::numeric, NUL
 SELECT redblue_into('wide', 'SELECT i, repeat(''x'', 100000), 1 / (i - 2000)::numeric, NULL::int[] FROM generate_series(1, 3000::bigint) i');
 SELECT count(*) FROM wide;
 
--- what a block does not know goes row by row
+-- Tables that cannot be filled in blocks are filled row by row.
 CREATE TABLE other_types (red_id int, blue_id text);
 SELECT redblue_into('other_types', :'all');
 CREATE TABLE defaults (red_id bigint, blue_id bigint, at int DEFAULT 7);
@@ -62,7 +62,7 @@ SELECT * FROM plain WHERE red_id < 0;
 SELECT (SELECT count(*) FROM keyed) AS keyed, (SELECT count(*) FROM part) AS part, (SELECT count(*) FROM defaults WHERE at = 7) AS defaults,
 	(SELECT count(*) FROM mine) AS mine, (SELECT count(*) FROM unlogged) AS unlogged, (SELECT count(*) FROM other_types WHERE blue_id = '7') AS seven;
 
--- transactions
+-- Transactions
 BEGIN;
 SELECT redblue_into('plain', :'all');
 ROLLBACK;
@@ -81,7 +81,7 @@ SELECT redblue_into('mine', 'SELECT 1::bigint, 2::bigint');
 SELECT redblue_into('plain', :'all');
 ROLLBACK;
 
--- what is refused
+-- Invalid calls
 SELECT redblue_into(NULL, :'all');
 SELECT redblue_into('plain', NULL);
 SELECT redblue_into('plain', 'DELETE FROM plain');

@@ -1,19 +1,19 @@
--- what rows are called: ids of any name and kind of number, keys of any type, objects of many rows
+-- Tests what identifies rows: ids of any name and numeric type, keys of any type, objects of many rows.
 \set schema keys
 \i sql/fixtures/prologue.sql
 
--- five steps of a staircase; each meets the next
+-- Five steps of a staircase; each meets the next one.
 CREATE VIEW steps AS SELECT i, i::float8 AS ax, i::float8 AS ay, i::float8 AS az, i + 1::float8 AS bx, i + 1::float8 AS by,
 	i + 1::float8 AS bz, i::float8 AS cx, i + 1::float8 AS cy, i::float8 AS cz FROM generate_series(1, 5) i;
 
 -- ---- ids ----
 
--- a primary key of one integer column, whatever its name, though there is a column id
+-- A primary key of one integer column is the id, whatever its name, although there is a column id.
 CREATE TABLE imported AS SELECT i::int AS id, i::int + 100 AS ogc_fid, i::smallint AS storeys, steps.* FROM steps;
 ALTER TABLE imported ADD PRIMARY KEY (ogc_fid);
 SELECT * FROM redblue_triangle_self_pairs('imported') ORDER BY 1, 2;
 SELECT redblue_triangle_self_pair_count('imported', mesh_id => 'id');
--- that of a partitioned table; not that of other types or of several columns
+-- The key of a partitioned table is the id, too, but not keys of other types or of several columns.
 CREATE TABLE parts (LIKE imported, PRIMARY KEY (ogc_fid)) PARTITION BY HASH (ogc_fid);
 CREATE TABLE parts1 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 0);
 CREATE TABLE parts2 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 1);
@@ -26,14 +26,14 @@ ALTER TABLE two DROP COLUMN id;
 SELECT * FROM redblue_triangle_self_pairs('two');
 SELECT * FROM redblue_triangle_self_pairs_query('TABLE two');
 SELECT * FROM redblue_triangle_self_pairs_query('TABLE two', 'storeys') ORDER BY 1, 2;
--- both ids come first
+-- The two ids are the first two arguments after the tables.
 SELECT count(*) FROM redblue_triangle_pairs('two', 'imported', 'ogc_fid', 'id');
--- a view has no key; it says what there is
+-- A view has no key. The error lists its columns.
 CREATE VIEW seen AS TABLE two;
 SELECT * FROM redblue_triangle_self_pairs('seen');
 SELECT count(*) FROM redblue_triangle_self_pairs('seen', 'ogc_fid');
 
--- numeric and float8 that hold integers
+-- Columns of type numeric and float8 that contain integers
 CREATE TABLE shapes AS SELECT i::numeric(10, 2) AS gid, i::float8 AS fid, steps.* FROM steps;
 SELECT * FROM redblue_triangle_self_pairs('shapes', 'gid') ORDER BY 1, 2;
 SELECT * FROM redblue_triangle_self_pairs('shapes', 'fid') ORDER BY 1, 2;
@@ -50,7 +50,7 @@ SELECT * FROM redblue_triangle_self_pairs('shapes', 'gid');
 SELECT * FROM redblue_triangle_self_pairs_query(format('SELECT %s::numeric AS id, s.* FROM steps s WHERE i = 1', '-9223372036854775809'));
 SELECT a.id1, a.id2 FROM redblue_triangle_self_pairs_query(format('SELECT %s::numeric - i AS id, ax, ay, az, bx, by, bz, cx, cy, cz FROM steps s WHERE i < 3', '-9223372036854775806')) a;
 
--- names in quotes, and in another case
+-- Names in quotes and in another case
 CREATE TABLE cased AS SELECT i AS "ID", steps.* FROM steps;
 SELECT count(*) FROM redblue_triangle_self_pairs('cased', 'ID');
 SELECT count(*) FROM redblue_triangle_self_pairs('cased', '"ID"');
@@ -64,13 +64,13 @@ CREATE TABLE red AS SELECT ('00000000-0000-0000-0000-00000000000' || i)::uuid AS
 CREATE TABLE blue AS SELECT chr(64 + i::int) AS code, date '2026-01-01' + i::int AS day, steps.* FROM steps;
 ALTER TABLE red ADD PRIMARY KEY (gml_id);
 ALTER TABLE blue ADD PRIMARY KEY (code, day);
--- the primary keys
+-- Primary keys
 SELECT * FROM redblue_triangle_pairs_by_key('red', 'blue') AS (gml_id uuid, code text, day date) ORDER BY 1, 2 LIMIT 5;
--- columns that are named, in any number, with spaces and quotes as in SQL
+-- Named columns: any number of them, with spaces and quotes as in SQL
 SELECT * FROM redblue_triangle_pairs_by_key('red', 'blue', 'NAME', ' "code" ') AS (red text, blue text) ORDER BY 1, 2 LIMIT 3;
 SELECT count(*), count(DISTINCT b), min(b), max(a) FROM redblue_triangle_self_pairs_by_key('seen', 'ogc_fid, storeys') AS (a int, a2 smallint, b int, b2 smallint);
 SELECT * FROM redblue_triangle_self_pairs_by_key('imported') AS (a int, b int) ORDER BY 1;
--- where a view's columns, of which only some are read, and those behind a dropped one stand
+-- Columns of a view of which only some are read, and columns after a dropped one
 CREATE VIEW last AS SELECT ax, ay, az, bx, by, bz, cx, cy, cz, i AS n, 'step ' || i AS name FROM steps;
 SELECT * FROM redblue_triangle_self_pairs_by_key('last', 'name, n') AS (a text, n int, b text, m int) ORDER BY 1, 3;
 SELECT * FROM redblue_triangle_self_pairs_by_key('last', mesh_object => 'name') AS (a text, b text) ORDER BY 1, 2;
@@ -82,24 +82,24 @@ SELECT * FROM redblue_triangle_self_pairs_by_key('thinned', 'name') AS (a text, 
 SELECT * FROM redblue_triangle_self_pairs_by_key('thinned', mesh_object => 'name') AS (a text, b text) ORDER BY 1, 2;
 UPDATE thinned SET ax = NULL WHERE name = 'step 3';
 SELECT * FROM redblue_triangle_self_pairs_by_key('thinned', 'name') AS (a text, b text);
--- in a join, with a filter, in a view that a dump can restore
+-- In a join, with a filter, in a view that a dump can restore
 CREATE VIEW by_name AS SELECT * FROM redblue_triangle_pairs_by_key('red', 'blue', red_key => 'name', blue_key => 'code') AS (name text, code text);
 SELECT b.day, v.name FROM by_name v JOIN blue b USING (code) WHERE v.name = 'step 3' ORDER BY 1;
 DROP TABLE red;
 SELECT * FROM by_name ORDER BY 1, 2 LIMIT 1;
--- prepared and repeated; below a lateral join
+-- Prepared and repeated; below a lateral join
 PREPARE p(regclass) AS SELECT count(*) FROM redblue_triangle_self_pairs_by_key($1, 'storeys') AS (a smallint, b smallint);
 EXECUTE p('two');
 EXECUTE p('imported');
 SELECT t, n FROM (VALUES ('two'), ('imported')) v(t), LATERAL (SELECT count(*) FROM redblue_triangle_self_pairs_by_key(t::regclass, 'storeys') AS (a smallint, b smallint)) c(n);
--- a domain, or varchar, may be given out as its base type
+-- A domain, or varchar, can be returned as its base type.
 CREATE DOMAIN label AS text;
 CREATE TABLE labels AS SELECT ('L' || i)::label AS l, ('V' || i)::varchar(5) AS v, steps.* FROM steps;
 SELECT * FROM redblue_triangle_self_pairs_by_key('labels', 'l, v') AS (a text, b text, c label, d varchar(5)) ORDER BY 1 LIMIT 1;
--- long keys, kept whole
+-- Long keys are returned completely.
 UPDATE labels SET l = repeat(l, 100000);
 SELECT left(a, 4), length(a), length(b) FROM redblue_triangle_self_pairs_by_key('labels', 'l') AS (a text, b text) ORDER BY 1 LIMIT 1;
--- other kinds of joins
+-- Other kinds of joins
 CREATE TABLE crates AS SELECT 'crate ' || i AS name, i::float8 AS lx, i::float8 AS ly, i + 1::float8 AS hx, i + 1::float8 AS hy FROM generate_series(1, 4) i;
 SELECT * FROM redblue_box_self_pairs_by_key('crates', 'name') AS (a text, b text) ORDER BY 1, 2;
 SELECT count(*) FROM redblue_box_pairs_by_key('crates', 'crates', 'name', 'lx') AS (a text, b float8);
@@ -108,7 +108,7 @@ SELECT * FROM redblue_segment_self_pairs_by_key('roads', 'name') AS (a text, b t
 SELECT count(*) FROM redblue_segment_pairs_by_key('roads', 'roads', 'name', 'name') AS (a text, b text);
 SELECT count(*) FROM redblue_segment_triangle_pairs_by_key('two', 'imported', triangles_key => 'storeys, id') AS (a int, b smallint, c smallint, d int);
 
--- refusals
+-- Invalid calls
 SELECT * FROM redblue_triangle_self_pairs_by_key('two') AS (a int, b int);
 SELECT * FROM redblue_triangle_self_pairs_by_key('two') AS (a int, b int, c int, d smallint);
 SELECT * FROM redblue_triangle_self_pairs_by_key('labels', 'v') AS (a varchar(3), b varchar);
@@ -128,12 +128,12 @@ SELECT * FROM redblue_triangle_self_pairs_by_key('labels', 'l, v') AS (a text, b
 UPDATE labels SET l = v;
 SELECT * FROM redblue_triangle_self_pairs_by_key('labels', 'l, v') AS (a text, b text, c text, d text);
 
--- ---- faces as rows, objects as answers ----
+-- ---- faces as rows, objects as results ----
 
 CREATE TABLE faces AS SELECT i::int AS id, (CASE WHEN i IN (1, 2, 4) THEN 10 ELSE 20 END)::bigint AS building,
 	CASE WHEN i IN (1, 2, 4) THEN 'tower' ELSE 'hall' END AS name, steps.* FROM steps;
 SELECT least(id1, id2), greatest(id1, id2) FROM redblue_triangle_self_pairs('faces') ORDER BY 1, 2;
--- 1-2 are one building, 2-3, 3-4 and 4-5 are the same two
+-- Faces 1 and 2 belong to one building; the pairs 2-3, 3-4 and 4-5 are of the same two buildings.
 SELECT * FROM redblue_triangle_self_pairs('faces', mesh_object => 'building');
 SELECT * FROM redblue_triangle_pairs('faces', 'faces', red_object => 'building') ORDER BY 1, 2;
 SELECT * FROM redblue_triangle_pairs('faces', 'faces', red_object => 'building', blue_object => 'building') ORDER BY 1, 2;
@@ -142,10 +142,10 @@ SELECT redblue_triangle_self_pair_count('faces', mesh_object => 'building'), red
 SELECT * FROM redblue_triangle_self_pairs_by_key('faces', mesh_object => 'name') AS (a text, b text);
 SELECT * FROM redblue_triangle_pairs_by_key('faces', 'faces', red_object => 'name, building', blue_key => 'id') AS (a text, b bigint, c int) ORDER BY 3, 1;
 SELECT stage, count, detail FROM redblue_last_run() WHERE stage IN ('read', 'emit');
--- objects that are equal to SQL are one: 1.0 and 1.00
+-- Objects that are equal in SQL are one object: 1.0 and 1.00.
 CREATE TABLE versions AS SELECT CASE WHEN i < 3 THEN 1.0 WHEN i = 3 THEN 1.00 ELSE 2 END AS v, steps.* FROM steps;
 SELECT * FROM redblue_triangle_self_pairs_by_key('versions', mesh_object => 'v') AS (a numeric, b numeric);
--- both are given: the object is what counts, the id must be there
+-- If both are given, results are objects, but the id column must exist.
 SELECT * FROM redblue_triangle_self_pairs('faces', mesh_id => 'id', mesh_object => 'building');
 SELECT * FROM redblue_triangle_self_pairs('faces', mesh_id => 'face', mesh_object => 'building');
 CREATE VIEW seen_faces AS TABLE faces;
@@ -158,19 +158,19 @@ SELECT * FROM redblue_triangle_self_pairs('faces', mesh_object => 'building');
 SELECT * FROM redblue_triangle_self_pairs_by_key('faces', mesh_object => 'name, building') AS (a text, b bigint, c text, d bigint);
 UPDATE faces SET building = 20, ax = 'inf' WHERE id = 3;
 SELECT * FROM redblue_triangle_self_pairs('faces', mesh_object => 'building');
--- types without a hash function
+-- Types without a hash function
 CREATE TABLE odd AS SELECT point(0, 0) AS p, steps.* FROM steps;
 SELECT * FROM redblue_triangle_self_pairs_by_key('odd', mesh_object => 'p') AS (a point, b point);
 SELECT count(*) FROM redblue_triangle_self_pairs_by_key('odd', 'p') AS (a point, b point);
--- a domain has the hash function of what it is made of
+-- A domain has the hash function of its base type.
 CREATE DOMAIN storeys AS int4range;
 CREATE TABLE storeyed AS SELECT int4range(i::int / 2, 9)::storeys AS s, steps.* FROM steps;
 SELECT * FROM redblue_triangle_self_pairs_by_key('storeyed', mesh_object => 's') AS (a storeys, b storeys) ORDER BY 1;
--- boxes and segments of several rows
+-- Boxes and segments in objects of several rows
 SELECT * FROM redblue_box_self_pairs_query('SELECT *, lx <= 2 AS low, (lx <= 2)::int AS half FROM crates', boxes_object => 'half');
 SELECT * FROM redblue_segment_self_pairs_query('SELECT *, (ax = 2)::int AS middle FROM roads', lines_object => 'middle');
 
--- pairs of long keys can be cancelled between any two of them: a block of pairs is more than the files may hold
+-- Pairs of long keys can be canceled between any two of them: a block of pairs exceeds the limit of temporary files.
 CREATE TABLE long (k text, LIKE crates);
 ALTER TABLE long ALTER k SET STORAGE EXTERNAL;
 INSERT INTO long SELECT repeat('x', 1000000), c.* FROM (SELECT * FROM crates LIMIT 1) c, generate_series(1, 25);
@@ -184,7 +184,7 @@ RESET statement_timeout;
 RESET temp_file_limit;
 RESET work_mem;
 
--- ---- ids that are there twice ----
+-- ---- duplicate ids ----
 
 CREATE TABLE dumped AS SELECT (i / 2)::int AS gid, steps.* FROM steps;
 SELECT * FROM redblue_triangle_self_pairs('dumped', 'gid') ORDER BY 1, 2;
@@ -195,10 +195,10 @@ SELECT redblue_triangle_self_pair_count('dumped', 'gid', mesh_object => 'gid');
 SET redblue.duplicate_notice = off;
 SELECT redblue_triangle_self_pair_count('dumped', 'gid');
 RESET redblue.duplicate_notice;
--- ids far apart, negative, and in no order
+-- Ids that are far apart, negative, and in no order
 SELECT redblue_triangle_self_pair_count_query('SELECT (i % 3 - 1) * 4611686018427387904 AS id, * FROM (SELECT i, ax, ay, az, bx, by, bz, cx, cy, cz FROM steps) s');
 SELECT redblue_triangle_self_pair_count_query('SELECT -i::bigint * 1000000007 AS id, * FROM (SELECT i, ax, ay, az, bx, by, bz, cx, cy, cz FROM steps) s');
--- a unique index is believed, a partial one, and that of a parent without its children, is not
+-- A unique index proves that ids are distinct, but not a partial index, nor that of a parent without its children.
 CREATE TABLE parent AS SELECT i::int AS gid, steps.* FROM steps;
 CREATE UNIQUE INDEX ON parent (gid) WHERE gid < 3;
 UPDATE parent SET gid = 4 WHERE gid = 3;
@@ -210,7 +210,7 @@ CREATE TABLE child () INHERITS (parent);
 INSERT INTO child SELECT * FROM parent WHERE gid = 1;
 SELECT redblue_triangle_self_pair_count('parent', 'gid');
 
--- ---- what there is, in a hint that can be pasted ----
+-- ---- hints that contain the available columns and can be pasted ----
 
 CREATE TABLE nothing (name text, note text);
 SELECT * FROM redblue_triangle_self_pairs('nothing');
@@ -224,14 +224,14 @@ SELECT * FROM redblue_triangle_self_pairs('by_uuid', 'storeys', 'wkt');
 SELECT * FROM redblue_triangle_self_pairs_query('TABLE by_uuid', 'storeys', 'wkt');
 SELECT * FROM redblue_triangle_self_pairs_by_key('by_uuid', 'id, storeys') AS (a uuid, b int, c uuid, d int);
 SELECT * FROM redblue_triangle_self_pairs('by_uuid', mesh_object => 'storeys');
--- columns that do not fit, before any row is read
+-- Columns that do not match are reported before any row is read.
 CREATE TABLE plane (code text PRIMARY KEY, lx float8, ly float8, hx float8, hy float8);
 CREATE TABLE solid (code text PRIMARY KEY, lx float8, ly float8, lz float8, hx float8, hy float8, hz float8);
 INSERT INTO plane VALUES ('f', 0, 0, 1, 1);
 INSERT INTO solid VALUES ('s', 0, 0, 0, 1, 1, 1);
 SELECT * FROM redblue_box_pairs_by_key('plane', 'solid') AS (a text, b text);
 SELECT * FROM redblue_box_pairs_by_key('solid', 'plane') AS (a text, b text);
--- a primary key of numbers need only be named
+-- A numeric primary key must only be named.
 CREATE TABLE shapefile (gid numeric PRIMARY KEY, storeys int, LIKE steps);
 SELECT * FROM redblue_triangle_self_pairs('shapefile');
 SELECT * FROM redblue_triangle_self_pairs('shapefile', mesh_id => 'gid');

@@ -1,4 +1,4 @@
--- redblue_last_run: of the role that ran the join, until the session is somebody else's
+-- Tests that redblue_last_run shows a join only to the role that ran it, until the session is reset.
 \set schema last_run
 \i sql/fixtures/prologue.sql
 CREATE TABLE one AS SELECT 1 AS id, 0::float8 AS lx, 0::float8 AS ly, 1::float8 AS hx, 1::float8 AS hy;
@@ -21,14 +21,14 @@ BEGIN
 	MOVE NEXT FROM c;
 	RETURN c;
 END $$;
--- rows read by the run that is shown
+-- Number of rows that the last join read
 CREATE VIEW shown AS SELECT count FROM redblue_last_run() WHERE stage = 'read';
 GRANT SELECT ON shown TO regress_redblue_runner, regress_redblue_other;
 
 TABLE shown;
 SELECT redblue_box_self_pair_count('three');
 TABLE shown;
--- not to another role, be it a member of the first or the first of it
+-- Other roles do not see it, be they members of the role or the roles of which it is a member.
 SET ROLE regress_redblue_runner;
 TABLE shown;
 SELECT redblue_box_self_pair_count('one');
@@ -39,25 +39,25 @@ RESET ROLE;
 TABLE shown;
 SET SESSION AUTHORIZATION regress_redblue_runner;
 TABLE shown;
--- what a function does with another's rights is that other's
+-- A join within a SECURITY DEFINER function belongs to the function's owner.
 SELECT secret();
 TABLE shown;
 SELECT secret_rows();
--- whoever closes it
+-- A join belongs to the role that opened its cursor, even if another role closes it.
 BEGIN;
 SELECT secret_cursor();
 CLOSE c;
 TABLE shown;
 COMMIT;
 SELECT secret_rows();
--- a join that fails leaves what there was
+-- A failed join leaves the previous statistics.
 SELECT redblue_box_self_pair_count('one');
 SELECT redblue_box_self_pair_count('three');
 TABLE shown;
 RESET SESSION AUTHORIZATION;
 TABLE shown;
 
--- a session that is handed on knows nothing
+-- A reset session has no statistics.
 SELECT redblue_box_self_pair_count('three');
 DISCARD PLANS;
 DISCARD TEMP;

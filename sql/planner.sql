@@ -1,19 +1,19 @@
--- what the planner may ask and do: with a planner and without, of anything with an OID, never running a join; plans of every shape
+-- Tests planning: estimates with and without a planner, for any OID, without running a join; plans of every shape.
 \set schema planner
 \i sql/fixtures/prologue.sql
 SET redblue.custom_scan = on;
 SET redblue.backend = auto;
--- plans are shown: which they are must not depend on how the tests are run
+-- Plans are printed and must not depend on how the tests are run.
 SET parallel_setup_cost = 1000;
 SET min_parallel_table_scan_size = '8MB';
--- row i of a meets row i of b alone
+-- Row i of a meets only row i of b.
 CREATE TABLE a AS SELECT i AS id, i::float8 AS lx, 0::float8 AS ly, i + 0.5::float8 AS hx, 1::float8 AS hy FROM generate_series(1, 6) i;
 CREATE TABLE b AS TABLE a;
 CREATE TABLE nothing (LIKE a);
 CREATE TABLE k AS SELECT i AS k FROM generate_series(1, 4) i;
 ANALYZE;
 
--- an SQL function that uses its argument twice: what that costs is asked without a planner
+-- An SQL function that uses its argument twice: the cost of the argument is computed without a planner.
 CREATE FUNCTION pg_temp.twice(x bigint) RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT x + x';
 CREATE FUNCTION thrice(x bigint) RETURNS bigint LANGUAGE sql STABLE AS 'SELECT x + x + x';
 \set VERBOSITY terse
@@ -23,7 +23,7 @@ SELECT thrice(redblue_box_pair_count('a', 'b')), thrice(redblue_box_pair_count_q
 SELECT thrice(redblue_box_pair_count('a'::text::regclass, (SELECT 'b'::regclass)));
 SELECT count(*) FROM k WHERE thrice(redblue_box_pair_count('a', 'b')) > k;
 SELECT sum(thrice(redblue_box_pair_count('a', (ARRAY['a', 'b'])[k % 2 + 1]::regclass))) FROM k;
--- where an expression stands alone: defaults, constraints, domains, partitions, parameters, policies, COPY, triggers
+-- Expressions outside of queries: defaults, constraints, domains, partitions, parameters, policies, COPY, triggers
 CREATE TABLE alone (n bigint DEFAULT thrice(redblue_box_pair_count('a', 'b')) CHECK (n = thrice(redblue_box_pair_count('planner.a', 'planner.b'))));
 INSERT INTO alone DEFAULT VALUES;
 ALTER TABLE alone ADD COLUMN m bigint DEFAULT thrice(redblue_box_pair_count('b', 'a'));
@@ -64,7 +64,7 @@ BEGIN
 	RAISE NOTICE '%', n;
 END $$;
 
--- what has no rows to join can be planned, and is refused as it always was
+-- Relations without rows to join can be planned. Execution reports the error.
 CREATE INDEX b_id ON b (id);
 CREATE SEQUENCE numbers;
 CREATE TYPE pair AS (one int, two int);
@@ -86,7 +86,7 @@ BEGIN
 	END LOOP;
 END $$;
 EXPLAIN (COSTS OFF) SELECT FROM redblue_box_self_pairs(NULL);
--- a table that the caller may not read is not looked at, and its size is not shown
+-- A table that the caller may not read is not sampled, and its size is not shown.
 CREATE FUNCTION pg_temp.rows_of(query text) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
 	plan json;
@@ -108,14 +108,14 @@ SELECT 'a'::regclass::oid AS a \gset
 SET ROLE regress_redblue_planner;
 SELECT pg_temp.rows_of(format('SELECT * FROM redblue_box_pairs(%s, %s)', :a, :a)) AS hidden;
 RESET ROLE;
--- what is found by looking is in no lock
+-- Locks taken for an estimate are released.
 BEGIN;
 EXPLAIN (COSTS OFF) SELECT FROM redblue_box_pairs('a', 'b');
 SELECT count(*) FROM pg_locks WHERE relation IN ('a'::regclass, 'b'::regclass);
 COMMIT;
 GRANT USAGE ON SCHEMA planner TO regress_redblue_planner;
 
--- to plan, or to explain, runs no join
+-- Planning and EXPLAIN do not run a join.
 \c -
 SET search_path = planner, public;
 SET redblue.backend = auto;
@@ -143,7 +143,8 @@ SELECT explain(format(form, count)) FROM
 		('UPDATE facts SET n = %s WHERE n < %1$s'), ('SELECT * FROM parts WHERE n = (SELECT %s)'), ('DELETE FROM facts WHERE n > %s')) f (form) OFFSET 1000;
 CREATE TYPE text_row AS (q text);
 CREATE FUNCTION text_of() RETURNS text_row LANGUAGE plpgsql STABLE AS $$ BEGIN RETURN ROW('TABLE planner.a'::text); END $$;
--- constants that come late: from a CASE, the nullable side of a join, the parts of a UNION ALL, a grouping set; and EXISTS, whose parts are looked at apart
+-- Constants that appear late in planning: from a CASE, the nullable side of a join, the parts of a UNION ALL, a grouping
+-- set; and EXISTS, whose parts are planned separately
 SELECT explain(query) FROM (VALUES ($$ SELECT * FROM facts WHERE n > redblue_box_pair_count((CASE WHEN now() > '2000-01-01' THEN 'a' ELSE 'b' END)::regclass, 'b') $$),
 	($$ SELECT * FROM facts f LEFT JOIN (SELECT 'a'::regclass t, n FROM facts) s ON f.n = s.n + 1 WHERE f.n > redblue_box_pair_count(s.t, 'b') $$),
 	($$ SELECT * FROM (SELECT 'a'::regclass t, n FROM facts UNION ALL SELECT 'b', n FROM facts) s WHERE n < redblue_box_pair_count(s.t, 'b') $$),
@@ -151,13 +152,13 @@ SELECT explain(query) FROM (VALUES ($$ SELECT * FROM facts WHERE n > redblue_box
 	($$ SELECT * FROM facts WHERE n > redblue_box_self_pair_count_query((text_of()).q) $$),
 	($$ SELECT n, EXISTS (SELECT FROM facts g WHERE g.n = f.n AND g.n > redblue_box_pair_count('a', 'b')) FROM facts f WHERE EXISTS (SELECT FROM facts g WHERE g.n = f.n LIMIT redblue_box_pair_count('a', 'b')) $$)) v (query) OFFSET 1000;
 SELECT count(*) AS joins FROM redblue_last_run();
--- who may run the function, and not the one that keeps it from being run early, gets his number
+-- The privilege to execute redblue_at_run_time, which prevents early evaluation, is not needed.
 REVOKE EXECUTE ON FUNCTION redblue_at_run_time() FROM PUBLIC;
 SET ROLE regress_redblue_planner;
 SELECT id FROM a WHERE id >= redblue_box_pair_count('a', 'a');
 RESET ROLE;
 GRANT EXECUTE ON FUNCTION redblue_at_run_time() TO PUBLIC;
--- and the answer is found once where one is enough
+-- A value that does not change is computed only once.
 CREATE FUNCTION plan_of(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
 	line text;
@@ -175,7 +176,7 @@ RESET enable_seqscan;
 RESET enable_bitmapscan;
 RESET client_min_messages;
 
--- wherever the planner looks at an expression again: in EXISTS, below an Append, in a constraint, beside an index
+-- Where the planner processes an expression again: in EXISTS, below an Append, in a constraint, with an index
 SELECT k, EXISTS (SELECT FROM a WHERE id = k AND id < redblue_box_pair_count('a', 'b') - 3) FROM k;
 SELECT k, EXISTS (SELECT FROM a WHERE id + redblue_box_pair_count('a', 'b') = k + 6), EXISTS (SELECT FROM a WHERE id = k LIMIT redblue_box_pair_count('a', 'b')) FROM k;
 SELECT k FROM k WHERE EXISTS (SELECT FROM a WHERE id = k LIMIT redblue_box_pair_count('a', 'b') - 5) AND k < redblue_box_pair_count('a', 'b') - 3;
@@ -200,7 +201,7 @@ SET plan_cache_mode = force_generic_plan;
 EXECUTE compare ('b');
 RESET plan_cache_mode;
 
--- rows without columns
+-- Rows without columns
 SET redblue.custom_scan = on;
 SELECT FROM redblue_box_pairs('a', 'b');
 COPY (SELECT FROM redblue_box_pairs('a', 'b') WHERE red_id < 4) TO STDOUT;
@@ -235,7 +236,7 @@ EXPLAIN (VERBOSE, COSTS OFF) SELECT count(*) FILTER (WHERE true) FROM redblue_bo
 SELECT k, c, d FROM k LEFT JOIN (SELECT 7 AS c, pg_backend_pid() > 0 AS d FROM redblue_box_pairs('a', 'nothing')) p ON true ORDER BY k;
 SELECT k, c, d FROM k LEFT JOIN (SELECT 7 AS c, pg_backend_pid() > 0 AS d FROM redblue_box_pairs('a', 'b') LIMIT 1) p ON k > 2 ORDER BY k;
 SELECT k, c FROM k LEFT JOIN (SELECT 7 AS c FROM redblue_box_pairs('a', 'b')) p ON k > 3 ORDER BY k;
--- kept ones, too
+-- Cached rows
 SET enable_hashjoin = off;
 SET enable_mergejoin = off;
 SET enable_material = off;
@@ -246,7 +247,7 @@ RESET enable_hashjoin;
 RESET enable_mergejoin;
 RESET enable_material;
 
--- below an Append, and below a Gather
+-- Below an Append, and below a Gather
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
@@ -260,7 +261,7 @@ SELECT count(*) FROM (SELECT * FROM redblue_box_pairs('a', 'b') UNION SELECT * F
 SELECT FROM redblue_box_pairs('a', 'b') WHERE red_id < 3;
 SELECT count(*) FROM redblue_box_pairs('a', 'nothing');
 
--- what reads nothing but tables is shared; what may run SQL of others runs as it does without workers
+-- Scans that only read tables are shared by workers. Those that may run SQL of other users run as without workers.
 CREATE VIEW numbered AS SELECT nextval('planner.numbers') AS id, lx, ly, hx, hy FROM a;
 CREATE FUNCTION unsafe() RETURNS int LANGUAGE plpgsql AS $$
 BEGIN
@@ -287,7 +288,7 @@ CREATE TABLE heap AS SELECT i FROM generate_series(1, 10000) i;
 ANALYZE heap;
 GRANT SELECT ON ALL TABLES IN SCHEMA planner TO regress_redblue_planner;
 GRANT USAGE ON SEQUENCE numbers TO regress_redblue_planner;
--- are the pairs shared, is anything below a Gather, were there workers, and the rows
+-- Whether pairs are shared, whether there is anything below a Gather, whether there were workers, and the rows
 CREATE FUNCTION run(query text, OUT plans text, OUT workers boolean, OUT rows bigint, OUT rows_without bigint) LANGUAGE plpgsql AS $$
 DECLARE
 	plan text;
@@ -314,7 +315,7 @@ SET ROLE regress_redblue_planner;
 SELECT * FROM run_of($$ redblue_box_pairs('b', 'guarded') $$);
 SELECT count(*) FROM heap WHERE i < 100 AND redblue_box_pair_count('guarded', 'b') > 3;
 SELECT redblue_box_pair_count('numbered', 'b') AS pairs, count(*) FROM heap;
--- a plan that is kept, and the tables that it names: others before it runs again
+-- A cached plan, whose tables are replaced before it is executed again
 SET plan_cache_mode = force_generic_plan;
 PREPARE kept AS SELECT count(*) FROM redblue_box_pairs('a', 'b') JOIN heap ON i = red_id;
 EXECUTE kept;
@@ -323,7 +324,7 @@ ALTER TABLE b ENABLE ROW LEVEL SECURITY;
 CREATE POLICY guard ON b USING (id > unsafe());
 SET ROLE regress_redblue_planner;
 EXECUTE kept;
--- another role: the same plan
+-- Another role executes the plan.
 RESET ROLE;
 EXECUTE kept;
 REVOKE SELECT ON a FROM regress_redblue_planner;
@@ -333,7 +334,7 @@ RESET ROLE;
 ALTER TABLE b DISABLE ROW LEVEL SECURITY;
 EXECUTE kept;
 RESET plan_cache_mode;
--- a count beside workers, wherever it stands: in conditions, keys, lists, limits, frames
+-- Counts in plans with workers, wherever they occur: in conditions, keys, lists, limits, frames
 SELECT count(*) FROM heap h JOIN heap g ON g.i = redblue_box_pair_count((CASE WHEN h.i > 1 THEN 'b' ELSE 'numbered' END)::regclass, 'b', 'id') WHERE h.i < 3;
 SELECT count(*) FROM (VALUES (redblue_box_pair_count('numbered', 'b', 'id')), (2)) v (n) JOIN heap ON i = n;
 SELECT i FROM heap ORDER BY i LIMIT redblue_box_pair_count('numbered', 'b', 'id') - 5;
@@ -341,7 +342,7 @@ SELECT max(n) FROM (SELECT sum(i) OVER (ORDER BY i ROWS redblue_box_pair_count('
 SELECT count(*) FROM heap TABLESAMPLE BERNOULLI (redblue_box_pair_count('numbered', 'b', 'id') * 100 / 6), (SELECT count(*) FROM heap) s;
 SELECT count(*) FROM heap h JOIN heap g ON h.i = g.i AND redblue_box_pair_count((CASE WHEN h.i > g.i THEN 'b' ELSE 'numbered' END)::regclass, 'b', 'id') > 3 WHERE h.i < 3;
 SELECT i, (SELECT max(id) FROM a WHERE redblue_box_pair_count((CASE WHEN h.i > 1 THEN 'b' ELSE 'numbered' END)::regclass, 'b', 'id') > 3) FROM heap h WHERE i < 3;
--- a function that was given another owner's rights, or settings, is one of ours
+-- A function with privileges of another owner, or with settings, is recognized.
 ALTER FUNCTION redblue_box_pairs SECURITY DEFINER;
 SELECT * FROM run($$ SELECT count(*) FROM redblue_box_pairs('numbered', 'b') p JOIN heap ON i = red_id $$);
 ALTER FUNCTION redblue_box_pairs SECURITY INVOKER STRICT;

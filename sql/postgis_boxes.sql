@@ -1,9 +1,9 @@
--- boxes of geometries, and PostGIS's types of boxes
+-- Tests boxes of geometries, and PostGIS's box types.
 \set schema postgis_boxes
 \i sql/fixtures/prologue.sql
 \i sql/fixtures/postgis.sql
 
--- the box of every type is that of its points
+-- The box of a geometry is that of its points.
 CREATE TABLE shapes (id serial, geom geometry);
 INSERT INTO shapes (geom) VALUES
 	('POINT Z (1 2 3)'),
@@ -21,7 +21,7 @@ INSERT INTO shapes (geom) VALUES
 	('MULTISURFACE Z (((0 0 1, 4 0 1, 0 4 -1, 0 0 1)))'),
 	('COMPOUNDCURVE Z ((0 0 0, 5 5 5), (5 5 5, 6 0 1))');
 CREATE VIEW numbers AS SELECT id, ST_XMin(geom) AS lx, ST_YMin(geom) AS ly, ST_ZMin(geom) AS lz, ST_XMax(geom) AS hx, ST_YMax(geom) AS hy, ST_ZMax(geom) AS hz FROM shapes;
--- each box is the one of its accessors: a probe at every corner, and one ulp beyond each of the six faces
+-- Each box equals that of its accessors: a probe at each corner, and one ulp beyond each of the six faces.
 CREATE FUNCTION beyond(x float8, up boolean) RETURNS float8 LANGUAGE sql IMMUTABLE AS
 	$$SELECT CASE WHEN x = 0 THEN CASE WHEN up THEN 5e-324 ELSE -5e-324 END ELSE x + CASE WHEN up THEN 1 ELSE -1 END * abs(x) * 2e-16 END$$;
 CREATE TABLE probe AS
@@ -31,20 +31,20 @@ SELECT shape * 10 + side AS id, shape, p.* FROM (SELECT id AS shape, * FROM numb
 	(5, -1e9, ly, lz, beyond(lx, false), hy, hz), (6, lx, -1e9, lz, hx, beyond(ly, false), hz), (7, lx, ly, -1e9, hx, hy, beyond(lz, false))) p (side, lx, ly, lz, hx, hy, hz);
 SELECT s.id, GeometryType(geom), string_agg(side::text, ' ' ORDER BY side) AS met
 FROM shapes s LEFT JOIN (redblue_box_pairs('shapes', 'probe') JOIN probe p ON p.id = blue_id AND shape = red_id) ON red_id = s.id GROUP BY s.id, geom ORDER BY s.id;
--- PostGIS takes a polygon's box from its outer ring; shape 5 has a hole that is higher
+-- PostGIS computes the box of a polygon from its outer ring; shape 5 has a hole that reaches higher.
 SELECT count(*) FROM redblue_box_self_pairs('shapes');
 SELECT count(*) FROM numbers a JOIN numbers b ON a.id < b.id AND a.lx <= b.hx AND b.lx <= a.hx AND a.ly <= b.hy AND b.ly <= a.hy AND a.lz <= b.hz AND b.lz <= a.hz;
--- not the box in the header, which is rounded outwards to float4
+-- The box in the header, which is rounded outward to float4, is not used.
 CREATE TABLE near AS SELECT 1 AS id, 'LINESTRING (0 0, 1.00000001 1)'::geometry AS geom UNION ALL SELECT 2, 'LINESTRING (1.00000002 0, 2 1)';
 SELECT a.geom && b.geom AS headers_overlap, (SELECT count(*) FROM redblue_box_self_pairs('near')) AS boxes_overlap FROM near a, near b WHERE a.id = 1 AND b.id = 2;
--- the plane: geometries without Z, M or not
+-- In the plane: geometries without Z, with and without M
 CREATE TABLE flat AS SELECT id, ST_Force2D(geom) AS geom FROM shapes;
 INSERT INTO flat VALUES (100, NULL), (101, 'POINT EMPTY'), (102, 'LINESTRING M (0 0 5, 1 1 7)'), (103, 'GEOMETRYCOLLECTION Z EMPTY');
 SELECT count(*) FROM redblue_box_self_pairs('flat');
 SELECT split_part(detail, ', workers', 1) AS detail FROM redblue_last_run() WHERE stage = 'read';
 SELECT count(*) FROM flat a JOIN flat b ON a.id < b.id AND box2d(a.geom) && box2d(b.geom);
 SELECT count(*) FROM redblue_box_pairs_query('SELECT id, geom FROM flat', 'SELECT 1 AS id, -100 AS lx, -100 AS ly, 100 AS hx, 100 AS hy');
--- empty geometries say nothing of dimensions
+-- Empty geometries have no dimensions.
 SELECT count(*) FROM redblue_box_pairs_query('SELECT 1 AS id, ''POINT EMPTY''::geometry AS geom', 'TABLE shapes');
 SELECT count(*) FROM redblue_box_pairs_query('SELECT 1 AS id, ''POINT Z EMPTY''::geometry AS geom', 'TABLE flat');
 SELECT count(*) FROM redblue_box_self_pairs_query('SELECT 1 AS id, ''POINT Z EMPTY''::geometry AS geom');
@@ -58,7 +58,7 @@ SELECT count(*) FROM redblue_box_self_pairs('b3');
 SELECT count(*) FROM redblue_box_self_pairs('b3_numbers');
 SELECT count(*) FROM redblue_box_self_pairs('b2');
 SELECT count(*) FROM redblue_box_self_pairs('b2_numbers');
--- numbers of all sorts in every place: what the accessors say
+-- Numbers of all types in each position, compared with the accessors
 CREATE TABLE random AS SELECT i AS id, ST_MakeBox2D(ST_MakePoint(x, y), ST_MakePoint(x + i % 13 * 0.3, y + i % 11 * 0.7)) AS b,
 	ST_3DMakeBox(ST_MakePoint(x, y, z), ST_MakePoint(x + i % 13 * 0.3, y + i % 11 * 0.7, z - i % 7 * 0.1)) AS c
 FROM (SELECT i, i * 7919 % 101 + 1 / 3.0 AS x, i * 104729 % 103 - 50.1 AS y, i * 1299709::int8 % 11 - 1e-5 AS z FROM generate_series(1, 3000) i) s;
@@ -70,11 +70,11 @@ SELECT (SELECT count(*) FROM found2) > 1000 AS many, (SELECT count(*) FROM found
 (TABLE found2 EXCEPT TABLE truth2) UNION ALL (TABLE truth2 EXCEPT TABLE found2);
 (TABLE found3 EXCEPT TABLE truth3) UNION ALL (TABLE truth3 EXCEPT TABLE found3);
 SELECT count(*) FROM (SELECT a.id, b.id FROM random a JOIN random b ON a.id < b.id AND a.b && b.b EXCEPT TABLE found2) t;
--- which column
+-- Choice of the column
 SELECT count(*) FROM redblue_box_self_pairs('random');
 SELECT count(*) FROM redblue_box_self_pairs_query('SELECT id, b AS geom, c FROM random WHERE id < 10');
 
--- errors
+-- Errors
 CREATE FUNCTION fault(red text, blue text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	code text;

@@ -1,10 +1,11 @@
--- how many rows the planner expects of tables of geometry: a face a row, many faces a row, boxes; and of what is too large to be looked at
+-- Tests the planner's estimates for tables of geometries: a face per row, many faces per row, boxes; and for geometries
+-- that are too large to be sampled.
 \set schema estimate
 \i sql/fixtures/prologue.sql
 \i sql/fixtures/postgis.sql
 \i sql/fixtures/estimates.sql
 
--- blocks, some of which overlap: a face a row, a block a row, a line a row
+-- Blocks, some of which overlap: a face per row, a block per row, a line per row
 CREATE TABLE blocks AS SELECT i AS id, x, y, z FROM generate_series(1, 4000) i,
 	LATERAL (SELECT hashint4(i) & 1023 AS x, hashint4(i + 100000) & 1023 AS y, hashint4(i + 200000) & 255 AS z) p;
 CREATE FUNCTION face(x int, y int, z int, side int) RETURNS geometry LANGUAGE sql IMMUTABLE AS $$
@@ -26,11 +27,11 @@ SELECT * FROM compare($$redblue_segment_pairs('flat', 'flat')$$);
 SELECT * FROM compare($$redblue_box_pairs('faces', 'solids')$$);
 SELECT * FROM compare($$redblue_box_self_pairs('flat')$$);
 SELECT * FROM compare($$redblue_box_pairs('lines', 'solids', blue_geom => 'the_geom')$$);
--- two columns of geometry and none called geom: an error, but not yet; points: none at all
+-- Two geometry columns, neither named geom: an error, but not while planning. Points have no faces.
 CREATE TABLE two AS SELECT id, geom AS a, geom AS b FROM faces;
 CREATE TABLE points AS SELECT id, ST_MakePoint(x, y, z) AS geom FROM blocks;
 SELECT expected($$redblue_triangle_self_pairs('two')$$) > 0 AS some, expected($$redblue_triangle_self_pairs('points')$$);
--- stored elsewhere, or large when it is decompressed: a guess by the number of rows
+-- Stored out of line, or large after decompression: a guess from the number of rows
 CREATE TABLE external AS SELECT i AS id, (SELECT ST_Collect(face(x, y, z, side)) FROM blocks, generate_series(0, 3) side WHERE id BETWEEN i AND i + 200) AS geom FROM generate_series(1, 30) i;
 CREATE TABLE compressed (id int, geom geometry);
 ALTER TABLE compressed ALTER COLUMN geom SET STORAGE MAIN;

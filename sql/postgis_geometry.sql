@@ -1,9 +1,9 @@
--- geometry columns of PostGIS
+-- Tests geometry columns of PostGIS.
 \set schema postgis_geometry
 \i sql/fixtures/prologue.sql
 \i sql/fixtures/postgis.sql
 
--- every type that is made of triangles
+-- Types that consist of triangles
 CREATE TABLE shapes (id serial, note text, geom geometry);
 INSERT INTO shapes (note, geom) VALUES
 	('triangle', 'TRIANGLE Z ((0 0 0, 4 0 0, 0 4 0, 0 0 0))'),
@@ -25,11 +25,11 @@ INSERT INTO probe VALUES (1, 1, 1, -1, 1, 1, 1, 2, 1, 1), (2, 1, 1, 9, 1, 1, 11,
 SELECT s.id, note, string_agg(p.blue_id::text, ' ' ORDER BY p.blue_id) AS probes
 FROM shapes s LEFT JOIN redblue_triangle_pairs('shapes', 'probe') p ON p.red_id = s.id GROUP BY s.id, note ORDER BY s.id;
 SELECT count, split_part(detail, ', workers', 1) AS detail FROM redblue_last_run() WHERE stage = 'read';
--- a row is one object: its pairs are rows, each once
+-- A row is one object: pairs are pairs of rows, each once.
 SELECT id1, string_agg(id2::text, ' ' ORDER BY id2) FROM redblue_triangle_self_pairs('shapes') GROUP BY id1 ORDER BY id1;
 SELECT count(*) FROM redblue_triangle_pairs('shapes', 'shapes') WHERE red_id < blue_id;
 
--- what PostGIS wrote long ago has other flags: it is read through ST_AsEWKB, with the same result
+-- Geometries written by old versions of PostGIS have other flags. They are read through ST_AsEWKB, with the same result.
 CREATE FUNCTION bytes(geometry) RETURNS bytea LANGUAGE internal IMMUTABLE STRICT AS 'numeric_uplus';
 CREATE FUNCTION geom(bytea) RETURNS geometry LANGUAGE internal IMMUTABLE STRICT AS 'numeric_uplus';
 CREATE TABLE old AS SELECT id, geom(set_byte(bytes(geom), 3, get_byte(bytes(geom), 3) & 15)) AS geom FROM shapes;
@@ -40,7 +40,7 @@ UNION ALL (SELECT * FROM redblue_triangle_pairs('shapes', 'probe') EXCEPT SELECT
 SELECT count(*) FROM redblue_triangle_pairs('old', 'shapes');
 SELECT count(*) FROM redblue_triangle_pairs('shapes', 'shapes');
 
--- with a box or without, stored compressed, out of line, or in the row
+-- With and without a box; compressed, out of line, or in the row
 CREATE TABLE big (id int, geom geometry);
 INSERT INTO big SELECT 1, ST_Collect(ST_SetSRID(format('TRIANGLE Z ((%s 0 0, %s 0 0, %1$s 1 0, %1$s 0 0))', i, i + 1)::geometry, 0)) FROM generate_series(1, 2000) i;
 ALTER TABLE big ALTER geom SET STORAGE external;
@@ -50,7 +50,7 @@ SELECT id1, id2 FROM redblue_triangle_self_pairs('big') ORDER BY 1, 2;
 SELECT split_part(detail, ', workers', 1) AS detail FROM redblue_last_run() WHERE stage = 'read';
 SELECT * FROM redblue_triangle_pairs_query('SELECT * FROM big WHERE id = 2', 'SELECT * FROM probe');
 
--- which column: named, called geom, the only one; of a domain; a type modifier
+-- Choice of the column: named, called geom, the only one; of a domain; with a type modifier
 CREATE DOMAIN solid AS geometry CHECK (ST_NDims(VALUE) = 3);
 CREATE TABLE many (gid int8, shape solid, id int2, "The Geom" geometry(TriangleZ), geom geometry(PolygonZ));
 INSERT INTO many VALUES (7, 'TRIANGLE Z ((1 1 0, 1 1 0, 1 1 0, 1 1 0))', 8, 'TRIANGLE Z ((100 0 0, 104 0 0, 100 4 0, 100 0 0))', 'POLYGON Z ((0 0 10, 4 0 10, 0 4 10, 0 0 10))');
@@ -63,21 +63,21 @@ ALTER TABLE many DROP geom;
 SELECT * FROM redblue_triangle_pairs('many', 'probe');
 ALTER TABLE many DROP "The Geom";
 SELECT * FROM redblue_triangle_pairs('probe', 'many');
--- numbers and a geometry: the numbers, unless the geometry is named
+-- Columns of numbers and a geometry: the numbers are read, unless the geometry is named.
 CREATE TABLE both_ways AS SELECT p.*, 'TRIANGLE Z ((100 0 0, 104 0 0, 100 4 0, 100 0 0))'::geometry AS geom FROM probe p WHERE id = 1;
 SELECT string_agg(blue_id::text, ' ' ORDER BY blue_id) FROM redblue_triangle_pairs('both_ways', 'shapes');
 SELECT string_agg(blue_id::text, ' ' ORDER BY blue_id) FROM redblue_triangle_pairs('both_ways', 'shapes', red_geom => 'geom');
 ALTER TABLE both_ways DROP cz;
 SELECT string_agg(blue_id::text, ' ' ORDER BY blue_id) FROM redblue_triangle_pairs('both_ways', 'shapes');
 
--- SRIDs agree, whatever they are; degrees are numbers
+-- SRIDs must agree; degrees are read as numbers.
 CREATE TABLE utm AS SELECT id, ST_SetSRID(geom, 25832) AS geom FROM shapes;
 SELECT count(*) FROM redblue_triangle_pairs('utm', 'utm');
 SELECT count(*) FROM redblue_triangle_pairs('utm', 'probe');
 CREATE TABLE degrees AS SELECT id, ST_SetSRID(geom, 4326) AS geom FROM shapes;
 SELECT count(*) FROM redblue_triangle_pairs('degrees', 'degrees');
 
--- errors
+-- Errors
 CREATE FUNCTION fault(shape text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	code text;
@@ -109,7 +109,7 @@ SELECT fault('GEOMETRYCOLLECTION Z (POLYGON Z ((0 0 0, 1 0 0, 0 1 0, 0 0 0)), PO
 SELECT fault('CURVEPOLYGON Z ((0 0 0, 1 0 0, 0 1 0, 0 0 0))');
 SELECT fault('POLYGON Z ((0 0 NaN, 1 0 0, 0 1 0, 0 0 NaN))');
 SELECT fault('LINESTRING EMPTY');
--- the same through ST_AsEWKB
+-- Errors of geometries that are read through ST_AsEWKB
 CREATE FUNCTION old_fault(shape text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM * FROM redblue_triangle_pairs_query('SELECT * FROM postgis_geometry.shapes',
@@ -124,10 +124,10 @@ SELECT count(*) FROM unnest(ARRAY['POLYGON ((0 0, 1 0, 0 1, 0 0))', 'TRIANGLE M 
 	'POLYGON Z ((0 0 0, 1 0 0, 0 1 0, 0 0 5))', 'POINT Z (0 0 0)', 'LINESTRING Z (0 0 0, 1 1 1)', 'MULTIPOINT Z (0 0 0, 1 1 1)', 'CURVEPOLYGON Z ((0 0 0, 1 0 0, 0 1 0, 0 0 0))',
 	'GEOMETRYCOLLECTION Z (POLYGON Z ((0 0 0, 1 0 0, 0 1 0, 0 0 0)), POINT Z (0 0 0))', 'LINESTRING EMPTY']) shape
 WHERE split_part(fault(shape), E'\n', 1) IS DISTINCT FROM old_fault(shape);
--- the hints are right
+-- The hints help.
 SELECT fault(ST_AsEWKT(ST_Force3D('POLYGON ((0 0, 1 0, 0 1, 0 0))'::geometry)));
 
--- damaged bytes of that form are refused before PostGIS sees them, which would end the server
+-- Damaged bytes in the old form are rejected before PostGIS reads them, which would crash the server.
 CREATE FUNCTION old_bytes(g geometry) RETURNS bytea LANGUAGE sql AS 'SELECT set_byte(b, 3, get_byte(b, 3) & 15) FROM postgis_geometry.bytes(g) b';
 CREATE FUNCTION bytes_fault(b bytea) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
@@ -140,25 +140,25 @@ CREATE TABLE damaged AS SELECT old_bytes(shape) AS b FROM unnest(ARRAY['TIN Z ((
 	'POLYGON Z ((0 0 0, 10 0 0, 10 10 0, 0 10 0, 0 0 0), (1 1 0, 1 2 0, 2 1 0, 1 1 0))',
 	'GEOMETRYCOLLECTION Z (TRIANGLE Z ((0 0 0, 1 0 0, 0 1 0, 0 0 0)), MULTIPOLYGON Z (((0 0 0, 1 0 0, 0 1 0, 0 0 0))))']::geometry[]) shape;
 SELECT bytes_fault(b) FROM damaged;
--- one byte changed anywhere, and with it the highest byte of its word
+-- Any byte changed, and with it the highest byte of its word
 SELECT count(*) FILTER (WHERE f LIKE '22P03%') > 0 AS malformed, count(*) FILTER (WHERE f LIKE 'XX%' OR f IS NULL) AS other FROM damaged, generate_series(0, length(b) - 1) n,
 	(VALUES (0), (1), (127), (255)) v (byte), bytes_fault(CASE WHEN n < 4 THEN set_byte(b, n, byte & 191) ELSE set_byte(set_byte(b, n, byte), n - n % 4 + 3, byte % 3 * 64) END) f;
--- cut off anywhere; a tail
+-- Truncated at any byte; extra bytes at the end
 SELECT bytes_fault(substr(b, 1, n)) AS fault, count(*) FROM damaged, generate_series(0, length(b) - 1) n GROUP BY 1;
 SELECT bytes_fault(b || '\x0000000000000000') FROM damaged;
--- nested collections, and an unknown type
+-- Nested collections, and an unknown type
 SELECT n, bytes_fault(decode('00000001' || repeat('0700000001000000', n) || '0700000000000000', 'hex')) FROM (VALUES (200), (201), (100000)) t (n);
 SELECT bytes_fault(decode('00000001' || '6300000000000000', 'hex')), bytes_fault(decode('00000001' || '07000000010000006300000000000000', 'hex'));
 
--- mixed SRIDs: within a side, between the sides, 0 and any other
+-- Mixed SRIDs: within a side, between the sides, 0 and any other
 SELECT * FROM redblue_triangle_pairs('shapes', 'utm');
 SELECT * FROM redblue_triangle_pairs('utm', 'degrees');
 INSERT INTO utm SELECT 100, geom FROM degrees WHERE id = 2;
 SELECT * FROM redblue_triangle_self_pairs('utm');
--- the row that does not fit is called by its key
+-- The error names the row by its key.
 SELECT * FROM redblue_triangle_self_pairs_by_key('utm', 'id') AS (a int, b int);
 SELECT ST_3DIntersects(a.geom, b.geom) FROM utm a, degrees b WHERE a.id = 1 AND b.id = 1;
--- columns that could be two, or are none
+-- Ambiguous or missing columns
 SELECT * FROM redblue_triangle_self_pairs_query('SELECT id, geom AS a, geom AS b FROM shapes');
 SELECT * FROM redblue_triangle_self_pairs_query('SELECT id, geom, geom FROM shapes');
 SELECT * FROM redblue_triangle_self_pairs_query('SELECT id, ST_Force2D(geom) AS "Floor" FROM degrees');

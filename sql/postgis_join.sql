@@ -1,10 +1,10 @@
--- redblue_postgis: a join on a function of two geometries as one node of the plan: the same rows as without it
+-- Tests redblue_postgis: a join on a function of two geometries as one node returns the same rows as without the node.
 \set schema postgis_join
 \i sql/fixtures/prologue.sql
 \i sql/fixtures/redblue_postgis.sql
 SET enable_nestloop = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off; SET max_parallel_workers_per_gather = 0;
 
--- what the plan says of such joins, and nothing of what else there is
+-- The lines of a plan that describe such joins
 CREATE FUNCTION node(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE line text;
 BEGIN
@@ -12,7 +12,7 @@ BEGIN
 		IF line ~ 'redblue join|Join (Type|Cond|Filter):' AND line !~ 'Nested Loop' THEN RETURN NEXT regexp_replace(line, '^\s*(->)?\s*', ''); END IF;
 	END LOOP;
 END $$;
--- how many nodes the plan has with the setting on; and does the query the same with the setting off?  Its rows are counted
+-- The number of nodes in the plan with the setting on, the number of rows, and whether the setting changes the result
 CREATE FUNCTION alike(query text, OUT nodes int, OUT rows text, OUT alike boolean) LANGUAGE plpgsql AS $$
 DECLARE
 	line text;
@@ -29,7 +29,7 @@ BEGIN
 	rows := split_part(with_node, ' ', 1);
 	alike := with_node = without;
 END $$;
--- of a statement that changes rows: both ways, the changes undone
+-- For a statement that changes rows, with the setting on and off; the changes are undone.
 CREATE FUNCTION changed(statement text, seen text, OUT nodes int, OUT rows text, OUT alike boolean) LANGUAGE plpgsql AS $$
 DECLARE
 	line text;
@@ -70,7 +70,7 @@ BEGIN
 	RETURN NEXT nodes || ' nodes';
 END $$;
 
--- faces, and lines of which some meet some of them; without a geometry, and with an empty one
+-- Faces, and lines some of which meet some of them; also without a geometry, and with an empty one
 CREATE TABLE face AS SELECT i AS id, i % 7 AS kind, 'face ' || i AS name,
 	CASE WHEN i % 29 = 0 THEN NULL WHEN i % 31 = 0 THEN 'POLYGON Z EMPTY' ELSE ST_GeomFromText(format('POLYGON Z ((%s %s %s, %s %s %s, %s %s %s, %1$s %2$s %3$s))', i % 17, i / 17 % 16, i * 5 % 4, i * 3 % 18, i % 15, i % 3, i * 11 % 19, i * 13 % 17, i / 5 % 5)) END AS geom
 FROM generate_series(1, 300) i;
@@ -100,13 +100,13 @@ SELECT * FROM alike('SELECT f.id FROM face f WHERE NOT EXISTS (SELECT FROM line 
 SELECT * FROM alike('SELECT f.id FROM face f WHERE NOT EXISTS (SELECT FROM line l WHERE redblue_intersects(f.geom, l.geom) AND l.kind <> f.kind)');
 SELECT * FROM alike('SELECT f.id FROM face f WHERE NOT EXISTS (SELECT FROM nothing l WHERE redblue_intersects(f.geom, l.geom))');
 SELECT * FROM alike('SELECT f.id FROM nothing f LEFT JOIN line l ON redblue_intersects(f.geom, l.geom)');
--- not taken: full joins, an OR, a NOT, a distance of each row, what is volatile
+-- Not supported: full joins, OR, NOT, a distance that depends on the row, volatile functions
 SELECT * FROM alike('SELECT f.id, l.id FROM face f FULL JOIN line l ON redblue_intersects(f.geom, l.geom) AND f.kind = l.kind');
 SELECT * FROM alike('SELECT f.id, l.id FROM face f JOIN line l ON redblue_crosses(f.geom, l.geom) OR redblue_dwithin(f.geom, l.geom, 0)');
 SELECT * FROM alike('SELECT f.id, l.id FROM face f JOIN line l ON NOT redblue_intersects(f.geom, l.geom)');
 SELECT * FROM alike('SELECT f.id, l.id FROM face f JOIN line l ON redblue_dwithin(f.geom, l.geom, f.kind / 4.0)');
 SELECT * FROM node('SELECT f.id, l.id FROM face f JOIN line l ON redblue_intersects(ST_Translate(f.geom, random(), 0), l.geom)');
--- several
+-- Several joins
 SELECT * FROM node('SELECT f.id, l.id, g.id FROM face f JOIN line l ON redblue_crosses(f.geom, l.geom) JOIN face g ON redblue_crosses(l.geom, g.geom) AND f.id < g.id');
 SELECT * FROM alike('SELECT f.id, l.id, g.id FROM face f JOIN line l ON redblue_crosses(f.geom, l.geom) JOIN face g ON redblue_crosses(l.geom, g.geom) AND f.id < g.id');
 SELECT * FROM alike('SELECT f.id, l.id, g.id FROM face f LEFT JOIN (line l LEFT JOIN face g ON redblue_crosses(l.geom, g.geom) AND g.kind = 3) ON redblue_crosses(f.geom, l.geom) AND coalesce(g.id, 0) % 2 = 0');
@@ -121,7 +121,7 @@ SELECT * FROM alike('SELECT a.id, b.id FROM several a JOIN several b ON redblue_
 SELECT * FROM alike('SELECT a.id FROM several a WHERE NOT EXISTS (SELECT FROM several b WHERE redblue_crosses(a.geom, b.geom) AND a.id <> b.id)');
 SELECT * FROM alike('SELECT a.id, b.id FROM several a JOIN face b ON redblue_intersects(a.geom, b.geom)');
 SELECT * FROM alike('SELECT a.id, b.id FROM face a JOIN street b ON redblue_intersects(a.geom, b.geom)');
--- the type says it
+-- Known from the type
 CREATE TABLE typed (id int, geom geometry(GeometryZ));
 INSERT INTO typed SELECT id, geom FROM face;
 ANALYZE typed;
@@ -156,7 +156,7 @@ EXECUTE moved (0, 250);
 RESET redblue."join"; RESET plan_cache_mode;
 DEALLOCATE ALL;
 
--- a distance is asked for where there is something to compare, as it may be an error
+-- The distance is only evaluated if there is something to compare, because it may cause an error.
 PREPARE over (float8, int) AS SELECT count(*) FROM face f LEFT JOIN (SELECT * FROM line WHERE number < $2) l ON redblue_dwithin(f.geom, l.geom, 1 / $1);
 PREPARE over_none (float8, int) AS SELECT count(*) FROM (SELECT * FROM line WHERE number < $2) l JOIN face f ON redblue_dwithin(f.geom, l.geom, 1 / $1);
 SET plan_cache_mode = force_generic_plan;
@@ -169,7 +169,7 @@ DEALLOCATE ALL;
 SELECT * FROM refused('SELECT string_agg((SELECT count(*) FROM (SELECT * FROM line WHERE number < k) l JOIN face f ON redblue_dwithin(f.geom, l.geom, 1.0 / k))::text, '' '' ORDER BY k) FROM generate_series(0, 9, 3) k');
 SELECT * FROM refused('SELECT string_agg((SELECT count(*) FROM line l JOIN face f ON redblue_dwithin(f.geom, l.geom, 1.0 / k) WHERE l.number < 4)::text, '' '' ORDER BY k) FROM generate_series(0, 9, 3) k');
 
--- ---- what is refused, and what is not, as it is compared with nothing ----
+-- ---- invalid geometries, and those that are compared with nothing ----
 CREATE TABLE curve AS SELECT i AS id, CASE i WHEN 2 THEN 'CIRCULARSTRING (0 0, 1 1, 2 0)' WHEN 3 THEN NULL ELSE 'POINT (0 0)'::geometry END AS geom FROM generate_series(1, 4) i;
 CREATE TABLE abroad AS SELECT i AS id, ST_SetSRID('POINT (0 0)'::geometry, i / 4 * 4326) AS geom FROM generate_series(1, 4) i;
 CREATE TABLE folded AS SELECT 1 AS id, 'POLYGON Z ((0 0 0, 1 0 5, 2 2 0, 0 2 7, -1 1 3, 0 0 0))'::geometry AS geom;
@@ -187,11 +187,11 @@ SELECT * FROM refused('SELECT count(*) FROM folded a JOIN face b ON redblue_inte
 SELECT * FROM refused('SELECT count(*) FROM folded a JOIN street b ON redblue_intersects(a.geom, b.geom)');
 SELECT * FROM refused('SELECT count(*) FROM street a JOIN folded b ON redblue_intersects(a.geom, b.geom)');
 
--- ---- what is joined: views, subqueries, partitions, functions ----
+-- ---- inputs: views, subqueries, partitions, functions ----
 CREATE VIEW pair AS SELECT f.id, f.kind, l.number, l.name, coalesce(l.name, 'none') AS known, f.geom FROM face f LEFT JOIN line l ON redblue_crosses(f.geom, l.geom) AND f.kind = l.kind;
 SELECT * FROM alike('SELECT p.id, p.number, p.known, s.id FROM pair p JOIN street s ON redblue_intersects(p.geom, s.geom) WHERE s.id < 15');
 SELECT * FROM alike('SELECT s.id, p.id, p.known, p FROM (SELECT * FROM street WHERE id < 30) s LEFT JOIN pair p ON redblue_crosses(p.geom, s.geom) AND p.known <> ''none''');
--- expressions of a side that may be null
+-- Expressions of a nullable side
 SELECT * FROM alike('SELECT l.number, q.k, q.g IS NULL FROM line l LEFT JOIN (SELECT coalesce(kind, 0) + 1 AS k, ST_Translate(geom, 1, 0) AS g, ''x'' AS c FROM face) q ON redblue_intersects(l.geom, q.g)');
 SELECT * FROM alike('SELECT l.number, q.k, q.c, r.c FROM line l LEFT JOIN (SELECT kind + 1 AS k, geom, ''x''::text AS c FROM face) q ON redblue_crosses(l.geom, q.geom) LEFT JOIN (SELECT geom, ''y''::text AS c FROM street) r ON redblue_crosses(r.geom, q.geom) AND q.c <> r.c AND q.k = 3');
 SELECT * FROM alike('WITH w AS MATERIALIZED (SELECT * FROM face WHERE kind < 4) SELECT a.id, b.id FROM w a JOIN w b ON redblue_intersects(a.geom, b.geom) AND a.id <= b.id');
@@ -203,7 +203,7 @@ SELECT * FROM alike('SELECT f.id, d.id, d.face FROM face f JOIN (SELECT g.id, t.
 CREATE TABLE part (id int, kind int, geom geometry) PARTITION BY LIST (kind);
 CREATE TABLE part_a PARTITION OF part FOR VALUES IN (0, 1, 2);
 CREATE TABLE part_b PARTITION OF part FOR VALUES IN (3, 4);
--- whose columns are in another order
+-- A partition whose columns are in another order
 CREATE TABLE part_c (geom geometry, dropped text, kind int, id int);
 ALTER TABLE part_c DROP COLUMN dropped;
 ALTER TABLE part ATTACH PARTITION part_c DEFAULT;
@@ -240,8 +240,8 @@ SELECT * FROM alike('SELECT f.id, length(f.name || l.name), redblue_distance(f.g
 SELECT * FROM alike('SELECT generate_series(1, f.kind), l.number FROM face f JOIN line l ON redblue_crosses(f.geom, l.geom)');
 SELECT * FROM alike('SELECT f.id, (SELECT count(*) FROM line m WHERE m.kind = l.kind AND m.number < f.id) FROM face f JOIN line l ON redblue_crosses(f.geom, l.geom) AND l.number NOT IN (SELECT id FROM street WHERE id % 3 = f.kind)');
 
--- ---- again and again ----
--- with nothing below it changed, and with something
+-- ---- repeated execution ----
+-- With unchanged inputs, and with changed ones
 SELECT * FROM alike('SELECT f.id, (SELECT count(*) FROM line l JOIN street s ON redblue_intersects(l.geom, s.geom) WHERE l.number < 40 AND s.id < 40) FROM face f WHERE f.id < 10');
 SELECT * FROM alike('SELECT f.id, (SELECT count(*) FROM line l JOIN street s ON redblue_intersects(l.geom, s.geom) WHERE l.number < 40 AND s.id < f.id) FROM face f WHERE f.id < 40');
 SELECT * FROM alike('SELECT f.id, (SELECT count(s.id) FROM line l LEFT JOIN street s ON redblue_intersects(l.geom, s.geom) AND s.id % 40 = f.id WHERE l.number < 40) FROM face f WHERE f.id < 40');
@@ -275,12 +275,12 @@ SELECT * FROM changed('INSERT INTO face SELECT f.id + 1000, l.number, l.name, f.
 SELECT * FROM changed('UPDATE part p SET kind = (p.kind + 1) % 7 FROM part2 q WHERE redblue_crosses(p.geom, q.geom) AND q.kind = 2', 'SELECT id, kind, tableoid::regclass FROM part');
 SELECT * FROM changed('WITH gone AS (DELETE FROM face f USING line l WHERE redblue_crosses(f.geom, l.geom) RETURNING f.id, f.geom) INSERT INTO nothing SELECT g.id, s.id, NULL, g.geom FROM gone g JOIN street s ON redblue_crosses(g.geom, s.geom)', 'SELECT * FROM nothing UNION ALL SELECT * FROM face');
 SELECT count(*) FROM (SELECT f.id FROM face f JOIN line l ON redblue_crosses(f.geom, l.geom) FOR UPDATE OF f) q;
--- of a table with children: what tells its rows apart is each child's own
+-- A table with children: each child has its own row identity.
 SELECT * FROM changed('UPDATE parent p SET id = -p.id FROM line l WHERE redblue_crosses(p.geom, l.geom) AND l.kind = 2', 'SELECT id, tableoid::regclass FROM parent');
 SELECT * FROM changed('DELETE FROM parent p USING line l WHERE redblue_crosses(p.geom, l.geom) AND l.kind = 2', 'SELECT id, tableoid::regclass FROM parent');
 SELECT * FROM changed('DELETE FROM parent p WHERE NOT EXISTS (SELECT FROM line l WHERE redblue_crosses(p.geom, l.geom))', 'SELECT id, tableoid::regclass FROM parent');
 SELECT * FROM changed('WITH u AS (UPDATE part p SET id = -p.id FROM line l JOIN street s ON redblue_crosses(l.geom, s.geom) WHERE redblue_crosses(p.geom, l.geom) AND l.kind = 2 RETURNING p, p.tableoid::regclass AS relation) INSERT INTO nothing SELECT (u.p).id, (u.p).kind, relation::text, (u.p).geom FROM u', 'SELECT * FROM nothing UNION ALL SELECT id, kind, tableoid::regclass::text, geom FROM part');
--- MERGE is of PostgreSQL 15
+-- MERGE requires PostgreSQL 15.
 CREATE TABLE pole AS SELECT id, id AS kind, ST_MakePoint(id, 0, 0) AS geom FROM generate_series(1, 40) id;
 CREATE TABLE pole_a (LIKE parent);
 CREATE TABLE pole_b (more text, LIKE parent);
@@ -293,13 +293,13 @@ ANALYZE pole, post;
 SELECT * FROM changed(CASE WHEN current_setting('server_version_num')::int >= 150000 THEN 'MERGE INTO post p USING pole q ON redblue_intersects(p.geom, q.geom) WHEN MATCHED AND q.id % 3 = 0 THEN DELETE WHEN MATCHED AND p.id <> 13 THEN UPDATE SET id = p.id + 5 WHEN NOT MATCHED THEN INSERT VALUES (q.id, q.geom)'
 	ELSE 'WITH d AS (SELECT q.id, q.geom FROM pole q LEFT JOIN post p ON redblue_intersects(p.geom, q.geom) WHERE p.id IS NULL), e AS (DELETE FROM post WHERE id % 3 = 0), f AS (UPDATE post SET id = id + 5 WHERE id <> 13 AND id % 3 <> 0) INSERT INTO post SELECT * FROM d' END, 'SELECT id, tableoid::regclass, ST_AsText(geom) FROM post');
 
--- ---- one row after the other ----
+-- ---- cursors ----
 BEGIN;
 DECLARE forth CURSOR FOR SELECT f.id, l.number, length(l.name) FROM face f LEFT JOIN line l ON redblue_crosses(f.geom, l.geom) ORDER BY f.id, l.number;
 DECLARE plain CURSOR FOR SELECT f.id FROM face f LEFT JOIN line l ON redblue_crosses(f.geom, l.geom);
 DECLARE back SCROLL CURSOR FOR SELECT f.id, l.number FROM (SELECT * FROM face WHERE id = 8) f LEFT JOIN line l ON redblue_dwithin(f.geom, l.geom, 0.1) AND l.number = 8;
 FETCH 2 FROM forth;
--- a savepoint that is rolled back takes nothing of it away
+-- The rollback of a savepoint does not affect the cursor.
 SAVEPOINT s;
 SET LOCAL work_mem = '64kB';
 MOVE 10 FROM plain;
@@ -343,7 +343,7 @@ END $$;
 CREATE FUNCTION crossed(k int) RETURNS TABLE (id int, number int) LANGUAGE sql STABLE AS 'SELECT f.id, l.number FROM face f JOIN line l ON redblue_crosses(f.geom, l.geom) WHERE f.kind = k';
 CREATE FUNCTION count_crossed(k int) RETURNS bigint LANGUAGE plpgsql STABLE AS 'BEGIN RETURN (SELECT count(*) FROM face f JOIN line l ON redblue_crosses(f.geom, l.geom) WHERE f.kind = k); END';
 SELECT k, (SELECT count(*) FROM crossed(k)), count_crossed(k) FROM generate_series(0, 7) k;
--- a join in a function that a join asks
+-- A join in a function that a join calls
 SELECT * FROM alike('SELECT f.id, l.number FROM (SELECT * FROM face WHERE id < 12) f JOIN (SELECT * FROM line WHERE number < 40) l ON redblue_crosses(f.geom, l.geom) AND count_crossed(l.kind) > f.id');
 
 -- ---- other clauses ----
@@ -352,19 +352,19 @@ CREATE FUNCTION ask(int) RETURNS boolean LANGUAGE plpgsql VOLATILE COST 1 AS 'BE
 SELECT count(*) AS pairs FROM face f JOIN line l ON redblue_crosses(f.geom, l.geom) AND ask(f.id + l.number);
 SELECT last_value AS asked FROM asked;
 SELECT * FROM node('SELECT count(*) AS pairs FROM face f JOIN line l ON redblue_crosses(f.geom, l.geom) AND ask(f.id + l.number) AND f.kind = l.kind');
--- the cheap one first, whichever is written first; of two that cost the same that one
+-- The cheaper clause is evaluated first; of two with equal costs, the one written first.
 ALTER FUNCTION ask COST 1000;
 ALTER SEQUENCE asked RESTART;
 SELECT count(*) AS pairs FROM face f JOIN line l ON redblue_crosses(f.geom, l.geom) AND ask(f.id + l.number) AND f.kind = l.kind;
 SELECT last_value AS asked FROM asked;
 SELECT * FROM node('SELECT count(*) AS pairs FROM face f LEFT JOIN line l ON ask(f.id + l.number) AND f.kind = l.kind AND redblue_crosses(f.geom, l.geom) AND ask(f.id + l.kind) AND f.id < l.number');
--- that is false, or null, always
+-- Clauses that are always false or null
 SELECT * FROM alike('SELECT f.id, l.number FROM face f LEFT JOIN line l ON redblue_crosses(f.geom, l.geom) AND false');
 SELECT * FROM alike('SELECT f.id, l.number FROM face f LEFT JOIN line l ON redblue_crosses(f.geom, l.geom) AND (SELECT false)');
 SELECT * FROM alike('SELECT f.id, l.number FROM face f JOIN line l ON redblue_crosses(f.geom, l.geom) AND (SELECT true)');
 SELECT * FROM alike('SELECT f.id, l.number FROM face f JOIN line l ON redblue_crosses(f.geom, l.geom) WHERE (f.kind = l.kind) IS NOT FALSE AND NULLIF(l.kind, 3) > 1');
 
--- ---- rights ----
+-- ---- privileges ----
 CREATE ROLE postgis_join_guest;
 CREATE TABLE secret AS SELECT id, kind, name, geom FROM face;
 ALTER TABLE secret ENABLE ROW LEVEL SECURITY;
@@ -374,11 +374,11 @@ CREATE VIEW barred_pair WITH (security_barrier) AS SELECT f.id, f.name, l.number
 ANALYZE secret;
 GRANT USAGE ON SCHEMA postgis_join TO postgis_join_guest;
 GRANT SELECT ON secret, barred, barred_pair, line TO postgis_join_guest;
--- tells what it sees, if that is not of the kind
+-- A function that reports each row it sees that it should not see
 CREATE FUNCTION leak(allowed int, name text, number int) RETURNS boolean LANGUAGE plpgsql COST 0.0000001 AS
 'BEGIN IF substr(name, 6)::int % 7 <> allowed THEN RAISE NOTICE ''% %'', name, number; END IF; RETURN number IS NOT NULL; END';
 SET ROLE postgis_join_guest;
--- only kind 1, and only kind 2, and only pairs
+-- Only kind 1, only kind 2, and only pairs
 SELECT * FROM node('SELECT count(*) FROM secret s JOIN line l ON redblue_crosses(s.geom, l.geom)');
 SELECT s.kind, count(*) FROM secret s JOIN line l ON redblue_crosses(s.geom, l.geom) GROUP BY 1;
 SELECT count(*) FROM secret s JOIN line l ON redblue_crosses(s.geom, l.geom) AND leak(1, s.name, l.number);
@@ -386,13 +386,13 @@ SELECT count(*) FROM barred s JOIN line l ON redblue_crosses(s.geom, l.geom) AND
 SELECT count(*) FROM barred s LEFT JOIN line l ON redblue_crosses(s.geom, l.geom) AND leak(2, s.name, l.number);
 SELECT count(*) FROM secret s WHERE NOT EXISTS (SELECT FROM line l WHERE redblue_crosses(s.geom, l.geom) AND leak(1, s.name, l.number));
 SELECT count(*) FROM barred_pair WHERE leak(6, name, number) AND id = 27;
--- no right to a column that is wanted
+-- No privilege for a column that is read
 SELECT count(*) FROM face f JOIN line l ON redblue_crosses(f.geom, l.geom);
 RESET ROLE;
 
 -- ---- EXPLAIN ----
 EXPLAIN (COSTS OFF) SELECT f.id, l.id FROM face f LEFT JOIN line l ON redblue_dwithin(f.geom, l.geom, 1 + 1) AND f.kind = l.kind WHERE l.id IS NULL;
--- 18 says of each node that no setting is against it
+-- PostgreSQL 18 prints for each node that no setting disables it.
 CREATE FUNCTION yaml(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE all_of text;
 BEGIN
@@ -410,7 +410,7 @@ END $$;
 SELECT f, e FROM unnest(ARRAY['text', 'json', 'xml', 'yaml']) f, explained(f, 'SELECT a.id FROM face a WHERE NOT EXISTS (SELECT FROM line l WHERE redblue_crosses(a.geom, l.geom) AND a.kind < l.kind)') e;
 SELECT e FROM explained('text', 'SELECT p.known, s.id FROM street s LEFT JOIN pair p ON redblue_crosses(p.geom, s.geom) AND p.known <> ''none''') e;
 
--- ---- the setting, and what is chosen by cost ----
+-- ---- the setting, and the choice by cost ----
 SET redblue."join" = off;
 SELECT * FROM node('SELECT f.id, l.id FROM face f JOIN line l ON redblue_intersects(f.geom, l.geom)');
 RESET redblue."join";
@@ -419,9 +419,9 @@ SELECT * FROM node('SELECT f.id, l.id FROM face f JOIN line l ON redblue_interse
 CREATE TABLE many AS SELECT i AS id, ST_MakePoint(i % 200, i / 200) AS geom FROM generate_series(1, 40000) i;
 CREATE INDEX ON many USING gist (geom);
 ANALYZE many;
--- one against many that have an index
+-- One row with many that have an index
 SELECT * FROM node('SELECT m.id FROM many m JOIN (SELECT geom FROM street LIMIT 1) s ON redblue_intersects(m.geom, s.geom)');
--- all against many
+-- Many with many
 SELECT * FROM node('SELECT m.id FROM many m JOIN many n ON redblue_intersects(m.geom, n.geom)');
 DROP SCHEMA postgis_join CASCADE;
 DROP ROLE postgis_join_guest;

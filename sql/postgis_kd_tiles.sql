@@ -1,4 +1,4 @@
--- tiles and geometries: their boxes are those of their doubles
+-- Tests tiles of geometries, whose boxes are those of their doubles.
 \set schema postgis_kd_tiles
 \i sql/fixtures/prologue.sql
 \i sql/fixtures/redblue_postgis.sql
@@ -15,22 +15,22 @@ INSERT INTO town SELECT i, ST_MakeEnvelope(i % 10, i / 10, i % 10 + 0.5, i / 10 
 SELECT * FROM redblue_tiles('town', NULL, 4);
 CREATE TABLE pipe (id int, other geometry, path geometry(LineStringZ, 25832));
 INSERT INTO pipe SELECT i, NULL, ST_SetSRID(ST_MakeLine(ST_MakePoint(i, 0, 5), ST_MakePoint(i, 10, 5)), 25832) FROM generate_series(0, 9) i;
--- a map and lines in space: in the plane
+-- A map, and lines in space: in the plane
 SELECT * FROM redblue_tiles('town', 'pipe', 2, blue_geom => 'path', dimensions => 2);
 SELECT refused($$ SELECT * FROM redblue_tiles('town', 'pipe', 2, blue_geom => 'path') $$);
 SELECT refused($$ SELECT * FROM redblue_tiles('town', 'pipe', 2) $$);
--- without rows the column says how many dimensions there are
+-- Without rows, the type of the column determines the number of dimensions.
 TRUNCATE town, pipe;
 SELECT * FROM redblue_tiles('town', NULL, 1);
 SELECT * FROM redblue_tiles('pipe', NULL, 1, red_geom => 'path');
 
--- which tiles
+-- Tiles to which a row belongs
 CREATE TABLE tiles AS SELECT * FROM redblue_tiles('mixed', NULL, 4);
 SELECT id, array_agg(tile ORDER BY tile) FROM mixed, tiles WHERE redblue_meets_tile(geom, tile_low, tile_high) GROUP BY id ORDER BY id;
 SELECT id, array_agg(t ORDER BY t) FROM mixed, redblue_tiles_of(geom, (SELECT array_agg(tile_low ORDER BY tile) FROM tiles), (SELECT array_agg(tile_high ORDER BY tile) FROM tiles)) t
 GROUP BY id ORDER BY id;
 SELECT id, redblue_meets_tile(geom, '{0,0,0}', '{1,1,1}') FROM mixed WHERE id IN (7, 8) ORDER BY id;
--- the box of floats that PostGIS keeps is larger: 16777217 is no float
+-- PostGIS's box of floats is larger, because 16777217 is not a float.
 SELECT 'LINESTRING (0 0, 16777217 1)'::geometry && 'POINT (16777218 1)'::geometry AS floats, redblue_meets_tile('LINESTRING (0 0, 16777217 1)'::geometry, '{16777218,0}', '{16777219,1}') AS doubles,
 	redblue_meets_tile('LINESTRING (0 0, 16777217 1)'::geometry, '{16777217,0}', '{16777219,1}') AS at_its_end;
 SELECT redblue_meets_tile('POINT Z (1 1 9)'::geometry, '{1,1}', '{2,2}') AS in_the_plane, redblue_meets_tile('POINT (0 0)'::geometry, '{1,1}', '{2,2}', 1) AS within;
@@ -39,7 +39,7 @@ SELECT refused($$ SELECT redblue_tiles_of('POINT (1 1)'::geometry, '{{1,1,1}}', 
 SELECT refused($$ SELECT redblue_meets_tile('CIRCULARSTRING (0 0, 1 1, 2 0)'::geometry, '{1,1}', '{2,2}') $$);
 SELECT refused($$ SELECT redblue_tiles_of('POINT (1 1)'::geometry, NULL, NULL) $$);
 
--- an INSERT goes to each tile that the row meets
+-- An INSERT goes to each tile to which the row belongs.
 CREATE TABLE part (tile int, id int, geom geometry) PARTITION BY LIST (tile);
 CREATE TABLE part_1 PARTITION OF part FOR VALUES IN (1);
 CREATE TABLE part_2 PARTITION OF part DEFAULT;

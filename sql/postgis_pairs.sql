@@ -1,4 +1,4 @@
--- redblue_postgis: exact questions about two geometries, one pair at a time, and with the indexes of PostGIS
+-- Tests redblue_postgis: exact functions of two geometries, one pair at a time, and with PostGIS's indexes.
 \set schema postgis_pairs
 \i sql/fixtures/prologue.sql
 \i sql/fixtures/redblue_postgis.sql
@@ -32,11 +32,11 @@ WITH asked (what, a, b) AS (VALUES
 	('null', NULL, 'POINT (0 0)'))
 SELECT what, q.* FROM asked, pg_temp.asked(a, b) q;
 
--- the boundary of "within" is exact: one part in 2^53 decides
+-- The boundary of "within" is exact: one part in 2^53 makes a difference.
 SELECT redblue_dwithin('POINT (0 0)', 'POINT (3 4)', 5) AS at, redblue_dwithin('POINT (0 0)', 'POINT (3 4)', 4.999999999999999) AS less,
 	redblue_dwithin('POINT (0 0)', 'POINT (3 4)', 'Infinity') AS any, redblue_dwithin('POINT (0 0)', 'POINT EMPTY', 'Infinity') AS nothing, redblue_dwithin('POINT (0 0)', 'POINT (0 0)', 0) AS zero;
 
--- ---- what is refused ----
+-- ---- invalid calls ----
 SELECT * FROM refused($$SELECT redblue_intersects('SRID=4326; POINT (0 0)', 'SRID=25832; POINT (0 0)')$$);
 SELECT * FROM refused($$SELECT redblue_intersects('POINT (0 0)', 'CIRCULARSTRING (0 0, 1 1, 2 0)')$$);
 SELECT * FROM refused($$SELECT redblue_crosses('POLYGON ((0 0, 1 1, 1 0, 0 1, 0 0))', 'POINT (0 0)')$$);
@@ -51,7 +51,7 @@ SELECT face, part, ST_AsText(geom), ST_SRID(geom) FROM
 SELECT face, part, ST_AsText(geom) FROM redblue_faces('MULTIPOLYGON (((0 0, 1 0, 1 1, 0 1, 0 0)), ((3 3, 4 3, 3 4, 3 3)))');
 SELECT count(*) FROM redblue_faces('POLYGON EMPTY');
 
--- ---- the same as the joins ----
+-- ---- comparison with the joins ----
 CREATE TABLE pile AS
 SELECT i AS id, ST_SetSRID(ST_GeomFromText(format('POLYGON Z ((%s %s %s, %s %s %s, %s %s %s, %1$s %2$s %3$s))', i % 7, i / 7 % 6, i * 5 % 4, i * 3 % 8, i % 5, i % 3, i * 11 % 9, i * 13 % 7, i / 5 % 5)), 5514) AS geom
 FROM generate_series(1, 200) i;
@@ -65,12 +65,12 @@ CREATE TABLE street AS SELECT i AS id, ST_SetSRID(ST_MakeLine(ARRAY[ST_MakePoint
 SELECT count(*) FROM redblue_segment_pairs('street', 'street');
 SELECT count(*) AS meet, count(*) FILTER (WHERE redblue_crosses(a.geom, b.geom)) AS cross FROM street a, street b WHERE redblue_intersects(a.geom, b.geom);
 SELECT count(*) FILTER (WHERE crosses) AS cross FROM redblue_segment_contacts('street', 'street');
--- of many parts, which are joined
+-- Geometries with many parts, which are joined
 SELECT redblue_intersects(a.all_of, b.all_of), redblue_distance(a.all_of, ST_Translate(b.all_of, 0, 0, 100)), redblue_contact(a.all_of, b.all_of), redblue_dwithin(a.all_of, ST_Translate(b.all_of, 0, 0, 100), 96), redblue_dwithin(a.all_of, ST_Translate(b.all_of, 0, 0, 100), 95)
 FROM (SELECT ST_Collect(geom) AS all_of FROM pile WHERE id % 2 = 0) a, (SELECT ST_Collect(geom) AS all_of FROM pile WHERE id % 2 = 1) b;
 
 -- ---- indexes ----
--- what is asked of the index, whatever the rest of the plan
+-- The index condition of a plan
 CREATE FUNCTION index_condition(query text) RETURNS SETOF text LANGUAGE plpgsql SET redblue."join" = off AS $$
 DECLARE line text;
 BEGIN
@@ -94,7 +94,7 @@ SELECT count(*) FROM parcel WHERE redblue_crosses(geom, 'SRID=25832; LINESTRING 
 DROP INDEX parcel_spgist;
 SELECT count(*), sum(s.id * p.id) FROM street s JOIN parcel p ON redblue_intersects(p.geom, s.geom);
 SELECT count(*), sum(s.id * p.id) FROM street s JOIN parcel p ON redblue_dwithin(s.geom, p.geom, 0.25);
--- n-D: M is in such an index, and does not matter
+-- Indexes with n dimensions: M is part of the index, but does not matter.
 CREATE TABLE sample AS SELECT i AS id, ST_MakePoint(i % 20, i / 20, i % 2, i) AS geom FROM generate_series(1, 4000) i;
 CREATE INDEX sample_nd ON sample USING gist (geom gist_geometry_ops_nd);
 ANALYZE sample;
@@ -107,7 +107,7 @@ SELECT count(*) FROM sample WHERE redblue_intersects(geom, 'LINESTRING ZM (0 0 1
 RESET enable_seqscan; RESET enable_bitmapscan; RESET enable_indexscan;
 SELECT ST_AsText(redblue_reach('LINESTRING ZM (0 0 1 99999, 20 20 1 99999)')), redblue_reach('POINT EMPTY') IS NULL AS empty, ST_XMin(redblue_reach('POINT (0.1 2)', 0.2)) <= 0.1::numeric - 0.2::numeric AS outward;
 
--- ---- one after the other, from one expression: values that are large, in TOAST, the same again, and others ----
+-- ---- repeated evaluation of an expression: large values, in TOAST, the same value again, and other values ----
 CREATE TABLE long_line AS SELECT k AS id, ST_MakeLine(ARRAY(SELECT ST_MakePoint(i, sin(i + k) * 1e6) FROM generate_series(1, 3000) i)) AS geom FROM generate_series(1, 3) k;
 ALTER TABLE long_line ALTER geom SET STORAGE EXTERNAL;
 INSERT INTO long_line SELECT id + 3, geom FROM long_line;
@@ -119,7 +119,7 @@ PREPARE at (geometry) AS SELECT count(*) FROM parcel WHERE redblue_intersects(ge
 EXECUTE at ('SRID=25832; POINT (3 3)');
 EXECUTE at ('SRID=25832; POINT (3.5 3.5)');
 
--- ---- what two share ----
+-- ---- intersections ----
 SELECT what, ST_AsText(redblue_intersection(a, b)) AS shared, redblue_contact(a, b) FROM (VALUES
 	('areas', 'POLYGON ((0 0, 4 0, 4 4, 0 4, 0 0))'::geometry, 'POLYGON ((2 2, 6 2, 6 6, 2 6, 2 2))'::geometry),
 	('the first one turned the other way', 'POLYGON ((0 0, 0 4, 4 4, 4 0, 0 0))', 'POLYGON ((2 2, 6 2, 6 6, 2 6, 2 2))'),
@@ -137,9 +137,9 @@ SELECT what, ST_AsText(redblue_intersection(a, b)) AS shared, redblue_contact(a,
 	('a drill hole and a surface', 'LINESTRING Z (1 1 -1, 1 1.5 1)', 'TIN Z (((0 0 0, 4 0 0, 0 4 0, 0 0 0)), ((4 0 0, 4 4 0, 0 4 0, 4 0 0)))'),
 	('faces of two solids', 'POLYGON Z ((2 0 0, 2 2 0, 2 2 2, 2 0 2, 2 0 0))', 'POLYHEDRALSURFACE Z (((2 1 1, 2 3 1, 4 3 1, 4 1 1, 2 1 1)), ((2 1 1, 2 1 3, 2 3 3, 2 3 1, 2 1 1)))')) AS v (what, a, b);
 SELECT ST_AsEWKT(redblue_intersection('SRID=25832; LINESTRING ZM (0 0 0 5, 1 1 1 6)', 'SRID=25832; POLYGON Z ((0 0 0.3, 1 0 0.3, 1 1 0.3, 0 1 0.3, 0 0 0.3))'));
--- nearest doubles: at a third
+-- Nearest doubles: a third
 SELECT ST_X(p) = 1 / 3.0::float8 AS x, ST_Y(p) = 1 / 3.0::float8 AS y FROM redblue_intersection('LINESTRING (0 0, 1 1)', 'LINESTRING (0 0.5, 1 0)') p;
--- of many faces: a wave and a level, as few lines as there are curves, all closed or with their ends on the rim
+-- Many faces: a wave and a plane; there are as few lines as curves, each closed or with both ends on the rim
 WITH corner AS (SELECT i, j, ST_MakePoint(i, j, sin(i / 3.0) * cos(j / 3.0)) AS p FROM generate_series(0, 30) i, generate_series(0, 30) j), wave AS (
 	SELECT ST_Collect(t) AS w FROM corner a JOIN corner b ON (b.i, b.j) = (a.i + 1, a.j) JOIN corner c ON (c.i, c.j) = (a.i + 1, a.j + 1) JOIN corner d ON (d.i, d.j) = (a.i, a.j + 1),
 		LATERAL (VALUES (ST_MakePolygon(ST_MakeLine(ARRAY[a.p, b.p, c.p, a.p]))), (ST_MakePolygon(ST_MakeLine(ARRAY[a.p, c.p, d.p, a.p])))) f (t)),
@@ -147,9 +147,10 @@ shape AS (SELECT redblue_intersection(w, 'POLYGON Z ((-1 -1 0.25, 40 -1 0.25, 40
 SELECT GeometryType(s), ST_NumGeometries(s) AS lines, (SELECT count(*) FROM ST_Dump(s) WHERE ST_IsClosed(geom)) AS closed, ST_ZMin(s), ST_ZMax(s) FROM shape;
 SELECT * FROM refused($$SELECT redblue_intersection('SRID=4326; POINT (0 0)', 'SRID=25832; POINT (0 0)')$$);
 SELECT * FROM refused($$SELECT redblue_intersection('CIRCULARSTRING (0 0, 1 1, 2 0)', 'POINT (0 0)')$$);
--- a corner of one polygon on an edge of another, whose ends are rounded: the edge has that corner, too, so that it lies on the right side of it
+-- A corner of one polygon on an edge of another one, whose ends are rounded: the edge also has this corner, so that the
+-- corner lies on the correct side of it
 SELECT ST_IsValid(s) AS valid, ST_AsText(s, 3) AS shared FROM redblue_intersection('POLYGON ((0 3, 0 7, 1 9, 9 9, 9 3, 0 3))', 'MULTIPOLYGON (((-4 5, 0 9, 2 7, 3 6, 4 7, 6 9, 10 5, 7 2, 0 1, -4 5)), ((2 7, 2 9, 3 8, 4 8, 4 7, 2 7)))') s;
 
--- ---- beyond what a float can be, in which PostGIS keeps boxes ----
+-- ---- coordinates beyond the range of float, the type of PostGIS's boxes ----
 SELECT redblue_intersects(a, b), redblue_distance(a, b), redblue_dwithin(a, b, 1), redblue_contact(a, b), ST_AsText(redblue_intersection(a, b)) FROM (VALUES
 	('POLYGON ((0 0, 1e300 0, 0 1e300, 0 0))'::geometry, 'POINT (1e300 0)'::geometry), ('POINT (0 -1e300)', 'LINESTRING (0 0, 0 -1e300, 1 1)'), ('LINESTRING (1e300 0, -1e300 0)', 'POLYGON ((1e39 -1, 2e39 -1, 2e39 1, 1e39 -1))')) v (a, b);

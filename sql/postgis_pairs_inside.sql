@@ -1,4 +1,4 @@
--- redblue_postgis: does a geometry lie in a solid?
+-- Tests redblue_postgis: whether a geometry lies in a solid.
 \set schema postgis_pairs_inside
 \i sql/fixtures/prologue.sql
 \i sql/fixtures/redblue_postgis.sql
@@ -6,7 +6,7 @@
 
 CREATE TABLE solid (id int PRIMARY KEY, geom geometry);
 INSERT INTO solid VALUES (1, 'POLYHEDRALSURFACE Z (((0 0 0, 0 4 0, 4 4 0, 4 0 0, 0 0 0)), ((0 0 4, 4 0 4, 4 4 4, 0 4 4, 0 0 4)), ((0 0 0, 4 0 0, 4 0 4, 0 0 4, 0 0 0)), ((4 0 0, 4 4 0, 4 4 4, 4 0 4, 4 0 0)), ((4 4 0, 0 4 0, 0 4 4, 4 4 4, 4 4 0)), ((0 4 0, 0 0 0, 0 0 4, 0 4 4, 0 4 0)))');
--- with a cavity
+-- A solid with a cavity
 INSERT INTO solid SELECT 2, ST_Collect(ARRAY(SELECT geom FROM ST_Dump((SELECT geom FROM solid WHERE id = 1)) UNION ALL SELECT ST_Translate(ST_Scale(geom, 0.25, 0.25, 0.25), 1.5, 1.5, 1.5) FROM ST_Dump((SELECT geom FROM solid WHERE id = 1))));
 INSERT INTO solid SELECT 3, ST_Translate(ST_Scale(geom, 0.5, 0.5, 0.5), 1, 1, 1) FROM solid WHERE id = 1;
 INSERT INTO solid SELECT 4, ST_Translate(ST_Scale(geom, 0.5, 0.5, 0.5), 0, 1, 1) FROM solid WHERE id = 1;
@@ -21,15 +21,15 @@ INSERT INTO thing VALUES (1, 'point inside', 'POINT Z (1 1 1)'), (2, 'point on t
 	(18, 'line over an edge and back', 'LINESTRING Z (1 1 1, 4 0 1, 3 3 3)'), (19, 'collection of lines', 'GEOMETRYCOLLECTION Z (LINESTRING Z (1 1 1, 1 1 3), MULTILINESTRING Z ((1 1 1, 2 1 1)))');
 SELECT t.id, what, redblue_inside(t.geom, b.geom) AS box, redblue_inside(t.geom, c.geom) AS with_cavity FROM thing t, solid b, solid c WHERE b.id = 1 AND c.id = 2 ORDER BY 1;
 SELECT redblue_inside('POINT Z (1 1 1)', 'POLYHEDRALSURFACE Z EMPTY'), redblue_inside(NULL, 'POLYHEDRALSURFACE Z EMPTY');
--- what PostGIS wrote long ago has other flags, and no box that is known
+-- Geometries written by old versions of PostGIS have other flags, and a box that is not read.
 CREATE FUNCTION bytes(geometry) RETURNS bytea LANGUAGE internal IMMUTABLE STRICT AS 'numeric_uplus';
 CREATE FUNCTION geom(bytea) RETURNS geometry LANGUAGE internal IMMUTABLE STRICT AS 'numeric_uplus';
 CREATE TABLE old AS SELECT id, geom(set_byte(bytes(geom), 3, get_byte(bytes(geom), 3) & 15)) AS geom FROM (SELECT id, geom FROM thing UNION ALL SELECT -id, postgis_dropbbox(geom) FROM solid WHERE id < 3) g WHERE NOT ST_IsEmpty(geom);
 SELECT count(*) FILTER (WHERE redblue_inside(t.geom, b.geom)) AS inside, count(*) FILTER (WHERE redblue_inside(t.geom, b.geom) <> redblue_inside(o.geom, b.geom)) AS things, count(*) FILTER (WHERE redblue_inside(t.geom, b.geom) <> redblue_inside(t.geom, c.geom)) AS solids, count(*) FILTER (WHERE redblue_inside(t.geom, b.geom) <> redblue_inside(o.geom, c.geom)) AS both
 	FROM thing t JOIN old o USING (id) CROSS JOIN solid b JOIN old c ON c.id = -b.id;
--- beyond what a float can be, in which PostGIS keeps boxes
+-- Beyond the range of float, the type of PostGIS's boxes
 SELECT redblue_inside('POINT Z (1e300 1e300 1e300)', ST_Scale(geom, 1e300, 1e300, 1e300)) FROM solid WHERE id = 1;
--- many of both, against the joins
+-- Many of both, compared with the joins
 CREATE TABLE grain AS SELECT i AS id, ST_MakePoint(i % 7 - 1, i / 7 % 7 - 1, i / 49 - 1) AS geom FROM generate_series(0, 342) i;
 CREATE INDEX ON grain USING gist (geom gist_geometry_ops_nd);
 CREATE TABLE beam AS SELECT row_number() OVER () AS id, ST_MakeLine(a.geom, b.geom) AS geom FROM grain a JOIN grain b ON (a.id * 31 + b.id * 17) % 199 = 0 AND a.id <> b.id;

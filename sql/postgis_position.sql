@@ -1,9 +1,9 @@
--- redblue_postgis: how points, lines, surfaces and solids lie to solids, alone, in loops and in joins
+-- Tests redblue_postgis: positions of geometries relative to solids, alone, in loops and in joins.
 \set schema postgis_position
 \i sql/fixtures/prologue.sql
 \i sql/fixtures/redblue_postgis.sql
 \i sql/fixtures/refused.sql
--- a box from 0 to 4, the same with a cavity from 1 to 3, and an L
+-- A box from 0 to 4, a box with a cavity from 1 to 3, and an L
 CREATE FUNCTION box(x float8, y float8, z float8, dx float8, dy float8, dz float8) RETURNS geometry LANGUAGE sql IMMUTABLE AS $$
 SELECT ST_Translate(ST_Scale('POLYHEDRALSURFACE Z (((0 0 0, 0 1 0, 1 1 0, 1 0 0, 0 0 0)), ((0 0 1, 1 0 1, 1 1 1, 0 1 1, 0 0 1)), ((0 0 0, 1 0 0, 1 0 1, 0 0 1, 0 0 0)), ((1 0 0, 1 1 0, 1 1 1, 1 0 1, 1 0 0)), ((1 1 0, 0 1 0, 0 1 1, 1 1 1, 1 1 0)), ((0 1 0, 0 0 0, 0 0 1, 0 1 1, 0 1 0)))', dx, dy, dz), x, y, z) $$;
 CREATE TABLE solid (id int PRIMARY KEY, what text, geom geometry);
@@ -27,13 +27,13 @@ INSERT INTO thing VALUES (1, 'panel inside', 'POLYGON Z ((0.25 0.25 0.25, 0.75 0
 	(31, 'line along a wall', 'LINESTRING Z (0 0.5 0.5, 0 1 1)'), (32, 'line inside, and one that is a point outside', 'MULTILINESTRING Z ((0.25 0.25 0.25, 0.5 0.5 0.5), (9 9 9, 9 9 9))'), (33, 'nothing', 'POLYGON Z EMPTY'), (34, 'nothing', NULL),
 	(35, 'panels inside and outside', 'MULTIPOLYGON Z (((0.25 0.25 0.25, 0.75 0.25 0.25, 0.5 0.5 0.5, 0.25 0.25 0.25)), ((7 7 7, 8 7 7, 7 8 7, 7 7 7)))');
 SELECT t.id, t.what, redblue_position(t.geom, a.geom) AS box, redblue_position(t.geom, b.geom) AS cavity, redblue_position(t.geom, c.geom) AS l FROM thing t, solid a, solid b, solid c WHERE a.id = 1 AND b.id = 2 AND c.id = 3 ORDER BY 1;
--- inside is one of the positions, for the same points in coordinates of a map, and where nothing is parallel to an axis
+-- "Inside" is one of the positions; also in map coordinates, and if nothing is parallel to an axis
 SELECT count(*), count(*) FILTER (WHERE redblue_inside(t.geom, b.geom)) AS inside, count(*) FILTER (WHERE redblue_inside(t.geom, b.geom) <> coalesce(redblue_position(t.geom, b.geom) = 'inside', false)) AS others,
 	count(*) FILTER (WHERE redblue_position(t.geom, b.geom) <> redblue_position(ST_Translate(t.geom, 500000, 5400000, 100), ST_Translate(b.geom, 500000, 5400000, 100))) AS moved,
 	count(*) FILTER (WHERE redblue_position(t.geom, b.geom) <> redblue_position(ST_Affine(t.geom, 1, 2, -1, 3, 1, 1, -2, 1, 4, 0, 0, 0), ST_Affine(b.geom, 1, 2, -1, 3, 1, 1, -2, 1, 4, 0, 0, 0))) AS askew,
 	count(*) FILTER (WHERE redblue_position(t.geom, b.geom) <> redblue_position(ST_Scale(t.geom, 0.0000152587890625, 0.0000152587890625, 0.0000152587890625), ST_Scale(b.geom, 0.0000152587890625, 0.0000152587890625, 0.0000152587890625))) AS small
 	FROM thing t CROSS JOIN solid b WHERE t.geom IS NOT NULL;
--- the join as a whole, against a loop over the pairs
+-- The join as a whole, compared with a loop over the pairs
 CREATE TABLE grain AS SELECT i AS id, CASE i % 4 WHEN 0 THEN ST_MakePoint(x, y, z) WHEN 1 THEN ST_MakeLine(ST_MakePoint(x, y, z), ST_MakePoint(x + i % 3 - 1, y + i % 2, z + 0.5))
 	WHEN 2 THEN ST_MakePolygon(ST_MakeLine(ARRAY[ST_MakePoint(x, y, z), ST_MakePoint(x + 1, y, z), ST_MakePoint(x, y + 1, z + i % 2), ST_MakePoint(x, y, z)])) ELSE box(x, y, z, 0.5, 0.5, 1) END AS geom
 	FROM (SELECT i, i % 11 * 0.5 - 0.5 AS x, i / 11 % 11 * 0.5 - 0.5 AS y, i / 121 % 11 * 0.5 - 0.5 AS z FROM generate_series(0, 1330) i) g;
@@ -69,14 +69,14 @@ SELECT * FROM joined('SELECT g.id, b.id AS solid FROM grain g JOIN solid b ON re
 SELECT * FROM joined('SELECT v, s.* FROM generate_series(0, 2) v CROSS JOIN LATERAL (SELECT g.id, b.id AS solid FROM grain g JOIN solid b ON redblue_inside(ST_Translate(g.geom, v, 0, 0), b.geom) OFFSET 0) s');
 EXPLAIN (COSTS OFF) SELECT * FROM grain g LEFT JOIN solid b ON redblue_inside(g.geom, b.geom) AND b.id > 5;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM grain g JOIN solid b ON redblue_inside(g.geom, b.geom);
--- with a cache of the plan, and a solid that is another one each time
+-- With a cached plan, and a solid that differs each time
 PREPARE placed(float8) AS SELECT count(*) FROM grain g JOIN solid b ON redblue_inside(ST_Translate(g.geom, $1, 0, 0), b.geom);
 SET plan_cache_mode = force_generic_plan;
 EXECUTE placed(0);
 EXECUTE placed(1);
 EXECUTE placed(100);
 RESET plan_cache_mode;
--- what is no solid
+-- Geometries that are not solids
 SELECT refused($$SELECT count(*) FROM grain g JOIN (SELECT id, CASE id WHEN 3 THEN (SELECT geom FROM thing WHERE id = 20) ELSE geom END AS geom FROM solid OFFSET 0) b ON redblue_inside(g.geom, b.geom)$$);
 SELECT refused($$SELECT count(*) FROM grain g JOIN (SELECT id, CASE id WHEN 3 THEN ST_Translate((SELECT geom FROM thing WHERE id = 20), 100, 0, 0) ELSE geom END AS geom FROM solid OFFSET 0) b ON redblue_inside(g.geom, b.geom)$$);
 SELECT refused($$SELECT count(*) FROM grain g JOIN (SELECT id, CASE id WHEN 3 THEN 'LINESTRING Z (0 0 0, 1 1 1)' ELSE geom END AS geom FROM solid OFFSET 0) b ON redblue_inside(g.geom, b.geom)$$);
@@ -84,7 +84,7 @@ SELECT refused($$SELECT count(*) FROM (SELECT CASE id WHEN 7 THEN 'POINT (1 1)' 
 SELECT refused($$SELECT count(*) FROM (SELECT CASE id WHEN 7 THEN ST_SetSRID(geom, 4979) ELSE geom END AS geom FROM grain OFFSET 0) g JOIN solid b ON redblue_inside(g.geom, b.geom)$$);
 SELECT refused($$SELECT redblue_inside((SELECT ST_Collect(f.geom) FROM (SELECT (ST_Dump(box(0, 0, 0, 2, 2, 2))).geom UNION ALL SELECT (ST_Dump(box(1, 1, 1, 2, 2, 2))).geom) f), (SELECT geom FROM solid WHERE id = 1))$$);
 SELECT refused($$SELECT redblue_position('POINT Z (1 1 1)', 'TRIANGLE Z ((0 0 0, 4 0 4, 0 4 4, 0 0 0))')$$);
--- more values than are remembered, in a loop that alternates
+-- More values than are cached, in a loop that alternates
 SET redblue."join" = off;
 CREATE TABLE many AS SELECT i AS id, box(i % 10 * 5, i / 10 * 5, 0, 4, 4, 4) AS geom FROM generate_series(0, 99) i;
 SELECT count(*), count(*) FILTER (WHERE redblue_inside(p, geom)) AS inside, count(*) FILTER (WHERE redblue_inside(p, geom) <> (p &&& geom)) AS others, count(*) FILTER (WHERE redblue_distance(p, geom) = 0.5) AS near, count(*) FILTER (WHERE redblue_dwithin(p, geom, 1)) AS within

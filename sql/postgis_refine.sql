@@ -1,4 +1,4 @@
--- refinement of geometries: polygons of any shape, solids by their ids
+-- Tests refinement of geometries: polygons of any shape, and solids identified by their ids.
 \set SHOW_CONTEXT never
 \set schema postgis_refine
 \i sql/fixtures/prologue.sql
@@ -11,7 +11,7 @@ BEGIN
 		FROM %1$s_tets t JOIN %1$s_vertices a ON a.id = v1 JOIN %1$s_vertices b ON b.id = v2 JOIN %1$s_vertices c ON c.id = v3 JOIN %1$s_vertices d ON d.id = v4) t GROUP BY 1', mesh);
 END $$;
 
--- a row of six polygons, without a sharp angle: none is bad
+-- A row of six polygons without a sharp angle: no tetrahedron is bad.
 CREATE TABLE rooms (id int PRIMARY KEY, floor int, geom geometry(GeometryZ, 7415));
 INSERT INTO rooms VALUES (1, 1, box(0, 0, 0, 10, 10, 1)), (2, 2, box(20, 2, 2, 24, 4, 4, 'MULTIPOLYGON'));
 SELECT bad, regions, on_facets + on_segments > 0 AS surface FROM redblue_refine('rooms', 'm');
@@ -19,13 +19,13 @@ SELECT max(radius_edge) <= 2 AS good FROM m_tets;
 SELECT sum(total) FROM volume('m');
 SELECT * FROM redblue_mesh_check('m', 'rooms');
 SELECT facet_id, count(DISTINCT polygon), min(polygon), max(polygon) FROM m_faces GROUP BY 1 ORDER BY 1;
--- further: polygons and rows stay what they were
+-- Refined further: polygons and rows remain the same.
 SELECT bad FROM redblue_refine(mesh => 'm', max_volume => 0.25);
 SELECT max(largest) <= 0.25 AS small, sum(total) FROM volume('m');
 SELECT * FROM redblue_mesh_check('m', 'rooms');
 SELECT facet_id, count(DISTINCT polygon), min(polygon), max(polygon) FROM m_faces GROUP BY 1 ORDER BY 1;
 
--- volumes by region and of points; sizes of a MultiPoint
+-- Maximum volumes by region and of points; sizes from a MultiPoint
 CREATE TABLE seeds (id int PRIMARY KEY, geom geometry(PointZ, 7415), largest float8);
 INSERT INTO seeds VALUES (100, 'SRID=7415;POINT Z (5 5 0.5)', 0.5), (200, 'SRID=7415;POINT Z (21 3 3)', 0.05);
 SELECT bad FROM redblue_refine('rooms', 'v', regions => 'seeds', regions_volume => 'largest');
@@ -36,21 +36,22 @@ SELECT bad FROM redblue_refine('rooms', 's', sizes => 'sizes', sizes_geom => 'pl
 SELECT sum(total) FROM volume('s');
 SELECT max(radius_edge) <= 2 AS good FROM s_tets;
 
--- solids: a row each; or several rows
+-- Solids: one row each, or several rows each
 SELECT solids, bad FROM redblue_refine('rooms', 'b', solid => 'id');
 SELECT solid_id, count(DISTINCT facet_id), count(DISTINCT polygon), max(radius_edge) <= 2 AS good FROM b_faces JOIN b_tets USING (solid_id) GROUP BY 1 ORDER BY 1;
 CREATE TABLE walls AS SELECT floor AS storey, 100 * id + path[1] AS id, d.geom FROM rooms, LATERAL ST_Dump(geom) d;
 SELECT solids, bad FROM redblue_refine('walls', 'w', solid => 'storey');
 SELECT solid_id, count(DISTINCT facet_id), count(DISTINCT polygon) FROM w_faces GROUP BY 1 ORDER BY 1;
 SELECT (SELECT array_agg((x, y, z, solid_id)::text ORDER BY id) FROM w_vertices) = (SELECT array_agg((x, y, z, solid_id)::text ORDER BY id) FROM b_vertices) AS same;
--- one that crosses itself is named
+-- The error names the solid that intersects itself.
 INSERT INTO rooms VALUES (3, 3, ST_Collect(box(40, 0, 0, 44, 4, 4, 'MULTIPOLYGON'), box(42, 2, 2, 46, 6, 6, 'MULTIPOLYGON'))), (4, 4, NULL), (5, 5, 'SRID=7415;POLYHEDRALSURFACE Z EMPTY');
 SELECT solids FROM redblue_refine('rooms', 'x', solid => 'id');
 SELECT solids FROM redblue_refine('rooms', 'x', solid => 'id', on_bad => 'skip');
 SELECT solids, regions FROM redblue_refine('rooms', 'y', solid => 'id', on_crossing => 'split', radius_edge => NULL);
 SELECT round(sum(total), 6) FROM volume('y');
 
--- a cube with a step in its top and in two of its sides: a polygon that bends is its triangles, and refinement keeps what they enclose
+-- A cube with a step in its top and in two of its sides: a bent polygon is its triangles, and refinement preserves the
+-- volume that they enclose.
 CREATE FUNCTION stepped(step float8) RETURNS TABLE (id int, geom geometry) LANGUAGE sql AS $$
 	SELECT n, ST_GeomFromText(format('POLYGON Z ((%s))', replace(replace(replace(ring, 'up', (1 + step / 2)::text), 'down', (1 - step / 2)::text), '  ', ' ')))
 	FROM (VALUES (1, '0 0 0, 0 1 0, 1 1 0, 1 0 0, 0 0 0'), (2, '0 0 1, 1 0 1, 1 0.499 up, 1 0.501 down, 1 1 1, 0 1 1, 0 0.501 down, 0 0.499 up, 0 0 1'), (3, '0 0 0, 1 0 0, 1 0 1, 0 0 1, 0 0 0'),
@@ -74,13 +75,13 @@ SELECT mesh_volume('c6');
 SELECT bad FROM redblue_refine(mesh => 'c2', max_volume => 0.001);
 SELECT fault, facet_id, amount FROM redblue_mesh_check('c2', 'step2');
 SELECT mesh_volume('c2');
--- a mesh with another volume: a point of it is off its facet by more than rounding explains
+-- A mesh with another volume: one of its points is farther from its facet than rounding explains.
 BEGIN;
 UPDATE c2_vertices SET x = x - 1e-10 WHERE id = (SELECT min(id) FROM c2_vertices WHERE kind = 'facet' AND x = 1);
 SELECT fault, region, facet_id, amount < 0 AS lost FROM redblue_mesh_check('c2', 'step2') WHERE fault ~ 'volume';
 ROLLBACK;
 
--- what cannot be
+-- Invalid calls
 SELECT redblue_refine('rooms', 'z', sizes => 'sizes');
 ALTER TABLE sizes ALTER place TYPE geometry(GeometryZ) USING ST_SetSRID(place, 0);
 SELECT redblue_refine('rooms', 'z', sizes => 'sizes', sizes_geom => 'place');

@@ -1,9 +1,9 @@
--- segments from geometry columns of PostGIS
+-- Tests segments from geometry columns.
 \set schema postgis_segments
 \i sql/fixtures/prologue.sql
 \i sql/fixtures/postgis.sql
 
--- drill holes: a row is one hole, however many pieces it has and however often it goes in and out
+-- Drill holes: a row is one hole, no matter how many parts it has and how often it enters and leaves
 CREATE TABLE ore (id int, geom geometry);
 INSERT INTO ore VALUES
 	(1, 'TIN Z (((0 0 0, 4 0 0, 0 4 0, 0 0 0)), ((4 0 0, 4 4 0, 0 4 0, 4 0 0)))'),
@@ -26,11 +26,11 @@ SELECT h.id, note, string_agg(triangle_id::text, ' ' ORDER BY triangle_id) AS or
 FROM hole h LEFT JOIN redblue_segment_triangle_pairs('hole', 'ore') p ON segment_id = h.id GROUP BY h.id, note ORDER BY h.id;
 SELECT split_part(detail, ', workers', 1) AS detail FROM redblue_last_run() WHERE stage = 'read';
 SELECT detail FROM redblue_last_run() WHERE stage = 'emit';
--- named columns, query form, against columns of numbers
+-- Named columns, the query form, and columns of numbers on the other side
 SELECT count(*) FROM redblue_segment_triangle_pairs('hole', 'ore', segments_geom => 'geom', triangles_geom => 'geom');
 SELECT count(*) FROM redblue_segment_triangle_pairs_query('SELECT id, geom AS path FROM hole', 'SELECT 5 AS id, 0 AS ax, 0 AS ay, 0 AS az, 4 AS bx, 0 AS by, 0 AS bz, 0 AS cx, 4 AS cy, 0 AS cz');
 
--- a winding hole of 400 pieces against the same, one row a piece
+-- A winding hole of 400 parts, compared with one row per part
 CREATE TABLE winding AS SELECT k AS id, ST_MakeLine(ARRAY(SELECT ST_MakePoint(cos(i * 0.3 + k), sin(i * 0.3 + k) * 2, 5 - i * 0.02) FROM generate_series(0, 400) i ORDER BY i)) AS geom FROM generate_series(1, 20) k;
 CREATE TABLE piece AS SELECT id * 1000 + i AS id, ST_X(ST_PointN(geom, i)) AS ax, ST_Y(ST_PointN(geom, i)) AS ay, ST_Z(ST_PointN(geom, i)) AS az,
 	ST_X(ST_PointN(geom, i + 1)) AS bx, ST_Y(ST_PointN(geom, i + 1)) AS by, ST_Z(ST_PointN(geom, i + 1)) AS bz FROM winding, generate_series(1, 400) i;
@@ -41,7 +41,7 @@ SELECT count(*) > 1000 AS many FROM by_piece;
 (TABLE by_piece EXCEPT SELECT * FROM redblue_segment_triangle_pairs('winding', 'plate')) UNION ALL (SELECT * FROM redblue_segment_triangle_pairs('winding', 'plate') EXCEPT TABLE by_piece);
 SELECT count(*) = (SELECT count(*) FROM by_piece) AS once FROM redblue_segment_triangle_pairs('winding', 'plate');
 
--- in the plane: lines, and the rings of polygons; Z and M do not count
+-- In the plane: lines, and rings of polygons; Z and M are ignored.
 CREATE TABLE map (id serial, note text, geom geometry);
 INSERT INTO map (note, geom) VALUES
 	('line', 'LINESTRING (0 0, 10 0)'),
@@ -58,12 +58,12 @@ INSERT INTO map (note, geom) VALUES
 SELECT m.id, note, EXISTS (SELECT FROM redblue_segment_self_pairs('map') WHERE (id1, id2) = (1, m.id)) AS redblue,
 	ST_Intersects(ST_Force2D(geom), 'LINESTRING (0 0, 10 0)') AS postgis
 FROM map m WHERE id > 1 AND geom IS NOT NULL AND NOT ST_IsEmpty(geom) ORDER BY m.id;
--- what lies inside a polygon does not meet its rings
+-- A line inside a polygon does not meet its rings.
 SELECT string_agg(id1 || '-' || id2, ' ' ORDER BY id1, id2) FROM redblue_segment_self_pairs('map') WHERE id2 = 5 OR id1 = 5;
 SELECT count(*) FROM redblue_segment_pairs('map', 'map');
 SELECT count(*) FROM redblue_segment_self_pairs('map');
 SELECT * FROM redblue_segment_pairs_query('SELECT 1 AS id, 2 AS ax, -1 AS ay, 2 AS bx, 1 AS by', 'TABLE map') ORDER BY 2;
--- every ring of every polygon, and every piece of every line
+-- Each ring of each polygon, and each part of each line
 CREATE TABLE cells AS SELECT i AS id, ST_Buffer(ST_MakePoint(i * 7919 % 100, i * 104729 % 97), 1 + i % 5, 3) AS geom FROM generate_series(1, 300) i;
 CREATE TABLE cell_edge AS SELECT id * 1000 + path[2] AS id, ST_X(geom) AS ax, ST_Y(geom) AS ay,
 	lead(ST_X(geom)) OVER w AS bx, lead(ST_Y(geom)) OVER w AS by FROM (SELECT id, (ST_DumpPoints(geom)).* FROM cells) p WINDOW w AS (PARTITION BY id, path[1] ORDER BY path[2]);
@@ -72,7 +72,7 @@ CREATE TABLE by_edge AS SELECT DISTINCT least(id1 / 1000, id2 / 1000) AS id1, gr
 SELECT count(*) > 100 AS many FROM by_edge;
 (TABLE by_edge EXCEPT SELECT * FROM redblue_segment_self_pairs('cells')) UNION ALL (SELECT * FROM redblue_segment_self_pairs('cells') EXCEPT TABLE by_edge);
 
--- what PostGIS wrote long ago is read through ST_AsEWKB
+-- Geometries written by old versions of PostGIS are read through ST_AsEWKB.
 CREATE FUNCTION bytes(geometry) RETURNS bytea LANGUAGE internal IMMUTABLE STRICT AS 'numeric_uplus';
 CREATE FUNCTION geom(bytea) RETURNS geometry LANGUAGE internal IMMUTABLE STRICT AS 'numeric_uplus';
 CREATE TABLE old AS SELECT id, geom(set_byte(bytes(geom), 3, get_byte(bytes(geom), 3) & 15)) AS geom FROM map;
@@ -80,7 +80,7 @@ CREATE TABLE old AS SELECT id, geom(set_byte(bytes(geom), 3, get_byte(bytes(geom
 UNION ALL (SELECT * FROM redblue_segment_pairs('old', 'old') EXCEPT SELECT * FROM redblue_segment_pairs('map', 'map'));
 SELECT count(*) FROM redblue_segment_pairs('old', 'map');
 
--- errors
+-- Errors
 CREATE FUNCTION fault(shape text, call text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	code text;
@@ -114,7 +114,7 @@ SELECT fault('TRIANGLE ((0 0, 1 0, 0 1, 0 0))', :'flat');
 SELECT fault('CIRCULARSTRING (0 0, 1 1, 2 0)', :'flat');
 SELECT fault('MULTISURFACE (((0 0, 1 0, 0 1, 0 0)), CURVEPOLYGON ((0 0, 1 0, 0 1, 0 0)))', :'flat');
 SELECT fault(ST_MakeLine(ST_MakePoint(0, 0), ST_MakePoint(1, 'Infinity'))::text, :'flat');
--- the hints are right
+-- The hints help.
 SELECT fault(ST_AsEWKT(ST_Force3D('LINESTRING (0 0, 1 1)'::geometry)), :'solid');
 SELECT fault(ST_AsEWKT(ST_CurveToLine('CURVEPOLYGON (CIRCULARSTRING (0 0, 1 1, 2 0, 1 -1, 0 0))'::geometry)), :'flat');
 \pset format aligned

@@ -1,9 +1,9 @@
--- a report of all rows, whatever is wrong with some: reasons, codes, places; and what is left out
+-- Tests the report of all rows, with any faults: reasons, codes, locations, and rows that are ignored.
 \set SHOW_CONTEXT never
 \set schema postgis_solid_check
 \i sql/fixtures/prologue.sql
 \i sql/fixtures/postgis.sql
--- a block of 2 x 2 x 2 whose corner is at (x, 0, 0), with another bottom or with faces more
+-- A block of 2 x 2 x 2 with its corner at (x, 0, 0), with another bottom face or additional faces
 CREATE FUNCTION block(x int, bottom text DEFAULT '((0 0 0,0 2 0,2 2 0,2 0 0,0 0 0))', more text DEFAULT '', head text DEFAULT 'POLYHEDRALSURFACE Z') RETURNS geometry LANGUAGE sql IMMUTABLE AS $$
 	SELECT ST_Translate((head || ' (' || bottom || ',((0 0 2,2 0 2,2 2 2,0 2 2,0 0 2)),((0 0 0,2 0 0,2 0 2,0 0 2,0 0 0)),((2 0 0,2 2 0,2 2 2,2 0 2,2 0 0)),((2 2 0,0 2 0,0 2 2,2 2 2,2 2 0)),((0 2 0,0 0 0,0 0 2,0 2 2,0 2 0))' || more || ')')::geometry, x, 0, 0) $$;
 CREATE TABLE blocks (id int PRIMARY KEY, what text, geom geometry);
@@ -34,26 +34,26 @@ INSERT INTO blocks VALUES
 	(906, 'empty', 'POLYHEDRALSURFACE Z EMPTY');
 SELECT r.id, what, faces, closed, oriented, self_intersections AS si, valid, code, x, y, z FROM redblue_solid_check('blocks', face_tolerance => 0.01) r JOIN blocks USING (id) ORDER BY id;
 SELECT id, reason FROM redblue_solid_check('blocks', face_tolerance => 0.01) WHERE NOT valid ORDER BY id;
--- without a tolerance a face may be bent, but not have one corner above another
+-- Without a tolerance, a face may be bent, but no corner may lie above another one.
 SELECT id, valid, code, reason FROM redblue_solid_check_query('SELECT * FROM blocks WHERE id IN (203, 204)') ORDER BY id;
 SELECT (SELECT count(*) FROM redblue_solid_check('blocks', face_tolerance => 0.01)) AS rows, (SELECT count(*) FROM redblue_solid_check_query('TABLE blocks', face_tolerance => 0.01)) AS of_query,
 	(SELECT count(*) FROM (SELECT redblue_solid_check('blocks', face_tolerance => 0.01) OFFSET 0) s) AS of_function, (SELECT count(geom) - 1 FROM blocks) AS geometries;
--- wherever the bad rows are; only bad ones; none
+-- Bad rows at any position; only bad rows; none
 SELECT n, (SELECT string_agg(id || CASE WHEN valid THEN ' good' ELSE ' bad' END, ', ' ORDER BY id) FROM redblue_solid_check_query(format('SELECT row_number() OVER (ORDER BY k) AS id, CASE WHEN k & %s > 0 THEN bad.geom ELSE good.geom END AS geom FROM unnest(ARRAY[1, 2, 4]) k, blocks good, blocks bad WHERE good.id = 1 AND bad.id = 104', n)))
 	FROM generate_series(0, 7) n;
 SELECT count(*) FROM redblue_solid_check_query('SELECT * FROM blocks WHERE id = 0');
--- with a nested loop that repeats it, and with parallel workers
+-- In a nested loop that repeats the scan, and with parallel workers
 SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_material = off;
 SELECT n, count(*), sum(code) FROM generate_series(1, 3) n LEFT JOIN redblue_solid_check('blocks', face_tolerance => 0.01) ON id % 3 = n % 3 GROUP BY n ORDER BY n;
 RESET enable_hashjoin; RESET enable_mergejoin; RESET enable_material;
 
--- rows are the faces of solids
+-- Rows that are faces of solids
 CREATE TABLE faces AS SELECT row_number() OVER () AS id, b.id AS solid, (d).geom FROM blocks b, ST_Dump(b.geom) d WHERE b.id IN (1, 104, 302, 307, 900) AND (d).geom IS NOT NULL;
 SELECT id, faces, valid, code, reason FROM redblue_solid_check('faces', solid => 'solid') ORDER BY id;
 INSERT INTO faces VALUES (100, NULL, (SELECT geom FROM faces LIMIT 1)), (101, 1, 'POLYGON Z ((9 9 9,9 9 NaN,9 8 9,8 8 8,9 9 9))');
 SELECT id, faces, valid, code, reason FROM redblue_solid_check('faces', solid => 'solid') ORDER BY id, reason;
 
--- a forgotten column of solids
+-- The column of solids was forgotten.
 CREATE TABLE walls AS SELECT row_number() OVER () AS id, geom FROM faces WHERE solid = 1 AND id < 100;
 CREATE TABLE spots (id int, x float8, y float8, z float8);
 INSERT INTO spots VALUES (1, 1, 1, 1), (2, 111, 0.5, 0.5), (3, 121, 1, 1), (4, 1, 1, 2);
@@ -63,11 +63,12 @@ SELECT count(*) FROM redblue_solid_pairs('walls', 'walls');
 SELECT reason FROM redblue_solid_check('walls') WHERE id = 1;
 SELECT reason FROM redblue_solid_check_query('SELECT * FROM walls WHERE id < 6') WHERE id = 1;
 
--- a ring that runs back over itself, five centimetres from its plane: no ring has the edge that is odd, so corners are named
+-- A ring that runs back along itself, five centimeters from its plane: no ring contains the unpaired edge, so the report
+-- names corners.
 SELECT id, code, x, y, z, reason FROM redblue_solid_check_query($$SELECT 1 AS id, block(0, '((0 0 0,0 2 0,2 2 0,2 0 0,1 0 0.05,0 0 0))') AS geom UNION ALL
 	SELECT 2, block(0, '((0 0 0,0 2 0,2 2 0,2 0 0,0 0 0,1 0 0.05,0 0 0))') UNION ALL SELECT 3, block(0, '((0 0 0,0 2 0,2 2 0,2 0 0,0.5 0 0.05,1 0 0,0 0 0))')$$) ORDER BY id;
 
--- a notice counts what is left out
+-- A notice counts the rows that are ignored.
 SELECT point_id, solid_id, side FROM redblue_points_in_solids('spots', 'blocks', face_tolerance => 0.01) ORDER BY 1, 2;
 UPDATE blocks SET geom = ST_SetSRID(geom, 0) WHERE id = 904;
 SELECT point_id, solid_id, side FROM redblue_points_in_solids('spots', 'blocks', face_tolerance => 0.01, on_bad => 'skip') ORDER BY 1, 2;
@@ -83,7 +84,7 @@ SELECT red_id, blue_id, relation FROM redblue_solid_pairs('blocks', 'faces', blu
 RESET redblue.skip_notice;
 SELECT count(*) FROM redblue_points_in_solids_query('TABLE spots', 'SELECT * FROM blocks WHERE id = 1', on_bad => 'skip');
 
--- a cached table is whole: a row that cannot be read is an error in a call that does not skip it
+-- A cached table is complete: a row that cannot be read is an error unless the call skips it.
 SET redblue.cache = on;
 CREATE TABLE kept AS SELECT id, geom FROM blocks WHERE id IN (1, 307);
 VACUUM kept;
@@ -98,11 +99,11 @@ DELETE FROM kept WHERE id = 104;
 SELECT count(*) FROM redblue_points_in_solids('spots', 'kept');
 RESET redblue.cache;
 
--- meshes: solids with a face that cannot be read are left out as well
+-- Meshes: solids with a face that cannot be read are ignored as well.
 SELECT solids FROM redblue_refine('faces', 'm', solid => 'solid', radius_edge => 'infinity');
 SELECT solids FROM redblue_refine_query('SELECT * FROM faces WHERE id < 101', 'm', solid => 'solid', on_bad => 'skip', radius_edge => 'infinity');
 SELECT DISTINCT solid_id FROM m_vertices ORDER BY 1;
--- and those that share a face keep one of the two
+-- Solids that share a face keep one of two equal faces.
 CREATE TABLE storeys AS SELECT n AS id, ST_Translate(block(0), 0, 0, 2 * n) AS geom FROM generate_series(0, 1) n;
 SELECT redblue_tetrahedralize('storeys', 's');
 SELECT vertices FROM redblue_tetrahedralize('storeys', 's', on_crossing => 'split');

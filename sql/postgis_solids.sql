@@ -1,5 +1,5 @@
--- solids as geometries
--- an error may come from a parallel worker, and then says so
+-- Tests solids given as geometries.
+-- An error may come from a parallel worker and then has a CONTEXT.
 \set SHOW_CONTEXT never
 \set schema postgis_solids
 \i sql/fixtures/prologue.sql
@@ -16,9 +16,9 @@ INSERT INTO sensors VALUES (1, 'SRID=7415;POINT Z (5 5 1)'), (2, 'SRID=7415;POIN
 SELECT * FROM redblue_solid_check('rooms') ORDER BY id;
 SELECT * FROM redblue_points_in_solids('sensors', 'rooms') ORDER BY 1, 2;
 SELECT segment_id, solid_id, from_fraction::numeric(6,4), to_fraction::numeric(6,4), length, on_boundary FROM redblue_segments_in_solids('pipes', 'rooms') ORDER BY 1, 2, 3;
--- metres of each pipe within a room
+-- Length of each pipe within a room
 SELECT p.id, sum(length) FROM pipes p LEFT JOIN redblue_segments_in_solids('pipes', 'rooms') ON segment_id = p.id GROUP BY 1 ORDER BY 1;
--- faces with holes, faces that are left out
+-- Faces with holes, and missing faces
 INSERT INTO rooms SELECT 5, ST_Collect(ARRAY(SELECT (d).geom FROM (SELECT ST_Dump(box(0, 0, 20, 4, 4, 24)) AS d) s WHERE (d).path[1] <> 2) || ST_GeomFromText('POLYGON Z ((0 0 24,4 0 24,4 4 24,0 4 24,0 0 24),(1 1 24,1 3 24,3 3 24,3 1 24,1 1 24))', 7415));
 SELECT * FROM redblue_solid_check('rooms') WHERE reason IS NOT NULL ORDER BY id;
 SELECT * FROM redblue_segments_in_solids('pipes', 'rooms') ORDER BY 1, 2, 3;

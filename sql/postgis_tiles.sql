@@ -1,11 +1,11 @@
--- pairs of a tile where rows have many parts: each pair of rows is of one tile, wherever its parts meet
+-- Tests the pairs of a tile if rows have many parts: each pair of rows belongs to one tile, wherever its parts meet.
 \set schema postgis_tiles
 \i sql/fixtures/prologue.sql
 \i sql/fixtures/redblue_postgis.sql
 
 CREATE FUNCTION triangle(x float8, y float8, z float8, rise float8 DEFAULT 0.5) RETURNS text LANGUAGE sql AS
 	$$ SELECT format('((%s %s %s,%s %s %s,%s %s %s,%1$s %2$s %3$s))', x, y, z, x + 1.5, y, z, x, y + 1.25, z + rise) $$;
--- rows of five triangles that lie far from each other, a line of many corners, areas of the plane
+-- Rows of five triangles that are far from each other, a line of many corners, areas of the plane
 CREATE TABLE red AS SELECT i % 13 AS id, ST_GeomFromText('TIN Z (' || string_agg(triangle(i % 8, i / 8, 0), ',') || ')') AS geom FROM generate_series(0, 63) i GROUP BY 1;
 CREATE TABLE blue AS SELECT i % 11 AS id, ST_GeomFromText('TIN Z (' || string_agg(triangle(i % 8 + 0.25, i / 8 + 0.25, 0.125, -0.5), ',') || ')') AS geom FROM generate_series(0, 63) i GROUP BY 1;
 CREATE TABLE clump AS SELECT i / 5 AS id, ST_GeomFromText('TIN Z (' || string_agg(triangle(i % 8, i / 8, 0), ',') || ')') AS geom FROM generate_series(0, 63) i GROUP BY 1;
@@ -34,13 +34,13 @@ SELECT * FROM shared_out('redblue_segment_pairs', $$'street', 'area'$$, 'plane')
 SELECT * FROM shared_out('redblue_segment_self_pairs', $$'street'$$, 'plane');
 SELECT * FROM shared_out('redblue_box_pairs', $$'red', 'blue'$$);
 SELECT * FROM shared_out('redblue_box_pairs', $$'street', 'area'$$, 'plane');
--- what the two rows share
+-- Intersections of two rows
 SELECT * FROM shared_out('redblue_triangle_intersections', $$'red', 'blue'$$);
 SELECT * FROM shared_out('redblue_segment_triangle_intersections', $$'line', 'blue'$$);
 SELECT * FROM shared_out('redblue_segment_intersections', $$'street', 'area'$$, 'plane');
 SELECT * FROM shared_out('redblue_segment_intersections_query', $$'TABLE street', 'TABLE area'$$, 'plane');
 SELECT * FROM shared_out('redblue_triangle_intersections', $$'red', 'blue', red_object => 'id'$$);
--- of rows of one part each
+-- Rows of one part each
 CREATE TABLE one AS SELECT id * 100 + path[1] AS id, d.geom FROM red, ST_Dump(geom) d;
 CREATE TABLE other AS SELECT id * 100 + path[1] AS id, d.geom FROM blue, ST_Dump(geom) d;
 SELECT * FROM shared_out('redblue_triangle_intersections', $$'one', 'other'$$);

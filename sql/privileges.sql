@@ -1,4 +1,4 @@
--- who may read what: the functions read as their caller
+-- Tests privileges: functions read with those of their caller.
 \set schema privileges
 \i sql/fixtures/prologue.sql
 
@@ -9,35 +9,35 @@ CREATE ROLE regress_redblue_reader;
 GRANT USAGE ON SCHEMA privileges TO regress_redblue_reader;
 
 SET ROLE regress_redblue_reader;
--- nothing
+-- No privileges
 SELECT count(*) FROM redblue_triangle_pairs('t', 't');
 SELECT count(*) FROM redblue_triangle_self_pairs('t');
 SELECT count(*) FROM redblue_triangle_self_pairs('v');
 SELECT count(*) FROM redblue_triangle_self_pairs_query('SELECT * FROM t');
--- the columns that are needed are enough
+-- Privileges for the columns that are read are sufficient.
 RESET ROLE;
 GRANT SELECT (id, ax, ay, az, bx, by, bz, cx, cy, cz) ON t TO regress_redblue_reader;
 SET ROLE regress_redblue_reader;
 SELECT count(*) FROM redblue_triangle_self_pairs('t');
 SELECT count(*) FROM redblue_triangle_self_pairs_query('SELECT * FROM t');
 SELECT count(*) FROM redblue_triangle_self_pairs_query('SELECT id, ax, ay, az, bx, by, bz, cx, cy, cz FROM t');
--- but each of them is needed
+-- Each of the columns that are read needs a privilege.
 RESET ROLE;
 REVOKE SELECT (cz) ON t FROM regress_redblue_reader;
 SET ROLE regress_redblue_reader;
 SELECT count(*) FROM redblue_triangle_self_pairs('t');
--- a view reads as its owner
+-- A view reads with its owner's privileges.
 RESET ROLE;
 GRANT SELECT ON v TO regress_redblue_reader;
 SET ROLE regress_redblue_reader;
 SELECT count(*) FROM redblue_triangle_self_pairs('v');
--- and a function that is made for it as its definer
+-- A SECURITY DEFINER function reads with its owner's privileges.
 RESET ROLE;
 CREATE FUNCTION definer() RETURNS bigint LANGUAGE sql SECURITY DEFINER SET search_path = privileges, public AS $$SELECT count(*) FROM redblue_triangle_self_pairs('t')$$;
 SET ROLE regress_redblue_reader;
 SELECT definer();
 
--- row-level security
+-- Row-level security
 RESET ROLE;
 GRANT SELECT ON t TO regress_redblue_reader;
 SET ROLE regress_redblue_reader;
@@ -54,7 +54,7 @@ SELECT * FROM redblue_triangle_self_pairs('t') ORDER BY 1, 2;
 RESET row_security;
 RESET ROLE;
 SELECT count(*) FROM redblue_triangle_self_pairs('t');
--- no way into a schema that is closed: an OID is no key to it, whatever the relation is
+-- An OID gives no access to a schema without the privilege to use it, whatever kind of relation it is.
 CREATE TABLE plain AS SELECT id, ax, ay, az, bx, by, bz, cx, cy, cz FROM t;
 CREATE MATERIALIZED VIEW kept AS TABLE plain;
 CREATE TABLE parted (LIKE plain) PARTITION BY RANGE (id);
@@ -64,7 +64,7 @@ CREATE TABLE filled (red_id bigint, blue_id bigint);
 CREATE TABLE filled_by_row (red_id bigint, blue_id bigint DEFAULT 7);
 CREATE SCHEMA privileges_open;
 GRANT USAGE ON SCHEMA privileges_open TO regress_redblue_reader;
--- what a view or a function holds is the relation, not the right to its schema
+-- A view or function refers to the relation, but does not carry the privilege to use its schema.
 CREATE VIEW privileges_open.pairs AS SELECT * FROM redblue_triangle_self_pairs('plain');
 CREATE FUNCTION privileges_open.pairs() RETURNS SETOF redblue_self_pair LANGUAGE sql BEGIN ATOMIC SELECT * FROM redblue_triangle_self_pairs('plain'); END;
 CREATE FUNCTION privileges_open.definer() RETURNS bigint LANGUAGE sql SECURITY DEFINER BEGIN ATOMIC SELECT count(*) FROM redblue_triangle_self_pairs('plain'); END;
@@ -75,9 +75,9 @@ EXCEPTION WHEN insufficient_privilege THEN
 	RAISE NOTICE '%', sqlerrm;
 	RETURN NULL;
 END $$;
--- a view's owner reads the tables below it
+-- The owner of a view reads the tables below it.
 CREATE VIEW privileges_open.rows AS TABLE plain;
--- a partition is reached through its parent
+-- A partition is reached through its parent.
 CREATE TABLE privileges_open.parent (LIKE plain);
 CREATE TABLE child () INHERITS (privileges_open.parent);
 INSERT INTO child TABLE plain;
@@ -103,7 +103,7 @@ SELECT privileges_open.count_of(:plain);
 SELECT privileges_open.definer();
 SELECT count(*) FROM redblue_triangle_self_pairs('privileges_open.rows');
 SELECT count(*) FROM redblue_triangle_self_pairs('privileges_open.parent');
--- asked at each call, not when the call is planned
+-- Privileges are checked at each call, not when the call is planned.
 RESET ROLE;
 GRANT USAGE ON SCHEMA privileges TO regress_redblue_reader;
 SET plan_cache_mode = force_generic_plan;
@@ -130,14 +130,14 @@ SELECT privileges_open.count_of(:plain);
 RESET ROLE;
 DEALLOCATE ALL;
 RESET plan_cache_mode;
--- some columns are enough to insert, too
+-- Privileges for some columns are also sufficient for INSERT.
 REVOKE INSERT ON filled_by_row FROM regress_redblue_reader;
 GRANT INSERT (red_id) ON filled_by_row TO regress_redblue_reader;
 SET ROLE regress_redblue_reader;
 SELECT redblue_into(:by_row, 'VALUES (1::bigint)');
 SELECT redblue_into(:by_row, 'VALUES (1::bigint, 2::bigint)');
 TABLE filled_by_row;
--- the settings of the machine's GPU are not everybody's
+-- Only superusers can change the settings of the GPU.
 SET redblue.gpu_memory_limit = '1GB';
 SET redblue.gpu_devices = '0';
 SET redblue.memory_limit = '1GB';

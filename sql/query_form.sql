@@ -1,11 +1,11 @@
--- the query forms: one read-only SELECT, run as the caller
+-- Tests the query forms, which run one read-only SELECT with the caller's privileges.
 \set schema query_form
 \i sql/fixtures/prologue.sql
 
 CREATE TABLE t (id int, ax float8, ay float8, az float8, bx float8, by float8, bz float8, cx float8, cy float8, cz float8);
 INSERT INTO t VALUES (1, 0, 0, 0, 1, 0, 0, 0, 1, 0), (2, 1, 0, 0, 2, 0, 0, 1, 1, 0), (3, 5, 5, 5, 6, 5, 5, 5, 6, 5);
 
--- what is accepted
+-- Accepted queries
 CREATE TABLE accepted (n serial, query text);
 INSERT INTO accepted (query) VALUES
 	('SELECT * FROM t'),
@@ -24,7 +24,7 @@ SELECT n, (SELECT count(*) FROM redblue_triangle_pairs_query(query, query)) AS p
 FROM accepted ORDER BY n;
 SELECT * FROM redblue_triangle_pairs_query('SELECT * FROM t WHERE id = 1', 'SELECT id + 10 AS id, ax, ay, az, bx, by, bz, cx, cy, cz FROM t') ORDER BY 1, 2;
 
--- what is not: each with its reason
+-- Rejected queries, each with its reason
 CREATE FUNCTION refusal(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	code text;
@@ -69,7 +69,7 @@ SELECT refusal('LISTEN x');
 SELECT refusal('VACUUM');
 SELECT count(*) FROM t;
 
--- PostgreSQL's own errors keep their place in the text, and say whose it is
+-- PostgreSQL's own errors keep their position in the text, and their CONTEXT says which text.
 SELECT * FROM redblue_triangle_pairs_query('SELECT * FROM t WHERE', 'TABLE t');
 SELECT * FROM redblue_triangle_pairs_query('TABLE t', 'SELECT * FROM no_such_table');
 SELECT * FROM redblue_triangle_pairs_query('TABLE t', 'SELECT * FROM t WHERE id = $1');
@@ -78,7 +78,7 @@ SELECT * FROM redblue_triangle_pairs_query(NULL, 'TABLE t');
 SELECT * FROM redblue_triangle_pairs_query('TABLE t', NULL);
 SELECT * FROM redblue_triangle_self_pairs_query(NULL);
 
--- a query that itself joins
+-- A query that contains a join
 SELECT * FROM redblue_triangle_pairs_query(
 	'SELECT t.* FROM t JOIN redblue_triangle_self_pairs(''query_form.t'') p ON t.id = p.id1', 'TABLE t') ORDER BY 1, 2;
 

@@ -1,4 +1,4 @@
--- a query text writes nothing: not itself, and by no function in it
+-- Tests that a query text writes nothing, neither directly nor through a function.
 \set schema read_only
 \i sql/fixtures/prologue.sql
 CREATE TABLE t AS SELECT i AS id, 0::float8 AS lx, 0::float8 AS ly, 1::float8 AS hx, 1::float8 AS hy FROM generate_series(1, 3) i;
@@ -34,7 +34,7 @@ END $$;
 CREATE VIEW logged AS SELECT by_plpgsql(id) AS id, lx, ly, hx, hy FROM t;
 CREATE VIEW numbered AS SELECT nextval('ids')::int AS id, lx, ly, hx, hy FROM t;
 
--- the error of a text, and what is there afterwards
+-- The error of a text, and the contents of the tables afterward
 CREATE FUNCTION refusal(expression text, source text DEFAULT 't') RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	n bigint;
@@ -64,14 +64,14 @@ TABLE log;
 SELECT redblue_box_self_pair_count_query('SELECT by_plpgsql(id) AS id, lx, ly, hx, hy FROM t');
 SELECT * FROM redblue_box_pairs_query('TABLE t', 'TABLE logged');
 
--- as in any read-only transaction: temporary tables may be written, what is no table may be called
+-- As in any read-only transaction, temporary tables may be written, and objects other than tables may be used.
 CREATE TEMPORARY TABLE scratch (id int);
 CREATE FUNCTION by_scratch(id int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN INSERT INTO scratch VALUES (id); RETURN id; END $$;
 SELECT refusal('by_scratch(id)');
 SELECT refusal('CASE WHEN pg_try_advisory_xact_lock(1) AND random() >= 0 THEN id END');
 TABLE scratch;
 
--- only while it is read
+-- Only while the text is read
 BEGIN;
 INSERT INTO log VALUES ('before');
 SELECT count(*) FROM redblue_box_self_pairs_query('TABLE t');
@@ -98,7 +98,7 @@ CLOSE c;
 SHOW transaction_read_only;
 TABLE log;
 ROLLBACK;
--- what was read-only remains so
+-- A read-only transaction remains read-only.
 BEGIN READ ONLY;
 SELECT count(*) FROM redblue_box_self_pairs_query('TABLE t');
 SHOW transaction_read_only;
@@ -107,7 +107,7 @@ SELECT count(*) FROM redblue_box_self_pairs_query('TABLE nowhere');
 ROLLBACK TO s;
 INSERT INTO log VALUES ('after');
 ROLLBACK;
--- workers of the text's own plan
+-- Workers of the text's own plan
 BEGIN READ WRITE;
 SET LOCAL parallel_setup_cost = 0;
 SET LOCAL parallel_tuple_cost = 0;
@@ -116,10 +116,10 @@ SELECT count(*) FROM redblue_box_self_pairs_query('SELECT * FROM t WHERE lx + id
 SHOW transaction_read_only;
 ROLLBACK;
 
--- a view that is given as one is read as SELECT reads it
+-- A view given by name is read as SELECT reads it.
 SELECT redblue_box_self_pair_count('logged') AS logged, redblue_box_self_pair_count('numbered') AS numbered;
 TABLE log;
--- what its functions may not do is to change a table that is in use, be it the other side's
+-- Its functions may not change a table that is in use, including the other side's.
 CREATE TABLE other AS TABLE t;
 CREATE FUNCTION meanwhile(id int, what text) RETURNS int LANGUAGE plpgsql AS $$ BEGIN EXECUTE what; RETURN id; END $$;
 CREATE VIEW drops AS SELECT meanwhile(id, 'DROP TABLE read_only.other') AS id, lx, ly, hx, hy FROM t;
@@ -131,7 +131,7 @@ SELECT redblue_box_pair_count('empties', 'other');
 SELECT redblue_box_pair_count('turns', 'other');
 \set SHOW_CONTEXT errors
 SELECT redblue_box_pair_count('t', 'other');
--- and redblue_into is an INSERT, whose source may do what that of an INSERT may
+-- redblue_into is an INSERT. Its source may do what the source of an INSERT may do.
 CREATE TABLE filled (id bigint);
 SELECT redblue_into('filled', 'SELECT nextval(''ids'') FROM generate_series(1, 2)');
 SELECT redblue_into('filled', 'SELECT by_plpgsql(2)::bigint');

@@ -1,4 +1,4 @@
--- plain tables are read by several processes: the same rows in the same order, the same errors
+-- Tests parallel readers of plain tables: the same rows in the same order, and the same errors.
 \set schema readers
 \i sql/fixtures/prologue.sql
 SET min_parallel_table_scan_size = 0;
@@ -12,7 +12,7 @@ CREATE TABLE plain AS SELECT * FROM triangles(20000);
 CREATE TABLE probe AS SELECT * FROM triangles(300);
 CREATE VIEW helped AS SELECT detail ~ ', workers: ' AS helped FROM redblue_last_run() WHERE stage = 'read';
 
--- with workers and without: how many pairs, are they the same, and did workers help?
+-- With workers and without: number of pairs, whether they are equal, and whether workers helped
 CREATE FUNCTION compare(t text, OUT pairs bigint, OUT same boolean, OUT helped boolean) LANGUAGE plpgsql AS $$
 DECLARE
 	function text := CASE WHEN t ~ 'box' THEN 'redblue_box_pairs' ELSE 'redblue_triangle_pairs' END;
@@ -30,12 +30,12 @@ END $$;
 SET client_min_messages = warning;
 SELECT * FROM compare('plain');
 
--- the order of the table: the first row of a pair of a self join is the one that lies before the other
+-- Rows come in the order of the table: in a self join, the first row of a pair precedes the second.
 CREATE TABLE shuffled AS SELECT * FROM triangles(20000) ORDER BY id * 7919 % 20011;
 SELECT count(*), bool_and(a.ctid < b.ctid) AS in_order FROM redblue_triangle_self_pairs('shuffled') JOIN shuffled a ON a.id = id1 JOIN shuffled b ON b.id = id2;
 SELECT * FROM helped;
 
--- other columns, other types, nulls elsewhere, rows changed and deleted, columns dropped and added
+-- Other columns and types, NULLs in other columns, rows changed and deleted, columns dropped and added
 CREATE TABLE changed AS SELECT 'x'::text AS before, ax, ay::int, az::numeric, NULL::int AS nothing, id::int, bx::float4, by::int2, bz, now() AS at, cx::int8, cy, cz, repeat('long', 100) AS after FROM plain;
 SELECT * FROM compare('changed');
 DELETE FROM changed WHERE id % 3 = 0;
@@ -60,12 +60,12 @@ CREATE MATERIALIZED VIEW kept AS TABLE plain;
 SELECT * FROM compare('kept');
 CREATE TABLE nothing AS SELECT * FROM plain LIMIT 0;
 SELECT * FROM compare('nothing');
--- of which all rows are gone
+-- A table whose rows have all been deleted
 CREATE TABLE deleted AS TABLE plain;
 DELETE FROM deleted;
 SELECT * FROM compare('deleted');
 
--- pages that other processes have read are in the plan of the call
+-- Pages read by other processes are counted in the plan of the call.
 CREATE FUNCTION buffers(query text) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
 	plan json;
@@ -77,7 +77,7 @@ SET parallel_leader_participation = off;
 SELECT buffers($$SELECT redblue_triangle_self_pair_count((SELECT 'plain'::regclass))$$) >= pg_relation_size('plain') / current_setting('block_size')::int AS all_pages;
 RESET parallel_leader_participation;
 
--- boxes, in the plane and in space
+-- Boxes, in the plane and in space
 CREATE TABLE boxes AS SELECT id, ax AS lx, ay AS ly, az AS lz, ax + id % 3 AS hx, ay + id % 5 AS hy, az + id % 4 AS hz FROM plain;
 CREATE TABLE box_probe AS SELECT * FROM boxes WHERE id < 200;
 INSERT INTO box_probe VALUES (0, 0, 0, 0, 50, 50, 50);
@@ -88,7 +88,7 @@ SELECT * FROM helped;
 SELECT redblue_box_pair_count_query('TABLE flat_boxes', 'TABLE flat_boxes');
 SELECT * FROM helped;
 
--- geometry without PostGIS: a type of that name whose input is bytes
+-- Geometries without PostGIS: a type of that name whose input function reads bytes
 CREATE TYPE readers.geometry;
 CREATE FUNCTION geometry_in(cstring) RETURNS readers.geometry LANGUAGE internal IMMUTABLE STRICT AS 'byteain';
 CREATE FUNCTION geometry_out(readers.geometry) RETURNS cstring LANGUAGE internal IMMUTABLE STRICT AS 'byteaout';
@@ -104,23 +104,23 @@ CREATE FUNCTION header(srid int, flags int) RETURNS bytea LANGUAGE sql IMMUTABLE
 	$$SELECT substr(int4send(srid & 2097151), 2) || substr(int4send(flags), 4)$$;
 CREATE FUNCTION triangle(x float8, y float8, z float8) RETURNS bytea LANGUAGE sql IMMUTABLE AS
 	$$SELECT words(14, 4) || numbers(x, y, z, x + 2, y, z, x, y + 2, z + 1, x, y, z)$$;
--- n triangles
+-- A TIN of n triangles
 CREATE FUNCTION tin(n int, x float8, srid int = 0) RETURNS geometry LANGUAGE sql IMMUTABLE AS
 	$$SELECT (header(srid, 65) || words(15, n) || decode(repeat(encode(triangle(x, 1, 1), 'hex'), n), 'hex'))::geometry$$;
 CREATE FUNCTION line(n int, x float8, flags int = 64) RETURNS geometry LANGUAGE sql IMMUTABLE AS
 	$$SELECT (header(0, flags) || words(2, n) || decode(repeat(encode(numbers(x, 1) || CASE WHEN flags & 1 = 1 THEN numbers(2) ELSE '' END, 'hex'), n), 'hex'))::geometry$$;
 CREATE TABLE tin_probe AS SELECT i AS id, tin(1, i * 5) AS geom FROM generate_series(1, 20) i;
--- of 1 to 400 triangles, in the row and out of line, some NULL, some empty
+-- TINs of 1 to 400 triangles, inline and out of line; some NULL, some empty
 CREATE TABLE tins AS SELECT i AS id, CASE WHEN i % 11 = 0 THEN NULL ELSE tin(CASE WHEN i % 13 = 0 THEN 0 WHEN i % 100 = 7 THEN 400 ELSE 1 + i % 5 END, i % 97) END AS geom FROM generate_series(1, 3000) i;
 SELECT * FROM compare('tins');
--- larger than a message, and than what a worker may hold: the last is the leader's
+-- Larger than a message, and larger than a worker's limit: the leader reads the last one.
 CREATE TABLE large AS SELECT i AS id, tin(CASE i WHEN 3 THEN 4000 WHEN 5 THEN 130000 WHEN 7 THEN 114000 ELSE 10 END, i) AS geom FROM generate_series(1, 40) i;
 SELECT * FROM compare('large');
--- few pages, many of TOAST: a page in slices
+-- Few pages with many TOAST chunks: a page is read in slices.
 CREATE TABLE sliced AS SELECT i AS id, tin(1500, i) AS geom FROM generate_series(1, 130) i;
 SELECT * FROM compare('sliced');
 SELECT (SELECT relpages FROM pg_class WHERE relname = 'sliced') <= 2 AS few;
--- lines become boxes; the first decides whether they are flat
+-- Lines become boxes; the first line determines their number of dimensions.
 CREATE TABLE line_boxes AS SELECT i AS id, line(1 + i % 50, i % 97, 65) AS geom FROM generate_series(1, 2000) i;
 SELECT * FROM compare('line_boxes');
 CREATE TABLE flat_line_boxes AS SELECT i AS id, line(i % 50, i % 97) AS geom FROM generate_series(1, 2000) i;
@@ -129,7 +129,7 @@ SELECT count(*) FROM redblue_box_pairs('flat_boxes', 'flat_line_boxes');
 SELECT count(*) FROM redblue_box_self_pairs('flat_line_boxes');
 SELECT * FROM helped;
 
--- errors: those of the first bad row, in the words of the serial reader, every time
+-- Errors are those of the first invalid row, with the text of the serial reader, every time.
 CREATE FUNCTION message(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	detail text;
@@ -161,14 +161,14 @@ END $$;
 CREATE TABLE bad AS SELECT CASE WHEN id <> 18000 THEN id END AS id, ax, ay, az, CASE id WHEN 19990 THEN 'NaN' ELSE bx END AS bx, by, bz, cx, CASE WHEN id <> 17500 THEN cy END AS cy,
 	CASE WHEN id > 17000 THEN '-infinity' ELSE cz END AS cz FROM plain;
 SELECT errors('bad');
--- the rows stay in their order, as they would not after an UPDATE
+-- The rows remain in their order, which an UPDATE would change.
 ALTER TABLE bad ALTER cz TYPE float8 USING 0;
 SELECT errors('bad');
 UPDATE bad SET cy = 0 WHERE cy IS NULL;
 SELECT errors('bad');
 UPDATE bad SET id = 18000 WHERE id IS NULL;
 SELECT errors('bad');
--- a value that PostgreSQL itself cannot cast
+-- A value that PostgreSQL itself cannot cast
 CREATE TABLE bad_numeric AS SELECT id, ax, ay::numeric, az, bx, by, bz, cx, cy, cz FROM plain;
 UPDATE bad_numeric SET ay = 1e400 WHERE id = 15000;
 SELECT errors('bad_numeric');
@@ -184,7 +184,7 @@ UPDATE bad_tins SET geom = substr(geom::text::bytea, 1, 300)::geometry WHERE id 
 SELECT errors('bad_tins');
 CREATE TABLE bad_line_boxes AS SELECT id, CASE WHEN id < 1900 THEN geom ELSE line(3, 1) END AS geom FROM line_boxes;
 SELECT errors('bad_line_boxes');
--- beyond the memory of the join
+-- More than the memory limit
 CREATE TABLE wide AS SELECT id, 0::float8 AS ax, 0::float8 AS ay, 0::float8 AS az, 1::float8 AS bx, 1::float8 AS by, 1::float8 AS bz, 0::float8 AS cx, 1::float8 AS cy, 1::float8 AS cz FROM generate_series(1, 300000) id;
 SET redblue.memory_limit = '12MB';
 SELECT split_part(message($$ SELECT * FROM redblue_triangle_pairs('wide', 'probe') $$), E'\n', 1);
@@ -193,7 +193,7 @@ RESET redblue.memory_limit;
 \pset format aligned
 \pset tuples_only off
 
--- no workers: none wanted, none free, none that could see the table, no memory for them
+-- Without workers: none requested, none free, none that could see the table, no memory for them
 CREATE FUNCTION pairs(t text) RETURNS bigint LANGUAGE sql AS $$ SELECT count(*) FROM redblue_triangle_pairs(t::regclass, 'nothing') $$;
 BEGIN;
 SET LOCAL max_parallel_workers_per_gather = 0;
@@ -209,7 +209,7 @@ BEGIN;
 SET LOCAL min_parallel_table_scan_size = '1GB';
 SELECT pairs('plain');
 SELECT * FROM helped;
--- unless the table says how many
+-- The table sets the number of workers.
 ALTER TABLE plain SET (parallel_workers = 2);
 SELECT pairs('plain');
 SELECT * FROM helped;
@@ -219,7 +219,7 @@ SELECT pairs('plain');
 SELECT * FROM helped;
 ROLLBACK;
 BEGIN;
--- not worth it
+-- Too small for workers
 SET LOCAL parallel_setup_cost = 1000;
 SELECT pairs('plain');
 SELECT * FROM helped;
@@ -234,7 +234,7 @@ SET LOCAL redblue.memory_limit = '10MB';
 SELECT pairs('plain');
 SELECT * FROM helped;
 ROLLBACK;
--- workers without the leader
+-- Workers without the leader
 BEGIN;
 SET LOCAL parallel_leader_participation = off;
 SELECT pairs('plain');
@@ -242,7 +242,7 @@ SELECT * FROM helped;
 SELECT * FROM compare('large');
 ROLLBACK;
 
--- where a query is run: in functions, blocks that fail, cursors that outlive the transaction, parallel plans
+-- Contexts of queries: functions, blocks that fail, cursors that outlive the transaction, parallel plans
 BEGIN ISOLATION LEVEL SERIALIZABLE;
 SELECT * FROM compare('plain');
 COMMIT;
@@ -277,7 +277,7 @@ BEGIN
 END $$;
 SELECT * FROM helped;
 
--- what pg_stat_user_tables counts: a session tells it at its end
+-- The counts of pg_stat_user_tables, which a session reports when it ends
 CREATE TABLE counted AS TABLE plain;
 CREATE FUNCTION counted(expected bigint, OUT scanned boolean, OUT tuples bigint) LANGUAGE plpgsql AS $$
 BEGIN

@@ -1,10 +1,10 @@
--- refinement: good tetrahedra of rows, of a mesh that is there, of many solids
+-- Tests refinement: of rows, of an existing mesh, of many solids.
 \set SHOW_CONTEXT never
 \set schema refine
 \i sql/fixtures/prologue.sql
 
 \i sql/fixtures/box.sql
--- the tetrahedra of a mesh with their volumes and the middles of their corners
+-- The tetrahedra of a mesh with their volumes and centroids
 CREATE FUNCTION tets(mesh text) RETURNS TABLE (region bigint, radius_edge float8, min_dihedral float8, volume float8, x float8, y float8, z float8) LANGUAGE plpgsql AS $$
 BEGIN
 	RETURN QUERY EXECUTE format('SELECT t.region, t.radius_edge, t.min_dihedral,
@@ -14,7 +14,7 @@ BEGIN
 END $$;
 CREATE FUNCTION empty(mesh text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN EXECUTE format('TRUNCATE %1$s_vertices, %1$s_tets, %1$s_faces, %1$s_segments', mesh); END $$;
 
--- an icosahedron, without a sharp angle, and dust in it, around which tetrahedra are bad
+-- An icosahedron, without a sharp angle, with points in it, around which tetrahedra are bad
 CREATE TABLE gem AS
 	WITH corner AS (SELECT row_number() OVER () AS i, 5 * x AS x, 5 * y AS y, 5 * z AS z FROM (SELECT (ARRAY[0, a, b])[1 + k] AS x, (ARRAY[b, 0, a])[1 + k] AS y, (ARRAY[a, b, 0])[1 + k] AS z
 		FROM generate_series(0, 2) k, (VALUES (1.0::float8), (-1.0)) f (a), (VALUES ((1 + sqrt(5.0::float8)) / 2), ((-1 - sqrt(5.0::float8)) / 2)) g (b)) c),
@@ -36,22 +36,22 @@ SELECT max(radius_edge) <= 2 AS good, min(min_dihedral) > 0 AS dihedral, max(min
 SELECT round(sum(volume)::numeric, 9) = round((SELECT sum(volume) FROM tets('f'))::numeric, 9) AS volume FROM tets('g');
 SELECT * FROM redblue_mesh_check('g', 'gem', 'dust');
 SELECT count(DISTINCT facet_id) FROM g_faces;
--- what is told is what it is: of a regular corner
+-- Quality measures are correct for a regular corner.
 SELECT count(*) FROM (SELECT redblue_tetrahedralize_query('SELECT i AS id, ax::float8, ay::float8, az::float8, bx::float8, by::float8, bz::float8, cx::float8, cy::float8, cz::float8 FROM (VALUES
 	(11, 0, 0, 0, 1, 0, 0, 0, 1, 0), (12, 0, 0, 0, 1, 0, 0, 0, 0, 1), (13, 0, 0, 0, 0, 1, 0, 0, 0, 1), (14, 1, 0, 0, 0, 1, 0, 0, 0, 1)) f (i, ax, ay, az, bx, by, bz, cx, cy, cz)', 'corner')) t;
 SELECT round(radius_edge::numeric, 12) = round(sqrt(0.75), 12) AS radius_edge, round(min_dihedral::numeric, 10) = round(degrees(atan(sqrt(2)))::numeric, 10) AS min_dihedral FROM corner_tets;
 
--- volumes: all, by region, by the nearest of points; the smallest counts
+-- Maximum volumes: for all, by region, and by the nearest of some points; the smallest one applies.
 CREATE TABLE nested AS SELECT row_number() OVER () AS id, n, ax, ay, az, bx, by, bz, cx, cy, cz FROM (SELECT * FROM box(0, 0, 0, 10, 10, 10) UNION ALL SELECT * FROM box(3, 3, 3, 7, 7, 7)) b;
 CREATE TABLE seeds (id int PRIMARY KEY, x float8, y float8, z float8, volume real, "most" numeric);
 INSERT INTO seeds VALUES (-5, 5, 5, 5, -1, 0.5), (70, 1, 1, 1, -1, NULL);
 CREATE TABLE of_v AS SELECT * FROM redblue_refine('nested', 'v', regions => 'seeds', max_volume => 8, regions_volume => 'most');
--- boxes of triangles have sharp angles
+-- Boxes of triangles have sharp angles.
 SELECT bad = bad_input + bad_fine AS because, bad = (SELECT count(*) FROM tets('v') WHERE radius_edge > 2 OR volume > CASE region WHEN -5 THEN 0.5 ELSE 8 END) AS bad, 5 * bad < tets AS few FROM of_v;
 SELECT region, max(volume) > 0.1 AS large, round(sum(volume)::numeric, 9) AS volume FROM tets('v') GROUP BY 1 ORDER BY 1;
 SELECT * FROM redblue_mesh_check('v', 'nested');
 SELECT empty('v');
--- two points, of which the second is of the lower half
+-- Two points; the second one applies to the lower half.
 CREATE TABLE sizes (id int, x int, y int, z int, volume numeric);
 INSERT INTO sizes VALUES (1, 0, 0, 4, 'Infinity'), (2, 0, 0, -4, 0.5);
 SELECT bad FROM redblue_refine('gem', 'w', sizes => 'sizes');
@@ -61,30 +61,30 @@ SELECT bad FROM redblue_refine_query('TABLE gem', 'w', sizes => 'SELECT 1 AS id,
 SELECT max(volume) <= 2 AS small FROM tets('w');
 SELECT empty('w');
 
--- the surface stays as it is
+-- The surface remains unchanged.
 SELECT on_segments, on_facets, on_hull, bad = bad_surface AS because, inside > 0 AS inside FROM redblue_refine('gem', 'w', 'dust', keep_surface => true);
 SELECT count(*) FROM w_faces;
 SELECT * FROM redblue_mesh_check('w', 'gem', 'dust');
 SELECT empty('w');
--- no more points than that
+-- A limit on the number of points
 \set VERBOSITY terse
 SELECT vertices <= 60 AS few, bad > 0 AS bad, bad_full > 0 AS because FROM redblue_refine('gem', 'w', max_points => 60, max_volume => 1);
 \set VERBOSITY default
 SELECT * FROM redblue_mesh_check('w', 'gem');
--- and on
+-- Continued without the limit
 SELECT bad, vertices > 60 AS more FROM redblue_refine(mesh => 'w', max_volume => 1);
 SELECT stage FROM redblue_last_run();
 SELECT max(volume) <= 1 AS small, max(radius_edge) <= 2 AS good, round(sum(volume)::numeric, 9) = round((SELECT sum(volume) FROM tets('f'))::numeric, 9) AS volume FROM tets('w');
 SELECT * FROM redblue_mesh_check('w', 'gem');
 
--- to the hull: points only
+-- Up to the convex hull: only points
 SELECT on_segments, on_facets, bad = bad_input + bad_fine AS because, 5 * bad < tets AS few FROM redblue_refine_query(points => 'SELECT x + 10 * y + 100 * z AS id, x, y, z FROM generate_series(0, 4, 4) x, generate_series(0, 4) y, generate_series(0, 4, 2) z', mesh => 'cloud', keep => 'hull', max_volume => 0.5);
 SELECT round(sum(volume)::numeric, 9) AS volume FROM tets('cloud');
 SELECT count(parent_id) FROM cloud_vertices WHERE kind IN ('hull', 'inside');
 SELECT * FROM redblue_mesh_check('cloud', keep => 'hull');
 SELECT inside > 0 AS inside, regions FROM redblue_refine(mesh => 'cloud', max_volume => 0.25);
 
--- a mesh that is there: with points and segments, in tables that users have changed
+-- An existing mesh with points and segments, in tables that users have changed
 CREATE TABLE points (id int PRIMARY KEY, x float8, y float8, z float8);
 INSERT INTO points SELECT i, 0.5 + i % 9, 0.25 + i / 9 % 9, 0.7 + i / 81 FROM generate_series(0, 728) i;
 CREATE TABLE lines (id int PRIMARY KEY, ax float8, ay float8, az float8, bx float8, by float8, bz float8);
@@ -98,7 +98,7 @@ UPDATE m_segments SET v1 = 10 * v1 + 100000, v2 = 10 * v2 + 100000, segment = -3
 CREATE TABLE vertices AS TABLE m_vertices; CREATE TABLE segments AS SELECT DISTINCT segment, segment_id, facet_id FROM m_segments; CREATE TABLE facets AS SELECT DISTINCT facet_id, polygon FROM m_faces; CREATE TABLE n AS SELECT count(*) AS tets FROM m_tets;
 SELECT bad_full, regions, r.tets > n.tets AS more, r.vertices > (SELECT count(*) FROM vertices) AS vertices, on_segments + on_facets + on_hull + inside = r.vertices - (SELECT count(*) FROM vertices) AS added
 	FROM redblue_refine(mesh => 'm', max_volume => 0.5, regions => 'seeds', regions_volume => 'most') r, n;
--- vertices are those that there were, and others behind them
+-- Old vertices remain, and new ones follow them.
 SELECT count(*) FROM (TABLE vertices EXCEPT TABLE m_vertices) v;
 SELECT note, count(*) > 0 AS some FROM m_vertices GROUP BY 1 ORDER BY 1;
 SELECT count(*) FROM m_vertices n WHERE note = 'new' AND (id <= (SELECT max(id) FROM vertices) OR kind = 'input' OR (kind IN ('segment', 'edge', 'facet')) <> (parent_id IS NOT NULL));
@@ -108,16 +108,16 @@ SELECT kind, count(*) FILTER (WHERE NOT CASE kind WHEN 'segment' THEN parent_id 
 SELECT region, round(sum(volume)::numeric, 9) AS volume FROM tets('m') GROUP BY 1 ORDER BY 1;
 UPDATE m_faces SET polygon = 1, facet_id = facet_id + 2;
 SELECT * FROM redblue_mesh_check('m', 'nested', 'points', 'lines');
--- regions that there are not
+-- Regions that do not exist
 SELECT bad FROM redblue_refine_query(mesh => 'm', max_volume => 0.5, regions => 'SELECT i AS id, 0 AS x, 0 AS y, 0 AS z, 0.5 AS volume FROM generate_series(68, 71) i', regions_volume => 'volume');
--- in one transaction with what reads it; or not at all
+-- In a transaction with statements that read it, or rolled back
 BEGIN;
 SELECT bad FROM redblue_refine(mesh => 'g', max_volume => 0.25, radius_edge => NULL);
 SELECT max(volume) <= 0.25 AS small FROM tets('g');
 ROLLBACK;
 SELECT max(volume) > 0.25 AS large FROM tets('g');
 
--- wherever a call may stand
+-- Contexts of a call
 CREATE FUNCTION further(mesh text, volume float8) RETURNS SETOF redblue_refine_counts LANGUAGE sql AS 'SELECT * FROM redblue_refine(mesh => mesh, max_volume => volume)';
 BEGIN;
 SELECT volume, r.bad, r.tets >= (SELECT count(*) FROM g_tets) AS then FROM (VALUES (50), (25), (12)) v (volume), LATERAL redblue_refine(mesh => 'g', max_volume => volume) r;
@@ -131,7 +131,7 @@ FETCH 1 FROM further;
 SELECT max(volume) <= 2 AS small FROM tets('g');
 FETCH 1 FROM further;
 CLOSE further;
--- a block that fails takes back what was done in it
+-- A block that fails is rolled back.
 DO $$
 DECLARE
 	before bigint := (SELECT count(*) FROM g_tets);
@@ -150,7 +150,7 @@ ROLLBACK;
 SELECT to_regclass('none_tets');
 DEALLOCATE further;
 
--- tables of one's own: without what is told, and with
+-- User-defined tables, without quality columns and with them
 CREATE TABLE own_tets (region bigint, v4 bigint, v3 bigint, v2 bigint, v1 bigint, id bigint CHECK (id > 0), made text DEFAULT 'by default');
 SELECT tets > 0 AS tets FROM redblue_refine('gem', 'own');
 SELECT DISTINCT made FROM own_tets;
@@ -160,7 +160,7 @@ ALTER TABLE own_tets DROP radius_edge;
 SELECT tets > 0 AS tets FROM redblue_refine(mesh => 'own');
 SELECT count(*) FROM own_tets WHERE min_dihedral IS NULL;
 SELECT * FROM redblue_mesh_check('own', 'gem');
--- other schemas, names in quotes, views that take rows
+-- Other schemas, quoted names, updatable views
 CREATE SCHEMA "Elsewhere";
 SELECT tets > 0 AS tets FROM redblue_refine('gem', '"Elsewhere"."Gem"');
 SELECT tets > 0 AS tets FROM redblue_refine(mesh => '"Elsewhere"."Gem"', max_volume => 1);
@@ -170,7 +170,7 @@ SELECT tets > 0 AS tets FROM redblue_refine(mesh => 'seen', max_volume => 1);
 ALTER TABLE own_tets ADD radius_edge float8;
 SELECT max(volume) <= 1 AS small FROM tets('own');
 
--- solids: thirty houses, whose rows come in any order
+-- Solids: thirty houses, whose rows come in any order
 CREATE TABLE houses AS SELECT 12 * h + n AS id, 100 - h AS house, b.* FROM generate_series(1, 30) h, LATERAL box(2 * h, 0, 0, 2 * h + 1, 1 + h % 3, 1 + h % 7) b ORDER BY n, h;
 CREATE TABLE of_h AS SELECT * FROM redblue_refine('houses', 'h', solid => 'house', max_volume => 0.25);
 SELECT solids, regions, bad = bad_input + bad_fine AS because, crossings FROM of_h;
@@ -183,7 +183,7 @@ SELECT bad = (SELECT count(*) FROM tets('h') WHERE radius_edge > 2 OR volume > 0
 SELECT count(*) FROM h_faces f JOIN houses h ON h.id = f.facet_id WHERE h.house <> f.solid_id;
 SELECT count(*) - count(DISTINCT id) AS twice, count(DISTINCT solid_id) FROM h_vertices;
 SELECT count(*) FROM (SELECT segment FROM h_segments GROUP BY 1 HAVING count(DISTINCT solid_id) > 1) s;
--- one of them is what it would be alone
+-- A solid is meshed as if it were alone.
 CREATE VIEW one_vertices AS SELECT * FROM h_vertices WHERE solid_id = 83; CREATE VIEW one_tets AS SELECT * FROM h_tets WHERE solid_id = 83; CREATE VIEW one_faces AS SELECT * FROM h_faces WHERE solid_id = 83; CREATE VIEW one_segments AS SELECT * FROM h_segments WHERE solid_id = 83;
 CREATE VIEW house AS SELECT * FROM houses WHERE house = 83;
 SELECT * FROM redblue_mesh_check('one', 'house');
@@ -191,7 +191,7 @@ SELECT solids FROM redblue_refine('house', 'alone', max_volume => 0.25);
 SELECT (SELECT array_agg((x, y, z, kind, parent_id)::text ORDER BY id) FROM alone_vertices) = (SELECT array_agg((x, y, z, kind, parent_id)::text ORDER BY id) FROM one_vertices) AS vertices,
 	(SELECT array_agg((v1, v2, v3, v4, region, radius_edge, min_dihedral)::text ORDER BY id) FROM alone_tets) = (SELECT array_agg((v1 - v, v2 - v, v3 - v, v4 - v, region, radius_edge, min_dihedral)::text ORDER BY id) FROM one_tets, (SELECT min(id) - 1 AS v FROM one_vertices) v) AS tets,
 	(SELECT array_agg((facet_id, polygon)::text ORDER BY id) FROM alone_faces) = (SELECT array_agg((facet_id, polygon)::text ORDER BY id) FROM one_faces) AS faces;
--- several sizes; a table of one's own must know of solids
+-- Several sizes; a user-defined table must have a column for solids.
 CREATE TABLE town_faces (LIKE own_faces);
 SELECT solids FROM redblue_refine('houses', 'town', solid => 'house', sizes => 'sizes');
 ALTER TABLE town_faces ADD solid_id int;
@@ -199,9 +199,9 @@ SELECT solids FROM redblue_refine('houses', 'town', solid => 'house', sizes => '
 ALTER TABLE town_faces ALTER solid_id TYPE bigint;
 SELECT solids FROM redblue_refine_query('SELECT *, house::int2 AS "House" FROM houses', 'town', solid => '"House"', sizes => 'TABLE sizes');
 SELECT count(DISTINCT solid_id) FROM town_faces;
--- no rows, no solids
+-- No rows, no solids
 SELECT solids, vertices, tets FROM redblue_refine_query('SELECT * FROM houses LIMIT 0', 'nobody', solid => 'house');
--- an open one; ones of which no mesh can be made, by the id of the solid
+-- An open solid, and solids that cannot be meshed, are identified by their ids.
 DELETE FROM houses WHERE house = 90 AND n = 3;
 SELECT solids, tets > 0 AS tets FROM redblue_refine('houses', 'open', solid => 'house', radius_edge => NULL);
 UPDATE houses SET bx = ax, by = ay, bz = az WHERE house = 95 AND n = 4;
@@ -214,7 +214,7 @@ SELECT solids, regions, tets > 0 AS tets FROM redblue_refine('houses', 'bad', so
 SELECT count(DISTINCT solid_id), count(*) FILTER (WHERE solid_id IN (80, 85, 95)) AS bad FROM bad_vertices;
 SELECT solids, vertices FROM redblue_refine_query('SELECT * FROM houses WHERE house IN (80, 85)', 'worse', solid => 'house', on_bad => 'skip');
 
--- what cannot be
+-- Invalid calls
 SELECT redblue_refine('gem');
 SELECT redblue_refine();
 SELECT redblue_refine('gem', 'x', radius_edge => 0);
@@ -256,7 +256,7 @@ SELECT redblue_refine(mesh => 'm', regions => 'seeds');
 SELECT redblue_refine(mesh => 'm', solid => 'house');
 SELECT redblue_refine_query('DELETE FROM gem', 'x');
 SELECT to_regclass('x_vertices');
--- a mesh that has been changed
+-- A mesh that has been changed
 CREATE FUNCTION changed(change text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN EXECUTE change; PERFORM redblue_refine(mesh => 'f'); END $$;
 SELECT changed('UPDATE f_vertices SET x = x + 3 WHERE parent_id = 3');
 SELECT changed('UPDATE f_tets SET v1 = v2, v2 = v1 WHERE id = 1');
@@ -279,11 +279,11 @@ SELECT changed('ALTER TABLE f_segments DROP segment');
 SELECT changed('ALTER TABLE f_tets ALTER v1 TYPE int');
 SELECT changed('TRUNCATE f_tets');
 SELECT changed('DROP TABLE f_faces');
--- rows that stay, whatever keeps them
+-- Rows that cannot be replaced, for any reason
 CREATE FUNCTION stays() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
 SELECT changed('ALTER TABLE f_tets DROP CONSTRAINT f_tets_pkey; CREATE TRIGGER stays BEFORE DELETE ON f_tets FOR EACH ROW EXECUTE FUNCTION stays()');
 SELECT changed('CREATE RULE stays AS ON DELETE TO f_faces DO INSTEAD NOTHING');
--- a constraint, a trigger
+-- A constraint, a trigger
 \set VERBOSITY terse
 SELECT changed('ALTER TABLE f_tets ADD CHECK (id > 1) NOT VALID');
 \set VERBOSITY default

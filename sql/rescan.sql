@@ -1,13 +1,14 @@
--- a join that is repeated in one statement: anew where what it depends on has changed, from memory where not, and nothing piles up
+-- Tests joins that are repeated in a statement: computed again if their inputs have changed, otherwise returned from
+-- memory, without accumulating memory.
 \set schema rescan
 \i sql/fixtures/prologue.sql
--- row i of a meets row i of b alone
+-- Row i of a meets only row i of b.
 CREATE TABLE a AS SELECT i AS id, i::float8 AS lx, 0::float8 AS ly, i + 0.5::float8 AS hx, 1::float8 AS hy FROM generate_series(1, 6) i;
 CREATE TABLE b AS TABLE a;
 CREATE TABLE k AS SELECT i AS k FROM generate_series(1, 4) i;
 ANALYZE;
 CREATE FUNCTION upto(n bigint) RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT format('SELECT * FROM a WHERE id <= %s', n) $$;
--- the rows of a query with the scan, and whether they are those without it
+-- The rows of a query with the scan, and whether they equal those without it
 CREATE FUNCTION with_scan(query text, OUT rows text, OUT same boolean) LANGUAGE plpgsql AS $$
 DECLARE
 	without text;
@@ -20,7 +21,7 @@ BEGIN
 	same := rows IS NOT DISTINCT FROM without;
 END $$;
 
--- an argument that depends on the row around it: itself, through a subquery, through one within one, hashed or not, with LATERAL
+-- An argument that depends on an outer row: directly, through subqueries, nested or not, hashed or not, with LATERAL
 SELECT * FROM with_scan($$ SELECT k, (SELECT max(red_id) FROM redblue_box_pairs_query(upto(k), 'TABLE b')) FROM k $$);
 SELECT * FROM with_scan($$ SELECT k, (SELECT count(*) FROM redblue_box_pairs_query((SELECT upto(k)), 'TABLE b')) FROM k $$);
 SELECT * FROM with_scan($$ SELECT k, (SELECT max(red_id) FROM redblue_box_pairs_query(CASE WHEN 1 IN (SELECT g FROM generate_series(1, 3) g WHERE g = k) THEN upto(1) ELSE 'TABLE a' END, 'TABLE b'))
@@ -34,13 +35,13 @@ SELECT * FROM with_scan($$ SELECT k, (SELECT count(*) FROM redblue_box_pairs_que
 SELECT * FROM with_scan($$ SELECT k, (SELECT max(red_id) FROM redblue_box_pairs_query(upto(CASE WHEN (SELECT array_agg(id) FROM a WHERE id < k.k) @> ARRAY[2] THEN 2 ELSE 1 END), 'TABLE b')) FROM k $$);
 SELECT * FROM with_scan($$ SELECT k, p.red_id FROM k, LATERAL redblue_box_pairs_query(CASE WHEN 1 IN (SELECT g FROM generate_series(1, 3) g WHERE g = k) THEN upto(1) ELSE upto(2) END, 'TABLE b') p $$);
 SELECT * FROM with_scan($$ SELECT k, n FROM k, LATERAL (SELECT count(*) AS n FROM redblue_box_pairs_query(CASE WHEN k IN (SELECT g FROM generate_series(2, 3) g WHERE g <> k.k - 1) THEN upto(1) ELSE 'TABLE a' END, 'TABLE b') WHERE red_id > 0 OFFSET 0) s $$);
--- in a CTE within the subquery; in a recursive one; a table that a subquery finds
+-- In a CTE within the subquery; in a recursive one; a table that a subquery selects
 SELECT * FROM with_scan($$ SELECT k, (WITH t AS MATERIALIZED (SELECT upto(count(*)) AS t FROM a WHERE id <= k.k) SELECT count(*) FROM redblue_box_pairs_query((SELECT t FROM t), 'TABLE b')) FROM k $$);
 SELECT * FROM with_scan($$ WITH RECURSIVE r (k, n) AS (SELECT 1, 0::bigint UNION ALL SELECT k + 1, s.n FROM r, LATERAL (SELECT count(*) AS n FROM redblue_box_pairs_query(upto(k), 'TABLE b') OFFSET 0) s WHERE k < 5) SELECT * FROM r $$);
 CREATE VIEW few AS SELECT * FROM a WHERE id < 3;
 SELECT * FROM with_scan($$ SELECT k, (SELECT count(*) FROM redblue_box_pairs((SELECT CASE WHEN k IN (SELECT g FROM generate_series(1, 2) g WHERE g = k) THEN 'a' ELSE 'few' END::regclass), 'b')) FROM k $$);
 
--- with the same arguments: two joins at most, the second one is kept; and what filters them may change
+-- With the same arguments, there are at most two joins, because the second one is cached. The filter may change.
 CREATE SEQUENCE joins;
 CREATE FUNCTION counted(n int) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -51,7 +52,7 @@ SELECT setval('joins', 1);
 CREATE VIEW counted AS SELECT a.* FROM a, nextval('joins');
 SELECT k, (SELECT count(*) FROM redblue_box_pairs('counted', 'b') WHERE red_id >= k) FROM k;
 SELECT nextval('joins') - 2 <= 2 AS twice_at_most;
--- a volatile argument is computed once, as that of any function in FROM
+-- A volatile argument is computed once, as for any function in FROM.
 SELECT setval('joins', 1);
 SELECT k, (SELECT count(*) FROM redblue_box_pairs_query(counted(3), 'TABLE b') WHERE red_id >= k) FROM k;
 SELECT nextval('joins') - 2 AS computed;
@@ -64,12 +65,13 @@ SELECT nextval('joins') - 2 AS computed;
 RESET enable_hashjoin;
 RESET enable_mergejoin;
 RESET enable_material;
--- but for each row where the argument depends on it
+-- If the argument depends on the row, it is computed for each row.
 SELECT setval('joins', 1);
 SELECT k, (SELECT count(*) FROM redblue_box_pairs_query(counted(k), 'TABLE b')) FROM k;
 SELECT nextval('joins') - 2 AS computed;
 
--- memory of many calls in one statement is that of one: in bytes a call, from the 100th to the last; what nobody asks for is not called
+-- Many calls in one statement need the memory of one: growth in bytes per call, from the 100th to the last one. A call
+-- whose result is not used is not executed.
 CREATE FUNCTION memory() RETURNS bigint LANGUAGE sql VOLATILE AS 'SELECT sum(used_bytes) FROM pg_backend_memory_contexts';
 CREATE FUNCTION grown(query text) RETURNS TABLE (calls bigint, little boolean) LANGUAGE plpgsql AS $$
 BEGIN
@@ -86,7 +88,7 @@ SET redblue.custom_scan = off;
 SELECT * FROM grown($$ SELECT k, p.red_id FROM generate_series(1, 300) k, LATERAL redblue_box_pairs_query('SELECT * FROM a WHERE id = ' || k % 5 + 1, 'TABLE b') p OFFSET 0 $$);
 SELECT * FROM grown($$ SELECT k, p.red_id FROM generate_series(1, 300) k, LATERAL redblue_box_pairs('few', 'a', CASE WHEN k > 0 THEN 'id' END::name) p WHERE red_id = 1 OFFSET 0 $$);
 RESET redblue.custom_scan;
--- in a loop, where a call fails as well
+-- In a loop, where some calls fail
 CREATE FUNCTION calls(n int) RETURNS int LANGUAGE plpgsql AS $$
 DECLARE
 	result int := 0;

@@ -1,8 +1,8 @@
--- segments against triangles in space, segments against segments in the plane, over columns of numbers
+-- Tests segments with triangles in space, and segments in the plane, given by columns of numbers.
 \set schema segments
 \i sql/fixtures/prologue.sql
 
--- one triangle, another above it, and what can happen to a drill hole
+-- One triangle, another one above it, and drill holes in all positions
 CREATE TABLE ore (id int8, ax float8, ay float8, az float8, bx float8, by float8, bz float8, cx float8, cy float8, cz float8);
 INSERT INTO ore VALUES (1, 0, 0, 0, 4, 0, 0, 0, 4, 0), (2, 0, 0, 10, 4, 0, 10, 0, 4, 10), (3, 8, 8, 0, 8, 8, 0, 8, 8, 0), (4, 8, 0, 0, 9, 0, 0, 12, 0, 0);
 CREATE TABLE hole (id int, note text, ax float8, ay float8, az float8, bx float8, by float8, bz float8);
@@ -30,11 +30,11 @@ SELECT h.id, note, string_agg(triangle_id::text, ' ' ORDER BY triangle_id) AS or
 FROM hole h LEFT JOIN redblue_segment_triangle_pairs('hole', 'ore') p ON segment_id = h.id GROUP BY h.id, note ORDER BY h.id;
 SELECT count(*) FROM redblue_segment_triangle_pairs_query('SELECT * FROM hole WHERE id < 7', 'TABLE ore');
 SELECT * FROM redblue_segment_triangle_pairs(triangles => 'ore', segments => 'hole') WHERE segment_id = 2 ORDER BY 2;
--- a segment is a triangle of no area
+-- A segment gives the same as a triangle without area.
 CREATE VIEW hole_as_triangle AS SELECT *, bx AS cx, by AS cy, bz AS cz FROM hole;
 (SELECT * FROM redblue_segment_triangle_pairs('hole', 'ore') EXCEPT SELECT * FROM redblue_triangle_pairs('hole_as_triangle', 'ore'))
 UNION ALL (SELECT * FROM redblue_triangle_pairs('hole_as_triangle', 'ore') EXCEPT SELECT * FROM redblue_segment_triangle_pairs('hole', 'ore'));
--- many short and some very long holes, many triangles: the same again
+-- Many short and some very long holes with many triangles give the same, too.
 CREATE TABLE holes AS SELECT i AS id, x AS ax, y AS ay, z AS az, x + (i % 3 - 1) * k AS bx, y + (i % 4 - 1) * k AS by, z - k AS bz
 FROM (SELECT i, i * 7919 % 31 AS x, i * 104729 % 29 AS y, i * 1299709::int8 % 23 AS z, CASE WHEN i % 50 = 0 THEN 200 ELSE 3 END AS k FROM generate_series(1, 2000) i) s;
 CREATE TABLE ores AS SELECT i AS id, x AS ax, y AS ay, z AS az, x + 3 AS bx, y + i % 3 AS by, z + i % 2 AS bz, x AS cx, y + 3 AS cy, z + i % 5 - 2 AS cz
@@ -44,7 +44,7 @@ SELECT count(*) > 1000 AS many FROM redblue_segment_triangle_pairs('holes', 'ore
 (SELECT * FROM redblue_segment_triangle_pairs('holes', 'ores') EXCEPT SELECT * FROM redblue_triangle_pairs('holes_as_triangles', 'ores'))
 UNION ALL (SELECT * FROM redblue_triangle_pairs('holes_as_triangles', 'ores') EXCEPT SELECT * FROM redblue_segment_triangle_pairs('holes', 'ores'));
 
--- in the plane
+-- In the plane
 CREATE TABLE red (id int, note text, ax float8, ay float8, bx float8, by float8);
 CREATE TABLE blue (id int, ax float8, ay float8, bx float8, by float8);
 INSERT INTO blue VALUES (1, 0, 0, 4, 0), (2, 0, 1, 0, 1), (3, 0, 0, 1e-300, 1e-300), (4, 10, 10, 13, 11);
@@ -71,20 +71,20 @@ FROM red r LEFT JOIN redblue_segment_pairs('red', 'blue') p ON red_id = r.id GRO
 SELECT * FROM redblue_segment_pairs('red', 'blue') EXCEPT SELECT blue_id, red_id FROM redblue_segment_pairs('blue', 'red');
 SELECT count(*) FROM redblue_segment_pairs('blue', 'red');
 SELECT * FROM redblue_segment_pairs_query('SELECT * FROM red WHERE id < 3', 'TABLE blue') ORDER BY 1, 2;
--- a segment in space is its shadow: z is no column here
+-- Segments in space are projected: the column z is not read.
 SELECT count(*) FROM redblue_segment_pairs('hole', 'blue');
--- against itself: each pair once, none with itself
+-- A self join returns each pair once, and no row with itself.
 SELECT string_agg(id1 || '-' || id2, ' ' ORDER BY id1, id2) FROM redblue_segment_self_pairs('blue');
 SELECT count(*), count(*) FILTER (WHERE id1 >= id2) AS twice FROM redblue_segment_self_pairs('red');
 SELECT count(*) FROM redblue_segment_self_pairs_query('SELECT * FROM red WHERE id < 4');
--- a mesh of streets: crossings of 60 x 60 lines, each cut in 3
+-- A network of streets: crossings of 60 x 60 lines, each split in 3
 CREATE TABLE street AS
 SELECT row_number() OVER () AS id, k * 20 AS ax, y AS ay, k * 20 + 20 AS bx, y AS by FROM generate_series(0, 2) k, generate_series(1, 60) y
 UNION ALL SELECT 1000 + row_number() OVER (), x, k * 20.5, x, k * 20.5 + 20.5 FROM generate_series(0, 2) k, generate_series(0, 59) x;
 SELECT count(*) FROM redblue_segment_self_pairs('street');
 SELECT count(*) FROM street a JOIN street b ON a.id < b.id AND NOT (a.bx < b.ax OR b.bx < a.ax OR a.by < b.ay OR b.by < a.ay);
 
--- bad input
+-- Bad input
 \i sql/fixtures/fault.sql
 \pset format unaligned
 \pset tuples_only on
@@ -101,7 +101,7 @@ SELECT * FROM fault($$redblue_segment_self_pairs_query('SELECT 1; SELECT 2')$$);
 SELECT * FROM fault($$redblue_segment_triangle_pairs_query('SELECT 7 AS id, 1 AS ax, 2 AS ay, 3 AS az, 4 AS bx, 5 AS by, NULL::int AS bz', 'TABLE ore')$$);
 SELECT * FROM fault($$redblue_segment_triangle_pairs_query('SELECT 7 AS id, 1 AS ax, 2 AS ay, 3 AS az, 4 AS bx, ''NaN''::float8 AS by, 6 AS bz', 'TABLE ore')$$);
 SELECT * FROM fault($$redblue_segment_pairs_query('TABLE red', 'SELECT 7 AS id, 1 AS ax, 2 AS ay, 4 AS bx, ''-Infinity''::float8 AS by')$$);
--- what is not one of the columns may be anything
+-- Other columns may contain anything.
 SELECT count(*) FROM redblue_segment_pairs_query('SELECT *, ''NaN''::float8 AS az FROM red', 'SELECT *, NULL AS bz FROM blue');
 \pset format aligned
 \pset tuples_only off

@@ -1,8 +1,8 @@
--- what must not change the answer does not change it
+-- Tests that settings do not change results.
 \set schema settings
 \i sql/fixtures/prologue.sql
 
--- small integers: a third of the pairs touch or are coplanar
+-- Small integers: a third of the pairs touch or are coplanar.
 CREATE TABLE red AS
 SELECT i AS id, x AS ax, y AS ay, z AS az, x + i % 3 AS bx, y + i % 4 AS by, z + i % 2 AS bz, x - i % 5 AS cx, y + i % 3 AS cy, z + i % 7 AS cz
 FROM (SELECT i, (i * 7919 % 31)::float8 AS x, (i * 104729 % 29)::float8 AS y, (i * 1299709 % 23)::float8 AS z FROM generate_series(1, 3000::int8) i) s;
@@ -11,17 +11,17 @@ SELECT i AS id, x AS ax, y AS ay, z AS az, x + i % 4 AS bx, y - i % 3 AS by, z +
 FROM (SELECT i, (i * 15485863 % 31)::float8 AS x, (i * 32452843 % 29)::float8 AS y, (i * 49979687 % 23)::float8 AS z FROM generate_series(1, 3000::int8) i) s;
 ANALYZE;
 
--- number and checksum of the pairs
+-- Number and checksum of the pairs
 CREATE FUNCTION answer(red text, blue text) RETURNS text LANGUAGE sql AS $$
 	SELECT count(*) || ' ' || coalesce(sum((red_id * 1000003 + blue_id * 7919 + 12345) % 2147483647), 0) FROM redblue_triangle_pairs_query(red, blue) $$;
 CREATE FUNCTION self_answer(mesh text) RETURNS text LANGUAGE sql AS $$
 	SELECT count(*) || ' ' || coalesce(sum((least(id1, id2) * 1000003 + greatest(id1, id2) * 7919 + 12345) % 2147483647), 0) FROM redblue_triangle_self_pairs_query(mesh) $$;
 SELECT answer('TABLE red', 'TABLE blue') AS pairs, self_answer('TABLE red') AS self \gset
 SELECT :'pairs' AS pairs, :'self' AS self;
--- the self join against the join with itself
+-- The self join, compared with the join with itself
 SELECT count(*) = split_part(:'self', ' ', 1)::int AS same FROM redblue_triangle_pairs('red', 'red') WHERE red_id < blue_id;
 
--- every setting
+-- Each setting
 CREATE FUNCTION under(setting text, value text, red text, blue text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	before text := current_setting(setting);
@@ -38,7 +38,7 @@ FROM (VALUES ('redblue.threads', '1'), ('redblue.threads', '2'), ('redblue.threa
 	('redblue.grid_resolution', '50'),
 	('redblue.memory_limit', '64MB'), ('redblue.memory_limit', '1TB'), ('redblue.backend', 'cpu'), ('redblue.backend', 'auto'),
 	('work_mem', '64kB'), ('redblue.gpu_memory_limit', '64MB'), ('redblue.gpu_devices', '0')) v (setting, value);
--- the finest grid, on little data
+-- The finest grid, with few rows
 SELECT under('redblue.grid_resolution', '1024', 'SELECT * FROM red LIMIT 50', 'SELECT * FROM blue LIMIT 50')
 	= answer('SELECT * FROM red LIMIT 50', 'SELECT * FROM blue LIMIT 50') || ' ' || self_answer('SELECT * FROM red LIMIT 50') AS same;
 SET redblue.threads = 7;
@@ -46,7 +46,7 @@ SELECT under('redblue.grid_resolution', '5', 'TABLE red', 'TABLE blue') = :'pair
 SELECT device LIKE '7 threads%' OR backend = 'cuda' AS seven FROM redblue_last_run() LIMIT 1;
 RESET redblue.threads;
 
--- sides swapped, corners permuted, axes turned, mirrored, scaled by powers of two, rows in another order
+-- Sides swapped, corners permuted, axes rotated, mirrored, scaled by powers of two, rows in another order
 SELECT count(*) || ' ' || sum((blue_id * 1000003 + red_id * 7919 + 12345) % 2147483647) = :'pairs' AS same FROM redblue_triangle_pairs('blue', 'red');
 SELECT what, answer(format('SELECT id, %s FROM red', r), format('SELECT id, %s FROM blue', b)) = :'pairs' AS same
 FROM (VALUES
@@ -66,7 +66,7 @@ FROM (SELECT string_agg(format('%s * 5e-324::float8 AS %s', c, c), ', ') FROM un
 SELECT answer('SELECT * FROM red ORDER BY cz, id', 'SELECT * FROM blue ORDER BY id DESC') = :'pairs' AS same,
 	self_answer('SELECT * FROM red ORDER BY ay, id DESC') = :'self' AS self_same;
 
--- a backend that is not there: an error for cuda, the other one for auto
+-- A backend that is missing: an error for cuda; auto uses the other one.
 SELECT cuda FROM redblue_info() \gset
 SET redblue.backend = cuda;
 \if :cuda
@@ -90,7 +90,7 @@ SELECT :'same' AS same;
 SET redblue.backend = auto;
 SELECT answer('TABLE red', 'TABLE blue') = :'pairs' AS same;
 SELECT DISTINCT backend = 'cpu' OR :'cuda' AS backend, backend = 'cuda' OR device LIKE '%no GPU used: %' AS reason FROM redblue_last_run();
--- a successful run says nothing
+-- A successful run prints nothing.
 SET client_min_messages = notice;
 SELECT answer('TABLE red', 'TABLE blue') = :'pairs' AS same;
 

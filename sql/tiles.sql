@@ -1,4 +1,5 @@
--- pairs of a tile: whatever tiles fill space, each pair is of one of them, of every function that takes tile_low and tile_high
+-- Tests the pairs of a tile: if tiles fill space, each pair belongs to one of them, for each function with tile_low and
+-- tile_high.
 \set schema tiles
 \i sql/fixtures/prologue.sql
 \i sql/fixtures/refused.sql
@@ -15,13 +16,13 @@ CREATE VIEW mesh AS SELECT id, ax, ay, az, bx, by, bz, cx, cy, cz, id / 2 AS who
 CREATE VIEW box AS SELECT id, ax AS lx, ay AS ly, az AS lz, bx AS hx, cy AS hy, cz AS hz, whole FROM red;
 CREATE VIEW blue_box AS SELECT id, ax AS lx, ay AS ly, az AS lz, bx AS hx, cy AS hy, cz AS hz, whole FROM blue;
 CREATE VIEW flat AS SELECT id, ax AS lx, ay AS ly, bx AS hx, cy AS hy, whole FROM red;
--- solids: cubes of twelve triangles
+-- Solids: cubes of twelve triangles
 CREATE TABLE cube AS SELECT row_number() OVER () AS id, b, x + (f[1] & 1) * 2.5 AS ax, y + (f[1] >> 1 & 1) * 2.5 AS ay, (f[1] >> 2) * 2.5 AS az, x + (f[2] & 1) * 2.5 AS bx, y + (f[2] >> 1 & 1) * 2.5 AS by, (f[2] >> 2) * 2.5 AS bz,
 	x + (f[3] & 1) * 2.5 AS cx, y + (f[3] >> 1 & 1) * 2.5 AS cy, (f[3] >> 2) * 2.5 AS cz
 	FROM (SELECT i AS b, i % 3 * 2.0 AS x, i / 3 * 2.0 AS y FROM generate_series(0, 8) i) a, (VALUES (ARRAY[0, 2, 1]), ('{1,2,3}'), ('{4,5,6}'), ('{5,7,6}'), ('{0,1,4}'), ('{1,5,4}'), ('{2,6,3}'), ('{3,6,7}'), ('{0,4,2}'), ('{2,4,6}'), ('{1,3,5}'), ('{3,7,5}')) v(f);
 CREATE VIEW place AS SELECT id, ax + 0.5 AS x, ay + 0.5 AS y, 1.0 AS z FROM red;
 
--- tiles from data, with ends that go through corners, and one that is empty
+-- Tiles computed from data, with bounds that contain corners, and an empty tile
 CREATE TABLE tile AS SELECT tile_low, tile_high FROM redblue_tiles('red', 'blue', 7)
 	WHERE false;
 INSERT INTO tile VALUES (NULL, '{2,infinity,infinity}'), ('{2,-infinity,-infinity}', '{infinity,3.25,infinity}'), ('{2,3.25,-infinity}', '{4,infinity,infinity}'), ('{4,3.25,-infinity}', '{infinity,infinity,0}'), ('{4,3.25,0}', NULL),
@@ -29,7 +30,7 @@ INSERT INTO tile VALUES (NULL, '{2,infinity,infinity}'), ('{2,-infinity,-infinit
 CREATE TABLE from_data AS SELECT tile_low, tile_high FROM redblue_tiles('red', 'blue', 7);
 CREATE TABLE plane AS SELECT tile_low, tile_high FROM redblue_tiles('map', 'street', 5);
 
--- of each function: its pairs, what they are in tiles, and whether these are the same
+-- For each function: its pairs, those in tiles, and whether they are the same
 CREATE FUNCTION shared_out(function text, arguments text, tiles text DEFAULT 'tile', as_ text DEFAULT '')
 RETURNS TABLE (name text, pairs int8, in_tiles int8, missing int8, too_many int8) LANGUAGE plpgsql AS $$
 DECLARE
@@ -55,7 +56,7 @@ SELECT * FROM shared_out('redblue_box_pairs', $$'box', 'blue_box'$$);
 SELECT * FROM shared_out('redblue_box_pairs_query', $$'TABLE box', 'TABLE blue_box'$$, 'from_data');
 SELECT * FROM shared_out('redblue_box_self_pairs', $$'box'$$);
 SELECT * FROM shared_out('redblue_box_self_pairs', $$'flat'$$, 'plane');
--- what more is told of pairs
+-- Pairs with a payload
 SELECT * FROM shared_out('redblue_triangle_contacts', $$'red', 'blue'$$);
 SELECT * FROM shared_out('redblue_triangle_contacts_query', $$'TABLE red', 'TABLE blue'$$);
 SELECT * FROM shared_out('redblue_triangle_self_contacts', $$'red'$$);
@@ -73,7 +74,7 @@ SELECT * FROM shared_out('redblue_segment_self_pairs_within', $$'net', 0.125$$, 
 SELECT * FROM shared_out('redblue_points_in_solids', $$'place', 'cube', solid => 'b'$$);
 SELECT * FROM shared_out('redblue_segments_in_solids', $$'line', 'cube', solid => 'b'$$);
 SELECT * FROM shared_out('redblue_solid_pairs', $$'cube', 'cube', red_solid => 'b', blue_solid => 'b'$$);
--- objects of several rows
+-- Objects of several rows
 SELECT * FROM shared_out('redblue_triangle_pairs', $$'red', 'blue', red_object => 'whole', blue_object => 'whole'$$);
 SELECT * FROM shared_out('redblue_triangle_pairs', $$'red', 'blue', blue_object => 'whole'$$, 'from_data');
 SELECT * FROM shared_out('redblue_triangle_self_pairs', $$'red', mesh_object => 'whole'$$);
@@ -81,7 +82,7 @@ SELECT * FROM shared_out('redblue_triangle_self_pairs_within', $$'red', 0.5, mes
 SELECT * FROM shared_out('redblue_box_pairs_by_key', $$'box', 'blue_box', red_object => 'whole', blue_key => 'id'$$, 'tile', '(a int, b int)');
 SELECT * FROM shared_out('redblue_segment_contacts', $$'map', 'street', red_object => 'whole'$$, 'plane');
 
--- what is said of the pairs of a tile instead of these
+-- Aggregates of the pairs of a tile
 SELECT redblue_triangle_pair_count('red', 'blue'), sum(redblue_triangle_pair_count('red', 'blue', tile_low => tile_low, tile_high => tile_high)) FROM tile;
 SELECT redblue_triangle_self_pair_count('red'), sum(redblue_triangle_self_pair_count('red', tile_low => tile_low, tile_high => tile_high)) FROM tile;
 SELECT redblue_box_pair_count_query('TABLE box', 'TABLE blue_box'), sum(redblue_box_pair_count_query('TABLE box', 'TABLE blue_box', tile_low => tile_low, tile_high => tile_high)) FROM tile;
@@ -94,21 +95,21 @@ SELECT * FROM redblue_triangle_pairs_grouped('red', 'blue', tile_low => '{6,6,0}
 SELECT * FROM redblue_triangle_self_pairs_grouped('red', tile_low => '{6,6,0}') ORDER BY 1;
 SELECT sum(n) FROM redblue_triangle_pair_blocks('red', 'blue', tile_low => '{6,6,0}');
 SELECT count(*) FROM (SELECT * FROM redblue_triangle_pairs('red', 'blue', tile_low => '{6,6,0}') LIMIT 3) a;
--- the ends: a pair lies where the larger of the two low sides is
+-- Bounds: a pair lies at the larger of its two low corners.
 SELECT * FROM redblue_box_pairs_query('SELECT 1 AS id, 0 AS lx, 0 AS ly, 5 AS hx, 5 AS hy', 'SELECT 2 AS id, 1 AS lx, -3 AS ly, 2 AS hx, 9 AS hy', tile_low => '{1,0}', tile_high => '{1.5,1}');
 SELECT * FROM redblue_box_pairs_query('SELECT 1 AS id, 0 AS lx, 0 AS ly, 5 AS hx, 5 AS hy', 'SELECT 2 AS id, 1 AS lx, -3 AS ly, 2 AS hx, 9 AS hy', tile_high => '{1,1}');
 SELECT * FROM redblue_box_pairs_query('SELECT 1 AS id, 0 AS lx, 0 AS ly, 5 AS hx, 5 AS hy', 'SELECT 2 AS id, 1 AS lx, -3 AS ly, 2 AS hx, 9 AS hy', tile_low => '{-1,-4}', tile_high => '{9,0}');
 SELECT * FROM redblue_box_pairs_query('SELECT 1 AS id, 0 AS lx, ''-0''::float8 AS ly, 5 AS hx, 5 AS hy', 'SELECT 2 AS id, 1 AS lx, -3 AS ly, 2 AS hx, 9 AS hy', tile_low => '{-1,0}', tile_high => '{9,1}');
--- rows that are of no use to a tile are read and forgotten
+-- Rows that a tile does not need are read, but not stored.
 SELECT count(*) FROM redblue_triangle_pairs('red', 'blue', tile_low => '{6,6,0}');
 SELECT count FROM redblue_last_run() WHERE stage = 'read';
 SELECT count(*) FROM redblue_triangle_pairs('red', 'blue', red_object => 'whole', tile_low => '{6,6,0}');
 SELECT count FROM redblue_last_run() WHERE stage = 'read';
--- what is wrong with a row is wrong wherever it lies
+-- An invalid row is an error wherever it lies.
 CREATE TABLE wrong AS SELECT id, lx, ly, lz, CASE id WHEN 0 THEN 'NaN' ELSE hx END AS hx, hy, hz FROM box;
 SELECT * FROM refused($$SELECT * FROM redblue_box_pairs('wrong', 'box', tile_low => '{6,6,0}')$$);
 
--- as parameters
+-- As parameters
 PREPARE of_tile(float8[], float8[]) AS SELECT count(*) FROM redblue_triangle_pairs('red', 'blue', tile_low => $1, tile_high => $2);
 EXECUTE of_tile(NULL, NULL);
 EXECUTE of_tile('{2,2,0}', NULL);
@@ -118,7 +119,7 @@ EXECUTE of_tile('{2,2,0}', NULL);
 EXECUTE of_tile(NULL, '{2,2,1}');
 EXECUTE of_tile('{NaN,2,0}', NULL);
 RESET plan_cache_mode;
--- the planner expects the share of the pairs that the share of the rows is
+-- The estimated fraction of the pairs is that of the rows.
 CREATE FUNCTION expected(query text) RETURNS int LANGUAGE plpgsql AS $$
 DECLARE plan json;
 BEGIN
@@ -129,11 +130,11 @@ ANALYZE red, blue;
 SELECT expected($$SELECT * FROM redblue_triangle_pairs('red', 'blue')$$) BETWEEN 40 AND 80;
 SELECT expected($$SELECT * FROM redblue_triangle_pairs('red', 'blue', tile_low => '{4,4,0}')$$) BETWEEN 8 AND 30;
 SELECT expected($$SELECT * FROM redblue_triangle_pairs('red', 'blue', tile_low => '{40,4,0}')$$);
--- planning meets no error
+-- Planning does not cause errors.
 SELECT expected($$SELECT * FROM redblue_triangle_pairs('red', 'blue', tile_low => '{NaN,1}')$$) > 0;
 SELECT expected($$SELECT * FROM redblue_triangle_pairs('red', 'blue', tile_low => '{1}', tile_high => NULL)$$) > 0;
 
--- refusals
+-- Invalid calls
 SELECT * FROM refused($$SELECT * FROM redblue_triangle_pairs('red', 'blue', tile_low => '{0,0}')$$);
 SELECT * FROM refused($$SELECT * FROM redblue_segment_pairs('map', 'street', tile_high => '{0,0,0}')$$);
 SELECT * FROM refused($$SELECT * FROM redblue_box_pairs('flat', 'flat', tile_low => '{0,0,0}')$$);
@@ -145,10 +146,10 @@ SELECT * FROM refused($$SELECT * FROM redblue_triangle_pairs('red', 'blue', tile
 SELECT * FROM refused($$SELECT * FROM redblue_triangle_pairs('red', 'blue', tile_low => '{0,NULL,0}')$$);
 SELECT * FROM refused($$SELECT * FROM redblue_triangle_pairs('red', 'blue', tile_high => '{0,0,NaN}')$$);
 SELECT * FROM refused($$SELECT * FROM redblue_triangle_pair_count('red', 'blue', tile_high => '{}')$$);
--- of no rows nobody knows the dimensions
+-- Without rows, the number of dimensions is unknown.
 SELECT count(*) FROM redblue_box_pairs_query('SELECT NULL::int AS id, 1 AS lx, 1 AS ly, 1 AS hx, 1 AS hy WHERE false', 'TABLE flat', tile_low => '{0,0}');
 
--- all that take a tile, and what does not: rows that are told of without a pair
+-- Functions with a tile, and those without: results about single rows
 SELECT count(*) FROM pg_proc WHERE proname LIKE 'redblue%' AND 'tile_low' = ANY (proargnames) AND prosupport <> 0 AND proname !~ 'e(nt)?_intersections';
 SELECT proname FROM pg_proc WHERE prosupport <> 0 AND prosupport = (SELECT prosupport FROM pg_proc WHERE proname = 'redblue_triangle_pairs') AND NOT 'tile_low' = ANY (proargnames) ORDER BY 1;
 

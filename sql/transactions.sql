@@ -1,4 +1,4 @@
--- the functions see what a SELECT in their place would see
+-- Tests that functions see what a SELECT in their place would see.
 \set schema transactions
 \i sql/fixtures/prologue.sql
 
@@ -7,7 +7,7 @@ CREATE FUNCTION add(n int) RETURNS void LANGUAGE sql AS $$INSERT INTO t SELECT n
 SELECT add(1), add(2);
 SELECT count(*) FROM redblue_triangle_self_pairs('t');
 
--- own rows before the commit, and not after a rollback
+-- Rows of the same transaction before the commit, and after a rollback
 BEGIN;
 SELECT add(3);
 SELECT count(*) FROM redblue_triangle_self_pairs('t');
@@ -21,11 +21,11 @@ UPDATE t SET id = id + 100;
 SELECT * FROM redblue_triangle_self_pairs('t') ORDER BY 1, 2;
 ROLLBACK;
 SELECT * FROM redblue_triangle_self_pairs('t') ORDER BY 1, 2;
--- not the rows of the statement itself
+-- Rows of the same statement are not visible.
 WITH i AS (INSERT INTO t SELECT 9, 2, 0, 0, 3, 0, 0, 2, 1, 0 RETURNING id) SELECT (SELECT count(*) FROM i) AS inserted, count(*) FROM redblue_triangle_self_pairs('t');
 DELETE FROM t WHERE id = 9;
 
--- read-only and serializable transactions
+-- Read-only and serializable transactions
 BEGIN READ ONLY;
 SELECT count(*) FROM redblue_triangle_self_pairs('t');
 ROLLBACK;
@@ -37,7 +37,7 @@ SELECT add(3);
 SELECT count(*) FROM redblue_triangle_self_pairs('t');
 ROLLBACK;
 
--- an error in a block takes back the block
+-- An error in a block rolls back the block.
 DO $$
 BEGIN
 	PERFORM add(3);
@@ -60,7 +60,7 @@ END $$;
 SELECT count(*) FROM t;
 DELETE FROM t WHERE id = 3;
 
--- in the middle of a loop over a join the table changes, the join does not
+-- If the table changes during a loop over a join, the join does not.
 DO $$
 DECLARE
 	p record;
@@ -74,7 +74,7 @@ BEGIN
 END $$;
 DELETE FROM t WHERE id > 2;
 
--- what writes is done by the statement around it
+-- Writing is done by the statement that contains the function.
 CREATE TABLE pairs (red_id bigint, blue_id bigint, PRIMARY KEY (red_id, blue_id));
 INSERT INTO pairs SELECT * FROM redblue_triangle_pairs('t', 't');
 INSERT INTO pairs SELECT * FROM redblue_triangle_pairs('t', 't') ON CONFLICT DO NOTHING;
@@ -86,7 +86,7 @@ SELECT count(*) FROM t;
 CREATE TABLE made AS SELECT * FROM redblue_triangle_pairs('t', 't');
 SELECT * FROM made;
 
--- cursors that outlive their transaction
+-- Cursors that outlive their transaction
 SELECT add(2);
 BEGIN;
 DECLARE c CURSOR WITH HOLD FOR SELECT * FROM redblue_triangle_pairs('t', 't') ORDER BY 1, 2;
@@ -94,7 +94,7 @@ COMMIT;
 FETCH ALL FROM c;
 CLOSE c;
 
--- a function that is closed in mid-stream
+-- A function that is not read to its end
 SELECT redblue_triangle_pairs('t', 't') IS NOT NULL AS pair LIMIT 1;
 SELECT EXISTS (SELECT FROM redblue_triangle_pairs('t', 't'));
 

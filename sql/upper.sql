@@ -1,15 +1,15 @@
--- pairs that are only counted: which questions the join answers itself, which it does not, and that the rows are those of the executor
+-- Tests pairs that are only counted: which queries the join answers without pairs, and that the results do not change.
 \set schema upper
 \i sql/fixtures/prologue.sql
 SET redblue.backend = cpu;
 SET redblue.threads = 2;
 SET redblue.duplicate_notice = off;
--- plans are shown: which they are must not depend on how the tests are run
+-- Plans are printed and must not depend on how the tests are run.
 SET parallel_setup_cost = 1000;
 SET min_parallel_table_scan_size = '8MB';
 SET redblue.custom_scan = on;
 
--- boxes; ids of red repeat, those of blue are negative, too; one table of ids that count up
+-- Boxes: ids of red repeat, and some of blue are negative; one table has consecutive ids.
 CREATE TABLE red AS SELECT i % 300 AS id, i AS n, i / 7 AS part_of, x AS lx, y AS ly, x + i % 5 AS hx, y + i % 3 AS hy
 FROM (SELECT i, (i * 7919 % 101)::float8 AS x, (i * 104729 % 97)::float8 AS y FROM generate_series(1, 400::int8) i) s;
 CREATE TABLE blue AS SELECT 200 - i AS id, x AS lx, y AS ly, x + i % 4 AS hx, y + i % 7 AS hy
@@ -20,7 +20,7 @@ CREATE TABLE k AS SELECT i AS k FROM generate_series(1, 3) i;
 ANALYZE;
 CREATE VIEW pairs AS SELECT * FROM redblue_box_pairs('red', 'blue');
 
--- the node that answers a query, and whether its rows are those without it
+-- The node that answers a query, and whether its rows equal those without it
 CREATE FUNCTION node_of(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	line text;
@@ -51,7 +51,7 @@ BEGIN
 	SET LOCAL redblue.custom_scan = on;
 END $$;
 
--- ---- what is answered ----
+-- ---- queries answered without pairs ----
 EXPLAIN (COSTS OFF) SELECT count(*) FROM redblue_box_pairs('red', 'blue');
 EXPLAIN (COSTS OFF) SELECT blue_id, count(*) FROM redblue_box_pairs('red', 'blue') GROUP BY blue_id HAVING count(*) > 2 ORDER BY 2 DESC, 1 LIMIT 3;
 EXPLAIN (COSTS OFF, VERBOSE) SELECT red_id + 1, count(red_id) * 2 FROM redblue_box_pairs('red', 'blue') GROUP BY red_id;
@@ -112,7 +112,7 @@ SELECT q, (asked(q)).* FROM unnest(ARRAY[
 	'SELECT k, (SELECT count(*) FROM redblue_box_pairs_query((SELECT format(''SELECT * FROM red WHERE n > %s'', max(k)) FROM k), ''TABLE blue'')) FROM k',
 	'SELECT k, (SELECT count(*) FROM redblue_box_pairs(''red'', ''blue'') HAVING count(*) > k) FROM k']) q;
 
--- ---- what needs the pairs ----
+-- ---- queries that need the pairs ----
 SELECT q, (asked(q)).* FROM unnest(ARRAY[
 	'SELECT count(*) FROM redblue_box_pairs(''red'', ''blue'') WHERE red_id > 5',
 	'SELECT count(*) FROM redblue_box_pairs(''red'', ''blue'') WHERE (SELECT max(k) FROM k) = 3',
@@ -156,11 +156,11 @@ SELECT q, (asked(q)).* FROM unnest(ARRAY[
 	'SELECT count(*) FROM (SELECT * FROM pairs UNION ALL SELECT * FROM pairs) t',
 	'SELECT count(*) FROM (SELECT redblue_box_pairs(''red'', ''blue'')) t',
 	'SELECT k, n FROM k, LATERAL (SELECT count(*) + k AS n FROM redblue_box_pairs_query(''SELECT * FROM red'', ''TABLE blue'') WHERE red_id > k) c']) q;
--- a primary key lets the planner drop the join: then the count is that of the pairs
+-- With a primary key, the planner can remove the join, so the pairs are only counted.
 CREATE TABLE keyed (k int PRIMARY KEY);
 SELECT (asked('SELECT count(*) FROM redblue_box_pairs(''red'', ''blue'') LEFT JOIN keyed ON k = red_id')).*;
 
--- ---- many shapes by chance, with and without ----
+-- ---- random queries, with and without the node ----
 SELECT setseed(0.25);
 CREATE TABLE tried AS
 SELECT q, (asked(q)).* FROM (
@@ -184,8 +184,8 @@ SELECT q, (asked(q)).* FROM (
 SELECT count(*) AS tried, count(*) FILTER (WHERE node = 'pairs') BETWEEN 20 AND 140 AS some_need_pairs, count(DISTINCT node) AS nodes FROM tried;
 SELECT * FROM tried WHERE NOT same;
 
--- ---- ways to ask ----
--- prepared: with its parameters, and with a plan that serves all of them
+-- ---- contexts of queries ----
+-- Prepared: with its parameters, and with a generic plan
 PREPARE some_rows (text, bigint) AS SELECT count(*) FROM redblue_box_pairs_query($1, 'TABLE blue') HAVING count(*) > $2;
 EXECUTE some_rows('TABLE red', 0);
 SET plan_cache_mode = force_generic_plan;
@@ -200,12 +200,12 @@ EXECUTE of_table('none');
 ALTER TABLE none RENAME TO few;
 EXECUTE of_table('few');
 RESET plan_cache_mode;
--- a plan that is kept asks anew when the setting changes or the table goes
+-- A cached plan is planned again if the setting changes or the table is dropped.
 PREPARE kept AS SELECT count(*) FROM redblue_box_pairs('few', 'blue');
 EXECUTE kept;
 DROP TABLE few;
 EXECUTE kept;
--- cursors, forth and back
+-- Cursors, forward and backward
 BEGIN;
 DECLARE c SCROLL CURSOR FOR SELECT red_id, count(*) FROM redblue_box_pairs('red', 'blue') GROUP BY red_id ORDER BY red_id;
 FETCH 2 FROM c;
@@ -217,7 +217,7 @@ FETCH BACKWARD ALL FROM d;
 DECLARE e NO SCROLL CURSOR FOR SELECT DISTINCT red_id FROM redblue_box_pairs('red', 'blue');
 MOVE 1 IN e;
 ROLLBACK;
--- stored, updated, in PL/pgSQL
+-- Stored, updated, in PL/pgSQL
 CREATE TABLE stored AS SELECT red_id, count(*) AS n FROM pairs GROUP BY red_id;
 INSERT INTO stored SELECT blue_id, count(*) FROM pairs GROUP BY blue_id;
 SELECT count(*), sum(n) FROM stored;
@@ -236,10 +236,10 @@ BEGIN
 		RAISE 'wrong: %', n;
 	END IF;
 END $$;
--- a row of the answer is locked by nobody: what asks for locks beside it asks for those of other tables
+-- Result rows cannot be locked; FOR UPDATE applies to other tables.
 SELECT r.n FROM red r, (SELECT count(*) AS c FROM pairs) p WHERE r.n = 3 AND p.c > 0 FOR UPDATE OF r;
 
--- ---- what each one shows ----
+-- ---- statistics and EXPLAIN ----
 SELECT count(*) > 0 AS any FROM redblue_box_pairs('red', 'blue');
 SELECT stage, count > 0 AS some FROM redblue_last_run() WHERE stage IN ('read', 'emit');
 CREATE FUNCTION explained(query text, OUT node text, OUT key text, OUT of text, OUT pairs boolean) LANGUAGE plpgsql AS $$
@@ -256,7 +256,7 @@ END $$;
 SELECT * FROM explained('SELECT DISTINCT blue_id FROM redblue_box_pairs(''red'', ''blue'')');
 SELECT * FROM explained('SELECT id1, count(*) FROM redblue_box_self_pairs(''red'') GROUP BY id1 HAVING count(*) > 3');
 SELECT * FROM explained('SELECT count(*) FROM redblue_box_pairs(''red'', ''blue'')');
--- an estimate of the rows, where the tables are known
+-- The estimated number of rows, if the tables are known
 CREATE FUNCTION expected(query text) RETURNS int LANGUAGE plpgsql AS $$
 DECLARE
 	line text;
@@ -268,7 +268,7 @@ SELECT expected('SELECT count(*) FROM pairs') AS one, expected('SELECT red_id, c
 	expected('SELECT DISTINCT blue_id FROM pairs') BETWEEN 200 AND 500 AS of_blue,
 	expected('SELECT red_id, count(*) FROM pairs GROUP BY red_id HAVING count(*) > 2') BETWEEN 50 AND 150 AS having;
 
--- ---- errors and rights are those of the pairs ----
+-- ---- errors and privileges are those of the pairs ----
 CREATE TABLE broken AS TABLE red;
 UPDATE broken SET lx = 'NaN' WHERE n = 17;
 SELECT count(*) FROM redblue_box_pairs('broken', 'blue');

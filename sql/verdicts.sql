@@ -1,8 +1,8 @@
--- who may read and fill what: SQL's verdict and ours, over what a relation can be and what may be granted of it
+-- Tests privileges to read and fill relations of all kinds: the outcome must be that of plain SQL for each set of grants.
 \set schema asked
 \i sql/fixtures/prologue.sql
 CREATE SCHEMA verdicts;
--- thousands of calls: none of them is worth a worker
+-- Thousands of calls: none of them is worth a worker.
 SET max_parallel_workers_per_gather = 0;
 CREATE TABLE plain AS SELECT i AS id, i::float8 AS lx, 0::float8 AS ly, i + 1::float8 AS hx, 1::float8 AS hy FROM generate_series(1, 3) i;
 CREATE TABLE policy AS TABLE plain;
@@ -30,7 +30,7 @@ CREATE ROLE regress_redblue_group;
 GRANT regress_redblue_group TO regress_redblue_one;
 
 GRANT USAGE ON SCHEMA verdicts TO public;
--- the answer of a statement, or its SQLSTATE; nothing of it stays
+-- The result of a statement, or its SQLSTATE; the statement is rolled back.
 CREATE FUNCTION verdicts.verdict(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	n bigint;

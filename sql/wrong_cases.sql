@@ -1,4 +1,4 @@
--- 20 pairs of triangles on which PostGIS 3.3 is wrong (ST_3DIntersects or ST_3DDistance), against exact rational arithmetic
+-- Tests 20 pairs of triangles on which PostGIS 3.3 is wrong (ST_3DIntersects or ST_3DDistance), with exact truth.
 \set schema wrong_cases
 \i sql/fixtures/prologue.sql
 SET client_min_messages = warning;
@@ -27,7 +27,7 @@ INSERT INTO wrong_case VALUES
 CREATE VIEW a AS SELECT id, a[1] AS ax, a[2] AS ay, a[3] AS az, a[4] AS bx, a[5] AS by, a[6] AS bz, a[7] AS cx, a[8] AS cy, a[9] AS cz FROM wrong_case;
 CREATE VIEW b AS SELECT id, b[1] AS ax, b[2] AS ay, b[3] AS az, b[4] AS bx, b[5] AS by, b[6] AS bz, b[7] AS cx, b[8] AS cy, b[9] AS cz FROM wrong_case;
 
--- truth against the answer, in both orders
+-- The truth, compared with the results in both orders
 SELECT w.id, w.truth, ab.red_id IS NOT NULL AS ab, ba.red_id IS NOT NULL AS ba,
 	CASE WHEN truth = (ab.red_id IS NOT NULL) AND truth = (ba.red_id IS NOT NULL) THEN 'right' ELSE 'WRONG' END AS verdict, w.note
 FROM wrong_case w
@@ -35,7 +35,7 @@ FROM wrong_case w
 	LEFT JOIN redblue_triangle_pairs('b', 'a') ba ON ba.red_id = w.id AND ba.blue_id = w.id
 ORDER BY w.id;
 
--- with the corners in any order
+-- With the corners in any order
 SELECT DISTINCT truth = EXISTS (SELECT FROM redblue_triangle_pairs_query(
 	format('SELECT id, %s FROM a WHERE id = %s', turn, id), format('SELECT * FROM b WHERE id = %s', id))) AS right
 FROM wrong_case, (VALUES
@@ -43,7 +43,7 @@ FROM wrong_case, (VALUES
 	('cx AS ax, cy AS ay, cz AS az, ax AS bx, ay AS by, az AS bz, bx AS cx, by AS cy, bz AS cz'),
 	('bx AS ax, by AS ay, bz AS az, ax AS bx, ay AS by, az AS bz, cx, cy, cz')) t (turn);
 
--- as geometry, where PostGIS is installed; as numbers elsewhere
+-- As geometries if PostGIS is installed, otherwise as numbers
 SELECT count(*) > 0 AS have_postgis FROM pg_available_extensions WHERE name = 'postgis' \gset
 \if :have_postgis
 CREATE EXTENSION IF NOT EXISTS postgis;
@@ -60,7 +60,7 @@ SELECT count(*) FROM wrong_case JOIN redblue_triangle_pairs('a_geom', 'b_geom') 
 SELECT count(*) FROM wrong_case JOIN redblue_triangle_pairs('b_geom', 'a_geom') ON red_id = id AND blue_id = id WHERE truth;
 SELECT count(*) FROM wrong_case JOIN redblue_triangle_pairs('a_geom', 'b_geom') ON red_id = id AND blue_id = id WHERE NOT truth;
 SELECT count(*) FROM wrong_case JOIN redblue_triangle_pairs('b_geom', 'a_geom') ON red_id = id AND blue_id = id WHERE NOT truth;
--- and no pair across the cases that one form finds and the other does not
+-- The pairs of different cases are also the same in both forms.
 (SELECT * FROM redblue_triangle_pairs('a', 'b') EXCEPT SELECT * FROM redblue_triangle_pairs('a_geom', 'b_geom'))
 UNION ALL (SELECT * FROM redblue_triangle_pairs('a_geom', 'b_geom') EXCEPT SELECT * FROM redblue_triangle_pairs('a', 'b'));
 
