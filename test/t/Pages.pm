@@ -1,5 +1,4 @@
-# What README.md and doc/ show can be run: the ```sql, ```sh and ```text blocks of a page, the files
-# that they load, and a way to run them.
+# Runs what README.md and doc/ show: the ```sql, ```sh and ```text blocks of a page, with the files that they load.
 package Pages;
 
 use strict;
@@ -10,7 +9,7 @@ use IPC::Run;
 
 our @EXPORT = qw(page_blocks page_folder page_programs run_block);
 
-# the blocks of a page in their order: [heading, 'sql' or 'sh' or 'text', body]
+# Returns the blocks of a page in order: [heading, 'sql' or 'sh' or 'text', body]
 sub page_blocks
 {
 	my ($file) = @_;
@@ -25,7 +24,7 @@ sub page_blocks
 	return @blocks;
 }
 
-# what pages call besides psql and the tools that every machine has, where it is installed: programs, and a module of Python
+# Programs that pages use in addition to psql and basic tools, and where they are installed; and a module of Python
 sub page_programs
 {
 	my @programs = grep { my $name = $_; grep { -x "$_/$name" } split /:/, $ENV{PATH} } 'ogr2ogr', 'python3';
@@ -33,7 +32,7 @@ sub page_programs
 	return @programs;
 }
 
-# a folder with the files that pages load, of the tree whose test/data is given
+# Creates a folder with the files that pages load, for the tree that contains the given test/data.
 sub page_folder
 {
 	my ($data, $folder) = @_;
@@ -42,12 +41,12 @@ sub page_folder
 	return unless grep { $_ eq 'ogr2ogr' } page_programs();
 	my @of_wkt = qw(-oo GEOM_POSSIBLE_NAMES=wkt -oo KEEP_GEOM_COLUMNS=NO -a_srs EPSG:25832);
 	system('ogr2ogr', '-f', 'ESRI Shapefile', 'solids.shp', 'solids.csv', @of_wkt, qw(-lco SHPT=MULTIPATCH)) == 0 or die 'ogr2ogr made no shapefile';
-	# (its warning: that there are surfaces in a GeoPackage is not in its standard)
+	# The option suppresses the warning that the GeoPackage standard does not contain surfaces.
 	system('ogr2ogr', '--config', 'CPL_LOG', '/dev/null', '-f', 'GPKG', 'quarter.gpkg', 'quarter.csv', '-nln', 'building', @of_wkt) == 0 or die 'ogr2ogr made no GeoPackage';
 	return;
 }
 
-# runs a block in a session of its own; what it printed, aligned as a reader sees it, and what it complained of
+# Runs a block in a separate session; returns its output, aligned as a reader sees it, and its errors.
 sub run_block
 {
 	my ($kind, $body) = @_;

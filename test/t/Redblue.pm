@@ -1,9 +1,7 @@
-# What the TAP scripts share: a server with redblue, meshes in tables, and the
-# checksum of a set of pairs.
+# Provides what the TAP scripts share: a server with redblue, meshes in tables, and the checksum of a set of pairs.
 #
-# Meshes and lines come from the tree (test/data), from the folder REDBLUE_DATA where there
-# is one (files that are large or not free to ship), and from the generators VOLMESH
-# and BOXES.
+# Meshes and lines come from the tree (test/data), from the folder REDBLUE_DATA if it exists (files that are large or
+# whose license does not allow shipping them), and from the generators VOLMESH and BOXES.
 package Redblue;
 
 use strict;
@@ -24,13 +22,13 @@ our @EXPORT = qw(new_server long_run data_file load_off load_lines load_boxes lo
 our $columns = 'id int8 NOT NULL, '
   . join(', ', map { "$_ float8 NOT NULL" } qw(ax ay az bx by bz cx cy cz));
 
-# REDBLUE_LONG=1: the data that takes minutes, too
+# REDBLUE_LONG=1 adds the data that takes minutes.
 sub long_run { return $ENV{REDBLUE_LONG} // 0 }
 
-# A running server whose database postgres has redblue, and PostGIS where there is one.
-# REDBLUE_CUSTOM_SCAN=off: without the scan, so that every join runs in the function.
-# REDBLUE_SCAN_SIZE=0: small tables, too, are read by several processes.
-# Commits stay synchronous: VACUUM marks no page all-visible before the commit that wrote it is on disk.
+# Starts a server whose database postgres has redblue, and PostGIS if it is installed.
+# REDBLUE_CUSTOM_SCAN=off disables the scan, so that each join runs in the function.
+# REDBLUE_SCAN_SIZE=0 makes several processes read small tables, too.
+# Commits remain synchronous, because VACUUM marks no page all-visible before the commit that wrote it is on disk.
 sub new_server
 {
 	my ($name, $conf) = @_;
@@ -59,7 +57,7 @@ sub have_postgis
 		"SELECT count(*) FROM pg_available_extensions WHERE name = 'postgis'") > 0;
 }
 
-# the path of 'mesh/spot.off.xz' or the like, or undef
+# Returns the path of 'mesh/spot.off.xz' or the like, or undef.
 sub data_file
 {
 	my ($name) = @_;
@@ -69,7 +67,7 @@ sub data_file
 	{
 		return $path if -r $path;
 	}
-	# the tetrahedra are not stored but made, of a surface that is
+	# Tetrahedra are not stored, but computed from a surface that is.
 	my $maker = ($ENV{REDBLUE_DATA} // '') . '/make_tets.sh';
 	if ($name eq 'armadillo_tets.off' && long_run() && -r $maker)
 	{
@@ -87,8 +85,8 @@ sub copy_csv
 	return;
 }
 
-# An OFF file (xz or plain) as a table of corners.  The text of a coordinate goes to the
-# server as it stands, so that float8 input alone decides what it means.
+# Loads an OFF file (xz or plain) as a table of corners. Coordinates are sent to the server as text, so that only the
+# input function of float8 interprets them.
 sub load_off
 {
 	my ($node, $table, $path) = @_;
@@ -114,7 +112,7 @@ sub load_off
 	return;
 }
 
-# segments (xz, csv with a head line) as a table; 2 or 3 dimensions
+# Loads segments (xz, CSV with a header) as a table, with 2 or 3 dimensions.
 sub load_lines
 {
 	my ($node, $table, $path, $dims) = @_;
@@ -150,7 +148,7 @@ sub load_volmesh
 	return;
 }
 
-# the same triangles as a PostGIS geometry each, SRID 0
+# Creates a table with the triangles of another one, each as a PostGIS geometry with SRID 0.
 sub geometry_table
 {
 	my ($node, $table, $from) = @_;
@@ -163,8 +161,8 @@ SQL
 	return;
 }
 
-# SQL for count and checksum of pairs red_id, blue_id; no step overflows for ids
-# below 4e9, and the order of the pairs does not matter
+# Returns SQL for the number and checksum of pairs red_id, blue_id. No step overflows for ids below 4e9, and the order
+# of the pairs does not matter.
 sub checksum_of
 {
 	my ($pairs) = @_;
@@ -175,7 +173,7 @@ FROM (SELECT x, x * x % 2147483647 AS y
 SQL
 }
 
-# count and checksum of $pairs ("redblue_triangle_pairs('a', 'b')"), after running $set
+# Returns the number and checksum of $pairs ("redblue_triangle_pairs('a', 'b')"), after running $set.
 sub count_and_sum
 {
 	my ($node, $pairs, $set) = @_;
@@ -184,21 +182,21 @@ sub count_and_sum
 
 # ---- how soon a statement stops ----
 
-# Milliseconds say little where much else runs on the machine.  So a test looks at the work of a statement that was
-# asked to stop: at most 0.3 s of each processor that it uses.  One that does not work but waits has to stop within
-# half a minute, and is made to last longer.  The times themselves are for test/bench/stops, on a quiet machine.
+# Elapsed time proves little if other processes use the machine. Therefore a test measures the work of a statement after
+# it was asked to stop: at most 0.3 s of each processor that it uses. A statement that waits instead of working must
+# stop within half a minute, and is made to last longer. test/bench/stops measures elapsed times, on an idle machine.
 our $stop_seconds = 30;
 my $stop_work_ms = 300;
 chomp(my $processors = `nproc`);
 
-# the time of processors that a process has had so far, with all its threads
+# CPU time that a process has used so far, with all its threads
 sub work_ms
 {
 	my @fields = stat_fields($_[0]);
 	return @fields ? ($fields[11] + $fields[12]) * 10 : 0;
 }
 
-# of /proc/PID/stat, from the third field on
+# The fields of /proc/PID/stat, from the third one on
 sub stat_fields
 {
 	open(my $in, '<', "/proc/$_[0]/stat") or return;
@@ -206,8 +204,8 @@ sub stat_fields
 	return split ' ', $fields;
 }
 
-# An SQL function: cancels a session, and says after how many ms it was idle and how much it worked until then, as work_ms
-# has it; no row if there was nothing to cancel.
+# Creates an SQL function that cancels a session, and returns after how many ms it was idle and how much it worked until
+# then (work_ms); no row if there was nothing to cancel.
 sub add_stopwatch
 {
 	my ($node) = @_;
@@ -240,8 +238,8 @@ SQL
 	return;
 }
 
-# Runs a query and has another session cancel it after a delay (s): how long it then took and worked (ms), and on how many
-# processors.  Nothing if it was through before.
+# Runs a query, and cancels it from another session after a delay (s). Returns how long it then took and worked (ms),
+# and on how many processors, or nothing if it had ended before.
 sub stop_after
 {
 	my ($session, $watch, $query, $delay) = @_;
@@ -254,8 +252,9 @@ sub stop_after
 	return { ms => $ms, work => $work, processors => $threads < $processors ? $threads : $processors };
 }
 
-# Tests that a query stops soon when it is cancelled, at each of these moments (s after it was sent) at which it still
-# runs, and at one at least.  What is too late is tried again: a stage that does not hear of it is late each time.
+# Tests that a query stops soon when it is canceled, at each of these moments (s after the start) at which it still
+# runs, and at one of them at least. A late stop is tried again: a stage that does not check for interrupts is late each
+# time.
 sub stops_soon
 {
 	my ($session, $watch, $what, $query, @delays) = @_;
@@ -276,8 +275,8 @@ sub stops_soon
 		"cancel while $what: " . join(', ', map { sprintf '%.0f ms (%.0f of work)', $_->{ms}, $_->{work} } @stops));
 }
 
-# Runs a query under a statement_timeout (ms).  Returns whether it ran into it, and how much it worked after that (ms), for
-# each processor; at least so much, for what it worked before is not known but bounded.
+# Runs a query with a statement_timeout (ms). Returns whether it ran into it, and a lower bound of how much it worked
+# after that (ms) for each processor; the work before is not known, but bounded.
 sub timed_out
 {
 	my ($session, $query, $timeout) = @_;
@@ -286,11 +285,12 @@ sub timed_out
 	return ($err =~ /57014/ ? 1 : 0, (work_ms($session->{pid}) - $before) / $processors - $timeout);
 }
 
-# ---- a device, where there is none (fake_device.c) ----
+# ---- a fake device (fake_device.c) ----
 
 my $tree;
 
-# The next servers run from a tree of their own, beside whose redblue.so a device's file may lie: its path.  There is none yet.
+# Makes the next servers run from a separate tree; returns the path of the device's file in it, which does not exist
+# yet.
 sub place_for_device
 {
 	my %dir;
@@ -316,7 +316,7 @@ sub place_for_device
 }
 END { my $status = $?; system("rm -rf '$tree'") if defined $tree; $? = $status }
 
-# what the fake device does from now on
+# Sets what the fake device does from now on.
 sub fake
 {
 	open(my $out, '>', "$ENV{REDBLUE_FAKE}.new") or die;
@@ -326,7 +326,7 @@ sub fake
 	return;
 }
 
-# lines of what it did: "join 1234 1"
+# Lines of what it did: "join 1234 1"
 sub did
 {
 	my ($what) = @_;
@@ -334,7 +334,7 @@ sub did
 	return @lines;
 }
 
-# until it is so, or the seconds are over
+# Waits until the condition is true, or the time is over.
 sub comes_true
 {
 	my ($so, $seconds) = @_;
@@ -347,10 +347,10 @@ sub comes_true
 	return 1;
 }
 
-# ---- one session that lives on, and what its process holds ----
+# ---- a session that remains connected, and the memory of its process ----
 
-# A psql that stays connected.  ask() sends SQL and returns its output, errors
-# included; error lines are "SQLSTATE: message".
+# Starts a psql that remains connected. ask() sends SQL and returns its output, errors included; error lines are
+# "SQLSTATE: message".
 sub session
 {
 	my ($node) = @_;
@@ -374,18 +374,18 @@ sub proc_status
 	return $line =~ /(\d+)/ ? $1 : 0;
 }
 
-# without the pages of shared buffers that the process happened to touch
+# Resident memory without the pages of shared buffers that the process happened to touch
 sub backend_rss_kb { return proc_status($_[0], 'RssAnon') }
 
-# the same of a session that has done nothing for longer than it keeps memory for its next join
+# As above, for a session that has been idle for longer than it keeps memory for its next join
 sub idle_rss_kb
 {
 	sleep 12;
 	return backend_rss_kb($_[0]);
 }
 
-# The same without the wait, of a session that was made to give it back: a join under the least limit takes all that is
-# idle above it, and ends there.  That sessions give it back by themselves is for memory_limit.pl to find out.
+# As above without waiting: a join with the lowest limit releases all idle memory above it, and ends there.
+# memory_limit.pl tests that sessions release it by themselves.
 sub emptied_rss_kb
 {
 	my ($session) = @_;
@@ -398,7 +398,7 @@ SQL
 	return backend_rss_kb($session->{pid});
 }
 
-# pages that were new to the process, so far
+# Pages that were new to the process so far
 sub backend_faults
 {
 	return (stat_fields($_[0]))[7] // 0;
@@ -424,7 +424,7 @@ sub send
 	return;
 }
 
-# is all there that was sent for?
+# Checks whether all results have arrived.
 sub ready
 {
 	my ($self) = @_;
@@ -432,7 +432,7 @@ sub ready
 	return $self->{out} =~ /^done $self->{n}\n/m && $self->{err} =~ /^done $self->{n}\n/m;
 }
 
-# what came since send: stdout, and stderr in array context
+# Output since send: stdout, and stderr in list context
 sub wait_for
 {
 	my ($self, $seconds) = @_;

@@ -1,5 +1,5 @@
-# Generated boxes against the pairs that two other programs found: count and two
-# checksums, of boxes with themselves and of two sets; and their number alone.
+# Compares the pairs of generated boxes with those that two other programs found: number and two checksums, for self
+# joins and for two sets; and their number alone.
 # run: quick
 use strict;
 use warnings;
@@ -13,7 +13,7 @@ my $node = new_server('boxes');
 my $biggest = long_run() ? 1_000_000 : 100_000;
 my %loaded;
 
-# boxes of a workload, number and seed, once
+# The boxes of a workload, number and seed; created once
 sub boxes
 {
 	my ($workload, $n, $seed) = @_;
@@ -22,7 +22,7 @@ sub boxes
 	return $table;
 }
 
-# the pairs go out as text and are summed up on the way
+# The pairs are printed as text and summed while they are read.
 sub sums
 {
 	my ($pairs, $how) = @_;
@@ -55,13 +55,13 @@ while (my $line = <$in>)
 			is(sums("redblue_box_pairs('$red', '$blue')", '--sum'), $want, "$name: pairs");
 			$count = "redblue_box_pair_count('$red', '$blue')";
 		}
-		# counting needs no room for pairs
+		# Counting needs no memory for pairs.
 		is($node->safe_psql('postgres', "SET redblue.memory_limit = '300MB'; SELECT $count"), $pairs, "$name: number");
 	}
 }
 close $in;
 
-# as values of type cube the same
+# Values of type cube give the same pairs.
 SKIP:
 {
 	skip 'no cube here', 1 unless $node->safe_psql('postgres', "SELECT count(*) FROM pg_available_extensions WHERE name = 'cube'");

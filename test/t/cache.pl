@@ -1,12 +1,12 @@
-# An answer never depends on the cache: random steps in four sessions, and after each
-# of them the same questions with redblue.cache on and off, on one snapshot.
+# Tests that results never depend on the cache: random steps in four sessions, and after each step the same queries with
+# redblue.cache on and off, with one snapshot.
 #
-#	REDBLUE_SEED	the seed that a run has printed
-#	REDBLUE_STEPS	how many steps (2,000; REDBLUE_LONG=1: 100,000)
+# 	REDBLUE_SEED	the seed that a run printed
+# 	REDBLUE_STEPS	number of steps (2,000; REDBLUE_LONG=1: 100,000)
 #
-# Sessions take their steps one at a time, so that a seed says all; who would wait for a
-# lock gives up at once.  Every so often they are let loose together instead, while one
-# of them asks.  The trace of a run, with all its statements, is in the log folder.
+# Only one session executes a step at a time, so that a seed determines everything; a statement that would wait for a
+# lock fails at once. Occasionally all sessions run concurrently, while one of them runs the queries. The log folder
+# contains a trace of the run with all statements.
 use strict;
 use warnings;
 use FindBin;
@@ -17,7 +17,7 @@ use Test::More;
 use Time::HiRes qw(time);
 
 my $seed = $ENV{REDBLUE_SEED} || time % 1e9 | 0;
-# where small tables are read by several processes all is slower
+# Everything is slower if several processes read small tables.
 my $readers = ($ENV{REDBLUE_SCAN_SIZE} // '') eq '0';
 my $steps = $ENV{REDBLUE_STEPS} || (long_run() ? 100_000 : 2_000) / ($readers ? 5 : 1);
 srand($seed);
@@ -39,7 +39,7 @@ sub chance { return rand() < $_[0] }
 
 # ---- tables ----
 
-# Few rows a page, so that there are many pages: pad is 600 bytes.
+# Few rows per page, so that there are many pages: pad has 600 bytes.
 my %numbers = (
 	triangles => [qw(ax ay az bx by bz cx cy cz)],
 	segments => [qw(ax ay az bx by bz)],
@@ -62,7 +62,7 @@ sub coordinates
 	return @c;
 }
 
-# one row as a list of SQL values: id, grp, the coordinates or the geometry
+# A row as a list of SQL values: id, grp, the coordinates or the geometry
 sub row
 {
 	my ($table, $bad) = @_;
@@ -114,7 +114,7 @@ sub insert
 	  . join(', ', map { '(' . join(', ', row($table, $bad)) . ')' } 1 .. $n);
 }
 
-# COPY of a file (psql would take data for commands after an error); data cannot call a function
+# COPY from a file, because psql would interpret data as commands after an error, and data cannot call a function
 my $copies = PostgreSQL::Test::Utils::tempdir();
 my $ncopies = 0;
 sub copy
@@ -134,7 +134,7 @@ sub copy
 	return "COPY $table (" . join(', ', columns_of($table)) . ") FROM '$file'" . ($option // '');
 }
 
-# some rows that lie side by side, so that most pages stay as they are
+# Some consecutive rows, so that most pages remain unchanged
 sub some
 {
 	my ($n) = @_;
@@ -151,11 +151,11 @@ my $surgery = $node->safe_psql('postgres', "SELECT count(*) FROM pg_extension WH
 my $space = PostgreSQL::Test::Utils::tempdir();
 $node->safe_psql('postgres', "CREATE TABLESPACE other LOCATION '$space'");
 
-# ---- questions ----
+# ---- queries ----
 
-# What differs between redblue.cache on and off.  A stable function asks all on the
-# snapshot of its caller.  A row: the question, what was said with off and with on (null
-# where it is the same), and what the read line of redblue_last_run() tells of on.
+# The differences between redblue.cache on and off. A stable function runs all queries with the snapshot of its caller.
+# A row contains the query, the results with off and with on (NULL if they are equal), and the detail of stage "read" in
+# redblue_last_run() with on.
 $node->safe_psql('postgres', <<'SQL');
 CREATE FUNCTION ask(question text, mode text, OUT said text, OUT rows bigint, OUT detail text) LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -196,7 +196,7 @@ BEGIN
 		b := ask(asked, modes[2]);
 		off := NULL;
 		on_ := NULL;
-		-- rows, parts, skipped rows and ids are told alike
+		-- rows, parts, skipped rows and ids are reported in the same way
 		IF (a.said, a.rows, facts(a.detail)) IS DISTINCT FROM (b.said, b.rows, facts(b.detail))
 		THEN
 			off := concat_ws(' || ', a.said, a.rows, a.detail);
@@ -208,7 +208,7 @@ BEGIN
 END $$;
 SQL
 
-# an ordered list of ids, red < blue by the order of rows, a count, objects, a query's text
+# An ordered list of ids, red < blue by the order of rows, a count, objects, a query text
 sub questions
 {
 	my $list = 'SELECT array_agg(p)::text FROM';
@@ -227,7 +227,7 @@ sub questions
 		"$list redblue_segment_pairs('s', 'l') p", "$list redblue_segment_triangle_pairs('a', 'b') p",
 		"$list redblue_triangle_pairs('$t', '$u', face_tolerance => 0.5) p",
 		"$list redblue_triangle_pairs_by_key('$t', '$u', 'id, grp', 'grp') p(a int8, b int4, c int4)");
-	# what is told of the pairs in place of their rows
+	# Payloads and aggregates instead of rows
 	my $pairs = pick("redblue_triangle_pairs('$t', '$u')", "redblue_segment_triangle_pairs('s', '$t')", "redblue_box_pairs('x', 'x')");
 	my $what = $pairs =~ s/_pairs.*//r;
 	my ($sides) = $pairs =~ /(\(.*)/;
@@ -242,7 +242,7 @@ sub questions
 my %count = (looks => 0, kept => 0, part => 0, errors => 0);
 my $bad = 0;
 
-# asks in that session; what it says that differs is a failure
+# Runs the queries in a session; each difference is a failure.
 sub compare
 {
 	my ($s) = @_;
@@ -263,7 +263,7 @@ sub judge
 		if ($line =~ /^psql:.*ERROR/ || !defined $detail || $off ne '' || $on ne '')
 		{
 			next if $line =~ /LOCATION|CONTEXT|^SQL|^PL/;
-			# a name is looked up without a lock: it may be of a table that has just been dropped
+			# A name is resolved without a lock, so it may belong to a table that has just been dropped.
 			next if $line =~ /relation with OID \d+, does not exist/;
 			$bad++;
 			diag("$s->{name} differs: " . substr($line, 0, 2000)) if $bad < 5;
@@ -287,11 +287,11 @@ my $set_up = "SET lock_timeout = '10ms'; SET redblue.threads = 1; SET redblue.du
 for (@s)
 {
 	$_->{s}->ask($set_up);
-	# one of them is enough for that
+	# A single session is enough for parallel readers.
 	$_->{s}->ask("SET min_parallel_table_scan_size = '8MB'") if $_ != $s[0];
 }
 
-# sends, and tells what went wrong
+# Executes a statement, and reports errors.
 sub run_sql
 {
 	my ($s, $sql) = @_;
@@ -299,7 +299,7 @@ sub run_sql
 	my (undef, $err) = $s->{s}->ask($sql);
 	print $trace "   $err\n" if $err ne '';
 	die "server gone: $err" if $err =~ /server closed|terminating|connection/;
-	# XX001: an index has no use for a row whose beginning pg_surgery has killed
+	# XX001: an index cannot be built on a row whose header pg_surgery has killed.
 	my $mine = $surgery ? '|XX001' : '';
 	if ($err =~ /ERROR/ && $err !~ /ERROR:  (55P03|55000|40001|25P02|40P01|2....|42P01|42P10|42P16|42703|42704|42809$mine)/)
 	{
@@ -310,7 +310,7 @@ sub run_sql
 	{
 		$count{lock}++ if $err =~ /55P03/;
 		diag("$s->{name}: $sql: $err") if $ENV{REDBLUE_TRACE} && $err !~ /55P03|40001|25P02/;
-		# the transaction is lost, or goes on from its savepoint
+		# The transaction is lost, or continues from its savepoint.
 		if ($s->{in})
 		{
 			my $back = $s->{save} && chance(0.5) ? 'ROLLBACK TO p' : 'ROLLBACK';
@@ -322,7 +322,7 @@ sub run_sql
 	return $err;
 }
 
-# rows that others may not see in between: what ends in a rollback as often as not
+# Steps whose intermediate states others must not see; half of them end in a rollback.
 sub at_once
 {
 	my ($s, @sql) = @_;
@@ -339,7 +339,7 @@ sub vacuum
 		'(DISABLE_PAGE_SKIPPING)', '(INDEX_CLEANUP OFF)', 'ANALYZE') . " $table";
 }
 
-# each: a weight, and the step of a session on a table
+# For each step: a weight, and the function that a session executes on a table
 my %step = (
 	insert => [ 10, sub { run_sql($_[0], insert($_[1], 1 + int rand 3)) } ],
 	insert_many => [ 1, sub { run_sql($_[0], insert($_[1], 40)) } ],
@@ -419,7 +419,7 @@ sub random_step
 	return 'insert';
 }
 
-# the oldest kind is made anew when it got too small or too large, or is hidden
+# The oldest table is created again if it has become too small or too large, or is not visible.
 sub tidy
 {
 	my ($s) = @_;
@@ -453,7 +453,7 @@ my %did;
 for my $n (1 .. $steps)
 {
 	my $s = pick(@s);
-	# no transaction lasts for ever: VACUUM would have nothing to do
+	# Transactions must end, because otherwise VACUUM could not remove anything.
 	if ($s->{in} && chance(0.2))
 	{
 		run_sql($s, pick('COMMIT', 'COMMIT', 'ROLLBACK'));
@@ -472,7 +472,7 @@ for my $n (1 .. $steps)
 		end_all() if $n % 100 == 0;
 		tidy($s[0]);
 	}
-	# all at once: three change what the fourth asks about
+	# All sessions at once: three change what the fourth one queries.
 	if ($n % 200 == 0)
 	{
 		end_all();

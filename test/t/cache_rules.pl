@@ -1,8 +1,7 @@
-# What would make the cache of sides wrong, case by case: each is written so that it fails
-# without the rule of which it has the name (test/cache_rules takes the rules out, one by
-# one).  And what it costs, what it holds, who may use it.
+# Tests conditions under which the cache of sides would be wrong. Each case fails without the rule of the same name
+# (test/cache_rules removes the rules one by one). Also tests the cost of the cache, its memory, and its privileges.
 #
-# REDBLUE_CASES="logged created": these only
+# REDBLUE_CASES="logged created" runs only these cases.
 use strict;
 use warnings;
 use FindBin;
@@ -19,12 +18,12 @@ my $copies = PostgreSQL::Test::Utils::tempdir();
 sub server
 {
 	my ($name, $conf) = @_;
-	# VACUUM marks a page only when the commits of its rows are on disk
+	# VACUUM marks a page only if the commits of its rows are on disk.
 	push @nodes, new_server($name, ($conf // '') . "synchronous_commit = on\nfsync = off\nlock_timeout = '20s'\n");
 	return $nodes[-1];
 }
 
-# boxes in a row, each meets the next; ten a page
+# Boxes in a row, each of which meets the next one; ten per page
 sub boxes_table
 {
 	my ($table, $n, $how) = @_;
@@ -38,7 +37,7 @@ sub boxes
 	return "INSERT INTO $table SELECT i, i, 0, i + 1.5, 1, repeat('x', 700) FROM generate_series($from, $to) i";
 }
 
-# a file of small rows: more than a hundred fit on one page
+# A file of small rows, more than a hundred of which fit on one page
 sub boxes_file
 {
 	my ($name, $from, $to) = @_;
@@ -56,10 +55,10 @@ sub answer
 	return clean(scalar $s->ask("SET redblue.cache = $mode;\n$question"));
 }
 
-# psql counts lines
+# psql prefixes messages with line numbers.
 sub clean { return $_[0] =~ s/^psql:\S*: //mgr }
 
-# rows that were kept, pages that were read, pages: of the last join, of the last side
+# Numbers of cached rows, of pages read, and of pages, for the last side of the last join
 sub used
 {
 	my ($s) = @_;
@@ -67,7 +66,7 @@ sub used
 	return $detail =~ /cached (\d+) rows?, read (\d+) of (\d+) pages?(?!.*cached)/ ? ($1, $2, $3) : (0, -1, -1);
 }
 
-# asked until it is kept whole
+# Repeats a call until the side is completely cached.
 sub warm
 {
 	my ($s, $question, $name) = @_;
@@ -78,7 +77,7 @@ sub warm
 	return;
 }
 
-# on says what off says; and whether it used what was kept
+# Checks that the results with on and off are equal, and whether cached rows were used.
 sub same
 {
 	my ($s, $question, $name, $kept) = @_;
@@ -92,7 +91,7 @@ sub same
 my @cases;
 sub rule { push @cases, [@_]; return; }
 
-# ---- who can see the table only ----
+# ---- rows that no one else can see ----
 
 my $node = server('holes', "max_prepared_transactions = 2\n");
 my $major = $node->safe_psql('postgres', 'SHOW server_version_num') / 10000 | 0;
@@ -102,7 +101,7 @@ my $ten = boxes_file('ten', 91, 100);
 my $others = boxes_file('others', 201, 290);
 my $copy = 'COPY f (id, lx, ly, hx, hy)';
 
-# rows are added to pages that are all-visible, and neither bit nor L tells
+# Rows are added to all-visible pages, and neither bit nor LSN shows it.
 rule created => sub {
 	for my $savepoint (0, 1)
 	{
@@ -143,7 +142,7 @@ rule rewritten => sub {
 	$s->quit;
 };
 
-# ---- what is not logged ----
+# ---- without WAL ----
 
 rule logged => sub {
 	my $s = session($node);
@@ -165,9 +164,9 @@ rule logged => sub {
 	$s->quit;
 };
 
-# L stays 0 while a transaction fills a file of its own
+# The LSN remains 0 while a transaction fills a file of its own.
 rule minimal => sub {
-	# nor is the file logged at commit
+	# The file is not logged at commit, either.
 	my $minimal = server('minimal', "wal_level = minimal\nmax_wal_senders = 0\nwal_skip_threshold = 0\n");
 	my $s = session($minimal);
 	$s->ask("BEGIN;\nCREATE TABLE f (id int8, lx float8, ly float8, hx float8, hy float8);\n$copy FROM '$hundred' (FREEZE)");
@@ -180,12 +179,12 @@ rule minimal => sub {
 	same($s, pairs_of('f'), 'after UPDATE and VACUUM');
 	$s->ask("BEGIN; TRUNCATE f; $copy FROM '$hundred' (FREEZE); COMMIT");
 	same($s, pairs_of('f'), 'after TRUNCATE and COPY FREEZE') for 1 .. 2;
-	# the file is another one, and all LSNs are 0 as in the former
+	# Another file, whose LSNs are also 0
 	$s->ask("BEGIN; TRUNCATE f; $copy FROM '$others' (FREEZE); COMMIT");
 	same($s, pairs_of('f'), 'and once more') for 1 .. 2;
 	$s->ask('UPDATE f SET lx = lx - 5 WHERE id = 210; VACUUM f');
 	same($s, pairs_of('f'), 'after another UPDATE and VACUUM');
-	# and another table
+	# Another table
 	$s->ask("BEGIN; CREATE TABLE g (LIKE f); $copy FROM '$others' (FREEZE); COMMIT; VACUUM f" =~ s/COPY f/COPY g/r);
 	same($s, pairs_of($_), "beside another table, $_") for 'f', 'g', 'f', 'g';
 	$s->quit;
@@ -193,7 +192,7 @@ rule minimal => sub {
 
 # ---- snapshots ----
 
-# VACUUM passes an old snapshot, and a scan says so
+# VACUUM ignores an old snapshot, and a scan reports it.
 rule old_snapshot => sub {
 	my $old;
   SKIP:
@@ -204,21 +203,21 @@ rule old_snapshot => sub {
 		$s->ask(boxes_table('f', 100) . ";\nVACUUM f");
 		same($s, pairs_of('f'), 'old_snapshot_threshold', 0) for 1 .. 2;
 		$s->ask('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
-		# it counts as old after five seconds
+		# A snapshot is old after five seconds.
 		sleep 6;
 		$t->ask('UPDATE f SET lx = lx - 5 WHERE id = 50;');
 		$t->ask('VACUUM f') for 1 .. 3;
 		$s->ask('SAVEPOINT p');
 		for my $mode ('on', 'off')
 		{
-			like(answer($s, $mode, pairs_of('f')), qr/72000.*snapshot too old/, "an old snapshot is told so, cache = $mode");
+			like(answer($s, $mode, pairs_of('f')), qr/72000.*snapshot too old/, "an old snapshot is an error, cache = $mode");
 			$s->ask('ROLLBACK TO p');
 		}
 		$_->quit for $s, $t;
 	}
 };
 
-# each reads what the other writes
+# Each transaction reads what the other one writes.
 rule serializable => sub {
 	my ($one, $two) = (session($node), session($node));
 	$one->ask(boxes_table('f', 100) . ";\n" . boxes_table('g', 100) . ";\nVACUUM f, g");
@@ -233,7 +232,7 @@ rule serializable => sub {
 	$_->quit for $one, $two;
 };
 
-# a snapshot of a standby sees less than the bits of the primary say
+# A snapshot on a standby sees less than the bits of the primary say.
 rule mvcc => sub {
 	my $primary = PostgreSQL::Test::Cluster->new('primary');
 	$primary->init(allows_streaming => 1);
@@ -252,20 +251,20 @@ rule mvcc => sub {
 	same($s, pairs_of('f'), 'on a standby', 0);
 	$standby->promote;
 	same($s, pairs_of('f'), 'promoted, with a snapshot from before', 0) for 1 .. 2;
-	# a snapshot is used again as long as no transaction has ended
+	# A snapshot is reused while no transaction has ended.
 	$s->ask('COMMIT; CREATE TABLE another ()');
 	warm($s, pairs_of('f'), 'promoted');
 	$s->quit;
 };
 
-# lock first, then the number of pages and the map; rows by the snapshot of the statement
+# The lock comes first, then the number of pages and the map; rows follow the snapshot of the statement.
 rule order => sub {
 	my ($s, $t) = (session($node), session($node));
 	$t->ask(boxes_table('f', 300) . ";\nVACUUM f");
 	my $oid = $t->ask("SELECT 'f'::regclass::oid");
 	my $call = "SELECT redblue_box_self_pair_count((SELECT ${oid}::oid::regclass))";
 	warm($s, $call, 'before the lock');
-	# others change it while the reader waits for its lock
+	# Others change the table while the reader waits for its lock.
 	for my $change ('UPDATE f SET lx = lx - 5 WHERE id = 150', boxes('f', 301, 305), 'DELETE FROM f WHERE id > 295')
 	{
 		$t->ask("BEGIN; LOCK TABLE f IN ACCESS EXCLUSIVE MODE; $change");
@@ -273,12 +272,12 @@ rule order => sub {
 		ok(comes_true(sub { $t->ask("SELECT count(*) FROM pg_locks WHERE pid = $s->{pid} AND NOT granted") }), "waits: $change");
 		$t->ask('COMMIT');
 		my $on = $s->wait_for;
-		# the statement's snapshot is from before the wait
+		# The snapshot of the statement was taken before the wait.
 		same($s, $call, "changed while it waited: $change");
 		$t->ask('VACUUM f');
 		same($s, $call, 'and after VACUUM');
 	}
-	# snapshots that are held
+	# Snapshots that remain in use
 	$t->ask('VACUUM (INDEX_CLEANUP ON) f');
 	warm($s, pairs_of('f'), 'before a snapshot');
 	$s->ask('BEGIN ISOLATION LEVEL REPEATABLE READ');
@@ -300,7 +299,7 @@ rule order => sub {
 
 # ---- bits and LSNs ----
 
-# VACUUM has set the bit of a page again: L has moved, and the page's own LSN decides
+# VACUUM has set the bit of a page again: the LSN of the map has changed, so the LSN of the page decides.
 rule page_lsn => sub {
 	my ($s, $t) = (session($node), session($node));
 	$t->ask(boxes_table('f', 300) . ";\nVACUUM f");
@@ -322,7 +321,7 @@ rule page_lsn => sub {
 	$_->quit for $s, $t;
 };
 
-# a page that was not all-visible when it was read is not kept, though it has the same LSN later
+# A page that was not all-visible when it was read is not cached, even if its LSN is the same later.
 rule kept_bits => sub {
 	my ($s, $t) = (session($node), session($node));
 	$t->ask(boxes_table('f', 300) . ";\nVACUUM f");
@@ -336,14 +335,14 @@ rule kept_bits => sub {
 	$_->quit for $s, $t;
 };
 
-# somebody does not see the flag of the page, and leaves the bit of the map
+# The flag of the page is lost, but the bit of the map remains.
 rule page_flag => sub {
 	my $s = session($node);
 	$s->ask(boxes_table('f', 300) . ";\nVACUUM f; CHECKPOINT");
 	my $file = $node->data_dir . '/' . $s->ask("SELECT pg_relation_filepath('f')");
 	$s->quit;
 	$node->stop('fast');
-	# 18: pages have checksums
+	# In PostgreSQL 18, pages have checksums.
 	system_or_bail('pg_checksums', '--disable', '-D', $node->data_dir) if $major >= 18;
 	open(my $page, '+<', $file) or die "$file: $!";
 	binmode $page;
@@ -365,14 +364,14 @@ rule page_flag => sub {
 	$s->quit;
 };
 
-# what somebody did to a page that was read already, while the others were
+# Changes to a page that has been read, while others are read
 rule moved_while_reading => sub {
   SKIP:
 	{
 		my $surgery = $node->safe_psql('postgres', "SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_surgery'");
 		skip 'no pg_surgery, or no PostGIS', 3 if !$surgery || !$postgis;
 		my ($s, $t, $u) = (session($node), session($node), session($node));
-		# the last row is in the TOAST table, whose index somebody holds
+		# The last row is in the TOAST table, whose index another session has locked.
 		$t->ask(<<'SQL');
 CREATE EXTENSION IF NOT EXISTS pg_surgery;
 CREATE TABLE g (id int8, geom geometry, pad text);
@@ -389,7 +388,7 @@ SQL
 		my $waits = 0;
 		for (1 .. 3000)
 		{
-			# the session, or one of the processes that read for it
+			# The session, or one of the processes that read for it
 			last if $waits = $u->ask("SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE $s->{pid} IN (a.pid, a.leader_pid) AND NOT granted");
 			sleep 0.01;
 		}
@@ -434,7 +433,7 @@ rule columns => sub {
 	my $s = session($node);
 	$s->ask(boxes_table('f', 300) . ";\nUPDATE f SET ly = id % 7, hy = id % 7 + 1; VACUUM FULL f; VACUUM f");
 	warm($s, pairs_of('f'), 'before ALTER TABLE');
-	# no page is touched by these
+	# These changes do not touch any page.
 	my $before = answer($s, 'off', pairs_of('f'));
 	$s->ask('ALTER TABLE f RENAME lx TO was; ALTER TABLE f RENAME ly TO lx; ALTER TABLE f RENAME was TO ly;'
 		  . 'ALTER TABLE f RENAME hx TO was; ALTER TABLE f RENAME hy TO hx; ALTER TABLE f RENAME was TO hy');
@@ -459,7 +458,7 @@ rule columns => sub {
 	$s->ask('ALTER TABLE f ALTER lx TYPE int, ALTER hx TYPE numeric; VACUUM f');
 	same($s, pairs_of('f'), 'of other types') for 1 .. 2;
 	$s->ask('DROP TABLE f');
-	# one table as all kinds
+	# One table as all kinds
 	$s->ask('CREATE TABLE k AS SELECT i AS id, i::float8 AS ax, 0::float8 AS ay, 0::float8 AS az, i + 1.5::float8 AS bx, 1::float8 AS by, 1::float8 AS bz,'
 		  . ' i::float8 AS cx, 1::float8 AS cy, 0::float8 AS cz, i::float8 AS lx, 0::float8 AS ly, i + 1.2::float8 AS hx, 1::float8 AS hy FROM generate_series(1, 500) i; VACUUM k');
 	for (1 .. 2)
@@ -478,7 +477,7 @@ rule columns => sub {
 	$s->quit;
 };
 
-# a column of a default is on no page
+# A default of a column is not stored in pages.
 rule missing => sub {
 	my $s = session($node);
 	$s->ask("CREATE TABLE f (id int8, lx float8, ly float8, hx float8); INSERT INTO f SELECT i, i, 0, i + 1.5 FROM generate_series(1, 900) i; VACUUM f");
@@ -496,7 +495,7 @@ rule missing => sub {
 	$s->quit;
 };
 
-# how flat a face has to be is part of what is kept
+# The tolerance for faces is part of the key.
 rule face_tolerance => sub {
   SKIP:
 	{
@@ -535,7 +534,7 @@ rule files => sub {
 		cmp_ok($s->ask('SELECT coalesce(sum(bytes), 0) FROM redblue_cached() WHERE reason IS NULL'), '<=', 2 * $before + 50000, 'what is of no use is given up');
 	}
 	$t->ask('DROP TABLE f, was');
-	# a database is copied with its maps and their LSNs
+	# A database is copied with its visibility maps and their LSNs.
 	$t->ask('CREATE DATABASE template_of; ALTER DATABASE template_of SET redblue.cache = on');
 	my $file;
 	for my $db ('template_of', 'copy_of')
@@ -551,7 +550,7 @@ rule files => sub {
 	$_->quit for $s, $t;
 };
 
-# what is kept dies with the server; a change that is replayed is seen
+# The cache ends with the server; changes that are replayed are seen.
 rule restart => sub {
 	for my $how ('immediate', 'fast')
 	{
@@ -573,7 +572,7 @@ rule restart => sub {
 	}
 };
 
-# ---- what it costs ----
+# ---- costs ----
 
 rule costs => sub {
 	my ($s, $t) = (session($node), session($node));
@@ -600,7 +599,7 @@ rule costs => sub {
 	cmp_ok($rows, '>=', 60000 - 3 * $on_page, 'and keeps the others');
 	$t->ask('VACUUM (INDEX_CLEANUP ON) f');
 	same($s, $q, 'INDEX_CLEANUP', 1);
-	# a look reads the map, and no page of the table
+	# Checking the cache reads the visibility map, but no page of the table.
 	answer($s, 'on', $q) for 1 .. 2;
 	$t->ask('VACUUM (INDEX_CLEANUP ON) f; SELECT redblue_uncache()');
 	$s->ask('SELECT redblue_uncache()');
@@ -611,7 +610,7 @@ rule costs => sub {
 	cmp_ok($look, '<', 60, "a look at what is kept takes $look buffers");
 	$s->ask('SET redblue.cache = off');
 	cmp_ok($hits->(), '>', 400, 'reading takes more');
-	# and writes nothing
+	# It writes nothing.
 	$t->ask('CHECKPOINT');
 	my $written = -1;
 	for (1 .. 5)
@@ -629,7 +628,7 @@ rule costs => sub {
 	$_->quit for $s, $t;
 };
 
-# auto: 8 MB, twice unchanged
+# auto: at least 8 MB, and unchanged twice
 rule auto => sub {
 	my ($s, $t) = (session($node), session($node));
 	$t->ask(boxes_table('f', 1000) . ";\n" . boxes_table('big', 11000) . ";\nVACUUM f, big");
@@ -637,7 +636,7 @@ rule auto => sub {
 	my $q = sub { return "SELECT redblue_box_self_pair_count('$_[0]')" };
 	answer($s, 'auto', $q->('f')) for 1 .. 3;
 	is((used($s))[0], 0, 'a small table is not kept in auto');
-	like($reason->('f'), qr/smaller than 8 MB/, 'and that is told');
+	like($reason->('f'), qr/smaller than 8 MB/, 'and this is reported');
 	answer($s, 'auto', $q->('big'));
 	is((used($s))[0], 0, 'a large one is read');
 	like($reason->('big'), qr/once/, 'once');
@@ -650,18 +649,18 @@ rule auto => sub {
 	is((used($s))[0], 0, 'off does not look for it');
 	answer($s, 'auto', $q->('big'));
 	is((used($s))[0], 11000, 'but leaves it');
-	# changed between two readings: not kept
+	# A table that changed between two calls is not cached.
 	$s->ask('SELECT redblue_uncache()');
 	$t->ask('UPDATE big SET lx = lx - 1 WHERE id = 10; VACUUM big');
 	answer($s, 'auto', $q->('big'));
 	$t->ask('UPDATE big SET lx = lx - 1 WHERE id = 10; VACUUM big');
 	answer($s, 'auto', $q->('big'));
 	like($reason->('big'), qr/changed/, 'a table that changes is not kept');
-	# too many pages without a bit
+	# Too many pages without a bit
 	$t->ask('UPDATE big SET lx = lx - 1');
 	answer($s, 'auto', $q->('big')) for 1 .. 3;
 	is((used($s))[0], 0, 'nor one that VACUUM has not seen');
-	like($reason->('big'), qr/VACUUM/, 'and that is told');
+	like($reason->('big'), qr/VACUUM/, 'and this is reported');
 	$t->ask('VACUUM big');
 	like($s->ask("SELECT rows, kept > 0, kept <= pages FROM redblue_cache('big', 'boxes')"), qr/^11000\|t\|t$/, 'redblue_cache keeps at once');
 	same($s, $q->('big'), 'for the next join', 1);
@@ -670,9 +669,9 @@ rule auto => sub {
 	$_->quit for $s, $t;
 };
 
-# ---- what it holds ----
+# ---- memory ----
 
-# of a session, and of the process that keeps sides
+# Memory of a session, and of the process that stores cached sides
 sub held_kb
 {
 	my ($s) = @_;
@@ -706,14 +705,14 @@ rule budget => sub {
 	cmp_ok($most, '<=', $budget * 1024, "ten tables, room for three: $most bytes of $budget kB");
 	cmp_ok($most, '>', 2 * $one, 'which is used');
 	cmp_ok(held_kb($s) - $rss, '<', 8192, 'memory of the processes does not grow');
-	# two sides, one of which would have to go for the other
+	# Two sides, each of which would have to be evicted for the other
 	same($s, "SELECT redblue_box_pair_count('t$_', 't" . ($_ + 1) . "')", 'two tables') for 1 .. 9;
 	my $kept = $s->ask('SELECT sum(bytes) FROM redblue_cached()');
 	my $gone = $s->ask('SELECT redblue_uncache()');
 	cmp_ok($gone, '>=', $kept, "redblue_uncache gives back $gone bytes");
 	is($s->ask('SELECT count(*) FROM redblue_cached() WHERE reason IS NULL'), 0, 'all');
 	is($s->ask('SELECT redblue_uncache()'), 0, 'and then nothing');
-	# less than one table; none
+	# Less than one table; nothing
 	for my $setting ('100kB', '0')
 	{
 		$s->ask("ALTER SYSTEM SET redblue.cache_memory = '$setting'; SELECT pg_reload_conf()");
@@ -726,7 +725,7 @@ rule budget => sub {
 	$_->quit for $s, $t;
 };
 
-# ---- who may ----
+# ---- privileges ----
 
 rule rights => sub {
 	my ($s, $t) = (session($node), session($node));
@@ -749,7 +748,7 @@ rule rights => sub {
 	cmp_ok(answer($s, 'on', $call), '<', $all, 'which hides rows');
 	$t->ask('ALTER TABLE f DISABLE ROW LEVEL SECURITY');
 	is(answer($s, 'on', $call), $all, 'which is off again');
-	# what one role has kept is no other's
+	# Sides cached by one role are not used by another one.
 	warm($s, $call, 'kept for the reader');
 	$s->ask('RESET ROLE; SET ROLE stranger');
 	like(answer($s, 'on', $call), qr/42501/, 'a stranger in the same session');
@@ -762,7 +761,7 @@ rule rights => sub {
 	like($s->ask("SELECT redblue_uncache('f')"), qr/42501/, 'but is not its owner');
 	$s->ask('RESET ROLE');
 	same($s, $call, 'and so has the owner', 1);
-	# a function with its owner's rights
+	# A function with its owner's privileges
 	$s->ask("CREATE FUNCTION theirs() RETURNS bigint LANGUAGE sql SECURITY DEFINER AS \$\$ $call \$\$; REVOKE SELECT ON f FROM reader; SET ROLE reader");
 	is(answer($s, 'on', 'SELECT theirs()'), $all, 'SECURITY DEFINER');
 	like(answer($s, 'on', $call), qr/42501/, 'and not without');
@@ -771,7 +770,7 @@ rule rights => sub {
 	$s->ask('SET ROLE reader');
 	same($s, $call, 'its owner', 1);
 	cmp_ok($s->ask("SELECT redblue_uncache('f')"), '>', 0, 'may have it forgotten');
-	# rules and children
+	# Rules and children
 	warm($s, $call, 'before a child');
 	$t->ask('CREATE TABLE child () INHERITS (f); ' . boxes('child', 1, 5));
 	same($s, $call, 'a child', 0);
@@ -782,7 +781,7 @@ rule rights => sub {
 	$_->quit for $s, $t;
 };
 
-# ---- where it is called ----
+# ---- contexts of calls ----
 
 rule contexts => sub {
 	my ($s, $t) = (session($node), session($node));
@@ -791,13 +790,13 @@ rule contexts => sub {
 	my $plain = "SELECT redblue_box_self_pair_count('f')";
 	my $want = answer($s, 'off', $plain);
 	$s->ask('SET redblue.cache = on');
-	# an error in between
+	# An error in between
 	is($s->ask("DO \$\$ DECLARE n bigint; BEGIN FOR i IN 1 .. 20 LOOP BEGIN SELECT redblue_box_self_pair_count('f') INTO n; PERFORM 1 / (i % 2); EXCEPTION WHEN division_by_zero THEN NULL; END; END LOOP; IF n <> $want THEN RAISE 'n'; END IF; END \$\$"), '', 'exceptions');
-	# kept in a transaction that fails
+	# Cached in a transaction that fails
 	$s->ask('SELECT redblue_uncache(); BEGIN');
 	$s->ask("$plain; SAVEPOINT p; SELECT redblue_uncache(); $plain; ROLLBACK TO p; $plain; ROLLBACK");
 	same($s, $plain, 'after ROLLBACK');
-	# a cursor that is open while somebody else changes the table
+	# A cursor that is open while another session changes the table
 	$s->ask("BEGIN; SET redblue.cache = on; DECLARE c CURSOR FOR SELECT * FROM redblue_box_self_pairs('f'); FETCH 3 FROM c");
 	$t->ask('DELETE FROM f WHERE id BETWEEN 200 AND 210');
 	$s->ask('SELECT redblue_uncache()');
@@ -806,18 +805,18 @@ rule contexts => sub {
 	$s->ask('COMMIT');
 	same($s, $plain, 'and then');
 	$want = answer($s, 'off', $plain);
-	# WITH HOLD, unread
+	# WITH HOLD, not read
 	$s->ask("BEGIN; SET redblue.cache = on; DECLARE h CURSOR WITH HOLD FOR SELECT * FROM redblue_box_self_pairs('f'); COMMIT");
 	$t->ask('DELETE FROM f WHERE id BETWEEN 100 AND 110; VACUUM f');
 	is(scalar(my @held = split /\n/, $s->ask('FETCH ALL FROM h; CLOSE h')), $want, 'WITH HOLD');
-	# a cursor that reads after the transaction's own change
+	# A cursor that reads after a change by the same transaction
 	$s->ask("BEGIN; SET redblue.cache = on; DECLARE c CURSOR FOR SELECT count(*) FROM redblue_box_self_pairs('f'); UPDATE f SET lx = lx - 50 WHERE id = 60");
 	my $old = $s->ask('FETCH c');
 	my $new = $s->ask($plain);
 	$s->ask('ROLLBACK');
 	is($old, answer($s, 'off', $plain), 'a cursor does not see what came after it');
 	isnt($new, $old, 'a statement does');
-	# a nested loop, a lateral, in the select list, a parallel plan
+	# A nested loop, LATERAL, in the select list, a parallel plan
 	for my $q ("SELECT sum(n) FROM generate_series(1, 5) i, LATERAL (SELECT count(*) AS n FROM redblue_box_self_pairs('f') WHERE id1 % i = 0) x",
 		"SELECT count(*), count(r) FROM (SELECT redblue_box_self_pairs('f') AS r) x",
 		"SELECT count(*) FROM f LEFT JOIN redblue_box_self_pairs('f') p ON p.id1 = f.id WHERE f.id < 50",
@@ -831,7 +830,7 @@ rule contexts => sub {
 			  . "RESET ALL; SET redblue.cache = on", 'parallel plan');
 	}
 	unlike($s->ask("EXPLAIN (ANALYZE, COSTS OFF) SELECT * FROM redblue_box_self_pairs('f')"), qr/ERROR/, 'EXPLAIN ANALYZE');
-	# a trigger that asks while rows of the table change
+	# A trigger that runs a join while rows of the table change
 	$s->ask("CREATE TABLE log (n bigint, m bigint); CREATE FUNCTION asked() RETURNS trigger LANGUAGE plpgsql AS \$\$ BEGIN "
 		  . "PERFORM set_config('redblue.cache', 'on', false); INSERT INTO log SELECT redblue_box_self_pair_count('f'); "
 		  . "PERFORM set_config('redblue.cache', 'off', false); UPDATE log SET m = redblue_box_self_pair_count('f') WHERE m IS NULL; RETURN NULL; END \$\$;"
@@ -839,7 +838,7 @@ rule contexts => sub {
 	$s->ask('UPDATE f SET lx = lx - 1 WHERE id < 20; DELETE FROM f WHERE id BETWEEN 21 AND 25; ' . boxes('f', 501, 505));
 	is($s->ask('SELECT count(*) > 20, bool_and(n = m) FROM log'), 't|t', 'in a trigger');
 	$s->ask('DROP TRIGGER each ON f; DROP TABLE log');
-	# prepared, with a generic plan
+	# Prepared, with a generic plan
 	$s->ask("SET plan_cache_mode = force_generic_plan; SET redblue.cache = on; VACUUM f; PREPARE q AS SELECT count(*) FROM redblue_box_self_pairs('f')");
 	for my $change ('SELECT 1', 'DELETE FROM f WHERE id = 290', 'TRUNCATE f', boxes('f', 1, 300), 'VACUUM f', 'ALTER TABLE f RENAME lx TO was; ALTER TABLE f RENAME hx TO lx; ALTER TABLE f RENAME was TO hx')
 	{
@@ -847,7 +846,7 @@ rule contexts => sub {
 		same($s, 'EXECUTE q', "prepared: $change") for 1 .. 2;
 	}
 	$t->ask('ALTER TABLE f RENAME lx TO was; ALTER TABLE f RENAME hx TO lx; ALTER TABLE f RENAME was TO hx');
-	# ids that repeat are told of each time
+	# Duplicate ids are reported each time.
 	$t->ask('INSERT INTO f SELECT * FROM f WHERE id < 10; VACUUM f');
 	$s->ask('DEALLOCATE q');
 	for my $round (1 .. 3)
@@ -856,7 +855,7 @@ rule contexts => sub {
 		is($on, $off, 'the same notice');
 		like($on, qr/309 rows of boxes have 300 ids/, 'of ids that repeat');
 	}
-	# DISCARD ALL, and the extension made anew
+	# DISCARD ALL, and a new installation of the extension
 	$s->ask("SET redblue.cache = on; $plain");
 	$s->ask('DISCARD ALL');
 	$s->ask('SET redblue.duplicate_notice = off');
@@ -869,7 +868,7 @@ rule contexts => sub {
 	$_->quit for $s, $t;
 };
 
-# ---- it ends in the middle ----
+# ---- interruptions ----
 
 rule cancel => sub {
 	my ($s, $t) = (session($node), session($node));
@@ -893,11 +892,11 @@ rule cancel => sub {
 	cmp_ok($end{cancelled}, '>', 0, 'some were');
 	cmp_ok(held_kb($s) - $rss, '<', 32768, 'nothing stays behind');
 	is(answer($s, 'on', $q), $want, 'the next call works') for 1 .. 2;
-	# refused by the join's memory
+	# Refused by the join's memory limit
 	for my $limit ('1MB', '8MB', '12MB', '16MB', '32MB')
 	{
 		my ($on, $off) = map { clean(scalar $s->ask("SET redblue.cache = $_; SET redblue.memory_limit = '$limit';\n$q;\nRESET redblue.memory_limit")) } 'on', 'off';
-		# how much it would need is an estimate
+		# The required amount is an estimate.
 		s/needs about \d+ kB//, s/^CONTEXT.*\n//m for $on, $off;
 		is($on, $off, "redblue.memory_limit = $limit");
 	}
@@ -905,7 +904,7 @@ rule cancel => sub {
 	$_->quit for $s, $t;
 };
 
-# the system refuses memory and threads: a right answer, or an error, and nothing is lost
+# The system refuses memory and threads: the result is correct, or there is an error, and nothing is lost.
 rule refused => sub {
   SKIP:
 	{
@@ -923,7 +922,7 @@ rule refused => sub {
 			}
 			my $s = session($poor);
 			$s->ask('SET redblue.threads = 2');
-			# refused by chance: the last server, the least poor, goes on until enough was kept
+			# Random refusals: the last server, with the fewest, continues until enough has been cached.
 			for my $n (1 .. 600)
 			{
 				last if $n > 60 && ($one_in < 200 || $count{kept} > 20);
@@ -931,7 +930,7 @@ rule refused => sub {
 				$s->ask('SELECT redblue_uncache()') if $n % 10 == 0;
 				$s->ask("UPDATE f SET pad = pad WHERE id = 10 * $n; DELETE FROM f WHERE id = -1") if $n % 4 == 0;
 				$s->ask('VACUUM f') if $n % 20 == 0;
-				# without what is kept until it answers
+				# Runs without the cache until there is a result.
 				my $off = '';
 				for (1 .. 200) { $off = answer($s, 'off', $q); last if $off !~ /ERROR/; }
 				next if $off =~ /ERROR/;

@@ -1,5 +1,5 @@
-# Cancel and statement_timeout take effect at once in every stage, and leave
-# nothing behind: no memory, no descriptor, no thread.
+# Tests that cancellation and statement_timeout take effect at once in each stage, and leave nothing behind: no memory,
+# no descriptor, no thread.
 use strict;
 use warnings;
 use FindBin;
@@ -9,8 +9,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use List::Util qw(max);
 
-# What a function returns goes to PostgreSQL's own files where work_mem ends, and a write
-# waits for as long as the kernel wants to, of which this is no test.
+# A large work_mem keeps results out of temporary files, because a write can last as long as the kernel wants.
 my $node = new_server('cancel', "work_mem = '2047MB'\n");
 my $sql = <<'SQL';
 -- a million small triangles spread out: reading and the grid take the time
@@ -86,7 +85,7 @@ my @order = ('reading', 'decoding', 'decoding a table', 'grid', 'candidates', 'e
 my $session = session($node);
 my $watch = session($node);
 
-# in the others nothing new comes after a moment
+# In the other stages, nothing changes after a moment.
 my %late = map { $_ => 1 } ('grid', 'counting', 'counting pairs', 'counting by row', 'reading keys', 'grouping', 'counting rows',
 	'bringing pairs together', 'packing pairs');
 for my $name (@order)
@@ -97,13 +96,13 @@ for my $name (@order)
 is($session->ask("SELECT count(*) FROM redblue_triangle_pairs_query('SELECT * FROM same WHERE id <= 100', 'SELECT * FROM same WHERE id <= 100')"),
 	10000, 'and answers');
 
-# interrupts that end nothing, in the middle of a long value: it is read to its end
+# Interrupts without effect, in the middle of a long value, which is then read completely
 is($session->ask("SET client_connection_check_interval = '2ms';\n"
 	  . "SELECT count(*) FROM redblue_triangle_pairs_query('TABLE huge', 'SELECT * FROM same WHERE id < 0');\n"
 	  . "SELECT count FROM redblue_last_run() WHERE stage = 'read';\nRESET client_connection_check_interval"),
 	"0\n1", 'a long value is read in spite of interrupts');
 
-# 200 timeouts in one session: what it holds stays what it was
+# After 200 timeouts in one session, it holds no more than before.
 sub timeouts
 {
 	my ($from, $to) = @_;
@@ -126,7 +125,7 @@ $cancelled += $more;
 $latest = max($latest, $later);
 cmp_ok($cancelled, '>=', 190, "$cancelled of 200 statements ran into statement_timeout");
 cmp_ok($latest, '<', 500, sprintf('the latest worked for %.0f ms after its time', $latest));
-# PostgreSQL keeps files open that it may want again; a leak in one query of ten would show as 16
+# PostgreSQL keeps some files open for later use. A leak in every tenth query would show as 16 descriptors.
 my $opened = backend_fds($session->{pid}) - $fds;
 cmp_ok($opened, '<', 8, "descriptors: $fds, then $opened more");
 cmp_ok(backend_threads($session->{pid}), '<=', $threads, "threads: $threads");

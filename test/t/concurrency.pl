@@ -1,4 +1,4 @@
-# Eight sessions at once get the answer that one gets alone.
+# Tests that eight concurrent sessions get the same result as a single one.
 # run: quick
 use strict;
 use warnings;
@@ -17,7 +17,7 @@ my $touching = "redblue_triangle_pairs('red', 'lattice')";
 my $alone = count_and_sum($node, $pairs);
 my $alone2 = count_and_sum($node, $touching);
 
-# a wrong answer divides by zero
+# A wrong result causes a division by zero.
 my $script = "$ENV{TESTDIR}/script.sql";
 append_to_file($script, "SET redblue.threads = 2;\n"
 	  . "SELECT 1 / (CASE WHEN (" . checksum_of($pairs) . ") = '$alone' THEN 1 ELSE 0 END);\n"
@@ -30,7 +30,7 @@ $node->command_checks_all(
 	[qr/^(?!.*ERROR)/s],
 	'eight sessions, five rounds each');
 
-# a session killed in the midst of a join takes nobody with it
+# A session that is killed during a join does not affect others.
 $node->safe_psql('postgres', "CREATE TABLE same AS SELECT i AS id, 0::float8 AS ax, 0::float8 AS ay, 0::float8 AS az, 1::float8 AS bx, 0::float8 AS by, 0::float8 AS bz, 0::float8 AS cx, 1::float8 AS cy, 1::float8 AS cz FROM generate_series(1, 20000::int8) i");
 my $victim = session($node);
 my $other = session($node);

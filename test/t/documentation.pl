@@ -1,6 +1,5 @@
-# What README.md and doc/ say is true: their examples run and print what the page
-# shows, their links lead somewhere, the tables of PostGIS's errors are those that
-# a run gives, every function and setting is documented.
+# Tests README.md and doc/: their examples run and print what the page shows, their links are valid, the tables of
+# PostGIS's errors are those of a run, and each function and setting is documented.
 # run: quick once
 use strict;
 use warnings;
@@ -18,7 +17,7 @@ my $node = PostgreSQL::Test::Cluster->new('readme');
 $node->init;
 $node->append_conf('postgresql.conf', "search_path = 'public'");
 $node->start;
-# a recipe has a job that pg_cron runs
+# A recipe contains a job for pg_cron.
 my $cron = $node->safe_psql('postgres', "SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_cron'");
 if ($cron)
 {
@@ -27,7 +26,7 @@ if ($cron)
 }
 plan skip_all => 'no PostGIS here' unless have_postgis($node);
 
-# what pages call that may be missing: programs and a module in ```sh blocks, and an extension that must be preloaded
+# Programs, a module and an extension that ```sh blocks and recipes use and that may be missing
 my %missing = map { $_ => 1 } 'ogr2ogr', 'python3', 'ifcopenshell', 'pg_cron';
 delete $missing{$_} for page_programs();
 delete $missing{pg_cron} if $cron;
@@ -38,10 +37,9 @@ $ENV{PGPORT} = $node->port;
 
 sub tidy { my $text = shift; $text =~ s/[ \t]+$//mg; $text =~ s/\s+\z//; return $text }
 
-# A page's ```sql and ```sh blocks run one after the other in a database of their own, each
-# in a session of its own; a ```text block behind one is what it prints.  Where a program is
-# missing the rest of its section is skipped, and what needs the tables that it would have made.
-# (doc/servers.md is for several servers: servers.pl)
+# Runs the ```sql and ```sh blocks of a page one after the other in a new database, each in a session of its own; a
+# ```text block after a block is its expected output. If a program is missing, the rest of its section is skipped, and
+# so are blocks that need its tables. doc/servers.md needs several servers (servers.pl).
 my $examples = 0;
 for my $page (grep { $_ ne 'doc/servers.md' } @pages)
 {
@@ -78,16 +76,16 @@ for my $page (grep { $_ ne 'doc/servers.md' } @pages)
 		}
 	}
 	my $text = slurp_file("$top/$page");
-	# a block of another kind, or one that is not closed, would run nowhere
+	# A block of another kind, or an unclosed one, would not run.
 	my @fences = $text =~ /^(```.*)$/mg;
 	is(scalar(@fences), 2 * (() = $text =~ /^```(?:sql|sh|text)\n.*?^```$/msg), "$page: all blocks are sql, sh or text");
 	$examples += $n;
 }
 cmp_ok($examples, '>', 40, "$examples examples");
 
-# the job of doc/recipes.md is run by pg_cron: at the next minute, whatever the page says; the end of this
-# script looks for it.  A restart, for before 1.6.4 its scheduler could miss a change made in the second after the
-# one in which it first saw the table of jobs
+# pg_cron runs the job of doc/recipes.md at the next minute, whatever time the page specifies; the end of this script
+# checks it. The restart is needed because before 1.6.4 its scheduler could miss a change in the second after the one in
+# which it first read the table of jobs.
 my $runs = $node->safe_psql('doc_recipes_md', 'SELECT count(*) FROM run');
 if ($cron)
 {
@@ -95,7 +93,7 @@ if ($cron)
 	$node->restart;
 }
 
-# whom a refresh of doc/recipes.md locks out
+# Which statements a refresh of doc/recipes.md blocks
 SKIP:
 {
 	skip 'ogr2ogr is not installed', 3 if $missing{ogr2ogr};
@@ -109,8 +107,8 @@ SKIP:
 	$reader->ask('COMMIT');
 }
 
-# A dump restores a materialized view over a view, and leaves one over a query form empty.  PostgreSQL 17 and newer refuse
-# the latter at once, because they fill every materialized view with a safe search_path.
+# A dump restores a materialized view over a view, and leaves one over a query form empty. PostgreSQL 17 and newer
+# versions reject the latter immediately, because they fill every materialized view with a safe search_path.
 my $safe_path = $node->safe_psql('postgres', 'SHOW server_version_num') >= 170000;
 my (undef, undef, $refused) = $node->psql('doc_recipes_md', <<'SQL');
 CREATE MATERIALIZED VIEW over_query AS SELECT * FROM redblue_triangle_pairs_query('TABLE ore', 'SELECT * FROM tunnel WHERE az < 0')
@@ -127,7 +125,7 @@ is($node->safe_psql('restored', 'SELECT count(*) FROM deep_clash'), 2, 'that ove
 
 # ---- links ----
 
-# the anchors of a page, as GitHub makes them
+# The anchors of a page, as GitHub creates them
 sub anchors
 {
 	my ($file) = @_;
@@ -152,7 +150,7 @@ for my $page (@pages, 'CONTRIBUTING.md', 'CHANGELOG.md')
 		my ($link, $file, $anchor) = ($1, split /#/, $1, 2);
 		next if $link =~ /^https?:/;
 		$file = length $file ? ($base // '') . $file : $page;
-		# the tree's test/ is the folder above this script
+		# In a copy of the tree, test/ is the parent folder of this script.
 		$file =~ s{^(?:doc/\.\./)?test/}{};
 		$file =~ s{^doc/\.\./}{};
 		push @dead, $link unless -e "$top/$file" && (!defined $anchor || anchors("$top/$file")->{$anchor});
@@ -160,7 +158,7 @@ for my $page (@pages, 'CONTRIBUTING.md', 'CHANGELOG.md')
 	is("@dead", '', "$page: every link leads somewhere");
 }
 
-# ---- the tables of wrong answers, and redblue right about all of them ----
+# ---- the tables of wrong results, and redblue's results, which must be correct ----
 
 my $out = '';
 $node->safe_psql('postgres', 'CREATE EXTENSION redblue; CREATE EXTENSION postgis');
@@ -169,7 +167,7 @@ IPC::Run::run([ 'psql', '-Xq', '-d', $node->connstr('postgres'), '-f', "$top/dat
 my @rows = split /\n/, $out;
 is(scalar(@rows), 20, 'twenty cases');
 is(scalar(grep { (split /\s*\|\s*/)[3] ne (split /\s*\|\s*/)[7] } @rows), 0, 'redblue is right about all twenty');
-# another PostGIS may have mended some
+# A newer PostGIS may have fixed some.
 my $postgis = $node->safe_psql('postgres', 'SELECT postgis_lib_version()');
 SKIP:
 {
@@ -183,7 +181,7 @@ SKIP:
 	}
 }
 
-# ---- nothing undocumented ----
+# ---- everything is documented ----
 
 my $reference = slurp_file("$top/doc/reference.md");
 for my $function (split /\n/, $node->safe_psql('postgres',

@@ -1,5 +1,5 @@
-# A materialized view over the table form: its dependencies are known, it is
-# refreshed under a narrow search_path, and it survives dump and restore.
+# Tests a materialized view over a table form: its dependencies are known, it can be refreshed with a narrow
+# search_path, and it survives dump and restore.
 # run: quick
 use strict;
 use warnings;
@@ -55,7 +55,7 @@ for my $format ('plain', 'custom')
 		"the self join, $format");
 }
 
-# the extension may live in any schema
+# The extension may be in any schema.
 $node->safe_psql('postgres', 'CREATE DATABASE elsewhere');
 is($node->safe_psql('elsewhere', <<'SQL'), '1', 'in a schema of its own');
 CREATE SCHEMA tools;

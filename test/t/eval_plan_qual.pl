@@ -1,5 +1,5 @@
-# A row that another session changes while a statement waits for it is looked at again:
-# what the statement joins it with must be there again, wherever the join stands.
+# Tests EvalPlanQual: if another session changes a row while a statement waits for it, the statement evaluates the row
+# again and must find the rows that it joins with it, wherever the join is in the plan.
 # run: quick
 use strict;
 use warnings;
@@ -12,7 +12,7 @@ use Time::HiRes ();
 
 my $node = new_server('recheck');
 my $version = $node->safe_psql('postgres', 'SHOW server_version_num');
-# a row of a meets the row of b with its number; row 2 of t is the one that changes
+# Each row of a meets the row of b with the same number; row 2 of t changes.
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE a AS SELECT i AS id, i::float8 AS lx, 0::float8 AS ly, i + 0.5::float8 AS hx, 1::float8 AS hy FROM generate_series(1, 4) i;
 CREATE TABLE b AS TABLE a;
@@ -36,7 +36,7 @@ my $of_side = sprintf "(SELECT red_id FROM $of_row UNION ALL SELECT 77::bigint)"
 my $count_of_t = sprintf $of_row, '%s', 't.id';
 my $of_t = sprintf "(SELECT red_id FROM $of_row UNION ALL SELECT 77::bigint)", '%s', 't.id';
 
-# what a statement is to find: all four rows with what the other session did to row 2
+# The expected result: all four rows, with the other session's change of row 2
 my $updated = '1 1,2 11,3 1,4 1';
 my $locked = '1 0,2 10,3 0,4 0';
 my $back = ' RETURNING t.id, t.n';
@@ -93,7 +93,7 @@ my @merges = (
 		. ' WHEN MATCHED THEN UPDATE SET n = 1 WHEN NOT MATCHED THEN DO NOTHING' ],
 );
 
-# row 2 is changed and not yet committed, the statement waits for it, the change is committed
+# Runs a statement that waits for row 2, which is changed but not committed, then commits the change.
 sub statement_during
 {
 	my ($change, $statement) = @_;
@@ -126,8 +126,8 @@ sub look_again
 	return join ',', sort map { s/\|/ /r } split /\n/, $out;
 }
 
-# No plan here has t below the inner side of a nested loop over a UNION ALL: looking again then
-# loses the row whatever is appended, tables of any kind included.
+# No plan here has t below the inner side of a nested loop over a UNION ALL: EvalPlanQual loses the row there,
+# whatever is appended, including plain tables.
 my @settings = ('SET redblue.custom_scan = on; SET enable_nestloop = off', 'SET redblue.custom_scan = off; SET enable_nestloop = off',
 	'SET redblue.custom_scan = on; SET enable_hashjoin = off; SET enable_nestloop = off');
 for my $setting (@settings)
@@ -142,13 +142,13 @@ for my $setting (@settings)
 $two->ask('RESET ALL');
 
 my ($update) = map { $_->[1] } grep { $_->[0] eq 'a join or a constant' } @updates;
-# a row that is deleted meanwhile is gone, one that no longer fits is left alone
+# A row deleted in the meantime is gone; a row that no longer matches remains unchanged.
 for my $change ('DELETE FROM t WHERE id = 2', 'UPDATE t SET id = 50 WHERE id = 2')
 {
 	fill('t');
 	is(join(',', sort split /\n/, statement_during($change, $update . $back)), '1|1,3|1,4|1', $change);
 }
-# other isolation levels give up instead
+# Other isolation levels report an error instead.
 fill('t');
 $two->ask('SET default_transaction_isolation = \'repeatable read\'');
 like(statement_during('UPDATE t SET n = n + 10 WHERE id = 2', $update), qr/40001/, 'REPEATABLE READ');

@@ -1,5 +1,5 @@
-# A server with few buffers, a session with few for its temporary tables: redblue_into keeps
-# no page that its rows came from.
+# Tests redblue_into on a server with few buffers, in a session with few buffers for temporary tables: it does not pin
+# the pages from which its rows came.
 # run: quick
 use strict;
 use warnings;
@@ -15,7 +15,7 @@ temp_buffers = 800kB
 CONF
 my $session = session($node);
 
-# 1500 pages with one row each: what is collected for one write comes from so many pages
+# 1500 pages with one row each, so that the rows of one write come from many pages
 my $sparse = <<'SQL';
 (red_id bigint, blue_id bigint);
 INSERT INTO sparse SELECT i, -i FROM generate_series(1, 1500 * 185) i;
@@ -36,14 +36,14 @@ for my $kind ('', 'TEMP')
 	$session->ask('DROP TABLE sparse, pairs');
 }
 
-# several sessions at once share these buffers
+# Several concurrent sessions share these buffers.
 $node->safe_psql('postgres', "CREATE TABLE sparse $sparse; CREATE TABLE pairs (red_id bigint, blue_id bigint)");
 my @sessions = map { session($node) } 1 .. 6;
 $_->send("SELECT redblue_into('pairs', 'TABLE sparse')") for @sessions;
 my $n = $node->safe_psql('postgres', 'SELECT count(*) FROM sparse');
 is_deeply([ map { scalar $_->wait_for } @sessions ], [ ($n) x 6 ], 'six sessions at once');
 
-# a cancel in the middle of a block leaves no page behind: the next run has all of them
+# After a cancellation in the middle of a block, no page remains pinned: the next run can use all of them.
 $session->ask("SET statement_timeout = 50");
 my (undef, $err) = $session->ask("SELECT redblue_into('pairs', 'SELECT s.* FROM sparse s, LATERAL (SELECT pg_sleep(0.001) IS NULL AS n WHERE s.red_id > 0) t')");
 like($err, qr/57014/, 'cancelled');

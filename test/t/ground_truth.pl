@@ -1,5 +1,5 @@
-# The pairs of real and generated meshes and lines against answers that were computed
-# with another exact method: count and checksum, through every way in.
+# Compares the pairs of real and generated meshes and lines, by number and checksum and for each way to call the join,
+# with results that another exact method computed.
 # run: quick
 use strict;
 use warnings;
@@ -14,13 +14,13 @@ my $biggest = long_run() ? 1e9 : 400_000;
 my $postgis = have_postgis($node);
 my %loaded;
 
-# what a kind of row joins: function, its columns, its form for one table, dimensions
+# The function for a kind of row, its columns, its form for one table, and the number of dimensions
 my %join = (
 	tri => [ 'redblue_triangle_pairs', 'red_id', 'blue_id', 'redblue_triangle_self_pairs', 3 ],
 	segtri => [ 'redblue_segment_triangle_pairs', 'segment_id', 'triangle_id', undef, 3 ],
 	seg2d => [ 'redblue_segment_pairs', 'red_id', 'blue_id', 'redblue_segment_self_pairs', 2 ]);
 
-# loads a mesh or lines once; undef when the file is not here
+# Loads a mesh or lines, once; returns undef if the file is not available.
 sub table
 {
 	my ($name, $dims) = @_;
@@ -33,7 +33,7 @@ sub table
 	return $loaded{$name} = $table;
 }
 
-# the corners of a table's objects
+# The corners of a table's objects
 sub corners
 {
 	my ($table) = @_;
@@ -41,7 +41,7 @@ sub corners
 	  ? qw(a b c) : qw(a b);
 }
 
-# blue is moved by one double addition per coordinate
+# Moves blue by one double addition per coordinate.
 sub shifted
 {
 	my ($table, @by) = @_;
@@ -55,7 +55,7 @@ sub shifted
 	return $view;
 }
 
-# the pairs of a function, under the names that the checksum wants
+# The pairs of a function, with the column names that the checksum expects
 sub pairs
 {
 	my ($kind, $red, $blue) = @_;
@@ -75,7 +75,7 @@ SQL
 	return;
 }
 
-# the boxes of a table's objects as boxes
+# The bounding boxes of a table's objects
 sub boxes_of
 {
 	my ($table, $dims, $view) = @_;
@@ -89,8 +89,7 @@ sub boxes_of
 	return $view;
 }
 
-# Pieces that follow each other end to end become one line; returns a table of the
-# lines and one that tells which line a piece is of.
+# Joins consecutive pieces into lines; returns a table of the lines, and one with the line of each piece.
 sub chained
 {
 	my ($table, $dims) = @_;
@@ -111,7 +110,7 @@ SQL
 	return ($lines, $line_of);
 }
 
-# what the planner expects, within a factor of ten; of a view it could know nothing
+# Checks that the planner's estimate is within a factor of ten. For a view, the planner has no information.
 sub expect_rows
 {
 	my ($function, $red, $blue, $count, $name) = @_;
@@ -129,7 +128,7 @@ sub expect_rows
 	return;
 }
 
-# rows of many pieces against one row a piece
+# Compares rows of many pieces with one row per piece.
 sub expect_lines
 {
 	my ($kind, $red, $blue, $name) = @_;
@@ -181,7 +180,7 @@ while (my $line = <$in>)
 			$row{box_pairs}, "$row{name}: number of boxes");
 		expect_boxes($kind, $red, $moved, $row{box_pairs}, $row{name});
 
-		# a self join has each pair once, and no object with itself
+		# A self join has each pair once, and no object with itself.
 		if ($red eq $moved && $self)
 		{
 			is(count_and_sum($node, <<"SQL"), $want, "$row{name}: self join");
@@ -209,7 +208,7 @@ SQL
 		is(count_and_sum($node, "redblue_box_pairs('${red}_geom', 'blue_geom')"),
 			"$row{box_pairs} $row{box_checksum}", "$row{name}: boxes of geometry");
 
-		# a row of many triangles is one object
+		# A row of many triangles is one object.
 		$node->safe_psql('postgres', <<"SQL");
 DROP TABLE IF EXISTS red_tin, blue_tin;
 CREATE TABLE red_tin AS SELECT id / 50 AS id, ST_Collect(geom ORDER BY id) AS geom FROM ${red}_geom GROUP BY id / 50;
@@ -226,7 +225,7 @@ SQL
 }
 close $in;
 
-# generated volumes: ids from 0, second one shifted
+# Generated volumes: ids from 0, the second one shifted
 my @volumes = (
 	[ 18, 0.2, '0.31 0.17 0.23', '838640 899945720207035', 4652607 ],
 	[ 18, 0, '0.5 0.25 0', '1036817 1113670983893248', 5514844 ],

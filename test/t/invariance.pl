@@ -1,5 +1,5 @@
-# What must not change the answer does not change it: threads, grid, memory,
-# sides, the order of corners and rows, a power of two.
+# Tests that results do not depend on threads, grid, memory, the order of sides, corners and rows, or scaling by a power
+# of two.
 # run: once
 use strict;
 use warnings;
@@ -45,7 +45,7 @@ for my $case ([ 'red', 'blue' ], [ 'lattice', 'lattice2' ], [ 'lattice', 'lattic
 	is(count_and_sum($node, "redblue_triangle_pairs_query('SELECT * FROM $red ORDER BY cz, id', 'SELECT * FROM $blue ORDER BY id DESC')"),
 		$want, "$name: rows in another order");
 
-	# axes turned; a mirror image
+	# Axes rotated; a mirror image
 	my $axes = join ', ', map { "${_}y AS ${_}x, ${_}z AS ${_}y, ${_}x AS ${_}z" } qw(a b c);
 	my $mirror = join ', ', map { "-${_}x AS ${_}x, ${_}y, ${_}z" } qw(a b c);
 	for my $list ($axes, $mirror)
@@ -53,7 +53,7 @@ for my $case ([ 'red', 'blue' ], [ 'lattice', 'lattice2' ], [ 'lattice', 'lattic
 		is(count_and_sum($node, "redblue_triangle_pairs_query('SELECT id, $list FROM $red', 'SELECT id, $list FROM $blue')"),
 			$want, "$name: " . ($list eq $axes ? 'axes turned' : 'mirrored'));
 	}
-	# times 2^k nothing is rounded: down to where the least bits are just not lost, up to 1e300
+	# Multiplication by 2^k does not round: from 2^-900, where the smallest bits are still represented, to about 1e300.
 	for my $k (-900, -500, -60, -1, 1, 30, 300, 900)
 	{
 		my $list = join ', ', map { my $c = $_; map { "$c$_ * 2::float8 ^ $k AS $c$_" } qw(x y z) } qw(a b c);

@@ -1,5 +1,5 @@
-# redblue_tiles: tiles that are even by what is measured afterwards of all rows and pairs, from a sample only, of
-# whatever a join can read, with the rights of whoever asks; and it can be cancelled.
+# Tests redblue_tiles: tiles are balanced when measured with all rows and pairs, are computed from a sample only, of
+# anything that a join can read, with the caller's privileges; and the computation can be canceled.
 # run: quick once
 use strict;
 use warnings;
@@ -14,9 +14,9 @@ my $s = session($node);
 $s->ask('SET client_min_messages = warning');
 add_stopwatch($node);
 
-# ---- even: heaviest over mean of n tiles, by all rows and pairs ----
+# ---- balance: largest cost over mean cost of n tiles, from all rows and pairs ----
 
-# rows of a table by their boxes
+# The bounding boxes of a table's rows
 sub boxes
 {
 	my ($table) = @_;
@@ -28,7 +28,7 @@ sub boxes
 	return [ sort keys %of ];
 }
 
-# what tiles cost, measured: heaviest / mean, sum / estimate, whether each pair is in one tile
+# Measures the costs of tiles: largest / mean, sum / estimate, and whether each pair is in exactly one tile.
 sub measure
 {
 	my ($red, $blue, $n, $options) = @_;
@@ -119,7 +119,7 @@ SKIP:
 is($s->ask("SELECT * FROM redblue_tiles('uniform', 'gauss', 16)"), $first, 'the same tables have the same tiles');
 isnt($s->ask("SELECT * FROM redblue_tiles('uniform', 'gauss2', 16)"), $first, 'others have others');
 
-# ---- whatever can be read ----
+# ---- everything that can be read ----
 
 my $near = sub {
 	my ($what, $sides) = @_;
@@ -165,7 +165,7 @@ SQL
 	$near->('partitions, one of them elsewhere', "'mixed', NULL, 8");
 }
 
-# objects of several rows are whole
+# Objects of several rows are not split.
 $s->ask("CREATE TABLE objects AS SELECT id / 2 AS object, id, lx, ly, lz, lx AS hx, ly AS hy, lz AS hz FROM uniform WHERE id % 2 = 0");
 $s->ask("INSERT INTO objects SELECT id / 2, id, hx, hy, hz, hx, hy, hz FROM uniform WHERE id % 2 = 0");
 $s->ask('CREATE TABLE halves AS SELECT * FROM uniform WHERE id % 2 = 0');
@@ -175,7 +175,7 @@ ok($objects > 0.95 * $halves && $objects < 1.05 * $halves, "objects of two rows:
 SKIP:
 {
 	skip 'no PostGIS here', 3 unless have_postgis($node);
-	# values of megabytes, of which not all are read
+	# Values of megabytes, not all of which are read
 	$s->ask('CREATE EXTENSION redblue_postgis');
 	$s->ask(<<'SQL');
 CREATE TABLE large AS SELECT i AS id, ST_MakeLine(ARRAY(SELECT ST_MakePoint(i + cos(k), i % 10 + sin(k), k * 1e-6) FROM generate_series(1, 10000) k)) AS geom
@@ -187,7 +187,7 @@ SQL
 	is($s->ask("SELECT array_length(tile_low, 1) FROM redblue_tiles('large', NULL, 1, dimensions => 2)"), 2, 'in the plane, too');
 }
 
-# ---- rights, policies, snapshots ----
+# ---- privileges, policies, snapshots ----
 
 $s->ask(<<'SQL');
 CREATE ROLE reader;
@@ -213,7 +213,7 @@ my $now = $s->ask("SELECT sum(estimated_cost) FROM redblue_tiles('halves', NULL,
 ok($now < 0.75 * $then, "what another session deleted is there for an older snapshot: $then, $now");
 like($s->ask("SET default_transaction_read_only = on; SELECT count(*) FROM redblue_tiles('gauss', NULL, 8); RESET default_transaction_read_only"), qr/^8$/, 'a read-only transaction may ask');
 
-# ---- memory, and the end of it ----
+# ---- memory, and the lack of it ----
 
 like($s->ask("SET redblue.memory_limit = '1MB'; SELECT count(*) FROM redblue_tiles('uniform', NULL, 100000)"), qr/53200.*redblue_tiles: out of memory/s, 'no memory: an error');
 $s->ask('RESET redblue.memory_limit');

@@ -1,5 +1,5 @@
-# The recipe for CityJSON in doc/loading.md, with files of other versions and all kinds of geometry, and with
-# a level of detail that the file does not have.
+# Tests the recipe for CityJSON in doc/loading.md, with files of other versions and all types of geometry, and with a
+# level of detail that the file does not contain.
 # run: once
 use strict;
 use warnings;
@@ -28,7 +28,7 @@ my @recipe = grep { ($_->[0] eq 'CityJSON' || $_->[0] eq 'Loading data') && $_->
 
 my @vertices;
 
-# the six faces of a box, each a list of one ring, with normals that point outward, or inward
+# The six faces of a box, each a list of one ring, with normals that point outward or inward
 sub box
 {
 	my ($x, $y, $z, $size, $inward) = @_;
@@ -38,7 +38,7 @@ sub box
 	return [ map { my @ring = map { $_ + $first } @$_; [ $inward ? [ reverse @ring ] : \@ring ] } @rings ];
 }
 
-# loads the file by the page's blocks into a new database; what the blocks complained of
+# Loads the file into a new database with the page's blocks; returns the errors of the blocks.
 sub load_city
 {
 	my ($db, $city, $lod) = @_;
@@ -52,7 +52,7 @@ sub load_city
 	{
 		my ($kind, $block) = @$_[ 1, 2 ];
 		$block =~ s/'2\.2'/'$lod'/g;
-		# as it is pasted into psql: an error stops nothing
+		# As if pasted into psql: an error does not stop it.
 		my (undef, $said, $complaint) = $kind eq 'sql' ? run_block($kind, "\\set ON_ERROR_STOP 0\n$block") : run_block($kind, $block);
 		$out .= $said;
 		$err .= $complaint;
@@ -60,7 +60,7 @@ sub load_city
 	return ($out, $err);
 }
 
-# ---- every kind of geometry, of version 2.0 ----
+# ---- each type of geometry, in version 2.0 ----
 
 sub surfaces { return [ map { { type => $_ } } @_ ] }
 my $left = box(0, 0, 0, 10);
@@ -124,7 +124,7 @@ SQL
 is($node->safe_psql('every', "SELECT round(ST_Area(geom) * 100), ST_NRings(geom), ST_SRID(geom) FROM city_face WHERE object = 'plate'"), '800|2|7415', 'a hole; the SRID of the file');
 is($node->safe_psql('every', "SELECT ST_3DExtent(geom) FROM city_face WHERE object = 'tree' AND solid = 5"), 'BOX3D(1051 2000 5,1057 2006 11)', 'an instance is turned, scaled and moved');
 
-# ---- version 1.0: lod is a number, no transform, no reference system ----
+# ---- version 1.0: lod is a number; there is neither a transform nor a reference system ----
 
 @vertices = ();
 my $small = box(0.1, 0.2, 0.3, 1);
@@ -148,7 +148,7 @@ is($node->safe_psql('trap', 'SELECT (SELECT count(*) FROM cityjson), (SELECT cou
 is($node->safe_psql('trap', "SELECT sum(faces) FROM city_load('1')"), 6, 'and another lod can be loaded');
 is($node->safe_psql('trap', "SELECT sum(faces) FROM city_load('2.2'); SELECT count(*) FROM city_face"), "49\n49", 'in place of the one before');
 
-# a vertex that the file does not have
+# A vertex that the file does not contain
 $old{CityObjects}{hut}{geometry}[0]{boundaries}[0][3][0][1] = 99;
 ($out, $err) = load_city('gap', \%old, '1.3');
 like($err, qr/null value in column "geom"/, 'a vertex that is missing is an error');
@@ -164,7 +164,7 @@ SKIP:
 		append_to_file("$name.py", $script);
 	}
 
-	# what the reader prints of a file with these bytes; undef where it fails
+	# The output of the reader for a file with these bytes, or undef if it fails
 	sub read_by
 	{
 		my ($reader, $bytes) = @_;

@@ -1,6 +1,5 @@
-# redblue.memory_limit, and a system that has no more: an ERROR that says how
-# much was needed, and a session that goes on.  And what a session keeps when it
-# idles.
+# Tests redblue.memory_limit, and a system without free memory: an ERROR states the required amount, and the session
+# continues. Also tests how much memory an idle session keeps.
 use strict;
 use warnings;
 use FindBin;
@@ -13,16 +12,16 @@ my $node = new_server('memory');
 load_volmesh($node, 'red', 30, 1, 0.2);
 load_volmesh($node, 'blue', 30, 2, 0.2, 0.31, 0.17, 0.23);
 
-# the pairs are made, not only counted
+# The condition makes the join return pairs instead of counting them.
 my $join = "SELECT count(*) FROM redblue_triangle_pairs('red', 'blue') WHERE red_id >= 0";
 my $session = session($node);
 my $answer = $session->ask($join);
 like($answer, qr/^\d{7}$/, "the join without a narrow limit: $answer pairs");
 
-# did the last join have no room, and went tile by tile (spill.pl)?
+# Returns true if the last join did not fit into memory and ran tile by tile (spill.pl).
 sub tiled { return $session->ask("SELECT detail LIKE '% tiles, %' FROM redblue_last_run() WHERE stage = 'read'") eq 't' }
 
-# 330 thousand triangles a side are 24 MB of coordinates each; so little is not enough for a tile
+# 330,000 triangles per side have 24 MB of coordinates each. These limits are too low even for a tile.
 for my $limit ('1MB', '4MB', '10MB')
 {
 	my (undef, $err) = $session->ask("SET redblue.memory_limit = '$limit';\n$join");
@@ -38,7 +37,7 @@ for my $limit ('20MB', '60MB')
 }
 is($session->ask("RESET redblue.memory_limit;\n$join"), $answer, 'the same session answers with the limit gone');
 
-# The least limit with which all is in memory (by halving) changes nothing, nor does what lies below it.
+# At the lowest limit that avoids tiles (found by bisection), and below it, the result is the same.
 my ($too_small, $enough) = (60, 512);
 while ($enough - $too_small > 16)
 {
@@ -49,14 +48,14 @@ while ($enough - $too_small > 16)
 	else { fail("$mb MB: $out $err"); last; }
 }
 pass("$enough MB suffice");
-# over the 72 bytes of its coordinates a triangle costs at most 160 more; pairs aside
+# In addition to the 72 bytes of its coordinates, a triangle costs at most 160 bytes, without pairs.
 my $triangles = $session->ask("SELECT (SELECT count(*) FROM red) + (SELECT count(*) FROM blue)");
 cmp_ok($enough * 2**20 / $triangles, '<', 72 + 160 + 40,
 	sprintf('%.0f bytes a triangle', $enough * 2**20 / $triangles));
 $session->ask("RESET redblue.memory_limit");
 
-# What the error asks for suffices; and for all to be in memory where the size of the tables tells how much that is.
-# Where only the rows do it may be too little for that, and the join goes by tiles.
+# The amount that the error requests is sufficient. If it is computed from the sizes of the tables, everything fits into
+# memory; if only from the rows, it may be too low for that, and the join runs by tiles.
 $session->ask(<<'SQL');
 CREATE TABLE statless AS TABLE blue;
 CREATE TABLE lattice AS SELECT i AS id, i % 50 AS lx, i / 50 % 50 AS ly, i / 2500 AS lz, i % 50 + 1 AS hx, i / 50 % 50 + 1 AS hy, i / 2500 + 1 AS hz FROM generate_series(0, 124999) i;
@@ -108,7 +107,7 @@ for my $what (sort keys %needs)
 }
 $session->ask('RESET redblue.memory_limit');
 
-# A join that is repeated finds its pages again.
+# A repeated join reuses its pages.
 my $again = session($node);
 $again->ask("SET redblue.memory_limit = '1GB'; SET redblue.threads = 1");
 my %repeated = (
@@ -131,12 +130,12 @@ for my $what (sort keys %repeated)
 	cmp_ok($kept - $empty, '>', 30_000, "$what: pages are kept meanwhile");
 	cmp_ok(backend_rss_kb($pid) - $kept, '<', 20_000, "$what: and not more of them each time");
 }
-# what is idle and what is used together are within the limit: a small one leaves little idle
+# Idle and used memory together stay within the limit, so a low limit leaves little idle memory.
 $again->ask("SET redblue.memory_limit = '40MB'; SELECT count(*) FROM redblue_triangle_pairs_query('SELECT * FROM red LIMIT 1000', 'SELECT * FROM blue LIMIT 1000')");
 cmp_ok(backend_rss_kb($again->{pid}), '<', 60_000, 'a lower limit holds for what is idle, too');
 $again->quit;
 
-# A session that idles keeps a few megabytes, whatever it has done before.
+# An idle session keeps a few megabytes, whatever it did before.
 $node->safe_psql('postgres', "CREATE TABLE $_ AS SELECT * FROM red WHERE id < 100000") for ('third', 'third2');
 my $third = "SELECT count(*) FROM redblue_triangle_pairs('third', 'third2') WHERE red_id >= 0";
 my %large = (
@@ -152,7 +151,7 @@ my %large = (
 	'a cursor that is left open' => "BEGIN;\nDECLARE c CURSOR FOR SELECT * FROM redblue_triangle_pairs('third', 'third2');\nFETCH 10 FROM c;\nROLLBACK");
 my %fails = ('a subtransaction that failed' => '22012', 'an error' => '53200', 'an error of another statement' => '22012', 'a cancel' => '57014');
 my (%idle, %small);
-# nor does one that is busy with something else
+# A session that is busy with other work keeps no more.
 for my $what (sort(keys %large), 'busy')
 {
 	my $s = $idle{$what} = session($node);
@@ -173,7 +172,7 @@ for my $what (sort keys %large)
 is($idle{busy}->wait_for, '', 'and ends as if nothing had been');
 $idle{busy}->quit;
 
-# the operating system says no: only so much more address space for this one process
+# The operating system refuses: a limited address space for this process
 my $size = 1024 * Redblue::proc_status($session->{pid}, 'VmSize');
 $session->quit;
 for my $more (4, 16, 32, 48)

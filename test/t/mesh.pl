@@ -1,4 +1,4 @@
-# Meshes: the same bits whatever happens, cancelled at once, nothing left behind, rights as SQL has them.
+# Tests meshes: the same bits under all conditions, prompt cancellation, nothing left behind, and SQL's privileges.
 # run: quick
 use strict;
 use warnings;
@@ -9,7 +9,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(sleep);
 
-# The aim is 200 ms; a loaded machine is given more before the test fails.
+# The limit is 200 ms; a loaded machine gets more time.
 my $node = new_server('mesh', "redblue.memory_limit = 2GB\n");
 load_off($node, 'spot', data_file('spot.off.xz'));
 $node->safe_psql('postgres', <<'SQL');
@@ -110,7 +110,7 @@ is($watch->ask("SELECT count(*) FROM redblue_progress"), 0, 'and is no longer sh
 my $log = slurp_file($node->logfile);
 unlike($log, qr/terminated by signal|PANIC/, 'the server did not notice');
 
-# ---- rights ----
+# ---- privileges ----
 
 $node->safe_psql('postgres', <<'SQL');
 CREATE ROLE guest;
@@ -147,7 +147,7 @@ is($guest->ask("SELECT count(*) FROM redblue_mesh_check('pg_temp.own', 'tet')"),
 is($watch->ask('SELECT count(*) FROM redblue_last_run()') > 0 ? 1 : 0, 1, 'a session sees what it did');
 is($guest->ask("SELECT count(*) FROM redblue_last_run();\nRESET ROLE;\nSELECT count(*) FROM redblue_last_run()"), "4\n0", 'another role does not');
 
-# a policy and a trigger do what they do
+# Policies and triggers apply.
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE p_tets (LIKE g_tets INCLUDING ALL);
 CREATE FUNCTION shift_region() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.region := NEW.region + 41; RETURN NEW; END';
@@ -161,7 +161,7 @@ is($watch->ask('SELECT region FROM p_tets'), 42, 'a trigger');
 is($watch->ask('SELECT count(*) FROM p_vertices0') + $watch->ask('SELECT count(*) FROM p_vertices1'), 4, 'partitions');
 is($watch->ask("SELECT count(*) FROM redblue_mesh_check('p', 'tet')"), 0, 'and the mesh is one');
 
-# a transaction that is rolled back leaves no mesh; a savepoint, a function, too
+# A transaction that is rolled back leaves no mesh; also within a savepoint and a function.
 is($watch->ask("BEGIN;\nSELECT tets FROM redblue_tetrahedralize('tet', 'r');\nSELECT count(*) FROM redblue_mesh_check('r', 'tet');\nROLLBACK;\nSELECT to_regclass('r_tets') IS NULL"), "1\n0\nt", 'rolled back');
 is($watch->ask("BEGIN;\nCREATE TABLE t2 AS TABLE tet;\nSELECT tets FROM redblue_tetrahedralize('t2', 'r');\nUPDATE t2 SET id = id + 100;\nSELECT min(facet_id) FROM r_faces;\nCOMMIT"), "1\n11", 'a table of the same transaction');
 

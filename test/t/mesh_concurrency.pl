@@ -1,5 +1,5 @@
-# Meshes where something else happens at the same time: a cancel amid each stage, the end of a session or of the
-# server, another session at the same tables.
+# Tests meshes while something else happens: a cancel during each stage, the end of a session or of the server, another
+# session that uses the same tables.
 # run: once
 use strict;
 use warnings;
@@ -34,7 +34,7 @@ sub server_lives
 	return;
 }
 
-# ---- cancel: what the thread writes to must outlive the function that is left ----
+# ---- cancel: memory to which the thread writes must outlive the function that is left ----
 
 my $start = time;
 my $check = "SELECT count(*) FROM redblue_mesh_check('wrong', 'tet')";
@@ -69,10 +69,10 @@ for my $level ('READ COMMITTED', 'REPEATABLE READ')
 	ok(!$session->ready, "$level: the second one waits");
 	$watch->ask('COMMIT');
 	my (undef, $err) = $session->wait_for;
-	like($err, qr/55000.*table public.both_vertices is not empty/, 'and is told that there are rows');
+	like($err, qr/55000.*table public.both_vertices is not empty/, 'and reports that there are rows');
 	$session->ask('ROLLBACK');
 }
-# tables that there are not
+# Tables that do not exist
 $session->ask("BEGIN;\nSELECT count(*) FROM tet");
 $watch->ask("BEGIN;\nSELECT tets FROM redblue_tetrahedralize('tet', 'new')");
 $session->send("SELECT tets FROM redblue_tetrahedralize('tet', 'new')");
@@ -80,14 +80,14 @@ $session->{run}->pump_nb while $session->{in} ne '';
 is($node->safe_psql('postgres', "SELECT tets FROM redblue_tetrahedralize('tet', 'newer')"), 1, 'another name need not wait');
 ok(!$session->ready, 'who makes the same tables waits');
 $watch->ask('COMMIT');
-like(($session->wait_for)[1], qr/55000.*table public.new_vertices is not empty/, 'and is told the same');
+like(($session->wait_for)[1], qr/55000.*table public.new_vertices is not empty/, 'and reports the same');
 $session->ask('ROLLBACK');
-# one that only adds rows need not wait
+# A call that only adds rows need not wait.
 $watch->ask("TRUNCATE both_vertices, both_tets, both_faces, both_segments;\nBEGIN;\nSELECT tets FROM redblue_tetrahedralize($facets)");
 is($session->ask("SET lock_timeout = '1s';\nINSERT INTO both_tets VALUES (7, 1, 2, 3, 4, 5);\nRESET lock_timeout"), '', 'a row is added meanwhile');
 $watch->ask('COMMIT');
 
-# ---- the end of a session amid each stage ----
+# ---- the end of a session during each stage ----
 
 my %query = (
 	'reading' => "SELECT count(*) FROM redblue_tetrahedra_query(points => 'SELECT i AS id, 1 AS x, 2 AS y, 3 AS z FROM generate_series(1, 1000000000) i')",

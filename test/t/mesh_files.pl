@@ -1,4 +1,4 @@
-# Files of meshes are read by somebody else's program: meshio, if it is there.
+# Tests mesh files with a reader of another project, meshio, if it is installed.
 # run: quick once
 use strict;
 use warnings;
@@ -26,7 +26,7 @@ CREATE TABLE many AS SELECT i AS id, x, y, z FROM (SELECT i, random() AS x, rand
 SELECT tets FROM redblue_tetrahedralize('wall', 'm', 'many');
 SQL
 
-# what meshio finds: points, tetrahedra, volume, different regions, different facets
+# Facts that meshio reports: points, tetrahedra, volume, distinct regions, distinct facets
 my $reader = <<'PYTHON';
 import meshio, numpy, sys
 for name in sys.argv[1:]:

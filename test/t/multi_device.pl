@@ -1,5 +1,5 @@
-# Several devices that share a join: which of them, by redblue.gpu_devices; the same answers; and what becomes of a join when
-# one of them is full, fails, hangs or is not there.  The devices are fake ones (fake_device.c).
+# Tests several devices that share a join: their selection by redblue.gpu_devices, the same results, and failures:
+# devices that are full, fail, hang or are missing. The devices are fakes (fake_device.c).
 # run: quick once
 use strict;
 use warnings;
@@ -10,9 +10,9 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(sleep time);
 
-# The aim is 200 ms; a loaded machine is given more before the test fails.
+# The limit is 200 ms; a loaded machine gets more time.
 my $device = place_for_device();
-# two sides of 20000 rows are for three of them
+# Two sides of 20,000 rows are divided among three of them.
 my @three = ('cards 3', 'share 12000');
 fake(@three);
 my $node = new_server('cards', "max_worker_processes = 8\nredblue.threads = 2\nlog_min_messages = info\n");
@@ -32,7 +32,7 @@ my $watch = session($node);
 sub worker { return scalar $watch->ask("SELECT pid FROM pg_stat_activity WHERE backend_type = 'redblue worker'") }
 sub is_idle { return $watch->ask("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'redblue worker' AND state <> 'idle'") eq '0' }
 
-# another process, which knows nothing of devices that have failed
+# Starts another process, which does not know about devices that have failed.
 sub end_worker
 {
 	my $old = worker();
@@ -42,7 +42,7 @@ sub end_worker
 	return;
 }
 
-# the devices that joined in between
+# The devices that joined in the meantime
 sub joined_by
 {
 	my ($do) = @_;
@@ -54,7 +54,7 @@ sub joined_by
 
 my $pairs = checksum_of("redblue_triangle_pairs('a', 'b')");
 my $count = "SELECT redblue_triangle_pair_count('a', 'b')";
-# where each device has many batches of pairs
+# Each device has many batches of pairs.
 my $dense = checksum_of("redblue_triangle_pairs('dense', 'dense')");
 my %ask = (
 	'many' => $dense,
@@ -81,8 +81,8 @@ is(join(', ', map { "$_: $answer{$_}" } grep { $answer{$_} =~ /ERROR/ } keys %as
 $s->quit;
 system("cp '$ENV{FAKE_DEVICE}' '$device'") == 0 or die;
 
-# what the last join of a session says of its devices
-sub told { return scalar $_[0]->ask('SELECT backend || \': \' || device FROM redblue_last_run() LIMIT 1') }
+# The backend and devices of the session's last join
+sub device_of { return scalar $_[0]->ask('SELECT backend || \': \' || device FROM redblue_last_run() LIMIT 1') }
 sub shares { return scalar $_[0]->ask(q{SELECT string_agg(stage, ',' ORDER BY stage) || ' ' || sum(split_part(detail, ' ', 1)::int) FROM redblue_last_run() WHERE stage LIKE 'device %' OR stage = 'processor'}) }
 sub notes { return scalar $_[0]->ask(q{SELECT string_agg(DISTINCT substring(detail FROM 'another device: (.*)'), ',') FROM redblue_last_run() WHERE detail LIKE '%partitions%'}) }
 
@@ -108,7 +108,7 @@ like($s->ask('SELECT redblue_version()'), qr/ERROR:  22023: invalid value for pa
 is($s->ask("SET redblue.gpu_devices = '1,2'; SELECT redblue_version() > ''"), 't', 'a right one will do');
 $s->quit;
 
-# ---- answers ----
+# ---- results ----
 
 for my $set ([ 'all', qr/^cuda: 3 x a fake device$/, 3 ], [ '1', qr/^cuda: a fake device$/, 0 ], [ '0,2', qr/^cuda: 2 x a fake device$/, 2 ])
 {
@@ -118,16 +118,16 @@ for my $set ([ 'all', qr/^cuda: 3 x a fake device$/, 3 ], [ '1', qr/^cuda: a fak
 	for my $what (sort keys %ask)
 	{
 		my $cards = joined_by(sub { is($s->ask($ask{$what}), $answer{$what}, "$which: $what") });
-		# what was left is over before the next one is looked at
+		# An abandoned join ends before the next one is measured.
 		comes_true(\&is_idle) or die if $what =~ /LIMIT/;
 		next if $what =~ /^boxes|one table|LIMIT|tile/;
 		like($cards, $which eq 'all' ? qr/^[012],[012],[012]$/ : $which eq '1' ? qr/^1$/ : qr/^[02],[02]$/, "$which: $what: by cards $cards");
 	}
-	# so that none takes two
+	# Each device is busy long enough that none takes two partitions.
 	fake(@three, 'join_ms 300');
 	is(joined_by(sub { is($s->ask($count), $answer{'a count'}, "$which: slowly") }), $which eq 'all' ? '0,1,2' : $which, "$which: one share each");
 	fake(@three);
-	like(told($s), $where, "$which: where");
+	like(device_of($s), $where, "$which: where");
 	is(shares($s), { all => 'device 0,device 1,device 2 3', 1 => '', '0,2' => 'device 0,device 2 2' }->{$which}, "$which: lines of redblue_last_run()");
 	$s->quit;
 }
@@ -145,7 +145,7 @@ is(joined_by(sub { $s->ask("SELECT redblue_triangle_self_pair_count('few')") }),
 is(shares($s), '', 'and has no shares');
 my $pid = worker();
 
-# ---- devices that are not there ----
+# ---- devices that do not exist ----
 
 $s->ask("SET redblue.gpu_devices = '7'");
 like($s->ask($count), qr/ERROR:  58000: .*no usable GPU.*\n.*no fake device 7: there are 3, counted from 0|no fake device 7/s, 'a device that is not there is an error of cuda');
@@ -155,17 +155,17 @@ $s->ask('SET redblue.backend = auto');
 is(joined_by(sub { is($s->ask($count), $answer{'a count'}, 'auto takes the one that is there') }), '1', 'alone');
 $s->ask("SET redblue.gpu_devices = '7'");
 is(joined_by(sub { is($s->ask($count), $answer{'a count'}, 'or the processor') }), '', 'where there is none');
-like(told($s), qr/^cpu: \d+ threads?; no GPU used: no fake device 7/, 'and says why');
+like(device_of($s), qr/^cpu: \d+ threads?; no GPU used: no fake device 7/, 'and says why');
 $s->ask('RESET redblue.gpu_devices');
 is(worker(), $pid, 'it is the same process');
 
-# ---- devices that cannot ----
+# ---- devices that fail ----
 
 for my $way ('auto', 'cuda')
 {
 	$s->ask("SET redblue.backend = $way; SELECT cuda FROM redblue_info()");
 	$pid = worker();
-	# full, not to be had
+	# Full, not available
 	for my $case ([ 'full_1 0', qr/^the fake device is full$/ ], [ 'none_1 1', qr/^$/ ])
 	{
 		fake(@three, $case->[0], 'join_ms 60', 'join_ms_1 0'); # the others have not done its share by then
@@ -174,13 +174,13 @@ for my $way ('auto', 'cuda')
 			unlike(joined_by(sub { is($s->ask($ask{$what}), $answer{$what}, "$way, $case->[0]: $what") }), $case->[0] =~ /none/ ? qr/1/ : qr/^$/, "$way, $case->[0]: $what: by others");
 			like(shares($s), qr/^device 0(,device 2)? [23]$|^device 2 [23]$/, "$way, $case->[0]: $what: shares");
 			like(notes($s), $case->[1], "$way, $case->[0]: $what: why");
-			like(told($s), qr/^cuda: (2 x )?a fake device$/, "$way, $case->[0]: $what: where");
+			like(device_of($s), qr/^cuda: (2 x )?a fake device$/, "$way, $case->[0]: $what: where");
 		}
 	}
-	# a small join goes to the next one
+	# A small join goes to the next device.
 	fake(@three, 'full_0 0');
 	is(joined_by(sub { like($s->ask("SELECT redblue_triangle_self_pair_count('few')"), qr/^\d+$/, "$way: a small join") }), '0,1', "$way: by the next one");
-	# all are full
+	# All are full.
 	fake(@three, 'full 0');
 	if ($way eq 'cuda')
 	{
@@ -189,11 +189,11 @@ for my $way ('auto', 'cuda')
 	else
 	{
 		is($s->ask($count), $answer{'a count'}, 'auto: all are full');
-		like(told($s), qr/^cpu: \d+ threads?; no GPU used: the fake device is full$/, 'auto: the processor');
+		like(device_of($s), qr/^cpu: \d+ threads?; no GPU used: the fake device is full$/, 'auto: the processor');
 		is(shares($s), 'processor 3', 'auto: its shares');
 	}
 	$s->ask('RESET statement_timeout');
-	# one fails, for good
+	# One fails permanently.
 	fake(@three, 'fail_2 0', 'join_ms 100', 'join_ms_2 1');
 	is($s->ask($pairs), $answer{triangles}, "$way: one fails");
 	like(notes($s), qr/^the fake device has failed$/, "$way: one fails: why");
@@ -207,7 +207,7 @@ for my $way ('auto', 'cuda')
 	is(joined_by(sub { is($s->ask($count), $answer{'a count'}, "$way: another process") }), '0,1,2', "$way: has it again");
 	$pid = worker();
 
-	# one fails when pairs of its share are out: numbers wait, bits may come twice, pairs may not
+	# One fails after pairs of its partition have been returned: counts are delayed, bits may repeat, pairs may not.
 	for my $what ('many, a count', 'many, hits', 'many', 'many, counts')
 	{
 		$s->ask('SELECT cuda FROM redblue_info()');
@@ -219,7 +219,7 @@ for my $way ('auto', 'cuda')
 		}
 		else
 		{
-			# as long as the session has had nothing, auto may begin again
+			# While the session has received nothing, auto may start again.
 			$got = 'ERROR:  58000: the GPU failed, the fake device has failed' if $way eq 'auto' && $got eq $answer{$what};
 			like($got, qr/ERROR:  58000: .*the GPU failed.*the fake device has failed/s, "$way, in the middle: $what: an error");
 		}
@@ -229,7 +229,7 @@ for my $way ('auto', 'cuda')
 	}
 }
 
-# ---- whoever is stopped ----
+# ---- stops of either side ----
 
 for my $backend ('auto', 'cuda')
 {
@@ -254,7 +254,7 @@ for my $backend ('auto', 'cuda')
 		$stop->quit;
 	}
 }
-# a session that goes
+# A session that ends
 fake(@three, 'join_ms 20000');
 my $gone = session($node);
 my $n = scalar(did('card'));
@@ -266,7 +266,7 @@ ok(comes_true(\&is_idle), 'and stop when the session has gone');
 fake(@three);
 is($watch->ask('SELECT count(*) FROM redblue_progress'), '0', 'nothing runs');
 
-# ---- the session's own devices, where it can have no worker ----
+# ---- the session's own devices, if it can have no worker ----
 
 $node->append_conf('postgresql.conf', "max_worker_processes = 0\n");
 $s->quit;

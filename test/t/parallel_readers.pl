@@ -1,6 +1,5 @@
-# Tables that several processes read: every way out of the middle of reading
-# (timeout, cancel, an error, a worker that is ended, the end of the session)
-# ends the workers and gives their memory back.
+# Tests tables that several processes read: each way to end the reading in the middle (timeout, cancel, an error, a
+# worker that is terminated, the end of the session) ends the workers and releases their memory.
 # run: once
 use strict;
 use warnings;
@@ -36,7 +35,7 @@ SQL
 my $read = "SELECT count(*) FROM redblue_triangle_pairs('slow', 'nothing')";
 my $helped = "SELECT detail ~ 'workers: red 3' FROM redblue_last_run() WHERE stage = 'read'";
 
-# the segments of dynamic shared memory that a process has
+# The segments of dynamic shared memory that a process has mapped
 sub segments
 {
 	my %seen;
@@ -48,7 +47,7 @@ sub segments
 	return scalar keys %seen;
 }
 
-# new ones that no process has, and that will stay for ever
+# New segments that no process has mapped, and that would remain forever
 my %before = map { $_ => 1 } glob('/dev/shm/PostgreSQL.*');
 sub lost_segments
 {
@@ -70,7 +69,7 @@ my $pid = $session->{pid};
 is($session->ask($read), 0, 'a table is read');
 is($session->ask($helped), 't', 'by workers');
 
-# what a session keeps once it has had workers
+# Memory that a session keeps once it has used workers
 my $idle;
 sub workers { return $watch->ask("SELECT count(*) FROM pg_stat_activity WHERE leader_pid = $_[0]") }
 
@@ -84,7 +83,7 @@ sub is_quiet
 	return;
 }
 
-# timeouts anywhere in reading, and errors, many times
+# Many timeouts and errors, at any time during the reading
 sub leave_early
 {
 	my ($rounds) = @_;
@@ -109,7 +108,7 @@ is(backend_fds($pid), $fds, 'no descriptor is left');
 cmp_ok(emptied_rss_kb($session) - $rss, '<', 4096, 'no memory is left');
 is_quiet('timeouts');
 
-# one process alone stops at a page, too: what was read of the table is not a multiple of it
+# A single process stops at a page, too: the amount read is not a multiple of the table.
 {
 	for my $timeout ((map { 2 * $_ } 1 .. 10), (map { 2**$_ } 5 .. 8))
 	{
@@ -140,11 +139,11 @@ is($session->ask($read), 0, 'back to a savepoint: the transaction reads');
 $session->ask('COMMIT');
 is_quiet('a savepoint');
 
-# while it is being read: the session is cancelled, a worker is ended
+# During the reading, the session is canceled, or a worker is terminated.
 for my $way ('cancel', 'worker')
 {
 	my $err = '';
-	# the machine decides when workers come; a reading that was over proves nothing
+	# The machine decides when workers start. If the reading was over before, the attempt proves nothing.
 	for (1 .. 20)
 	{
 		$session->send("SELECT count(*) FROM redblue_triangle_pairs('slow', 'slow')");
@@ -164,7 +163,7 @@ for my $way ('cancel', 'worker')
 	is_quiet($way);
 }
 
-# no worker is free: others have them all
+# No worker is free, because others use all of them.
 {
 	my $other = session($node);
 	$other->send('SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET max_parallel_workers_per_gather = 4; ALTER TABLE few SET (parallel_workers = 4); '
@@ -179,7 +178,7 @@ for my $way ('cancel', 'worker')
 	$other->quit;
 }
 
-# the session ends in the middle
+# The session ends in the middle.
 {
 	my $victim = session($node);
 	$victim->send("SELECT count(*) FROM redblue_triangle_pairs('slow', 'slow')");

@@ -1,6 +1,6 @@
-# Functions that tell more of a pair than its ids: contacts, distances, the nearest, solids.  All
-# ways to the same answer give the same rows, a cancel takes effect at once, and a memory
-# limit is an error after which the session goes on.
+# Tests functions that return more of a pair than its ids: contacts, distances, nearest rows, solids. All ways to call
+# them give the same rows, cancellation takes effect at once, and after an error about the memory limit the session
+# continues.
 # run: once
 use strict;
 use warnings;
@@ -10,7 +10,7 @@ use Redblue;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = new_server('told', "max_parallel_workers_per_gather = 2\nmin_parallel_table_scan_size = 64kB\nparallel_setup_cost = 10");
+my $node = new_server('payloads', "max_parallel_workers_per_gather = 2\nmin_parallel_table_scan_size = 64kB\nparallel_setup_cost = 10");
 
 load_volmesh($node, 'red', 12, 1, 0.2);
 load_volmesh($node, 'blue', 12, 2, 0.2, 0.31, 0.17, 0.23);
@@ -36,7 +36,7 @@ $node->safe_psql('postgres', 'VACUUM ANALYZE');
 my $session = session($node);
 $session->ask('SET redblue.duplicate_notice = off');
 
-# ---- all ways give the same ----
+# ---- all ways give the same rows ----
 
 my %call = (
 	contacts => [ 'redblue_triangle_contacts', "'red', 'blue'", '' ],
@@ -81,7 +81,7 @@ for my $name (sort keys %call)
 }
 cmp_ok($rows{$_}, '>', 0, "$_: there are rows") for grep { $_ ne 'self intersections' && $_ ne 'intersections of parts' } sort keys %rows;
 
-# ---- they agree with each other ----
+# ---- the functions agree with each other ----
 
 my $pairs = $session->ask("SELECT count(*) FROM redblue_triangle_pairs('red', 'blue')");
 is($session->ask("SELECT count(*) FROM redblue_triangle_contacts('red', 'blue')"), $pairs, 'contacts are the pairs');

@@ -1,5 +1,5 @@
-# To plan a statement waits for nobody and keeps nothing; and what other sessions do between
-# the planning of a statement and its execution is no error that it would not be without workers.
+# Tests that planning neither waits for other sessions nor keeps anything, and that their actions between planning and
+# execution cause no error that they would not cause without workers.
 # run: quick
 use strict;
 use warnings;
@@ -42,7 +42,7 @@ sub waits
 	return 0;
 }
 
-# relations that somebody else has locked, of which one is a child
+# Relations that another session has locked, one of them a child
 $one->ask("SET lock_timeout = '2s'");
 for my $relation ('a', 'child')
 {
@@ -56,7 +56,7 @@ for my $relation ('a', 'child')
 	$two->ask('ROLLBACK');
 }
 
-# an index that somebody rebuilds: a SELECT from its table would wait for it to be planned
+# An index that is being rebuilt: planning a SELECT from its table would wait for it.
 $one->ask('CREATE INDEX a_id ON a (id)');
 $two->ask('BEGIN; REINDEX INDEX a_id');
 like($one->ask('EXPLAIN SELECT * FROM a'), qr/55P03/, 'an index is locked: a SELECT is not planned');
@@ -66,7 +66,7 @@ $one->ask('DEALLOCATE p');
 $two->ask('ROLLBACK');
 $one->ask('DROP INDEX a_id; RESET lock_timeout');
 
-# a temporary table of another session
+# A temporary table of another session
 $two->ask('CREATE TEMPORARY TABLE mine AS TABLE a');
 my $mine = $two->ask("SELECT 'mine'::regclass::oid");
 like($one->ask("EXPLAIN SELECT * FROM redblue_box_pairs($mine, 'b')"), qr/redblue/, 'EXPLAIN of a temporary table of another session');
@@ -75,8 +75,8 @@ $two->ask('DROP TABLE mine');
 like($one->ask("EXPLAIN SELECT * FROM redblue_box_pairs($mine, 'b')"), qr/redblue/, 'EXPLAIN of a table that is gone');
 like($one->ask("SELECT * FROM redblue_box_pairs($mine, 'b')"), qr/42P01/, 'it is missed');
 
-# a plan with workers, which is kept; then a table that it reads gets a policy that no worker
-# may run, or goes away, while the plan waits to be executed
+# A cached plan with workers. While it waits to be executed, a table that it reads gets a policy that workers may not
+# run, or is dropped.
 my $kept = "SELECT count(*), sum(red_id) FROM redblue_box_pairs('a', 'b')";
 for my $change (
 	[ 'a policy', "ALTER TABLE b ENABLE ROW LEVEL SECURITY; CREATE POLICY numbered ON b USING (nextval('numbers') > 0)", qr/^4\|10$/ ],
@@ -98,7 +98,7 @@ for my $change (
 	$one->ask('DEALLOCATE kept');
 }
 
-# some rows are read for an estimate: nothing of that stays, however often, and whoever writes or empties the table meanwhile
+# Rows are read for an estimate. Nothing remains of this, however often it happens, even while others change the table.
 $two->ask('CREATE TABLE many AS SELECT i AS id, (i % 1009)::float8 AS lx, 0::float8 AS ly, i % 1009 + 0.5::float8 AS hx, 1::float8 AS hy FROM generate_series(1, 50000) i');
 my $estimates = q{DO $$ BEGIN FOR i IN 1 .. 500 LOOP EXECUTE 'EXPLAIN SELECT * FROM redblue_box_self_pairs(''many'')'; END LOOP; END $$};
 $one->ask('RESET ROLE');
@@ -122,7 +122,7 @@ is($one->ask("SELECT count(*) FROM pg_backend_memory_contexts WHERE name LIKE 'r
 $one->quit;
 $two->quit;
 
-# on a standby what is not logged has no file
+# On a standby, unlogged tables have no files.
 $node->backup('base');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($node, 'base', has_streaming => 1);

@@ -1,4 +1,5 @@
-# redblue_postgis: intersections of all pairs of two tables, and what lies in solids, cancelled, short of memory, and of tables that are kept.
+# Tests redblue_postgis: intersections of all pairs of two tables, and objects in solids: canceled, short of memory,
+# with cached tables.
 use strict;
 use warnings;
 use FindBin;
@@ -66,7 +67,7 @@ is($session->ask("SELECT redblue_inside('POINT Z (5.5 5.5 -2)', geom), redblue_i
 like($err, qr/53200.*redblue_inside: out of memory.*redblue.memory_limit is 20480 kB/s, 'no room for a solid');
 $session->ask('RESET redblue.memory_limit');
 
-# ---- memory: what has no room at once is joined slice by slice ----
+# ---- memory: if it is too small, joins run slice by slice ----
 my $objects = "SELECT count(*), sum(hashtext(geom::text)) FROM redblue_triangle_intersections('red', 'blue', red_object => 'building', blue_object => 'part')";
 my $whole = $session->ask($objects);
 like($whole, qr/^85272\|/, 'objects');
@@ -79,7 +80,7 @@ $session->ask('RESET redblue.memory_limit');
 is($session->ask('SET redblue.threads = 1; ' . $objects), $whole, 'the same on one thread');
 $session->ask('RESET redblue.threads');
 
-# ---- a table that is kept, by the worker or here, and changes ----
+# ---- a table that is cached, by the worker or here, and changes ----
 my $parts = "SELECT count(*), sum(hashtext(geom::text)) FROM redblue_triangle_intersections('red', 'blue')";
 my $before = $session->ask($parts);
 $session->ask("SELECT redblue_cache('red'), redblue_cache('blue')");
@@ -89,11 +90,11 @@ my $after = $session->ask($parts);
 isnt($after, $before, 'some rows have changed');
 is($session->ask("SET redblue.cache = off; $parts"), $after, 'as they are without');
 
-# ---- the worker joins, on a device that is none ----
+# ---- the worker joins, on a fake device ----
 $_->quit for $session, $watch;
 fake();
 system("cp '$ENV{FAKE_DEVICE}' '$device'") == 0 or die;
-# one that has been told that there is none has to be started anew
+# A server that has found no device must be restarted.
 $node->restart;
 $session = session($node);
 $session->ask("SET redblue.backend = cuda");

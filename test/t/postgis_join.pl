@@ -1,6 +1,6 @@
-# redblue_postgis: joins as one node of the plan, with what a script of one session cannot do: rows that others change
-# meanwhile (EvalPlanQual), snapshots, cancel, shortage of memory and of disk, statements that fail again and again,
-# parallel plans below and above it; and random queries (test/join_random).
+# Tests redblue_postgis: joins as one node of the plan, in situations that need several sessions: rows that others
+# change (EvalPlanQual), snapshots, cancellation, lack of memory and disk space, repeated failures, parallel plans below
+# and above the node; and random queries (test/join_random).
 # run: quick
 use strict;
 use warnings;
@@ -48,7 +48,7 @@ my $session = session($node);
 my $watch = session($node);
 my $taken = 0;
 
-# with the node?
+# Checks whether the plan has the node.
 sub planned
 {
 	my ($who, $query) = @_;
@@ -58,7 +58,7 @@ sub planned
 }
 $_->ask('SET jit = off') for $session, $watch;
 
-# ---- rows that another session changes, while this one waits for them ----
+# ---- rows that another session changes while this one waits for them ----
 
 my $merge = $node->safe_psql('postgres', 'SHOW server_version_num') >= 150000;
 my %waits = (
@@ -78,9 +78,9 @@ my %waits = (
 	'solids' => ["SELECT s.id, s.kind, w.id FROM spot s JOIN way w ON redblue_inside(ST_Force3D(s.geom), around(w.geom)) ORDER BY s.id, w.id FOR UPDATE OF s", 'SELECT 1'],
 	'DELETE of what is in no solid' => ["DELETE FROM spot s WHERE NOT EXISTS (SELECT FROM way w WHERE redblue_inside(ST_Force3D(s.geom), around(w.geom)) AND w.kind + s.kind < 3)", 'SELECT id, kind FROM spot ORDER BY id'],
 	'three of them' => ["SELECT s.id, s.kind, w.id, v.id FROM spot s JOIN way w ON redblue_intersects(s.geom, w.geom) JOIN way v ON redblue_dwithin(s.geom, v.geom, 1) ORDER BY s.id, w.id, v.id FOR UPDATE OF s, w", 'SELECT 1']);
-# as if place were spot
+# Fills the tables.
 my $fill = 'INSERT INTO spot SELECT i, i % 3, ST_MakePoint(i, 0) FROM generate_series(1, 10) i; INSERT INTO way SELECT i, i % 2, ST_MakeLine(ST_MakePoint(i, -1), ST_MakePoint(i, 1)) FROM generate_series(1, 10) i; INSERT INTO place SELECT i, i % 2, i % 3, ST_MakePoint(i, 0) FROM generate_series(1, 10) i';
-# a row that goes elsewhere, one that comes to another one, one that goes where nothing is, one that goes, one that stays
+# Row by row: it moves away, it moves to another one, it moves to where nothing is, it is deleted, it remains
 my $change = "UPDATE spot SET geom = ST_Translate(geom, 4, 0) WHERE id = 3; UPDATE spot SET geom = ST_Translate(geom, 0, 50) WHERE id = 4; UPDATE spot SET kind = 7 WHERE id = 5; DELETE FROM spot WHERE id = 6; "
   . "UPDATE way SET geom = ST_Translate(geom, 0, 90) WHERE id = 8; UPDATE spot SET geom = NULL WHERE id = 9; "
   . "UPDATE place SET geom = ST_Translate(geom, 4, 0) WHERE id = 2; UPDATE place SET kind = 1 WHERE id = 3; DELETE FROM place WHERE id = 6; UPDATE place SET geom = ST_Translate(geom, 0, 90) WHERE id = 10; UPDATE place SET geom = NULL WHERE id = 9; UPDATE place SET kind = 1 WHERE id = 7";
@@ -97,7 +97,7 @@ for my $name (sort keys %waits)
 		$session->ask('BEGIN');
 		$session->send($query);
 		ok(comes_true(sub { $watch->ask("SELECT count(*) FROM pg_stat_activity WHERE pid = $session->{pid} AND wait_event_type = 'Lock'") eq '1' }), "$name waits");
-		# what pg_stat_activity says within a transaction stays, so another one asks next time
+		# pg_stat_activity does not change within a transaction, so the next query starts another one.
 		$watch->ask('COMMIT');
 		my ($out, $err) = $session->wait_for;
 		push @answers, "$out $err\n" . $session->ask($seen);
@@ -157,7 +157,7 @@ is($session->ask($wide), $answer, 'and the session answers');
 is($watch->ask("SELECT count(*) FROM pg_ls_tmpdir()"), 0, 'no file is left');
 $session->ask('RESET work_mem');
 
-# what a statement holds it gives back, also where it failed half way, thousands of times
+# A statement releases what it holds, also if it fails in the middle, thousands of times.
 my $again = <<'SQL';
 DO $$
 DECLARE n bigint;

@@ -1,5 +1,5 @@
-# redblue_postgis: a join as one node on a device, which the worker has: the same rows, and what becomes of it where it
-# is cancelled or the device fails.  The device is a fake one (fake_device.c).
+# Tests redblue_postgis: a join as one node on a device of the worker: the same rows, and cancellation and failures of
+# the device, which is a fake (fake_device.c).
 # run: quick once
 use strict;
 use warnings;
@@ -39,7 +39,7 @@ is(join(', ', grep { $answer{$_} =~ /ERROR/ || $answer{$_} !~ /\d/ } keys %ask),
 
 sub explained { return scalar $s->ask("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) $ask{$_[0]}") }
 
-# ---- without a file for a device ----
+# ---- without the file of a device ----
 
 like(explained('intersects'), qr/Backend: cpu\s+Device: \d+ threads?; no GPU used: redblue_cuda\.so is not installed/, 'no file for a device');
 $s->ask('SET redblue.backend = cuda');
@@ -49,7 +49,7 @@ is($watch->ask($worker), '', 'no process is started');
 
 system("cp '$ENV{FAKE_DEVICE}' '$device'") == 0 or die;
 
-# ---- answers ----
+# ---- results ----
 
 for my $way ('cuda', 'auto', 'cpu')
 {
@@ -84,7 +84,7 @@ is($watch->ask('SELECT count(*) FROM redblue_progress'), '0', 'and gone');
 fake();
 is(scalar $s->ask($ask{intersects}), $answer{intersects}, 'and the session answers');
 
-# ---- a device that fails: before there are pairs, this process does it, if it may ----
+# ---- a device that fails: before there are pairs, this process joins itself, if it may ----
 
 fake('fail 0');
 $s->ask('SET redblue.backend = auto');

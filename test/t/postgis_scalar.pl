@@ -1,5 +1,5 @@
-# redblue_postgis: functions of two geometries that are cancelled, short of memory, called in parallel, and called
-# again where something of the last call may be left.
+# Tests redblue_postgis: functions of two geometries that are canceled, short of memory, called in parallel, and called
+# again when data of an earlier call may remain.
 # run: quick
 use strict;
 use warnings;
@@ -31,7 +31,7 @@ SELECT ST_Translate(ST_Scale('POLYHEDRALSURFACE Z (((0 0 0, 0 1 0, 1 1 0, 1 0 0,
 CREATE TABLE room AS SELECT i AS id, box(i * 0.5, i * 3, -1, 40) AS geom FROM generate_series(1, 200) i;
 ANALYZE;
 SQL
-# a face of so many corners that reading it takes seconds: a comb
+# A face with as many corners as take seconds to read: a comb
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE comb AS SELECT ST_GeomFromText('POLYGON Z ((' || string_agg(format('%s %s 0', i, CASE i % 2 WHEN 0 THEN 1 ELSE 1000 + i::bigint * 7919 % 1000 END), ', ' ORDER BY i) || ', 2000001 0 0, 0 0 0, 1 ' || 1000 + 7919 % 1000 || ' 0))') AS geom
 FROM generate_series(1, 1000000) i;
@@ -39,7 +39,7 @@ SQL
 add_stopwatch($node);
 my $session = session($node);
 my $watch = session($node);
-# its compiler hears nothing; and pairs one by one are asked for one by one (postgis_join.pl has them as a whole)
+# The JIT compiler does not check for interrupts. Pairs must be evaluated one by one (postgis_join.pl tests joins).
 $session->ask('SET jit = off; SET redblue."join" = off');
 
 my %query = (
@@ -66,7 +66,7 @@ like($err, qr/53200.*redblue_faces: out of memory/s, 'the same, of its triangles
 is($session->ask("SELECT redblue_intersects('POINT (1 1)', 'LINESTRING (0 0, 2 2)')"), 't', 'and the session answers');
 $session->ask('RESET redblue.memory_limit');
 
-# what a statement holds it gives back, also where it failed half way, thousands of times
+# A statement releases what it holds, also if it fails in the middle, thousands of times.
 my $again = <<'SQL';
 DO $$
 BEGIN
@@ -85,7 +85,7 @@ $session->ask($again) for 1 .. 2;
 my $grown = emptied_rss_kb($session) - $before;
 cmp_ok($grown, '<', 2048, "6000 statements that fail leave nothing: $grown kB");
 
-# values that are never the same are not all remembered, nor what was made of them
+# Values that differ each time are not all cached, nor is anything derived from them.
 sub different
 {
 	my ($from, $n) = @_;
@@ -101,7 +101,7 @@ $fresh->ask("SELECT count(redblue_distance(ST_MakePoint(0, 0, i), ST_Translate(g
 my $peak = $fresh->ask("SELECT substring(pg_read_file('/proc/self/status') FROM 'VmHWM:\\s+(\\d+)')::int / 1024");
 cmp_ok($peak, '<', 450, "30 geometries of 35 MB each, one after the other: $peak MB at most");
 
-# ---- interrupts that end nothing, as other sessions send them ----
+# ---- interrupts without effect, as other sessions send them ----
 for my $kind ('redblue_inside(box(a.id * 0.1, 5, 5, 1), ST_Translate(b.geom, 0, 0, a.id * 1e-6))', 'redblue_inside(ST_Force3D(a.geom), ST_Translate(b.geom, 0, 0, a.id * 1e-6))', 'redblue_distance(a.geom, ST_Translate(b.geom, a.id * 0.001, 0, 0)) > 0', 'redblue_intersects(a.geom, ST_Translate(b.geom, a.id * 0.001, 0, 0))')
 {
 	my $query = "SELECT count(*) FROM (SELECT * FROM line WHERE id < 300) a, room b WHERE $kind";
@@ -137,11 +137,11 @@ is($session->ask("SELECT id FROM line ORDER BY redblue_distance(geom, 'POINT (0 
 $session->ask("INSERT INTO line VALUES (-1, 'LINESTRING Z (0 0.1 0, 1 0.1 0)')");
 is($session->ask("SET enable_seqscan = off; SELECT id FROM line ORDER BY redblue_distance(geom, 'POINT (0 0)') LIMIT 1"), -1, 'and kept up to date');
 
-# ---- as another user, who may not call ST_AsEWKB ----
+# ---- as a user who may not execute ST_AsEWKB ----
 is($session->ask("CREATE ROLE guest; SET ROLE guest; SELECT redblue_intersects('POINT (1 1)', 'LINESTRING (0 0, 2 2)')"), 't', 'anybody may call it');
 $session->ask('RESET ROLE');
 
-# ---- dump and restore of what uses it: views, indexes, constraints ----
+# ---- dump and restore of objects that use the functions: views, indexes, constraints ----
 $session->ask("CREATE VIEW meeting AS SELECT a.id AS a, b.id AS b FROM line a JOIN far b ON redblue_intersects(a.geom, b.geom) WHERE a.id < 10; ALTER TABLE far ADD CHECK (redblue_dwithin(geom, 'POINT (0 0)', 1e9))");
 my $truth = $session->ask('SELECT count(*), sum(b) FROM meeting');
 $node->command_ok([ 'pg_dump', '-Fc', '-f', "$PostgreSQL::Test::Utils::tmp_check/dump", $node->connstr('postgres') ], 'dumped');

@@ -1,5 +1,5 @@
-# Rights before locks: who may not use a table neither locks it nor waits for it, and a
-# right that goes while the lock is waited for is gone.
+# Tests that privileges are checked before locking: without a privilege for a table, a role neither locks it nor waits
+# for it, and a privilege that is revoked while the lock is awaited does not apply.
 # run: quick
 use strict;
 use warnings;
@@ -18,7 +18,7 @@ CREATE SCHEMA open;
 GRANT USAGE ON SCHEMA open TO reader;
 SQL
 
-# a table of one box, and one for pairs, as they are before each case
+# A table of one box, and one for pairs, as they are before each case
 my $tables = <<'SQL';
 CREATE TABLE SCHEMA.boxes AS SELECT 1 AS id, 0::float8 AS lx, 0::float8 AS ly, 1::float8 AS hx, 1::float8 AS hy;
 CREATE TABLE SCHEMA.pairs (red_id bigint, blue_id bigint);
@@ -26,12 +26,12 @@ SQL
 my $owner = session($node);
 my $reader = session($node);
 
-# The planner sees no table in it: what is asked here is asked when the call runs.
+# The planner does not see the table in these calls, so the check happens when the call runs.
 my %call = (
 	boxes => 'SELECT redblue_box_self_pair_count((SELECT OID::oid::regclass))',
 	pairs => "SELECT redblue_into((SELECT OID::oid::regclass), 'VALUES (1::bigint, 2::bigint)')");
 
-# makes both tables in a schema, with these rights; the call of one of them
+# Creates both tables in a schema with these privileges; returns the call for one of them.
 sub fresh
 {
 	my ($schema, $table, $grant) = @_;
@@ -54,7 +54,7 @@ sub waits
 	return 0;
 }
 
-# what the reader gets for the call while the owner holds the table, does $meanwhile, and commits
+# The reader's result for the call while the owner holds a lock on the table, executes $meanwhile, and commits
 sub behind_a_lock
 {
 	my ($schema, $table, $call, $meanwhile) = @_;
@@ -74,7 +74,8 @@ for my $table ('boxes', 'pairs')
 	my $right = $table eq 'boxes' ? 'SELECT' : 'INSERT';
 	my $column = $table eq 'boxes' ? 'SELECT (ly)' : 'INSERT (blue_id)';
 
-	# no right, the wrong one, no way into the schema: the reader is not in the queue, where it would run into its timeout
+	# Without a privilege, with the wrong one, or without access to the schema, the reader does not wait: it would run
+	# into its timeout.
 	for my $case (['open', ''], ['open', 'DELETE'], ['closed', $right])
 	{
 		my ($schema, $grant) = @$case;
@@ -86,13 +87,13 @@ for my $table ('boxes', 'pairs')
 			"$table in $schema with " . ($grant || 'no right') . ': refused, not queued');
 	}
 
-	# with the right it waits, also with the right to one column
+	# With the privilege, also for a single column, the reader waits.
 	my ($waited, $out, $err) = behind_a_lock('open', $table, fresh('open', $table, $right));
 	is("$waited $out", $table eq 'boxes' ? '1 0' : '1 1', "$table with $right: waits, then answers");
 	($waited, $out, $err) = behind_a_lock('open', $table, fresh('open', $table, $column));
 	ok($waited && $err =~ /42501: permission denied for table $table/, "$table with $column: waits, and needs the others");
 
-	# what changes while it waits counts
+	# Changes made while it waits apply.
 	for my $case (
 		["REVOKE $right ON open.$table FROM reader", qr/42501: permission denied for table $table/],
 		["ALTER TABLE open.$table SET SCHEMA closed", qr/42501: permission denied for schema closed/],
@@ -102,7 +103,7 @@ for my $table ('boxes', 'pairs')
 		($waited, $out, $err) = behind_a_lock('open', $table, fresh('open', $table, $right), $meanwhile);
 		ok($waited && $out eq '' && $err =~ $error, "$table: $meanwhile") or diag("waited $waited, out $out, err $err");
 	}
-	# the relation is meant, not its name
+	# The privilege belongs to the relation, not to its name.
 	($waited, $out, $err) = behind_a_lock('open', $table, fresh('open', $table, $right),
 		"ALTER TABLE open.$table RENAME TO moved; CREATE TABLE open.$table (nothing int)");
 	is("$waited $out", $table eq 'boxes' ? '1 0' : '1 1', "$table renamed: still that one");

@@ -1,4 +1,5 @@
-# Refinement: the same bits whatever happens, cancelled at once, memory, rights, sessions that refine one mesh; many solids.
+# Tests refinement: the same bits, cancellation, memory, privileges, sessions that refine the same mesh, and many
+# solids.
 # run: once
 use strict;
 use warnings;
@@ -9,7 +10,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(sleep);
 
-# The aim is 200 ms; a loaded machine is given more before the test fails.
+# The limit is 200 ms; a loaded machine gets more time.
 my $node = new_server('refine', "redblue.memory_limit = 2GB\n");
 load_off($node, 'spot', data_file('spot.off.xz'));
 $node->safe_psql('postgres', <<'SQL');
@@ -62,7 +63,7 @@ is($session->ask('SELECT count(*) FROM r_tets WHERE radius_edge > 2'), $session-
 is($session->ask("SELECT bad FROM redblue_refine('gem', 'j', sizes => 'dust')"), 0, 'where nothing is sharp, none');
 cmp_ok($session->ask('SELECT max(radius_edge) FROM j_tets'), '<=', 2, 'nor is one');
 
-# ---- the same bits ----
+# ---- equal bits ----
 
 my %way = ('of rows' => "'spot', 'd', max_volume => 0.001", 'of solids' => "'houses', 'd', solid => 'house', max_volume => 0.5", 'of points' => "points => 'few', mesh => 'd', keep => 'hull', max_points => 25000");
 for my $name (sort keys %way)
@@ -76,7 +77,7 @@ for my $name (sort keys %way)
 	}
 	is(scalar(keys %digest), 1, "$name: the same bits with any number of threads");
 }
-# a mesh that was made before is continued as if it had just been made
+# A mesh from an earlier call is continued as if it had just been computed.
 $session->ask("SELECT tets FROM redblue_refine('gem', 'd', max_volume => 5);\nSELECT tets FROM redblue_refine(mesh => 'f', max_volume => 5)");
 is($session->ask("SELECT digest('f')"), $session->ask("SELECT digest('d')"), 'in one step and in two');
 my $good = $session->ask("SELECT digest('f')");
@@ -104,7 +105,7 @@ my $rss = emptied_rss_kb($session);
 for my $i (1 .. 20)
 {
 	$session->ask("SET statement_timeout = " . (20 + 7 * $i) . ";\n$query{'meshing solids'};\nSET statement_timeout = 0");
-	# leaves a block, whose subtransaction ends with it
+	# Leaves a block, whose subtransaction ends with it.
 	$session->ask("SET statement_timeout = " . (5 + 3 * $i) . ";\nDO \$\$ BEGIN PERFORM redblue_refine('spot', 'x', max_volume => 1e-9); EXCEPTION WHEN query_canceled THEN RAISE EXCEPTION 'it was %', sqlstate; END \$\$;\nSET statement_timeout = 0");
 }
 my $grown = emptied_rss_kb($session) - $rss;
@@ -150,15 +151,15 @@ is($session->ask("SELECT count(*) FROM pg_class WHERE relname LIKE 'x\\_%' AND r
 $session->ask("SELECT drop_mesh('x');\nSET client_min_messages = notice");
 my ($rows, $notice) = $session->ask("SELECT vertices <= 9000, bad > 0, bad_full > 0 FROM redblue_refine('spot', 'x', max_volume => 1e-9, max_points => 9000)");
 is($rows, 't|t|t', 'max_points');
-like($notice, qr/NOTICE: .*refinement stopped at max_points = 9000\n.*DETAIL: +Tetrahedra that are still bad: \d+, of which [1-9]\d* because of max_points\.\n.*HINT: +Increase max_points; call the function without facets/, 'is told');
+like($notice, qr/NOTICE: .*refinement stopped at max_points = 9000\n.*DETAIL: +Tetrahedra that are still bad: \d+, of which [1-9]\d* because of max_points\.\n.*HINT: +Increase max_points; call the function without facets/, 'a notice reports it');
 is($session->ask("SELECT count(*) FROM redblue_mesh_check('x', 'spot')"), 0, 'and the mesh is one');
-# what would not end without it
+# Refinement that would not end without the limit
 ($rows, $notice) = $session->ask("SELECT drop_mesh('x');\nSELECT vertices <= 20000, tets > 0 FROM redblue_refine('spot', 'x', radius_edge => 1, max_points => 20000)");
 like($rows, qr/t\|t$/, 'a ratio of 1 ends there, too');
 is($session->ask("SELECT count(*) FROM redblue_mesh_check('x', 'spot')"), 0, 'and the mesh is one');
 $session->ask("SELECT drop_mesh('x');\nSET client_min_messages = warning");
 
-# ---- what is hard ----
+# ---- hard inputs ----
 
 my %hard = (
 	'a tetrahedron of 1e300' => ["SELECT id, 1e300 * ax AS ax, 1e300 * ay AS ay, 1e300 * az AS az, 1e300 * bx AS bx, 1e300 * \"by\" AS by, 1e300 * bz AS bz, 1e300 * cx AS cx, 1e300 * cy AS cy, 1e300 * cz AS cz FROM corner", 'bad = bad_fine', 'max_volume => 1e300'],
@@ -181,7 +182,7 @@ for my $name (sort keys %hard)
 my $bad = $session->ask("SELECT bad FROM redblue_refine('houses', 'h', solid => 'house')");
 is($session->ask("SELECT count(*), count(DISTINCT solid_id) FROM h_faces") =~ /^\d+\|1000$/ ? 1 : 0, 1, 'a thousand houses');
 is($session->ask("SELECT count(*) FROM h_tets WHERE radius_edge > 2"), $bad, 'as many are bad as it says');
-like($session->ask("SELECT detail FROM redblue_last_run() WHERE stage = 'weld'"), qr/^12000 facets of 12000 triangles/, 'all are told of');
+like($session->ask("SELECT detail FROM redblue_last_run() WHERE stage = 'weld'"), qr/^12000 facets of 12000 triangles/, 'all are reported');
 is($session->ask("SELECT count(*) FROM redblue_last_run() WHERE stage IN ('refine', 'fill')"), 2, 'and the stages');
 my $alone = 0;
 for my $house (1, 17, 500, 999, 1000)
@@ -191,22 +192,22 @@ for my $house (1, 17, 500, 999, 1000)
 		AND (SELECT md5(string_agg((radius_edge, min_dihedral, region)::text, ',' ORDER BY id)) FROM o_tets) = (SELECT md5(string_agg((radius_edge, min_dihedral, region)::text, ',' ORDER BY id)) FROM h_tets WHERE solid_id = $house)") eq 't';
 }
 is($alone, 5, 'each is what it is alone');
-# many bad ones: the first by its id, whatever the threads do
+# Many bad solids: the error names the first one by its id, whatever the threads do.
 $session->ask("CREATE TABLE ruins AS TABLE houses;\nUPDATE ruins SET bx = ax, by = ay, bz = az WHERE n = 4 AND house % 7 = 3");
-my %told;
+my %errors;
 for my $threads (1, 2, 8)
 {
 	for (1 .. 5)
 	{
 		(undef, $err) = $session->ask("SET redblue.threads = $threads;\nSELECT solids FROM redblue_refine('ruins', 'x', solid => 'house')");
-		$told{ $err =~ s/^psql:<stdin>:\d+: //mgr } = 1;
+		$errors{ $err =~ s/^psql:<stdin>:\d+: //mgr } = 1;
 	}
 	is($session->ask("SELECT solids FROM redblue_refine('ruins', 'x', solid => 'house', on_bad => 'skip')"), 857, 'others are made');
 	is($session->ask("SELECT count(DISTINCT solid_id), count(*) FILTER (WHERE solid_id % 7 = 3) FROM x_tets"), '857|0', 'and are there');
 	$session->ask("SELECT drop_mesh('x');\nRESET redblue.threads");
 }
-is(scalar(keys %told), 1, 'one error');
-like((keys %told)[0], qr/22023.*redblue_refine: solid 3: facet 40 has no area/, 'of the first');
+is(scalar(keys %errors), 1, 'one error');
+like((keys %errors)[0], qr/22023.*redblue_refine: solid 3: facet 40 has no area/, 'of the first');
 
 # ---- two sessions, one mesh ----
 
@@ -234,21 +235,21 @@ for my $level ('READ COMMITTED', 'REPEATABLE READ')
 	}
 	else
 	{
-		like($error, qr/40001/, 'and is told that its snapshot is old');
+		like($error, qr/40001/, 'and reports that its snapshot is old');
 		$session->ask('ROLLBACK');
 	}
 	is($watch->ask("SELECT count(*) FROM redblue_mesh_check('b', 'gem')"), 0, 'the mesh is one');
 }
-# one that is being made
+# A mesh that is being computed
 $session->ask("BEGIN;\nSELECT tets FROM redblue_refine('gem', 'n')");
 $watch->send("SELECT tets > 0 FROM redblue_refine('gem', 'n')");
 $watch->{run}->pump_nb while $watch->{in} ne '';
 sleep 0.2;
 ok(!$watch->ready, 'who makes the same tables waits');
 $session->ask('COMMIT');
-like(($watch->wait_for)[1], qr/55000.*table public.n_vertices is not empty/, 'and is told that they are full');
+like(($watch->wait_for)[1], qr/55000.*table public.n_vertices is not empty/, 'and reports that they are full');
 
-# two meshes in two orders
+# Two meshes in two orders
 $_->ask("SET deadlock_timeout = '20ms'") for $session, $watch;
 $session->ask("BEGIN;\nSELECT tets FROM redblue_refine(mesh => 'b', max_volume => 20)");
 $watch->ask("BEGIN;\nSELECT tets FROM redblue_refine(mesh => 'b2', max_volume => 20)");
@@ -259,9 +260,9 @@ my (undef, $dead) = $watch->ask("SELECT tets > 0 FROM redblue_refine(mesh => 'b'
 $watch->ask('ROLLBACK');
 my ($alive, $other) = $session->wait_for;
 $session->ask('COMMIT');
-is(($dead =~ /40P01/ ? 1 : 0) + ($other =~ /40P01/ ? 1 : 0), 1, 'of two that wait for each other one is told so');
+is(($dead =~ /40P01/ ? 1 : 0) + ($other =~ /40P01/ ? 1 : 0), 1, 'one of two that wait for each other reports a deadlock');
 is($watch->ask("SELECT count(*) FROM redblue_mesh_check('$_', 'gem')"), 0, "$_ is a mesh") for 'b', 'b2';
-# tables that go meanwhile
+# Tables that are dropped in the meantime
 $watch->ask("SELECT tets FROM redblue_refine('gem', 'gone');\nBEGIN;\nDROP TABLE gone_faces");
 $session->send("SELECT tets FROM redblue_refine(mesh => 'gone')");
 $session->{run}->pump_nb while $session->{in} ne '';
@@ -269,7 +270,7 @@ sleep 0.2;
 $watch->ask('COMMIT');
 like(($session->wait_for)[1], qr/42P01/, 'a table is dropped meanwhile');
 
-# ---- out, in again, and on ----
+# ---- exported, imported, and continued ----
 
 my $dump = $node->basedir . '/b.sql';
 $node->command_ok([ 'pg_dump', '-f', $dump, '-t', 'b_*', '-t', 'gem', '-d', $node->connstr('postgres') ], 'a mesh is dumped');
@@ -288,7 +289,7 @@ like(($session->ask("SET default_transaction_read_only = on;\nSELECT tets FROM r
 $session->ask('RESET default_transaction_read_only');
 is($session->ask("SELECT count(*) FROM (SELECT redblue_refine(mesh => 'b', max_volume => 50.0 / i) FROM generate_series(1, 5) i) r;\nSELECT count(*) FROM redblue_mesh_check('b', 'gem')"), "5\n0", 'five times in one statement');
 
-# ---- rights ----
+# ---- privileges ----
 
 $node->safe_psql('postgres', <<'SQL');
 CREATE ROLE guest;
@@ -323,7 +324,7 @@ $watch->ask('REVOKE SELECT ON g_vertices FROM guest;
 GRANT SELECT (id, x, y, z) ON g_vertices TO guest');
 refused($again, qr/42501.*permission denied for table g_vertices/, 'some columns are not enough');
 
-# rows that a policy hides, or keeps
+# Rows that a policy hides or protects
 $watch->ask("SELECT drop_mesh('p');\nSELECT tets FROM redblue_refine('gem', 'p', max_volume => 50);\nGRANT SELECT, INSERT, DELETE ON p_vertices, p_tets, p_faces, p_segments TO guest;\nALTER TABLE p_tets ENABLE ROW LEVEL SECURITY;\nCREATE POLICY half ON p_tets USING (id % 2 = 0)");
 my $of_p = "SELECT tets FROM redblue_refine(mesh => 'p', max_volume => 25)";
 refused($of_p, qr/55000.*mesh "p" cannot be refined/, 'who sees half of a mesh');
@@ -331,7 +332,7 @@ $watch->ask("DROP POLICY half ON p_tets;\nALTER TABLE p_tets DROP CONSTRAINT p_t
 refused($of_p, qr/55000.*cannot replace rows of table public.p_tets/, 'who may delete half of it');
 is($watch->ask("SELECT count(*) FROM redblue_mesh_check('p', 'gem')"), 0, 'it stays what it was');
 
-# what tables do besides: triggers, references, partitions
+# Other properties of tables: triggers, references, partitions
 $node->safe_psql('postgres', <<'SQL');
 SELECT drop_mesh('t');
 CREATE TABLE t_vertices (LIKE f_vertices) PARTITION BY HASH (id);

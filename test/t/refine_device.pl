@@ -1,5 +1,5 @@
-# Refinement on a device: by the worker, with the same bits as on the processor; what becomes of it when the device is
-# full, fails, hangs or is not there.  The device is a fake one (fake_device.c).
+# Tests refinement on a device, by the worker, with the same bits as on the CPU, and its failures: a device that is
+# full, fails, hangs or is missing. The device is a fake (fake_device.c).
 # run: once
 use strict;
 use warnings;
@@ -10,7 +10,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(sleep time);
 
-# The aim is 200 ms; a loaded machine is given more before the test fails.
+# The limit is 200 ms; a loaded machine gets more time.
 my $device = place_for_device();
 fake();
 my $node = new_server('refine_device', "max_worker_processes = 8\nredblue.threads = 1\nlog_min_messages = info\n");
@@ -40,23 +40,23 @@ my $s = session($node);
 $s->ask('SET client_min_messages = warning');
 
 sub worker { return scalar $watch->ask("SELECT pid FROM pg_stat_activity WHERE backend_type = 'redblue worker'") }
-# where the rounds of the last mesh were
-sub told { return scalar $s->ask("SELECT backend || ': ' || device FROM redblue_last_run() WHERE stage = 'refine'") }
+# Where the last mesh was refined
+sub device_of_last { return scalar $s->ask("SELECT backend || ': ' || device FROM redblue_last_run() WHERE stage = 'refine'") }
 
-# makes it, what it is, and is rid of it; an error is what it is
+# Refines, returns a description of the mesh or the error, and drops the mesh.
 sub made
 {
 	my ($what) = @_;
 	my $answer = $s->ask("SELECT vertices || ' ' || tets || ' ' || bad || ' ' || rounds FROM redblue_refine($what)");
 	return $answer if $answer =~ /ERROR/;
 	$answer .= ' ' . $s->ask("SELECT digest('m')");
-	my $told = told();
+	my $device_used = device_of_last();
 	$s->ask("SELECT drop_mesh('m')");
-	return wantarray ? ($answer, $told) : $answer;
+	return wantarray ? ($answer, $device_used) : $answer;
 }
 sub no_tables { return is($s->ask("SELECT count(*) FROM pg_class WHERE relname LIKE 'm\\_%' AND relkind = 'r'"), 0, "$_[0]: no table is left") }
 
-# what auto takes to be a fine one
+# A mesh that auto considers fine enough for the device
 my $fine = "'box', 'm', max_volume => 0.0005, sizes => 'far'";
 my %way = (
 	'a volume' => $fine,
@@ -66,12 +66,12 @@ my %way = (
 	'sizes and volumes of regions' => "'box', 'm', regions => 'place', regions_volume => 'volume', sizes => 'dust'",
 	'nothing is bad' => "'box', 'm', radius_edge => 'infinity'");
 
-# ---- without a file for a device ----
+# ---- without the file of a device ----
 
 my %is = map { $_ => scalar made($way{$_}) } keys %way;
 like($is{$_}, qr/^\d+ \d+ \d+ \d+ \w{32}$/, "$_: $is{$_}") for sort keys %way;
-my ($answer, $told) = made($fine);
-like($told, qr/^cpu: 1 thread; no GPU used: redblue_cuda\.so is not installed$/, 'no file for a device');
+my ($answer, $device_used) = made($fine);
+like($device_used, qr/^cpu: 1 thread; no GPU used: redblue_cuda\.so is not installed$/, 'no file for a device');
 like($s->ask("SET redblue.backend = cuda; SELECT redblue_refine($fine)"), qr/ERROR:  58000: .*redblue_refine: no usable GPU\nDETAIL:  Reason: redblue_cuda\.so is not installed/, 'cuda is an error');
 no_tables('no usable GPU');
 is($s->ask('SELECT 1'), '1', 'the next statement');
@@ -80,7 +80,7 @@ $s->quit;
 
 system("cp '$ENV{FAKE_DEVICE}' '$device'") == 0 or die;
 
-# ---- the same bits ----
+# ---- equal bits ----
 
 $s = session($node);
 $s->ask("SET client_min_messages = warning;\nSELECT cuda FROM redblue_info()");
@@ -89,10 +89,10 @@ for my $backend ('cuda', 'cpu')
 	$s->ask("SET redblue.backend = $backend");
 	for my $name ($backend eq 'cpu' ? ('a volume') : sort keys %way)
 	{
-		($answer, $told) = made($way{$name});
+		($answer, $device_used) = made($way{$name});
 		is($answer, $is{$name}, "$backend: $name");
 		next if $name =~ /nothing/;
-		is($told, $backend eq 'cuda' ? 'cuda: a fake device' : 'cpu: 1 thread', "$backend: $name: where");
+		is($device_used, $backend eq 'cuda' ? 'cuda: a fake device' : 'cpu: 1 thread', "$backend: $name: where");
 	}
 }
 is($s->ask("SELECT backend || ': ' || device FROM redblue_last_run() WHERE stage = 'weld'"), 'cpu: 1 thread', 'rows are welded here');
@@ -101,24 +101,24 @@ is(scalar(grep { !/ @{[worker()]} / } did('refine')), 0, 'the worker has, for al
 $s->ask("RESET redblue.backend");
 is(join('; ', made($fine)), "$is{'a volume'}; cuda: a fake device", 'auto: a fine mesh');
 is(join('; ', made("'box', 'm', max_volume => 0.01")) =~ s/^[^;]*; //r =~ s/\d+ tet/N tet/r, 'cpu: 1 thread; no GPU used: about N tetrahedra are too few for a GPU', 'auto: a coarse one');
-# all of 8 threads and 4 lanes
+# All 8 threads and 4 lanes
 $s->ask("SET redblue.threads = 8;\nSET redblue.backend = cuda");
 is(scalar(made($fine)), $is{'a volume'}, 'with more threads');
-# one that is there
+# An existing mesh
 $s->ask("SELECT redblue_refine('box', 'm', max_volume => 0.005)");
 $s->ask("SELECT redblue_refine(mesh => 'm', max_volume => 0.0003)");
-is(told(), 'cuda: a fake device', 'a mesh that is there: where');
+is(device_of_last(), 'cuda: a fake device', 'a mesh that is there: where');
 $answer = $s->ask("SELECT digest('m')");
 $s->ask("SELECT drop_mesh('m');\nSET redblue.backend = cpu;\nSELECT redblue_refine('box', 'm', max_volume => 0.005)");
 $s->ask("SELECT redblue_refine(mesh => 'm', max_volume => 0.0003)");
 is($s->ask("SELECT digest('m')"), $answer, 'the same bits');
 $s->ask("SELECT drop_mesh('m')");
-# solids
+# Solids
 $s->ask("SET redblue.backend = cuda;\nSELECT redblue_refine_query('SELECT *, 1 AS solid FROM box', 'm', solid => 'solid')");
-like(told(), qr/^cpu: \d threads?$/, 'solids are made on the processor');
+like(device_of_last(), qr/^cpu: \d threads?$/, 'solids are made on the processor');
 $s->ask("SELECT drop_mesh('m');\nSET redblue.threads = 1");
 
-# ---- full, failed, gone ----
+# ---- full, failed, missing ----
 
 for my $case ([ 'full', 'full 0', qr/no GPU used: the fake device is full$/, qr/ERROR:  53200: .*redblue_refine: out of GPU memory\nDETAIL:  the fake device is full/ ],
 	[ 'it fails', 'fail 0', qr/no GPU used: the fake device has failed$/, qr/ERROR:  58000: .*redblue_refine: the GPU failed\nDETAIL:  Reason: the fake device has failed/ ])
@@ -128,11 +128,11 @@ for my $case ([ 'full', 'full 0', qr/no GPU used: the fake device is full$/, qr/
 	{
 		$s->ask("SET redblue.backend = $backend;\nSELECT cuda FROM redblue_info()");
 		fake($does);
-		($answer, $told) = made($fine);
+		($answer, $device_used) = made($fine);
 		if ($backend eq 'auto')
 		{
 			is($answer, $is{'a volume'}, "$name: auto");
-			like($told, $why, "$name: why");
+			like($device_used, $why, "$name: why");
 		}
 		else
 		{
@@ -143,19 +143,19 @@ for my $case ([ 'full', 'full 0', qr/no GPU used: the fake device is full$/, qr/
 		is(join('; ', made($fine)), "$is{'a volume'}; cuda: a fake device", "$name, $backend: the next one is on the device");
 	}
 }
-# after the first rounds
+# After the first rounds
 $s->ask("SET redblue.backend = auto;\nSELECT cuda FROM redblue_info()");
 fake('fail 1');
 my $large = "'spot', 'm', max_volume => 0.001";
 $answer = made($large);
-$told = $s->ask("SELECT device FROM redblue_last_run() WHERE stage = 'refine'");
+$device_used = $s->ask("SELECT device FROM redblue_last_run() WHERE stage = 'refine'");
 fake();
 $s->ask('SET redblue.backend = cpu');
 is(made($large), $answer, 'it fails between rounds');
-like($told, qr/^a fake device; \d+ rounds by 1 thread: the fake device has failed$/, 'and the others are made here');
+like($device_used, qr/^a fake device; \d+ rounds by 1 thread: the fake device has failed$/, 'and the others are made here');
 $s->ask('RESET redblue.backend');
 
-# the worker ends
+# The worker ends.
 for my $backend ('auto', 'cuda')
 {
 	$s->ask("SET redblue.backend = $backend;\nSELECT cuda FROM redblue_info()");
@@ -169,7 +169,7 @@ for my $backend ('auto', 'cuda')
 	if ($backend eq 'auto')
 	{
 		unlike($answer, qr/ERROR/, 'the worker ends: auto');
-		like(told(), qr/^cpu: .*no GPU used: the background worker has exited$/, 'why');
+		like(device_of_last(), qr/^cpu: .*no GPU used: the background worker has exited$/, 'why');
 		is($s->ask("SELECT digest('m')"), (split ' ', $is{'a volume'})[4], 'with the same bits');
 		$s->ask("SELECT drop_mesh('m')");
 	}
@@ -180,7 +180,7 @@ for my $backend ('auto', 'cuda')
 	}
 }
 
-# ---- cancel, while it is seen ----
+# ---- cancel and progress ----
 
 $s->ask("SET redblue.backend = cuda;\nSELECT cuda FROM redblue_info()");
 for my $does ('join_ms 60000', 'hang_ms 60000')

@@ -1,5 +1,5 @@
-# Tables whose rows are not on their pages, because an extension (serve_rows.c) answers for them: every function reads what
-# a SELECT reads, by whatever hook that comes about.  Rows go into such tables the way that INSERT puts them there.
+# Tests tables whose rows are not in their pages, because an extension (serve_rows.c) returns others: each function
+# reads what a SELECT reads, whichever hook provides it. Rows are inserted into such tables as by INSERT.
 use strict;
 use warnings;
 use FindBin;
@@ -13,7 +13,7 @@ my $postgis = have_postgis($node);
 $node->safe_psql('postgres', 'CREATE EXTENSION redblue_postgis') if $postgis;
 my $load = "LOAD '$ENV{SERVE_ROWS}';";
 
-# ---- tables: those of "there" have rows, those of "here" are served ----
+# ---- tables: those of "there" have rows; those of "here" are served by the extension ----
 
 my $i = 0;
 my $corners = join ', ', map { my $p = $_; map { my $k = $i++; "round((cos(g * 7.1 + $k) * 8 + cos(g * 3.3 + $k % 3) * 20)::numeric, 3)::float8 AS $p$_" } qw(x y z) } qw(a b c);
@@ -43,7 +43,7 @@ CREATE TABLE there.g_blue AS SELECT id, ST_MakePolygon(ST_MakeLine(ARRAY[ST_Make
 SQL
 my @tables = split /\n/, $node->safe_psql('postgres', "SELECT relname FROM pg_class WHERE relnamespace = 'there'::regnamespace AND relkind = 'r' ORDER BY 1");
 
-# a schema with the same tables, and in them what that says of the rows of "there"
+# Creates a schema with the same tables, filled with the served rows.
 sub copy_tables
 {
 	my ($schema, $what, $where) = @_;
@@ -55,10 +55,10 @@ sub copy_tables
 $node->safe_psql('postgres', "ALTER TABLE there.$_ ADD PRIMARY KEY (id); ANALYZE there.$_") for @tables;
 copy_tables('here', 'id = id', 'false');
 
-# ---- calls: S is the schema; each is one row of text ----
+# ---- calls: S is the schema; each returns one row of text ----
 
-# Returns a query for the number and a hash of a call's rows. id1 of a self join is the row that was read first, and processes that
-# read a table together agree on no order: the smaller id comes first here.
+# Returns a query for the number and a hash of a call's rows. In a self join, id1 belongs to the row that was read
+# first, and processes that read a table together have no common order. Therefore the smaller id comes first here.
 sub rows_of
 {
 	my ($call) = @_;
@@ -90,7 +90,7 @@ for my $kind (sort keys %arguments)
 	push @calls, rows_of("redblue_${kind}_contacts($two)"), rows_of("redblue_${kind}_pairs_within($two, 1.5)"), rows_of("redblue_${kind}_pair_count_within($two, 1.5)");
 	push @calls, rows_of("redblue_${kind}_self_contacts($self)"), rows_of("redblue_${kind}_self_pairs_within($self, 1.5)") if defined $self;
 }
-# a block is of as many pairs as there are, in no order
+# A block has as many pairs as there are, in any order.
 @calls = map { s/count\(\*\) .*(redblue_\w+_pair_blocks\(.*\)) AS r$/sum(n) FROM $1/r } @calls;
 my $pairs_of_ids = @calls;
 push @calls, rows_of("redblue_triangle_self_intersections('S.red')"), rows_of("redblue_triangle_nearest('S.red', 'S.blue', 2)"),
@@ -110,8 +110,8 @@ push @calls, "SELECT count(*) FROM S.g_red r JOIN S.g_blue b ON redblue_intersec
 
 sub call_on { my ($call, $schema) = @_; return $call =~ s/\bS\./$schema./gr }
 
-# Each call under these settings, beside the same call on a schema whose tables have the rows that are served; where a text
-# can stand for each table, that call, too.
+# Runs each call with these settings, and compares it with the same call on a schema whose tables contain the served
+# rows; if a query text can replace each table, also with that call.
 sub compare
 {
 	my ($way, $schema, $settings, @these) = @_;
@@ -147,7 +147,7 @@ for my $way (qw(query custom path rewrite))
 	compare($way, 'there', 'SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0', @calls[ 0 .. 9 ]);
 }
 
-# ---- the table's own rows, but not all of them, or not as they are ----
+# ---- some of the table's own rows, or changed ones ----
 
 $node->safe_psql('postgres', "INSERT INTO here.$_ SELECT * FROM there.$_") for @tables;
 $node->safe_psql('postgres', "VACUUM ANALYZE here.$_") for @tables;
@@ -157,7 +157,7 @@ compare('mask', 'masked', '', grep { !/EXISTS|r\.id|solid|mesh_of_test/ } @calls
 compare('filter', 'filtered', '', @calls[ 0 .. $pairs_of_ids - 1 ]);
 compare('off', 'there', '', @calls);
 
-# ---- the same session, with a hook that comes and goes ----
+# ---- one session, with a hook that is set and reset ----
 
 my $session = session($node);
 my $sum = rows_of("redblue_triangle_pairs('here.red', 'here.blue')");
@@ -177,7 +177,7 @@ $session->ask('SET serve_rows.way = off');
 is($session->ask($sum), $plain, 'the session is as it was');
 is($session->ask('EXECUTE p'), $plain, 'and its statement');
 
-# ---- what is kept ----
+# ---- the cache ----
 
 $session->ask('SET redblue.cache = on');
 is($session->ask("SELECT rows, pages = kept FROM redblue_cache('here.red')"), '300|t', 'a table is kept');
@@ -191,14 +191,14 @@ for my $way (qw(query custom path rewrite mask filter))
 		qr/ERROR:  42809: redblue_cache: cannot cache "blue"\nDETAIL:  Only rows read from the pages of a table can be cached: the planner would read it with /,
 		"$way: nothing is kept");
 }
-like($session->ask("SET serve_rows.way = custom; SELECT * FROM redblue_cache('here.blue')"), qr/with a Custom Scan \(Served Rows\)\./, 'who serves the rows is told');
+like($session->ask("SET serve_rows.way = custom; SELECT * FROM redblue_cache('here.blue')"), qr/with a Custom Scan \(Served Rows\)\./, 'the message names the scan that serves the rows');
 $session->ask('SET serve_rows.way = off');
 is($session->ask($sum), $plain, 'what is kept is there for those who read the table');
 is($session->ask("SELECT hits > 0 FROM redblue_cached() WHERE relation = 'here.red'::regclass"), 't', 'and is used');
 
-# ---- what the planner expects ----
+# ---- estimates ----
 
-# thousands of triangles in one place have millions of pairs, none of which is served
+# Thousands of triangles in one place have millions of pairs, none of which is served.
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE there.crowd (LIKE there.red);
 CREATE TABLE here.crowd AS SELECT g::int8 AS id, ''::text AS name, 0::float8 ax, 0::float8 ay, 0::float8 az, 1::float8 bx, 0::float8 AS by, 0::float8 bz, 0::float8 cx, 1::float8 cy, g / 1e9 AS cz FROM generate_series(1, 3000) g;
@@ -241,7 +241,7 @@ $session->ask('SET serve_rows.way = off');
 
 $session->ask('RESET redblue.memory_limit');
 
-# ---- rows on their way in ----
+# ---- rows that are inserted ----
 
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE there.pair (red_id int8, blue_id int8);
@@ -269,7 +269,7 @@ is($session->ask("SELECT redblue_into('here.pair', \$\$ SELECT red_id, blue_id F
 is($node->safe_psql('postgres', 'SELECT (SELECT count(*) FROM here.pair), (SELECT count(*) FROM there.pair)'), "$pairs|0", '... are in it');
 $session->quit;
 
-# ---- an extension that is loaded before redblue, or after it, in every session ----
+# ---- an extension that is loaded before or after redblue, in every session ----
 
 $node->safe_psql('postgres', 'DELETE FROM here.red WHERE id > 5');
 for my $libraries ("$ENV{SERVE_ROWS}, redblue", "redblue, $ENV{SERVE_ROWS}")

@@ -1,6 +1,6 @@
-# doc/servers.md, as it stands, with four servers and a coordinator: one join on all of them at once, with the answer of one
-# server.  Then what the page says of rows that change, of several sessions, of servers that are down, of a cancel, of
-# rights, and of other rows.
+# Tests doc/servers.md as it is, with four servers and a coordinator: one join on all of them at once, with the result
+# of one server. Then tests what the page says about changing rows, several sessions, unavailable servers, cancellation,
+# privileges, and other kinds of rows.
 # run: once
 use strict;
 use warnings;
@@ -16,7 +16,8 @@ use Time::HiRes ();
 my $page = "$FindBin::Bin/../doc/servers.md";
 my $hosts = PostgreSQL::Test::Utils::tempdir_short();
 
-# A server with a database gis.  Hosts of the page are folders here, each with a link to the socket of its server.
+# Creates a server with a database gis. Hosts of the page are folders here, each with a link to the socket of its
+# server.
 sub node
 {
 	my ($name) = @_;
@@ -38,7 +39,7 @@ $ENV{PGHOST} = "$hosts/coordinator";
 $ENV{PGPORT} = 5432;
 $ENV{PGDATABASE} = 'gis';
 
-# where the page's servers are
+# Replaces the servers of the page with those of this test.
 sub placed
 {
 	my ($body) = @_;
@@ -55,7 +56,7 @@ my $here = "redblue_triangle_pairs('ore', 'tunnel')";
 
 # ---- the page ----
 
-# the blocks of each heading; what the last one printed
+# The blocks under each heading, and the output of the last block
 my (%block, %count, $ran);
 my $n = 0;
 for (page_blocks($page))
@@ -72,7 +73,7 @@ for (page_blocks($page))
 		}
 		next;
 	}
-	# "once more, FROM next_tile"
+	# The page says: "once more, FROM next_tile".
 	if ($body =~ /^INSERT INTO tile TABLE next_tile/m)
 	{
 		my ($status, undef, $err) = run_block('sh', placed($block{'On each server, 1'} =~ s/FROM tile/FROM next_tile/r));
@@ -83,9 +84,10 @@ for (page_blocks($page))
 	is($status, 0, "$name runs") or diag($err);
 	is($err, '', "$name without a warning");
 }
-# ---- one answer, of all servers at once ----
+# ---- one result, from all servers at once ----
 
-# of the coordinator's tables and of all servers: count and checksum, and no row is astray
+# Compares number and checksum on the coordinator with those on all servers, and checks that each row is in its
+# partition.
 sub same
 {
 	my ($what) = @_;
@@ -99,7 +101,7 @@ is(ask("SELECT count(*) FROM (SELECT ore_id, tunnel_id FROM pair EXCEPT ALL SELE
 cmp_ok(ask('SELECT min(pairs) FROM pair_count'), '>', 0, 'all tiles have some');
 my @tiles = split /\n/, ask('SELECT tile FROM tile ORDER BY tile');
 
-# the shapes of plans that are not on the page, whatever the version
+# The shapes of plans, which are not on the page because they depend on the version
 sub plan_has
 {
 	my ($query, $what, @patterns) = @_;
@@ -117,7 +119,7 @@ is(ask('SELECT sum(n) FROM by_kind'), ask('SELECT count(*) FROM pair'), 'a join 
 is(ask('SELECT ore_id, sum(n) FROM (SELECT ore_id, count(*) AS n FROM pair GROUP BY tile, ore_id) a GROUP BY ore_id ORDER BY ore_id'),
 	ask("SELECT red_id, count(*) FROM $here GROUP BY red_id ORDER BY red_id"), 'GROUP BY as on one server');
 
-# They work at once: each joins rows of which one is slow to read.
+# The servers work concurrently: each joins rows one of which is slow to read.
 for my $i (0 .. 3)
 {
 	my $t = $tiles[$i];
@@ -134,7 +136,7 @@ is(ask('SELECT count(*), sum(pairs) > 0, max(began) < min(ended) FROM slow_pair'
 
 # ---- rows that change ----
 
-# the point where all four tiles meet: the ends of two of them, along two axes
+# The point where all four tiles meet: bounds of two of them, along two axes
 my ($x, $y) = split /\|/, ask(<<'SQL');
 SELECT max(x), max(y) FROM (SELECT nullif(unnest(ARRAY[tile_low[1], tile_high[1]]), 'infinity') AS x, nullif(unnest(ARRAY[tile_low[2], tile_high[2]]), 'infinity') AS y FROM tile) a WHERE x > '-infinity' AND y > '-infinity'
 SQL
@@ -179,7 +181,7 @@ same('TRUNCATE');
 ask('DELETE FROM ore WHERE false; UPDATE ore SET ax = ax WHERE false; INSERT INTO ore SELECT * FROM ore WHERE false');
 same('no rows');
 
-# what cannot be refused on a server is refused
+# The coordinator rejects what a server cannot reject.
 my ($code, $out, $err) = $coordinator->psql('gis', "\\set VERBOSITY verbose\nINSERT INTO ore_part SELECT $tiles[0], o.* FROM ore o WHERE id = (SELECT min(id) FROM ore_part WHERE tile = $tiles[0])");
 like($err, qr/23505.*duplicate key/s, 'a row that is there already is refused');
 ($code, $out, $err) = $servers[0]->psql('gis', "\\set VERBOSITY verbose\nINSERT INTO ore_$tiles[0] SELECT $tiles[1], id + 700000, kind, ax, ay, az, bx, by, bz, cx, cy, cz FROM ore_$tiles[0] LIMIT 1");
@@ -190,7 +192,7 @@ like($err, qr/23514/, 'and one of another tile');
 my ($one, $two) = map { session($coordinator) } 1, 2;
 $_->ask('\connect gis') for $one, $two;
 $_->{pid} = $_->ask('SELECT pg_backend_pid()') for $one, $two;
-# where the row goes is asked by one; by then another one has moved it there
+# One session computes the location of a row; another session has moved it there by then.
 my $at = sub { my ($x, $y) = @_; return "ax = $x, bx = $x, cx = $x, ay = $y, by = $y, cy = $y" };
 ask('UPDATE ore SET ' . $at->($x - 5, $y - 5) . ' WHERE id = 90001');
 my ($home) = split ' ', tiles_of_row('ore', 90001);
@@ -205,12 +207,12 @@ for my $change ('DELETE FROM ore', 'UPDATE ore SET ' . $at->($x + 4, $y + 4))
 	is(ask('SELECT count(*) FROM astray'), 0, 'and nothing has changed');
 	$two->ask('UPDATE ore SET ' . $at->($x + 5, $y + 5) . ' WHERE id = 90001');
 }
-# and what went from it
+# The row at its old location
 $one->ask("BEGIN; SELECT count(*) FROM ore_part");
 $two->ask('UPDATE ore SET ' . $at->($x + 6, $y + 6) . ' WHERE id = 90001');
 like($one->ask('DELETE FROM ore WHERE id = 90001'), qr/40001/, 'what was replaced on it: 40001');
 $one->ask('ROLLBACK');
-# one snapshot a server, as long as the transaction
+# One snapshot per server, for the duration of the transaction
 $one->ask('BEGIN');
 my $before = $one->ask('SELECT sum(pairs) FROM pair_count');
 $two->ask('BEGIN; DELETE FROM tunnel WHERE id % 5 = 1');
@@ -219,7 +221,7 @@ $two->ask('COMMIT');
 is($one->ask('SELECT sum(pairs) FROM pair_count'), $before, 'nor what was committed after the first question');
 $one->ask('COMMIT');
 isnt($one->ask('SELECT sum(pairs) FROM pair_count'), $before, 'afterwards it is');
-# whoever holds the tables sees all of a change, or nothing of it
+# A session that holds the tables sees all of a change, or nothing of it.
 $two->ask('BEGIN; UPDATE ore SET ax = ax + 1 WHERE id % 3 = 0');
 $one->send('BEGIN; LOCK TABLE ore, tunnel IN SHARE MODE; SELECT count(*) FROM astray; COMMIT');
 ok($coordinator->poll_query_until('gis', "SELECT count(*) = 1 FROM pg_locks WHERE pid = $one->{pid} AND NOT granted"), 'LOCK TABLE waits for a writer');
@@ -228,7 +230,7 @@ is($one->wait_for, 0, 'and then all is in its place');
 like($one->ask("BEGIN; SELECT sum(pairs) FROM pair_count; PREPARE TRANSACTION 'a'"), qr/0A000|cannot PREPARE/, 'PREPARE TRANSACTION is refused');
 $one->ask('ROLLBACK');
 
-# two that change the same rows, in any order: some of it is refused, nothing is lost
+# Two sessions change the same rows, in any order: some changes are rejected, but none is lost.
 my @refused = (0, 0);
 for my $round (1 .. 16)
 {
@@ -252,7 +254,7 @@ for my $round (1 .. 16)
 note("refused: @refused");
 same('two sessions at once');
 
-# a server that refuses at COMMIT, after others have said yes
+# A server that rejects the COMMIT after others have accepted it
 $servers[2]->safe_psql('gis', <<"SQL");
 CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE ''not today''; END';
 CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON ore_$tiles[2] DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse();
@@ -280,7 +282,7 @@ for my $query ('SELECT sum(pairs) FROM pair_count', 'SELECT * FROM pair', 'SELEC
 	like($err, qr/08001: could not connect to server "server3"/, "$query: a server that is down is an error that names it");
 	is($out, '', '... and there are no rows');
 }
-# a session that has asked it before; and after it is there again
+# A session that used the server before; and after the server is available again
 like($one->ask('SELECT sum(pairs) FROM pair_count'), qr/08\d\d\d.*server3/s, 'so it is for a session that was connected to it');
 like(ask("UPDATE ore SET kind = 'here' WHERE id = (SELECT min(id) FROM ore_part o WHERE tile = $tiles[0] AND NOT EXISTS (SELECT FROM ore_route r WHERE r.id = o.id AND r.tile <> $tiles[0])) RETURNING kind"),
 	qr/^here/, 'rows of other servers can be changed');
@@ -288,9 +290,9 @@ $servers[2]->start;
 is(ask('SELECT sum(pairs) FROM pair_count'), $answer, 'it is there again: the answer is, too');
 is($one->ask('SELECT sum(pairs) FROM pair_count'), $answer, '... and for the session');
 
-# ---- joins that are ended: by a server that goes, a cancel ----
+# ---- joins that end: a server stops, a cancellation ----
 
-# joins that take long: rows that are read slowly, one after the other
+# Joins that take long: rows that are read slowly, one after the other
 for my $i (0 .. 3)
 {
 	my $t = $tiles[$i];
@@ -321,7 +323,7 @@ like($one->ask("SET statement_timeout = '700ms'; $long; RESET statement_timeout"
 is($_->safe_psql('gis', $joining), 0, $_->name . ' joins no more') for @servers;
 is($one->ask('SELECT sum(pairs) FROM pair_count'), $answer, 'the session lives, and answers');
 
-# ---- rights ----
+# ---- privileges ----
 
 on_servers('CREATE ROLE joiner LOGIN');
 for my $i (0 .. 3)
@@ -340,9 +342,10 @@ $servers[1]->safe_psql('gis', "REVOKE SELECT ON tunnel_$tiles[1] FROM joiner");
 like(($coordinator->psql('gis', 'SELECT sum(pairs) FROM pair_count'))[2], qr/permission denied for table tunnel_$tiles[1]/, 'a view of pairs reads with the rights of whoever asks it');
 $servers[1]->safe_psql('gis', "GRANT SELECT ON tunnel_$tiles[1] TO joiner");
 
-# ---- other rows ----
+# ---- other kinds of rows ----
 
-# other_rows(what, columns of a row, two queries of rows, options of redblue_tiles, what redblue_tiles_of is asked, function of pairs, more of it)
+# other_rows(name, columns of a row, two queries of rows, options of redblue_tiles, argument of redblue_tiles_of,
+# function of pairs, its options)
 sub other_rows
 {
 	my ($what, $columns, $red, $blue, $options, $corners, $function, $more) = @_;

@@ -1,5 +1,6 @@
-# Values of settings that are given before the library is loaded: a wrong one that the session has SET is an error of the
-# first use, in PostgreSQL's words; one of a role, a database, a connection or the configuration keeps nobody from logging in.
+# Tests values of settings that are given before the library is loaded. A wrong value that the session itself set is an
+# error at the first use, with PostgreSQL's message; one of a role, a database, a connection or the configuration does
+# not prevent logins.
 # run: quick
 use strict;
 use warnings;
@@ -10,7 +11,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $node = new_server('settings');
-# what new_server sets is known too early
+# Parameters of new_server are set before the server starts.
 $node->append_conf('postgresql.conf', "client_min_messages = warning\n");
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE a AS SELECT i AS id, i::float8 AS lx, 0::float8 AS ly, i + 0.5::float8 AS hx, 1::float8 AS hy FROM generate_series(1, 4) i;
@@ -21,7 +22,7 @@ SQL
 $node->safe_psql('other', 'CREATE EXTENSION redblue');
 my $use = "SELECT redblue_box_self_pair_count('a')";
 
-# each way of a first use, each kind of value
+# Ways to use the library first, and kinds of values
 for my $case (
 	[ "backend = 'gpu'", qr/ERROR:  22023: invalid value for parameter "redblue\.backend": "gpu"\nHINT:  Available values: auto, cpu, cuda\./, "backend = 'CPU'" ],
 	[ "backend = ''", qr/ERROR:  22023: invalid value for parameter "redblue\.backend": ""/, 'backend = auto' ],
@@ -47,7 +48,7 @@ for my $case (
 	$s->quit;
 }
 
-# where the value is not the session's for good
+# Values that are set for a part of the session only
 my $s = session($node);
 is($s->ask('SELECT 1'), '1', 'a session');
 like($s->ask("BEGIN;\nSET LOCAL redblue.backend = 'gpu';\n$use"), qr/22023: invalid value/, 'SET LOCAL');
@@ -61,7 +62,7 @@ $s = session($node);
 is($s->ask("SET redblue.backend = 'gpu';\nRESET redblue.backend;\n$use"), '0', 'RESET');
 $s->quit;
 
-# a name that there is not: PostgreSQL's warning, and then its error
+# An unknown name: first PostgreSQL's warning, then its error
 $s = session($node);
 $s->send("SET redblue.no_such = 1;\n$use");
 my ($out, $err) = $s->wait_for;
@@ -69,7 +70,7 @@ is($out, '0', 'a setting that there is not: the join runs');
 like($err, qr/WARNING:  \w+: (invalid configuration parameter name|unrecognized configuration parameter) "redblue\.no_such"/, 'and says so');
 $s->quit;
 
-# whoever cannot log in cannot put it right: a warning, and the default
+# A user who cannot log in cannot correct the value. Therefore a login gives a warning, and the default applies.
 sub logs_in
 {
 	my ($what, %how) = @_;
@@ -91,10 +92,10 @@ logs_in('of a database', db => 'other');
 $node->safe_psql('postgres', "ALTER DATABASE other SET session_preload_libraries = 'redblue'; ALTER ROLE wrong SET session_preload_libraries = 'redblue'");
 logs_in('of a role, loaded at login', user => 'wrong');
 logs_in('of a database, loaded at login', db => 'other');
-# so SET itself is refused
+# SET itself is rejected in the same way.
 like((($node->psql('other', "SET redblue.backend = 'cuda-12'"))[2]), qr/invalid value for parameter "redblue\.backend": "cuda-12"/, 'loaded at login: SET is refused');
 
-# in parallel workers, which load the library too
+# In parallel workers, which load the library, too
 $s = session($node);
 is($s->ask("SET redblue.threads = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;\nSELECT count(*), sum(red_id) FROM redblue_box_pairs('a', 'a')"),
 	'4|10', 'workers take what the leader has');

@@ -1,5 +1,5 @@
-# Data that a plain uniform grid falls over: far clusters, a giant, a crowd in one
-# cell, the same triangle ten thousand times.
+# Tests data that are hard for a uniform grid: distant clusters, a giant, a crowd in one cell, ten thousand copies of a
+# triangle.
 use strict;
 use warnings;
 use FindBin;
@@ -37,7 +37,7 @@ CREATE TABLE same AS SELECT i AS id, 0::float8 AS ax, 0::float8 AS ay, 0::float8
 ANALYZE;
 SQL
 
-# the answer, and the seconds of work that it took: those of the clock depend on what else the machine does
+# The result, and the seconds of CPU time; elapsed time depends on what else the machine does.
 my $worker = session($node);
 sub timed
 {
@@ -47,7 +47,7 @@ sub timed
 	return ($answer, (work_ms($worker->{pid}) - $before) / 1000);
 }
 
-# clusters: each half with itself, nothing across
+# Clusters: each half joins itself, and there are no pairs across.
 my ($both, $t_both) = timed("SELECT count(*) FROM redblue_triangle_pairs('clusters', 'clusters')");
 my ($left, $t_left) = timed("SELECT count(*) FROM redblue_triangle_pairs('cluster', 'cluster')");
 my ($lhs, $rhs) = split /\|/, $node->safe_psql('postgres',
@@ -57,7 +57,7 @@ is($lhs + $rhs, $both, sprintf('no pair across (%d pairs, %.1f s)', $both, $t_bo
 cmp_ok(abs($rhs - $lhs), '<', $lhs / 10, 'the right half has about as many');
 cmp_ok($t_both, '<', 2 + 8 * $t_left, sprintf('cost stays in proportion: %.1f s against %.1f s', $t_both, $t_left));
 
-# giant: the plane sides of all corners tell the truth, in numeric arithmetic
+# Giant: the plane sides of all corners, in numeric arithmetic, give the truth.
 my ($hit, $t_hit) = timed("SELECT count(*) FROM redblue_triangle_pairs('giant', 'spread')");
 my $truth = $node->safe_psql('postgres', <<'SQL');
 SELECT count(*) FROM spread s, giant g,
@@ -70,13 +70,13 @@ is($hit, $truth, sprintf('one giant over %d small ones: %d pairs (%.1f s)', $man
 cmp_ok($hit, '>', 100, 'and not an empty answer');
 is($node->safe_psql('postgres', "SELECT count(*) FROM redblue_triangle_pairs('spread', 'giant')"), $truth, 'swapped');
 
-# crowd: must be the same as without the two far corners
+# Crowd: the result must be the same as without the two distant corners.
 my ($alone, $t_alone) = timed("SELECT count(*) FROM redblue_triangle_pairs_query('SELECT * FROM crowd WHERE id < 2000000', 'SELECT * FROM crowd WHERE id < 2000000')");
 my ($crowd, $t_crowd) = timed("SELECT count(*) FROM redblue_triangle_pairs('crowd', 'crowd')");
 is($crowd, $alone + 2, sprintf('%d in one cell: %d pairs (%.1f s)', $many, $crowd, $t_crowd));
 cmp_ok($t_crowd, '<', 3 + 5 * $t_alone, sprintf('in proportion: %.1f s against %.1f s', $t_crowd, $t_alone));
 
-# identical: 10^8 pairs go through, and are not held in memory
+# Identical: 10^8 pairs are returned, but not held in memory.
 my $session = session($node);
 $session->ask("SET work_mem = '16MB'");
 $session->ask("SELECT count(*) FROM redblue_triangle_pairs('giant', 'spread')");

@@ -1,5 +1,4 @@
-# What a join reads is what a SELECT in its place would read: with other sessions
-# at work, at every isolation level.
+# Tests that a join reads what a SELECT in its place would read: with concurrent sessions, at each isolation level.
 # run: quick
 use strict;
 use warnings;
@@ -21,7 +20,7 @@ my $count = "SELECT count(*) FROM redblue_triangle_pairs('a', 'b')";
 my $one = session($node);
 my $two = session($node);
 
-# others' changes, before and after they commit
+# Changes by others, before and after they commit
 $two->ask('BEGIN; DELETE FROM a WHERE id <= 50; INSERT INTO b SELECT id + 100, ax, ay, az, bx, by, bz, cx, cy, cz FROM b');
 is($one->ask($count), 10000, 'uncommitted changes of others are not seen');
 is($two->ask($count), 10000, 'the own ones are');
@@ -31,7 +30,7 @@ is($one->ask($count), 10000, 'REPEATABLE READ keeps its snapshot');
 $one->ask('COMMIT');
 is($one->ask("SELECT count(*) FROM redblue_triangle_pairs('a', 'a')"), 2500, 'a new one sees what was committed');
 
-# a cursor reads with the snapshot of its declaration, whenever it reads
+# A cursor uses the snapshot of its declaration, whenever it is read.
 $one->ask("BEGIN; DECLARE c CURSOR FOR $count; DECLARE d CURSOR FOR SELECT * FROM redblue_triangle_pairs('a', 'b')");
 $two->ask('DELETE FROM b WHERE id > 100');
 is($one->ask('FETCH c'), 10000, 'the snapshot of a cursor is that of its declaration');
@@ -39,13 +38,13 @@ like($one->ask('\\set QUIET off' . "\nMOVE ALL IN d;\n" . '\\set QUIET on' . "\n
 $one->ask('COMMIT');
 is($one->ask($count), 5000, 'the next statement sees the change');
 
-# a table that is rewritten or truncated after the snapshot was taken
+# A table that is rewritten or truncated after the snapshot was taken
 $one->ask('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM empty');
 $two->ask("VACUUM FULL a;\nCREATE INDEX a_id ON a (id); CLUSTER a USING a_id");
 is($one->ask($count), 5000, 'after VACUUM FULL and CLUSTER');
 $one->ask('COMMIT');
 
-# a unique index that is younger than the snapshot says nothing of the rows that it sees
+# A unique index that is newer than the snapshot proves nothing about the rows that the snapshot sees.
 $one->ask('CREATE TABLE twice AS SELECT 1 + i % 2 AS id, 0::float8 AS ax, 0::float8 AS ay, i::float8 AS az, 1::float8 AS bx, 0::float8 AS by, i::float8 AS bz, '
 	  . '0::float8 AS cx, 1::float8 AS cy, i::float8 AS cz FROM generate_series(1, 3) i');
 my $grouped = "SELECT string_agg(red_id || ':' || n, ' ' ORDER BY red_id, n) FROM (SELECT red_id, count(*) AS n FROM redblue_triangle_pairs('twice', 'twice') GROUP BY red_id) x";
@@ -57,12 +56,12 @@ is($one->ask($hits), 2, 'and hits');
 $one->ask('COMMIT');
 is($one->ask($grouped), '1:1 2:1', 'groups afterwards');
 
-# a table is locked as by SELECT until the end of the transaction
+# A table is locked as by SELECT, until the end of the transaction.
 $one->ask("BEGIN; $count");
 like($two->ask("SET lock_timeout = '100ms';\nTRUNCATE a;\nRESET lock_timeout"), qr/55P03/, 'nobody truncates what was read');
 $one->ask('COMMIT');
 
-# write skew: each reads what the other writes
+# Write skew: each transaction reads what the other one writes.
 for my $way ('direct', 'query')
 {
 	my %read = map {

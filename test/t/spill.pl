@@ -1,5 +1,5 @@
-# Joins that have no room in redblue.memory_limit: tile by tile, the same pairs; what they hold meanwhile in memory and in
-# files; and what is left of it after their end, whatever that was.
+# Tests joins that do not fit into redblue.memory_limit: they run tile by tile and give the same pairs. Also tests what
+# they hold in memory and in files, and what remains after their end.
 # run: once
 use strict;
 use warnings;
@@ -40,9 +40,9 @@ sub tiles { return detail() =~ /; (\d+) tiles, \d+ kB in temporary files/ ? $1 :
 
 sub temp_files { return scalar $watch->ask('SELECT count(*) FROM pg_ls_tmpdir()') }
 
-# ---- the same rows ----
+# ---- equal rows ----
 
-# how many, and a sum that knows no order
+# Number, and an order-independent checksum
 sub summed
 {
 	my ($from, $columns) = @_;
@@ -84,20 +84,20 @@ for (@joins)
 }
 is(temp_files(), 0, 'no file is left');
 
-# it is seen
+# EXPLAIN and the progress view show it.
 my $explained = $s->ask("SET redblue.memory_limit = '20MB'; EXPLAIN (ANALYZE, COSTS OFF) SELECT * FROM redblue_triangle_pairs('red', 'blue')");
 SKIP:
 {
 	skip 'without the scan EXPLAIN sees a function', 1 if ($ENV{REDBLUE_CUSTOM_SCAN} // 'on') eq 'off';
 	like($explained, qr/Stage read: (\d+), [\d.]+ ms \(\1 parts, 0 rows skipped.*; \d+ tiles, \d+ kB in temporary files\)/, 'EXPLAIN tells of it');
 }
-# rows are written twice, and read as often
+# Rows are written twice, and read twice.
 my ($got, $written) = $s->ask("EXPLAIN (ANALYZE, BUFFERS, COSTS OFF) SELECT redblue_triangle_pair_count('red', 'blue')") =~ /Result.*\n\s*Buffers: .*temp read=(\d+) written=(\d+)/;
 cmp_ok($got // 0, '>=', ($written // 0) * 0.99, 'BUFFERS counts what was read of temporary files ...');
 cmp_ok(abs(($written // 0) * 8 - (detail() =~ /(\d+) kB in temporary/)[0]), '<=', 16, '... and written');
 like(slurp_file($node->logfile), qr/LOG:  temporary file: path .*, size \d+/, 'so does log_temp_files');
 
-# sides that are kept, wholly and but for some pages
+# Cached sides, complete and with some changed pages
 $s->ask("SET redblue.memory_limit = '2GB'; SET redblue.cache = on");
 $s->ask("SELECT redblue_triangle_pair_count('red', 'blue')") for 1 .. 3;
 like(detail(), qr/cached \d+ rows?, read 0/, 'both sides are kept');
@@ -110,7 +110,7 @@ like(detail(), qr/red: cached \d+ rows?, read [1-9]/, 'partly');
 is($s->ask("SET redblue.memory_limit = '20MB'; SELECT redblue_triangle_pair_count('red', 'blue')"), $pairs, 'the same of one that is partly kept');
 $s->ask('SET redblue.cache = off');
 
-# rows of many parts: their pairs are remembered, for which there is room while sides are small
+# Rows of many parts: pairs that have been returned are stored, for which there is room while sides are small.
 SKIP:
 {
 	skip 'no PostGIS here', 2 unless have_postgis($node);
@@ -122,7 +122,7 @@ SKIP:
 	cmp_ok(tiles(), '>', 1, 'by tiles');
 }
 
-# ---- what it needs ----
+# ---- memory ----
 
 my $count = "SELECT count(*) FROM redblue_triangle_pairs('red', 'blue') WHERE red_id >= 0";
 my $fresh = session($node);
@@ -141,7 +141,7 @@ $fresh->ask($count) for 1 .. 5;
 is(backend_fds($fresh->{pid}), $fds, 'no descriptor is left open');
 $fresh->quit;
 
-# rows that lie all over space are in every tile: they are split by rows, and files stay small
+# Rows that extend through all of space are in each tile: they are split by rows, and files remain small.
 my $log_at = -s $node->logfile;
 my $scattered = "'SELECT *, id AS o FROM red', 'SELECT *, id % 3001 AS o FROM blue', red_object => 'o', blue_object => 'o'";
 my $unordered = 'SELECT count(*), bit_xor(hash_record_extended(ROW(least(id1, id2), greatest(id1, id2)), 1)) FROM';
@@ -163,7 +163,7 @@ cmp_ok($largest, '<=', 5 * 2 * 97200 * 80, "files of $largest bytes");
 cmp_ok($largest, '>', 0, 'there were some');
 is(temp_files(), 0, 'no file is left');
 
-# from end to end of space: the cells that they are in have no room
+# From end to end of space: their cells do not fit into memory.
 $s->ask(<<'SQL');
 CREATE TABLE sticks AS SELECT id, CASE WHEN id % 3 = 0 THEN 0 ELSE x END AS lx, CASE WHEN id % 3 = 1 THEN 0 ELSE y END AS ly, CASE WHEN id % 3 = 2 THEN 0 ELSE z END AS lz,
 	CASE WHEN id % 3 = 0 THEN 1000 ELSE x + 1 END AS hx, CASE WHEN id % 3 = 1 THEN 1000 ELSE y + 1 END AS hy, CASE WHEN id % 3 = 2 THEN 1000 ELSE z + 1 END AS hz
@@ -179,7 +179,7 @@ for (18, 20)
 	$s->ask('RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size') if $_ == 18;
 }
 
-# a row that is too large by itself is told of, and what is asked for suffices
+# A row that is too large by itself is reported, and the memory that the error requests is sufficient.
 my $err;
 for ([ qr/On the red side, a single row has 9\d+ parts\./, "'SELECT *, 1 AS o FROM red', 'SELECT *, id AS o FROM blue WHERE id < 10000', red_object => 'o', blue_object => 'o'" ],
 	[ qr/On the blue side, a single object may have \d+ parts\./, "'SELECT *, id AS o FROM red WHERE id < 10000', 'SELECT *, 1 AS o FROM blue UNION ALL SELECT *, 1 AS o FROM red', red_object => 'o', blue_object => 'o'" ])
@@ -199,14 +199,14 @@ $s->ask("SET redblue.memory_limit = '20MB'");
 my $answer = $s->ask($count);
 (undef, $err) = $s->ask("SET temp_file_limit = '10MB'; $count");
 like($err, qr/ERROR:  53400: temporary file size exceeds temp_file_limit/, 'temp_file_limit is heard');
-like($err, qr/CONTEXT:  reading the (red|blue) side of redblue_triangle_pairs/, 'and where that was is told');
+like($err, qr/CONTEXT:  reading the (red|blue) side of redblue_triangle_pairs/, 'and the CONTEXT says where');
 is(temp_files(), 0, 'no file is left');
 $s->ask('RESET temp_file_limit');
 is($s->ask($count), $answer, 'the session goes on');
 
-# ---- files that cannot be made ----
+# ---- files that cannot be created ----
 
-# A session may hold about 330 descriptors of its own, so 400 failures show whether a failure gives its descriptor back.
+# A session may hold about 330 descriptors of its own, so 400 failures show whether a failure releases its descriptor.
 my $temp = $node->data_dir . '/base/pgsql_tmp';
 rename($temp, "$temp.away");
 append_to_file($temp, "not a directory\n");
@@ -229,7 +229,7 @@ unlink($temp);
 rename("$temp.away", $temp);
 is($s->ask($count), $answer, 'the session goes on');
 
-# ---- who ends it ----
+# ---- ways to end it ----
 
 my %ends = (
 	'LIMIT' => [ "SELECT count(*) FROM (SELECT * FROM redblue_triangle_pairs('red', 'blue') LIMIT 10) p", '10' ],

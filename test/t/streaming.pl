@@ -1,6 +1,5 @@
-# Pairs that are handed on while the join runs: what an idle cursor holds, and
-# that every way out of it (cancel, terminate, error, rollback, end of the
-# session) stops its threads and gives everything back.
+# Tests pairs that are returned while the join runs: what an idle cursor holds, and that each way to end it (cancel,
+# terminate, error, rollback, end of the session) stops its threads and releases everything.
 use strict;
 use warnings;
 use FindBin;
@@ -35,7 +34,7 @@ SKIP:
 {
 	skip 'the function collects its pairs', 4 if !$streams;
 
-	# a cursor that nobody reads holds a bounded part of the answer
+	# A cursor that is not read holds a bounded part of the result.
 	$session->ask("BEGIN; DECLARE c NO SCROLL CURSOR FOR $all; MOVE 10 IN c");
 	sleep(1);
 	cmp_ok(backend_threads($pid), '>', 1, 'the join of an idle cursor waits in its threads');
@@ -46,7 +45,7 @@ SKIP:
 	$session->ask('COMMIT');
 }
 
-# every way out of a cursor in the middle
+# Ways to end a cursor in the middle
 my %leave = (
 	'ROLLBACK' => 'ROLLBACK',
 	'COMMIT' => 'COMMIT',
@@ -60,7 +59,7 @@ for my $way (sort keys %leave)
 	is(backend_threads($pid), 1, "$way ends the threads of two cursors");
 }
 
-# timeouts and LIMITs, many times: nothing grows
+# Many timeouts and LIMITs: nothing grows.
 sub leave_early
 {
 	for my $i (1 .. $_[0])
@@ -79,7 +78,7 @@ is(backend_threads($pid), 1, 'no thread is left');
 is(backend_fds($pid), $fds, 'no descriptor is left');
 cmp_ok(emptied_rss_kb($session) - $rss, '<', 2048, 'no memory is left');
 
-# the session is ended while the join of a cursor waits, and while one is read
+# The session is terminated while the join of a cursor waits, and while a cursor is read.
 for my $query ('MOVE 10 IN c', 'MOVE ALL IN c')
 {
 	my $victim = session($node);
@@ -90,10 +89,11 @@ for my $query ('MOVE 10 IN c', 'MOVE ALL IN c')
 	ok(comes_true(sub { !-d "/proc/$victim->{pid}" }), "terminated in $query");
 	eval { $victim->quit };
 }
-# below a Gather: a worker goes, the leader goes, the query is cancelled
+# Below a Gather: a worker ends, the leader ends, the query is canceled.
 my $parallel = 'SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET max_parallel_workers_per_gather = 2; ';
 my $slow = "SELECT count(*) FROM redblue_triangle_pairs('few', 'few') WHERE pg_sleep(0.0005 + red_id * 0) IS NOT NULL";
-# Returns the pid of a worker of the Gather, or ''. Processes that only read a table have the same leader, but never sleep.
+# Returns the pid of a worker of the Gather, or ''. Processes that only read a table have the same leader, but never
+# sleep.
 sub workers_of
 {
 	return $watch->ask("SELECT pid FROM pg_stat_activity WHERE leader_pid = $_[0] AND wait_event = 'PgSleep' LIMIT 1");
@@ -124,7 +124,7 @@ SKIP:
 	ok(comes_true(sub { $watch->ask("SELECT count(*) FROM pg_stat_activity WHERE $victim->{pid} IN (pid, leader_pid)") eq '0' }), 'leader: it goes with its workers');
 	eval { $victim->quit };
 }
-# the client goes without a word
+# The client disconnects without a message.
 {
 	my $victim = session($node);
 	$victim->ask("BEGIN; DECLARE c NO SCROLL CURSOR FOR $few; MOVE 10 IN c");
@@ -137,7 +137,7 @@ $session->quit;
 $watch->quit;
 $node->stop('fast');
 
-# no crash, no leak that the server noticed
+# The server reported no crash and no leak.
 my $log = slurp_file($node->logfile);
 unlike($log, qr/terminated by signal|PANIC|leak|was not (?:closed|freed)/, 'a clean log');
 

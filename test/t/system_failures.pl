@@ -1,9 +1,8 @@
-# A system that refuses threads or memory: joins get slower or end with an ERROR, and
-# neither a session nor the server ends.
+# Tests a system that refuses threads or memory: joins become slower or end with an ERROR, but neither a session nor the
+# server ends.
 #
-# RLIMIT_NPROC counts the threads of a user's processes, and RLIMIT_AS a process's
-# address space; both are set from outside, for sessions that run.  And a preloaded
-# library (refuse.c) refuses this and that.
+# RLIMIT_NPROC limits the threads of all processes of a user, and RLIMIT_AS the address space of a process; both are set
+# from outside for running sessions. A preloaded library (refuse.c) refuses other calls.
 # run: once
 use strict;
 use warnings;
@@ -17,13 +16,13 @@ use Time::HiRes qw(sleep time);
 
 plan skip_all => 'these limits do not bind root' if $> == 0;
 
-# sessions, seconds short of threads, steps and megabytes of address space
+# Numbers of sessions, seconds without threads, steps, and megabytes of address space
 my ($sessions, $seconds, $steps, $most) = long_run() ? (12, 90, 60, 96) : (12, 8, 16, 32);
 my $node = new_server('refusals');
 load_volmesh($node, 'red', 12, 1, 0.2);
 load_volmesh($node, 'blue', 12, 2, 0.2, 0.31, 0.17, 0.23);
 
-# what is asked, and the answer that the same session gives when nothing is refused
+# Queries, and the results that the same session gives when nothing is refused
 my @ask = (
 	"SELECT count(*) FROM redblue_triangle_pairs('red', 'blue')",
 	"SELECT count(*) FROM redblue_triangle_pairs('red', 'blue') WHERE red_id >= 0",
@@ -31,7 +30,7 @@ my @ask = (
 	"SELECT redblue_triangle_pair_count('red', 'blue')",
 	"SELECT redblue_triangle_self_pair_count('blue')",
 	"SELECT count(*) FROM redblue_triangle_pairs_query('SELECT id % 100 AS id, ax, ay, az, bx, by, bz, cx, cy, cz FROM red', 'TABLE blue') WHERE red_id < 50");
-# meshes, which say nothing of threads that were not to be had; rows in order, for points are numbered as they come
+# Meshes, which do not report missing threads; rows come in order, because points are numbered in their order.
 my $joins = @ask;
 $node->safe_psql('postgres', "CREATE TABLE few AS SELECT id, ax AS x, ay AS y, az AS z FROM red WHERE id % 16 = 0;\nSELECT tets FROM redblue_tetrahedralize(points => 'few', mesh => 'm', keep => 'hull')");
 push @ask,
@@ -43,7 +42,7 @@ $_->ask('SET redblue.threads = 8; SET redblue.duplicate_notice = off; SET client
 my @answer = map { scalar $s[0]->ask($_) } @ask;
 like($_, qr/^\d{4,}$/, "without a limit: $_") for @answer;
 
-# no other processes took their place, and the sessions are who they were
+# No other processes took their places, and the sessions are the same.
 my $children = "SELECT string_agg(pid::text, ',' ORDER BY pid) FROM pg_stat_activity WHERE backend_type IN ('checkpointer', 'background writer', 'walwriter')";
 my $before = scalar $s[0]->ask($children);
 sub all_alive
@@ -57,7 +56,7 @@ sub all_alive
 	return;
 }
 
-# only the soft limit, which may be raised again
+# Only the soft limit, which can be raised again
 sub limit
 {
 	my ($pid, $which, $n) = @_;
@@ -66,7 +65,7 @@ sub limit
 }
 my ($processes) = slurp_file("/proc/$s[0]->{pid}/limits") =~ /^Max processes\s+(\w+)/m;
 
-# threads of all processes of this user
+# Number of threads of all processes of this user
 sub threads_of_user
 {
 	my $n = 0;
@@ -81,7 +80,7 @@ sub threads_of_user
 	return $n;
 }
 
-# All sessions at once, for that long; their answers, right ones and errors, are counted.
+# Runs all sessions concurrently for a number of seconds, and counts correct results and errors.
 sub storm
 {
 	my ($for) = @_;
@@ -115,7 +114,7 @@ sub storm
 			}
 			else { $count{wrong}++; diag("$ask[$s->{asked}]: $out $err"); }
 			$s->{asked} = undef;
-			# on a slow machine until one was answered
+			# On a slow machine, continue until one query has been answered.
 			$next->($s) if time < $until || ($for > 0 && !$count{right} && time < $until + 60);
 		}
 		@busy = grep { defined $_->{asked} } @busy;
@@ -137,7 +136,7 @@ is($got{wrong}, 0, "right answers or errors: $got{right}, of these $got{fewer} w
 cmp_ok($got{fewer} + $got{refused}, '>', 0, 'threads were refused');
 cmp_ok($got{right}, '>', 0, 'some joins ran');
 
-# no thread at all
+# No thread at all
 limit($s[0]->{pid}, 'nproc', 1);
 for my $scan ('on', 'off')
 {
@@ -154,7 +153,7 @@ is($got{wrong} + $got{refused} + $got{fewer}, 0, "with all threads: $got{right}"
 
 # ---- address space ----
 
-# each step leaves a little more; a session's threads share what there is
+# Each step leaves a little more; the threads of a session share what is available.
 my %seen = (right => 0, refused => 0);
 for my $step (0 .. $steps)
 {
@@ -169,18 +168,18 @@ for my $step (0 .. $steps)
 	is($got{wrong}, 0, "right answers or errors: $got{right} and $got{refused}");
 	$seen{$_} += $got{$_} for keys %seen;
 	limit($_->{pid}, 'as', 'unlimited') for @s;
-	# the next step starts from where this one did: a lower limit holds for what is kept of it, too
+	# Reset for the next step: a lower limit also applies to idle memory.
 	$_->ask("SET redblue.memory_limit = '1MB'; SELECT redblue_triangle_pair_count_query('SELECT * FROM red LIMIT 0', 'SELECT * FROM blue LIMIT 0'); RESET redblue.memory_limit") for @s;
 }
 cmp_ok($seen{refused}, '>', 0, "memory was refused $seen{refused} times");
 cmp_ok($seen{right}, '>', 0, "and sufficed $seen{right} times");
 all_alive('short of memory');
 
-# ---- what is loaded ----
+# ---- loading the library ----
 
 unlike(slurp_file("/proc/$s[0]->{pid}/maps"), qr/libgomp/, 'no OpenMP runtime, which would end the process');
 
-# ---- the end of a session amid a join ----
+# ---- the end of a session during a join ----
 
 my %end = (
 	'a scan' => $ask[0],
@@ -213,7 +212,7 @@ all_alive('after that');
 $_->quit for @s;
 $node->stop;
 
-# ---- one call in so many of the library, by chance, in all processes of a server ----
+# ---- random failures of one in many calls, in all processes of a server ----
 
 SKIP:
 {
@@ -226,7 +225,7 @@ SKIP:
 			$node->start;
 		}
 		@s = map { session($node) } 1 .. 4;
-		# two of them with tables read by workers, and the pairs shared with workers
+		# Two of them have tables read by workers, and share the pairs with workers.
 		$_->ask('SET redblue.threads = 8; SET redblue.duplicate_notice = off; SET client_min_messages = warning') for @s;
 		$_->ask('SET min_parallel_table_scan_size = 0; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0') for @s[ 0, 1 ];
 		$before = scalar $s[0]->ask($children);

@@ -1,5 +1,5 @@
-# Pairs of a tile over larger data: each pair of one tile, of every sort of join, whoever reads the rows, keeps them or
-# joins them; a tile needs the memory of its share; and its join can be cancelled.
+# Tests pairs of tiles with larger data: each pair belongs to one tile, for joins of each kind, however rows are read,
+# cached or joined; a tile needs a fraction of the memory; and its join can be canceled.
 # run: quick once
 use strict;
 use warnings;
@@ -34,7 +34,7 @@ CREATE TABLE box3 AS SELECT * FROM redblue_tiles('gauss', 'uniform', 16);
 CREATE TABLE plane AS SELECT * FROM redblue_tiles('flat', 'line', 16);
 CREATE TABLE few AS SELECT * FROM redblue_tiles('red', 'blue', 3);
 SQL
-# pairs by their number and a sum that knows no order, of all and of the tiles together
+# Numbers of pairs and order-independent checksums, for all pairs and for those of all tiles together
 my %joins = (
 	'triangles' => [ 'redblue_triangle_pairs', "'red', 'blue'", 'tile3' ],
 	'a mesh with itself' => [ 'redblue_triangle_self_pairs', "'red'", 'tile3' ],
@@ -72,7 +72,7 @@ my %answer = map { $_ => scalar $s->ask(whole(@{ $joins{$_} })) } keys %joins;
 like($answer{$_}, qr/^[1-9]\d*\|-?\d+$/, "$_: all pairs") for sort keys %joins;
 is(scalar $s->ask(parts(@{ $joins{$_} })), $answer{$_}, "$_: the same in tiles") for sort keys %joins;
 
-# a tile has its share of rows and pairs
+# A tile has a fraction of the rows and pairs.
 my ($least, $most) = split /\|/, scalar $s->ask("SELECT min(n), max(n) FROM (SELECT redblue_triangle_pair_count('red', 'blue', tile_low => tile_low, tile_high => tile_high) AS n FROM tile3) a");
 my ($pairs) = split /\|/, $answer{triangles};
 cmp_ok($least, '>', $pairs / 64, "of $pairs pairs each of 16 tiles has $least ...");
@@ -102,7 +102,7 @@ SQL
 }
 $s->ask('RESET min_parallel_table_scan_size; RESET parallel_setup_cost; RESET max_parallel_workers_per_gather');
 
-# ---- sides that are kept: a tile uses them, and keeps nothing ----
+# ---- cached sides: a tile uses them, and caches nothing ----
 
 $s->ask("CHECKPOINT");
 $s->ask($_) for 'VACUUM red', 'VACUUM blue';
@@ -119,7 +119,7 @@ for my $what ('triangles', 'a mesh with itself', 'contacts')
 	is(scalar $s->ask(parts(@{ $joins{$what} })), $answer{$what}, "$what: in tiles, from what is kept");
 }
 like(scalar $s->ask("SELECT detail FROM redblue_last_run() WHERE stage = 'read'"), qr/cached/, 'it was');
-# some pages have changed
+# Some pages have changed.
 $s->ask('DELETE FROM red WHERE id % 40000 = 7; DELETE FROM blue WHERE id = 5');
 my $fewer = $s->ask("SET redblue.cache = off; SELECT redblue_triangle_pair_count('red', 'blue')");
 $s->ask('SET redblue.cache = on');
@@ -145,13 +145,13 @@ $s->quit;
 unlink $device;
 $s = session($node);
 
-# ---- memory: a sixteenth needs about a sixteenth ----
+# ---- memory: a sixteenth of the tiles needs about a sixteenth ----
 
 load_volmesh($node, 'red30', 30, 1, 0.2);
 load_volmesh($node, 'blue30', 30, 2, 0.2, 0.31, 0.17, 0.23);
 $s->ask('CREATE TABLE tile30 AS SELECT * FROM redblue_tiles(\'red30\', \'blue30\', 16)');
 $s->ask("SET redblue.backend = cpu; SET redblue.threads = 1; SET redblue.cache = off");
-# the least limit that suffices for all of it at once
+# The lowest limit with which all pairs can be joined at once
 sub least
 {
 	my ($query) = @_;
@@ -170,7 +170,7 @@ sub least
 }
 my $all = least("SELECT redblue_triangle_pair_count('red30', 'blue30')");
 my $part = least("SELECT max(redblue_triangle_pair_count('red30', 'blue30', tile_low => tile_low, tile_high => tile_high)) FROM tile30");
-# what any join needs is some 6 MB, and 64 kB pieces of rows are copied
+# A join needs at least about 6 MB, and copies rows in pieces of 64 kB.
 cmp_ok($part - 8, '<', $all / 8, "all: $all MB, the largest of 16 tiles: $part MB");
 
 # ---- cancel ----

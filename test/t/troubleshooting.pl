@@ -1,9 +1,8 @@
-# The messages that README.md quotes under Troubleshooting are the real ones: each is
-# raised here, and compared with the quote as a whole.  "..." in a quote stands for
-# anything.
+# Tests that the messages that README.md quotes under Troubleshooting are real: each is raised here, and compared with
+# the whole quote, in which "..." stands for any text.
 #
-# A quote is what stands in backquotes in the first column.  The first of a row is a
-# message, or a line of make; DETAIL, HINT and CONTEXT stand before what they say.
+# A quote is in backquotes in the first column. The first one of a row is a message, or a line of make; DETAIL, HINT and
+# CONTEXT precede the others.
 # run: quick once
 use strict;
 use warnings;
@@ -18,11 +17,11 @@ my $node = new_server('troubleshooting');
 plan skip_all => 'no PostGIS here' unless have_postgis($node);
 my ($major) = $node->safe_psql('postgres', 'SHOW server_version') =~ /^(\d+)/;
 
-# ---- what goes wrong: a label, and the output ----
+# ---- errors: a label, and the output ----
 
 my %said;
 
-# statements that fail; %rename turns names of this test into those of the page
+# Statements that fail; %rename converts names of this test to those of the page.
 sub raise
 {
 	my ($label, $sql, %rename) = @_;
@@ -33,7 +32,7 @@ sub raise
 	return;
 }
 
-# make, as a user calls it, in a folder of its own
+# make, as a user calls it, in a separate folder
 my $folder = "$ENV{TESTDIR}/make";
 mkdir $folder;
 sub call_make
@@ -45,7 +44,7 @@ sub call_make
 	return;
 }
 
-# a pg_config that answers as the real one, but that its headers are in that folder
+# A pg_config that gives the same answers as the real one, except that its headers are in that folder
 my $pg_config = "$folder/pg_config";
 open(my $script, '>', $pg_config) or die $!;
 print $script <<"SH";
@@ -103,7 +102,7 @@ $node->stop;
 raise('full', "SET redblue.memory_limit = '20MB'; SELECT count(*) FROM redblue_box_pairs_query($million, $million)", redblue_box_pairs_query => 'redblue_triangle_pairs');
 $node->restart;
 raise('no GPU', "SET redblue.backend = cuda; SELECT count(*) FROM redblue_triangle_pairs('many', 'many')") unless $gpu;
-# it is ended while pairs of a table that it keeps are fetched
+# The worker is terminated while pairs of a table that it has cached are read.
 $node->safe_psql('postgres', 'CREATE TABLE kept AS SELECT * FROM many WHERE id <= 1000; CHECKPOINT; VACUUM kept');
 raise('ended', "SET redblue.cache = on; SET max_parallel_workers_per_gather = 0; SELECT count(*) FROM redblue_triangle_pairs('kept', 'kept');
 BEGIN; DECLARE c CURSOR FOR SELECT red_id FROM redblue_triangle_pairs('kept', 'kept'); FETCH 1 FROM c;
@@ -127,7 +126,7 @@ raise('table name', "SELECT * FROM redblue_triangle_pairs_query('building', 'bui
 raise('writes', "SELECT * FROM redblue_triangle_pairs_query('SELECT * FROM building WHERE writes()', 'TABLE building')");
 raise('restored', "SET search_path = ''; SELECT * FROM public.redblue_triangle_pairs_query('TABLE building', 'TABLE building')");
 
-# ---- what the page quotes ----
+# ---- quotes of the page ----
 
 my ($table) = slurp_file("$top/README.md") =~ /^## Troubleshooting\n(.*?)^## /ms;
 my (%met, $quotes);
@@ -135,7 +134,7 @@ for my $row (grep { /^\|.*`/ } split /\n/, $table)
 {
 	my ($cell) = $row =~ /^\|\s*((?:`[^`]*`|[^`|])*)\|/;
 	next unless $cell =~ /`/;
-	# [label, quote]...; alternatives ("or") begin anew
+	# [label, quote]...; an alternative ("or") starts a new message.
 	for my $alternative (split / or (?=`)/, $cell)
 	{
 		my @parts = $alternative =~ /(DETAIL|HINT|CONTEXT|)\s*`([^`]*)`/g;

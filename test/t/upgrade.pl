@@ -1,5 +1,5 @@
-# Every version that can be installed, updated to this one, gives the same
-# catalog entries as this one installed afresh; and what users made with it stays.
+# Tests that each installable version, updated to this one, has the same catalog entries as a new installation of this
+# version, and that objects created by users remain.
 # run: quick once
 use strict;
 use warnings;
@@ -11,8 +11,8 @@ use Test::More;
 
 my $node = new_server('upgrade');
 
-# all that the extension owns, as text: definitions (arguments, defaults, labels, support functions), columns of types and
-# views, casts, privileges as they are and as a dump sees them, comments
+# Objects of the extension as text: definitions (arguments, defaults, volatility, support functions), columns of types
+# and views, casts, current privileges and those in a dump, comments
 my $listing = <<'SQL';
 SELECT pg_describe_object(d.classid, d.objid, d.objsubid)
 	|| coalesce(E'\n' || pg_get_functiondef(p.oid) || coalesce(p.proacl::text, '') || p.proowner::regrole::text, '')
@@ -41,7 +41,7 @@ is($node->safe_psql('postgres', "SELECT default_version FROM pg_available_extens
 	$version, "version $version");
 like($node->safe_psql('postgres', 'SELECT redblue_version()'), qr/\Q$version\E/, 'the library is of that version');
 
-# an update to the same version changes nothing
+# An update to the same version changes nothing.
 $node->safe_psql('postgres', 'ALTER EXTENSION redblue UPDATE');
 is($node->safe_psql('postgres', $listing), $fresh, 'ALTER EXTENSION UPDATE when there is nothing to do');
 
@@ -54,7 +54,7 @@ for my $old (split /\n/, $node->safe_psql('postgres',
 	is($node->safe_psql($db, $listing), $fresh, "$old updated to $version");
 }
 
-# ---- what users made with 0.1.0 ----
+# ---- objects that users created with 0.1.0 ----
 
 my $cube = $node->safe_psql('postgres', "SELECT count(*) FROM pg_available_extensions WHERE name = 'cube'") > 0;
 $node->safe_psql('postgres', 'CREATE DATABASE made');
@@ -86,7 +86,7 @@ CREATE VIEW placed AS SELECT * FROM redblue_box_pairs('mine.box', 'mine.box', 'g
 CREATE VIEW placed_number AS SELECT redblue_box_self_pair_count('mine.box', 'gid', 'shape') AS n;
 CUBE
 
-# what those say
+# Contents of these objects
 my $ask = join ' UNION ALL ', map { "SELECT '$_', count(*), coalesce(sum(hashtext(t::text)), 0) FROM $_ t" }
   qw(pairs named asked clash onto number kept), ($cube ? qw(placed placed_number) : ());
 $ask .= q{ UNION ALL SELECT 'body', body(), 0 ORDER BY 1};
@@ -98,7 +98,7 @@ is($node->safe_psql('made', "SELECT * FROM number; SELECT 1 WHERE redblue_triang
 my $dump = "$ENV{TESTDIR}/made.sql";
 $node->command_ok([ 'pg_dump', '-f', $dump, 'made' ], 'a dump of it');
 
-# comes_back($db, $dump, $version): the dump in a database of its own, that has the extension in a version already
+# comes_back($db, $dump, $version): restores a dump in a new database that has the extension in some version.
 sub comes_back
 {
 	my ($db, $dump, $version) = @_;
@@ -109,7 +109,7 @@ sub comes_back
 }
 
 comes_back('old', $dump, '0.1.0');
-# operators that somebody puts beside the extension are not taken while it is updated
+# Operators that a user adds to the schema are not called during the update.
 $node->safe_psql('old', "CREATE FUNCTION joined(name, text) RETURNS text AS 'BEGIN RAISE ''trapped''; END' LANGUAGE plpgsql;
 	CREATE FUNCTION joined(text, real) RETURNS text AS 'BEGIN RAISE ''trapped''; END' LANGUAGE plpgsql;"
 	  . join('', map { "CREATE FUNCTION trap($_) RETURNS bool AS 'BEGIN RAISE ''trapped''; END' LANGUAGE plpgsql;
@@ -119,11 +119,11 @@ $node->safe_psql('old', "CREATE FUNCTION joined(name, text) RETURNS text AS 'BEG
 	  . 'CREATE OPERATOR || (LEFTARG = name, RIGHTARG = text, FUNCTION = joined); CREATE OPERATOR || (LEFTARG = text, RIGHTARG = real, FUNCTION = joined)');
 is($node->safe_psql('old', 'SELECT extversion FROM pg_extension WHERE extname = \'redblue\''), '0.1.0', 'old: 0.1.0');
 is($node->safe_psql('old', $ask), $said, 'old: it says the same');
-my ($code, undef, $told) = $node->psql('old', 'ALTER EXTENSION redblue UPDATE');
+my ($code, undef, $message) = $node->psql('old', 'ALTER EXTENSION redblue UPDATE');
 is($code, 0, 'old: ALTER EXTENSION UPDATE');
 $node->safe_psql('old', q{SET search_path = pg_catalog; DO 'DECLARE f regprocedure; BEGIN
 	FOR f IN SELECT oid FROM pg_proc WHERE proname IN (''trap'', ''joined'') LOOP EXECUTE format(''DROP FUNCTION %s CASCADE'', f); END LOOP; END'});
-like($told, qr/WARNING:  function redblue_triangle_pairs of redblue 0\.1\.0 was kept as redblue_triangle_pairs_0_1_0\nDETAIL:  .*view pairs depends on .*HINT: .*DROP FUNCTION redblue_triangle_pairs_0_1_0\(/s,
+like($message, qr/WARNING:  function redblue_triangle_pairs of redblue 0\.1\.0 was kept as redblue_triangle_pairs_0_1_0\nDETAIL:  .*view pairs depends on .*HINT: .*DROP FUNCTION redblue_triangle_pairs_0_1_0\(/s,
 	'old: what is kept, and for what');
 my @kept = sort(qw(triangle_pairs triangle_pairs_query triangle_self_pairs triangle_self_pairs_query triangle_pair_count), $cube ? qw(box_pairs box_self_pair_count) : ());
 my $kept = join "\n", map { "redblue_${_}_0_1_0" } @kept;
@@ -134,8 +134,8 @@ is($node->safe_psql('old', "SET search_path = ''; REFRESH MATERIALIZED VIEW publ
 is($node->safe_psql('old', "SELECT red_id, count(*) FROM redblue_triangle_pairs('mine.red', 'mine.blue', 'gid', 'gid') GROUP BY 1 HAVING count(*) > 1; $in_old"),
 	$kept, 'old: calls mean the new functions');
 is($node->safe_psql('old', "SET redblue.custom_scan = on; EXPLAIN (COSTS OFF) SELECT * FROM pairs") =~ /Custom Scan/, 1, 'old: a view is planned as before');
-isnt($node->psql('old', 'INSERT INTO turns VALUES (-1)', stderr => \$told), 0, 'old: what has the same arguments is the same');
-like($told, qr/violates check constraint/, 'so that constraints stay');
+isnt($node->psql('old', 'INSERT INTO turns VALUES (-1)', stderr => \$message), 0, 'old: what has the same arguments is the same');
+like($message, qr/violates check constraint/, 'so that constraints stay');
 my $privileges = q{SELECT has_function_privilege('few', p.oid, 'EXECUTE'), EXISTS (SELECT FROM aclexplode(p.proacl) WHERE grantee = 0)
 	FROM pg_proc p WHERE proname = 'redblue_segment_pairs'};
 is($node->safe_psql('old', $privileges), 't|f', 'old: privileges are those of before');
@@ -143,7 +143,7 @@ is($node->safe_psql('old', $privileges), 't|f', 'old: privileges are those of be
 (my $old = $node->safe_psql('old', $listing)) =~ s/^function redblue_segment_pairs\(.*?(?=^function )//ms;
 is($old, $but, 'old: all else is as if it were installed now');
 
-# the updated database is dumped and comes back; what was kept is no part of the extension
+# A dump of the updated database can be restored. Old functions that remain do not belong to the extension.
 $node->command_ok([ 'pg_dump', '-f', "$dump.2", 'old' ], 'a dump of the updated one');
 comes_back('again', "$dump.2");
 is($node->safe_psql('again', $ask), $said, 'again: it says the same');
@@ -152,7 +152,7 @@ isnt($node->psql('again', 'DROP EXTENSION redblue'), 0, 'again: views keep the e
 is($node->safe_psql('again', "CREATE OR REPLACE VIEW pairs AS SELECT * FROM redblue_triangle_pairs('mine.red', 'mine.blue');
 	DROP FUNCTION redblue_triangle_pairs_0_1_0 CASCADE; SELECT count(*) FROM pairs"), 18, 'again: a view with the new function needs no old one');
 
-# straight from 0.1.0 into this version: but for columns by their places and privileges on functions, nothing changes
+# Restored directly from 0.1.0 into this version, only columns given by position and privileges on functions change.
 (my $text = slurp_file($dump)) =~ s/^CREATE VIEW public\.placed AS.*?;\n//ms;
 $text =~ s/^(ALTER \w+ public\.placed OWNER|REVOKE|GRANT).*//mg;
 append_to_file("$dump.3", $text);
@@ -161,7 +161,7 @@ comes_back('straight', "$dump.3");
 (my $want = $said) =~ s/^placed\|.*\n//m;
 is($node->safe_psql('straight', $ask_it), $want, 'straight: it says the same');
 
-# in a schema that no search_path has
+# In a schema that no search_path contains
 $node->safe_psql('postgres', 'CREATE DATABASE elsewhere');
 is($node->safe_psql('elsewhere', <<'SQL'), "1|2\n1|2", 'in a schema of its own');
 SET client_min_messages = error;
@@ -174,24 +174,24 @@ ALTER EXTENSION redblue UPDATE;
 SELECT * FROM cut;
 SQL
 
-# every function that joins has as many arguments as the library reads: with nulls, it says that they are
+# Each function that joins has as many arguments as the library reads: called with NULLs, it reports NULL arguments.
 my $calls = $node->safe_psql('postgres', <<'SQL');
 SELECT format('SELECT FROM %s(%s)%s;', p.oid::regproc, (SELECT string_agg('NULL::' || t::regtype, ', ' ORDER BY n) FROM unnest(p.proargtypes) WITH ORDINALITY a(t, n)),
 	CASE WHEN p.prorettype = 'record'::regtype AND p.proallargtypes IS NULL THEN ' AS (a int, b int)' END)
 FROM pg_proc p JOIN pg_proc s ON s.oid = p.prosupport WHERE s.proname = 'redblue_support' AND p.proname !~ '_0_1_0$'
 SQL
 cmp_ok(scalar(() = $calls =~ /;/g), '>', 80, 'functions that join');
-(undef, undef, $told) = $node->psql('postgres', $calls, on_error_stop => 0);
-is(scalar(() = $told =~ /ERROR:  redblue_\w+: argument "\w+" must not be null/g), scalar(() = $calls =~ /;/g), 'functions have the arguments that the library reads');
+(undef, undef, $message) = $node->psql('postgres', $calls, on_error_stop => 0);
+is(scalar(() = $message =~ /ERROR:  redblue_\w+: argument "\w+" must not be null/g), scalar(() = $calls =~ /;/g), 'functions have the arguments that the library reads');
 
-# a function with arguments of neither is refused, not read
+# A function whose arguments match no version is rejected; its arguments are not read.
 $code = $node->psql('postgres', q{CREATE FUNCTION few(regclass) RETURNS bigint AS '$libdir/redblue', 'redblue_triangle_pair_count' LANGUAGE C;
-	SELECT few('pg_class')}, stderr => \$told);
-like($told, qr/redblue_triangle_pair_count: the SQL function has 1 arguments, but the library expects 11\nHINT:  Run ALTER EXTENSION redblue UPDATE;/,
+	SELECT few('pg_class')}, stderr => \$message);
+like($message, qr/redblue_triangle_pair_count: the SQL function has 1 arguments, but the library expects 11\nHINT:  Run ALTER EXTENSION redblue UPDATE;/,
 	'a function of another version');
 $node->safe_psql('postgres', 'DROP FUNCTION few');
 
-# ---- who may install it ----
+# ---- privileges to install ----
 
 $node->safe_psql('postgres', 'CREATE ROLE owner LOGIN; CREATE DATABASE owned OWNER owner');
 for my $extension ('redblue', have_postgis($node) ? 'redblue_postgis' : ())
@@ -200,26 +200,26 @@ for my $extension ('redblue', have_postgis($node) ? 'redblue_postgis' : ())
 		WHERE name = '$extension' AND version = (SELECT default_version FROM pg_available_extensions WHERE name = '$extension')"),
 		't|f', "$extension is not trusted");
 	$node->safe_psql('owned', 'CREATE EXTENSION postgis; CREATE EXTENSION redblue') if $extension eq 'redblue_postgis';
-	isnt($node->psql('owned', "SET SESSION AUTHORIZATION owner; CREATE EXTENSION $extension", stderr => \$told), 0,
+	isnt($node->psql('owned', "SET SESSION AUTHORIZATION owner; CREATE EXTENSION $extension", stderr => \$message), 0,
 		"the owner of a database does not create $extension");
-	like($told, qr/permission denied to create extension "$extension"\nHINT:  Must be superuser/, 'and is told who does');
+	like($message, qr/permission denied to create extension "$extension"\nHINT:  Must be superuser/, 'and the hint says who may');
 }
 $node->safe_psql('owned', "DROP EXTENSION IF EXISTS redblue; CREATE EXTENSION redblue VERSION '0.1.0'");
-isnt($node->psql('owned', 'SET SESSION AUTHORIZATION owner; ALTER EXTENSION redblue UPDATE', stderr => \$told), 0, 'nor updates it');
+isnt($node->psql('owned', 'SET SESSION AUTHORIZATION owner; ALTER EXTENSION redblue UPDATE', stderr => \$message), 0, 'nor updates it');
 is($node->safe_psql('owned', q{SET SESSION AUTHORIZATION owner; SELECT redblue_orient2d(0, 0, 1, 0, 0, 1)}), 1, 'but uses it');
 
-# what is dropped is gone
+# DROP EXTENSION removes everything.
 $node->safe_psql('postgres', 'DROP EXTENSION redblue');
 is($node->safe_psql('postgres', "SELECT count(*) FROM pg_proc WHERE proname LIKE 'redblue%'"), 0, 'DROP EXTENSION');
 $node->safe_psql('postgres', 'CREATE EXTENSION redblue');
 
-# every object says what it is for
+# Each object has a comment.
 is($node->safe_psql('postgres', <<'SQL'), '', 'each function has a comment');
 SELECT string_agg(p.oid::regprocedure::text, ' ') FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid
 JOIN pg_proc p ON p.oid = d.objid AND d.classid = 'pg_proc'::regclass
 WHERE d.deptype = 'e' AND e.extname = 'redblue' AND obj_description(p.oid, 'pg_proc') IS NULL
 SQL
-# an extension script sourced by hand must refuse
+# An extension script that is sourced manually reports an error.
 my ($rc, $out, $err) = $node->psql('template1', "\\i $FindBin::Bin/../sql/redblue--$version.sql");
 like("$out$err", qr/CREATE EXTENSION redblue/, 'the script refuses to be sourced in psql');
 

@@ -1,5 +1,5 @@
-# The worker, which joins on a device for all sessions: its answers, its life, and what becomes of sessions and server
-# when either side is slow, stopped, killed or refused something.  The device is a fake one (fake_device.c).
+# Tests the worker, which joins on a device for all sessions: its results, its start and end, and sessions and server if
+# either side is slow, stopped, killed or refused something. The device is a fake (fake_device.c).
 # run: once
 use strict;
 use warnings;
@@ -14,7 +14,7 @@ use Time::HiRes qw(sleep time);
 my $device = place_for_device();
 (my $library = $device) =~ s/redblue_cuda\.so$/redblue/;
 fake();
-# segments are files that can be counted
+# Shared memory segments are files, which can be counted.
 my $node = new_server('service', <<'CONF');
 dynamic_shared_memory_type = mmap
 max_worker_processes = 8
@@ -22,7 +22,7 @@ restart_after_crash = on
 log_min_messages = info
 CONF
 my $segments = $node->data_dir . '/pg_dynshmem';
-# those of requests, by their size: the server has segments of its own
+# Segments of requests, identified by their size, because the server has segments of its own
 sub segments { my @files = grep { my $size = -s $_ // 0; $size > 1_570_000 && $size < 1_590_000 } glob("$segments/*"); return @files }
 
 $node->safe_psql('postgres', <<'SQL');
@@ -48,7 +48,7 @@ sub worker { return scalar $watch->ask($worker) }
 
 sub is_idle { return $watch->ask("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'redblue worker' AND state <> 'idle'") eq '0' }
 
-# sends it; until the device has it
+# Sends a statement, and waits until the device has it.
 sub begins
 {
 	my ($who, $what) = @_;
@@ -57,8 +57,8 @@ sub begins
 	return comes_true(sub { scalar(did('join')) > $n });
 }
 
-# what the last join of a session says of its device
-sub told { return scalar $_[0]->ask('SELECT backend || \': \' || device FROM redblue_last_run() LIMIT 1') }
+# The backend and device of the session's last join
+sub device_of { return scalar $_[0]->ask('SELECT backend || \': \' || device FROM redblue_last_run() LIMIT 1') }
 
 my $pairs = checksum_of("redblue_triangle_pairs('a', 'b')");
 my %ask = (
@@ -84,7 +84,7 @@ my %ask = (
 	'many pairs' => checksum_of("redblue_triangle_pairs('same', 'same')"),
 	'a LIMIT' => "SELECT count(*) FROM (SELECT * FROM redblue_triangle_pairs('same', 'same') LIMIT 5000) s");
 
-# ---- without a file for a device nothing of this runs ----
+# ---- without the file of a device, nothing starts ----
 
 my $s = session($node);
 $s->ask('SET redblue.duplicate_notice = off');
@@ -99,19 +99,19 @@ $s->quit;
 
 system("cp '$ENV{FAKE_DEVICE}' '$device'") == 0 or die;
 
-# ---- answers ----
+# ---- results ----
 
 for my $way ('auto', 'cuda', 'cpu')
 {
 	$s = session($node);
 	$s->ask("SET redblue.duplicate_notice = off; SET redblue.backend = $way");
-	# the worker has the device open: auto has no reason not to take it
+	# The worker has the device open, so auto has no reason not to use it.
 	$s->ask('SELECT cuda FROM redblue_info()');
 	for my $what (sort keys %ask)
 	{
 		is($s->ask($ask{$what}), $answer{$what}, "$way: $what");
 		next if $what =~ /no rows|without rows/;
-		like(told($s), $way eq 'cpu' ? qr/^cpu: \d+ threads?$/ : qr/^cuda: a fake device$/, "$way: $what: where");
+		like(device_of($s), $way eq 'cpu' ? qr/^cpu: \d+ threads?$/ : qr/^cuda: a fake device$/, "$way: $what: where");
 	}
 	unlike(slurp_file("/proc/$s->{pid}/maps"), qr/redblue_cuda/, "$way: the session has not opened the device");
 	$s->quit;
@@ -124,14 +124,14 @@ is($s->ask("SET redblue.backend = cuda; SELECT cuda || ' ' || cuda_device FROM r
 unlike(slurp_file("/proc/$s->{pid}/maps"), qr/redblue_cuda/, 'and does not open it');
 like($s->ask("SELECT 1; SELECT redblue_box_self_pair_count_query('SELECT * FROM box LIMIT 20')"), qr/^1\n\d+$/, 'a few boxes');
 $s->ask("RESET redblue.backend; SELECT redblue_box_self_pair_count_query('SELECT * FROM box LIMIT 20')");
-like(told($s), qr/20 parts are too few/, 'are too few for auto');
+like(device_of($s), qr/20 parts are too few/, 'are too few for auto');
 
-# a LIMIT, EXPLAIN and a cursor that is left in the middle
+# A LIMIT, EXPLAIN, and a cursor that is not read to its end
 is($s->ask("SELECT count(*) FROM (SELECT * FROM redblue_triangle_pairs('same', 'same') LIMIT 1000) s"), '1000', 'LIMIT');
 like($s->ask("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT * FROM redblue_triangle_pairs('same', 'same') LIMIT 2000"), qr/Backend: cuda\s+Device: a fake device.*Stage emit: \d{3,} /s, 'EXPLAIN of it')
   if ($ENV{REDBLUE_CUSTOM_SCAN} // 'on') eq 'on';
 is($s->ask("BEGIN; DECLARE c CURSOR FOR SELECT * FROM redblue_triangle_pairs('same', 'same'); MOVE 600 IN c; COMMIT; SELECT 1"), '1', 'a cursor');
-# workers of a parallel plan take the pairs; the leader's thread brings them
+# Workers of a parallel plan consume pairs that the leader's thread receives.
 my $parallel = 'SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET max_parallel_workers_per_gather = 2';
 $s->ask($parallel);
 like($s->ask('EXPLAIN ' . checksum_of("redblue_triangle_pairs('same', 'same')")), qr/Gather/, 'a parallel plan');
@@ -140,15 +140,15 @@ is($s->ask("SELECT count(*) FROM (SELECT * FROM redblue_triangle_pairs('same', '
 ok(comes_true(\&is_idle), 'and the worker has nothing left to do');
 $s->quit;
 
-# groups that do not fit at once, but some after the other
+# Groups that do not fit at once, but one after the other
 $s = session($node);
 $s->ask("SELECT cuda FROM redblue_info(); SET redblue.threads = 1; SET redblue.memory_limit = '28MB'");
 my $grouped = "SELECT count(*), sum(cardinality(blue_ids)), min(blue_ids) = max(blue_ids) FROM redblue_triangle_pairs_grouped('same', 'same')";
 is($s->ask($grouped), '2000|4000000|t', 'groups with little memory');
-like(told($s), qr/^cuda: a fake device$/, 'by the worker');
+like(device_of($s), qr/^cuda: a fake device$/, 'by the worker');
 $s->quit;
 
-# ---- what is seen ----
+# ---- progress and statistics ----
 
 $s = session($node);
 fake('join_ms 5000');
@@ -174,10 +174,10 @@ $s->send("SELECT redblue_triangle_self_pair_count_query('SELECT s.* FROM same s,
 ok(comes_true(sub { $watch->ask('SELECT stage FROM redblue_progress') =~ /^(grid|candidates)$/ }), 'and while it joins');
 $watch->ask("SELECT pg_cancel_backend($s->{pid})");
 $s->wait_for;
-# and how far they are
+# Stages, and their progress
 my %joined = (
 	read => q{DO $$ BEGIN FOR i IN 1 .. 200 LOOP PERFORM redblue_box_self_pair_count('large'); END LOOP; END $$},
-	# the other side is a view that joins, too
+	# The other side is a view that itself joins.
 	'read behind another' => q{DO $$ BEGIN FOR i IN 1 .. 200 LOOP PERFORM redblue_box_pair_count('asks', 'large'); END LOOP; END $$},
 	candidates => q{SELECT redblue_triangle_self_pair_count_query('SELECT a.* FROM a, generate_series(1, 20)')});
 $s->ask(q{SET redblue.cache = off; CREATE VIEW asks AS SELECT redblue_box_pair_count_query('TABLE one', 'TABLE one') AS id, lx, ly, hx, hy FROM (VALUES (0::float8, 0::float8, 1::float8, 1::float8)) one (lx, ly, hx, hy);
@@ -198,7 +198,7 @@ for my $how (sort keys %joined)
 }
 $s->quit;
 
-# ---- many at once ----
+# ---- many sessions at once ----
 
 fake('open_ms 200');
 my $script = "$ENV{TESTDIR}/script.sql";
@@ -213,7 +213,7 @@ sub crowd
 	return;
 }
 crowd('eight sessions, three rounds each', 8, 3);
-# more posts than there is room for
+# More messages than there is room for
 crowd('forty-eight sessions', 48, 1);
 is(worker(), $pid, 'it was one process all along');
 fake('full 1');
@@ -224,17 +224,17 @@ fake();
 ok(comes_true(\&is_idle), 'all is over');
 ok(comes_true(sub { !segments() }), 'and no segment is left');
 
-# a session that does not fetch its pairs does not keep others waiting, however large its join
+# A session that does not read its pairs does not delay others, however large its join is.
 my $slow = session($node);
 $slow->ask("BEGIN; DECLARE c CURSOR FOR SELECT * FROM redblue_box_pairs('large', 'large'); FETCH 1 IN c");
 $slow->ask("MOVE 600 IN c");
 $s = session($node);
 is($s->ask("SET statement_timeout = '5min'; SELECT redblue_box_pair_count('large', 'box') > 0"), 't', 'a slow session does not hold up a large join');
-like(told($s), qr/^cuda/, 'which is the worker\'s');
+like(device_of($s), qr/^cuda/, 'which is the worker\'s');
 is($s->ask($pairs), $answer{triangles}, 'nor a small one');
 $slow->ask('COMMIT');
 $slow->quit;
-# a large one waits for another large one, and hears that it is to stop
+# A large join waits for another large one, and can be canceled.
 fake('join_ms 60000');
 my $first = session($node);
 $first->send("SELECT redblue_box_self_pair_count('large')");
@@ -250,7 +250,7 @@ $watch->ask("SELECT pg_cancel_backend($first->{pid})");
 $first->wait_for;
 $first->quit;
 
-# ---- whoever is stopped, at every stage ----
+# ---- stops of either side, at each stage ----
 
 sub cancel_ms
 {
@@ -265,7 +265,7 @@ sub cancel_ms
 my $reading = "SELECT redblue_triangle_pair_count_query('SELECT a.* FROM a, generate_series(1, 1000)', 'TABLE b')";
 my $joining = "SELECT redblue_triangle_pair_count('a', 'b')";
 my $emitting = "SELECT count(red_id + blue_id) FROM redblue_triangle_pairs('same', 'same')";
-# the statement, what the device does, and when the stage is reached, after so many joins
+# The statement, what the device does, and when the stage is reached, after a number of joins
 my %stage = (
 	reading => [ $reading, '', sub { $watch->ask('SELECT stage FROM redblue_progress') eq 'read' } ],
 	joining => [ $joining, 'join_ms 60000', sub { scalar(did('join')) > $_[0] } ],
@@ -319,7 +319,7 @@ ok(comes_true(sub { !segments() }), 'and has no segment left');
 is($watch->ask('SELECT count(*) FROM redblue_progress'), '0', 'nobody is in redblue_progress');
 is(worker(), $pid, 'it is still the same');
 
-# the worker is terminated: who has had no pair joins by itself, if it may
+# The worker is terminated: a session that has received no pair joins itself if it may.
 sub end_worker
 {
 	my $old = worker();
@@ -345,8 +345,8 @@ for my $name (sort keys %stage)
 		elsif ($alone)
 		{
 			is($s->wait_for, $answer{'a count'}, "$name, $backend: the session does it by itself");
-			# a device that was closed meanwhile is not opened for so few
-			like(told($s), qr/^cpu: \d+ threads?; no GPU used: (?:the background worker has exited|80000 parts are too few)/, "$name, $backend: and says so");
+			# A device that was closed in the meantime is not opened for so few parts.
+			like(device_of($s), qr/^cpu: \d+ threads?; no GPU used: (?:the background worker has exited|80000 parts are too few)/, "$name, $backend: and says so");
 		}
 		else
 		{
@@ -354,12 +354,12 @@ for my $name (sort keys %stage)
 		}
 		fake();
 		is($s->ask($joining), $answer{'a count'}, "$name, $backend: the next call has a worker");
-		like(told($s), qr/^cuda/, "$name, $backend: a new one") if $backend eq 'cuda';
+		like(device_of($s), qr/^cuda/, "$name, $backend: a new one") if $backend eq 'cuda';
 		$s->quit;
 	}
 }
 
-# what waits for every process of the server waits for its main thread only
+# A wait for all processes of the server waits only for the worker's main thread.
 fake('hang_ms 60000');
 $s = session($node);
 $s->send($joining);
@@ -370,26 +370,26 @@ cmp_ok(time() - $t1, '<', $stop_seconds, 'in time');
 fake('awake 1');
 $s->wait_for;
 $s->quit;
-# a driver that does not find its device, and does in the end
+# A driver that does not find its device at first
 if (long_run())
 {
 	end_worker();
 	fake('open_ms 22000');
 	$s = session($node);
 	is($s->ask("SELECT redblue_box_self_pair_count('large')"), '0', 'a device that is not found in time');
-	like(told($s), qr/no GPU used: opening the GPU is taking too long/, 'is none');
+	like(device_of($s), qr/no GPU used: opening the GPU is taking too long/, 'is none');
 	my $t0 = time();
 	is($s->ask("SELECT redblue_box_self_pair_count('large')"), '0', 'once more');
-	like(told($s), qr/no GPU used: opening the GPU is taking too long/, 'it is still none');
+	like(device_of($s), qr/no GPU used: opening the GPU is taking too long/, 'it is still none');
 	cmp_ok(time() - $t0, '<', 8, sprintf('and nobody waits for it again: %.1f s', time() - $t0));
 	ok(comes_true(sub { $s->ask('SELECT cuda FROM redblue_info()') eq 't' }, 20), 'when it is found after all');
 	is($s->ask($joining), $answer{'a count'}, 'a join');
-	is(told($s), 'cuda: a fake device', 'has it');
+	is(device_of($s), 'cuda: a fake device', 'has it');
 	$s->quit;
 }
 fake();
 
-# the worker is stopped, at any instruction
+# The worker is stopped at any instruction.
 for my $name ('joining', 'pairs')
 {
 	$s = begin_stage($name, 'auto');
@@ -401,29 +401,29 @@ for my $name ('joining', 'pairs')
 	my $t0 = time();
 	like($s->ask("SET statement_timeout = 300; SET redblue.backend = cuda; $joining"), qr/57014/, 'nobody waits for it without end');
 	is($s->ask("RESET statement_timeout; RESET redblue.backend; $joining"), $answer{'a count'}, 'nor gets no answer');
-	like(told($s), qr/^cpu: .*the background worker does not respond/, 'and is told why');
+	like(device_of($s), qr/^cpu: .*the background worker does not respond/, 'and the statistics say why');
 	kill 'CONT', $stopped;
 	fake();
 	ok(comes_true(\&is_idle), 'it goes on');
 	is($s->ask($joining), $answer{'a count'}, 'and answers');
-	like(told($s), qr/^cuda/, 'from the device');
+	like(device_of($s), qr/^cuda/, 'from the device');
 	$s->quit;
 }
 ok(comes_true(sub { !segments() }), 'no segment is left');
 
-# ---- a device that fails, or is not there ----
+# ---- a device that fails or is missing ----
 
 $s = session($node);
 $s->ask('SELECT cuda FROM redblue_info()');
 $pid = worker();
 fake('fail 0');
 is($s->ask($joining), $answer{'a count'}, 'a device fails: auto');
-like(told($s), qr/no GPU used: the fake device has failed$/, 'why');
+like(device_of($s), qr/no GPU used: the fake device has failed$/, 'why');
 ok(comes_true(sub { worker() ne $pid }), 'its process ends');
 like(slurp_file($node->logfile), qr/exited with exit code 1/, 'with a status of its own');
 fake();
 is($s->ask("SELECT cuda FROM redblue_info(); $joining"), "t\n$answer{'a count'}", 'the next call');
-like(told($s), qr/^cuda: a fake device/, 'has a new one');
+like(device_of($s), qr/^cuda: a fake device/, 'has a new one');
 fake('fail 0');
 like($s->ask("SET redblue.backend = cuda; $joining"), qr/ERROR:  58000: .*the GPU failed\nDETAIL:  Reason: the fake device has failed/, 'cuda');
 fake('fail 2', 'put_ms 100');
@@ -431,11 +431,11 @@ $s->ask('SET redblue.backend = auto; SELECT cuda FROM redblue_info()');
 like($s->ask($emitting), qr/the GPU failed/, 'after pairs were handed out');
 fake();
 is($s->ask("SELECT cuda FROM redblue_info(); $emitting"), "t\n4000000", 'and then');
-is(told($s), 'cuda: a fake device', 'from the device');
+is(device_of($s), 'cuda: a fake device', 'from the device');
 end_worker();
 fake('none 1');
 is($s->ask("SELECT cuda || cuda_device FROM redblue_info(); $joining"), "falseno fake device today\n$answer{'a count'}", 'no device');
-like(told($s), qr/^cpu: .*no fake device today/, 'why');
+like(device_of($s), qr/^cpu: .*no fake device today/, 'why');
 like($s->ask("SET redblue.backend = cuda; $joining"), qr/no usable GPU\nDETAIL:  Reason: no fake device today/, 'an error of cuda');
 $before = did('found');
 $s->quit;
@@ -446,9 +446,9 @@ fake();
 end_worker();
 $s->quit;
 
-# ---- a worker that ends, or is not to ----
+# ---- a worker that ends, or must not end ----
 
-# a join that the device failed in was cancelled: who asks next is to have another process
+# A join in which the device failed was canceled: the next session gets a new process.
 $s = session($node);
 $s->ask('SET redblue.backend = cuda; SELECT cuda FROM redblue_info()');
 $pid = worker();
@@ -461,11 +461,11 @@ fake('awake 1');
 ok(comes_true(sub { scalar(did('joined')) > $before }), 'and fails then');
 fake();
 is($s->ask($joining), $answer{'a count'}, 'the next call');
-is(told($s), 'cuda: a fake device', 'has a device');
+is(device_of($s), 'cuda: a fake device', 'has a device');
 isnt(worker(), $pid, 'in another process');
 $s->quit;
 
-# a request that cannot be taken up ends nobody else's
+# A request that cannot be accepted does not end other requests.
 {
 	my ($first, $second) = (session($node), session($node));
 	$first->ask('SELECT cuda FROM redblue_info()');
@@ -482,16 +482,16 @@ $s->quit;
 	chmod 0, @new;
 	kill 'CONT', $pid;
 	is($second->wait_for, $answer{'a count'}, 'and cannot be taken up');
-	like(told($second), qr/^cpu: .*the background worker does not respond/, 'so the session does it');
+	like(device_of($second), qr/^cpu: .*the background worker does not respond/, 'so the session does it');
 	is($first->wait_for, $answer{'a count'}, 'the first one goes on');
-	is(told($first), 'cuda: a fake device', 'on the device');
+	is(device_of($first), 'cuda: a fake device', 'on the device');
 	is(worker(), $pid, 'in the same process');
 	like(slurp_file($node->logfile), qr/redblue: could not accept a request: could not open shared memory segment/, 'which has said so');
 	fake();
 	$_->quit for $first, $second;
 }
 
-# the worker ends before it has taken up a request: the next one does
+# The worker ends before it has accepted a request: the next worker does.
 $s = session($node);
 $s->ask('SET redblue.backend = cuda; SELECT cuda FROM redblue_info()');
 $pid = worker();
@@ -502,10 +502,10 @@ ok(comes_true(sub { scalar(segments()) > $n }), 'a request is there');
 kill 'TERM', $pid;
 kill 'CONT', $pid;
 is($s->wait_for, $answer{'a count'}, 'the worker ends without it');
-is(told($s), 'cuda: a fake device', 'another one answers');
+is(device_of($s), 'cuda: a fake device', 'another one answers');
 isnt(worker(), $pid, 'which is new');
 
-# the same where it is leaving, and somebody else's driver keeps it
+# As before, while the worker is exiting and another join's driver delays it
 {
 	my ($first, $second) = (session($node), session($node));
 	$_->ask('SELECT cuda FROM redblue_info()') for $first, $second;
@@ -515,14 +515,14 @@ isnt(worker(), $pid, 'which is new');
 	is($second->ask($joining), $answer{'a count'}, 'and fails another join');
 	fake();
 	is($s->ask($joining), $answer{'a count'}, 'a third one');
-	is(told($s), 'cuda: a fake device', 'waits for the next worker');
+	is(device_of($s), 'cuda: a fake device', 'waits for the next worker');
 	is($first->wait_for, $answer{'a count'}, 'the first one has its answer');
-	like(told($first), qr/the background worker has exited/, 'from the processor');
+	like(device_of($first), qr/the background worker has exited/, 'from the processor');
 	$_->quit for $first, $second;
 }
 $s->quit;
 
-# a worker that cannot start is not started anew by every call
+# A worker that cannot start is not started again by each call.
 $s = session($node);
 $s->ask('SET redblue.backend = cuda');
 $s->ask("SELECT redblue_box_self_pair_count_query('SELECT * FROM box LIMIT 20')");
@@ -537,13 +537,13 @@ is($after - $before, 1, 'one try');
 rename "$library.away", "$library.so" or die;
 $s->quit;
 
-# ---- sides that are kept, and the device ----
+# ---- cached sides, and the device ----
 
-# what of the last join's sides was kept, and where it was joined
+# Which sides of the last join were cached, and where it was joined
 sub used { my $d = $_[0]->ask("SELECT detail FROM redblue_last_run() WHERE stage = 'read'"); return scalar(() = $d =~ /cached \d+ rows?, read \d+ of/g) }
 sub kept { return $watch->ask("SELECT string_agg(relation::text, ' ' ORDER BY relation::text) FROM redblue_cached() WHERE reason IS NULL") }
 
-# what was not yet flushed, or may be seen by somebody, is not all-visible
+# Rows that are not flushed yet, or that an old snapshot may see, are not all-visible.
 ok(comes_true(sub
 {
 	$node->safe_psql('postgres', 'CHECKPOINT; VACUUM a, b, box, line, hole, same, large');
@@ -559,7 +559,7 @@ for my $way ('auto', 'cuda')
 		$s->ask($ask{$what});
 		is($s->ask($ask{$what}), $answer{$what}, "kept, $way: $what");
 		next if $what =~ /no rows|without rows|queries|not unique|keys/;
-		is(told($s), 'cuda: a fake device', "kept, $way: $what: on the device");
+		is(device_of($s), 'cuda: a fake device', "kept, $way: $what: on the device");
 		cmp_ok(used($s), '>', 0, "kept, $way: $what: of what is kept");
 	}
 }
@@ -571,42 +571,42 @@ unlike(kept(), qr/\ba\b/, 'it is kept no longer');
 is($s->ask($ask{boxes}), $answer{boxes}, 'and when the next join ends');
 ok(comes_true(sub { scalar(did('dropped')) > $before }), 'nor on the device');
 
-# all that may become of a device
+# Failures of a device
 for my $way ('auto', 'cuda')
 {
 	$s->ask("SET redblue.backend = $way");
 	my $cpu = $way eq 'auto';
 	$s->ask($joining);
 	fake('full 0');
-	my $told = $s->ask($joining);
-	if ($cpu) { is($told, $answer{'a count'}, 'full'); like(told($s), qr/^cpu: .*no GPU used: .*the fake device is full/, 'full: the processor, and why') }
-	else { like($told, qr/ERROR:  53200.*\nDETAIL:  the fake device is full/, 'full: an error of cuda') }
+	my $result = $s->ask($joining);
+	if ($cpu) { is($result, $answer{'a count'}, 'full'); like(device_of($s), qr/^cpu: .*no GPU used: .*the fake device is full/, 'full: the processor, and why') }
+	else { like($result, qr/ERROR:  53200.*\nDETAIL:  the fake device is full/, 'full: an error of cuda') }
 	fake();
 	is($s->ask($joining), $answer{'a count'}, 'and then');
-	is(told($s) . used($s), 'cuda: a fake device2', 'the device again, of what is kept');
+	is(device_of($s) . used($s), 'cuda: a fake device2', 'the device again, of what is kept');
 
-	# in the middle, and when pairs are out
+	# In the middle, and after pairs have been returned
 	$pid = worker();
 	fake('fail 2');
-	$told = $s->ask($joining);
-	if ($cpu) { is($told, $answer{'a count'}, 'it fails'); like(told($s), qr/^cpu: .*no GPU used: the fake device has failed/, 'the processor, and why') }
-	else { like($told, qr/ERROR:  58000: .*the GPU failed/, 'it fails: an error of cuda') }
+	$result = $s->ask($joining);
+	if ($cpu) { is($result, $answer{'a count'}, 'it fails'); like(device_of($s), qr/^cpu: .*no GPU used: the fake device has failed/, 'the processor, and why') }
+	else { like($result, qr/ERROR:  58000: .*the GPU failed/, 'it fails: an error of cuda') }
 	fake();
 	is($s->ask($joining), $answer{'a count'}, 'and then');
 	ok(comes_true(sub { worker() ne $pid && worker() =~ /^\d+$/ }), 'another process');
 	$s->ask("SELECT cuda FROM redblue_info(); $joining");
 	is($s->ask($joining), $answer{'a count'}, 'which keeps them, too');
-	is(told($s) . used($s), 'cuda: a fake device2', 'for the device');
+	is(device_of($s) . used($s), 'cuda: a fake device2', 'for the device');
 	$s->ask($emitting) for 1 .. 2;
 	fake('fail 2', 'put_ms 100');
 	like($s->ask($emitting), qr/ERROR:  58000: .*the GPU failed/, 'it fails after pairs were handed out');
 	fake();
 	is($s->ask("SELECT cuda FROM redblue_info(); $emitting"), "t\n4000000", 'and then');
 
-	# left, cancelled, given up while it runs, with less room for all
+	# Abandoned, canceled, evicted during a join, with a lower memory limit
 	$s->ask($_) for $emitting, $joining;
 	is($s->ask($ask{'a LIMIT'}), $answer{'a LIMIT'}, 'a LIMIT');
-	is(told($s) . used($s), 'cuda: a fake device2', 'of what is kept');
+	is(device_of($s) . used($s), 'cuda: a fake device2', 'of what is kept');
 	fake('join_ms 60000');
 	ok(begins($s, $joining), 'a join of what is kept');
 	$ms = cancel_ms($s);
@@ -614,7 +614,7 @@ for my $way ('auto', 'cuda')
 	like($s->wait_for, qr/57014/, 'with that error');
 	fake();
 	is($s->ask($joining), $answer{'a count'}, 'and then');
-	is(told($s) . used($s), 'cuda: a fake device2', 'it is still kept');
+	is(device_of($s) . used($s), 'cuda: a fake device2', 'it is still kept');
 	fake('join_ms 1500');
 	ok(begins($s, $joining), 'another one');
 	like($watch->ask('SELECT redblue_uncache() > 0'), qr/^t$/, 'all is given up');
@@ -629,23 +629,23 @@ for my $way ('auto', 'cuda')
 	ok(comes_true(sub { kept() eq '' }), 'there is no room for it any more');
 	fake();
 	is($s->wait_for, $answer{'a count'}, 'which is nothing to that join');
-	is(told($s) . used($s), 'cuda: a fake device2', 'on the device');
+	is(device_of($s) . used($s), 'cuda: a fake device2', 'on the device');
 	is($s->ask($joining), $answer{'a count'}, 'the next one is read');
-	is(told($s) . used($s), 'cuda: a fake device0', 'and not kept');
+	is(device_of($s) . used($s), 'cuda: a fake device0', 'and not kept');
 	$node->append_conf('postgresql.conf', "redblue.cache_memory = 1GB\n");
 	$node->reload;
 	sleep(0.2);
 
-	# the worker ends
+	# The worker ends.
 	$s->ask("SELECT cuda FROM redblue_info(); $_") for $joining, $joining, $emitting, $emitting;
 	is(kept(), 'a b same', 'kept anew');
 	fake('join_ms 60000');
 	ok(begins($s, $joining), 'a join');
 	end_worker();
 	fake();
-	$told = $s->wait_for;
-	if ($cpu) { is($told, $answer{'a count'}, 'the worker ends, with all that it kept'); like(told($s), qr/^cpu: .*the background worker has exited/, 'why') }
-	else { like($told, qr/ERROR:  57000: redblue_\w+: the background worker that ran the join has exited/, 'an error') }
+	$result = $s->wait_for;
+	if ($cpu) { is($result, $answer{'a count'}, 'the worker ends, with all that it kept'); like(device_of($s), qr/^cpu: .*the background worker has exited/, 'why') }
+	else { like($result, qr/ERROR:  57000: redblue_\w+: the background worker that ran the join has exited/, 'an error') }
 	$s->ask("SELECT cuda FROM redblue_info(); $emitting") for 1 .. 2;
 	fake('put_ms 200');
 	ok(begins($s, $emitting), 'pairs');
@@ -662,7 +662,7 @@ $s->ask('RESET redblue.backend');
 for my $round (1 .. 2)
 {
 	is($s->ask("SELECT redblue_box_self_pair_count('large')"), '0', 'kept, and no device');
-	like(told($s), qr/^cpu: .*no GPU used: no fake device today/, 'why');
+	like(device_of($s), qr/^cpu: .*no GPU used: no fake device today/, 'why');
 	is(used($s), $round - 1, 'of what is kept');
 }
 like($s->ask("SET redblue.backend = cuda; SELECT redblue_box_self_pair_count('large')"), qr/no usable GPU\nDETAIL:  Reason: no fake device today/, 'an error of cuda');
@@ -688,7 +688,7 @@ ok(comes_true(sub { !segments() }), 'nor a segment');
 cmp_ok(backend_fds($pid), '<', 60, 'nor descriptors');
 $s->quit;
 
-# ---- its idle end ----
+# ---- exit when idle ----
 
 $node->append_conf('postgresql.conf', "redblue.worker_idle = 1s\n");
 $node->reload;
@@ -698,12 +698,12 @@ $s->ask($joining);
 ok(comes_true(sub { worker() eq '' }, 5), 'idle, it ends');
 fake('join_ms 2500');
 is($s->ask($joining), $answer{'a count'}, 'a join that takes longer than that');
-is(told($s), 'cuda: a fake device', 'is no idleness');
+is(device_of($s), 'cuda: a fake device', 'is no idleness');
 ok(comes_true(sub { worker() eq '' }, 5), 'it ends');
 fake('open_ms 2500');
 $before = did('found');
 is($s->ask($joining), $answer{'a count'}, 'a device that opens for longer than that');
-is(told($s), 'cuda: a fake device', 'is waited for');
+is(device_of($s), 'cuda: a fake device', 'is waited for');
 is(scalar(did('found')) - $before, 1, 'by one process');
 ok(comes_true(sub { worker() eq '' }, 5), 'it ends');
 is($s->ask('SELECT cuda FROM redblue_info()'), 't', 'and where somebody only asks for it');
@@ -715,29 +715,29 @@ sleep(0.2);
 is($s->ask('SHOW redblue.worker_idle'), '1s', 'no time at all is no setting');
 $before = did('found');
 is($s->ask($joining), $answer{'a count'}, 'and changes no answer') for 1 .. 5;
-is(told($s), 'cuda: a fake device', 'nor by whom');
+is(device_of($s), 'cuda: a fake device', 'nor by whom');
 cmp_ok(scalar(did('found')) - $before, '<=', 2, 'nor is there a process for each');
 $node->append_conf('postgresql.conf', "redblue.worker_idle = 10min\n");
 $node->reload;
 $s->quit;
 
-# ---- what the server may refuse ----
+# ---- refusals of the server ----
 
 $s = session($node);
 $s->ask('SELECT cuda FROM redblue_info()');
 chmod 0500, $segments;
 is($s->ask("BEGIN; $joining"), $answer{'a count'}, 'no shared memory, in a transaction');
-like(told($s), qr/^cpu: .*no GPU used: could not allocate shared memory for the request: could not open shared memory segment/, 'why');
+like(device_of($s), qr/^cpu: .*no GPU used: could not allocate shared memory for the request: could not open shared memory segment/, 'why');
 is($s->ask("SAVEPOINT p; $joining; COMMIT"), $answer{'a count'}, 'once more');
 is($s->ask("SET redblue.backend = cuda; $joining"), $answer{'a count'}, 'cuda');
-like(told($s), qr/^cuda: a fake device; opened by this session: could not allocate shared memory/, 'opens the device itself');
+like(device_of($s), qr/^cuda: a fake device; opened by this session: could not allocate shared memory/, 'opens the device itself');
 chmod 0700, $segments;
 is($s->ask($joining), $answer{'a count'}, 'and then');
-is(told($s), 'cuda: a fake device', 'it is the worker\'s again');
+is(device_of($s), 'cuda: a fake device', 'it is the worker\'s again');
 unlike(slurp_file($node->logfile), qr/leak/, 'nothing leaked');
 $s->quit;
 
-# ---- the server ends, or loses a session ----
+# ---- the server ends or loses a session ----
 
 sub restart_after
 {
@@ -769,7 +769,7 @@ restart_after('a session is killed', sub
 });
 unlike(slurp_file($node->logfile), qr/terminated by signal (?!9|3)/, 'nothing died but what was killed');
 
-# ---- no slot for it; preloaded ----
+# ---- no free slot; preloaded ----
 
 $watch->quit;
 $node->append_conf('postgresql.conf', "max_worker_processes = 0\nmax_parallel_workers = 0\n");
@@ -783,7 +783,7 @@ is($s->ask("SELECT redblue_box_self_pair_count('large')"), '0', 'auto: an answer
 is(scalar(did('found')), 0, 'and nobody has opened the device');
 $s->ask('SET redblue.backend = cuda');
 is($s->ask($joining), $answer{'a count'}, 'cuda: an answer');
-like(told($s), qr/^cuda: a fake device; opened by this session: no background worker is available: all 0 of/, 'from the session itself');
+like(device_of($s), qr/^cuda: a fake device; opened by this session: no background worker is available: all 0 of/, 'from the session itself');
 fake('none 1');
 my $none = session($node);
 like($none->ask("SET redblue.backend = cuda; $joining"), qr/no usable GPU\nDETAIL:  Reason: no fake device today/, 'or an error, if there is none');
@@ -799,7 +799,7 @@ ok(comes_true(sub { did('found') == 1 }), 'and opens the device');
 $pid = worker();
 $s = session($node);
 is($s->ask($joining), $answer{'a count'}, 'the first join');
-is(told($s), 'cuda: a fake device', 'has it');
+is(device_of($s), 'cuda: a fake device', 'has it');
 is(worker(), $pid, 'by that process');
 end_worker();
 is($s->ask("SELECT cuda FROM redblue_info(); $joining"), "t\n$answer{'a count'}", 'another one comes when it is needed');

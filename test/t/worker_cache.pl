@@ -1,5 +1,5 @@
-# Sides that the worker keeps are everybody's: one session has them kept, others use them, and whatever becomes of the
-# worker, of what it keeps, or of who asks it, the answer is the one that the table gives.
+# Tests sides that the worker has cached for all sessions: one session has them cached, others use them, and whatever
+# happens to the worker, the cache or a session, the result is that of the table.
 use strict;
 use warnings;
 use FindBin;
@@ -9,8 +9,8 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(sleep time);
 
-# The aim is 200 ms; a loaded machine is given more before the test fails.
-my $node = new_server('kept', <<'CONF');
+# The limit is 200 ms; a loaded machine gets more time.
+my $node = new_server('worker_cache', <<'CONF');
 max_worker_processes = 8
 restart_after_crash = on
 autovacuum = off
@@ -33,7 +33,7 @@ GRANT SELECT ON few TO reader;
 SQL
 
 my $watch = session($node);
-# what was not yet flushed, or may be seen by somebody, is not all-visible
+# Rows that are not flushed yet, or that an old snapshot may see, are not all-visible.
 sub vacuum
 {
 	my $tables = join ', ', @_;
@@ -75,7 +75,7 @@ my %answer = map { $_ => scalar $s->ask($ask{$_}) } sort keys %ask;
 is(join(', ', grep { $answer{$_} =~ /ERROR/ } sort keys %ask), '', 'all has an answer');
 is(worker(), '', 'no process is started while nothing is kept');
 
-# ---- everybody's ----
+# ---- shared by all sessions ----
 
 $s->ask('SET redblue.cache = on');
 sub all_agree
@@ -98,7 +98,7 @@ all_agree('kept for another', $t);
 is(worker(), $pid, 'by the same process');
 $t->quit;
 
-# what is read a second time is kept, whoever has read it the first time
+# A side that is read twice is cached, whichever session read it first.
 $watch->ask('SELECT redblue_uncache()');
 is(kept(), '', 'nothing is kept');
 for my $round (1 .. 3)
@@ -134,7 +134,7 @@ all_agree('and are kept anew', $s, $u, $v);
 like(used($s), qr/rows/, 'used');
 $_->quit for $u, $v;
 
-# what one session has proved page by page is known to the next one
+# Pages that one session has checked need not be checked by the next one.
 sub looked_at
 {
 	my ($s) = @_;
@@ -150,9 +150,9 @@ cmp_ok(looked_at($second), '<', 300, 'the second one at few');
 is($second->ask($ask{self}), $answer{self}, 'and has the same answer');
 $_->quit for $first, $second;
 
-# ---- it is kept no longer when it is wanted ----
+# ---- evicted before it is used ----
 
-# the blue side is a query that takes its time, after the red one was found
+# The blue side is a query that takes some time after the red side was found.
 $s->ask("CREATE FUNCTION wait_a_moment() RETURNS bool LANGUAGE sql VOLATILE AS 'SELECT pg_sleep(1) IS NOT NULL'");
 $s->ask("CREATE VIEW slow AS SELECT * FROM few WHERE (SELECT wait_a_moment())");
 my $slow_pairs = "SELECT count(*), sum(hashint8extended(red_id, blue_id)) FROM redblue_box_pairs('big', 'slow')";
@@ -174,7 +174,7 @@ for my $how ('given up', 'kept by a worker that ends')
 }
 ok(comes_true(sub { worker() eq '' || kept() eq '' }), 'nothing is left of it');
 
-# it is given up between two slices of an answer, and the table may be another one by then
+# The side is evicted between two slices of a result, and the table may have changed by then.
 my $slices = "SELECT red_id, cardinality(blue_ids) FROM redblue_box_pairs_grouped('crowd', 'crowd2')";
 $s->ask('CREATE TABLE crowd2 AS SELECT 10000 + 3 * id AS id, lx, ly, hx, hy FROM crowd');
 vacuum('crowd2');
@@ -186,7 +186,7 @@ for my $then ('nothing', 'TRUNCATE crowd2', 'CREATE INDEX c2 ON crowd2 (lx, (-id
 	$s->ask($then) if $then ne 'nothing';
 	$watch->ask('SELECT redblue_uncache()');
 	my @rows = split /\n/, $s->ask('FETCH ALL FROM c');
-	# a function without the scan has all rows before the first is fetched
+	# Without the scan, the function has all rows before the first one is returned.
 	my $right = grep { /^\d+\|2000$/ } @rows;
 	my $told = $then ne 'nothing' && join("\n", @rows) =~ /57000.*(?:has exited|was evicted)/;
 	ok(($right == 1999 && @rows == 1999) || $told, "given up between two slices, and $then: $right rows" . ($told ? ' and an error' : ''))
@@ -195,7 +195,7 @@ for my $then ('nothing', 'TRUNCATE crowd2', 'CREATE INDEX c2 ON crowd2 (lx, (-id
 }
 $s->ask('DROP TABLE crowd2');
 
-# a session that is terminated while it sends leaves nothing behind
+# A session that is terminated while it sends leaves nothing behind.
 $s->ask("CREATE TABLE heavy AS SELECT i AS id, i::float8 AS lx, 0::float8 AS ly, i + 0.5::float8 AS hx, 1::float8 AS hy FROM generate_series(1, 1000000::int8) i");
 vacuum('heavy');
 $s->ask($ask{count}) for 1 .. 2;
@@ -211,7 +211,7 @@ for my $what ("SELECT * FROM redblue_cache('heavy', 'boxes')", "SET redblue.cach
 	{
 		$gone = comes_true(sub { $watch->ask("SELECT count(*) FROM pg_stat_activity WHERE pid = $n->{pid}") eq '0' }, 2);
 		last if $gone;
-		# a lock of the server that it holds for a moment is not what is asked here: a step further
+		# A lock of the server that the process may hold at this moment is not tested here: continue a little.
 		kill 'CONT', $pid;
 		sleep 0.001;
 		kill 'STOP', $pid;
@@ -224,7 +224,7 @@ for my $what ("SELECT * FROM redblue_cache('heavy', 'boxes')", "SET redblue.cach
 }
 $s->ask('DROP TABLE heavy');
 
-# rows that all have changed are of any kind and place, whatever the others were
+# Rows that have all changed may have another kind and number of dimensions.
 SKIP:
 {
 	skip 'no PostGIS here', 1 unless have_postgis($node);
@@ -262,7 +262,7 @@ SQL
 	$s->ask('DROP TABLE g, h2, h3, hs; SET redblue.cache = on');
 }
 
-# ---- a worker that dies, is stopped, or cannot be had ----
+# ---- a worker that dies, is stopped, or cannot start ----
 
 for my $signal ('TERM', 'a stop')
 {
@@ -295,7 +295,7 @@ for my $signal ('TERM', 'a stop')
 	$n->quit;
 }
 
-# killed: the server starts anew, with nothing kept
+# After a kill, the server restarts with an empty cache.
 $s->ask($_) for $ask{count}, $ask{count};
 kill 'KILL', worker();
 sleep 0.2;
@@ -306,7 +306,7 @@ $s->ask('SET redblue.cache = on');
 is(kept(), '', 'with nothing kept');
 all_agree('and keeps anew', $s);
 
-# ---- whose they are ----
+# ---- ownership ----
 
 my $r = fresh();
 $r->ask('SET SESSION AUTHORIZATION reader');
@@ -340,7 +340,7 @@ ok(comes_true(sub { worker() eq '' }, 15), 'it ends when nothing is asked of it'
 is(kept(), '', 'and nothing is kept then');
 all_agree('another starts', $s);
 
-# no place for a process
+# No slot for a process
 $node->append_conf('postgresql.conf', "max_worker_processes = 0\nredblue.worker_idle = 10min\n");
 $_->quit for $s, $watch;
 $node->restart;
