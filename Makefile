@@ -197,6 +197,8 @@ gpu-bench: gpu-tools
 # tiles and buffers (base.h)
 # test/core/FOLDER/FILE.c tests src/core/FOLDER/FILE.c, or src/mesh/FILE.c, or src/refine/FILE.c; test/core/*.c belong to all
 CORE_TESTS = $(sort $(patsubst test/core/%.c,%,$(wildcard test/core/*/*.c test/core/*/*/*.c)))
+# those that are named after no file of src; the whole join and the whole core may have several
+STRAY_TESTS = $(strip $(foreach t,$(filter-out join/cpu_join_% exec/system_failures,$(CORE_TESTS)),$(if $(wildcard src/core/$t.[ch] src/$t.[ch]),,$t)))
 FUZZERS = $(sort $(notdir $(basename $(wildcard test/fuzz/fuzz_*.c))))
 TEST_HELPERS = $(wildcard test/core/*.c) test/bench/workload.c
 ASAN_CFLAGS = -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
@@ -383,6 +385,7 @@ layers:
 		echo "layers: majors of PostgreSQL are known in src/pg/base/compat.h only"; exit 1; fi
 	@for f in $(notdir $(wildcard src/*/*.[ch] src/*/*/*.[ch] cuda/*.cu cuda/*.cuh)); do \
 		grep -qw -- "$$f" CONTRIBUTING.md || { echo "layers: $$f is not on the map of CONTRIBUTING.md"; exit 1; }; done
+	@if [ -n '$(STRAY_TESTS)' ]; then echo 'layers: no file of src has the name of test/core/$(firstword $(STRAY_TESTS)).c'; exit 1; fi
 	@test/prose
 	@echo "layers: in order"
 

@@ -4,6 +4,10 @@
  */
 #include "naive.h"
 
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
 /*
  * Computes the determinant of the rows `row` .. n - 1 of m, restricted to the columns in `columns`.
  */
@@ -359,4 +363,44 @@ naive_hulls_contact_by_subsets(const double *p, int np, const double *q, int nq,
 		mpq_clear(corner[i / 4][i % 4]);
 	mpq_clears(x, t, NULL);
 	return contact;
+}
+
+/*
+ * Returns true if d is the double nearest to x. If x is a midpoint up to its last bits, d must be
+ * the even one.
+ */
+bool
+naive_is_nearest(double d, const mpf_t x)
+{
+	mpf_t middle, y, tiny;
+	bool nearest = true;
+
+	mpf_init2(middle, mpf_get_prec(x));
+	mpf_init2(y, mpf_get_prec(x));
+	mpf_init2(tiny, mpf_get_prec(x));
+	for (int up = 0; up < 2; up++)
+	{
+		int sign;
+
+		mpf_set_d(middle, d);
+		mpf_set_d(y, nextafter(d, up ? INFINITY : -INFINITY));
+		mpf_add(middle, middle, y);
+		mpf_div_2exp(middle, middle, 1);
+		mpf_sub(y, x, middle);
+		mpf_abs(tiny, y);
+		mpf_mul_2exp(tiny, tiny, mpf_get_prec(x) / 2);
+		mpf_abs(middle, middle);
+		sign = mpf_cmp(tiny, middle) < 0 ? 0 : mpf_sgn(y);
+		if (sign == 0)
+		{
+			uint64_t bits;
+
+			memcpy(&bits, &d, sizeof bits);
+			nearest &= (bits & 1) == 0;
+		}
+		else
+			nearest &= up ? sign < 0 : sign > 0;
+	}
+	mpf_clears(middle, y, tiny, NULL);
+	return nearest;
 }

@@ -52,4 +52,7 @@ extern naive_contact naive_triangles_contact(const double *p, const double *q, b
 extern void naive_distance_square(mpq_t square, const double *p, int np, const double *q, int nq,
 								  int dims);
 
+/* Returns true if d is the double nearest to x; of two that are equally near, the even one. */
+extern bool naive_is_nearest(double d, const mpf_t x);
+
 #endif /* NAIVE_H */
