@@ -262,15 +262,15 @@ core-test-valgrind: $(call core_bins,valgrind)
 
 # ---- line coverage: which lines of src the tests execute ----
 
-# make coverage PARTS='core regress': the C tests at a tenth of their sizes, and the topics in one mode.  The programs
-# are those of the quick build, with instrumented objects.
+# make coverage PARTS='core regress tap': the C tests at a tenth of their sizes, the topics in one mode, TAP scripts.  The
+# programs are those of the quick build, with instrumented objects.
 PARTS ?= core
 COVERAGE_CFLAGS = -O1 --coverage -fprofile-update=prefer-atomic
 COVERAGE_OBJS = $(patsubst %.c,$(BUILD)/coverage/%.o,$(CORE_SRC) $(PG_SRC))
 
 .PHONY: coverage
 coverage: $(addprefix $(BUILD)/coverage/test/,$(CORE_TESTS)) $(BUILD)/coverage/redblue.so all
-	@test/coverage $(PARTS)
+	@PROGRAMS='$(addprefix $(BUILD)/coverage/test/,$(CORE_TESTS))' test/coverage $(PARTS)
 $(patsubst %.c,$(BUILD)/coverage/%.o,$(CORE_SRC)): $(BUILD)/coverage/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CORE_CFLAGS) $(COVERAGE_CFLAGS) -fPIC -MMD -MP -c -o $@ $<

@@ -8,7 +8,8 @@
 # and defines
 #
 #	private_install		copies that server (links, except for the programs) and installs redblue in the
-#						copy; writes nothing to the real server and does not need root
+#						copy; writes nothing to the real server and does not need root.
+#						REDBLUE_LIBRARY is a file to be installed instead of redblue.so
 #	server_start		starts a new cluster on a Unix socket, without TCP; exports PGHOST, PGPORT, ...
 #	as_server CMD...	runs CMD as a user that PostgreSQL accepts (not as root)
 #	server_user			the words of the command that switches to this user
@@ -59,6 +60,7 @@ private_install()
 {
 	local root=$work/root dir
 	make -s install DESTDIR="$root" PG_CONFIG="$pg_config" >"$work/install.log" 2>&1 || { cat "$work/install.log"; return 1; }
+	[ -z "${REDBLUE_LIBRARY:-}" ] || install -m 755 "$REDBLUE_LIBRARY" "$root$($pg_config --pkglibdir)/redblue.so" || return 1
 	for dir in "$($pg_config --pkglibdir)" "$($pg_config --sharedir)"; do
 		mkdir -p "$root$dir"
 		cp -rsn "$dir/." "$root$dir/" || return 1
