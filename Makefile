@@ -178,7 +178,7 @@ gpu-tools: redblue_cuda.so $(GPU_TOOLS) $(BUILD)/gpu/spheres $(BUILD)/gpu/refine
 $(BUILD)/gpu/%.o: test/cuda/%.c $(wildcard test/core/*.h test/bench/*.h test/cuda/*.h) $(CORE_H)
 	@mkdir -p $(@D)
 	$(CC) $(CORE_CFLAGS) -Itest/core -Itest/bench -I$(CUDA_HOME)/include -c -o $@ $<
-$(GPU_TOOLS): $(BUILD)/gpu/%: $(BUILD)/gpu/%.o $(BUILD)/core/test/core/check.o $(addprefix $(BUILD)/core/test/bench/,input.o workload.o) $(GPU_CORE)
+$(GPU_TOOLS): $(BUILD)/gpu/%: $(BUILD)/gpu/%.o $(addprefix $(BUILD)/core/test/,core/check.o core/fixtures.o bench/input.o bench/workload.o) $(GPU_CORE)
 	$(CC) $(CORE_CFLAGS) -o $@ $^ $(CUDA_RUNTIME) $(CORE_LIBS)
 $(BUILD)/gpu/refine: $(BUILD)/gpu/refine.o $(addprefix $(BUILD)/core/test/bench/,plc_input.o tets_output.o) $(GPU_CORE)
 	$(CC) $(CORE_CFLAGS) -o $@ $^ $(CUDA_RUNTIME) $(CORE_LIBS)

@@ -9,7 +9,7 @@
  * the first pairs that only one side has are shown.  The CPU backend has tests of
  * its own against brute force.  RB_TEST_SCALE multiplies the random rounds.
  */
-#include "check.h"
+#include "fixtures.h"
 #include "gpu.h"
 #include "input.h"
 #include "points.h"
@@ -22,16 +22,6 @@
 static const rb_backend *gpu;
 
 /* ---- comparing ---- */
-
-static int
-by_pair(const void *x, const void *y)
-{
-	const rb_pair *p = x, *q = y;
-
-	if (p->red != q->red)
-		return p->red < q->red ? -1 : 1;
-	return p->blue < q->blue ? -1 : p->blue > q->blue;
-}
 
 static void
 show_difference(const rb_set *red, const rb_set *blue, const gpu_setting *set)
@@ -48,11 +38,11 @@ show_difference(const rb_set *red, const rb_set *blue, const gpu_setting *set)
 			return;
 		gpu_join(k ? gpu : &rb_backend_cpu, red, blue, set, &a[k]);
 		n[k] = a[k].pairs < SHOWN ? a[k].pairs : SHOWN;
-		qsort(a[k].kept, n[k], sizeof(rb_pair), by_pair);
+		qsort(a[k].kept, n[k], sizeof(rb_pair), compare_pairs);
 	}
 	while ((i < n[0] || j < n[1]) && shown < 5)
 	{
-		int c = i == n[0] ? 1 : j == n[1] ? -1 : by_pair(&a[0].kept[i], &a[1].kept[j]);
+		int c = i == n[0] ? 1 : j == n[1] ? -1 : compare_pairs(&a[0].kept[i], &a[1].kept[j]);
 
 		if (c == 0)
 			i++, j++;
@@ -319,12 +309,6 @@ both(const rb_set *red, const rb_set *blue, bool many, const char *what)
 
 /* ---- soups ---- */
 
-static double
-unit(void)
-{
-	return (double) (int64_t) (check_random() >> 11) / 4503599627370496.0 - 1.0;
-}
-
 static rb_set
 soup_of(rb_kind kind, uint32_t n)
 {
@@ -340,13 +324,6 @@ soup(uint32_t n)
 }
 
 static void
-soup_free(rb_set *o)
-{
-	free((void *) o->coords);
-	free((void *) o->row_of);
-}
-
-static void
 scatter(rb_set *o, uint32_t from, uint32_t to, double spread, double size, double x, double y,
 		double z)
 {
@@ -358,9 +335,9 @@ scatter(rb_set *o, uint32_t from, uint32_t to, double spread, double size, doubl
 		double centre[3];
 
 		for (int a = 0; a < 3; a++)
-			centre[a] = at[a] + spread * unit();
+			centre[a] = at[a] + spread * random_signed();
 		for (int k = 0; k < 9; k++)
-			c[9 * (size_t) i + k] = centre[k % 3] + size * unit();
+			c[9 * (size_t) i + k] = centre[k % 3] + size * random_signed();
 	}
 }
 
@@ -368,14 +345,7 @@ scatter(rb_set *o, uint32_t from, uint32_t to, double spread, double size, doubl
 static void
 group(rb_set *o, int most)
 {
-	uint32_t *row_of = malloc((size_t) (o->nparts + 1) * sizeof(uint32_t));
-	uint32_t row = 0;
-
-	for (uint32_t i = 0; i < o->nparts; row++)
-		for (int k = 1 + check_below(most); k > 0 && i < o->nparts; k--)
-			row_of[i++] = row;
-	o->row_of = row_of;
-	o->nrows = row;
+	o->row_of = random_rows(o->nparts, most, &o->nrows);
 }
 
 /* ---- cases ---- */
@@ -393,8 +363,8 @@ clean_soups(void)
 		scatter(&r, 0, r.nparts, 1, size[k], 0, 0, 0);
 		scatter(&b, 0, b.nparts, 1, size[k], 0, 0, 0);
 		both(&r, &b, false, "soup");
-		soup_free(&r);
-		soup_free(&b);
+		free_side(&r);
+		free_side(&b);
 	}
 }
 
@@ -410,8 +380,8 @@ disjoint_and_empty(void)
 	agree(&r, &b, false, "barely");
 	b.nparts = 0;
 	agree(&r, &b, false, "empty");
-	soup_free(&r);
-	soup_free(&b);
+	free_side(&r);
+	free_side(&b);
 }
 
 static void
@@ -426,8 +396,8 @@ families(void)
 		for (int i = 0; i < 500; i++)
 			points_make(family, 3, 3, (double *) b.coords + 9 * i);
 		both(&r, &b, false, points_family_name[family]);
-		soup_free(&r);
-		soup_free(&b);
+		free_side(&r);
+		free_side(&b);
 	}
 }
 
@@ -446,8 +416,8 @@ lattices(void)
 			for (size_t i = 0; i < 9 * (size_t) b.nparts; i++)
 				((double *) b.coords)[i] = scales[k] * (check_below(side) - side / 2);
 			both(&r, &b, false, "lattice");
-			soup_free(&r);
-			soup_free(&b);
+			free_side(&r);
+			free_side(&b);
 		}
 }
 
@@ -462,8 +432,8 @@ rows_of_many_parts(void)
 	both(&r, &b, false, "rows of parts");
 	group(&b, 300);
 	both(&b, &r, false, "rows of many parts");
-	soup_free(&r);
-	soup_free(&b);
+	free_side(&r);
+	free_side(&b);
 }
 
 /* dense clusters 1e9 apart, outliers between at every scale, a mesh that shrinks towards a point */
@@ -488,8 +458,8 @@ clusters(void)
 		}
 	}
 	both(&r, &b, false, "clusters");
-	soup_free(&r);
-	soup_free(&b);
+	free_side(&r);
+	free_side(&b);
 }
 
 /* giants over everything, needles along each axis, points */
@@ -512,14 +482,14 @@ mixed_sizes(void)
 			int axis = check_below(3);
 
 			for (int k = 0; k < 9; k++)
-				t[k] = k < 3 ? unit() : t[k % 3];
+				t[k] = k < 3 ? random_signed() : t[k % 3];
 			if (i % 3 > 0)
 				t[axis] = -1, t[3 + axis] = 1;
 		}
 	}
 	both(&r, &b, false, "mixed sizes");
-	soup_free(&r);
-	soup_free(&b);
+	free_side(&r);
+	free_side(&b);
 }
 
 static void
@@ -531,8 +501,8 @@ one_giant(void)
 	scatter(&b, 0, b.nparts, 1, 0.005, 0, 0, 0);
 	agree(&r, &b, true, "giant red");
 	agree(&b, &r, true, "giant blue");
-	soup_free(&r);
-	soup_free(&b);
+	free_side(&r);
+	free_side(&b);
 }
 
 static void
@@ -544,8 +514,8 @@ identical(void)
 		((double *) r.coords)[i] = i % 9 % 4 == 0;
 	memcpy((double *) b.coords, r.coords, (size_t) b.nparts * 72);
 	both(&r, &b, false, "identical");
-	soup_free(&r);
-	soup_free(&b);
+	free_side(&r);
+	free_side(&b);
 }
 
 /* slivers, nearly touching walls, shared corners: what a mesh has of itself */
@@ -565,8 +535,8 @@ volumetric(void)
 		rb_set r = gpu_volmesh(args[k][0]), b = gpu_volmesh(args[k][1]);
 
 		both(&r, &b, k > 0, args[k][1]);
-		soup_free(&r);
-		soup_free(&b);
+		free_side(&r);
+		free_side(&b);
 	}
 }
 
@@ -591,8 +561,8 @@ large(void)
 		agree_under(&r, &b, &tight, &want, "150 MB");
 		gpu_join(&rb_backend_cpu, &r, NULL, &gpu_plain, &want);
 		agree_under(&r, NULL, &tight, &want, "150 MB, self");
-		soup_free(&r);
-		soup_free(&b);
+		free_side(&r);
+		free_side(&b);
 	}
 	CHECK(check_rounds(1) > 1 || candidates_seen > 100000000, "%lu candidates in all",
 		  (unsigned long) candidates_seen);
@@ -605,7 +575,7 @@ random_joins(void)
 	for (long i = check_rounds(150); i > 0; i--)
 	{
 		rb_set r = soup(1 + check_below(3000)), b = soup(1 + check_below(3000));
-		double size = exp(-6 * fabs(unit()));
+		double size = exp(-6 * fabs(random_signed()));
 		bool flat = check_below(4) == 0;
 
 		for (int s = 0; s < 2; s++)
@@ -627,8 +597,8 @@ random_joins(void)
 		if (i % 7 == 0)
 			group(&r, 3);
 		agree(&r, i % 2 ? &b : NULL, true, "random");
-		soup_free(&r);
-		soup_free(&b);
+		free_side(&r);
+		free_side(&b);
 	}
 }
 
@@ -646,10 +616,10 @@ fill(rb_set *o, int family, double size)
 			points_make(family, points, dims, c);
 		else
 		{
-			double centre[3] = {unit(), unit(), unit()};
+			double centre[3] = {random_signed(), random_signed(), random_signed()};
 
 			for (int k = 0; k < points * dims; k++)
-				c[k] = centre[k % dims] + size * unit();
+				c[k] = centre[k % dims] + size * random_signed();
 		}
 		if (o->kind == RB_BOX3 || o->kind == RB_BOX2)
 			for (int a = 0; a < dims; a++)
@@ -690,8 +660,8 @@ kinds(void)
 			agree(&r, &b, family == -1, pairs[k].name);
 			if (pairs[k].red == pairs[k].blue)
 				agree(&r, NULL, family == -1, pairs[k].name);
-			soup_free(&r);
-			soup_free(&b);
+			free_side(&r);
+			free_side(&b);
 		}
 }
 
@@ -804,8 +774,8 @@ tiles(void)
 		job.blue = NULL;
 		if (asked[k].red == asked[k].blue)
 			tiles_agree(job, asked[k].name);
-		soup_free(&r);
-		soup_free(&b);
+		free_side(&r);
+		free_side(&b);
 	}
 }
 
@@ -846,8 +816,8 @@ under(void)
 		}
 		agree_on(&r, &b, family == -1, &question,
 				 family < 0 ? "points under triangles" : points_family_name[family]);
-		soup_free(&r);
-		soup_free(&b);
+		free_side(&r);
+		free_side(&b);
 	}
 }
 
@@ -890,11 +860,11 @@ close_number(int family)
 		case 3:
 			return zeros[check_below(6)];
 		case 4: /* sizes from 1e-6 to 1e6 */
-			return exp(14 * unit()) * (check_below(2) ? 1 : -1);
+			return exp(14 * random_signed()) * (check_below(2) ? 1 : -1);
 		case 5: /* the ends of the range */
-			return ldexp(unit(), 1023 - 40 * (int) check_below(2));
+			return ldexp(random_signed(), 1023 - 40 * (int) check_below(2));
 		default:
-			return (float) unit();
+			return (float) random_signed();
 	}
 }
 
@@ -936,8 +906,8 @@ close_boxes(void)
 					  (unsigned long) got.pairs, (unsigned long) want.pairs);
 				agree(&o[0], self ? NULL : &o[1], false, "close boxes");
 			}
-			soup_free(&o[0]);
-			soup_free(&o[1]);
+			free_side(&o[0]);
+			free_side(&o[1]);
 		}
 }
 
@@ -969,8 +939,8 @@ full_tiles(void)
 				gpu_join(&rb_backend_cpu, &r, NULL, &gpu_plain, &want);
 				agree_under(&r, NULL, &set, &want, "full tiles, self");
 			}
-			soup_free(&r);
-			soup_free(&b);
+			free_side(&r);
+			free_side(&b);
 		}
 }
 
@@ -982,7 +952,7 @@ cubes(rb_set *o, uint32_t from, uint32_t to, const double size[3])
 		for (int a = 0; a < 3; a++)
 		{
 			double *c = (double *) o->coords + (size_t) 6 * i;
-			const double at = size[a] < 1.5 ? unit() : -1;
+			const double at = size[a] < 1.5 ? random_signed() : -1;
 
 			c[a] = at;
 			c[3 + a] = at + size[a];
@@ -1009,7 +979,7 @@ short_lists(void)
 		gpu_join(&rb_backend_cpu, &o, NULL, &gpu_plain, &want);
 		agree_under(&o, NULL, &set, &want, k ? "half boxes" : "wide boxes");
 	}
-	soup_free(&o);
+	free_side(&o);
 	o = soup_of(RB_BOX3, 2300000);
 	cubes(&o, 0, o.nparts, tiny);
 	cubes(&o, 1024, 1024 * 35, across);
@@ -1023,7 +993,7 @@ short_lists(void)
 	agree_under(&o, NULL, &gpu_plain, &want, "fewer long boxes");
 	set.gpu_memory = (uint64_t) 64 << 20;
 	agree_under(&o, NULL, &set, &want, "fewer long boxes, little memory");
-	soup_free(&o);
+	free_side(&o);
 }
 
 /* one box over everything, crowds of equal ones, tiny ones far from each other */
@@ -1036,7 +1006,8 @@ skewed_boxes(void)
 	for (uint32_t i = 0; i < o.nparts; i++, c += 6)
 		for (int a = 0; a < 3; a++)
 		{
-			double at = i % 3 == 0 ? unit() : 0.3 + 1e-4 * unit(), size = i % 5 == 0 ? 1e-9 : 1e-5;
+			double at = i % 3 == 0 ? random_signed() : 0.3 + 1e-4 * random_signed(),
+				   size = i % 5 == 0 ? 1e-9 : 1e-5;
 
 			if (i % 1000 == 1)
 				at = 0.7;
@@ -1051,7 +1022,7 @@ skewed_boxes(void)
 	agree(&o, NULL, true, "skewed boxes");
 	o.nparts = o.nrows = 100000;
 	agree(&o, NULL, true, "skewed boxes, fewer");
-	soup_free(&o);
+	free_side(&o);
 }
 
 /* for the sanitizers, which are slow */
@@ -1072,8 +1043,8 @@ small(void)
 		gpu_join(&rb_backend_cpu, &r, NULL, &gpu_plain, &want);
 		agree_under(&r, NULL, &gpu_plain, &want, "small, self");
 	}
-	soup_free(&r);
-	soup_free(&b);
+	free_side(&r);
+	free_side(&b);
 	for (int k = 0; k < 2; k++)
 	{
 		r = soup_of(k ? RB_SEGMENT2 : RB_BOX3, 500);
@@ -1084,24 +1055,24 @@ small(void)
 		agree_under(&r, &b, &gpu_plain, &want, "small, other kinds");
 		gpu_join(&rb_backend_cpu, &r, NULL, &gpu_plain, &want);
 		agree_under(&r, NULL, &gpu_plain, &want, "small, other kinds, self");
-		soup_free(&r);
-		soup_free(&b);
+		free_side(&r);
+		free_side(&b);
 	}
 }
 
 /* ---- stopping, limits, sessions ---- */
 
-typedef struct stopper
+typedef struct join_stopper
 {
 	rb_context *ctx;
 	double at;
 	int after_ms;
-} stopper;
+} join_stopper;
 
 static void *
 stop_later(void *arg)
 {
-	stopper *s = arg;
+	join_stopper *s = arg;
 	struct timespec t = {0, s->after_ms * 1000000L};
 
 	nanosleep(&t, NULL);
@@ -1112,14 +1083,14 @@ stop_later(void *arg)
 
 /* a self join of seconds stops within 200 ms of being asked, and held little */
 static void
-stop_after(const rb_set *r, bool count_only, uint32_t resolution, int after_ms)
+stop_join_after(const rb_set *r, bool count_only, uint32_t resolution, int after_ms)
 {
 	rb_memory *memory = rb_memory_create((uint64_t) 4 << 30);
 	rb_context ctx;
 	rb_job job = {.red = r, .blue = NULL, .answer = count_only ? RB_COUNT : RB_PAIRS};
 	gpu_answer a = {0};
 	rb_sink sink = {.put = gpu_put_nothing, .user = &a};
-	stopper s = {&ctx, 0, after_ms};
+	join_stopper s = {&ctx, 0, after_ms};
 	pthread_t thread;
 	rb_status status;
 	double late;
@@ -1147,8 +1118,8 @@ stops(void)
 
 	scatter(&r, 0, r.nparts, 0, 1, 0, 0, 0);
 	for (int k = 0; k < 5; k++)
-		stop_after(&r, true, 0, after[k]);
-	soup_free(&r);
+		stop_join_after(&r, true, 0, after[k]);
+	free_side(&r);
 }
 
 /* the same while records come from the device */
@@ -1160,8 +1131,8 @@ box_stops(void)
 
 	memset((double *) r.coords, 0, (size_t) r.nparts * 48);
 	for (int k = 0; k < 3; k++)
-		stop_after(&r, false, 0, after[k]);
-	soup_free(&r);
+		stop_join_after(&r, false, 0, after[k]);
+	free_side(&r);
 }
 
 /* each of two million boxes in each of a million cells, for such a grid was asked for */
@@ -1175,8 +1146,8 @@ grid_stops(void)
 	for (uint32_t i = 0; i < r.nparts; i++)
 		memcpy((double *) r.coords + (size_t) i * 6, everywhere, sizeof(everywhere));
 	for (int k = 0; k < 3; k++)
-		stop_after(&r, true, 1000, after[k]);
-	soup_free(&r);
+		stop_join_after(&r, true, 1000, after[k]);
+	free_side(&r);
 }
 
 static void
@@ -1190,7 +1161,7 @@ sink_stops(void)
 	gpu_join(gpu, &r, NULL, &gpu_plain, &a);
 	CHECK(a.status == RB_STOPPED && a.pairs >= 3000000, "%s after %lu pairs",
 		  rb_status_text(a.status), (unsigned long) a.pairs);
-	soup_free(&r);
+	free_side(&r);
 }
 
 typedef struct session
@@ -1234,8 +1205,8 @@ sessions(void)
 		CHECK(s[i].a.status == RB_OK && s[i].a.fingerprint == want.fingerprint, "session %d: %s %s",
 			  i, rb_status_text(s[i].a.status), s[i].a.error.text);
 	}
-	soup_free(&r);
-	soup_free(&b);
+	free_side(&r);
+	free_side(&b);
 }
 
 /* a device that no join wants closes itself, and the next join opens it again */
@@ -1260,8 +1231,8 @@ closes_itself(void)
 	}
 	CHECK(gpu->probe(-1, text, sizeof(text)) == RB_NO_DEVICE && !gpu->warm(-1), "device -1");
 	CHECK(gpu->probe(1000, text, sizeof(text)) == RB_NO_DEVICE && !gpu->warm(1000), "device 1000");
-	soup_free(&r);
-	soup_free(&b);
+	free_side(&r);
+	free_side(&b);
 }
 
 /* ---- copies of kept sets ---- */
@@ -1288,7 +1259,7 @@ owned(uint32_t n, double size)
 		CHECK(rb_builder_end_row(&b, i, &error) == RB_OK, "row");
 	}
 	CHECK(rb_builder_finish(&b, &set, &error) == RB_OK, "set");
-	soup_free(&s);
+	free_side(&s);
 	return set;
 }
 
