@@ -1,39 +1,37 @@
 /*
  * bench.c
- *	  One join of two files, or of one with itself, ours and the peers', in turn,
- *	  best of several rounds.
+ *	  Runs a join of two files, or of one with itself, by redblue and by the peers in turn, and
+ *	  reports the best of several rounds.
  *
  *	  bench [options] RED BLUE [TX TY TZ]
  *	  bench [options] BOTH
  *	  bench --csv FILE [TX TY TZ]
  *
- * The two sides are read once (input.h says from what) and every round joins
- * the same arrays with each program in turn, so that what else the machine does
- * hits all of them alike.  A join runs from the coordinates to an array of
- * pairs.  The minimum of the rounds is reported: wall seconds, and user +
- * system seconds of all threads, which a neighbour on the machine spoils less.
- * Any two answers that differ, or an answer that is not the expected one, make
- * the exit status 1.
+ * The two sides are read once (input.h describes the formats). Each round joins the same arrays
+ * with each program in turn, so that other load on the machine affects all of them. A join extends
+ * from the coordinates to an array of pairs. The report contains the minimum over the rounds:
+ * elapsed seconds, and user + system seconds of all threads, which other load affects less. The
+ * exit status is 1 if two results differ, or a result is not the expected one.
  *
  * Options:
  *	  -r N			rounds (5)
- *	  -t N			threads of ours (all cores)
+ *	  -t N			threads of redblue (all cores)
  *	  -g N			cells of the grid along the longest side (0: planned)
  *	  -f MASK		filters, as in RB_FILTER_ALL
- *	  -k KIND		what a .f64 file holds: triangle, box3, box2; box2 also leaves the z
- *					out of generated boxes
- *	  -e CANDIDATES,PAIRS,CHECKSUM[,MIX,IJ]		the truth (the sums of workload.h); a dash
- *					for what is not known
- *	  -o NAME		only ours (redblue) or only the peers (peers)
- *	  -p WHAT		what is asked of two objects: meet (the usual), contact, self, or a distance
- *					that they may be apart; the peers know the first one only
- *	  --count		only count, both ours and the peers
- *	  --table NAME	triangles (the usual one), segments, boxes, stages
- *	  --row LABEL	a row of that Markdown table instead of the report
- *	  --head		its head, nothing else
+ *	  -k KIND		contents of a .f64 file: triangle, box3, box2; box2 also omits the z of
+ *					generated boxes
+ *	  -e CANDIDATES,PAIRS,CHECKSUM[,MIX,IJ]		the truth (sums of workload.h); a dash for an
+ *					unknown number
+ *	  -o NAME		only redblue (redblue) or only the peers (peers)
+ *	  -p WHAT		predicate: meet (default), contact, self, or a distance; the peers support
+ *					only the first one
+ *	  --count		only count, both redblue and the peers
+ *	  --table NAME	triangles (default), segments, boxes, stages
+ *	  --row LABEL	print a row of that Markdown table instead of the report
+ *	  --head		print only its head
  *	  --stages FILE	append the report to FILE
- *	  --cuda FILE	ours on the device, by that backend; exit status 3: there is none
- *	  --csv FILE	id and coordinates of FILE as CSV, nothing else
+ *	  --cuda FILE	run redblue on a device, by the backend in FILE; exit status 3 if there is none
+ *	  --csv FILE	print only id and coordinates of FILE, as CSV
  */
 #include "input.h"
 #include "report.h"
@@ -45,7 +43,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TRUTHS 5 /* candidates, pairs, and the sums fifth, mix, ij */
+#define TRUTHS 5 /* Candidates, pairs, and the sums fifth, mix, ij */
 
 typedef struct options
 {
@@ -60,7 +58,7 @@ typedef struct options
 	bool count_only;
 	const rb_backend *backend;
 	const report_table *table;
-	char truth[TRUTHS][32]; /* "-" where not known */
+	char truth[TRUTHS][32]; /* "-" if unknown */
 } options;
 
 static void
@@ -97,7 +95,7 @@ wall_now(void)
 	return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
 }
 
-/* user + system, of all threads, ended ones included */
+/* Returns user + system seconds of all threads, including ended ones. */
 static double
 cpu_now(void)
 {
@@ -117,7 +115,7 @@ pair_list_grow(pair_list *list, size_t more)
 		die("out of memory", "");
 }
 
-/* a block of row numbers, for the sets here have no other ids */
+/* Appends a block of row numbers; the sets here have no other ids. */
 static void
 add_pairs(rb_pair *restrict to, const rb_block *block)
 {
@@ -129,7 +127,7 @@ add_pairs(rb_pair *restrict to, const rb_block *block)
 
 /* ---- one run of ours ---- */
 
-/* joins once; pairs go to out, or are only counted where out is NULL */
+/* Joins once. Pairs go to `out`, or are only counted if it is NULL. */
 static void
 join_ours(const options *o, const rb_set *red, const rb_set *blue, pair_list *out, peer_run *run,
 		  rb_stats *stats, uint64_t *peak)
@@ -195,7 +193,7 @@ keep_best(answer *a, const peer_run *run)
 	return better;
 }
 
-/* list NULL: only counted */
+/* Compares the sums of a list of pairs, or only their number if the list is NULL. */
 static void
 check_rounds(answer *a, const peer_run *run, const pair_list *list, bool self, const char *name)
 {
@@ -210,7 +208,7 @@ check_rounds(answer *a, const peer_run *run, const pair_list *list, bool self, c
 	a->sums = sums;
 }
 
-/* blue NULL: red against itself */
+/* Runs all rounds; red is joined with itself if blue is NULL. */
 static void
 run_rounds(const options *o, const rb_set *red, const rb_set *blue, report *r)
 {
@@ -269,7 +267,7 @@ differs(const char *label, const char *name, const char *what, const char *is, c
 	return true;
 }
 
-/* where no truth was given, the first that ran sets it for the others */
+/* Compares all results with the truth, or with the first result if there is no truth. */
 static bool
 all_agree(options *o, const report *r)
 {
@@ -292,7 +290,7 @@ all_agree(options *o, const report *r)
 		for (int k = 0; k < (o->count_only ? 2 : TRUTHS); k++)
 		{
 			if (k == 0 && a->best.candidates == 0)
-				continue; /* a tree does not see them */
+				continue; /* A tree does not count candidates. */
 			wrong |= differs(r->label, i == 0 ? "redblue" : peers[i - 1].name, what[k], is[k],
 							 o->truth[k]);
 			if (strcmp(o->truth[k], "-") == 0)
@@ -358,7 +356,7 @@ is_number(const char *text)
 	return end != text && *end == '\0';
 }
 
-/* out of its file, as the extension finds it; a machine without a device is no failure */
+/* Opens the backend in a file as the extension does. A machine without a device is no failure. */
 static const rb_backend *
 device_backend(const char *path)
 {

@@ -1,10 +1,10 @@
 /*
  * boxes.c
- *	  The workloads of workload.h as CSV, and the checksums of pairs of numbers.
+ *	  Prints the workloads of workload.h as CSV, and the checksums of pairs of numbers.
  *
- *		boxes WORKLOAD N SEED		rows "id,lx,ly,lz,hx,hy,hz", or "id,ax,ay,bx,by" of a map
- *		boxes --sum					reads rows "i,j", prints "count mix ij"
- *		boxes --sum-self			the same; of each row the smaller number is i
+ *	boxes WORKLOAD N SEED		rows "id,lx,ly,lz,hx,hy,hz", or "id,ax,ay,bx,by" of a map
+ *	boxes --sum					reads rows "i,j" and prints "count mix ij"
+ *	boxes --sum-self			also exchanges i and j of a row if i is the larger one
  */
 #include "workload.h"
 

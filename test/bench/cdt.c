@@ -1,30 +1,30 @@
 /*
  * cdt.c
- *	  A file becomes a PLC, and that tetrahedra: how many, in what time, with how much memory; or
- *	  what is wrong with it.
+ *	  Builds a PLC from a file, and tetrahedra from that: prints their number, time and memory,
+ *	  or the flaws of the PLC.
  *
- *		cdt [-k hull|inside] [-o BASE] [-p FILE] [-s BEND] [-n] [-t N] [-j N] [-m MB] [-c] [-h] FILE
+ *	cdt [-k hull|inside] [-o BASE] [-p FILE] [-s BEND] [-n] [-t N] [-j N] [-m MB] [-c] [-h] FILE
  *
- * FILE is TetGen's .poly or .off, with triangles or polygons.  A facet is a polygon of it, also
- * with holes where a .poly has them; polygons of two corners are segments; seeds of holes and of
- * regions are those of the .poly.  Equal points are made one.
+ * FILE is TetGen's .poly or .off, with triangles or polygons. A facet is one of its polygons, also
+ * with holes in a .poly; polygons of two corners are segments; seeds of holes and of regions are
+ * those of the .poly. Equal points are merged.
  *
- *		-k	which tetrahedra: all to the hull, or those that facets shut off (this is the default)
- *		-o	writes BASE.node, .ele, .face and .edge, as TetGen does, numbers from 0, digits enough
- *			that all doubles come back
- *		-p	writes the facets as .off, those with holes as triangles
- *		-s	a polygon whose corners lie farther from its plane than that becomes a facet for each
- *			of its triangles; else it is one facet, and where it is cut does not matter.  The
- *			default is what rounding of its coordinates can do; -1: all do
- *		-n	facets that lie in one plane are not merged
- *		-t	so many times; times are the smallest ones
- *		-j	so many threads
- *		-m	memory limit
- *		-c	looks at what the result says of itself: links, signs, parents, chains of edges
- *		-h	a hash of all that there is in the result
+ *	-k	the tetrahedra that are kept: all up to the hull, or those enclosed by facets (default)
+ *	-o	write BASE.node, .ele, .face and .edge, in TetGen's format, with numbers from 0, and enough
+ *		digits to reproduce each double
+ *	-p	write the facets as .off, those with holes as triangles
+ *	-s	distance: a polygon whose corners are farther from its plane becomes a facet for each of its
+ *		triangles; otherwise it is one facet, however it is triangulated. The default is what
+ *		rounding of its coordinates can cause; with -1, this applies to all polygons.
+ *	-n	do not merge coplanar facets
+ *	-t	number of repetitions; times are the smallest ones
+ *	-j	number of threads
+ *	-m	memory limit
+ *	-c	check links, signs, parents and chains of edges of the result
+ *	-h	print a hash of the whole result
  *
- * It prints a name and a value a line.  It ends with 0; 1: the check found something; 2: no
- * such file, or one that cannot be read; 3: refused, with a flaw; 4: any other failure.
+ * It prints a name and a value per line. Its exit status is 0; 1 if the check found a fault; 2 if
+ * the file does not exist or cannot be read; 3 if the PLC has a flaw; 4 after any other failure.
  */
 #include "mesh/weld.h"
 #include "plc_input.h"
@@ -51,7 +51,7 @@ has_corner(const uint32_t tet[4], uint32_t v)
 	return tet[0] == v || tet[1] == v || tet[2] == v || tet[3] == v;
 }
 
-/* do tetrahedra and links, which are the halves of a face, agree? */
+/* Checks that tetrahedra and links, which are the halves of a face, agree. */
 static void
 check_tet(const rb_tets *r, uint32_t t)
 {
@@ -90,7 +90,10 @@ check_tet(const rb_tets *r, uint32_t t)
 	}
 }
 
-/* the edges of a segment are in each point but its ends twice, each time the other way round */
+/*
+ * Checks that the edges of a segment meet twice in each point except its ends, in opposite
+ * directions.
+ */
 static void
 check_segments(const rb_tets *r)
 {
@@ -171,13 +174,13 @@ typedef struct options
 	int times;
 	int threads;
 	uint64_t limit;
-	double may_bend; /* NAN: as rounding does */
+	double may_bend; /* NAN: the error of rounding */
 	bool check;
 	bool hash;
-	bool apart; /* facets are not merged */
+	bool apart; /* Facets are not merged */
 } options;
 
-/* that PLC with what lies in one plane as one facet; what it holds goes with the program */
+/* Merges coplanar facets. The memory of the result is never freed. */
 static rb_plc
 merge(const rb_plc *plc)
 {
@@ -241,7 +244,7 @@ run(const rb_plc *plc, const options *o)
 		took[4] = r.ms_regions;
 		for (int k = 0; k < 5; k++)
 			best[k] = fmin(best[k], took[k]);
-		/* the same each time, or the hashes tell */
+		/* Each repetition must print the same hash. */
 		if (o->hash)
 			printf("hash %016" PRIx64 "\n", tets_hash(&r));
 		if (i == o->times - 1)
@@ -328,6 +331,6 @@ main(int argc, char **argv)
 		plc_write_surface(o.surface);
 	if (!o.apart)
 		plc = merge(&plc);
-	/* what the program holds is read once and goes with it */
+	/* Memory of the program is not freed at its end. */
 	return run(&plc, &o);
 }

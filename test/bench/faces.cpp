@@ -1,23 +1,24 @@
 /*
  * faces.cpp
- *	  Faces of any shape, by core and by CGAL's constrained Delaunay triangulation.
+ *	  Compares triangulations of faces of any shape by the core with those by CGAL's constrained
+ *	  Delaunay triangulation.
  *
- *	faces FILE...		faces of files, a line each: object, number of rings, and of each ring
- *						its number of corners and these; its last one is its first
- *	faces -r N [SEED]	N random ones: simple polygons with holes, and any corners on small grids
+ *	faces FILE...		faces in files, one per line: object, number of rings, and for each ring its
+ *						number of corners and the corners, the last of which equals the first
+ *	faces -r N [SEED]	N random faces: simple polygons with holes, and any corners on small grids
  *
- * A triangulation is a map here: from an edge to the corner of the triangle on its left.
- * Where corners lie on one circle there are several that are constrained Delaunay.  Then
- * ours must have the border of CGAL's, no edge twice, and inner edges that are Delaunay by
- * CGAL's predicate; those that CGAL has not, with four corners exactly on a circle.
+ * A triangulation is a map here: from an edge to the corner of the triangle on its left. If corners
+ * lie on one circle, several triangulations are constrained Delaunay. Then ours must have the
+ * border of CGAL's, no edge twice, and inner edges that are Delaunay by CGAL's predicate; those
+ * that CGAL does not have must have four corners exactly on a circle.
  *
- * CGAL knows no rings.  Walks along its triangulation find the edges that a ring lies on,
- * and a flood what is inside, with the set of rings around each region.  Where edges cross
- * CGAL throws, and core must say CROSSING; where the flood finds a hole out of place, core
- * must refuse it.  (Holes without area are not judged.)
+ * CGAL has no rings. Walks along its triangulation find the edges on which a ring lies, and a flood
+ * fill finds the inside, with the set of rings around each region. If edges cross, CGAL throws, and
+ * the core must report CROSSING. If the flood fill finds a misplaced hole, the core must reject it.
+ * (Holes without area are not judged.)
  *
- * Polygons keep their area and, corner by corner in space, their border; an object that
- * its polygons close is closed by its triangles.  Exit status 1 if anything is different.
+ * Polygons keep their area and, corner by corner in space, their border. An object that is closed
+ * by its polygons is closed by its triangles. The exit status is 1 if anything differs.
  */
 #include <CGAL/Constrained_Delaunay_triangulation_2.h>
 #include <CGAL/Exact_predicates_inexact_constructions_kernel.h>
@@ -36,14 +37,15 @@ extern "C"
 typedef CGAL::Exact_predicates_inexact_constructions_kernel K;
 typedef CGAL::No_constraint_intersection_requiring_constructions_tag Tag;
 typedef CGAL::Constrained_Delaunay_triangulation_2<K, CGAL::Default, Tag> CDT;
-typedef K::Point_2 Place; /* a corner, on the axes that are kept */
+typedef K::Point_2 Place; /* Corner in the projection */
 typedef std::array<double, 3> Corner;
 typedef std::array<Corner, 3> Part;
-typedef std::vector<std::vector<Corner>> Face; /* rings, without their first corner again */
+typedef std::vector<std::vector<Corner>> Face; /* Rings without their repeated first corner */
 typedef std::vector<std::vector<Place>> Rings;
 typedef std::pair<Place, Place> Edge;
 typedef std::map<Edge, Place> Mesh;
-typedef std::map<std::pair<Corner, Corner>, int> Chain; /* one way, less the other way */
+typedef std::map<std::pair<Corner, Corner>, int>
+	Chain; /* Uses in one direction minus those in the other */
 typedef CGAL::Gmpq Number;
 
 static rb_geometry_fault
@@ -57,7 +59,7 @@ core_triangulate(const Face &face, std::vector<Part> *parts)
 	rb_error error;
 	rb_geometry_fault fault;
 
-	/* POLYGON Z in the serialized form */
+	/* Writes a POLYGON Z in the serialized form. */
 	bytes[3] = 0x41;
 	memcpy(&bytes[4], head, sizeof head);
 	for (size_t r = 0; r < face.size(); r++)
@@ -93,7 +95,7 @@ undirected(const CDT::Edge &e)
 					  e.first->vertex(CDT::ccw(e.second))->point());
 }
 
-/* a triangle, counterclockwise; false if one of its edges is there */
+/* Adds a counterclockwise triangle; returns false if one of its edges exists already. */
 static bool
 add(Mesh *mesh, const Place &p, const Place &q, const Place &r)
 {
@@ -101,12 +103,15 @@ add(Mesh *mesh, const Place &p, const Place &q, const Place &r)
 		   mesh->emplace(Edge(r, p), q).second;
 }
 
-/* `used` edges have rings on them; spikes are those that border nothing inside */
+/*
+ * Triangulates by CGAL. Stores the edges on rings in `used`; spikes are those that do not border
+ * the inside.
+ */
 static rb_geometry_fault
 cgal_triangulate(const Rings &rings, Mesh *mesh, std::set<Edge> *used, std::set<Edge> *spikes)
 {
 	const std::set<size_t> inside = {0};
-	std::map<Edge, std::set<size_t>> border; /* the rings that lie on it an odd number of times */
+	std::map<Edge, std::set<size_t>> border; /* Rings that lie on it an odd number of times */
 	std::map<CDT::Face_handle, std::set<size_t>> around;
 	std::vector<CDT::Face_handle> stack;
 	CDT cdt;
@@ -115,7 +120,7 @@ cgal_triangulate(const Rings &rings, Mesh *mesh, std::set<Edge> *used, std::set<
 		if (set->erase(ring) == 0)
 			set->insert(ring);
 	};
-	/* corners first: where one lies on two edges these do not cross */
+	/* Corners first: if a corner lies on two edges, these do not cross. */
 	for (const std::vector<Place> &ring : rings)
 		cdt.insert(ring.begin(), ring.end());
 	try
@@ -188,7 +193,7 @@ border_of(const Mesh &mesh)
 	return border;
 }
 
-/* are both constrained Delaunay? */
+/* Returns true if both are constrained Delaunay. */
 static bool
 is_tie(const Mesh &ours, const Mesh &cgal, const std::set<Edge> &used)
 {
@@ -209,7 +214,7 @@ is_tie(const Mesh &ours, const Mesh &cgal, const std::set<Edge> &used)
 	return true;
 }
 
-/* twice the area */
+/* Returns twice the area. */
 static Number
 area2(const std::vector<Place> &ring)
 {
@@ -224,7 +229,10 @@ area2(const std::vector<Place> &ring)
 	return sum;
 }
 
-/* the face along the axis whose area is largest, z before y before x; if none has one, not on a line */
+/*
+ * Projects the face along the axis with the largest area, z before y before x, or if there is no
+ * area, so that it is not on a line.
+ */
 static Rings
 project(const Face &face, int *x, int *y)
 {
@@ -286,7 +294,10 @@ enum Outcome
 	OUTCOMES
 };
 
-/* of a polygon the area and the border are compared, too; both borders are added to what is there */
+/*
+ * Compares the triangulations of a face; of a polygon, also area and border. Adds both borders to
+ * the given ones.
+ */
 static Outcome
 compare(Face face, bool polygon, Chain *rings_border, Chain *parts_border)
 {
@@ -424,7 +435,7 @@ check_file(const char *name)
 
 /* ---- random faces ---- */
 
-/* from a plane to one in space, along any axis; whole numbers stay whole */
+/* Lifts a face from a plane to space, along any axis; integers remain integers. */
 static void
 lift(Face *face)
 {
@@ -456,7 +467,10 @@ add_hole(Face *face, const Part &t, double outer, double inner)
 	}
 }
 
-/* corners in their order around a place; holes are triangles in triangles, some touch in a corner */
+/*
+ * Generates corners in their order around a point; holes are triangles within triangles, some of
+ * which touch in a corner.
+ */
 static Face
 random_polygon(void)
 {
@@ -470,7 +484,7 @@ random_polygon(void)
 	std::vector<Part> parts;
 	Face face(1);
 
-	/* there is one within any half a turn */
+	/* Within any half turn, there is one of these corners. */
 	ring.insert({Place(-size, -size), Place(size, -size), Place(0, size)});
 	for (int i = 0; i < n; i++)
 	{
@@ -488,7 +502,7 @@ random_polygon(void)
 	return face;
 }
 
-/* any corners, a triangle or two for holes */
+/* Generates any corners, and one or two triangles as holes. */
 static Face
 random_rings(void)
 {

@@ -1,9 +1,9 @@
 /*
  * input.c
- *	  Objects from OFF, CSV and raw files: see input.h.
+ *	  Reads objects from OFF, CSV and raw files (input.h).
  *
- * A file is read into memory whole and then scanned once with strtod, so that a
- * coordinate is the double nearest to its decimal text, as PostgreSQL reads it.
+ * A file is read into memory and then scanned once with strtod, so that a coordinate is the double
+ * nearest to its decimal text, as in PostgreSQL.
  */
 #include "input.h"
 
@@ -29,7 +29,7 @@ ends_with(const char *name, const char *tail)
 	return n > t && strcmp(name + n - t, tail) == 0;
 }
 
-/* the whole file, with a zero byte behind it */
+/* Reads a whole file, and appends a zero byte. */
 static char *
 slurp(const char *path, size_t *size)
 {
@@ -86,7 +86,7 @@ slurp(const char *path, size_t *size)
 	return bytes;
 }
 
-/* the next number of the text, behind blanks and commas */
+/* Reads the next number of the text, after blanks and commas. */
 static bool
 number(char **at, double *value)
 {

@@ -1,7 +1,7 @@
 /*
  * mesh.c
- *	  How long a Delaunay tetrahedralization of n points takes: uniform ones, or a grid's, all of
- *	  whose spheres have eight points on them.
+ *	  Measures the time of a Delaunay tetrahedralization of n points: uniform ones, or those of a
+ *	  grid, where eight points lie on each sphere.
  *
  *	  build/mesh-bench [n [rounds [grid]]]
  */

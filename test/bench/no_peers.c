@@ -1,6 +1,6 @@
 /*
  * no_peers.c
- *	  The peers of a machine without CGAL: none.
+ *	  Defines the peers of a machine without CGAL: none.
  */
 #include "peers.h"
 

@@ -1,16 +1,15 @@
 /*
  * peers.cpp
- *	  CGAL's joins: box_intersection_d with do_intersect, and AABB_tree.
+ *	  Joins by CGAL: box_intersection_d with do_intersect, and AABB_tree.
  *
- * Both use CGAL's exact-predicates kernel on one thread, as its manual shows
- * them, so their answers are exact where the kernel's preconditions hold.  It
- * has one: do_intersect takes no degenerate object (with NDEBUG it answers
- * something).  Data has some, so each object carries its dimension, and a
- * triangle of zero area is handed to CGAL as the segment or the point that it
- * is.  On data without them that costs a byte compare a pair.
+ * Both use CGAL's exact-predicates kernel on one thread, as its manual shows them, so their results
+ * are exact if the kernel's preconditions hold. There is one: do_intersect accepts no degenerate
+ * objects (with NDEBUG, it returns an arbitrary result). Data may contain some, so each object has
+ * its dimension, and a triangle without area is given to CGAL as a segment or a point. For data
+ * without them, this costs a byte comparison per pair.
  *
- * The tree is built over the larger set and asked with each object of the
- * smaller one for all primitives that it meets.
+ * The tree is built from the larger set, and returns all primitives that meet each object of the
+ * smaller set.
  */
 #include "peers.h"
 
@@ -85,8 +84,8 @@ put(pair_list *out, peer_run *run, uint32_t red, uint32_t blue)
 /* ---- objects in CGAL's types ---- */
 
 /*
- * A triangle; when dim is 1 it is the segment between its corners end[0] and
- * end[1], when dim is 0 the point that all corners are.
+ * Triangle; if dim is 1, the segment between its corners end[0] and end[1]; if dim is 0, the point
+ * at which all corners lie
  */
 struct Tri
 {
@@ -141,7 +140,7 @@ struct Seg2
 	}
 };
 
-/* a point is a segment whose ends are equal, and CGAL's has_on takes it as such */
+/* A point is a segment with equal ends, which CGAL's has_on accepts. */
 bool
 thin_meet(const Segment3 &a, bool a_point, const Segment3 &b, bool b_point)
 {
@@ -204,14 +203,14 @@ convert(const rb_set *set)
 /* ---- box_intersection_d ---- */
 
 /*
- * Below this many boxes CGAL scans instead of splitting further.  Its default is
- * 10; 100 is a quarter faster on volumes of triangles, and on boxes and segments
- * 1000 is up to three times as fast (of 10, 100, 300, 1000 and 3000).  They are
- * measured both as the manual shows it and so.
+ * Below these numbers of boxes, CGAL scans instead of splitting further. Its default is 10. 100 is
+ * a quarter faster for volumes of triangles, and for boxes and segments 1000 is up to three times
+ * as fast (among 10, 100, 300, 1000 and 3000). Times are measured with the default and with these
+ * numbers.
  */
 const std::ptrdiff_t usual_cutoff = 10, triangle_cutoff = 100, large_cutoff = 1000;
 
-/* boxes around the corners of each object; for box kinds the corners are low and high */
+/* Builds boxes around the corners of each object; for box kinds, the corners are low and high. */
 template <int D>
 std::vector<CGAL::Box_intersection_d::Box_with_info_d<double, D, uint32_t>>
 boxes_of(const rb_set *set)
@@ -293,7 +292,7 @@ object_join(const rb_set *red, const rb_set *blue, pair_list *out, peer_run *run
 				[&](uint32_t i, uint32_t j) { return meet(r[i], b[j]); });
 }
 
-/* both sides are of one type, or one is both sides */
+/* Joins sides of one type, or one side with itself. */
 template <class T, int D>
 void
 same_join(const rb_set *red, const rb_set *blue, pair_list *out, peer_run *run,
@@ -347,7 +346,7 @@ join_tuned(const rb_set *red, const rb_set *blue, pair_list *out, peer_run *run)
 
 /* ---- AABB_tree ---- */
 
-/* what the tree stores: an entry of a vector of Tri */
+/* Element of the tree: an entry of a vector of Tri */
 struct Leaf
 {
 	typedef const Tri *Id;
@@ -375,8 +374,8 @@ struct Leaf
 };
 
 /*
- * Nodes are culled by box against box: a third to a half faster than the
- * library's own do_intersect(Triangle_3, Bbox_3) there, on all loads.
+ * Nodes are culled by comparing boxes, which is a third to a half faster than the library's
+ * do_intersect(Triangle_3, Bbox_3) for all loads.
  */
 struct Query
 {
@@ -384,7 +383,7 @@ struct Query
 	CGAL::Bbox_3 box;
 };
 
-/* CGAL's traits, asked with a triangle that may be degenerate and brings its box along */
+/* CGAL's traits for a query triangle that may be degenerate and has its box */
 struct Tree_traits : public CGAL::AABB_traits<K, Leaf>
 {
 	struct Do_intersect
@@ -406,7 +405,7 @@ struct Tree_traits : public CGAL::AABB_traits<K, Leaf>
 	}
 };
 
-/* an output iterator that turns found leaves into pairs */
+/* Output iterator that converts leaves to pairs */
 struct Emit
 {
 	pair_list *out;

@@ -1,10 +1,9 @@
 /*
  * peers.h
- *	  Other programs' joins over the same arrays, for comparison.
+ *	  Declares joins of other programs on the same arrays, for comparison.
  *
- * Each peer is timed from arrays that it was given in its own types, free of
- * charge, to an array of pairs: its boxes or its tree are made on the clock,
- * reading, conversion, checksums and freeing are not.
+ * The time of a peer extends from arrays in its own types to an array of pairs. It includes
+ * building its boxes or its tree, but not reading, conversion, checksums and freeing.
  */
 #ifndef RB_BENCH_PEERS_H
 #define RB_BENCH_PEERS_H
@@ -16,7 +15,7 @@ extern "C"
 {
 #endif
 
-/* a growing array of pairs; kept between runs so that a warm run pays no page faults */
+/* Growing array of pairs, kept between runs so that a warm run has no page faults */
 typedef struct pair_list
 {
 	rb_pair *pairs;
@@ -28,9 +27,10 @@ extern void pair_list_grow(pair_list *list, size_t more);
 
 typedef struct peer_run
 {
-	double wall;         /* seconds */
-	double cpu;          /* user + system seconds of the thread */
-	uint64_t candidates; /* pairs whose boxes overlap; 0 where the peer does not see them */
+	double wall; /* Elapsed seconds */
+	double cpu;  /* User + system seconds of the thread */
+	uint64_t
+		candidates; /* Number of pairs with overlapping boxes, or 0 if the peer does not report it */
 	uint64_t pairs;
 } peer_run;
 
@@ -38,14 +38,14 @@ typedef struct peer
 {
 	const char *name;
 	/*
-	 * blue NULL: red against itself, each unordered pair once, the smaller number
-	 * first.  out NULL: only counts, in run->pairs.  False: this peer does not join
-	 * these kinds.
+	 * Joins two sides, or red with itself if blue is NULL: each unordered pair once, with the
+	 * smaller number first. Only counts, in run->pairs, if out is NULL. Returns false if this peer
+	 * does not support these kinds.
 	 */
 	bool (*join)(const rb_set *red, const rb_set *blue, pair_list *out, peer_run *run);
 } peer;
 
-/* what was compiled in, ended by a NULL name; empty without CGAL */
+/* Peers that were compiled in, ended by a NULL name; empty without CGAL */
 extern const peer peers[];
 
 #ifdef __cplusplus

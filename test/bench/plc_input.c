@@ -1,9 +1,9 @@
 /*
  * plc_input.c
- *	  A file becomes a PLC: its numbers, its polygons; equal points are one; polygons become
- *	  triangles.
+ *	  Reads a PLC from a file: points and polygons. Merges equal points, and triangulates
+ *	  polygons.
  *
- * A program reads one file, so what was read is kept in static variables.
+ * A program reads only one file, so its contents are in static variables.
  */
 #include "plc_input.h"
 
@@ -22,7 +22,7 @@ plc_die(int rc, const char *what, size_t number)
 	exit(rc);
 }
 
-/* an array with room for one more, in steps that double */
+/* Returns an array with room for one more element; its size doubles. */
 static void *
 grown(void *old, size_t n, size_t size)
 {
@@ -43,7 +43,7 @@ typedef struct text
 {
 	char *bytes;
 	char *next;
-	double *word; /* of the line at hand */
+	double *word; /* Words of the current line */
 	size_t n;
 	size_t line;
 } text;
@@ -71,7 +71,7 @@ text_open(text *t)
 	t->next = t->bytes;
 }
 
-/* the next line that has numbers; what is after # or a word is not looked at */
+/* Reads the next line that has numbers; ignores what follows # or a word. */
 static bool
 text_line(text *t)
 {
@@ -129,10 +129,10 @@ typedef struct ring
 {
 	uint32_t *corner;
 	size_t n;
-	size_t facet; /* the first ring of a facet is its outer one */
-	size_t first; /* of its triangles, once there are some */
+	size_t facet; /* The first ring of a facet is its outer one */
+	size_t first; /* First of its triangles, once they exist */
 	size_t last;
-	bool split; /* each of them is a facet */
+	bool split; /* True if each of its triangles is a facet */
 } ring;
 
 static double (*points)[3];
@@ -158,7 +158,7 @@ add_ring(const ring *r)
 	rings[nrings++] = *r;
 }
 
-/* n corners from word `at` on, in more lines if need be */
+/* Reads n corners from word `at` on, from several lines if necessary. */
 static ring
 read_ring(text *t, size_t at, size_t first, size_t facet)
 {
@@ -193,7 +193,7 @@ read_points(text *t, size_t n, size_t skip, size_t *first)
 			*first = text_count(t, 0);
 		for (int k = 0; k < 3; k++)
 		{
-			/* a zero has no sign: it is the same point */
+			/* A zero has no sign, so that -0 is the same point. */
 			points[npoints][k] = t->word[skip + (size_t) k] + 0.0;
 			if (!isfinite(points[npoints][k]))
 				plc_die(3, "not finite: point", npoints);
@@ -253,7 +253,7 @@ read_poly(text *t)
 		if (outlines > 1 && outlines != holes + 1)
 			plc_die(2, "several polygons, but not as many holes: facet", i);
 	}
-	/* holes, then regions; both may be left out */
+	/* Holes, then regions; both may be missing. */
 	for (int region = 0; region < 2; region++)
 	{
 		n = text_line(t) ? text_count(t, 0) : 0;
@@ -304,7 +304,7 @@ weld(void)
 
 		to[order[i]] = same ? to[order[i - 1]] : order[i];
 	}
-	/* the first of equal ones has the smallest number, so it has its new one before the others */
+	/* The first of equal points has the smallest number, so it is renumbered before the others. */
 	for (size_t i = 0; i < npoints; i++)
 	{
 		if (to[i] == i)
@@ -364,7 +364,7 @@ add_triangle(uint32_t a, uint32_t b, uint32_t c)
 	facet_of[ntriangles++] = (uint32_t) nfacets;
 }
 
-/* the axes that are kept; on them the outer ring turns left */
+/* Axes of the projection, in which the outer ring is counterclockwise */
 static int axis[2];
 
 static int
@@ -377,7 +377,10 @@ turn(uint32_t a, uint32_t b, uint32_t c)
 	return rb_orient2d(p, q, r);
 }
 
-/* Answers how far its corners lie from one plane, and says what of that rounding can do. */
+/*
+ * Chooses the axes of a polygon. Returns the maximum distance of its corners from a plane, and
+ * stores how much of that rounding can cause.
+ */
 static double
 choose_axes(const ring *r, double *rounding)
 {
@@ -422,7 +425,7 @@ choose_axes(const ring *r, double *rounding)
 	return (most - least) / sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
 }
 
-/* is b on the closed segment from a to c?  The three are collinear. */
+/* Returns true if b is on the closed segment from a to c; the three points are collinear. */
 static bool
 between(uint32_t a, uint32_t b, uint32_t c)
 {
@@ -438,7 +441,7 @@ between(uint32_t a, uint32_t b, uint32_t c)
 	return true;
 }
 
-/* do the segments pq and ab have more in common than ends? */
+/* Returns true if the segments pq and ab share more than end points. */
 static bool
 obstructs(uint32_t p, uint32_t q, uint32_t a, uint32_t b)
 {
@@ -456,7 +459,7 @@ obstructs(uint32_t p, uint32_t q, uint32_t a, uint32_t b)
 	return pa * pb <= 0 && turn(a, b, p) * turn(a, b, q) <= 0;
 }
 
-/* at corner i of the ring, does the way to v lead inside? */
+/* Returns true if the direction from corner i of the ring to v leads inside. */
 static bool
 inward(const ring *r, size_t i, uint32_t v)
 {
@@ -479,7 +482,7 @@ is_free(uint32_t p, uint32_t q, const ring *all, size_t n)
 	return true;
 }
 
-/* a hole and the outer ring become one ring, over a bridge that is passed in both directions */
+/* Merges a hole with the outer ring, by a bridge that is traversed in both directions. */
 static void
 bridge(ring *all, size_t n)
 {
@@ -538,7 +541,7 @@ is_ear(const ring *r, size_t i)
 	return true;
 }
 
-/* a fan, where all of it turns the same way; else ear after ear */
+/* Triangulates a polygon: as a fan if it is convex, otherwise by ears. */
 static void
 cut(ring *r)
 {
@@ -605,7 +608,7 @@ triangulate(double may_bend)
 			for (size_t left = n; left > 1; left--)
 				bridge(r, left);
 			cut(r);
-			/* with holes there is no ring of it that could be written */
+			/* A polygon with holes has no single ring that could be written. */
 			whole.split = split || n > 1;
 			whole.first = r->first;
 			*r = whole;

@@ -1,27 +1,27 @@
 /*
  * refine.c
- *	  A file becomes a PLC, that tetrahedra, and those better ones: how many, what stayed bad and
- *	  why, in what time, with how much memory.
+ *	  Builds a PLC from a file, tetrahedra from that, and refines them: prints their number,
+ *	  those that remain bad and why, time and memory.
  *
- *		refine [-k hull|inside] [-B RATIO] [-a VOLUME] [-Y] [-n POINTS] [-j THREADS] [-s BEND]
- *			   [-o BASE] [-p FILE] [-t N] [-m MB] [-h] FILE
+ *	refine [-k hull|inside] [-B RATIO] [-a VOLUME] [-Y] [-n POINTS] [-j THREADS] [-s BEND]
+ *		   [-o BASE] [-p FILE] [-t N] [-m MB] [-h] FILE
  *
  * FILE, -k, -s, -o, -p, -m and -h are those of cdt.c.
  *
- *		-B	a tetrahedron is bad if its circumradius is more than that times its shortest edge; 2 is
- *			the default, inf: none is
- *		-a	or its volume more than that
- *		-Y	no point is added on segments and facets
- *		-n	so many points in all
- *		-j	so many threads
- *		-t	so many times; times are the smallest ones; cpu_ms_refine is that of all threads
+ *	-B	maximum ratio of circumradius to shortest edge of a good tetrahedron; 2 is the default, inf
+ *		means no limit
+ *	-a	maximum volume of a good tetrahedron
+ *	-Y	add no points on segments and facets
+ *	-n	maximum number of points
+ *	-j	number of threads
+ *	-t	number of repetitions; times are the smallest ones; cpu_ms_refine is that of all threads
  *
- * It prints a name and a value a line.  "bad" is what rb_refine says, "measured_bad" what comes out if all
- * tetrahedra are measured here, which rounding may make another one by a few; "dihedral_N": so many
- * tetrahedra have their smallest angle between N and N + 10 degrees.
+ * It prints a name and a value per line. "bad" is the number from rb_refine, "measured_bad" the
+ * number from measuring all tetrahedra here; rounding may cause small differences. "dihedral_N" is
+ * the number of tetrahedra whose smallest angle is between N and N + 10 degrees.
  *
- * It ends with 0; 1: something is wrong with the result; 2: no such file, or one that cannot be read; 3:
- * refused, with a flaw; 4: any other failure.
+ * Its exit status is 0; 1 if the result is wrong; 2 if the file does not exist or cannot be read; 3
+ * if the PLC has a flaw; 4 after any other failure.
  */
 #include "refine/refine.h"
 #include "plc_input.h"
@@ -42,7 +42,7 @@ typedef struct options
 	const char *surface;
 	int times;
 	uint64_t limit;
-	double may_bend; /* NAN: as rounding does */
+	double may_bend; /* NAN: the error of rounding */
 	bool hash;
 } options;
 
@@ -100,7 +100,7 @@ say(const rb_plc *plc, const rb_tets *r, const rb_refine_report *report, const o
 			kinds[r->kind[v]]++;
 	for (int k = 0; k < RB_VERTEX_KINDS; k++)
 		added += report->added[k];
-	/* all that are not given: those of the tetrahedralization among them */
+	/* Total numbers, including those of the tetrahedralization */
 	printf("points_out %u\ntets %u\nfaces %u\nedges %u\nregions %u\n", r->npoints, r->ntets,
 		   r->nfaces, r->nedges, r->nregions);
 	printf("steiner %u\nsteiner_on_segments %u\nsteiner_on_facets %u\nsteiner_inside %u\n"
@@ -165,7 +165,7 @@ run(const rb_plc *plc, const options *o)
 		{
 			printf("fault refine: %s %s\nms_refine %.3f\n", rb_status_text(status), ctx.error.text,
 				   took[1]);
-			/* the mesh is what it was */
+			/* After a failure, the mesh must be unchanged. */
 			rb_tets_free(memory, &r);
 			if (rb_memory_used(memory) != 0)
 				printf("wrong bytes left: %" PRIu64 "\n", rb_memory_used(memory));
@@ -177,7 +177,7 @@ run(const rb_plc *plc, const options *o)
 		took[4] = report.ms_result;
 		for (int k = 0; k < 6; k++)
 			best[k] = fmin(best[k], took[k]);
-		/* the same each time, or the hashes tell */
+		/* Each repetition must print the same hash. */
 		if (o->hash)
 			printf("hash %016" PRIx64 "\n", tets_hash(&r));
 		if (i == o->times - 1)
@@ -265,6 +265,6 @@ main(int argc, char **argv)
 	plc = plc_read(path, o.may_bend);
 	if (o.surface != NULL)
 		plc_write_surface(o.surface);
-	/* what the program holds is read once and goes with it */
+	/* Memory of the program is not freed at its end. */
 	return run(&plc, &o);
 }

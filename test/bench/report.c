@@ -1,6 +1,6 @@
 /*
  * report.c
- *	  Text and tables of a benchmark: see report.h.
+ *	  Prints the results of a benchmark as text and as tables (report.h).
  */
 #include "report.h"
 
@@ -33,7 +33,7 @@ cell(bool there, const char *format, double value)
 	}
 }
 
-/* the count that all agree on */
+/* Returns a result, which is equal to the others. */
 static const answer *
 any(const report *r)
 {
@@ -58,7 +58,7 @@ our_wall(const report *r)
 		printf(" - |");
 }
 
-/* how often ours goes into a peer's time */
+/* Prints the ratio of a peer's time to that of redblue. */
 static void
 ratio(const report *r, int peer, bool cpu)
 {
@@ -71,7 +71,7 @@ ratio(const report *r, int peer, bool cpu)
 		cell(both, "**%.1f**", a[peer].best.wall / a[0].best.wall);
 }
 
-/* box_intersection_d, as the manual shows it and with a larger cutoff, beside ours */
+/* Prints box_intersection_d, as in the manual and with a larger cutoff, and redblue. */
 static void
 boxes_and_ours(const report *r)
 {
@@ -146,9 +146,9 @@ boxes_row(const report *r)
 }
 
 /*
- * The stages of the paper's table in ours: their pre-processing makes the grid,
- * their intersection looks for candidates and filters them, their rationals are our
- * exact signs.  There is nothing to make unique, since one cell owns a pair.
+ * Prints the stages of the paper's table for redblue: their pre-processing builds the grid, their
+ * intersection finds candidates and filters them, and their rationals correspond to our exact
+ * signs. No duplicates need to be removed, because one cell owns each pair.
  */
 static void
 stages_row(const report *r)

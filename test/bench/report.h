@@ -1,6 +1,6 @@
 /*
  * report.h
- *	  What a benchmark's joins found and took, as text and as rows of Markdown tables.
+ *	  Prints results and times of a benchmark's joins, as text and as rows of Markdown tables.
  */
 #ifndef RB_BENCH_REPORT_H
 #define RB_BENCH_REPORT_H
@@ -12,30 +12,30 @@
 
 #define MAX_PEERS 4
 
-/* what a join found and took */
+/* Result and times of a join */
 typedef struct answer
 {
-	peer_run best;  /* minimum of each time */
-	pair_sums sums; /* all but their number 0 where pairs are only counted */
+	peer_run best;  /* Minimum of each time */
+	pair_sums sums; /* All sums except the number are 0 if pairs are only counted */
 	bool ran;
 } answer;
 
-/* of ours, beyond what peers have */
+/* Numbers that only redblue reports */
 typedef struct insight
 {
-	rb_stats stats;    /* of the fastest round */
-	double count_wall; /* best of the rounds that only count */
+	rb_stats stats;    /* Statistics of the fastest round */
+	double count_wall; /* Best of the rounds that only count */
 	uint64_t count;
-	uint64_t peak;       /* bytes that core held at most, while it only counts */
-	uint64_t peak_pairs; /* the same while it hands out pairs */
+	uint64_t peak;       /* Peak memory in bytes while counting */
+	uint64_t peak_pairs; /* Peak memory in bytes while returning pairs */
 } insight;
 
 typedef struct report
 {
 	const char *label;
-	uint32_t objects[2]; /* of red and blue; blue 0: red against itself */
+	uint32_t objects[2]; /* Numbers of red and blue objects; blue is 0 in a self join */
 	answer answers[1 + MAX_PEERS];
-	insight in; /* of answers[0], ours; answers[1 + k] is that of peers[k] */
+	insight in; /* For redblue, answers[0]; answers[1 + k] is peers[k] */
 } report;
 
 typedef struct report_table
@@ -45,7 +45,10 @@ typedef struct report_table
 	void (*row)(const report *r);
 } report_table;
 
-/* triangles, segments, boxes, stages (as in Menezes et al. 2020, Table 3); ended by a NULL name */
+/*
+ * Tables: triangles, segments, boxes, stages (as in Menezes et al. 2020, Table 3); ended by a NULL
+ * name
+ */
 extern const report_table report_tables[];
 
 extern void report_text(FILE *to, const report *r);

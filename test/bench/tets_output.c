@@ -1,6 +1,6 @@
 /*
  * tets_output.c
- *	  Tetrahedra as files and as a hash.
+ *	  Writes tetrahedra to files, and computes their hash.
  */
 #include "tets_output.h"
 
@@ -41,7 +41,7 @@ tets_write(const char *base, const rb_tets *r)
 	fclose(f);
 }
 
-/* FNV-1a */
+/* Continues a hash by FNV-1a. */
 static uint64_t
 hashed(uint64_t h, const void *bytes, size_t n)
 {

@@ -1,23 +1,25 @@
 /*
  * tets_output.h
- *	  What programs say of tetrahedra that they made: files, a hash, flaws, times.
+ *	  Provides output of programs that build tetrahedra: files, a hash, flaws, times.
  */
 #ifndef TETS_OUTPUT_H
 #define TETS_OUTPUT_H
 
 #include "mesh/tetrahedralize.h"
 
-/* BASE.node, .ele, .face and .edge, as TetGen does, numbers from 0, digits enough that all doubles
- * come back */
+/*
+ * Writes BASE.node, .ele, .face and .edge in TetGen's format, with numbers from 0, and enough
+ * digits to reproduce each double.
+ */
 extern void tets_write(const char *base, const rb_tets *r);
 
-/* of all that there is in the result */
+/* Returns a hash of the whole result. */
 extern uint64_t tets_hash(const rb_tets *r);
 
-/* a line: flaw, what it is, its numbers, its place */
+/* Prints a line with the flaw, its numbers and its location. */
 extern void tets_say_flaw(const rb_flaw *flaw);
 
-/* milliseconds */
+/* Returns the time in milliseconds. */
 extern double tets_now(void);
 
 #endif /* TETS_OUTPUT_H */

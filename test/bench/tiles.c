@@ -1,19 +1,21 @@
 /*
- * tile_functions.c
- *	  What tiles cost that are cut by a sample: how many rows lie in more than one, how even they are.
+ * tiles.c
+ *	  Measures the costs of tiles that are computed from a sample: how many rows lie in several
+ *	  tiles, and how balanced the tiles are.
  *
  *	  tiles [OPTION...] RED [BLUE [SX SY SZ]]
  *
- *		-n N,N,...	how many tiles (4,16,64,256,1024,4096)
- *		-s ROWS		of each side that the cuts are made by (those of redblue_tiles)
- *		-p			pairs are counted, too: the heaviest tile over the mean
- *		--row NAME	prints a row of a table that begins with this name
- *		--head		prints the head of that table, and nothing else
- *		-d D		the dimensions that rows fill, for the formula: 2 as the ground does, or 3
+ *	-n N,N,...	numbers of tiles (4,16,64,256,1024,4096)
+ *	-s ROWS		sample size of each side (that of redblue_tiles)
+ *	-p			also count pairs, and print the heaviest tile over the mean
+ *	--row NAME	print a row of a table that begins with this name
+ *	--head		print only the head of that table
+ *	-d D		number of dimensions that rows fill, for the formula: 2 on the ground, or 3
  *
- * Objects are those of input.h.  The formula is that of doc/scale.md: n tiles are n^(1/D) along each of D axes, and a
- * cut goes through the share e of all rows, so that there are (1 + (n^(1/D) - 1) e)^D copies of a row.  e is taken from
- * 64 tiles; N^(1/D) e, of N rows, does not depend on N where larger data is of the same sort, and stands behind each row.
+ * Objects are those of input.h. The formula is that of doc/scale.md: n tiles are n^(1/D) along each
+ * of D axes, and a cut intersects a fraction e of all rows, so that there are (1 + (n^(1/D) - 1)
+ * e)^D copies of a row. e is measured with 64 tiles. N^(1/D) e, for N rows, is printed after each
+ * row; it does not depend on N if larger data is similar.
  */
 #include "core/join/kd_tiles.h"
 #include "core/primitive/box.h"
@@ -26,7 +28,7 @@
 
 #define MOST_NUMBERS 20
 
-/* tiles in the order of their tree: part of them, and the box of all of these */
+/* Tiles in the order of their tree: a part of them, and their bounding box */
 typedef struct node
 {
 	double low[3];
@@ -34,7 +36,7 @@ typedef struct node
 } node;
 
 static rb_kd_tile *tile;
-static node *tree; /* the children of i are 2 i and 2 i + 1 */
+static node *tree; /* The children of i are 2 i and 2 i + 1 */
 static int dims;
 static uint64_t *rows;
 static uint64_t *pairs;
@@ -64,7 +66,7 @@ make_tree(uint32_t i, uint32_t from, uint32_t n)
 	}
 }
 
-/* each tile of that part which the box meets */
+/* Counts each tile of this part that meets the box. */
 static void
 count(uint64_t *to, const double low[3], const double high[3], uint32_t i, uint32_t from,
 	  uint32_t n)
@@ -86,7 +88,7 @@ typedef struct job
 	uint32_t n;
 } job;
 
-/* a pair is a point where it lies */
+/* A pair is represented by its reference point. */
 static rb_status
 put(void *user, const rb_pair *found, size_t n)
 {
@@ -105,7 +107,7 @@ put(void *user, const rb_pair *found, size_t n)
 	return RB_OK;
 }
 
-/* boxes of some rows, or all */
+/* Returns the boxes of some rows, or of all. */
 static rb_set
 boxes_of(const rb_set *from, uint32_t n)
 {
@@ -118,7 +120,7 @@ boxes_of(const rb_set *from, uint32_t n)
 	{
 		const uint64_t first = (uint64_t) i * from->nparts / s.nparts;
 		const uint64_t end = (uint64_t) (i + 1) * from->nparts / s.nparts;
-		/* some row of each stretch */
+		/* One row of each interval */
 		const uint32_t row =
 			(uint32_t) (first + (i * UINT64_C(0x9e3779b97f4a7c15) >> 20) % (end - first));
 		double low[3], high[3];
@@ -151,7 +153,7 @@ cut(const rb_set *red, const rb_set *blue, rb_memory *memory, uint32_t n, uint32
 	free((void *) some[1].coords);
 }
 
-/* boxes of all parts against each other */
+/* Joins the boxes of all parts. */
 static void
 count_pairs(const rb_set *red, const rb_set *blue, rb_memory *memory, uint32_t n)
 {
@@ -185,8 +187,8 @@ typedef struct row
 {
 	uint32_t n;
 	double copies;
-	double most;     /* rows of a tile, over the mean */
-	double heaviest; /* the same of costs; NAN: nobody has asked */
+	double most;     /* Largest number of rows of a tile, over the mean */
+	double heaviest; /* Largest cost of a tile, over the mean; NAN if it was not measured */
 } row;
 
 static void
@@ -194,7 +196,7 @@ print_rows(const char *name, const row *r, int n, double all, double fills)
 {
 	double share = 0;
 
-	/* from that with 64 tiles, or else the last one */
+	/* The fraction comes from the line with 64 tiles, or else from the last one. */
 	for (int k = 0; k < n && (k == 0 || r[k - 1].n != 64); k++)
 		share = (pow(r[k].copies, 1 / fills) - 1) / (pow(r[k].n, 1 / fills) - 1);
 	for (int k = 0; k < n; k++)

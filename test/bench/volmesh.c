@@ -1,36 +1,33 @@
 /*
  * volmesh.c
- *	  A volumetric mesh of any size, the same on every machine.
+ *	  Generates a volumetric mesh of any size, identical on every machine.
  *
  *	  volmesh N SEED [JITTER [SX SY SZ]] [--csv]
  *
- * The published experiments join tetrahedralized volumes: every triangle of
- * every tetrahedron, inner ones too, so that a triangle meets about ten of the
- * other mesh.  Here the volume is an N x N x N lattice of cubes, each cut into
- * six tetrahedra by Kuhn's rule.  Such a tetrahedron is a walk from one corner
- * of a cube to the opposite one along the axes, so every triangle is a chain of
- * lattice points
+ * The published experiments join tetrahedralized volumes: every triangle of every tetrahedron,
+ * including inner ones, so that a triangle meets about ten triangles of the other mesh. Here the
+ * volume is an N x N x N lattice of cubes, each divided into six tetrahedra by Kuhn's rule. Such a
+ * tetrahedron is a path from one corner of a cube to the opposite one along the axes, so every
+ * triangle is a chain of lattice points
  *
- *		v  <  v + S1  <  v + S2		S1, S2 nested sets of axis steps
+ *	v  <  v + S1  <  v + S2		S1, S2 nested sets of axis steps
  *
- * and there are twelve chains (S1, S2) at each point v, none of them twice.
+ * and there are twelve different chains (S1, S2) at each point v.
  *
- * Lattice points move by at most JITTER cells on each axis (0.2), by a hash of
- * seed, axis and point; then all by (SX, SY, SZ) cells; then the whole is scaled
- * by 1 / N.  Without jitter nearly every contact of two such meshes is a touch
- * or coplanar.
+ * Lattice points move by at most JITTER cells on each axis (0.2), by a hash of seed, axis and
+ * point; then all points by (SX, SY, SZ) cells; then everything is scaled by 1 / N. Without jitter,
+ * nearly every contact of two such meshes is a touch or coplanar.
  *
- * Output: nine native doubles a triangle, or with --csv a row
- * id,ax,ay,az,bx,by,bz,cx,cy,cz with ids from 0.  Every operation is a correctly
- * rounded one, so the doubles do not depend on the compiler as long as it does
- * not fuse multiply-adds (-ffp-contract=off).
+ * The output is nine native doubles per triangle, or with --csv a row id,ax,ay,az,bx,by,bz,cx,cy,cz
+ * with ids from 0. Every operation is correctly rounded, so the doubles do not depend on the
+ * compiler unless it fuses multiply-adds (-ffp-contract=off).
  */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* the chains as axis masks, in the order in which the triangles are numbered */
+/* Chains as axis masks, in the order in which triangles are numbered */
 static const struct
 {
 	int s1;
@@ -38,7 +35,7 @@ static const struct
 } chains[12] = {{1, 3}, {2, 3}, {1, 5}, {4, 5}, {2, 6}, {4, 6},
 				{1, 7}, {2, 7}, {4, 7}, {3, 7}, {5, 7}, {6, 7}};
 
-/* one step of splitmix64 */
+/* Performs one step of splitmix64. */
 static uint64_t
 hash(uint64_t x)
 {
@@ -48,7 +45,7 @@ hash(uint64_t x)
 	return x ^ (x >> 31);
 }
 
-/* a multiple of 2^-52 in [-1, 1) */
+/* Returns a multiple of 2^-52 in [-1, 1). */
 static double
 noise(uint64_t seed, int axis, uint64_t point)
 {
@@ -57,7 +54,7 @@ noise(uint64_t seed, int axis, uint64_t point)
 	return (double) bits * 0x1p-52 - 1.0;
 }
 
-/* coordinates of all (n+1)^3 lattice points, x fastest */
+/* Computes the coordinates of all (n+1)^3 lattice points, x fastest. */
 static double *
 lattice(long n, uint64_t seed, double jitter, const double shift[3])
 {
@@ -78,7 +75,7 @@ lattice(long n, uint64_t seed, double jitter, const double shift[3])
 	return points;
 }
 
-/* how far in the array of points the steps of a mask lead */
+/* Returns the offset of the steps of a mask in the array of points. */
 static long
 stride(int mask, long m)
 {

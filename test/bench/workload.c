@@ -1,16 +1,15 @@
 /*
  * workload.c
- *	  Generated objects and checksums: see workload.h.
+ *	  Generates objects, and computes checksums (workload.h).
  *
- *		box i		centre c[d] = G(U(6i + d)), edge e[d] = (1 + 99 U(6i + 3 + d)) s
- *					low = c - e / 2, high = c + e / 2
+ *	box i		center c[d] = G(U(6i + d)), edge e[d] = (1 + 99 U(6i + 3 + d)) s
+ *				low = c - e / 2, high = c + e / 2
  *
- * The normal quantile is Wichura's PPND16 (Algorithm AS 241, Applied Statistics,
- * 1988), its logarithm a series.
+ * The normal quantile is Wichura's PPND16 (Algorithm AS 241, Applied Statistics, 1988), with its
+ * logarithm computed by a series.
  *
- *		line l		a random walk of 128 steps (half its own heading, the rest random),
- *					on points of seven decimals, as map makers keep them; its numbers
- *					are U(260 l) ... U(260 l + 259)
+ *	line l		a random walk of 128 steps (half its own heading, the rest random), on points with
+ *				seven decimals, as in maps; its numbers are U(260 l) ... U(260 l + 259)
  */
 #include "workload.h"
 
@@ -55,7 +54,10 @@ uniform(uint64_t seed, uint64_t j)
 	return ((double) (mix(seed + (j + 1) * GOLDEN) >> 11) + 0.5) * 0x1p-53;
 }
 
-/* log(m 2^k) = k log 2 + 2 atanh((m - 1) / (m + 1)), m near 1, by its series to degree 29 */
+/*
+ * Computes log(m 2^k) = k log 2 + 2 atanh((m - 1) / (m + 1)) for m near 1, by its series to degree
+ * 29.
+ */
 static double
 logarithm(double x)
 {
@@ -87,7 +89,7 @@ polynomial(const double c[8], double x)
 	return sum;
 }
 
-/* where the normal distribution reaches u: centre, and the two parts of a tail */
+/* Returns the quantile of the normal distribution: its center, and the two parts of a tail. */
 static double
 quantile(double u)
 {
@@ -128,7 +130,7 @@ quantile(double u)
 	return q < 0 ? -x : x;
 }
 
-/* rb_kind_width, but a generator need not be linked with the library */
+/* Returns rb_kind_width, without linking a generator to the library. */
 static int
 width_of(const workload *w)
 {
@@ -156,7 +158,7 @@ make_box(const workload *w, uint64_t i, double *c)
 
 /* ---- the lines of a map ---- */
 
-/* in [-1, 1] */
+/* Returns a number in [-1, 1]. */
 static double
 both_ways(uint64_t seed, uint64_t j)
 {
@@ -169,7 +171,10 @@ on_the_map(double x)
 	return floor(x * MAP_DECIMALS + 0.5) / MAP_DECIMALS;
 }
 
-/* where line l starts: anywhere, or near a town, the nearer the likelier */
+/*
+ * Computes the start of line l: anywhere, or near a town, with a probability that decreases with
+ * distance.
+ */
 static void
 line_start(const workload *w, uint64_t l, double at[2])
 {
@@ -186,7 +191,7 @@ line_start(const workload *w, uint64_t l, double at[2])
 	}
 }
 
-/* the segments of line l that are among first .. end - 1 */
+/* Generates the segments of line l that are among first .. end - 1. */
 static void
 make_line(const workload *w, uint64_t l, uint64_t first, uint64_t end, double *coords)
 {
@@ -262,7 +267,10 @@ workload_parse(const char *text, rb_kind kind, workload *w)
 	{
 		w->shape = MAP;
 		w->kind = RB_SEGMENT2;
-		/* about as many crossings as segments, whatever their number */
+		/*
+		 * With this scale, there are about as many crossings as segments, for any number of
+		 * segments.
+		 */
 		w->scale = MAP_SIDE / sqrt(n);
 	}
 	else

@@ -1,15 +1,14 @@
 /*
  * bench.c
- *	  How fast the device is, and how fast its bus: one table.
+ *	  Measures the speed of the device and of its bus, as one table.
  *
- *	  bench [N [NAME...]]	volmesh N, 84 by default; only the loads of these names
+ *	  bench [N [NAME...]]	volmesh N, 84 by default; only the loads with these names
  *
- * Each load: two joins to warm up, then the median of ten.  Stage times are CUDA
- * events in the backend; "total" is the whole call by the host's clock, from
- * coordinates in pinned memory to pairs in pinned memory (the sink does nothing).
- * "resident" is total less the upload, of a join that only counts: what remains
- * when nothing but counts comes back.  A count that is not the known one makes the
- * exit status 1.
+ * Each load: two joins to warm up, then the median of ten. Times of stages are CUDA events in the
+ * backend. "total" is the whole call by the host's clock, from coordinates in pinned memory to
+ * pairs in pinned memory (the sink does nothing). "resident" is total minus the upload, for a join
+ * that only counts, so that only counts are downloaded. The exit status is 1 if a count is not the
+ * known one.
  */
 #include "gpu_bench.h"
 #include "input.h"
@@ -17,7 +16,7 @@
 #define ROUNDS 10
 
 static int failed = 0;
-static char **names; /* of the loads that are wanted, up to a NULL; none: all of them */
+static char **names; /* Names of the requested loads, ended by NULL; empty for all loads */
 
 static bool
 wanted(const char *name)
@@ -128,7 +127,7 @@ measure_on(const rb_backend *gpu, rb_predicate predicate, double distance, const
 	fflush(stdout);
 }
 
-/* a tenth of the mean edge, from a sample */
+/* Returns a tenth of the mean edge length, from a sample. */
 static double
 near_distance(const rb_set *o)
 {
@@ -145,7 +144,7 @@ near_distance(const rb_set *o)
 	return 0.1 * sum / n;
 }
 
-/* the pairs, of what kind each is, and those that are near */
+/* Measures pairs, their contacts, and pairs within a distance. */
 static void
 measure(const rb_backend *gpu, const char *name, const rb_set *red, const rb_set *blue,
 		uint64_t pairs)
@@ -160,7 +159,7 @@ measure(const rb_backend *gpu, const char *name, const rb_set *red, const rb_set
 	measure_on(gpu, RB_WITHIN, distance, contacts, red, blue, 0);
 }
 
-/* arguments of volmesh are N, seed, and then the load's own */
+/* Arguments of volmesh are N, the seed, and those of the load. */
 static void
 volmesh(const rb_backend *gpu, int n, const char *name, const char *red, const char *blue,
 		uint64_t pairs, bool pinned)
@@ -192,7 +191,7 @@ volmesh(const rb_backend *gpu, int n, const char *name, const char *red, const c
 	}
 }
 
-/* two meshes of the data directory, where there is one */
+/* Two meshes of the data directory, if it exists */
 static void
 meshes(const rb_backend *gpu, const char *name, const char *red, const char *blue, uint64_t pairs)
 {

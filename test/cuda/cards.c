@@ -1,16 +1,19 @@
 /*
- * multi_device.c
- *	  Several devices that share a join: the same pairs as one of them finds, and how much faster.
+ * cards.c
+ *	  Compares several devices that share a join with one of them: pairs and speed.
  *
- *	  cards check			small loads of all sorts: the processor, one device, each of the others, two, three, ... of them
- *	  cards bench [N [BOXES]]	two volume meshes of 12 N^3 triangles (168), and boxes of the workload gauss (10^7), with
- *						copies of both sides on each device; 1, 2, ... devices by turns
+ *	  cards check				small loads of all kinds: the CPU, one device, each of the others, two,
+ *							three, ... of them
+ *	  cards bench [N [BOXES]]	two volume meshes of 12 N^3 triangles (168), and boxes of the workload
+ *							gauss (10^7), with copies of both sides on each device; 1, 2, ...
+ *							devices in turn
  *
- * Where there is one device only, check takes it for three: each thread has a queue of its own on it.
+ * If there is only one device, check uses it as three: each thread has a queue of its own on it.
  *
- * check compares number and fingerprint, counts and hits of rows; bench the number of pairs, and once their
- * fingerprint.  Its columns: milliseconds of a join that only counts, and of one whose pairs come to a sink that looks at
- * each; the median of five rounds, and behind it how many times one device's rate that is.
+ * check compares number and fingerprint of pairs, counts and matched rows; bench compares the
+ * number of pairs, and their fingerprint once. The columns of bench are milliseconds of a join that
+ * only counts, and of one whose sink reads each pair: the median of five rounds, followed by the
+ * ratio of its rate to that of one device.
  */
 #include "check.h"
 #include "gpu.h"
@@ -19,8 +22,8 @@
 #define ROUNDS 5
 #define TURNS 16
 
-static const rb_backend *gpu;   /* as it is */
-static const rb_backend *cards; /* all its devices */
+static const rb_backend *gpu;   /* The backend with a single device */
+static const rb_backend *cards; /* The backend with all its devices */
 static int devices;
 static uint64_t numbers = 1000;
 
@@ -70,7 +73,7 @@ free_set(rb_set *o)
 	free((void *) o->row_of);
 }
 
-/* rows of `each` parts */
+/* Groups parts into rows of `each` parts. */
 static void
 make_rows(rb_set *o, uint32_t each)
 {
@@ -97,7 +100,7 @@ make_mesh(void *arg)
 	return NULL;
 }
 
-/* two at once, for large ones take their time */
+/* Generates two meshes concurrently, because large ones take some time. */
 static void
 make_meshes(rb_set *red, const char *red_args, rb_set *blue, const char *blue_args)
 {
@@ -157,7 +160,7 @@ make_boxes(const char *name, uint64_t n, int seed)
 
 /* ---- check ---- */
 
-/* the masks that are tried: each device alone, and the first 2, 3, ... */
+/* Lists the masks to be tested: each device alone, and the first 2, 3, ... */
 static int
 masks(uint32_t mask[2 * RB_MAX_DEVICES])
 {
@@ -200,7 +203,10 @@ pairs_agree(const char *name, const rb_set *red, const rb_set *blue, const gpu_s
 				  (set->count_only || got.fingerprint == want.fingerprint),
 			  "%s, cards %x: %s %s, %lu pairs, not %lu", name, mask[i], rb_status_text(got.status),
 			  got.error.text, (unsigned long) got.pairs, (unsigned long) want.pairs);
-		/* of triangles a device compares extents in few bits, which depend on where cells are */
+		/*
+		 * For triangles, a device compares extents with few bits, which depend on the positions of
+		 * cells.
+		 */
 		CHECK(red->kind == RB_TRIANGLE3 || got.stats.stage[RB_STAGE_CANDIDATES].count ==
 											   want.stats.stage[RB_STAGE_CANDIDATES].count,
 			  "%s, cards %x: %lu candidates, not %lu", name, mask[i],
@@ -219,7 +225,7 @@ pairs_agree(const char *name, const rb_set *red, const rb_set *blue, const gpu_s
 	}
 }
 
-/* counts, hits and pairs of rows, through a stream: a sum over them */
+/* Returns a sum over counts, matched rows and pairs of rows, which are read through a stream. */
 static uint64_t
 rows_of(const rb_backend *backend, const rb_job *job, uint64_t *emitted)
 {
@@ -341,7 +347,7 @@ boxes(void)
 		pairs_agree(names[i], &red, NULL, &set);
 		set.count_only = true;
 		pairs_agree(names[i], &red, NULL, &set);
-		/* in blocks, where the device has little room */
+		/* In portions, because the device has little memory */
 		set = gpu_plain;
 		set.gpu_memory = (uint64_t) 40 << 20;
 		pairs_agree(names[i], &red, &blue, &set);
@@ -380,7 +386,7 @@ rows(void)
 	}
 }
 
-/* copies on each device; given up on all of them */
+/* Tests copies on each device, and their removal from all of them. */
 static void
 kept(void)
 {
@@ -450,7 +456,10 @@ measure(const char *name, const rb_set *red, const rb_set *blue, bool pairs)
 
 	gpu_cache_limit = (uint64_t) 40 << 30;
 	counted.count_only = true;
-	/* all are open, and have both sides: one that is not would leave its share to the others */
+	/*
+	 * Opens all devices and copies both sides to them. A device without them would leave its
+	 * partition to others.
+	 */
 	for (int i = 0; i < devices; i++)
 	{
 		gpu_cards = 1u << i;
@@ -518,7 +527,7 @@ measure(const char *name, const rb_set *red, const rb_set *blue, bool pairs)
 	gpu_cache_limit = 0;
 }
 
-/* with copies there is room for what comes next */
+/* Removes the copies, to make room for the next ones. */
 static void
 forget(rb_set *o)
 {
@@ -572,7 +581,7 @@ main(int argc, char **argv)
 	gpu = gpu_open();
 	if (gpu == NULL)
 		return 1;
-	/* small joins are shared, too */
+	/* Small joins are shared, too. */
 	eager = *gpu;
 	eager.share_parts = times ? gpu->share_parts : 1000;
 	if (!times && gpu->devices() == 1)

@@ -1,13 +1,13 @@
 /*
- * validity.c
- *	  The device against the CPU: the same pairs, and where it compares boxes as
- *	  they are the same number of candidates.
+ * check.c
+ *	  Compares the device with the CPU: equal pairs, and an equal number of candidates if the
+ *	  device compares exact boxes.
  *
  *	  check [OFF-FILE...]		each file with itself, and with its predecessor
  *
- * Answers are compared by number and fingerprint; when they differ and are few,
- * the first pairs that only one side has are shown.  The CPU backend has tests of
- * its own against brute force.  RB_TEST_SCALE multiplies the random rounds.
+ * Results are compared by number and fingerprint. If they differ and are few, the first pairs that
+ * only one side has are printed. Tests of the CPU backend compare it with brute force.
+ * RB_TEST_SCALE multiplies the numbers of random rounds.
  */
 #include "fixtures.h"
 #include "gpu.h"
@@ -17,7 +17,7 @@
 #include <float.h>
 #include <math.h>
 
-#define SHOWN 20000000 /* pairs that are kept to be compared one by one */
+#define SHOWN 20000000 /* Maximum number of pairs that are stored and compared one by one */
 
 static const rb_backend *gpu;
 
@@ -69,7 +69,7 @@ show_difference(const rb_set *red, const rb_set *blue, const gpu_setting *set)
 
 static uint64_t pairs_seen, candidates_seen;
 
-/* the CPU's answer under plain settings, then the device's under this one */
+/* Compares the CPU's result with plain settings with the device's result with the given ones. */
 static void
 agree_under(const rb_set *red, const rb_set *blue, const gpu_setting *set, const gpu_answer *want,
 			const char *what)
@@ -83,7 +83,7 @@ agree_under(const rb_set *red, const rb_set *blue, const gpu_setting *set, const
 	CHECK(set->count_only || got.fingerprint == want->fingerprint, "%s: other pairs", what);
 	CHECK(got.stats.hits == want->stats.hits, "%s: %lu hits, not %lu", what,
 		  (unsigned long) got.stats.hits, (unsigned long) want->stats.hits);
-	/* of triangles it compares extents along more directions, in few bits (kdop.h) */
+	/* For triangles, the device compares extents along more directions, with few bits (kdop.h). */
 	if (red->kind == RB_TRIANGLE3 && (blue == NULL || blue->kind == RB_TRIANGLE3))
 		CHECK(got.stats.stage[RB_STAGE_CANDIDATES].count >= want->pairs,
 			  "%s: %lu candidates, but %lu pairs", what,
@@ -114,7 +114,10 @@ agree_under(const rb_set *red, const rb_set *blue, const gpu_setting *set, const
 
 /* ---- counts and hits ---- */
 
-/* a job to its end: pairs are counted into `words`, counts copied there, and hits as 0 or 1 */
+/*
+ * Runs a job to its end. Counts pairs into `words`, or copies counts to them, or matched rows as 0
+ * or 1.
+ */
 static void
 words_of(const rb_backend *backend, const rb_job *job, const gpu_setting *set, uint32_t rows,
 		 uint32_t *words, uint64_t *emitted, const char *what)
@@ -150,7 +153,7 @@ words_of(const rb_backend *backend, const rb_job *job, const gpu_setting *set, u
 	rb_memory_destroy(memory);
 }
 
-/* what the device counts and marks is what the CPU's pairs say */
+/* Checks that counts and matched rows of the device agree with the CPU's pairs. */
 static void
 words_agree(const rb_set *red, const rb_set *blue, const gpu_setting *set, const char *what)
 {
@@ -190,7 +193,10 @@ words_agree(const rb_set *red, const rb_set *blue, const gpu_setting *set, const
 	free(got);
 }
 
-/* few: try every setting; many: the plain one.  How many signs took GMP on the CPU. */
+/*
+ * Compares with all settings if there are few pairs, otherwise with the plain one. Returns the
+ * number of signs for which the CPU used GMP.
+ */
 static uint64_t
 agree_on(const rb_set *red, const rb_set *blue, bool many, const gpu_setting *question,
 		 const char *what)
@@ -224,7 +230,7 @@ agree_on(const rb_set *red, const rb_set *blue, bool many, const gpu_setting *qu
 	{
 		gpu_setting set = settings[i].set;
 
-		/* distances by GMP alone: only of few pairs */
+		/* Distances by GMP alone only for few pairs */
 		if (question->predicate == RB_WITHIN && (set.filters & RB_FILTER_SIGNS) == 0 &&
 			want.stats.stage[RB_STAGE_CANDIDATES].count > 20000)
 			continue;
@@ -233,14 +239,16 @@ agree_on(const rb_set *red, const rb_set *blue, bool many, const gpu_setting *qu
 		set.within_rows = question->within_rows;
 		snprintf(name, sizeof(name), "%s, %s", what, settings[i].name);
 		agree_under(red, blue, &set, &want, name);
-		/* once, and not of millions of pairs: the CPU takes a while for all three sides */
+		/*
+		 * Only once, and not for millions of pairs, because the CPU takes long for all three sides
+		 */
 		if (i == 0 && want.pairs < 2000000 && question->predicate == RB_MEET)
 			words_agree(red, blue, &set, name);
 	}
 	return want.stats.exact_gmp;
 }
 
-/* a tenth of an edge, about; of data without one, something */
+/* Returns about a tenth of an edge length, or some number for data without edges. */
 static double
 near_distance(const rb_set *o)
 {
@@ -255,7 +263,7 @@ near_distance(const rb_set *o)
 	return n > 0 && sum > 0 && sum < DBL_MAX ? 0.1 * sum / n : 0.25;
 }
 
-/* all that can be asked of them */
+/* Compares all predicates that these kinds support. */
 static void
 agree(const rb_set *red, const rb_set *blue, bool many, const char *what)
 {
@@ -264,7 +272,7 @@ agree(const rb_set *red, const rb_set *blue, bool many, const char *what)
 	rb_set few[2] = {*red, blue != NULL ? *blue : *red};
 	char name[100];
 
-	/* where doubles are of no use a distance takes milliseconds */
+	/* If double arithmetic is not sufficient, a distance takes milliseconds. */
 	if (agree_on(red, blue, many, &question, what) > 500)
 		for (int s = 0; s < 2; s++)
 			if (few[s].row_of == NULL && few[s].nparts > 60)
@@ -279,7 +287,7 @@ agree(const rb_set *red, const rb_set *blue, bool many, const char *what)
 		{
 			const double distance[] = {0, near_distance(red), 0x1p-1060, 1e300};
 
-			/* all pairs, of which no float says anything */
+			/* All pairs, none of which float arithmetic decides */
 			if (k == 3 && (double) few[0].nparts * few[1].nparts > 1e6)
 				break;
 			question.distance = distance[k];
@@ -341,7 +349,7 @@ scatter(rb_set *o, uint32_t from, uint32_t to, double spread, double size, doubl
 	}
 }
 
-/* rows of 1 .. most parts */
+/* Groups parts into rows of 1 .. most parts. */
 static void
 group(rb_set *o, int most)
 {
@@ -436,7 +444,10 @@ rows_of_many_parts(void)
 	free_side(&b);
 }
 
-/* dense clusters 1e9 apart, outliers between at every scale, a mesh that shrinks towards a point */
+/*
+ * Dense clusters at a distance of 1e9, outliers in between at every scale, a mesh that shrinks
+ * toward a point
+ */
 static void
 clusters(void)
 {
@@ -462,7 +473,7 @@ clusters(void)
 	free_side(&b);
 }
 
-/* giants over everything, needles along each axis, points */
+/* Giants that cover everything, needles along each axis, points */
 static void
 mixed_sizes(void)
 {
@@ -518,7 +529,7 @@ identical(void)
 	free_side(&b);
 }
 
-/* slivers, nearly touching walls, shared corners: what a mesh has of itself */
+/* Slivers, walls that nearly touch, shared corners: a mesh with itself */
 static void
 volumetric(void)
 {
@@ -540,7 +551,7 @@ volumetric(void)
 	}
 }
 
-/* at least 1e8 candidates, clean and degenerate */
+/* At least 1e8 candidates, clean and degenerate */
 static void
 large(void)
 {
@@ -568,7 +579,7 @@ large(void)
 		  (unsigned long) candidates_seen);
 }
 
-/* many small joins, no two alike */
+/* Many different small joins */
 static void
 random_joins(void)
 {
@@ -602,7 +613,10 @@ random_joins(void)
 	}
 }
 
-/* objects of any kind; family -1: small ones anywhere, else that of points.h; low <= high in boxes */
+/*
+ * Fills objects of any kind. Family -1 means small ones anywhere, others are those of points.h. In
+ * boxes, low <= high.
+ */
 static void
 fill(rb_set *o, int family, double size)
 {
@@ -633,7 +647,7 @@ fill(rb_set *o, int family, double size)
 	}
 }
 
-/* segments against triangles, segments of the plane, boxes: the same grid, another question */
+/* Segments with triangles, segments in the plane, boxes: the same grid with another predicate */
 static void
 kinds(void)
 {
@@ -665,7 +679,7 @@ kinds(void)
 		}
 }
 
-/* space, cut so often, at corners of parts mostly */
+/* Divides space n - 1 times, mostly at corners of parts. */
 static void
 cut_space(rb_box *tile, int n, const rb_set *o)
 {
@@ -686,7 +700,7 @@ cut_space(rb_box *tile, int n, const rb_set *o)
 	}
 }
 
-/* each pair of rows is of one tile, and of the same one as on the CPU */
+/* Checks that each pair of rows belongs to one tile, the same one as on the CPU. */
 static void
 tiles_agree(rb_job job, const char *what)
 {
@@ -779,7 +793,10 @@ tiles(void)
 	}
 }
 
-/* points, as rays to above all triangles: many of them straight below corners and edges, or on them */
+/*
+ * Points as rays that extend above all triangles: many of them exactly below corners and edges, or
+ * on them
+ */
 static void
 under(void)
 {
@@ -801,10 +818,10 @@ under(void)
 			for (int a = 0; a < 3; a++)
 				switch (i % 5)
 				{
-					case 0: /* a corner, or below it */
+					case 0: /* A corner, or below it */
 						c[a] = a < 2 || i % 2 ? t[a] : c[a];
 						break;
-					case 1: /* the same of an edge */
+					case 1: /* On an edge, or below it */
 						c[a] = a < 2 || i % 2 ? 0.5 * t[a] + 0.5 * t[3 + a] : c[a];
 						break;
 					default:
@@ -821,7 +838,7 @@ under(void)
 	}
 }
 
-/* every pair of boxes, compared one by one */
+/* Compares each pair of boxes. */
 static void
 brute(const rb_set *r, const rb_set *b, gpu_answer *a)
 {
@@ -840,7 +857,7 @@ brute(const rb_set *r, const rb_set *b, gpu_answer *a)
 		}
 }
 
-/* a coordinate where many comparisons are close, equal, or only look equal as floats */
+/* Returns a coordinate for which many comparisons are close, equal, or equal only as floats. */
 static double
 close_number(int family)
 {
@@ -849,19 +866,19 @@ close_number(int family)
 
 	switch (family)
 	{
-		case 0: /* a lattice: faces, edges and corners touch */
+		case 0: /* A lattice: faces, edges and corners touch */
 			return check_below(7);
-		case 1: /* the same as floats of a cell, not as doubles */
+		case 1: /* Equal as floats of a cell, but not as doubles */
 			return check_below(4) / 4.0 + check_below(3) * 0x1p-50;
-		case 2: /* neighbouring doubles */
+		case 2: /* Adjacent doubles */
 			for (uint64_t i = check_below(5); i > 0; i--)
 				x = nextafter(x, 1);
 			return x;
 		case 3:
 			return zeros[check_below(6)];
-		case 4: /* sizes from 1e-6 to 1e6 */
+		case 4: /* Sizes from 1e-6 to 1e6 */
 			return exp(14 * random_signed()) * (check_below(2) ? 1 : -1);
-		case 5: /* the ends of the range */
+		case 5: /* The limits of the range */
 			return ldexp(random_signed(), 1023 - 40 * (int) check_below(2));
 		default:
 			return (float) random_signed();
@@ -889,7 +906,7 @@ close_boxes(void)
 					{
 						double x = close_number(family), y = close_number(family);
 
-						/* wide lattice boxes would all meet */
+						/* Wide lattice boxes would all meet. */
 						if (family == 0)
 							y = x + check_below(3);
 						c[a] = y < x ? y : x;
@@ -911,7 +928,10 @@ close_boxes(void)
 		}
 }
 
-/* one cell with as many boxes as fill a tile, a strip of one, two groups of strips, or miss that by one */
+/*
+ * One cell with exactly the number of boxes that fills a tile, a strip, or two groups of strips, or
+ * one more or less
+ */
 static void
 full_tiles(void)
 {
@@ -944,7 +964,7 @@ full_tiles(void)
 		}
 }
 
-/* boxes from each centre, so long along an axis */
+/* Builds boxes from each center with this size along each axis. */
 static void
 cubes(rb_set *o, uint32_t from, uint32_t to, const double size[3])
 {
@@ -960,8 +980,9 @@ cubes(rb_set *o, uint32_t from, uint32_t to, const double size[3])
 }
 
 /*
- * Incidences are listed while they are counted.  More of them than few objects let expect; more
- * than a sample does, of which the long ones are no part; none listed, for there is no memory.
+ * Tests lists of incidences, which are written while incidences are counted: more incidences than
+ * expected for few objects; more than estimated from a sample, which does not contain the long
+ * ones; and no list, because there is no memory.
  */
 static void
 short_lists(void)
@@ -996,7 +1017,7 @@ short_lists(void)
 	free_side(&o);
 }
 
-/* one box over everything, crowds of equal ones, tiny ones far from each other */
+/* One box that covers everything, crowds of equal boxes, tiny boxes far from each other */
 static void
 skewed_boxes(void)
 {
@@ -1025,7 +1046,7 @@ skewed_boxes(void)
 	free_side(&o);
 }
 
-/* for the sanitizers, which are slow */
+/* For the sanitizers, which are slow */
 static void
 small(void)
 {
@@ -1081,7 +1102,9 @@ stop_later(void *arg)
 	return NULL;
 }
 
-/* a self join of seconds stops within 200 ms of being asked, and held little */
+/*
+ * Checks that a self join of seconds stops within 200 ms after the request, and used little memory.
+ */
 static void
 stop_join_after(const rb_set *r, bool count_only, uint32_t resolution, int after_ms)
 {
@@ -1109,7 +1132,7 @@ stop_join_after(const rb_set *r, bool count_only, uint32_t resolution, int after
 	rb_memory_destroy(memory);
 }
 
-/* everything meets everything: 8e10 pairs */
+/* Everything meets everything: 8e10 pairs. */
 static void
 stops(void)
 {
@@ -1122,7 +1145,7 @@ stops(void)
 	free_side(&r);
 }
 
-/* the same while records come from the device */
+/* Stops while records come from the device. */
 static void
 box_stops(void)
 {
@@ -1135,7 +1158,7 @@ box_stops(void)
 	free_side(&r);
 }
 
-/* each of two million boxes in each of a million cells, for such a grid was asked for */
+/* Each of two million boxes in each of a million cells, because such a grid was requested. */
 static void
 grid_stops(void)
 {
@@ -1209,7 +1232,7 @@ sessions(void)
 	free_side(&b);
 }
 
-/* a device that no join wants closes itself, and the next join opens it again */
+/* A device that no join uses closes itself, and the next join opens it again. */
 static void
 closes_itself(void)
 {
@@ -1240,7 +1263,7 @@ closes_itself(void)
 static rb_memory *copies_memory;
 static rb_cache *copies_cache;
 
-/* random triangles as a set with an owner */
+/* Returns random triangles as a set with an owner. */
 static const rb_set *
 owned(uint32_t n, double size)
 {
@@ -1286,7 +1309,9 @@ uploaded(const rb_set *red, const rb_set *blue, const gpu_answer *want)
 	return got.stats.stage[RB_STAGE_UPLOAD].count;
 }
 
-/* some rows in the middle replaced by fresh ones, in several places */
+/*
+ * Returns a delta set in which some rows in the middle are replaced by new ones, in several places.
+ */
 static const rb_set *
 view_of(const rb_set *kept, const rb_set *fresh, int places)
 {
@@ -1376,7 +1401,7 @@ copies(void)
 	CHECK(bytes == 0, "they are there: %lu bytes", (unsigned long) bytes);
 	views(a, b);
 
-	/* no room for copies; room for some of many, a thousand times */
+	/* No memory for copies; then memory for some of many copies, a thousand times */
 	gpu_cache_limit = 0;
 	CHECK(uploaded(a, b, &want) == first, "no copies wanted");
 	gpu_cache_limit = 100;
@@ -1400,7 +1425,7 @@ copies(void)
 		CHECK(got.status == RB_OK, "%s %s", rb_status_text(got.status), got.error.text);
 	}
 
-	/* several joins with the same copies, and with none at first */
+	/* Several joins with the same copies, and without copies at first */
 	gpu_cache_limit = UINT64_MAX;
 	gpu_join(&rb_backend_cpu, many[0], many[1], &gpu_plain, &want);
 	memset(s, 0, sizeof(s));

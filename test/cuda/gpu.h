@@ -1,7 +1,7 @@
 /*
  * gpu.h
- *	  What the two programs that need a GPU share: the backend out of its file,
- *	  meshes in memory, and a join whose answer is a fingerprint.
+ *	  Provides what programs that need a GPU share: the backend from its file, meshes in memory,
+ *	  and a join whose result is a fingerprint.
  */
 #ifndef RB_TEST_GPU_H
 #define RB_TEST_GPU_H
@@ -15,7 +15,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* NULL: no file or no device, and why on stderr */
+/*
+ * Opens the backend. If there is no file or no device, prints the reason to stderr and returns
+ * NULL.
+ */
 static inline const rb_backend *
 gpu_open(void)
 {
@@ -34,15 +37,18 @@ gpu_open(void)
 
 /* ---- answers ---- */
 
-/* a sum over pairs with what is payload of them: no order, but one that is missing, twice or wrong shows */
+/*
+ * Sum over pairs and their payload, independent of their order, but different if a pair is missing,
+ * repeated or wrong
+ */
 typedef struct gpu_answer
 {
 	rb_status status;
 	uint64_t pairs;
 	uint64_t fingerprint;
 	uint64_t puts;
-	uint64_t stop_after; /* pairs after which the sink stops the join; 0: never */
-	rb_pair *kept;       /* where room > 0 */
+	uint64_t stop_after; /* Number of pairs after which the sink stops the join; 0 if never */
+	rb_pair *kept;       /* Stored pairs; used if room > 0 */
 	uint64_t room;
 	pthread_mutex_t lock;
 	double ms;
@@ -78,7 +84,7 @@ gpu_put(void *user, const rb_pair *pairs, size_t n)
 	return stop ? RB_STOPPED : RB_OK;
 }
 
-/* the pairs are where a sink finds them; nothing more is done */
+/* Accepts pairs without reading them. */
 static inline rb_status
 gpu_put_nothing(void *user, const rb_pair *pairs, size_t n)
 {
@@ -100,15 +106,15 @@ typedef struct gpu_setting
 	rb_predicate predicate;
 	double distance;
 	bool within_rows;
-	bool records; /* of boxes: the sink asks for pairs in groups */
+	bool records; /* True if the sink receives pairs of boxes in groups */
 } gpu_setting;
 
-/* a sink that takes groups apart */
+/* Sink that decodes groups */
 typedef struct gpu_groups
 {
 	rb_context *ctx;
 	rb_record_reader reader;
-	rb_sink sink; /* that has their pairs */
+	rb_sink sink; /* Sink that receives their pairs */
 } gpu_groups;
 
 static inline rb_status
@@ -127,9 +133,9 @@ gpu_groups_put_records(void *user, const void *bytes, size_t n)
 	return rb_records_decode(g->ctx, &g->reader, bytes, n, &g->sink);
 }
 
-/* for copies of kept sets (rb_context) */
+/* Limit for copies of cached sets (rb_context) */
 static uint64_t gpu_cache_limit;
-/* a bit for each device that may be used (rb_context); 0: all */
+/* Bit mask of the devices that may be used (rb_context); 0 for all */
 static uint32_t gpu_cards;
 
 static const gpu_setting gpu_plain = {.filters = RB_FILTER_ALL};
@@ -174,7 +180,10 @@ gpu_join(const rb_backend *backend, const rb_set *red, const rb_set *blue, const
 
 /* ---- meshes ---- */
 
-/* the triangles that build/volmesh writes for these arguments; frees nothing, exits on failure */
+/*
+ * Returns the triangles that build/volmesh writes for these arguments. Frees nothing; exits after a
+ * failure.
+ */
 static inline rb_set
 gpu_volmesh(const char *arguments)
 {

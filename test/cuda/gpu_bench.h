@@ -1,6 +1,7 @@
 /*
  * gpu_bench.h
- *	  What the two tables of times share: pinned memory, medians, where the data are.
+ *	  Provides what the two programs with tables of times share: pinned memory, medians, the
+ *	  location of data.
  */
 #ifndef RB_TEST_GPU_BENCH_H
 #define RB_TEST_GPU_BENCH_H
@@ -15,7 +16,9 @@ gpu_data_dir(void)
 	return getenv("REDBLUE_DATA") ? getenv("REDBLUE_DATA") : "../shared/data";
 }
 
-/* malloc'ed coordinates into pinned memory, where a reader of tables would have put them */
+/*
+ * Moves coordinates from malloc to pinned memory, where a reader of tables would have written them.
+ */
 static inline void
 gpu_pin(rb_set *o)
 {

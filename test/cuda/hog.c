@@ -1,7 +1,7 @@
 /*
  * hog.c
- *	  Somebody else on the device: takes its memory but for some megabytes, says so, and
- *	  holds it until its input ends.
+ *	  Simulates another user of the device: allocates its memory except for some megabytes,
+ *	  reports that, and holds the memory until its input ends.
  *
  *	  hog MEGABYTES_LEFT
  */

@@ -1,25 +1,25 @@
 /*
  * refine.c
- *	  Refinement on the device and on the processor: the same bits?  And how fast.
+ *	  Compares refinement on the device with that on the CPU: bits and speed.
  *
- *		refine [-B RATIO] [-a VOLUME] [-Y] [-n POINTS] [-j THREADS] [-t N] [-m MB] [-g] [-h] [-p] [-w]
- *			   [-k ROUNDS] [-f] [-T] FILE
+ *	refine [-B RATIO] [-a VOLUME] [-Y] [-n POINTS] [-j THREADS] [-t N] [-m MB] [-g] [-h] [-p] [-w]
+ *		   [-k ROUNDS] [-f] [-T] FILE
  *
- * Rounds of both begin from the same tetrahedralization of the FILE (plc_input.h); then all arrays
- * of the two meshes are compared.
+ * Both start from the same tetrahedralization of FILE (plc_input.h); then all arrays of the two
+ * meshes are compared.
  *
- *		-t	so many times on the device, the last one is payload
- *		-m	so many MB of its memory
- *		-g	without the processor
- *		-h	the whole hull is kept
- *		-p	not pieces first
- *		-w	the whole refinement, with what is stuck, and its result; else one call of rounds
- *		-k	so many rounds and no more
- *		-f	if they differ: after which round first, and in what?
- *		-T	the device waits after each step, so that each has its own time
+ *	-t	number of repetitions on the device; the last one is reported
+ *	-m	memory of the device in MB
+ *	-g	omit the CPU
+ *	-h	keep the whole hull
+ *	-p	do not insert points on subsegments first
+ *	-w	the whole refinement, with blocked candidates, and its result; otherwise one call of rounds
+ *	-k	maximum number of rounds
+ *	-f	if the meshes differ, find the first round after which they do, and the difference
+ *	-T	wait after each step on the device, so that each step has a time of its own
  *
- * Other options are those of test/bench/refine.c.  It ends with 0; 1: something differs; 2, 3, 4: no such
- * file, a flaw of it, any other failure.
+ * Other options are those of test/bench/refine.c. The exit status is 0; 1 if something differs; 2,
+ * 3 or 4 if the file does not exist, has a flaw, or after any other failure.
  */
 #include "gpu.h"
 #include "plc_input.h"
@@ -51,7 +51,7 @@ check(const rb_context *ctx, rb_status status, const char *what)
 	exit(4);
 }
 
-/* tetrahedra that are in space */
+/* Returns the number of tetrahedra that are not ghosts. */
 static uint32_t
 count_tets(const rb_refining *r)
 {
@@ -126,7 +126,7 @@ print_cell(const char *who, const rb_cell *c)
 	printf("  bits %x region %u claim %" PRIx64 "\n", c->bits, c->region, c->claim);
 }
 
-/* the first cell and the first site that differ, in full */
+/* Prints the first tetrahedron and the first vertex that differ. */
 static void
 show(const rb_refining *a, const rb_refining *b)
 {
@@ -178,7 +178,7 @@ start(rb_refining *r, rb_context *ctx, const options *o, uint32_t rounds, rb_ref
 	check(ctx, rb_refining_start(r, tets), "start");
 }
 
-/* after so many rounds */
+/* Returns true if the meshes differ after this number of rounds. */
 static bool
 differ_after(rb_context *ctx, const rb_backend *backend, const options *o, uint32_t rounds,
 			 const rb_tets *tets, bool shown)
@@ -200,7 +200,7 @@ differ_after(rb_context *ctx, const rb_backend *backend, const options *o, uint3
 	return bad;
 }
 
-/* the first round that makes a difference; after `rounds` there is one */
+/* Finds the first round after which the meshes differ; after `rounds` they do. */
 static void
 find_difference(rb_context *ctx, const rb_backend *backend, const options *o, uint32_t rounds,
 				const rb_tets *tets)
@@ -220,7 +220,7 @@ find_difference(rb_context *ctx, const rb_backend *backend, const options *o, ui
 	differ_after(ctx, backend, o, rounds, tets, true);
 }
 
-/* microseconds of a launch behind others, and of a wait for a number */
+/* Measures the microseconds of a launch that follows others, and of a wait for a number. */
 static void
 time_launches(double *launch, double *wait)
 {
@@ -337,7 +337,7 @@ one_file(rb_context *ctx, const rb_backend *backend, const options *o, const cha
 	return bad;
 }
 
-/* the mesh itself: its hash tells */
+/* Refines the whole mesh, which is compared by its hash. */
 static int
 whole(rb_context *ctx, const rb_backend *backend, options *o, const char *path)
 {

@@ -1,29 +1,30 @@
 /*
  * spheres.cu
- *	  Inside or outside of spheres on the device, sign by sign against GMP on the host.
+ *	  Compares the signs of insphere on the device with those of GMP on the host.
  *
- * insphere.h and wide_integer.h are compiled for the device from the host's lines,
- * before any kernel of the backend needs them.  Each step alone and each cascade is asked about the
- * same points there and here:
+ * insphere.h and wide_integer.h are compiled for the device from the host's source, before any
+ * kernel of the backend uses them. Each step alone and each cascade is evaluated for the same
+ * points on both:
  *
- *	  - a sign is GMP's, or RB_UNSURE
- *	  - where nothing but intervals differs, which the device rounds less far, it is the host's
- *		step for step: a fused multiply-add would show
- *	  - the device is unsure only where the host has to ask GMP
+ *   - A sign is GMP's, or RB_UNSURE.   - Unless intervals differ, whose rounding is tighter on the
+ * device, it equals the host's in each
+ *	step: a fused multiply-add would show.
+ *   - The device is unsure only if the host must use GMP.
  *
- * Printed for each family: how many are on the sphere, how many the device leaves, and how many
- * million signs a second a cascade takes, points in memory to signs in memory.
+ * For each family, the program prints how many points are on the sphere, how many the device leaves
+ * undecided, and how many million signs per second a cascade computes, from points in memory to
+ * signs in memory.
  */
 #include <pthread.h>
 #include <unistd.h>
 
 #include <cuda_runtime.h>
 
-#include "spheres.h" /* with points.h and check.h */
+#include "spheres.h" /* Includes points.h and check.h */
 #include "core/exact/insphere.h"
 
 #define THREADS 128
-#define BLOCKS_PER_SM 4 /* at once: each thread has room for expansions */
+#define BLOCKS_PER_SM 4 /* Few blocks, because each thread needs memory for expansions */
 #define TIMES 10
 #define FAMILIES (SPHERE_FAMILIES + POINTS_FAMILIES)
 
@@ -33,7 +34,7 @@ enum
 	INSPHERE_FINE,
 	INSPHERE_INTEGER,
 	INSPHERE_INTERVAL,
-	INSPHERE_FILTERS, /* the cascade without exact steps */
+	INSPHERE_FILTERS, /* Cascade without exact steps */
 	INSPHERE,
 	TIES,
 	STEPS
@@ -47,7 +48,7 @@ static const char *const step_name[] = {"insphere, filter",
 										"insphere",
 										"ties"};
 
-/* has no interval in it */
+/* Returns true if a step has no intervals. */
 static bool
 same_everywhere(int step)
 {
@@ -56,7 +57,7 @@ same_everywhere(int step)
 
 typedef struct tuple
 {
-	double p[15]; /* five points */
+	double p[15]; /* Five points */
 	uint32_t v[5];
 } tuple;
 
@@ -122,7 +123,7 @@ check_cuda(cudaError_t error, const char *what)
 	exit(1);
 }
 
-/* million signs a second; the first launch is not counted */
+/* Returns million signs per second; the first launch is not counted. */
 template <int STEP>
 static double
 launch(void)
@@ -159,8 +160,8 @@ static double (*const launches[STEPS])(void) = {launch<INSPHERE_FILTER>,
 
 /* ---- the host ---- */
 
-static signed char *want[STEPS]; /* RB_UNSURE also where GMP was asked */
-static signed char *truth[2];    /* by GMP alone: insphere, ties */
+static signed char *want[STEPS]; /* RB_UNSURE also where GMP was used */
+static signed char *truth[2];    /* By GMP alone: insphere, ties */
 static uint32_t next_tuple;
 
 static int

@@ -1,26 +1,27 @@
 /*
  * workloads.c
- *	  Boxes and segments on the device: right or wrong, and how fast.
+ *	  Compares the pairs of boxes and segments on the device with the truth, and measures its
+ *	  speed.
  *
- *	  workloads check [MOST]		every row of test/data/boxes_truth.tsv up to MOST boxes (10^7)
+ *	  workloads check [MAX]			each row of test/data/boxes_truth.tsv with at most MAX boxes (10^7)
  *	  workloads bench [LOAD...]		the table of times; a LOAD is "self NAME,N" or "rb NAME,N"
  *
- * check compares number and both checksums of the pairs as they reach a sink.
+ * check compares the number and both checksums of the pairs that reach a sink.
  *
- * bench: two joins to warm up, then the median of ten (of three where there are more
- * than 10^8 pairs), in milliseconds, from coordinates in pinned memory.  Columns of
- * stages have the names of table VI of Lo, Lee, Chung, Chung (2013):
+ * bench: two joins to warm up, then the median of ten (of three if there are more than 10^8 pairs),
+ * in milliseconds, from coordinates in pinned memory. Columns of stages have the names of table VI
+ * of Lo, Lee, Chung, Chung (2013):
  *
- *		DataIn, PLAN, MAP, SCHED, CHECK, DataOut	CUDA events in the backend
- *		resident	PLAN to CHECK: boxes are on the device, and pairs are written there
- *		count		the same for a join that only counts, by the host's clock, launches and
- *					waits included
- *		coded		the whole call by the host's clock, until the pairs are in pinned
- *					memory as records (pair_coding.h); segments: as pairs
- *		pairs		the same until the records are pairs (REPORT)
- *		B/pair		bytes from the device for each pair
- *		checks, redundant	box comparisons, and those that saw an overlap in a cell that
- *					does not own it, for each pair
+ *	DataIn, PLAN, MAP, SCHED, CHECK, DataOut	CUDA events in the backend
+ *	resident	PLAN to CHECK: boxes are on the device, and pairs are written there
+ *	count		as resident, for a join that only counts, by the host's clock, including launches
+ *				and waits
+ *	coded		the whole call by the host's clock, until the pairs are in pinned memory as records
+ *				(pair_coding.h); segments: as pairs
+ *	pairs		as coded, until the records have been decoded (REPORT)
+ *	B/pair		bytes from the device for each pair
+ *	checks, redundant	comparisons of boxes, and those that found an overlap in a cell that does
+ *				not own it, for each pair
  */
 #include "gpu_bench.h"
 #include "input.h"
@@ -28,14 +29,14 @@
 
 #define TRUTH "test/data/boxes_truth.tsv"
 #define ROUNDS 10
-#define MANY_PAIRS 100000000 /* fewer rounds */
+#define MANY_PAIRS 100000000 /* Fewer rounds above this number */
 
 static int failed = 0;
 static const rb_backend *gpu;
 
 /* ---- objects ---- */
 
-/* a workload's objects; the last two are kept, since loads come in groups */
+/* Returns the objects of a workload. The last two are cached, because loads come in groups. */
 static const rb_set *
 objects_of(const char *text, int seed)
 {
@@ -160,7 +161,7 @@ check_all(uint64_t most)
 		pair_sums truth;
 
 		if (sscanf(line, "%19s %59s %lu", join_name, name, &n) != 3 || n > most)
-			continue; /* the first line is a head */
+			continue; /* The first line is a header. */
 		snprintf(text, sizeof(text), "%s,%lu", name, n);
 		rows++;
 		if (workload_truth(TRUTH, join_name, text, &truth))
@@ -261,7 +262,7 @@ measure(const char *name, const rb_set *red, const rb_set *blue)
 	fflush(stdout);
 }
 
-/* drill holes and an ore body, where the data are */
+/* Drill holes and an ore body, if the data are available */
 static void
 mine(void)
 {

@@ -1,12 +1,13 @@
 /*
  * fuzz_faces.c
- *	  Fuzzing harness for faces: bytes are corners on a small grid, where everything
- *	  coincides.  Whatever the rings are, reading ends, parts are made of stored corners,
- *	  and the triangles of the face that is turned around are the same ones.
+ *	  Fuzzes faces: bytes are corners on a small grid, so that many coincide.
  *
- *		byte 0: the grid's size (bits 0 to 2), which axis is flat (3, 4), a tolerance (5)
- *		then two bytes a corner: x and y in the low bits, the highest bit of x ends a
- *		ring, that of y lifts the corner off the plane
+ * For any rings, reading must end, parts must consist of stored corners, and the reversed face must
+ * have the same triangles.
+ *
+ *	byte 0: size of the grid (bits 0 to 2), the flat axis (3, 4), a tolerance (5)
+ *	then two bytes per corner: x and y in the low bits; the highest bit of x ends a ring, that of y
+ *	lifts the corner off the plane
  */
 #include <math.h>
 #include <stdio.h>
@@ -32,7 +33,7 @@ must(int condition, const char *what)
 	abort();
 }
 
-/* the face as a POLYGON Z in the serialized form, its rings as they are or backwards */
+/* Reads the face as a POLYGON Z in the serialized form, with its rings forward or backward. */
 static rb_geometry_fault
 read_face(rb_builder *b, int back)
 {
@@ -61,7 +62,7 @@ read_face(rb_builder *b, int back)
 	return fault;
 }
 
-/* the area on two axes, in whole numbers */
+/* Returns the area in two axes, as an integer. */
 static double
 area(const rb_builder *b, int x, int y)
 {
@@ -115,7 +116,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 			found = memcmp(there.coords + (size_t) i * 3, corner[k], 24) == 0;
 		must(found, "a corner that was not stored");
 	}
-	/* which of several faults is met first may differ */
+	/* The first fault may be another one. */
 	must((read_face(&back, 1) == RB_GEOMETRY_OK) == (fault == RB_GEOMETRY_OK), "another answer");
 	must(there.nparts == back.nparts, "another number of parts");
 	for (int k = 0; k < 3; k++)

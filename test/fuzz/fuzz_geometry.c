@@ -1,10 +1,11 @@
 /*
  * fuzz_geometry.c
- *	  Fuzzing harness for the reader of geometry bytes: the first byte says which
- *	  form and kind, the rest is the geometry.  The reader must stay inside the
- *	  bytes, append nothing where it finds a fault, and hand over nothing but finite
- *	  numbers; what it reads must not depend on where the bytes lie or on what was
- *	  read before.
+ *	  Fuzzes the reader of geometry bytes: the first byte selects form and kind, the rest is the
+ *	  geometry.
+ *
+ * The reader must not read beyond the bytes, must append nothing if it finds a fault, and must
+ * return only finite numbers. Its result must not depend on the address of the bytes, or on what
+ * was read before.
  */
 #include <math.h>
 #include <stdio.h>
@@ -57,7 +58,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	memory = rb_memory_create((uint64_t) 64 << 20);
 	rb_builder_init(&b, memory, (rb_kind) ((bytes[0] >> 1) % RB_KINDS));
 
-	/* bytes of their own, exactly as long as they are, at an odd address */
+	/* A separate block of exactly this size, at an odd address */
 	copy = malloc(len);
 	memcpy(copy, bytes, len);
 	fault = read_one(&b, ewkb, copy + 1, len - 1, &info);
@@ -73,7 +74,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	}
 	must(rb_builder_end_row(&b, 1, &error) == RB_OK, "end of the row");
 
-	/* a second time, into a builder that is not empty */
+	/* A second time, into a builder that is not empty */
 	second = read_one(&b, ewkb, copy + 1, len - 1, &again);
 	must(second == fault && again.srid == info.srid && again.type == info.type, "another answer");
 	must(b.nparts == 2 * parts, "another number of parts");

@@ -1,8 +1,9 @@
 /*
  * fuzz_signs.c
- *	  Fuzzing harness for the exact signs: the bytes are doubles, five points of
- *	  them; every step of the cascade and every predicate must agree with rationals.
- *	  Numbers that are not finite are made finite by clearing a bit of the exponent.
+ *	  Fuzzes the exact signs: the bytes are the doubles of five points.
+ *
+ * Each step of the cascade and each predicate must agree with rationals. Numbers that are not
+ * finite are made finite by clearing a bit of the exponent.
  */
 #include <stdio.h>
 #include <stdlib.h>

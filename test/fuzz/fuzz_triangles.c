@@ -1,9 +1,10 @@
 /*
  * fuzz_triangles.c
- *	  Fuzzing harness for the triangle test: the bytes are 18 doubles, two triangles;
- *	  the answer must be that of the naive rational twin, whatever the order of
- *	  sides and corners.  A first byte picks how wild the numbers are: any finite
- *	  doubles, or small integers, where everything touches everything.
+ *	  Fuzzes the triangle test: the bytes are the 18 doubles of two triangles.
+ *
+ * The result must be that of the naive implementation on rationals, for any order of sides and
+ * corners. The first byte selects the numbers: any finite doubles, or small integers, for which
+ * everything touches.
  */
 #include <math.h>
 #include <stdio.h>

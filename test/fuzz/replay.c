@@ -1,8 +1,9 @@
 /*
  * replay.c
- *	  Runs a fuzzing harness over files, without the fuzzer: each file of the
- *	  directories or paths on the command line once.  Any crash or failed check
- *	  ends the program; the last line counts the files.
+ *	  Runs a fuzzing harness on files without the fuzzer: each file of the directories or paths
+ *	  on the command line once.
+ *
+ * A crash or a failed check ends the program. The last line is the number of files.
  */
 #include <dirent.h>
 #include <stdint.h>
@@ -57,7 +58,7 @@ replay(const char *path)
 	} while (got > 0);
 	fclose(file);
 
-	/* an exact block, so that the sanitizer sees a read of one byte too many */
+	/* A block of the exact size, so that the sanitizer detects a read of one byte too many */
 	{
 		uint8_t *exact = malloc(len ? len : 1);
 

@@ -1,8 +1,8 @@
 # Tests that results never depend on the cache: random steps in four sessions, and after each step the same queries with
 # redblue.cache on and off, with one snapshot.
 #
-# 	REDBLUE_SEED	the seed that a run printed
-# 	REDBLUE_STEPS	number of steps (2,000; REDBLUE_LONG=1: 100,000)
+#	REDBLUE_SEED	the seed that a run printed
+#	REDBLUE_STEPS	number of steps (2,000; REDBLUE_LONG=1: 100,000)
 #
 # Only one session executes a step at a time, so that a seed determines everything; a statement that would wait for a
 # lock fails at once. Occasionally all sessions run concurrently, while one of them runs the queries. The log folder

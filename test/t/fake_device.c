@@ -1,27 +1,28 @@
 /*
  * fake_device.c
- *	  A redblue_cuda.so without a GPU: what a device may do to a server, on demand.
+ *	  Implements a redblue_cuda.so without a GPU, which behaves towards a server as a device may.
  *
- * It joins on the processor, with a copy of the core in this file.  The file that the
- * environment's REDBLUE_FAKE names says what else happens, read anew each time:
+ * It joins on the CPU, with a copy of the core in this file. The file named by the environment
+ * variable REDBLUE_FAKE contains what else happens; it is read again each time:
  *
- *		none		there is no device
- *		open_ms N	it takes so long to be found
- *		join_ms N	a join takes so much longer, and hears that it is to stop
- *		hang_ms N	the same, but it hears nothing
- *		awake 1		what takes longer does so no more, whatever it heard
- *		put_ms N	so long for each batch of pairs
- *		fail N		it fails for good when so many batches of pairs were put
- *		full N		it has memory for so many joins at once
- *		cards N		there are so many of them; each word above is of all, and with _1 behind it of the second one
- *		share N		joins of so many parts for each are shared; read when the file is opened
+ *	none		there is no device
+ *	open_ms N	opening takes this long
+ *	join_ms N	a join takes this much longer, and notices a stop
+ *	hang_ms N	a join takes this much longer, and ignores a stop
+ *	awake 1		delays end, whatever was requested
+ *	put_ms N	each batch of pairs takes this long
+ *	fail N		the device fails permanently after this number of batches of pairs
+ *	full N		there is memory for this number of concurrent joins
+ *	cards N		number of devices; each word above applies to all, and with the suffix _1 to the second one
+ *	share N		joins with this number of parts per device are shared; read when the file is opened
  *
- * A mesh that is refined is a join in all this; fail N: when it has had so many rounds.
+ * A refinement is treated like a join; for fail N, rounds are counted.
  *
- * It says of kept sets that it has copies of them, as a device would.
+ * It reports copies of cached sets, as a device would.
  *
- * What it did goes to that file with .log behind it: which process found it, joined or refined,
- * and how many joins ran then, or dropped a copy; and where there are several of them, which one joins.
+ * Its actions are appended to the file with the suffix .log: the process that opened it, joined or
+ * refined, and the number of concurrent joins, or dropped a copy; and the device that joins, if
+ * there are several.
  */
 #include "core/base/base.h"
 #include "core/exec/plugin.h"
@@ -54,7 +55,7 @@ asked_for(const char *what, long otherwise)
 	return answer;
 }
 
-/* the same of one device: what is said of that one, or of all */
+/* Returns a parameter of one device, or else that of all. */
 static long
 asked_of(int device, const char *what, long otherwise)
 {
@@ -93,14 +94,14 @@ rest(rb_context *ctx, const char *what, bool hears)
 		usleep(2000);
 }
 
-/* ---- copies of kept sets: their sizes, no more ---- */
+/* ---- copies of cached sets: only their sizes ---- */
 
 #define COPIES 100
 
 static pthread_mutex_t copies_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct
 {
-	uint64_t number; /* 0: none */
+	uint64_t number; /* 0 if the entry is unused */
 	uint64_t bytes;
 } copies[COPIES];
 
@@ -188,7 +189,7 @@ warm(int device)
 	return rb_load(&found) != 0;
 }
 
-/* the caller's sink, and what happens on the way to it */
+/* The caller's sink, and what happens before it */
 typedef struct way
 {
 	rb_context *ctx;
@@ -215,7 +216,7 @@ put(void *user, const rb_pair *pairs, size_t n)
 	return status;
 }
 
-/* of a join or a refinement, while so many are at work: may it go on? */
+/* Begins a join or refinement while `now` run, and returns whether it may continue. */
 static rb_status
 begin(rb_context *ctx, int now, bool fails)
 {

@@ -1,9 +1,10 @@
 /*
  * refuse.c
- *	  To be preloaded into a server: of what redblue.so (or an OpenMP runtime that it
- *	  would bring) asks of the system, memory and threads, one call in REFUSE is refused.
- *	  And each process of the server may write no more than REFUSE_TEMP_KB to temporary files:
- *	  then the disk is full.
+ *	  Refuses one in REFUSE calls for memory and threads of redblue.so, or of an OpenMP runtime
+ *	  that it might load. To be preloaded into a server.
+ *
+ * Each process of the server may write at most REFUSE_TEMP_KB to temporary files; then the disk is
+ * full.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -25,7 +26,7 @@ extern void *__libc_memalign(size_t, size_t);
 static uint64_t calls;
 static uint64_t one_in;
 
-/* by chance, not by number: a process makes too many calls to try all */
+/* Refuses by chance, not by number, because a process makes too many calls to try all. */
 static int
 refuse(const void *caller)
 {
@@ -51,7 +52,7 @@ start(void)
 	one_in = text != NULL ? strtoull(text, NULL, 10) : 0;
 }
 
-/* each process of the server has numbers of its own */
+/* Each process of the server has its own numbers. */
 static int
 refuse_here(const void *caller)
 {

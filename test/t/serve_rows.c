@@ -1,20 +1,22 @@
 /*
  * serve_rows.c
- *	  An extension that answers for tables whose rows are elsewhere, as Citus, TimescaleDB and masking extensions do.
+ *	  Implements an extension that returns other rows for some tables, as Citus, TimescaleDB and
+ *	  masking extensions do.
  *
- * Each table of schema "here" stands for the table of that name in schema "there".  The setting serve_rows.way
- * says how a statement that names the former comes to the rows of the latter:
+ * Each table of schema "here" stands for the table of the same name in schema "there". The setting
+ * serve_rows.way determines how a statement on the former gets the rows of the latter:
  *
- *		query		planner_hook: the plan is that of another query
- *		custom		planner_hook: the same below a custom scan
- *		path		set_rel_pathlist_hook: a custom scan takes the place of all paths of the table
- *		rewrite		post_parse_analyze_hook: another query is rewritten and planned
- *		mask		post_parse_analyze_hook: the table itself, its column id negated
- *		filter		post_parse_analyze_hook: the table itself, but only ids above 5
- *		error		planner_hook: an error
- *		off			it does not: the table is what its pages are
+ *	query		planner_hook: the plan is that of another query
+ *	custom		planner_hook: as query, below a custom scan
+ *	path		set_rel_pathlist_hook: a custom scan replaces all paths of the table
+ *	rewrite		post_parse_analyze_hook: another query is rewritten and planned
+ *	mask		post_parse_analyze_hook: the table itself, with its column id negated
+ *	filter		post_parse_analyze_hook: the table itself, but only ids above 5
+ *	error		planner_hook: an error
+ *	off			none: the rows are those in the table's pages
  *
- * As Citus does, it looks for scans of its own in each plan: at what the first private datum of every custom scan is.
+ * Like Citus, it searches each plan for its own scans, by inspecting the first private datum of
+ * every custom scan.
  */
 #include "postgres.h"
 
@@ -74,9 +76,9 @@ static planner_hook_type previous_planner;
 static set_rel_pathlist_hook_type previous_pathlist;
 static post_parse_analyze_hook_type previous_analyze;
 
-/* ---- which table stands for which ---- */
+/* ---- the table that stands for another one ---- */
 
-/* InvalidOid: the table is not in schema "here" */
+/* Returns the table, or InvalidOid if it is not in schema "here". */
 static Oid
 relation_there(Oid relid)
 {
@@ -87,7 +89,7 @@ relation_there(Oid relid)
 	return get_relname_relid(get_rel_name(relid), get_namespace_oid("there", false));
 }
 
-/* replaces all tables of a query, or finds whether there is any */
+/* Replaces all tables of a query, or finds whether there is one */
 typedef struct replacing
 {
 	bool only_find;
@@ -140,7 +142,7 @@ names_tables(Query *query)
 typedef struct scan_state
 {
 	CustomScanState css;
-	Relation there; /* of a table; NULL: the child is run */
+	Relation there; /* Table to be scanned, or NULL if the child is executed */
 	TableScanDesc scan;
 	TupleTableSlot *slot;
 } scan_state;
@@ -320,7 +322,7 @@ replace_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 
 	if (previous_pathlist != NULL)
 		previous_pathlist(root, rel, rti, rte);
-	/* a sample is that of the table's own pages: such extensions forget it */
+	/* A sample is one of the table's own pages, because such extensions do not support sampling. */
 	if (setting != PATH || rte->rtekind != RTE_RELATION || rte->tablesample != NULL ||
 		!OidIsValid(relation_there(rte->relid)) ||
 		bms_is_member((int) rti, root->all_result_relids))
@@ -341,7 +343,7 @@ replace_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 
 /* ---- another query, before it is rewritten ---- */
 
-/* the column id of the table of schema "here" that the query reads; NULL: there is none */
+/* Returns the column id of the table of schema "here" that the query reads, or NULL. */
 static Var *
 find_id(Query *query)
 {
