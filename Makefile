@@ -1,18 +1,17 @@
-# redblue: which triangles, segments and boxes of two tables share a point, exactly.
+# Builds and tests redblue: exact joins of tables of triangles, segments and boxes.
 #
 #   make && make install          build and install into the PostgreSQL of PG_CONFIG
 #   make installcheck             pg_regress against a running server
 #   make demo                     install what is missing, build, join two meshes, draw them
 #   make faces-check              triangles of real and random faces against CGAL
 #   make test                     install what is missing, build, test every feature once
-#   make test-all                 the same with every test
+#   make test-all                 install what is missing, build, run every test
 #   make dist                     a zip for PGXN
 #   make deb                      Debian packages
 #   make test-qgis                the recipes' layers in QGIS, where it is installed
 #
-# A plain PGXS makefile: PG_CONFIG=/path/to/pg_config picks the server.  The
-# CUDA backend is a shared object of its own, built where nvcc is found.  What
-# starts servers or installs packages is in test/.
+# A PGXS makefile: PG_CONFIG=/path/to/pg_config selects the server.  The CUDA backend is a separate
+# shared object, built if nvcc is found.  Scripts that start servers or install packages are in test/.
 
 PG_CONFIG ?= pg_config
 NVCC ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc) nvcc)
@@ -22,7 +21,7 @@ FUZZ_SECONDS ?= 60
 BUILD = build
 COMMA = ,
 
-# make WERROR=-Werror turns warnings into errors, as all tests do; not for who installs it, whose compiler may be newer than ours
+# make WERROR=-Werror turns warnings into errors.  Tests use it, but not installations, whose compilers may be newer.
 WERROR ?=
 
 CORE_SRC = $(sort $(wildcard src/core/*/*.c src/mesh/*.c src/mesh/*/*.c src/refine/*.c))
@@ -32,17 +31,15 @@ CUDA_SRC = $(sort $(wildcard cuda/*.cu))
 
 # ---- flags ----
 
-# A fused multiply-add or a reordered sum breaks an error bound: never
-# -march=native, never -ffast-math.
+# A fused multiply-add or a reordered sum breaks an error bound: do not use -march=native or -ffast-math.
 EXACT_CFLAGS = -ffp-contract=off -fno-fast-math -fno-unsafe-math-optimizations
 WARN_CFLAGS = -Wall -Wextra -Wdeclaration-after-statement -Werror=vla $(WERROR)
-# EXTRA_CFLAGS: what a distribution compiles all its packages with
+# EXTRA_CFLAGS: flags with which a distribution compiles all of its packages
 CORE_CFLAGS = -std=gnu99 -O3 -g -fno-strict-aliasing $(EXACT_CFLAGS) $(WARN_CFLAGS) -fvisibility=hidden -pthread -Isrc $(EXTRA_CFLAGS)
 CORE_LIBS = -lgmp -lm -lpthread -ldl
 
-# The threads of a join (parallel.h): our own, pthread; or OpenMP's, openmp, for
-# core without a server (make PARALLEL=openmp core-test, bench).  Never in a server:
-# the OpenMP runtime ends the process when it is refused a thread or memory.
+# Threads of a join (parallel.h): pthread (our own), or openmp for the core without a server (make PARALLEL=openmp
+# core-test, bench).  A server must not use openmp, whose runtime ends the process if it gets no thread or memory.
 PARALLEL ?= pthread
 OPENMP_CFLAGS = -fopenmp -DRB_OPENMP
 
@@ -52,11 +49,11 @@ MODULE_big = redblue
 EXTENSION = redblue redblue_postgis
 OBJS = $(CORE_SRC:.c=.o) $(PG_SRC:.c=.o)
 DATA = $(wildcard sql/redblue--*.sql sql/redblue_postgis--*.sql) $(wildcard sql/versions/redblue--*.sql)
-# from an older version to this one: made of the scripts of both
+# The update script is generated from the scripts of both versions.
 DATA_built = $(BUILD)/redblue--0.1.0--0.2.0.sql
 
 HAVE_POSTGIS = $(wildcard $(shell $(PG_CONFIG) --sharedir 2>/dev/null)/extension/postgis.control)
-# make installcheck BUT=topic leaves one out
+# make installcheck BUT=topic omits a topic.
 TOPICS = $(sort $(filter-out redblue--% redblue_postgis--%,$(notdir $(basename $(wildcard sql/*.sql)))))
 HAVE_CUBE = $(wildcard $(shell $(PG_CONFIG) --sharedir 2>/dev/null)/extension/cube.control)
 REGRESS = $(filter-out $(BUT) $(if $(HAVE_POSTGIS),,postgis%) $(if $(HAVE_CUBE),,cube%),$(TOPICS))
@@ -66,7 +63,7 @@ PG_CFLAGS = $(EXACT_CFLAGS) -pthread -MMD -MP
 SHLIB_LINK = -Wl,--version-script=src/exports.map -lgmp -pthread -lm -ldl
 EXTRA_CLEAN = $(BUILD) redblue_cuda.so $(wildcard $(foreach e,d o bc,src/*/*.$e src/*/*/*.$e))
 
-# The server inlines no function of ours, so it needs no bitcode of it.
+# The server does not inline our functions, so it needs no bitcode.
 override with_llvm = no
 
 PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
@@ -84,18 +81,17 @@ clean:
 	rm -rf $(EXTRA_CLEAN)
 endif
 
-# Core is compiled the same way here and in its tests, and sees no header of the server.
+# The core is compiled as in its tests, without headers of the server.
 $(CORE_SRC:.c=.o): override CFLAGS := $(CORE_CFLAGS) -fPIC -MMD -MP
 $(CORE_SRC:.c=.o): override CPPFLAGS :=
-# Our own code is held to -Wextra, the server's headers are not: -isystem
-# silences what their macros bring.  Nor does a compiler know all flags that the
-# server was compiled with by another one.
+# -Wextra applies to our code, but not to the server's headers: -isystem suppresses warnings from their macros.  The
+# compiler may not know all flags with which another compiler built the server.
 $(PG_SRC:.c=.o): override CFLAGS += $(WARN_CFLAGS) -Wno-unused-parameter -Wno-unknown-warning-option -Wno-ignored-optimization-argument
 $(PG_SRC:.c=.o): override CPPFLAGS := -isystem $(shell $(PG_CONFIG) --includedir-server 2>/dev/null) $(CPPFLAGS)
 $(OBJS): | $(BUILD)/checked
 -include $(OBJS:.o=.d)
 
-# The server that objects were compiled for.  What is known of another one is compiled anew.
+# The server for which objects were compiled.  For another server, they are compiled again.
 $(PG_SRC:.c=.o): $(BUILD)/server
 $(BUILD)/server: FORCE
 	@mkdir -p $(@D)
@@ -107,7 +103,7 @@ $(BUILD)/redblue--0.1.0--0.2.0.sql: sql/versions/upgrade.awk sql/versions/redblu
 	@mkdir -p $(@D)
 	awk -f $^ >$@.new && mv $@.new $@
 
-# what is missing is better said in one line than in a page of compiler errors
+# Report missing headers in one line instead of a page of compiler errors.
 $(BUILD)/checked: $(BUILD)/server
 	@if [ ! -e "$$($(PG_CONFIG) --includedir-server)/postgres.h" ]; then \
 		echo "redblue: postgres.h not found.  Debian: apt-get install $(SERVER_DEV)"; exit 1; fi
@@ -117,19 +113,18 @@ $(BUILD)/checked: $(BUILD)/server
 
 # ---- the CUDA backend: its own shared object, opened on first use ----
 
-# Machine code for every GPU from Turing to Hopper (86 also runs on 89); what is
-# newer compiles the PTX.  The runtime is linked statically: without a driver the
-# file still opens.
+# Machine code for every GPU from Turing to Hopper (86 also runs on 89); newer ones compile the PTX.  The runtime is
+# linked statically, so that the file can be opened without a driver.
 CUDA_ARCHS ?= 75 80 86 90
 CUDA_PTX ?= 90
 NVCC_FLAGS = -O3 -std=c++17 --fmad=false -Isrc -Icuda --cudart static \
 	$(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$(a),code=sm_$(a)) \
 	-gencode arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX) \
 	-Xcompiler -fPIC,-fvisibility=hidden,-ffp-contract=off,-Wall
-# what it needs of core it gets as a table of functions when it is opened
+# When it is opened, it receives a table of the core functions that it needs.
 CUDA_OBJS = $(patsubst %.cu,$(BUILD)/%.o,$(CUDA_SRC))
 
-# for which GPUs it was compiled; for others it is compiled anew
+# The GPUs for which it was compiled.  For others, it is compiled again.
 $(CUDA_OBJS): $(BUILD)/archs
 $(BUILD)/archs: FORCE
 	@mkdir -p $(@D)
@@ -147,11 +142,11 @@ install-cuda: redblue_cuda.so
 	$(MKDIR_P) '$(DESTDIR)$(pkglibdir)'
 	$(INSTALL_SHLIB) redblue_cuda.so '$(DESTDIR)$(pkglibdir)/redblue_cuda.so'
 endif
-# without a server's headers nothing is compiled: that takes minutes, and then all would fail
+# Compile nothing without a server's headers, because that takes minutes, and everything would fail afterwards.
 ifneq ($(wildcard $(PGXS)),)
 all: cuda
 install: install-cuda
-# the device's file, and scripts of versions before this one
+# The backend's file, and scripts of earlier versions
 uninstall: uninstall-rest
 uninstall-rest:
 	rm -f '$(DESTDIR)$(pkglibdir)/redblue_cuda.so' $(foreach e,$(EXTENSION),'$(DESTDIR)$(datadir)/extension'/$e--*.sql)
@@ -167,7 +162,7 @@ $(BUILD)/cuda/%.o: cuda/%.cu
 redblue_cuda.so: $(CUDA_OBJS) cuda/exports.map
 	$(NVCC) -shared --cudart static -Xlinker --version-script=cuda/exports.map -Xlinker -z,defs -o $@ $(CUDA_OBJS) -lpthread -ldl -lrt
 
-# test/cuda: the device against the CPU, and how fast it is.  They need a GPU.
+# test/cuda: comparison of the device with the CPU, and its speed.  These need a GPU.
 CUDA_HOME = $(patsubst %/bin/nvcc,%,$(realpath $(shell command -v $(NVCC) 2>/dev/null)))
 CUDA_RUNTIME = -L$(CUDA_HOME)/lib64 -lcudart_static -ldl -lrt
 GPU_TOOLS = $(addprefix $(BUILD)/gpu/,check bench workloads hog cards)
@@ -182,7 +177,7 @@ $(GPU_TOOLS): $(BUILD)/gpu/%: $(BUILD)/gpu/%.o $(addprefix $(BUILD)/core/test/,c
 	$(CC) $(CORE_CFLAGS) -o $@ $^ $(CUDA_RUNTIME) $(CORE_LIBS)
 $(BUILD)/gpu/refine: $(BUILD)/gpu/refine.o $(addprefix $(BUILD)/core/test/bench/,plc_input.o tets_output.o) $(GPU_CORE)
 	$(CC) $(CORE_CFLAGS) -o $@ $^ $(CUDA_RUNTIME) $(CORE_LIBS)
-# the signs that no kernel of the backend needs yet
+# Signs that no kernel of the backend uses yet
 $(BUILD)/gpu/spheres: test/cuda/spheres.cu $(wildcard test/core/*.h) $(CORE_H) $(BUILD)/core/test/core/check.o $(GPU_CORE)
 	@mkdir -p $(@D)
 	$(NVCC) $(NVCC_FLAGS) -Itest/core -o $@ $< $(BUILD)/core/test/core/check.o $(GPU_CORE) $(CORE_LIBS)
@@ -193,21 +188,21 @@ gpu-bench: gpu-tools
 
 # ---- core alone: C tests without a server, in seven builds ----
 
-# of the extension's own objects, plain, with OpenMP, under the sanitizers (two of them), for Valgrind, and with tiny
-# tiles and buffers (base.h)
-# test/core/FOLDER/FILE.c tests src/core/FOLDER/FILE.c, or src/mesh/FILE.c, or src/refine/FILE.c; test/core/*.c belong to all
+# Builds: of the extension's own objects, plain, with OpenMP, with each of two groups of sanitizers, for Valgrind, and
+# with tiny tiles and buffers (base.h)
+# test/core/FOLDER/FILE.c tests src/core/FOLDER/FILE.c, src/mesh/FILE.c or src/refine/FILE.c; test/core/*.c are shared.
 CORE_TESTS = $(sort $(patsubst test/core/%.c,%,$(wildcard test/core/*/*.c test/core/*/*/*.c)))
-# those that are named after no file of src; the whole join and the whole core may have several
+# Tests that have no name of a file in src.  The whole join and the whole core may have several tests.
 STRAY_TESTS = $(strip $(foreach t,$(filter-out join/cpu_join_% exec/system_failures,$(CORE_TESTS)),$(if $(wildcard src/core/$t.[ch] src/$t.[ch]),,$t)))
 FUZZERS = $(sort $(notdir $(basename $(wildcard test/fuzz/fuzz_*.c))))
 TEST_HELPERS = $(wildcard test/core/*.c) test/bench/workload.c
 ASAN_CFLAGS = -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 TSAN_CFLAGS = -O1 -g -fno-omit-frame-pointer -fsanitize=thread
-# the build that is measured, and tested with everything
+# The build that is measured, and tested completely
 ALONE = $(if $(filter openmp,$(PARALLEL)),openmp,core)
 ALONE_CFLAGS = $(CORE_CFLAGS) $(if $(filter openmp,$(PARALLEL)),$(OPENMP_CFLAGS))
 
-# a third argument: what of the sources a build leaves out, for none of its tests needs it
+# Third argument of core_variant: sources that a build omits, because none of its tests needs them
 core_objs = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(filter-out $(2),$(CORE_SRC)) $(TEST_HELPERS))
 core_bins = $(addprefix $(BUILD)/$(1)/,$(CORE_TESTS))
 
@@ -226,7 +221,7 @@ $(eval $(call core_variant,asan,$(ASAN_CFLAGS)))
 $(eval $(call core_variant,tsan,$(TSAN_CFLAGS)))
 $(eval $(call core_variant,valgrind,-O1))
 $(eval $(call core_variant,small,-DRB_SMALL,src/refine/%))
-# the quick ones compile nothing of core anew; what they add need not be fast
+# The quick build reuses the extension's objects of the core.  The others need not be fast.
 $(BUILD)/quick/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CORE_CFLAGS) -O1 -Itest/core -MMD -MP -c -o $@ $<
@@ -234,14 +229,14 @@ $(call core_bins,quick): $(BUILD)/quick/%: $(BUILD)/quick/test/core/%.o $(patsub
 	@mkdir -p $(@D)
 	$(CC) $(CORE_CFLAGS) -o $@ $^ $(CORE_LIBS)
 -include $(wildcard $(BUILD)/quick/test/*/*.d $(BUILD)/quick/test/core/*/*.d $(BUILD)/quick/test/core/*/*/*.d)
-# in the sanitizers' builds the linker, not the program, stands in front of these
+# In the sanitizers' builds, the linker redirects these functions instead of the program.
 $(BUILD)/asan/exec/system_failures $(BUILD)/tsan/exec/system_failures: CORE_LIBS += $(addprefix -Wl$(COMMA)--wrap=,\
 	malloc calloc realloc aligned_alloc mmap munmap mremap pthread_create)
 .SECONDARY:
 
-# the tests that run threads
+# Tests that use threads
 THREADED = base/parallel exec/pair_coding exec/stream join/cpu_join join/cpu_join_kinds nearest/nearest set/cache set/delta_set set/set
-# those that are worth it with tiny tiles and buffers
+# Tests for which tiny tiles and buffers make a difference
 SMALL = base/parallel exec/aggregate exec/single_pair exec/system_failures join/cpu_join_kinds join/cpu_join_random mesh/delaunay \
 	nearest/nearest solid/position solid/solids
 
@@ -249,12 +244,12 @@ SMALL = base/parallel exec/aggregate exec/single_pair exec/system_failures join/
 core-test: $(call core_bins,$(ALONE)) $(addprefix $(BUILD)/small/,$(SMALL)) \
 		$(addprefix $(BUILD)/$(if $(filter openmp,$(PARALLEL)),core,openmp)/,$(THREADED))
 	@test/core/run $^
-# at a tenth of the sizes
+# A tenth of the sizes
 core-test-quick: $(call core_bins,quick)
 	@RB_TEST_SCALE=$${RB_TEST_SCALE:-0.1} test/core/run $^
 core-test-asan: $(call core_bins,asan)
 	@UBSAN_OPTIONS=print_stacktrace=1 RB_TEST_SCALE=$${RB_TEST_SCALE:-0.15} test/core/run $^
-# The C library is not instrumented, so nothing is said of what it does inside.
+# The C library is not instrumented, so races within it are not reported.
 core-test-tsan: $(call core_bins,tsan)
 	@TSAN_OPTIONS="halt_on_error=1 second_deadlock_stack=1" RB_TEST_SCALE=$${RB_TEST_SCALE:-0.1} test/core/run $^
 core-test-valgrind: $(call core_bins,valgrind)
@@ -285,7 +280,7 @@ $(BUILD)/coverage/redblue.so: $(COVERAGE_OBJS)
 	$(CC) --coverage -shared -o $@ $^ $(SHLIB_LINK)
 -include $(COVERAGE_OBJS:.o=.d)
 
-# ---- fuzzing: the same harness searches (libFuzzer) and replays its corpus (plain main) ----
+# ---- fuzzing: a harness searches (libFuzzer), or replays its corpus (with a main of its own) ----
 
 $(BUILD)/fuzz/%: test/fuzz/%.c $(CORE_SRC) $(CORE_H) $(TEST_HELPERS)
 	@mkdir -p $(@D)
@@ -295,7 +290,7 @@ $(BUILD)/asan/fuzz_%: $(BUILD)/asan/test/fuzz/fuzz_%.o $(BUILD)/asan/test/fuzz/r
 	$(CC) $(CORE_CFLAGS) $(ASAN_CFLAGS) -o $@ $^ $(CORE_LIBS)
 
 .PHONY: fuzz fuzz-replay
-# FUZZ_SECONDS of search each; what it finds new goes below build/, not into the corpus
+# Each harness searches for FUZZ_SECONDS.  New inputs go to build/, not into the corpus.
 fuzz: $(addprefix $(BUILD)/fuzz/,$(FUZZERS))
 	@for f in $(FUZZERS); do \
 		mkdir -p $(BUILD)/fuzz/corpus/$$f && \
@@ -304,37 +299,37 @@ fuzz: $(addprefix $(BUILD)/fuzz/,$(FUZZERS))
 fuzz-replay: $(addprefix $(BUILD)/asan/,$(FUZZERS))
 	@for f in $(FUZZERS); do $(BUILD)/asan/$$f test/fuzz/corpus/$${f#fuzz_} || exit 1; done
 
-# the generator of volumetric meshes, for tests and demo
+# Generator of volumetric meshes, for tests and the demo
 $(BUILD)/volmesh: test/bench/volmesh.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu99 -O2 $(EXACT_CFLAGS) -o $@ $< -lm
 
-# how long tetrahedralizations take
+# Times of tetrahedralizations
 $(BUILD)/mesh-bench: test/bench/mesh.c $(patsubst %.c,$(BUILD)/core/%.o,$(CORE_SRC))
 	@mkdir -p $(@D)
 	$(CC) $(CORE_CFLAGS) -o $@ $^ $(CORE_LIBS)
 
-# what refuses memory and threads to a server that is tested
+# Library that refuses memory and threads to a tested server
 $(BUILD)/refuse.so: test/t/refuse.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu99 -O2 $(WARN_CFLAGS) -shared -fPIC -o $@ $< -ldl -pthread
 
-# an extension that serves rows of tables from elsewhere, for tests; the server's headers need the compiler's own standard
+# Extension that returns other rows for some tables, for tests.  The server's headers need the compiler's default standard.
 $(BUILD)/serve_rows.so: test/t/serve_rows.c src/pg/base/compat.h
 	@mkdir -p $(@D)
 	$(CC) -O2 $(WARN_CFLAGS) -Wno-unused-parameter -Isrc -isystem $(shell $(PG_CONFIG) --includedir-server) -shared -fPIC -o $@ $<
 
-# a device for tests where there is none: the backend's file, with the processor behind it
+# Fake device for tests: the backend's file, which uses the CPU
 $(BUILD)/fake/redblue_cuda.so: test/t/fake_device.c $(CORE_SRC:.c=.o)
 	@mkdir -p $(@D)
 	$(CC) $(CORE_CFLAGS) -fPIC -shared -o $@ $^ $(CORE_LIBS)
 
-# the generator of boxes and of a map's lines, and the checksums of pairs
+# Generator of boxes and of lines of a map, and checksums of pairs
 $(BUILD)/boxes: test/bench/boxes.c test/bench/workload.c test/bench/workload.h
 	@mkdir -p $(@D)
 	$(CC) $(CORE_CFLAGS) -o $@ $(filter %.c,$^) -lm
 
-# tetrahedra of a file, and how long they took; the same, refined
+# Tetrahedra of a file, and their time; with refinement
 $(BUILD)/cdt $(BUILD)/refine: $(BUILD)/%: $(BUILD)/core/test/bench/%.o $(addprefix $(BUILD)/core/test/bench/,plc_input.o tets_output.o) \
 		$(patsubst %.c,$(BUILD)/core/%.o,$(CORE_SRC))
 	$(CC) $(CORE_CFLAGS) -o $@ $^ $(CORE_LIBS)
@@ -346,24 +341,24 @@ DIST_VERSION = $(shell sed -n 's/^default_version = .\(.*\)./\1/p' redblue.contr
 DIST = redblue-$(DIST_VERSION)
 
 .PHONY: dist dist-check deb test-packages
-# what PGXN takes: what is committed, in one folder
+# The committed state in one folder, for PGXN
 dist:
 	@test/pgxn
-	@git diff --quiet HEAD || echo "redblue: what is not committed is not in the zip"
+	@git diff --quiet HEAD || echo "redblue: the zip does not contain uncommitted changes"
 	git archive --format=zip --prefix=$(DIST)/ -o $(DIST).zip HEAD
 	@test/pgxn $(DIST).zip
-# Debian packages of what is committed, in build/deb; with nvcc also that for NVIDIA's processors
+# Debian packages of the committed state, in build/deb; with nvcc also the package for NVIDIA GPUs
 deb:
 	@test/deb
-# they are installed in a clean root, used, and removed
+# The packages are installed in a clean root, used, and removed.
 test-packages:
 	@test/packages
-# META.json by the specification; what make install writes, make uninstall takes
+# META.json follows the specification, and make uninstall removes what make install writes.
 dist-check:
 	@test/pgxn
 	@test/uninstall
 
-# ---- form ----
+# ---- format and layers ----
 
 FORMATTED = $(sort $(wildcard src/*/*.[ch] src/*/*/*.[ch] cuda/*.cu cuda/*.cuh cuda/*.h test/*/*.[ch] test/core/*/*.c test/core/*/*/*.c \
 	test/cuda/*.cu test/bench/*.cpp))
@@ -374,15 +369,15 @@ format:
 format-check:
 	@$(CLANG_FORMAT) --dry-run --Werror --ferror-limit=1 $(FORMATTED)
 
-# One direction: postgres.h only below src/pg, the CUDA runtime only below cuda.  What differs from major to
-# major of PostgreSQL stands in one file.
+# Dependencies have one direction: postgres.h only below src/pg, the CUDA runtime only below cuda.  Differences between
+# major versions of PostgreSQL are in one file.
 layers:
 	@if grep -rnE 'include.*(postgres|fmgr)\.h' $(wildcard src/core src/mesh src/refine cuda test/core test/fuzz); then \
-		echo "layers: PostgreSQL is known below src/pg only"; exit 1; fi
+		echo "layers: only src/pg may include headers of PostgreSQL"; exit 1; fi
 	@if grep -rnE 'cuda_runtime|cudaMalloc' $(wildcard src test/core test/fuzz); then \
-		echo "layers: CUDA is known below cuda only"; exit 1; fi
+		echo "layers: only cuda may use CUDA"; exit 1; fi
 	@if grep -rn PG_VERSION_NUM src --include='*.[ch]' | grep -v '^src/pg/base/compat.h:'; then \
-		echo "layers: majors of PostgreSQL are known in src/pg/base/compat.h only"; exit 1; fi
+		echo "layers: only src/pg/base/compat.h may depend on major versions of PostgreSQL"; exit 1; fi
 	@for f in $(notdir $(wildcard src/*/*.[ch] src/*/*/*.[ch] cuda/*.cu cuda/*.cuh)); do \
 		grep -qw -- "$$f" CONTRIBUTING.md || { echo "layers: $$f is not on the map of CONTRIBUTING.md"; exit 1; }; done
 	@if [ -n '$(STRAY_TESTS)' ]; then echo 'layers: no file of src has the name of test/core/$(firstword $(STRAY_TESTS)).c'; exit 1; fi
@@ -397,35 +392,35 @@ circles: $(OBJS) $(if $(shell command -v $(NVCC) 2>/dev/null),$(CUDA_OBJS))
 # ---- whole runs ----
 
 .PHONY: test test-all test-long test-qgis demo bench bench-rows bench-reading bench-stops faces-check readme
-# every feature once, in minutes
+# Every feature once, in minutes
 test:
 	@test/run quick
-# every test
+# Every test
 test-all:
 	@test/run all
-# and with the largest meshes and crowds: minutes each, gigabytes of data; other servers, if REDBLUE_PG_SOURCES
-# or REDBLUE_PG_CONFIGS says where some are (test/versions)
+# Also the largest meshes and crowds, which take minutes each and gigabytes of data; other servers, if REDBLUE_PG_SOURCES
+# or REDBLUE_PG_CONFIGS names some (test/versions)
 test-long:
 	@REDBLUE_LONG=1 test/run all
-# layers of doc/recipes.md in QGIS, where it is; PICTURES=doc draws those that pages show anew
+# Layers of doc/recipes.md in QGIS, if it is installed; PICTURES=doc updates the pictures of the pages.
 test-qgis:
 	@PICTURES='$(PICTURES)' CITY='$(CITY)' test/qgis/run
 demo:
 	@test/demo/run
 bench:
 	@test/bench/run
-# rows in and out of the server, and the join tax
+# Costs of rows that are read and returned, and the join tax
 bench-rows:
 	@test/bench/rows
-# two tables into a join, against a SELECT that looks at their rows
+# Time to read two tables into a join, compared with a SELECT
 bench-reading:
 	@test/bench/reading
-# how soon cancelled statements stop, on a quiet machine
+# Time in which canceled statements stop, on an idle machine
 bench-stops:
 	@test/bench/stops
-# triangles of faces against CGAL, where its headers are
+# Comparison of the triangulation of faces with CGAL, if its headers are installed
 faces-check:
 	@test/bench/faces.sh
-# the generated tables of README.md, from a fresh run
+# Generated tables of README.md, from a new run
 readme:
 	@test/readme
