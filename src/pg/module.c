@@ -26,7 +26,7 @@ _PG_init(void)
 	rb_join_install();
 	rb_join_count_install();
 	rb_replace_install();
-	rb_info_install();
+	rb_report_install();
 	rb_cleanup_install();
 	rb_service_install();
 	rb_serial_install();

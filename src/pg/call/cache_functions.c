@@ -27,8 +27,9 @@ static const struct
 			 {"boxes", RB_BOX3},
 			 {"points", RB_POINT3}};
 
-const char *
-rb_kept_kind_name(rb_kind kind)
+/* Returns the name of a kind, as in "triangles". */
+static const char *
+kind_name(rb_kind kind)
 {
 	for (size_t i = 0; i < lengthof(kinds); i++)
 		if (kinds[i].kind == kind)
@@ -235,7 +236,7 @@ redblue_cached(PG_FUNCTION_ARGS)
 			pg_class_aclcheck(facts.relid, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
 			continue;
 		values[0] = ObjectIdGetDatum(facts.relid);
-		values[1] = CStringGetTextDatum(rb_kept_kind_name(facts.kind));
+		values[1] = CStringGetTextDatum(kind_name(facts.kind));
 		values[2] = Int64GetDatum((int64) facts.rows);
 		values[3] = Int64GetDatum((int64) facts.bytes);
 		values[4] = Int64GetDatum((int64) facts.device_bytes);

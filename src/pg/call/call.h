@@ -449,58 +449,52 @@ rb_join_reports_of(const rb_join *join)
 
 extern Datum rb_return_aggregate(FunctionCallInfo fcinfo, const rb_join *join);
 
-/* ---- info.c: report of the last join ---- */
+/* ---- report.c: what a join or another operation did ---- */
 
-typedef struct rb_report
+/* A line of a report: a stage, or the part of a device */
+typedef struct rb_report_line
 {
-	rb_stats stats;
-	char note[200]; /* Why this backend was chosen, or "" */
-	uint64 skipped; /* Rows without parts, of both sides */
-	uint64 parts;
-	uint32 tiles;   /* Tiles joined one after the other, 0 if joined as a whole */
-	uint64 spilled; /* Bytes written to temporary files */
-	const rb_join *join;
-	Oid user;             /* Role that ran it */
-	rb_side_data side[2]; /* Their sets may be freed */
-} rb_report;
-
-extern void rb_report_of(const rb_join_run *run, rb_report *report);
-extern char *rb_report_detail(const rb_report *report, rb_stage stage);
-extern char *rb_report_device(const rb_report *report);
-
-/* ---- cache_functions.c: functions on cached tables ---- */
-
-/* Returns the name of a kind as redblue_cache() shows it, as in "triangles". */
-extern const char *rb_kept_kind_name(rb_kind kind);
-
-/* Sets the run that redblue_last_run() reports. */
-extern void rb_last_run_set(const rb_join_run *run);
-
-/*
- * A line of redblue_last_run() for an operation other than a join: one per stage, ended by a line
- * without a name
- */
-typedef struct rb_last_line
-{
-	const char *stage; /* NULL in the line after the last one */
+	const char *stage;
 	uint64 count;
 	double ms;
-	char detail[200];
-	const char *backend; /* NULL for the CPU, with its number of threads */
-	char device[200];
-} rb_last_line;
+	const char *detail; /* Text in parentheses, or "" */
+	const char *backend;
+	const char *device; /* Device, or number of threads and why no device was used */
+	bool optional;      /* True if EXPLAIN omits the line when nothing was done */
+} rb_report_line;
 
-#define RB_LAST_LINES 12
+#define RB_REPORT_LINES (RB_STAGES + RB_MAX_DEVICES + 4)
 
-extern void rb_last_lines_set(const rb_last_line *lines, int threads);
+/* A report. Its texts are in the memory context in which they were added. */
+typedef struct rb_report
+{
+	const char *backend; /* Backend and device of the lines to add */
+	const char *device;
+	const char *note; /* Why no device was used, or "" */
+	int n;
+	rb_report_line line[RB_REPORT_LINES];
+} rb_report;
 
-/*
- * Fills the line of a device, or of the CPU if `card` is RB_MAX_DEVICES. Returns false if it had no part
- * in the join.
- */
-extern bool rb_report_card(const rb_report *report, int card, rb_last_line *line);
+/* Begins a report without lines. `note` says why no device was used, or is "". */
+extern void rb_report_begin(rb_report *report, const rb_stats *stats, const char *note);
+extern rb_report_line *rb_report_add(rb_report *report, const char *stage, uint64 count, double ms,
+									 const char *detail);
+/* Adds the stages of the core after reading. */
+extern void rb_report_add_stages(rb_report *report, const rb_stats *stats);
 
-extern void rb_info_install(void);
+/* Fills the report of a run. */
+extern void rb_report_run(rb_report *report, const rb_join_run *run);
+
+struct ExplainState;
+
+/* Shows the lines in EXPLAIN. */
+extern void rb_report_explain(const rb_report *report, struct ExplainState *es);
+
+/* Set what redblue_last_run() returns: the report of a run, or another one. */
+extern void rb_last_run_set(const rb_join_run *run);
+extern void rb_last_report_set(const rb_report *report);
+
+extern void rb_report_install(void);
 
 /* ---- into.c: insertion of rows into a table ---- */
 

@@ -240,24 +240,22 @@ put_faults(const rb_meshing_run *run, const checking *c, ReturnSetInfo *rsinfo)
 static void
 report_check(const rb_meshing_run *run, const checking *c)
 {
-	static const int stages[] = {RB_MESH_WELD, RB_MESH_LOAD, RB_MESH_CHECK};
-	rb_last_line lines[RB_LAST_LINES + 1];
-	int n = 0;
+	rb_report report = {.backend = "cpu",
+						.device = rb_count_text((uint64) run->ctx.threads, "thread")};
+	uint64 rows = 0;
+	uint64 loaded = 0;
 
-	memset(lines, 0, sizeof lines);
-	lines[n++] = (rb_last_line){.stage = "read", .ms = run->ms[RB_STAGE_READ]};
 	for (int i = 0; i < run->call->sides; i++)
-		lines[0].count += run->side[i].rows;
-	for (size_t i = 0; i < lengthof(stages); i++)
-		lines[n++] =
-			(rb_last_line){.stage = rb_progress_stage(stages[i]), .ms = run->ms[stages[i]]};
-	lines[1].count = run->part->welded.plc.npoints;
+		rows += run->side[i].rows;
 	for (int i = 0; i < RB_MESH_TABLES; i++)
-		lines[2].count += c->mesh.n[i];
-	lines[3].count = c->report.faults;
-	snprintf(lines[3].detail, sizeof lines[3].detail, "volume %.17g, Euler characteristic %lld",
-			 c->report.volume, (long long) c->report.euler);
-	rb_last_lines_set(lines, run->ctx.threads);
+		loaded += c->mesh.n[i];
+	rb_report_add(&report, "read", rows, run->ms[RB_STAGE_READ], "");
+	rb_meshing_report_stage(&report, run, RB_MESH_WELD, run->part->welded.plc.npoints, "");
+	rb_meshing_report_stage(&report, run, RB_MESH_LOAD, loaded, "");
+	rb_meshing_report_stage(&report, run, RB_MESH_CHECK, c->report.faults,
+							psprintf("volume %.17g, Euler characteristic %lld", c->report.volume,
+									 (long long) c->report.euler));
+	rb_last_report_set(&report);
 }
 
 /* ---- the SQL function ---- */

@@ -182,34 +182,34 @@ rb_meshing_device_end(rb_meshing_run *run)
  * rounds ran on the CPU.
  */
 void
-rb_meshing_device_report(const rb_meshing_run *run, rb_last_line *line)
+rb_meshing_device_report(const rb_meshing_run *run, rb_report_line *line)
 {
 	const rb_stats *stats = &run->ctx.stats;
 	const rb_refine_report *r = &run->one.refined;
 	const char *note = run->note[0] != '\0' ? run->note : stats->note;
 	const char *threads = rb_count_text((uint64) run->options.threads, "thread");
-	const size_t said = strlen(line->detail);
 	double ms = 0;
 
+	line->device = threads;
+	if (r->device_rounds == 0)
+	{
+		if (note[0] != '\0')
+			line->device = psprintf("%s; no GPU used: %.160s", threads, note);
+		return;
+	}
 	for (int i = 0; i < RB_REFINE_STEPS; i++)
 		ms += r->device_ms[i];
-	if (r->device_rounds > 0)
-		snprintf(line->detail + said, sizeof line->detail - said, "; on the GPU: %.3f ms, %llu MB",
-				 ms, (unsigned long long) ((r->device_bytes + (1 << 20) - 1) >> 20));
-	line->backend = r->device_rounds > 0 ? "cuda" : "cpu";
-	if (r->device_rounds == 0 && note[0] == '\0')
-		snprintf(line->device, sizeof line->device, "%s", threads);
-	else if (r->device_rounds == 0)
-		snprintf(line->device, sizeof line->device, "%s; no GPU used: %.160s", threads, note);
-	else if (r->device_rounds < r->rounds && note[0] == '\0')
-		snprintf(line->device, sizeof line->device, "%s; %u small rounds by %s", stats->device,
-				 r->rounds - r->device_rounds, threads);
+	line->detail = psprintf("%s; on the GPU: %.3f ms, %llu MB", line->detail, ms,
+							(unsigned long long) ((r->device_bytes + (1 << 20) - 1) >> 20));
+	line->backend = "cuda";
+	if (r->device_rounds < r->rounds && note[0] == '\0')
+		line->device = psprintf("%s; %u small rounds by %s", stats->device,
+								r->rounds - r->device_rounds, threads);
 	else if (r->device_rounds < r->rounds)
-		snprintf(line->device, sizeof line->device, "%s; %u rounds by %s: %.100s", stats->device,
-				 r->rounds - r->device_rounds, threads, note);
+		line->device = psprintf("%s; %u rounds by %s: %.100s", stats->device,
+								r->rounds - r->device_rounds, threads, note);
 	else if (note[0] != '\0')
-		snprintf(line->device, sizeof line->device, "%s; opened by this session: %.100s",
-				 stats->device, note);
+		line->device = psprintf("%s; opened by this session: %.100s", stats->device, note);
 	else
-		snprintf(line->device, sizeof line->device, "%s", stats->device);
+		line->device = stats->device;
 }

@@ -28,7 +28,7 @@
 
 #include <pthread.h>
 
-struct rb_last_line;
+struct rb_report_line;
 
 /* ---- arguments.c: arguments of the SQL functions ---- */
 
@@ -206,6 +206,13 @@ extern void rb_meshing_notices(const rb_meshing_run *run);
 
 /* Sets what redblue_last_run() returns: `rows` rows were written in `ms` milliseconds. */
 extern void rb_meshing_report(const rb_meshing_run *run, uint64 rows, double ms);
+
+struct rb_report;
+
+/* Adds the line of a stage to a report. */
+extern struct rb_report_line *rb_meshing_report_stage(struct rb_report *report,
+													  const rb_meshing_run *run, int stage,
+													  uint64 count, const char *detail);
 
 extern void rb_meshing_close(rb_meshing_run *run);
 
@@ -445,7 +452,7 @@ extern rb_status rb_meshing_expect(rb_meshing_run *run);
 extern void rb_meshing_device_begin(rb_meshing_run *run);
 extern void rb_meshing_device_end(rb_meshing_run *run);
 
-extern void rb_meshing_device_report(const rb_meshing_run *run, struct rb_last_line *line);
+extern void rb_meshing_device_report(const rb_meshing_run *run, struct rb_report_line *line);
 
 /* ---- solids.c ---- */
 

@@ -539,12 +539,6 @@ rb_meshing_notices(const rb_meshing_run *run)
 			 errdetail("Facets do not enclose such a point, or the point lies on a facet.")));
 }
 
-static rb_last_line
-make_line(const char *stage, uint64 count, double ms)
-{
-	return (rb_last_line){.stage = stage, .count = count, .ms = ms};
-}
-
 /* Sums over all meshes of a call */
 typedef struct report_sums
 {
@@ -592,59 +586,70 @@ sum_parts(const rb_meshing_run *run)
 	return s;
 }
 
+rb_report_line *
+rb_meshing_report_stage(rb_report *report, const rb_meshing_run *run, int stage, uint64 count,
+						const char *detail)
+{
+	return rb_report_add(report, rb_progress_stage(stage), count, run->ms[stage], detail);
+}
+
+/* Reports how a mesh was built from rows. */
+static void
+report_making(const rb_meshing_run *run, const report_sums *s, rb_report *report)
+{
+	rb_meshing_report_stage(
+		report, run, RB_MESH_WELD, s->points,
+		psprintf("%llu facets of %llu triangles, %llu segments; duplicate points: %llu, "
+				 "duplicate segments: %llu",
+				 (unsigned long long) s->polygons, (unsigned long long) s->triangles,
+				 (unsigned long long) s->segments, (unsigned long long) s->same_points,
+				 (unsigned long long) s->same_segments));
+	rb_meshing_report_stage(report, run, RB_MESH_VALIDATE, s->triangles, "");
+	rb_report_add(report, "points", s->vertices, s->ms_points, "");
+	rb_report_add(report, "segments", s->edges, s->ms_segments, "");
+	rb_report_add(report, "facets", s->faces, s->ms_facets,
+				  s->facets < s->polygons ? psprintf("facets after merging coplanar ones: %llu",
+													 (unsigned long long) s->facets)
+										  : "");
+	rb_report_add(report, "regions", s->regions, s->ms_regions, "");
+}
+
+static void
+report_refinement(const rb_meshing_run *run, const report_sums *s, rb_report *report)
+{
+	rb_report_line *line = rb_meshing_report_stage(
+		report, run, RB_MESH_REFINE, s->added,
+		psprintf("rounds: %llu, cavities tried: %llu, remaining bad tetrahedra: %llu",
+				 (unsigned long long) s->rounds, (unsigned long long) s->tried,
+				 (unsigned long long) s->bad));
+
+	if (!run->call->by_solid)
+		rb_meshing_device_report(run, line);
+}
+
 void
 rb_meshing_report(const rb_meshing_run *run, uint64 rows, double ms)
 {
 	const report_sums s = sum_parts(run);
-	const bool loaded = run->one.names != NULL;
-	rb_last_line lines[RB_LAST_LINES + 1];
+	const rb_meshing_names *loaded = run->one.names;
+	rb_report report = {.backend = "cpu",
+						.device = rb_count_text((uint64) run->ctx.threads, "thread")};
 	uint64 read = 0;
-	int n = 0;
 
 	for (int i = 0; i < run->call->sides; i++)
 		read += run->side[i].rows;
-	lines[n++] = make_line("read", read, run->ms[RB_STAGE_READ]);
-	if (loaded)
+	rb_report_add(&report, "read", read, run->ms[RB_STAGE_READ], "");
+	if (loaded != NULL)
 	{
-		lines[n++] = make_line(rb_progress_stage(RB_MESH_LOAD), run->one.names->npoints,
-							   run->ms[RB_MESH_LOAD]);
-		lines[n++] = make_line(rb_progress_stage(RB_MESH_CHECK), run->one.names->npoints,
-							   run->ms[RB_MESH_CHECK]);
+		rb_meshing_report_stage(&report, run, RB_MESH_LOAD, loaded->npoints, "");
+		rb_meshing_report_stage(&report, run, RB_MESH_CHECK, loaded->npoints, "");
 	}
 	else
-	{
-		lines[n] = make_line(rb_progress_stage(RB_MESH_WELD), s.points, run->ms[RB_MESH_WELD]);
-		snprintf(lines[n++].detail, sizeof lines->detail,
-				 "%llu facets of %llu triangles, %llu segments; duplicate points: %llu, "
-				 "duplicate segments: %llu",
-				 (unsigned long long) s.polygons, (unsigned long long) s.triangles,
-				 (unsigned long long) s.segments, (unsigned long long) s.same_points,
-				 (unsigned long long) s.same_segments);
-		lines[n++] =
-			make_line(rb_progress_stage(RB_MESH_VALIDATE), s.triangles, run->ms[RB_MESH_VALIDATE]);
-		lines[n++] = make_line("points", s.vertices, s.ms_points);
-		lines[n++] = make_line("segments", s.edges, s.ms_segments);
-		lines[n] = make_line("facets", s.faces, s.ms_facets);
-		if (s.facets < s.polygons)
-			snprintf(lines[n].detail, sizeof lines->detail,
-					 "facets after merging coplanar ones: %llu", (unsigned long long) s.facets);
-		n++;
-		lines[n++] = make_line("regions", s.regions, s.ms_regions);
-	}
+		report_making(run, &s, &report);
 	if (run->call->refine)
-	{
-		lines[n] = make_line(rb_progress_stage(RB_MESH_REFINE), s.added, run->ms[RB_MESH_REFINE]);
-		snprintf(lines[n].detail, sizeof lines->detail,
-				 "rounds: %llu, cavities tried: %llu, remaining bad tetrahedra: %llu",
-				 (unsigned long long) s.rounds, (unsigned long long) s.tried,
-				 (unsigned long long) s.bad);
-		if (!run->call->by_solid)
-			rb_meshing_device_report(run, &lines[n]);
-		n++;
-	}
-	lines[n] = make_line(rb_progress_stage(RB_MESH_FILL), rows, ms);
-	snprintf(lines[n++].detail, sizeof lines->detail, "%llu tetrahedra, peak %llu kB",
-			 (unsigned long long) s.tets, (unsigned long long) (rb_memory_peak(run->memory) >> 10));
-	lines[n].stage = NULL;
-	rb_last_lines_set(lines, run->ctx.threads);
+		report_refinement(run, &s, &report);
+	rb_report_add(&report, rb_progress_stage(RB_MESH_FILL), rows, ms,
+				  psprintf("%llu tetrahedra, peak %llu kB", (unsigned long long) s.tets,
+						   (unsigned long long) (rb_memory_peak(run->memory) >> 10)));
+	rb_last_report_set(&report);
 }

@@ -17,14 +17,6 @@
 
 extern void rb_scan_install(void);
 
-/* ---- function_scan_explain.c: such scans in EXPLAIN ---- */
-
-struct ExplainState;
-
-/* Shows the line of a stage. */
-extern void rb_explain_stage(struct ExplainState *es, const char *name, uint64 count, double ms,
-							 const char *detail);
-
 /* ---- function_scan_count.c: aggregates that only count the rows of such a scan ---- */
 
 extern void rb_upper_install(void);

@@ -38,59 +38,6 @@ source_text(rb_scan *scan, int side, List *deparse, ExplainState *es)
 }
 
 void
-rb_explain_stage(ExplainState *es, const char *name, uint64 count, double ms, const char *detail)
-{
-	if (es->format == EXPLAIN_FORMAT_TEXT)
-	{
-		appendStringInfoSpaces(es->str, es->indent * 2);
-		appendStringInfo(es->str, "Stage %s: " UINT64_FORMAT, name, count);
-		if (es->timing)
-			appendStringInfo(es->str, ", %.3f ms", ms);
-		if (detail[0] != '\0')
-			appendStringInfo(es->str, " (%s)", detail);
-		appendStringInfoChar(es->str, '\n');
-		return;
-	}
-	ExplainOpenGroup("Stage", NULL, true, es);
-	ExplainPropertyText("Stage", name, es);
-	ExplainPropertyUInteger("Count", NULL, count, es);
-	if (es->timing)
-		ExplainPropertyFloat("Time", "ms", ms, 3, es);
-	ExplainPropertyText("Detail", detail, es);
-	ExplainCloseGroup("Stage", NULL, true, es);
-}
-
-static void
-explain_stages(rb_scan *scan, ExplainState *es)
-{
-	rb_report report;
-
-	rb_report_of(scan->run, &report);
-	ExplainPropertyText("Device", rb_report_device(&report), es);
-	ExplainOpenGroup("Stages", "Stages", false, es);
-	for (int i = 0; i < RB_STAGES; i++)
-	{
-		const char *name = rb_stage_name((rb_stage) i);
-		uint64 count = report.stats.stage[i].count;
-		double ms = report.stats.stage[i].ms;
-		const char *detail = rb_report_detail(&report, (rb_stage) i);
-
-		/* Skip stages that this backend does not have. */
-		if (count == 0 && ms == 0)
-			continue;
-		rb_explain_stage(es, name, count, ms, detail);
-	}
-	for (int i = 0; i <= RB_MAX_DEVICES; i++)
-	{
-		rb_last_line line;
-
-		if (rb_report_card(&report, i, &line))
-			rb_explain_stage(es, line.stage, line.count, line.ms, line.detail);
-	}
-	ExplainCloseGroup("Stages", "Stages", false, es);
-}
-
-void
 rb_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	rb_scan *scan = (rb_scan *) node;
@@ -117,8 +64,12 @@ rb_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 							deparse_expression((Node *) scan->call, deparse, false, false), es);
 	if (es->analyze && scan->run != NULL)
 	{
+		rb_report report;
+
+		rb_report_run(&report, scan->run);
 		ExplainPropertyText("Backend", scan->run->backend->name, es);
-		explain_stages(scan, es);
+		ExplainPropertyText("Device", report.device, es);
+		rb_report_explain(&report, es);
 	}
 	else
 		ExplainPropertyText("Backend", rb_setting_backend_name(), es);

@@ -15,11 +15,11 @@
 #include "utils/ruleutils.h"
 
 /*
- * Shows the rows and bytes of each input with the time to read them, and its parts with the time to
+ * Adds the rows and bytes of each input with the time to read them, and its parts with the time to
  * decode them.
  */
 static void
-explain_reading(const rb_geometry_join *j, ExplainState *es)
+add_reading(const rb_geometry_join *j, rb_report *report)
 {
 	static const char *const names[2][2] = {{"read outer", "decode outer"},
 											{"read inner", "decode inner"}};
@@ -29,10 +29,10 @@ explain_reading(const rb_geometry_join *j, ExplainState *es)
 		const rb_join_input *in = &j->in[i];
 		const uint64 geometries = in->side.n[0] + in->side.n[1];
 
-		rb_explain_stage(es, names[i][0], in->n, in->read_ms,
-						 psprintf(UINT64_FORMAT " bytes of geometries", in->bytes));
-		rb_explain_stage(es, names[i][1], geometries, in->decode_ms,
-						 psprintf(UINT64_FORMAT " parts", in->side.parts));
+		rb_report_add(report, names[i][0], in->n, in->read_ms,
+					  psprintf(UINT64_FORMAT " bytes of geometries", in->bytes));
+		rb_report_add(report, names[i][1], geometries, in->decode_ms,
+					  psprintf(UINT64_FORMAT " parts", in->side.parts));
 	}
 }
 
@@ -43,20 +43,14 @@ explain_stages(rb_geometry_join *j, ExplainState *es)
 
 	/* If a LIMIT has ended the scan, the join is still unfinished. */
 	rb_join_end_stream(j);
-	memset(&report, 0, sizeof report);
-	report.stats = j->stats;
-	strlcpy(report.note, j->note, sizeof report.note);
+	rb_report_begin(&report, &j->stats, j->note);
+	add_reading(j, &report);
+	rb_report_add_stages(&report, &j->stats);
 	if (j->joins > 0)
-		ExplainPropertyText("Backend", report.stats.backend, es);
+		ExplainPropertyText("Backend", report.backend, es);
 	if (j->joins > 0)
-		ExplainPropertyText("Device", rb_report_device(&report), es);
-	ExplainOpenGroup("Stages", "Stages", false, es);
-	explain_reading(j, es);
-	for (int i = RB_STAGE_READ + 1; i < RB_STAGES; i++)
-		if (report.stats.stage[i].count > 0 || report.stats.stage[i].ms > 0)
-			rb_explain_stage(es, rb_stage_name((rb_stage) i), report.stats.stage[i].count,
-							 report.stats.stage[i].ms, rb_report_detail(&report, (rb_stage) i));
-	ExplainCloseGroup("Stages", "Stages", false, es);
+		ExplainPropertyText("Device", report.device, es);
+	rb_report_explain(&report, es);
 	ExplainPropertyInteger("Joins", NULL, j->joins, es);
 }
 

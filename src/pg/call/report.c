@@ -1,0 +1,333 @@
+/*
+ * report.c
+ *	  Reports what a join or another operation did: a list of lines, one per stage and device.
+ *
+ *	execution.c, the join node, meshes  ->  rb_report  ->  EXPLAIN
+ *										   the last one ->  redblue_last_run()
+ *
+ * The last report is that of the session's last join or mesh that finished or was stopped by a
+ * LIMIT. One that failed or was cancelled does not change it. Because it describes tables that other
+ * roles may not be allowed to read, it is shown only to the role that ran the join. DISCARD ALL,
+ * after which a connection pool gives the session to another client, clears it.
+ */
+#include "pg/call/call.h"
+
+#include "commands/explain.h"
+#include "lib/stringinfo.h"
+#include "nodes/parsenodes.h"
+#include "tcop/utility.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/tuplestore.h"
+
+#include <math.h>
+
+static rb_report last;             /* Without lines if there was no operation */
+static MemoryContext last_context; /* Texts of the last report */
+static Oid last_user;
+static ProcessUtility_hook_type previous_hook;
+
+/* ---- lines ---- */
+
+rb_report_line *
+rb_report_add(rb_report *report, const char *stage, uint64 count, double ms, const char *detail)
+{
+	rb_report_line *line = &report->line[report->n];
+
+	if (report->n == RB_REPORT_LINES)
+		elog(ERROR, "too many lines in a report");
+	*line = (rb_report_line){.stage = stage,
+							 .count = count,
+							 .ms = ms,
+							 .detail = detail,
+							 .backend = report->backend,
+							 .device = report->device};
+	report->n++;
+	return line;
+}
+
+/* Describes what was read, and how many parallel workers helped. */
+static char *
+read_detail(const rb_join_run *run, const rb_stats *stats)
+{
+	StringInfoData text;
+	bool first = true;
+	uint64 bad = stats->bad_solids;
+
+	initStringInfo(&text);
+	appendStringInfo(&text, "%s, %s skipped", rb_count_text(run->parts, "part"),
+					 rb_count_text(run->skipped, "row"));
+	for (int i = 0; i < rb_join_sides(run->join); i++)
+	{
+		if (run->side[i].workers == 0)
+			continue;
+		appendStringInfo(&text, "%s %s %d", first ? ", workers:" : ",", run->join->side[i],
+						 run->side[i].workers);
+		first = false;
+	}
+	for (int i = 0; i < rb_join_sides(run->join); i++)
+		if (run->side[i].kept > 0)
+			appendStringInfo(&text, "; %s: cached %s, read %u of %s", run->join->side[i],
+							 rb_count_text(run->side[i].kept, "row"), run->side[i].read,
+							 rb_count_text(run->side[i].pages, "page"));
+	for (int i = 0; i < rb_join_sides(run->join); i++)
+		if (run->side[i].ids != 0 && run->side[i].ids != run->side[i].rows)
+			appendStringInfo(&text, "; " UINT64_FORMAT " rows of %s have %s", run->side[i].rows,
+							 run->join->side[i], rb_count_text(run->side[i].ids, "id"));
+	if (run->tiles > 0)
+		appendStringInfo(&text, "; %u tiles, " UINT64_FORMAT " kB in temporary files", run->tiles,
+						 run->spilled / 1024);
+	for (int i = 0; run->join->predicate != RB_VALIDITY && i < rb_join_sides(run->join); i++)
+		bad += run->side[i].nrefused;
+	if (bad > 0)
+		appendStringInfo(&text, "; " UINT64_FORMAT " rows are not valid solids", bad);
+	return text.data;
+}
+
+/* Describes the three steps in which a device builds its grid. */
+static const char *
+grid_steps(const rb_stats *stats)
+{
+	const double *ms = stats->grid_ms;
+
+	if (ms[0] + ms[1] + ms[2] == 0)
+		return "";
+	return psprintf("; plan %.3f ms, map %.3f ms, schedule %.3f ms", ms[0], ms[1], ms[2]);
+}
+
+/* Describes the work of a stage after the first one. */
+static const char *
+stage_detail(const rb_stats *stats, rb_stage stage)
+{
+#define N(x) ((unsigned long long) (x))
+	switch (stage)
+	{
+		case RB_STAGE_GRID:
+			/* A few objects need no grid at all, or only the grid of a leaf (leaf.c). */
+			if (stats->resolution[0] == 0)
+				return stats->cells == 0
+						   ? "no grid"
+						   : psprintf("no top grid, %llu cells in all", N(stats->cells));
+			return psprintf("%u x %u x %u, %llu cells in all%s", stats->resolution[0],
+							stats->resolution[1], stats->resolution[2], N(stats->cells),
+							grid_steps(stats));
+		case RB_STAGE_CANDIDATES:
+		{
+			uint64 useful = stats->stage[RB_STAGE_CANDIDATES].count + stats->redundant_tests;
+
+			return psprintf("%llu box tests, %llu unnecessary, %llu redundant", N(stats->box_tests),
+							N(stats->box_tests > useful ? stats->box_tests - useful : 0),
+							N(stats->redundant_tests));
+		}
+		case RB_STAGE_EXACT:
+			return psprintf("%llu integer, %llu expansion, %llu GMP signs", N(stats->exact_integer),
+							N(stats->exact_expansion), N(stats->exact_gmp));
+		case RB_STAGE_DOWNLOAD:
+			return stats->record_bytes == 0
+					   ? ""
+					   : psprintf("%.2f bytes a pair of parts",
+								  (double) stats->record_bytes / (double) Max(stats->hits, 1));
+		case RB_STAGE_EMIT:
+			return psprintf("%llu pair%s of parts", N(stats->hits), stats->hits == 1 ? "" : "s");
+		default:
+			return "";
+	}
+#undef N
+}
+
+/* Returns the device, or the number of threads and why no device was used. */
+static char *
+device_text(const rb_stats *stats, const char *note)
+{
+	if (stats->device[0] != '\0')
+		return note[0] == '\0' ? pstrdup(stats->device)
+							   : psprintf("%s; opened by this session: %s", stats->device, note);
+	if (note[0] == '\0')
+		return rb_count_text((uint64) stats->threads, "thread");
+	return psprintf("%s; no GPU used: %s", rb_count_text((uint64) stats->threads, "thread"), note);
+}
+
+/* Adds a line for each device, and for the CPU, that had a part in the join. */
+static void
+add_devices(rb_report *report, const rb_stats *stats)
+{
+	uint32 all = 0;
+
+	for (int i = 0; i <= RB_MAX_DEVICES; i++)
+		all += stats->card[i].shares;
+	for (int i = 0; i <= RB_MAX_DEVICES; i++)
+		if (stats->card[i].shares > 0)
+			rb_report_add(report, i == RB_MAX_DEVICES ? "processor" : psprintf("device %d", i),
+						  stats->card[i].hits, stats->card[i].ms,
+						  psprintf("%u of %u partitions%s%s", stats->card[i].shares, all,
+								   stats->note[0] != '\0' ? "; another device: " : "",
+								   stats->note));
+}
+
+static void
+add_stage(rb_report *report, const rb_stats *stats, rb_stage stage, const char *detail)
+{
+	rb_report_line *line = rb_report_add(report, rb_stage_name(stage), stats->stage[stage].count,
+										 stats->stage[stage].ms, detail);
+
+	line->optional = true;
+}
+
+void
+rb_report_add_stages(rb_report *report, const rb_stats *stats)
+{
+	for (int i = RB_STAGE_READ + 1; i < RB_STAGES; i++)
+		add_stage(report, stats, (rb_stage) i, stage_detail(stats, (rb_stage) i));
+}
+
+void
+rb_report_begin(rb_report *report, const rb_stats *stats, const char *note)
+{
+	report->n = 0;
+	report->backend = pstrdup(stats->backend);
+	report->device = device_text(stats, note);
+	report->note = stats->device[0] == '\0' ? pstrdup(note) : "";
+}
+
+void
+rb_report_run(rb_report *report, const rb_join_run *run)
+{
+	rb_stats stats = run->before;
+
+	rb_stats_add(&stats, &run->ctx.stats);
+	stats.stage[RB_STAGE_EMIT].ms += run->emit_ms;
+	/*
+	 * The core's note of a multi-device join, which says why a device did not take part, is shown
+	 * in the devices' own lines.
+	 */
+	rb_report_begin(report, &stats,
+					run->note[0] != '\0' || stats.device[0] != '\0' ? run->note
+																	: run->ctx.stats.note);
+	add_stage(report, &stats, RB_STAGE_READ, read_detail(run, &stats));
+	rb_report_add_stages(report, &stats);
+	add_devices(report, &stats);
+}
+
+/* ---- in EXPLAIN ---- */
+
+static void
+explain_line(const rb_report_line *line, ExplainState *es)
+{
+	if (es->format == EXPLAIN_FORMAT_TEXT)
+	{
+		appendStringInfoSpaces(es->str, es->indent * 2);
+		appendStringInfo(es->str, "Stage %s: " UINT64_FORMAT, line->stage, line->count);
+		if (es->timing)
+			appendStringInfo(es->str, ", %.3f ms", line->ms);
+		if (line->detail[0] != '\0')
+			appendStringInfo(es->str, " (%s)", line->detail);
+		appendStringInfoChar(es->str, '\n');
+		return;
+	}
+	ExplainOpenGroup("Stage", NULL, true, es);
+	ExplainPropertyText("Stage", line->stage, es);
+	ExplainPropertyUInteger("Count", NULL, line->count, es);
+	if (es->timing)
+		ExplainPropertyFloat("Time", "ms", line->ms, 3, es);
+	ExplainPropertyText("Detail", line->detail, es);
+	ExplainCloseGroup("Stage", NULL, true, es);
+}
+
+void
+rb_report_explain(const rb_report *report, ExplainState *es)
+{
+	ExplainOpenGroup("Stages", "Stages", false, es);
+	for (int i = 0; i < report->n; i++)
+		if (!report->line[i].optional || report->line[i].count > 0 || report->line[i].ms > 0)
+			explain_line(&report->line[i], es);
+	ExplainCloseGroup("Stages", "Stages", false, es);
+}
+
+/* ---- the last report ---- */
+
+static MemoryContext
+clear_last(Oid user)
+{
+	last.n = 0;
+	last_user = user;
+	if (last_context == NULL)
+		last_context =
+			AllocSetContextCreate(TopMemoryContext, "redblue last run", ALLOCSET_SMALL_SIZES);
+	MemoryContextReset(last_context);
+	return MemoryContextSwitchTo(last_context);
+}
+
+void
+rb_last_run_set(const rb_join_run *run)
+{
+	MemoryContext old = clear_last(run->user);
+
+	rb_report_run(&last, run);
+	MemoryContextSwitchTo(old);
+	if (last.note[0] != '\0')
+		ereport(DEBUG1, (errmsg_internal("%s: no GPU used: %s", run->join->function, last.note)));
+}
+
+void
+rb_last_report_set(const rb_report *report)
+{
+	MemoryContext old = clear_last(GetUserId());
+
+	for (int i = 0; i < report->n; i++)
+	{
+		const rb_report_line *from = &report->line[i];
+		rb_report_line *line = rb_report_add(&last, pstrdup(from->stage), from->count, from->ms,
+											 pstrdup(from->detail));
+
+		line->backend = pstrdup(from->backend);
+		line->device = pstrdup(from->device);
+	}
+	MemoryContextSwitchTo(old);
+}
+
+/* Clears the statistics at DISCARD ALL, which only this hook can observe. */
+static void
+process_utility(PlannedStmt *statement, const char *query, bool keep_tree,
+				ProcessUtilityContext context, ParamListInfo params, QueryEnvironment *environment,
+				DestReceiver *dest, QueryCompletion *completion)
+{
+	Node *node = statement->utilityStmt;
+	bool discard_all = IsA(node, DiscardStmt) && ((DiscardStmt *) node)->target == DISCARD_ALL;
+
+	(previous_hook == NULL ? standard_ProcessUtility : previous_hook)(
+		statement, query, keep_tree, context, params, environment, dest, completion);
+	if (discard_all)
+		last.n = 0;
+}
+
+void
+rb_report_install(void)
+{
+	previous_hook = ProcessUtility_hook;
+	ProcessUtility_hook = process_utility;
+}
+
+PG_FUNCTION_INFO_V1(redblue_last_run);
+
+Datum
+redblue_last_run(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+
+	InitMaterializedSRF(fcinfo, 0);
+	for (int i = 0; i < last.n && last_user == GetUserId(); i++)
+	{
+		const rb_report_line *line = &last.line[i];
+		Datum values[6];
+		bool nulls[6] = {false};
+
+		values[0] = CStringGetTextDatum(line->stage);
+		values[1] = Int64GetDatum((int64) line->count);
+		values[2] = Float8GetDatum(rint(line->ms * 1000) / 1000);
+		values[3] = CStringGetTextDatum(line->detail);
+		values[4] = CStringGetTextDatum(line->backend);
+		values[5] = CStringGetTextDatum(line->device);
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+	return (Datum) 0;
+}
