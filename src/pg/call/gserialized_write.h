@@ -1,7 +1,7 @@
 /*
  * gserialized_write.h
  *	  Writes geometries in PostGIS's storage format (gserialized_write.c), and shapes of the core as
- *	  geometries (shape_write.c).
+ *	  geometries.
  */
 #ifndef RB_PG_CALL_GSERIALIZED_WRITE_H
 #define RB_PG_CALL_GSERIALIZED_WRITE_H
@@ -9,7 +9,7 @@
 #include "pg/base/pg.h"
 #include "core/intersection/intersection.h"
 
-/* ---- gserialized_write.c: writes the nodes of a geometry in prefix order ---- */
+/* ---- the nodes of a geometry, in prefix order ---- */
 
 typedef struct rb_writer
 {
@@ -26,7 +26,7 @@ extern void rb_write_rings(rb_writer *w, const uint32 *sizes, uint32 n);
 extern void rb_write_point(rb_writer *w, const double *at);
 extern Datum rb_write_end(rb_writer *w);
 
-/* ---- shape_write.c ---- */
+/* ---- shapes ---- */
 
 /*
  * Writes a shape. One part becomes a simple geometry, several parts of one type a multi geometry,

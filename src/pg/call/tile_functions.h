@@ -1,6 +1,6 @@
 /*
  * tile_functions.h
- *	  Declares what the tile functions of boxes (object_tiles.c) and of geometries (scalar/tile.c)
+ *	  Declares what the tile functions of boxes (tile_functions.c) and of geometries (scalar/functions.c)
  *	  share. They find the tiles that a row belongs to.
  */
 #ifndef RB_PG_CALL_TILE_FUNCTIONS_H

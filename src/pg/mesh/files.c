@@ -1,13 +1,18 @@
 /*
  * files.c
  *	  Implements redblue_mesh_vtu and redblue_mesh_gmsh, which return the tables of a mesh as the
- *	  bytes of a file.
+ *	  bytes of a file, and redblue_mesh_to_geometry (redblue_postgis), which returns the surface of
+ *	  each region as a TIN.
  */
+#include "pg/call/gserialized_write.h"
 #include "pg/mesh/meshing.h"
 
 #include "mesh/io/files.h"
+
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
+#include "utils/tuplestore.h"
 
 /* Maximum size of a value */
 #define MAX_FILE_BYTES ((uint64) MaxAllocSize - VARHDRSZ)
@@ -45,9 +50,12 @@ check_size(const rb_meshing_run *run, uint64 bytes)
 						errhint("Export the tables with COPY instead.")));
 }
 
-void
-rb_meshing_check_corners(const rb_meshing_run *run, const rb_meshing_table *t,
-						 const rb_meshing_loaded *mesh, const uint32_t *corners, int n)
+/*
+ * Raises an error if a corner is not a vertex. `corners` holds n corners for each row of the table.
+ */
+static void
+check_corners(const rb_meshing_run *run, const rb_meshing_table *t, const rb_meshing_loaded *mesh,
+			  const uint32_t *corners, int n)
 {
 	for (size_t i = 0; i < (size_t) n * mesh->n[t->kind]; i++)
 		if (corners[i] == RB_NONE)
@@ -58,8 +66,9 @@ rb_meshing_check_corners(const rb_meshing_run *run, const rb_meshing_table *t,
 							errhint("Run redblue_mesh_check for a full report.")));
 }
 
-rb_meshing_run *
-rb_meshing_open_tables(const char *function, const char *name, rb_meshing_table *tables)
+/* Finds the tables of a mesh and opens a run without sides. */
+static rb_meshing_run *
+open_tables(const char *function, const char *name, rb_meshing_table *tables)
 {
 	rb_meshing_call *call = palloc0(sizeof *call);
 
@@ -82,10 +91,10 @@ return_file(FunctionCallInfo fcinfo, const char *function, bool gmsh)
 
 	caller = rb_call_enter();
 	w = palloc0(sizeof *w);
-	run = rb_meshing_open_tables(function, text_to_cstring(PG_GETARG_TEXT_PP(0)), tables);
+	run = open_tables(function, text_to_cstring(PG_GETARG_TEXT_PP(0)), tables);
 	rb_meshing_load(run, tables, &mesh);
-	rb_meshing_check_corners(run, &tables[RB_MESH_TETS], &mesh, mesh.tets[0], 4);
-	rb_meshing_check_corners(run, &tables[RB_MESH_FACES], &mesh, mesh.faces[0], 3);
+	check_corners(run, &tables[RB_MESH_TETS], &mesh, mesh.tets[0], 4);
+	check_corners(run, &tables[RB_MESH_FACES], &mesh, mesh.faces[0], 3);
 	w->gmsh = gmsh;
 	w->rows = (rb_mesh_rows){.npoints = mesh.n[RB_MESH_VERTICES],
 							 .ntets = mesh.n[RB_MESH_TETS],
@@ -118,3 +127,106 @@ return_file(FunctionCallInfo fcinfo, const char *function, bool gmsh)
 
 RB_DEFINE(redblue_mesh_vtu, false)
 RB_DEFINE(redblue_mesh_gmsh, true)
+
+/* ---- surfaces as geometries ---- */
+
+static const char *const function_name = "redblue_mesh_to_geometry";
+
+typedef struct surfaces
+{
+	rb_mesh_rows rows;
+	rb_surface_face *faces;
+	uint64_t n;
+} surfaces;
+
+static rb_status
+find_faces(rb_meshing_run *run)
+{
+	surfaces *s = run->arg;
+	double start = 0;
+	rb_status status;
+
+	rb_meshing_stage(run, RB_MESH_FILL, &start);
+	status = rb_mesh_surface(&run->ctx, &s->rows, &s->faces, &s->n);
+	rb_meshing_stage(run, RB_MESH_FILL, &start);
+	return status;
+}
+
+/* Writes the TIN of one region, whose faces are [from, to). */
+static Datum
+write_region(const surfaces *s, uint64_t from, uint64_t to, int32 srid)
+{
+	rb_writer w;
+
+	if (to - from > PG_INT32_MAX)
+		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+						errmsg("%s: geometry is larger than 1 GB", function_name)));
+	rb_write_begin(&w, function_name, srid, true);
+	rb_write_node(&w, RB_TYPE_TIN, (uint32) (to - from));
+	for (uint64_t i = from; i < to; i++)
+	{
+		if (i % 65536 == 0)
+			CHECK_FOR_INTERRUPTS();
+		rb_write_node(&w, RB_TYPE_TRIANGLE, 4);
+		for (int k = 0; k < 4; k++)
+			rb_write_point(&w, s->rows.points + 3 * (Size) s->faces[i].corner[k % 3]);
+	}
+	return rb_write_end(&w);
+}
+
+static void
+put_regions(const surfaces *s, int32 srid, ReturnSetInfo *result)
+{
+	MemoryContext row =
+		AllocSetContextCreate(CurrentMemoryContext, "redblue region", ALLOCSET_DEFAULT_SIZES);
+
+	for (uint64_t from = 0, to; from < s->n; from = to)
+	{
+		MemoryContext old = MemoryContextSwitchTo(row);
+		bool nulls[2] = {false, false};
+		Datum values[2];
+
+		CHECK_FOR_INTERRUPTS();
+		for (to = from + 1; to < s->n && s->faces[to].region == s->faces[from].region; to++)
+			;
+		values[0] = Int64GetDatum(s->faces[from].region);
+		values[1] = write_region(s, from, to, srid);
+		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(row);
+	}
+}
+
+PG_FUNCTION_INFO_V1(redblue_mesh_to_geometry);
+
+Datum
+redblue_mesh_to_geometry(PG_FUNCTION_ARGS)
+{
+	const int32 srid = PG_GETARG_INT32(1);
+	MemoryContext caller;
+	rb_meshing_table tables[RB_MESH_TABLES];
+	rb_meshing_loaded mesh;
+	rb_meshing_run *run;
+	surfaces *s;
+
+	if (srid < 0 || srid > 999999)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: invalid value for argument \"srid\": %d", function_name, srid),
+						errdetail("The SRID must be between 0 (unknown) and 999999.")));
+	InitMaterializedSRF(fcinfo, 0);
+	caller = rb_call_enter();
+	s = palloc0(sizeof *s);
+	run = open_tables(function_name, text_to_cstring(PG_GETARG_TEXT_PP(0)), tables);
+	rb_meshing_load(run, tables, &mesh);
+	check_corners(run, &tables[RB_MESH_TETS], &mesh, mesh.tets[0], 4);
+	s->rows = (rb_mesh_rows){.npoints = mesh.n[RB_MESH_VERTICES],
+							 .ntets = mesh.n[RB_MESH_TETS],
+							 .points = mesh.points,
+							 .tets = (const uint32_t(*)[4]) mesh.tets,
+							 .region = mesh.region};
+	run->arg = s;
+	rb_meshing_work(run, find_faces);
+	put_regions(s, srid, (ReturnSetInfo *) fcinfo->resultinfo);
+	rb_call_leave(caller);
+	return (Datum) 0;
+}

@@ -9,7 +9,7 @@
  *	device.c									decides where rounds of refinement run
  *	solids.c									builds many meshes in one call
  *	functions.c, refine.c, check_function.c,
- *	files.c, geometry.c							the SQL functions
+ *	files.c										the SQL functions
  */
 #ifndef RB_PG_MESH_MESHING_H
 #define RB_PG_MESH_MESHING_H
@@ -374,18 +374,6 @@ typedef struct rb_meshing_loaded
 
 extern void rb_meshing_load(rb_meshing_run *run, const rb_meshing_table *tables,
 							rb_meshing_loaded *mesh);
-
-/* ---- files.c: tables as one value ---- */
-
-/* Finds the tables of a mesh and opens a run without sides. */
-extern rb_meshing_run *rb_meshing_open_tables(const char *function, const char *name,
-											  rb_meshing_table *tables);
-
-/*
- * Raises an error if a corner is not a vertex. `corners` holds n corners for each row of the table.
- */
-extern void rb_meshing_check_corners(const rb_meshing_run *run, const rb_meshing_table *table,
-									 const rb_meshing_loaded *mesh, const uint32_t *corners, int n);
 
 /* ---- relabel.c: matching a mesh with rows ---- */
 

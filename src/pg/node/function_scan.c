@@ -32,12 +32,17 @@
 #include "access/parallel.h"
 #include "catalog/objectaccess.h"
 #include "catalog/pg_type.h"
+#include "commands/explain.h"
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
+#include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/ruleutils.h"
 #include "utils/snapmgr.h"
+
+#include <ctype.h>
 
 #if !FLOAT8PASSBYVAL
 #error "redblue needs a 64-bit PostgreSQL"
@@ -619,6 +624,71 @@ end_scan(CustomScanState *node)
 		drop_run(scan);
 }
 
+/* ---- EXPLAIN ---- */
+
+/*
+ * Returns the table name or query text of a side, or its expression if the value is not known yet.
+ */
+static char *
+source_text(rb_scan *scan, int side, List *deparse, ExplainState *es)
+{
+	Node *arg = list_nth(scan->call->args, side);
+	Const *constant = (Const *) arg;
+	Oid function;
+	bool varlena;
+
+	if (!IsA(arg, Const) || constant->constisnull)
+		return deparse_expression(arg, deparse, false, false);
+	if (constant->consttype == REGCLASSOID && es->verbose)
+	{
+		Oid relid = DatumGetObjectId(constant->constvalue);
+		char *name = get_rel_name(relid);
+
+		if (name != NULL)
+			return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)), name);
+	}
+	getTypeOutputInfo(constant->consttype, &function, &varlena);
+	return OidOutputFunctionCall(function, constant->constvalue);
+}
+
+static void
+explain_scan(CustomScanState *node, List *ancestors, ExplainState *es)
+{
+	rb_scan *scan = (rb_scan *) node;
+	List *deparse = set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan, ancestors);
+
+	ExplainPropertyText("Function", scan->join->function, es);
+	for (int i = 0; i < rb_join_sides(scan->join); i++)
+	{
+		char *label = pstrdup(scan->join->side[i]);
+
+		label[0] = (char) toupper((unsigned char) label[0]);
+		ExplainPropertyText(label, source_text(scan, i, deparse, es), es);
+	}
+	if (scan->result != scan->join->result && scan->result != RB_RESULT_COUNT)
+	{
+		const CustomScan *plan = (const CustomScan *) node->ss.ps.plan;
+		TargetEntry *group = linitial_node(TargetEntry, plan->custom_scan_tlist);
+
+		ExplainPropertyText("Group Key",
+							deparse_expression((Node *) group->expr, deparse, false, false), es);
+	}
+	if (es->verbose)
+		ExplainPropertyText("Function Call",
+							deparse_expression((Node *) scan->call, deparse, false, false), es);
+	if (es->analyze && scan->run != NULL)
+	{
+		rb_report report;
+
+		rb_report_run(&report, scan->run);
+		ExplainPropertyText("Backend", scan->run->backend->name, es);
+		ExplainPropertyText("Device", report.device, es);
+		rb_report_explain(&report, es);
+	}
+	else
+		ExplainPropertyText("Backend", rb_setting_backend_name(), es);
+}
+
 /* ---- executor callbacks ---- */
 
 static const CustomExecMethods exec_methods = {
@@ -632,7 +702,7 @@ static const CustomExecMethods exec_methods = {
 	.ReInitializeDSMCustomScan = reinitialize_shared,
 	.InitializeWorkerCustomScan = initialize_worker,
 	.ShutdownCustomScan = shutdown_scan,
-	.ExplainCustomScan = rb_scan_explain,
+	.ExplainCustomScan = explain_scan,
 };
 
 Node *

@@ -118,8 +118,4 @@ typedef struct rb_question
  */
 extern bool rb_ask_for_counts(Node *node, rb_question *question);
 
-/* ---- function_scan_explain.c ---- */
-
-extern void rb_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es);
-
 #endif /* RB_PG_NODE_FUNCTION_SCAN_H */

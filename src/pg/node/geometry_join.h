@@ -13,7 +13,6 @@
  *	join_sides.c	converts the geometries of an input into sets
  *	join_columns.c	stores the columns of an input's rows that are needed again
  *	join_rows.c		stores rows by number, in memory or in a file
- *	join_explain.c	shows the node in EXPLAIN
  *	join_count.c	computes count(*) of its pairs without building them
  */
 #ifndef RB_PG_NODE_GEOMETRY_JOIN_H
@@ -335,10 +334,6 @@ extern bool rb_join_next_pair(rb_geometry_join *join, uint64 *outer, uint64 *inn
 extern uint64 rb_join_count_pairs(rb_geometry_join *join);
 /* Ends the join of the current two sets, whether or not all of its pairs have been read. */
 extern void rb_join_end_stream(rb_geometry_join *join);
-
-/* ---- join_explain.c ---- */
-
-extern void rb_join_explain(CustomScanState *node, List *ancestors, ExplainState *es);
 
 /* ---- join_scan.c ---- */
 

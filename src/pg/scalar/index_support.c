@@ -57,15 +57,6 @@ shift_outward(double x, double by)
 	return there > DBL_MAX ? DBL_MAX : there < -DBL_MAX ? -DBL_MAX : there;
 }
 
-void
-rb_check_distance(double distance)
-{
-	if (isnan(distance) || distance < 0)
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("redblue_dwithin: distance must be a number, 0 or more"),
-						errdetail("The distance is %g.", distance)));
-}
-
 PG_FUNCTION_INFO_V1(redblue_geometry_reach);
 
 /* Returns the box as a line from its low corner to its high one. */

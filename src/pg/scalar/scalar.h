@@ -3,7 +3,7 @@
  *	  Declares what the files share that implement functions of two geometries (the extension
  *	  redblue_postgis).
  *
- *	compare.c	the SQL functions
+ *	functions.c			the SQL functions
  *	operand.c			converts a value into the parts of an object, and caches it
  *	index_support.c		planner support: index conditions and selectivity
  *
@@ -20,18 +20,13 @@
 
 #include "core/solid/solids.h"
 
-/*
- * ---- compare.c, index_support.c: entry points, by which the planner identifies a function
- * ----
- */
+/* ---- functions.c, index_support.c: entry points, by which the planner identifies a function ---- */
 
 extern Datum redblue_geometry_intersects(PG_FUNCTION_ARGS);
 extern Datum redblue_geometry_crosses(PG_FUNCTION_ARGS);
 extern Datum redblue_geometry_dwithin(PG_FUNCTION_ARGS);
 extern Datum redblue_geometry_inside(PG_FUNCTION_ARGS);
 extern Datum redblue_geometry_support(PG_FUNCTION_ARGS);
-
-extern Datum redblue_geometry_position(PG_FUNCTION_ARGS);
 
 /*
  * Raises the error that the first or the second geometry is not a valid solid, with the reason.
@@ -93,7 +88,7 @@ typedef struct rb_operand
 	bool flat;         /* True if it was projected to the plane */
 	const rb_set *set; /* Set of one row, NULL if empty */
 	rb_row_cache two;  /* State cached by comparisons with other values */
-	rb_placed placed;  /* State cached by position tests (solid.c) */
+	rb_placed placed;  /* State cached by position tests (functions.c) */
 } rb_operand;
 
 /* Maximum number of cached values per argument */
