@@ -59,8 +59,8 @@ rb_write_node(rb_writer *w, uint32 type, uint32 count)
  * Writes the number of points of each ring, after the node of a polygon. The last point of a ring
  * repeats the first.
  */
-void
-rb_write_rings(rb_writer *w, const uint32 *sizes, uint32 n)
+static void
+write_rings(rb_writer *w, const uint32 *sizes, uint32 n)
 {
 	const uint32 padding = 0;
 
@@ -143,7 +143,7 @@ write_polygon(rb_writer *w, const rb_intersection *s, uint32 i)
 	for (uint32 k = 0; k < n; k++)
 		sizes[k] = s->ring[first + k + 1] - s->ring[first + k];
 	rb_write_node(w, RB_TYPE_POLYGON, n);
-	rb_write_rings(w, sizes, n);
+	write_rings(w, sizes, n);
 	write_points(w, s->ring_corners, s->ring[first], s->ring[first + n]);
 	pfree(sizes);
 }

@@ -22,7 +22,6 @@ typedef struct rb_writer
 
 extern void rb_write_begin(rb_writer *w, const char *function, int32 srid, bool has_z);
 extern void rb_write_node(rb_writer *w, uint32 type, uint32 count);
-extern void rb_write_rings(rb_writer *w, const uint32 *sizes, uint32 n);
 extern void rb_write_point(rb_writer *w, const double *at);
 extern Datum rb_write_end(rb_writer *w);
 

@@ -71,8 +71,8 @@ rb_row_shape_of(rb_result result)
 	return &shapes[result];
 }
 
-Oid
-rb_value_type(rb_value value)
+static Oid
+value_type(rb_value value)
 {
 	switch (value)
 	{
@@ -127,7 +127,7 @@ rb_column_type(const FuncExpr *call, const rb_row_shape *shape, int i)
 	TupleDesc desc;
 
 	if (shape->column[i] != RB_VALUE_GEOMETRY)
-		return rb_value_type(shape->column[i]);
+		return value_type(shape->column[i]);
 	desc = get_expr_result_tupdesc((Node *) call, false);
 	return TupleDescAttr(desc, i)->atttypid;
 }
