@@ -164,7 +164,6 @@ typedef struct rb_row_shape
 } rb_row_shape;
 
 extern const rb_row_shape *rb_row_shape_of(rb_result result);
-extern Oid rb_value_type(rb_value value);
 /* Returns the type of column i of the call's result. */
 extern Oid rb_column_type(const FuncExpr *call, const rb_row_shape *shape, int i);
 
@@ -492,7 +491,7 @@ extern void rb_report_explain(const rb_report *report, struct ExplainState *es);
 
 /* Set what redblue_last_run() returns: the report of a run, or another one. */
 extern void rb_last_run_set(const rb_join_run *run);
-extern void rb_last_report_set(const rb_report *report);
+extern void rb_last_report_set(const rb_report *report, Oid user);
 
 extern void rb_report_install(void);
 

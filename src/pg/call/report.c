@@ -24,8 +24,8 @@
 #include <gmp.h>
 #include <math.h>
 
-static rb_report last;             /* Without lines if there was no operation */
-static MemoryContext last_context; /* Texts of the last report */
+static rb_report last;   /* Without lines if there was no operation */
+static char *last_texts; /* Texts of the last report */
 static Oid last_user;
 static ProcessUtility_hook_type previous_hook;
 
@@ -247,44 +247,61 @@ rb_report_explain(const rb_report *report, ExplainState *es)
 
 /* ---- the last report ---- */
 
-static MemoryContext
-clear_last(Oid user)
+/* Copies a text, and returns the copy and where the next one goes. */
+static const char *
+copy_text(char **to, const char *text)
 {
+	const size_t size = strlen(text) + 1;
+	char *copy = *to;
+
+	memcpy(copy, text, size);
+	*to += size;
+	return copy;
+}
+
+void
+rb_last_report_set(const rb_report *report, Oid user)
+{
+	size_t size = 1;
+	char *to;
+
+	for (int i = 0; i < report->n; i++)
+	{
+		const rb_report_line *line = &report->line[i];
+
+		size += strlen(line->stage) + strlen(line->detail) + strlen(line->backend) +
+				strlen(line->device) + 4;
+	}
 	last.n = 0;
+	if (last_texts != NULL)
+		pfree(last_texts);
+	last_texts = NULL;
+	to = last_texts = MemoryContextAlloc(TopMemoryContext, size);
+	for (int i = 0; i < report->n; i++)
+	{
+		rb_report_line *line = &last.line[i];
+
+		*line = report->line[i];
+		line->stage = copy_text(&to, line->stage);
+		line->detail = copy_text(&to, line->detail);
+		line->backend = copy_text(&to, line->backend);
+		line->device = copy_text(&to, line->device);
+	}
+	last.n = report->n;
 	last_user = user;
-	if (last_context == NULL)
-		last_context =
-			AllocSetContextCreate(TopMemoryContext, "redblue last run", ALLOCSET_SMALL_SIZES);
-	MemoryContextReset(last_context);
-	return MemoryContextSwitchTo(last_context);
 }
 
 void
 rb_last_run_set(const rb_join_run *run)
 {
-	MemoryContext old = clear_last(run->user);
+	MemoryContext caller = rb_call_enter();
+	rb_report report;
 
-	rb_report_run(&last, run);
-	MemoryContextSwitchTo(old);
-	if (last.note[0] != '\0')
-		ereport(DEBUG1, (errmsg_internal("%s: no GPU used: %s", run->join->function, last.note)));
-}
-
-void
-rb_last_report_set(const rb_report *report)
-{
-	MemoryContext old = clear_last(GetUserId());
-
-	for (int i = 0; i < report->n; i++)
-	{
-		const rb_report_line *from = &report->line[i];
-		rb_report_line *line = rb_report_add(&last, pstrdup(from->stage), from->count, from->ms,
-											 pstrdup(from->detail));
-
-		line->backend = pstrdup(from->backend);
-		line->device = pstrdup(from->device);
-	}
-	MemoryContextSwitchTo(old);
+	rb_report_run(&report, run);
+	rb_last_report_set(&report, run->user);
+	if (report.note[0] != '\0')
+		ereport(DEBUG1, (errmsg_internal("%s: no GPU used: %s", run->join->function, report.note)));
+	rb_call_leave(caller);
 }
 
 /* Clears the statistics at DISCARD ALL, which only this hook can observe. */

@@ -255,7 +255,7 @@ report_check(const rb_meshing_run *run, const checking *c)
 	rb_meshing_report_stage(&report, run, RB_MESH_CHECK, c->report.faults,
 							psprintf("volume %.17g, Euler characteristic %lld", c->report.volume,
 									 (long long) c->report.euler));
-	rb_last_report_set(&report);
+	rb_last_report_set(&report, GetUserId());
 }
 
 /* ---- the SQL function ---- */

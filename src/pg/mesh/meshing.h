@@ -129,9 +129,9 @@ typedef struct rb_meshing_part
 
 /*
  * Resources of one call: memory of the core, and a thread. The run is allocated in a memory context
- * and ends with it at the latest; rb_meshing_close ends it earlier. An ERROR leaves the function
- * while the thread still works, until the context is deleted. So the call, and everything else that
- * the thread uses, must be allocated in that context and not on the stack.
+ * and ends with it. An ERROR leaves the function while the thread still works, until the context is
+ * deleted. So the call, and everything else that the thread uses, must be allocated in that context
+ * and not on the stack.
  */
 typedef struct rb_meshing_run
 {
@@ -213,8 +213,6 @@ struct rb_report;
 extern struct rb_report_line *rb_meshing_report_stage(struct rb_report *report,
 													  const rb_meshing_run *run, int stage,
 													  uint64 count, const char *detail);
-
-extern void rb_meshing_close(rb_meshing_run *run);
 
 /* Returns the set of a side, or NULL if the side is not given. */
 static inline const rb_set *

@@ -31,9 +31,35 @@
 /* ---- opening and closing ---- */
 
 static void
-close_run(void *run)
+stop_work(rb_meshing_run *run)
 {
-	rb_meshing_close(run);
+	if (!run->running)
+		return;
+	rb_context_stop(&run->ctx);
+	if (run->stop_threads != NULL)
+		run->stop_threads(run);
+	pthread_join(run->thread, NULL);
+	run->running = false;
+}
+
+static void
+close_run(void *arg)
+{
+	rb_meshing_run *run = arg;
+
+	rb_cleanup_unregister(&run->open);
+	stop_work(run);
+	rb_remote_close(run->remote);
+	run->remote = NULL;
+	rb_progress_end(&run->progress);
+	if (run->memory != NULL)
+	{
+		for (int i = 0; i < RB_MESH_SIDES; i++)
+			rb_set_release(&run->side[i].set);
+		rb_memory_destroy(run->memory);
+		run->memory = NULL;
+	}
+	rb_cleanup_release_idle();
 }
 
 rb_meshing_run *
@@ -52,36 +78,6 @@ rb_meshing_open(const rb_meshing_call *call, MemoryContext context)
 	run->nparts = 1;
 	run->options = call->options;
 	return run;
-}
-
-static void
-stop_work(rb_meshing_run *run)
-{
-	if (!run->running)
-		return;
-	rb_context_stop(&run->ctx);
-	if (run->stop_threads != NULL)
-		run->stop_threads(run);
-	pthread_join(run->thread, NULL);
-	run->running = false;
-}
-
-void
-rb_meshing_close(rb_meshing_run *run)
-{
-	rb_cleanup_unregister(&run->open);
-	stop_work(run);
-	rb_remote_close(run->remote);
-	run->remote = NULL;
-	rb_progress_end(&run->progress);
-	if (run->memory != NULL)
-	{
-		for (int i = 0; i < RB_MESH_SIDES; i++)
-			rb_set_release(&run->side[i].set);
-		rb_memory_destroy(run->memory);
-		run->memory = NULL;
-	}
-	rb_cleanup_release_idle();
 }
 
 /* ---- reading ---- */
@@ -651,5 +647,5 @@ rb_meshing_report(const rb_meshing_run *run, uint64 rows, double ms)
 	rb_report_add(&report, rb_progress_stage(RB_MESH_FILL), rows, ms,
 				  psprintf("%llu tetrahedra, peak %llu kB", (unsigned long long) s.tets,
 						   (unsigned long long) (rb_memory_peak(run->memory) >> 10)));
-	rb_last_report_set(&report);
+	rb_last_report_set(&report, GetUserId());
 }
