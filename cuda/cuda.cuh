@@ -29,6 +29,7 @@
 
 #include "tuning.cuh"
 
+#include "core/base/base.h"
 #include "core/join/join.h"
 #include "core/primitive/triangle_float.h"
 #include "core/join/grid.h"
@@ -141,14 +142,6 @@ extern rb_status rb_cuda_failed(rb_device_run *run, cudaError_t error, const cha
 		cudaError_t rb_cuda_error = cudaGetLastError();           \
 		if (rb_cuda_error != cudaSuccess)                         \
 			return rb_cuda_failed(run, rb_cuda_error, name "()"); \
-	} while (0)
-
-#define RB_TRY(call)                      \
-	do                                    \
-	{                                     \
-		rb_status rb_try_status = (call); \
-		if (rb_try_status != RB_OK)       \
-			return rb_try_status;         \
 	} while (0)
 
 /*

@@ -1,7 +1,7 @@
 /*
  * base.h
- *	  Provides what any file of the core may need: sizes, a clock, arrays, a test for finite
- *	  numbers.
+ *	  Provides what any file of the core may need: sizes, a clock, arrays, early returns, a test for
+ *	  finite numbers.
  */
 #ifndef RB_BASE_BASE_H
 #define RB_BASE_BASE_H
@@ -21,6 +21,29 @@
 #define RB_SIZE(usual, small) (usual)
 #endif
 
+/* Evaluates a call that returns a status, and returns that status if it is not RB_OK. */
+#define RB_TRY(call)                      \
+	do                                    \
+	{                                     \
+		rb_status rb_try_status = (call); \
+		if (rb_try_status != RB_OK)       \
+			return rb_try_status;         \
+	} while (0)
+
+/* Resizes an array, a pointer to its elements, to n elements (rb_array). */
+#define RB_ALLOCATE(ctx, array, n) rb_array(ctx, (void **) &(array), n, sizeof *(array))
+
+/* Grows an array with room for `cap` elements to at least `need` elements (rb_array_grow). */
+#define RB_GROW(ctx, array, cap, need) \
+	rb_array_grow(ctx, (void **) &(array), &(cap), need, sizeof *(array))
+
+/* Makes room for at least n elements in an array, whose content may be lost (rb_array_renew). */
+#define RB_RENEW(ctx, array, cap, n) \
+	rb_array_renew(ctx, (void **) &(array), &(cap), n, sizeof *(array))
+
+/* Frees an array and sets the pointer to NULL. */
+#define RB_FREE(memory, array) rb_free(memory, (void **) &(array))
+
 #ifdef __cplusplus
 extern "C"
 {
@@ -34,6 +57,16 @@ rb_now_ms(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (double) t.tv_sec * 1e3 + (double) t.tv_nsec * 1e-6;
+}
+
+/*
+ * Returns true if the context should stop. Polls only in each interval-th iteration i of a loop,
+ * the last one of the interval.
+ */
+static inline bool
+rb_stop_due(const rb_context *ctx, uint64_t i, uint64_t interval)
+{
+	return i % interval == interval - 1 && rb_should_stop(ctx);
 }
 
 /* Resizes an array to n elements and records a failure in the context (rb_resize and rb_fail). */
@@ -66,6 +99,22 @@ rb_array_grow(rb_context *ctx, void **block, size_t *cap, size_t need, size_t el
 	if (status == RB_OK)
 		*cap = more;
 	return status;
+}
+
+/*
+ * Makes room for at least n elements in an array with room for *cap. The old content is freed before
+ * new memory is allocated.
+ */
+static inline rb_status
+rb_array_renew(rb_context *ctx, void **block, size_t *cap, size_t n, size_t element)
+{
+	if (n <= *cap)
+		return RB_OK;
+	rb_free(ctx->memory, block);
+	*cap = 0;
+	RB_TRY(rb_array(ctx, block, n, element));
+	*cap = n;
+	return RB_OK;
 }
 
 /*

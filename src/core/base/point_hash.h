@@ -5,44 +5,12 @@
 #ifndef RB_BASE_POINT_HASH_H
 #define RB_BASE_POINT_HASH_H
 
-#include "core/base/base.h"
-
-#include <string.h>
+#include "core/base/hash.h"
 
 #ifdef __cplusplus
 extern "C"
 {
 #endif
-
-/*
- * Result and scratch memory of rb_point_hash_find, reused between calls; zeros before the first
- * call
- */
-typedef struct rb_point_hash
-{
-	/* for each point, the first point with equal coordinates, which is its canonical id */
-	uint32_t *first;
-	size_t first_cap;
-	uint32_t *table;
-	size_t table_cap;
-} rb_point_hash;
-
-/*
- * Sets corners->first for n points of x, y, z, three for each triangle. Treats 0 and -0 as equal.
- */
-extern rb_status rb_point_hash_find(rb_context *ctx, const double *points, uint32_t n,
-									rb_point_hash *corners);
-extern void rb_point_hash_free(rb_memory *memory, rb_point_hash *corners);
-
-/* Makes room for at least n elements. The old content may be lost. */
-extern rb_status rb_array_reserve(rb_context *ctx, uint32_t **array, size_t *cap, size_t n);
-
-static inline uint64_t
-rb_mix(uint64_t x)
-{
-	x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93u;
-	return x ^ (x >> 32);
-}
 
 static inline uint64_t
 rb_hash_coordinate(double x, uint64_t factor)
@@ -61,6 +29,41 @@ rb_hash_point(const double *p)
 				  rb_hash_coordinate(p[1], 0xc2b2ae3d27d4eb4fu) +
 				  rb_hash_coordinate(p[2], 0x165667b19e3779f9u));
 }
+
+static inline bool
+rb_points_equal(const double *a, const double *b)
+{
+	return a[0] == b[0] && a[1] == b[1] && a[2] == b[2];
+}
+
+/* Finds the number of a point among an array of points */
+#define RB_HASH rb_point_table
+#define RB_HASH_SLOT uint32_t
+#define RB_HASH_KEY const double *
+#define RB_HASH_ARG const double *
+#define RB_HASH_OF(points, p) rb_hash_point(p)
+#define RB_HASH_EQUAL(points, slot, p) rb_points_equal((points) + 3 * (size_t) (slot), p)
+#define RB_HASH_KEY_OF(points, slot) ((points) + 3 * (size_t) (slot))
+#include "core/base/hash.h"
+
+/*
+ * Result and scratch memory of rb_point_hash_find, reused between calls; zeros before the first
+ * call
+ */
+typedef struct rb_point_hash
+{
+	/* for each point, the first point with equal coordinates, which is its canonical id */
+	uint32_t *first;
+	size_t first_cap;
+	rb_point_table table;
+} rb_point_hash;
+
+/*
+ * Sets corners->first for n points of x, y, z, three for each triangle. Treats 0 and -0 as equal.
+ */
+extern rb_status rb_point_hash_find(rb_context *ctx, const double *points, uint32_t n,
+									rb_point_hash *corners);
+extern void rb_point_hash_free(rb_memory *memory, rb_point_hash *corners);
 
 #ifdef __cplusplus
 }

@@ -25,6 +25,7 @@
  */
 #include "core/exec/shares.h"
 
+#include "core/base/sort.h"
 #include "core/join/join.h"
 #include "core/set/set.h"
 #include "core/primitive/reference_point.h"
@@ -32,7 +33,6 @@
 #include <float.h>
 #include <math.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define SAMPLE 8192u /* Sample size, in parts of both sides together */
@@ -163,16 +163,8 @@ find_near(rb_cutting *k)
 
 /* ---- cells, and the number of pairs in each ---- */
 
-static int
-by_value(const void *x, const void *y)
-{
-	const double p = *(const double *) x, q = *(const double *) y;
-
-	return p < q ? -1 : p > q;
-}
-
 static void
-cut_bins(rb_cutting *k)
+cut_bins(rb_context *ctx, rb_cutting *k)
 {
 	const uint32_t step = k->n / RANKED + 1;
 	double sorted[RANKED + 1];
@@ -184,7 +176,7 @@ cut_bins(rb_cutting *k)
 
 		for (uint32_t i = 0; i < k->n; i += step)
 			sorted[n++] = k->place[i].low[a];
-		qsort(sorted, n, sizeof(double), by_value);
+		(void) rb_sort_doubles(ctx, sorted, n); /* If stopped, so is the caller */
 		for (int b = 0; b <= k->bins; b++)
 			k->cut[a][b] = sorted[(uint64_t) b * (n - 1) / (uint64_t) k->bins];
 	}
@@ -528,7 +520,7 @@ rb_partitions_cut(rb_context *ctx, const rb_job *job, int n, rb_box *share)
 			k.stands_for[s] *= self ? 0.5 : 1;
 		}
 		find_near(&k);
-		cut_bins(&k);
+		cut_bins(ctx, &k);
 		count_cells(&k);
 		weigh_parts(&k);
 		cut_node(&k, 0, k.n, n, &all);

@@ -11,9 +11,8 @@
  * Samples take up to 100 kB of stack. These functions are therefore in a file of their own, and
  * return to the recursion before it goes deeper.
  */
+#include "core/base/sort.h"
 #include "core/join/cpu_join.h"
-
-#include <stdlib.h>
 
 #define TARGET RB_SIZE(512, 6) /* target number of objects in a cell, both sides */
 #define INCIDENCE_COST 16.0    /* cost of adding an object to a cell, in box tests */
@@ -61,35 +60,6 @@ rb_cut_equally(rb_cpu *c, const rb_list list[2], const double lo[3], const doubl
 	rb_grid_init(&g->grid, lo, hi, n);
 }
 
-static int
-by_value(const void *x, const void *y)
-{
-	double p = *(const double *) x, q = *(const double *) y;
-
-	return p < q ? -1 : p > q;
-}
-
-/* Returns how many of n ascending numbers are less than x. */
-static uint32_t
-rank_of(const double *sorted, uint32_t n, double x)
-{
-	uint32_t from = 0;
-
-	while (n > 0)
-	{
-		uint32_t half = n / 2;
-
-		if (sorted[from + half] < x)
-		{
-			from += half + 1;
-			n -= half + 1;
-		}
-		else
-			n = half;
-	}
-	return from;
-}
-
 /*
  * Places cell boundaries at quantiles of the object centers, clipped to the region. The plan is
  * computed for objects whose extent is the fraction of the centers that they cover: in that measure
@@ -118,12 +88,13 @@ rb_cut_at_quantiles(rb_cpu *c, const rb_list list[2], const double lo[3], const 
 
 				centre[a][s * sample[0].n + i] = 0.5 * from + 0.5 * to;
 			}
-		qsort(centre[a], total, sizeof(double), by_value);
+		(void) rb_sort_doubles(c->ctx, centre[a], total); /* If stopped, so is the caller */
 		for (int s = 0; s < 2; s++)
 			for (uint32_t i = 0; i < sample[s].n; i++)
-				sample[s].extent[a][i] = (double) (rank_of(centre[a], total, shi[s][i][a]) -
-												   rank_of(centre[a], total, slo[s][i][a])) /
-										 total;
+				sample[s].extent[a][i] =
+					(double) (rb_doubles_lower_bound(centre[a], total, shi[s][i][a]) -
+							  rb_doubles_lower_bound(centre[a], total, slo[s][i][a])) /
+					total;
 	}
 	for (int s = 0; s < 2; s++)
 		rb_sample_end(&sample[s]);

@@ -71,7 +71,7 @@ make_rings(search *s, room *r, uint32_t from, uint32_t to)
 
 	while (size < 3 * (size_t) (to - from))
 		size *= 2;
-	status = rb_array_reserve(s->ctx, &r->table, &r->table_cap, size);
+	status = RB_RENEW(s->ctx, r->table, r->table_cap, size);
 	if (status != RB_OK)
 		return status;
 	memset(r->table, 0xff, size * sizeof *r->table);
@@ -146,7 +146,7 @@ find_row(search *s, room *r, uint32_t from, uint32_t to)
 	rb_status status = make_rings(s, r, from, to);
 
 	if (status == RB_OK)
-		status = rb_array_reserve(s->ctx, &r->stack, &r->stack_cap, to - from);
+		status = RB_RENEW(s->ctx, r->stack, r->stack_cap, to - from);
 	for (uint32_t i = from; i < to && status == RB_OK; i++)
 	{
 		if (fans->sheet[i] == i && !fans->inner[i])

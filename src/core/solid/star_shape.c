@@ -148,7 +148,7 @@ rb_solid_is_star(rb_context *ctx, const double *triangles, uint32_t n, rb_star_r
 		return rb_should_stop(ctx) ? RB_STOPPED : RB_OK;
 	status = rb_point_hash_find(ctx, triangles, 3 * n, &room->corners);
 	if (status == RB_OK)
-		status = rb_array_reserve(ctx, &room->links, &room->links_cap, 9 * (size_t) n);
+		status = RB_RENEW(ctx, room->links, room->links_cap, 9 * (size_t) n);
 	if (status == RB_OK)
 		status = find_pairs(ctx, room->corners.first, n, room->links, star);
 	return status;

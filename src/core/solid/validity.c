@@ -37,6 +37,7 @@
  */
 #include "core/solid/solid.h"
 #include "core/base/point_hash.h"
+#include "core/base/union_find.h"
 #include "core/primitive/ray.h"
 
 #define NONE UINT32_MAX
@@ -135,7 +136,6 @@ count_uses(check *c)
 	{
 		const double *t = c->t + 9 * (size_t) i;
 
-		c->lot[i] = i;
 		c->flat[i] = rb_projection_axis(&env, t, t + 3, t + 6) == -1;
 		c->report->flat += c->flat[i];
 		for (uint32_t k = 0; k < 3 && status == RB_OK; k++)
@@ -654,14 +654,6 @@ check_winding(check *c, uint32_t of, bool *right)
 	return RB_OK;
 }
 
-static uint32_t
-lot_of(check *c, uint32_t i)
-{
-	while (c->lot[i] != i)
-		i = c->lot[i] = c->lot[c->lot[i]];
-	return i;
-}
-
 /* Merges triangles into components and checks the first triangle with an area of each component. */
 static rb_status
 check_lots(check *c)
@@ -671,19 +663,16 @@ check_lots(check *c)
 	for (uint32_t i = 0; i < 3 * c->n; i++)
 	{
 		const edge *e = c->side[i] == NONE ? NULL : &c->edges[c->side[i]];
-		uint32_t a, b;
 
 		if (e == NULL || e->uses[0] != 1 || e->uses[1] != 1 || e->others[0] + e->others[1] != 0)
 			continue;
-		a = lot_of(c, i / 3);
-		b = lot_of(c, e->first);
-		c->lot[a > b ? a : b] = a < b ? a : b;
+		rb_unite(c->lot, i / 3, e->first);
 	}
 	for (uint32_t i = 0; i < c->n && status == RB_OK; i++)
 	{
 		bool right;
 
-		if (c->flat[i] || lot_of(c, i) != i)
+		if (c->flat[i] || rb_find_root(c->lot, i) != i)
 			continue;
 		status = check_winding(c, i, &right);
 		if (status == RB_OK && !right)
@@ -753,6 +742,8 @@ begin_check(check *c)
 		status = rb_array(c->ctx, (void **) &c->flat, c->n, sizeof *c->flat);
 	if (status == RB_OK)
 		status = rb_array(c->ctx, (void **) &c->lot, c->n, sizeof *c->lot);
+	if (status == RB_OK)
+		rb_union_find_init(c->lot, c->n);
 	return status;
 }
 
@@ -816,8 +807,8 @@ rb_solid_are_apart(rb_context *ctx, const double *triangles, uint32_t n, uint32_
 	{
 		for (uint32_t i = 0; i < 3 * n; i++)
 			if (c.side[i] != NONE)
-				c.lot[lot_of(&c, i / 3)] = lot_of(&c, c.edges[c.side[i]].first);
-		*apart = lot_of(&c, a) != lot_of(&c, b);
+				rb_unite(c.lot, i / 3, c.edges[c.side[i]].first);
+		*apart = rb_find_root(c.lot, a) != rb_find_root(c.lot, b);
 	}
 	end_check(&c);
 	return status;

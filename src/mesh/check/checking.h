@@ -8,7 +8,7 @@
 #ifndef RB_MESH_CHECK_CHECKING_H
 #define RB_MESH_CHECK_CHECKING_H
 
-#include "core/base/base.h"
+#include "core/base/bucket.h"
 #include "mesh/check/check.h"
 
 #include <math.h>
@@ -40,21 +40,6 @@ extern rb_status rb_pairs_insert(rb_context *ctx, rb_pairs *t, uint32_t a, uint3
 								 uint32_t value, uint32_t *was);
 /* Returns the value, or RB_NONE if absent. */
 extern uint32_t rb_pairs_get(const rb_pairs *t, uint32_t a, uint32_t b);
-
-/* Members by group: those of group g are member[start[g]] to member[start[g + 1] - 1], ascending */
-typedef struct rb_buckets
-{
-	uint32_t *start;
-	uint32_t *member;
-} rb_buckets;
-
-/*
- * Builds buckets in which member i belongs to group of[i]. Members are omitted if their group is
- * ngroups or more, or if takes[i] is 0.
- */
-extern rb_status rb_buckets_build(rb_context *ctx, rb_buckets *b, const uint32_t *of,
-								  const uint8_t *takes, uint32_t n, uint32_t ngroups);
-extern void rb_buckets_free(rb_memory *memory, rb_buckets *b);
 
 static inline uint32_t
 rb_hash_triple(uint32_t a, uint32_t b, uint32_t c)
@@ -214,14 +199,6 @@ rb_check_corners(const rb_checking *k, uint32_t face, uint32_t v[3])
 	{                                                     \
 		if ((i) % 256 == 255 && rb_should_stop((k)->ctx)) \
 			return RB_STOPPED;                            \
-	} while (0)
-
-#define RB_TRY(call)             \
-	do                           \
-	{                            \
-		rb_status try_ = (call); \
-		if (try_ != RB_OK)       \
-			return try_;         \
 	} while (0)
 
 /* Allocates n words of scratch array i. */

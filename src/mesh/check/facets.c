@@ -591,6 +591,15 @@ make_room(facets *c)
 	return RB_OK;
 }
 
+/* Returns the facet of a listed face, or RB_NONE if the face is to be left out. */
+static uint32_t
+facet_of_face(const void *arg, uint32_t face)
+{
+	const rb_checking *k = arg;
+
+	return k->face_ok[face] ? k->in->face_facet[face] : RB_NONE;
+}
+
 rb_status
 rb_check_facets(rb_checking *k)
 {
@@ -603,8 +612,7 @@ rb_check_facets(rb_checking *k)
 	memset(k->facet_bad, 0, (size_t) k->nfacets + 1);
 	memset(k->facet_far, 0, (size_t) k->nfacets + 1);
 	RB_TRY(check_listed_faces(k));
-	RB_TRY(
-		rb_buckets_build(k->ctx, &k->faces_of, in->face_facet, k->face_ok, in->nfaces, k->nfacets));
+	RB_TRY(rb_buckets_build(k->ctx, &k->faces_of, in->nfaces, k->nfacets, facet_of_face, k));
 	RB_TRY(make_room(&c));
 	for (uint32_t f = 0; f < k->nfacets; f++)
 	{

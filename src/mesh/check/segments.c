@@ -251,6 +251,14 @@ one_segment(rb_checking *k, segment_ends *at, uint32_t s)
 	return RB_OK;
 }
 
+static uint32_t
+segment_of_edge(const void *arg, uint32_t edge)
+{
+	const rb_checking *k = arg;
+
+	return k->edge_ok[edge] ? k->in->edge_segment[edge] : RB_NONE;
+}
+
 rb_status
 rb_check_segments(rb_checking *k)
 {
@@ -260,8 +268,7 @@ rb_check_segments(rb_checking *k)
 	RB_TRY(rb_array(k->ctx, (void **) &k->segment_bad, (size_t) in->nsegments + 1, 1));
 	memset(k->segment_bad, 0, (size_t) in->nsegments + 1);
 	RB_TRY(check_listed_edges(k));
-	RB_TRY(rb_buckets_build(k->ctx, &k->edges_of, in->edge_segment, k->edge_ok, in->nedges,
-							in->nsegments));
+	RB_TRY(rb_buckets_build(k->ctx, &k->edges_of, in->nedges, in->nsegments, segment_of_edge, k));
 	RB_TRY(check_listed_segments(k));
 	RB_TRY(rb_check_scratch(k, 0, 2 * (size_t) in->npoints));
 	RB_TRY(rb_check_scratch(k, 1, in->npoints));

@@ -1,6 +1,6 @@
 /*
  * tables.c
- *	  Implements growing hash tables of point pairs, and buckets built by counting.
+ *	  Implements growing hash tables of point pairs.
  */
 #include "mesh/check/checking.h"
 
@@ -129,40 +129,4 @@ rb_pairs_get(const rb_pairs *t, uint32_t a, uint32_t b)
 	size_t at = find_slot(t, key);
 
 	return t->key[at] != key ? RB_NONE : t->set ? 0 : t->value[at];
-}
-
-rb_status
-rb_buckets_build(rb_context *ctx, rb_buckets *b, const uint32_t *of, const uint8_t *takes,
-				 uint32_t n, uint32_t ngroups)
-{
-	uint32_t sum = 0;
-
-	RB_TRY(rb_array(ctx, (void **) &b->start, (size_t) ngroups + 1, sizeof(uint32_t)));
-	RB_TRY(rb_array(ctx, (void **) &b->member, n > 0 ? n : 1, sizeof(uint32_t)));
-	memset(b->start, 0, ((size_t) ngroups + 1) * sizeof(uint32_t));
-	for (uint32_t i = 0; i < n; i++)
-		if (takes[i] && of[i] < ngroups)
-			b->start[of[i]]++;
-	for (uint32_t g = 0; g <= ngroups; g++)
-	{
-		uint32_t count = b->start[g];
-
-		b->start[g] = sum;
-		sum += count;
-	}
-	for (uint32_t i = 0; i < n; i++)
-		if (takes[i] && of[i] < ngroups)
-			b->member[b->start[of[i]]++] = i;
-	/* Each start has advanced to the next group; shift them back. */
-	for (uint32_t g = ngroups; g > 0; g--)
-		b->start[g] = b->start[g - 1];
-	b->start[0] = 0;
-	return rb_should_stop(ctx) ? RB_STOPPED : RB_OK;
-}
-
-void
-rb_buckets_free(rb_memory *memory, rb_buckets *b)
-{
-	rb_free(memory, (void **) &b->start);
-	rb_free(memory, (void **) &b->member);
 }
