@@ -99,7 +99,7 @@ build_rows(rb_memory *memory, const row_series *rows)
 
 		CHECK(rb_builder_reserve(&b, parts, &error) == RB_OK, "reserve");
 		for (size_t j = 0; j < parts * width; j++)
-			b.coords[b.nparts * width + j] = rows->spacing * (double) (rows->first_id + i) +
+			b.coords[b.nparts * width + j] = rows->spacing * ((double) rows->first_id + i) +
 											 0.01 * (double) j + (j % 3 == 2 ? 0.5 : 0) +
 											 (j % width >= width / 2 ? 1.5 : 0);
 		b.nparts += parts;

@@ -311,6 +311,7 @@ stars(void)
 			agree(&job, what);
 			if (within == 0)
 			{
+				free((void *) s.set.row_of);
 				s.set.row_of = NULL;
 				s.set.nrows = s.set.nparts;
 				agree(&job, what);
