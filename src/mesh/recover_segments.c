@@ -249,7 +249,7 @@ split_distance(rb_recovery *r, const rb_subsegment *p, uint32_t in_the_way, uint
 static rb_status
 touch_star(rb_recovery *r, uint32_t v, uint32_t pass, uint32_t *touched)
 {
-	uint32_t n;
+	uint32_t n = 0;
 	rb_status status = collect_star(r, v, &n);
 
 	for (uint32_t i = 0; i < n && status == RB_OK; i++)
