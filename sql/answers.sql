@@ -1,4 +1,4 @@
--- Tests that counts, matched rows, groups and blocks equal what SQL computes from the pairs.
+-- Tests that counts, matched rows, groups and blocks that the join computes equal what SQL computes from stored pairs.
 \set schema answers
 \i sql/fixtures/prologue.sql
 
@@ -22,22 +22,28 @@ CREATE FUNCTION unpack(packed bytea) RETURNS bigint[] LANGUAGE sql IMMUTABLE AS 
 	SELECT array_agg((SELECT sum(get_byte(packed, 8 * k + j)::bigint << 8 * j)::bigint FROM generate_series(0, 7) j) ORDER BY k)
 	FROM generate_series(0, length(packed) / 8 - 1) k $$;
 
--- Differences between the four aggregates of a join and its pairs, with the scan and without; expected: none
+-- Number of rows that differ between the results of a join and those of its stored pairs, with the custom scan and without; expected: none
 CREATE TEMP TABLE pair (a bigint, b bigint);
 CREATE FUNCTION differences(base text, sides text, form text DEFAULT '', OUT pairs bigint, OUT ids bigint, OUT differ text) LANGUAGE plpgsql AS $$
 DECLARE
-	all_pairs text := CASE WHEN base LIKE '%self' THEN '(SELECT a, b FROM pair UNION ALL SELECT b, a FROM pair) p' ELSE 'pair p' END;
+	self boolean := base LIKE '%self';
+	stored text := CASE WHEN self THEN '(SELECT a, b FROM pair UNION ALL SELECT b, a FROM pair) p' ELSE 'pair p' END;
+	call text := format('redblue_%s_pairs%s(%s)', base, form, sides);
+	joined text := call || CASE WHEN self THEN ' AS q (x, y), LATERAL (VALUES (x, y), (y, x)) AS p (a, b)' ELSE ' AS p (a, b)' END;
 	query text;
 	n bigint;
 BEGIN
 	differ := '';
 	TRUNCATE pair;
-	EXECUTE format('INSERT INTO pair SELECT * FROM redblue_%s_pairs%s(%s)', base, form, sides);
-	EXECUTE format('SELECT count(*), count(DISTINCT a) FROM %s', all_pairs) INTO pairs, ids;
+	EXECUTE format('INSERT INTO pair SELECT * FROM %s', call);
+	EXECUTE format('SELECT count(*), count(DISTINCT a) FROM %s', stored) INTO pairs, ids;
 	FOREACH query IN ARRAY ARRAY[
-		format('SELECT a, count(*) FROM %s GROUP BY a / SELECT * FROM redblue_%s_pair_counts%s(%s)', all_pairs, base, form, sides),
-		format('SELECT DISTINCT a FROM %s / SELECT * FROM redblue_%s_hits%s(%s)', all_pairs, base, form, sides),
-		format('SELECT a, array_agg(b ORDER BY b) FROM %s GROUP BY a / SELECT * FROM redblue_%s_pairs_grouped%s(%s)', all_pairs, base, form, sides),
+		format('SELECT a, count(*) FROM %s GROUP BY a / SELECT a, count(*) FROM %s GROUP BY a', stored, joined),
+		format('SELECT DISTINCT a FROM %s / SELECT DISTINCT a FROM %s', stored, joined),
+		format('SELECT a, array_agg(b ORDER BY b) FROM %s GROUP BY a / SELECT a, array_agg(b ORDER BY b) FROM %s GROUP BY a', stored, joined),
+		format('SELECT b, array_agg(a ORDER BY a), count(*) FROM %s GROUP BY b / SELECT b, array_agg(a ORDER BY a), count(*) FROM %s GROUP BY b', stored, joined),
+		format('SELECT a, array_agg(b ORDER BY b) FROM pair GROUP BY a / SELECT a, array_agg(b ORDER BY b) FROM %s AS p (a, b) GROUP BY a', call),
+		format('SELECT b, array_agg(a ORDER BY a), count(*) FROM pair GROUP BY b / SELECT b, array_agg(a ORDER BY a), count(*) FROM %s AS p (a, b) GROUP BY b', call),
 		format('SELECT a, b FROM pair / SELECT a, b FROM redblue_%s_pair_blocks%s(%s) AS k (n, r, s), unnest(unpack(r), unpack(s)) AS u (a, b) WHERE length(r) = 8 * n AND length(s) = 8 * n',
 			base, form, sides)]
 	LOOP
@@ -78,68 +84,72 @@ FROM (VALUES
 	('box_self', $$'red_box'$$, ''),
 	('box_self', $$'TABLE red_box', boxes_id => 'few'$$, '_query')) AS t (base, sides, form),
 	differences(base, sides, form) AS d;
--- Rows come in the order in which they were read, and the ids of an array ascend. A row without pairs does not appear.
-SELECT red_id, pairs FROM redblue_triangle_pair_counts('red', 'blue') LIMIT 5;
-SELECT red_id FROM redblue_triangle_hits('red', 'blue') AS red_id LIMIT 5;
-SELECT red_id, blue_ids FROM redblue_triangle_pairs_grouped('red', 'blue') LIMIT 5;
-SELECT id, ids FROM redblue_triangle_self_pairs_grouped('red') LIMIT 3;
-SELECT segment_id, triangle_ids FROM redblue_segment_triangle_pairs_grouped('red_line', 'blue') LIMIT 3;
+-- A row without pairs does not appear.
+CREATE VIEW counts AS SELECT red_id, count(*) AS pairs FROM redblue_triangle_pairs('red', 'blue') GROUP BY red_id;
+CREATE VIEW matched AS SELECT DISTINCT red_id FROM redblue_triangle_pairs('red', 'blue');
+CREATE VIEW groups AS SELECT red_id, array_agg(blue_id ORDER BY blue_id) AS blue_ids FROM redblue_triangle_pairs('red', 'blue') GROUP BY red_id;
+SELECT * FROM counts ORDER BY red_id LIMIT 5;
+SELECT * FROM matched ORDER BY red_id LIMIT 5;
+SELECT * FROM groups ORDER BY red_id LIMIT 5;
+SELECT id, array_agg(other ORDER BY other) FROM redblue_triangle_self_pairs('red'), LATERAL (VALUES (id1, id2), (id2, id1)) AS p (id, other) GROUP BY id ORDER BY id LIMIT 3;
+SELECT triangle_id, array_agg(segment_id ORDER BY segment_id) FROM redblue_segment_triangle_pairs('red_line', 'blue') GROUP BY triangle_id ORDER BY 1 LIMIT 3;
 SELECT n, length(red), length(blue) FROM redblue_triangle_pair_blocks('red', 'blue');
 SELECT n, unpack(id1) @> '{7}' AS one FROM redblue_triangle_self_pair_blocks('red');
 SELECT n, length(segments), length(triangles) FROM redblue_segment_triangle_pair_blocks('red_line', 'nothing');
-SELECT count(*) AS in_order FROM (SELECT id, lag(n) OVER (ORDER BY at) < n AS up
-	FROM redblue_triangle_pair_counts('red', 'blue') WITH ORDINALITY AS c (id, pairs, at), LATERAL (SELECT i AS n FROM generate_series(1, 600) i WHERE i * 7 % 601 = id) r) s WHERE up;
-SELECT bool_and(blue_ids = (SELECT array_agg(b ORDER BY b) FROM unnest(blue_ids) b)) AS ascending, max(cardinality(blue_ids)) AS longest
-FROM redblue_triangle_pairs_grouped('red', 'blue', red_id => 'few');
--- Without pairs, there are no rows and no block.
-SELECT (SELECT count(*) FROM redblue_box_pair_counts('red_box', 'red_box') WHERE pairs = 0) AS zeros,
-	(SELECT count(*) FROM redblue_triangle_pair_blocks('nothing', 'blue')) AS blocks;
+SELECT (SELECT count(*) FROM redblue_triangle_pairs('nothing', 'blue')) AS pairs, (SELECT count(*) FROM redblue_triangle_pair_blocks('nothing', 'blue')) AS blocks;
+-- The arrays of the join ascend, even without ORDER BY.
+SET redblue.custom_scan = on;
+SELECT bool_and(blue_ids = (SELECT array_agg(b ORDER BY b) FROM unnest(blue_ids) b)) AS ascending, max(cardinality(blue_ids)) AS longest, pg_typeof(max(blue_ids))
+FROM (SELECT array_agg(blue_id) AS blue_ids FROM redblue_triangle_pairs('red', 'blue', red_id => 'few') GROUP BY red_id) g;
+RESET redblue.custom_scan;
 
 -- Positions in a statement: with and without columns, repeated, in the select list, with a filter, in a cursor
-SELECT count(*) FROM redblue_triangle_pair_counts('red', 'blue');
-SELECT count(*) FROM redblue_triangle_hits('red', 'blue');
-SELECT count(*) FROM red WHERE id IN (SELECT redblue_triangle_hits('red', 'blue'));
-SELECT count(*) FROM (SELECT redblue_triangle_pairs_grouped('red', 'blue') AS g) s WHERE cardinality((g).blue_ids) > 1;
+SELECT count(*) FROM counts;
+SELECT count(*) FROM matched;
+SELECT count(*) FROM red WHERE id IN (TABLE matched);
+SELECT count(*) FROM (SELECT (SELECT g FROM groups g WHERE g.red_id = red.id) AS g FROM red) s WHERE cardinality((g).blue_ids) > 1;
 SELECT (redblue_triangle_pair_blocks('red', 'blue')).n;
-SELECT sum(c.pairs), count(DISTINCT c) AS whole FROM redblue_triangle_pair_counts('red', 'blue') c WHERE c.pairs BETWEEN 2 AND 3;
-SELECT k, g.* FROM generate_series(1, 2) k, LATERAL (SELECT count(*), sum(cardinality(blue_ids)) FROM redblue_triangle_pairs_grouped('red', 'blue') WHERE cardinality(blue_ids) > k) g;
+SELECT sum(c.pairs), count(DISTINCT c) AS whole FROM counts c WHERE c.pairs BETWEEN 2 AND 3;
+SELECT k, g.* FROM generate_series(1, 2) k, LATERAL (SELECT count(*), sum(cardinality(blue_ids)) FROM groups WHERE cardinality(blue_ids) > k) g;
 SELECT k, (SELECT sum(n) FROM redblue_segment_pair_blocks_query(format('SELECT * FROM red_line WHERE few < %s', k), 'TABLE blue_line')) AS n FROM generate_series(1, 3) k;
 BEGIN;
-DECLARE c SCROLL CURSOR FOR SELECT * FROM redblue_triangle_pairs_grouped('red', 'blue');
+DECLARE c SCROLL CURSOR FOR SELECT * FROM groups ORDER BY red_id;
 FETCH 3 FROM c;
 FETCH BACKWARD 2 FROM c;
 FETCH 2 FROM c;
+DECLARE d SCROLL CURSOR FOR SELECT * FROM groups;
+MOVE 5 IN d;
+MOVE BACKWARD ALL IN d;
+MOVE FORWARD ALL IN d;
 COMMIT;
-PREPARE hits(text) AS SELECT count(*) FROM redblue_triangle_hits_query($1, 'TABLE blue');
-EXECUTE hits('TABLE red');
-EXECUTE hits('SELECT * FROM red WHERE id < 100');
+PREPARE matching(text) AS SELECT count(*) FROM (SELECT DISTINCT red_id FROM redblue_triangle_pairs_query($1, 'TABLE blue')) t;
+EXECUTE matching('TABLE red');
+EXECUTE matching('SELECT * FROM red WHERE id < 100');
 
--- A single column, columns in another order or twice, and repeated rows give the same with our own scan and without.
-CREATE FUNCTION asked_again() RETURNS TABLE (k int, counts numeric, hits numeric, groups numeric, blocks numeric, pairs numeric, turned numeric, twice numeric) LANGUAGE sql AS $$
-SELECT k, (SELECT sum(pairs) FROM redblue_triangle_pair_counts('red', 'blue') WHERE pairs > k / 50),
-	(SELECT sum(id) FROM redblue_triangle_hits('red', 'blue') AS id WHERE id > k),
-	(SELECT sum(blue_ids[1]) FROM redblue_triangle_pairs_grouped('red', 'blue') WHERE red_id > k),
+-- A single column, columns in another order or twice, and repeated scans give the same with the custom scan and without.
+CREATE FUNCTION asked_again() RETURNS TABLE (k int, counts numeric, matched numeric, groups numeric, blocks numeric, pairs numeric, turned numeric, twice numeric) LANGUAGE sql AS $$
+SELECT k, (SELECT sum(pairs) FROM counts WHERE pairs > k / 50),
+	(SELECT sum(red_id) FROM (SELECT * FROM matched OFFSET 0) m WHERE red_id > k),
+	(SELECT sum(blue_ids[1]) FROM (SELECT * FROM groups OFFSET 0) g WHERE red_id > k),
 	(SELECT sum(n) FROM redblue_triangle_pair_blocks('red', 'blue') WHERE n > k),
 	(SELECT sum(blue_id) FROM redblue_triangle_pairs('red', 'blue') WHERE red_id > k),
-	(SELECT sum(pairs * (red_id + k)) FROM (SELECT pairs, red_id FROM redblue_triangle_pair_counts('red', 'blue') OFFSET 0) s),
+	(SELECT sum(pairs * (red_id + k)) FROM (SELECT pairs, red_id FROM counts OFFSET 0) s),
 	(SELECT sum(b * b2 + k) FROM (SELECT blue_id AS b, red_id, blue_id AS b2 FROM redblue_triangle_pairs('red', 'blue') OFFSET 0) s)
 FROM generate_series(0, 400, 200) k $$;
+SET redblue.custom_scan = on;
 SELECT * FROM asked_again();
 SET redblue.custom_scan = off;
 SELECT * FROM asked_again();
 RESET redblue.custom_scan;
-SELECT sum(pairs) FROM redblue_triangle_pair_counts('red', 'blue');
-SELECT sum(red_id) FROM redblue_triangle_pair_counts('red', 'blue');
 
--- Plans, with and without our own scan; numbers of rows that the planner expects
+-- Plans, with and without the custom scan; numbers of rows that the planner expects
 SET redblue.custom_scan = on;
 SET redblue.backend = cpu;
-EXPLAIN (COSTS OFF) SELECT * FROM redblue_triangle_pair_counts('red', 'blue') WHERE pairs > 1;
-EXPLAIN (COSTS OFF) SELECT * FROM redblue_box_self_hits('red_box') AS id;
+EXPLAIN (COSTS OFF) SELECT * FROM counts WHERE pairs > 1;
 EXPLAIN (COSTS OFF) SELECT n FROM redblue_triangle_self_pair_blocks('red');
 SET redblue.custom_scan = off;
-EXPLAIN (COSTS OFF) SELECT * FROM redblue_triangle_pair_counts('red', 'blue') WHERE pairs > 1;
-RESET redblue.custom_scan;
+EXPLAIN (COSTS OFF) SELECT n FROM redblue_triangle_self_pair_blocks('red') WHERE n > 1;
+SET redblue.custom_scan = on;
 RESET redblue.backend;
 CREATE FUNCTION expected(query text) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
@@ -149,58 +159,76 @@ BEGIN
 	RETURN plan #>> '{0,Plan,Plan Rows}';
 END $$;
 SELECT expected($$SELECT * FROM redblue_triangle_pairs('red', 'blue')$$) AS pairs,
-	expected($$SELECT * FROM redblue_triangle_pair_counts('red', 'blue')$$) AS counts,
-	expected($$SELECT * FROM redblue_triangle_hits('red', 'blue')$$) AS hits,
-	expected($$SELECT * FROM redblue_triangle_pairs_grouped('red', 'blue')$$) AS groups,
+	expected('TABLE counts') AS counts, expected('TABLE matched') AS matched, expected('TABLE groups') AS groups,
 	expected($$SELECT * FROM redblue_triangle_pair_blocks('red', 'blue')$$) AS blocks,
-	expected($$SELECT * FROM redblue_triangle_self_hits('red')$$) AS self;
+	expected($$SELECT DISTINCT id FROM redblue_triangle_self_pairs('red'), LATERAL (VALUES (id1), (id2)) AS p (id)$$) AS self;
 
 -- The statistics are those of any join: the numbers of counted pairs and matched rows.
-SELECT sum(pairs) FROM redblue_triangle_pair_counts('red', 'blue');
+SELECT sum(pairs) FROM counts;
 SELECT stage, count FROM redblue_last_run() WHERE stage IN ('read', 'emit');
-SELECT count(*) FROM redblue_triangle_hits('red', 'blue');
+SELECT count(*) FROM matched;
 SELECT stage, count FROM redblue_last_run() WHERE stage IN ('read', 'emit');
-SELECT count(*) FROM redblue_triangle_pairs_grouped('red', 'blue');
+SELECT sum(cardinality(blue_ids)) FROM groups;
 SELECT stage, count FROM redblue_last_run() WHERE stage IN ('read', 'emit');
 
 -- More pairs than fit into memory: 4,000,000
 CREATE TABLE crowd AS SELECT i AS id, i % 2 AS half, 0 AS lx, 0 AS ly, 1 AS hx, 1 AS hy FROM generate_series(1, 2000) i;
 SET redblue.memory_limit = '32MB';
-SELECT count(*), sum(pairs), min(pairs), max(pairs) FROM redblue_box_pair_counts('crowd', 'crowd');
-SELECT count(*), sum(pairs), min(pairs), max(pairs) FROM redblue_box_self_pair_counts('crowd');
+SELECT count(*), sum(pairs), min(pairs), max(pairs) FROM (SELECT count(*) AS pairs FROM redblue_box_pairs('crowd', 'crowd') GROUP BY red_id) c;
+SELECT count(*), sum(pairs), min(pairs), max(pairs) FROM (SELECT count(*) AS pairs FROM redblue_box_self_pairs('crowd'), LATERAL (VALUES (id1), (id2)) AS p (id) GROUP BY id) c;
 SELECT count(*), sum(cardinality(blue_ids)), min(blue_ids[1]), max(blue_ids[2000]), array_agg(red_id ORDER BY red_id) = array_agg(red_id) AS in_order
-FROM redblue_box_pairs_grouped('crowd', 'crowd');
+FROM (SELECT red_id, array_agg(blue_id) AS blue_ids FROM redblue_box_pairs('crowd', 'crowd') GROUP BY red_id) g;
 SELECT count FROM redblue_last_run() WHERE stage = 'emit';
-SELECT count(*), sum(cardinality(ids)), min(ids[1]), max(ids[1999]), bool_or(id = ANY (ids)) AS with_itself FROM redblue_box_self_pairs_grouped('crowd');
-SELECT count(*), sum(cardinality(blue_ids)) FROM redblue_box_pairs_grouped_query('SELECT CASE WHEN id < 100 THEN id / 2 ELSE id END AS id, lx, ly, hx, hy FROM crowd', 'TABLE crowd', red_object => 'id');
+SELECT count(*), sum(cardinality(red_ids)), min(red_ids[1]), max(red_ids[2000])
+FROM (SELECT blue_id, array_agg(red_id) AS red_ids FROM redblue_box_pairs('crowd', 'crowd') GROUP BY blue_id) g;
+SELECT count(*), sum(cardinality(ids)), min(ids[1]), max(ids[1999]), bool_or(id = ANY (ids)) AS with_itself
+FROM (SELECT id, array_agg(other) AS ids FROM redblue_box_self_pairs('crowd'), LATERAL (VALUES (id1, id2), (id2, id1)) AS p (id, other) GROUP BY id) g;
+SELECT count(*), sum(cardinality(blue_ids))
+FROM (SELECT red_id, array_agg(blue_id) AS blue_ids
+	FROM redblue_box_pairs_query('SELECT CASE WHEN id < 100 THEN id / 2 ELSE id END AS id, lx, ly, hx, hy FROM crowd', 'TABLE crowd', red_object => 'id') GROUP BY red_id) g;
+-- Groups that cannot be joined in portions are sorted: those of rows that share an id, and of one direction of a self join.
+SELECT red_id, cardinality(blue_ids), blue_ids[1:3], n FROM (SELECT red_id, array_agg(blue_id) AS blue_ids, count(*) AS n FROM redblue_box_pairs('crowd', 'crowd', red_id => 'half') GROUP BY red_id) g;
+SELECT count FROM redblue_last_run() WHERE stage = 'emit';
+SELECT count(*), sum(pairs) FROM (SELECT count(*) AS pairs FROM redblue_box_pairs('crowd', 'crowd', red_id => 'half') GROUP BY red_id) c;
+SET redblue.memory_limit = '16MB';
+SELECT count(*), sum(cardinality(ids)), bool_and(id1 < ALL (ids)) AS first FROM (SELECT id1, array_agg(id2) AS ids FROM redblue_box_self_pairs('crowd') GROUP BY id1) g;
+SELECT count(*), sum(cardinality(ids)), bool_and(id2 > ALL (ids)) AS second FROM (SELECT id2, array_agg(id1) AS ids FROM redblue_box_self_pairs('crowd') GROUP BY id2) g;
+SET redblue.memory_limit = '32MB';
 SELECT count(*), sum(n) AS pairs, max(n), sum(length(red)) AS bytes FROM redblue_box_pair_blocks('crowd', 'crowd');
 SELECT n FROM redblue_box_pair_blocks('crowd', 'crowd') LIMIT 2;
--- Rows of one id that form many objects cannot be joined in portions. The error says what to do.
-\set VERBOSITY terse
-SELECT count(*) FROM redblue_box_pairs_grouped('crowd', 'crowd', red_id => 'half');
-SELECT count(*), sum(pairs) FROM redblue_box_pair_counts('crowd', 'crowd', red_id => 'half');
 RESET redblue.memory_limit;
 
--- Errors are those of the pairs, with the name of this function.
-SELECT * FROM redblue_triangle_pair_counts(NULL, 'blue');
-SELECT * FROM redblue_triangle_hits('red', 'red_box');
-SELECT * FROM redblue_triangle_pairs_grouped_query('DELETE FROM red', 'TABLE blue');
+-- The pairs of a single row do not fit into memory.
+\set VERBOSITY terse
+CREATE TABLE spot AS SELECT 1 AS id, 0 AS lx, 0 AS ly, 1 AS hx, 1 AS hy;
+CREATE TABLE swarm AS SELECT i AS id, 0 AS lx, 0 AS ly, 1 AS hx, 1 AS hy FROM generate_series(1, 150000) i;
+SET redblue.memory_limit = '8MB';
+SELECT red_id, cardinality(array_agg(blue_id)) FROM redblue_box_pairs('spot', 'swarm') GROUP BY red_id;
+RESET redblue.memory_limit;
+
+-- Errors and privileges are those of the pairs.
+SELECT red_id, count(*) FROM redblue_triangle_pairs(NULL, 'blue') GROUP BY red_id;
+SELECT DISTINCT red_id FROM redblue_triangle_pairs('red', 'red_box');
+SELECT red_id, array_agg(blue_id) FROM redblue_triangle_pairs_query('DELETE FROM red', 'TABLE blue') GROUP BY red_id;
 SELECT * FROM redblue_box_pair_blocks('red_box', 'blue_box', red_id => 'none');
-SELECT * FROM redblue_box_self_hits_query('SELECT 3 AS id, 1 AS lx, 1 AS ly, 0 AS hx, 2 AS hy');
-SELECT * FROM redblue_triangle_self_pair_counts('red', face_tolerance => -1);
--- The caller's privileges apply.
+SELECT id1, array_agg(id2) FROM redblue_box_self_pairs_query('SELECT 3 AS id, 1 AS lx, 1 AS ly, 0 AS hx, 2 AS hy') GROUP BY id1;
 CREATE ROLE answers_guest;
 GRANT USAGE ON SCHEMA answers TO answers_guest;
 SET ROLE answers_guest;
-SELECT * FROM redblue_triangle_hits('red', 'blue');
+SELECT red_id, array_agg(blue_id) FROM redblue_triangle_pairs('red', 'blue') GROUP BY red_id;
 RESET ROLE;
-REVOKE EXECUTE ON FUNCTION redblue_triangle_hits FROM public;
+REVOKE EXECUTE ON FUNCTION redblue_triangle_pair_blocks FROM public;
 GRANT SELECT ON red, blue TO answers_guest;
 SET ROLE answers_guest;
-SELECT * FROM redblue_triangle_hits('red', 'blue');
-SELECT count(*) > 0 AS allowed FROM redblue_triangle_pair_counts('red', 'blue');
+SELECT n FROM redblue_triangle_pair_blocks('red', 'blue');
+SELECT count(*) > 0 AS allowed FROM (SELECT array_agg(blue_id) FROM redblue_triangle_pairs('red', 'blue') GROUP BY red_id) g;
 RESET ROLE;
-GRANT EXECUTE ON FUNCTION redblue_triangle_hits TO public;
+GRANT EXECUTE ON FUNCTION redblue_triangle_pair_blocks TO public;
+BEGIN;
+REVOKE EXECUTE ON FUNCTION array_agg(anynonarray) FROM PUBLIC;
+SET LOCAL ROLE answers_guest;
+SELECT red_id, array_agg(blue_id) FROM redblue_triangle_pairs('red', 'blue') GROUP BY red_id;
+ROLLBACK;
 SET client_min_messages = warning;
 DROP SCHEMA answers CASCADE;
 DROP ROLE answers_guest;

@@ -1,4 +1,4 @@
--- Tests pairs that are only counted: which queries the join answers without pairs, and that the results do not change.
+-- Tests aggregates of pairs: which the join computes without pairs, and that the results do not change.
 \set schema upper
 \i sql/fixtures/prologue.sql
 SET redblue.backend = cpu;
@@ -27,7 +27,7 @@ DECLARE
 	node text := 'pairs';
 BEGIN
 	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-		IF line ~ '\(redblue (count|counts|hits)\)' THEN
+		IF line ~ '\(redblue (count|counts|hits|groups)\)' THEN
 			node := substring(line FROM '\(redblue (\w+)\)');
 		END IF;
 	END LOOP;
@@ -40,6 +40,8 @@ BEGIN
 	EXECUTE format('SELECT count(*) || '' rows '' || coalesce(md5(string_agg(t::text, '','' ORDER BY t::text)), '''') FROM (SELECT * FROM (%s) t OFFSET 0) t', query) INTO result;
 	RETURN result;
 END $$;
+-- The order of an array without ORDER BY is arbitrary.
+CREATE FUNCTION sorted(ids bigint[]) RETURNS bigint[] LANGUAGE sql IMMUTABLE AS 'SELECT array_agg(id ORDER BY id) FROM unnest(ids) id';
 CREATE FUNCTION asked(query text, OUT node text, OUT n text, OUT same boolean) LANGUAGE plpgsql AS $$
 BEGIN
 	SET LOCAL redblue.custom_scan = on;
@@ -56,6 +58,7 @@ EXPLAIN (COSTS OFF) SELECT count(*) FROM redblue_box_pairs('red', 'blue');
 EXPLAIN (COSTS OFF) SELECT blue_id, count(*) FROM redblue_box_pairs('red', 'blue') GROUP BY blue_id HAVING count(*) > 2 ORDER BY 2 DESC, 1 LIMIT 3;
 EXPLAIN (COSTS OFF, VERBOSE) SELECT red_id + 1, count(red_id) * 2 FROM redblue_box_pairs('red', 'blue') GROUP BY red_id;
 EXPLAIN (COSTS OFF) SELECT DISTINCT id2 FROM redblue_box_self_pairs('red') ORDER BY id2;
+EXPLAIN (COSTS OFF) SELECT red_id, array_agg(blue_id ORDER BY blue_id) FROM redblue_box_pairs('red', 'blue') GROUP BY red_id HAVING count(*) > 2;
 SELECT count(*), count(red_id), count(blue_id), count(1), count(*) * 2 AS twice FROM redblue_box_pairs('red', 'blue');
 SELECT blue_id, count(*) FROM redblue_box_pairs('red', 'blue') GROUP BY blue_id HAVING count(*) > 2 ORDER BY 2 DESC, 1 LIMIT 3;
 SELECT DISTINCT red_id FROM redblue_box_pairs('red', 'blue') ORDER BY red_id DESC LIMIT 3;
@@ -110,7 +113,32 @@ SELECT q, (asked(q)).* FROM unnest(ARRAY[
 	'SELECT k, (SELECT count(*) FROM redblue_box_pairs_query(format(''SELECT * FROM red WHERE n > %s'', k), ''TABLE blue'')) FROM k',
 	'SELECT k, n FROM k, LATERAL (SELECT red_id, count(*) AS n FROM redblue_box_pairs_query(format(''SELECT * FROM red WHERE n %% 3 = %s'', k % 2), ''TABLE blue'') GROUP BY red_id HAVING count(*) >= k) c',
 	'SELECT k, (SELECT count(*) FROM redblue_box_pairs_query((SELECT format(''SELECT * FROM red WHERE n > %s'', max(k)) FROM k), ''TABLE blue'')) FROM k',
-	'SELECT k, (SELECT count(*) FROM redblue_box_pairs(''red'', ''blue'') HAVING count(*) > k) FROM k']) q;
+	'SELECT k, (SELECT count(*) FROM redblue_box_pairs(''red'', ''blue'') HAVING count(*) > k) FROM k',
+	'SELECT red_id, sorted(array_agg(blue_id)) FROM redblue_box_pairs(''red'', ''blue'') GROUP BY red_id',
+	'SELECT blue_id, sorted(array_agg(red_id)) FROM redblue_box_pairs(''red'', ''blue'') GROUP BY blue_id',
+	'SELECT red_id, array_agg(blue_id ORDER BY blue_id) FROM redblue_box_pairs(''red'', ''blue'') GROUP BY red_id',
+	'SELECT array_agg(red_id ORDER BY red_id ASC NULLS LAST), blue_id / 2 FROM redblue_box_pairs(''red'', ''blue'') GROUP BY blue_id',
+	'SELECT red_id, array_agg(blue_id ORDER BY blue_id), sorted(array_agg(blue_id)), count(*), cardinality(array_agg(blue_id)) FROM redblue_box_pairs(''red'', ''blue'') GROUP BY red_id',
+	'SELECT red_id, array_agg(blue_id ORDER BY blue_id) FROM redblue_box_pairs(''red'', ''blue'') GROUP BY red_id HAVING count(*) > 2',
+	'SELECT red_id FROM redblue_box_pairs(''red'', ''blue'') GROUP BY red_id HAVING (array_agg(blue_id ORDER BY blue_id))[1] < 0 AND count(blue_id) < 4',
+	'SELECT max(array_agg(blue_id ORDER BY blue_id)) OVER (), red_id FROM redblue_box_pairs(''red'', ''blue'') GROUP BY red_id',
+	'SELECT r, array_agg(b ORDER BY b) FROM redblue_box_pairs(''red'', ''blue'') AS p (r, b) GROUP BY r ORDER BY r DESC LIMIT 4',
+	'SELECT red_id, array_agg(blue_id) FROM redblue_box_pairs(''red'', ''none'') GROUP BY red_id',
+	'SELECT id1, array_agg(id2 ORDER BY id2) FROM redblue_box_self_pairs(''red'') GROUP BY id1',
+	'SELECT id2, array_agg(id1 ORDER BY id1), count(*) FROM redblue_box_self_pairs(''red'') GROUP BY id2',
+	'SELECT red_id, array_agg(blue_id ORDER BY blue_id) FROM redblue_segment_pairs(''lines'', ''lines'', red_object => ''part_of'') GROUP BY red_id',
+	'SELECT blue_id, array_agg(red_id ORDER BY red_id) FROM redblue_segment_pairs(''lines'', ''lines'', red_object => ''part_of'') GROUP BY blue_id',
+	'SELECT (array_agg(blue_id ORDER BY blue_id))[1:2] FROM (SELECT red_id, blue_id FROM pairs) t GROUP BY red_id OFFSET 0',
+	'SELECT r.id, c.ids FROM red r LEFT JOIN (SELECT red_id, array_agg(blue_id ORDER BY blue_id) AS ids FROM pairs GROUP BY red_id) c ON c.red_id = r.id',
+	'SELECT k, ids FROM k, LATERAL (SELECT red_id, array_agg(blue_id ORDER BY blue_id) AS ids FROM redblue_box_pairs_query(format(''SELECT * FROM red WHERE n %% 3 = %s'', k % 2), ''TABLE blue'') GROUP BY red_id HAVING count(*) >= k) c',
+	'SELECT k, (SELECT max(ids) FROM (SELECT array_agg(blue_id ORDER BY blue_id) AS ids FROM pairs GROUP BY red_id OFFSET 0) g WHERE ids[1] < k) FROM k',
+	'SELECT id, count(*) FROM redblue_box_self_pairs(''red''), LATERAL (VALUES (id1), (id2)) AS p (id) GROUP BY id',
+	'SELECT DISTINCT id FROM redblue_box_self_pairs(''red'') AS s, LATERAL (VALUES (s.id1, s.id2), (s.id2, s.id1)) AS p (id, other)',
+	'SELECT id, count(*) FROM redblue_box_self_pairs(''red''), LATERAL (VALUES (id1)) AS p (id) GROUP BY id',
+	'SELECT id, array_agg(other ORDER BY other), count(other) FROM redblue_box_self_pairs(''red'') CROSS JOIN LATERAL (VALUES (id1, id2), (id2, id1)) AS p (id, other) GROUP BY id HAVING count(*) > 1',
+	'SELECT other, array_agg(id ORDER BY id) FROM redblue_box_self_pairs(''red'') JOIN LATERAL (VALUES (id1, 0, id2), (id2, 1, id1)) AS p (id, direction, other) ON true GROUP BY other',
+	'SELECT id, array_agg(other ORDER BY other) FROM redblue_box_self_pairs_query(''SELECT n AS id, lx, ly, hx, hy FROM red''), LATERAL (VALUES (id2, id1), (id1, id2)) AS p (id, other) GROUP BY id',
+	'SELECT id, array_agg(other ORDER BY other) FROM redblue_segment_self_pairs(''lines'', lines_object => ''part_of''), LATERAL (VALUES (id1, id2), (id2, id1)) AS p (id, other) GROUP BY id']) q;
 
 -- ---- queries that need the pairs ----
 SELECT q, (asked(q)).* FROM unnest(ARRAY[
@@ -155,7 +183,50 @@ SELECT q, (asked(q)).* FROM unnest(ARRAY[
 	'SELECT count(*) FROM redblue_box_pairs_by_key(''red'', ''blue'', ''n'', ''id'') AS (a int8, b int8)',
 	'SELECT count(*) FROM (SELECT * FROM pairs UNION ALL SELECT * FROM pairs) t',
 	'SELECT count(*) FROM (SELECT redblue_box_pairs(''red'', ''blue'')) t',
-	'SELECT k, n FROM k, LATERAL (SELECT count(*) + k AS n FROM redblue_box_pairs_query(''SELECT * FROM red'', ''TABLE blue'') WHERE red_id > k) c']) q;
+	'SELECT k, n FROM k, LATERAL (SELECT count(*) + k AS n FROM redblue_box_pairs_query(''SELECT * FROM red'', ''TABLE blue'') WHERE red_id > k) c',
+	'SELECT array_agg(blue_id ORDER BY blue_id) FROM redblue_box_pairs(''red'', ''blue'')',
+	'SELECT red_id, array_agg(red_id) FROM redblue_box_pairs(''red'', ''blue'') GROUP BY red_id',
+	'SELECT red_id, array_agg(blue_id ORDER BY blue_id DESC) FROM redblue_box_pairs(''red'', ''blue'') GROUP BY red_id',
+	'SELECT red_id, array_agg(blue_id ORDER BY blue_id NULLS FIRST) FROM redblue_box_pairs(''red'', ''blue'') GROUP BY red_id',
+	'SELECT red_id, array_agg(blue_id ORDER BY -blue_id) FROM redblue_box_pairs(''red'', ''blue'') GROUP BY red_id',
+	'SELECT red_id, array_agg(blue_id ORDER BY red_id, blue_id) FROM redblue_box_pairs(''red'', ''blue'') GROUP BY red_id',
+	'SELECT red_id, array_agg(DISTINCT blue_id) FROM redblue_box_pairs(''red'', ''blue'') GROUP BY red_id',
+	'SELECT red_id, array_agg(blue_id ORDER BY blue_id) FILTER (WHERE blue_id > 3) FROM redblue_box_pairs(''red'', ''blue'') GROUP BY red_id',
+	'SELECT red_id, array_agg(blue_id::int ORDER BY blue_id) FROM redblue_box_pairs(''red'', ''blue'') GROUP BY red_id',
+	'SELECT red_id, array_agg(blue_id + 0 ORDER BY blue_id) FROM redblue_box_pairs(''red'', ''blue'') GROUP BY red_id',
+	'SELECT red_id, array_agg(blue_id ORDER BY blue_id), sum(blue_id) FROM redblue_box_pairs(''red'', ''blue'') GROUP BY red_id',
+	'SELECT red_id, array_agg(blue_id ORDER BY blue_id), count(DISTINCT blue_id) FROM redblue_box_pairs(''red'', ''blue'') GROUP BY red_id',
+	'SELECT red_id, array_agg(blue_id ORDER BY blue_id) FROM redblue_box_pairs(''red'', ''blue'') GROUP BY red_id HAVING max(blue_id) > 3',
+	'SELECT red_id, array_agg(blue_id ORDER BY blue_id) FROM redblue_box_pairs(''red'', ''blue'') WHERE blue_id > 3 GROUP BY red_id',
+	'SELECT red_id, string_agg(blue_id::text, '','' ORDER BY blue_id) FROM redblue_box_pairs(''red'', ''blue'') GROUP BY red_id',
+	'SELECT red_id, json_agg(blue_id ORDER BY blue_id)::text FROM redblue_box_pairs(''red'', ''blue'') GROUP BY red_id',
+	'SELECT red_id, array_agg(ARRAY[blue_id] ORDER BY blue_id) FROM redblue_box_pairs(''red'', ''blue'') GROUP BY red_id',
+	'SELECT red_id, array_agg(blue_id ORDER BY blue_id) FROM redblue_box_pairs(''red'', ''blue'') GROUP BY ROLLUP (red_id)',
+	'SELECT red_id, array_agg(blue_id) OVER (PARTITION BY red_id) IS NULL FROM (SELECT red_id, blue_id FROM redblue_box_pairs(''red'', ''blue'')) t WHERE false',
+	'SELECT red_id, array_agg(n ORDER BY n) FROM redblue_box_pairs(''red'', ''blue''), LATERAL (VALUES (blue_id), (red_id)) AS p (n) GROUP BY red_id',
+	'SELECT id, count(*) FROM redblue_box_pairs(''red'', ''blue''), LATERAL (VALUES (red_id), (blue_id)) AS p (id) GROUP BY id',
+	'SELECT count(*) FROM redblue_box_self_pairs(''red''), LATERAL (VALUES (id1), (id2)) AS p (id)',
+	'SELECT id, count(*) FROM redblue_box_self_pairs(''red''), LATERAL (VALUES (id1), (id2), (id2)) AS p (id) GROUP BY id',
+	'SELECT id, count(*) FROM redblue_box_self_pairs(''red''), LATERAL (VALUES (id1), (id1)) AS p (id) GROUP BY id',
+	'SELECT id, count(*) FROM redblue_box_self_pairs(''red''), LATERAL (VALUES (id1), (id2 + 1)) AS p (id) GROUP BY id',
+	'SELECT id, count(*) FROM redblue_box_self_pairs(''red''), (VALUES (1::bigint), (2)) AS p (id) GROUP BY id',
+	'SELECT id, array_agg(other ORDER BY other) FROM redblue_box_self_pairs(''red''), LATERAL (VALUES (id1, id2), (id2, id2)) AS p (id, other) GROUP BY id',
+	'SELECT id, array_agg(id1 ORDER BY id1) FROM redblue_box_self_pairs(''red''), LATERAL (VALUES (id1, id2), (id2, id1)) AS p (id, other) GROUP BY id',
+	'SELECT id, count(id1) FROM redblue_box_self_pairs(''red''), LATERAL (VALUES (id1, id2), (id2, id1)) AS p (id, other) GROUP BY id',
+	'SELECT id, other, count(*) FROM redblue_box_self_pairs(''red''), LATERAL (VALUES (id1, id2), (id2, id1)) AS p (id, other) GROUP BY id, other',
+	'SELECT direction, count(*) FROM redblue_box_self_pairs(''red''), LATERAL (VALUES (id1, 0), (id2, 1)) AS p (id, direction) GROUP BY direction',
+	'SELECT id, count(*) FROM redblue_box_self_pairs(''red''), LATERAL (VALUES (id1), (id2)) AS p (id) WHERE id > 5 GROUP BY id',
+	'SELECT id, count(*) FROM redblue_box_self_pairs(''red''), LATERAL (VALUES (id1), (id2)) AS p (id) WHERE id = id1 GROUP BY id',
+	'SELECT id, count(*) FROM redblue_box_self_pairs(''red''), LATERAL (VALUES (id1), (id2)) AS p (id) WHERE id1 > 5 GROUP BY id',
+	'SELECT id, count(*) FROM redblue_box_self_pairs(''red''), LATERAL (VALUES (id1), (id2)) AS p (id) WHERE id1 + 1 = id2 GROUP BY id',
+	'SELECT id, count(*) FROM redblue_box_self_pairs(''red''), LATERAL (VALUES (id1), (id2)) AS p (id) WHERE (SELECT max(k) FROM k) = 3 GROUP BY id',
+	'SELECT id, count(*) FROM redblue_box_self_pairs(''red'') JOIN LATERAL (VALUES (id1), (id2)) AS p (id) ON random() < 2 GROUP BY id',
+	'SELECT id, count(*) FROM redblue_box_self_pairs(''red'') LEFT JOIN LATERAL (VALUES (id1), (id2)) AS p (id) ON id > 5 GROUP BY id',
+	'SELECT id, count(*) FROM redblue_box_self_pairs(''red'') LEFT JOIN LATERAL (VALUES (id1), (id2)) AS p (id) ON true GROUP BY id',
+	'SELECT id, count(*) FROM redblue_box_self_pairs(''red''), LATERAL (VALUES (id1), (id2)) AS p (id), k GROUP BY id',
+	'SELECT id, count(*) FROM redblue_box_self_pairs(''red''), LATERAL (SELECT id1 UNION ALL SELECT id2) AS p (id) GROUP BY id',
+	'SELECT id, count(*) FROM redblue_box_self_pairs(''red''), LATERAL (VALUES (id1), (id2) LIMIT 1) AS p (id) GROUP BY id',
+	'SELECT k, (SELECT sum(id) FROM (SELECT id FROM (VALUES (k::bigint), (2)) AS p (id) GROUP BY id) s) FROM k']) q;
 -- With a primary key, the planner can remove the join, so the pairs are only counted.
 CREATE TABLE keyed (k int PRIMARY KEY);
 SELECT (asked('SELECT count(*) FROM redblue_box_pairs(''red'', ''blue'') LEFT JOIN keyed ON k = red_id')).*;
@@ -166,12 +237,13 @@ CREATE TABLE tried AS
 SELECT q, (asked(q)).* FROM (
 	SELECT format('SELECT %s%s FROM %s%s%s%s%s%s',
 		CASE WHEN what = 'DISTINCT' THEN 'DISTINCT ' END,
-		CASE what WHEN 'DISTINCT' THEN col WHEN 'GROUP' THEN (ARRAY[col || ', count(*)', 'count(' || col || ') + 1, ' || col || ' - 1', col, 'count(*)', 'max(count(*)) OVER (), ' || col, 'count(*), sum(' || col || ')'])[1 + floor(random() * 6)]
+		CASE what WHEN 'DISTINCT' THEN col WHEN 'GROUP' THEN (ARRAY[col || ', count(*)', 'count(' || col || ') + 1, ' || col || ' - 1', col, 'count(*)', 'max(count(*)) OVER (), ' || col, 'count(*), sum(' || col || ')',
+				col || ', array_agg(' || other || ' ORDER BY ' || other || ')', 'count(*), sorted(array_agg(' || other || '))', 'sorted(array_agg(' || col || '))'])[1 + floor(random() * 9)]
 			ELSE (ARRAY['count(*)', 'count(' || col || '), count(*) - 3', '''x'' || count(2)', 'count(*), min(' || col || ')'])[1 + floor(random() * 4)] END,
 		source,
 		CASE WHEN random() < 0.15 THEN ' WHERE ' || col || ' > 40' END,
 		CASE WHEN what = 'GROUP' THEN ' GROUP BY ' || col END,
-		CASE WHEN what <> 'DISTINCT' AND random() < 0.4 THEN (ARRAY[' HAVING count(*) > 2', ' HAVING count(*) % 2 = 1 AND count(1) < 7', ' HAVING random() < 2', ' HAVING count(' || other || ') < 1'])[1 + floor(random() * 4)] END,
+		CASE WHEN what <> 'DISTINCT' AND random() < 0.4 THEN (ARRAY[' HAVING count(*) > 2', ' HAVING count(*) % 2 = 1 AND count(1) < 7', ' HAVING random() < 2', ' HAVING count(' || other || ') < 1', ' HAVING 3 = ANY (array_agg(' || other || '))'])[1 + floor(random() * 5)] END,
 		CASE WHEN random() < 0.3 THEN ' ORDER BY 1' END, NULL) AS q
 	FROM (
 		SELECT (ARRAY['GROUP', 'GROUP', 'DISTINCT', ''])[1 + floor(random() * 4)] AS what, source,
@@ -179,7 +251,8 @@ SELECT q, (asked(q)).* FROM (
 		FROM (SELECT 1 + floor(random() * 2)::int AS pick, i FROM generate_series(1, 40) i) i,
 			(VALUES ('redblue_box_pairs(''red'', ''blue'')', 'red_id blue_id'), ('pairs', 'red_id blue_id'), ('redblue_box_self_pairs(''red'')', 'id1 id2'),
 				('redblue_box_self_pairs(''red'', boxes_object => ''part_of'')', 'id1 id2'), ('redblue_segment_pairs(''lines'', ''lines'', blue_object => ''part_of'')', 'red_id blue_id'),
-				('redblue_segment_self_pairs(''lines'')', 'id1 id2'), ('redblue_box_pairs_query(''SELECT * FROM red WHERE n < 200'', ''TABLE blue'')', 'red_id blue_id')) s (source, columns)
+				('redblue_segment_self_pairs(''lines'')', 'id1 id2'), ('redblue_segment_self_pairs(''lines''), LATERAL (VALUES (id1, id2), (id2, id1)) AS p (id, other)', 'id other'),
+				('redblue_box_pairs_query(''SELECT * FROM red WHERE n < 200'', ''TABLE blue'')', 'red_id blue_id')) s (source, columns)
 		OFFSET 0) p) q;
 SELECT count(*) AS tried, count(*) FILTER (WHERE node = 'pairs') BETWEEN 20 AND 140 AS some_need_pairs, count(DISTINCT node) AS nodes FROM tried;
 SELECT * FROM tried WHERE NOT same;
@@ -199,6 +272,10 @@ INSERT INTO none SELECT * FROM red WHERE n = 14;
 EXECUTE of_table('none');
 ALTER TABLE none RENAME TO few;
 EXECUTE of_table('few');
+PREPARE arrays (regclass, bigint) AS SELECT blue_id, array_agg(red_id ORDER BY red_id) FROM redblue_box_pairs($1, 'blue') GROUP BY blue_id HAVING count(*) > $2 ORDER BY blue_id LIMIT 2;
+EXECUTE arrays('red', 2);
+EXECUTE arrays('few', 0);
+EXPLAIN (COSTS OFF) EXECUTE arrays('few', 0);
 RESET plan_cache_mode;
 -- A cached plan is planned again if the setting changes or the table is dropped.
 PREPARE kept AS SELECT count(*) FROM redblue_box_pairs('few', 'blue');
@@ -256,6 +333,7 @@ END $$;
 SELECT * FROM explained('SELECT DISTINCT blue_id FROM redblue_box_pairs(''red'', ''blue'')');
 SELECT * FROM explained('SELECT id1, count(*) FROM redblue_box_self_pairs(''red'') GROUP BY id1 HAVING count(*) > 3');
 SELECT * FROM explained('SELECT count(*) FROM redblue_box_pairs(''red'', ''blue'')');
+SELECT * FROM explained('SELECT blue_id, array_agg(red_id) FROM redblue_box_pairs(''red'', ''blue'') GROUP BY blue_id');
 -- The estimated number of rows, if the tables are known
 CREATE FUNCTION expected(query text) RETURNS int LANGUAGE plpgsql AS $$
 DECLARE

@@ -15,7 +15,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes ();
 
-our @EXPORT = qw(new_server long_run data_file load_off load_lines load_boxes load_volmesh count_and_sum checksum_of
+our @EXPORT = qw(new_server long_run data_file load_off load_lines load_boxes load_volmesh count_and_sum checksum_of counts_of groups_of both_ways
   geometry_table backend_rss_kb idle_rss_kb emptied_rss_kb backend_faults backend_fds backend_threads session last_run have_postgis add_stopwatch stops_soon timed_out work_ms $stop_seconds
   place_for_device fake did comes_true);
 
@@ -159,6 +159,27 @@ SELECT id, ST_GeomFromText(format('TRIANGLE Z((%s %s %s,%s %s %s,%s %s %s,%1\$s 
 ANALYZE $table;
 SQL
 	return;
+}
+
+# Return subqueries for FROM, without an alias: the number of pairs ("pairs"), or the ids of the partners ("ids"), of each
+# id in a column of the pairs.
+sub counts_of
+{
+	my ($pairs, $id) = @_;
+	return "(SELECT $id AS id, count(*) AS pairs FROM $pairs GROUP BY $id)";
+}
+
+sub groups_of
+{
+	my ($pairs, $id, $other) = @_;
+	return "(SELECT $id AS id, array_agg($other ORDER BY $other) AS ids FROM $pairs GROUP BY $id)";
+}
+
+# Returns what stands in FROM for both directions of each pair of a self join, as columns "id" and "other".
+sub both_ways
+{
+	my ($pairs) = @_;
+	return "$pairs, LATERAL (VALUES (id1, id2), (id2, id1)) AS p (id, other)";
 }
 
 # Returns SQL for the number and checksum of pairs red_id, blue_id. No step overflows for ids below 4e9, and the order

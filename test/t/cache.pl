@@ -227,15 +227,15 @@ sub questions
 		"$list redblue_segment_pairs('s', 'l') p", "$list redblue_segment_triangle_pairs('a', 'b') p",
 		"$list redblue_triangle_pairs('$t', '$u', face_tolerance => 0.5) p",
 		"$list redblue_triangle_pairs_by_key('$t', '$u', 'id, grp', 'grp') p(a int8, b int4, c int4)");
-	# Payloads and aggregates instead of rows
+	# Aggregates instead of pairs
 	my $pairs = pick("redblue_triangle_pairs('$t', '$u')", "redblue_segment_triangle_pairs('s', '$t')", "redblue_box_pairs('x', 'x')");
 	my $what = $pairs =~ s/_pairs.*//r;
 	my ($sides) = $pairs =~ /(\(.*)/;
-	my $id = $pairs =~ /segment/ ? 'segment_id' : 'red_id';
-	push @q, pick("$list ${what}_pair_counts$sides p", "$list ${what}_hits$sides p", "$list ${what}_pairs_grouped$sides p", "$list ${what}_pair_blocks$sides p",
-		"SELECT count(*) FROM $pairs", "$list (SELECT $id, count(*) FROM $pairs GROUP BY $id) p", "$list (SELECT DISTINCT $id FROM $pairs) p",
-		"SELECT redblue_triangle_self_pair_count('$t')", "$list redblue_triangle_self_pairs_grouped('$t', mesh_object => 'grp') p",
-		"$list redblue_box_self_pair_counts('y') p", "$list redblue_segment_self_hits('l') p");
+	my ($id, $other) = $pairs =~ /segment/ ? ('segment_id', 'triangle_id') : ('red_id', 'blue_id');
+	push @q, pick("$list " . counts_of($pairs, $id) . ' p', "$list (SELECT DISTINCT $id FROM $pairs) p", "$list " . groups_of($pairs, $id, $other) . ' p',
+		"$list ${what}_pair_blocks$sides p", "SELECT count(*) FROM $pairs", "$list " . counts_of($pairs, $other) . ' p', "$list " . groups_of($pairs, $other, $id) . ' p',
+		"SELECT redblue_triangle_self_pair_count('$t')", "$list " . groups_of(both_ways("redblue_triangle_self_pairs('$t', mesh_object => 'grp')"), 'id', 'other') . ' p',
+		"$list " . counts_of(both_ways("redblue_box_self_pairs('y')"), 'id') . ' p', "$list (SELECT DISTINCT id FROM " . both_ways("redblue_segment_self_pairs('l')") . ') p');
 	return @q;
 }
 

@@ -75,9 +75,9 @@ my %query = (
 	'reading keys' => "SELECT count(*) FROM redblue_triangle_self_pairs_by_key('keyed', 'key') AS (a text, b text)",
 	'emitting keys' => "SELECT count(*) FROM redblue_triangle_pairs_by_key('same', 'same', 'id', 'id') AS (a bigint, b bigint)",
 	'grouping' => "SELECT redblue_triangle_self_pair_count_query('SELECT s.*, s.id * 7919 % 500009 * 1000000007 AS object FROM spread s, generate_series(1, 3)', mesh_object => 'object')",
-	'counting rows' => "SELECT count(*) FROM redblue_box_self_pair_counts('crowd')",
-	'marking rows' => "SELECT count(*) FROM redblue_triangle_hits('slivers', 'slivers_between')",
-	'bringing pairs together' => "SELECT count(*) FROM redblue_triangle_pairs_grouped('same', 'same')",
+	'counting rows' => "SELECT sum(pairs) FROM " . counts_of(both_ways("redblue_box_self_pairs('crowd')"), 'id') . ' x',
+	'marking rows' => "SELECT count(*) FROM (SELECT DISTINCT red_id FROM redblue_triangle_pairs('slivers', 'slivers_between')) h",
+	'bringing pairs together' => "SELECT sum(cardinality(ids)) FROM " . groups_of("redblue_triangle_pairs('same', 'same')", 'blue_id', 'red_id') . ' x',
 	'packing pairs' => "SELECT sum(n) FROM redblue_triangle_pair_blocks('same', 'same')");
 my @order = ('reading', 'decoding', 'decoding a table', 'grid', 'candidates', 'exact', 'long exact', 'emitting', 'counting', 'counting pairs', 'counting by row',
 	'reading keys', 'emitting keys', 'grouping', 'counting rows', 'marking rows', 'bringing pairs together', 'packing pairs');

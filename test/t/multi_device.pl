@@ -59,8 +59,8 @@ my $dense = checksum_of("redblue_triangle_pairs('dense', 'dense')");
 my %ask = (
 	'many' => $dense,
 	'many, a count' => "SELECT redblue_triangle_pair_count('dense', 'dense')",
-	'many, counts' => "SELECT count(*), sum(red_id * pairs) FROM redblue_triangle_pair_counts('dense', 'dense')",
-	'many, hits' => "SELECT count(*), sum(h) FROM redblue_triangle_hits('dense', 'dense') h",
+	'many, counts' => "SELECT count(*), sum(id * pairs) FROM " . counts_of("redblue_triangle_pairs('dense', 'dense')", 'red_id') . ' x',
+	'many, hits' => "SELECT count(*), sum(red_id) FROM (SELECT DISTINCT red_id FROM redblue_triangle_pairs('dense', 'dense')) h",
 	'triangles' => $pairs,
 	'triangles of objects' => checksum_of("redblue_triangle_pairs('a', 'b', blue_id => 'id', blue_object => 'object')"),
 	'one table' => checksum_of("(SELECT id1 AS red_id, id2 AS blue_id FROM redblue_triangle_self_pairs('a')) s"),
@@ -70,9 +70,9 @@ my %ask = (
 	'a tile' => checksum_of("redblue_triangle_pairs('a', 'b', tile_low => '{20,-Infinity,10}', tile_high => '{60,50,Infinity}')"),
 	'a count' => $count,
 	'a count of one table' => "SELECT redblue_box_self_pair_count('box')",
-	'counts' => "SELECT count(*), sum(red_id * pairs) FROM redblue_triangle_pair_counts('a', 'b')",
-	'hits' => "SELECT count(*), sum(h) FROM redblue_triangle_hits('a', 'b') h",
-	'groups' => "SELECT count(*), sum(hashtext(red_id || blue_ids::text)) FROM redblue_triangle_pairs_grouped('a', 'b')",
+	'counts' => "SELECT count(*), sum(id * pairs) FROM " . counts_of("redblue_triangle_pairs('a', 'b')", 'red_id') . ' x',
+	'hits' => "SELECT count(*), sum(red_id) FROM (SELECT DISTINCT red_id FROM redblue_triangle_pairs('a', 'b')) h",
+	'groups' => "SELECT count(*), sum(hashtext(id || ids::text)) FROM " . groups_of("redblue_triangle_pairs('a', 'b')", 'red_id', 'blue_id') . ' x',
 	'a LIMIT' => "SELECT count(*) FROM (SELECT * FROM redblue_triangle_pairs('a', 'b') LIMIT 3000) s");
 my $s = session($node);
 $s->ask('SET redblue.duplicate_notice = off; SET redblue.backend = cpu');

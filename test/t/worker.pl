@@ -73,13 +73,17 @@ my %ask = (
 	'a count' => "SELECT redblue_triangle_pair_count('a', 'b')",
 	'a count of one table' => "SELECT redblue_box_self_pair_count('box')",
 	'keys' => "SELECT count(*), sum(hashtext(r || b)) FROM redblue_triangle_pairs_by_key('b', 'b') AS (r text, b text)",
-	'counts' => "SELECT count(*), sum(red_id * pairs) FROM redblue_triangle_pair_counts('a', 'b', blue_id => 'id')",
-	'counts of one table' => "SELECT count(*), sum(id * pairs) FROM redblue_box_self_pair_counts('box')",
-	'hits' => "SELECT count(*), sum(h) FROM redblue_triangle_hits('a', 'b', blue_id => 'id') h",
-	'hits of objects' => "SELECT count(*), sum(h) FROM redblue_triangle_hits('b', 'a', red_id => 'id', red_object => 'object') h",
-	'groups' => "SELECT count(*), sum(hashtext(red_id || blue_ids::text)) FROM redblue_triangle_pairs_grouped('a', 'b', blue_id => 'id')",
-	'groups of an id that is not unique' => "SELECT count(*), sum(hashtext(red_id || blue_ids::text)) FROM redblue_triangle_pairs_grouped_query('SELECT id % 5000 AS id, ax, ay, az, bx, by, bz, cx, cy, cz FROM a', 'TABLE b')",
-	'groups of no rows' => "SELECT count(*) FROM redblue_triangle_pairs_grouped_query('SELECT * FROM a WHERE id < 0', 'TABLE b')",
+	'counts' => "SELECT count(*), sum(id * pairs) FROM " . counts_of("redblue_triangle_pairs('a', 'b', blue_id => 'id')", 'red_id') . ' x',
+	'counts of one table' => "SELECT count(*), sum(id * pairs) FROM " . counts_of(both_ways("redblue_box_self_pairs('box')"), 'id') . ' x',
+	'hits' => "SELECT count(*), sum(red_id) FROM (SELECT DISTINCT red_id FROM redblue_triangle_pairs('a', 'b', blue_id => 'id')) h",
+	'hits of objects' => "SELECT count(*), sum(red_id) FROM (SELECT DISTINCT red_id FROM redblue_triangle_pairs('b', 'a', red_id => 'id', red_object => 'object')) h",
+	'groups' => "SELECT count(*), sum(hashtext(id || ids::text)) FROM " . groups_of("redblue_triangle_pairs('a', 'b', blue_id => 'id')", 'red_id', 'blue_id') . ' x',
+	'groups of blue' => "SELECT count(*), sum(hashtext(id || ids::text)) FROM " . groups_of("redblue_triangle_pairs('a', 'b', blue_id => 'id')", 'blue_id', 'red_id') . ' x',
+	'groups of one table' => "SELECT count(*), sum(hashtext(id || ids::text)) FROM " . groups_of(both_ways("redblue_box_self_pairs('box')"), 'id', 'other') . ' x',
+	'groups of the second ids' => "SELECT count(*), sum(hashtext(id || ids::text)) FROM " . groups_of("redblue_box_self_pairs('box')", 'id2', 'id1') . ' x',
+	'groups of an id that is not unique' => "SELECT count(*), sum(hashtext(id || ids::text)) FROM "
+	  . groups_of("redblue_triangle_pairs_query('SELECT id % 5000 AS id, ax, ay, az, bx, by, bz, cx, cy, cz FROM a', 'TABLE b')", 'red_id', 'blue_id') . ' x',
+	'groups of no rows' => "SELECT count(ids) FROM " . groups_of("redblue_triangle_pairs_query('SELECT * FROM a WHERE id < 0', 'TABLE b')", 'red_id', 'blue_id') . ' x',
 	'blocks' => "SELECT sum(n), sum(length(red)) FROM redblue_triangle_pair_blocks('same', 'same')",
 	'many pairs' => checksum_of("redblue_triangle_pairs('same', 'same')"),
 	'a LIMIT' => "SELECT count(*) FROM (SELECT * FROM redblue_triangle_pairs('same', 'same') LIMIT 5000) s");
@@ -143,7 +147,7 @@ $s->quit;
 # Groups that do not fit at once, but one after the other
 $s = session($node);
 $s->ask("SELECT cuda FROM redblue_info(); SET redblue.threads = 1; SET redblue.memory_limit = '28MB'");
-my $grouped = "SELECT count(*), sum(cardinality(blue_ids)), min(blue_ids) = max(blue_ids) FROM redblue_triangle_pairs_grouped('same', 'same')";
+my $grouped = "SELECT count(*), sum(cardinality(ids)), min(ids) = max(ids) FROM " . groups_of("redblue_triangle_pairs('same', 'same')", 'red_id', 'blue_id') . ' x';
 is($s->ask($grouped), '2000|4000000|t', 'groups with little memory');
 like(device_of($s), qr/^cuda: a fake device$/, 'by the worker');
 $s->quit;

@@ -56,13 +56,15 @@ my %ask = (
 	pairs => 'SELECT count(*), sum(hashint8extended(red_id, blue_id)) FROM redblue_box_pairs(\'big\', \'few\')',
 	counted => "SELECT count(*) FROM redblue_box_pairs('big', 'few')",
 	self => "SELECT count(*), sum(hashint8extended(id1, id2)) FROM redblue_box_self_pairs('big')",
-	counts => "SELECT count(*), sum(red_id * pairs) FROM redblue_box_pair_counts('ids', 'big')",
-	hits => "SELECT count(*), sum(h) FROM redblue_box_hits('ids', 'few') h",
-	grouped => "SELECT count(*), sum(hashtext(red_id || blue_ids::text)) FROM redblue_box_pairs_grouped('ids', 'few')",
-	'groups of many' => "SELECT count(*), sum(hashtext(red_id || blue_ids::text)) FROM redblue_box_pairs_grouped('few', 'ids')",
+	counts => "SELECT count(*), sum(id * pairs) FROM " . counts_of("redblue_box_pairs('ids', 'big')", 'red_id') . ' x',
+	hits => "SELECT count(*), sum(red_id) FROM (SELECT DISTINCT red_id FROM redblue_box_pairs('ids', 'few')) h",
+	grouped => "SELECT count(*), sum(hashtext(id || ids::text)) FROM " . groups_of("redblue_box_pairs('ids', 'few')", 'red_id', 'blue_id') . ' x',
+	'groups of many' => "SELECT count(*), sum(hashtext(id || ids::text)) FROM " . groups_of("redblue_box_pairs('few', 'ids')", 'red_id', 'blue_id') . ' x',
 	blocks => "SELECT sum(n), sum(length(red)), sum(length(blue)) FROM redblue_box_pair_blocks('big', 'few')",
-	'groups in slices' => "SET redblue.memory_limit = '32MB'; SELECT count(*), sum(cardinality(blue_ids)) FROM redblue_box_pairs_grouped('crowd', 'crowd'); RESET redblue.memory_limit",
-	'groups of objects in slices' => "SET redblue.memory_limit = '32MB'; SELECT count(*), sum(cardinality(blue_ids)) FROM redblue_box_pairs_grouped('crowd', 'crowd', red_object => 'object'); RESET redblue.memory_limit",
+	'groups in slices' => "SET redblue.memory_limit = '32MB'; SELECT count(*), sum(cardinality(ids)) FROM " . groups_of("redblue_box_pairs('crowd', 'crowd')", 'red_id', 'blue_id') . ' x; RESET redblue.memory_limit',
+	'groups of blue in slices' => "SET redblue.memory_limit = '32MB'; SELECT count(*), sum(cardinality(ids)) FROM " . groups_of("redblue_box_pairs('crowd', 'crowd')", 'blue_id', 'red_id') . ' x; RESET redblue.memory_limit',
+	'groups of one id' => "SET redblue.memory_limit = '32MB'; SELECT count(*), sum(cardinality(ids)) FROM " . groups_of("redblue_box_pairs('crowd', 'crowd', red_id => 'object')", 'red_id', 'blue_id') . ' x; RESET redblue.memory_limit',
+	'groups of objects in slices' => "SET redblue.memory_limit = '32MB'; SELECT count(*), sum(cardinality(ids)) FROM " . groups_of("redblue_box_pairs('crowd', 'crowd', red_object => 'object')", 'red_id', 'blue_id') . ' x; RESET redblue.memory_limit',
 	objects => "SELECT count(*), sum(hashint8extended(red_id, blue_id)) FROM redblue_box_pairs('parts', 'big', red_object => 'id')",
 	triangles => "SELECT count(*), sum(hashint8extended(id1, id2)) FROM redblue_triangle_self_pairs('mesh')",
 	'by red' => "SELECT count(*), sum(red_id * n) FROM (SELECT red_id, count(*) AS n FROM redblue_box_pairs('ids', 'few') GROUP BY 1) s",
@@ -156,7 +158,7 @@ $_->quit for $first, $second;
 $s->ask("CREATE FUNCTION wait_a_moment() RETURNS bool LANGUAGE sql VOLATILE AS 'SELECT pg_sleep(1) IS NOT NULL'");
 $s->ask("CREATE VIEW slow AS SELECT * FROM few WHERE (SELECT wait_a_moment())");
 my $slow_pairs = "SELECT count(*), sum(hashint8extended(red_id, blue_id)) FROM redblue_box_pairs('big', 'slow')";
-my $slow_counts = "SELECT count(*), sum(red_id * pairs) FROM redblue_box_pair_counts('ids', 'slow')";
+my $slow_counts = "SELECT count(*), sum(id * pairs) FROM " . counts_of("redblue_box_pairs('ids', 'slow')", 'red_id') . ' x';
 for my $how ('given up', 'kept by a worker that ends')
 {
 	for my $what ($slow_pairs, $slow_counts)
@@ -175,7 +177,7 @@ for my $how ('given up', 'kept by a worker that ends')
 ok(comes_true(sub { worker() eq '' || kept() eq '' }), 'nothing is left of it');
 
 # The side is evicted between two slices of a result, and the table may have changed by then.
-my $slices = "SELECT red_id, cardinality(blue_ids) FROM redblue_box_pairs_grouped('crowd', 'crowd2')";
+my $slices = "SELECT id, cardinality(ids) FROM " . groups_of("redblue_box_pairs('crowd', 'crowd2')", 'red_id', 'blue_id') . ' x';
 $s->ask('CREATE TABLE crowd2 AS SELECT 10000 + 3 * id AS id, lx, ly, hx, hy FROM crowd');
 vacuum('crowd2');
 for my $then ('nothing', 'TRUNCATE crowd2', 'CREATE INDEX c2 ON crowd2 (lx, (-id)); CLUSTER crowd2 USING c2', 'DROP TABLE crowd2')

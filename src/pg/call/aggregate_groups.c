@@ -3,7 +3,8 @@
  *	  Returns, for each row, the ids of the rows that it is paired with.
  *
  * If the memory limit has no room for all pairs at once, the first join only counts them. Further
- * joins then group the pairs of as many rows at a time as fit in memory.
+ * joins then group the pairs of as many rows at a time as fit in memory, if a slice of the rows has
+ * all pairs of its groups.
  */
 #include "pg/base/join_memory.h"
 #include "pg/call/aggregates.h"
@@ -185,13 +186,12 @@ ids_ascend(const rb_set *set)
 	return ascend;
 }
 
-void
+bool
 rb_groups_open(rb_aggregate_rows *rows, rb_job *job)
 {
 	const uint32 n = rows->side->nrows;
+	const bool self = rb_join_sides(rows->run->join) == 1;
 
-	/* In a self join, slices do not distinguish the first row of a pair from the second. */
-	Assert(rb_join_sides(rows->run->join) == 2 || rows->of == RB_OF_BOTH);
 	rows->ascending = ids_ascend(rows->other);
 	job->answer = RB_GROUPS;
 	job->number = rows->number;
@@ -199,14 +199,18 @@ rb_groups_open(rb_aggregate_rows *rows, rb_job *job)
 	rb_aggregate_run_to_end(rows, job);
 	rows->end = n;
 	if (rb_run_groups(rows->run, &rows->groups))
-		return;
+		return true;
+	/*
+	 * A slice is a contiguous range of rows, but the rows of one id may be anywhere. In a self join,
+	 * slices do not distinguish the first row of a pair from the second.
+	 */
+	if (rows->number != NULL || (self && rows->of != RB_OF_BOTH))
+		return false;
 	rows->emitted = rows->run->ctx.stats.stage[RB_STAGE_EMIT].count;
-	/* A slice is a contiguous range of rows, but the rows of one id may be anywhere. */
-	if (rows->number != NULL)
-		raise_no_room(rows, rows->emitted);
 	rows->counts = rb_aggregate_array(rows, n, sizeof *rows->counts);
 	memcpy(rows->counts, rb_run_words(rows->run), n * sizeof *rows->counts);
 	rows->end = 0;
+	return true;
 }
 
 static int
@@ -342,6 +346,7 @@ next_group_here(rb_aggregate_rows *rows, Datum *values)
 		id = rb_id_of(rows->side, row);
 		values[0] = Int64GetDatum(id);
 		values[1] = array_of(rows, member, n, sliced && self ? row : PG_UINT32_MAX, id);
+		values[2] = Int64GetDatum(ARR_DIMS(rows->array)[0]);
 		return true;
 	}
 	return false;

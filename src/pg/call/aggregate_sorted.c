@@ -1,7 +1,7 @@
 /*
  * aggregate_sorted.c
- *	  Computes counts, matched rows and grouped pairs of a join that runs tile by tile, by sorting
- *	  its pairs by id.
+ *	  Computes counts, matched rows and grouped pairs by sorting the pairs by id, if a join runs tile
+ *	  by tile or its groups cannot be joined slice by slice.
  *
  *	pairs of all tiles -> PostgreSQL's sort, within work_mem and temporary files -> runs of one id
  *
@@ -175,6 +175,7 @@ rb_sorted_group(rb_aggregate_rows *rows, Datum *values)
 		return false;
 	values[0] = Int64GetDatum(id);
 	values[1] = rb_groups_finish(rows, n);
+	values[2] = Int64GetDatum((int64) n);
 	return true;
 }
 

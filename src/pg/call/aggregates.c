@@ -101,21 +101,6 @@ rb_aggregate_block(rb_aggregate_rows *rows, rb_block *block)
 	return block->n > 0;
 }
 
-static bool
-next_said(rb_aggregate_rows *rows, Datum *values)
-{
-	if (rows->next == rows->block.n)
-	{
-		rows->next = 0;
-		if (!rb_aggregate_block(rows, &rows->block))
-			return false;
-	}
-	values[0] = Int64GetDatum(rows->block.red[rows->next]);
-	values[1] = Int64GetDatum(rows->block.blue[rows->next]);
-	rows->next++;
-	return true;
-}
-
 /* ---- blocks ---- */
 
 /*
@@ -145,6 +130,20 @@ next_packed(rb_aggregate_rows *rows, Datum *values)
 	values[1] = pack_column(block.red, block.n);
 	values[2] = pack_column(block.blue, block.n);
 	return true;
+}
+
+/* ---- grouped pairs ---- */
+
+/* Groups the pairs, by sorting them if they do not fit in memory and cannot be joined in slices. */
+static void
+open_groups(rb_aggregate_rows *rows, rb_job *job)
+{
+	if (rb_groups_open(rows, job))
+		return;
+	rb_run_stop(rows->run);
+	rb_free(rows->run->memory, (void **) &rows->number);
+	*job = rb_run_job(rows->run);
+	rb_sorted_open(rows, job);
 }
 
 /* ---- the result of one call ---- */
@@ -209,7 +208,7 @@ rb_aggregate_open(const rb_join *join, rb_result result, rb_result_side of,
 				sum_up(rows);
 			break;
 		case RB_RESULT_GROUPS:
-			rb_groups_open(rows, &job);
+			open_groups(rows, &job);
 			break;
 		case RB_RESULT_SHAPES:
 		case RB_RESULT_SPANS:
@@ -232,9 +231,6 @@ rb_aggregate_next(rb_aggregate_rows *rows, Datum *values)
 		case RB_RESULT_COUNT:
 			values[0] = Int64GetDatum((int64) rows->run->ctx.stats.stage[RB_STAGE_EMIT].count);
 			return rows->row++ == 0;
-		case RB_RESULT_COUNTS:
-		case RB_RESULT_HITS:
-			return next_said(rows, values);
 		case RB_RESULT_GROUPS:
 			return rows->sorting != NULL ? rb_sorted_group(rows, values)
 										 : rb_groups_next(rows, values);
@@ -258,12 +254,10 @@ rb_return_aggregate(FunctionCallInfo fcinfo, const rb_join *join)
 	rb_aggregate_rows *rows;
 	MemoryContext caller;
 
-	/* A single column is not a row type, and only the caller has its descriptor. */
-	InitMaterializedSRF(fcinfo, join->result == RB_RESULT_HITS ? MAT_SRF_USE_EXPECTED_DESC : 0);
+	InitMaterializedSRF(fcinfo, 0);
 	caller = rb_call_enter();
 	rb_call_args_read(join, fcinfo->flinfo->fn_oid, fcinfo->args, &call);
-	rows = rb_aggregate_open(join, join->result, rb_join_reports_of(join), &call,
-							 CurrentMemoryContext);
+	rows = rb_aggregate_open(join, join->result, RB_OF_RED, &call, CurrentMemoryContext);
 	while (rb_aggregate_next(rows, values))
 	{
 		CHECK_FOR_INTERRUPTS();

@@ -5,7 +5,7 @@
  *	aggregates.c			counts, matched rows, blocks, and the choice between all results
  *	aggregate_inputs.c		the sides, as rows, as ids, or part by part
  *	aggregate_groups.c		grouped pairs
- *	aggregate_sorted.c		counts, matched rows and grouped pairs of a join that runs tile by tile
+ *	aggregate_sorted.c		counts, matched rows and grouped pairs by sorting the pairs
  *	intersections.c		intersections of the pairs
  */
 #ifndef RB_PG_CALL_AGGREGATES_H
@@ -34,8 +34,6 @@ struct rb_aggregate_rows
 	uint64_t *sum;        /* Sum of the counts of all rows of each id, if rows are numbered */
 	int64 id[RB_SAID];    /* Ids of the output block */
 	int64 said[RB_SAID];  /* Values of the output block */
-	rb_block block;       /* View of the output block */
-	size_t next;          /* Position of rb_aggregate_next in the output block */
 
 	/* Grouped pairs of the rows from `base` on, or of numbered ids */
 	rb_groups groups;
@@ -92,8 +90,11 @@ extern bool rb_aggregate_is_first(rb_aggregate_rows *rows, uint32 row);
 
 /* ---- aggregate_groups.c ---- */
 
-/* Groups all pairs, or prepares to group them slice by slice. */
-extern void rb_groups_open(rb_aggregate_rows *rows, rb_job *job);
+/*
+ * Groups all pairs, or prepares to group them slice by slice. Returns false if they do not fit in
+ * memory and slices do not have all pairs of their groups, which is never so for intersections.
+ */
+extern bool rb_groups_open(rb_aggregate_rows *rows, rb_job *job);
 
 /* Joins the next rows, from rows->end on. Returns false if there are no more rows. */
 extern bool rb_groups_more(rb_aggregate_rows *rows);

@@ -10,7 +10,7 @@
 
 /* ---- functions.c: the functions ---- */
 
-/* Result that a function returns for the pairs, with its columns (results.c) */
+/* Result that a function or a plan returns for the pairs, with its columns (results.c) */
 typedef enum rb_result
 {
 	RB_RESULT_PAIRS,      /* red_id, blue_id */
@@ -24,9 +24,9 @@ typedef enum rb_result
 	RB_RESULT_RELATIONS, /* red_id, blue_id, relation */
 	RB_RESULT_SOLIDS,    /* id, faces, closed, oriented, self_intersections, reason */
 	RB_RESULT_COUNT,     /* Number of pairs, not a set */
-	RB_RESULT_COUNTS,    /* red_id, pairs */
+	RB_RESULT_COUNTS,    /* red_id, its number of pairs; only in a plan, like the next two */
 	RB_RESULT_HITS,      /* red_id */
-	RB_RESULT_GROUPS,    /* red_id, blue_ids */
+	RB_RESULT_GROUPS,    /* red_id, its blue_ids, their number */
 	RB_RESULT_BLOCKS,    /* n, red, blue as packed bytes */
 	RB_RESULT_SHAPES,    /* red_id, blue_id, geom */
 	RB_RESULT_SPANS      /* segment_id, triangle_id, geom, from_fraction, to_fraction, fractions */
@@ -405,7 +405,7 @@ extern Datum rb_return_count(FunctionCallInfo fcinfo, const rb_join *join);
  * it. Counts, matched rows and grouped pairs come in the order in which the rows of that side were
  * read, once for each distinct id. A row of counts is therefore a row of GROUP BY.
  *
- *	rb_aggregate_rows *answer = rb_aggregate_open(join, RB_RESULT_COUNTS, RB_OF_BLUE, call, context);
+ *	rb_aggregate_rows *answer = rb_aggregate_open(join, RB_RESULT_GROUPS, RB_OF_BLUE, call, context);
  *	Datum values[RB_RESULT_COLUMNS];
  *
  *	while (rb_aggregate_next(answer, values))
@@ -416,15 +416,17 @@ typedef struct rb_aggregate_rows rb_aggregate_rows;
 
 /*
  * Reads the sides and computes the result. Can be cancelled. `of` selects the side whose ids are
- * returned. In a self join, RB_OF_BOTH counts each pair for both of its ids, and RB_OF_RED only for
- * the first (id1); grouped pairs of a self join always use both. The number of pairs and blocks do
- * not depend on `of`.
+ * returned. In a self join, RB_OF_BOTH uses each pair for both of its ids, RB_OF_RED only for the
+ * first (id1), and RB_OF_BLUE for the second. The number of pairs and blocks do not depend on `of`.
  */
 extern rb_aggregate_rows *rb_aggregate_open(const rb_join *join, rb_result result,
 											rb_result_side of, const rb_call_args *call,
 											MemoryContext context);
 
-/* Returns the next row, without nulls. Values passed by reference are valid until the next call. */
+/*
+ * Returns the next row of a result other than counts and matched rows, without nulls. Values passed
+ * by reference are valid until the next call.
+ */
 extern bool rb_aggregate_next(rb_aggregate_rows *rows, Datum *values);
 
 /*
@@ -438,13 +440,6 @@ extern rb_join_run *rb_aggregate_run(const rb_aggregate_rows *rows);
 
 /* Ends early. After an error, the memory context does so. */
 extern void rb_aggregate_close(rb_aggregate_rows *rows);
-
-/* Returns whose ids a function reports: red's, or both in a self join. */
-static inline rb_result_side
-rb_join_reports_of(const rb_join *join)
-{
-	return rb_join_sides(join) == 1 ? RB_OF_BOTH : RB_OF_RED;
-}
 
 extern Datum rb_return_aggregate(FunctionCallInfo fcinfo, const rb_join *join);
 

@@ -93,14 +93,11 @@
 #define RB_DEFINE_BOTH(name, result, answer, ...)              \
 	RB_DEFINE(name, result, false, false, answer, __VA_ARGS__) \
 	RB_DEFINE(name##_query, result, true, false, answer, __VA_ARGS__)
-#define RB_DEFINE_ALL(name, ...)                                                             \
-	RB_DEFINE_BOTH(name##_pairs, RB_RESULT_PAIRS, rb_return_pairs, __VA_ARGS__)              \
-	RB_DEFINE(name##_pairs_by_key, RB_RESULT_PAIRS, false, true, rb_return_pairs_by_key,     \
-			  __VA_ARGS__)                                                                   \
-	RB_DEFINE_BOTH(name##_pair_count, RB_RESULT_COUNT, rb_return_count, __VA_ARGS__)         \
-	RB_DEFINE_BOTH(name##_pair_counts, RB_RESULT_COUNTS, rb_return_aggregate, __VA_ARGS__)   \
-	RB_DEFINE_BOTH(name##_hits, RB_RESULT_HITS, rb_return_aggregate, __VA_ARGS__)            \
-	RB_DEFINE_BOTH(name##_pairs_grouped, RB_RESULT_GROUPS, rb_return_aggregate, __VA_ARGS__) \
+#define RB_DEFINE_ALL(name, ...)                                                         \
+	RB_DEFINE_BOTH(name##_pairs, RB_RESULT_PAIRS, rb_return_pairs, __VA_ARGS__)          \
+	RB_DEFINE(name##_pairs_by_key, RB_RESULT_PAIRS, false, true, rb_return_pairs_by_key, \
+			  __VA_ARGS__)                                                               \
+	RB_DEFINE_BOTH(name##_pair_count, RB_RESULT_COUNT, rb_return_count, __VA_ARGS__)     \
 	RB_DEFINE_BOTH(name##_pair_blocks, RB_RESULT_BLOCKS, rb_return_aggregate, __VA_ARGS__)
 
 RB_JOINS(RB_DEFINE_ALL)
@@ -119,12 +116,11 @@ RB_COUNT_JOINS(RB_DEFINE_COUNT)
 
 #define RB_ENTRY(name) {name, &join_##name},
 #define RB_ENTRIES(name) RB_ENTRY(name) RB_ENTRY(name##_query)
-#define RB_ALL_ENTRIES(name, ...)  \
-	RB_ENTRIES(name##_pairs)       \
-	RB_ENTRY(name##_pairs_by_key)  \
-	RB_ENTRIES(name##_pair_count)  \
-	RB_ENTRIES(name##_pair_counts) \
-	RB_ENTRIES(name##_hits) RB_ENTRIES(name##_pairs_grouped) RB_ENTRIES(name##_pair_blocks)
+#define RB_ALL_ENTRIES(name, ...) \
+	RB_ENTRIES(name##_pairs)      \
+	RB_ENTRY(name##_pairs_by_key) \
+	RB_ENTRIES(name##_pair_count) \
+	RB_ENTRIES(name##_pair_blocks)
 
 #define RB_TELLING_ENTRIES(name, ...) RB_ENTRIES(name)
 

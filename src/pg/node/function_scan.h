@@ -17,7 +17,7 @@
 
 extern void rb_scan_install(void);
 
-/* ---- function_scan_count.c: aggregates that only count the rows of such a scan ---- */
+/* ---- function_scan_count.c: aggregates that the join computes instead of its pairs ---- */
 
 extern void rb_upper_install(void);
 
@@ -103,19 +103,25 @@ extern const CustomScanMethods rb_scan_methods;
 
 /* ---- function_scan_count.c ---- */
 
-/* The columns and the pairs that some expressions need */
+/* The columns and the aggregates of pairs that some expressions need */
 typedef struct rb_question
 {
-	Index relid;       /* Relation of the pairs, or 0 if they have no columns */
+	Index relid; /* Relation of the pairs, or 0 if they have no columns */
+	/*
+	 * NIL if the relation has each pair once. If it has both directions of each pair of a self join:
+	 * for each column, which column of the pairs is its value in the first direction, or 0
+	 */
+	List *directions;
 	AttrNumber column; /* Column by which the pairs are grouped, or 0 if they form one group */
 	Var *group;
 	List *counts; /* Distinct expressions equivalent to count(*) */
+	List *arrays; /* Distinct expressions that collect the other column of a group */
 } rb_question;
 
 /*
  * Adds what an expression needs. Returns false if it needs something that only the pairs themselves
  * provide.
  */
-extern bool rb_ask_for_counts(Node *node, rb_question *question);
+extern bool rb_ask_for_aggregates(Node *node, rb_question *question);
 
 #endif /* RB_PG_NODE_FUNCTION_SCAN_H */

@@ -1,25 +1,36 @@
 /*
  * function_scan_count.c
- *	  Lets the join itself compute counts of pairs, so that the pairs need not be produced.
+ *	  Lets the join itself compute aggregates of pairs, so that the pairs need not be produced.
  *
  *	SELECT count(*) FROM redblue_..._pairs(...)					redblue count
  *	SELECT red_id, count(*) FROM ... GROUP BY red_id			redblue counts
  *	SELECT DISTINCT red_id FROM ..., GROUP BY red_id alone		redblue hits
+ *	SELECT red_id, array_agg(blue_id) FROM ... GROUP BY red_id	redblue groups
  *
  * The same applies to blue_id, and to id1 and id2 of a self join. The plan uses the scan of
  * function_scan.c, which requests another result of the join (aggregates.c) and returns what an
- * aggregate above it would return: the same groups, with distinct ids, and the same counts. No
- * column of a pair is ever null, so count(red_id) and count(1) equal count(*). HAVING becomes the
- * filter of the scan, and the select list is computed from the counts as it would be from those of
- * an aggregate. Everything later, such as ORDER BY, LIMIT and window functions, is left to the plan
- * above.
+ * aggregate above it would return: the same groups, with distinct ids, and the same values. No
+ * column of a pair is ever null, so count(red_id) and count(1) equal count(*). The arrays are
+ * ascending, which is one of the orders that array_agg(blue_id) may have, and the order of
+ * array_agg(blue_id ORDER BY blue_id). HAVING becomes the filter of the scan, and the select list
+ * is computed from the values as it would be from those of an aggregate. Everything later, such as
+ * ORDER BY, LIMIT and window functions, is left to the plan above.
  *
- * If anything else stands between the pairs and their count, such as WHERE, another table, FILTER,
- * another aggregate or a second grouping column, the pairs are needed and this file does nothing.
+ * A self join has each pair once, in one of its two directions. A list that contains both
+ * directions is recognized, too:
+ *
+ *	SELECT id, count(*), array_agg(other)
+ *	FROM redblue_..._self_pairs(...), LATERAL (VALUES (id1, id2), (id2, id1)) AS p (id, other)
+ *	GROUP BY id
+ *
+ * If anything else stands between the pairs and their aggregate, such as WHERE, another table,
+ * FILTER, another aggregate or a second grouping column, the pairs are needed and this file does
+ * nothing.
  */
 #include "pg/node/function_scan.h"
 #include "pg/plan/plan.h"
 
+#include "catalog/pg_operator_d.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
@@ -36,7 +47,8 @@ static create_upper_paths_hook_type previous_hook;
 static const CustomScanMethods scan_methods[] = {
 	{.CustomName = "redblue count", .CreateCustomScanState = rb_scan_create_state},
 	{.CustomName = "redblue counts", .CreateCustomScanState = rb_scan_create_state},
-	{.CustomName = "redblue hits", .CreateCustomScanState = rb_scan_create_state}};
+	{.CustomName = "redblue hits", .CreateCustomScanState = rb_scan_create_state},
+	{.CustomName = "redblue groups", .CreateCustomScanState = rb_scan_create_state}};
 
 static Plan *plan_answer(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist,
 						 List *clauses, List *children);
@@ -47,40 +59,72 @@ static const CustomPathMethods path_methods = {.CustomName = "redblue answer",
 static const CustomScanMethods *
 methods_of(rb_result result)
 {
-	return &scan_methods[result == RB_RESULT_COUNT ? 0 : result == RB_RESULT_COUNTS ? 1 : 2];
+	return &scan_methods[result == RB_RESULT_COUNT    ? 0
+						 : result == RB_RESULT_COUNTS ? 1
+						 : result == RB_RESULT_HITS   ? 2
+													  : 3];
 }
 
 /* ---- the requested result ---- */
 
-static bool
-is_column(const Node *node, Index relid)
+/* Returns the column of the pairs, 1 or 2, to which this column of the relation is equal, or 0. */
+static AttrNumber
+column_of(const Node *node, const rb_question *q)
 {
 	const Var *var = (const Var *) node;
 
-	return IsA(node, Var) && (Index) var->varno == relid && var->varlevelsup == 0 &&
-		   (var->varattno == 1 || var->varattno == 2);
+	if (!IsA(node, Var) || (Index) var->varno != q->relid || var->varlevelsup != 0 ||
+		var->varattno < 1)
+		return 0;
+	if (q->directions == NIL)
+		return var->varattno <= 2 ? var->varattno : 0;
+	return (AttrNumber) list_nth_int(q->directions, var->varattno - 1);
+}
+
+/* Returns true if an aggregate is computed from all rows of a group. */
+static bool
+is_of_all_rows(const Aggref *aggregate)
+{
+	return aggregate->agglevelsup == 0 && aggregate->aggsplit == AGGSPLIT_SIMPLE &&
+		   aggregate->aggfilter == NULL && aggregate->aggdistinct == NIL &&
+		   aggregate->aggdirectargs == NIL;
 }
 
 /* Returns true if the aggregate counts each pair exactly once. */
 static bool
-counts_pairs(const Aggref *aggregate, Index relid)
+counts_pairs(const Aggref *aggregate, const rb_question *q)
 {
 	const Node *arg;
 
-	if (aggregate->agglevelsup != 0 || aggregate->aggsplit != AGGSPLIT_SIMPLE ||
-		aggregate->aggfilter != NULL || aggregate->aggdistinct != NIL ||
-		aggregate->aggorder != NIL || aggregate->aggdirectargs != NIL)
+	if (!is_of_all_rows(aggregate) || aggregate->aggorder != NIL)
 		return false;
 	if (aggregate->aggfnoid == F_COUNT_)
 		return true;
 	if (aggregate->aggfnoid != F_COUNT_ANY)
 		return false;
 	arg = (const Node *) linitial_node(TargetEntry, aggregate->args)->expr;
-	return is_column(arg, relid) || (IsA(arg, Const) && !((const Const *) arg)->constisnull);
+	return column_of(arg, q) != 0 || (IsA(arg, Const) && !((const Const *) arg)->constisnull);
+}
+
+/* Returns true if the aggregate collects the other ids of a group in any or in ascending order. */
+static bool
+collects_partners(const Aggref *aggregate, const rb_question *q)
+{
+	const SortGroupClause *order;
+
+	if (aggregate->aggfnoid != F_ARRAY_AGG_ANYNONARRAY || !is_of_all_rows(aggregate) ||
+		list_length(aggregate->args) != 1 || list_length(aggregate->aggorder) > 1 ||
+		q->column == 0 ||
+		column_of((Node *) linitial_node(TargetEntry, aggregate->args)->expr, q) != 3 - q->column)
+		return false;
+	if (aggregate->aggorder == NIL)
+		return true;
+	order = linitial_node(SortGroupClause, aggregate->aggorder);
+	return order->sortop == Int8LessOperator && !order->nulls_first;
 }
 
 static bool
-collect_counts(Node *node, void *arg)
+collect_aggregates(Node *node, void *arg)
 {
 	rb_question *q = arg;
 
@@ -89,25 +133,28 @@ collect_counts(Node *node, void *arg)
 	switch (nodeTag(node))
 	{
 		case T_Aggref:
-			if (!counts_pairs((Aggref *) node, q->relid))
+			if (counts_pairs((Aggref *) node, q))
+				q->counts = list_append_unique(q->counts, node);
+			else if (collects_partners((Aggref *) node, q))
+				q->arrays = list_append_unique(q->arrays, node);
+			else
 				return true;
-			q->counts = list_append_unique(q->counts, node);
 			return false;
 		case T_Var:
-			return !is_column(node, q->relid) || ((Var *) node)->varattno != q->column;
+			return q->column == 0 || column_of(node, q) != q->column;
 		case T_PlaceHolderVar:
 		case T_GroupingFunc:
 		case T_WindowFunc:
 			return true;
 		default:
-			return expression_tree_walker(node, collect_counts, arg);
+			return expression_tree_walker(node, collect_aggregates, arg);
 	}
 }
 
 bool
-rb_ask_for_counts(Node *node, rb_question *q)
+rb_ask_for_aggregates(Node *node, rb_question *q)
 {
-	return !collect_counts(node, q);
+	return !collect_aggregates(node, q);
 }
 
 /* ---- the path ---- */
@@ -132,35 +179,120 @@ is_answered(rb_result result, AttrNumber column)
 	}
 }
 
-/* Returns the call if all of its pairs are the only input, else NULL. */
+/* Returns true if nothing filters the rows of the relation, or relates them to other rows. */
+static bool
+is_whole(const RelOptInfo *rel)
+{
+	return rel->reloptkind == RELOPT_BASEREL && rel->baserestrictinfo == NIL &&
+		   rel->joininfo == NIL && !rel->has_eclass_joins;
+}
+
+/* Returns the call if the relation has all of its pairs, else NULL. */
 static FuncExpr *
-call_below(PlannerInfo *root, RelOptInfo *input, AttrNumber column)
+call_of(PlannerInfo *root, RelOptInfo *rel, AttrNumber column)
 {
 	FuncExpr *call;
 
-	/* Exclude rowMarks for the reason given in add_scan (function_scan_path.c). */
-	if (!rb_setting_custom_scan || root->rowMarks != NIL || root->parse->hasTargetSRFs ||
-		input->reloptkind != RELOPT_BASEREL || input->rtekind != RTE_FUNCTION ||
-		input->baserestrictinfo != NIL || input->joininfo != NIL ||
-		!bms_is_empty(input->lateral_relids) || input->cheapest_total_path == NULL ||
-		input->cheapest_total_path->param_info != NULL || IS_DUMMY_REL(input))
+	if (!is_whole(rel) || rel->rtekind != RTE_FUNCTION || !bms_is_empty(rel->lateral_relids))
 		return NULL;
-	call = rb_call_of_relation(input, planner_rt_fetch(input->relid, root));
+	call = rb_call_of_relation(rel, planner_rt_fetch(rel->relid, root));
 	if (call == NULL || !is_answered(rb_join_of_function(call->funcid)->result, column))
 		return NULL;
 	return call;
 }
 
-/* Returns the column named by the only clause of GROUP BY or DISTINCT, or NULL. */
-static Var *
-column_of_clause(List *clauses, List *targets, Index relid)
+/*
+ * Returns, for each column of a list of two rows, the column of the pairs to which it is equal in
+ * the first row if it is equal to the other one in the second row, else 0.
+ */
+static List *
+directions_of(const List *rows, Index pairs)
 {
-	Node *node;
+	const rb_question q = {.relid = pairs};
+	List *directions = NIL;
+	ListCell *first;
+	ListCell *second;
 
-	if (list_length(clauses) != 1)
+	forboth(first, (List *) linitial(rows), second, (List *) lsecond(rows))
+	{
+		const AttrNumber column = column_of(lfirst(first), &q);
+		const bool turned = column != 0 && column_of(lfirst(second), &q) == 3 - column;
+
+		directions = lappend_int(directions, turned ? column : 0);
+	}
+	return directions;
+}
+
+/*
+ * Sets q->relid to the relation that has the pairs: the function, or for a self join a list of two
+ * rows for each pair, one for each direction. Returns the relation of the function, or NULL if there
+ * is anything else.
+ */
+static RelOptInfo *
+relation_of_pairs(PlannerInfo *root, RelOptInfo *input, rb_question *q)
+{
+	RelOptInfo *pairs;
+	RelOptInfo *list;
+	RangeTblEntry *rte;
+	int first;
+
+	q->relid = input->relid;
+	if (input->reloptkind == RELOPT_BASEREL)
+		return input;
+	if (input->reloptkind != RELOPT_JOINREL || bms_num_members(input->relids) != 2 ||
+		root->join_info_list != NIL)
 		return NULL;
-	node = get_sortgroupclause_expr(linitial_node(SortGroupClause, clauses), targets);
-	return is_column(node, relid) ? (Var *) node : NULL;
+	first = bms_next_member(input->relids, -1);
+	pairs = root->simple_rel_array[first];
+	list = root->simple_rel_array[bms_next_member(input->relids, first)];
+	if (pairs->rtekind == RTE_VALUES)
+	{
+		RelOptInfo *other = pairs;
+
+		pairs = list;
+		list = other;
+	}
+	rte = planner_rt_fetch(list->relid, root);
+	if (list->rtekind != RTE_VALUES || !is_whole(list) || list_length(rte->values_lists) != 2 ||
+		!bms_equal(list->lateral_relids, pairs->relids))
+		return NULL;
+	q->relid = list->relid;
+	q->directions = directions_of(rte->values_lists, pairs->relid);
+	return pairs;
+}
+
+/*
+ * Returns the call if all of its pairs, grouped by the only clause of GROUP BY or DISTINCT, are the
+ * only input, else NULL. Without such clauses, they form one group.
+ */
+static FuncExpr *
+call_below(PlannerInfo *root, RelOptInfo *input, List *clauses, rb_question *q)
+{
+	RelOptInfo *rel;
+	FuncExpr *call;
+	Node *group;
+
+	/* Exclude rowMarks for the reason given in add_scan (function_scan_path.c). */
+	if (!rb_setting_custom_scan || root->rowMarks != NIL || root->parse->hasTargetSRFs ||
+		input->cheapest_total_path == NULL || input->cheapest_total_path->param_info != NULL ||
+		IS_DUMMY_REL(input))
+		return NULL;
+	rel = relation_of_pairs(root, input, q);
+	if (rel == NULL || list_length(clauses) > 1)
+		return NULL;
+	if (clauses != NIL)
+	{
+		group = get_sortgroupclause_expr(linitial_node(SortGroupClause, clauses),
+										 root->processed_tlist);
+		q->column = column_of(group, q);
+		if (q->column == 0)
+			return NULL;
+		q->group = (Var *) group;
+	}
+	call = call_of(root, rel, q->column);
+	if (call == NULL || q->directions == NIL)
+		return call;
+	return q->column != 0 && rb_join_sides(rb_join_of_function(call->funcid)) == 1 ? call : NULL;
 }
 
 /*
@@ -180,25 +312,29 @@ rows_of_answer(PlannerInfo *root, rb_result result, rb_result_side of, FuncExpr 
 	return clamp_row_est(Min(rows, pairs));
 }
 
+/* Appends a target entry of the scan, and its index in the result. */
+static void
+add_column(Node *expr, int index, List **targets, List **columns)
+{
+	const AttrNumber n = (AttrNumber) (list_length(*targets) + 1);
+
+	*targets = lappend(*targets, makeTargetEntry((Expr *) copyObject(expr), n, NULL, false));
+	*columns = lappend_int(*columns, index);
+}
+
 /* Builds the target entries of the scan and the list of their indices in the result. */
 static void
 scan_columns(rb_result result, const rb_question *q, List **targets, List **columns)
 {
+	const int count = result == RB_RESULT_COUNT ? 0 : result == RB_RESULT_COUNTS ? 1 : 2;
 	ListCell *lc;
-	AttrNumber n = 1;
 
 	if (q->group != NULL)
-	{
-		*targets =
-			lappend(*targets, makeTargetEntry((Expr *) copyObject(q->group), n++, NULL, false));
-		*columns = lappend_int(*columns, 0);
-	}
+		add_column((Node *) q->group, 0, targets, columns);
+	foreach (lc, q->arrays)
+		add_column(lfirst(lc), 1, targets, columns);
 	foreach (lc, q->counts)
-	{
-		*targets =
-			lappend(*targets, makeTargetEntry((Expr *) copyObject(lfirst(lc)), n++, NULL, false));
-		*columns = lappend_int(*columns, result == RB_RESULT_COUNT ? 0 : 1);
-	}
+		add_column(lfirst(lc), count, targets, columns);
 }
 
 /*
@@ -212,9 +348,12 @@ add_answer(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output, PathTarget 
 		   FuncExpr *call, const rb_question *q, List *having)
 {
 	const rb_result result = q->column == 0     ? RB_RESULT_COUNT
+							 : q->arrays != NIL ? RB_RESULT_GROUPS
 							 : q->counts != NIL ? RB_RESULT_COUNTS
 												: RB_RESULT_HITS;
-	const rb_result_side of = q->column == 2 ? RB_OF_BLUE : RB_OF_RED;
+	const rb_result_side of = q->directions != NIL ? RB_OF_BOTH
+							  : q->column == 2     ? RB_OF_BLUE
+												   : RB_OF_RED;
 	CustomPath *path = makeNode(CustomPath);
 	List *targets = NIL;
 	List *private = list_make2_int(result, of);
@@ -250,24 +389,17 @@ answer_groups(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
 			  const GroupPathExtraData *extra)
 {
 	const Query *parse = root->parse;
-	rb_question q = {.relid = input->relid};
+	rb_question q = {.relid = 0};
 	List *having = (List *) extra->havingQual;
 	FuncExpr *call;
 
 	if (parse->groupingSets != NIL)
 		return;
-	if (parse->groupClause != NIL)
-	{
-		q.group = column_of_clause(parse->groupClause, root->processed_tlist, input->relid);
-		if (q.group == NULL)
-			return;
-		q.column = q.group->varattno;
-	}
-	call = call_below(root, input, q.column);
+	call = call_below(root, input, parse->groupClause, &q);
 	if (call == NULL)
 		return;
-	if (!rb_ask_for_counts((Node *) output->reltarget->exprs, &q) ||
-		!rb_ask_for_counts((Node *) having, &q))
+	if (!rb_ask_for_aggregates((Node *) output->reltarget->exprs, &q) ||
+		!rb_ask_for_aggregates((Node *) having, &q))
 		return;
 	/*
 	 * Without GROUP BY and without a count, the aggregate has been optimized away, and its result
@@ -282,19 +414,15 @@ static void
 answer_distinct(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output)
 {
 	const Query *parse = root->parse;
-	rb_question q = {.relid = input->relid};
+	rb_question q = {.relid = 0};
 	FuncExpr *call;
 	PathTarget *target;
 
 	if (parse->hasDistinctOn || parse->hasAggs || parse->hasWindowFuncs ||
 		parse->groupClause != NIL || parse->groupingSets != NIL || parse->havingQual != NULL)
 		return;
-	q.group = column_of_clause(parse->distinctClause, root->processed_tlist, input->relid);
-	if (q.group == NULL)
-		return;
-	q.column = q.group->varattno;
-	call = call_below(root, input, q.column);
-	if (call == NULL)
+	call = call_below(root, input, parse->distinctClause, &q);
+	if (call == NULL || q.group == NULL)
 		return;
 	target = input->cheapest_total_path->pathtarget;
 	if (list_length(target->exprs) != 1 || !equal(linitial(target->exprs), q.group))

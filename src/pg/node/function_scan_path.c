@@ -188,7 +188,7 @@ plan_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, Lis
 	CustomScan *plan = makeNode(CustomScan);
 	FuncExpr *call = linitial_node(FuncExpr, best->custom_private);
 	const rb_join *join = rb_join_of_function(call->funcid);
-	List *asked = list_make2_int(join->result, rb_join_reports_of(join));
+	List *asked = list_make2_int(join->result, RB_OF_RED);
 
 	plan->scan.plan.targetlist = tlist;
 	plan->scan.plan.qual = extract_actual_clauses(clauses, false);

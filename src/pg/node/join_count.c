@@ -154,8 +154,8 @@ count_join(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
 
 	if (parse->groupClause != NIL || parse->groupingSets != NIL || parse->hasTargetSRFs ||
 		root->rowMarks != NIL || !is_countable(join) ||
-		!rb_ask_for_counts((Node *) target->exprs, &q) || !rb_ask_for_counts((Node *) having, &q) ||
-		q.counts == NIL)
+		!rb_ask_for_aggregates((Node *) target->exprs, &q) ||
+		!rb_ask_for_aggregates((Node *) having, &q) || q.counts == NIL)
 		return;
 	foreach (lc, q.counts)
 		targets =

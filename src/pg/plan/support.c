@@ -188,10 +188,6 @@ rows_of_result(const FuncExpr *call, const sizes *s, double pairs)
 
 	switch (join != NULL ? join->result : RB_RESULT_PAIRS)
 	{
-		case RB_RESULT_COUNTS:
-		case RB_RESULT_HITS:
-		case RB_RESULT_GROUPS:
-			return rows_in_pairs(s->first, rb_join_sides(join) == 1 ? 2 * pairs : pairs);
 		case RB_RESULT_BLOCKS:
 			return ceil(pairs / RB_BLOCK);
 		case RB_RESULT_SOLIDS:
