@@ -99,6 +99,13 @@ $(BUILD)/server: FORCE
 .PHONY: FORCE
 FORCE:
 
+# The install script is committed, so that installing it takes no tool; `make layers` compares it with its table.
+SCRIPT = $(wildcard sql/redblue--*.sql)
+.PHONY: script
+script:
+	@mkdir -p $(BUILD)
+	awk -f sql/src/generate.awk sql/src/redblue.sql.in >$(BUILD)/script.sql && cp $(BUILD)/script.sql $(SCRIPT)
+
 $(BUILD)/redblue--0.1.0--0.2.0.sql: sql/versions/upgrade.awk sql/versions/redblue--0.1.0.sql sql/versions/redblue--0.1.0--0.2.0.in sql/redblue--0.2.0.sql
 	@mkdir -p $(@D)
 	awk -f $^ >$@.new && mv $@.new $@
@@ -381,6 +388,8 @@ layers:
 	@for f in $(notdir $(wildcard src/*/*.[ch] src/*/*/*.[ch] cuda/*.cu cuda/*.cuh)); do \
 		grep -qw -- "$$f" CONTRIBUTING.md || { echo "layers: $$f is not on the map of CONTRIBUTING.md"; exit 1; }; done
 	@if [ -n '$(STRAY_TESTS)' ]; then echo 'layers: no file of src has the name of test/core/$(firstword $(STRAY_TESTS)).c'; exit 1; fi
+	@awk -f sql/src/generate.awk sql/src/redblue.sql.in | cmp - $(SCRIPT) || \
+		{ echo "layers: $(SCRIPT) is not what make script writes"; exit 1; }
 	@test/prose
 	@echo "layers: in order"
 
