@@ -17,7 +17,7 @@
 
 extern void rb_scan_install(void);
 
-/* ---- function_scan_count.c: aggregates that the join computes instead of its pairs ---- */
+/* ---- function_scan_aggregate.c: aggregates that the join computes instead of its pairs ---- */
 
 extern void rb_upper_install(void);
 
@@ -101,7 +101,7 @@ extern FuncExpr *rb_call_of_relation(RelOptInfo *rel, RangeTblEntry *rte);
 extern Node *rb_scan_create_state(CustomScan *plan);
 extern const CustomScanMethods rb_scan_methods;
 
-/* ---- function_scan_count.c ---- */
+/* ---- function_scan_aggregate.c ---- */
 
 /* The columns and the aggregates of pairs that some expressions need */
 typedef struct rb_question

@@ -7,7 +7,7 @@
  *	  ->  Custom Scan (redblue join)		reads its inputs and joins their sets
  *
  * The path is added if the join is the node's, if no other clause applies to its pairs, and if only
- * their number is needed; function_scan_count.c does the same for calls of functions. Whether two
+ * their number is needed; function_scan_aggregate.c does the same for calls of functions. Whether two
  * geometries cross is known only for each individual pair, so those pairs are built.
  */
 #include "pg/node/geometry_join.h"

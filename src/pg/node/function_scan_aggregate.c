@@ -1,5 +1,5 @@
 /*
- * function_scan_count.c
+ * function_scan_aggregate.c
  *	  Lets the join itself compute aggregates of pairs, so that the pairs need not be produced.
  *
  *	SELECT count(*) FROM redblue_..._pairs(...)					redblue count
