@@ -2,12 +2,13 @@
  * pg.h
  *	  Declares what all files of the PostgreSQL layer share: settings and errors.
  *
- *	functions.c       an SQL function          pairs.c, aggregates.c   the call returns a set or a number,
- *	                                       function_scan.c               or is a scan node in FROM
+ *	functions.c   an SQL function
  *	arguments.c   its arguments -> sources
  *	sides.c       sources -> SELECT (or heap.c, for plain tables) -> receiver.c -> rb_builder
  *	              -> rb_set
- *	execution.c         sets -> rb_stream -> blocks of ids, which become rows in pairs.c or function_scan.c
+ *	execution.c   sets -> rb_stream -> blocks of ids
+ *	cursor.c      blocks of ids, or aggregates of them -> rows, which pairs.c returns as a set or a
+ *	              number, and function_scan.c as a scan in FROM
  *
  * Each folder declares the rest in a header of its own: spill/spill.h, worker/worker.h,
  * read/read.h, call/call.h, plan/plan.h, scalar/scalar.h, node/function_scan.h,

@@ -69,7 +69,7 @@ slice_of(const rb_set *set, uint32 from, uint32 to)
 }
 
 static uint64
-bytes_of_pair(const rb_aggregate_rows *rows)
+bytes_of_pair(const rb_cursor *rows)
 {
 	return rows->side->nparts != rows->side->nrows || rows->other->nparts != rows->other->nrows
 			   ? GROUPED_BYTES + REMEMBERED_BYTES
@@ -81,7 +81,7 @@ bytes_of_pair(const rb_aggregate_rows *rows)
  * after `base`, or the next boundary if there is none.
  */
 static uint32
-whole_row(const rb_aggregate_rows *rows, uint32 part)
+whole_row(const rb_cursor *rows, uint32 part)
 {
 	const rb_set *set = rows->run->side[0].set;
 	const uint32 row = set->row_of == NULL ? part : set->row_of[part - 1];
@@ -98,7 +98,7 @@ whole_row(const rb_aggregate_rows *rows, uint32 part)
  * least one row.
  */
 static uint32
-rows_that_fit(const rb_aggregate_rows *rows, uint64 bytes)
+rows_that_fit(const rb_cursor *rows, uint64 bytes)
 {
 	const uint64 most = bytes / bytes_of_pair(rows);
 	uint64 pairs = 0;
@@ -114,7 +114,7 @@ rows_that_fit(const rb_aggregate_rows *rows, uint64 bytes)
 }
 
 pg_noreturn static void
-raise_no_room(rb_aggregate_rows *rows, uint64 pairs)
+raise_no_room(rb_cursor *rows, uint64 pairs)
 {
 	rb_error error = {RB_OVER_BUDGET, 0, rb_memory_limit(rows->run->memory), ""};
 
@@ -129,7 +129,7 @@ raise_no_room(rb_aggregate_rows *rows, uint64 pairs)
  * rows.
  */
 static void
-join_slice(rb_aggregate_rows *rows)
+join_slice(rb_cursor *rows)
 {
 	const uint64 limit = rb_memory_limit(rows->run->memory);
 	rb_job job;
@@ -187,7 +187,7 @@ ids_ascend(const rb_set *set)
 }
 
 bool
-rb_groups_open(rb_aggregate_rows *rows, rb_job *job)
+rb_groups_open(rb_cursor *rows, rb_job *job)
 {
 	const uint32 n = rows->side->nrows;
 	const bool self = rb_join_sides(rows->run->join) == 1;
@@ -224,7 +224,7 @@ compare_ids(const void *x, const void *y)
 }
 
 static void
-reserve_array(rb_aggregate_rows *rows, uint64 n, int64 id)
+reserve_array(rb_cursor *rows, uint64 n, int64 id)
 {
 	const uint64 most = (MaxAllocSize - ARR_OVERHEAD_NONULLS(1)) / sizeof(int64);
 	uint64 room = Max(n, 2 * rows->room);
@@ -250,13 +250,13 @@ reserve_array(rb_aggregate_rows *rows, uint64 n, int64 id)
 }
 
 static int64 *
-ids_of_array(const rb_aggregate_rows *rows)
+ids_of_array(const rb_cursor *rows)
 {
 	return (int64 *) ((char *) rows->array + ARR_OVERHEAD_NONULLS(1));
 }
 
 int64 *
-rb_groups_place(rb_aggregate_rows *rows, uint64 i, int64 id)
+rb_groups_place(rb_cursor *rows, uint64 i, int64 id)
 {
 	if (i >= rows->room)
 	{
@@ -273,7 +273,7 @@ rb_groups_place(rb_aggregate_rows *rows, uint64 i, int64 id)
 }
 
 Datum
-rb_groups_finish(rb_aggregate_rows *rows, uint64 n)
+rb_groups_finish(rb_cursor *rows, uint64 n)
 {
 	ArrayType *array = rows->array;
 
@@ -291,7 +291,7 @@ rb_groups_finish(rb_aggregate_rows *rows, uint64 n)
  * Leaves out the row `not_row`.
  */
 static Datum
-array_of(rb_aggregate_rows *rows, const uint32_t *member, uint64 n, uint32 not_row, int64 id)
+array_of(rb_cursor *rows, const uint32_t *member, uint64 n, uint32 not_row, int64 id)
 {
 	const rb_set *other = rows->other;
 	int64 *to;
@@ -312,7 +312,7 @@ array_of(rb_aggregate_rows *rows, const uint32_t *member, uint64 n, uint32 not_r
 }
 
 uint64
-rb_groups_of(const rb_aggregate_rows *rows, uint32 row, const uint32_t **member)
+rb_groups_of(const rb_cursor *rows, uint32 row, const uint32_t **member)
 {
 	const bool sliced = rows->counts != NULL;
 	const uint32 first = sliced && rows->side->row_of == NULL ? rows->base : 0;
@@ -324,7 +324,7 @@ rb_groups_of(const rb_aggregate_rows *rows, uint32 row, const uint32_t **member)
 
 /* Returns the next row whose group has members, among the joined rows. */
 static bool
-next_group_here(rb_aggregate_rows *rows, Datum *values)
+next_group_here(rb_cursor *rows, Datum *values)
 {
 	const bool sliced = rows->counts != NULL;
 	const bool self = rb_join_sides(rows->run->join) == 1;
@@ -353,7 +353,7 @@ next_group_here(rb_aggregate_rows *rows, Datum *values)
 }
 
 bool
-rb_groups_more(rb_aggregate_rows *rows)
+rb_groups_more(rb_cursor *rows)
 {
 	if (rows->end == rows->side->nrows)
 		return false;
@@ -363,7 +363,7 @@ rb_groups_more(rb_aggregate_rows *rows)
 }
 
 bool
-rb_groups_next(rb_aggregate_rows *rows, Datum *values)
+rb_groups_next(rb_cursor *rows, Datum *values)
 {
 	while (!next_group_here(rows, values))
 		if (!rb_groups_more(rows))

@@ -27,7 +27,7 @@ struct rb_sorting
 };
 
 static void
-begin_sort(rb_aggregate_rows *rows)
+begin_sort(rb_cursor *rows)
 {
 	struct rb_sorting *s = rows->sorting;
 	AttrNumber columns[2] = {1, 2};
@@ -68,7 +68,7 @@ put_pair(struct rb_sorting *s, TupleTableSlot *pair, int64 id, int64 other)
 }
 
 static void
-put_pairs(rb_aggregate_rows *rows)
+put_pairs(rb_cursor *rows)
 {
 	struct rb_sorting *s = rows->sorting;
 	TupleTableSlot *pair = NULL;
@@ -110,7 +110,7 @@ get_pair(struct rb_sorting *s)
 }
 
 void
-rb_sorted_open(rb_aggregate_rows *rows, rb_job *job)
+rb_sorted_open(rb_cursor *rows, rb_job *job)
 {
 	MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(rows));
 
@@ -129,7 +129,7 @@ rb_sorted_open(rb_aggregate_rows *rows, rb_job *job)
  * rows->array.
  */
 static bool
-next_run(rb_aggregate_rows *rows, int64 *id, uint64 *n)
+next_run(rb_cursor *rows, int64 *id, uint64 *n)
 {
 	struct rb_sorting *s = rows->sorting;
 
@@ -155,7 +155,7 @@ next_run(rb_aggregate_rows *rows, int64 *id, uint64 *n)
 }
 
 bool
-rb_sorted_block(rb_aggregate_rows *rows, rb_block *block)
+rb_sorted_block(rb_cursor *rows, rb_block *block)
 {
 	uint64 n;
 
@@ -166,7 +166,7 @@ rb_sorted_block(rb_aggregate_rows *rows, rb_block *block)
 }
 
 bool
-rb_sorted_group(rb_aggregate_rows *rows, Datum *values)
+rb_sorted_group(rb_cursor *rows, Datum *values)
 {
 	int64 id;
 	uint64 n;
@@ -180,7 +180,7 @@ rb_sorted_group(rb_aggregate_rows *rows, Datum *values)
 }
 
 void
-rb_sorted_close(rb_aggregate_rows *rows)
+rb_sorted_close(rb_cursor *rows)
 {
 	struct rb_sorting *s = rows->sorting;
 

@@ -2,8 +2,8 @@
  * aggregates.h
  *	  Declares what the files share that compute aggregate results of a join instead of its pairs.
  *
- *	aggregates.c			counts, matched rows, blocks, and the choice between all results
- *	aggregate_inputs.c		the sides, as rows, as ids, or part by part
+ *	cursor.c				the choice between all results
+ *	aggregates.c			the sides, as rows, as ids, or part by part; counts and matched rows
  *	aggregate_groups.c		grouped pairs
  *	aggregate_sorted.c		counts, matched rows and grouped pairs by sorting the pairs
  *	intersections.c		intersections of the pairs
@@ -17,7 +17,7 @@
 
 #define RB_SAID 1024 /* Number of rows per output block */
 
-struct rb_aggregate_rows
+struct rb_cursor
 {
 	rb_join_run *run;
 	rb_result result;
@@ -61,32 +61,36 @@ rb_id_of(const rb_set *set, uint32 row)
 	return set->ids != NULL ? set->ids[row] : (int64) ((uint64) set->first_id + row);
 }
 
-/* ---- aggregate_inputs.c ---- */
+/* ---- aggregates.c ---- */
 
 /* Allocates core memory that is freed with the run. */
-extern void *rb_aggregate_array(rb_aggregate_rows *rows, uint64 n, size_t element);
+extern void *rb_aggregate_array(rb_cursor *rows, uint64 n, size_t element);
 
 /*
  * Sets the sides to the current sets of the run. A remote set may have been replaced by a local
  * one.
  */
-extern void rb_aggregate_sides(rb_aggregate_rows *rows);
+extern void rb_aggregate_sides(rb_cursor *rows);
 
 /*
  * Returns the job of the run (rb_run_job). If the join is of parts, not rows, the job is not
  * restricted to the tile.
  */
-extern rb_job rb_aggregate_job(const rb_aggregate_rows *rows);
+extern rb_job rb_aggregate_job(const rb_cursor *rows);
 
 /* Runs a job to its end and ignores its pairs. */
-extern void rb_aggregate_run_to_end(rb_aggregate_rows *rows, const rb_job *job);
+extern void rb_aggregate_run_to_end(rb_cursor *rows, const rb_job *job);
 
 /* Numbers the ids of the rows if several rows may share one. */
-extern void rb_aggregate_number(rb_aggregate_rows *rows, const rb_source *source,
-								const rb_side_data *side);
+extern void rb_aggregate_number(rb_cursor *rows, const rb_source *source, const rb_side_data *side);
 
 /* Returns true for the first row of each id. Must be called for all rows in order. */
-extern bool rb_aggregate_is_first(rb_aggregate_rows *rows, uint32 row);
+extern bool rb_aggregate_is_first(rb_cursor *rows, uint32 row);
+
+/* Computes counts or matched rows. */
+extern void rb_counts_open(rb_cursor *rows, rb_job *job);
+/* Returns the next of them: ids in red, counts in blue. Returns false after the last one. */
+extern bool rb_counts_block(rb_cursor *rows, rb_block *block);
 
 /* ---- aggregate_groups.c ---- */
 
@@ -94,39 +98,39 @@ extern bool rb_aggregate_is_first(rb_aggregate_rows *rows, uint32 row);
  * Groups all pairs, or prepares to group them slice by slice. Returns false if they do not fit in
  * memory and slices do not have all pairs of their groups, which is never so for intersections.
  */
-extern bool rb_groups_open(rb_aggregate_rows *rows, rb_job *job);
+extern bool rb_groups_open(rb_cursor *rows, rb_job *job);
 
 /* Joins the next rows, from rows->end on. Returns false if there are no more rows. */
-extern bool rb_groups_more(rb_aggregate_rows *rows);
+extern bool rb_groups_more(rb_cursor *rows);
 
 /* Finds the members of a row's group among the joined rows, and returns their number. */
-extern uint64 rb_groups_of(const rb_aggregate_rows *rows, uint32 row, const uint32_t **member);
+extern uint64 rb_groups_of(const rb_cursor *rows, uint32 row, const uint32_t **member);
 
 /* Returns the next group as a row. */
-extern bool rb_groups_next(rb_aggregate_rows *rows, Datum *values);
+extern bool rb_groups_next(rb_cursor *rows, Datum *values);
 
 /*
  * rb_groups_place returns the array element for the i-th id; an array is filled in order for `id`.
  * rb_groups_finish returns the finished array of n ids.
  */
-extern int64 *rb_groups_place(rb_aggregate_rows *rows, uint64 i, int64 id);
-extern Datum rb_groups_finish(rb_aggregate_rows *rows, uint64 n);
+extern int64 *rb_groups_place(rb_cursor *rows, uint64 i, int64 id);
+extern Datum rb_groups_finish(rb_cursor *rows, uint64 n);
 
 /* ---- aggregate_sorted.c ---- */
 
 /* Runs the join and sorts its pairs. */
-extern void rb_sorted_open(rb_aggregate_rows *rows, rb_job *job);
+extern void rb_sorted_open(rb_cursor *rows, rb_job *job);
 /* Return the next counts or matched rows, and the next group. Return false after the last one. */
-extern bool rb_sorted_block(rb_aggregate_rows *rows, rb_block *block);
-extern bool rb_sorted_group(rb_aggregate_rows *rows, Datum *values);
+extern bool rb_sorted_block(rb_cursor *rows, rb_block *block);
+extern bool rb_sorted_group(rb_cursor *rows, Datum *values);
 /* Ends the sort. May be called twice. */
-extern void rb_sorted_close(rb_aggregate_rows *rows);
+extern void rb_sorted_close(rb_cursor *rows);
 
 /* ---- intersections.c ---- */
 
 /* Prepares the join. Makes all parts of both sides available in this process. */
-extern void rb_shapes_begin(rb_aggregate_rows *rows, MemoryContext context);
-extern void rb_shapes_open(rb_aggregate_rows *rows, rb_job *job);
-extern bool rb_shapes_next(rb_aggregate_rows *rows, Datum *values);
+extern void rb_shapes_begin(rb_cursor *rows, MemoryContext context);
+extern void rb_shapes_open(rb_cursor *rows, rb_job *job);
+extern bool rb_shapes_next(rb_cursor *rows, Datum *values);
 
 #endif /* RB_PG_CALL_AGGREGATES_H */

@@ -10,7 +10,7 @@
 
 /* ---- functions.c: the functions ---- */
 
-/* Result that a function or a plan returns for the pairs, with its columns (results.c) */
+/* Result that a function or a plan returns for the pairs, with its columns (cursor.c) */
 typedef enum rb_result
 {
 	RB_RESULT_PAIRS,      /* red_id, blue_id */
@@ -106,7 +106,7 @@ rb_join_has_faces(const rb_join *join)
  */
 extern const rb_join *rb_join_of(PGFunction function);
 
-/* ---- results.c: the rows of a result ---- */
+/* ---- cursor.c: the rows of a result ---- */
 
 /* The source of a column's value within a block, or only a type if the value is not in a block */
 typedef enum rb_value
@@ -147,8 +147,8 @@ typedef enum rb_value
 typedef enum rb_row_from
 {
 	RB_ROWS_STREAM, /* Blocks of the join's stream (rb_run_next) */
-	RB_ROWS_BLOCKS, /* Blocks made by aggregates.c */
-	RB_ROWS_SINGLE  /* Single rows made by aggregates.c */
+	RB_ROWS_BLOCKS, /* Blocks of counts */
+	RB_ROWS_SINGLE  /* Single rows */
 } rb_row_from;
 
 #define RB_RESULT_COLUMNS 11                     /* Maximum number of output columns */
@@ -302,10 +302,6 @@ typedef struct rb_join_run
 	double emit_ms;     /* Time spent converting pairs to rows, in ms */
 } rb_join_run;
 
-/* Reads the sides and starts the join, for its pairs or for their number. */
-extern rb_join_run *rb_run_open(const rb_join *join, const rb_call_args *call,
-								MemoryContext context);
-
 /*
  * Open a join in two steps: rb_run_read reads the sides, rb_run_start starts the join. rb_run_start
  * may be called again with another job, which ends the previous one. `by_tiles` allows the sides to
@@ -394,54 +390,52 @@ extern void rb_run_close(rb_join_run *run);
 
 /* ---- pairs.c: a join as a function ---- */
 
-extern Datum rb_return_pairs(FunctionCallInfo fcinfo, const rb_join *join);
+extern Datum rb_return_rows(FunctionCallInfo fcinfo, const rb_join *join);
 extern Datum rb_return_pairs_by_key(FunctionCallInfo fcinfo, const rb_join *join);
 extern Datum rb_return_count(FunctionCallInfo fcinfo, const rb_join *join);
 
-/* ---- aggregates.c: results other than pairs, row by row ---- */
+/* ---- cursor.c: the result of a join, whatever it is ---- */
 
 /*
- * The aggregate result of one call. It lives in a memory context, as its run does, and ends with
- * it. Counts, matched rows and grouped pairs come in the order in which the rows of that side were
- * read, once for each distinct id. A row of counts is therefore a row of GROUP BY.
+ * The result of one call. It lives in a memory context, as its run does, and ends with it. Counts,
+ * matched rows and grouped pairs come in the order in which the rows of that side were read, once
+ * for each distinct id. A row of counts is therefore a row of GROUP BY.
  *
- *	rb_aggregate_rows *answer = rb_aggregate_open(join, RB_RESULT_GROUPS, RB_OF_BLUE, call, context);
+ *	rb_cursor *cursor = rb_cursor_open(join, RB_RESULT_GROUPS, RB_OF_BLUE, call, context);
  *	Datum values[RB_RESULT_COLUMNS];
  *
- *	while (rb_aggregate_next(answer, values))
+ *	while (rb_cursor_next_row(cursor, values))
  *		use(values);
- *	rb_last_run_set(rb_aggregate_run(answer));
+ *	rb_last_run_set(rb_cursor_run(cursor));
  */
-typedef struct rb_aggregate_rows rb_aggregate_rows;
+typedef struct rb_cursor rb_cursor;
 
 /*
- * Reads the sides and computes the result. Can be cancelled. `of` selects the side whose ids are
- * returned. In a self join, RB_OF_BOTH uses each pair for both of its ids, RB_OF_RED only for the
- * first (id1), and RB_OF_BLUE for the second. The number of pairs and blocks do not depend on `of`.
+ * Reads the sides and starts the join, or computes an aggregate. Can be cancelled. For an aggregate,
+ * `of` selects the side whose ids are returned. In a self join, RB_OF_BOTH uses each pair for both
+ * of its ids, RB_OF_RED only for the first (id1), and RB_OF_BLUE for the second. Other results do
+ * not depend on `of`.
  */
-extern rb_aggregate_rows *rb_aggregate_open(const rb_join *join, rb_result result,
-											rb_result_side of, const rb_call_args *call,
-											MemoryContext context);
+extern rb_cursor *rb_cursor_open(const rb_join *join, rb_result result, rb_result_side of,
+								 const rb_call_args *call, MemoryContext context);
 
 /*
- * Returns the next row of a result other than counts and matched rows, without nulls. Values passed
- * by reference are valid until the next call.
+ * Returns the next block, if the rows of the result come in blocks (rb_row_shape). Returns false
+ * after the last one. Can be cancelled.
  */
-extern bool rb_aggregate_next(rb_aggregate_rows *rows, Datum *values);
+extern bool rb_cursor_next_block(rb_cursor *cursor, rb_block *block);
 
 /*
- * Returns counts and matched rows in blocks: ids in red, counts in blue. Returns false after the
- * last one.
+ * Returns the next row, without nulls, if the rows come one by one. Values passed by reference are
+ * valid until the next call.
  */
-extern bool rb_aggregate_block(rb_aggregate_rows *rows, rb_block *block);
+extern bool rb_cursor_next_row(rb_cursor *cursor, Datum *values);
 
 /* Returns the run, for its statistics. */
-extern rb_join_run *rb_aggregate_run(const rb_aggregate_rows *rows);
+extern rb_join_run *rb_cursor_run(const rb_cursor *cursor);
 
 /* Ends early. After an error, the memory context does so. */
-extern void rb_aggregate_close(rb_aggregate_rows *rows);
-
-extern Datum rb_return_aggregate(FunctionCallInfo fcinfo, const rb_join *join);
+extern void rb_cursor_close(rb_cursor *cursor);
 
 /* ---- report.c: what a join or another operation did ---- */
 

@@ -476,18 +476,6 @@ rb_run_groups(const rb_join_run *run, rb_groups *groups)
 							   : rb_remote_groups(run->remote, groups);
 }
 
-rb_join_run *
-rb_run_open(const rb_join *join, const rb_call_args *call, MemoryContext context)
-{
-	rb_join_run *run = rb_run_read(join, call, context, true);
-	rb_job job = rb_run_job(run);
-
-	if (join->result == RB_RESULT_COUNT)
-		job.answer = RB_COUNT;
-	rb_run_start(run, &job);
-	return run;
-}
-
 /* Returns true if the status of the worker means that this process must run the join. */
 static bool
 is_left_to_us(const rb_join_run *run, rb_status status)

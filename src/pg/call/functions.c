@@ -94,20 +94,20 @@
 	RB_DEFINE(name, result, false, false, answer, __VA_ARGS__) \
 	RB_DEFINE(name##_query, result, true, false, answer, __VA_ARGS__)
 #define RB_DEFINE_ALL(name, ...)                                                         \
-	RB_DEFINE_BOTH(name##_pairs, RB_RESULT_PAIRS, rb_return_pairs, __VA_ARGS__)          \
+	RB_DEFINE_BOTH(name##_pairs, RB_RESULT_PAIRS, rb_return_rows, __VA_ARGS__)           \
 	RB_DEFINE(name##_pairs_by_key, RB_RESULT_PAIRS, false, true, rb_return_pairs_by_key, \
 			  __VA_ARGS__)                                                               \
 	RB_DEFINE_BOTH(name##_pair_count, RB_RESULT_COUNT, rb_return_count, __VA_ARGS__)     \
-	RB_DEFINE_BOTH(name##_pair_blocks, RB_RESULT_BLOCKS, rb_return_aggregate, __VA_ARGS__)
+	RB_DEFINE_BOTH(name##_pair_blocks, RB_RESULT_BLOCKS, rb_return_rows, __VA_ARGS__)
 
 RB_JOINS(RB_DEFINE_ALL)
 
 #define RB_DEFINE_TELLING(name, result, ...) \
-	RB_DEFINE_BOTH(name, result, rb_return_pairs, __VA_ARGS__)
+	RB_DEFINE_BOTH(name, result, rb_return_rows, __VA_ARGS__)
 RB_TELLING_JOINS(RB_DEFINE_TELLING)
 
 #define RB_DEFINE_SHAPES(name, result, ...) \
-	RB_DEFINE_BOTH(name, result, rb_return_aggregate, __VA_ARGS__)
+	RB_DEFINE_BOTH(name, result, rb_return_rows, __VA_ARGS__)
 RB_SHAPE_JOINS(RB_DEFINE_SHAPES)
 
 #define RB_DEFINE_COUNT(name, result, ...) \

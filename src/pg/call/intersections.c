@@ -82,7 +82,7 @@ typedef enum much
 } much;
 
 static void
-run_work(rb_aggregate_rows *rows, rb_status (*what)(void *), void *arg, rb_context *ctx, much takes)
+run_work(rb_cursor *rows, rb_status (*what)(void *), void *arg, rb_context *ctx, much takes)
 {
 	rb_shaping *s = rows->shaping;
 	rb_status status;
@@ -119,7 +119,7 @@ materialize_sides(void *arg)
 static rb_status
 make_tile(void *arg)
 {
-	rb_aggregate_rows *rows = arg;
+	rb_cursor *rows = arg;
 	rb_job job = rb_run_job(rows->run);
 
 	rows->shaping->tiled = true;
@@ -127,7 +127,7 @@ make_tile(void *arg)
 }
 
 void
-rb_shapes_begin(rb_aggregate_rows *rows, MemoryContext context)
+rb_shapes_begin(rb_cursor *rows, MemoryContext context)
 {
 	rb_shaping *s = MemoryContextAllocZero(context, sizeof *s);
 	rb_join_run *run = rows->run;
@@ -156,7 +156,7 @@ rb_shapes_begin(rb_aggregate_rows *rows, MemoryContext context)
 }
 
 void
-rb_shapes_open(rb_aggregate_rows *rows, rb_job *job)
+rb_shapes_open(rb_cursor *rows, rb_job *job)
 {
 	job->red = rows->side;
 	job->blue = rows->other;
@@ -239,7 +239,7 @@ write_spans(const rb_line_intervals *spans, Datum *values)
 
 /* Computes the output row of the current pair of rows. */
 static void
-write_row(rb_aggregate_rows *rows, uint32 blue, Datum *values)
+write_row(rb_cursor *rows, uint32 blue, Datum *values)
 {
 	rb_shaping *s = rows->shaping;
 	const bool spans = rows->result == RB_RESULT_SPANS;
@@ -262,7 +262,7 @@ write_row(rb_aggregate_rows *rows, uint32 blue, Datum *values)
 
 /* Reserves memory for n pairs. */
 static void
-need_pairs(rb_aggregate_rows *rows, size_t n)
+need_pairs(rb_cursor *rows, size_t n)
 {
 	rb_shaping *s = rows->shaping;
 	const size_t bytes = n * sizeof *s->pair;
@@ -280,7 +280,7 @@ need_pairs(rb_aggregate_rows *rows, size_t n)
 /* ---- each row has one part ---- */
 
 static bool
-next_at_once(rb_aggregate_rows *rows, Datum *values)
+next_at_once(rb_cursor *rows, Datum *values)
 {
 	rb_shaping *s = rows->shaping;
 	uint32 blue;
@@ -334,7 +334,7 @@ sort_pairs(void *arg)
  * any.
  */
 static bool
-gather_row_pairs(rb_aggregate_rows *rows)
+gather_row_pairs(rb_cursor *rows)
 {
 	rb_shaping *s = rows->shaping;
 
@@ -366,7 +366,7 @@ gather_row_pairs(rb_aggregate_rows *rows)
 }
 
 static bool
-next_of_groups(rb_aggregate_rows *rows, Datum *values)
+next_of_groups(rb_cursor *rows, Datum *values)
 {
 	rb_shaping *s = rows->shaping;
 	uint32 blue;
@@ -388,7 +388,7 @@ next_of_groups(rb_aggregate_rows *rows, Datum *values)
 }
 
 bool
-rb_shapes_next(rb_aggregate_rows *rows, Datum *values)
+rb_shapes_next(rb_cursor *rows, Datum *values)
 {
 	CHECK_FOR_INTERRUPTS();
 	return rows->shaping->at_once ? next_at_once(rows, values) : next_of_groups(rows, values);

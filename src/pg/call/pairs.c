@@ -1,7 +1,7 @@
 /*
  * pairs.c
- *	  Implements joins as functions that take tables or queries and return pairs of ids or their
- *	  number. Other results are in aggregates.c.
+ *	  Returns the result of a join to SQL: as a set of rows, as pairs of keys, or as the number of
+ *	  pairs.
  *
  *	redblue_triangle_pairs('ore', 'tunnel')
  *
@@ -22,19 +22,16 @@
 
 /* ---- rows ---- */
 
-/*
- * Stores all pairs in the tuplestore. The executor accepts a set either as a whole or row by row.
- */
 static void
-store_pairs(rb_join_run *run, ReturnSetInfo *rsinfo)
+store_blocks(rb_cursor *cursor, const rb_row_shape *shape, ReturnSetInfo *rsinfo)
 {
-	const rb_row_shape *shape = rb_row_shape_of(run->join->result);
+	rb_join_run *run = rb_cursor_run(cursor);
 	MemoryContext texts = AllocSetContextCreate(CurrentMemoryContext, "redblue texts of a block",
 												ALLOCSET_DEFAULT_SIZES);
 	bool nulls[RB_RESULT_COLUMNS] = {false};
 	rb_block block;
 
-	while (rb_run_next(run, &block))
+	while (rb_cursor_next_block(cursor, &block))
 	{
 		double start = rb_now_ms();
 		MemoryContext old = MemoryContextSwitchTo(texts);
@@ -52,22 +49,43 @@ store_pairs(rb_join_run *run, ReturnSetInfo *rsinfo)
 		MemoryContextReset(texts);
 		run->emit_ms += rb_now_ms() - start;
 	}
-	rb_last_run_set(run);
 }
 
-Datum
-rb_return_pairs(FunctionCallInfo fcinfo, const rb_join *join)
+static void
+store_rows(rb_cursor *cursor, ReturnSetInfo *rsinfo)
 {
+	bool no_nulls[RB_RESULT_COLUMNS] = {false};
+	Datum values[RB_RESULT_COLUMNS];
+
+	while (rb_cursor_next_row(cursor, values))
+	{
+		CHECK_FOR_INTERRUPTS();
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, no_nulls);
+	}
+}
+
+/*
+ * Returns all rows of the result in a tuplestore. The executor accepts a set either as a whole or
+ * row by row.
+ */
+Datum
+rb_return_rows(FunctionCallInfo fcinfo, const rb_join *join)
+{
+	const rb_row_shape *shape = rb_row_shape_of(join->result);
 	rb_call_args call;
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	MemoryContext caller;
-	rb_join_run *run;
+	rb_cursor *cursor;
 
 	InitMaterializedSRF(fcinfo, 0);
 	caller = rb_call_enter();
 	rb_call_args_read(join, fcinfo->flinfo->fn_oid, fcinfo->args, &call);
-	run = rb_run_open(join, &call, CurrentMemoryContext);
-	store_pairs(run, rsinfo);
+	cursor = rb_cursor_open(join, join->result, RB_OF_RED, &call, CurrentMemoryContext);
+	if (shape->raw > 0)
+		store_blocks(cursor, shape, rsinfo);
+	else
+		store_rows(cursor, rsinfo);
+	rb_last_run_set(rb_cursor_run(cursor));
 	rb_call_leave(caller);
 	return (Datum) 0;
 }
@@ -170,11 +188,12 @@ begin_key_rows(key_rows *rows, const rb_source *source, int sides)
 }
 
 static void
-store_keys(rb_join_run *run, key_rows *rows, ReturnSetInfo *rsinfo)
+store_keys(rb_cursor *cursor, key_rows *rows, ReturnSetInfo *rsinfo)
 {
+	rb_join_run *run = rb_cursor_run(cursor);
 	rb_block block;
 
-	while (rb_run_next(run, &block))
+	while (rb_cursor_next_block(cursor, &block))
 	{
 		double start = rb_now_ms();
 
@@ -203,7 +222,7 @@ rb_return_pairs_by_key(FunctionCallInfo fcinfo, const rb_join *join)
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	MemoryContext caller;
 	key_rows rows;
-	rb_join_run *run;
+	rb_cursor *cursor;
 
 	if (rsinfo == NULL || !IsA(rsinfo, ReturnSetInfo) || rsinfo->expectedDesc == NULL)
 		ereport(
@@ -218,33 +237,27 @@ rb_return_pairs_by_key(FunctionCallInfo fcinfo, const rb_join *join)
 	rb_call_args_read(join, fcinfo->flinfo->fn_oid, fcinfo->args, &call);
 	begin_key_rows(&rows, call.source, rb_join_sides(join));
 	check_definition(join, rsinfo->setDesc, &rows);
-	run = rb_run_open(join, &call, CurrentMemoryContext);
-	store_keys(run, &rows, rsinfo);
+	cursor = rb_cursor_open(join, RB_RESULT_PAIRS, RB_OF_RED, &call, CurrentMemoryContext);
+	store_keys(cursor, &rows, rsinfo);
 	rb_call_leave(caller);
 	return (Datum) 0;
 }
 
 /* ---- numbers ---- */
 
-/*
- * Runs the join to its end and returns the number of pairs. No pairs are built if each row has one
- * part.
- */
+/* Returns the number of pairs. No pairs are built if each row has one part. */
 Datum
 rb_return_count(FunctionCallInfo fcinfo, const rb_join *join)
 {
 	rb_call_args call;
 	MemoryContext caller = rb_call_enter();
-	rb_block block;
-	rb_join_run *run;
-	int64 count;
+	rb_cursor *cursor;
+	Datum count;
 
 	rb_call_args_read(join, fcinfo->flinfo->fn_oid, fcinfo->args, &call);
-	run = rb_run_open(join, &call, CurrentMemoryContext);
-	while (rb_run_next(run, &block))
-		;
-	rb_last_run_set(run);
-	count = (int64) run->ctx.stats.stage[RB_STAGE_EMIT].count;
+	cursor = rb_cursor_open(join, RB_RESULT_COUNT, RB_OF_RED, &call, CurrentMemoryContext);
+	(void) rb_cursor_next_row(cursor, &count);
+	rb_last_run_set(rb_cursor_run(cursor));
 	rb_call_leave(caller);
-	return Int64GetDatum(count);
+	return count;
 }

@@ -21,7 +21,7 @@
  *
  * The sides are read when the first row is requested, with the query's snapshot.
  *
- * Results other than pairs (aggregates.c) are returned in the same way, except that they never use
+ * Results other than pairs (cursor.c) are returned in the same way, except that they never use
  * the ring. Counts and hits come in blocks like pairs, because there may be as many of them; other
  * results come row by row. A plan may request a different result than the function it names
  * (function_scan_aggregate.c).
@@ -64,10 +64,7 @@ stop_run(rb_scan *scan)
 		rb_run_stop(scan->run);
 		rb_run_report_skipped(scan->run);
 	}
-	if (scan->rows != NULL)
-		rb_aggregate_close(scan->rows);
-	else
-		rb_run_close(scan->run);
+	rb_cursor_close(scan->cursor);
 	rb_last_run_set(scan->run);
 	scan->reported = true;
 }
@@ -78,7 +75,7 @@ drop_run(rb_scan *scan)
 {
 	stop_run(scan);
 	scan->run = NULL;
-	scan->rows = NULL;
+	scan->cursor = NULL;
 	scan->pump = NULL;
 	scan->done = false;
 	scan->block.n = 0;
@@ -124,20 +121,15 @@ open_run(rb_scan *scan)
 	PushActiveSnapshot(scan->css.ss.ps.state->es_snapshot);
 	rb_call_args_read(scan->join, scan->call->funcid, scan->values, &call);
 	scan->reported = false;
-	if (scan->shape->from == RB_ROWS_STREAM)
-		scan->run = rb_run_open(scan->join, &call, scan->context);
-	else
-	{
-		scan->rows = rb_aggregate_open(scan->join, scan->result, scan->of, &call, scan->context);
-		scan->run = rb_aggregate_run(scan->rows);
-	}
+	scan->cursor = rb_cursor_open(scan->join, scan->result, scan->of, &call, scan->context);
+	scan->run = rb_cursor_run(scan->cursor);
 	PopActiveSnapshot();
 	MemoryContextSwitchTo(old);
 }
 
-/* Fetches the next block of pairs from the stream, or the next block of counts or matched rows. */
+/* Fetches the next block, or the next row of a result that has no blocks. */
 static bool
-next_block(rb_scan *scan)
+fetch_next(rb_scan *scan, Datum *values)
 {
 	bool more;
 
@@ -145,29 +137,10 @@ next_block(rb_scan *scan)
 		open_run(scan);
 	/* Push a snapshot, because a side may have to be read again. */
 	PushActiveSnapshot(scan->css.ss.ps.state->es_snapshot);
-	more = scan->rows != NULL ? rb_aggregate_block(scan->rows, &scan->block)
-							  : rb_run_next(scan->run, &scan->block);
+	more = scan->shape->raw > 0 ? rb_cursor_next_block(scan->cursor, &scan->block)
+								: rb_cursor_next_row(scan->cursor, values);
 	PopActiveSnapshot();
 	scan->next = 0;
-	if (!more)
-	{
-		stop_run(scan);
-		scan->done = true;
-	}
-	return more;
-}
-
-/* Fetches the next row of a result that has no blocks. */
-static bool
-next_answer(rb_scan *scan, Datum *values)
-{
-	bool more;
-
-	if (scan->run == NULL)
-		open_run(scan);
-	PushActiveSnapshot(scan->css.ss.ps.state->es_snapshot);
-	more = rb_aggregate_next(scan->rows, values);
-	PopActiveSnapshot();
 	if (!more)
 	{
 		stop_run(scan);
@@ -211,12 +184,12 @@ store_run(rb_scan *scan)
 	desc = scan->stored->tts_tupleDescriptor;
 	scan->store = tuplestore_begin_heap(false, false, work_mem);
 	MemoryContextSwitchTo(old);
-	while (scan->shape->raw == 0 && next_answer(scan, values))
+	while (scan->shape->raw == 0 && fetch_next(scan, values))
 	{
 		CHECK_FOR_INTERRUPTS();
 		tuplestore_putvalues(scan->store, desc, values, no_nulls);
 	}
-	while (scan->shape->raw > 0 && next_block(scan))
+	while (scan->shape->raw > 0 && fetch_next(scan, NULL))
 	{
 		CHECK_FOR_INTERRUPTS();
 		for (size_t i = 0; i < scan->block.n; i++)
@@ -291,7 +264,7 @@ more_rows(rb_scan *scan)
 	}
 	if (scan->keep && scan->store == NULL)
 		store_run(scan);
-	more = scan->store != NULL ? next_stored_block(scan) : next_block(scan);
+	more = scan->store != NULL ? next_stored_block(scan) : fetch_next(scan, NULL);
 	scan->done = !more;
 	return more;
 }
@@ -343,7 +316,7 @@ next_values(rb_scan *scan, Datum *values)
 	if (scan->keep && scan->store == NULL)
 		store_run(scan);
 	if (scan->store == NULL)
-		return next_answer(scan, values);
+		return fetch_next(scan, values);
 	scan->done = !tuplestore_gettupleslot(scan->store, true, false, scan->stored);
 	if (scan->done)
 		return false;

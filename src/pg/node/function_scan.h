@@ -60,11 +60,11 @@ typedef struct rb_scan
 	MemoryContext values_context;
 	NullableDatum *values; /* NULL if the arguments have not been evaluated yet */
 
-	MemoryContext context;   /* Context of the run, reset before each run */
-	rb_join_run *run;        /* Last run, or NULL before the first */
-	rb_aggregate_rows *rows; /* Rows of the run, or NULL if the scan returns pairs */
-	bool reported;           /* True if redblue_last_run() reports the run */
-	bool done;               /* True if no rows are left */
+	MemoryContext context; /* Context of the run, reset before each run */
+	rb_join_run *run;      /* Last run, or NULL before the first */
+	rb_cursor *cursor;     /* Result of the run */
+	bool reported;         /* True if redblue_last_run() reports the run */
+	bool done;             /* True if no rows are left */
 
 	/* Below a Gather: ring buffer of pairs, filled by the leader's pump */
 	rb_pair_queue *share;

@@ -8,7 +8,7 @@
  *	SELECT red_id, array_agg(blue_id) FROM ... GROUP BY red_id	redblue groups
  *
  * The same applies to blue_id, and to id1 and id2 of a self join. The plan uses the scan of
- * function_scan.c, which requests another result of the join (aggregates.c) and returns what an
+ * function_scan.c, which requests another result of the join (cursor.c) and returns what an
  * aggregate above it would return: the same groups, with distinct ids, and the same values. No
  * column of a pair is ever null, so count(red_id) and count(1) equal count(*). The arrays are
  * ascending, which is one of the orders that array_agg(blue_id) may have, and the order of

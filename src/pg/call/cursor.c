@@ -1,18 +1,29 @@
 /*
- * results.c
- *	  Describes the output rows of each result, one line per result.
+ * cursor.c
+ *	  Returns the result of a join, whatever it is: pairs and aggregates, as blocks or as rows.
+ *
+ *	pairs			blocks of the stream
+ *	counts, hits	blocks with a value for each row (aggregates.c)
+ *	groups			rows: for each row the rows that it is paired with (aggregate_groups.c)
+ *	shapes			rows: the intersection of each pair of rows (intersections.c)
+ *	blocks			rows: pairs as arrays, for programs that want these: the stream's own
+ *					blocks, without a copy
  *
  * Most results come in blocks of ids (rb_block), and each row is built from one entry of each of
  * the block's columns. A column is therefore described by where its value lies in a block and by
  * its type. Functions, scans and tuplestores need nothing else.
  */
-#include "pg/call/call.h"
+#include "pg/call/aggregates.h"
+
+#include "core/solid/solid.h"
 
 #include "catalog/pg_type.h"
-#include "core/solid/solid.h"
 #include "funcapi.h"
+#include "port/pg_bswap.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
+
+/* ---- the rows of a result ---- */
 
 /*
  * Fields: source of the rows, number of block columns needed, number of output columns, the output
@@ -239,4 +250,161 @@ rb_value_build(const rb_block *block, rb_value value, size_t i, bool *null)
 		return solid_value(&report, value, null);
 	*null = report.why == RB_GEOMETRY_NULL_ID || report.why == RB_GEOMETRY_NO_ID;
 	return Int64GetDatum(block->red[i]);
+}
+
+/* ---- blocks as arrays ---- */
+
+/*
+ * Returns a column of a block as a bytea value. The column has space for the header in front of it.
+ */
+static Datum
+pack_column(int64 *ids, size_t n)
+{
+	bytea *packed = (bytea *) ((char *) ids - VARHDRSZ);
+
+#ifdef WORDS_BIGENDIAN
+	for (size_t i = 0; i < n; i++)
+		ids[i] = (int64) pg_bswap64((uint64) ids[i]);
+#endif
+	SET_VARSIZE(packed, VARHDRSZ + n * sizeof *ids);
+	return PointerGetDatum(packed);
+}
+
+static bool
+next_packed(rb_cursor *rows, Datum *values)
+{
+	rb_block block;
+
+	if (!rb_run_next(rows->run, &block))
+		return false;
+	values[0] = Int32GetDatum((int32) block.n);
+	values[1] = pack_column(block.red, block.n);
+	values[2] = pack_column(block.blue, block.n);
+	return true;
+}
+
+/* ---- grouped pairs ---- */
+
+/* Groups the pairs, by sorting them if they do not fit in memory and cannot be joined in slices. */
+static void
+open_groups(rb_cursor *rows, rb_job *job)
+{
+	if (rb_groups_open(rows, job))
+		return;
+	rb_run_stop(rows->run);
+	rb_free(rows->run->memory, (void **) &rows->number);
+	*job = rb_run_job(rows->run);
+	rb_sorted_open(rows, job);
+}
+
+/* ---- the cursor ---- */
+
+rb_join_run *
+rb_cursor_run(const rb_cursor *rows)
+{
+	return rows->run;
+}
+
+static bool
+is_per_row(rb_result result)
+{
+	return result == RB_RESULT_COUNTS || result == RB_RESULT_HITS || result == RB_RESULT_GROUPS;
+}
+
+void
+rb_cursor_close(rb_cursor *rows)
+{
+	rb_sorted_close(rows);
+	rb_run_close(rows->run);
+}
+
+rb_cursor *
+rb_cursor_open(const rb_join *join, rb_result result, rb_result_side of, const rb_call_args *call,
+			   MemoryContext context)
+{
+	rb_cursor *rows = MemoryContextAllocZero(context, sizeof *rows);
+	const int last = rb_join_sides(join) - 1;
+	const int mine = of == RB_OF_BLUE ? last : 0;
+	rb_job job;
+
+	rows->result = result;
+	rows->of = of;
+	rows->run =
+		rb_run_read(join, call, context, result != RB_RESULT_SHAPES && result != RB_RESULT_SPANS);
+	if (shapes[result].from == RB_ROWS_STREAM)
+	{
+		job = rb_run_job(rows->run);
+		rb_run_start(rows->run, &job);
+		return rows;
+	}
+	if (rb_run_is_tiled(rows->run) && is_per_row(result))
+	{
+		job = rb_run_job(rows->run);
+		rb_sorted_open(rows, &job);
+		return rows;
+	}
+	if (is_per_row(result))
+		rb_run_need_ids(rows->run, mine);
+	if (result == RB_RESULT_GROUPS)
+		rb_run_need_ids(rows->run, last - mine);
+	if (result == RB_RESULT_SHAPES || result == RB_RESULT_SPANS)
+		rb_shapes_begin(rows, context);
+	rb_aggregate_sides(rows);
+	job = rb_aggregate_job(rows);
+	if (is_per_row(result))
+	{
+		job.of = of;
+		rb_aggregate_number(rows, &call->source[mine], &rows->run->side[mine]);
+	}
+	switch (result)
+	{
+		case RB_RESULT_COUNT:
+			job.answer = RB_COUNT;
+			rb_aggregate_run_to_end(rows, &job);
+			break;
+		case RB_RESULT_COUNTS:
+		case RB_RESULT_HITS:
+			rb_counts_open(rows, &job);
+			break;
+		case RB_RESULT_GROUPS:
+			open_groups(rows, &job);
+			break;
+		case RB_RESULT_SHAPES:
+		case RB_RESULT_SPANS:
+			rb_shapes_open(rows, &job);
+			break;
+		default:
+			Assert(result == RB_RESULT_BLOCKS);
+			job.answer = RB_PAIRS;
+			job.whole = true;
+			rb_run_start(rows->run, &job);
+	}
+	return rows;
+}
+
+bool
+rb_cursor_next_block(rb_cursor *rows, rb_block *block)
+{
+	if (shapes[rows->result].from == RB_ROWS_STREAM)
+		return rb_run_next(rows->run, block);
+	return rows->sorting != NULL ? rb_sorted_block(rows, block) : rb_counts_block(rows, block);
+}
+
+bool
+rb_cursor_next_row(rb_cursor *rows, Datum *values)
+{
+	switch (rows->result)
+	{
+		case RB_RESULT_COUNT:
+			values[0] = Int64GetDatum((int64) rows->run->ctx.stats.stage[RB_STAGE_EMIT].count);
+			return rows->row++ == 0;
+		case RB_RESULT_GROUPS:
+			return rows->sorting != NULL ? rb_sorted_group(rows, values)
+										 : rb_groups_next(rows, values);
+		case RB_RESULT_SHAPES:
+		case RB_RESULT_SPANS:
+			return rb_shapes_next(rows, values);
+		default:
+			return next_packed(rows, values);
+	}
 }
