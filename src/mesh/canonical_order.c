@@ -249,14 +249,10 @@ assign_slots(rb_tidy *s)
 	rb_context *ctx = m->ctx;
 	const size_t points = m->npoints;
 	uint32_t sum = 0;
-	rb_status status = rb_array(ctx, (void **) &s->start, points + 1, sizeof(uint32_t));
 
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array(ctx, (void **) &s->start, points + 1, sizeof(uint32_t)));
 	memset(s->start, 0, (points + 1) * sizeof(uint32_t));
-	status = rb_each(ctx, m->team, m->ntets, BLOCK, do_count, s);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_each(ctx, m->team, m->ntets, BLOCK, do_count, s));
 	for (size_t v = 0; v < points; v++)
 	{
 		sum += s->start[v];
@@ -264,8 +260,8 @@ assign_slots(rb_tidy *s)
 	}
 	s->start[points] = sum;
 	m->nalive = sum;
-	status = rb_each(ctx, m->team, m->ntets, BLOCK, do_list, s);
-	return status == RB_OK ? rb_each(ctx, m->team, points, BLOCK, do_sort, s) : status;
+	RB_TRY(rb_each(ctx, m->team, m->ntets, BLOCK, do_list, s));
+	return rb_each(ctx, m->team, points, BLOCK, do_sort, s);
 }
 
 rb_status

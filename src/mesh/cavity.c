@@ -113,17 +113,16 @@ static rb_status
 begin_cavity(rb_recovery *r, rb_cavity_work *w)
 {
 	size_t had = w->place_cap;
-	rb_status status = rb_array_grow(r->ctx, (void **) &w->place, &w->place_cap,
-									 (size_t) r->mesh.npoints + 1, sizeof(uint8_t));
 
-	if (status == RB_OK && w->place_cap > had)
+	RB_TRY(rb_array_grow(r->ctx, (void **) &w->place, &w->place_cap, (size_t) r->mesh.npoints + 1,
+						 sizeof(uint8_t)));
+	if (w->place_cap > had)
 		memset(w->place + had, POSITION_UNKNOWN, w->place_cap - had);
-	if (status == RB_OK)
-		status = rb_array_grow(r->ctx, (void **) &w->placed, &w->placed_cap, 1, sizeof(uint32_t));
+	RB_TRY(rb_array_grow(r->ctx, (void **) &w->placed, &w->placed_cap, 1, sizeof(uint32_t)));
 	w->nplaced = w->ntets = w->ncrossings = w->nfaces = 0;
 	rb_table_clear(&w->asked);
 	rb_table_clear(&w->border);
-	return status;
+	return RB_OK;
 }
 
 static void
@@ -237,25 +236,21 @@ test_edge(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint32_t x, 
 {
 	bool fresh;
 	int above;
-	rb_status status;
 
 	if (x == RB_GHOST || y == RB_GHOST || w->place[x] == POSITION_ON || w->place[y] == POSITION_ON)
 		return RB_OK;
-	status = rb_table_insert(r->ctx, &w->asked, x, y, RB_NONE, 0, NULL, &fresh);
-	if (status != RB_OK || !fresh)
-		return status;
+	RB_TRY(rb_table_insert(r->ctx, &w->asked, x, y, RB_NONE, 0, NULL, &fresh));
+	if (!fresh)
+		return RB_OK;
 	above = crossing_side(r, w, sheet, x, y);
 	if (above == 0)
 		return RB_OK;
-	status = set_position(r, w, x, above > 0 ? POSITION_ABOVE : POSITION_BELOW);
-	if (status == RB_OK)
-		status = set_position(r, w, y, above > 0 ? POSITION_BELOW : POSITION_ABOVE);
-	if (status == RB_OK)
-		status = rb_array_grow(r->ctx, (void **) &w->crossings, &w->crossings_cap,
-							   (size_t) w->ncrossings + 1, sizeof(rb_crossing_edge));
-	if (status == RB_OK)
-		w->crossings[w->ncrossings++] = (rb_crossing_edge){x, y, t};
-	return status;
+	RB_TRY(set_position(r, w, x, above > 0 ? POSITION_ABOVE : POSITION_BELOW));
+	RB_TRY(set_position(r, w, y, above > 0 ? POSITION_BELOW : POSITION_ABOVE));
+	RB_TRY(rb_array_grow(r->ctx, (void **) &w->crossings, &w->crossings_cap,
+						 (size_t) w->ncrossings + 1, sizeof(rb_crossing_edge)));
+	w->crossings[w->ncrossings++] = (rb_crossing_edge){x, y, t};
+	return RB_OK;
 }
 
 /* Finds the corners of t other than a and b, ordered so that a, b, *x, *y is positive. */
@@ -272,15 +267,11 @@ other_corners(const rb_tet *t, uint32_t a, uint32_t b, uint32_t *x, uint32_t *y)
 static rb_status
 add_tet(rb_recovery *r, rb_cavity_work *w, uint32_t t)
 {
-	rb_status status = rb_array_grow(r->ctx, (void **) &w->tets, &w->tets_cap,
-									 (size_t) w->ntets + 1, sizeof(uint32_t));
-
-	if (status == RB_OK)
-	{
-		r->mesh.bits[t] |= RB_MARK;
-		w->tets[w->ntets++] = t;
-	}
-	return status;
+	RB_TRY(rb_array_grow(r->ctx, (void **) &w->tets, &w->tets_cap, (size_t) w->ntets + 1,
+						 sizeof(uint32_t)));
+	r->mesh.bits[t] |= RB_MARK;
+	w->tets[w->ntets++] = t;
+	return RB_OK;
 }
 
 /*
@@ -293,11 +284,10 @@ static rb_status
 find_first(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *found)
 {
 	rb_mesh *m = &r->mesh;
-	rb_status status = RB_OK;
 
 	*found = false;
-	for (uint32_t i = 0; i < w->nfaces && status == RB_OK; i++)
-		for (int k = 0; k < 3 && status == RB_OK; k++)
+	for (uint32_t i = 0; i < w->nfaces; i++)
+		for (int k = 0; k < 3; k++)
 		{
 			const rb_sheet_face *face = &sheet->faces[w->faces[i]];
 			uint32_t a = face->v[(k + 1) % 3], b = face->v[(k + 2) % 3], c = face->v[k];
@@ -319,14 +309,14 @@ find_first(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *found
 				if (vx != RB_GHOST && vy != RB_GHOST && vx != c && vy != c &&
 					rb_mesh_orient(m, a, b, vx, c) > 0 && rb_mesh_orient(m, a, b, c, vy) > 0)
 				{
-					status = test_edge(r, w, sheet, vx, vy, t);
+					RB_TRY(test_edge(r, w, sheet, vx, vy, t));
 					break;
 				}
 				t = rb_face_tet(tet->n[x]);
 			} while (t != start);
 		}
 	*found = w->ncrossings > 0;
-	return status;
+	return RB_OK;
 }
 
 /*
@@ -337,10 +327,9 @@ static rb_status
 collect_crossing_tets(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *clear)
 {
 	rb_mesh *m = &r->mesh;
-	rb_status status = RB_OK;
 
 	*clear = true;
-	for (uint32_t i = 0; i < w->ncrossings && status == RB_OK; i++)
+	for (uint32_t i = 0; i < w->ncrossings; i++)
 	{
 		const rb_crossing_edge c = w->crossings[i];
 		uint32_t t = c.tet;
@@ -367,17 +356,15 @@ collect_crossing_tets(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, 
 			{
 				const uint32_t *v = tet->v;
 
-				status = add_tet(r, w, t);
-				for (int j = 0; j < 4 && status == RB_OK; j++)
-					for (int k = j + 1; k < 4 && status == RB_OK; k++)
-						status = test_edge(r, w, sheet, v[j], v[k], t);
-				if (status != RB_OK)
-					return status;
+				RB_TRY(add_tet(r, w, t));
+				for (int j = 0; j < 4; j++)
+					for (int k = j + 1; k < 4; k++)
+						RB_TRY(test_edge(r, w, sheet, v[j], v[k], t));
 			}
 			t = rb_face_tet(m->tets[t].n[x]);
 		} while (t != c.tet);
 	}
-	return status;
+	return RB_OK;
 }
 
 /* ---- two sides ---- */
@@ -396,7 +383,6 @@ locate_rest(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *clea
 			uint32_t v = r->mesh.tets[w->tets[i]].v[k];
 			const uint32_t *f = sheet->faces[w->faces[0]].v;
 			int side;
-			rb_status status;
 
 			if (w->place[v] != POSITION_UNKNOWN)
 				continue;
@@ -406,9 +392,7 @@ locate_rest(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *clea
 				*clear = false;
 				return RB_OK;
 			}
-			status = set_position(r, w, v, side > 0 ? POSITION_ABOVE : POSITION_BELOW);
-			if (status != RB_OK)
-				return status;
+			RB_TRY(set_position(r, w, v, side > 0 ? POSITION_ABOVE : POSITION_BELOW));
 		}
 	return RB_OK;
 }
@@ -416,12 +400,10 @@ locate_rest(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *clea
 static rb_status
 add_point(rb_recovery *r, rb_cavity_half *half, uint32_t v)
 {
-	rb_status status = rb_array_grow(r->ctx, (void **) &half->points, &half->points_cap,
-									 (size_t) half->npoints + 1, sizeof(uint32_t));
-
-	if (status == RB_OK)
-		half->points[half->npoints++] = v;
-	return status;
+	RB_TRY(rb_array_grow(r->ctx, (void **) &half->points, &half->points_cap,
+						 (size_t) half->npoints + 1, sizeof(uint32_t)));
+	half->points[half->npoints++] = v;
+	return RB_OK;
 }
 
 /*
@@ -432,26 +414,25 @@ static rb_status
 split_boundary(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *clear)
 {
 	rb_mesh *m = &r->mesh;
-	rb_status status = RB_OK;
 
 	*clear = true;
 	for (int side = 0; side < 2; side++)
 		w->half[side].nbases = w->half[side].npoints = 0;
-	for (uint32_t i = 0; i < w->nplaced && status == RB_OK; i++)
+	for (uint32_t i = 0; i < w->nplaced; i++)
 	{
 		uint32_t v = w->placed[i];
 
 		if (w->place[v] != POSITION_BELOW)
-			status = add_point(r, &w->half[0], v);
-		if (w->place[v] != POSITION_ABOVE && status == RB_OK)
-			status = add_point(r, &w->half[1], v);
+			RB_TRY(add_point(r, &w->half[0], v));
+		if (w->place[v] != POSITION_ABOVE)
+			RB_TRY(add_point(r, &w->half[1], v));
 	}
-	for (uint32_t i = 0; i < w->ntets && status == RB_OK; i++)
+	for (uint32_t i = 0; i < w->ntets; i++)
 	{
 		uint32_t t = w->tets[i];
 		const rb_tet *tet = &m->tets[t];
 
-		for (uint32_t k = 0; k < 4 && status == RB_OK; k++)
+		for (uint32_t k = 0; k < 4; k++)
 		{
 			const uint8_t *f = rb_face_corners[k];
 			uint32_t beyond = rb_face_tet(tet->n[k]);
@@ -482,19 +463,18 @@ split_boundary(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *c
 			 * Seen from its tetrahedron the face is clockwise; reversed, its inside is on the
 			 * positive side.
 			 */
-			status = rb_half_base(r, &w->half[above ? 0 : 1], tet->v[f[0]], tet->v[f[2]],
-								  tet->v[f[1]], tet->n[k], RB_NONE, fixed);
+			RB_TRY(rb_half_base(r, &w->half[above ? 0 : 1], tet->v[f[0]], tet->v[f[2]],
+								tet->v[f[1]], tet->n[k], RB_NONE, fixed));
 		}
 	}
-	for (uint32_t i = 0; i < w->nfaces && status == RB_OK; i++)
+	for (uint32_t i = 0; i < w->nfaces; i++)
 	{
 		const uint32_t *v = sheet->faces[w->faces[i]].v;
 
-		status = rb_half_base(r, &w->half[0], v[0], v[1], v[2], RB_NONE, i, true);
-		if (status == RB_OK)
-			status = rb_half_base(r, &w->half[1], v[0], v[2], v[1], RB_NONE, i, true);
+		RB_TRY(rb_half_base(r, &w->half[0], v[0], v[1], v[2], RB_NONE, i, true));
+		RB_TRY(rb_half_base(r, &w->half[1], v[0], v[2], v[1], RB_NONE, i, true));
 	}
-	return status;
+	return RB_OK;
 }
 
 /*
@@ -506,10 +486,9 @@ add_behind(rb_recovery *r, rb_cavity_work *w, int side, bool *clear)
 {
 	const rb_cavity_half *half = &w->half[side];
 	uint8_t here = side == 0 ? POSITION_ABOVE : POSITION_BELOW;
-	rb_status status = RB_OK;
 
 	*clear = true;
-	for (uint32_t i = 0; i < half->nbehind && status == RB_OK; i++)
+	for (uint32_t i = 0; i < half->nbehind; i++)
 	{
 		rb_tet_face outside = half->bases[half->behind[i]].outside;
 		uint32_t t = rb_face_tet(outside);
@@ -523,11 +502,10 @@ add_behind(rb_recovery *r, rb_cavity_work *w, int side, bool *clear)
 			*clear = false;
 			return RB_OK;
 		}
-		status = set_position(r, w, v, here);
-		if (status == RB_OK)
-			status = add_tet(r, w, t);
+		RB_TRY(set_position(r, w, v, here));
+		RB_TRY(add_tet(r, w, t));
 	}
-	return status;
+	return RB_OK;
 }
 
 /*
@@ -538,9 +516,8 @@ static rb_status
 not_delaunay(rb_recovery *r, rb_cavity_half *half)
 {
 	rb_mesh *m = &r->mesh;
-	rb_status status = RB_OK;
 
-	for (uint32_t i = 0; i < half->given && status == RB_OK; i++)
+	for (uint32_t i = 0; i < half->given; i++)
 	{
 		const rb_base *b = &half->bases[i];
 		const uint32_t *v = half->tets[b->inside >> 2];
@@ -550,9 +527,9 @@ not_delaunay(rb_recovery *r, rb_cavity_half *half)
 			continue;
 		apex = m->tets[rb_face_tet(b->outside)].v[rb_face_corner(b->outside)];
 		if (apex != RB_GHOST && rb_mesh_insphere(m, v[0], v[1], v[2], v[3], apex) > 0)
-			status = rb_half_behind(r, half, i);
+			RB_TRY(rb_half_behind(r, half, i));
 	}
-	return status;
+	return RB_OK;
 }
 
 /* ---- insertion into the mesh ---- */
@@ -561,19 +538,14 @@ static rb_status
 replace_tets(rb_recovery *r, rb_cavity_work *w)
 {
 	rb_mesh *m = &r->mesh;
-	rb_status status;
 
-	status = rb_mesh_reserve(m, w->half[0].ntets + w->half[1].ntets);
-	if (status == RB_OK)
-		status = rb_mesh_reserve_journal(m, w->ntets + w->half[0].ntets + w->half[1].ntets);
-	for (int side = 0; side < 2 && status == RB_OK; side++)
-		status = rb_array_grow(r->ctx, (void **) &w->new_tet[side], &w->new_tet_cap[side],
-							   w->half[side].ntets, sizeof(uint32_t));
-	if (status == RB_OK)
-		status = rb_array_grow(r->ctx, (void **) &w->sheet_side, &w->sheet_side_cap, w->nfaces,
-							   sizeof(uint32_t));
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_mesh_reserve(m, w->half[0].ntets + w->half[1].ntets));
+	RB_TRY(rb_mesh_reserve_journal(m, w->ntets + w->half[0].ntets + w->half[1].ntets));
+	for (int side = 0; side < 2; side++)
+		RB_TRY(rb_array_grow(r->ctx, (void **) &w->new_tet[side], &w->new_tet_cap[side],
+							 w->half[side].ntets, sizeof(uint32_t)));
+	RB_TRY(rb_array_grow(r->ctx, (void **) &w->sheet_side, &w->sheet_side_cap, w->nfaces,
+						 sizeof(uint32_t)));
 	for (uint32_t i = 0; i < w->ntets; i++)
 		rb_mesh_drop_tet(m, w->tets[i]);
 	w->ntets = 0;

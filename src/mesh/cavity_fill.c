@@ -45,24 +45,20 @@ rb_status
 rb_half_base(rb_recovery *r, rb_cavity_half *half, uint32_t a, uint32_t b, uint32_t c,
 			 rb_tet_face outside, uint32_t sheet, bool constrained)
 {
-	rb_status status = rb_array_grow(r->ctx, (void **) &half->bases, &half->bases_cap,
-									 (size_t) half->nbases + 1, sizeof(rb_base));
-
-	if (status == RB_OK)
-		half->bases[half->nbases++] =
-			(rb_base){{a, b, c}, outside, sheet, RB_NONE, RB_NONE, constrained};
-	return status;
+	RB_TRY(rb_array_grow(r->ctx, (void **) &half->bases, &half->bases_cap,
+						 (size_t) half->nbases + 1, sizeof(rb_base)));
+	half->bases[half->nbases++] =
+		(rb_base){{a, b, c}, outside, sheet, RB_NONE, RB_NONE, constrained};
+	return RB_OK;
 }
 
 rb_status
 rb_half_behind(rb_recovery *r, rb_cavity_half *half, uint32_t base)
 {
-	rb_status status = rb_array_grow(r->ctx, (void **) &half->behind, &half->behind_cap,
-									 (size_t) half->nbehind + 1, sizeof(uint32_t));
-
-	if (status == RB_OK)
-		half->behind[half->nbehind++] = base;
-	return status;
+	RB_TRY(rb_array_grow(r->ctx, (void **) &half->behind, &half->behind_cap,
+						 (size_t) half->nbehind + 1, sizeof(uint32_t)));
+	half->behind[half->nbehind++] = base;
+	return RB_OK;
 }
 
 /* ---- gift wrapping ---- */
@@ -185,17 +181,13 @@ close_faces(rb_recovery *r, rb_cavity_half *half, uint32_t tet, bool *fits)
 		uint32_t *there;
 		bool fresh;
 		rb_base *base;
-		rb_status status = rb_table_insert(r->ctx, &half->open, face[i][0], face[i][1], face[i][2],
-										   half->nbases, &there, &fresh);
 
-		if (status != RB_OK)
-			return status;
+		RB_TRY(rb_table_insert(r->ctx, &half->open, face[i][0], face[i][1], face[i][2],
+							   half->nbases, &there, &fresh));
 		if (fresh)
 		{
-			status =
-				rb_half_base(r, half, face[i][0], face[i][1], face[i][2], RB_NONE, RB_NONE, false);
-			if (status != RB_OK)
-				return status;
+			RB_TRY(
+				rb_half_base(r, half, face[i][0], face[i][1], face[i][2], RB_NONE, RB_NONE, false));
 			half->bases[half->nbases - 1].behind = tet << 2 | i;
 			continue;
 		}
@@ -258,10 +250,8 @@ fill_by_wrapping(rb_recovery *r, rb_cavity_half *half, bool only_seen, rb_filled
 			whole = false;
 			break;
 		}
-		status = rb_array_grow(r->ctx, (void **) &half->tets, &half->tets_cap,
-							   (size_t) half->ntets + 1, sizeof(uint32_t[4]));
-		if (status != RB_OK)
-			return status;
+		RB_TRY(rb_array_grow(r->ctx, (void **) &half->tets, &half->tets_cap,
+							 (size_t) half->ntets + 1, sizeof(uint32_t[4])));
 		half->tets[half->ntets][0] = v[0];
 		half->tets[half->ntets][1] = v[1];
 		half->tets[half->ntets][2] = v[2];
@@ -301,9 +291,7 @@ place_of(const rb_cavity_half *half, uint32_t v)
 static rb_status
 build_walls(rb_recovery *r, rb_cavity_half *half, rb_mesh *all, bool *stuck)
 {
-	rb_status status = RB_OK;
-
-	for (uint32_t i = 0; i < half->given && status == RB_OK; i++)
+	for (uint32_t i = 0; i < half->given; i++)
 	{
 		rb_base *b = &half->bases[i];
 		uint32_t v[3];
@@ -315,7 +303,7 @@ build_walls(rb_recovery *r, rb_cavity_half *half, rb_mesh *all, bool *stuck)
 		{
 			*stuck = true;
 			if (!b->constrained)
-				status = rb_half_behind(r, half, i);
+				RB_TRY(rb_half_behind(r, half, i));
 			continue;
 		}
 		other = all->tets[rb_face_tet(f)].n[rb_face_corner(f)];
@@ -330,7 +318,7 @@ build_walls(rb_recovery *r, rb_cavity_half *half, rb_mesh *all, bool *stuck)
 			*stuck = true;
 		b->inside = f;
 	}
-	return status;
+	return RB_OK;
 }
 
 /* Collects the tetrahedra inside the faces; *closed is false if the faces leak or are crossed. */
@@ -390,30 +378,25 @@ out:
 static rb_status
 link_inside(rb_recovery *r, rb_cavity_half *half, const rb_mesh *all, const uint32_t *number)
 {
-	rb_status status = RB_OK;
-
 	for (uint32_t i = 0; i < half->given; i++)
 	{
 		rb_tet_face f = half->bases[i].inside;
 
 		half->bases[i].inside = number[rb_face_tet(f)] << 2 | rb_face_corner(f);
 	}
-	for (uint32_t t = 0; t < all->ntets && status == RB_OK; t++)
-		for (uint32_t k = 0; k < 4 && status == RB_OK && number[t] != RB_NONE; k++)
+	for (uint32_t t = 0; t < all->ntets; t++)
+		for (uint32_t k = 0; k < 4 && number[t] != RB_NONE; k++)
 		{
 			rb_tet_face other = all->tets[t].n[k];
 
 			if ((all->bits[t] & RB_FACE_BIT(k)) != 0 || rb_face_tet(other) > t)
 				continue;
-			status = rb_half_base(r, half, 0, 0, 0, RB_NONE, RB_NONE, false);
-			if (status == RB_OK)
-			{
-				half->bases[half->nbases - 1].inside = number[t] << 2 | k;
-				half->bases[half->nbases - 1].behind =
-					number[rb_face_tet(other)] << 2 | rb_face_corner(other);
-			}
+			RB_TRY(rb_half_base(r, half, 0, 0, 0, RB_NONE, RB_NONE, false));
+			half->bases[half->nbases - 1].inside = number[t] << 2 | k;
+			half->bases[half->nbases - 1].behind =
+				number[rb_face_tet(other)] << 2 | rb_face_corner(other);
 		}
-	return status;
+	return RB_OK;
 }
 
 static rb_status
@@ -483,17 +466,15 @@ all_used(rb_recovery *r, const rb_cavity_half *half)
 rb_status
 rb_half_fill(rb_recovery *r, rb_cavity_half *half, rb_filled *filled)
 {
-	rb_status status;
-
 	half->given = half->nbases;
 	half->nbehind = 0;
 	if (half->npoints > MAX_WRAP_POINTS)
-		status = fill_by_carving(r, half, filled);
+		RB_TRY(fill_by_carving(r, half, filled));
 	else
-		status = fill_by_wrapping(r, half, false, filled);
-	if (status == RB_OK && *filled == RB_FILLED_NOT && half->npoints <= MAX_VISIBILITY_POINTS)
-		status = fill_by_wrapping(r, half, true, filled);
-	if (status == RB_OK && *filled == RB_FILLED && !all_used(r, half))
+		RB_TRY(fill_by_wrapping(r, half, false, filled));
+	if (*filled == RB_FILLED_NOT && half->npoints <= MAX_VISIBILITY_POINTS)
+		RB_TRY(fill_by_wrapping(r, half, true, filled));
+	if (*filled == RB_FILLED && !all_used(r, half))
 		*filled = RB_FILLED_NOT;
-	return status;
+	return RB_OK;
 }

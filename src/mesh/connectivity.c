@@ -129,25 +129,21 @@ count_facet_edges(rb_context *ctx, const rb_tets *tets, rb_table *uses, rb_table
 			{
 				uint32_t u = tets->faces[f][k], v = tets->faces[f][(k + 1) % 3];
 				uint32_t facet = tets->face_facet[f], *there;
-				rb_status status = RB_OK;
 
 				if ((f & STOP_EVERY) == 0 && rb_should_stop(ctx))
 					return RB_STOPPED;
 				if (pass == 0)
 				{
-					status =
-						rb_table_insert(ctx, uses, u, v, tets->npoints + facet, 0, &there, NULL);
-					if (status == RB_OK)
-						++*there;
+					RB_TRY(
+						rb_table_insert(ctx, uses, u, v, tets->npoints + facet, 0, &there, NULL));
+					++*there;
 				}
 				else if (*rb_table_find(uses, u, v, tets->npoints + facet) == 1)
 				{
-					status = rb_table_insert(ctx, first, u, v, RB_NONE, facet, &there, NULL);
-					if (status == RB_OK && facet < *there)
+					RB_TRY(rb_table_insert(ctx, first, u, v, RB_NONE, facet, &there, NULL));
+					if (facet < *there)
 						*there = facet;
 				}
-				if (status != RB_OK)
-					return status;
 			}
 	return RB_OK;
 }

@@ -74,13 +74,12 @@ static rb_status
 list_given(creasing *c)
 {
 	const rb_plc *plc = &c->to->plc;
-	rb_status status = RB_OK;
 
-	for (uint32_t s = 0; s < plc->nsegments && status == RB_OK; s++)
-		status = rb_table_insert(c->ctx, &c->given, plc->segments[s][0], plc->segments[s][1],
-								 RB_NONE, s, NULL, NULL);
+	for (uint32_t s = 0; s < plc->nsegments; s++)
+		RB_TRY(rb_table_insert(c->ctx, &c->given, plc->segments[s][0], plc->segments[s][1], RB_NONE,
+							   s, NULL, NULL));
 	c->listed = true;
-	return status;
+	return RB_OK;
 }
 
 static rb_status
@@ -111,7 +110,6 @@ static rb_status
 crease_facet(creasing *c, uint32_t from, uint32_t to)
 {
 	const rb_plc *plc = &c->to->plc;
-	rb_status status = RB_OK;
 
 	rb_table_clear(&c->edges);
 	for (uint32_t t = from; t < to; t++)
@@ -122,12 +120,9 @@ crease_facet(creasing *c, uint32_t from, uint32_t to)
 			uint32_t *first;
 			bool fresh;
 
-			status = rb_table_insert(c->ctx, &c->edges, a, b, RB_NONE, t << 2 | i, &first, &fresh);
-			if (status == RB_OK && !fresh &&
-				is_crease(c, a, b, plc->triangles[*first >> 2][*first & 3], v[i]))
-				status = add_segment(c, a, b);
-			if (status != RB_OK)
-				return status;
+			RB_TRY(rb_table_insert(c->ctx, &c->edges, a, b, RB_NONE, t << 2 | i, &first, &fresh));
+			if (!fresh && is_crease(c, a, b, plc->triangles[*first >> 2][*first & 3], v[i]))
+				RB_TRY(add_segment(c, a, b));
 		}
 	return RB_OK;
 }

@@ -408,10 +408,10 @@ walk_concurrently(rb_inserter *w, const double *at, uint32_t *where, bool *busy)
 	rb_mesh *m = &w->m;
 	uint32_t t = m->recent, from = 4;
 	bool begun = false;
-	rb_status status = reserve_held(w, 2);
 
+	RB_TRY(reserve_held(w, 2));
 	/* The last tetrahedron of the previous walk may have been removed or replaced by now. */
-	for (int tries = 0; status == RB_OK && !begun; tries++)
+	for (int tries = 0; !begun; tries++)
 	{
 		*busy = tries == 64;
 		if (*busy)
@@ -423,7 +423,7 @@ walk_concurrently(rb_inserter *w, const double *at, uint32_t *where, bool *busy)
 		m->random = m->random * 1664525u + 1013904223u;
 		t = (uint32_t) ((uint64_t) m->random * m->ntets >> 32);
 	}
-	for (bool first = true; status == RB_OK; first = false)
+	for (bool first = true;; first = false)
 	{
 		const rb_tet *tet = &m->tets[t];
 		const uint32_t ghost = rb_tet_corner(tet, RB_GHOST);
@@ -456,7 +456,7 @@ walk_concurrently(rb_inserter *w, const double *at, uint32_t *where, bool *busy)
 		w->nheld = 1;
 	}
 	*where = t;
-	return status;
+	return RB_OK;
 }
 
 /* ---- the cavity ---- */
@@ -646,29 +646,26 @@ static rb_status
 reserve_tets(rb_mesh *m, uint32_t done, bool all)
 {
 	rb_cavity *c = &m->cavity;
-	rb_status status = RB_OK;
 
 	if (c->nrim > c->ninside && (size_t) m->ntets + c->nrim - c->ninside > m->tets_cap)
 	{
 		if (all && done > 1000)
-			status = rb_mesh_expect(m, 1.02 * m->ntets / done * m->npoints);
-		if (status == RB_OK)
-			status = rb_mesh_reserve(m, c->nrim - c->ninside);
+			RB_TRY(rb_mesh_expect(m, 1.02 * m->ntets / done * m->npoints));
+		RB_TRY(rb_mesh_reserve(m, c->nrim - c->ninside));
 	}
-	if (status == RB_OK && all && m->tets_cap > c->spheres_cap)
+	if (all && m->tets_cap > c->spheres_cap)
 	{
-		status = rb_array(m->ctx, (void **) &c->spheres, m->tets_cap, sizeof(rb_sphere));
-		if (status == RB_OK)
-			c->spheres_cap = m->tets_cap;
+		RB_TRY(rb_array(m->ctx, (void **) &c->spheres, m->tets_cap, sizeof(rb_sphere)));
+		c->spheres_cap = m->tets_cap;
 	}
 	/*
 	 * A cavity boundary is a topological sphere, so it has half as many vertices as faces, plus
 	 * two.
 	 */
-	if (status == RB_OK && c->nrim > c->corners_cap)
-		status = rb_array_grow(m->ctx, (void **) &c->corners, &c->corners_cap, (size_t) c->nrim + 4,
-							   sizeof(*c->corners));
-	return status;
+	if (c->nrim > c->corners_cap)
+		RB_TRY(rb_array_grow(m->ctx, (void **) &c->corners, &c->corners_cap, (size_t) c->nrim + 4,
+							 sizeof(*c->corners)));
+	return RB_OK;
 }
 
 /* Allocates the hash table of boundary edges that links the new tetrahedra. */
@@ -677,13 +674,10 @@ reserve_edges(rb_mesh *m, uint32_t *mask)
 {
 	rb_cavity *c = &m->cavity;
 	size_t size = 1024;
-	rb_status status;
 
 	while (size < 6 * (size_t) c->nrim)
 		size *= 2;
-	status = rb_array_grow(m->ctx, (void **) &c->edges, &c->edges_cap, size, sizeof(*c->edges));
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array_grow(m->ctx, (void **) &c->edges, &c->edges_cap, size, sizeof(*c->edges)));
 	memset(c->edges, 0xff, size * sizeof(*c->edges)); /* sets every entry to RB_NONE */
 	*mask = (uint32_t) size - 1;
 	return RB_OK;
@@ -835,24 +829,19 @@ allocate_scratch(rb_mesh *m)
 {
 	rb_cavity *c = &m->cavity;
 	size_t had = c->place_of_cap;
-	rb_status status = rb_array_grow(m->ctx, (void **) &c->place_of, &c->place_of_cap,
-									 (size_t) m->npoints + 1, sizeof(uint32_t));
 
-	if (status == RB_OK && c->place_of_cap > had)
+	RB_TRY(rb_array_grow(m->ctx, (void **) &c->place_of, &c->place_of_cap, (size_t) m->npoints + 1,
+						 sizeof(uint32_t)));
+	if (c->place_of_cap > had)
 		memset(c->place_of + had, 0, (c->place_of_cap - had) * sizeof(uint32_t));
-	if (status == RB_OK)
-		status = rb_array_grow(m->ctx, (void **) &c->square, &c->square_cap,
-							   (size_t) SQUARE * SQUARE, sizeof(rb_tet_face));
-	return status;
+	return rb_array_grow(m->ctx, (void **) &c->square, &c->square_cap, (size_t) SQUARE * SQUARE,
+						 sizeof(rb_tet_face));
 }
 
 rb_status
 rb_mesh_insert(rb_mesh *m, uint32_t v, uint32_t near, uint32_t *same)
 {
-	rb_status status = allocate_scratch(m);
-
-	if (status != RB_OK)
-		return status;
+	RB_TRY(allocate_scratch(m));
 	return insert_point(m, v, near, same, false);
 }
 
@@ -917,13 +906,10 @@ first_tets(rb_mesh *m, const uint32_t *v)
 {
 	rb_cavity *c = &m->cavity;
 	uint32_t t[5];
-	rb_status status;
 
 	c->nrim = 5;
 	c->ninside = 0;
-	status = reserve_tets(m, 0, true);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(reserve_tets(m, 0, true));
 	t[4] = rb_mesh_new_tet(m, v[0], v[1], v[2], v[3]);
 	c->spheres[t[4]] = sphere_of_tet(m, v);
 	for (int i = 0; i < 4; i++)
@@ -962,9 +948,9 @@ insert_concurrently(rb_inserter *w, uint32_t v, bool *busy)
 	rb_cavity *c = &m->cavity;
 	const double *at = point_of(m, v, true);
 	uint32_t t = 0;
-	rb_status status = walk_concurrently(w, at, &t, busy);
 
-	for (int i = 0; i < 4 && status == RB_OK && !*busy; i++)
+	RB_TRY(walk_concurrently(w, at, &t, busy));
+	for (int i = 0; i < 4 && !*busy; i++)
 	{
 		uint32_t corner = m->tets[t].v[i];
 
@@ -975,19 +961,18 @@ insert_concurrently(rb_inserter *w, uint32_t v, bool *busy)
 			return RB_OK;
 		}
 	}
-	if (status == RB_OK && !*busy)
-		status = find_cavity_concurrently(w, v, t, busy);
-	if (status == RB_OK && !*busy && c->nrim > c->ninside)
+	if (!*busy)
+		RB_TRY(find_cavity_concurrently(w, v, t, busy));
+	if (!*busy && c->nrim > c->ninside)
 	{
 		*busy = !reserve_slots(w, c->nrim - c->ninside);
-		status = reserve_held(w, c->nrim);
+		RB_TRY(reserve_held(w, c->nrim));
 	}
-	if (status == RB_OK && !*busy)
-		status = fill_cavity(m, v, true, w);
+	if (!*busy)
+		RB_TRY(fill_cavity(m, v, true, w));
 	/* Keep the locks after an error, so that other threads never see a partially updated cavity. */
-	if (status == RB_OK)
-		unlock_tets(w);
-	return status;
+	unlock_tets(w);
+	return RB_OK;
 }
 
 static void
@@ -1064,7 +1049,6 @@ end_batch(rb_inserting *s, uint32_t **left, uint32_t *n)
 {
 	rb_mesh *m = s->m;
 	uint64_t sum = 0;
-	rb_status status;
 
 	m->ntets = s->ntets;
 	for (uint32_t i = 0; i < s->ninserters; i++)
@@ -1086,16 +1070,16 @@ end_batch(rb_inserting *s, uint32_t **left, uint32_t *n)
 		}
 		sum += w->nlater;
 	}
-	status = rb_array(m->ctx, (void **) left, sum + 1, sizeof(uint32_t));
+	RB_TRY(rb_array(m->ctx, (void **) left, sum + 1, sizeof(uint32_t)));
 	*n = 0;
-	for (uint32_t i = 0; i < s->ninserters && status == RB_OK; i++)
+	for (uint32_t i = 0; i < s->ninserters; i++)
 	{
 		const rb_inserter *w = &s->inserters[i];
 
 		for (uint32_t k = 0; k < w->nlater; k++)
 			(*left)[(*n)++] = w->later[k];
 	}
-	return status;
+	return RB_OK;
 }
 
 static void
@@ -1131,23 +1115,20 @@ room_for(rb_mesh *m, uint32_t done, uint32_t points, double share)
 {
 	const double more = (double) SLOTS_AT_ONCE * rb_each_threads(m->team);
 	rb_cavity *c = &m->cavity;
-	rb_status status = rb_mesh_expect(m, share * m->ntets / done * points + more + 64);
 
-	if (status == RB_OK && m->tets_cap > c->spheres_cap)
+	RB_TRY(rb_mesh_expect(m, share * m->ntets / done * points + more + 64));
+	if (m->tets_cap > c->spheres_cap)
 	{
-		status = rb_array(m->ctx, (void **) &c->spheres, m->tets_cap, sizeof(rb_sphere));
-		if (status == RB_OK)
-			c->spheres_cap = m->tets_cap;
+		RB_TRY(rb_array(m->ctx, (void **) &c->spheres, m->tets_cap, sizeof(rb_sphere)));
+		c->spheres_cap = m->tets_cap;
 	}
-	return status;
+	return RB_OK;
 }
 
 static rb_status
 insert_some(rb_mesh *m, const uint32_t *begun, const uint32_t *points, uint32_t from, uint32_t to)
 {
-	rb_status status = RB_OK;
-
-	for (uint32_t k = from; status == RB_OK && k < to; k++)
+	for (uint32_t k = from; k < to; k++)
 	{
 		const uint32_t i = points != NULL ? points[k] : k;
 		uint32_t same;
@@ -1155,9 +1136,9 @@ insert_some(rb_mesh *m, const uint32_t *begun, const uint32_t *points, uint32_t 
 		if (m->tells && (k & 0xfff) == 0 && points == NULL)
 			rb_progress(m->ctx, RB_STAGE_MESH_POINTS, i, m->npoints);
 		if (i != begun[0] && i != begun[1] && i != begun[2] && i != begun[3])
-			status = insert_point(m, i, m->recent, &same, true);
+			RB_TRY(insert_point(m, i, m->recent, &same, true));
 	}
-	return status;
+	return RB_OK;
 }
 
 /*
@@ -1210,10 +1191,9 @@ insert_by_many(rb_mesh *m, const uint32_t *begun, bool *equal)
 {
 	rb_inserting s = {.m = m, .begun = begun, .ninserters = rb_each_threads(m->team)};
 	uint32_t done = FIRST_POINTS < m->npoints ? FIRST_POINTS : m->npoints;
-	rb_status status = rb_array(m->ctx, (void **) &s.inserters, s.ninserters, sizeof(rb_inserter));
+	rb_status status;
 
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array(m->ctx, (void **) &s.inserters, s.ninserters, sizeof(rb_inserter)));
 	memset(s.inserters, 0, s.ninserters * sizeof(rb_inserter));
 	status = insert_some(m, begun, NULL, 0, done);
 	while (done < m->npoints && status == RB_OK)
@@ -1233,26 +1213,24 @@ insert_all(rb_mesh *m, bool *flat)
 {
 	uint32_t v[4];
 	bool equal = false;
-	rb_status status = rb_mesh_order_points(m);
 
-	if (status == RB_OK)
-		status = allocate_scratch(m);
-	if (status == RB_OK)
-		status = first_corners(m, v, flat);
-	if (status != RB_OK || *flat)
-		return status;
-	status = first_tets(m, v);
-	if (status == RB_OK && m->team != NULL)
+	RB_TRY(rb_mesh_order_points(m));
+	RB_TRY(allocate_scratch(m));
+	RB_TRY(first_corners(m, v, flat));
+	if (*flat)
+		return RB_OK;
+	RB_TRY(first_tets(m, v));
+	if (m->team != NULL)
 	{
-		status = insert_by_many(m, v, &equal);
-		if (status != RB_OK || !equal)
-			return status;
+		RB_TRY(insert_by_many(m, v, &equal));
+		if (!equal)
+			return RB_OK;
 		/* Start over with one thread, so that of equal points the first one is inserted. */
 		m->ntets = m->nalive = 0;
 		m->free = RB_NONE;
-		status = first_tets(m, v);
+		RB_TRY(first_tets(m, v));
 	}
-	return status == RB_OK ? insert_some(m, v, NULL, 0, m->npoints) : status;
+	return insert_some(m, v, NULL, 0, m->npoints);
 }
 
 /* Translates corners back to mesh indices and sets tet_of. */

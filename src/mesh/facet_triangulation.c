@@ -28,7 +28,6 @@ place_above(rb_recovery *r, rb_sheet *sheet, uint32_t from, uint32_t to)
 	rb_mesh *m = &r->mesh;
 	double low[3] = {DBL_MAX, DBL_MAX, DBL_MAX}, high[3] = {-DBL_MAX, -DBL_MAX, -DBL_MAX};
 	double normal[3] = {0, 0, 0}, size = 0, length, at[3];
-	rb_status status;
 
 	for (uint32_t t = from; t < to; t++)
 		for (int i = 0; i < 3; i++)
@@ -75,10 +74,8 @@ place_above(rb_recovery *r, rb_sheet *sheet, uint32_t from, uint32_t to)
 			at[k] = low[k] / 2 + high[k] / 2 - 2 * size * (normal[k] / length);
 	if (!rb_all_finite(at, 3))
 		return rb_recover_flaw(r, RB_FLAW_TOO_NEAR, r->plc->triangles[from][0], RB_NONE, low);
-	status = rb_array_grow(r->ctx, (void **) &m->points, &m->points_cap, (size_t) m->npoints + 1,
-						   3 * sizeof(double));
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array_grow(r->ctx, (void **) &m->points, &m->points_cap, (size_t) m->npoints + 1,
+						 3 * sizeof(double)));
 	memcpy(m->points + 3 * (size_t) m->npoints, at, sizeof at);
 	sheet->above = m->npoints;
 	return RB_OK;
@@ -137,10 +134,8 @@ cut_boundary(rb_recovery *r, rb_sheet *sheet, uint32_t f, uint32_t i, uint32_t p
 	uint32_t c = sheet->faces[f].v[i], a = sheet->faces[f].v[(i + 1) % 3],
 			 b = sheet->faces[f].v[(i + 2) % 3];
 	uint32_t bc = sheet->faces[f].n[(i + 1) % 3], ca = sheet->faces[f].n[(i + 2) % 3];
-	rb_status status = sheet_room(r, sheet, 1);
 
-	if (status != RB_OK)
-		return status;
+	RB_TRY(sheet_room(r, sheet, 1));
 	if (!is_ccw(r, sheet, a, p, c) || !is_ccw(r, sheet, p, b, c))
 		return rb_recover_flaw(r, RB_FLAW_TOO_NEAR, c, sheet->facet, rb_mesh_point(&r->mesh, p));
 	sheet->n++;
@@ -164,11 +159,9 @@ link_faces(rb_recovery *r, rb_sheet *sheet)
 			uint32_t a = sheet->faces[f].v[(i + 1) % 3], b = sheet->faces[f].v[(i + 2) % 3];
 			uint32_t *other;
 			bool fresh;
-			rb_status status =
-				rb_table_insert(r->ctx, &sheet->edges, a, b, RB_NONE, f << 2 | i, &other, &fresh);
 
-			if (status != RB_OK)
-				return status;
+			RB_TRY(
+				rb_table_insert(r->ctx, &sheet->edges, a, b, RB_NONE, f << 2 | i, &other, &fresh));
 			if (fresh)
 				continue;
 			/* Neighbors are oriented alike, so the other face has the edge from b to a. */
@@ -194,10 +187,8 @@ cut_soft(rb_recovery *r, rb_sheet *sheet, uint32_t f, uint32_t i, uint32_t p)
 	uint32_t z = sheet->faces[h].v[j];
 	uint32_t vw = sheet->faces[f].n[(i + 1) % 3], uz = sheet->faces[h].n[(j + 1) % 3];
 	uint32_t g = sheet->n, k = g + 1;
-	rb_status status = sheet_room(r, sheet, 2);
 
-	if (status != RB_OK)
-		return status;
+	RB_TRY(sheet_room(r, sheet, 2));
 	if (!is_ccw(r, sheet, w, u, p) || !is_ccw(r, sheet, w, p, v) || !is_ccw(r, sheet, z, v, p) ||
 		!is_ccw(r, sheet, z, p, u))
 		return rb_recover_flaw(r, RB_FLAW_TOO_NEAR, w, sheet->facet, rb_mesh_point(&r->mesh, p));
@@ -227,7 +218,6 @@ cut_all(rb_recovery *r, rb_sheet *sheet)
 			bool soft = sheet->faces[f].n[i] != RB_NONE;
 			const uint32_t *segment = rb_table_find(&r->boundary, a, b, RB_NONE);
 			bool forward;
-			rb_status status;
 
 			if (segment == NULL || r->pieces[*segment].next == RB_NONE)
 				continue;
@@ -240,10 +230,8 @@ cut_all(rb_recovery *r, rb_sheet *sheet)
 			{
 				uint32_t latest = sheet->n;
 
-				status = soft ? cut_soft(r, sheet, at, corner, r->pieces[p].v)
-							  : cut_boundary(r, sheet, at, corner, r->pieces[p].v);
-				if (status != RB_OK)
-					return status;
+				RB_TRY(soft ? cut_soft(r, sheet, at, corner, r->pieces[p].v)
+							: cut_boundary(r, sheet, at, corner, r->pieces[p].v));
 				if (forward)
 				{
 					at = latest;
@@ -269,7 +257,6 @@ insert_inside(rb_recovery *r, rb_sheet *sheet, uint32_t p)
 		uint32_t bc = x->n[0], ca = x->n[1], ab = x->n[2];
 		uint32_t g = sheet->n;
 		int sign[3];
-		rb_status status;
 
 		for (int i = 0; i < 3; i++)
 			sign[i] =
@@ -281,9 +268,7 @@ insert_inside(rb_recovery *r, rb_sheet *sheet, uint32_t p)
 				return cut_soft(r, sheet, f, i, p);
 		if (sign[0] == 0 || sign[1] == 0 || sign[2] == 0)
 			continue;
-		status = sheet_room(r, sheet, 2);
-		if (status != RB_OK)
-			return status;
+		RB_TRY(sheet_room(r, sheet, 2));
 		sheet->n += 2;
 		sheet->faces[f] = (rb_sheet_face){{p, a, b}, {0, 0, 0}, 0, 0};
 		sheet->faces[g] = (rb_sheet_face){{p, b, c}, {0, 0, 0}, 0, 0};
@@ -309,11 +294,9 @@ make_delaunay(rb_recovery *r, rb_sheet *sheet)
 {
 	uint64_t flips = 0, most = 64 + 32 * (uint64_t) sheet->n + (uint64_t) sheet->n * sheet->n;
 	size_t n = 0;
-	rb_status status = rb_array_grow(r->ctx, (void **) &sheet->queue, &sheet->queue_cap,
-									 3 * (size_t) sheet->n, sizeof(uint32_t));
 
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array_grow(r->ctx, (void **) &sheet->queue, &sheet->queue_cap, 3 * (size_t) sheet->n,
+						 sizeof(uint32_t)));
 	for (uint32_t f = 0; f < sheet->n; f++)
 		for (uint32_t i = 0; i < 3; i++)
 			if (sheet->faces[f].n[i] != RB_NONE && sheet->faces[f].n[i] > (f << 2 | i))
@@ -337,10 +320,8 @@ make_delaunay(rb_recovery *r, rb_sheet *sheet)
 		flips++;
 		if ((flips & 1023) == 0 && rb_should_stop(r->ctx))
 			return RB_STOPPED;
-		status = rb_array_grow(r->ctx, (void **) &sheet->queue, &sheet->queue_cap, n + 4,
-							   sizeof(uint32_t));
-		if (status != RB_OK)
-			return status;
+		RB_TRY(rb_array_grow(r->ctx, (void **) &sheet->queue, &sheet->queue_cap, n + 4,
+							 sizeof(uint32_t)));
 		sheet->queue[n++] = f << 2 | 1;
 		sheet->queue[n++] = f << 2 | 2;
 		sheet->queue[n++] = h << 2 | 0;
@@ -353,17 +334,12 @@ rb_status
 rb_sheet_build(rb_recovery *r, rb_sheet *sheet, uint32_t facet)
 {
 	uint32_t from = r->facet_start[facet], to = r->facet_start[facet + 1];
-	rb_status status;
 
 	sheet->facet = facet;
 	sheet->n = 0;
-	status = rb_recover_pieces(r);
-	if (status == RB_OK)
-		status = sheet_room(r, sheet, to - from);
-	if (status == RB_OK)
-		status = place_above(r, sheet, from, to);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_recover_pieces(r));
+	RB_TRY(sheet_room(r, sheet, to - from));
+	RB_TRY(place_above(r, sheet, from, to));
 	for (uint32_t t = from; t < to; t++)
 	{
 		const uint32_t *v = r->plc->triangles[t];
@@ -376,13 +352,12 @@ rb_sheet_build(rb_recovery *r, rb_sheet *sheet, uint32_t facet)
 			{v[0], v[sign > 0 ? 1 : 2], v[sign > 0 ? 2 : 1]}, {RB_NONE, RB_NONE, RB_NONE}, 0, 0};
 	}
 	if (sheet->n > 1)
-		status = link_faces(r, sheet);
-	if (status == RB_OK)
-		status = cut_all(r, sheet);
-	for (uint32_t i = 0; i < r->nfacet_points && r->pointed[facet] && status == RB_OK; i++)
+		RB_TRY(link_faces(r, sheet));
+	RB_TRY(cut_all(r, sheet));
+	for (uint32_t i = 0; i < r->nfacet_points && r->pointed[facet]; i++)
 		if (r->parent[r->facet_points[i] - r->plc->npoints] == facet)
-			status = insert_inside(r, sheet, r->facet_points[i]);
-	if (status == RB_OK && sheet->n > 1)
-		status = make_delaunay(r, sheet);
-	return status;
+			RB_TRY(insert_inside(r, sheet, r->facet_points[i]));
+	if (sheet->n > 1)
+		RB_TRY(make_delaunay(r, sheet));
+	return RB_OK;
 }

@@ -36,12 +36,9 @@ typedef struct rb_mend
 static rb_status
 push_face(rb_recovery *r, rb_mend *q, rb_tet_face f)
 {
-	rb_status status =
-		rb_array_grow(r->ctx, (void **) &q->queue, &q->cap, q->n + 1, sizeof(rb_tet_face));
-
-	if (status == RB_OK)
-		q->queue[q->n++] = f;
-	return status;
+	RB_TRY(rb_array_grow(r->ctx, (void **) &q->queue, &q->cap, q->n + 1, sizeof(rb_tet_face)));
+	q->queue[q->n++] = f;
+	return RB_OK;
 }
 
 /* Returns true if the face should be flipped. */
@@ -67,12 +64,9 @@ replace_tets(rb_recovery *r, rb_mend *q, const uint32_t *old, int nold, uint32_t
 	rb_mesh *m = &r->mesh;
 	rb_outer outer[8];
 	int nouter = 0;
-	rb_status status = rb_mesh_reserve(m, (uint32_t) nnew);
 
-	if (status == RB_OK)
-		status = rb_mesh_reserve_journal(m, (uint32_t) (nold + nnew));
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_mesh_reserve(m, (uint32_t) nnew));
+	RB_TRY(rb_mesh_reserve_journal(m, (uint32_t) (nold + nnew)));
 	for (int i = 0; i < nold; i++)
 		for (uint32_t k = 0; k < 4; k++)
 		{
@@ -113,9 +107,7 @@ replace_tets(rb_recovery *r, rb_mend *q, const uint32_t *old, int nold, uint32_t
 				if (outer[o].fixed)
 					m->bits[made[i]] |= RB_FACE_BIT(k);
 				else
-					status = push_face(r, q, rb_face_of(made[i], k));
-				if (status != RB_OK)
-					return status;
+					RB_TRY(push_face(r, q, rb_face_of(made[i], k)));
 				continue;
 			}
 			for (int j = 0; j < i; j++)
@@ -128,9 +120,7 @@ replace_tets(rb_recovery *r, rb_mend *q, const uint32_t *old, int nold, uint32_t
 					if (memcmp(other, key, sizeof key) == 0)
 					{
 						rb_mesh_link(m, rb_face_of(made[i], k), rb_face_of(made[j], l));
-						status = push_face(r, q, rb_face_of(made[i], k));
-						if (status != RB_OK)
-							return status;
+						RB_TRY(push_face(r, q, rb_face_of(made[i], k)));
 					}
 				}
 		}
@@ -152,17 +142,16 @@ static rb_status
 number_of(rb_recovery *r, rb_mend *q, uint32_t a, uint32_t b, uint32_t c, uint32_t *number)
 {
 	uint32_t *there;
-	rb_status status = RB_OK;
 
 	if (!q->known)
-		status = rb_table_reserve(r->ctx, &q->subface_of, r->nsubfaces);
-	for (uint32_t i = 0; i < r->nsubfaces && !q->known && status == RB_OK; i++)
-		status = rb_table_insert(r->ctx, &q->subface_of, r->subfaces[i].v[0], r->subfaces[i].v[1],
-								 r->subfaces[i].v[2], i, NULL, NULL);
+		RB_TRY(rb_table_reserve(r->ctx, &q->subface_of, r->nsubfaces));
+	for (uint32_t i = 0; i < r->nsubfaces && !q->known; i++)
+		RB_TRY(rb_table_insert(r->ctx, &q->subface_of, r->subfaces[i].v[0], r->subfaces[i].v[1],
+							   r->subfaces[i].v[2], i, NULL, NULL));
 	q->known = true;
 	there = rb_table_find(&q->subface_of, a, b, c);
 	*number = there != NULL ? *there : RB_NONE;
-	return status;
+	return RB_OK;
 }
 
 /* Finds the subfaces abd and abe; *i is RB_NONE if they are not of one facet. */
@@ -170,14 +159,11 @@ static rb_status
 soft_faces(rb_recovery *r, rb_mend *q, uint32_t a, uint32_t b, uint32_t d, uint32_t e, uint32_t *i,
 		   uint32_t *j)
 {
-	rb_status status = number_of(r, q, a, b, d, i);
-
-	if (status == RB_OK)
-		status = number_of(r, q, a, b, e, j);
-	if (status == RB_OK && *i != RB_NONE &&
-		(*j == RB_NONE || r->subfaces[*i].facet != r->subfaces[*j].facet))
+	RB_TRY(number_of(r, q, a, b, d, i));
+	RB_TRY(number_of(r, q, a, b, e, j));
+	if (*i != RB_NONE && (*j == RB_NONE || r->subfaces[*i].facet != r->subfaces[*j].facet))
 		*i = RB_NONE;
-	return status;
+	return RB_OK;
 }
 
 /*
@@ -190,24 +176,19 @@ flip_subfaces(rb_recovery *r, rb_mend *q, uint32_t i, uint32_t j, uint32_t a, ui
 {
 	const uint32_t *v = r->subfaces[i].v; /* v contains a, b and d in some order */
 	bool forward = false;
-	rb_status status;
 
 	for (int k = 0; k < 3; k++)
 		forward = forward || (v[k] == a && v[(k + 1) % 3] == b);
 	/* The faces are abd and bae, or both reversed. */
 	r->subfaces[i] = (rb_subface){{a, forward ? e : d, forward ? d : e}, r->subfaces[i].facet};
 	r->subfaces[j] = (rb_subface){{b, forward ? d : e, forward ? e : d}, r->subfaces[j].facet};
-	status = rb_table_insert(r->ctx, &q->subface_of, a, d, e, i, NULL, NULL);
-	if (status == RB_OK)
-		status = rb_table_insert(r->ctx, &q->subface_of, b, d, e, j, NULL, NULL);
-	if (status == RB_OK)
-	{
-		*rb_table_find(&q->subface_of, a, d, e) = i;
-		*rb_table_find(&q->subface_of, b, d, e) = j;
-		*rb_table_find(&q->subface_of, a, b, d) = RB_NONE;
-		*rb_table_find(&q->subface_of, a, b, e) = RB_NONE;
-	}
-	return status;
+	RB_TRY(rb_table_insert(r->ctx, &q->subface_of, a, d, e, i, NULL, NULL));
+	RB_TRY(rb_table_insert(r->ctx, &q->subface_of, b, d, e, j, NULL, NULL));
+	*rb_table_find(&q->subface_of, a, d, e) = i;
+	*rb_table_find(&q->subface_of, b, d, e) = j;
+	*rb_table_find(&q->subface_of, a, b, d) = RB_NONE;
+	*rb_table_find(&q->subface_of, a, b, e) = RB_NONE;
+	return RB_OK;
 }
 
 /*
@@ -358,7 +339,6 @@ flip_face(rb_recovery *r, rb_mend *q, uint32_t t, uint32_t k, bool *done)
 	uint32_t v[3][4] = {{a, b, e, d}, {b, c, e, d}, {c, a, e, d}};
 	uint32_t made[3];
 	const uint32_t old[2] = {t, rb_face_tet(beyond)};
-	rb_status status = RB_OK;
 
 	*done = false;
 	if (are_positive(m, v, 3))
@@ -366,10 +346,10 @@ flip_face(rb_recovery *r, rb_mend *q, uint32_t t, uint32_t k, bool *done)
 		*done = true;
 		return replace_tets(r, q, old, 2, v, 3, made);
 	}
-	for (int i = 0; i < 3 && status == RB_OK && !*done; i++)
+	for (int i = 0; i < 3 && !*done; i++)
 		if (rb_mesh_orient(m, v[i][0], v[i][1], e, d) <= 0)
-			status = remove_edge(r, q, t, v[i][0], v[i][1], v[(i + 1) % 3][1], d, e, done);
-	return status;
+			RB_TRY(remove_edge(r, q, t, v[i][0], v[i][1], v[(i + 1) % 3][1], d, e, done));
+	return RB_OK;
 }
 
 /*
@@ -382,10 +362,9 @@ halve_soft_edge(rb_recovery *r, rb_mend *q, rb_tet_face f, bool *added)
 {
 	rb_mesh *m = &r->mesh;
 	uint32_t t = rb_face_tet(f), k = rb_face_corner(f);
-	rb_status status = RB_OK;
 
 	*added = false;
-	for (int i = 0; i < 3 && status == RB_OK && !*added; i++)
+	for (int i = 0; i < 3 && !*added; i++)
 	{
 		const uint8_t *c = rb_face_corners[k];
 		uint32_t a = m->tets[t].v[c[i]], b = m->tets[t].v[c[(i + 1) % 3]];
@@ -402,20 +381,20 @@ halve_soft_edge(rb_recovery *r, rb_mend *q, rb_tet_face f, bool *added)
 			{
 				uint32_t number;
 
-				status = number_of(r, q, a, b, tet->v[other], &number);
-				if (status == RB_OK && number != RB_NONE)
+				RB_TRY(number_of(r, q, a, b, tet->v[other], &number));
+				if (number != RB_NONE)
 					facet = r->subfaces[number].facet;
 			}
 			at = rb_face_tet(tet->n[out]);
 			out = rb_tet_corner(&m->tets[at], tet->v[other]);
-		} while (at != t && status == RB_OK);
-		if (status == RB_OK && facet != RB_NONE)
+		} while (at != t);
+		if (facet != RB_NONE)
 		{
-			status = rb_recover_halve(r, a, b, facet);
+			RB_TRY(rb_recover_halve(r, a, b, facet));
 			*added = true;
 		}
 	}
-	return status;
+	return RB_OK;
 }
 
 rb_status

@@ -87,15 +87,11 @@ list_edges(merging *m)
 	const rb_plc *plc = &m->w->plc;
 	const uint64_t n = 3 * (uint64_t) plc->ntriangles + plc->nsegments;
 	uint32_t low, high, sum = 0;
-	rb_status status;
 
 	if (n > UINT32_MAX - 16)
 		return rb_fail(m->ctx, RB_TOO_MANY_OBJECTS, n, UINT32_MAX - 16, NULL);
-	status = rb_array(m->ctx, (void **) &m->start, (size_t) plc->npoints + 2, sizeof *m->start);
-	if (status == RB_OK)
-		status = rb_array(m->ctx, (void **) &m->edges, (size_t) n + 1, sizeof *m->edges);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array(m->ctx, (void **) &m->start, (size_t) plc->npoints + 2, sizeof *m->start));
+	RB_TRY(rb_array(m->ctx, (void **) &m->edges, (size_t) n + 1, sizeof *m->edges));
 	memset(m->start, 0, ((size_t) plc->npoints + 2) * sizeof *m->start);
 	for (uint32_t i = 0; i < n; i++)
 	{
@@ -119,13 +115,13 @@ list_edges(merging *m)
 		if (i % RB_CHECK_INTERVAL == RB_CHECK_INTERVAL - 1 && rb_should_stop(m->ctx))
 			return RB_STOPPED;
 	}
-	for (uint32_t v = 0; v < plc->npoints && status == RB_OK; v++)
+	for (uint32_t v = 0; v < plc->npoints; v++)
 	{
-		status = rb_sort_words(m->ctx, m->edges + m->start[v], m->start[v + 1] - m->start[v]);
+		RB_TRY(rb_sort_words(m->ctx, m->edges + m->start[v], m->start[v + 1] - m->start[v]));
 		if (v % RB_CHECK_INTERVAL == RB_CHECK_INTERVAL - 1 && rb_should_stop(m->ctx))
-			status = RB_STOPPED;
+			return RB_STOPPED;
 	}
-	return status;
+	return RB_OK;
 }
 
 /* Calls `visit` for each edge, ordered by its ends. */
@@ -133,23 +129,22 @@ static rb_status
 visit_edges(merging *m, rb_status (*visit)(merging *m, const shared *e))
 {
 	const uint32_t segments = first_segment(m);
-	rb_status status = RB_OK;
 
-	for (uint32_t v = 0; v < m->w->plc.npoints && status == RB_OK; v++)
+	for (uint32_t v = 0; v < m->w->plc.npoints; v++)
 	{
-		for (uint32_t i = m->start[v], next; i < m->start[v + 1] && status == RB_OK; i = next)
+		for (uint32_t i = m->start[v], next; i < m->start[v + 1]; i = next)
 		{
 			shared e = {.low = v, .high = (uint32_t) (m->edges[i] >> 32), .entries = m->edges + i};
 
 			for (next = i; next < m->start[v + 1] && m->edges[next] >> 32 == e.high; next++)
 				e.sides += (uint32_t) m->edges[next] < segments;
 			e.n = next - i;
-			status = visit(m, &e);
+			RB_TRY(visit(m, &e));
 		}
 		if (v % RB_CHECK_INTERVAL == RB_CHECK_INTERVAL - 1 && rb_should_stop(m->ctx))
-			status = RB_STOPPED;
+			return RB_STOPPED;
 	}
-	return status;
+	return RB_OK;
 }
 
 static inline uint32_t
@@ -243,28 +238,24 @@ static rb_status
 unite_polygons(merging *m)
 {
 	const uint32_t n = m->w->npolygons;
-	rb_status status = rb_array(m->ctx, (void **) &m->above, (size_t) n + 1, sizeof *m->above);
 
-	if (status == RB_OK)
-		status = rb_array(m->ctx, (void **) &m->turned, (size_t) n + 1, sizeof *m->turned);
-	if (status == RB_OK)
-		status = rb_array(m->ctx, (void **) &m->number, (size_t) n + 1, sizeof *m->number);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array(m->ctx, (void **) &m->above, (size_t) n + 1, sizeof *m->above));
+	RB_TRY(rb_array(m->ctx, (void **) &m->turned, (size_t) n + 1, sizeof *m->turned));
+	RB_TRY(rb_array(m->ctx, (void **) &m->number, (size_t) n + 1, sizeof *m->number));
 	for (uint32_t i = 0; i < n; i++)
 	{
 		m->above[i] = i;
 		m->turned[i] = false;
 	}
-	status = visit_edges(m, unite_at_edge);
-	for (uint32_t i = 0; i < n && status == RB_OK; i++)
+	RB_TRY(visit_edges(m, unite_at_edge));
+	for (uint32_t i = 0; i < n; i++)
 	{
 		bool turned;
 		const uint32_t first = first_of(m, i, &turned);
 
 		m->number[i] = first == i ? m->nfacets++ : m->number[first];
 	}
-	return status;
+	return RB_OK;
 }
 
 /* ---- segments ---- */
@@ -281,10 +272,8 @@ bounds_facet(merging *m, const shared *e, bool *bounds)
 		*bounds = m->number[facet_of[triangle_of(e, 0)]] != m->number[facet_of[triangle_of(e, 1)]];
 	if (e->sides <= 2)
 		return RB_OK;
-	status =
-		rb_array_grow(m->ctx, (void **) &m->scratch, &m->scratch_cap, e->sides, sizeof *m->scratch);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array_grow(m->ctx, (void **) &m->scratch, &m->scratch_cap, e->sides,
+						 sizeof *m->scratch));
 	for (uint32_t i = 0; i < e->sides; i++)
 		m->scratch[i] = m->number[facet_of[triangle_of(e, i)]];
 	status = rb_sort_words(m->ctx, m->scratch, e->sides);
@@ -299,9 +288,9 @@ choose_segments(merging *m, const shared *e)
 {
 	const uint32_t segments = first_segment(m);
 	bool bounds;
-	rb_status status = bounds_facet(m, e, &bounds);
 
-	for (uint32_t i = e->sides; i < e->n && status == RB_OK; i++)
+	RB_TRY(bounds_facet(m, e, &bounds));
+	for (uint32_t i = e->sides; i < e->n; i++)
 	{
 		const uint32_t s = (uint32_t) e->entries[i] - segments;
 		const bool given = m->w->segment_row[s] != RB_NONE;
@@ -309,16 +298,13 @@ choose_segments(merging *m, const shared *e)
 		m->gone[s] = bounds || (!given && e->sides == 2);
 		m->w->same_segments += given && bounds;
 	}
-	if (status != RB_OK || bounds || e->sides <= 2 || e->n > e->sides)
-		return status;
-	status = rb_array_grow(m->ctx, (void **) &m->more, &m->more_cap, (size_t) m->nmore + 1,
-						   sizeof *m->more);
-	if (status == RB_OK)
-	{
-		m->more[m->nmore][0] = e->low;
-		m->more[m->nmore++][1] = e->high;
-	}
-	return status;
+	if (bounds || e->sides <= 2 || e->n > e->sides)
+		return RB_OK;
+	RB_TRY(rb_array_grow(m->ctx, (void **) &m->more, &m->more_cap, (size_t) m->nmore + 1,
+						 sizeof *m->more));
+	m->more[m->nmore][0] = e->low;
+	m->more[m->nmore++][1] = e->high;
+	return RB_OK;
 }
 
 static rb_status

@@ -58,16 +58,10 @@ list_triangles(naming *w)
 {
 	const rb_polygons *in = w->in;
 	uint32_t sum = 0;
-	rb_status status =
-		rb_array(w->ctx, (void **) &w->start, (size_t) in->nfacets + 2, sizeof *w->start);
 
-	if (status == RB_OK)
-		status =
-			rb_array(w->ctx, (void **) &w->order, (size_t) in->ntriangles + 1, sizeof *w->order);
-	if (status == RB_OK)
-		status = rb_array(w->ctx, (void **) &w->several, (size_t) in->nfacets + 1, 1);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array(w->ctx, (void **) &w->start, (size_t) in->nfacets + 2, sizeof *w->start));
+	RB_TRY(rb_array(w->ctx, (void **) &w->order, (size_t) in->ntriangles + 1, sizeof *w->order));
+	RB_TRY(rb_array(w->ctx, (void **) &w->several, (size_t) in->nfacets + 1, 1));
 	memset(w->start, 0, ((size_t) in->nfacets + 2) * sizeof *w->start);
 	for (uint32_t i = 0; i < in->ntriangles; i++)
 		w->start[in->facet_of[i] + 1]++;
@@ -126,14 +120,11 @@ static rb_status
 enter_facet(naming *w, uint32_t facet)
 {
 	const uint32_t n = w->start[facet + 1] - w->start[facet];
-	rb_status status;
 
 	if (facet == w->facet)
 		return RB_OK;
 	w->facet = RB_NONE;
-	status = rb_boxes_room(w->ctx, &w->boxes, n);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_boxes_room(w->ctx, &w->boxes, n));
 	choose_axis(w, w->order[w->start[facet]]);
 	for (uint32_t i = 0; i < n; i++)
 	{
@@ -149,10 +140,9 @@ enter_facet(naming *w, uint32_t facet)
 			box[3 + k] = k == w->axis ? 0 : fmax(a, fmax(b, c));
 		}
 	}
-	status = rb_boxes_order(w->ctx, &w->boxes);
-	if (status == RB_OK)
-		w->facet = facet;
-	return status;
+	RB_TRY(rb_boxes_order(w->ctx, &w->boxes));
+	w->facet = facet;
+	return RB_OK;
 }
 
 /* ---- point location ---- */
@@ -278,9 +268,7 @@ find_polygon(naming *w, uint32_t facet, uint32_t *polygon)
 		*polygon = w->in->polygon_of[w->order[w->start[facet]]];
 		return RB_OK;
 	}
-	status = enter_facet(w, facet);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(enter_facet(w, facet));
 	for (int k = 0; k < 3; k++)
 	{
 		double size = 0;
@@ -310,18 +298,16 @@ find_polygon(naming *w, uint32_t facet, uint32_t *polygon)
 static rb_status
 list_points(const naming *w, const rb_tets *tets, uint64_t **list, uint32_t *n)
 {
-	rb_status status = RB_OK;
-
 	*n = 0;
 	for (uint32_t v = 0; v < tets->npoints; v++)
 		*n += tets->kind[v] == RB_VERTEX_ON_FACET && tets->parent[v] < w->in->nfacets;
 	if (*n > 0)
-		status = rb_array(w->ctx, (void **) list, *n, sizeof **list);
+		RB_TRY(rb_array(w->ctx, (void **) list, *n, sizeof **list));
 	*n = 0;
-	for (uint32_t v = 0; v < tets->npoints && status == RB_OK; v++)
+	for (uint32_t v = 0; v < tets->npoints; v++)
 		if (tets->kind[v] == RB_VERTEX_ON_FACET && tets->parent[v] < w->in->nfacets)
 			(*list)[(*n)++] = (uint64_t) tets->parent[v] << 32 | v;
-	return status == RB_OK ? rb_sort_words(w->ctx, *list, *n) : status;
+	return rb_sort_words(w->ctx, *list, *n);
 }
 
 static rb_status
@@ -349,18 +335,16 @@ label_points(naming *w, rb_tets *tets)
 static rb_status
 label_faces(naming *w, rb_tets *tets)
 {
-	rb_status status = RB_OK;
-
-	for (uint32_t i = 0; i < tets->nfaces && status == RB_OK; i++)
+	for (uint32_t i = 0; i < tets->nfaces; i++)
 	{
 		w->npoints = 3;
 		for (int k = 0; k < 3; k++)
 			w->point[k] = tets->points + 3 * (size_t) tets->faces[i][k];
-		status = find_polygon(w, tets->face_facet[i], &tets->face_facet[i]);
+		RB_TRY(find_polygon(w, tets->face_facet[i], &tets->face_facet[i]));
 		if (i % RB_CHECK_INTERVAL == RB_CHECK_INTERVAL - 1 && rb_should_stop(w->ctx))
-			status = RB_STOPPED;
+			return RB_STOPPED;
 	}
-	return status;
+	return RB_OK;
 }
 
 /* Sets the polygon of each segment, which is an edge of a triangle of its facet. */

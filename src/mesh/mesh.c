@@ -31,27 +31,23 @@ static rb_status
 room_for_points(rb_mesh *m, uint32_t more)
 {
 	size_t need = (size_t) m->npoints + more;
-	rb_status status;
 
 	/* The largest indices are reserved (RB_GHOST, RB_DEAD). */
+
 	if (need >= RB_GHOST)
 		return rb_fail(m->ctx, RB_TOO_MANY_OBJECTS, need, RB_GHOST - 1, NULL);
 	if (need > m->points_cap)
 	{
 		size_t cap = m->npoints == 0 ? need : grown_capacity(m->points_cap, need);
 
-		status = rb_array(m->ctx, (void **) &m->points, cap, 3 * sizeof(double));
-		if (status != RB_OK)
-			return status;
+		RB_TRY(rb_array(m->ctx, (void **) &m->points, cap, 3 * sizeof(double)));
 		m->points_cap = cap;
 	}
 	if (need > m->tet_of_cap)
 	{
 		size_t cap = m->npoints == 0 ? need : grown_capacity(m->tet_of_cap, need);
 
-		status = rb_array(m->ctx, (void **) &m->tet_of, cap, sizeof(uint32_t));
-		if (status != RB_OK)
-			return status;
+		RB_TRY(rb_array(m->ctx, (void **) &m->tet_of, cap, sizeof(uint32_t)));
 		m->tet_of_cap = cap;
 	}
 	return RB_OK;
@@ -114,13 +110,10 @@ rb_mesh_free(rb_mesh *m)
 static rb_status
 resize_tets(rb_mesh *m, size_t cap)
 {
-	rb_status status = rb_array(m->ctx, (void **) &m->tets, cap, sizeof(rb_tet));
-
-	if (status == RB_OK)
-		status = rb_array(m->ctx, (void **) &m->bits, cap, sizeof(uint32_t));
-	if (status == RB_OK)
-		m->tets_cap = cap;
-	return status;
+	RB_TRY(rb_array(m->ctx, (void **) &m->tets, cap, sizeof(rb_tet)));
+	RB_TRY(rb_array(m->ctx, (void **) &m->bits, cap, sizeof(uint32_t)));
+	m->tets_cap = cap;
+	return RB_OK;
 }
 
 rb_status
@@ -232,10 +225,7 @@ rb_mesh_drop_tet(rb_mesh *m, uint32_t t)
 rb_status
 rb_mesh_add_point(rb_mesh *m, const double *at, uint32_t *v)
 {
-	rb_status status = room_for_points(m, 1);
-
-	if (status != RB_OK)
-		return status;
+	RB_TRY(room_for_points(m, 1));
 	memcpy(m->points + 3 * (size_t) m->npoints, at, 3 * sizeof(double));
 	m->tet_of[m->npoints] = RB_NONE;
 	*v = m->npoints++;

@@ -27,10 +27,9 @@ find_lone_points(rb_context *ctx, rb_parts *parts)
 	const rb_plc *plc = parts->plc;
 	uint8_t *used = NULL;
 	uint32_t n = 0;
-	rb_status status = rb_array(ctx, (void **) &used, (size_t) plc->npoints + 1, 1);
+	rb_status status;
 
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array(ctx, (void **) &used, (size_t) plc->npoints + 1, 1));
 	memset(used, 0, plc->npoints);
 	for (uint32_t i = 0; i < plc->ntriangles; i++)
 		for (int k = 0; k < 3; k++)
@@ -125,16 +124,15 @@ static rb_status
 write_meetings(void *user, const rb_pair *pairs, size_t n)
 {
 	const small_join *f = user;
-	rb_status status = RB_OK;
 
-	for (size_t i = 0; i < n && status == RB_OK; i++)
+	for (size_t i = 0; i < n; i++)
 	{
 		const rb_meeting meeting = {rb_pair_red(pairs[i]), pairs[i].blue,
 									rb_pair_payload(pairs[i])};
 
-		status = i % 64 == 63 && rb_should_stop(f->ctx) ? RB_STOPPED : f->take(f->user, meeting);
+		RB_TRY(i % 64 == 63 && rb_should_stop(f->ctx) ? RB_STOPPED : f->take(f->user, meeting));
 	}
-	return status;
+	return RB_OK;
 }
 
 static rb_status
@@ -169,9 +167,7 @@ rb_parts_join(rb_context *ctx, const rb_backend *backend, const rb_parts *parts,
 
 		return join_small(ctx, backend, &job, &f);
 	}
-	status = rb_stream_open(ctx, backend, &job, &stream);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_stream_open(ctx, backend, &job, &stream));
 	while (status == RB_OK && (status = rb_stream_next(stream, 20, &block)) == RB_OK)
 	{
 		for (size_t i = 0; i < block.n && status == RB_OK; i++)

@@ -97,26 +97,22 @@ static rb_status
 grow_list(splitting *s, growing_array *l, size_t n, size_t element)
 {
 	const uint64_t need = (uint64_t) l->n + n;
-	rb_status status;
 
 	if (need > UINT32_MAX - 16)
 		return rb_fail(s->ctx, RB_TOO_MANY_OBJECTS, need, UINT32_MAX - 16, NULL);
 	if (need <= l->cap)
 		return RB_OK;
-	status = rb_array(s->ctx, &l->at, need + need / 2 + 64, element);
-	if (status == RB_OK)
-		l->cap = need + need / 2 + 64;
-	return status;
+	RB_TRY(rb_array(s->ctx, &l->at, need + need / 2 + 64, element));
+	l->cap = need + need / 2 + 64;
+	return RB_OK;
 }
 
 static rb_status
 put_triple(splitting *s, growing_array *l, uint32_t a, uint32_t b, uint32_t point)
 {
-	rb_status status = grow_list(s, l, 1, sizeof(triple));
-
-	if (status == RB_OK)
-		AT(*l, triple)[l->n++] = (triple){a, b, point};
-	return status;
+	RB_TRY(grow_list(s, l, 1, sizeof(triple)));
+	AT(*l, triple)[l->n++] = (triple){a, b, point};
+	return RB_OK;
 }
 
 static inline const double *
@@ -134,10 +130,7 @@ part_at(const splitting *s, uint32_t part)
 static rb_status
 put_point(splitting *s, const double *point, uint32_t *number)
 {
-	rb_status status = grow_list(s, &s->points, 1, 3 * sizeof(double));
-
-	if (status != RB_OK)
-		return status;
+	RB_TRY(grow_list(s, &s->points, 1, 3 * sizeof(double)));
 	*number = s->points.n++;
 	memcpy(AT(s->points, double) + 3 * (size_t) *number, point, 3 * sizeof(double));
 	return RB_OK;
@@ -246,13 +239,11 @@ note_on_edge(splitting *s, uint32_t a, uint32_t b, uint32_t point)
 static rb_status
 note_line(splitting *s, uint32_t of, uint32_t other, uint32_t from, uint32_t to, unsigned edges)
 {
-	rb_status status = grow_list(s, &s->lines, 1, sizeof(triangle_line));
-
-	if (status == RB_OK)
-		AT(s->lines, triangle_line)
+	RB_TRY(grow_list(s, &s->lines, 1, sizeof(triangle_line)));
+	AT(s->lines, triangle_line)
 	[s->lines.n++] = (triangle_line){of, other, from, to,
 									 edges == 0 ? RB_NONE : (uint32_t) __builtin_ctz(edges)};
-	return status;
+	return RB_OK;
 }
 
 /* Records what another part leaves in a triangle: n points, the first of which has index `base`. */
@@ -262,24 +253,23 @@ note_in_triangle(splitting *s, uint32_t of, uint32_t other, const rb_meet *m, in
 {
 	const uint32_t *corner = s->plc->triangles[of];
 	const double *t = part_at(s, of);
-	rb_status status = RB_OK;
 
-	for (int i = 0; i < n && status == RB_OK; i++)
+	for (int i = 0; i < n; i++)
 	{
 		const unsigned on = blue ? m[i].on_blue : m[i].on_red;
 
 		if (rb_equal3(m[i].at, t) || rb_equal3(m[i].at, t + 3) || rb_equal3(m[i].at, t + 6))
 			continue;
 		if (on == 0)
-			status = put_triple(s, &s->inside, of, 0, base + (uint32_t) i);
+			RB_TRY(put_triple(s, &s->inside, of, 0, base + (uint32_t) i));
 		else
 		{
 			const int e = __builtin_ctz(on);
 
-			status = note_on_edge(s, corner[e], corner[(e + 1) % 3], base + (uint32_t) i);
+			RB_TRY(note_on_edge(s, corner[e], corner[(e + 1) % 3], base + (uint32_t) i));
 		}
 	}
-	for (int e = -1; e < 3 && status == RB_OK; e++)
+	for (int e = -1; e < 3; e++)
 	{
 		/*
 		 * Two points form a line; of more points, each edge of the other part that contains two of
@@ -303,11 +293,12 @@ note_in_triangle(splitting *s, uint32_t of, uint32_t other, const rb_meet *m, in
 		own = blue ? m[from].on_blue & m[to].on_blue : m[from].on_red & m[to].on_red;
 		others = blue ? m[from].on_red & m[to].on_red : m[from].on_blue & m[to].on_blue;
 		if (own == 0)
-			status = note_line(s, of, other, base + (uint32_t) from, base + (uint32_t) to, others);
-		else if (e < 0 && others != 0) /* overlapping edges of both parts */
-			status = put_triple(s, &s->hard, base + (uint32_t) from, base + (uint32_t) to, 0);
+			RB_TRY(note_line(s, of, other, base + (uint32_t) from, base + (uint32_t) to, others));
+		else if (e < 0 && others != 0)
+			/* overlapping edges of both parts */
+			RB_TRY(put_triple(s, &s->hard, base + (uint32_t) from, base + (uint32_t) to, 0));
 	}
-	return status;
+	return RB_OK;
 }
 
 static rb_status
@@ -317,24 +308,23 @@ record_meeting(splitting *s, const triple *meeting)
 	rb_meet m[RB_MEET_POINTS];
 	const int n = rb_meet_points(&s->env, part_at(s, part[0]), part_at(s, part[1]), m);
 	const uint32_t base = s->points.n;
-	rb_status status = RB_OK;
 	uint32_t number;
 
-	for (int i = 0; i < n && status == RB_OK; i++)
-		status = put_point(s, m[i].at, &number);
-	for (int side = 0; side < 2 && status == RB_OK; side++)
+	for (int i = 0; i < n; i++)
+		RB_TRY(put_point(s, m[i].at, &number));
+	for (int side = 0; side < 2; side++)
 	{
 		if (part[side] < s->parts.first_segment)
-			status = note_in_triangle(s, part[side], part[!side], m, n, side == 1, base);
+			RB_TRY(note_in_triangle(s, part[side], part[!side], m, n, side == 1, base));
 		else if (part[side] < s->parts.first_point)
 		{
 			const uint32_t *end = s->plc->segments[part[side] - s->parts.first_segment];
 
-			for (int i = 0; i < n && status == RB_OK; i++)
-				status = note_on_edge(s, end[0], end[1], base + (uint32_t) i);
+			for (int i = 0; i < n; i++)
+				RB_TRY(note_on_edge(s, end[0], end[1], base + (uint32_t) i));
 		}
 	}
-	return status;
+	return RB_OK;
 }
 
 /* ---- crossings of lines in a triangle ---- */
@@ -437,7 +427,6 @@ cross_lines(splitting *s)
 								*m = AT(s->lines, triangle_line) + k;
 			double point[3];
 			uint32_t number;
-			rb_status status;
 
 			if (l->of != m->of)
 				break;
@@ -447,13 +436,9 @@ cross_lines(splitting *s)
 				!is_between(point_coords(s, l->from), point_coords(s, l->to), point) ||
 				!is_between(point_coords(s, m->from), point_coords(s, m->to), point))
 				continue;
-			status = put_point(s, point, &number);
-			if (status == RB_OK)
-				status = put_triple(s, &s->cuts, i, 0, number);
-			if (status == RB_OK)
-				status = put_triple(s, &s->cuts, k, 0, number);
-			if (status != RB_OK)
-				return status;
+			RB_TRY(put_point(s, point, &number));
+			RB_TRY(put_triple(s, &s->cuts, i, 0, number));
+			RB_TRY(put_triple(s, &s->cuts, k, 0, number));
 		}
 	return RB_OK;
 }
@@ -465,16 +450,14 @@ static rb_status
 clear_table(splitting *s, uint32_t n, uint32_t *mask)
 {
 	size_t size = 16;
-	rb_status status;
 
 	while (size < 2 * (size_t) n)
 		size *= 2;
 	s->table.n = 0;
-	status = grow_list(s, &s->table, size, sizeof(uint32_t));
-	if (status == RB_OK)
-		memset(s->table.at, 0xff, size * sizeof(uint32_t));
+	RB_TRY(grow_list(s, &s->table, size, sizeof(uint32_t)));
+	memset(s->table.at, 0xff, size * sizeof(uint32_t));
 	*mask = (uint32_t) (size - 1);
-	return status;
+	return RB_OK;
 }
 
 static void
@@ -543,19 +526,15 @@ snap_points(splitting *s, uint32_t *first, uint32_t n)
 	const uint32_t different = s->points.n;
 	uint32_t *next, *name, mask, kept = 0;
 	double far = 0;
-	rb_status status;
 
 	for (size_t i = 0; i < 3 * (size_t) s->plc->npoints; i++)
 		far = fmax(far, fabs(points[i]));
 	far = ldexp(far, -49 + 2 * (int) s->split->rounds);
 	if (!(far > 0x1p-900 && far < 0x1p900))
 		return RB_OK;
-	status = clear_table(s, different, &mask);
+	RB_TRY(clear_table(s, different, &mask));
 	s->next.n = 0;
-	if (status == RB_OK)
-		status = grow_list(s, &s->next, 2 * (size_t) different, sizeof(uint32_t));
-	if (status != RB_OK)
-		return status;
+	RB_TRY(grow_list(s, &s->next, 2 * (size_t) different, sizeof(uint32_t)));
 	next = AT(s->next, uint32_t);
 	name = next + different;
 	for (uint32_t i = 0; i < different; i++)
@@ -605,9 +584,7 @@ number_points(splitting *s)
 		}
 		else
 			first[i] = first[first[i]];
-	status = snap_points(s, first, n);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(snap_points(s, first, n));
 	s->npoints = s->points.n;
 	for (uint32_t i = 0; i < s->lines.n; i++)
 	{
@@ -639,11 +616,10 @@ number_points(splitting *s)
 static rb_status
 put_ring(splitting *s, uint32_t point)
 {
-	rb_status status = grow_list(s, &s->ring, 1, sizeof(uint32_t));
-
-	if (status == RB_OK && (s->ring.n == 0 || AT(s->ring, uint32_t)[s->ring.n - 1] != point))
+	RB_TRY(grow_list(s, &s->ring, 1, sizeof(uint32_t)));
+	if (s->ring.n == 0 || AT(s->ring, uint32_t)[s->ring.n - 1] != point)
 		AT(s->ring, uint32_t)[s->ring.n++] = point;
-	return status;
+	return RB_OK;
 }
 
 /* Appends a and the points on the edge from a to b, in this order. */
@@ -654,26 +630,22 @@ put_edge(splitting *s, uint32_t a, uint32_t b)
 	const triple *t = AT(s->on_edge, triple);
 	const uint32_t from = find_triple(&s->on_edge, low, high);
 	uint32_t to = from;
-	rb_status status = put_ring(s, a);
 
+	RB_TRY(put_ring(s, a));
 	while (to < s->on_edge.n && t[to].a == low && t[to].b == high)
 		to++;
-	for (uint32_t i = 0; i < to - from && status == RB_OK; i++)
-		status = put_ring(s, t[a == low ? from + i : to - 1 - i].point);
-	return status;
+	for (uint32_t i = 0; i < to - from; i++)
+		RB_TRY(put_ring(s, t[a == low ? from + i : to - 1 - i].point));
+	return RB_OK;
 }
 
 static rb_status
 put_bytes(splitting *s, const void *bytes, size_t n)
 {
-	rb_status status = grow_list(s, &s->bytes, n, 1);
-
-	if (status == RB_OK)
-	{
-		memcpy(AT(s->bytes, char) + s->bytes.n, bytes, n);
-		s->bytes.n += (uint32_t) n;
-	}
-	return status;
+	RB_TRY(grow_list(s, &s->bytes, n, 1));
+	memcpy(AT(s->bytes, char) + s->bytes.n, bytes, n);
+	s->bytes.n += (uint32_t) n;
+	return RB_OK;
 }
 
 /* Appends a closed ring of n points to the polygon. */
@@ -681,12 +653,12 @@ static rb_status
 put_hole(splitting *s, const uint32_t *point, uint32_t n, uint32_t *rings)
 {
 	const uint32_t count = n > 1 ? n + 1 : n;
-	rb_status status = put_bytes(s, &count, sizeof count);
 
-	for (uint32_t i = 0; i < count && status == RB_OK; i++)
-		status = put_bytes(s, point_coords(s, point[i % n]), 3 * sizeof(double));
+	RB_TRY(put_bytes(s, &count, sizeof count));
+	for (uint32_t i = 0; i < count; i++)
+		RB_TRY(put_bytes(s, point_coords(s, point[i % n]), 3 * sizeof(double)));
 	++*rings;
-	return status;
+	return RB_OK;
 }
 
 /* Adds a line between two points: as a segment, and as an edge of the triangle's polygon. */
@@ -695,39 +667,32 @@ put_piece(splitting *s, uint32_t from, uint32_t to, uint32_t outer, uint32_t *ri
 {
 	const uint32_t *ring = AT(s->ring, uint32_t);
 	const uint32_t piece[2] = {from, to};
-	rb_status status;
 
 	if (from == to)
 		return RB_OK;
-	status = put_triple(s, &s->hard, from, to, 0);
+	RB_TRY(put_triple(s, &s->hard, from, to, 0));
 	for (uint32_t i = 0; i < outer; i++)
 	{
 		const uint32_t next = ring[i + 1 < outer ? i + 1 : 0];
 
 		if ((ring[i] == from && next == to) || (ring[i] == to && next == from))
-			return status;
+			return RB_OK;
 	}
-	if (status == RB_OK)
-		status = put_hole(s, piece, 2, rings);
+	RB_TRY(put_hole(s, piece, 2, rings));
 	/* Append the ends after the outer ring, where the corners of new triangles are looked up. */
-	for (int i = 0; i < 2 && status == RB_OK; i++)
+	for (int i = 0; i < 2; i++)
 	{
-		status = grow_list(s, &s->ring, 1, sizeof(uint32_t));
-		if (status == RB_OK)
-			AT(s->ring, uint32_t)[s->ring.n++] = piece[i];
+		RB_TRY(grow_list(s, &s->ring, 1, sizeof(uint32_t)));
+		AT(s->ring, uint32_t)[s->ring.n++] = piece[i];
 	}
-	return status;
+	return RB_OK;
 }
 
 static rb_status
 put_triangle(splitting *s, uint32_t of, const uint32_t *corner)
 {
-	rb_status status = grow_list(s, &s->triangles, 1, 3 * sizeof(uint32_t));
-
-	if (status == RB_OK)
-		status = grow_list(s, &s->facet_of, 1, sizeof(uint32_t));
-	if (status != RB_OK)
-		return status;
+	RB_TRY(grow_list(s, &s->triangles, 1, 3 * sizeof(uint32_t)));
+	RB_TRY(grow_list(s, &s->facet_of, 1, sizeof(uint32_t)));
 	memcpy(AT(s->triangles, uint32_t) + 3 * (size_t) s->triangles.n++, corner, 3 * sizeof *corner);
 	AT(s->facet_of, uint32_t)[s->facet_of.n++] = s->plc->facet_of[of];
 	return RB_OK;
@@ -827,39 +792,31 @@ cut_triangle(splitting *s, uint32_t of, uint32_t line_from, uint32_t line_to, ui
 		*(const uint8_t *) &one; /* byte order of the machine: 1 if little endian */
 	const uint32_t type = UINT32_C(0x80000003);
 	uint32_t outer, rings = 0, inside = find_triple(&s->inside, of, 0);
-	rb_status status = RB_OK;
 
 	s->ring.n = s->bytes.n = 0;
-	for (int e = 0; e < 3 && status == RB_OK; e++)
-		status = put_edge(s, corner[e], corner[(e + 1) % 3]);
-	if (status != RB_OK)
-		return status;
+	for (int e = 0; e < 3; e++)
+		RB_TRY(put_edge(s, corner[e], corner[(e + 1) % 3]));
 	outer = s->ring.n;
 	if (outer == 3 && line_from == line_to &&
 		(inside == s->inside.n || AT(s->inside, triple)[inside].a != of))
 		return put_triangle(s, of, corner);
-	status = put_bytes(s, &order, 1);
-	if (status == RB_OK)
-		status = put_bytes(s, &type, sizeof type);
-	if (status == RB_OK)
-		status = put_bytes(s, &rings, sizeof rings);
-	if (status == RB_OK)
-		status = put_hole(s, AT(s->ring, uint32_t), outer, &rings);
-	for (uint32_t i = line_from; i < line_to && status == RB_OK; i++)
+	RB_TRY(put_bytes(s, &order, 1));
+	RB_TRY(put_bytes(s, &type, sizeof type));
+	RB_TRY(put_bytes(s, &rings, sizeof rings));
+	RB_TRY(put_hole(s, AT(s->ring, uint32_t), outer, &rings));
+	for (uint32_t i = line_from; i < line_to; i++)
 	{
 		const triangle_line *l = AT(s->lines, triangle_line) + i;
 		uint32_t from = l->from;
 
-		for (; *cut < s->cuts.n && AT(s->cuts, triple)[*cut].a == i && status == RB_OK; ++*cut)
+		for (; *cut < s->cuts.n && AT(s->cuts, triple)[*cut].a == i; ++*cut)
 		{
-			status = put_piece(s, from, AT(s->cuts, triple)[*cut].point, outer, &rings);
+			RB_TRY(put_piece(s, from, AT(s->cuts, triple)[*cut].point, outer, &rings));
 			from = AT(s->cuts, triple)[*cut].point;
 		}
-		if (status == RB_OK)
-			status = put_piece(s, from, l->to, outer, &rings);
+		RB_TRY(put_piece(s, from, l->to, outer, &rings));
 	}
-	for (; inside < s->inside.n && AT(s->inside, triple)[inside].a == of && status == RB_OK;
-		 inside++)
+	for (; inside < s->inside.n && AT(s->inside, triple)[inside].a == of; inside++)
 	{
 		const uint32_t point = AT(s->inside, triple)[inside].point;
 		uint32_t i = 0;
@@ -868,14 +825,10 @@ cut_triangle(splitting *s, uint32_t of, uint32_t line_from, uint32_t line_to, ui
 			i++;
 		if (i < s->ring.n)
 			continue;
-		status = put_hole(s, &point, 1, &rings);
-		if (status == RB_OK)
-			status = grow_list(s, &s->ring, 1, sizeof(uint32_t));
-		if (status == RB_OK)
-			AT(s->ring, uint32_t)[s->ring.n++] = point;
+		RB_TRY(put_hole(s, &point, 1, &rings));
+		RB_TRY(grow_list(s, &s->ring, 1, sizeof(uint32_t)));
+		AT(s->ring, uint32_t)[s->ring.n++] = point;
 	}
-	if (status != RB_OK)
-		return status;
 	memcpy(AT(s->bytes, char) + 5, &rings, sizeof rings);
 	return triangulate_polygon(s, of);
 }
@@ -884,48 +837,44 @@ static rb_status
 cut_triangles(splitting *s)
 {
 	uint32_t from = 0, cut = 0;
-	rb_status status = RB_OK;
 
-	for (uint32_t i = 0; i < s->plc->ntriangles && status == RB_OK; i++)
+	for (uint32_t i = 0; i < s->plc->ntriangles; i++)
 	{
 		uint32_t to = from;
 
 		while (to < s->lines.n && AT(s->lines, triangle_line)[to].of == i)
 			to++;
-		status = cut_triangle(s, i, from, to, &cut);
+		RB_TRY(cut_triangle(s, i, from, to, &cut));
 		from = to;
 		if (i % 64 == 63 && rb_should_stop(s->ctx))
-			status = RB_STOPPED;
+			return RB_STOPPED;
 	}
-	return status;
+	return RB_OK;
 }
 
 static rb_status
 cut_segments(splitting *s)
 {
-	rb_status status = RB_OK;
-
-	for (uint32_t i = 0; i < s->plc->nsegments && status == RB_OK; i++)
+	for (uint32_t i = 0; i < s->plc->nsegments; i++)
 	{
 		const uint32_t *end = s->plc->segments[i];
 
 		s->ring.n = 0;
-		status = put_edge(s, end[0], end[1]);
-		if (status == RB_OK)
-			status = put_ring(s, end[1]);
+		RB_TRY(put_edge(s, end[0], end[1]));
+		RB_TRY(put_ring(s, end[1]));
 		s->changed |= s->ring.n > 2;
-		for (uint32_t k = 0; k + 1 < s->ring.n && status == RB_OK; k++)
-			status = put_triple(s, &s->segments, AT(s->ring, uint32_t)[k],
-								AT(s->ring, uint32_t)[k + 1], s->welded->segment_row[i]);
+		for (uint32_t k = 0; k + 1 < s->ring.n; k++)
+			RB_TRY(put_triple(s, &s->segments, AT(s->ring, uint32_t)[k],
+							  AT(s->ring, uint32_t)[k + 1], s->welded->segment_row[i]));
 	}
-	for (uint32_t i = 0; i < s->hard.n && status == RB_OK; i++)
+	for (uint32_t i = 0; i < s->hard.n; i++)
 	{
 		const triple *t = AT(s->hard, triple) + i;
 
 		if (t->a != t->b)
-			status = put_triple(s, &s->segments, t->a, t->b, RB_NONE);
+			RB_TRY(put_triple(s, &s->segments, t->a, t->b, RB_NONE));
 	}
-	return status;
+	return RB_OK;
 }
 
 /* ---- assembly of the result ---- */
@@ -1005,9 +954,9 @@ drop_segments(splitting *s)
 {
 	triple *segment = AT(s->segments, triple);
 	uint32_t mask, n = 0;
-	rb_status status = clear_table(s, s->segments.n, &mask);
 
-	for (uint32_t i = 0; i < s->segments.n && status == RB_OK; i++)
+	RB_TRY(clear_table(s, s->segments.n, &mask));
+	for (uint32_t i = 0; i < s->segments.n; i++)
 	{
 		uint32_t *place = segment_slot(s, mask, segment[i].a, segment[i].b);
 
@@ -1021,23 +970,22 @@ drop_segments(splitting *s)
 	 * Collect triangle edges that are segments created here; one that a facet has once is on its
 	 * boundary.
 	 */
-	for (uint32_t i = 0; i < s->triangles.n && n > 0 && status == RB_OK; i++)
+	for (uint32_t i = 0; i < s->triangles.n && n > 0; i++)
 	{
 		const uint32_t *t = AT(s->triangles, uint32_t) + 3 * (size_t) i;
 
-		for (int k = 0; k < 3 && status == RB_OK; k++)
+		for (int k = 0; k < 3; k++)
 		{
 			const uint32_t place = *segment_slot(s, mask, t[k], t[(k + 1) % 3]);
 
 			if (place != RB_NONE && segment[place].point == RB_NONE)
-				status = put_triple(s, &s->borders, place, AT(s->facet_of, uint32_t)[i], 0);
+				RB_TRY(put_triple(s, &s->borders, place, AT(s->facet_of, uint32_t)[i], 0));
 		}
 		if (i % RB_CHECK_INTERVAL == RB_CHECK_INTERVAL - 1 && rb_should_stop(s->ctx))
-			status = RB_STOPPED;
+			return RB_STOPPED;
 	}
-	if (status == RB_OK)
-		status = sort_list(s, &s->borders, sizeof(triple), by_numbers);
-	for (uint32_t i = 0; i < s->borders.n && status == RB_OK; i++)
+	RB_TRY(sort_list(s, &s->borders, sizeof(triple), by_numbers));
+	for (uint32_t i = 0; i < s->borders.n; i++)
 	{
 		const triple *t = AT(s->borders, triple) + i;
 		const bool first = i == 0 || t[-1].a != t->a || t[-1].b != t->b;
@@ -1047,11 +995,11 @@ drop_segments(splitting *s)
 			segment[t->a].a = segment[t->a].b = RB_NONE;
 	}
 	n = 0;
-	for (uint32_t i = 0; i < s->segments.n && status == RB_OK; i++)
+	for (uint32_t i = 0; i < s->segments.n; i++)
 		if (segment[i].a != RB_NONE)
 			segment[n++] = segment[i];
 	s->segments.n = n;
-	return status;
+	return RB_OK;
 }
 
 /* Allocates everything that can fail before the PLC is changed. */
@@ -1060,15 +1008,11 @@ reserve_result(splitting *s)
 {
 	rb_welded *w = s->welded;
 	const size_t n = s->npoints, m = (size_t) s->segments.n + 1;
-	rb_status status = rb_array(s->ctx, (void **) &w->point_row, n, sizeof *w->point_row);
 
-	if (status == RB_OK)
-		status = rb_array(s->ctx, (void **) &w->point_side, n, sizeof *w->point_side);
-	if (status == RB_OK)
-		status = rb_array(s->ctx, (void **) &s->ends, m, 2 * sizeof *s->ends);
-	if (status == RB_OK)
-		status = rb_array(s->ctx, (void **) &s->rows, m, sizeof *s->rows);
-	return status;
+	RB_TRY(rb_array(s->ctx, (void **) &w->point_row, n, sizeof *w->point_row));
+	RB_TRY(rb_array(s->ctx, (void **) &w->point_side, n, sizeof *w->point_side));
+	RB_TRY(rb_array(s->ctx, (void **) &s->ends, m, 2 * sizeof *s->ends));
+	return rb_array(s->ctx, (void **) &s->rows, m, sizeof *s->rows);
 }
 
 static void
@@ -1113,10 +1057,8 @@ move_result(splitting *s)
 	rb_memory *memory = s->ctx->memory;
 	rb_welded *w = s->welded;
 	rb_plc *plc = &w->plc;
-	rb_status status = reserve_result(s);
 
-	if (status != RB_OK)
-		return status;
+	RB_TRY(reserve_result(s));
 	for (uint32_t i = plc->npoints; i < s->npoints; i++)
 	{
 		w->point_row[i] = RB_NONE;
@@ -1161,36 +1103,24 @@ free_splitting(splitting *s)
 static rb_status
 split_parts(splitting *s)
 {
-	rb_status status = sort_list(s, &s->meetings, sizeof(triple), by_numbers);
-
-	if (status == RB_OK)
-		status = grow_list(s, &s->points, s->plc->npoints, 3 * sizeof(double));
-	if (status == RB_OK)
-		memcpy(s->points.at, s->plc->points, 3 * (size_t) s->plc->npoints * sizeof(double));
+	RB_TRY(sort_list(s, &s->meetings, sizeof(triple), by_numbers));
+	RB_TRY(grow_list(s, &s->points, s->plc->npoints, 3 * sizeof(double)));
+	memcpy(s->points.at, s->plc->points, 3 * (size_t) s->plc->npoints * sizeof(double));
 	s->points.n = s->plc->npoints;
-	for (uint32_t i = 0; i < s->meetings.n && status == RB_OK; i++)
+	for (uint32_t i = 0; i < s->meetings.n; i++)
 	{
-		status = record_meeting(s, AT(s->meetings, triple) + i);
+		RB_TRY(record_meeting(s, AT(s->meetings, triple) + i));
 		if (i % 64 == 63 && rb_should_stop(s->ctx))
-			status = RB_STOPPED;
+			return RB_STOPPED;
 	}
-	if (status == RB_OK)
-		status = sort_list(s, &s->lines, sizeof(triangle_line), by_triangle);
-	if (status == RB_OK)
-		status = cross_lines(s);
-	if (status == RB_OK)
-		status = number_points(s);
-	if (status == RB_OK)
-		status = cut_triangles(s);
-	if (status == RB_OK)
-		status = cut_segments(s);
-	if (status == RB_OK)
-		status = drop_triangles(s);
-	if (status == RB_OK)
-		status = drop_segments(s);
-	if (status == RB_OK)
-		status = move_result(s);
-	return status;
+	RB_TRY(sort_list(s, &s->lines, sizeof(triangle_line), by_triangle));
+	RB_TRY(cross_lines(s));
+	RB_TRY(number_points(s));
+	RB_TRY(cut_triangles(s));
+	RB_TRY(cut_segments(s));
+	RB_TRY(drop_triangles(s));
+	RB_TRY(drop_segments(s));
+	return move_result(s);
 }
 
 rb_status

@@ -65,12 +65,10 @@ struct rb_facet_work
 static rb_status
 add_subface(rb_recovery *r, const uint32_t *v, uint32_t facet)
 {
-	rb_status status = rb_array_grow(r->ctx, (void **) &r->subfaces, &r->subfaces_cap,
-									 (size_t) r->nsubfaces + 1, sizeof(rb_subface));
-
-	if (status == RB_OK)
-		r->subfaces[r->nsubfaces++] = (rb_subface){{v[0], v[1], v[2]}, facet};
-	return status;
+	RB_TRY(rb_array_grow(r->ctx, (void **) &r->subfaces, &r->subfaces_cap,
+						 (size_t) r->nsubfaces + 1, sizeof(rb_subface)));
+	r->subfaces[r->nsubfaces++] = (rb_subface){{v[0], v[1], v[2]}, facet};
+	return RB_OK;
 }
 
 /* Marks face f of the mesh as constrained, from both sides; returns false if it was already. */
@@ -177,14 +175,11 @@ find_regions(rb_recovery *r, struct rb_facet_work *w, uint32_t *regions)
 	for (uint32_t first = 0; first < sheet->n; first++)
 	{
 		uint32_t n = 0;
-		rb_status status;
 
 		if (sheet->faces[first].region != RB_SHEET_MISSING)
 			continue;
-		status = rb_array_grow(r->ctx, (void **) &w->stack, &w->stack_cap, (size_t) sheet->n + 1,
-							   sizeof(uint32_t));
-		if (status != RB_OK)
-			return status;
+		RB_TRY(rb_array_grow(r->ctx, (void **) &w->stack, &w->stack_cap, (size_t) sheet->n + 1,
+							 sizeof(uint32_t)));
 		count++;
 		w->stack[n++] = first;
 		sheet->faces[first].region = count;
@@ -212,14 +207,12 @@ static rb_status
 add_point(rb_recovery *r, const double *at, uint32_t facet)
 {
 	uint32_t v;
-	rb_status status = rb_recover_point(r, at, RB_VERTEX_ON_FACET, facet, &v);
 
-	if (status == RB_OK)
-		status = rb_array_grow(r->ctx, (void **) &r->facet_points, &r->facet_points_cap,
-							   (size_t) r->nfacet_points + 1, sizeof(uint32_t));
-	if (status == RB_OK)
-		r->facet_points[r->nfacet_points++] = v;
-	return status;
+	RB_TRY(rb_recover_point(r, at, RB_VERTEX_ON_FACET, facet, &v));
+	RB_TRY(rb_array_grow(r->ctx, (void **) &r->facet_points, &r->facet_points_cap,
+						 (size_t) r->nfacet_points + 1, sizeof(uint32_t)));
+	r->facet_points[r->nfacet_points++] = v;
+	return RB_OK;
 }
 
 rb_status
@@ -229,10 +222,10 @@ rb_recover_halve(rb_recovery *r, uint32_t a, uint32_t b, uint32_t facet)
 	double at[3];
 	bool fresh;
 	/* Several bad faces may share the edge. */
-	rb_status status = rb_table_insert(r->ctx, &r->halved, a, b, RB_NONE, 0, NULL, &fresh);
 
-	if (status != RB_OK || !fresh)
-		return status;
+	RB_TRY(rb_table_insert(r->ctx, &r->halved, a, b, RB_NONE, 0, NULL, &fresh));
+	if (!fresh)
+		return RB_OK;
 	for (int k = 0; k < 3; k++)
 		at[k] = p[k] == q[k] ? p[k] : p[k] / 2 + q[k] / 2;
 	return add_point(r, at, facet);
@@ -308,12 +301,10 @@ there_as_given(rb_recovery *r, uint32_t facet, rb_tet_face *f)
 static rb_status
 add_seen(rb_recovery *r, rb_looker *l, const uint32_t *v, rb_tet_face there)
 {
-	rb_status status = rb_array_grow(r->ctx, (void **) &l->faces, &l->cap, (size_t) l->nfaces + 1,
-									 sizeof(rb_seen_face));
-
-	if (status == RB_OK)
-		l->faces[l->nfaces++] = (rb_seen_face){{v[0], v[1], v[2]}, there};
-	return status;
+	RB_TRY(rb_array_grow(r->ctx, (void **) &l->faces, &l->cap, (size_t) l->nfaces + 1,
+						 sizeof(rb_seen_face)));
+	l->faces[l->nfaces++] = (rb_seen_face){{v[0], v[1], v[2]}, there};
+	return RB_OK;
 }
 
 /*
@@ -325,19 +316,18 @@ list_complete_facet(rb_recovery *r, bool sheets, rb_looker *l, uint32_t facet)
 {
 	rb_sheet *sheet = &l->sheet;
 	rb_tet_face there;
-	rb_status status;
 
 	if (!sheets)
 		return there_as_given(r, facet, &there)
 				   ? add_seen(r, l, r->plc->triangles[r->facet_start[facet]], there)
 				   : RB_OK;
-	status = rb_sheet_build(r, sheet, facet);
-	if (status != RB_OK || (find_missing_faces(r, sheet) > 0 &&
-							(!follow_mesh(r, sheet) || find_missing_faces(r, sheet) > 0)))
-		return status;
-	for (uint32_t i = 0; i < sheet->n && status == RB_OK; i++)
-		status = add_seen(r, l, sheet->faces[i].v, sheet->faces[i].there);
-	return status;
+	RB_TRY(rb_sheet_build(r, sheet, facet));
+	if (find_missing_faces(r, sheet) > 0 &&
+		(!follow_mesh(r, sheet) || find_missing_faces(r, sheet) > 0))
+		return RB_OK;
+	for (uint32_t i = 0; i < sheet->n; i++)
+		RB_TRY(add_seen(r, l, sheet->faces[i].v, sheet->faces[i].there));
+	return RB_OK;
 }
 
 static void
@@ -376,30 +366,24 @@ find_complete_facets(rb_recovery *r, const uint32_t *order)
 {
 	const uint32_t n = r->plc->nfacets, threads = rb_each_threads(r->mesh.team);
 	struct rb_facets_seen *s;
-	rb_status status = rb_array(r->ctx, (void **) &r->seen, 1, sizeof(*r->seen));
 
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array(r->ctx, (void **) &r->seen, 1, sizeof(*r->seen)));
 	s = r->seen;
 	memset(s, 0, sizeof *s);
 	s->order = order;
-	status = rb_array(r->ctx, (void **) &s->facets, (size_t) n + 1, sizeof(rb_complete_facet));
-	if (status == RB_OK)
-		status = rb_array(r->ctx, (void **) &s->lookers, threads, sizeof(rb_looker));
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array(r->ctx, (void **) &s->facets, (size_t) n + 1, sizeof(rb_complete_facet)));
+	RB_TRY(rb_array(r->ctx, (void **) &s->lookers, threads, sizeof(rb_looker)));
 	memset(s->lookers, 0, threads * sizeof(rb_looker));
 	s->nlookers = threads;
 	s->npieces = r->npieces;
-	status = rb_array_grow(r->ctx, (void **) &r->mesh.points, &r->mesh.points_cap,
-						   (size_t) r->mesh.npoints + threads, 3 * sizeof(double));
-	if (status == RB_OK)
-		status = rb_each(r->ctx, r->mesh.team, n, BLOCK, do_find_complete, r);
-	if (status != RB_OK || s->others == 0)
-		return status;
+	RB_TRY(rb_array_grow(r->ctx, (void **) &r->mesh.points, &r->mesh.points_cap,
+						 (size_t) r->mesh.npoints + threads, 3 * sizeof(double)));
+	RB_TRY(rb_each(r->ctx, r->mesh.team, n, BLOCK, do_find_complete, r));
+	if (s->others == 0)
+		return RB_OK;
 	s->sheets = true;
-	status = rb_recover_pieces(r);
-	return status == RB_OK ? rb_each(r->ctx, r->mesh.team, n, BLOCK, do_find_complete, r) : status;
+	RB_TRY(rb_recover_pieces(r));
+	return rb_each(r->ctx, r->mesh.team, n, BLOCK, do_find_complete, r);
 }
 
 /* Invalidates the facets at which a segment was split since, or that have Steiner points inside. */
@@ -472,18 +456,17 @@ static rb_status
 constrain_complete(rb_recovery *r, const rb_complete_facet *seen, uint32_t facet, bool *done)
 {
 	const rb_seen_face *faces = r->seen->lookers[seen->looker].faces + seen->from;
-	rb_status status = RB_OK;
 
 	*done = true;
 	for (uint32_t i = 0; i < seen->n && *done; i++)
 		*done = still_there(&r->mesh, &faces[i]);
-	for (uint32_t i = 0; i < seen->n && *done && status == RB_OK; i++)
+	for (uint32_t i = 0; i < seen->n && *done; i++)
 	{
 		if (!constrain_face(r, faces[i].there))
 			return face_twice(r, faces[i].v, facet);
-		status = add_subface(r, faces[i].v, facet);
+		RB_TRY(add_subface(r, faces[i].v, facet));
 	}
-	return status;
+	return RB_OK;
 }
 
 /* ---- facet by facet ---- */
@@ -499,15 +482,14 @@ recover_facet(rb_recovery *r, uint32_t facet, uint32_t *lacking)
 	rb_sheet *sheet = &w->sheet;
 	uint32_t regions = 0, missing;
 	rb_tet_face f;
-	rb_status status;
 
 	if (r->seen != NULL && r->seen->facets[facet].n > 0)
 	{
 		bool done;
 
-		status = constrain_complete(r, &r->seen->facets[facet], facet, &done);
-		if (status != RB_OK || done)
-			return status;
+		RB_TRY(constrain_complete(r, &r->seen->facets[facet], facet, &done));
+		if (done)
+			return RB_OK;
 	}
 	if (there_as_given(r, facet, &f))
 	{
@@ -517,14 +499,12 @@ recover_facet(rb_recovery *r, uint32_t facet, uint32_t *lacking)
 			return face_twice(r, v, facet);
 		return add_subface(r, v, facet);
 	}
-	status = rb_sheet_build(r, sheet, facet);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_sheet_build(r, sheet, facet));
 	missing = find_missing_faces(r, sheet);
 	if (missing > 0 && follow_mesh(r, sheet))
 		missing = find_missing_faces(r, sheet);
 	/* Constrain the existing faces before creating cavities around the others. */
-	for (uint32_t i = 0; i < sheet->n && status == RB_OK; i++)
+	for (uint32_t i = 0; i < sheet->n; i++)
 	{
 		const uint32_t *v = sheet->faces[i].v;
 
@@ -533,23 +513,23 @@ recover_facet(rb_recovery *r, uint32_t facet, uint32_t *lacking)
 			if (rb_mesh_find_face(&r->mesh, v[0], v[1], v[2], &f) && !constrain_face(r, f))
 				return face_twice(r, v, facet);
 		}
-		status = add_subface(r, v, facet);
+		RB_TRY(add_subface(r, v, facet));
 	}
-	if (status == RB_OK && missing > 0)
-		status = find_regions(r, w, &regions);
-	for (uint32_t i = 1; i <= regions && status == RB_OK; i++)
+	if (missing > 0)
+		RB_TRY(find_regions(r, w, &regions));
+	for (uint32_t i = 1; i <= regions; i++)
 	{
 		bool done;
 
-		status = rb_cavity_recover(r, w->cavity, sheet, i, &done);
-		if (status == RB_OK && !done)
+		RB_TRY(rb_cavity_recover(r, w->cavity, sheet, i, &done));
+		if (!done)
 		{
-			status = add_inside(r, sheet, i);
+			RB_TRY(add_inside(r, sheet, i));
 			sheet->above = r->mesh.npoints; /* invalid from now on, since points are added */
 			++*lacking;
 		}
 	}
-	return status;
+	return RB_OK;
 }
 
 /* Orders facets by their position in the mesh, so that consecutive ones are close in space. */
@@ -600,14 +580,11 @@ sort_subfaces(rb_recovery *r)
 static rb_status
 find_pointed(rb_recovery *r)
 {
-	rb_status status =
-		rb_array(r->ctx, (void **) &r->pointed, (size_t) r->plc->nfacets + 1, sizeof(bool));
-
-	if (status == RB_OK)
-		memset(r->pointed, 0, r->plc->nfacets);
-	for (uint32_t i = 0; i < r->nfacet_points && status == RB_OK; i++)
+	RB_TRY(rb_array(r->ctx, (void **) &r->pointed, (size_t) r->plc->nfacets + 1, sizeof(bool)));
+	memset(r->pointed, 0, r->plc->nfacets);
+	for (uint32_t i = 0; i < r->nfacet_points; i++)
 		r->pointed[r->parent[r->facet_points[i] - r->plc->npoints]] = true;
-	return status;
+	return RB_OK;
 }
 
 rb_status

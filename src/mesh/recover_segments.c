@@ -58,22 +58,16 @@ rb_recover_point(rb_recovery *r, const double *at, rb_vertex_kind kind, uint32_t
 				 uint32_t *v)
 {
 	uint32_t added = r->mesh.npoints - r->plc->npoints;
-	rb_status status;
 
 	if (added >= r->added_cap)
 	{
 		size_t cap = r->added_cap;
 
-		status = rb_array_grow(r->ctx, (void **) &r->kind, &cap, added + 1, sizeof(uint8_t));
-		if (status == RB_OK)
-			status = rb_array(r->ctx, (void **) &r->parent, cap, sizeof(uint32_t));
-		if (status != RB_OK)
-			return status;
+		RB_TRY(rb_array_grow(r->ctx, (void **) &r->kind, &cap, added + 1, sizeof(uint8_t)));
+		RB_TRY(rb_array(r->ctx, (void **) &r->parent, cap, sizeof(uint32_t)));
 		r->added_cap = cap;
 	}
-	status = rb_mesh_add_point(&r->mesh, at, v);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_mesh_add_point(&r->mesh, at, v));
 	r->kind[added] = (uint8_t) kind;
 	r->parent[added] = parent;
 	return RB_OK;
@@ -85,10 +79,8 @@ collect_star(rb_recovery *r, uint32_t v, uint32_t *n)
 {
 	rb_mesh *m = &r->mesh;
 	uint32_t count = 0;
-	rb_status status = rb_array_grow(r->ctx, (void **) &r->star, &r->star_cap, 1, sizeof(uint32_t));
 
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array_grow(r->ctx, (void **) &r->star, &r->star_cap, 1, sizeof(uint32_t)));
 	r->star[count++] = m->tet_of[v];
 	m->bits[m->tet_of[v]] |= RB_MARK;
 	for (uint32_t i = 0; i < count; i++)
@@ -96,10 +88,8 @@ collect_star(rb_recovery *r, uint32_t v, uint32_t *n)
 		const rb_tet *t = &m->tets[r->star[i]];
 		uint32_t corner = rb_tet_corner(t, v);
 
-		status =
-			rb_array_grow(r->ctx, (void **) &r->star, &r->star_cap, count + 3, sizeof(uint32_t));
-		if (status != RB_OK)
-			break;
+		RB_TRY(
+			rb_array_grow(r->ctx, (void **) &r->star, &r->star_cap, count + 3, sizeof(uint32_t)));
 		for (uint32_t k = 0; k < 4; k++)
 		{
 			uint32_t other = rb_face_tet(t->n[k]);
@@ -113,7 +103,7 @@ collect_star(rb_recovery *r, uint32_t v, uint32_t *n)
 	for (uint32_t i = 0; i < count; i++)
 		m->bits[r->star[i]] &= ~RB_MARK;
 	*n = count;
-	return status;
+	return RB_OK;
 }
 
 /*
@@ -250,13 +240,13 @@ static rb_status
 touch_star(rb_recovery *r, uint32_t v, uint32_t pass, uint32_t *touched)
 {
 	uint32_t n = 0;
-	rb_status status = collect_star(r, v, &n);
 
-	for (uint32_t i = 0; i < n && status == RB_OK; i++)
+	RB_TRY(collect_star(r, v, &n));
+	for (uint32_t i = 0; i < n; i++)
 		for (int k = 0; k < 4; k++)
 			if (r->mesh.tets[r->star[i]].v[k] != RB_GHOST)
 				touched[r->mesh.tets[r->star[i]].v[k]] = pass;
-	return status;
+	return RB_OK;
 }
 
 /* Returns true if the three points are exactly collinear. */
@@ -362,7 +352,6 @@ split_piece(rb_recovery *r, uint32_t i, uint32_t t)
 	uint32_t end, w, same;
 	double at[3], distance_from, share, whole;
 	const double *a, *b;
-	rb_status status;
 
 	split_distance(r, p, way, &end, &distance_from);
 	a = rb_mesh_point(&r->mesh, r->segments[s][end]);
@@ -373,7 +362,8 @@ split_piece(rb_recovery *r, uint32_t i, uint32_t t)
 	{
 		double far = b[k] - a[k];
 
-		if (a[k] == b[k]) /* Keep a segment that is parallel to an axis parallel. */
+		if (a[k] == b[k])
+			/* Keep a segment that is parallel to an axis parallel. */
 			at[k] = a[k];
 		else if (fabs(far) <= DBL_MAX)
 			at[k] = a[k] + far * share;
@@ -382,18 +372,12 @@ split_piece(rb_recovery *r, uint32_t i, uint32_t t)
 	}
 	if (!is_between(r, p, at))
 		return rb_recover_flaw(r, RB_FLAW_TOO_NEAR, p->u, s, at);
-	status = rb_recover_point(r, at, RB_VERTEX_ON_SEGMENT, s, &w);
-	if (status != RB_OK)
-		return status;
-	status = rb_mesh_insert(&r->mesh, w, t, &same);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_recover_point(r, at, RB_VERTEX_ON_SEGMENT, s, &w));
+	RB_TRY(rb_mesh_insert(&r->mesh, w, t, &same));
 	if (same != RB_NONE)
 		return point_on_segment(r, same, s);
-	status = rb_array_grow(r->ctx, (void **) &r->pieces, &r->pieces_cap, r->npieces + 1,
-						   sizeof(rb_subsegment));
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array_grow(r->ctx, (void **) &r->pieces, &r->pieces_cap, r->npieces + 1,
+						 sizeof(rb_subsegment)));
 	p = &r->pieces[i];
 	r->pieces[r->npieces] = (rb_subsegment){w, p->v, s, p->next};
 	p->v = w;
@@ -407,16 +391,11 @@ split_piece(rb_recovery *r, uint32_t i, uint32_t t)
 static rb_status
 begin_pieces(rb_recovery *r)
 {
-	rb_status status;
-
 	if (r->pieces != NULL)
 		return RB_OK;
 	r->pieces_cap = (size_t) r->nsegments + 1;
-	status = rb_array(r->ctx, (void **) &r->pieces, r->pieces_cap, sizeof(rb_subsegment));
-	if (status == RB_OK)
-		status = rb_array(r->ctx, (void **) &r->cuts, (size_t) r->nsegments + 1, 1);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array(r->ctx, (void **) &r->pieces, r->pieces_cap, sizeof(rb_subsegment)));
+	RB_TRY(rb_array(r->ctx, (void **) &r->cuts, (size_t) r->nsegments + 1, 1));
 	memset(r->cuts, 0, (size_t) r->nsegments + 1);
 	for (uint32_t s = 0; s < r->nsegments; s++)
 		r->pieces[s] = (rb_subsegment){r->segments[s][0], r->segments[s][1], s, RB_NONE};
@@ -467,7 +446,6 @@ one_pass(rb_recovery *r, uint32_t pass, const rb_first_pass *first, uint32_t **t
 	{
 		const uint32_t i = k < first->n ? first->order[k] : k;
 		uint32_t t, hit, w;
-		rb_status status;
 
 		if ((k & 1023) == 0)
 		{
@@ -490,20 +468,12 @@ one_pass(rb_recovery *r, uint32_t pass, const rb_first_pass *first, uint32_t **t
 				break;
 			if (hit != RB_NONE)
 				return point_on_segment(r, hit, p->segment);
-			status = split_piece(r, i, t);
-			if (status != RB_OK)
-				return status;
+			RB_TRY(split_piece(r, i, t));
 			w = r->pieces[i].v;
 			if (w >= *touched_cap)
-			{
-				status = rb_array_grow(r->ctx, (void **) touched, touched_cap, (size_t) w + 1,
-									   sizeof(uint32_t));
-				if (status != RB_OK)
-					return status;
-			}
-			status = touch_star(r, w, pass, *touched);
-			if (status != RB_OK)
-				return status;
+				RB_TRY(rb_array_grow(r->ctx, (void **) touched, touched_cap, (size_t) w + 1,
+									 sizeof(uint32_t)));
+			RB_TRY(touch_star(r, w, pass, *touched));
 			*more = true;
 			if (rb_should_stop(r->ctx))
 				return RB_STOPPED;
@@ -570,28 +540,25 @@ rb_recover_segments(rb_recovery *r)
 rb_status
 rb_recover_pieces(rb_recovery *r)
 {
-	rb_status status = RB_OK;
-
 	if (r->piece_of.used == r->npieces)
 		return RB_OK;
 	rb_table_clear(&r->piece_of);
-	status = rb_table_reserve(r->ctx, &r->piece_of, r->npieces);
-	for (uint32_t i = 0; i < r->npieces && status == RB_OK; i++)
-		status = rb_recover_stops(r, i)
-					 ? RB_STOPPED
-					 : rb_table_insert(r->ctx, &r->piece_of, r->pieces[i].u, r->pieces[i].v,
-									   RB_NONE, r->pieces[i].segment, NULL, NULL);
-	return status;
+	RB_TRY(rb_table_reserve(r->ctx, &r->piece_of, r->npieces));
+	for (uint32_t i = 0; i < r->npieces; i++)
+		RB_TRY(rb_recover_stops(r, i)
+				   ? RB_STOPPED
+				   : rb_table_insert(r->ctx, &r->piece_of, r->pieces[i].u, r->pieces[i].v, RB_NONE,
+									 r->pieces[i].segment, NULL, NULL));
+	return RB_OK;
 }
 
 rb_status
 rb_recover_check_segments(rb_recovery *r, bool *again)
 {
 	uint32_t n = r->npieces;
-	rb_status status = RB_OK;
 
 	*again = false;
-	for (uint32_t i = 0; i < n && status == RB_OK; i++)
+	for (uint32_t i = 0; i < n; i++)
 	{
 		const rb_subsegment p = r->pieces[i];
 		const double *a = rb_mesh_point(&r->mesh, p.u), *b = rb_mesh_point(&r->mesh, p.v);
@@ -607,11 +574,10 @@ rb_recover_check_segments(rb_recovery *r, bool *again)
 			at[k] = a[k] == b[k] ? a[k] : a[k] / 2 + b[k] / 2;
 		if (!is_between(r, &p, at))
 			return rb_recover_flaw(r, RB_FLAW_TOO_NEAR, p.u, p.segment, at);
-		status = rb_recover_point(r, at, RB_VERTEX_ON_SEGMENT, p.segment, &w);
-		if (status == RB_OK)
-			status = cut_piece(r, i, w);
+		RB_TRY(rb_recover_point(r, at, RB_VERTEX_ON_SEGMENT, p.segment, &w));
+		RB_TRY(cut_piece(r, i, w));
 		*again = true;
 		r->points_then = 0; /* both halves must be checked next time */
 	}
-	return status;
+	return RB_OK;
 }

@@ -223,30 +223,20 @@ find_regions(rb_regions *g, rb_keep keep)
 {
 	rb_context *ctx = g->r->ctx;
 	const uint32_t n = g->r->mesh.ntets;
-	rb_status status = rb_array(ctx, (void **) &g->of, n, sizeof(uint32_t));
 
-	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &g->number, n, sizeof(uint32_t));
-	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &g->before, n / BLOCK + 1, sizeof(uint32_t));
-	if (status == RB_OK)
-		status = fill_blocks(g, n, do_alone);
-	if (status == RB_OK)
-		g->real = sum_blocks(g);
-	if (status == RB_OK)
-		status = run_blocks(g, n, do_unite);
-	if (status == RB_OK)
-		status = run_blocks(g, n, do_roots);
-	if (status == RB_OK && keep == RB_KEEP_INSIDE)
-		status = run_blocks(g, n, do_outside);
-	if (status == RB_OK)
-		status = run_blocks(g, n, do_count);
-	if (status == RB_OK)
-	{
-		g->count = OUTSIDE + 1 + sum_blocks(g);
-		status = run_blocks(g, n, do_number);
-	}
-	return status == RB_OK ? run_blocks(g, n, do_regions) : status;
+	RB_TRY(rb_array(ctx, (void **) &g->of, n, sizeof(uint32_t)));
+	RB_TRY(rb_array(ctx, (void **) &g->number, n, sizeof(uint32_t)));
+	RB_TRY(rb_array(ctx, (void **) &g->before, n / BLOCK + 1, sizeof(uint32_t)));
+	RB_TRY(fill_blocks(g, n, do_alone));
+	g->real = sum_blocks(g);
+	RB_TRY(run_blocks(g, n, do_unite));
+	RB_TRY(run_blocks(g, n, do_roots));
+	if (keep == RB_KEEP_INSIDE)
+		RB_TRY(run_blocks(g, n, do_outside));
+	RB_TRY(run_blocks(g, n, do_count));
+	g->count = OUTSIDE + 1 + sum_blocks(g);
+	RB_TRY(run_blocks(g, n, do_number));
+	return run_blocks(g, n, do_regions);
 }
 
 /* Numbers regions without a seed from 1 up, skipping numbers used by seeds. */
@@ -257,11 +247,9 @@ count_regions(rb_recovery *r, rb_regions *g, rb_tets *tets)
 	int64_t *taken = NULL;
 	int64_t next = 1;
 	uint32_t n = 0, at = 0;
-	rb_status status =
-		rb_array(r->ctx, (void **) &taken, (size_t) plc->nseeds + 1, sizeof(int64_t));
+	rb_status status;
 
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array(r->ctx, (void **) &taken, (size_t) plc->nseeds + 1, sizeof(int64_t)));
 	for (uint32_t i = 0; i < plc->nseeds; i++)
 		if (!plc->seeds[i].hole)
 			taken[n++] = plc->seeds[i].region;
@@ -286,14 +274,10 @@ static rb_status
 apply_seeds(rb_recovery *r, rb_regions *g, rb_tets *tets)
 {
 	const rb_plc *plc = r->plc;
-	rb_status status = rb_array(r->ctx, (void **) &g->name, g->count, sizeof(int64_t));
 
-	if (status == RB_OK)
-		status = rb_array(r->ctx, (void **) &g->named, g->count, sizeof(bool));
-	if (status == RB_OK)
-		status = rb_array(r->ctx, (void **) &g->dropped, g->count, sizeof(bool));
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array(r->ctx, (void **) &g->name, g->count, sizeof(int64_t)));
+	RB_TRY(rb_array(r->ctx, (void **) &g->named, g->count, sizeof(bool)));
+	RB_TRY(rb_array(r->ctx, (void **) &g->dropped, g->count, sizeof(bool)));
 	memset(g->named, 0, g->count * sizeof(bool));
 	memset(g->dropped, 0, g->count * sizeof(bool));
 	for (uint32_t i = 0; i < plc->nseeds; i++)
@@ -375,21 +359,16 @@ write_tets(rb_regions *g)
 	rb_context *ctx = g->r->ctx;
 	rb_tets *tets = g->tets;
 	size_t n;
-	rb_status status = run_blocks(g, g->r->mesh.ntets, do_count_wanted);
 
-	if (status != RB_OK)
-		return status;
+	RB_TRY(run_blocks(g, g->r->mesh.ntets, do_count_wanted));
 	tets->ntets = sum_blocks(g);
 	g->all = tets->ntets == g->real;
 	n = (size_t) tets->ntets + 1;
-	status = run_blocks(g, g->r->mesh.ntets, do_number_wanted);
-	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &tets->tets, n, sizeof(uint32_t[4]));
-	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &tets->neighbours, n, sizeof(uint32_t[4]));
-	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &tets->region, n, sizeof(int64_t));
-	return status == RB_OK ? fill_blocks(g, g->r->mesh.ntets, do_tets) : status;
+	RB_TRY(run_blocks(g, g->r->mesh.ntets, do_number_wanted));
+	RB_TRY(rb_array(ctx, (void **) &tets->tets, n, sizeof(uint32_t[4])));
+	RB_TRY(rb_array(ctx, (void **) &tets->neighbours, n, sizeof(uint32_t[4])));
+	RB_TRY(rb_array(ctx, (void **) &tets->region, n, sizeof(int64_t)));
+	return fill_blocks(g, g->r->mesh.ntets, do_tets);
 }
 
 static void
@@ -415,20 +394,19 @@ static rb_status
 find_used(rb_regions *g)
 {
 	rb_recovery *r = g->r;
-	rb_status status = rb_array(r->ctx, (void **) &g->used, (size_t) r->nsubfaces + 1, 1);
 
-	if (status == RB_OK)
-		status = rb_table_reserve(r->ctx, &g->face_of, r->nsubfaces);
-	for (uint32_t i = 0; i < r->nsubfaces && status == RB_OK; i++)
+	RB_TRY(rb_array(r->ctx, (void **) &g->used, (size_t) r->nsubfaces + 1, 1));
+	RB_TRY(rb_table_reserve(r->ctx, &g->face_of, r->nsubfaces));
+	for (uint32_t i = 0; i < r->nsubfaces; i++)
 	{
 		const uint32_t *v = r->subfaces[i].v;
 
 		g->used[i] = 0;
-		status = rb_recover_stops(r, i)
-					 ? RB_STOPPED
-					 : rb_table_insert(r->ctx, &g->face_of, v[0], v[1], v[2], i, NULL, NULL);
+		RB_TRY(rb_recover_stops(r, i)
+				   ? RB_STOPPED
+				   : rb_table_insert(r->ctx, &g->face_of, v[0], v[1], v[2], i, NULL, NULL));
 	}
-	return status == RB_OK ? run_blocks(g, r->mesh.ntets, do_used) : status;
+	return run_blocks(g, r->mesh.ntets, do_used);
 }
 
 /* Writes the facet faces of kept tetrahedra, ordered by facet. */
@@ -572,22 +550,17 @@ write_points(rb_regions *g)
 	rb_mesh *m = &r->mesh;
 	uint32_t given = r->plc->npoints, n = given;
 	uint32_t *number;
-	rb_status status = rb_array(r->ctx, (void **) &tets->kind, (size_t) m->npoints + 1, 1);
 
-	if (status == RB_OK)
-		status =
-			rb_array(r->ctx, (void **) &tets->parent, (size_t) m->npoints + 1, sizeof(uint32_t));
+	RB_TRY(rb_array(r->ctx, (void **) &tets->kind, (size_t) m->npoints + 1, 1));
+	RB_TRY(rb_array(r->ctx, (void **) &tets->parent, (size_t) m->npoints + 1, sizeof(uint32_t)));
 	/* The regions are no longer needed, so their array is reused. */
-	if (status == RB_OK)
-		status = rb_array(r->ctx, (void **) &g->of, (size_t) m->npoints + 1, sizeof(uint32_t));
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array(r->ctx, (void **) &g->of, (size_t) m->npoints + 1, sizeof(uint32_t)));
 	number = g->of;
 	for (uint32_t v = 0; v < m->npoints; v++)
 		number[v] = v < given || g->all ? v : RB_NONE;
 	if (!g->all && m->npoints > given)
-		status = run_blocks(g, tets->ntets, do_mark);
-	for (uint32_t v = 0; v < m->npoints && status == RB_OK; v++)
+		RB_TRY(run_blocks(g, tets->ntets, do_mark));
+	for (uint32_t v = 0; v < m->npoints; v++)
 	{
 		if (rb_recover_stops(r, v))
 			return RB_STOPPED;
@@ -600,10 +573,8 @@ write_points(rb_regions *g)
 			memcpy(m->points + 3 * (size_t) number[v], m->points + 3 * (size_t) v,
 				   sizeof(double[3]));
 	}
-	if (n < m->npoints && status == RB_OK)
-		status = run_blocks(g, tets->ntets, do_rename);
-	if (status != RB_OK)
-		return status;
+	if (n < m->npoints)
+		RB_TRY(run_blocks(g, tets->ntets, do_rename));
 	for (uint32_t f = 0; f < tets->nfaces && n < m->npoints; f++)
 		for (int k = 0; k < 3; k++)
 			tets->faces[f][k] = number[tets->faces[f][k]];

@@ -29,11 +29,8 @@ segment_add(rb_recovery *r, uint32_t u, uint32_t v, uint32_t facet, uint32_t *wh
 {
 	uint32_t *number;
 	bool fresh;
-	rb_status status =
-		rb_table_insert(r->ctx, &r->boundary, u, v, RB_NONE, r->nsegments, &number, &fresh);
 
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_table_insert(r->ctx, &r->boundary, u, v, RB_NONE, r->nsegments, &number, &fresh));
 	if (which != NULL)
 		*which = *number;
 	if (!fresh && facet == RB_NONE)
@@ -49,12 +46,9 @@ segment_add(rb_recovery *r, uint32_t u, uint32_t v, uint32_t facet, uint32_t *wh
 	{
 		size_t cap = r->segments_cap;
 
-		status = rb_array_grow(r->ctx, (void **) &r->segments, &cap, r->nsegments + 1,
-							   sizeof(uint32_t[2]));
-		if (status == RB_OK)
-			status = rb_array(r->ctx, (void **) &r->segment_facet, cap, sizeof(uint32_t));
-		if (status != RB_OK)
-			return status;
+		RB_TRY(rb_array_grow(r->ctx, (void **) &r->segments, &cap, r->nsegments + 1,
+							 sizeof(uint32_t[2])));
+		RB_TRY(rb_array(r->ctx, (void **) &r->segment_facet, cap, sizeof(uint32_t)));
 		r->segments_cap = cap;
 	}
 	r->segments[r->nsegments][0] = u;
@@ -69,15 +63,14 @@ facet_boundary(rb_recovery *r, uint32_t facet, rb_table *uses)
 {
 	const rb_plc *plc = r->plc;
 	uint32_t from = r->facet_start[facet], to = r->facet_start[facet + 1];
-	rb_status status = RB_OK;
 
 	if (to - from == 1)
 	{
 		const uint32_t *v = plc->triangles[from];
 
-		for (int i = 0; i < 3 && status == RB_OK; i++)
-			status = segment_add(r, v[i], v[(i + 1) % 3], facet, &r->edges[from][i]);
-		return status;
+		for (int i = 0; i < 3; i++)
+			RB_TRY(segment_add(r, v[i], v[(i + 1) % 3], facet, &r->edges[from][i]));
+		return RB_OK;
 	}
 	rb_table_clear(uses);
 	for (uint32_t t = from; t < to; t++)
@@ -86,22 +79,20 @@ facet_boundary(rb_recovery *r, uint32_t facet, rb_table *uses)
 			const uint32_t *v = plc->triangles[t];
 			uint32_t *n;
 
-			status = rb_table_insert(r->ctx, uses, v[i], v[(i + 1) % 3], RB_NONE, 0, &n, NULL);
-			if (status != RB_OK)
-				return status;
+			RB_TRY(rb_table_insert(r->ctx, uses, v[i], v[(i + 1) % 3], RB_NONE, 0, &n, NULL));
 			if (++*n > 2)
 				return rb_recover_flaw(r, RB_FLAW_FACET_FOLDED, facet, RB_NONE,
 									   plc->points + 3 * (size_t) v[i]);
 		}
-	for (uint32_t t = from; t < to && status == RB_OK; t++)
-		for (int i = 0; i < 3 && status == RB_OK; i++)
+	for (uint32_t t = from; t < to; t++)
+		for (int i = 0; i < 3; i++)
 		{
 			const uint32_t *v = plc->triangles[t];
 
 			if (*rb_table_find(uses, v[i], v[(i + 1) % 3], RB_NONE) == 1)
-				status = segment_add(r, v[i], v[(i + 1) % 3], facet, NULL);
+				RB_TRY(segment_add(r, v[i], v[(i + 1) % 3], facet, NULL));
 		}
-	return status;
+	return RB_OK;
 }
 
 /*
@@ -256,10 +247,8 @@ static rb_status
 take_snapshot(rb_recovery *r, rb_snapshot *s)
 {
 	rb_mesh *m = &r->mesh;
-	rb_status status = rb_array(r->ctx, (void **) &s->tet_of, m->npoints, sizeof(uint32_t));
 
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array(r->ctx, (void **) &s->tet_of, m->npoints, sizeof(uint32_t)));
 	rb_mesh_journal(m);
 	memcpy(s->tet_of, m->tet_of, (size_t) m->npoints * sizeof(uint32_t));
 	s->nalive = m->nalive;
@@ -274,14 +263,13 @@ static rb_status
 restore_snapshot(rb_recovery *r, const rb_snapshot *s)
 {
 	rb_mesh *m = &r->mesh;
-	rb_status status = RB_OK;
 
 	rb_mesh_undo(m);
 	memcpy(m->tet_of, s->tet_of, (size_t) s->npoints * sizeof(uint32_t));
 	m->nalive = s->nalive;
 	m->free = s->free;
 	m->recent = s->recent;
-	for (uint32_t v = s->npoints; v < m->npoints && status == RB_OK; v++)
+	for (uint32_t v = s->npoints; v < m->npoints; v++)
 	{
 		uint32_t parent = r->parent[v - r->plc->npoints];
 		uint32_t near = r->kind[v - r->plc->npoints] == RB_VERTEX_ON_SEGMENT
@@ -289,13 +277,13 @@ restore_snapshot(rb_recovery *r, const rb_snapshot *s)
 							: r->plc->triangles[r->facet_start[parent]][0];
 		uint32_t same;
 
-		status = rb_mesh_insert(m, v, m->tet_of[near], &same);
-		if (status == RB_OK && same != RB_NONE)
+		RB_TRY(rb_mesh_insert(m, v, m->tet_of[near], &same));
+		if (same != RB_NONE)
 			return rb_recover_flaw(r, RB_FLAW_TOO_NEAR, same, parent, rb_mesh_point(m, v));
 		if ((v & 255) == 0 && rb_should_stop(r->ctx))
 			return RB_STOPPED;
 	}
-	return status;
+	return RB_OK;
 }
 
 /* Reports the failure at the last point that was added. */

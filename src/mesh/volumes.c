@@ -282,22 +282,19 @@ record_edge(comparing *c, uint32_t item, uint32_t a, uint32_t b, uint32_t facet)
 {
 	uint32_t *first;
 	bool fresh;
-	rb_status status = rb_table_insert(c->ctx, &c->sides, a, b, RB_NONE - 1 - facet,
-									   item << 1 | (a < b), &first, &fresh);
 
-	if (status == RB_OK && !fresh)
+	RB_TRY(rb_table_insert(c->ctx, &c->sides, a, b, RB_NONE - 1 - facet, item << 1 | (a < b),
+						   &first, &fresh));
+	if (!fresh)
 		join_items(c, *first >> 1, item, (*first & 1) == (a < b));
-	return status;
+	return RB_OK;
 }
 
 static rb_status
 new_patch(comparing *c, uint32_t facet, uint32_t triangle)
 {
-	rb_status status = rb_array_grow(c->ctx, (void **) &c->patches, &c->patches_cap,
-									 (size_t) c->npatches + 1, sizeof *c->patches);
-
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array_grow(c->ctx, (void **) &c->patches, &c->patches_cap, (size_t) c->npatches + 1,
+						 sizeof *c->patches));
 	c->patches[c->npatches++] = (patch){
 		.facet = facet, .first = triangle, .above = UNSEEN, .below = UNSEEN, .far_point = RB_NONE};
 	return RB_OK;
@@ -357,20 +354,19 @@ make_patches(comparing *c, uint32_t facet, uint32_t from, uint32_t to)
 {
 	const rb_volumes_input *in = c->in;
 	const uint32_t before = c->npatches;
-	rb_status status = RB_OK;
 
 	rb_table_clear(&c->sides);
 	for (uint32_t t = from; t < to; t++)
 		c->root[t] = t << 1;
 	for (uint32_t t = from; t < to && to - from > 1; t++)
-		for (uint32_t i = 0; i < 3 && status == RB_OK; i++)
+		for (uint32_t i = 0; i < 3; i++)
 		{
 			const uint32_t a = in->triangles[t][i], b = in->triangles[t][(i + 1) % 3];
 
 			if (rb_table_find(&c->pieces, a, b, RB_NONE) == NULL)
-				status = record_edge(c, t, a, b, facet);
+				RB_TRY(record_edge(c, t, a, b, facet));
 		}
-	for (uint32_t t = from; t < to && status == RB_OK; t++)
+	for (uint32_t t = from; t < to; t++)
 	{
 		bool turned;
 		const uint32_t root = root_of(c, t, &turned);
@@ -378,17 +374,16 @@ make_patches(comparing *c, uint32_t facet, uint32_t from, uint32_t to)
 		if (root == t)
 		{
 			c->triangle_patch[t] = c->npatches;
-			status = new_patch(c, facet, t);
+			RB_TRY(new_patch(c, facet, t));
 		}
 		c->triangle_patch[t] = c->triangle_patch[root];
 		c->triangle_turned[t] = turned;
-		if (status == RB_OK)
-			add_triangle(c, t);
+		add_triangle(c, t);
 	}
-	for (uint32_t t = from; t < to && status == RB_OK; t++)
+	for (uint32_t t = from; t < to; t++)
 		add_heights(c, t);
 	/* The patches of a facet need keys only if there are several. */
-	for (uint32_t t = from; t < to && c->npatches - before > 1 && status == RB_OK; t++)
+	for (uint32_t t = from; t < to && c->npatches - before > 1; t++)
 		for (int i = 0; i < 3; i++)
 		{
 			const uint32_t edge[2] = {in->triangles[t][i], in->triangles[t][(i + 1) % 3]};
@@ -398,21 +393,19 @@ make_patches(comparing *c, uint32_t facet, uint32_t from, uint32_t to)
 				add_key(c, c->patches[c->triangle_patch[t]].key,
 						in->piece_segment != NULL ? in->piece_segment[*piece] : *piece, edge);
 		}
-	return status;
+	return RB_OK;
 }
 
 static rb_status
 list_edges(comparing *c, const uint32_t (*edges)[2], uint32_t n)
 {
-	rb_status status = RB_OK;
-
 	rb_table_clear(&c->pieces);
-	status = rb_table_reserve(c->ctx, &c->pieces, n);
-	for (uint32_t i = 0; i < n && status == RB_OK; i++)
-		status = should_stop(c, i) ? RB_STOPPED
-								   : rb_table_insert(c->ctx, &c->pieces, edges[i][0], edges[i][1],
-													 RB_NONE, i, NULL, NULL);
-	return status;
+	RB_TRY(rb_table_reserve(c->ctx, &c->pieces, n));
+	for (uint32_t i = 0; i < n; i++)
+		RB_TRY(should_stop(c, i) ? RB_STOPPED
+								 : rb_table_insert(c->ctx, &c->pieces, edges[i][0], edges[i][1],
+												   RB_NONE, i, NULL, NULL));
+	return RB_OK;
 }
 
 static rb_status
@@ -427,20 +420,20 @@ patches_of_surface(comparing *c)
 {
 	const rb_volumes_input *in = c->in;
 	bool simple = in->ntriangles == in->nfacets;
-	rb_status status = simple ? RB_OK : list_edges(c, in->pieces, in->npieces);
 	uint32_t t = 0;
 
-	for (uint32_t f = 0; f < in->nfacets && status == RB_OK; f++)
+	RB_TRY(simple ? RB_OK : list_edges(c, in->pieces, in->npieces));
+	for (uint32_t f = 0; f < in->nfacets; f++)
 	{
 		const uint32_t from = t;
 
 		while (t < in->ntriangles && in->facet_of[t] == f)
 			t++;
 		c->first_patch[f] = c->npatches;
-		status = should_stop(c, f) ? RB_STOPPED : make_patches(c, f, from, t);
+		RB_TRY(should_stop(c, f) ? RB_STOPPED : make_patches(c, f, from, t));
 	}
 	c->first_patch[in->nfacets] = c->npatches;
-	return status;
+	return RB_OK;
 }
 
 /* ---- patches of the mesh ---- */
@@ -607,9 +600,8 @@ static rb_status
 list_regions(comparing *c)
 {
 	const rb_volumes_input *in = c->in;
-	rb_status status = RB_OK;
 
-	for (uint32_t t = 0; t < in->ntets && status == RB_OK; t++)
+	for (uint32_t t = 0; t < in->ntets; t++)
 	{
 		uint32_t at;
 
@@ -620,20 +612,16 @@ list_regions(comparing *c)
 		at = region_number(c, in->region[t]);
 		if (at < c->nregions && c->region_id[at] == in->region[t])
 			continue;
-		status = rb_array_grow(c->ctx, (void **) &c->region_id, &c->ids_cap,
-							   (size_t) c->nregions + 1, sizeof *c->region_id);
-		if (status != RB_OK)
-			break;
+		RB_TRY(rb_array_grow(c->ctx, (void **) &c->region_id, &c->ids_cap, (size_t) c->nregions + 1,
+							 sizeof *c->region_id));
 		memmove(c->region_id + at + 1, c->region_id + at,
 				(c->nregions - at) * sizeof *c->region_id);
 		c->region_id[at] = in->region[t];
 		c->nregions++;
 	}
-	if (status == RB_OK)
-		status = rb_array(c->ctx, (void **) &c->regions, (size_t) c->nregions + 1, sizeof(region));
-	if (status == RB_OK)
-		memset(c->regions, 0, ((size_t) c->nregions + 1) * sizeof(region));
-	return status;
+	RB_TRY(rb_array(c->ctx, (void **) &c->regions, (size_t) c->nregions + 1, sizeof(region)));
+	memset(c->regions, 0, ((size_t) c->nregions + 1) * sizeof(region));
+	return RB_OK;
 }
 
 static const uint8_t face_corners[4][3] = {{1, 2, 3}, {0, 3, 2}, {0, 1, 3}, {0, 2, 1}};
@@ -659,11 +647,8 @@ record_side(comparing *c, uint32_t *side, uint32_t number)
 static rb_status
 record_thin(comparing *c, uint32_t p, uint32_t number)
 {
-	rb_status status = rb_array_grow(c->ctx, (void **) &c->thin, &c->thin_cap,
-									 (size_t) c->nthin + 1, sizeof *c->thin);
-
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array_grow(c->ctx, (void **) &c->thin, &c->thin_cap, (size_t) c->nthin + 1,
+						 sizeof *c->thin));
 	c->thin[c->nthin][0] = p;
 	c->thin[c->nthin++][1] = number;
 	return RB_OK;
@@ -702,12 +687,10 @@ mark_unknown_regions(comparing *c)
 static rb_status
 record_rim(comparing *c, uint32_t segment, uint32_t number, bool along)
 {
-	rb_status status = rb_array_grow(c->ctx, (void **) &c->rims, &c->rims_cap,
-									 (size_t) c->nrims + 1, sizeof *c->rims);
-
-	if (status == RB_OK)
-		c->rims[c->nrims++] = (rim){.segment = segment, .region = number, .along = along};
-	return status;
+	RB_TRY(rb_array_grow(c->ctx, (void **) &c->rims, &c->rims_cap, (size_t) c->nrims + 1,
+						 sizeof *c->rims));
+	c->rims[c->nrims++] = (rim){.segment = segment, .region = number, .along = along};
+	return RB_OK;
 }
 
 /*
@@ -720,13 +703,13 @@ add_hull_face(comparing *c, const uint32_t *w, uint32_t inside)
 	const rb_volumes_input *in = c->in;
 	region *r = &c->regions[inside];
 	double o[3], p[3][3];
-	rb_status status = c->edges_listed ? RB_OK : list_mesh_edges(c);
 
+	RB_TRY(c->edges_listed ? RB_OK : list_mesh_edges(c));
 	scaled_point(c, in->surface_points, 0, o);
 	for (int k = 0; k < 3; k++)
 		scaled_point(c, in->points, w[k], p[k]);
 	r->volume += determinant_about(o, p[0], p[1], p[2]);
-	for (uint32_t i = 0; i < 3 && status == RB_OK; i++)
+	for (uint32_t i = 0; i < 3; i++)
 	{
 		const uint32_t j = (i + 1) % 3, *piece = rb_table_find(&c->pieces, w[i], w[j], RB_NONE);
 		uint32_t segment, end;
@@ -738,13 +721,13 @@ add_hull_face(comparing *c, const uint32_t *w, uint32_t inside)
 		end = in->segments[segment][0];
 		if (w[i] == end || w[j] == end)
 		{
-			status = record_rim(c, segment, inside, w[i] == end);
+			RB_TRY(record_rim(c, segment, inside, w[i] == end));
 			continue;
 		}
 		scaled_point(c, in->points, end, e);
 		add_determinant(&r->sum, 1, p[i], p[j], e);
 	}
-	return status;
+	return RB_OK;
 }
 
 /*
@@ -794,25 +777,24 @@ add_mesh(comparing *c)
 {
 	const rb_volumes_input *in = c->in;
 	uint32_t inside = 0;
-	rb_status status = RB_OK;
 
-	for (uint32_t t = 0; t < in->ntets && status == RB_OK; t++)
+	for (uint32_t t = 0; t < in->ntets; t++)
 	{
 		if (should_stop(c, t))
 			return RB_STOPPED;
 		if (t == 0 || in->region[t] != in->region[t - 1])
 			inside = region_number(c, in->region[t]);
-		for (uint32_t i = 0; i < 4 && status == RB_OK; i++)
+		for (uint32_t i = 0; i < 4; i++)
 		{
 			const uint32_t beyond = in->neighbours[4 * (size_t) t + i];
 
 			if (beyond == RB_NONE)
-				status = add_face(c, t, i, inside, NO_REGION);
+				RB_TRY(add_face(c, t, i, inside, NO_REGION));
 			else if (in->region[beyond] != in->region[t])
-				status = add_face(c, t, i, inside, region_number(c, in->region[beyond]));
+				RB_TRY(add_face(c, t, i, inside, region_number(c, in->region[beyond])));
 		}
 	}
-	return status;
+	return RB_OK;
 }
 
 /* Subtracts a triangle from a region; sign is 1 if the normal points out of the region. */
@@ -847,12 +829,11 @@ static rb_status
 subtract_rims(comparing *c)
 {
 	const rb_volumes_input *in = c->in;
-	rb_status status;
 
 	if (c->nrims == 0 || in->piece_segment == NULL)
 		return RB_OK; /* The segments of the surface are not divided. */
-	status = rb_sort(c->ctx, c->rims, c->nrims, sizeof *c->rims, order_of_rims, NULL);
-	for (uint32_t i = 0; i < in->npieces && status == RB_OK; i++)
+	RB_TRY(rb_sort(c->ctx, c->rims, c->nrims, sizeof *c->rims, order_of_rims, NULL));
+	for (uint32_t i = 0; i < in->npieces; i++)
 	{
 		const uint32_t segment = in->piece_segment[i], *ends = in->segments[segment];
 		double p[2][3], e[2][3], d[3], n[3];
@@ -887,7 +868,7 @@ subtract_rims(comparing *c)
 			add_determinant(&c->regions[c->rims[from].region].sum,
 							c->rims[from].along == along ? -1 : 1, p[0], p[1], e[0]);
 	}
-	return status;
+	return RB_OK;
 }
 
 static rb_status
@@ -945,9 +926,8 @@ static rb_status
 report_faults(comparing *c, rb_volumes_report tell, void *arg)
 {
 	const double unit = ldexp(1, -c->exponent);
-	rb_status status = RB_OK;
 
-	for (uint32_t p = 0; p < c->npatches && status == RB_OK; p++)
+	for (uint32_t p = 0; p < c->npatches; p++)
 	{
 		const patch *of = &c->patches[p];
 		rb_volumes_fault fault = {.far = true,
@@ -959,9 +939,9 @@ report_faults(comparing *c, rb_volumes_report tell, void *arg)
 		if (of->far_point == RB_NONE || of->far <= c->rounds)
 			continue;
 		memcpy(fault.at, c->in->points + 3 * (size_t) of->far_point, sizeof fault.at);
-		status = tell(arg, &fault);
+		RB_TRY(tell(arg, &fault));
 	}
-	for (uint32_t i = 0; i < c->nregions && status == RB_OK; i++)
+	for (uint32_t i = 0; i < c->nregions; i++)
 	{
 		const region *r = &c->regions[i];
 		const double off = round_sum(&r->sum);
@@ -974,9 +954,9 @@ report_faults(comparing *c, rb_volumes_report tell, void *arg)
 		if (r->unknown || r->worst == RB_NONE || fabs(off) <= r->limit)
 			continue;
 		fault.facet = c->patches[r->worst].facet;
-		status = tell(arg, &fault);
+		RB_TRY(tell(arg, &fault));
 	}
-	return status;
+	return RB_OK;
 }
 
 /* ---- comparison ---- */
@@ -986,27 +966,18 @@ make_room(comparing *c)
 {
 	const rb_volumes_input *in = c->in;
 	const size_t items = in->ntriangles > in->nfaces ? in->ntriangles : in->nfaces;
-	rb_status status = RB_OK;
 
 	if (items >= (uint32_t) 1 << 31 || in->nfacets >= RB_NONE - 1 - in->npoints)
 		return rb_fail(c->ctx, RB_TOO_MANY_OBJECTS, items, (uint32_t) 1 << 31, NULL);
-	status = rb_array(c->ctx, (void **) &c->root, items + 1, sizeof(uint32_t));
-	if (status == RB_OK)
-		status =
-			rb_array(c->ctx, (void **) &c->first_patch, (size_t) in->nfacets + 1, sizeof(uint32_t));
-	if (status == RB_OK)
-		status = rb_array(c->ctx, (void **) &c->triangle_patch, (size_t) in->ntriangles + 1,
-						  sizeof(uint32_t));
-	if (status == RB_OK)
-		status = rb_array(c->ctx, (void **) &c->triangle_turned, (size_t) in->ntriangles + 1, 1);
-	if (status == RB_OK)
-		status =
-			rb_array(c->ctx, (void **) &c->face_patch, (size_t) in->nfaces + 1, sizeof(uint32_t));
-	if (status == RB_OK)
-		status = rb_array(c->ctx, (void **) &c->unknown, (size_t) in->nfacets + 1, 1);
-	if (status == RB_OK)
-		memset(c->unknown, 0, (size_t) in->nfacets + 1);
-	return status;
+	RB_TRY(rb_array(c->ctx, (void **) &c->root, items + 1, sizeof(uint32_t)));
+	RB_TRY(rb_array(c->ctx, (void **) &c->first_patch, (size_t) in->nfacets + 1, sizeof(uint32_t)));
+	RB_TRY(rb_array(c->ctx, (void **) &c->triangle_patch, (size_t) in->ntriangles + 1,
+					sizeof(uint32_t)));
+	RB_TRY(rb_array(c->ctx, (void **) &c->triangle_turned, (size_t) in->ntriangles + 1, 1));
+	RB_TRY(rb_array(c->ctx, (void **) &c->face_patch, (size_t) in->nfaces + 1, sizeof(uint32_t)));
+	RB_TRY(rb_array(c->ctx, (void **) &c->unknown, (size_t) in->nfacets + 1, 1));
+	memset(c->unknown, 0, (size_t) in->nfacets + 1);
+	return RB_OK;
 }
 
 static void

@@ -80,26 +80,21 @@ gather_corners(welding *w)
 	const rb_set *sets[3] = {w->in->facets, w->in->segments, w->in->points};
 	uint64_t n =
 		3 * (uint64_t) parts_of(sets[0]) + 2 * (uint64_t) parts_of(sets[1]) + parts_of(sets[2]);
-	rb_status status = RB_OK;
 
 	/* The largest indices are reserved. */
+
 	if (n > UINT32_MAX - 16)
 		return rb_fail(w->ctx, RB_TOO_MANY_OBJECTS, n, UINT32_MAX - 16, NULL);
 	w->ncorners = (uint32_t) n;
 	w->first_of_segments = 3 * parts_of(sets[0]);
 	w->first_of_points = w->first_of_segments + 2 * parts_of(sets[1]);
-	for (int i = 0; i < 3 && status == RB_OK; i++)
+	for (int i = 0; i < 3; i++)
 		if (sets[i] != NULL)
-			status = rb_set_materialize(w->ctx, sets[i]);
-	if (status == RB_OK)
-		status = rb_array(w->ctx, (void **) &w->points, 3 * (size_t) n + 1, sizeof *w->points);
-	if (status == RB_OK)
-		status = copy_corners(w, sets[0], 3, w->points);
-	if (status == RB_OK)
-		status = copy_corners(w, sets[1], 2, w->points + 3 * (size_t) w->first_of_segments);
-	if (status == RB_OK)
-		status = copy_corners(w, sets[2], 1, w->points + 3 * (size_t) w->first_of_points);
-	return status;
+			RB_TRY(rb_set_materialize(w->ctx, sets[i]));
+	RB_TRY(rb_array(w->ctx, (void **) &w->points, 3 * (size_t) n + 1, sizeof *w->points));
+	RB_TRY(copy_corners(w, sets[0], 3, w->points));
+	RB_TRY(copy_corners(w, sets[1], 2, w->points + 3 * (size_t) w->first_of_segments));
+	return copy_corners(w, sets[2], 1, w->points + 3 * (size_t) w->first_of_points);
 }
 
 /* Sets the row and the input set of a point from its first corner. */
@@ -303,23 +298,20 @@ finish_facet(welding *w, uint32_t first)
 	const uint32_t(*t)[3] = w->to->plc.triangles + first;
 	const uint32_t m = w->to->plc.ntriangles - first;
 	size_t n = 0;
-	rb_status status;
 
 	find_plane(&w->env, w->to->plc.points, t, m, w->to->plane[w->to->plc.nfacets - 1]);
 	if (m == 1)
 		return RB_OK;
 	if (3 * (size_t) m > w->edges_cap)
 	{
-		status = rb_array(w->ctx, (void **) &w->edges, 6 * (size_t) m, sizeof *w->edges);
-		if (status != RB_OK)
-			return status;
+		RB_TRY(rb_array(w->ctx, (void **) &w->edges, 6 * (size_t) m, sizeof *w->edges));
 		w->edges_cap = 6 * (size_t) m;
 	}
 	for (uint32_t i = 0; i < m; i++)
 		for (int k = 0; k < 3; k++)
 			w->edges[n++] = (uint64_t) t[i][k] << 32 | t[i][(k + 1) % 3];
-	status = rb_sort_words(w->ctx, w->edges, n);
-	for (size_t i = 0; i < n && status == RB_OK; i++)
+	RB_TRY(rb_sort_words(w->ctx, w->edges, n));
+	for (size_t i = 0; i < n; i++)
 	{
 		const uint32_t from = (uint32_t) (w->edges[i] >> 32), to = (uint32_t) w->edges[i];
 
@@ -328,9 +320,9 @@ finish_facet(welding *w, uint32_t first)
 							 w->to->facet_face[w->to->plc.nfacets - 1], point_coords(w, from),
 							 point_coords(w, to));
 		if (should_stop(w, (uint32_t) i))
-			status = RB_STOPPED;
+			return RB_STOPPED;
 	}
-	return status;
+	return RB_OK;
 }
 
 static rb_status
@@ -338,17 +330,12 @@ reserve_facets(welding *w)
 {
 	const size_t n = w->in->facets->nparts;
 	rb_plc *plc = &w->to->plc;
-	rb_status status = rb_array(w->ctx, (void **) &plc->triangles, n, sizeof *plc->triangles);
 
-	if (status == RB_OK)
-		status = rb_array(w->ctx, (void **) &plc->facet_of, n, sizeof *plc->facet_of);
-	if (status == RB_OK)
-		status = rb_array(w->ctx, (void **) &w->to->facet_row, n, sizeof *w->to->facet_row);
-	if (status == RB_OK)
-		status = rb_array(w->ctx, (void **) &w->to->facet_face, n, sizeof *w->to->facet_face);
-	if (status == RB_OK)
-		status = rb_array(w->ctx, (void **) &w->to->plane, n, sizeof *w->to->plane);
-	return status;
+	RB_TRY(rb_array(w->ctx, (void **) &plc->triangles, n, sizeof *plc->triangles));
+	RB_TRY(rb_array(w->ctx, (void **) &plc->facet_of, n, sizeof *plc->facet_of));
+	RB_TRY(rb_array(w->ctx, (void **) &w->to->facet_row, n, sizeof *w->to->facet_row));
+	RB_TRY(rb_array(w->ctx, (void **) &w->to->facet_face, n, sizeof *w->to->facet_face));
+	return rb_array(w->ctx, (void **) &w->to->plane, n, sizeof *w->to->plane);
 }
 
 /* Groups the rows that share an id; leaves `group` NULL if all ids differ. */
@@ -446,13 +433,10 @@ static rb_status
 copy_seeds(welding *w)
 {
 	rb_plc *plc = &w->to->plc;
-	rb_status status;
 
 	if (w->in->nseeds == 0)
 		return RB_OK;
-	status = rb_array(w->ctx, (void **) &plc->seeds, w->in->nseeds, sizeof *plc->seeds);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array(w->ctx, (void **) &plc->seeds, w->in->nseeds, sizeof *plc->seeds));
 	memcpy((rb_seed *) plc->seeds, w->in->seeds, w->in->nseeds * sizeof *plc->seeds);
 	plc->nseeds = w->in->nseeds;
 	return RB_OK;
@@ -492,11 +476,10 @@ rb_weld(rb_context *ctx, const rb_weld_input *in, rb_welded *to, rb_flaw *flaw)
 static rb_status
 copy_array(rb_context *ctx, const void *from, uint32_t n, size_t element, void **to)
 {
-	rb_status status = rb_array(ctx, to, (size_t) n + 1, element);
-
-	if (status == RB_OK && n > 0)
+	RB_TRY(rb_array(ctx, to, (size_t) n + 1, element));
+	if (n > 0)
 		memcpy(*to, from, n * element);
-	return status;
+	return RB_OK;
 }
 
 rb_status

@@ -51,13 +51,13 @@ static rb_status
 list_pieces(bending *b)
 {
 	const rb_tets *tets = b->tets;
-	rb_status status = rb_table_reserve(b->r->ctx, &b->pieces, tets->nedges);
 
-	for (uint32_t e = 0; e < tets->nedges && status == RB_OK; e++)
-		status = should_stop_at(b, e) ? RB_STOPPED
-									  : rb_table_insert(b->r->ctx, &b->pieces, tets->edges[e][0],
-														tets->edges[e][1], RB_NONE, 0, NULL, NULL);
-	return status;
+	RB_TRY(rb_table_reserve(b->r->ctx, &b->pieces, tets->nedges));
+	for (uint32_t e = 0; e < tets->nedges; e++)
+		RB_TRY(should_stop_at(b, e) ? RB_STOPPED
+									: rb_table_insert(b->r->ctx, &b->pieces, tets->edges[e][0],
+													  tets->edges[e][1], RB_NONE, 0, NULL, NULL));
+	return RB_OK;
 }
 
 /* Calls `work` for each edge that two faces of one facet share. */
@@ -66,10 +66,9 @@ each_pair(bending *b, bool of_bent,
 		  void (*work)(bending *b, uint32_t a, uint32_t c, uint32_t face, uint32_t other))
 {
 	const rb_tets *tets = b->tets;
-	rb_status status = RB_OK;
 
 	rb_table_clear(&b->sides);
-	for (uint32_t f = 0; f < tets->nfaces && status == RB_OK; f++)
+	for (uint32_t f = 0; f < tets->nfaces; f++)
 	{
 		const uint32_t facet = tets->face_facet[f];
 
@@ -77,7 +76,7 @@ each_pair(bending *b, bool of_bent,
 			return RB_STOPPED;
 		if (of_bent && !b->bent[facet])
 			continue;
-		for (uint32_t i = 0; i < 3 && status == RB_OK; i++)
+		for (uint32_t i = 0; i < 3; i++)
 		{
 			const uint32_t u = tets->faces[f][i], v = tets->faces[f][(i + 1) % 3];
 			uint32_t *first;
@@ -85,13 +84,13 @@ each_pair(bending *b, bool of_bent,
 
 			if (!of_bent && rb_table_find(&b->pieces, u, v, RB_NONE) == NULL)
 				continue;
-			status = rb_table_insert(b->r->ctx, &b->sides, u, v, tets->npoints + facet, f, &first,
-									 &fresh);
-			if (status == RB_OK && !fresh)
+			RB_TRY(rb_table_insert(b->r->ctx, &b->sides, u, v, tets->npoints + facet, f, &first,
+								   &fresh));
+			if (!fresh)
 				work(b, u, v, f, *first);
 		}
 	}
-	return status;
+	return RB_OK;
 }
 
 static bool
@@ -159,11 +158,9 @@ number_parts(bending *b)
 		else if (root == f)
 		{
 			const uint32_t n = r->nfacets - r->given_facets;
-			rb_status status = rb_array_grow(r->ctx, (void **) &r->facet_of, &b->facets_cap,
-											 (size_t) n + 1, sizeof(uint32_t));
 
-			if (status != RB_OK)
-				return status;
+			RB_TRY(rb_array_grow(r->ctx, (void **) &r->facet_of, &b->facets_cap, (size_t) n + 1,
+								 sizeof(uint32_t)));
 			r->facet_of[n] = facet;
 			b->parts[f] = r->nfacets++;
 		}
@@ -184,17 +181,11 @@ make_room(bending *b)
 {
 	const rb_tets *tets = b->tets;
 	rb_context *ctx = b->r->ctx;
-	rb_status status =
-		rb_array(ctx, (void **) &b->root, (size_t) tets->nfaces + 1, sizeof(uint32_t));
 
-	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &b->parts, (size_t) tets->nfaces + 1, sizeof(uint32_t));
-	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &b->facet, (size_t) tets->nfaces + 1, sizeof(uint32_t));
-	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &b->parent, (size_t) tets->npoints + 1, sizeof(uint32_t));
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array(ctx, (void **) &b->root, (size_t) tets->nfaces + 1, sizeof(uint32_t)));
+	RB_TRY(rb_array(ctx, (void **) &b->parts, (size_t) tets->nfaces + 1, sizeof(uint32_t)));
+	RB_TRY(rb_array(ctx, (void **) &b->facet, (size_t) tets->nfaces + 1, sizeof(uint32_t)));
+	RB_TRY(rb_array(ctx, (void **) &b->parent, (size_t) tets->npoints + 1, sizeof(uint32_t)));
 	for (uint32_t f = 0; f < tets->nfaces; f++)
 		b->root[f] = f;
 	memcpy(b->parent, tets->parent, tets->npoints * sizeof(uint32_t));

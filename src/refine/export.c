@@ -132,14 +132,12 @@ write_points(result *s)
 	rb_context *ctx = s->r->ctx;
 	rb_tets *out = &s->out;
 	size_t n = s->r->nsites;
-	rb_status status = rb_array(ctx, (void **) &out->points, 3 * n + 1, sizeof(double));
 
-	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &out->kind, n + 1, 1);
-	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &out->parent, n + 1, sizeof(uint32_t));
+	RB_TRY(rb_array(ctx, (void **) &out->points, 3 * n + 1, sizeof(double)));
+	RB_TRY(rb_array(ctx, (void **) &out->kind, n + 1, 1));
+	RB_TRY(rb_array(ctx, (void **) &out->parent, n + 1, sizeof(uint32_t)));
 	out->npoints = (uint32_t) n;
-	return status == RB_OK ? run_fill(s, n, SITES, do_points) : status;
+	return run_fill(s, n, SITES, do_points);
 }
 
 /* ---- scan of the cells ---- */
@@ -330,15 +328,11 @@ static rb_status
 scan_cells(result *s)
 {
 	rb_refining *r = s->r;
-	rb_status status;
 
 	s->ngroups = r->ncells / GROUP + 1;
 	s->nblocks = r->ncells / BLOCK + 1;
-	status = rb_array(r->ctx, (void **) &s->groups, s->ngroups, sizeof(group));
-	if (status == RB_OK)
-		status = rb_array(r->ctx, (void **) &s->blocks, s->nblocks, sizeof(block));
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array(r->ctx, (void **) &s->groups, s->ngroups, sizeof(group)));
+	RB_TRY(rb_array(r->ctx, (void **) &s->blocks, s->nblocks, sizeof(block)));
 	/* Clear the last group and block, which may contain no slot. */
 	s->groups[s->ngroups - 1].tets = 0;
 	memset(&s->blocks[s->nblocks - 1], 0, sizeof(block));
@@ -351,7 +345,6 @@ write_tets(result *s)
 	rb_context *ctx = s->r->ctx;
 	rb_tets *out = &s->out;
 	uint32_t n = 0;
-	rb_status status;
 
 	for (uint32_t g = 0; g < s->ngroups; g++)
 	{
@@ -359,12 +352,10 @@ write_tets(result *s)
 		n += count_bits(s->groups[g].tets);
 	}
 	out->ntets = n;
-	status = rb_array(ctx, (void **) &out->tets, (size_t) n + 1, sizeof(uint32_t[4]));
-	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &out->neighbours, 4 * (size_t) n + 1, sizeof(uint32_t));
-	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &out->region, (size_t) n + 1, sizeof(int64_t));
-	return status == RB_OK ? run_fill(s, s->r->ncells, BLOCK, do_tets) : status;
+	RB_TRY(rb_array(ctx, (void **) &out->tets, (size_t) n + 1, sizeof(uint32_t[4])));
+	RB_TRY(rb_array(ctx, (void **) &out->neighbours, 4 * (size_t) n + 1, sizeof(uint32_t)));
+	RB_TRY(rb_array(ctx, (void **) &out->region, (size_t) n + 1, sizeof(int64_t)));
+	return run_fill(s, s->r->ncells, BLOCK, do_tets);
 }
 
 /* ---- faces and edges ---- */
@@ -551,13 +542,10 @@ static rb_status
 open_workers(result *s)
 {
 	rb_refining *r = s->r;
-	rb_status status = rb_refining_team(r, r->ncells, &s->team);
 
-	if (status == RB_OK)
-		status = rb_array(r->ctx, (void **) &s->workers, rb_each_threads(s->team),
-						  sizeof(export_worker));
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_refining_team(r, r->ncells, &s->team));
+	RB_TRY(
+		rb_array(r->ctx, (void **) &s->workers, rb_each_threads(s->team), sizeof(export_worker)));
 	s->nworkers = rb_each_threads(s->team);
 	memset(s->workers, 0, s->nworkers * sizeof(export_worker));
 	return RB_OK;

@@ -98,44 +98,44 @@ find_new(rb_together *t)
 {
 	rb_tets *tets = &t->tets;
 	rb_context *ctx = t->r->ctx;
-	rb_status status = rb_array_grow(ctx, (void **) &t->place, &t->place_cap,
-									 (size_t) tets->ntets + 1, sizeof(uint32_t));
 
-	for (uint32_t i = 0; i < tets->nfaces && status == RB_OK; i++)
+	RB_TRY(rb_array_grow(ctx, (void **) &t->place, &t->place_cap, (size_t) tets->ntets + 1,
+						 sizeof(uint32_t)));
+	for (uint32_t i = 0; i < tets->nfaces; i++)
 	{
 		if (rb_should_stop(t->r->ctx))
 			return RB_STOPPED;
-		status = rb_table_insert(ctx, &t->faces, tets->faces[i][0], tets->faces[i][1],
-								 tets->faces[i][2], t->facets.e[tets->face_facet[i]], NULL, NULL);
+		RB_TRY(rb_table_insert(ctx, &t->faces, tets->faces[i][0], tets->faces[i][1],
+							   tets->faces[i][2], t->facets.e[tets->face_facet[i]], NULL, NULL));
 	}
-	for (uint32_t i = 0; i < tets->ntets && status == RB_OK; i++)
+	for (uint32_t i = 0; i < tets->ntets; i++)
 	{
 		const uint32_t *v = tets->tets[i];
 
 		if (rb_should_stop(t->r->ctx))
 			return RB_STOPPED;
 		t->place[i] = rb_together_has_new(t, i) ? RB_TET_NEW : RB_TET_UNKNOWN;
-		for (uint32_t k = 0; k < 4 && status == RB_OK && t->place[i] == RB_TET_NEW; k++)
+		for (uint32_t k = 0; k < 4 && t->place[i] == RB_TET_NEW; k++)
 			if (on_rim(t, i << 2 | k))
-				status = rb_table_insert(ctx, &t->rim, v[rb_cell_face_corner(k, 0)],
-										 v[rb_cell_face_corner(k, 1)], v[rb_cell_face_corner(k, 2)],
-										 i << 2 | k, NULL, NULL);
+				RB_TRY(rb_table_insert(ctx, &t->rim, v[rb_cell_face_corner(k, 0)],
+									   v[rb_cell_face_corner(k, 1)], v[rb_cell_face_corner(k, 2)],
+									   i << 2 | k, NULL, NULL));
 	}
-	for (size_t i = 0; i < t->near.n && status == RB_OK; i++)
+	for (size_t i = 0; i < t->near.n; i++)
 	{
 		if (rb_should_stop(t->r->ctx))
 			return RB_STOPPED;
-		for (uint32_t k = 0; k < 4 && status == RB_OK; k++)
+		for (uint32_t k = 0; k < 4; k++)
 		{
 			uint32_t number[3];
 
 			face_numbers(t, t->near.e[i], k, number);
 			if (rb_table_find(&t->rim, number[0], number[1], number[2]) != NULL)
-				status = rb_table_insert(ctx, &t->known, number[0], number[1], number[2],
-										 t->near.e[i] << 2 | k, NULL, NULL);
+				RB_TRY(rb_table_insert(ctx, &t->known, number[0], number[1], number[2],
+									   t->near.e[i] << 2 | k, NULL, NULL));
 		}
 	}
-	return status;
+	return RB_OK;
 }
 
 /*
@@ -197,10 +197,9 @@ region_at(const rb_together *t, uint32_t face)
 static rb_status
 find_inserted(rb_together *t, bool *fits)
 {
-	rb_status status = rb_array_grow(t->r->ctx, (void **) &t->region, &t->region_cap,
-									 (size_t) t->tets.ntets + 1, sizeof(uint32_t));
-
-	for (uint32_t i = 0; i < t->tets.ntets && status == RB_OK && *fits; i++)
+	RB_TRY(rb_array_grow(t->r->ctx, (void **) &t->region, &t->region_cap,
+						 (size_t) t->tets.ntets + 1, sizeof(uint32_t)));
+	for (uint32_t i = 0; i < t->tets.ntets && *fits; i++)
 	{
 		size_t from = t->fresh.n;
 		uint32_t region = NOTHING;
@@ -209,12 +208,12 @@ find_inserted(rb_together *t, bool *fits)
 		if (t->place[i] != RB_TET_NEW)
 			continue;
 		t->place[i] = RB_TET_SEEN;
-		status = rb_numbers_add(t->r->ctx, &t->fresh, i);
-		for (size_t next = from; next < t->fresh.n && status == RB_OK && *fits; next++)
+		RB_TRY(rb_numbers_add(t->r->ctx, &t->fresh, i));
+		for (size_t next = from; next < t->fresh.n && *fits; next++)
 		{
 			if (rb_should_stop(t->r->ctx))
 				return RB_STOPPED;
-			for (uint32_t k = 0; k < 4 && status == RB_OK; k++)
+			for (uint32_t k = 0; k < 4; k++)
 			{
 				uint32_t face = t->fresh.e[next] << 2 | k, says = region_at(t, face);
 				uint32_t beyond = t->tets.neighbours[4 * (size_t) t->fresh.e[next] + k];
@@ -230,7 +229,7 @@ find_inserted(rb_together *t, bool *fits)
 					facet_of_face(t, face) != NULL)
 					continue;
 				t->place[beyond] = RB_TET_SEEN;
-				status = rb_numbers_add(t->r->ctx, &t->fresh, beyond);
+				RB_TRY(rb_numbers_add(t->r->ctx, &t->fresh, beyond));
 			}
 		}
 		if (region < OUTSIDE)
@@ -245,7 +244,7 @@ find_inserted(rb_together *t, bool *fits)
 		if (region >= OUTSIDE)
 			t->fresh.n = from;
 	}
-	return status;
+	return RB_OK;
 }
 
 /* ---- removed cells ---- */
@@ -323,9 +322,8 @@ static rb_status
 find_old(rb_together *t, bool *fits)
 {
 	const rb_cells *m = &t->r->mesh;
-	rb_status status = RB_OK;
 
-	for (uint32_t i = 0; i < t->npoints && status == RB_OK; i++)
+	for (uint32_t i = 0; i < t->npoints; i++)
 	{
 		rb_entry64 entry = t->points[i].entry;
 		rb_edge_ring ring = rb_ring_begin(m, rb_entry_cell(entry), rb_entry_part(entry));
@@ -334,20 +332,20 @@ find_old(rb_together *t, bool *fits)
 		{
 			if (rb_should_stop(t->r->ctx))
 				return RB_STOPPED;
-			status = add_old(t, ring.cell);
+			RB_TRY(add_old(t, ring.cell));
 			rb_ring_next(m, &ring);
-		} while (ring.cell != rb_entry_cell(entry) && status == RB_OK);
+		} while (ring.cell != rb_entry_cell(entry));
 	}
 	/* A new tetrahedron outside the present boundary replaces a ghost. */
-	for (size_t i = 0; i < t->fresh.n && status == RB_OK; i++)
-		for (uint32_t k = 0; k < 4 && status == RB_OK; k++)
+	for (size_t i = 0; i < t->fresh.n; i++)
+		for (uint32_t k = 0; k < 4; k++)
 		{
 			uint32_t face = t->fresh.e[i] << 2 | k, in, out;
 
 			if (on_rim(t, face) && cells_at(t, face, &in, &out))
-				status = add_old(t, in >> 2);
+				RB_TRY(add_old(t, in >> 2));
 		}
-	for (size_t i = 0; i < t->old.n && status == RB_OK && *fits; i++)
+	for (size_t i = 0; i < t->old.n && *fits; i++)
 	{
 		uint32_t cell = t->old.e[i];
 
@@ -359,7 +357,7 @@ find_old(rb_together *t, bool *fits)
 			continue;
 		}
 		*fits = (t->marks[cell] & RB_GROUP_NEAR) != 0;
-		for (uint32_t k = 0; k < 4 && status == RB_OK && *fits; k++)
+		for (uint32_t k = 0; k < 4 && *fits; k++)
 		{
 			uint32_t number[3];
 			const uint32_t *face;
@@ -367,10 +365,10 @@ find_old(rb_together *t, bool *fits)
 			face_numbers(t, cell, k, number);
 			face = rb_table_find(&t->rim, number[0], number[1], number[2]);
 			if (face == NULL || goes_beyond(t, cell, k, *face, fits))
-				status = add_old(t, m->cells[cell].n[k] >> 2);
+				RB_TRY(add_old(t, m->cells[cell].n[k] >> 2));
 		}
 	}
-	return status;
+	return RB_OK;
 }
 
 /* ---- comparison of the spaces ---- */
@@ -403,10 +401,9 @@ find_pairs(rb_together *t, bool *fits)
 {
 	const rb_cells *m = &t->r->mesh;
 	rb_exact_env env = {.filters = t->r->ctx->filters, .exact = true};
-	rb_status status = RB_OK;
 
-	for (size_t i = 0; i < t->fresh.n && status == RB_OK && *fits; i++)
-		for (uint32_t k = 0; k < 4 && status == RB_OK && *fits; k++)
+	for (size_t i = 0; i < t->fresh.n && *fits; i++)
+		for (uint32_t k = 0; k < 4 && *fits; k++)
 		{
 			uint32_t tet = t->fresh.e[i], face = tet << 2 | k, other = face_beyond(t, face), in,
 					 out;
@@ -432,10 +429,8 @@ find_pairs(rb_together *t, bool *fits)
 			*fits = (t->marks[in >> 2] & RB_GROUP_OLD) != 0 &&
 					(facet_of_face(t, face) != NULL) ==
 						((m->cells[out >> 2].bits & RB_CELL_WALL(out & 3)) != 0);
-			status = rb_array_grow(t->r->ctx, (void **) &t->pairs, &t->pairs_cap, t->npairs + 1,
-								   sizeof(*t->pairs));
-			if (status != RB_OK)
-				return status;
+			RB_TRY(rb_array_grow(t->r->ctx, (void **) &t->pairs, &t->pairs_cap, t->npairs + 1,
+								 sizeof(*t->pairs)));
 			t->pairs[t->npairs++] = (uint64_t) out << 32 | face;
 			if (facet_of_face(t, face) != NULL)
 				continue;
@@ -455,7 +450,7 @@ find_pairs(rb_together *t, bool *fits)
 			*fits = sign < 0;
 		}
 	*fits = *fits && t->npairs == count_remaining_faces(t);
-	return status;
+	return RB_OK;
 }
 
 /*
@@ -467,9 +462,7 @@ find_pairs(rb_together *t, bool *fits)
 static rb_status
 toggle_edges(rb_together *t, const uint32_t *v, uint32_t facet)
 {
-	rb_status status = RB_OK;
-
-	for (uint32_t k = 0; k < 3 && status == RB_OK; k++)
+	for (uint32_t k = 0; k < 3; k++)
 	{
 		uint32_t a = v[k], b = v[(k + 1) % 3], *odd;
 
@@ -477,12 +470,11 @@ toggle_edges(rb_together *t, const uint32_t *v, uint32_t facet)
 			(a < t->sites.n && b < t->sites.n &&
 			 rb_together_middle(t, t->sites.e[a], t->sites.e[b]) != RB_NONE))
 			continue;
-		status =
-			rb_table_insert(t->r->ctx, &t->edges, a, b, UINT32_C(1) << 31 | facet, 0, &odd, NULL);
-		if (status == RB_OK)
-			*odd ^= 1;
+		RB_TRY(
+			rb_table_insert(t->r->ctx, &t->edges, a, b, UINT32_C(1) << 31 | facet, 0, &odd, NULL));
+		*odd ^= 1;
 	}
-	return status;
+	return RB_OK;
 }
 
 /* Checks for each facet that the new constrained faces cover the same area as the removed ones. */
@@ -490,15 +482,14 @@ static rb_status
 fill_facets(rb_together *t, bool *fits)
 {
 	const rb_cells *m = &t->r->mesh;
-	rb_status status = RB_OK;
 
-	for (size_t i = 0; i < t->old.n && status == RB_OK; i++)
+	for (size_t i = 0; i < t->old.n; i++)
 	{
 		const rb_cell *c = &m->cells[t->old.e[i]];
 
 		if (rb_should_stop(t->r->ctx))
 			return RB_STOPPED;
-		for (uint32_t k = 0; k < 4 && status == RB_OK && !rb_cell_ghost(c); k++)
+		for (uint32_t k = 0; k < 4 && !rb_cell_ghost(c); k++)
 		{
 			uint32_t other = c->n[k] >> 2, number[3];
 
@@ -506,11 +497,11 @@ fill_facets(rb_together *t, bool *fits)
 				(!rb_cell_ghost(&m->cells[other]) && other < t->old.e[i]))
 				continue;
 			face_numbers(t, t->old.e[i], k, number);
-			status = toggle_edges(t, number, c->facet[k]);
+			RB_TRY(toggle_edges(t, number, c->facet[k]));
 		}
 	}
-	for (size_t i = 0; i < t->fresh.n && status == RB_OK; i++)
-		for (uint32_t k = 0; k < 4 && status == RB_OK; k++)
+	for (size_t i = 0; i < t->fresh.n; i++)
+		for (uint32_t k = 0; k < 4; k++)
 		{
 			uint32_t tet = t->fresh.e[i], face = tet << 2 | k, other = face_beyond(t, face), v[3];
 			uint32_t in, out;
@@ -525,11 +516,11 @@ fill_facets(rb_together *t, bool *fits)
 				continue;
 			for (uint32_t j = 0; j < 3; j++)
 				v[j] = t->tets.tets[tet][rb_cell_face_corner(k, j)];
-			status = toggle_edges(t, v, *facet);
+			RB_TRY(toggle_edges(t, v, *facet));
 		}
 	for (uint32_t i = 0; i < t->edges.places && t->edges.used > 0; i++)
 		*fits = *fits && (t->edges.entries[i].key[0] == RB_NONE || t->edges.entries[i].value == 0);
-	return status;
+	return RB_OK;
 }
 
 /*
@@ -540,13 +531,10 @@ static rb_status
 keep_all(rb_together *t, bool *fits)
 {
 	const rb_cells *m = &t->r->mesh;
-	rb_status status = RB_OK;
 
 	t->held.n = 0;
-	for (size_t i = 0; i < t->sites.n + t->r->nregions && status == RB_OK; i++)
-		status = rb_numbers_add(t->r->ctx, &t->held, 0);
-	if (status != RB_OK)
-		return status;
+	for (size_t i = 0; i < t->sites.n + t->r->nregions; i++)
+		RB_TRY(rb_numbers_add(t->r->ctx, &t->held, 0));
 	for (size_t i = 0; i < t->fresh.n; i++)
 	{
 		t->held.e[t->sites.n + t->region[t->fresh.e[i]]] = 1;
@@ -716,19 +704,15 @@ replace_cells(rb_together *t)
 	rb_cells *m = &r->mesh;
 	size_t most = (size_t) r->ncells + 5 * t->fresh.n;
 	uint32_t first;
-	rb_status status;
 
 	/* The last slot would have a link equal to RB_NOWHERE. */
+
 	if (most >= RB_MAX_CELLS)
 		return rb_fail(r->ctx, RB_TOO_MANY_OBJECTS, most, RB_MAX_CELLS, NULL);
-	status = rb_refining_reserve(r, most, (size_t) r->nsites + t->npoints);
-	if (status == RB_OK)
-		status = rb_array_grow(r->ctx, (void **) &r->free, &r->free_cap,
-							   (size_t) r->nfree + t->old.n, sizeof(uint32_t));
-	if (status == RB_OK)
-		status = rb_array_grow(r->ctx, (void **) &t->marks, &t->marks_cap, most, 1);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_refining_reserve(r, most, (size_t) r->nsites + t->npoints));
+	RB_TRY(rb_array_grow(r->ctx, (void **) &r->free, &r->free_cap, (size_t) r->nfree + t->old.n,
+						 sizeof(uint32_t)));
+	RB_TRY(rb_array_grow(r->ctx, (void **) &t->marks, &t->marks_cap, most, 1));
 	t->ghosts.n = 0;
 	memset(t->marks + r->ncells, 0, most - r->ncells);
 	make_sites(t);
@@ -743,9 +727,7 @@ replace_cells(rb_together *t)
 			return RB_STOPPED;
 		make_cell(t, t->fresh.e[i]);
 	}
-	status = rb_refining_radii(r, first, r->nsites, t->npoints);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_refining_radii(r, first, r->nsites, t->npoints));
 	/* Link the new cells with each other, then with the remaining cells. */
 	for (size_t i = 0; i < t->fresh.n; i++)
 		for (uint32_t k = 0; k < 4; k++)
@@ -774,9 +756,7 @@ replace_cells(rb_together *t)
 			if (m->cells[first + i].n[k] == RB_NOWHERE)
 			{
 				make_ghost(r, first + (uint32_t) i, k);
-				status = rb_numbers_add(t->r->ctx, &t->ghosts, m->cells[first + i].n[k] >> 2);
-				if (status != RB_OK)
-					return status;
+				RB_TRY(rb_numbers_add(t->r->ctx, &t->ghosts, m->cells[first + i].n[k] >> 2));
 			}
 	for (size_t i = 0; i < t->ghosts.n; i++)
 		link_ghost(m, t->ghosts.e[i]);

@@ -58,12 +58,11 @@ static rb_status
 index_blocked(rb_together *t)
 {
 	rb_refining *r = t->r;
-	rb_status status = RB_OK;
 
-	for (uint32_t i = 0; i < r->nhopeless && status == RB_OK; i++)
-		status = rb_table_insert(r->ctx, &t->hopeless, r->hopeless[i][0], r->hopeless[i][1],
-								 RB_NONE, i, NULL, NULL);
-	for (uint32_t i = 0; i < r->nstuck && status == RB_OK; i++)
+	for (uint32_t i = 0; i < r->nhopeless; i++)
+		RB_TRY(rb_table_insert(r->ctx, &t->hopeless, r->hopeless[i][0], r->hopeless[i][1], RB_NONE,
+							   i, NULL, NULL));
+	for (uint32_t i = 0; i < r->nstuck; i++)
 	{
 		const rb_cell *c = &r->mesh.cells[rb_entry_cell(r->stuck[i])];
 		uint32_t e = rb_entry_part(r->stuck[i]);
@@ -71,10 +70,10 @@ index_blocked(rb_together *t)
 		if (rb_should_stop(r->ctx))
 			return RB_STOPPED;
 		if (rb_entry_alive(&r->mesh, r->stuck[i]))
-			status = rb_table_insert(r->ctx, &t->stuck, c->v[rb_cell_edge_from(e)],
-									 c->v[rb_cell_edge_to(e)], RB_NONE, i, NULL, NULL);
+			RB_TRY(rb_table_insert(r->ctx, &t->stuck, c->v[rb_cell_edge_from(e)],
+								   c->v[rb_cell_edge_to(e)], RB_NONE, i, NULL, NULL));
 	}
-	return status;
+	return RB_OK;
 }
 
 /* ---- cells of a group ---- */
@@ -82,28 +81,23 @@ index_blocked(rb_together *t)
 static rb_status
 add_near(rb_together *t, uint32_t cell)
 {
-	rb_status status = RB_OK;
-
 	if ((t->marks[cell] & RB_GROUP_NEAR) == 0)
-		status = rb_numbers_add(t->r->ctx, &t->near, cell);
+		RB_TRY(rb_numbers_add(t->r->ctx, &t->near, cell));
 	t->marks[cell] |= RB_GROUP_NEAR;
-	return status;
+	return RB_OK;
 }
 
 /* Adds a point to the group unless its subsegment has one already. */
 static rb_status
 add_point(rb_together *t, const rb_stuck_point *p, bool *fresh)
 {
-	rb_status status =
-		rb_table_insert(t->r->ctx, &t->split, p->u, p->v, RB_NONE, t->npoints, NULL, fresh);
-
-	if (status != RB_OK || !*fresh)
-		return status;
-	status = rb_array_grow(t->r->ctx, (void **) &t->points, &t->points_cap, (size_t) t->npoints + 1,
-						   sizeof(*t->points));
-	if (status == RB_OK)
-		t->points[t->npoints++] = *p;
-	return status;
+	RB_TRY(rb_table_insert(t->r->ctx, &t->split, p->u, p->v, RB_NONE, t->npoints, NULL, fresh));
+	if (!*fresh)
+		return RB_OK;
+	RB_TRY(rb_array_grow(t->r->ctx, (void **) &t->points, &t->points_cap, (size_t) t->npoints + 1,
+						 sizeof(*t->points)));
+	t->points[t->npoints++] = *p;
+	return RB_OK;
 }
 
 static rb_status
@@ -126,33 +120,30 @@ add_blocked_point(rb_together *t, rb_entry64 entry)
 static rb_status
 add_blocked_points_of(rb_together *t, uint32_t cell)
 {
-	rb_status status = RB_OK;
-
-	for (uint32_t e = 0; e < 6 && status == RB_OK; e++)
+	for (uint32_t e = 0; e < 6; e++)
 	{
 		const rb_cell *c = &t->r->mesh.cells[cell];
 		uint32_t u = c->v[rb_cell_edge_from(e)], v = c->v[rb_cell_edge_to(e)];
 		const uint32_t *at;
 
 		/* Only the first of the many cells around a subsegment adds its point. */
+
 		if ((c->bits & RB_CELL_SEGMENT(e)) == 0 || rb_table_find(&t->split, u, v, RB_NONE) != NULL)
 			continue;
 		at = rb_table_find(&t->stuck, u, v, RB_NONE);
 		if (at != NULL)
-			status = add_blocked_point(t, t->r->stuck[*at]);
+			RB_TRY(add_blocked_point(t, t->r->stuck[*at]));
 	}
-	return status;
+	return RB_OK;
 }
 
 /* Records once that the circumsphere of a cell contains the current point. */
 static rb_status
 add_held(rb_together *t, uint32_t cell)
 {
-	rb_status status = rb_numbers_add(t->r->ctx, &t->held, cell);
-
-	if (status == RB_OK)
-		t->marks[cell] |= RB_GROUP_HELD;
-	return status;
+	RB_TRY(rb_numbers_add(t->r->ctx, &t->held, cell));
+	t->marks[cell] |= RB_GROUP_HELD;
+	return RB_OK;
 }
 
 /*
@@ -167,7 +158,6 @@ find_cavity(rb_together *t, uint32_t k, bool *enough)
 	rb_entry64 entry = t->points[k].entry;
 	uint32_t start = rb_entry_cell(entry), facets[16], nfacets = 0;
 	rb_edge_ring ring = rb_ring_begin(m, start, rb_entry_part(entry));
-	rb_status status = RB_OK;
 
 	t->held.n = 0;
 	do
@@ -179,21 +169,20 @@ find_cavity(rb_together *t, uint32_t k, bool *enough)
 		if ((c->bits & RB_CELL_WALL(ring.to)) != 0 && nfacets < 16)
 			facets[nfacets++] = c->facet[ring.to];
 		if (!rb_cell_ghost(c))
-			status = add_held(t, ring.cell);
+			RB_TRY(add_held(t, ring.cell));
 		rb_ring_next(m, &ring);
-	} while (ring.cell != start && status == RB_OK);
-	for (size_t i = 0; i < t->held.n && status == RB_OK; i++)
+	} while (ring.cell != start);
+	for (size_t i = 0; i < t->held.n; i++)
 	{
 		uint32_t cell = t->held.e[i];
 		const rb_cell *c = &m->cells[cell];
 
 		if (rb_should_stop(t->r->ctx))
 			return RB_STOPPED;
-		status = add_near(t, cell);
-		if (status == RB_OK)
-			status = add_blocked_points_of(t, cell);
+		RB_TRY(add_near(t, cell));
+		RB_TRY(add_blocked_points_of(t, cell));
 		*enough = *enough || t->near.n > GROUP_CELLS;
-		for (uint32_t j = 0; j < 4 && status == RB_OK && !*enough; j++)
+		for (uint32_t j = 0; j < 4 && !*enough; j++)
 		{
 			uint32_t beyond = c->n[j] >> 2, f = 0;
 
@@ -206,12 +195,12 @@ find_cavity(rb_together *t, uint32_t k, bool *enough)
 			}
 			if (!rb_cell_ghost(&m->cells[beyond]) && (t->marks[beyond] & RB_GROUP_HELD) == 0 &&
 				rb_cell_holds(m, &env, beyond, t->points[k].at) == 1)
-				status = add_held(t, beyond);
+				RB_TRY(add_held(t, beyond));
 		}
 	}
 	for (size_t i = 0; i < t->held.n; i++)
 		t->marks[t->held.e[i]] &= ~RB_GROUP_HELD;
-	return status;
+	return RB_OK;
 }
 
 /*
@@ -222,13 +211,12 @@ static rb_status
 find_group(rb_together *t, uint32_t k, bool *enough)
 {
 	uint64_t most = t->r->options->max_points > 0 ? t->r->options->max_points : UINT32_MAX - 8;
-	rb_status status = RB_OK;
 
-	for (; k < t->npoints && status == RB_OK && !*enough; k++)
-		status = find_cavity(t, k, enough);
+	for (; k < t->npoints && !*enough; k++)
+		RB_TRY(find_cavity(t, k, enough));
 	if (t->r->nsites + (uint64_t) t->npoints > most)
 		t->r->full = *enough = true;
-	return status;
+	return RB_OK;
 }
 
 /* Adds layers of cells around the group. */
@@ -236,26 +224,25 @@ static rb_status
 add_layers(rb_together *t, int layers)
 {
 	const rb_cells *m = &t->r->mesh;
-	rb_status status = RB_OK;
 
-	for (size_t from = 0; layers > 0 && status == RB_OK; layers--)
+	for (size_t from = 0; layers > 0; layers--)
 	{
 		size_t to = t->near.n;
 
-		for (; from < to && status == RB_OK; from++)
+		for (; from < to; from++)
 		{
 			if (rb_should_stop(t->r->ctx))
 				return RB_STOPPED;
-			for (uint32_t j = 0; j < 4 && status == RB_OK; j++)
+			for (uint32_t j = 0; j < 4; j++)
 			{
 				uint32_t beyond = m->cells[t->near.e[from]].n[j] >> 2;
 
 				if (!rb_cell_ghost(&m->cells[beyond]))
-					status = add_near(t, beyond);
+					RB_TRY(add_near(t, beyond));
 			}
 		}
 	}
-	return status;
+	return RB_OK;
 }
 
 /* ---- points that were added ---- */
@@ -268,10 +255,9 @@ static rb_status
 add_added_points(rb_together *t)
 {
 	uint32_t nsites = (uint32_t) t->sites.n;
-	rb_status status = RB_OK;
 
-	for (uint32_t i = 0; i < t->tets.ntets && status == RB_OK; i++)
-		for (uint32_t k = 0; k < 4 && status == RB_OK && rb_together_has_new(t, i); k++)
+	for (uint32_t i = 0; i < t->tets.ntets; i++)
+		for (uint32_t k = 0; k < 4 && rb_together_has_new(t, i); k++)
 		{
 			uint32_t v = t->tets.tets[i][k], on;
 			rb_stuck_point p;
@@ -291,9 +277,9 @@ add_added_points(rb_together *t)
 			memcpy(p.at, t->tets.points + 3 * (size_t) v, sizeof p.at);
 			p.segment = rb_piece_segment(&t->r->mesh, p.u, p.v);
 			p.entry = t->entries[on];
-			status = add_point(t, &p, &fresh);
+			RB_TRY(add_point(t, &p, &fresh));
 		}
-	return status;
+	return RB_OK;
 }
 
 /* ---- a group ---- */
@@ -328,19 +314,19 @@ static rb_status
 mark_abandoned(rb_together *t)
 {
 	rb_refining *r = t->r;
-	rb_status status = rb_array_grow(r->ctx, (void **) &r->hopeless, &r->hopeless_cap,
-									 (size_t) r->nhopeless + t->npoints, sizeof(*r->hopeless));
 
-	for (uint32_t i = 0; i < t->npoints && status == RB_OK; i++)
+	RB_TRY(rb_array_grow(r->ctx, (void **) &r->hopeless, &r->hopeless_cap,
+						 (size_t) r->nhopeless + t->npoints, sizeof(*r->hopeless)));
+	for (uint32_t i = 0; i < t->npoints; i++)
 	{
 		const rb_stuck_point *p = &t->points[i];
 
 		r->hopeless[r->nhopeless][0] = p->u;
 		r->hopeless[r->nhopeless][1] = p->v;
-		status =
-			rb_table_insert(r->ctx, &t->hopeless, p->u, p->v, RB_NONE, r->nhopeless++, NULL, NULL);
+		RB_TRY(
+			rb_table_insert(r->ctx, &t->hopeless, p->u, p->v, RB_NONE, r->nhopeless++, NULL, NULL));
 	}
-	return status;
+	return RB_OK;
 }
 
 static rb_status
@@ -348,29 +334,26 @@ insert_group(rb_together *t, rb_entry64 stuck, bool *done)
 {
 	bool enough = false;
 	uint32_t known = 0;
-	rb_status status;
 
 	t->near.n = 0;
 	t->npoints = 0;
 	rb_table_clear(&t->split);
-	status = add_blocked_point(t, stuck);
+	RB_TRY(add_blocked_point(t, stuck));
 	/* Each try takes in more points and more cells. */
-	for (int i = 0; i < TRIES && t->npoints > 0 && status == RB_OK && !*done; i++)
+	for (int i = 0; i < TRIES && t->npoints > 0 && !*done; i++)
 	{
-		status = find_group(t, known, &enough);
+		RB_TRY(find_group(t, known, &enough));
 		known = t->npoints;
 		if (enough)
 			break;
-		if (status == RB_OK)
-			status = add_layers(t, i == 0 ? LAYERS : 1);
-		if (status == RB_OK)
-			status = try_group(t, done);
+		RB_TRY(add_layers(t, i == 0 ? LAYERS : 1));
+		RB_TRY(try_group(t, done));
 	}
-	if (status == RB_OK && !*done && t->npoints > 0)
-		status = mark_abandoned(t);
+	if (!*done && t->npoints > 0)
+		RB_TRY(mark_abandoned(t));
 	for (size_t i = 0; i < t->near.n; i++)
 		t->marks[t->near.e[i]] = 0;
-	return status;
+	return RB_OK;
 }
 
 static bool

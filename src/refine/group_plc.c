@@ -18,31 +18,25 @@ add_points(rb_together *t)
 {
 	const rb_cells *m = &t->r->mesh;
 	size_t n;
-	rb_status status = RB_OK;
 
-	for (size_t i = 0; i < t->near.n && status == RB_OK; i++)
+	for (size_t i = 0; i < t->near.n; i++)
 	{
 		if (rb_should_stop(t->r->ctx))
 			return RB_STOPPED;
-		for (uint32_t k = 0; k < 4 && status == RB_OK; k++)
+		for (uint32_t k = 0; k < 4; k++)
 		{
 			uint32_t site = m->cells[t->near.e[i]].v[k];
 			bool fresh;
 
-			status =
-				rb_table_insert(t->r->ctx, &t->numbers, site, RB_NONE, RB_NONE, 0, NULL, &fresh);
-			if (status == RB_OK && fresh)
-				status = rb_numbers_add(t->r->ctx, &t->sites, site);
+			RB_TRY(
+				rb_table_insert(t->r->ctx, &t->numbers, site, RB_NONE, RB_NONE, 0, NULL, &fresh));
+			if (fresh)
+				RB_TRY(rb_numbers_add(t->r->ctx, &t->sites, site));
 		}
 	}
-	if (status == RB_OK)
-		status = rb_array_grow(t->r->ctx, (void **) &t->at, &t->at_cap,
-							   3 * (t->sites.n + t->npoints), sizeof(double));
-	if (status != RB_OK)
-		return status;
-	status = rb_sort_numbers(t->r->ctx, t->sites.e, t->sites.n);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array_grow(t->r->ctx, (void **) &t->at, &t->at_cap, 3 * (t->sites.n + t->npoints),
+						 sizeof(double)));
+	RB_TRY(rb_sort_numbers(t->r->ctx, t->sites.e, t->sites.n));
 	n = t->sites.n;
 	for (size_t i = 0; i < n; i++)
 	{
@@ -67,11 +61,10 @@ add_constrained_face(rb_together *t, const uint32_t *v, uint32_t facet)
 {
 	uint32_t stack[8][3]; /* PLC numbers */
 	int n = 1;
-	rb_status status = RB_OK;
 
 	for (int k = 0; k < 3; k++)
 		stack[0][k] = rb_together_number(t, v[k]);
-	while (n > 0 && status == RB_OK)
+	while (n > 0)
 	{
 		uint32_t w[3], middle = RB_NONE;
 		size_t to = t->plc.ntriangles;
@@ -93,50 +86,46 @@ add_constrained_face(rb_together *t, const uint32_t *v, uint32_t facet)
 			stack[n++][2] = c;
 			continue;
 		}
-		status = rb_array_grow(t->r->ctx, (void **) &t->triangles, &t->triangles_cap, to + 1,
-							   sizeof(*t->triangles));
-		if (status == RB_OK)
-			status = rb_array_grow(t->r->ctx, (void **) &t->facet_of, &t->facet_of_cap, to + 1,
-								   sizeof(*t->facet_of));
-		if (status != RB_OK)
-			break;
+		RB_TRY(rb_array_grow(t->r->ctx, (void **) &t->triangles, &t->triangles_cap, to + 1,
+							 sizeof(*t->triangles)));
+		RB_TRY(rb_array_grow(t->r->ctx, (void **) &t->facet_of, &t->facet_of_cap, to + 1,
+							 sizeof(*t->facet_of)));
 		memcpy(t->triangles[to], w, sizeof w);
 		t->facet_of[to] = facet;
 		t->plc.ntriangles++;
 	}
-	return status;
+	return RB_OK;
 }
 
 static rb_status
 add_constrained_faces(rb_together *t)
 {
 	const rb_cells *m = &t->r->mesh;
-	rb_status status = RB_OK;
 
-	for (size_t i = 0; i < t->near.n && status == RB_OK; i++)
+	for (size_t i = 0; i < t->near.n; i++)
 	{
 		uint32_t cell = t->near.e[i];
 		const rb_cell *c = &m->cells[cell];
 
 		if (rb_should_stop(t->r->ctx))
 			return RB_STOPPED;
-		for (uint32_t k = 0; k < 4 && status == RB_OK; k++)
+		for (uint32_t k = 0; k < 4; k++)
 		{
 			uint32_t other = c->n[k] >> 2;
 
 			/* List the face from one of its sides only. */
+
 			if ((c->bits & RB_CELL_WALL(k)) == 0 ||
 				((t->marks[other] & RB_GROUP_NEAR) != 0 && other < cell))
 				continue;
-			status = rb_array_grow(t->r->ctx, (void **) &t->walls, &t->walls_cap, t->nwalls + 1,
-								   sizeof(*t->walls));
-			if (status == RB_OK)
-				t->walls[t->nwalls++] = (uint64_t) c->facet[k] << 32 | (cell << 2 | k);
+			RB_TRY(rb_array_grow(t->r->ctx, (void **) &t->walls, &t->walls_cap, t->nwalls + 1,
+								 sizeof(*t->walls)));
+			t->walls[t->nwalls++] = (uint64_t) c->facet[k] << 32 | (cell << 2 | k);
 		}
 	}
-	if (status == RB_OK && t->nwalls > 0)
-		status = rb_sort_words(t->r->ctx, t->walls, t->nwalls);
-	for (size_t i = 0; i < t->nwalls && status == RB_OK; i++)
+	if (t->nwalls > 0)
+		RB_TRY(rb_sort_words(t->r->ctx, t->walls, t->nwalls));
+	for (size_t i = 0; i < t->nwalls; i++)
 	{
 		uint32_t face = (uint32_t) t->walls[i], facet = (uint32_t) (t->walls[i] >> 32), v[3];
 		const rb_cell *c = &m->cells[face >> 2];
@@ -144,16 +133,15 @@ add_constrained_faces(rb_together *t)
 		if (rb_should_stop(t->r->ctx))
 			return RB_STOPPED;
 		if (t->facets.n == 0 || t->facets.e[t->facets.n - 1] != facet)
-			status = rb_numbers_add(t->r->ctx, &t->facets, facet);
+			RB_TRY(rb_numbers_add(t->r->ctx, &t->facets, facet));
 		for (uint32_t j = 0; j < 3; j++)
 			v[j] = c->v[rb_cell_face_corner(face & 3, j)];
-		if (status == RB_OK)
-			status = add_constrained_face(t, v, (uint32_t) t->facets.n - 1);
+		RB_TRY(add_constrained_face(t, v, (uint32_t) t->facets.n - 1));
 	}
 	t->plc.nfacets = (uint32_t) t->facets.n;
 	t->plc.triangles = (const uint32_t(*)[3]) t->triangles;
 	t->plc.facet_of = t->facet_of;
-	return status;
+	return RB_OK;
 }
 
 /* ---- subsegments ---- */
@@ -162,18 +150,14 @@ static rb_status
 add_subsegment(rb_together *t, uint32_t a, uint32_t b, rb_entry64 entry)
 {
 	bool fresh;
-	rb_status status =
-		rb_table_insert(t->r->ctx, &t->pieces, a, b, RB_NONE, t->plc.nsegments, NULL, &fresh);
 
-	if (status != RB_OK || !fresh)
-		return status;
-	status = rb_array_grow(t->r->ctx, (void **) &t->segments, &t->segments_cap,
-						   (size_t) t->plc.nsegments + 1, sizeof(*t->segments));
-	if (status == RB_OK)
-		status = rb_array_grow(t->r->ctx, (void **) &t->entries, &t->entries_cap,
-							   (size_t) t->plc.nsegments + 1, sizeof(*t->entries));
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_table_insert(t->r->ctx, &t->pieces, a, b, RB_NONE, t->plc.nsegments, NULL, &fresh));
+	if (!fresh)
+		return RB_OK;
+	RB_TRY(rb_array_grow(t->r->ctx, (void **) &t->segments, &t->segments_cap,
+						 (size_t) t->plc.nsegments + 1, sizeof(*t->segments)));
+	RB_TRY(rb_array_grow(t->r->ctx, (void **) &t->entries, &t->entries_cap,
+						 (size_t) t->plc.nsegments + 1, sizeof(*t->entries)));
 	t->entries[t->plc.nsegments] = entry;
 	t->segments[t->plc.nsegments][0] = a;
 	t->segments[t->plc.nsegments++][1] = b;
@@ -184,15 +168,14 @@ static rb_status
 add_subsegments(rb_together *t)
 {
 	const rb_cells *m = &t->r->mesh;
-	rb_status status = RB_OK;
 
-	for (size_t i = 0; i < t->near.n && status == RB_OK; i++)
+	for (size_t i = 0; i < t->near.n; i++)
 	{
 		const rb_cell *c = &m->cells[t->near.e[i]];
 
 		if (rb_should_stop(t->r->ctx))
 			return RB_STOPPED;
-		for (uint32_t e = 0; e < 6 && status == RB_OK; e++)
+		for (uint32_t e = 0; e < 6; e++)
 		{
 			uint32_t u = c->v[rb_cell_edge_from(e)], v = c->v[rb_cell_edge_to(e)], a, b, middle;
 			rb_entry64 entry;
@@ -204,33 +187,27 @@ add_subsegments(rb_together *t)
 			a = rb_together_number(t, u);
 			b = rb_together_number(t, v);
 			if (middle == RB_NONE)
-				status = add_subsegment(t, a, b, entry);
+				RB_TRY(add_subsegment(t, a, b, entry));
 			else
 			{
-				status = add_subsegment(t, a, middle, entry);
-				if (status == RB_OK)
-					status = add_subsegment(t, middle, b, entry);
+				RB_TRY(add_subsegment(t, a, middle, entry));
+				RB_TRY(add_subsegment(t, middle, b, entry));
 			}
 		}
 	}
 	t->plc.segments = (const uint32_t(*)[2]) t->segments;
-	return status;
+	return RB_OK;
 }
 
 rb_status
 rb_together_build_plc(rb_together *t)
 {
-	rb_status status;
-
 	memset(&t->plc, 0, sizeof t->plc);
 	t->sites.n = t->facets.n = 0;
 	t->nwalls = 0;
 	rb_table_clear(&t->numbers);
 	rb_table_clear(&t->pieces);
-	status = add_points(t);
-	if (status == RB_OK)
-		status = add_constrained_faces(t);
-	if (status == RB_OK)
-		status = add_subsegments(t);
-	return status;
+	RB_TRY(add_points(t));
+	RB_TRY(add_constrained_faces(t));
+	return add_subsegments(t);
 }

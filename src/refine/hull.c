@@ -302,12 +302,8 @@ order_faces(hull_surface *s)
 static rb_status
 reserve_faces(hull_surface *s, size_t n)
 {
-	rb_status status =
-		rb_array_grow(s->ctx, (void **) &s->faces, &s->faces_cap, n, sizeof(*s->faces));
-
-	if (status == RB_OK)
-		status = rb_array_grow(s->ctx, (void **) &s->beside, &s->beside_cap, n, sizeof(*s->beside));
-	return status;
+	RB_TRY(rb_array_grow(s->ctx, (void **) &s->faces, &s->faces_cap, n, sizeof(*s->faces)));
+	return rb_array_grow(s->ctx, (void **) &s->beside, &s->beside_cap, n, sizeof(*s->beside));
 }
 
 /* Finds the planes; `faces` and `beside` must be filled. */
@@ -511,12 +507,10 @@ has_boundary(const rb_tets *tets, uint32_t t)
 static rb_status
 peel_push(peel *p, uint32_t t)
 {
-	rb_status status = rb_array_grow(p->r->ctx, (void **) &p->list, &p->list_cap, (size_t) p->n + 1,
-									 sizeof(*p->list));
-
-	if (status == RB_OK)
-		p->list[p->n++] = t;
-	return status;
+	RB_TRY(rb_array_grow(p->r->ctx, (void **) &p->list, &p->list_cap, (size_t) p->n + 1,
+						 sizeof(*p->list)));
+	p->list[p->n++] = t;
+	return RB_OK;
 }
 
 static rb_status
@@ -524,40 +518,35 @@ peel_input(peel *p)
 {
 	const rb_tets *tets = p->tets;
 	rb_context *ctx = p->r->ctx;
-	rb_status status = RB_OK;
 
-	for (uint32_t i = 0; i < tets->nfaces && status == RB_OK; i++)
+	for (uint32_t i = 0; i < tets->nfaces; i++)
 	{
 		const uint32_t *v = tets->faces[i];
 
-		status = rb_table_insert(ctx, &p->input, v[0], v[1], v[2], 0, NULL, NULL);
+		RB_TRY(rb_table_insert(ctx, &p->input, v[0], v[1], v[2], 0, NULL, NULL));
 		if (peel_stops(p, i))
-			status = RB_STOPPED;
+			return RB_STOPPED;
 	}
-	for (uint32_t i = 0; i < tets->nedges && status == RB_OK; i++)
+	for (uint32_t i = 0; i < tets->nedges; i++)
 	{
-		status = rb_table_insert(ctx, &p->input, tets->edges[i][0], tets->edges[i][1], RB_NONE, 0,
-								 NULL, NULL);
+		RB_TRY(rb_table_insert(ctx, &p->input, tets->edges[i][0], tets->edges[i][1], RB_NONE, 0,
+							   NULL, NULL));
 		if (peel_stops(p, i))
-			status = RB_STOPPED;
+			return RB_STOPPED;
 	}
-	return status;
+	return RB_OK;
 }
 
 static rb_status
 add_face(peel *p, uint32_t t, uint32_t i)
 {
 	hull_surface *hull = &p->hull;
-	rb_status status;
 
 	if (hull->n >= FOLD / 3)
 		return rb_fail(p->r->ctx, RB_TOO_MANY_OBJECTS, hull->n, FOLD / 3, NULL);
-	status = reserve_faces(hull, (size_t) hull->n + 1);
-	if (status == RB_OK)
-		status = rb_array_grow(p->r->ctx, (void **) &p->tet, &p->tet_cap, (size_t) hull->n + 1,
-							   sizeof(*p->tet));
-	if (status != RB_OK)
-		return status;
+	RB_TRY(reserve_faces(hull, (size_t) hull->n + 1));
+	RB_TRY(rb_array_grow(p->r->ctx, (void **) &p->tet, &p->tet_cap, (size_t) hull->n + 1,
+						 sizeof(*p->tet)));
 	for (uint32_t k = 0; k < 3; k++)
 	{
 		hull->faces[hull->n][k] = p->tets->tets[t][rb_cell_face_corner(i, k)];
@@ -571,17 +560,16 @@ static rb_status
 add_boundary(peel *p)
 {
 	const rb_tets *tets = p->tets;
-	rb_status status = RB_OK;
 
-	for (uint32_t t = 0; t < tets->ntets && status == RB_OK; t++)
+	for (uint32_t t = 0; t < tets->ntets; t++)
 	{
-		for (uint32_t i = 0; i < 4 && status == RB_OK; i++)
+		for (uint32_t i = 0; i < 4; i++)
 			if (tets->neighbours[4 * (size_t) t + i] == RB_NONE)
-				status = add_face(p, t, i);
+				RB_TRY(add_face(p, t, i));
 		if (peel_stops(p, t))
-			status = RB_STOPPED;
+			return RB_STOPPED;
 	}
-	return status;
+	return RB_OK;
 }
 
 /*
@@ -591,17 +579,16 @@ static rb_status
 link_boundary(peel *p)
 {
 	hull_surface *hull = &p->hull;
-	rb_status status = RB_OK;
 
-	for (uint32_t side = 0; side < 3 * hull->n && status == RB_OK; side++)
+	for (uint32_t side = 0; side < 3 * hull->n; side++)
 	{
 		const uint32_t *v = hull->faces[side / 3];
 		const uint32_t a = v[(side + 1) % 3], b = v[(side + 2) % 3];
 		uint32_t *other;
 		bool fresh;
 
-		status = rb_table_insert(p->r->ctx, &p->edges, a, b, RB_NONE, side, &other, &fresh);
-		if (status != RB_OK || fresh)
+		RB_TRY(rb_table_insert(p->r->ctx, &p->edges, a, b, RB_NONE, side, &other, &fresh));
+		if (fresh)
 			continue;
 		if (*other >= FOLD)
 			*other = FOLD;
@@ -615,9 +602,9 @@ link_boundary(peel *p)
 			*other = LINKED;
 		}
 		if (peel_stops(p, side))
-			status = RB_STOPPED;
+			return RB_STOPPED;
 	}
-	return status;
+	return RB_OK;
 }
 
 /* Adds `more` to the number of boundary faces at an edge; UINT32_MAX subtracts one. */
@@ -625,21 +612,17 @@ static rb_status
 count_edge(peel *p, uint32_t a, uint32_t b, uint32_t more)
 {
 	uint32_t *n;
-	rb_status status = rb_table_insert(p->r->ctx, &p->edges, a, b, RB_NONE, 0, &n, NULL);
 
-	if (status == RB_OK)
-		*n += more;
-	return status;
+	RB_TRY(rb_table_insert(p->r->ctx, &p->edges, a, b, RB_NONE, 0, &n, NULL));
+	*n += more;
+	return RB_OK;
 }
 
 static rb_status
 add_plane(peel *p, uint32_t v, uint32_t plane)
 {
-	rb_status status =
-		rb_array_grow(p->r->ctx, (void **) &p->in, &p->in_cap, (size_t) p->nin + 1, sizeof(*p->in));
-
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array_grow(p->r->ctx, (void **) &p->in, &p->in_cap, (size_t) p->nin + 1,
+						 sizeof(*p->in)));
 	p->in[p->nin][0] = plane;
 	p->in[p->nin][1] = p->at[v];
 	p->at[v] = p->nin++;
@@ -651,26 +634,22 @@ static rb_status
 count_boundary(peel *p)
 {
 	const hull_surface *hull = &p->hull;
-	rb_status status =
-		rb_array(p->r->ctx, (void **) &p->at, (size_t) p->tets->npoints + 1, sizeof(*p->at));
 
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array(p->r->ctx, (void **) &p->at, (size_t) p->tets->npoints + 1, sizeof(*p->at)));
 	memset(p->at, 0xff, p->tets->npoints * sizeof(*p->at));
 	rb_table_clear(&p->edges);
-	for (uint32_t side = 0; side < 3 * hull->n && status == RB_OK; side++)
+	for (uint32_t side = 0; side < 3 * hull->n; side++)
 	{
 		const uint32_t *v = hull->faces[side / 3];
 		const uint32_t last = p->at[v[side % 3]];
 
 		if (last == RB_NONE || p->in[last][0] != hull->of[side / 3])
-			status = add_plane(p, v[side % 3], hull->of[side / 3]);
-		if (status == RB_OK)
-			status = count_edge(p, v[(side + 1) % 3], v[(side + 2) % 3], 1);
+			RB_TRY(add_plane(p, v[side % 3], hull->of[side / 3]));
+		RB_TRY(count_edge(p, v[(side + 1) % 3], v[(side + 2) % 3], 1));
 		if (peel_stops(p, side))
-			status = RB_STOPPED;
+			return RB_STOPPED;
 	}
-	return status;
+	return RB_OK;
 }
 
 /* ---- slivers: removal ---- */
@@ -755,18 +734,17 @@ static rb_status
 record_plane(peel *p, uint32_t t, uint32_t plane)
 {
 	const uint32_t *v = p->tets->tets[t];
-	rb_status status = RB_OK;
 
-	for (uint32_t i = 0; i < 4 && status == RB_OK; i++)
+	for (uint32_t i = 0; i < 4; i++)
 	{
 		uint32_t at = p->at[v[i]];
 
 		while (at != RB_NONE && p->in[at][0] != plane)
 			at = p->in[at][1];
 		if (at == RB_NONE)
-			status = add_plane(p, v[i], plane);
+			RB_TRY(add_plane(p, v[i], plane));
 	}
-	return status;
+	return RB_OK;
 }
 
 static uint32_t
@@ -784,7 +762,6 @@ peel_one(peel *p, uint32_t t)
 	const uint32_t *v = p->tets->tets[t], *n = p->tets->neighbours + 4 * (size_t) t;
 	uint32_t out[4], in[4], nout = 0, nin = 0, plane = RB_NONE;
 	bool may;
-	rb_status status;
 
 	for (uint32_t i = 0; i < 4; i++)
 		if (is_outside(p, n[i]))
@@ -800,40 +777,37 @@ peel_one(peel *p, uint32_t t)
 		plane = plane_of(p, t);
 	if (plane == RB_NONE)
 		return RB_OK;
-	status = record_plane(p, t, plane);
+	RB_TRY(record_plane(p, t, plane));
 	p->gone[t] = true;
 	p->ngone++;
-	for (uint32_t i = 0; i < 4 && status == RB_OK; i++)
+	for (uint32_t i = 0; i < 4; i++)
 	{
 		const bool was = is_outside(p, n[i]);
 
-		for (uint32_t k = 0; k < 3 && status == RB_OK; k++)
-			status = count_edge(p, v[rb_cell_face_corner(i, k)],
-								v[rb_cell_face_corner(i, (k + 1) % 3)], was ? UINT32_MAX : 1);
-		if (!was && status == RB_OK)
-			status = peel_push(p, n[i]);
+		for (uint32_t k = 0; k < 3; k++)
+			RB_TRY(count_edge(p, v[rb_cell_face_corner(i, k)],
+							  v[rb_cell_face_corner(i, (k + 1) % 3)], was ? UINT32_MAX : 1));
+		if (!was)
+			RB_TRY(peel_push(p, n[i]));
 	}
-	return status;
+	return RB_OK;
 }
 
 static rb_status
 peel_all(peel *p)
 {
-	rb_status status = rb_array(p->r->ctx, (void **) &p->gone, (size_t) p->tets->ntets + 1, 1);
-
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array(p->r->ctx, (void **) &p->gone, (size_t) p->tets->ntets + 1, 1));
 	memset(p->gone, 0, p->tets->ntets);
-	for (uint32_t i = 0; i < p->hull.n && status == RB_OK; i++)
-		status = peel_push(p, p->tet[i]);
-	for (uint32_t k = 0; k < p->n && status == RB_OK; k++)
+	for (uint32_t i = 0; i < p->hull.n; i++)
+		RB_TRY(peel_push(p, p->tet[i]));
+	for (uint32_t k = 0; k < p->n; k++)
 	{
 		if (!p->gone[p->list[k]])
-			status = peel_one(p, p->list[k]);
+			RB_TRY(peel_one(p, p->list[k]));
 		if (peel_stops(p, k))
-			status = RB_STOPPED;
+			return RB_STOPPED;
 	}
-	return status;
+	return RB_OK;
 }
 
 /* Writes the remaining tetrahedra in their order. All other arrays are shared with the original. */

@@ -19,18 +19,11 @@ rb_status
 rb_refining_reserve(rb_refining *r, size_t cells, size_t sites)
 {
 	rb_cells *m = &r->mesh;
-	rb_status status =
-		rb_array_grow(r->ctx, (void **) &m->cells, &r->cells_cap, cells, sizeof(*m->cells));
 
-	if (status == RB_OK)
-		status =
-			rb_array_grow(r->ctx, (void **) &m->sites, &r->sites_cap, sites, sizeof(*m->sites));
-	if (status == RB_OK)
-		status = rb_array_grow(r->ctx, (void **) &m->kind, &r->kind_cap, sites, 1);
-	if (status == RB_OK)
-		status =
-			rb_array_grow(r->ctx, (void **) &m->parent, &r->parent_cap, sites, sizeof(*m->parent));
-	return status;
+	RB_TRY(rb_array_grow(r->ctx, (void **) &m->cells, &r->cells_cap, cells, sizeof(*m->cells)));
+	RB_TRY(rb_array_grow(r->ctx, (void **) &m->sites, &r->sites_cap, sites, sizeof(*m->sites)));
+	RB_TRY(rb_array_grow(r->ctx, (void **) &m->kind, &r->kind_cap, sites, 1));
+	return rb_array_grow(r->ctx, (void **) &m->parent, &r->parent_cap, sites, sizeof(*m->parent));
 }
 
 void
@@ -233,15 +226,12 @@ make_lists(start *s, what what, uint32_t keys, uint64_t items, lists *l)
 	rb_refining *r = s->r;
 	listing g = {s, l, what, true};
 	uint32_t sum = 0;
-	rb_status status;
 
 	if (items >= UINT32_MAX)
 		return rb_fail(r->ctx, RB_TOO_MANY_OBJECTS, items, UINT32_MAX, NULL);
-	status = rb_array(r->ctx, (void **) &l->at, (size_t) keys + 2, sizeof *l->at);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array(r->ctx, (void **) &l->at, (size_t) keys + 2, sizeof *l->at));
 	memset(l->at, 0, ((size_t) keys + 2) * sizeof *l->at);
-	status = rb_each(r->ctx, s->team, items, BLOCK, do_list, &g);
+	RB_TRY(rb_each(r->ctx, s->team, items, BLOCK, do_list, &g));
 	/* at[k + 1] is the start of list k until the list is filled, and then its end. */
 	for (uint32_t k = 1; k <= keys; k++)
 	{
@@ -252,11 +242,9 @@ make_lists(start *s, what what, uint32_t keys, uint64_t items, lists *l)
 	}
 	l->keys = keys;
 	g.counting = false;
-	if (status == RB_OK)
-		status = rb_array(r->ctx, (void **) &l->e, (size_t) sum + 1, sizeof *l->e);
-	if (status == RB_OK)
-		status = rb_each(r->ctx, s->team, items, BLOCK, do_list, &g);
-	return status == RB_OK ? rb_each(r->ctx, s->team, keys, KEYS, do_order, &g) : status;
+	RB_TRY(rb_array(r->ctx, (void **) &l->e, (size_t) sum + 1, sizeof *l->e));
+	RB_TRY(rb_each(r->ctx, s->team, items, BLOCK, do_list, &g));
+	return rb_each(r->ctx, s->team, keys, KEYS, do_order, &g);
 }
 
 static void
@@ -356,13 +344,10 @@ static rb_status
 add_region(rb_context *ctx, regions *in, int64_t region)
 {
 	const uint32_t place = region_position(in, region);
-	rb_status status;
 
 	if (place < in->n && in->of[place] == region)
 		return RB_OK;
-	status = rb_array_grow(ctx, (void **) &in->of, &in->cap, (size_t) in->n + 1, sizeof *in->of);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array_grow(ctx, (void **) &in->of, &in->cap, (size_t) in->n + 1, sizeof *in->of));
 	memmove(in->of + place + 1, in->of + place, (in->n - place) * sizeof *in->of);
 	in->of[place] = region;
 	in->n++;
@@ -403,9 +388,7 @@ make_regions(start *s)
 	r->nregions = all.n;
 	if (status != RB_OK || o->nregion_volumes == 0)
 		return status;
-	status = rb_array(r->ctx, (void **) &r->region_volume, r->nregions + 1, sizeof(double));
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array(r->ctx, (void **) &r->region_volume, r->nregions + 1, sizeof(double)));
 	for (uint32_t i = 0, k = 0; i < r->nregions; i++)
 	{
 		while (k < o->nregion_volumes && o->region_volumes[k].region < r->regions[i])
@@ -425,32 +408,26 @@ count_cells(start *s)
 	const rb_tets *tets = s->tets;
 	const uint32_t nblocks = tets->ntets / BLOCK + 1, threads = rb_each_threads(s->team);
 	uint64_t cells = tets->ntets;
-	rb_status status = rb_array(r->ctx, (void **) &s->found, threads, sizeof *s->found);
 
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array(r->ctx, (void **) &s->found, threads, sizeof *s->found));
 	memset(s->found, 0, threads * sizeof *s->found);
-	status = rb_array(r->ctx, (void **) &s->ghost_at, nblocks, sizeof *s->ghost_at);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array(r->ctx, (void **) &s->ghost_at, nblocks, sizeof *s->ghost_at));
 	s->ghost_at[nblocks - 1] = 0; /* The last block may be empty */
-	status = run_loop(s, tets->ntets, BLOCK, do_count_cells);
-	for (uint32_t b = 0; b < nblocks && status == RB_OK; b++)
+	RB_TRY(run_loop(s, tets->ntets, BLOCK, do_count_cells));
+	for (uint32_t b = 0; b < nblocks; b++)
 	{
 		const uint32_t ghosts = s->ghost_at[b];
 
 		s->ghost_at[b] = (uint32_t) cells;
 		cells += ghosts;
 	}
-	if (status == RB_OK && cells >= RB_MAX_CELLS)
-		status = rb_fail(r->ctx, RB_TOO_MANY_OBJECTS, cells, RB_MAX_CELLS, NULL);
-	if (status == RB_OK)
-		status = make_regions(s);
-	if (status == RB_OK)
-		status = rb_refining_reserve(r, cells, tets->npoints);
+	if (cells >= RB_MAX_CELLS)
+		return rb_fail(r->ctx, RB_TOO_MANY_OBJECTS, cells, RB_MAX_CELLS, NULL);
+	RB_TRY(make_regions(s));
+	RB_TRY(rb_refining_reserve(r, cells, tets->npoints));
 	r->ncells = (uint32_t) cells;
 	r->nsites = tets->npoints;
-	return status;
+	return RB_OK;
 }
 
 static uint32_t
@@ -760,16 +737,11 @@ group_hull(start *s)
 	const rb_cell *ghosts = r->mesh.cells + s->tets->ntets;
 	const uint32_t base = s->tets->ntets, n = ghosts_of(s);
 	uint8_t found = 0;
-	rb_status status = rb_array(r->ctx, (void **) &s->marks, (size_t) n + 1, 1);
 
-	if (status == RB_OK)
-		status = rb_array(r->ctx, (void **) &s->group, (size_t) n + 1, sizeof(uint32_t));
-	if (status == RB_OK)
-		status = rb_array(r->ctx, (void **) &s->facet, (size_t) n + 1, sizeof(uint32_t));
-	if (status == RB_OK)
-		status = run_loop(s, n, RINGS, do_planes);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array(r->ctx, (void **) &s->marks, (size_t) n + 1, 1));
+	RB_TRY(rb_array(r->ctx, (void **) &s->group, (size_t) n + 1, sizeof(uint32_t)));
+	RB_TRY(rb_array(r->ctx, (void **) &s->facet, (size_t) n + 1, sizeof(uint32_t)));
+	RB_TRY(run_loop(s, n, RINGS, do_planes));
 	for (uint32_t g = 0; g < n; g++)
 		found |= s->marks[g];
 	if ((found & NEAR) != 0)
@@ -828,9 +800,9 @@ crease_hull(start *s)
 	rb_refining *r = s->r;
 	rb_cells *m = &r->mesh;
 	const uint32_t base = s->tets->ntets, n = ghosts_of(s);
-	rb_status status = run_loop(s, n, BLOCK, do_creases);
 
-	for (uint32_t i = 0; i < n && status == RB_OK; i++)
+	RB_TRY(run_loop(s, n, BLOCK, do_creases));
+	for (uint32_t i = 0; i < n; i++)
 	{
 		const uint32_t g = base + i;
 
@@ -841,12 +813,11 @@ crease_hull(start *s)
 			rb_edge_ring ring;
 
 			/* The edge may have become a segment already. */
+
 			if ((s->marks[i] >> k & 1) == 0 || (c->bits & edge_opposite(k)) != 0)
 				continue;
-			status = rb_array_grow(r->ctx, (void **) &r->segments, &r->segments_cap,
-								   (size_t) m->nsegments + 1, sizeof(uint32_t[2]));
-			if (status != RB_OK)
-				return status;
+			RB_TRY(rb_array_grow(r->ctx, (void **) &r->segments, &r->segments_cap,
+								 (size_t) m->nsegments + 1, sizeof(uint32_t[2])));
 			r->segments[m->nsegments][0] = a;
 			r->segments[m->nsegments++][1] = b;
 			ring = rb_ring_at(g, k, a, b);
@@ -860,9 +831,9 @@ crease_hull(start *s)
 			} while (ring.cell != g);
 		}
 		if ((i & 0xff) == 0xff && rb_should_stop(r->ctx))
-			status = RB_STOPPED;
+			return RB_STOPPED;
 	}
-	return status;
+	return RB_OK;
 }
 
 /* ---- segments and corners of facets ---- */
@@ -982,7 +953,6 @@ make_sizes(rb_refining *r)
 	double high[3], largest = 0;
 	uint64_t cells = 1;
 	uint32_t *at = NULL;
-	rb_status status;
 
 	if (o->nsizes == 0)
 		return RB_OK;
@@ -1004,14 +974,9 @@ make_sizes(rb_refining *r)
 		z->n[i] = (int32_t) ((high[i] - z->low[i]) / z->cell) + 1;
 		cells *= (uint64_t) z->n[i];
 	}
-	status = rb_array(r->ctx, (void **) &r->sizes_start, cells + 2, sizeof(uint32_t));
-	if (status == RB_OK)
-		status =
-			rb_array(r->ctx, (void **) &r->sizes_points, 4 * (size_t) o->nsizes, sizeof(double));
-	if (status == RB_OK)
-		status = rb_array(r->ctx, (void **) &at, o->nsizes, sizeof(uint32_t));
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array(r->ctx, (void **) &r->sizes_start, cells + 2, sizeof(uint32_t)));
+	RB_TRY(rb_array(r->ctx, (void **) &r->sizes_points, 4 * (size_t) o->nsizes, sizeof(double)));
+	RB_TRY(rb_array(r->ctx, (void **) &at, o->nsizes, sizeof(uint32_t)));
 	memset(r->sizes_start, 0, (cells + 2) * sizeof(uint32_t));
 	for (uint32_t k = 0; k < o->nsizes; k++)
 	{
@@ -1206,10 +1171,9 @@ rb_refining_again(rb_refining *r, const rb_tets *tets, const double *raise, uint
 {
 	uint32_t before = r->nsites;
 	double *kept = NULL;
-	rb_status status = rb_array(r->ctx, (void **) &kept, (size_t) before + 1, sizeof(double));
+	rb_status status;
 
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array(r->ctx, (void **) &kept, (size_t) before + 1, sizeof(double)));
 	for (uint32_t i = 0; i < before; i++)
 		kept[i] = r->mesh.sites[i].radius;
 	r->nfree = 0;

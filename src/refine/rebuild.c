@@ -74,16 +74,10 @@ add_points(rebuild *b)
 	const rb_cells *m = &r->mesh;
 	rb_context *ctx = r->ctx;
 	size_t most = (size_t) r->nsites + r->nstuck;
-	rb_status status =
-		rb_array_grow(ctx, (void **) &b->points, &b->points_cap, 3 * most, sizeof(double));
 
-	if (status == RB_OK)
-		status =
-			rb_array_grow(ctx, (void **) &b->parent, &b->parent_cap, r->nstuck, sizeof(uint32_t));
-	if (status == RB_OK)
-		status = rb_array_grow(ctx, (void **) &b->raise, &b->raise_cap, r->nstuck, sizeof(double));
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array_grow(ctx, (void **) &b->points, &b->points_cap, 3 * most, sizeof(double)));
+	RB_TRY(rb_array_grow(ctx, (void **) &b->parent, &b->parent_cap, r->nstuck, sizeof(uint32_t)));
+	RB_TRY(rb_array_grow(ctx, (void **) &b->raise, &b->raise_cap, r->nstuck, sizeof(double)));
 	for (uint32_t i = 0; i < r->nsites; i++)
 	{
 		if (is_stopped(b))
@@ -91,7 +85,7 @@ add_points(rebuild *b)
 		memcpy(b->points + 3 * (size_t) i, m->sites[i].at, sizeof m->sites[i].at);
 	}
 	b->npoints = r->nsites;
-	for (uint32_t i = 0; i < r->nstuck && status == RB_OK; i++)
+	for (uint32_t i = 0; i < r->nstuck; i++)
 	{
 		rb_refine_candidate cand;
 		uint32_t u, v;
@@ -106,14 +100,14 @@ add_points(rebuild *b)
 		}
 		if (!rb_refining_blocked_point(r, r->stuck[i], &cand, &u, &v))
 			continue;
-		status = rb_table_insert(ctx, &b->split, u, v, RB_NONE, b->npoints, NULL, &fresh);
-		if (status != RB_OK || !fresh)
+		RB_TRY(rb_table_insert(ctx, &b->split, u, v, RB_NONE, b->npoints, NULL, &fresh));
+		if (!fresh)
 			continue;
 		b->parent[b->npoints - r->nsites] = rb_piece_segment(m, u, v);
 		b->raise[b->npoints - r->nsites] = cand.raise;
 		memcpy(b->points + 3 * (size_t) b->npoints++, cand.at, sizeof cand.at);
 	}
-	return status;
+	return RB_OK;
 }
 
 static rb_status
@@ -121,11 +115,10 @@ add_triangle(rebuild *b, const uint32_t *v, uint32_t facet)
 {
 	uint32_t stack[8][3];
 	int n = 1;
-	rb_status status = RB_OK;
 
 	memcpy(stack[0], v, sizeof stack[0]);
 	/* Each of its three edges may be split once, which gives at most four triangles. */
-	while (n > 0 && status == RB_OK)
+	while (n > 0)
 	{
 		uint32_t t[3];
 		uint32_t *at = NULL;
@@ -146,35 +139,25 @@ add_triangle(rebuild *b, const uint32_t *v, uint32_t facet)
 			stack[n++][2] = d;
 			continue;
 		}
-		status = check_max_count(b, b->ntriangles);
-		if (status == RB_OK)
-			status = rb_array_grow(b->r->ctx, (void **) &b->triangles, &b->triangles_cap,
-								   (size_t) b->ntriangles + 1, sizeof(uint32_t[3]));
-		if (status == RB_OK)
-			status = rb_array_grow(b->r->ctx, (void **) &b->facet_of, &b->facet_of_cap,
-								   (size_t) b->ntriangles + 1, sizeof(uint32_t));
-		if (status == RB_OK)
-		{
-			memcpy(b->triangles[b->ntriangles], t, sizeof t);
-			b->facet_of[b->ntriangles++] = facet;
-		}
+		RB_TRY(check_max_count(b, b->ntriangles));
+		RB_TRY(rb_array_grow(b->r->ctx, (void **) &b->triangles, &b->triangles_cap,
+							 (size_t) b->ntriangles + 1, sizeof(uint32_t[3])));
+		RB_TRY(rb_array_grow(b->r->ctx, (void **) &b->facet_of, &b->facet_of_cap,
+							 (size_t) b->ntriangles + 1, sizeof(uint32_t)));
+		memcpy(b->triangles[b->ntriangles], t, sizeof t);
+		b->facet_of[b->ntriangles++] = facet;
 	}
-	return status;
+	return RB_OK;
 }
 
 static rb_status
 add_segment(rebuild *b, uint32_t u, uint32_t v, uint32_t segment)
 {
-	rb_status status = check_max_count(b, b->nsegments);
-
-	if (status == RB_OK)
-		status = rb_array_grow(b->r->ctx, (void **) &b->segments, &b->segments_cap,
-							   (size_t) b->nsegments + 1, sizeof(uint32_t[2]));
-	if (status == RB_OK)
-		status = rb_array_grow(b->r->ctx, (void **) &b->segment_of, &b->segment_of_cap,
-							   (size_t) b->nsegments + 1, sizeof(uint32_t));
-	if (status != RB_OK)
-		return status;
+	RB_TRY(check_max_count(b, b->nsegments));
+	RB_TRY(rb_array_grow(b->r->ctx, (void **) &b->segments, &b->segments_cap,
+						 (size_t) b->nsegments + 1, sizeof(uint32_t[2])));
+	RB_TRY(rb_array_grow(b->r->ctx, (void **) &b->segment_of, &b->segment_of_cap,
+						 (size_t) b->nsegments + 1, sizeof(uint32_t)));
 	b->segments[b->nsegments][0] = u;
 	b->segments[b->nsegments][1] = v;
 	b->segment_of[b->nsegments++] = segment;
@@ -358,10 +341,8 @@ check_parts(const rebuild *b, const rb_tets *tets, bool *all)
 {
 	uint8_t *seen = NULL;
 	uint32_t n = 0;
-	rb_status status = rb_array(b->r->ctx, (void **) &seen, (size_t) b->nseeds + 1, 1);
 
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array(b->r->ctx, (void **) &seen, (size_t) b->nseeds + 1, 1));
 	memset(seen, 0, b->nseeds);
 	for (uint32_t i = 0; i < tets->ntets && !is_stopped(b); i++)
 		if (tets->region[i] >= 0 && tets->region[i] < (int64_t) b->nseeds && !seen[tets->region[i]])
@@ -385,11 +366,8 @@ restore_numbers(rebuild *b, rb_tets *tets)
 	const rb_cells *m = &r->mesh;
 	uint32_t *number = NULL;
 	uint32_t n = 0;
-	rb_status status =
-		rb_array(r->ctx, (void **) &number, (size_t) tets->ntets + 1, sizeof(uint32_t));
 
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array(r->ctx, (void **) &number, (size_t) tets->ntets + 1, sizeof(uint32_t)));
 	for (uint32_t i = 0; i < tets->ntets && !is_stopped(b); i++)
 		number[i] = tets->region[i] >= 0 && tets->region[i] < (int64_t) b->nseeds ? n++ : RB_NONE;
 	for (uint32_t i = 0; i < tets->ntets && !is_stopped(b); i++)

@@ -123,21 +123,20 @@ static rb_status
 insert_blocked(rb_refining *r, bool *again)
 {
 	bool made;
-	rb_status status = RB_OK;
 
 	*again = false;
 	/* The mesh around abandoned subsegments may have changed. */
 	if (r->done)
 		r->nhopeless = 0;
 	if ((uint64_t) r->nstuck * TOGETHER < r->nsites)
-		status = rb_refining_insert_jointly(r, again);
-	if (status == RB_OK && (uint64_t) r->nstuck * REBUILT > r->nsites)
+		RB_TRY(rb_refining_insert_jointly(r, again));
+	if ((uint64_t) r->nstuck * REBUILT > r->nsites)
 	{
-		status = rb_refining_rebuild(r, &made);
+		RB_TRY(rb_refining_rebuild(r, &made));
 		*again = *again || made;
 		r->nhopeless = 0;
 	}
-	return status;
+	return RB_OK;
 }
 
 rb_status

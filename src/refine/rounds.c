@@ -91,12 +91,9 @@ typedef struct rounds
 static rb_status
 push_entry(rounds *s, entries *list, rb_entry64 e)
 {
-	rb_status status =
-		rb_array_grow(s->r->ctx, (void **) &list->e, &list->cap, list->n + 1, sizeof(*list->e));
-
-	if (status == RB_OK)
-		list->e[list->n++] = e;
-	return status;
+	RB_TRY(rb_array_grow(s->r->ctx, (void **) &list->e, &list->cap, list->n + 1, sizeof(*list->e)));
+	list->e[list->n++] = e;
+	return RB_OK;
 }
 
 /* Moves up to `most` entries from the end of a list to the candidates, in list order. */
@@ -138,12 +135,12 @@ select_candidates(rounds *s)
 {
 	uint32_t most = RB_ROUND_CANDIDATES;
 	size_t all = s->pieces.n + s->walls.n + s->tets.n;
-	rb_status status;
 
 	/*
 	 * Subsegments come first. If any of them are blocked, return to the caller before anything else
 	 * is split.
 	 */
+
 	if (s->pieces.n == 0 && s->protecting)
 	{
 		s->protecting = false;
@@ -165,9 +162,7 @@ select_candidates(rounds *s)
 	}
 	if (all > most)
 		all = most;
-	status = rb_array_grow(s->r->ctx, (void **) &s->cands, &s->cands_cap, all, sizeof(*s->cands));
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array_grow(s->r->ctx, (void **) &s->cands, &s->cands_cap, all, sizeof(*s->cands)));
 	s->ncands = 0;
 	pop_entries(s, &s->pieces, most);
 	if (!s->protecting)
@@ -181,12 +176,10 @@ select_candidates(rounds *s)
 static rb_status
 push_blocked(rb_refining *r, rb_entry64 e)
 {
-	rb_status status = rb_array_grow(r->ctx, (void **) &r->stuck, &r->stuck_cap,
-									 (size_t) r->nstuck + 1, sizeof(*r->stuck));
-
-	if (status == RB_OK)
-		r->stuck[r->nstuck++] = e;
-	return status;
+	RB_TRY(rb_array_grow(r->ctx, (void **) &r->stuck, &r->stuck_cap, (size_t) r->nstuck + 1,
+						 sizeof(*r->stuck)));
+	r->stuck[r->nstuck++] = e;
+	return RB_OK;
 }
 
 /*
@@ -304,19 +297,12 @@ grow_cavity(rounds *s, round_worker *w, uint32_t number, rb_refine_candidate *ca
 static rb_status
 make_room(rb_context *ctx, rb_workspace *room, uint32_t cells, uint32_t walls)
 {
-	rb_status status;
-
 	if (room->cells_cap >= cells)
 		return RB_OK;
-	status = rb_array(ctx, (void **) &room->cells, cells, sizeof(*room->cells));
-	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &room->rims, cells, sizeof(*room->rims));
-	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &room->table, 2 * (size_t) cells, sizeof(*room->table));
-	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &room->walls, walls, sizeof(*room->walls));
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array(ctx, (void **) &room->cells, cells, sizeof(*room->cells)));
+	RB_TRY(rb_array(ctx, (void **) &room->rims, cells, sizeof(*room->rims)));
+	RB_TRY(rb_array(ctx, (void **) &room->table, 2 * (size_t) cells, sizeof(*room->table)));
+	RB_TRY(rb_array(ctx, (void **) &room->walls, walls, sizeof(*room->walls)));
 	room->cells_cap = cells;
 	room->walls_cap = walls;
 	memset(room->table, 0xff, 2 * (size_t) cells * sizeof(*room->table));
@@ -518,7 +504,6 @@ do_list(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 static rb_status
 list_large(rounds *s, uint32_t most)
 {
-	rb_status status = RB_OK;
 	uint64_t key = 0;
 	uint32_t first = 0;
 
@@ -529,18 +514,17 @@ list_large(rounds *s, uint32_t most)
 			first = i;
 		}
 	s->nlarge = 0;
-	for (uint32_t k = 0; k < s->ncands && s->nlarge < most && key > 0 && status == RB_OK; k++)
+	for (uint32_t k = 0; k < s->ncands && s->nlarge < most && key > 0; k++)
 	{
 		const uint32_t i = k < s->ncands - first ? first + k : k - (s->ncands - first);
 
 		if (s->cands[i].verdict != RB_LARGE)
 			continue;
-		status = rb_array_grow(s->r->ctx, (void **) &s->large, &s->large_cap,
-							   (size_t) s->nlarge + 1, sizeof(*s->large));
-		if (status == RB_OK)
-			s->large[s->nlarge++] = i;
+		RB_TRY(rb_array_grow(s->r->ctx, (void **) &s->large, &s->large_cap, (size_t) s->nlarge + 1,
+							 sizeof(*s->large)));
+		s->large[s->nlarge++] = i;
 	}
-	return status;
+	return RB_OK;
 }
 
 /* Grows a few cavities of any size, one after the other. */
@@ -631,17 +615,14 @@ count_places(rounds *s)
 	rb_refining *r = s->r;
 	uint32_t freed = 0;
 	uint32_t reused = s->nfresh < r->nfree ? s->nfresh : r->nfree;
-	rb_status status;
 
 	for (uint32_t i = 0; i < s->nwinners; i++)
 		freed += s->cands[s->winners[i]].ncells;
 	r->nsites += s->nwinners;
 	r->ncells += s->nfresh - reused;
 	r->nfree -= reused;
-	status = rb_array_grow(r->ctx, (void **) &r->free, &r->free_cap, (size_t) r->nfree + freed,
-						   sizeof(uint32_t));
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array_grow(r->ctx, (void **) &r->free, &r->free_cap, (size_t) r->nfree + freed,
+						 sizeof(uint32_t)));
 	if (freed > 0)
 		memcpy(r->free + r->nfree, s->freed, freed * sizeof(uint32_t));
 	r->nfree += freed;
@@ -658,12 +639,12 @@ list_needs(rounds *s)
 	const uint32_t blocks = s->nfresh / LISTED + 1;
 	entries *lists[3] = {&s->pieces, &s->walls, &s->tets};
 	size_t n[3] = {s->pieces.n, s->walls.n, s->tets.n};
-	rb_status status = rb_array_grow(s->r->ctx, (void **) &s->tallies, &s->tallies_cap, blocks,
-									 sizeof(need_counts));
 
-	if (status == RB_OK && s->nfresh > 0)
-		status = rb_loop(s->team, s->nfresh, LISTED, do_tally, s);
-	for (uint32_t b = 0; b * LISTED < s->nfresh && status == RB_OK; b++)
+	RB_TRY(rb_array_grow(s->r->ctx, (void **) &s->tallies, &s->tallies_cap, blocks,
+						 sizeof(need_counts)));
+	if (s->nfresh > 0)
+		RB_TRY(rb_loop(s->team, s->nfresh, LISTED, do_tally, s));
+	for (uint32_t b = 0; b * LISTED < s->nfresh; b++)
 		for (int k = 0; k < 3; k++)
 		{
 			size_t first = n[k];
@@ -671,14 +652,14 @@ list_needs(rounds *s)
 			n[k] += s->tallies[b].n[k];
 			s->tallies[b].n[k] = first;
 		}
-	for (int k = 0; k < 3 && status == RB_OK; k++)
-		status = rb_array_grow(s->r->ctx, (void **) &lists[k]->e, &lists[k]->cap, n[k] + 1,
-							   sizeof(*lists[k]->e));
-	if (status == RB_OK && s->nfresh > 0)
-		status = rb_loop(s->team, s->nfresh, LISTED, do_list, s);
-	for (int k = 0; k < 3 && status == RB_OK; k++)
+	for (int k = 0; k < 3; k++)
+		RB_TRY(rb_array_grow(s->r->ctx, (void **) &lists[k]->e, &lists[k]->cap, n[k] + 1,
+							 sizeof(*lists[k]->e)));
+	if (s->nfresh > 0)
+		RB_TRY(rb_loop(s->team, s->nfresh, LISTED, do_list, s));
+	for (int k = 0; k < 3; k++)
 		lists[k]->n = n[k];
-	return status;
+	return RB_OK;
 }
 
 static rb_status
@@ -735,24 +716,21 @@ static rb_status
 first_needs(rounds *s)
 {
 	rb_refining *r = s->r;
-	rb_status status;
 
 	s->places = (rb_places){NULL, 0, 0};
 	s->nfresh = r->ncells;
-	status = rb_array_grow(r->ctx, (void **) &s->needs, &s->needs_cap, r->ncells, sizeof(uint32_t));
-	if (status == RB_OK)
-		status = run_step(s, s->nfresh, do_needs);
-	return status == RB_OK ? list_needs(s) : status;
+	RB_TRY(rb_array_grow(r->ctx, (void **) &s->needs, &s->needs_cap, r->ncells, sizeof(uint32_t)));
+	RB_TRY(run_step(s, s->nfresh, do_needs));
+	return list_needs(s);
 }
 
 static rb_status
 open_workers(rounds *s)
 {
 	rb_context *ctx = s->r->ctx;
-	rb_status status = rb_team_open(ctx, s->r->options->threads, &s->team);
+	rb_status status;
 
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_team_open(ctx, s->r->options->threads, &s->team));
 	s->nworkers = (uint32_t) rb_team_threads(s->team);
 	status = rb_array(ctx, (void **) &s->workers, s->nworkers, sizeof(round_worker));
 	if (status != RB_OK)

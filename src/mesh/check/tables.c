@@ -24,12 +24,9 @@ first_slot(uint64_t key, size_t cap)
 static rb_status
 allocate_slots(rb_context *ctx, rb_pairs *t, size_t cap)
 {
-	rb_status status = rb_array(ctx, (void **) &t->key, cap, sizeof(uint64_t));
-
-	if (status == RB_OK && !t->set)
-		status = rb_array(ctx, (void **) &t->value, cap, sizeof(uint32_t));
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array(ctx, (void **) &t->key, cap, sizeof(uint64_t)));
+	if (!t->set)
+		RB_TRY(rb_array(ctx, (void **) &t->value, cap, sizeof(uint32_t)));
 	memset(t->key, 0xff, cap * sizeof(uint64_t));
 	t->cap = cap;
 	t->n = 0;

@@ -48,12 +48,8 @@ id_slot(const groups *g, int64_t id)
 static rb_status
 build_id_table(rb_context *ctx, groups *g, uint32_t cap)
 {
-	rb_status status = rb_array(ctx, (void **) &g->table, cap, sizeof(uint32_t));
-
-	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &g->id, cap / 2 + 1, sizeof(int64_t));
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array(ctx, (void **) &g->table, cap, sizeof(uint32_t)));
+	RB_TRY(rb_array(ctx, (void **) &g->id, cap / 2 + 1, sizeof(int64_t)));
 	g->cap = cap;
 	memset(g->table, 0xff, cap * sizeof(uint32_t));
 	for (uint32_t i = 0; i < g->nid; i++)
@@ -70,9 +66,8 @@ id_of(const groups *g, uint32_t i)
 static rb_status
 find_groups(rb_context *ctx, groups *g, bool always)
 {
-	rb_status status = build_id_table(ctx, g, 64);
-
-	for (uint32_t i = 0; status == RB_OK && i < g->n; i++)
+	RB_TRY(build_id_table(ctx, g, 64));
+	for (uint32_t i = 0; i < g->n; i++)
 	{
 		uint32_t at = id_slot(g, id_of(g, i));
 
@@ -83,24 +78,19 @@ find_groups(rb_context *ctx, groups *g, bool always)
 		g->id[g->nid] = id_of(g, i);
 		g->table[at] = g->nid++;
 		if (g->nid > g->cap / 2)
-			status = g->cap < (uint32_t) 1 << 30
-						 ? build_id_table(ctx, g, 2 * g->cap)
-						 : rb_fail(ctx, RB_TOO_MANY_OBJECTS, g->nid, (uint32_t) 1 << 29, NULL);
+			RB_TRY(g->cap < (uint32_t) 1 << 30
+					   ? build_id_table(ctx, g, 2 * g->cap)
+					   : rb_fail(ctx, RB_TOO_MANY_OBJECTS, g->nid, (uint32_t) 1 << 29, NULL));
 	}
-	if (status != RB_OK)
-		return status;
 	if (g->nid == 0 && always)
 		g->id[g->nid++] = 1;
-	status = rb_sort_ids(ctx, g->id, g->nid);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_sort_ids(ctx, g->id, g->nid));
 	memset(g->table, 0xff, g->cap * sizeof(uint32_t));
 	for (uint32_t i = 0; i < g->nid; i++)
 		g->table[id_slot(g, g->id[i])] = i;
 	g->ids_are_tags = g->nid == 0 || (g->id[0] > 0 && g->id[g->nid - 1] <= INT32_MAX);
-	status = rb_array(ctx, (void **) &g->count, (size_t) g->nid + 1, sizeof(uint32_t));
-	return status == RB_OK ? rb_array(ctx, (void **) &g->box, (size_t) g->nid + 1, sizeof(*g->box))
-						   : status;
+	RB_TRY(rb_array(ctx, (void **) &g->count, (size_t) g->nid + 1, sizeof(uint32_t)));
+	return rb_array(ctx, (void **) &g->box, (size_t) g->nid + 1, sizeof(*g->box));
 }
 
 /* Computes the number of elements and the bounding box of each group. */
@@ -266,19 +256,12 @@ static rb_status
 write_all(rb_context *ctx, const rb_mesh_rows *rows, groups *facets, groups *regions, rb_buffer *to)
 {
 	uint64_t elements = (uint64_t) rows->ntets + rows->nfaces;
-	rb_status status;
 
-	status = find_groups(ctx, facets, false);
-	if (status == RB_OK)
-		status = find_groups(ctx, regions, true);
-	if (status == RB_OK)
-		status = measure_groups(ctx, facets, rows);
-	if (status == RB_OK)
-		status = measure_groups(ctx, regions, rows);
-	if (status == RB_OK)
-		status = rb_buffer_reserve(ctx, to, rb_mesh_gmsh_bytes(rows, regions->nid, facets->nid));
-	if (status != RB_OK)
-		return status;
+	RB_TRY(find_groups(ctx, facets, false));
+	RB_TRY(find_groups(ctx, regions, true));
+	RB_TRY(measure_groups(ctx, facets, rows));
+	RB_TRY(measure_groups(ctx, regions, rows));
+	RB_TRY(rb_buffer_reserve(ctx, to, rb_mesh_gmsh_bytes(rows, regions->nid, facets->nid)));
 	rb_buffer_append_text(to, "$MeshFormat\n4.1 1 8\n");
 	append_u32(to, 1);
 	rb_buffer_append_text(to, "\n$EndMeshFormat\n$PhysicalNames\n%u\n", facets->nid + regions->nid);
@@ -292,19 +275,16 @@ write_all(rb_context *ctx, const rb_mesh_rows *rows, groups *facets, groups *reg
 	append_entities(to, facets);
 	append_entities(to, regions);
 	rb_buffer_append_text(to, "\n$EndEntities\n");
-	status = append_nodes(ctx, to, rows, tag_of(regions, 0));
-	if (status != RB_OK)
-		return status;
+	RB_TRY(append_nodes(ctx, to, rows, tag_of(regions, 0)));
 	rb_buffer_append_text(to, "$Elements\n");
 	append_u64(to, facets->nid + (rows->ntets > 0 ? regions->nid : 0));
 	append_u64(to, elements);
 	append_u64(to, elements > 0);
 	append_u64(to, elements);
-	status = append_elements(ctx, to, facets, 2, TRIANGLE, 1);
-	if (status == RB_OK)
-		status = append_elements(ctx, to, regions, 3, TETRAHEDRON, (uint64_t) rows->nfaces + 1);
+	RB_TRY(append_elements(ctx, to, facets, 2, TRIANGLE, 1));
+	RB_TRY(append_elements(ctx, to, regions, 3, TETRAHEDRON, (uint64_t) rows->nfaces + 1));
 	rb_buffer_append_text(to, "\n$EndElements\n");
-	return status;
+	return RB_OK;
 }
 
 rb_status

@@ -35,23 +35,21 @@ region_of(const rb_mesh_rows *rows, uint32_t tet)
 static rb_status
 close_faces(rb_context *ctx, const rb_mesh_rows *rows, rb_table *table, uint8_t *bits)
 {
-	rb_status status = RB_OK;
-
-	for (uint32_t i = 0; i < rows->ntets && status == RB_OK; i++)
+	for (uint32_t i = 0; i < rows->ntets; i++)
 	{
 		const uint32_t *tet = rows->tets[i];
 
 		if (i % CHECK_INTERVAL == CHECK_INTERVAL - 1 && rb_should_stop(ctx))
 			return RB_STOPPED;
-		for (int f = 0; f < 4 && status == RB_OK; f++)
+		for (int f = 0; f < 4; f++)
 		{
 			const uint8_t *c = face_of[f];
 			uint32_t *there;
 			bool fresh;
 
-			status = rb_table_insert(ctx, table, tet[c[0]], tet[c[1]], tet[c[2]],
-									 4 * i + (uint32_t) f, &there, &fresh);
-			if (status != RB_OK || fresh || *there == RB_NONE)
+			RB_TRY(rb_table_insert(ctx, table, tet[c[0]], tet[c[1]], tet[c[2]],
+								   4 * i + (uint32_t) f, &there, &fresh));
+			if (fresh || *there == RB_NONE)
 				continue;
 			if (region_of(rows, *there / 4) == region_of(rows, i))
 			{
@@ -61,7 +59,7 @@ close_faces(rb_context *ctx, const rb_mesh_rows *rows, rb_table *table, uint8_t 
 			*there = RB_NONE;
 		}
 	}
-	return status;
+	return RB_OK;
 }
 
 static int
@@ -107,20 +105,19 @@ list_faces(rb_context *ctx, const rb_mesh_rows *rows, const uint8_t *bits, open_
 {
 	rb_exact_env env = {.filters = ctx->filters, .exact = true};
 	uint32_t nopen = 0;
-	rb_status status;
 
 	for (uint32_t i = 0; i < rows->ntets; i++)
 		if (bits[i] != 0)
 			open[nopen++] = (open_tet){region_of(rows, i), i, bits[i]};
-	status = rb_sort(ctx, open, nopen, sizeof *open, by_region, NULL);
+	RB_TRY(rb_sort(ctx, open, nopen, sizeof *open, by_region, NULL));
 	*n = 0;
-	for (uint32_t i = 0; i < nopen && status == RB_OK; i++)
+	for (uint32_t i = 0; i < nopen; i++)
 	{
 		*n += append_faces(&env, rows, &open[i], faces + *n);
 		if (i % CHECK_INTERVAL == CHECK_INTERVAL - 1 && rb_should_stop(ctx))
-			status = RB_STOPPED;
+			return RB_STOPPED;
 	}
-	return status;
+	return RB_OK;
 }
 
 rb_status

@@ -190,12 +190,9 @@ rb_mesh_vtu(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to)
 							  true, rows->quality != NULL};
 	uint64_t n[ARRAYS];
 	size_t start = to->n;
-	rb_status status = rb_mesh_rows_check(ctx, rows);
 
-	if (status == RB_OK)
-		status = rb_buffer_reserve(ctx, to, rb_mesh_vtu_bytes(rows));
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_mesh_rows_check(ctx, rows));
+	RB_TRY(rb_buffer_reserve(ctx, to, rb_mesh_vtu_bytes(rows)));
 	array_lengths(rows, n);
 	rb_buffer_append_text(
 		to,
