@@ -238,10 +238,10 @@ rb_mesh_order_points(rb_mesh *m)
 	size_t n = m->npoints;
 	uint32_t rounds = rounds_of(m->npoints);
 	keyed *a = NULL;
-	rb_status status = rb_array(m->ctx, (void **) &a, 2 * n, sizeof(keyed));
+	rb_status status = RB_ALLOCATE(m->ctx, a, 2 * n);
 
 	if (status == RB_OK)
-		status = rb_array(m->ctx, (void **) &c->number, n, sizeof(uint32_t));
+		status = RB_ALLOCATE(m->ctx, c->number, n);
 	if (status == RB_OK)
 		status = sort_points(m, a, a + n);
 	for (uint32_t round = rounds, to = 0; status == RB_OK && round-- > 0;)
@@ -255,7 +255,7 @@ rb_mesh_order_points(rb_mesh *m)
 			if (in_round(a[i].number, round, rounds))
 				c->number[to++] = a[i].number;
 		}
-	rb_free(m->ctx->memory, (void **) &a);
+	RB_FREE(m->ctx->memory, a);
 	if (status == RB_OK)
 		status = rb_array(m->ctx, (void **) &c->points, n, 4 * sizeof(double));
 	if (status != RB_OK)

@@ -250,7 +250,7 @@ assign_slots(rb_tidy *s)
 	const size_t points = m->npoints;
 	uint32_t sum = 0;
 
-	RB_TRY(rb_array(ctx, (void **) &s->start, points + 1, sizeof(uint32_t)));
+	RB_TRY(RB_ALLOCATE(ctx, s->start, points + 1));
 	memset(s->start, 0, (points + 1) * sizeof(uint32_t));
 	RB_TRY(rb_each(ctx, m->team, m->ntets, BLOCK, do_count, s));
 	for (size_t v = 0; v < points; v++)
@@ -278,12 +278,12 @@ rb_mesh_sort(rb_mesh *m)
 
 	/* Keep the capacity, for Steiner points that are added later. */
 	if (status == RB_OK)
-		status = rb_array(m->ctx, (void **) &s.tets, m->tets_cap, sizeof(rb_tet));
+		status = RB_ALLOCATE(m->ctx, s.tets, m->tets_cap);
 	if (status == RB_OK)
 		status = rb_each_fill(m->ctx, m->team, m->nalive, BLOCK, do_move, &s);
 	if (status == RB_OK)
 	{
-		rb_free(memory, (void **) &m->tets);
+		RB_FREE(memory, m->tets);
 		m->tets = s.tets;
 		s.tets = NULL;
 		m->ntets = m->nalive;
@@ -291,7 +291,7 @@ rb_mesh_sort(rb_mesh *m)
 		m->recent = 0;
 		m->random = 1;
 	}
-	rb_free(memory, (void **) &s.start);
-	rb_free(memory, (void **) &s.tets);
+	RB_FREE(memory, s.start);
+	RB_FREE(memory, s.tets);
 	return status;
 }

@@ -79,18 +79,18 @@ rb_cavity_close(rb_recovery *r, rb_cavity_work **work)
 
 	if (w == NULL)
 		return;
-	rb_free(memory, (void **) &w->place);
-	rb_free(memory, (void **) &w->placed);
-	rb_free(memory, (void **) &w->tets);
-	rb_free(memory, (void **) &w->crossings);
+	RB_FREE(memory, w->place);
+	RB_FREE(memory, w->placed);
+	RB_FREE(memory, w->tets);
+	RB_FREE(memory, w->crossings);
 	rb_table_free(memory, &w->asked);
 	rb_table_free(memory, &w->border);
-	rb_free(memory, (void **) &w->faces);
-	rb_free(memory, (void **) &w->box);
-	rb_free(memory, (void **) &w->sheet_side);
+	RB_FREE(memory, w->faces);
+	RB_FREE(memory, w->box);
+	RB_FREE(memory, w->sheet_side);
 	for (int side = 0; side < 2; side++)
 	{
-		rb_free(memory, (void **) &w->new_tet[side]);
+		RB_FREE(memory, w->new_tet[side]);
 		rb_half_free(memory, &w->half[side]);
 	}
 	rb_free(memory, (void **) work);
@@ -105,8 +105,7 @@ set_position(rb_recovery *r, rb_cavity_work *w, uint32_t v, uint8_t place)
 		return RB_OK;
 	w->place[v] = place;
 	w->placed[w->nplaced++] = v;
-	return rb_array_grow(r->ctx, (void **) &w->placed, &w->placed_cap, (size_t) w->nplaced + 1,
-						 sizeof(uint32_t));
+	return RB_GROW(r->ctx, w->placed, w->placed_cap, (size_t) w->nplaced + 1);
 }
 
 static rb_status
@@ -114,11 +113,10 @@ begin_cavity(rb_recovery *r, rb_cavity_work *w)
 {
 	size_t had = w->place_cap;
 
-	RB_TRY(rb_array_grow(r->ctx, (void **) &w->place, &w->place_cap, (size_t) r->mesh.npoints + 1,
-						 sizeof(uint8_t)));
+	RB_TRY(RB_GROW(r->ctx, w->place, w->place_cap, (size_t) r->mesh.npoints + 1));
 	if (w->place_cap > had)
 		memset(w->place + had, POSITION_UNKNOWN, w->place_cap - had);
-	RB_TRY(rb_array_grow(r->ctx, (void **) &w->placed, &w->placed_cap, 1, sizeof(uint32_t)));
+	RB_TRY(RB_GROW(r->ctx, w->placed, w->placed_cap, 1));
 	w->nplaced = w->ntets = w->ncrossings = w->nfaces = 0;
 	rb_table_clear(&w->asked);
 	rb_table_clear(&w->border);
@@ -149,8 +147,7 @@ load_region(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint32_t r
 
 		if (face->region != region)
 			continue;
-		status = rb_array_grow(r->ctx, (void **) &w->faces, &w->faces_cap, (size_t) w->nfaces + 1,
-							   sizeof(uint32_t));
+		status = RB_GROW(r->ctx, w->faces, w->faces_cap, (size_t) w->nfaces + 1);
 		if (status == RB_OK)
 			status = rb_array_grow(r->ctx, (void **) &w->box, &w->box_cap, (size_t) w->nfaces + 1,
 								   6 * sizeof(double));
@@ -247,8 +244,7 @@ test_edge(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint32_t x, 
 		return RB_OK;
 	RB_TRY(set_position(r, w, x, above > 0 ? POSITION_ABOVE : POSITION_BELOW));
 	RB_TRY(set_position(r, w, y, above > 0 ? POSITION_BELOW : POSITION_ABOVE));
-	RB_TRY(rb_array_grow(r->ctx, (void **) &w->crossings, &w->crossings_cap,
-						 (size_t) w->ncrossings + 1, sizeof(rb_crossing_edge)));
+	RB_TRY(RB_GROW(r->ctx, w->crossings, w->crossings_cap, (size_t) w->ncrossings + 1));
 	w->crossings[w->ncrossings++] = (rb_crossing_edge){x, y, t};
 	return RB_OK;
 }
@@ -267,8 +263,7 @@ other_corners(const rb_tet *t, uint32_t a, uint32_t b, uint32_t *x, uint32_t *y)
 static rb_status
 add_tet(rb_recovery *r, rb_cavity_work *w, uint32_t t)
 {
-	RB_TRY(rb_array_grow(r->ctx, (void **) &w->tets, &w->tets_cap, (size_t) w->ntets + 1,
-						 sizeof(uint32_t)));
+	RB_TRY(RB_GROW(r->ctx, w->tets, w->tets_cap, (size_t) w->ntets + 1));
 	r->mesh.bits[t] |= RB_MARK;
 	w->tets[w->ntets++] = t;
 	return RB_OK;
@@ -400,8 +395,7 @@ locate_rest(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *clea
 static rb_status
 add_point(rb_recovery *r, rb_cavity_half *half, uint32_t v)
 {
-	RB_TRY(rb_array_grow(r->ctx, (void **) &half->points, &half->points_cap,
-						 (size_t) half->npoints + 1, sizeof(uint32_t)));
+	RB_TRY(RB_GROW(r->ctx, half->points, half->points_cap, (size_t) half->npoints + 1));
 	half->points[half->npoints++] = v;
 	return RB_OK;
 }
@@ -542,10 +536,8 @@ replace_tets(rb_recovery *r, rb_cavity_work *w)
 	RB_TRY(rb_mesh_reserve(m, w->half[0].ntets + w->half[1].ntets));
 	RB_TRY(rb_mesh_reserve_journal(m, w->ntets + w->half[0].ntets + w->half[1].ntets));
 	for (int side = 0; side < 2; side++)
-		RB_TRY(rb_array_grow(r->ctx, (void **) &w->new_tet[side], &w->new_tet_cap[side],
-							 w->half[side].ntets, sizeof(uint32_t)));
-	RB_TRY(rb_array_grow(r->ctx, (void **) &w->sheet_side, &w->sheet_side_cap, w->nfaces,
-						 sizeof(uint32_t)));
+		RB_TRY(RB_GROW(r->ctx, w->new_tet[side], w->new_tet_cap[side], w->half[side].ntets));
+	RB_TRY(RB_GROW(r->ctx, w->sheet_side, w->sheet_side_cap, w->nfaces));
 	for (uint32_t i = 0; i < w->ntets; i++)
 		rb_mesh_drop_tet(m, w->tets[i]);
 	w->ntets = 0;

@@ -34,10 +34,10 @@
 void
 rb_half_free(rb_memory *memory, rb_cavity_half *half)
 {
-	rb_free(memory, (void **) &half->bases);
-	rb_free(memory, (void **) &half->points);
-	rb_free(memory, (void **) &half->tets);
-	rb_free(memory, (void **) &half->behind);
+	RB_FREE(memory, half->bases);
+	RB_FREE(memory, half->points);
+	RB_FREE(memory, half->tets);
+	RB_FREE(memory, half->behind);
 	rb_table_free(memory, &half->open);
 }
 
@@ -45,8 +45,7 @@ rb_status
 rb_half_base(rb_recovery *r, rb_cavity_half *half, uint32_t a, uint32_t b, uint32_t c,
 			 rb_tet_face outside, uint32_t sheet, bool constrained)
 {
-	RB_TRY(rb_array_grow(r->ctx, (void **) &half->bases, &half->bases_cap,
-						 (size_t) half->nbases + 1, sizeof(rb_base)));
+	RB_TRY(RB_GROW(r->ctx, half->bases, half->bases_cap, (size_t) half->nbases + 1));
 	half->bases[half->nbases++] =
 		(rb_base){{a, b, c}, outside, sheet, RB_NONE, RB_NONE, constrained};
 	return RB_OK;
@@ -55,8 +54,7 @@ rb_half_base(rb_recovery *r, rb_cavity_half *half, uint32_t a, uint32_t b, uint3
 rb_status
 rb_half_behind(rb_recovery *r, rb_cavity_half *half, uint32_t base)
 {
-	RB_TRY(rb_array_grow(r->ctx, (void **) &half->behind, &half->behind_cap,
-						 (size_t) half->nbehind + 1, sizeof(uint32_t)));
+	RB_TRY(RB_GROW(r->ctx, half->behind, half->behind_cap, (size_t) half->nbehind + 1));
 	half->behind[half->nbehind++] = base;
 	return RB_OK;
 }
@@ -250,8 +248,7 @@ fill_by_wrapping(rb_recovery *r, rb_cavity_half *half, bool only_seen, rb_filled
 			whole = false;
 			break;
 		}
-		RB_TRY(rb_array_grow(r->ctx, (void **) &half->tets, &half->tets_cap,
-							 (size_t) half->ntets + 1, sizeof(uint32_t[4])));
+		RB_TRY(RB_GROW(r->ctx, half->tets, half->tets_cap, (size_t) half->ntets + 1));
 		half->tets[half->ntets][0] = v[0];
 		half->tets[half->ntets][1] = v[1];
 		half->tets[half->ntets][2] = v[2];
@@ -327,7 +324,7 @@ collect_inside(rb_recovery *r, rb_cavity_half *half, rb_mesh *all, uint32_t *num
 {
 	uint32_t *reached = NULL;
 	uint32_t n = 0;
-	rb_status status = rb_array(r->ctx, (void **) &reached, all->ntets, sizeof(uint32_t));
+	rb_status status = RB_ALLOCATE(r->ctx, reached, all->ntets);
 
 	*closed = false;
 	if (status != RB_OK)
@@ -364,13 +361,13 @@ collect_inside(rb_recovery *r, rb_cavity_half *half, rb_mesh *all, uint32_t *num
 			goto out;
 	}
 	*closed = true;
-	status = rb_array_grow(r->ctx, (void **) &half->tets, &half->tets_cap, n, sizeof(uint32_t[4]));
+	status = RB_GROW(r->ctx, half->tets, half->tets_cap, n);
 	for (uint32_t i = 0; i < n && status == RB_OK; i++)
 		for (int k = 0; k < 4; k++)
 			half->tets[i][k] = half->points[all->tets[reached[i]].v[k]];
 	half->ntets = n;
 out:
-	rb_free(r->ctx->memory, (void **) &reached);
+	RB_FREE(r->ctx->memory, reached);
 	return status;
 }
 
@@ -415,7 +412,7 @@ fill_by_carving(rb_recovery *r, rb_cavity_half *half, rb_filled *filled)
 	status = rb_sort_numbers(r->ctx, half->points, half->npoints);
 	if (status != RB_OK)
 	{
-		rb_free(memory, (void **) &at);
+		RB_FREE(memory, at);
 		return status;
 	}
 	for (uint32_t i = 0; i < half->npoints; i++)
@@ -426,7 +423,7 @@ fill_by_carving(rb_recovery *r, rb_cavity_half *half, rb_filled *filled)
 	if (status == RB_OK && !flat)
 		status = build_walls(r, half, &all, &stuck);
 	if (status == RB_OK && !flat && !stuck)
-		status = rb_array(r->ctx, (void **) &number, all.ntets, sizeof(uint32_t));
+		status = RB_ALLOCATE(r->ctx, number, all.ntets);
 	if (status == RB_OK && !flat && !stuck)
 		status = collect_inside(r, half, &all, number, &closed);
 	if (status == RB_OK && closed)
@@ -436,8 +433,8 @@ fill_by_carving(rb_recovery *r, rb_cavity_half *half, rb_filled *filled)
 	else if (status == RB_OK && half->nbehind > 0)
 		*filled = RB_FILLED_BEHIND;
 	rb_mesh_free(&all);
-	rb_free(memory, (void **) &at);
-	rb_free(memory, (void **) &number);
+	RB_FREE(memory, at);
+	RB_FREE(memory, number);
 	return status;
 }
 

@@ -77,12 +77,12 @@ find_neighbors(rb_context *ctx, rb_tets *tets)
 	uint32_t n = 4 * tets->ntets, sum = 0;
 	uint32_t *start = NULL;
 	face *faces = NULL;
-	rb_status status = rb_array(ctx, (void **) &tets->neighbours, (size_t) n + 4, sizeof(uint32_t));
+	rb_status status = RB_ALLOCATE(ctx, tets->neighbours, (size_t) n + 4);
 
 	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &start, (size_t) tets->npoints + 2, sizeof(*start));
+		status = RB_ALLOCATE(ctx, start, (size_t) tets->npoints + 2);
 	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &faces, (size_t) n + 1, sizeof(*faces));
+		status = RB_ALLOCATE(ctx, faces, (size_t) n + 1);
 	if (status == RB_OK)
 	{
 		memset(tets->neighbours, 0xff, (size_t) n * sizeof(uint32_t));
@@ -111,8 +111,8 @@ find_neighbors(rb_context *ctx, rb_tets *tets)
 	}
 	if (status == RB_OK)
 		status = match_faces(ctx, tets, start, faces);
-	rb_free(ctx->memory, (void **) &start);
-	rb_free(ctx->memory, (void **) &faces);
+	RB_FREE(ctx->memory, start);
+	RB_FREE(ctx->memory, faces);
 	return status;
 }
 
@@ -152,8 +152,7 @@ static rb_status
 find_segment_facets(rb_context *ctx, uint32_t nfacets, rb_tets *tets)
 {
 	rb_table uses = {NULL, 0, 0}, first = {NULL, 0, 0};
-	rb_status status = rb_array(ctx, (void **) &tets->segment_facet, (size_t) tets->nsegments + 1,
-								sizeof(uint32_t));
+	rb_status status = RB_ALLOCATE(ctx, tets->segment_facet, (size_t) tets->nsegments + 1);
 
 	if (status == RB_OK && tets->npoints > RB_NONE - nfacets)
 		status =
@@ -192,8 +191,8 @@ rb_tets_connect(rb_context *ctx, uint32_t nfacets, rb_tets *tets)
 		status = find_segment_facets(ctx, nfacets, tets);
 	if (status != RB_OK)
 	{
-		rb_free(ctx->memory, (void **) &tets->neighbours);
-		rb_free(ctx->memory, (void **) &tets->segment_facet);
+		RB_FREE(ctx->memory, tets->neighbours);
+		RB_FREE(ctx->memory, tets->segment_facet);
 	}
 	return status;
 }

@@ -93,11 +93,9 @@ add_segment(creasing *c, uint32_t a, uint32_t b)
 		status = rb_table_insert(c->ctx, &c->given, a, b, RB_NONE, plc->nsegments, NULL, &fresh);
 	if (status != RB_OK || !fresh)
 		return status;
-	status = rb_array_grow(c->ctx, (void **) &plc->segments, &c->segments_cap,
-						   (size_t) plc->nsegments + 1, sizeof(uint32_t[2]));
+	status = RB_GROW(c->ctx, plc->segments, c->segments_cap, (size_t) plc->nsegments + 1);
 	if (status == RB_OK)
-		status = rb_array_grow(c->ctx, (void **) &c->to->segment_row, &c->rows_cap,
-							   (size_t) plc->nsegments + 1, sizeof(uint32_t));
+		status = RB_GROW(c->ctx, c->to->segment_row, c->rows_cap, (size_t) plc->nsegments + 1);
 	if (status != RB_OK)
 		return status;
 	memcpy((uint32_t *) plc->segments[plc->nsegments], (uint32_t[2]){a, b}, sizeof(uint32_t[2]));

@@ -269,8 +269,7 @@ reserve_held(rb_inserter *w, uint32_t more)
 {
 	return w->nheld + more <= w->held_cap
 			   ? RB_OK
-			   : rb_array_grow(w->m.ctx, (void **) &w->held, &w->held_cap, (size_t) w->nheld + more,
-							   sizeof(uint32_t));
+			   : RB_GROW(w->m.ctx, w->held, w->held_cap, (size_t) w->nheld + more);
 }
 
 static void
@@ -501,8 +500,7 @@ find_cavity(rb_mesh *m, uint32_t v, uint32_t t, bool all)
 	c->nrim = 0;
 	if (c->inside_cap == 0)
 	{
-		rb_status status =
-			rb_array_grow(m->ctx, (void **) &c->inside, &c->inside_cap, 1, sizeof(*c->inside));
+		rb_status status = RB_GROW(m->ctx, c->inside, c->inside_cap, 1);
 
 		if (status != RB_OK)
 			return status;
@@ -517,12 +515,10 @@ find_cavity(rb_mesh *m, uint32_t v, uint32_t t, bool all)
 			return RB_STOPPED;
 		if (c->ninside + 4 > c->inside_cap || c->nrim + 4 > c->rim_cap)
 		{
-			rb_status status = rb_array_grow(m->ctx, (void **) &c->inside, &c->inside_cap,
-											 c->ninside + 4, sizeof(*c->inside));
+			rb_status status = RB_GROW(m->ctx, c->inside, c->inside_cap, c->ninside + 4);
 
 			if (status == RB_OK)
-				status = rb_array_grow(m->ctx, (void **) &c->rim, &c->rim_cap, c->nrim + 4,
-									   sizeof(*c->rim));
+				status = RB_GROW(m->ctx, c->rim, c->rim_cap, c->nrim + 4);
 			if (status != RB_OK)
 				return status;
 		}
@@ -561,8 +557,7 @@ find_cavity_concurrently(rb_inserter *w, uint32_t v, uint32_t t, bool *busy)
 	rb_mesh *m = &w->m;
 	rb_cavity *c = &m->cavity;
 	const double *at = point_of(m, v, true);
-	rb_status status =
-		rb_array_grow(m->ctx, (void **) &c->inside, &c->inside_cap, 1, sizeof(*c->inside));
+	rb_status status = RB_GROW(m->ctx, c->inside, c->inside_cap, 1);
 
 	c->ninside = 0;
 	c->nrim = 0;
@@ -579,11 +574,9 @@ find_cavity_concurrently(rb_inserter *w, uint32_t v, uint32_t t, bool *busy)
 			return RB_STOPPED;
 		status = reserve_held(w, 4);
 		if (status == RB_OK && c->ninside + 4 > c->inside_cap)
-			status = rb_array_grow(m->ctx, (void **) &c->inside, &c->inside_cap, c->ninside + 4,
-								   sizeof(*c->inside));
+			status = RB_GROW(m->ctx, c->inside, c->inside_cap, c->ninside + 4);
 		if (status == RB_OK && c->nrim + 4 > c->rim_cap)
-			status =
-				rb_array_grow(m->ctx, (void **) &c->rim, &c->rim_cap, c->nrim + 4, sizeof(*c->rim));
+			status = RB_GROW(m->ctx, c->rim, c->rim_cap, c->nrim + 4);
 		for (uint32_t i = 0; i < 4 && status == RB_OK; i++)
 		{
 			const uint8_t *f = rb_face_corners[i];
@@ -655,7 +648,7 @@ reserve_tets(rb_mesh *m, uint32_t done, bool all)
 	}
 	if (all && m->tets_cap > c->spheres_cap)
 	{
-		RB_TRY(rb_array(m->ctx, (void **) &c->spheres, m->tets_cap, sizeof(rb_sphere)));
+		RB_TRY(RB_ALLOCATE(m->ctx, c->spheres, m->tets_cap));
 		c->spheres_cap = m->tets_cap;
 	}
 	/*
@@ -663,8 +656,7 @@ reserve_tets(rb_mesh *m, uint32_t done, bool all)
 	 * two.
 	 */
 	if (c->nrim > c->corners_cap)
-		RB_TRY(rb_array_grow(m->ctx, (void **) &c->corners, &c->corners_cap, (size_t) c->nrim + 4,
-							 sizeof(*c->corners)));
+		RB_TRY(RB_GROW(m->ctx, c->corners, c->corners_cap, (size_t) c->nrim + 4));
 	return RB_OK;
 }
 
@@ -677,7 +669,7 @@ reserve_edges(rb_mesh *m, uint32_t *mask)
 
 	while (size < 6 * (size_t) c->nrim)
 		size *= 2;
-	RB_TRY(rb_array_grow(m->ctx, (void **) &c->edges, &c->edges_cap, size, sizeof(*c->edges)));
+	RB_TRY(RB_GROW(m->ctx, c->edges, c->edges_cap, size));
 	memset(c->edges, 0xff, size * sizeof(*c->edges)); /* sets every entry to RB_NONE */
 	*mask = (uint32_t) size - 1;
 	return RB_OK;
@@ -693,9 +685,9 @@ fill_cavity(rb_mesh *m, uint32_t v, bool all, rb_inserter *w)
 	rb_cavity *c = &m->cavity;
 	bool small = c->nrim / 2 + 2 <= SQUARE;
 	uint32_t mask = 0;
-	rb_status status = w == NULL ? reserve_tets(m, v, all)
-								 : rb_array_grow(m->ctx, (void **) &c->corners, &c->corners_cap,
-												 (size_t) c->nrim + 4, sizeof(*c->corners));
+	rb_status status = w == NULL
+						   ? reserve_tets(m, v, all)
+						   : RB_GROW(m->ctx, c->corners, c->corners_cap, (size_t) c->nrim + 4);
 
 	if (status == RB_OK && !small)
 		status = reserve_edges(m, &mask);
@@ -830,12 +822,10 @@ allocate_scratch(rb_mesh *m)
 	rb_cavity *c = &m->cavity;
 	size_t had = c->place_of_cap;
 
-	RB_TRY(rb_array_grow(m->ctx, (void **) &c->place_of, &c->place_of_cap, (size_t) m->npoints + 1,
-						 sizeof(uint32_t)));
+	RB_TRY(RB_GROW(m->ctx, c->place_of, c->place_of_cap, (size_t) m->npoints + 1));
 	if (c->place_of_cap > had)
 		memset(c->place_of + had, 0, (c->place_of_cap - had) * sizeof(uint32_t));
-	return rb_array_grow(m->ctx, (void **) &c->square, &c->square_cap, (size_t) SQUARE * SQUARE,
-						 sizeof(rb_tet_face));
+	return RB_GROW(m->ctx, c->square, c->square_cap, (size_t) SQUARE * SQUARE);
 }
 
 rb_status
@@ -1006,8 +996,7 @@ do_insert(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		if (!busy || status != RB_OK)
 			continue;
 		w->in_vain += !rb_load(&s->full);
-		status = rb_array_grow(s->m->ctx, (void **) &w->later, &w->later_cap,
-							   (size_t) w->nlater + 1, sizeof(uint32_t));
+		status = RB_GROW(s->m->ctx, w->later, w->later_cap, (size_t) w->nlater + 1);
 		if (status == RB_OK)
 			w->later[w->nlater++] = v;
 	}
@@ -1103,10 +1092,10 @@ close_inserters(rb_inserting *s)
 		w->m.cavity.number = NULL;
 		w->m.cavity.spheres = NULL;
 		rb_mesh_free(&w->m);
-		rb_free(memory, (void **) &w->held);
-		rb_free(memory, (void **) &w->later);
+		RB_FREE(memory, w->held);
+		RB_FREE(memory, w->later);
 	}
-	rb_free(memory, (void **) &s->inserters);
+	RB_FREE(memory, s->inserters);
 }
 
 /* Makes room for all tetrahedra, extrapolated from those of the first points. */
@@ -1119,7 +1108,7 @@ room_for(rb_mesh *m, uint32_t done, uint32_t points, double share)
 	RB_TRY(rb_mesh_expect(m, share * m->ntets / done * points + more + 64));
 	if (m->tets_cap > c->spheres_cap)
 	{
-		RB_TRY(rb_array(m->ctx, (void **) &c->spheres, m->tets_cap, sizeof(rb_sphere)));
+		RB_TRY(RB_ALLOCATE(m->ctx, c->spheres, m->tets_cap));
 		c->spheres_cap = m->tets_cap;
 	}
 	return RB_OK;
@@ -1169,7 +1158,7 @@ insert_batch(rb_inserting *s, uint32_t from, uint32_t to)
 			status = rb_each(m->ctx, m->team, n, grain < BATCH ? grain : BATCH, do_insert, s);
 		if (status == RB_OK)
 			status = end_batch(s, &next, &left);
-		rb_free(m->ctx->memory, (void **) &todo);
+		RB_FREE(m->ctx->memory, todo);
 		todo = next;
 		s->points = next;
 		again = left > MAX_LEFT_OVER && (s->full ? left < n : left < n / 2);
@@ -1178,7 +1167,7 @@ insert_batch(rb_inserting *s, uint32_t from, uint32_t to)
 	}
 	if (status == RB_OK)
 		status = insert_some(m, s->begun, todo, 0, left);
-	rb_free(m->ctx->memory, (void **) &todo);
+	RB_FREE(m->ctx->memory, todo);
 	return status;
 }
 
@@ -1193,7 +1182,7 @@ insert_by_many(rb_mesh *m, const uint32_t *begun, bool *equal)
 	uint32_t done = FIRST_POINTS < m->npoints ? FIRST_POINTS : m->npoints;
 	rb_status status;
 
-	RB_TRY(rb_array(m->ctx, (void **) &s.inserters, s.ninserters, sizeof(rb_inserter)));
+	RB_TRY(RB_ALLOCATE(m->ctx, s.inserters, s.ninserters));
 	memset(s.inserters, 0, s.ninserters * sizeof(rb_inserter));
 	status = insert_some(m, begun, NULL, 0, done);
 	while (done < m->npoints && status == RB_OK)
@@ -1277,7 +1266,7 @@ rb_mesh_delaunay(rb_mesh *m, bool *flat)
 		status = insert_all(m, flat);
 	if (status == RB_OK && !*flat)
 		status = m->large ? rb_mesh_sort(m) : restore_corner_indices(m);
-	rb_free(memory, (void **) &c->spheres);
+	RB_FREE(memory, c->spheres);
 	c->spheres_cap = 0;
 	if (status != RB_OK)
 	{
@@ -1287,7 +1276,7 @@ rb_mesh_delaunay(rb_mesh *m, bool *flat)
 		m->ntets = m->nalive = 0;
 		m->free = m->recent = RB_NONE;
 	}
-	rb_free(memory, (void **) &c->points);
-	rb_free(memory, (void **) &c->number);
+	RB_FREE(memory, c->points);
+	RB_FREE(memory, c->number);
 	return status;
 }

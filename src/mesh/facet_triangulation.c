@@ -16,8 +16,8 @@
 void
 rb_sheet_free(rb_memory *memory, rb_sheet *sheet)
 {
-	rb_free(memory, (void **) &sheet->faces);
-	rb_free(memory, (void **) &sheet->queue);
+	RB_FREE(memory, sheet->faces);
+	RB_FREE(memory, sheet->queue);
 	rb_table_free(memory, &sheet->edges);
 }
 
@@ -122,8 +122,7 @@ rb_sheet_flip(rb_recovery *r, rb_sheet *sheet, uint32_t f, uint32_t i)
 static rb_status
 sheet_room(rb_recovery *r, rb_sheet *sheet, uint32_t more)
 {
-	return rb_array_grow(r->ctx, (void **) &sheet->faces, &sheet->cap, (size_t) sheet->n + more,
-						 sizeof(rb_sheet_face));
+	return RB_GROW(r->ctx, sheet->faces, sheet->cap, (size_t) sheet->n + more);
 }
 
 /* Splits face f at point p on the boundary edge opposite its corner i. */
@@ -295,8 +294,7 @@ make_delaunay(rb_recovery *r, rb_sheet *sheet)
 	uint64_t flips = 0, most = 64 + 32 * (uint64_t) sheet->n + (uint64_t) sheet->n * sheet->n;
 	size_t n = 0;
 
-	RB_TRY(rb_array_grow(r->ctx, (void **) &sheet->queue, &sheet->queue_cap, 3 * (size_t) sheet->n,
-						 sizeof(uint32_t)));
+	RB_TRY(RB_GROW(r->ctx, sheet->queue, sheet->queue_cap, 3 * (size_t) sheet->n));
 	for (uint32_t f = 0; f < sheet->n; f++)
 		for (uint32_t i = 0; i < 3; i++)
 			if (sheet->faces[f].n[i] != RB_NONE && sheet->faces[f].n[i] > (f << 2 | i))
@@ -320,8 +318,7 @@ make_delaunay(rb_recovery *r, rb_sheet *sheet)
 		flips++;
 		if ((flips & 1023) == 0 && rb_should_stop(r->ctx))
 			return RB_STOPPED;
-		RB_TRY(rb_array_grow(r->ctx, (void **) &sheet->queue, &sheet->queue_cap, n + 4,
-							 sizeof(uint32_t)));
+		RB_TRY(RB_GROW(r->ctx, sheet->queue, sheet->queue_cap, n + 4));
 		sheet->queue[n++] = f << 2 | 1;
 		sheet->queue[n++] = f << 2 | 2;
 		sheet->queue[n++] = h << 2 | 0;

@@ -36,7 +36,7 @@ typedef struct rb_mend
 static rb_status
 push_face(rb_recovery *r, rb_mend *q, rb_tet_face f)
 {
-	RB_TRY(rb_array_grow(r->ctx, (void **) &q->queue, &q->cap, q->n + 1, sizeof(rb_tet_face)));
+	RB_TRY(RB_GROW(r->ctx, q->queue, q->cap, q->n + 1));
 	q->queue[q->n++] = f;
 	return RB_OK;
 }
@@ -438,7 +438,7 @@ rb_recover_mend(rb_recovery *r, bool *again)
 			status = flip_face(r, &q, t, k, &done);
 		if (status != RB_OK || done)
 			continue;
-		status = rb_array_grow(r->ctx, (void **) &left, &cap, kept + 1, sizeof(rb_tet_face));
+		status = RB_GROW(r->ctx, left, cap, kept + 1);
 		if (status == RB_OK)
 			left[kept++] = f;
 	}
@@ -459,8 +459,8 @@ rb_recover_mend(rb_recovery *r, bool *again)
 
 		status = rb_recover_flaw(r, RB_FLAW_TOO_NEAR, v, RB_NONE, rb_mesh_point(m, v));
 	}
-	rb_free(r->ctx->memory, (void **) &left);
-	rb_free(r->ctx->memory, (void **) &q.queue);
+	RB_FREE(r->ctx->memory, left);
+	RB_FREE(r->ctx->memory, q.queue);
 	rb_table_free(r->ctx->memory, &q.subface_of);
 	return status;
 }

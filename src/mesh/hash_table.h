@@ -89,7 +89,7 @@ rb_table_reserve(rb_context *ctx, rb_table *t, uint64_t n)
 		return RB_OK;
 	if (places > (uint64_t) 1 << 31)
 		return rb_fail(ctx, RB_TOO_MANY_OBJECTS, n, (uint64_t) 1 << 30, NULL);
-	status = rb_array(ctx, (void **) &wide.entries, places, sizeof(rb_entry));
+	status = RB_ALLOCATE(ctx, wide.entries, places);
 	if (status != RB_OK)
 		return status;
 	wide.places = (uint32_t) places;
@@ -98,7 +98,7 @@ rb_table_reserve(rb_context *ctx, rb_table *t, uint64_t n)
 	for (uint32_t i = 0; i < old; i++)
 		if (from[i].key[0] != RB_NONE)
 			wide.entries[rb_table_slot(&wide, from[i].key)] = from[i];
-	rb_free(ctx->memory, (void **) &t->entries);
+	RB_FREE(ctx->memory, t->entries);
 	*t = wide;
 	return RB_OK;
 }
@@ -152,7 +152,7 @@ rb_table_clear(rb_table *t)
 static inline void
 rb_table_free(rb_memory *memory, rb_table *t)
 {
-	rb_free(memory, (void **) &t->entries);
+	RB_FREE(memory, t->entries);
 	t->places = t->used = 0;
 }
 

@@ -90,8 +90,8 @@ list_edges(merging *m)
 
 	if (n > UINT32_MAX - 16)
 		return rb_fail(m->ctx, RB_TOO_MANY_OBJECTS, n, UINT32_MAX - 16, NULL);
-	RB_TRY(rb_array(m->ctx, (void **) &m->start, (size_t) plc->npoints + 2, sizeof *m->start));
-	RB_TRY(rb_array(m->ctx, (void **) &m->edges, (size_t) n + 1, sizeof *m->edges));
+	RB_TRY(RB_ALLOCATE(m->ctx, m->start, (size_t) plc->npoints + 2));
+	RB_TRY(RB_ALLOCATE(m->ctx, m->edges, (size_t) n + 1));
 	memset(m->start, 0, ((size_t) plc->npoints + 2) * sizeof *m->start);
 	for (uint32_t i = 0; i < n; i++)
 	{
@@ -239,9 +239,9 @@ unite_polygons(merging *m)
 {
 	const uint32_t n = m->w->npolygons;
 
-	RB_TRY(rb_array(m->ctx, (void **) &m->above, (size_t) n + 1, sizeof *m->above));
-	RB_TRY(rb_array(m->ctx, (void **) &m->turned, (size_t) n + 1, sizeof *m->turned));
-	RB_TRY(rb_array(m->ctx, (void **) &m->number, (size_t) n + 1, sizeof *m->number));
+	RB_TRY(RB_ALLOCATE(m->ctx, m->above, (size_t) n + 1));
+	RB_TRY(RB_ALLOCATE(m->ctx, m->turned, (size_t) n + 1));
+	RB_TRY(RB_ALLOCATE(m->ctx, m->number, (size_t) n + 1));
 	for (uint32_t i = 0; i < n; i++)
 	{
 		m->above[i] = i;
@@ -272,8 +272,7 @@ bounds_facet(merging *m, const shared *e, bool *bounds)
 		*bounds = m->number[facet_of[triangle_of(e, 0)]] != m->number[facet_of[triangle_of(e, 1)]];
 	if (e->sides <= 2)
 		return RB_OK;
-	RB_TRY(rb_array_grow(m->ctx, (void **) &m->scratch, &m->scratch_cap, e->sides,
-						 sizeof *m->scratch));
+	RB_TRY(RB_GROW(m->ctx, m->scratch, m->scratch_cap, e->sides));
 	for (uint32_t i = 0; i < e->sides; i++)
 		m->scratch[i] = m->number[facet_of[triangle_of(e, i)]];
 	status = rb_sort_words(m->ctx, m->scratch, e->sides);
@@ -300,8 +299,7 @@ choose_segments(merging *m, const shared *e)
 	}
 	if (bounds || e->sides <= 2 || e->n > e->sides)
 		return RB_OK;
-	RB_TRY(rb_array_grow(m->ctx, (void **) &m->more, &m->more_cap, (size_t) m->nmore + 1,
-						 sizeof *m->more));
+	RB_TRY(RB_GROW(m->ctx, m->more, m->more_cap, (size_t) m->nmore + 1));
 	m->more[m->nmore][0] = e->low;
 	m->more[m->nmore++][1] = e->high;
 	return RB_OK;
@@ -313,17 +311,14 @@ write_segments(merging *m)
 	rb_welded *w = m->w;
 	uint32_t(*segments)[2];
 	uint32_t n = 0;
-	rb_status status =
-		rb_array(m->ctx, (void **) &m->gone, (size_t) w->plc.nsegments + 1, sizeof *m->gone);
+	rb_status status = RB_ALLOCATE(m->ctx, m->gone, (size_t) w->plc.nsegments + 1);
 
 	if (status == RB_OK)
 		status = visit_edges(m, choose_segments);
 	if (status == RB_OK)
-		status = rb_array(m->ctx, (void **) &w->plc.segments,
-						  (size_t) w->plc.nsegments + m->nmore + 1, sizeof *w->plc.segments);
+		status = RB_ALLOCATE(m->ctx, w->plc.segments, (size_t) w->plc.nsegments + m->nmore + 1);
 	if (status == RB_OK)
-		status = rb_array(m->ctx, (void **) &w->segment_row,
-						  (size_t) w->plc.nsegments + m->nmore + 1, sizeof *w->segment_row);
+		status = RB_ALLOCATE(m->ctx, w->segment_row, (size_t) w->plc.nsegments + m->nmore + 1);
 	if (status != RB_OK)
 		return status;
 	segments = (uint32_t(*)[2]) w->plc.segments;
@@ -350,19 +345,18 @@ sort_triangles(rb_context *ctx, rb_plc *plc, const uint32_t *key, uint32_t n, ui
 {
 	uint32_t(*triangles)[3] = NULL, *facet_of = NULL, *start = NULL;
 	uint32_t sum = 0;
-	rb_status status =
-		rb_array(ctx, (void **) &triangles, (size_t) plc->ntriangles + 1, sizeof *triangles);
+	rb_status status = RB_ALLOCATE(ctx, triangles, (size_t) plc->ntriangles + 1);
 
 	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &facet_of, (size_t) plc->ntriangles + 1, sizeof *facet_of);
+		status = RB_ALLOCATE(ctx, facet_of, (size_t) plc->ntriangles + 1);
 	if (status == RB_OK)
 		status = rb_array(ctx, (void **) order, (size_t) plc->ntriangles + 1, sizeof **order);
 	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &start, (size_t) n + 1, sizeof *start);
+		status = RB_ALLOCATE(ctx, start, (size_t) n + 1);
 	if (status != RB_OK)
 	{
-		rb_free(ctx->memory, (void **) &triangles);
-		rb_free(ctx->memory, (void **) &facet_of);
+		RB_FREE(ctx->memory, triangles);
+		RB_FREE(ctx->memory, facet_of);
 		return status;
 	}
 	memset(start, 0, ((size_t) n + 1) * sizeof *start);
@@ -383,9 +377,9 @@ sort_triangles(rb_context *ctx, rb_plc *plc, const uint32_t *key, uint32_t n, ui
 		facet_of[to] = key[i];
 		(*order)[to] = i;
 	}
-	rb_free(ctx->memory, (void **) &start);
-	rb_free(ctx->memory, (void **) &plc->triangles);
-	rb_free(ctx->memory, (void **) &plc->facet_of);
+	RB_FREE(ctx->memory, start);
+	RB_FREE(ctx->memory, plc->triangles);
+	RB_FREE(ctx->memory, plc->facet_of);
 	plc->triangles = (const uint32_t(*)[3]) triangles;
 	plc->facet_of = facet_of;
 	plc->nfacets = n;
@@ -399,10 +393,10 @@ write_triangles(merging *m)
 	rb_welded *w = m->w;
 	const uint32_t n = w->plc.ntriangles;
 	uint32_t *facet = NULL, *order = NULL;
-	rb_status status = rb_array(m->ctx, (void **) &facet, (size_t) n + 1, sizeof *facet);
+	rb_status status = RB_ALLOCATE(m->ctx, facet, (size_t) n + 1);
 
 	if (status == RB_OK)
-		status = rb_array(m->ctx, (void **) &w->polygon_of, (size_t) n + 1, sizeof *w->polygon_of);
+		status = RB_ALLOCATE(m->ctx, w->polygon_of, (size_t) n + 1);
 	for (uint32_t i = 0; i < n && status == RB_OK; i++)
 	{
 		uint32_t *v = (uint32_t *) w->plc.triangles[i];
@@ -432,8 +426,8 @@ write_triangles(merging *m)
 		for (uint32_t i = 0; i < n; i++)
 			w->polygon_of[i] = facet[order[i]];
 	}
-	rb_free(m->ctx->memory, (void **) &facet);
-	rb_free(m->ctx->memory, (void **) &order);
+	RB_FREE(m->ctx->memory, facet);
+	RB_FREE(m->ctx->memory, order);
 	return status;
 }
 
@@ -446,9 +440,9 @@ rb_weld_unmerge(rb_context *ctx, rb_welded *welded)
 	if (welded->polygon_of == NULL)
 		return RB_OK;
 	status = sort_triangles(ctx, &welded->plc, welded->polygon_of, welded->npolygons, &order);
-	rb_free(ctx->memory, (void **) &order);
+	RB_FREE(ctx->memory, order);
 	if (status == RB_OK)
-		rb_free(ctx->memory, (void **) &welded->polygon_of);
+		RB_FREE(ctx->memory, welded->polygon_of);
 	return status;
 }
 
@@ -464,14 +458,14 @@ rb_weld_merge(rb_context *ctx, rb_welded *welded)
 		status = write_segments(&m);
 	if (status == RB_OK && m.nfacets < welded->npolygons)
 		status = write_triangles(&m);
-	rb_free(ctx->memory, (void **) &m.start);
-	rb_free(ctx->memory, (void **) &m.edges);
-	rb_free(ctx->memory, (void **) &m.above);
-	rb_free(ctx->memory, (void **) &m.turned);
-	rb_free(ctx->memory, (void **) &m.number);
-	rb_free(ctx->memory, (void **) &m.scratch);
-	rb_free(ctx->memory, (void **) &m.gone);
-	rb_free(ctx->memory, (void **) &m.more);
+	RB_FREE(ctx->memory, m.start);
+	RB_FREE(ctx->memory, m.edges);
+	RB_FREE(ctx->memory, m.above);
+	RB_FREE(ctx->memory, m.turned);
+	RB_FREE(ctx->memory, m.number);
+	RB_FREE(ctx->memory, m.scratch);
+	RB_FREE(ctx->memory, m.gone);
+	RB_FREE(ctx->memory, m.more);
 	return status;
 }
 
@@ -524,8 +518,7 @@ may_be_flat(const regrouping *g, uint32_t side, uint32_t other)
 static rb_status
 list_sides(regrouping *g, uint32_t nfaces, const uint32_t (*edges)[2], uint32_t nedges)
 {
-	rb_status status =
-		rb_array(g->ctx, (void **) &g->next, 3 * (size_t) nfaces + 1, sizeof *g->next);
+	rb_status status = RB_ALLOCATE(g->ctx, g->next, 3 * (size_t) nfaces + 1);
 
 	if (status == RB_OK)
 		status = rb_table_reserve(g->ctx, &g->edges, nedges + 3 * (uint64_t) nfaces / 2);
@@ -600,7 +593,7 @@ rb_merge_by_faces(rb_context *ctx, const double *points, uint32_t npoints,
 {
 	regrouping g = {.ctx = ctx, .points = points, .faces = faces};
 	uint32_t *above = NULL;
-	rb_status status = rb_array(ctx, (void **) &above, (size_t) nfacets + 1, sizeof *above);
+	rb_status status = RB_ALLOCATE(ctx, above, (size_t) nfacets + 1);
 
 	if (status == RB_OK)
 		status = list_sides(&g, nfaces, edges, nedges);
@@ -629,7 +622,7 @@ rb_merge_by_faces(rb_context *ctx, const double *points, uint32_t npoints,
 		merged[i] = root == i ? (*nmerged)++ : merged[root];
 	}
 	rb_table_free(ctx->memory, &g.edges);
-	rb_free(ctx->memory, (void **) &g.next);
-	rb_free(ctx->memory, (void **) &above);
+	RB_FREE(ctx->memory, g.next);
+	RB_FREE(ctx->memory, above);
 	return status;
 }

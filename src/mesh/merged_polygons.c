@@ -59,9 +59,9 @@ list_triangles(naming *w)
 	const rb_polygons *in = w->in;
 	uint32_t sum = 0;
 
-	RB_TRY(rb_array(w->ctx, (void **) &w->start, (size_t) in->nfacets + 2, sizeof *w->start));
-	RB_TRY(rb_array(w->ctx, (void **) &w->order, (size_t) in->ntriangles + 1, sizeof *w->order));
-	RB_TRY(rb_array(w->ctx, (void **) &w->several, (size_t) in->nfacets + 1, 1));
+	RB_TRY(RB_ALLOCATE(w->ctx, w->start, (size_t) in->nfacets + 2));
+	RB_TRY(RB_ALLOCATE(w->ctx, w->order, (size_t) in->ntriangles + 1));
+	RB_TRY(RB_ALLOCATE(w->ctx, w->several, (size_t) in->nfacets + 1));
 	memset(w->start, 0, ((size_t) in->nfacets + 2) * sizeof *w->start);
 	for (uint32_t i = 0; i < in->ntriangles; i++)
 		w->start[in->facet_of[i] + 1]++;
@@ -327,7 +327,7 @@ label_points(naming *w, rb_tets *tets)
 		if (i % RB_CHECK_INTERVAL == RB_CHECK_INTERVAL - 1 && rb_should_stop(w->ctx))
 			status = RB_STOPPED;
 	}
-	rb_free(w->ctx->memory, (void **) &list);
+	RB_FREE(w->ctx->memory, list);
 	return status;
 }
 
@@ -403,9 +403,9 @@ rb_name_polygons(rb_context *ctx, const rb_polygons *polygons, rb_tets *tets)
 	if (status == RB_OK)
 		status = label_segments(&w, tets);
 	rb_boxes_free(ctx->memory, &w.boxes);
-	rb_free(ctx->memory, (void **) &w.start);
-	rb_free(ctx->memory, (void **) &w.order);
-	rb_free(ctx->memory, (void **) &w.several);
+	RB_FREE(ctx->memory, w.start);
+	RB_FREE(ctx->memory, w.order);
+	RB_FREE(ctx->memory, w.several);
 	return status;
 }
 

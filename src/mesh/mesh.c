@@ -47,7 +47,7 @@ room_for_points(rb_mesh *m, uint32_t more)
 	{
 		size_t cap = m->npoints == 0 ? need : grown_capacity(m->tet_of_cap, need);
 
-		RB_TRY(rb_array(m->ctx, (void **) &m->tet_of, cap, sizeof(uint32_t)));
+		RB_TRY(RB_ALLOCATE(m->ctx, m->tet_of, cap));
 		m->tet_of_cap = cap;
 	}
 	return RB_OK;
@@ -97,11 +97,11 @@ rb_mesh_free(rb_mesh *m)
 	for (size_t i = 0; i < sizeof(scratch) / sizeof(scratch[0]); i++)
 		rb_free(m->ctx->memory, scratch[i]);
 	memset(c, 0, sizeof(*c));
-	rb_free(m->ctx->memory, (void **) &m->points);
-	rb_free(m->ctx->memory, (void **) &m->tet_of);
-	rb_free(m->ctx->memory, (void **) &m->tets);
-	rb_free(m->ctx->memory, (void **) &m->bits);
-	rb_free(m->ctx->memory, (void **) &m->was);
+	RB_FREE(m->ctx->memory, m->points);
+	RB_FREE(m->ctx->memory, m->tet_of);
+	RB_FREE(m->ctx->memory, m->tets);
+	RB_FREE(m->ctx->memory, m->bits);
+	RB_FREE(m->ctx->memory, m->was);
 	m->npoints = m->ntets = m->nalive = 0;
 	m->points_cap = m->tet_of_cap = m->tets_cap = 0;
 	m->free = m->recent = RB_NONE;
@@ -110,8 +110,8 @@ rb_mesh_free(rb_mesh *m)
 static rb_status
 resize_tets(rb_mesh *m, size_t cap)
 {
-	RB_TRY(rb_array(m->ctx, (void **) &m->tets, cap, sizeof(rb_tet)));
-	RB_TRY(rb_array(m->ctx, (void **) &m->bits, cap, sizeof(uint32_t)));
+	RB_TRY(RB_ALLOCATE(m->ctx, m->tets, cap));
+	RB_TRY(RB_ALLOCATE(m->ctx, m->bits, cap));
 	m->tets_cap = cap;
 	return RB_OK;
 }
@@ -159,8 +159,7 @@ rb_mesh_journal(rb_mesh *m)
 rb_status
 rb_mesh_reserve_journal(rb_mesh *m, uint32_t changes)
 {
-	return rb_array_grow(m->ctx, (void **) &m->was, &m->was_cap, (size_t) m->nwas + changes,
-						 sizeof(rb_was));
+	return RB_GROW(m->ctx, m->was, m->was_cap, (size_t) m->nwas + changes);
 }
 
 /*

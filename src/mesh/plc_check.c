@@ -29,7 +29,7 @@ find_lone_points(rb_context *ctx, rb_parts *parts)
 	uint32_t n = 0;
 	rb_status status;
 
-	RB_TRY(rb_array(ctx, (void **) &used, (size_t) plc->npoints + 1, 1));
+	RB_TRY(RB_ALLOCATE(ctx, used, (size_t) plc->npoints + 1));
 	memset(used, 0, plc->npoints);
 	for (uint32_t i = 0; i < plc->ntriangles; i++)
 		for (int k = 0; k < 3; k++)
@@ -38,12 +38,12 @@ find_lone_points(rb_context *ctx, rb_parts *parts)
 		used[plc->segments[i][0]] = used[plc->segments[i][1]] = 1;
 	for (uint32_t i = 0; i < plc->npoints; i++)
 		n += !used[i];
-	status = rb_array(ctx, (void **) &parts->point, (size_t) n + 1, sizeof *parts->point);
+	status = RB_ALLOCATE(ctx, parts->point, (size_t) n + 1);
 	n = 0;
 	for (uint32_t i = 0; i < plc->npoints && status == RB_OK; i++)
 		if (!used[i])
 			parts->point[n++] = i;
-	rb_free(ctx->memory, (void **) &used);
+	RB_FREE(ctx->memory, used);
 	if (status == RB_OK && (uint64_t) parts->first_point + n > RB_MAX_OBJECTS)
 		return rb_fail(ctx, RB_TOO_MANY_OBJECTS, (uint64_t) parts->first_point + n, RB_MAX_OBJECTS,
 					   NULL);
@@ -82,8 +82,7 @@ rb_parts_build(rb_context *ctx, const rb_plc *plc, rb_parts *parts)
 	parts->first_point = (uint32_t) first_point;
 	status = find_lone_points(ctx, parts);
 	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &parts->coords, 9 * (size_t) parts->n + 1,
-						  sizeof *parts->coords);
+		status = RB_ALLOCATE(ctx, parts->coords, 9 * (size_t) parts->n + 1);
 	for (uint32_t i = 0; i < parts->n && status == RB_OK; i++)
 	{
 		uint32_t corner[3];
@@ -103,8 +102,8 @@ rb_parts_build(rb_context *ctx, const rb_plc *plc, rb_parts *parts)
 void
 rb_parts_free(rb_memory *memory, rb_parts *parts)
 {
-	rb_free(memory, (void **) &parts->coords);
-	rb_free(memory, (void **) &parts->point);
+	RB_FREE(memory, parts->coords);
+	RB_FREE(memory, parts->point);
 }
 
 /*
@@ -426,7 +425,7 @@ rb_weld_find_all(rb_context *ctx, const rb_backend *backend, const rb_welded *we
 		return status;
 	/* The extra room makes sorting rare. */
 	f.cap = limit > UINT32_MAX / 4 ? UINT32_MAX / 2 : 2 * limit + 64;
-	status = rb_array(ctx, (void **) &f.found, f.cap, sizeof *f.found);
+	status = RB_ALLOCATE(ctx, f.found, f.cap);
 	if (status == RB_OK)
 		status = rb_parts_join(ctx, backend, &parts, classify_meeting, &f);
 	if (status == RB_OK)
@@ -437,7 +436,7 @@ rb_weld_find_all(rb_context *ctx, const rb_backend *backend, const rb_welded *we
 		*n = f.n;
 		*more = f.more;
 	}
-	rb_free(ctx->memory, (void **) &f.found);
+	RB_FREE(ctx->memory, f.found);
 	rb_parts_free(ctx->memory, &parts);
 	return status;
 }

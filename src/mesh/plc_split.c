@@ -1009,10 +1009,10 @@ reserve_result(splitting *s)
 	rb_welded *w = s->welded;
 	const size_t n = s->npoints, m = (size_t) s->segments.n + 1;
 
-	RB_TRY(rb_array(s->ctx, (void **) &w->point_row, n, sizeof *w->point_row));
-	RB_TRY(rb_array(s->ctx, (void **) &w->point_side, n, sizeof *w->point_side));
+	RB_TRY(RB_ALLOCATE(s->ctx, w->point_row, n));
+	RB_TRY(RB_ALLOCATE(s->ctx, w->point_side, n));
 	RB_TRY(rb_array(s->ctx, (void **) &s->ends, m, 2 * sizeof *s->ends));
-	return rb_array(s->ctx, (void **) &s->rows, m, sizeof *s->rows);
+	return RB_ALLOCATE(s->ctx, s->rows, m);
 }
 
 static void
@@ -1093,8 +1093,8 @@ free_splitting(splitting *s)
 
 	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
 		rb_free(s->ctx->memory, &lists[i]->at);
-	rb_free(s->ctx->memory, (void **) &s->ends);
-	rb_free(s->ctx->memory, (void **) &s->rows);
+	RB_FREE(s->ctx->memory, s->ends);
+	RB_FREE(s->ctx->memory, s->rows);
 	rb_point_hash_free(s->ctx->memory, &s->corners);
 	rb_parts_free(s->ctx->memory, &s->parts);
 }

@@ -65,8 +65,7 @@ struct rb_facet_work
 static rb_status
 add_subface(rb_recovery *r, const uint32_t *v, uint32_t facet)
 {
-	RB_TRY(rb_array_grow(r->ctx, (void **) &r->subfaces, &r->subfaces_cap,
-						 (size_t) r->nsubfaces + 1, sizeof(rb_subface)));
+	RB_TRY(RB_GROW(r->ctx, r->subfaces, r->subfaces_cap, (size_t) r->nsubfaces + 1));
 	r->subfaces[r->nsubfaces++] = (rb_subface){{v[0], v[1], v[2]}, facet};
 	return RB_OK;
 }
@@ -178,8 +177,7 @@ find_regions(rb_recovery *r, struct rb_facet_work *w, uint32_t *regions)
 
 		if (sheet->faces[first].region != RB_SHEET_MISSING)
 			continue;
-		RB_TRY(rb_array_grow(r->ctx, (void **) &w->stack, &w->stack_cap, (size_t) sheet->n + 1,
-							 sizeof(uint32_t)));
+		RB_TRY(RB_GROW(r->ctx, w->stack, w->stack_cap, (size_t) sheet->n + 1));
 		count++;
 		w->stack[n++] = first;
 		sheet->faces[first].region = count;
@@ -209,8 +207,7 @@ add_point(rb_recovery *r, const double *at, uint32_t facet)
 	uint32_t v;
 
 	RB_TRY(rb_recover_point(r, at, RB_VERTEX_ON_FACET, facet, &v));
-	RB_TRY(rb_array_grow(r->ctx, (void **) &r->facet_points, &r->facet_points_cap,
-						 (size_t) r->nfacet_points + 1, sizeof(uint32_t)));
+	RB_TRY(RB_GROW(r->ctx, r->facet_points, r->facet_points_cap, (size_t) r->nfacet_points + 1));
 	r->facet_points[r->nfacet_points++] = v;
 	return RB_OK;
 }
@@ -301,8 +298,7 @@ there_as_given(rb_recovery *r, uint32_t facet, rb_tet_face *f)
 static rb_status
 add_seen(rb_recovery *r, rb_looker *l, const uint32_t *v, rb_tet_face there)
 {
-	RB_TRY(rb_array_grow(r->ctx, (void **) &l->faces, &l->cap, (size_t) l->nfaces + 1,
-						 sizeof(rb_seen_face)));
+	RB_TRY(RB_GROW(r->ctx, l->faces, l->cap, (size_t) l->nfaces + 1));
 	l->faces[l->nfaces++] = (rb_seen_face){{v[0], v[1], v[2]}, there};
 	return RB_OK;
 }
@@ -367,12 +363,12 @@ find_complete_facets(rb_recovery *r, const uint32_t *order)
 	const uint32_t n = r->plc->nfacets, threads = rb_each_threads(r->mesh.team);
 	struct rb_facets_seen *s;
 
-	RB_TRY(rb_array(r->ctx, (void **) &r->seen, 1, sizeof(*r->seen)));
+	RB_TRY(RB_ALLOCATE(r->ctx, r->seen, 1));
 	s = r->seen;
 	memset(s, 0, sizeof *s);
 	s->order = order;
-	RB_TRY(rb_array(r->ctx, (void **) &s->facets, (size_t) n + 1, sizeof(rb_complete_facet)));
-	RB_TRY(rb_array(r->ctx, (void **) &s->lookers, threads, sizeof(rb_looker)));
+	RB_TRY(RB_ALLOCATE(r->ctx, s->facets, (size_t) n + 1));
+	RB_TRY(RB_ALLOCATE(r->ctx, s->lookers, threads));
 	memset(s->lookers, 0, threads * sizeof(rb_looker));
 	s->nlookers = threads;
 	s->npieces = r->npieces;
@@ -393,7 +389,7 @@ invalidate_changed(rb_recovery *r)
 	struct rb_facets_seen *s = r->seen;
 	const rb_plc *plc = r->plc;
 	bool *cut = NULL;
-	rb_status status = rb_array(r->ctx, (void **) &cut, (size_t) plc->npoints + 1, sizeof(bool));
+	rb_status status = RB_ALLOCATE(r->ctx, cut, (size_t) plc->npoints + 1);
 
 	if (status == RB_OK)
 		memset(cut, 0, plc->npoints);
@@ -410,7 +406,7 @@ invalidate_changed(rb_recovery *r)
 			s->facets[f].n = 0;
 	}
 	s->npieces = r->npieces;
-	rb_free(r->ctx->memory, (void **) &cut);
+	RB_FREE(r->ctx->memory, cut);
 	return status;
 }
 
@@ -423,14 +419,14 @@ rb_recover_forget(rb_recovery *r)
 	for (uint32_t i = 0; s != NULL && i < s->nlookers; i++)
 	{
 		rb_sheet_free(memory, &s->lookers[i].sheet);
-		rb_free(memory, (void **) &s->lookers[i].faces);
+		RB_FREE(memory, s->lookers[i].faces);
 	}
 	if (s != NULL)
 	{
-		rb_free(memory, (void **) &s->lookers);
-		rb_free(memory, (void **) &s->facets);
+		RB_FREE(memory, s->lookers);
+		RB_FREE(memory, s->facets);
 	}
-	rb_free(memory, (void **) &r->seen);
+	RB_FREE(memory, r->seen);
 }
 
 static bool
@@ -538,13 +534,13 @@ order_in_space(rb_recovery *r, uint32_t **order)
 {
 	const uint32_t n = r->plc->nfacets;
 	uint32_t *key = NULL;
-	rb_status status = rb_array(r->ctx, (void **) &key, (size_t) n + 1, sizeof(uint32_t));
+	rb_status status = RB_ALLOCATE(r->ctx, key, (size_t) n + 1);
 
 	for (uint32_t f = 0; f < n && status == RB_OK; f++)
 		key[f] = r->mesh.tet_of[r->plc->triangles[r->facet_start[f]][0]];
 	if (status == RB_OK)
 		status = rb_recover_order(r->ctx, key, n, r->mesh.ntets, order);
-	rb_free(r->ctx->memory, (void **) &key);
+	RB_FREE(r->ctx->memory, key);
 	return status;
 }
 
@@ -554,25 +550,24 @@ sort_subfaces(rb_recovery *r)
 {
 	uint32_t *key = NULL, *order = NULL;
 	rb_subface *sorted = NULL;
-	rb_status status =
-		rb_array(r->ctx, (void **) &key, (size_t) r->nsubfaces + 1, sizeof(uint32_t));
+	rb_status status = RB_ALLOCATE(r->ctx, key, (size_t) r->nsubfaces + 1);
 
 	for (uint32_t i = 0; i < r->nsubfaces && status == RB_OK; i++)
 		key[i] = r->subfaces[i].facet;
 	if (status == RB_OK)
 		status = rb_recover_order(r->ctx, key, r->nsubfaces, r->plc->nfacets, &order);
-	rb_free(r->ctx->memory, (void **) &key);
+	RB_FREE(r->ctx->memory, key);
 	if (status == RB_OK)
-		status = rb_array(r->ctx, (void **) &sorted, (size_t) r->nsubfaces + 1, sizeof(rb_subface));
+		status = RB_ALLOCATE(r->ctx, sorted, (size_t) r->nsubfaces + 1);
 	if (status == RB_OK)
 	{
 		for (uint32_t i = 0; i < r->nsubfaces; i++)
 			sorted[i] = r->subfaces[order[i]];
-		rb_free(r->ctx->memory, (void **) &r->subfaces);
+		RB_FREE(r->ctx->memory, r->subfaces);
 		r->subfaces = sorted;
 		r->subfaces_cap = (size_t) r->nsubfaces + 1;
 	}
-	rb_free(r->ctx->memory, (void **) &order);
+	RB_FREE(r->ctx->memory, order);
 	return status;
 }
 
@@ -580,7 +575,7 @@ sort_subfaces(rb_recovery *r)
 static rb_status
 find_pointed(rb_recovery *r)
 {
-	RB_TRY(rb_array(r->ctx, (void **) &r->pointed, (size_t) r->plc->nfacets + 1, sizeof(bool)));
+	RB_TRY(RB_ALLOCATE(r->ctx, r->pointed, (size_t) r->plc->nfacets + 1));
 	memset(r->pointed, 0, r->plc->nfacets);
 	for (uint32_t i = 0; i < r->nfacet_points; i++)
 		r->pointed[r->parent[r->facet_points[i] - r->plc->npoints]] = true;
@@ -619,10 +614,10 @@ rb_recover_facets(rb_recovery *r, bool *again)
 	*again = lacking > 0;
 	if (status == RB_OK && !*again)
 		status = sort_subfaces(r);
-	rb_free(r->ctx->memory, (void **) &work.order);
+	RB_FREE(r->ctx->memory, work.order);
 	rb_cavity_close(r, &work.cavity);
 	rb_sheet_free(r->ctx->memory, &work.sheet);
-	rb_free(r->ctx->memory, (void **) &work.stack);
+	RB_FREE(r->ctx->memory, work.stack);
 	r->work = NULL;
 	return status;
 }

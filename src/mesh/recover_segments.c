@@ -31,7 +31,7 @@ rb_recover_order(rb_context *ctx, const uint32_t *key, uint32_t n, uint32_t keys
 	while ((keys >> shift) > n)
 		shift++;
 	buckets = (keys >> shift) + 1;
-	status = rb_array(ctx, (void **) &start, buckets, sizeof(uint32_t));
+	status = RB_ALLOCATE(ctx, start, buckets);
 	if (status == RB_OK)
 		status = rb_array(ctx, (void **) order, (size_t) n + 1, sizeof(uint32_t));
 	if (status == RB_OK)
@@ -49,7 +49,7 @@ rb_recover_order(rb_context *ctx, const uint32_t *key, uint32_t n, uint32_t keys
 		for (uint32_t i = 0; i < n; i++)
 			(*order)[start[key[i] >> shift]++] = i;
 	}
-	rb_free(ctx->memory, (void **) &start);
+	RB_FREE(ctx->memory, start);
 	return status;
 }
 
@@ -63,8 +63,8 @@ rb_recover_point(rb_recovery *r, const double *at, rb_vertex_kind kind, uint32_t
 	{
 		size_t cap = r->added_cap;
 
-		RB_TRY(rb_array_grow(r->ctx, (void **) &r->kind, &cap, added + 1, sizeof(uint8_t)));
-		RB_TRY(rb_array(r->ctx, (void **) &r->parent, cap, sizeof(uint32_t)));
+		RB_TRY(RB_GROW(r->ctx, r->kind, cap, added + 1));
+		RB_TRY(RB_ALLOCATE(r->ctx, r->parent, cap));
 		r->added_cap = cap;
 	}
 	RB_TRY(rb_mesh_add_point(&r->mesh, at, v));
@@ -80,7 +80,7 @@ collect_star(rb_recovery *r, uint32_t v, uint32_t *n)
 	rb_mesh *m = &r->mesh;
 	uint32_t count = 0;
 
-	RB_TRY(rb_array_grow(r->ctx, (void **) &r->star, &r->star_cap, 1, sizeof(uint32_t)));
+	RB_TRY(RB_GROW(r->ctx, r->star, r->star_cap, 1));
 	r->star[count++] = m->tet_of[v];
 	m->bits[m->tet_of[v]] |= RB_MARK;
 	for (uint32_t i = 0; i < count; i++)
@@ -88,8 +88,7 @@ collect_star(rb_recovery *r, uint32_t v, uint32_t *n)
 		const rb_tet *t = &m->tets[r->star[i]];
 		uint32_t corner = rb_tet_corner(t, v);
 
-		RB_TRY(
-			rb_array_grow(r->ctx, (void **) &r->star, &r->star_cap, count + 3, sizeof(uint32_t)));
+		RB_TRY(RB_GROW(r->ctx, r->star, r->star_cap, count + 3));
 		for (uint32_t k = 0; k < 4; k++)
 		{
 			uint32_t other = rb_face_tet(t->n[k]);
@@ -328,8 +327,7 @@ is_between(rb_recovery *r, const rb_subsegment *p, const double *at)
 static rb_status
 cut_piece(rb_recovery *r, uint32_t i, uint32_t w)
 {
-	rb_status status = rb_array_grow(r->ctx, (void **) &r->pieces, &r->pieces_cap,
-									 (size_t) r->npieces + 1, sizeof(rb_subsegment));
+	rb_status status = RB_GROW(r->ctx, r->pieces, r->pieces_cap, (size_t) r->npieces + 1);
 	rb_subsegment *p = &r->pieces[i];
 
 	if (status != RB_OK)
@@ -376,8 +374,7 @@ split_piece(rb_recovery *r, uint32_t i, uint32_t t)
 	RB_TRY(rb_mesh_insert(&r->mesh, w, t, &same));
 	if (same != RB_NONE)
 		return point_on_segment(r, same, s);
-	RB_TRY(rb_array_grow(r->ctx, (void **) &r->pieces, &r->pieces_cap, r->npieces + 1,
-						 sizeof(rb_subsegment)));
+	RB_TRY(RB_GROW(r->ctx, r->pieces, r->pieces_cap, r->npieces + 1));
 	p = &r->pieces[i];
 	r->pieces[r->npieces] = (rb_subsegment){w, p->v, s, p->next};
 	p->v = w;
@@ -394,8 +391,8 @@ begin_pieces(rb_recovery *r)
 	if (r->pieces != NULL)
 		return RB_OK;
 	r->pieces_cap = (size_t) r->nsegments + 1;
-	RB_TRY(rb_array(r->ctx, (void **) &r->pieces, r->pieces_cap, sizeof(rb_subsegment)));
-	RB_TRY(rb_array(r->ctx, (void **) &r->cuts, (size_t) r->nsegments + 1, 1));
+	RB_TRY(RB_ALLOCATE(r->ctx, r->pieces, r->pieces_cap));
+	RB_TRY(RB_ALLOCATE(r->ctx, r->cuts, (size_t) r->nsegments + 1));
 	memset(r->cuts, 0, (size_t) r->nsegments + 1);
 	for (uint32_t s = 0; s < r->nsegments; s++)
 		r->pieces[s] = (rb_subsegment){r->segments[s][0], r->segments[s][1], s, RB_NONE};
@@ -487,15 +484,15 @@ begin_first(rb_recovery *r, rb_first_pass *first)
 {
 	const uint32_t n = r->npieces;
 	uint32_t *key = NULL;
-	rb_status status = rb_array(r->ctx, (void **) &key, (size_t) n + 1, sizeof(uint32_t));
+	rb_status status = RB_ALLOCATE(r->ctx, key, (size_t) n + 1);
 
 	for (uint32_t i = 0; i < n && status == RB_OK; i++)
 		key[i] = r->mesh.tet_of[r->pieces[i].u];
 	if (status == RB_OK)
 		status = rb_recover_order(r->ctx, key, n, r->mesh.ntets, &first->order);
-	rb_free(r->ctx->memory, (void **) &key);
+	RB_FREE(r->ctx->memory, key);
 	if (status == RB_OK)
-		status = rb_array(r->ctx, (void **) &first->there, (size_t) n + 1, sizeof(bool));
+		status = RB_ALLOCATE(r->ctx, first->there, (size_t) n + 1);
 	if (status == RB_OK)
 		memset(first->there, 0, n);
 	first->n = n;
@@ -514,7 +511,7 @@ rb_recover_segments(rb_recovery *r)
 	rb_status status = begin_pieces(r);
 
 	if (status == RB_OK)
-		status = rb_array(r->ctx, (void **) &touched, cap + 1, sizeof(uint32_t));
+		status = RB_ALLOCATE(r->ctx, touched, cap + 1);
 	if (status == RB_OK)
 		memset(touched, 0, (cap + 1) * sizeof(uint32_t));
 	/* Check nearby subsegments one after the other: points close in space are close in the mesh. */
@@ -530,9 +527,9 @@ rb_recover_segments(rb_recovery *r)
 		status = one_pass(r, pass, &first, &touched, &cap, &more);
 		first.n = 0;
 	}
-	rb_free(r->ctx->memory, (void **) &first.order);
-	rb_free(r->ctx->memory, (void **) &first.there);
-	rb_free(r->ctx->memory, (void **) &touched);
+	RB_FREE(r->ctx->memory, first.order);
+	RB_FREE(r->ctx->memory, first.there);
+	RB_FREE(r->ctx->memory, touched);
 	r->points_then = r->mesh.npoints;
 	return status;
 }

@@ -224,9 +224,9 @@ find_regions(rb_regions *g, rb_keep keep)
 	rb_context *ctx = g->r->ctx;
 	const uint32_t n = g->r->mesh.ntets;
 
-	RB_TRY(rb_array(ctx, (void **) &g->of, n, sizeof(uint32_t)));
-	RB_TRY(rb_array(ctx, (void **) &g->number, n, sizeof(uint32_t)));
-	RB_TRY(rb_array(ctx, (void **) &g->before, n / BLOCK + 1, sizeof(uint32_t)));
+	RB_TRY(RB_ALLOCATE(ctx, g->of, n));
+	RB_TRY(RB_ALLOCATE(ctx, g->number, n));
+	RB_TRY(RB_ALLOCATE(ctx, g->before, n / BLOCK + 1));
 	RB_TRY(fill_blocks(g, n, do_alone));
 	g->real = sum_blocks(g);
 	RB_TRY(run_blocks(g, n, do_unite));
@@ -249,7 +249,7 @@ count_regions(rb_recovery *r, rb_regions *g, rb_tets *tets)
 	uint32_t n = 0, at = 0;
 	rb_status status;
 
-	RB_TRY(rb_array(r->ctx, (void **) &taken, (size_t) plc->nseeds + 1, sizeof(int64_t)));
+	RB_TRY(RB_ALLOCATE(r->ctx, taken, (size_t) plc->nseeds + 1));
 	for (uint32_t i = 0; i < plc->nseeds; i++)
 		if (!plc->seeds[i].hole)
 			taken[n++] = plc->seeds[i].region;
@@ -265,7 +265,7 @@ count_regions(rb_recovery *r, rb_regions *g, rb_tets *tets)
 			next += taken[at] == next;
 		g->name[i] = next++;
 	}
-	rb_free(r->ctx->memory, (void **) &taken);
+	RB_FREE(r->ctx->memory, taken);
 	return status;
 }
 
@@ -275,9 +275,9 @@ apply_seeds(rb_recovery *r, rb_regions *g, rb_tets *tets)
 {
 	const rb_plc *plc = r->plc;
 
-	RB_TRY(rb_array(r->ctx, (void **) &g->name, g->count, sizeof(int64_t)));
-	RB_TRY(rb_array(r->ctx, (void **) &g->named, g->count, sizeof(bool)));
-	RB_TRY(rb_array(r->ctx, (void **) &g->dropped, g->count, sizeof(bool)));
+	RB_TRY(RB_ALLOCATE(r->ctx, g->name, g->count));
+	RB_TRY(RB_ALLOCATE(r->ctx, g->named, g->count));
+	RB_TRY(RB_ALLOCATE(r->ctx, g->dropped, g->count));
 	memset(g->named, 0, g->count * sizeof(bool));
 	memset(g->dropped, 0, g->count * sizeof(bool));
 	for (uint32_t i = 0; i < plc->nseeds; i++)
@@ -365,9 +365,9 @@ write_tets(rb_regions *g)
 	g->all = tets->ntets == g->real;
 	n = (size_t) tets->ntets + 1;
 	RB_TRY(run_blocks(g, g->r->mesh.ntets, do_number_wanted));
-	RB_TRY(rb_array(ctx, (void **) &tets->tets, n, sizeof(uint32_t[4])));
-	RB_TRY(rb_array(ctx, (void **) &tets->neighbours, n, sizeof(uint32_t[4])));
-	RB_TRY(rb_array(ctx, (void **) &tets->region, n, sizeof(int64_t)));
+	RB_TRY(RB_ALLOCATE(ctx, tets->tets, n));
+	RB_TRY(RB_ALLOCATE(ctx, tets->neighbours, 4 * n));
+	RB_TRY(RB_ALLOCATE(ctx, tets->region, n));
 	return fill_blocks(g, g->r->mesh.ntets, do_tets);
 }
 
@@ -395,7 +395,7 @@ find_used(rb_regions *g)
 {
 	rb_recovery *r = g->r;
 
-	RB_TRY(rb_array(r->ctx, (void **) &g->used, (size_t) r->nsubfaces + 1, 1));
+	RB_TRY(RB_ALLOCATE(r->ctx, g->used, (size_t) r->nsubfaces + 1));
 	RB_TRY(rb_table_reserve(r->ctx, &g->face_of, r->nsubfaces));
 	for (uint32_t i = 0; i < r->nsubfaces; i++)
 	{
@@ -421,9 +421,9 @@ write_faces(rb_regions *g)
 	for (uint32_t i = 0; i < r->nsubfaces && status == RB_OK && !g->all; i++)
 		n += g->used[i];
 	if (status == RB_OK)
-		status = rb_array(r->ctx, (void **) &tets->faces, (size_t) n + 1, sizeof(uint32_t[3]));
+		status = RB_ALLOCATE(r->ctx, tets->faces, (size_t) n + 1);
 	if (status == RB_OK)
-		status = rb_array(r->ctx, (void **) &tets->face_facet, (size_t) n + 1, sizeof(uint32_t));
+		status = RB_ALLOCATE(r->ctx, tets->face_facet, (size_t) n + 1);
 	for (uint32_t i = 0; i < r->nsubfaces && status == RB_OK; i++)
 	{
 		if (rb_recover_stops(r, i))
@@ -434,7 +434,7 @@ write_faces(rb_regions *g)
 		tets->face_facet[tets->nfaces++] = r->subfaces[i].facet;
 	}
 	rb_table_free(r->ctx->memory, &g->face_of);
-	rb_free(r->ctx->memory, (void **) &g->used);
+	RB_FREE(r->ctx->memory, g->used);
 	return status;
 }
 
@@ -446,7 +446,7 @@ find_loose_edges(const rb_regions *g, rb_table *used)
 	const rb_mesh *m = &r->mesh;
 	bool *ends = NULL;
 	bool any = false;
-	rb_status status = rb_array(r->ctx, (void **) &ends, (size_t) m->npoints + 1, sizeof(bool));
+	rb_status status = RB_ALLOCATE(r->ctx, ends, (size_t) m->npoints + 1);
 
 	if (status == RB_OK)
 		memset(ends, 0, m->npoints);
@@ -468,7 +468,7 @@ find_loose_edges(const rb_regions *g, rb_table *used)
 				if (ends[v[i]] && ends[v[k]] && rb_table_find(&r->piece_of, v[i], v[k], RB_NONE))
 					status = rb_table_insert(r->ctx, used, v[i], v[k], RB_NONE, 0, NULL, NULL);
 	}
-	rb_free(r->ctx->memory, (void **) &ends);
+	RB_FREE(r->ctx->memory, ends);
 	return status;
 }
 
@@ -485,12 +485,10 @@ write_edges(const rb_regions *g)
 	bool all = tets->nfaces == r->nsubfaces;
 	rb_table used = {NULL, 0, 0};
 	uint32_t n = 0;
-	rb_status status =
-		rb_array(r->ctx, (void **) &tets->edges, (size_t) r->npieces + 1, sizeof(uint32_t[2]));
+	rb_status status = RB_ALLOCATE(r->ctx, tets->edges, (size_t) r->npieces + 1);
 
 	if (status == RB_OK)
-		status = rb_array(r->ctx, (void **) &tets->edge_segment, (size_t) r->npieces + 1,
-						  sizeof(uint32_t));
+		status = RB_ALLOCATE(r->ctx, tets->edge_segment, (size_t) r->npieces + 1);
 	for (uint32_t i = 0; i < tets->nfaces && !all && status == RB_OK; i++)
 		for (int k = 0; k < 3 && status == RB_OK; k++)
 			status = rb_table_insert(r->ctx, &used, tets->faces[i][k], tets->faces[i][(k + 1) % 3],
@@ -551,10 +549,10 @@ write_points(rb_regions *g)
 	uint32_t given = r->plc->npoints, n = given;
 	uint32_t *number;
 
-	RB_TRY(rb_array(r->ctx, (void **) &tets->kind, (size_t) m->npoints + 1, 1));
-	RB_TRY(rb_array(r->ctx, (void **) &tets->parent, (size_t) m->npoints + 1, sizeof(uint32_t)));
+	RB_TRY(RB_ALLOCATE(r->ctx, tets->kind, (size_t) m->npoints + 1));
+	RB_TRY(RB_ALLOCATE(r->ctx, tets->parent, (size_t) m->npoints + 1));
 	/* The regions are no longer needed, so their array is reused. */
-	RB_TRY(rb_array(r->ctx, (void **) &g->of, (size_t) m->npoints + 1, sizeof(uint32_t)));
+	RB_TRY(RB_ALLOCATE(r->ctx, g->of, (size_t) m->npoints + 1));
 	number = g->of;
 	for (uint32_t v = 0; v < m->npoints; v++)
 		number[v] = v < given || g->all ? v : RB_NONE;
@@ -606,10 +604,10 @@ rb_recover_result(rb_recovery *r, rb_keep keep, rb_tets *tets)
 	rb_recover_forget(r);
 	rb_table_free(memory, &r->boundary);
 	rb_table_free(memory, &r->halved);
-	rb_free(memory, (void **) &r->facet_start);
-	rb_free(memory, (void **) &r->acute);
-	rb_free(memory, (void **) &r->cuts);
-	rb_free(memory, (void **) &r->edges);
+	RB_FREE(memory, r->facet_start);
+	RB_FREE(memory, r->acute);
+	RB_FREE(memory, r->cuts);
+	RB_FREE(memory, r->edges);
 	rb_progress(r->ctx, RB_STAGE_MESH_REGIONS, 0, r->mesh.nalive);
 	status = find_regions(&g, keep);
 	if (status == RB_OK)
@@ -622,11 +620,11 @@ rb_recover_result(rb_recovery *r, rb_keep keep, rb_tets *tets)
 		status = write_edges(&g);
 	if (status == RB_OK)
 		status = write_points(&g);
-	rb_free(memory, (void **) &g.of);
-	rb_free(memory, (void **) &g.name);
-	rb_free(memory, (void **) &g.named);
-	rb_free(memory, (void **) &g.dropped);
-	rb_free(memory, (void **) &g.number);
-	rb_free(memory, (void **) &g.before);
+	RB_FREE(memory, g.of);
+	RB_FREE(memory, g.name);
+	RB_FREE(memory, g.named);
+	RB_FREE(memory, g.dropped);
+	RB_FREE(memory, g.number);
+	RB_FREE(memory, g.before);
 	return status;
 }

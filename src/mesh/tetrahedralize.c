@@ -46,9 +46,8 @@ segment_add(rb_recovery *r, uint32_t u, uint32_t v, uint32_t facet, uint32_t *wh
 	{
 		size_t cap = r->segments_cap;
 
-		RB_TRY(rb_array_grow(r->ctx, (void **) &r->segments, &cap, r->nsegments + 1,
-							 sizeof(uint32_t[2])));
-		RB_TRY(rb_array(r->ctx, (void **) &r->segment_facet, cap, sizeof(uint32_t)));
+		RB_TRY(RB_GROW(r->ctx, r->segments, cap, r->nsegments + 1));
+		RB_TRY(RB_ALLOCATE(r->ctx, r->segment_facet, cap));
 		r->segments_cap = cap;
 	}
 	r->segments[r->nsegments][0] = u;
@@ -104,12 +103,12 @@ find_acute(rb_recovery *r)
 {
 	uint32_t n = r->plc->npoints;
 	uint32_t *start = NULL, *end = NULL;
-	rb_status status = rb_array(r->ctx, (void **) &start, (size_t) n + 1, sizeof(uint32_t));
+	rb_status status = RB_ALLOCATE(r->ctx, start, (size_t) n + 1);
 
 	if (status == RB_OK)
-		status = rb_array(r->ctx, (void **) &end, 2 * (size_t) r->nsegments + 1, sizeof(uint32_t));
+		status = RB_ALLOCATE(r->ctx, end, 2 * (size_t) r->nsegments + 1);
 	if (status == RB_OK)
-		status = rb_array(r->ctx, (void **) &r->acute, (size_t) n + 1, sizeof(bool));
+		status = RB_ALLOCATE(r->ctx, r->acute, (size_t) n + 1);
 	if (status == RB_OK)
 	{
 		memset(start, 0, ((size_t) n + 1) * sizeof(uint32_t));
@@ -159,8 +158,8 @@ find_acute(rb_recovery *r)
 				}
 		}
 	}
-	rb_free(r->ctx->memory, (void **) &start);
-	rb_free(r->ctx->memory, (void **) &end);
+	RB_FREE(r->ctx->memory, start);
+	RB_FREE(r->ctx->memory, end);
 	return status;
 }
 
@@ -170,12 +169,10 @@ find_segments(rb_recovery *r)
 {
 	const rb_plc *plc = r->plc;
 	rb_table uses = {NULL, 0, 0};
-	rb_status status =
-		rb_array(r->ctx, (void **) &r->facet_start, (size_t) plc->nfacets + 1, sizeof(uint32_t));
+	rb_status status = RB_ALLOCATE(r->ctx, r->facet_start, (size_t) plc->nfacets + 1);
 
 	if (status == RB_OK)
-		status = rb_array(r->ctx, (void **) &r->edges, (size_t) plc->ntriangles + 1,
-						  sizeof(uint32_t[3]));
+		status = RB_ALLOCATE(r->ctx, r->edges, (size_t) plc->ntriangles + 1);
 	if (status != RB_OK)
 		return status;
 	for (uint32_t t = 0, f = 0; f <= plc->nfacets; f++)
@@ -215,22 +212,22 @@ recovery_free(rb_recovery *r)
 
 	rb_mesh_free(&r->mesh);
 	rb_recover_forget(r);
-	rb_free(memory, (void **) &r->segments);
-	rb_free(memory, (void **) &r->segment_facet);
+	RB_FREE(memory, r->segments);
+	RB_FREE(memory, r->segment_facet);
 	rb_table_free(memory, &r->boundary);
-	rb_free(memory, (void **) &r->facet_start);
-	rb_free(memory, (void **) &r->edges);
-	rb_free(memory, (void **) &r->pieces);
+	RB_FREE(memory, r->facet_start);
+	RB_FREE(memory, r->edges);
+	RB_FREE(memory, r->pieces);
 	rb_table_free(memory, &r->piece_of);
-	rb_free(memory, (void **) &r->cuts);
-	rb_free(memory, (void **) &r->acute);
-	rb_free(memory, (void **) &r->kind);
-	rb_free(memory, (void **) &r->parent);
-	rb_free(memory, (void **) &r->facet_points);
-	rb_free(memory, (void **) &r->pointed);
+	RB_FREE(memory, r->cuts);
+	RB_FREE(memory, r->acute);
+	RB_FREE(memory, r->kind);
+	RB_FREE(memory, r->parent);
+	RB_FREE(memory, r->facet_points);
+	RB_FREE(memory, r->pointed);
 	rb_table_free(memory, &r->halved);
-	rb_free(memory, (void **) &r->subfaces);
-	rb_free(memory, (void **) &r->star);
+	RB_FREE(memory, r->subfaces);
+	RB_FREE(memory, r->star);
 }
 
 /*
@@ -248,7 +245,7 @@ take_snapshot(rb_recovery *r, rb_snapshot *s)
 {
 	rb_mesh *m = &r->mesh;
 
-	RB_TRY(rb_array(r->ctx, (void **) &s->tet_of, m->npoints, sizeof(uint32_t)));
+	RB_TRY(RB_ALLOCATE(r->ctx, s->tet_of, m->npoints));
 	rb_mesh_journal(m);
 	memcpy(s->tet_of, m->tet_of, (size_t) m->npoints * sizeof(uint32_t));
 	s->nalive = m->nalive;
@@ -351,7 +348,7 @@ recover_constraints(rb_recovery *r, rb_tets *tets)
 				status = not_recovered(r);
 		}
 	}
-	rb_free(r->ctx->memory, (void **) &before.tet_of);
+	RB_FREE(r->ctx->memory, before.tet_of);
 	return status;
 }
 
@@ -406,17 +403,17 @@ rb_tetrahedralize(rb_context *ctx, const rb_plc *plc, rb_keep keep, rb_tets *tet
 void
 rb_tets_free(rb_memory *memory, rb_tets *tets)
 {
-	rb_free(memory, (void **) &tets->points);
-	rb_free(memory, (void **) &tets->kind);
-	rb_free(memory, (void **) &tets->parent);
-	rb_free(memory, (void **) &tets->tets);
-	rb_free(memory, (void **) &tets->neighbours);
-	rb_free(memory, (void **) &tets->region);
-	rb_free(memory, (void **) &tets->faces);
-	rb_free(memory, (void **) &tets->face_facet);
-	rb_free(memory, (void **) &tets->edges);
-	rb_free(memory, (void **) &tets->edge_segment);
-	rb_free(memory, (void **) &tets->segments);
-	rb_free(memory, (void **) &tets->segment_facet);
+	RB_FREE(memory, tets->points);
+	RB_FREE(memory, tets->kind);
+	RB_FREE(memory, tets->parent);
+	RB_FREE(memory, tets->tets);
+	RB_FREE(memory, tets->neighbours);
+	RB_FREE(memory, tets->region);
+	RB_FREE(memory, tets->faces);
+	RB_FREE(memory, tets->face_facet);
+	RB_FREE(memory, tets->edges);
+	RB_FREE(memory, tets->edge_segment);
+	RB_FREE(memory, tets->segments);
+	RB_FREE(memory, tets->segment_facet);
 	memset(tets, 0, sizeof *tets);
 }

@@ -293,8 +293,7 @@ record_edge(comparing *c, uint32_t item, uint32_t a, uint32_t b, uint32_t facet)
 static rb_status
 new_patch(comparing *c, uint32_t facet, uint32_t triangle)
 {
-	RB_TRY(rb_array_grow(c->ctx, (void **) &c->patches, &c->patches_cap, (size_t) c->npatches + 1,
-						 sizeof *c->patches));
+	RB_TRY(RB_GROW(c->ctx, c->patches, c->patches_cap, (size_t) c->npatches + 1));
 	c->patches[c->npatches++] = (patch){
 		.facet = facet, .first = triangle, .above = UNSEEN, .below = UNSEEN, .far_point = RB_NONE};
 	return RB_OK;
@@ -460,7 +459,7 @@ match_several(comparing *c)
 	rb_status status = list_mesh_edges(c);
 
 	if (status == RB_OK)
-		status = rb_array(c->ctx, (void **) &keys, (size_t) in->nfaces + 1, sizeof *keys);
+		status = RB_ALLOCATE(c->ctx, keys, (size_t) in->nfaces + 1);
 	rb_table_clear(&c->sides);
 	for (uint32_t f = 0; f < in->nfaces && status == RB_OK; f++)
 	{
@@ -511,7 +510,7 @@ match_several(comparing *c)
 		else
 			c->unknown[facet] = 1;
 	}
-	rb_free(c->ctx->memory, (void **) &keys);
+	RB_FREE(c->ctx->memory, keys);
 	return status;
 }
 
@@ -612,14 +611,13 @@ list_regions(comparing *c)
 		at = region_number(c, in->region[t]);
 		if (at < c->nregions && c->region_id[at] == in->region[t])
 			continue;
-		RB_TRY(rb_array_grow(c->ctx, (void **) &c->region_id, &c->ids_cap, (size_t) c->nregions + 1,
-							 sizeof *c->region_id));
+		RB_TRY(RB_GROW(c->ctx, c->region_id, c->ids_cap, (size_t) c->nregions + 1));
 		memmove(c->region_id + at + 1, c->region_id + at,
 				(c->nregions - at) * sizeof *c->region_id);
 		c->region_id[at] = in->region[t];
 		c->nregions++;
 	}
-	RB_TRY(rb_array(c->ctx, (void **) &c->regions, (size_t) c->nregions + 1, sizeof(region)));
+	RB_TRY(RB_ALLOCATE(c->ctx, c->regions, (size_t) c->nregions + 1));
 	memset(c->regions, 0, ((size_t) c->nregions + 1) * sizeof(region));
 	return RB_OK;
 }
@@ -647,8 +645,7 @@ record_side(comparing *c, uint32_t *side, uint32_t number)
 static rb_status
 record_thin(comparing *c, uint32_t p, uint32_t number)
 {
-	RB_TRY(rb_array_grow(c->ctx, (void **) &c->thin, &c->thin_cap, (size_t) c->nthin + 1,
-						 sizeof *c->thin));
+	RB_TRY(RB_GROW(c->ctx, c->thin, c->thin_cap, (size_t) c->nthin + 1));
 	c->thin[c->nthin][0] = p;
 	c->thin[c->nthin++][1] = number;
 	return RB_OK;
@@ -687,8 +684,7 @@ mark_unknown_regions(comparing *c)
 static rb_status
 record_rim(comparing *c, uint32_t segment, uint32_t number, bool along)
 {
-	RB_TRY(rb_array_grow(c->ctx, (void **) &c->rims, &c->rims_cap, (size_t) c->nrims + 1,
-						 sizeof *c->rims));
+	RB_TRY(RB_GROW(c->ctx, c->rims, c->rims_cap, (size_t) c->nrims + 1));
 	c->rims[c->nrims++] = (rim){.segment = segment, .region = number, .along = along};
 	return RB_OK;
 }
@@ -969,13 +965,12 @@ make_room(comparing *c)
 
 	if (items >= (uint32_t) 1 << 31 || in->nfacets >= RB_NONE - 1 - in->npoints)
 		return rb_fail(c->ctx, RB_TOO_MANY_OBJECTS, items, (uint32_t) 1 << 31, NULL);
-	RB_TRY(rb_array(c->ctx, (void **) &c->root, items + 1, sizeof(uint32_t)));
-	RB_TRY(rb_array(c->ctx, (void **) &c->first_patch, (size_t) in->nfacets + 1, sizeof(uint32_t)));
-	RB_TRY(rb_array(c->ctx, (void **) &c->triangle_patch, (size_t) in->ntriangles + 1,
-					sizeof(uint32_t)));
-	RB_TRY(rb_array(c->ctx, (void **) &c->triangle_turned, (size_t) in->ntriangles + 1, 1));
-	RB_TRY(rb_array(c->ctx, (void **) &c->face_patch, (size_t) in->nfaces + 1, sizeof(uint32_t)));
-	RB_TRY(rb_array(c->ctx, (void **) &c->unknown, (size_t) in->nfacets + 1, 1));
+	RB_TRY(RB_ALLOCATE(c->ctx, c->root, items + 1));
+	RB_TRY(RB_ALLOCATE(c->ctx, c->first_patch, (size_t) in->nfacets + 1));
+	RB_TRY(RB_ALLOCATE(c->ctx, c->triangle_patch, (size_t) in->ntriangles + 1));
+	RB_TRY(RB_ALLOCATE(c->ctx, c->triangle_turned, (size_t) in->ntriangles + 1));
+	RB_TRY(RB_ALLOCATE(c->ctx, c->face_patch, (size_t) in->nfaces + 1));
+	RB_TRY(RB_ALLOCATE(c->ctx, c->unknown, (size_t) in->nfacets + 1));
 	memset(c->unknown, 0, (size_t) in->nfacets + 1);
 	return RB_OK;
 }
@@ -985,20 +980,20 @@ free_all(comparing *c)
 {
 	rb_memory *memory = c->ctx->memory;
 
-	rb_free(memory, (void **) &c->patches);
-	rb_free(memory, (void **) &c->first_patch);
-	rb_free(memory, (void **) &c->triangle_patch);
-	rb_free(memory, (void **) &c->triangle_turned);
-	rb_free(memory, (void **) &c->face_patch);
-	rb_free(memory, (void **) &c->unknown);
-	rb_free(memory, (void **) &c->root);
+	RB_FREE(memory, c->patches);
+	RB_FREE(memory, c->first_patch);
+	RB_FREE(memory, c->triangle_patch);
+	RB_FREE(memory, c->triangle_turned);
+	RB_FREE(memory, c->face_patch);
+	RB_FREE(memory, c->unknown);
+	RB_FREE(memory, c->root);
 	rb_table_free(memory, &c->sides);
 	rb_table_free(memory, &c->pieces);
 	rb_table_free(memory, &c->faces);
-	rb_free(memory, (void **) &c->region_id);
-	rb_free(memory, (void **) &c->regions);
-	rb_free(memory, (void **) &c->thin);
-	rb_free(memory, (void **) &c->rims);
+	RB_FREE(memory, c->region_id);
+	RB_FREE(memory, c->regions);
+	RB_FREE(memory, c->thin);
+	RB_FREE(memory, c->rims);
 }
 
 rb_status
@@ -1075,19 +1070,15 @@ rb_volumes_copy_surface(rb_context *ctx, const rb_tets *tets, rb_volumes_surface
 	for (uint32_t f = 0; f < tets->nfaces; f++)
 		nfacets = tets->face_facet[f] >= nfacets ? tets->face_facet[f] + 1 : nfacets;
 	kept->nfacets = nfacets;
-	status = rb_array(ctx, (void **) &start, (size_t) nfacets + 1, sizeof(uint32_t));
+	status = RB_ALLOCATE(ctx, start, (size_t) nfacets + 1);
 	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &kept->triangles, (size_t) tets->nfaces + 1,
-						  sizeof *kept->triangles);
+		status = RB_ALLOCATE(ctx, kept->triangles, (size_t) tets->nfaces + 1);
 	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &kept->facet_of, (size_t) tets->nfaces + 1,
-						  sizeof *kept->facet_of);
+		status = RB_ALLOCATE(ctx, kept->facet_of, (size_t) tets->nfaces + 1);
 	if (status == RB_OK)
-		status =
-			rb_array(ctx, (void **) &kept->pieces, (size_t) tets->nedges + 1, sizeof *kept->pieces);
+		status = RB_ALLOCATE(ctx, kept->pieces, (size_t) tets->nedges + 1);
 	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &kept->piece_segment, (size_t) tets->nedges + 1,
-						  sizeof *kept->piece_segment);
+		status = RB_ALLOCATE(ctx, kept->piece_segment, (size_t) tets->nedges + 1);
 	if (status == RB_OK)
 	{
 		memset(start, 0, ((size_t) nfacets + 1) * sizeof *start);
@@ -1113,17 +1104,17 @@ rb_volumes_copy_surface(rb_context *ctx, const rb_tets *tets, rb_volumes_surface
 	}
 	else
 		rb_volumes_surface_free(ctx->memory, kept);
-	rb_free(ctx->memory, (void **) &start);
+	RB_FREE(ctx->memory, start);
 	return status;
 }
 
 void
 rb_volumes_surface_free(rb_memory *memory, rb_volumes_surface *kept)
 {
-	rb_free(memory, (void **) &kept->triangles);
-	rb_free(memory, (void **) &kept->facet_of);
-	rb_free(memory, (void **) &kept->pieces);
-	rb_free(memory, (void **) &kept->piece_segment);
+	RB_FREE(memory, kept->triangles);
+	RB_FREE(memory, kept->facet_of);
+	RB_FREE(memory, kept->pieces);
+	RB_FREE(memory, kept->piece_segment);
 }
 
 void

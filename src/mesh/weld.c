@@ -91,7 +91,7 @@ gather_corners(welding *w)
 	for (int i = 0; i < 3; i++)
 		if (sets[i] != NULL)
 			RB_TRY(rb_set_materialize(w->ctx, sets[i]));
-	RB_TRY(rb_array(w->ctx, (void **) &w->points, 3 * (size_t) n + 1, sizeof *w->points));
+	RB_TRY(RB_ALLOCATE(w->ctx, w->points, 3 * (size_t) n + 1));
 	RB_TRY(copy_corners(w, sets[0], 3, w->points));
 	RB_TRY(copy_corners(w, sets[1], 2, w->points + 3 * (size_t) w->first_of_segments));
 	return copy_corners(w, sets[2], 1, w->points + 3 * (size_t) w->first_of_points);
@@ -134,9 +134,9 @@ number_points(welding *w)
 			status = RB_STOPPED;
 	}
 	if (status == RB_OK)
-		status = rb_array(w->ctx, (void **) &w->to->point_row, n, sizeof *w->to->point_row);
+		status = RB_ALLOCATE(w->ctx, w->to->point_row, n);
 	if (status == RB_OK)
-		status = rb_array(w->ctx, (void **) &w->to->point_side, n, sizeof *w->to->point_side);
+		status = RB_ALLOCATE(w->ctx, w->to->point_side, n);
 	if (status != RB_OK)
 		return status;
 	n = 0;
@@ -202,13 +202,12 @@ add_segments(welding *w)
 		return RB_OK;
 	while (size < 2 * (size_t) set->nparts)
 		size *= 2;
-	status = rb_array(w->ctx, (void **) &w->table, size, sizeof *w->table);
+	status = RB_ALLOCATE(w->ctx, w->table, size);
 	if (status == RB_OK)
-		status = rb_array(w->ctx, (void **) &segments, set->nparts, sizeof *segments);
+		status = RB_ALLOCATE(w->ctx, segments, set->nparts);
 	w->to->plc.segments = (const uint32_t(*)[2]) segments;
 	if (status == RB_OK)
-		status = rb_array(w->ctx, (void **) &w->to->segment_row, set->nparts,
-						  sizeof *w->to->segment_row);
+		status = RB_ALLOCATE(w->ctx, w->to->segment_row, set->nparts);
 	if (status != RB_OK)
 		return status;
 	memset(w->table, 0xff, size * sizeof *w->table);
@@ -304,7 +303,7 @@ finish_facet(welding *w, uint32_t first)
 		return RB_OK;
 	if (3 * (size_t) m > w->edges_cap)
 	{
-		RB_TRY(rb_array(w->ctx, (void **) &w->edges, 6 * (size_t) m, sizeof *w->edges));
+		RB_TRY(RB_ALLOCATE(w->ctx, w->edges, 6 * (size_t) m));
 		w->edges_cap = 6 * (size_t) m;
 	}
 	for (uint32_t i = 0; i < m; i++)
@@ -331,11 +330,11 @@ reserve_facets(welding *w)
 	const size_t n = w->in->facets->nparts;
 	rb_plc *plc = &w->to->plc;
 
-	RB_TRY(rb_array(w->ctx, (void **) &plc->triangles, n, sizeof *plc->triangles));
-	RB_TRY(rb_array(w->ctx, (void **) &plc->facet_of, n, sizeof *plc->facet_of));
-	RB_TRY(rb_array(w->ctx, (void **) &w->to->facet_row, n, sizeof *w->to->facet_row));
-	RB_TRY(rb_array(w->ctx, (void **) &w->to->facet_face, n, sizeof *w->to->facet_face));
-	return rb_array(w->ctx, (void **) &w->to->plane, n, sizeof *w->to->plane);
+	RB_TRY(RB_ALLOCATE(w->ctx, plc->triangles, n));
+	RB_TRY(RB_ALLOCATE(w->ctx, plc->facet_of, n));
+	RB_TRY(RB_ALLOCATE(w->ctx, w->to->facet_row, n));
+	RB_TRY(RB_ALLOCATE(w->ctx, w->to->facet_face, n));
+	return RB_ALLOCATE(w->ctx, w->to->plane, n);
 }
 
 /* Groups the rows that share an id; leaves `group` NULL if all ids differ. */
@@ -352,7 +351,7 @@ find_groups(welding *w)
 	status = rb_set_materialize_ids(w->ctx, set);
 	if (status != RB_OK || set->ids == NULL || rb_set_ids_ascend(set))
 		return status;
-	status = rb_array(w->ctx, (void **) &number, (size_t) set->nrows + 1, sizeof *number);
+	status = RB_ALLOCATE(w->ctx, number, (size_t) set->nrows + 1);
 	if (status == RB_OK)
 	{
 		status =
@@ -361,10 +360,10 @@ find_groups(welding *w)
 			status = rb_fail(w->ctx, status, error.need, error.limit, NULL);
 	}
 	if (status == RB_OK && distinct < set->nrows)
-		status = rb_array(w->ctx, (void **) &w->to->group, (size_t) n + 1, sizeof *w->to->group);
+		status = RB_ALLOCATE(w->ctx, w->to->group, (size_t) n + 1);
 	for (uint32_t i = 0; i < n && status == RB_OK && w->to->group != NULL; i++)
 		w->to->group[i] = number[w->to->facet_row[i]];
-	rb_free(w->ctx->memory, (void **) &number);
+	RB_FREE(w->ctx->memory, number);
 	return status;
 }
 
@@ -436,7 +435,7 @@ copy_seeds(welding *w)
 
 	if (w->in->nseeds == 0)
 		return RB_OK;
-	RB_TRY(rb_array(w->ctx, (void **) &plc->seeds, w->in->nseeds, sizeof *plc->seeds));
+	RB_TRY(RB_ALLOCATE(w->ctx, plc->seeds, w->in->nseeds));
 	memcpy((rb_seed *) plc->seeds, w->in->seeds, w->in->nseeds * sizeof *plc->seeds);
 	plc->nseeds = w->in->nseeds;
 	return RB_OK;
@@ -463,9 +462,9 @@ rb_weld(rb_context *ctx, const rb_weld_input *in, rb_welded *to, rb_flaw *flaw)
 		status = add_facets(&w);
 	if (status == RB_OK)
 		status = copy_seeds(&w);
-	rb_free(ctx->memory, (void **) &w.points);
-	rb_free(ctx->memory, (void **) &w.edges);
-	rb_free(ctx->memory, (void **) &w.table);
+	RB_FREE(ctx->memory, w.points);
+	RB_FREE(ctx->memory, w.edges);
+	RB_FREE(ctx->memory, w.table);
 	rb_point_hash_free(ctx->memory, &w.corners);
 	if (status != RB_OK)
 		rb_welded_free(ctx->memory, to);
@@ -507,16 +506,13 @@ rb_weld_plc(rb_context *ctx, const rb_plc *plc, rb_welded *to)
 	to->plc.seeds = seeds;
 	to->npolygons = plc->nfacets;
 	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &to->plane, (size_t) plc->nfacets + 1, sizeof *to->plane);
+		status = RB_ALLOCATE(ctx, to->plane, (size_t) plc->nfacets + 1);
 	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &to->facet_row, (size_t) plc->nfacets + 1,
-						  sizeof *to->facet_row);
+		status = RB_ALLOCATE(ctx, to->facet_row, (size_t) plc->nfacets + 1);
 	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &to->facet_face, (size_t) plc->nfacets + 1,
-						  sizeof *to->facet_face);
+		status = RB_ALLOCATE(ctx, to->facet_face, (size_t) plc->nfacets + 1);
 	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &to->segment_row, (size_t) plc->nsegments + 1,
-						  sizeof *to->segment_row);
+		status = RB_ALLOCATE(ctx, to->segment_row, (size_t) plc->nsegments + 1);
 	for (uint32_t i = 0, next; i < plc->ntriangles && status == RB_OK; i = next)
 	{
 		const uint32_t f = plc->facet_of[i];
@@ -539,18 +535,18 @@ rb_weld_plc(rb_context *ctx, const rb_plc *plc, rb_welded *to)
 void
 rb_welded_free(rb_memory *memory, rb_welded *to)
 {
-	rb_free(memory, (void **) &to->plc.points);
-	rb_free(memory, (void **) &to->plc.triangles);
-	rb_free(memory, (void **) &to->plc.facet_of);
-	rb_free(memory, (void **) &to->plc.segments);
-	rb_free(memory, (void **) &to->plc.seeds);
-	rb_free(memory, (void **) &to->facet_row);
-	rb_free(memory, (void **) &to->facet_face);
-	rb_free(memory, (void **) &to->plane);
-	rb_free(memory, (void **) &to->group);
-	rb_free(memory, (void **) &to->polygon_of);
-	rb_free(memory, (void **) &to->segment_row);
-	rb_free(memory, (void **) &to->point_row);
-	rb_free(memory, (void **) &to->point_side);
+	RB_FREE(memory, to->plc.points);
+	RB_FREE(memory, to->plc.triangles);
+	RB_FREE(memory, to->plc.facet_of);
+	RB_FREE(memory, to->plc.segments);
+	RB_FREE(memory, to->plc.seeds);
+	RB_FREE(memory, to->facet_row);
+	RB_FREE(memory, to->facet_face);
+	RB_FREE(memory, to->plane);
+	RB_FREE(memory, to->group);
+	RB_FREE(memory, to->polygon_of);
+	RB_FREE(memory, to->segment_row);
+	RB_FREE(memory, to->point_row);
+	RB_FREE(memory, to->point_side);
 	memset(to, 0, sizeof *to);
 }

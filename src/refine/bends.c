@@ -159,8 +159,7 @@ number_parts(bending *b)
 		{
 			const uint32_t n = r->nfacets - r->given_facets;
 
-			RB_TRY(rb_array_grow(r->ctx, (void **) &r->facet_of, &b->facets_cap, (size_t) n + 1,
-								 sizeof(uint32_t)));
+			RB_TRY(RB_GROW(r->ctx, r->facet_of, b->facets_cap, (size_t) n + 1));
 			r->facet_of[n] = facet;
 			b->parts[f] = r->nfacets++;
 		}
@@ -182,10 +181,10 @@ make_room(bending *b)
 	const rb_tets *tets = b->tets;
 	rb_context *ctx = b->r->ctx;
 
-	RB_TRY(rb_array(ctx, (void **) &b->root, (size_t) tets->nfaces + 1, sizeof(uint32_t)));
-	RB_TRY(rb_array(ctx, (void **) &b->parts, (size_t) tets->nfaces + 1, sizeof(uint32_t)));
-	RB_TRY(rb_array(ctx, (void **) &b->facet, (size_t) tets->nfaces + 1, sizeof(uint32_t)));
-	RB_TRY(rb_array(ctx, (void **) &b->parent, (size_t) tets->npoints + 1, sizeof(uint32_t)));
+	RB_TRY(RB_ALLOCATE(ctx, b->root, (size_t) tets->nfaces + 1));
+	RB_TRY(RB_ALLOCATE(ctx, b->parts, (size_t) tets->nfaces + 1));
+	RB_TRY(RB_ALLOCATE(ctx, b->facet, (size_t) tets->nfaces + 1));
+	RB_TRY(RB_ALLOCATE(ctx, b->parent, (size_t) tets->npoints + 1));
 	for (uint32_t f = 0; f < tets->nfaces; f++)
 		b->root[f] = f;
 	memcpy(b->parent, tets->parent, tets->npoints * sizeof(uint32_t));
@@ -205,7 +204,7 @@ rb_refining_bends(rb_refining *r, rb_tets *tets)
 	if (tets->npoints > RB_NONE - r->nfacets)
 		return rb_fail(r->ctx, RB_TOO_MANY_OBJECTS, (uint64_t) tets->npoints + r->nfacets, RB_NONE,
 					   NULL);
-	status = rb_array(r->ctx, (void **) &b.bent, (size_t) r->nfacets + 1, 1);
+	status = RB_ALLOCATE(r->ctx, b.bent, (size_t) r->nfacets + 1);
 	if (status == RB_OK)
 	{
 		memset(b.bent, 0, (size_t) r->nfacets + 1);
@@ -229,10 +228,10 @@ rb_refining_bends(rb_refining *r, rb_tets *tets)
 	}
 	rb_table_free(memory, &b.pieces);
 	rb_table_free(memory, &b.sides);
-	rb_free(memory, (void **) &b.bent);
-	rb_free(memory, (void **) &b.root);
-	rb_free(memory, (void **) &b.parts);
-	rb_free(memory, (void **) &b.facet);
-	rb_free(memory, (void **) &b.parent);
+	RB_FREE(memory, b.bent);
+	RB_FREE(memory, b.root);
+	RB_FREE(memory, b.parts);
+	RB_FREE(memory, b.facet);
+	RB_FREE(memory, b.parent);
 	return status;
 }

@@ -133,9 +133,9 @@ write_points(result *s)
 	rb_tets *out = &s->out;
 	size_t n = s->r->nsites;
 
-	RB_TRY(rb_array(ctx, (void **) &out->points, 3 * n + 1, sizeof(double)));
-	RB_TRY(rb_array(ctx, (void **) &out->kind, n + 1, 1));
-	RB_TRY(rb_array(ctx, (void **) &out->parent, n + 1, sizeof(uint32_t)));
+	RB_TRY(RB_ALLOCATE(ctx, out->points, 3 * n + 1));
+	RB_TRY(RB_ALLOCATE(ctx, out->kind, n + 1));
+	RB_TRY(RB_ALLOCATE(ctx, out->parent, n + 1));
 	out->npoints = (uint32_t) n;
 	return run_fill(s, n, SITES, do_points);
 }
@@ -147,8 +147,7 @@ push_item(result *s, export_worker *w, kind what, const found_item *item)
 {
 	found_list *l = &w->lists[what];
 
-	if (l->n < l->cap ||
-		rb_array_grow(s->r->ctx, (void **) &l->e, &l->cap, l->n + 1, sizeof(*l->e)) == RB_OK)
+	if (l->n < l->cap || RB_GROW(s->r->ctx, l->e, l->cap, l->n + 1) == RB_OK)
 		l->e[l->n++] = *item;
 	/* On failure the loop ends and returns the error. */
 }
@@ -331,8 +330,8 @@ scan_cells(result *s)
 
 	s->ngroups = r->ncells / GROUP + 1;
 	s->nblocks = r->ncells / BLOCK + 1;
-	RB_TRY(rb_array(r->ctx, (void **) &s->groups, s->ngroups, sizeof(group)));
-	RB_TRY(rb_array(r->ctx, (void **) &s->blocks, s->nblocks, sizeof(block)));
+	RB_TRY(RB_ALLOCATE(r->ctx, s->groups, s->ngroups));
+	RB_TRY(RB_ALLOCATE(r->ctx, s->blocks, s->nblocks));
 	/* Clear the last group and block, which may contain no slot. */
 	s->groups[s->ngroups - 1].tets = 0;
 	memset(&s->blocks[s->nblocks - 1], 0, sizeof(block));
@@ -352,9 +351,9 @@ write_tets(result *s)
 		n += count_bits(s->groups[g].tets);
 	}
 	out->ntets = n;
-	RB_TRY(rb_array(ctx, (void **) &out->tets, (size_t) n + 1, sizeof(uint32_t[4])));
-	RB_TRY(rb_array(ctx, (void **) &out->neighbours, 4 * (size_t) n + 1, sizeof(uint32_t)));
-	RB_TRY(rb_array(ctx, (void **) &out->region, (size_t) n + 1, sizeof(int64_t)));
+	RB_TRY(RB_ALLOCATE(ctx, out->tets, (size_t) n + 1));
+	RB_TRY(RB_ALLOCATE(ctx, out->neighbours, 4 * (size_t) n + 1));
+	RB_TRY(RB_ALLOCATE(ctx, out->region, (size_t) n + 1));
 	return run_fill(s, s->r->ncells, BLOCK, do_tets);
 }
 
@@ -475,10 +474,10 @@ write_found(result *s, kind what)
 	rb_tets *out = &s->out;
 	order o = {s, what, what == FACES ? s->r->given_facets : s->r->nsegments, NULL, NULL};
 	uint32_t n = 0;
-	rb_status status = rb_array(ctx, (void **) &o.at, (size_t) o.n + 1, sizeof(*o.at));
+	rb_status status = RB_ALLOCATE(ctx, o.at, (size_t) o.n + 1);
 
 	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &o.share, s->nworkers + 1, sizeof(*o.share));
+		status = RB_ALLOCATE(ctx, o.share, s->nworkers + 1);
 	if (status == RB_OK)
 		status = rb_each(s->r->ctx, s->team, s->nworkers, 1, do_count, &o);
 	if (status == RB_OK)
@@ -497,8 +496,8 @@ write_found(result *s, kind what)
 		out->nfaces = n;
 	else
 		out->nedges = n;
-	rb_free(ctx->memory, (void **) &o.at);
-	rb_free(ctx->memory, (void **) &o.share);
+	RB_FREE(ctx->memory, o.at);
+	RB_FREE(ctx->memory, o.share);
 	return status;
 }
 
@@ -544,8 +543,7 @@ open_workers(result *s)
 	rb_refining *r = s->r;
 
 	RB_TRY(rb_refining_team(r, r->ncells, &s->team));
-	RB_TRY(
-		rb_array(r->ctx, (void **) &s->workers, rb_each_threads(s->team), sizeof(export_worker)));
+	RB_TRY(RB_ALLOCATE(r->ctx, s->workers, rb_each_threads(s->team)));
 	s->nworkers = rb_each_threads(s->team);
 	memset(s->workers, 0, s->nworkers * sizeof(export_worker));
 	return RB_OK;
@@ -559,10 +557,10 @@ close_all(result *s)
 	rb_team_close(&s->team);
 	for (uint32_t i = 0; i < s->nworkers; i++)
 		for (int k = 0; k < KINDS; k++)
-			rb_free(memory, (void **) &s->workers[i].lists[k].e);
-	rb_free(memory, (void **) &s->workers);
-	rb_free(memory, (void **) &s->groups);
-	rb_free(memory, (void **) &s->blocks);
+			RB_FREE(memory, s->workers[i].lists[k].e);
+	RB_FREE(memory, s->workers);
+	RB_FREE(memory, s->groups);
+	RB_FREE(memory, s->blocks);
 }
 
 rb_status

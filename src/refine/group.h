@@ -28,7 +28,7 @@ typedef struct rb_numbers
 static inline rb_status
 rb_numbers_add(rb_context *ctx, rb_numbers *l, uint32_t x)
 {
-	rb_status status = rb_array_grow(ctx, (void **) &l->e, &l->cap, l->n + 1, sizeof(*l->e));
+	rb_status status = RB_GROW(ctx, l->e, l->cap, l->n + 1);
 
 	if (status == RB_OK)
 		l->e[l->n++] = x;

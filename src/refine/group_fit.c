@@ -99,8 +99,7 @@ find_new(rb_together *t)
 	rb_tets *tets = &t->tets;
 	rb_context *ctx = t->r->ctx;
 
-	RB_TRY(rb_array_grow(ctx, (void **) &t->place, &t->place_cap, (size_t) tets->ntets + 1,
-						 sizeof(uint32_t)));
+	RB_TRY(RB_GROW(ctx, t->place, t->place_cap, (size_t) tets->ntets + 1));
 	for (uint32_t i = 0; i < tets->nfaces; i++)
 	{
 		if (rb_should_stop(t->r->ctx))
@@ -197,8 +196,7 @@ region_at(const rb_together *t, uint32_t face)
 static rb_status
 find_inserted(rb_together *t, bool *fits)
 {
-	RB_TRY(rb_array_grow(t->r->ctx, (void **) &t->region, &t->region_cap,
-						 (size_t) t->tets.ntets + 1, sizeof(uint32_t)));
+	RB_TRY(RB_GROW(t->r->ctx, t->region, t->region_cap, (size_t) t->tets.ntets + 1));
 	for (uint32_t i = 0; i < t->tets.ntets && *fits; i++)
 	{
 		size_t from = t->fresh.n;
@@ -429,8 +427,7 @@ find_pairs(rb_together *t, bool *fits)
 			*fits = (t->marks[in >> 2] & RB_GROUP_OLD) != 0 &&
 					(facet_of_face(t, face) != NULL) ==
 						((m->cells[out >> 2].bits & RB_CELL_WALL(out & 3)) != 0);
-			RB_TRY(rb_array_grow(t->r->ctx, (void **) &t->pairs, &t->pairs_cap, t->npairs + 1,
-								 sizeof(*t->pairs)));
+			RB_TRY(RB_GROW(t->r->ctx, t->pairs, t->pairs_cap, t->npairs + 1));
 			t->pairs[t->npairs++] = (uint64_t) out << 32 | face;
 			if (facet_of_face(t, face) != NULL)
 				continue;
@@ -710,9 +707,8 @@ replace_cells(rb_together *t)
 	if (most >= RB_MAX_CELLS)
 		return rb_fail(r->ctx, RB_TOO_MANY_OBJECTS, most, RB_MAX_CELLS, NULL);
 	RB_TRY(rb_refining_reserve(r, most, (size_t) r->nsites + t->npoints));
-	RB_TRY(rb_array_grow(r->ctx, (void **) &r->free, &r->free_cap, (size_t) r->nfree + t->old.n,
-						 sizeof(uint32_t)));
-	RB_TRY(rb_array_grow(r->ctx, (void **) &t->marks, &t->marks_cap, most, 1));
+	RB_TRY(RB_GROW(r->ctx, r->free, r->free_cap, (size_t) r->nfree + t->old.n));
+	RB_TRY(RB_GROW(r->ctx, t->marks, t->marks_cap, most));
 	t->ghosts.n = 0;
 	memset(t->marks + r->ncells, 0, most - r->ncells);
 	make_sites(t);

@@ -94,8 +94,7 @@ add_point(rb_together *t, const rb_stuck_point *p, bool *fresh)
 	RB_TRY(rb_table_insert(t->r->ctx, &t->split, p->u, p->v, RB_NONE, t->npoints, NULL, fresh));
 	if (!*fresh)
 		return RB_OK;
-	RB_TRY(rb_array_grow(t->r->ctx, (void **) &t->points, &t->points_cap, (size_t) t->npoints + 1,
-						 sizeof(*t->points)));
+	RB_TRY(RB_GROW(t->r->ctx, t->points, t->points_cap, (size_t) t->npoints + 1));
 	t->points[t->npoints++] = *p;
 	return RB_OK;
 }
@@ -315,8 +314,7 @@ mark_abandoned(rb_together *t)
 {
 	rb_refining *r = t->r;
 
-	RB_TRY(rb_array_grow(r->ctx, (void **) &r->hopeless, &r->hopeless_cap,
-						 (size_t) r->nhopeless + t->npoints, sizeof(*r->hopeless)));
+	RB_TRY(RB_GROW(r->ctx, r->hopeless, r->hopeless_cap, (size_t) r->nhopeless + t->npoints));
 	for (uint32_t i = 0; i < t->npoints; i++)
 	{
 		const rb_stuck_point *p = &t->points[i];
@@ -376,20 +374,20 @@ together_free(rb_together *t)
 						  &t->pieces, &t->faces,    &t->rim,   &t->known};
 
 	for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
-		rb_free(memory, (void **) &lists[i]->e);
+		RB_FREE(memory, lists[i]->e);
 	for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
 		rb_table_free(memory, tables[i]);
-	rb_free(memory, (void **) &t->marks);
-	rb_free(memory, (void **) &t->points);
-	rb_free(memory, (void **) &t->at);
-	rb_free(memory, (void **) &t->walls);
-	rb_free(memory, (void **) &t->triangles);
-	rb_free(memory, (void **) &t->facet_of);
-	rb_free(memory, (void **) &t->segments);
-	rb_free(memory, (void **) &t->entries);
-	rb_free(memory, (void **) &t->place);
-	rb_free(memory, (void **) &t->region);
-	rb_free(memory, (void **) &t->pairs);
+	RB_FREE(memory, t->marks);
+	RB_FREE(memory, t->points);
+	RB_FREE(memory, t->at);
+	RB_FREE(memory, t->walls);
+	RB_FREE(memory, t->triangles);
+	RB_FREE(memory, t->facet_of);
+	RB_FREE(memory, t->segments);
+	RB_FREE(memory, t->entries);
+	RB_FREE(memory, t->place);
+	RB_FREE(memory, t->region);
+	RB_FREE(memory, t->pairs);
 }
 
 /* Clears the bits that mark cells as listed or abandoned, so that they are examined again. */
@@ -427,7 +425,7 @@ rb_refining_insert_jointly(rb_refining *r, bool *any)
 	memset(&t, 0, sizeof t);
 	t.r = r;
 	*any = false;
-	status = rb_array_grow(r->ctx, (void **) &t.marks, &t.marks_cap, r->ncells, 1);
+	status = RB_GROW(r->ctx, t.marks, t.marks_cap, r->ncells);
 	if (status == RB_OK)
 		memset(t.marks, 0, r->ncells);
 	if (status == RB_OK)

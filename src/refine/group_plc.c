@@ -34,8 +34,7 @@ add_points(rb_together *t)
 				RB_TRY(rb_numbers_add(t->r->ctx, &t->sites, site));
 		}
 	}
-	RB_TRY(rb_array_grow(t->r->ctx, (void **) &t->at, &t->at_cap, 3 * (t->sites.n + t->npoints),
-						 sizeof(double)));
+	RB_TRY(RB_GROW(t->r->ctx, t->at, t->at_cap, 3 * (t->sites.n + t->npoints)));
 	RB_TRY(rb_sort_numbers(t->r->ctx, t->sites.e, t->sites.n));
 	n = t->sites.n;
 	for (size_t i = 0; i < n; i++)
@@ -86,10 +85,8 @@ add_constrained_face(rb_together *t, const uint32_t *v, uint32_t facet)
 			stack[n++][2] = c;
 			continue;
 		}
-		RB_TRY(rb_array_grow(t->r->ctx, (void **) &t->triangles, &t->triangles_cap, to + 1,
-							 sizeof(*t->triangles)));
-		RB_TRY(rb_array_grow(t->r->ctx, (void **) &t->facet_of, &t->facet_of_cap, to + 1,
-							 sizeof(*t->facet_of)));
+		RB_TRY(RB_GROW(t->r->ctx, t->triangles, t->triangles_cap, to + 1));
+		RB_TRY(RB_GROW(t->r->ctx, t->facet_of, t->facet_of_cap, to + 1));
 		memcpy(t->triangles[to], w, sizeof w);
 		t->facet_of[to] = facet;
 		t->plc.ntriangles++;
@@ -118,8 +115,7 @@ add_constrained_faces(rb_together *t)
 			if ((c->bits & RB_CELL_WALL(k)) == 0 ||
 				((t->marks[other] & RB_GROUP_NEAR) != 0 && other < cell))
 				continue;
-			RB_TRY(rb_array_grow(t->r->ctx, (void **) &t->walls, &t->walls_cap, t->nwalls + 1,
-								 sizeof(*t->walls)));
+			RB_TRY(RB_GROW(t->r->ctx, t->walls, t->walls_cap, t->nwalls + 1));
 			t->walls[t->nwalls++] = (uint64_t) c->facet[k] << 32 | (cell << 2 | k);
 		}
 	}
@@ -154,10 +150,8 @@ add_subsegment(rb_together *t, uint32_t a, uint32_t b, rb_entry64 entry)
 	RB_TRY(rb_table_insert(t->r->ctx, &t->pieces, a, b, RB_NONE, t->plc.nsegments, NULL, &fresh));
 	if (!fresh)
 		return RB_OK;
-	RB_TRY(rb_array_grow(t->r->ctx, (void **) &t->segments, &t->segments_cap,
-						 (size_t) t->plc.nsegments + 1, sizeof(*t->segments)));
-	RB_TRY(rb_array_grow(t->r->ctx, (void **) &t->entries, &t->entries_cap,
-						 (size_t) t->plc.nsegments + 1, sizeof(*t->entries)));
+	RB_TRY(RB_GROW(t->r->ctx, t->segments, t->segments_cap, (size_t) t->plc.nsegments + 1));
+	RB_TRY(RB_GROW(t->r->ctx, t->entries, t->entries_cap, (size_t) t->plc.nsegments + 1));
 	t->entries[t->plc.nsegments] = entry;
 	t->segments[t->plc.nsegments][0] = a;
 	t->segments[t->plc.nsegments++][1] = b;

@@ -302,20 +302,20 @@ order_faces(hull_surface *s)
 static rb_status
 reserve_faces(hull_surface *s, size_t n)
 {
-	RB_TRY(rb_array_grow(s->ctx, (void **) &s->faces, &s->faces_cap, n, sizeof(*s->faces)));
-	return rb_array_grow(s->ctx, (void **) &s->beside, &s->beside_cap, n, sizeof(*s->beside));
+	RB_TRY(RB_GROW(s->ctx, s->faces, s->faces_cap, n));
+	return RB_GROW(s->ctx, s->beside, s->beside_cap, n);
 }
 
 /* Finds the planes; `faces` and `beside` must be filled. */
 static rb_status
 find_planes(hull_surface *s)
 {
-	rb_status status = rb_array(s->ctx, (void **) &s->order, (size_t) s->n + 1, sizeof(*s->order));
+	rb_status status = RB_ALLOCATE(s->ctx, s->order, (size_t) s->n + 1);
 
 	if (status == RB_OK)
-		status = rb_array(s->ctx, (void **) &s->members, (size_t) s->n + 1, sizeof(*s->members));
+		status = RB_ALLOCATE(s->ctx, s->members, (size_t) s->n + 1);
 	if (status == RB_OK)
-		status = rb_array(s->ctx, (void **) &s->of, (size_t) s->n + 1, sizeof(*s->of));
+		status = RB_ALLOCATE(s->ctx, s->of, (size_t) s->n + 1);
 	if (status == RB_OK)
 	{
 		memset(s->of, 0xff, s->n * sizeof(*s->of));
@@ -327,8 +327,7 @@ find_planes(hull_surface *s)
 
 		if (s->of[seed] != RB_NONE)
 			continue;
-		status = rb_array_grow(s->ctx, (void **) &s->planes, &s->planes_cap,
-							   (size_t) s->nplanes + 1, sizeof(*s->planes));
+		status = RB_GROW(s->ctx, s->planes, s->planes_cap, (size_t) s->nplanes + 1);
 		if (status != RB_OK)
 			break;
 		s->nmembers = 0;
@@ -350,12 +349,12 @@ free_surface(hull_surface *s)
 {
 	rb_memory *memory = s->ctx->memory;
 
-	rb_free(memory, (void **) &s->faces);
-	rb_free(memory, (void **) &s->beside);
-	rb_free(memory, (void **) &s->of);
-	rb_free(memory, (void **) &s->planes);
-	rb_free(memory, (void **) &s->order);
-	rb_free(memory, (void **) &s->members);
+	RB_FREE(memory, s->faces);
+	RB_FREE(memory, s->beside);
+	RB_FREE(memory, s->of);
+	RB_FREE(memory, s->planes);
+	RB_FREE(memory, s->order);
+	RB_FREE(memory, s->members);
 }
 
 /* ---- facets that represent the hull ---- */
@@ -380,7 +379,7 @@ rb_hull_group(rb_refining *r, uint32_t first)
 	s.rounds = r->hull_rounds;
 	status = reserve_faces(&s, n);
 	if (status == RB_OK)
-		status = rb_array(r->ctx, (void **) &face, r->ncells - first, sizeof(*face));
+		status = RB_ALLOCATE(r->ctx, face, r->ncells - first);
 	for (uint32_t i = first; i < r->ncells && status == RB_OK; i++)
 	{
 		if ((i & 0x3fff) == 0x3fff && rb_should_stop(r->ctx))
@@ -418,7 +417,7 @@ rb_hull_group(rb_refining *r, uint32_t first)
 		m->cells[c->n[0] >> 2].facet[c->n[0] & 3] = c->facet[0];
 	}
 	r->all_facets += s.nplanes;
-	rb_free(r->ctx->memory, (void **) &face);
+	RB_FREE(r->ctx->memory, face);
 	free_surface(&s);
 	return status;
 }
@@ -507,8 +506,7 @@ has_boundary(const rb_tets *tets, uint32_t t)
 static rb_status
 peel_push(peel *p, uint32_t t)
 {
-	RB_TRY(rb_array_grow(p->r->ctx, (void **) &p->list, &p->list_cap, (size_t) p->n + 1,
-						 sizeof(*p->list)));
+	RB_TRY(RB_GROW(p->r->ctx, p->list, p->list_cap, (size_t) p->n + 1));
 	p->list[p->n++] = t;
 	return RB_OK;
 }
@@ -545,8 +543,7 @@ add_face(peel *p, uint32_t t, uint32_t i)
 	if (hull->n >= FOLD / 3)
 		return rb_fail(p->r->ctx, RB_TOO_MANY_OBJECTS, hull->n, FOLD / 3, NULL);
 	RB_TRY(reserve_faces(hull, (size_t) hull->n + 1));
-	RB_TRY(rb_array_grow(p->r->ctx, (void **) &p->tet, &p->tet_cap, (size_t) hull->n + 1,
-						 sizeof(*p->tet)));
+	RB_TRY(RB_GROW(p->r->ctx, p->tet, p->tet_cap, (size_t) hull->n + 1));
 	for (uint32_t k = 0; k < 3; k++)
 	{
 		hull->faces[hull->n][k] = p->tets->tets[t][rb_cell_face_corner(i, k)];
@@ -621,8 +618,7 @@ count_edge(peel *p, uint32_t a, uint32_t b, uint32_t more)
 static rb_status
 add_plane(peel *p, uint32_t v, uint32_t plane)
 {
-	RB_TRY(rb_array_grow(p->r->ctx, (void **) &p->in, &p->in_cap, (size_t) p->nin + 1,
-						 sizeof(*p->in)));
+	RB_TRY(RB_GROW(p->r->ctx, p->in, p->in_cap, (size_t) p->nin + 1));
 	p->in[p->nin][0] = plane;
 	p->in[p->nin][1] = p->at[v];
 	p->at[v] = p->nin++;
@@ -635,7 +631,7 @@ count_boundary(peel *p)
 {
 	const hull_surface *hull = &p->hull;
 
-	RB_TRY(rb_array(p->r->ctx, (void **) &p->at, (size_t) p->tets->npoints + 1, sizeof(*p->at)));
+	RB_TRY(RB_ALLOCATE(p->r->ctx, p->at, (size_t) p->tets->npoints + 1));
 	memset(p->at, 0xff, p->tets->npoints * sizeof(*p->at));
 	rb_table_clear(&p->edges);
 	for (uint32_t side = 0; side < 3 * hull->n; side++)
@@ -796,7 +792,7 @@ peel_one(peel *p, uint32_t t)
 static rb_status
 peel_all(peel *p)
 {
-	RB_TRY(rb_array(p->r->ctx, (void **) &p->gone, (size_t) p->tets->ntets + 1, 1));
+	RB_TRY(RB_ALLOCATE(p->r->ctx, p->gone, (size_t) p->tets->ntets + 1));
 	memset(p->gone, 0, p->tets->ntets);
 	for (uint32_t i = 0; i < p->hull.n; i++)
 		RB_TRY(peel_push(p, p->tet[i]));
@@ -824,13 +820,13 @@ peel_rest(peel *p, rb_tets *rest)
 	rest->tets = NULL;
 	rest->neighbours = NULL;
 	rest->region = NULL;
-	status = rb_array(ctx, (void **) &number, (size_t) tets->ntets + 1, sizeof(uint32_t));
+	status = RB_ALLOCATE(ctx, number, (size_t) tets->ntets + 1);
 	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &rest->tets, left, sizeof(uint32_t[4]));
+		status = RB_ALLOCATE(ctx, rest->tets, left);
 	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &rest->neighbours, 4 * left, sizeof(uint32_t));
+		status = RB_ALLOCATE(ctx, rest->neighbours, 4 * left);
 	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &rest->region, left, sizeof(int64_t));
+		status = RB_ALLOCATE(ctx, rest->region, left);
 	for (uint32_t t = 0; t < tets->ntets && status == RB_OK; t++)
 		number[t] = p->gone[t] ? RB_NONE : n++;
 	for (uint32_t t = 0; t < tets->ntets && status == RB_OK; t++)
@@ -851,7 +847,7 @@ peel_rest(peel *p, rb_tets *rest)
 			status = RB_STOPPED;
 	}
 	rest->ntets = n;
-	rb_free(ctx->memory, (void **) &number);
+	RB_FREE(ctx->memory, number);
 	return status;
 }
 
@@ -881,7 +877,7 @@ find_flat(rb_refining *r, const rb_tets *tets, bool *found)
 	const size_t blocks = tets->ntets / BLOCK + 1;
 	flat_search l = {tets, r->hull_rounds, NULL};
 	rb_thread *team = NULL;
-	rb_status status = rb_array(r->ctx, (void **) &l.found, blocks, 1);
+	rb_status status = RB_ALLOCATE(r->ctx, l.found, blocks);
 
 	if (status == RB_OK)
 		status = rb_refining_team(r, tets->ntets, &team);
@@ -892,7 +888,7 @@ find_flat(rb_refining *r, const rb_tets *tets, bool *found)
 	}
 	*found = status == RB_OK && memchr(l.found, 1, blocks) != NULL;
 	rb_team_close(&team);
-	rb_free(r->ctx->memory, (void **) &l.found);
+	RB_FREE(r->ctx->memory, l.found);
 	return status;
 }
 
@@ -930,11 +926,11 @@ rb_hull_peel(rb_refining *r, const rb_tets *tets, rb_tets *rest)
 		status = peel_all(&p);
 	if (status == RB_OK && p.ngone > 0)
 		status = peel_rest(&p, rest);
-	rb_free(r->ctx->memory, (void **) &p.gone);
-	rb_free(r->ctx->memory, (void **) &p.list);
-	rb_free(r->ctx->memory, (void **) &p.tet);
-	rb_free(r->ctx->memory, (void **) &p.at);
-	rb_free(r->ctx->memory, (void **) &p.in);
+	RB_FREE(r->ctx->memory, p.gone);
+	RB_FREE(r->ctx->memory, p.list);
+	RB_FREE(r->ctx->memory, p.tet);
+	RB_FREE(r->ctx->memory, p.at);
+	RB_FREE(r->ctx->memory, p.in);
 	free_surface(&p.hull);
 	rb_table_free(r->ctx->memory, &p.input);
 	rb_table_free(r->ctx->memory, &p.edges);

@@ -20,10 +20,10 @@ rb_refining_reserve(rb_refining *r, size_t cells, size_t sites)
 {
 	rb_cells *m = &r->mesh;
 
-	RB_TRY(rb_array_grow(r->ctx, (void **) &m->cells, &r->cells_cap, cells, sizeof(*m->cells)));
-	RB_TRY(rb_array_grow(r->ctx, (void **) &m->sites, &r->sites_cap, sites, sizeof(*m->sites)));
-	RB_TRY(rb_array_grow(r->ctx, (void **) &m->kind, &r->kind_cap, sites, 1));
-	return rb_array_grow(r->ctx, (void **) &m->parent, &r->parent_cap, sites, sizeof(*m->parent));
+	RB_TRY(RB_GROW(r->ctx, m->cells, r->cells_cap, cells));
+	RB_TRY(RB_GROW(r->ctx, m->sites, r->sites_cap, sites));
+	RB_TRY(RB_GROW(r->ctx, m->kind, r->kind_cap, sites));
+	return RB_GROW(r->ctx, m->parent, r->parent_cap, sites);
 }
 
 void
@@ -31,22 +31,22 @@ rb_refining_free(rb_refining *r)
 {
 	rb_memory *memory = r->ctx->memory;
 
-	rb_free(memory, (void **) &r->mesh.cells);
-	rb_free(memory, (void **) &r->mesh.sites);
-	rb_free(memory, (void **) &r->mesh.kind);
-	rb_free(memory, (void **) &r->mesh.parent);
-	rb_free(memory, (void **) &r->free);
-	rb_free(memory, (void **) &r->stuck);
-	rb_free(memory, (void **) &r->hopeless);
-	rb_free(memory, (void **) &r->segments);
-	rb_free(memory, (void **) &r->segment_order);
-	rb_free(memory, (void **) &r->facet_start);
-	rb_free(memory, (void **) &r->facet_corners);
-	rb_free(memory, (void **) &r->regions);
-	rb_free(memory, (void **) &r->region_volume);
-	rb_free(memory, (void **) &r->facet_of);
-	rb_free(memory, (void **) &r->sizes_start);
-	rb_free(memory, (void **) &r->sizes_points);
+	RB_FREE(memory, r->mesh.cells);
+	RB_FREE(memory, r->mesh.sites);
+	RB_FREE(memory, r->mesh.kind);
+	RB_FREE(memory, r->mesh.parent);
+	RB_FREE(memory, r->free);
+	RB_FREE(memory, r->stuck);
+	RB_FREE(memory, r->hopeless);
+	RB_FREE(memory, r->segments);
+	RB_FREE(memory, r->segment_order);
+	RB_FREE(memory, r->facet_start);
+	RB_FREE(memory, r->facet_corners);
+	RB_FREE(memory, r->regions);
+	RB_FREE(memory, r->region_volume);
+	RB_FREE(memory, r->facet_of);
+	RB_FREE(memory, r->sizes_start);
+	RB_FREE(memory, r->sizes_points);
 }
 
 /* ---- threads ---- */
@@ -229,7 +229,7 @@ make_lists(start *s, what what, uint32_t keys, uint64_t items, lists *l)
 
 	if (items >= UINT32_MAX)
 		return rb_fail(r->ctx, RB_TOO_MANY_OBJECTS, items, UINT32_MAX, NULL);
-	RB_TRY(rb_array(r->ctx, (void **) &l->at, (size_t) keys + 2, sizeof *l->at));
+	RB_TRY(RB_ALLOCATE(r->ctx, l->at, (size_t) keys + 2));
 	memset(l->at, 0, ((size_t) keys + 2) * sizeof *l->at);
 	RB_TRY(rb_each(r->ctx, s->team, items, BLOCK, do_list, &g));
 	/* at[k + 1] is the start of list k until the list is filled, and then its end. */
@@ -242,7 +242,7 @@ make_lists(start *s, what what, uint32_t keys, uint64_t items, lists *l)
 	}
 	l->keys = keys;
 	g.counting = false;
-	RB_TRY(rb_array(r->ctx, (void **) &l->e, (size_t) sum + 1, sizeof *l->e));
+	RB_TRY(RB_ALLOCATE(r->ctx, l->e, (size_t) sum + 1));
 	RB_TRY(rb_each(r->ctx, s->team, items, BLOCK, do_list, &g));
 	return rb_each(r->ctx, s->team, keys, KEYS, do_order, &g);
 }
@@ -250,8 +250,8 @@ make_lists(start *s, what what, uint32_t keys, uint64_t items, lists *l)
 static void
 free_lists(rb_memory *memory, lists *l)
 {
-	rb_free(memory, (void **) &l->e);
-	rb_free(memory, (void **) &l->at);
+	RB_FREE(memory, l->e);
+	RB_FREE(memory, l->at);
 }
 
 /* Returns the position of the first entry in list k whose upper half is not less than b. */
@@ -347,7 +347,7 @@ add_region(rb_context *ctx, regions *in, int64_t region)
 
 	if (place < in->n && in->of[place] == region)
 		return RB_OK;
-	RB_TRY(rb_array_grow(ctx, (void **) &in->of, &in->cap, (size_t) in->n + 1, sizeof *in->of));
+	RB_TRY(RB_GROW(ctx, in->of, in->cap, (size_t) in->n + 1));
 	memmove(in->of + place + 1, in->of + place, (in->n - place) * sizeof *in->of);
 	in->of[place] = region;
 	in->n++;
@@ -388,7 +388,7 @@ make_regions(start *s)
 	r->nregions = all.n;
 	if (status != RB_OK || o->nregion_volumes == 0)
 		return status;
-	RB_TRY(rb_array(r->ctx, (void **) &r->region_volume, r->nregions + 1, sizeof(double)));
+	RB_TRY(RB_ALLOCATE(r->ctx, r->region_volume, r->nregions + 1));
 	for (uint32_t i = 0, k = 0; i < r->nregions; i++)
 	{
 		while (k < o->nregion_volumes && o->region_volumes[k].region < r->regions[i])
@@ -409,9 +409,9 @@ count_cells(start *s)
 	const uint32_t nblocks = tets->ntets / BLOCK + 1, threads = rb_each_threads(s->team);
 	uint64_t cells = tets->ntets;
 
-	RB_TRY(rb_array(r->ctx, (void **) &s->found, threads, sizeof *s->found));
+	RB_TRY(RB_ALLOCATE(r->ctx, s->found, threads));
 	memset(s->found, 0, threads * sizeof *s->found);
-	RB_TRY(rb_array(r->ctx, (void **) &s->ghost_at, nblocks, sizeof *s->ghost_at));
+	RB_TRY(RB_ALLOCATE(r->ctx, s->ghost_at, nblocks));
 	s->ghost_at[nblocks - 1] = 0; /* The last block may be empty */
 	RB_TRY(run_loop(s, tets->ntets, BLOCK, do_count_cells));
 	for (uint32_t b = 0; b < nblocks; b++)
@@ -615,7 +615,7 @@ link_ghosts(start *s)
 	const uint32_t n = ghosts_of(s);
 	lists chains = {NULL, NULL, 0};
 	listing g = {s, &chains, CHAINS, false};
-	rb_status status = rb_array(r->ctx, (void **) &s->ends, 3 * (size_t) n + 1, sizeof(uint32_t));
+	rb_status status = RB_ALLOCATE(r->ctx, s->ends, 3 * (size_t) n + 1);
 
 	if (status == RB_OK)
 		status = run_loop(s, n, RINGS, do_ends);
@@ -624,7 +624,7 @@ link_ghosts(start *s)
 	if (status == RB_OK)
 		status = rb_each(r->ctx, s->team, s->tets->npoints, KEYS, do_links, &g);
 	free_lists(r->ctx->memory, &chains);
-	rb_free(r->ctx->memory, (void **) &s->ends);
+	RB_FREE(r->ctx->memory, s->ends);
 	return status;
 }
 
@@ -738,9 +738,9 @@ group_hull(start *s)
 	const uint32_t base = s->tets->ntets, n = ghosts_of(s);
 	uint8_t found = 0;
 
-	RB_TRY(rb_array(r->ctx, (void **) &s->marks, (size_t) n + 1, 1));
-	RB_TRY(rb_array(r->ctx, (void **) &s->group, (size_t) n + 1, sizeof(uint32_t)));
-	RB_TRY(rb_array(r->ctx, (void **) &s->facet, (size_t) n + 1, sizeof(uint32_t)));
+	RB_TRY(RB_ALLOCATE(r->ctx, s->marks, (size_t) n + 1));
+	RB_TRY(RB_ALLOCATE(r->ctx, s->group, (size_t) n + 1));
+	RB_TRY(RB_ALLOCATE(r->ctx, s->facet, (size_t) n + 1));
 	RB_TRY(run_loop(s, n, RINGS, do_planes));
 	for (uint32_t g = 0; g < n; g++)
 		found |= s->marks[g];
@@ -816,8 +816,7 @@ crease_hull(start *s)
 
 			if ((s->marks[i] >> k & 1) == 0 || (c->bits & edge_opposite(k)) != 0)
 				continue;
-			RB_TRY(rb_array_grow(r->ctx, (void **) &r->segments, &r->segments_cap,
-								 (size_t) m->nsegments + 1, sizeof(uint32_t[2])));
+			RB_TRY(RB_GROW(r->ctx, r->segments, r->segments_cap, (size_t) m->nsegments + 1));
 			r->segments[m->nsegments][0] = a;
 			r->segments[m->nsegments++][1] = b;
 			ring = rb_ring_at(g, k, a, b);
@@ -855,8 +854,7 @@ order_segments(start *s)
 	const uint32_t n = r->mesh.nsegments;
 	lists l = {NULL, NULL, 0};
 	listing g = {s, &l, SEGMENTS, false};
-	rb_status status =
-		rb_array(r->ctx, (void **) &r->segment_order, (size_t) n + 1, sizeof(*r->segment_order));
+	rb_status status = RB_ALLOCATE(r->ctx, r->segment_order, (size_t) n + 1);
 
 	if (status == RB_OK)
 		status = make_lists(s, SEGMENTS, r->nsites, n, &l);
@@ -924,8 +922,7 @@ list_corners(start *s)
 		make_lists(s, CORNERS, nfacets, 3 * ((uint64_t) s->tets->nfaces + ghosts_of(s)), &l);
 
 	if (status == RB_OK)
-		status =
-			rb_array(r->ctx, (void **) &r->facet_start, (size_t) nfacets + 2, sizeof(uint32_t));
+		status = RB_ALLOCATE(r->ctx, r->facet_start, (size_t) nfacets + 2);
 	if (status == RB_OK)
 		status = rb_each(r->ctx, s->team, nfacets, KEYS, do_count_corners, &g);
 	if (status == RB_OK)
@@ -933,8 +930,7 @@ list_corners(start *s)
 		r->facet_start[0] = 0;
 		for (uint32_t f = 0; f < nfacets; f++)
 			r->facet_start[f + 1] += r->facet_start[f];
-		status = rb_array(r->ctx, (void **) &r->facet_corners, (size_t) r->facet_start[nfacets] + 1,
-						  sizeof(uint32_t));
+		status = RB_ALLOCATE(r->ctx, r->facet_corners, (size_t) r->facet_start[nfacets] + 1);
 	}
 	if (status == RB_OK)
 		status = rb_each(r->ctx, s->team, nfacets, KEYS, do_corners, &g);
@@ -974,9 +970,9 @@ make_sizes(rb_refining *r)
 		z->n[i] = (int32_t) ((high[i] - z->low[i]) / z->cell) + 1;
 		cells *= (uint64_t) z->n[i];
 	}
-	RB_TRY(rb_array(r->ctx, (void **) &r->sizes_start, cells + 2, sizeof(uint32_t)));
-	RB_TRY(rb_array(r->ctx, (void **) &r->sizes_points, 4 * (size_t) o->nsizes, sizeof(double)));
-	RB_TRY(rb_array(r->ctx, (void **) &at, o->nsizes, sizeof(uint32_t)));
+	RB_TRY(RB_ALLOCATE(r->ctx, r->sizes_start, cells + 2));
+	RB_TRY(RB_ALLOCATE(r->ctx, r->sizes_points, 4 * (size_t) o->nsizes));
+	RB_TRY(RB_ALLOCATE(r->ctx, at, o->nsizes));
 	memset(r->sizes_start, 0, (cells + 2) * sizeof(uint32_t));
 	for (uint32_t k = 0; k < o->nsizes; k++)
 	{
@@ -997,7 +993,7 @@ make_sizes(rb_refining *r)
 		memcpy(to, o->sizes[k].at, sizeof o->sizes[k].at);
 		to[3] = o->sizes[k].volume;
 	}
-	rb_free(r->ctx->memory, (void **) &at);
+	RB_FREE(r->ctx->memory, at);
 	z->start = r->sizes_start;
 	z->points = r->sizes_points;
 	return RB_OK;
@@ -1043,12 +1039,12 @@ make_mesh(rb_refining *r, const rb_tets *tets)
 	m->facet_corners = r->facet_corners;
 	m->region_volume = r->region_volume;
 	for (uint32_t t = 0; s.found != NULL && t < rb_each_threads(s.team); t++)
-		rb_free(memory, (void **) &s.found[t].of);
-	rb_free(memory, (void **) &s.found);
-	rb_free(memory, (void **) &s.ghost_at);
-	rb_free(memory, (void **) &s.marks);
-	rb_free(memory, (void **) &s.group);
-	rb_free(memory, (void **) &s.facet);
+		RB_FREE(memory, s.found[t].of);
+	RB_FREE(memory, s.found);
+	RB_FREE(memory, s.ghost_at);
+	RB_FREE(memory, s.marks);
+	RB_FREE(memory, s.group);
+	RB_FREE(memory, s.facet);
 	rb_team_close(&s.team);
 	return status;
 }
@@ -1058,14 +1054,14 @@ static void
 free_rest(rb_memory *memory, const rb_tets *tets, rb_tets *rest)
 {
 	if (rest->face_facet != tets->face_facet)
-		rb_free(memory, (void **) &rest->face_facet);
+		RB_FREE(memory, rest->face_facet);
 	if (rest->parent != tets->parent)
-		rb_free(memory, (void **) &rest->parent);
+		RB_FREE(memory, rest->parent);
 	if (rest->tets == tets->tets)
 		return;
-	rb_free(memory, (void **) &rest->tets);
-	rb_free(memory, (void **) &rest->neighbours);
-	rb_free(memory, (void **) &rest->region);
+	RB_FREE(memory, rest->tets);
+	RB_FREE(memory, rest->neighbours);
+	RB_FREE(memory, rest->region);
 }
 
 rb_status
@@ -1085,8 +1081,7 @@ rb_refining_start(rb_refining *r, const rb_tets *tets)
 			nfacets = tets->parent[i] + 1;
 	r->nfacets = nfacets;
 	r->nsegments = m->nsegments = tets->nsegments;
-	status = rb_array_grow(r->ctx, (void **) &r->segments, &r->segments_cap, tets->nsegments,
-						   sizeof(uint32_t[2]));
+	status = RB_GROW(r->ctx, r->segments, r->segments_cap, tets->nsegments);
 	if (status == RB_OK)
 	{
 		if (tets->nsegments > 0)
@@ -1131,7 +1126,7 @@ rb_refining_radii(rb_refining *r, uint32_t cell, uint32_t site, uint32_t n)
 {
 	const rb_cells *m = &r->mesh;
 	uint32_t *nearest = NULL;
-	rb_status status = rb_array(r->ctx, (void **) &nearest, (size_t) n + 1, sizeof(*nearest));
+	rb_status status = RB_ALLOCATE(r->ctx, nearest, (size_t) n + 1);
 
 	for (uint32_t i = 0; i < n && status == RB_OK; i++)
 		nearest[i] = RB_NOWHERE;
@@ -1162,7 +1157,7 @@ rb_refining_radii(rb_refining *r, uint32_t cell, uint32_t site, uint32_t n)
 		if (m->kind[site + i] == RB_VERTEX_ON_SEGMENT)
 			*radius = fmax(*radius, rb_segment_raise(m, m->parent[site + i], at, v));
 	}
-	rb_free(r->ctx->memory, (void **) &nearest);
+	RB_FREE(r->ctx->memory, nearest);
 	return status;
 }
 
@@ -1173,7 +1168,7 @@ rb_refining_again(rb_refining *r, const rb_tets *tets, const double *raise, uint
 	double *kept = NULL;
 	rb_status status;
 
-	RB_TRY(rb_array(r->ctx, (void **) &kept, (size_t) before + 1, sizeof(double)));
+	RB_TRY(RB_ALLOCATE(r->ctx, kept, (size_t) before + 1));
 	for (uint32_t i = 0; i < before; i++)
 		kept[i] = r->mesh.sites[i].radius;
 	r->nfree = 0;
@@ -1182,7 +1177,7 @@ rb_refining_again(rb_refining *r, const rb_tets *tets, const double *raise, uint
 		r->mesh.sites[i].radius = i < before            ? kept[i]
 								  : i - before < nraise ? raise[i - before]
 														: 0;
-	rb_free(r->ctx->memory, (void **) &kept);
+	RB_FREE(r->ctx->memory, kept);
 	if (status == RB_OK)
 		status = rb_refining_radii(r, 0, before, r->nsites - before);
 	return status;

@@ -75,9 +75,9 @@ add_points(rebuild *b)
 	rb_context *ctx = r->ctx;
 	size_t most = (size_t) r->nsites + r->nstuck;
 
-	RB_TRY(rb_array_grow(ctx, (void **) &b->points, &b->points_cap, 3 * most, sizeof(double)));
-	RB_TRY(rb_array_grow(ctx, (void **) &b->parent, &b->parent_cap, r->nstuck, sizeof(uint32_t)));
-	RB_TRY(rb_array_grow(ctx, (void **) &b->raise, &b->raise_cap, r->nstuck, sizeof(double)));
+	RB_TRY(RB_GROW(ctx, b->points, b->points_cap, 3 * most));
+	RB_TRY(RB_GROW(ctx, b->parent, b->parent_cap, r->nstuck));
+	RB_TRY(RB_GROW(ctx, b->raise, b->raise_cap, r->nstuck));
 	for (uint32_t i = 0; i < r->nsites; i++)
 	{
 		if (is_stopped(b))
@@ -140,10 +140,8 @@ add_triangle(rebuild *b, const uint32_t *v, uint32_t facet)
 			continue;
 		}
 		RB_TRY(check_max_count(b, b->ntriangles));
-		RB_TRY(rb_array_grow(b->r->ctx, (void **) &b->triangles, &b->triangles_cap,
-							 (size_t) b->ntriangles + 1, sizeof(uint32_t[3])));
-		RB_TRY(rb_array_grow(b->r->ctx, (void **) &b->facet_of, &b->facet_of_cap,
-							 (size_t) b->ntriangles + 1, sizeof(uint32_t)));
+		RB_TRY(RB_GROW(b->r->ctx, b->triangles, b->triangles_cap, (size_t) b->ntriangles + 1));
+		RB_TRY(RB_GROW(b->r->ctx, b->facet_of, b->facet_of_cap, (size_t) b->ntriangles + 1));
 		memcpy(b->triangles[b->ntriangles], t, sizeof t);
 		b->facet_of[b->ntriangles++] = facet;
 	}
@@ -154,10 +152,8 @@ static rb_status
 add_segment(rebuild *b, uint32_t u, uint32_t v, uint32_t segment)
 {
 	RB_TRY(check_max_count(b, b->nsegments));
-	RB_TRY(rb_array_grow(b->r->ctx, (void **) &b->segments, &b->segments_cap,
-						 (size_t) b->nsegments + 1, sizeof(uint32_t[2])));
-	RB_TRY(rb_array_grow(b->r->ctx, (void **) &b->segment_of, &b->segment_of_cap,
-						 (size_t) b->nsegments + 1, sizeof(uint32_t)));
+	RB_TRY(RB_GROW(b->r->ctx, b->segments, b->segments_cap, (size_t) b->nsegments + 1));
+	RB_TRY(RB_GROW(b->r->ctx, b->segment_of, b->segment_of_cap, (size_t) b->nsegments + 1));
 	b->segments[b->nsegments][0] = u;
 	b->segments[b->nsegments][1] = v;
 	b->segment_of[b->nsegments++] = segment;
@@ -174,14 +170,12 @@ add_complex(rebuild *b)
 	uint32_t *start = NULL, *walls = NULL;
 	rb_table pieces = {NULL, 0, 0}; /* Subsegments that were collected already */
 	uint32_t n = 0;
-	rb_status status =
-		rb_array(ctx, (void **) &start, (size_t) r->all_facets + 2, sizeof(uint32_t));
+	rb_status status = RB_ALLOCATE(ctx, start, (size_t) r->all_facets + 2);
 
 	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &b->facets, (size_t) r->all_facets + 1, sizeof(uint32_t));
+		status = RB_ALLOCATE(ctx, b->facets, (size_t) r->all_facets + 1);
 	if (status == RB_OK)
-		status =
-			rb_array(ctx, (void **) &b->facet_at, (size_t) r->all_facets + 1, sizeof(uint32_t));
+		status = RB_ALLOCATE(ctx, b->facet_at, (size_t) r->all_facets + 1);
 	if (status == RB_OK)
 		memset(start, 0, ((size_t) r->all_facets + 2) * sizeof(uint32_t));
 	for (int pass = 0; pass < 2 && status == RB_OK; pass++)
@@ -215,7 +209,7 @@ add_complex(rebuild *b)
 			}
 			b->plc.nfacets = n;
 			n = start[r->all_facets];
-			status = rb_array(ctx, (void **) &walls, (size_t) n + 1, sizeof(uint32_t));
+			status = RB_ALLOCATE(ctx, walls, (size_t) n + 1);
 		}
 	}
 	for (uint32_t i = 0; i < n && status == RB_OK; i++)
@@ -253,8 +247,8 @@ add_complex(rebuild *b)
 				status = add_segment(b, *at, v, segment);
 		}
 	}
-	rb_free(ctx->memory, (void **) &start);
-	rb_free(ctx->memory, (void **) &walls);
+	RB_FREE(ctx->memory, start);
+	RB_FREE(ctx->memory, walls);
 	rb_table_free(ctx->memory, &pieces);
 	return status;
 }
@@ -271,10 +265,10 @@ add_seeds(rebuild *b)
 	rb_context *ctx = r->ctx;
 	uint8_t *seen = NULL;
 	uint32_t *stack = NULL;
-	rb_status status = rb_array(ctx, (void **) &seen, (size_t) r->ncells + 1, 1);
+	rb_status status = RB_ALLOCATE(ctx, seen, (size_t) r->ncells + 1);
 
 	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &stack, (size_t) r->ncells + 1, sizeof(uint32_t));
+		status = RB_ALLOCATE(ctx, stack, (size_t) r->ncells + 1);
 	if (status == RB_OK)
 		memset(seen, 0, r->ncells);
 	for (uint32_t i = 0; i < r->ncells && status == RB_OK; i++)
@@ -306,11 +300,9 @@ add_seeds(rebuild *b)
 					stack[n++] = c->n[k] >> 2;
 				}
 		}
-		status = rb_array_grow(ctx, (void **) &b->seeds, &b->seeds_cap, (size_t) b->nseeds + 1,
-							   sizeof(rb_seed));
+		status = RB_GROW(ctx, b->seeds, b->seeds_cap, (size_t) b->nseeds + 1);
 		if (status == RB_OK)
-			status = rb_array_grow(ctx, (void **) &b->seed_region, &b->seed_region_cap,
-								   (size_t) b->nseeds + 1, sizeof(uint32_t));
+			status = RB_GROW(ctx, b->seed_region, b->seed_region_cap, (size_t) b->nseeds + 1);
 		if (status != RB_OK)
 			break;
 		seed = &b->seeds[b->nseeds];
@@ -327,8 +319,8 @@ add_seeds(rebuild *b)
 		if (is_stopped(b))
 			status = RB_STOPPED;
 	}
-	rb_free(ctx->memory, (void **) &seen);
-	rb_free(ctx->memory, (void **) &stack);
+	RB_FREE(ctx->memory, seen);
+	RB_FREE(ctx->memory, stack);
 	return status;
 }
 
@@ -342,7 +334,7 @@ check_parts(const rebuild *b, const rb_tets *tets, bool *all)
 	uint8_t *seen = NULL;
 	uint32_t n = 0;
 
-	RB_TRY(rb_array(b->r->ctx, (void **) &seen, (size_t) b->nseeds + 1, 1));
+	RB_TRY(RB_ALLOCATE(b->r->ctx, seen, (size_t) b->nseeds + 1));
 	memset(seen, 0, b->nseeds);
 	for (uint32_t i = 0; i < tets->ntets && !is_stopped(b); i++)
 		if (tets->region[i] >= 0 && tets->region[i] < (int64_t) b->nseeds && !seen[tets->region[i]])
@@ -351,7 +343,7 @@ check_parts(const rebuild *b, const rb_tets *tets, bool *all)
 			n++;
 		}
 	*all = n == b->nseeds;
-	rb_free(b->r->ctx->memory, (void **) &seen);
+	RB_FREE(b->r->ctx->memory, seen);
 	return is_stopped(b) ? RB_STOPPED : RB_OK;
 }
 
@@ -367,7 +359,7 @@ restore_numbers(rebuild *b, rb_tets *tets)
 	uint32_t *number = NULL;
 	uint32_t n = 0;
 
-	RB_TRY(rb_array(r->ctx, (void **) &number, (size_t) tets->ntets + 1, sizeof(uint32_t)));
+	RB_TRY(RB_ALLOCATE(r->ctx, number, (size_t) tets->ntets + 1));
 	for (uint32_t i = 0; i < tets->ntets && !is_stopped(b); i++)
 		number[i] = tets->region[i] >= 0 && tets->region[i] < (int64_t) b->nseeds ? n++ : RB_NONE;
 	for (uint32_t i = 0; i < tets->ntets && !is_stopped(b); i++)
@@ -386,7 +378,7 @@ restore_numbers(rebuild *b, rb_tets *tets)
 		}
 	}
 	tets->ntets = n;
-	rb_free(r->ctx->memory, (void **) &number);
+	RB_FREE(r->ctx->memory, number);
 	for (uint32_t i = 0; i < tets->nfaces; i++)
 		tets->face_facet[i] = b->facet_at[tets->face_facet[i]];
 	/*
@@ -429,18 +421,18 @@ rebuild_free(rebuild *b)
 {
 	rb_memory *memory = b->r->ctx->memory;
 
-	rb_free(memory, (void **) &b->points);
-	rb_free(memory, (void **) &b->parent);
-	rb_free(memory, (void **) &b->raise);
+	RB_FREE(memory, b->points);
+	RB_FREE(memory, b->parent);
+	RB_FREE(memory, b->raise);
 	rb_table_free(memory, &b->split);
-	rb_free(memory, (void **) &b->triangles);
-	rb_free(memory, (void **) &b->facet_of);
-	rb_free(memory, (void **) &b->facets);
-	rb_free(memory, (void **) &b->facet_at);
-	rb_free(memory, (void **) &b->segments);
-	rb_free(memory, (void **) &b->segment_of);
-	rb_free(memory, (void **) &b->seeds);
-	rb_free(memory, (void **) &b->seed_region);
+	RB_FREE(memory, b->triangles);
+	RB_FREE(memory, b->facet_of);
+	RB_FREE(memory, b->facets);
+	RB_FREE(memory, b->facet_at);
+	RB_FREE(memory, b->segments);
+	RB_FREE(memory, b->segment_of);
+	RB_FREE(memory, b->seeds);
+	RB_FREE(memory, b->seed_region);
 }
 
 rb_status

@@ -91,7 +91,7 @@ typedef struct rounds
 static rb_status
 push_entry(rounds *s, entries *list, rb_entry64 e)
 {
-	RB_TRY(rb_array_grow(s->r->ctx, (void **) &list->e, &list->cap, list->n + 1, sizeof(*list->e)));
+	RB_TRY(RB_GROW(s->r->ctx, list->e, list->cap, list->n + 1));
 	list->e[list->n++] = e;
 	return RB_OK;
 }
@@ -162,7 +162,7 @@ select_candidates(rounds *s)
 	}
 	if (all > most)
 		all = most;
-	RB_TRY(rb_array_grow(s->r->ctx, (void **) &s->cands, &s->cands_cap, all, sizeof(*s->cands)));
+	RB_TRY(RB_GROW(s->r->ctx, s->cands, s->cands_cap, all));
 	s->ncands = 0;
 	pop_entries(s, &s->pieces, most);
 	if (!s->protecting)
@@ -176,8 +176,7 @@ select_candidates(rounds *s)
 static rb_status
 push_blocked(rb_refining *r, rb_entry64 e)
 {
-	RB_TRY(rb_array_grow(r->ctx, (void **) &r->stuck, &r->stuck_cap, (size_t) r->nstuck + 1,
-						 sizeof(*r->stuck)));
+	RB_TRY(RB_GROW(r->ctx, r->stuck, r->stuck_cap, (size_t) r->nstuck + 1));
 	r->stuck[r->nstuck++] = e;
 	return RB_OK;
 }
@@ -281,8 +280,7 @@ grow_cavity(rounds *s, round_worker *w, uint32_t number, rb_refine_candidate *ca
 		return;
 	}
 	if (w->status == RB_OK)
-		w->status = rb_array_grow(w->ctx, (void **) &w->cavities, &w->cap, w->n + room->n,
-								  sizeof(*w->cavities));
+		w->status = RB_GROW(w->ctx, w->cavities, w->cap, w->n + room->n);
 	if (w->status != RB_OK)
 	{
 		cand->ncells = 0;
@@ -299,10 +297,10 @@ make_room(rb_context *ctx, rb_workspace *room, uint32_t cells, uint32_t walls)
 {
 	if (room->cells_cap >= cells)
 		return RB_OK;
-	RB_TRY(rb_array(ctx, (void **) &room->cells, cells, sizeof(*room->cells)));
-	RB_TRY(rb_array(ctx, (void **) &room->rims, cells, sizeof(*room->rims)));
-	RB_TRY(rb_array(ctx, (void **) &room->table, 2 * (size_t) cells, sizeof(*room->table)));
-	RB_TRY(rb_array(ctx, (void **) &room->walls, walls, sizeof(*room->walls)));
+	RB_TRY(RB_ALLOCATE(ctx, room->cells, cells));
+	RB_TRY(RB_ALLOCATE(ctx, room->rims, cells));
+	RB_TRY(RB_ALLOCATE(ctx, room->table, 2 * (size_t) cells));
+	RB_TRY(RB_ALLOCATE(ctx, room->walls, walls));
 	room->cells_cap = cells;
 	room->walls_cap = walls;
 	memset(room->table, 0xff, 2 * (size_t) cells * sizeof(*room->table));
@@ -312,10 +310,10 @@ make_room(rb_context *ctx, rb_workspace *room, uint32_t cells, uint32_t walls)
 static void
 free_room(rb_memory *memory, rb_workspace *room)
 {
-	rb_free(memory, (void **) &room->cells);
-	rb_free(memory, (void **) &room->rims);
-	rb_free(memory, (void **) &room->walls);
-	rb_free(memory, (void **) &room->table);
+	RB_FREE(memory, room->cells);
+	RB_FREE(memory, room->rims);
+	RB_FREE(memory, room->walls);
+	RB_FREE(memory, room->table);
 }
 
 static void
@@ -520,8 +518,7 @@ list_large(rounds *s, uint32_t most)
 
 		if (s->cands[i].verdict != RB_LARGE)
 			continue;
-		RB_TRY(rb_array_grow(s->r->ctx, (void **) &s->large, &s->large_cap, (size_t) s->nlarge + 1,
-							 sizeof(*s->large)));
+		RB_TRY(RB_GROW(s->r->ctx, s->large, s->large_cap, (size_t) s->nlarge + 1));
 		s->large[s->nlarge++] = i;
 	}
 	return RB_OK;
@@ -563,12 +560,10 @@ number_winners(rounds *s)
 	uint64_t most = r->options->max_points > 0 ? r->options->max_points : UINT32_MAX - 8;
 	uint64_t fresh = 0, freed = 0;
 	uint32_t n = 0, vied = 0;
-	rb_status status =
-		rb_array_grow(r->ctx, (void **) &s->winners, &s->winners_cap, s->ncands, sizeof(uint32_t));
+	rb_status status = RB_GROW(r->ctx, s->winners, s->winners_cap, s->ncands);
 
 	if (status == RB_OK)
-		status = rb_array_grow(r->ctx, (void **) &s->freed_at, &s->freed_at_cap, s->ncands,
-							   sizeof(uint32_t));
+		status = RB_GROW(r->ctx, s->freed_at, s->freed_at_cap, s->ncands);
 	if (status != RB_OK)
 		return status;
 	for (uint32_t i = 0; i < s->ncands; i++)
@@ -601,9 +596,9 @@ number_winners(rounds *s)
 	status = rb_refining_reserve(r, r->ncells + (fresh > r->nfree ? (size_t) fresh - r->nfree : 0),
 								 r->nsites + (size_t) n);
 	if (status == RB_OK)
-		status = rb_array_grow(r->ctx, (void **) &s->freed, &s->freed_cap, freed, sizeof(uint32_t));
+		status = RB_GROW(r->ctx, s->freed, s->freed_cap, freed);
 	if (status == RB_OK)
-		status = rb_array_grow(r->ctx, (void **) &s->needs, &s->needs_cap, fresh, sizeof(uint32_t));
+		status = RB_GROW(r->ctx, s->needs, s->needs_cap, fresh);
 	s->places = (rb_places){r->free, r->nfree, r->ncells};
 	return status;
 }
@@ -621,8 +616,7 @@ count_places(rounds *s)
 	r->nsites += s->nwinners;
 	r->ncells += s->nfresh - reused;
 	r->nfree -= reused;
-	RB_TRY(rb_array_grow(r->ctx, (void **) &r->free, &r->free_cap, (size_t) r->nfree + freed,
-						 sizeof(uint32_t)));
+	RB_TRY(RB_GROW(r->ctx, r->free, r->free_cap, (size_t) r->nfree + freed));
 	if (freed > 0)
 		memcpy(r->free + r->nfree, s->freed, freed * sizeof(uint32_t));
 	r->nfree += freed;
@@ -640,8 +634,7 @@ list_needs(rounds *s)
 	entries *lists[3] = {&s->pieces, &s->walls, &s->tets};
 	size_t n[3] = {s->pieces.n, s->walls.n, s->tets.n};
 
-	RB_TRY(rb_array_grow(s->r->ctx, (void **) &s->tallies, &s->tallies_cap, blocks,
-						 sizeof(need_counts)));
+	RB_TRY(RB_GROW(s->r->ctx, s->tallies, s->tallies_cap, blocks));
 	if (s->nfresh > 0)
 		RB_TRY(rb_loop(s->team, s->nfresh, LISTED, do_tally, s));
 	for (uint32_t b = 0; b * LISTED < s->nfresh; b++)
@@ -653,8 +646,7 @@ list_needs(rounds *s)
 			s->tallies[b].n[k] = first;
 		}
 	for (int k = 0; k < 3; k++)
-		RB_TRY(rb_array_grow(s->r->ctx, (void **) &lists[k]->e, &lists[k]->cap, n[k] + 1,
-							 sizeof(*lists[k]->e)));
+		RB_TRY(RB_GROW(s->r->ctx, lists[k]->e, lists[k]->cap, n[k] + 1));
 	if (s->nfresh > 0)
 		RB_TRY(rb_loop(s->team, s->nfresh, LISTED, do_list, s));
 	for (int k = 0; k < 3; k++)
@@ -719,7 +711,7 @@ first_needs(rounds *s)
 
 	s->places = (rb_places){NULL, 0, 0};
 	s->nfresh = r->ncells;
-	RB_TRY(rb_array_grow(r->ctx, (void **) &s->needs, &s->needs_cap, r->ncells, sizeof(uint32_t)));
+	RB_TRY(RB_GROW(r->ctx, s->needs, s->needs_cap, r->ncells));
 	RB_TRY(run_step(s, s->nfresh, do_needs));
 	return list_needs(s);
 }
@@ -732,7 +724,7 @@ open_workers(rounds *s)
 
 	RB_TRY(rb_team_open(ctx, s->r->options->threads, &s->team));
 	s->nworkers = (uint32_t) rb_team_threads(s->team);
-	status = rb_array(ctx, (void **) &s->workers, s->nworkers, sizeof(round_worker));
+	status = RB_ALLOCATE(ctx, s->workers, s->nworkers);
 	if (status != RB_OK)
 	{
 		s->nworkers = 0;
@@ -764,19 +756,19 @@ close_all(rounds *s)
 	rb_team_close(&s->team);
 	for (uint32_t i = 0; i < s->nworkers; i++)
 	{
-		rb_free(memory, (void **) &s->workers[i].cavities);
+		RB_FREE(memory, s->workers[i].cavities);
 		free_room(memory, &s->workers[i].large);
 	}
-	rb_free(memory, (void **) &s->workers);
+	RB_FREE(memory, s->workers);
 	for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
-		rb_free(memory, (void **) &lists[i]->e);
-	rb_free(memory, (void **) &s->cands);
-	rb_free(memory, (void **) &s->winners);
-	rb_free(memory, (void **) &s->freed);
-	rb_free(memory, (void **) &s->freed_at);
-	rb_free(memory, (void **) &s->needs);
-	rb_free(memory, (void **) &s->tallies);
-	rb_free(memory, (void **) &s->large);
+		RB_FREE(memory, lists[i]->e);
+	RB_FREE(memory, s->cands);
+	RB_FREE(memory, s->winners);
+	RB_FREE(memory, s->freed);
+	RB_FREE(memory, s->freed_at);
+	RB_FREE(memory, s->needs);
+	RB_FREE(memory, s->tallies);
+	RB_FREE(memory, s->large);
 	free_room(memory, &s->huge);
 }
 

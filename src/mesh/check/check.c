@@ -65,7 +65,7 @@ free_checking(rb_checking *k)
 	for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++)
 		rb_free(memory, blocks[i]);
 	for (size_t i = 0; i < sizeof(k->scratch) / sizeof(k->scratch[0]); i++)
-		rb_free(memory, (void **) &k->scratch[i]);
+		RB_FREE(memory, k->scratch[i]);
 	rb_pairs_free(memory, &k->edges);
 	rb_pairs_free(memory, &k->claimed);
 	rb_pairs_free(memory, &k->segments);
@@ -93,6 +93,6 @@ rb_check_mesh(rb_context *ctx, const rb_check_input *in, rb_check_report *report
 void
 rb_check_report_free(rb_memory *memory, rb_check_report *report)
 {
-	rb_free(memory, (void **) &report->list);
+	RB_FREE(memory, report->list);
 	memset(report, 0, sizeof(*report));
 }

@@ -205,7 +205,7 @@ rb_check_corners(const rb_checking *k, uint32_t face, uint32_t v[3])
 static inline rb_status
 rb_check_scratch(rb_checking *k, int i, size_t n)
 {
-	return rb_array(k->ctx, (void **) &k->scratch[i], n > 0 ? n : 1, sizeof(uint32_t));
+	return RB_ALLOCATE(k->ctx, k->scratch[i], n > 0 ? n : 1);
 }
 
 /* ---- faults and deferred tests (faults.c) ---- */

@@ -80,8 +80,8 @@ check_listed_faces(rb_checking *k)
 	uint32_t cap = want > UINT32_MAX ? UINT32_MAX : (uint32_t) want;
 	uint32_t *table;
 
-	RB_TRY(rb_array(k->ctx, (void **) &k->face_ok, (size_t) n + 1, 1));
-	RB_TRY(rb_array(k->ctx, (void **) &k->table, cap, sizeof(uint32_t)));
+	RB_TRY(RB_ALLOCATE(k->ctx, k->face_ok, (size_t) n + 1));
+	RB_TRY(RB_ALLOCATE(k->ctx, k->table, cap));
 	table = k->table;
 	memset(table, 0xff, (size_t) cap * sizeof(uint32_t));
 	for (uint32_t f = 0; f < n; f++)
@@ -114,7 +114,7 @@ check_listed_faces(rb_checking *k)
 		table[at] = f;
 		RB_TRY(find_face(k, f, v));
 	}
-	rb_free(k->ctx->memory, (void **) &k->table);
+	RB_FREE(k->ctx->memory, k->table);
 	return RB_OK;
 }
 
@@ -607,8 +607,8 @@ rb_check_facets(rb_checking *k)
 	facets c = {.k = k};
 	uint32_t t = 0;
 
-	RB_TRY(rb_array(k->ctx, (void **) &k->facet_bad, (size_t) k->nfacets + 1, 1));
-	RB_TRY(rb_array(k->ctx, (void **) &k->facet_far, (size_t) k->nfacets + 1, 1));
+	RB_TRY(RB_ALLOCATE(k->ctx, k->facet_bad, (size_t) k->nfacets + 1));
+	RB_TRY(RB_ALLOCATE(k->ctx, k->facet_far, (size_t) k->nfacets + 1));
 	memset(k->facet_bad, 0, (size_t) k->nfacets + 1);
 	memset(k->facet_far, 0, (size_t) k->nfacets + 1);
 	RB_TRY(check_listed_faces(k));

@@ -14,7 +14,7 @@ check_listed_edges(rb_checking *k)
 {
 	const rb_check_input *in = k->in;
 
-	RB_TRY(rb_array(k->ctx, (void **) &k->edge_ok, (size_t) in->nedges + 1, 1));
+	RB_TRY(RB_ALLOCATE(k->ctx, k->edge_ok, (size_t) in->nedges + 1));
 	RB_TRY(rb_pairs_init(k->ctx, &k->claimed, in->nedges, false));
 	for (uint32_t e = 0; e < in->nedges; e++)
 	{
@@ -265,7 +265,7 @@ rb_check_segments(rb_checking *k)
 	const rb_check_input *in = k->in;
 	segment_ends at;
 
-	RB_TRY(rb_array(k->ctx, (void **) &k->segment_bad, (size_t) in->nsegments + 1, 1));
+	RB_TRY(RB_ALLOCATE(k->ctx, k->segment_bad, (size_t) in->nsegments + 1));
 	memset(k->segment_bad, 0, (size_t) in->nsegments + 1);
 	RB_TRY(check_listed_edges(k));
 	RB_TRY(rb_buckets_build(k->ctx, &k->edges_of, in->nedges, in->nsegments, segment_of_edge, k));

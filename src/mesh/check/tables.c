@@ -24,9 +24,9 @@ first_slot(uint64_t key, size_t cap)
 static rb_status
 allocate_slots(rb_context *ctx, rb_pairs *t, size_t cap)
 {
-	RB_TRY(rb_array(ctx, (void **) &t->key, cap, sizeof(uint64_t)));
+	RB_TRY(RB_ALLOCATE(ctx, t->key, cap));
 	if (!t->set)
-		RB_TRY(rb_array(ctx, (void **) &t->value, cap, sizeof(uint32_t)));
+		RB_TRY(RB_ALLOCATE(ctx, t->value, cap));
 	memset(t->key, 0xff, cap * sizeof(uint64_t));
 	t->cap = cap;
 	t->n = 0;
@@ -52,8 +52,8 @@ rb_pairs_init(rb_context *ctx, rb_pairs *t, size_t expected, bool set)
 void
 rb_pairs_free(rb_memory *memory, rb_pairs *t)
 {
-	rb_free(memory, (void **) &t->key);
-	rb_free(memory, (void **) &t->value);
+	RB_FREE(memory, t->key);
+	RB_FREE(memory, t->value);
 	t->cap = t->n = 0;
 }
 

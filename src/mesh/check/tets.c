@@ -76,7 +76,7 @@ equal_points(rb_checking *k)
 	size_t want = (size_t) n + n / 2 + 16;
 	uint32_t cap = want > UINT32_MAX ? UINT32_MAX : (uint32_t) want;
 
-	RB_TRY(rb_array(k->ctx, (void **) &k->table, cap, sizeof(uint32_t)));
+	RB_TRY(RB_ALLOCATE(k->ctx, k->table, cap));
 	memset(k->table, 0xff, cap * sizeof(uint32_t));
 	for (uint32_t i = 0; i < n; i++)
 	{
@@ -100,7 +100,7 @@ equal_points(rb_checking *k)
 		else
 			RB_TRY(rb_check_fault(k, RB_FAULT_POINTS_EQUAL, k->table[at], i, RB_NONE, 0));
 	}
-	rb_free(k->ctx->memory, (void **) &k->table);
+	RB_FREE(k->ctx->memory, k->table);
 	return RB_OK;
 }
 
@@ -155,7 +155,7 @@ check_inputs(rb_checking *k)
 static rb_status
 check_points(rb_checking *k)
 {
-	RB_TRY(rb_array(k->ctx, (void **) &k->point, (size_t) k->in->npoints + 1, 1));
+	RB_TRY(RB_ALLOCATE(k->ctx, k->point, (size_t) k->in->npoints + 1));
 	RB_TRY(measure_extent(k));
 	RB_TRY(equal_points(k));
 	RB_TRY(check_kinds(k));
@@ -307,10 +307,10 @@ check_tets(rb_checking *k)
 	k->faces_cap =
 		(uint32_t) (((uint64_t) n * 4 + 16) * 5 / 4 > UINT32_MAX ? UINT32_MAX
 																 : ((uint64_t) n * 4 + 16) * 5 / 4);
-	RB_TRY(rb_array(k->ctx, (void **) &k->sign, (size_t) n + 1, 1));
-	RB_TRY(rb_array(k->ctx, (void **) &k->on_facet, (size_t) n + 1, 1));
-	RB_TRY(rb_array(k->ctx, (void **) &k->mate, 4 * (size_t) n + 1, sizeof(uint32_t)));
-	RB_TRY(rb_array(k->ctx, (void **) &k->faces, k->faces_cap, sizeof(uint32_t)));
+	RB_TRY(RB_ALLOCATE(k->ctx, k->sign, (size_t) n + 1));
+	RB_TRY(RB_ALLOCATE(k->ctx, k->on_facet, (size_t) n + 1));
+	RB_TRY(RB_ALLOCATE(k->ctx, k->mate, 4 * (size_t) n + 1));
+	RB_TRY(RB_ALLOCATE(k->ctx, k->faces, k->faces_cap));
 	memset(k->on_facet, 0, (size_t) n + 1);
 	memset(k->faces, 0xff, (size_t) k->faces_cap * sizeof(uint32_t));
 	RB_TRY(rb_pairs_init(k->ctx, &k->edges, (size_t) n + n / 4, true));

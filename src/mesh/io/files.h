@@ -85,7 +85,7 @@ rb_buffer_reserve(rb_context *ctx, rb_buffer *b, uint64_t more)
 		return RB_OK;
 	if (more > SIZE_MAX - b->n)
 		return rb_fail(ctx, RB_OVER_BUDGET, UINT64_MAX, rb_memory_limit(ctx->memory), NULL);
-	status = rb_array(ctx, (void **) &b->bytes, b->n + (size_t) more, 1);
+	status = RB_ALLOCATE(ctx, b->bytes, b->n + (size_t) more);
 	if (status == RB_OK)
 		b->cap = b->n + (size_t) more;
 	return status;

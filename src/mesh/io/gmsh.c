@@ -48,8 +48,8 @@ id_slot(const groups *g, int64_t id)
 static rb_status
 build_id_table(rb_context *ctx, groups *g, uint32_t cap)
 {
-	RB_TRY(rb_array(ctx, (void **) &g->table, cap, sizeof(uint32_t)));
-	RB_TRY(rb_array(ctx, (void **) &g->id, cap / 2 + 1, sizeof(int64_t)));
+	RB_TRY(RB_ALLOCATE(ctx, g->table, cap));
+	RB_TRY(RB_ALLOCATE(ctx, g->id, cap / 2 + 1));
 	g->cap = cap;
 	memset(g->table, 0xff, cap * sizeof(uint32_t));
 	for (uint32_t i = 0; i < g->nid; i++)
@@ -89,8 +89,8 @@ find_groups(rb_context *ctx, groups *g, bool always)
 	for (uint32_t i = 0; i < g->nid; i++)
 		g->table[id_slot(g, g->id[i])] = i;
 	g->ids_are_tags = g->nid == 0 || (g->id[0] > 0 && g->id[g->nid - 1] <= INT32_MAX);
-	RB_TRY(rb_array(ctx, (void **) &g->count, (size_t) g->nid + 1, sizeof(uint32_t)));
-	return rb_array(ctx, (void **) &g->box, (size_t) g->nid + 1, sizeof(*g->box));
+	RB_TRY(RB_ALLOCATE(ctx, g->count, (size_t) g->nid + 1));
+	return RB_ALLOCATE(ctx, g->box, (size_t) g->nid + 1);
 }
 
 /* Computes the number of elements and the bounding box of each group. */
@@ -305,10 +305,10 @@ rb_mesh_gmsh(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to)
 		status = write_all(ctx, rows, &both[0], &both[1], to);
 	for (int i = 0; i < 2; i++)
 	{
-		rb_free(ctx->memory, (void **) &both[i].id);
-		rb_free(ctx->memory, (void **) &both[i].table);
-		rb_free(ctx->memory, (void **) &both[i].count);
-		rb_free(ctx->memory, (void **) &both[i].box);
+		RB_FREE(ctx->memory, both[i].id);
+		RB_FREE(ctx->memory, both[i].table);
+		RB_FREE(ctx->memory, both[i].count);
+		RB_FREE(ctx->memory, both[i].box);
 	}
 	if (status != RB_OK)
 		to->n = start;

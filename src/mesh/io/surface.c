@@ -133,7 +133,7 @@ rb_mesh_surface(rb_context *ctx, const rb_mesh_rows *rows, rb_surface_face **fac
 	*n = 0;
 	if (rows->ntets > UINT32_MAX / 4 - 1)
 		return rb_fail(ctx, RB_TOO_MANY_OBJECTS, rows->ntets, UINT32_MAX / 4 - 1, NULL);
-	status = rb_array(ctx, (void **) &bits, (size_t) rows->ntets + 1, sizeof *bits);
+	status = RB_ALLOCATE(ctx, bits, (size_t) rows->ntets + 1);
 	if (status == RB_OK)
 	{
 		memset(bits, 15, rows->ntets);
@@ -148,12 +148,12 @@ rb_mesh_surface(rb_context *ctx, const rb_mesh_rows *rows, rb_surface_face **fac
 		nopen += bits[i] != 0;
 	}
 	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &open, nopen + 1, sizeof *open);
+		status = RB_ALLOCATE(ctx, open, nopen + 1);
 	if (status == RB_OK)
 		status = rb_array(ctx, (void **) faces, most + 1, sizeof **faces);
 	if (status == RB_OK)
 		status = list_faces(ctx, rows, bits, open, *faces, n);
-	rb_free(ctx->memory, (void **) &bits);
-	rb_free(ctx->memory, (void **) &open);
+	RB_FREE(ctx->memory, bits);
+	RB_FREE(ctx->memory, open);
 	return status;
 }
