@@ -193,7 +193,7 @@ check_edges(boundary *b)
 	RB_TRY(rb_check_scratch(k, 1, 3 * (size_t) b->n));
 	RB_TRY(rb_check_scratch(k, 2, 3 * (size_t) b->n));
 	RB_TRY(rb_check_scratch(k, 3, 3 * (size_t) b->n));
-	RB_TRY(rb_pairs_init(k->ctx, &k->local, 3 * (size_t) b->n / 2, false));
+	RB_TRY(rb_pairs_reset(k->ctx, &k->local, 3 * (size_t) b->n / 2));
 	b->fan = k->scratch[1];
 	first = k->scratch[2]; /* for each side, the first side on its edge */
 	uses = k->scratch[3];  /* for each first side, the number of sides on its edge */

@@ -66,7 +66,7 @@ free_checking(rb_checking *k)
 		rb_free(memory, blocks[i]);
 	for (size_t i = 0; i < sizeof(k->scratch) / sizeof(k->scratch[0]); i++)
 		RB_FREE(memory, k->scratch[i]);
-	rb_pairs_free(memory, &k->edges);
+	rb_pair_set_free(memory, &k->edges);
 	rb_pairs_free(memory, &k->claimed);
 	rb_pairs_free(memory, &k->segments);
 	rb_pairs_free(memory, &k->local);

@@ -18,28 +18,76 @@ extern "C"
 {
 #endif
 
-/* ---- tables (tables.c) ---- */
+/* ---- tables ---- */
 
-/* A hash table from unordered pairs of points to a number, or a plain set of pairs */
-typedef struct rb_pairs
+typedef struct rb_pair_entry
 {
-	uint64_t *key; /* smaller << 32 | larger, or UINT64_MAX in an empty slot */
-	uint32_t *value;
-	size_t cap; /* number of slots, a power of two */
-	size_t n;
-	bool set;
-} rb_pairs;
+	uint64_t key; /* the pair (rb_pair_key), or UINT64_MAX in a free slot */
+	uint32_t value;
+} rb_pair_entry;
 
-extern rb_status rb_pairs_init(rb_context *ctx, rb_pairs *t, size_t expected, bool set);
-extern void rb_pairs_free(rb_memory *memory, rb_pairs *t);
-/*
- * Inserts a pair. *was becomes the value the pair already had, which is kept, or RB_NONE if the
- * pair is new. In a set, *was is 0 instead of a value.
- */
-extern rb_status rb_pairs_insert(rb_context *ctx, rb_pairs *t, uint32_t a, uint32_t b,
-								 uint32_t value, uint32_t *was);
+/* A hash table from unordered pairs of points to a number */
+#define RB_HASH rb_pairs
+#define RB_HASH_SLOT rb_pair_entry
+#define RB_HASH_KEY uint64_t
+#define RB_HASH_OF(arg, pair) rb_mix(pair)
+#define RB_HASH_EQUAL(arg, slot, pair) ((slot).key == (pair))
+#define RB_HASH_KEY_OF(arg, slot) ((slot).key)
+#define RB_HASH_IS_FREE(slot) ((slot).key == UINT64_MAX)
+#include "core/base/hash.h"
+
+/* A set of unordered pairs of points */
+#define RB_HASH rb_pair_set
+#define RB_HASH_SLOT uint64_t
+#define RB_HASH_KEY uint64_t
+#define RB_HASH_OF(arg, pair) rb_mix(pair)
+#define RB_HASH_EQUAL(arg, slot, pair) ((slot) == (pair))
+#define RB_HASH_KEY_OF(arg, slot) (slot)
+#include "core/base/hash.h"
+
+/* Inserts a pair that is new; otherwise *was becomes its value instead of RB_NONE. */
+static inline rb_status
+rb_pairs_insert(rb_context *ctx, rb_pairs *t, uint32_t a, uint32_t b, uint32_t value, uint32_t *was)
+{
+	rb_pair_entry *e;
+
+	RB_TRY(rb_pairs_reserve(ctx, t, NULL, 1));
+	e = rb_pairs_find(t, NULL, rb_pair_key(a, b));
+	*was = e->key == UINT64_MAX ? RB_NONE : e->value;
+	if (e->key == UINT64_MAX)
+	{
+		*e = (rb_pair_entry){rb_pair_key(a, b), value};
+		t->n++;
+	}
+	return RB_OK;
+}
+
 /* Returns the value, or RB_NONE if absent. */
-extern uint32_t rb_pairs_get(const rb_pairs *t, uint32_t a, uint32_t b);
+static inline uint32_t
+rb_pairs_get(const rb_pairs *t, uint32_t a, uint32_t b)
+{
+	const rb_pair_entry *e = rb_pairs_find(t, NULL, rb_pair_key(a, b));
+
+	return e->key == UINT64_MAX ? RB_NONE : e->value;
+}
+
+static inline rb_status
+rb_pair_set_insert(rb_context *ctx, rb_pair_set *t, uint32_t a, uint32_t b)
+{
+	uint64_t *pair;
+
+	RB_TRY(rb_pair_set_reserve(ctx, t, NULL, 1));
+	pair = rb_pair_set_find(t, NULL, rb_pair_key(a, b));
+	t->n += *pair == UINT64_MAX;
+	*pair = rb_pair_key(a, b);
+	return RB_OK;
+}
+
+static inline bool
+rb_pair_set_has(const rb_pair_set *t, uint32_t a, uint32_t b)
+{
+	return *rb_pair_set_find(t, NULL, rb_pair_key(a, b)) != UINT64_MAX;
+}
 
 static inline uint32_t
 rb_hash_triple(uint32_t a, uint32_t b, uint32_t c)
@@ -133,9 +181,9 @@ typedef struct rb_checking
 	uint8_t *on_facet; /* for each tetrahedron, one bit for each face on a facet */
 	uint32_t *faces;   /* hash table of faces */
 	uint32_t faces_cap;
-	uint32_t nfaces; /* number of distinct faces of tetrahedra */
-	uint32_t ntets;  /* number of tetrahedra that are not excluded */
-	rb_pairs edges;  /* edges of tetrahedra */
+	uint32_t nfaces;   /* number of distinct faces of tetrahedra */
+	uint32_t ntets;    /* number of tetrahedra that are not excluded */
+	rb_pair_set edges; /* edges of tetrahedra */
 	/* Faces and edges listed in the mesh */
 	uint8_t *face_ok; /* for each listed face, whether later tests can use it */
 	uint8_t *edge_ok;

@@ -64,7 +64,7 @@ find_face(rb_checking *k, uint32_t f, const uint32_t v[3])
 	/* Test the face beside one of its edges that is in the mesh, or else its first edge. */
 	w.from = v[0], w.to = v[1], w.side = RB_NONE;
 	for (int i = 0; i < 3; i++)
-		if (rb_pairs_get(&k->edges, v[i], v[(i + 1) % 3]) != RB_NONE)
+		if (rb_pair_set_has(&k->edges, v[i], v[(i + 1) % 3]))
 		{
 			w.from = v[i], w.to = v[(i + 1) % 3], w.side = v[(i + 2) % 3];
 			break;
@@ -197,7 +197,7 @@ measure_triangles(facets *c)
 	double sum[3] = {0, 0, 0}, n[3];
 	uint32_t points = 0, was;
 
-	RB_TRY(rb_pairs_init(k->ctx, &k->local, 3 * (size_t) (c->to - c->from), false));
+	RB_TRY(rb_pairs_reset(k->ctx, &k->local, 3 * (size_t) (c->to - c->from)));
 	for (uint32_t t = c->from; t < c->to; t++)
 	{
 		const uint32_t *v = plc->triangles[t];
@@ -384,7 +384,7 @@ check_faces(facets *c, double *area, uint32_t *points)
 
 	*area = 0;
 	*points = 0;
-	RB_TRY(rb_pairs_init(k->ctx, &k->local, 3 * (size_t) (end - start) / 2 + 1, false));
+	RB_TRY(rb_pairs_reset(k->ctx, &k->local, 3 * (size_t) (end - start) / 2 + 1));
 	for (uint32_t i = start; i < end; i++)
 	{
 		uint32_t face = k->faces_of.member[i], was;
@@ -511,7 +511,7 @@ check_missing_facet(facets *c)
 									  .a = c->f,
 									  .b = RB_NONE};
 
-				if (rb_pairs_get(&k->edges, e[0], e[1]) == RB_NONE)
+				if (!rb_pair_set_has(&k->edges, e[0], e[1]))
 					break;
 				return rb_check_defer(k, &w);
 			}

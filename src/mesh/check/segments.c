@@ -15,7 +15,7 @@ check_listed_edges(rb_checking *k)
 	const rb_check_input *in = k->in;
 
 	RB_TRY(RB_ALLOCATE(k->ctx, k->edge_ok, (size_t) in->nedges + 1));
-	RB_TRY(rb_pairs_init(k->ctx, &k->claimed, in->nedges, false));
+	RB_TRY(rb_pairs_reset(k->ctx, &k->claimed, in->nedges));
 	for (uint32_t e = 0; e < in->nedges; e++)
 	{
 		const uint32_t *v = in->edges[e];
@@ -44,7 +44,7 @@ check_listed_edges(rb_checking *k)
 				continue;
 			}
 			k->edge_ok[e] = 1;
-			if (rb_pairs_get(&k->edges, v[0], v[1]) == RB_NONE)
+			if (!rb_pair_set_has(&k->edges, v[0], v[1]))
 			{
 				rb_deferred_test w = {.from = v[0],
 									  .to = v[1],
@@ -96,7 +96,7 @@ check_listed_segments(rb_checking *k)
 	const rb_check_input *in = k->in;
 	uint32_t given = in->plc == NULL ? 0 : in->plc->nsegments;
 
-	RB_TRY(rb_pairs_init(k->ctx, &k->segments, in->nsegments, false));
+	RB_TRY(rb_pairs_reset(k->ctx, &k->segments, in->nsegments));
 	for (uint32_t s = 0; s < given || (in->segments != NULL && s < in->nsegments); s++)
 	{
 		const uint32_t *v = s < in->nsegments && in->segments != NULL ? in->segments[s] : NULL;

@@ -313,7 +313,7 @@ check_tets(rb_checking *k)
 	RB_TRY(RB_ALLOCATE(k->ctx, k->faces, k->faces_cap));
 	memset(k->on_facet, 0, (size_t) n + 1);
 	memset(k->faces, 0xff, (size_t) k->faces_cap * sizeof(uint32_t));
-	RB_TRY(rb_pairs_init(k->ctx, &k->edges, (size_t) n + n / 4, true));
+	RB_TRY(rb_pair_set_reset(k->ctx, &k->edges, (size_t) n + n / 4));
 	for (uint32_t t = 0; t < n; t++)
 	{
 		const uint32_t *v = k->in->tets[t];
@@ -336,11 +336,7 @@ check_tets(rb_checking *k)
 			k->point[v[i]] |= RB_POINT_USED;
 			RB_TRY(put_face(k, t << 2 | i));
 			for (uint32_t j = 0; j < i; j++)
-			{
-				uint32_t was;
-
-				RB_TRY(rb_pairs_insert(k->ctx, &k->edges, v[i], v[j], 0, &was));
-			}
+				RB_TRY(rb_pair_set_insert(k->ctx, &k->edges, v[i], v[j]));
 		}
 	}
 	k->report->volume = isfinite(sum + rest) ? (sum + rest) / 6 : HUGE_VAL;
