@@ -118,8 +118,8 @@ begin_cavity(rb_recovery *r, rb_cavity_work *w)
 		memset(w->place + had, POSITION_UNKNOWN, w->place_cap - had);
 	RB_TRY(RB_GROW(r->ctx, w->placed, w->placed_cap, 1));
 	w->nplaced = w->ntets = w->ncrossings = w->nfaces = 0;
-	rb_table_clear(&w->asked);
-	rb_table_clear(&w->border);
+	rb_table_empty(&w->asked);
+	rb_table_empty(&w->border);
 	return RB_OK;
 }
 
@@ -288,7 +288,7 @@ find_first(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *found
 			uint32_t a = face->v[(k + 1) % 3], b = face->v[(k + 2) % 3], c = face->v[k];
 			uint32_t start, t, hit;
 
-			if (rb_table_find(&w->border, a, b, RB_NONE) == NULL)
+			if (rb_table_get(&w->border, a, b, RB_NONE) == NULL)
 				continue;
 			if (!rb_mesh_find_edge(m, a, b, &start, &hit))
 				return RB_OK;
@@ -331,7 +331,7 @@ collect_crossing_tets(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, 
 
 		if ((i & 255) == 0 && rb_should_stop(r->ctx))
 			return RB_STOPPED;
-		if (rb_table_find(&r->piece_of, c.x, c.y, RB_NONE) != NULL)
+		if (rb_table_get(&r->piece_of, c.x, c.y, RB_NONE) != NULL)
 		{
 			*clear = false;
 			return RB_OK;

@@ -210,7 +210,7 @@ fill_by_wrapping(rb_recovery *r, rb_cavity_half *half, bool only_seen, rb_filled
 	*filled = RB_FILLED_NOT;
 	half->ntets = 0;
 	half->nbases = half->given;
-	rb_table_clear(&half->open);
+	rb_table_empty(&half->open);
 	for (uint32_t i = 0; i < half->given && status == RB_OK; i++)
 	{
 		bool fresh;

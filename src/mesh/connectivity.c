@@ -138,7 +138,7 @@ count_facet_edges(rb_context *ctx, const rb_tets *tets, rb_table *uses, rb_table
 						rb_table_insert(ctx, uses, u, v, tets->npoints + facet, 0, &there, NULL));
 					++*there;
 				}
-				else if (*rb_table_find(uses, u, v, tets->npoints + facet) == 1)
+				else if (*rb_table_get(uses, u, v, tets->npoints + facet) == 1)
 				{
 					RB_TRY(rb_table_insert(ctx, first, u, v, RB_NONE, facet, &there, NULL));
 					if (facet < *there)
@@ -151,7 +151,7 @@ count_facet_edges(rb_context *ctx, const rb_tets *tets, rb_table *uses, rb_table
 static rb_status
 find_segment_facets(rb_context *ctx, uint32_t nfacets, rb_tets *tets)
 {
-	rb_table uses = {NULL, 0, 0}, first = {NULL, 0, 0};
+	rb_table uses = {0}, first = {0};
 	rb_status status = RB_ALLOCATE(ctx, tets->segment_facet, (size_t) tets->nsegments + 1);
 
 	if (status == RB_OK && tets->npoints > RB_NONE - nfacets)
@@ -164,8 +164,7 @@ find_segment_facets(rb_context *ctx, uint32_t nfacets, rb_tets *tets)
 	}
 	for (uint32_t e = 0; e < tets->nedges && status == RB_OK; e++)
 	{
-		const uint32_t *facet =
-			rb_table_find(&first, tets->edges[e][0], tets->edges[e][1], RB_NONE);
+		const uint32_t *facet = rb_table_get(&first, tets->edges[e][0], tets->edges[e][1], RB_NONE);
 		uint32_t *of = &tets->segment_facet[tets->edge_segment[e]];
 
 		if (facet != NULL && *facet < *of)

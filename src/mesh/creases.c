@@ -109,7 +109,7 @@ crease_facet(creasing *c, uint32_t from, uint32_t to)
 {
 	const rb_plc *plc = &c->to->plc;
 
-	rb_table_clear(&c->edges);
+	rb_table_empty(&c->edges);
 	for (uint32_t t = from; t < to; t++)
 		for (uint32_t i = 0; i < 3; i++)
 		{

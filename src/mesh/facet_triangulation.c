@@ -151,7 +151,7 @@ cut_boundary(rb_recovery *r, rb_sheet *sheet, uint32_t f, uint32_t i, uint32_t p
 static rb_status
 link_faces(rb_recovery *r, rb_sheet *sheet)
 {
-	rb_table_clear(&sheet->edges);
+	rb_table_empty(&sheet->edges);
 	for (uint32_t f = 0; f < sheet->n; f++)
 		for (uint32_t i = 0; i < 3; i++)
 		{
@@ -215,7 +215,7 @@ cut_all(rb_recovery *r, rb_sheet *sheet)
 			uint32_t at = f, corner = i;
 			uint32_t a = sheet->faces[f].v[(i + 1) % 3], b = sheet->faces[f].v[(i + 2) % 3];
 			bool soft = sheet->faces[f].n[i] != RB_NONE;
-			const uint32_t *segment = rb_table_find(&r->boundary, a, b, RB_NONE);
+			const uint32_t *segment = rb_table_get(&r->boundary, a, b, RB_NONE);
 			bool forward;
 
 			if (segment == NULL || r->pieces[*segment].next == RB_NONE)
@@ -308,7 +308,7 @@ make_delaunay(rb_recovery *r, rb_sheet *sheet)
 		uint32_t h;
 
 		if (g == RB_NONE ||
-			rb_table_find(&r->piece_of, v[(i + 1) % 3], v[(i + 2) % 3], RB_NONE) != NULL ||
+			rb_table_get(&r->piece_of, v[(i + 1) % 3], v[(i + 2) % 3], RB_NONE) != NULL ||
 			rb_mesh_insphere(&r->mesh, v[0], v[1], v[2], sheet->above,
 							 sheet->faces[g >> 2].v[g & 3]) <= 0)
 			continue;

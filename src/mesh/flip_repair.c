@@ -15,7 +15,6 @@
 #include "core/exact/insphere.h"
 #include "mesh/recover.h"
 
-
 typedef struct rb_outer
 {
 	uint32_t key[3];
@@ -144,12 +143,12 @@ number_of(rb_recovery *r, rb_mend *q, uint32_t a, uint32_t b, uint32_t c, uint32
 	uint32_t *there;
 
 	if (!q->known)
-		RB_TRY(rb_table_reserve(r->ctx, &q->subface_of, r->nsubfaces));
+		RB_TRY(rb_table_expect(r->ctx, &q->subface_of, r->nsubfaces));
 	for (uint32_t i = 0; i < r->nsubfaces && !q->known; i++)
 		RB_TRY(rb_table_insert(r->ctx, &q->subface_of, r->subfaces[i].v[0], r->subfaces[i].v[1],
 							   r->subfaces[i].v[2], i, NULL, NULL));
 	q->known = true;
-	there = rb_table_find(&q->subface_of, a, b, c);
+	there = rb_table_get(&q->subface_of, a, b, c);
 	*number = there != NULL ? *there : RB_NONE;
 	return RB_OK;
 }
@@ -184,10 +183,10 @@ flip_subfaces(rb_recovery *r, rb_mend *q, uint32_t i, uint32_t j, uint32_t a, ui
 	r->subfaces[j] = (rb_subface){{b, forward ? d : e, forward ? e : d}, r->subfaces[j].facet};
 	RB_TRY(rb_table_insert(r->ctx, &q->subface_of, a, d, e, i, NULL, NULL));
 	RB_TRY(rb_table_insert(r->ctx, &q->subface_of, b, d, e, j, NULL, NULL));
-	*rb_table_find(&q->subface_of, a, d, e) = i;
-	*rb_table_find(&q->subface_of, b, d, e) = j;
-	*rb_table_find(&q->subface_of, a, b, d) = RB_NONE;
-	*rb_table_find(&q->subface_of, a, b, e) = RB_NONE;
+	*rb_table_get(&q->subface_of, a, d, e) = i;
+	*rb_table_get(&q->subface_of, b, d, e) = j;
+	*rb_table_get(&q->subface_of, a, b, d) = RB_NONE;
+	*rb_table_get(&q->subface_of, a, b, e) = RB_NONE;
 	return RB_OK;
 }
 
@@ -209,7 +208,7 @@ remove_edge(rb_recovery *r, rb_mend *q, uint32_t t, uint32_t a, uint32_t b, uint
 	rb_status status;
 
 	*done = false;
-	if (rb_table_find(&r->piece_of, a, b, RB_NONE) != NULL)
+	if (rb_table_get(&r->piece_of, a, b, RB_NONE) != NULL)
 		return RB_OK;
 	do
 	{
@@ -370,7 +369,7 @@ halve_soft_edge(rb_recovery *r, rb_mend *q, rb_tet_face f, bool *added)
 		uint32_t a = m->tets[t].v[c[i]], b = m->tets[t].v[c[(i + 1) % 3]];
 		uint32_t at = t, out = k, facet = RB_NONE;
 
-		if (rb_table_find(&r->piece_of, a, b, RB_NONE) != NULL)
+		if (rb_table_get(&r->piece_of, a, b, RB_NONE) != NULL)
 			continue;
 		do
 		{

@@ -1,10 +1,7 @@
 /*
  * hash_table.h
- *	  Implements a hash table that maps edges and faces, given as two or three point indices in any
+ *	  Defines a hash table that maps edges and faces, given as two or three point indices in any
  *	  order, to a 32-bit word.
- *
- * It uses open addressing with a power of two of slots, at most two thirds of them occupied. Single
- * entries are never removed; the table can only be cleared. The order of entries is unspecified.
  */
 #ifndef RB_MESH_HASH_TABLE_H
 #define RB_MESH_HASH_TABLE_H
@@ -14,17 +11,10 @@
 
 typedef struct rb_entry
 {
-	/* point indices, ascending; key[2] is RB_NONE for an edge, key[0] in an empty slot */
+	/* point indices, ascending; key[2] is RB_NONE for an edge, key[0] in a free slot */
 	uint32_t key[3];
 	uint32_t value;
 } rb_entry;
-
-typedef struct rb_table
-{
-	rb_entry *entries;
-	uint32_t places; /* number of slots: a power of two, or 0 */
-	uint32_t used;
-} rb_table;
 
 static inline void
 rb_table_key(uint32_t *key, uint32_t a, uint32_t b, uint32_t c)
@@ -43,64 +33,45 @@ rb_table_key(uint32_t *key, uint32_t a, uint32_t b, uint32_t c)
 	key[2] = c;
 }
 
-static inline uint32_t
-rb_table_slot(const rb_table *t, const uint32_t *key)
+static inline uint64_t
+rb_table_hash(const uint32_t *key)
 {
 	uint64_t h = (key[0] * UINT64_C(0x9e3779b97f4a7c15)) ^ (key[1] * UINT64_C(0xc2b2ae3d27d4eb4f)) ^
 				 (key[2] * UINT64_C(0x165667b19e3779f9));
-	uint32_t place;
 
 	h ^= h >> 32;
-	h *= UINT64_C(0xd6e8feb86659fd93);
-	place = (uint32_t) (h >> 32) & (t->places - 1);
-	while (t->entries[place].key[0] != RB_NONE &&
-		   (t->entries[place].key[0] != key[0] || t->entries[place].key[1] != key[1] ||
-			t->entries[place].key[2] != key[2]))
-		place = (place + 1) & (t->places - 1);
-	return place;
+	return h * UINT64_C(0xd6e8feb86659fd93) >> 32;
 }
+
+#define RB_HASH rb_table
+#define RB_HASH_SLOT rb_entry
+#define RB_HASH_KEY const uint32_t *
+#define RB_HASH_OF(arg, k) rb_table_hash(k)
+#define RB_HASH_EQUAL(arg, slot, k) \
+	((slot).key[0] == (k)[0] && (slot).key[1] == (k)[1] && (slot).key[2] == (k)[2])
+#define RB_HASH_KEY_OF(arg, slot) ((slot).key)
+#define RB_HASH_IS_FREE(slot) ((slot).key[0] == RB_NONE)
+#include "core/base/hash.h"
 
 /* Returns the value of a face, or of an edge if c is RB_NONE; NULL if it is not in the table. */
 static inline uint32_t *
-rb_table_find(const rb_table *t, uint32_t a, uint32_t b, uint32_t c)
+rb_table_get(const rb_table *t, uint32_t a, uint32_t b, uint32_t c)
 {
 	uint32_t key[3];
-	uint32_t place;
+	rb_entry *e;
 
-	if (t->used == 0)
+	if (t->n == 0)
 		return NULL;
 	rb_table_key(key, a, b, c);
-	place = rb_table_slot(t, key);
-	return t->entries[place].key[0] == RB_NONE ? NULL : &t->entries[place].value;
+	e = rb_table_find(t, NULL, key);
+	return e->key[0] == RB_NONE ? NULL : &e->value;
 }
 
+/* Makes room for n entries in all. */
 static inline rb_status
-rb_table_reserve(rb_context *ctx, rb_table *t, uint64_t n)
+rb_table_expect(rb_context *ctx, rb_table *t, size_t n)
 {
-	uint32_t old = t->places;
-	uint64_t places = old > 0 ? old : 16;
-	rb_entry *from = t->entries;
-	rb_table wide = {NULL, 0, 0};
-	rb_status status;
-
-	while (places < n + n / 2 + 2)
-		places *= 2;
-	if (places == old)
-		return RB_OK;
-	if (places > (uint64_t) 1 << 31)
-		return rb_fail(ctx, RB_TOO_MANY_OBJECTS, n, (uint64_t) 1 << 30, NULL);
-	status = RB_ALLOCATE(ctx, wide.entries, places);
-	if (status != RB_OK)
-		return status;
-	wide.places = (uint32_t) places;
-	wide.used = t->used;
-	memset(wide.entries, 0xff, places * sizeof(rb_entry));
-	for (uint32_t i = 0; i < old; i++)
-		if (from[i].key[0] != RB_NONE)
-			wide.entries[rb_table_slot(&wide, from[i].key)] = from[i];
-	RB_FREE(ctx->memory, t->entries);
-	*t = wide;
-	return RB_OK;
+	return n > t->n ? rb_table_reserve(ctx, t, NULL, n - t->n) : RB_OK;
 }
 
 /*
@@ -112,48 +83,38 @@ rb_table_insert(rb_context *ctx, rb_table *t, uint32_t a, uint32_t b, uint32_t c
 				uint32_t **there, bool *fresh)
 {
 	uint32_t key[3];
-	uint32_t place;
-	rb_status status = rb_table_reserve(ctx, t, (uint64_t) t->used + 1);
+	rb_entry *e;
+	bool is_new;
 
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_table_reserve(ctx, t, NULL, 1));
 	rb_table_key(key, a, b, c);
-	place = rb_table_slot(t, key);
-	if (fresh != NULL)
-		*fresh = t->entries[place].key[0] == RB_NONE;
-	if (t->entries[place].key[0] == RB_NONE)
+	e = rb_table_find(t, NULL, key);
+	is_new = e->key[0] == RB_NONE;
+	if (is_new)
 	{
-		memcpy(t->entries[place].key, key, sizeof key);
-		t->entries[place].value = value;
-		t->used++;
+		*e = (rb_entry){{key[0], key[1], key[2]}, value};
+		t->n++;
 	}
+	if (fresh != NULL)
+		*fresh = is_new;
 	if (there != NULL)
-		*there = &t->entries[place].value;
+		*there = &e->value;
 	return RB_OK;
 }
 
 /*
- * Removes all entries; also shrinks the part in use if the table is much larger than its contents
- * were.
+ * Removes all entries; also uses fewer slots if the table was much larger than its contents. Unlike
+ * rb_table_clear it keeps the memory for a table that is filled again and again.
  */
 static inline void
-rb_table_clear(rb_table *t)
+rb_table_empty(rb_table *t)
 {
-	uint32_t used = t->used;
-
-	if (used == 0)
+	if (t->n == 0)
 		return;
-	memset(t->entries, 0xff, (size_t) t->places * sizeof(rb_entry));
-	t->used = 0;
-	while (t->places > 64 && t->places / 8 > used)
-		t->places /= 2;
-}
-
-static inline void
-rb_table_free(rb_memory *memory, rb_table *t)
-{
-	RB_FREE(memory, t->entries);
-	t->places = t->used = 0;
+	memset(t->slot, 0xff, (t->mask + 1) * sizeof *t->slot);
+	while (t->mask >= 64 && (t->mask + 1) / 8 > t->n)
+		t->mask >>= 1;
+	t->n = 0;
 }
 
 #endif /* RB_MESH_HASH_TABLE_H */

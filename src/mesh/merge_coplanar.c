@@ -521,7 +521,7 @@ list_sides(regrouping *g, uint32_t nfaces, const uint32_t (*edges)[2], uint32_t 
 	rb_status status = RB_ALLOCATE(g->ctx, g->next, 3 * (size_t) nfaces + 1);
 
 	if (status == RB_OK)
-		status = rb_table_reserve(g->ctx, &g->edges, nedges + 3 * (uint64_t) nfaces / 2);
+		status = rb_table_expect(g->ctx, &g->edges, nedges + 3 * (uint64_t) nfaces / 2);
 	for (uint32_t i = 0; i < nedges && status == RB_OK; i++)
 		if (edges[i][0] != RB_NONE && edges[i][1] != RB_NONE)
 			status = rb_table_insert(g->ctx, &g->edges, edges[i][0], edges[i][1], RB_NONE, MANY,

@@ -352,7 +352,7 @@ static rb_status
 label_segments(naming *w, rb_tets *tets)
 {
 	const rb_polygons *in = w->in;
-	rb_table edges = {NULL, 0, 0};
+	rb_table edges = {0};
 	rb_status status = RB_OK;
 
 	if (in->npoints > RB_NONE - 1 - in->nfacets)
@@ -375,8 +375,8 @@ label_segments(naming *w, rb_tets *tets)
 
 		if (*facet >= in->nfacets)
 			continue;
-		polygon = w->several[*facet] ? rb_table_find(&edges, tets->segments[s][0],
-													 tets->segments[s][1], in->npoints + *facet)
+		polygon = w->several[*facet] ? rb_table_get(&edges, tets->segments[s][0],
+													tets->segments[s][1], in->npoints + *facet)
 									 : NULL;
 		*facet = polygon != NULL ? *polygon : in->polygon_of[w->order[w->start[*facet]]];
 	}

@@ -153,7 +153,7 @@ follow_mesh(rb_recovery *r, rb_sheet *sheet)
 			uint32_t a = x->v[(i + 1) % 3], b = x->v[(i + 2) % 3];
 
 			if (g == RB_NONE || x->region == 0 ||
-				rb_table_find(&r->piece_of, a, b, RB_NONE) != NULL || has_edge(r, a, b) ||
+				rb_table_get(&r->piece_of, a, b, RB_NONE) != NULL || has_edge(r, a, b) ||
 				!has_edge(r, x->v[i], sheet->faces[g >> 2].v[g & 3]))
 				continue;
 			any = rb_sheet_flip(r, sheet, f, i) || any;
@@ -254,7 +254,7 @@ add_inside(rb_recovery *r, const rb_sheet *sheet, uint32_t region)
 			double length = 0;
 
 			if (face->n[i] == RB_NONE ||
-				rb_table_find(&r->piece_of, v[(i + 1) % 3], v[(i + 2) % 3], RB_NONE) != NULL)
+				rb_table_get(&r->piece_of, v[(i + 1) % 3], v[(i + 2) % 3], RB_NONE) != NULL)
 				continue;
 			for (int k = 0; k < 3; k++)
 				length = fmax(length, fabs(q[k] / 2 - p[k] / 2));

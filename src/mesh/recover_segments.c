@@ -537,10 +537,10 @@ rb_recover_segments(rb_recovery *r)
 rb_status
 rb_recover_pieces(rb_recovery *r)
 {
-	if (r->piece_of.used == r->npieces)
+	if (r->piece_of.n == r->npieces)
 		return RB_OK;
-	rb_table_clear(&r->piece_of);
-	RB_TRY(rb_table_reserve(r->ctx, &r->piece_of, r->npieces));
+	rb_table_empty(&r->piece_of);
+	RB_TRY(rb_table_expect(r->ctx, &r->piece_of, r->npieces));
 	for (uint32_t i = 0; i < r->npieces; i++)
 		RB_TRY(rb_recover_stops(r, i)
 				   ? RB_STOPPED

@@ -385,7 +385,7 @@ do_used(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 			const uint8_t *c = rb_face_corners[k];
 
 			if ((m->bits[t] & RB_FACE_BIT(k)) != 0)
-				rb_store(&g->used[*rb_table_find(&g->face_of, v[c[0]], v[c[1]], v[c[2]])], 1);
+				rb_store(&g->used[*rb_table_get(&g->face_of, v[c[0]], v[c[1]], v[c[2]])], 1);
 		}
 }
 
@@ -396,7 +396,7 @@ find_used(rb_regions *g)
 	rb_recovery *r = g->r;
 
 	RB_TRY(RB_ALLOCATE(r->ctx, g->used, (size_t) r->nsubfaces + 1));
-	RB_TRY(rb_table_reserve(r->ctx, &g->face_of, r->nsubfaces));
+	RB_TRY(rb_table_expect(r->ctx, &g->face_of, r->nsubfaces));
 	for (uint32_t i = 0; i < r->nsubfaces; i++)
 	{
 		const uint32_t *v = r->subfaces[i].v;
@@ -465,7 +465,7 @@ find_loose_edges(const rb_regions *g, rb_table *used)
 			continue;
 		for (int i = 0; i < 4; i++)
 			for (int k = i + 1; k < 4 && status == RB_OK; k++)
-				if (ends[v[i]] && ends[v[k]] && rb_table_find(&r->piece_of, v[i], v[k], RB_NONE))
+				if (ends[v[i]] && ends[v[k]] && rb_table_get(&r->piece_of, v[i], v[k], RB_NONE))
 					status = rb_table_insert(r->ctx, used, v[i], v[k], RB_NONE, 0, NULL, NULL);
 	}
 	RB_FREE(r->ctx->memory, ends);
@@ -483,7 +483,7 @@ write_edges(const rb_regions *g)
 	rb_recovery *r = g->r;
 	rb_tets *tets = g->tets;
 	bool all = tets->nfaces == r->nsubfaces;
-	rb_table used = {NULL, 0, 0};
+	rb_table used = {0};
 	uint32_t n = 0;
 	rb_status status = RB_ALLOCATE(r->ctx, tets->edges, (size_t) r->npieces + 1);
 
@@ -501,7 +501,7 @@ write_edges(const rb_regions *g)
 			status = RB_STOPPED;
 		for (uint32_t p = s; p != RB_NONE; p = r->pieces[p].next)
 			if (g->all || (all && r->segment_facet[s] != RB_NONE) ||
-				rb_table_find(&used, r->pieces[p].u, r->pieces[p].v, RB_NONE) != NULL)
+				rb_table_get(&used, r->pieces[p].u, r->pieces[p].v, RB_NONE) != NULL)
 			{
 				tets->edges[n][0] = r->pieces[p].u;
 				tets->edges[n][1] = r->pieces[p].v;

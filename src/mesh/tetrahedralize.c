@@ -71,7 +71,7 @@ facet_boundary(rb_recovery *r, uint32_t facet, rb_table *uses)
 			RB_TRY(segment_add(r, v[i], v[(i + 1) % 3], facet, &r->edges[from][i]));
 		return RB_OK;
 	}
-	rb_table_clear(uses);
+	rb_table_empty(uses);
 	for (uint32_t t = from; t < to; t++)
 		for (int i = 0; i < 3; i++)
 		{
@@ -88,7 +88,7 @@ facet_boundary(rb_recovery *r, uint32_t facet, rb_table *uses)
 		{
 			const uint32_t *v = plc->triangles[t];
 
-			if (*rb_table_find(uses, v[i], v[(i + 1) % 3], RB_NONE) == 1)
+			if (*rb_table_get(uses, v[i], v[(i + 1) % 3], RB_NONE) == 1)
 				RB_TRY(segment_add(r, v[i], v[(i + 1) % 3], facet, NULL));
 		}
 	return RB_OK;
@@ -168,7 +168,7 @@ static rb_status
 find_segments(rb_recovery *r)
 {
 	const rb_plc *plc = r->plc;
-	rb_table uses = {NULL, 0, 0};
+	rb_table uses = {0};
 	rb_status status = RB_ALLOCATE(r->ctx, r->facet_start, (size_t) plc->nfacets + 1);
 
 	if (status == RB_OK)
@@ -185,9 +185,9 @@ find_segments(rb_recovery *r)
 	 * A facet has about two more boundary edges than triangles, and most edges bound two or more
 	 * facets.
 	 */
-	status = rb_table_reserve(r->ctx, &r->boundary,
-							  plc->nsegments +
-								  ((uint64_t) plc->ntriangles + 2 * (uint64_t) plc->nfacets) / 2);
+	status = rb_table_expect(r->ctx, &r->boundary,
+							 plc->nsegments +
+								 ((uint64_t) plc->ntriangles + 2 * (uint64_t) plc->nfacets) / 2);
 	for (uint32_t s = 0; s < plc->nsegments && status == RB_OK; s++)
 		status = segment_add(r, plc->segments[s][0], plc->segments[s][1], RB_NONE, NULL);
 	for (uint32_t f = 0; f < plc->nfacets && status == RB_OK; f++)
@@ -321,7 +321,7 @@ recover_constraints(rb_recovery *r, rb_tets *tets)
 		double start = rb_now_ms(), now;
 
 		again = false;
-		rb_table_clear(&r->halved);
+		rb_table_empty(&r->halved);
 		r->carved = false;
 		if (round > 0)
 			status = restore_snapshot(r, &before);

@@ -354,7 +354,7 @@ make_patches(comparing *c, uint32_t facet, uint32_t from, uint32_t to)
 	const rb_volumes_input *in = c->in;
 	const uint32_t before = c->npatches;
 
-	rb_table_clear(&c->sides);
+	rb_table_empty(&c->sides);
 	for (uint32_t t = from; t < to; t++)
 		c->root[t] = t << 1;
 	for (uint32_t t = from; t < to && to - from > 1; t++)
@@ -362,7 +362,7 @@ make_patches(comparing *c, uint32_t facet, uint32_t from, uint32_t to)
 		{
 			const uint32_t a = in->triangles[t][i], b = in->triangles[t][(i + 1) % 3];
 
-			if (rb_table_find(&c->pieces, a, b, RB_NONE) == NULL)
+			if (rb_table_get(&c->pieces, a, b, RB_NONE) == NULL)
 				RB_TRY(record_edge(c, t, a, b, facet));
 		}
 	for (uint32_t t = from; t < to; t++)
@@ -386,7 +386,7 @@ make_patches(comparing *c, uint32_t facet, uint32_t from, uint32_t to)
 		for (int i = 0; i < 3; i++)
 		{
 			const uint32_t edge[2] = {in->triangles[t][i], in->triangles[t][(i + 1) % 3]};
-			const uint32_t *piece = rb_table_find(&c->pieces, edge[0], edge[1], RB_NONE);
+			const uint32_t *piece = rb_table_get(&c->pieces, edge[0], edge[1], RB_NONE);
 
 			if (piece != NULL)
 				add_key(c, c->patches[c->triangle_patch[t]].key,
@@ -398,8 +398,8 @@ make_patches(comparing *c, uint32_t facet, uint32_t from, uint32_t to)
 static rb_status
 list_edges(comparing *c, const uint32_t (*edges)[2], uint32_t n)
 {
-	rb_table_clear(&c->pieces);
-	RB_TRY(rb_table_reserve(c->ctx, &c->pieces, n));
+	rb_table_empty(&c->pieces);
+	RB_TRY(rb_table_expect(c->ctx, &c->pieces, n));
 	for (uint32_t i = 0; i < n; i++)
 		RB_TRY(should_stop(c, i) ? RB_STOPPED
 								 : rb_table_insert(c->ctx, &c->pieces, edges[i][0], edges[i][1],
@@ -460,7 +460,7 @@ match_several(comparing *c)
 
 	if (status == RB_OK)
 		status = RB_ALLOCATE(c->ctx, keys, (size_t) in->nfaces + 1);
-	rb_table_clear(&c->sides);
+	rb_table_empty(&c->sides);
 	for (uint32_t f = 0; f < in->nfaces && status == RB_OK; f++)
 	{
 		c->root[f] = f << 1;
@@ -473,7 +473,7 @@ match_several(comparing *c)
 		{
 			const uint32_t a = in->faces[f][i], b = in->faces[f][(i + 1) % 3];
 
-			if (rb_table_find(&c->pieces, a, b, RB_NONE) == NULL)
+			if (rb_table_get(&c->pieces, a, b, RB_NONE) == NULL)
 				status = record_edge(c, f, a, b, in->face_facet[f]);
 		}
 	}
@@ -482,7 +482,7 @@ match_several(comparing *c)
 			 i < 3 && is_compared(c, in->face_facet[f]) && is_several(c, in->face_facet[f]); i++)
 		{
 			const uint32_t edge[2] = {in->faces[f][i], in->faces[f][(i + 1) % 3]};
-			const uint32_t *piece = rb_table_find(&c->pieces, edge[0], edge[1], RB_NONE);
+			const uint32_t *piece = rb_table_get(&c->pieces, edge[0], edge[1], RB_NONE);
 			bool turned;
 
 			if (piece != NULL)
@@ -519,7 +519,7 @@ patches_of_mesh(comparing *c)
 {
 	const rb_volumes_input *in = c->in;
 	bool several = false;
-	rb_status status = rb_table_reserve(c->ctx, &c->faces, in->nfaces);
+	rb_status status = rb_table_expect(c->ctx, &c->faces, in->nfaces);
 
 	for (uint32_t f = 0; f < in->nfaces && status == RB_OK; f++)
 	{
@@ -707,7 +707,7 @@ add_hull_face(comparing *c, const uint32_t *w, uint32_t inside)
 	r->volume += determinant_about(o, p[0], p[1], p[2]);
 	for (uint32_t i = 0; i < 3; i++)
 	{
-		const uint32_t j = (i + 1) % 3, *piece = rb_table_find(&c->pieces, w[i], w[j], RB_NONE);
+		const uint32_t j = (i + 1) % 3, *piece = rb_table_get(&c->pieces, w[i], w[j], RB_NONE);
 		uint32_t segment, end;
 		double e[3];
 
@@ -736,7 +736,7 @@ add_face(comparing *c, uint32_t t, uint32_t i, uint32_t inside, uint32_t outside
 	const rb_volumes_input *in = c->in;
 	const uint32_t *v = in->tets[t];
 	const uint32_t w[3] = {v[face_corners[i][0]], v[face_corners[i][1]], v[face_corners[i][2]]};
-	const uint32_t *face = rb_table_find(&c->faces, w[0], w[1], w[2]);
+	const uint32_t *face = rb_table_get(&c->faces, w[0], w[1], w[2]);
 	double p[3][3], o[3], n[3], long2;
 	patch *of;
 	bool up;

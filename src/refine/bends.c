@@ -52,7 +52,7 @@ list_pieces(bending *b)
 {
 	const rb_tets *tets = b->tets;
 
-	RB_TRY(rb_table_reserve(b->r->ctx, &b->pieces, tets->nedges));
+	RB_TRY(rb_table_expect(b->r->ctx, &b->pieces, tets->nedges));
 	for (uint32_t e = 0; e < tets->nedges; e++)
 		RB_TRY(should_stop_at(b, e) ? RB_STOPPED
 									: rb_table_insert(b->r->ctx, &b->pieces, tets->edges[e][0],
@@ -67,7 +67,7 @@ each_pair(bending *b, bool of_bent,
 {
 	const rb_tets *tets = b->tets;
 
-	rb_table_clear(&b->sides);
+	rb_table_empty(&b->sides);
 	for (uint32_t f = 0; f < tets->nfaces; f++)
 	{
 		const uint32_t facet = tets->face_facet[f];
@@ -82,7 +82,7 @@ each_pair(bending *b, bool of_bent,
 			uint32_t *first;
 			bool fresh;
 
-			if (!of_bent && rb_table_find(&b->pieces, u, v, RB_NONE) == NULL)
+			if (!of_bent && rb_table_get(&b->pieces, u, v, RB_NONE) == NULL)
 				continue;
 			RB_TRY(rb_table_insert(b->r->ctx, &b->sides, u, v, tets->npoints + facet, f, &first,
 								   &fresh));
@@ -124,7 +124,7 @@ unite_faces(bending *b, uint32_t u, uint32_t v, uint32_t face, uint32_t other)
 {
 	uint32_t x, y;
 
-	if (rb_table_find(&b->pieces, u, v, RB_NONE) != NULL && !is_flat(b, u, v, face, other))
+	if (rb_table_get(&b->pieces, u, v, RB_NONE) != NULL && !is_flat(b, u, v, face, other))
 		return;
 	x = root_of(b, face);
 	y = root_of(b, other);

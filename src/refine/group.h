@@ -136,7 +136,7 @@ extern rb_status rb_together_exchange(rb_together *t, bool *done);
 static inline uint32_t
 rb_together_number(const rb_together *t, uint32_t site)
 {
-	return *rb_table_find(&t->numbers, site, RB_NONE, RB_NONE);
+	return *rb_table_get(&t->numbers, site, RB_NONE, RB_NONE);
 }
 
 /* Returns the mesh vertex of a PLC number; for a new point, the number it will get. */
@@ -151,7 +151,7 @@ rb_together_site(const rb_together *t, uint32_t number)
 static inline uint32_t
 rb_together_middle(const rb_together *t, uint32_t u, uint32_t v)
 {
-	const uint32_t *at = rb_table_find(&t->split, u, v, RB_NONE);
+	const uint32_t *at = rb_table_get(&t->split, u, v, RB_NONE);
 
 	return at != NULL ? (uint32_t) t->sites.n + *at : RB_NONE;
 }

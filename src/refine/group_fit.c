@@ -83,8 +83,8 @@ facet_of_face(const rb_together *t, uint32_t face)
 {
 	const uint32_t *v = t->tets.tets[face >> 2];
 
-	return rb_table_find(&t->faces, v[rb_cell_face_corner(face & 3, 0)],
-						 v[rb_cell_face_corner(face & 3, 1)], v[rb_cell_face_corner(face & 3, 2)]);
+	return rb_table_get(&t->faces, v[rb_cell_face_corner(face & 3, 0)],
+						v[rb_cell_face_corner(face & 3, 1)], v[rb_cell_face_corner(face & 3, 2)]);
 }
 
 /* ---- new tetrahedra ---- */
@@ -129,7 +129,7 @@ find_new(rb_together *t)
 			uint32_t number[3];
 
 			face_numbers(t, t->near.e[i], k, number);
-			if (rb_table_find(&t->rim, number[0], number[1], number[2]) != NULL)
+			if (rb_table_get(&t->rim, number[0], number[1], number[2]) != NULL)
 				RB_TRY(rb_table_insert(ctx, &t->known, number[0], number[1], number[2],
 									   t->near.e[i] << 2 | k, NULL, NULL));
 		}
@@ -146,8 +146,8 @@ cells_at(const rb_together *t, uint32_t face, uint32_t *in, uint32_t *out)
 {
 	const uint32_t *v = t->tets.tets[face >> 2];
 	const uint32_t *known =
-		rb_table_find(&t->known, v[rb_cell_face_corner(face & 3, 0)],
-					  v[rb_cell_face_corner(face & 3, 1)], v[rb_cell_face_corner(face & 3, 2)]);
+		rb_table_get(&t->known, v[rb_cell_face_corner(face & 3, 0)],
+					 v[rb_cell_face_corner(face & 3, 1)], v[rb_cell_face_corner(face & 3, 2)]);
 	uint32_t number[3], other;
 
 	if (known == NULL)
@@ -361,7 +361,7 @@ find_old(rb_together *t, bool *fits)
 			const uint32_t *face;
 
 			face_numbers(t, cell, k, number);
-			face = rb_table_find(&t->rim, number[0], number[1], number[2]);
+			face = rb_table_get(&t->rim, number[0], number[1], number[2]);
 			if (face == NULL || goes_beyond(t, cell, k, *face, fits))
 				RB_TRY(add_old(t, m->cells[cell].n[k] >> 2));
 		}
@@ -463,7 +463,7 @@ toggle_edges(rb_together *t, const uint32_t *v, uint32_t facet)
 	{
 		uint32_t a = v[k], b = v[(k + 1) % 3], *odd;
 
-		if (rb_table_find(&t->pieces, a, b, RB_NONE) != NULL ||
+		if (rb_table_get(&t->pieces, a, b, RB_NONE) != NULL ||
 			(a < t->sites.n && b < t->sites.n &&
 			 rb_together_middle(t, t->sites.e[a], t->sites.e[b]) != RB_NONE))
 			continue;
@@ -515,8 +515,8 @@ fill_facets(rb_together *t, bool *fits)
 				v[j] = t->tets.tets[tet][rb_cell_face_corner(k, j)];
 			RB_TRY(toggle_edges(t, v, *facet));
 		}
-	for (uint32_t i = 0; i < t->edges.places && t->edges.used > 0; i++)
-		*fits = *fits && (t->edges.entries[i].key[0] == RB_NONE || t->edges.entries[i].value == 0);
+	for (size_t i = 0; t->edges.n > 0 && i <= t->edges.mask; i++)
+		*fits = *fits && (t->edges.slot[i].key[0] == RB_NONE || t->edges.slot[i].value == 0);
 	return RB_OK;
 }
 
@@ -565,10 +565,10 @@ check_exchange(rb_together *t, bool *fits)
 	*fits = true;
 	t->old.n = t->fresh.n = 0;
 	t->npairs = 0;
-	rb_table_clear(&t->faces);
-	rb_table_clear(&t->rim);
-	rb_table_clear(&t->known);
-	rb_table_clear(&t->edges);
+	rb_table_empty(&t->faces);
+	rb_table_empty(&t->rim);
+	rb_table_empty(&t->known);
+	rb_table_empty(&t->edges);
 	status = find_new(t);
 	if (status == RB_OK)
 		status = find_inserted(t, fits);
@@ -615,7 +615,7 @@ make_cell(rb_together *t, uint32_t tet)
 			c->bits |= RB_CELL_WALL(k);
 	}
 	for (uint32_t e = 0; e < 6; e++)
-		if (rb_table_find(&t->pieces, v[rb_cell_edge_from(e)], v[rb_cell_edge_to(e)], RB_NONE) !=
+		if (rb_table_get(&t->pieces, v[rb_cell_edge_from(e)], v[rb_cell_edge_to(e)], RB_NONE) !=
 			NULL)
 			c->bits |= RB_CELL_SEGMENT(e);
 }

@@ -127,9 +127,9 @@ add_blocked_points_of(rb_together *t, uint32_t cell)
 
 		/* Only the first of the many cells around a subsegment adds its point. */
 
-		if ((c->bits & RB_CELL_SEGMENT(e)) == 0 || rb_table_find(&t->split, u, v, RB_NONE) != NULL)
+		if ((c->bits & RB_CELL_SEGMENT(e)) == 0 || rb_table_get(&t->split, u, v, RB_NONE) != NULL)
 			continue;
-		at = rb_table_find(&t->stuck, u, v, RB_NONE);
+		at = rb_table_get(&t->stuck, u, v, RB_NONE);
 		if (at != NULL)
 			RB_TRY(add_blocked_point(t, t->r->stuck[*at]));
 	}
@@ -335,7 +335,7 @@ insert_group(rb_together *t, rb_entry64 stuck, bool *done)
 
 	t->near.n = 0;
 	t->npoints = 0;
-	rb_table_clear(&t->split);
+	rb_table_empty(&t->split);
 	RB_TRY(add_blocked_point(t, stuck));
 	/* Each try takes in more points and more cells. */
 	for (int i = 0; i < TRIES && t->npoints > 0 && !*done; i++)
@@ -360,8 +360,8 @@ is_abandoned(const rb_together *t, rb_entry64 entry)
 	const rb_cell *c = &t->r->mesh.cells[rb_entry_cell(entry)];
 	uint32_t e = rb_entry_part(entry);
 
-	return rb_table_find(&t->hopeless, c->v[rb_cell_edge_from(e)], c->v[rb_cell_edge_to(e)],
-						 RB_NONE) != NULL;
+	return rb_table_get(&t->hopeless, c->v[rb_cell_edge_from(e)], c->v[rb_cell_edge_to(e)],
+						RB_NONE) != NULL;
 }
 
 static void

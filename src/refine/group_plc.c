@@ -39,7 +39,7 @@ add_points(rb_together *t)
 	n = t->sites.n;
 	for (size_t i = 0; i < n; i++)
 	{
-		*rb_table_find(&t->numbers, t->sites.e[i], RB_NONE, RB_NONE) = (uint32_t) i;
+		*rb_table_get(&t->numbers, t->sites.e[i], RB_NONE, RB_NONE) = (uint32_t) i;
 		memcpy(t->at + 3 * i, rb_site_at(m, t->sites.e[i]), 3 * sizeof(double));
 	}
 	for (uint32_t i = 0; i < t->npoints; i++)
@@ -199,8 +199,8 @@ rb_together_build_plc(rb_together *t)
 	memset(&t->plc, 0, sizeof t->plc);
 	t->sites.n = t->facets.n = 0;
 	t->nwalls = 0;
-	rb_table_clear(&t->numbers);
-	rb_table_clear(&t->pieces);
+	rb_table_empty(&t->numbers);
+	rb_table_empty(&t->pieces);
 	RB_TRY(add_points(t));
 	RB_TRY(add_constrained_faces(t));
 	return add_subsegments(t);

@@ -591,7 +591,7 @@ link_boundary(peel *p)
 			*other = FOLD;
 		else
 		{
-			if (rb_table_find(&p->input, a, b, RB_NONE) == NULL)
+			if (rb_table_get(&p->input, a, b, RB_NONE) == NULL)
 			{
 				hull->beside[side / 3][side % 3] = *other / 3;
 				hull->beside[*other / 3][*other % 3] = side / 3;
@@ -633,7 +633,7 @@ count_boundary(peel *p)
 
 	RB_TRY(RB_ALLOCATE(p->r->ctx, p->at, (size_t) p->tets->npoints + 1));
 	memset(p->at, 0xff, p->tets->npoints * sizeof(*p->at));
-	rb_table_clear(&p->edges);
+	rb_table_empty(&p->edges);
 	for (uint32_t side = 0; side < 3 * hull->n; side++)
 	{
 		const uint32_t *v = hull->faces[side / 3];
@@ -719,8 +719,8 @@ has_facet(const peel *p, uint32_t t)
 
 	for (uint32_t i = 0; i < 4; i++)
 		if ((is_outside(p, n[i]) || p->tets->region[n[i]] != p->tets->region[t]) &&
-			rb_table_find(&p->input, v[rb_cell_face_corner(i, 0)], v[rb_cell_face_corner(i, 1)],
-						  v[rb_cell_face_corner(i, 2)]) != NULL)
+			rb_table_get(&p->input, v[rb_cell_face_corner(i, 0)], v[rb_cell_face_corner(i, 1)],
+						 v[rb_cell_face_corner(i, 2)]) != NULL)
 			return true;
 	return false;
 }
@@ -746,7 +746,7 @@ record_plane(peel *p, uint32_t t, uint32_t plane)
 static uint32_t
 count_of(const peel *p, uint32_t a, uint32_t b)
 {
-	const uint32_t *n = rb_table_find(&p->edges, a, b, RB_NONE);
+	const uint32_t *n = rb_table_get(&p->edges, a, b, RB_NONE);
 
 	return n != NULL ? *n : 0;
 }
@@ -766,7 +766,7 @@ peel_one(peel *p, uint32_t t)
 			in[nin++] = i;
 	if (nout == 2)
 		may = count_of(p, v[in[0]], v[in[1]]) == 2 && count_of(p, v[out[0]], v[out[1]]) == 0 &&
-			  rb_table_find(&p->input, v[in[0]], v[in[1]], RB_NONE) == NULL;
+			  rb_table_get(&p->input, v[in[0]], v[in[1]], RB_NONE) == NULL;
 	else
 		may = nout == 1 && p->at[v[out[0]]] == RB_NONE;
 	if (may && is_long(p->tets, p->rounds, t) && !has_facet(p, t))

@@ -126,7 +126,7 @@ add_triangle(rebuild *b, const uint32_t *v, uint32_t facet)
 
 		memcpy(t, stack[--n], sizeof t);
 		for (k = 0; k < 3 && at == NULL; k++)
-			at = rb_table_find(&b->split, t[k], t[(k + 1) % 3], RB_NONE);
+			at = rb_table_get(&b->split, t[k], t[(k + 1) % 3], RB_NONE);
 		if (at != NULL)
 		{
 			uint32_t a = t[k - 1], c = t[k % 3], d = t[(k + 1) % 3];
@@ -168,7 +168,7 @@ add_complex(rebuild *b)
 	const rb_cells *m = &r->mesh;
 	rb_context *ctx = r->ctx;
 	uint32_t *start = NULL, *walls = NULL;
-	rb_table pieces = {NULL, 0, 0}; /* Subsegments that were collected already */
+	rb_table pieces = {0}; /* Subsegments that were collected already */
 	uint32_t n = 0;
 	rb_status status = RB_ALLOCATE(ctx, start, (size_t) r->all_facets + 2);
 
@@ -241,7 +241,7 @@ add_complex(rebuild *b)
 			if (status != RB_OK || !fresh)
 				continue;
 			segment = rb_piece_segment(m, u, v);
-			at = rb_table_find(&b->split, u, v, RB_NONE);
+			at = rb_table_get(&b->split, u, v, RB_NONE);
 			status = add_segment(b, u, at != NULL ? *at : v, segment);
 			if (status == RB_OK && at != NULL)
 				status = add_segment(b, *at, v, segment);

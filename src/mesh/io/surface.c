@@ -123,7 +123,7 @@ list_faces(rb_context *ctx, const rb_mesh_rows *rows, const uint8_t *bits, open_
 rb_status
 rb_mesh_surface(rb_context *ctx, const rb_mesh_rows *rows, rb_surface_face **faces, uint64_t *n)
 {
-	rb_table table = {NULL, 0, 0};
+	rb_table table = {0};
 	uint8_t *bits = NULL;
 	open_tet *open = NULL;
 	uint64_t most = 0, nopen = 0;
@@ -137,7 +137,7 @@ rb_mesh_surface(rb_context *ctx, const rb_mesh_rows *rows, rb_surface_face **fac
 	if (status == RB_OK)
 	{
 		memset(bits, 15, rows->ntets);
-		status = rb_table_reserve(ctx, &table, 2 * (uint64_t) rows->ntets);
+		status = rb_table_expect(ctx, &table, 2 * (uint64_t) rows->ntets);
 	}
 	if (status == RB_OK)
 		status = close_faces(ctx, rows, &table, bits);

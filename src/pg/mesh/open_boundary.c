@@ -156,7 +156,7 @@ rb_status
 rb_meshing_find_open_end(rb_context *ctx, const rb_tets *tets, uint32 *tet)
 {
 	boundary_search e = {.tets = tets};
-	rb_status status = rb_table_reserve(ctx, &e.faces, tets->nfaces);
+	rb_status status = rb_table_expect(ctx, &e.faces, tets->nfaces);
 
 	*tet = RB_NONE;
 	for (uint32 i = 0; i < tets->nfaces && status == RB_OK; i++)
@@ -173,7 +173,7 @@ rb_meshing_find_open_end(rb_context *ctx, const rb_tets *tets, uint32 *tet)
 		for (int i = 0; i < 4; i++)
 		{
 			if (neighbor_of(&e, t, i) != RB_NONE ||
-				rb_table_find(&e.faces, v[(i + 1) % 4], v[(i + 2) % 4], v[(i + 3) % 4]) != NULL)
+				rb_table_get(&e.faces, v[(i + 1) % 4], v[(i + 2) % 4], v[(i + 3) % 4]) != NULL)
 				continue;
 			for (int k = 0; k < 4; k++)
 				if (k != i && !convex_at(&e, t, i, v[k]))
