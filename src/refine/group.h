@@ -16,24 +16,10 @@
 
 #include "refine/refining.h"
 
+#include "core/base/vec.h"
 #include "mesh/hash_table.h"
 
-typedef struct rb_numbers
-{
-	uint32_t *e;
-	size_t n;
-	size_t cap;
-} rb_numbers;
-
-static inline rb_status
-rb_numbers_add(rb_context *ctx, rb_numbers *l, uint32_t x)
-{
-	rb_status status = RB_GROW(ctx, l->e, l->cap, l->n + 1);
-
-	if (status == RB_OK)
-		l->e[l->n++] = x;
-	return status;
-}
+typedef RB_VEC(uint32_t) rb_numbers;
 
 typedef struct rb_stuck_point
 {
@@ -143,7 +129,7 @@ rb_together_number(const rb_together *t, uint32_t site)
 static inline uint32_t
 rb_together_site(const rb_together *t, uint32_t number)
 {
-	return number < t->sites.n ? t->sites.e[number]
+	return number < t->sites.n ? t->sites.at[number]
 							   : t->r->nsites + (number - (uint32_t) t->sites.n);
 }
 

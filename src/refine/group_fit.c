@@ -105,7 +105,7 @@ find_new(rb_together *t)
 		if (rb_should_stop(t->r->ctx))
 			return RB_STOPPED;
 		RB_TRY(rb_table_insert(ctx, &t->faces, tets->faces[i][0], tets->faces[i][1],
-							   tets->faces[i][2], t->facets.e[tets->face_facet[i]], NULL, NULL));
+							   tets->faces[i][2], t->facets.at[tets->face_facet[i]], NULL, NULL));
 	}
 	for (uint32_t i = 0; i < tets->ntets; i++)
 	{
@@ -128,10 +128,10 @@ find_new(rb_together *t)
 		{
 			uint32_t number[3];
 
-			face_numbers(t, t->near.e[i], k, number);
+			face_numbers(t, t->near.at[i], k, number);
 			if (rb_table_get(&t->rim, number[0], number[1], number[2]) != NULL)
 				RB_TRY(rb_table_insert(ctx, &t->known, number[0], number[1], number[2],
-									   t->near.e[i] << 2 | k, NULL, NULL));
+									   t->near.at[i] << 2 | k, NULL, NULL));
 		}
 	}
 	return RB_OK;
@@ -206,18 +206,18 @@ find_inserted(rb_together *t, bool *fits)
 		if (t->place[i] != RB_TET_NEW)
 			continue;
 		t->place[i] = RB_TET_SEEN;
-		RB_TRY(rb_numbers_add(t->r->ctx, &t->fresh, i));
+		RB_TRY(rb_vec_append(t->r->ctx, &t->fresh, i));
 		for (size_t next = from; next < t->fresh.n && *fits; next++)
 		{
 			if (rb_should_stop(t->r->ctx))
 				return RB_STOPPED;
 			for (uint32_t k = 0; k < 4; k++)
 			{
-				uint32_t face = t->fresh.e[next] << 2 | k, says = region_at(t, face);
-				uint32_t beyond = t->tets.neighbours[4 * (size_t) t->fresh.e[next] + k];
+				uint32_t face = t->fresh.at[next] << 2 | k, says = region_at(t, face);
+				uint32_t beyond = t->tets.neighbours[4 * (size_t) t->fresh.at[next] + k];
 
 				foreign = foreign || says == FOREIGN;
-				added = added || t->tets.tets[t->fresh.e[next]][k] >= t->plc.npoints;
+				added = added || t->tets.tets[t->fresh.at[next]][k] >= t->plc.npoints;
 				if (says <= OUTSIDE)
 				{
 					*fits = *fits && (region == NOTHING || region == says);
@@ -227,7 +227,7 @@ find_inserted(rb_together *t, bool *fits)
 					facet_of_face(t, face) != NULL)
 					continue;
 				t->place[beyond] = RB_TET_SEEN;
-				RB_TRY(rb_numbers_add(t->r->ctx, &t->fresh, beyond));
+				RB_TRY(rb_vec_append(t->r->ctx, &t->fresh, beyond));
 			}
 		}
 		if (region < OUTSIDE)
@@ -236,8 +236,8 @@ find_inserted(rb_together *t, bool *fits)
 			*fits = *fits && (region == OUTSIDE || foreign);
 		for (size_t k = from; k < t->fresh.n; k++)
 		{
-			t->place[t->fresh.e[k]] = region < OUTSIDE ? RB_TET_FRESH : RB_TET_SEEN;
-			t->region[t->fresh.e[k]] = region;
+			t->place[t->fresh.at[k]] = region < OUTSIDE ? RB_TET_FRESH : RB_TET_SEEN;
+			t->region[t->fresh.at[k]] = region;
 		}
 		if (region >= OUTSIDE)
 			t->fresh.n = from;
@@ -253,7 +253,7 @@ add_old(rb_together *t, uint32_t cell)
 	if ((t->marks[cell] & RB_GROUP_OLD) != 0)
 		return RB_OK;
 	t->marks[cell] |= RB_GROUP_OLD;
-	return rb_numbers_add(t->r->ctx, &t->old, cell);
+	return rb_vec_append(t->r->ctx, &t->old, cell);
 }
 
 /*
@@ -338,14 +338,14 @@ find_old(rb_together *t, bool *fits)
 	for (size_t i = 0; i < t->fresh.n; i++)
 		for (uint32_t k = 0; k < 4; k++)
 		{
-			uint32_t face = t->fresh.e[i] << 2 | k, in, out;
+			uint32_t face = t->fresh.at[i] << 2 | k, in, out;
 
 			if (on_rim(t, face) && cells_at(t, face, &in, &out))
 				RB_TRY(add_old(t, in >> 2));
 		}
 	for (size_t i = 0; i < t->old.n && *fits; i++)
 	{
-		uint32_t cell = t->old.e[i];
+		uint32_t cell = t->old.at[i];
 
 		if (rb_should_stop(t->r->ctx))
 			return RB_STOPPED;
@@ -380,7 +380,7 @@ count_remaining_faces(const rb_together *t)
 
 	for (size_t i = 0; i < t->old.n; i++)
 	{
-		const rb_cell *c = &m->cells[t->old.e[i]];
+		const rb_cell *c = &m->cells[t->old.at[i]];
 		uint32_t ghost = rb_cell_ghost(c) ? rb_cell_corner(c, RB_GHOST) : 4;
 
 		for (uint32_t k = 0; k < 4; k++)
@@ -403,7 +403,7 @@ find_pairs(rb_together *t, bool *fits)
 	for (size_t i = 0; i < t->fresh.n && *fits; i++)
 		for (uint32_t k = 0; k < 4 && *fits; k++)
 		{
-			uint32_t tet = t->fresh.e[i], face = tet << 2 | k, other = face_beyond(t, face), in,
+			uint32_t tet = t->fresh.at[i], face = tet << 2 | k, other = face_beyond(t, face), in,
 					 out;
 			const double *p[5];
 			uint32_t v[5];
@@ -465,7 +465,7 @@ toggle_edges(rb_together *t, const uint32_t *v, uint32_t facet)
 
 		if (rb_table_get(&t->pieces, a, b, RB_NONE) != NULL ||
 			(a < t->sites.n && b < t->sites.n &&
-			 rb_together_middle(t, t->sites.e[a], t->sites.e[b]) != RB_NONE))
+			 rb_together_middle(t, t->sites.at[a], t->sites.at[b]) != RB_NONE))
 			continue;
 		RB_TRY(
 			rb_table_insert(t->r->ctx, &t->edges, a, b, UINT32_C(1) << 31 | facet, 0, &odd, NULL));
@@ -482,7 +482,7 @@ fill_facets(rb_together *t, bool *fits)
 
 	for (size_t i = 0; i < t->old.n; i++)
 	{
-		const rb_cell *c = &m->cells[t->old.e[i]];
+		const rb_cell *c = &m->cells[t->old.at[i]];
 
 		if (rb_should_stop(t->r->ctx))
 			return RB_STOPPED;
@@ -491,16 +491,16 @@ fill_facets(rb_together *t, bool *fits)
 			uint32_t other = c->n[k] >> 2, number[3];
 
 			if ((c->bits & RB_CELL_WALL(k)) == 0 || (t->marks[other] & RB_GROUP_OLD) == 0 ||
-				(!rb_cell_ghost(&m->cells[other]) && other < t->old.e[i]))
+				(!rb_cell_ghost(&m->cells[other]) && other < t->old.at[i]))
 				continue;
-			face_numbers(t, t->old.e[i], k, number);
+			face_numbers(t, t->old.at[i], k, number);
 			RB_TRY(toggle_edges(t, number, c->facet[k]));
 		}
 	}
 	for (size_t i = 0; i < t->fresh.n; i++)
 		for (uint32_t k = 0; k < 4; k++)
 		{
-			uint32_t tet = t->fresh.e[i], face = tet << 2 | k, other = face_beyond(t, face), v[3];
+			uint32_t tet = t->fresh.at[i], face = tet << 2 | k, other = face_beyond(t, face), v[3];
 			uint32_t in, out;
 			const uint32_t *facet = facet_of_face(t, face);
 			bool both = other != RB_NONE && t->place[other >> 2] == RB_TET_FRESH;
@@ -531,26 +531,26 @@ keep_all(rb_together *t, bool *fits)
 
 	t->held.n = 0;
 	for (size_t i = 0; i < t->sites.n + t->r->nregions; i++)
-		RB_TRY(rb_numbers_add(t->r->ctx, &t->held, 0));
+		RB_TRY(rb_vec_append(t->r->ctx, &t->held, 0));
 	for (size_t i = 0; i < t->fresh.n; i++)
 	{
-		t->held.e[t->sites.n + t->region[t->fresh.e[i]]] = 1;
+		t->held.at[t->sites.n + t->region[t->fresh.at[i]]] = 1;
 		for (uint32_t k = 0; k < 4; k++)
-			if (t->tets.tets[t->fresh.e[i]][k] < t->sites.n)
-				t->held.e[t->tets.tets[t->fresh.e[i]][k]] = 1;
+			if (t->tets.tets[t->fresh.at[i]][k] < t->sites.n)
+				t->held.at[t->tets.tets[t->fresh.at[i]][k]] = 1;
 	}
 	for (size_t i = 0; i < t->near.n; i++)
-		for (uint32_t k = 0; k < 4 && (t->marks[t->near.e[i]] & RB_GROUP_OLD) == 0; k++)
-			t->held.e[rb_together_number(t, m->cells[t->near.e[i]].v[k])] = 1;
+		for (uint32_t k = 0; k < 4 && (t->marks[t->near.at[i]] & RB_GROUP_OLD) == 0; k++)
+			t->held.at[rb_together_number(t, m->cells[t->near.at[i]].v[k])] = 1;
 	for (size_t i = 0; i < t->old.n && *fits; i++)
 	{
-		const rb_cell *c = &m->cells[t->old.e[i]];
+		const rb_cell *c = &m->cells[t->old.at[i]];
 
 		if (rb_cell_ghost(c))
 			continue;
-		*fits = t->held.e[t->sites.n + c->region] != 0;
+		*fits = t->held.at[t->sites.n + c->region] != 0;
 		for (uint32_t k = 0; k < 4; k++)
-			*fits = *fits && t->held.e[rb_together_number(t, c->v[k])] != 0;
+			*fits = *fits && t->held.at[rb_together_number(t, c->v[k])] != 0;
 	}
 	t->held.n = 0;
 	return RB_OK;
@@ -581,7 +581,7 @@ check_exchange(rb_together *t, bool *fits)
 	if (status == RB_OK && *fits)
 		status = keep_all(t, fits);
 	for (size_t i = 0; i < t->old.n; i++)
-		t->marks[t->old.e[i]] &= ~RB_GROUP_OLD;
+		t->marks[t->old.at[i]] &= ~RB_GROUP_OLD;
 	return status;
 }
 
@@ -713,7 +713,7 @@ replace_cells(rb_together *t)
 	memset(t->marks + r->ncells, 0, most - r->ncells);
 	make_sites(t);
 	for (size_t i = 0; i < t->fresh.n; i++)
-		t->place[t->fresh.e[i]] = r->ncells + (uint32_t) i;
+		t->place[t->fresh.at[i]] = r->ncells + (uint32_t) i;
 	first = r->ncells;
 	r->ncells += (uint32_t) t->fresh.n;
 	/* The mesh is not used if the work stops from here on. */
@@ -721,14 +721,14 @@ replace_cells(rb_together *t)
 	{
 		if (rb_should_stop(r->ctx))
 			return RB_STOPPED;
-		make_cell(t, t->fresh.e[i]);
+		make_cell(t, t->fresh.at[i]);
 	}
 	RB_TRY(rb_refining_radii(r, first, r->nsites, t->npoints));
 	/* Link the new cells with each other, then with the remaining cells. */
 	for (size_t i = 0; i < t->fresh.n; i++)
 		for (uint32_t k = 0; k < 4; k++)
 		{
-			uint32_t other = face_beyond(t, t->fresh.e[i] << 2 | k);
+			uint32_t other = face_beyond(t, t->fresh.at[i] << 2 | k);
 
 			if (other != RB_NONE && t->place[other >> 2] < RB_TET_FRESH)
 				m->cells[first + i].n[k] = t->place[other >> 2] << 2 | (other & 3);
@@ -743,8 +743,8 @@ replace_cells(rb_together *t)
 	}
 	for (size_t i = 0; i < t->old.n; i++)
 	{
-		m->cells[t->old.e[i]].v[0] = RB_DEAD;
-		r->free[r->nfree++] = t->old.e[i];
+		m->cells[t->old.at[i]].v[0] = RB_DEAD;
+		r->free[r->nfree++] = t->old.at[i];
 	}
 	/* By now, only boundary faces lack a link. */
 	for (size_t i = 0; i < t->fresh.n; i++)
@@ -752,10 +752,10 @@ replace_cells(rb_together *t)
 			if (m->cells[first + i].n[k] == RB_NOWHERE)
 			{
 				make_ghost(r, first + (uint32_t) i, k);
-				RB_TRY(rb_numbers_add(t->r->ctx, &t->ghosts, m->cells[first + i].n[k] >> 2));
+				RB_TRY(rb_vec_append(t->r->ctx, &t->ghosts, m->cells[first + i].n[k] >> 2));
 			}
 	for (size_t i = 0; i < t->ghosts.n; i++)
-		link_ghost(m, t->ghosts.e[i]);
+		link_ghost(m, t->ghosts.at[i]);
 	r->nsites += t->npoints;
 	return RB_OK;
 }

@@ -82,7 +82,7 @@ static rb_status
 add_near(rb_together *t, uint32_t cell)
 {
 	if ((t->marks[cell] & RB_GROUP_NEAR) == 0)
-		RB_TRY(rb_numbers_add(t->r->ctx, &t->near, cell));
+		RB_TRY(rb_vec_append(t->r->ctx, &t->near, cell));
 	t->marks[cell] |= RB_GROUP_NEAR;
 	return RB_OK;
 }
@@ -140,7 +140,7 @@ add_blocked_points_of(rb_together *t, uint32_t cell)
 static rb_status
 add_held(rb_together *t, uint32_t cell)
 {
-	RB_TRY(rb_numbers_add(t->r->ctx, &t->held, cell));
+	RB_TRY(rb_vec_append(t->r->ctx, &t->held, cell));
 	t->marks[cell] |= RB_GROUP_HELD;
 	return RB_OK;
 }
@@ -173,7 +173,7 @@ find_cavity(rb_together *t, uint32_t k, bool *enough)
 	} while (ring.cell != start);
 	for (size_t i = 0; i < t->held.n; i++)
 	{
-		uint32_t cell = t->held.e[i];
+		uint32_t cell = t->held.at[i];
 		const rb_cell *c = &m->cells[cell];
 
 		if (rb_should_stop(t->r->ctx))
@@ -198,7 +198,7 @@ find_cavity(rb_together *t, uint32_t k, bool *enough)
 		}
 	}
 	for (size_t i = 0; i < t->held.n; i++)
-		t->marks[t->held.e[i]] &= ~RB_GROUP_HELD;
+		t->marks[t->held.at[i]] &= ~RB_GROUP_HELD;
 	return RB_OK;
 }
 
@@ -234,7 +234,7 @@ add_layers(rb_together *t, int layers)
 				return RB_STOPPED;
 			for (uint32_t j = 0; j < 4; j++)
 			{
-				uint32_t beyond = m->cells[t->near.e[from]].n[j] >> 2;
+				uint32_t beyond = m->cells[t->near.at[from]].n[j] >> 2;
 
 				if (!rb_cell_ghost(&m->cells[beyond]))
 					RB_TRY(add_near(t, beyond));
@@ -270,8 +270,8 @@ add_added_points(rb_together *t)
 			if (on >= t->plc.nsegments || t->segments[on][0] >= nsites ||
 				t->segments[on][1] >= nsites)
 				continue;
-			p.u = t->sites.e[t->segments[on][0]];
-			p.v = t->sites.e[t->segments[on][1]];
+			p.u = t->sites.at[t->segments[on][0]];
+			p.v = t->sites.at[t->segments[on][1]];
 			p.raise = 0;
 			memcpy(p.at, t->tets.points + 3 * (size_t) v, sizeof p.at);
 			p.segment = rb_piece_segment(&t->r->mesh, p.u, p.v);
@@ -350,7 +350,7 @@ insert_group(rb_together *t, rb_entry64 stuck, bool *done)
 	if (!*done && t->npoints > 0)
 		RB_TRY(mark_abandoned(t));
 	for (size_t i = 0; i < t->near.n; i++)
-		t->marks[t->near.e[i]] = 0;
+		t->marks[t->near.at[i]] = 0;
 	return RB_OK;
 }
 
@@ -374,7 +374,7 @@ together_free(rb_together *t)
 						  &t->pieces, &t->faces,    &t->rim,   &t->known};
 
 	for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
-		RB_FREE(memory, lists[i]->e);
+		rb_vec_free(memory, lists[i]);
 	for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
 		rb_table_free(memory, tables[i]);
 	RB_FREE(memory, t->marks);

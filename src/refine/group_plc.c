@@ -25,22 +25,22 @@ add_points(rb_together *t)
 			return RB_STOPPED;
 		for (uint32_t k = 0; k < 4; k++)
 		{
-			uint32_t site = m->cells[t->near.e[i]].v[k];
+			uint32_t site = m->cells[t->near.at[i]].v[k];
 			bool fresh;
 
 			RB_TRY(
 				rb_table_insert(t->r->ctx, &t->numbers, site, RB_NONE, RB_NONE, 0, NULL, &fresh));
 			if (fresh)
-				RB_TRY(rb_numbers_add(t->r->ctx, &t->sites, site));
+				RB_TRY(rb_vec_append(t->r->ctx, &t->sites, site));
 		}
 	}
 	RB_TRY(RB_GROW(t->r->ctx, t->at, t->at_cap, 3 * (t->sites.n + t->npoints)));
-	RB_TRY(rb_sort_numbers(t->r->ctx, t->sites.e, t->sites.n));
+	RB_TRY(rb_sort_numbers(t->r->ctx, t->sites.at, t->sites.n));
 	n = t->sites.n;
 	for (size_t i = 0; i < n; i++)
 	{
-		*rb_table_get(&t->numbers, t->sites.e[i], RB_NONE, RB_NONE) = (uint32_t) i;
-		memcpy(t->at + 3 * i, rb_site_at(m, t->sites.e[i]), 3 * sizeof(double));
+		*rb_table_get(&t->numbers, t->sites.at[i], RB_NONE, RB_NONE) = (uint32_t) i;
+		memcpy(t->at + 3 * i, rb_site_at(m, t->sites.at[i]), 3 * sizeof(double));
 	}
 	for (uint32_t i = 0; i < t->npoints; i++)
 		memcpy(t->at + 3 * (n + i), t->points[i].at, 3 * sizeof(double));
@@ -72,7 +72,7 @@ add_constrained_face(rb_together *t, const uint32_t *v, uint32_t facet)
 		memcpy(w, stack[--n], sizeof w);
 		for (k = 0; k < 3 && middle == RB_NONE; k++)
 			if (w[k] < t->sites.n && w[(k + 1) % 3] < t->sites.n)
-				middle = rb_together_middle(t, t->sites.e[w[k]], t->sites.e[w[(k + 1) % 3]]);
+				middle = rb_together_middle(t, t->sites.at[w[k]], t->sites.at[w[(k + 1) % 3]]);
 		if (middle != RB_NONE)
 		{
 			uint32_t a = w[k - 1], b = w[k % 3], c = w[(k + 1) % 3];
@@ -101,7 +101,7 @@ add_constrained_faces(rb_together *t)
 
 	for (size_t i = 0; i < t->near.n; i++)
 	{
-		uint32_t cell = t->near.e[i];
+		uint32_t cell = t->near.at[i];
 		const rb_cell *c = &m->cells[cell];
 
 		if (rb_should_stop(t->r->ctx))
@@ -128,8 +128,8 @@ add_constrained_faces(rb_together *t)
 
 		if (rb_should_stop(t->r->ctx))
 			return RB_STOPPED;
-		if (t->facets.n == 0 || t->facets.e[t->facets.n - 1] != facet)
-			RB_TRY(rb_numbers_add(t->r->ctx, &t->facets, facet));
+		if (t->facets.n == 0 || t->facets.at[t->facets.n - 1] != facet)
+			RB_TRY(rb_vec_append(t->r->ctx, &t->facets, facet));
 		for (uint32_t j = 0; j < 3; j++)
 			v[j] = c->v[rb_cell_face_corner(face & 3, j)];
 		RB_TRY(add_constrained_face(t, v, (uint32_t) t->facets.n - 1));
@@ -165,7 +165,7 @@ add_subsegments(rb_together *t)
 
 	for (size_t i = 0; i < t->near.n; i++)
 	{
-		const rb_cell *c = &m->cells[t->near.e[i]];
+		const rb_cell *c = &m->cells[t->near.at[i]];
 
 		if (rb_should_stop(t->r->ctx))
 			return RB_STOPPED;
@@ -176,7 +176,7 @@ add_subsegments(rb_together *t)
 
 			if ((c->bits & RB_CELL_SEGMENT(e)) == 0)
 				continue;
-			entry = rb_entry_make(m, t->near.e[i], e, RB_SPLIT_PIECE, true);
+			entry = rb_entry_make(m, t->near.at[i], e, RB_SPLIT_PIECE, true);
 			middle = rb_together_middle(t, u, v);
 			a = rb_together_number(t, u);
 			b = rb_together_number(t, v);
