@@ -13,6 +13,7 @@
  *
  * Only subsegments of which both ends have new tetrahedra around them are checked again.
  */
+#include "core/base/bucket.h"
 #include "core/exact/orient.h"
 #include "mesh/recover.h"
 
@@ -20,36 +21,32 @@
 /* minimum distance of a split from the ends, as a fraction of the subsegment */
 #define MARGIN 0.2
 
+typedef struct rb_coarse_keys
+{
+	const uint32_t *key;
+	int shift;
+} rb_coarse_keys;
+
+static inline uint32_t
+coarse_key(const void *arg, uint32_t i)
+{
+	const rb_coarse_keys *k = arg;
+
+	return k->key[i] >> k->shift;
+}
+
 rb_status
 rb_recover_order(rb_context *ctx, const uint32_t *key, uint32_t n, uint32_t keys, uint32_t **order)
 {
-	uint32_t *start = NULL;
-	uint32_t buckets, sum = 0;
-	int shift = 0;
+	rb_coarse_keys k = {key, 0};
+	rb_buckets b = {NULL, NULL};
 	rb_status status;
 
-	while ((keys >> shift) > n)
-		shift++;
-	buckets = (keys >> shift) + 1;
-	status = RB_ALLOCATE(ctx, start, buckets);
-	if (status == RB_OK)
-		status = rb_array(ctx, (void **) order, (size_t) n + 1, sizeof(uint32_t));
-	if (status == RB_OK)
-	{
-		memset(start, 0, buckets * sizeof(uint32_t));
-		for (uint32_t i = 0; i < n; i++)
-			start[key[i] >> shift]++;
-		for (uint32_t b = 0; b < buckets; b++)
-		{
-			uint32_t here = start[b];
-
-			start[b] = sum;
-			sum += here;
-		}
-		for (uint32_t i = 0; i < n; i++)
-			(*order)[start[key[i] >> shift]++] = i;
-	}
-	RB_FREE(ctx->memory, start);
+	while (keys >> k.shift > n)
+		k.shift++;
+	status = rb_buckets_build(ctx, &b, n, (keys >> k.shift) + 1, coarse_key, &k);
+	RB_FREE(ctx->memory, b.start);
+	*order = b.member;
 	return status;
 }
 
