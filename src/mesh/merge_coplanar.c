@@ -18,6 +18,7 @@
 
 #include "core/base/base.h"
 #include "core/base/sort.h"
+#include "core/base/union_find.h"
 #include "core/exact/orient.h"
 #include "mesh/hash_table.h"
 
@@ -577,14 +578,6 @@ rounding_of(const double *points, uint32_t npoints)
 	return npoints == 0 ? 0 : 1e-9 * length_between(low, high) + 0x1p-50 * largest;
 }
 
-static uint32_t
-root_of(uint32_t *above, uint32_t i)
-{
-	while (above[i] != i)
-		i = above[i] = above[above[i]];
-	return i;
-}
-
 rb_status
 rb_merge_by_faces(rb_context *ctx, const double *points, uint32_t npoints,
 				  const uint32_t (*faces)[3], uint32_t nfaces, const uint32_t (*edges)[2],
@@ -597,8 +590,8 @@ rb_merge_by_faces(rb_context *ctx, const double *points, uint32_t npoints,
 
 	if (status == RB_OK)
 		status = list_sides(&g, nfaces, edges, nedges);
-	for (uint32_t i = 0; i < nfacets && status == RB_OK; i++)
-		above[i] = i;
+	if (status == RB_OK)
+		rb_union_find_init(above, nfacets);
 	g.near = rounding_of(points, npoints);
 	for (uint32_t side = 0; side < 3 * nfaces && status == RB_OK; side++)
 	{
@@ -607,17 +600,17 @@ rb_merge_by_faces(rb_context *ctx, const double *points, uint32_t npoints,
 		if (g.next[side] == RB_NONE || facet[side / 3] == RB_NONE ||
 			facet[g.next[side] / 3] == RB_NONE)
 			continue;
-		a = root_of(above, facet[side / 3]);
-		b = root_of(above, facet[g.next[side] / 3]);
+		a = rb_find_root(above, facet[side / 3]);
+		b = rb_find_root(above, facet[g.next[side] / 3]);
 		if (a != b && may_be_flat(&g, side, g.next[side]))
-			above[a > b ? a : b] = a < b ? a : b;
+			rb_unite(above, a, b);
 		if (side % RB_CHECK_INTERVAL == RB_CHECK_INTERVAL - 1 && rb_should_stop(ctx))
 			status = RB_STOPPED;
 	}
 	*nmerged = 0;
 	for (uint32_t i = 0; i < nfacets && status == RB_OK; i++)
 	{
-		const uint32_t root = root_of(above, i);
+		const uint32_t root = rb_find_root(above, i);
 
 		merged[i] = root == i ? (*nmerged)++ : merged[root];
 	}

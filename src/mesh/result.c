@@ -11,7 +11,7 @@
  * threads unite them, so regions are numbered by their first slots. Elements are first counted per
  * block; prefix sums then give their positions in the result.
  */
-#include "core/base/atomic.h"
+#include "core/base/union_find.h"
 #include "mesh/recover.h"
 
 #include "core/base/sort.h"
@@ -85,44 +85,6 @@ do_alone(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	g->before[from / BLOCK] = n;
 }
 
-/* Returns the root of t, halving the path to it. */
-static uint32_t
-root_of(uint32_t *of, uint32_t t)
-{
-	uint32_t up = rb_load(&of[t]);
-
-	while (up != t)
-	{
-		const uint32_t above = rb_load(&of[up]);
-
-		if (above != up)
-			rb_store(&of[t], above);
-		t = up;
-		up = above;
-	}
-	return t;
-}
-
-/* Links the larger root to the smaller one, retrying if it is no longer a root. */
-static void
-unite_sets(uint32_t *of, uint32_t a, uint32_t b)
-{
-	for (;;)
-	{
-		uint32_t large;
-
-		a = root_of(of, a);
-		b = root_of(of, b);
-		if (a == b)
-			return;
-		large = a > b ? a : b;
-		a = a > b ? b : a;
-		b = large;
-		if (rb_store_if(&of[b], &large, a))
-			return;
-	}
-}
-
 static void
 do_unite(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -137,7 +99,7 @@ do_unite(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 			if (other < t && (m->bits[t] & RB_FACE_BIT(k)) == 0 &&
 				rb_load(&g->of[other]) != RB_NONE)
-				unite_sets(g->of, t, other);
+				rb_unite_shared(g->of, t, other);
 		}
 }
 

@@ -9,6 +9,7 @@
  */
 #include "refine/refining.h"
 
+#include "core/base/union_find.h"
 #include "mesh/hash_table.h"
 
 typedef struct bending
@@ -108,27 +109,12 @@ note_bend(bending *b, uint32_t u, uint32_t v, uint32_t face, uint32_t other)
 		b->bent[b->tets->face_facet[face]] = 1;
 }
 
-static uint32_t
-root_of(bending *b, uint32_t face)
-{
-	while (b->root[face] != face)
-	{
-		b->root[face] = b->root[b->root[face]];
-		face = b->root[face];
-	}
-	return face;
-}
-
 static void
 unite_faces(bending *b, uint32_t u, uint32_t v, uint32_t face, uint32_t other)
 {
-	uint32_t x, y;
-
 	if (rb_table_get(&b->pieces, u, v, RB_NONE) != NULL && !is_flat(b, u, v, face, other))
 		return;
-	x = root_of(b, face);
-	y = root_of(b, other);
-	b->root[x > y ? x : y] = x > y ? y : x;
+	rb_unite(b->root, face, other);
 }
 
 /*
@@ -143,7 +129,7 @@ number_parts(bending *b)
 
 	for (uint32_t f = 0; f < tets->nfaces; f++)
 	{
-		const uint32_t facet = tets->face_facet[f], root = root_of(b, f);
+		const uint32_t facet = tets->face_facet[f], root = rb_find_root(b->root, f);
 
 		if (should_stop_at(b, f))
 			return RB_STOPPED;
@@ -185,8 +171,7 @@ make_room(bending *b)
 	RB_TRY(RB_ALLOCATE(ctx, b->parts, (size_t) tets->nfaces + 1));
 	RB_TRY(RB_ALLOCATE(ctx, b->facet, (size_t) tets->nfaces + 1));
 	RB_TRY(RB_ALLOCATE(ctx, b->parent, (size_t) tets->npoints + 1));
-	for (uint32_t f = 0; f < tets->nfaces; f++)
-		b->root[f] = f;
+	rb_union_find_init(b->root, tets->nfaces);
 	memcpy(b->parent, tets->parent, tets->npoints * sizeof(uint32_t));
 	return RB_OK;
 }

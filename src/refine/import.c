@@ -11,6 +11,7 @@
 #include "refine/refining.h"
 
 #include "core/base/sort.h"
+#include "core/base/union_find.h"
 #include "mesh/hash_table.h"
 
 /* ---- allocation ---- */
@@ -630,17 +631,6 @@ link_ghosts(start *s)
 
 /* ---- facets and segments that represent the hull ---- */
 
-static uint32_t
-group_of(start *s, uint32_t g)
-{
-	while (s->group[g] != g)
-	{
-		s->group[g] = s->group[s->group[g]];
-		g = s->group[g];
-	}
-	return g;
-}
-
 /*
  * Returns true if the face of ghost g and the adjacent face across the edge opposite to corner k
  * are exactly coplanar.
@@ -746,17 +736,12 @@ group_hull(start *s)
 		found |= s->marks[g];
 	if ((found & NEAR) != 0)
 		return rb_hull_group(r, base);
-	for (uint32_t g = 0; g < n; g++)
-		s->group[g] = g;
+	rb_union_find_init(s->group, n);
 	for (uint32_t g = 0; g < n; g++)
 	{
 		for (uint32_t k = 1; k < 4 && s->marks[g] > 1; k++)
 			if ((s->marks[g] >> k & 1) != 0)
-			{
-				uint32_t a = group_of(s, g), b = group_of(s, (ghosts[g].n[k] >> 2) - base);
-
-				s->group[a > b ? a : b] = a > b ? b : a;
-			}
+				rb_unite(s->group, g, (ghosts[g].n[k] >> 2) - base);
 		if (should_stop_at(s, g))
 			return RB_STOPPED;
 	}
@@ -764,7 +749,7 @@ group_hull(start *s)
 	for (uint32_t g = 0; g < n; g++)
 		if (s->marks[g] != 0)
 		{
-			const uint32_t root = group_of(s, g);
+			const uint32_t root = rb_find_root(s->group, g);
 
 			s->facet[g] = root == g ? r->all_facets++ : s->facet[root];
 		}

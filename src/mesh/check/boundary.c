@@ -15,6 +15,7 @@
  * Volumes are compared by volumes.h. Facets that already have faults are excluded, as are the
  * regions they bound, because a volume that lacks a face would be reported twice.
  */
+#include "core/base/union_find.h"
 #include "mesh/check/checking.h"
 #include "mesh/volumes.h"
 
@@ -41,28 +42,6 @@ face_corners(const boundary *b, uint32_t f, uint32_t v[3])
 	rb_check_corners(b->k, b->faces[f], v);
 	if (b->k->sign[b->faces[f] >> 2] < 0)
 		x = v[1], v[1] = v[2], v[2] = x;
-}
-
-static uint32_t
-find_root(uint32_t *of, uint32_t i)
-{
-	while (of[i] != i)
-	{
-		of[i] = of[of[i]];
-		i = of[i];
-	}
-	return i;
-}
-
-static void
-unite_sets(uint32_t *of, uint32_t i, uint32_t j)
-{
-	i = find_root(of, i);
-	j = find_root(of, j);
-	if (i < j)
-		of[j] = i;
-	else
-		of[i] = j;
 }
 
 static rb_status
@@ -164,8 +143,8 @@ two_faces(boundary *b, uint32_t side, uint32_t other)
 	face_corners(b, side / 3, v);
 	face_corners(b, other / 3, w);
 	turned = v[i] == w[(j + 1) % 3];
-	unite_sets(b->fan, side, turned ? other - j + (j + 1) % 3 : other);
-	unite_sets(b->fan, side - i + (i + 1) % 3, turned ? other : other - j + (j + 1) % 3);
+	rb_unite(b->fan, side, turned ? other - j + (j + 1) % 3 : other);
+	rb_unite(b->fan, side - i + (i + 1) % 3, turned ? other : other - j + (j + 1) % 3);
 	if (k->in->keep == RB_KEEP_HULL &&
 		(!k->has_holes || !on_facet(b, side / 3) || !on_facet(b, other / 3)))
 	{
@@ -250,7 +229,7 @@ count_points(boundary *b)
 		face_corners(b, f, v);
 		for (uint32_t i = 0; i < 3; i++)
 		{
-			b->nfans += find_root(b->fan, 3 * f + i) == 3 * f + i;
+			b->nfans += rb_find_root(b->fan, 3 * f + i) == 3 * f + i;
 			b->npoints += !seen[v[i]];
 			seen[v[i]] = 1;
 		}
@@ -276,12 +255,12 @@ find_cavities(boundary *b)
 	for (uint32_t f = 0; f < b->n; f++)
 	{
 		RB_CHECK_STOP(k, f);
-		unite_sets(b->fan, 3 * f, 3 * f + 1);
-		unite_sets(b->fan, 3 * f, 3 * f + 2);
+		rb_unite(b->fan, 3 * f, 3 * f + 1);
+		rb_unite(b->fan, 3 * f, 3 * f + 2);
 	}
 	for (uint32_t f = 0; f < b->n; f++)
 	{
-		uint32_t v[3], w[3], piece = find_root(b->fan, 3 * f) / 3;
+		uint32_t v[3], w[3], piece = rb_find_root(b->fan, 3 * f) / 3;
 		const double *o, *p[3];
 		double u[3][3], m[3], d = 0;
 
