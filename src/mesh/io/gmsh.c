@@ -18,6 +18,17 @@
 #define TETRAHEDRON 4
 #define GROUP_ROOM 256 /* upper bound of a group's size in all sections, in bytes */
 
+/* Numbers of ids, which are given as an array */
+#define RB_HASH id_table
+#define RB_HASH_SLOT uint32_t
+#define RB_HASH_KEY int64_t
+#define RB_HASH_ARG const int64_t *
+#define RB_HASH_OF(ids, wanted) rb_mix((uint64_t) (wanted))
+#define RB_HASH_EQUAL(ids, slot, wanted) (ids[slot] == (wanted))
+#define RB_HASH_KEY_OF(ids, slot) (ids[slot])
+#define RB_HASH_NUMBERED
+#include "core/base/hash.h"
+
 /* Groups of the elements of one dimension */
 typedef struct groups
 {
@@ -27,35 +38,12 @@ typedef struct groups
 	const uint32_t *corner;
 	int64_t *id; /* distinct ids, in ascending order */
 	uint32_t nid;
-	uint32_t *table; /* hash table of ids */
-	uint32_t cap;    /* number of slots, a power of two */
+	size_t id_cap;
+	id_table table;  /* numbers of the ids */
 	uint32_t *count; /* number of elements per group; later the next position */
 	double (*box)[6];
 	bool ids_are_tags;
 } groups;
-
-static uint32_t
-id_slot(const groups *g, int64_t id)
-{
-	uint64_t x = (uint64_t) id * 0x9e3779b97f4a7c15u;
-	uint32_t at = (uint32_t) (x ^ x >> 32) & (g->cap - 1);
-
-	while (g->table[at] != UINT32_MAX && g->id[g->table[at]] != id)
-		at = (at + 1) & (g->cap - 1);
-	return at;
-}
-
-static rb_status
-build_id_table(rb_context *ctx, groups *g, uint32_t cap)
-{
-	RB_TRY(RB_ALLOCATE(ctx, g->table, cap));
-	RB_TRY(RB_ALLOCATE(ctx, g->id, cap / 2 + 1));
-	g->cap = cap;
-	memset(g->table, 0xff, cap * sizeof(uint32_t));
-	for (uint32_t i = 0; i < g->nid; i++)
-		g->table[id_slot(g, g->id[i])] = i;
-	return RB_OK;
-}
 
 static int64_t
 id_of(const groups *g, uint32_t i)
@@ -63,31 +51,39 @@ id_of(const groups *g, uint32_t i)
 	return g->of == NULL ? 1 : g->of[i];
 }
 
+/* Returns the group of an element. */
+static uint32_t
+group_of(const groups *g, uint32_t i)
+{
+	return *id_table_find(&g->table, g->id, id_of(g, i));
+}
+
 static rb_status
 find_groups(rb_context *ctx, groups *g, bool always)
 {
-	RB_TRY(build_id_table(ctx, g, 64));
 	for (uint32_t i = 0; i < g->n; i++)
 	{
-		uint32_t at = id_slot(g, id_of(g, i));
+		uint32_t *number;
 
-		if (i % 65536 == 65535 && rb_should_stop(ctx))
+		if (rb_stop_due(ctx, i, 65536))
 			return RB_STOPPED;
-		if (g->table[at] != UINT32_MAX)
+		RB_TRY(id_table_reserve(ctx, &g->table, g->id, 1));
+		number = id_table_find(&g->table, g->id, id_of(g, i));
+		if (*number != RB_HASH_FREE)
 			continue;
+		RB_TRY(RB_GROW(ctx, g->id, g->id_cap, (size_t) g->nid + 1));
 		g->id[g->nid] = id_of(g, i);
-		g->table[at] = g->nid++;
-		if (g->nid > g->cap / 2)
-			RB_TRY(g->cap < (uint32_t) 1 << 30
-					   ? build_id_table(ctx, g, 2 * g->cap)
-					   : rb_fail(ctx, RB_TOO_MANY_OBJECTS, g->nid, (uint32_t) 1 << 29, NULL));
+		*number = g->nid++;
+		g->table.n++;
 	}
 	if (g->nid == 0 && always)
+	{
+		RB_TRY(RB_GROW(ctx, g->id, g->id_cap, 1));
 		g->id[g->nid++] = 1;
+	}
 	RB_TRY(rb_sort_ids(ctx, g->id, g->nid));
-	memset(g->table, 0xff, g->cap * sizeof(uint32_t));
-	for (uint32_t i = 0; i < g->nid; i++)
-		g->table[id_slot(g, g->id[i])] = i;
+	g->table.n = g->nid;
+	RB_TRY(id_table_grow(ctx, &g->table, g->id, g->nid));
 	g->ids_are_tags = g->nid == 0 || (g->id[0] > 0 && g->id[g->nid - 1] <= INT32_MAX);
 	RB_TRY(RB_ALLOCATE(ctx, g->count, (size_t) g->nid + 1));
 	return RB_ALLOCATE(ctx, g->box, (size_t) g->nid + 1);
@@ -108,7 +104,7 @@ measure_groups(rb_context *ctx, groups *g, const rb_mesh_rows *rows)
 	}
 	for (uint32_t i = 0; i < g->n; i++)
 	{
-		uint32_t k = g->table[id_slot(g, id_of(g, i))];
+		uint32_t k = group_of(g, i);
 
 		g->count[k]++;
 		for (uint32_t c = 0; c < g->corners; c++)
@@ -233,7 +229,7 @@ append_elements(rb_context *ctx, rb_buffer *to, groups *g, int dimension, int ty
 	}
 	for (uint32_t i = 0; i < g->n; i++)
 	{
-		uint32_t k = g->table[id_slot(g, id_of(g, i))], at = g->count[k]++;
+		uint32_t k = group_of(g, i), at = g->count[k]++;
 		uint8_t *p = to->bytes + base + at * record + 20 * ((size_t) k + 1);
 
 		p = rb_le64(p, first + at);
@@ -306,7 +302,7 @@ rb_mesh_gmsh(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to)
 	for (int i = 0; i < 2; i++)
 	{
 		RB_FREE(ctx->memory, both[i].id);
-		RB_FREE(ctx->memory, both[i].table);
+		id_table_free(ctx->memory, &both[i].table);
 		RB_FREE(ctx->memory, both[i].count);
 		RB_FREE(ctx->memory, both[i].box);
 	}
