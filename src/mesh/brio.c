@@ -10,7 +10,7 @@
  */
 #include "mesh/mesh.h"
 
-#include "core/base/base.h"
+#include "core/base/sort.h"
 
 #define BLOCK RB_SIZE(4096, 16) /* points that a thread takes at once */
 
@@ -127,38 +127,24 @@ place_on_curve(const rb_mesh *m, keyed *a, uint32_t n)
 	return rb_each(m->ctx, n >= 4 * BLOCK ? m->team : NULL, n, BLOCK, do_place, &at);
 }
 
+static inline uint64_t
+key_of(const void *element, const void *arg)
+{
+	const keyed *k = element;
+
+	(void) arg;
+	return k->key;
+}
+
 /* Sorts a by key, stably; uses b as scratch memory. */
 static rb_status
 sort_keyed(rb_context *ctx, keyed *a, keyed *b, uint32_t n)
 {
-	for (int shift = 0; shift < 66; shift += 11)
-	{
-		uint32_t start[2048] = {0};
-		uint32_t sum = 0;
-		keyed *swap = a;
+	void *sorted = a, *spare = b;
 
-		for (uint32_t i = 0; i < n; i++)
-		{
-			if (time_to_stop(ctx, i))
-				return RB_STOPPED;
-			start[a[i].key >> shift & 2047]++;
-		}
-		for (int d = 0; d < 2048; d++)
-		{
-			uint32_t count = start[d];
-
-			start[d] = sum;
-			sum += count;
-		}
-		for (uint32_t i = 0; i < n; i++)
-		{
-			if (time_to_stop(ctx, i))
-				return RB_STOPPED;
-			b[start[a[i].key >> shift & 2047]++] = a[i];
-		}
-		a = b;
-		b = swap;
-	}
+	RB_TRY(rb_radix_sort(ctx, &sorted, &spare, n, sizeof *a, 8, key_of, NULL));
+	if (sorted != a)
+		memcpy(a, sorted, n * sizeof *a);
 	return RB_OK;
 }
 
