@@ -267,21 +267,11 @@ fill_by_wrapping(rb_recovery *r, rb_cavity_half *half, bool only_seen, rb_filled
 
 /* ---- carving ---- */
 
+/* Returns the number of a vertex in `all`: its position among the vertices. */
 static uint32_t
 place_of(const rb_cavity_half *half, uint32_t v)
 {
-	uint32_t from = 0, to = half->npoints;
-
-	while (to - from > 1)
-	{
-		uint32_t middle = from + (to - from) / 2;
-
-		if (half->points[middle] <= v)
-			from = middle;
-		else
-			to = middle;
-	}
-	return from;
+	return (uint32_t) rb_numbers_lower_bound(half->points, half->npoints, v);
 }
 
 /* Marks the polyhedron's faces as constrained in `all`; records those that are missing. */

@@ -327,18 +327,7 @@ do_sites(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 static uint32_t
 region_position(const regions *in, int64_t region)
 {
-	uint32_t from = 0, to = in->n;
-
-	while (from < to)
-	{
-		uint32_t middle = from + (to - from) / 2;
-
-		if (in->of[middle] < region)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from;
+	return (uint32_t) rb_ids_lower_bound(in->of, in->n, region);
 }
 
 static rb_status
