@@ -7,6 +7,7 @@
  * facet is on the facet's boundary; an edge of two triangles is soft. Facets that meet along an
  * edge share its segment.
  */
+#include "core/base/bucket.h"
 #include "mesh/recover.h"
 
 /*
@@ -94,73 +95,57 @@ facet_boundary(rb_recovery *r, uint32_t facet, rb_table *uses)
 	return RB_OK;
 }
 
+/* Returns a point of a segment: its first for an even number, its second for an odd one. */
+static inline uint32_t
+end_of_segment(const void *arg, uint32_t i)
+{
+	const rb_recovery *r = arg;
+
+	return r->segments[i / 2][i & 1];
+}
+
+/* Returns true if the segments with ends i and j form an angle below 90 degrees there, at point v. */
+static bool
+is_acute(const rb_recovery *r, uint32_t v, uint32_t i, uint32_t j)
+{
+	const double *p = r->plc->points + 3 * (size_t) v;
+	const double *a = r->plc->points + 3 * (size_t) end_of_segment(r, i ^ 1);
+	const double *b = r->plc->points + 3 * (size_t) end_of_segment(r, j ^ 1);
+	double la = 0, lb = 0, dot = 0;
+
+	for (int k = 0; k < 3; k++)
+	{
+		la = fmax(la, fabs(a[k] - p[k]));
+		lb = fmax(lb, fabs(b[k] - p[k]));
+	}
+	for (int k = 0; k < 3; k++)
+		dot += (a[k] - p[k]) / la * ((b[k] - p[k]) / lb);
+	return !(dot < 0x1p-40);
+}
+
 /*
  * Finds the points at which two segments form an angle below 90 degrees; with more than six
- * segments, two always do.
+ * segments, two always do. Lists the ends of segments at each point for this.
  */
 static rb_status
-find_acute(rb_recovery *r)
+find_acute(rb_recovery *r, rb_buckets *ends)
 {
-	uint32_t n = r->plc->npoints;
-	uint32_t *start = NULL, *end = NULL;
-	rb_status status = RB_ALLOCATE(r->ctx, start, (size_t) n + 1);
+	const uint32_t n = r->plc->npoints;
 
-	if (status == RB_OK)
-		status = RB_ALLOCATE(r->ctx, end, 2 * (size_t) r->nsegments + 1);
-	if (status == RB_OK)
-		status = RB_ALLOCATE(r->ctx, r->acute, (size_t) n + 1);
-	if (status == RB_OK)
+	RB_TRY(rb_buckets_build(r->ctx, ends, 2 * r->nsegments, n, end_of_segment, r));
+	RB_TRY(RB_ALLOCATE(r->ctx, r->acute, (size_t) n + 1));
+	for (uint32_t v = 0; v < n; v++)
 	{
-		memset(start, 0, ((size_t) n + 1) * sizeof(uint32_t));
-		memset(r->acute, 0, n + 1);
-		for (uint32_t s = 0; s < r->nsegments; s++)
-			start[r->segments[s][0]]++, start[r->segments[s][1]]++;
-		for (uint32_t v = 0, sum = 0; v <= n; v++)
-		{
-			uint32_t here = v < n ? start[v] : 0;
+		const uint32_t from = ends->start[v], to = ends->start[v + 1];
 
-			sum += here;
-			/* End of the point's list; filling it backward moves this to its start. */
-			start[v] = sum;
-		}
-		for (uint32_t s = 0; s < r->nsegments; s++)
-		{
-			end[--start[r->segments[s][0]]] = r->segments[s][1];
-			end[--start[r->segments[s][1]]] = r->segments[s][0];
-		}
-		for (uint32_t v = 0; v < n; v++)
-		{
-			const double *p = r->plc->points + 3 * (size_t) v;
-			uint32_t from = start[v], to = start[v + 1];
-
-			if (rb_recover_stops(r, v))
-			{
-				status = RB_STOPPED;
-				break;
-			}
-			if (to - from > 6)
-				r->acute[v] = true;
-			for (uint32_t i = from; i < to && !r->acute[v]; i++)
-				for (uint32_t j = i + 1; j < to && !r->acute[v]; j++)
-				{
-					const double *a = r->plc->points + 3 * (size_t) end[i];
-					const double *b = r->plc->points + 3 * (size_t) end[j];
-					double la = 0, lb = 0, dot = 0;
-
-					for (int k = 0; k < 3; k++)
-					{
-						la = fmax(la, fabs(a[k] - p[k]));
-						lb = fmax(lb, fabs(b[k] - p[k]));
-					}
-					for (int k = 0; k < 3; k++)
-						dot += (a[k] - p[k]) / la * ((b[k] - p[k]) / lb);
-					r->acute[v] = !(dot < 0x1p-40);
-				}
-		}
+		if (rb_recover_stops(r, v))
+			return RB_STOPPED;
+		r->acute[v] = to - from > 6;
+		for (uint32_t i = from; i < to && !r->acute[v]; i++)
+			for (uint32_t j = i + 1; j < to && !r->acute[v]; j++)
+				r->acute[v] = is_acute(r, v, ends->member[i], ends->member[j]);
 	}
-	RB_FREE(r->ctx->memory, start);
-	RB_FREE(r->ctx->memory, end);
-	return status;
+	return RB_OK;
 }
 
 /* Fills in the segments, facet_start, edges and acute points. */
@@ -169,6 +154,7 @@ find_segments(rb_recovery *r)
 {
 	const rb_plc *plc = r->plc;
 	rb_table uses = {0};
+	rb_buckets ends = {NULL, NULL};
 	rb_status status = RB_ALLOCATE(r->ctx, r->facet_start, (size_t) plc->nfacets + 1);
 
 	if (status == RB_OK)
@@ -199,7 +185,8 @@ find_segments(rb_recovery *r)
 	}
 	rb_table_free(r->ctx->memory, &uses);
 	if (status == RB_OK)
-		status = find_acute(r);
+		status = find_acute(r, &ends);
+	rb_buckets_free(r->ctx->memory, &ends);
 	return status;
 }
 
