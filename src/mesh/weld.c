@@ -453,7 +453,8 @@ rb_weld(rb_context *ctx, const rb_weld_input *in, rb_welded *to, rb_flaw *flaw)
 
 	memset(to, 0, sizeof *to);
 	memset(flaw, 0, sizeof *flaw);
-	status = gather_corners(&w);
+	/* Few rows are welded without a poll. */
+	status = rb_should_stop(ctx) ? RB_STOPPED : gather_corners(&w);
 	if (status == RB_OK)
 		status = number_points(&w);
 	if (status == RB_OK)
