@@ -10,6 +10,7 @@
  */
 #include "refine/refining.h"
 
+#include "core/base/bucket.h"
 #include "core/base/sort.h"
 #include "core/base/union_find.h"
 #include "mesh/hash_table.h"
@@ -914,6 +915,19 @@ list_corners(start *s)
 
 /* ---- sizes ---- */
 
+/* Returns the grid cell of a size point. */
+static inline uint32_t
+cell_of_size(const void *arg, uint32_t k)
+{
+	const rb_refining *r = arg;
+	const rb_sizes *z = &r->sizes;
+	const double *p = r->options->sizes[k].at;
+
+	return (uint32_t) ((rb_sizes_cell(z, 2, p[2]) * (int64_t) z->n[1] + rb_sizes_cell(z, 1, p[1])) *
+						   z->n[0] +
+					   rb_sizes_cell(z, 0, p[0]));
+}
+
 /* Builds the grid of size points, with about one point per grid cell. */
 static rb_status
 make_sizes(rb_refining *r)
@@ -922,7 +936,8 @@ make_sizes(rb_refining *r)
 	rb_sizes *z = &r->sizes;
 	double high[3], largest = 0;
 	uint64_t cells = 1;
-	uint32_t *at = NULL;
+	rb_buckets b = {NULL, NULL};
+	rb_status status;
 
 	if (o->nsizes == 0)
 		return RB_OK;
@@ -944,33 +959,21 @@ make_sizes(rb_refining *r)
 		z->n[i] = (int32_t) ((high[i] - z->low[i]) / z->cell) + 1;
 		cells *= (uint64_t) z->n[i];
 	}
-	RB_TRY(RB_ALLOCATE(r->ctx, r->sizes_start, cells + 2));
-	RB_TRY(RB_ALLOCATE(r->ctx, r->sizes_points, 4 * (size_t) o->nsizes));
-	RB_TRY(RB_ALLOCATE(r->ctx, at, o->nsizes));
-	memset(r->sizes_start, 0, (cells + 2) * sizeof(uint32_t));
-	for (uint32_t k = 0; k < o->nsizes; k++)
+	status = rb_buckets_build(r->ctx, &b, o->nsizes, (uint32_t) cells, cell_of_size, r);
+	r->sizes_start = b.start;
+	if (status == RB_OK)
+		status = RB_ALLOCATE(r->ctx, r->sizes_points, 4 * (size_t) o->nsizes);
+	for (uint32_t i = 0; i < o->nsizes && status == RB_OK; i++)
 	{
-		const double *p = o->sizes[k].at;
+		const rb_size *size = &o->sizes[b.member[i]];
 
-		at[k] = (uint32_t) ((rb_sizes_cell(z, 2, p[2]) * (int64_t) z->n[1] +
-							 rb_sizes_cell(z, 1, p[1])) *
-								z->n[0] +
-							rb_sizes_cell(z, 0, p[0]));
-		r->sizes_start[at[k] + 2]++;
+		memcpy(r->sizes_points + 4 * (size_t) i, size->at, sizeof size->at);
+		r->sizes_points[4 * (size_t) i + 3] = size->volume;
 	}
-	for (uint64_t c = 2; c < cells + 2; c++)
-		r->sizes_start[c] += r->sizes_start[c - 1];
-	for (uint32_t k = 0; k < o->nsizes; k++)
-	{
-		double *to = r->sizes_points + 4 * (size_t) r->sizes_start[at[k] + 1]++;
-
-		memcpy(to, o->sizes[k].at, sizeof o->sizes[k].at);
-		to[3] = o->sizes[k].volume;
-	}
-	RB_FREE(r->ctx->memory, at);
+	RB_FREE(r->ctx->memory, b.member);
 	z->start = r->sizes_start;
 	z->points = r->sizes_points;
-	return RB_OK;
+	return status;
 }
 
 /* ---- entry points ---- */
