@@ -721,7 +721,7 @@ twice_on_threads(void)
 	clear();
 	large_cloud();
 	for (uint32_t i = 0; i < 50; i++)
-		memcpy(it.points[it.npoints - 1 - i], it.points[it.npoints - 2000 - 7 * i],
+		memcpy(it.points[it.npoints - 1 - i], it.points[it.npoints / 2 - 7 * i],
 			   sizeof it.points[0]);
 	from = plc();
 	CHECK(make(&from, RB_KEEP_HULL, 1, &tets) == RB_BAD_PLC, "two at one place");
