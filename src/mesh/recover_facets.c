@@ -326,6 +326,11 @@ list_complete_facet(rb_recovery *r, bool sheets, rb_looker *l, uint32_t facet)
 	return RB_OK;
 }
 
+/*
+ * Finds the facets of a range that are complete. No status is lost: a failure is recorded in the
+ * context and ends the loop, which returns it (rb_each). A defect of the PLC leaves its facet
+ * incomplete, and the main thread finds it again.
+ */
 static void
 do_find_complete(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {

@@ -25,6 +25,8 @@
 #define LAYERS 2
 /* Maximum number of tries for a group, each with more points or more cells */
 #define TRIES 4
+/* Maximum number of constrained faces around a subsegment whose facets are crossed */
+#define MAX_FACETS 16
 /* Cells that a thread resets at a time */
 #define CELLS 16384
 
@@ -148,6 +150,10 @@ add_held(rb_together *t, uint32_t cell)
 /*
  * Finds the cells whose circumspheres contain point k. The search does not cross constrained faces,
  * except those of facets that the point is on. Sets *enough if the group becomes too large.
+ *
+ * Of the faces around the point's subsegment, only the facets of the first MAX_FACETS are crossed.
+ * That is harmless: cells that are not found here enter the group with its layers, or the exchange
+ * does not fit (group_fit.c) and the point is inserted by rebuilding the mesh.
  */
 static rb_status
 find_cavity(rb_together *t, uint32_t k, bool *enough)
@@ -155,7 +161,7 @@ find_cavity(rb_together *t, uint32_t k, bool *enough)
 	const rb_cells *m = &t->r->mesh;
 	rb_exact_env env = {.filters = t->r->ctx->filters, .exact = true};
 	rb_entry64 entry = t->points[k].entry;
-	uint32_t start = rb_entry_cell(entry), facets[16], nfacets = 0;
+	uint32_t start = rb_entry_cell(entry), facets[MAX_FACETS], nfacets = 0;
 	rb_edge_ring ring = rb_ring_begin(m, start, rb_entry_part(entry));
 
 	t->held.n = 0;
@@ -165,7 +171,7 @@ find_cavity(rb_together *t, uint32_t k, bool *enough)
 
 		if (rb_should_stop(t->r->ctx))
 			return RB_STOPPED;
-		if ((c->bits & RB_CELL_WALL(ring.to)) != 0 && nfacets < 16)
+		if ((c->bits & RB_CELL_WALL(ring.to)) != 0 && nfacets < MAX_FACETS)
 			facets[nfacets++] = c->facet[ring.to];
 		if (!rb_cell_ghost(c))
 			RB_TRY(add_held(t, ring.cell));
