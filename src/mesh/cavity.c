@@ -45,7 +45,7 @@ struct rb_cavity_work
 	rb_crossing_edge *crossings;
 	uint32_t ncrossings;
 	size_t crossings_cap;
-	rb_table asked;  /* edges already tested for crossing */
+	rb_table tested; /* edges already tested for crossing */
 	rb_table border; /* boundary edges of the region */
 	uint32_t *faces; /* sheet faces of the region */
 	uint32_t nfaces;
@@ -83,7 +83,7 @@ rb_cavity_close(rb_recovery *r, rb_cavity_work **work)
 	RB_FREE(memory, w->placed);
 	RB_FREE(memory, w->tets);
 	RB_FREE(memory, w->crossings);
-	rb_table_free(memory, &w->asked);
+	rb_table_free(memory, &w->tested);
 	rb_table_free(memory, &w->border);
 	RB_FREE(memory, w->faces);
 	RB_FREE(memory, w->box);
@@ -118,7 +118,7 @@ begin_cavity(rb_recovery *r, rb_cavity_work *w)
 		memset(w->place + had, POSITION_UNKNOWN, w->place_cap - had);
 	RB_TRY(RB_GROW(r->ctx, w->placed, w->placed_cap, 1));
 	w->nplaced = w->ntets = w->ncrossings = w->nfaces = 0;
-	rb_table_empty(&w->asked);
+	rb_table_empty(&w->tested);
 	rb_table_empty(&w->border);
 	return RB_OK;
 }
@@ -236,7 +236,7 @@ test_edge(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint32_t x, 
 
 	if (x == RB_GHOST || y == RB_GHOST || w->place[x] == POSITION_ON || w->place[y] == POSITION_ON)
 		return RB_OK;
-	RB_TRY(rb_table_insert(r->ctx, &w->asked, x, y, RB_NONE, 0, NULL, &fresh));
+	RB_TRY(rb_table_insert(r->ctx, &w->tested, x, y, RB_NONE, 0, NULL, &fresh));
 	if (!fresh)
 		return RB_OK;
 	above = crossing_side(r, w, sheet, x, y);

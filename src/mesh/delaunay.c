@@ -972,7 +972,7 @@ do_insert(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	rb_inserter *w = &s->inserters[rb_each_thread(me)];
 	rb_status status = w->m.cavity.place_of_cap > s->m->npoints ? RB_OK : allocate_scratch(&w->m);
 
-	if (s->m->tells)
+	if (s->m->reports_progress)
 		rb_progress(s->m->ctx, RB_STAGE_MESH_POINTS, s->first + from, s->m->npoints);
 	for (uint64_t i = from; i < to && status == RB_OK; i++)
 	{
@@ -1122,7 +1122,7 @@ insert_some(rb_mesh *m, const uint32_t *begun, const uint32_t *points, uint32_t 
 		const uint32_t i = points != NULL ? points[k] : k;
 		uint32_t same;
 
-		if (m->tells && (k & 0xfff) == 0 && points == NULL)
+		if (m->reports_progress && (k & 0xfff) == 0 && points == NULL)
 			rb_progress(m->ctx, RB_STAGE_MESH_POINTS, i, m->npoints);
 		if (i != begun[0] && i != begun[1] && i != begun[2] && i != begun[3])
 			RB_TRY(insert_point(m, i, m->recent, &same, true));

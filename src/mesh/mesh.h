@@ -147,7 +147,7 @@ typedef struct rb_mesh
 	rb_was *was;
 	uint32_t nwas;
 	size_t was_cap;
-	bool tells; /* true if insertion reports its progress to the context */
+	bool reports_progress; /* true if insertion reports its progress to the context */
 	rb_cavity cavity;
 } rb_mesh;
 

@@ -84,7 +84,7 @@ typedef struct rb_recovery
 	/* Tetrahedra around a point, in recover_segments.c */
 	uint32_t *star;
 	size_t star_cap;
-	bool looks; /* true in a thread's copy, which only reads the mesh */
+	bool is_copy; /* true in a thread's copy, which only reads the mesh */
 	/* true if a cavity was filled, so that the mesh may no longer be Delaunay */
 	bool carved;
 	struct rb_facet_work *work; /* data of recover_facets.c */
@@ -100,7 +100,7 @@ rb_recover_flaw(rb_recovery *r, rb_flaw_kind kind, uint32_t a, uint32_t b, const
 	r->flaw->b = b;
 	memcpy(r->flaw->at, at, sizeof r->flaw->at);
 	/* A thread's copy does not report: the main thread finds the same defect later. */
-	if (r->looks)
+	if (r->is_copy)
 		return RB_BAD_PLC;
 	return rb_fail(r->ctx, RB_BAD_PLC, a, b, NULL);
 }

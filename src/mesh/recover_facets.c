@@ -343,7 +343,7 @@ do_find_complete(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	rb_flaw flaw;
 	uint32_t others = 0;
 
-	copy.looks = true;
+	copy.is_copy = true;
 	copy.flaw = &flaw;
 	copy.mesh.npoints += number;
 	for (uint64_t i = from; i < to; i++)

@@ -363,7 +363,7 @@ rb_tetrahedralize(rb_context *ctx, const rb_plc *plc, rb_keep keep, rb_tets *tet
 	start = rb_now_ms();
 	if (status == RB_OK)
 		status = rb_mesh_init(&r.mesh, ctx, plc->points, plc->npoints);
-	r.mesh.tells = true;
+	r.mesh.reports_progress = true;
 	r.mesh.large = plc->npoints >= LARGE;
 	r.mesh.team = team;
 	if (status == RB_OK)

@@ -92,7 +92,7 @@ contains_start(const rb_checking *k, const rb_deferred_test *w, uint32_t u, cons
 static rb_status
 find_starts(rb_checking *k, uint32_t *next, uint32_t *first)
 {
-	uint32_t looks = 0;
+	uint32_t steps = 0;
 
 	for (uint32_t t = 0; t < k->in->ntets; t++)
 	{
@@ -109,8 +109,8 @@ find_starts(rb_checking *k, uint32_t *next, uint32_t *first)
 			{
 				rb_deferred_test *w = &k->wanted[*at];
 
-				RB_CHECK_STOP(k, looks);
-				looks++;
+				RB_CHECK_STOP(k, steps);
+				steps++;
 				if (contains_start(k, w, u, x))
 				{
 					w->inside = true;

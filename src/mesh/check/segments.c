@@ -163,7 +163,7 @@ walk_path(rb_checking *k, const segment_ends *at, uint32_t s, uint32_t from, uin
 	const rb_check_input *in = k->in;
 	const double *a = rb_check_point(k, from), *b = rb_check_point(k, to);
 	bool finite = !rb_check_bad(k, from) && !rb_check_bad(k, to);
-	uint32_t edge = at->edge[2 * (size_t) from], p = from, looks = 0;
+	uint32_t edge = at->edge[2 * (size_t) from], p = from, steps = 0;
 	uint32_t left = k->edges_of.start[s + 1] - k->edges_of.start[s];
 	int axis = 0;
 
@@ -175,8 +175,8 @@ walk_path(rb_checking *k, const segment_ends *at, uint32_t s, uint32_t from, uin
 		uint32_t q = in->edges[edge][in->edges[edge][0] == p];
 		const double *c = rb_check_point(k, q);
 
-		RB_CHECK_STOP(k, looks);
-		looks++;
+		RB_CHECK_STOP(k, steps);
+		steps++;
 		left--;
 		if (finite && !rb_check_bad(k, p) && !rb_check_bad(k, q))
 		{
