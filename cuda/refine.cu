@@ -36,7 +36,7 @@ typedef struct refine_rounds
 	uint4 *needs_sums;
 	list pieces, walls, tets, later;
 	list spare;      /* Space for the tetrahedra that a round leaves in the list */
-	list stuck;      /* Subsegments that cannot be split alone, including those found on the host */
+	list blocked;    /* Subsegments that cannot be split alone, including those found on the host */
 	rb_thread *team; /* Threads that compute signs with GMP, or NULL before they are needed */
 	uint64_t rounds, tried, most_bytes, asked, large, launches, waits;
 	uint64_t few, few_launches, few_waits;
@@ -143,9 +143,9 @@ reserve_list(refine_rounds *s, list *l, size_t more)
 static void
 free_arenas(refine_rounds *s)
 {
-	rb_refine_arena *all[] = {&s->cells,       &s->sites,      &s->kind,       &s->parent,
-							  &s->free,        &s->tets.room,  &s->later.room, &s->spare.room,
-							  &s->pieces.room, &s->walls.room, &s->stuck.room};
+	rb_refine_arena *all[] = {&s->cells,       &s->sites,      &s->kind,        &s->parent,
+							  &s->free,        &s->tets.room,  &s->later.room,  &s->spare.room,
+							  &s->pieces.room, &s->walls.room, &s->blocked.room};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		rb_refine_arena_free(s->run, all[i]);
@@ -509,7 +509,7 @@ gather_candidates(refine_rounds *s)
 	if (s->pieces.n == 0 && s->protecting)
 	{
 		s->protecting = false;
-		if (s->stuck.n > 0)
+		if (s->blocked.n > 0)
 			return RB_OK;
 	}
 	if (s->protecting)
@@ -625,7 +625,7 @@ static rb_status
 append_entries(refine_rounds *s)
 {
 	uint4 back, needs;
-	uint32_t stuck;
+	uint32_t blocked;
 
 	s->a.protecting = s->protecting;
 	RB_TRY(clear_counts(s));
@@ -635,16 +635,16 @@ append_entries(refine_rounds *s)
 	RB_TRY(charge_time(s, RB_REFINE_LISTS));
 	back = s->counts->back;
 	needs = s->counts->needs;
-	stuck = s->counts->stuck;
+	blocked = s->counts->blocked;
 	RB_TRY(reserve_list(s, &s->pieces, (size_t) back.x + needs.x));
 	RB_TRY(reserve_list(s, &s->walls, (size_t) back.y + needs.y));
 	RB_TRY(reserve_list(s, &s->tets, (size_t) back.z + needs.z));
 	RB_TRY(reserve_list(s, &s->later, back.w));
-	if (stuck > 0)
+	if (blocked > 0)
 	{
-		RB_TRY(reserve_list(s, &s->stuck, stuck));
-		RB_TRY(rb_refine_append_blocked(s->run, &s->a, entries_of(&s->stuck) + s->stuck.n));
-		s->stuck.n += stuck;
+		RB_TRY(reserve_list(s, &s->blocked, blocked));
+		RB_TRY(rb_refine_append_blocked(s->run, &s->a, entries_of(&s->blocked) + s->blocked.n));
+		s->blocked.n += blocked;
 	}
 	ends_of_lists(s);
 	RB_TRY(rb_refine_append_back(s->run, &s->a));
@@ -794,11 +794,11 @@ upload_mesh(refine_rounds *s)
 	RB_TRY(grow_array(s, &s->free, 0, (size_t) r->nfree + 1, sizeof(uint32_t)));
 	if (r->nfree > 0)
 		RB_TRY(rb_upload(s->run, free_of(s), r->free, r->nfree * sizeof(uint32_t)));
-	RB_TRY(reserve_list(s, &s->stuck, (size_t) r->nstuck + 1));
-	s->stuck.n = r->nstuck;
-	return r->nstuck > 0
-			   ? rb_upload(s->run, entries_of(&s->stuck), r->stuck, r->nstuck * sizeof(rb_entry64))
-			   : RB_OK;
+	RB_TRY(reserve_list(s, &s->blocked, (size_t) r->nblocked + 1));
+	s->blocked.n = r->nblocked;
+	return r->nblocked > 0 ? rb_upload(s->run, entries_of(&s->blocked), r->blocked,
+									   r->nblocked * sizeof(rb_entry64))
+						   : RB_OK;
 }
 
 static rb_status
@@ -827,7 +827,7 @@ open_rounds(refine_rounds *s)
 /* Arrays of the host that replace those of the mesh once all are downloaded */
 typedef struct downloaded_mesh
 {
-	void *cells, *sites, *kind, *parent, *free, *stuck;
+	void *cells, *sites, *kind, *parent, *free, *blocked;
 } downloaded_mesh;
 
 static rb_status
@@ -850,7 +850,7 @@ download_mesh(refine_rounds *s, downloaded_mesh *to)
 	RB_TRY(download_array(s, &to->kind, s->a.m.kind, s->nsites));
 	RB_TRY(download_array(s, &to->parent, s->a.m.parent, s->nsites * sizeof(uint32_t)));
 	RB_TRY(download_array(s, &to->free, s->free.at, s->nfree * sizeof(uint32_t)));
-	return download_array(s, &to->stuck, s->stuck.room.at, s->stuck.n * sizeof(rb_entry64));
+	return download_array(s, &to->blocked, s->blocked.room.at, s->blocked.n * sizeof(rb_entry64));
 }
 
 static void
@@ -873,14 +873,14 @@ replace_mesh(refine_rounds *s)
 					   (void **) &r->mesh.parent, (void **) &r->free};
 	rb_status status = download_mesh(s, &to);
 
-	if (status == RB_OK && s->stuck.n > 0)
-		status = rb_array_grow(s->run->ctx, (void **) &r->stuck, &r->stuck_cap, s->stuck.n,
+	if (status == RB_OK && s->blocked.n > 0)
+		status = rb_array_grow(s->run->ctx, (void **) &r->blocked, &r->blocked_cap, s->blocked.n,
 							   sizeof(rb_entry64));
 	if (status == RB_OK)
 	{
-		if (s->stuck.n > 0)
-			memcpy(r->stuck, to.stuck, s->stuck.n * sizeof(rb_entry64));
-		r->nstuck = s->stuck.n;
+		if (s->blocked.n > 0)
+			memcpy(r->blocked, to.blocked, s->blocked.n * sizeof(rb_entry64));
+		r->nblocked = s->blocked.n;
 		r->done = s->done;
 		r->full |= s->full;
 		for (int i = 0; i < 5; i++)
@@ -912,7 +912,7 @@ replace_mesh(refine_rounds *s)
 	}
 	for (int i = 0; i < 5; i++)
 		rb_free(s->run->ctx->memory, all[i]);
-	rb_free(s->run->ctx->memory, &to.stuck);
+	rb_free(s->run->ctx->memory, &to.blocked);
 	return status;
 }
 
@@ -963,7 +963,7 @@ refine_on_device(rb_device_run *run, rb_refining *r)
 	s.protecting = r->protect;
 	s.most = RB_ROUND_CANDIDATES;
 	s.a.launches = &s.launches;
-	s.pieces.room.small = s.walls.room.small = s.stuck.room.small = true;
+	s.pieces.room.small = s.walls.room.small = s.blocked.room.small = true;
 	status = run_rounds(&s);
 	rb_queue_idle(run);
 	run->nmarks = 0;

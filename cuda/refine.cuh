@@ -58,7 +58,7 @@ typedef struct rb_refine_counts
 	uint32_t next;     /* Next candidate that a warp takes */
 	uint32_t listed;   /* Candidates listed by rb_refine_list_large */
 	uint32_t full;     /* Nonzero if max_points was reached */
-	uint32_t stuck;    /* Subsegments that cannot be split alone */
+	uint32_t blocked;  /* Subsegments that cannot be split alone */
 	/* Winners: x number, y new cells, z old cells; w candidates that competed for cells */
 	uint4 winners;
 	/*

@@ -347,7 +347,7 @@ __launch_bounds__(RB_REFINE_BLOCK) sum_back_kernel(const __grid_constant__ rb_re
 
 	before_in_block(count_back(&a, i), &all);
 	if (i < a.ncands && is_stuck(&a, &a.cands[i]))
-		atomicAdd(&a.counts->stuck, 1u);
+		atomicAdd(&a.counts->blocked, 1u);
 	store_sum(all, a.sums, &a.counts->back);
 }
 

@@ -21,14 +21,14 @@
 
 typedef RB_VEC(uint32_t) rb_numbers;
 
-typedef struct rb_stuck_point
+typedef struct rb_blocked_point
 {
 	double at[3];
 	double raise;  /* Minimum insertion radius of the point */
 	uint32_t u, v; /* Ends of the subsegment */
 	uint32_t segment;
 	rb_entry64 entry;
-} rb_stuck_point;
+} rb_blocked_point;
 
 /*
  * Marks of a cell: it is in the PLC; its circumsphere contains the current point; it will be
@@ -47,18 +47,18 @@ typedef struct rb_stuck_point
 #define RB_TET_SEEN (UINT32_MAX - 2)
 #define RB_TET_FRESH (UINT32_MAX - 3)
 
-typedef struct rb_together
+typedef struct rb_joint
 {
 	rb_refining *r;
 	/* The group (group_insert.c) */
-	rb_table stuck;    /* Blocked subsegments, mapped to their indices in r->stuck */
-	rb_table hopeless; /* Subsegments abandoned after failed attempts */
-	uint8_t *marks;    /* RB_GROUP_ marks of each cell */
+	rb_table blocked;   /* Blocked subsegments, mapped to their indices in r->blocked */
+	rb_table abandoned; /* Subsegments abandoned after failed attempts */
+	uint8_t *marks;     /* RB_GROUP_ marks of each cell */
 	size_t marks_cap;
 	rb_numbers near; /* Cells of the group */
 	/* Scratch: cells whose circumspheres contain a point, or marks of vertices */
 	rb_numbers held;
-	rb_stuck_point *points; /* Points of the group */
+	rb_blocked_point *points; /* Points of the group */
 	size_t points_cap;
 	uint32_t npoints;
 	rb_table split; /* Subsegments, mapped to the points that split them */
@@ -105,29 +105,29 @@ typedef struct rb_together
 	size_t npairs;
 	/* New ghosts behind new cells */
 	rb_numbers ghosts;
-} rb_together;
+} rb_joint;
 
 /* Builds the PLC of the group (group_plc.c). */
-extern rb_status rb_together_build_plc(rb_together *t);
+extern rb_status rb_joint_build_plc(rb_joint *t);
 
 /*
  * Replaces cells by tetrahedra of the PLC that contain the points of the group, if they fit
  * (group_fit.c). Sets *done if they did.
  */
-extern rb_status rb_together_exchange(rb_together *t, bool *done);
+extern rb_status rb_joint_exchange(rb_joint *t, bool *done);
 
 /* ---- numbers in the PLC ---- */
 
 /* Returns the PLC number of a vertex that is in the PLC. */
 static inline uint32_t
-rb_together_number(const rb_together *t, uint32_t site)
+rb_joint_number(const rb_joint *t, uint32_t site)
 {
 	return *rb_table_get(&t->numbers, site, RB_NONE, RB_NONE);
 }
 
 /* Returns the mesh vertex of a PLC number; for a new point, the number it will get. */
 static inline uint32_t
-rb_together_site(const rb_together *t, uint32_t number)
+rb_joint_site(const rb_joint *t, uint32_t number)
 {
 	return number < t->sites.n ? t->sites.at[number]
 							   : t->r->nsites + (number - (uint32_t) t->sites.n);
@@ -135,7 +135,7 @@ rb_together_site(const rb_together *t, uint32_t number)
 
 /* Returns the PLC number of the point that splits a subsegment, or RB_NONE if none does. */
 static inline uint32_t
-rb_together_middle(const rb_together *t, uint32_t u, uint32_t v)
+rb_joint_middle(const rb_joint *t, uint32_t u, uint32_t v)
 {
 	const uint32_t *at = rb_table_get(&t->split, u, v, RB_NONE);
 
@@ -147,19 +147,19 @@ rb_together_middle(const rb_together *t, uint32_t u, uint32_t v)
  * count.
  */
 static inline bool
-rb_together_is_new(const rb_together *t, uint32_t number)
+rb_joint_is_new(const rb_joint *t, uint32_t number)
 {
 	return number >= t->sites.n && number < t->plc.npoints;
 }
 
 /* Returns true if a corner of a tetrahedron is a point of the group. */
 static inline bool
-rb_together_has_new(const rb_together *t, uint32_t tet)
+rb_joint_has_new(const rb_joint *t, uint32_t tet)
 {
 	const uint32_t *v = t->tets.tets[tet];
 
-	return rb_together_is_new(t, v[0]) || rb_together_is_new(t, v[1]) ||
-		   rb_together_is_new(t, v[2]) || rb_together_is_new(t, v[3]);
+	return rb_joint_is_new(t, v[0]) || rb_joint_is_new(t, v[1]) || rb_joint_is_new(t, v[2]) ||
+		   rb_joint_is_new(t, v[3]);
 }
 
 #endif /* RB_REFINE_GROUP_H */

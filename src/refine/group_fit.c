@@ -30,29 +30,29 @@
 
 /* Returns true if a face of a new tetrahedron has no new corner. */
 static bool
-on_rim(const rb_together *t, uint32_t face)
+on_rim(const rb_joint *t, uint32_t face)
 {
 	const uint32_t *v = t->tets.tets[face >> 2];
 	uint32_t k = face & 3;
 
-	return !rb_together_is_new(t, v[rb_cell_face_corner(k, 0)]) &&
-		   !rb_together_is_new(t, v[rb_cell_face_corner(k, 1)]) &&
-		   !rb_together_is_new(t, v[rb_cell_face_corner(k, 2)]);
+	return !rb_joint_is_new(t, v[rb_cell_face_corner(k, 0)]) &&
+		   !rb_joint_is_new(t, v[rb_cell_face_corner(k, 1)]) &&
+		   !rb_joint_is_new(t, v[rb_cell_face_corner(k, 2)]);
 }
 
 /* Gets the PLC numbers of a cell's face, in the order seen from the cell. */
 static void
-face_numbers(const rb_together *t, uint32_t cell, uint32_t k, uint32_t *number)
+face_numbers(const rb_joint *t, uint32_t cell, uint32_t k, uint32_t *number)
 {
 	const rb_cell *c = &t->r->mesh.cells[cell];
 
 	for (uint32_t j = 0; j < 3; j++)
-		number[j] = rb_together_number(t, c->v[rb_cell_face_corner(k, j)]);
+		number[j] = rb_joint_number(t, c->v[rb_cell_face_corner(k, j)]);
 }
 
 /* Returns true if a face of a tetrahedron has these corners in the same cyclic order. */
 static bool
-same_side(const rb_together *t, uint32_t face, const uint32_t *number)
+same_side(const rb_joint *t, uint32_t face, const uint32_t *number)
 {
 	const uint32_t *v = t->tets.tets[face >> 2];
 	uint32_t i;
@@ -65,7 +65,7 @@ same_side(const rb_together *t, uint32_t face, const uint32_t *number)
 
 /* Returns a face of a tetrahedron as seen from its other side, or RB_NONE on the hull. */
 static uint32_t
-face_beyond(const rb_together *t, uint32_t face)
+face_beyond(const rb_joint *t, uint32_t face)
 {
 	uint32_t tet = face >> 2, beyond = t->tets.neighbours[4 * (size_t) tet + (face & 3)], k;
 
@@ -79,7 +79,7 @@ face_beyond(const rb_together *t, uint32_t face)
 
 /* Returns a pointer to the facet that a face is on, or NULL if it is on none. */
 static const uint32_t *
-facet_of_face(const rb_together *t, uint32_t face)
+facet_of_face(const rb_joint *t, uint32_t face)
 {
 	const uint32_t *v = t->tets.tets[face >> 2];
 
@@ -94,7 +94,7 @@ facet_of_face(const rb_together *t, uint32_t face)
  * faces that exist in the mesh.
  */
 static rb_status
-find_new(rb_together *t)
+find_new(rb_joint *t)
 {
 	rb_tets *tets = &t->tets;
 	rb_context *ctx = t->r->ctx;
@@ -113,7 +113,7 @@ find_new(rb_together *t)
 
 		if (rb_should_stop(t->r->ctx))
 			return RB_STOPPED;
-		t->place[i] = rb_together_has_new(t, i) ? RB_TET_NEW : RB_TET_UNKNOWN;
+		t->place[i] = rb_joint_has_new(t, i) ? RB_TET_NEW : RB_TET_UNKNOWN;
 		for (uint32_t k = 0; k < 4 && t->place[i] == RB_TET_NEW; k++)
 			if (on_rim(t, i << 2 | k))
 				RB_TRY(rb_table_insert(ctx, &t->rim, v[rb_cell_face_corner(k, 0)],
@@ -142,7 +142,7 @@ find_new(rb_together *t)
  * Returns false if the mesh has no such face.
  */
 static bool
-cells_at(const rb_together *t, uint32_t face, uint32_t *in, uint32_t *out)
+cells_at(const rb_joint *t, uint32_t face, uint32_t *in, uint32_t *out)
 {
 	const uint32_t *v = t->tets.tets[face >> 2];
 	const uint32_t *known =
@@ -164,7 +164,7 @@ cells_at(const rb_together *t, uint32_t face, uint32_t *in, uint32_t *out)
  * OUTSIDE, NOTHING or FOREIGN.
  */
 static uint32_t
-region_at(const rb_together *t, uint32_t face)
+region_at(const rb_joint *t, uint32_t face)
 {
 	const rb_cells *m = &t->r->mesh;
 	bool wall = facet_of_face(t, face) != NULL;
@@ -194,7 +194,7 @@ region_at(const rb_together *t, uint32_t face)
  * constrained faces at a time.
  */
 static rb_status
-find_inserted(rb_together *t, bool *fits)
+find_inserted(rb_joint *t, bool *fits)
 {
 	RB_TRY(RB_GROW(t->r->ctx, t->region, t->region_cap, (size_t) t->tets.ntets + 1));
 	for (uint32_t i = 0; i < t->tets.ntets && *fits; i++)
@@ -248,7 +248,7 @@ find_inserted(rb_together *t, bool *fits)
 /* ---- removed cells ---- */
 
 static rb_status
-add_old(rb_together *t, uint32_t cell)
+add_old(rb_joint *t, uint32_t cell)
 {
 	if ((t->marks[cell] & RB_GROUP_OLD) != 0)
 		return RB_OK;
@@ -289,7 +289,7 @@ simple_ghost(const rb_cells *m, uint32_t g)
  * tetrahedra also have that face.
  */
 static bool
-goes_beyond(const rb_together *t, uint32_t cell, uint32_t k, uint32_t face, bool *fits)
+goes_beyond(const rb_joint *t, uint32_t cell, uint32_t k, uint32_t face, bool *fits)
 {
 	const rb_cells *m = &t->r->mesh;
 	uint32_t number[3], other = face_beyond(t, face);
@@ -317,7 +317,7 @@ goes_beyond(const rb_together *t, uint32_t cell, uint32_t k, uint32_t face, bool
 
 /* Finds the cells to remove, from those around the subsegments to the cavity boundary. */
 static rb_status
-find_old(rb_together *t, bool *fits)
+find_old(rb_joint *t, bool *fits)
 {
 	const rb_cells *m = &t->r->mesh;
 
@@ -373,7 +373,7 @@ find_old(rb_together *t, bool *fits)
 
 /* Counts the faces between a removed cell and a remaining cell or ghost. */
 static uint32_t
-count_remaining_faces(const rb_together *t)
+count_remaining_faces(const rb_joint *t)
 {
 	const rb_cells *m = &t->r->mesh;
 	uint32_t n = 0;
@@ -395,7 +395,7 @@ count_remaining_faces(const rb_together *t)
  * the removed cells.
  */
 static rb_status
-find_pairs(rb_together *t, bool *fits)
+find_pairs(rb_joint *t, bool *fits)
 {
 	const rb_cells *m = &t->r->mesh;
 	rb_exact_env env = {.filters = t->r->ctx->filters, .exact = true};
@@ -436,7 +436,7 @@ find_pairs(rb_together *t, bool *fits)
 				continue;
 			for (int j = 0; j < 4; j++)
 			{
-				v[j] = rb_together_site(t, t->tets.tets[tet][j]);
+				v[j] = rb_joint_site(t, t->tets.tets[tet][j]);
 				p[j] = t->at + 3 * (size_t) t->tets.tets[tet][j];
 			}
 			v[4] = m->cells[out >> 2].v[out & 3];
@@ -457,7 +457,7 @@ find_pairs(rb_together *t, bool *fits)
  * because there are no more faces than that.
  */
 static rb_status
-toggle_edges(rb_together *t, const uint32_t *v, uint32_t facet)
+toggle_edges(rb_joint *t, const uint32_t *v, uint32_t facet)
 {
 	for (uint32_t k = 0; k < 3; k++)
 	{
@@ -465,7 +465,7 @@ toggle_edges(rb_together *t, const uint32_t *v, uint32_t facet)
 
 		if (rb_table_get(&t->pieces, a, b, RB_NONE) != NULL ||
 			(a < t->sites.n && b < t->sites.n &&
-			 rb_together_middle(t, t->sites.at[a], t->sites.at[b]) != RB_NONE))
+			 rb_joint_middle(t, t->sites.at[a], t->sites.at[b]) != RB_NONE))
 			continue;
 		RB_TRY(
 			rb_table_insert(t->r->ctx, &t->edges, a, b, UINT32_C(1) << 31 | facet, 0, &odd, NULL));
@@ -476,7 +476,7 @@ toggle_edges(rb_together *t, const uint32_t *v, uint32_t facet)
 
 /* Checks for each facet that the new constrained faces cover the same area as the removed ones. */
 static rb_status
-fill_facets(rb_together *t, bool *fits)
+fill_facets(rb_joint *t, bool *fits)
 {
 	const rb_cells *m = &t->r->mesh;
 
@@ -525,7 +525,7 @@ fill_facets(rb_together *t, bool *fits)
  * them persists.
  */
 static rb_status
-keep_all(rb_together *t, bool *fits)
+keep_all(rb_joint *t, bool *fits)
 {
 	const rb_cells *m = &t->r->mesh;
 
@@ -541,7 +541,7 @@ keep_all(rb_together *t, bool *fits)
 	}
 	for (size_t i = 0; i < t->near.n; i++)
 		for (uint32_t k = 0; k < 4 && (t->marks[t->near.at[i]] & RB_GROUP_OLD) == 0; k++)
-			t->held.at[rb_together_number(t, m->cells[t->near.at[i]].v[k])] = 1;
+			t->held.at[rb_joint_number(t, m->cells[t->near.at[i]].v[k])] = 1;
 	for (size_t i = 0; i < t->old.n && *fits; i++)
 	{
 		const rb_cell *c = &m->cells[t->old.at[i]];
@@ -550,7 +550,7 @@ keep_all(rb_together *t, bool *fits)
 			continue;
 		*fits = t->held.at[t->sites.n + c->region] != 0;
 		for (uint32_t k = 0; k < 4; k++)
-			*fits = *fits && t->held.at[rb_together_number(t, c->v[k])] != 0;
+			*fits = *fits && t->held.at[rb_joint_number(t, c->v[k])] != 0;
 	}
 	t->held.n = 0;
 	return RB_OK;
@@ -558,7 +558,7 @@ keep_all(rb_together *t, bool *fits)
 
 /* Finds the tetrahedra and cells to exchange. Sets *fits if the exchange is valid. */
 static rb_status
-check_exchange(rb_together *t, bool *fits)
+check_exchange(rb_joint *t, bool *fits)
 {
 	rb_status status;
 
@@ -595,7 +595,7 @@ take_slot(rb_refining *r)
 }
 
 static void
-make_cell(rb_together *t, uint32_t tet)
+make_cell(rb_joint *t, uint32_t tet)
 {
 	rb_refining *r = t->r;
 	const uint32_t *v = t->tets.tets[tet];
@@ -608,7 +608,7 @@ make_cell(rb_together *t, uint32_t tet)
 	{
 		const uint32_t *facet = facet_of_face(t, tet << 2 | k);
 
-		c->v[k] = rb_together_site(t, v[k]);
+		c->v[k] = rb_joint_site(t, v[k]);
 		c->n[k] = RB_NOWHERE;
 		c->facet[k] = facet != NULL ? *facet : RB_NOWHERE;
 		if (facet != NULL)
@@ -676,14 +676,14 @@ link_ghost(rb_cells *m, uint32_t g)
 }
 
 static void
-make_sites(rb_together *t)
+make_sites(rb_joint *t)
 {
 	rb_refining *r = t->r;
 	rb_cells *m = &r->mesh;
 
 	for (uint32_t i = 0; i < t->npoints; i++)
 	{
-		const rb_stuck_point *p = &t->points[i];
+		const rb_blocked_point *p = &t->points[i];
 		uint32_t site = r->nsites + i;
 
 		memcpy(m->sites[site].at, p->at, sizeof p->at);
@@ -695,7 +695,7 @@ make_sites(rb_together *t)
 
 /* Performs the exchange that check_exchange found valid. */
 static rb_status
-replace_cells(rb_together *t)
+replace_cells(rb_joint *t)
 {
 	rb_refining *r = t->r;
 	rb_cells *m = &r->mesh;
@@ -761,7 +761,7 @@ replace_cells(rb_together *t)
 }
 
 rb_status
-rb_together_exchange(rb_together *t, bool *done)
+rb_joint_exchange(rb_joint *t, bool *done)
 {
 	bool fits = false;
 	rb_status status = check_exchange(t, &fits);

@@ -57,22 +57,22 @@ rb_refining_blocked_point(rb_refining *r, rb_entry64 entry, rb_refine_candidate 
  * first counts.
  */
 static rb_status
-index_blocked(rb_together *t)
+index_blocked(rb_joint *t)
 {
 	rb_refining *r = t->r;
 
-	for (uint32_t i = 0; i < r->nhopeless; i++)
-		RB_TRY(rb_table_insert(r->ctx, &t->hopeless, r->hopeless[i][0], r->hopeless[i][1], RB_NONE,
-							   i, NULL, NULL));
-	for (uint32_t i = 0; i < r->nstuck; i++)
+	for (uint32_t i = 0; i < r->nabandoned; i++)
+		RB_TRY(rb_table_insert(r->ctx, &t->abandoned, r->abandoned[i][0], r->abandoned[i][1],
+							   RB_NONE, i, NULL, NULL));
+	for (uint32_t i = 0; i < r->nblocked; i++)
 	{
-		const rb_cell *c = &r->mesh.cells[rb_entry_cell(r->stuck[i])];
-		uint32_t e = rb_entry_part(r->stuck[i]);
+		const rb_cell *c = &r->mesh.cells[rb_entry_cell(r->blocked[i])];
+		uint32_t e = rb_entry_part(r->blocked[i]);
 
 		if (rb_should_stop(r->ctx))
 			return RB_STOPPED;
-		if (rb_entry_alive(&r->mesh, r->stuck[i]))
-			RB_TRY(rb_table_insert(r->ctx, &t->stuck, c->v[rb_cell_edge_from(e)],
+		if (rb_entry_alive(&r->mesh, r->blocked[i]))
+			RB_TRY(rb_table_insert(r->ctx, &t->blocked, c->v[rb_cell_edge_from(e)],
 								   c->v[rb_cell_edge_to(e)], RB_NONE, i, NULL, NULL));
 	}
 	return RB_OK;
@@ -81,7 +81,7 @@ index_blocked(rb_together *t)
 /* ---- cells of a group ---- */
 
 static rb_status
-add_near(rb_together *t, uint32_t cell)
+add_near(rb_joint *t, uint32_t cell)
 {
 	if ((t->marks[cell] & RB_GROUP_NEAR) == 0)
 		RB_TRY(rb_vec_append(t->r->ctx, &t->near, cell));
@@ -91,7 +91,7 @@ add_near(rb_together *t, uint32_t cell)
 
 /* Adds a point to the group unless its subsegment has one already. */
 static rb_status
-add_point(rb_together *t, const rb_stuck_point *p, bool *fresh)
+add_point(rb_joint *t, const rb_blocked_point *p, bool *fresh)
 {
 	RB_TRY(rb_table_insert(t->r->ctx, &t->split, p->u, p->v, RB_NONE, t->npoints, NULL, fresh));
 	if (!*fresh)
@@ -102,10 +102,10 @@ add_point(rb_together *t, const rb_stuck_point *p, bool *fresh)
 }
 
 static rb_status
-add_blocked_point(rb_together *t, rb_entry64 entry)
+add_blocked_point(rb_joint *t, rb_entry64 entry)
 {
 	rb_refine_candidate cand;
-	rb_stuck_point p;
+	rb_blocked_point p;
 	bool fresh;
 
 	if (!rb_refining_blocked_point(t->r, entry, &cand, &p.u, &p.v))
@@ -119,7 +119,7 @@ add_blocked_point(rb_together *t, rb_entry64 entry)
 
 /* Adds the points of a cell's subsegments that are blocked, too. */
 static rb_status
-add_blocked_points_of(rb_together *t, uint32_t cell)
+add_blocked_points_of(rb_joint *t, uint32_t cell)
 {
 	for (uint32_t e = 0; e < 6; e++)
 	{
@@ -131,16 +131,16 @@ add_blocked_points_of(rb_together *t, uint32_t cell)
 
 		if ((c->bits & RB_CELL_SEGMENT(e)) == 0 || rb_table_get(&t->split, u, v, RB_NONE) != NULL)
 			continue;
-		at = rb_table_get(&t->stuck, u, v, RB_NONE);
+		at = rb_table_get(&t->blocked, u, v, RB_NONE);
 		if (at != NULL)
-			RB_TRY(add_blocked_point(t, t->r->stuck[*at]));
+			RB_TRY(add_blocked_point(t, t->r->blocked[*at]));
 	}
 	return RB_OK;
 }
 
 /* Records once that the circumsphere of a cell contains the current point. */
 static rb_status
-add_held(rb_together *t, uint32_t cell)
+add_held(rb_joint *t, uint32_t cell)
 {
 	RB_TRY(rb_vec_append(t->r->ctx, &t->held, cell));
 	t->marks[cell] |= RB_GROUP_HELD;
@@ -156,7 +156,7 @@ add_held(rb_together *t, uint32_t cell)
  * does not fit (group_fit.c) and the point is inserted by rebuilding the mesh.
  */
 static rb_status
-find_cavity(rb_together *t, uint32_t k, bool *enough)
+find_cavity(rb_joint *t, uint32_t k, bool *enough)
 {
 	const rb_cells *m = &t->r->mesh;
 	rb_exact_env env = {.filters = t->r->ctx->filters, .exact = true};
@@ -213,7 +213,7 @@ find_cavity(rb_together *t, uint32_t k, bool *enough)
  * too many.
  */
 static rb_status
-find_group(rb_together *t, uint32_t k, bool *enough)
+find_group(rb_joint *t, uint32_t k, bool *enough)
 {
 	uint64_t most = t->r->options->max_points > 0 ? t->r->options->max_points : UINT32_MAX - 8;
 
@@ -226,7 +226,7 @@ find_group(rb_together *t, uint32_t k, bool *enough)
 
 /* Adds layers of cells around the group. */
 static rb_status
-add_layers(rb_together *t, int layers)
+add_layers(rb_joint *t, int layers)
 {
 	const rb_cells *m = &t->r->mesh;
 
@@ -257,15 +257,15 @@ add_layers(rb_together *t, int layers)
  * points.
  */
 static rb_status
-add_added_points(rb_together *t)
+add_added_points(rb_joint *t)
 {
 	uint32_t nsites = (uint32_t) t->sites.n;
 
 	for (uint32_t i = 0; i < t->tets.ntets; i++)
-		for (uint32_t k = 0; k < 4 && rb_together_has_new(t, i); k++)
+		for (uint32_t k = 0; k < 4 && rb_joint_has_new(t, i); k++)
 		{
 			uint32_t v = t->tets.tets[i][k], on;
-			rb_stuck_point p;
+			rb_blocked_point p;
 			bool fresh;
 
 			if (rb_should_stop(t->r->ctx))
@@ -291,10 +291,10 @@ add_added_points(rb_together *t)
 
 /* Tries to insert the points of a group. Sets *done on success. */
 static rb_status
-try_group(rb_together *t, bool *done)
+try_group(rb_joint *t, bool *done)
 {
 	rb_flaw flaw;
-	rb_status status = rb_together_build_plc(t);
+	rb_status status = rb_joint_build_plc(t);
 
 	if (status == RB_OK)
 		status = rb_tetrahedralize(t->r->ctx, &t->plc, RB_KEEP_HULL, &t->tets, &flaw);
@@ -304,7 +304,7 @@ try_group(rb_together *t, bool *done)
 		return RB_OK;
 	}
 	if (status == RB_OK)
-		status = rb_together_exchange(t, done);
+		status = rb_joint_exchange(t, done);
 	if (status == RB_OK && !*done)
 		status = add_added_points(t);
 	rb_tets_free(t->r->ctx->memory, &t->tets);
@@ -316,25 +316,25 @@ try_group(rb_together *t, bool *done)
  * another one of them would give the same group.
  */
 static rb_status
-mark_abandoned(rb_together *t)
+mark_abandoned(rb_joint *t)
 {
 	rb_refining *r = t->r;
 
-	RB_TRY(RB_GROW(r->ctx, r->hopeless, r->hopeless_cap, (size_t) r->nhopeless + t->npoints));
+	RB_TRY(RB_GROW(r->ctx, r->abandoned, r->abandoned_cap, (size_t) r->nabandoned + t->npoints));
 	for (uint32_t i = 0; i < t->npoints; i++)
 	{
-		const rb_stuck_point *p = &t->points[i];
+		const rb_blocked_point *p = &t->points[i];
 
-		r->hopeless[r->nhopeless][0] = p->u;
-		r->hopeless[r->nhopeless][1] = p->v;
-		RB_TRY(
-			rb_table_insert(r->ctx, &t->hopeless, p->u, p->v, RB_NONE, r->nhopeless++, NULL, NULL));
+		r->abandoned[r->nabandoned][0] = p->u;
+		r->abandoned[r->nabandoned][1] = p->v;
+		RB_TRY(rb_table_insert(r->ctx, &t->abandoned, p->u, p->v, RB_NONE, r->nabandoned++, NULL,
+							   NULL));
 	}
 	return RB_OK;
 }
 
 static rb_status
-insert_group(rb_together *t, rb_entry64 stuck, bool *done)
+insert_group(rb_joint *t, rb_entry64 blocked, bool *done)
 {
 	bool enough = false;
 	uint32_t known = 0;
@@ -342,7 +342,7 @@ insert_group(rb_together *t, rb_entry64 stuck, bool *done)
 	t->near.n = 0;
 	t->npoints = 0;
 	rb_table_empty(&t->split);
-	RB_TRY(add_blocked_point(t, stuck));
+	RB_TRY(add_blocked_point(t, blocked));
 	/* Each try takes in more points and more cells. */
 	for (int i = 0; i < TRIES && t->npoints > 0 && !*done; i++)
 	{
@@ -361,23 +361,23 @@ insert_group(rb_together *t, rb_entry64 stuck, bool *done)
 }
 
 static bool
-is_abandoned(const rb_together *t, rb_entry64 entry)
+is_abandoned(const rb_joint *t, rb_entry64 entry)
 {
 	const rb_cell *c = &t->r->mesh.cells[rb_entry_cell(entry)];
 	uint32_t e = rb_entry_part(entry);
 
-	return rb_table_get(&t->hopeless, c->v[rb_cell_edge_from(e)], c->v[rb_cell_edge_to(e)],
+	return rb_table_get(&t->abandoned, c->v[rb_cell_edge_from(e)], c->v[rb_cell_edge_to(e)],
 						RB_NONE) != NULL;
 }
 
 static void
-together_free(rb_together *t)
+free_joint(rb_joint *t)
 {
 	rb_memory *memory = t->r->ctx->memory;
 	rb_numbers *lists[] = {&t->near,  &t->old,  &t->sites, &t->facets,
 						   &t->fresh, &t->held, &t->ghosts};
-	rb_table *tables[] = {&t->stuck,  &t->hopeless, &t->edges, &t->split, &t->numbers,
-						  &t->pieces, &t->faces,    &t->rim,   &t->known};
+	rb_table *tables[] = {&t->blocked, &t->abandoned, &t->edges, &t->split, &t->numbers,
+						  &t->pieces,  &t->faces,     &t->rim,   &t->known};
 
 	for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
 		rb_vec_free(memory, lists[i]);
@@ -424,7 +424,7 @@ reset_cells(rb_refining *r)
 rb_status
 rb_refining_insert_jointly(rb_refining *r, bool *any)
 {
-	rb_together t;
+	rb_joint t;
 	uint32_t left = 0;
 	rb_status status;
 
@@ -436,7 +436,7 @@ rb_refining_insert_jointly(rb_refining *r, bool *any)
 		memset(t.marks, 0, r->ncells);
 	if (status == RB_OK)
 		status = index_blocked(&t);
-	for (uint32_t i = 0; i < r->nstuck && status == RB_OK; i++)
+	for (uint32_t i = 0; i < r->nblocked && status == RB_OK; i++)
 	{
 		bool done = false;
 
@@ -445,18 +445,18 @@ rb_refining_insert_jointly(rb_refining *r, bool *any)
 			status = RB_STOPPED;
 			break;
 		}
-		if (!rb_entry_alive(&r->mesh, r->stuck[i]) || is_abandoned(&t, r->stuck[i]))
+		if (!rb_entry_alive(&r->mesh, r->blocked[i]) || is_abandoned(&t, r->blocked[i]))
 			continue;
-		status = insert_group(&t, r->stuck[i], &done);
+		status = insert_group(&t, r->blocked[i], &done);
 		*any = *any || done;
 	}
 	/* Keep the entries of points that are still blocked. */
-	for (uint32_t i = 0; i < r->nstuck; i++)
-		if (rb_entry_alive(&r->mesh, r->stuck[i]))
-			r->stuck[left++] = r->stuck[i];
-	r->nstuck = left;
+	for (uint32_t i = 0; i < r->nblocked; i++)
+		if (rb_entry_alive(&r->mesh, r->blocked[i]))
+			r->blocked[left++] = r->blocked[i];
+	r->nblocked = left;
 	if (*any && status == RB_OK)
 		status = reset_cells(r);
-	together_free(&t);
+	free_joint(&t);
 	return status;
 }

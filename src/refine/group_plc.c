@@ -14,7 +14,7 @@
 /* ---- points ---- */
 
 static rb_status
-add_points(rb_together *t)
+add_points(rb_joint *t)
 {
 	const rb_cells *m = &t->r->mesh;
 	size_t n;
@@ -56,13 +56,13 @@ add_points(rb_together *t)
  * triangles.
  */
 static rb_status
-add_constrained_face(rb_together *t, const uint32_t *v, uint32_t facet)
+add_constrained_face(rb_joint *t, const uint32_t *v, uint32_t facet)
 {
 	uint32_t stack[8][3]; /* PLC numbers */
 	int n = 1;
 
 	for (int k = 0; k < 3; k++)
-		stack[0][k] = rb_together_number(t, v[k]);
+		stack[0][k] = rb_joint_number(t, v[k]);
 	while (n > 0)
 	{
 		uint32_t w[3], middle = RB_NONE;
@@ -72,7 +72,7 @@ add_constrained_face(rb_together *t, const uint32_t *v, uint32_t facet)
 		memcpy(w, stack[--n], sizeof w);
 		for (k = 0; k < 3 && middle == RB_NONE; k++)
 			if (w[k] < t->sites.n && w[(k + 1) % 3] < t->sites.n)
-				middle = rb_together_middle(t, t->sites.at[w[k]], t->sites.at[w[(k + 1) % 3]]);
+				middle = rb_joint_middle(t, t->sites.at[w[k]], t->sites.at[w[(k + 1) % 3]]);
 		if (middle != RB_NONE)
 		{
 			uint32_t a = w[k - 1], b = w[k % 3], c = w[(k + 1) % 3];
@@ -95,7 +95,7 @@ add_constrained_face(rb_together *t, const uint32_t *v, uint32_t facet)
 }
 
 static rb_status
-add_constrained_faces(rb_together *t)
+add_constrained_faces(rb_joint *t)
 {
 	const rb_cells *m = &t->r->mesh;
 
@@ -143,7 +143,7 @@ add_constrained_faces(rb_together *t)
 /* ---- subsegments ---- */
 
 static rb_status
-add_subsegment(rb_together *t, uint32_t a, uint32_t b, rb_entry64 entry)
+add_subsegment(rb_joint *t, uint32_t a, uint32_t b, rb_entry64 entry)
 {
 	bool fresh;
 
@@ -159,7 +159,7 @@ add_subsegment(rb_together *t, uint32_t a, uint32_t b, rb_entry64 entry)
 }
 
 static rb_status
-add_subsegments(rb_together *t)
+add_subsegments(rb_joint *t)
 {
 	const rb_cells *m = &t->r->mesh;
 
@@ -177,9 +177,9 @@ add_subsegments(rb_together *t)
 			if ((c->bits & RB_CELL_SEGMENT(e)) == 0)
 				continue;
 			entry = rb_entry_make(m, t->near.at[i], e, RB_SPLIT_PIECE, true);
-			middle = rb_together_middle(t, u, v);
-			a = rb_together_number(t, u);
-			b = rb_together_number(t, v);
+			middle = rb_joint_middle(t, u, v);
+			a = rb_joint_number(t, u);
+			b = rb_joint_number(t, v);
 			if (middle == RB_NONE)
 				RB_TRY(add_subsegment(t, a, b, entry));
 			else
@@ -194,7 +194,7 @@ add_subsegments(rb_together *t)
 }
 
 rb_status
-rb_together_build_plc(rb_together *t)
+rb_joint_build_plc(rb_joint *t)
 {
 	memset(&t->plc, 0, sizeof t->plc);
 	t->sites.n = t->facets.n = 0;

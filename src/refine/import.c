@@ -38,8 +38,8 @@ rb_refining_free(rb_refining *r)
 	RB_FREE(memory, r->mesh.kind);
 	RB_FREE(memory, r->mesh.parent);
 	RB_FREE(memory, r->free);
-	RB_FREE(memory, r->stuck);
-	RB_FREE(memory, r->hopeless);
+	RB_FREE(memory, r->blocked);
+	RB_FREE(memory, r->abandoned);
 	RB_FREE(memory, r->segments);
 	RB_FREE(memory, r->segment_order);
 	RB_FREE(memory, r->facet_start);

@@ -73,11 +73,11 @@ add_points(rebuild *b)
 	rb_refining *r = b->r;
 	const rb_cells *m = &r->mesh;
 	rb_context *ctx = r->ctx;
-	size_t most = (size_t) r->nsites + r->nstuck;
+	size_t most = (size_t) r->nsites + r->nblocked;
 
 	RB_TRY(RB_GROW(ctx, b->points, b->points_cap, 3 * most));
-	RB_TRY(RB_GROW(ctx, b->parent, b->parent_cap, r->nstuck));
-	RB_TRY(RB_GROW(ctx, b->raise, b->raise_cap, r->nstuck));
+	RB_TRY(RB_GROW(ctx, b->parent, b->parent_cap, r->nblocked));
+	RB_TRY(RB_GROW(ctx, b->raise, b->raise_cap, r->nblocked));
 	for (uint32_t i = 0; i < r->nsites; i++)
 	{
 		if (is_stopped(b))
@@ -85,7 +85,7 @@ add_points(rebuild *b)
 		memcpy(b->points + 3 * (size_t) i, m->sites[i].at, sizeof m->sites[i].at);
 	}
 	b->npoints = r->nsites;
-	for (uint32_t i = 0; i < r->nstuck; i++)
+	for (uint32_t i = 0; i < r->nblocked; i++)
 	{
 		rb_refine_candidate cand;
 		uint32_t u, v;
@@ -98,7 +98,7 @@ add_points(rebuild *b)
 			r->full = true;
 			break;
 		}
-		if (!rb_refining_blocked_point(r, r->stuck[i], &cand, &u, &v))
+		if (!rb_refining_blocked_point(r, r->blocked[i], &cand, &u, &v))
 			continue;
 		RB_TRY(rb_table_insert(ctx, &b->split, u, v, RB_NONE, b->npoints, NULL, &fresh));
 		if (!fresh)
@@ -484,7 +484,7 @@ rb_refining_rebuild(rb_refining *r, bool *done)
 			r->full = true;
 		rb_tets_free(r->ctx->memory, &tets);
 	}
-	r->nstuck = 0;
+	r->nblocked = 0;
 	rebuild_free(&b);
 	return status;
 }

@@ -14,10 +14,10 @@
 #define REBUILDS_LATE 12
 /*
  * Thresholds on the number of blocked points relative to the number of vertices. They are inserted
- * group by group if they are fewer than one in TOGETHER. The whole mesh is rebuilt for the
+ * group by group if they are fewer than one in JOINT. The whole mesh is rebuilt for the
  * remaining ones only if they are more than one in REBUILT.
  */
-#define TOGETHER 32
+#define JOINT 32
 #define REBUILT 200
 
 /*
@@ -127,14 +127,14 @@ insert_blocked(rb_refining *r, bool *again)
 	*again = false;
 	/* The mesh around abandoned subsegments may have changed. */
 	if (r->done)
-		r->nhopeless = 0;
-	if ((uint64_t) r->nstuck * TOGETHER < r->nsites)
+		r->nabandoned = 0;
+	if ((uint64_t) r->nblocked * JOINT < r->nsites)
 		RB_TRY(rb_refining_insert_jointly(r, again));
-	if ((uint64_t) r->nstuck * REBUILT > r->nsites)
+	if ((uint64_t) r->nblocked * REBUILT > r->nsites)
 	{
 		RB_TRY(rb_refining_rebuild(r, &made));
 		*again = *again || made;
-		r->nhopeless = 0;
+		r->nabandoned = 0;
 	}
 	return RB_OK;
 }
@@ -163,10 +163,10 @@ rb_refine(rb_context *ctx, const rb_refine_options *options, rb_tets *tets,
 
 		status = run_rounds(&r, &backend);
 		late += r.done;
-		if (status != RB_OK || r.nstuck == 0 || i >= REBUILDS || late > REBUILDS_LATE)
+		if (status != RB_OK || r.nblocked == 0 || i >= REBUILDS || late > REBUILDS_LATE)
 			break;
 		status = insert_blocked(&r, &again);
-		r.nstuck = 0;
+		r.nblocked = 0;
 		if (status != RB_OK || (!again && r.done))
 			break;
 		/*

@@ -52,17 +52,17 @@ typedef struct rb_refining
 	uint32_t *sizes_start;
 	double *sizes_points;
 	/* Blocked subsegments, which could not be split alone (rebuild.c) */
-	rb_entry64 *stuck;
-	uint32_t nstuck;
-	uint32_t (*hopeless)[2]; /* Subsegments that joint insertion abandoned (group_insert.c) */
-	uint32_t nhopeless;
-	size_t hopeless_cap;
+	rb_entry64 *blocked;
+	uint32_t nblocked;
+	uint32_t (*abandoned)[2]; /* Subsegments that joint insertion abandoned (group_insert.c) */
+	uint32_t nabandoned;
+	size_t abandoned_cap;
 	uint32_t most_rounds; /* Maximum rounds per call (tests), or 0 for no limit */
 	bool timed;           /* True to wait for the device after each step to time it (tests) */
 	bool protect;         /* True to split subsegments before anything else */
 	bool done;            /* True if no work is left except blocked subsegments */
 	bool full;            /* True if max_points was reached */
-	size_t stuck_cap;
+	size_t blocked_cap;
 } rb_refining;
 
 /* Minimum number of cells for which threads are started */
@@ -139,7 +139,7 @@ extern rb_status rb_refining_rounds(rb_refining *r);
 
 /*
  * Inserts blocked points jointly where that affects few cells (group_insert.c). The others stay in
- * r->stuck. Sets *any if a point was inserted.
+ * r->blocked. Sets *any if a point was inserted.
  */
 extern rb_status rb_refining_insert_jointly(rb_refining *r, bool *any);
 /*

@@ -144,7 +144,7 @@ select_candidates(rounds *s)
 	if (s->pieces.n == 0 && s->protecting)
 	{
 		s->protecting = false;
-		if (s->r->nstuck > 0)
+		if (s->r->nblocked > 0)
 		{
 			s->ncands = 0;
 			return RB_OK;
@@ -176,8 +176,8 @@ select_candidates(rounds *s)
 static rb_status
 push_blocked(rb_refining *r, rb_entry64 e)
 {
-	RB_TRY(RB_GROW(r->ctx, r->stuck, r->stuck_cap, (size_t) r->nstuck + 1));
-	r->stuck[r->nstuck++] = e;
+	RB_TRY(RB_GROW(r->ctx, r->blocked, r->blocked_cap, (size_t) r->nblocked + 1));
+	r->blocked[r->nblocked++] = e;
 	return RB_OK;
 }
 

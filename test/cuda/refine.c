@@ -92,13 +92,14 @@ compare(const rb_refining *a, const rb_refining *b)
 			   b->report->rounds, a->report->tried, b->report->tried);
 		bad = 1;
 	}
-	if (a->nstuck != b->nstuck || a->done != b->done)
+	if (a->nblocked != b->nblocked || a->done != b->done)
 	{
-		printf("  differs: stuck %u %u, done %d %d\n", a->nstuck, b->nstuck, a->done, b->done);
+		printf("  differs: blocked %u %u, done %d %d\n", a->nblocked, b->nblocked, a->done,
+			   b->done);
 		bad = 1;
 	}
 	else
-		bad |= differs("stuck", a->stuck, b->stuck, a->nstuck, sizeof(rb_entry64));
+		bad |= differs("blocked", a->blocked, b->blocked, a->nblocked, sizeof(rb_entry64));
 	bad |= differs("site", a->mesh.sites, b->mesh.sites, sites, sizeof(rb_site));
 	bad |= differs("kind", a->mesh.kind, b->mesh.kind, sites, 1);
 	bad |= differs("parent", a->mesh.parent, b->mesh.parent, sites, sizeof(uint32_t));

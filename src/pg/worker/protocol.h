@@ -389,7 +389,7 @@ typedef struct rb_sent_refining
 	uint32 ncells;
 	uint32 nsites;
 	uint32 nfree;
-	uint32 nstuck;
+	uint32 nblocked;
 	uint32 nsegments;
 	uint32 nfacets;
 	uint32 ncorners; /* Corners of all facets */

@@ -25,7 +25,7 @@ rb_sent_refining_of(rb_sent_refining *sent, const rb_refining *r)
 	sent->ncells = r->ncells;
 	sent->nsites = r->nsites;
 	sent->nfree = r->nfree;
-	sent->nstuck = r->nstuck;
+	sent->nblocked = r->nblocked;
 	sent->nsegments = r->mesh.nsegments;
 	sent->nfacets = r->all_facets;
 	sent->ncorners = r->mesh.facet_start[r->all_facets];
@@ -66,7 +66,7 @@ changed_arrays(const rb_sent_refining *sent, rb_refining *r, rb_bytes *arrays)
 	arrays[n++] = (rb_bytes){(char *) r->mesh.kind, sent->nsites};
 	arrays[n++] = (rb_bytes){(char *) r->mesh.parent, (size_t) sent->nsites * sizeof(uint32_t)};
 	arrays[n++] = (rb_bytes){(char *) r->free, (size_t) sent->nfree * sizeof(uint32_t)};
-	arrays[n++] = (rb_bytes){(char *) r->stuck, (size_t) sent->nstuck * sizeof(rb_entry64)};
+	arrays[n++] = (rb_bytes){(char *) r->blocked, (size_t) sent->nblocked * sizeof(rb_entry64)};
 	return n;
 }
 
@@ -114,15 +114,15 @@ alloc_changed(rb_context *ctx, const rb_sent_refining *sent, rb_refining *r)
 	if (status == RB_OK)
 		status = alloc_array(ctx, &r->free, sent->nfree, sizeof(uint32_t));
 	if (status == RB_OK)
-		status = alloc_array(ctx, &r->stuck, sent->nstuck, sizeof(rb_entry64));
+		status = alloc_array(ctx, &r->blocked, sent->nblocked, sizeof(rb_entry64));
 	r->ncells = sent->ncells;
 	r->cells_cap = (size_t) sent->ncells + 1;
 	r->nsites = sent->nsites;
 	r->sites_cap = r->kind_cap = r->parent_cap = (size_t) sent->nsites + 1;
 	r->nfree = sent->nfree;
 	r->free_cap = (size_t) sent->nfree + 1;
-	r->nstuck = sent->nstuck;
-	r->stuck_cap = (size_t) sent->nstuck + 1;
+	r->nblocked = sent->nblocked;
+	r->blocked_cap = (size_t) sent->nblocked + 1;
 	r->protect = sent->protect;
 	r->done = sent->done;
 	r->full = sent->full;
@@ -237,7 +237,7 @@ rb_refined_swap(const rb_sent_refining *sent, rb_refining *fresh, rb_refining *r
 	SWAP(r->mesh.kind, fresh->mesh.kind);
 	SWAP(r->mesh.parent, fresh->mesh.parent);
 	SWAP(r->free, fresh->free);
-	SWAP(r->stuck, fresh->stuck);
+	SWAP(r->blocked, fresh->blocked);
 	r->ncells = fresh->ncells;
 	r->cells_cap = fresh->cells_cap;
 	r->nsites = fresh->nsites;
@@ -246,8 +246,8 @@ rb_refined_swap(const rb_sent_refining *sent, rb_refining *fresh, rb_refining *r
 	r->parent_cap = fresh->parent_cap;
 	r->nfree = fresh->nfree;
 	r->free_cap = fresh->free_cap;
-	r->nstuck = fresh->nstuck;
-	r->stuck_cap = fresh->stuck_cap;
+	r->nblocked = fresh->nblocked;
+	r->blocked_cap = fresh->blocked_cap;
 	r->done = fresh->done;
 	r->full = fresh->full;
 	*r->report = sent->report;

@@ -1375,7 +1375,7 @@ insert_stuck(const named *model, inserting insert, const char *how, int *inserte
 		rb_context ctx;
 		rb_refining r;
 		uint64_t used;
-		uint32_t stuck;
+		uint32_t blocked;
 		stopper s;
 
 		rb_context_init(&ctx, little);
@@ -1384,9 +1384,9 @@ insert_stuck(const named *model, inserting insert, const char *how, int *inserte
 			CHECK(false, "%s: not made", model->name);
 			k = n;
 		}
-		stuck = r.nstuck;
+		blocked = r.nblocked;
 		used = rb_memory_used(little);
-		if (stuck == 0)
+		if (blocked == 0)
 			k = n;
 		else if (k == -1)
 		{
@@ -1397,10 +1397,10 @@ insert_stuck(const named *model, inserting insert, const char *how, int *inserte
 		start = thread_work_ms();
 		if (k == 0)
 			rb_context_stop(&ctx);
-		else if (k > 0 && stuck > 0)
+		else if (k > 0 && blocked > 0)
 			stop_after(&s, &ctx, whole * (double) (k - 1) / (double) n);
-		status = stuck > 0 ? insert(&r, &any) : RB_OK;
-		if (k > 0 && stuck > 0)
+		status = blocked > 0 ? insert(&r, &any) : RB_OK;
+		if (k > 0 && blocked > 0)
 		{
 			late = stop_done(&s);
 			CHECK(status == RB_OK || (late >= 0 && status == RB_STOPPED), "%s, %s: status %d",
@@ -1408,9 +1408,9 @@ insert_stuck(const named *model, inserting insert, const char *how, int *inserte
 			CHECK(late < fmax(50, whole / 4), "%s, %s: %g ms late", model->name, how, late);
 		}
 		else if (k == 0)
-			CHECK(status == RB_STOPPED || stuck == 0, "%s, %s: status %d", model->name, how,
+			CHECK(status == RB_STOPPED || blocked == 0, "%s, %s: status %d", model->name, how,
 				  status);
-		else if (stuck > 0)
+		else if (blocked > 0)
 		{
 			CHECK(status == RB_OK || (status == RB_OVER_BUDGET && ctx.error.need > 0), "%s, %s: %s",
 				  model->name, how, rb_status_text(status));
@@ -1430,17 +1430,17 @@ insert_stuck(const named *model, inserting insert, const char *how, int *inserte
 static void
 inserted_together(void)
 {
-	static const named stuck[] = {{nested, "nested", false},
-								  {hanging, "hanging", false},
-								  {needles, "needles", false},
-								  {torus, "torus", false},
-								  {slightly_bent, "bent", false}};
+	static const named blocked[] = {{nested, "nested", false},
+									{hanging, "hanging", false},
+									{needles, "needles", false},
+									{torus, "torus", false},
+									{slightly_bent, "bent", false}};
 	int together = 0, rebuilt = 0;
 
-	for (size_t i = 0; i < sizeof stuck / sizeof stuck[0]; i++)
+	for (size_t i = 0; i < sizeof blocked / sizeof blocked[0]; i++)
 	{
-		insert_stuck(&stuck[i], rb_refining_insert_jointly, "together", &together);
-		insert_stuck(&stuck[i], rb_refining_rebuild, "made anew", &rebuilt);
+		insert_stuck(&blocked[i], rb_refining_insert_jointly, "together", &together);
+		insert_stuck(&blocked[i], rb_refining_rebuild, "made anew", &rebuilt);
 	}
 	CHECK(together > 0 && rebuilt > 0, "%d together, %d made anew", together, rebuilt);
 }
