@@ -25,14 +25,12 @@
 #include "core/base/parallel.h"
 #include "core/exact/orient.h"
 #include "mesh/plc.h"
+#include "mesh/tet.h"
 
 #ifdef __cplusplus
 extern "C"
 {
 #endif
-
-#define RB_GHOST (UINT32_MAX - 1) /* the corner at infinity */
-#define RB_DEAD UINT32_MAX        /* first corner of an unused slot */
 
 /*
  * A face as tetrahedron << 2 | corner: the face opposite that corner, seen from inside the
@@ -49,13 +47,6 @@ typedef uint32_t rb_tet_face;
 /* created by a facet cavity (cavity.c) and not yet processed by flip_repair.c */
 #define RB_MADE (1u << 12)
 #define RB_JOURNALED (1u << 13) /* already recorded in the journal */
-
-/*
- * Corners of the face opposite corner i. With corner i in front they form a positive tetrahedron
- * (i, f0, f1, f2). They run clockwise seen from corner i and counterclockwise seen from outside.
- */
-static const uint8_t rb_face_corners[4][3]
-	__attribute__((unused)) = {{1, 2, 3}, {0, 3, 2}, {0, 1, 3}, {0, 2, 1}};
 
 typedef struct rb_tet
 {

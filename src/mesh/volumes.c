@@ -23,6 +23,7 @@
 #include "core/exact/expansion.h"
 #include "mesh/flatness.h"
 #include "mesh/hash_table.h"
+#include "mesh/tet.h"
 
 /* Maximum distance of a point from its facet, in rounding errors of the largest coordinate */
 #define FAR_ROUNDINGS 64.0
@@ -622,8 +623,6 @@ list_regions(comparing *c)
 	return RB_OK;
 }
 
-static const uint8_t face_corners[4][3] = {{1, 2, 3}, {0, 3, 2}, {0, 1, 3}, {0, 2, 1}};
-
 /*
  * Records the region on one side of a patch, which is valid only if it is the same all over the
  * patch.
@@ -735,7 +734,8 @@ add_face(comparing *c, uint32_t t, uint32_t i, uint32_t inside, uint32_t outside
 {
 	const rb_volumes_input *in = c->in;
 	const uint32_t *v = in->tets[t];
-	const uint32_t w[3] = {v[face_corners[i][0]], v[face_corners[i][1]], v[face_corners[i][2]]};
+	const uint32_t w[3] = {v[rb_face_corners[i][0]], v[rb_face_corners[i][1]],
+						   v[rb_face_corners[i][2]]};
 	const uint32_t *face = rb_table_get(&c->faces, w[0], w[1], w[2]);
 	double p[3][3], o[3], n[3], long2;
 	patch *of;

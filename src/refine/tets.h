@@ -19,12 +19,10 @@
 #ifndef RB_REFINE_TETS_H
 #define RB_REFINE_TETS_H
 
-#include "core/base/host_device.h"
 #include "core/exact/insphere.h"
+#include "mesh/tet.h"
 
-#define RB_GHOST (UINT32_MAX - 1) /* Vertex at infinity, as in mesh.h */
-#define RB_DEAD UINT32_MAX        /* First corner of a free slot */
-#define RB_NOWHERE UINT32_MAX     /* No cell, face or facet */
+#define RB_NOWHERE UINT32_MAX /* No cell, face or facet */
 #define RB_MAX_CELLS ((uint32_t) 1 << 30)
 
 typedef struct rb_cell
@@ -98,16 +96,6 @@ typedef struct rb_cells
 #endif
 
 /* ---- numbering of corners, faces and edges ---- */
-
-/*
- * Returns corner k of the face opposite to corner i. Corner i followed by corners 0, 1 and 2 of
- * this face is a positively oriented tetrahedron.
- */
-RB_HOST_DEVICE uint32_t
-rb_cell_face_corner(uint32_t i, uint32_t k)
-{
-	return 0x18342c39u >> (8 * i + 2 * k) & 3; /* 123, 032, 013, 021 */
-}
 
 /* Returns the edge between corners i and j. */
 RB_HOST_DEVICE uint32_t

@@ -10,6 +10,7 @@
 
 #include "core/base/bucket.h"
 #include "mesh/check/check.h"
+#include "mesh/tet.h"
 
 #include <math.h>
 
@@ -226,20 +227,13 @@ rb_check_parent(const rb_checking *k, uint32_t p)
 	return k->in->parent == NULL ? RB_NONE : k->in->parent[p];
 }
 
-/*
- * Corners of the face opposite corner i. With corner i in front they are an even permutation of the
- * tetrahedron's corners.
- */
-static const uint8_t rb_check_face[4][3]
-	__attribute__((unused)) = {{1, 2, 3}, {0, 3, 2}, {0, 1, 3}, {0, 2, 1}};
-
 static inline void
 rb_check_corners(const rb_checking *k, uint32_t face, uint32_t v[3])
 {
 	const uint32_t *t = k->in->tets[face >> 2];
 
 	for (int i = 0; i < 3; i++)
-		v[i] = t[rb_check_face[face & 3][i]];
+		v[i] = t[rb_face_corners[face & 3][i]];
 }
 
 #define RB_CHECK_STOP(k, i)                               \

@@ -11,11 +11,9 @@
 #include "core/base/sort.h"
 #include "core/exact/orient.h"
 #include "mesh/hash_table.h"
+#include "mesh/tet.h"
 
 #define CHECK_INTERVAL 4096 /* tetrahedra between two polls for a stop */
-
-/* Face opposite corner i, seen from outside if the tetrahedron is positive */
-static const uint8_t face_of[4][3] = {{1, 2, 3}, {0, 3, 2}, {0, 1, 3}, {0, 2, 1}};
 
 /* A tetrahedron with faces that bound its region, and a bit for each such face */
 typedef struct open_tet
@@ -43,7 +41,7 @@ close_faces(rb_context *ctx, const rb_mesh_rows *rows, rb_table *table, uint8_t 
 			return RB_STOPPED;
 		for (int f = 0; f < 4; f++)
 		{
-			const uint8_t *c = face_of[f];
+			const uint8_t *c = rb_face_corners[f];
 			uint32_t *there;
 			bool fresh;
 
@@ -87,7 +85,7 @@ append_faces(rb_exact_env *env, const rb_mesh_rows *rows, const open_tet *o, rb_
 	turned = rb_orient3d_at(env, p[0], p[1], p[2], p[3]) > 0;
 	for (int f = 0; f < 4; f++)
 	{
-		const uint8_t *c = face_of[f];
+		const uint8_t *c = rb_face_corners[f];
 
 		if ((o->faces >> f & 1) == 0)
 			continue;
