@@ -5,7 +5,7 @@
  * Loading starts no thread and touches no device or file, because the postmaster may load the
  * library before it forks.
  */
-#include "pg/call/call.h"
+#include "pg/exec/exec.h"
 #include "pg/base/cleanup.h"
 #include "pg/node/function_scan.h"
 #include "pg/node/geometry_join.h"

@@ -9,7 +9,7 @@
  * its memory context: the thread is stopped and joined, then the memory is freed (cleanup.c does
  * that when the process exits).
  */
-#include "pg/call/call.h"
+#include "pg/exec/exec.h"
 #include "pg/mesh/meshing.h"
 
 #include "core/base/parallel.h"

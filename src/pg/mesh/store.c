@@ -7,7 +7,7 @@
  * INSERT from arrays, so that its triggers, constraints, indexes, partitions and policies take
  * effect as usual.
  */
-#include "pg/call/call.h"
+#include "pg/func/func.h"
 #include "pg/mesh/meshing.h"
 
 #include "access/heapam.h"

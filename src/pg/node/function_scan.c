@@ -26,6 +26,7 @@
  * results come row by row. A plan may request a different result than the function it names
  * (function_scan_aggregate.c).
  */
+#include "pg/func/func.h"
 #include "pg/node/function_scan.h"
 #include "pg/plan/plan.h"
 

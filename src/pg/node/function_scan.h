@@ -5,7 +5,7 @@
 #ifndef RB_PG_NODE_FUNCTION_SCAN_H
 #define RB_PG_NODE_FUNCTION_SCAN_H
 
-#include "pg/call/call.h"
+#include "pg/exec/exec.h"
 
 #include "nodes/execnodes.h"
 #include "nodes/extensible.h"

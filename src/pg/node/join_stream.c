@@ -10,7 +10,7 @@
  * that the worker cannot do is done in this process, if no pair has been returned yet and
  * redblue.backend does not require a device.
  */
-#include "pg/call/call.h"
+#include "pg/exec/exec.h"
 #include "pg/node/geometry_join.h"
 
 #include <float.h>

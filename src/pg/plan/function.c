@@ -3,7 +3,7 @@
  *	  Identifies SQL functions that stand for a join. Called during planning for every function of a
  *	  statement.
  */
-#include "pg/call/call.h"
+#include "pg/func/func.h"
 #include "pg/plan/plan.h"
 
 #include "utils/lsyscache.h"

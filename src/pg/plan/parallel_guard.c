@@ -12,7 +12,7 @@
  * and the leader does all the work alone. The inspected tables stay locked, as after any SELECT, so
  * that none of them gets a policy in the meantime.
  */
-#include "pg/call/call.h"
+#include "pg/exec/exec.h"
 #include "pg/plan/plan.h"
 
 #include "executor/executor.h"

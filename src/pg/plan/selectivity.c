@@ -14,7 +14,7 @@
  * has about one in a thousand rows of a mesh. Typical numbers of neighbors are therefore added.
  */
 #include "pg/base/arguments.h"
-#include "pg/call/call.h"
+#include "pg/func/func.h"
 #include "pg/plan/plan.h"
 
 #include "access/parallel.h"

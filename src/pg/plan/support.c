@@ -18,7 +18,7 @@
  * A pair count is simplified to a call that is not evaluated during planning
  * (defer_constant_folding.c).
  */
-#include "pg/call/call.h"
+#include "pg/exec/exec.h"
 #include "pg/plan/plan.h"
 
 #include "access/relation.h"

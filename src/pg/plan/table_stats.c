@@ -8,7 +8,7 @@
  * wait for locks, and lock no relation that the caller may not read. A relation that cannot be
  * inspected is treated as unknown.
  */
-#include "pg/call/call.h"
+#include "pg/exec/exec.h"
 #include "pg/plan/plan.h"
 #include "pg/read/read.h"
 

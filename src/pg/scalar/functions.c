@@ -12,7 +12,7 @@
  * (operand.c).
  */
 #include "pg/base/arguments.h"
-#include "pg/call/tile_functions.h"
+#include "pg/func/func.h"
 #include "pg/scalar/scalar.h"
 
 #include "utils/builtins.h"

@@ -16,7 +16,7 @@
 
 #include "pg/base/background.h"
 #include "pg/base/cleanup.h"
-#include "pg/call/gserialized_write.h"
+#include "pg/exec/gserialized_write.h"
 
 #include "core/solid/solids.h"
 

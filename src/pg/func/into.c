@@ -11,7 +11,7 @@
  */
 #include "pg/base/acl.h"
 #include "pg/base/arguments.h"
-#include "pg/call/call.h"
+#include "pg/func/func.h"
 
 #include "access/heapam.h"
 #include "access/relation.h"

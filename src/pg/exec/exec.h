@@ -1,14 +1,15 @@
 /*
- * call.h
- *	  Declares the SQL functions, and the join of one call, grouped by the file that defines it.
+ * exec.h
+ *	  Declares the execution of a join: what it is, its run, its result and its report, grouped by
+ *	  the file that defines it.
  */
-#ifndef RB_PG_CALL_CALL_H
-#define RB_PG_CALL_CALL_H
+#ifndef RB_PG_EXEC_EXEC_H
+#define RB_PG_EXEC_EXEC_H
 
 #include "pg/base/cleanup.h"
 #include "pg/read/read.h"
 
-/* ---- functions.c: the functions ---- */
+/* ---- the join of a function ---- */
 
 /* Result that a function or a plan returns for the pairs, with its columns (cursor.c) */
 typedef enum rb_result
@@ -100,11 +101,6 @@ rb_join_has_faces(const rb_join *join)
 {
 	return join->kind[0] == RB_TRIANGLE3 || join->kind[1] == RB_TRIANGLE3;
 }
-
-/*
- * Returns the join of the C function behind an SQL function, or NULL if it is not one of redblue's.
- */
-extern const rb_join *rb_join_of(PGFunction function);
 
 /* ---- cursor.c: the rows of a result ---- */
 
@@ -206,7 +202,7 @@ rb_value_in(const rb_block *block, rb_value value, size_t i)
 	}
 }
 
-/* ---- arguments.c: arguments of an SQL function ---- */
+/* ---- its arguments ---- */
 
 /* Arguments of a call */
 typedef struct rb_call_args
@@ -218,9 +214,6 @@ typedef struct rb_call_args
 	bool skip_bad;  /* True if invalid solids are skipped instead of raising an error */
 	rb_box tile;    /* For rb_join_has_tile; dims is 0 if not given */
 } rb_call_args;
-
-extern void rb_call_args_read(const rb_join *join, Oid function, const NullableDatum *args,
-							  rb_call_args *call);
 
 /* ---- backend.c: choice of the backend ---- */
 
@@ -388,12 +381,6 @@ extern rb_error rb_run_error(const rb_join_run *run);
 /* Stops the join and frees all its memory. Its statistics can still be reported. */
 extern void rb_run_close(rb_join_run *run);
 
-/* ---- pairs.c: a join as a function ---- */
-
-extern Datum rb_return_rows(FunctionCallInfo fcinfo, const rb_join *join);
-extern Datum rb_return_pairs_by_key(FunctionCallInfo fcinfo, const rb_join *join);
-extern Datum rb_return_count(FunctionCallInfo fcinfo, const rb_join *join);
-
 /* ---- cursor.c: the result of a join, whatever it is ---- */
 
 /*
@@ -484,11 +471,4 @@ extern void rb_last_report_set(const rb_report *report, Oid user);
 
 extern void rb_report_install(void);
 
-/* ---- into.c: insertion of rows into a table ---- */
-
-/*
- * Returns true if rows may be inserted directly: the table has no trigger, index, policy and so on.
- */
-extern bool rb_is_plain_table(Relation rel);
-
-#endif /* RB_PG_CALL_CALL_H */
+#endif /* RB_PG_EXEC_EXEC_H */

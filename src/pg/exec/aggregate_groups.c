@@ -7,7 +7,7 @@
  * all pairs of its groups.
  */
 #include "pg/base/join_memory.h"
-#include "pg/call/aggregates.h"
+#include "pg/exec/aggregates.h"
 
 #include "catalog/pg_type.h"
 #include "miscadmin.h"

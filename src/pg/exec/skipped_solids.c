@@ -8,7 +8,7 @@
  * invalid solids are skipped instead of raising an error, a notice gives their number and the
  * reasons.
  */
-#include "pg/call/call.h"
+#include "pg/exec/exec.h"
 
 #include "core/solid/solid.h"
 #include "core/set/set.h"

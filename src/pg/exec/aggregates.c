@@ -6,7 +6,7 @@
  * an id, their results are combined, so that the output has the rows of GROUP BY. This costs
  * nothing if the order of the rows shows that ids are unique.
  */
-#include "pg/call/aggregates.h"
+#include "pg/exec/aggregates.h"
 
 #include "miscadmin.h"
 

@@ -18,7 +18,7 @@
 #include "pg/base/arguments.h"
 #include "pg/base/background.h"
 #include "pg/base/cleanup.h"
-#include "pg/call/tile_functions.h"
+#include "pg/func/func.h"
 #include "pg/read/read.h"
 
 #include "core/join/kd_tiles.h"

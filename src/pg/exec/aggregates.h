@@ -8,10 +8,10 @@
  *	aggregate_sorted.c		counts, matched rows and grouped pairs by sorting the pairs
  *	intersections.c		intersections of the pairs
  */
-#ifndef RB_PG_CALL_AGGREGATES_H
-#define RB_PG_CALL_AGGREGATES_H
+#ifndef RB_PG_EXEC_AGGREGATES_H
+#define RB_PG_EXEC_AGGREGATES_H
 
-#include "pg/call/call.h"
+#include "pg/exec/exec.h"
 
 #include "utils/array.h"
 
@@ -133,4 +133,4 @@ extern void rb_shapes_begin(rb_cursor *rows, MemoryContext context);
 extern void rb_shapes_open(rb_cursor *rows, rb_job *job);
 extern bool rb_shapes_next(rb_cursor *rows, Datum *values);
 
-#endif /* RB_PG_CALL_AGGREGATES_H */
+#endif /* RB_PG_EXEC_AGGREGATES_H */

@@ -19,7 +19,7 @@
  * rb_run_next waits in slices of 20 ms and checks for interrupts between them.
  */
 #include "pg/base/join_memory.h"
-#include "pg/call/call.h"
+#include "pg/exec/exec.h"
 #include "pg/spill/spill.h"
 #include "pg/worker/worker.h"
 

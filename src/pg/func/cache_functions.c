@@ -4,7 +4,7 @@
  *	  name.
  */
 #include "pg/base/arguments.h"
-#include "pg/call/call.h"
+#include "pg/func/func.h"
 #include "pg/worker/worker.h"
 
 #include "access/relation.h"

@@ -3,7 +3,7 @@
  *	  Converts the arguments of an SQL function into the sources of its sides.
  */
 #include "pg/base/arguments.h"
-#include "pg/call/call.h"
+#include "pg/func/func.h"
 
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"

@@ -3,8 +3,8 @@
  *	  Writes geometries in PostGIS's storage format (gserialized_write.c), and shapes of the core as
  *	  geometries.
  */
-#ifndef RB_PG_CALL_GSERIALIZED_WRITE_H
-#define RB_PG_CALL_GSERIALIZED_WRITE_H
+#ifndef RB_PG_EXEC_GSERIALIZED_WRITE_H
+#define RB_PG_EXEC_GSERIALIZED_WRITE_H
 
 #include "pg/base/pg.h"
 #include "core/intersection/intersection.h"
@@ -34,4 +34,4 @@ extern Datum rb_write_end(rb_writer *w);
 extern Datum rb_write_shape(const rb_intersection *shape, const char *function, int32 srid,
 							bool has_z);
 
-#endif /* RB_PG_CALL_GSERIALIZED_WRITE_H */
+#endif /* RB_PG_EXEC_GSERIALIZED_WRITE_H */

@@ -10,7 +10,7 @@
  * roles may not be allowed to read, it is shown only to the role that ran the join. DISCARD ALL,
  * after which a connection pool gives the session to another client, clears it.
  */
-#include "pg/call/call.h"
+#include "pg/exec/exec.h"
 
 #include "access/htup_details.h"
 #include "commands/explain.h"

@@ -9,7 +9,7 @@
  * join runs tile by tile, each row has different numbers in different tiles. The results are then
  * computed per id from the start, and are returned in order of the ids.
  */
-#include "pg/call/aggregates.h"
+#include "pg/exec/aggregates.h"
 
 #include "catalog/pg_operator_d.h"
 #include "catalog/pg_type.h"

@@ -13,7 +13,7 @@
  * The worker opens a device once for all sessions, so that no session pays for it. If no device
  * plugin is installed, no process is started.
  */
-#include "pg/call/call.h"
+#include "pg/exec/exec.h"
 #include "pg/worker/worker.h"
 
 #include "storage/bufmgr.h"

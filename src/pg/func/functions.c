@@ -4,9 +4,9 @@
  *
  * A line gives the function's name, its predicate, and for each side the kind of the objects and
  * the name of the argument. A self join has one side. All other code is common to all joins
- * (arguments.c, execution.c, pairs.c, aggregates.c, function_scan.c).
+ * (arguments.c, execution.c, cursor.c, results.c, function_scan.c).
  */
-#include "pg/call/call.h"
+#include "pg/func/func.h"
 
 /*
  * Joins with all forms of results: NAME_pairs returns the pairs, and the other functions return

@@ -1,5 +1,5 @@
 /*
- * pairs.c
+ * results.c
  *	  Returns the result of a join to SQL: as a set of rows, as pairs of keys, or as the number of
  *	  pairs.
  *
@@ -10,7 +10,7 @@
  *	 ---+----+--------+----  ---+------------------           17 |     802
  *	 17 |  0 |  0 ... |  9   802| TIN Z (...)                 17 |     803
  */
-#include "pg/call/call.h"
+#include "pg/func/func.h"
 
 #include "executor/tuptable.h"
 #include "lib/stringinfo.h"

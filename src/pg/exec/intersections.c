@@ -13,8 +13,8 @@
  * Every geometry is read only once, into the sets, which hold the parts.
  */
 #include "pg/base/background.h"
-#include "pg/call/aggregates.h"
-#include "pg/call/gserialized_write.h"
+#include "pg/exec/aggregates.h"
+#include "pg/exec/gserialized_write.h"
 
 #include "core/base/sort.h"
 #include "core/solid/solid.h"

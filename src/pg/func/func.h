@@ -1,0 +1,66 @@
+/*
+ * func.h
+ *	  Declares what the SQL functions share: which join a function is, its arguments, how it returns
+ *	  its rows.
+ */
+#ifndef RB_PG_FUNC_FUNC_H
+#define RB_PG_FUNC_FUNC_H
+
+#include "pg/exec/exec.h"
+
+/* ---- functions.c: the functions ---- */
+
+/*
+ * Returns the join of the C function behind an SQL function, or NULL if it is not one of redblue's.
+ */
+extern const rb_join *rb_join_of(PGFunction function);
+
+/* ---- arguments.c ---- */
+
+/* Reads the arguments of a call of this function. */
+extern void rb_call_args_read(const rb_join *join, Oid function, const NullableDatum *args,
+							  rb_call_args *call);
+
+/* ---- results.c: a join as a function ---- */
+
+extern Datum rb_return_rows(FunctionCallInfo fcinfo, const rb_join *join);
+extern Datum rb_return_pairs_by_key(FunctionCallInfo fcinfo, const rb_join *join);
+extern Datum rb_return_count(FunctionCallInfo fcinfo, const rb_join *join);
+
+/* ---- into.c: insertion of rows into a table ---- */
+
+/*
+ * Returns true if rows may be inserted directly: the table has no trigger, index, policy and so on.
+ */
+extern bool rb_is_plain_table(Relation rel);
+
+/* ---- tile_functions.c: the tiles that a row or a geometry belongs to ---- */
+
+/* The tiles given by two arrays of corners */
+typedef struct rb_many_tiles
+{
+	int n;
+	int dims;
+	const double *low; /* `dims` coordinates per tile */
+	const double *high;
+} rb_many_tiles;
+
+/* Reads the tiles whose low and high corners are this argument and the next one. */
+extern void rb_tiles_read(FunctionCallInfo fcinfo, const char *function, int first,
+						  rb_many_tiles *tiles);
+
+/* Moves the high ends of a row's box up by the distance that the argument gives. */
+extern void rb_reach_read(FunctionCallInfo fcinfo, const char *function, int argument, rb_box *box);
+
+/*
+ * Returns true if the tile needs the row. With `flattens`, a box with Z may be tested against a
+ * two-dimensional tile.
+ */
+extern bool rb_tile_needs(const char *function, const rb_box *box, bool flattens,
+						  const rb_box *tile);
+
+/* Returns the numbers, from 1, of the tiles that need the box, as the rows of this call. */
+extern void rb_tiles_return(FunctionCallInfo fcinfo, const char *function, const rb_box *box,
+							bool flattens, const rb_many_tiles *tiles);
+
+#endif /* RB_PG_FUNC_FUNC_H */
