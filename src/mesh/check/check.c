@@ -57,15 +57,18 @@ static void
 free_checking(rb_checking *k)
 {
 	rb_memory *memory = k->ctx->memory;
-	void **blocks[] = {(void **) &k->table,     (void **) &k->point,       (void **) &k->sign,
-					   (void **) &k->mate,      (void **) &k->on_facet,    (void **) &k->faces,
-					   (void **) &k->face_ok,   (void **) &k->edge_ok,     (void **) &k->facet_bad,
-					   (void **) &k->facet_far, (void **) &k->segment_bad, (void **) &k->wanted};
+	void **blocks[] = {(void **) &k->point,     (void **) &k->sign,      (void **) &k->mate,
+					   (void **) &k->on_facet,  (void **) &k->face_ok,   (void **) &k->edge_ok,
+					   (void **) &k->facet_bad, (void **) &k->facet_far, (void **) &k->segment_bad,
+					   (void **) &k->wanted};
 
 	for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++)
 		rb_free(memory, blocks[i]);
 	for (size_t i = 0; i < sizeof(k->scratch) / sizeof(k->scratch[0]); i++)
 		RB_FREE(memory, k->scratch[i]);
+	rb_point_hash_free(memory, &k->equal);
+	rb_table_free(memory, &k->listed);
+	RB_FREE(memory, k->faces.slot);
 	rb_pair_set_free(memory, &k->edges);
 	rb_pairs_free(memory, &k->claimed);
 	rb_pairs_free(memory, &k->segments);

@@ -9,7 +9,9 @@
 #define RB_MESH_CHECK_CHECKING_H
 
 #include "core/base/bucket.h"
+#include "core/base/point_hash.h"
 #include "mesh/check/check.h"
+#include "mesh/hash_table.h"
 #include "mesh/tet.h"
 
 #include <math.h>
@@ -90,21 +92,11 @@ rb_pair_set_has(const rb_pair_set *t, uint32_t a, uint32_t b)
 	return *rb_pair_set_find(t, NULL, rb_pair_key(a, b)) != UINT64_MAX;
 }
 
-static inline uint32_t
-rb_hash_triple(uint32_t a, uint32_t b, uint32_t c)
-{
-	uint64_t x = (a | (uint64_t) b << 32) * 0x9e3779b97f4a7c15u;
-
-	x = (x ^ x >> 29 ^ c) * 0xbf58476d1ce4e5b9u;
-	return (uint32_t) ((x ^ x >> 32) * 0x94d049bb133111ebu >> 32);
-}
-
-/* Returns the slot at which probing for a hash starts, in a table of cap slots. */
-static inline uint32_t
-rb_hash_slot(uint32_t hash, uint32_t cap)
-{
-	return (uint32_t) ((uint64_t) hash * cap >> 32);
-}
+/* Faces of tetrahedra by their corners (tets.c) */
+#define RB_HASH rb_face_table
+#define RB_HASH_SLOT uint32_t
+#define RB_HASH_DECLARE
+#include "core/base/hash.h"
 
 /* Sorts three numbers ascending; returns 1 if that took an odd permutation, else 0. */
 static inline int
@@ -168,8 +160,9 @@ typedef struct rb_checking
 	 * underflow
 	 */
 	double scale;
-	double near;     /* maximum distance of a point from its segment or facet */
-	uint32_t *table; /* hash table of points, later of listed faces */
+	double near;         /* maximum distance of a point from its segment or facet */
+	rb_point_hash equal; /* points with equal coordinates */
+	rb_table listed;     /* listed faces */
 	/* Points */
 	uint8_t *point;
 	/* Tetrahedra */
@@ -179,12 +172,10 @@ typedef struct rb_checking
 	 * boundary
 	 */
 	uint32_t *mate;
-	uint8_t *on_facet; /* for each tetrahedron, one bit for each face on a facet */
-	uint32_t *faces;   /* hash table of faces */
-	uint32_t faces_cap;
-	uint32_t nfaces;   /* number of distinct faces of tetrahedra */
-	uint32_t ntets;    /* number of tetrahedra that are not excluded */
-	rb_pair_set edges; /* edges of tetrahedra */
+	uint8_t *on_facet;   /* for each tetrahedron, one bit for each face on a facet */
+	rb_face_table faces; /* distinct faces of tetrahedra */
+	uint32_t ntets;      /* number of tetrahedra that are not excluded */
+	rb_pair_set edges;   /* edges of tetrahedra */
 	/* Faces and edges listed in the mesh */
 	uint8_t *face_ok; /* for each listed face, whether later tests can use it */
 	uint8_t *edge_ok;

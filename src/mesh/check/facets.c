@@ -75,18 +75,11 @@ find_face(rb_checking *k, uint32_t f, const uint32_t v[3])
 static rb_status
 check_listed_faces(rb_checking *k)
 {
-	uint32_t n = k->in->nfaces;
-	size_t want = (size_t) n + n / 2 + 16;
-	uint32_t cap = want > UINT32_MAX ? UINT32_MAX : (uint32_t) want;
-	uint32_t *table;
-
-	RB_TRY(RB_ALLOCATE(k->ctx, k->face_ok, (size_t) n + 1));
-	RB_TRY(RB_ALLOCATE(k->ctx, k->table, cap));
-	table = k->table;
-	memset(table, 0xff, (size_t) cap * sizeof(uint32_t));
-	for (uint32_t f = 0; f < n; f++)
+	RB_TRY(RB_ALLOCATE(k->ctx, k->face_ok, (size_t) k->in->nfaces + 1));
+	for (uint32_t f = 0; f < k->in->nfaces; f++)
 	{
-		uint32_t v[3], at;
+		uint32_t v[3], *first;
+		bool fresh;
 
 		RB_CHECK_STOP(k, f);
 		RB_TRY(check_listed_face(k, f));
@@ -94,27 +87,16 @@ check_listed_faces(rb_checking *k)
 			continue;
 		memcpy(v, k->in->faces[f], sizeof(v));
 		rb_sort3(v);
-		at = rb_hash_slot(rb_hash_triple(v[0], v[1], v[2]), cap);
-		while (table[at] != RB_NONE)
-		{
-			uint32_t w[3];
-
-			memcpy(w, k->in->faces[table[at]], sizeof(w));
-			rb_sort3(w);
-			if (w[0] == v[0] && w[1] == v[1] && w[2] == v[2])
-				break;
-			at = at + 1 < cap ? at + 1 : 0;
-		}
-		if (table[at] != RB_NONE)
+		RB_TRY(rb_table_insert(k->ctx, &k->listed, v[0], v[1], v[2], f, &first, &fresh));
+		if (!fresh)
 		{
 			k->face_ok[f] = 0;
-			RB_TRY(rb_check_fault(k, RB_FAULT_FACE_TWICE, table[at], f, RB_NONE, 0));
+			RB_TRY(rb_check_fault(k, RB_FAULT_FACE_TWICE, *first, f, RB_NONE, 0));
 			continue;
 		}
-		table[at] = f;
 		RB_TRY(find_face(k, f, v));
 	}
-	RB_FREE(k->ctx->memory, k->table);
+	rb_table_free(k->ctx->memory, &k->listed);
 	return RB_OK;
 }
 

@@ -17,21 +17,6 @@
 
 /* ---- points ---- */
 
-static uint32_t
-hash_point(const double *p)
-{
-	uint32_t v[6];
-
-	for (int i = 0; i < 3; i++)
-	{
-		double x = p[i] + 0.0; /* replaces -0 by 0 */
-
-		memcpy(v + 2 * i, &x, sizeof(x));
-	}
-	return rb_hash_triple(v[0] ^ v[3] * 0x9e3779b1u, v[1] ^ v[4] * 0x85ebca6bu,
-						  v[2] + v[5] * 0xc2b2ae35u);
-}
-
 static rb_status
 measure_extent(rb_checking *k)
 {
@@ -72,35 +57,17 @@ measure_extent(rb_checking *k)
 static rb_status
 equal_points(rb_checking *k)
 {
-	uint32_t n = k->in->npoints;
-	size_t want = (size_t) n + n / 2 + 16;
-	uint32_t cap = want > UINT32_MAX ? UINT32_MAX : (uint32_t) want;
+	const uint32_t *first;
 
-	RB_TRY(RB_ALLOCATE(k->ctx, k->table, cap));
-	memset(k->table, 0xff, cap * sizeof(uint32_t));
-	for (uint32_t i = 0; i < n; i++)
+	RB_TRY(rb_point_hash_find(k->ctx, k->in->points, k->in->npoints, &k->equal));
+	first = k->equal.first;
+	for (uint32_t i = 0; i < k->in->npoints; i++)
 	{
-		const double *p = rb_check_point(k, i);
-		uint32_t at;
-
 		RB_CHECK_STOP(k, i);
-		if (rb_check_bad(k, i))
-			continue;
-		at = rb_hash_slot(hash_point(p), cap);
-		while (k->table[at] != RB_NONE)
-		{
-			const double *q = rb_check_point(k, k->table[at]);
-
-			if (p[0] == q[0] && p[1] == q[1] && p[2] == q[2])
-				break;
-			at = at + 1 < cap ? at + 1 : 0;
-		}
-		if (k->table[at] == RB_NONE)
-			k->table[at] = i;
-		else
-			RB_TRY(rb_check_fault(k, RB_FAULT_POINTS_EQUAL, k->table[at], i, RB_NONE, 0));
+		if (first[i] != i && !rb_check_bad(k, i))
+			RB_TRY(rb_check_fault(k, RB_FAULT_POINTS_EQUAL, first[i], i, RB_NONE, 0));
 	}
-	RB_FREE(k->ctx->memory, k->table);
+	rb_point_hash_free(k->ctx->memory, &k->equal);
 	return RB_OK;
 }
 
@@ -206,29 +173,43 @@ check_tet(rb_checking *k, uint32_t t, double *sum, double *rest)
 	return RB_OK;
 }
 
-/* Returns the slot of a face, used or not; its corners are ascending. */
-static uint32_t
-slot_of(const rb_checking *k, const uint32_t v[3])
+/* Corners of a face, ascending */
+typedef struct face_key
 {
-	uint32_t at = rb_hash_slot(rb_hash_triple(v[0], v[1], v[2]), k->faces_cap);
+	uint32_t v[3];
+} face_key;
 
-	while (k->faces[at] != RB_NONE)
-	{
-		uint32_t w[3];
+static inline face_key
+key_of_face(const rb_checking *k, uint32_t face)
+{
+	face_key key;
 
-		rb_check_corners(k, k->faces[at], w);
-		rb_sort3(w);
-		if (w[0] == v[0] && w[1] == v[1] && w[2] == v[2])
-			break;
-		at = at + 1 < k->faces_cap ? at + 1 : 0;
-	}
-	return at;
+	rb_check_corners(k, face, key.v);
+	rb_sort3(key.v);
+	return key;
 }
+
+#define RB_HASH rb_face_table
+#define RB_HASH_SLOT uint32_t
+#define RB_HASH_DEFINE
+#define RB_HASH_KEY face_key
+#define RB_HASH_ARG const rb_checking *
+#define RB_HASH_OF(k, key) rb_mix(rb_mix((uint64_t) (key).v[0] << 32 | (key).v[1]) ^ (key).v[2])
+#define RB_HASH_EQUAL(k, slot, key) same_corners(key_of_face(k, slot).v, (key).v)
+#define RB_HASH_KEY_OF(k, slot) key_of_face(k, slot)
+
+static inline bool
+same_corners(const uint32_t *v, const uint32_t *w)
+{
+	return v[0] == w[0] && v[1] == w[1] && v[2] == w[2];
+}
+
+#include "core/base/hash.h"
 
 uint32_t
 rb_check_find_face(const rb_checking *k, const uint32_t v[3])
 {
-	return k->faces[slot_of(k, v)];
+	return *rb_face_table_find(&k->faces, k, (face_key){{v[0], v[1], v[2]}});
 }
 
 /* Returns the side of a face on which its tetrahedron lies, 1 or -1, or 0 if unknown. */
@@ -250,17 +231,16 @@ opposite_corner(const rb_checking *k, uint32_t face)
 static rb_status
 put_face(rb_checking *k, uint32_t face)
 {
-	uint32_t v[3], at, other;
+	uint32_t *at, other;
 
-	rb_check_corners(k, face, v);
-	rb_sort3(v);
-	at = slot_of(k, v);
-	other = k->faces[at];
+	RB_TRY(rb_face_table_reserve(k->ctx, &k->faces, k, 1));
+	at = rb_face_table_find(&k->faces, k, key_of_face(k, face));
+	other = *at;
 	k->mate[face] = RB_NONE;
 	if (other == RB_NONE)
 	{
-		k->faces[at] = face;
-		k->nfaces++;
+		*at = face;
+		k->faces.n++;
 		return RB_OK;
 	}
 	if (k->mate[other] != RB_NONE)
@@ -284,11 +264,8 @@ put_face(rb_checking *k, uint32_t face)
 static uint32_t
 twin_of(const rb_checking *k, uint32_t t)
 {
-	uint32_t v[3], other;
+	uint32_t other = *rb_face_table_find(&k->faces, k, key_of_face(k, t << 2));
 
-	rb_check_corners(k, t << 2, v);
-	rb_sort3(v);
-	other = k->faces[slot_of(k, v)];
 	if (other == RB_NONE)
 		return RB_NONE;
 	if (opposite_corner(k, other) == k->in->tets[t][0])
@@ -304,15 +281,12 @@ check_tets(rb_checking *k)
 	uint32_t n = k->in->ntets;
 	double sum = 0, rest = 0;
 
-	k->faces_cap =
-		(uint32_t) (((uint64_t) n * 4 + 16) * 5 / 4 > UINT32_MAX ? UINT32_MAX
-																 : ((uint64_t) n * 4 + 16) * 5 / 4);
 	RB_TRY(RB_ALLOCATE(k->ctx, k->sign, (size_t) n + 1));
 	RB_TRY(RB_ALLOCATE(k->ctx, k->on_facet, (size_t) n + 1));
 	RB_TRY(RB_ALLOCATE(k->ctx, k->mate, 4 * (size_t) n + 1));
-	RB_TRY(RB_ALLOCATE(k->ctx, k->faces, k->faces_cap));
+	/* Two faces of tetrahedra make one, but for those of the boundary. */
+	RB_TRY(rb_face_table_reset(k->ctx, &k->faces, 2 * (size_t) n + n / 8));
 	memset(k->on_facet, 0, (size_t) n + 1);
-	memset(k->faces, 0xff, (size_t) k->faces_cap * sizeof(uint32_t));
 	RB_TRY(rb_pair_set_reset(k->ctx, &k->edges, (size_t) n + n / 4));
 	for (uint32_t t = 0; t < n; t++)
 	{
