@@ -16,6 +16,7 @@
 #include "core/base/point_hash.h"
 #include "core/base/sort.h"
 #include "core/exact/orient.h"
+#include "mesh/hash_table.h"
 
 /* Iterations between two polls for a stop */
 #define RB_CHECK_INTERVAL 4096
@@ -34,9 +35,7 @@ typedef struct welding
 	rb_point_hash corners; /* point of each corner, once points are numbered */
 	uint64_t *edges;       /* directed edges of the current facet as from << 32 | to */
 	size_t edges_cap;
-	/* Hash table from the ends of a segment to its index; RB_NONE in empty slots */
-	uint32_t *table;
-	uint32_t mask;
+	rb_table segments; /* segments by their ends */
 } welding;
 
 static inline uint32_t
@@ -171,23 +170,6 @@ point_coords(const welding *w, uint32_t i)
 
 /* ---- segments ---- */
 
-static inline uint32_t *
-segment_slot(welding *w, uint32_t (*segments)[2], uint32_t from, uint32_t to)
-{
-	const uint32_t low = from < to ? from : to, high = from < to ? to : from;
-	uint32_t at = (uint32_t) rb_mix(((uint64_t) low << 32 | high) * 0x9e3779b97f4a7c15u) & w->mask;
-
-	while (w->table[at] != RB_NONE)
-	{
-		const uint32_t *s = segments[w->table[at]];
-
-		if ((s[0] == from && s[1] == to) || (s[0] == to && s[1] == from))
-			break;
-		at = (at + 1) & w->mask;
-	}
-	return &w->table[at];
-}
-
 /* Adds the segments of nonzero length, each once. */
 static rb_status
 add_segments(welding *w)
@@ -195,27 +177,17 @@ add_segments(welding *w)
 	const rb_set *set = w->in->segments;
 	const uint32_t *corner = w->corners.first + w->first_of_segments;
 	uint32_t(*segments)[2] = NULL;
-	size_t size = 16;
-	rb_status status;
 
 	if (parts_of(set) == 0)
 		return RB_OK;
-	while (size < 2 * (size_t) set->nparts)
-		size *= 2;
-	status = RB_ALLOCATE(w->ctx, w->table, size);
-	if (status == RB_OK)
-		status = RB_ALLOCATE(w->ctx, segments, set->nparts);
+	RB_TRY(rb_table_expect(w->ctx, &w->segments, set->nparts));
+	RB_TRY(RB_ALLOCATE(w->ctx, segments, set->nparts));
 	w->to->plc.segments = (const uint32_t(*)[2]) segments;
-	if (status == RB_OK)
-		status = RB_ALLOCATE(w->ctx, w->to->segment_row, set->nparts);
-	if (status != RB_OK)
-		return status;
-	memset(w->table, 0xff, size * sizeof *w->table);
-	w->mask = (uint32_t) (size - 1);
+	RB_TRY(RB_ALLOCATE(w->ctx, w->to->segment_row, set->nparts));
 	for (uint32_t i = 0; i < set->nparts; i++)
 	{
 		const uint32_t a = corner[2 * (size_t) i], b = corner[2 * (size_t) i + 1];
-		uint32_t *place;
+		bool fresh;
 
 		if (should_stop(w, i))
 			return RB_STOPPED;
@@ -224,15 +196,15 @@ add_segments(welding *w)
 			w->to->no_length++;
 			continue;
 		}
-		place = segment_slot(w, segments, a, b);
-		if (*place != RB_NONE)
+		RB_TRY(rb_table_insert(w->ctx, &w->segments, a, b, RB_NONE, w->to->plc.nsegments, NULL,
+							   &fresh));
+		if (!fresh)
 		{
 			w->to->same_segments++;
 			continue;
 		}
-		*place = w->to->plc.nsegments;
-		segments[*place][0] = a;
-		segments[*place][1] = b;
+		segments[w->to->plc.nsegments][0] = a;
+		segments[w->to->plc.nsegments][1] = b;
 		w->to->segment_row[w->to->plc.nsegments++] = row_of(set, i);
 	}
 	return RB_OK;
@@ -465,7 +437,7 @@ rb_weld(rb_context *ctx, const rb_weld_input *in, rb_welded *to, rb_flaw *flaw)
 		status = copy_seeds(&w);
 	RB_FREE(ctx->memory, w.points);
 	RB_FREE(ctx->memory, w.edges);
-	RB_FREE(ctx->memory, w.table);
+	rb_table_free(ctx->memory, &w.segments);
 	rb_point_hash_free(ctx->memory, &w.corners);
 	if (status != RB_OK)
 		rb_welded_free(ctx->memory, to);
