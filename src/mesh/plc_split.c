@@ -28,6 +28,7 @@
 #include "core/base/base.h"
 #include "core/base/point_hash.h"
 #include "core/base/sort.h"
+#include "mesh/hash_table.h"
 
 #include <math.h>
 
@@ -82,7 +83,8 @@ typedef struct splitting
 	growing_array triangles; /* three corners of each new triangle */
 	growing_array facet_of;
 	growing_array segments; /* triples: two ends, row */
-	growing_array table;    /* hash table */
+	rb_table found;         /* triangles or segments, by their points */
+	rb_chains cells;        /* points by grid cell */
 	growing_array next;     /* chains of points in a grid cell, then new indices of points */
 	growing_array borders;  /* triples: segment that is a triangle edge, facet, 0 */
 	uint32_t *ends;         /* ends of the remaining segments */
@@ -201,23 +203,27 @@ sort_list(const splitting *s, growing_array *l, size_t size, rb_compare order)
 	return rb_sort(s->ctx, l->at, l->n, size, order, s);
 }
 
+typedef struct triple_search
+{
+	const triple *at;
+	uint32_t a, b;
+} triple_search;
+
+static inline bool
+is_before(size_t i, const void *arg)
+{
+	const triple_search *s = arg;
+
+	return s->at[i].a < s->a || (s->at[i].a == s->a && s->at[i].b < s->b);
+}
+
 /* Returns the position of the first triple not below (a, b). */
 static uint32_t
 find_triple(const growing_array *l, uint32_t a, uint32_t b)
 {
-	uint32_t low = 0, high = l->n;
+	const triple_search wanted = {AT(*l, triple), a, b};
 
-	while (low < high)
-	{
-		const uint32_t middle = low + (high - low) / 2;
-		const triple *t = AT(*l, triple) + middle;
-
-		if (t->a < a || (t->a == a && t->b < b))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return (uint32_t) rb_lower_bound(0, l->n, is_before, &wanted);
 }
 
 /* ---- meetings ---- */
@@ -445,21 +451,6 @@ cross_lines(splitting *s)
 
 /* ---- unification of points ---- */
 
-/* Clears the hash table and makes it large enough to stay at least half empty. */
-static rb_status
-clear_table(splitting *s, uint32_t n, uint32_t *mask)
-{
-	size_t size = 16;
-
-	while (size < 2 * (size_t) n)
-		size *= 2;
-	s->table.n = 0;
-	RB_TRY(grow_list(s, &s->table, size, sizeof(uint32_t)));
-	memset(s->table.at, 0xff, size * sizeof(uint32_t));
-	*mask = (uint32_t) (size - 1);
-	return RB_OK;
-}
-
 static void
 rename_points(splitting *s, growing_array *l)
 {
@@ -479,18 +470,18 @@ rename_points(splitting *s, growing_array *l)
 
 /* Returns the head of the chain of a grid cell. */
 static uint32_t *
-chain_of(splitting *s, uint32_t mask, const int64_t *cell)
+chain_of(const splitting *s, const int64_t *cell)
 {
 	const uint64_t hash = (uint64_t) cell[0] * 0x9e3779b97f4a7c15u +
 						  (uint64_t) cell[1] * 0xc2b2ae3d27d4eb4fu +
 						  (uint64_t) cell[2] * 0x165667b19e3779f9u;
 
-	return &AT(s->table, uint32_t)[(uint32_t) rb_mix(hash) & mask];
+	return rb_chain_first(&s->cells, rb_mix(hash));
 }
 
 /* Returns the first point within distance `far` on each axis, or RB_NONE. */
 static uint32_t
-near_point(splitting *s, uint32_t mask, const double *p, double far)
+near_point(splitting *s, const double *p, double far)
 {
 	const uint32_t *next = AT(s->next, uint32_t);
 	uint32_t best = RB_NONE;
@@ -501,7 +492,7 @@ near_point(splitting *s, uint32_t mask, const double *p, double far)
 
 		for (int k = 0; k < 3; k++)
 			cell[k] = (int64_t) floor((corner >> k & 1 ? p[k] + far : p[k] - far) / (4 * far));
-		for (uint32_t i = *chain_of(s, mask, cell); i != RB_NONE; i = next[i])
+		for (uint32_t i = *chain_of(s, cell); i != RB_NONE; i = next[i])
 		{
 			const double *q = point_coords(s, i);
 
@@ -524,7 +515,7 @@ snap_points(splitting *s, uint32_t *first, uint32_t n)
 {
 	double *points = AT(s->points, double);
 	const uint32_t different = s->points.n;
-	uint32_t *next, *name, mask, kept = 0;
+	uint32_t *next, *name, kept = 0;
 	double far = 0;
 
 	for (size_t i = 0; i < 3 * (size_t) s->plc->npoints; i++)
@@ -532,7 +523,7 @@ snap_points(splitting *s, uint32_t *first, uint32_t n)
 	far = ldexp(far, -49 + 2 * (int) s->split->rounds);
 	if (!(far > 0x1p-900 && far < 0x1p900))
 		return RB_OK;
-	RB_TRY(clear_table(s, different, &mask));
+	RB_TRY(rb_chains_reset(s->ctx, &s->cells, different));
 	s->next.n = 0;
 	RB_TRY(grow_list(s, &s->next, 2 * (size_t) different, sizeof(uint32_t)));
 	next = AT(s->next, uint32_t);
@@ -545,7 +536,7 @@ snap_points(splitting *s, uint32_t *first, uint32_t n)
 
 		memcpy(p, points + 3 * (size_t) i, sizeof p);
 		if (i >= s->plc->npoints)
-			to = near_point(s, mask, p, far);
+			to = near_point(s, p, far);
 		name[i] = to != RB_NONE ? to : kept;
 		if (i % RB_CHECK_INTERVAL == RB_CHECK_INTERVAL - 1 && rb_should_stop(s->ctx))
 			return RB_STOPPED;
@@ -555,7 +546,7 @@ snap_points(splitting *s, uint32_t *first, uint32_t n)
 		memcpy(points + 3 * (size_t) kept, p, sizeof p);
 		for (int k = 0; k < 3; k++)
 			cell[k] = (int64_t) floor(p[k] / (4 * far));
-		chain = chain_of(s, mask, cell);
+		chain = chain_of(s, cell);
 		next[kept] = *chain;
 		*chain = kept++;
 	}
@@ -879,70 +870,33 @@ cut_segments(splitting *s)
 
 /* ---- assembly of the result ---- */
 
-static void
-sort_corners(const uint32_t *t, uint32_t *to)
-{
-	const uint32_t low = t[0] < t[1] ? t[0] : t[1], high = t[0] < t[1] ? t[1] : t[0];
-
-	to[0] = t[2] < low ? t[2] : low;
-	to[2] = t[2] > high ? t[2] : high;
-	to[1] = t[2] < low ? low : t[2] > high ? high : t[2];
-}
-
 /* Removes all but the first of the triangles with equal corners. */
 static rb_status
 drop_triangles(splitting *s)
 {
 	uint32_t *t = AT(s->triangles, uint32_t), *facet_of = AT(s->facet_of, uint32_t);
-	uint32_t mask, n = 0;
-	rb_status status = clear_table(s, s->triangles.n, &mask);
-	uint32_t *table = AT(s->table, uint32_t);
+	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < s->triangles.n && status == RB_OK; i++)
+	rb_table_empty(&s->found);
+	RB_TRY(rb_table_expect(s->ctx, &s->found, s->triangles.n));
+	for (uint32_t i = 0; i < s->triangles.n; i++)
 	{
-		uint32_t mine[3], other[3], place;
-		bool same = false;
+		const uint32_t *v = t + 3 * (size_t) i;
+		bool fresh;
 
-		sort_corners(t + 3 * (size_t) i, mine);
-		place = (uint32_t) rb_mix((((uint64_t) mine[0] << 32 | mine[1]) * 0x9e3779b97f4a7c15u) ^
-								  mine[2] * 0xc2b2ae3d27d4eb4fu) &
-				mask;
-		for (; table[place] != RB_NONE && !same; place = same ? place : (place + 1) & mask)
+		RB_TRY(rb_table_insert(s->ctx, &s->found, v[0], v[1], v[2], n, NULL, &fresh));
+		if (fresh)
 		{
-			sort_corners(t + 3 * (size_t) table[place], other);
-			same = memcmp(mine, other, sizeof mine) == 0;
+			memmove(t + 3 * (size_t) n, v, 3 * sizeof *t);
+			facet_of[n++] = facet_of[i];
 		}
-		if (same)
-			continue;
-		table[place] = n;
-		memmove(t + 3 * (size_t) n, t + 3 * (size_t) i, sizeof mine);
-		facet_of[n++] = facet_of[i];
-		if (i % RB_CHECK_INTERVAL == RB_CHECK_INTERVAL - 1 && rb_should_stop(s->ctx))
-			status = RB_STOPPED;
+		if (rb_stop_due(s->ctx, i, RB_CHECK_INTERVAL))
+			return RB_STOPPED;
 	}
 	s->changed |= n < s->triangles.n;
 	s->split->dropped += s->triangles.n - n;
 	s->triangles.n = s->facet_of.n = n;
-	return status;
-}
-
-/* Returns the table slot of a segment. */
-static uint32_t *
-segment_slot(splitting *s, uint32_t mask, uint32_t a, uint32_t b)
-{
-	const uint32_t low = a < b ? a : b, high = a < b ? b : a;
-	uint32_t *table = AT(s->table, uint32_t);
-	uint32_t at_place =
-		(uint32_t) rb_mix(((uint64_t) low << 32 | high) * 0x9e3779b97f4a7c15u) & mask;
-
-	for (; table[at_place] != RB_NONE; at_place = (at_place + 1) & mask)
-	{
-		const triple *t = AT(s->segments, triple) + table[at_place];
-
-		if ((t->a == low && t->b == high) || (t->a == high && t->b == low))
-			break;
-	}
-	return &table[at_place];
+	return RB_OK;
 }
 
 /*
@@ -953,17 +907,18 @@ static rb_status
 drop_segments(splitting *s)
 {
 	triple *segment = AT(s->segments, triple);
-	uint32_t mask, n = 0;
+	uint32_t n = 0;
 
-	RB_TRY(clear_table(s, s->segments.n, &mask));
+	rb_table_empty(&s->found);
+	RB_TRY(rb_table_expect(s->ctx, &s->found, s->segments.n));
 	for (uint32_t i = 0; i < s->segments.n; i++)
 	{
-		uint32_t *place = segment_slot(s, mask, segment[i].a, segment[i].b);
+		bool fresh;
 
-		if (*place != RB_NONE)
-			continue;
-		*place = n;
-		segment[n++] = segment[i];
+		RB_TRY(rb_table_insert(s->ctx, &s->found, segment[i].a, segment[i].b, RB_NONE, n, NULL,
+							   &fresh));
+		if (fresh)
+			segment[n++] = segment[i];
 	}
 	s->segments.n = n;
 	/*
@@ -976,10 +931,10 @@ drop_segments(splitting *s)
 
 		for (int k = 0; k < 3; k++)
 		{
-			const uint32_t place = *segment_slot(s, mask, t[k], t[(k + 1) % 3]);
+			const uint32_t *place = rb_table_get(&s->found, t[k], t[(k + 1) % 3], RB_NONE);
 
-			if (place != RB_NONE && segment[place].point == RB_NONE)
-				RB_TRY(put_triple(s, &s->borders, place, AT(s->facet_of, uint32_t)[i], 0));
+			if (place != NULL && segment[*place].point == RB_NONE)
+				RB_TRY(put_triple(s, &s->borders, *place, AT(s->facet_of, uint32_t)[i], 0));
 		}
 		if (i % RB_CHECK_INTERVAL == RB_CHECK_INTERVAL - 1 && rb_should_stop(s->ctx))
 			return RB_STOPPED;
@@ -1087,14 +1042,16 @@ move_result(splitting *s)
 static void
 free_splitting(splitting *s)
 {
-	growing_array *lists[] = {&s->meetings, &s->points,   &s->lines, &s->on_edge, &s->inside,
-							  &s->cuts,     &s->hard,     &s->ring,  &s->bytes,   &s->triangles,
-							  &s->facet_of, &s->segments, &s->table, &s->borders, &s->next};
+	growing_array *lists[] = {&s->meetings, &s->points,   &s->lines,   &s->on_edge, &s->inside,
+							  &s->cuts,     &s->hard,     &s->ring,    &s->bytes,   &s->triangles,
+							  &s->facet_of, &s->segments, &s->borders, &s->next};
 
 	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
 		rb_free(s->ctx->memory, &lists[i]->at);
 	RB_FREE(s->ctx->memory, s->ends);
 	RB_FREE(s->ctx->memory, s->rows);
+	rb_table_free(s->ctx->memory, &s->found);
+	RB_FREE(s->ctx->memory, s->cells.first);
 	rb_point_hash_free(s->ctx->memory, &s->corners);
 	rb_parts_free(s->ctx->memory, &s->parts);
 }
