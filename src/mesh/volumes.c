@@ -582,18 +582,7 @@ check_points(comparing *c)
 static uint32_t
 region_number(const comparing *c, int64_t id)
 {
-	uint32_t from = 0, to = c->nregions;
-
-	while (from < to)
-	{
-		const uint32_t middle = from + (to - from) / 2;
-
-		if (c->region_id[middle] < id)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from;
+	return (uint32_t) rb_ids_lower_bound(c->region_id, c->nregions, id);
 }
 
 static rb_status
@@ -820,6 +809,29 @@ order_of_rims(const void *a, const void *b, const void *arg)
 	return (x > y) - (x < y);
 }
 
+typedef struct rim_search
+{
+	const rim *rims;
+	uint32_t segment;
+} rim_search;
+
+static inline bool
+is_rim_before(size_t i, const void *arg)
+{
+	const rim_search *s = arg;
+
+	return s->rims[i].segment < s->segment;
+}
+
+/* Returns the first rim that is not on an earlier segment. */
+static uint32_t
+first_rim(const comparing *c, uint32_t segment)
+{
+	const rim_search wanted = {c->rims, segment};
+
+	return (uint32_t) rb_lower_bound(0, c->nrims, is_rim_before, &wanted);
+}
+
 /* Closes the patches of the surface along the rims. */
 static rb_status
 subtract_rims(comparing *c)
@@ -833,20 +845,12 @@ subtract_rims(comparing *c)
 	{
 		const uint32_t segment = in->piece_segment[i], *ends = in->segments[segment];
 		double p[2][3], e[2][3], d[3], n[3];
-		uint32_t from = 0, to = c->nrims;
+		uint32_t from;
 		bool along;
 
 		if (should_stop(c, i))
 			return RB_STOPPED;
-		while (from < to)
-		{
-			const uint32_t middle = from + (to - from) / 2;
-
-			if (c->rims[middle].segment < segment)
-				from = middle + 1;
-			else
-				to = middle;
-		}
+		from = first_rim(c, segment);
 		if (from == c->nrims || c->rims[from].segment != segment)
 			continue;
 		for (int k = 0; k < 2; k++)

@@ -260,20 +260,8 @@ free_lists(rb_memory *memory, lists *l)
 static inline uint32_t
 first_in(const lists *l, uint32_t k, uint32_t b)
 {
-	uint32_t from = l->at[k], to = l->at[k + 1];
-
-	while (to - from > 8)
-	{
-		uint32_t middle = from + (to - from) / 2;
-
-		if (l->e[middle] >> 32 < b)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	while (from < to && l->e[from] >> 32 < b)
-		from++;
-	return from;
+	return l->at[k] + (uint32_t) rb_words_lower_bound(l->e + l->at[k], l->at[k + 1] - l->at[k],
+													  (uint64_t) b << 32);
 }
 
 static inline bool
