@@ -29,36 +29,6 @@
 #define MAX_VISIBILITY_POINTS 256 /* maximum number of vertices for which visibility is tested */
 #define NOT_USED ((uint32_t) 1 << 31) /* a bit that no tetrahedron index has (RB_MAX_TETS) */
 
-/* ---- the polyhedron ---- */
-
-void
-rb_half_free(rb_memory *memory, rb_cavity_half *half)
-{
-	RB_FREE(memory, half->bases);
-	RB_FREE(memory, half->points);
-	RB_FREE(memory, half->tets);
-	RB_FREE(memory, half->behind);
-	rb_table_free(memory, &half->open);
-}
-
-rb_status
-rb_half_base(rb_recovery *r, rb_cavity_half *half, uint32_t a, uint32_t b, uint32_t c,
-			 rb_tet_face outside, uint32_t sheet, bool constrained)
-{
-	RB_TRY(RB_GROW(r->ctx, half->bases, half->bases_cap, (size_t) half->nbases + 1));
-	half->bases[half->nbases++] =
-		(rb_base){{a, b, c}, outside, sheet, RB_NONE, RB_NONE, constrained};
-	return RB_OK;
-}
-
-rb_status
-rb_half_behind(rb_recovery *r, rb_cavity_half *half, uint32_t base)
-{
-	RB_TRY(RB_GROW(r->ctx, half->behind, half->behind_cap, (size_t) half->nbehind + 1));
-	half->behind[half->nbehind++] = base;
-	return RB_OK;
-}
-
 /* ---- gift wrapping ---- */
 
 /* Returns true if two faces with equal corners have the same orientation. */

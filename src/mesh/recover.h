@@ -5,8 +5,7 @@
  *
  *	  tetrahedralize.c        finds the segments of a PLC, and runs all steps
  *	  recover_segments.c      splits segments until all their subsegments are edges of the mesh
- *	  facet_triangulation.c   triangulates one facet
- *	  recover_facets.c        finds the missing faces of facets, region by region
+ *	  recover_facets.c        triangulates facets and finds their missing faces, region by region
  *	  cavity.c                removes the tetrahedra that cross a region ...
  *	  cavity_fill.c           ... and fills the cavity on both sides
  *	  flip_repair.c           flips faces that are not Delaunay afterward
@@ -163,7 +162,7 @@ extern rb_status rb_recover_mend(rb_recovery *r, bool *again);
 /* ---- result.c: extracts the result from the mesh ---- */
 extern rb_status rb_recover_result(rb_recovery *r, rb_keep keep, rb_tets *tets);
 
-/* ---- facet_triangulation.c: the triangulation of one facet, including its Steiner points ---- */
+/* ---- the triangulation of one facet, including its Steiner points ---- */
 
 /* Value of rb_sheet_face.region for a face that the mesh lacks */
 #define RB_SHEET_MISSING UINT32_MAX
@@ -189,19 +188,6 @@ typedef struct rb_sheet
 	uint32_t *queue; /* edges to be checked */
 	size_t queue_cap;
 } rb_sheet;
-
-/*
- * Builds the constrained Delaunay triangulation of a facet from its triangles and its Steiner
- * points.
- */
-extern rb_status rb_sheet_build(rb_recovery *r, rb_sheet *sheet, uint32_t facet);
-extern void rb_sheet_free(rb_memory *memory, rb_sheet *sheet);
-
-/*
- * Flips the edge opposite corner i of face f if its two faces form a convex quadrilateral; returns
- * true if it did.
- */
-extern bool rb_sheet_flip(rb_recovery *r, rb_sheet *sheet, uint32_t f, uint32_t i);
 
 /* ---- cavity.c: recovers a part of a facet ---- */
 
@@ -260,11 +246,35 @@ typedef enum rb_filled
 	RB_FILLED_NOT /* cannot be filled, or no filling was found */
 } rb_filled;
 
-extern rb_status rb_half_base(rb_recovery *r, rb_cavity_half *half, uint32_t a, uint32_t b,
-							  uint32_t c, rb_tet_face outside, uint32_t sheet, bool constrained);
-extern rb_status rb_half_behind(rb_recovery *r, rb_cavity_half *half, uint32_t base);
+static inline void
+rb_half_free(rb_memory *memory, rb_cavity_half *half)
+{
+	RB_FREE(memory, half->bases);
+	RB_FREE(memory, half->points);
+	RB_FREE(memory, half->tets);
+	RB_FREE(memory, half->behind);
+	rb_table_free(memory, &half->open);
+}
+
+static inline rb_status
+rb_half_base(rb_recovery *r, rb_cavity_half *half, uint32_t a, uint32_t b, uint32_t c,
+			 rb_tet_face outside, uint32_t sheet, bool constrained)
+{
+	RB_TRY(RB_GROW(r->ctx, half->bases, half->bases_cap, (size_t) half->nbases + 1));
+	half->bases[half->nbases++] =
+		(rb_base){{a, b, c}, outside, sheet, RB_NONE, RB_NONE, constrained};
+	return RB_OK;
+}
+
+static inline rb_status
+rb_half_behind(rb_recovery *r, rb_cavity_half *half, uint32_t base)
+{
+	RB_TRY(RB_GROW(r->ctx, half->behind, half->behind_cap, (size_t) half->nbehind + 1));
+	half->behind[half->nbehind++] = base;
+	return RB_OK;
+}
+
 /* Fills the polyhedron with tetrahedra. */
 extern rb_status rb_half_fill(rb_recovery *r, rb_cavity_half *half, rb_filled *filled);
-extern void rb_half_free(rb_memory *memory, rb_cavity_half *half);
 
 #endif /* RB_MESH_RECOVER_H */
