@@ -1113,15 +1113,6 @@ rb_volumes_copy_surface(rb_context *ctx, const rb_tets *tets, rb_volumes_surface
 }
 
 void
-rb_volumes_surface_free(rb_memory *memory, rb_volumes_surface *kept)
-{
-	RB_FREE(memory, kept->triangles);
-	RB_FREE(memory, kept->facet_of);
-	RB_FREE(memory, kept->pieces);
-	RB_FREE(memory, kept->piece_segment);
-}
-
-void
 rb_volumes_of_surface(const rb_volumes_surface *kept, const rb_tets *tets, rb_volumes_input *in)
 {
 	const rb_plc surface = {.npoints = kept->npoints,

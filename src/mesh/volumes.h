@@ -11,6 +11,7 @@
 #ifndef RB_MESH_VOLUMES_H
 #define RB_MESH_VOLUMES_H
 
+#include "core/base/base.h"
 #include "mesh/tetrahedralize.h"
 
 #ifdef __cplusplus
@@ -90,7 +91,16 @@ typedef struct rb_volumes_surface
  */
 extern rb_status rb_volumes_copy_surface(rb_context *ctx, const rb_tets *tets,
 										 rb_volumes_surface *kept);
-extern void rb_volumes_surface_free(rb_memory *memory, rb_volumes_surface *kept);
+
+static inline void
+rb_volumes_surface_free(rb_memory *memory, rb_volumes_surface *kept)
+{
+	RB_FREE(memory, kept->triangles);
+	RB_FREE(memory, kept->facet_of);
+	RB_FREE(memory, kept->pieces);
+	RB_FREE(memory, kept->piece_segment);
+}
+
 extern void rb_volumes_of_surface(const rb_volumes_surface *kept, const rb_tets *tets,
 								  rb_volumes_input *in);
 

@@ -92,10 +92,3 @@ rb_check_mesh(rb_context *ctx, const rb_check_input *in, rb_check_report *report
 		rb_check_report_free(ctx->memory, report);
 	return status;
 }
-
-void
-rb_check_report_free(rb_memory *memory, rb_check_report *report)
-{
-	RB_FREE(memory, report->list);
-	memset(report, 0, sizeof(*report));
-}

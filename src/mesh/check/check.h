@@ -12,6 +12,7 @@
 #ifndef RB_MESH_CHECK_CHECK_H
 #define RB_MESH_CHECK_CHECK_H
 
+#include "core/base/base.h"
 #include "mesh/tetrahedralize.h"
 
 #ifdef __cplusplus
@@ -158,7 +159,13 @@ typedef struct rb_check_report
  * or a memory error, and the report is empty.
  */
 extern rb_status rb_check_mesh(rb_context *ctx, const rb_check_input *in, rb_check_report *report);
-extern void rb_check_report_free(rb_memory *memory, rb_check_report *report);
+
+static inline void
+rb_check_report_free(rb_memory *memory, rb_check_report *report)
+{
+	RB_FREE(memory, report->list);
+	memset(report, 0, sizeof(*report));
+}
 
 #ifdef __cplusplus
 }
