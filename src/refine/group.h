@@ -4,22 +4,13 @@
  *	  blocked points at once. Each file prepares the input of the next:
  *
  *	group_insert.c    chooses the points and the cells around them
- *	group_plc.c       builds a PLC of these cells and points
+ *	cells_plc.c       builds a PLC of these cells and points
  *	group_fit.c       finds which of its tetrahedra can replace which cells, and replaces them
- *
- * The PLC has its own numbering: the vertices of the cells in ascending order, then the new points.
- * This is the order of the numbers in the mesh, so ties between cospherical points are broken in
- * the same way.
  */
 #ifndef RB_REFINE_GROUP_H
 #define RB_REFINE_GROUP_H
 
-#include "refine/refining.h"
-
-#include "core/base/vec.h"
-#include "mesh/hash_table.h"
-
-typedef RB_VEC(uint32_t) rb_numbers;
+#include "refine/cells_plc.h"
 
 typedef struct rb_blocked_point
 {
@@ -61,25 +52,9 @@ typedef struct rb_joint
 	rb_blocked_point *points; /* Points of the group */
 	size_t points_cap;
 	uint32_t npoints;
-	rb_table split; /* Subsegments, mapped to the points that split them */
-	/* The PLC of the group (group_plc.c) */
-	rb_plc plc;
-	rb_numbers sites; /* Mesh vertices of the PLC without the new points, ascending */
-	rb_table numbers; /* Mesh vertices, mapped to their numbers in the PLC */
-	double *at;       /* Coordinates of all points of the PLC */
+	rb_cells_plc cells; /* The PLC of the group, and the points that split its subsegments */
+	double *at;         /* Coordinates of all points of the PLC */
 	size_t at_cap;
-	uint64_t *walls; /* Scratch: facet << 32 | face */
-	size_t walls_cap;
-	size_t nwalls;
-	rb_numbers facets; /* Mesh facet of each facet of the PLC */
-	uint32_t (*triangles)[3];
-	uint32_t *facet_of;
-	size_t triangles_cap, facet_of_cap;
-	uint32_t (*segments)[2];
-	/* For each segment of the PLC, an entry of the mesh subsegment that contains it */
-	rb_entry64 *entries;
-	size_t segments_cap, entries_cap;
-	rb_table pieces; /* Pairs of PLC points, mapped to the PLC segment between them */
 	/* Tetrahedralization of the PLC and its new part (group_fit.c) */
 	rb_tets tets;
 	rb_table faces; /* Faces on facets, mapped to the facet of the mesh */
@@ -107,40 +82,11 @@ typedef struct rb_joint
 	rb_numbers ghosts;
 } rb_joint;
 
-/* Builds the PLC of the group (group_plc.c). */
-extern rb_status rb_joint_build_plc(rb_joint *t);
-
 /*
  * Replaces cells by tetrahedra of the PLC that contain the points of the group, if they fit
  * (group_fit.c). Sets *done if they did.
  */
 extern rb_status rb_joint_exchange(rb_joint *t, bool *done);
-
-/* ---- numbers in the PLC ---- */
-
-/* Returns the PLC number of a vertex that is in the PLC. */
-static inline uint32_t
-rb_joint_number(const rb_joint *t, uint32_t site)
-{
-	return *rb_table_get(&t->numbers, site, RB_NONE, RB_NONE);
-}
-
-/* Returns the mesh vertex of a PLC number; for a new point, the number it will get. */
-static inline uint32_t
-rb_joint_site(const rb_joint *t, uint32_t number)
-{
-	return number < t->sites.n ? t->sites.at[number]
-							   : t->r->nsites + (number - (uint32_t) t->sites.n);
-}
-
-/* Returns the PLC number of the point that splits a subsegment, or RB_NONE if none does. */
-static inline uint32_t
-rb_joint_middle(const rb_joint *t, uint32_t u, uint32_t v)
-{
-	const uint32_t *at = rb_table_get(&t->split, u, v, RB_NONE);
-
-	return at != NULL ? (uint32_t) t->sites.n + *at : RB_NONE;
-}
 
 /*
  * Returns true if a PLC number is a point of the group. Points that rb_tetrahedralize added do not
@@ -149,7 +95,7 @@ rb_joint_middle(const rb_joint *t, uint32_t u, uint32_t v)
 static inline bool
 rb_joint_is_new(const rb_joint *t, uint32_t number)
 {
-	return number >= t->sites.n && number < t->plc.npoints;
+	return number >= t->cells.nold && number < t->cells.plc.npoints;
 }
 
 /* Returns true if a corner of a tetrahedron is a point of the group. */

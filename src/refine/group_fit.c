@@ -47,7 +47,7 @@ face_numbers(const rb_joint *t, uint32_t cell, uint32_t k, uint32_t *number)
 	const rb_cell *c = &t->r->mesh.cells[cell];
 
 	for (uint32_t j = 0; j < 3; j++)
-		number[j] = rb_joint_number(t, c->v[rb_cell_face_corner(k, j)]);
+		number[j] = rb_cells_plc_number(&t->cells, c->v[rb_cell_face_corner(k, j)]);
 }
 
 /* Returns true if a face of a tetrahedron has these corners in the same cyclic order. */
@@ -105,7 +105,8 @@ find_new(rb_joint *t)
 		if (rb_should_stop(t->r->ctx))
 			return RB_STOPPED;
 		RB_TRY(rb_table_insert(ctx, &t->faces, tets->faces[i][0], tets->faces[i][1],
-							   tets->faces[i][2], t->facets.at[tets->face_facet[i]], NULL, NULL));
+							   tets->faces[i][2], t->cells.facets.at[tets->face_facet[i]], NULL,
+							   NULL));
 	}
 	for (uint32_t i = 0; i < tets->ntets; i++)
 	{
@@ -217,7 +218,7 @@ find_inserted(rb_joint *t, bool *fits)
 				uint32_t beyond = t->tets.neighbours[4 * (size_t) t->fresh.at[next] + k];
 
 				foreign = foreign || says == FOREIGN;
-				added = added || t->tets.tets[t->fresh.at[next]][k] >= t->plc.npoints;
+				added = added || t->tets.tets[t->fresh.at[next]][k] >= t->cells.plc.npoints;
 				if (says <= OUTSIDE)
 				{
 					*fits = *fits && (region == NOTHING || region == says);
@@ -436,7 +437,7 @@ find_pairs(rb_joint *t, bool *fits)
 				continue;
 			for (int j = 0; j < 4; j++)
 			{
-				v[j] = rb_joint_site(t, t->tets.tets[tet][j]);
+				v[j] = rb_cells_plc_site(t->r, &t->cells, t->tets.tets[tet][j]);
 				p[j] = t->at + 3 * (size_t) t->tets.tets[tet][j];
 			}
 			v[4] = m->cells[out >> 2].v[out & 3];
@@ -463,9 +464,9 @@ toggle_edges(rb_joint *t, const uint32_t *v, uint32_t facet)
 	{
 		uint32_t a = v[k], b = v[(k + 1) % 3], *odd;
 
-		if (rb_table_get(&t->pieces, a, b, RB_NONE) != NULL ||
-			(a < t->sites.n && b < t->sites.n &&
-			 rb_joint_middle(t, t->sites.at[a], t->sites.at[b]) != RB_NONE))
+		if (rb_table_get(&t->cells.pieces, a, b, RB_NONE) != NULL ||
+			(a < t->cells.nold && b < t->cells.nold &&
+			 rb_cells_plc_middle(&t->cells, t->cells.sites.at[a], t->cells.sites.at[b]) != RB_NONE))
 			continue;
 		RB_TRY(
 			rb_table_insert(t->r->ctx, &t->edges, a, b, UINT32_C(1) << 31 | facet, 0, &odd, NULL));
@@ -530,27 +531,27 @@ keep_all(rb_joint *t, bool *fits)
 	const rb_cells *m = &t->r->mesh;
 
 	t->held.n = 0;
-	for (size_t i = 0; i < t->sites.n + t->r->nregions; i++)
+	for (size_t i = 0; i < t->cells.nold + t->r->nregions; i++)
 		RB_TRY(rb_vec_append(t->r->ctx, &t->held, 0));
 	for (size_t i = 0; i < t->fresh.n; i++)
 	{
-		t->held.at[t->sites.n + t->region[t->fresh.at[i]]] = 1;
+		t->held.at[t->cells.nold + t->region[t->fresh.at[i]]] = 1;
 		for (uint32_t k = 0; k < 4; k++)
-			if (t->tets.tets[t->fresh.at[i]][k] < t->sites.n)
+			if (t->tets.tets[t->fresh.at[i]][k] < t->cells.nold)
 				t->held.at[t->tets.tets[t->fresh.at[i]][k]] = 1;
 	}
 	for (size_t i = 0; i < t->near.n; i++)
 		for (uint32_t k = 0; k < 4 && (t->marks[t->near.at[i]] & RB_GROUP_OLD) == 0; k++)
-			t->held.at[rb_joint_number(t, m->cells[t->near.at[i]].v[k])] = 1;
+			t->held.at[rb_cells_plc_number(&t->cells, m->cells[t->near.at[i]].v[k])] = 1;
 	for (size_t i = 0; i < t->old.n && *fits; i++)
 	{
 		const rb_cell *c = &m->cells[t->old.at[i]];
 
 		if (rb_cell_ghost(c))
 			continue;
-		*fits = t->held.at[t->sites.n + c->region] != 0;
+		*fits = t->held.at[t->cells.nold + c->region] != 0;
 		for (uint32_t k = 0; k < 4; k++)
-			*fits = *fits && t->held.at[rb_joint_number(t, c->v[k])] != 0;
+			*fits = *fits && t->held.at[rb_cells_plc_number(&t->cells, c->v[k])] != 0;
 	}
 	t->held.n = 0;
 	return RB_OK;
@@ -608,15 +609,15 @@ make_cell(rb_joint *t, uint32_t tet)
 	{
 		const uint32_t *facet = facet_of_face(t, tet << 2 | k);
 
-		c->v[k] = rb_joint_site(t, v[k]);
+		c->v[k] = rb_cells_plc_site(t->r, &t->cells, v[k]);
 		c->n[k] = RB_NOWHERE;
 		c->facet[k] = facet != NULL ? *facet : RB_NOWHERE;
 		if (facet != NULL)
 			c->bits |= RB_CELL_WALL(k);
 	}
 	for (uint32_t e = 0; e < 6; e++)
-		if (rb_table_get(&t->pieces, v[rb_cell_edge_from(e)], v[rb_cell_edge_to(e)], RB_NONE) !=
-			NULL)
+		if (rb_table_get(&t->cells.pieces, v[rb_cell_edge_from(e)], v[rb_cell_edge_to(e)],
+						 RB_NONE) != NULL)
 			c->bits |= RB_CELL_SEGMENT(e);
 }
 

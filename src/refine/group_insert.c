@@ -5,7 +5,7 @@
  *
  * A group consists of blocked subsegments that lie in each other's cavities. The cells whose
  * circumspheres contain its points, and some layers of cells around them, form a PLC of their own:
- * their corners and the new points, their constrained faces and their subsegments (group_plc.c).
+ * their corners and the new points, their constrained faces and their subsegments (cells_plc.c).
  * The tetrahedra of its tetrahedralization that have a new point as a corner replace the cells
  * whose space they fill (group_fit.c).
  *
@@ -16,6 +16,8 @@
  * After a few tries the group is abandoned until other work is done.
  */
 #include "refine/group.h"
+
+#include "core/base/sort.h"
 
 /*
  * Maximum number of cells in a group, and the layers of cells around its cavities at the first try;
@@ -93,7 +95,8 @@ add_near(rb_joint *t, uint32_t cell)
 static rb_status
 add_point(rb_joint *t, const rb_blocked_point *p, bool *fresh)
 {
-	RB_TRY(rb_table_insert(t->r->ctx, &t->split, p->u, p->v, RB_NONE, t->npoints, NULL, fresh));
+	RB_TRY(
+		rb_table_insert(t->r->ctx, &t->cells.split, p->u, p->v, RB_NONE, t->npoints, NULL, fresh));
 	if (!*fresh)
 		return RB_OK;
 	RB_TRY(RB_GROW(t->r->ctx, t->points, t->points_cap, (size_t) t->npoints + 1));
@@ -129,7 +132,8 @@ add_blocked_points_of(rb_joint *t, uint32_t cell)
 
 		/* Only the first of the many cells around a subsegment adds its point. */
 
-		if ((c->bits & RB_CELL_SEGMENT(e)) == 0 || rb_table_get(&t->split, u, v, RB_NONE) != NULL)
+		if ((c->bits & RB_CELL_SEGMENT(e)) == 0 ||
+			rb_table_get(&t->cells.split, u, v, RB_NONE) != NULL)
 			continue;
 		at = rb_table_get(&t->blocked, u, v, RB_NONE);
 		if (at != NULL)
@@ -259,7 +263,7 @@ add_layers(rb_joint *t, int layers)
 static rb_status
 add_added_points(rb_joint *t)
 {
-	uint32_t nsites = (uint32_t) t->sites.n;
+	uint32_t nsites = (uint32_t) t->cells.sites.n;
 
 	for (uint32_t i = 0; i < t->tets.ntets; i++)
 		for (uint32_t k = 0; k < 4 && rb_joint_has_new(t, i); k++)
@@ -270,21 +274,70 @@ add_added_points(rb_joint *t)
 
 			if (rb_should_stop(t->r->ctx))
 				return RB_STOPPED;
-			if (v < t->plc.npoints || t->tets.kind[v] != RB_VERTEX_ON_SEGMENT)
+			if (v < t->cells.plc.npoints || t->tets.kind[v] != RB_VERTEX_ON_SEGMENT)
 				continue;
 			on = t->tets.parent[v];
-			if (on >= t->plc.nsegments || t->segments[on][0] >= nsites ||
-				t->segments[on][1] >= nsites)
+			if (on >= t->cells.plc.nsegments || t->cells.segments[on][0] >= nsites ||
+				t->cells.segments[on][1] >= nsites)
 				continue;
-			p.u = t->sites.at[t->segments[on][0]];
-			p.v = t->sites.at[t->segments[on][1]];
+			p.u = t->cells.sites.at[t->cells.segments[on][0]];
+			p.v = t->cells.sites.at[t->cells.segments[on][1]];
 			p.raise = 0;
 			memcpy(p.at, t->tets.points + 3 * (size_t) v, sizeof p.at);
 			p.segment = rb_piece_segment(&t->r->mesh, p.u, p.v);
-			p.entry = t->entries[on];
+			p.entry = t->cells.entries[on];
 			RB_TRY(add_point(t, &p, &fresh));
 		}
 	return RB_OK;
+}
+
+/* ---- the PLC of a group ---- */
+
+/* Numbers the vertices of the cells, ascending, and then the points of the group. */
+static rb_status
+number_points(rb_joint *t)
+{
+	const rb_cells *m = &t->r->mesh;
+	size_t n;
+
+	for (size_t i = 0; i < t->near.n; i++)
+	{
+		if (rb_should_stop(t->r->ctx))
+			return RB_STOPPED;
+		for (uint32_t k = 0; k < 4; k++)
+		{
+			uint32_t site = m->cells[t->near.at[i]].v[k];
+			bool fresh;
+
+			RB_TRY(rb_table_insert(t->r->ctx, &t->cells.numbers, site, RB_NONE, RB_NONE, 0, NULL,
+								   &fresh));
+			if (fresh)
+				RB_TRY(rb_vec_append(t->r->ctx, &t->cells.sites, site));
+		}
+	}
+	RB_TRY(RB_GROW(t->r->ctx, t->at, t->at_cap, 3 * (t->cells.sites.n + t->npoints)));
+	RB_TRY(rb_sort_numbers(t->r->ctx, t->cells.sites.at, t->cells.sites.n));
+	n = t->cells.sites.n;
+	t->cells.nold = (uint32_t) n;
+	for (size_t i = 0; i < n; i++)
+	{
+		*rb_table_get(&t->cells.numbers, t->cells.sites.at[i], RB_NONE, RB_NONE) = (uint32_t) i;
+		memcpy(t->at + 3 * i, rb_site_at(m, t->cells.sites.at[i]), 3 * sizeof(double));
+	}
+	for (uint32_t i = 0; i < t->npoints; i++)
+		memcpy(t->at + 3 * (n + i), t->points[i].at, 3 * sizeof(double));
+	t->cells.plc.npoints = (uint32_t) (n + t->npoints);
+	t->cells.plc.points = t->at;
+	return RB_OK;
+}
+
+static rb_status
+build_plc(rb_joint *t)
+{
+	t->cells.sites.n = 0;
+	rb_table_empty(&t->cells.numbers);
+	RB_TRY(number_points(t));
+	return rb_cells_plc_build(t->r, &t->cells, t->near.at, t->near.n, t->marks, RB_GROUP_NEAR);
 }
 
 /* ---- a group ---- */
@@ -294,10 +347,10 @@ static rb_status
 try_group(rb_joint *t, bool *done)
 {
 	rb_flaw flaw;
-	rb_status status = rb_joint_build_plc(t);
+	rb_status status = build_plc(t);
 
 	if (status == RB_OK)
-		status = rb_tetrahedralize(t->r->ctx, &t->plc, RB_KEEP_HULL, &t->tets, &flaw);
+		status = rb_tetrahedralize(t->r->ctx, &t->cells.plc, RB_KEEP_HULL, &t->tets, &flaw);
 	if (status == RB_BAD_PLC)
 	{
 		rb_forget_failure(t->r->ctx);
@@ -341,7 +394,7 @@ insert_group(rb_joint *t, rb_entry64 blocked, bool *done)
 
 	t->near.n = 0;
 	t->npoints = 0;
-	rb_table_empty(&t->split);
+	rb_table_empty(&t->cells.split);
 	RB_TRY(add_blocked_point(t, blocked));
 	/* Each try takes in more points and more cells. */
 	for (int i = 0; i < TRIES && t->npoints > 0 && !*done; i++)
@@ -374,23 +427,17 @@ static void
 free_joint(rb_joint *t)
 {
 	rb_memory *memory = t->r->ctx->memory;
-	rb_numbers *lists[] = {&t->near,  &t->old,  &t->sites, &t->facets,
-						   &t->fresh, &t->held, &t->ghosts};
-	rb_table *tables[] = {&t->blocked, &t->abandoned, &t->edges, &t->split, &t->numbers,
-						  &t->pieces,  &t->faces,     &t->rim,   &t->known};
+	rb_numbers *lists[] = {&t->near, &t->old, &t->fresh, &t->held, &t->ghosts};
+	rb_table *tables[] = {&t->blocked, &t->abandoned, &t->edges, &t->faces, &t->rim, &t->known};
 
 	for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
 		rb_vec_free(memory, lists[i]);
 	for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
 		rb_table_free(memory, tables[i]);
+	rb_cells_plc_free(memory, &t->cells);
 	RB_FREE(memory, t->marks);
 	RB_FREE(memory, t->points);
 	RB_FREE(memory, t->at);
-	RB_FREE(memory, t->walls);
-	RB_FREE(memory, t->triangles);
-	RB_FREE(memory, t->facet_of);
-	RB_FREE(memory, t->segments);
-	RB_FREE(memory, t->entries);
 	RB_FREE(memory, t->place);
 	RB_FREE(memory, t->region);
 	RB_FREE(memory, t->pairs);

@@ -9,14 +9,11 @@
  * split at once, and the mesh is tetrahedralized again from all its points, with constrained faces
  * as facets and subsegments as segments.
  */
-#include "refine/refining.h"
-
-#include "mesh/hash_table.h"
+#include "refine/cells_plc.h"
 
 typedef struct rebuild
 {
 	rb_refining *r;
-	rb_plc plc;
 	double *points;
 	size_t points_cap;
 	uint32_t npoints;
@@ -26,17 +23,8 @@ typedef struct rebuild
 	uint32_t *parent;
 	double *raise;
 	size_t parent_cap, raise_cap;
-	rb_table split; /* Edges, mapped to the points that split them */
-	uint32_t (*triangles)[3];
-	uint32_t *facet_of;
-	size_t triangles_cap, facet_of_cap;
-	uint32_t ntriangles;
-	uint32_t *facets;   /* PLC number of each facet that has constrained faces */
-	uint32_t *facet_at; /* Mesh facet of each PLC facet */
-	uint32_t (*segments)[2];
-	uint32_t *segment_of;
-	size_t segments_cap, segment_of_cap;
-	uint32_t nsegments;
+	rb_cells_plc cells;   /* The PLC of all tetrahedra and the new points */
+	uint32_t *segment_of; /* Mesh segment of each segment of the PLC */
 	rb_seed *seeds;
 	size_t seeds_cap;
 	uint32_t nseeds;
@@ -52,12 +40,6 @@ static bool
 is_stopped(const rebuild *b)
 {
 	return rb_should_stop(b->r->ctx);
-}
-
-static rb_status
-check_max_count(const rebuild *b, uint64_t n)
-{
-	return n >= MAX_COUNT ? rb_fail(b->r->ctx, RB_TOO_MANY_OBJECTS, n, MAX_COUNT, NULL) : RB_OK;
 }
 
 static bool
@@ -100,7 +82,8 @@ add_points(rebuild *b)
 		}
 		if (!rb_refining_blocked_point(r, r->blocked[i], &cand, &u, &v))
 			continue;
-		RB_TRY(rb_table_insert(ctx, &b->split, u, v, RB_NONE, b->npoints, NULL, &fresh));
+		RB_TRY(rb_table_insert(ctx, &b->cells.split, u, v, RB_NONE, b->npoints - r->nsites, NULL,
+							   &fresh));
 		if (!fresh)
 			continue;
 		b->parent[b->npoints - r->nsites] = rb_piece_segment(m, u, v);
@@ -110,147 +93,27 @@ add_points(rebuild *b)
 	return RB_OK;
 }
 
+/* Builds the PLC of all tetrahedra, and finds the segments that its segments are parts of. */
 static rb_status
-add_triangle(rebuild *b, const uint32_t *v, uint32_t facet)
-{
-	uint32_t stack[8][3];
-	int n = 1;
-
-	memcpy(stack[0], v, sizeof stack[0]);
-	/* Each of its three edges may be split once, which gives at most four triangles. */
-	while (n > 0)
-	{
-		uint32_t t[3];
-		uint32_t *at = NULL;
-		int k;
-
-		memcpy(t, stack[--n], sizeof t);
-		for (k = 0; k < 3 && at == NULL; k++)
-			at = rb_table_get(&b->split, t[k], t[(k + 1) % 3], RB_NONE);
-		if (at != NULL)
-		{
-			uint32_t a = t[k - 1], c = t[k % 3], d = t[(k + 1) % 3];
-
-			stack[n][0] = a;
-			stack[n][1] = *at;
-			stack[n++][2] = d;
-			stack[n][0] = *at;
-			stack[n][1] = c;
-			stack[n++][2] = d;
-			continue;
-		}
-		RB_TRY(check_max_count(b, b->ntriangles));
-		RB_TRY(RB_GROW(b->r->ctx, b->triangles, b->triangles_cap, (size_t) b->ntriangles + 1));
-		RB_TRY(RB_GROW(b->r->ctx, b->facet_of, b->facet_of_cap, (size_t) b->ntriangles + 1));
-		memcpy(b->triangles[b->ntriangles], t, sizeof t);
-		b->facet_of[b->ntriangles++] = facet;
-	}
-	return RB_OK;
-}
-
-static rb_status
-add_segment(rebuild *b, uint32_t u, uint32_t v, uint32_t segment)
-{
-	RB_TRY(check_max_count(b, b->nsegments));
-	RB_TRY(RB_GROW(b->r->ctx, b->segments, b->segments_cap, (size_t) b->nsegments + 1));
-	RB_TRY(RB_GROW(b->r->ctx, b->segment_of, b->segment_of_cap, (size_t) b->nsegments + 1));
-	b->segments[b->nsegments][0] = u;
-	b->segments[b->nsegments][1] = v;
-	b->segment_of[b->nsegments++] = segment;
-	return RB_OK;
-}
-
-/* Collects the constrained faces and subsegments, with facets in ascending order. */
-static rb_status
-add_complex(rebuild *b)
+build_plc(rebuild *b)
 {
 	rb_refining *r = b->r;
-	const rb_cells *m = &r->mesh;
-	rb_context *ctx = r->ctx;
-	uint32_t *start = NULL, *walls = NULL;
-	rb_table pieces = {0}; /* Subsegments that were collected already */
-	uint32_t n = 0;
-	rb_status status = RB_ALLOCATE(ctx, start, (size_t) r->all_facets + 2);
+	rb_cells_plc *p = &b->cells;
 
-	if (status == RB_OK)
-		status = RB_ALLOCATE(ctx, b->facets, (size_t) r->all_facets + 1);
-	if (status == RB_OK)
-		status = RB_ALLOCATE(ctx, b->facet_at, (size_t) r->all_facets + 1);
-	if (status == RB_OK)
-		memset(start, 0, ((size_t) r->all_facets + 2) * sizeof(uint32_t));
-	for (int pass = 0; pass < 2 && status == RB_OK; pass++)
+	p->nold = r->nsites;
+	RB_TRY(rb_cells_plc_build(r, p, NULL, 0, NULL, 0));
+	RB_TRY(RB_ALLOCATE(r->ctx, b->segment_of, (size_t) p->plc.nsegments + 1));
+	for (uint32_t i = 0; i < p->plc.nsegments; i++)
 	{
-		for (uint32_t i = 0; i < r->ncells && status == RB_OK; i++)
-		{
-			const rb_cell *c = &m->cells[i];
-
-			if (is_stopped(b))
-				status = RB_STOPPED;
-			if (!is_live_tet(c))
-				continue;
-			for (uint32_t k = 0; k < 4; k++)
-				if ((c->bits & RB_CELL_WALL(k)) != 0 &&
-					(i < c->n[k] >> 2 || rb_cell_ghost(&m->cells[c->n[k] >> 2])))
-				{
-					if (pass == 0)
-						start[c->facet[k] + 1]++;
-					else
-						walls[start[c->facet[k]]++] = i << 2 | k;
-				}
-		}
-		if (pass == 0 && status == RB_OK)
-		{
-			for (uint32_t f = 0; f < r->all_facets; f++)
-			{
-				b->facets[f] = n;
-				if (start[f + 1] > 0)
-					b->facet_at[n++] = f;
-				start[f + 1] += start[f];
-			}
-			b->plc.nfacets = n;
-			n = start[r->all_facets];
-			status = RB_ALLOCATE(ctx, walls, (size_t) n + 1);
-		}
-	}
-	for (uint32_t i = 0; i < n && status == RB_OK; i++)
-	{
-		const rb_cell *c = &m->cells[walls[i] >> 2];
-		uint32_t k = walls[i] & 3, v[3];
-
-		for (uint32_t j = 0; j < 3; j++)
-			v[j] = c->v[rb_cell_face_corner(k, j)];
-		status = is_stopped(b) ? RB_STOPPED : add_triangle(b, v, b->facets[c->facet[k]]);
-	}
-	for (uint32_t i = 0; i < r->ncells && status == RB_OK; i++)
-	{
-		const rb_cell *c = &m->cells[i];
+		const rb_cell *c = &r->mesh.cells[rb_entry_cell(p->entries[i])];
+		const uint32_t e = rb_entry_part(p->entries[i]);
 
 		if (is_stopped(b))
-			status = RB_STOPPED;
-		if (!is_live_tet(c) || (c->bits & RB_CELL_SEGMENTS) == 0)
-			continue;
-		for (uint32_t e = 0; e < 6 && status == RB_OK; e++)
-		{
-			uint32_t u = c->v[rb_cell_edge_from(e)], v = c->v[rb_cell_edge_to(e)];
-			uint32_t *at, segment;
-			bool fresh = false;
-
-			/* Only the first cell around the subsegment adds it. */
-			if ((c->bits & RB_CELL_SEGMENT(e)) != 0)
-				status = rb_table_insert(ctx, &pieces, u, v, RB_NONE, 0, NULL, &fresh);
-			if (status != RB_OK || !fresh)
-				continue;
-			segment = rb_piece_segment(m, u, v);
-			at = rb_table_get(&b->split, u, v, RB_NONE);
-			status = add_segment(b, u, at != NULL ? *at : v, segment);
-			if (status == RB_OK && at != NULL)
-				status = add_segment(b, *at, v, segment);
-		}
+			return RB_STOPPED;
+		b->segment_of[i] =
+			rb_piece_segment(&r->mesh, c->v[rb_cell_edge_from(e)], c->v[rb_cell_edge_to(e)]);
 	}
-	RB_FREE(ctx->memory, start);
-	RB_FREE(ctx->memory, walls);
-	rb_table_free(ctx->memory, &pieces);
-	return status;
+	return RB_OK;
 }
 
 /*
@@ -380,14 +243,14 @@ restore_numbers(rebuild *b, rb_tets *tets)
 	tets->ntets = n;
 	RB_FREE(r->ctx->memory, number);
 	for (uint32_t i = 0; i < tets->nfaces; i++)
-		tets->face_facet[i] = b->facet_at[tets->face_facet[i]];
+		tets->face_facet[i] = b->cells.facets.at[tets->face_facet[i]];
 	/*
 	 * If one hull facet collapsed into another, what remains of it may have an edge that is not a
 	 * subsegment.
 	 */
 	n = 0;
 	for (uint32_t i = 0; i < tets->nedges; i++)
-		if (tets->edge_segment[i] < b->nsegments)
+		if (tets->edge_segment[i] < b->cells.plc.nsegments)
 		{
 			memcpy(tets->edges[n], tets->edges[i], sizeof tets->edges[n]);
 			tets->edge_segment[n++] = b->segment_of[tets->edge_segment[i]];
@@ -404,15 +267,15 @@ restore_numbers(rebuild *b, rb_tets *tets)
 			tets->kind[i] = RB_VERTEX_ON_SEGMENT;
 			tets->parent[i] = b->parent[i - r->nsites];
 		}
-		else if (tets->kind[i] == RB_VERTEX_ON_SEGMENT && tets->parent[i] < b->nsegments)
+		else if (tets->kind[i] == RB_VERTEX_ON_SEGMENT && tets->parent[i] < b->cells.plc.nsegments)
 			tets->parent[i] = b->segment_of[tets->parent[i]];
 		else if (tets->kind[i] == RB_VERTEX_ON_SEGMENT)
 		{
 			tets->kind[i] = RB_VERTEX_ON_FACET;
-			tets->parent[i] = b->facet_at[tets->segment_facet[tets->parent[i]]];
+			tets->parent[i] = b->cells.facets.at[tets->segment_facet[tets->parent[i]]];
 		}
 		else if (tets->kind[i] == RB_VERTEX_ON_FACET)
-			tets->parent[i] = b->facet_at[tets->parent[i]];
+			tets->parent[i] = b->cells.facets.at[tets->parent[i]];
 	return is_stopped(b) ? RB_STOPPED : RB_OK;
 }
 
@@ -424,12 +287,7 @@ rebuild_free(rebuild *b)
 	RB_FREE(memory, b->points);
 	RB_FREE(memory, b->parent);
 	RB_FREE(memory, b->raise);
-	rb_table_free(memory, &b->split);
-	RB_FREE(memory, b->triangles);
-	RB_FREE(memory, b->facet_of);
-	RB_FREE(memory, b->facets);
-	RB_FREE(memory, b->facet_at);
-	RB_FREE(memory, b->segments);
+	rb_cells_plc_free(memory, &b->cells);
 	RB_FREE(memory, b->segment_of);
 	RB_FREE(memory, b->seeds);
 	RB_FREE(memory, b->seed_region);
@@ -450,21 +308,16 @@ rb_refining_rebuild(rb_refining *r, bool *done)
 	b.r = r;
 	status = add_points(&b);
 	if (status == RB_OK && b.npoints > r->nsites)
-		status = add_complex(&b);
+		status = build_plc(&b);
 	if (status == RB_OK && b.npoints > r->nsites)
 		status = add_seeds(&b);
 	if (status == RB_OK && b.npoints > r->nsites)
 	{
-		b.plc.npoints = b.npoints;
-		b.plc.points = b.points;
-		b.plc.ntriangles = b.ntriangles;
-		b.plc.triangles = (const uint32_t(*)[3]) b.triangles;
-		b.plc.facet_of = b.facet_of;
-		b.plc.nsegments = b.nsegments;
-		b.plc.segments = (const uint32_t(*)[2]) b.segments;
-		b.plc.nseeds = b.nseeds;
-		b.plc.seeds = b.seeds;
-		status = rb_tetrahedralize(r->ctx, &b.plc, RB_KEEP_INSIDE, &tets, &flaw);
+		b.cells.plc.npoints = b.npoints;
+		b.cells.plc.points = b.points;
+		b.cells.plc.nseeds = b.nseeds;
+		b.cells.plc.seeds = b.seeds;
+		status = rb_tetrahedralize(r->ctx, &b.cells.plc, RB_KEEP_INSIDE, &tets, &flaw);
 		/* The tetrahedralization may have added more points than max_points allows. */
 		room = status != RB_OK || r->options->max_points == 0 ||
 			   tets.npoints <= r->options->max_points;
