@@ -198,7 +198,7 @@ SELECT count(*), sum(n) AS pairs, max(n), sum(length(red)) AS bytes FROM redblue
 SELECT n FROM redblue_box_pair_blocks('crowd', 'crowd') LIMIT 2;
 RESET redblue.memory_limit;
 
--- The pairs of a single row do not fit into memory.
+-- The limit is below what any join needs.
 \set VERBOSITY terse
 CREATE TABLE spot AS SELECT 1 AS id, 0 AS lx, 0 AS ly, 1 AS hx, 1 AS hy;
 CREATE TABLE swarm AS SELECT i AS id, 0 AS lx, 0 AS ly, 1 AS hx, 1 AS hy FROM generate_series(1, 150000) i;
