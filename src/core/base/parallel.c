@@ -481,7 +481,7 @@ rb_team_close(rb_thread **me)
 	for (int t = 0; t < team->threads; t++)
 		pthread_cond_destroy(&team->thread[t].called);
 	pthread_mutex_destroy(&team->lock);
-	rb_free(memory, (void **) &team);
+	RB_FREE(memory, team);
 	*me = NULL;
 }
 
@@ -595,7 +595,7 @@ rb_team_close(rb_thread **me)
 	if (*me == NULL)
 		return;
 	team = (*me)->team;
-	rb_free(team->ctx->memory, (void **) &team);
+	RB_FREE(team->ctx->memory, team);
 	*me = NULL;
 }
 

@@ -28,7 +28,7 @@ static rb_status
 make_words(rb_aggregate *a)
 {
 	const size_t n = words_of(a);
-	rb_status status = rb_array(a->ctx, (void **) &a->word, n > 0 ? n : 1, sizeof(uint32_t));
+	rb_status status = RB_ALLOCATE(a->ctx, a->word, n > 0 ? n : 1);
 
 	for (size_t i = 0; i < n && status == RB_OK; i += CHECK_INTERVAL)
 	{
@@ -60,8 +60,8 @@ rb_aggregate_free(rb_aggregate *a)
 {
 	if (a->ctx == NULL)
 		return;
-	rb_free(a->ctx->memory, (void **) &a->word);
-	rb_free(a->ctx->memory, (void **) &a->pairs);
+	RB_FREE(a->ctx->memory, a->word);
+	RB_FREE(a->ctx->memory, a->pairs);
 	rb_groups_free(a->ctx, &a->groups);
 	pthread_cond_destroy(&a->quiet);
 	pthread_mutex_destroy(&a->lock);
@@ -114,7 +114,7 @@ stop_collecting(rb_aggregate *a)
 		if (rb_should_stop(a->ctx))
 			status = RB_STOPPED;
 	}
-	rb_free(a->ctx->memory, (void **) &a->pairs);
+	RB_FREE(a->ctx->memory, a->pairs);
 	a->n = a->room = 0;
 	return status;
 }
@@ -185,8 +185,8 @@ rb_aggregate_end(rb_aggregate *a)
 	status = rb_groups_build(a->ctx, a->job, a->pairs, a->n, &a->groups);
 	if (status == RB_OVER_BUDGET || status == RB_OUT_OF_MEMORY)
 		return stop_collecting(a);
-	rb_free(a->ctx->memory, (void **) &a->pairs);
-	rb_free(a->ctx->memory, (void **) &a->word);
+	RB_FREE(a->ctx->memory, a->pairs);
+	RB_FREE(a->ctx->memory, a->word);
 	return status;
 }
 

@@ -35,8 +35,8 @@ rb_unique_init(rb_unique *u, rb_context *ctx, const rb_job *job)
 void
 rb_unique_free(rb_unique *u)
 {
-	rb_free(u->ctx->memory, (void **) &u->slot);
-	rb_free(u->ctx->memory, (void **) &u->payload);
+	RB_FREE(u->ctx->memory, u->slot);
+	RB_FREE(u->ctx->memory, u->payload);
 }
 
 static uint64_t
@@ -112,9 +112,9 @@ grow_table(rb_unique *u)
 	rb_status status;
 
 	u->slot = u->payload = NULL;
-	status = rb_array(u->ctx, (void **) &u->slot, slots, sizeof(uint64_t));
+	status = RB_ALLOCATE(u->ctx, u->slot, slots);
 	if (status == RB_OK && u->merges)
-		status = rb_array(u->ctx, (void **) &u->payload, slots, sizeof(uint64_t));
+		status = RB_ALLOCATE(u->ctx, u->payload, slots);
 	if (status != RB_OK)
 	{
 		rb_unique_free(u);
@@ -130,8 +130,8 @@ grow_table(rb_unique *u)
 		for (size_t k = i; k < i + stretch && k < old_slots; k++)
 			if (old[k] != 0)
 				insert_key(u, old[k] - 1, u->merges ? old_told[k] : 0);
-	rb_free(u->ctx->memory, (void **) &old);
-	rb_free(u->ctx->memory, (void **) &old_told);
+	RB_FREE(u->ctx->memory, old);
+	RB_FREE(u->ctx->memory, old_told);
 	return rb_should_stop(u->ctx) ? RB_STOPPED : RB_OK;
 }
 

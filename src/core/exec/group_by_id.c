@@ -244,6 +244,6 @@ rb_groups_build(rb_context *ctx, const rb_job *job, const rb_pair *pairs, uint64
 void
 rb_groups_free(rb_context *ctx, rb_grouped *groups)
 {
-	rb_free(ctx->memory, (void **) &groups->start);
-	rb_free(ctx->memory, (void **) &groups->member);
+	RB_FREE(ctx->memory, groups->start);
+	RB_FREE(ctx->memory, groups->member);
 }

@@ -139,8 +139,7 @@ reader_open(rb_context *ctx, rb_record_reader *r)
 	if (status == RB_OK)
 		status = rb_array(ctx, (void **) &r->cut, 1, RB_RECORD_MAX_BYTES);
 	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &r->pairs,
-						  (size_t) rb_team_threads(r->me) * RB_RECORD_PAIRS, sizeof(rb_pair));
+		status = RB_ALLOCATE(ctx, r->pairs, (size_t) rb_team_threads(r->me) * RB_RECORD_PAIRS);
 	return status;
 }
 
@@ -186,7 +185,7 @@ void
 rb_record_reader_free(rb_context *ctx, rb_record_reader *r)
 {
 	rb_team_close(&r->me);
-	rb_free(ctx->memory, (void **) &r->cut);
-	rb_free(ctx->memory, (void **) &r->start);
-	rb_free(ctx->memory, (void **) &r->pairs);
+	RB_FREE(ctx->memory, r->cut);
+	RB_FREE(ctx->memory, r->start);
+	RB_FREE(ctx->memory, r->pairs);
 }

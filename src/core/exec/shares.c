@@ -494,11 +494,11 @@ rb_partitions_cut(rb_context *ctx, const rb_job *job, int n, rb_box *share)
 
 	if (recall_cuts(job, n, share))
 		return RB_OK;
-	status = rb_array(ctx, (void **) &k.place, SAMPLE + 2, sizeof(rb_sample_part));
+	status = RB_ALLOCATE(ctx, k.place, SAMPLE + 2);
 	cells = k.dims == 3 ? BINS * BINS * BINS : BINS_FLAT * BINS_FLAT;
 	for (int s = 0; s < 2 && status == RB_OK; s++)
 	{
-		status = rb_array(ctx, (void **) &k.in_cell[s], cells, sizeof(double));
+		status = RB_ALLOCATE(ctx, k.in_cell[s], cells);
 		if (status == RB_OK)
 			memset(k.in_cell[s], 0, cells * sizeof(double));
 	}
@@ -527,7 +527,7 @@ rb_partitions_cut(rb_context *ctx, const rb_job *job, int n, rb_box *share)
 		remember_cuts(job, n, share);
 	}
 	for (int s = 0; s < 2; s++)
-		rb_free(ctx->memory, (void **) &k.in_cell[s]);
-	rb_free(ctx->memory, (void **) &k.place);
+		RB_FREE(ctx->memory, k.in_cell[s]);
+	RB_FREE(ctx->memory, k.place);
 	return status;
 }

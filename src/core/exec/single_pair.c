@@ -246,7 +246,7 @@ make_tree(rb_context *ctx, const rb_set *set, rb_tree **made)
 {
 	rb_tree *tree = NULL;
 	rb_thread *me;
-	rb_status status = rb_array(ctx, (void **) &tree, 1, sizeof *tree);
+	rb_status status = RB_ALLOCATE(ctx, tree, 1);
 
 	if (status != RB_OK)
 		return status;
@@ -256,7 +256,7 @@ make_tree(rb_context *ctx, const rb_set *set, rb_tree **made)
 	{
 		status = rb_tree_build(me, ctx, tree, set, 0, set->nparts, scale_of(set), NULL, UINT32_MAX);
 		rb_team_close(&me);
-		rb_free(ctx->memory, (void **) &tree->centre);
+		RB_FREE(ctx->memory, tree->centre);
 	}
 	if (status == RB_OK)
 	{
@@ -264,7 +264,7 @@ make_tree(rb_context *ctx, const rb_set *set, rb_tree **made)
 		return RB_OK;
 	}
 	rb_tree_free(ctx, tree);
-	rb_free(ctx->memory, (void **) &tree);
+	RB_FREE(ctx->memory, tree);
 	return status;
 }
 
@@ -422,10 +422,10 @@ rb_row_cache_free(rb_memory *memory, rb_row_cache *known)
 {
 	if (known->tree != NULL)
 	{
-		rb_free(memory, (void **) &known->tree->part);
-		rb_free(memory, (void **) &known->tree->node);
-		rb_free(memory, (void **) &known->tree->centre);
+		RB_FREE(memory, known->tree->part);
+		RB_FREE(memory, known->tree->node);
+		RB_FREE(memory, known->tree->centre);
 	}
-	rb_free(memory, (void **) &known->tree);
+	RB_FREE(memory, known->tree);
 	known->looks = 0;
 }

@@ -641,7 +641,7 @@ make_slots(rb_stream *s)
 	s->words = (size_t) rb_payload_words(s->job.predicate);
 	s->slot_pairs = s->words > 1 ? SLOT_PAIRS / s->words : SLOT_PAIRS;
 	columns = s->words > 0 ? 3 : 2;
-	status = rb_array(s->ctx, (void **) &s->ids, columns * SLOTS * column, sizeof(int64_t));
+	status = RB_ALLOCATE(s->ctx, s->ids, columns * SLOTS * column);
 	for (size_t i = 0; i < SLOTS && status == RB_OK; i++)
 	{
 		s->slots[i].red = s->ids + columns * i * column + FRONT;
@@ -671,7 +671,7 @@ rb_stream_open(rb_context *ctx, const rb_backend *backend, const rb_job *job, rb
 					   blue->nparts > job->red->nparts ? blue->nparts : job->red->nparts,
 					   RB_MAX_OBJECTS, NULL);
 
-	status = rb_array(ctx, (void **) &s, 1, sizeof(rb_stream));
+	status = RB_ALLOCATE(ctx, s, 1);
 	if (status != RB_OK)
 		return status;
 	memset(s, 0, sizeof(*s));
@@ -690,7 +690,7 @@ rb_stream_open(rb_context *ctx, const rb_backend *backend, const rb_job *job, rb
 		rb_aggregate_free(&s->answers);
 		rb_set_release(&s->job.red);
 		rb_set_release(&s->job.blue);
-		rb_free(ctx->memory, (void **) &s);
+		RB_FREE(ctx->memory, s);
 		return status;
 	}
 	pthread_mutex_init(&s->lock, NULL);
@@ -804,7 +804,7 @@ rb_stream_close(rb_stream *s)
 	rb_set_release(&s->job.blue);
 	rb_rays_free(ctx, &s->rays);
 	rb_in_tile_free(ctx, &s->in_tile);
-	rb_free(ctx->memory, (void **) &s->bad_solids);
-	rb_free(ctx->memory, (void **) &s->ids);
-	rb_free(ctx->memory, (void **) &s);
+	RB_FREE(ctx->memory, s->bad_solids);
+	RB_FREE(ctx->memory, s->ids);
+	RB_FREE(ctx->memory, s);
 }

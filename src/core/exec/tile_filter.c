@@ -101,5 +101,5 @@ rb_in_tile_free(rb_context *ctx, rb_in_tile *in)
 	if (in->low[1] == in->low[0])
 		in->low[1] = NULL;
 	for (int i = 0; i < 2; i++)
-		rb_free(ctx->memory, (void **) &in->low[i]);
+		RB_FREE(ctx->memory, in->low[i]);
 }

@@ -82,7 +82,7 @@ rb_curve_close(rb_curve **curve)
 	rb_canonical_ids_free(memory, &c->lines);
 	rb_canonical_ids_free(memory, &c->planes);
 	rb_boxes_free(memory, &c->boxes);
-	rb_free(memory, (void **) curve);
+	RB_FREE(memory, *curve);
 }
 
 rb_status

@@ -49,7 +49,7 @@ rb_boxes_room(rb_context *ctx, rb_boxes *b, uint32_t n)
 	}
 	status = rb_array_grow(ctx, (void **) &b->box, &b->box_cap, all, 6 * sizeof(double));
 	if (status == RB_OK)
-		status = rb_array_grow(ctx, (void **) &b->order, &b->order_cap, n, sizeof *b->order);
+		status = RB_GROW(ctx, b->order, b->order_cap, n);
 	return status;
 }
 
@@ -175,7 +175,7 @@ rb_boxes_find(const rb_boxes *b, const double *box, rb_status (*take)(void *user
 void
 rb_boxes_free(rb_memory *memory, rb_boxes *b)
 {
-	rb_free(memory, (void **) &b->box);
-	rb_free(memory, (void **) &b->order);
+	RB_FREE(memory, b->box);
+	RB_FREE(memory, b->order);
 	memset(b, 0, sizeof *b);
 }

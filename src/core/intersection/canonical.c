@@ -61,8 +61,7 @@ static rb_status
 enlarge_table(rb_context *ctx, rb_canonical_ids *names)
 {
 	const size_t size = names->mask == 0 ? 16 : 4 * ((size_t) names->mask + 1);
-	rb_status status =
-		rb_array_grow(ctx, (void **) &names->table, &names->table_cap, size, sizeof *names->table);
+	rb_status status = RB_GROW(ctx, names->table, names->table_cap, size);
 
 	if (status != RB_OK)
 		return status;
@@ -118,7 +117,7 @@ void
 rb_canonical_ids_free(rb_memory *memory, rb_canonical_ids *names)
 {
 	rb_free(memory, &names->rows.at);
-	rb_free(memory, (void **) &names->table);
+	RB_FREE(memory, names->table);
 	names->rows.cap = names->table_cap = 0;
 	rb_canonical_ids_clear(names);
 }

@@ -191,10 +191,10 @@ rb_select_objects(rb_thread *me, rb_cpu *c, const rb_set *o, const double lo[3],
 	uint32_t total = 0;
 	rb_status status;
 
-	status = rb_array(c->ctx, (void **) entry, o->nparts, sizeof(uint32_t));
+	status = RB_ALLOCATE(c->ctx, *entry, o->nparts);
 	s.entry = *entry;
 	if (status == RB_OK)
-		status = rb_array(c->ctx, (void **) &s.kept, chunks, sizeof(uint32_t));
+		status = RB_ALLOCATE(c->ctx, s.kept, chunks);
 	if (status == RB_OK)
 	{
 		memset(s.kept, 0, chunks * sizeof(uint32_t));
@@ -206,7 +206,7 @@ rb_select_objects(rb_thread *me, rb_cpu *c, const rb_set *o, const double lo[3],
 				s.kept[chunk] * sizeof(uint32_t));
 		total += s.kept[chunk];
 	}
-	rb_free(c->ctx->memory, (void **) &s.kept);
+	RB_FREE(c->ctx->memory, s.kept);
 	*n = total;
 	return status;
 }

@@ -357,7 +357,7 @@ join_all(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		list[s].entry = entry[s];
 	}
 	for (int k = 0; k < 2; k++)
-		rb_free(c->ctx->memory, (void **) &bitmap[k].word);
+		RB_FREE(c->ctx->memory, bitmap[k].word);
 	if (status != RB_OK)
 		rb_cpu_fail(c, status);
 	else if (rb_cpu_going(c))
@@ -369,7 +369,7 @@ join_all(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		join_lists(me, c, list[0], list[1], lo[0], hi[0], 0, false);
 	}
 	for (int s = 0; s < sides; s++)
-		rb_free(c->ctx->memory, (void **) &entry[s]);
+		RB_FREE(c->ctx->memory, entry[s]);
 }
 
 static rb_status
@@ -398,7 +398,7 @@ join_on_cpu(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 	c.threads = rb_team_threads(me);
 	ctx->stats.threads = c.threads;
 
-	status = rb_array(ctx, (void **) &c.leaf, c.threads, sizeof(rb_leaf *));
+	status = RB_ALLOCATE(ctx, c.leaf, c.threads);
 	if (status == RB_OK)
 		memset(c.leaf, 0, c.threads * sizeof(rb_leaf *));
 	for (int t = 0; t < c.threads && status == RB_OK; t++)
@@ -423,7 +423,7 @@ join_on_cpu(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 	}
 	for (int t = 0; t < c.threads && c.leaf != NULL; t++)
 		rb_leaf_destroy(ctx, c.leaf[t]);
-	rb_free(ctx->memory, (void **) &c.leaf);
+	RB_FREE(ctx->memory, c.leaf);
 	rb_team_close(&me);
 	return ctx->error.status != RB_OK ? ctx->error.status : status;
 }

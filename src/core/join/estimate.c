@@ -112,7 +112,7 @@ quarter_box(const rb_set *set, uint32_t part, double pad, double lo[3], double h
 static rb_status
 find_rows(rb_context *ctx, const rb_set *set, double pad, rb_rows_sample *sample)
 {
-	rb_status status = rb_array(ctx, (void **) &sample->row, set->nrows + 1, sizeof(rb_row_box));
+	rb_status status = RB_ALLOCATE(ctx, sample->row, set->nrows + 1);
 
 	sample->set = set;
 	if (status != RB_OK)
@@ -485,7 +485,7 @@ sweep_rows(rb_estimation *e, const rb_sweep_plan *l)
 		status = find_spans(e, &side[k], l, side[0].row[0].centre, factor, &spans[k]);
 	}
 	if (status == RB_OK)
-		status = rb_array(e->ctx, (void **) &near, (size_t) spans[0].n + spans[1].n, sizeof(*near));
+		status = RB_ALLOCATE(e->ctx, near, (size_t) spans[0].n + spans[1].n);
 	if (status == RB_OK)
 	{
 		memset(e->count, 0, sizeof(e->count));
@@ -495,7 +495,7 @@ sweep_rows(rb_estimation *e, const rb_sweep_plan *l)
 		sweep_spans(e, l->scale, spans, 0x1p38f, near);
 		accumulate_bins(e->count);
 	}
-	rb_free(e->ctx->memory, (void **) &near);
+	RB_FREE(e->ctx->memory, near);
 	for (int k = 0; k < 2; k++)
 		rb_free(e->ctx->memory, &spans[k].block);
 	return status;
@@ -654,6 +654,6 @@ rb_estimate_pairs(rb_context *ctx, const rb_samples *what, double *pairs)
 	if (status == RB_OK)
 		status = estimate_pairs(&e, pairs);
 	for (int k = 0; k < 2; k++)
-		rb_free(ctx->memory, (void **) &e.side[k].row);
+		RB_FREE(ctx->memory, e.side[k].row);
 	return status;
 }

@@ -232,10 +232,10 @@ rb_cells_free(rb_cpu *c, rb_grid_cells *g)
 
 	for (int side = 0; side < (g->same ? 1 : 2); side++) /* otherwise blue's arrays are red's */
 	{
-		rb_free(m, (void **) &g->start[side]);
-		rb_free(m, (void **) &g->count[side]);
-		rb_free(m, (void **) &g->place[side]);
-		rb_free(m, (void **) &g->entry[side]);
+		RB_FREE(m, g->start[side]);
+		RB_FREE(m, g->count[side]);
+		RB_FREE(m, g->place[side]);
+		RB_FREE(m, g->entry[side]);
 	}
 }
 
@@ -334,8 +334,8 @@ rb_cells_build(rb_thread *me, rb_cpu *c, rb_grid_cells *g, const rb_list list[2]
 		status = rb_loop(me, g->shares, 1, scatter_share, &fill);
 		if (status != RB_OK)
 			return status;
-		rb_free(ctx->memory, (void **) &g->count[s]);
-		rb_free(ctx->memory, (void **) &g->place[s]);
+		RB_FREE(ctx->memory, g->count[s]);
+		RB_FREE(ctx->memory, g->place[s]);
 	}
 	if (g->same)
 	{

@@ -378,7 +378,7 @@ static rb_status
 fill_half(rb_kd *k, const rb_kd_node *node, rb_kd_node *half, const rb_kd_cut *cut, bool is_low)
 {
 	const uint32_t all = node->rows + node->pairs;
-	rb_status status = rb_array(k->ctx, (void **) &half->entry, (size_t) all + 1, sizeof(uint32_t));
+	rb_status status = RB_ALLOCATE(k->ctx, half->entry, (size_t) all + 1);
 	uint32_t n = 0;
 
 	if (status != RB_OK)
@@ -418,7 +418,7 @@ cut_node(rb_kd *k, rb_kd_node *node)
 		memcpy(k->tile->high, node->high, sizeof(node->high));
 		k->tile->cost = cost;
 		k->tile++;
-		rb_free(k->ctx->memory, (void **) &node->entry);
+		RB_FREE(k->ctx->memory, node->entry);
 		return is_stopped(k, 1) ? RB_STOPPED : RB_OK;
 	}
 	half[0].n = node->n / 2;
@@ -433,13 +433,13 @@ cut_node(rb_kd *k, rb_kd_node *node)
 		for (int i = 0; i < 2 && status == RB_OK; i++)
 			status = fill_half(k, node, &half[i], &cut, i == 0);
 	}
-	rb_free(k->ctx->memory, (void **) &node->entry);
+	RB_FREE(k->ctx->memory, node->entry);
 	for (int i = 0; i < 2; i++)
 	{
 		if (status == RB_OK)
 			status = cut_node(k, &half[i]);
 		else
-			rb_free(k->ctx->memory, (void **) &half[i].entry);
+			RB_FREE(k->ctx->memory, half[i].entry);
 	}
 	return status;
 }
@@ -459,7 +459,7 @@ find_rows(rb_kd *k)
 		n += job->sample[s] != NULL ? job->sample[s]->nrows : 0;
 	if (n > RB_MAX_OBJECTS)
 		return rb_fail(k->ctx, RB_TOO_MANY_OBJECTS, n, RB_MAX_OBJECTS, NULL);
-	status = rb_array(k->ctx, (void **) &k->row, n + 1, sizeof(rb_kd_row));
+	status = RB_ALLOCATE(k->ctx, k->row, n + 1);
 	for (int s = 0; s < 2 && status == RB_OK; s++)
 	{
 		const rb_set *sample = job->sample[s];
@@ -488,11 +488,10 @@ cut_all(rb_kd *k)
 {
 	rb_kd_node node = {.n = k->job->n, .rows = k->nrows, .pairs = k->pairs.n};
 	const size_t events = 2 * (size_t) node.rows + node.pairs + 1;
-	rb_status status = rb_array(k->ctx, (void **) &k->event, events, sizeof(rb_event));
+	rb_status status = RB_ALLOCATE(k->ctx, k->event, events);
 
 	if (status == RB_OK)
-		status = rb_array(k->ctx, (void **) &node.entry, (size_t) node.rows + node.pairs + 1,
-						  sizeof(uint32_t));
+		status = RB_ALLOCATE(k->ctx, node.entry, (size_t) node.rows + node.pairs + 1);
 	if (status != RB_OK)
 		return status;
 	for (uint32_t i = 0; i < node.rows; i++)
@@ -520,8 +519,8 @@ rb_kd_tiles(rb_context *ctx, const rb_kd_job *job, rb_kd_tile *tiles)
 		status = find_rows(&k);
 	if (status == RB_OK)
 		status = cut_all(&k);
-	rb_free(ctx->memory, (void **) &k.row);
-	rb_free(ctx->memory, (void **) &k.event);
-	rb_free(ctx->memory, (void **) &k.pairs.at);
+	RB_FREE(ctx->memory, k.row);
+	RB_FREE(ctx->memory, k.event);
+	RB_FREE(ctx->memory, k.pairs.at);
 	return status;
 }

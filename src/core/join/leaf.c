@@ -135,7 +135,7 @@ rb_leaf_create(rb_context *ctx, const rb_job *job, const rb_sink *sink, rb_leaf 
 {
 	const rb_kind red = job->red->kind, blue = (job->blue != NULL ? job->blue : job->red)->kind;
 	rb_leaf *w;
-	rb_status status = rb_array(ctx, (void **) leaf, 1, sizeof(rb_leaf));
+	rb_status status = RB_ALLOCATE(ctx, *leaf, 1);
 
 	if (status != RB_OK)
 		return status;
@@ -173,7 +173,7 @@ rb_leaf_create(rb_context *ctx, const rb_job *job, const rb_sink *sink, rb_leaf 
 void
 rb_leaf_destroy(rb_context *ctx, rb_leaf *leaf)
 {
-	rb_free(ctx->memory, (void **) &leaf);
+	RB_FREE(ctx->memory, leaf);
 }
 
 void

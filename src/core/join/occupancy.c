@@ -101,7 +101,7 @@ rb_occupancy_build(rb_thread *me, rb_cpu *c, const rb_set *few, const rb_set *ma
 		rb_grid_init(&bitmap[k].grid, lo, hi, n);
 	words = rb_occupancy_words(&bitmap[0].grid);
 	for (int k = 0; k < 2 && status == RB_OK; k++)
-		status = rb_array(c->ctx, (void **) &bitmap[k].word, words, sizeof(uint64_t));
+		status = RB_ALLOCATE(c->ctx, bitmap[k].word, words);
 	if (status != RB_OK)
 		return status;
 	for (int k = 0; k < 2; k++)
@@ -123,7 +123,7 @@ rb_occupancy_build(rb_thread *me, rb_cpu *c, const rb_set *few, const rb_set *ma
 		if (held * (look == 0 ? 4 : 3) > tested)
 		{
 			for (int k = 0; k < 2; k++)
-				rb_free(c->ctx->memory, (void **) &bitmap[k].word);
+				RB_FREE(c->ctx->memory, bitmap[k].word);
 			break;
 		}
 	}

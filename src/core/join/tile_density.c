@@ -84,7 +84,7 @@ take_rows(rb_sample_join *l, int k)
 
 	l->side[k] = (rb_set){.kind = sample->kind, .nparts = n, .nrows = n, .coords = coords};
 	if (status == RB_OK)
-		status = rb_array(l->ctx, (void **) &l->from[k], (size_t) n + 1, sizeof(uint32_t));
+		status = RB_ALLOCATE(l->ctx, l->from[k], (size_t) n + 1);
 	for (uint32_t i = 0; i < n && status == RB_OK; i++)
 	{
 		const uint32_t row = (uint32_t) ((uint64_t) i * sample->nrows / n);
@@ -328,9 +328,9 @@ rb_tile_pairs_find(rb_context *ctx, const rb_kd_job *job, rb_tile_pairs *pairs)
 	status = find_pairs(&l, wanted);
 	for (int k = 0; k < 2; k++)
 	{
-		rb_free(ctx->memory, (void **) &l.side[k].coords);
-		rb_free(ctx->memory, (void **) &l.from[k]);
+		RB_FREE(ctx->memory, l.side[k].coords);
+		RB_FREE(ctx->memory, l.from[k]);
 	}
-	rb_free(ctx->memory, (void **) &l.equal_at);
+	RB_FREE(ctx->memory, l.equal_at);
 	return status;
 }

@@ -339,18 +339,16 @@ reserve_arrays(rb_context *ctx, rb_tree *tree)
 		const size_t cap = tree->cap > 0 ? (size_t) n + n / 2 : n;
 
 		tree->cap = 0;
-		status = rb_array(ctx, (void **) &tree->part, cap, sizeof *tree->part);
+		status = RB_ALLOCATE(ctx, tree->part, cap);
 		/* room for n / 4 + n / 16 + ... nodes, each term rounded up */
 		if (status == RB_OK)
-			status =
-				rb_array(ctx, (void **) &tree->node, cap / 3 + RB_TREE_LEVELS, sizeof *tree->node);
+			status = RB_ALLOCATE(ctx, tree->node, cap / 3 + RB_TREE_LEVELS);
 		if (status == RB_OK)
 			tree->cap = (uint32_t) cap;
 	}
 	/* Small trees share one array of centers; large ones allocate it temporarily. */
 	if (status == RB_OK && (tree->centre == NULL || n > GRAIN))
-		status =
-			rb_array(ctx, (void **) &tree->centre, n > GRAIN ? n : GRAIN, sizeof *tree->centre);
+		status = RB_ALLOCATE(ctx, tree->centre, n > GRAIN ? n : GRAIN);
 	return status;
 }
 
@@ -372,7 +370,7 @@ rb_tree_order(rb_thread *me, rb_context *ctx, const rb_set *set, double scale, u
 			  uint32_t n)
 {
 	rb_tree tree = {.ctx = ctx, .set = set, .scale = scale, .list = parts, .count = {n}};
-	rb_status status = rb_array(ctx, (void **) &tree.centre, n, sizeof *tree.centre);
+	rb_status status = RB_ALLOCATE(ctx, tree.centre, n);
 
 	if (status == RB_OK)
 		status = sort_centers(me, &tree);
@@ -382,7 +380,7 @@ rb_tree_order(rb_thread *me, rb_context *ctx, const rb_set *set, double scale, u
 		if (i % GRAIN == 0 && rb_should_stop(ctx))
 			status = RB_STOPPED;
 	}
-	rb_free(ctx->memory, (void **) &tree.centre);
+	RB_FREE(ctx->memory, tree.centre);
 	return status;
 }
 
@@ -426,16 +424,16 @@ rb_tree_build(rb_thread *me, rb_context *ctx, rb_tree *tree, const rb_set *set, 
 		status = run_loop(me, tree, tree->count[k], box_nodes, &l);
 	}
 	if (n > GRAIN)
-		rb_free(ctx->memory, (void **) &tree->centre);
+		RB_FREE(ctx->memory, tree->centre);
 	return status;
 }
 
 void
 rb_tree_free(rb_context *ctx, rb_tree *tree)
 {
-	rb_free(ctx->memory, (void **) &tree->part);
-	rb_free(ctx->memory, (void **) &tree->node);
-	rb_free(ctx->memory, (void **) &tree->centre);
+	RB_FREE(ctx->memory, tree->part);
+	RB_FREE(ctx->memory, tree->node);
+	RB_FREE(ctx->memory, tree->centre);
 	tree->cap = 0;
 }
 

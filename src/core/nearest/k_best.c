@@ -15,7 +15,7 @@ rb_status
 rb_best_init(rb_best *b, rb_distance_state *asker, uint32_t k)
 {
 	const uint32_t rows = asker->blue->nrows;
-	rb_status status = rb_array(asker->ctx, (void **) &b->place, rows, sizeof *b->place);
+	rb_status status = RB_ALLOCATE(asker->ctx, b->place, rows);
 
 	b->asker = asker;
 	b->k = k;
@@ -27,8 +27,8 @@ rb_best_init(rb_best *b, rb_distance_state *asker, uint32_t k)
 void
 rb_best_free(rb_best *b)
 {
-	rb_free(b->asker->ctx->memory, (void **) &b->heap);
-	rb_free(b->asker->ctx->memory, (void **) &b->place);
+	RB_FREE(b->asker->ctx->memory, b->heap);
+	RB_FREE(b->asker->ctx->memory, b->place);
 }
 
 static uint32_t *
@@ -83,7 +83,7 @@ grow_heap(rb_best *b)
 {
 	const uint32_t twice = b->cap > 0 ? 2 * b->cap : 16;
 	const uint32_t cap = twice < b->k ? twice : b->k;
-	rb_status status = rb_array(b->asker->ctx, (void **) &b->heap, cap, sizeof *b->heap);
+	rb_status status = RB_ALLOCATE(b->asker->ctx, b->heap, cap);
 
 	if (status == RB_OK)
 		b->cap = cap;

@@ -190,9 +190,9 @@ write_best(const nearest *a, knn_worker *w, uint32_t row)
 		const size_t cap = w->best.n > BATCH ? w->best.n : BATCH;
 
 		w->cap = 0;
-		status = rb_array(a->ctx, (void **) &w->pair, cap, sizeof *w->pair);
+		status = RB_ALLOCATE(a->ctx, w->pair, cap);
 		if (status == RB_OK)
-			status = rb_array(a->ctx, (void **) &w->payload, cap, sizeof *w->payload);
+			status = RB_ALLOCATE(a->ctx, w->payload, cap);
 		if (status == RB_OK)
 			w->cap = cap;
 	}
@@ -378,7 +378,7 @@ find_starts(nearest *a)
 
 	if (red->row_of == NULL)
 		return RB_OK;
-	status = rb_array(a->ctx, (void **) &a->start, (size_t) red->nrows + 1, sizeof *a->start);
+	status = RB_ALLOCATE(a->ctx, a->start, (size_t) red->nrows + 1);
 	if (status == RB_OK)
 		rb_row_starts(red, a->start);
 	return status;
@@ -388,7 +388,7 @@ static rb_status
 find_order(rb_thread *me, nearest *a)
 {
 	const rb_set *red = a->job->red;
-	rb_status status = rb_array(a->ctx, (void **) &a->order, red->nrows, sizeof *a->order);
+	rb_status status = RB_ALLOCATE(a->ctx, a->order, red->nrows);
 
 	for (uint32_t row = 0; row < red->nrows && status == RB_OK; row++)
 	{
@@ -405,7 +405,7 @@ build_workers(nearest *a, int threads)
 {
 	const rb_job *job = a->job;
 	const uint32_t k = job->nearest < job->blue->nrows ? job->nearest : job->blue->nrows;
-	rb_status status = rb_array(a->ctx, (void **) &a->worker, (size_t) threads, sizeof *a->worker);
+	rb_status status = RB_ALLOCATE(a->ctx, a->worker, (size_t) threads);
 
 	if (status != RB_OK)
 		return status;
@@ -519,14 +519,14 @@ rb_compose_nearest(rb_context *ctx, const rb_backend *backend, const rb_job *job
 
 		rb_best_free(&w->best);
 		rb_tree_free(ctx, &w->row);
-		rb_free(ctx->memory, (void **) &w->pair);
-		rb_free(ctx->memory, (void **) &w->payload);
+		RB_FREE(ctx->memory, w->pair);
+		RB_FREE(ctx->memory, w->payload);
 	}
-	rb_free(ctx->memory, (void **) &a.worker);
+	RB_FREE(ctx->memory, a.worker);
 	rb_tree_free(ctx, &a.blue);
-	rb_free(ctx->memory, (void **) &a.start);
-	rb_free(ctx->memory, (void **) &a.order);
-	rb_free(ctx->memory, (void **) &a.rank);
+	RB_FREE(ctx->memory, a.start);
+	RB_FREE(ctx->memory, a.order);
+	RB_FREE(ctx->memory, a.rank);
 	rb_team_close(&me);
 	return ctx->error.status != RB_OK ? ctx->error.status : status;
 }

@@ -44,15 +44,15 @@ rb_builder_free(rb_builder *b)
 {
 	if (b->memory != NULL)
 	{
-		rb_free(b->memory, (void **) &b->coords);
-		rb_free(b->memory, (void **) &b->ids);
-		rb_free(b->memory, (void **) &b->row_of);
-		rb_free(b->memory, (void **) &b->faces);
-		rb_free(b->memory, (void **) &b->face_of);
+		RB_FREE(b->memory, b->coords);
+		RB_FREE(b->memory, b->ids);
+		RB_FREE(b->memory, b->row_of);
+		RB_FREE(b->memory, b->faces);
+		RB_FREE(b->memory, b->face_of);
 		rb_free(b->memory, &b->face_corners);
 		rb_free(b->memory, &b->face_mesh);
 		rb_free(b->memory, &b->face_uses);
-		rb_free(b->memory, (void **) &b->refused);
+		RB_FREE(b->memory, b->refused);
 	}
 	rb_builder_init(b, b->memory, b->kind);
 }

@@ -88,7 +88,7 @@ rb_cache_drop(rb_cache *cache, rb_cache_entry *kept)
 	*link = k->next;
 	rb_set_release(&k->pub.set);
 	rb_free(cache->memory, &k->pub.card);
-	rb_free(cache->memory, (void **) &k);
+	RB_FREE(cache->memory, k);
 }
 
 void
@@ -187,7 +187,7 @@ move_in(rb_cache *cache, const void *key, size_t key_size, const rb_set *set, si
 	if (status != RB_OK)
 	{
 		rb_free(cache->memory, &k->pub.card);
-		rb_free(cache->memory, (void **) &k);
+		RB_FREE(cache->memory, k);
 		return status;
 	}
 	k->key = k + 1;

@@ -187,8 +187,8 @@ rb_view_make(rb_memory *memory, const rb_view *view, uint64_t skipped, const rb_
 	}
 	if (status != RB_OK)
 	{
-		rb_free(memory, (void **) &row_of);
-		rb_free(memory, (void **) &own);
+		RB_FREE(memory, row_of);
+		RB_FREE(memory, own);
 		return status;
 	}
 	rb_set_hold(view->kept);
@@ -413,6 +413,6 @@ rb_view_count_ids(rb_memory *memory, const rb_set *set, bool *known, uint32_t *d
 	for (uint32_t i = 0; i < n; i++)
 		if ((i == 0 || ids[i] != ids[i - 1]) && !is_kept(view, ids[i]))
 			(*distinct)++;
-	rb_free(memory, (void **) &ids);
+	RB_FREE(memory, ids);
 	return RB_OK;
 }

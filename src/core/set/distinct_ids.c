@@ -79,7 +79,7 @@ count_in_bitmap(id_table *t, rb_status *status, rb_error *error)
 	}
 	for (uint64_t i = 0; i <= range / 64; i++)
 		t->distinct += (uint32_t) __builtin_popcountll(bits[i]);
-	rb_free(t->memory, (void **) &bits);
+	RB_FREE(t->memory, bits);
 	return true;
 }
 
@@ -172,8 +172,8 @@ rb_ids_number(rb_memory *memory, const int64_t *ids, uint32_t n, bool (*should_s
 	}
 	else if (number != NULL || !count_in_bitmap(&t, &status, error))
 		status = number_all(&t, number, error);
-	rb_free(memory, (void **) &t.slot);
-	rb_free(memory, (void **) &t.first);
+	RB_FREE(memory, t.slot);
+	RB_FREE(memory, t.first);
 	if (status == RB_OK)
 		*distinct = t.distinct;
 	else

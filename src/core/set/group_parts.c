@@ -282,8 +282,8 @@ rb_builder_drop_rejected(rb_builder *b, rb_error *error)
 		keep_first_refused(b, ids, n, seen);
 		drop_rows(b, ids, n);
 	}
-	rb_free(b->memory, (void **) &ids);
-	rb_free(b->memory, (void **) &seen);
+	RB_FREE(b->memory, ids);
+	RB_FREE(b->memory, seen);
 	return status;
 }
 
@@ -301,11 +301,11 @@ rb_builder_group(rb_builder *b, rb_error *error)
 							   error);
 	if (status == RB_OK && g.nobjects < b->nrows)
 		status = group_parts(&g, error);
-	rb_free(b->memory, (void **) &g.number);
-	rb_free(b->memory, (void **) &g.next);
-	rb_free(b->memory, (void **) &g.row_of);
-	rb_free(b->memory, (void **) &g.coords);
-	rb_free(b->memory, (void **) &g.face_of);
+	RB_FREE(b->memory, g.number);
+	RB_FREE(b->memory, g.next);
+	RB_FREE(b->memory, g.row_of);
+	RB_FREE(b->memory, g.coords);
+	RB_FREE(b->memory, g.face_of);
 	if (status != RB_OK)
 		error->status = status;
 	return status;

@@ -171,7 +171,7 @@ rb_set_release(const rb_set **set)
 	free_array(owner->memory, owner->set.face_of);
 	if (owner->set.view != NULL)
 		drop_view(owner->memory, &owner->set);
-	rb_free(owner->memory, (void **) &owner);
+	RB_FREE(owner->memory, owner);
 }
 
 void

@@ -212,9 +212,9 @@ list_sheets(search *s, uint32_t *top)
 	find_tops(fans, top);
 	for (uint32_t i = 0; i < fans->set->nparts; i++)
 		fans->nsheets += fans->sheet[i] == i;
-	status = rb_array(s->ctx, (void **) &fans->sheets, fans->nsheets + 1, sizeof(uint32_t));
+	status = RB_ALLOCATE(s->ctx, fans->sheets, fans->nsheets + 1);
 	if (status == RB_OK)
-		status = rb_array(s->ctx, (void **) &fans->tops, fans->nsheets + 1, sizeof(uint32_t));
+		status = RB_ALLOCATE(s->ctx, fans->tops, fans->nsheets + 1);
 	if (status != RB_OK)
 		return status;
 	fans->nsheets = 0;
@@ -244,17 +244,17 @@ find_all(search *s)
 	if (status != RB_OK)
 		return status;
 	threads = (uint32_t) rb_team_threads(me);
-	status = rb_array(s->ctx, (void **) &s->rooms, threads, sizeof *s->rooms);
+	status = RB_ALLOCATE(s->ctx, s->rooms, threads);
 	if (status == RB_OK)
 	{
 		memset(s->rooms, 0, threads * sizeof *s->rooms);
 		status = rb_loop(me, s->fans->set->nrows, GRAIN, find_rows, s);
 		for (uint32_t i = 0; i < threads; i++)
 		{
-			rb_free(s->ctx->memory, (void **) &s->rooms[i].table);
-			rb_free(s->ctx->memory, (void **) &s->rooms[i].stack);
+			RB_FREE(s->ctx->memory, s->rooms[i].table);
+			RB_FREE(s->ctx->memory, s->rooms[i].stack);
 		}
-		rb_free(s->ctx->memory, (void **) &s->rooms);
+		RB_FREE(s->ctx->memory, s->rooms);
 	}
 	rb_team_close(&me);
 	status = s->status != RB_OK ? (rb_status) s->status : status;
@@ -272,15 +272,15 @@ rb_fans_find(rb_context *ctx, const rb_set *set, const uint32_t *bad, rb_fans *f
 	*fans = (rb_fans){.set = set};
 	status = rb_array(ctx, (void **) &fans->next, n, 3 * sizeof(uint32_t));
 	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &fans->sheet, n, sizeof(uint32_t));
+		status = RB_ALLOCATE(ctx, fans->sheet, n);
 	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &fans->turned, n, sizeof(uint8_t));
+		status = RB_ALLOCATE(ctx, fans->turned, n);
 	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &fans->inner, n, sizeof(uint8_t));
+		status = RB_ALLOCATE(ctx, fans->inner, n);
 	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &fans->start, rows, sizeof(uint32_t));
+		status = RB_ALLOCATE(ctx, fans->start, rows);
 	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &s.first, rows, sizeof(uint32_t));
+		status = RB_ALLOCATE(ctx, s.first, rows);
 	if (status == RB_OK)
 	{
 		memset(fans->sheet, 0xff, n * sizeof(uint32_t));
@@ -291,22 +291,22 @@ rb_fans_find(rb_context *ctx, const rb_set *set, const uint32_t *bad, rb_fans *f
 		status = find_all(&s);
 	}
 	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &top, n, sizeof(uint32_t));
+		status = RB_ALLOCATE(ctx, top, n);
 	if (status == RB_OK)
 		status = list_sheets(&s, top);
-	rb_free(ctx->memory, (void **) &top);
-	rb_free(ctx->memory, (void **) &s.first);
+	RB_FREE(ctx->memory, top);
+	RB_FREE(ctx->memory, s.first);
 	return status;
 }
 
 void
 rb_fans_free(rb_memory *memory, rb_fans *fans)
 {
-	rb_free(memory, (void **) &fans->next);
-	rb_free(memory, (void **) &fans->sheet);
-	rb_free(memory, (void **) &fans->turned);
-	rb_free(memory, (void **) &fans->sheets);
-	rb_free(memory, (void **) &fans->tops);
-	rb_free(memory, (void **) &fans->start);
-	rb_free(memory, (void **) &fans->inner);
+	RB_FREE(memory, fans->next);
+	RB_FREE(memory, fans->sheet);
+	RB_FREE(memory, fans->turned);
+	RB_FREE(memory, fans->sheets);
+	RB_FREE(memory, fans->tops);
+	RB_FREE(memory, fans->start);
+	RB_FREE(memory, fans->inner);
 }

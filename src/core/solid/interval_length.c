@@ -159,7 +159,7 @@ side_of_midpoint(rb_context *ctx, const double *segments, uint32_t n, uint32_t i
 		}
 		*side = sum.sign * *side < 0 ? UNKNOWN : sum.sign != 0 ? sum.sign : *side;
 	}
-	rb_free(ctx->memory, (void **) &seen);
+	RB_FREE(ctx->memory, seen);
 	return status;
 }
 

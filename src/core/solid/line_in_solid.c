@@ -79,7 +79,7 @@ add_hits(lines_join *a, const hit *hits, size_t n)
 
 		while (cap < a->nhits + n)
 			cap *= 2;
-		status = rb_array(a->ctx, (void **) &a->hits, cap, sizeof *a->hits);
+		status = RB_ALLOCATE(a->ctx, a->hits, cap);
 		if (status == RB_OK)
 			a->hits_cap = cap;
 	}
@@ -162,7 +162,7 @@ list_starts(lines_join *a, double **coords, uint32_t *starts)
 	*starts = n;
 	status = rb_array(a->ctx, (void **) coords, n > 0 ? n : 1, 3 * sizeof(double));
 	if (status == RB_OK)
-		status = rb_array(a->ctx, (void **) &a->start_of, n > 0 ? n : 1, sizeof *a->start_of);
+		status = RB_ALLOCATE(a->ctx, a->start_of, n > 0 ? n : 1);
 	n = 0;
 	for (uint32_t i = 0; i < a->lines->nparts && status == RB_OK; i++)
 	{
@@ -187,7 +187,7 @@ make_rays(lines_join *a, const rb_backend *backend)
 	points.coords = coords;
 	if (status == RB_OK)
 		status = rb_rays_build(a->ctx, backend, &points, a->solids, &a->rays);
-	rb_free(a->ctx->memory, (void **) &coords);
+	RB_FREE(a->ctx->memory, coords);
 	return status;
 }
 
@@ -214,7 +214,7 @@ find_hits(lines_join *a, const rb_backend *backend)
 		both.coords = coords;
 		status = rb_join_step(a->ctx, backend, &job, &sink, RB_TILE);
 	}
-	rb_free(a->ctx->memory, (void **) &coords);
+	RB_FREE(a->ctx->memory, coords);
 	return status;
 }
 
@@ -225,12 +225,12 @@ static rb_status
 sort_by_line(lines_join *a)
 {
 	const uint32_t nlines = a->lines->nrows;
-	rb_status status = rb_array(a->ctx, (void **) &a->from, (size_t) nlines + 2, sizeof *a->from);
+	rb_status status = RB_ALLOCATE(a->ctx, a->from, (size_t) nlines + 2);
 
 	if (status == RB_OK)
-		status = rb_array(a->ctx, (void **) &a->first, (size_t) nlines + 1, sizeof *a->first);
+		status = RB_ALLOCATE(a->ctx, a->first, (size_t) nlines + 1);
 	if (status == RB_OK)
-		status = rb_array(a->ctx, (void **) &a->sorted, a->nhits + 1, sizeof *a->sorted);
+		status = RB_ALLOCATE(a->ctx, a->sorted, a->nhits + 1);
 	if (status != RB_OK)
 		return status;
 	memset(a->from, 0, ((size_t) nlines + 2) * sizeof *a->from);
@@ -249,7 +249,7 @@ sort_by_line(lines_join *a)
 			return RB_STOPPED;
 		a->sorted[a->from[rb_row_of(a->lines, a->hits[i].segment) + 1]++] = a->hits[i];
 	}
-	rb_free(a->ctx->memory, (void **) &a->hits);
+	RB_FREE(a->ctx->memory, a->hits);
 	return RB_OK;
 }
 
@@ -451,10 +451,10 @@ process_lines(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	if (status != RB_OK)
 		rb_store_if(&a->status, &ok, (int) status);
 	rb_line_intervals_free(a->ctx->memory, &d.stretches);
-	rb_free(a->ctx->memory, (void **) &d.meet);
-	rb_free(a->ctx->memory, (void **) &d.inside);
-	rb_free(a->ctx->memory, (void **) &d.open);
-	rb_free(a->ctx->memory, (void **) &d.still);
+	RB_FREE(a->ctx->memory, d.meet);
+	RB_FREE(a->ctx->memory, d.inside);
+	RB_FREE(a->ctx->memory, d.open);
+	RB_FREE(a->ctx->memory, d.still);
 }
 
 static rb_status
@@ -493,11 +493,11 @@ rb_compose_insides(rb_context *ctx, const rb_backend *backend, const rb_job *job
 	if (status == RB_OK)
 		status = walk_lines(&a);
 	pthread_mutex_destroy(&a.lock);
-	rb_free(ctx->memory, (void **) &a.start_of);
-	rb_free(ctx->memory, (void **) &a.hits);
-	rb_free(ctx->memory, (void **) &a.sorted);
-	rb_free(ctx->memory, (void **) &a.from);
-	rb_free(ctx->memory, (void **) &a.first);
-	rb_free(ctx->memory, (void **) &bad);
+	RB_FREE(ctx->memory, a.start_of);
+	RB_FREE(ctx->memory, a.hits);
+	RB_FREE(ctx->memory, a.sorted);
+	RB_FREE(ctx->memory, a.from);
+	RB_FREE(ctx->memory, a.first);
+	RB_FREE(ctx->memory, bad);
 	return status;
 }

@@ -137,7 +137,7 @@ reserve_spans(rb_context *ctx, size_t nmeet, rb_line_intervals *out)
 
 	if (nmeet > out->cap)
 	{
-		status = rb_array(ctx, (void **) &out->at, nmeet, sizeof *out->at);
+		status = RB_ALLOCATE(ctx, out->at, nmeet);
 		if (status != RB_OK)
 			return status;
 		out->cap = nmeet;

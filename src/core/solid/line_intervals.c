@@ -103,7 +103,7 @@ rb_line_measure(rb_context *ctx, const double *segments, uint32_t n, rb_line_int
 		return RB_OK;
 	if (out->before_cap < (size_t) n + 1)
 	{
-		status = rb_array(ctx, (void **) &out->before, (size_t) n + 1, sizeof *out->before);
+		status = RB_ALLOCATE(ctx, out->before, (size_t) n + 1);
 		if (status != RB_OK)
 			return status;
 		out->before_cap = (size_t) n + 1;
@@ -158,7 +158,7 @@ append_interval(walk *w, double to)
 	if (out->n == out->cap)
 	{
 		size_t cap = out->cap == 0 ? 16 : 2 * out->cap;
-		rb_status status = rb_array(w->ctx, (void **) &out->at, cap, sizeof *out->at);
+		rb_status status = RB_ALLOCATE(w->ctx, out->at, cap);
 
 		if (status != RB_OK)
 			return status;
@@ -390,8 +390,8 @@ rb_solid_intervals(rb_context *ctx, const rb_line *line, rb_line_intervals *out)
 void
 rb_line_intervals_free(rb_memory *memory, rb_line_intervals *s)
 {
-	rb_free(memory, (void **) &s->at);
+	RB_FREE(memory, s->at);
 	rb_free(memory, &s->work);
-	rb_free(memory, (void **) &s->before);
+	RB_FREE(memory, s->before);
 	s->n = s->cap = s->work_cap = s->before_cap = 0;
 }

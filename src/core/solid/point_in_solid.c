@@ -60,8 +60,7 @@ find_all_boxes(rays_build *m)
 {
 	uint32_t *start = NULL;
 	rb_thread *me;
-	rb_status status =
-		rb_array(m->ctx, (void **) &start, (size_t) m->solids->nrows + 1, sizeof *start);
+	rb_status status = RB_ALLOCATE(m->ctx, start, (size_t) m->solids->nrows + 1);
 
 	if (status == RB_OK)
 	{
@@ -74,7 +73,7 @@ find_all_boxes(rays_build *m)
 		status = rb_loop(me, m->solids->nrows, GRAIN, find_boxes, m);
 		rb_team_close(&me);
 	}
-	rb_free(m->ctx->memory, (void **) &start);
+	RB_FREE(m->ctx->memory, start);
 	return status;
 }
 
@@ -143,11 +142,11 @@ rb_rays_build(rb_context *ctx, const rb_backend *backend, const rb_set *points,
 
 	memset(rays, 0, sizeof *rays);
 	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &m.top, n > 0 ? n : 1, sizeof(double));
+		status = RB_ALLOCATE(ctx, m.top, n > 0 ? n : 1);
 	if (status == RB_OK)
 		status = rb_array(ctx, (void **) &m.box, (size_t) solids->nrows + 1, 6 * sizeof(double));
 	if (status == RB_OK && points->ids != NULL)
-		status = rb_array(ctx, (void **) &ids, n > 0 ? n : 1, sizeof(int64_t));
+		status = RB_ALLOCATE(ctx, ids, n > 0 ? n : 1);
 	if (status == RB_OK)
 	{
 		if (ids != NULL)
@@ -156,7 +155,7 @@ rb_rays_build(rb_context *ctx, const rb_backend *backend, const rb_set *points,
 		status = make_rays(&m, backend, points);
 		pthread_mutex_destroy(&m.lock);
 	}
-	rb_free(ctx->memory, (void **) &m.top);
+	RB_FREE(ctx->memory, m.top);
 	arrays.kind = RB_SEGMENT3;
 	arrays.coords = m.coords;
 	arrays.ids = ids;
@@ -168,9 +167,9 @@ rb_rays_build(rb_context *ctx, const rb_backend *backend, const rb_set *points,
 		status = rb_set_own(ctx->memory, &arrays, &rays->set, &ctx->error);
 	if (status != RB_OK)
 	{
-		rb_free(ctx->memory, (void **) &m.coords);
-		rb_free(ctx->memory, (void **) &m.box);
-		rb_free(ctx->memory, (void **) &ids);
+		RB_FREE(ctx->memory, m.coords);
+		RB_FREE(ctx->memory, m.box);
+		RB_FREE(ctx->memory, ids);
 		return status;
 	}
 	rays->box = m.box;
@@ -181,5 +180,5 @@ void
 rb_rays_free(rb_context *ctx, rb_rays *rays)
 {
 	rb_set_release(&rays->set);
-	rb_free(ctx->memory, (void **) &rays->box);
+	RB_FREE(ctx->memory, rays->box);
 }

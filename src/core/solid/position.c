@@ -64,8 +64,7 @@ find_boxes(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 static rb_status
 make_boxes(rb_context *ctx, rb_thread *me, const rb_set *set, boxes *b)
 {
-	rb_status status =
-		rb_array(ctx, (void **) &b->start, (size_t) set->nrows + 1, sizeof *b->start);
+	rb_status status = RB_ALLOCATE(ctx, b->start, (size_t) set->nrows + 1);
 
 	b->set = set;
 	if (status == RB_OK)
@@ -81,8 +80,8 @@ make_boxes(rb_context *ctx, rb_thread *me, const rb_set *set, boxes *b)
 static void
 free_boxes(rb_context *ctx, boxes *b)
 {
-	rb_free(ctx->memory, (void **) &b->start);
-	rb_free(ctx->memory, (void **) &b->box);
+	RB_FREE(ctx->memory, b->start);
+	RB_FREE(ctx->memory, b->box);
 }
 
 /* ---- subsets of rows ---- */
@@ -107,7 +106,7 @@ copy_rows(rb_context *ctx, const boxes *of, const uint32_t *row, uint32_t nrows,
 		arrays.nparts += of->start[row[i] + 1] - of->start[row[i]];
 	status = rb_array(ctx, (void **) &coords, (size_t) arrays.nparts + 1, width * sizeof *coords);
 	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &row_of, (size_t) arrays.nparts + 1, sizeof *row_of);
+		status = RB_ALLOCATE(ctx, row_of, (size_t) arrays.nparts + 1);
 	arrays.nparts = 0;
 	for (uint32_t i = 0; i < nrows && status == RB_OK; i++)
 	{
@@ -125,8 +124,8 @@ copy_rows(rb_context *ctx, const boxes *of, const uint32_t *row, uint32_t nrows,
 	arrays.row_of = row_of;
 	if (status == RB_OK && rb_set_own(ctx->memory, &arrays, set, &ctx->error) == RB_OK)
 		return RB_OK;
-	rb_free(ctx->memory, (void **) &coords);
-	rb_free(ctx->memory, (void **) &row_of);
+	RB_FREE(ctx->memory, coords);
+	RB_FREE(ctx->memory, row_of);
 	return status != RB_OK ? status : ctx->error.status;
 }
 
@@ -136,10 +135,10 @@ select_rows(rb_context *ctx, const boxes *of, const uint32_t *marks, some_rows *
 {
 	const uint32_t rows = of->set->nrows;
 	uint32_t n = 0;
-	rb_status status = rb_array(ctx, (void **) &some->row, (size_t) rows + 1, sizeof *some->row);
+	rb_status status = RB_ALLOCATE(ctx, some->row, (size_t) rows + 1);
 
 	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &some->at, (size_t) rows + 1, sizeof *some->at);
+		status = RB_ALLOCATE(ctx, some->at, (size_t) rows + 1);
 	for (uint32_t i = 0; i < rows && status == RB_OK; i++)
 	{
 		some->at[i] = rb_is_marked(marks, i) ? n : NONE;
@@ -159,8 +158,8 @@ static void
 free_rows(rb_context *ctx, some_rows *some)
 {
 	rb_set_release(&some->set);
-	rb_free(ctx->memory, (void **) &some->row);
-	rb_free(ctx->memory, (void **) &some->at);
+	RB_FREE(ctx->memory, some->row);
+	RB_FREE(ctx->memory, some->at);
 }
 
 /* ---- all rows ---- */
@@ -371,10 +370,10 @@ relate_closed(positions *p)
 	uint32_t *marks = NULL;
 	related r = {.p = p};
 	const rb_row_sink sink = {.put = put_related, .user = &r};
-	rb_status status = rb_array(p->ctx, (void **) &marks, words, sizeof *marks);
+	rb_status status = RB_ALLOCATE(p->ctx, marks, words);
 
 	if (status == RB_OK)
-		status = rb_array(p->ctx, (void **) &of.start, (size_t) set->nrows + 1, sizeof *of.start);
+		status = RB_ALLOCATE(p->ctx, of.start, (size_t) set->nrows + 1);
 	if (status == RB_OK)
 	{
 		rb_row_starts(set, of.start);
@@ -395,8 +394,8 @@ relate_closed(positions *p)
 		status = rb_compose_relations(p->ctx, p->backend, &job, &sink);
 	}
 	free_rows(p->ctx, &closed);
-	rb_free(p->ctx->memory, (void **) &of.start);
-	rb_free(p->ctx->memory, (void **) &marks);
+	RB_FREE(p->ctx->memory, of.start);
+	RB_FREE(p->ctx->memory, marks);
 	return status;
 }
 
@@ -431,7 +430,7 @@ find_met(positions *p, rb_thread *me)
 	{
 		const size_t words = (side == 0 ? p->job->red : p->job->blue)->nrows / 32 + 1;
 
-		status = rb_array(p->ctx, (void **) &p->met[side], words, sizeof(uint32_t));
+		status = RB_ALLOCATE(p->ctx, p->met[side], words);
 		if (status == RB_OK)
 			memset(p->met[side], 0, words * sizeof(uint32_t));
 	}
@@ -528,9 +527,9 @@ rb_compose_positions(rb_context *ctx, const rb_backend *backend, const rb_job *j
 	free_boxes(ctx, &p.red);
 	free_boxes(ctx, &p.blue);
 	for (int side = 0; side < 2; side++)
-		rb_free(ctx->memory, (void **) &p.met[side]);
-	rb_free(ctx->memory, (void **) &p.bad);
-	rb_free(ctx->memory, (void **) &p.open);
+		RB_FREE(ctx->memory, p.met[side]);
+	RB_FREE(ctx->memory, p.bad);
+	RB_FREE(ctx->memory, p.open);
 	return status;
 }
 
@@ -558,8 +557,8 @@ note_closed(rb_context *ctx, const rb_set *red, rb_placed *known)
 		known->open = rb_is_marked(open, 0);
 		known->sorted = true;
 	}
-	rb_free(ctx->memory, (void **) &bad);
-	rb_free(ctx->memory, (void **) &open);
+	RB_FREE(ctx->memory, bad);
+	RB_FREE(ctx->memory, open);
 	return status;
 }
 

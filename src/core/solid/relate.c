@@ -190,10 +190,10 @@ make_groups(relations *r)
 		if (pass == 1)
 			r->group[r->ngroups] = r->notes.n;
 		else
-			status = rb_array(r->ctx, (void **) &r->group, r->ngroups + 1, sizeof *r->group);
+			status = RB_ALLOCATE(r->ctx, r->group, r->ngroups + 1);
 	}
 	if (status == RB_OK)
-		status = rb_array(r->ctx, (void **) &r->found, r->ngroups + 1, sizeof *r->found);
+		status = RB_ALLOCATE(r->ctx, r->found, r->ngroups + 1);
 	return status;
 }
 
@@ -241,7 +241,7 @@ prepare_sides(relations *r)
 	for (int side = 0; side < 2 && status == RB_OK; side++)
 		status = rb_fans_find_inner(r->ctx, r->backend, &r->fans[side], close[side]);
 	for (int side = 0; side < 2; side++)
-		rb_free(r->ctx->memory, (void **) &close[side]);
+		RB_FREE(r->ctx->memory, close[side]);
 	return status;
 }
 
@@ -364,7 +364,7 @@ classify_sheets(relations *r)
 		const size_t n = (size_t) r->fans[side].set->nparts + 1;
 		size_t *last = NULL;
 
-		status = rb_array(r->ctx, (void **) &last, n, sizeof *last);
+		status = RB_ALLOCATE(r->ctx, last, n);
 		if (status == RB_OK)
 			memset(last, 0, n * sizeof *last);
 		for (size_t g = 0; g < r->ngroups && status == RB_OK; g++)
@@ -374,7 +374,7 @@ classify_sheets(relations *r)
 			if (rb_should_stop(r->ctx))
 				status = RB_STOPPED;
 		}
-		rb_free(r->ctx->memory, (void **) &last);
+		RB_FREE(r->ctx->memory, last);
 	}
 	return status;
 }
@@ -459,10 +459,10 @@ rb_compose_relations(rb_context *ctx, const rb_backend *backend, const rb_job *j
 	rb_notes_close(&r.notes);
 	for (int side = 0; side < 2; side++)
 	{
-		rb_free(ctx->memory, (void **) &r.bad[side]);
+		RB_FREE(ctx->memory, r.bad[side]);
 		rb_fans_free(ctx->memory, &r.fans[side]);
 	}
-	rb_free(ctx->memory, (void **) &r.group);
-	rb_free(ctx->memory, (void **) &r.found);
+	RB_FREE(ctx->memory, r.group);
+	RB_FREE(ctx->memory, r.found);
 	return status;
 }

@@ -20,7 +20,7 @@ void
 rb_notes_close(rb_notes *notes)
 {
 	pthread_mutex_destroy(&notes->lock);
-	rb_free(notes->ctx->memory, (void **) &notes->at);
+	RB_FREE(notes->ctx->memory, notes->at);
 	notes->n = notes->cap = 0;
 }
 
@@ -36,7 +36,7 @@ rb_notes_add(rb_notes *notes, const rb_pair *pairs, size_t n)
 	{
 		const size_t cap = 2 * notes->cap > notes->n + n ? 2 * notes->cap : notes->n + n;
 
-		status = rb_array(notes->ctx, (void **) &notes->at, cap, sizeof *notes->at);
+		status = RB_ALLOCATE(notes->ctx, notes->at, cap);
 		if (status == RB_OK)
 			notes->cap = cap;
 	}
@@ -62,7 +62,7 @@ static rb_status
 sort_by(rb_notes *notes, rb_pair *to, bool red, const uint32_t *of, uint32_t nkeys)
 {
 	size_t *place = NULL, sum = 0;
-	rb_status status = rb_array(notes->ctx, (void **) &place, (size_t) nkeys + 1, sizeof *place);
+	rb_status status = RB_ALLOCATE(notes->ctx, place, (size_t) nkeys + 1);
 
 	if (status != RB_OK)
 		return status;
@@ -82,7 +82,7 @@ sort_by(rb_notes *notes, rb_pair *to, bool red, const uint32_t *of, uint32_t nke
 			status = RB_STOPPED; /* The counting loop may have ended early */
 		else
 			to[place[key_of(notes->at[i], red, of)]++] = notes->at[i];
-	rb_free(notes->ctx->memory, (void **) &place);
+	RB_FREE(notes->ctx->memory, place);
 	return status;
 }
 
@@ -98,7 +98,7 @@ rb_notes_sort(rb_notes *notes, const uint32_t *red_of, uint32_t nred, const uint
 		rb_pair *swap;
 
 		if (other == NULL)
-			status = rb_array(notes->ctx, (void **) &other, notes->cap, sizeof *other);
+			status = RB_ALLOCATE(notes->ctx, other, notes->cap);
 		if (status == RB_OK)
 			status = sort_by(notes, other, red == 1, red == 1 ? red_of : blue_of,
 							 red == 1 ? nred : nblue);
@@ -106,6 +106,6 @@ rb_notes_sort(rb_notes *notes, const uint32_t *red_of, uint32_t nred, const uint
 		notes->at = other;
 		other = swap;
 	}
-	rb_free(notes->ctx->memory, (void **) &other);
+	RB_FREE(notes->ctx->memory, other);
 	return status;
 }

@@ -329,8 +329,8 @@ rb_sheet_points_locate(rb_context *ctx, const rb_backend *backend, const rb_fans
 
 		status = rb_join_step(ctx, backend, &job, &sink, RB_TILE);
 	}
-	rb_free(ctx->memory, (void **) &rays);
-	rb_free(ctx->memory, (void **) &boxes);
+	RB_FREE(ctx->memory, rays);
+	RB_FREE(ctx->memory, boxes);
 	if (status == RB_OK)
 		status = note_odd(&c, n, inside);
 	rb_notes_close(&c.above);
@@ -342,7 +342,7 @@ rb_fans_find_inner(rb_context *ctx, const rb_backend *backend, rb_fans *fans, co
 {
 	uint32_t *some = NULL, n = 0;
 	rb_notes inside;
-	rb_status status = rb_array(ctx, (void **) &some, (size_t) fans->nsheets + 1, sizeof *some);
+	rb_status status = RB_ALLOCATE(ctx, some, (size_t) fans->nsheets + 1);
 
 	if (status != RB_OK)
 		return status;
@@ -357,7 +357,7 @@ rb_fans_find_inner(rb_context *ctx, const rb_backend *backend, rb_fans *fans, co
 	for (size_t i = 0; i < inside.n; i++)
 		fans->inner[fans->sheet[some[inside.at[i].red]]] ^= 1;
 	rb_notes_close(&inside);
-	rb_free(ctx->memory, (void **) &some);
+	RB_FREE(ctx->memory, some);
 	return status;
 }
 

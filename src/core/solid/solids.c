@@ -64,7 +64,7 @@ make_trees(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 			continue;
 		status =
 			rb_tree_build(me, m->ctx, &s->tree[row], s->set, first, n, s->scale, NULL, UINT32_MAX);
-		rb_free(m->ctx->memory, (void **) &s->tree[row].centre);
+		RB_FREE(m->ctx->memory, s->tree[row].centre);
 		if (status != RB_OK)
 			rb_store_if(&m->status, &ok, (int) status);
 	}
@@ -118,7 +118,7 @@ rb_solids_build(rb_context *ctx, const rb_backend *backend, const rb_set *solid_
 {
 	const size_t rows = (size_t) solid_set->nrows + 1;
 	rb_solids *s = NULL;
-	rb_status status = rb_array(ctx, (void **) &s, 1, sizeof *s);
+	rb_status status = RB_ALLOCATE(ctx, s, 1);
 
 	if (status != RB_OK)
 		return status;
@@ -126,11 +126,11 @@ rb_solids_build(rb_context *ctx, const rb_backend *backend, const rb_set *solid_
 	s->set = solid_set;
 	status = rb_solids_check(ctx, backend, solid_set, skip, RB_SOLID_OF_BLUE, &s->bad);
 	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &s->start, rows, sizeof *s->start);
+		status = RB_ALLOCATE(ctx, s->start, rows);
 	if (status == RB_OK)
 		status = rb_array(ctx, (void **) &s->box, rows, 6 * sizeof *s->box);
 	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &s->tree, rows, sizeof *s->tree);
+		status = RB_ALLOCATE(ctx, s->tree, rows);
 	if (status == RB_OK)
 	{
 		memset(s->tree, 0, rows * sizeof *s->tree);
@@ -171,15 +171,15 @@ rb_solids_free(rb_memory *memory, rb_solids **solids)
 		return;
 	for (uint32_t row = 0; s->tree != NULL && row < s->set->nrows; row++)
 	{
-		rb_free(memory, (void **) &s->tree[row].part);
-		rb_free(memory, (void **) &s->tree[row].node);
+		RB_FREE(memory, s->tree[row].part);
+		RB_FREE(memory, s->tree[row].node);
 	}
-	rb_free(memory, (void **) &s->tree);
-	rb_free(memory, (void **) &s->start);
-	rb_free(memory, (void **) &s->bad);
-	rb_free(memory, (void **) &s->box);
+	RB_FREE(memory, s->tree);
+	RB_FREE(memory, s->start);
+	RB_FREE(memory, s->bad);
+	RB_FREE(memory, s->box);
 	rb_fans_free(memory, &s->fans);
-	rb_free(memory, (void **) solids);
+	RB_FREE(memory, *solids);
 }
 
 void
@@ -199,8 +199,8 @@ void
 rb_solids_room_free(rb_memory *memory, rb_solids_room *room)
 {
 	rb_line_intervals_free(memory, &room->stretches);
-	rb_free(memory, (void **) &room->meet);
-	rb_free(memory, (void **) &room->inside);
+	RB_FREE(memory, room->meet);
+	RB_FREE(memory, room->inside);
 	room->meet_cap = room->inside_cap = 0;
 }
 
@@ -307,8 +307,7 @@ add_meets(solid_query *a, const double *segment, uint32_t i, size_t *nmeet)
 		rb_points_box(t, 3, 3, lo, hi);
 		if (!rb_boxes_overlap(low, high, lo, hi) || rb_segment_triangle(&a->env, segment, t) != 1)
 			continue;
-		status = rb_array_grow(a->ctx, (void **) &room->meet, &room->meet_cap, *nmeet + 1,
-							   sizeof *room->meet);
+		status = RB_GROW(a->ctx, room->meet, room->meet_cap, *nmeet + 1);
 		if (status != RB_OK)
 			return status;
 		room->meet[(*nmeet)++] = (rb_pair){i, part};
@@ -325,8 +324,7 @@ test_line(solid_query *a, const double *segments, uint32_t n, unsigned *some)
 	rb_line_intervals *s = &room->stretches;
 	rb_line line = {
 		.segments = segments, .nsegments = n, .triangles = a->solids->set->coords, .nmeet = 0};
-	rb_status status =
-		rb_array_grow(a->ctx, (void **) &room->inside, &room->inside_cap, n, sizeof *room->inside);
+	rb_status status = RB_GROW(a->ctx, room->inside, room->inside_cap, n);
 
 	if (status == RB_OK)
 		status = rb_line_measure(a->ctx, segments, n, s);

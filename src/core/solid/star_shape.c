@@ -158,6 +158,6 @@ void
 rb_star_room_free(rb_memory *memory, rb_star_room *room)
 {
 	rb_point_hash_free(memory, &room->corners);
-	rb_free(memory, (void **) &room->links);
+	RB_FREE(memory, room->links);
 	room->links_cap = 0;
 }

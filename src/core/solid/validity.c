@@ -90,7 +90,7 @@ make_table(check *c, size_t entries)
 
 	while (size < entries + entries / 2)
 		size *= 2;
-	status = rb_array(c->ctx, (void **) &c->table, size, sizeof *c->table);
+	status = RB_ALLOCATE(c->ctx, c->table, size);
 	if (status == RB_OK)
 		memset(c->table, 0xff, size * sizeof *c->table);
 	c->mask = (uint32_t) (size - 1);
@@ -114,7 +114,7 @@ find_edge(check *c, uint32_t from, uint32_t to, uint32_t triangle, uint32_t *fou
 		{
 			size_t cap = c->edges_cap == 0 ? 64 : 2 * c->edges_cap;
 
-			status = rb_array(c->ctx, (void **) &c->edges, cap, sizeof *c->edges);
+			status = RB_ALLOCATE(c->ctx, c->edges, cap);
 			if (status != RB_OK)
 				return status;
 			c->edges_cap = cap;
@@ -733,15 +733,15 @@ check_all(check *c)
 static rb_status
 begin_check(check *c)
 {
-	rb_status status = rb_array(c->ctx, (void **) &c->side, (size_t) 3 * c->n, sizeof *c->side);
+	rb_status status = RB_ALLOCATE(c->ctx, c->side, (size_t) 3 * c->n);
 
 	memset(c->report, 0, sizeof *c->report);
 	c->report->triangles = c->n;
 	c->report->fault = RB_SOLID_FLAT;
 	if (status == RB_OK)
-		status = rb_array(c->ctx, (void **) &c->flat, c->n, sizeof *c->flat);
+		status = RB_ALLOCATE(c->ctx, c->flat, c->n);
 	if (status == RB_OK)
-		status = rb_array(c->ctx, (void **) &c->lot, c->n, sizeof *c->lot);
+		status = RB_ALLOCATE(c->ctx, c->lot, c->n);
 	if (status == RB_OK)
 		rb_union_find_init(c->lot, c->n);
 	return status;
@@ -753,11 +753,11 @@ end_check(check *c)
 	rb_memory *memory = c->ctx->memory;
 
 	rb_point_hash_free(memory, &c->corners);
-	rb_free(memory, (void **) &c->side);
-	rb_free(memory, (void **) &c->table);
-	rb_free(memory, (void **) &c->edges);
-	rb_free(memory, (void **) &c->flat);
-	rb_free(memory, (void **) &c->lot);
+	RB_FREE(memory, c->side);
+	RB_FREE(memory, c->table);
+	RB_FREE(memory, c->edges);
+	RB_FREE(memory, c->flat);
+	RB_FREE(memory, c->lot);
 }
 
 static rb_status

@@ -239,10 +239,10 @@ rb_compose_solids(rb_context *ctx, const rb_backend *backend, const rb_job *job,
 {
 	const size_t rows = job->red->nrows;
 	solid_reports a = {.ctx = ctx, .solids = job->red, .sink = sink, .by_object = job->by_object};
-	rb_status status = rb_array(ctx, (void **) &a.start, rows + 1, sizeof *a.start);
+	rb_status status = RB_ALLOCATE(ctx, a.start, rows + 1);
 
 	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &a.of, rows + 1, sizeof *a.of);
+		status = RB_ALLOCATE(ctx, a.of, rows + 1);
 	pthread_mutex_init(&a.lock, NULL);
 	if (status == RB_OK)
 	{
@@ -254,7 +254,7 @@ rb_compose_solids(rb_context *ctx, const rb_backend *backend, const rb_job *job,
 	if (status == RB_OK)
 		status = report_all(&a);
 	pthread_mutex_destroy(&a.lock);
-	rb_free(ctx->memory, (void **) &a.start);
-	rb_free(ctx->memory, (void **) &a.of);
+	RB_FREE(ctx->memory, a.start);
+	RB_FREE(ctx->memory, a.of);
 	return status;
 }

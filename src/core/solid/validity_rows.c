@@ -175,9 +175,9 @@ join_some(solid_checks *a, const rb_backend *backend, uint32_t n)
 	rb_status status = rb_array(a->ctx, (void **) &coords, n, 9 * sizeof *coords);
 
 	if (status == RB_OK)
-		status = rb_array(a->ctx, (void **) &row_of, n, sizeof *row_of);
+		status = RB_ALLOCATE(a->ctx, row_of, n);
 	if (status == RB_OK)
-		status = rb_array(a->ctx, (void **) &part, n, sizeof *part);
+		status = RB_ALLOCATE(a->ctx, part, n);
 	for (uint32_t row = 0; row < a->solids->nrows && status == RB_OK; row++)
 		if (is_in_doubt(a, row))
 		{
@@ -200,9 +200,9 @@ join_some(solid_checks *a, const rb_backend *backend, uint32_t n)
 	if (status == RB_OK)
 		status = join_rows(a, backend, &some);
 	a->part = NULL;
-	rb_free(a->ctx->memory, (void **) &coords);
-	rb_free(a->ctx->memory, (void **) &row_of);
-	rb_free(a->ctx->memory, (void **) &part);
+	RB_FREE(a->ctx->memory, coords);
+	RB_FREE(a->ctx->memory, row_of);
+	RB_FREE(a->ctx->memory, part);
 	return status;
 }
 
@@ -270,12 +270,12 @@ check_all(rb_context *ctx, const rb_backend *backend, const rb_set *solids, bool
 					  .first = UINT32_MAX,
 					  .crossing = {UINT32_MAX, UINT32_MAX}};
 	uint32_t *start = NULL;
-	rb_status status = rb_array(ctx, (void **) bad, words, sizeof(uint32_t));
+	rb_status status = RB_ALLOCATE(ctx, *bad, words);
 
 	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &start, (size_t) solids->nrows + 1, sizeof(uint32_t));
+		status = RB_ALLOCATE(ctx, start, (size_t) solids->nrows + 1);
 	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &a.stars, words, sizeof(uint32_t));
+		status = RB_ALLOCATE(ctx, a.stars, words);
 	if (status == RB_OK)
 	{
 		memset(*bad, 0, words * sizeof(uint32_t));
@@ -296,8 +296,8 @@ check_all(rb_context *ctx, const rb_backend *backend, const rb_set *solids, bool
 		rb_set_learn(solids, RB_KNOWN_SOLIDS);
 	if (status == RB_OK)
 		status = report_bad(&a, skip, of);
-	rb_free(ctx->memory, (void **) &start);
-	rb_free(ctx->memory, (void **) &a.stars);
+	RB_FREE(ctx->memory, start);
+	RB_FREE(ctx->memory, a.stars);
 	return status;
 }
 
@@ -328,7 +328,7 @@ rb_solids_sort(rb_context *ctx, const rb_backend *backend, const rb_set *surface
 			   rb_solid_side of, uint32_t **bad, uint32_t **open)
 {
 	const size_t words = surfaces->nrows / 32 + 1;
-	rb_status status = rb_array(ctx, (void **) open, words, sizeof(uint32_t));
+	rb_status status = RB_ALLOCATE(ctx, *open, words);
 
 	if (status != RB_OK)
 		return status;
