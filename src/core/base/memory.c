@@ -635,7 +635,6 @@ rb_resize(rb_memory *memory, void **block, size_t bytes, rb_error *error)
 	size_t size;
 	uint64_t used;
 	rb_memory_block *fresh;
-	rb_status status;
 
 	if (bytes > SIZE_MAX - 2 * RB_HUGE_PAGE)
 		return set_error(error, RB_OVER_BUDGET, bytes, memory->limit);
@@ -643,9 +642,7 @@ rb_resize(rb_memory *memory, void **block, size_t bytes, rb_error *error)
 	if (old_size >= size)
 		return RB_OK; /* a block shrinks only by rb_shrink */
 
-	status = budget_take(memory, size - old_size, &used, error);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(budget_take(memory, size - old_size, &used, error));
 
 	if (old != NULL)
 	{
@@ -689,14 +686,11 @@ rb_memory_move(rb_memory *from, rb_memory *to, void *block, rb_error *error)
 {
 	rb_memory_block *b;
 	uint64_t used;
-	rb_status status;
 
 	if (block == NULL)
 		return RB_OK;
 	b = (rb_memory_block *) block - 1;
-	status = budget_take(to, b->size, &used, error);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(budget_take(to, b->size, &used, error));
 	pthread_mutex_lock(&from->lock);
 	ring_remove(b);
 	from->used -= b->size;

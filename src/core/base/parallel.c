@@ -421,13 +421,10 @@ rb_status
 rb_team_open(rb_context *ctx, int want, rb_thread **me)
 {
 	rb_team *team = NULL;
-	rb_status status;
 
 	want = want > 1 ? want : 1;
 	*me = NULL;
-	status = rb_array(ctx, (void **) &team, 1, sizeof(rb_team) + (size_t) want * sizeof(rb_thread));
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array(ctx, (void **) &team, 1, sizeof(rb_team) + (size_t) want * sizeof(rb_thread)));
 	memset(team, 0, sizeof(rb_team) + (size_t) want * sizeof(rb_thread));
 	team->ctx = ctx;
 	pthread_mutex_init(&team->lock, NULL);
@@ -572,13 +569,10 @@ rb_status
 rb_team_open(rb_context *ctx, int want, rb_thread **me)
 {
 	rb_team *team = NULL;
-	rb_status status;
 
 	want = want > 1 ? want : 1;
 	*me = NULL;
-	status = rb_array(ctx, (void **) &team, 1, sizeof(rb_team) + (size_t) want * sizeof(rb_thread));
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array(ctx, (void **) &team, 1, sizeof(rb_team) + (size_t) want * sizeof(rb_thread)));
 	team->ctx = ctx;
 	team->threads = want;
 	for (int t = 0; t < want; t++)

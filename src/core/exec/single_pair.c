@@ -246,10 +246,9 @@ make_tree(rb_context *ctx, const rb_set *set, rb_tree **made)
 {
 	rb_tree *tree = NULL;
 	rb_thread *me;
-	rb_status status = RB_ALLOCATE(ctx, tree, 1);
+	rb_status status;
 
-	if (status != RB_OK)
-		return status;
+	RB_TRY(RB_ALLOCATE(ctx, tree, 1));
 	memset(tree, 0, sizeof *tree);
 	status = rb_team_open(ctx, ctx->threads, &me);
 	if (status == RB_OK)

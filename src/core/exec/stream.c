@@ -671,9 +671,7 @@ rb_stream_open(rb_context *ctx, const rb_backend *backend, const rb_job *job, rb
 					   blue->nparts > job->red->nparts ? blue->nparts : job->red->nparts,
 					   RB_MAX_OBJECTS, NULL);
 
-	status = RB_ALLOCATE(ctx, s, 1);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(RB_ALLOCATE(ctx, s, 1));
 	memset(s, 0, sizeof(*s));
 	s->ctx = ctx;
 	s->backend = backend;

@@ -68,11 +68,8 @@ make_lows(rb_context *ctx, const rb_set *set, double **low)
 
 	if (set->row_of == NULL)
 		return RB_OK;
-	status = rb_array(ctx, (void **) low, (size_t) set->nrows + 1, 3 * sizeof(double));
-	if (status == RB_OK)
-		status = rb_team_open(ctx, rb_threads_for(ctx, set->nparts, GRAIN), &me);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array(ctx, (void **) low, (size_t) set->nrows + 1, 3 * sizeof(double)));
+	RB_TRY(rb_team_open(ctx, rb_threads_for(ctx, set->nparts, GRAIN), &me));
 	l.low = *low;
 	status = rb_loop(me, set->nparts, GRAIN, find_lows, &l);
 	rb_team_close(&me);

@@ -43,12 +43,8 @@ rb_status
 rb_curve_open(rb_context *ctx, const rb_curve_parts *red, const rb_curve_parts *blue,
 			  rb_curve **curve)
 {
-	rb_status status;
-
 	*curve = NULL;
-	status = rb_array(ctx, (void **) curve, 1, sizeof **curve);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array(ctx, (void **) curve, 1, sizeof **curve));
 	memset(*curve, 0, sizeof **curve);
 	(*curve)->ctx = ctx;
 	(*curve)->env.filters = ctx->filters;
@@ -137,21 +133,15 @@ number_points(rb_curve *c)
 	const uint32_t n = c->points.rows.n;
 	uint32_t *order, *number;
 	rb_curve_array *many[] = {&c->lone, &c->line_points, &c->ring_points};
-	rb_status status;
 
 	c->work[0].n = c->work[1].n = 0;
-	status = rb_curve_array_reserve(c->ctx, &c->work[0], (size_t) n + 1, sizeof *order);
-	if (status == RB_OK)
-		status = rb_curve_array_reserve(c->ctx, &c->work[1], (size_t) n + 1, sizeof *number);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_curve_array_reserve(c->ctx, &c->work[0], (size_t) n + 1, sizeof *order));
+	RB_TRY(rb_curve_array_reserve(c->ctx, &c->work[1], (size_t) n + 1, sizeof *number));
 	order = RB_ALL(c->work[0], uint32_t);
 	number = RB_ALL(c->work[1], uint32_t);
 	for (uint32_t i = 0; i < n; i++)
 		order[i] = i;
-	status = rb_sort(c->ctx, order, n, sizeof *order, by_place, c);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_sort(c->ctx, order, n, sizeof *order, by_place, c));
 	for (uint32_t i = 0; i < n; i++)
 		number[order[i]] = i;
 	for (size_t i = 0; i < sizeof many / sizeof *many; i++)
@@ -188,12 +178,9 @@ turn_circle(rb_curve *c, uint32_t *x, uint32_t n, bool both_ways)
 {
 	uint32_t least = RB_NOTHING, best = RB_NOTHING, *copy;
 	bool best_back = false;
-	rb_status status;
 
 	c->work[2].n = 0;
-	status = rb_curve_array_reserve(c->ctx, &c->work[2], n, sizeof *copy);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_curve_array_reserve(c->ctx, &c->work[2], n, sizeof *copy));
 	copy = RB_ALL(c->work[2], uint32_t);
 	for (uint32_t i = 0; i < n; i++)
 		least = x[i] < least ? x[i] : least;
@@ -225,10 +212,8 @@ static rb_status
 put_corners(rb_curve *c, rb_curve_array *to, const uint32_t *number, uint32_t n)
 {
 	const uint32_t *order = RB_ALL(c->work[0], uint32_t);
-	rb_status status = rb_curve_array_reserve(c->ctx, to, n, 3 * sizeof(double));
 
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_curve_array_reserve(c->ctx, to, n, 3 * sizeof(double)));
 	for (uint32_t i = 0; i < n; i++)
 		memcpy(RB_ALL(*to, double) + 3 * (size_t) (to->n + i), rb_point_at(c, order[number[i]]),
 			   3 * sizeof(double));

@@ -33,7 +33,6 @@ rb_status
 rb_boxes_room(rb_context *ctx, rb_boxes *b, uint32_t n)
 {
 	size_t all = 0, level = n;
-	rb_status status;
 
 	b->n = n;
 	b->levels = 0;
@@ -47,10 +46,8 @@ rb_boxes_room(rb_context *ctx, rb_boxes *b, uint32_t n)
 			break;
 		level = (level + EIGHT - 1) / EIGHT;
 	}
-	status = rb_array_grow(ctx, (void **) &b->box, &b->box_cap, all, 6 * sizeof(double));
-	if (status == RB_OK)
-		status = RB_GROW(ctx, b->order, b->order_cap, n);
-	return status;
+	RB_TRY(rb_array_grow(ctx, (void **) &b->box, &b->box_cap, all, 6 * sizeof(double)));
+	return RB_GROW(ctx, b->order, b->order_cap, n);
 }
 
 static void

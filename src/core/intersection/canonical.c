@@ -61,10 +61,8 @@ static rb_status
 enlarge_table(rb_context *ctx, rb_canonical_ids *names)
 {
 	const size_t size = names->mask == 0 ? 16 : 4 * ((size_t) names->mask + 1);
-	rb_status status = RB_GROW(ctx, names->table, names->table_cap, size);
 
-	if (status != RB_OK)
-		return status;
+	RB_TRY(RB_GROW(ctx, names->table, names->table_cap, size));
 	names->mask = (uint32_t) (size - 1);
 	memset(names->table, 0xff, size * sizeof *names->table);
 	for (uint32_t i = 0; i < names->rows.n; i++)

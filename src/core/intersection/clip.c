@@ -40,10 +40,7 @@ rb_part_load(const rb_curve_parts *of, uint32_t i, rb_part *part)
 static rb_status
 append_piece(rb_curve *c, const rb_curve_piece *piece)
 {
-	rb_status status = rb_curve_array_reserve(c->ctx, &c->pieces, 1, sizeof *piece);
-
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_curve_array_reserve(c->ctx, &c->pieces, 1, sizeof *piece));
 	RB_ALL(c->pieces, rb_curve_piece)[c->pieces.n++] = *piece;
 	c->count[piece->dimension]++;
 	return RB_OK;

@@ -180,9 +180,7 @@ rb_convex_corners(rb_curve *c, uint32_t from, uint32_t n)
 	rb_status status = RB_OK;
 
 	c->vertex.n = from;
-	status = rb_curve_array_reserve(c->ctx, &c->vertex, n, sizeof *vertex);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_curve_array_reserve(c->ctx, &c->vertex, n, sizeof *vertex));
 	vertex = RB_ALL(c->vertex, uint32_t) + from;
 	for (uint32_t i = 0; i < n && status == RB_OK; i++)
 	{

@@ -289,10 +289,8 @@ mark_points(rb_curve *c)
 {
 	const rb_curve_piece *piece = RB_ALL(c->pieces, rb_curve_piece);
 	uint32_t *mark;
-	rb_status status = rb_unmark_points(c);
 
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_unmark_points(c));
 	mark = RB_ALL(c->mark, uint32_t);
 	for (uint32_t i = 0; i < c->pieces.n; i++)
 	{

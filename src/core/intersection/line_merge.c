@@ -103,10 +103,8 @@ keep_inner(rb_curve *c)
 {
 	rb_curve_run *run = RB_ALL(c->runs, rb_curve_run);
 	uint32_t *mark, *inner = RB_ALL(c->inner, uint32_t);
-	rb_status status = rb_unmark_points(c);
 
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_unmark_points(c));
 	mark = RB_ALL(c->mark, uint32_t);
 	for (uint32_t i = 0; i < c->runs.n; i++)
 		mark[run[i].from] = mark[run[i].to] = 1;

@@ -68,11 +68,8 @@ find_partners(rb_curve *c)
 	if (c->runs.n > RB_CURVE_MAX / 2)
 		return rb_fail(c->ctx, RB_TOO_MANY_OBJECTS, c->runs.n, RB_CURVE_MAX / 2, NULL);
 	ends->n = partner->n = 0;
-	status = rb_curve_array_reserve(c->ctx, ends, n, sizeof *x);
-	if (status == RB_OK)
-		status = rb_curve_array_reserve(c->ctx, partner, n, sizeof(uint32_t));
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_curve_array_reserve(c->ctx, ends, n, sizeof *x));
+	RB_TRY(rb_curve_array_reserve(c->ctx, partner, n, sizeof(uint32_t)));
 	x = RB_ALL(*ends, end);
 	for (uint32_t i = 0; i < n; i++)
 	{
@@ -107,10 +104,9 @@ follow_runs(rb_curve *c, uint32_t first, uint8_t *seen)
 {
 	const rb_curve_run *run = RB_ALL(c->runs, rb_curve_run);
 	const uint32_t *partner = RB_ALL(c->work[1], uint32_t), *inner = RB_ALL(c->inner, uint32_t);
-	rb_status status = rb_curve_array_reserve(c->ctx, &c->line_start, 1, sizeof(uint32_t));
+	rb_status status;
 
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_curve_array_reserve(c->ctx, &c->line_start, 1, sizeof(uint32_t)));
 	RB_ALL(c->line_start, uint32_t)[c->line_start.n++] = c->line_points.n;
 	status = append_point(c, first % 2 == 0 ? run[first / 2].from : run[first / 2].to);
 	for (uint32_t at = first; at != RB_NOTHING && !seen[at / 2] && status == RB_OK;)

@@ -44,9 +44,7 @@ find_corners(rb_curve *c)
 	rb_status status;
 
 	c->mark.n = c->work[3].n = 0;
-	status = rb_curve_array_reserve(c->ctx, &c->mark, (size_t) c->points.rows.n + 1, sizeof *mark);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_curve_array_reserve(c->ctx, &c->mark, (size_t) c->points.rows.n + 1, sizeof *mark));
 	mark = RB_ALL(c->mark, uint32_t);
 	memset(mark, 0, c->points.rows.n * sizeof *mark);
 	for (uint32_t i = 0; i < c->work[2].n; i++)

@@ -70,16 +70,12 @@ append_side(rb_curve *c, uint32_t piece, uint32_t i)
 	const uint32_t from = vertex[i > 0 ? i - 1 : polygon->to - 1], to = vertex[i];
 	side_change x = {.plane = polygon->what, .piece = piece, .side = polygon->from + i};
 	const double *p, *q;
-	rb_status status;
 
 	if (from == to)
 		return RB_OK;
 	rb_side_ends(c, RB_ALL(c->sides, rb_curve_side)[polygon->from + i], &p, &q);
-	status = rb_canonical_line(c, p, q, &x.line);
-	if (status == RB_OK)
-		status = rb_curve_array_reserve(c->ctx, &c->work[0], 2, sizeof x);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_canonical_line(c, p, q, &x.line));
+	RB_TRY(rb_curve_array_reserve(c->ctx, &c->work[0], 2, sizeof x));
 	x.how = rb_line_order(c, x.line, from, to) < 0 ? FORWARD : 0;
 	for (int k = 0; k < 2; k++)
 	{
@@ -248,17 +244,13 @@ append_ring(rb_curve *c, const uint32_t *path, uint32_t n)
 {
 	const rb_edge *e = RB_ALL(c->work[2], rb_edge);
 	uint32_t corners = 0;
-	rb_status status;
 
 	for (uint32_t i = 0; i < n; i++)
 		corners += e[path[i]].line != e[path[i > 0 ? i - 1 : n - 1]].line;
 	if (corners < 3)
 		return RB_OK; /* Nothing is left after rounding */
-	status = rb_curve_array_reserve(c->ctx, &c->rings, 1, sizeof(rb_curve_ring));
-	if (status == RB_OK)
-		status = rb_curve_array_reserve(c->ctx, &c->ring_points, n, sizeof(uint32_t));
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_curve_array_reserve(c->ctx, &c->rings, 1, sizeof(rb_curve_ring)));
+	RB_TRY(rb_curve_array_reserve(c->ctx, &c->ring_points, n, sizeof(uint32_t)));
 	RB_ALL(c->rings, rb_curve_ring)
 	[c->rings.n++] = (rb_curve_ring){e[path[0]].of, c->ring_points.n, n, 0};
 	for (uint32_t i = 0; i < n; i++)
@@ -315,11 +307,8 @@ make_rings(rb_curve *c)
 	rb_status status;
 
 	c->work[3].n = c->mark.n = 0;
-	status = rb_curve_array_reserve(c->ctx, &c->work[3], (size_t) nedges + 1, sizeof *next);
-	if (status == RB_OK)
-		status = rb_curve_array_reserve(c->ctx, &c->mark, (size_t) npoints + 1, sizeof *on_path);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_curve_array_reserve(c->ctx, &c->work[3], (size_t) nedges + 1, sizeof *next));
+	RB_TRY(rb_curve_array_reserve(c->ctx, &c->mark, (size_t) npoints + 1, sizeof *on_path));
 	next = RB_ALL(c->work[3], uint32_t);
 	on_path = RB_ALL(c->mark, uint32_t);
 	memset(next, 0, nedges * sizeof *next);
@@ -406,12 +395,9 @@ turn_rings(rb_curve *c, const uint32_t *parent)
 	const rb_curve_piece *piece = RB_ALL(c->pieces, rb_curve_piece);
 	rb_curve_ring *ring = RB_ALL(c->rings, rb_curve_ring);
 	uint8_t *left;
-	rb_status status;
 
 	c->work[3].n = 0;
-	status = rb_curve_array_reserve(c->ctx, &c->work[3], (size_t) c->pieces.n + 1, sizeof *left);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_curve_array_reserve(c->ctx, &c->work[3], (size_t) c->pieces.n + 1, sizeof *left));
 	left = c->work[3].at;
 	memset(left, 0, c->pieces.n);
 	for (uint32_t i = 0; i < c->pieces.n; i++)

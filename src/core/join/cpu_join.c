@@ -388,13 +388,9 @@ join_on_cpu(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 	c.kernel = rb_kernel_best();
 	if (c.red->nparts == 0 || c.blue->nparts == 0)
 		return RB_OK;
-	status = rb_set_materialize(ctx, c.red);
-	if (status == RB_OK)
-		status = rb_set_materialize(ctx, c.blue);
-	if (status == RB_OK)
-		status = rb_team_open(ctx, ctx->threads, &me);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_set_materialize(ctx, c.red));
+	RB_TRY(rb_set_materialize(ctx, c.blue));
+	RB_TRY(rb_team_open(ctx, ctx->threads, &me));
 	c.threads = rb_team_threads(me);
 	ctx->stats.threads = c.threads;
 

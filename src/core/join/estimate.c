@@ -355,10 +355,9 @@ find_spans(const rb_estimation *e, const rb_rows_sample *sample, const rb_sweep_
 	uint32_t n = spans->n;
 	uint32_t *order;
 	float *at;
-	rb_status status = rb_array(e->ctx, &spans->block, n, 11 * sizeof(float));
+	rb_status status = RB_OK;
 
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array(e->ctx, &spans->block, n, 11 * sizeof(float)));
 	spans->row = spans->block;
 	order = spans->row + n;
 	at = (float *) (order + n);

@@ -65,9 +65,7 @@ rb_decide_pairs(rb_context *ctx, const rb_job *job, rb_pair *pairs, size_t n, si
 	if (status != RB_OK)
 		return status;
 	/* Use at most one thread per block. */
-	status = rb_team_open(ctx, blocks < (size_t) ctx->threads ? (int) blocks : ctx->threads, &me);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_team_open(ctx, blocks < (size_t) ctx->threads ? (int) blocks : ctx->threads, &me));
 	status = rb_loop(me, n, BLOCK, decide_block, &d);
 	rb_team_close(&me);
 	if (status != RB_OK)

@@ -378,11 +378,9 @@ static rb_status
 fill_half(rb_kd *k, const rb_kd_node *node, rb_kd_node *half, const rb_kd_cut *cut, bool is_low)
 {
 	const uint32_t all = node->rows + node->pairs;
-	rb_status status = RB_ALLOCATE(k->ctx, half->entry, (size_t) all + 1);
 	uint32_t n = 0;
 
-	if (status != RB_OK)
-		return status;
+	RB_TRY(RB_ALLOCATE(k->ctx, half->entry, (size_t) all + 1));
 	for (uint32_t i = 0; i < node->rows; i++)
 	{
 		const rb_kd_row *row = &k->row[node->entry[i]];
@@ -488,12 +486,9 @@ cut_all(rb_kd *k)
 {
 	rb_kd_node node = {.n = k->job->n, .rows = k->nrows, .pairs = k->pairs.n};
 	const size_t events = 2 * (size_t) node.rows + node.pairs + 1;
-	rb_status status = RB_ALLOCATE(k->ctx, k->event, events);
 
-	if (status == RB_OK)
-		status = RB_ALLOCATE(k->ctx, node.entry, (size_t) node.rows + node.pairs + 1);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(RB_ALLOCATE(k->ctx, k->event, events));
+	RB_TRY(RB_ALLOCATE(k->ctx, node.entry, (size_t) node.rows + node.pairs + 1));
 	for (uint32_t i = 0; i < node.rows; i++)
 		node.entry[i] = i;
 	for (uint32_t i = 0; i < node.pairs; i++)

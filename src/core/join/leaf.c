@@ -135,10 +135,8 @@ rb_leaf_create(rb_context *ctx, const rb_job *job, const rb_sink *sink, rb_leaf 
 {
 	const rb_kind red = job->red->kind, blue = (job->blue != NULL ? job->blue : job->red)->kind;
 	rb_leaf *w;
-	rb_status status = RB_ALLOCATE(ctx, *leaf, 1);
 
-	if (status != RB_OK)
-		return status;
+	RB_TRY(RB_ALLOCATE(ctx, *leaf, 1));
 	w = *leaf;
 	memset(w, 0, offsetof(rb_leaf, pair));
 	w->ctx = ctx;
@@ -535,14 +533,11 @@ filter_near(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t *n)
 {
 	const rb_kernel *kernel = w->kernel;
 	uint32_t left, nyes;
-	rb_status status;
 
 	left = kernel->sides_near(red->face, blue->face, w->pair, *n, w->sided);
 	nyes =
 		kernel->intervals_near(red->face, blue->face, w->sided, left, w->yes, w->undecided, &left);
-	status = write_matches(w, red, blue, w->yes, nyes, RB_PAYLOAD(RB_WITHIN_OF(1)));
-	if (status != RB_OK)
-		return status;
+	RB_TRY(write_matches(w, red, blue, w->yes, nyes, RB_PAYLOAD(RB_WITHIN_OF(1))));
 	nyes = kernel->near(red->face, blue->face, w->undecided, &left, w->job->distance, w->yes);
 	for (uint32_t i = 0; i < left; i++)
 		w->pair[i] = w->undecided[i].pair;

@@ -114,17 +114,14 @@ put_one(rb_sample_join *l, const double *red, const double *blue)
 	const bool equal =
 		l->job->self && memcmp(red, blue, 2 * (size_t) l->dims * sizeof(double)) == 0;
 	const uint64_t n = equal ? l->equal++ : l->found++;
-	rb_status status;
 	double *at;
 
 	if (l->pairs == NULL)
 		return RB_OK;
-	status = equal ? rb_array_grow(l->ctx, (void **) &l->equal_at, &l->equal_cap, l->equal,
-								   3 * sizeof(double))
-				   : rb_array_grow(l->ctx, (void **) &l->pairs->at, &l->pairs->cap, l->found,
-								   3 * sizeof(double));
-	if (status != RB_OK)
-		return status;
+	RB_TRY(equal ? rb_array_grow(l->ctx, (void **) &l->equal_at, &l->equal_cap, l->equal,
+								 3 * sizeof(double))
+				 : rb_array_grow(l->ctx, (void **) &l->pairs->at, &l->pairs->cap, l->found,
+								 3 * sizeof(double)));
 	at = (equal ? l->equal_at : l->pairs->at) + 3 * n;
 	at[2] = 0;
 	for (int a = 0; a < l->dims; a++)

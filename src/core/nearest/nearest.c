@@ -405,10 +405,9 @@ build_workers(nearest *a, int threads)
 {
 	const rb_job *job = a->job;
 	const uint32_t k = job->nearest < job->blue->nrows ? job->nearest : job->blue->nrows;
-	rb_status status = RB_ALLOCATE(a->ctx, a->worker, (size_t) threads);
+	rb_status status = RB_OK;
 
-	if (status != RB_OK)
-		return status;
+	RB_TRY(RB_ALLOCATE(a->ctx, a->worker, (size_t) threads));
 	memset(a->worker, 0, (size_t) threads * sizeof *a->worker);
 	for (int t = 0; t < threads && status == RB_OK; t++)
 	{
@@ -506,11 +505,8 @@ rb_compose_nearest(rb_context *ctx, const rb_backend *backend, const rb_job *job
 	(void) backend;
 	if (job->red->nparts == 0 || job->blue->nparts == 0)
 		return RB_OK;
-	status = rb_set_materialize_ids(ctx, job->blue);
-	if (status == RB_OK)
-		status = rb_team_open(ctx, threads_of(ctx, job), &me);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_set_materialize_ids(ctx, job->blue));
+	RB_TRY(rb_team_open(ctx, threads_of(ctx, job), &me));
 	status = search_all(me, &a);
 	add_statistics(&a);
 	for (int t = 0; t < a.threads; t++)

@@ -314,9 +314,7 @@ rb_builder_append(rb_builder *b, const double *coords, uint32_t nparts, const in
 		return RB_OK;
 	if (b->tile.dims != 0)
 		return append_in_tile(b, coords, nparts, ids, ends, nrows, error);
-	status = rb_builder_reserve(b, nparts, error);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_builder_reserve(b, nparts, error));
 	if (nparts > 0)
 		memcpy(b->coords + (size_t) start * (size_t) b->width, coords,
 			   (size_t) nparts * (size_t) b->width * sizeof(double));
@@ -401,9 +399,7 @@ rb_builder_finish(rb_builder *b, const rb_set **set, rb_error *error)
 		s.first_id = b->nrows > 0 ? b->ids[0] : 0;
 	else
 		s.ids = b->ids;
-	status = rb_set_own(b->memory, &s, set, error);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_set_own(b->memory, &s, set, error));
 	if (b->faced > 0)
 	{
 		number_faces(b);

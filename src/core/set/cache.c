@@ -176,10 +176,9 @@ move_in(rb_cache *cache, const void *key, size_t key_size, const rb_set *set, si
 		cache_entry **kept, rb_error *error)
 {
 	cache_entry *k = NULL;
-	rb_status status = rb_resize(cache->memory, (void **) &k, sizeof *k + key_size, error);
+	rb_status status;
 
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_resize(cache->memory, (void **) &k, sizeof *k + key_size, error));
 	memset(k, 0, sizeof *k);
 	status = rb_resize(cache->memory, &k->pub.card, card_size, error);
 	if (status == RB_OK)

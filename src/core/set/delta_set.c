@@ -398,14 +398,11 @@ rb_view_count_ids(rb_memory *memory, const rb_set *set, bool *known, uint32_t *d
 	const rb_view *view = set->view;
 	const uint32_t n = view->fresh->nrows;
 	int64_t *ids = NULL;
-	rb_status status;
 
 	*known = (uint64_t) n * view->ncuts <= RB_MAX_COUNT_STEPS;
 	if (!*known)
 		return RB_OK;
-	status = rb_resize(memory, (void **) &ids, (n + 1) * sizeof *ids, error);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_resize(memory, (void **) &ids, (n + 1) * sizeof *ids, error));
 	for (uint32_t i = 0; i < n; i++)
 		ids[i] = id_of(view->fresh, i);
 	qsort(ids, n, sizeof *ids, compare_ids);

@@ -121,16 +121,12 @@ static rb_status
 number_all(id_table *t, uint32_t *number, rb_error *error)
 {
 	size_t slots = 1024;
-	rb_status status;
 
 	while (slots < (size_t) t->n * 2)
 		slots *= 2;
 	t->mask = (uint32_t) (slots - 1);
-	status = rb_resize(t->memory, (void **) &t->slot, slots * sizeof *t->slot, error);
-	if (status == RB_OK)
-		status = rb_resize(t->memory, (void **) &t->first, (size_t) t->n * sizeof *t->first, error);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_resize(t->memory, (void **) &t->slot, slots * sizeof *t->slot, error));
+	RB_TRY(rb_resize(t->memory, (void **) &t->first, (size_t) t->n * sizeof *t->first, error));
 	memset(t->slot, 0, slots * sizeof *t->slot);
 	for (uint32_t i = 0; i < t->n; i++)
 	{

@@ -67,13 +67,10 @@ make_rings(search *s, room *r, uint32_t from, uint32_t to)
 	rb_fans *fans = s->fans;
 	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
 	size_t size = 16;
-	rb_status status;
 
 	while (size < 3 * (size_t) (to - from))
 		size *= 2;
-	status = RB_RENEW(s->ctx, r->table, r->table_cap, size);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(RB_RENEW(s->ctx, r->table, r->table_cap, size));
 	memset(r->table, 0xff, size * sizeof *r->table);
 	for (uint32_t i = from; i < to; i++)
 	{
@@ -207,16 +204,12 @@ static rb_status
 list_sheets(search *s, uint32_t *top)
 {
 	rb_fans *fans = s->fans;
-	rb_status status;
 
 	find_tops(fans, top);
 	for (uint32_t i = 0; i < fans->set->nparts; i++)
 		fans->nsheets += fans->sheet[i] == i;
-	status = RB_ALLOCATE(s->ctx, fans->sheets, fans->nsheets + 1);
-	if (status == RB_OK)
-		status = RB_ALLOCATE(s->ctx, fans->tops, fans->nsheets + 1);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(RB_ALLOCATE(s->ctx, fans->sheets, fans->nsheets + 1));
+	RB_TRY(RB_ALLOCATE(s->ctx, fans->tops, fans->nsheets + 1));
 	fans->nsheets = 0;
 	for (uint32_t row = 0; row < fans->set->nrows; row++)
 	{
@@ -238,11 +231,9 @@ find_all(search *s)
 {
 	rb_thread *me;
 	uint32_t threads;
-	rb_status status =
-		rb_team_open(s->ctx, rb_threads_for(s->ctx, s->fans->set->nrows, GRAIN), &me);
+	rb_status status;
 
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_team_open(s->ctx, rb_threads_for(s->ctx, s->fans->set->nrows, GRAIN), &me));
 	threads = (uint32_t) rb_team_threads(me);
 	status = RB_ALLOCATE(s->ctx, s->rooms, threads);
 	if (status == RB_OK)
@@ -257,8 +248,7 @@ find_all(search *s)
 		RB_FREE(s->ctx->memory, s->rooms);
 	}
 	rb_team_close(&me);
-	status = s->status != RB_OK ? (rb_status) s->status : status;
-	return status;
+	return s->status != RB_OK ? (rb_status) s->status : status;
 }
 
 rb_status

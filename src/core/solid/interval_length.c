@@ -112,10 +112,9 @@ side_of_midpoint(rb_context *ctx, const double *segments, uint32_t n, uint32_t i
 {
 	rb_number twice, two, numerator, denominator, factor[3];
 	uint8_t *seen = NULL;
-	rb_status status = rb_array(ctx, (void **) &seen, n, 1);
+	rb_status status = RB_OK;
 
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array(ctx, (void **) &seen, n, 1));
 	memset(seen, 0, n);
 	rb_number_of(&twice, down);
 	rb_number_of(&two, up);
@@ -176,9 +175,7 @@ rb_line_fraction(rb_context *ctx, const double *segments, uint32_t n, uint32_t i
 	fraction_of(&x, place, before, total, RB_MEASURE_WORDS);
 	if (round_certainly(&x, RB_MEASURE_WORDS, fraction, &up))
 		return RB_OK;
-	status = side_of_midpoint(ctx, segments, n, i, place, *fraction, up, &side);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(side_of_midpoint(ctx, segments, n, i, place, *fraction, up, &side));
 	if (side == 0)
 	{
 		rb_number y;

@@ -225,14 +225,10 @@ static rb_status
 sort_by_line(lines_join *a)
 {
 	const uint32_t nlines = a->lines->nrows;
-	rb_status status = RB_ALLOCATE(a->ctx, a->from, (size_t) nlines + 2);
 
-	if (status == RB_OK)
-		status = RB_ALLOCATE(a->ctx, a->first, (size_t) nlines + 1);
-	if (status == RB_OK)
-		status = RB_ALLOCATE(a->ctx, a->sorted, a->nhits + 1);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(RB_ALLOCATE(a->ctx, a->from, (size_t) nlines + 2));
+	RB_TRY(RB_ALLOCATE(a->ctx, a->first, (size_t) nlines + 1));
+	RB_TRY(RB_ALLOCATE(a->ctx, a->sorted, a->nhits + 1));
 	memset(a->from, 0, ((size_t) nlines + 2) * sizeof *a->from);
 	rb_row_starts(a->lines, a->first);
 	/*
@@ -342,10 +338,9 @@ process_solid(desk *d, uint32_t line, uint32_t solid, bool inside, const hit *hi
 	rb_line of = {.segments = a->lines->coords + (size_t) first * 6,
 				  .nsegments = a->first[line + 1] - first,
 				  .triangles = a->solids->coords};
-	rb_status status = make_room(d, (void **) &d->meet, &d->meet_cap, n, sizeof *d->meet);
+	rb_status status;
 
-	if (status != RB_OK)
-		return status;
+	RB_TRY(make_room(d, (void **) &d->meet, &d->meet_cap, n, sizeof *d->meet));
 	d->inside[0] = inside;
 	for (size_t i = 0; i < n; i++)
 		if (hits[i].triangle == START)
@@ -461,10 +456,9 @@ static rb_status
 walk_lines(lines_join *a)
 {
 	rb_thread *me;
-	rb_status status = rb_team_open(a->ctx, rb_threads_for(a->ctx, a->lines->nrows, BLOCK), &me);
+	rb_status status;
 
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_team_open(a->ctx, rb_threads_for(a->ctx, a->lines->nrows, BLOCK), &me));
 	status = rb_loop(me, a->lines->nrows, BLOCK, process_lines, a);
 	rb_team_close(&me);
 	return a->status != RB_OK ? (rb_status) a->status : status;

@@ -120,13 +120,10 @@ write_span(rb_context *ctx, const double *segments, uint32_t n, const span *at,
 		   rb_line_intervals *out)
 {
 	rb_line_interval *to = out->at + out->n++;
-	rb_status status =
-		rb_measured_fraction(ctx, segments, n, at->begin.segment, &at->begin.place, out, &to->from);
 
-	if (status == RB_OK)
-		status =
-			rb_measured_fraction(ctx, segments, n, at->end.segment, &at->end.place, out, &to->to);
-	return status;
+	RB_TRY(rb_measured_fraction(ctx, segments, n, at->begin.segment, &at->begin.place, out,
+								&to->from));
+	return rb_measured_fraction(ctx, segments, n, at->end.segment, &at->end.place, out, &to->to);
 }
 
 /* Reserves memory for nmeet spans, their order and their fractions. */
@@ -176,9 +173,7 @@ rb_line_spans(rb_context *ctx, const double *segments, uint32_t n, const double 
 		spans[m] = span_of_pair(&env, segments, n, triangles, &meet[m]);
 		order[m] = (uint32_t) m;
 	}
-	status = rb_sort(ctx, order, nmeet, sizeof *order, compare_spans, spans);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_sort(ctx, order, nmeet, sizeof *order, compare_spans, spans));
 	current = spans[order[0]];
 	for (size_t m = 1; m < nmeet && status == RB_OK; m++)
 	{

@@ -487,10 +487,9 @@ static rb_status
 find_positions(positions *p)
 {
 	rb_thread *me;
-	rb_status status = rb_team_open(p->ctx, p->ctx->threads, &me);
+	rb_status status;
 
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_team_open(p->ctx, p->ctx->threads, &me));
 	p->ctx->stats.threads = rb_team_threads(me);
 	status = make_boxes(p->ctx, me, p->job->red, &p->red);
 	if (status == RB_OK)
@@ -502,9 +501,7 @@ find_positions(positions *p)
 		status = prepare_rows(p);
 	if (status != RB_OK)
 		return status;
-	status = rb_team_open(p->ctx, p->ctx->threads, &me);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_team_open(p->ctx, p->ctx->threads, &me));
 	status = rb_loop(me, p->job->red->nrows, GRAIN, test_rows, p);
 	rb_team_close(&me);
 	status = p->status != RB_OK ? (rb_status) p->status : status;

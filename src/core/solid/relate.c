@@ -290,10 +290,9 @@ static rb_status
 classify_edges(relations *r)
 {
 	rb_thread *me;
-	rb_status status = rb_team_open(r->ctx, rb_threads_for(r->ctx, r->notes.n, GRAIN), &me);
+	rb_status status;
 
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_team_open(r->ctx, rb_threads_for(r->ctx, r->notes.n, GRAIN), &me));
 	status = rb_loop(me, r->notes.n, GRAIN, classify_pairs, r);
 	rb_team_close(&me);
 	return status;

@@ -62,10 +62,9 @@ static rb_status
 sort_by(rb_notes *notes, rb_pair *to, bool red, const uint32_t *of, uint32_t nkeys)
 {
 	size_t *place = NULL, sum = 0;
-	rb_status status = RB_ALLOCATE(notes->ctx, place, (size_t) nkeys + 1);
+	rb_status status = RB_OK;
 
-	if (status != RB_OK)
-		return status;
+	RB_TRY(RB_ALLOCATE(notes->ctx, place, (size_t) nkeys + 1));
 	memset(place, 0, nkeys * sizeof *place);
 	for (size_t i = 0; i < notes->n && (i % CHECK_INTERVAL != 0 || !rb_should_stop(notes->ctx));
 		 i++)

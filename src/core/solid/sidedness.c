@@ -342,10 +342,9 @@ rb_fans_find_inner(rb_context *ctx, const rb_backend *backend, rb_fans *fans, co
 {
 	uint32_t *some = NULL, n = 0;
 	rb_notes inside;
-	rb_status status = RB_ALLOCATE(ctx, some, (size_t) fans->nsheets + 1);
+	rb_status status;
 
-	if (status != RB_OK)
-		return status;
+	RB_TRY(RB_ALLOCATE(ctx, some, (size_t) fans->nsheets + 1));
 	for (uint32_t i = 0; i < fans->nsheets; i++)
 		if (rows == NULL || rows[rb_row_of(fans->set, fans->sheets[i])])
 		{

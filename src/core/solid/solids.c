@@ -75,10 +75,9 @@ make_all_trees(rb_context *ctx, rb_solids *s)
 {
 	trees_build m = {.ctx = ctx, .solids = s};
 	rb_thread *me;
-	rb_status status = rb_team_open(ctx, ctx->threads, &me);
+	rb_status status;
 
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_team_open(ctx, ctx->threads, &me));
 	status = rb_loop(me, s->set->nrows, 1, make_trees, &m);
 	rb_team_close(&me);
 	return m.status != RB_OK ? (rb_status) m.status : status;
@@ -118,10 +117,9 @@ rb_solids_build(rb_context *ctx, const rb_backend *backend, const rb_set *solid_
 {
 	const size_t rows = (size_t) solid_set->nrows + 1;
 	rb_solids *s = NULL;
-	rb_status status = RB_ALLOCATE(ctx, s, 1);
+	rb_status status;
 
-	if (status != RB_OK)
-		return status;
+	RB_TRY(RB_ALLOCATE(ctx, s, 1));
 	memset(s, 0, sizeof *s);
 	s->set = solid_set;
 	status = rb_solids_check(ctx, backend, solid_set, skip, RB_SOLID_OF_BLUE, &s->bad);

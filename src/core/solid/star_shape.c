@@ -141,17 +141,12 @@ rb_status
 rb_solid_is_star(rb_context *ctx, const double *triangles, uint32_t n, rb_star_room *room,
 				 bool *star)
 {
-	rb_status status;
-
 	*star = false;
 	if (!is_seen_once(ctx, triangles, n))
 		return rb_should_stop(ctx) ? RB_STOPPED : RB_OK;
-	status = rb_point_hash_find(ctx, triangles, 3 * n, &room->corners);
-	if (status == RB_OK)
-		status = RB_RENEW(ctx, room->links, room->links_cap, 9 * (size_t) n);
-	if (status == RB_OK)
-		status = find_pairs(ctx, room->corners.first, n, room->links, star);
-	return status;
+	RB_TRY(rb_point_hash_find(ctx, triangles, 3 * n, &room->corners));
+	RB_TRY(RB_RENEW(ctx, room->links, room->links_cap, 9 * (size_t) n));
+	return find_pairs(ctx, room->corners.first, n, room->links, star);
 }
 
 void

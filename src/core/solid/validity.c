@@ -693,14 +693,11 @@ static rb_status
 check_all(check *c)
 {
 	rb_solid_report *report = c->report;
-	rb_status status = rb_point_hash_find(c->ctx, c->t, 3 * c->n, &c->corners);
 	uint32_t open, at;
 	bool all = false;
 
-	if (status == RB_OK)
-		status = count_uses(c);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_point_hash_find(c->ctx, c->t, 3 * c->n, &c->corners));
+	RB_TRY(count_uses(c));
 	if (report->flat == c->n)
 		return RB_OK;
 	open = first_fault(c, false, false);

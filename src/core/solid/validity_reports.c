@@ -208,9 +208,7 @@ check_closed_together(solid_reports *a)
 
 	if (a->solids->nrows < 2 || a->by_object)
 		return RB_OK;
-	status = rb_team_open(a->ctx, rb_threads_for(a->ctx, a->solids->nrows, GRAIN), &me);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_team_open(a->ctx, rb_threads_for(a->ctx, a->solids->nrows, GRAIN), &me));
 	status = rb_loop(me, a->solids->nrows, GRAIN, find_closed_row, a);
 	rb_team_close(&me);
 	if (a->status != RB_OK)
@@ -224,10 +222,9 @@ static rb_status
 report_all(solid_reports *a)
 {
 	rb_thread *me;
-	rb_status status = rb_team_open(a->ctx, rb_threads_for(a->ctx, a->solids->nrows, GRAIN), &me);
+	rb_status status;
 
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_team_open(a->ctx, rb_threads_for(a->ctx, a->solids->nrows, GRAIN), &me));
 	status = rb_loop(me, a->solids->nrows, GRAIN, report_rows, a);
 	rb_team_close(&me);
 	return a->status != RB_OK ? (rb_status) a->status : status;

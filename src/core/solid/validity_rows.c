@@ -91,10 +91,9 @@ static rb_status
 check_closed(solid_checks *a)
 {
 	rb_thread *me;
-	rb_status status = rb_team_open(a->ctx, rb_threads_for(a->ctx, a->solids->nrows, GRAIN), &me);
+	rb_status status;
 
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_team_open(a->ctx, rb_threads_for(a->ctx, a->solids->nrows, GRAIN), &me));
 	status = rb_loop(me, a->solids->nrows, GRAIN, check_rows, a);
 	rb_team_close(&me);
 	return a->status != RB_OK ? (rb_status) a->status : status;
@@ -328,10 +327,8 @@ rb_solids_sort(rb_context *ctx, const rb_backend *backend, const rb_set *surface
 			   rb_solid_side of, uint32_t **bad, uint32_t **open)
 {
 	const size_t words = surfaces->nrows / 32 + 1;
-	rb_status status = RB_ALLOCATE(ctx, *open, words);
 
-	if (status != RB_OK)
-		return status;
+	RB_TRY(RB_ALLOCATE(ctx, *open, words));
 	memset(*open, 0, words * sizeof(uint32_t));
 	return check_all(ctx, backend, surfaces, skip, of, bad, *open);
 }
