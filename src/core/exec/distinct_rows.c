@@ -15,10 +15,7 @@
  *		RB_WITHIN                        the least distance
  *		RB_RAY_PARITY                    parity of the parts above; whether any contains the point
  */
-#include "core/base/base.h"
 #include "core/exec/distinct_rows.h"
-
-#include <string.h>
 
 void
 rb_unique_init(rb_unique *u, rb_context *ctx, const rb_job *job)
@@ -35,8 +32,8 @@ rb_unique_init(rb_unique *u, rb_context *ctx, const rb_job *job)
 void
 rb_unique_free(rb_unique *u)
 {
-	RB_FREE(u->ctx->memory, u->slot);
-	RB_FREE(u->ctx->memory, u->payload);
+	rb_row_pairs_free(u->ctx->memory, &u->known);
+	rb_merged_pairs_free(u->ctx->memory, &u->merged);
 }
 
 static uint64_t
@@ -65,76 +62,6 @@ rb_unique_counts(const rb_job *job, uint64_t payload)
 	return job->predicate != RB_RAY_PARITY || payload != 0;
 }
 
-static inline uint64_t
-hash_key(uint64_t x)
-{
-	x ^= x >> 32;
-	x *= 0x9fb21c651e98df25u;
-	x ^= x >> 29;
-	x *= 0xd6e8feb86659fd93u;
-	return x ^ (x >> 32);
-}
-
-static bool
-insert_key(rb_unique *u, uint64_t key, uint64_t payload)
-{
-	size_t at = hash_key(key) & u->mask;
-
-	while (u->slot[at] != 0)
-	{
-		if (u->slot[at] == key + 1)
-		{
-			if (u->merges)
-				u->payload[at] = merge_payload(u->job->predicate, u->payload[at], payload);
-			return false;
-		}
-		at = (at + 1) & u->mask;
-	}
-	u->slot[at] = key + 1;
-	if (u->merges)
-		u->payload[at] = payload;
-	u->used++;
-	return true;
-}
-
-/*
- * Doubles the number of slots. Moving a large table takes seconds, so the function checks for
- * cancellation.
- */
-static rb_status
-grow_table(rb_unique *u)
-{
-	const size_t stretch = (size_t) 1 << 16;
-	uint64_t *old = u->slot;
-	uint64_t *old_told = u->payload;
-	size_t old_slots = old != NULL ? u->mask + 1 : 0;
-	size_t slots = old_slots > 0 ? 2 * old_slots : RB_SIZE(4096, 4);
-	rb_status status;
-
-	u->slot = u->payload = NULL;
-	status = RB_ALLOCATE(u->ctx, u->slot, slots);
-	if (status == RB_OK && u->merges)
-		status = RB_ALLOCATE(u->ctx, u->payload, slots);
-	if (status != RB_OK)
-	{
-		rb_unique_free(u);
-		u->slot = old;
-		u->payload = old_told;
-		return status;
-	}
-	for (size_t i = 0; i < slots && !rb_should_stop(u->ctx); i += stretch)
-		memset(u->slot + i, 0, (slots - i < stretch ? slots - i : stretch) * sizeof(uint64_t));
-	u->mask = slots - 1;
-	u->used = 0;
-	for (size_t i = 0; i < old_slots && !rb_should_stop(u->ctx); i += stretch)
-		for (size_t k = i; k < i + stretch && k < old_slots; k++)
-			if (old[k] != 0)
-				insert_key(u, old[k] - 1, u->merges ? old_told[k] : 0);
-	RB_FREE(u->ctx->memory, old);
-	RB_FREE(u->ctx->memory, old_told);
-	return rb_should_stop(u->ctx) ? RB_STOPPED : RB_OK;
-}
-
 /* Returns the row of a part; sets *several if the row has other parts. */
 static inline uint32_t
 row_of(const rb_set *side, uint32_t part, bool *several)
@@ -150,27 +77,56 @@ row_of(const rb_set *side, uint32_t part, bool *several)
 	return row;
 }
 
+/* Adds a pair of rows; returns in *known whether it is in the table already. */
+static inline rb_status
+add_row_pair(rb_unique *u, uint64_t key, bool *known)
+{
+	uint64_t *slot;
+
+	RB_TRY(rb_row_pairs_reserve(u->ctx, &u->known, NULL, 1));
+	slot = rb_row_pairs_find(&u->known, NULL, key);
+	*known = *slot == key;
+	u->known.n += !*known;
+	*slot = key;
+	return RB_OK;
+}
+
+static inline rb_status
+merge_row_pair(rb_unique *u, uint64_t key, uint64_t payload)
+{
+	rb_merged_pair *slot;
+
+	RB_TRY(rb_merged_pairs_reserve(u->ctx, &u->merged, NULL, 1));
+	slot = rb_merged_pairs_find(&u->merged, NULL, key);
+	if (slot->key == key)
+		slot->payload = merge_payload(u->job->predicate, slot->payload, payload);
+	else
+	{
+		*slot = (rb_merged_pair){key, payload};
+		u->merged.n++;
+	}
+	return RB_OK;
+}
+
 /* Adds a pair of parts. Sets *out if its pair of rows must be returned immediately. */
 static rb_status
 add_part_pair(rb_unique *u, rb_pair parts, uint64_t payload, rb_pair *rows, bool *out)
 {
 	const rb_set *red = u->job->red;
 	const rb_set *blue = u->job->blue != NULL ? u->job->blue : red;
-	bool several = false;
+	bool several = false, known;
+	uint64_t key;
 
 	rows->red = row_of(red, parts.red, &several);
 	rows->blue = row_of(blue, parts.blue, &several);
 	*out = !several;
 	if (!several)
 		return RB_OK;
-	if (u->slot == NULL || u->used >= u->mask / 2)
-	{
-		rb_status status = grow_table(u);
-
-		if (status != RB_OK)
-			return status;
-	}
-	*out = insert_key(u, (uint64_t) rows->red << 32 | rows->blue, payload) && !u->merges;
+	key = (uint64_t) rows->red << 32 | rows->blue;
+	if (u->merges)
+		return merge_row_pair(u, key, payload);
+	RB_TRY(add_row_pair(u, key, &known));
+	*out = !known;
 	return RB_OK;
 }
 
@@ -180,7 +136,7 @@ rb_unique_rows(rb_unique *u, const rb_pair *parts, size_t n, rb_pair *out, size_
 	rb_status status = RB_OK;
 	size_t k = 0;
 
-	if (rb_should_stop(u->ctx)) /* The table may have been left partially grown */
+	if (rb_should_stop(u->ctx))
 		return RB_STOPPED;
 	for (size_t i = 0; i < n && status == RB_OK; i++)
 	{
@@ -219,15 +175,14 @@ rb_unique_merged(const rb_unique *u, size_t *at, rb_pair *out, uint64_t *payload
 {
 	size_t k = 0;
 
-	if (u->slot == NULL)
-		return 0;
-	for (; *at <= u->mask && k < most; (*at)++)
-		if (u->slot[*at] != 0 && rb_unique_counts(u->job, u->payload[*at]))
-		{
-			const uint64_t key = u->slot[*at] - 1;
+	for (; u->merged.n > 0 && *at <= u->merged.mask && k < most; (*at)++)
+	{
+		const rb_merged_pair *slot = &u->merged.slot[*at];
 
-			out[k] = (rb_pair){(uint32_t) (key >> 32), (uint32_t) key};
-			payload[k++] = u->payload[*at];
-		}
+		if (slot->key == RB_NO_PAIR || !rb_unique_counts(u->job, slot->payload))
+			continue;
+		out[k] = (rb_pair){(uint32_t) (slot->key >> 32), (uint32_t) slot->key};
+		payload[k++] = slot->payload;
+	}
 	return k;
 }

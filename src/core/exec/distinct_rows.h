@@ -5,7 +5,34 @@
 #ifndef RB_EXEC_DISTINCT_ROWS_H
 #define RB_EXEC_DISTINCT_ROWS_H
 
-#include "core/base/redblue.h"
+#include "core/base/hash.h"
+
+#define RB_NO_PAIR UINT64_MAX /* key of a free slot; a set has fewer rows */
+
+/* The pairs of rows that were returned, each as red << 32 | blue */
+#define RB_HASH rb_row_pairs
+#define RB_HASH_SLOT uint64_t
+#define RB_HASH_KEY uint64_t
+#define RB_HASH_OF(arg, key) rb_mix(key)
+#define RB_HASH_EQUAL(arg, slot, key) ((slot) == (key))
+#define RB_HASH_KEY_OF(arg, slot) (slot)
+#include "core/base/hash.h"
+
+typedef struct rb_merged_pair
+{
+	uint64_t key;
+	uint64_t payload;
+} rb_merged_pair;
+
+/* The pairs of rows with the merged payload of their parts */
+#define RB_HASH rb_merged_pairs
+#define RB_HASH_SLOT rb_merged_pair
+#define RB_HASH_KEY uint64_t
+#define RB_HASH_OF(arg, key) rb_mix(key)
+#define RB_HASH_EQUAL(arg, slot, wanted) ((slot).key == (wanted))
+#define RB_HASH_KEY_OF(arg, slot) ((slot).key)
+#define RB_HASH_IS_FREE(slot) ((slot).key == RB_NO_PAIR)
+#include "core/base/hash.h"
 
 typedef struct rb_unique
 {
@@ -14,10 +41,8 @@ typedef struct rb_unique
 	bool needed; /* True if some row has more than one part */
 	/* True if the payload of a pair of rows is complete only after all parts are known */
 	bool merges;
-	uint64_t *slot;    /* Open-addressing hash table: 0 if free, otherwise key + 1 */
-	uint64_t *payload; /* Merged payload of the pair in each slot, if `merges` is set */
-	size_t mask;       /* Number of slots minus 1 */
-	size_t used;
+	rb_row_pairs known;     /* Pairs that were returned, unless `merges` is set */
+	rb_merged_pairs merged; /* Pairs with their payload, if `merges` is set */
 } rb_unique;
 
 extern void rb_unique_init(rb_unique *u, rb_context *ctx, const rb_job *job);

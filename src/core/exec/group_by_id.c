@@ -8,8 +8,8 @@
  * store the members of a group in an arbitrary order. Sorting them afterwards makes the result
  * reproducible and costs little, since most groups are small.
  */
-#include "core/base/base.h"
 #include "core/base/parallel.h"
+#include "core/base/sort.h"
 #include "core/base/thread_count.h"
 #include "core/join/join.h"
 #include "core/exec/aggregate.h"
@@ -17,7 +17,6 @@
 #define GRAIN RB_SIZE(65536, 10)       /* Number of pairs a thread takes at a time */
 #define GROUP_GRAIN RB_SIZE(4096, 3)   /* Number of groups a thread takes at a time */
 #define WORD_GRAIN RB_SIZE(1 << 20, 5) /* Number of words cleared at a time */
-#define SMALL_GROUP 24                 /* Maximum size for insertion sort */
 
 typedef struct rb_grouping
 {
@@ -111,75 +110,13 @@ scatter_members(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 /* ---- sorting of members ---- */
 
 static void
-insertion_sort(uint32_t *x, uint64_t n)
-{
-	for (uint64_t i = 1; i < n; i++)
-	{
-		const uint32_t v = x[i];
-		uint64_t k = i;
-
-		for (; k > 0 && x[k - 1] > v; k--)
-			x[k] = x[k - 1];
-		x[k] = v;
-	}
-}
-
-static void
-sift_down(uint32_t *x, uint64_t at, uint64_t n)
-{
-	const uint32_t v = x[at];
-
-	for (uint64_t child = 2 * at + 1; child < n; child = 2 * at + 1)
-	{
-		child += child + 1 < n && x[child + 1] > x[child];
-		if (x[child] <= v)
-			break;
-		x[at] = x[child];
-		at = child;
-	}
-	x[at] = v;
-}
-
-/*
- * Sorts by heap sort, which needs no memory and has no bad cases. A group may contain all rows, so
- * the function checks for cancellation.
- */
-static void
-heap_sort(const rb_context *ctx, uint32_t *x, uint64_t n)
-{
-	for (uint64_t i = n / 2; i-- > 0;)
-	{
-		if (i % 65536 == 0 && rb_should_stop(ctx))
-			return;
-		sift_down(x, i, n);
-	}
-	for (uint64_t i = n; i-- > 1;)
-	{
-		const uint32_t last = x[i];
-
-		if (i % 65536 == 0 && rb_should_stop(ctx))
-			return;
-		x[i] = x[0];
-		x[0] = last;
-		sift_down(x, 0, i);
-	}
-}
-
-static void
 sort_members(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_grouping *g = arg;
 
 	(void) me;
 	for (uint64_t i = from; i < to && !rb_should_stop(g->ctx); i++)
-	{
-		const uint64_t n = g->start[i + 1] - g->start[i];
-
-		if (n <= SMALL_GROUP)
-			insertion_sort(g->member + g->start[i], n);
-		else
-			heap_sort(g->ctx, g->member + g->start[i], n);
-	}
+		(void) rb_sort_numbers(g->ctx, g->member + g->start[i], g->start[i + 1] - g->start[i]);
 }
 
 /* ---- complete grouping ---- */

@@ -26,9 +26,9 @@
  * If no thread can be created for the join, it does not run. In the caller's thread, it could
  * neither wait for the caller nor receive a cancellation request.
  */
-#include "core/base/base.h"
 #include "core/base/materialized.h"
 #include "core/base/parallel.h"
+#include "core/base/sort.h"
 #include "core/join/join.h"
 #include "core/join/simd.h"
 #include "core/solid/solid.h"
@@ -184,20 +184,7 @@ fetch_ids(const rb_set *set, const uint32_t *row, size_t n, int64_t *to)
 static uint32_t
 number_in_row(const rb_set *set, uint32_t part)
 {
-	const uint32_t row = set->row_of[part];
-	uint32_t lo = 0;
-	uint32_t hi = part; /* The first part of the row is in lo .. hi */
-
-	while (lo < hi)
-	{
-		const uint32_t middle = lo + (hi - lo) / 2;
-
-		if (set->row_of[middle] < row)
-			lo = middle + 1;
-		else
-			hi = middle;
-	}
-	return part - lo;
+	return part - (uint32_t) rb_numbers_lower_bound(set->row_of, part, set->row_of[part]);
 }
 
 /* Writes the row id and the part numbers of n pairs for a job within rows. */
