@@ -15,12 +15,11 @@
  * A delta set belongs to one call, which may join it on several devices at once. A lock ensures
  * that one thread materializes its coordinates while others wait.
  */
-#include "core/base/base.h"
 #include "core/base/parallel.h"
+#include "core/base/sort.h"
 #include "core/set/set.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -28,23 +27,28 @@
 #define RB_MAX_COUNT_STEPS ((uint64_t) 1 << 22)
 #define RB_GRAIN RB_SIZE((uint64_t) 1 << 15, 8) /* parts or rows that a thread copies at a time */
 
+typedef struct cut_search
+{
+	const rb_cut *cuts;
+	uint64_t at;
+	bool rows; /* true to search for a row, false for a part */
+} cut_search;
+
+static bool
+begins_by(size_t cut, const void *arg)
+{
+	const cut_search *s = arg;
+
+	return (s->rows ? s->cuts[cut].row : s->cuts[cut].part) <= s->at;
+}
+
 /* Returns the number of the cut that contains a row or part. */
 static uint32_t
 cut_at(const rb_view *view, uint64_t at, bool rows)
 {
-	uint32_t low = 0;
-	uint32_t high = view->ncuts;
+	const cut_search search = {view->cuts, at, rows};
 
-	while (high - low > 1)
-	{
-		uint32_t mid = low + (high - low) / 2;
-
-		if ((rows ? view->cuts[mid].row : view->cuts[mid].part) <= at)
-			low = mid;
-		else
-			high = mid;
-	}
-	return low;
+	return (uint32_t) rb_lower_bound(1, view->ncuts, begins_by, &search) - 1;
 }
 
 static inline const rb_set *
@@ -336,19 +340,24 @@ rb_set_materialize_ids(rb_context *ctx, const rb_set *set)
 
 /* ---- distinct ids ---- */
 
-static int
-compare_ids(const void *a, const void *b)
-{
-	const int64_t x = *(const int64_t *) a;
-	const int64_t y = *(const int64_t *) b;
-
-	return (x > y) - (x < y);
-}
-
 static inline int64_t
 id_of(const rb_set *set, uint32_t row)
 {
 	return set->ids != NULL ? set->ids[row] : (int64_t) ((uint64_t) set->first_id + row);
+}
+
+typedef struct id_search
+{
+	const rb_set *set;
+	int64_t id;
+} id_search;
+
+static bool
+is_smaller_id(size_t row, const void *arg)
+{
+	const id_search *s = arg;
+
+	return id_of(s->set, (uint32_t) row) < s->id;
 }
 
 /* Returns true if the delta set has a cached row with this id. The ids of the cached set ascend. */
@@ -356,18 +365,9 @@ static bool
 is_kept(const rb_view *view, int64_t id)
 {
 	const rb_set *kept = view->kept;
-	uint32_t low = 0;
-	uint32_t high = kept->nrows;
+	const id_search search = {kept, id};
+	const uint32_t low = (uint32_t) rb_lower_bound(0, kept->nrows, is_smaller_id, &search);
 
-	while (low < high)
-	{
-		uint32_t mid = low + (high - low) / 2;
-
-		if (id_of(kept, mid) < id)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	if (low == kept->nrows || id_of(kept, low) != id)
 		return false;
 	for (uint32_t c = 0; c < view->ncuts; c++)
@@ -405,7 +405,7 @@ rb_view_count_ids(rb_memory *memory, const rb_set *set, bool *known, uint32_t *d
 	RB_TRY(rb_resize(memory, (void **) &ids, (n + 1) * sizeof *ids, error));
 	for (uint32_t i = 0; i < n; i++)
 		ids[i] = id_of(view->fresh, i);
-	qsort(ids, n, sizeof *ids, compare_ids);
+	(void) rb_sort_ids(NULL, ids, n);
 	*distinct = set->nrows - n;
 	for (uint32_t i = 0; i < n; i++)
 		if ((i == 0 || ids[i] != ids[i - 1]) && !is_kept(view, ids[i]))

@@ -9,7 +9,7 @@
  * hash table with open addressing, whose slots are prefetched, because its cost is dominated by
  * cache misses.
  */
-#include "core/base/base.h"
+#include "core/base/hash.h"
 #include "core/set/set.h"
 
 /* Maximum size of the bitmap, in bits per id */
@@ -18,20 +18,27 @@
 /* Number of ids between two calls of should_stop: a millisecond or two */
 #define RB_CHECK_INTERVAL_IDS ((uint32_t) 1 << 16)
 
-typedef struct id_table
+typedef struct numbering
 {
 	rb_memory *memory;
 	const int64_t *ids;
 	uint32_t n;
 	uint32_t distinct;
 	bool (*should_stop)(void);
-	uint32_t *slot; /* number + 1, or 0 if free */
-	uint32_t mask;
 	uint32_t *first; /* first row with each number */
-} id_table;
+} numbering;
+
+/* Finds the number of an id */
+#define RB_HASH id_table
+#define RB_HASH_SLOT uint32_t
+#define RB_HASH_KEY int64_t
+#define RB_HASH_ARG const numbering *
+#define RB_HASH_OF(t, id) rb_mix((uint64_t) (id))
+#define RB_HASH_EQUAL(t, slot, id) ((t)->ids[(t)->first[slot]] == (id))
+#include "core/base/hash.h"
 
 static inline bool
-is_stopped(const id_table *t, uint32_t row)
+is_stopped(const numbering *t, uint32_t row)
 {
 	return row % RB_CHECK_INTERVAL_IDS == RB_CHECK_INTERVAL_IDS - 1 && t->should_stop != NULL &&
 		   t->should_stop();
@@ -50,7 +57,7 @@ ids_ascend(const int64_t *ids, uint32_t n)
 
 /* Counts with one bit for each possible id, or returns false if their range is too large. */
 static bool
-count_in_bitmap(id_table *t, rb_status *status, rb_error *error)
+count_in_bitmap(numbering *t, rb_status *status, rb_error *error)
 {
 	int64_t low = t->ids[0];
 	int64_t high = t->ids[0];
@@ -83,51 +90,22 @@ count_in_bitmap(id_table *t, rb_status *status, rb_error *error)
 	return true;
 }
 
-/* Returns a hash in which every bit of the id affects every bit (the finalizer of MurmurHash3). */
-static inline uint64_t
-mix_bits(uint64_t x)
-{
-	x ^= x >> 33;
-	x *= UINT64_C(0xff51afd7ed558ccd);
-	x ^= x >> 33;
-	x *= UINT64_C(0xc4ceb9fe1a85ec53);
-	return x ^ x >> 33;
-}
-
 static inline uint32_t
-home_slot(const id_table *t, int64_t id)
+number_of(numbering *t, id_table *table, uint32_t row)
 {
-	return (uint32_t) mix_bits((uint64_t) id) & t->mask;
-}
+	uint32_t *slot = id_table_find(table, t, t->ids[row]);
 
-static inline uint32_t
-number_of(id_table *t, uint32_t row)
-{
-	int64_t id = t->ids[row];
-	uint32_t at = home_slot(t, id);
-
-	while (t->slot[at] != 0)
+	if (*slot == RB_HASH_FREE)
 	{
-		if (t->ids[t->first[t->slot[at] - 1]] == id)
-			return t->slot[at] - 1;
-		at = (at + 1) & t->mask;
+		t->first[t->distinct] = row;
+		*slot = t->distinct++;
 	}
-	t->first[t->distinct] = row;
-	t->slot[at] = ++t->distinct;
-	return t->distinct - 1;
+	return *slot;
 }
 
 static rb_status
-number_all(id_table *t, uint32_t *number, rb_error *error)
+number_rows(numbering *t, id_table *table, uint32_t *number)
 {
-	size_t slots = 1024;
-
-	while (slots < (size_t) t->n * 2)
-		slots *= 2;
-	t->mask = (uint32_t) (slots - 1);
-	RB_TRY(rb_resize(t->memory, (void **) &t->slot, slots * sizeof *t->slot, error));
-	RB_TRY(rb_resize(t->memory, (void **) &t->first, (size_t) t->n * sizeof *t->first, error));
-	memset(t->slot, 0, slots * sizeof *t->slot);
 	for (uint32_t i = 0; i < t->n; i++)
 	{
 		/* Most rows of one object are adjacent. */
@@ -135,12 +113,12 @@ number_all(id_table *t, uint32_t *number, rb_error *error)
 		uint32_t k;
 
 		if (i + RB_AHEAD < t->n)
-			__builtin_prefetch(&t->slot[home_slot(t, t->ids[i + RB_AHEAD])]);
+			id_table_prefetch(table, t, t->ids[i + RB_AHEAD]);
 		if (again && number != NULL)
 			number[i] = number[i - 1];
 		else if (!again)
 		{
-			k = number_of(t, i);
+			k = number_of(t, table, i);
 			if (number != NULL)
 				number[i] = k;
 		}
@@ -150,11 +128,31 @@ number_all(id_table *t, uint32_t *number, rb_error *error)
 	return RB_OK;
 }
 
+static rb_status
+number_all(numbering *t, uint32_t *number, rb_error *error)
+{
+	id_table table = {0};
+	rb_context ctx;
+	rb_status status;
+
+	rb_context_init(&ctx, t->memory);
+	status = id_table_reset(&ctx, &table, t->n);
+	if (status == RB_OK)
+		status = RB_ALLOCATE(&ctx, t->first, t->n);
+	if (status == RB_OK)
+		status = number_rows(t, &table, number);
+	else
+		*error = ctx.error;
+	RB_FREE(t->memory, t->first);
+	id_table_free(t->memory, &table);
+	return status;
+}
+
 rb_status
 rb_ids_number(rb_memory *memory, const int64_t *ids, uint32_t n, bool (*should_stop)(void),
 			  uint32_t *number, uint32_t *distinct, rb_error *error)
 {
-	id_table t = {.memory = memory, .ids = ids, .n = n, .should_stop = should_stop};
+	numbering t = {.memory = memory, .ids = ids, .n = n, .should_stop = should_stop};
 	rb_status status = RB_OK;
 
 	*distinct = 0;
@@ -168,8 +166,6 @@ rb_ids_number(rb_memory *memory, const int64_t *ids, uint32_t n, bool (*should_s
 	}
 	else if (number != NULL || !count_in_bitmap(&t, &status, error))
 		status = number_all(&t, number, error);
-	RB_FREE(memory, t.slot);
-	RB_FREE(memory, t.first);
 	if (status == RB_OK)
 		*distinct = t.distinct;
 	else

@@ -9,10 +9,9 @@
  * distinguishes objects from rows. The parts of a row must be adjacent. If they are not, a counting
  * sort by object moves them, which keeps their order within each object.
  */
-#include "core/base/base.h"
+#include "core/base/sort.h"
 #include "core/set/set.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Number of parts moved between two calls of should_stop: a few milliseconds */
@@ -159,32 +158,6 @@ has_no_id(const rb_refusal *r)
 	return r->fault == RB_GEOMETRY_NULL_ID || r->fault == RB_GEOMETRY_NO_ID;
 }
 
-static int
-compare_ids(const void *a, const void *b)
-{
-	const int64_t x = *(const int64_t *) a, y = *(const int64_t *) b;
-
-	return x < y ? -1 : x > y;
-}
-
-/* Returns the position of an id in a sorted array, or the position where it would be inserted. */
-static uint32_t
-find_id(const int64_t *ids, uint32_t n, int64_t id)
-{
-	uint32_t low = 0, high = n;
-
-	while (low < high)
-	{
-		const uint32_t middle = low + (high - low) / 2;
-
-		if (ids[middle] < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* Stores the distinct ids of the rejected rows, sorted, and returns their number. */
 static uint32_t
 sort_refused(const rb_builder *b, int64_t *ids)
@@ -194,7 +167,7 @@ sort_refused(const rb_builder *b, int64_t *ids)
 	for (uint32_t i = 0; i < b->nrefused; i++)
 		if (!has_no_id(&b->refused[i]))
 			ids[n++] = b->refused[i].id;
-	qsort(ids, n, sizeof *ids, compare_ids);
+	(void) rb_sort_ids(NULL, ids, n);
 	for (uint32_t i = 0; i < n; i++)
 		if (i == 0 || ids[i] != ids[i - 1])
 			ids[different++] = ids[i];
@@ -212,7 +185,7 @@ keep_first_refused(rb_builder *b, const int64_t *ids, uint32_t n, uint8_t *seen)
 	{
 		if (!has_no_id(&b->refused[i]))
 		{
-			uint8_t *its = &seen[find_id(ids, n, b->refused[i].id)];
+			uint8_t *its = &seen[(uint32_t) rb_ids_lower_bound(ids, n, b->refused[i].id)];
 
 			if (*its)
 				continue;
@@ -232,7 +205,8 @@ drop_rows(rb_builder *b, const int64_t *ids, uint32_t n)
 
 	for (uint32_t row = 0; row < b->nrows; row++)
 	{
-		const uint32_t from = part, to = parts, at = find_id(ids, n, b->ids[row]);
+		const uint32_t from = part, to = parts,
+					   at = (uint32_t) rb_ids_lower_bound(ids, n, b->ids[row]);
 		uint32_t some;
 
 		do

@@ -6,6 +6,7 @@
  * freely. The owner counts the holders of the set. When the last holder releases it, its arrays are
  * returned to the memory they were allocated from.
  */
+#include "core/base/base.h"
 #include "core/set/set.h"
 
 typedef struct rb_set_owner
