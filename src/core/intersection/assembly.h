@@ -25,7 +25,7 @@
 #ifndef RB_INTERSECTION_ASSEMBLY_H
 #define RB_INTERSECTION_ASSEMBLY_H
 
-#include "core/base/base.h"
+#include "core/base/hash.h"
 #include "core/base/sort.h"
 #include "core/intersection/box_hierarchy.h"
 #include "core/intersection/intersection.h"
@@ -60,13 +60,16 @@ extern rb_status rb_curve_array_reserve(rb_context *ctx, rb_curve_array *many, s
 
 /* ---- canonical ids (canonical.c) ---- */
 
+#define RB_HASH rb_row_table
+#define RB_HASH_SLOT uint32_t
+#define RB_HASH_DECLARE
+#include "core/base/hash.h"
+
 /* A table of distinct rows of `width` doubles */
 typedef struct rb_canonical_ids
 {
 	rb_curve_array rows;
-	uint32_t *table;
-	size_t table_cap;
-	uint32_t mask;
+	rb_row_table table;
 	int width;
 } rb_canonical_ids;
 

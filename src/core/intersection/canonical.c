@@ -39,85 +39,76 @@ rb_curve_array_reserve(rb_context *ctx, rb_curve_array *many, size_t more, size_
 
 /* ---- rows ---- */
 
-static uint32_t
-find_slot(const rb_canonical_ids *names, const double *row)
+static inline const double *
+row_at(const rb_canonical_ids *names, uint32_t i)
+{
+	return RB_ALL(names->rows, double) + (size_t) i * (size_t) names->width;
+}
+
+static inline uint64_t
+hash_row(const rb_canonical_ids *names, const double *row)
 {
 	uint64_t hash = 0;
-	uint32_t place;
 
 	for (int i = 0; i < names->width; i++)
 		hash = rb_mix(hash + rb_hash_coordinate(row[i], 0x9e3779b97f4a7c15u));
-	place = (uint32_t) hash & names->mask;
-	while (
-		names->table[place] != RB_NOTHING &&
-		memcmp(RB_ALL(names->rows, double) + (size_t) names->table[place] * (size_t) names->width,
-			   row, (size_t) names->width * sizeof *row) != 0)
-		place = (place + 1) & names->mask;
-	return place;
+	return hash;
 }
 
-/* Enlarges the hash table to at least twice as many slots as there are rows. */
-static rb_status
-enlarge_table(rb_context *ctx, rb_canonical_ids *names)
+static inline bool
+is_row(const rb_canonical_ids *names, uint32_t i, const double *row)
 {
-	const size_t size = names->mask == 0 ? 16 : 4 * ((size_t) names->mask + 1);
-
-	RB_TRY(RB_GROW(ctx, names->table, names->table_cap, size));
-	names->mask = (uint32_t) (size - 1);
-	memset(names->table, 0xff, size * sizeof *names->table);
-	for (uint32_t i = 0; i < names->rows.n; i++)
-	{
-		names->table[find_slot(names, RB_ALL(names->rows, double) +
-										  (size_t) i * (size_t) names->width)] = i;
-		if (i % RB_CURVE_CHECK_INTERVAL == RB_CURVE_CHECK_INTERVAL - 1 && rb_should_stop(ctx))
-			return RB_STOPPED;
-	}
-	return RB_OK;
+	return memcmp(row_at(names, i), row, (size_t) names->width * sizeof *row) == 0;
 }
+
+/* Finds the number of a row */
+#define RB_HASH rb_row_table
+#define RB_HASH_SLOT uint32_t
+#define RB_HASH_KEY const double *
+#define RB_HASH_ARG const rb_canonical_ids *
+#define RB_HASH_OF(names, row) hash_row(names, row)
+#define RB_HASH_EQUAL(names, slot, row) is_row(names, slot, row)
+#define RB_HASH_KEY_OF(names, slot) row_at(names, (uint32_t) (slot))
+#define RB_HASH_NUMBERED
+#define RB_HASH_DEFINE
+#include "core/base/hash.h"
 
 rb_status
 rb_canonical_row(rb_context *ctx, rb_canonical_ids *names, const double *row, uint32_t *number)
 {
 	double key[RB_LINE_WIDTH];
-	uint32_t place;
-	rb_status status = RB_OK;
+	uint32_t *slot;
 
 	for (int i = 0; i < names->width; i++)
 		key[i] = row[i] + 0.0; /* Replaces -0 by 0 */
 	if (names->rows.n >= RB_CURVE_MAX / 4)
 		return rb_fail(ctx, RB_TOO_MANY_OBJECTS, names->rows.n, RB_CURVE_MAX / 4, NULL);
-	if (names->mask == 0 || names->rows.n > names->mask / 2)
-		status = enlarge_table(ctx, names);
-	if (status == RB_OK)
-		status = rb_curve_array_reserve(ctx, &names->rows, 1, (size_t) names->width * sizeof *key);
-	if (status != RB_OK)
-		return status;
-	place = find_slot(names, key);
-	if (names->table[place] == RB_NOTHING)
+	RB_TRY(rb_row_table_reserve(ctx, &names->table, names, 1));
+	RB_TRY(rb_curve_array_reserve(ctx, &names->rows, 1, (size_t) names->width * sizeof *key));
+	slot = rb_row_table_find(&names->table, names, key);
+	if (*slot == RB_HASH_FREE)
 	{
-		memcpy(RB_ALL(names->rows, double) + (size_t) names->rows.n * (size_t) names->width, key,
-			   (size_t) names->width * sizeof *key);
-		names->table[place] = names->rows.n++;
+		memcpy((double *) row_at(names, names->rows.n), key, (size_t) names->width * sizeof *key);
+		*slot = names->rows.n++;
+		names->table.n++;
 	}
-	*number = names->table[place];
+	*number = *slot;
 	return RB_OK;
 }
 
-/* Resets the table to a small size, since the next input may be small. */
 void
 rb_canonical_ids_clear(rb_canonical_ids *names)
 {
 	names->rows.n = 0;
-	names->mask = 0;
+	rb_row_table_clear(&names->table);
 }
 
 void
 rb_canonical_ids_free(rb_memory *memory, rb_canonical_ids *names)
 {
 	rb_free(memory, &names->rows.at);
-	RB_FREE(memory, names->table);
-	names->rows.cap = names->table_cap = 0;
-	rb_canonical_ids_clear(names);
+	rb_row_table_free(memory, &names->table);
+	names->rows.n = names->rows.cap = 0;
 }
 
 /* ---- points, lines, planes ---- */

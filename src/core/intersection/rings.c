@@ -15,6 +15,7 @@
  * Vertices on a straight line are removed, unless a polygon in the same plane has a true vertex
  * there.
  */
+#include "core/base/union_find.h"
 #include "core/intersection/assembly.h"
 
 #define FORWARD 1u
@@ -86,14 +87,6 @@ append_side(rb_curve *c, uint32_t piece, uint32_t i)
 	return RB_OK;
 }
 
-static uint32_t
-find_root(uint32_t *parent, uint32_t i)
-{
-	while (parent[i] != i)
-		i = parent[i] = parent[parent[i]];
-	return i;
-}
-
 /*
  * The open sides of one direction: their count, and the XOR of their numbers, which is the number
  * itself if exactly one side is open. More than one side is open only if different lines have the
@@ -159,7 +152,7 @@ scan_lines(rb_curve *c)
 				one->last = x[i];
 		}
 		if (o[0].n > 0 && o[1].n > 0)
-			parent[find_root(parent, piece_of(&o[0]))] = find_root(parent, piece_of(&o[1]));
+			(void) rb_unite(parent, piece_of(&o[0]), piece_of(&o[1]));
 		if (o[0].n != o[1].n)
 			status = append_edges(c, o, at.line, at.point, x[i].point);
 		if (i % 64 == 0 && rb_should_stop(c->ctx))
@@ -194,20 +187,35 @@ make_edges(rb_curve *c)
 	if (status != RB_OK)
 		return status;
 	parent = RB_ALL(c->work[1], uint32_t);
-	for (uint32_t i = 0; i < c->pieces.n; i++)
-		parent[i] = i;
+	rb_union_find_init(parent, c->pieces.n);
 	status = scan_lines(c);
 	if (status == RB_OK)
 		status = rb_curve_nodes(c);
 	e = RB_ALL(c->work[2], rb_edge);
 	for (uint32_t i = 0; i < c->work[2].n; i++)
-		e[i].of = find_root(parent, e[i].of);
+		e[i].of = rb_find_root(parent, e[i].of);
 	if (status == RB_OK)
 		status = rb_sort(c->ctx, e, c->work[2].n, sizeof *e, by_start, NULL);
 	return status;
 }
 
 /* ---- rings ---- */
+
+typedef struct edge_search
+{
+	const rb_edge *edges;
+	uint32_t of;
+	uint32_t from;
+} edge_search;
+
+static bool
+is_edge_before(size_t i, const void *arg)
+{
+	const edge_search *s = arg;
+	const rb_edge *e = &s->edges[i];
+
+	return e->of < s->of || (e->of == s->of && e->from < s->from);
+}
 
 /*
  * Returns an unused edge of the polygon that starts at the point, or RB_NOTHING. next[i] counts the
@@ -217,18 +225,10 @@ static uint32_t
 take_edge(const rb_curve *c, uint32_t *next, uint32_t of, uint32_t from)
 {
 	const rb_edge *e = RB_ALL(c->work[2], rb_edge);
-	uint32_t low = 0, high = c->work[2].n, first;
+	const edge_search search = {e, of, from};
+	const uint32_t first = (uint32_t) rb_lower_bound(0, c->work[2].n, is_edge_before, &search);
+	uint32_t low;
 
-	while (low < high)
-	{
-		const uint32_t middle = low + (high - low) / 2;
-
-		if (e[middle].of < of || (e[middle].of == of && e[middle].from < from))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	first = low;
 	if (first == c->work[2].n || e[first].of != of || e[first].from != from)
 		return RB_NOTHING;
 	low = first + next[first];
@@ -522,9 +522,9 @@ rb_curve_rings(rb_curve *c)
 		parents = c->work[1];
 		memset(&c->work[1], 0, sizeof c->work[1]);
 		for (uint32_t i = 0; i < c->pieces.n; i++)
-			find_root(RB_ALL(parents, uint32_t), i);
+			rb_find_root(RB_ALL(parents, uint32_t), i);
 		for (uint32_t i = 0; i < c->pieces.n; i++)
-			RB_ALL(parents, uint32_t)[i] = find_root(RB_ALL(parents, uint32_t), i);
+			RB_ALL(parents, uint32_t)[i] = rb_find_root(RB_ALL(parents, uint32_t), i);
 		status = make_rings(c);
 	}
 	if (status == RB_OK)
