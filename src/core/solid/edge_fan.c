@@ -24,27 +24,7 @@
 #include "core/join/join.h"
 #include "core/set/set.h"
 
-#define NONE UINT32_MAX
 #define GRAIN RB_SIZE(16, 1) /* Number of rows a thread takes at a time */
-
-/* Scratch memory of a thread for the current row */
-typedef struct room
-{
-	uint32_t *table;
-	size_t table_cap;
-	uint32_t *stack;
-	size_t stack_cap;
-} room;
-
-typedef struct search
-{
-	rb_context *ctx;
-	rb_fans *fans;
-	const uint32_t *bad;
-	uint32_t *first; /* First triangle of each row, with one extra entry at the end */
-	room *rooms;
-	int status;
-} search;
 
 static const double *
 corner_of(const rb_fans *fans, uint32_t side, uint32_t more)
@@ -61,44 +41,73 @@ same_edge(const rb_fans *fans, uint32_t s, uint32_t t)
 	return (rb_equal3(a, c) && rb_equal3(b, d)) || (rb_equal3(a, d) && rb_equal3(b, c));
 }
 
+/* Returns a hash that does not depend on the direction of the edge. */
+static inline uint64_t
+hash_edge(const rb_fans *fans, uint32_t side)
+{
+	return rb_mix(rb_hash_point(corner_of(fans, side, 0)) +
+				  rb_hash_point(corner_of(fans, side, 1)));
+}
+
+/* Finds the first side of an edge */
+#define RB_HASH edge_sides
+#define RB_HASH_SLOT uint32_t
+#define RB_HASH_KEY uint32_t
+#define RB_HASH_ARG const rb_fans *
+#define RB_HASH_OF(fans, side) hash_edge(fans, side)
+#define RB_HASH_EQUAL(fans, slot, side) same_edge(fans, slot, side)
+#define RB_HASH_KEY_OF(fans, slot) (slot)
+#include "core/base/hash.h"
+
+/* Scratch memory of a thread for the current row */
+typedef struct room
+{
+	edge_sides sides;
+	uint32_t *stack;
+	size_t stack_cap;
+} room;
+
+typedef struct search
+{
+	rb_context *ctx;
+	rb_fans *fans;
+	const uint32_t *bad;
+	uint32_t *first; /* First triangle of each row, with one extra entry at the end */
+	room *rooms;
+	int status;
+} search;
+
 static rb_status
 make_rings(search *s, room *r, uint32_t from, uint32_t to)
 {
 	rb_fans *fans = s->fans;
 	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
-	size_t size = 16;
 
-	while (size < 3 * (size_t) (to - from))
-		size *= 2;
-	RB_TRY(RB_RENEW(s->ctx, r->table, r->table_cap, size));
-	memset(r->table, 0xff, size * sizeof *r->table);
+	RB_TRY(edge_sides_reset(s->ctx, &r->sides, 3 * (size_t) (to - from) / 2));
 	for (uint32_t i = from; i < to; i++)
 	{
 		const double *t = fans->set->coords + 9 * (size_t) i;
-		uint64_t hash[3];
 
 		if (i % 4096 == 0 && rb_should_stop(s->ctx))
 			return RB_STOPPED;
 		if (rb_projection_axis(&env, t, t + 3, t + 6) == -1)
 			continue;
 		fans->sheet[i] = i;
-		for (int k = 0; k < 3; k++)
-			hash[k] = rb_hash_point(t + 3 * k);
-		for (uint32_t k = 0; k < 3; k++)
+		for (uint32_t side = 3 * i; side < 3 * i + 3; side++)
 		{
-			/* The hash does not depend on the direction of the edge */
-			const uint64_t h = (hash[k] + hash[(k + 1) % 3]) * 0x9e3779b97f4a7c15u;
-			const uint32_t side = 3 * i + k;
-			size_t at = (size_t) (h >> 32) & (size - 1);
+			uint32_t *first;
 
-			while (r->table[at] != NONE && !same_edge(fans, r->table[at], side))
-				at = (at + 1) & (size - 1);
-			if (r->table[at] == NONE)
-				r->table[at] = fans->next[side] = side;
+			RB_TRY(edge_sides_reserve(s->ctx, &r->sides, fans, 1));
+			first = edge_sides_find(&r->sides, fans, side);
+			if (*first == RB_HASH_FREE)
+			{
+				*first = fans->next[side] = side;
+				r->sides.n++;
+			}
 			else
 			{
-				fans->next[side] = fans->next[r->table[at]];
-				fans->next[r->table[at]] = side;
+				fans->next[side] = fans->next[*first];
+				fans->next[*first] = side;
 			}
 		}
 	}
@@ -242,7 +251,7 @@ find_all(search *s)
 		status = rb_loop(me, s->fans->set->nrows, GRAIN, find_rows, s);
 		for (uint32_t i = 0; i < threads; i++)
 		{
-			RB_FREE(s->ctx->memory, s->rooms[i].table);
+			edge_sides_free(s->ctx->memory, &s->rooms[i].sides);
 			RB_FREE(s->ctx->memory, s->rooms[i].stack);
 		}
 		RB_FREE(s->ctx->memory, s->rooms);

@@ -21,13 +21,13 @@
  */
 #include "core/base/materialized.h"
 #include "core/base/parallel.h"
+#include "core/base/sort.h"
 #include "core/base/thread_count.h"
 #include "core/solid/solid.h"
 #include "core/join/join.h"
 #include "core/set/set.h"
 #include "core/primitive/ray.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Number of lines a thread takes at a time; lines of different blocks count as not connected */
@@ -250,10 +250,11 @@ sort_by_line(lines_join *a)
 }
 
 static int
-in_order(const void *p, const void *q)
+in_order(const void *p, const void *q, const void *arg)
 {
 	const hit *a = p, *b = q;
 
+	(void) arg;
 	if (a->solid != b->solid)
 		return a->solid < b->solid ? -1 : 1;
 	if (a->segment != b->segment)
@@ -414,8 +415,7 @@ process_line(desk *d, uint32_t line)
 		d->nopen = 0;
 	if (n + d->nopen == 0)
 		return RB_OK;
-	if (n > 1)
-		qsort(hits, n, sizeof *hits, in_order);
+	RB_TRY(rb_sort(a->ctx, hits, n, sizeof *hits, in_order, NULL));
 	if (segments > d->inside_cap)
 	{
 		status = make_room(d, (void **) &d->inside, &d->inside_cap, segments, sizeof *d->inside);

@@ -11,9 +11,7 @@
  * perturbed line may be on either side, and its side is not used. A location with the same side
  * before and after it is a mere touch.
  */
-#include <stdlib.h>
-#include <string.h>
-
+#include "core/base/sort.h"
 #include "core/solid/solid.h"
 #include "core/primitive/ray.h"
 
@@ -59,8 +57,9 @@ typedef struct walk
 } walk;
 
 static int
-in_order(const void *p, const void *q)
+in_order(const void *p, const void *q, const void *arg)
 {
+	(void) arg;
 	return rb_location_compare(&((const event *) p)->place, &((const event *) q)->place);
 }
 
@@ -277,9 +276,7 @@ collect_events(walk *w, const rb_pair *meet, size_t n, size_t *found)
 			events[(*found)++] = (event){place[1], ENDS};
 		}
 	}
-	if (*found > 1)
-		qsort(events, *found, sizeof *events, in_order);
-	return RB_OK;
+	return rb_sort(w->ctx, events, *found, sizeof *events, in_order, NULL);
 }
 
 /* Handles a line that is a single point. */

@@ -46,6 +46,7 @@
  * entirely inside the other, which the rays detect.
  */
 #include "core/base/materialized.h"
+#include "core/base/sort.h"
 #include "core/base/thread_count.h"
 #include "core/solid/relate.h"
 #include "core/join/join.h"
@@ -170,7 +171,7 @@ make_groups(relations *r)
 {
 	const rb_set *red = r->job->red, *blue = r->job->blue;
 	const rb_pair *p;
-	rb_status status = rb_notes_sort(&r->notes, red->row_of, red->nrows, blue->row_of, blue->nrows);
+	rb_status status = rb_notes_sort(&r->notes, red->row_of, blue->row_of);
 
 	p = r->notes.at;
 	for (int pass = 0; pass < 2 && status == RB_OK; pass++)
@@ -251,18 +252,7 @@ prepare_sides(relations *r)
 static size_t
 group_at(const relations *r, size_t note)
 {
-	size_t low = 0, high = r->ngroups;
-
-	while (high - low > 1)
-	{
-		const size_t middle = low + (high - low) / 2;
-
-		if (r->group[middle] <= note)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	return rb_sizes_upper_bound(r->group, r->ngroups, note) - 1;
 }
 
 static void

@@ -41,12 +41,10 @@ extern void rb_notes_close(rb_notes *notes);
 extern rb_status rb_notes_add(rb_notes *notes, const rb_pair *pairs, size_t n);
 
 /*
- * Sorts pairs by red_of of their red part, then by blue_of of their blue part. The keys are less
- * than nred and nblue. If an array is NULL, the part number itself is the key. Payload bits in the
- * red word are ignored.
+ * Sorts pairs by red_of of their red part, then by blue_of of their blue part. If an array is NULL,
+ * the part number itself is the key. Payload bits in the red word are ignored.
  */
-extern rb_status rb_notes_sort(rb_notes *notes, const uint32_t *red_of, uint32_t nred,
-							   const uint32_t *blue_of, uint32_t nblue);
+extern rb_status rb_notes_sort(rb_notes *notes, const uint32_t *red_of, const uint32_t *blue_of);
 
 /* ---- edge fans and sheets (edge_fan.c) ---- */
 

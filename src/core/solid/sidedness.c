@@ -283,11 +283,11 @@ box_rays(const cast *c, uint32_t n, double top, double **boxes)
  * Appends a pair for each ray and row with an odd number of triangles above the start of the ray.
  */
 static rb_status
-note_odd(cast *c, uint32_t n, rb_notes *inside)
+note_odd(cast *c, rb_notes *inside)
 {
 	const rb_set *solids = c->solids->set;
 	const rb_pair *p;
-	rb_status status = rb_notes_sort(&c->above, NULL, n, solids->row_of, solids->nrows);
+	rb_status status = rb_notes_sort(&c->above, NULL, solids->row_of);
 
 	p = c->above.at;
 	for (size_t i = 0, j; i < c->above.n && status == RB_OK; i = j)
@@ -332,7 +332,7 @@ rb_sheet_points_locate(rb_context *ctx, const rb_backend *backend, const rb_fans
 	RB_FREE(ctx->memory, rays);
 	RB_FREE(ctx->memory, boxes);
 	if (status == RB_OK)
-		status = note_odd(&c, n, inside);
+		status = note_odd(&c, inside);
 	rb_notes_close(&c.above);
 	return status;
 }

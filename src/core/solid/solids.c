@@ -14,6 +14,7 @@
  *
  * A triangle without area is treated as a segment.
  */
+#include "core/base/sort.h"
 #include "core/solid/solids.h"
 #include "core/solid/relate.h"
 #include "core/join/join.h"
@@ -21,7 +22,6 @@
 #include "core/primitive/contact.h"
 #include "core/primitive/ray.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define BOTH_SIDES (RB_SOME_INSIDE | RB_SOME_OUTSIDE)
@@ -277,10 +277,11 @@ test_point(solid_query *a, const double *p)
 }
 
 static int
-by_triangle(const void *p, const void *q)
+by_triangle(const void *p, const void *q, const void *arg)
 {
 	const rb_pair *a = p, *b = q;
 
+	(void) arg;
 	return (a->blue > b->blue) - (a->blue < b->blue);
 }
 
@@ -310,8 +311,8 @@ add_meets(solid_query *a, const double *segment, uint32_t i, size_t *nmeet)
 			return status;
 		room->meet[(*nmeet)++] = (rb_pair){i, part};
 	}
-	if (*nmeet - first > 1)
-		qsort(room->meet + first, *nmeet - first, sizeof *room->meet, by_triangle);
+	RB_TRY(
+		rb_sort(a->ctx, room->meet + first, *nmeet - first, sizeof *room->meet, by_triangle, NULL));
 	return rb_should_stop(a->ctx) ? RB_STOPPED : RB_OK;
 }
 

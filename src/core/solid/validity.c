@@ -38,9 +38,11 @@
 #include "core/solid/solid.h"
 #include "core/base/point_hash.h"
 #include "core/base/union_find.h"
+#include "core/base/vec.h"
 #include "core/primitive/ray.h"
 
 #define NONE UINT32_MAX
+#define CHECK_INTERVAL 4096 /* Cheap steps between checks for cancellation */
 
 typedef struct edge
 {
@@ -50,6 +52,23 @@ typedef struct edge
 	uint32_t uses[2];   /* Uses by triangles with an area, from -> to and to -> from */
 	uint32_t others[2]; /* Uses by triangles without area */
 } edge;
+
+static inline uint64_t
+ends_of(const edge *e)
+{
+	return (uint64_t) e->from << 32 | e->to;
+}
+
+/* Finds the number of an edge by its ends, from << 32 | to */
+#define RB_HASH edge_table
+#define RB_HASH_SLOT uint32_t
+#define RB_HASH_KEY uint64_t
+#define RB_HASH_ARG const edge *
+#define RB_HASH_OF(edges, ends) rb_mix(ends)
+#define RB_HASH_EQUAL(edges, slot, ends) (ends_of(&(edges)[slot]) == (ends))
+#define RB_HASH_KEY_OF(edges, slot) ends_of(&(edges)[slot])
+#define RB_HASH_NUMBERED
+#include "core/base/hash.h"
 
 typedef struct check
 {
@@ -61,75 +80,42 @@ typedef struct check
 	const uint32_t *face_of; /* Polygon of each triangle; NULL if each triangle is a face */
 	rb_point_hash corners;
 	uint32_t *side; /* For each vertex of a triangle, the edge to the next vertex */
-	uint32_t *table;
-	uint32_t mask;
-	edge *edges;
-	uint32_t nedges;
-	size_t edges_cap;
+	edge_table table;
+	RB_VEC(edge) edges;
 	uint8_t *flat;
 	uint32_t *lot; /* Union-find parent of each triangle, for connected components */
 	/* Grid of squares */
-	uint32_t *next;  /* Next triangle in the same slot of the table, or NONE */
+	rb_chains squares;
+	uint32_t *next;  /* Next triangle in the same chain, or NONE */
 	int finest;      /* Size of the smallest squares, as a power of two */
 	int coarsest;    /* Highest level; the squares of level k have the size 2^(finest + k) */
 	uint64_t levels; /* Bitmap of the levels that contain triangles */
 	uint32_t looks;
 } check;
 
-static bool
-is_stop_due(const check *c, uint32_t i)
-{
-	return i % 4096 == 4095 && rb_should_stop(c->ctx);
-}
-
-static rb_status
-make_table(check *c, size_t entries)
-{
-	size_t size = 16;
-	rb_status status;
-
-	while (size < entries + entries / 2)
-		size *= 2;
-	status = RB_ALLOCATE(c->ctx, c->table, size);
-	if (status == RB_OK)
-		memset(c->table, 0xff, size * sizeof *c->table);
-	c->mask = (uint32_t) (size - 1);
-	return status;
-}
-
 /* ---- edges ---- */
 
+/* Returns the number of an edge, which is added if it is new. */
 static rb_status
 find_edge(check *c, uint32_t from, uint32_t to, uint32_t triangle, uint32_t *found)
 {
-	uint32_t at = (uint32_t) rb_mix((uint64_t) from << 32 | to) & c->mask;
-	rb_status status = RB_OK;
+	uint32_t *slot;
 
-	while (c->table[at] != NONE &&
-		   (c->edges[c->table[at]].from != from || c->edges[c->table[at]].to != to))
-		at = (at + 1) & c->mask;
-	if (c->table[at] == NONE)
+	RB_TRY(edge_table_reserve(c->ctx, &c->table, c->edges.at, 1));
+	slot = edge_table_find(&c->table, c->edges.at, (uint64_t) from << 32 | to);
+	if (*slot == RB_HASH_FREE)
 	{
-		if (c->nedges == c->edges_cap)
-		{
-			size_t cap = c->edges_cap == 0 ? 64 : 2 * c->edges_cap;
-
-			status = RB_ALLOCATE(c->ctx, c->edges, cap);
-			if (status != RB_OK)
-				return status;
-			c->edges_cap = cap;
-		}
-		c->table[at] = c->nedges;
-		c->edges[c->nedges++] = (edge){.from = from, .to = to, .first = triangle};
+		RB_TRY(rb_vec_append(c->ctx, &c->edges, (edge){.from = from, .to = to, .first = triangle}));
+		*slot = (uint32_t) c->table.n++;
 	}
-	*found = c->table[at];
-	return status;
+	*found = *slot;
+	return RB_OK;
 }
 
 static rb_status
 count_uses(check *c)
 {
-	rb_status status = make_table(c, (size_t) 3 * c->n);
+	rb_status status = edge_table_reset(c->ctx, &c->table, (size_t) 3 * c->n / 2);
 	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
 
 	for (uint32_t i = 0; i < c->n && status == RB_OK; i++)
@@ -150,9 +136,9 @@ count_uses(check *c)
 			if (status != RB_OK)
 				break;
 			c->side[3 * i + k] = found;
-			(c->flat[i] ? c->edges[found].others : c->edges[found].uses)[a > b]++;
+			(c->flat[i] ? c->edges.at[found].others : c->edges.at[found].uses)[a > b]++;
 		}
-		if (is_stop_due(c, i))
+		if (rb_stop_due(c->ctx, i, CHECK_INTERVAL))
 			status = RB_STOPPED;
 	}
 	return status;
@@ -175,9 +161,9 @@ uses_of(const edge *e, int direction, bool all)
 static uint32_t
 first_fault(const check *c, bool all, bool directions)
 {
-	for (uint32_t i = 0; i < c->nedges; i++)
+	for (uint32_t i = 0; i < c->edges.n; i++)
 	{
-		uint32_t there = uses_of(&c->edges[i], 0, all), back = uses_of(&c->edges[i], 1, all);
+		uint32_t there = uses_of(&c->edges.at[i], 0, all), back = uses_of(&c->edges.at[i], 1, all);
 
 		if (directions ? there != back : (there + back) % 2 == 1)
 			return i;
@@ -188,7 +174,7 @@ first_fault(const check *c, bool all, bool directions)
 static void
 report_edge(check *c, rb_solid_fault fault, uint32_t at)
 {
-	const edge *e = &c->edges[at];
+	const edge *e = &c->edges.at[at];
 
 	c->report->fault = fault;
 	c->report->triangle = e->first;
@@ -260,8 +246,8 @@ static bool
 find_corner_on_edge(const check *c, uint32_t pr, uint32_t pq, uint32_t p, uint32_t *first,
 					int *axis)
 {
-	const uint32_t r = c->edges[pr].from == p ? c->edges[pr].to : c->edges[pr].from;
-	const uint32_t q = c->edges[pq].from == p ? c->edges[pq].to : c->edges[pq].from;
+	const uint32_t r = c->edges.at[pr].from == p ? c->edges.at[pr].to : c->edges.at[pr].from;
+	const uint32_t q = c->edges.at[pq].from == p ? c->edges.at[pq].to : c->edges.at[pq].from;
 	const double *t = c->t;
 	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
 
@@ -297,8 +283,8 @@ static void
 report_corner(check *c, uint32_t p, uint32_t pq, uint32_t pr, uint32_t first, int axis)
 {
 	rb_solid_report *report = c->report;
-	const uint32_t q = c->edges[pq].from == p ? c->edges[pq].to : c->edges[pq].from;
-	const uint32_t r = c->edges[pr].from == p ? c->edges[pr].to : c->edges[pr].from;
+	const uint32_t q = c->edges.at[pq].from == p ? c->edges.at[pq].to : c->edges.at[pq].from;
+	const uint32_t r = c->edges.at[pr].from == p ? c->edges.at[pr].to : c->edges.at[pr].from;
 
 	report->corner_on_edge = true;
 	report->triangle = first;
@@ -315,11 +301,11 @@ report_corner(check *c, uint32_t p, uint32_t pq, uint32_t pr, uint32_t first, in
 static void
 explain_open_edge(check *c, uint32_t open)
 {
-	const edge *e = &c->edges[open];
+	const edge *e = &c->edges.at[open];
 
-	for (uint32_t i = 0; i < c->nedges; i++)
+	for (uint32_t i = 0; i < c->edges.n; i++)
 	{
-		const edge *f = &c->edges[i];
+		const edge *f = &c->edges.at[i];
 		uint32_t p, first;
 		int axis;
 
@@ -533,20 +519,21 @@ square_of(const check *c, uint32_t triangle)
 	return s;
 }
 
-static uint32_t
-place_in_table(const check *c, const square *s)
+/* Returns the first triangle of the chain that contains those in a square. */
+static uint32_t *
+chain_of(const check *c, const square *s)
 {
-	return (uint32_t) rb_mix(rb_mix((uint64_t) s->x * 64 + (uint64_t) s->level) ^ (uint64_t) s->y) &
-		   c->mask;
+	return rb_chain_first(
+		&c->squares, rb_mix(rb_mix((uint64_t) s->x * 64 + (uint64_t) s->level) ^ (uint64_t) s->y));
 }
 
-/* Builds the grid. The memory of the vertex table, which is no longer needed, is reused. */
+/* Builds the grid. The array of vertices, which is no longer needed, is reused. */
 static rb_status
 make_squares(check *c)
 {
 	double most = 0;
 	int exponent;
-	rb_status status = make_table(c, c->n);
+	rb_status status = rb_chains_reset(c->ctx, &c->squares, c->n);
 
 	for (size_t i = 0; i < (size_t) 9 * c->n; i++)
 		most = rb_max(most, fabs(c->t[i]));
@@ -557,12 +544,12 @@ make_squares(check *c)
 	for (uint32_t i = 0; i < c->n && status == RB_OK; i++)
 	{
 		square s = square_of(c, i);
-		uint32_t at = place_in_table(c, &s);
+		uint32_t *first = chain_of(c, &s);
 
-		c->next[i] = c->table[at];
-		c->table[at] = i;
+		c->next[i] = *first;
+		*first = i;
 		c->levels |= UINT64_C(1) << s.level;
-		if (is_stop_due(c, i))
+		if (rb_stop_due(c->ctx, i, CHECK_INTERVAL))
 			status = RB_STOPPED;
 	}
 	return status;
@@ -572,12 +559,12 @@ make_squares(check *c)
 static rb_status
 add_square(check *c, rb_exact_env *env, const square_start *b, const square *s, int64_t *winding)
 {
-	for (uint32_t i = c->table[place_in_table(c, s)]; i != NONE; i = c->next[i])
+	for (uint32_t i = *chain_of(c, s); i != NONE; i = c->next[i])
 	{
 		const int turn = winding_of(env, b, c->t + 9 * (size_t) i);
 		square its;
 
-		if (is_stop_due(c, c->looks++))
+		if (rb_stop_due(c->ctx, c->looks++, CHECK_INTERVAL))
 			return RB_STOPPED;
 		/*
 		 * Most triangles are not above the point. This is cheaper to find than whether they belong
@@ -598,7 +585,7 @@ add_all(check *c, rb_exact_env *env, const square_start *b, int64_t *winding)
 	for (uint32_t i = 0; i < c->n; i++)
 	{
 		*winding += winding_of(env, b, c->t + 9 * (size_t) i);
-		if (is_stop_due(c, i))
+		if (rb_stop_due(c->ctx, i, CHECK_INTERVAL))
 			return RB_STOPPED;
 	}
 	return RB_OK;
@@ -662,7 +649,7 @@ check_lots(check *c)
 
 	for (uint32_t i = 0; i < 3 * c->n; i++)
 	{
-		const edge *e = c->side[i] == NONE ? NULL : &c->edges[c->side[i]];
+		const edge *e = c->side[i] == NONE ? NULL : &c->edges.at[c->side[i]];
 
 		if (e == NULL || e->uses[0] != 1 || e->uses[1] != 1 || e->others[0] + e->others[1] != 0)
 			continue;
@@ -751,8 +738,9 @@ end_check(check *c)
 
 	rb_point_hash_free(memory, &c->corners);
 	RB_FREE(memory, c->side);
-	RB_FREE(memory, c->table);
-	RB_FREE(memory, c->edges);
+	edge_table_free(memory, &c->table);
+	rb_vec_free(memory, &c->edges);
+	RB_FREE(memory, c->squares.first);
 	RB_FREE(memory, c->flat);
 	RB_FREE(memory, c->lot);
 }
@@ -804,7 +792,7 @@ rb_solid_are_apart(rb_context *ctx, const double *triangles, uint32_t n, uint32_
 	{
 		for (uint32_t i = 0; i < 3 * n; i++)
 			if (c.side[i] != NONE)
-				rb_unite(c.lot, i / 3, c.edges[c.side[i]].first);
+				rb_unite(c.lot, i / 3, c.edges.at[c.side[i]].first);
 		*apart = rb_find_root(c.lot, a) != rb_find_root(c.lot, b);
 	}
 	end_check(&c);
