@@ -23,6 +23,7 @@
  *      4. Test whether some of the pairs whose boxes meet really meet.
  *      5. Scale the result from the examined rows to all rows.
  */
+#include "core/base/sort.h"
 #include "core/join/join.h"
 #include "core/primitive/dispatch.h"
 
@@ -304,29 +305,27 @@ key_of(float x)
 	return bits ^ ((bits >> 31) != 0 ? UINT32_MAX : UINT32_C(1) << 31);
 }
 
-/*
- * Sorts the numbers of n rows by the start of their boxes, with a radix sort that begins with the
- * least significant digit. The scratch array `room` has the same size.
- */
-static void
-sort_by_start(const float *from, uint32_t *order, uint32_t *room, uint32_t n)
+static uint64_t
+start_of_row(const void *row, const void *from)
 {
+	return key_of(((const float *) from)[*(const uint32_t *) row]);
+}
+
+/*
+ * Sorts the numbers of n rows by the start of their boxes. The scratch array `room` has the same
+ * size.
+ */
+static rb_status
+sort_by_start(const rb_context *ctx, const float *from, uint32_t *order, uint32_t *room, uint32_t n)
+{
+	void *sorted = order, *other = room;
+
 	for (uint32_t i = 0; i < n; i++)
 		order[i] = i;
-	for (int shift = 0; shift < 32; shift += 8)
-	{
-		uint32_t start[257] = {0};
-		uint32_t *swap = order;
-
-		for (uint32_t i = 0; i < n; i++)
-			start[(key_of(from[order[i]]) >> shift & 255) + 1]++;
-		for (int digit = 0; digit < 256; digit++)
-			start[digit + 1] += start[digit];
-		for (uint32_t i = 0; i < n; i++)
-			room[start[key_of(from[order[i]]) >> shift & 255]++] = order[i];
-		order = room;
-		room = swap;
-	}
+	RB_TRY(rb_radix_sort(ctx, &sorted, &other, n, sizeof *order, 4, start_of_row, from));
+	if (sorted != order)
+		memcpy(order, sorted, n * sizeof *order);
+	return RB_OK;
 }
 
 /*
@@ -355,7 +354,6 @@ find_spans(const rb_estimation *e, const rb_rows_sample *sample, const rb_sweep_
 	uint32_t n = spans->n;
 	uint32_t *order;
 	float *at;
-	rb_status status = RB_OK;
 
 	RB_TRY(rb_array(e->ctx, &spans->block, n, 11 * sizeof(float)));
 	spans->row = spans->block;
@@ -376,7 +374,7 @@ find_spans(const rb_estimation *e, const rb_rows_sample *sample, const rb_sweep_
 
 		spans->to[i] = (float) (centre - factor * l->scale * box->half[l->axis]);
 	}
-	sort_by_start(spans->to, order, spans->row, n);
+	RB_TRY(sort_by_start(e->ctx, spans->to, order, spans->row, n));
 	for (uint32_t i = 0; i < n; i++)
 		spans->row[i] = subsample_index(order[i], n, sample->n);
 	for (uint32_t i = 0; i < n; i++)
@@ -391,7 +389,7 @@ find_spans(const rb_estimation *e, const rb_rows_sample *sample, const rb_sweep_
 		spans->from[i] = spans->centre[l->axis][i] - spans->reach[l->axis][i];
 		spans->to[i] = spans->centre[l->axis][i] + spans->reach[l->axis][i];
 	}
-	return status;
+	return RB_OK;
 }
 
 static void
