@@ -1,7 +1,7 @@
 /*
  * plc_split.h
  *	  Finds the parts of a PLC that meet where they should not. The points where they meet are
- *	  computed in intersect.h.
+ *	  computed in intersection.h.
  *
  * A part is a triangle of a facet, a given segment, or a point that is an end of nothing. Parts are
  * numbered in this order, points in the order of the PLC. Each part is stored as the coordinates of
@@ -10,7 +10,7 @@
 #ifndef RB_MESH_PLC_SPLIT_H
 #define RB_MESH_PLC_SPLIT_H
 
-#include "core/intersection/intersect.h"
+#include "core/intersection/intersection.h"
 #include "mesh/weld.h"
 
 #ifdef __cplusplus

@@ -8,7 +8,7 @@
  * which. Patches of the mesh and of the surface are matched by the segments around them.
  *
  * Volumes are sums of determinants of three corners. For each region, those of the mesh are added
- * and those of the surface subtracted, in exact accumulators (accumulator.h). The result is the
+ * and those of the surface subtracted, in exact accumulators (expansion.h). The result is the
  * exact difference.
  *
  * A region can end at the convex hull, on no facet. The patches around it are then bounded by rims:
@@ -19,7 +19,6 @@
 #include "mesh/volumes.h"
 
 #include "core/base/sort.h"
-#include "core/exact/accumulator.h"
 #include "core/exact/expansion.h"
 #include "mesh/flatness.h"
 #include "mesh/hash_table.h"

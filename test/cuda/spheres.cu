@@ -2,7 +2,7 @@
  * spheres.cu
  *	  Compares the signs of insphere on the device with those of GMP on the host.
  *
- * insphere.h and wide_integer.h are compiled for the device from the host's source, before any
+ * insphere.h is compiled for the device from the host's source, before any
  * kernel of the backend uses them. Each step alone and each cascade is evaluated for the same
  * points on both:
  *

@@ -130,7 +130,7 @@ enum
 	X(RB_WITHIN, RB_SEGMENT2, RB_SEGMENT2, rb_leaf_within_segments2)           \
 	X(RB_RAY_PARITY, RB_SEGMENT3, RB_TRIANGLE3, rb_leaf_ray_parity)
 
-/* predicate, red's kind, blue's kind, function (materialized.h) */
+/* predicate, red's kind, blue's kind, function (join.h) */
 #define RB_COMPOSED_LIST(X)                                          \
 	X(RB_NEAREST, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_nearest)    \
 	X(RB_INSIDE, RB_SEGMENT3, RB_TRIANGLE3, rb_compose_insides)      \

@@ -68,6 +68,18 @@ extern rb_status rb_loop(rb_thread *me, uint64_t n, uint64_t grain, rb_work work
 /* ---- a loop with an optional team ---- */
 
 /*
+ * Returns the number of threads that have work in a loop over n in pieces of `grain`, at most those
+ * of the context. Starting a thread takes longer than many small loops.
+ */
+static inline int
+rb_threads_for(const rb_context *ctx, uint64_t n, uint64_t grain)
+{
+	const uint64_t pieces = n / grain + (n % grain != 0);
+
+	return ctx->threads > 1 && pieces < (uint64_t) ctx->threads ? (int) pieces : ctx->threads;
+}
+
+/*
  * Runs a loop like rb_loop, or on this thread alone if team is NULL because the work is too small
  * for a team; then `me` is NULL, too. Returns RB_STOPPED or the failure of any thread
  * (rb_why_stopped).

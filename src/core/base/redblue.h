@@ -1052,7 +1052,7 @@ extern int rb_incircle(const double a[2], const double b[2], const double c[2], 
 extern int rb_insphere(const double a[3], const double b[3], const double c[3], const double d[3],
 					   const double e[3]);
 
-/* ---- exact intersection test of two closed triangles (triangle.c) ---- */
+/* ---- exact intersection test of two closed triangles (intersect.c) ---- */
 
 extern bool rb_triangles_meet(const double red[9], const double blue[9]);
 

@@ -4,7 +4,7 @@
  *	  requested.
  *
  *		aggregate.c     a count or a bit for each row, updated by all threads
- *		group_by_id.c   pairs grouped by row
+ *		aggregate.c   pairs grouped by row
  */
 #ifndef RB_EXEC_AGGREGATE_H
 #define RB_EXEC_AGGREGATE_H
@@ -13,7 +13,7 @@
 
 #include <pthread.h>
 
-/* ---- grouping (group_by_id.c) ---- */
+/* ---- grouping (aggregate.c) ---- */
 
 typedef struct rb_grouped
 {

@@ -24,7 +24,6 @@
  */
 #include "core/base/parallel.h"
 #include "core/join/join.h"
-#include "core/exec/shares.h"
 
 #include <fenv.h>
 #include <pthread.h>

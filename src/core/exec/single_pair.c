@@ -15,7 +15,7 @@
  * than twice the optimum for known future queries, and the time grows smoothly with the number of
  * parts.
  */
-#include "core/base/materialized.h"
+#include "core/join/join.h"
 #include "core/nearest/box_tree.h"
 #include "core/primitive/dispatch.h"
 

@@ -18,7 +18,7 @@
  *
  * The payload of a pair takes the same path, in a column of its own. The payload of rows with
  * several parts is complete only when the join has ended, so these rows are returned last. The
- * predicates that are composed of several joins (materialized.h) produce pairs of rows directly.
+ * predicates that are composed of several joins (join.h) produce pairs of rows directly.
  *
  * All signals are blocked in the producer and in every thread that it creates, because they belong
  * to the caller. The threads of a backend end with its join, so none outlives the stream.
@@ -26,7 +26,6 @@
  * If no thread can be created for the join, it does not run. In the caller's thread, it could
  * neither wait for the caller nor receive a cancellation request.
  */
-#include "core/base/materialized.h"
 #include "core/base/parallel.h"
 #include "core/base/sort.h"
 #include "core/join/join.h"

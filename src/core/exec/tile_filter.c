@@ -12,7 +12,6 @@
  */
 #include "core/base/base.h"
 #include "core/base/parallel.h"
-#include "core/base/thread_count.h"
 #include "core/exec/tile_filter.h"
 
 #define GRAIN RB_SIZE(1 << 16, 7)

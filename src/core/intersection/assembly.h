@@ -2,14 +2,14 @@
  * assembly.h
  *	  Declares what the files share that assemble the pieces of an intersection into one shape.
  *
- *		pair of parts -> a piece: point, segment, convex polygon       clip.c, convex_clip.c
+ *		pair of parts -> a piece: point, segment, convex polygon       clip.c, clip.c
  *		canonical ids of points, lines and planes, which do not depend
  *			on how an object was computed                              canonical.c
  *		overlapping polygons are cut until they are disjoint           overlay.c
- *		parts of segments and points that lie on larger pieces         coverage.c, box_hierarchy.c
- *		along each line: covered parts, and maximal runs of the rest   line_merge.c
+ *		parts of segments and points that lie on larger pieces         overlay.c, box_hierarchy.c
+ *		along each line: covered parts, and maximal runs of the rest   linework.c
  *		runs -> lines                                                  linework.c
- *		edges of polygons with a polygon on one side only -> rings     rings.c, ring_nodes.c
+ *		edges of polygons with a polygon on one side only -> rings     rings.c, rings.c
  *		sorted output                                                  assemble.c
  *
  * Canonical ids avoid comparing everything with everything: segments can overlap only on the same
@@ -29,7 +29,6 @@
 #include "core/base/sort.h"
 #include "core/intersection/box_hierarchy.h"
 #include "core/intersection/intersection.h"
-#include "core/intersection/intersect.h"
 #include "core/exact/bignum.h"
 
 #include <string.h>
@@ -224,7 +223,7 @@ rb_triangle_at(const rb_curve *c, int side, uint32_t part)
 
 extern rb_status rb_curve_piece_build(rb_curve *c, uint32_t red, uint32_t blue);
 
-/* ---- convex polygons (convex_clip.c) ---- */
+/* ---- convex polygons (clip.c) ---- */
 
 /* Sets the start and end point of side s. */
 extern void rb_side_ends(const rb_curve *c, rb_curve_side s, const double **p, const double **q);
@@ -274,10 +273,10 @@ extern bool rb_implicit_point_on(rb_curve *c, const rb_implicit_point *spot, con
 
 /* ---- steps of the computation ---- */
 
-extern rb_status rb_curve_boxes(rb_curve *c);   /* coverage.c */
+extern rb_status rb_curve_boxes(rb_curve *c);   /* overlay.c */
 extern rb_status rb_curve_overlap(rb_curve *c); /* overlay.c */
-extern rb_status rb_curve_covers(rb_curve *c);  /* coverage.c */
-extern rb_status rb_curve_runs(rb_curve *c);    /* line_merge.c */
+extern rb_status rb_curve_covers(rb_curve *c);  /* overlay.c */
+extern rb_status rb_curve_runs(rb_curve *c);    /* linework.c */
 extern rb_status rb_curve_chains(rb_curve *c);  /* linework.c */
 extern rb_status rb_curve_rings(rb_curve *c);   /* rings.c */
 
@@ -295,7 +294,7 @@ typedef struct rb_edge
  * Splits the edges in c->work[2] where vertices lie on them; overwrites c->work[0], c->work[3] and
  * c->mark.
  */
-extern rb_status rb_curve_nodes(rb_curve *c); /* ring_nodes.c */
+extern rb_status rb_curve_nodes(rb_curve *c); /* rings.c */
 
 /* A ring of a polygon */
 typedef struct rb_curve_ring

@@ -14,8 +14,9 @@
  * on each axis, of degree 4 in the coordinates. These ratios are computed exactly and rounded once,
  * so a position has the same doubles however it was computed.
  */
-#include "core/intersection/intersect.h"
+#include "core/intersection/intersection.h"
 #include "core/exact/bignum.h"
+#include "core/primitive/triangle.h"
 
 #include <string.h>
 
@@ -24,6 +25,17 @@ _Static_assert(RB_NUMBER_DEGREE(7, 16) + 4 <= RB_NUMBER_WORDS, "room for a point
 
 /* Words of a quotient; more than rounding needs */
 #define RB_QUOTIENT 3
+
+bool
+rb_triangles_meet(const double red[9], const double blue[9])
+{
+	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
+	int sb[3] = {RB_UNSURE, RB_UNSURE, RB_UNSURE};
+	int sr[3] = {RB_UNSURE, RB_UNSURE, RB_UNSURE};
+
+	return rb_point_boxes_meet(red, 3, blue, 3, 3) &&
+		   rb_triangle_triangle(&env, red, blue, sb, sr) == 1;
+}
 
 /* Returns the number of distinct vertices: 3, 2 or 1. */
 static inline int

@@ -43,6 +43,7 @@
 #define RB_INTERSECTION_INTERSECTION_H
 
 #include "core/base/redblue.h"
+#include "core/exact/orient.h"
 
 #ifdef __cplusplus
 extern "C"
@@ -97,6 +98,52 @@ extern rb_status rb_curve_add_all(rb_curve *curve);
 extern rb_status rb_curve_finish(rb_curve *curve, rb_intersection *shape);
 extern void rb_curve_again(rb_curve *curve, const rb_curve_parts *red, const rb_curve_parts *blue);
 extern void rb_curve_close(rb_curve **curve); /* Sets *curve to NULL; accepts NULL */
+
+/* ---- common points of two parts (intersect.c) ---- */
+
+/*
+ * Computes the points in which two triangles, segments or points meet, exactly and with a single
+ * rounding (intersect.c).
+ *
+ * A part has three vertices. If it is not a triangle, the last vertices are equal.
+ */
+
+/*
+ * Capacity for points: a convex polygon has at most six vertices, but rounding may make one vertex
+ * appear as several
+ */
+#define RB_MEET_POINTS 24
+
+typedef struct rb_meet
+{
+	double at[3];
+	uint8_t on_red; /* Bitmask of the edges that contain the point; edge i starts at vertex i */
+	uint8_t on_blue;
+} rb_meet;
+
+/*
+ * Computes the vertices of the intersection of two parts and returns their number. Each vertex has
+ * the doubles nearest to its exact position, so it does not depend on the parts from which it was
+ * computed.
+ */
+extern int rb_meet_points(rb_exact_env *env, const double *red, const double *blue, rb_meet *to);
+
+/* Returns true if the point lies on the part. */
+extern bool rb_meet_on(const double *point, const double *part);
+
+/*
+ * Computes the common point of the planes of three triangles. Returns false if there is none or
+ * more than one.
+ */
+extern bool rb_meet_planes(const double *a, const double *b, const double *c, double *at);
+
+/*
+ * Computes the intersection of the line pq with the plane of a triangle, and of two lines in one
+ * plane. Returns false if it is not a single point.
+ */
+extern bool rb_meet_line_plane(const double *p, const double *q, const double *t, double *at);
+extern bool rb_meet_lines(const double *p, const double *q, const double *s, const double *t,
+						  double *at);
 
 #ifdef __cplusplus
 }

@@ -10,8 +10,9 @@
  * depend on the order.
  */
 #include "core/intersection/assembly.h"
-
 #include "core/primitive/contact.h"
+
+#include <math.h>
 
 /* A fragment of a polygon, as a range of sides */
 typedef struct fragment
@@ -193,4 +194,431 @@ rb_curve_overlap(rb_curve *c)
 			status = RB_STOPPED;
 	}
 	return status == RB_OK ? replace_cut_pieces(c, cut, n) : status;
+}
+
+/* ---- pieces on larger pieces ---- */
+
+/*
+ * Finds what lies on larger pieces: intervals of lines that are covered by polygons, and points on
+ * lines or polygons.
+ *
+ * If a point of the piece of red r and blue b lies on the piece of r' and b', it also lies on the
+ * piece of r and b'. So a segment is compared only with polygons that share one of its parts, which
+ * means that the segment is in their plane. Where the segment's line crosses such a polygon, it is
+ * covered from side to side. Where it lies on a side, the interval of that side covers it, since
+ * both have the same line.
+ */
+
+/* ---- bounding boxes ---- */
+
+static void
+add_to_box(const rb_curve *c, double *box, uint32_t point)
+{
+	const double *p = rb_point_at(c, point);
+
+	for (int k = 0; k < 3; k++)
+	{
+		box[k] = fmin(box[k], p[k]);
+		box[3 + k] = fmax(box[3 + k], p[k]);
+	}
+}
+
+static void
+box_of(const rb_curve *c, const rb_curve_piece *piece, double *box)
+{
+	for (int k = 0; k < 3; k++)
+	{
+		box[k] = INFINITY;
+		box[3 + k] = -INFINITY;
+	}
+	if (piece->dimension == 0)
+		add_to_box(c, box, piece->what);
+	else if (piece->dimension == 1)
+	{
+		add_to_box(c, box, piece->from);
+		add_to_box(c, box, piece->to);
+	}
+	else
+		for (uint32_t i = 0; i < piece->to; i++)
+			add_to_box(c, box, RB_ALL(c->vertex, uint32_t)[piece->from + i]);
+}
+
+rb_status
+rb_curve_boxes(rb_curve *c)
+{
+	const rb_curve_piece *piece = RB_ALL(c->pieces, rb_curve_piece);
+	rb_status status = rb_boxes_room(c->ctx, &c->boxes, c->pieces.n);
+
+	for (uint32_t i = 0; i < c->pieces.n && status == RB_OK; i++)
+	{
+		box_of(c, &piece[i], c->boxes.box + 6 * (size_t) i);
+		if (i % RB_CURVE_CHECK_INTERVAL == RB_CURVE_CHECK_INTERVAL - 1 && rb_should_stop(c->ctx))
+			status = RB_STOPPED;
+	}
+	return status == RB_OK ? rb_boxes_order(c->ctx, &c->boxes) : status;
+}
+
+/* ---- intervals ---- */
+
+/* Appends an interval given in any direction, unless it has no length after rounding. */
+static rb_status
+append_interval(rb_curve *c, uint32_t line, uint32_t from, uint32_t to, bool covers)
+{
+	const int order = rb_line_order(c, line, from, to);
+	rb_status status = RB_OK;
+
+	if (order != 0)
+		status = rb_curve_array_reserve(c->ctx, &c->stretches, 1, sizeof(rb_curve_interval));
+	if (order != 0 && status == RB_OK)
+		RB_ALL(c->stretches, rb_curve_interval)
+	[c->stretches.n++] =
+		(rb_curve_interval){line, order < 0 ? from : to, order < 0 ? to : from, covers};
+	return status;
+}
+
+static rb_status
+append_sides(rb_curve *c, const rb_curve_piece *polygon)
+{
+	rb_status status = RB_OK;
+
+	for (uint32_t i = 0; i < polygon->to && status == RB_OK; i++)
+	{
+		const uint32_t *vertex = RB_ALL(c->vertex, uint32_t) + polygon->from;
+		const double *p, *q;
+		uint32_t line;
+
+		rb_side_ends(c, RB_ALL(c->sides, rb_curve_side)[polygon->from + i], &p, &q);
+		status = rb_canonical_line(c, p, q, &line);
+		if (status == RB_OK)
+			status =
+				append_interval(c, line, vertex[i > 0 ? i - 1 : polygon->to - 1], vertex[i], true);
+	}
+	return status;
+}
+
+/* ---- a segment and a polygon that shares a part with it ---- */
+
+typedef struct looking
+{
+	rb_curve *c;
+	const rb_curve_piece *piece;
+	rb_part part[2];   /* Parts of the segment, or of the piece that may cover the point */
+	uint32_t lines[6]; /* Other lines of a segment to which rounding has collapsed a polygon */
+	uint32_t nlines;
+	rb_implicit_point *spot;
+	uint32_t end; /* Tested end of the segment; `spot` is computed on first use */
+	bool made;
+	bool covered;
+	uint32_t steps;
+} looking;
+
+/*
+ * Returns the side of the segment's line on which vertex i of the polygon lies. The line is in the
+ * polygon's plane.
+ */
+static int
+side_of_corner(looking *l, const rb_curve_piece *polygon, uint32_t i)
+{
+	rb_curve *c = l->c;
+	const rb_curve_piece *s = l->piece;
+	const rb_curve_side *side = RB_ALL(c->sides, rb_curve_side) + polygon->from;
+	const rb_curve_side a = side[i], b = side[(i + 1) % polygon->to];
+	const double *t;
+
+	if (s->along == RB_ALONG_PLANES)
+		return rb_corner_plane(c, polygon->axis, a, b,
+							   l->part[s->part[0] == polygon->part[0] ? 1 : 0].at);
+	t = l->part[s->along == RB_ALONG_RED ? 0 : 1].at;
+	return rb_corner_turn(c, polygon->axis, a, b, t + 3 * s->edge, t + 3 * ((s->edge + 1) % 3));
+}
+
+/* Computes the intersection of the segment's line with a side of the polygon. */
+static rb_status
+cross_side(looking *l, const rb_curve_piece *polygon, uint32_t i, uint32_t *point)
+{
+	const rb_curve_piece *s = l->piece;
+	const double *p, *q, *t;
+	double at[3];
+	bool there;
+
+	rb_side_ends(l->c, RB_ALL(l->c->sides, rb_curve_side)[polygon->from + i], &p, &q);
+	if (s->along == RB_ALONG_PLANES)
+		there = rb_meet_line_plane(p, q, l->part[s->part[0] == polygon->part[0] ? 1 : 0].at, at);
+	else
+	{
+		t = l->part[s->along == RB_ALONG_RED ? 0 : 1].at;
+		there = rb_meet_lines(p, q, t + 3 * s->edge, t + 3 * ((s->edge + 1) % 3), at);
+	}
+	*point = RB_NOTHING;
+	return there ? rb_canonical_point(l->c, at, point) : RB_OK;
+}
+
+/*
+ * Finds the other lines of a segment to which rounding has collapsed a polygon. Such a segment lies
+ * on several edges that coincide after rounding. It is covered along its own line wherever a
+ * polygon side on one of the other lines covers it.
+ */
+static rb_status
+find_other_lines(looking *l)
+{
+	const rb_curve_piece *s = l->piece;
+	rb_status status = RB_OK;
+
+	l->nlines = 0;
+	for (int i = 0; i < 6 && status == RB_OK; i++)
+	{
+		const double *t = l->part[i / 3].at;
+		uint32_t line;
+
+		if ((s->on[i / 3] >> i % 3 & 1) == 0)
+			continue;
+		status = rb_canonical_line(l->c, t + 3 * (i % 3), t + 3 * ((i + 1) % 3), &line);
+		if (status == RB_OK && line != s->what)
+			l->lines[l->nlines++] = line;
+	}
+	return status;
+}
+
+static bool
+is_other_line(const looking *l, uint32_t line)
+{
+	uint32_t i = 0;
+
+	while (i < l->nlines && l->lines[i] != line)
+		i++;
+	return i < l->nlines;
+}
+
+static rb_status
+cover_by_sides(looking *l, const rb_curve_piece *polygon)
+{
+	rb_curve *c = l->c;
+	const rb_curve_piece *s = l->piece;
+	rb_status status = RB_OK;
+
+	for (uint32_t i = 0; i < polygon->to && status == RB_OK; i++)
+	{
+		const uint32_t *vertex = RB_ALL(c->vertex, uint32_t) + polygon->from;
+		uint32_t from = vertex[i > 0 ? i - 1 : polygon->to - 1], to = vertex[i], line;
+		const double *p, *q;
+
+		rb_side_ends(c, RB_ALL(c->sides, rb_curve_side)[polygon->from + i], &p, &q);
+		status = rb_canonical_line(c, p, q, &line);
+		if (status != RB_OK || !is_other_line(l, line))
+			continue;
+		if (rb_line_order(c, s->what, from, to) > 0)
+		{
+			from = to;
+			to = vertex[i > 0 ? i - 1 : polygon->to - 1];
+		}
+		from = rb_line_order(c, s->what, from, s->from) < 0 ? s->from : from;
+		to = rb_line_order(c, s->what, s->to, to) < 0 ? s->to : to;
+		if (rb_line_order(c, s->what, from, to) < 0)
+			status = append_interval(c, s->what, from, to, true);
+	}
+	return status;
+}
+
+static rb_status
+cover_by_polygon(void *user, uint32_t item)
+{
+	looking *l = user;
+	rb_curve *c = l->c;
+	const rb_curve_piece *s = l->piece, *polygon = RB_ALL(c->pieces, rb_curve_piece) + item;
+	uint32_t end[2] = {RB_NOTHING, RB_NOTHING};
+	int n = 0, before;
+	rb_status status = RB_OK;
+
+	if (polygon->dimension == 2 && l->nlines > 0)
+		status = cover_by_sides(l, polygon);
+	if (status != RB_OK)
+		return status;
+	if (polygon->dimension != 2 || s->along == RB_ALONG_ROUNDED ||
+		(s->part[0] != polygon->part[0] && s->part[1] != polygon->part[1]))
+		return RB_OK;
+	if (++l->steps % 64 == 0 && rb_should_stop(c->ctx))
+		return RB_STOPPED;
+	before = side_of_corner(l, polygon, polygon->to - 1);
+	for (uint32_t i = 0; i < polygon->to && status == RB_OK; i++)
+	{
+		const int side = side_of_corner(l, polygon, i);
+		uint32_t point = RB_NOTHING;
+
+		if (side == 0)
+			point = RB_ALL(c->vertex, uint32_t)[polygon->from + i];
+		else if (before * side < 0)
+			status = cross_side(l, polygon, i, &point);
+		if (point != RB_NOTHING && n < 2)
+			end[n++] = point;
+		before = side;
+	}
+	/*
+	 * If both points are vertices of one side, the interval is already covered; a duplicate is
+	 * harmless.
+	 */
+	return status == RB_OK && n == 2 ? append_interval(c, s->what, end[0], end[1], true) : status;
+}
+
+/* ---- a point and the pieces that may cover it ---- */
+
+static rb_status
+test_larger_piece(void *user, uint32_t item)
+{
+	looking *l = user;
+	rb_curve *c = l->c;
+	const rb_curve_piece *piece = RB_ALL(c->pieces, rb_curve_piece) + item;
+
+	if (piece->dimension == 0 || l->covered)
+		return RB_OK;
+	if (++l->steps % 64 == 0 && rb_should_stop(c->ctx))
+		return RB_STOPPED;
+	for (int side = 0; side < 2; side++)
+		rb_part_load(&c->side[side], piece->part[side], &l->part[side]);
+	l->covered = rb_implicit_point_on(c, l->spot, &l->part[0]) &&
+				 rb_implicit_point_on(c, l->spot, &l->part[1]);
+	return RB_OK;
+}
+
+/* Marks the points that are ends of segments or vertices of polygons. */
+static rb_status
+mark_points(rb_curve *c)
+{
+	const rb_curve_piece *piece = RB_ALL(c->pieces, rb_curve_piece);
+	uint32_t *mark;
+
+	RB_TRY(rb_unmark_points(c));
+	mark = RB_ALL(c->mark, uint32_t);
+	for (uint32_t i = 0; i < c->pieces.n; i++)
+	{
+		if (piece[i].dimension == 1)
+			mark[piece[i].from] = mark[piece[i].to] = 1;
+		for (uint32_t k = 0; piece[i].dimension == 2 && k < piece[i].to; k++)
+			mark[RB_ALL(c->vertex, uint32_t)[piece[i].from + k]] = 1;
+		if (i % RB_CURVE_CHECK_INTERVAL == RB_CURVE_CHECK_INTERVAL - 1 && rb_should_stop(c->ctx))
+			return RB_STOPPED;
+	}
+	return RB_OK;
+}
+
+static rb_status
+classify_point(looking *l)
+{
+	rb_curve *c = l->c;
+	const rb_curve_piece *piece = l->piece;
+	const double *at = rb_point_at(c, piece->what);
+	const double box[6] = {at[0], at[1], at[2], at[0], at[1], at[2]};
+	rb_part part[2];
+	rb_implicit_point spot;
+	rb_status status = RB_OK;
+
+	l->covered = false;
+	if (c->count[1] + c->count[2] > 0)
+	{
+		for (int side = 0; side < 2; side++)
+			rb_part_load(&c->side[side], piece->part[side], &part[side]);
+		rb_implicit_point_build(c, &part[0], &part[1], at, &spot);
+		l->spot = &spot;
+		status = rb_boxes_find(&c->boxes, box, test_larger_piece, l);
+	}
+	if (status == RB_OK && !l->covered)
+		status = rb_curve_array_reserve(c->ctx, &c->lone, 1, sizeof(uint32_t));
+	if (status == RB_OK && !l->covered)
+		RB_ALL(c->lone, uint32_t)[c->lone.n++] = piece->what;
+	return status;
+}
+
+/* ---- an end of a segment on another segment ---- */
+
+static rb_status
+test_segment_end(void *user, uint32_t item)
+{
+	looking *l = user;
+	rb_curve *c = l->c;
+	const rb_curve_piece *s = RB_ALL(c->pieces, rb_curve_piece) + item;
+	rb_status status;
+
+	if (s->dimension != 1 || s->from == l->end || s->to == l->end)
+		return RB_OK;
+	if (++l->steps % 64 == 0 && rb_should_stop(c->ctx))
+		return RB_STOPPED;
+	if (!l->made)
+	{
+		for (int side = 0; side < 2; side++)
+			rb_part_load(&c->side[side], l->piece->part[side], &l->part[side]);
+		rb_implicit_point_build(c, &l->part[0], &l->part[1], rb_point_at(c, l->end), l->spot);
+		l->made = true;
+	}
+	for (int side = 0; side < 2; side++)
+	{
+		rb_part_load(&c->side[side], s->part[side], &l->part[side]);
+		if (!rb_implicit_point_on(c, l->spot, &l->part[side]))
+			return RB_OK;
+	}
+	/* Append an interval of zero length, so that the line gets a vertex there. */
+	status = rb_curve_array_reserve(c->ctx, &c->stretches, 1, sizeof(rb_curve_interval));
+	if (status == RB_OK)
+		RB_ALL(c->stretches, rb_curve_interval)
+	[c->stretches.n++] = (rb_curve_interval){s->what, l->end, l->end, 0};
+	return status;
+}
+
+static rb_status
+test_segment_ends(looking *l)
+{
+	rb_curve *c = l->c;
+	const rb_curve_piece *piece = l->piece;
+	rb_implicit_point spot;
+	rb_status status = RB_OK;
+
+	l->spot = &spot;
+	for (int i = 0; i < 2 && status == RB_OK && c->count[1] > 1; i++)
+	{
+		double box[6];
+
+		l->end = i == 0 ? piece->from : piece->to;
+		if (RB_ALL(c->mark, uint32_t)[l->end] == 2)
+			continue;
+		RB_ALL(c->mark, uint32_t)[l->end] = 2;
+		memcpy(box, rb_point_at(c, l->end), 3 * sizeof *box);
+		memcpy(box + 3, box, 3 * sizeof *box);
+		l->made = false;
+		status = rb_boxes_find(&c->boxes, box, test_segment_end, l);
+	}
+	l->spot = NULL;
+	return status;
+}
+
+rb_status
+rb_curve_covers(rb_curve *c)
+{
+	looking l = {.c = c};
+	rb_status status = mark_points(c);
+
+	for (uint32_t i = 0; i < c->pieces.n && status == RB_OK; i++)
+	{
+		l.piece = RB_ALL(c->pieces, rb_curve_piece) + i;
+		if (l.piece->dimension == 1)
+		{
+			status = append_interval(c, l.piece->what, l.piece->from, l.piece->to, false);
+			for (int side = 0; side < 2 && c->count[2] > 0; side++)
+				rb_part_load(&c->side[side], l.piece->part[side], &l.part[side]);
+			if (status == RB_OK && c->count[2] > 0)
+				status = find_other_lines(&l);
+			if (status == RB_OK && c->count[2] > 0)
+				status =
+					rb_boxes_find(&c->boxes, c->boxes.box + 6 * (size_t) i, cover_by_polygon, &l);
+			if (status == RB_OK)
+				status = test_segment_ends(&l);
+		}
+		else if (l.piece->dimension == 2 && c->count[1] > 0)
+			status = append_sides(c, l.piece);
+		else if (l.piece->dimension == 0 && RB_ALL(c->mark, uint32_t)[l.piece->what] == 0)
+		{
+			RB_ALL(c->mark, uint32_t)[l.piece->what] = 1;
+			status = classify_point(&l);
+		}
+		if (i % 64 == 63 && rb_should_stop(c->ctx))
+			status = RB_STOPPED;
+	}
+	return status;
 }

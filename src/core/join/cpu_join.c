@@ -23,15 +23,150 @@
  * half as many objects needs half the memory.
  *
  * Before all that, if one set is sparse compared to the other, objects that are not near the other
- * set are dropped (occupancy.c).
+ * set are dropped (cpu_join.c).
  *
  * The work is a tree of tasks (parallel.h). A task holds arrays of its own only while its
  * children run.
  */
 #include "core/join/cpu_join.h"
 #include "core/primitive/reference_point.h"
+#include "core/join/join.h"
+#include "core/primitive/dispatch.h"
+#include "core/base/parallel.h"
 
 #include <string.h>
+
+/* ---- occupancy bitmaps ---- */
+
+/*
+ * Marks the cells of the smaller set if it is sparse compared to the other one and that pays
+ * (cpu_join.h).
+ */
+
+#define BITMAP_CELLS RB_SIZE((double) (1 << 21), 4000.0)
+#define BITMAP_COST 0.05 /* cost of marking a cell for an object, in box tests */
+
+/* Returns the cells that a box reaches into. */
+static inline rb_range
+range_of(const rb_grid *grid, const double lo[3], const double hi[3])
+{
+	rb_range r = {{0}, {0}};
+
+	for (int a = 0; a < 3; a++)
+	{
+		r.c0[a] = rb_grid_cell(grid, a, lo[a]);
+		r.c1[a] = rb_grid_cell(grid, a, hi[a]);
+	}
+	return r;
+}
+
+typedef struct rb_marking
+{
+	rb_cpu *c;
+	const rb_set *o;
+	const double *lo; /* the region */
+	const double *hi;
+	const rb_occupancy *bitmap;
+	uint64_t step;
+} rb_marking;
+
+static void
+mark_objects(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	const rb_marking *m = arg;
+
+	(void) me;
+	for (uint64_t i = from * m->step; i < to * m->step && i < m->o->nparts && rb_cpu_going(m->c);
+		 i += m->step)
+	{
+		double lo[3], hi[3];
+
+		rb_object_box(m->o, (uint32_t) i, m->c->pad, lo, hi);
+		if (rb_boxes_overlap(lo, hi, m->lo, m->hi))
+		{
+			rb_range r = range_of(&m->bitmap->grid, lo, hi);
+
+			rb_occupancy_mark(m->bitmap, &r);
+		}
+	}
+}
+
+/* Marks the cells of every step-th object that reaches into the region. */
+static void
+occupancy_fill(rb_thread *me, rb_cpu *c, const rb_set *o, const double lo[3], const double hi[3],
+			   uint32_t step, const rb_occupancy *bitmap)
+{
+	rb_marking m = {c, o, lo, hi, bitmap, step};
+
+	rb_loop(me, (uint64_t) o->nparts / step + 1, RB_GRAIN, mark_objects, &m);
+}
+
+/*
+ * A bitmap pays if a sample of the larger set shows that two thirds of it would be dropped. Then
+ * bitmap[0] is built for the smaller set, `few`, and bitmap[1] is left empty, to be marked with the
+ * remaining objects of the larger set. A first test, with every 16th object, ends this early if
+ * both sets are dense.
+ */
+rb_status
+rb_occupancy_build(rb_thread *me, rb_cpu *c, const rb_set *few, const rb_set *many,
+				   const double lo[3], const double hi[3], rb_occupancy bitmap[2])
+{
+	const rb_plan plan = {BITMAP_COST, 0, BITMAP_CELLS};
+	const rb_list all[2] = {{NULL, few->nparts}, {NULL, many->nparts}};
+	rb_sample sample[2];
+	double slo[RB_SAMPLE][3], shi[RB_SAMPLE][3], width[3];
+	uint32_t n[3];
+	size_t words;
+	rb_status status = RB_OK;
+
+	for (int a = 0; a < 3; a++)
+	{
+		width[a] = 0.5 * hi[a] - 0.5 * lo[a];
+		width[a] = width[a] > 0 ? width[a] : 0;
+	}
+	for (int s = 0; s < 2; s++)
+	{
+		sample[s].n = rb_sample_boxes(c, s == 0 ? few : many, all[s], slo, shi);
+		for (uint32_t i = 0; i < sample[s].n; i++)
+			for (int a = 0; a < 3; a++)
+				sample[s].extent[a][i] = 0.5 * shi[i][a] - 0.5 * slo[i][a];
+		rb_sample_end(&sample[s]);
+	}
+	rb_plan_grid(&plan, &sample[0], few->nparts, &sample[1], many->nparts, width, n);
+	for (int k = 0; k < 2; k++)
+		rb_grid_init(&bitmap[k].grid, lo, hi, n);
+	words = rb_occupancy_words(&bitmap[0].grid);
+	for (int k = 0; k < 2 && status == RB_OK; k++)
+		status = RB_ALLOCATE(c->ctx, bitmap[k].word, words);
+	if (status != RB_OK)
+		return status;
+	for (int k = 0; k < 2; k++)
+		memset(bitmap[k].word, 0, words * sizeof(uint64_t));
+
+	for (int look = 0; look < 2; look++)
+	{
+		uint32_t tested = 0, held = 0;
+
+		occupancy_fill(me, c, few, lo, hi, look == 0 ? 16 : 1, &bitmap[0]);
+		for (uint32_t i = 0; i < sample[1].n; i++)
+			if (rb_boxes_overlap(slo[i], shi[i], lo, hi))
+			{
+				rb_range r = range_of(&bitmap[0].grid, slo[i], shi[i]);
+
+				tested++;
+				held += rb_occupancy_holds(&bitmap[0], &r);
+			}
+		if (held * (look == 0 ? 4 : 3) > tested)
+		{
+			for (int k = 0; k < 2; k++)
+				RB_FREE(c->ctx->memory, bitmap[k].word);
+			break;
+		}
+	}
+	return RB_OK;
+}
+
+/* ---- recursion ---- */
 
 #define TASK_TESTS RB_SIZE(1 << 18, 1000) /* box tests that are enough work for a task of leaves */
 #define DEPTH 64 /* maximum depth of nested grids; the stacks of parallel.c suffice for it */
@@ -442,3 +577,84 @@ is_cpu_warm(int device)
 
 const rb_backend rb_backend_cpu = {
 	.name = "cpu", .probe = probe_cpu, .join = join_on_cpu, .warm = is_cpu_warm};
+
+/* ---- pairs that a device left undecided ---- */
+
+/*
+ * Decides pairs that a device left undecided because their exponents exceed its exact arithmetic,
+ * with GMP on all cores.
+ */
+
+#define BLOCK 1024 /* pairs that a thread processes at a time */
+
+typedef struct rb_decision
+{
+	rb_context *ctx;
+	const rb_job *job;
+	rb_pair *pairs;
+	uint64_t integer;
+	uint64_t expansion;
+	uint64_t gmp;
+} rb_decision;
+
+/*
+ * Decides a block of pairs. If the predicate does not hold, the red number of a pair is set to a
+ * value with all bits set, which no pair with a payload has, and rb_decide_pairs removes the pair.
+ */
+static void
+decide_block(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rb_decision *d = arg;
+	const rb_set *red = d->job->red, *blue = d->job->blue != NULL ? d->job->blue : red;
+	const size_t red_width = rb_kind_width(red->kind), blue_width = rb_kind_width(blue->kind);
+	rb_exact_env env = {.filters = d->ctx->filters, .exact = true, .distance = d->job->distance};
+
+	(void) me;
+	for (uint64_t i = from; i < to && !rb_should_stop(d->ctx); i++)
+	{
+		rb_pair *p = &d->pairs[i];
+		const int answer =
+			rb_pair_decide(&env, d->job->predicate, red->kind, blue->kind,
+						   red->coords + p->red * red_width, blue->coords + p->blue * blue_width);
+
+		if (RB_IS_YES(answer))
+			p->red |= (uint32_t) RB_PAYLOAD(answer) << RB_PAYLOAD_SHIFT;
+		else
+			p->red = UINT32_MAX;
+	}
+	rb_add(&d->integer, env.integer);
+	rb_add(&d->expansion, env.expansion);
+	rb_add(&d->gmp, env.gmp);
+}
+
+rb_status
+rb_decide_pairs(rb_context *ctx, const rb_job *job, rb_pair *pairs, size_t n, size_t *kept)
+{
+	rb_decision d = {ctx, job, pairs, 0, 0, 0};
+	size_t blocks = (n + BLOCK - 1) / BLOCK;
+	size_t k = 0;
+	rb_thread *me;
+	rb_status status;
+
+	/* The host's coordinates may not have been materialized yet. */
+	status = rb_set_materialize(ctx, job->red);
+	if (status == RB_OK && job->blue != NULL)
+		status = rb_set_materialize(ctx, job->blue);
+	if (status != RB_OK)
+		return status;
+	/* Use at most one thread per block. */
+	RB_TRY(rb_team_open(ctx, blocks < (size_t) ctx->threads ? (int) blocks : ctx->threads, &me));
+	status = rb_loop(me, n, BLOCK, decide_block, &d);
+	rb_team_close(&me);
+	if (status != RB_OK)
+		return status;
+	/* Compact the remaining pairs, in order. */
+	for (size_t i = 0; i < n; i++)
+		if (pairs[i].red != UINT32_MAX)
+			pairs[k++] = pairs[i];
+	ctx->stats.exact_integer += d.integer;
+	ctx->stats.exact_expansion += d.expansion;
+	ctx->stats.exact_gmp += d.gmp;
+	*kept = k;
+	return RB_OK;
+}

@@ -7,18 +7,20 @@
 #define RB_JOIN_JOIN_H
 
 #include "core/base/base.h"
+#include "core/base/parallel.h"
 #include "core/primitive/box.h"
 #include "core/join/simd.h"
+#include "core/base/redblue.h"
 
 #ifdef __cplusplus
 extern "C"
 {
 #endif
 
-/* ---- plan.c ---- */
+/* ---- split.c ---- */
 
 /*
- * Capacity of a sample of extents (hi - lo) of objects. plan.c reads four at a time
+ * Capacity of a sample of extents (hi - lo) of objects. split.c reads four at a time
  * (rb_sample_end).
  */
 #define RB_SAMPLE RB_SIZE(512, 20)
@@ -134,7 +136,7 @@ extern void rb_leaf_report(const rb_leaf *leaf, rb_stats *stats);
 extern rb_status rb_leaf_join(rb_leaf *leaf, rb_list red, rb_list blue, bool same,
 							  const double lo[3], const double hi[3]);
 
-/* ---- gmp_fallback.c: pairs that a device left undecided ---- */
+/* ---- cpu_join.c: pairs that a device left undecided ---- */
 
 /*
  * Keeps those of n pairs of parts for which the predicate of the job holds, and stores their number
@@ -142,6 +144,100 @@ extern rb_status rb_leaf_join(rb_leaf *leaf, rb_list red, rb_list blue, bool sam
  */
 extern rb_status rb_decide_pairs(rb_context *ctx, const rb_job *job, rb_pair *pairs, size_t n,
 								 size_t *kept);
+
+/* ---- star_boxes.c ---- */
+
+/*
+ * Represents the triangles around a common corner or edge (a star) as boxes of directions.
+ *
+ * All boxes of a star's triangles overlap at the common corner, so no grid in space separates them.
+ * Seen from the corner, each triangle is an arc of directions, and two triangles share a point
+ * other than the corner only if their arcs do. Seen along a common edge, each triangle is a single
+ * direction, perpendicular to the edge. A grid divides boxes around these arcs as it does any other
+ * boxes.
+ */
+
+typedef struct rb_star
+{
+	int corners;         /* 1 for triangles around a corner, 2 for triangles around an edge */
+	const double *at[2]; /* the corner, or the ends of the edge */
+} rb_star;
+
+/*
+ * Samples both lists for a corner or an edge that many triangles of both have. Returns false if
+ * none is found. The owner bits of the entries are ignored.
+ */
+extern bool rb_star_find(const rb_set *set, rb_list red, rb_list blue, rb_star *star);
+
+/* Returns true if the triangle t has the star's corner, or both ends of its edge. */
+extern bool rb_star_has(const rb_star *star, const double *t);
+
+/*
+ * Stores a box of the directions in which triangle t of the star lies. If the boxes of two such
+ * triangles are disjoint, the triangles share no more than the star's corner or edge.
+ */
+extern void rb_star_box(const rb_star *star, const double *t, double lo[3], double hi[3]);
+
+/* ---- joins as steps of a larger operation ---- */
+
+/*
+ * Runs a join that is a step of a larger operation, with no more threads than it can use. `part` is
+ * the number of parts that justify one thread.
+ */
+static inline rb_status
+rb_join_step(rb_context *ctx, const rb_backend *backend, const rb_job *job, const rb_sink *sink,
+			 uint32_t part)
+{
+	const uint64_t parts =
+		(uint64_t) job->red->nparts + (job->blue != NULL ? job->blue->nparts : 0);
+	const int threads = ctx->threads;
+	rb_status status;
+
+	ctx->threads = rb_threads_for(ctx, parts, part);
+	status = backend->join(ctx, job, sink);
+	ctx->threads = threads;
+	return status;
+}
+
+/*
+ * A backend evaluates predicates on two parts. A predicate on whole rows, such as the nearest rows
+ * or the position relative to a solid, has a function of its own. It runs the joins it needs on the
+ * backend and writes pairs of rows to a sink. stream.c calls it in place of the backend's join.
+ */
+
+/*
+ * Receiver of pairs of rows with rb_payload_words(predicate) payload words each. put may be called
+ * from several threads at once and copies its input. Any status except RB_OK ends the join with
+ * that status.
+ */
+typedef struct rb_row_sink
+{
+	rb_status (*put)(void *user, const rb_pair *rows, const uint64_t *payload, size_t n);
+	void *user;
+} rb_row_sink;
+
+/*
+ * Declares the functions that evaluate predicates on rows. The coordinates of both sets are
+ * materialized. The functions return RB_STOPPED soon after rb_should_stop returns true.
+ */
+#define RB_COMPOSED_FUNCTION(predicate, red, blue, function)                                 \
+	extern rb_status function(rb_context *ctx, const rb_backend *backend, const rb_job *job, \
+							  const rb_row_sink *sink);
+RB_COMPOSED_LIST(RB_COMPOSED_FUNCTION)
+#undef RB_COMPOSED_FUNCTION
+
+/* ---- shares.c ---- */
+
+/*
+ * Divides space into partitions of a join with about the same amount of work (shares.c).
+ */
+
+/*
+ * Computes n disjoint partitions, at most RB_MAX_DEVICES, that cover all of space (rb_job.share).
+ * The result is the same for equal jobs. The function samples some thousand parts of each side and
+ * takes about a millisecond.
+ */
+extern rb_status rb_partitions_cut(rb_context *ctx, const rb_job *job, int n, rb_box *share);
 
 #ifdef __cplusplus
 }

@@ -3,7 +3,7 @@
  *	  Partitions space into tiles of about equal cost, based on a sample of the rows of a join.
  *
  *        kd_tiles.c       the cuts: a k-d tree
- *        tile_density.c   the distribution of the pairs, from a join of the samples
+ *        kd_tiles.c   the distribution of the pairs, from a join of the samples
  *
  * The cost of a tile is the work to join it: reading each row that may be in one of its pairs, and
  * testing each pair of overlapping boxes whose reference point lies in the tile. The reference
@@ -47,7 +47,7 @@ typedef struct rb_kd_tile
 /* Computes job->n tiles that fill space without overlapping. Equal samples give equal tiles. */
 extern rb_status rb_kd_tiles(rb_context *ctx, const rb_kd_job *job, rb_kd_tile *tiles);
 
-/* ---- tile_density.c ---- */
+/* ---- kd_tiles.c ---- */
 
 /* Locations of pairs, each of which represents `weight` pairs of all rows */
 typedef struct rb_tile_pairs

@@ -20,8 +20,7 @@
  * axis, four points that share a coordinate, and a common corner.
  */
 #include "core/join/join.h"
-#include "core/join/simd_face.h"
-#include "core/join/star_boxes.h"
+#include "core/join/simd.h"
 #include "core/primitive/triangle_float.h"
 #include "core/primitive/dispatch.h"
 
@@ -91,7 +90,7 @@ struct rb_leaf
 	bool slabs;      /* true if a k-DOP test precedes the float stage when there are many pairs */
 	rb_frame frame;  /* frame of the float and k-DOP data */
 	bool stars;      /* true if pairs that share only a corner or edge do not count */
-	bool directions; /* true if the tiles' boxes are boxes of directions (star_boxes.h) */
+	bool directions; /* true if the tiles' boxes are boxes of directions (join.h) */
 	int star_depth;
 
 	/* Statistics */

@@ -9,7 +9,7 @@
  */
 #include "core/primitive/box.h"
 #include "core/primitive/kdop.h"
-#include "core/join/simd_face.h"
+#include "core/join/simd.h"
 
 #include <string.h>
 

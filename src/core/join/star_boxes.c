@@ -6,7 +6,7 @@
  * the bound on every side. A box may therefore only be too large, in which case a pair is decided
  * unnecessarily.
  */
-#include "core/join/star_boxes.h"
+#include "core/join/join.h"
 #include "core/exact/interval.h"
 
 #define SAMPLE 48 /* number of sampled triangles of a list */

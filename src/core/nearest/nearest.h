@@ -6,7 +6,7 @@
  *		a tree of blue's boxes                                        box_tree.c
  *			-> from near to far, for each red row: pairs of parts     nearest.c
  *			-> their distances: bounds in doubles, then exact order   candidate.c
- *			-> the k best rows so far, whose worst one is the bound   k_best.c
+ *			-> the k best rows so far, whose worst one is the bound   nearest.c
  *
  * All of this runs on the CPU, whatever the backend: the traversal of a tree depends on what was
  * found before, whereas a device needs the same work for thousands of threads at once.
@@ -95,7 +95,7 @@ extern bool rb_candidate_within(rb_distance_state *a, const rb_candidate *c, dou
 /* Returns the double nearest to the distance. */
 extern double rb_candidate_distance(rb_distance_state *a, rb_candidate *c);
 
-/* ---- the best k rows (k_best.c) ---- */
+/* ---- the best k rows (nearest.c) ---- */
 
 /* A heap of candidates with the worst at the top */
 typedef struct rb_best
@@ -134,7 +134,7 @@ extern rb_status rb_best_offer(rb_best *b, rb_candidate *c, double distance);
 extern void rb_best_sort(rb_best *b);
 extern void rb_best_clear(rb_best *b);
 
-/* ---- ranks of rows by id (ranks.c) ---- */
+/* ---- ranks of rows by id (nearest.c) ---- */
 
 /*
  * Computes the rank of each row by id, equal ids by row number. Sets *rank to NULL if ids ascend.

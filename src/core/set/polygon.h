@@ -8,10 +8,10 @@
  *
  *        rings -> corners -> choose the axis to drop                 polygon.c
  *                         -> small convex polygon: done              polygon.c
- *                         -> check flatness                          polygon_flatness.c
+ *                         -> check flatness                          polygon.c
  *                         -> Delaunay triangulation of all corners   polygon_delaunay.c
- *                         -> insert the edges of the rings           polygon_constrain.c
- *                         -> emit the triangles inside               polygon_fill.c
+ *                         -> insert the edges of the rings           polygon_delaunay.c
+ *                         -> emit the triangles inside               polygon_delaunay.c
  *
  * Every decision is the exact sign of a determinant of stored coordinates. Cocircular corners are
  * distinguished by a rule that depends only on their coordinates (rb_face_incircle). The triangles
@@ -51,7 +51,7 @@ typedef struct rb_half_edge
 	uint32_t next;
 	uint32_t prev;
 	uint32_t
-		mark; /* polygon_constrain.c: set on a cavity's border; polygon_fill.c: region's location */
+		mark; /* polygon_delaunay.c: set on a cavity's border; polygon_delaunay.c: region's location */
 } rb_half_edge;
 
 #define RB_NONE UINT32_MAX
@@ -210,7 +210,7 @@ extern int rb_face_incircle(const double *a, const double *b, const double *c, c
 
 extern rb_geometry_fault rb_face_points(rb_polygon_face *f);
 
-/* ---- polygon_constrain.c, polygon_fill.c ---- */
+/* ---- polygon_delaunay.c, polygon_delaunay.c ---- */
 
 extern rb_geometry_fault rb_face_edges(rb_polygon_face *f);
 extern rb_geometry_fault rb_face_inside(rb_polygon_face *f);

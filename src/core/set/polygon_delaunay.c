@@ -9,6 +9,7 @@
  */
 #include "core/set/polygon.h"
 #include "core/exact/orient.h"
+#include "core/exact/expansion.h"
 
 int
 rb_face_side(const rb_polygon_face *f, uint32_t a, uint32_t b, uint32_t c)
@@ -301,4 +302,684 @@ rb_face_points(rb_polygon_face *f)
 		if (f->half[h].from != RB_NONE)
 			f->vertex[f->half[h].from].half = h;
 	return f->stopped ? RB_GEOMETRY_STOPPED : RB_GEOMETRY_OK;
+}
+
+/* ---- constraints ---- */
+
+/*
+ * Inserts the edges of a face's rings into its Delaunay triangulation as constraints.
+ *
+ * Edges are inserted one by one. The triangulation edges that cross the new one are removed, the
+ * new one is added, and the cavity on each of its sides is retriangulated. The edges come in random
+ * order, which bounds the cost of long ones: O(n log^2 n) steps are expected in total for rings
+ * that do not overlap many times. An edge that meets a corner is split there. If it crosses the
+ * edge of a ring, the face is rejected, since the crossing point is not a corner.
+ *
+ * The cavity beside an edge from a to b is a polygon each of whose corners sees the edge, and its
+ * constrained Delaunay triangulation takes linear time: corners are removed in random order and
+ * inserted again one by one with flips. A corner that is closer to the edge than both of its
+ * neighbors must not be removed, because the remaining cycle would not be a polygon. The polygon
+ * may overlap itself, which does no harm.
+ *
+ * J. R. Shewchuk and B. C. Brown: Fast Segment Insertion and Incremental Construction of
+ * Constrained Delaunay Triangulations, 2015. The pseudo-random sequence is fixed, and the result
+ * does not depend on it.
+ */
+
+/* Returns a pseudo-random number in 0 .. n - 1 (splitmix64). */
+static uint32_t
+random_below(rb_polygon_face *f, uint32_t n)
+{
+	uint64_t z = (f->random += UINT64_C(0x9e3779b97f4a7c15));
+
+	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return (uint32_t) (((z ^ (z >> 31)) >> 32) * n >> 32);
+}
+
+/* ---- the cavity beside an edge ---- */
+
+/* Returns the sign of (b - a) x (q - p). */
+static int
+sign_of_cross(const rb_vertex *a, const rb_vertex *b, const rb_vertex *p, const rb_vertex *q)
+{
+	double left = (b->at[0] - a->at[0]) * (q->at[1] - p->at[1]);
+	double right = (b->at[1] - a->at[1]) * (q->at[0] - p->at[0]);
+	double bound = RB_ORIENT2D_BOUND * (fabs(left) + fabs(right) + RB_BOUND_FLOOR);
+	rb_accumulator sum;
+
+	if (left - right > bound)
+		return 1;
+	if (right - left > bound)
+		return -1;
+	memset(&sum, 0, sizeof sum);
+	rb_accumulator_add(&sum, b->at[0], q->at[1]);
+	rb_accumulator_add(&sum, -b->at[0], p->at[1]);
+	rb_accumulator_add(&sum, -a->at[0], q->at[1]);
+	rb_accumulator_add(&sum, a->at[0], p->at[1]);
+	rb_accumulator_add(&sum, -b->at[1], q->at[0]);
+	rb_accumulator_add(&sum, b->at[1], p->at[0]);
+	rb_accumulator_add(&sum, a->at[1], q->at[0]);
+	rb_accumulator_add(&sum, -a->at[1], p->at[0]);
+	return rb_accumulator_sign(&sum);
+}
+
+static inline void
+make_triangle(rb_polygon_face *f, uint32_t a, uint32_t b, uint32_t c)
+{
+	rb_half_edge *half = f->half;
+
+	half[a].next = half[c].prev = b;
+	half[b].next = half[a].prev = c;
+	half[c].next = half[b].prev = a;
+}
+
+/*
+ * Returns true if h is on the border of the current polygon: an edge of the cavity, or a new edge
+ * whose other side is still empty.
+ */
+static inline bool
+is_border(const rb_polygon_face *f, uint32_t h)
+{
+	return f->half[h].mark != 0 || f->half[h ^ 1].next == RB_NONE;
+}
+
+/*
+ * Restores the Delaunay property around a new corner, which is opposite to t in the triangle on the
+ * left of t, by flips.
+ */
+static void
+flip_around_corner(rb_polygon_face *f, uint32_t t)
+{
+	rb_half_edge *half = f->half;
+	uint32_t *stack = f->work;
+	uint32_t n = 0;
+
+	stack[n++] = t;
+	while (n > 0)
+	{
+		uint32_t h, tn, tp, hn, hp, u, v, w, x;
+
+		t = stack[--n];
+		if (is_border(f, t) || rb_face_stops(f, 1))
+			continue;
+		h = t ^ 1;
+		tn = half[t].next;
+		tp = half[t].prev;
+		hn = half[h].next;
+		hp = half[h].prev;
+		v = half[t].from;
+		w = half[h].from;
+		u = half[tp].from;
+		x = half[hp].from;
+		if (rb_face_side(f, u, v, w) > 0 && rb_face_incircle(f->vertex[u].at, f->vertex[v].at,
+															 f->vertex[w].at, f->vertex[x].at) < 0)
+			continue;
+		half[t].from = x;
+		half[h].from = u;
+		make_triangle(f, tp, hn, t);
+		make_triangle(f, tn, h, hp);
+		stack[n++] = hn;
+		stack[n++] = hp;
+	}
+}
+
+/* Triangulates the region on the left of `base`, whose boundary is one cycle. */
+static void
+fill_cavity(rb_polygon_face *f, uint32_t base)
+{
+	rb_half_edge *half = f->half;
+	uint32_t *edge = f->work + f->span; /* edge from corner i along the cavity */
+	uint32_t *next = edge + f->span;    /* next corner in the current polygon */
+	uint32_t *prev = next + f->span;
+	uint32_t *order = prev + f->span;
+	uint32_t *gap = order + f->span; /* edge of the current polygon from corner i to the next */
+	uint32_t m = 0;
+	const rb_vertex *a, *b;
+
+	for (uint32_t h = half[base].next; h != base; h = half[h].next)
+		edge[m++] = h;
+	if (m == 2)
+		return;
+	/* Corners are numbered 0, ..., m, and base runs from corner m to corner 0. */
+	a = f->vertex + half[base].from;
+	b = f->vertex + half[base ^ 1].from;
+	half[base].mark = 1;
+	for (uint32_t i = 0; i < m; i++)
+	{
+		half[edge[i]].mark = 1;
+		next[i] = i + 1;
+		prev[i + 1] = i;
+		order[i] = i;
+	}
+#define CORNER(i) (f->vertex + ((i) == m ? half[base].from : half[edge[i]].from))
+#define IS_NEARER(i, j) (sign_of_cross(a, b, CORNER(j), CORNER(i)) < 0)
+	for (uint32_t k = m - 1; k > 1 && !rb_face_stops(f, 1); k--)
+	{
+		uint32_t j, i;
+
+		do
+		{
+			j = 1 + random_below(f, k);
+			i = order[j];
+		} while (IS_NEARER(i, prev[i]) && IS_NEARER(i, next[i]));
+		order[j] = order[k];
+		order[k] = i;
+		next[prev[i]] = next[i];
+		prev[next[i]] = prev[i];
+	}
+#define MAKE_GAP(i, j)                                                                \
+	do                                                                                \
+	{                                                                                 \
+		if ((j) == (i) + 1)                                                           \
+			gap[i] = edge[i];                                                         \
+		else                                                                          \
+		{                                                                             \
+			gap[i] = rb_half_create(f, half[edge[i]].from,                            \
+									(j) == m ? half[base].from : half[edge[j]].from); \
+			half[gap[i] ^ 1].next = RB_NONE;                                          \
+		}                                                                             \
+	} while (0)
+	if (!f->stopped)
+	{
+		MAKE_GAP(0, order[1]);
+		MAKE_GAP(order[1], m);
+		make_triangle(f, base, gap[0], gap[order[1]]);
+	}
+	for (uint32_t k = 2; k < m && !f->stopped; k++)
+	{
+		uint32_t i = order[k];
+		uint32_t p = prev[i];
+		uint32_t h = gap[p] ^ 1;
+
+		MAKE_GAP(p, i);
+		MAKE_GAP(i, next[i]);
+		make_triangle(f, h, gap[p], gap[i]);
+		flip_around_corner(f, h);
+	}
+#undef CORNER
+#undef IS_NEARER
+#undef MAKE_GAP
+	half[base].mark = 0;
+	for (uint32_t i = 0; i < m; i++)
+		half[edge[i]].mark = 0;
+}
+
+/* ---- one edge ---- */
+
+/* Records that edge h is used once more by a ring. */
+static rb_geometry_fault
+record_use(rb_polygon_face *f, uint32_t h, uint32_t ring)
+{
+	uint32_t *first = f->used + h / 2;
+	uint32_t i = *first;
+
+	while (i != RB_NONE && f->use[i].ring != ring && !rb_face_stops(f, 1))
+		i = f->use[i].next;
+	if (f->stopped)
+		return RB_GEOMETRY_STOPPED;
+	if (i == RB_NONE)
+	{
+		if (f->nuses == f->uses_cap)
+		{
+			size_t cap = (size_t) f->uses_cap + f->uses_cap / 2 + 64;
+
+			if (cap >= RB_NONE)
+			{
+				f->error->status = RB_TOO_MANY_OBJECTS;
+				f->error->need = cap;
+				f->error->limit = RB_NONE - 1;
+				f->error->text[0] = '\0';
+				return RB_GEOMETRY_NO_MEMORY;
+			}
+			if (rb_resize(f->b->memory, &f->b->face_uses, cap * sizeof *f->use, f->error) != RB_OK)
+				return RB_GEOMETRY_NO_MEMORY;
+			f->use = f->b->face_uses;
+			f->uses_cap = (uint32_t) cap;
+		}
+		i = f->nuses++;
+		f->use[i] = (rb_use){ring, false, *first};
+		*first = i;
+	}
+	f->use[i].odd = !f->use[i].odd;
+	return RB_GEOMETRY_OK;
+}
+
+/*
+ * Returns the half-edge from a that the segment from a to b runs along, or that is next to it on
+ * its right. The half-edges around a and around b are searched alternately, and a and b are
+ * exchanged if it is found at b. The cost is therefore that of the corner with fewer neighbors, and
+ * the sum of these costs is linear in any planar graph (N. Chiba and T. Nishizeki: Arboricity and
+ * Subgraph Listing Algorithms, 1985).
+ */
+static uint32_t
+first_step(rb_polygon_face *f, uint32_t *a, uint32_t *b, bool *along)
+{
+	uint32_t from[2] = {*a, *b};
+	uint32_t h[2];
+	int side[2];
+
+	for (int i = 0; i < 2; i++)
+	{
+		h[i] = f->vertex[from[i]].half;
+		side[i] = rb_face_side(f, from[i], rb_half_to(f, h[i]), from[1 - i]);
+	}
+	for (int i = 0;; i = 1 - i)
+	{
+		uint32_t left = rb_half_left(f, h[i]);
+		uint32_t to = rb_half_to(f, h[i]);
+		/* side of the other corner with respect to the next half-edge */
+		int next = rb_face_side(f, from[i], rb_half_to(f, left), from[1 - i]);
+
+		*along = side[i] == 0 && (to > from[i]) == (from[1 - i] > from[i]);
+		if (*along || (side[i] > 0 && next < 0) || rb_face_stops(f, 1))
+		{
+			*a = from[i];
+			*b = from[1 - i];
+			return h[i];
+		}
+		h[i] = left;
+		side[i] = next;
+	}
+}
+
+static rb_geometry_fault
+crossing_fault(rb_polygon_face *f, uint32_t corner, uint32_t h)
+{
+	const uint32_t ends[4] = {corner, f->corner[corner].next, f->vertex[f->half[h].from].corner,
+							  f->vertex[rb_half_to(f, h)].corner};
+
+	f->info->two_rings = f->use[f->used[h / 2]].ring != f->corner[corner].ring;
+	return rb_face_fault(f, RB_GEOMETRY_CROSSING, 4, ends);
+}
+
+/* Inserts the ring edge from a corner to the next corner. */
+static rb_geometry_fault
+put_edge(rb_polygon_face *f, uint32_t corner)
+{
+	uint32_t a = f->corner[corner].vertex;
+	uint32_t b = f->corner[f->corner[corner].next].vertex;
+	uint32_t *crossed = f->work;
+
+	while (a != b)
+	{
+		bool along;
+		uint32_t step = first_step(f, &a, &b, &along);
+		rb_geometry_fault fault;
+		uint32_t h, n = 0;
+
+		if (f->stopped)
+			return RB_GEOMETRY_STOPPED;
+		if (!along)
+		{
+			int side;
+
+			/* Walk from triangle to triangle until a corner lies on the edge. */
+			h = f->half[step].next;
+			do
+			{
+				uint32_t t = h ^ 1;
+
+				if (f->used[h / 2] != RB_NONE)
+					return crossing_fault(f, corner, h);
+				if (rb_face_stops(f, 1))
+					return RB_GEOMETRY_STOPPED;
+				crossed[n++] = h;
+				side = rb_face_side(f, a, b, f->half[f->half[t].prev].from);
+				h = side < 0 ? f->half[t].prev : f->half[t].next;
+			} while (side != 0);
+			/* Now h ends at that corner. */
+			h = f->half[h].next;
+			for (uint32_t i = 0; i < n; i++)
+			{
+				for (int end = 0; end < 2; end++)
+				{
+					uint32_t e = crossed[i] ^ (uint32_t) end;
+					rb_vertex *v = f->vertex + f->half[e].from;
+
+					if (v->half == e)
+						v->half = rb_half_left(f, e);
+				}
+				rb_half_drop(f, crossed[i]);
+			}
+			step = rb_half_connect(f, f->half[step].prev, h);
+			fill_cavity(f, step);
+			fill_cavity(f, step ^ 1);
+			if (f->stopped)
+				return RB_GEOMETRY_STOPPED;
+		}
+		fault = record_use(f, step, f->corner[corner].ring);
+		if (fault != RB_GEOMETRY_OK)
+			return fault;
+		a = rb_half_to(f, step);
+	}
+	return RB_GEOMETRY_OK;
+}
+
+rb_geometry_fault
+rb_face_edges(rb_polygon_face *f)
+{
+	f->random = 0;
+	f->nuses = 0;
+	for (uint32_t h = 0; h < f->nhalves && !rb_face_stops(f, 1); h += 2)
+		f->used[h / 2] = RB_NONE;
+	for (uint32_t i = 0; i < f->ncorners && !rb_face_stops(f, 1); i++)
+	{
+		uint32_t j = random_below(f, i + 1);
+
+		f->order[i] = f->order[j];
+		f->order[j] = i;
+	}
+	for (uint32_t i = 0; i < f->ncorners && !f->stopped; i++)
+	{
+		rb_geometry_fault fault = put_edge(f, f->order[i]);
+
+		if (fault != RB_GEOMETRY_OK)
+			return fault;
+		if (rb_face_stops(f, 1))
+			return RB_GEOMETRY_STOPPED;
+	}
+	return f->stopped ? RB_GEOMETRY_STOPPED : RB_GEOMETRY_OK;
+}
+
+/* ---- regions inside the face ---- */
+
+/*
+ * Finds the regions of the triangulation that are inside the face and writes them as triangles.
+ *
+ * The plane is flooded from outside. Crossing an edge that the outer ring uses an odd number of
+ * times enters or leaves that ring, and likewise for each hole: this is the even-odd rule. A region
+ * is inside the face if it is inside the outer ring and in no hole. A hole must lie inside the
+ * outer ring and in no other hole.
+ *
+ * A ring edge that borders no inside region (a spike) is written as a degenerate triangle, so that
+ * no stored point is lost.
+ */
+
+/*
+ * Location of a region: 0 if not known yet, else 1 + (1 if inside the outer ring) + 2 * (number of
+ * the hole's ring, or 0 if in no hole)
+ */
+#define WHERE(outer, hole) (1 + (uint32_t) (outer) + 2 * (hole))
+#define IN_OUTER(where) (((where) -1) & 1)
+#define HOLE_OF(where) (((where) -1) / 2)
+#define INSIDE WHERE(1, 0)
+
+/* Returns true if the vertex is inside the ring, by the even-odd rule, or on it. */
+static bool
+is_in_ring(const rb_polygon_face *f, uint32_t ring, uint32_t v)
+{
+	bool inside = false;
+
+	for (uint32_t i = 0; i < f->ncorners; i++)
+	{
+		uint32_t p = f->corner[i].vertex, q = f->corner[f->corner[i].next].vertex;
+		int side;
+
+		if (f->corner[i].ring != ring)
+			continue;
+		if (p == v || q == v)
+			return true;
+		/* Vertex numbers follow the order of x, then y. */
+		if ((p < v) == (q < v))
+			continue;
+		side = p < q ? rb_face_side(f, p, q, v) : rb_face_side(f, q, p, v);
+		if (side == 0)
+			return true;
+		inside ^= side > 0;
+	}
+	return inside;
+}
+
+/* Returns true if all corners of ring `inner` are inside ring `outer` or on it. */
+static bool
+is_ring_in_ring(const rb_polygon_face *f, uint32_t inner, uint32_t outer)
+{
+	for (uint32_t i = 0; i < f->ncorners; i++)
+		if (f->corner[i].ring == inner && !is_in_ring(f, outer, f->corner[i].vertex))
+			return false;
+	return true;
+}
+
+static rb_hole_overlap
+overlap_of(const rb_polygon_face *f, uint32_t hole, uint32_t other)
+{
+	const bool in = is_ring_in_ring(f, hole, other), around = is_ring_in_ring(f, other, hole);
+
+	return in && around ? RB_HOLES_EQUAL : in || around ? RB_HOLES_NESTED : RB_HOLES_CROSS;
+}
+
+static rb_geometry_fault
+hole_fault(rb_polygon_face *f, rb_geometry_fault fault, uint32_t vertex, uint32_t hole,
+		   uint32_t other)
+{
+	f->info->hole = hole;
+	f->info->other = other;
+	if (fault == RB_GEOMETRY_HOLES)
+		f->info->overlap = (uint8_t) overlap_of(f, hole, other);
+	return rb_face_fault(f, fault, 1, &f->vertex[vertex].corner);
+}
+
+/* Computes the location of the region on the other side of h. */
+static rb_geometry_fault
+location_across(rb_polygon_face *f, uint32_t h, uint32_t *to)
+{
+	uint32_t where = f->half[h].mark;
+	bool outer = IN_OUTER(where);
+	uint32_t hole = HOLE_OF(where);
+	uint32_t entered = 0;
+
+	for (uint32_t i = f->used[h / 2]; i != RB_NONE; i = f->use[i].next)
+	{
+		const rb_use *u = f->use + i;
+
+		if (!u->odd)
+			continue;
+		if (u->ring == 0)
+			outer = !outer;
+		else if (u->ring == hole)
+			hole = 0;
+		else if (entered == 0)
+			entered = u->ring;
+		else
+			return hole_fault(f, RB_GEOMETRY_HOLES, f->half[h].from, entered, u->ring);
+	}
+	if (entered != 0 && hole != 0)
+		return hole_fault(f, RB_GEOMETRY_HOLES, f->half[h].from, hole, entered);
+	if (entered != 0)
+		hole = entered;
+	if (hole != 0 && !outer)
+		return hole_fault(f, RB_GEOMETRY_HOLE_OUTSIDE, f->half[h].from, hole, 0);
+	*to = WHERE(outer, hole);
+	return RB_GEOMETRY_OK;
+}
+
+static rb_geometry_fault
+flood_regions(rb_polygon_face *f)
+{
+	rb_half_edge *half = f->half;
+	uint32_t *stack = f->work;
+	size_t n = 0;
+	uint32_t h = f->outside;
+
+	for (uint32_t i = 0; i < f->nhalves && !rb_face_stops(f, 1); i++)
+		half[i].mark = 0;
+	if (f->stopped)
+		return RB_GEOMETRY_STOPPED;
+	do
+	{
+		half[h].mark = WHERE(0, 0);
+		stack[n++] = h;
+		h = half[h].next;
+	} while (h != f->outside);
+	while (n > 0)
+	{
+		uint32_t t, where = 0;
+		rb_geometry_fault fault;
+
+		h = stack[--n];
+		t = h ^ 1;
+		if (half[t].mark != 0)
+			continue;
+		if (rb_face_stops(f, 1))
+			return RB_GEOMETRY_STOPPED;
+		fault = location_across(f, h, &where);
+		if (fault != RB_GEOMETRY_OK)
+			return fault;
+		half[t].mark = half[half[t].next].mark = half[half[t].prev].mark = where;
+		stack[n++] = half[t].next;
+		stack[n++] = half[t].prev;
+	}
+	return RB_GEOMETRY_OK;
+}
+
+/*
+ * Checks that each hole that uses the edge h lies inside the outer ring and in no other hole there.
+ * This includes holes that enclose no area along the edge.
+ */
+static rb_geometry_fault
+judge_edge(rb_polygon_face *f, uint32_t h)
+{
+	uint32_t left = f->half[h].mark, right = f->half[h ^ 1].mark;
+	uint32_t within = HOLE_OF(left) == HOLE_OF(right) ? HOLE_OF(left) : 0;
+
+	for (uint32_t i = f->used[h / 2]; i != RB_NONE; i = f->use[i].next)
+	{
+		uint32_t ring = f->use[i].ring;
+
+		if (ring != 0 && !IN_OUTER(left) && !IN_OUTER(right))
+			return hole_fault(f, RB_GEOMETRY_HOLE_OUTSIDE, f->half[h].from, ring, 0);
+		if (ring != 0 && within != 0 && within != ring)
+			return hole_fault(f, RB_GEOMETRY_HOLES, f->half[h].from, ring, within);
+	}
+	return RB_GEOMETRY_OK;
+}
+
+static rb_geometry_fault
+judge_point(rb_polygon_face *f, uint32_t corner)
+{
+	uint32_t v = f->corner[corner].vertex;
+	uint32_t h = f->vertex[v].half;
+	uint32_t hole = 0;
+
+	do
+	{
+		if (f->half[h].mark == INSIDE)
+			return RB_GEOMETRY_OK;
+		if (HOLE_OF(f->half[h].mark) != 0)
+			hole = HOLE_OF(f->half[h].mark);
+		h = rb_half_left(f, h);
+	} while (h != f->vertex[v].half && !rb_face_stops(f, 1));
+	if (f->stopped)
+		return RB_GEOMETRY_STOPPED;
+	return hole_fault(f, hole != 0 ? RB_GEOMETRY_HOLES : RB_GEOMETRY_HOLE_OUTSIDE, v,
+					  f->corner[corner].ring, hole);
+}
+
+/*
+ * Checks each vertex of a single-point ring only once, since judge_point examines all regions
+ * around it.
+ */
+static rb_geometry_fault
+judge_points(rb_polygon_face *f)
+{
+	uint32_t *judged = f->order;
+	rb_geometry_fault fault = RB_GEOMETRY_OK;
+
+	memset(judged, 0, f->nvertices * sizeof *judged);
+	for (uint32_t i = 0; i < f->ncorners && fault == RB_GEOMETRY_OK; i++)
+	{
+		uint32_t v = f->corner[i].vertex;
+
+		if (f->corner[i].next != i || judged[v])
+			continue;
+		judged[v] = 1;
+		fault = judge_point(f, i);
+	}
+	return fault;
+}
+
+static inline const double *
+corner_of(const rb_polygon_face *f, uint32_t h)
+{
+	return f->corner[f->vertex[f->half[h].from].corner].at;
+}
+
+/* Writes the triangle on the left of h, in the orientation of its ring. */
+static inline void
+put_triangle(const rb_polygon_face *f, uint32_t h, double *to)
+{
+	uint32_t next = f->half[h].next, prev = f->half[h].prev;
+
+	memcpy(to, corner_of(f, h), 3 * sizeof(double));
+	memcpy(to + 3, corner_of(f, f->turn < 0 ? prev : next), 3 * sizeof(double));
+	memcpy(to + 6, corner_of(f, f->turn < 0 ? next : prev), 3 * sizeof(double));
+}
+
+/*
+ * Returns true if h represents its triangle: the triangle is inside the face, and h starts at its
+ * smallest vertex.
+ */
+static inline bool
+is_triangle(const rb_polygon_face *f, uint32_t h)
+{
+	uint32_t from = f->half[h].from;
+
+	return f->half[h].mark == INSIDE && from < f->half[f->half[h].next].from &&
+		   from < f->half[f->half[h].prev].from;
+}
+
+static inline bool
+is_spike(const rb_polygon_face *f, uint32_t h)
+{
+	return (h & 1) == 0 && f->used[h / 2] != RB_NONE && f->half[h].mark != INSIDE &&
+		   f->half[h ^ 1].mark != INSIDE;
+}
+
+rb_geometry_fault
+rb_face_inside(rb_polygon_face *f)
+{
+	rb_geometry_fault fault = flood_regions(f);
+	rb_builder *b = f->b;
+	size_t parts = 0;
+	double *to;
+
+	/* Check the edges, and count the triangles and spikes. */
+	for (uint32_t h = 0; h < f->nhalves && fault == RB_GEOMETRY_OK; h++)
+	{
+		if (f->half[h].from == RB_NONE)
+			continue;
+		if ((h & 1) == 0)
+			fault = judge_edge(f, h);
+		parts += (size_t) is_triangle(f, h) + is_spike(f, h);
+		if (rb_face_stops(f, 1))
+			return RB_GEOMETRY_STOPPED;
+	}
+	if (fault == RB_GEOMETRY_OK)
+		fault = judge_points(f);
+	if (fault != RB_GEOMETRY_OK)
+		return fault;
+	if (rb_builder_reserve(b, parts, f->error) != RB_OK)
+		return RB_GEOMETRY_NO_MEMORY;
+	to = b->coords + (size_t) b->nparts * 9;
+	for (uint32_t h = 0; h < f->nhalves; h++)
+	{
+		if (f->half[h].from == RB_NONE)
+			continue;
+		if (rb_face_stops(f, 1))
+			return RB_GEOMETRY_STOPPED;
+		if (is_triangle(f, h))
+			put_triangle(f, h, to);
+		else if (!is_spike(f, h))
+			continue;
+		else
+		{
+			memcpy(to, corner_of(f, h), 3 * sizeof(double));
+			memcpy(to + 3, corner_of(f, h ^ 1), 3 * sizeof(double));
+			memcpy(to + 6, corner_of(f, h ^ 1), 3 * sizeof(double));
+		}
+		to += 9;
+	}
+	b->nparts += (uint32_t) parts;
+	return RB_GEOMETRY_OK;
 }

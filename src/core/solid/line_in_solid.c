@@ -19,10 +19,8 @@
  * perturbed by an infinitesimal crosses only triangles that the unperturbed ray meets. For these
  * few triangles, the code tests whether the perturbed start is below them (ray.h).
  */
-#include "core/base/materialized.h"
 #include "core/base/parallel.h"
 #include "core/base/sort.h"
-#include "core/base/thread_count.h"
 #include "core/solid/solid.h"
 #include "core/join/join.h"
 #include "core/set/set.h"

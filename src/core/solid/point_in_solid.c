@@ -12,7 +12,6 @@
  * Triangles of other solids that the ray happens to cross are ignored.
  */
 #include "core/base/parallel.h"
-#include "core/base/thread_count.h"
 #include "core/solid/solid.h"
 #include "core/join/join.h"
 #include "core/set/set.h"

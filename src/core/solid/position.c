@@ -10,8 +10,7 @@
  *
  * A row whose box overlaps no other is not examined, so it need not be a valid solid.
  */
-#include "core/base/materialized.h"
-#include "core/solid/solids.h"
+#include "core/solid/solid.h"
 #include "core/solid/relate.h"
 #include "core/join/join.h"
 #include "core/set/set.h"

@@ -2,11 +2,11 @@
  * relate.h
  *	  Declares what the files behind rb_compose_relations share to relate pairs of solids.
  *
- *		triangles at each edge, and sheets of triangles				edge_fan.c
+ *		triangles at each edge, and sheets of triangles				sheets.c
  *		side of a solid on which a sheet lies; side of a sheet on
- *		which its own solid lies									sidedness.c
- *		surroundings of an edge that lies on another solid			facets_around_edge.c
- *		list of pairs that several threads append to, and sorting	row_lists.c
+ *		which its own solid lies									sheets.c
+ *		surroundings of an edge that lies on another solid			relate.c
+ *		list of pairs that several threads append to, and sorting	sheets.c
  *		the relation of two solids									relate.c
  */
 #ifndef RB_SOLID_RELATE_H
@@ -23,7 +23,7 @@ extern "C"
 
 #define RB_NO_SHEET UINT32_MAX
 
-/* ---- list of pairs filled by several threads (row_lists.c) ---- */
+/* ---- list of pairs filled by several threads (sheets.c) ---- */
 
 typedef struct rb_notes
 {
@@ -46,7 +46,7 @@ extern rb_status rb_notes_add(rb_notes *notes, const rb_pair *pairs, size_t n);
  */
 extern rb_status rb_notes_sort(rb_notes *notes, const uint32_t *red_of, const uint32_t *blue_of);
 
-/* ---- edge fans and sheets (edge_fan.c) ---- */
+/* ---- edge fans and sheets (sheets.c) ---- */
 
 /*
  * The edge fans and sheets of a set of solids.
@@ -79,7 +79,7 @@ extern void rb_fans_free(rb_memory *memory, rb_fans *fans);
 
 /*
  * Computes `inner` for the rows with a nonzero byte in `rows`, or for all rows if NULL
- * (sidedness.c).
+ * (sheets.c).
  */
 extern rb_status rb_fans_find_inner(rb_context *ctx, const rb_backend *backend, rb_fans *fans,
 									const uint8_t *rows);
@@ -102,7 +102,7 @@ rb_points_inward(const rb_fans *fans, uint32_t triangle)
 	return (fans->inner[fans->sheet[triangle]] != 0) != (fans->turned[triangle] != 0);
 }
 
-/* ---- location of points on or near sheets (sidedness.c) ---- */
+/* ---- location of points on or near sheets (sheets.c) ---- */
 
 /*
  * Locates one point of each of n triangles relative to solids. For each solid that contains the
@@ -123,7 +123,7 @@ extern rb_status rb_sheet_points_locate(rb_context *ctx, const rb_backend *backe
  */
 extern bool rb_sheet_point_is_inside(const double *t, const rb_fans *solid, const rb_tree *tree);
 
-/* ---- surroundings of edges (facets_around_edge.c) ---- */
+/* ---- surroundings of edges (relate.c) ---- */
 
 /* Bits for the kinds of points that exist: in red only, in blue only, in both */
 #define RB_RED_ALONE 1

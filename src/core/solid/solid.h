@@ -10,10 +10,10 @@
  * perturbed line either crosses a triangle properly or misses it.
  *
  *		line, the triangles that it meets, the side of its start
- *			-> crossings and overlaps							line_crossing.c
+ *			-> crossings and overlaps							line_intervals.c
  *			-> their exact locations on the line				line_parameter.c
  *			-> sorted, the intervals between them				line_intervals.c
- *			-> fractions of the line, and lengths				interval_length.c
+ *			-> fractions of the line, and lengths				line_parameter.c
  *
  * validity.c tests whether a set of triangles is a solid.
  */
@@ -114,7 +114,7 @@ extern void rb_locations_length(rb_number *length, const rb_location *from, cons
 								int words);
 extern double rb_locations_distance(const rb_location *from, const rb_location *to);
 
-/* ---- crossings (line_crossing.c) ---- */
+/* ---- crossings (line_intervals.c) ---- */
 
 typedef enum rb_line_crossing
 {
@@ -137,7 +137,7 @@ extern rb_line_crossing rb_segment_crosses(rb_exact_env *env, const double *segm
 extern void rb_segment_meets(rb_exact_env *env, const double *segment, const double *triangle,
 							 rb_location place[2]);
 
-/* ---- fractions of a line (interval_length.c) ---- */
+/* ---- fractions of a line (line_parameter.c) ---- */
 
 /*
  * Computes the position of `place`, a location on segment i, as a fraction of the length of a line
@@ -195,7 +195,7 @@ typedef struct rb_line_intervals
 	bool inside_at_end; /* True if the perturbed end of the line is inside the solid */
 	bool leaves;        /* True if part of a line of nonzero length is outside */
 	/*
-	 * Scratch memory of line_intervals.c or line_interval.c. A struct must be used by only one of
+	 * Scratch memory of line_intervals.c or line_intervals.c. A struct must be used by only one of
 	 * them, since work_cap counts elements of different sizes.
 	 */
 	void *work;
@@ -227,7 +227,7 @@ extern rb_status rb_measured_fraction(rb_context *ctx, const double *segments, u
 extern rb_status rb_solid_intervals(rb_context *ctx, const rb_line *line, rb_line_intervals *out);
 extern void rb_line_intervals_free(rb_memory *memory, rb_line_intervals *s);
 
-/* ---- intersections of a line with triangles (line_interval.c) ---- */
+/* ---- intersections of a line with triangles (line_intervals.c) ---- */
 
 /*
  * Fills out->at with the disjoint spans of a line that lie on triangles, in order, as fractions of
@@ -239,7 +239,7 @@ extern rb_status rb_line_spans(rb_context *ctx, const double *segments, uint32_t
 							   const double *triangles, const rb_pair *meet, size_t nmeet,
 							   rb_line_intervals *out);
 
-/* ---- points near a triangle (validity.c, sidedness.c) ---- */
+/* ---- points near a triangle (validity.c, sheets.c) ---- */
 
 /* Computes the exact normal of a triangle. */
 extern void rb_triangle_normal(rb_number normal[3], const double *t);
@@ -283,7 +283,7 @@ typedef struct rb_solid_report
 	double face_tolerance;
 } rb_solid_report;
 
-/* ---- descriptions of a report (validity_reasons.c) ---- */
+/* ---- descriptions of a report (validity_reports.c) ---- */
 
 /* Buffer size in bytes for the text of rb_solid_reason */
 #define RB_SOLID_REASON 700
@@ -376,6 +376,88 @@ extern rb_status rb_solids_are_closed_together(rb_context *ctx, const rb_set *so
  */
 extern rb_status rb_solids_sort(rb_context *ctx, const rb_backend *backend, const rb_set *surfaces,
 								bool skip, rb_solid_side of, uint32_t **bad, uint32_t **open);
+
+/* ---- solids prepared for queries (solids.c, position.c) ---- */
+
+/*
+ * Locates points, lines and surfaces relative to solids that are queried repeatedly.
+ *
+ *		solids -> validated, with a box tree of the triangles of each		solids.c
+ *			point: an upward ray through the tree
+ *			line: triangles it meets, then its intervals (line_intervals.c)
+ *			triangle of a surface: surroundings of the curves that it shares
+ *				with the boundary (relate.c), or a ray if there are none (sheets.c)
+ *		one row against one solid, or all rows against all solids			position.c
+ */
+
+/* Rows of a set prepared for queries */
+typedef struct rb_solids rb_solids;
+
+/* Bits for the parts of an object that exist: inside, outside, on the boundary */
+#define RB_SOME_INSIDE 1u
+#define RB_SOME_OUTSIDE 2u
+#define RB_SOME_ON 4u
+
+/*
+ * Validates all rows as solids (RB_BAD_SOLID, or omitted if `skip` is set) and builds their trees.
+ * Takes no reference to the set, which must outlive the result.
+ */
+extern rb_status rb_solids_build(rb_context *ctx, const rb_backend *backend,
+								 const rb_set *solid_set, bool skip, rb_solids **solids);
+/* Prepares the data for surface queries; does nothing if it is already present. */
+extern rb_status rb_solids_add_sides(rb_context *ctx, const rb_backend *backend, rb_solids *solids);
+extern void rb_solids_free(rb_memory *memory,
+						   rb_solids **solids); /* Sets *solids to NULL; accepts NULL */
+/* Makes later queries poll this context for cancellation. */
+extern void rb_solids_use(rb_solids *solids, rb_context *ctx);
+/* Returns true if the row was left out as invalid. */
+extern bool rb_solids_is_bad(const rb_solids *solids, uint32_t row);
+
+/* Scratch memory of one thread for queries; zero-initialize before the first call */
+typedef struct rb_solids_room
+{
+	rb_line_intervals stretches;
+	rb_pair *meet;
+	size_t meet_cap;
+	uint8_t *inside;
+	size_t inside_cap;
+} rb_solids_room;
+
+extern void rb_solids_room_free(rb_memory *memory, rb_solids_room *room);
+
+/*
+ * Computes the RB_SOME_* bits of an object, given its parts (points, segments or triangles),
+ * relative to one solid. Their bounding boxes must overlap. Once some part is inside and some part
+ * outside, further bits may be missing.
+ */
+extern rb_status rb_solids_test(rb_context *ctx, rb_solids_room *room, const rb_solids *solids,
+								uint32_t row, rb_kind kind, const double *parts, uint32_t nparts,
+								unsigned *some);
+
+/* ---- one row (position.c) ---- */
+
+/*
+ * Cached facts about a row that is compared with several others in turn; zero-initialize before use
+ */
+typedef struct rb_placed
+{
+	bool boxed;
+	double low[3];
+	double high[3];
+	bool sorted; /* For triangles, true if `open` is known */
+	bool open;
+	rb_solids *solids; /* The row prepared as a solid, if it was queried before */
+} rb_placed;
+
+/*
+ * Computes the position (RB_LIES_*) of the only row of red relative to the only row of blue, as
+ * rb_compose_positions does for all rows, and caches what it learns about both. Returns
+ * RB_BAD_SOLID, with the side in error.limit, if blue is not a solid, or if red is closed but not a
+ * valid solid.
+ */
+extern rb_status rb_position_test(rb_context *ctx, const rb_set *red, rb_placed *red_known,
+								  const rb_set *blue, rb_placed *blue_known, int *position);
+extern void rb_position_forget(rb_memory *memory, rb_placed *known);
 
 #ifdef __cplusplus
 }

@@ -10,12 +10,12 @@
  * - The section is in the interior of both triangles: they pass through each other, so T has points
  *   inside and outside.
  * - The section is on an edge of the solid, or on an edge of T inside a triangle of the solid: the
- *   half-planes of T at that edge are inside, outside or on the boundary (facets_around_edge.c).
+ *   half-planes of T at that edge are inside, outside or on the boundary (relate.c).
  *
  * A triangle without area is treated as a segment.
  */
 #include "core/base/sort.h"
-#include "core/solid/solids.h"
+#include "core/solid/solid.h"
 #include "core/solid/relate.h"
 #include "core/join/join.h"
 #include "core/set/set.h"

@@ -18,7 +18,7 @@
 #include "pg/base/cleanup.h"
 #include "pg/exec/gserialized_write.h"
 
-#include "core/solid/solids.h"
+#include "core/solid/solid.h"
 
 /* ---- functions.c, index_support.c: entry points, by which the planner identifies a function ---- */
 

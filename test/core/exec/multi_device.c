@@ -8,7 +8,6 @@
  */
 #include "fixtures.h"
 #include "core/join/join.h"
-#include "core/exec/shares.h"
 #include "core/primitive/reference_point.h"
 
 #include <math.h>

@@ -6,7 +6,7 @@
 #include "fixtures.h"
 #include "scalar.h"
 #include "core/primitive/dispatch.h"
-#include "core/join/simd_face.h"
+#include "core/join/simd.h"
 #include "core/primitive/kdop.h"
 
 #include <math.h>

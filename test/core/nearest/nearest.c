@@ -8,7 +8,7 @@
 #include "naive.h"
 #include "scalar.h"
 #include "core/base/base.h"
-#include "core/base/materialized.h"
+#include "core/join/join.h"
 #include "core/primitive/dispatch.h"
 
 #include <math.h>

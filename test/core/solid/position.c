@@ -11,7 +11,7 @@
  */
 #include "check.h"
 #include "core/base/redblue.h"
-#include "core/solid/solids.h"
+#include "core/solid/solid.h"
 #include "core/set/set.h"
 
 #include <math.h>

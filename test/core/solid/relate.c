@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "core/base/materialized.h"
+#include "core/join/join.h"
 
 #define N 6
 #define CELLS (N * N * N * 6)

@@ -23,7 +23,6 @@
  * The same sets are always cut in the same way, so the last few results for cached sets are
  * remembered.
  */
-#include "core/exec/shares.h"
 
 #include "core/base/sort.h"
 #include "core/join/join.h"
