@@ -56,6 +56,8 @@ rb_aggregate_init(rb_aggregate *a, rb_context *ctx, const rb_job *job)
 	return RB_OK;
 }
 
+static void rb_groups_free(rb_context *ctx, rb_grouped *groups);
+
 void
 rb_aggregate_free(rb_aggregate *a)
 {
@@ -422,7 +424,7 @@ rb_groups_build(rb_context *ctx, const rb_job *job, const rb_pair *pairs, uint64
 	return status;
 }
 
-void
+static void
 rb_groups_free(rb_context *ctx, rb_grouped *groups)
 {
 	RB_FREE(ctx->memory, groups->start);

@@ -28,7 +28,6 @@ typedef struct rb_grouped
  */
 extern rb_status rb_groups_build(rb_context *ctx, const rb_job *job, const rb_pair *pairs,
 								 uint64_t n, rb_grouped *groups);
-extern void rb_groups_free(rb_context *ctx, rb_grouped *groups);
 
 /* ---- aggregates (aggregate.c) ---- */
 

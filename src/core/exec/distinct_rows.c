@@ -56,7 +56,8 @@ merge_payload(rb_predicate predicate, uint64_t a, uint64_t b)
 	}
 }
 
-bool
+/* Returns true if a pair of rows with this payload belongs to the result. */
+static bool
 rb_unique_counts(const rb_job *job, uint64_t payload)
 {
 	return job->predicate != RB_RAY_PARITY || payload != 0;

@@ -69,7 +69,5 @@ extern rb_status rb_unique_merge(rb_unique *u, const rb_pair *parts, const uint6
 extern size_t rb_unique_merged(const rb_unique *u, size_t *at, rb_pair *out, uint64_t *payload,
 							   size_t most);
 
-/* Returns true if a pair of rows with this payload belongs to the result. */
-extern bool rb_unique_counts(const rb_job *job, uint64_t payload);
 
 #endif /* RB_EXEC_DISTINCT_ROWS_H */

@@ -22,7 +22,8 @@ pair_write(rb_pair *out, uint32_t red, uint32_t blue, bool order)
 	out->blue = turn ? red : blue;
 }
 
-void
+/* Writes all pairs of a complete record to `out`, which has room for record->pairs pairs. */
+static void
 rb_record_pairs(const rb_record *record, rb_pair *out)
 {
 	const uint32_t *red = (const uint32_t *) (record + 1);

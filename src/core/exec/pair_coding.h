@@ -49,8 +49,6 @@ typedef struct rb_record
 	 RB_RECORD_SIDE * RB_RECORD_SIDE / 8)
 #define RB_RECORD_PAIRS ((size_t) RB_RECORD_SIDE * RB_RECORD_SIDE)
 
-/* Writes all pairs of a complete record to `out`, which has room for record->pairs pairs. */
-extern void rb_record_pairs(const rb_record *record, rb_pair *out);
 
 /*
  * Converts a byte stream to pairs. Zero-initialize before use; rb_record_reader_free frees its

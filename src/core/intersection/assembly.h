@@ -183,9 +183,6 @@ struct rb_curve
 extern void rb_canonical_ids_clear(rb_canonical_ids *names);
 extern void rb_canonical_ids_free(rb_memory *memory, rb_canonical_ids *names);
 
-/* Looks up the number of a row, and inserts the row if it is missing. */
-extern rb_status rb_canonical_row(rb_context *ctx, rb_canonical_ids *names, const double *row,
-								  uint32_t *number);
 
 extern rb_status rb_canonical_point(rb_curve *c, const double *at, uint32_t *point);
 /*
@@ -250,8 +247,6 @@ extern int rb_corner_plane(rb_curve *c, int axis, rb_curve_side a, rb_curve_side
 extern rb_status rb_convex_cut(rb_curve *c, int axis, uint32_t from, uint32_t n, rb_curve_side line,
 							   uint32_t *left);
 
-/* Appends the sides of a triangle to c->sides, counterclockwise along the axis. */
-extern rb_status rb_convex_triangle(rb_curve *c, int axis, int of, uint32_t part);
 
 /* Looks up the canonical ids of a polygon's vertices and stores them in c->vertex. */
 extern rb_status rb_convex_corners(rb_curve *c, uint32_t from, uint32_t n);
@@ -290,11 +285,6 @@ typedef struct rb_edge
 	uint32_t side; /* Side of a piece on which the edge lies */
 } rb_edge;
 
-/*
- * Splits the edges in c->work[2] where vertices lie on them; overwrites c->work[0], c->work[3] and
- * c->mark.
- */
-extern rb_status rb_curve_nodes(rb_curve *c); /* rings.c */
 
 /* A ring of a polygon */
 typedef struct rb_curve_ring

@@ -73,7 +73,8 @@ is_row(const rb_canonical_ids *names, uint32_t i, const double *row)
 #define RB_HASH_DEFINE
 #include "core/base/hash.h"
 
-rb_status
+/* Looks up the number of a row, and inserts the row if it is missing. */
+static rb_status
 rb_canonical_row(rb_context *ctx, rb_canonical_ids *names, const double *row, uint32_t *number)
 {
 	double key[RB_LINE_WIDTH];

@@ -171,7 +171,8 @@ rb_convex_cut(rb_curve *c, int axis, uint32_t from, uint32_t n, rb_curve_side li
 	return RB_OK;
 }
 
-rb_status
+/* Appends the sides of a triangle to c->sides, counterclockwise along the axis. */
+static rb_status
 rb_convex_triangle(rb_curve *c, int axis, int of, uint32_t part)
 {
 	const double *t = rb_triangle_at(c, of, part);

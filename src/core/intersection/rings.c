@@ -179,7 +179,11 @@ cut_edge(rb_curve *c, uint32_t i)
 	return status;
 }
 
-rb_status
+/*
+ * Splits the edges in c->work[2] where vertices lie on them; overwrites c->work[0], c->work[3] and
+ * c->mark.
+ */
+static rb_status
 rb_curve_nodes(rb_curve *c)
 {
 	edge_cutting cut = {.c = c};

@@ -107,7 +107,7 @@ occupancy_fill(rb_thread *me, rb_cpu *c, const rb_set *o, const double lo[3], co
  * remaining objects of the larger set. A first test, with every 16th object, ends this early if
  * both sets are dense.
  */
-rb_status
+static rb_status
 rb_occupancy_build(rb_thread *me, rb_cpu *c, const rb_set *few, const rb_set *many,
 				   const double lo[3], const double hi[3], rb_occupancy bitmap[2])
 {

@@ -187,13 +187,6 @@ extern rb_status rb_select_objects(rb_thread *me, rb_cpu *c, const rb_set *o, co
 
 /* ---- cpu_join.c ---- */
 
-/*
- * Builds two bitmaps if that pays: bitmap[0] has the cells of `few` marked, and bitmap[1] is empty,
- * to be marked with the objects of `many` that are selected. Otherwise both have no words. The
- * caller frees the words, also after an error.
- */
-extern rb_status rb_occupancy_build(rb_thread *me, rb_cpu *c, const rb_set *few, const rb_set *many,
-									const double lo[3], const double hi[3], rb_occupancy bitmap[2]);
 
 /* ---- a grid and its contents: divided by split.c, filled by grid.c ---- */
 

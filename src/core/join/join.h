@@ -56,12 +56,6 @@ extern void rb_plan_grid(const rb_plan *plan, const rb_sample *red, double nred,
 						 const rb_sample *blue, double nblue, const double width[3],
 						 uint32_t cells[3]);
 
-/*
- * Computes the number of cells along each axis from `resolution`, the number of cells along the
- * longest side.
- */
-extern void rb_plan_fixed(uint32_t resolution, double max_cells, const double width[3],
-						  uint32_t cells[3]);
 
 /* ---- matched rows (RB_HITS): a bit for each row, set by any thread ---- */
 

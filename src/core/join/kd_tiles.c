@@ -330,7 +330,7 @@ find_pairs(rb_sample_join *l, double wanted)
 	return status;
 }
 
-rb_status
+static rb_status
 rb_tile_pairs_find(rb_context *ctx, const rb_kd_job *job, rb_tile_pairs *pairs)
 {
 	const double wanted = fmin(fmax(MIN_PAIRS, (double) OF_A_TILE * job->n), MAX_PAIRS);

@@ -58,6 +58,5 @@ typedef struct rb_tile_pairs
 	double weight;
 } rb_tile_pairs;
 
-extern rb_status rb_tile_pairs_find(rb_context *ctx, const rb_kd_job *job, rb_tile_pairs *pairs);
 
 #endif /* RB_JOIN_KD_TILES_H */

@@ -121,7 +121,11 @@ rb_plan_grid(const rb_plan *plan, const rb_sample *red, double nred, const rb_sa
 		cells[a] = (uint32_t) n[a];
 }
 
-void
+/*
+ * Computes the number of cells along each axis from `resolution`, the number of cells along the
+ * longest side.
+ */
+static void
 rb_plan_fixed(uint32_t resolution, double max_cells, const double width[3], uint32_t cells[3])
 {
 	double longest = 0;

@@ -63,7 +63,10 @@ key_of_row(const void *row, const void *set)
 	return key_of(set, *(const uint32_t *) row);
 }
 
-rb_status
+/*
+ * Computes the rank of each row by id, equal ids by row number. Sets *rank to NULL if ids ascend.
+ */
+static rb_status
 rb_ranks(rb_context *ctx, const rb_set *set, uint32_t **rank)
 {
 	const uint32_t n = set->nrows;
@@ -110,7 +113,7 @@ rb_ranks(rb_context *ctx, const rb_set *set, uint32_t **rank)
  * stop.
  */
 
-rb_status
+static rb_status
 rb_best_init(rb_best *b, rb_distance_state *asker, uint32_t k)
 {
 	const uint32_t rows = asker->blue->nrows;
@@ -123,7 +126,7 @@ rb_best_init(rb_best *b, rb_distance_state *asker, uint32_t k)
 	return status;
 }
 
-void
+static void
 rb_best_free(rb_best *b)
 {
 	RB_FREE(b->asker->ctx->memory, b->heap);
@@ -189,7 +192,11 @@ grow_heap(rb_best *b)
 	return status;
 }
 
-rb_status
+/*
+ * Adds a candidate if it is better than the worst one and within the distance of the job, or
+ * replaces the candidate of its row if it is nearer. Must not be called after a stop.
+ */
+static rb_status
 rb_best_offer(rb_best *b, rb_candidate *c, double distance)
 {
 	rb_candidate *same = (rb_candidate *) rb_best_of(b, rb_row_of(b->asker->blue, c->blue));
@@ -222,7 +229,8 @@ rb_best_offer(rb_best *b, rb_candidate *c, double distance)
 	return RB_OK;
 }
 
-void
+/* Sorts the heap, best first; it must be cleared afterward. */
+static void
 rb_best_sort(rb_best *b)
 {
 	for (uint32_t n = b->n; n > 1 && !rb_should_stop(b->asker->ctx); n--)
@@ -234,7 +242,7 @@ rb_best_sort(rb_best *b)
 	}
 }
 
-void
+static void
 rb_best_clear(rb_best *b)
 {
 	for (uint32_t i = 0; i < b->n; i++)

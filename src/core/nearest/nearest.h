@@ -108,8 +108,6 @@ typedef struct rb_best
 	uint32_t *place; /* position of each blue row in the heap, from 1; 0 if absent */
 } rb_best;
 
-extern rb_status rb_best_init(rb_best *b, rb_distance_state *asker, uint32_t k);
-extern void rb_best_free(rb_best *b);
 
 static inline bool
 rb_best_full(const rb_best *b)
@@ -124,22 +122,9 @@ rb_best_of(const rb_best *b, uint32_t row)
 	return b->place[row] == 0 ? NULL : &b->heap[b->place[row] - 1];
 }
 
-/*
- * Adds a candidate if it is better than the worst one and within the distance of the job, or
- * replaces the candidate of its row if it is nearer. Must not be called after a stop.
- */
-extern rb_status rb_best_offer(rb_best *b, rb_candidate *c, double distance);
-
-/* Sorts the heap, best first; it must be cleared afterward. */
-extern void rb_best_sort(rb_best *b);
-extern void rb_best_clear(rb_best *b);
 
 /* ---- ranks of rows by id (nearest.c) ---- */
 
-/*
- * Computes the rank of each row by id, equal ids by row number. Sets *rank to NULL if ids ascend.
- */
-extern rb_status rb_ranks(rb_context *ctx, const rb_set *set, uint32_t **rank);
 
 #ifdef __cplusplus
 }

@@ -266,7 +266,12 @@ report_farthest(rb_polygon_face *f, const flatness_exact *s)
 	return rb_face_fault(f, RB_GEOMETRY_NOT_FLAT, 1, &corner);
 }
 
-rb_geometry_fault
+/*
+ * Returns RB_GEOMETRY_NOT_FLAT if a corner lies farther from the plane of the face than the
+ * builder's tolerance allows. The decision is exact. The Newell normal of the outer ring must not
+ * be zero.
+ */
+static rb_geometry_fault
 rb_face_check_flat(rb_polygon_face *f)
 {
 	flatness_interval quick;

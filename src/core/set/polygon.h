@@ -104,13 +104,6 @@ extern rb_geometry_fault rb_face_finish(rb_polygon_face *f);
 
 
 /*
- * Returns RB_GEOMETRY_NOT_FLAT if a corner lies farther from the plane of the face than the
- * builder's tolerance allows. The decision is exact. The Newell normal of the outer ring must not
- * be zero.
- */
-extern rb_geometry_fault rb_face_check_flat(rb_polygon_face *f);
-
-/*
  * Appends a corner to the current ring unless it repeats the previous one. Room must have been
  * reserved.
  */
@@ -195,12 +188,6 @@ rb_half_right(const rb_polygon_face *f, uint32_t h)
 	return f->half[h ^ 1].next;
 }
 
-extern uint32_t rb_half_create(rb_polygon_face *f, uint32_t from, uint32_t to);
-extern uint32_t rb_half_connect(rb_polygon_face *f, uint32_t a, uint32_t b);
-extern void rb_half_drop(rb_polygon_face *f, uint32_t h);
-
-/* Returns 1 if c is left of the line from a to b, -1 if right of it, 0 if on it. */
-extern int rb_face_side(const rb_polygon_face *f, uint32_t a, uint32_t b, uint32_t c);
 
 /*
  * Returns 1 if d is inside the circle through a, b and c, which turn left, else -1. Ties are

@@ -11,7 +11,8 @@
 #include "core/exact/orient.h"
 #include "core/exact/expansion.h"
 
-int
+/* Returns 1 if c is left of the line from a to b, -1 if right of it, 0 if on it. */
+static int
 rb_face_side(const rb_polygon_face *f, uint32_t a, uint32_t b, uint32_t c)
 {
 	const rb_vertex *p = f->vertex + a, *q = f->vertex + b, *r = f->vertex + c;
@@ -47,7 +48,7 @@ rb_face_incircle(const double *a, const double *b, const double *c, const double
 
 /* ---- half-edges ---- */
 
-uint32_t
+static uint32_t
 rb_half_create(rb_polygon_face *f, uint32_t from, uint32_t to)
 {
 	uint32_t h = f->spare;
@@ -81,7 +82,7 @@ splice_edges(rb_polygon_face *f, uint32_t a, uint32_t b)
 }
 
 /* Adds an edge from the end of a to the start of b, with their common region on its left. */
-uint32_t
+static uint32_t
 rb_half_connect(rb_polygon_face *f, uint32_t a, uint32_t b)
 {
 	uint32_t h = rb_half_create(f, rb_half_to(f, a), f->half[b].from);
@@ -91,7 +92,7 @@ rb_half_connect(rb_polygon_face *f, uint32_t a, uint32_t b)
 	return h;
 }
 
-void
+static void
 rb_half_drop(rb_polygon_face *f, uint32_t h)
 {
 	splice_edges(f, h, rb_half_right(f, h));

@@ -369,7 +369,11 @@ rb_line_measure(rb_context *ctx, const double *segments, uint32_t n, rb_line_int
 	return RB_OK;
 }
 
-rb_status
+/*
+ * Converts a location to a fraction of a line that was prepared by rb_line_measure and is not a
+ * single point.
+ */
+static rb_status
 rb_measured_fraction(rb_context *ctx, const double *segments, uint32_t n, uint32_t i,
 					 const rb_location *place, const rb_line_intervals *measured, double *fraction)
 {

@@ -238,7 +238,8 @@ rb_location_compare(const rb_location *p, const rb_location *q)
 
 /* ---- lengths ---- */
 
-void
+/* Computes the exact square of a segment's length, and its length truncated to `words` words. */
+static void
 rb_segment_square(rb_number *square, const double *segment)
 {
 	rb_number d, term;

@@ -291,7 +291,11 @@ side_of_corners(unsigned corners)
 	return corners == 3 ? 0 : corners == 6 ? 1 : 2;
 }
 
-unsigned
+/*
+ * Returns the kinds of points near the edges of two triangles, where an edge lies on the other
+ * solid.
+ */
+static unsigned
 rb_around_edges(rb_exact_env *env, const rb_fans *red, uint32_t r, const rb_fans *blue, uint32_t b,
 				int dimension)
 {

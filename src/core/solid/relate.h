@@ -131,12 +131,6 @@ extern bool rb_sheet_point_is_inside(const double *t, const rb_fans *solid, cons
 #define RB_IN_BOTH 4
 #define RB_ALL_THREE 7
 
-/*
- * Returns the kinds of points near the edges of two triangles, where an edge lies on the other
- * solid.
- */
-extern unsigned rb_around_edges(rb_exact_env *env, const rb_fans *red, uint32_t r,
-								const rb_fans *blue, uint32_t b, int dimension);
 
 /* Bits: part of a surface is inside a solid, or outside it */
 #define RB_SURFACE_IN 1

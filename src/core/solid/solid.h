@@ -102,8 +102,6 @@ extern int rb_location_compare(const rb_location *p, const rb_location *q);
 extern rb_location rb_location_start(const double *segment);
 extern rb_location rb_location_end(const double *segment);
 
-/* Computes the exact square of a segment's length, and its length truncated to `words` words. */
-extern void rb_segment_square(rb_number *square, const double *segment);
 extern void rb_segment_length(rb_number *length, const double *segment, int words);
 
 /*
@@ -210,13 +208,6 @@ typedef struct rb_line_intervals
 extern rb_status rb_line_measure(rb_context *ctx, const double *segments, uint32_t n,
 								 rb_line_intervals *out);
 
-/*
- * Converts a location to a fraction of a line that was prepared by rb_line_measure and is not a
- * single point.
- */
-extern rb_status rb_measured_fraction(rb_context *ctx, const double *segments, uint32_t n,
-									  uint32_t i, const rb_location *place,
-									  const rb_line_intervals *measured, double *fraction);
 
 /*
  * Computes the intervals of the line that lie inside the solid or on its boundary, in order. Each
