@@ -391,6 +391,7 @@ layers:
 	@awk -f sql/src/generate.awk sql/src/redblue.sql.in | cmp - $(SCRIPT) || \
 		{ echo "layers: $(SCRIPT) is not what make script writes"; exit 1; }
 	@test/prose
+	@test/tools
 	@echo "layers: in order"
 
 # Neither files nor folders depend on each other in a cycle, and each function is reachable from an entry point.

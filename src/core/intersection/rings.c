@@ -606,28 +606,17 @@ turn_rings(rb_curve *c, const uint32_t *parent)
 	return rb_should_stop(c->ctx) ? RB_STOPPED : RB_OK;
 }
 
-/* A true vertex in a plane */
-typedef struct plane_corner
-{
-	uint32_t plane;
-	uint32_t point;
-} plane_corner;
-
-static int
-by_corner(const void *a, const void *b, const void *arg)
-{
-	const plane_corner *x = a, *y = b;
-
-	(void) arg;
-	if (x->plane != y->plane)
-		return x->plane < y->plane ? -1 : 1;
-	return (x->point > y->point) - (x->point < y->point);
-}
-
 static uint32_t
 plane_of(const rb_curve *c, const rb_curve_ring *ring)
 {
 	return RB_ALL(c->pieces, rb_curve_piece)[ring->polygon].what;
+}
+
+/* Returns a key for a true vertex in the plane of its ring. */
+static uint64_t
+corner_in_plane(const rb_curve *c, const rb_curve_ring *ring, uint32_t point)
+{
+	return (uint64_t) plane_of(c, ring) << 32 | point;
 }
 
 /* Collects the true vertices of all rings in work[0]. */
@@ -640,41 +629,27 @@ find_corners(rb_curve *c)
 	rb_status status;
 
 	corners->n = 0;
-	status = rb_curve_array_reserve(c->ctx, corners, (size_t) c->ring_points.n + 1,
-									sizeof(plane_corner));
+	status =
+		rb_curve_array_reserve(c->ctx, corners, (size_t) c->ring_points.n + 1, sizeof(uint64_t));
 	for (uint32_t i = 0; i < c->rings.n && status == RB_OK; i++)
 	{
 		for (uint32_t k = ring[i].from; k < ring[i].from + ring[i].n; k++)
 			if (point[k] & CORNER)
-				RB_ALL(*corners, plane_corner)
-		[corners->n++] = (plane_corner){plane_of(c, &ring[i]), point[k] & ~CORNER};
+				RB_ALL(*corners, uint64_t)
+		[corners->n++] = corner_in_plane(c, &ring[i], point[k] & ~CORNER);
 		if (i % 64 == 63 && rb_should_stop(c->ctx))
 			status = RB_STOPPED;
 	}
-	return status == RB_OK
-			   ? rb_sort(c->ctx, corners->at, corners->n, sizeof(plane_corner), by_corner, NULL)
-			   : status;
+	return status == RB_OK ? rb_sort_words(c->ctx, corners->at, corners->n) : status;
 }
 
 static bool
-is_corner(const rb_curve *c, plane_corner x)
+is_corner(const rb_curve *c, uint64_t x)
 {
-	const plane_corner *corners = RB_ALL(c->work[0], plane_corner);
-	uint32_t low = 0, high = c->work[0].n;
+	const uint64_t *corners = RB_ALL(c->work[0], uint64_t);
+	const size_t at = rb_words_lower_bound(corners, c->work[0].n, x);
 
-	while (low < high)
-	{
-		const uint32_t middle = low + (high - low) / 2;
-		const int order = by_corner(&corners[middle], &x, NULL);
-
-		if (order == 0)
-			return true;
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return false;
+	return at < c->work[0].n && corners[at] == x;
 }
 
 /*
@@ -698,7 +673,7 @@ drop_corners(rb_curve *c)
 			const bool corner_here = (point[k] & CORNER) != 0;
 
 			point[k] &= ~CORNER;
-			if (corner_here || is_corner(c, (plane_corner){plane_of(c, &ring[i]), point[k]}))
+			if (corner_here || is_corner(c, corner_in_plane(c, &ring[i], point[k])))
 				point[ring[i].from + n++] = point[k];
 		}
 		ring[i].n = n;
