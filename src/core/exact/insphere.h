@@ -310,7 +310,7 @@ rb_insphere_flat(const double *a, const double *b, const double *c, const double
 
 /*
  * Performs the integer part of step 2. All axes share a unit, because squared lengths mix them;
- * insphere.h proves that nothing overflows.
+ * The section on 320-bit integers proves that nothing overflows.
  */
 RB_HOST_DEVICE int
 rb_insphere_integer(const double *a, const double *b, const double *c, const double *d,

@@ -1,6 +1,6 @@
 /*
  * aggregate.c
- *	  Computes a count or a bit for each row instead of pairs.
+ *	  Computes a count or a bit for each row instead of pairs, or groups the pairs by row.
  *
  * All threads share one array. Separate arrays would multiply the memory, and two threads rarely
  * update the same row at the same time. Pairs of the same row arrive together (leaf.c processes one

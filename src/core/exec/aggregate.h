@@ -1,10 +1,7 @@
 /*
  * aggregate.h
  *	  Declares aggregates that are computed from pairs of rows when the pairs themselves are not
- *	  requested.
- *
- *		aggregate.c     a count or a bit for each row, updated by all threads
- *		aggregate.c   pairs grouped by row
+ *	  requested: a count or a bit for each row, or pairs grouped by row (aggregate.c).
  */
 #ifndef RB_EXEC_AGGREGATE_H
 #define RB_EXEC_AGGREGATE_H
@@ -13,7 +10,7 @@
 
 #include <pthread.h>
 
-/* ---- grouping (aggregate.c) ---- */
+/* ---- grouping ---- */
 
 typedef struct rb_grouped
 {

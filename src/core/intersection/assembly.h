@@ -2,14 +2,14 @@
  * assembly.h
  *	  Declares what the files share that assemble the pieces of an intersection into one shape.
  *
- *		pair of parts -> a piece: point, segment, convex polygon       clip.c, clip.c
+ *		pair of parts -> a piece: point, segment, convex polygon       clip.c
  *		canonical ids of points, lines and planes, which do not depend
  *			on how an object was computed                              canonical.c
- *		overlapping polygons are cut until they are disjoint           overlay.c
- *		parts of segments and points that lie on larger pieces         overlay.c, box_hierarchy.c
- *		along each line: covered parts, and maximal runs of the rest   linework.c
- *		runs -> lines                                                  linework.c
- *		edges of polygons with a polygon on one side only -> rings     rings.c, rings.c
+ *		overlapping polygons are cut until they are disjoint; parts
+ *			of segments and points that lie on larger pieces           overlay.c, box_hierarchy.c
+ *		along each line: covered parts, and maximal runs of the rest,
+ *			which form lines                                           linework.c
+ *		edges of polygons with a polygon on one side only -> rings     rings.c
  *		sorted output                                                  assemble.c
  *
  * Canonical ids avoid comparing everything with everything: segments can overlap only on the same

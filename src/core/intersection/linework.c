@@ -1,6 +1,6 @@
 /*
  * linework.c
- *	  Joins runs into lines, as few as possible.
+ *	  Finds the maximal runs along each line, and joins them into lines, as few as possible.
  *
  * Where the ends of exactly two runs coincide, the runs belong to the same line. Lines with ends
  * are followed first, then closed lines.

@@ -1,6 +1,7 @@
 /*
  * overlay.c
- *	  Cuts overlapping polygons in the same plane until none overlap.
+ *	  Cuts overlapping polygons in the same plane until none overlap, and finds what lies on larger
+ *	  pieces.
  *
  * Polygons overlap only where triangles of one input overlap: in inputs that are not surfaces, or
  * where two solids of one geometry have a common face. One of two overlapping polygons is kept, and

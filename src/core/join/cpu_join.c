@@ -23,7 +23,7 @@
  * half as many objects needs half the memory.
  *
  * Before all that, if one set is sparse compared to the other, objects that are not near the other
- * set are dropped (cpu_join.c).
+ * set are dropped.
  *
  * The work is a tree of tasks (parallel.h). A task holds arrays of its own only while its
  * children run.
@@ -39,8 +39,7 @@
 /* ---- occupancy bitmaps ---- */
 
 /*
- * Marks the cells of the smaller set if it is sparse compared to the other one and that pays
- * (cpu_join.h).
+ * Marks the cells of the smaller set if it is sparse compared to the other one and that pays.
  */
 
 #define BITMAP_CELLS RB_SIZE((double) (1 << 21), 4000.0)

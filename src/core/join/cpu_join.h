@@ -2,11 +2,9 @@
  * cpu_join.h
  *	  Declares what the files of the CPU backend share.
  *
- *        cpu_join.c     the recursion over grids, which uses the following files
- *        grid.c   bounds and samples of lists of objects, selection of objects in a region
- *        cpu_join.c    an occupancy bitmap, if it pays
+ *        cpu_join.c     the recursion over grids, after an occupancy bitmap, if it pays
  *        split.c        the division of a region into cells
- *        grid.c         one grid: count, scan, fill
+ *        grid.c         one grid: count, scan, fill; bounds and samples of lists of objects
  *
  * None of them depends on cpu_join.c. All threads work on each list (parallel.h).
  */
@@ -184,9 +182,6 @@ extern uint32_t rb_sample_boxes(const rb_cpu *c, const rb_set *o, rb_list list,
 extern rb_status rb_select_objects(rb_thread *me, rb_cpu *c, const rb_set *o, const double lo[3],
 								   const double hi[3], const rb_occupancy *other,
 								   const rb_occupancy *own, uint32_t **entry, uint32_t *n);
-
-/* ---- cpu_join.c ---- */
-
 
 /* ---- a grid and its contents: divided by split.c, filled by grid.c ---- */
 

@@ -40,6 +40,15 @@
  * exponent is measured with a second, smaller factor.
  */
 
+/* Locations of pairs, each of which represents `weight` pairs of all rows */
+typedef struct rb_tile_pairs
+{
+	uint32_t n;
+	size_t cap;
+	double *at; /* three coordinates for each location */
+	double weight;
+} rb_tile_pairs;
+
 #define FIRST RB_SIZE(2048, 16)      /* rows on each side in the first attempt */
 #define MIN_PAIRS RB_SIZE(16384, 64) /* minimum number of pairs wanted */
 #define OF_A_TILE RB_SIZE(256, 16)   /* pairs wanted for each tile */

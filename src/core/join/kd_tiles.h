@@ -2,9 +2,6 @@
  * kd_tiles.h
  *	  Partitions space into tiles of about equal cost, based on a sample of the rows of a join.
  *
- *        kd_tiles.c       the cuts: a k-d tree
- *        kd_tiles.c   the distribution of the pairs, from a join of the samples
- *
  * The cost of a tile is the work to join it: reading each row that may be in one of its pairs, and
  * testing each pair of overlapping boxes whose reference point lies in the tile. The reference
  * point is, along each axis, the larger of the two low ends.
@@ -46,17 +43,5 @@ typedef struct rb_kd_tile
 
 /* Computes job->n tiles that fill space without overlapping. Equal samples give equal tiles. */
 extern rb_status rb_kd_tiles(rb_context *ctx, const rb_kd_job *job, rb_kd_tile *tiles);
-
-/* ---- kd_tiles.c ---- */
-
-/* Locations of pairs, each of which represents `weight` pairs of all rows */
-typedef struct rb_tile_pairs
-{
-	uint32_t n;
-	size_t cap;
-	double *at; /* three coordinates for each location */
-	double weight;
-} rb_tile_pairs;
-
 
 #endif /* RB_JOIN_KD_TILES_H */

@@ -1,7 +1,7 @@
 /*
  * split.c
- *	  Divides a region into cells, either equally, with the resolution that a plan gives (split.c),
- *	  or at quantiles of a sample.
+ *	  Divides a region into cells, either equally, with the resolution that a plan gives, or
+ *	  at quantiles of a sample.
  *
  * Equal cells do not help if data are crowded at every scale (a mesh refined toward a crack, or a
  * giant object that keeps the region of a dense cluster wide): level after level most objects stay

@@ -98,8 +98,6 @@ rb_ranks(rb_context *ctx, const rb_set *set, uint32_t **rank)
 	return status;
 }
 
-/* ---- rows ---- */
-
 /* ---- the best rows so far ---- */
 
 /*
@@ -112,6 +110,30 @@ rb_ranks(rb_context *ctx, const rb_set *set, uint32_t **rank)
  * k may be a million, and each comparison may be one of rational numbers, so all loops poll for a
  * stop.
  */
+
+/* A heap of candidates with the worst at the top */
+typedef struct rb_best
+{
+	rb_distance_state *asker;
+	rb_candidate *heap;
+	uint32_t n;
+	uint32_t cap;
+	uint32_t k;
+	uint32_t *place; /* position of each blue row in the heap, from 1; 0 if absent */
+} rb_best;
+
+static inline bool
+rb_best_full(const rb_best *b)
+{
+	return b->n == b->k;
+}
+
+/* Returns the candidate of a blue row, or NULL. */
+static inline const rb_candidate *
+rb_best_of(const rb_best *b, uint32_t row)
+{
+	return b->place[row] == 0 ? NULL : &b->heap[b->place[row] - 1];
+}
 
 static rb_status
 rb_best_init(rb_best *b, rb_distance_state *asker, uint32_t k)

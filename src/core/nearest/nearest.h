@@ -95,37 +95,6 @@ extern bool rb_candidate_within(rb_distance_state *a, const rb_candidate *c, dou
 /* Returns the double nearest to the distance. */
 extern double rb_candidate_distance(rb_distance_state *a, rb_candidate *c);
 
-/* ---- the best k rows (nearest.c) ---- */
-
-/* A heap of candidates with the worst at the top */
-typedef struct rb_best
-{
-	rb_distance_state *asker;
-	rb_candidate *heap;
-	uint32_t n;
-	uint32_t cap;
-	uint32_t k;
-	uint32_t *place; /* position of each blue row in the heap, from 1; 0 if absent */
-} rb_best;
-
-
-static inline bool
-rb_best_full(const rb_best *b)
-{
-	return b->n == b->k;
-}
-
-/* Returns the candidate of a blue row, or NULL. */
-static inline const rb_candidate *
-rb_best_of(const rb_best *b, uint32_t row)
-{
-	return b->place[row] == 0 ? NULL : &b->heap[b->place[row] - 1];
-}
-
-
-/* ---- ranks of rows by id (nearest.c) ---- */
-
-
 #ifdef __cplusplus
 }
 #endif

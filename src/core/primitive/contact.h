@@ -15,7 +15,7 @@
  *	   if the triangle has vertices on both sides of the other's plane.
  *	3. A segment that pierces the plane shares at most a point; they cross if its ends are
  *	   on both sides and it passes all edges on the same side.
- *	4. Coplanar triangles or triangles of zero area: contact_coplanar.h.
+ *	4. Coplanar triangles or triangles of zero area: as in a plane, above.
  *
  * Neighbors in a mesh are the most frequent pairs, and their common vertices lie in both planes
  * without any arithmetic. With two common vertices, the intersection is the common edge unless the
@@ -32,7 +32,7 @@
 /* ---- on a line and in a plane ---- */
 
 /*
- * Decides how two collinear or coplanar objects meet, and two segments in space; see contact.h.
+ * Decides how two collinear or coplanar objects meet, and two segments in space.
  *
  * On a line, lexicographic order is sufficient. In a plane, the relative interiors of two convex
  * polygons, one of which has an area, are disjoint if and only if the line of an edge of one has

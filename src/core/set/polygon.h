@@ -50,8 +50,7 @@ typedef struct rb_half_edge
 	uint32_t from;
 	uint32_t next;
 	uint32_t prev;
-	uint32_t
-		mark; /* polygon_delaunay.c: set on a cavity's border; polygon_delaunay.c: region's location */
+	uint32_t mark; /* set on a cavity's border by constraints; later the region's location */
 } rb_half_edge;
 
 #define RB_NONE UINT32_MAX
@@ -95,13 +94,11 @@ typedef struct rb_polygon_face
 	bool stopped;
 } rb_polygon_face;
 
-
 /* Starts a face. Its outer ring is added first, then the holes. */
 extern void rb_face_begin(rb_polygon_face *f, rb_builder *b, rb_geometry_info *info,
 						  rb_error *error);
 extern rb_geometry_fault rb_face_reserve(rb_polygon_face *f, uint32_t more);
 extern rb_geometry_fault rb_face_finish(rb_polygon_face *f);
-
 
 /*
  * Appends a corner to the current ring unless it repeats the previous one. Room must have been
@@ -188,7 +185,6 @@ rb_half_right(const rb_polygon_face *f, uint32_t h)
 	return f->half[h ^ 1].next;
 }
 
-
 /*
  * Returns 1 if d is inside the circle through a, b and c, which turn left, else -1. Ties are
  * broken, so the result is never 0 for four distinct points.
@@ -196,8 +192,6 @@ rb_half_right(const rb_polygon_face *f, uint32_t h)
 extern int rb_face_incircle(const double *a, const double *b, const double *c, const double *d);
 
 extern rb_geometry_fault rb_face_points(rb_polygon_face *f);
-
-/* ---- polygon_delaunay.c, polygon_delaunay.c ---- */
 
 extern rb_geometry_fault rb_face_edges(rb_polygon_face *f);
 extern rb_geometry_fault rb_face_inside(rb_polygon_face *f);

@@ -649,8 +649,8 @@ rb_line_intervals_free(rb_memory *memory, rb_line_intervals *s)
 /*
  * Finds all spans of a line that lie on a set of triangles.
  *
- * For each pair of a segment and a triangle that meet, line_intervals.c computes the exact first and
- * last location of their intersection. The spans between these locations are sorted by their first
+ * For each pair of a segment and a triangle that meet, the exact first and last location of their
+ * intersection are known. The spans between these locations are sorted by their first
  * location, and spans that share a location are merged. The ends of the merged spans are rounded
  * once.
  */

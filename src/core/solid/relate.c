@@ -33,8 +33,7 @@
  * - If the curve is in the interior of both triangles, they pass through each other, and all three
  *   kinds of points exist.
  * - Otherwise the curve is on an edge of one of the triangles, and so is the border of a shared
- *   area. The triangles that have this edge determine the kinds of points around it
- *   (relate.c).
+ *   area. The triangles that have this edge determine the kinds of points around it.
  *
  * This requires knowing on which side of a triangle its own solid lies. Across edges with two
  * triangles, the side of one triangle determines that of the other, so one more ray per sheet is

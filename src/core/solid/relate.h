@@ -2,11 +2,10 @@
  * relate.h
  *	  Declares what the files behind rb_compose_relations share to relate pairs of solids.
  *
- *		triangles at each edge, and sheets of triangles				sheets.c
+ *		triangles at each edge, and sheets of triangles;
  *		side of a solid on which a sheet lies; side of a sheet on
  *		which its own solid lies									sheets.c
- *		surroundings of an edge that lies on another solid			relate.c
- *		list of pairs that several threads append to, and sorting	sheets.c
+ *		surroundings of an edge that lies on another solid;
  *		the relation of two solids									relate.c
  */
 #ifndef RB_SOLID_RELATE_H
@@ -123,14 +122,11 @@ extern rb_status rb_sheet_points_locate(rb_context *ctx, const rb_backend *backe
  */
 extern bool rb_sheet_point_is_inside(const double *t, const rb_fans *solid, const rb_tree *tree);
 
-/* ---- surroundings of edges (relate.c) ---- */
-
 /* Bits for the kinds of points that exist: in red only, in blue only, in both */
 #define RB_RED_ALONE 1
 #define RB_BLUE_ALONE 2
 #define RB_IN_BOTH 4
 #define RB_ALL_THREE 7
-
 
 /* Bits: part of a surface is inside a solid, or outside it */
 #define RB_SURFACE_IN 1

@@ -193,7 +193,7 @@ typedef struct rb_line_intervals
 	bool inside_at_end; /* True if the perturbed end of the line is inside the solid */
 	bool leaves;        /* True if part of a line of nonzero length is outside */
 	/*
-	 * Scratch memory of line_intervals.c or line_intervals.c. A struct must be used by only one of
+	 * Scratch memory of rb_solid_intervals or rb_line_spans. A struct must be used by only one of
 	 * them, since work_cap counts elements of different sizes.
 	 */
 	void *work;

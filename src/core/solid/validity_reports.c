@@ -1,7 +1,7 @@
 /*
  * validity_reports.c
- *	  Reports for each row of a set whether it is a solid, and what is wrong if it is not;
- *	  validity_reports.c converts the reports to text.
+ *	  Reports for each row of a set whether it is a solid, and what is wrong if it is not,
+ *	  as text, as an error code, and as a location.
  *
  * A row is checked in two independent ways: whether it is closed and oriented outward (validity.c),
  * and how many pairs of its triangles cross, which is a self join of the set within its rows.

@@ -3,7 +3,7 @@
  *	  Checks whether all rows of a set are solids, before any point is reported to be inside one.
  *
  * All threads check the rows individually: whether a row is closed (validity.c), and whether a
- * cheap test proves that it does not intersect itself (validity_rows.c). The remaining rows are
+ * cheap test proves that it does not intersect itself (rb_solid_is_star). The remaining rows are
  * checked by a self join of the set within its rows, on the backend that the rest of the join uses.
  * If all rows are solids, the set remembers this result.
  */
