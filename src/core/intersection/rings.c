@@ -61,7 +61,7 @@ find_vertices(rb_curve *c)
 {
 	const rb_edge *edge = RB_ALL(c->work[2], rb_edge);
 	uint32_t *mark;
-	rb_status status;
+	rb_status status = RB_OK;
 
 	c->mark.n = c->work[3].n = 0;
 	RB_TRY(rb_curve_array_reserve(c->ctx, &c->mark, (size_t) c->points.rows.n + 1, sizeof *mark));
@@ -502,7 +502,7 @@ make_rings(rb_curve *c)
 {
 	const uint32_t npoints = c->points.rows.n, nedges = c->work[2].n;
 	uint32_t *next, *on_path;
-	rb_status status;
+	rb_status status = RB_OK;
 
 	c->work[3].n = c->mark.n = 0;
 	RB_TRY(rb_curve_array_reserve(c->ctx, &c->work[3], (size_t) nedges + 1, sizeof *next));
