@@ -29,16 +29,16 @@ static rb_status
 make_words(rb_aggregate *a)
 {
 	const size_t n = words_of(a);
-	rb_status status = RB_ALLOCATE(a->ctx, a->word, n > 0 ? n : 1);
 
-	for (size_t i = 0; i < n && status == RB_OK; i += CHECK_INTERVAL)
+	RB_TRY(RB_ALLOCATE(a->ctx, a->word, n > 0 ? n : 1));
+	for (size_t i = 0; i < n; i += CHECK_INTERVAL)
 	{
 		memset(a->word + i, 0,
 			   (n - i < CHECK_INTERVAL ? n - i : CHECK_INTERVAL) * sizeof(uint32_t));
 		if (rb_should_stop(a->ctx))
-			status = RB_STOPPED;
+			return RB_STOPPED;
 	}
-	return status;
+	return RB_OK;
 }
 
 rb_status

@@ -541,20 +541,14 @@ prepare_tile(rb_stream *s)
 static rb_status
 prepare_solids(rb_stream *s)
 {
-	rb_status status;
-
 	if (s->job.predicate != RB_RAY_PARITY)
 		return RB_OK;
-	status = rb_solids_check(s->ctx, s->backend, s->job.blue, s->job.skip_bad, RB_SOLID_OF_SOLIDS,
-							 &s->bad_solids);
-	if (status == RB_OK)
-		status = rb_rays_build(s->ctx, s->backend, s->job.red, s->job.blue, &s->rays);
-	if (status == RB_OK)
-	{
-		rb_set_release(&s->job.red);
-		s->job.red = rb_set_hold(s->rays.set);
-	}
-	return status;
+	RB_TRY(rb_solids_check(s->ctx, s->backend, s->job.blue, s->job.skip_bad, RB_SOLID_OF_SOLIDS,
+						   &s->bad_solids));
+	RB_TRY(rb_rays_build(s->ctx, s->backend, s->job.red, s->job.blue, &s->rays));
+	rb_set_release(&s->job.red);
+	s->job.red = rb_set_hold(s->rays.set);
+	return RB_OK;
 }
 
 static rb_status
@@ -622,20 +616,19 @@ make_slots(rb_stream *s)
 {
 	const size_t column = FRONT + SLOT_PAIRS;
 	size_t columns;
-	rb_status status;
 
 	s->words = (size_t) rb_payload_words(s->job.predicate);
 	s->slot_pairs = s->words > 1 ? SLOT_PAIRS / s->words : SLOT_PAIRS;
 	columns = s->words > 0 ? 3 : 2;
-	status = RB_ALLOCATE(s->ctx, s->ids, columns * SLOTS * column);
-	for (size_t i = 0; i < SLOTS && status == RB_OK; i++)
+	RB_TRY(RB_ALLOCATE(s->ctx, s->ids, columns * SLOTS * column));
+	for (size_t i = 0; i < SLOTS; i++)
 	{
 		s->slots[i].red = s->ids + columns * i * column + FRONT;
 		s->slots[i].blue = s->slots[i].red + column;
 		if (columns == 3)
 			s->slots[i].payload = (uint64_t *) (s->slots[i].blue + column);
 	}
-	return status;
+	return RB_OK;
 }
 
 rb_status

@@ -224,32 +224,26 @@ put_corners(rb_curve *c, rb_curve_array *to, const uint32_t *number, uint32_t n)
 static rb_status
 put_number(rb_curve *c, rb_curve_array *to, uint32_t number)
 {
-	rb_status status = rb_curve_array_reserve(c->ctx, to, 1, sizeof number);
-
-	if (status == RB_OK)
-		RB_ALL(*to, uint32_t)[to->n++] = number;
-	return status;
+	RB_TRY(rb_curve_array_reserve(c->ctx, to, 1, sizeof number));
+	RB_ALL(*to, uint32_t)[to->n++] = number;
+	return RB_OK;
 }
 
 static rb_status
 put_sequence(rb_curve *c, uint32_t from, uint32_t n, uint32_t of)
 {
-	rb_status status = rb_curve_array_reserve(c->ctx, &c->work[3], 1, sizeof(sequence));
-
-	if (status == RB_OK)
-		RB_ALL(c->work[3], sequence)[c->work[3].n++] = (sequence){from, n, of};
-	return status;
+	RB_TRY(rb_curve_array_reserve(c->ctx, &c->work[3], 1, sizeof(sequence)));
+	RB_ALL(c->work[3], sequence)[c->work[3].n++] = (sequence){from, n, of};
+	return RB_OK;
 }
 
 static rb_status
 put_points(rb_curve *c, rb_intersection *shape)
 {
-	rb_status status = rb_sort_numbers(c->ctx, RB_ALL(c->lone, uint32_t), c->lone.n);
-
-	if (status == RB_OK)
-		status = put_corners(c, &c->out[0], RB_ALL(c->lone, uint32_t), c->lone.n);
+	RB_TRY(rb_sort_numbers(c->ctx, RB_ALL(c->lone, uint32_t), c->lone.n));
+	RB_TRY(put_corners(c, &c->out[0], RB_ALL(c->lone, uint32_t), c->lone.n));
 	shape->npoints = c->lone.n;
-	return status;
+	return RB_OK;
 }
 
 static rb_status
@@ -302,11 +296,10 @@ static rb_status
 put_ring(rb_curve *c, const rb_curve_ring *ring)
 {
 	const uint32_t *x = RB_ALL(c->ring_points, uint32_t) + ring->from;
-	rb_status status = put_number(c, &c->out[4], c->out[5].n);
 
-	if (status == RB_OK)
-		status = put_corners(c, &c->out[5], x, ring->n);
-	return status == RB_OK ? put_corners(c, &c->out[5], x, 1) : status;
+	RB_TRY(put_number(c, &c->out[4], c->out[5].n));
+	RB_TRY(put_corners(c, &c->out[5], x, ring->n));
+	return put_corners(c, &c->out[5], x, 1);
 }
 
 /* Returns the end of the sequence of rings, starting at i, that belong to the same polygon. */

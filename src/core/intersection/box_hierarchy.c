@@ -75,7 +75,6 @@ rb_status
 rb_boxes_order(rb_context *ctx, rb_boxes *b)
 {
 	double all[6];
-	rb_status status;
 
 	if (b->n == 0)
 		return RB_OK;
@@ -100,8 +99,8 @@ rb_boxes_order(rb_context *ctx, rb_boxes *b)
 		if (i % RB_CURVE_CHECK_INTERVAL == RB_CURVE_CHECK_INTERVAL - 1 && rb_should_stop(ctx))
 			return RB_STOPPED;
 	}
-	status = rb_sort(ctx, b->order, b->n, sizeof *b->order, by_place, NULL);
-	for (int level = 1; level < b->levels && status == RB_OK; level++)
+	RB_TRY(rb_sort(ctx, b->order, b->n, sizeof *b->order, by_place, NULL));
+	for (int level = 1; level < b->levels; level++)
 	{
 		const uint32_t below = b->first[level] - b->first[level - 1];
 
@@ -116,9 +115,9 @@ rb_boxes_order(rb_context *ctx, rb_boxes *b)
 				extend_box(box, b->box + 6 * (size_t) child);
 		}
 		if (rb_should_stop(ctx))
-			status = RB_STOPPED;
+			return RB_STOPPED;
 	}
-	return status;
+	return RB_OK;
 }
 
 static bool

@@ -177,12 +177,12 @@ rb_convex_triangle(rb_curve *c, int axis, int of, uint32_t part)
 {
 	const double *t = rb_triangle_at(c, of, part);
 	const bool turned = turn_of_point(c, axis, t, t + 3, t + 6) < 0;
-	rb_status status = rb_curve_array_reserve(c->ctx, &c->sides, 3, sizeof(rb_curve_side));
 
-	for (uint8_t i = 0; i < 3 && status == RB_OK; i++)
+	RB_TRY(rb_curve_array_reserve(c->ctx, &c->sides, 3, sizeof(rb_curve_side)));
+	for (uint8_t i = 0; i < 3; i++)
 		RB_ALL(c->sides, rb_curve_side)
 	[c->sides.n++] = (rb_curve_side){part, (uint8_t) of, turned ? (uint8_t) (2 - i) : i, turned, 0};
-	return status;
+	return RB_OK;
 }
 
 rb_status

@@ -42,12 +42,11 @@ make_changes(rb_curve *c)
 {
 	const rb_curve_interval *s = RB_ALL(c->stretches, rb_curve_interval);
 	rb_curve_array *changes = &c->work[0];
-	rb_status status;
 
 	changes->n = 0;
-	status =
-		rb_curve_array_reserve(c->ctx, changes, 2 * (size_t) c->stretches.n, sizeof(run_change));
-	for (uint32_t i = 0; i < c->stretches.n && status == RB_OK; i++)
+	RB_TRY(
+		rb_curve_array_reserve(c->ctx, changes, 2 * (size_t) c->stretches.n, sizeof(run_change)));
+	for (uint32_t i = 0; i < c->stretches.n; i++)
 	{
 		const int32_t covers = s[i].covers != 0, segments = !covers;
 
@@ -56,11 +55,9 @@ make_changes(rb_curve *c)
 		RB_ALL(*changes, run_change)
 		[changes->n++] = (run_change){s[i].line, s[i].to, -segments, -covers};
 		if (i % RB_CURVE_CHECK_INTERVAL == RB_CURVE_CHECK_INTERVAL - 1 && rb_should_stop(c->ctx))
-			status = RB_STOPPED;
+			return RB_STOPPED;
 	}
-	if (status == RB_OK)
-		status = rb_sort(c->ctx, changes->at, changes->n, sizeof(run_change), by_line, c);
-	return status;
+	return rb_sort(c->ctx, changes->at, changes->n, sizeof(run_change), by_line, c);
 }
 
 static rb_status
@@ -70,9 +67,8 @@ find_runs(rb_curve *c)
 	const uint32_t n = c->work[0].n;
 	int32_t segments = 0, covers = 0;
 	bool open = false;
-	rb_status status = RB_OK;
 
-	for (uint32_t i = 0; i < n && status == RB_OK;)
+	for (uint32_t i = 0; i < n;)
 	{
 		const uint32_t line = x[i].line, point = x[i].point;
 		bool there;
@@ -85,25 +81,23 @@ find_runs(rb_curve *c)
 		there = segments > 0 && covers == 0;
 		if (there && !open)
 		{
-			status = rb_curve_array_reserve(c->ctx, &c->runs, 1, sizeof(rb_curve_run));
-			if (status == RB_OK)
-				RB_ALL(c->runs, rb_curve_run)
+			RB_TRY(rb_curve_array_reserve(c->ctx, &c->runs, 1, sizeof(rb_curve_run)));
+			RB_ALL(c->runs, rb_curve_run)
 			[c->runs.n++] = (rb_curve_run){line, point, point, c->inner.n, 0};
 		}
 		else if (there)
 		{
-			status = rb_curve_array_reserve(c->ctx, &c->inner, 1, sizeof(uint32_t));
-			if (status == RB_OK)
-				RB_ALL(c->inner, uint32_t)[c->inner.n++] = point;
+			RB_TRY(rb_curve_array_reserve(c->ctx, &c->inner, 1, sizeof(uint32_t)));
+			RB_ALL(c->inner, uint32_t)[c->inner.n++] = point;
 			RB_ALL(c->runs, rb_curve_run)[c->runs.n - 1].ninner++;
 		}
 		else if (open)
 			RB_ALL(c->runs, rb_curve_run)[c->runs.n - 1].to = point;
 		open = there;
 		if (i % 64 == 0 && rb_should_stop(c->ctx))
-			status = RB_STOPPED;
+			return RB_STOPPED;
 	}
-	return status;
+	return RB_OK;
 }
 
 /* Removes interior points of runs, except those where another run ends. */
@@ -134,11 +128,9 @@ keep_inner(rb_curve *c)
 rb_status
 rb_curve_runs(rb_curve *c)
 {
-	rb_status status = make_changes(c);
-
-	if (status == RB_OK)
-		status = find_runs(c);
-	return status == RB_OK ? keep_inner(c) : status;
+	RB_TRY(make_changes(c));
+	RB_TRY(find_runs(c));
+	return keep_inner(c);
 }
 
 /* ---- lines ---- */
@@ -182,14 +174,13 @@ drop_duplicates(rb_curve *c)
 {
 	rb_curve_run *run = RB_ALL(c->runs, rb_curve_run);
 	uint32_t n = 0;
-	rb_status status = rb_sort(c->ctx, run, c->runs.n, sizeof *run, by_ends, NULL);
 
-	for (uint32_t i = 0; i < c->runs.n && status == RB_OK; i++)
+	RB_TRY(rb_sort(c->ctx, run, c->runs.n, sizeof *run, by_ends, NULL));
+	for (uint32_t i = 0; i < c->runs.n; i++)
 		if (n == 0 || run[i].ninner > 0 || by_ends(&run[n - 1], &run[i], NULL) != 0)
 			run[n++] = run[i];
-	if (status == RB_OK)
-		c->runs.n = n;
-	return status;
+	c->runs.n = n;
+	return RB_OK;
 }
 
 static rb_status
@@ -199,7 +190,6 @@ find_partners(rb_curve *c)
 	const uint32_t n = 2 * c->runs.n;
 	rb_curve_array *ends = &c->work[0], *partner = &c->work[1];
 	end *x;
-	rb_status status;
 
 	if (c->runs.n > RB_CURVE_MAX / 2)
 		return rb_fail(c->ctx, RB_TOO_MANY_OBJECTS, c->runs.n, RB_CURVE_MAX / 2, NULL);
@@ -212,8 +202,8 @@ find_partners(rb_curve *c)
 		x[i].point = i % 2 == 0 ? run[i / 2].from : run[i / 2].to;
 		x[i].end = i;
 	}
-	status = rb_sort(c->ctx, x, n, sizeof *x, by_point, NULL);
-	for (uint32_t i = 0, k; i < n && status == RB_OK; i = k)
+	RB_TRY(rb_sort(c->ctx, x, n, sizeof *x, by_point, NULL));
+	for (uint32_t i = 0, k; i < n; i = k)
 	{
 		for (k = i + 1; k < n && x[k].point == x[i].point; k++)
 			;
@@ -221,17 +211,15 @@ find_partners(rb_curve *c)
 			RB_ALL(*partner, uint32_t)
 		[x[j].end] = k - i == 2 ? x[i].end ^ x[i + 1].end ^ x[j].end : RB_NOTHING;
 	}
-	return status;
+	return RB_OK;
 }
 
 static rb_status
 append_point(rb_curve *c, uint32_t point)
 {
-	rb_status status = rb_curve_array_reserve(c->ctx, &c->line_points, 1, sizeof point);
-
-	if (status == RB_OK)
-		RB_ALL(c->line_points, uint32_t)[c->line_points.n++] = point;
-	return status;
+	RB_TRY(rb_curve_array_reserve(c->ctx, &c->line_points, 1, sizeof point));
+	RB_ALL(c->line_points, uint32_t)[c->line_points.n++] = point;
+	return RB_OK;
 }
 
 /* Appends the line that starts with the given end of a run, and marks its runs. */
@@ -240,23 +228,21 @@ follow_runs(rb_curve *c, uint32_t first, uint8_t *seen)
 {
 	const rb_curve_run *run = RB_ALL(c->runs, rb_curve_run);
 	const uint32_t *partner = RB_ALL(c->work[1], uint32_t), *inner = RB_ALL(c->inner, uint32_t);
-	rb_status status;
 
 	RB_TRY(rb_curve_array_reserve(c->ctx, &c->line_start, 1, sizeof(uint32_t)));
 	RB_ALL(c->line_start, uint32_t)[c->line_start.n++] = c->line_points.n;
-	status = append_point(c, first % 2 == 0 ? run[first / 2].from : run[first / 2].to);
-	for (uint32_t at = first; at != RB_NOTHING && !seen[at / 2] && status == RB_OK;)
+	RB_TRY(append_point(c, first % 2 == 0 ? run[first / 2].from : run[first / 2].to));
+	for (uint32_t at = first; at != RB_NOTHING && !seen[at / 2];)
 	{
 		const rb_curve_run *r = &run[at / 2];
 
 		seen[at / 2] = 1;
-		for (uint32_t i = 0; i < r->ninner && status == RB_OK; i++)
-			status = append_point(c, inner[r->inner + (at % 2 == 0 ? i : r->ninner - 1 - i)]);
-		if (status == RB_OK)
-			status = append_point(c, at % 2 == 0 ? r->to : r->from);
+		for (uint32_t i = 0; i < r->ninner; i++)
+			RB_TRY(append_point(c, inner[r->inner + (at % 2 == 0 ? i : r->ninner - 1 - i)]));
+		RB_TRY(append_point(c, at % 2 == 0 ? r->to : r->from));
 		at = partner[at ^ 1];
 	}
-	return status;
+	return RB_OK;
 }
 
 rb_status

@@ -71,11 +71,9 @@ has_separating_side(rb_curve *c, int axis, uint32_t from, uint32_t n, uint32_t o
 static rb_status
 append_fragment(overlapping *o, uint32_t from, uint32_t n)
 {
-	rb_status status = rb_curve_array_reserve(o->c->ctx, &o->c->work[0], 1, sizeof(fragment));
-
-	if (status == RB_OK)
-		RB_ALL(o->c->work[0], fragment)[o->c->work[0].n++] = (fragment){o->item, from, n};
-	return status;
+	RB_TRY(rb_curve_array_reserve(o->c->ctx, &o->c->work[0], 1, sizeof(fragment)));
+	RB_ALL(o->c->work[0], fragment)[o->c->work[0].n++] = (fragment){o->item, from, n};
+	return RB_OK;
 }
 
 /* Appends the parts of a fragment that are outside a polygon. */
@@ -179,22 +177,21 @@ rb_curve_overlap(rb_curve *c)
 	overlapping o = {.c = c};
 	const uint32_t n = c->pieces.n;
 	bool *cut;
-	rb_status status;
 
 	c->work[0].n = c->work[1].n = 0;
-	status = rb_curve_array_reserve(c->ctx, &c->work[1], (size_t) n + 1, sizeof *cut);
+	RB_TRY(rb_curve_array_reserve(c->ctx, &c->work[1], (size_t) n + 1, sizeof *cut));
 	cut = c->work[1].at;
-	for (uint32_t i = 0; i < n && status == RB_OK; i++)
+	for (uint32_t i = 0; i < n; i++)
 	{
 		o.item = i;
 		o.cut = false;
 		if (RB_ALL(c->pieces, rb_curve_piece)[i].dimension == 2)
-			status = rb_boxes_find(&c->boxes, c->boxes.box + 6 * (size_t) i, cut_by_piece, &o);
+			RB_TRY(rb_boxes_find(&c->boxes, c->boxes.box + 6 * (size_t) i, cut_by_piece, &o));
 		cut[i] = o.cut;
 		if (i % 64 == 63 && rb_should_stop(c->ctx))
-			status = RB_STOPPED;
+			return RB_STOPPED;
 	}
-	return status == RB_OK ? replace_cut_pieces(c, cut, n) : status;
+	return replace_cut_pieces(c, cut, n);
 }
 
 /* ---- pieces on larger pieces ---- */
@@ -248,15 +245,15 @@ rb_status
 rb_curve_boxes(rb_curve *c)
 {
 	const rb_curve_piece *piece = RB_ALL(c->pieces, rb_curve_piece);
-	rb_status status = rb_boxes_room(c->ctx, &c->boxes, c->pieces.n);
 
-	for (uint32_t i = 0; i < c->pieces.n && status == RB_OK; i++)
+	RB_TRY(rb_boxes_room(c->ctx, &c->boxes, c->pieces.n));
+	for (uint32_t i = 0; i < c->pieces.n; i++)
 	{
 		box_of(c, &piece[i], c->boxes.box + 6 * (size_t) i);
 		if (i % RB_CURVE_CHECK_INTERVAL == RB_CURVE_CHECK_INTERVAL - 1 && rb_should_stop(c->ctx))
-			status = RB_STOPPED;
+			return RB_STOPPED;
 	}
-	return status == RB_OK ? rb_boxes_order(c->ctx, &c->boxes) : status;
+	return rb_boxes_order(c->ctx, &c->boxes);
 }
 
 /* ---- intervals ---- */
@@ -363,21 +360,20 @@ static rb_status
 find_other_lines(looking *l)
 {
 	const rb_curve_piece *s = l->piece;
-	rb_status status = RB_OK;
 
 	l->nlines = 0;
-	for (int i = 0; i < 6 && status == RB_OK; i++)
+	for (int i = 0; i < 6; i++)
 	{
 		const double *t = l->part[i / 3].at;
 		uint32_t line;
 
 		if ((s->on[i / 3] >> i % 3 & 1) == 0)
 			continue;
-		status = rb_canonical_line(l->c, t + 3 * (i % 3), t + 3 * ((i + 1) % 3), &line);
-		if (status == RB_OK && line != s->what)
+		RB_TRY(rb_canonical_line(l->c, t + 3 * (i % 3), t + 3 * ((i + 1) % 3), &line));
+		if (line != s->what)
 			l->lines[l->nlines++] = line;
 	}
-	return status;
+	return RB_OK;
 }
 
 static bool
@@ -593,33 +589,32 @@ rb_status
 rb_curve_covers(rb_curve *c)
 {
 	looking l = {.c = c};
-	rb_status status = mark_points(c);
 
-	for (uint32_t i = 0; i < c->pieces.n && status == RB_OK; i++)
+	RB_TRY(mark_points(c));
+	for (uint32_t i = 0; i < c->pieces.n; i++)
 	{
 		l.piece = RB_ALL(c->pieces, rb_curve_piece) + i;
 		if (l.piece->dimension == 1)
 		{
-			status = append_interval(c, l.piece->what, l.piece->from, l.piece->to, false);
+			RB_TRY(append_interval(c, l.piece->what, l.piece->from, l.piece->to, false));
 			for (int side = 0; side < 2 && c->count[2] > 0; side++)
 				rb_part_load(&c->side[side], l.piece->part[side], &l.part[side]);
-			if (status == RB_OK && c->count[2] > 0)
-				status = find_other_lines(&l);
-			if (status == RB_OK && c->count[2] > 0)
-				status =
-					rb_boxes_find(&c->boxes, c->boxes.box + 6 * (size_t) i, cover_by_polygon, &l);
-			if (status == RB_OK)
-				status = test_segment_ends(&l);
+			if (c->count[2] > 0)
+				RB_TRY(find_other_lines(&l));
+			if (c->count[2] > 0)
+				RB_TRY(
+					rb_boxes_find(&c->boxes, c->boxes.box + 6 * (size_t) i, cover_by_polygon, &l));
+			RB_TRY(test_segment_ends(&l));
 		}
 		else if (l.piece->dimension == 2 && c->count[1] > 0)
-			status = append_sides(c, l.piece);
+			RB_TRY(append_sides(c, l.piece));
 		else if (l.piece->dimension == 0 && RB_ALL(c->mark, uint32_t)[l.piece->what] == 0)
 		{
 			RB_ALL(c->mark, uint32_t)[l.piece->what] = 1;
-			status = classify_point(&l);
+			RB_TRY(classify_point(&l));
 		}
 		if (i % 64 == 63 && rb_should_stop(c->ctx))
-			status = RB_STOPPED;
+			return RB_STOPPED;
 	}
-	return status;
+	return RB_OK;
 }

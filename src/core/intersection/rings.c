@@ -94,9 +94,8 @@ find_vertices(rb_curve *c)
 static rb_status
 put_boxes(rb_curve *c)
 {
-	rb_status status = rb_boxes_room(c->ctx, &c->boxes, c->work[3].n);
-
-	for (uint32_t i = 0; i < c->work[3].n && status == RB_OK; i++)
+	RB_TRY(rb_boxes_room(c->ctx, &c->boxes, c->work[3].n));
+	for (uint32_t i = 0; i < c->work[3].n; i++)
 	{
 		double *box = c->boxes.box + 6 * (size_t) i;
 
@@ -104,7 +103,7 @@ put_boxes(rb_curve *c)
 			   3 * sizeof *box);
 		memcpy(box + 3, box, 3 * sizeof *box);
 	}
-	return status == RB_OK ? rb_boxes_order(c->ctx, &c->boxes) : status;
+	return rb_boxes_order(c->ctx, &c->boxes);
 }
 
 /* Returns true if the point lies between the ends of the edge in the order of the edge's line. */
@@ -123,7 +122,6 @@ test_corner(void *user, uint32_t item)
 	const rb_curve_piece *piece = RB_ALL(c->pieces, rb_curve_piece) + x.piece;
 	const rb_curve_side *side = RB_ALL(c->sides, rb_curve_side);
 	const uint32_t point = point_of(c, x);
-	rb_status status;
 
 	if (piece->what != RB_ALL(c->pieces, rb_curve_piece)[cut->edge.of].what ||
 		!is_between(c, &cut->edge, point))
@@ -133,10 +131,9 @@ test_corner(void *user, uint32_t item)
 	if (rb_corner_side(c, piece->axis, side[piece->from + x.k],
 					   side[piece->from + (x.k + 1) % piece->to], side[cut->edge.side]) != 0)
 		return RB_OK;
-	status = rb_curve_array_reserve(c->ctx, &c->work[0], 1, sizeof point);
-	if (status == RB_OK)
-		RB_ALL(c->work[0], uint32_t)[c->work[0].n++] = point;
-	return status;
+	RB_TRY(rb_curve_array_reserve(c->ctx, &c->work[0], 1, sizeof point));
+	RB_ALL(c->work[0], uint32_t)[c->work[0].n++] = point;
+	return RB_OK;
 }
 
 typedef struct along
@@ -163,11 +160,10 @@ cut_edge(rb_curve *c, uint32_t i)
 	const uint32_t *point = RB_ALL(c->work[0], uint32_t), n = c->work[0].n;
 	rb_edge edge = RB_ALL(c->work[2], rb_edge)[i];
 	const along on = {c, &edge};
-	rb_status status = rb_sort(c->ctx, c->work[0].at, n, sizeof *point, by_way, &on);
 
-	if (status == RB_OK)
-		status = rb_curve_array_reserve(c->ctx, &c->work[2], n, sizeof edge);
-	for (uint32_t k = 0; k < n && status == RB_OK; k++)
+	RB_TRY(rb_sort(c->ctx, c->work[0].at, n, sizeof *point, by_way, &on));
+	RB_TRY(rb_curve_array_reserve(c->ctx, &c->work[2], n, sizeof edge));
+	for (uint32_t k = 0; k < n; k++)
 	{
 		if (point[k] == edge.from) /* Found in two ways */
 			continue;
@@ -176,7 +172,7 @@ cut_edge(rb_curve *c, uint32_t i)
 		RB_ALL(c->work[2], rb_edge)[i].from = point[k];
 		edge.from = point[k];
 	}
-	return status;
+	return RB_OK;
 }
 
 /*
@@ -188,11 +184,10 @@ rb_curve_nodes(rb_curve *c)
 {
 	edge_cutting cut = {.c = c};
 	const uint32_t n = c->work[2].n;
-	rb_status status = find_vertices(c);
 
-	if (status == RB_OK)
-		status = put_boxes(c);
-	for (uint32_t i = 0; i < n && status == RB_OK; i++)
+	RB_TRY(find_vertices(c));
+	RB_TRY(put_boxes(c));
+	for (uint32_t i = 0; i < n; i++)
 	{
 		double box[6];
 
@@ -205,13 +200,13 @@ rb_curve_nodes(rb_curve *c)
 			box[3 + k] = fmax(a, b);
 		}
 		c->work[0].n = 0;
-		status = rb_boxes_find(&c->boxes, box, test_corner, &cut);
-		if (status == RB_OK && c->work[0].n > 0)
-			status = cut_edge(c, i);
+		RB_TRY(rb_boxes_find(&c->boxes, box, test_corner, &cut));
+		if (c->work[0].n > 0)
+			RB_TRY(cut_edge(c, i));
 		if (i % 64 == 63 && rb_should_stop(c->ctx))
-			status = RB_STOPPED;
+			return RB_STOPPED;
 	}
-	return status;
+	return RB_OK;
 }
 
 /* ---- order of edges ---- */
@@ -626,21 +621,20 @@ find_corners(rb_curve *c)
 	const rb_curve_ring *ring = RB_ALL(c->rings, rb_curve_ring);
 	const uint32_t *point = RB_ALL(c->ring_points, uint32_t);
 	rb_curve_array *corners = &c->work[0];
-	rb_status status;
 
 	corners->n = 0;
-	status =
-		rb_curve_array_reserve(c->ctx, corners, (size_t) c->ring_points.n + 1, sizeof(uint64_t));
-	for (uint32_t i = 0; i < c->rings.n && status == RB_OK; i++)
+	RB_TRY(
+		rb_curve_array_reserve(c->ctx, corners, (size_t) c->ring_points.n + 1, sizeof(uint64_t)));
+	for (uint32_t i = 0; i < c->rings.n; i++)
 	{
 		for (uint32_t k = ring[i].from; k < ring[i].from + ring[i].n; k++)
 			if (point[k] & CORNER)
 				RB_ALL(*corners, uint64_t)
 		[corners->n++] = corner_in_plane(c, &ring[i], point[k] & ~CORNER);
 		if (i % 64 == 63 && rb_should_stop(c->ctx))
-			status = RB_STOPPED;
+			return RB_STOPPED;
 	}
-	return status == RB_OK ? rb_sort_words(c->ctx, corners->at, corners->n) : status;
+	return rb_sort_words(c->ctx, corners->at, corners->n);
 }
 
 static bool
@@ -662,9 +656,9 @@ drop_corners(rb_curve *c)
 {
 	rb_curve_ring *ring = RB_ALL(c->rings, rb_curve_ring);
 	uint32_t *point = RB_ALL(c->ring_points, uint32_t);
-	rb_status status = find_corners(c);
 
-	for (uint32_t i = 0; i < c->rings.n && status == RB_OK; i++)
+	RB_TRY(find_corners(c));
+	for (uint32_t i = 0; i < c->rings.n; i++)
 	{
 		uint32_t n = 0;
 
@@ -678,9 +672,9 @@ drop_corners(rb_curve *c)
 		}
 		ring[i].n = n;
 		if (i % 64 == 63 && rb_should_stop(c->ctx))
-			status = RB_STOPPED;
+			return RB_STOPPED;
 	}
-	return status;
+	return RB_OK;
 }
 
 rb_status

@@ -790,14 +790,13 @@ find_rows(rb_kd *k)
 	const rb_kd_job *job = k->job;
 	const size_t width = 2 * (size_t) k->dims;
 	uint64_t n = 0;
-	rb_status status;
 
 	for (int s = 0; s < 2; s++)
 		n += job->sample[s] != NULL ? job->sample[s]->nrows : 0;
 	if (n > RB_MAX_OBJECTS)
 		return rb_fail(k->ctx, RB_TOO_MANY_OBJECTS, n, RB_MAX_OBJECTS, NULL);
-	status = RB_ALLOCATE(k->ctx, k->row, n + 1);
-	for (int s = 0; s < 2 && status == RB_OK; s++)
+	RB_TRY(RB_ALLOCATE(k->ctx, k->row, n + 1));
+	for (int s = 0; s < 2; s++)
 	{
 		const rb_set *sample = job->sample[s];
 		/* With two samples of one table, each row represents fewer rows. */
@@ -817,7 +816,7 @@ find_rows(rb_kd *k)
 			}
 		}
 	}
-	return status;
+	return RB_OK;
 }
 
 static rb_status

@@ -470,9 +470,8 @@ decide_undecided(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t n)
 {
 	const rb_set *ro = w->job->red;
 	const rb_set *bo = w->job->blue != NULL ? w->job->blue : ro;
-	rb_status status = RB_OK;
 
-	for (uint32_t i = 0; i < n && status == RB_OK; i++)
+	for (uint32_t i = 0; i < n; i++)
 	{
 		uint32_t pair = w->undecided[i].pair;
 		const rb_common common = {w->undecided[i].common & 7u, w->undecided[i].common >> 3 & 7u};
@@ -491,9 +490,9 @@ decide_undecided(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t n)
 			bo->coords + (size_t) blue->index[pair & 0xffff] * 9, common, sb, sr);
 		w->exact += w->env.integer + w->env.expansion + w->env.gmp != before;
 		if (RB_IS_YES(answer))
-			status = write_matches(w, red, blue, &pair, 1, RB_PAYLOAD(answer));
+			RB_TRY(write_matches(w, red, blue, &pair, 1, RB_PAYLOAD(answer)));
 	}
-	return status;
+	return RB_OK;
 }
 
 /* Decides pairs one by one, from the filters to the exact sign, for kinds without vector stages. */
@@ -503,9 +502,8 @@ decide_all(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t n)
 	const rb_set *ro = w->job->red;
 	const rb_set *bo = w->job->blue != NULL ? w->job->blue : ro;
 	int rw = rb_kind_width(ro->kind), bw = rb_kind_width(bo->kind);
-	rb_status status = RB_OK;
 
-	for (uint32_t i = 0; i < n && status == RB_OK; i++)
+	for (uint32_t i = 0; i < n; i++)
 	{
 		uint32_t pair = w->pair[i];
 		uint64_t before = w->env.integer + w->env.expansion + w->env.gmp;
@@ -521,9 +519,9 @@ decide_all(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t n)
 								bo->coords + (size_t) blue->index[pair & 0xffff] * bw);
 		w->exact += w->env.integer + w->env.expansion + w->env.gmp != before;
 		if (RB_IS_YES(answer))
-			status = write_matches(w, red, blue, &pair, 1, RB_PAYLOAD(answer));
+			RB_TRY(write_matches(w, red, blue, &pair, 1, RB_PAYLOAD(answer)));
 	}
-	return status;
+	return RB_OK;
 }
 
 /* Runs the vector stages for a distance. Undecided pairs stay in w->pair. */

@@ -289,16 +289,15 @@ drop_identical(rb_tree *tree, uint32_t same)
 	rb_tree_center *c = tree->centre;
 	const uint32_t n = tree->count[0];
 	uint32_t kept = 0;
-	rb_status status = RB_OK;
 
-	for (uint32_t from = 0, end; from < n && status == RB_OK; from = end)
+	for (uint32_t from = 0, end; from < n; from = end)
 	{
 		uint32_t rows = 0, last = UINT32_MAX;
 
 		for (end = from + 1; end < n && are_same(tree, &c[from], &c[end]); end++)
 			;
 		if (end - from > same)
-			status = rb_sort(tree->ctx, c + from, end - from, sizeof *c, order_of_ranks, tree);
+			RB_TRY(rb_sort(tree->ctx, c + from, end - from, sizeof *c, order_of_ranks, tree));
 		for (uint32_t i = from; i < end; i++)
 		{
 			const uint32_t row = rb_row_of(tree->set, c[i].part);
@@ -309,10 +308,10 @@ drop_identical(rb_tree *tree, uint32_t same)
 				c[kept++] = c[i];
 		}
 		if (from / GRAIN != end / GRAIN && rb_should_stop(tree->ctx))
-			status = RB_STOPPED;
+			return RB_STOPPED;
 	}
 	tree->count[0] = kept;
-	return status;
+	return RB_OK;
 }
 
 /* ---- construction ---- */

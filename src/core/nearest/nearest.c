@@ -139,13 +139,12 @@ static rb_status
 rb_best_init(rb_best *b, rb_distance_state *asker, uint32_t k)
 {
 	const uint32_t rows = asker->blue->nrows;
-	rb_status status = RB_ALLOCATE(asker->ctx, b->place, rows);
 
 	b->asker = asker;
 	b->k = k;
-	if (status == RB_OK)
-		memset(b->place, 0, (size_t) rows * sizeof *b->place);
-	return status;
+	RB_TRY(RB_ALLOCATE(asker->ctx, b->place, rows));
+	memset(b->place, 0, (size_t) rows * sizeof *b->place);
+	return RB_OK;
 }
 
 static void
@@ -207,11 +206,10 @@ grow_heap(rb_best *b)
 {
 	const uint32_t twice = b->cap > 0 ? 2 * b->cap : 16;
 	const uint32_t cap = twice < b->k ? twice : b->k;
-	rb_status status = RB_ALLOCATE(b->asker->ctx, b->heap, cap);
 
-	if (status == RB_OK)
-		b->cap = cap;
-	return status;
+	RB_TRY(RB_ALLOCATE(b->asker->ctx, b->heap, cap));
+	b->cap = cap;
+	return RB_OK;
 }
 
 /*
@@ -627,30 +625,27 @@ static rb_status
 find_starts(nearest *a)
 {
 	const rb_set *red = a->job->red;
-	rb_status status;
 
 	if (red->row_of == NULL)
 		return RB_OK;
-	status = RB_ALLOCATE(a->ctx, a->start, (size_t) red->nrows + 1);
-	if (status == RB_OK)
-		rb_row_starts(red, a->start);
-	return status;
+	RB_TRY(RB_ALLOCATE(a->ctx, a->start, (size_t) red->nrows + 1));
+	rb_row_starts(red, a->start);
+	return RB_OK;
 }
 
 static rb_status
 find_order(rb_thread *me, nearest *a)
 {
 	const rb_set *red = a->job->red;
-	rb_status status = RB_ALLOCATE(a->ctx, a->order, red->nrows);
 
-	for (uint32_t row = 0; row < red->nrows && status == RB_OK; row++)
+	RB_TRY(RB_ALLOCATE(a->ctx, a->order, red->nrows));
+	for (uint32_t row = 0; row < red->nrows; row++)
 	{
 		a->order[row] = a->start != NULL ? a->start[row] : row;
 		if (row % (1 << 20) == 0 && rb_should_stop(a->ctx))
-			status = RB_STOPPED;
+			return RB_STOPPED;
 	}
-	return status == RB_OK ? rb_tree_order(me, a->ctx, red, a->scale, a->order, red->nrows)
-						   : status;
+	return rb_tree_order(me, a->ctx, red, a->scale, a->order, red->nrows);
 }
 
 static rb_status

@@ -456,14 +456,12 @@ face_up_to(rb_builder *b, uint32_t end, uint32_t need, rb_error *error)
 rb_status
 rb_builder_one_face(rb_builder *b, uint32_t from, rb_error *error)
 {
-	rb_status status;
-
 	if (b->faced > from)
 		b->faced = from;
-	status = face_up_to(b, from, b->nparts, error);
-	for (; status == RB_OK && b->faced < b->nparts; b->faced++)
+	RB_TRY(face_up_to(b, from, b->nparts, error));
+	for (; b->faced < b->nparts; b->faced++)
 		b->face_of[b->faced] = from;
-	return status;
+	return RB_OK;
 }
 
 bool

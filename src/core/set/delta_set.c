@@ -288,16 +288,14 @@ materialize_coords(rb_context *ctx, const rb_set *set)
 {
 	composition c = {set, NULL, NULL};
 	void *coords = NULL;
-	rb_status status;
 
 	if (set->coords != NULL)
 		return RB_OK;
 	rb_view_uncount(rb_set_memory(set), set);
-	status = fill_array(ctx, rb_set_memory(set), &coords, set->nparts,
-						(size_t) rb_kind_width(set->kind) * sizeof(double), copy_coords, &c);
-	if (status == RB_OK)
-		rb_set_writable(set)->coords = coords;
-	return status;
+	RB_TRY(fill_array(ctx, rb_set_memory(set), &coords, set->nparts,
+					  (size_t) rb_kind_width(set->kind) * sizeof(double), copy_coords, &c));
+	rb_set_writable(set)->coords = coords;
+	return RB_OK;
 }
 
 rb_status
@@ -325,17 +323,13 @@ rb_set_materialize_ids(rb_context *ctx, const rb_set *set)
 {
 	composition c = {set, NULL, NULL};
 	void *ids = NULL;
-	rb_status status;
 
 	if (set->view == NULL || set->composed_ids)
 		return RB_OK;
-	status = fill_array(ctx, rb_set_memory(set), &ids, set->nrows, sizeof(int64_t), copy_ids, &c);
-	if (status == RB_OK)
-	{
-		rb_set_writable(set)->ids = ids;
-		rb_set_writable(set)->composed_ids = true;
-	}
-	return status;
+	RB_TRY(fill_array(ctx, rb_set_memory(set), &ids, set->nrows, sizeof(int64_t), copy_ids, &c));
+	rb_set_writable(set)->ids = ids;
+	rb_set_writable(set)->composed_ids = true;
+	return RB_OK;
 }
 
 /* ---- distinct ids ---- */

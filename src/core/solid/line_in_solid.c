@@ -115,9 +115,8 @@ note_hits(void *user, const rb_pair *pairs, size_t n)
 	const uint32_t segments = a->lines->nparts;
 	rb_exact_env env = {.filters = a->ctx->filters, .exact = true};
 	hit hits[PUT];
-	rb_status status = RB_OK;
 
-	for (size_t i = 0; i < n && status == RB_OK;)
+	for (size_t i = 0; i < n;)
 	{
 		size_t k = 0;
 
@@ -133,9 +132,9 @@ note_hits(void *user, const rb_pair *pairs, size_t n)
 			else if (is_below(a, &env, red - segments, triangle))
 				hits[k++] = (hit){solid, a->start_of[red - segments], START};
 		}
-		status = add_hits(a, hits, k);
+		RB_TRY(add_hits(a, hits, k));
 	}
-	return status;
+	return RB_OK;
 }
 
 /* Returns true if the segment starts where its predecessor ends, within the same block. */
@@ -153,25 +152,23 @@ static rb_status
 list_starts(lines_join *a, double **coords, uint32_t *starts)
 {
 	uint32_t n = 0;
-	rb_status status;
 
 	for (uint32_t i = 0; i < a->lines->nparts; i++)
 		n += !continues_previous(a->lines, i);
 	*starts = n;
-	status = rb_array(a->ctx, (void **) coords, n > 0 ? n : 1, 3 * sizeof(double));
-	if (status == RB_OK)
-		status = RB_ALLOCATE(a->ctx, a->start_of, n > 0 ? n : 1);
+	RB_TRY(rb_array(a->ctx, (void **) coords, n > 0 ? n : 1, 3 * sizeof(double)));
+	RB_TRY(RB_ALLOCATE(a->ctx, a->start_of, n > 0 ? n : 1));
 	n = 0;
-	for (uint32_t i = 0; i < a->lines->nparts && status == RB_OK; i++)
+	for (uint32_t i = 0; i < a->lines->nparts; i++)
 	{
 		if (i % CHECK_INTERVAL == 0 && rb_should_stop(a->ctx))
-			status = RB_STOPPED;
+			return RB_STOPPED;
 		if (continues_previous(a->lines, i))
 			continue;
 		memcpy(*coords + (size_t) n * 3, a->lines->coords + (size_t) i * 6, 3 * sizeof(double));
 		a->start_of[n++] = i;
 	}
-	return status;
+	return RB_OK;
 }
 
 static rb_status
@@ -293,9 +290,7 @@ flush_intervals(desk *d)
 static rb_status
 write_intervals(desk *d, uint32_t line, uint32_t solid)
 {
-	rb_status status = RB_OK;
-
-	for (size_t i = 0; i < d->stretches.n && status == RB_OK; i++)
+	for (size_t i = 0; i < d->stretches.n; i++)
 	{
 		const rb_line_interval *s = &d->stretches.at[i];
 		uint64_t *payload = d->payload + d->n * WORDS;
@@ -306,9 +301,9 @@ write_intervals(desk *d, uint32_t line, uint32_t solid)
 		memcpy(&payload[2], &s->length, sizeof s->length);
 		payload[3] = RB_INTERVAL_OF(s->on_boundary, d->stretches.leaves);
 		if (d->n == PUT)
-			status = flush_intervals(d);
+			RB_TRY(flush_intervals(d));
 	}
-	return status;
+	return RB_OK;
 }
 
 /* Makes room for at least n elements, preserving existing ones. */

@@ -426,16 +426,15 @@ static rb_status
 change_state(walk *w, const rb_location *place, state next)
 {
 	double here;
-	rb_status status;
 
-	status = fraction_at(w, place, &here);
-	if (status == RB_OK && w->state != OUTSIDE)
-		status = append_interval(w, here);
+	RB_TRY(fraction_at(w, place, &here));
+	if (w->state != OUTSIDE)
+		RB_TRY(append_interval(w, here));
 	w->state = next;
 	w->from = here;
 	w->begin = *place;
 	w->length.sign = w->length.n = w->length.low = 0;
-	return status;
+	return RB_OK;
 }
 
 /*

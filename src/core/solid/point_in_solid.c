@@ -110,9 +110,9 @@ static rb_status
 make_rays(rays_build *m, const rb_backend *backend, const rb_set *points)
 {
 	const uint32_t n = points->nparts;
-	rb_status status = find_all_boxes(m);
 
-	for (uint32_t i = 0; i < n && status == RB_OK; i++)
+	RB_TRY(find_all_boxes(m));
+	for (uint32_t i = 0; i < n; i++)
 	{
 		const double *p = points->coords + (size_t) i * 3;
 
@@ -122,11 +122,10 @@ make_rays(rays_build *m, const rb_backend *backend, const rb_set *points)
 		memcpy(m->coords + (size_t) i * 6 + 3, p, 3 * sizeof(double));
 		m->top[i] = p[2];
 	}
-	if (status == RB_OK)
-		status = find_tops(m, backend, n);
-	for (uint32_t i = 0; i < n && status == RB_OK; i++)
+	RB_TRY(find_tops(m, backend, n));
+	for (uint32_t i = 0; i < n; i++)
 		m->coords[(size_t) i * 6 + 5] = m->top[i];
-	return status;
+	return RB_OK;
 }
 
 rb_status

@@ -63,17 +63,11 @@ find_boxes(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 static rb_status
 make_boxes(rb_context *ctx, rb_thread *me, const rb_set *set, boxes *b)
 {
-	rb_status status = RB_ALLOCATE(ctx, b->start, (size_t) set->nrows + 1);
-
 	b->set = set;
-	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &b->box, (size_t) set->nrows + 1, 6 * sizeof *b->box);
-	if (status == RB_OK)
-	{
-		rb_row_starts(set, b->start);
-		status = rb_loop(me, set->nrows, GRAIN, find_boxes, b);
-	}
-	return status;
+	RB_TRY(RB_ALLOCATE(ctx, b->start, (size_t) set->nrows + 1));
+	RB_TRY(rb_array(ctx, (void **) &b->box, (size_t) set->nrows + 1, 6 * sizeof *b->box));
+	rb_row_starts(set, b->start);
+	return rb_loop(me, set->nrows, GRAIN, find_boxes, b);
 }
 
 static void
@@ -350,13 +344,11 @@ put_related(void *user, const rb_pair *rows, const uint64_t *payload, size_t n)
 {
 	const related *r = user;
 	position_batch b = {.n = 0};
-	rb_status status = RB_OK;
 
-	for (size_t i = 0; i < n && status == RB_OK; i++)
-		status =
-			write_position(r->p, &b, r->p->surfaces.row[r->row[rows[i].red]],
-						   r->p->solid_set.row[rows[i].blue], position_of_relation(payload[i]));
-	return status == RB_OK ? flush_batch(r->p, &b) : status;
+	for (size_t i = 0; i < n; i++)
+		RB_TRY(write_position(r->p, &b, r->p->surfaces.row[r->row[rows[i].red]],
+							  r->p->solid_set.row[rows[i].blue], position_of_relation(payload[i])));
+	return flush_batch(r->p, &b);
 }
 
 static rb_status

@@ -480,9 +480,8 @@ note_contacts(void *user, const rb_pair *pairs, size_t n)
 	relations *r = user;
 	rb_pair some[BATCH];
 	size_t nsome = 0;
-	rb_status status = RB_OK;
 
-	for (size_t i = 0; i < n && status == RB_OK; i++)
+	for (size_t i = 0; i < n; i++)
 	{
 		if (r->fans[0].sheet[rb_pair_red(pairs[i])] == RB_NO_SHEET ||
 			r->fans[1].sheet[pairs[i].blue] == RB_NO_SHEET)
@@ -490,13 +489,12 @@ note_contacts(void *user, const rb_pair *pairs, size_t n)
 		some[nsome++] = pairs[i];
 		if (nsome == BATCH)
 		{
-			status = rb_notes_add(&r->notes, some, nsome);
+			RB_TRY(rb_notes_add(&r->notes, some, nsome));
 			nsome = 0;
 		}
 	}
-	if (status == RB_OK)
-		status = rb_notes_add(&r->notes, some, nsome);
-	return status == RB_OK && rb_should_stop(r->ctx) ? RB_STOPPED : status;
+	RB_TRY(rb_notes_add(&r->notes, some, nsome));
+	return rb_should_stop(r->ctx) ? RB_STOPPED : RB_OK;
 }
 
 static rb_status
@@ -540,10 +538,10 @@ make_groups(relations *r)
 {
 	const rb_set *red = r->job->red, *blue = r->job->blue;
 	const rb_pair *p;
-	rb_status status = rb_notes_sort(&r->notes, red->row_of, blue->row_of);
 
+	RB_TRY(rb_notes_sort(&r->notes, red->row_of, blue->row_of));
 	p = r->notes.at;
-	for (int pass = 0; pass < 2 && status == RB_OK; pass++)
+	for (int pass = 0; pass < 2; pass++)
 	{
 		r->ngroups = 0;
 		for (size_t i = 0; i < r->notes.n; i++)
@@ -560,11 +558,9 @@ make_groups(relations *r)
 		if (pass == 1)
 			r->group[r->ngroups] = r->notes.n;
 		else
-			status = RB_ALLOCATE(r->ctx, r->group, r->ngroups + 1);
+			RB_TRY(RB_ALLOCATE(r->ctx, r->group, r->ngroups + 1));
 	}
-	if (status == RB_OK)
-		status = RB_ALLOCATE(r->ctx, r->found, r->ngroups + 1);
-	return status;
+	return RB_ALLOCATE(r->ctx, r->found, r->ngroups + 1);
 }
 
 /*
@@ -763,9 +759,8 @@ write_relations(relations *r, const rb_row_sink *sink)
 	rb_pair rows[BATCH];
 	uint64_t payload[BATCH];
 	size_t n = 0;
-	rb_status status = RB_OK;
 
-	for (size_t g = 0; g < r->ngroups && status == RB_OK; g++)
+	for (size_t g = 0; g < r->ngroups; g++)
 	{
 		const rb_pair p = r->notes.at[r->group[g]];
 
@@ -773,36 +768,30 @@ write_relations(relations *r, const rb_row_sink *sink)
 		payload[n++] = relation_of(r->found[g]);
 		if (n < BATCH && g + 1 < r->ngroups)
 			continue;
-		status = rb_should_stop(r->ctx) ? RB_STOPPED : sink->put(sink->user, rows, payload, n);
+		RB_TRY(rb_should_stop(r->ctx) ? RB_STOPPED : sink->put(sink->user, rows, payload, n));
 		n = 0;
 	}
-	return status;
+	return RB_OK;
 }
 
 static rb_status
 relate_rows(relations *r, const rb_row_sink *sink)
 {
 	const rb_set *set[2] = {r->job->red, r->job->blue};
-	rb_status status = RB_OK;
 
-	for (int side = 0; side < 2 && status == RB_OK; side++)
-		status = rb_solids_check(r->ctx, r->backend, set[side], r->job->skip_bad,
-								 side == 0 ? RB_SOLID_OF_RED : RB_SOLID_OF_BLUE, &r->bad[side]);
-	for (int side = 0; side < 2 && status == RB_OK; side++)
-		status = rb_fans_find(r->ctx, set[side], r->bad[side], &r->fans[side]);
-	if (status == RB_OK)
-		status = find_contacts(r);
-	for (int side = 0; side < 2 && status == RB_OK; side++)
-		status = find_sheets_inside(r, side);
-	if (status == RB_OK)
-		status = make_groups(r);
-	if (status == RB_OK)
-		status = prepare_sides(r);
-	if (status == RB_OK)
-		status = classify_edges(r);
-	if (status == RB_OK)
-		status = classify_sheets(r);
-	return status == RB_OK ? write_relations(r, sink) : status;
+	for (int side = 0; side < 2; side++)
+		RB_TRY(rb_solids_check(r->ctx, r->backend, set[side], r->job->skip_bad,
+							   side == 0 ? RB_SOLID_OF_RED : RB_SOLID_OF_BLUE, &r->bad[side]));
+	for (int side = 0; side < 2; side++)
+		RB_TRY(rb_fans_find(r->ctx, set[side], r->bad[side], &r->fans[side]));
+	RB_TRY(find_contacts(r));
+	for (int side = 0; side < 2; side++)
+		RB_TRY(find_sheets_inside(r, side));
+	RB_TRY(make_groups(r));
+	RB_TRY(prepare_sides(r));
+	RB_TRY(classify_edges(r));
+	RB_TRY(classify_sheets(r));
+	return write_relations(r, sink);
 }
 
 rb_status

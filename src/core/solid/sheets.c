@@ -233,18 +233,17 @@ static rb_status
 find_row(search *s, room *r, uint32_t from, uint32_t to)
 {
 	rb_fans *fans = s->fans;
-	rb_status status = make_rings(s, r, from, to);
 
-	if (status == RB_OK)
-		status = RB_RENEW(s->ctx, r->stack, r->stack_cap, to - from);
-	for (uint32_t i = from; i < to && status == RB_OK; i++)
+	RB_TRY(make_rings(s, r, from, to));
+	RB_TRY(RB_RENEW(s->ctx, r->stack, r->stack_cap, to - from));
+	for (uint32_t i = from; i < to; i++)
 	{
 		if (fans->sheet[i] == i && !fans->inner[i])
 			make_sheet(s, i, r->stack);
 		if (i % 4096 == 0 && rb_should_stop(s->ctx))
-			status = RB_STOPPED;
+			return RB_STOPPED;
 	}
-	return status;
+	return RB_OK;
 }
 
 static void
@@ -598,10 +597,9 @@ note_triangles_above(void *user, const rb_pair *pairs, size_t n)
 	const rb_set *from = c->from->set, *solids = c->solids->set;
 	rb_pair found[BATCH];
 	size_t nfound = 0;
-	rb_status status = RB_OK;
 	ray_start b = {.t = NULL};
 
-	for (size_t i = 0; i < n && status == RB_OK; i++)
+	for (size_t i = 0; i < n; i++)
 	{
 		const uint32_t ray = rb_pair_red(pairs[i]), t = c->triangle[ray], other = pairs[i].blue;
 		const double *at = from->coords + 9 * (size_t) t;
@@ -618,21 +616,20 @@ note_triangles_above(void *user, const rb_pair *pairs, size_t n)
 		found[nfound++] = (rb_pair){ray, other};
 		if (nfound == BATCH)
 		{
-			status = rb_notes_add(&c->above, found, nfound);
+			RB_TRY(rb_notes_add(&c->above, found, nfound));
 			nfound = 0;
 		}
 	}
-	return status == RB_OK ? rb_notes_add(&c->above, found, nfound) : status;
+	return rb_notes_add(&c->above, found, nfound);
 }
 
 /* Computes the boxes of all triangles and their maximum z. */
 static rb_status
 box_triangles(rb_context *ctx, const rb_set *set, double **boxes, double *top)
 {
-	rb_status status = rb_array(ctx, (void **) boxes, set->nparts, 6 * sizeof(double));
-
+	RB_TRY(rb_array(ctx, (void **) boxes, set->nparts, 6 * sizeof(double)));
 	*top = -HUGE_VAL;
-	for (uint32_t i = 0; i < set->nparts && status == RB_OK; i++)
+	for (uint32_t i = 0; i < set->nparts; i++)
 	{
 		const double *t = set->coords + 9 * (size_t) i;
 		double *box = *boxes + 6 * (size_t) i;
@@ -644,18 +641,18 @@ box_triangles(rb_context *ctx, const rb_set *set, double **boxes, double *top)
 		}
 		*top = rb_max(*top, box[5]);
 		if (i % 65536 == 0 && rb_should_stop(ctx))
-			status = RB_STOPPED;
+			return RB_STOPPED;
 	}
-	return status;
+	return RB_OK;
 }
 
 static rb_status
 box_rays(const cast *c, uint32_t n, double top, double **boxes)
 {
-	rb_status status = rb_array(c->ctx, (void **) boxes, n, 6 * sizeof(double));
 	ray_start b;
 
-	for (uint32_t i = 0; i < n && status == RB_OK; i++)
+	RB_TRY(rb_array(c->ctx, (void **) boxes, n, 6 * sizeof(double)));
+	for (uint32_t i = 0; i < n; i++)
 	{
 		double *box = *boxes + 6 * (size_t) i;
 
@@ -667,9 +664,9 @@ box_rays(const cast *c, uint32_t n, double top, double **boxes)
 		}
 		box[5] = rb_max(box[5], top);
 		if (i % 65536 == 0 && rb_should_stop(c->ctx))
-			status = RB_STOPPED;
+			return RB_STOPPED;
 	}
-	return status;
+	return RB_OK;
 }
 
 /*
@@ -680,19 +677,19 @@ note_odd(cast *c, rb_notes *inside)
 {
 	const rb_set *solids = c->solids->set;
 	const rb_pair *p;
-	rb_status status = rb_notes_sort(&c->above, NULL, solids->row_of);
 
+	RB_TRY(rb_notes_sort(&c->above, NULL, solids->row_of));
 	p = c->above.at;
-	for (size_t i = 0, j; i < c->above.n && status == RB_OK; i = j)
+	for (size_t i = 0, j; i < c->above.n; i = j)
 	{
 		j = i + 1;
 		while (j < c->above.n && p[j].red == p[i].red &&
 			   rb_row_of(solids, p[j].blue) == rb_row_of(solids, p[i].blue))
 			j++;
 		if ((j - i) % 2 == 1)
-			status = rb_notes_add(inside, &p[i], 1);
+			RB_TRY(rb_notes_add(inside, &p[i], 1));
 	}
-	return status;
+	return RB_OK;
 }
 
 rb_status
