@@ -299,7 +299,7 @@ compute_distances(const rb_stream *s, const rb_pair *parts, size_t n, uint64_t *
 		kernel->apart(red->coords, blue->coords, apart, m, distance);
 	for (uint32_t i = 0; i < m; i++)
 	{
-		if (i % DEAR_PAIRS == DEAR_PAIRS - 1 && rb_should_stop(s->ctx))
+		if (rb_stop_due(s->ctx, i, DEAR_PAIRS))
 			return RB_STOPPED;
 		if (distance[i] == 0)
 			(void) rb_pair_apart(&env, red->kind, blue->kind,

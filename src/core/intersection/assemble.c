@@ -274,7 +274,7 @@ put_lines(rb_curve *c, rb_intersection *shape)
 		}
 		if (status == RB_OK)
 			status = put_sequence(c, from, m, i);
-		if (i % 64 == 63 && rb_should_stop(c->ctx))
+		if (rb_stop_due(c->ctx, i, 64))
 			status = RB_STOPPED;
 	}
 	if (status == RB_OK)
@@ -336,7 +336,7 @@ put_polygons(rb_curve *c, rb_intersection *shape)
 		if (ring[i].turned)
 			reverse_sequence(x, ring[i].n);
 		status = turn_circle(c, x, ring[i].n, false);
-		if (i % 64 == 63 && rb_should_stop(c->ctx))
+		if (rb_stop_due(c->ctx, i, 64))
 			status = RB_STOPPED;
 	}
 	c->work[3].n = 0;

@@ -96,7 +96,7 @@ rb_boxes_order(rb_context *ctx, rb_boxes *b)
 
 			b->order[i].where |= spread_bits((uint64_t) cell) << k;
 		}
-		if (i % RB_CURVE_CHECK_INTERVAL == RB_CURVE_CHECK_INTERVAL - 1 && rb_should_stop(ctx))
+		if (rb_stop_due(ctx, i, RB_CURVE_CHECK_INTERVAL))
 			return RB_STOPPED;
 	}
 	RB_TRY(rb_sort(ctx, b->order, b->n, sizeof *b->order, by_place, NULL));

@@ -467,7 +467,7 @@ rb_curve_add_all(rb_curve *c)
 	{
 		box_of(&c->side[0], p.red, box);
 		status = rb_boxes_find(&c->boxes, box, add_pair, &p);
-		if (p.red % 64 == 63 && rb_should_stop(c->ctx))
+		if (rb_stop_due(c->ctx, p.red, 64))
 			status = RB_STOPPED;
 	}
 	return status == RB_STOPPED ? rb_why_stopped(c->ctx) : status;

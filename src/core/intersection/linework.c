@@ -54,7 +54,7 @@ make_changes(rb_curve *c)
 		[changes->n++] = (run_change){s[i].line, s[i].from, segments, covers};
 		RB_ALL(*changes, run_change)
 		[changes->n++] = (run_change){s[i].line, s[i].to, -segments, -covers};
-		if (i % RB_CURVE_CHECK_INTERVAL == RB_CURVE_CHECK_INTERVAL - 1 && rb_should_stop(c->ctx))
+		if (rb_stop_due(c->ctx, i, RB_CURVE_CHECK_INTERVAL))
 			return RB_STOPPED;
 	}
 	return rb_sort(c->ctx, changes->at, changes->n, sizeof(run_change), by_line, c);
@@ -267,8 +267,7 @@ rb_curve_chains(rb_curve *c)
 		{
 			if (!seen[i / 2] && (closed || RB_ALL(c->work[1], uint32_t)[i] == RB_NOTHING))
 				status = follow_runs(c, i, seen);
-			if (i % RB_CURVE_CHECK_INTERVAL == RB_CURVE_CHECK_INTERVAL - 1 &&
-				rb_should_stop(c->ctx))
+			if (rb_stop_due(c->ctx, i, RB_CURVE_CHECK_INTERVAL))
 				status = RB_STOPPED;
 		}
 	}

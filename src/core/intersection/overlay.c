@@ -165,7 +165,7 @@ replace_cut_pieces(rb_curve *c, const bool *cut, uint32_t n)
 		RB_ALL(c->pieces, rb_curve_piece)[c->pieces.n] = RB_ALL(c->pieces, rb_curve_piece)[f.piece];
 		RB_ALL(c->pieces, rb_curve_piece)[c->pieces.n].from = f.from;
 		RB_ALL(c->pieces, rb_curve_piece)[c->pieces.n++].to = f.n;
-		if (i % 64 == 63 && rb_should_stop(c->ctx))
+		if (rb_stop_due(c->ctx, i, 64))
 			status = RB_STOPPED;
 	}
 	return status;
@@ -188,7 +188,7 @@ rb_curve_overlap(rb_curve *c)
 		if (RB_ALL(c->pieces, rb_curve_piece)[i].dimension == 2)
 			RB_TRY(rb_boxes_find(&c->boxes, c->boxes.box + 6 * (size_t) i, cut_by_piece, &o));
 		cut[i] = o.cut;
-		if (i % 64 == 63 && rb_should_stop(c->ctx))
+		if (rb_stop_due(c->ctx, i, 64))
 			return RB_STOPPED;
 	}
 	return replace_cut_pieces(c, cut, n);
@@ -250,7 +250,7 @@ rb_curve_boxes(rb_curve *c)
 	for (uint32_t i = 0; i < c->pieces.n; i++)
 	{
 		box_of(c, &piece[i], c->boxes.box + 6 * (size_t) i);
-		if (i % RB_CURVE_CHECK_INTERVAL == RB_CURVE_CHECK_INTERVAL - 1 && rb_should_stop(c->ctx))
+		if (rb_stop_due(c->ctx, i, RB_CURVE_CHECK_INTERVAL))
 			return RB_STOPPED;
 	}
 	return rb_boxes_order(c->ctx, &c->boxes);
@@ -491,7 +491,7 @@ mark_points(rb_curve *c)
 			mark[piece[i].from] = mark[piece[i].to] = 1;
 		for (uint32_t k = 0; piece[i].dimension == 2 && k < piece[i].to; k++)
 			mark[RB_ALL(c->vertex, uint32_t)[piece[i].from + k]] = 1;
-		if (i % RB_CURVE_CHECK_INTERVAL == RB_CURVE_CHECK_INTERVAL - 1 && rb_should_stop(c->ctx))
+		if (rb_stop_due(c->ctx, i, RB_CURVE_CHECK_INTERVAL))
 			return RB_STOPPED;
 	}
 	return RB_OK;
@@ -613,7 +613,7 @@ rb_curve_covers(rb_curve *c)
 			RB_ALL(c->mark, uint32_t)[l.piece->what] = 1;
 			RB_TRY(classify_point(&l));
 		}
-		if (i % 64 == 63 && rb_should_stop(c->ctx))
+		if (rb_stop_due(c->ctx, i, 64))
 			return RB_STOPPED;
 	}
 	return RB_OK;

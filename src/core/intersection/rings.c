@@ -85,7 +85,7 @@ find_vertices(rb_curve *c)
 			if (status == RB_OK)
 				RB_ALL(c->work[3], polygon_corner)[c->work[3].n++] = x;
 		}
-		if (i % RB_CURVE_CHECK_INTERVAL == RB_CURVE_CHECK_INTERVAL - 1 && rb_should_stop(c->ctx))
+		if (rb_stop_due(c->ctx, i, RB_CURVE_CHECK_INTERVAL))
 			status = RB_STOPPED;
 	}
 	return status;
@@ -203,7 +203,7 @@ rb_curve_nodes(rb_curve *c)
 		RB_TRY(rb_boxes_find(&c->boxes, box, test_corner, &cut));
 		if (c->work[0].n > 0)
 			RB_TRY(cut_edge(c, i));
-		if (i % 64 == 63 && rb_should_stop(c->ctx))
+		if (rb_stop_due(c->ctx, i, 64))
 			return RB_STOPPED;
 	}
 	return RB_OK;
@@ -369,7 +369,7 @@ make_edges(rb_curve *c)
 
 		for (uint32_t k = 0; piece.dimension == 2 && k < piece.to && status == RB_OK; k++)
 			status = append_side(c, i, k);
-		if (i % 64 == 63 && rb_should_stop(c->ctx))
+		if (rb_stop_due(c->ctx, i, 64))
 			status = RB_STOPPED;
 	}
 	if (status == RB_OK)
@@ -631,7 +631,7 @@ find_corners(rb_curve *c)
 			if (point[k] & CORNER)
 				RB_ALL(*corners, uint64_t)
 		[corners->n++] = corner_in_plane(c, &ring[i], point[k] & ~CORNER);
-		if (i % 64 == 63 && rb_should_stop(c->ctx))
+		if (rb_stop_due(c->ctx, i, 64))
 			return RB_STOPPED;
 	}
 	return rb_sort_words(c->ctx, corners->at, corners->n);
@@ -671,7 +671,7 @@ drop_corners(rb_curve *c)
 				point[ring[i].from + n++] = point[k];
 		}
 		ring[i].n = n;
-		if (i % 64 == 63 && rb_should_stop(c->ctx))
+		if (rb_stop_due(c->ctx, i, 64))
 			return RB_STOPPED;
 	}
 	return RB_OK;

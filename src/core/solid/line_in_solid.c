@@ -306,20 +306,6 @@ write_intervals(desk *d, uint32_t line, uint32_t solid)
 	return RB_OK;
 }
 
-/* Makes room for at least n elements, preserving existing ones. */
-static rb_status
-make_room(desk *d, void **array, size_t *cap, size_t n, size_t size)
-{
-	rb_status status = RB_OK;
-
-	if (n > *cap)
-	{
-		status = rb_array(d->a->ctx, array, 2 * n, size);
-		*cap = status == RB_OK ? 2 * n : 0;
-	}
-	return status;
-}
-
 /*
  * Processes a line and a solid with n sorted hits. `inside` is set if the previous line ended
  * inside the solid, which this line continues.
@@ -334,7 +320,7 @@ process_solid(desk *d, uint32_t line, uint32_t solid, bool inside, const hit *hi
 				  .triangles = a->solids->coords};
 	rb_status status;
 
-	RB_TRY(make_room(d, (void **) &d->meet, &d->meet_cap, n, sizeof *d->meet));
+	RB_TRY(RB_GROW(a->ctx, d->meet, d->meet_cap, n));
 	d->inside[0] = inside;
 	for (size_t i = 0; i < n; i++)
 		if (hits[i].triangle == START)
@@ -400,7 +386,6 @@ process_line(desk *d, uint32_t line)
 	hit *hits = a->sorted + a->from[line];
 	const size_t n = a->from[line + 1] - a->from[line];
 	const uint32_t first = a->first[line], segments = a->first[line + 1] - first;
-	rb_status status;
 
 	if (segments == 0)
 		return RB_OK;
@@ -411,16 +396,12 @@ process_line(desk *d, uint32_t line)
 	RB_TRY(rb_sort(a->ctx, hits, n, sizeof *hits, in_order, NULL));
 	if (segments > d->inside_cap)
 	{
-		status = make_room(d, (void **) &d->inside, &d->inside_cap, segments, sizeof *d->inside);
-		if (status != RB_OK)
-			return status;
+		RB_TRY(RB_GROW(a->ctx, d->inside, d->inside_cap, segments));
 		memset(d->inside, 0, d->inside_cap);
 	}
-	status = make_room(d, (void **) &d->still, &d->still_cap, n + d->nopen, sizeof *d->still);
-	if (status == RB_OK)
-		status =
-			rb_line_measure(a->ctx, a->lines->coords + (size_t) first * 6, segments, &d->stretches);
-	return status == RB_OK ? process_solids(d, line, hits, n) : status;
+	RB_TRY(RB_GROW(a->ctx, d->still, d->still_cap, n + d->nopen));
+	RB_TRY(rb_line_measure(a->ctx, a->lines->coords + (size_t) first * 6, segments, &d->stretches));
+	return process_solids(d, line, hits, n);
 }
 
 static void

@@ -358,7 +358,7 @@ rb_line_measure(rb_context *ctx, const double *segments, uint32_t n, rb_line_int
 	{
 		rb_number length;
 
-		if (i % 1024 == 1023 && rb_should_stop(ctx))
+		if (rb_stop_due(ctx, i, 1024))
 			return RB_STOPPED;
 		save_length(&out->before[i], &sum);
 		rb_segment_length(&length, segments + 6 * (size_t) i, RB_MEASURE_WORDS);
@@ -405,15 +405,7 @@ append_interval(walk *w, double to)
 {
 	rb_line_intervals *out = w->out;
 
-	if (out->n == out->cap)
-	{
-		size_t cap = out->cap == 0 ? 16 : 2 * out->cap;
-		rb_status status = RB_ALLOCATE(w->ctx, out->at, cap);
-
-		if (status != RB_OK)
-			return status;
-		out->cap = cap;
-	}
+	RB_TRY(RB_GROW(w->ctx, out->at, out->cap, out->n + 1));
 	out->at[out->n++] = (rb_line_interval){
 		w->from, to,
 		w->measured == 1 ? rb_locations_distance(&w->begin, &w->end) : rb_number_round(&w->length),
@@ -504,18 +496,10 @@ collect_events(walk *w, const rb_pair *meet, size_t n, size_t *found)
 		rb_location place[2];
 		rb_line_crossing crossing;
 
-		if (i % 1024 == 1023 && rb_should_stop(w->ctx))
+		if (rb_stop_due(w->ctx, i, 1024))
 			return RB_STOPPED;
-		if (*found + 2 > out->work_cap)
-		{
-			size_t cap = out->work_cap == 0 ? 32 : 2 * out->work_cap;
-			rb_status status = rb_array(w->ctx, &out->work, cap, sizeof *events);
-
-			if (status != RB_OK)
-				return status;
-			out->work_cap = cap;
-			events = out->work;
-		}
+		RB_TRY(rb_array_grow(w->ctx, &out->work, &out->work_cap, *found + 2, sizeof *events));
+		events = out->work;
 		crossing = rb_segment_crosses(&w->env, segment_at(w, w->at),
 									  w->line->triangles + 9 * (size_t) meet[i].blue, place);
 		if (crossing == RB_CROSSES)
@@ -600,7 +584,7 @@ rb_solid_intervals(rb_context *ctx, const rb_line *line, rb_line_intervals *out)
 			last = i > 0 ? segment_at(&w, i - 1) : NULL;
 		}
 		segment = segment_at(&w, i);
-		if (i % 1024 == 1023 && rb_should_stop(ctx))
+		if (rb_stop_due(ctx, i, 1024))
 			return RB_STOPPED;
 		while (meet + n < line->nmeet && line->meet[meet + n].red == i)
 			n++;
@@ -774,22 +758,8 @@ write_span(rb_context *ctx, const double *segments, uint32_t n, const span *at,
 static rb_status
 reserve_spans(rb_context *ctx, size_t nmeet, rb_line_intervals *out)
 {
-	rb_status status = RB_OK;
-
-	if (nmeet > out->cap)
-	{
-		status = RB_ALLOCATE(ctx, out->at, nmeet);
-		if (status != RB_OK)
-			return status;
-		out->cap = nmeet;
-	}
-	if (nmeet > out->work_cap)
-	{
-		status = rb_array(ctx, &out->work, nmeet, sizeof(span) + sizeof(uint32_t));
-		if (status == RB_OK)
-			out->work_cap = nmeet;
-	}
-	return status;
+	RB_TRY(RB_GROW(ctx, out->at, out->cap, nmeet));
+	return rb_array_grow(ctx, &out->work, &out->work_cap, nmeet, sizeof(span) + sizeof(uint32_t));
 }
 
 rb_status
@@ -797,14 +767,14 @@ rb_line_spans(rb_context *ctx, const double *segments, uint32_t n, const double 
 			  const rb_pair *meet, size_t nmeet, rb_line_intervals *out)
 {
 	rb_exact_env env = {.filters = ctx->filters, .exact = true};
-	rb_status status = reserve_spans(ctx, nmeet, out);
-	span *spans = out->work;
-	uint32_t *order = (uint32_t *) (spans + nmeet);
-	span current;
+	rb_status status = RB_OK;
+	span *spans, current;
+	uint32_t *order;
 
 	out->n = 0;
-	if (status != RB_OK)
-		return status;
+	RB_TRY(reserve_spans(ctx, nmeet, out));
+	spans = out->work;
+	order = (uint32_t *) (spans + nmeet);
 	if (out->measured == 0)
 	{
 		out->at[out->n++] = (rb_line_interval){0, 0, 0, false};
@@ -812,7 +782,7 @@ rb_line_spans(rb_context *ctx, const double *segments, uint32_t n, const double 
 	}
 	for (size_t m = 0; m < nmeet; m++)
 	{
-		if (m % 64 == 63 && rb_should_stop(ctx))
+		if (rb_stop_due(ctx, m, 64))
 			return RB_STOPPED;
 		spans[m] = span_of_pair(&env, segments, n, triangles, &meet[m]);
 		order[m] = (uint32_t) m;

@@ -50,19 +50,12 @@ rb_notes_close(rb_notes *notes)
 rb_status
 rb_notes_add(rb_notes *notes, const rb_pair *pairs, size_t n)
 {
-	rb_status status = RB_OK;
+	rb_status status;
 
 	if (n == 0)
 		return RB_OK;
 	pthread_mutex_lock(&notes->lock);
-	if (notes->n + n > notes->cap)
-	{
-		const size_t cap = 2 * notes->cap > notes->n + n ? 2 * notes->cap : notes->n + n;
-
-		status = RB_ALLOCATE(notes->ctx, notes->at, cap);
-		if (status == RB_OK)
-			notes->cap = cap;
-	}
+	status = RB_GROW(notes->ctx, notes->at, notes->cap, notes->n + n);
 	if (status == RB_OK)
 	{
 		memcpy(notes->at + notes->n, pairs, n * sizeof *pairs);

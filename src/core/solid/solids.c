@@ -422,7 +422,7 @@ rb_solids_test(rb_context *ctx, rb_solids_room *room, const rb_solids *solids, u
 		return test_line(&a, parts, nparts, some);
 	for (uint32_t i = 0; i < nparts && status == RB_OK && (*some & BOTH_SIDES) != BOTH_SIDES; i++)
 	{
-		if (i % CHECK_INTERVAL == CHECK_INTERVAL - 1 && rb_should_stop(ctx))
+		if (rb_stop_due(ctx, i, CHECK_INTERVAL))
 			return RB_STOPPED;
 		if (kind == RB_POINT3)
 			*some |= test_point(&a, parts + i * width);

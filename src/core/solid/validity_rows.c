@@ -75,8 +75,7 @@ is_seen_once(rb_context *ctx, const double *triangles, uint32_t n)
 		const double *t = triangles + 9 * (size_t) i;
 		const int side = rb_orient3d_filter(t, t + 3, t + 6, c);
 
-		if (side == 0 || side == RB_UNSURE || side == -turn ||
-			(i % 65536 == 65535 && rb_should_stop(ctx)))
+		if (side == 0 || side == RB_UNSURE || side == -turn || (rb_stop_due(ctx, i, 65536)))
 			return false;
 		turn = side;
 		if (may_be_above(t, c) &&
@@ -116,7 +115,7 @@ find_pairs(rb_context *ctx, const uint32_t *first, uint32_t n, uint32_t *links, 
 	{
 		link[i] = first[i] == i ? i : last[first[i]];
 		last[first[i]] = i;
-		if (i % 65536 == 65535 && rb_should_stop(ctx))
+		if (rb_stop_due(ctx, i, 65536))
 			return RB_STOPPED;
 	}
 	*paired = false;
@@ -124,7 +123,7 @@ find_pairs(rb_context *ctx, const uint32_t *first, uint32_t n, uint32_t *links, 
 	{
 		uint32_t i;
 
-		if (at % 4096 == 4095 && rb_should_stop(ctx))
+		if (rb_stop_due(ctx, at, 4096))
 			return RB_STOPPED;
 		if (first[at] != at)
 			continue;
