@@ -13,7 +13,7 @@
 #include "core/base/base.h"
 #include "core/base/parallel.h"
 #include "core/join/join.h"
-#include "core/exec/aggregate.h"
+#include "core/exec/row_pairs.h"
 #include "core/base/sort.h"
 
 #define CHECK_INTERVAL ((size_t) 1 << 20) /* Number of words between checks for cancellation */

@@ -15,7 +15,7 @@
  *		RB_WITHIN                        the least distance
  *		RB_RAY_PARITY                    parity of the parts above; whether any contains the point
  */
-#include "core/exec/distinct_rows.h"
+#include "core/exec/row_pairs.h"
 
 void
 rb_unique_init(rb_unique *u, rb_context *ctx, const rb_job *job)

@@ -31,9 +31,7 @@
 #include "core/join/join.h"
 #include "core/join/simd.h"
 #include "core/solid/solid.h"
-#include "core/exec/aggregate.h"
-#include "core/exec/tile_filter.h"
-#include "core/exec/distinct_rows.h"
+#include "core/exec/row_pairs.h"
 #include "core/primitive/dispatch.h"
 
 #include <errno.h>

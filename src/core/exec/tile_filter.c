@@ -12,7 +12,7 @@
  */
 #include "core/base/base.h"
 #include "core/base/parallel.h"
-#include "core/exec/tile_filter.h"
+#include "core/exec/row_pairs.h"
 
 #define GRAIN RB_SIZE(1 << 16, 7)
 

@@ -251,21 +251,6 @@ extern rb_status rb_convex_cut(rb_curve *c, int axis, uint32_t from, uint32_t n,
 /* Looks up the canonical ids of a polygon's vertices and stores them in c->vertex. */
 extern rb_status rb_convex_corners(rb_curve *c, uint32_t from, uint32_t n);
 
-/* ---- implicit points, exact before rounding (implicit_point.c) ---- */
-
-typedef struct rb_implicit_point
-{
-	bool corner; /* True if the point is a vertex of a part, so that `at` is exact */
-	double at[3];
-	rb_number x[3]; /* Exact point x / w if it is not a vertex, with w > 0 */
-	rb_number w;
-} rb_implicit_point;
-
-/* Creates the implicit point of the vertex of an intersection that rounds to the given doubles. */
-extern void rb_implicit_point_build(rb_curve *c, const rb_part *red, const rb_part *blue,
-									const double *at, rb_implicit_point *spot);
-extern bool rb_implicit_point_on(rb_curve *c, const rb_implicit_point *spot, const rb_part *part);
-
 /* ---- steps of the computation ---- */
 
 extern rb_status rb_curve_boxes(rb_curve *c);   /* overlay.c */

@@ -18,7 +18,7 @@
 
 #include "core/base/sort.h"
 #include "core/solid/solid.h"
-#include "core/exec/tile_filter.h"
+#include "core/exec/row_pairs.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "utils/array.h"

@@ -7,7 +7,7 @@
  */
 #include "fixtures.h"
 #include "core/base/base.h"
-#include "core/exec/aggregate.h"
+#include "core/exec/row_pairs.h"
 
 #include <stdlib.h>
 #include <string.h>
