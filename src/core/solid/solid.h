@@ -274,7 +274,7 @@ typedef struct rb_solid_report
 	double face_tolerance;
 } rb_solid_report;
 
-/* ---- descriptions of a report (validity_reports.c) ---- */
+/* ---- descriptions of a report (validity_reasons.c) ---- */
 
 /* Buffer size in bytes for the text of rb_solid_reason */
 #define RB_SOLID_REASON 700
