@@ -84,7 +84,7 @@ rb_point_hash_find(rb_context *ctx, const double *points, uint32_t n, rb_point_h
 		if (rb_stop_due(ctx, i, 4096))
 			return RB_STOPPED;
 	}
-	return RB_OK;
+	return rb_should_stop(ctx) ? RB_STOPPED : RB_OK;
 }
 
 static inline void
