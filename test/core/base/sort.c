@@ -115,11 +115,95 @@ stopped(void)
 	free(x);
 }
 
+static uint64_t
+key_of(const void *x, const void *arg)
+{
+	return ((const element *) x)->key ^ *(const uint32_t *) arg;
+}
+
+/* Sorts by the bytes of a key: stably, and the same elements end up in the array. */
+static void
+radix(void)
+{
+	enum
+	{
+		MOST = 3000
+	};
+	static element room[2][MOST];
+	static const uint32_t all[] = {1, 256, 65536, UINT32_MAX};
+	rb_context ctx;
+
+	rb_context_init(&ctx, NULL);
+	for (long round = 0; round < check_rounds(400); round++)
+	{
+		const uint32_t n = round < 100 ? (uint32_t) round : (uint32_t) check_below(MOST);
+		const uint32_t most = all[check_below(4)], turn = check_below(2) == 0 ? 0 : 0x01020304;
+		void *array = room[0], *spare = room[1];
+		const element *x;
+		bool right = true;
+
+		for (uint32_t i = 0; i < n; i++)
+			room[0][i] = (element){(uint32_t) check_below(most), i, i, ~i};
+		CHECK(rb_radix_sort(&ctx, &array, &spare, n, sizeof(element), 4, key_of, &turn) == RB_OK,
+			  "%u elements", n);
+		CHECK(array != spare, "one array twice");
+		x = array;
+		for (uint32_t i = 1; i < n; i++)
+		{
+			const uint64_t a = key_of(&x[i - 1], &turn), b = key_of(&x[i], &turn);
+
+			right &= a < b || (a == b && x[i - 1].was < x[i].was);
+		}
+		for (uint32_t i = 0; i < n; i++)
+			right &= x[i].check == x[i].was && x[i].more == ~x[i].was;
+		CHECK(right, "%u elements below %u", n, most);
+	}
+}
+
+static bool
+is_below(size_t i, const void *arg)
+{
+	return ((const uint32_t *) arg)[1 + i] < ((const uint32_t *) arg)[0];
+}
+
+/* Searches ascending numbers, with equal ones among them, for each possible value. */
+static void
+bounds(void)
+{
+	uint32_t x[1 + 40];
+
+	for (long round = 0; round < check_rounds(200); round++)
+	{
+		const uint32_t n = (uint32_t) check_below(41);
+		rb_context ctx;
+
+		rb_context_init(&ctx, NULL);
+		for (uint32_t i = 0; i < n; i++)
+			x[1 + i] = (uint32_t) check_below(12);
+		CHECK(rb_sort_numbers(&ctx, x + 1, n) == RB_OK, "sort");
+		for (uint32_t value = 0; value < 13; value++)
+		{
+			size_t low = 0, high;
+
+			while (low < n && x[1 + low] < value)
+				low++;
+			for (high = low; high < n && x[1 + high] <= value;)
+				high++;
+			x[0] = value;
+			CHECK(rb_numbers_lower_bound(x + 1, n, value) == low, "lower bound of %u", value);
+			CHECK(rb_numbers_upper_bound(x + 1, n, value) == high, "upper bound of %u", value);
+			CHECK(rb_lower_bound(0, n, is_below, x) == low, "searched by a function: %u", value);
+		}
+	}
+}
+
 int
 main(void)
 {
 	CHECK_RUN(any_length);
 	CHECK_RUN(numbers);
+	CHECK_RUN(radix);
+	CHECK_RUN(bounds);
 	CHECK_RUN(stopped);
 	return check_done();
 }
