@@ -69,6 +69,7 @@ typedef struct rb_memory_block
 struct rb_memory
 {
 	pthread_mutex_t lock;
+	/* The lock is needed to change these, but not to read one of them */
 	uint64_t limit;
 	uint64_t used;
 	uint64_t peak;
@@ -438,25 +439,25 @@ rb_memory_destroy(rb_memory *memory)
 void
 rb_memory_set_limit(rb_memory *memory, uint64_t limit_bytes)
 {
-	memory->limit = limit_bytes;
+	rb_store(&memory->limit, limit_bytes);
 }
 
 uint64_t
 rb_memory_used(const rb_memory *memory)
 {
-	return memory->used;
+	return rb_load(&memory->used);
 }
 
 uint64_t
 rb_memory_peak(const rb_memory *memory)
 {
-	return memory->peak;
+	return rb_load(&memory->peak);
 }
 
 uint64_t
 rb_memory_limit(const rb_memory *memory)
 {
-	return memory->limit;
+	return rb_load(&memory->limit);
 }
 
 static rb_status
@@ -484,9 +485,9 @@ budget_take(rb_memory *memory, uint64_t bytes, uint64_t *used, rb_error *error)
 	fits = need >= bytes && need <= memory->limit;
 	if (fits)
 	{
-		memory->used = need;
+		rb_store(&memory->used, need);
 		if (need > memory->peak)
-			memory->peak = need;
+			rb_store(&memory->peak, need);
 	}
 	pthread_mutex_unlock(&memory->lock);
 	*used = need;
@@ -497,7 +498,7 @@ static void
 budget_give(rb_memory *memory, uint64_t bytes)
 {
 	pthread_mutex_lock(&memory->lock);
-	memory->used -= bytes;
+	rb_store(&memory->used, memory->used - bytes);
 	pthread_mutex_unlock(&memory->lock);
 }
 
@@ -693,7 +694,7 @@ rb_memory_move(rb_memory *from, rb_memory *to, void *block, rb_error *error)
 	RB_TRY(budget_take(to, b->size, &used, error));
 	pthread_mutex_lock(&from->lock);
 	ring_remove(b);
-	from->used -= b->size;
+	rb_store(&from->used, from->used - b->size);
 	pthread_mutex_unlock(&from->lock);
 	pthread_mutex_lock(&to->lock);
 	ring_insert(&to->blocks, b);
@@ -718,7 +719,7 @@ rb_free(rb_memory *memory, void **block)
 	*block = NULL;
 	pthread_mutex_lock(&memory->lock);
 	ring_remove(b);
-	memory->used -= b->size;
+	rb_store(&memory->used, memory->used - b->size);
 	pthread_mutex_unlock(&memory->lock);
 	block_release(b);
 }
