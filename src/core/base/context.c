@@ -42,6 +42,8 @@ rb_status_text(rb_status status)
 			return "could not build a mesh from the input";
 		case RB_BAD_FILE:
 			return "could not read a temporary file";
+		case RB_BAD_REPLY:
+			return "the background worker returned an inconsistent result";
 		case RB_GONE:
 			return "the process that ran the join has exited";
 	}

@@ -72,8 +72,9 @@ typedef enum rb_status
 	 * need is the id of a row that is not a valid solid; text says why, limit is an rb_solid_side
 	 */
 	RB_BAD_SOLID,
-	RB_BAD_PLC, /* no mesh can be built; a flaw describes why (plc.h) */
-	RB_BAD_FILE /* a temporary file could not be read; text says why */
+	RB_BAD_PLC,  /* no mesh can be built; a flaw describes why (plc.h) */
+	RB_BAD_FILE, /* a temporary file could not be read; text says why */
+	RB_BAD_REPLY /* the process that ran the join returned an inconsistent result */
 } rb_status;
 
 /* Defect of a solid's triangles; a solid is reported with the first one that applies */
@@ -100,6 +101,13 @@ typedef enum rb_solid_side
 	/* bit: only all rows together form closed surfaces; each row may be a face */
 	RB_SOLID_TOGETHER = 4
 } rb_solid_side;
+
+/* Returns true if the status is that of a device, so that another processor can do the work. */
+static inline bool
+rb_is_device_failure(rb_status status)
+{
+	return status == RB_NO_DEVICE || status == RB_DEVICE_FULL || status == RB_DEVICE_FAILED;
+}
 
 /* Returns the message of a status; never NULL. */
 extern const char *rb_status_text(rb_status status);

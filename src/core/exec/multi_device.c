@@ -77,12 +77,6 @@ typedef struct rb_device_join
 
 /* ---- selection of devices ---- */
 
-static bool
-can_others_retry(rb_status status)
-{
-	return status == RB_NO_DEVICE || status == RB_DEVICE_FULL || status == RB_DEVICE_FAILED;
-}
-
 static int
 device_count(const rb_backend *device)
 {
@@ -244,7 +238,7 @@ join_partition(rb_join_device *c, int share)
 	all->running &= ~(1u << share);
 	if (status == RB_OK)
 		add_stats(c, rb_now_ms() - began);
-	else if (can_others_retry(status) && !rb_load(&c->put) && !all->over)
+	else if (rb_is_device_failure(status) && !rb_load(&c->put) && !all->over)
 	{
 		all->waiting |= 1u << share;
 		if (all->refusal == RB_OK)
@@ -527,7 +521,7 @@ join_alone(rb_context *ctx, const rb_backend *device, const rb_job *job, const r
 	{
 		ctx->device = card[i];
 		status = device->join(ctx, job, sink);
-		if (!can_others_retry(status) || ctx->stats.hits > before.hits || i == cards - 1)
+		if (!rb_is_device_failure(status) || ctx->stats.hits > before.hits || i == cards - 1)
 			break;
 		rb_forget_failure(ctx);
 		if (rb_should_stop(ctx))
@@ -580,7 +574,7 @@ cards_refine(rb_context *ctx, struct rb_refining *refining, size_t size)
 		status = device->refine(ctx, refining, size);
 		if (status == RB_OK)
 			(void) device->probe(card[i], ctx->stats.device, sizeof(ctx->stats.device));
-		if (!can_others_retry(status) || i == cards - 1)
+		if (!rb_is_device_failure(status) || i == cards - 1)
 			return status;
 		rb_forget_failure(ctx);
 	}

@@ -125,6 +125,12 @@ rb_raise_of(const char *function, const char *what, rb_status status, const rb_e
 					 errdetail("The worker was terminated, or the GPU failed during another join."),
 					 errhint("Run the query again.")));
 			break;
+		case RB_BAD_REPLY:
+			ereport(ERROR,
+					(errcode(ERRCODE_INTERNAL_ERROR),
+					 errmsg("%s: the background worker returned an inconsistent result", function),
+					 errhint("Run the query again.")));
+			break;
 		case RB_BAD_SOLID:
 			raise_bad_solid(function, error);
 			break;

@@ -216,7 +216,7 @@ rb_refined_alloc(rb_context *ctx, const rb_sent_refining *sent, rb_refining *fre
 	memset(fresh, 0, sizeof *fresh);
 	fresh->ctx = ctx;
 	if (!is_sound(sent))
-		return rb_fail(ctx, RB_GONE, 0, 0, "the result of the background worker is inconsistent");
+		return rb_fail(ctx, RB_BAD_REPLY, 0, 0, NULL);
 	return alloc_changed(ctx, sent, fresh);
 }
 

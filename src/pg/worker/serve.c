@@ -839,7 +839,7 @@ static bool
 is_left_to_processor(const rb_served *s, rb_status status)
 {
 	return s->asked.device == RB_ON_DEVICE_OR_PROCESSOR && s->blocks == 0 && !s->answered &&
-		   (status == RB_NO_DEVICE || status == RB_DEVICE_FULL || status == RB_DEVICE_FAILED);
+		   rb_is_device_failure(status);
 }
 
 static void

@@ -657,8 +657,7 @@ expect_answer(rb_remote *r)
 	if (r->into != NULL)
 	{
 		if (request->bytes != r->into_size)
-			return rb_fail(r->ctx, RB_GONE, 0, 0,
-						   "the background worker returned a result of unexpected size");
+			return rb_fail(r->ctx, RB_BAD_REPLY, 0, 0, NULL);
 		r->answer[3] = (rb_bytes){r->into, r->into_size};
 		return RB_OK;
 	}

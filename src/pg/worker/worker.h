@@ -193,8 +193,8 @@ extern rb_status rb_remote_refine(rb_remote *remote, struct rb_refining *refinin
 static inline bool
 rb_is_left_to_us(rb_status status)
 {
-	return status == RB_GONE || status == RB_NO_DEVICE || status == RB_DEVICE_FULL ||
-		   status == RB_DEVICE_FAILED || status == RB_OUT_OF_MEMORY || status == RB_NO_THREAD;
+	return rb_is_device_failure(status) || status == RB_GONE || status == RB_BAD_REPLY ||
+		   status == RB_OUT_OF_MEMORY || status == RB_NO_THREAD;
 }
 
 /* Closes the request without waiting. NULL is allowed. */
