@@ -1,21 +1,46 @@
 /*
  * background.c
- *	  Runs long work of the core on a helper thread, while the main thread serves interrupts.
+ *	  Runs long work of the core on a helper thread, while the main thread serves interrupts; waits
+ *	  for other threads and processes.
  */
 #include "pg/base/background.h"
 
 #include "core/base/parallel.h"
 #include "miscadmin.h"
 
+#include <sched.h>
 #include <time.h>
 
 #define STACK ((size_t) 8 << 20)
+#define LONGEST_US 5000 /* Longest wait between two checks for interrupts, in microseconds */
+
 /*
- * Waits grow from FIRST to LONGEST, so that waiting for short work does not take much longer than
- * the work itself.
+ * The first waits only yield the processor. Later ones sleep, for a time that grows slowly, so that
+ * waiting for short work does not take much longer than the work itself.
  */
-#define FIRST_NAP_NS (20 * 1000)
-#define LONGEST_NAP_NS (5 * 1000 * 1000)
+#define YIELDS 16
+#define CALLS_PER_STEP 8 /* Number of calls after which the time doubles */
+#define FIRST_US 20
+#define MAX_IDLE 120 /* Number of calls after which the time no longer grows */
+
+void
+rb_wait_backoff(int *idle, long longest_us)
+{
+	struct timespec t = {0, 0};
+	long us = FIRST_US;
+
+	if (*idle < MAX_IDLE)
+		(*idle)++;
+	if (*idle <= YIELDS)
+	{
+		sched_yield();
+		return;
+	}
+	for (int i = YIELDS; i < *idle && us < longest_us; i += CALLS_PER_STEP)
+		us *= 2;
+	t.tv_nsec = Min(us, longest_us) * 1000;
+	nanosleep(&t, NULL);
+}
 
 static void *
 work_in_thread(void *arg)
@@ -27,11 +52,19 @@ work_in_thread(void *arg)
 	return NULL;
 }
 
+static void
+stop_work(rb_background *a)
+{
+	rb_context_stop(a->ctx);
+	if (a->stop != NULL)
+		a->stop(a->arg);
+}
+
 rb_status
 rb_background_run(rb_background *a)
 {
-	struct timespec nap = {0, FIRST_NAP_NS};
 	bool interrupted = false;
+	int idle = 0;
 
 	a->done = 0;
 	if (rb_thread_start(&a->thread, STACK, work_in_thread, a) != 0)
@@ -42,10 +75,11 @@ rb_background_run(rb_background *a)
 		if (!interrupted && rb_is_interrupted())
 		{
 			interrupted = true;
-			rb_context_stop(a->ctx);
+			stop_work(a);
 		}
-		nanosleep(&nap, NULL);
-		nap.tv_nsec = Min(nap.tv_nsec + nap.tv_nsec / 4, LONGEST_NAP_NS);
+		rb_wait_backoff(&idle, LONGEST_US);
+		if (a->meanwhile != NULL)
+			a->meanwhile(a->arg);
 	}
 	pthread_join(a->thread, NULL);
 	a->working = false;
@@ -76,7 +110,7 @@ rb_background_end(rb_background *a)
 {
 	if (!a->working)
 		return;
-	rb_context_stop(a->ctx);
+	stop_work(a);
 	pthread_join(a->thread, NULL);
 	a->working = false;
 }

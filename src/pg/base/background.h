@@ -1,7 +1,7 @@
 /*
  * background.h
- *	  Declares long work of the core on a helper thread, while this thread serves interrupts
- *	  (background.c).
+ *	  Declares long work of the core on a helper thread, while this thread serves interrupts, and
+ *	  the wait for other threads and processes (background.c).
  */
 #ifndef RB_PG_BASE_BACKGROUND_H
 #define RB_PG_BASE_BACKGROUND_H
@@ -10,11 +10,22 @@
 
 #include <pthread.h>
 
+/*
+ * Waits a moment before the next check of a word that another thread or process sets. Each call
+ * without progress in between waits longer, up to longest_us microseconds. *idle counts these calls
+ * and starts at 0. Callable from any thread.
+ */
+extern void rb_wait_backoff(int *idle, long longest_us);
+
 typedef struct rb_background
 {
 	rb_context *ctx; /* Context of the work, which polls it for a stop request */
 	rb_status (*work)(void *);
 	void *arg;
+	/* Called repeatedly on the main thread while the helper thread works, or NULL */
+	void (*meanwhile)(void *);
+	/* Stops work that does not poll ctx, or NULL */
+	void (*stop)(void *);
 	rb_status status;
 	bool working;
 	uint32 done;
@@ -23,17 +34,17 @@ typedef struct rb_background
 
 /*
  * Runs work(arg) on a helper thread and rethrows an error that interrupted it. The caller sets ctx,
- * work and arg.
+ * work and arg, and the callbacks if there are any.
  */
-extern rb_status rb_background_run(rb_background *aside);
+extern rb_status rb_background_run(rb_background *a);
 
 /*
  * Runs work(arg) on this thread, for work that is usually short. If an interrupt is pending, the
  * work stops; unless the interrupt ends the statement, it is restarted on a helper thread.
  */
-extern rb_status rb_background_try(rb_background *aside);
+extern rb_status rb_background_try(rb_background *a);
 
 /* Stops the work and joins its thread. For cleanup when the process exits during the work. */
-extern void rb_background_end(rb_background *aside);
+extern void rb_background_end(rb_background *a);
 
 #endif /* RB_PG_BASE_BACKGROUND_H */

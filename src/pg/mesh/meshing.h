@@ -15,6 +15,7 @@
 #define RB_PG_MESH_MESHING_H
 
 #include "pg/base/arguments.h"
+#include "pg/base/background.h"
 #include "pg/base/cleanup.h"
 #include "pg/read/read.h"
 #include "pg/worker/worker.h"
@@ -129,9 +130,9 @@ typedef struct rb_meshing_part
 
 /*
  * Resources of one call: memory of the core, and a thread. The run is allocated in a memory context
- * and ends with it. An ERROR leaves the function while the thread still works, until the context is
- * deleted. So the call, and everything else that the thread uses, must be allocated in that context
- * and not on the stack.
+ * and ends with it. A process that exits leaves the function while the thread still works. So the
+ * call, and everything else that the thread uses, must be allocated in that context and not on the
+ * stack.
  */
 typedef struct rb_meshing_run
 {
@@ -155,18 +156,13 @@ typedef struct rb_meshing_run
 	rb_remote *remote;
 	char note[200];                     /* Why no device, or no worker, was used */
 	struct rb_meshing_threads *threads; /* Threads that mesh solids (solids.c) */
-	/* Stops the threads that mesh solids; NULL if there are none */
-	void (*stop_threads)(struct rb_meshing_run *run);
-	double ms[RB_MESH_STAGES]; /* Milliseconds of each stage */
+	double ms[RB_MESH_STAGES];          /* Milliseconds of each stage */
 	/* Current stage; accessed by several threads */
 	int stage;
 	/* The helper thread */
 	rb_status (*work)(struct rb_meshing_run *run);
 	void *arg; /* Argument of work */
-	pthread_t thread;
-	bool running;
-	int done; /* Accessed by several threads */
-	rb_status status;
+	rb_background background;
 } rb_meshing_run;
 
 extern rb_meshing_run *rb_meshing_open(const rb_meshing_call *call, MemoryContext context);

@@ -4,22 +4,15 @@
  *	  while the main thread waits.
  *
  * The core knows nothing of interrupts, and a single step of it may take long. So it works in a
- * thread of its own, while the session's process checks for interrupts every ten milliseconds. An
- * ERROR leaves this file by longjmp. All resources belong to the run, which is closed at the end of
- * its memory context: the thread is stopped and joined, then the memory is freed (cleanup.c does
- * that when the process exits).
+ * thread of its own (background.c). All resources belong to the run, which is closed at the end of
+ * its memory context, or by cleanup.c when the process exits: the thread is stopped and joined, then
+ * the memory is freed.
  */
 #include "pg/exec/exec.h"
 #include "pg/mesh/meshing.h"
 
-#include "core/base/parallel.h"
 #include "lib/stringinfo.h"
 #include "utils/memutils.h"
-
-#include <time.h>
-
-#define WAIT_MS 10
-#define STACK ((size_t) 8 << 20) /* Stack size in bytes, the same as for the thread of a stream */
 
 /*
  * Approximate bytes per tetrahedron during construction, and tetrahedra per point; used in messages
@@ -31,24 +24,12 @@
 /* ---- opening and closing ---- */
 
 static void
-stop_work(rb_meshing_run *run)
-{
-	if (!run->running)
-		return;
-	rb_context_stop(&run->ctx);
-	if (run->stop_threads != NULL)
-		run->stop_threads(run);
-	pthread_join(run->thread, NULL);
-	run->running = false;
-}
-
-static void
 close_run(void *arg)
 {
 	rb_meshing_run *run = arg;
 
 	rb_cleanup_unregister(&run->open);
-	stop_work(run);
+	rb_background_end(&run->background);
 	rb_remote_close(run->remote);
 	run->remote = NULL;
 	rb_progress_end(&run->progress);
@@ -125,14 +106,12 @@ rb_meshing_read(rb_meshing_run *run)
 
 /* ---- the thread ---- */
 
-static void *
-work_in_thread(void *arg)
+static rb_status
+run_work(void *arg)
 {
 	rb_meshing_run *run = arg;
 
-	run->status = run->work(run);
-	rb_release(&run->done, 1);
-	return NULL;
+	return run->work(run);
 }
 
 /*
@@ -185,38 +164,29 @@ stage_now(const rb_meshing_run *run)
 																		  : rb_load(&run->stage);
 }
 
-/* Waits for the thread by polling, first at short intervals, because most meshes are small. */
 static void
-wait_for(rb_meshing_run *run)
+note_progress(void *arg)
 {
-	long ns = 20 * 1000;
+	rb_meshing_run *run = arg;
 
-	while (rb_acquire(&run->done) == 0)
-	{
-		struct timespec nap = {0, ns};
-
-		CHECK_FOR_INTERRUPTS();
-		nanosleep(&nap, NULL); /* A signal ends the sleep */
-		if (ns < WAIT_MS * 1000 * 1000)
-			ns *= 2;
-		rb_progress_note(run->progress, stage_now(run), rb_load(&run->ctx.done),
-						 rb_load(&run->ctx.total));
-	}
+	rb_progress_note(run->progress, stage_now(run), rb_load(&run->ctx.done),
+					 rb_load(&run->ctx.total));
 }
 
 void
 rb_meshing_work(rb_meshing_run *run, rb_status (*work)(rb_meshing_run *run))
 {
+	rb_background *b = &run->background;
+	rb_status status;
+
 	run->work = work;
-	run->done = 0;
-	if (rb_thread_start(&run->thread, STACK, work_in_thread, run) != 0)
-		raise_status(run, RB_NO_THREAD);
-	run->running = true;
-	wait_for(run);
-	pthread_join(run->thread, NULL);
-	run->running = false;
-	if (run->status != RB_OK)
-		raise_status(run, run->status);
+	b->ctx = &run->ctx;
+	b->work = run_work;
+	b->arg = run;
+	b->meanwhile = note_progress;
+	status = rb_background_run(b);
+	if (status != RB_OK)
+		raise_status(run, status);
 }
 
 void

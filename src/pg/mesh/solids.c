@@ -27,8 +27,10 @@ typedef struct rb_meshing_threads
 } rb_meshing_threads;
 
 static void
-stop_threads(rb_meshing_run *run)
+stop_threads(void *arg)
 {
+	const rb_meshing_run *run = arg;
+
 	for (int i = 0; i < run->threads->n; i++)
 		rb_context_stop(&run->threads->ctx[i]);
 }
@@ -118,7 +120,7 @@ rb_meshing_solids_begin(rb_meshing_run *run)
 	for (int i = 0; i < t->n; i++)
 		rb_context_init(&t->ctx[i], run->memory);
 	run->threads = t;
-	run->stop_threads = stop_threads;
+	run->background.stop = stop_threads;
 }
 
 /* ---- one solid ---- */

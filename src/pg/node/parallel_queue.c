@@ -14,19 +14,18 @@
  * waits until the slot holds that block. The producer waits until the consumer of block i -
  * RB_SLOTS has freed the slot of block i. The field slot.block expresses both states: it is i + 1
  * once block i is available, and 0 after the block has been copied out. Waiting processes sleep for
- * 0.2 ms at a time; consumers check for interrupts in between.
+ * 0.2 ms at most at a time; consumers check for interrupts in between.
  *
  * The status of the join follows the last block. Every participant that reaches the end checks it,
  * so a failed join is never mistaken for one that found no more pairs.
  */
+#include "pg/base/background.h"
 #include "pg/node/function_scan.h"
 #include "pg/spill/spill.h"
 #include "core/base/parallel.h"
 
-#include <time.h>
-
 #define RB_SLOTS 64
-#define RB_WAIT_US 200
+#define RB_LONGEST_US 200 /* Longest wait of either side, in microseconds */
 #define RB_PUMP_STACK ((size_t) 256 << 10)
 #define RB_NOT_ENDED UINT64_MAX
 
@@ -72,14 +71,6 @@ rb_pair_queue_init(rb_pair_queue *share)
 
 /* ---- producer: the pump thread, which calls no PostgreSQL function ---- */
 
-static void
-wait_backoff(void)
-{
-	struct timespec t = {0, RB_WAIT_US * 1000};
-
-	nanosleep(&t, NULL);
-}
-
 static bool
 is_pump_stopped(const rb_pump *pump)
 {
@@ -99,12 +90,13 @@ write_pairs(rb_pump *pump, const rb_block *block, size_t from, uint64 *blocks)
 {
 	const size_t n = Min(block->n - from, pairs_per_slot(block->words));
 	rb_slot *slot = &pump->share->slots[*blocks % RB_SLOTS];
+	int idle = 0;
 
 	while (rb_acquire(&slot->block) != 0)
 	{
 		if (is_pump_stopped(pump))
 			return false;
-		wait_backoff();
+		rb_wait_backoff(&idle, RB_LONGEST_US);
 	}
 	slot->n = (uint32) n;
 	memcpy(slot->red, block->red + from, n * sizeof *block->red);
@@ -211,6 +203,7 @@ rb_pair_queue_read(rb_pair_queue *share, const char *function, rb_block *to)
 {
 	uint64 block = rb_add(&share->claimed, 1);
 	rb_slot *slot = &share->slots[block % RB_SLOTS];
+	int idle = 0;
 
 	to->n = 0;
 	while (rb_acquire(&slot->block) != block + 1)
@@ -223,7 +216,7 @@ rb_pair_queue_read(rb_pair_queue *share, const char *function, rb_block *to)
 			return;
 		}
 		CHECK_FOR_INTERRUPTS();
-		wait_backoff();
+		rb_wait_backoff(&idle, RB_LONGEST_US);
 	}
 	to->n = slot->n;
 	memcpy(to->red, slot->red, to->n * sizeof *to->red);

@@ -30,6 +30,7 @@
 
 #include "pg/worker/worker.h"
 
+#include "pg/base/background.h"
 #include "refine/refining.h"
 #include "storage/dsm.h"
 #include "storage/latch.h"
@@ -376,10 +377,7 @@ extern bool rb_ids_write(rb_request *request, uint64 number, const rb_block *blo
 extern bool rb_ids_read(rb_request *request, uint64 number, rb_block *block);
 extern void rb_ids_give_back(rb_request *request, uint64 number);
 
-/*
- * Backs off: sleeps longer with each call that follows a check without progress. *idle starts at 0.
- */
-extern void rb_backoff(int *idle);
+#define RB_LONGEST_US 1000 /* Longest wait of either process, in microseconds */
 
 /* ---- refinement.c: transfers a mesh under refinement; calls no function of PostgreSQL ---- */
 

@@ -264,7 +264,7 @@ wait_for_session(rb_served *s, int *idle, double *since)
 		*since = rb_now_ms();
 	else if (rb_now_ms() - *since > PATIENCE_MS)
 		gate_leave(s);
-	rb_backoff(idle);
+	rb_wait_backoff(idle, RB_LONGEST_US);
 }
 
 /* ---- steps of a request ---- */
@@ -294,7 +294,7 @@ wait_for_device(rb_served *s)
 	{
 		if (is_stopped(s))
 			return RB_STOPPED;
-		rb_backoff(&idle);
+		rb_wait_backoff(&idle, RB_LONGEST_US);
 	}
 	return state == RB_DEVICE_FOUND ? RB_OK : fail_request(s, RB_NO_DEVICE, text);
 }
@@ -312,7 +312,7 @@ wait_at_gate(rb_served *s)
 			gate_give_up(s);
 			return RB_STOPPED;
 		}
-		rb_backoff(&idle);
+		rb_wait_backoff(&idle, RB_LONGEST_US);
 	}
 	return RB_OK;
 }
@@ -806,7 +806,7 @@ wait_for_room(rb_served *s, uint64 ended)
 			return wait_at_gate(s) == RB_OK;
 		if (none || (!busy && rb_now_ms() > until) || is_stopped(s))
 			return false;
-		rb_backoff(&idle);
+		rb_wait_backoff(&idle, RB_LONGEST_US);
 	}
 }
 
@@ -946,7 +946,7 @@ rounds_once(rb_served *s, rb_rounds *rounds)
 		if (is_stopped(s))
 			rb_context_stop(&s->ctx);
 		report_progress(s);
-		rb_backoff(&idle);
+		rb_wait_backoff(&idle, RB_LONGEST_US);
 	}
 	pthread_join(thread, NULL);
 	return rounds->status;
@@ -998,7 +998,7 @@ read_header(rb_served *s, void *to, size_t n)
 		if (moved > 0)
 			idle = 0;
 		else
-			rb_backoff(&idle);
+			rb_wait_backoff(&idle, RB_LONGEST_US);
 	}
 	return RB_OK;
 }

@@ -245,7 +245,7 @@ wait_for_worker(rb_service_block *block, char *why_not, size_t size)
 			return 0;
 		}
 		CHECK_FOR_INTERRUPTS();
-		rb_backoff(&idle);
+		rb_wait_backoff(&idle, RB_LONGEST_US);
 	}
 	return 0;
 }
@@ -279,7 +279,7 @@ rb_worker_device(bool wait, char *text, size_t size)
 		}
 		want_device(block, word);
 		CHECK_FOR_INTERRUPTS();
-		rb_backoff(&idle);
+		rb_wait_backoff(&idle, RB_LONGEST_US);
 	}
 }
 
@@ -365,7 +365,7 @@ wait_until_taken(rb_remote *r, char *why_not, size_t size)
 		{
 			if (r->post < 0)
 				(void) submit_request(r);
-			rb_backoff(&idle);
+			rb_wait_backoff(&idle, RB_LONGEST_US);
 			continue;
 		}
 		return false;
@@ -470,7 +470,7 @@ send_lane(rb_sending_lane *l, bool first)
 		if (rb_bytes_write(&lane, part, s->n) > 0)
 			idle = 0;
 		else
-			rb_backoff(&idle);
+			rb_wait_backoff(&idle, RB_LONGEST_US);
 		if (first)
 			report_sending(r);
 	}
@@ -527,7 +527,7 @@ send_sides(rb_remote *r, const rb_submission *order)
 		while (rb_acquire(&r->lane[i].done) == 0)
 		{
 			report_sending(r);
-			rb_backoff(&idle);
+			rb_wait_backoff(&idle, RB_LONGEST_US);
 		}
 	}
 	join_lanes(r);
@@ -557,7 +557,7 @@ wait_until_found(rb_remote *r, char *why_not, size_t size)
 			snprintf(why_not, size, "the background worker has exited");
 			return false;
 		}
-		rb_backoff(&idle);
+		rb_wait_backoff(&idle, RB_LONGEST_US);
 	}
 	return true;
 }
@@ -729,7 +729,7 @@ rb_remote_next(rb_remote *r, int wait_ms, rb_block *block)
 	r->out = false;
 	*block = (rb_block){.n = 0};
 	while ((status = read_reply(r, block, &idle)) == RB_OK && block->n == 0 && rb_now_ms() < until)
-		rb_backoff(&idle);
+		rb_wait_backoff(&idle, RB_LONGEST_US);
 	rb_progress(r->ctx, (rb_stage) rb_load(&r->request->stage), rb_load(&r->request->done),
 				rb_load(&r->request->total));
 	return status;
@@ -787,7 +787,7 @@ write_part(rb_remote *r, uint32 lane, rb_bytes *part, int n)
 		if (rb_bytes_write(&to, part, n) > 0)
 			idle = 0;
 		else
-			rb_backoff(&idle);
+			rb_wait_backoff(&idle, RB_LONGEST_US);
 }
 
 static void
@@ -856,7 +856,7 @@ read_arrays(rb_remote *r, rb_bytes *arrays, int n)
 			return fail_gone(r);
 		rb_progress(r->ctx, RB_STAGE_MESH_REFINE, rb_load(&r->request->done),
 					rb_load(&r->request->total));
-		rb_backoff(&idle);
+		rb_wait_backoff(&idle, RB_LONGEST_US);
 	}
 	return RB_OK;
 }

@@ -18,38 +18,12 @@
  */
 #include "pg/worker/protocol.h"
 
-#include <sched.h>
-#include <time.h>
-
 /*
  * Fraction 1/n of a lane that is published at once, so that both processes can copy at the same
  * time
  */
 #define STEPS 8
 #define ALIGNED 64 /* Alignment of a lane's part of an array: a cache line */
-#define YIELDS 16
-#define LEAST_NAP_US 20
-#define MOST_NAP_US 1000
-#define LONGEST 100 /* Number of unsuccessful checks after which the sleep no longer grows */
-
-void
-rb_backoff(int *idle)
-{
-	struct timespec t = {0, 0};
-	long us = LEAST_NAP_US;
-
-	if (*idle < LONGEST)
-		(*idle)++;
-	if (*idle <= YIELDS)
-	{
-		sched_yield();
-		return;
-	}
-	for (int i = YIELDS; i < *idle && us < MOST_NAP_US; i += 8)
-		us *= 2;
-	t.tv_nsec = Min(us, MOST_NAP_US) * 1000;
-	nanosleep(&t, NULL);
-}
 
 /* ---- sides ---- */
 
