@@ -136,7 +136,7 @@ join_slice(rb_cursor *rows)
 	uint64 used;
 	uint64 room;
 
-	rb_run_stop(rows->run);
+	rb_placement_stop(&rows->run->placement);
 	/* The rows must be in this process, because a slice points into a local array. */
 	rb_run_need_rows(rows->run, rows->of == RB_OF_BLUE ? rb_join_sides(rows->run->join) - 1 : 0);
 	rb_aggregate_sides(rows);
@@ -162,7 +162,7 @@ join_slice(rb_cursor *rows)
 			job.blue = rows->other;
 		}
 		rb_aggregate_run_to_end(rows, &job);
-		if (rb_run_groups(rows->run, &rows->groups))
+		if (rb_placement_groups(&rows->run->placement, &rows->groups))
 			break;
 		if (rows->end == rows_that_fit(rows, 0))
 			raise_no_room(rows, rows->counts[rows->base]);
@@ -198,7 +198,7 @@ rb_groups_open(rb_cursor *rows, rb_job *job)
 	job->numbers = rows->numbers;
 	rb_aggregate_run_to_end(rows, job);
 	rows->end = n;
-	if (rb_run_groups(rows->run, &rows->groups))
+	if (rb_placement_groups(&rows->run->placement, &rows->groups))
 		return true;
 	/*
 	 * A slice is a contiguous range of rows, but the rows of one id may be anywhere. In a self join,
@@ -208,7 +208,7 @@ rb_groups_open(rb_cursor *rows, rb_job *job)
 		return false;
 	rows->emitted = rows->run->ctx.stats.stage[RB_STAGE_EMIT].count;
 	rows->counts = rb_aggregate_array(rows, n, sizeof *rows->counts);
-	memcpy(rows->counts, rb_run_words(rows->run), n * sizeof *rows->counts);
+	memcpy(rows->counts, rb_placement_words(&rows->run->placement), n * sizeof *rows->counts);
 	rows->end = 0;
 	return true;
 }

@@ -137,7 +137,7 @@ rb_counts_open(rb_cursor *rows, rb_job *job)
 {
 	job->answer = rows->result == RB_RESULT_COUNTS ? RB_COUNTS : RB_HITS;
 	rb_aggregate_run_to_end(rows, job);
-	rows->word = rb_run_words(rows->run);
+	rows->word = rb_placement_words(&rows->run->placement);
 	if (rows->number != NULL)
 		sum_up(rows);
 }

@@ -291,7 +291,7 @@ open_groups(rb_cursor *rows, rb_job *job)
 {
 	if (rb_groups_open(rows, job))
 		return;
-	rb_run_stop(rows->run);
+	rb_placement_stop(&rows->run->placement);
 	rb_free(rows->run->memory, (void **) &rows->number);
 	*job = rb_run_job(rows->run);
 	rb_sorted_open(rows, job);

@@ -7,6 +7,7 @@
 #define RB_PG_EXEC_EXEC_H
 
 #include "pg/base/cleanup.h"
+#include "pg/exec/placement.h"
 #include "pg/read/read.h"
 
 /* ---- the join of a function ---- */
@@ -215,31 +216,6 @@ typedef struct rb_call_args
 	rb_box tile;    /* For rb_join_has_tile; dims is 0 if not given */
 } rb_call_args;
 
-/* ---- backend.c: choice of the backend ---- */
-
-/*
- * Raises an error if redblue.backend is known to be impossible to satisfy, and starts the worker if
- * it is likely to be needed. Called before the sides are read.
- */
-extern void rb_backend_prepare(const char *function, const rb_source *source, int sides);
-
-/*
- * Returns true if the worker should run this join. Otherwise `note` (of that size) gets the reason,
- * or "" if the CPU was requested. Called when the sides are read.
- */
-extern bool rb_backend_is_remote(uint64 parts, int threads, char *note, size_t size);
-/* Returns true if the worker should refine a mesh that will have about `tets` tetrahedra. */
-extern bool rb_backend_refines(uint64 tets, int threads, char *note, size_t size);
-
-/*
- * Returns the local backend for a join that the worker cannot run, with the reason. Raises an error
- * if redblue.backend requires a device and this process cannot open it either.
- */
-extern const rb_backend *rb_backend_here(const char *function, const char *reason);
-
-/* Returns true if a device is usable for joins. `text` describes it, or says why not. */
-extern bool rb_backend_device(char *text, size_t size);
-
 /* ---- execution.c: open a join, read blocks, close ---- */
 
 typedef struct rb_refused_rows rb_refused_rows; /* Defined in skipped_solids.c */
@@ -276,16 +252,11 @@ typedef struct rb_join_run
 	bool here;
 	rb_moment moment; /* Snapshot with which the sides were read */
 	rb_job job;
-	const rb_backend *backend;
-	struct rb_remote *remote; /* Request to the worker, NULL if it was not asked */
-	rb_stream *stream;        /* Local stream, NULL if the worker runs the join */
+	rb_placement placement;
 	struct rb_progress_entry *progress;
-	bool demanded;   /* True if a join without a device is an error */
-	bool handed_out; /* True if pairs have been returned */
 	/* Stops the thread that reads its blocks before it is closed, or NULL */
 	void (*stop_taker)(void *);
 	void *taker;
-	char note[200]; /* Why this backend was chosen, or "" */
 	uint64 parts;   /* Parts of both sides */
 	uint64 skipped; /* Rows without parts, of both sides */
 	uint64 need;    /* Estimated need in bytes, known when the sides are read */
@@ -312,13 +283,6 @@ extern void rb_run_need_ids(rb_join_run *run, int side);
 
 /* Makes all rows of a side available in this process. */
 extern void rb_run_need_rows(rb_join_run *run, int side);
-
-/* Ends the current join; its result is freed with it. */
-extern void rb_run_stop(rb_join_run *run);
-
-/* Return what rb_stream_words and rb_stream_groups return, wherever the join ran. */
-extern const uint32_t *rb_run_words(const rb_join_run *run);
-extern bool rb_run_groups(const rb_join_run *run, rb_groups *groups);
 
 /* Returns the next pairs, at least one. Returns false after the last one. Can be cancelled. */
 extern bool rb_run_next(rb_join_run *run, rb_block *block);

@@ -10,18 +10,15 @@
  * A process that exits need not reset the memory context of a run; cleanup.c closes the run in that
  * case.
  *
- * A join runs in the worker (session.c) or in a stream of this process. It runs in the worker if
- * the worker has the device, if the worker caches a side, or if it is to cache one. Work that the
- * worker cannot do is done in this process, if no pair has been returned yet and redblue.backend
- * does not require a device. The sides are then still in memory, or are read again with the
- * snapshot of the first read.
+ * A join runs in the worker or in this process (placement.c). It also runs in the worker if that caches
+ * a side, or is to cache one. If this process must then run the join, the sides are still in memory,
+ * or are read again with the snapshot of the first read.
  *
  * rb_run_next waits in slices of 20 ms and checks for interrupts between them.
  */
 #include "pg/base/join_memory.h"
 #include "pg/exec/exec.h"
 #include "pg/spill/spill.h"
-#include "pg/worker/worker.h"
 
 #include "core/set/set.h"
 #include "utils/memutils.h"
@@ -71,7 +68,7 @@ load_next_tile(rb_join_run *run)
 	const rb_set *set[2] = {NULL, NULL};
 	rb_status status;
 
-	rb_run_stop(run);
+	rb_placement_stop(&run->placement);
 	rb_stats_add(&run->before, &run->ctx.stats);
 	memset(&run->ctx.stats, 0, sizeof run->ctx.stats);
 	for (int i = 0; i < 2; i++)
@@ -296,7 +293,8 @@ rb_run_need_ids(rb_join_run *run, int i)
 			rb_run_raise(run, status);
 		return;
 	}
-	if (!rb_worker_ids(run->join->function, &run->ctx, set, run->note, sizeof run->note))
+	if (!rb_worker_ids(run->join->function, &run->ctx, set, run->placement.note,
+					   sizeof run->placement.note))
 	{
 		rb_forget_failure(&run->ctx);
 		rb_run_need_rows(run, i);
@@ -314,14 +312,14 @@ rb_run_read(const rb_join *join, const rb_call_args *call, MemoryContext context
 	run->call = *call;
 	run->moment = moment_now();
 	run->user = GetUserId();
-	run->demanded = rb_setting_backend == RB_CHOOSE_CUDA;
 	rb_cleanup_register(&run->open, context, close_at_end, run);
 
-	rb_backend_prepare(join->function, call->source, rb_join_sides(join));
+	rb_placement_prepare(join->function, call->source, rb_join_sides(join));
 	rb_memory_set_idle(limit);
 	run->memory = rb_memory_open(join->function, limit);
 	rb_settings_apply(&run->ctx, run->memory);
 	run->progress = rb_progress_begin(join->function);
+	rb_placement_init(&run->placement, join->function, context, &run->ctx, run->progress);
 	if (by_tiles && can_spill(join, call, limit))
 	{
 		const char *const name[2] = {call->source[0].side, call->source[1].side};
@@ -355,30 +353,14 @@ rb_run_job(const rb_join_run *run)
 	return job;
 }
 
-/* Starts the join in threads of this process. Callable from any thread. */
-static rb_status
-join_here(rb_join_run *run)
-{
-	return rb_stream_open(&run->ctx, run->backend, &run->job, &run->stream);
-}
-
-void
-rb_run_stop(rb_join_run *run)
-{
-	rb_stream_close(run->stream);
-	run->stream = NULL;
-	rb_remote_close(run->remote);
-	run->remote = NULL;
-}
-
 /*
  * Sends the join to the worker. Returns false if this process must run it, with the reason in
- * run->note.
+ * run->placement.note.
  */
 static bool
 join_there(rb_join_run *run, rb_device_choice device)
 {
-	rb_submission order = {.function = run->join->function, .device = device, .job = &run->job};
+	rb_submission order = {.device = device, .job = &run->job};
 	rb_side_data *red = &run->side[0];
 	rb_side_data *blue = &run->side[1];
 	bool opened;
@@ -394,13 +376,12 @@ join_there(rb_join_run *run, rb_device_choice device)
 		order.keep[1] = blue->keep;
 		order.card[1] = blue->card;
 	}
-	opened = rb_remote_open(&run->remote, GetMemoryChunkContext(run), &run->ctx, &order,
-							run->progress, run->note, sizeof run->note);
+	opened = rb_placement_submit(&run->placement, &order);
 	for (int i = 0; i < 2; i++)
 		if (order.keep[i] != NULL)
 		{
 			if (!order.keep[i]->renewed)
-				rb_cache_note_sent(run->side[i].look, opened ? NULL : run->note);
+				rb_cache_note_sent(run->side[i].look, opened ? NULL : run->placement.note);
 			run->side[i].keep = NULL;
 		}
 	return opened;
@@ -409,40 +390,31 @@ join_there(rb_join_run *run, rb_device_choice device)
 void
 rb_run_start(rb_join_run *run, const rb_job *job)
 {
-	static const rb_backend of_worker = {.name = "cuda"};
-	const char *function = run->join->function;
 	bool kept = !is_here(run) || run->side[0].keep != NULL || run->side[1].keep != NULL;
 	rb_device_choice device = RB_ON_PROCESSOR;
 	rb_status status;
 
-	rb_run_stop(run);
+	rb_placement_begin(&run->placement, &run->job);
 	run->job = *job;
-	run->handed_out = false;
 	run->need = rb_memory_used(run->memory) + rb_need_of_join(run->parts);
 	/* Consecutive ids are dropped once all are read, but they needed memory until then. */
 	for (int i = 0; i < rb_join_sides(run->join); i++)
 		if (run->side[i].set->ids == NULL)
 			run->need += run->side[i].set->nrows * sizeof(int64);
-	run->backend = &rb_backend_cpu;
 	/*
 	 * Solid checks run in this process, and a search for nearest neighbors in a tree runs only on
 	 * the CPU.
 	 */
 	if (run->join->predicate != RB_VALIDITY && !rb_join_is_nearest(run->join) &&
-		rb_backend_is_remote(run->parts, run->ctx.threads, run->note, sizeof run->note))
-		device = is_here(run) || run->demanded ? RB_ON_DEVICE : RB_ON_DEVICE_OR_PROCESSOR;
+		rb_placement_wants_join(&run->placement, run->parts))
+		device = is_here(run) || run->placement.demanded ? RB_ON_DEVICE : RB_ON_DEVICE_OR_PROCESSOR;
 	if (kept || device != RB_ON_PROCESSOR)
 	{
-		char why_processor[sizeof run->note];
+		char why_processor[sizeof run->placement.note];
 
-		strlcpy(why_processor, run->note, sizeof why_processor);
-		if (device != RB_ON_PROCESSOR)
-			run->backend = &of_worker;
+		strlcpy(why_processor, run->placement.note, sizeof why_processor);
 		if (join_there(run, device))
-		{
-			strlcpy(run->note, why_processor, sizeof run->note);
 			return;
-		}
 		kept = !is_here(run);
 		for (int i = 0; i < rb_join_sides(run->join); i++)
 			rb_run_need_rows(run, i);
@@ -452,91 +424,44 @@ rb_run_start(rb_join_run *run, const rb_job *job)
 		 */
 		if (kept && device != RB_ON_PROCESSOR && join_there(run, device))
 		{
-			strlcpy(run->note, why_processor, sizeof run->note);
+			strlcpy(run->placement.note, why_processor, sizeof why_processor);
 			return;
 		}
-		run->backend =
-			device == RB_ON_PROCESSOR ? &rb_backend_cpu : rb_backend_here(function, run->note);
+		if (device != RB_ON_PROCESSOR)
+			rb_placement_choose_here(&run->placement);
 	}
-	status = join_here(run);
+	status = rb_placement_run_here(&run->placement);
 	if (status != RB_OK)
 		rb_run_raise(run, status);
-}
-
-const uint32_t *
-rb_run_words(const rb_join_run *run)
-{
-	return run->stream != NULL ? rb_stream_words(run->stream) : rb_remote_words(run->remote);
-}
-
-bool
-rb_run_groups(const rb_join_run *run, rb_groups *groups)
-{
-	return run->stream != NULL ? rb_stream_groups(run->stream, groups)
-							   : rb_remote_groups(run->remote, groups);
-}
-
-/* Returns true if the status of the worker means that this process must run the join. */
-static bool
-is_left_to_us(const rb_join_run *run, rb_status status)
-{
-	return rb_is_left_to_us(status) && !run->handed_out && !run->demanded;
-}
-
-/* Runs the join in this process after the worker could not. The sides must be local. */
-static rb_status
-run_locally(rb_join_run *run)
-{
-	const uint64 rows = run->ctx.stats.stage[RB_STAGE_READ].count;
-	const double ms = run->ctx.stats.stage[RB_STAGE_READ].ms;
-	const rb_error *error = &run->ctx.error;
-
-	snprintf(run->note, sizeof run->note, "%s",
-			 error->text[0] == '\0' ? rb_status_text(error->status) : error->text);
-	rb_forget_failure(&run->ctx);
-	memset(&run->ctx.stats, 0, sizeof run->ctx.stats);
-	run->ctx.stats.stage[RB_STAGE_READ].count = rows;
-	run->ctx.stats.stage[RB_STAGE_READ].ms = ms;
-	run->backend = &rb_backend_cpu;
-	return join_here(run);
 }
 
 rb_status
 rb_run_wait(rb_join_run *run, int wait_ms, rb_block *block)
 {
-	rb_status status;
+	rb_placement *placement = &run->placement;
+	rb_status status = rb_placement_next(placement, wait_ms, block);
 
-	if (run->stream == NULL)
-	{
-		status = rb_remote_next(run->remote, wait_ms, block);
-		if (is_left_to_us(run, status) && is_here(run))
-			status = run_locally(run);
-		if (status == RB_END && rb_remote_note(run->remote)[0] != '\0')
-			strlcpy(run->note, rb_remote_note(run->remote), sizeof run->note);
-	}
-	else
-		status = rb_stream_next(run->stream, wait_ms, block);
+	if (rb_placement_can_take_over(placement, status) && is_here(run))
+		status = rb_placement_take_over(placement);
 	if (status == RB_END && run->refused != NULL && rb_refused_rows_next(run, block))
 		status = RB_OK;
 	if (status == RB_END && run->here)
 	{
 		status = load_next_tile(run);
 		if (status == RB_OK)
-			status = join_here(run);
+			status = rb_placement_run_here(placement);
 	}
-	if (status == RB_OK && block->n > 0)
-		run->handed_out = true;
-	rb_progress_note(run->progress, rb_load(&run->ctx.stage), rb_load(&run->ctx.done),
-					 rb_load(&run->ctx.total));
 	return status;
 }
 
 static void
 note_not_kept(rb_join_run *run)
 {
-	for (int i = 0; i < rb_join_sides(run->join) && run->remote != NULL; i++)
-		if (rb_remote_not_kept(run->remote, i) > 0)
-			rb_cache_note_no_room(run->side[i].look, rb_remote_not_kept(run->remote, i));
+	const rb_remote *remote = run->placement.remote;
+
+	for (int i = 0; i < rb_join_sides(run->join) && remote != NULL; i++)
+		if (rb_remote_not_kept(remote, i) > 0)
+			rb_cache_note_no_room(run->side[i].look, rb_remote_not_kept(remote, i));
 }
 
 /* Starts the join of the next tile. Returns false if there is none. */
@@ -588,10 +513,10 @@ start_smaller(rb_join_run *run, rb_status status)
 {
 	rb_job job;
 
-	if (status != RB_OVER_BUDGET || run->handed_out || run->spill == NULL || run->here ||
+	if (status != RB_OVER_BUDGET || run->placement.handed_out || run->spill == NULL || run->here ||
 		(run->job.answer != RB_PAIRS && run->job.answer != RB_COUNT))
 		return false;
-	rb_run_stop(run);
+	rb_placement_stop(&run->placement);
 	rb_forget_failure(&run->ctx);
 	if (rb_spill_has_begun(run->spill))
 		return rb_spill_cut_again(run->spill) && start_tile(run);
@@ -611,11 +536,11 @@ rb_run_next(rb_join_run *run, rb_block *block)
 
 		CHECK_FOR_INTERRUPTS();
 		status = rb_run_wait(run, RB_WAIT_MS, block);
-		if (is_left_to_us(run, status) && !is_here(run))
+		if (rb_placement_can_take_over(&run->placement, status) && !is_here(run))
 		{
 			for (int i = 0; i < rb_join_sides(run->join); i++)
 				rb_run_need_rows(run, i);
-			status = run_locally(run);
+			status = rb_placement_take_over(&run->placement);
 		}
 		if (status == RB_END)
 		{
@@ -644,12 +569,11 @@ rb_run_stay_here(rb_join_run *run)
 	if (!rb_spill_has_begun(run->spill))
 		return;
 	run->here = true;
-	if (run->remote == NULL)
+	if (run->placement.remote == NULL)
 		return;
-	rb_run_stop(run);
-	run->backend =
-		run->demanded ? rb_backend_here(run->join->function, run->note) : &rb_backend_cpu;
-	if (join_here(run) != RB_OK)
+	rb_placement_stop(&run->placement);
+	rb_placement_choose_here(&run->placement);
+	if (rb_placement_run_here(&run->placement) != RB_OK)
 		rb_run_raise(run, run->ctx.error.status);
 }
 
@@ -660,7 +584,7 @@ rb_run_close(rb_join_run *run)
 	if (run->stop_taker != NULL)
 		run->stop_taker(run->taker);
 	run->stop_taker = NULL;
-	rb_run_stop(run);
+	rb_placement_stop(&run->placement);
 	rb_progress_end(&run->progress);
 	if (run->memory != NULL)
 	{

@@ -203,8 +203,9 @@ rb_report_run(rb_report *report, const rb_join_run *run)
 	 * in the devices' own lines.
 	 */
 	rb_report_begin(report, &stats,
-					run->note[0] != '\0' || stats.device[0] != '\0' ? run->note
-																	: run->ctx.stats.note);
+					run->placement.note[0] != '\0' || stats.device[0] != '\0'
+						? run->placement.note
+						: run->ctx.stats.note);
 	add_stage(report, &stats, RB_STAGE_READ, read_detail(run, &stats));
 	rb_report_add_stages(report, &stats);
 	add_devices(report, &stats);
@@ -382,7 +383,7 @@ redblue_info(PG_FUNCTION_ARGS)
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
 	desc = BlessTupleDesc(desc);
-	cuda = rb_backend_device(device, sizeof device);
+	cuda = rb_placement_describe_device(device, sizeof device);
 	values[0] = CStringGetTextDatum(RB_VERSION);
 	values[1] = CStringGetTextDatum("PostgreSQL " PG_VERSION ", " RB_COMPILER);
 	values[2] = CStringGetTextDatum(gmp_version);

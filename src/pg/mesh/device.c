@@ -2,7 +2,7 @@
  * device.c
  *	  Decides whether rounds of refinement run on threads of this process or on a device.
  *
- * As for joins (backend.c), the worker opens the device for all sessions. The thread that refines
+ * As for joins (placement.c), the worker opens the device for all sessions. The thread that refines
  * asks the worker for rounds, through a request that stays open until that thread has finished. The
  * request is opened by the main thread of this process once the initial tetrahedra are known. The
  * thread itself runs the rounds that the worker cannot, unless redblue.backend requires a device.
@@ -98,7 +98,7 @@ static rb_status
 refine_on_worker(rb_context *ctx, rb_refining *refining, size_t size)
 {
 	rb_meshing_run *run = (rb_meshing_run *) ((char *) ctx - offsetof(rb_meshing_run, ctx));
-	rb_status status = rb_remote_refine(run->remote, refining);
+	rb_status status = rb_remote_refine(run->placement.remote, refining);
 
 	(void) size;
 	/* This process still has the mesh, so its own threads can finish in any case. */
@@ -118,24 +118,22 @@ void
 rb_meshing_device_prepare(const rb_meshing_call *call)
 {
 	if (!call->by_solid || rb_setting_backend == RB_CHOOSE_CUDA)
-		rb_backend_prepare(call->function, call->source, call->sides);
+		rb_placement_prepare(call->function, call->source, call->sides);
 }
 
-/* Opens a request to the worker. Returns false, with the reason in run->note, if that fails. */
+/* Opens a request to the worker. Returns false if that fails. */
 static bool
 open_on_worker(rb_meshing_run *run)
 {
 	static const rb_backend of_worker = {.name = "cuda", .refine = refine_on_worker};
 	const rb_job job = {.red = NULL};
-	const rb_submission order = {
-		.function = run->call->function, .ask = RB_ASK_REFINE, .device = RB_ON_DEVICE, .job = &job};
+	rb_submission order = {.ask = RB_ASK_REFINE, .device = RB_ON_DEVICE, .job = &job};
 	const int threads = run->ctx.threads;
 	bool opened;
 
 	/* Open the request with the number of threads that will copy the mesh. */
 	run->ctx.threads = run->options.threads;
-	opened = rb_remote_open(&run->remote, GetMemoryChunkContext(run), &run->ctx, &order,
-							run->progress, run->note, sizeof run->note);
+	opened = rb_placement_submit(&run->placement, &order);
 	run->ctx.threads = threads;
 	if (opened)
 		run->options.backend = &of_worker;
@@ -145,8 +143,10 @@ open_on_worker(rb_meshing_run *run)
 static void
 open_here(rb_meshing_run *run)
 {
-	const rb_backend *backend = rb_backend_here(run->call->function, run->note);
+	const rb_backend *backend;
 
+	rb_placement_choose_here(&run->placement);
+	backend = run->placement.backend;
 	if (backend == &rb_backend_cpu)
 		return;
 	run->options.backend = backend;
@@ -160,8 +160,8 @@ rb_meshing_device_begin(rb_meshing_run *run)
 
 	if (rb_setting_backend == RB_CHOOSE_CPU)
 		return;
-	run->options.backend_only = rb_setting_backend == RB_CHOOSE_CUDA;
-	if (rb_backend_refines(run->expected, run->options.threads, run->note, sizeof run->note) &&
+	run->options.backend_only = run->placement.demanded;
+	if (rb_placement_wants_refinement(&run->placement, run->expected, run->options.threads) &&
 		!open_on_worker(run))
 		open_here(run);
 	run->ms[RB_MESH_REFINE] += rb_now_ms() - start;
@@ -170,8 +170,7 @@ rb_meshing_device_begin(rb_meshing_run *run)
 void
 rb_meshing_device_end(rb_meshing_run *run)
 {
-	rb_remote_close(run->remote);
-	run->remote = NULL;
+	rb_placement_stop(&run->placement);
 	run->options.backend = NULL;
 }
 
@@ -186,7 +185,7 @@ rb_meshing_device_report(const rb_meshing_run *run, rb_report_line *line)
 {
 	const rb_stats *stats = &run->ctx.stats;
 	const rb_refine_report *r = &run->one.refined;
-	const char *note = run->note[0] != '\0' ? run->note : stats->note;
+	const char *note = run->placement.note[0] != '\0' ? run->placement.note : stats->note;
 	const char *threads = rb_count_text((uint64) run->options.threads, "thread");
 	double ms = 0;
 

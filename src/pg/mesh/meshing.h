@@ -17,8 +17,7 @@
 #include "pg/base/arguments.h"
 #include "pg/base/background.h"
 #include "pg/base/cleanup.h"
-#include "pg/read/read.h"
-#include "pg/worker/worker.h"
+#include "pg/exec/placement.h"
 
 #include "executor/spi.h"
 #include "mesh/check/check.h"
@@ -153,8 +152,7 @@ typedef struct rb_meshing_run
 	rb_refine_options options;
 	/* Rounds on a device (device.c) */
 	uint64 expected; /* Estimated number of tetrahedra */
-	rb_remote *remote;
-	char note[200];                     /* Why no device, or no worker, was used */
+	rb_placement placement;
 	struct rb_meshing_threads *threads; /* Threads that mesh solids (solids.c) */
 	double ms[RB_MESH_STAGES];          /* Milliseconds of each stage */
 	/* Current stage; accessed by several threads */
@@ -421,7 +419,7 @@ extern rb_status rb_meshing_find_open_end(rb_context *ctx, const rb_tets *tets, 
 
 /* ---- device.c: where rounds of refinement run ---- */
 
-/* Prepares the backend (rb_backend_prepare). Must be called before anything is read. */
+/* Prepares the backend (rb_placement_prepare). Must be called before anything is read. */
 extern void rb_meshing_device_prepare(const rb_meshing_call *call);
 
 /* Estimates the number of tetrahedra in run->expected. A work function. */

@@ -30,8 +30,7 @@ close_run(void *arg)
 
 	rb_cleanup_unregister(&run->open);
 	rb_background_end(&run->background);
-	rb_remote_close(run->remote);
-	run->remote = NULL;
+	rb_placement_stop(&run->placement);
 	rb_progress_end(&run->progress);
 	if (run->memory != NULL)
 	{
@@ -55,6 +54,7 @@ rb_meshing_open(const rb_meshing_call *call, MemoryContext context)
 	run->memory = rb_memory_open(call->function, limit);
 	rb_settings_apply(&run->ctx, run->memory);
 	run->progress = rb_progress_begin(call->function);
+	rb_placement_init(&run->placement, call->function, context, &run->ctx, run->progress);
 	run->part = run->parts = &run->one;
 	run->nparts = 1;
 	run->options = call->options;

@@ -62,7 +62,7 @@ stop_run(rb_scan *scan)
 	/* Stop the join first, because a LIMIT may have ended the scan early. */
 	if (scan->run->call.skip_bad)
 	{
-		rb_run_stop(scan->run);
+		rb_placement_stop(&scan->run->placement);
 		rb_run_report_skipped(scan->run);
 	}
 	rb_cursor_close(scan->cursor);
@@ -655,7 +655,7 @@ explain_scan(CustomScanState *node, List *ancestors, ExplainState *es)
 		rb_report report;
 
 		rb_report_run(&report, scan->run);
-		ExplainPropertyText("Backend", scan->run->backend->name, es);
+		ExplainPropertyText("Backend", scan->run->placement.backend->name, es);
 		ExplainPropertyText("Device", report.device, es);
 		rb_report_explain(&report, es);
 	}

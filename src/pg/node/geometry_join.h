@@ -19,8 +19,8 @@
 #define RB_PG_NODE_GEOMETRY_JOIN_H
 
 #include "pg/base/cleanup.h"
+#include "pg/exec/placement.h"
 #include "pg/scalar/scalar.h"
-#include "pg/worker/worker.h"
 
 #include "nodes/execnodes.h"
 #include "nodes/extensible.h"
@@ -297,17 +297,14 @@ typedef struct rb_geometry_join
 
 	/* The current join */
 	rb_context ctx;
-	rb_stream *stream; /* Join in this process, or NULL */
-	rb_remote *remote; /* Join in the worker, or NULL */
 	rb_job job;
+	rb_placement placement;
 	int turn; /* Index of the next combination of sets to join */
 	rb_block block;
 	size_t next;
 	uint64 *matched; /* A bit for each outer row */
 	uint64 rest;
-	bool counting;   /* True if only the number of pairs is needed */
-	bool handed_out; /* True if pairs of this join have been returned */
-	char note[200];  /* Reason why the join does not run on a device, or "" */
+	bool counting; /* True if only the number of pairs is needed */
 	rb_progress_entry *progress;
 
 	/*

@@ -39,10 +39,7 @@ close_all(void *arg)
 	rb_geometry_join *j = arg;
 
 	rb_cleanup_unregister(&j->open);
-	rb_stream_close(j->stream);
-	j->stream = NULL;
-	rb_remote_close(j->remote);
-	j->remote = NULL;
+	rb_placement_stop(&j->placement);
 	rb_progress_end(&j->progress);
 	if (j->memory == NULL)
 		return;
@@ -85,6 +82,7 @@ open_all(rb_geometry_join *j)
 	j->memory = rb_memory_open(j->function, (uint64) rb_setting_memory_limit * 1024);
 	rb_cleanup_register(&j->open, j->context, close_all, j);
 	j->progress = rb_progress_begin(j->function);
+	rb_placement_init(&j->placement, j->function, j->context, &j->ctx, j->progress);
 }
 
 /* Collects the executor parameters on which an expression depends. */
@@ -444,7 +442,7 @@ explain_stages(rb_geometry_join *j, ExplainState *es)
 
 	/* If a LIMIT has ended the scan, the join is still unfinished. */
 	rb_join_end_stream(j);
-	rb_report_begin(&report, &j->stats, j->note);
+	rb_report_begin(&report, &j->stats, j->placement.note);
 	add_reading(j, &report);
 	rb_report_add_stages(&report, &j->stats);
 	if (j->joins > 0)

@@ -6,9 +6,7 @@
  * plane, and geometries with Z against those without, in either direction. For redblue_inside there
  * are three joins, of triangles, points and segments with solids.
  *
- * A large join runs in the worker if that has a device (as execution.c does for functions). Work
- * that the worker cannot do is done in this process, if no pair has been returned yet and
- * redblue.backend does not require a device.
+ * A large join runs in the worker if that has a device (placement.c).
  */
 #include "pg/exec/exec.h"
 #include "pg/node/geometry_join.h"
@@ -53,65 +51,41 @@ note_statistics(rb_geometry_join *j)
 	j->joins++;
 }
 
+static bool
+is_running(const rb_geometry_join *j)
+{
+	return j->placement.stream != NULL || j->placement.remote != NULL;
+}
+
 /* Ends the join of the current two sets, whether or not all of its pairs have been read. */
 void
 rb_join_end_stream(rb_geometry_join *j)
 {
-	if (j->stream == NULL && j->remote == NULL)
+	if (!is_running(j))
 		return;
-	rb_stream_close(j->stream);
-	j->stream = NULL;
-	rb_remote_close(j->remote);
-	j->remote = NULL;
+	rb_placement_stop(&j->placement);
 	note_statistics(j);
 	j->block.n = j->next = 0;
-}
-
-static void
-join_here(rb_geometry_join *j, const rb_backend *backend)
-{
-	rb_status status = rb_stream_open(&j->ctx, backend, &j->job, &j->stream);
-
-	if (status != RB_OK)
-		raise_failure(j, status);
 }
 
 /* Starts the join in the worker, or in this process. */
 static void
 start_join(rb_geometry_join *j, uint64 parts)
 {
-	const rb_submission order = {.function = j->function, .device = RB_ON_DEVICE, .job = &j->job};
+	rb_submission order = {.device = RB_ON_DEVICE, .job = &j->job};
+	rb_status status;
 
-	j->handed_out = false;
-	if (j->asked == RB_ASKED_INSIDE)
+	rb_placement_begin(&j->placement, &j->job);
+	if (j->asked != RB_ASKED_INSIDE)
 	{
-		join_here(j, &rb_backend_cpu);
-		return;
+		if (rb_placement_wants_join(&j->placement, parts) &&
+			rb_placement_submit(&j->placement, &order))
+			return;
+		rb_placement_choose_here(&j->placement);
 	}
-	if (rb_backend_is_remote(parts, j->ctx.threads, j->note, sizeof j->note) &&
-		rb_remote_open(&j->remote, j->context, &j->ctx, &order, j->progress, j->note,
-					   sizeof j->note))
-		return;
-	join_here(j, rb_backend_here(j->function, j->note));
-}
-
-/* Runs the join in this process if the worker could not. Returns false if that is not allowed. */
-static bool
-run_locally(rb_geometry_join *j, rb_status status)
-{
-	const rb_error *error = &j->ctx.error;
-
-	if (j->remote == NULL || !rb_is_left_to_us(status) || j->handed_out ||
-		rb_setting_backend == RB_CHOOSE_CUDA)
-		return false;
-	strlcpy(j->note, error->text[0] == '\0' ? rb_status_text(error->status) : error->text,
-			sizeof j->note);
-	rb_remote_close(j->remote);
-	j->remote = NULL;
-	rb_forget_failure(&j->ctx);
-	memset(&j->ctx.stats, 0, sizeof j->ctx.stats);
-	join_here(j, &rb_backend_cpu);
-	return true;
+	status = rb_placement_run_here(&j->placement);
+	if (status != RB_OK)
+		raise_failure(j, status);
 }
 
 /* Starts the join of the next two sets that both have rows. Returns false if there are no more. */
@@ -158,25 +132,17 @@ open_turn(rb_geometry_join *j)
 static bool
 next_block(rb_geometry_join *j)
 {
-	rb_status status = j->remote != NULL ? rb_remote_next(j->remote, WAIT, &j->block)
-										 : rb_stream_next(j->stream, WAIT, &j->block);
+	rb_status status = rb_placement_next(&j->placement, WAIT, &j->block);
 
 	j->next = 0;
-	rb_progress_note(j->progress, rb_load(&j->ctx.stage), rb_load(&j->ctx.done),
-					 rb_load(&j->ctx.total));
 	if (status == RB_OK)
-	{
-		j->handed_out |= j->block.n > 0;
 		return true;
-	}
 	j->block.n = 0;
 	if (status == RB_END)
-	{
-		if (j->remote != NULL && rb_remote_note(j->remote)[0] != '\0')
-			strlcpy(j->note, rb_remote_note(j->remote), sizeof j->note);
 		return false;
-	}
-	if (!run_locally(j, status))
+	if (rb_placement_can_take_over(&j->placement, status))
+		status = rb_placement_take_over(&j->placement);
+	if (status != RB_OK)
 		raise_failure(j, status);
 	return true;
 }
@@ -205,7 +171,7 @@ rb_join_next_pair(rb_geometry_join *j, uint64 *outer, uint64 *inner)
 			return true;
 		}
 		CHECK_FOR_INTERRUPTS();
-		if (j->stream == NULL && j->remote == NULL && !open_turn(j))
+		if (!is_running(j) && !open_turn(j))
 			return false;
 		if (!next_block(j))
 			rb_join_end_stream(j);
