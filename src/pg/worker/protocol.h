@@ -39,7 +39,7 @@
  * Version of the protocol. Increment it if the meaning of a field changes while all sizes stay the
  * same.
  */
-#define RB_PROTOCOL 4
+#define RB_PROTOCOL 5
 
 /* ======== the block ======== */
 
@@ -228,6 +228,20 @@ typedef struct rb_way
  */
 #define RB_LANES 4
 
+/*
+ * Header of a reply in bytes. Its arrays follow: for an aggregate, words, starts of groups, and
+ * members; otherwise the bytes of a page manifest, or ids.
+ */
+typedef struct rb_sent_reply
+{
+	uint64 words;
+	uint64 starts;
+	uint64 members;
+	uint64 bytes;
+} rb_sent_reply;
+
+#define RB_REPLY_ARRAYS 4
+
 /* Arguments of a request, complete before it is submitted */
 typedef struct rb_request_args
 {
@@ -279,14 +293,9 @@ typedef struct rb_request
 	/* Counters of the bytes of the sides, from the session to the worker */
 	rb_way there[RB_LANES];
 	/*
-	 * The reply, from the worker to the session: for an aggregate, the numbers of words, group
-	 * starts and members; otherwise the number of bytes of a page manifest or of ids
+	 * Counters of the bytes of a message from the worker to the session. A request is answered either
+	 * by bytes or by blocks of ids.
 	 */
-	uint32 answered;
-	uint64 words;
-	uint64 starts;
-	uint64 members;
-	uint64 bytes;
 	rb_way back;
 	/*
 	 * Blocks of ids, from the worker to the session: slot i % RB_SENT_BLOCKS holds block i if its
@@ -309,7 +318,7 @@ typedef struct rb_request
 } rb_request;
 
 /*
- * ---- segment.c: the segment of a request. Both functions return NULL and the reason, which is
+ * ---- registry.c: the segment of a request. Both functions return NULL and the reason, which is
  * empty if the session has already left; a segment exists until it is detached. ----
  */
 
@@ -317,11 +326,14 @@ extern dsm_segment *rb_segment_create(char *why_not, size_t size);
 extern dsm_segment *rb_segment_attach(dsm_handle handle, char *why_not, size_t size);
 
 /*
- * ---- transport.c: sends sets to the worker and blocks of ids back; calls no function of
+ * ---- transport.c: messages in both directions, and blocks of ids; calls no function of
  * PostgreSQL ----
+ *
+ * A message is a header and arrays, whose lengths the header gives. Sides have their headers in the
+ * request. The header of a mesh precedes its arrays in the ring, and so does that of a reply.
  */
 
-/* An array of a side, or the part of it that is still to be transferred */
+/* An array of a message, or the part of it that is still to be transferred */
 typedef struct rb_bytes
 {
 	char *at;
@@ -330,8 +342,8 @@ typedef struct rb_bytes
 
 /* Maximum number of arrays of a side */
 #define RB_SIDE_ARRAYS 5
-/* Maximum number of arrays of a request: two sides and job.number, or a mesh (refinement.c) */
-#define RB_SENT_ARRAYS 13
+/* Maximum number of arrays of a message: two sides and job.number, or a mesh and its header */
+#define RB_SENT_ARRAYS 14
 
 /* Fills the header of a side; keep is NULL if it is not to be cached. */
 extern void rb_sent_side_of(rb_sent_side *sent, const rb_set *set, const rb_to_keep *keep);
@@ -359,6 +371,9 @@ typedef struct rb_lane
 extern rb_lane rb_lane_there(rb_request *request, uint32 lane);
 extern rb_lane rb_lane_back(rb_request *request);
 
+/* Returns the number of lanes that transfer these arrays; small arrays pass through the first one. */
+extern uint32 rb_lanes_of(const rb_request_args *asked, const rb_bytes *arrays, int n);
+
 /* Computes the part of each array that this lane transfers. */
 extern void rb_lane_part(const rb_request_args *asked, uint32 lane, const rb_bytes *arrays, int n,
 						 rb_bytes *part);
@@ -379,7 +394,7 @@ extern void rb_ids_give_back(rb_request *request, uint64 number);
 
 #define RB_LONGEST_US 1000 /* Longest wait of either process, in microseconds */
 
-/* ---- refinement.c: transfers a mesh under refinement; calls no function of PostgreSQL ---- */
+/* ---- transport.c: a mesh under refinement ---- */
 
 /* Header of a mesh, in either direction */
 typedef struct rb_sent_refining

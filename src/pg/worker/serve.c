@@ -557,28 +557,31 @@ read_lane(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 static rb_status
 read_arrays(rb_served *s, const rb_bytes *arrays, int n)
 {
+	const uint32 lanes = rb_lanes_of(&s->asked, arrays, n);
 	rb_moving moving = {s, arrays, n, 0};
 	rb_thread *me;
 	rb_status status;
 
 	if (rb_bytes_left(arrays, n) == 0)
 		return RB_OK;
-	status = rb_team_open(&s->ctx, (int) s->asked.lanes, &me);
+	status = rb_team_open(&s->ctx, (int) lanes, &me);
 	if (status != RB_OK)
 		return status;
-	status = rb_loop(me, s->asked.lanes, 1, read_lane, &moving);
+	status = rb_loop(me, lanes, 1, read_lane, &moving);
 	rb_team_close(&me);
 	return moving.stopped != 0 ? RB_STOPPED : status;
 }
 
-/* Sends all bytes of the arrays to the session. */
+/* Sends a header and arrays to the session. */
 static rb_status
-write_arrays(rb_served *s, rb_bytes *arrays, int n)
+write_message(rb_served *s, void *header, size_t size, const rb_bytes *arrays, int n)
 {
+	rb_bytes all[1 + RB_SENT_ARRAYS] = {{header, size}};
 	double since = 0;
 	int idle = 0;
 
-	while (rb_bytes_left(arrays, n) > 0)
+	memcpy(all + 1, arrays, (size_t) n * sizeof *arrays);
+	while (rb_bytes_left(all, n + 1) > 0)
 	{
 		size_t moved = 0;
 		rb_request *request;
@@ -590,7 +593,7 @@ write_arrays(rb_served *s, rb_bytes *arrays, int n)
 		{
 			const rb_lane lane = rb_lane_back(request);
 
-			moved = rb_bytes_write(&lane, arrays, n);
+			moved = rb_bytes_write(&lane, all, n + 1);
 		}
 		unlock_request(s);
 		if (moved > 0)
@@ -686,43 +689,33 @@ write_aggregate(rb_served *s, const rb_stream *stream)
 	const rb_sent_side *side =
 		&s->asked.side[s->asked.job.of == RB_OF_BLUE ? s->asked.sides - 1 : 0];
 	const uint32_t *words = rb_stream_words(stream);
+	rb_sent_reply n = {0, 0, 0, 0};
 	rb_bytes arrays[3];
-	rb_request *request;
-	rb_groups groups;
-	uint64 n[3] = {0, 0, 0};
+	rb_groups groups = {NULL, NULL, 0};
 
 	if (rb_stream_groups(stream, &groups))
 	{
-		n[1] = (uint64) groups.n + 1;
-		n[2] = groups.start[groups.n];
-		if (n[1] * sizeof *groups.start + n[2] * sizeof *groups.member > s->asked.answer_limit)
+		n.starts = (uint64) groups.n + 1;
+		n.members = groups.start[groups.n];
+		if (n.starts * sizeof *groups.start + n.members * sizeof *groups.member >
+			s->asked.answer_limit)
 		{
 			rb_status status = count_members(s, &groups, &words);
 
 			if (status != RB_OK)
 				return status;
-			n[0] = groups.n;
-			n[1] = n[2] = 0;
+			n = (rb_sent_reply){.words = groups.n};
 		}
 	}
 	else if (words != NULL)
-		n[0] = s->asked.job.answer == RB_HITS ? ((uint64) side->nrows + 31) / 32 : side->nrows;
+		n.words = s->asked.job.answer == RB_HITS ? ((uint64) side->nrows + 31) / 32 : side->nrows;
 	else
 		return RB_OK;
-	arrays[0] = (rb_bytes){(char *) words, n[0] * sizeof *words};
-	arrays[1] = (rb_bytes){(char *) groups.start, n[1] * sizeof *groups.start};
-	arrays[2] = (rb_bytes){(char *) groups.member, n[2] * sizeof *groups.member};
-	request = lock_request(s);
-	if (request != NULL)
-	{
-		request->words = n[0];
-		request->starts = n[1];
-		request->members = n[2];
-		rb_release(&request->answered, 1);
-	}
-	unlock_request(s);
+	arrays[0] = (rb_bytes){(char *) words, n.words * sizeof *words};
+	arrays[1] = (rb_bytes){(char *) groups.start, n.starts * sizeof *groups.start};
+	arrays[2] = (rb_bytes){(char *) groups.member, n.members * sizeof *groups.member};
 	s->answered = true;
-	return write_arrays(s, arrays, 3);
+	return write_message(s, &n, sizeof n, arrays, 3);
 }
 
 static rb_status
@@ -750,7 +743,7 @@ write_ids(rb_served *s, const rb_block *block)
 
 /* Runs the join once; returns RB_END if it was completed. */
 static rb_status
-join_once(rb_served *s)
+join_once(rb_served *s, void *arg)
 {
 	rb_job job = s->asked.job;
 	rb_stream *stream = NULL;
@@ -855,28 +848,41 @@ leave_to_processor(rb_served *s)
 	report_note(s);
 }
 
+/* Runs the work on the device, and repeats it if the device was full. */
 static rb_status
-run_join(rb_served *s)
+run_on_device(rb_served *s, rb_status (*once)(rb_served *s, void *arg), void *arg)
 {
 	const rb_stats before = s->ctx.stats;
 
-	while (s->backend != &rb_backend_cpu)
+	for (;;)
 	{
 		uint64 ended = device_enter();
-		rb_status status = join_once(s);
+		rb_status status = once(s, arg);
 
 		device_leave();
 		if (has_failed(s, status))
 			note_failure();
-		if (status == RB_DEVICE_FULL && s->blocks == 0 && wait_for_room(s, ended))
-			rb_forget_failure(&s->ctx);
-		else if (is_left_to_processor(s, status))
-			leave_to_processor(s);
-		else
+		if (status != RB_DEVICE_FULL || s->blocks > 0 || !wait_for_room(s, ended))
 			return status;
+		rb_forget_failure(&s->ctx);
 		s->ctx.stats = before;
 	}
-	return join_once(s);
+}
+
+static rb_status
+run_join(rb_served *s)
+{
+	const rb_stats before = s->ctx.stats;
+	rb_status status;
+
+	if (s->backend == &rb_backend_cpu)
+		return join_once(s, NULL);
+	status = run_on_device(s, join_once, NULL);
+	if (!is_left_to_processor(s, status))
+		return status;
+	leave_to_processor(s);
+	s->ctx.stats = before;
+	return join_once(s, NULL);
 }
 
 /* ---- kinds of requests ---- */
@@ -931,10 +937,14 @@ rounds_thread(void *arg)
 	return NULL;
 }
 
-/* Runs the rounds in a thread, and meanwhile checks whether the session has stopped the request. */
+/*
+ * Runs the rounds in a thread, and meanwhile checks whether the session has stopped the request. If
+ * the device cannot run them, the session does, because it has the mesh.
+ */
 static rb_status
-rounds_once(rb_served *s, rb_rounds *rounds)
+rounds_once(rb_served *s, void *arg)
 {
+	rb_rounds *rounds = arg;
 	pthread_t thread;
 	int idle = 0;
 
@@ -952,69 +962,15 @@ rounds_once(rb_served *s, rb_rounds *rounds)
 	return rounds->status;
 }
 
-/*
- * Runs the rounds, and repeats them if the device was full. If the device cannot run them, the
- * session does, because it has the mesh.
- */
-static rb_status
-run_rounds(rb_served *s, rb_rounds *rounds)
-{
-	for (;;)
-	{
-		uint64 ended = device_enter();
-		rb_status status = rounds_once(s, rounds);
-
-		device_leave();
-		if (has_failed(s, status))
-			note_failure();
-		if (status != RB_DEVICE_FULL || !wait_for_room(s, ended))
-			return status;
-		rb_forget_failure(&s->ctx);
-	}
-}
-
-/* Receives a header of fixed size, which gives the lengths of the arrays. */
-static rb_status
-read_header(rb_served *s, void *to, size_t n)
-{
-	rb_bytes array = {to, n};
-	int idle = 0;
-
-	while (array.left > 0)
-	{
-		size_t moved = 0;
-		rb_request *request;
-
-		if (is_stopped(s))
-			return RB_STOPPED;
-		request = lock_request(s);
-		if (request != NULL)
-		{
-			const rb_lane lane = rb_lane_there(request, 0);
-
-			moved = rb_bytes_read(&lane, &array, 1);
-		}
-		unlock_request(s);
-		if (moved > 0)
-			idle = 0;
-		else
-			rb_wait_backoff(&idle, RB_LONGEST_US);
-	}
-	return RB_OK;
-}
-
 static rb_status
 write_refined(rb_served *s, rb_refining *r)
 {
 	rb_sent_refining sent;
-	rb_bytes arrays[RB_SENT_ARRAYS] = {{(char *) &sent, sizeof sent}};
-	rb_status status;
+	rb_bytes arrays[RB_SENT_ARRAYS];
 
 	rb_sent_refining_of(&sent, r);
 	(void) s->backend->probe(s->ctx.device, sent.device, sizeof sent.device);
-	status = write_arrays(s, arrays, 1);
-	return status == RB_OK ? write_arrays(s, arrays, rb_refining_arrays(&sent, r, true, arrays))
-						   : status;
+	return write_message(s, &sent, sizeof sent, arrays, rb_refining_arrays(&sent, r, true, arrays));
 }
 
 /*
@@ -1038,7 +994,7 @@ refine_once(rb_served *s, const rb_sent_refining *sent)
 	if (status == RB_OK && !rb_refining_is_sound(sent, &rounds.r))
 		status = refuse_nonsense(s);
 	if (status == RB_OK)
-		status = run_rounds(s, &rounds);
+		status = run_on_device(s, rounds_once, &rounds);
 	gate_leave(s);
 	if (status == RB_OK)
 		status = write_refined(s, &rounds.r);
@@ -1057,8 +1013,9 @@ serve_refine(rb_served *s)
 	while (status == RB_OK)
 	{
 		rb_sent_refining sent;
+		const rb_bytes header = {(char *) &sent, sizeof sent};
 
-		status = read_header(s, &sent, sizeof sent);
+		status = read_arrays(s, &header, 1);
 		if (status == RB_OK)
 			status = refine_once(s, &sent);
 	}
@@ -1076,17 +1033,10 @@ serve_cache(rb_served *s)
 static rb_status
 write_bytes(rb_served *s, void *bytes, size_t n)
 {
-	rb_bytes array = {bytes, n};
-	rb_request *request = lock_request(s);
-	rb_status status;
+	rb_sent_reply header = {.bytes = n};
+	const rb_bytes array = {bytes, n};
+	rb_status status = write_message(s, &header, sizeof header, &array, 1);
 
-	if (request != NULL)
-	{
-		request->bytes = n;
-		rb_release(&request->answered, 1);
-	}
-	unlock_request(s);
-	status = write_arrays(s, &array, 1);
 	return status == RB_OK ? RB_END : status;
 }
 

@@ -36,26 +36,15 @@
 
 /* Minimum size of sides that are sent in several lanes */
 #define RB_LANES_BYTES ((size_t) 16 << 20)
-#define RB_LANE_STACK ((size_t) 256 << 10)
-#define RB_ANSWER_ARRAYS 4
 
-/* State shared by the threads that send the sides */
-typedef struct rb_sending
+/* A message to the worker: the part that is still to be sent, by lane */
+typedef struct rb_outgoing
 {
-	rb_bytes arrays[RB_SENT_ARRAYS];
+	rb_bytes part[RB_LANES][RB_SENT_ARRAYS];
 	int n;
-	uint64 bytes;   /* Total number of bytes */
-	uint32 stopped; /* Set after an error, which is raised later, or when the request is closed */
-} rb_sending;
-
-typedef struct rb_sending_lane
-{
-	struct rb_remote *r;
-	uint32 lane;
-	bool started; /* True if a thread serves the lane and has not been joined yet */
-	pthread_t thread;
-	uint32 done;
-} rb_sending_lane;
+	uint32 lanes;
+	uint64 bytes; /* Size of the whole message */
+} rb_outgoing;
 
 struct rb_remote
 {
@@ -68,24 +57,24 @@ struct rb_remote
 	rb_context *ctx;
 	rb_progress_entry *progress;
 	rb_device_choice device;
-	rb_sending sending;
-	rb_sending_lane lane[RB_LANES];
-	uint64 next; /* Number of the next block */
-	bool out;    /* The caller holds the previous block */
-	bool ended;  /* True if the statistics have been copied to ctx */
+	rb_outgoing message;
+	rb_background sending; /* Sends the message of the sides */
+	uint64 next;           /* Number of the next block */
+	bool out;              /* The caller holds the previous block */
+	bool ended;            /* True if the statistics have been copied to ctx */
 	char note[200];
 	uint64 not_kept[2];
-	/* Aggregate of the join, in memory of ctx */
-	bool answered;
-	bool grouped;
-	uint32 groups;
+	/* Header of the reply in bytes, and its arrays in memory of ctx */
+	rb_sent_reply reply;
 	uint32_t *words;
 	uint64_t *start;
 	uint32_t *member;
 	/* Buffer of the caller for the reply to other requests, with its size in bytes, or NULL */
 	char *into;
 	size_t into_size;
-	rb_bytes answer[RB_ANSWER_ARRAYS]; /* Arrays of the reply, with the bytes still to come */
+	/* The header and the arrays, with the bytes still to come */
+	rb_bytes header;
+	rb_bytes arrays[RB_REPLY_ARRAYS];
 };
 
 /* ---- starting the worker ---- */
@@ -438,102 +427,96 @@ fill_request(rb_request *request, const rb_context *ctx, const rb_submission *or
 		asked->lanes = (uint32) Max(1, Min(RB_LANES, ctx->threads));
 }
 
-/* Reports progress and checks for interrupts; called only by the main thread. */
-static void
-report_sending(rb_remote *r)
-{
-	rb_sending *s = &r->sending;
-	uint64 sent = 0;
+/* ---- sending a message; calls no function of PostgreSQL, because a thread may run this ---- */
 
-	for (uint32 lane = 0; lane < r->request->asked.lanes; lane++)
-		sent += rb_load(&r->request->there[lane].sent.n);
-	rb_progress(r->ctx, RB_STAGE_UPLOAD, sent, s->bytes);
-	rb_progress_note(r->progress, RB_STAGE_UPLOAD, sent, s->bytes);
-	if (rb_load(&s->stopped) == 0 && rb_is_interrupted())
-		rb_store(&s->stopped, 1);
+/* Returns true if the worker no longer reads from the ring. */
+static bool
+is_over(const rb_remote *r)
+{
+	return rb_acquire(&r->request->ended) != 0 || is_gone(r);
 }
 
 static void
-send_lane(rb_sending_lane *l, bool first)
+note_sent(rb_remote *r)
 {
-	rb_remote *r = l->r;
-	rb_sending *s = &r->sending;
-	rb_request *request = r->request;
-	const rb_lane lane = rb_lane_there(request, l->lane);
-	rb_bytes part[RB_SENT_ARRAYS];
+	uint64 sent = 0;
+
+	for (uint32 lane = 0; lane < r->message.lanes; lane++)
+		sent += rb_load(&r->request->there[lane].sent.n);
+	rb_progress(r->ctx, RB_STAGE_UPLOAD, sent, r->message.bytes);
+	rb_progress_note(r->progress, RB_STAGE_UPLOAD, sent, r->message.bytes);
+}
+
+static void
+write_lane(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rb_remote *r = arg;
+	const rb_lane lane = rb_lane_there(r->request, (uint32) from);
+	rb_bytes *part = r->message.part[from];
 	int idle = 0;
 
-	rb_lane_part(&request->asked, l->lane, s->arrays, s->n, part);
-	while (rb_bytes_left(part, s->n) > 0 && rb_acquire(&request->ended) == 0 && !is_gone(r) &&
-		   rb_load(&s->stopped) == 0)
+	(void) me, (void) to;
+	while (rb_bytes_left(part, r->message.n) > 0 && !is_over(r) && !rb_should_stop(r->ctx))
 	{
-		if (rb_bytes_write(&lane, part, s->n) > 0)
+		if (rb_bytes_write(&lane, part, r->message.n) > 0)
 			idle = 0;
 		else
 			rb_wait_backoff(&idle, RB_LONGEST_US);
-		if (first)
-			report_sending(r);
-	}
-	rb_release(&l->done, 1);
-}
-
-static void *
-lane_thread(void *lane)
-{
-	send_lane(lane, false);
-	return NULL;
-}
-
-static void
-join_lanes(rb_remote *r)
-{
-	for (int i = 0; i < RB_LANES; i++)
-	{
-		if (r->lane[i].started)
-			pthread_join(r->lane[i].thread, NULL);
-		r->lane[i].started = false;
+		if (from == 0 && r->request->asked.ask != RB_ASK_REFINE)
+			note_sent(r);
 	}
 }
 
 /*
- * Sends the rows as fast as the worker takes them. The worker may wait for other joins first. If it
- * ends before it has taken all rows, its error is read as the reply.
- *
- * An ERROR is held back until the threads have ended. A FATAL error is not; then rb_remote_close
- * stops the threads.
+ * Sends the rest of the message as fast as the worker takes it. The worker may wait for other joins
+ * first. If it ends before it has taken all bytes, its error is read as the reply.
  */
-static void
-send_sides(rb_remote *r, const rb_submission *order)
+static rb_status
+write_message(void *arg)
 {
-	rb_sending *s = &r->sending;
-	const uint32 lanes = r->request->asked.lanes;
+	rb_remote *r = arg;
+	rb_thread *me;
+	rb_status status = rb_team_open(r->ctx, (int) r->message.lanes, &me);
 
-	s->n = all_arrays(&r->request->asked, order, s->arrays);
-	s->bytes = rb_bytes_left(s->arrays, s->n);
-	for (uint32 i = 0; i < lanes; i++)
-	{
-		rb_sending_lane *l = &r->lane[i];
-
-		*l = (rb_sending_lane){.r = r, .lane = i};
-		l->started = i > 0 && rb_thread_start(&l->thread, RB_LANE_STACK, lane_thread, l) == 0;
-	}
-	for (uint32 i = 0; i < lanes; i++)
-		if (!r->lane[i].started)
-			send_lane(&r->lane[i], true);
-	for (uint32 i = 0; i < lanes; i++)
-	{
-		int idle = 0;
-
-		while (rb_acquire(&r->lane[i].done) == 0)
-		{
-			report_sending(r);
-			rb_wait_backoff(&idle, RB_LONGEST_US);
-		}
-	}
-	join_lanes(r);
-	if (s->stopped != 0)
-		rb_rethrow_error();
+	if (status != RB_OK)
+		return status;
+	status = rb_loop(me, r->message.lanes, 1, write_lane, r);
+	rb_team_close(&me);
+	return status;
 }
+
+static void
+set_message(rb_remote *r, const rb_bytes *arrays, int n)
+{
+	rb_outgoing *m = &r->message;
+
+	m->n = n;
+	m->bytes = rb_bytes_left(arrays, n);
+	m->lanes = rb_lanes_of(&r->request->asked, arrays, n);
+	for (uint32 lane = 0; lane < m->lanes; lane++)
+		rb_lane_part(&r->request->asked, lane, arrays, n, m->part[lane]);
+}
+
+/* Sends the sides, and serves interrupts meanwhile. Returns false and the reason if that fails. */
+static bool
+send_sides(rb_remote *r, const rb_submission *order, char *why_not, size_t size)
+{
+	rb_bytes arrays[RB_SENT_ARRAYS];
+	rb_status status;
+
+	set_message(r, arrays, all_arrays(&r->request->asked, order, arrays));
+	if (r->message.bytes == 0)
+		return true;
+	r->sending = (rb_background){.ctx = r->ctx, .work = write_message, .arg = r};
+	status = rb_background_try(&r->sending);
+	if (status == RB_OK)
+		return true;
+	snprintf(why_not, size, "%s", rb_status_text(status));
+	rb_forget_failure(r->ctx);
+	return false;
+}
+
+/* ---- opening a request ---- */
 
 /* Waits until the worker has found the cached sides; returns false and the reason if it has not. */
 static bool
@@ -574,6 +557,7 @@ rb_remote_open(rb_remote **remote, MemoryContext context, rb_context *ctx,
 	r->ctx = ctx;
 	r->progress = progress;
 	r->device = order->device;
+	r->header = (rb_bytes){(char *) &r->reply, sizeof r->reply};
 	*remote = r; /* From here on the caller must close the request in any case. */
 	r->worker = wait_for_worker(r->block, why_not, size);
 	if (r->worker != 0 && (r->segment = rb_segment_create(reason, sizeof reason)) == NULL)
@@ -582,12 +566,9 @@ rb_remote_open(rb_remote **remote, MemoryContext context, rb_context *ctx,
 	{
 		r->request = dsm_segment_address(r->segment);
 		fill_request(r->request, ctx, order);
-		if (wait_until_taken(r, why_not, size) && wait_until_found(r, why_not, size))
-		{
-			if (order->ask != RB_ASK_REFINE)
-				send_sides(r, order);
+		if (wait_until_taken(r, why_not, size) && wait_until_found(r, why_not, size) &&
+			(order->ask == RB_ASK_REFINE || send_sides(r, order, why_not, size)))
 			return true;
-		}
 	}
 	rb_remote_close(r);
 	*remote = NULL;
@@ -646,75 +627,75 @@ note_pairs(rb_remote *r, size_t n)
 	stats->stage[RB_STAGE_EMIT].count += n;
 }
 
-/* Allocates the arrays for the reply. */
+/* Allocates the arrays of the reply, whose header has arrived. */
 static rb_status
-expect_answer(rb_remote *r)
+expect_arrays(rb_remote *r)
 {
-	const rb_request *request = r->request;
+	const rb_sent_reply *n = &r->reply;
 	rb_status status;
 
-	r->answered = true;
 	if (r->into != NULL)
 	{
-		if (request->bytes != r->into_size)
+		if (n->bytes != r->into_size)
 			return rb_fail(r->ctx, RB_BAD_REPLY, 0, 0, NULL);
-		r->answer[3] = (rb_bytes){r->into, r->into_size};
+		r->arrays[3] = (rb_bytes){r->into, r->into_size};
 		return RB_OK;
 	}
-	r->grouped = request->starts > 0;
-	r->groups = r->grouped ? (uint32) (request->starts - 1) : 0;
-	status = rb_array(r->ctx, (void **) &r->words, Max(request->words, 1), sizeof *r->words);
+	status = rb_array(r->ctx, (void **) &r->words, Max(n->words, 1), sizeof *r->words);
 	if (status == RB_OK)
-		status = rb_array(r->ctx, (void **) &r->start, Max(request->starts, 1), sizeof *r->start);
+		status = rb_array(r->ctx, (void **) &r->start, Max(n->starts, 1), sizeof *r->start);
 	if (status == RB_OK)
-		status =
-			rb_array(r->ctx, (void **) &r->member, Max(request->members, 1), sizeof *r->member);
-	r->answer[0] = (rb_bytes){(char *) r->words, request->words * sizeof *r->words};
-	r->answer[1] = (rb_bytes){(char *) r->start, request->starts * sizeof *r->start};
-	r->answer[2] = (rb_bytes){(char *) r->member, request->members * sizeof *r->member};
+		status = rb_array(r->ctx, (void **) &r->member, Max(n->members, 1), sizeof *r->member);
+	r->arrays[0] = (rb_bytes){(char *) r->words, n->words * sizeof *r->words};
+	r->arrays[1] = (rb_bytes){(char *) r->start, n->starts * sizeof *r->start};
+	r->arrays[2] = (rb_bytes){(char *) r->member, n->members * sizeof *r->member};
 	return status;
+}
+
+/* Reads what has arrived of a reply in bytes. Sets *moved to false if nothing has. */
+static rb_status
+read_bytes(rb_remote *r, bool *moved)
+{
+	const rb_lane back = rb_lane_back(r->request);
+
+	if (r->header.left == 0)
+	{
+		*moved = rb_bytes_read(&back, r->arrays, RB_REPLY_ARRAYS) > 0;
+		return RB_OK;
+	}
+	*moved = rb_bytes_read(&back, &r->header, 1) > 0;
+	return r->header.left == 0 ? expect_arrays(r) : RB_OK;
+}
+
+/* Returns RB_OK while data may follow, otherwise the result of the request. */
+static rb_status
+check_end(rb_remote *r, bool ended, bool lost)
+{
+	if (ended)
+		return copy_result(r);
+	return lost && rb_acquire(&r->request->ended) == 0 ? fail_gone(r) : RB_OK;
 }
 
 /* Reads what has arrived; sets *idle to 0 if anything has. */
 static rb_status
 read_reply(rb_remote *r, rb_block *block, int *idle)
 {
-	const rb_lane back = rb_lane_back(r->request);
-	/*
-	 * Check for the end first, and before reading blocks: the last block is written before the end
-	 * is reported.
-	 */
-	bool ended = rb_acquire(&r->request->ended) != 0;
-	bool lost = is_gone(r);
+	/* Check for the end before reading: all data are written before the end is reported. */
+	const bool ended = rb_acquire(&r->request->ended) != 0;
+	const bool lost = is_gone(r);
+	rb_status status = RB_OK;
+	bool moved;
 
-	if (!r->answered && rb_acquire(&r->request->answered) != 0)
-	{
-		rb_status status = expect_answer(r);
-
-		if (status != RB_OK)
-			return status;
-	}
-	/* Read what has arrived; more may follow as long as the worker exists. */
-	if (r->answered && rb_bytes_left(r->answer, RB_ANSWER_ARRAYS) > 0)
-	{
-		size_t moved = rb_bytes_read(&back, r->answer, RB_ANSWER_ARRAYS);
-
-		if (moved > 0)
-			*idle = 0;
-		if (moved > 0 || !(ended ? r->request->status != RB_END : lost))
-			return RB_OK;
-	}
-	if (rb_ids_read(r->request, r->next, block))
+	if (rb_acquire(&r->request->back.sent.n) > 0)
+		status = read_bytes(r, &moved);
+	else if ((moved = rb_ids_read(r->request, r->next, block)))
 	{
 		r->out = true;
 		note_pairs(r, block->n);
-		return RB_OK;
 	}
-	if (ended)
-		return copy_result(r);
-	if (lost && rb_acquire(&r->request->ended) == 0)
-		return fail_gone(r);
-	return RB_OK;
+	if (moved)
+		*idle = 0;
+	return status != RB_OK || moved ? status : check_end(r, ended, lost);
 }
 
 rb_status
@@ -738,14 +719,16 @@ rb_remote_next(rb_remote *r, int wait_ms, rb_block *block)
 const uint32_t *
 rb_remote_words(const rb_remote *r)
 {
-	return r->answered && !r->grouped ? r->words : NULL;
+	return r->header.left == 0 && r->reply.starts == 0 ? r->words : NULL;
 }
 
 bool
 rb_remote_groups(const rb_remote *r, rb_groups *groups)
 {
-	*groups = (rb_groups){r->start, r->member, r->groups};
-	return r->grouped;
+	const bool grouped = r->reply.starts > 0;
+
+	*groups = (rb_groups){r->start, r->member, grouped ? (uint32) (r->reply.starts - 1) : 0};
+	return grouped;
 }
 
 const char *
@@ -762,66 +745,16 @@ rb_remote_not_kept(const rb_remote *r, int side)
 
 /* ---- rounds of a mesh refinement; threads also call these functions ---- */
 
-/* Arrays that a team sends to the worker */
-typedef struct rb_sending_mesh
-{
-	rb_remote *r;
-	const rb_bytes *arrays;
-	int n;
-} rb_sending_mesh;
-
-/* Returns true if the worker no longer reads from the ring. */
-static bool
-is_over(const rb_remote *r)
-{
-	return rb_acquire(&r->request->ended) != 0 || is_gone(r);
-}
-
-static void
-write_part(rb_remote *r, uint32 lane, rb_bytes *part, int n)
-{
-	const rb_lane to = rb_lane_there(r->request, lane);
-	int idle = 0;
-
-	while (rb_bytes_left(part, n) > 0 && !is_over(r) && !rb_should_stop(r->ctx))
-		if (rb_bytes_write(&to, part, n) > 0)
-			idle = 0;
-		else
-			rb_wait_backoff(&idle, RB_LONGEST_US);
-}
-
-static void
-write_lane(rb_thread *me, void *arg, uint64_t from, uint64_t to)
-{
-	const rb_sending_mesh *p = arg;
-	rb_bytes part[RB_SENT_ARRAYS];
-
-	(void) me, (void) to;
-	rb_lane_part(&p->r->request->asked, (uint32) from, p->arrays, p->n, part);
-	write_part(p->r, (uint32) from, part, p->n);
-}
-
 /* Sends a mesh. If it does not arrive, the failure is reported when the reply is read. */
 static rb_status
 write_mesh(rb_remote *r, rb_refining *refining)
 {
-	const uint32 lanes = r->request->asked.lanes;
 	rb_sent_refining sent;
-	rb_bytes announced = {(char *) &sent, sizeof sent};
-	rb_bytes arrays[RB_SENT_ARRAYS];
-	rb_sending_mesh putting = {r, arrays, 0};
-	rb_thread *me;
-	rb_status status;
+	rb_bytes arrays[RB_SENT_ARRAYS] = {{(char *) &sent, sizeof sent}};
 
 	rb_sent_refining_of(&sent, refining);
-	putting.n = rb_refining_arrays(&sent, refining, false, arrays);
-	write_part(r, 0, &announced, 1);
-	status = rb_team_open(r->ctx, (int) lanes, &me);
-	if (status != RB_OK)
-		return status;
-	status = rb_loop(me, lanes, 1, write_lane, &putting);
-	rb_team_close(&me);
-	return status;
+	set_message(r, arrays, 1 + rb_refining_arrays(&sent, refining, false, arrays + 1));
+	return write_message(r);
 }
 
 static rb_status
@@ -832,9 +765,11 @@ read_arrays(rb_remote *r, rb_bytes *arrays, int n)
 
 	while (rb_bytes_left(arrays, n) > 0)
 	{
-		/* Check for the end before reading: all data are written before the end is reported. */
 		const bool ended = rb_acquire(&r->request->ended) != 0;
 		const bool lost = is_gone(r);
+		/* Keep the statistics, because they record where other rounds ran. */
+		const rb_stats before = r->ctx->stats;
+		rb_status status;
 
 		if (rb_bytes_read(&back, arrays, n) > 0)
 		{
@@ -843,17 +778,10 @@ read_arrays(rb_remote *r, rb_bytes *arrays, int n)
 		}
 		if (rb_should_stop(r->ctx))
 			return RB_STOPPED;
-		if (ended)
-		{
-			/* Keep the statistics, because they record where other rounds ran. */
-			const rb_stats before = r->ctx->stats;
-			const rb_status status = copy_result(r);
-
-			r->ctx->stats = before;
+		status = check_end(r, ended, lost);
+		r->ctx->stats = before;
+		if (status != RB_OK)
 			return status;
-		}
-		if (lost)
-			return fail_gone(r);
 		rb_progress(r->ctx, RB_STAGE_MESH_REFINE, rb_load(&r->request->done),
 					rb_load(&r->request->total));
 		rb_wait_backoff(&idle, RB_LONGEST_US);
@@ -896,8 +824,7 @@ rb_remote_close(rb_remote *r)
 		return;
 	rb_release(&r->request->stop, 1);
 	(void) withdraw_request(r);
-	rb_store(&r->sending.stopped, 1);
-	join_lanes(r);
+	rb_background_end(&r->sending);
 	rb_free(r->ctx->memory, (void **) &r->words);
 	rb_free(r->ctx->memory, (void **) &r->start);
 	rb_free(r->ctx->memory, (void **) &r->member);

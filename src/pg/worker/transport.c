@@ -1,18 +1,27 @@
 /*
  * transport.c
- *	  Transfers sets and blocks of ids through the ring of a request.
+ *	  Transfers sets, meshes, aggregates and blocks of ids through the ring of a request.
  *
- * Each direction has one writer and one reader. The bytes of the sides pass through a ring with two
- * counters: bytes sent and bytes received. After all of them have arrived, the same memory is a
- * ring of blocks of ids in the other direction, as in parallel_queue.c: the word of a slot gives
+ * Each direction has one writer and one reader. Bytes pass through a ring with two counters: bytes
+ * sent and bytes received. After all bytes of the sides have arrived, the same memory is a ring of
+ * bytes in the other direction, or of blocks of ids as in parallel_queue.c: the word of a slot gives
  * the block it holds, or 0 if the slot may be filled again.
  *
- * Aggregates of rows are also returned as bytes, instead of blocks of ids.
+ * The lengths of arrays are known before their first byte arrives, so they are transferred as they
+ * are, one after another. If there are many bytes, the ring is divided into lanes, and each lane
+ * transfers its part of every large array: one thread copies a few gigabytes per second, and a
+ * device reads many times faster.
  *
- * The lengths of a side's arrays are known before the first byte arrives, so the arrays are
- * transferred as they are, one after another. If there are many bytes, the ring is divided into
- * lanes, and each lane transfers its part of every array: one thread copies a few gigabytes per
- * second, and a device reads many times faster.
+ * A mesh under refinement passes through the ring and back each time that rb_refine asks for rounds:
+ *
+ *	session							the ring						worker
+ *	rb_sent_refining				->								allocates arrays of these lengths
+ *	all arrays of rb_refining		->								runs the rounds
+ *	allocates arrays				<-								rb_sent_refining
+ *	the arrays that rounds change	<-								(then frees all of them)
+ *
+ * The session's mesh stays unchanged until the complete result has arrived: after any failure the
+ * session can run these rounds itself.
  *
  * No function of PostgreSQL is called here, because threads use these functions.
  */
@@ -24,6 +33,8 @@
  */
 #define STEPS 8
 #define ALIGNED 64 /* Alignment of a lane's part of an array: a cache line */
+/* Size of the smallest array that is divided among the lanes, in bytes */
+#define DIVIDED_FROM ((size_t) 64 << 10)
 
 /* ---- sides ---- */
 
@@ -127,10 +138,27 @@ rb_lane_back(rb_request *request)
 	return (rb_lane){&request->back, request->ring.bytes, RB_SENT_BYTES};
 }
 
+static bool
+is_divided(const rb_request_args *asked, size_t bytes)
+{
+	return asked->lanes > 1 && bytes >= DIVIDED_FROM;
+}
+
+uint32
+rb_lanes_of(const rb_request_args *asked, const rb_bytes *arrays, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (is_divided(asked, arrays[i].left))
+			return asked->lanes;
+	return 1;
+}
+
 /* Returns the offset at which the part of a lane begins. */
 static size_t
 part_begin(const rb_request_args *asked, uint32 lane, size_t bytes)
 {
+	if (!is_divided(asked, bytes))
+		return lane == 0 ? 0 : bytes;
 	return lane == asked->lanes ? bytes : bytes / asked->lanes / ALIGNED * ALIGNED * lane;
 }
 
@@ -231,4 +259,241 @@ void
 rb_ids_give_back(rb_request *request, uint64 number)
 {
 	rb_release(&request->block[number % RB_SENT_BLOCKS], 0);
+}
+
+/* ---- meshes ---- */
+
+void
+rb_sent_refining_of(rb_sent_refining *sent, const rb_refining *r)
+{
+	memset(sent, 0, sizeof *sent);
+	sent->ncells = r->ncells;
+	sent->nsites = r->nsites;
+	sent->nfree = r->nfree;
+	sent->nblocked = r->nblocked;
+	sent->nsegments = r->mesh.nsegments;
+	sent->nfacets = r->all_facets;
+	sent->ncorners = r->mesh.facet_start[r->all_facets];
+	sent->nregions = r->mesh.region_volume == NULL ? 0 : r->nregions;
+	sent->nsizes = r->mesh.sizes == NULL ? 0 : r->options->nsizes;
+	for (int i = 0; i < 3 && sent->nsizes > 0; i++)
+	{
+		sent->low[i] = r->sizes.low[i];
+		sent->n[i] = r->sizes.n[i];
+	}
+	sent->cell = r->sizes.cell;
+	sent->ratio = r->mesh.ratio;
+	sent->volume = r->mesh.volume;
+	sent->has_volumes = r->mesh.has_volumes;
+	sent->keep_surface = r->mesh.keep_surface;
+	sent->protect = r->protect;
+	sent->done = r->done;
+	sent->full = r->full;
+	sent->max_points = r->options->max_points;
+	sent->report = *r->report;
+}
+
+static uint64
+size_cells(const rb_sent_refining *sent)
+{
+	return sent->nsizes == 0 ? 0
+							 : (uint64) sent->n[0] * (uint64) sent->n[1] * (uint64) sent->n[2] + 1;
+}
+
+/* Lists the arrays that rounds change; they come first. */
+static int
+changed_arrays(const rb_sent_refining *sent, rb_refining *r, rb_bytes *arrays)
+{
+	int n = 0;
+
+	arrays[n++] = (rb_bytes){(char *) r->mesh.cells, (size_t) sent->ncells * sizeof(rb_cell)};
+	arrays[n++] = (rb_bytes){(char *) r->mesh.sites, (size_t) sent->nsites * sizeof(rb_site)};
+	arrays[n++] = (rb_bytes){(char *) r->mesh.kind, sent->nsites};
+	arrays[n++] = (rb_bytes){(char *) r->mesh.parent, (size_t) sent->nsites * sizeof(uint32_t)};
+	arrays[n++] = (rb_bytes){(char *) r->free, (size_t) sent->nfree * sizeof(uint32_t)};
+	arrays[n++] = (rb_bytes){(char *) r->blocked, (size_t) sent->nblocked * sizeof(rb_entry64)};
+	return n;
+}
+
+int
+rb_refining_arrays(const rb_sent_refining *sent, rb_refining *r, bool back, rb_bytes *arrays)
+{
+	int n = changed_arrays(sent, r, arrays);
+
+	if (back)
+		return n;
+	arrays[n++] =
+		(rb_bytes){(char *) r->mesh.segments, (size_t) sent->nsegments * sizeof(uint32_t[2])};
+	arrays[n++] =
+		(rb_bytes){(char *) r->mesh.segment_order, (size_t) sent->nsegments * sizeof(uint32_t)};
+	arrays[n++] =
+		(rb_bytes){(char *) r->mesh.facet_start, ((size_t) sent->nfacets + 1) * sizeof(uint32_t)};
+	arrays[n++] =
+		(rb_bytes){(char *) r->mesh.facet_corners, (size_t) sent->ncorners * sizeof(uint32_t)};
+	arrays[n++] =
+		(rb_bytes){(char *) r->mesh.region_volume, (size_t) sent->nregions * sizeof(double)};
+	arrays[n++] = (rb_bytes){(char *) r->sizes_start, size_cells(sent) * sizeof(uint32_t)};
+	arrays[n++] = (rb_bytes){(char *) r->sizes_points, 4 * (size_t) sent->nsizes * sizeof(double)};
+	return n;
+}
+
+/* Allocates an array; even an empty one gets an address. */
+static rb_status
+alloc_array(rb_context *ctx, void *block, size_t n, size_t element)
+{
+	return rb_array(ctx, (void **) block, n + 1, element);
+}
+
+static rb_status
+alloc_changed(rb_context *ctx, const rb_sent_refining *sent, rb_refining *r)
+{
+	rb_cells *m = &r->mesh;
+	rb_status status = alloc_array(ctx, &m->cells, sent->ncells, sizeof(rb_cell));
+
+	if (status == RB_OK)
+		status = alloc_array(ctx, &m->sites, sent->nsites, sizeof(rb_site));
+	if (status == RB_OK)
+		status = alloc_array(ctx, &m->kind, sent->nsites, 1);
+	if (status == RB_OK)
+		status = alloc_array(ctx, &m->parent, sent->nsites, sizeof(uint32_t));
+	if (status == RB_OK)
+		status = alloc_array(ctx, &r->free, sent->nfree, sizeof(uint32_t));
+	if (status == RB_OK)
+		status = alloc_array(ctx, &r->blocked, sent->nblocked, sizeof(rb_entry64));
+	r->ncells = sent->ncells;
+	r->cells_cap = (size_t) sent->ncells + 1;
+	r->nsites = sent->nsites;
+	r->sites_cap = r->kind_cap = r->parent_cap = (size_t) sent->nsites + 1;
+	r->nfree = sent->nfree;
+	r->free_cap = (size_t) sent->nfree + 1;
+	r->nblocked = sent->nblocked;
+	r->blocked_cap = (size_t) sent->nblocked + 1;
+	r->protect = sent->protect;
+	r->done = sent->done;
+	r->full = sent->full;
+	return status;
+}
+
+/* Returns true if the counts of the header are within their limits. */
+static bool
+is_sound(const rb_sent_refining *sent)
+{
+	bool sound =
+		sent->ncells <= RB_MAX_CELLS && sent->nsites < RB_DEAD - 8 && sent->nfree <= sent->ncells;
+
+	for (int i = 0; i < 3 && sent->nsizes > 0; i++)
+		sound &= sent->n[i] >= 1 && (uint64) sent->n[i] <= RB_MAX_CELLS;
+	return sound && (sent->nsizes == 0 ||
+					 (double) sent->n[0] * sent->n[1] * sent->n[2] <= (double) RB_MAX_CELLS);
+}
+
+rb_status
+rb_refining_alloc(rb_context *ctx, const rb_sent_refining *sent, rb_refine_options *options,
+				  rb_refine_report *report, rb_refining *r)
+{
+	rb_cells *m = &r->mesh;
+	rb_status status;
+
+	memset(r, 0, sizeof *r);
+	memset(options, 0, sizeof *options);
+	*report = sent->report;
+	r->ctx = ctx;
+	r->options = options;
+	r->report = report;
+	options->max_points = sent->max_points;
+	options->nsizes = sent->nsizes;
+	options->threads = ctx->threads;
+	if (!is_sound(sent))
+		return rb_fail(ctx, RB_UNSUPPORTED, 0, 0, "the request is inconsistent");
+	status = alloc_changed(ctx, sent, r);
+	if (status == RB_OK)
+		status = alloc_array(ctx, &r->segments, sent->nsegments, sizeof(uint32_t[2]));
+	if (status == RB_OK)
+		status = alloc_array(ctx, &r->segment_order, sent->nsegments, sizeof(uint32_t));
+	if (status == RB_OK)
+		status = alloc_array(ctx, &r->facet_start, sent->nfacets, sizeof(uint32_t));
+	if (status == RB_OK)
+		status = alloc_array(ctx, &r->facet_corners, sent->ncorners, sizeof(uint32_t));
+	if (status == RB_OK && sent->nregions > 0)
+		status = alloc_array(ctx, &r->region_volume, sent->nregions, sizeof(double));
+	if (status == RB_OK && sent->nsizes > 0)
+		status = alloc_array(ctx, &r->sizes_start, size_cells(sent), sizeof(uint32_t));
+	if (status == RB_OK && sent->nsizes > 0)
+		status = alloc_array(ctx, &r->sizes_points, 4 * (size_t) sent->nsizes, sizeof(double));
+	r->all_facets = sent->nfacets;
+	r->nregions = sent->nregions;
+	for (int i = 0; i < 3; i++)
+	{
+		r->sizes.low[i] = sent->low[i];
+		r->sizes.n[i] = sent->n[i];
+	}
+	r->sizes.cell = sent->cell;
+	r->sizes.start = r->sizes_start;
+	r->sizes.points = r->sizes_points;
+	m->segments = (const uint32_t(*)[2]) r->segments;
+	m->segment_order = r->segment_order;
+	m->nsegments = sent->nsegments;
+	m->facet_start = r->facet_start;
+	m->facet_corners = r->facet_corners;
+	m->ratio = sent->ratio;
+	m->volume = sent->volume;
+	m->has_volumes = sent->has_volumes;
+	m->region_volume = r->region_volume;
+	m->sizes = sent->nsizes > 0 ? &r->sizes : NULL;
+	m->keep_surface = sent->keep_surface;
+	return status;
+}
+
+/*
+ * Returns true if the lengths that a backend reads on the host match the header. Indices within
+ * cells are not checked: only the device uses them, and invalid ones make it fail.
+ */
+bool
+rb_refining_is_sound(const rb_sent_refining *sent, const rb_refining *r)
+{
+	return r->mesh.facet_start[sent->nfacets] == sent->ncorners &&
+		   (sent->nsizes == 0 || r->sizes_start[size_cells(sent) - 1] == sent->nsizes);
+}
+
+rb_status
+rb_refined_alloc(rb_context *ctx, const rb_sent_refining *sent, rb_refining *fresh)
+{
+	memset(fresh, 0, sizeof *fresh);
+	fresh->ctx = ctx;
+	if (!is_sound(sent))
+		return rb_fail(ctx, RB_BAD_REPLY, 0, 0, NULL);
+	return alloc_changed(ctx, sent, fresh);
+}
+
+#define SWAP(a, b)                     \
+	do                                 \
+	{                                  \
+		const __typeof__(a) was = (a); \
+                                       \
+		(a) = (b);                     \
+		(b) = was;                     \
+	} while (0)
+
+void
+rb_refined_swap(const rb_sent_refining *sent, rb_refining *fresh, rb_refining *r)
+{
+	SWAP(r->mesh.cells, fresh->mesh.cells);
+	SWAP(r->mesh.sites, fresh->mesh.sites);
+	SWAP(r->mesh.kind, fresh->mesh.kind);
+	SWAP(r->mesh.parent, fresh->mesh.parent);
+	SWAP(r->free, fresh->free);
+	SWAP(r->blocked, fresh->blocked);
+	r->ncells = fresh->ncells;
+	r->cells_cap = fresh->cells_cap;
+	r->nsites = fresh->nsites;
+	r->sites_cap = fresh->sites_cap;
+	r->kind_cap = fresh->kind_cap;
+	r->parent_cap = fresh->parent_cap;
+	r->nfree = fresh->nfree;
+	r->free_cap = fresh->free_cap;
+	r->nblocked = fresh->nblocked;
+	r->blocked_cap = fresh->blocked_cap;
+	r->done = fresh->done;
+	r->full = fresh->full;
+	*r->report = sent->report;
 }
