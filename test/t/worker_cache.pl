@@ -180,6 +180,7 @@ ok(comes_true(sub { worker() eq '' || kept() eq '' }), 'nothing is left of it');
 my $slices = "SELECT id, cardinality(ids) FROM " . groups_of("redblue_box_pairs('crowd', 'crowd2')", 'red_id', 'blue_id') . ' x';
 $s->ask('CREATE TABLE crowd2 AS SELECT 10000 + 3 * id AS id, lx, ly, hx, hy FROM crowd');
 vacuum('crowd2');
+my $evicted = 0;
 for my $then ('nothing', 'TRUNCATE crowd2', 'CREATE INDEX c2 ON crowd2 (lx, (-id)); CLUSTER crowd2 USING c2', 'DROP TABLE crowd2')
 {
 	$s->ask("SET redblue.cache = on; SET redblue.memory_limit = '32MB'");
@@ -191,10 +192,12 @@ for my $then ('nothing', 'TRUNCATE crowd2', 'CREATE INDEX c2 ON crowd2 (lx, (-id
 	# Without the scan, the function has all rows before the first one is returned.
 	my $right = grep { /^\d+\|2000$/ } @rows;
 	my $told = $then ne 'nothing' && join("\n", @rows) =~ /57000.*(?:has exited|was evicted)/;
+	$evicted++ if join("\n", @rows) =~ /ERROR:  57000: redblue_\w+: the cached copy of a table was evicted during the join\n.*rows cannot be read again/s;
 	ok(($right == 1999 && @rows == 1999) || $told, "given up between two slices, and $then: $right rows" . ($told ? ' and an error' : ''))
 	  or diag(join "\n", @rows[ 0 .. 3 ], @rows[ -3 .. -1 ]);
 	$s->ask('ROLLBACK; RESET redblue.memory_limit');
 }
+is($evicted, $ENV{REDBLUE_CUSTOM_SCAN} eq 'off' ? 0 : 3, 'the rows cannot be read again: an error that says so');
 $s->ask('DROP TABLE crowd2');
 
 # A session that is terminated while it sends leaves nothing behind.
