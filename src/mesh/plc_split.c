@@ -28,6 +28,7 @@
 #include "core/base/base.h"
 #include "core/base/point_hash.h"
 #include "core/base/sort.h"
+#include "core/base/vec.h"
 #include "mesh/hash_table.h"
 
 #include <math.h>
@@ -51,13 +52,9 @@ typedef struct triple
 	uint32_t a, b, point;
 } triple;
 
-/* A growing array */
-typedef struct growing_array
-{
-	void *at;
-	size_t cap;
-	uint32_t n;
-} growing_array;
+typedef RB_VEC(triple) triple_vec;
+typedef double coordinates[3];
+typedef uint32_t corners[3];
 
 typedef struct splitting
 {
@@ -67,60 +64,50 @@ typedef struct splitting
 	rb_parts parts;
 	rb_exact_env env;
 	rb_split_done *split;
-	growing_array meetings;
-	growing_array
-		points; /* x, y, z: points of the PLC, then computed points; later without duplicates */
-	growing_array lines;   /* ordered by triangle */
-	growing_array on_edge; /* triples: lower end of the edge, higher end, point on it */
-	growing_array inside;  /* triples: triangle, 0, point inside it */
-	growing_array cuts;    /* triples: line, 0, point that splits it */
-	growing_array hard;    /* triples: two points, 0; edges that must become segments */
-	growing_array ring;    /* points around the current triangle */
-	growing_array bytes;   /* polygon of the current triangle */
+	triple_vec meetings;
+	/* x, y, z: points of the PLC, then computed points; later without duplicates */
+	RB_VEC(coordinates) points;
+	RB_VEC(triangle_line) lines; /* ordered by triangle */
+	triple_vec on_edge;          /* triples: lower end of the edge, higher end, point on it */
+	triple_vec inside;           /* triples: triangle, 0, point inside it */
+	triple_vec cuts;             /* triples: line, 0, point that splits it */
+	triple_vec hard;             /* triples: two points, 0; edges that must become segments */
+	RB_VEC(uint32_t) ring;       /* points around the current triangle */
+	RB_VEC(uint8_t) bytes;       /* polygon of the current triangle */
 	rb_point_hash corners;
 	uint32_t npoints;
 	/* The result */
-	growing_array triangles; /* three corners of each new triangle */
-	growing_array facet_of;
-	growing_array segments; /* triples: two ends, row */
-	rb_table found;         /* triangles or segments, by their points */
-	rb_chains cells;        /* points by grid cell */
-	growing_array next;     /* chains of points in a grid cell, then new indices of points */
-	growing_array borders;  /* triples: segment that is a triangle edge, facet, 0 */
-	uint32_t *ends;         /* ends of the remaining segments */
+	RB_VEC(corners) triangles; /* three corners of each new triangle */
+	RB_VEC(uint32_t) facet_of;
+	triple_vec segments;   /* triples: two ends, row */
+	rb_table found;        /* triangles or segments, by their points */
+	rb_chains cells;       /* points by grid cell */
+	RB_VEC(uint32_t) next; /* chains of points in a grid cell, then new indices of points */
+	triple_vec borders;    /* triples: segment that is a triangle edge, facet, 0 */
+	uint32_t *ends;        /* ends of the remaining segments */
 	uint32_t *rows;
 	bool changed;
 	rb_flaw refused; /* the first triangle that could not be split in this round, if any */
 } splitting;
 
-#define AT(list, type) ((type *) (list).at)
+/* Makes room for more elements; their numbers must have 32 bits. */
+#define RESERVE(s, list, more)                                                      \
+	((uint64_t) (list)->n + (more) > UINT32_MAX - 16                                \
+		 ? rb_fail((s)->ctx, RB_TOO_MANY_OBJECTS, (list)->n, UINT32_MAX - 16, NULL) \
+		 : rb_vec_reserve((s)->ctx, list, more))
 
 static rb_status
-grow_list(splitting *s, growing_array *l, size_t n, size_t element)
+put_triple(splitting *s, triple_vec *l, uint32_t a, uint32_t b, uint32_t point)
 {
-	const uint64_t need = (uint64_t) l->n + n;
-
-	if (need > UINT32_MAX - 16)
-		return rb_fail(s->ctx, RB_TOO_MANY_OBJECTS, need, UINT32_MAX - 16, NULL);
-	if (need <= l->cap)
-		return RB_OK;
-	RB_TRY(rb_array(s->ctx, &l->at, need + need / 2 + 64, element));
-	l->cap = need + need / 2 + 64;
-	return RB_OK;
-}
-
-static rb_status
-put_triple(splitting *s, growing_array *l, uint32_t a, uint32_t b, uint32_t point)
-{
-	RB_TRY(grow_list(s, l, 1, sizeof(triple)));
-	AT(*l, triple)[l->n++] = (triple){a, b, point};
+	RB_TRY(RESERVE(s, l, 1));
+	l->at[l->n++] = (triple){a, b, point};
 	return RB_OK;
 }
 
 static inline const double *
 point_coords(const splitting *s, uint32_t point)
 {
-	return AT(s->points, double) + 3 * (size_t) point;
+	return s->points.at[point];
 }
 
 static inline const double *
@@ -132,9 +119,9 @@ part_at(const splitting *s, uint32_t part)
 static rb_status
 put_point(splitting *s, const double *point, uint32_t *number)
 {
-	RB_TRY(grow_list(s, &s->points, 1, 3 * sizeof(double)));
+	RB_TRY(RESERVE(s, &s->points, 1));
 	*number = s->points.n++;
-	memcpy(AT(s->points, double) + 3 * (size_t) *number, point, 3 * sizeof(double));
+	memcpy(s->points.at[*number], point, 3 * sizeof(double));
 	return RB_OK;
 }
 
@@ -179,7 +166,7 @@ by_line(const void *a, const void *b, const void *arg)
 {
 	const splitting *s = arg;
 	const triple *x = a, *y = b;
-	const triangle_line *l = AT(s->lines, triangle_line) + x->a;
+	const triangle_line *l = s->lines.at + x->a;
 
 	if (x->a != y->a)
 		return by_numbers(a, b, arg);
@@ -198,9 +185,9 @@ by_triangle(const void *a, const void *b, const void *arg)
 }
 
 static rb_status
-sort_list(const splitting *s, growing_array *l, size_t size, rb_compare order)
+sort_triples(const splitting *s, triple_vec *l, rb_compare order)
 {
-	return rb_sort(s->ctx, l->at, l->n, size, order, s);
+	return rb_sort(s->ctx, l->at, l->n, sizeof *l->at, order, s);
 }
 
 typedef struct triple_search
@@ -219,9 +206,9 @@ is_before(size_t i, const void *arg)
 
 /* Returns the position of the first triple not below (a, b). */
 static uint32_t
-find_triple(const growing_array *l, uint32_t a, uint32_t b)
+find_triple(const triple_vec *l, uint32_t a, uint32_t b)
 {
-	const triple_search wanted = {AT(*l, triple), a, b};
+	const triple_search wanted = {l->at, a, b};
 
 	return (uint32_t) rb_lower_bound(0, l->n, is_before, &wanted);
 }
@@ -245,10 +232,9 @@ note_on_edge(splitting *s, uint32_t a, uint32_t b, uint32_t point)
 static rb_status
 note_line(splitting *s, uint32_t of, uint32_t other, uint32_t from, uint32_t to, unsigned edges)
 {
-	RB_TRY(grow_list(s, &s->lines, 1, sizeof(triangle_line)));
-	AT(s->lines, triangle_line)
-	[s->lines.n++] = (triangle_line){of, other, from, to,
-									 edges == 0 ? RB_NONE : (uint32_t) __builtin_ctz(edges)};
+	RB_TRY(RESERVE(s, &s->lines, 1));
+	s->lines.at[s->lines.n++] = (triangle_line){
+		of, other, from, to, edges == 0 ? RB_NONE : (uint32_t) __builtin_ctz(edges)};
 	return RB_OK;
 }
 
@@ -429,8 +415,7 @@ cross_lines(splitting *s)
 	for (uint32_t i = 0; i < s->lines.n; i++)
 		for (uint32_t k = i + 1; k < s->lines.n; k++)
 		{
-			const triangle_line *l = AT(s->lines, triangle_line) + i,
-								*m = AT(s->lines, triangle_line) + k;
+			const triangle_line *l = s->lines.at + i, *m = s->lines.at + k;
 			double point[3];
 			uint32_t number;
 
@@ -452,18 +437,18 @@ cross_lines(splitting *s)
 /* ---- unification of points ---- */
 
 static void
-rename_points(splitting *s, growing_array *l)
+rename_points(splitting *s, triple_vec *l)
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < l->n; i++)
 	{
-		triple t = AT(*l, triple)[i];
+		triple t = l->at[i];
 
 		t.point = s->corners.first[t.point];
 		/* An end of the edge does not split it. */
 		if (l != &s->on_edge || (t.point != t.a && t.point != t.b))
-			AT(*l, triple)[n++] = t;
+			l->at[n++] = t;
 	}
 	l->n = n;
 }
@@ -483,7 +468,7 @@ chain_of(const splitting *s, const int64_t *cell)
 static uint32_t
 near_point(splitting *s, const double *p, double far)
 {
-	const uint32_t *next = AT(s->next, uint32_t);
+	const uint32_t *next = s->next.at;
 	uint32_t best = RB_NONE;
 
 	for (int corner = 0; corner < 8; corner++)
@@ -513,7 +498,7 @@ near_point(splitting *s, const double *p, double far)
 static rb_status
 snap_points(splitting *s, uint32_t *first, uint32_t n)
 {
-	double *points = AT(s->points, double);
+	double *points = (double *) s->points.at;
 	const uint32_t different = s->points.n;
 	uint32_t *next, *name, kept = 0;
 	double far = 0;
@@ -525,8 +510,8 @@ snap_points(splitting *s, uint32_t *first, uint32_t n)
 		return RB_OK;
 	RB_TRY(rb_chains_reset(s->ctx, &s->cells, different));
 	s->next.n = 0;
-	RB_TRY(grow_list(s, &s->next, 2 * (size_t) different, sizeof(uint32_t)));
-	next = AT(s->next, uint32_t);
+	RB_TRY(RESERVE(s, &s->next, 2 * (size_t) different));
+	next = s->next.at;
 	name = next + different;
 	for (uint32_t i = 0; i < different; i++)
 	{
@@ -559,7 +544,7 @@ snap_points(splitting *s, uint32_t *first, uint32_t n)
 static rb_status
 number_points(splitting *s)
 {
-	double *points = AT(s->points, double);
+	double *points = (double *) s->points.at;
 	rb_status status = rb_point_hash_find(s->ctx, points, s->points.n, &s->corners);
 	uint32_t *first = s->corners.first;
 	const uint32_t n = s->points.n;
@@ -579,7 +564,7 @@ number_points(splitting *s)
 	s->npoints = s->points.n;
 	for (uint32_t i = 0; i < s->lines.n; i++)
 	{
-		triangle_line *l = AT(s->lines, triangle_line) + i;
+		triangle_line *l = s->lines.at + i;
 
 		l->from = first[l->from];
 		l->to = first[l->to];
@@ -589,16 +574,16 @@ number_points(splitting *s)
 	rename_points(s, &s->cuts);
 	for (uint32_t i = 0; i < s->hard.n; i++)
 	{
-		triple *t = AT(s->hard, triple) + i;
+		triple *t = s->hard.at + i;
 
 		t->a = first[t->a];
 		t->b = first[t->b];
 	}
-	status = sort_list(s, &s->on_edge, sizeof(triple), by_edge);
+	status = sort_triples(s, &s->on_edge, by_edge);
 	if (status == RB_OK)
-		status = sort_list(s, &s->inside, sizeof(triple), by_numbers);
+		status = sort_triples(s, &s->inside, by_numbers);
 	if (status == RB_OK)
-		status = sort_list(s, &s->cuts, sizeof(triple), by_line);
+		status = sort_triples(s, &s->cuts, by_line);
 	return status;
 }
 
@@ -607,9 +592,9 @@ number_points(splitting *s)
 static rb_status
 put_ring(splitting *s, uint32_t point)
 {
-	RB_TRY(grow_list(s, &s->ring, 1, sizeof(uint32_t)));
-	if (s->ring.n == 0 || AT(s->ring, uint32_t)[s->ring.n - 1] != point)
-		AT(s->ring, uint32_t)[s->ring.n++] = point;
+	RB_TRY(RESERVE(s, &s->ring, 1));
+	if (s->ring.n == 0 || s->ring.at[s->ring.n - 1] != point)
+		s->ring.at[s->ring.n++] = point;
 	return RB_OK;
 }
 
@@ -618,7 +603,7 @@ static rb_status
 put_edge(splitting *s, uint32_t a, uint32_t b)
 {
 	const uint32_t low = a < b ? a : b, high = a < b ? b : a;
-	const triple *t = AT(s->on_edge, triple);
+	const triple *t = s->on_edge.at;
 	const uint32_t from = find_triple(&s->on_edge, low, high);
 	uint32_t to = from;
 
@@ -633,8 +618,8 @@ put_edge(splitting *s, uint32_t a, uint32_t b)
 static rb_status
 put_bytes(splitting *s, const void *bytes, size_t n)
 {
-	RB_TRY(grow_list(s, &s->bytes, n, 1));
-	memcpy(AT(s->bytes, char) + s->bytes.n, bytes, n);
+	RB_TRY(RESERVE(s, &s->bytes, n));
+	memcpy(s->bytes.at + s->bytes.n, bytes, n);
 	s->bytes.n += (uint32_t) n;
 	return RB_OK;
 }
@@ -656,7 +641,7 @@ put_hole(splitting *s, const uint32_t *point, uint32_t n, uint32_t *rings)
 static rb_status
 put_piece(splitting *s, uint32_t from, uint32_t to, uint32_t outer, uint32_t *rings)
 {
-	const uint32_t *ring = AT(s->ring, uint32_t);
+	const uint32_t *ring = s->ring.at;
 	const uint32_t piece[2] = {from, to};
 
 	if (from == to)
@@ -673,8 +658,8 @@ put_piece(splitting *s, uint32_t from, uint32_t to, uint32_t outer, uint32_t *ri
 	/* Append the ends after the outer ring, where the corners of new triangles are looked up. */
 	for (int i = 0; i < 2; i++)
 	{
-		RB_TRY(grow_list(s, &s->ring, 1, sizeof(uint32_t)));
-		AT(s->ring, uint32_t)[s->ring.n++] = piece[i];
+		RB_TRY(RESERVE(s, &s->ring, 1));
+		s->ring.at[s->ring.n++] = piece[i];
 	}
 	return RB_OK;
 }
@@ -682,10 +667,10 @@ put_piece(splitting *s, uint32_t from, uint32_t to, uint32_t outer, uint32_t *ri
 static rb_status
 put_triangle(splitting *s, uint32_t of, const uint32_t *corner)
 {
-	RB_TRY(grow_list(s, &s->triangles, 1, 3 * sizeof(uint32_t)));
-	RB_TRY(grow_list(s, &s->facet_of, 1, sizeof(uint32_t)));
-	memcpy(AT(s->triangles, uint32_t) + 3 * (size_t) s->triangles.n++, corner, 3 * sizeof *corner);
-	AT(s->facet_of, uint32_t)[s->facet_of.n++] = s->plc->facet_of[of];
+	RB_TRY(RESERVE(s, &s->triangles, 1));
+	RB_TRY(RESERVE(s, &s->facet_of, 1));
+	memcpy(s->triangles.at[s->triangles.n++], corner, 3 * sizeof *corner);
+	s->facet_of.at[s->facet_of.n++] = s->plc->facet_of[of];
 	return RB_OK;
 }
 
@@ -693,7 +678,7 @@ put_triangle(splitting *s, uint32_t of, const uint32_t *corner)
 static void
 note_refused(splitting *s, uint32_t of)
 {
-	const uint32_t *ring = AT(s->ring, uint32_t);
+	const uint32_t *ring = s->ring.at;
 	const double *t = part_at(s, of);
 	rb_flaw *flaw = &s->refused;
 	double nearest = INFINITY;
@@ -730,7 +715,7 @@ note_refused(splitting *s, uint32_t of)
 static rb_status
 triangulate_polygon(splitting *s, uint32_t of)
 {
-	const uint32_t *known = AT(s->ring, uint32_t);
+	const uint32_t *known = s->ring.at;
 	rb_builder b;
 	rb_geometry_info info;
 	rb_error error = {.status = RB_OK};
@@ -738,7 +723,7 @@ triangulate_polygon(splitting *s, uint32_t of)
 	rb_status status = RB_OK;
 
 	rb_builder_init(&b, s->ctx->memory, RB_TRIANGLE3);
-	fault = rb_geometry_read_ewkb(&b, AT(s->bytes, uint8_t), s->bytes.n, &info, &error);
+	fault = rb_geometry_read_ewkb(&b, s->bytes.at, s->bytes.n, &info, &error);
 	if (fault == RB_GEOMETRY_NO_MEMORY)
 		status = rb_fail(s->ctx, error.status, error.need, error.limit, NULL);
 	else if (fault != RB_GEOMETRY_OK || b.nparts == 0)
@@ -789,38 +774,38 @@ cut_triangle(splitting *s, uint32_t of, uint32_t line_from, uint32_t line_to, ui
 		RB_TRY(put_edge(s, corner[e], corner[(e + 1) % 3]));
 	outer = s->ring.n;
 	if (outer == 3 && line_from == line_to &&
-		(inside == s->inside.n || AT(s->inside, triple)[inside].a != of))
+		(inside == s->inside.n || s->inside.at[inside].a != of))
 		return put_triangle(s, of, corner);
 	RB_TRY(put_bytes(s, &order, 1));
 	RB_TRY(put_bytes(s, &type, sizeof type));
 	RB_TRY(put_bytes(s, &rings, sizeof rings));
-	RB_TRY(put_hole(s, AT(s->ring, uint32_t), outer, &rings));
+	RB_TRY(put_hole(s, s->ring.at, outer, &rings));
 	for (uint32_t i = line_from; i < line_to; i++)
 	{
-		const triangle_line *l = AT(s->lines, triangle_line) + i;
+		const triangle_line *l = s->lines.at + i;
 		uint32_t from = l->from;
 
-		for (; *cut < s->cuts.n && AT(s->cuts, triple)[*cut].a == i; ++*cut)
+		for (; *cut < s->cuts.n && s->cuts.at[*cut].a == i; ++*cut)
 		{
-			RB_TRY(put_piece(s, from, AT(s->cuts, triple)[*cut].point, outer, &rings));
-			from = AT(s->cuts, triple)[*cut].point;
+			RB_TRY(put_piece(s, from, s->cuts.at[*cut].point, outer, &rings));
+			from = s->cuts.at[*cut].point;
 		}
 		RB_TRY(put_piece(s, from, l->to, outer, &rings));
 	}
-	for (; inside < s->inside.n && AT(s->inside, triple)[inside].a == of; inside++)
+	for (; inside < s->inside.n && s->inside.at[inside].a == of; inside++)
 	{
-		const uint32_t point = AT(s->inside, triple)[inside].point;
+		const uint32_t point = s->inside.at[inside].point;
 		uint32_t i = 0;
 
-		while (i < s->ring.n && AT(s->ring, uint32_t)[i] != point)
+		while (i < s->ring.n && s->ring.at[i] != point)
 			i++;
 		if (i < s->ring.n)
 			continue;
 		RB_TRY(put_hole(s, &point, 1, &rings));
-		RB_TRY(grow_list(s, &s->ring, 1, sizeof(uint32_t)));
-		AT(s->ring, uint32_t)[s->ring.n++] = point;
+		RB_TRY(RESERVE(s, &s->ring, 1));
+		s->ring.at[s->ring.n++] = point;
 	}
-	memcpy(AT(s->bytes, char) + 5, &rings, sizeof rings);
+	memcpy(s->bytes.at + 5, &rings, sizeof rings);
 	return triangulate_polygon(s, of);
 }
 
@@ -833,7 +818,7 @@ cut_triangles(splitting *s)
 	{
 		uint32_t to = from;
 
-		while (to < s->lines.n && AT(s->lines, triangle_line)[to].of == i)
+		while (to < s->lines.n && s->lines.at[to].of == i)
 			to++;
 		RB_TRY(cut_triangle(s, i, from, to, &cut));
 		from = to;
@@ -855,12 +840,12 @@ cut_segments(splitting *s)
 		RB_TRY(put_ring(s, end[1]));
 		s->changed |= s->ring.n > 2;
 		for (uint32_t k = 0; k + 1 < s->ring.n; k++)
-			RB_TRY(put_triple(s, &s->segments, AT(s->ring, uint32_t)[k],
-							  AT(s->ring, uint32_t)[k + 1], s->welded->segment_row[i]));
+			RB_TRY(put_triple(s, &s->segments, s->ring.at[k], s->ring.at[k + 1],
+							  s->welded->segment_row[i]));
 	}
 	for (uint32_t i = 0; i < s->hard.n; i++)
 	{
-		const triple *t = AT(s->hard, triple) + i;
+		const triple *t = s->hard.at + i;
 
 		if (t->a != t->b)
 			RB_TRY(put_triple(s, &s->segments, t->a, t->b, RB_NONE));
@@ -874,7 +859,7 @@ cut_segments(splitting *s)
 static rb_status
 drop_triangles(splitting *s)
 {
-	uint32_t *t = AT(s->triangles, uint32_t), *facet_of = AT(s->facet_of, uint32_t);
+	uint32_t *t = (uint32_t *) s->triangles.at, *facet_of = s->facet_of.at;
 	uint32_t n = 0;
 
 	rb_table_empty(&s->found);
@@ -906,7 +891,7 @@ drop_triangles(splitting *s)
 static rb_status
 drop_segments(splitting *s)
 {
-	triple *segment = AT(s->segments, triple);
+	triple *segment = s->segments.at;
 	uint32_t n = 0;
 
 	rb_table_empty(&s->found);
@@ -927,22 +912,22 @@ drop_segments(splitting *s)
 	 */
 	for (uint32_t i = 0; i < s->triangles.n && n > 0; i++)
 	{
-		const uint32_t *t = AT(s->triangles, uint32_t) + 3 * (size_t) i;
+		const uint32_t *t = s->triangles.at[i];
 
 		for (int k = 0; k < 3; k++)
 		{
 			const uint32_t *place = rb_table_get(&s->found, t[k], t[(k + 1) % 3], RB_NONE);
 
 			if (place != NULL && segment[*place].point == RB_NONE)
-				RB_TRY(put_triple(s, &s->borders, *place, AT(s->facet_of, uint32_t)[i], 0));
+				RB_TRY(put_triple(s, &s->borders, *place, s->facet_of.at[i], 0));
 		}
 		if (i % RB_CHECK_INTERVAL == RB_CHECK_INTERVAL - 1 && rb_should_stop(s->ctx))
 			return RB_STOPPED;
 	}
-	RB_TRY(sort_list(s, &s->borders, sizeof(triple), by_numbers));
+	RB_TRY(sort_triples(s, &s->borders, by_numbers));
 	for (uint32_t i = 0; i < s->borders.n; i++)
 	{
-		const triple *t = AT(s->borders, triple) + i;
+		const triple *t = s->borders.at + i;
 		const bool first = i == 0 || t[-1].a != t->a || t[-1].b != t->b;
 		const bool last = i + 1 == s->borders.n || t[1].a != t->a || t[1].b != t->b;
 
@@ -982,7 +967,7 @@ swap_blocks(rb_memory *memory, void **old, void **made)
 static void
 number_facets(splitting *s)
 {
-	uint32_t *facet_of = AT(s->facet_of, uint32_t);
+	uint32_t *facet_of = s->facet_of.at;
 	rb_welded *w = s->welded;
 	uint32_t last = RB_NONE, n = 0, refused = RB_NONE;
 
@@ -1021,7 +1006,7 @@ move_result(splitting *s)
 	}
 	for (uint32_t i = 0; i < s->segments.n; i++)
 	{
-		const triple *t = AT(s->segments, triple) + i;
+		const triple *t = s->segments.at + i;
 
 		s->ends[2 * (size_t) i] = t->a;
 		s->ends[2 * (size_t) i + 1] = t->b;
@@ -1031,9 +1016,9 @@ move_result(splitting *s)
 	plc->npoints = s->npoints;
 	plc->ntriangles = s->triangles.n;
 	plc->nsegments = s->segments.n;
-	swap_blocks(memory, (void **) &plc->points, &s->points.at);
-	swap_blocks(memory, (void **) &plc->triangles, &s->triangles.at);
-	swap_blocks(memory, (void **) &plc->facet_of, &s->facet_of.at);
+	swap_blocks(memory, (void **) &plc->points, (void **) &s->points.at);
+	swap_blocks(memory, (void **) &plc->triangles, (void **) &s->triangles.at);
+	swap_blocks(memory, (void **) &plc->facet_of, (void **) &s->facet_of.at);
 	swap_blocks(memory, (void **) &plc->segments, (void **) &s->ends);
 	swap_blocks(memory, (void **) &w->segment_row, (void **) &s->rows);
 	return RB_OK;
@@ -1042,35 +1027,45 @@ move_result(splitting *s)
 static void
 free_splitting(splitting *s)
 {
-	growing_array *lists[] = {&s->meetings, &s->points,   &s->lines,   &s->on_edge, &s->inside,
-							  &s->cuts,     &s->hard,     &s->ring,    &s->bytes,   &s->triangles,
-							  &s->facet_of, &s->segments, &s->borders, &s->next};
+	rb_memory *memory = s->ctx->memory;
 
-	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-		rb_free(s->ctx->memory, &lists[i]->at);
-	RB_FREE(s->ctx->memory, s->ends);
-	RB_FREE(s->ctx->memory, s->rows);
-	rb_table_free(s->ctx->memory, &s->found);
-	RB_FREE(s->ctx->memory, s->cells.first);
-	rb_point_hash_free(s->ctx->memory, &s->corners);
-	rb_parts_free(s->ctx->memory, &s->parts);
+	rb_vec_free(memory, &s->meetings);
+	rb_vec_free(memory, &s->points);
+	rb_vec_free(memory, &s->lines);
+	rb_vec_free(memory, &s->on_edge);
+	rb_vec_free(memory, &s->inside);
+	rb_vec_free(memory, &s->cuts);
+	rb_vec_free(memory, &s->hard);
+	rb_vec_free(memory, &s->ring);
+	rb_vec_free(memory, &s->bytes);
+	rb_vec_free(memory, &s->triangles);
+	rb_vec_free(memory, &s->facet_of);
+	rb_vec_free(memory, &s->segments);
+	rb_vec_free(memory, &s->next);
+	rb_vec_free(memory, &s->borders);
+	RB_FREE(memory, s->ends);
+	RB_FREE(memory, s->rows);
+	rb_table_free(memory, &s->found);
+	RB_FREE(memory, s->cells.first);
+	rb_point_hash_free(memory, &s->corners);
+	rb_parts_free(memory, &s->parts);
 }
 
 /* Splits all parts that meet other parts. */
 static rb_status
 split_parts(splitting *s)
 {
-	RB_TRY(sort_list(s, &s->meetings, sizeof(triple), by_numbers));
-	RB_TRY(grow_list(s, &s->points, s->plc->npoints, 3 * sizeof(double)));
+	RB_TRY(sort_triples(s, &s->meetings, by_numbers));
+	RB_TRY(RESERVE(s, &s->points, s->plc->npoints));
 	memcpy(s->points.at, s->plc->points, 3 * (size_t) s->plc->npoints * sizeof(double));
 	s->points.n = s->plc->npoints;
 	for (uint32_t i = 0; i < s->meetings.n; i++)
 	{
-		RB_TRY(record_meeting(s, AT(s->meetings, triple) + i));
+		RB_TRY(record_meeting(s, s->meetings.at + i));
 		if (i % 64 == 63 && rb_should_stop(s->ctx))
 			return RB_STOPPED;
 	}
-	RB_TRY(sort_list(s, &s->lines, sizeof(triangle_line), by_triangle));
+	RB_TRY(rb_sort(s->ctx, s->lines.at, s->lines.n, sizeof *s->lines.at, by_triangle, s));
 	RB_TRY(cross_lines(s));
 	RB_TRY(number_points(s));
 	RB_TRY(cut_triangles(s));
