@@ -20,7 +20,7 @@
 
 #define BLOCK RB_SIZE(4096, 16) /* tetrahedra or points that a thread takes at once */
 
-typedef struct rb_tidy
+typedef struct rb_tet_order
 {
 	rb_mesh *m;
 	uint32_t *start; /* for each point, the start of its list; the end while lists are filled */
@@ -30,7 +30,7 @@ typedef struct rb_tidy
 	 */
 	uint64_t *word;
 	rb_tet *tets; /* tetrahedra in the new order */
-} rb_tidy;
+} rb_tet_order;
 
 /* Permutation of the corners of a tetrahedron, by its last corner << 2 | its first corner */
 static const uint8_t turns[16][4] = {{0},          {0, 1, 2, 3}, {0, 2, 3, 1}, {0, 3, 1, 2},
@@ -72,7 +72,7 @@ turn_of(const uint32_t *v)
 static void
 do_count(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
-	rb_tidy *s = arg;
+	rb_tet_order *s = arg;
 
 	(void) me;
 	for (uint32_t t = (uint32_t) from; t < to; t++)
@@ -92,7 +92,7 @@ do_count(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 static void
 do_list(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
-	rb_tidy *s = arg;
+	rb_tet_order *s = arg;
 
 	(void) me;
 	for (uint32_t t = (uint32_t) from; t < to; t++)
@@ -105,7 +105,7 @@ do_list(rb_thread *me, void *arg, uint64_t from, uint64_t to)
  * each side of a face.
  */
 static inline uint64_t
-key_of(const rb_tidy *s, uint32_t t)
+key_of(const rb_tet_order *s, uint32_t t)
 {
 	const uint32_t *v = s->m->tets[t].v;
 	const uint8_t *turn = turns[s->word[t] & 15];
@@ -115,7 +115,7 @@ key_of(const rb_tidy *s, uint32_t t)
 
 /* Sorts a list by heapsort, since a point may have any number of tetrahedra. */
 static void
-heap_sort(const rb_tidy *s, uint32_t *e, uint32_t n)
+heap_sort(const rb_tet_order *s, uint32_t *e, uint32_t n)
 {
 	for (uint32_t left = n / 2, end = n; end > 1;)
 	{
@@ -145,7 +145,7 @@ heap_sort(const rb_tidy *s, uint32_t *e, uint32_t n)
 
 /* Sorts a short list by counting the smaller keys of each entry, without unpredictable branches. */
 static void
-sort_small(const rb_tidy *s, uint32_t *e, uint32_t n)
+sort_small(const rb_tet_order *s, uint32_t *e, uint32_t n)
 {
 	uint64_t key[SMALL_LIST];
 	uint32_t old[SMALL_LIST];
@@ -168,7 +168,7 @@ sort_small(const rb_tidy *s, uint32_t *e, uint32_t n)
 static void
 do_sort(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
-	rb_tidy *s = arg;
+	rb_tet_order *s = arg;
 
 	(void) me;
 	for (uint64_t v = from; v < to; v++)
@@ -191,7 +191,7 @@ do_sort(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* Lowers tet_of[v] to t, for a point that is the last corner of no tetrahedron. */
 static inline void
-lower_tet_of(rb_tidy *s, uint32_t v, uint32_t t)
+lower_tet_of(rb_tet_order *s, uint32_t v, uint32_t t)
 {
 	uint32_t *tet_of = &s->m->tet_of[s->m->cavity.number[v]];
 	uint32_t has = rb_load(tet_of);
@@ -202,7 +202,7 @@ lower_tet_of(rb_tidy *s, uint32_t v, uint32_t t)
 
 /* Prefetches data that later iterations need. */
 static inline void
-prefetch_tets(const rb_tidy *s, uint64_t i, uint64_t to)
+prefetch_tets(const rb_tet_order *s, uint64_t i, uint64_t to)
 {
 	if (i + 16 < to)
 		__builtin_prefetch(&s->m->tets[s->list[i + 16]]);
@@ -217,7 +217,7 @@ prefetch_tets(const rb_tidy *s, uint64_t i, uint64_t to)
 static void
 do_move(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
-	rb_tidy *s = arg;
+	rb_tet_order *s = arg;
 	const rb_mesh *m = s->m;
 
 	(void) me;
@@ -243,7 +243,7 @@ do_move(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 static rb_status
-assign_slots(rb_tidy *s)
+assign_slots(rb_tet_order *s)
 {
 	rb_mesh *m = s->m;
 	rb_context *ctx = m->ctx;
@@ -273,7 +273,7 @@ rb_mesh_sort(rb_mesh *m)
 	 * cleared first.
 	 */
 	uint64_t *word = (uint64_t *) (void *) m->cavity.spheres;
-	rb_tidy s = {m, NULL, (uint32_t *) (word + m->ntets), word, NULL};
+	rb_tet_order s = {m, NULL, (uint32_t *) (word + m->ntets), word, NULL};
 	rb_status status = assign_slots(&s);
 
 	/* Keep the capacity, for Steiner points that are added later. */

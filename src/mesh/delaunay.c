@@ -643,7 +643,7 @@ reserve_tets(rb_mesh *m, uint32_t done, bool all)
 	if (c->nrim > c->ninside && (size_t) m->ntets + c->nrim - c->ninside > m->tets_cap)
 	{
 		if (all && done > 1000)
-			RB_TRY(rb_mesh_expect(m, 1.02 * m->ntets / done * m->npoints));
+			RB_TRY(rb_mesh_reserve_total(m, 1.02 * m->ntets / done * m->npoints));
 		RB_TRY(rb_mesh_reserve(m, c->nrim - c->ninside));
 	}
 	if (all && m->tets_cap > c->spheres_cap)
@@ -1105,7 +1105,7 @@ room_for(rb_mesh *m, uint32_t done, uint32_t points, double share)
 	const double more = (double) SLOTS_AT_ONCE * rb_each_threads(m->team);
 	rb_cavity *c = &m->cavity;
 
-	RB_TRY(rb_mesh_expect(m, share * m->ntets / done * points + more + 64));
+	RB_TRY(rb_mesh_reserve_total(m, share * m->ntets / done * points + more + 64));
 	if (m->tets_cap > c->spheres_cap)
 	{
 		RB_TRY(RB_ALLOCATE(m->ctx, c->spheres, m->tets_cap));

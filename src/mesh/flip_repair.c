@@ -22,7 +22,7 @@ typedef struct rb_outer
 	bool fixed;
 } rb_outer;
 
-typedef struct rb_mend
+typedef struct rb_repair
 {
 	rb_tet_face *queue; /* faces to check */
 	size_t n, cap;
@@ -30,10 +30,10 @@ typedef struct rb_mend
 	rb_table subface_of;
 	bool known;
 	uint64_t flips;
-} rb_mend;
+} rb_repair;
 
 static rb_status
-push_face(rb_recovery *r, rb_mend *q, rb_tet_face f)
+push_face(rb_recovery *r, rb_repair *q, rb_tet_face f)
 {
 	RB_TRY(RB_GROW(r->ctx, q->queue, q->cap, q->n + 1));
 	q->queue[q->n++] = f;
@@ -57,8 +57,8 @@ needs_flip(rb_mesh *m, uint32_t t, uint32_t k)
 
 /* Replaces old tetrahedra by new ones that fill the same space; all new ones must be positive. */
 static rb_status
-replace_tets(rb_recovery *r, rb_mend *q, const uint32_t *old, int nold, uint32_t (*v)[4], int nnew,
-			 uint32_t *made)
+replace_tets(rb_recovery *r, rb_repair *q, const uint32_t *old, int nold, uint32_t (*v)[4],
+			 int nnew, uint32_t *made)
 {
 	rb_mesh *m = &r->mesh;
 	rb_outer outer[8];
@@ -138,7 +138,7 @@ are_positive(rb_mesh *m, uint32_t (*v)[4], int n)
 
 /* Finds the subface with corners a, b, c; *number is its index, or RB_NONE. */
 static rb_status
-number_of(rb_recovery *r, rb_mend *q, uint32_t a, uint32_t b, uint32_t c, uint32_t *number)
+number_of(rb_recovery *r, rb_repair *q, uint32_t a, uint32_t b, uint32_t c, uint32_t *number)
 {
 	uint32_t *there;
 
@@ -155,8 +155,8 @@ number_of(rb_recovery *r, rb_mend *q, uint32_t a, uint32_t b, uint32_t c, uint32
 
 /* Finds the subfaces abd and abe; *i is RB_NONE if they are not of one facet. */
 static rb_status
-soft_faces(rb_recovery *r, rb_mend *q, uint32_t a, uint32_t b, uint32_t d, uint32_t e, uint32_t *i,
-		   uint32_t *j)
+soft_faces(rb_recovery *r, rb_repair *q, uint32_t a, uint32_t b, uint32_t d, uint32_t e,
+		   uint32_t *i, uint32_t *j)
 {
 	RB_TRY(number_of(r, q, a, b, d, i));
 	RB_TRY(number_of(r, q, a, b, e, j));
@@ -170,7 +170,7 @@ soft_faces(rb_recovery *r, rb_mend *q, uint32_t a, uint32_t b, uint32_t d, uint3
  * orientation.
  */
 static rb_status
-flip_subfaces(rb_recovery *r, rb_mend *q, uint32_t i, uint32_t j, uint32_t a, uint32_t b,
+flip_subfaces(rb_recovery *r, rb_repair *q, uint32_t i, uint32_t j, uint32_t a, uint32_t b,
 			  uint32_t d, uint32_t e)
 {
 	const uint32_t *v = r->subfaces[i].v; /* v contains a, b and d in some order */
@@ -195,8 +195,8 @@ flip_subfaces(rb_recovery *r, rb_mend *q, uint32_t i, uint32_t j, uint32_t a, ui
  * it.
  */
 static rb_status
-remove_edge(rb_recovery *r, rb_mend *q, uint32_t t, uint32_t a, uint32_t b, uint32_t c, uint32_t d,
-			uint32_t e, bool *done)
+remove_edge(rb_recovery *r, rb_repair *q, uint32_t t, uint32_t a, uint32_t b, uint32_t c,
+			uint32_t d, uint32_t e, bool *done)
 {
 	rb_mesh *m = &r->mesh;
 	/* tetrahedra around ab, and the corner that each shares with the next one */
@@ -324,7 +324,7 @@ remove_edge(rb_recovery *r, rb_mend *q, uint32_t t, uint32_t a, uint32_t b, uint
 
 /* Flips face k of t, which is not Delaunay. */
 static rb_status
-flip_face(rb_recovery *r, rb_mend *q, uint32_t t, uint32_t k, bool *done)
+flip_face(rb_recovery *r, rb_repair *q, uint32_t t, uint32_t k, bool *done)
 {
 	rb_mesh *m = &r->mesh;
 	const uint8_t *f = rb_face_corners[k];
@@ -357,7 +357,7 @@ flip_face(rb_recovery *r, rb_mend *q, uint32_t t, uint32_t k, bool *done)
  * edge of the face is soft.
  */
 static rb_status
-halve_soft_edge(rb_recovery *r, rb_mend *q, rb_tet_face f, bool *added)
+halve_soft_edge(rb_recovery *r, rb_repair *q, rb_tet_face f, bool *added)
 {
 	rb_mesh *m = &r->mesh;
 	uint32_t t = rb_face_tet(f), k = rb_face_corner(f);
@@ -389,7 +389,7 @@ halve_soft_edge(rb_recovery *r, rb_mend *q, rb_tet_face f, bool *added)
 		} while (at != t);
 		if (facet != RB_NONE)
 		{
-			RB_TRY(rb_recover_halve(r, a, b, facet));
+			RB_TRY(rb_recover_split_soft_edge(r, a, b, facet));
 			*added = true;
 		}
 	}
@@ -397,10 +397,10 @@ halve_soft_edge(rb_recovery *r, rb_mend *q, rb_tet_face f, bool *added)
 }
 
 rb_status
-rb_recover_mend(rb_recovery *r, bool *again)
+rb_recover_repair(rb_recovery *r, bool *again)
 {
 	rb_mesh *m = &r->mesh;
-	rb_mend q;
+	rb_repair q;
 	rb_tet_face *left = NULL;
 	rb_tet_face hopeless = RB_NONE;
 	uint64_t most;
@@ -411,7 +411,7 @@ rb_recover_mend(rb_recovery *r, bool *again)
 	*again = false;
 	if (!r->carved)
 		return RB_OK;
-	status = rb_recover_pieces(r);
+	status = rb_recover_list_subsegments(r);
 	for (uint32_t t = 0; t < m->ntets && status == RB_OK; t++)
 	{
 		if ((t & 0xffff) == 0 && rb_should_stop(r->ctx))

@@ -385,7 +385,7 @@ label_segments(naming *w, rb_tets *tets)
 }
 
 rb_status
-rb_name_polygons(rb_context *ctx, const rb_polygons *polygons, rb_tets *tets)
+rb_label_polygons(rb_context *ctx, const rb_polygons *polygons, rb_tets *tets)
 {
 	naming w = {.ctx = ctx,
 				.in = polygons,

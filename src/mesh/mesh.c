@@ -131,7 +131,7 @@ rb_mesh_reserve(rb_mesh *m, uint32_t more)
 }
 
 rb_status
-rb_mesh_expect(rb_mesh *m, double ntets)
+rb_mesh_reserve_total(rb_mesh *m, double ntets)
 {
 	if (ntets <= (double) m->tets_cap || ntets >= RB_MAX_TETS)
 		return RB_OK;
@@ -150,7 +150,7 @@ record_slot(rb_mesh *m, uint32_t t)
 }
 
 void
-rb_mesh_journal(rb_mesh *m)
+rb_mesh_open_journal(rb_mesh *m)
 {
 	m->journal = m->ntets;
 	m->nwas = 0;
@@ -173,7 +173,7 @@ rb_mesh_undo(rb_mesh *m)
 	m->ntets = m->journal;
 	while (m->nwas > 0)
 	{
-		const rb_was *was = &m->was[--m->nwas];
+		const rb_journal_entry *was = &m->was[--m->nwas];
 
 		m->tets[was->at] = was->tet;
 		if (was->tet.v[0] == RB_DEAD)

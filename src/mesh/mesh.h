@@ -102,11 +102,11 @@ typedef struct rb_cavity
 } rb_cavity;
 
 /* Contents of a slot at the time the journal was opened */
-typedef struct rb_was
+typedef struct rb_journal_entry
 {
 	rb_tet tet;
 	uint32_t at;
-} rb_was;
+} rb_journal_entry;
 
 typedef struct rb_mesh
 {
@@ -135,7 +135,7 @@ typedef struct rb_mesh
 	uint32_t random; /* state of the random numbers used by walks */
 	/* Journal: slots changed since it was opened, which can be restored */
 	uint32_t journal; /* slots below this index are recorded; 0 if no journal is open */
-	rb_was *was;
+	rb_journal_entry *was;
 	uint32_t nwas;
 	size_t was_cap;
 	bool reports_progress; /* true if insertion reports its progress to the context */
@@ -208,18 +208,18 @@ extern void rb_mesh_free(rb_mesh *m);
 /* Makes room for `more` new tetrahedra. */
 extern rb_status rb_mesh_reserve(rb_mesh *m, uint32_t more);
 /* Makes room for `ntets` in all, without slack. */
-extern rb_status rb_mesh_expect(rb_mesh *m, double ntets);
+extern rb_status rb_mesh_reserve_total(rb_mesh *m, double ntets);
 /* Adds a tetrahedron with bits 0 and unset links; needs an earlier reserve. */
 extern uint32_t rb_mesh_new_tet(rb_mesh *m, uint32_t a, uint32_t b, uint32_t c, uint32_t d);
 extern void rb_mesh_drop_tet(rb_mesh *m, uint32_t t);
 
 /*
  * The journal allows undoing, all at once, every change made by rb_mesh_new_tet and
- * rb_mesh_drop_tet, and by rb_mesh_link between the tetrahedra these affect. rb_mesh_journal opens
+ * rb_mesh_drop_tet, and by rb_mesh_link between the tetrahedra these affect. rb_mesh_open_journal opens
  * it. rb_mesh_reserve_journal reserves room for a number of changes and must precede them.
  * rb_mesh_undo restores the tetrahedra and sets all bits to 0; it does not restore tet_of.
  */
-extern void rb_mesh_journal(rb_mesh *m);
+extern void rb_mesh_open_journal(rb_mesh *m);
 extern rb_status rb_mesh_reserve_journal(rb_mesh *m, uint32_t changes);
 extern void rb_mesh_undo(rb_mesh *m);
 static inline void

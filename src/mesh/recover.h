@@ -60,7 +60,7 @@ typedef struct rb_recovery
 	rb_subsegment *pieces;
 	uint32_t npieces;
 	size_t pieces_cap;
-	rb_table piece_of; /* maps a subsegment to its segment; filled by rb_recover_pieces */
+	rb_table piece_of; /* maps a subsegment to its segment; filled by rb_recover_list_subsegments */
 	uint8_t *cuts;     /* number of times each segment was split, capped at 255 */
 	/* Number of points when segments were last recovered; 0 if all subsegments must be checked */
 	uint32_t points_then;
@@ -119,15 +119,15 @@ rb_recover_stops(const rb_recovery *r, uint32_t i)
  * `keys`, and only their high bits are compared, so nearby keys end up near each other. The caller
  * frees the result.
  */
-extern rb_status rb_recover_order(rb_context *ctx, const uint32_t *key, uint32_t n, uint32_t keys,
-								  uint32_t **order);
+extern rb_status rb_recover_sort_coarsely(rb_context *ctx, const uint32_t *key, uint32_t n,
+										  uint32_t keys, uint32_t **order);
 
 /* Adds a Steiner point on segment or facet `parent`; it is in no tetrahedron yet. */
-extern rb_status rb_recover_point(rb_recovery *r, const double *at, rb_vertex_kind kind,
-								  uint32_t parent, uint32_t *v);
+extern rb_status rb_recover_add_point(rb_recovery *r, const double *at, rb_vertex_kind kind,
+									  uint32_t parent, uint32_t *v);
 
 /* Fills piece_of with all subsegments; valid until one is split. */
-extern rb_status rb_recover_pieces(rb_recovery *r);
+extern rb_status rb_recover_list_subsegments(rb_recovery *r);
 
 /* ---- recover_segments.c: makes every subsegment an edge of the mesh ---- */
 extern rb_status rb_recover_segments(rb_recovery *r);
@@ -147,17 +147,17 @@ extern rb_status rb_recover_check_segments(rb_recovery *r, bool *again);
 extern rb_status rb_recover_facets(rb_recovery *r, bool *again);
 
 /* Frees the list of facets that were complete from the start. */
-extern void rb_recover_forget(rb_recovery *r);
+extern void rb_recover_free_complete(rb_recovery *r);
 
 /* Adds a point at the midpoint of a soft edge of a facet; the next round inserts it. */
-extern rb_status rb_recover_halve(rb_recovery *r, uint32_t a, uint32_t b, uint32_t facet);
+extern rb_status rb_recover_split_soft_edge(rb_recovery *r, uint32_t a, uint32_t b, uint32_t facet);
 
 /*
  * ---- flip_repair.c: flips faces that are not Delaunay ----
  *
  * If some cannot be flipped, Steiner points are added and *again is set.
  */
-extern rb_status rb_recover_mend(rb_recovery *r, bool *again);
+extern rb_status rb_recover_repair(rb_recovery *r, bool *again);
 
 /* ---- result.c: extracts the result from the mesh ---- */
 extern rb_status rb_recover_result(rb_recovery *r, rb_keep keep, rb_tets *tets);

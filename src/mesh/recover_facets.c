@@ -358,7 +358,7 @@ build_sheet(rb_recovery *r, rb_sheet *sheet, uint32_t facet)
 
 	sheet->facet = facet;
 	sheet->n = 0;
-	RB_TRY(rb_recover_pieces(r));
+	RB_TRY(rb_recover_list_subsegments(r));
 	RB_TRY(sheet_room(r, sheet, to - from));
 	RB_TRY(place_above(r, sheet, from, to));
 	for (uint32_t t = from; t < to; t++)
@@ -573,14 +573,14 @@ add_point(rb_recovery *r, const double *at, uint32_t facet)
 {
 	uint32_t v;
 
-	RB_TRY(rb_recover_point(r, at, RB_VERTEX_ON_FACET, facet, &v));
+	RB_TRY(rb_recover_add_point(r, at, RB_VERTEX_ON_FACET, facet, &v));
 	RB_TRY(RB_GROW(r->ctx, r->facet_points, r->facet_points_cap, (size_t) r->nfacet_points + 1));
 	r->facet_points[r->nfacet_points++] = v;
 	return RB_OK;
 }
 
 rb_status
-rb_recover_halve(rb_recovery *r, uint32_t a, uint32_t b, uint32_t facet)
+rb_recover_split_soft_edge(rb_recovery *r, uint32_t a, uint32_t b, uint32_t facet)
 {
 	const double *p = rb_mesh_point(&r->mesh, a), *q = rb_mesh_point(&r->mesh, b);
 	double at[3];
@@ -634,7 +634,7 @@ add_inside(rb_recovery *r, const rb_sheet *sheet, uint32_t region)
 		}
 	}
 	if (a != RB_NONE)
-		return rb_recover_halve(r, a, b, sheet->facet);
+		return rb_recover_split_soft_edge(r, a, b, sheet->facet);
 	for (int k = 0; k < 3; k++)
 	{
 		double x = rb_mesh_point(&r->mesh, v[0])[k];
@@ -750,7 +750,7 @@ find_complete_facets(rb_recovery *r, const uint32_t *order)
 	if (s->others == 0)
 		return RB_OK;
 	s->sheets = true;
-	RB_TRY(rb_recover_pieces(r));
+	RB_TRY(rb_recover_list_subsegments(r));
 	return rb_each(r->ctx, r->mesh.team, n, BLOCK, do_find_complete, r);
 }
 
@@ -783,7 +783,7 @@ invalidate_changed(rb_recovery *r)
 }
 
 void
-rb_recover_forget(rb_recovery *r)
+rb_recover_free_complete(rb_recovery *r)
 {
 	rb_memory *memory = r->ctx->memory;
 	struct rb_facets_seen *s = r->seen;
@@ -911,7 +911,7 @@ order_in_space(rb_recovery *r, uint32_t **order)
 	for (uint32_t f = 0; f < n && status == RB_OK; f++)
 		key[f] = r->mesh.tet_of[r->plc->triangles[r->facet_start[f]][0]];
 	if (status == RB_OK)
-		status = rb_recover_order(r->ctx, key, n, r->mesh.ntets, order);
+		status = rb_recover_sort_coarsely(r->ctx, key, n, r->mesh.ntets, order);
 	RB_FREE(r->ctx->memory, key);
 	return status;
 }
@@ -927,7 +927,7 @@ sort_subfaces(rb_recovery *r)
 	for (uint32_t i = 0; i < r->nsubfaces && status == RB_OK; i++)
 		key[i] = r->subfaces[i].facet;
 	if (status == RB_OK)
-		status = rb_recover_order(r->ctx, key, r->nsubfaces, r->plc->nfacets, &order);
+		status = rb_recover_sort_coarsely(r->ctx, key, r->nsubfaces, r->plc->nfacets, &order);
 	RB_FREE(r->ctx->memory, key);
 	if (status == RB_OK)
 		status = RB_ALLOCATE(r->ctx, sorted, (size_t) r->nsubfaces + 1);

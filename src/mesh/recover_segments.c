@@ -36,7 +36,8 @@ coarse_key(const void *arg, uint32_t i)
 }
 
 rb_status
-rb_recover_order(rb_context *ctx, const uint32_t *key, uint32_t n, uint32_t keys, uint32_t **order)
+rb_recover_sort_coarsely(rb_context *ctx, const uint32_t *key, uint32_t n, uint32_t keys,
+						 uint32_t **order)
 {
 	rb_coarse_keys k = {key, 0};
 	rb_buckets b = {NULL, NULL};
@@ -51,8 +52,8 @@ rb_recover_order(rb_context *ctx, const uint32_t *key, uint32_t n, uint32_t keys
 }
 
 rb_status
-rb_recover_point(rb_recovery *r, const double *at, rb_vertex_kind kind, uint32_t parent,
-				 uint32_t *v)
+rb_recover_add_point(rb_recovery *r, const double *at, rb_vertex_kind kind, uint32_t parent,
+					 uint32_t *v)
 {
 	uint32_t added = r->mesh.npoints - r->plc->npoints;
 
@@ -367,7 +368,7 @@ split_piece(rb_recovery *r, uint32_t i, uint32_t t)
 	}
 	if (!is_between(r, p, at))
 		return rb_recover_flaw(r, RB_FLAW_TOO_NEAR, p->u, s, at);
-	RB_TRY(rb_recover_point(r, at, RB_VERTEX_ON_SEGMENT, s, &w));
+	RB_TRY(rb_recover_add_point(r, at, RB_VERTEX_ON_SEGMENT, s, &w));
 	RB_TRY(rb_mesh_insert(&r->mesh, w, t, &same));
 	if (same != RB_NONE)
 		return point_on_segment(r, same, s);
@@ -486,7 +487,7 @@ begin_first(rb_recovery *r, rb_first_pass *first)
 	for (uint32_t i = 0; i < n && status == RB_OK; i++)
 		key[i] = r->mesh.tet_of[r->pieces[i].u];
 	if (status == RB_OK)
-		status = rb_recover_order(r->ctx, key, n, r->mesh.ntets, &first->order);
+		status = rb_recover_sort_coarsely(r->ctx, key, n, r->mesh.ntets, &first->order);
 	RB_FREE(r->ctx->memory, key);
 	if (status == RB_OK)
 		status = RB_ALLOCATE(r->ctx, first->there, (size_t) n + 1);
@@ -532,7 +533,7 @@ rb_recover_segments(rb_recovery *r)
 }
 
 rb_status
-rb_recover_pieces(rb_recovery *r)
+rb_recover_list_subsegments(rb_recovery *r)
 {
 	if (r->piece_of.n == r->npieces)
 		return RB_OK;
@@ -568,7 +569,7 @@ rb_recover_check_segments(rb_recovery *r, bool *again)
 			at[k] = a[k] == b[k] ? a[k] : a[k] / 2 + b[k] / 2;
 		if (!is_between(r, &p, at))
 			return rb_recover_flaw(r, RB_FLAW_TOO_NEAR, p.u, p.segment, at);
-		RB_TRY(rb_recover_point(r, at, RB_VERTEX_ON_SEGMENT, p.segment, &w));
+		RB_TRY(rb_recover_add_point(r, at, RB_VERTEX_ON_SEGMENT, p.segment, &w));
 		RB_TRY(cut_piece(r, i, w));
 		*again = true;
 		r->points_then = 0; /* both halves must be checked next time */

@@ -416,7 +416,7 @@ find_loose_edges(const rb_regions *g, rb_table *used)
 		if (r->segment_facet[r->pieces[i].segment] == RB_NONE)
 			any = ends[r->pieces[i].u] = ends[r->pieces[i].v] = true;
 	if (any)
-		status = rb_recover_pieces(r);
+		status = rb_recover_list_subsegments(r);
 	for (uint32_t t = 0; t < m->ntets && any && status == RB_OK; t++)
 	{
 		const uint32_t *v = m->tets[t].v;
@@ -563,7 +563,7 @@ rb_recover_result(rb_recovery *r, rb_keep keep, rb_tets *tets)
 	g.r = r;
 	g.tets = tets;
 	/* Free the large tables of the recovery; only one of them is still needed. */
-	rb_recover_forget(r);
+	rb_recover_free_complete(r);
 	rb_table_free(memory, &r->boundary);
 	rb_table_free(memory, &r->halved);
 	RB_FREE(memory, r->facet_start);

@@ -198,7 +198,7 @@ recovery_free(rb_recovery *r)
 	rb_memory *memory = r->ctx->memory;
 
 	rb_mesh_free(&r->mesh);
-	rb_recover_forget(r);
+	rb_recover_free_complete(r);
 	RB_FREE(memory, r->segments);
 	RB_FREE(memory, r->segment_facet);
 	rb_table_free(memory, &r->boundary);
@@ -219,7 +219,7 @@ recovery_free(rb_recovery *r)
 
 /*
  * State before the recovery of facets, to which a later round returns; the rest is in the journal
- * (rb_mesh_journal)
+ * (rb_mesh_open_journal)
  */
 typedef struct rb_snapshot
 {
@@ -233,7 +233,7 @@ take_snapshot(rb_recovery *r, rb_snapshot *s)
 	rb_mesh *m = &r->mesh;
 
 	RB_TRY(RB_ALLOCATE(r->ctx, s->tet_of, m->npoints));
-	rb_mesh_journal(m);
+	rb_mesh_open_journal(m);
 	memcpy(s->tet_of, m->tet_of, (size_t) m->npoints * sizeof(uint32_t));
 	s->nalive = m->nalive;
 	s->free = m->free;
@@ -321,7 +321,7 @@ recover_constraints(rb_recovery *r, rb_tets *tets)
 		if (status == RB_OK)
 			status = rb_recover_facets(r, &again);
 		if (status == RB_OK && !again)
-			status = rb_recover_mend(r, &again);
+			status = rb_recover_repair(r, &again);
 		if (status == RB_OK && !again)
 			status = rb_recover_check_segments(r, &again);
 		tets->ms_facets += rb_now_ms() - now;

@@ -922,7 +922,7 @@ make_limits(comparing *c)
 /* ---- faults ---- */
 
 static rb_status
-report_faults(comparing *c, rb_volumes_report tell, void *arg)
+report_faults(comparing *c, rb_volumes_report report, void *arg)
 {
 	const double unit = ldexp(1, -c->exponent);
 
@@ -938,7 +938,7 @@ report_faults(comparing *c, rb_volumes_report tell, void *arg)
 		if (of->far_point == RB_NONE || of->far <= c->rounds)
 			continue;
 		memcpy(fault.at, c->in->points + 3 * (size_t) of->far_point, sizeof fault.at);
-		RB_TRY(tell(arg, &fault));
+		RB_TRY(report(arg, &fault));
 	}
 	for (uint32_t i = 0; i < c->nregions; i++)
 	{
@@ -953,7 +953,7 @@ report_faults(comparing *c, rb_volumes_report tell, void *arg)
 		if (r->unknown || r->worst == RB_NONE || fabs(off) <= r->limit)
 			continue;
 		fault.facet = c->patches[r->worst].facet;
-		RB_TRY(tell(arg, &fault));
+		RB_TRY(report(arg, &fault));
 	}
 	return RB_OK;
 }
@@ -1000,7 +1000,7 @@ free_all(comparing *c)
 }
 
 rb_status
-rb_volumes_compare(rb_context *ctx, const rb_volumes_input *in, rb_volumes_report tell, void *arg)
+rb_volumes_compare(rb_context *ctx, const rb_volumes_input *in, rb_volumes_report report, void *arg)
 {
 	comparing c = {.ctx = ctx, .in = in};
 	rb_status status;
@@ -1027,7 +1027,7 @@ rb_volumes_compare(rb_context *ctx, const rb_volumes_input *in, rb_volumes_repor
 		status = subtract_surface(&c);
 	}
 	if (status == RB_OK)
-		status = report_faults(&c, tell, arg);
+		status = report_faults(&c, report, arg);
 	free_all(&c);
 	return status;
 }
@@ -1062,26 +1062,26 @@ rb_volumes_of_plc(const rb_plc *plc, const rb_tets *tets, rb_volumes_input *in)
 }
 
 rb_status
-rb_volumes_copy_surface(rb_context *ctx, const rb_tets *tets, rb_volumes_surface *kept)
+rb_volumes_copy_surface(rb_context *ctx, const rb_tets *tets, rb_volumes_surface *before)
 {
 	uint32_t *start = NULL;
 	uint32_t nfacets = 0, sum = 0;
 	rb_status status;
 
-	*kept = (rb_volumes_surface){
+	*before = (rb_volumes_surface){
 		.npoints = tets->npoints, .ntriangles = tets->nfaces, .npieces = tets->nedges};
 	for (uint32_t f = 0; f < tets->nfaces; f++)
 		nfacets = tets->face_facet[f] >= nfacets ? tets->face_facet[f] + 1 : nfacets;
-	kept->nfacets = nfacets;
+	before->nfacets = nfacets;
 	status = RB_ALLOCATE(ctx, start, (size_t) nfacets + 1);
 	if (status == RB_OK)
-		status = RB_ALLOCATE(ctx, kept->triangles, (size_t) tets->nfaces + 1);
+		status = RB_ALLOCATE(ctx, before->triangles, (size_t) tets->nfaces + 1);
 	if (status == RB_OK)
-		status = RB_ALLOCATE(ctx, kept->facet_of, (size_t) tets->nfaces + 1);
+		status = RB_ALLOCATE(ctx, before->facet_of, (size_t) tets->nfaces + 1);
 	if (status == RB_OK)
-		status = RB_ALLOCATE(ctx, kept->pieces, (size_t) tets->nedges + 1);
+		status = RB_ALLOCATE(ctx, before->pieces, (size_t) tets->nedges + 1);
 	if (status == RB_OK)
-		status = RB_ALLOCATE(ctx, kept->piece_segment, (size_t) tets->nedges + 1);
+		status = RB_ALLOCATE(ctx, before->piece_segment, (size_t) tets->nedges + 1);
 	if (status == RB_OK)
 	{
 		memset(start, 0, ((size_t) nfacets + 1) * sizeof *start);
@@ -1099,32 +1099,33 @@ rb_volumes_copy_surface(rb_context *ctx, const rb_tets *tets, rb_volumes_surface
 		{
 			const uint32_t to = start[tets->face_facet[f]]++;
 
-			memcpy(kept->triangles[to], tets->faces[f], sizeof kept->triangles[to]);
-			kept->facet_of[to] = tets->face_facet[f];
+			memcpy(before->triangles[to], tets->faces[f], sizeof before->triangles[to]);
+			before->facet_of[to] = tets->face_facet[f];
 		}
-		memcpy(kept->pieces, tets->edges, tets->nedges * sizeof *kept->pieces);
-		memcpy(kept->piece_segment, tets->edge_segment, tets->nedges * sizeof *kept->piece_segment);
+		memcpy(before->pieces, tets->edges, tets->nedges * sizeof *before->pieces);
+		memcpy(before->piece_segment, tets->edge_segment,
+			   tets->nedges * sizeof *before->piece_segment);
 	}
 	else
-		rb_volumes_surface_free(ctx->memory, kept);
+		rb_volumes_surface_free(ctx->memory, before);
 	RB_FREE(ctx->memory, start);
 	return status;
 }
 
 void
-rb_volumes_of_surface(const rb_volumes_surface *kept, const rb_tets *tets, rb_volumes_input *in)
+rb_volumes_of_surface(const rb_volumes_surface *before, const rb_tets *tets, rb_volumes_input *in)
 {
-	const rb_plc surface = {.npoints = kept->npoints,
-							.ntriangles = kept->ntriangles,
-							.nfacets = kept->nfacets,
+	const rb_plc surface = {.npoints = before->npoints,
+							.ntriangles = before->ntriangles,
+							.nfacets = before->nfacets,
 							.points = tets->points,
-							.triangles = (const uint32_t(*)[3]) kept->triangles,
-							.facet_of = kept->facet_of};
+							.triangles = (const uint32_t(*)[3]) before->triangles,
+							.facet_of = before->facet_of};
 
 	rb_volumes_of_plc(&surface, tets, in);
-	in->npieces = kept->npieces;
-	in->pieces = (const uint32_t(*)[2]) kept->pieces;
-	in->piece_segment = kept->piece_segment;
+	in->npieces = before->npieces;
+	in->pieces = (const uint32_t(*)[2]) before->pieces;
+	in->piece_segment = before->piece_segment;
 }
 
 static rb_status

@@ -90,26 +90,26 @@ typedef struct rb_volumes_surface
  * not copied because they keep their indices and coordinates.
  */
 extern rb_status rb_volumes_copy_surface(rb_context *ctx, const rb_tets *tets,
-										 rb_volumes_surface *kept);
+										 rb_volumes_surface *before);
 
 static inline void
-rb_volumes_surface_free(rb_memory *memory, rb_volumes_surface *kept)
+rb_volumes_surface_free(rb_memory *memory, rb_volumes_surface *before)
 {
-	RB_FREE(memory, kept->triangles);
-	RB_FREE(memory, kept->facet_of);
-	RB_FREE(memory, kept->pieces);
-	RB_FREE(memory, kept->piece_segment);
+	RB_FREE(memory, before->triangles);
+	RB_FREE(memory, before->facet_of);
+	RB_FREE(memory, before->pieces);
+	RB_FREE(memory, before->piece_segment);
 }
 
-extern void rb_volumes_of_surface(const rb_volumes_surface *kept, const rb_tets *tets,
+extern void rb_volumes_of_surface(const rb_volumes_surface *before, const rb_tets *tets,
 								  rb_volumes_input *in);
 
 /*
- * Calls `tell` for each fault, points before regions. A return value other than RB_OK ends the
+ * Calls `report` for each fault, points before regions. A return value other than RB_OK ends the
  * comparison.
  */
 extern rb_status rb_volumes_compare(rb_context *ctx, const rb_volumes_input *in,
-									rb_volumes_report tell, void *arg);
+									rb_volumes_report report, void *arg);
 
 /* Compares volumes until the first fault, which is returned as RB_BAD_PLC with *flaw set. */
 extern rb_status rb_volumes_check(rb_context *ctx, const rb_volumes_input *in, rb_flaw *flaw);

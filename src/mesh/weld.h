@@ -186,7 +186,7 @@ extern rb_polygons rb_weld_polygons(const rb_welded *welded);
  *
  * Returns RB_OK, RB_STOPPED or a memory error.
  */
-extern rb_status rb_name_polygons(rb_context *ctx, const rb_polygons *polygons, rb_tets *tets);
+extern rb_status rb_label_polygons(rb_context *ctx, const rb_polygons *polygons, rb_tets *tets);
 
 /*
  * Reconstructs which polygons were merged, from the rows of a mesh. facet[i] is the polygon of face

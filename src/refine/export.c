@@ -564,7 +564,7 @@ close_all(result *s)
 }
 
 rb_status
-rb_refining_result(rb_refining *r, rb_tets *tets)
+rb_refining_export(rb_refining *r, rb_tets *tets)
 {
 	result s;
 	rb_status status;

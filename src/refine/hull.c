@@ -81,7 +81,7 @@ typedef struct hull_surface
 } hull_surface;
 
 rb_status
-rb_hull_rounds(rb_refining *r, const rb_tets *tets)
+rb_hull_measure_rounding(rb_refining *r, const rb_tets *tets)
 {
 	double most = 0, across = 0, low[3], high[3];
 
@@ -112,8 +112,8 @@ rb_hull_rounds(rb_refining *r, const rb_tets *tets)
 }
 
 bool
-rb_hull_near(const rb_refining *r, const double *a, const double *b, const double *c,
-			 const double *d)
+rb_hull_is_flat(const rb_refining *r, const double *a, const double *b, const double *c,
+				const double *d)
 {
 	const double *const at[4] = {a, b, c, d};
 
@@ -893,7 +893,7 @@ find_flat(rb_refining *r, const rb_tets *tets, bool *found)
 }
 
 rb_status
-rb_hull_peel(rb_refining *r, const rb_tets *tets, rb_tets *rest)
+rb_hull_remove_slivers(rb_refining *r, const rb_tets *tets, rb_tets *rest)
 {
 	peel p;
 	bool more = false;

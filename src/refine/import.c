@@ -643,8 +643,8 @@ is_nearly_coplanar(const start *s, uint32_t g, uint32_t k)
 	const rb_cell *c = &m->cells[g];
 	const rb_cell *o = &m->cells[c->n[k] >> 2];
 
-	return rb_hull_near(s->r, rb_site_at(m, c->v[1]), rb_site_at(m, c->v[2]),
-						rb_site_at(m, c->v[3]), rb_site_at(m, o->v[c->n[k] & 3]));
+	return rb_hull_is_flat(s->r, rb_site_at(m, c->v[1]), rb_site_at(m, c->v[2]),
+						   rb_site_at(m, c->v[3]), rb_site_at(m, o->v[c->n[k] & 3]));
 }
 
 /* Mark: across an edge, the hull continues in the plane of the face up to rounding */
@@ -1030,7 +1030,7 @@ free_rest(rb_memory *memory, const rb_tets *tets, rb_tets *rest)
 }
 
 rb_status
-rb_refining_start(rb_refining *r, const rb_tets *tets)
+rb_refining_import(rb_refining *r, const rb_tets *tets)
 {
 	const rb_refine_options *o = r->options;
 	rb_cells *m = &r->mesh;
@@ -1051,9 +1051,9 @@ rb_refining_start(rb_refining *r, const rb_tets *tets)
 	{
 		if (tets->nsegments > 0)
 			memcpy(r->segments, tets->segments, tets->nsegments * sizeof(uint32_t[2]));
-		status = rb_hull_rounds(r, tets);
+		status = rb_hull_measure_rounding(r, tets);
 		if (status == RB_OK)
-			status = rb_hull_peel(r, tets, &rest);
+			status = rb_hull_remove_slivers(r, tets, &rest);
 		if (status == RB_OK)
 			status = rb_refining_bends(r, &rest);
 		r->all_facets = r->nfacets;
@@ -1127,7 +1127,7 @@ rb_refining_radii(rb_refining *r, uint32_t cell, uint32_t site, uint32_t n)
 }
 
 rb_status
-rb_refining_again(rb_refining *r, const rb_tets *tets, const double *raise, uint32_t nraise)
+rb_refining_replace(rb_refining *r, const rb_tets *tets, const double *raise, uint32_t nraise)
 {
 	uint32_t before = r->nsites;
 	double *kept = NULL;

@@ -326,7 +326,7 @@ rb_refining_rebuild(rb_refining *r, bool *done)
 		if (*done && status == RB_OK)
 			status = restore_numbers(&b, &tets);
 		if (*done && status == RB_OK)
-			status = rb_refining_again(r, &tets, b.raise, b.npoints - r->nsites);
+			status = rb_refining_replace(r, &tets, b.raise, b.npoints - r->nsites);
 		/* If the mesh cannot be rebuilt, keep the present one. */
 		if (status == RB_BAD_PLC)
 		{

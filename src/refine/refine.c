@@ -155,7 +155,7 @@ rb_refine(rb_context *ctx, const rb_refine_options *options, rb_tets *tets,
 	r.options = options;
 	r.report = report;
 	r.protect = true;
-	status = rb_refining_start(&r, tets);
+	status = rb_refining_import(&r, tets);
 	report->ms_start = lap_ms(&start);
 	for (int i = 0; status == RB_OK; i++)
 	{
@@ -177,7 +177,7 @@ rb_refine(rb_context *ctx, const rb_refine_options *options, rb_tets *tets,
 	}
 	report->ms_rounds = lap_ms(&start);
 	if (status == RB_OK)
-		status = rb_refining_result(&r, tets);
+		status = rb_refining_export(&r, tets);
 	report->ms_result = lap_ms(&start);
 	rb_refining_free(&r);
 	return status;

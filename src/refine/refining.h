@@ -83,7 +83,7 @@ rb_refining_team(rb_refining *r, uint64_t cells, rb_thread **team)
 }
 
 /* Builds the cells and vertices from a tetrahedralization (import.c). */
-extern rb_status rb_refining_start(rb_refining *r, const rb_tets *tets);
+extern rb_status rb_refining_import(rb_refining *r, const rb_tets *tets);
 /*
  * Replaces the whole mesh by tets (import.c). tets contains the present vertices first, then new
  * ones. The first nraise of the new ones are on segments and have the given minimum insertion
@@ -91,8 +91,8 @@ extern rb_status rb_refining_start(rb_refining *r, const rb_tets *tets);
  * rb_tetrahedralize added to recover facets become ordinary added vertices. If they counted as
  * input vertices, everything around them would be refined to their distance from nearby features.
  */
-extern rb_status rb_refining_again(rb_refining *r, const rb_tets *tets, const double *raise,
-								   uint32_t nraise);
+extern rb_status rb_refining_replace(rb_refining *r, const rb_tets *tets, const double *raise,
+									 uint32_t nraise);
 /*
  * Computes the insertion radii of n vertices from `site` on, as if they had been inserted one after
  * the other (import.c). Each radius must hold its minimum before the call. All cells around these
@@ -115,13 +115,13 @@ rb_refining_facet(const rb_refining *r, uint32_t facet)
 }
 
 /* Sets hull_rounds (hull.c). */
-extern rb_status rb_hull_rounds(rb_refining *r, const rb_tets *tets);
+extern rb_status rb_hull_measure_rounding(rb_refining *r, const rb_tets *tets);
 /*
  * Returns true if the four corners of two adjacent triangles may lie in one plane up to rounding
  * (hull.c).
  */
-extern bool rb_hull_near(const rb_refining *r, const double *a, const double *b, const double *c,
-						 const double *d);
+extern bool rb_hull_is_flat(const rb_refining *r, const double *a, const double *b, const double *c,
+							const double *d);
 /*
  * Groups the boundary faces that are on no facet into new facets, one for each plane up to rounding
  * (hull.c). The ghosts of the boundary are the cells from `first` on.
@@ -132,7 +132,7 @@ extern rb_status rb_hull_group(rb_refining *r, uint32_t first);
  * Sets *rest to tets without the tetrahedra that lie flat on the hull up to rounding (hull.c).
  * Arrays that do not change are shared with tets; the caller frees the others.
  */
-extern rb_status rb_hull_peel(rb_refining *r, const rb_tets *tets, rb_tets *rest);
+extern rb_status rb_hull_remove_slivers(rb_refining *r, const rb_tets *tets, rb_tets *rest);
 
 /* Runs rounds until nothing is left to do except blocked subsegments (rounds.c). */
 extern rb_status rb_refining_rounds(rb_refining *r);
@@ -159,7 +159,7 @@ extern rb_status rb_refining_rebuild(rb_refining *r, bool *done);
  * Replaces *tets by the refined mesh and frees the old arrays (export.c). Afterwards the cells are
  * unusable and must be freed.
  */
-extern rb_status rb_refining_result(rb_refining *r, rb_tets *tets);
+extern rb_status rb_refining_export(rb_refining *r, rb_tets *tets);
 
 /* Allocates room for this many cells and vertices (import.c). */
 extern rb_status rb_refining_reserve(rb_refining *r, size_t cells, size_t sites);

@@ -176,7 +176,7 @@ start(rb_refining *r, rb_context *ctx, const options *o, uint32_t rounds, rb_ref
 	r->protect = o->protect;
 	r->most_rounds = rounds;
 	r->timed = o->timed;
-	check(ctx, rb_refining_start(r, tets), "start");
+	check(ctx, rb_refining_import(r, tets), "start");
 }
 
 /* Returns true if the meshes differ after this number of rounds. */

@@ -272,7 +272,7 @@ name_polygons(rb_context *ctx, rb_meshing_part *part)
 		polygons = part->names->polygons;
 		polygons.points = part->tets.points; /* They begin with the original points. */
 	}
-	return rb_name_polygons(ctx, &polygons, &part->tets);
+	return rb_label_polygons(ctx, &polygons, &part->tets);
 }
 
 /*

@@ -632,7 +632,7 @@ cells_of_a_lattice(void)
 					  "region %u: %.17g, not %.17g", i, volumes[i], right[i]);
 			exact += whole;
 			copy_faces(&t, &merged);
-			CHECK(rb_name_polygons(&ctx, &polygons, &t) == RB_OK, "no names");
+			CHECK(rb_label_polygons(&ctx, &polygons, &t) == RB_OK, "no names");
 			check_names(&merged, &t);
 			check_found_again(&merged, &t);
 			free(merged.face_facet);
@@ -669,7 +669,7 @@ threads(void)
 		if (!weld(true) || !mesh(many[i], RB_KEEP_INSIDE, &t[i]))
 			return;
 		polygons = rb_weld_polygons(&welded);
-		CHECK(rb_name_polygons(&ctx, &polygons, &t[i]) == RB_OK, "no names");
+		CHECK(rb_label_polygons(&ctx, &polygons, &t[i]) == RB_OK, "no names");
 		CHECK(t[i].npoints == welded.plc.npoints && t[i].ntets == t[0].ntets &&
 				  t[i].nfaces == t[0].nfaces &&
 				  memcmp(t[i].tets, t[0].tets, t[0].ntets * sizeof *t[0].tets) == 0 &&

@@ -1343,7 +1343,7 @@ split_alone(rb_refining *r, rb_context *ctx, const rb_refine_options *o, rb_refi
 	r->options = o;
 	r->report = report;
 	r->protect = true;
-	good = good && rb_refining_start(r, &t) == RB_OK && rb_refining_rounds(r) == RB_OK;
+	good = good && rb_refining_import(r, &t) == RB_OK && rb_refining_rounds(r) == RB_OK;
 	rb_tets_free(ctx->memory, &t);
 	return good;
 }
