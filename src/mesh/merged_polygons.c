@@ -9,6 +9,7 @@
  * centroid may lie outside all triangles; then the nearest one is taken.
  */
 #include "core/base/base.h"
+#include "core/base/bucket.h"
 #include "core/base/sort.h"
 #include "core/intersection/box_hierarchy.h"
 #include "core/exact/bignum.h"
@@ -57,7 +58,6 @@ static rb_status
 list_triangles(naming *w)
 {
 	const rb_polygons *in = w->in;
-	uint32_t sum = 0;
 
 	RB_TRY(RB_ALLOCATE(w->ctx, w->start, (size_t) in->nfacets + 2));
 	RB_TRY(RB_ALLOCATE(w->ctx, w->order, (size_t) in->ntriangles + 1));
@@ -65,13 +65,7 @@ list_triangles(naming *w)
 	memset(w->start, 0, ((size_t) in->nfacets + 2) * sizeof *w->start);
 	for (uint32_t i = 0; i < in->ntriangles; i++)
 		w->start[in->facet_of[i] + 1]++;
-	for (uint32_t f = 0; f <= in->nfacets; f++)
-	{
-		const uint32_t here = w->start[f + 1];
-
-		w->start[f + 1] = sum;
-		sum += here;
-	}
+	(void) rb_counts_to_starts(w->start + 1, (size_t) in->nfacets + 1);
 	for (uint32_t i = 0; i < in->ntriangles; i++)
 		w->order[w->start[in->facet_of[i] + 1]++] = i;
 	for (uint32_t f = 0; f < in->nfacets; f++)

@@ -11,6 +11,7 @@
  * threads unite them, so regions are numbered by their first slots. Elements are first counted per
  * block; prefix sums then give their positions in the result.
  */
+#include "core/base/bucket.h"
 #include "core/base/union_find.h"
 #include "mesh/recover.h"
 
@@ -52,16 +53,7 @@ fill_blocks(rb_regions *g, uint64_t n, rb_work work)
 static uint32_t
 sum_blocks(rb_regions *g)
 {
-	uint32_t sum = 0;
-
-	for (uint32_t b = 0; b <= (g->r->mesh.ntets - 1) / BLOCK; b++)
-	{
-		const uint32_t here = g->before[b];
-
-		g->before[b] = sum;
-		sum += here;
-	}
-	return sum;
+	return rb_counts_to_starts(g->before, (g->r->mesh.ntets - 1) / BLOCK + 1);
 }
 
 /* ---- separation by facets ---- */

@@ -18,6 +18,7 @@
  */
 #include "mesh/volumes.h"
 
+#include "core/base/bucket.h"
 #include "core/base/sort.h"
 #include "core/exact/expansion.h"
 #include "mesh/flatness.h"
@@ -1065,7 +1066,7 @@ rb_status
 rb_volumes_copy_surface(rb_context *ctx, const rb_tets *tets, rb_volumes_surface *before)
 {
 	uint32_t *start = NULL;
-	uint32_t nfacets = 0, sum = 0;
+	uint32_t nfacets = 0;
 	rb_status status;
 
 	*before = (rb_volumes_surface){
@@ -1087,13 +1088,7 @@ rb_volumes_copy_surface(rb_context *ctx, const rb_tets *tets, rb_volumes_surface
 		memset(start, 0, ((size_t) nfacets + 1) * sizeof *start);
 		for (uint32_t f = 0; f < tets->nfaces; f++)
 			start[tets->face_facet[f]]++;
-		for (uint32_t f = 0; f < nfacets; f++)
-		{
-			const uint32_t n = start[f];
-
-			start[f] = sum;
-			sum += n;
-		}
+		(void) rb_counts_to_starts(start, nfacets);
 		/* Sort the faces by facet. */
 		for (uint32_t f = 0; f < tets->nfaces; f++)
 		{
