@@ -15,6 +15,11 @@
  *
  *		rb_record | red indices | blue indices, unless both sides are one | pairs | padding
  *
+ * The stream (stream.c) requests pairs, not records, because decoding costs more than it saves on a
+ * fast bus. Measured on an H200 with 10^7 clustered boxes (1.15 * 10^9 pairs) and 8 threads: records
+ * reduce the transfer from 8 to 1.5 bytes a pair and from 0.19 to 0.03 s, but increase the time of
+ * the whole join from 0.57 to 1.14 s.
+ *
  * Records follow each other without gaps. The byte stream may be cut anywhere during transfer; the
  * reader below reassembles records that were cut.
  */

@@ -12,6 +12,10 @@
  * transfers its part of every large array: one thread copies a few gigabytes per second, and a
  * device reads many times faster.
  *
+ * Blocks are not compressed. Measured with 10^7 clustered boxes, differences between the sorted ids
+ * of a block take 4.3 bytes a pair instead of 16, but encoding and decoding take 13 ns a pair and
+ * sorting 100 ns, while copying 16 bytes takes 1.6 ns.
+ *
  * A mesh under refinement passes through the ring and back each time that rb_refine asks for rounds:
  *
  *	session							the ring						worker
