@@ -69,11 +69,8 @@ find_records(rb_context *ctx, rb_record_reader *r, const char *from, size_t n)
 		if (r->nstarts == r->starts_cap)
 		{
 			size_t cap = r->starts_cap > 0 ? 2 * r->starts_cap : 1024;
-			rb_status status =
-				rb_resize(ctx->memory, (void **) &r->start, cap * sizeof(*r->start), &ctx->error);
-
-			if (status != RB_OK)
-				return status;
+			RB_TRY(
+				rb_resize(ctx->memory, (void **) &r->start, cap * sizeof(*r->start), &ctx->error));
 			r->starts_cap = cap;
 		}
 		r->start[r->nstarts++] = record;
@@ -153,11 +150,7 @@ rb_records_decode(rb_context *ctx, rb_record_reader *r, const void *bytes, size_
 	rb_status status = RB_OK;
 
 	if (r->pairs == NULL)
-	{
-		status = reader_open(ctx, r);
-		if (status != RB_OK)
-			return status;
-	}
+		RB_TRY(reader_open(ctx, r));
 	if (r->have > 0)
 	{
 		/* Complete the record that was cut. */

@@ -369,9 +369,7 @@ make_segment(rb_curve *c, rb_curve_piece *piece, const rb_part *red, const rb_pa
 	{
 		uint32_t point;
 
-		status = rb_canonical_point(c, meet[i].at, &point);
-		if (status != RB_OK)
-			return status;
+		RB_TRY(rb_canonical_point(c, meet[i].at, &point));
 		if (i == 0)
 			piece->from = piece->to = point;
 		else if (rb_line_order(c, piece->what, point, piece->from) < 0)

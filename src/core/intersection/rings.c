@@ -469,9 +469,7 @@ follow_edges(rb_curve *c, uint32_t first, uint32_t *next, uint32_t *on_path)
 	{
 		const uint32_t to = e[at].to;
 
-		status = rb_curve_array_reserve(c->ctx, path, 1, sizeof(uint32_t));
-		if (status != RB_OK)
-			return status;
+		RB_TRY(rb_curve_array_reserve(c->ctx, path, 1, sizeof(uint32_t)));
 		RB_ALL(*path, uint32_t)[path->n++] = at;
 		on_path[e[at].from] = path->n;
 		if (on_path[to] != 0)

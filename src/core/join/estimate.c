@@ -609,7 +609,6 @@ estimate_pairs(rb_estimation *e, double *pairs)
 	double touching;
 	bool all;
 	rb_sweep_plan l;
-	rb_status status;
 
 	if (red->n == 0 || blue->n == 0)
 		return RB_OK;
@@ -619,9 +618,7 @@ estimate_pairs(rb_estimation *e, double *pairs)
 		l.bin = BINS - 1;
 	else
 	{
-		status = sweep_rows(e, &l);
-		if (status != RB_OK)
-			return status;
+		RB_TRY(sweep_rows(e, &l));
 	}
 	/* If all rows were examined, nothing is extrapolated. */
 	all = e->what->rows[0] * e->what->rows[1] <= e->pairs;

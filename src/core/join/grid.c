@@ -530,9 +530,7 @@ rb_cells_build(rb_thread *me, rb_cpu *c, rb_grid_cells *g, const rb_list list[2]
 		memset(g->count[s], 0, g->shares * g->cells * sizeof(uint32_t));
 		count.place = g->place[s];
 		count.count = g->count[s];
-		status = rb_loop(me, g->shares, 1, scatter_share, &count);
-		if (status != RB_OK)
-			return status;
+		RB_TRY(rb_loop(me, g->shares, 1, scatter_share, &count));
 	}
 	cells_scan(g, sides);
 	for (int s = 0; s < sides; s++)
@@ -540,13 +538,9 @@ rb_cells_build(rb_thread *me, rb_cpu *c, rb_grid_cells *g, const rb_list list[2]
 		rb_grid_scatter fill = {c, o[s], list[s], g, g->place[s], g->count[s], g->start[s], NULL};
 
 		rb_add(&c->incidences, g->start[s][g->cells]);
-		status = take_room(ctx, &g->entry[s], g->start[s][g->cells], sizeof(uint32_t));
-		if (status != RB_OK)
-			return status;
+		RB_TRY(take_room(ctx, &g->entry[s], g->start[s][g->cells], sizeof(uint32_t)));
 		fill.entry = g->entry[s];
-		status = rb_loop(me, g->shares, 1, scatter_share, &fill);
-		if (status != RB_OK)
-			return status;
+		RB_TRY(rb_loop(me, g->shares, 1, scatter_share, &fill));
 		RB_FREE(ctx->memory, g->count[s]);
 		RB_FREE(ctx->memory, g->place[s]);
 	}

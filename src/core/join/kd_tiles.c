@@ -640,10 +640,7 @@ find_cut(rb_kd *k, const rb_kd_node *node, double cost, rb_kd_cut *best)
 		double last_before, first_behind, least = INFINITY, largest = -INFINITY;
 		double at[2] = {-INFINITY, INFINITY};
 		rb_kd_cut cut = {.axis = axis};
-		rb_status status = find_balance(k, node, n, cost, &last_before, &first_behind);
-
-		if (status != RB_OK)
-			return status;
+		RB_TRY(find_balance(k, node, n, cost, &last_before, &first_behind));
 		for (uint32_t i = 0; i < n; i++)
 			if (k->event[i].starts)
 			{

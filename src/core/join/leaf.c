@@ -441,12 +441,7 @@ write_matches(rb_leaf *w, rb_tile *red, rb_tile *blue, const uint32_t *pairs, ui
 	for (uint32_t i = 0; i < n; i++)
 	{
 		if (w->nhit == HITS)
-		{
-			rb_status status = rb_leaf_flush(w);
-
-			if (status != RB_OK)
-				return status;
-		}
+			RB_TRY(rb_leaf_flush(w));
 		w->hit[w->nhit] = pair_of(w, red, blue, pairs[i]);
 		w->hit[w->nhit++].red |= payload << RB_PAYLOAD_SHIFT;
 	}
@@ -600,11 +595,7 @@ run_cascade(rb_leaf *w, rb_tile *red, rb_tile *blue)
 		tile_faces(blue, w, rb_job_blue(w->job));
 	}
 	if (w->part && (w->ctx->filters & RB_FILTER_SIGNS))
-	{
-		status = filter_near(w, red, blue, &n);
-		if (status != RB_OK)
-			return status;
-	}
+		RB_TRY(filter_near(w, red, blue, &n));
 	if (!w->faces || !(w->ctx->filters & RB_FILTER_SIGNS))
 	{
 		status = decide_all(w, red, blue, n);
@@ -799,12 +790,7 @@ cell_join(rb_leaf *w, rb_tile *red, const uint32_t *re, uint32_t nr, rb_tile *bl
 		w->found += found;
 		w->box_tests += end - first;
 		if (w->npairs >= w->round)
-		{
-			rb_status status = run_cascade(w, red, blue);
-
-			if (status != RB_OK)
-				return status;
-		}
+			RB_TRY(run_cascade(w, red, blue));
 	}
 	return RB_OK;
 }

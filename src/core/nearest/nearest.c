@@ -239,12 +239,7 @@ rb_best_offer(rb_best *b, rb_candidate *c, double distance)
 		return RB_OK;
 	}
 	if (b->n == b->cap)
-	{
-		rb_status status = grow_heap(b);
-
-		if (status != RB_OK)
-			return status;
-	}
+		RB_TRY(grow_heap(b));
 	move_up(b, b->n++, c);
 	return RB_OK;
 }

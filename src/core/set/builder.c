@@ -442,11 +442,8 @@ face_up_to(rb_builder *b, uint32_t end, uint32_t need, rb_error *error)
 {
 	if (need > b->face_of_cap)
 	{
-		rb_status status =
-			grow_block(b, (void **) &b->face_of, &b->face_of_cap, need, sizeof *b->face_of, error);
-
-		if (status != RB_OK)
-			return status;
+		RB_TRY(
+			grow_block(b, (void **) &b->face_of, &b->face_of_cap, need, sizeof *b->face_of, error));
 	}
 	for (; b->faced < end; b->faced++)
 		b->face_of[b->faced] = b->faced;
@@ -490,7 +487,6 @@ rb_builder_end_row(rb_builder *b, int64_t id, rb_error *error)
 {
 	uint32_t parts = b->nparts - b->row_start;
 	uint32_t faces = parts - b->more_parts;
-	rb_status status;
 
 	b->more_parts = 0;
 	if (parts == 0)
@@ -506,19 +502,15 @@ rb_builder_end_row(rb_builder *b, int64_t id, rb_error *error)
 	}
 	if (b->nrows >= b->ids_cap)
 	{
-		status = grow_block(b, (void **) &b->ids, &b->ids_cap, (size_t) b->nrows + 1,
-							sizeof *b->ids, error);
-		if (status != RB_OK)
-			return status;
+		RB_TRY(grow_block(b, (void **) &b->ids, &b->ids_cap, (size_t) b->nrows + 1, sizeof *b->ids,
+						  error));
 	}
 	if (b->multi || parts > 1)
 	{
 		if (b->nparts > b->row_of_cap)
 		{
-			status = grow_block(b, (void **) &b->row_of, &b->row_of_cap, b->nparts,
-								sizeof *b->row_of, error);
-			if (status != RB_OK)
-				return status;
+			RB_TRY(grow_block(b, (void **) &b->row_of, &b->row_of_cap, b->nparts, sizeof *b->row_of,
+							  error));
 		}
 		/* Part i was row i so far. */
 		if (!b->multi)
@@ -530,10 +522,8 @@ rb_builder_end_row(rb_builder *b, int64_t id, rb_error *error)
 	}
 	if (b->count_faces && b->nrows >= b->faces_cap)
 	{
-		status = grow_block(b, (void **) &b->faces, &b->faces_cap, (size_t) b->nrows + 1,
-							sizeof *b->faces, error);
-		if (status != RB_OK)
-			return status;
+		RB_TRY(grow_block(b, (void **) &b->faces, &b->faces_cap, (size_t) b->nrows + 1,
+						  sizeof *b->faces, error));
 	}
 	if (b->count_faces)
 		b->faces[b->nrows] = faces;
@@ -549,11 +539,7 @@ rb_builder_reject(rb_builder *b, const rb_refusal *refusal, rb_error *error)
 	if (b->nrefused >= b->refused_cap)
 	{
 		size_t cap = b->refused_cap + b->refused_cap / 2 + 16;
-		rb_status status =
-			rb_resize(b->memory, (void **) &b->refused, cap * sizeof *b->refused, error);
-
-		if (status != RB_OK)
-			return status;
+		RB_TRY(rb_resize(b->memory, (void **) &b->refused, cap * sizeof *b->refused, error));
 		b->refused_cap = cap;
 	}
 	b->refused[b->nrefused++] = *refusal;
@@ -593,7 +579,6 @@ rb_builder_append(rb_builder *b, const double *coords, uint32_t nparts, const in
 				  const uint32_t *ends, uint32_t nrows, rb_error *error)
 {
 	uint32_t start = b->nparts;
-	rb_status status;
 
 	if (nparts == 0 && nrows == 0)
 		return RB_OK;
@@ -608,10 +593,8 @@ rb_builder_append(rb_builder *b, const double *coords, uint32_t nparts, const in
 	{
 		if ((size_t) b->nrows + nrows > b->ids_cap)
 		{
-			status = grow_block(b, (void **) &b->ids, &b->ids_cap, (size_t) b->nrows + nrows,
-								sizeof *b->ids, error);
-			if (status != RB_OK)
-				return status;
+			RB_TRY(grow_block(b, (void **) &b->ids, &b->ids_cap, (size_t) b->nrows + nrows,
+							  sizeof *b->ids, error));
 		}
 		memcpy(b->ids + b->nrows, ids, (size_t) nrows * sizeof *ids);
 		b->nrows += nrows;
@@ -622,9 +605,7 @@ rb_builder_append(rb_builder *b, const double *coords, uint32_t nparts, const in
 	for (uint32_t i = 0; i < nrows; i++)
 	{
 		b->nparts = start + (ends == NULL ? i + 1 : ends[i]);
-		status = rb_builder_end_row(b, ids[i], error);
-		if (status != RB_OK)
-			return status;
+		RB_TRY(rb_builder_end_row(b, ids[i], error));
 	}
 	b->nparts = start + nparts;
 	return RB_OK;
@@ -669,15 +650,12 @@ rb_builder_finish(rb_builder *b, const rb_set **set, rb_error *error)
 				.skipped = b->skipped,
 				.srid = b->srid};
 	const bool counted = is_counted_up(b);
-	rb_status status;
 
 	if (b->faced > b->row_start)
 		b->faced = b->row_start;
 	if (b->faced > 0)
 	{
-		status = face_up_to(b, b->row_start, b->row_start, error);
-		if (status != RB_OK)
-			return status;
+		RB_TRY(face_up_to(b, b->row_start, b->row_start, error));
 		s.face_of = b->face_of;
 	}
 	if (counted)

@@ -340,7 +340,6 @@ rb_status
 rb_line_measure(rb_context *ctx, const double *segments, uint32_t n, rb_line_intervals *out)
 {
 	rb_number sum = {.sign = 0};
-	rb_status status;
 
 	out->measured = 0;
 	for (uint32_t i = 0; i < n; i++)
@@ -349,9 +348,7 @@ rb_line_measure(rb_context *ctx, const double *segments, uint32_t n, rb_line_int
 		return RB_OK;
 	if (out->before_cap < (size_t) n + 1)
 	{
-		status = RB_ALLOCATE(ctx, out->before, (size_t) n + 1);
-		if (status != RB_OK)
-			return status;
+		RB_TRY(RB_ALLOCATE(ctx, out->before, (size_t) n + 1));
 		out->before_cap = (size_t) n + 1;
 	}
 	for (uint32_t i = 0; i < n; i++)

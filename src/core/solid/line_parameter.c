@@ -475,7 +475,6 @@ rb_line_fraction(rb_context *ctx, const double *segments, uint32_t n, uint32_t i
 				 double *fraction)
 {
 	rb_number x, start, whole;
-	rb_status status;
 	double up;
 	int side;
 
@@ -505,9 +504,7 @@ rb_line_fraction(rb_context *ctx, const double *segments, uint32_t n, uint32_t i
 	{
 		const int few = words < MAX_WORDS ? words : MAX_WORDS;
 
-		status = measure_line(ctx, segments, n, i, few, &start, &whole);
-		if (status != RB_OK)
-			return status;
+		RB_TRY(measure_line(ctx, segments, n, i, few, &start, &whole));
 		fraction_of(&x, place, &start, &whole, few);
 		if (round_certainly(&x, few, fraction, &up))
 			return RB_OK;

@@ -300,15 +300,12 @@ add_meets(solid_query *a, const double *segment, uint32_t i, size_t *nmeet)
 	while (rb_walk_next(&w, 0, UINT32_MAX, &part, &square))
 	{
 		const double *t = triangle_of(a, part);
-		rb_status status;
 		double lo[3], hi[3];
 
 		rb_points_box(t, 3, 3, lo, hi);
 		if (!rb_boxes_overlap(low, high, lo, hi) || rb_segment_triangle(&a->env, segment, t) != 1)
 			continue;
-		status = RB_GROW(a->ctx, room->meet, room->meet_cap, *nmeet + 1);
-		if (status != RB_OK)
-			return status;
+		RB_TRY(RB_GROW(a->ctx, room->meet, room->meet_cap, *nmeet + 1));
 		room->meet[(*nmeet)++] = (rb_pair){i, part};
 	}
 	RB_TRY(

@@ -630,10 +630,7 @@ check_winding(check *c, uint32_t of, bool *right)
 	for (int side = 0; side < 2 && *right; side++)
 	{
 		int64_t winding = 0;
-		rb_status status = add_squares(c, &env, &b, &winding);
-
-		if (status != RB_OK)
-			return status;
+		RB_TRY(add_squares(c, &env, &b, &winding));
 		*right = winding == 0 || winding == 1;
 		for (int axis = 0; axis < 3; axis++)
 			b.normal[axis].sign = -b.normal[axis].sign;
