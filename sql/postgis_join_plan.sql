@@ -179,6 +179,7 @@ SELECT * FROM plan('SELECT count(*) FILTER (WHERE true), sum(1) FROM spot s JOIN
 SELECT * FROM plan('SELECT count(*) FROM spot s JOIN patch p ON redblue_intersects(s.geom, p.geom) GROUP BY s.kind');
 SELECT * FROM plan('SELECT count(*) FROM spot s JOIN patch p ON redblue_intersects(s.geom, p.geom) AND s.kind <> p.kind');
 SELECT * FROM plan('SELECT count(*) FROM spot s JOIN patch p ON redblue_crosses(s.geom, p.geom)');
+SELECT * FROM ways('SELECT count(*) FROM spot s JOIN patch p ON redblue_crosses(s.geom, p.geom)');
 SELECT * FROM plan('SELECT count(*) FROM spot s LEFT JOIN patch p ON redblue_intersects(s.geom, p.geom)');
 SELECT * FROM plan('SELECT count(*) FROM spot s WHERE EXISTS (SELECT FROM patch p WHERE redblue_intersects(s.geom, p.geom))');
 SELECT * FROM ways('SELECT count(*) || '' '' || count(1) + 1 FROM spot s JOIN patch p ON redblue_intersects(s.geom, p.geom)');

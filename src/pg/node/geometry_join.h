@@ -126,8 +126,8 @@ enum
 
 extern void rb_join_install(void);
 /*
- * Returns true if the path is an inner join by the node, without other clauses, whose pairs the
- * core can count.
+ * Returns true if the path is an inner join by the node, without other clauses, so that its rows
+ * need not be built to count them.
  */
 extern bool rb_join_is_countable(const Path *path);
 

@@ -1,14 +1,15 @@
 /*
  * join_count.c
  *	  Plans SELECT count(*) FROM a JOIN b ON redblue_intersects(a.geom, b.geom) without building the
- *	  pairs that are counted.
+ *	  rows that are counted.
  *
  *	Custom Scan (redblue join count)		returns one row with the number of pairs
  *	  ->  Custom Scan (redblue join)		reads its inputs and joins their sets
  *
  * The path is added if the join is the node's, if no other clause applies to its pairs, and if only
  * their number is needed; function_scan_aggregate.c does the same for calls of functions. Whether two
- * geometries cross is known only for each individual pair, so those pairs are built.
+ * geometries cross, or one lies inside the other, is known only for each individual pair: the join
+ * returns the ids of those pairs, but no rows are built from them.
  */
 #include "pg/node/geometry_join.h"
 

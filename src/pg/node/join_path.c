@@ -334,8 +334,7 @@ rb_join_is_countable(const Path *path)
 	if (!IsA(path, CustomPath) || join->methods != &path_methods)
 		return false;
 	facts = linitial(join->custom_private);
-	return linitial_int(facts) == JOIN_INNER && lsecond_int(facts) != RB_ASKED_CROSSES &&
-		   lsecond_int(facts) != RB_ASKED_INSIDE && list_length(lfourth(join->custom_private)) == 1;
+	return linitial_int(facts) == JOIN_INNER && list_length(lfourth(join->custom_private)) == 1;
 }
 
 void

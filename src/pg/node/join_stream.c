@@ -181,12 +181,14 @@ rb_join_next_pair(rb_geometry_join *j, uint64 *outer, uint64 *inner)
 uint64
 rb_join_count_pairs(rb_geometry_join *j)
 {
+	/* These predicates are decided by the payload of each pair. */
+	const bool each = j->asked == RB_ASKED_CROSSES || j->asked == RB_ASKED_INSIDE;
 	const uint64 before = j->stats.stage[RB_STAGE_EMIT].count;
-	uint64 outer, inner;
+	uint64 outer, inner, pairs = 0;
 
-	j->counting = true;
+	j->counting = !each;
 	while (rb_join_next_pair(j, &outer, &inner))
-		;
+		pairs++;
 	j->counting = false;
-	return j->stats.stage[RB_STAGE_EMIT].count - before;
+	return each ? pairs : j->stats.stage[RB_STAGE_EMIT].count - before;
 }
