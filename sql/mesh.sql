@@ -277,6 +277,31 @@ SELECT on_segments > 0 AS cut FROM redblue_tetrahedralize('lidless', 'l', 'besid
 SELECT * FROM redblue_mesh_check('l', 'lidless', 'beside', keep => 'hull');
 SELECT on_segments > 3 AS cut FROM redblue_refine('lidless', 'lr', 'beside', keep => 'hull', max_volume => 0.02);
 SELECT * FROM redblue_mesh_check('lr', 'lidless', 'beside', keep => 'hull');
+-- The upper and lower facets of slabs touch themselves in points: two holes share a corner, or a hole and a notch do, or
+-- the ends of a notch meet.
+CREATE TABLE cell AS SELECT slab, x, y FROM (VALUES ('hole', '111/101/111'), ('holes', '1111/1011/1101/1111'), ('notch', '011/101/111'),
+	('ends', '0110/1001/1111'), ('chain', '10101/01010/11111')) s (slab, rows), string_to_table(rows, '/') WITH ORDINALITY r (cells, y), generate_series(1, length(cells)) x
+	WHERE substr(cells, x, 1) = '1';
+CREATE FUNCTION slab(wanted text) RETURNS TABLE (id bigint, ax float8, ay float8, az float8, bx float8, by float8, bz float8, cx float8, cy float8, cz float8) STABLE BEGIN ATOMIC
+	WITH side (dx, dy, px, py, qx, qy) AS (VALUES (0, -1, 0, 0, 1, 0), (1, 0, 1, 0, 1, 1), (0, 1, 1, 1, 0, 1), (-1, 0, 0, 1, 0, 0)),
+	wall AS (SELECT x + px AS px, y + py AS py, x + qx AS qx, y + qy AS qy FROM cell c, side
+		WHERE slab = wanted AND NOT EXISTS (SELECT FROM cell o WHERE o.slab = wanted AND o.x = c.x + dx AND o.y = c.y + dy)),
+	t AS (SELECT px AS ax, py AS ay, 0 AS az, qx AS bx, qy AS by, 0 AS bz, qx AS cx, qy AS cy, 1 AS cz FROM wall
+		UNION ALL SELECT px, py, 0, qx, qy, 1, px, py, 1 FROM wall
+		UNION ALL SELECT x, y, 1, x + 1, y, 1, x + 1, y + 1, 1 FROM cell WHERE slab = wanted
+		UNION ALL SELECT x, y, 1, x + 1, y + 1, 1, x, y + 1, 1 FROM cell WHERE slab = wanted
+		UNION ALL SELECT x, y, 0, x + 1, y + 1, 0, x + 1, y, 0 FROM cell WHERE slab = wanted
+		UNION ALL SELECT x, y, 0, x, y + 1, 0, x + 1, y + 1, 0 FROM cell WHERE slab = wanted)
+	SELECT row_number() OVER (), 3 * ax + ay - az, ax + 2 * ay + az, ay + 4 * az - 2 * ax, 3 * bx + by - bz, bx + 2 * by + bz, by + 4 * bz - 2 * bx,
+		3 * cx + cy - cz, cx + 2 * cy + cz, cy + 4 * cz - 2 * cx FROM t;
+END;
+SELECT slab, count(*) AS cells, (SELECT round(sum(volume(x1, y1, z1, x2, y2, z2, x3, y3, z3, x4, y4, z4))::numeric / 10, 6)
+	FROM redblue_tetrahedra_query(format('SELECT * FROM slab(%L)', slab))) AS volume FROM cell GROUP BY slab ORDER BY slab;
+CREATE TABLE touching AS SELECT * FROM slab('chain');
+SELECT on_segments + on_facets AS added FROM redblue_tetrahedralize('touching', 'self');
+SELECT * FROM redblue_mesh_check('self', 'touching');
+SELECT bad FROM redblue_refine('touching', 'selfr');
+SELECT * FROM redblue_mesh_check('selfr', 'touching');
 -- Points that are closer than doubles can represent: there is no split.
 SELECT count(*) FROM redblue_tetrahedra_query('SELECT 1 AS id, 1 AS ax, 1 AS ay, 0 AS az, 2 + 2 ^ -50 AS bx, 1 AS by, 2 + 2 ^ -50 AS bz, 0 AS cx, 0 AS cy, 2 AS cz UNION ALL SELECT 2, 1 + 2 ^ -50, 0, 0, 2 + 3 * 2 ^ -51, 1, 2, 1, 2, 2 + 2 ^ -51', on_crossing => 'split', keep => 'hull');
 
