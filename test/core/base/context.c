@@ -19,7 +19,8 @@ statuses_have_texts(void)
 		for (int k = RB_OK; k < i; k++)
 			CHECK(strcmp(text, rb_status_text((rb_status) k)) != 0, "%d and %d: %s", i, k, text);
 	}
-	CHECK(strcmp(rb_status_text((rb_status) (RB_BAD_REPLY + 1)), "unknown status") == 0, "one more");
+	CHECK(strcmp(rb_status_text((rb_status) (RB_BAD_REPLY + 1)), "unknown status") == 0,
+		  "one more");
 }
 
 static void
