@@ -69,6 +69,9 @@ sub rows_of
 	return "SELECT count(*) || ' ' || coalesce(md5(string_agg($row, ',' ORDER BY $row)), '') FROM $call";
 }
 
+# Returns a query for the number and a hash of the rows of a query.
+sub grouped { return "SELECT count(*) || ' ' || coalesce(md5(string_agg(r::text, ',' ORDER BY r::text)), '') FROM ($_[0]) r" }
+
 my @calls;
 my %arguments = (
 	triangle => ["'S.red', 'S.blue'", "'S.red'"],
@@ -78,11 +81,15 @@ my %arguments = (
 for my $kind (sort keys %arguments)
 {
 	my ($two, $self) = @{ $arguments{$kind} };
-	for my $form (qw(pairs pairs_grouped pair_counts hits pair_blocks pair_count))
+	for my $form (qw(pairs pair_blocks pair_count))
 	{
 		push @calls, rows_of("redblue_${kind}_$form($two)");
 		push @calls, rows_of("redblue_${kind}_self_$form($self)") if defined $self;
 	}
+	# What the join groups without rows
+	push @calls, grouped("SELECT a, count(*), array_agg(b ORDER BY b) FROM redblue_${kind}_pairs($two) AS p (a, b) GROUP BY a");
+	push @calls, grouped("SELECT DISTINCT b FROM redblue_${kind}_pairs($two) AS p (a, b)");
+	push @calls, grouped("SELECT id, array_agg(other ORDER BY other) FROM redblue_${kind}_self_pairs($self), LATERAL (VALUES (id1, id2), (id2, id1)) AS p (id, other) GROUP BY id") if defined $self;
 	push @calls, "SELECT count(*) FROM redblue_${kind}_pairs($two)";
 	push @calls, rows_of("redblue_${kind}_pairs_by_key($two) AS (a int8, b int8)");
 	push @calls, rows_of("redblue_${kind}_self_pairs_by_key($self) AS (a int8, b int8)") if defined $self;
