@@ -86,7 +86,7 @@ for my $kind (sort keys %arguments)
 		push @calls, rows_of("redblue_${kind}_$form($two)");
 		push @calls, rows_of("redblue_${kind}_self_$form($self)") if defined $self;
 	}
-	# What the join groups without rows
+	# Groups that the join computes without rows
 	push @calls, grouped("SELECT a, count(*), array_agg(b ORDER BY b) FROM redblue_${kind}_pairs($two) AS p (a, b) GROUP BY a");
 	push @calls, grouped("SELECT DISTINCT b FROM redblue_${kind}_pairs($two) AS p (a, b)");
 	push @calls, grouped("SELECT id, array_agg(other ORDER BY other) FROM redblue_${kind}_self_pairs($self), LATERAL (VALUES (id1, id2), (id2, id1)) AS p (id, other) GROUP BY id") if defined $self;
