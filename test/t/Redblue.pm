@@ -15,7 +15,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes ();
 
-our @EXPORT = qw(new_server long_run data_file load_off load_lines load_boxes load_volmesh count_and_sum checksum_of counts_of groups_of both_ways
+our @EXPORT = qw(new_server kill_and_restart long_run data_file load_off load_lines load_boxes load_volmesh count_and_sum checksum_of counts_of groups_of both_ways
   geometry_table backend_rss_kb idle_rss_kb emptied_rss_kb backend_faults backend_fds backend_threads session last_run have_postgis add_stopwatch stops_soon timed_out work_ms $stop_seconds
   place_for_device fake did comes_true);
 
@@ -366,6 +366,19 @@ sub comes_true
 		Time::HiRes::sleep(0.01);
 	}
 	return 1;
+}
+
+# Kills a process of a server, and waits until the server has noticed it and restarted. Until then it still accepts
+# connections, which it would terminate.
+sub kill_and_restart
+{
+	my ($node, $pid) = @_;
+	my $offset = -s $node->logfile;
+	kill 'KILL', $pid;
+	comes_true(sub { slurp_file($node->logfile, $offset) =~ /all server processes terminated; reinitializing/ })
+	  or die "the server does not notice that process $pid was killed";
+	$node->poll_query_until('postgres', 'SELECT true') or die;
+	return;
 }
 
 # ---- a session that remains connected, and the memory of its process ----

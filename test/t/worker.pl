@@ -768,8 +768,7 @@ restart_after('immediate shutdown', sub { $node->stop('immediate'); $node->start
 restart_after('a session is killed', sub
 {
 	my ($victim) = @_;
-	kill 'KILL', $victim->{pid};
-	$node->poll_query_until('postgres', 'SELECT true') or die;
+	kill_and_restart($node, $victim->{pid});
 });
 unlike(slurp_file($node->logfile), qr/terminated by signal (?!9|3)/, 'nothing died but what was killed');
 

@@ -302,9 +302,8 @@ for my $signal ('TERM', 'a stop')
 
 # After a kill, the server restarts with an empty cache.
 $s->ask($_) for $ask{count}, $ask{count};
-kill 'KILL', worker();
-sleep 0.2;
-ok(comes_true(sub { $node->psql('postgres', 'SELECT 1') == 0 }, 60), 'the server is up again');
+kill_and_restart($node, worker());
+pass('the server is up again');
 $watch = session($node);
 $s = fresh();
 $s->ask('SET redblue.cache = on');
