@@ -603,7 +603,7 @@ extern rb_geometry_fault rb_geometry_read_header(const uint8_t *bytes, size_t le
 
 /*
  * Appends the parts of one geometry to the builder without ending the row: the triangles of its
- * faces (polygon.h), its segments (in 2D also those of polygon rings), or the box of all its
+ * faces (face.h), its segments (in 2D also those of polygon rings), or the box of all its
  * points. bytes points behind the varlena header of the datum. Checks every count against len
  * before using it. On a fault nothing is appended. An EMPTY geometry appends nothing and is not a
  * fault.

@@ -28,7 +28,7 @@
  * The work is a tree of tasks (parallel.h). A task holds arrays of its own only while its
  * children run.
  */
-#include "core/join/cpu_join.h"
+#include "core/join/cpu_backend.h"
 #include "core/primitive/reference_point.h"
 #include "core/join/join.h"
 #include "core/primitive/dispatch.h"

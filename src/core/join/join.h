@@ -1,7 +1,7 @@
 /*
  * join.h
  *	  Declares what the files of the join share, grouped by the file that defines it. The files of
- *	  the CPU backend share more: cpu_join.h.
+ *	  the CPU backend share more: cpu_backend.h.
  */
 #ifndef RB_JOIN_JOIN_H
 #define RB_JOIN_JOIN_H

@@ -12,7 +12,7 @@
  * return to the recursion before it goes deeper.
  */
 #include "core/base/sort.h"
-#include "core/join/cpu_join.h"
+#include "core/join/cpu_backend.h"
 #include "core/join/join.h"
 
 /* ---- resolution of a grid ---- */

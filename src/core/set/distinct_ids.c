@@ -91,7 +91,7 @@ count_in_bitmap(numbering *t, rb_status *status, rb_error *error)
 }
 
 static inline uint32_t
-number_of(numbering *t, id_table *table, uint32_t row)
+id_number(numbering *t, id_table *table, uint32_t row)
 {
 	uint32_t *slot = id_table_find(table, t, t->ids[row]);
 
@@ -118,7 +118,7 @@ number_rows(numbering *t, id_table *table, uint32_t *number)
 			number[i] = number[i - 1];
 		else if (!again)
 		{
-			k = number_of(t, table, i);
+			k = id_number(t, table, i);
 			if (number != NULL)
 				number[i] = k;
 		}

@@ -16,7 +16,7 @@
  * and one in-circle test.
  */
 #include "core/base/sort.h"
-#include "core/set/polygon.h"
+#include "core/set/face.h"
 #include "core/exact/expansion.h"
 #include "core/exact/orient.h"
 #include "core/exact/interval.h"

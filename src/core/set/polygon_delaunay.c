@@ -7,7 +7,7 @@
  * names are used in the merge. This takes O(n log n) steps for any input, since there is no
  * insertion order that could be bad and no point location by walking.
  */
-#include "core/set/polygon.h"
+#include "core/set/face.h"
 #include "core/exact/orient.h"
 #include "core/exact/expansion.h"
 

@@ -29,7 +29,7 @@
  * the face is finished when its leaf ends.
  */
 #include "core/base/base.h"
-#include "core/set/polygon.h"
+#include "core/set/face.h"
 
 #include <float.h>
 #include <math.h>

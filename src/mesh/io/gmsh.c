@@ -8,7 +8,7 @@
  * of the groups contain the ids in any case. All nodes belong to the first volume, which always
  * exists.
  */
-#include "mesh/io/files.h"
+#include "mesh/io/formats.h"
 
 #include "core/base/sort.h"
 

@@ -6,7 +6,7 @@
  * a mesh contain neither neighbors nor the orientation of corners. Faces are therefore matched in a
  * hash table, and a predicate determines their outer side.
  */
-#include "mesh/io/files.h"
+#include "mesh/io/formats.h"
 
 #include "core/base/sort.h"
 #include "core/exact/orient.h"

@@ -8,7 +8,7 @@
  *
  * Connectivity is written with 32 bits if all offsets and indices fit, else with 64 bits.
  */
-#include "mesh/io/files.h"
+#include "mesh/io/formats.h"
 
 #define HEADER_ROOM 4096 /* upper bound of the header's size in bytes */
 #define ELEMENT_ROOM 32  /* largest element: four indices of 64 bits */

@@ -27,7 +27,7 @@ static const struct
 	const char *argument;
 	rb_meshing_side side;
 	bool integer;
-} number_of[RB_MESH_NUMBERS] = {
+} number_column[RB_MESH_NUMBERS] = {
 	[RB_MESH_SOLID] = {"solid", RB_MESH_FACETS, true},
 	[RB_MESH_REGION_VOLUME] = {"regions_volume", RB_MESH_REGIONS, false},
 	[RB_MESH_SIZE] = {"sizes_volume", RB_MESH_SIZES, false}};
@@ -49,11 +49,11 @@ rb_meshing_arguments_bind(rb_arguments *a, const char *function, const char *lis
 static void
 read_extra_column(rb_meshing_call *call, const rb_arguments *a, rb_meshing_number number)
 {
-	const char *argument = number_of[number].argument;
-	const char *side = side_of[number_of[number].side].name;
+	const char *argument = number_column[number].argument;
+	const char *side = side_of[number_column[number].side].name;
 	rb_extra_column *column = &call->number[number];
 
-	column->integer = number_of[number].integer;
+	column->integer = number_column[number].integer;
 	column->name =
 		rb_argument_column(a, argument, psprintf("Specify the name of a column of %s.", side));
 }
@@ -61,8 +61,8 @@ read_extra_column(rb_meshing_call *call, const rb_arguments *a, rb_meshing_numbe
 static void
 check_side_given(const rb_arguments *a, rb_meshing_number number)
 {
-	const char *argument = number_of[number].argument;
-	const char *side = side_of[number_of[number].side].name;
+	const char *argument = number_column[number].argument;
+	const char *side = side_of[number_column[number].side].name;
 
 	if (!rb_argument(a, argument)->isnull && rb_argument(a, side)->isnull)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -186,7 +186,7 @@ read_side(rb_meshing_call *call, const rb_arguments *a, bool query, double toler
 	/* Bypass the cache, because the side is read once and used briefly. */
 	s->again = true;
 	for (int k = 0; k < RB_MESH_NUMBERS; k++)
-		if (number_of[k].side == (rb_meshing_side) i && call->number[k].name != NULL)
+		if (number_column[k].side == (rb_meshing_side) i && call->number[k].name != NULL)
 			s->beside = &call->number[k];
 	if (query)
 		rb_source_query(s, TextDatumGetCString(rows->value));

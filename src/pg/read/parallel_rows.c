@@ -8,7 +8,7 @@
  * rejected: the reader that proceeds in order will reach it and raise the same error as if no rows
  * had been read apart.
  */
-#include "pg/read/receiver.h"
+#include "pg/read/row.h"
 
 #include "utils/memutils.h"
 

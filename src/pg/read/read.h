@@ -329,7 +329,7 @@ typedef struct rb_geometry_place
 pg_noreturn extern void rb_raise_geometry(const rb_geometry_place *place, rb_geometry_fault fault,
 										  const rb_geometry_info *info);
 
-/* ---- receiver.c: rows become objects (internals: receiver.h) ---- */
+/* ---- receiver.c: rows become objects (internals: row.h) ---- */
 
 extern DestReceiver *rb_receiver_create(const rb_source *source, rb_builder *builder,
 										rb_space *space);

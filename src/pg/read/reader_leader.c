@@ -6,7 +6,7 @@
  * process has claimed it. While a worker is still reading it, the leader reads a later piece ahead
  * into a separate builder.
  */
-#include "pg/read/readers.h"
+#include "pg/read/reader_queue.h"
 #include "pg/worker/worker.h"
 
 #include "access/parallel.h"

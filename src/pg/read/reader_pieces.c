@@ -6,7 +6,7 @@
  * TOAST data. Pieces are small enough that each process gets several, so that all processes end at
  * about the same time.
  */
-#include "pg/read/readers.h"
+#include "pg/read/reader_queue.h"
 
 #define RB_PIECE_BLOCKS 32
 #define RB_PIECES_PER_PROCESS 8

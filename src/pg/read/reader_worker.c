@@ -5,7 +5,7 @@
  * Its memory is small, whatever it reads: rows are sent as soon as they fill a message. A single
  * larger row is sent in several messages.
  */
-#include "pg/read/readers.h"
+#include "pg/read/reader_queue.h"
 
 #include "access/parallel.h"
 #include "access/table.h"

@@ -35,10 +35,10 @@
  * without any, the leader reads everything.
  *
  * This file determines the number of workers and creates their shared memory. reader_pieces.c
- * divides the table, reader_worker.c is the worker, reader_leader.c the leader, and readers.h
+ * divides the table, reader_worker.c is the worker, reader_leader.c the leader, and reader_queue.h
  * declares the shared data.
  */
-#include "pg/read/readers.h"
+#include "pg/read/reader_queue.h"
 
 #include "access/parallel.h"
 #include "access/table.h"

@@ -14,7 +14,7 @@
  * without an error. Every function that may find a row invalid therefore returns whether it was
  * accepted.
  */
-#include "pg/read/receiver.h"
+#include "pg/read/row.h"
 
 #include "catalog/pg_type.h"
 #include "executor/tuptable.h"

@@ -5,7 +5,7 @@
  * A geometry is decoded from its own bytes (src/core/set/wkb.c). If their format is unknown,
  * they are first converted by the type's own ST_AsEWKB.
  */
-#include "pg/read/receiver.h"
+#include "pg/read/row.h"
 
 #include "access/detoast.h"
 #include "access/parallel.h"

@@ -6,7 +6,7 @@
  * every tuple without nulls. The offsets are computed once. After that, reading a row takes two
  * copies, and no column is deformed.
  */
-#include "pg/read/receiver.h"
+#include "pg/read/row.h"
 
 #include "access/htup_details.h"
 #include "access/tupmacs.h"

@@ -5,7 +5,7 @@
  * The columns need not be float8: types that PostgreSQL casts to float8 are converted in the same
  * way.
  */
-#include "pg/read/receiver.h"
+#include "pg/read/row.h"
 
 #include "catalog/pg_type.h"
 #include "executor/tuptable.h"

@@ -8,7 +8,7 @@
  * names, a geometry by whether it has Z, and other values by their type. Until the first box has
  * arrived, the kind of a builder of boxes is irrelevant.
  */
-#include "pg/read/receiver.h"
+#include "pg/read/row.h"
 
 /*
  * Returns ", id 17" for an earlier row, or "" if rows have keys, because the key is no longer

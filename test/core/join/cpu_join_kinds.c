@@ -6,7 +6,7 @@
 #include "fixtures.h"
 #include "core/base/redblue.h"
 #include "core/primitive/box.h"
-#include "core/join/cpu_join.h"
+#include "core/join/cpu_backend.h"
 #include "core/primitive/triangle.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /*
- * files.c
+ * formats.c
  *	  Tests mesh files: their sizes and structure, byte by byte where it matters.
  *
  * With a folder as its argument, the program writes its files there, for other readers:
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "mesh/io/files.h"
+#include "mesh/io/formats.h"
 
 static void
 free_buffer(rb_memory *memory, rb_buffer *b)

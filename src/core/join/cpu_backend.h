@@ -1,15 +1,15 @@
 /*
- * cpu_join.h
+ * cpu_backend.h
  *	  Declares what the files of the CPU backend share.
  *
  *        cpu_join.c     the recursion over grids, after an occupancy bitmap, if it pays
  *        split.c        the division of a region into cells
- *        grid.c         one grid: count, scan, fill; bounds and samples of lists of objects
+ *        grid_build.c   one grid: count, scan, fill; bounds and samples of lists of objects
  *
  * None of them depends on cpu_join.c. All threads work on each list (parallel.h).
  */
-#ifndef RB_JOIN_CPU_JOIN_H
-#define RB_JOIN_CPU_JOIN_H
+#ifndef RB_JOIN_CPU_BACKEND_H
+#define RB_JOIN_CPU_BACKEND_H
 
 #include "core/base/atomic.h"
 #include "core/base/parallel.h"
@@ -107,7 +107,7 @@ typedef struct rb_cpu
 	rb_leaf **leaf;       /* leaf workspaces, one for each thread */
 	pthread_mutex_t lock; /* held while a part of a loop adds its result */
 	int status;           /* first status that is not RB_OK; the context is stopped then */
-	uint64_t cells;       /* total cells and incidences of all grids of grid.c */
+	uint64_t cells;       /* total cells and incidences of all grids of grid_build.c */
 	uint64_t incidences;
 } rb_cpu;
 
@@ -158,7 +158,7 @@ rb_batch_cells(const rb_cpu *c, const rb_grid *grid, const rb_batch_boxes *box, 
 					 range);
 }
 
-/* ---- grid.c ---- */
+/* ---- grid_build.c ---- */
 
 /* Stores the bounding box of the objects of a list. */
 extern void rb_list_bounds(rb_thread *me, rb_cpu *c, const rb_set *o, rb_list list, double lo[3],
@@ -183,7 +183,7 @@ extern rb_status rb_select_objects(rb_thread *me, rb_cpu *c, const rb_set *o, co
 								   const double hi[3], const rb_occupancy *other,
 								   const rb_occupancy *own, uint32_t **entry, uint32_t *n);
 
-/* ---- a grid and its contents: divided by split.c, filled by grid.c ---- */
+/* ---- a grid and its contents: divided by split.c, filled by grid_build.c ---- */
 
 #define RB_CUTS 256 /* maximum number of cells on an axis that is divided at quantiles */
 #define RB_CELL_BITS 24
@@ -199,7 +199,7 @@ typedef struct rb_grid_cells
 	uint64_t *start[2];
 	uint32_t shares;        /* number of partitions of a list in a pass, at most one per thread */
 	uint32_t *count[2];     /* for each partition, objects per cell; later, write positions */
-	uint32_t *place[2];     /* cells of each object of a list, packed (grid.c) */
+	uint32_t *place[2];     /* cells of each object of a list, packed (grid_build.c) */
 	uint32_t *entry[2];     /* entries of the objects, cell by cell */
 	double cut[3][RB_CUTS]; /* upper bounds if `quantiles` is set: cell i ends before cut[i] */
 } rb_grid_cells;
@@ -228,7 +228,7 @@ extern void rb_cut_at_quantiles(rb_cpu *c, const rb_list list[2], const double l
  */
 extern bool rb_cut_helps(const rb_grid_cells *g, rb_list red, rb_list blue);
 
-/* ---- grid.c ---- */
+/* ---- grid_build.c ---- */
 
 /*
  * Fills a grid that has been divided. The caller frees it, also after an error. RB_OVER_BUDGET is
@@ -244,4 +244,4 @@ extern void rb_cells_free(rb_cpu *c, rb_grid_cells *g);
 extern void rb_cell_box(const double lo[3], const double hi[3], const rb_grid_cells *cells,
 						uint64_t cell, double clo[3], double chi[3]);
 
-#endif /* RB_JOIN_CPU_JOIN_H */
+#endif /* RB_JOIN_CPU_BACKEND_H */

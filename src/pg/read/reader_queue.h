@@ -1,5 +1,5 @@
 /*
- * readers.h
+ * reader_queue.h
  *	  Declares what the files that read one table with several processes share, grouped by the file
  *	  that defines it.
  *
@@ -10,8 +10,8 @@
  *
  * No other file calls the worker, because it is the entry point of a process.
  */
-#ifndef RB_PG_READ_READERS_H
-#define RB_PG_READ_READERS_H
+#ifndef RB_PG_READ_READER_QUEUE_H
+#define RB_PG_READ_READER_QUEUE_H
 
 #include "pg/read/read.h"
 
@@ -123,4 +123,4 @@ struct ParallelContext;
 extern void rb_readers_lead(rb_reading *reading, rb_heap *heap, rb_builder *builder,
 							rb_space *space, struct ParallelContext *context, char *queues);
 
-#endif /* RB_PG_READ_READERS_H */
+#endif /* RB_PG_READ_READER_QUEUE_H */

@@ -1,5 +1,5 @@
 /*
- * receiver.h
+ * row.h
  *	  Declares what the files of the receiver share, grouped by the file that defines it.
  *
  *	receiver.c -> row_raw.c, row_values.c, row_geometry.c -> srid_dims.c, row_errors.c
@@ -9,8 +9,8 @@
  * rejected row, only if rows are received apart (parallel_rows.c) or invalid rows are left out;
  * otherwise it raises an error.
  */
-#ifndef RB_PG_READ_RECEIVER_H
-#define RB_PG_READ_RECEIVER_H
+#ifndef RB_PG_READ_ROW_H
+#define RB_PG_READ_ROW_H
 
 #include "pg/read/read.h"
 
@@ -171,4 +171,4 @@ rb_end_row(rb_receiver *r, int64 id)
 	return true;
 }
 
-#endif /* RB_PG_READ_RECEIVER_H */
+#endif /* RB_PG_READ_ROW_H */

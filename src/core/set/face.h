@@ -1,5 +1,5 @@
 /*
- * polygon.h
+ * face.h
  *	  Triangulates a polygon face of any shape, with holes: rings in, triangles out.
  *
  * A face is triangulated in a coordinate plane. The axis along which the Newell normal of its outer
@@ -23,8 +23,8 @@
  * edge in the opposite direction. (L. Guibas and J. Stolfi: Primitives for the Manipulation of
  * General Subdivisions and the Computation of Voronoi Diagrams, 1985, without the dual.)
  */
-#ifndef RB_SET_POLYGON_H
-#define RB_SET_POLYGON_H
+#ifndef RB_SET_FACE_H
+#define RB_SET_FACE_H
 
 #include "core/base/base.h"
 #include "core/set/set.h"
@@ -196,4 +196,4 @@ extern rb_geometry_fault rb_face_points(rb_polygon_face *f);
 extern rb_geometry_fault rb_face_edges(rb_polygon_face *f);
 extern rb_geometry_fault rb_face_inside(rb_polygon_face *f);
 
-#endif /* RB_SET_POLYGON_H */
+#endif /* RB_SET_FACE_H */

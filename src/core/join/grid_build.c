@@ -1,5 +1,5 @@
 /*
- * grid.c
+ * grid_build.c
  *	  Fills one grid: distributes the objects of two lists to its cells, as ragged arrays built in
  *	  two passes.
  *
@@ -11,7 +11,7 @@
  * Geometric Predicates on GPUs, 2022, with two differences: a cell with objects of only one color
  * stores nothing, and cells need not be of equal size (split.c).
  */
-#include "core/join/cpu_join.h"
+#include "core/join/cpu_backend.h"
 #include "core/primitive/reference_point.h"
 
 #include <string.h>

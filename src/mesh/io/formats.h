@@ -1,13 +1,13 @@
 /*
- * files.h
+ * formats.h
  *	  Writes a mesh as the bytes of a file for other programs: VTU (vtu.c) or Gmsh's MSH (gmsh.c);
  *	  extracts the surfaces of its regions (surface.c).
  *
  * Both formats are written in binary, little endian. Point indices start at 0 here; each writer
  * converts them as its format requires. Ids of regions, facets and parents are the user's.
  */
-#ifndef RB_MESH_IO_FILES_H
-#define RB_MESH_IO_FILES_H
+#ifndef RB_MESH_IO_FORMATS_H
+#define RB_MESH_IO_FORMATS_H
 
 #include "core/base/base.h"
 
@@ -164,4 +164,4 @@ rb_le_double(uint8_t *at, double x)
 }
 #endif
 
-#endif /* RB_MESH_IO_FILES_H */
+#endif /* RB_MESH_IO_FORMATS_H */
