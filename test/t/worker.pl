@@ -144,6 +144,18 @@ is($s->ask("SELECT count(*) FROM (SELECT * FROM redblue_triangle_pairs('same', '
 ok(comes_true(\&is_idle), 'and the worker has nothing left to do');
 $s->quit;
 
+# The worker receives the first side through all lanes before the second. A process that may not start threads sends all
+# lanes itself.
+SKIP:
+{
+	$s = session($node);
+	skip 'prlimit cannot limit the threads of a process', 2 if system("prlimit --pid $s->{pid} --nproc=1 2>/dev/null") != 0;
+	$s->ask("SET redblue.backend = cuda; SET redblue.threads = 4; SET statement_timeout = '120s'");
+	is($s->ask("SELECT redblue_box_pair_count_query('TABLE large', 'SELECT * FROM large WHERE id <= 600000')"), '600000', 'no threads for the lanes');
+	like(device_of($s), qr/^cuda: a fake device$/, '... and the worker has joined');
+	$s->quit;
+}
+
 # Groups that do not fit at once, but one after the other
 $s = session($node);
 $s->ask("SELECT cuda FROM redblue_info(); SET redblue.threads = 1; SET redblue.memory_limit = '28MB'");

@@ -447,40 +447,63 @@ note_sent(rb_remote *r)
 	rb_progress_note(r->progress, RB_STAGE_UPLOAD, sent, r->message.bytes);
 }
 
+/*
+ * Sends the lanes first, first + step, ... in turn. The worker receives one array after the other,
+ * each through all lanes, so a lane that waited for the end of another one would wait forever.
+ */
 static void
-write_lane(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+write_lanes(rb_remote *r, uint32 first, uint32 step)
 {
-	rb_remote *r = arg;
-	const rb_lane lane = rb_lane_there(r->request, (uint32) from);
-	rb_bytes *part = r->message.part[from];
 	int idle = 0;
 
-	(void) me, (void) to;
-	while (rb_bytes_left(part, r->message.n) > 0 && !is_over(r) && !rb_should_stop(r->ctx))
+	while (!is_over(r) && !rb_should_stop(r->ctx))
 	{
-		if (rb_bytes_write(&lane, part, r->message.n) > 0)
+		size_t left = 0, moved = 0;
+
+		for (uint32 k = first; k < r->message.lanes; k += step)
+		{
+			const rb_lane lane = rb_lane_there(r->request, k);
+
+			moved += rb_bytes_write(&lane, r->message.part[k], r->message.n);
+			left += rb_bytes_left(r->message.part[k], r->message.n);
+		}
+		if (first == 0 && r->request->asked.ask != RB_ASK_REFINE)
+			note_sent(r);
+		if (left == 0)
+			return;
+		if (moved > 0)
 			idle = 0;
 		else
 			rb_wait_backoff(&idle, RB_LONGEST_US);
-		if (from == 0 && r->request->asked.ask != RB_ASK_REFINE)
-			note_sent(r);
 	}
+}
+
+static void
+do_write_lanes(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	(void) to;
+	write_lanes(arg, (uint32) from, (uint32) rb_team_threads(me));
 }
 
 /*
  * Sends the rest of the message as fast as the worker takes it. The worker may wait for other joins
- * first. If it ends before it has taken all bytes, its error is read as the reply.
+ * first. If it ends before it has taken all bytes, its error is read as the reply. Without memory
+ * for a team, this thread sends all lanes.
  */
 static rb_status
 write_message(void *arg)
 {
 	rb_remote *r = arg;
 	rb_thread *me;
-	rb_status status = rb_team_open(r->ctx, (int) r->message.lanes, &me);
+	rb_status status;
 
-	if (status != RB_OK)
-		return status;
-	status = rb_loop(me, r->message.lanes, 1, write_lane, r);
+	if (rb_team_open(r->ctx, (int) r->message.lanes, &me) != RB_OK)
+	{
+		rb_forget_failure(r->ctx);
+		write_lanes(r, 0, 1);
+		return rb_should_stop(r->ctx) ? RB_STOPPED : RB_OK;
+	}
+	status = rb_loop(me, (uint64_t) rb_team_threads(me), 1, do_write_lanes, r);
 	rb_team_close(&me);
 	return status;
 }
@@ -508,7 +531,12 @@ send_sides(rb_remote *r, const rb_submission *order, char *why_not, size_t size)
 	if (r->message.bytes == 0)
 		return true;
 	r->sending = (rb_background){.ctx = r->ctx, .work = write_message, .arg = r};
-	status = rb_background_try(&r->sending);
+	while ((status = rb_background_try(&r->sending)) == RB_NO_THREAD)
+	{
+		/* This process sends the rest itself, from one interrupt to the next. */
+		rb_forget_failure(r->ctx);
+		CHECK_FOR_INTERRUPTS();
+	}
 	if (status == RB_OK)
 		return true;
 	snprintf(why_not, size, "%s", rb_status_text(status));
@@ -676,6 +704,14 @@ check_end(rb_remote *r, bool ended, bool lost)
 	return lost && rb_acquire(&r->request->ended) == 0 ? fail_gone(r) : RB_OK;
 }
 
+/* Returns true if a part of a reply in bytes is missing. */
+static bool
+is_cut(const rb_remote *r)
+{
+	return rb_acquire(&r->request->back.sent.n) > 0 &&
+		   (r->header.left > 0 || rb_bytes_left(r->arrays, RB_REPLY_ARRAYS) > 0);
+}
+
 /* Reads what has arrived; sets *idle to 0 if anything has. */
 static rb_status
 read_reply(rb_remote *r, rb_block *block, int *idle)
@@ -695,7 +731,10 @@ read_reply(rb_remote *r, rb_block *block, int *idle)
 	}
 	if (moved)
 		*idle = 0;
-	return status != RB_OK || moved ? status : check_end(r, ended, lost);
+	if (status != RB_OK || moved)
+		return status;
+	status = check_end(r, ended, lost);
+	return status == RB_END && is_cut(r) ? rb_fail(r->ctx, RB_BAD_REPLY, 0, 0, NULL) : status;
 }
 
 rb_status
@@ -780,6 +819,8 @@ read_arrays(rb_remote *r, rb_bytes *arrays, int n)
 			return RB_STOPPED;
 		status = check_end(r, ended, lost);
 		r->ctx->stats = before;
+		if (status == RB_END)
+			return rb_fail(r->ctx, RB_BAD_REPLY, 0, 0, NULL);
 		if (status != RB_OK)
 			return status;
 		rb_progress(r->ctx, RB_STAGE_MESH_REFINE, rb_load(&r->request->done),
