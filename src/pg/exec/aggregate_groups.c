@@ -4,8 +4,10 @@
  *
  * If the memory limit has no room for all pairs at once, the first join only counts them. Further
  * joins then group the pairs of as many rows at a time as fit in memory, if a slice of the rows has
- * all pairs of its groups.
+ * all pairs of its groups and a few slices suffice. Otherwise the pairs are sorted
+ * (aggregate_sorted.c).
  */
+#include "core/base/sort.h"
 #include "pg/base/join_memory.h"
 #include "pg/exec/aggregates.h"
 
@@ -20,25 +22,14 @@
 #define GROUPED_BYTES 12
 #define REMEMBERED_BYTES 32
 
+#define MOST_SLICES 8 /* a sort is faster than more joins */
+
 /* Returns the first part of a row, or the number of parts if `row` is the end of the rows. */
 static uint32
 first_part(const rb_set *set, uint32 row)
 {
-	uint32 from = 0;
-	uint32 to = set->nparts;
-
-	if (set->row_of == NULL)
-		return row;
-	while (from < to)
-	{
-		uint32 middle = from + (to - from) / 2;
-
-		if (set->row_of[middle] < row)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from;
+	return set->row_of == NULL ? row
+							   : (uint32) rb_numbers_lower_bound(set->row_of, set->nparts, row);
 }
 
 /*
@@ -124,6 +115,41 @@ raise_no_room(rb_cursor *rows, uint64 pairs)
 }
 
 /*
+ * Returns the bytes that the pairs of a slice may take. The memory need of the join is only an
+ * estimate, so half of the remaining memory is reserved for it.
+ */
+static uint64
+room_of_slice(const rb_cursor *rows)
+{
+	const uint64 limit = rb_memory_limit(rows->run->memory);
+	uint64 used = rb_memory_used(rows->run->memory) + rb_need_of_join(rows->run->parts);
+
+	/* The rows of a side that the worker holds are read again before slices are joined. */
+	for (int i = 0; i < rb_join_sides(rows->run->join); i++)
+		if (rows->run->side[i].set->elsewhere)
+			used += rb_set_bytes(rows->run->side[i].set);
+	return limit > used ? (limit - used) / 2 : 0;
+}
+
+/* Returns true if each row's pairs fit in memory, and all of them in a few slices. */
+static bool
+few_slices_suffice(const rb_cursor *rows)
+{
+	const uint64 most = room_of_slice(rows) / bytes_of_pair(rows);
+	uint64 pairs = 0;
+
+	for (uint32 row = 0; row < rows->side->nrows; row++)
+	{
+		if (row % 65536 == 0)
+			CHECK_FOR_INTERRUPTS();
+		if (rows->counts[row] > most)
+			return false;
+		pairs += rows->counts[row];
+	}
+	return pairs / MOST_SLICES <= most;
+}
+
+/*
  * Joins the next rows with the other side. In a self join, the slice also meets its own rows:
  * next_group_here skips the row itself, and each pair of two rows of the slice is found from both
  * rows.
@@ -131,21 +157,14 @@ raise_no_room(rb_cursor *rows, uint64 pairs)
 static void
 join_slice(rb_cursor *rows)
 {
-	const uint64 limit = rb_memory_limit(rows->run->memory);
 	rb_job job;
-	uint64 used;
 	uint64 room;
 
 	rb_placement_stop(&rows->run->placement);
 	/* The rows must be in this process, because a slice points into a local array. */
 	rb_run_need_rows(rows->run, rows->of == RB_OF_BLUE ? rb_join_sides(rows->run->join) - 1 : 0);
 	rb_aggregate_sides(rows);
-	used = rb_memory_used(rows->run->memory) + rb_need_of_join(rows->run->parts);
-	/*
-	 * The memory need of the join is only an estimate, so reserve half of the remaining memory for
-	 * it.
-	 */
-	room = limit > used ? (limit - used) / 2 : 0;
+	room = room_of_slice(rows);
 	for (;;)
 	{
 		rb_aggregate_sides(rows);
@@ -161,8 +180,8 @@ join_slice(rb_cursor *rows)
 			job.red = &rows->slice;
 			job.blue = rows->other;
 		}
-		rb_aggregate_run_to_end(rows, &job);
-		if (rb_placement_groups(&rows->run->placement, &rows->groups))
+		if (rb_aggregate_run_to_end(rows, &job) &&
+			rb_placement_groups(&rows->run->placement, &rows->groups))
 			break;
 		if (rows->end == rows_that_fit(rows, 0))
 			raise_no_room(rows, rows->counts[rows->base]);
@@ -196,7 +215,8 @@ rb_groups_open(rb_cursor *rows, rb_job *job)
 	job->answer = RB_GROUPS;
 	job->number = rows->number;
 	job->numbers = rows->numbers;
-	rb_aggregate_run_to_end(rows, job);
+	if (!rb_aggregate_run_to_end(rows, job))
+		return false;
 	rows->end = n;
 	if (rb_placement_groups(&rows->run->placement, &rows->groups))
 		return true;
@@ -210,7 +230,10 @@ rb_groups_open(rb_cursor *rows, rb_job *job)
 	rows->counts = rb_aggregate_array(rows, n, sizeof *rows->counts);
 	memcpy(rows->counts, rb_placement_words(&rows->run->placement), n * sizeof *rows->counts);
 	rows->end = 0;
-	return true;
+	if (rows->of_parts || few_slices_suffice(rows))
+		return true;
+	rb_free(rows->run->memory, (void **) &rows->counts);
+	return false;
 }
 
 static int

@@ -100,14 +100,18 @@ rb_aggregate_job(const rb_cursor *rows)
 	return job;
 }
 
-void
+bool
 rb_aggregate_run_to_end(rb_cursor *rows, const rb_job *job)
 {
 	rb_block block;
 
+	rows->run->may_give_up = !rows->of_parts && job->answer != RB_COUNT;
+	rows->run->gave_up = false;
 	rb_run_start(rows->run, job);
 	while (rb_run_next(rows->run, &block))
 		;
+	rows->run->may_give_up = false;
+	return !rows->run->gave_up;
 }
 
 /* ---- counts and matched rows ---- */
@@ -132,14 +136,16 @@ sum_up(rb_cursor *rows)
 	}
 }
 
-void
+bool
 rb_counts_open(rb_cursor *rows, rb_job *job)
 {
 	job->answer = rows->result == RB_RESULT_COUNTS ? RB_COUNTS : RB_HITS;
-	rb_aggregate_run_to_end(rows, job);
+	if (!rb_aggregate_run_to_end(rows, job))
+		return false;
 	rows->word = rb_placement_words(&rows->run->placement);
 	if (rows->number != NULL)
 		sum_up(rows);
+	return true;
 }
 
 /*

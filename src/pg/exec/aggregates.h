@@ -78,8 +78,11 @@ extern void rb_aggregate_sides(rb_cursor *rows);
  */
 extern rb_job rb_aggregate_job(const rb_cursor *rows);
 
-/* Runs a job to its end and ignores its pairs. */
-extern void rb_aggregate_run_to_end(rb_cursor *rows, const rb_job *job);
+/*
+ * Runs a job to its end and ignores its pairs. Returns false if it needs more memory than the limit
+ * and its pairs can be sorted instead; otherwise that is an error.
+ */
+extern bool rb_aggregate_run_to_end(rb_cursor *rows, const rb_job *job);
 
 /* Numbers the ids of the rows if several rows may share one. */
 extern void rb_aggregate_number(rb_cursor *rows, const rb_source *source, const rb_side_data *side);
@@ -87,8 +90,8 @@ extern void rb_aggregate_number(rb_cursor *rows, const rb_source *source, const 
 /* Returns true for the first row of each id. Must be called for all rows in order. */
 extern bool rb_aggregate_is_first(rb_cursor *rows, uint32 row);
 
-/* Computes counts or matched rows. */
-extern void rb_counts_open(rb_cursor *rows, rb_job *job);
+/* Computes counts or matched rows. Returns false if that needs more memory than the limit. */
+extern bool rb_counts_open(rb_cursor *rows, rb_job *job);
 /* Returns the next of them: ids in red, counts in blue. Returns false after the last one. */
 extern bool rb_counts_block(rb_cursor *rows, rb_block *block);
 
@@ -96,7 +99,8 @@ extern bool rb_counts_block(rb_cursor *rows, rb_block *block);
 
 /*
  * Groups all pairs, or prepares to group them slice by slice. Returns false if they do not fit in
- * memory and slices do not have all pairs of their groups, which is never so for intersections.
+ * memory and slices do not have all pairs of their groups or are too many, which is never so for
+ * intersections.
  */
 extern bool rb_groups_open(rb_cursor *rows, rb_job *job);
 

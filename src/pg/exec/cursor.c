@@ -283,13 +283,13 @@ next_packed(rb_cursor *rows, Datum *values)
 	return true;
 }
 
-/* ---- grouped pairs ---- */
+/* ---- a result of each row or id ---- */
 
-/* Groups the pairs, by sorting them if they do not fit in memory and cannot be joined in slices. */
+/* Computes a result of each row or id, by sorting the pairs if memory does not suffice otherwise. */
 static void
-open_groups(rb_cursor *rows, rb_job *job)
+open_per_row(rb_cursor *rows, rb_job *job)
 {
-	if (rb_groups_open(rows, job))
+	if (rows->result == RB_RESULT_GROUPS ? rb_groups_open(rows, job) : rb_counts_open(rows, job))
 		return;
 	rb_placement_stop(&rows->run->placement);
 	rb_free(rows->run->memory, (void **) &rows->number);
@@ -360,14 +360,12 @@ rb_cursor_open(const rb_join *join, rb_result result, rb_result_side of, const r
 	{
 		case RB_RESULT_COUNT:
 			job.answer = RB_COUNT;
-			rb_aggregate_run_to_end(rows, &job);
+			(void) rb_aggregate_run_to_end(rows, &job);
 			break;
 		case RB_RESULT_COUNTS:
 		case RB_RESULT_HITS:
-			rb_counts_open(rows, &job);
-			break;
 		case RB_RESULT_GROUPS:
-			open_groups(rows, &job);
+			open_per_row(rows, &job);
 			break;
 		case RB_RESULT_SHAPES:
 		case RB_RESULT_SPANS:

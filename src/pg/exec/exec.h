@@ -250,6 +250,9 @@ typedef struct rb_join_run
 	uint64 spilled;         /* Bytes spilled */
 	/* True if tiles are joined in this process, because another thread may read them */
 	bool here;
+	/* True if the caller computes the result otherwise when the join needs too much memory ... */
+	bool may_give_up;
+	bool gave_up;     /* ... and if it did */
 	rb_moment moment; /* Snapshot with which the sides were read */
 	rb_job job;
 	rb_placement placement;

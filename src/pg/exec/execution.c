@@ -551,7 +551,14 @@ rb_run_next(rb_join_run *run, rb_block *block)
 			return false;
 		}
 		if (status != RB_OK && !start_smaller(run, status))
-			rb_run_raise(run, status);
+		{
+			if (status != RB_OVER_BUDGET || !run->may_give_up)
+				rb_run_raise(run, status);
+			rb_placement_stop(&run->placement);
+			rb_forget_failure(&run->ctx);
+			run->gave_up = true;
+			return false;
+		}
 		if (status == RB_OK && block->n > 0)
 			return true;
 	}
