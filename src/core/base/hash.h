@@ -186,7 +186,10 @@ RB_HASH_NAME(reset)(rb_context *ctx, RB_HASH *t, size_t n)
 		const size_t stretch = size - i < RB_HASH_STRETCH ? size - i : RB_HASH_STRETCH;
 
 		if (i > 0 && rb_should_stop(ctx))
+		{
+			t->mask = 0; /* The rest of the slots is not free: the next reservation begins again. */
 			return RB_STOPPED;
+		}
 		memset(t->slot + i, 0xff, stretch * sizeof *t->slot);
 	}
 	return RB_OK;

@@ -62,7 +62,8 @@ typedef struct rb_point_hash
 } rb_point_hash;
 
 /*
- * Sets corners->first for n points of x, y, z, three for each triangle. Treats 0 and -0 as equal.
+ * Sets corners->first for n points of x, y, z, three for each triangle. Treats 0 and -0 as equal. A
+ * point with a NaN equals no other one, and is not searched for: all NaNs have the same hash.
  */
 static inline rb_status
 rb_point_hash_find(rb_context *ctx, const double *points, uint32_t n, rb_point_hash *c)
@@ -71,16 +72,22 @@ rb_point_hash_find(rb_context *ctx, const double *points, uint32_t n, rb_point_h
 	RB_TRY(rb_point_table_reset(ctx, &c->table, n / 3));
 	for (uint32_t i = 0; i < n; i++)
 	{
-		uint32_t *slot;
+		const double *p = points + 3 * (size_t) i;
 
-		RB_TRY(rb_point_table_reserve(ctx, &c->table, points, 1));
-		slot = rb_point_table_find(&c->table, points, points + 3 * (size_t) i);
-		if (*slot == RB_HASH_FREE)
+		c->first[i] = i;
+		if (p[0] == p[0] && p[1] == p[1] && p[2] == p[2])
 		{
-			*slot = i;
-			c->table.n++;
+			uint32_t *slot;
+
+			RB_TRY(rb_point_table_reserve(ctx, &c->table, points, 1));
+			slot = rb_point_table_find(&c->table, points, p);
+			if (*slot == RB_HASH_FREE)
+			{
+				*slot = i;
+				c->table.n++;
+			}
+			c->first[i] = *slot;
 		}
-		c->first[i] = *slot;
 		if (rb_stop_due(ctx, i, 4096))
 			return RB_STOPPED;
 	}

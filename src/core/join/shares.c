@@ -163,7 +163,7 @@ find_near(rb_cutting *k)
 /* ---- cells, and the number of pairs in each ---- */
 
 static void
-cut_bins(rb_context *ctx, rb_cutting *k)
+cut_bins(rb_cutting *k)
 {
 	const uint32_t step = k->n / RANKED + 1;
 	double sorted[RANKED + 1];
@@ -175,7 +175,8 @@ cut_bins(rb_context *ctx, rb_cutting *k)
 
 		for (uint32_t i = 0; i < k->n; i += step)
 			sorted[n++] = k->place[i].low[a];
-		(void) rb_sort_doubles(ctx, sorted, n); /* If stopped, so is the caller */
+		/* Without a context, which could stop: the partition is kept for later joins. */
+		(void) rb_sort_doubles(NULL, sorted, n);
 		for (int b = 0; b <= k->bins; b++)
 			k->cut[a][b] = sorted[(uint64_t) b * (n - 1) / (uint64_t) k->bins];
 	}
@@ -519,7 +520,7 @@ rb_partitions_cut(rb_context *ctx, const rb_job *job, int n, rb_box *share)
 			k.stands_for[s] *= self ? 0.5 : 1;
 		}
 		find_near(&k);
-		cut_bins(ctx, &k);
+		cut_bins(&k);
 		count_cells(&k);
 		weigh_parts(&k);
 		cut_node(&k, 0, k.n, n, &all);

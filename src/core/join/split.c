@@ -220,7 +220,7 @@ rb_cut_at_quantiles(rb_cpu *c, const rb_list list[2], const double lo[3], const 
 
 				centre[a][s * sample[0].n + i] = 0.5 * from + 0.5 * to;
 			}
-		(void) rb_sort_doubles(c->ctx, centre[a], total); /* If stopped, so is the caller */
+		(void) rb_sort_doubles(NULL, centre[a], total); /* Too few numbers to be stopped */
 		for (int s = 0; s < 2; s++)
 			for (uint32_t i = 0; i < sample[s].n; i++)
 				sample[s].extent[a][i] =

@@ -4,7 +4,10 @@
  */
 #include "check.h"
 #include "core/base/hash.h"
+#include "core/base/point_hash.h"
 #include "core/base/vec.h"
+
+#include <math.h>
 
 typedef struct pair
 {
@@ -155,11 +158,35 @@ refused(void)
 	rb_memory_destroy(memory);
 }
 
+/* Points with a NaN are all different, and take no longer than others. */
+static void
+nan_points(void)
+{
+	const uint32_t n = (uint32_t) check_rounds(400000);
+	rb_memory *memory = rb_memory_create(UINT64_MAX);
+	double *points = malloc(3 * (size_t) n * sizeof *points);
+	rb_point_hash hash = {0};
+	rb_context ctx;
+	uint32_t wrong = 0;
+
+	rb_context_init(&ctx, memory);
+	for (size_t i = 0; i < 3 * (size_t) n; i++)
+		points[i] = i % 9 < 6 ? NAN : 0.5; /* two of three points */
+	CHECK(rb_point_hash_find(&ctx, points, n, &hash) == RB_OK, "failed");
+	for (uint32_t i = 0; i < n; i++)
+		wrong += hash.first[i] != (i % 3 == 2 ? 2 : i);
+	CHECK(wrong == 0, "%u of %u points", wrong, n);
+	rb_point_hash_free(memory, &hash);
+	free(points);
+	rb_memory_destroy(memory);
+}
+
 int
 main(void)
 {
 	CHECK_RUN(numbered);
 	CHECK_RUN(elements);
 	CHECK_RUN(refused);
+	CHECK_RUN(nan_points);
 	return check_done();
 }
