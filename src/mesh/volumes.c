@@ -703,6 +703,11 @@ add_hull_face(comparing *c, const uint32_t *w, uint32_t inside)
 			continue;
 		segment = in->edge_segment[*piece];
 		end = in->segments[segment][0];
+		if (end >= in->npoints) /* a fault that the list of segments has reported */
+		{
+			r->unknown = true;
+			continue;
+		}
 		if (w[i] == end || w[j] == end)
 		{
 			RB_TRY(record_rim(c, segment, inside, w[i] == end));

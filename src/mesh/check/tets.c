@@ -195,13 +195,13 @@ key_of_face(const rb_checking *k, uint32_t face)
 #define RB_HASH_KEY face_key
 #define RB_HASH_ARG const rb_checking *
 #define RB_HASH_OF(k, key) rb_mix(rb_mix((uint64_t) (key).v[0] << 32 | (key).v[1]) ^ (key).v[2])
-#define RB_HASH_EQUAL(k, slot, key) same_corners(key_of_face(k, slot).v, (key).v)
+#define RB_HASH_EQUAL(k, slot, key) same_corners(key_of_face(k, slot), key)
 #define RB_HASH_KEY_OF(k, slot) key_of_face(k, slot)
 
 static inline bool
-same_corners(const uint32_t *v, const uint32_t *w)
+same_corners(face_key a, face_key b)
 {
-	return v[0] == w[0] && v[1] == w[1] && v[2] == w[2];
+	return a.v[0] == b.v[0] && a.v[1] == b.v[1] && a.v[2] == b.v[2];
 }
 
 #include "core/base/hash.h"

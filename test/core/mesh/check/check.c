@@ -1127,6 +1127,11 @@ edges(void)
 	}
 	{
 		FRESH();
+		m.segments[0][0] = RB_NONE;
+		EXPECT(m, "list out of range at its first end", RB_FAULT_SEGMENT_LIST);
+	}
+	{
+		FRESH();
 		m.in.nsegments--;
 		EXPECT(m, "a shorter list", RB_FAULT_SEGMENT_LIST, RB_FAULT_EDGE_SEGMENT,
 			   RB_FAULT_POINT_PARENT);
