@@ -426,8 +426,8 @@ write_record(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t nr,
 	const uint32_t ids = same ? nr : nr + nb;
 	const uint32_t words = nr * strips;
 	const bool lists = nr + all < words * 4;
-	const uint32_t solid = lists ? (nr + all + 3) / 4 : words;
-	const uint32_t bytes = (uint32_t) sizeof(rb_record) + (ids + solid) * 4;
+	const uint32_t data = lists ? (nr + all + 3) / 4 : words;
+	const uint32_t bytes = (uint32_t) sizeof(rb_record) + (ids + data) * 4;
 	const uint32_t size = (bytes + RB_RECORD_ALIGN - 1) / RB_RECORD_ALIGN * RB_RECORD_ALIGN;
 	rb_count at = 0;
 	uint32_t *to;
@@ -471,7 +471,7 @@ write_record(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t nr,
 					   : index_of(t, 1, i - nr) + args->side[1].base;
 	to += ids;
 	if (lists)
-		for (uint32_t i = threadIdx.x; i < solid; i += THREADS)
+		for (uint32_t i = threadIdx.x; i < data; i += THREADS)
 			to[i] = t->lists[i];
 	else
 		for (uint32_t i = threadIdx.x; i < words; i += THREADS)

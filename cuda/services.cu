@@ -71,9 +71,9 @@ rb_loop(rb_thread *me, uint64_t n, uint64_t grain, rb_work work, void *arg)
 }
 
 int
-rb_thread_start(pthread_t *thread, size_t stack, void *(*solid)(void *), void *arg)
+rb_thread_start(pthread_t *thread, size_t stack, void *(*body)(void *), void *arg)
 {
-	return core->thread_start(thread, stack, solid, arg);
+	return core->thread_start(thread, stack, body, arg);
 }
 
 /* ---- gmp_predicates.h ---- */

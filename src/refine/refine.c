@@ -38,12 +38,6 @@ lap_ms(double *start)
 	return ms;
 }
 
-static bool
-is_left_to_threads(rb_status status)
-{
-	return status == RB_NO_DEVICE || status == RB_DEVICE_FULL || status == RB_DEVICE_FAILED;
-}
-
 typedef struct coarse
 {
 	const rb_cell *cells;
@@ -101,7 +95,7 @@ run_rounds(rb_refining *r, const rb_backend **backend)
 		const uint32_t before = r->report->rounds;
 
 		status = (*backend)->refine(ctx, r, sizeof(*r));
-		if (r->options->backend_only || !is_left_to_threads(status))
+		if (r->options->backend_only || !rb_is_device_failure(status))
 		{
 			r->report->device_rounds += r->report->rounds - before;
 			return status;

@@ -39,7 +39,7 @@
 #define GUARD ((size_t) 1 << 17)
 
 int
-rb_thread_start(pthread_t *thread, size_t stack, void *(*solid)(void *), void *arg)
+rb_thread_start(pthread_t *thread, size_t stack, void *(*body)(void *), void *arg)
 {
 	pthread_attr_t attr;
 	sigset_t all, before;
@@ -52,7 +52,7 @@ rb_thread_start(pthread_t *thread, size_t stack, void *(*solid)(void *), void *a
 	pthread_attr_setguardsize(&attr, GUARD);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(thread, &attr, solid, arg);
+	rc = pthread_create(thread, &attr, body, arg);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attr);
 	return rc;

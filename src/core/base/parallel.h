@@ -133,7 +133,7 @@ extern void rb_group_wait(rb_thread *me);
  * Starts a thread with a stack of that size and all signals blocked, which leaves them to the
  * caller. Returns 0 or the errno of the failure.
  */
-extern int rb_thread_start(pthread_t *thread, size_t stack, void *(*solid)(void *), void *arg);
+extern int rb_thread_start(pthread_t *thread, size_t stack, void *(*body)(void *), void *arg);
 
 #ifdef __cplusplus
 }

@@ -28,12 +28,12 @@ rb_record_pairs(const rb_record *record, rb_pair *out)
 {
 	const uint32_t *red = (const uint32_t *) (record + 1);
 	const uint32_t *blue = record->form & RB_RECORD_SAME ? red : red + record->red;
-	const void *solid = blue + record->blue;
+	const void *data = blue + record->blue;
 	const bool order = (record->form & RB_RECORD_ORDER) != 0;
 
 	if (record->form & RB_RECORD_BITS)
 	{
-		const uint32_t *word = solid;
+		const uint32_t *word = data;
 
 		for (uint32_t i = 0; i < record->red; i++)
 			for (uint32_t first = 0; first < record->blue; first += 32)
@@ -42,7 +42,7 @@ rb_record_pairs(const rb_record *record, rb_pair *out)
 	}
 	else
 	{
-		const uint8_t *count = solid;
+		const uint8_t *count = data;
 		const uint8_t *number = count + record->red;
 
 		for (uint32_t i = 0; i < record->red; i++)

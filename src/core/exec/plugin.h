@@ -38,7 +38,7 @@ typedef struct rb_services
 	rb_status (*team_open)(rb_context *ctx, int want, rb_thread **me);
 	void (*team_close)(rb_thread **me);
 	rb_status (*loop)(rb_thread *me, uint64_t n, uint64_t grain, rb_work work, void *arg);
-	int (*thread_start)(pthread_t *thread, size_t stack, void *(*solid)(void *), void *arg);
+	int (*thread_start)(pthread_t *thread, size_t stack, void *(*body)(void *), void *arg);
 	/* Declared in join.h */
 	rb_status (*decide_pairs)(rb_context *ctx, const rb_job *job, rb_pair *pairs, size_t n,
 							  size_t *kept);

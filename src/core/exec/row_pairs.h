@@ -91,8 +91,6 @@ typedef struct rb_grouped
 extern rb_status rb_groups_build(rb_context *ctx, const rb_job *job, const rb_pair *pairs,
 								 uint64_t n, rb_grouped *groups);
 
-/* ---- aggregate.c: a count or a bit for each row, or groups, instead of pairs ---- */
-
 typedef struct rb_aggregate
 {
 	rb_context *ctx;

@@ -20,6 +20,7 @@
  * accordingly.
  */
 #include "core/base/base.h"
+#include "core/base/bucket.h"
 #include "core/set/set.h"
 #include "core/primitive/reference_point.h"
 #include "core/base/sort.h"
@@ -66,7 +67,6 @@ object_of(const grouping *g, uint32_t part)
 static bool
 find_places(grouping *g)
 {
-	uint32_t before = 0;
 	uint32_t last = 0;
 	bool in_order = true;
 
@@ -79,13 +79,7 @@ find_places(grouping *g)
 		in_order &= object >= last;
 		last = object;
 	}
-	for (uint32_t k = 0; k < g->nobjects; k++)
-	{
-		uint32_t n = g->next[k];
-
-		g->next[k] = before;
-		before += n;
-	}
+	rb_counts_to_starts(g->next, g->nobjects);
 	return in_order;
 }
 

@@ -66,21 +66,12 @@ typedef struct lines_join
 static rb_status
 add_hits(lines_join *a, const hit *hits, size_t n)
 {
-	rb_status status = RB_OK;
+	rb_status status;
 
 	if (n == 0)
 		return rb_should_stop(a->ctx) ? RB_STOPPED : RB_OK;
 	pthread_mutex_lock(&a->lock);
-	if (a->nhits + n > a->hits_cap)
-	{
-		size_t cap = a->hits_cap < 4096 ? 4096 : 2 * a->hits_cap;
-
-		while (cap < a->nhits + n)
-			cap *= 2;
-		status = RB_ALLOCATE(a->ctx, a->hits, cap);
-		if (status == RB_OK)
-			a->hits_cap = cap;
-	}
+	status = RB_GROW(a->ctx, a->hits, a->hits_cap, a->nhits + n);
 	if (status == RB_OK)
 	{
 		memcpy(a->hits + a->nhits, hits, n * sizeof *hits);

@@ -10,11 +10,7 @@
 #include "core/solid/solid.h"
 #include "core/join/join.h"
 #include "core/set/set.h"
-#include "core/primitive/dispatch.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define GRAIN 16 /* Number of rows a thread takes at a time */

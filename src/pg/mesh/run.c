@@ -53,6 +53,7 @@ rb_meshing_open(const rb_meshing_call *call, MemoryContext context)
 	rb_memory_set_idle(limit);
 	run->memory = rb_memory_open(call->function, limit);
 	rb_settings_apply(&run->ctx, run->memory);
+	run->ctx.settings.grid_resolution = 0; /* The setting is for joins that the user calls. */
 	run->progress = rb_progress_begin(call->function);
 	rb_placement_init(&run->placement, call->function, context, &run->ctx, run->progress);
 	run->part = run->parts = &run->one;

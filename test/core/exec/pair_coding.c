@@ -38,7 +38,7 @@ make(made *m, uint32_t red, uint32_t blue, uint32_t form, uint32_t rarity)
 {
 	const bool same = (form & RB_RECORD_SAME) != 0;
 	uint32_t index[2][RB_RECORD_SIDE], lists = 0, pairs = 0;
-	static uint8_t meets[RB_RECORD_SIDE][RB_RECORD_SIDE], solid[RB_RECORD_PAIRS + RB_RECORD_SIDE];
+	static uint8_t meets[RB_RECORD_SIDE][RB_RECORD_SIDE], data[RB_RECORD_PAIRS + RB_RECORD_SIDE];
 	rb_record record = {0, 0, (uint16_t) red, (uint16_t) blue, form};
 	size_t size;
 	char *to;
@@ -46,7 +46,7 @@ make(made *m, uint32_t red, uint32_t blue, uint32_t form, uint32_t rarity)
 	for (uint32_t i = 0; i < RB_RECORD_SIDE; i++)
 		index[0][i] = (uint32_t) check_below(RB_MAX_OBJECTS),
 		index[1][i] = (uint32_t) check_below(RB_MAX_OBJECTS);
-	memset(solid, 0, sizeof(solid));
+	memset(data, 0, sizeof(data));
 	lists = red;
 	for (uint32_t i = 0; i < red; i++)
 		for (uint32_t j = 0; j < blue; j++)
@@ -63,14 +63,14 @@ make(made *m, uint32_t red, uint32_t blue, uint32_t form, uint32_t rarity)
 				uint32_t word;
 				size_t at = (i * ((blue + 31) / 32) + j / 32) * 4;
 
-				memcpy(&word, solid + at, 4);
+				memcpy(&word, data + at, 4);
 				word |= 1u << j % 32;
-				memcpy(solid + at, &word, 4);
+				memcpy(data + at, &word, 4);
 			}
 			else
 			{
-				solid[i]++;
-				solid[lists++] = (uint8_t) j;
+				data[i]++;
+				data[lists++] = (uint8_t) j;
 			}
 			m->fingerprint += form & RB_RECORD_ORDER && b < r ? mix(b, r) : mix(r, b);
 		}
@@ -92,7 +92,7 @@ make(made *m, uint32_t red, uint32_t blue, uint32_t form, uint32_t rarity)
 	if (!same)
 		memcpy(to, index[1], blue * 4);
 	to += same ? 0 : blue * 4;
-	memcpy(to, solid, size - (size_t) (to - (m->bytes + m->n)));
+	memcpy(to, data, size - (size_t) (to - (m->bytes + m->n)));
 	m->n += record.bytes;
 	m->pairs += pairs;
 }

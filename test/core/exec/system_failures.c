@@ -151,10 +151,10 @@ static int (*real_create)(pthread_t *, const pthread_attr_t *, void *(*) (void *
 #endif
 
 int
-MINE(pthread_create)(pthread_t *thread, const pthread_attr_t *attr, void *(*solid)(void *),
+MINE(pthread_create)(pthread_t *thread, const pthread_attr_t *attr, void *(*body)(void *),
 					 void *arg)
 {
-	return refuse(THREAD) ? EAGAIN : real_create(thread, attr, solid, arg);
+	return refuse(THREAD) ? EAGAIN : real_create(thread, attr, body, arg);
 }
 
 /* ---- scenes ---- */
