@@ -22,9 +22,7 @@ _PG_init(void)
 	rb_settings_check();
 	rb_settings_define();
 	rb_scan_install();
-	rb_upper_install();
 	rb_join_install();
-	rb_join_count_install();
 	rb_replace_install();
 	rb_report_install();
 	rb_cleanup_install();

@@ -75,4 +75,13 @@ extern void rb_tile_read(const NullableDatum *args, const char *function, rb_box
 /* Reads a tile without raising errors. Returns false if the arguments are invalid. */
 extern bool rb_tile_try(const NullableDatum *args, rb_box *tile);
 
+/* ---- relations ---- */
+
+/*
+ * Returns the locked relation, or raises an error if the caller has the privilege on none of its
+ * columns.
+ */
+extern Relation rb_relation_open(Oid relid, LOCKMODE lock, AclMode right, const char *function,
+								 const char *argument);
+
 #endif /* RB_PG_BASE_ARGUMENTS_H */

@@ -7,8 +7,8 @@
  *	sides.c       sources -> SELECT (or heap.c, for plain tables) -> receiver.c -> rb_builder
  *	              -> rb_set
  *	execution.c   sets -> rb_stream -> blocks of ids
- *	cursor.c      blocks of ids, or aggregates of them -> rows, which results.c returns as a set or a
- *	              number, and function_scan.c as a scan in FROM
+ *	cursor.c      blocks of ids, or aggregates of them -> rows, which functions.c returns as a set or
+ *	              a number, and function_scan.c as a scan in FROM
  *
  * Each folder declares the rest in a header of its own: spill/spill.h, worker/worker.h,
  * read/read.h, exec/exec.h, func/func.h, plan/plan.h, scalar/scalar.h, node/function_scan.h,

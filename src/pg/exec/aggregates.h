@@ -3,10 +3,8 @@
  *	  Declares what the files share that compute aggregate results of a join instead of its pairs.
  *
  *	cursor.c				the choice between all results
- *	aggregates.c			the sides, as rows, as ids, or part by part; counts and matched rows
- *	aggregate_groups.c		grouped pairs
- *	aggregate_sorted.c		counts, matched rows and grouped pairs by sorting the pairs
- *	intersections.c		intersections of the pairs
+ *	aggregates.c			counts, matched rows, grouped pairs
+ *	intersections.c			intersections of the pairs
  */
 #ifndef RB_PG_EXEC_AGGREGATES_H
 #define RB_PG_EXEC_AGGREGATES_H
@@ -63,9 +61,6 @@ rb_id_of(const rb_set *set, uint32 row)
 
 /* ---- aggregates.c ---- */
 
-/* Allocates core memory that is freed with the run. */
-extern void *rb_aggregate_array(rb_cursor *rows, uint64 n, size_t element);
-
 /*
  * Sets the sides to the current sets of the run. A remote set may have been replaced by a local
  * one.
@@ -84,18 +79,13 @@ extern rb_job rb_aggregate_job(const rb_cursor *rows);
  */
 extern bool rb_aggregate_run_to_end(rb_cursor *rows, const rb_job *job);
 
-/* Numbers the ids of the rows if several rows may share one. */
-extern void rb_aggregate_number(rb_cursor *rows, const rb_source *source, const rb_side_data *side);
-
-/* Returns true for the first row of each id. Must be called for all rows in order. */
-extern bool rb_aggregate_is_first(rb_cursor *rows, uint32 row);
-
-/* Computes counts or matched rows. Returns false if that needs more memory than the limit. */
-extern bool rb_counts_open(rb_cursor *rows, rb_job *job);
-/* Returns the next of them: ids in red, counts in blue. Returns false after the last one. */
-extern bool rb_counts_block(rb_cursor *rows, rb_block *block);
-
-/* ---- aggregate_groups.c ---- */
+/* Computes counts, matched rows or grouped pairs. Sorts the pairs if memory does not suffice. */
+extern void rb_aggregate_open(rb_cursor *rows);
+/* Return the next counts or matched rows, and the next group. Return false after the last one. */
+extern bool rb_aggregate_next_block(rb_cursor *rows, rb_block *block);
+extern bool rb_aggregate_next_group(rb_cursor *rows, Datum *values);
+/* Ends the sort, if there is one. May be called twice. */
+extern void rb_aggregate_close(rb_cursor *rows);
 
 /*
  * Groups all pairs, or prepares to group them slice by slice. Returns false if they do not fit in
@@ -110,31 +100,11 @@ extern bool rb_groups_more(rb_cursor *rows);
 /* Finds the members of a row's group among the joined rows, and returns their number. */
 extern uint64 rb_groups_of(const rb_cursor *rows, uint32 row, const uint32_t **member);
 
-/* Returns the next group as a row. */
-extern bool rb_groups_next(rb_cursor *rows, Datum *values);
-
-/*
- * rb_groups_place returns the array element for the i-th id; an array is filled in order for `id`.
- * rb_groups_finish returns the finished array of n ids.
- */
-extern int64 *rb_groups_place(rb_cursor *rows, uint64 i, int64 id);
-extern Datum rb_groups_finish(rb_cursor *rows, uint64 n);
-
-/* ---- aggregate_sorted.c ---- */
-
-/* Runs the join and sorts its pairs. */
-extern void rb_sorted_open(rb_cursor *rows, rb_job *job);
-/* Return the next counts or matched rows, and the next group. Return false after the last one. */
-extern bool rb_sorted_block(rb_cursor *rows, rb_block *block);
-extern bool rb_sorted_group(rb_cursor *rows, Datum *values);
-/* Ends the sort. May be called twice. */
-extern void rb_sorted_close(rb_cursor *rows);
-
 /* ---- intersections.c ---- */
 
-/* Prepares the join. Makes all parts of both sides available in this process. */
-extern void rb_shapes_begin(rb_cursor *rows, MemoryContext context);
-extern void rb_shapes_open(rb_cursor *rows, rb_job *job);
+/* Makes all parts of both sides available in this process, and starts the join. */
+extern void rb_shapes_open(rb_cursor *rows, MemoryContext context);
+/* Returns the next intersection as a row. Returns false after the last one. */
 extern bool rb_shapes_next(rb_cursor *rows, Datum *values);
 
 #endif /* RB_PG_EXEC_AGGREGATES_H */

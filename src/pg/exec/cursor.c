@@ -4,7 +4,7 @@
  *
  *	pairs			blocks of the stream
  *	counts, hits	blocks with a value for each row (aggregates.c)
- *	groups			rows: for each row the rows that it is paired with (aggregate_groups.c)
+ *	groups			rows: for each row the rows that it is paired with (aggregates.c)
  *	shapes			rows: the intersection of each pair of rows (intersections.c)
  *	blocks			rows: pairs as arrays, for programs that want these: the stream's own
  *					blocks, without a copy
@@ -283,20 +283,6 @@ next_packed(rb_cursor *rows, Datum *values)
 	return true;
 }
 
-/* ---- a result of each row or id ---- */
-
-/* Computes a result of each row or id, by sorting the pairs if memory does not suffice otherwise. */
-static void
-open_per_row(rb_cursor *rows, rb_job *job)
-{
-	if (rows->result == RB_RESULT_GROUPS ? rb_groups_open(rows, job) : rb_counts_open(rows, job))
-		return;
-	rb_placement_stop(&rows->run->placement);
-	rb_free(rows->run->memory, (void **) &rows->number);
-	*job = rb_run_job(rows->run);
-	rb_sorted_open(rows, job);
-}
-
 /* ---- the cursor ---- */
 
 rb_join_run *
@@ -305,16 +291,10 @@ rb_cursor_run(const rb_cursor *rows)
 	return rows->run;
 }
 
-static bool
-is_per_row(rb_result result)
-{
-	return result == RB_RESULT_COUNTS || result == RB_RESULT_HITS || result == RB_RESULT_GROUPS;
-}
-
 void
 rb_cursor_close(rb_cursor *rows)
 {
-	rb_sorted_close(rows);
+	rb_aggregate_close(rows);
 	rb_run_close(rows->run);
 }
 
@@ -323,60 +303,35 @@ rb_cursor_open(const rb_join *join, rb_result result, rb_result_side of, const r
 			   MemoryContext context)
 {
 	rb_cursor *rows = MemoryContextAllocZero(context, sizeof *rows);
-	const int last = rb_join_sides(join) - 1;
-	const int mine = of == RB_OF_BLUE ? last : 0;
 	rb_job job;
 
 	rows->result = result;
 	rows->of = of;
 	rows->run =
 		rb_run_read(join, call, context, result != RB_RESULT_SHAPES && result != RB_RESULT_SPANS);
-	if (shapes[result].from == RB_ROWS_STREAM)
-	{
-		job = rb_run_job(rows->run);
-		rb_run_start(rows->run, &job);
-		return rows;
-	}
-	if (rb_run_is_tiled(rows->run) && is_per_row(result))
-	{
-		job = rb_run_job(rows->run);
-		rb_sorted_open(rows, &job);
-		return rows;
-	}
-	if (is_per_row(result))
-		rb_run_need_ids(rows->run, mine);
-	if (result == RB_RESULT_GROUPS)
-		rb_run_need_ids(rows->run, last - mine);
-	if (result == RB_RESULT_SHAPES || result == RB_RESULT_SPANS)
-		rb_shapes_begin(rows, context);
-	rb_aggregate_sides(rows);
-	job = rb_aggregate_job(rows);
-	if (is_per_row(result))
-	{
-		job.of = of;
-		rb_aggregate_number(rows, &call->source[mine], &rows->run->side[mine]);
-	}
 	switch (result)
 	{
-		case RB_RESULT_COUNT:
-			job.answer = RB_COUNT;
-			(void) rb_aggregate_run_to_end(rows, &job);
-			break;
 		case RB_RESULT_COUNTS:
 		case RB_RESULT_HITS:
 		case RB_RESULT_GROUPS:
-			open_per_row(rows, &job);
-			break;
+			rb_aggregate_open(rows);
+			return rows;
 		case RB_RESULT_SHAPES:
 		case RB_RESULT_SPANS:
-			rb_shapes_open(rows, &job);
-			break;
+			rb_shapes_open(rows, context);
+			return rows;
 		default:
-			Assert(result == RB_RESULT_BLOCKS);
-			job.answer = RB_PAIRS;
-			job.whole = true;
-			rb_run_start(rows->run, &job);
+			break;
 	}
+	job = rb_run_job(rows->run);
+	job.whole = result == RB_RESULT_BLOCKS;
+	if (result == RB_RESULT_COUNT)
+	{
+		job.answer = RB_COUNT;
+		(void) rb_aggregate_run_to_end(rows, &job);
+	}
+	else
+		rb_run_start(rows->run, &job);
 	return rows;
 }
 
@@ -385,7 +340,7 @@ rb_cursor_next_block(rb_cursor *rows, rb_block *block)
 {
 	if (shapes[rows->result].from == RB_ROWS_STREAM)
 		return rb_run_next(rows->run, block);
-	return rows->sorting != NULL ? rb_sorted_block(rows, block) : rb_counts_block(rows, block);
+	return rb_aggregate_next_block(rows, block);
 }
 
 bool
@@ -397,8 +352,7 @@ rb_cursor_next_row(rb_cursor *rows, Datum *values)
 			values[0] = Int64GetDatum((int64) rows->run->ctx.stats.stage[RB_STAGE_EMIT].count);
 			return rows->row++ == 0;
 		case RB_RESULT_GROUPS:
-			return rows->sorting != NULL ? rb_sorted_group(rows, values)
-										 : rb_groups_next(rows, values);
+			return rb_aggregate_next_group(rows, values);
 		case RB_RESULT_SHAPES:
 		case RB_RESULT_SPANS:
 			return rb_shapes_next(rows, values);

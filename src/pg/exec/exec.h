@@ -7,8 +7,8 @@
 #define RB_PG_EXEC_EXEC_H
 
 #include "pg/base/cleanup.h"
-#include "pg/exec/placement.h"
 #include "pg/read/read.h"
+#include "pg/worker/worker.h"
 
 /* ---- the join of a function ---- */
 
@@ -216,9 +216,76 @@ typedef struct rb_call_args
 	rb_box tile;    /* For rb_join_has_tile; dims is 0 if not given */
 } rb_call_args;
 
-/* ---- execution.c: open a join, read blocks, close ---- */
+/* ---- placement.c: where a join or a mesh refinement runs ---- */
 
-typedef struct rb_refused_rows rb_refused_rows; /* Defined in skipped_solids.c */
+/*
+ * Raises an error if redblue.backend is known to be impossible to satisfy, and starts the worker if
+ * it is likely to be needed. Called before the sides are read.
+ */
+extern void rb_placement_prepare(const char *function, const rb_source *source, int sides);
+
+/* A join or refinement, in the worker or in this process */
+typedef struct rb_placement
+{
+	const char *function;
+	MemoryContext context; /* Context of requests to the worker */
+	rb_context *ctx;
+	rb_progress_entry *progress;
+	const rb_job *job;
+	const rb_backend *backend;
+	rb_remote *remote; /* Request to the worker, NULL if it was not asked */
+	rb_stream *stream; /* Local stream, NULL if the worker runs the join */
+	bool demanded;     /* True if work without a device is an error */
+	bool handed_out;   /* True if pairs of the join have been returned */
+	char note[200];    /* Why this place was chosen, or "" */
+} rb_placement;
+
+/* The context and the progress entry must exist as long as the place is used. */
+extern void rb_placement_init(rb_placement *placement, const char *function, MemoryContext context,
+							  rb_context *ctx, rb_progress_entry *progress);
+
+/*
+ * Return true if the worker should run a join of `parts` parts, or refine a mesh that will have
+ * about `tets` tetrahedra. Otherwise placement->note says why not, or is "" if the CPU was requested.
+ */
+extern bool rb_placement_wants_join(rb_placement *placement, uint64 parts);
+extern bool rb_placement_wants_refinement(rb_placement *placement, uint64 tets, int threads);
+
+/* Ends the current join, and prepares for the next one. The job must exist until its end. */
+extern void rb_placement_begin(rb_placement *placement, const rb_job *job);
+
+/*
+ * Submits the work to the worker. Returns false if this process must do it, with the reason in
+ * placement->note.
+ */
+extern bool rb_placement_submit(rb_placement *placement, rb_submission *order);
+
+/*
+ * Chooses the backend of this process. Raises an error if redblue.backend requires a device and
+ * this process cannot open it either.
+ */
+extern void rb_placement_choose_here(rb_placement *placement);
+
+/* Starts the join in threads of this process. Callable from any thread. */
+extern rb_status rb_placement_run_here(rb_placement *placement);
+
+/* Behaves as rb_stream_next. Callable from any thread, but from one at a time. */
+extern rb_status rb_placement_next(rb_placement *placement, int wait_ms, rb_block *block);
+
+/* Returns true if the status is that of a worker whose join this process may run instead. */
+extern bool rb_placement_can_take_over(const rb_placement *placement, rb_status status);
+
+/* Runs the join on the CPU of this process after the worker could not. The sets must be local. */
+extern rb_status rb_placement_take_over(rb_placement *placement);
+
+/* Return what rb_stream_words and rb_stream_groups return. */
+extern const uint32_t *rb_placement_words(const rb_placement *placement);
+extern bool rb_placement_groups(const rb_placement *placement, rb_groups *groups);
+
+/* Ends the current join; its result is freed with it. */
+extern void rb_placement_stop(rb_placement *placement);
+
+/* ---- execution.c: open a join, read blocks, close ---- */
 
 /* Identity of a snapshot: equal values see the same rows */
 typedef struct rb_moment
@@ -260,13 +327,12 @@ typedef struct rb_join_run
 	/* Stops the thread that reads its blocks before it is closed, or NULL */
 	void (*stop_taker)(void *);
 	void *taker;
-	uint64 parts;   /* Parts of both sides */
-	uint64 skipped; /* Rows without parts, of both sides */
-	uint64 need;    /* Estimated need in bytes, known when the sides are read */
-	rb_refused_rows
-		*refused;       /* RB_VALIDITY: reports of rows that could not be read, NULL if none */
-	bool left_out_told; /* Set by rb_run_report_skipped */
-	double emit_ms;     /* Time spent converting pairs to rows, in ms */
+	uint64 parts;                    /* Parts of both sides */
+	uint64 skipped;                  /* Rows without parts, of both sides */
+	uint64 need;                     /* Estimated need in bytes, known when the sides are read */
+	struct rb_refused_rows *refused; /* RB_VALIDITY: rows that could not be read, NULL if none */
+	bool left_out_told;              /* Set by rb_run_report_skipped */
+	double emit_ms;                  /* Time spent converting pairs to rows, in ms */
 } rb_join_run;
 
 /*
@@ -290,52 +356,11 @@ extern void rb_run_need_rows(rb_join_run *run, int side);
 /* Returns the next pairs, at least one. Returns false after the last one. Can be cancelled. */
 extern bool rb_run_next(rb_join_run *run, rb_block *block);
 
-/* Raises the failure of the join as an ERROR. */
-pg_noreturn extern void rb_run_raise(const rb_join_run *run, rb_status status);
-
 /*
  * Behaves as rb_stream_next, wherever the join is. Callable from any thread, but from one at a
  * time.
  */
 extern rb_status rb_run_wait(rb_join_run *run, int wait_ms, rb_block *block);
-
-/* ---- skipped_solids.c: rows that are not valid solids ---- */
-
-/* Collects the side's rows that could not be read, as blocks of reports. */
-extern rb_refused_rows *rb_refused_rows_build(rb_join_run *run, MemoryContext context);
-
-/* Returns the next block of reports. Returns false after the last one. Callable from any thread. */
-extern bool rb_refused_rows_next(rb_join_run *run, rb_block *block);
-
-/* Reasons why solids are skipped, counted by their names, which may repeat */
-#define RB_MAX_REASONS 48
-
-typedef struct rb_reason
-{
-	const char *name;
-	uint64 count;
-} rb_reason;
-
-typedef struct rb_reasons
-{
-	rb_reason at[RB_MAX_REASONS];
-	int n;
-	uint64 sum;
-} rb_reasons;
-
-extern void rb_reasons_add(rb_reasons *reasons, const char *name, uint64 n);
-
-/*
- * Returns the most frequent reasons, as in "132: not closed; 24: crossing itself". Sorts the
- * reasons.
- */
-extern char *rb_reasons_text(rb_reasons *reasons);
-
-/* Raises a notice about skipped solids, once. Called after the join has ended or stopped. */
-extern void rb_run_report_skipped(rb_join_run *run);
-
-/* Returns true if the sides are those of a tile. */
-extern bool rb_run_is_tiled(const rb_join_run *run);
 
 /*
  * Makes later tiles run in this process. Called before rb_run_wait is called from another thread.
@@ -437,5 +462,32 @@ extern void rb_last_run_set(const rb_join_run *run);
 extern void rb_last_report_set(const rb_report *report, Oid user);
 
 extern void rb_report_install(void);
+
+/* Reasons why solids are skipped, counted by their names, which may repeat */
+#define RB_MAX_REASONS 48
+
+typedef struct rb_reason
+{
+	const char *name;
+	uint64 count;
+} rb_reason;
+
+typedef struct rb_reasons
+{
+	rb_reason at[RB_MAX_REASONS];
+	int n;
+	uint64 sum;
+} rb_reasons;
+
+extern void rb_reasons_add(rb_reasons *reasons, const char *name, uint64 n);
+
+/*
+ * Returns the most frequent reasons, as in "132: not closed; 24: crossing itself". Sorts the
+ * reasons.
+ */
+extern char *rb_reasons_text(rb_reasons *reasons);
+
+/* Raises a notice about skipped solids, once. Called after the join has ended or stopped. */
+extern void rb_run_report_skipped(rb_join_run *run);
 
 #endif /* RB_PG_EXEC_EXEC_H */

@@ -21,6 +21,7 @@
 #include "pg/spill/spill.h"
 
 #include "core/set/set.h"
+#include "core/solid/solid.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
@@ -30,6 +31,63 @@ static void
 close_at_end(void *run)
 {
 	rb_run_close(run);
+}
+
+/* ---- failures ---- */
+
+/* Returns true if a row of either side has several parts. */
+static bool
+has_parts(const rb_join_run *run)
+{
+	for (int i = 0; i < rb_join_sides(run->join); i++)
+		if (run->side[i].parts != run->side[i].rows)
+			return true;
+	return false;
+}
+
+/* Returns true if the call names a column that groups rows into solids. */
+static bool
+has_objects(const rb_join_run *run, rb_solid_side of)
+{
+	const int side = of == RB_SOLID_OF_RED ? 0 : rb_join_sides(run->join) - 1;
+
+	return run->call.source[side].object_name != NULL;
+}
+
+/*
+ * Returns the failure of the join, with an estimate of the memory needed. An estimate is known when
+ * the sides are read. If that much memory was available, the need was larger: the error then
+ * reports one and a half times the amount held when memory ran out. If pairs of rows are remembered
+ * (distinct_rows.c), their number is unknown and their table doubles when it grows: the error then
+ * reports twice the amount.
+ */
+rb_error
+rb_run_error(const rb_join_run *run)
+{
+	rb_error error = run->ctx.error;
+
+	/* If the call already groups rows into solids, do not suggest it. */
+	if (error.status == RB_BAD_SOLID &&
+		has_objects(run, (rb_solid_side) (error.limit & RB_SOLID_SIDE)))
+		error.limit &= ~(uint64) RB_SOLID_TOGETHER;
+	/* An error with a text already states the amount. */
+	if (error.status != RB_OVER_BUDGET || error.text[0] != '\0')
+		return error;
+	if (run->need <= error.limit && !has_parts(run))
+		error.need += error.need / 2;
+	error.need = Max(error.need, run->need);
+	if (has_parts(run))
+		error.need *= 2;
+	return error;
+}
+
+/* Raises the failure of the join as an ERROR. */
+pg_noreturn static void
+raise_failure(const rb_join_run *run, rb_status status)
+{
+	rb_error error = rb_run_error(run);
+
+	rb_raise(run->join->function, status, &error);
 }
 
 /* ---- inputs that do not fit in memory ---- */
@@ -119,7 +177,7 @@ cut_tiles(rb_join_run *run)
 	rb_spill_cut(run->spill, kind, run->side[0].srid, &run->call.tile);
 	status = load_next_tile_that_fits(run);
 	if (status != RB_OK)
-		rb_run_raise(run, status);
+		raise_failure(run, status);
 }
 
 /* ---- open, next, close ---- */
@@ -153,58 +211,58 @@ read_sides(rb_join_run *run)
 	run->ctx.stats.stage[RB_STAGE_READ].ms = rb_now_ms() - start;
 }
 
-/* Returns true if a row of either side has several parts. */
-static bool
-has_parts(const rb_join_run *run)
-{
-	for (int i = 0; i < rb_join_sides(run->join); i++)
-		if (run->side[i].parts != run->side[i].rows)
-			return true;
-	return false;
-}
-
-/* Returns true if the call names a column that groups rows into solids. */
-static bool
-has_objects(const rb_join_run *run, rb_solid_side of)
-{
-	const int side = of == RB_SOLID_OF_RED ? 0 : rb_join_sides(run->join) - 1;
-
-	return run->call.source[side].object_name != NULL;
-}
+/* ---- rows that are not solids ---- */
 
 /*
- * Returns the failure of the join, with an estimate of the memory needed. An estimate is known when
- * the sides are read. If that much memory was available, the need was larger: the error then
- * reports one and a half times the amount held when memory ran out. If pairs of rows are remembered
- * (distinct_rows.c), their number is unknown and their table doubles when it grows: the error then
- * reports twice the amount.
+ * A row that cannot become triangles (for example, because a face crosses itself) is not in the set
+ * of its side. If each row gets a report, the reports of these rows follow those of the set.
  */
-rb_error
-rb_run_error(const rb_join_run *run)
+#define REFUSED_BLOCK 64 /* Number of reports per block */
+
+struct rb_refused_rows
 {
-	rb_error error = run->ctx.error;
+	uint32 next;
+	int64 red[REFUSED_BLOCK];
+	int64 blue[REFUSED_BLOCK];
+	uint64 payload[REFUSED_BLOCK * RB_VALIDITY_WORDS];
+};
 
-	/* If the call already groups rows into solids, do not suggest it. */
-	if (error.status == RB_BAD_SOLID &&
-		has_objects(run, (rb_solid_side) (error.limit & RB_SOLID_SIDE)))
-		error.limit &= ~(uint64) RB_SOLID_TOGETHER;
-	/* An error with a text already states the amount. */
-	if (error.status != RB_OVER_BUDGET || error.text[0] != '\0')
-		return error;
-	if (run->need <= error.limit && !has_parts(run))
-		error.need += error.need / 2;
-	error.need = Max(error.need, run->need);
-	if (has_parts(run))
-		error.need *= 2;
-	return error;
-}
-
-void
-rb_run_raise(const rb_join_run *run, rb_status status)
+/*
+ * Returns the next block of reports. If only their number is needed, counts all of them at once and
+ * returns false.
+ */
+static bool
+next_refused_rows(rb_join_run *run, rb_block *block)
 {
-	rb_error error = rb_run_error(run);
+	struct rb_refused_rows *rows = run->refused;
+	const rb_side_data *side = &run->side[0];
+	const uint32 n = Min(side->nrefused - rows->next, REFUSED_BLOCK);
 
-	rb_raise(run->join->function, status, &error);
+	if (n == 0)
+		return false;
+	if (run->job.answer != RB_PAIRS)
+	{
+		run->ctx.stats.stage[RB_STAGE_EMIT].count += side->nrefused;
+		rows->next = side->nrefused;
+		return false;
+	}
+	for (uint32 i = 0; i < n; i++)
+	{
+		const rb_refusal *refusal = &side->refused[rows->next + i];
+		rb_solid_report report;
+
+		rb_solid_of_refusal(&report, refusal, run->call.source[0].face_tolerance);
+		rb_solid_to_words(&report, rows->payload + (size_t) i * RB_VALIDITY_WORDS);
+		rows->red[i] = rows->blue[i] = refusal->id;
+	}
+	rows->next += n;
+	run->ctx.stats.stage[RB_STAGE_EMIT].count += n;
+	*block = (rb_block){.red = rows->red,
+						.blue = rows->blue,
+						.payload = rows->payload,
+						.words = RB_VALIDITY_WORDS,
+						.n = n};
+	return true;
 }
 
 /* ---- remote sides ---- */
@@ -290,7 +348,7 @@ rb_run_need_ids(rb_join_run *run, int i)
 		rb_status status = rb_set_materialize_ids(&run->ctx, set);
 
 		if (status != RB_OK)
-			rb_run_raise(run, status);
+			raise_failure(run, status);
 		return;
 	}
 	if (!rb_worker_ids(run->join->function, &run->ctx, set, run->placement.note,
@@ -330,7 +388,8 @@ rb_run_read(const rb_join *join, const rb_call_args *call, MemoryContext context
 
 	around = rb_progress_reading(run->progress);
 	read_sides(run);
-	run->refused = rb_refused_rows_build(run, context);
+	if (join->predicate == RB_VALIDITY && run->side[0].nrefused > 0)
+		run->refused = MemoryContextAllocZero(context, sizeof *run->refused);
 	rb_progress_reading(around);
 	return run;
 }
@@ -432,8 +491,10 @@ rb_run_start(rb_join_run *run, const rb_job *job)
 	}
 	status = rb_placement_run_here(&run->placement);
 	if (status != RB_OK)
-		rb_run_raise(run, status);
+		raise_failure(run, status);
 }
+
+/* ---- next, close ---- */
 
 rb_status
 rb_run_wait(rb_join_run *run, int wait_ms, rb_block *block)
@@ -443,7 +504,7 @@ rb_run_wait(rb_join_run *run, int wait_ms, rb_block *block)
 
 	if (rb_placement_can_take_over(placement, status) && is_here(run))
 		status = rb_placement_take_over(placement);
-	if (status == RB_END && run->refused != NULL && rb_refused_rows_next(run, block))
+	if (status == RB_END && run->refused != NULL && next_refused_rows(run, block))
 		status = RB_OK;
 	if (status == RB_END && run->here)
 	{
@@ -477,7 +538,7 @@ start_tile(rb_join_run *run)
 	if (status == RB_END)
 		return false;
 	if (status != RB_OK)
-		rb_run_raise(run, status);
+		raise_failure(run, status);
 	job = run->job;
 	rb_run_start(run, &job);
 	return true;
@@ -497,7 +558,7 @@ spill_sets(rb_join_run *run)
 		side->srid = side->set->srid;
 		if (rb_set_materialize(&run->ctx, side->set) != RB_OK ||
 			rb_set_materialize_ids(&run->ctx, side->set) != RB_OK)
-			rb_run_raise(run, run->ctx.error.status);
+			raise_failure(run, run->ctx.error.status);
 		rb_spill_set(run->spill, i, side->set);
 		rb_set_release(&side->set);
 		rb_set_release(&run->elsewhere[i]);
@@ -553,7 +614,7 @@ rb_run_next(rb_join_run *run, rb_block *block)
 		if (status != RB_OK && !start_smaller(run, status))
 		{
 			if (status != RB_OVER_BUDGET || !run->may_give_up)
-				rb_run_raise(run, status);
+				raise_failure(run, status);
 			rb_placement_stop(&run->placement);
 			rb_forget_failure(&run->ctx);
 			run->gave_up = true;
@@ -562,12 +623,6 @@ rb_run_next(rb_join_run *run, rb_block *block)
 		if (status == RB_OK && block->n > 0)
 			return true;
 	}
-}
-
-bool
-rb_run_is_tiled(const rb_join_run *run)
-{
-	return rb_spill_has_begun(run->spill);
 }
 
 void
@@ -581,7 +636,7 @@ rb_run_stay_here(rb_join_run *run)
 	rb_placement_stop(&run->placement);
 	rb_placement_choose_here(&run->placement);
 	if (rb_placement_run_here(&run->placement) != RB_OK)
-		rb_run_raise(run, run->ctx.error.status);
+		raise_failure(run, run->ctx.error.status);
 }
 
 void

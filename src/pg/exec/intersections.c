@@ -6,7 +6,7 @@
  * The intersection of two rows is assembled from all pairs of their parts that meet
  * (src/core/intersection). The join is therefore one of parts, not of rows. If each row has one
  * part, each pair of parts is a pair of rows and becomes an output row as it leaves the join.
- * Otherwise the pairs of each red part are grouped as in aggregate_groups.c, for as many parts at a
+ * Otherwise the pairs of each red part are grouped as in aggregates.c, for as many parts at a
  * time as fit in memory. The pairs of one red row are then adjacent, and are sorted by their blue
  * row.
  *
@@ -126,8 +126,9 @@ make_tile(void *arg)
 	return rb_in_tile_build(&rows->run->ctx, &job, &rows->shaping->in_tile);
 }
 
-void
-rb_shapes_begin(rb_cursor *rows, MemoryContext context)
+/* Prepares the join. Makes all parts of both sides available in this process. */
+static void
+prepare_shapes(rb_cursor *rows, MemoryContext context)
 {
 	rb_shaping *s = MemoryContextAllocZero(context, sizeof *s);
 	rb_join_run *run = rows->run;
@@ -156,18 +157,20 @@ rb_shapes_begin(rb_cursor *rows, MemoryContext context)
 }
 
 void
-rb_shapes_open(rb_cursor *rows, rb_job *job)
+rb_shapes_open(rb_cursor *rows, MemoryContext context)
 {
-	job->red = rows->side;
-	job->blue = rows->other;
-	job->of = RB_OF_RED;
-	if (!rows->shaping->at_once)
-		rb_groups_open(rows, job);
+	rb_job job;
+
+	prepare_shapes(rows, context);
+	rb_aggregate_sides(rows);
+	job = rb_aggregate_job(rows);
+	job.red = rows->side;
+	job.blue = rows->other;
+	job.of = RB_OF_RED;
+	if (rows->shaping->at_once)
+		rb_run_start(rows->run, &job);
 	else
-	{
-		job->answer = RB_PAIRS;
-		rb_run_start(rows->run, job);
-	}
+		(void) rb_groups_open(rows, &job);
 }
 
 /* ---- one pair of rows ---- */

@@ -17,11 +17,11 @@
  * Work that the worker accepted but cannot do is done in this process, if no pair has been returned
  * yet and redblue.backend does not require a device.
  *
- * Joins of functions (execution.c), joins of the plan node (join_stream.c) and refinement (device.c)
+ * Joins of functions (execution.c), joins of the plan node (join_scan.c) and refinement (device.c)
  * use this file. Where a join runs within a process, serve.c decides in the worker, and
  * multi_device.c if there are several devices.
  */
-#include "pg/exec/placement.h"
+#include "pg/exec/exec.h"
 
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
@@ -109,24 +109,6 @@ bool
 rb_placement_wants_refinement(rb_placement *placement, uint64 tets, int threads)
 {
 	return is_remote(placement, rb_device_pays_refining, tets, threads);
-}
-
-bool
-rb_placement_describe_device(char *text, size_t size)
-{
-	char why_not[200];
-	rb_device_news news;
-
-	if (!rb_device_installed(text, size))
-		return false;
-	news = rb_worker_device(true, why_not, sizeof why_not);
-	if (news == RB_DEVICE_NO_NEWS && rb_setting_backend == RB_CHOOSE_CUDA)
-		return rb_device_here(text, size) != NULL;
-	if (news == RB_DEVICE_NO_NEWS)
-		snprintf(text, size, "not checked: %s", why_not);
-	else
-		strlcpy(text, why_not, size);
-	return news >= RB_DEVICE_IS_THERE;
 }
 
 /* ---- the work, in either process ---- */

@@ -1,6 +1,7 @@
 /*
  * report.c
- *	  Reports what a join or another operation did: a list of lines, one per stage and device.
+ *	  Reports what a join or another operation did: a list of lines, one per stage and device, and a
+ *	  notice about invalid solids that it skipped.
  *
  *	execution.c, the join node, meshes  ->  rb_report  ->  EXPLAIN
  *										   the last one ->  redblue_last_run()
@@ -12,12 +13,16 @@
  */
 #include "pg/exec/exec.h"
 
+#include "core/solid/solid.h"
+
 #include "access/htup_details.h"
 #include "commands/explain.h"
 #include "lib/stringinfo.h"
 #include "nodes/parsenodes.h"
 #include "tcop/utility.h"
 #include "utils/builtins.h"
+#include "utils/float.h"
+#include "utils/fmgrprotos.h"
 #include "utils/memutils.h"
 #include "utils/tuplestore.h"
 
@@ -352,6 +357,133 @@ redblue_last_run(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
+/* ---- the notice about skipped solids ---- */
+
+#define REASONS 3 /* Number of the most frequent reasons that the notice shows */
+
+void
+rb_reasons_add(rb_reasons *r, const char *name, uint64 n)
+{
+	int i = 0;
+
+	if (n == 0)
+		return;
+	while (i < r->n && strcmp(r->at[i].name, name) != 0)
+		i++;
+	if (i == r->n)
+	{
+		Assert(r->n < RB_MAX_REASONS);
+		r->n++;
+		r->at[i].name = name;
+		r->at[i].count = 0;
+	}
+	r->at[i].count += n;
+	r->sum += n;
+}
+
+static int
+by_count(const void *a, const void *b)
+{
+	const rb_reason *x = a, *y = b;
+
+	return x->count != y->count ? (x->count < y->count ? 1 : -1) : strcmp(x->name, y->name);
+}
+
+char *
+rb_reasons_text(rb_reasons *r)
+{
+	uint64 others = 0;
+	StringInfoData text;
+
+	initStringInfo(&text);
+	qsort(r->at, (size_t) r->n, sizeof *r->at, by_count);
+	for (int i = 0; i < r->n; i++)
+		if (i < REASONS)
+			appendStringInfo(&text, "%s" UINT64_FORMAT ": %s", i > 0 ? "; " : "", r->at[i].count,
+							 r->at[i].name);
+		else
+			others += r->at[i].count;
+	if (others > 0)
+		appendStringInfo(&text, "; " UINT64_FORMAT ": other reasons", others);
+	return text.data;
+}
+
+/* Adds the reasons of one side. */
+static void
+add_reasons(rb_reasons *r, const rb_join_run *run, int side)
+{
+	const rb_side_data *s = &run->side[side];
+
+	for (int fault = 0; fault < RB_SOLID_FAULTS; fault++)
+		rb_reasons_add(r, rb_solid_fault_name((rb_solid_fault) fault),
+					   run->ctx.stats.bad_because[side][fault]);
+	for (uint32 i = 0; i < s->nrefused; i++)
+		rb_reasons_add(r, rb_refusal_name(s->refused[i].fault), 1);
+}
+
+/* Returns a call that checks a side, as in "redblue_solid_check('building', solid => 'part')". */
+static char *
+check_call(const rb_source *source)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	if (source->query)
+		appendStringInfoString(&text, "redblue_solid_check_query('...'");
+	else
+		appendStringInfo(&text, "redblue_solid_check(%s",
+						 quote_literal_cstr(DatumGetCString(
+							 DirectFunctionCall1(regclassout, ObjectIdGetDatum(source->relid)))));
+	if (source->object_name != NULL)
+		appendStringInfo(&text, ", solid => %s", quote_literal_cstr(source->object_name));
+	if (source->face_tolerance >= 0)
+		appendStringInfo(&text, ", face_tolerance => %s",
+						 float8out_internal(source->face_tolerance));
+	appendStringInfoChar(&text, ')');
+	return text.data;
+}
+
+void
+rb_run_report_skipped(rb_join_run *run)
+{
+	const int sides = rb_join_sides(run->join);
+	const char *call = NULL;
+	rb_reasons all;
+	StringInfoData text;
+
+	if (run->left_out_told || !run->call.skip_bad || !rb_setting_skip_notice)
+		return;
+	run->left_out_told = true;
+	memset(&all, 0, sizeof all);
+	initStringInfo(&text);
+	for (int i = 0; i < sides; i++)
+	{
+		const uint64 before = all.sum;
+		const uint64 solids = (run->side[i].set == NULL ? 0 : run->side[i].set->nrows) +
+							  (uint64) run->side[i].nrefused;
+
+		if (!run->call.source[i].solid)
+			continue;
+		add_reasons(&all, run, i);
+		if (all.sum == before)
+			continue;
+		appendStringInfo(&text, "%s" UINT64_FORMAT " of " UINT64_FORMAT " %s",
+						 text.len > 0 ? ", " : "", all.sum - before, solids,
+						 solids == 1 ? "solid" : "solids");
+		if (run->join->predicate == RB_RELATION)
+			appendStringInfo(&text, " of %s", run->call.source[i].side);
+		if (call == NULL)
+			call = check_call(&run->call.source[i]);
+	}
+	if (all.sum > 0)
+		ereport(NOTICE,
+				(errmsg("%s: skipped %s", run->join->function, text.data),
+				 errdetail("%s.", rb_reasons_text(&all)),
+				 errhint("Run SELECT * FROM %s WHERE NOT valid; to list them with their faults.  "
+						 "Run SET redblue.skip_notice = off; to disable this notice.",
+						 call)));
+}
+
 /* ---- redblue_version, redblue_info ---- */
 
 PG_FUNCTION_INFO_V1(redblue_version);
@@ -368,6 +500,25 @@ redblue_version(PG_FUNCTION_ARGS)
 #define RB_COMPILER "gcc " __VERSION__
 #endif
 
+/* Returns true if a device is usable for joins. `text` describes it, or says why not. */
+static bool
+describe_device(char *text, size_t size)
+{
+	char why_not[200];
+	rb_device_news news;
+
+	if (!rb_device_installed(text, size))
+		return false;
+	news = rb_worker_device(true, why_not, sizeof why_not);
+	if (news == RB_DEVICE_NO_NEWS && rb_setting_backend == RB_CHOOSE_CUDA)
+		return rb_device_here(text, size) != NULL;
+	if (news == RB_DEVICE_NO_NEWS)
+		snprintf(text, size, "not checked: %s", why_not);
+	else
+		strlcpy(text, why_not, size);
+	return news >= RB_DEVICE_IS_THERE;
+}
+
 PG_FUNCTION_INFO_V1(redblue_info);
 
 /* Returns one row with the facts that a bug report needs. */
@@ -383,7 +534,7 @@ redblue_info(PG_FUNCTION_ARGS)
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
 	desc = BlessTupleDesc(desc);
-	cuda = rb_placement_describe_device(device, sizeof device);
+	cuda = describe_device(device, sizeof device);
 	values[0] = CStringGetTextDatum(RB_VERSION);
 	values[1] = CStringGetTextDatum("PostgreSQL " PG_VERSION ", " RB_COMPILER);
 	values[2] = CStringGetTextDatum(gmp_version);

@@ -1,7 +1,6 @@
 /*
  * func.h
- *	  Declares what the SQL functions share: which join a function is, its arguments, how it returns
- *	  its rows.
+ *	  Declares what the SQL functions share: which join a function is, and its arguments.
  */
 #ifndef RB_PG_FUNC_FUNC_H
 #define RB_PG_FUNC_FUNC_H
@@ -20,12 +19,6 @@ extern const rb_join *rb_join_of(PGFunction function);
 /* Reads the arguments of a call of this function. */
 extern void rb_call_args_read(const rb_join *join, Oid function, const NullableDatum *args,
 							  rb_call_args *call);
-
-/* ---- results.c: a join as a function ---- */
-
-extern Datum rb_return_rows(FunctionCallInfo fcinfo, const rb_join *join);
-extern Datum rb_return_pairs_by_key(FunctionCallInfo fcinfo, const rb_join *join);
-extern Datum rb_return_count(FunctionCallInfo fcinfo, const rb_join *join);
 
 /* ---- into.c: insertion of rows into a table ---- */
 

@@ -1,12 +1,275 @@
 /*
  * functions.c
- *	  Lists the joins that SQL can call, one line per function.
+ *	  Defines the SQL functions: the joins, one per line, with the forms of their results, and the
+ *	  exact predicates.
  *
- * A line gives the function's name, its predicate, and for each side the kind of the objects and
- * the name of the argument. A self join has one side. All other code is common to all joins
- * (arguments.c, execution.c, cursor.c, results.c, function_scan.c).
+ *	redblue_triangle_pairs('ore', 'tunnel')
+ *
+ *	 ore                     tunnel                       red_id | blue_id
+ *	 id | ax | ay ... | cz   id | geom              ->   --------+---------
+ *	 ---+----+--------+----  ---+------------------           17 |     802
+ *	 17 |  0 |  0 ... |  9   802| TIN Z (...)                 17 |     803
+ *
+ * A line of the list gives the function's name, its predicate, and for each side the kind of the
+ * objects and the name of the argument. A self join has one side. All other code is common to all
+ * joins (arguments.c, execution.c, cursor.c, function_scan.c). A result is returned as a set of
+ * rows, as pairs of keys, or as the number of pairs.
  */
 #include "pg/func/func.h"
+
+#include "executor/tuptable.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "parser/parse_coerce.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/tuplestore.h"
+
+#include <math.h>
+
+/* ---- rows ---- */
+
+static void
+store_blocks(rb_cursor *cursor, const rb_row_shape *shape, ReturnSetInfo *rsinfo)
+{
+	rb_join_run *run = rb_cursor_run(cursor);
+	MemoryContext texts = AllocSetContextCreate(CurrentMemoryContext, "redblue texts of a block",
+												ALLOCSET_DEFAULT_SIZES);
+	bool nulls[RB_RESULT_COLUMNS] = {false};
+	rb_block block;
+
+	while (rb_cursor_next_block(cursor, &block))
+	{
+		double start = rb_now_ms();
+		MemoryContext old = MemoryContextSwitchTo(texts);
+
+		for (size_t i = 0; i < block.n; i++)
+		{
+			Datum values[RB_RESULT_COLUMNS];
+
+			for (int k = 0; k < shape->columns; k++)
+				values[k] = shape->made ? rb_value_build(&block, shape->column[k], i, &nulls[k])
+										: rb_value_in(&block, shape->column[k], i);
+			tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		}
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(texts);
+		run->emit_ms += rb_now_ms() - start;
+	}
+}
+
+static void
+store_rows(rb_cursor *cursor, ReturnSetInfo *rsinfo)
+{
+	bool no_nulls[RB_RESULT_COLUMNS] = {false};
+	Datum values[RB_RESULT_COLUMNS];
+
+	while (rb_cursor_next_row(cursor, values))
+	{
+		CHECK_FOR_INTERRUPTS();
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, no_nulls);
+	}
+}
+
+/*
+ * Returns all rows of the result in a tuplestore. The executor accepts a set either as a whole or
+ * row by row.
+ */
+static Datum
+return_rows(FunctionCallInfo fcinfo, const rb_join *join)
+{
+	const rb_row_shape *shape = rb_row_shape_of(join->result);
+	rb_call_args call;
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	MemoryContext caller;
+	rb_cursor *cursor;
+
+	InitMaterializedSRF(fcinfo, 0);
+	caller = rb_call_enter();
+	rb_call_args_read(join, fcinfo->flinfo->fn_oid, fcinfo->args, &call);
+	cursor = rb_cursor_open(join, join->result, RB_OF_RED, &call, CurrentMemoryContext);
+	if (shape->raw > 0)
+		store_blocks(cursor, shape, rsinfo);
+	else
+		store_rows(cursor, rsinfo);
+	rb_last_run_set(rb_cursor_run(cursor));
+	rb_call_leave(caller);
+	return (Datum) 0;
+}
+
+/* ---- rows of keys ---- */
+
+/*
+ * State for returning keys. Their types are those of the tables' columns, which a function cannot
+ * declare. The function therefore returns records, and the caller writes a column definition list,
+ * as for dblink or crosstab:
+ *
+ *	FROM redblue_triangle_pairs_by_key('building', 'tunnel') AS (gml_id uuid, code text, part int)
+ *
+ * The columns of the red key come first, then those of the blue key.
+ */
+typedef struct key_rows
+{
+	const rb_keys *keys[2];
+	TupleTableSlot *slot[2];
+	int n[2]; /* Number of columns of each key */
+	Datum *values;
+	bool *nulls;
+} key_rows;
+
+/*
+ * Returns an unused name such as code_2, because a column definition list must not repeat a name.
+ */
+static char *
+unused_name(char *name, List *used)
+{
+	char *free_name = name;
+
+	for (int k = 2; list_member(used, makeString(free_name)); k++)
+		free_name = psprintf("%s_%d", name, k);
+	return free_name;
+}
+
+/* Returns the columns as a column definition list that can be pasted into the query. */
+static char *
+list_key_columns(const key_rows *rows)
+{
+	StringInfoData text;
+	List *used = NIL;
+
+	initStringInfo(&text);
+	for (int side = 0; side < 2; side++)
+		for (int i = 0; i < rows->n[side]; i++)
+		{
+			Form_pg_attribute att = TupleDescAttr(rb_keys_desc(rows->keys[side]), i);
+			char *name = unused_name(NameStr(att->attname), used);
+
+			used = lappend(used, makeString(name));
+			appendStringInfo(&text, "%s%s %s", text.len > 0 ? ", " : "", quote_identifier(name),
+							 format_type_with_typemod(att->atttypid, att->atttypmod));
+		}
+	return text.data;
+}
+
+/*
+ * Returns true if a key column can be returned as the wanted type. Binary-coercible types are
+ * allowed.
+ */
+static bool
+is_same_type(Form_pg_attribute wanted, Form_pg_attribute att)
+{
+	return IsBinaryCoercible(att->atttypid, wanted->atttypid) &&
+		   (wanted->atttypmod == -1 || wanted->atttypmod == att->atttypmod);
+}
+
+static void
+check_definition(const rb_join *join, TupleDesc wanted, const key_rows *rows)
+{
+	bool same = wanted != NULL && wanted->natts == rows->n[0] + rows->n[1];
+
+	for (int side = 0, i = 0; side < 2; side++)
+		for (int k = 0; same && k < rows->n[side]; k++, i++)
+			same = is_same_type(TupleDescAttr(wanted, i),
+								TupleDescAttr(rb_keys_desc(rows->keys[side]), k));
+	if (same)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_DATATYPE_MISMATCH),
+			 errmsg("%s: column definition list does not match the key columns", join->function),
+			 errhint("Write FROM %s(...) AS (%s); you can choose the column names.", join->function,
+					 list_key_columns(rows))));
+}
+
+static void
+begin_key_rows(key_rows *rows, const rb_source *source, int sides)
+{
+	for (int side = 0; side < 2; side++)
+	{
+		rows->keys[side] = source[side % sides].keys;
+		rows->n[side] = rb_keys_desc(rows->keys[side])->natts;
+		rows->slot[side] =
+			MakeSingleTupleTableSlot(rb_keys_desc(rows->keys[side]), &TTSOpsMinimalTuple);
+	}
+	rows->values = palloc((rows->n[0] + rows->n[1]) * sizeof *rows->values);
+	rows->nulls = palloc0((rows->n[0] + rows->n[1]) * sizeof *rows->nulls);
+}
+
+static void
+store_keys(rb_cursor *cursor, key_rows *rows, ReturnSetInfo *rsinfo)
+{
+	rb_join_run *run = rb_cursor_run(cursor);
+	rb_block block;
+
+	while (rb_cursor_next_block(cursor, &block))
+	{
+		double start = rb_now_ms();
+
+		for (size_t i = 0; i < block.n; i++)
+		{
+			/* Check for interrupts for each row, because keys may be megabytes long. */
+			CHECK_FOR_INTERRUPTS();
+			for (int side = 0; side < 2; side++)
+			{
+				rb_keys_get(rows->keys[side], side == 0 ? block.red[i] : block.blue[i],
+							rows->slot[side]);
+				memcpy(rows->values + (side == 0 ? 0 : rows->n[0]), rows->slot[side]->tts_values,
+					   rows->n[side] * sizeof *rows->values);
+			}
+			tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, rows->values, rows->nulls);
+		}
+		run->emit_ms += rb_now_ms() - start;
+	}
+	rb_last_run_set(run);
+}
+
+static Datum
+return_pairs_by_key(FunctionCallInfo fcinfo, const rb_join *join)
+{
+	rb_call_args call;
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	MemoryContext caller;
+	key_rows rows;
+	rb_cursor *cursor;
+
+	if (rsinfo == NULL || !IsA(rsinfo, ReturnSetInfo) || rsinfo->expectedDesc == NULL)
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("%s: a column definition list for the keys is required", join->function),
+			 errhint(
+				 "Call the function in FROM: SELECT * FROM %s(...) AS (red_key ..., blue_key ...).",
+				 join->function)));
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
+	caller = rb_call_enter();
+	rb_call_args_read(join, fcinfo->flinfo->fn_oid, fcinfo->args, &call);
+	begin_key_rows(&rows, call.source, rb_join_sides(join));
+	check_definition(join, rsinfo->setDesc, &rows);
+	cursor = rb_cursor_open(join, RB_RESULT_PAIRS, RB_OF_RED, &call, CurrentMemoryContext);
+	store_keys(cursor, &rows, rsinfo);
+	rb_call_leave(caller);
+	return (Datum) 0;
+}
+
+/* ---- numbers ---- */
+
+/* Returns the number of pairs. No pairs are built if each row has one part. */
+static Datum
+return_count(FunctionCallInfo fcinfo, const rb_join *join)
+{
+	rb_call_args call;
+	MemoryContext caller = rb_call_enter();
+	rb_cursor *cursor;
+	Datum count;
+
+	rb_call_args_read(join, fcinfo->flinfo->fn_oid, fcinfo->args, &call);
+	cursor = rb_cursor_open(join, RB_RESULT_COUNT, RB_OF_RED, &call, CurrentMemoryContext);
+	(void) rb_cursor_next_row(cursor, &count);
+	rb_last_run_set(rb_cursor_run(cursor));
+	rb_call_leave(caller);
+	return count;
+}
+
+/* ---- the joins ---- */
 
 /*
  * Joins with all forms of results: NAME_pairs returns the pairs, and the other functions return
@@ -93,25 +356,21 @@
 #define RB_DEFINE_BOTH(name, result, answer, ...)              \
 	RB_DEFINE(name, result, false, false, answer, __VA_ARGS__) \
 	RB_DEFINE(name##_query, result, true, false, answer, __VA_ARGS__)
-#define RB_DEFINE_ALL(name, ...)                                                         \
-	RB_DEFINE_BOTH(name##_pairs, RB_RESULT_PAIRS, rb_return_rows, __VA_ARGS__)           \
-	RB_DEFINE(name##_pairs_by_key, RB_RESULT_PAIRS, false, true, rb_return_pairs_by_key, \
-			  __VA_ARGS__)                                                               \
-	RB_DEFINE_BOTH(name##_pair_count, RB_RESULT_COUNT, rb_return_count, __VA_ARGS__)     \
-	RB_DEFINE_BOTH(name##_pair_blocks, RB_RESULT_BLOCKS, rb_return_rows, __VA_ARGS__)
+#define RB_DEFINE_ALL(name, ...)                                                                   \
+	RB_DEFINE_BOTH(name##_pairs, RB_RESULT_PAIRS, return_rows, __VA_ARGS__)                        \
+	RB_DEFINE(name##_pairs_by_key, RB_RESULT_PAIRS, false, true, return_pairs_by_key, __VA_ARGS__) \
+	RB_DEFINE_BOTH(name##_pair_count, RB_RESULT_COUNT, return_count, __VA_ARGS__)                  \
+	RB_DEFINE_BOTH(name##_pair_blocks, RB_RESULT_BLOCKS, return_rows, __VA_ARGS__)
 
 RB_JOINS(RB_DEFINE_ALL)
 
-#define RB_DEFINE_TELLING(name, result, ...) \
-	RB_DEFINE_BOTH(name, result, rb_return_rows, __VA_ARGS__)
+#define RB_DEFINE_TELLING(name, result, ...) RB_DEFINE_BOTH(name, result, return_rows, __VA_ARGS__)
 RB_TELLING_JOINS(RB_DEFINE_TELLING)
 
-#define RB_DEFINE_SHAPES(name, result, ...) \
-	RB_DEFINE_BOTH(name, result, rb_return_rows, __VA_ARGS__)
+#define RB_DEFINE_SHAPES(name, result, ...) RB_DEFINE_BOTH(name, result, return_rows, __VA_ARGS__)
 RB_SHAPE_JOINS(RB_DEFINE_SHAPES)
 
-#define RB_DEFINE_COUNT(name, result, ...) \
-	RB_DEFINE_BOTH(name, result, rb_return_count, __VA_ARGS__)
+#define RB_DEFINE_COUNT(name, result, ...) RB_DEFINE_BOTH(name, result, return_count, __VA_ARGS__)
 RB_COUNT_JOINS(RB_DEFINE_COUNT)
 
 #define RB_ENTRY(name) {name, &join_##name},
@@ -138,4 +397,68 @@ rb_join_of(PGFunction function)
 		if (functions[i].function == function)
 			return functions[i].join;
 	return NULL;
+}
+
+/* ---- exact predicates: functions of float8 that return -1, 0 or 1 ---- */
+
+/*
+ * Reads all arguments as points of `dims` dimensions, named a, b, c ..., and checks that they are
+ * finite.
+ */
+static void
+get_points(FunctionCallInfo fcinfo, int dims, double *x, const char *function)
+{
+	for (int i = 0; i < PG_NARGS(); i++)
+	{
+		x[i] = PG_GETARG_FLOAT8(i);
+		if (!isfinite(x[i]))
+			ereport(ERROR,
+					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+					 errmsg("%s: argument \"%c%c\" must be finite, but is %s", function,
+							'a' + i / dims, "xyz"[i % dims], isnan(x[i]) ? "NaN" : "infinite")));
+	}
+}
+
+PG_FUNCTION_INFO_V1(redblue_orient2d);
+
+Datum
+redblue_orient2d(PG_FUNCTION_ARGS)
+{
+	double x[6];
+
+	get_points(fcinfo, 2, x, "redblue_orient2d");
+	PG_RETURN_INT32(rb_orient2d(x, x + 2, x + 4));
+}
+
+PG_FUNCTION_INFO_V1(redblue_orient3d);
+
+Datum
+redblue_orient3d(PG_FUNCTION_ARGS)
+{
+	double x[12];
+
+	get_points(fcinfo, 3, x, "redblue_orient3d");
+	PG_RETURN_INT32(rb_orient3d(x, x + 3, x + 6, x + 9));
+}
+
+PG_FUNCTION_INFO_V1(redblue_incircle);
+
+Datum
+redblue_incircle(PG_FUNCTION_ARGS)
+{
+	double x[8];
+
+	get_points(fcinfo, 2, x, "redblue_incircle");
+	PG_RETURN_INT32(rb_incircle(x, x + 2, x + 4, x + 6));
+}
+
+PG_FUNCTION_INFO_V1(redblue_insphere);
+
+Datum
+redblue_insphere(PG_FUNCTION_ARGS)
+{
+	double x[15];
+
+	get_points(fcinfo, 3, x, "redblue_insphere");
+	PG_RETURN_INT32(rb_insphere(x, x + 3, x + 6, x + 9, x + 12));
 }

@@ -9,7 +9,6 @@
  * the query, the rows are inserted by INSERT INTO target query, which is slower but otherwise
  * equivalent.
  */
-#include "pg/base/acl.h"
 #include "pg/base/arguments.h"
 #include "pg/func/func.h"
 

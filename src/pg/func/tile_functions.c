@@ -14,7 +14,6 @@
  * two arrays, as redblue_tiles returns them. Several tiles are given by two-dimensional arrays, as
  * array_agg(tile_low ORDER BY tile) builds them.
  */
-#include "pg/base/acl.h"
 #include "pg/base/arguments.h"
 #include "pg/base/background.h"
 #include "pg/base/cleanup.h"

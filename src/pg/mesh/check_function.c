@@ -5,7 +5,6 @@
  * If facets, points or segments are given, the mesh is compared with them; otherwise only its own
  * consistency is checked.
  */
-#include "pg/exec/exec.h"
 #include "pg/mesh/meshing.h"
 
 #include "catalog/pg_type.h"

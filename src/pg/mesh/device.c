@@ -10,7 +10,6 @@
  * Meshes of solids are small and numerous: each is built by one thread of this process. The device
  * would have to process them one after the other, and each of them would take longer than on a CPU.
  */
-#include "pg/exec/exec.h"
 #include "pg/mesh/meshing.h"
 
 #include "core/base/base.h"

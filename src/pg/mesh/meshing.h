@@ -17,7 +17,7 @@
 #include "pg/base/arguments.h"
 #include "pg/base/background.h"
 #include "pg/base/cleanup.h"
-#include "pg/exec/placement.h"
+#include "pg/exec/exec.h"
 
 #include "executor/spi.h"
 #include "mesh/check/check.h"

@@ -8,7 +8,6 @@
  * its memory context, or by cleanup.c when the process exits: the thread is stopped and joined, then
  * the memory is freed.
  */
-#include "pg/exec/exec.h"
 #include "pg/mesh/meshing.h"
 
 #include "lib/stringinfo.h"

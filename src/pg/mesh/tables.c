@@ -14,7 +14,6 @@
  * columns; they may have others. The SQL commands that create and read the tables check the
  * privileges of the user.
  */
-#include "pg/base/acl.h"
 #include "pg/mesh/meshing.h"
 
 #include "access/relation.h"

@@ -24,7 +24,7 @@
  * Results other than pairs (cursor.c) are returned in the same way, except that they never use
  * the ring. Counts and hits come in blocks like pairs, because there may be as many of them; other
  * results come row by row. A plan may request a different result than the function it names
- * (function_scan_aggregate.c).
+ * (function_scan_path.c).
  */
 #include "pg/func/func.h"
 #include "pg/node/function_scan.h"

@@ -13,14 +13,6 @@
 #include "storage/dsm.h"
 #include "utils/tuplestore.h"
 
-/* ---- function_scan_path.c: paths for the functions in FROM ---- */
-
-extern void rb_scan_install(void);
-
-/* ---- function_scan_aggregate.c: aggregates that the join computes instead of its pairs ---- */
-
-extern void rb_upper_install(void);
-
 /* ---- parallel_queue.c: a queue of pairs for parallel workers ---- */
 
 typedef struct rb_pair_queue rb_pair_queue;
@@ -82,14 +74,6 @@ typedef struct rb_scan
 	uint64 payload[RB_QUEUE_PAIRS];
 } rb_scan;
 
-/* ---- function_scan_path.c ---- */
-
-/*
- * Returns the only function of the relation if it is a redblue function that can be scanned, else
- * NULL.
- */
-extern FuncExpr *rb_call_of_relation(RelOptInfo *rel, RangeTblEntry *rte);
-
 /* ---- function_scan.c ---- */
 
 /*
@@ -101,7 +85,9 @@ extern FuncExpr *rb_call_of_relation(RelOptInfo *rel, RangeTblEntry *rte);
 extern Node *rb_scan_create_state(CustomScan *plan);
 extern const CustomScanMethods rb_scan_methods;
 
-/* ---- function_scan_aggregate.c ---- */
+/* ---- function_scan_path.c: paths for the functions in FROM and for aggregates ---- */
+
+extern void rb_scan_install(void);
 
 /* The columns and the aggregates of pairs that some expressions need */
 typedef struct rb_question

@@ -4,22 +4,19 @@
  *	  share it.
  *
  *	replace_postgis.c	replaces ST_3DIntersects with redblue_intersects, if enabled
- *	join_clause.c	planner: chooses the clause of a join that the node evaluates
- *	join_path.c		planner: computes the cost and builds the plan
- *	join_scan.c		the node: reads both inputs, joins their geometries, returns pairs of rows
- *	join_stream.c	joins the sets of both inputs
+ *	join_path.c		planner: chooses the clause, computes the cost and builds the plan
+ *	join_scan.c		the node: reads both inputs, joins their sets, returns pairs of rows or counts them
  *	join_input.c	reads an input to its end
  *	join_decode.c	decodes the geometries of an input on a helper thread
  *	join_sides.c	converts the geometries of an input into sets
  *	join_columns.c	stores the columns of an input's rows that are needed again
  *	join_rows.c		stores rows by number, in memory or in a file
- *	join_count.c	computes count(*) of its pairs without building them
  */
 #ifndef RB_PG_NODE_GEOMETRY_JOIN_H
 #define RB_PG_NODE_GEOMETRY_JOIN_H
 
 #include "pg/base/cleanup.h"
-#include "pg/exec/placement.h"
+#include "pg/exec/exec.h"
 #include "pg/scalar/scalar.h"
 
 #include "nodes/execnodes.h"
@@ -28,6 +25,7 @@
 #include "portability/instr_time.h"
 
 #define RB_JOIN_NAME "redblue join"
+#define RB_JOIN_COUNT_NAME RB_JOIN_NAME " count"
 
 /* ---- join_rows.c ---- */
 
@@ -60,7 +58,7 @@ extern void rb_join_rows_append(rb_join_rows *kept, TupleTableSlot *slot);
 extern void rb_join_rows_read(rb_join_rows *kept, uint64 i, Datum *values, bool *isnull);
 extern void rb_join_rows_close(rb_join_rows *kept);
 
-/* ---- join_clause.c ---- */
+/* ---- join_path.c ---- */
 
 /* Function of the clause, as stored in custom_private */
 typedef enum rb_join_function
@@ -71,19 +69,6 @@ typedef enum rb_join_function
 	RB_ASKED_INSIDE
 } rb_join_function;
 
-/* The clause of a join that the node evaluates, and the facts about it that the plan needs */
-typedef struct rb_join_clause
-{
-	RestrictInfo *info;
-	rb_join_function asked;
-	Node *outer; /* Geometry expressions of the outer and of the inner input */
-	Node *inner;
-	Node *distance; /* NULL if the function has no distance */
-	bool swapped;   /* True if the inner geometry is the first argument */
-	/* True if another clause compares the SRIDs, so that different SRIDs are not an error */
-	bool same_srid;
-} rb_join_clause;
-
 /* Returns true if the function is one of redblue's, and sets *asked. */
 extern bool rb_find_join_function(Oid function, rb_join_function *asked);
 /*
@@ -91,15 +76,6 @@ extern bool rb_find_join_function(Oid function, rb_join_function *asked);
  * name.
  */
 extern bool rb_is_of_postgis(Oid function);
-extern bool rb_join_find_clause(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
-								RelOptInfo *inner, JoinType type, JoinPathExtraData *extra,
-								rb_join_clause *clause);
-
-/* ---- replace_postgis.c ---- */
-
-extern void rb_replace_install(void);
-
-/* ---- join_path.c ---- */
 
 /* Positions in the plan's custom_private */
 enum
@@ -125,11 +101,9 @@ enum
 };
 
 extern void rb_join_install(void);
-/*
- * Returns true if the path is an inner join by the node, without other clauses, so that its rows
- * need not be built to count them.
- */
-extern bool rb_join_is_countable(const Path *path);
+/* ---- replace_postgis.c ---- */
+
+extern void rb_replace_install(void);
 
 /* ---- join_sides.c: geometries of an input become sets ---- */
 
@@ -323,23 +297,9 @@ extern void rb_join_read(rb_geometry_join *join);
  */
 extern void rb_join_check_distance(rb_geometry_join *join);
 
-/* ---- join_stream.c ---- */
-
-/* Returns the next pair of rows of the inputs. Returns false after the last one. */
-extern bool rb_join_next_pair(rb_geometry_join *join, uint64 *outer, uint64 *inner);
-/* Returns the number of pairs without building them. */
-extern uint64 rb_join_count_pairs(rb_geometry_join *join);
-/* Ends the join of the current two sets, whether or not all of its pairs have been read. */
-extern void rb_join_end_stream(rb_geometry_join *join);
-
 /* ---- join_scan.c ---- */
 
 extern const CustomScanMethods rb_join_methods;
-/* Returns the number of rows of a countable join. Called instead of ExecProcNode. */
-extern uint64 rb_join_count(rb_geometry_join *join);
-
-/* ---- join_count.c ---- */
-
-extern void rb_join_count_install(void);
+extern const CustomScanMethods rb_join_count_methods;
 
 #endif /* RB_PG_NODE_GEOMETRY_JOIN_H */

@@ -1,7 +1,7 @@
 /*
  * join_path.c
  *	  Adds a path for a join whose clause is one of redblue's functions of two geometries. The path
- *	  computes the whole join at once.
+ *	  computes the whole join at once, or counts its pairs.
  *
  * The library need not be preloaded: before the planner builds paths for a join, it estimates the
  * number of rows with the support function of the clause, which loads this library.
@@ -10,9 +10,13 @@
  * its own filters and policies), reads both inputs once, and stores the needed columns of their
  * rows.
  */
+#include "pg/node/function_scan.h"
 #include "pg/node/geometry_join.h"
 
+#include "catalog/dependency.h"
+#include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
+#include "commands/extension.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
@@ -20,6 +24,7 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
+#include "optimizer/planner.h"
 #include "optimizer/restrictinfo.h"
 #include "optimizer/subselect.h"
 #include "optimizer/tlist.h"
@@ -33,7 +38,8 @@
 /* Cost per join, in operators, for threads and memory */
 #define RB_OPERATORS_PER_JOIN 20000
 
-static set_join_pathlist_hook_type previous_hook;
+static set_join_pathlist_hook_type previous_join_hook;
+static create_upper_paths_hook_type previous_upper_hook;
 
 static Plan *plan_join(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist,
 					   List *clauses, List *children);
@@ -52,6 +58,184 @@ table_of(PlannerInfo *root, Node *geometry)
 		root->simple_rte_array[relid]->eref == NULL)
 		return pstrdup("");
 	return root->simple_rte_array[relid]->eref->aliasname;
+}
+
+/* ---- the clause that the node evaluates ---- */
+
+/* The clause of a join that the node evaluates, and the facts about it that the plan needs */
+typedef struct join_clause
+{
+	RestrictInfo *info;
+	rb_join_function asked;
+	Node *outer; /* Geometry expressions of the outer and of the inner input */
+	Node *inner;
+	Node *distance; /* NULL if the function has no distance */
+	bool swapped;   /* True if the inner geometry is the first argument */
+	/* True if another clause compares the SRIDs, so that different SRIDs are not an error */
+	bool same_srid;
+} join_clause;
+
+bool
+rb_find_join_function(Oid function, rb_join_function *asked)
+{
+	static const struct
+	{
+		PGFunction function;
+		rb_join_function asked;
+	} functions[] = {{redblue_geometry_intersects, RB_ASKED_INTERSECTS},
+					 {redblue_geometry_crosses, RB_ASKED_CROSSES},
+					 {redblue_geometry_dwithin, RB_ASKED_DWITHIN},
+					 {redblue_geometry_inside, RB_ASKED_INSIDE}};
+	Oid support = get_func_support(function);
+	FmgrInfo info;
+
+	if (!OidIsValid(support))
+		return false;
+	fmgr_info(support, &info);
+	if (info.fn_addr != redblue_geometry_support)
+		return false;
+	fmgr_info(function, &info);
+	for (int i = 0; i < (int) lengthof(functions); i++)
+		if (info.fn_addr == functions[i].function)
+		{
+			*asked = functions[i].asked;
+			return true;
+		}
+	return false;
+}
+
+bool
+rb_is_of_postgis(Oid function)
+{
+	const Oid postgis = get_extension_oid("postgis", true);
+
+	return OidIsValid(postgis) && getExtensionOfObject(ProcedureRelationId, function) == postgis;
+}
+
+/*
+ * Returns true if the expression depends on at least one column of this input and on no other
+ * input, and is neither volatile nor a subplan.
+ */
+static bool
+is_of(PlannerInfo *root, Node *node, Relids relids)
+{
+	Relids wanted = pull_varnos(root, node);
+
+	return !bms_is_empty(wanted) && bms_is_subset(wanted, relids) &&
+		   !contain_volatile_functions(node) && !contain_subplans(node);
+}
+
+static bool
+is_clause(PlannerInfo *root, RestrictInfo *info, Relids outer, Relids inner, join_clause *clause)
+{
+	FuncExpr *call = (FuncExpr *) info->clause;
+	Node *a, *b;
+
+	if (!IsA(call, FuncExpr) || list_length(call->args) < 2 ||
+		!rb_find_join_function(call->funcid, &clause->asked))
+		return false;
+	a = linitial(call->args);
+	b = lsecond(call->args);
+	clause->distance = list_length(call->args) > 2 ? lthird(call->args) : NULL;
+	if (clause->distance != NULL &&
+		(!bms_is_empty(pull_varnos(root, clause->distance)) ||
+		 contain_volatile_functions(clause->distance) || contain_subplans(clause->distance)))
+		return false;
+	clause->info = info;
+	clause->swapped = false;
+	if (is_of(root, a, outer) && is_of(root, b, inner))
+	{
+		clause->outer = a;
+		clause->inner = b;
+		return true;
+	}
+	clause->outer = b;
+	clause->inner = a;
+	clause->swapped = true;
+	return is_of(root, b, outer) && is_of(root, a, inner);
+}
+
+/* Returns true if the node is ST_SRID of this geometry. */
+static bool
+is_srid_of(Node *node, Node *geometry)
+{
+	const FuncExpr *call = (const FuncExpr *) node;
+	const char *name;
+
+	if (!IsA(node, FuncExpr) || list_length(call->args) != 1 ||
+		!equal(linitial(call->args), geometry))
+		return false;
+	name = get_func_name(call->funcid);
+	return name != NULL && strcmp(name, "st_srid") == 0 && rb_is_of_postgis(call->funcid);
+}
+
+/*
+ * Returns true if the clause requires equal SRIDs of the two geometries. Different SRIDs are then
+ * not an error.
+ */
+static bool
+is_of_srids(const RestrictInfo *info, const join_clause *clause)
+{
+	const OpExpr *same = (const OpExpr *) info->clause;
+	Node *a, *b;
+
+	if (!IsA(same, OpExpr) || list_length(same->args) != 2 ||
+		!op_mergejoinable(same->opno, exprType(linitial(same->args))))
+		return false;
+	a = linitial(same->args);
+	b = lsecond(same->args);
+	return (is_srid_of(a, clause->outer) && is_srid_of(b, clause->inner)) ||
+		   (is_srid_of(a, clause->inner) && is_srid_of(b, clause->outer));
+}
+
+/*
+ * Chooses the clause that the node evaluates. If several clauses qualify, the node takes the one
+ * with the fewest expected pairs, and the other clauses are evaluated on these pairs. No clause is
+ * chosen if the clauses of the join differ in their security levels, because a clause must not be
+ * evaluated before one of a lower level.
+ */
+static bool
+find_clause(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer, RelOptInfo *inner, JoinType type,
+			JoinPathExtraData *extra, join_clause *best)
+{
+	List *clauses = extra->restrictlist;
+	double least = 2;
+	ListCell *lc;
+
+	memset(best, 0, sizeof *best);
+	foreach (lc, clauses)
+	{
+		RestrictInfo *info = lfirst_node(RestrictInfo, lc);
+		join_clause clause;
+		double left;
+
+		if (info->pseudoconstant ||
+			info->security_level != linitial_node(RestrictInfo, clauses)->security_level)
+			return false;
+		if ((IS_OUTER_JOIN(type) && RINFO_IS_PUSHED_DOWN(info, rel->relids)) ||
+			!is_clause(root, info, outer->relids, inner->relids, &clause))
+			continue;
+		left = clause_selectivity(root, (Node *) info, 0, type, extra->sjinfo);
+		/*
+		 * If the estimates are equal, prefer an intersection to a distance, because a distance
+		 * matches more pairs.
+		 */
+		if (left < least || (left == least && best->distance != NULL && clause.distance == NULL))
+		{
+			*best = clause;
+			least = left;
+		}
+	}
+	best->same_srid = false;
+	foreach (lc, clauses)
+	{
+		RestrictInfo *info = lfirst_node(RestrictInfo, lc);
+
+		best->same_srid |= least < 2 &&
+						   !(IS_OUTER_JOIN(type) && RINFO_IS_PUSHED_DOWN(info, rel->relids)) &&
+						   is_of_srids(info, best);
+	}
+	return least < 2;
 }
 
 /* ---- the row identity of a table with children ---- */
@@ -143,17 +327,17 @@ add_join(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outerrel, RelOptInfo *i
 		 JoinType type, JoinPathExtraData *extra)
 {
 	Path *outer = outerrel->cheapest_total_path, *inner = innerrel->cheapest_total_path;
-	rb_join_clause clause;
+	join_clause clause;
 	CustomPath *path;
 	bool identities = has_identities(rel->reltarget->exprs);
 
-	if (previous_hook != NULL)
-		previous_hook(root, rel, outerrel, innerrel, type, extra);
+	if (previous_join_hook != NULL)
+		previous_join_hook(root, rel, outerrel, innerrel, type, extra);
 	if (!rb_setting_join ||
 		(type != JOIN_INNER && type != JOIN_LEFT && type != JOIN_SEMI && type != JOIN_ANTI) ||
 		outer == NULL || inner == NULL || !bms_is_empty(PATH_REQ_OUTER(outer)) ||
 		!bms_is_empty(PATH_REQ_OUTER(inner)) || !bms_is_empty(rel->lateral_relids) ||
-		!rb_join_find_clause(root, rel, outerrel, innerrel, type, extra, &clause))
+		!find_clause(root, rel, outerrel, innerrel, type, extra, &clause))
 		return;
 	path = makeNode(CustomPath);
 	path->path.pathtype = T_CustomScan;
@@ -325,22 +509,112 @@ plan_join(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, Lis
 	return &plan->scan.plan;
 }
 
-bool
-rb_join_is_countable(const Path *path)
+/*
+ * ---- count(*) ----
+ *
+ *	Custom Scan (redblue join count)		returns one row with the number of pairs
+ *	  ->  Custom Scan (redblue join)		reads its inputs and joins their sets
+ *
+ * The path is added if the join is the node's, if no other clause applies to its pairs, and if only
+ * their number is needed; function_scan_path.c does the same for calls of functions. Whether two
+ * geometries cross, or one lies inside the other, is known only for each individual pair: the join
+ * returns the ids of those pairs, but no rows are built from them.
+ */
+
+static Plan *
+plan_count(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, List *clauses,
+		   List *children)
+{
+	CustomScan *plan = makeNode(CustomScan);
+
+	plan->scan.plan.targetlist = tlist;
+	plan->scan.plan.qual = copyObject((List *) linitial(best->custom_private));
+	plan->scan.scanrelid = 0;
+	plan->flags = best->flags;
+	plan->custom_plans = children;
+	plan->custom_scan_tlist = lsecond(best->custom_private);
+	plan->methods = &rb_join_count_methods;
+	return &plan->scan.plan;
+}
+
+static const CustomPathMethods count_path_methods = {.CustomName = RB_JOIN_COUNT_NAME,
+													 .PlanCustomPath = plan_count};
+
+/*
+ * Returns true if the path is an inner join by the node, without other clauses, so that its rows
+ * need not be built to count them.
+ */
+static bool
+is_countable(const Path *path)
 {
 	const CustomPath *join = (const CustomPath *) path;
 	const List *facts;
 
-	if (!IsA(path, CustomPath) || join->methods != &path_methods)
+	if (path == NULL || path->param_info != NULL || !IsA(path, CustomPath) ||
+		join->methods != &path_methods)
 		return false;
 	facts = linitial(join->custom_private);
 	return linitial_int(facts) == JOIN_INNER && list_length(lfourth(join->custom_private)) == 1;
+}
+
+static void
+count_join(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
+		   const GroupPathExtraData *extra)
+{
+	const Query *parse = root->parse;
+	Path *join = input->cheapest_total_path;
+	PathTarget *target = output->reltarget;
+	List *having = (List *) extra->havingQual;
+	List *targets = NIL;
+	rb_question q = {.relid = 0};
+	CustomPath *path;
+	QualCost cost;
+	ListCell *lc;
+
+	if (parse->groupClause != NIL || parse->groupingSets != NIL || parse->hasTargetSRFs ||
+		root->rowMarks != NIL || !is_countable(join) ||
+		!rb_ask_for_aggregates((Node *) target->exprs, &q) ||
+		!rb_ask_for_aggregates((Node *) having, &q) || q.counts == NIL)
+		return;
+	foreach (lc, q.counts)
+		targets =
+			lappend(targets, makeTargetEntry((Expr *) copyObject(lfirst(lc)),
+											 (AttrNumber) (list_length(targets) + 1), NULL, false));
+	path = makeNode(CustomPath);
+	path->path.pathtype = T_CustomScan;
+	path->path.parent = output;
+	path->path.pathtarget = target;
+	path->path.rows = 1;
+	rb_set_disabled_nodes(&path->path, rb_disabled_nodes(join));
+	cost_qual_eval(&cost, having, root);
+	/* The cost includes finding the pairs, but nothing further for each of them. */
+	path->path.startup_cost = join->startup_cost + cpu_operator_cost * join->rows + cost.startup +
+							  cost.per_tuple + target->cost.startup;
+	path->path.total_cost = path->path.startup_cost + target->cost.per_tuple;
+	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+	path->custom_paths = list_make1(join);
+	path->custom_private = list_make2(having, targets);
+	path->methods = &count_path_methods;
+	add_path(output, &path->path);
+}
+
+static void
+add_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptInfo *output,
+				void *extra)
+{
+	if (previous_upper_hook != NULL)
+		previous_upper_hook(root, stage, input, output, extra);
+	if (stage == UPPERREL_GROUP_AGG && rb_setting_join)
+		count_join(root, input, output, extra);
 }
 
 void
 rb_join_install(void)
 {
 	RegisterCustomScanMethods(&rb_join_methods);
-	previous_hook = set_join_pathlist_hook;
+	RegisterCustomScanMethods(&rb_join_count_methods);
+	previous_join_hook = set_join_pathlist_hook;
 	set_join_pathlist_hook = add_join;
+	previous_upper_hook = create_upper_paths_hook;
+	create_upper_paths_hook = add_upper_paths;
 }

@@ -8,6 +8,11 @@
  * each resulting pair of rows becomes a row of the scan, with the columns of both inputs side by
  * side, if the other clauses of the join hold.
  *
+ * Up to four joins of sets run one after the other: geometries with Z in space, geometries without Z
+ * in the plane, and geometries with Z against those without, in either direction. For redblue_inside
+ * there are three joins, of triangles, points and segments with solids. A large join runs in the
+ * worker if that has a device (placement.c).
+ *
  * A semijoin returns the first pair of each outer row. An outer join and an antijoin return the
  * outer rows without a pair at the end, using a bit for each row.
  *
@@ -28,8 +33,193 @@
 #include "utils/memutils.h"
 #include "utils/ruleutils.h"
 
+#include <float.h>
+
 static const char *const names[] = {"redblue_intersects", "redblue_crosses", "redblue_dwithin",
 									"redblue_inside"};
+
+/* ---- pairs of the sets of both inputs ---- */
+
+#define WAIT 20 /* Maximum time to wait for a block, in ms */
+
+/* Combinations of sets, in the order in which they are joined */
+static const rb_lie turns[][2] = {{RB_IN_SPACE, RB_IN_SPACE},
+								  {RB_IN_PLANE, RB_IN_PLANE},
+								  {RB_FLATTENED, RB_IN_PLANE},
+								  {RB_IN_PLANE, RB_FLATTENED}};
+
+/* Returns the input whose geometries are tested for lying in solids. */
+static int
+placed_input(const rb_geometry_join *j)
+{
+	return j->in[0].side.role == RB_ROLE_PLACED ? 0 : 1;
+}
+
+pg_noreturn static void
+raise_failure(rb_geometry_join *j, rb_status status)
+{
+	const rb_error *error = &j->ctx.error;
+	const int placed = placed_input(j);
+	const bool is_first = (error->limit & RB_SOLID_SIDE) == RB_SOLID_OF_RED;
+
+	if (status == RB_BAD_SOLID)
+		rb_raise_no_solid(
+			j->function, is_first,
+			rb_join_side_row(&j->in[is_first ? placed : 1 - placed].side, error->need),
+			error->text);
+	rb_raise(j->function, status, error);
+}
+
+/* Adds the statistics of a finished join to those of the node. */
+static void
+note_statistics(rb_geometry_join *j)
+{
+	rb_stats_add(&j->stats, &j->ctx.stats);
+	j->joins++;
+}
+
+static bool
+is_running(const rb_geometry_join *j)
+{
+	return j->placement.stream != NULL || j->placement.remote != NULL;
+}
+
+/* Ends the join of the current two sets, whether or not all of its pairs have been read. */
+static void
+end_stream(rb_geometry_join *j)
+{
+	if (!is_running(j))
+		return;
+	rb_placement_stop(&j->placement);
+	note_statistics(j);
+	j->block.n = j->next = 0;
+}
+
+/* Starts the join in the worker, or in this process. */
+static void
+start_join(rb_geometry_join *j, uint64 parts)
+{
+	rb_submission order = {.device = RB_ON_DEVICE, .job = &j->job};
+	rb_status status;
+
+	rb_placement_begin(&j->placement, &j->job);
+	if (j->asked != RB_ASKED_INSIDE)
+	{
+		if (rb_placement_wants_join(&j->placement, parts) &&
+			rb_placement_submit(&j->placement, &order))
+			return;
+		rb_placement_choose_here(&j->placement);
+	}
+	status = rb_placement_run_here(&j->placement);
+	if (status != RB_OK)
+		raise_failure(j, status);
+}
+
+/* Starts the join of the next two sets that both have rows. Returns false if there are no more. */
+static bool
+open_turn(rb_geometry_join *j)
+{
+	for (; !j->no_pairs && j->turn < (int) lengthof(turns); j->turn++)
+	{
+		const rb_set *red, *blue;
+
+		if (j->asked == RB_ASKED_INSIDE)
+		{
+			red = j->turn < RB_LIES ? j->in[placed_input(j)].side.set[j->turn] : NULL;
+			blue = j->in[1 - placed_input(j)].side.set[RB_AT_TRIANGLES];
+		}
+		else
+		{
+			red = j->in[0].side.set[turns[j->turn][0]];
+			blue = j->in[1].side.set[turns[j->turn][1]];
+		}
+		if (red == NULL || blue == NULL)
+			continue;
+		j->turn++;
+		memset(&j->job, 0, sizeof j->job);
+		j->job.red = red;
+		j->job.blue = blue;
+		j->job.predicate = j->asked == RB_ASKED_CROSSES   ? RB_CONTACT
+						   : j->asked == RB_ASKED_DWITHIN ? RB_WITHIN
+						   : j->asked == RB_ASKED_INSIDE  ? RB_POSITION
+														  : RB_MEET;
+		j->job.answer = j->counting ? RB_COUNT : RB_PAIRS;
+		/* Clamp an infinite distance: objects more than DBL_MAX apart never match. */
+		j->job.distance = Min(j->reach, DBL_MAX);
+		rb_settings_apply(&j->ctx, j->memory);
+		j->ctx.threads = rb_threads((uint64) red->nparts + blue->nparts);
+		j->block.n = j->next = 0;
+		start_join(j, (uint64) red->nparts + blue->nparts);
+		return true;
+	}
+	return false;
+}
+
+/* Reads the next block, which may be empty. Returns false after the last block of the two sets. */
+static bool
+next_block(rb_geometry_join *j)
+{
+	rb_status status = rb_placement_next(&j->placement, WAIT, &j->block);
+
+	j->next = 0;
+	if (status == RB_OK)
+		return true;
+	j->block.n = 0;
+	if (status == RB_END)
+		return false;
+	if (rb_placement_can_take_over(&j->placement, status))
+		status = rb_placement_take_over(&j->placement);
+	if (status != RB_OK)
+		raise_failure(j, status);
+	return true;
+}
+
+/* Returns the next pair of rows of the inputs. Returns false after the last one. */
+static bool
+next_pair(rb_geometry_join *j, uint64 *outer, uint64 *inner)
+{
+	for (;;)
+	{
+		while (j->next < j->block.n)
+		{
+			const size_t i = j->next++;
+
+			if (j->asked == RB_ASKED_CROSSES && !RB_PAYLOAD_CROSSES(j->block.payload[i]))
+				continue;
+			if (j->asked == RB_ASKED_INSIDE && j->block.payload[i] != RB_LIES_INSIDE)
+				continue;
+			*outer = (uint64) j->block.red[i];
+			*inner = (uint64) j->block.blue[i];
+			if (j->asked == RB_ASKED_INSIDE && placed_input(j) == 1)
+			{
+				*outer = (uint64) j->block.blue[i];
+				*inner = (uint64) j->block.red[i];
+			}
+			return true;
+		}
+		CHECK_FOR_INTERRUPTS();
+		if (!is_running(j) && !open_turn(j))
+			return false;
+		if (!next_block(j))
+			end_stream(j);
+	}
+}
+
+/* Returns the number of pairs without building them. */
+static uint64
+count_pairs(rb_geometry_join *j)
+{
+	/* These predicates are decided by the payload of each pair. */
+	const bool each = j->asked == RB_ASKED_CROSSES || j->asked == RB_ASKED_INSIDE;
+	const uint64 before = j->stats.stage[RB_STAGE_EMIT].count;
+	uint64 outer, inner, pairs = 0;
+
+	j->counting = !each;
+	while (next_pair(j, &outer, &inner))
+		pairs++;
+	j->counting = false;
+	return each ? pairs : j->stats.stage[RB_STAGE_EMIT].count - before;
+}
 
 /* ---- begin and end ---- */
 
@@ -154,7 +344,7 @@ static void
 drop_all(rb_geometry_join *j)
 {
 	/* Discard pairs that were not returned yet. */
-	rb_join_end_stream(j);
+	end_stream(j);
 	for (int i = 0; i < 2; i++)
 	{
 		rb_join_input *in = &j->in[i];
@@ -201,12 +391,12 @@ rescan_join(CustomScanState *node)
 			ExecReScan(j->in[i].plan);
 		return;
 	}
-	rb_join_end_stream(j);
+	end_stream(j);
 	if (j->phase != RB_JOIN_READ)
 		j->phase = RB_JOIN_START;
 }
 
-/* ---- pairs ---- */
+/* ---- rows ---- */
 
 static inline bool
 is_matched(const rb_geometry_join *j, uint64 row)
@@ -289,7 +479,7 @@ next_joined(rb_geometry_join *j)
 	TupleTableSlot *result = NULL;
 	uint64 outer, inner;
 
-	while (result == NULL && rb_join_next_pair(j, &outer, &inner))
+	while (result == NULL && next_pair(j, &outer, &inner))
 	{
 		if ((j->type == JOIN_SEMI || j->type == JOIN_ANTI) && is_matched(j, outer))
 			continue;
@@ -361,8 +551,9 @@ prepare_join(rb_geometry_join *j)
 	}
 }
 
-uint64
-rb_join_count(rb_geometry_join *j)
+/* Returns the number of rows of a countable join. Called instead of ExecProcNode. */
+static uint64
+count_rows(rb_geometry_join *j)
 {
 	PlanState *node = &j->css.ss.ps;
 	uint64 pairs;
@@ -373,7 +564,7 @@ rb_join_count(rb_geometry_join *j)
 	if (node->instrument != NULL)
 		InstrStartNode(node->instrument);
 	prepare_join(j);
-	pairs = rb_join_count_pairs(j);
+	pairs = count_pairs(j);
 	j->phase = RB_JOIN_DONE;
 	if (node->instrument != NULL)
 		InstrStopNode(node->instrument, (double) pairs);
@@ -441,7 +632,7 @@ explain_stages(rb_geometry_join *j, ExplainState *es)
 	rb_report report;
 
 	/* If a LIMIT has ended the scan, the join is still unfinished. */
-	rb_join_end_stream(j);
+	end_stream(j);
 	rb_report_begin(&report, &j->stats, j->placement.note);
 	add_reading(j, &report);
 	rb_report_add_stages(&report, &j->stats);
@@ -504,7 +695,7 @@ static const CustomExecMethods exec_methods = {.CustomName = RB_JOIN_NAME,
 											   .ExplainCustomScan = explain_join};
 
 static Node *
-create_state(CustomScan *plan)
+create_join_state(CustomScan *plan)
 {
 	rb_geometry_join *j = palloc0(sizeof *j);
 
@@ -514,4 +705,90 @@ create_state(CustomScan *plan)
 }
 
 const CustomScanMethods rb_join_methods = {.CustomName = RB_JOIN_NAME,
-										   .CreateCustomScanState = create_state};
+										   .CreateCustomScanState = create_join_state};
+
+/* ---- count(*) ---- */
+
+typedef struct join_count
+{
+	CustomScanState css; /* Must be first */
+	PlanState *join;
+	bool done;
+} join_count;
+
+static void
+begin_count(CustomScanState *node, EState *estate, int flags)
+{
+	join_count *c = (join_count *) node;
+	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
+
+	c->join = ExecInitNode(linitial(plan->custom_plans), estate, flags & ~EXEC_FLAG_REWIND);
+	node->custom_ps = list_make1(c->join);
+}
+
+static TupleTableSlot *
+exec_count(CustomScanState *node)
+{
+	join_count *c = (join_count *) node;
+	TupleTableSlot *scan = node->ss.ss_ScanTupleSlot;
+	ExprContext *econtext = node->ss.ps.ps_ExprContext;
+	uint64 pairs;
+
+	if (c->done)
+		return NULL;
+	c->done = true;
+	pairs = count_rows((rb_geometry_join *) c->join);
+	ExecClearTuple(scan);
+	/* count(*) may occur in several forms, each with a column of its own. */
+	for (int i = 0; i < scan->tts_tupleDescriptor->natts; i++)
+	{
+		scan->tts_values[i] = Int64GetDatum((int64) pairs);
+		scan->tts_isnull[i] = false;
+	}
+	ExecStoreVirtualTuple(scan);
+	ResetExprContext(econtext);
+	econtext->ecxt_scantuple = scan;
+	if (!ExecQual(node->ss.ps.qual, econtext))
+	{
+		InstrCountFiltered1(node, 1);
+		return NULL;
+	}
+	return node->ss.ps.ps_ProjInfo != NULL ? ExecProject(node->ss.ps.ps_ProjInfo) : scan;
+}
+
+static void
+end_count(CustomScanState *node)
+{
+	ExecEndNode(((join_count *) node)->join);
+}
+
+static void
+rescan_count(CustomScanState *node)
+{
+	join_count *c = (join_count *) node;
+
+	c->done = false;
+	if (node->ss.ps.chgParam != NULL)
+		UpdateChangedParamSet(c->join, node->ss.ps.chgParam);
+	/* If parameters of the child have changed, it rescans when it is executed. */
+	if (c->join->chgParam == NULL)
+		ExecReScan(c->join);
+}
+
+static const CustomExecMethods count_exec_methods = {.CustomName = RB_JOIN_COUNT_NAME,
+													 .BeginCustomScan = begin_count,
+													 .ExecCustomScan = exec_count,
+													 .EndCustomScan = end_count,
+													 .ReScanCustomScan = rescan_count};
+
+static Node *
+create_count_state(CustomScan *plan)
+{
+	join_count *c = (join_count *) newNode(sizeof(join_count), T_CustomScanState);
+
+	c->css.methods = &count_exec_methods;
+	return (Node *) c;
+}
+
+const CustomScanMethods rb_join_count_methods = {.CustomName = RB_JOIN_COUNT_NAME,
+												 .CreateCustomScanState = create_count_state};

@@ -12,7 +12,7 @@
  * A query is used as it is, after its parse tree has been checked: it must be one SELECT that
  * writes and locks nothing. It then runs as the calling user, read-only.
  */
-#include "pg/base/acl.h"
+#include "pg/base/arguments.h"
 #include "pg/read/read.h"
 
 #include "catalog/namespace.h"
