@@ -1,7 +1,13 @@
 /*
  * functions.c
+ *	  Converts the arguments of a mesh function to the sources of its sides and to options.
  *	  Implements redblue_tetrahedra, which returns a mesh as rows, and redblue_tetrahedralize, which
  *	  stores it in four tables.
+ *
+ * Any side may be omitted, but one of facets, points and segments must be given. Rows of facets may
+ * share an id: they are facets of one object. If the mesh is refined, there are also sizes, and
+ * extra columns: the solid of each facet, and the maximum volume of tetrahedra for regions and
+ * sizes.
  *
  * A row of redblue_tetrahedra contains the coordinates of the corners in addition to their numbers,
  * because there is no table in which to look up the numbers. Volumes, boxes and sections can thus
@@ -15,6 +21,220 @@
 #include "utils/tuplestore.h"
 
 #include <math.h>
+
+/* ---- arguments ---- */
+
+static const struct
+{
+	const char *name;
+	rb_kind kind;
+} side_of[RB_MESH_SIDES] = {
+	[RB_MESH_FACETS] = {"facets", RB_TRIANGLE3},    [RB_MESH_POINTS] = {"points", RB_POINT3},
+	[RB_MESH_SEGMENTS] = {"segments", RB_SEGMENT3}, [RB_MESH_REGIONS] = {"regions", RB_POINT3},
+	[RB_MESH_HOLES] = {"holes", RB_POINT3},         [RB_MESH_SIZES] = {"sizes", RB_POINT3}};
+
+static const struct
+{
+	const char *argument;
+	rb_meshing_side side;
+	bool integer;
+} number_column[RB_MESH_NUMBERS] = {
+	[RB_MESH_SOLID] = {"solid", RB_MESH_FACETS, true},
+	[RB_MESH_REGION_VOLUME] = {"regions_volume", RB_MESH_REGIONS, false},
+	[RB_MESH_SIZE] = {"sizes_volume", RB_MESH_SIZES, false}};
+
+void
+rb_meshing_arguments_bind(rb_arguments *a, const char *function, const char *list,
+						  const NullableDatum *args)
+{
+	const char *sides[RB_MESH_GIVEN];
+
+	for (int i = 0; i < RB_MESH_GIVEN; i++)
+		sides[i] = side_of[i].name;
+	rb_arguments_bind(a, function, list, sides, RB_MESH_GIVEN, args);
+}
+
+/* ---- arguments: options of refinement ---- */
+
+/* Requests an extra column of a side, named by an argument that needs the side. */
+static void
+read_extra_column(rb_meshing_call *call, const rb_arguments *a, rb_meshing_number number)
+{
+	const char *argument = number_column[number].argument;
+	const char *side = side_of[number_column[number].side].name;
+	rb_extra_column *column = &call->number[number];
+
+	column->integer = number_column[number].integer;
+	column->name =
+		rb_argument_column(a, argument, psprintf("Specify the name of a column of %s.", side));
+}
+
+static void
+check_side_given(const rb_arguments *a, rb_meshing_number number)
+{
+	const char *argument = number_column[number].argument;
+	const char *side = side_of[number_column[number].side].name;
+
+	if (!rb_argument(a, argument)->isnull && rb_argument(a, side)->isnull)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: argument \"%s\" requires argument \"%s\"", a->function,
+							   argument, side)));
+}
+
+/* Returns a positive number, which may be infinity; NULL means infinity. */
+static double
+positive_argument(const rb_arguments *a, const char *name, const char *what)
+{
+	const NullableDatum *arg = rb_argument(a, name);
+	const double x = arg->isnull ? INFINITY : DatumGetFloat8(arg->value);
+
+	if (!(x > 0))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: invalid value for argument \"%s\": %g", a->function, name, x),
+						errdetail("%s", what)));
+	return x;
+}
+
+/* Radius-edge ratio of a regular tetrahedron, sqrt(6) / 4, which is the smallest possible one */
+#define MIN_RADIUS_EDGE 0.6123724356957945
+
+static double
+read_radius_edge(const rb_arguments *a)
+{
+	const double x =
+		positive_argument(a, "radius_edge",
+						  "The argument is the maximum ratio of a tetrahedron's circumradius to "
+						  "its shortest edge; it must be greater than 0.");
+
+	if (x < MIN_RADIUS_EDGE)
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("%s: invalid value for argument \"radius_edge\": %g", a->function, x),
+			 errdetail(
+				 "The ratio of a regular tetrahedron is %g, and no tetrahedron has a smaller ratio.",
+				 MIN_RADIUS_EDGE),
+			 errhint("Use 2, which can be reached everywhere except near sharp angles of the "
+					 "input. A value below 2 needs more points, and refinement may not "
+					 "terminate.")));
+	return x;
+}
+
+static uint64
+read_max_points(const rb_arguments *a)
+{
+	const NullableDatum *arg = rb_argument(a, "max_points");
+	const int64 n = arg->isnull ? 1 : DatumGetInt64(arg->value);
+
+	if (n <= 0)
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("%s: invalid value for argument \"max_points\": " INT64_FORMAT, a->function, n),
+			 errdetail("The argument is the maximum number of vertices, including those of the "
+					   "input; it must be 1 or more.")));
+	return arg->isnull ? 0 : (uint64) n;
+}
+
+static void
+read_options(rb_meshing_call *call, const rb_arguments *a)
+{
+	const NullableDatum *keep = rb_argument(a, "keep_surface");
+
+	call->refine = true;
+	call->options.radius_edge = read_radius_edge(a);
+	call->options.max_volume = positive_argument(
+		a, "max_volume",
+		"The argument is the maximum volume of a tetrahedron; it must be greater than 0.");
+	call->options.max_points = read_max_points(a);
+	call->options.keep_surface = !keep->isnull && DatumGetBool(keep->value);
+	for (int i = 0; i < RB_MESH_NUMBERS; i++)
+		check_side_given(a, (rb_meshing_number) i);
+	for (int i = 0; i < RB_MESH_NUMBERS; i++)
+		read_extra_column(call, a, (rb_meshing_number) i);
+	if (call->number[RB_MESH_SIZE].name == NULL)
+		call->number[RB_MESH_SIZE].name = "volume";
+	call->by_solid = call->number[RB_MESH_SOLID].name != NULL;
+	call->skip_bad = rb_argument_choice(a, "on_bad", "error", "skip");
+}
+
+/* Checks that a call with solids has no sides except facets and sizes. */
+static void
+check_solid(const rb_meshing_call *call)
+{
+	for (int i = RB_MESH_POINTS; call->by_solid && i < RB_MESH_GIVEN; i++)
+		if (call->at[i] >= 0)
+			ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+							errmsg("%s: argument \"solid\" cannot be combined with argument \"%s\"",
+								   call->function, side_of[i].name),
+							errhint("Omit that argument, or mesh each solid in a separate call.")));
+}
+
+/* ---- arguments: the call ---- */
+
+static void
+read_side(rb_meshing_call *call, const rb_arguments *a, bool query, double tolerance, int i)
+{
+	const NullableDatum *rows = rb_argument(a, side_of[i].name);
+	rb_source *s = &call->source[call->sides];
+
+	call->at[i] = -1;
+	if (rows->isnull)
+		return;
+	s->function = a->function;
+	s->what = RB_MESH_WHAT;
+	s->side = side_of[i].name;
+	s->kind = side_of[i].kind;
+	s->query = query;
+	s->id_name = rb_argument_column(a, psprintf("%s_id", s->side), NULL);
+	s->geom_name = rb_argument_column(a, psprintf("%s_geom", s->side), NULL);
+	s->face_tolerance = tolerance;
+	s->face_share = RB_MESH_FACE_TOLERANCE;
+	s->only_rows = true;
+	s->polygons = s->kind == RB_TRIANGLE3;
+	s->many_points = s->kind == RB_POINT3;
+	s->leave_out = call->skip_bad && call->by_solid && i == RB_MESH_FACETS;
+	/* Bypass the cache, because the side is read once and used briefly. */
+	s->again = true;
+	for (int k = 0; k < RB_MESH_NUMBERS; k++)
+		if (number_column[k].side == (rb_meshing_side) i && call->number[k].name != NULL)
+			s->beside = &call->number[k];
+	if (query)
+		rb_source_query(s, TextDatumGetCString(rows->value));
+	else
+		rb_source_table(s, DatumGetObjectId(rows->value));
+	s->unique = true; /* Uniqueness of ids does not matter */
+	call->at[i] = call->sides++;
+}
+
+rb_meshing_call *
+rb_meshing_call_read(const rb_arguments *a, bool query, bool refine)
+{
+	rb_meshing_call *call = palloc0(sizeof *call);
+	double tolerance;
+
+	call->function = a->function;
+	if (refine)
+		read_options(call, a);
+	tolerance = rb_argument_tolerance(a);
+	for (int i = 0; i < RB_MESH_SIDES; i++)
+		read_side(call, a, query, tolerance, i);
+	call->keep = rb_argument_choice(a, "keep", "inside", "hull") ? RB_KEEP_HULL : RB_KEEP_INSIDE;
+	call->split = rb_argument_choice(a, "on_crossing", "error", "split");
+	check_solid(call);
+	return call;
+}
+
+/* Raises an error if no facets, points or segments are given. */
+static void
+check_not_empty(const rb_meshing_call *call)
+{
+	if (call->at[RB_MESH_FACETS] < 0 && call->at[RB_MESH_POINTS] < 0 &&
+		call->at[RB_MESH_SEGMENTS] < 0)
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+						errmsg("%s: no facets, points or segments are given", call->function),
+						errhint("Specify at least one of these arguments.")));
+}
 
 /* ---- rows ---- */
 
@@ -63,7 +283,7 @@ return_tetrahedra(FunctionCallInfo fcinfo, const char *function, bool query)
 	caller = rb_call_enter();
 	rb_meshing_arguments_bind(&a, function, "* " RB_MESH_ARGUMENTS, fcinfo->args);
 	call = rb_meshing_call_read(&a, query, false);
-	rb_meshing_call_not_empty(call);
+	check_not_empty(call);
 	run = rb_meshing_open(call, CurrentMemoryContext);
 	rb_meshing_read(run);
 	rb_meshing_work(run, rb_meshing_make);
@@ -137,7 +357,7 @@ return_counts(FunctionCallInfo fcinfo, const char *function, bool query)
 	mesh = TextDatumGetCString(rb_argument_required(&a, "mesh"));
 	call = rb_meshing_call_read(&a, query, false);
 	rb_meshing_tables_name(tables, function, mesh, false);
-	rb_meshing_call_not_empty(call);
+	check_not_empty(call);
 	run = rb_meshing_open(call, CurrentMemoryContext);
 	rb_meshing_read(run);
 	/*

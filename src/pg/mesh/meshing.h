@@ -2,14 +2,12 @@
  * meshing.h
  *	  Declares what the files of src/pg/mesh share, grouped by the file that defines it.
  *
- *	arguments.c -> run.c -> plc_faults.c		arguments, the work of one call, errors of rows
+ *	run.c, make.c, plc_faults.c					the work of one call, the mesh, errors of rows
  *	tables.c -> store.c, load.c					the four tables of a mesh, writing and reading
  *	relabel.c									matches a loaded mesh with rows
  *	open_boundary.c								finds open ends of a mesh that a user changed
- *	device.c									decides where rounds of refinement run
- *	solids.c									builds many meshes in one call
  *	functions.c, refine.c, check_function.c,
- *	files.c										the SQL functions
+ *	files.c										the SQL functions and their arguments
  */
 #ifndef RB_PG_MESH_MESHING_H
 #define RB_PG_MESH_MESHING_H
@@ -30,7 +28,7 @@
 
 struct rb_report_line;
 
-/* ---- arguments.c: arguments of the SQL functions ---- */
+/* ---- functions.c: arguments of the SQL functions ---- */
 
 /* The inputs of a mesh, each of which is an SQL argument, in this order */
 typedef enum rb_meshing_side
@@ -86,9 +84,6 @@ extern void rb_meshing_arguments_bind(rb_arguments *a, const char *function, con
  * the options of refinement.
  */
 extern rb_meshing_call *rb_meshing_call_read(const rb_arguments *a, bool query, bool refine);
-
-/* Raises an error if no facets, points or segments are given. */
-extern void rb_meshing_call_not_empty(const rb_meshing_call *call);
 
 /* ---- run.c: the work of one call ---- */
 
@@ -150,10 +145,10 @@ typedef struct rb_meshing_run
 	uint32 skipped;        /* Number of skipped solids */
 	bool empty;            /* The mesh has no tetrahedra, so no rows were written */
 	rb_refine_options options;
-	/* Rounds on a device (device.c) */
+	/* Rounds on a device (refine.c) */
 	uint64 expected; /* Estimated number of tetrahedra */
 	rb_placement placement;
-	struct rb_meshing_threads *threads; /* Threads that mesh solids (solids.c) */
+	struct rb_meshing_threads *threads; /* Threads that mesh solids (make.c) */
 	double ms[RB_MESH_STAGES];          /* Milliseconds of each stage */
 	/* Current stage; accessed by several threads */
 	int stage;
@@ -176,24 +171,6 @@ extern void rb_meshing_work(rb_meshing_run *run, rb_status (*work)(rb_meshing_ru
  * functions.
  */
 extern void rb_meshing_stage(rb_meshing_run *run, int stage, double *start);
-
-/*
- * Work functions: rb_meshing_weld builds a PLC from the sets and splits it if requested;
- * rb_meshing_fill_plc tetrahedralizes it; rb_meshing_make does both; rb_meshing_refine refines the
- * mesh.
- */
-extern rb_status rb_meshing_weld(rb_meshing_run *run);
-extern rb_status rb_meshing_fill_plc(rb_meshing_run *run);
-extern rb_status rb_meshing_make(rb_meshing_run *run);
-extern rb_status rb_meshing_refine(rb_meshing_run *run);
-
-/*
- * rb_meshing_weld_part welds one part and rb_meshing_fill_part tetrahedralizes it, with a context
- * that need not be the run's. They store the time of each stage in part->ms.
- */
-extern rb_status rb_meshing_weld_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part,
-									  const rb_set *facets);
-extern rb_status rb_meshing_fill_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part);
 
 /* Raises the notices about a mesh that was built. */
 extern void rb_meshing_notices(const rb_meshing_run *run);
@@ -233,6 +210,21 @@ rb_meshing_id(const rb_meshing_run *run, rb_meshing_side side, uint32 row)
  * centimeters reach 0.0011.
  */
 #define RB_MESH_FACE_TOLERANCE (1.0 / 256)
+
+/* ---- make.c: the mesh ---- */
+
+/*
+ * Work functions: rb_meshing_weld builds a PLC from the sets and splits it if requested;
+ * rb_meshing_fill_plc tetrahedralizes it; rb_meshing_make does both; rb_meshing_refine refines the
+ * mesh.
+ */
+extern rb_status rb_meshing_weld(rb_meshing_run *run);
+extern rb_status rb_meshing_fill_plc(rb_meshing_run *run);
+extern rb_status rb_meshing_make(rb_meshing_run *run);
+extern rb_status rb_meshing_refine(rb_meshing_run *run);
+
+/* Builds a mesh of each solid, and raises the error of one that could not be meshed. */
+extern void rb_meshing_make_solids(rb_meshing_run *run);
 
 /* ---- plc_faults.c: errors of rows ---- */
 
@@ -364,6 +356,9 @@ typedef struct rb_meshing_loaded
 	int64_t *segment_id, *segment_facet; /* Ids of each edge, or RB_MESH_NULL */
 } rb_meshing_loaded;
 
+/* Allocates an array in the run's memory, or raises a memory error. */
+extern void *rb_meshing_array(rb_meshing_run *run, size_t n, size_t element);
+
 extern void rb_meshing_load(rb_meshing_run *run, const rb_meshing_table *tables,
 							rb_meshing_loaded *mesh);
 
@@ -416,37 +411,5 @@ extern rb_check_input rb_meshing_check_input(const rb_meshing_loaded *mesh,
  * neighbors of all tetrahedra must be known.
  */
 extern rb_status rb_meshing_find_open_end(rb_context *ctx, const rb_tets *tets, uint32 *tet);
-
-/* ---- device.c: where rounds of refinement run ---- */
-
-/* Prepares the backend (rb_placement_prepare). Must be called before anything is read. */
-extern void rb_meshing_device_prepare(const rb_meshing_call *call);
-
-/* Estimates the number of tetrahedra in run->expected. A work function. */
-extern rb_status rb_meshing_expect(rb_meshing_run *run);
-
-/*
- * rb_meshing_device_begin and rb_meshing_device_end begin and end the use of a device. The former
- * is called after rb_meshing_expect, and sets a backend in run->options if one should be used.
- */
-extern void rb_meshing_device_begin(rb_meshing_run *run);
-extern void rb_meshing_device_end(rb_meshing_run *run);
-
-extern void rb_meshing_device_report(const rb_meshing_run *run, struct rb_report_line *line);
-
-/* ---- solids.c ---- */
-
-/* Meshes each solid. A work function. */
-extern rb_status rb_meshing_make_solids(rb_meshing_run *run);
-
-/*
- * rb_meshing_solids_begin is called before rb_meshing_make_solids and finds the solids;
- * rb_meshing_solids_end is called after it and reports those that could not be meshed.
- */
-extern void rb_meshing_solids_begin(rb_meshing_run *run);
-extern void rb_meshing_solids_end(rb_meshing_run *run);
-
-/* Allocates an array in the run's memory, or raises a memory error. */
-extern void *rb_meshing_array(rb_meshing_run *run, size_t n, size_t element);
 
 #endif /* RB_PG_MESH_MESHING_H */

@@ -8,11 +8,21 @@
  * on its guarantees. Then tetrahedra, faces and segments are replaced by DELETE and INSERT, so that
  * concurrent readers see the old mesh. Existing vertices keep their rows, including any additional
  * columns, and new vertices are added.
+ *
+ * Rounds of refinement run on threads of this process or on a device. As for joins (placement.c),
+ * the worker opens the device for all sessions. The thread that refines asks the worker for rounds,
+ * through a request that stays open until that thread has finished. The request is opened by the
+ * main thread of this process once the initial tetrahedra are known. The thread itself runs the
+ * rounds that the worker cannot, unless redblue.backend requires a device.
+ *
+ * Meshes of solids are small and numerous: each is built by one thread of this process. The device
+ * would have to process them one after the other, and each of them would take longer than on a CPU.
  */
 #include "pg/mesh/meshing.h"
 
 #include "access/htup_details.h"
 #include "mesh/check/check.h"
+#include "refine/refining.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
@@ -153,6 +163,139 @@ take_options(rb_meshing_run *run)
 	run->options.threads = rb_threads(UINT64_MAX);
 }
 
+/* ---- where rounds run: an estimate of the work ---- */
+
+/* Measured number of tetrahedra that refinement produces per initial one, without a volume bound */
+#define TETS_OF_ONE 3.0
+/* Measured mean volume of tetrahedra, relative to their volume bound */
+#define SHARE_OF_VOLUME 0.5
+
+static double
+tet_volume(const rb_tets *t, uint32 tet)
+{
+	const double *a = t->points + 3 * (size_t) t->tets[tet][0];
+	double d[3][3];
+
+	for (int i = 0; i < 3; i++)
+		for (int k = 0; k < 3; k++)
+			d[i][k] = t->points[3 * (size_t) t->tets[tet][i + 1] + k] - a[k];
+	return fabs(d[0][0] * (d[1][1] * d[2][2] - d[1][2] * d[2][1]) -
+				d[0][1] * (d[1][0] * d[2][2] - d[1][2] * d[2][0]) +
+				d[0][2] * (d[1][0] * d[2][1] - d[1][1] * d[2][0])) /
+		   6;
+}
+
+static double
+max_volume_of_region(const rb_refine_options *o, int64 region)
+{
+	const rb_region_volume key = {region, 0};
+	const rb_region_volume *found = NULL;
+
+	if (o->nregion_volumes > 0)
+		found = bsearch(&key, o->region_volumes, o->nregion_volumes, sizeof key, compare_ids);
+	return found != NULL ? found->volume : INFINITY;
+}
+
+/*
+ * Estimates the final number of tetrahedra. Volume bounds determine it directly; each point with a
+ * size is assumed to stand for an equal share of the whole volume, as if such points were evenly
+ * distributed.
+ */
+static rb_status
+expect_tets(rb_meshing_run *run)
+{
+	const rb_refine_options *o = &run->options;
+	const rb_tets *t = &run->one.tets;
+	double n = 0;
+	double whole = 0;
+
+	for (uint32 i = 0; i < t->ntets; i++)
+	{
+		const double volume = tet_volume(t, i);
+		const double most = Min(o->max_volume, max_volume_of_region(o, t->region[i]));
+
+		if ((i & 0xffff) == 0xffff && rb_should_stop(&run->ctx))
+			return RB_STOPPED;
+		whole += volume;
+		n += Max(o->radius_edge < INFINITY ? TETS_OF_ONE : 1, volume / (SHARE_OF_VOLUME * most));
+	}
+	for (uint32 i = 0; i < o->nsizes; i++)
+		n += whole / o->nsizes / (SHARE_OF_VOLUME * o->sizes[i].volume);
+	if (o->max_points > 0)
+		n = Min(n, 7.0 * (double) o->max_points);
+	run->expected = (uint64) Min(n, 4e9);
+	return RB_OK;
+}
+
+/* ---- rounds on the worker ---- */
+
+/* Implements the refine callback of a backend; ctx is the context of a run. */
+static rb_status
+refine_on_worker(rb_context *ctx, rb_refining *refining, size_t size)
+{
+	rb_meshing_run *run = (rb_meshing_run *) ((char *) ctx - offsetof(rb_meshing_run, ctx));
+	rb_status status = rb_remote_refine(run->placement.remote, refining);
+
+	(void) size;
+	/* This process still has the mesh, so its own threads can finish in any case. */
+	if (rb_is_left_to_us(status) && !run->options.backend_only)
+	{
+		char why[sizeof ctx->error.text];
+
+		strlcpy(why, ctx->error.text[0] != '\0' ? ctx->error.text : rb_status_text(status),
+				sizeof why);
+		rb_forget_failure(ctx);
+		return rb_fail(ctx, RB_NO_DEVICE, 0, 0, why);
+	}
+	return status;
+}
+
+/* Opens a request to the worker. Returns false if that fails. */
+static bool
+open_on_worker(rb_meshing_run *run)
+{
+	static const rb_backend of_worker = {.name = "cuda", .refine = refine_on_worker};
+	const rb_job job = {.red = NULL};
+	rb_submission order = {.ask = RB_ASK_REFINE, .device = RB_ON_DEVICE, .job = &job};
+	const int threads = run->ctx.threads;
+	bool opened;
+
+	/* Open the request with the number of threads that will copy the mesh. */
+	run->ctx.threads = run->options.threads;
+	opened = rb_placement_submit(&run->placement, &order);
+	run->ctx.threads = threads;
+	if (opened)
+		run->options.backend = &of_worker;
+	return opened;
+}
+
+static void
+open_here(rb_meshing_run *run)
+{
+	const rb_backend *backend;
+
+	rb_placement_choose_here(&run->placement);
+	backend = run->placement.backend;
+	if (backend == &rb_backend_cpu)
+		return;
+	run->options.backend = backend;
+	(void) backend->probe(run->ctx.device, run->ctx.stats.device, sizeof run->ctx.stats.device);
+}
+
+static void
+begin_device(rb_meshing_run *run)
+{
+	const double start = rb_now_ms();
+
+	if (rb_setting_backend == RB_CHOOSE_CPU)
+		return;
+	run->options.backend_only = run->placement.demanded;
+	if (rb_placement_wants_refinement(&run->placement, run->expected, run->options.threads) &&
+		!open_on_worker(run))
+		open_here(run);
+	run->ms[RB_MESH_REFINE] += rb_now_ms() - start;
+}
+
 /* Refines the initial mesh. */
 static void
 refine_mesh(rb_meshing_run *run)
@@ -160,10 +303,11 @@ refine_mesh(rb_meshing_run *run)
 	char why_not[200];
 
 	if (rb_setting_backend == RB_CHOOSE_AUTO && rb_device_installed(why_not, sizeof why_not))
-		rb_meshing_work(run, rb_meshing_expect);
-	rb_meshing_device_begin(run);
+		rb_meshing_work(run, expect_tets);
+	begin_device(run);
 	rb_meshing_work(run, rb_meshing_refine);
-	rb_meshing_device_end(run);
+	rb_placement_stop(&run->placement);
+	run->options.backend = NULL;
 }
 
 /* ---- a mesh built from rows ---- */
@@ -173,9 +317,7 @@ make_mesh(rb_meshing_run *run)
 {
 	if (run->call->by_solid)
 	{
-		rb_meshing_solids_begin(run);
-		rb_meshing_work(run, rb_meshing_make_solids);
-		rb_meshing_solids_end(run);
+		rb_meshing_make_solids(run);
 		return;
 	}
 	rb_meshing_work(run, rb_meshing_weld);
@@ -576,7 +718,8 @@ return_refined(FunctionCallInfo fcinfo, const char *function, bool query)
 		check_continued(call);
 	else
 		rb_meshing_tables_name(tables, function, name, call->by_solid);
-	rb_meshing_device_prepare(call);
+	if (!call->by_solid || rb_setting_backend == RB_CHOOSE_CUDA)
+		rb_placement_prepare(function, call->source, call->sides);
 	run = rb_meshing_open(call, CurrentMemoryContext);
 	if (call->sides > 0)
 		rb_meshing_read(run);

@@ -1,7 +1,7 @@
 /*
  * run.c
- *	  Runs the work of one call: reads the sides, then welds and tetrahedralizes in a helper thread
- *	  while the main thread waits.
+ *	  Runs the work of one call: reads the sides, works in a helper thread while the main thread
+ *	  waits, and reports.
  *
  * The core knows nothing of interrupts, and a single step of it may take long. So it works in a
  * thread of its own (background.c). All resources belong to the run, which is closed at the end of
@@ -199,187 +199,6 @@ rb_meshing_stage(rb_meshing_run *run, int stage, double *start)
 	*start = now;
 	rb_progress(&run->ctx, RB_STAGE_READ, 0, 0);
 	rb_store(&run->stage, stage);
-}
-
-/* ---- work functions ---- */
-
-/*
- * Begins a stage. Only the time is recorded for a solid, since several threads work on solids at
- * once.
- */
-static void
-enter_stage(rb_meshing_run *run, rb_meshing_part *part, int ends, int begins, double *start)
-{
-	if (part == &run->one)
-		rb_meshing_stage(run, begins, start);
-	else
-	{
-		const double now = rb_now_ms();
-
-		part->ms[ends] += *start == 0 ? 0 : now - *start;
-		*start = now;
-	}
-}
-
-rb_status
-rb_meshing_weld_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part,
-					 const rb_set *facets)
-{
-	const rb_weld_input in = {.facets = facets,
-							  .segments = rb_meshing_set(run, RB_MESH_SEGMENTS),
-							  .points = rb_meshing_set(run, RB_MESH_POINTS),
-							  .seeds = run->seeds,
-							  .nseeds = run->nseeds,
-							  .skip_flat = run->call->split};
-	rb_status status = rb_weld(ctx, &in, &part->welded, &part->flaw);
-
-	part->is_welded = status == RB_OK;
-	if (status == RB_OK && run->call->split)
-		status = rb_weld_split(ctx, &rb_backend_cpu, &part->welded, &part->split, &part->flaw);
-	return status;
-}
-
-/*
- * Tetrahedralizes a part. If a facet of several polygons cannot be recovered, it tries again with
- * the polygons as separate facets: then points are added, and rounded, at other locations.
- */
-static rb_status
-tetrahedralize_part(const rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part)
-{
-	rb_welded *welded = &part->welded;
-	rb_status status =
-		rb_tetrahedralize(ctx, &welded->plc, run->call->keep, &part->tets, &part->flaw);
-
-	if (status != RB_BAD_PLC || welded->polygon_of == NULL || part->flaw.kind == RB_FLAW_NO_VOLUME)
-		return status;
-	rb_forget_failure(ctx);
-	status = rb_weld_unmerge(ctx, welded);
-	return status == RB_OK
-			   ? rb_tetrahedralize(ctx, &welded->plc, run->call->keep, &part->tets, &part->flaw)
-			   : status;
-}
-
-/* Replaces facets that were merged from several polygons with these polygons. */
-static rb_status
-name_polygons(rb_context *ctx, rb_meshing_part *part)
-{
-	rb_polygons polygons;
-
-	if (part->names == NULL)
-		polygons = rb_weld_polygons(&part->welded);
-	else
-	{
-		polygons = part->names->polygons;
-		polygons.points = part->tets.points; /* They begin with the original points. */
-	}
-	return rb_label_polygons(ctx, &polygons, &part->tets);
-}
-
-/*
- * Returns RB_BAD_PLC if the mesh does not match its facets, which is never the fault of the rows.
- */
-static rb_status
-check_part_volumes(rb_context *ctx, rb_meshing_part *part)
-{
-	rb_volumes_input in;
-
-	rb_volumes_of_plc(&part->welded.plc, &part->tets, &in);
-	return rb_volumes_check(ctx, &in, &part->flaw);
-}
-
-/*
- * Refines a mesh, whether built from rows or continued, and checks the volumes it encloses
- * afterwards.
- */
-static rb_status
-refine_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part)
-{
-	rb_volumes_surface kept = {0};
-	rb_volumes_input in;
-	rb_status status = RB_OK;
-
-	if (part->names != NULL)
-		status = rb_volumes_copy_surface(ctx, &part->tets, &kept);
-	if (status == RB_OK)
-		status = rb_refine(ctx, &run->options, &part->tets, &part->refined);
-	if (status == RB_OK && part->names == NULL)
-		status = check_part_volumes(ctx, part);
-	else if (status == RB_OK)
-	{
-		rb_volumes_of_surface(&kept, &part->tets, &in);
-		status = rb_volumes_check(ctx, &in, &part->flaw);
-	}
-	rb_volumes_surface_free(ctx->memory, &kept);
-	return status;
-}
-
-rb_status
-rb_meshing_fill_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part)
-{
-	double start = 0;
-	rb_status status = RB_OK;
-
-	enter_stage(run, part, RB_MESH_WELD, RB_MESH_VALIDATE, &start);
-	/* A PLC that was split has been validated already. */
-	if (!run->call->split)
-		status = rb_weld_validate(ctx, &rb_backend_cpu, &part->welded, &part->flaw);
-	if (status == RB_OK)
-		status = rb_weld_merge(ctx, &part->welded);
-	enter_stage(run, part, RB_MESH_VALIDATE, RB_MESH_TETRAHEDRALIZE, &start);
-	if (status == RB_OK)
-		status = rb_weld_creases(ctx, &part->welded);
-	if (status == RB_OK)
-		status = tetrahedralize_part(run, ctx, part);
-	if (status == RB_OK)
-		status = check_part_volumes(ctx, part);
-	enter_stage(run, part, RB_MESH_TETRAHEDRALIZE, RB_MESH_REFINE, &start);
-	/* If the call has one mesh only, a separate work function refines it. */
-	if (status == RB_OK && run->call->by_solid)
-		status = refine_part(run, ctx, part);
-	if (status == RB_OK && (run->call->by_solid || !run->call->refine))
-		status = name_polygons(ctx, part);
-	enter_stage(run, part, RB_MESH_REFINE, RB_MESH_FILL, &start);
-	return status;
-}
-
-rb_status
-rb_meshing_weld(rb_meshing_run *run)
-{
-	double start = 0;
-	rb_status status;
-
-	rb_meshing_stage(run, RB_MESH_WELD, &start);
-	status = rb_meshing_weld_part(run, &run->ctx, run->part, rb_meshing_set(run, RB_MESH_FACETS));
-	rb_meshing_stage(run, RB_MESH_WELD, &start);
-	return status;
-}
-
-rb_status
-rb_meshing_fill_plc(rb_meshing_run *run)
-{
-	return rb_meshing_fill_part(run, &run->ctx, run->part);
-}
-
-rb_status
-rb_meshing_refine(rb_meshing_run *run)
-{
-	double start = 0;
-	rb_status status;
-
-	rb_meshing_stage(run, RB_MESH_REFINE, &start);
-	status = refine_part(run, &run->ctx, run->part);
-	if (status == RB_OK)
-		status = name_polygons(&run->ctx, run->part);
-	rb_meshing_stage(run, RB_MESH_FILL, &start);
-	return status;
-}
-
-rb_status
-rb_meshing_make(rb_meshing_run *run)
-{
-	rb_status status = rb_meshing_weld(run);
-
-	return status == RB_OK ? rb_meshing_fill_plc(run) : status;
 }
 
 /* ---- report ---- */
@@ -580,6 +399,43 @@ report_making(const rb_meshing_run *run, const report_sums *s, rb_report *report
 	rb_report_add(report, "regions", s->regions, s->ms_regions, "");
 }
 
+/*
+ * Completes the report line of refinement with the device and its time, or with the reason why
+ * rounds ran on the CPU.
+ */
+static void
+add_device(const rb_meshing_run *run, rb_report_line *line)
+{
+	const rb_stats *stats = &run->ctx.stats;
+	const rb_refine_report *r = &run->one.refined;
+	const char *note = run->placement.note[0] != '\0' ? run->placement.note : stats->note;
+	const char *threads = rb_count_text((uint64) run->options.threads, "thread");
+	double ms = 0;
+
+	line->device = threads;
+	if (r->device_rounds == 0)
+	{
+		if (note[0] != '\0')
+			line->device = psprintf("%s; no GPU used: %.160s", threads, note);
+		return;
+	}
+	for (int i = 0; i < RB_REFINE_STEPS; i++)
+		ms += r->device_ms[i];
+	line->detail = psprintf("%s; on the GPU: %.3f ms, %llu MB", line->detail, ms,
+							(unsigned long long) ((r->device_bytes + (1 << 20) - 1) >> 20));
+	line->backend = "cuda";
+	if (r->device_rounds < r->rounds && note[0] == '\0')
+		line->device = psprintf("%s; %u small rounds by %s", stats->device,
+								r->rounds - r->device_rounds, threads);
+	else if (r->device_rounds < r->rounds)
+		line->device = psprintf("%s; %u rounds by %s: %.100s", stats->device,
+								r->rounds - r->device_rounds, threads, note);
+	else if (note[0] != '\0')
+		line->device = psprintf("%s; opened by this session: %.100s", stats->device, note);
+	else
+		line->device = stats->device;
+}
+
 static void
 report_refinement(const rb_meshing_run *run, const report_sums *s, rb_report *report)
 {
@@ -590,7 +446,7 @@ report_refinement(const rb_meshing_run *run, const report_sums *s, rb_report *re
 				 (unsigned long long) s->bad));
 
 	if (!run->call->by_solid)
-		rb_meshing_device_report(run, line);
+		add_device(run, line);
 }
 
 void

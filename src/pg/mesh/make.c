@@ -1,6 +1,7 @@
 /*
- * solids.c
- *	  Builds a separate mesh for each of many solids, given by the rows of facets.
+ * make.c
+ *	  Builds the mesh of a call: welds the rows, tetrahedralizes, and refines. Builds a separate mesh
+ *	  for each of many solids, given by the rows of facets.
  *
  * Several threads process the solids in the order of their ids, one thread per solid, each with a
  * context of its own, so that a flaw in one solid does not make the others fail. The error reported
@@ -12,6 +13,193 @@
 #include "core/base/parallel.h"
 #include "core/set/set.h"
 #include "utils/memutils.h"
+
+/* ---- one mesh ---- */
+
+/*
+ * Begins a stage. Only the time is recorded for a solid, since several threads work on solids at
+ * once.
+ */
+static void
+enter_stage(rb_meshing_run *run, rb_meshing_part *part, int ends, int begins, double *start)
+{
+	if (part == &run->one)
+		rb_meshing_stage(run, begins, start);
+	else
+	{
+		const double now = rb_now_ms();
+
+		part->ms[ends] += *start == 0 ? 0 : now - *start;
+		*start = now;
+	}
+}
+
+/* Welds a part with a context that need not be the run's. */
+static rb_status
+weld_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part, const rb_set *facets)
+{
+	const rb_weld_input in = {.facets = facets,
+							  .segments = rb_meshing_set(run, RB_MESH_SEGMENTS),
+							  .points = rb_meshing_set(run, RB_MESH_POINTS),
+							  .seeds = run->seeds,
+							  .nseeds = run->nseeds,
+							  .skip_flat = run->call->split};
+	rb_status status = rb_weld(ctx, &in, &part->welded, &part->flaw);
+
+	part->is_welded = status == RB_OK;
+	if (status == RB_OK && run->call->split)
+		status = rb_weld_split(ctx, &rb_backend_cpu, &part->welded, &part->split, &part->flaw);
+	return status;
+}
+
+/*
+ * Tetrahedralizes a part. If a facet of several polygons cannot be recovered, it tries again with
+ * the polygons as separate facets: then points are added, and rounded, at other locations.
+ */
+static rb_status
+tetrahedralize_part(const rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part)
+{
+	rb_welded *welded = &part->welded;
+	rb_status status =
+		rb_tetrahedralize(ctx, &welded->plc, run->call->keep, &part->tets, &part->flaw);
+
+	if (status != RB_BAD_PLC || welded->polygon_of == NULL || part->flaw.kind == RB_FLAW_NO_VOLUME)
+		return status;
+	rb_forget_failure(ctx);
+	status = rb_weld_unmerge(ctx, welded);
+	return status == RB_OK
+			   ? rb_tetrahedralize(ctx, &welded->plc, run->call->keep, &part->tets, &part->flaw)
+			   : status;
+}
+
+/* Replaces facets that were merged from several polygons with these polygons. */
+static rb_status
+name_polygons(rb_context *ctx, rb_meshing_part *part)
+{
+	rb_polygons polygons;
+
+	if (part->names == NULL)
+		polygons = rb_weld_polygons(&part->welded);
+	else
+	{
+		polygons = part->names->polygons;
+		polygons.points = part->tets.points; /* They begin with the original points. */
+	}
+	return rb_label_polygons(ctx, &polygons, &part->tets);
+}
+
+/*
+ * Returns RB_BAD_PLC if the mesh does not match its facets, which is never the fault of the rows.
+ */
+static rb_status
+check_part_volumes(rb_context *ctx, rb_meshing_part *part)
+{
+	rb_volumes_input in;
+
+	rb_volumes_of_plc(&part->welded.plc, &part->tets, &in);
+	return rb_volumes_check(ctx, &in, &part->flaw);
+}
+
+/*
+ * Refines a mesh, whether built from rows or continued, and checks the volumes it encloses
+ * afterwards.
+ */
+static rb_status
+refine_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part)
+{
+	rb_volumes_surface kept = {0};
+	rb_volumes_input in;
+	rb_status status = RB_OK;
+
+	if (part->names != NULL)
+		status = rb_volumes_copy_surface(ctx, &part->tets, &kept);
+	if (status == RB_OK)
+		status = rb_refine(ctx, &run->options, &part->tets, &part->refined);
+	if (status == RB_OK && part->names == NULL)
+		status = check_part_volumes(ctx, part);
+	else if (status == RB_OK)
+	{
+		rb_volumes_of_surface(&kept, &part->tets, &in);
+		status = rb_volumes_check(ctx, &in, &part->flaw);
+	}
+	rb_volumes_surface_free(ctx->memory, &kept);
+	return status;
+}
+
+/*
+ * Tetrahedralizes a welded part with a context that need not be the run's. Stores the time of each
+ * stage in part->ms.
+ */
+static rb_status
+fill_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part)
+{
+	double start = 0;
+	rb_status status = RB_OK;
+
+	enter_stage(run, part, RB_MESH_WELD, RB_MESH_VALIDATE, &start);
+	/* A PLC that was split has been validated already. */
+	if (!run->call->split)
+		status = rb_weld_validate(ctx, &rb_backend_cpu, &part->welded, &part->flaw);
+	if (status == RB_OK)
+		status = rb_weld_merge(ctx, &part->welded);
+	enter_stage(run, part, RB_MESH_VALIDATE, RB_MESH_TETRAHEDRALIZE, &start);
+	if (status == RB_OK)
+		status = rb_weld_creases(ctx, &part->welded);
+	if (status == RB_OK)
+		status = tetrahedralize_part(run, ctx, part);
+	if (status == RB_OK)
+		status = check_part_volumes(ctx, part);
+	enter_stage(run, part, RB_MESH_TETRAHEDRALIZE, RB_MESH_REFINE, &start);
+	/* If the call has one mesh only, a separate work function refines it. */
+	if (status == RB_OK && run->call->by_solid)
+		status = refine_part(run, ctx, part);
+	if (status == RB_OK && (run->call->by_solid || !run->call->refine))
+		status = name_polygons(ctx, part);
+	enter_stage(run, part, RB_MESH_REFINE, RB_MESH_FILL, &start);
+	return status;
+}
+
+rb_status
+rb_meshing_weld(rb_meshing_run *run)
+{
+	double start = 0;
+	rb_status status;
+
+	rb_meshing_stage(run, RB_MESH_WELD, &start);
+	status = weld_part(run, &run->ctx, run->part, rb_meshing_set(run, RB_MESH_FACETS));
+	rb_meshing_stage(run, RB_MESH_WELD, &start);
+	return status;
+}
+
+rb_status
+rb_meshing_fill_plc(rb_meshing_run *run)
+{
+	return fill_part(run, &run->ctx, run->part);
+}
+
+rb_status
+rb_meshing_refine(rb_meshing_run *run)
+{
+	double start = 0;
+	rb_status status;
+
+	rb_meshing_stage(run, RB_MESH_REFINE, &start);
+	status = refine_part(run, &run->ctx, run->part);
+	if (status == RB_OK)
+		status = name_polygons(&run->ctx, run->part);
+	rb_meshing_stage(run, RB_MESH_FILL, &start);
+	return status;
+}
+
+rb_status
+rb_meshing_make(rb_meshing_run *run)
+{
+	rb_status status = rb_meshing_weld(run);
+
+	return status == RB_OK ? rb_meshing_fill_plc(run) : status;
+}
+
+/* ---- a mesh for each solid ---- */
 
 typedef struct rb_meshing_threads
 {
@@ -75,8 +263,9 @@ sort_rows(rb_meshing_run *run, const rb_set *set, const rb_side_data *side)
 	return all;
 }
 
-void
-rb_meshing_solids_begin(rb_meshing_run *run)
+/* Finds the solids. */
+static void
+begin_solids(rb_meshing_run *run)
 {
 	const rb_set *set = rb_meshing_set(run, RB_MESH_FACETS);
 	const rb_side_data *side = &run->side[run->call->at[RB_MESH_FACETS]];
@@ -201,7 +390,7 @@ make_solid(rb_context *ctx, const rb_meshing_threads *t, uint32 solid, rb_meshin
 	rb_status status = copy_triangles_of_solid(ctx, t, solid, &set, blocks);
 
 	if (status == RB_OK)
-		status = rb_meshing_weld_part(t->run, ctx, part, &set);
+		status = weld_part(t->run, ctx, part, &set);
 	if (status == RB_OK || status == RB_BAD_PLC)
 		translate_rows(t, solid, part);
 	for (int i = 0; i < 4; i++)
@@ -211,7 +400,7 @@ make_solid(rb_context *ctx, const rb_meshing_threads *t, uint32 solid, rb_meshin
 	if (status == RB_OK && t->run->options.max_points > 0 &&
 		part->welded.plc.npoints > t->run->options.max_points)
 		return RB_BAD_PLC;
-	return status == RB_OK ? rb_meshing_fill_part(t->run, ctx, part) : status;
+	return status == RB_OK ? fill_part(t->run, ctx, part) : status;
 }
 
 /* ---- all solids ---- */
@@ -268,8 +457,9 @@ make_some(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
-rb_status
-rb_meshing_make_solids(rb_meshing_run *run)
+/* Meshes each solid. A work function. */
+static rb_status
+make_solids(rb_meshing_run *run)
 {
 	rb_meshing_threads *t = run->threads;
 	double start = 0;
@@ -322,8 +512,9 @@ raise_flaw(rb_meshing_run *run, uint32 solid)
 	pg_unreachable();
 }
 
-void
-rb_meshing_solids_end(rb_meshing_run *run)
+/* Reports the solids that could not be meshed. */
+static void
+end_solids(rb_meshing_run *run)
 {
 	const uint32 n = run->nparts;
 	rb_meshing_part *bad;
@@ -344,4 +535,12 @@ rb_meshing_solids_end(rb_meshing_run *run)
 	memcpy(run->parts + kept, bad, run->skipped * sizeof *bad);
 	rb_free(run->memory, (void **) &bad);
 	run->nparts = kept;
+}
+
+void
+rb_meshing_make_solids(rb_meshing_run *run)
+{
+	begin_solids(run);
+	rb_meshing_work(run, make_solids);
+	end_solids(run);
 }
