@@ -324,6 +324,24 @@ $s->ask('REVOKE SELECT ON few FROM reader');
 like($r->ask("SELECT redblue_box_self_pair_count('few')"), qr/permission denied for table few/, 'a right that is taken away is gone at once');
 $r->quit;
 
+# ---- a session that is terminated while it waits for the worker ----
+
+# Its first request precedes its first join, which nevertheless ends after the request that it waits for.
+my $log = -s $node->logfile;
+for my $delay (0.002, 0.01, 0.05)
+{
+	my $doomed = fresh();
+	$doomed->ask("SET redblue.cache = on; SELECT redblue_uncache('big'); $ask{counts}");
+	$doomed->send("SELECT redblue_cache('big', 'boxes'); $ask{counts}");
+	sleep $delay;
+	my $stopped = worker();
+	kill 'STOP', $stopped;
+	is($watch->ask("SELECT pg_terminate_backend($doomed->{pid}, 5000)"), 't', "terminated after $delay s");
+	kill 'CONT', $stopped;
+}
+all_agree('a terminated session disturbs no other one', $s);
+unlike(slurp_file($node->logfile, $log), qr/terminated by signal|PANIC|TRAP/, 'no process died');
+
 # ---- settings ----
 
 $node->append_conf('postgresql.conf', "redblue.cache_memory = 3MB\n");

@@ -11,12 +11,12 @@
  * not an error here: the function returns the reason as text, and the session runs the join itself.
  * Every wait handles interrupts and ends if the worker is gone.
  */
+#include "pg/base/cleanup.h"
 #include "pg/worker/protocol.h"
 
 #include "core/base/parallel.h"
 #include "core/set/set.h"
 #include "postmaster/bgworker.h"
-#include "storage/ipc.h"
 #include "utils/memutils.h"
 
 #include <errno.h>
@@ -898,50 +898,54 @@ wait_for_end(rb_remote *r, char *why_not, size_t size)
 	}
 }
 
-static rb_remote *asking; /* The current request */
-
-/*
- * Closes the current request if the process exits, so that the worker learns that the session has
- * left.
- */
-static void
-close_asking(int code, Datum arg)
+/* A request whose end the session waits for */
+typedef struct rb_awaited
 {
-	rb_remote_close(asking);
-	asking = NULL;
+	rb_remote *remote;
+	rb_cleanup open;
+} rb_awaited;
+
+static void
+close_awaited(void *arg)
+{
+	rb_awaited *awaited = arg;
+
+	rb_cleanup_unregister(&awaited->open);
+	rb_remote_close(awaited->remote);
+	awaited->remote = NULL;
 }
 
 /*
  * Submits a request and waits for its end. The reply is stored in `into`, a buffer of into_size
- * bytes.
+ * bytes. If the process exits meanwhile, the request is closed before the join that needs it, whose
+ * memory it uses.
  */
 static bool
 run_request(rb_context *ctx, const rb_submission *order, void *into, size_t into_size,
 			char *why_not, size_t size)
 {
-	static bool registered = false;
+	rb_awaited *awaited = palloc0(sizeof *awaited);
 	volatile bool done = false;
 
-	if (!registered)
-		before_shmem_exit(close_asking, 0);
-	registered = true;
+	rb_cleanup_register(&awaited->open, CurrentMemoryContext, close_awaited, awaited);
 	PG_TRY();
 	{
-		done = rb_remote_open(&asking, CurrentMemoryContext, ctx, order, NULL, why_not, size);
+		done =
+			rb_remote_open(&awaited->remote, CurrentMemoryContext, ctx, order, NULL, why_not, size);
 		if (done)
 		{
-			asking->into = into;
-			asking->into_size = into_size;
-			done = wait_for_end(asking, why_not, size);
+			awaited->remote->into = into;
+			awaited->remote->into_size = into_size;
+			done = wait_for_end(awaited->remote, why_not, size);
 		}
 	}
 	PG_CATCH();
 	{
-		close_asking(0, 0);
+		close_awaited(awaited);
 		PG_RE_THROW();
 	}
 	PG_END_TRY();
-	close_asking(0, 0);
+	close_awaited(awaited);
 	return done;
 }
 
