@@ -383,6 +383,17 @@ extern size_t rb_bytes_write(const rb_lane *lane, rb_bytes *arrays, int n);
 /* Reads as much of the arrays as has arrived, and returns the number of bytes. */
 extern size_t rb_bytes_read(const rb_lane *lane, rb_bytes *arrays, int n);
 
+/* Returns true if the request is answered by a message of arrays. */
+extern bool rb_expects_reply(const rb_request_args *asked);
+/*
+ * Returns true if the header of a reply fits the rows of the request, or the size of the bytes that
+ * the session asked for.
+ */
+extern bool rb_reply_is_sound(const rb_request_args *asked, const rb_sent_reply *reply,
+							  size_t bytes);
+/* Returns true if the groups of a reply, if there are any, are ranges of its members. */
+extern bool rb_groups_are_sound(const rb_sent_reply *reply, const uint64_t *start);
+
 /* Writes block `number`; returns false if its slot is not free. */
 extern bool rb_ids_write(rb_request *request, uint64 number, const rb_block *block);
 /*

@@ -56,7 +56,7 @@ struct rb_remote
 	uint64 post_word;
 	rb_context *ctx;
 	rb_progress_entry *progress;
-	rb_device_choice device;
+	rb_request_args asked; /* Copy of the arguments, because the worker could change the original */
 	rb_outgoing message;
 	rb_background sending; /* Sends the message of the sides */
 	uint64 next;           /* Number of the next block */
@@ -584,7 +584,6 @@ rb_remote_open(rb_remote **remote, MemoryContext context, rb_context *ctx,
 	r->post = -1;
 	r->ctx = ctx;
 	r->progress = progress;
-	r->device = order->device;
 	r->header = (rb_bytes){(char *) &r->reply, sizeof r->reply};
 	*remote = r; /* From here on the caller must close the request in any case. */
 	r->worker = wait_for_worker(r->block, why_not, size);
@@ -594,6 +593,7 @@ rb_remote_open(rb_remote **remote, MemoryContext context, rb_context *ctx,
 	{
 		r->request = dsm_segment_address(r->segment);
 		fill_request(r->request, ctx, order);
+		r->asked = r->request->asked;
 		if (wait_until_taken(r, why_not, size) && wait_until_found(r, why_not, size) &&
 			(order->ask == RB_ASK_REFINE || send_sides(r, order, why_not, size)))
 			return true;
@@ -645,7 +645,7 @@ note_pairs(rb_remote *r, size_t n)
 	rb_stats *stats = &r->ctx->stats;
 
 	/* The worker's note, if there is one, was written before the first block. */
-	if (r->device == RB_ON_PROCESSOR || r->request->note[0] != '\0')
+	if (r->asked.device == RB_ON_PROCESSOR || r->request->note[0] != '\0')
 		strlcpy(stats->backend, "cpu", sizeof stats->backend);
 	else if (stats->device[0] == '\0')
 	{
@@ -655,29 +655,32 @@ note_pairs(rb_remote *r, size_t n)
 	stats->stage[RB_STAGE_EMIT].count += n;
 }
 
+static rb_status
+fail_bad_reply(rb_remote *r)
+{
+	return rb_fail(r->ctx, RB_BAD_REPLY, 0, 0, NULL);
+}
+
 /* Allocates the arrays of the reply, whose header has arrived. */
 static rb_status
 expect_arrays(rb_remote *r)
 {
 	const rb_sent_reply *n = &r->reply;
-	rb_status status;
 
+	if (!rb_reply_is_sound(&r->asked, n, r->into_size))
+		return fail_bad_reply(r);
 	if (r->into != NULL)
 	{
-		if (n->bytes != r->into_size)
-			return rb_fail(r->ctx, RB_BAD_REPLY, 0, 0, NULL);
 		r->arrays[3] = (rb_bytes){r->into, r->into_size};
 		return RB_OK;
 	}
-	status = rb_array(r->ctx, (void **) &r->words, Max(n->words, 1), sizeof *r->words);
-	if (status == RB_OK)
-		status = rb_array(r->ctx, (void **) &r->start, Max(n->starts, 1), sizeof *r->start);
-	if (status == RB_OK)
-		status = rb_array(r->ctx, (void **) &r->member, Max(n->members, 1), sizeof *r->member);
+	RB_TRY(rb_array(r->ctx, (void **) &r->words, Max(n->words, 1), sizeof *r->words));
+	RB_TRY(rb_array(r->ctx, (void **) &r->start, Max(n->starts, 1), sizeof *r->start));
+	RB_TRY(rb_array(r->ctx, (void **) &r->member, Max(n->members, 1), sizeof *r->member));
 	r->arrays[0] = (rb_bytes){(char *) r->words, n->words * sizeof *r->words};
 	r->arrays[1] = (rb_bytes){(char *) r->start, n->starts * sizeof *r->start};
 	r->arrays[2] = (rb_bytes){(char *) r->member, n->members * sizeof *r->member};
-	return status;
+	return RB_OK;
 }
 
 /* Reads what has arrived of a reply in bytes. Sets *moved to false if nothing has. */
@@ -704,12 +707,14 @@ check_end(rb_remote *r, bool ended, bool lost)
 	return lost && rb_acquire(&r->request->ended) == 0 ? fail_gone(r) : RB_OK;
 }
 
-/* Returns true if a part of a reply in bytes is missing. */
+/* Returns true if a reply in bytes is missing, is cut, or has groups beyond its members. */
 static bool
-is_cut(const rb_remote *r)
+is_bad(const rb_remote *r)
 {
-	return rb_acquire(&r->request->back.sent.n) > 0 &&
-		   (r->header.left > 0 || rb_bytes_left(r->arrays, RB_REPLY_ARRAYS) > 0);
+	if (r->header.left == sizeof r->reply && !rb_expects_reply(&r->asked))
+		return false;
+	return r->header.left > 0 || rb_bytes_left(r->arrays, RB_REPLY_ARRAYS) > 0 ||
+		   !rb_groups_are_sound(&r->reply, r->start);
 }
 
 /* Reads what has arrived; sets *idle to 0 if anything has. */
@@ -734,7 +739,7 @@ read_reply(rb_remote *r, rb_block *block, int *idle)
 	if (status != RB_OK || moved)
 		return status;
 	status = check_end(r, ended, lost);
-	return status == RB_END && is_cut(r) ? rb_fail(r->ctx, RB_BAD_REPLY, 0, 0, NULL) : status;
+	return status == RB_END && is_bad(r) ? fail_bad_reply(r) : status;
 }
 
 rb_status
@@ -820,7 +825,7 @@ read_arrays(rb_remote *r, rb_bytes *arrays, int n)
 		status = check_end(r, ended, lost);
 		r->ctx->stats = before;
 		if (status == RB_END)
-			return rb_fail(r->ctx, RB_BAD_REPLY, 0, 0, NULL);
+			return fail_bad_reply(r);
 		if (status != RB_OK)
 			return status;
 		rb_progress(r->ctx, RB_STAGE_MESH_REFINE, rb_load(&r->request->done),

@@ -105,14 +105,19 @@ rb_side_arrays(const rb_sent_side *sent, const rb_cut *cuts, const rb_set *rows,
 	return n;
 }
 
+/* Returns the number of rows that an aggregate describes. */
+static uint64
+rows_of_aggregate(const rb_request_args *asked)
+{
+	return asked->side[asked->job.of == RB_OF_BLUE ? asked->sides - 1 : 0].nrows;
+}
+
 int
 rb_number_array(const rb_request_args *asked, const uint32_t *number, rb_bytes *array)
 {
-	const rb_sent_side *side = &asked->side[asked->job.of == RB_OF_BLUE ? asked->sides - 1 : 0];
-
 	if (!asked->has_number)
 		return 0;
-	*array = (rb_bytes){(char *) number, (size_t) side->nrows * sizeof *number};
+	*array = (rb_bytes){(char *) number, (size_t) rows_of_aggregate(asked) * sizeof *number};
 	return 1;
 }
 
@@ -223,6 +228,57 @@ rb_bytes_read(const rb_lane *lane, rb_bytes *arrays, int n)
 
 	rb_release(&lane->way->received.n, received + moved);
 	return moved;
+}
+
+/* ---- replies ---- */
+
+bool
+rb_expects_reply(const rb_request_args *asked)
+{
+	return asked->ask == RB_ASK_CARD || asked->ask == RB_ASK_IDS ||
+		   (asked->ask == RB_ASK_JOIN &&
+			(asked->job.answer == RB_COUNTS || asked->job.answer == RB_HITS ||
+			 asked->job.answer == RB_GROUPS));
+}
+
+/* Returns true if the lengths of an aggregate are those of its rows or groups. */
+static bool
+aggregate_is_sound(const rb_request_args *asked, const rb_sent_reply *reply)
+{
+	const uint64 rows = rows_of_aggregate(asked);
+	const uint64 groups = asked->has_number ? asked->job.numbers : rows;
+
+	if (asked->job.answer == RB_HITS)
+		return reply->words == (rows + 31) / 32 && reply->starts == 0;
+	if (asked->job.answer == RB_COUNTS)
+		return reply->words == rows && reply->starts == 0;
+	/* Without memory for groups, there are counts of rows or of groups. */
+	return reply->starts == 0 ? reply->words == rows || reply->words == groups
+							  : reply->words == 0 && reply->starts == groups + 1;
+}
+
+bool
+rb_reply_is_sound(const rb_request_args *asked, const rb_sent_reply *reply, size_t bytes)
+{
+	if (!rb_expects_reply(asked))
+		return false;
+	if (asked->ask != RB_ASK_JOIN)
+		return reply->bytes == bytes && reply->words == 0 && reply->starts == 0 &&
+			   reply->members == 0;
+	return reply->bytes == 0 && (reply->starts > 0 || reply->members == 0) &&
+		   reply->members <= UINT64_MAX / sizeof(uint32_t) && aggregate_is_sound(asked, reply);
+}
+
+bool
+rb_groups_are_sound(const rb_sent_reply *reply, const uint64_t *start)
+{
+	bool wrong = false;
+
+	if (reply->starts == 0)
+		return true;
+	for (uint64 i = 1; i < reply->starts; i++)
+		wrong |= start[i] < start[i - 1];
+	return !wrong && start[0] == 0 && start[reply->starts - 1] == reply->members;
 }
 
 /* ---- blocks of ids ---- */
