@@ -354,19 +354,18 @@ alloc_rows(rb_served *s, const rb_sent_side *side, const rb_set **set)
 	rb_error error;
 	rb_status status;
 
+	/* After a failure, the memory account frees what was allocated. */
 	if (rows->nparts > RB_MAX_OBJECTS)
 		return rb_fail(&s->ctx, RB_TOO_MANY_OBJECTS, rows->nparts, RB_MAX_OBJECTS, NULL);
 	/* A slice of rows with several parts may contain rows without any part. */
 	if (rows->has_row_of ? rows->nrows > RB_MAX_OBJECTS : rows->nrows != rows->nparts)
 		return refuse_nonsense(s);
-	status = rb_array(&s->ctx, (void **) &made.coords, Max(rows->nparts, 1),
-					  (size_t) rb_kind_width(side->kind) * sizeof(double));
-	if (status == RB_OK && rows->has_row_of)
-		status = rb_array(&s->ctx, (void **) &made.row_of, Max(rows->nparts, 1), sizeof(uint32));
-	if (status == RB_OK && rows->has_ids)
-		status = rb_array(&s->ctx, (void **) &made.ids, Max(rows->nrows, 1), sizeof(int64));
-	if (status != RB_OK)
-		return status; /* The memory account frees what was allocated. */
+	RB_TRY(rb_array(&s->ctx, (void **) &made.coords, Max(rows->nparts, 1),
+					(size_t) rb_kind_width(side->kind) * sizeof(double)));
+	if (rows->has_row_of)
+		RB_TRY(rb_array(&s->ctx, (void **) &made.row_of, Max(rows->nparts, 1), sizeof(uint32)));
+	if (rows->has_ids)
+		RB_TRY(rb_array(&s->ctx, (void **) &made.ids, Max(rows->nrows, 1), sizeof(int64)));
 	status = rb_set_own(s->memory, &made, set, &error);
 	return status == RB_OK ? RB_OK : rb_fail(&s->ctx, status, error.need, error.limit, NULL);
 }
@@ -564,9 +563,7 @@ read_arrays(rb_served *s, const rb_bytes *arrays, int n)
 
 	if (rb_bytes_left(arrays, n) == 0)
 		return RB_OK;
-	status = rb_team_open(&s->ctx, (int) lanes, &me);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_team_open(&s->ctx, (int) lanes, &me));
 	status = rb_loop(me, lanes, 1, read_lane, &moving);
 	rb_team_close(&me);
 	return moving.stopped != 0 ? RB_STOPPED : status;
@@ -639,29 +636,25 @@ read_number(rb_served *s)
 {
 	rb_bytes array;
 	size_t n;
-	rb_status status;
 
 	if (rb_number_array(&s->asked, NULL, &array) == 0)
 		return RB_OK;
 	n = array.left / sizeof *s->number;
-	status = rb_array(&s->ctx, (void **) &s->number, array.left, 1);
+	RB_TRY(rb_array(&s->ctx, (void **) &s->number, array.left, 1));
 	array.at = (char *) s->number;
-	if (status == RB_OK)
-		status = read_arrays(s, &array, 1);
-	for (size_t i = 0; i < n && status == RB_OK; i++)
+	RB_TRY(read_arrays(s, &array, 1));
+	for (size_t i = 0; i < n; i++)
 		if (s->number[i] >= s->asked.job.numbers)
-			status = refuse_nonsense(s);
-	return status;
+			return refuse_nonsense(s);
+	return RB_OK;
 }
 
 static rb_status
 read_sides(rb_served *s)
 {
-	rb_status status = RB_OK;
-
-	for (int i = 0; i < s->asked.sides && status == RB_OK; i++)
-		status = read_side(s, i);
-	return status == RB_OK ? read_number(s) : status;
+	for (int i = 0; i < s->asked.sides; i++)
+		RB_TRY(read_side(s, i));
+	return read_number(s);
 }
 
 /* ---- the join ---- */
@@ -674,12 +667,12 @@ static rb_status
 count_members(rb_served *s, const rb_groups *groups, const uint32_t **words)
 {
 	uint32_t *counts = NULL;
-	rb_status status = rb_array(&s->ctx, (void **) &counts, Max(groups->n, 1), sizeof *counts);
 
-	for (uint32 i = 0; i < groups->n && status == RB_OK; i++)
+	RB_TRY(rb_array(&s->ctx, (void **) &counts, Max(groups->n, 1), sizeof *counts));
+	for (uint32 i = 0; i < groups->n; i++)
 		counts[i] = (uint32_t) (groups->start[i + 1] - groups->start[i]);
 	*words = counts;
-	return status;
+	return RB_OK;
 }
 
 /* Sends the aggregate of the join, if there is one. */
@@ -700,10 +693,7 @@ write_aggregate(rb_served *s, const rb_stream *stream)
 		if (n.starts * sizeof *groups.start + n.members * sizeof *groups.member >
 			s->asked.answer_limit)
 		{
-			rb_status status = count_members(s, &groups, &words);
-
-			if (status != RB_OK)
-				return status;
+			RB_TRY(count_members(s, &groups, &words));
 			n = (rb_sent_reply){.words = groups.n};
 		}
 	}
@@ -890,25 +880,20 @@ run_join(rb_served *s)
 static rb_status
 serve_join(rb_served *s)
 {
-	rb_status status = RB_OK;
-
 	s->backend = &rb_backend_cpu;
 	if (s->asked.device != RB_ON_PROCESSOR)
 	{
-		status = wait_for_device(s);
+		const rb_status status = wait_for_device(s);
+
 		if (status == RB_OK)
-			status = wait_at_gate(s);
+			RB_TRY(wait_at_gate(s));
 		else if (is_left_to_processor(s, status))
-		{
 			leave_to_processor(s);
-			status = RB_OK;
-		}
+		else
+			return status;
 	}
-	if (status == RB_OK)
-		status = read_sides(s);
-	if (status == RB_OK)
-		status = run_join(s);
-	return status;
+	RB_TRY(read_sides(s));
+	return run_join(s);
 }
 
 /* ---- rounds of a refinement ---- */
@@ -985,9 +970,7 @@ refine_once(rb_served *s, const rb_sent_refining *sent)
 
 	/* Count the mesh at the gate as a join of as many parts as it has cells. */
 	s->parts = sent->ncells;
-	status = wait_at_gate(s);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(wait_at_gate(s));
 	status = rb_refining_alloc(&s->ctx, sent, &rounds.options, &rounds.report, &rounds.r);
 	if (status == RB_OK)
 		status = read_arrays(s, arrays, rb_refining_arrays(sent, &rounds.r, false, arrays));
@@ -1006,28 +989,24 @@ refine_once(rb_served *s, const rb_sent_refining *sent)
 static rb_status
 serve_refine(rb_served *s)
 {
-	rb_status status = wait_for_device(s);
-
-	if (status == RB_OK && s->backend->refine == NULL)
-		status = fail_request(s, RB_NO_DEVICE, "the GPU backend cannot refine meshes");
-	while (status == RB_OK)
+	RB_TRY(wait_for_device(s));
+	if (s->backend->refine == NULL)
+		return fail_request(s, RB_NO_DEVICE, "the GPU backend cannot refine meshes");
+	for (;;)
 	{
 		rb_sent_refining sent;
 		const rb_bytes header = {(char *) &sent, sizeof sent};
 
-		status = read_arrays(s, &header, 1);
-		if (status == RB_OK)
-			status = refine_once(s, &sent);
+		RB_TRY(read_arrays(s, &header, 1));
+		RB_TRY(refine_once(s, &sent));
 	}
-	return status;
 }
 
 static rb_status
 serve_cache(rb_served *s)
 {
-	rb_status status = read_sides(s);
-
-	return status == RB_OK ? RB_END : status;
+	RB_TRY(read_sides(s));
+	return RB_END;
 }
 
 static rb_status
@@ -1035,9 +1014,9 @@ write_bytes(rb_served *s, void *bytes, size_t n)
 {
 	rb_sent_reply header = {.bytes = n};
 	const rb_bytes array = {bytes, n};
-	rb_status status = write_message(s, &header, sizeof header, &array, 1);
 
-	return status == RB_OK ? RB_END : status;
+	RB_TRY(write_message(s, &header, sizeof header, &array, 1));
+	return RB_END;
 }
 
 static rb_status
@@ -1057,18 +1036,15 @@ serve_card(rb_served *s)
 static rb_status
 serve_ids(rb_served *s)
 {
-	rb_status status = read_sides(s);
-	const rb_set *set = s->set[0];
+	const rb_set *set;
 	int64_t *ids = NULL;
 
-	if (status == RB_OK)
-		status = rb_set_materialize_ids(&s->ctx, set);
-	if (status == RB_OK && set->ids != NULL)
+	RB_TRY(read_sides(s));
+	set = s->set[0];
+	RB_TRY(rb_set_materialize_ids(&s->ctx, set));
+	if (set->ids != NULL)
 		return write_bytes(s, (void *) set->ids, (size_t) set->nrows * sizeof *ids);
-	if (status == RB_OK)
-		status = rb_array(&s->ctx, (void **) &ids, Max(set->nrows, 1), sizeof *ids);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array(&s->ctx, (void **) &ids, Max(set->nrows, 1), sizeof *ids));
 	for (uint32 i = 0; i < set->nrows; i++)
 		ids[i] = (int64_t) ((uint64_t) set->first_id + i);
 	return write_bytes(s, ids, (size_t) set->nrows * sizeof *ids);
@@ -1092,13 +1068,9 @@ is_sound(const rb_request_args *asked)
 static rb_status
 dispatch_request(rb_served *s)
 {
-	rb_status status;
-
 	if (!is_sound(&s->asked))
 		return refuse_nonsense(s);
-	status = hold_cached(s);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(hold_cached(s));
 	switch (s->asked.ask)
 	{
 		case RB_ASK_JOIN:

@@ -842,12 +842,10 @@ rb_remote_refine(rb_remote *r, struct rb_refining *refining)
 	rb_sent_refining sent;
 	rb_bytes arrays[RB_SENT_ARRAYS] = {{(char *) &sent, sizeof sent}};
 	rb_refining fresh;
-	rb_status status = write_mesh(r, refining);
+	rb_status status;
 
-	if (status == RB_OK)
-		status = read_arrays(r, arrays, 1);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(write_mesh(r, refining));
+	RB_TRY(read_arrays(r, arrays, 1));
 	status = rb_refined_alloc(r->ctx, &sent, &fresh);
 	if (status == RB_OK)
 		status = read_arrays(r, arrays, rb_refining_arrays(&sent, &fresh, true, arrays));

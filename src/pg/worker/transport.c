@@ -408,18 +408,13 @@ static rb_status
 alloc_changed(rb_context *ctx, const rb_sent_refining *sent, rb_refining *r)
 {
 	rb_cells *m = &r->mesh;
-	rb_status status = alloc_array(ctx, &m->cells, sent->ncells, sizeof(rb_cell));
 
-	if (status == RB_OK)
-		status = alloc_array(ctx, &m->sites, sent->nsites, sizeof(rb_site));
-	if (status == RB_OK)
-		status = alloc_array(ctx, &m->kind, sent->nsites, 1);
-	if (status == RB_OK)
-		status = alloc_array(ctx, &m->parent, sent->nsites, sizeof(uint32_t));
-	if (status == RB_OK)
-		status = alloc_array(ctx, &r->free, sent->nfree, sizeof(uint32_t));
-	if (status == RB_OK)
-		status = alloc_array(ctx, &r->blocked, sent->nblocked, sizeof(rb_entry64));
+	RB_TRY(alloc_array(ctx, &m->cells, sent->ncells, sizeof(rb_cell)));
+	RB_TRY(alloc_array(ctx, &m->sites, sent->nsites, sizeof(rb_site)));
+	RB_TRY(alloc_array(ctx, &m->kind, sent->nsites, 1));
+	RB_TRY(alloc_array(ctx, &m->parent, sent->nsites, sizeof(uint32_t)));
+	RB_TRY(alloc_array(ctx, &r->free, sent->nfree, sizeof(uint32_t)));
+	RB_TRY(alloc_array(ctx, &r->blocked, sent->nblocked, sizeof(rb_entry64)));
 	r->ncells = sent->ncells;
 	r->cells_cap = (size_t) sent->ncells + 1;
 	r->nsites = sent->nsites;
@@ -431,7 +426,7 @@ alloc_changed(rb_context *ctx, const rb_sent_refining *sent, rb_refining *r)
 	r->protect = sent->protect;
 	r->done = sent->done;
 	r->full = sent->full;
-	return status;
+	return RB_OK;
 }
 
 /* Returns true if the counts of the header are within their limits. */
@@ -452,7 +447,6 @@ rb_refining_alloc(rb_context *ctx, const rb_sent_refining *sent, rb_refine_optio
 				  rb_refine_report *report, rb_refining *r)
 {
 	rb_cells *m = &r->mesh;
-	rb_status status;
 
 	memset(r, 0, sizeof *r);
 	memset(options, 0, sizeof *options);
@@ -465,21 +459,17 @@ rb_refining_alloc(rb_context *ctx, const rb_sent_refining *sent, rb_refine_optio
 	options->threads = ctx->threads;
 	if (!is_sound(sent))
 		return rb_fail(ctx, RB_UNSUPPORTED, 0, 0, "the request is inconsistent");
-	status = alloc_changed(ctx, sent, r);
-	if (status == RB_OK)
-		status = alloc_array(ctx, &r->segments, sent->nsegments, sizeof(uint32_t[2]));
-	if (status == RB_OK)
-		status = alloc_array(ctx, &r->segment_order, sent->nsegments, sizeof(uint32_t));
-	if (status == RB_OK)
-		status = alloc_array(ctx, &r->facet_start, sent->nfacets, sizeof(uint32_t));
-	if (status == RB_OK)
-		status = alloc_array(ctx, &r->facet_corners, sent->ncorners, sizeof(uint32_t));
-	if (status == RB_OK && sent->nregions > 0)
-		status = alloc_array(ctx, &r->region_volume, sent->nregions, sizeof(double));
-	if (status == RB_OK && sent->nsizes > 0)
-		status = alloc_array(ctx, &r->sizes_start, size_cells(sent), sizeof(uint32_t));
-	if (status == RB_OK && sent->nsizes > 0)
-		status = alloc_array(ctx, &r->sizes_points, 4 * (size_t) sent->nsizes, sizeof(double));
+	RB_TRY(alloc_changed(ctx, sent, r));
+	RB_TRY(alloc_array(ctx, &r->segments, sent->nsegments, sizeof(uint32_t[2])));
+	RB_TRY(alloc_array(ctx, &r->segment_order, sent->nsegments, sizeof(uint32_t)));
+	RB_TRY(alloc_array(ctx, &r->facet_start, sent->nfacets, sizeof(uint32_t)));
+	RB_TRY(alloc_array(ctx, &r->facet_corners, sent->ncorners, sizeof(uint32_t)));
+	if (sent->nregions > 0)
+		RB_TRY(alloc_array(ctx, &r->region_volume, sent->nregions, sizeof(double)));
+	if (sent->nsizes > 0)
+		RB_TRY(alloc_array(ctx, &r->sizes_start, size_cells(sent), sizeof(uint32_t)));
+	if (sent->nsizes > 0)
+		RB_TRY(alloc_array(ctx, &r->sizes_points, 4 * (size_t) sent->nsizes, sizeof(double)));
 	r->all_facets = sent->nfacets;
 	r->nregions = sent->nregions;
 	for (int i = 0; i < 3; i++)
@@ -501,7 +491,7 @@ rb_refining_alloc(rb_context *ctx, const rb_sent_refining *sent, rb_refine_optio
 	m->region_volume = r->region_volume;
 	m->sizes = sent->nsizes > 0 ? &r->sizes : NULL;
 	m->keep_surface = sent->keep_surface;
-	return status;
+	return RB_OK;
 }
 
 /*
