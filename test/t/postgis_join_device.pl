@@ -47,6 +47,14 @@ my ($out, $err) = $s->ask($ask{intersects});
 like($err, qr/58000: .*redblue_intersects: no usable GPU/, 'cuda is an error');
 is($watch->ask($worker), '', 'no process is started');
 
+# The setting changes between two joins of one node.
+$s->ask("BEGIN; SET LOCAL redblue.backend = auto; DECLARE c CURSOR FOR $ask{'again and again'}");
+my $first = $s->ask('FETCH c');
+is($first, (split /\n/, $answer{'again and again'})[0], 'the first join of a cursor');
+($out, $err) = $s->ask('SET LOCAL redblue.backend = cuda; FETCH c');
+like($err, qr/58000: .*redblue_dwithin: no usable GPU/, 'cuda is an error of the second one');
+$s->ask('ROLLBACK');
+
 system("cp '$ENV{FAKE_DEVICE}' '$device'") == 0 or die;
 
 # ---- results ----

@@ -133,6 +133,7 @@ rb_placement_begin(rb_placement *placement, const rb_job *job)
 	placement->job = job;
 	placement->handed_out = false;
 	placement->backend = &rb_backend_cpu;
+	placement->demanded = rb_setting_backend == RB_CHOOSE_CUDA;
 }
 
 bool
