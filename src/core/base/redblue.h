@@ -823,7 +823,11 @@ typedef struct rb_job
 	/* true to skip rows that are not valid solids instead of failing with RB_BAD_SOLID */
 	bool skip_bad;
 	bool by_object; /* RB_VALIDITY: each row is a complete object */
-	bool whole;     /* RB_PAIRS: fill every block but the last, however long that takes */
+	/*
+	 * RB_PAIRS: fill every block but the last, however long that takes. RB_GROUPS: fail with
+	 * RB_OVER_BUDGET if memory does not suffice, instead of returning RB_COUNTS.
+	 */
+	bool whole;
 	/*
 	 * RB_GROUPS: group of each row (rb_ids_number), out of `numbers` groups; NULL if each row is
 	 * its own group. Must stay valid until the stream is closed.

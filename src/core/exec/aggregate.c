@@ -8,7 +8,7 @@
  *
  * For groups, the pairs are first collected as long as the memory limit allows. When memory runs
  * out, these pairs and all later ones are only counted. The caller then knows how many pairs each
- * row has, and can request fewer rows at a time.
+ * row has, and can request fewer rows at a time. If it wants groups or nothing, the join ends there.
  */
 #include "core/base/base.h"
 #include "core/base/parallel.h"
@@ -104,13 +104,17 @@ count_pairs(rb_aggregate *a, const rb_pair *rows, size_t n)
 
 /* ---- groups: collected or only counted ---- */
 
-/* Converts the collected pairs to counts when memory runs out. */
+/* Converts the collected pairs to counts when memory runs out, or fails if groups are required. */
 static rb_status
 stop_collecting(rb_aggregate *a)
 {
 	rb_status status = RB_OK;
 
 	a->collecting = false;
+	if (a->job->whole)
+		return rb_fail(a->ctx, RB_OVER_BUDGET,
+					   rb_memory_used(a->ctx->memory) + a->n * sizeof(rb_pair),
+					   rb_memory_limit(a->ctx->memory), NULL);
 	for (uint64_t i = 0; i < a->n && status == RB_OK; i += CHECK_INTERVAL)
 	{
 		count_pairs(a, a->pairs + i, a->n - i < CHECK_INTERVAL ? a->n - i : CHECK_INTERVAL);

@@ -432,9 +432,16 @@ rb_groups_open(rb_cursor *rows, rb_job *job)
 {
 	const uint32 n = rows->side->nrows;
 	const bool self = rb_join_sides(rows->run->join) == 1;
+	/*
+	 * A slice is a contiguous range of rows, but the rows of one id may be anywhere. In a self join,
+	 * slices do not distinguish the first row of a pair from the second.
+	 */
+	const bool may_slice = rows->number == NULL && (!self || rows->of == RB_OF_BOTH);
 
 	rows->ascending = ids_ascend(rows->other);
 	job->answer = RB_GROUPS;
+	/* Without slices, counts are useless: let the join end as soon as its groups do not fit. */
+	job->whole = !may_slice;
 	job->number = rows->number;
 	job->numbers = rows->numbers;
 	if (!rb_aggregate_run_to_end(rows, job))
@@ -442,11 +449,8 @@ rb_groups_open(rb_cursor *rows, rb_job *job)
 	rows->end = n;
 	if (rb_placement_groups(&rows->run->placement, &rows->groups))
 		return true;
-	/*
-	 * A slice is a contiguous range of rows, but the rows of one id may be anywhere. In a self join,
-	 * slices do not distinguish the first row of a pair from the second.
-	 */
-	if (rows->number != NULL || (self && rows->of != RB_OF_BOTH))
+	/* The worker had memory for the groups, but this process has not. */
+	if (!may_slice)
 		return false;
 	rows->emitted = rows->run->ctx.stats.stage[RB_STAGE_EMIT].count;
 	rows->counts = alloc_array(rows, n, sizeof *rows->counts);

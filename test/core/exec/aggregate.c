@@ -305,8 +305,8 @@ crowd(void)
 }
 
 /*
- * Tests that counts are returned if groups do not fit in memory, and that an error is reported if
- * the join does not fit either.
+ * Tests that counts are returned if groups do not fit in memory, unless the job requires groups, and
+ * that an error is reported if the join does not fit either.
  */
 static void
 without_room(void)
@@ -339,6 +339,12 @@ without_room(void)
 		else
 			CHECK(s.status == RB_OVER_BUDGET, "%s", rb_status_text(s.status));
 		run_free(&s);
+		job.whole = true;
+		run_job(&s, &job, 2, limit);
+		CHECK(s.status == RB_END ? rb_stream_groups(s.stream, &g) : s.status == RB_OVER_BUDGET,
+			  "groups or an error: %s", rb_status_text(s.status));
+		run_free(&s);
+		job.whole = false;
 	}
 	/* In the small build, the pairs need less memory than the join. */
 	CHECK(counted || MOST < 1000, "never counted instead");
