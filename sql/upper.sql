@@ -27,8 +27,8 @@ DECLARE
 	node text := 'pairs';
 BEGIN
 	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-		IF line ~ '\(redblue (count|counts|hits|groups)\)' THEN
-			node := substring(line FROM '\(redblue (\w+)\)');
+		IF line ~ '\(redblue (count|counts|matched rows|groups)\)' THEN
+			node := substring(line FROM '\(redblue (?:matched )?(\w+)\)');
 		END IF;
 	END LOOP;
 	RETURN node;

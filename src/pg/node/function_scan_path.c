@@ -11,7 +11,7 @@
  *
  *	SELECT count(*) FROM redblue_..._pairs(...)					redblue count
  *	SELECT red_id, count(*) FROM ... GROUP BY red_id			redblue counts
- *	SELECT DISTINCT red_id FROM ..., GROUP BY red_id alone		redblue hits
+ *	SELECT DISTINCT red_id FROM ..., GROUP BY red_id alone		redblue matched rows
  *	SELECT red_id, array_agg(blue_id) FROM ... GROUP BY red_id	redblue groups
  *
  * The same applies to blue_id, and to id1 and id2 of a self join. The plan uses the scan of
@@ -250,7 +250,7 @@ plan_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, Lis
 static const CustomScanMethods aggregate_scan_methods[] = {
 	{.CustomName = "redblue count", .CreateCustomScanState = rb_scan_create_state},
 	{.CustomName = "redblue counts", .CreateCustomScanState = rb_scan_create_state},
-	{.CustomName = "redblue hits", .CreateCustomScanState = rb_scan_create_state},
+	{.CustomName = "redblue matched rows", .CreateCustomScanState = rb_scan_create_state},
 	{.CustomName = "redblue groups", .CreateCustomScanState = rb_scan_create_state}};
 
 static Plan *plan_answer(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist,
