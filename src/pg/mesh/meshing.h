@@ -291,9 +291,6 @@ extern void rb_meshing_tables_name(rb_meshing_table *tables, const char *functio
  */
 extern void rb_meshing_tables_make(rb_meshing_table *tables, const char *function);
 
-/* Drops the tables that this call created and keeps the others, since there is no mesh. */
-extern void rb_meshing_tables_unmake(rb_meshing_table *tables, const char *function);
-
 /*
  * Opens one of these tables for writing, and checks it again: a trigger of another table may have
  * dropped or altered it in the meantime.

@@ -459,6 +459,23 @@ fill_table(row_source *of, rb_meshing_table *t)
 	}
 }
 
+/* Drops the tables that this call created and keeps the others, since there is no mesh. */
+static void
+drop_made_tables(rb_meshing_table *tables, const char *function)
+{
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "%s: SPI_connect failed", function);
+	for (int i = 0; i < RB_MESH_TABLES; i++)
+		if (tables[i].made)
+		{
+			int rc = SPI_execute(psprintf("DROP TABLE %s", tables[i].quoted), false, 0);
+
+			if (rc != SPI_OK_UTILITY)
+				elog(ERROR, "%s: SPI_execute: %s", function, SPI_result_code_string(rc));
+		}
+	SPI_finish();
+}
+
 uint64
 rb_meshing_fill(rb_meshing_run *run, rb_meshing_table *tables)
 {
@@ -478,7 +495,7 @@ rb_meshing_fill(rb_meshing_run *run, rb_meshing_table *tables)
 	run->empty = all_rows(run, RB_MESH_TETS) == 0;
 	if (run->empty)
 	{
-		rb_meshing_tables_unmake(tables, run->call->function);
+		drop_made_tables(tables, run->call->function);
 		return 0;
 	}
 	if (SPI_connect() != SPI_OK_CONNECT)

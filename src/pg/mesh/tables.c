@@ -306,13 +306,21 @@ rb_meshing_prepare_insert(const rb_meshing_table *t, const char *function, int *
 	return plan;
 }
 
+Relation
+rb_meshing_table_open(rb_meshing_table *t, const char *function)
+{
+	Relation rel = rb_relation_open(t->relid, RowExclusiveLock, ACL_INSERT, function, t->quoted);
+
+	find_columns(t, rel, ACL_INSERT, function);
+	return rel;
+}
+
 static void
 check_existing_table(rb_meshing_table *t, const char *function)
 {
-	Relation rel = rb_relation_open(t->relid, RowExclusiveLock, ACL_INSERT, function, t->quoted);
+	Relation rel = rb_meshing_table_open(t, function);
 	int n;
 
-	find_columns(t, rel, ACL_INSERT, function);
 	if (rel->rd_rel->relpersistence != RELPERSISTENCE_TEMP)
 		PreventCommandIfReadOnly(psprintf("%s()", function));
 	relation_close(rel, NoLock);
@@ -326,15 +334,6 @@ check_existing_table(rb_meshing_table *t, const char *function)
 						 strncmp(function, "redblue_refine", 14) == 0
 							 ? "  Omit facets, points and segments to refine the existing mesh."
 							 : "")));
-}
-
-Relation
-rb_meshing_table_open(rb_meshing_table *t, const char *function)
-{
-	Relation rel = rb_relation_open(t->relid, RowExclusiveLock, ACL_INSERT, function, t->quoted);
-
-	find_columns(t, rel, ACL_INSERT, function);
-	return rel;
 }
 
 /* ---- missing tables ---- */
@@ -479,22 +478,6 @@ rb_meshing_tables_make(rb_meshing_table *tables, const char *function)
 			make_table(&tables[i], function);
 			tables[i].relid =
 				RangeVarGetRelid(makeRangeVar(tables[i].schema, tables[i].name, -1), NoLock, false);
-		}
-	SPI_finish();
-}
-
-void
-rb_meshing_tables_unmake(rb_meshing_table *tables, const char *function)
-{
-	if (SPI_connect() != SPI_OK_CONNECT)
-		elog(ERROR, "%s: SPI_connect failed", function);
-	for (int i = 0; i < RB_MESH_TABLES; i++)
-		if (tables[i].made)
-		{
-			int rc = SPI_execute(psprintf("DROP TABLE %s", tables[i].quoted), false, 0);
-
-			if (rc != SPI_OK_UTILITY)
-				elog(ERROR, "%s: SPI_execute: %s", function, SPI_result_code_string(rc));
 		}
 	SPI_finish();
 }

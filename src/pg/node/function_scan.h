@@ -10,8 +10,6 @@
 #include "nodes/execnodes.h"
 #include "nodes/extensible.h"
 #include "nodes/pathnodes.h"
-#include "storage/dsm.h"
-#include "utils/tuplestore.h"
 
 /* ---- parallel_queue.c: a queue of pairs for parallel workers ---- */
 
@@ -27,54 +25,9 @@ extern void rb_pump_stop(rb_pump *pump);
 /* Reads the next block into arrays of RB_QUEUE_PAIRS. Its n is 0 at the end. payload may be NULL. */
 extern void rb_pair_queue_read(rb_pair_queue *share, const char *function, rb_block *block);
 
-/* ---- the scan ---- */
+/* ---- function_scan.c: the scan ---- */
 
 #define RB_SCAN_NAME "redblue pairs"
-
-typedef struct rb_scan
-{
-	CustomScanState css; /* Must be first */
-	const rb_join *join;
-	rb_result result; /* Result requested, which determines the rows of the scan */
-	const rb_row_shape *shape;
-	rb_result_side of; /* Side or sides whose ids are returned */
-	int ncolumns;      /* Number of columns of the scan's rows */
-	int *columns;      /* Index in the result of each column of the scan's rows */
-	rb_value *value;   /* Location in a block of each column of the scan's rows */
-	FuncExpr *call;
-	List *args;        /* ExprStates of the arguments */
-	Bitmapset *params; /* Parameters that the arguments depend on */
-
-	/*
-	 * Context of the arguments' values. The values are computed once and remain valid until a
-	 * parameter changes, even if an argument is volatile.
-	 */
-	MemoryContext values_context;
-	NullableDatum *values; /* NULL if the arguments have not been evaluated yet */
-
-	MemoryContext context; /* Context of the run, reset before each run */
-	rb_join_run *run;      /* Last run, or NULL before the first */
-	rb_cursor *cursor;     /* Result of the run */
-	bool reported;         /* True if redblue_last_run() reports the run */
-	bool done;             /* True if no rows are left */
-
-	/* Below a Gather: ring buffer of pairs, filled by the leader's pump */
-	rb_pair_queue *share;
-	rb_pump *pump;        /* NULL in workers */
-	dsm_segment *segment; /* Segment that contains the ring; leader only */
-
-	bool keep; /* True if the next run is stored in the tuplestore */
-	Tuplestorestate *store;
-	TupleTableSlot *stored;
-
-	rb_block block;            /* Block of the run, or a copy in the arrays below */
-	size_t next;               /* Index of the next row in the block */
-	int64 red[RB_QUEUE_PAIRS]; /* Red ids copied from the ring or the tuplestore */
-	int64 blue[RB_QUEUE_PAIRS];
-	uint64 payload[RB_QUEUE_PAIRS];
-} rb_scan;
-
-/* ---- function_scan.c ---- */
 
 /*
  * The custom_private of a plan states the requested result, which may differ from that of the
