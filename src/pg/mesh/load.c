@@ -1,19 +1,30 @@
 /*
  * load.c
- *	  Reads the tables of a mesh into arrays.
+ *	  Reads the tables of a mesh into arrays, and matches them with the facets, segments and points
+ *	  of the rows.
  *
  * A SELECT returns the rows ordered by id, and each column value becomes one word. Then corners,
  * which are ids of vertices, are replaced by vertex numbers from 0 on. The ids need not start at 1
  * and may have gaps.
+ *
+ * A mesh is checked against rows that are read again, perhaps in another order than when it was
+ * built. So numbers cannot be compared: a polygon is identified by its id and its ordinal within
+ * the id, a point by its coordinates, and a segment by its ends, which are the vertices that only
+ * one of its pieces has. Unmatched objects get no number, or one after those of the rows.
+ *
+ * The rows determine which polygons form one facet (rb_weld_merge). Without rows, faces do that: if
+ * two of them share an edge that is not on a segment, they belong to the same facet.
  */
 #include "pg/mesh/meshing.h"
 
+#include "core/base/point_hash.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "executor/tuptable.h"
 #include "lib/stringinfo.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 
 /* All columns except the informative ones of tetrahedra */
 static const char *const needed_of[RB_MESH_TABLES][RB_MESH_COLUMNS] = {
@@ -306,4 +317,400 @@ rb_meshing_load(rb_meshing_run *run, const rb_meshing_table *tables, rb_meshing_
 	}
 	SPI_finish();
 	run->ms[RB_MESH_LOAD] = rb_now_ms() - start;
+}
+
+/* ---- matching: points ---- */
+
+/* Returns true if the vertices begin with the points of the rows, in the same order. */
+static bool
+is_in_order(const rb_plc *plc, const rb_meshing_loaded *mesh)
+{
+	if (mesh->n[RB_MESH_VERTICES] < plc->npoints)
+		return false;
+	for (size_t i = 0; i < 3 * (size_t) plc->npoints; i++)
+		if (mesh->points[i] != plc->points[i])
+			return false;
+	return true;
+}
+
+/*
+ * Numbers the vertices. A vertex at a point of the rows gets the number of that point. The other
+ * vertices get the numbers of points without a vertex, and then numbers after those of the points.
+ * So a vertex that was moved is reported as a single fault.
+ */
+static void
+order_points(rb_meshing_run *run, const rb_meshing_loaded *mesh, uint32 *number)
+{
+	const rb_plc *plc = &run->part->welded.plc;
+	const uint32 n = mesh->n[RB_MESH_VERTICES];
+	const uint32 all = plc->npoints + n;
+	double *points = rb_meshing_array(run, all, 3 * sizeof *points);
+	bool *taken = MemoryContextAllocExtended(CurrentMemoryContext, plc->npoints + (Size) 1,
+											 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	rb_point_hash corners;
+	uint32 next = 0;
+	rb_status status;
+
+	memcpy(points, plc->points, 3 * (size_t) plc->npoints * sizeof *points);
+	memcpy(points + 3 * (size_t) plc->npoints, mesh->points, 3 * (size_t) n * sizeof *points);
+	memset(&corners, 0, sizeof corners);
+	status = rb_point_hash_find(&run->ctx, points, all, &corners);
+	if (status != RB_OK)
+		rb_raise_of(run->call->function, RB_MESH_WHAT, status, &run->ctx.error);
+	for (uint32 v = 0; v < n; v++)
+	{
+		const uint32 first = corners.first[plc->npoints + v];
+
+		number[v] = RB_NONE;
+		if (first < plc->npoints && !taken[first])
+		{
+			taken[first] = true;
+			number[v] = first;
+		}
+	}
+	for (int pass = 0; pass < 2; pass++)
+		for (uint32 v = 0; v < n; v++)
+		{
+			if (number[v] != RB_NONE || (pass == 0 && mesh->kind[v] != RB_VERTEX_INPUT))
+				continue;
+			while (next < plc->npoints && taken[next])
+				next++;
+			number[v] = next++;
+		}
+	rb_point_hash_free(run->memory, &corners);
+	rb_free(run->memory, (void **) &points);
+	pfree(taken);
+}
+
+static void
+renumber_corners(uint32_t *corner, size_t n, const uint32 *number)
+{
+	for (size_t i = 0; i < n; i++)
+		if (corner[i] != RB_NONE)
+			corner[i] = number[corner[i]];
+}
+
+static void
+match_points(rb_meshing_run *run, rb_meshing_loaded *mesh)
+{
+	const uint32 n = mesh->n[RB_MESH_VERTICES];
+	rb_meshing_loaded now = *mesh;
+	uint32 *number;
+
+	/* If vertices are missing, the numbers would have gaps, so the vertices keep their order. */
+	if (is_in_order(&run->part->welded.plc, mesh) || n < run->part->welded.plc.npoints)
+		return;
+	number = rb_meshing_array(run, n, sizeof *number);
+	order_points(run, mesh, number);
+	now.points = rb_meshing_array(run, n, 3 * sizeof(double));
+	now.kind = rb_meshing_array(run, n, 1);
+	now.id[RB_MESH_VERTICES] = rb_meshing_array(run, n, sizeof(int64));
+	for (uint32 v = 0; v < n; v++)
+	{
+		memcpy(now.points + 3 * (size_t) number[v], mesh->points + 3 * (size_t) v,
+			   3 * sizeof(double));
+		now.kind[number[v]] = mesh->kind[v];
+		now.id[RB_MESH_VERTICES][number[v]] = mesh->id[RB_MESH_VERTICES][v];
+	}
+	renumber_corners(&mesh->tets[0][0], 4 * (size_t) mesh->n[RB_MESH_TETS], number);
+	renumber_corners(&mesh->faces[0][0], 3 * (size_t) mesh->n[RB_MESH_FACES], number);
+	renumber_corners(&mesh->edges[0][0], 2 * (size_t) mesh->n[RB_MESH_EDGES], number);
+	*mesh = now;
+	rb_free(run->memory, (void **) &number);
+}
+
+/* ---- facets ---- */
+
+static int
+compare_facets(const void *a, const void *b)
+{
+	const rb_meshing_facet *x = a;
+	const rb_meshing_facet *y = b;
+
+	if (x->id != y->id)
+		return x->id < y->id ? -1 : 1;
+	return x->polygon < y->polygon ? -1 : x->polygon > y->polygon;
+}
+
+/*
+ * Lists the polygons of the rows or, without rows, the polygons that faces refer to, sorted by key.
+ */
+static rb_meshing_facet *
+list_polygons(rb_meshing_run *run, const rb_meshing_loaded *mesh, uint32 *n)
+{
+	const bool of_rows = run->part->is_welded;
+	const uint32 all = of_rows ? run->part->welded.npolygons : mesh->n[RB_MESH_FACES];
+	rb_meshing_facet *list = rb_meshing_array(run, all, sizeof *list);
+	uint32 *polygon = of_rows ? rb_meshing_polygons(run, run->part) : NULL;
+	uint32 kept = 0;
+
+	for (uint32 i = 0; i < all; i++)
+	{
+		list[i].number = i;
+		list[i].id = of_rows ? rb_meshing_id(run, RB_MESH_FACETS, run->part->welded.facet_row[i])
+							 : mesh->facet_id[i];
+		list[i].polygon = of_rows ? polygon[i] : mesh->polygon[i];
+	}
+	qsort(list, all, sizeof *list, compare_facets);
+	for (uint32 i = 0; !of_rows && i < all; i++)
+		if (kept == 0 || compare_facets(&list[kept - 1], &list[i]) != 0)
+		{
+			list[kept] = list[i];
+			list[kept].number = kept;
+			kept++;
+		}
+	*n = of_rows ? all : kept;
+	return list;
+}
+
+/* Sets the facet of each polygon from the rows. */
+static void
+merge_by_rows(const rb_welded *welded, rb_meshing_matched *to, uint32 *facet)
+{
+	to->nfacets = welded->plc.nfacets;
+	for (uint32 i = 0; i < to->npolygons; i++)
+		facet[i] = i;
+	for (uint32 i = 0; welded->polygon_of != NULL && i < welded->plc.ntriangles; i++)
+		facet[welded->polygon_of[i]] = welded->plc.facet_of[i];
+}
+
+static void
+merge_by_faces(rb_meshing_run *run, const rb_meshing_loaded *mesh, rb_meshing_matched *to,
+			   uint32 *facet)
+{
+	const rb_status status = rb_merge_by_faces(
+		&run->ctx, mesh->points, mesh->n[RB_MESH_VERTICES], (const uint32_t(*)[3]) mesh->faces,
+		mesh->n[RB_MESH_FACES], (const uint32_t(*)[2]) mesh->edges, mesh->n[RB_MESH_EDGES],
+		to->face_polygon, to->npolygons, facet, &to->nfacets);
+
+	if (status != RB_OK)
+		rb_raise_of(run->call->function, RB_MESH_WHAT, status, &run->ctx.error);
+}
+
+/* Merges polygons into facets. */
+static void
+merge_polygons(rb_meshing_run *run, const rb_meshing_loaded *mesh, rb_meshing_matched *to)
+{
+	uint32 *facet = rb_meshing_array(run, to->npolygons, sizeof *facet);
+
+	if (run->part->is_welded)
+		merge_by_rows(&run->part->welded, to, facet);
+	else
+		merge_by_faces(run, mesh, to, facet);
+	to->facets = rb_meshing_array(run, to->nfacets, sizeof *to->facets);
+	for (uint32 i = to->npolygons; i-- > 0;)
+		to->facets[facet[i]] = to->polygons[i];
+	to->face_facet = rb_meshing_array(run, mesh->n[RB_MESH_FACES], sizeof(uint32));
+	for (uint32 i = 0; i < mesh->n[RB_MESH_FACES]; i++)
+		to->face_facet[i] = to->face_polygon[i] == RB_NONE ? RB_NONE : facet[to->face_polygon[i]];
+	rb_free(run->memory, (void **) &facet);
+}
+
+static void
+match_facets(rb_meshing_run *run, const rb_meshing_loaded *mesh, rb_meshing_matched *to)
+{
+	rb_meshing_facet *list = list_polygons(run, mesh, &to->npolygons);
+
+	to->face_polygon = rb_meshing_array(run, mesh->n[RB_MESH_FACES], sizeof(uint32));
+	for (uint32 i = 0; i < mesh->n[RB_MESH_FACES]; i++)
+	{
+		const rb_meshing_facet key = {mesh->facet_id[i], mesh->polygon[i], 0};
+		const rb_meshing_facet *found =
+			bsearch(&key, list, to->npolygons, sizeof *list, compare_facets);
+
+		to->face_polygon[i] = found == NULL ? RB_NONE : found->number;
+	}
+	/* From here on, polygons are ordered by number. */
+	to->polygons = rb_meshing_array(run, to->npolygons, sizeof *to->polygons);
+	for (uint32 i = 0; i < to->npolygons; i++)
+		to->polygons[list[i].number] = list[i];
+	rb_free(run->memory, (void **) &list);
+	merge_polygons(run, mesh, to);
+}
+
+/* ---- segments ---- */
+
+typedef struct edge_ends
+{
+	uint32 low;
+	uint32 high;
+	uint32 number;
+} edge_ends;
+
+static int
+compare_ends(const void *a, const void *b)
+{
+	const edge_ends *x = a;
+	const edge_ends *y = b;
+
+	if (x->low != y->low)
+		return x->low < y->low ? -1 : 1;
+	return x->high < y->high ? -1 : x->high > y->high;
+}
+
+static edge_ends
+make_ends(const uint32_t *v, uint32 number)
+{
+	return (edge_ends){Min(v[0], v[1]), Max(v[0], v[1]), number};
+}
+
+typedef struct segment_piece
+{
+	int64 segment;
+	uint32 edge;
+} segment_piece;
+
+static int
+compare_pieces(const void *a, const void *b)
+{
+	const segment_piece *x = a;
+	const segment_piece *y = b;
+
+	if (x->segment != y->segment)
+		return x->segment < y->segment ? -1 : 1;
+	return x->edge < y->edge ? -1 : x->edge > y->edge;
+}
+
+static int
+compare_numbers(const void *a, const void *b)
+{
+	const uint32 x = *(const uint32 *) a;
+	const uint32 y = *(const uint32 *) b;
+
+	return x < y ? -1 : x > y;
+}
+
+/*
+ * Finds the two vertices that belong to only one of the pieces. If their number is not two, returns
+ * some of the vertices.
+ */
+static void
+find_ends(const rb_meshing_loaded *mesh, const segment_piece *pieces, uint32 n, uint32 *scratch,
+		  uint32_t *v)
+{
+	uint32 single = 0;
+
+	for (uint32 i = 0; i < n; i++)
+		memcpy(scratch + 2 * (size_t) i, mesh->edges[pieces[i].edge], 2 * sizeof *scratch);
+	if (n > 1)
+		qsort(scratch, 2 * (size_t) n, sizeof *scratch, compare_numbers);
+	v[0] = scratch[0];
+	v[1] = scratch[2 * (size_t) n - 1];
+	for (size_t i = 0; i < 2 * (size_t) n; i++)
+		if ((i == 0 || scratch[i - 1] != scratch[i]) &&
+			(i == 2 * (size_t) n - 1 || scratch[i + 1] != scratch[i]) && single < 2)
+			v[single++] = scratch[i];
+}
+
+static void
+match_segments(rb_meshing_run *run, const rb_meshing_loaded *mesh, rb_meshing_matched *to)
+{
+	const rb_plc *plc = &run->part->welded.plc;
+	const uint32 given = run->part->is_welded ? plc->nsegments : 0;
+	const uint32 n = mesh->n[RB_MESH_EDGES];
+	edge_ends *list = rb_meshing_array(run, given, sizeof *list);
+	segment_piece *pieces = rb_meshing_array(run, n, sizeof *pieces);
+	uint32 *scratch = rb_meshing_array(run, n, 2 * sizeof *scratch);
+
+	to->nsegments = given;
+	to->segments = rb_meshing_array(run, (size_t) given + n, 2 * sizeof(uint32));
+	to->segment = rb_meshing_array(run, (size_t) given + n, sizeof(int64));
+	to->edge_segment = rb_meshing_array(run, n, sizeof(uint32));
+	for (uint32 i = 0; i < given; i++)
+	{
+		list[i] = make_ends(plc->segments[i], i);
+		memcpy(to->segments[i], plc->segments[i], 2 * sizeof(uint32));
+		to->segment[i] = 0;
+	}
+	qsort(list, given, sizeof *list, compare_ends);
+	for (uint32 i = 0; i < n; i++)
+		pieces[i] = (segment_piece){mesh->segment[i], i};
+	qsort(pieces, n, sizeof *pieces, compare_pieces);
+	for (uint32 i = 0, next; i < n; i = next)
+	{
+		uint32_t v[2];
+		edge_ends key;
+		const edge_ends *found;
+		uint32 number;
+
+		for (next = i + 1; next < n && pieces[next].segment == pieces[i].segment;)
+			next++;
+		find_ends(mesh, pieces + i, next - i, scratch, v);
+		key = make_ends(v, 0);
+		found = bsearch(&key, list, given, sizeof *list, compare_ends);
+		number = found != NULL && to->segment[found->number] == 0 ? found->number : to->nsegments++;
+		if (number >= given)
+			memcpy(to->segments[number], v, sizeof v);
+		to->segment[number] = pieces[i].segment;
+		for (uint32 k = i; k < next; k++)
+			to->edge_segment[pieces[k].edge] = number;
+	}
+	rb_free(run->memory, (void **) &scratch);
+	rb_free(run->memory, (void **) &pieces);
+	rb_free(run->memory, (void **) &list);
+}
+
+/* ---- parents ---- */
+
+/*
+ * Finds the parent of each vertex: the segment or facet of an edge or face that has the vertex as a
+ * corner.
+ */
+static void
+find_parents(rb_meshing_run *run, const rb_meshing_loaded *mesh, rb_meshing_matched *to)
+{
+	const uint32 n = mesh->n[RB_MESH_VERTICES];
+
+	to->parent = rb_meshing_array(run, n, sizeof(uint32));
+	memset(to->parent, 0xff, (size_t) n * sizeof(uint32));
+	for (uint32 i = 0; i < mesh->n[RB_MESH_EDGES]; i++)
+		for (int k = 0; k < 2; k++)
+		{
+			const uint32 v = mesh->edges[i][k];
+
+			if (v < n && mesh->kind[v] == RB_VERTEX_ON_SEGMENT)
+				to->parent[v] = to->edge_segment[i];
+		}
+	for (uint32 i = 0; i < mesh->n[RB_MESH_FACES]; i++)
+		for (int k = 0; k < 3; k++)
+		{
+			const uint32 v = mesh->faces[i][k];
+
+			if (v < n && mesh->kind[v] == RB_VERTEX_ON_FACET)
+				to->parent[v] = to->face_facet[i];
+		}
+}
+
+void
+rb_meshing_match(rb_meshing_run *run, rb_meshing_loaded *mesh, rb_meshing_matched *to)
+{
+	memset(to, 0, sizeof *to);
+	if (run->part->is_welded)
+		match_points(run, mesh);
+	match_facets(run, mesh, to);
+	CHECK_FOR_INTERRUPTS();
+	match_segments(run, mesh, to);
+	CHECK_FOR_INTERRUPTS();
+	find_parents(run, mesh, to);
+}
+
+rb_check_input
+rb_meshing_check_input(const rb_meshing_loaded *mesh, const rb_meshing_matched *to)
+{
+	return (rb_check_input){.npoints = mesh->n[RB_MESH_VERTICES],
+							.ntets = mesh->n[RB_MESH_TETS],
+							.nfaces = mesh->n[RB_MESH_FACES],
+							.nedges = mesh->n[RB_MESH_EDGES],
+							.nsegments = to->nsegments,
+							.nfacets = to->nfacets,
+							.points = mesh->points,
+							.kind = mesh->kind,
+							.parent = to->parent,
+							.tets = (const uint32_t(*)[4]) mesh->tets,
+							.region = mesh->region,
+							.faces = (const uint32_t(*)[3]) mesh->faces,
+							.face_facet = to->face_facet,
+							.edges = (const uint32_t(*)[2]) mesh->edges,
+							.edge_segment = to->edge_segment,
+							.segments = (const uint32_t(*)[2]) to->segments};
 }

@@ -4,8 +4,6 @@
  *
  *	run.c, make.c, plc_faults.c					the work of one call, the mesh, errors of rows
  *	tables.c -> store.c, load.c					the four tables of a mesh, writing and reading
- *	relabel.c									matches a loaded mesh with rows
- *	open_boundary.c								finds open ends of a mesh that a user changed
  *	functions.c, refine.c, check_function.c,
  *	files.c										the SQL functions and their arguments
  */
@@ -330,7 +328,7 @@ extern uint64 rb_meshing_fill(rb_meshing_run *run, rb_meshing_table *tables);
  */
 extern uint32 *rb_meshing_polygons(const rb_meshing_run *run, const rb_meshing_part *part);
 
-/* ---- load.c: reading rows ---- */
+/* ---- load.c: reading rows, and matching them with input rows ---- */
 
 /*
  * A mesh as read from its tables. The arrays are in the run's memory. Corners are numbers of
@@ -358,8 +356,6 @@ extern void *rb_meshing_array(rb_meshing_run *run, size_t n, size_t element);
 
 extern void rb_meshing_load(rb_meshing_run *run, const rb_meshing_table *tables,
 							rb_meshing_loaded *mesh);
-
-/* ---- relabel.c: matching a mesh with rows ---- */
 
 typedef struct rb_meshing_facet
 {
@@ -401,7 +397,7 @@ extern void rb_meshing_match(rb_meshing_run *run, rb_meshing_loaded *mesh, rb_me
 extern rb_check_input rb_meshing_check_input(const rb_meshing_loaded *mesh,
 											 const rb_meshing_matched *to);
 
-/* ---- open_boundary.c ---- */
+/* ---- check_function.c ---- */
 
 /*
  * Sets *tet to a tetrahedron at which the mesh ends where it should not, or to RB_NONE. The
