@@ -15,7 +15,6 @@
  */
 #include "pg/mesh/meshing.h"
 
-#include "access/htup_details.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/tuplestore.h"
@@ -297,45 +296,29 @@ return_tetrahedra(FunctionCallInfo fcinfo, const char *function, bool query)
 
 /* ---- tables ---- */
 
-/* Counts the points of one kind. */
-static uint64
-count_kind(const rb_tets *tets, rb_vertex_kind kind)
-{
-	uint64 n = 0;
-
-	for (uint32 i = 0; i < tets->npoints; i++)
-		n += tets->kind[i] == kind;
-	return n;
-}
-
 static Datum
 counts_row(FunctionCallInfo fcinfo, const rb_meshing_run *run, double fill_ms)
 {
-	const rb_tets *tets = &run->part->tets;
-	const uint64 counts[] = {tets->npoints,
-							 tets->ntets,
-							 tets->nfaces,
-							 tets->nedges,
-							 count_kind(tets, RB_VERTEX_ON_SEGMENT),
-							 count_kind(tets, RB_VERTEX_ON_FACET),
-							 count_kind(tets, RB_VERTEX_INSIDE),
-							 run->part->split.points,
-							 tets->nregions};
-	const double ms[] = {
-		run->ms[RB_STAGE_READ], run->ms[RB_MESH_WELD], run->ms[RB_MESH_VALIDATE], tets->ms_points,
-		tets->ms_segments,      tets->ms_facets,       tets->ms_regions,          fill_ms};
-	Datum values[lengthof(counts) + lengthof(ms)];
-	bool nulls[lengthof(values)] = {false};
-	TupleDesc desc;
+	const rb_meshing_sums s = rb_meshing_sum(run);
+	const uint64 counts[] = {s.vertices,
+							 s.tets,
+							 s.faces,
+							 s.edges,
+							 s.added[RB_VERTEX_ON_SEGMENT],
+							 s.added[RB_VERTEX_ON_FACET],
+							 s.added[RB_VERTEX_INSIDE],
+							 s.crossings,
+							 s.regions};
+	const double ms[] = {run->ms[RB_STAGE_READ],
+						 run->ms[RB_MESH_WELD],
+						 run->ms[RB_MESH_VALIDATE],
+						 s.ms_points,
+						 s.ms_segments,
+						 s.ms_facets,
+						 s.ms_regions,
+						 fill_ms};
 
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	desc = BlessTupleDesc(desc);
-	for (size_t i = 0; i < lengthof(counts); i++)
-		values[i] = Int64GetDatum((int64) counts[i]);
-	for (size_t i = 0; i < lengthof(ms); i++)
-		values[lengthof(counts) + i] = Float8GetDatum(rint(ms[i] * 1000) / 1000);
-	return HeapTupleGetDatum(heap_form_tuple(desc, values, nulls));
+	return rb_meshing_counts_row(fcinfo, counts, lengthof(counts), ms, lengthof(ms));
 }
 
 static Datum

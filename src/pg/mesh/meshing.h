@@ -176,6 +176,23 @@ extern void rb_meshing_notices(const rb_meshing_run *run);
 /* Sets what redblue_last_run() returns: `rows` rows were written in `ms` milliseconds. */
 extern void rb_meshing_report(const rb_meshing_run *run, uint64 rows, double ms);
 
+/* Sums over all meshes of a call; times in ms */
+typedef struct rb_meshing_sums
+{
+	uint64 polygons, facets, triangles, segments, same_points, same_segments, points, crossings;
+	uint64 vertices, edges, faces, regions, tets;
+	uint64 added[RB_VERTEX_KINDS]; /* Vertices that the rows or the existing mesh do not have */
+	uint64 refined;                /* Vertices added by refinement */
+	uint64 bad, because[RB_BAD_REASONS], tried, rounds;
+	double ms_points, ms_segments, ms_facets, ms_regions;
+} rb_meshing_sums;
+
+extern rb_meshing_sums rb_meshing_sum(const rb_meshing_run *run);
+
+/* Returns the result row of a function that stores a mesh: counts, and times in ms. */
+extern Datum rb_meshing_counts_row(FunctionCallInfo fcinfo, const uint64 *counts, int ncounts,
+								   const double *ms, int nms);
+
 struct rb_report;
 
 /* Adds the line of a stage to a report. */

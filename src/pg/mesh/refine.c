@@ -20,7 +20,6 @@
  */
 #include "pg/mesh/meshing.h"
 
-#include "access/htup_details.h"
 #include "mesh/check/check.h"
 #include "refine/refining.h"
 #include "utils/builtins.h"
@@ -610,86 +609,38 @@ continue_mesh(rb_meshing_run *run, const rb_meshing_table *tables, const char *n
 
 /* ---- the result row ---- */
 
-typedef struct refine_sums
-{
-	uint64 added[RB_VERTEX_KINDS];
-	uint64 vertices, tets, faces, edges, crossings, regions, bad, because[RB_BAD_REASONS], rounds;
-	double points_ms, segments_ms, facets_ms, regions_ms;
-} refine_sums;
-
-static void
-add_part(const rb_meshing_run *run, const rb_meshing_part *part, refine_sums *s)
-{
-	const rb_tets *t = &part->tets;
-	const int share = run->call->by_solid ? run->ctx.threads : 1;
-
-	for (uint32 i = part->names != NULL ? part->names->npoints : part->welded.plc.npoints;
-		 i < t->npoints; i++)
-		s->added[t->kind[i]]++;
-	s->vertices += t->npoints;
-	s->tets += t->ntets;
-	s->faces += t->nfaces;
-	s->edges += t->nedges;
-	s->crossings += part->split.points;
-	s->regions += t->nregions;
-	s->bad += part->refined.bad;
-	for (int i = 0; i < RB_BAD_REASONS; i++)
-		s->because[i] += part->refined.bad_because[i];
-	s->rounds = Max(s->rounds, part->refined.rounds);
-	s->points_ms += t->ms_points / share;
-	s->segments_ms += t->ms_segments / share;
-	s->facets_ms += t->ms_facets / share;
-	s->regions_ms += t->ms_regions / share;
-}
-
 static Datum
 counts_row(FunctionCallInfo fcinfo, const rb_meshing_run *run, double fill_ms)
 {
-	refine_sums s;
-	TupleDesc desc;
+	const rb_meshing_sums s = rb_meshing_sum(run);
+	const uint64 counts[] = {s.vertices,
+							 s.tets,
+							 s.faces,
+							 s.edges,
+							 s.added[RB_VERTEX_ON_SEGMENT],
+							 s.added[RB_VERTEX_ON_FACET],
+							 s.added[RB_VERTEX_ON_HULL],
+							 s.added[RB_VERTEX_INSIDE],
+							 s.crossings,
+							 s.regions,
+							 run->nparts,
+							 s.bad,
+							 s.because[RB_BAD_INPUT],
+							 s.because[RB_BAD_SURFACE],
+							 s.because[RB_BAD_FULL],
+							 s.because[RB_BAD_TOO_FINE],
+							 s.rounds};
+	const double ms[] = {run->ms[RB_STAGE_READ] + run->ms[RB_MESH_LOAD],
+						 run->ms[RB_MESH_WELD],
+						 run->ms[RB_MESH_VALIDATE] + run->ms[RB_MESH_CHECK],
+						 s.ms_points,
+						 s.ms_segments,
+						 s.ms_facets,
+						 s.ms_regions,
+						 run->ms[RB_MESH_REFINE],
+						 fill_ms};
 
-	memset(&s, 0, sizeof s);
-	for (uint32 i = 0; i < run->nparts; i++)
-		add_part(run, &run->parts[i], &s);
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	desc = BlessTupleDesc(desc);
-	{
-		const uint64 counts[] = {s.vertices,
-								 s.tets,
-								 s.faces,
-								 s.edges,
-								 s.added[RB_VERTEX_ON_SEGMENT],
-								 s.added[RB_VERTEX_ON_FACET],
-								 s.added[RB_VERTEX_ON_HULL],
-								 s.added[RB_VERTEX_INSIDE],
-								 s.crossings,
-								 s.regions,
-								 run->nparts,
-								 s.bad,
-								 s.because[RB_BAD_INPUT],
-								 s.because[RB_BAD_SURFACE],
-								 s.because[RB_BAD_FULL],
-								 s.because[RB_BAD_TOO_FINE],
-								 s.rounds};
-		const double ms[] = {run->ms[RB_STAGE_READ] + run->ms[RB_MESH_LOAD],
-							 run->ms[RB_MESH_WELD],
-							 run->ms[RB_MESH_VALIDATE] + run->ms[RB_MESH_CHECK],
-							 s.points_ms,
-							 s.segments_ms,
-							 s.facets_ms,
-							 s.regions_ms,
-							 run->ms[RB_MESH_REFINE],
-							 fill_ms};
-		Datum values[lengthof(counts) + lengthof(ms)];
-		bool nulls[lengthof(values)] = {false};
-
-		for (size_t i = 0; i < lengthof(counts); i++)
-			values[i] = Int64GetDatum((int64) counts[i]);
-		for (size_t i = 0; i < lengthof(ms); i++)
-			values[lengthof(counts) + i] = Float8GetDatum(rint(ms[i] * 1000) / 1000);
-		return HeapTupleGetDatum(heap_form_tuple(desc, values, nulls));
-	}
+	return rb_meshing_counts_row(fcinfo, counts, lengthof(counts), ms, lengthof(ms));
 }
 
 /* ---- SQL functions ---- */

@@ -10,8 +10,11 @@
  */
 #include "pg/mesh/meshing.h"
 
+#include "access/htup_details.h"
 #include "lib/stringinfo.h"
 #include "utils/memutils.h"
+
+#include <math.h>
 
 /*
  * Approximate bytes per tetrahedron during construction, and tetrahedra per point; used in messages
@@ -324,27 +327,20 @@ rb_meshing_notices(const rb_meshing_run *run)
 			 errdetail("Facets do not enclose such a point, or the point lies on a facet.")));
 }
 
-/* Sums over all meshes of a call */
-typedef struct report_sums
-{
-	uint64 polygons, facets, triangles, segments, same_points, same_segments, points;
-	uint64 vertices, edges, faces, regions, tets, added, bad, tried, rounds;
-	double ms_points, ms_segments, ms_facets, ms_regions;
-} report_sums;
-
-static report_sums
-sum_parts(const rb_meshing_run *run)
+rb_meshing_sums
+rb_meshing_sum(const rb_meshing_run *run)
 {
 	/* Divide times by the number of threads that meshed solids at once. */
 	const int share = run->call->by_solid ? run->ctx.threads : 1;
-	report_sums s;
+	rb_meshing_sums s;
 
 	memset(&s, 0, sizeof s);
 	for (uint32 i = 0; i < run->nparts; i++)
 	{
-		const rb_welded *w = &run->parts[i].welded;
-		const rb_tets *t = &run->parts[i].tets;
-		const rb_refine_report *r = &run->parts[i].refined;
+		const rb_meshing_part *part = &run->parts[i];
+		const rb_welded *w = &part->welded;
+		const rb_tets *t = &part->tets;
+		const rb_refine_report *r = &part->refined;
 
 		s.polygons += w->npolygons;
 		s.facets += w->plc.nfacets;
@@ -353,6 +349,7 @@ sum_parts(const rb_meshing_run *run)
 		s.same_points += w->same_points;
 		s.same_segments += w->same_segments;
 		s.points += w->plc.npoints;
+		s.crossings += part->split.points;
 		s.vertices += t->npoints;
 		s.edges += t->nedges;
 		s.faces += t->nfaces;
@@ -362,13 +359,35 @@ sum_parts(const rb_meshing_run *run)
 		s.ms_segments += t->ms_segments / share;
 		s.ms_facets += t->ms_facets / share;
 		s.ms_regions += t->ms_regions / share;
+		for (uint32 v = part->names != NULL ? part->names->npoints : w->plc.npoints; v < t->npoints;
+			 v++)
+			s.added[t->kind[v]]++;
 		for (int k = 0; k < RB_VERTEX_KINDS; k++)
-			s.added += r->added[k];
+			s.refined += r->added[k];
+		for (int k = 0; k < RB_BAD_REASONS; k++)
+			s.because[k] += r->bad_because[k];
 		s.bad += r->bad;
 		s.tried += r->tried;
 		s.rounds = Max(s.rounds, r->rounds);
 	}
 	return s;
+}
+
+Datum
+rb_meshing_counts_row(FunctionCallInfo fcinfo, const uint64 *counts, int ncounts, const double *ms,
+					  int nms)
+{
+	Datum *values = palloc((Size) (ncounts + nms) * sizeof *values);
+	bool *nulls = palloc0((Size) (ncounts + nms) * sizeof *nulls);
+	TupleDesc desc;
+
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	for (int i = 0; i < ncounts; i++)
+		values[i] = Int64GetDatum((int64) counts[i]);
+	for (int i = 0; i < nms; i++)
+		values[ncounts + i] = Float8GetDatum(rint(ms[i] * 1000) / 1000);
+	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls));
 }
 
 rb_report_line *
@@ -380,7 +399,7 @@ rb_meshing_report_stage(rb_report *report, const rb_meshing_run *run, int stage,
 
 /* Reports how a mesh was built from rows. */
 static void
-report_making(const rb_meshing_run *run, const report_sums *s, rb_report *report)
+report_making(const rb_meshing_run *run, const rb_meshing_sums *s, rb_report *report)
 {
 	rb_meshing_report_stage(
 		report, run, RB_MESH_WELD, s->points,
@@ -437,10 +456,10 @@ add_device(const rb_meshing_run *run, rb_report_line *line)
 }
 
 static void
-report_refinement(const rb_meshing_run *run, const report_sums *s, rb_report *report)
+report_refinement(const rb_meshing_run *run, const rb_meshing_sums *s, rb_report *report)
 {
 	rb_report_line *line = rb_meshing_report_stage(
-		report, run, RB_MESH_REFINE, s->added,
+		report, run, RB_MESH_REFINE, s->refined,
 		psprintf("rounds: %llu, cavities tried: %llu, remaining bad tetrahedra: %llu",
 				 (unsigned long long) s->rounds, (unsigned long long) s->tried,
 				 (unsigned long long) s->bad));
@@ -452,7 +471,7 @@ report_refinement(const rb_meshing_run *run, const report_sums *s, rb_report *re
 void
 rb_meshing_report(const rb_meshing_run *run, uint64 rows, double ms)
 {
-	const report_sums s = sum_parts(run);
+	const rb_meshing_sums s = rb_meshing_sum(run);
 	const rb_meshing_names *loaded = run->one.names;
 	rb_report report = {.backend = "cpu",
 						.device = rb_count_text((uint64) run->ctx.threads, "thread")};
