@@ -42,10 +42,8 @@ side_upload(rb_device_run *run, const rb_set *o, uint32_t from, uint32_t n, bool
 	side->base = from;
 	side->kind = o->kind;
 	side->pad = rb_pad_of(run->job->predicate, run->job->distance);
-	if (from == 0 && n == o->nparts && o->view == NULL)
-		RB_TRY(rb_copy_take(run, o, &copied));
-	else if (from == 0 && n == o->nparts && o->coords == NULL)
-		RB_TRY(rb_delta_set_gather(run, o, &copied));
+	if (from == 0 && n == o->nparts)
+		RB_TRY(rb_cached_coords(run, o, &copied));
 	side->coords = copied;
 	if (copied == NULL)
 	{

@@ -386,7 +386,7 @@ write_pairs(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t nr, 
 	}
 }
 
-/* Counts or marks the parts of all pairs of boxes (aggregate.cu). */
+/* Counts or marks the parts of all pairs of boxes (join.cu). */
 static __device__ __forceinline__ void
 add_words(const rb_cells_args *args, const rb_box_tiles *t, bool same, uint32_t nr, uint32_t strips,
 		  const uint32_t count[ROWS])

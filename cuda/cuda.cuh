@@ -14,8 +14,8 @@
  *	                                  v               v
  *	                                 host <- GMP, in parallel				join.cu
  *
- * If the job needs only a count or a bit for each row, aggregate.cu accumulates it from the pairs
- * while they are still on the device.
+ * If the job needs only a count or a bit for each row, join.cu accumulates it from the pairs while
+ * they are still on the device.
  *
  * Cells that hold too many objects become nodes of the next level, and each node gets a grid of its
  * own. All nodes of a level are processed in the same launches. Refinement ends when no cell is
@@ -68,7 +68,7 @@ typedef struct rb_device
 	char text[80];
 	uint32_t tried; /* Bit set of the join types whose kernels were all launched (join.cu) */
 	struct rb_device_queue *queues; /* Idle queues, which no join uses */
-	struct rb_device_copy *copies;  /* Copies of cached sets on the device (cache.cu) */
+	struct rb_device_copy *copies;  /* Copies of cached sets on the device (memory.cu) */
 	/* Bytes of all copies of cached sets, including those being built */
 	uint64_t copied;
 } rb_device;
@@ -114,12 +114,12 @@ typedef struct rb_device_run
 	bool stopping;            /* The kernels were asked to stop */
 	/* Pairs were sent to the sink, so the join can no longer be restarted */
 	bool emitted;
-	/* Counts or bits on the device instead of pairs (aggregate.cu), or NULL */
+	/* Counts or bits on the device instead of pairs (join.cu), or NULL */
 	uint32_t *words;
 	bool top; /* True until the first grid has been built */
 } rb_device_run;
 
-/* ---- streams.cu: streams, events, pinned buffers; timing and waiting ---- */
+/* ---- streams.cu: streams, events, pinned buffers; timing, waiting, transfers ---- */
 
 /*
  * Turns a failed call of the runtime into a status with the name of the call. Lack of memory
@@ -218,16 +218,26 @@ extern void rb_sleep_ns(long ns);
 extern rb_status rb_wait(rb_device_run *run, cudaEvent_t event);
 extern rb_status rb_sync(rb_device_run *run);
 
-/* ---- pool.cu ---- */
+/*
+ * Copies host to device on the compute stream. Returns when `from` may be reused, except that
+ * pinned memory must stay unchanged until the join ends.
+ */
+extern rb_status rb_upload(rb_device_run *run, void *to, const void *from, size_t bytes);
+
+/* Consumer of n elements downloaded from the device; the buffer is invalid after it returns */
+typedef rb_status (*rb_consume)(rb_device_run *run, void *arg, const void *bytes, size_t n);
 
 /*
- * rb_device_alloc_block allocates device memory in the order of the join's stream, and
- * rb_device_free_block frees it. The memory is not counted against any budget.
+ * Copies device to host on the copy stream, in blocks of whole `element`s that are consumed in
+ * order.
  */
-extern cudaError_t rb_device_alloc_block(rb_device_run *run, void **block, uint64_t bytes);
-extern void rb_device_free_block(rb_device_run *run, void *block);
+extern rb_status rb_download(rb_device_run *run, const void *from, size_t bytes, size_t element,
+							 rb_consume consume, void *arg);
 
-/* ---- memory.cu ---- */
+/* Copies a whole array from the device to host memory. */
+extern rb_status rb_fetch(rb_device_run *run, void *to, const void *from, size_t bytes);
+
+/* ---- memory.cu: blocks of a join, copies of cached sets ---- */
 
 /* Returns the bytes of device memory that this process's pool has reserved, used or not. */
 extern uint64_t rb_device_reserved(rb_device_run *run);
@@ -247,24 +257,18 @@ extern rb_status rb_device_alloc(rb_device_run *run, void **block, uint64_t byte
 extern void rb_device_free(rb_device_run *run, void **block);
 extern void rb_device_free_all(rb_device_run *run);
 
-/* ---- cache.cu: copies of cached sets ---- */
-
-typedef struct rb_device_copy rb_device_copy;
-
 /*
- * Finds or builds the device copy of a cached set's coordinates; *coords is NULL if there is no
- * copy and none can be built. The join may use the copy until rb_copies_give.
+ * Finds the coordinates of all parts of a set on the device: the copy of a cached set, which is
+ * built if there is none, or those of a delta set, built from the copy of its base set. *coords is
+ * NULL if there is no copy and none can be built. The join may use them until rb_copies_give.
  */
-extern rb_status rb_copy_take(rb_device_run *run, const rb_set *set, const double **coords);
+extern rb_status rb_cached_coords(rb_device_run *run, const rb_set *set, const double **coords);
 
 /* Releases the copies of a join after all its work on the device has ended. */
 extern void rb_copies_give(rb_device_run *run, bool failed);
 
 /* Evicts a copy that no join uses; returns false if there is no such copy. */
 extern bool rb_copies_evict(rb_device_run *run);
-
-/* Returns the bytes of the copies that no join uses. */
-extern uint64_t rb_copies_idle(rb_device *device);
 
 /*
  * Returns the bytes of a set's copy on the device. With drop, evicts the copy unless a join uses
@@ -274,35 +278,6 @@ extern uint64_t rb_copy_bytes(rb_device *device, uint64_t number, bool drop);
 
 /* Frees all copies before the device is closed. */
 extern void rb_copies_close(rb_device *device);
-
-/* ---- delta_set.cu ---- */
-
-/*
- * Builds the coordinates of a delta set in memory of this join; *coords is NULL if its cached base
- * set has no copy on the device.
- */
-extern rb_status rb_delta_set_gather(rb_device_run *run, const rb_set *set, const double **coords);
-
-/* ---- transfer.cu ---- */
-
-/*
- * Copies host to device on the compute stream. Returns when `from` may be reused, except that
- * pinned memory must stay unchanged until the join ends.
- */
-extern rb_status rb_upload(rb_device_run *run, void *to, const void *from, size_t bytes);
-
-/* Consumer of n elements downloaded from the device; the buffer is invalid after it returns */
-typedef rb_status (*rb_consume)(rb_device_run *run, void *arg, const void *bytes, size_t n);
-
-/*
- * Copies device to host on the copy stream, in blocks of whole `element`s that are consumed in
- * order.
- */
-extern rb_status rb_download(rb_device_run *run, const void *from, size_t bytes, size_t element,
-							 rb_consume consume, void *arg);
-
-/* Copies a whole array from the device to host memory. */
-extern rb_status rb_fetch(rb_device_run *run, void *to, const void *from, size_t bytes);
 
 /* ---- level.cu: nodes, their grids, work items ---- */
 
@@ -416,15 +391,6 @@ extern rb_status rb_level_fill(rb_device_run *run, const rb_device_set side[2], 
 extern void rb_level_spent(rb_device_run *run, rb_level *level);
 extern void rb_level_free(rb_device_run *run, rb_level *level);
 
-/* ---- scan.cu: prefix sums ---- */
-
-/* Returns the scratch bytes needed for n prefix sums. */
-extern cudaError_t rb_scan_bytes(rb_count n, size_t *bytes);
-
-/* Computes out[i] = in[0] + .. + in[i - 1] for i < n. */
-extern cudaError_t rb_scan(void *scratch, size_t bytes, const rb_count *in, rb_count *out,
-						   rb_count n, cudaStream_t stream);
-
 /* ---- triangle_join.cu, box_join.cu: from work items to candidates, and the float test ---- */
 
 /* Maximum number of pairs of a work item, and maximum size in bytes of its record */
@@ -537,23 +503,16 @@ extern uint64_t rb_exact_room(int blocks);
 extern rb_status rb_exact_launch(rb_device_run *run, const rb_cells_args *args, int blocks,
 								 double *room);
 
-/* ---- aggregate.cu: a count or a bit for each part ---- */
+/* ---- join.cu ---- */
+
+/* Joins two sides that are on the device and sends the pairs to the sink. */
+extern rb_status rb_join_sides(rb_device_run *run, const rb_device_set side[2], bool self);
 
 /* Allocates run->words if the job needs them and the sink accepts them. */
 extern rb_status rb_words_alloc(rb_device_run *run);
 
-/*
- * Adds the hits that lie in the pool: those of the float test and the filters, or those of exact
- * signs.
- */
-extern rb_status rb_words_launch(rb_device_run *run, const rb_cells_args *args, bool exact);
-
 /* Sends the words to the sink after the last launch. */
 extern rb_status rb_words_send(rb_device_run *run);
-
-/* ---- join.cu ---- */
-
-extern rb_status rb_join_sides(rb_device_run *run, const rb_device_set side[2], bool self);
 
 /* ---- refine.cu ---- */
 

@@ -8,8 +8,14 @@
  * two pools. Once one was full, a launch into each is queued in the stream: while one fills its
  * pool, the pairs of the other are transferred to the host and passed to the sink.
  *
- * If counts or bits are needed (aggregate.cu), no pair is transferred: they are accumulated after
- * each launch and sent at the end.
+ * If a count or a bit for each part is needed, no pair is transferred. When a launch ends, its pairs
+ * lie in its pool, and device memory is read at a hundred times the speed of the bus. So a separate
+ * kernel accumulates the words there, and the kernels that find the pairs need no change. Box joins
+ * never write pairs in this case; box_join.cu adds the counts itself. Bits are set after each stage
+ * of the filter cascade, and the next stage skips pairs whose parts are already marked
+ * (decide.cuh). The words are indexed by part and sent at the end; the sink maps parts to rows.
+ * Counts are used only if each row has one part, because two parts of a row may meet the same other
+ * row.
  *
  * Exact signs are launched once a launch has reported that the filters left pairs; meanwhile the
  * decided pairs are transferred. If the device has no space for exact signs, the host decides these
@@ -27,6 +33,100 @@
 #define EMIT_GRAIN ((uint64_t) 128 << 10) /* Pairs that a thread passes on at once */
 /* Maximum number of pairs that are passed on without a thread team, which starts too slowly */
 #define FEW_TO_EMIT (1 << 20)
+
+#define WORDS_THREADS 256 /* Threads of a block that counts or marks parts */
+
+/* ---- a count or a bit for each part ---- */
+
+static __global__ void
+__launch_bounds__(WORDS_THREADS)
+	words_kernel(const rb_cells_args args, const rb_pair *pairs, const rb_count *number)
+{
+	const rb_count n = *number;
+	const rb_count stride = (rb_count) gridDim.x * WORDS_THREADS;
+	uint32_t steps = 0;
+
+	for (rb_count i = (rb_count) blockIdx.x * WORDS_THREADS + threadIdx.x; i < n; i += stride)
+	{
+		if (steps++ % 64 == 0 && rb_peek(args.stop) != 0)
+			break;
+		/* Remove the payload bits. */
+		rb_words_add(&args, rb_pair{pairs[i].red & RB_INDEX_MASK, pairs[i].blue});
+	}
+}
+
+/*
+ * Adds the hits that lie in the pool: those of the float test and the filters, or those of exact
+ * signs.
+ */
+static rb_status
+launch_words(rb_device_run *run, const rb_cells_args *args, bool exact)
+{
+	const rb_pool *pool = &args->pool;
+
+	words_kernel<<<run->device->sms * RB_WORDS_BLOCKS, WORDS_THREADS, 0, run->queue->compute>>>(
+		*args, exact ? pool->undecided : pool->hits,
+		exact ? &pool->tally->exact_hits : &pool->tally->hits);
+	RB_LAUNCHED(run, "words_kernel");
+	return RB_OK;
+}
+
+static uint64_t
+words_of(const rb_device_run *run)
+{
+	const rb_job *job = run->job;
+	const rb_set *set = job->of == RB_OF_BLUE ? rb_job_blue(job) : job->red;
+
+	return job->answer == RB_HITS ? ((uint64_t) set->nparts + 31) / 32 : set->nparts;
+}
+
+static bool
+needs_words(const rb_device_run *run)
+{
+	const rb_job *job = run->job;
+
+	if (run->sink->put_words == NULL)
+		return false;
+	return job->answer == RB_HITS || (job->answer == RB_COUNTS && job->red->row_of == NULL &&
+									  rb_job_blue(job)->row_of == NULL);
+}
+
+rb_status
+rb_words_alloc(rb_device_run *run)
+{
+	const uint64_t bytes = words_of(run) * sizeof(uint32_t);
+
+	run->words = NULL;
+	if (!needs_words(run))
+		return RB_OK;
+	RB_TRY(rb_device_alloc(run, (void **) &run->words, bytes));
+	RB_CUDA(run, cudaMemsetAsync(run->words, 0, bytes, run->queue->compute));
+	return RB_OK;
+}
+
+static rb_status
+write_words(rb_device_run *run, void *arg, const void *bytes, size_t n)
+{
+	size_t *first = (size_t *) arg;
+	rb_status status = run->sink->put_words(run->sink->user, (const uint32_t *) bytes, *first, n);
+
+	*first += n;
+	return status;
+}
+
+rb_status
+rb_words_send(rb_device_run *run)
+{
+	size_t first = 0;
+
+	if (run->words == NULL)
+		return RB_OK;
+	run->emitted = true;
+	return rb_download(run, run->words, words_of(run) * sizeof(uint32_t), sizeof(uint32_t),
+					   write_words, &first);
+}
+
+/* ---- the state of a join ---- */
 
 typedef struct rb_joiner
 {
@@ -346,7 +446,7 @@ launch_exact(rb_joiner *j, int k, int blocks)
 	RB_TRY(rb_exact_launch(run, &j->args, blocks < j->exact_blocks ? blocks : j->exact_blocks,
 						   j->room));
 	if (run->words != NULL)
-		RB_TRY(rb_words_launch(run, &j->args, true));
+		RB_TRY(launch_words(run, &j->args, true));
 	return report_tally(j, k, EXACT_TOLD);
 }
 
@@ -371,7 +471,7 @@ preload_kernels(rb_joiner *j)
 		RB_TRY(rb_exact_launch(run, &j->args, 1, NULL));
 	}
 	if (run->words != NULL && !j->args.boxes)
-		RB_TRY(rb_words_launch(run, &j->args, true));
+		RB_TRY(launch_words(run, &j->args, true));
 	RB_TRY(report_tally(j, 0, TOLD));
 	/*
 	 * Concurrent joins may overwrite each other's bit, in which case the kernels are merely
@@ -397,12 +497,12 @@ launch_join(rb_joiner *j, int k)
 	 * until all hits are known.
 	 */
 	if (j->args.marks != NULL && !j->args.boxes)
-		RB_TRY(rb_words_launch(run, &j->args, false));
+		RB_TRY(launch_words(run, &j->args, false));
 	RB_CUDA(run, cudaEventRecord(event[CELLS_DONE], stream));
 	if (!j->args.boxes)
 		RB_TRY(rb_filters_launch(run, &j->args));
 	if (run->words != NULL && !j->args.boxes)
-		RB_TRY(rb_words_launch(run, &j->args, false));
+		RB_TRY(launch_words(run, &j->args, false));
 	RB_CUDA(run, cudaEventRecord(event[FILTERS_DONE], stream));
 	j->asked = false;
 	if (j->whole && !j->args.boxes)

@@ -6,11 +6,10 @@
  * Counting, prefix sums and filling follow Menezes, Magalhaes, Aguilar, Franklin, Chichorro: Fast
  * Parallel Evaluation of Exact Geometric Predicates on GPUs, 2022.
  *
- *	bounds.cu	finds where both sides of a node meet: the region of its grid
- *	plan.cu		chooses the number of cells of the grid
+ *	level.cu	finds where both sides of a node meet, the region of its grid; chooses the number of
+ *				cells; runs all steps on the host and manages their memory
  *	scatter.cu	assigns objects to cells: counts, then fills
  *	work_items.cu	turns cells into work items, and crowded cells into nodes
- *	level.cu	runs these steps on the host and manages their memory
  *
  * A level is a list of nodes, each a set of red and blue objects with a grid of its own. The cells
  * of all grids are numbered consecutively (level.cu explains why). Thread blocks process chunks,
@@ -120,40 +119,6 @@ entry_box(const rb_device_set *side, uint32_t entry, double lo[3], double hi[3])
 {
 	rb_part_box(side, entry & RB_INDEX_MASK, lo, hi);
 }
-
-/* ---- bounds.cu ---- */
-
-/* Computes the bounds and the grid region of each node. */
-extern rb_status rb_bounds_launch(rb_device_run *run, const rb_grid_args *args, uint32_t nchunks);
-
-/* ---- plan.cu ---- */
-
-/* Computes the object statistics that the plan needs. */
-extern rb_status rb_moments_launch(rb_device_run *run, const rb_grid_args *args, uint32_t nchunks);
-
-/* Returns the cost of assigning an object of these sides to a cell, in box tests. */
-extern double rb_incidence_cost(rb_predicate predicate, const rb_device_set side[2]);
-
-/*
- * Returns the maximum number of cells of a grid for this many objects, if memory allows max_cells.
- */
-RB_HOST_DEVICE double
-rb_most_cells(double objects, double max_cells)
-{
-	return rb_min(max_cells, 64 + 0.5 * objects);
-}
-
-/*
- * Plans a grid for each node. Stores its number of cells in cells[i], unless cells is NULL, and
- * adds all of them to totals->cells.
- */
-extern rb_status rb_plan_launch(rb_device_run *run, const rb_grid_args *args, uint32_t resolution,
-								double incidence_cost, double max_cells, rb_count *cells,
-								rb_totals *totals);
-
-/* Stores the index of each node's first cell. */
-extern rb_status rb_first_launch(rb_device_run *run, const rb_grid_args *args,
-								 const rb_count *first);
 
 /* ---- scatter.cu ---- */
 

@@ -1,13 +1,167 @@
 /*
  * memory.cu
- *	  Manages the device memory that a join holds.
+ *	  Manages device memory: the blocks that a join holds, and copies of the coordinates of sets that
+ *	  the host has cached.
  *
  * Each block is counted against the join's budget, and all blocks are freed when the join ends.
  * While the device is open, a pool retains part of its memory for the next join, because mapping
  * new memory costs more than filling it. If the device is full because other sessions use it, an
  * allocation waits a little, because joins are short and idle sessions free all their memory.
+ *
+ * Each cached set has a unique number that is never reused. After its first join, the coordinates
+ * stay on the device under that number, within a limit, so that the next join need not upload them.
+ *
+ * Any number of joins may use a copy at once. Unused copies are evicted if memory is needed for
+ * another copy (the least recently used one first) or for a join. A new copy belongs to the join
+ * that builds it until that join ends, because only then is it known to be complete.
+ *
+ * A delta set (delta_set.c) of a cached set is built on the device: only the cuts and the few new
+ * rows are uploaded. A kernel copies the cached rows at memory speed, which takes a third of a
+ * millisecond for half a gigabyte.
  */
 #include "cuda.cuh"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The cached copies use at most 1/QUARTER of the device's memory by default */
+#define QUARTER 4
+
+/* A copy of a cached set; `users` joins are using it */
+typedef struct rb_device_copy
+{
+	struct rb_device_copy *next;
+	uint64_t number;
+	double *coords;
+	uint64_t bytes;
+	uint32_t users;
+} rb_device_copy;
+
+static pthread_mutex_t copies_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- from the device's pool, if it has one, in the order of the join's stream ---- */
+
+static cudaError_t
+alloc_in_stream(rb_device_run *run, void **block, uint64_t bytes)
+{
+	if (run->device->pools)
+		return cudaMallocFromPoolAsync(block, bytes, run->device->pool, run->queue->compute);
+	return cudaMalloc(block, bytes);
+}
+
+static void
+free_in_stream(rb_device_run *run, void *block)
+{
+	if (run->device->pools)
+		cudaFreeAsync(block, run->queue->compute);
+	else
+		cudaFree(block);
+}
+
+/* ---- the copies of a device, most recently used first; the caller holds the lock ---- */
+
+static rb_device_copy *
+find_copy(rb_device *device, uint64_t number)
+{
+	for (rb_device_copy **link = &device->copies; *link != NULL; link = &(*link)->next)
+		if ((*link)->number == number)
+		{
+			rb_device_copy *copy = *link;
+
+			*link = copy->next;
+			copy->next = device->copies;
+			device->copies = copy;
+			return copy;
+		}
+	return NULL;
+}
+
+static void
+unlink_copy(rb_device *device, rb_device_copy **link)
+{
+	rb_device_copy *copy = *link;
+
+	*link = copy->next;
+	device->copied -= copy->bytes;
+}
+
+/* Removes the least recently used idle copy from the list and returns it, or NULL. */
+static rb_device_copy *
+unlink_idle_copy(rb_device *device)
+{
+	rb_device_copy **last = NULL;
+	rb_device_copy *copy;
+
+	for (rb_device_copy **link = &device->copies; *link != NULL; link = &(*link)->next)
+		if ((*link)->users == 0)
+			last = link;
+	if (last == NULL)
+		return NULL;
+	copy = *last;
+	unlink_copy(device, last);
+	return copy;
+}
+
+static void
+free_copy(rb_device_run *run, rb_device_copy *copy)
+{
+	free_in_stream(run, copy->coords);
+	free(copy);
+}
+
+/* Reserves `bytes` more bytes within the limit, and evicts idle copies to make room. */
+static bool
+reserve_bytes(rb_device_run *run, uint64_t bytes)
+{
+	rb_device *device = run->device;
+	uint64_t limit = run->ctx->settings.gpu_cache_limit;
+
+	if (limit == UINT64_MAX)
+		limit = device->bytes / QUARTER;
+	if (bytes > limit)
+		return false;
+	while (device->copied + bytes > limit)
+	{
+		rb_device_copy *idle = unlink_idle_copy(device);
+
+		if (idle == NULL)
+			return false;
+		free_copy(run, idle);
+	}
+	device->copied += bytes;
+	return true;
+}
+
+bool
+rb_copies_evict(rb_device_run *run)
+{
+	rb_device_copy *idle;
+
+	pthread_mutex_lock(&copies_lock);
+	idle = unlink_idle_copy(run->device);
+	pthread_mutex_unlock(&copies_lock);
+	if (idle == NULL)
+		return false;
+	free_copy(run, idle);
+	return true;
+}
+
+/* Returns the bytes of the copies that no join uses. */
+static uint64_t
+idle_bytes(rb_device *device)
+{
+	uint64_t bytes = 0;
+
+	pthread_mutex_lock(&copies_lock);
+	for (const rb_device_copy *copy = device->copies; copy != NULL; copy = copy->next)
+		if (copy->users == 0)
+			bytes += copy->bytes;
+	pthread_mutex_unlock(&copies_lock);
+	return bytes;
+}
+
+/* ---- the blocks of a join ---- */
 
 uint64_t
 rb_device_reserved(rb_device_run *run)
@@ -32,7 +186,7 @@ rb_device_budget(rb_device_run *run)
 		cudaMemPoolGetAttribute(run->device->pool, cudaMemPoolAttrUsedMemCurrent, &used);
 		cudaGetLastError();
 	}
-	return run->free + (kept > used ? kept - used : 0) + rb_copies_idle(run->device);
+	return run->free + (kept > used ? kept - used : 0) + idle_bytes(run->device);
 }
 
 rb_status
@@ -53,7 +207,7 @@ rb_device_alloc(rb_device_run *run, void **block, uint64_t bytes)
 		return RB_DEVICE_FULL;
 	for (;;)
 	{
-		cudaError_t error = rb_device_alloc_block(run, block, bytes);
+		cudaError_t error = alloc_in_stream(run, block, bytes);
 
 		if (error == cudaSuccess)
 			break;
@@ -84,7 +238,7 @@ rb_device_free(rb_device_run *run, void **block)
 		{
 			run->block[i] = NULL;
 			run->used -= run->size[i];
-			rb_device_free_block(run, *block);
+			free_in_stream(run, *block);
 		}
 	*block = NULL;
 }
@@ -95,9 +249,241 @@ rb_device_free_all(rb_device_run *run)
 	for (int i = 0; i < RB_BLOCKS; i++)
 	{
 		if (run->block[i] != NULL)
-			rb_device_free_block(run, run->block[i]);
+			free_in_stream(run, run->block[i]);
 		run->block[i] = NULL;
 	}
 	run->used = 0;
+	cudaGetLastError();
+}
+
+/* ---- coordinates of a set ---- */
+
+static rb_status
+make_copy(rb_device_run *run, const rb_set *set, uint64_t bytes, rb_device_copy **made)
+{
+	rb_device_copy *copy = (rb_device_copy *) calloc(1, sizeof(*copy));
+	rb_status status;
+
+	*made = NULL;
+	if (copy == NULL || alloc_in_stream(run, (void **) &copy->coords, bytes) != cudaSuccess)
+	{
+		cudaGetLastError();
+		free(copy);
+		return RB_OK; /* The caller falls back to a copy of its own. */
+	}
+	copy->number = set->number;
+	copy->bytes = bytes;
+	status = rb_upload(run, copy->coords, set->coords, bytes);
+	if (status == RB_OK)
+		*made = copy;
+	else
+		free_copy(run, copy);
+	return status;
+}
+
+/*
+ * Finds or builds the copy of a cached set; *coords is NULL if there is none and none can be built.
+ */
+static rb_status
+take_copy(rb_device_run *run, const rb_set *set, const double **coords)
+{
+	const uint64_t bytes =
+		(uint64_t) set->nparts * (uint64_t) rb_kind_width(set->kind) * sizeof(double);
+	rb_device *device = run->device;
+	rb_device_copy *copy;
+	rb_status status;
+	bool room = false;
+
+	*coords = NULL;
+	if (set->number == 0 || set->nparts == 0 || run->ctx->settings.gpu_cache_limit == 0)
+		return RB_OK;
+	/* Both sides may be the same set. */
+	for (int i = 0; i < run->ncopies; i++)
+		if (run->copy[i]->number == set->number)
+		{
+			*coords = run->copy[i]->coords;
+			return RB_OK;
+		}
+	pthread_mutex_lock(&copies_lock);
+	copy = find_copy(device, set->number);
+	if (copy != NULL)
+		copy->users++;
+	else
+		room = reserve_bytes(run, bytes);
+	pthread_mutex_unlock(&copies_lock);
+	if (copy == NULL && !room)
+		return RB_OK;
+	if (copy == NULL)
+	{
+		status = make_copy(run, set, bytes, &copy);
+		if (copy == NULL)
+		{
+			pthread_mutex_lock(&copies_lock);
+			device->copied -= bytes;
+			pthread_mutex_unlock(&copies_lock);
+			return status;
+		}
+	}
+	run->copy[run->ncopies++] = copy;
+	*coords = copy->coords;
+	return RB_OK;
+}
+
+#define GATHER_THREADS 256
+
+static __global__ void
+gather_kernel(const rb_cut *cuts, uint32_t ncuts, const double *kept, const double *fresh,
+			  double *to, uint64_t n, uint32_t width)
+{
+	const uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
+
+	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < n; i += stride)
+	{
+		const uint32_t part = (uint32_t) (i / width);
+		uint32_t low = 0, high = ncuts;
+		uint64_t from;
+
+		while (high - low > 1)
+		{
+			const uint32_t mid = low + (high - low) / 2;
+
+			if (cuts[mid].part <= part)
+				low = mid;
+			else
+				high = mid;
+		}
+		from = (uint64_t) (cuts[low].from_part + (part - cuts[low].part)) * width + i % width;
+		to[i] = cuts[low].fresh ? fresh[from] : kept[from];
+	}
+}
+
+/*
+ * Builds the coordinates of a delta set in memory of this join; *coords is NULL if its cached base
+ * set has no copy on the device.
+ */
+static rb_status
+gather_delta_set(rb_device_run *run, const rb_set *set, const double **coords)
+{
+	const rb_view *view = set->view;
+	const uint32_t width = (uint32_t) rb_kind_width(set->kind);
+	const uint64_t n = (uint64_t) set->nparts * width;
+	const size_t cuts_bytes = (view->ncuts + 1) * sizeof(rb_cut);
+	const size_t fresh_bytes = (size_t) view->fresh->nparts * width * sizeof(double);
+	const double *kept;
+	rb_cut *cuts;
+	double *fresh = NULL;
+	double *to;
+	uint64_t blocks = (n + GATHER_THREADS - 1) / GATHER_THREADS;
+
+	*coords = NULL;
+	RB_TRY(take_copy(run, view->kept, &kept));
+	if (kept == NULL)
+		return RB_OK;
+	RB_TRY(rb_device_alloc(run, (void **) &to, n * sizeof(double)));
+	RB_TRY(rb_device_alloc(run, (void **) &cuts, cuts_bytes));
+	RB_TRY(rb_upload(run, cuts, view->cuts, cuts_bytes));
+	if (fresh_bytes > 0)
+	{
+		RB_TRY(rb_device_alloc(run, (void **) &fresh, fresh_bytes));
+		RB_TRY(rb_upload(run, fresh, view->fresh->coords, fresh_bytes));
+	}
+	if (blocks > (uint64_t) run->device->sms * 64)
+		blocks = (uint64_t) run->device->sms * 64;
+	gather_kernel<<<(unsigned) blocks, GATHER_THREADS, 0, run->queue->compute>>>(
+		cuts, view->ncuts, kept, fresh, to, n, width);
+	RB_LAUNCHED(run, "gather");
+	/* Memory is freed in stream order, so the kernel ends first. */
+	rb_device_free(run, (void **) &cuts);
+	rb_device_free(run, (void **) &fresh);
+	*coords = to;
+	return RB_OK;
+}
+
+rb_status
+rb_cached_coords(rb_device_run *run, const rb_set *set, const double **coords)
+{
+	*coords = NULL;
+	if (set->view == NULL)
+		return take_copy(run, set, coords);
+	return set->coords == NULL ? gather_delta_set(run, set, coords) : RB_OK;
+}
+
+void
+rb_copies_give(rb_device_run *run, bool failed)
+{
+	rb_device *device = run->device;
+
+	pthread_mutex_lock(&copies_lock);
+	for (int i = 0; i < run->ncopies; i++)
+	{
+		rb_device_copy *copy = run->copy[i];
+
+		if (copy->users > 0)
+			copy->users--;
+		else if (failed || find_copy(device, copy->number) != NULL)
+		{
+			/* The copy is incomplete, or another join has published one in the meantime. */
+			device->copied -= copy->bytes;
+			free_copy(run, copy);
+		}
+		else
+		{
+			copy->next = device->copies;
+			device->copies = copy;
+		}
+	}
+	run->ncopies = 0;
+	pthread_mutex_unlock(&copies_lock);
+}
+
+/* ---- for the owner of the cached sets ---- */
+
+/*
+ * Returns the bytes of a set's copy. With drop, evicts an idle copy; no work on the device refers
+ * to it, so it is freed at once.
+ */
+uint64_t
+rb_copy_bytes(rb_device *device, uint64_t number, bool drop)
+{
+	rb_device_copy *dropped = NULL;
+	uint64_t bytes = 0;
+
+	pthread_mutex_lock(&copies_lock);
+	for (rb_device_copy **link = &device->copies; *link != NULL; link = &(*link)->next)
+		if ((*link)->number == number)
+		{
+			if (drop && (*link)->users == 0)
+			{
+				dropped = *link;
+				unlink_copy(device, link);
+			}
+			else
+				bytes = (*link)->bytes;
+			break;
+		}
+	pthread_mutex_unlock(&copies_lock);
+	if (dropped != NULL)
+	{
+		cudaFree(dropped->coords);
+		cudaGetLastError();
+		free(dropped);
+	}
+	return bytes;
+}
+
+void
+rb_copies_close(rb_device *device)
+{
+	pthread_mutex_lock(&copies_lock);
+	while (device->copies != NULL)
+	{
+		rb_device_copy *copy = device->copies;
+
+		device->copies = copy->next;
+		cudaFree(copy->coords);
+		free(copy);
+	}
+	device->copied = 0;
+	pthread_mutex_unlock(&copies_lock);
 	cudaGetLastError();
 }

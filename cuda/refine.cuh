@@ -5,9 +5,8 @@
  *	refine.cu			transfers the mesh and runs the rounds, like rounds.c
  *	refine_arena.cu		arrays that grow in place
  *	refine_lists.cu		work lists and numbering: everything that has an order
- *	refine_filters.cu	cavities and winners, decided by filters alone
+ *	refine_round.cu		cavities and winners, decided by filters alone; their new cells
  *	refine_exact.cu		signs that the filters left, and large cavities, decided exactly
- *	refine_fill.cu		claims, new cells, and the splits that these need
  *
  * A thread handles one candidate or one cell, and the steps are those of round.h. All orders and
  * numbers come from prefix sums over thread blocks, never from the order in which threads run.
@@ -145,12 +144,29 @@ typedef struct rb_refine_args
 	uint64_t *launches;                      /* Launch counter on the host */
 } rb_refine_args;
 
+/* Returns the number of blocks, and thus of block sums, for n elements. */
+static inline uint32_t
+rb_refine_blocks(uint32_t n)
+{
+	return (n + RB_REFINE_BLOCK - 1) / RB_REFINE_BLOCK;
+}
+
 /* Checks a launch and counts it. */
 #define RB_REFINE_LAUNCHED(run, a, name) \
 	do                                   \
 	{                                    \
 		++*(a)->launches;                \
 		RB_LAUNCHED(run, name);          \
+	} while (0)
+
+/* Launches a kernel with one thread for each of n elements, if there are any. */
+#define RB_REFINE_LAUNCH(run, a, kernel, n, ...)                                        \
+	do                                                                                  \
+	{                                                                                   \
+		if ((n) > 0)                                                                    \
+			kernel<<<rb_refine_blocks(n), RB_REFINE_BLOCK, 0, (run)->queue->compute>>>( \
+				__VA_ARGS__);                                                           \
+		RB_REFINE_LAUNCHED(run, a, "refine: " #kernel);                                 \
 	} while (0)
 
 /*
@@ -167,13 +183,16 @@ typedef struct rb_refine_some
 	bool huge;  /* Use the huge workspace, and abandon candidates that exceed it */
 } rb_refine_some;
 
-/* ---- refine_filters.cu ---- */
+/* ---- refine_round.cu ---- */
 
 extern rb_status rb_refine_create(rb_device_run *run, const rb_refine_args *a);
 extern rb_status rb_refine_grow(rb_device_run *run, const rb_refine_args *a);
 extern rb_status rb_refine_grow_large(rb_device_run *run, const rb_refine_args *a,
 									  const rb_refine_some *some);
 extern rb_status rb_refine_beside(rb_device_run *run, const rb_refine_args *a);
+extern rb_status rb_refine_claim(rb_device_run *run, const rb_refine_args *a);
+extern rb_status rb_refine_fill(rb_device_run *run, const rb_refine_args *a);
+extern rb_status rb_refine_needs(rb_device_run *run, const rb_refine_args *a);
 
 /* ---- refine_exact.cu ---- */
 
@@ -188,20 +207,7 @@ extern rb_status rb_refine_grow_exact(rb_device_run *run, const rb_refine_args *
 extern rb_status rb_refine_beside_exact(rb_device_run *run, const rb_refine_args *a,
 										const rb_refine_some *some);
 
-/* ---- refine_fill.cu ---- */
-
-extern rb_status rb_refine_claim(rb_device_run *run, const rb_refine_args *a);
-extern rb_status rb_refine_fill(rb_device_run *run, const rb_refine_args *a);
-extern rb_status rb_refine_needs(rb_device_run *run, const rb_refine_args *a);
-
 /* ---- refine_lists.cu ---- */
-
-/* Returns the number of blocks, and thus of block sums, for n elements. */
-static inline uint32_t
-rb_refine_blocks(uint32_t n)
-{
-	return (n + RB_REFINE_BLOCK - 1) / RB_REFINE_BLOCK;
-}
 
 /* Copies n entries of a list to the candidates from index `to`. */
 extern rb_status rb_refine_gather(rb_device_run *run, const rb_refine_args *a,

@@ -81,14 +81,6 @@ __launch_bounds__(SCAN_THREADS) scan_kernel(uint4 *sums, uint32_t n, uint4 *all)
 		*all = carry;
 }
 
-#define LAUNCH(kernel, n, ...)                                                                     \
-	do                                                                                             \
-	{                                                                                              \
-		if ((n) > 0)                                                                               \
-			kernel<<<rb_refine_blocks(n), RB_REFINE_BLOCK, 0, run->queue->compute>>>(__VA_ARGS__); \
-		RB_REFINE_LAUNCHED(run, a, "refine: " #kernel);                                            \
-	} while (0)
-
 /*
  * Stores the sum of a block. If there is only one block, its sum is the total, and its prefix sum
  * is zero.
@@ -128,7 +120,7 @@ rb_status
 rb_refine_gather(rb_device_run *run, const rb_refine_args *a, const rb_entry64 *from, uint32_t n,
 				 uint32_t to)
 {
-	LAUNCH(gather_kernel, n, a->cands + to, from, n);
+	RB_REFINE_LAUNCH(run, a, gather_kernel, n, a->cands + to, from, n);
 	return RB_OK;
 }
 
@@ -152,7 +144,8 @@ rb_status
 rb_refine_subsample(rb_device_run *run, const rb_refine_args *a, const rb_entry64 *from,
 					uint32_t all, uint32_t step, uint32_t turn, uint32_t n, rb_entry64 *left)
 {
-	LAUNCH(spread_kernel, all, a->cands + a->ncands, from, all, step, turn, n, left);
+	RB_REFINE_LAUNCH(run, a, spread_kernel, all, a->cands + a->ncands, from, all, step, turn, n,
+					 left);
 	return RB_OK;
 }
 
@@ -168,7 +161,7 @@ again_kernel(rb_refine_candidate *cands, uint32_t n)
 rb_status
 rb_refine_again(rb_device_run *run, const rb_refine_args *a)
 {
-	LAUNCH(again_kernel, a->ncands, a->cands, a->ncands);
+	RB_REFINE_LAUNCH(run, a, again_kernel, a->ncands, a->cands, a->ncands);
 	return RB_OK;
 }
 
@@ -248,7 +241,7 @@ __launch_bounds__(RB_REFINE_BLOCK) sum_winners_kernel(const __grid_constant__ rb
 rb_status
 rb_refine_sum_winners(rb_device_run *run, const rb_refine_args *a)
 {
-	LAUNCH(sum_winners_kernel, a->ncands, *a);
+	RB_REFINE_LAUNCH(run, a, sum_winners_kernel, a->ncands, *a);
 	return scan_sums(run, a, a->sums, rb_refine_blocks(a->ncands), &a->counts->winners);
 }
 
@@ -290,7 +283,7 @@ __launch_bounds__(RB_REFINE_BLOCK) number_kernel(const __grid_constant__ rb_refi
 rb_status
 rb_refine_number_winners(rb_device_run *run, const rb_refine_args *a)
 {
-	LAUNCH(number_kernel, a->ncands, *a);
+	RB_REFINE_LAUNCH(run, a, number_kernel, a->ncands, *a);
 	return RB_OK;
 }
 
@@ -354,7 +347,7 @@ __launch_bounds__(RB_REFINE_BLOCK) sum_back_kernel(const __grid_constant__ rb_re
 rb_status
 rb_refine_sum_back(rb_device_run *run, const rb_refine_args *a)
 {
-	LAUNCH(sum_back_kernel, a->ncands, *a);
+	RB_REFINE_LAUNCH(run, a, sum_back_kernel, a->ncands, *a);
 	return scan_sums(run, a, a->sums, rb_refine_blocks(a->ncands), &a->counts->back);
 }
 
@@ -388,7 +381,7 @@ __launch_bounds__(RB_REFINE_BLOCK) put_back_kernel(const __grid_constant__ rb_re
 rb_status
 rb_refine_append_back(rb_device_run *run, const rb_refine_args *a)
 {
-	LAUNCH(put_back_kernel, a->ncands, *a);
+	RB_REFINE_LAUNCH(run, a, put_back_kernel, a->ncands, *a);
 	return RB_OK;
 }
 
@@ -446,7 +439,7 @@ __launch_bounds__(RB_REFINE_BLOCK)
 rb_status
 rb_refine_sum_needs(rb_device_run *run, const rb_refine_args *a, uint4 *sums)
 {
-	LAUNCH(sum_needs_kernel, a->nfresh, *a, sums);
+	RB_REFINE_LAUNCH(run, a, sum_needs_kernel, a->nfresh, *a, sums);
 	return scan_sums(run, a, sums, rb_refine_blocks(a->nfresh), &a->counts->needs);
 }
 
@@ -475,6 +468,6 @@ __launch_bounds__(RB_REFINE_BLOCK)
 rb_status
 rb_refine_append_needs(rb_device_run *run, const rb_refine_args *a, const uint4 *sums)
 {
-	LAUNCH(put_needs_kernel, a->nfresh, *a, sums);
+	RB_REFINE_LAUNCH(run, a, put_needs_kernel, a->nfresh, *a, sums);
 	return RB_OK;
 }

@@ -45,7 +45,7 @@
 /* ---- resident blocks: as many as the register file should allow ---- */
 
 /*
- * Blocks of 256 threads with 48 registers each (bounds.cu), if the multiprocessor holds 1,280
+ * Blocks of 256 threads with 48 registers each (level.cu), if the multiprocessor holds 1,280
  * threads
  */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
@@ -68,7 +68,7 @@
 /* Blocks of exact signs (exact.cu): 146 registers, because spilling is too slow */
 #define RB_EXACT_BLOCKS 3
 
-/* Blocks that count or mark parts (aggregate.cu): atomic operations need many threads */
+/* Blocks that count or mark parts (join.cu): atomic operations need many threads */
 #define RB_WORDS_BLOCKS 8
 
 /* ---- cost model and thresholds ---- */
@@ -76,7 +76,7 @@
 /*
  * Costs of assigning an object to a cell and of visiting a cell, in units of box tests. A test is
  * cheapest if boxes are the result, and most expensive, with the work that follows it, if a
- * distance is given (plan.cu). An incidence costs two random memory accesses, so a device with a
+ * distance is given (level.cu). An incidence costs two random memory accesses, so a device with a
  * smaller cache needs fewer incidences and coarser cells.
  */
 #ifndef RB_COST_INCIDENCE
