@@ -286,29 +286,11 @@ open_device(rb_context *ctx)
 	return status == RB_DEVICE_FULL ? report_device_full(&run) : status;
 }
 
-/*
- * Returns the bytes of a cached set's copies on all open devices. With drop, evicts unused copies.
- */
-static uint64_t
-copy_bytes(uint64_t number, bool drop)
-{
-	uint64_t bytes = 0;
-
-	for (int i = 0; i < RB_DEVICES; i++)
-	{
-		rb_device *device = rb_device_borrow(i);
-
-		if (device == NULL)
-			continue;
-		bytes += rb_copy_bytes(device, number, drop);
-		rb_device_return(device);
-	}
-	return bytes;
-}
-
-static const rb_backend backend = {
-	RB_ABI,     "cuda",           rb_device_probe, run_join,    rb_device_warm,
-	copy_bytes, rb_device_refine, rb_device_count, open_device, RB_MULTI_DEVICE_PARTS};
+static const rb_backend backend = {RB_ABI,           "cuda",
+								   rb_device_probe,  run_join,
+								   rb_device_warm,   rb_device_copy_bytes,
+								   rb_device_refine, rb_device_count,
+								   open_device,      RB_MULTI_DEVICE_PARTS};
 
 /*
  * Receives the table of core functions and returns the backend. This is the only exported symbol of

@@ -82,9 +82,10 @@ extern bool rb_device_warm(int device);
 /* Opens the device of run->ctx, sets run->device, and makes it current in this thread. */
 extern rb_status rb_device_take(struct rb_device_run *run);
 extern void rb_device_give(struct rb_device_run *run);
-/* Makes an open device current in this thread without a join; returns NULL if it is not open. */
-extern rb_device *rb_device_borrow(int device);
-extern void rb_device_return(rb_device *device);
+/*
+ * Returns the bytes of a cached set's copies on all open devices. With drop, evicts unused copies.
+ */
+extern uint64_t rb_device_copy_bytes(uint64_t number, bool drop);
 /* Checks after a failed call whether the device can still be used. */
 extern void rb_device_check(struct rb_device_run *run, const char *why);
 

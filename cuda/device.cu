@@ -541,8 +541,9 @@ rb_device_take(rb_device_run *run)
 	return status;
 }
 
-rb_device *
-rb_device_borrow(int device)
+/* Makes an open device current in this thread without a join; returns NULL if it is not open. */
+static rb_device *
+borrow_device(int device)
 {
 	rb_device_slot *slot = slot_of(device);
 	bool open;
@@ -560,8 +561,8 @@ rb_device_borrow(int device)
 	return &slot->device;
 }
 
-void
-rb_device_return(rb_device *device)
+static void
+return_device(rb_device *device)
 {
 	rb_device_slot *slot = &slots[device->id];
 
@@ -581,8 +582,25 @@ rb_device_return(rb_device *device)
 void
 rb_device_give(rb_device_run *run)
 {
-	rb_device_return(run->device);
+	return_device(run->device);
 	run->device = NULL;
+}
+
+uint64_t
+rb_device_copy_bytes(uint64_t number, bool drop)
+{
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < RB_DEVICES; i++)
+	{
+		rb_device *device = borrow_device(i);
+
+		if (device == NULL)
+			continue;
+		bytes += rb_copy_bytes(device, number, drop);
+		return_device(device);
+	}
+	return bytes;
 }
 
 /* Marks the device as unusable if the error persists in the context. */
