@@ -156,7 +156,7 @@ rb_parts_join(rb_context *ctx, const rb_backend *backend, const rb_parts *parts,
 	const rb_job job = {.red = &set, .predicate = RB_SELF_INTERSECT, .answer = RB_PAIRS};
 	rb_stream *stream;
 	rb_block block;
-	rb_status status;
+	rb_status status = RB_OK;
 
 	if (parts->n < 2)
 		return RB_OK;
