@@ -8,12 +8,12 @@
  * which therefore needs no special case. Ties are broken by index (mesh.c), so the set of tetrahedra
  * is unique, whatever the order of insertion.
  *
- * Points are copied and numbered in the order of brio.c. A large mesh is started by one thread.
- * Then several threads insert points concurrently, each along its own part of the curve, as in
- * parallel CGAL and Geogram. A thread locks every tetrahedron it reads, in the tetrahedron's bits.
- * A thread that meets a locked tetrahedron releases all its locks and defers its point. Because the
- * set of tetrahedra is unique, the order in which threads proceed does not matter, and
- * canonical_order.c sorts the tetrahedra into an order that does not depend on it, either.
+ * Points are copied and numbered in the order of delaunay_order.c. A large mesh is started by one
+ * thread. Then several threads insert points concurrently, each along its own part of the curve, as
+ * in parallel CGAL and Geogram. A thread locks every tetrahedron it reads, in the tetrahedron's
+ * bits. A thread that meets a locked tetrahedron releases all its locks and defers its point.
+ * Because the set of tetrahedra is unique, the order in which threads proceed does not matter, and
+ * delaunay_order.c sorts the tetrahedra into an order that does not depend on it, either.
  *
  * Nearly all the time is spent on testing whether a point e is inside the circumsphere of a
  * tetrahedron. Each tetrahedron therefore stores its sphere in 16 bytes. With u = e - a for its

@@ -9,8 +9,9 @@
 #ifndef RB_MESH_FLATNESS_H
 #define RB_MESH_FLATNESS_H
 
+#include "core/base/base.h"
+
 #include <math.h>
-#include <stdbool.h>
 
 /* Error of a point, in rounding errors of the largest coordinate */
 #define RB_FLAT_ROUNDINGS 16.0
@@ -29,6 +30,31 @@
 #define RB_FLAT_HEIGHT 8.0
 /* Error of a computed volume, as a fraction of the cube of the longest edge */
 #define RB_VOLUME_ROUNDS 0x1p-49
+
+/* Computes the largest coordinate of n points, and the extent of their box along its longest side. */
+static inline rb_status
+rb_flat_measure(const rb_context *ctx, const double *points, uint32_t n, double *largest,
+				double *extent)
+{
+	*largest = *extent = 0;
+	for (int k = 0; k < 3; k++)
+	{
+		double low = INFINITY, high = -INFINITY;
+
+		for (uint32_t i = 0; i < n; i++)
+		{
+			const double x = points[3 * (size_t) i + (size_t) k];
+
+			low = x < low ? x : low;
+			high = x > high ? x : high;
+			if (rb_stop_due(ctx, i, 65536))
+				return RB_STOPPED;
+		}
+		*largest = fmax(*largest, fmax(fabs(low), fabs(high)));
+		*extent = fmax(*extent, high - low);
+	}
+	return RB_OK;
+}
 
 /*
  * Returns the error of a point in a model with the given largest coordinate and extent; 0 if only

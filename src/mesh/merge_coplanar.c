@@ -1,6 +1,7 @@
 /*
  * merge_coplanar.c
- *	  Merges polygons that share an edge and are exactly coplanar into one facet.
+ *	  Merges polygons that share an edge and are exactly coplanar into one facet. Turns the edges
+ *	  along which a polygon bends into segments, so that it keeps its triangulation.
  *
  * Triangulated surfaces divide planar faces into triangles. If each triangle were a facet, each
  * diagonal would be a segment, and segments in one plane that meet at small angles would need
@@ -13,13 +14,21 @@
  *
  * Whether two polygons are coplanar is tested with three corners of each that existed before
  * anything was split. Split parts are bent by rounding, as those of a single polygon are.
+ *
+ * The inner edges of a facet are soft, so that the mesh may have other edges in their place. If the
+ * two triangles at an edge are coplanar, that changes nothing. Otherwise the other diagonal
+ * encloses a different volume, and a Steiner point that refinement places in the plane of one
+ * triangle is off the other. Such an edge is therefore kept. A bend that the rounding of
+ * coordinates explains (flatness.h) does not count, because the Steiner points along it are
+ * rounded by as much.
  */
 #include "mesh/weld.h"
 
-#include "core/base/base.h"
+#include "core/base/bucket.h"
 #include "core/base/sort.h"
 #include "core/base/union_find.h"
 #include "core/exact/orient.h"
+#include "mesh/flatness.h"
 #include "mesh/hash_table.h"
 
 /* Iterations between two polls for a stop */
@@ -30,11 +39,9 @@ typedef struct merging
 	rb_context *ctx;
 	rb_welded *w;
 	rb_exact_env env;
-	uint32_t *start; /* for each point, the position of its first edge */
-	/* other end << 32 | index of a triangle side, or of a segment after all sides */
-	uint64_t *edges;
-	uint32_t *above;   /* union-find parent of each polygon, with a lower index, or itself */
-	bool *turned;      /* for each polygon, whether it is oriented opposite to its parent */
+	rb_buckets by_end; /* triangle sides, and segments after all sides, by their lower ends */
+	uint64_t *edges;   /* these, as higher end << 32 | number, sorted for each lower end */
+	uint32_t *sets;    /* sets of polygons that become one facet (rb_find_turned_root) */
 	uint32_t *number;  /* facet of each polygon */
 	uint64_t *scratch; /* facets of the triangles at one edge */
 	size_t scratch_cap;
@@ -62,6 +69,7 @@ first_segment(const merging *m)
 	return 3 * m->w->plc.ntriangles;
 }
 
+/* Gets the ends of a triangle side or segment, in ascending order. */
 static inline void
 ends_of(const merging *m, uint32_t what, uint32_t *low, uint32_t *high)
 {
@@ -82,44 +90,40 @@ ends_of(const merging *m, uint32_t what, uint32_t *low, uint32_t *high)
 	*high = a < b ? b : a;
 }
 
+static uint32_t
+lower_end(const void *arg, uint32_t what)
+{
+	uint32_t low, high;
+
+	ends_of(arg, what, &low, &high);
+	return low;
+}
+
 static rb_status
 list_edges(merging *m)
 {
 	const rb_plc *plc = &m->w->plc;
 	const uint64_t n = 3 * (uint64_t) plc->ntriangles + plc->nsegments;
-	uint32_t low, high, sum = 0;
+	uint32_t low, high;
 
 	if (n > UINT32_MAX - 16)
 		return rb_fail(m->ctx, RB_TOO_MANY_OBJECTS, n, UINT32_MAX - 16, NULL);
-	RB_TRY(RB_ALLOCATE(m->ctx, m->start, (size_t) plc->npoints + 2));
+	RB_TRY(rb_buckets_build(m->ctx, &m->by_end, (uint32_t) n, plc->npoints, lower_end, m));
 	RB_TRY(RB_ALLOCATE(m->ctx, m->edges, (size_t) n + 1));
-	memset(m->start, 0, ((size_t) plc->npoints + 2) * sizeof *m->start);
 	for (uint32_t i = 0; i < n; i++)
 	{
-		ends_of(m, i, &low, &high);
-		m->start[low + 1]++;
-	}
-	/*
-	 * start[v + 1] is the position of the next entry of v, and finally the first position of v + 1.
-	 */
-	for (uint32_t v = 0; v <= plc->npoints; v++)
-	{
-		const uint32_t here = m->start[v + 1];
-
-		m->start[v + 1] = sum;
-		sum += here;
-	}
-	for (uint32_t i = 0; i < n; i++)
-	{
-		ends_of(m, i, &low, &high);
-		m->edges[m->start[low + 1]++] = (uint64_t) high << 32 | i;
-		if (i % RB_CHECK_INTERVAL == RB_CHECK_INTERVAL - 1 && rb_should_stop(m->ctx))
+		ends_of(m, m->by_end.member[i], &low, &high);
+		m->edges[i] = (uint64_t) high << 32 | m->by_end.member[i];
+		if (rb_stop_due(m->ctx, i, RB_CHECK_INTERVAL))
 			return RB_STOPPED;
 	}
+	RB_FREE(m->ctx->memory, m->by_end.member);
 	for (uint32_t v = 0; v < plc->npoints; v++)
 	{
-		RB_TRY(rb_sort_words(m->ctx, m->edges + m->start[v], m->start[v + 1] - m->start[v]));
-		if (v % RB_CHECK_INTERVAL == RB_CHECK_INTERVAL - 1 && rb_should_stop(m->ctx))
+		const uint32_t *start = m->by_end.start + v;
+
+		RB_TRY(rb_sort_words(m->ctx, m->edges + start[0], start[1] - start[0]));
+		if (rb_stop_due(m->ctx, v, RB_CHECK_INTERVAL))
 			return RB_STOPPED;
 	}
 	return RB_OK;
@@ -133,16 +137,16 @@ visit_edges(merging *m, rb_status (*visit)(merging *m, const shared *e))
 
 	for (uint32_t v = 0; v < m->w->plc.npoints; v++)
 	{
-		for (uint32_t i = m->start[v], next; i < m->start[v + 1]; i = next)
+		for (uint32_t i = m->by_end.start[v], next; i < m->by_end.start[v + 1]; i = next)
 		{
 			shared e = {.low = v, .high = (uint32_t) (m->edges[i] >> 32), .entries = m->edges + i};
 
-			for (next = i; next < m->start[v + 1] && m->edges[next] >> 32 == e.high; next++)
+			for (next = i; next < m->by_end.start[v + 1] && m->edges[next] >> 32 == e.high; next++)
 				e.sides += (uint32_t) m->edges[next] < segments;
 			e.n = next - i;
 			RB_TRY(visit(m, &e));
 		}
-		if (v % RB_CHECK_INTERVAL == RB_CHECK_INTERVAL - 1 && rb_should_stop(m->ctx))
+		if (rb_stop_due(m->ctx, v, RB_CHECK_INTERVAL))
 			return RB_STOPPED;
 	}
 	return RB_OK;
@@ -162,32 +166,6 @@ runs_up(const merging *m, const shared *e, uint32_t i)
 }
 
 /* ---- merging of polygons ---- */
-
-/* Returns the root of a polygon; *turned is set if the polygon is oriented opposite to it. */
-static uint32_t
-first_of(merging *m, uint32_t polygon, bool *turned)
-{
-	uint32_t first = polygon;
-	bool turn = false;
-
-	while (m->above[first] != first)
-	{
-		turn ^= m->turned[first];
-		first = m->above[first];
-	}
-	*turned = turn;
-	while (m->above[polygon] != polygon)
-	{
-		const uint32_t next = m->above[polygon];
-		const bool mine = m->turned[polygon];
-
-		m->above[polygon] = first;
-		m->turned[polygon] = turn;
-		turn ^= mine;
-		polygon = next;
-	}
-	return first;
-}
 
 static bool
 in_one_plane(merging *m, uint32_t a, uint32_t b)
@@ -210,7 +188,6 @@ unite_at_edge(merging *m, const shared *e)
 	const rb_welded *w = m->w;
 	const uint32_t segments = first_segment(m);
 	uint32_t a, b;
-	bool a_turned, b_turned, turned;
 
 	if (e->sides != 2)
 		return RB_OK;
@@ -224,14 +201,7 @@ unite_at_edge(merging *m, const shared *e)
 	if (!in_one_plane(m, a, b))
 		return RB_OK;
 	/* Two triangles with the same orientation have opposite directions along their common edge. */
-	turned = runs_up(m, e, 0) == runs_up(m, e, 1);
-	a = first_of(m, a, &a_turned);
-	b = first_of(m, b, &b_turned);
-	turned ^= a_turned ^ b_turned;
-	if (a == b)
-		return RB_OK;
-	m->above[a > b ? a : b] = a < b ? a : b;
-	m->turned[a > b ? a : b] = turned;
+	rb_unite_turned(m->sets, a, b, runs_up(m, e, 0) == runs_up(m, e, 1));
 	return RB_OK;
 }
 
@@ -240,19 +210,14 @@ unite_polygons(merging *m)
 {
 	const uint32_t n = m->w->npolygons;
 
-	RB_TRY(RB_ALLOCATE(m->ctx, m->above, (size_t) n + 1));
-	RB_TRY(RB_ALLOCATE(m->ctx, m->turned, (size_t) n + 1));
+	RB_TRY(RB_ALLOCATE(m->ctx, m->sets, (size_t) n + 1));
 	RB_TRY(RB_ALLOCATE(m->ctx, m->number, (size_t) n + 1));
-	for (uint32_t i = 0; i < n; i++)
-	{
-		m->above[i] = i;
-		m->turned[i] = false;
-	}
+	rb_turned_sets_init(m->sets, n);
 	RB_TRY(visit_edges(m, unite_at_edge));
 	for (uint32_t i = 0; i < n; i++)
 	{
 		bool turned;
-		const uint32_t first = first_of(m, i, &turned);
+		const uint32_t first = rb_find_turned_root(m->sets, i, &turned);
 
 		m->number[i] = first == i ? m->nfacets++ : m->number[first];
 	}
@@ -340,45 +305,30 @@ write_segments(merging *m)
 
 /* ---- triangles ---- */
 
-/* Sorts triangles stably by `key`, whose values are below n and become the facets. */
+/*
+ * Sorts triangles stably by `key`, whose values are below n and become the facets; order->member
+ * lists their old numbers.
+ */
 static rb_status
-sort_triangles(rb_context *ctx, rb_plc *plc, const uint32_t *key, uint32_t n, uint32_t **order)
+sort_triangles(rb_context *ctx, rb_plc *plc, const uint32_t *key, uint32_t n, rb_buckets *order)
 {
-	uint32_t(*triangles)[3] = NULL, *facet_of = NULL, *start = NULL;
-	uint32_t sum = 0;
-	rb_status status = RB_ALLOCATE(ctx, triangles, (size_t) plc->ntriangles + 1);
+	uint32_t(*triangles)[3] = NULL, *facet_of = NULL;
+	rb_status status = rb_buckets_build(ctx, order, plc->ntriangles, n, rb_bucket_in_array, key);
 
 	if (status == RB_OK)
+		status = RB_ALLOCATE(ctx, triangles, (size_t) plc->ntriangles + 1);
+	if (status == RB_OK)
 		status = RB_ALLOCATE(ctx, facet_of, (size_t) plc->ntriangles + 1);
-	if (status == RB_OK)
-		status = rb_array(ctx, (void **) order, (size_t) plc->ntriangles + 1, sizeof **order);
-	if (status == RB_OK)
-		status = RB_ALLOCATE(ctx, start, (size_t) n + 1);
 	if (status != RB_OK)
 	{
 		RB_FREE(ctx->memory, triangles);
-		RB_FREE(ctx->memory, facet_of);
 		return status;
 	}
-	memset(start, 0, ((size_t) n + 1) * sizeof *start);
-	for (uint32_t i = 0; i < plc->ntriangles; i++)
-		start[key[i]]++;
-	for (uint32_t f = 0; f < n; f++)
-	{
-		const uint32_t here = start[f];
-
-		start[f] = sum;
-		sum += here;
-	}
 	for (uint32_t i = 0; i < plc->ntriangles; i++)
 	{
-		const uint32_t to = start[key[i]]++;
-
-		memcpy(triangles[to], plc->triangles[i], sizeof *triangles);
-		facet_of[to] = key[i];
-		(*order)[to] = i;
+		memcpy(triangles[i], plc->triangles[order->member[i]], sizeof *triangles);
+		facet_of[i] = key[order->member[i]];
 	}
-	RB_FREE(ctx->memory, start);
 	RB_FREE(ctx->memory, plc->triangles);
 	RB_FREE(ctx->memory, plc->facet_of);
 	plc->triangles = (const uint32_t(*)[3]) triangles;
@@ -393,7 +343,8 @@ write_triangles(merging *m)
 {
 	rb_welded *w = m->w;
 	const uint32_t n = w->plc.ntriangles;
-	uint32_t *facet = NULL, *order = NULL;
+	rb_buckets order = {0};
+	uint32_t *facet = NULL;
 	rb_status status = RB_ALLOCATE(m->ctx, facet, (size_t) n + 1);
 
 	if (status == RB_OK)
@@ -403,7 +354,7 @@ write_triangles(merging *m)
 		uint32_t *v = (uint32_t *) w->plc.triangles[i];
 		bool turned;
 
-		(void) first_of(m, w->plc.facet_of[i], &turned);
+		(void) rb_find_turned_root(m->sets, w->plc.facet_of[i], &turned);
 		facet[i] = m->number[w->plc.facet_of[i]];
 		if (turned)
 		{
@@ -425,23 +376,23 @@ write_triangles(merging *m)
 	{
 		memcpy(facet, w->polygon_of, n * sizeof *facet);
 		for (uint32_t i = 0; i < n; i++)
-			w->polygon_of[i] = facet[order[i]];
+			w->polygon_of[i] = facet[order.member[i]];
 	}
 	RB_FREE(m->ctx->memory, facet);
-	RB_FREE(m->ctx->memory, order);
+	rb_buckets_free(m->ctx->memory, &order);
 	return status;
 }
 
 rb_status
 rb_weld_unmerge(rb_context *ctx, rb_welded *welded)
 {
-	uint32_t *order = NULL;
-	rb_status status = RB_OK;
+	rb_buckets order = {0};
+	rb_status status;
 
 	if (welded->polygon_of == NULL)
 		return RB_OK;
 	status = sort_triangles(ctx, &welded->plc, welded->polygon_of, welded->npolygons, &order);
-	RB_FREE(ctx->memory, order);
+	rb_buckets_free(ctx->memory, &order);
 	if (status == RB_OK)
 		RB_FREE(ctx->memory, welded->polygon_of);
 	return status;
@@ -459,14 +410,127 @@ rb_weld_merge(rb_context *ctx, rb_welded *welded)
 		status = write_segments(&m);
 	if (status == RB_OK && m.nfacets < welded->npolygons)
 		status = write_triangles(&m);
-	RB_FREE(ctx->memory, m.start);
+	rb_buckets_free(ctx->memory, &m.by_end);
 	RB_FREE(ctx->memory, m.edges);
-	RB_FREE(ctx->memory, m.above);
-	RB_FREE(ctx->memory, m.turned);
+	RB_FREE(ctx->memory, m.sets);
 	RB_FREE(ctx->memory, m.number);
 	RB_FREE(ctx->memory, m.scratch);
 	RB_FREE(ctx->memory, m.gone);
 	RB_FREE(ctx->memory, m.more);
+	return status;
+}
+
+/* ---- edges along which a polygon bends ---- */
+
+typedef struct creasing
+{
+	rb_context *ctx;
+	rb_welded *to;
+	double height;  /* maximum height that counts as flat; 0 if only exactly coplanar points do */
+	rb_table edges; /* for each edge of the facet, its first triangle << 2 | the opposite corner */
+	rb_table given; /* the existing segments */
+	bool listed;    /* true if `given` has been filled */
+	size_t segments_cap, rows_cap;
+} creasing;
+
+/*
+ * Returns true if edge ab, between corners p and q of its two triangles, bends by more than
+ * rounding explains.
+ */
+static bool
+is_crease(const creasing *c, uint32_t a, uint32_t b, uint32_t p, uint32_t q)
+{
+	const double *points = c->to->plc.points;
+	const double *const at[4] = {points + 3 * (size_t) a, points + 3 * (size_t) b,
+								 points + 3 * (size_t) p, points + 3 * (size_t) q};
+	rb_exact_env env = {.filters = c->ctx->filters, .exact = true};
+
+	if (c->height > 0)
+		return !rb_four_flat(at, c->height);
+	return rb_orient3d_at(&env, at[0], at[1], at[2], at[3]) != 0;
+}
+
+static rb_status
+list_given(creasing *c)
+{
+	const rb_plc *plc = &c->to->plc;
+
+	for (uint32_t s = 0; s < plc->nsegments; s++)
+		RB_TRY(rb_table_insert(c->ctx, &c->given, plc->segments[s][0], plc->segments[s][1], RB_NONE,
+							   s, NULL, NULL));
+	c->listed = true;
+	return RB_OK;
+}
+
+static rb_status
+add_segment(creasing *c, uint32_t a, uint32_t b)
+{
+	rb_plc *plc = &c->to->plc;
+	rb_status status = c->listed ? RB_OK : list_given(c);
+	bool fresh;
+
+	if (status == RB_OK)
+		status = rb_table_insert(c->ctx, &c->given, a, b, RB_NONE, plc->nsegments, NULL, &fresh);
+	if (status != RB_OK || !fresh)
+		return status;
+	status = RB_GROW(c->ctx, plc->segments, c->segments_cap, (size_t) plc->nsegments + 1);
+	if (status == RB_OK)
+		status = RB_GROW(c->ctx, c->to->segment_row, c->rows_cap, (size_t) plc->nsegments + 1);
+	if (status != RB_OK)
+		return status;
+	memcpy((uint32_t *) plc->segments[plc->nsegments], (uint32_t[2]){a, b}, sizeof(uint32_t[2]));
+	c->to->segment_row[plc->nsegments++] = RB_NONE;
+	return RB_OK;
+}
+
+/* Finds the creases of the facet whose triangles are from..to. */
+static rb_status
+crease_facet(creasing *c, uint32_t from, uint32_t to)
+{
+	const rb_plc *plc = &c->to->plc;
+
+	rb_table_empty(&c->edges);
+	for (uint32_t t = from; t < to; t++)
+		for (uint32_t i = 0; i < 3; i++)
+		{
+			const uint32_t *v = plc->triangles[t];
+			const uint32_t a = v[(i + 1) % 3], b = v[(i + 2) % 3];
+			uint32_t *first;
+			bool fresh;
+
+			RB_TRY(rb_table_insert(c->ctx, &c->edges, a, b, RB_NONE, t << 2 | i, &first, &fresh));
+			if (!fresh && is_crease(c, a, b, plc->triangles[*first >> 2][*first & 3], v[i]))
+				RB_TRY(add_segment(c, a, b));
+		}
+	return RB_OK;
+}
+
+rb_status
+rb_weld_creases(rb_context *ctx, rb_welded *welded)
+{
+	const rb_plc *plc = &welded->plc;
+	creasing c = {
+		.ctx = ctx, .to = welded, .segments_cap = plc->nsegments, .rows_cap = plc->nsegments};
+	double largest, extent;
+	rb_status status = RB_OK;
+
+	if (plc->ntriangles == plc->nfacets)
+		return RB_OK;
+	if (plc->ntriangles >= (uint32_t) 1 << 30)
+		return rb_fail(ctx, RB_TOO_MANY_OBJECTS, plc->ntriangles, (uint32_t) 1 << 30, NULL);
+	RB_TRY(rb_flat_measure(ctx, plc->points, plc->npoints, &largest, &extent));
+	c.height = RB_FLAT_HEIGHT * rb_flat_rounds(largest, extent);
+	for (uint32_t from = 0, to; from < plc->ntriangles && status == RB_OK; from = to)
+	{
+		for (to = from + 1; to < plc->ntriangles && plc->facet_of[to] == plc->facet_of[from];)
+			to++;
+		if (to - from > 1)
+			status = crease_facet(&c, from, to);
+		if (status == RB_OK && (from & 0xfff) == 0 && rb_should_stop(ctx))
+			status = RB_STOPPED;
+	}
+	rb_table_free(ctx->memory, &c.edges);
+	rb_table_free(ctx->memory, &c.given);
 	return status;
 }
 
@@ -548,7 +612,7 @@ list_sides(regrouping *g, uint32_t nfaces, const uint32_t (*edges)[2], uint32_t 
 				*first = MANY;
 			}
 		}
-		if (side % RB_CHECK_INTERVAL == RB_CHECK_INTERVAL - 1 && rb_should_stop(g->ctx))
+		if (rb_stop_due(g->ctx, side, RB_CHECK_INTERVAL))
 			status = RB_STOPPED;
 	}
 	return status;
@@ -604,7 +668,7 @@ rb_merge_by_faces(rb_context *ctx, const double *points, uint32_t npoints,
 		b = rb_find_root(above, facet[g.next[side] / 3]);
 		if (a != b && may_be_flat(&g, side, g.next[side]))
 			rb_unite(above, a, b);
-		if (side % RB_CHECK_INTERVAL == RB_CHECK_INTERVAL - 1 && rb_should_stop(ctx))
+		if (rb_stop_due(ctx, side, RB_CHECK_INTERVAL))
 			status = RB_STOPPED;
 	}
 	*nmerged = 0;

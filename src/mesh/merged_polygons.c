@@ -33,9 +33,8 @@ typedef struct naming
 	rb_context *ctx;
 	const rb_polygons *in;
 	rb_exact_env env;
-	uint32_t *start;  /* for each facet, the position of its first triangle in `order` */
-	uint32_t *order;  /* triangles, ordered by facet */
-	uint8_t *several; /* for each facet, whether it has more than one polygon */
+	rb_buckets triangles; /* triangles of each facet */
+	uint8_t *several;     /* for each facet, whether it has more than one polygon */
 	/* The current facet */
 	rb_boxes boxes;
 	uint32_t facet; /* the current facet, or RB_NONE before the first one */
@@ -59,20 +58,16 @@ list_triangles(naming *w)
 {
 	const rb_polygons *in = w->in;
 
-	RB_TRY(RB_ALLOCATE(w->ctx, w->start, (size_t) in->nfacets + 2));
-	RB_TRY(RB_ALLOCATE(w->ctx, w->order, (size_t) in->ntriangles + 1));
+	RB_TRY(rb_buckets_build(w->ctx, &w->triangles, in->ntriangles, in->nfacets, rb_bucket_in_array,
+							in->facet_of));
 	RB_TRY(RB_ALLOCATE(w->ctx, w->several, (size_t) in->nfacets + 1));
-	memset(w->start, 0, ((size_t) in->nfacets + 2) * sizeof *w->start);
-	for (uint32_t i = 0; i < in->ntriangles; i++)
-		w->start[in->facet_of[i] + 1]++;
-	(void) rb_counts_to_starts(w->start + 1, (size_t) in->nfacets + 1);
-	for (uint32_t i = 0; i < in->ntriangles; i++)
-		w->order[w->start[in->facet_of[i] + 1]++] = i;
 	for (uint32_t f = 0; f < in->nfacets; f++)
 	{
 		w->several[f] = 0;
-		for (uint32_t i = w->start[f] + 1; i < w->start[f + 1] && !w->several[f]; i++)
-			w->several[f] = in->polygon_of[w->order[i]] != in->polygon_of[w->order[i - 1]];
+		for (uint32_t i = w->triangles.start[f] + 1;
+			 i < w->triangles.start[f + 1] && !w->several[f]; i++)
+			w->several[f] = in->polygon_of[w->triangles.member[i]] !=
+							in->polygon_of[w->triangles.member[i - 1]];
 	}
 	return RB_OK;
 }
@@ -113,16 +108,16 @@ choose_axis(naming *w, uint32_t triangle)
 static rb_status
 enter_facet(naming *w, uint32_t facet)
 {
-	const uint32_t n = w->start[facet + 1] - w->start[facet];
+	const uint32_t n = w->triangles.start[facet + 1] - w->triangles.start[facet];
 
 	if (facet == w->facet)
 		return RB_OK;
 	w->facet = RB_NONE;
 	RB_TRY(rb_boxes_room(w->ctx, &w->boxes, n));
-	choose_axis(w, w->order[w->start[facet]]);
+	choose_axis(w, w->triangles.member[w->triangles.start[facet]]);
 	for (uint32_t i = 0; i < n; i++)
 	{
-		const uint32_t t = w->order[w->start[facet] + i];
+		const uint32_t t = w->triangles.member[w->triangles.start[facet] + i];
 		double *box = w->boxes.box + 6 * (size_t) i;
 
 		for (int k = 0; k < 3; k++)
@@ -200,7 +195,7 @@ static rb_status
 try_triangle(void *user, uint32_t item)
 {
 	naming *w = user;
-	const uint32_t t = w->order[w->start[w->facet] + item];
+	const uint32_t t = w->triangles.member[w->triangles.start[w->facet] + item];
 	const uint32_t polygon = w->in->polygon_of[t];
 
 	if (polygon < w->best && lies_in(w, t))
@@ -231,9 +226,9 @@ nearest_polygon(const naming *w, const double *p)
 	double nearest = INFINITY;
 	uint32_t best = RB_NONE;
 
-	for (uint32_t i = w->start[w->facet]; i < w->start[w->facet + 1]; i++)
+	for (uint32_t i = w->triangles.start[w->facet]; i < w->triangles.start[w->facet + 1]; i++)
 	{
-		const uint32_t t = w->order[i], polygon = w->in->polygon_of[t];
+		const uint32_t t = w->triangles.member[i], polygon = w->in->polygon_of[t];
 
 		for (int k = 0; k < 3; k++)
 		{
@@ -259,7 +254,7 @@ find_polygon(naming *w, uint32_t facet, uint32_t *polygon)
 
 	if (!w->several[facet])
 	{
-		*polygon = w->in->polygon_of[w->order[w->start[facet]]];
+		*polygon = w->in->polygon_of[w->triangles.member[w->triangles.start[facet]]];
 		return RB_OK;
 	}
 	RB_TRY(enter_facet(w, facet));
@@ -318,7 +313,7 @@ label_points(naming *w, rb_tets *tets)
 		w->npoints = 1;
 		w->point[0] = tets->points + 3 * (size_t) v;
 		status = find_polygon(w, (uint32_t) (list[i] >> 32), &tets->parent[v]);
-		if (i % RB_CHECK_INTERVAL == RB_CHECK_INTERVAL - 1 && rb_should_stop(w->ctx))
+		if (rb_stop_due(w->ctx, i, RB_CHECK_INTERVAL))
 			status = RB_STOPPED;
 	}
 	RB_FREE(w->ctx->memory, list);
@@ -335,7 +330,7 @@ label_faces(naming *w, rb_tets *tets)
 		for (int k = 0; k < 3; k++)
 			w->point[k] = tets->points + 3 * (size_t) tets->faces[i][k];
 		RB_TRY(find_polygon(w, tets->face_facet[i], &tets->face_facet[i]));
-		if (i % RB_CHECK_INTERVAL == RB_CHECK_INTERVAL - 1 && rb_should_stop(w->ctx))
+		if (rb_stop_due(w->ctx, i, RB_CHECK_INTERVAL))
 			return RB_STOPPED;
 	}
 	return RB_OK;
@@ -354,12 +349,12 @@ label_segments(naming *w, rb_tets *tets)
 					   NULL);
 	for (uint32_t i = 0; i < in->ntriangles && status == RB_OK; i++)
 	{
-		const uint32_t t = w->order[i], *v = in->triangles[t], facet = in->facet_of[t];
+		const uint32_t t = w->triangles.member[i], *v = in->triangles[t], facet = in->facet_of[t];
 
 		for (int k = 0; k < 3 && status == RB_OK && w->several[facet]; k++)
 			status = rb_table_insert(w->ctx, &edges, v[k], v[(k + 1) % 3], in->npoints + facet,
 									 in->polygon_of[t], NULL, NULL);
-		if (i % RB_CHECK_INTERVAL == RB_CHECK_INTERVAL - 1 && rb_should_stop(w->ctx))
+		if (rb_stop_due(w->ctx, i, RB_CHECK_INTERVAL))
 			status = RB_STOPPED;
 	}
 	for (uint32_t s = 0; s < tets->nsegments && status == RB_OK; s++)
@@ -372,7 +367,8 @@ label_segments(naming *w, rb_tets *tets)
 		polygon = w->several[*facet] ? rb_table_get(&edges, tets->segments[s][0],
 													tets->segments[s][1], in->npoints + *facet)
 									 : NULL;
-		*facet = polygon != NULL ? *polygon : in->polygon_of[w->order[w->start[*facet]]];
+		*facet = polygon != NULL ? *polygon
+								 : in->polygon_of[w->triangles.member[w->triangles.start[*facet]]];
 	}
 	rb_table_free(w->ctx->memory, &edges);
 	return status;
@@ -397,8 +393,7 @@ rb_label_polygons(rb_context *ctx, const rb_polygons *polygons, rb_tets *tets)
 	if (status == RB_OK)
 		status = label_segments(&w, tets);
 	rb_boxes_free(ctx->memory, &w.boxes);
-	RB_FREE(ctx->memory, w.start);
-	RB_FREE(ctx->memory, w.order);
+	rb_buckets_free(ctx->memory, &w.triangles);
 	RB_FREE(ctx->memory, w.several);
 	return status;
 }

@@ -242,7 +242,7 @@ extern bool rb_mesh_find_edge(rb_mesh *m, uint32_t a, uint32_t b, uint32_t *t, u
 /* Returns true if face abc exists; *f is then that face, seen from one side. */
 extern bool rb_mesh_find_face(rb_mesh *m, uint32_t a, uint32_t b, uint32_t c, rb_tet_face *f);
 
-/* ---- Delaunay tetrahedralization (delaunay.c, brio.c, canonical_order.c) ---- */
+/* ---- Delaunay tetrahedralization (delaunay.c, delaunay_order.c) ---- */
 
 /* Fills m->cavity with copies of the points in insertion order, and with their indices. */
 extern rb_status rb_mesh_order_points(rb_mesh *m);

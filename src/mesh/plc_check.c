@@ -12,9 +12,10 @@
  * objects the worst one, at the first of their parts. The result therefore does not depend on the
  * order of arrival.
  */
-#include "mesh/plc_split.h"
+#include "mesh/weld.h"
 
 #include "core/base/base.h"
+#include "core/intersection/intersection.h"
 
 /* Iterations between two polls for a stop */
 #define RB_CHECK_INTERVAL 4096
@@ -91,7 +92,7 @@ rb_parts_build(rb_context *ctx, const rb_plc *plc, rb_parts *parts)
 		for (int k = 0; k < 3; k++)
 			memcpy(parts->coords + 9 * (size_t) i + 3 * k, plc->points + 3 * (size_t) corner[k],
 				   3 * sizeof(double));
-		if (i % RB_CHECK_INTERVAL == RB_CHECK_INTERVAL - 1 && rb_should_stop(ctx))
+		if (rb_stop_due(ctx, i, RB_CHECK_INTERVAL))
 			status = RB_STOPPED;
 	}
 	if (status != RB_OK)

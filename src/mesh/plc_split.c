@@ -23,9 +23,10 @@
  * Points are rounded, so the parts are slightly displaced and may cross something that was very
  * near. They are then split again, in rounds that snap new points over increasing distances.
  */
-#include "mesh/plc_split.h"
+#include "mesh/weld.h"
 
 #include "core/base/base.h"
+#include "core/intersection/intersection.h"
 #include "core/base/point_hash.h"
 #include "core/base/sort.h"
 #include "core/base/vec.h"
@@ -523,7 +524,7 @@ snap_points(splitting *s, uint32_t *first, uint32_t n)
 		if (i >= s->plc->npoints)
 			to = near_point(s, p, far);
 		name[i] = to != RB_NONE ? to : kept;
-		if (i % RB_CHECK_INTERVAL == RB_CHECK_INTERVAL - 1 && rb_should_stop(s->ctx))
+		if (rb_stop_due(s->ctx, i, RB_CHECK_INTERVAL))
 			return RB_STOPPED;
 		if (to != RB_NONE)
 			continue;
@@ -748,7 +749,7 @@ triangulate_polygon(splitting *s, uint32_t of)
 		}
 		if (corner[0] != corner[1] && corner[1] != corner[2] && corner[2] != corner[0])
 			status = put_triangle(s, of, corner);
-		if (i % RB_CHECK_INTERVAL == RB_CHECK_INTERVAL - 1 && rb_should_stop(s->ctx))
+		if (rb_stop_due(s->ctx, i, RB_CHECK_INTERVAL))
 			status = RB_STOPPED;
 	}
 	rb_builder_free(&b);
@@ -921,7 +922,7 @@ drop_segments(splitting *s)
 			if (place != NULL && segment[*place].point == RB_NONE)
 				RB_TRY(put_triple(s, &s->borders, *place, s->facet_of.at[i], 0));
 		}
-		if (i % RB_CHECK_INTERVAL == RB_CHECK_INTERVAL - 1 && rb_should_stop(s->ctx))
+		if (rb_stop_due(s->ctx, i, RB_CHECK_INTERVAL))
 			return RB_STOPPED;
 	}
 	RB_TRY(sort_triples(s, &s->borders, by_numbers));

@@ -1,7 +1,7 @@
 /*
  * result.c
  *	  Builds the result: selects the tetrahedra to keep, determines their regions, and orders all
- *	  elements like the input.
+ *	  elements like the input. Finds the connectivity of a result that was loaded from rows.
  *
  * Facets separate regions from each other and from the outside, where the ghosts are. A seed
  * numbers the region that contains it, or makes it a hole.
@@ -10,6 +10,10 @@
  * a union-find structure. The root of each set is its smallest slot, whatever the order in which
  * threads unite them, so regions are numbered by their first slots. Elements are first counted per
  * block; prefix sums then give their positions in the result.
+ *
+ * To find neighbors, faces are listed by their smallest corner. Each list is sorted by the other two
+ * corners, so that equal faces are adjacent. A segment is on the boundary of a facet if the facet
+ * has exactly one face at an edge of the segment; if it has two, the edge is inside.
  */
 #include "core/base/bucket.h"
 #include "core/base/union_find.h"
@@ -580,5 +584,180 @@ rb_recover_result(rb_recovery *r, rb_keep keep, rb_tets *tets)
 	RB_FREE(memory, g.dropped);
 	RB_FREE(memory, g.number);
 	RB_FREE(memory, g.before);
+	return status;
+}
+
+/* ---- connectivity of a mesh that was loaded from rows ---- */
+
+#define STOP_EVERY 16384 /* points or faces between two polls for a stop */
+
+/* A face among those with the same smallest corner */
+typedef struct corner_face
+{
+	uint32_t middle, largest; /* the other two corners */
+	uint32_t at;              /* the face as 4 * tetrahedron + corner */
+} corner_face;
+
+static int
+compare_faces(const void *a, const void *b, const void *arg)
+{
+	const corner_face *x = a, *y = b;
+
+	(void) arg;
+	if (x->middle != y->middle)
+		return x->middle < y->middle ? -1 : 1;
+	if (x->largest != y->largest)
+		return x->largest < y->largest ? -1 : 1;
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* Gets the three corners of a face in ascending order, as the key of a table. */
+static void
+face_key(const rb_tets *tets, uint32_t at, uint32_t *key)
+{
+	const uint32_t *v = tets->tets[at >> 2];
+	uint32_t k = at & 3;
+
+	rb_table_key(key, v[(k + 1) & 3], v[(k + 2) & 3], v[(k + 3) & 3]);
+}
+
+static uint32_t
+smallest_corner(const void *tets, uint32_t at)
+{
+	uint32_t key[3];
+
+	face_key(tets, at, key);
+	return key[0];
+}
+
+/* Links the faces of one bucket that have equal corners. */
+static rb_status
+match_faces(rb_context *ctx, rb_tets *tets, const uint32_t *at, corner_face *f, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+	{
+		uint32_t key[3];
+
+		face_key(tets, at[i], key);
+		f[i] = (corner_face){key[1], key[2], at[i]};
+	}
+	RB_TRY(rb_sort(ctx, f, n, sizeof *f, compare_faces, NULL));
+	for (uint32_t i = 0; i < n; i++)
+	{
+		if (i + 1 == n || f[i].middle != f[i + 1].middle || f[i].largest != f[i + 1].largest)
+			continue;
+		if (i + 2 < n && f[i].middle == f[i + 2].middle && f[i].largest == f[i + 2].largest)
+			return RB_BAD_PLC;
+		tets->neighbours[f[i].at] = f[i + 1].at >> 2;
+		tets->neighbours[f[i + 1].at] = f[i].at >> 2;
+		i++;
+	}
+	return RB_OK;
+}
+
+static rb_status
+find_neighbors(rb_context *ctx, rb_tets *tets)
+{
+	const uint32_t n = 4 * tets->ntets;
+	rb_buckets b = {0};
+	corner_face *faces = NULL;
+	size_t cap = 0;
+	rb_status status = RB_ALLOCATE(ctx, tets->neighbours, (size_t) n + 4);
+
+	if (status == RB_OK)
+	{
+		memset(tets->neighbours, 0xff, (size_t) n * sizeof(uint32_t));
+		status = rb_buckets_build(ctx, &b, n, tets->npoints, smallest_corner, tets);
+	}
+	for (uint32_t p = 0; p < tets->npoints && status == RB_OK; p++)
+	{
+		const uint32_t count = b.start[p + 1] - b.start[p];
+
+		status = rb_stop_due(ctx, p, STOP_EVERY) ? RB_STOPPED : RB_GROW(ctx, faces, cap, count);
+		if (status == RB_OK)
+			status = match_faces(ctx, tets, b.member + b.start[p], faces, count);
+	}
+	rb_buckets_free(ctx->memory, &b);
+	RB_FREE(ctx->memory, faces);
+	return status;
+}
+
+/*
+ * Counts the faces of each facet at each edge, then finds the smallest facet with a single face
+ * there. The tables use facet numbers offset by the number of points.
+ */
+static rb_status
+count_facet_edges(rb_context *ctx, const rb_tets *tets, rb_table *uses, rb_table *first)
+{
+	for (int pass = 0; pass < 2; pass++)
+		for (uint32_t f = 0; f < tets->nfaces; f++)
+			for (int k = 0; k < 3; k++)
+			{
+				uint32_t u = tets->faces[f][k], v = tets->faces[f][(k + 1) % 3];
+				uint32_t facet = tets->face_facet[f], *there;
+
+				if (rb_stop_due(ctx, f, STOP_EVERY))
+					return RB_STOPPED;
+				if (pass == 0)
+				{
+					RB_TRY(
+						rb_table_insert(ctx, uses, u, v, tets->npoints + facet, 0, &there, NULL));
+					++*there;
+				}
+				else if (*rb_table_get(uses, u, v, tets->npoints + facet) == 1)
+				{
+					RB_TRY(rb_table_insert(ctx, first, u, v, RB_NONE, facet, &there, NULL));
+					if (facet < *there)
+						*there = facet;
+				}
+			}
+	return RB_OK;
+}
+
+static rb_status
+find_segment_facets(rb_context *ctx, uint32_t nfacets, rb_tets *tets)
+{
+	rb_table uses = {0}, first = {0};
+	rb_status status = RB_ALLOCATE(ctx, tets->segment_facet, (size_t) tets->nsegments + 1);
+
+	if (status == RB_OK && tets->npoints > RB_NONE - nfacets)
+		status =
+			rb_fail(ctx, RB_TOO_MANY_OBJECTS, (uint64_t) tets->npoints + nfacets, RB_NONE, NULL);
+	if (status == RB_OK)
+	{
+		memset(tets->segment_facet, 0xff, (size_t) tets->nsegments * sizeof(uint32_t));
+		status = count_facet_edges(ctx, tets, &uses, &first);
+	}
+	for (uint32_t e = 0; e < tets->nedges && status == RB_OK; e++)
+	{
+		const uint32_t *facet = rb_table_get(&first, tets->edges[e][0], tets->edges[e][1], RB_NONE);
+		uint32_t *of = &tets->segment_facet[tets->edge_segment[e]];
+
+		if (facet != NULL && *facet < *of)
+			*of = *facet;
+	}
+	rb_table_free(ctx->memory, &uses);
+	rb_table_free(ctx->memory, &first);
+	return status;
+}
+
+rb_status
+rb_tets_connect(rb_context *ctx, uint32_t nfacets, rb_tets *tets)
+{
+	rb_status status = RB_OK;
+
+	tets->neighbours = NULL;
+	tets->segment_facet = NULL;
+	if (tets->ntets >= UINT32_MAX / 4)
+		status = rb_fail(ctx, RB_TOO_MANY_OBJECTS, tets->ntets, UINT32_MAX / 4, NULL);
+	if (status == RB_OK)
+		status = find_neighbors(ctx, tets);
+	if (status == RB_OK)
+		status = find_segment_facets(ctx, nfacets, tets);
+	if (status != RB_OK)
+	{
+		RB_FREE(ctx->memory, tets->neighbours);
+		RB_FREE(ctx->memory, tets->segment_facet);
+	}
 	return status;
 }

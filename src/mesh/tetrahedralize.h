@@ -81,7 +81,7 @@ extern void rb_tets_free(rb_memory *memory, rb_tets *tets);
 
 /*
  * Reconstructs the connectivity of a mesh that was loaded from rows, so that it can be refined
- * (connectivity.c): fills in neighbours and segment_facet. Everything else must be present; corners
+ * (result.c): fills in neighbours and segment_facet. Everything else must be present; corners
  * are point numbers, and facet numbers are below nfacets. Returns RB_OK, RB_BAD_PLC if more than
  * two tetrahedra share a face, RB_STOPPED, or a memory error. On failure both arrays are NULL.
  */

@@ -19,6 +19,7 @@
 #include "mesh/volumes.h"
 
 #include "core/base/bucket.h"
+#include "core/base/union_find.h"
 #include "core/base/sort.h"
 #include "core/exact/expansion.h"
 #include "mesh/flatness.h"
@@ -185,25 +186,9 @@ round_sum(const rb_accumulator *sum)
 static rb_status
 measure_points(comparing *c)
 {
-	const rb_volumes_input *in = c->in;
-	double largest = 0, extent = 0;
+	double largest, extent;
 
-	for (int k = 0; k < 3; k++)
-	{
-		double low = INFINITY, high = -INFINITY;
-
-		for (uint32_t i = 0; i < in->npoints; i++)
-		{
-			const double x = in->points[3 * (size_t) i + (size_t) k];
-
-			low = x < low ? x : low;
-			high = x > high ? x : high;
-			if (should_stop(c, i))
-				return RB_STOPPED;
-		}
-		largest = fmax(largest, fmax(fabs(low), fabs(high)));
-		extent = fmax(extent, high - low);
-	}
+	RB_TRY(rb_flat_measure(c->ctx, c->in->points, c->in->npoints, &largest, &extent));
 	c->exponent = largest > 0 && largest < INFINITY ? -ilogb(largest) : 0;
 	/* A larger power of two is not a double. */
 	c->exponent = c->exponent > 1023 ? 1023 : c->exponent;
@@ -238,44 +223,9 @@ add_key(const comparing *c, uint64_t *key, uint32_t segment, const uint32_t *pie
 	key[1] += mix_bits(~(2 * (uint64_t) segment + 1));
 }
 
-/* Returns the root of an item; *turned is set if the item is oriented opposite to it. */
-static uint32_t
-root_of(comparing *c, uint32_t item, bool *turned)
-{
-	bool odd = false;
-
-	while (c->root[item] >> 1 != item)
-	{
-		const uint32_t up = c->root[item], top = c->root[up >> 1];
-
-		/* Path halving: link the item to its grandparent. */
-		c->root[item] = (top & ~1u) | ((top ^ up) & 1);
-		odd ^= (c->root[item] & 1) != 0;
-		item = c->root[item] >> 1;
-	}
-	*turned = odd;
-	return item;
-}
-
 /*
- * Unites two items with a common edge; if it runs the same way in both, they are oriented
- * oppositely.
- */
-static void
-join_items(comparing *c, uint32_t a, uint32_t b, bool same_way)
-{
-	bool odd_a, odd_b;
-	const uint32_t x = root_of(c, a, &odd_a), y = root_of(c, b, &odd_b);
-	const uint32_t odd = odd_a ^ odd_b ^ same_way;
-
-	if (x < y)
-		c->root[y] = x << 1 | odd;
-	else if (y < x)
-		c->root[x] = y << 1 | odd;
-}
-
-/*
- * Records an edge of an item and unites the items on both sides of it. Must not be called for
+ * Records an edge of an item and unites the items on both sides of it. If it runs the same way in
+ * both, they are oriented oppositely. Must not be called for
  * subsegments. A table entry is item << 1 | the edge ascends.
  */
 static rb_status
@@ -287,7 +237,7 @@ record_edge(comparing *c, uint32_t item, uint32_t a, uint32_t b, uint32_t facet)
 	RB_TRY(rb_table_insert(c->ctx, &c->sides, a, b, RB_NONE - 1 - facet, item << 1 | (a < b),
 						   &first, &fresh));
 	if (!fresh)
-		join_items(c, *first >> 1, item, (*first & 1) == (a < b));
+		rb_unite_turned(c->root, *first >> 1, item, (*first & 1) == (a < b));
 	return RB_OK;
 }
 
@@ -369,7 +319,7 @@ make_patches(comparing *c, uint32_t facet, uint32_t from, uint32_t to)
 	for (uint32_t t = from; t < to; t++)
 	{
 		bool turned;
-		const uint32_t root = root_of(c, t, &turned);
+		const uint32_t root = rb_find_turned_root(c->root, t, &turned);
 
 		if (root == t)
 		{
@@ -487,7 +437,8 @@ match_several(comparing *c)
 			bool turned;
 
 			if (piece != NULL)
-				add_key(c, keys[root_of(c, f, &turned)], in->edge_segment[*piece], edge);
+				add_key(c, keys[rb_find_turned_root(c->root, f, &turned)], in->edge_segment[*piece],
+						edge);
 		}
 	for (uint32_t f = 0; f < in->nfaces && status == RB_OK; f++)
 	{
@@ -497,7 +448,7 @@ match_several(comparing *c)
 
 		if (!is_compared(c, facet) || !is_several(c, facet))
 			continue;
-		root = root_of(c, f, &turned);
+		root = rb_find_turned_root(c->root, f, &turned);
 		if (root != f)
 		{
 			c->face_patch[f] = c->face_patch[root];
@@ -1070,7 +1021,7 @@ rb_volumes_of_plc(const rb_plc *plc, const rb_tets *tets, rb_volumes_input *in)
 rb_status
 rb_volumes_copy_surface(rb_context *ctx, const rb_tets *tets, rb_volumes_surface *before)
 {
-	uint32_t *start = NULL;
+	rb_buckets faces = {0};
 	uint32_t nfacets = 0;
 	rb_status status;
 
@@ -1079,7 +1030,8 @@ rb_volumes_copy_surface(rb_context *ctx, const rb_tets *tets, rb_volumes_surface
 	for (uint32_t f = 0; f < tets->nfaces; f++)
 		nfacets = tets->face_facet[f] >= nfacets ? tets->face_facet[f] + 1 : nfacets;
 	before->nfacets = nfacets;
-	status = RB_ALLOCATE(ctx, start, (size_t) nfacets + 1);
+	status =
+		rb_buckets_build(ctx, &faces, tets->nfaces, nfacets, rb_bucket_in_array, tets->face_facet);
 	if (status == RB_OK)
 		status = RB_ALLOCATE(ctx, before->triangles, (size_t) tets->nfaces + 1);
 	if (status == RB_OK)
@@ -1090,17 +1042,10 @@ rb_volumes_copy_surface(rb_context *ctx, const rb_tets *tets, rb_volumes_surface
 		status = RB_ALLOCATE(ctx, before->piece_segment, (size_t) tets->nedges + 1);
 	if (status == RB_OK)
 	{
-		memset(start, 0, ((size_t) nfacets + 1) * sizeof *start);
-		for (uint32_t f = 0; f < tets->nfaces; f++)
-			start[tets->face_facet[f]]++;
-		(void) rb_counts_to_starts(start, nfacets);
-		/* Sort the faces by facet. */
-		for (uint32_t f = 0; f < tets->nfaces; f++)
+		for (uint32_t i = 0; i < tets->nfaces; i++)
 		{
-			const uint32_t to = start[tets->face_facet[f]]++;
-
-			memcpy(before->triangles[to], tets->faces[f], sizeof before->triangles[to]);
-			before->facet_of[to] = tets->face_facet[f];
+			memcpy(before->triangles[i], tets->faces[faces.member[i]], sizeof before->triangles[i]);
+			before->facet_of[i] = tets->face_facet[faces.member[i]];
 		}
 		memcpy(before->pieces, tets->edges, tets->nedges * sizeof *before->pieces);
 		memcpy(before->piece_segment, tets->edge_segment,
@@ -1108,7 +1053,7 @@ rb_volumes_copy_surface(rb_context *ctx, const rb_tets *tets, rb_volumes_surface
 	}
 	else
 		rb_volumes_surface_free(ctx->memory, before);
-	RB_FREE(ctx->memory, start);
+	rb_buckets_free(ctx->memory, &faces);
 	return status;
 }
 

@@ -53,7 +53,7 @@ parts_of(const rb_set *set)
 static inline bool
 should_stop(const welding *w, uint32_t i)
 {
-	return i % RB_CHECK_INTERVAL == RB_CHECK_INTERVAL - 1 && rb_should_stop(w->ctx);
+	return rb_stop_due(w->ctx, i, RB_CHECK_INTERVAL);
 }
 
 /* ---- points ---- */

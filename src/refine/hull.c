@@ -83,31 +83,10 @@ typedef struct hull_surface
 rb_status
 rb_hull_measure_rounding(rb_refining *r, const rb_tets *tets)
 {
-	double most = 0, across = 0, low[3], high[3];
+	double largest, extent;
 
-	for (int k = 0; k < 3; k++)
-	{
-		low[k] = INFINITY;
-		high[k] = -INFINITY;
-	}
-	for (uint32_t i = 0; i < tets->npoints; i++)
-	{
-		const double *at = tets->points + 3 * (size_t) i;
-
-		for (int k = 0; k < 3; k++)
-		{
-			low[k] = at[k] < low[k] ? at[k] : low[k];
-			high[k] = at[k] > high[k] ? at[k] : high[k];
-		}
-		if ((i & 0xffff) == 0xffff && rb_should_stop(r->ctx))
-			return RB_STOPPED;
-	}
-	for (int k = 0; k < 3; k++)
-	{
-		most = fmax(most, fmax(fabs(low[k]), fabs(high[k])));
-		across = fmax(across, high[k] - low[k]);
-	}
-	r->hull_rounds = rb_flat_rounds(most, across);
+	RB_TRY(rb_flat_measure(r->ctx, tets->points, tets->npoints, &largest, &extent));
+	r->hull_rounds = rb_flat_rounds(largest, extent);
 	return RB_OK;
 }
 

@@ -26,6 +26,13 @@ typedef struct rb_buckets
 /* Returns the bucket of i, or a number that is not less than the number of buckets for none. */
 typedef uint32_t (*rb_bucket_of)(const void *arg, uint32_t i);
 
+/* Returns the bucket of i if arg is the array of buckets. */
+static inline uint32_t
+rb_bucket_in_array(const void *arg, uint32_t i)
+{
+	return ((const uint32_t *) arg)[i];
+}
+
 /*
  * Lists the numbers below n. It is inline so that a function known at the call site costs no call.
  * The memory of an earlier call is used again.

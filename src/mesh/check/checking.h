@@ -241,21 +241,18 @@ rb_check_scratch(rb_checking *k, int i, size_t n)
 	return RB_ALLOCATE(k->ctx, k->scratch[i], n > 0 ? n : 1);
 }
 
-/* ---- faults and deferred tests (faults.c) ---- */
+/* ---- faults and deferred tests (tets.c) ---- */
 
 extern rb_status rb_check_fault(rb_checking *k, rb_fault_kind kind, uint32_t a, uint32_t b,
 								uint32_t c, double amount);
-/* Records a test that rb_check_deferred runs. */
+/* Records a test that runs at the end of the check. */
 extern rb_status rb_check_defer(rb_checking *k, const rb_deferred_test *w);
-extern rb_status rb_check_deferred(rb_checking *k);
 
 /* ---- parts of the checker ---- */
 
-extern rb_status rb_check_tets(rb_checking *k);     /* tets.c */
-extern rb_status rb_check_segments(rb_checking *k); /* segments.c */
-extern rb_status rb_check_facets(rb_checking *k);   /* facets.c */
-extern rb_status rb_check_delaunay(rb_checking *k); /* tets.c */
-extern rb_status rb_check_boundary(rb_checking *k); /* boundary.c */
+extern rb_status rb_check_tets(rb_checking *k);        /* tets.c */
+extern rb_status rb_check_constraints(rb_checking *k); /* constraints.c */
+extern rb_status rb_check_delaunay(rb_checking *k);    /* tets.c */
 
 /* Returns the tetrahedron face with the given ascending corners, or RB_NONE. */
 extern uint32_t rb_check_find_face(const rb_checking *k, const uint32_t v[3]); /* tets.c */

@@ -1,6 +1,6 @@
 /*
  * tets.c
- *	  Checks the points and tetrahedra by themselves: that points are finite and distinct, that
+ *	  Counts and lists faults. Checks the points and tetrahedra by themselves: that points are finite and distinct, that
  *	  their kinds make sense, that input points are unchanged, bit for bit, that tetrahedra are
  *	  positive and match face by face, and that they are Delaunay.
  *
@@ -14,6 +14,42 @@
  * therefore enough.
  */
 #include "mesh/check/checking.h"
+
+/* ---- faults ---- */
+
+static const char *const texts[RB_FAULT_KINDS] = {
+#define RB_FAULT_TEXT(name, text) text,
+	RB_FAULT_LIST(RB_FAULT_TEXT)
+#undef RB_FAULT_TEXT
+};
+
+const char *
+rb_fault_text(rb_fault_kind kind)
+{
+	return (unsigned) kind < RB_FAULT_KINDS ? texts[kind] : "unknown fault";
+}
+
+rb_status
+rb_check_fault(rb_checking *k, rb_fault_kind kind, uint32_t a, uint32_t b, uint32_t c,
+			   double amount)
+{
+	rb_check_report *r = k->report;
+
+	r->faults++;
+	if (r->count[kind]++ >= k->in->most || r->nlist == UINT32_MAX)
+		return RB_OK;
+	RB_TRY(RB_GROW(k->ctx, r->list, k->list_cap, (size_t) r->nlist + 1));
+	r->list[r->nlist++] = (rb_fault){.kind = kind, .a = a, .b = b, .c = c, .amount = amount};
+	return RB_OK;
+}
+
+rb_status
+rb_check_defer(rb_checking *k, const rb_deferred_test *w)
+{
+	RB_TRY(RB_GROW(k->ctx, k->wanted, k->wanted_cap, (size_t) k->nwanted + 1));
+	k->wanted[k->nwanted++] = *w;
+	return RB_OK;
+}
 
 /* ---- points ---- */
 

@@ -7,7 +7,7 @@
 #include "pg/exec/gserialized_write.h"
 #include "pg/mesh/meshing.h"
 
-#include "mesh/io/formats.h"
+#include "mesh/formats.h"
 
 #include "miscadmin.h"
 #include "utils/builtins.h"

@@ -9,7 +9,7 @@
  */
 #define _GNU_SOURCE
 #include "plc_models.h"
-#include "mesh/plc_split.h"
+#include "mesh/weld.h"
 
 typedef struct result
 {

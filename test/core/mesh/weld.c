@@ -4,7 +4,7 @@
  */
 #include "fixtures.h"
 #include "core/base/base.h"
-#include "mesh/plc_split.h"
+#include "core/intersection/intersection.h"
 #include "mesh/weld.h"
 #include "weld_rows.h"
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "mesh/io/formats.h"
+#include "mesh/formats.h"
 
 static void
 free_buffer(rb_memory *memory, rb_buffer *b)

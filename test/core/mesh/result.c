@@ -1,5 +1,5 @@
 /*
- * connectivity.c
+ * result.c
  *	  Tests that rb_tets_connect finds in a mesh what rb_tetrahedralize knew of it.
  */
 #include "check.h"

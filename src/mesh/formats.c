@@ -1,0 +1,765 @@
+/*
+ * formats.c
+ *	  Writes a mesh in the formats of other programs, and finds the faces of tetrahedra that bound
+ *	  their regions.
+ *
+ * VTU: a VTK UnstructuredGrid, in XML with the bytes of each array in base64, after its length in 64
+ * bits. Bytes as such, in a section of their own, would take a quarter less, but they are not XML,
+ * and meshio 5 cannot read such a section with a Python whose base64 decoder reads on after
+ * padding. Connectivity is written with 32 bits if all offsets and indices fit, else with 64 bits.
+ *
+ * Gmsh's binary MSH 4.1: regions become volumes and facets become surfaces, each with a physical
+ * group. Tags in this format are positive and have 31 bits. If all region ids fit, they are the
+ * tags; otherwise tags count from 1 in ascending order of ids. Facet ids are treated likewise. The
+ * names of the groups contain the ids in any case. All nodes belong to the first volume, which
+ * always exists.
+ *
+ * Surfaces: a face shared by two tetrahedra of one region does not bound it; any other face does.
+ * The rows of a mesh contain neither neighbors nor the orientation of corners. Faces are therefore
+ * matched in a hash table, and a predicate determines their outer side.
+ */
+#include "mesh/formats.h"
+
+#include "core/base/sort.h"
+#include "core/exact/orient.h"
+#include "mesh/hash_table.h"
+#include "mesh/tet.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+/* ---- bytes and text ---- */
+
+/* Makes room for `more` bytes, so that writing them needs no checks. */
+static rb_status
+reserve_bytes(rb_context *ctx, rb_buffer *b, uint64_t more)
+{
+	rb_status status;
+
+	if (more <= b->cap - b->n)
+		return RB_OK;
+	if (more > SIZE_MAX - b->n)
+		return rb_fail(ctx, RB_OVER_BUDGET, UINT64_MAX, rb_memory_limit(ctx->memory), NULL);
+	status = RB_ALLOCATE(ctx, b->bytes, b->n + (size_t) more);
+	if (status == RB_OK)
+		b->cap = b->n + (size_t) more;
+	return status;
+}
+
+/* Appends formatted text to the buffer, which must have room for it. */
+static void __attribute__((format(printf, 2, 3))) append_text(rb_buffer *b, const char *format, ...)
+{
+	va_list list;
+	int n;
+
+	va_start(list, format);
+	n = vsnprintf((char *) b->bytes + b->n, b->cap - b->n, format, list);
+	va_end(list);
+	if (n > 0 && (size_t) n < b->cap - b->n)
+		b->n += (size_t) n;
+}
+
+/* Checks that every corner is a valid point index. */
+static rb_status
+check_corners(rb_context *ctx, const rb_mesh_rows *rows)
+{
+	uint32_t worst = 0;
+
+	for (uint32_t i = 0; i < rows->ntets; i++)
+	{
+		for (int j = 0; j < 4; j++)
+			worst = rows->tets[i][j] > worst ? rows->tets[i][j] : worst;
+		if (rb_stop_due(ctx, i, 65536))
+			return RB_STOPPED;
+	}
+	if (rows->ntets > 0 && worst >= rows->npoints)
+		return rb_fail(ctx, RB_BAD_GEOMETRY, 0, 0,
+					   "a corner of a tetrahedron is not a vertex of the mesh");
+	worst = 0;
+	for (uint32_t i = 0; i < rows->nfaces; i++)
+	{
+		for (int j = 0; j < 3; j++)
+			worst = rows->faces[i][j] > worst ? rows->faces[i][j] : worst;
+		if (rb_stop_due(ctx, i, 65536))
+			return RB_STOPPED;
+	}
+	if (rows->nfaces > 0 && worst >= rows->npoints)
+		return rb_fail(ctx, RB_BAD_GEOMETRY, 0, 0,
+					   "a corner of a face is not a vertex of the mesh");
+	return RB_OK;
+}
+
+static uint8_t *
+write_le32(uint8_t *at, uint32_t x)
+{
+	for (int i = 0; i < 4; i++)
+		at[i] = (uint8_t) (x >> 8 * i);
+	return at + 4;
+}
+
+static uint8_t *
+write_le64(uint8_t *at, uint64_t x)
+{
+	for (int i = 0; i < 8; i++)
+		at[i] = (uint8_t) (x >> 8 * i);
+	return at + 8;
+}
+
+static uint8_t *
+write_le_double(uint8_t *at, double x)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &x, sizeof(bits));
+	return write_le64(at, bits);
+}
+
+/* ---- VTU ---- */
+
+#define HEADER_ROOM 4096   /* upper bound of the header's size in bytes */
+#define ELEMENT_ROOM 32    /* largest element: four indices of 64 bits */
+#define VTK_TETRAHEDRON 10 /* VTK's cell type */
+
+typedef enum array_name
+{
+	POINTS,
+	KIND,
+	PARENT,
+	CONNECTIVITY,
+	OFFSETS,
+	TYPES,
+	REGION,
+	QUALITY,
+	ARRAYS
+} array_name;
+
+static bool
+fits_int32(const rb_mesh_rows *rows)
+{
+	return rows->ntets <= INT32_MAX / 4 && rows->npoints <= INT32_MAX;
+}
+
+/* Computes the length of each array in bytes, without its length field; 0 for an omitted array. */
+static void
+array_lengths(const rb_mesh_rows *rows, uint64_t n[ARRAYS])
+{
+	uint64_t points = rows->npoints, tets = rows->ntets, word = fits_int32(rows) ? 4 : 8;
+
+	n[POINTS] = 24 * points;
+	n[KIND] = rows->kind != NULL ? points : 0;
+	n[PARENT] = rows->parent != NULL ? 8 * points : 0;
+	n[CONNECTIVITY] = 4 * word * tets;
+	n[OFFSETS] = word * tets;
+	n[TYPES] = tets;
+	n[REGION] = 8 * tets;
+	n[QUALITY] = rows->quality != NULL ? 8 * tets : 0;
+}
+
+uint64_t
+rb_mesh_vtu_bytes(const rb_mesh_rows *rows)
+{
+	uint64_t n[ARRAYS], sum = HEADER_ROOM;
+
+	array_lengths(rows, n);
+	for (int i = 0; i < ARRAYS; i++)
+		sum += (n[i] + 8 + 2) / 3 * 4;
+	return sum;
+}
+
+/* An encoder to base64: where the next characters go, and the bytes that do not make four yet */
+typedef struct base64
+{
+	uint8_t *at;
+	uint32_t bits;
+	int pending;
+} base64;
+
+static void
+base64_write(base64 *to)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+	for (int i = 0; i < 4; i++)
+		*to->at++ = (uint8_t) digits[to->bits >> (18 - 6 * i) & 63];
+	to->bits = 0;
+	to->pending = 0;
+}
+
+static inline void
+base64_append(base64 *to, const uint8_t *bytes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+	{
+		to->bits |= (uint32_t) bytes[i] << (16 - 8 * to->pending);
+		if (++to->pending == 3)
+			base64_write(to);
+	}
+}
+
+static void
+base64_end(base64 *to)
+{
+	int bytes = to->pending;
+
+	if (bytes == 0)
+		return;
+	base64_write(to);
+	memset(to->at - (3 - bytes), '=', (size_t) (3 - bytes));
+}
+
+/* Writes element i of an array. */
+static inline uint8_t *
+append_element(const rb_mesh_rows *rows, array_name name, uint32_t i, uint8_t *at)
+{
+	switch (name)
+	{
+		case POINTS:
+			for (int j = 0; j < 3; j++)
+				at = write_le_double(at, rows->points[3 * (size_t) i + (size_t) j]);
+			return at;
+		case KIND:
+			*at = rows->kind[i];
+			return at + 1;
+		case PARENT:
+			return write_le64(at, (uint64_t) rows->parent[i]);
+		case CONNECTIVITY:
+			for (int j = 0; j < 4; j++)
+				at = fits_int32(rows) ? write_le32(at, rows->tets[i][j])
+									  : write_le64(at, rows->tets[i][j]);
+			return at;
+		case OFFSETS:
+			return fits_int32(rows) ? write_le32(at, 4 * (i + 1))
+									: write_le64(at, 4 * ((uint64_t) i + 1));
+		case TYPES:
+			*at = VTK_TETRAHEDRON;
+			return at + 1;
+		case REGION:
+			return write_le64(at, rows->region != NULL ? (uint64_t) rows->region[i] : 1);
+		case QUALITY:
+			return write_le_double(at, rows->quality[i]);
+		default:
+			return at;
+	}
+}
+
+/*
+ * Appends one array with its tags, and counts its bytes in `to`. Returns false if the call should
+ * stop. There must be room for the array.
+ */
+static bool
+append_array(rb_context *ctx, const rb_mesh_rows *rows, array_name name, uint64_t length,
+			 rb_buffer *to)
+{
+	const char *word = fits_int32(rows) ? "Int32" : "Int64";
+	const struct
+	{
+		const char *type, *name;
+		int components;
+	} about[ARRAYS] = {
+		[POINTS] = {"Float64", "Points", 3}, [KIND] = {"UInt8", "kind", 1},
+		[PARENT] = {"Int64", "parent", 1},   [CONNECTIVITY] = {word, "connectivity", 1},
+		[OFFSETS] = {word, "offsets", 1},    [TYPES] = {"UInt8", "types", 1},
+		[REGION] = {"Int64", "region", 1},   [QUALITY] = {"Float64", "quality", 1},
+	};
+	uint32_t elements = name <= PARENT ? rows->npoints : rows->ntets;
+	uint8_t element[ELEMENT_ROOM];
+	base64 text;
+
+	append_text(to,
+				"<DataArray type=\"%s\" Name=\"%s\" NumberOfComponents=\"%d\" format=\"binary\">\n",
+				about[name].type, about[name].name, about[name].components);
+	text = (base64){.at = to->bytes + to->n};
+	base64_append(&text, element, (size_t) (write_le64(element, length) - element));
+	for (uint32_t i = 0; i < elements; i++)
+	{
+		base64_append(&text, element, (size_t) (append_element(rows, name, i, element) - element));
+		if (rb_stop_due(ctx, i, 65536))
+			return false;
+	}
+	base64_end(&text);
+	to->n = (size_t) (text.at - to->bytes);
+	append_text(to, "\n</DataArray>\n");
+	return true;
+}
+
+rb_status
+rb_mesh_vtu(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to)
+{
+	/* The tags before each array */
+	static const char *const before[ARRAYS] = {
+		[POINTS] = "<Points>\n",
+		[KIND] = "</Points>\n<PointData>\n",
+		[CONNECTIVITY] = "</PointData>\n<Cells>\n",
+		[REGION] = "</Cells>\n<CellData>\n",
+	};
+	const bool has[ARRAYS] = {true, rows->kind != NULL,   rows->parent != NULL, true, true, true,
+							  true, rows->quality != NULL};
+	uint64_t n[ARRAYS];
+	size_t start = to->n;
+
+	RB_TRY(check_corners(ctx, rows));
+	RB_TRY(reserve_bytes(ctx, to, rb_mesh_vtu_bytes(rows)));
+	array_lengths(rows, n);
+	append_text(to,
+				"<?xml version=\"1.0\"?>\n"
+				"<VTKFile type=\"UnstructuredGrid\" version=\"1.0\" byte_order=\"LittleEndian\" "
+				"header_type=\"UInt64\">\n<UnstructuredGrid>\n"
+				"<Piece NumberOfPoints=\"%u\" NumberOfCells=\"%u\">\n",
+				rows->npoints, rows->ntets);
+	for (int a = 0; a < ARRAYS; a++)
+	{
+		if (before[a] != NULL)
+			append_text(to, "%s", before[a]);
+		if (has[a] && !append_array(ctx, rows, (array_name) a, n[a], to))
+		{
+			to->n = start;
+			return RB_STOPPED;
+		}
+	}
+	append_text(to, "</CellData>\n</Piece>\n</UnstructuredGrid>\n</VTKFile>\n");
+	return RB_OK;
+}
+
+/* ---- Gmsh ---- */
+
+#define GMSH_TRIANGLE 2 /* Gmsh's element types */
+#define GMSH_TETRAHEDRON 4
+#define GROUP_ROOM 256 /* upper bound of a group's size in all sections, in bytes */
+
+/* Numbers of ids, which are given as an array */
+#define RB_HASH id_table
+#define RB_HASH_SLOT uint32_t
+#define RB_HASH_KEY int64_t
+#define RB_HASH_ARG const int64_t *
+#define RB_HASH_OF(ids, wanted) rb_mix((uint64_t) (wanted))
+#define RB_HASH_EQUAL(ids, slot, wanted) (ids[slot] == (wanted))
+#define RB_HASH_KEY_OF(ids, slot) (ids[slot])
+#define RB_HASH_NUMBERED
+#include "core/base/hash.h"
+
+/* Groups of the elements of one dimension */
+typedef struct groups
+{
+	const int64_t *of; /* id of each element, or NULL if all are in group 1 */
+	uint32_t n;        /* number of elements */
+	uint32_t corners;
+	const uint32_t *corner;
+	int64_t *id; /* distinct ids, in ascending order */
+	uint32_t nid;
+	size_t id_cap;
+	id_table table;  /* numbers of the ids */
+	uint32_t *count; /* number of elements per group; later the next position */
+	double (*box)[6];
+	bool ids_are_tags;
+} groups;
+
+static int64_t
+id_of(const groups *g, uint32_t i)
+{
+	return g->of == NULL ? 1 : g->of[i];
+}
+
+/* Returns the group of an element. */
+static uint32_t
+group_of(const groups *g, uint32_t i)
+{
+	return *id_table_find(&g->table, g->id, id_of(g, i));
+}
+
+static rb_status
+find_groups(rb_context *ctx, groups *g, bool always)
+{
+	for (uint32_t i = 0; i < g->n; i++)
+	{
+		uint32_t *number;
+
+		if (rb_stop_due(ctx, i, 65536))
+			return RB_STOPPED;
+		RB_TRY(id_table_reserve(ctx, &g->table, g->id, 1));
+		number = id_table_find(&g->table, g->id, id_of(g, i));
+		if (*number != RB_HASH_FREE)
+			continue;
+		RB_TRY(RB_GROW(ctx, g->id, g->id_cap, (size_t) g->nid + 1));
+		g->id[g->nid] = id_of(g, i);
+		*number = g->nid++;
+		g->table.n++;
+	}
+	if (g->nid == 0 && always)
+	{
+		RB_TRY(RB_GROW(ctx, g->id, g->id_cap, 1));
+		g->id[g->nid++] = 1;
+	}
+	RB_TRY(rb_sort_ids(ctx, g->id, g->nid));
+	g->table.n = g->nid;
+	RB_TRY(id_table_grow(ctx, &g->table, g->id, g->nid));
+	g->ids_are_tags = g->nid == 0 || (g->id[0] > 0 && g->id[g->nid - 1] <= INT32_MAX);
+	RB_TRY(RB_ALLOCATE(ctx, g->count, (size_t) g->nid + 1));
+	return RB_ALLOCATE(ctx, g->box, (size_t) g->nid + 1);
+}
+
+/* Computes the number of elements and the bounding box of each group. */
+static rb_status
+measure_groups(rb_context *ctx, groups *g, const rb_mesh_rows *rows)
+{
+	for (uint32_t i = 0; i < g->nid; i++)
+	{
+		g->count[i] = 0;
+		for (int j = 0; j < 3; j++)
+		{
+			g->box[i][j] = HUGE_VAL;
+			g->box[i][j + 3] = -HUGE_VAL;
+		}
+	}
+	for (uint32_t i = 0; i < g->n; i++)
+	{
+		uint32_t k = group_of(g, i);
+
+		g->count[k]++;
+		for (uint32_t c = 0; c < g->corners; c++)
+			for (int j = 0; j < 3; j++)
+			{
+				double x =
+					rows->points[3 * (size_t) g->corner[(size_t) g->corners * i + c] + (size_t) j];
+
+				g->box[k][j] = fmin(g->box[k][j], x);
+				g->box[k][j + 3] = fmax(g->box[k][j + 3], x);
+			}
+		if (rb_stop_due(ctx, i, 65536))
+			return RB_STOPPED;
+	}
+	for (uint32_t i = 0; i < g->nid; i++)
+		if (g->count[i] == 0)
+			memset(g->box[i], 0, sizeof(g->box[i]));
+	return RB_OK;
+}
+
+static uint32_t
+tag_of(const groups *g, uint32_t k)
+{
+	return g->ids_are_tags ? (uint32_t) g->id[k] : k + 1;
+}
+
+static void
+append_u64(rb_buffer *to, uint64_t x)
+{
+	write_le64(to->bytes + to->n, x);
+	to->n += 8;
+}
+
+static void
+append_u32(rb_buffer *to, uint32_t x)
+{
+	write_le32(to->bytes + to->n, x);
+	to->n += 4;
+}
+
+static void
+append_names(rb_buffer *to, const groups *g, int dimension, const char *word)
+{
+	for (uint32_t i = 0; i < g->nid; i++)
+		append_text(to, "%d %u \"%s %lld\"\n", dimension, tag_of(g, i), word, (long long) g->id[i]);
+}
+
+/* Writes each entity with a physical group of the same tag, and without its boundary. */
+static void
+append_entities(rb_buffer *to, const groups *g)
+{
+	for (uint32_t i = 0; i < g->nid; i++)
+	{
+		append_u32(to, tag_of(g, i));
+		for (int j = 0; j < 6; j++)
+		{
+			write_le_double(to->bytes + to->n, g->box[i][j]);
+			to->n += 8;
+		}
+		append_u64(to, 1);
+		append_u32(to, tag_of(g, i));
+		append_u64(to, 0);
+	}
+}
+
+static rb_status
+append_nodes(rb_context *ctx, rb_buffer *to, const rb_mesh_rows *rows, uint32_t volume)
+{
+	uint8_t *at;
+
+	append_text(to, "$Nodes\n");
+	append_u64(to, rows->npoints > 0);
+	append_u64(to, rows->npoints);
+	append_u64(to, rows->npoints > 0);
+	append_u64(to, rows->npoints);
+	if (rows->npoints > 0)
+	{
+		append_u32(to, 3);
+		append_u32(to, volume);
+		append_u32(to, 0); /* the entity has no parametric coordinates */
+		append_u64(to, rows->npoints);
+	}
+	at = to->bytes + to->n;
+	for (uint32_t i = 0; i < rows->npoints; i++)
+		at = write_le64(at, (uint64_t) i + 1);
+	if (rb_should_stop(ctx))
+		return RB_STOPPED;
+	for (uint32_t i = 0; i < rows->npoints; i++)
+	{
+		for (int j = 0; j < 3; j++)
+			at = write_le_double(at, rows->points[3 * (size_t) i + (size_t) j]);
+		if (rb_stop_due(ctx, i, 65536))
+			return RB_STOPPED;
+	}
+	to->n = (size_t) (at - to->bytes);
+	append_text(to, "\n$EndNodes\n");
+	return RB_OK;
+}
+
+/* Writes one block per group; each element is written directly to its final position. */
+static rb_status
+append_elements(rb_context *ctx, rb_buffer *to, groups *g, int dimension, int type, uint64_t first)
+{
+	size_t record = 8 * ((size_t) g->corners + 1), base = to->n;
+	uint32_t sum = 0;
+
+	for (uint32_t i = 0; i < g->nid; i++)
+	{
+		uint32_t count = g->count[i];
+
+		if (count == 0)
+			continue;
+		append_u32(to, (uint32_t) dimension);
+		append_u32(to, tag_of(g, i));
+		append_u32(to, (uint32_t) type);
+		append_u64(to, count);
+		to->n += count * record;
+		/* The position of an element must account for the blocks before it and their headers. */
+		g->count[i] = sum;
+		sum += count;
+	}
+	for (uint32_t i = 0; i < g->n; i++)
+	{
+		uint32_t k = group_of(g, i), at = g->count[k]++;
+		uint8_t *p = to->bytes + base + at * record + 20 * ((size_t) k + 1);
+
+		p = write_le64(p, first + at);
+		for (uint32_t c = 0; c < g->corners; c++)
+			p = write_le64(p, (uint64_t) g->corner[(size_t) g->corners * i + c] + 1);
+		if (rb_stop_due(ctx, i, 65536))
+			return RB_STOPPED;
+	}
+	return RB_OK;
+}
+
+uint64_t
+rb_mesh_gmsh_bytes(const rb_mesh_rows *rows, uint64_t regions, uint64_t facets)
+{
+	return 1024 + 32 * (uint64_t) rows->npoints + 40 * (uint64_t) rows->ntets +
+		   32 * (uint64_t) rows->nfaces + GROUP_ROOM * (regions + facets + 1);
+}
+
+static rb_status
+write_all(rb_context *ctx, const rb_mesh_rows *rows, groups *facets, groups *regions, rb_buffer *to)
+{
+	uint64_t elements = (uint64_t) rows->ntets + rows->nfaces;
+
+	RB_TRY(find_groups(ctx, facets, false));
+	RB_TRY(find_groups(ctx, regions, true));
+	RB_TRY(measure_groups(ctx, facets, rows));
+	RB_TRY(measure_groups(ctx, regions, rows));
+	RB_TRY(reserve_bytes(ctx, to, rb_mesh_gmsh_bytes(rows, regions->nid, facets->nid)));
+	append_text(to, "$MeshFormat\n4.1 1 8\n");
+	append_u32(to, 1);
+	append_text(to, "\n$EndMeshFormat\n$PhysicalNames\n%u\n", facets->nid + regions->nid);
+	append_names(to, facets, 2, "facet");
+	append_names(to, regions, 3, "region");
+	append_text(to, "$EndPhysicalNames\n$Entities\n");
+	append_u64(to, 0);
+	append_u64(to, 0);
+	append_u64(to, facets->nid);
+	append_u64(to, regions->nid);
+	append_entities(to, facets);
+	append_entities(to, regions);
+	append_text(to, "\n$EndEntities\n");
+	RB_TRY(append_nodes(ctx, to, rows, tag_of(regions, 0)));
+	append_text(to, "$Elements\n");
+	append_u64(to, facets->nid + (rows->ntets > 0 ? regions->nid : 0));
+	append_u64(to, elements);
+	append_u64(to, elements > 0);
+	append_u64(to, elements);
+	RB_TRY(append_elements(ctx, to, facets, 2, GMSH_TRIANGLE, 1));
+	RB_TRY(append_elements(ctx, to, regions, 3, GMSH_TETRAHEDRON, (uint64_t) rows->nfaces + 1));
+	append_text(to, "\n$EndElements\n");
+	return RB_OK;
+}
+
+rb_status
+rb_mesh_gmsh(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to)
+{
+	groups both[2] = {{.of = rows->facet,
+					   .n = rows->nfaces,
+					   .corners = 3,
+					   .corner = (const uint32_t *) rows->faces},
+					  {.of = rows->region,
+					   .n = rows->ntets,
+					   .corners = 4,
+					   .corner = (const uint32_t *) rows->tets}};
+	size_t start = to->n;
+	rb_status status = check_corners(ctx, rows);
+
+	if (status == RB_OK)
+		status = write_all(ctx, rows, &both[0], &both[1], to);
+	for (int i = 0; i < 2; i++)
+	{
+		RB_FREE(ctx->memory, both[i].id);
+		id_table_free(ctx->memory, &both[i].table);
+		RB_FREE(ctx->memory, both[i].count);
+		RB_FREE(ctx->memory, both[i].box);
+	}
+	if (status != RB_OK)
+		to->n = start;
+	return status;
+}
+
+/* ---- surfaces of regions ---- */
+
+#define CHECK_INTERVAL 4096 /* tetrahedra between two polls for a stop */
+
+/* A tetrahedron with faces that bound its region, and a bit for each such face */
+typedef struct open_tet
+{
+	int64_t region;
+	uint32_t tet;
+	uint32_t faces;
+} open_tet;
+
+static int64_t
+region_of(const rb_mesh_rows *rows, uint32_t tet)
+{
+	return rows->region != NULL ? rows->region[tet] : 1;
+}
+
+/* Clears the bits of faces that two tetrahedra of one region share. */
+static rb_status
+close_faces(rb_context *ctx, const rb_mesh_rows *rows, rb_table *table, uint8_t *bits)
+{
+	for (uint32_t i = 0; i < rows->ntets; i++)
+	{
+		const uint32_t *tet = rows->tets[i];
+
+		if (rb_stop_due(ctx, i, CHECK_INTERVAL))
+			return RB_STOPPED;
+		for (int f = 0; f < 4; f++)
+		{
+			const uint8_t *c = rb_face_corners[f];
+			uint32_t *there;
+			bool fresh;
+
+			RB_TRY(rb_table_insert(ctx, table, tet[c[0]], tet[c[1]], tet[c[2]],
+								   4 * i + (uint32_t) f, &there, &fresh));
+			if (fresh || *there == RB_NONE)
+				continue;
+			if (region_of(rows, *there / 4) == region_of(rows, i))
+			{
+				bits[*there / 4] &= (uint8_t) ~(1u << *there % 4);
+				bits[i] &= (uint8_t) ~(1u << f);
+			}
+			*there = RB_NONE;
+		}
+	}
+	return RB_OK;
+}
+
+static int
+by_region(const void *a, const void *b, const void *arg)
+{
+	const open_tet *x = a, *y = b;
+
+	(void) arg;
+
+	if (x->region != y->region)
+		return x->region < y->region ? -1 : 1;
+	return (x->tet > y->tet) - (x->tet < y->tet);
+}
+
+static uint64_t
+append_faces(rb_exact_env *env, const rb_mesh_rows *rows, const open_tet *o, rb_surface_face *to)
+{
+	const uint32_t *tet = rows->tets[o->tet];
+	const double *p[4];
+	uint64_t n = 0;
+	bool turned;
+
+	for (int i = 0; i < 4; i++)
+		p[i] = rows->points + 3 * (size_t) tet[i];
+	turned = rb_orient3d_at(env, p[0], p[1], p[2], p[3]) > 0;
+	for (int f = 0; f < 4; f++)
+	{
+		const uint8_t *c = rb_face_corners[f];
+
+		if ((o->faces >> f & 1) == 0)
+			continue;
+		to[n].region = o->region;
+		to[n].corner[0] = tet[c[0]];
+		to[n].corner[1] = tet[c[turned ? 1 : 2]];
+		to[n++].corner[2] = tet[c[turned ? 2 : 1]];
+	}
+	return n;
+}
+
+static rb_status
+list_faces(rb_context *ctx, const rb_mesh_rows *rows, const uint8_t *bits, open_tet *open,
+		   rb_surface_face *faces, uint64_t *n)
+{
+	rb_exact_env env = {.filters = ctx->filters, .exact = true};
+	uint32_t nopen = 0;
+
+	for (uint32_t i = 0; i < rows->ntets; i++)
+		if (bits[i] != 0)
+			open[nopen++] = (open_tet){region_of(rows, i), i, bits[i]};
+	RB_TRY(rb_sort(ctx, open, nopen, sizeof *open, by_region, NULL));
+	*n = 0;
+	for (uint32_t i = 0; i < nopen; i++)
+	{
+		*n += append_faces(&env, rows, &open[i], faces + *n);
+		if (rb_stop_due(ctx, i, CHECK_INTERVAL))
+			return RB_STOPPED;
+	}
+	return RB_OK;
+}
+
+rb_status
+rb_mesh_surface(rb_context *ctx, const rb_mesh_rows *rows, rb_surface_face **faces, uint64_t *n)
+{
+	rb_table table = {0};
+	uint8_t *bits = NULL;
+	open_tet *open = NULL;
+	uint64_t most = 0, nopen = 0;
+	rb_status status;
+
+	*faces = NULL;
+	*n = 0;
+	if (rows->ntets > UINT32_MAX / 4 - 1)
+		return rb_fail(ctx, RB_TOO_MANY_OBJECTS, rows->ntets, UINT32_MAX / 4 - 1, NULL);
+	status = RB_ALLOCATE(ctx, bits, (size_t) rows->ntets + 1);
+	if (status == RB_OK)
+	{
+		memset(bits, 15, rows->ntets);
+		status = rb_table_expect(ctx, &table, 2 * (uint64_t) rows->ntets);
+	}
+	if (status == RB_OK)
+		status = close_faces(ctx, rows, &table, bits);
+	rb_table_free(ctx->memory, &table);
+	for (uint32_t i = 0; i < rows->ntets && status == RB_OK; i++)
+	{
+		most += (uint64_t) __builtin_popcount(bits[i]);
+		nopen += bits[i] != 0;
+	}
+	if (status == RB_OK)
+		status = RB_ALLOCATE(ctx, open, nopen + 1);
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) faces, most + 1, sizeof **faces);
+	if (status == RB_OK)
+		status = list_faces(ctx, rows, bits, open, *faces, n);
+	RB_FREE(ctx->memory, bits);
+	RB_FREE(ctx->memory, open);
+	return status;
+}

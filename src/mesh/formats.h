@@ -1,0 +1,75 @@
+/*
+ * formats.h
+ *	  Writes a mesh as the bytes of a file for other programs: VTU or Gmsh's MSH; extracts the
+ *	  surfaces of its regions.
+ *
+ * Both formats are written in binary, little endian. Point indices start at 0 here; each writer
+ * converts them as its format requires. Ids of regions, facets and parents are the user's.
+ */
+#ifndef RB_MESH_FORMATS_H
+#define RB_MESH_FORMATS_H
+
+#include "core/base/base.h"
+
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
+typedef struct rb_mesh_rows
+{
+	uint32_t npoints;
+	uint32_t ntets;
+	uint32_t nfaces;
+	const double *points; /* coordinates x, y, z of each point */
+	const uint8_t *kind;  /* kind of each point, or NULL to omit it from the file */
+	const int64_t *parent;
+	const uint32_t (*tets)[4];
+	const int64_t *region; /* region of each tetrahedron, or NULL if all are in region 1 */
+	const double *quality; /* quality of each tetrahedron, or NULL to omit it from the file */
+	const uint32_t (*faces)[3];
+	const int64_t *facet; /* facet of each face, or NULL if all are on facet 1 */
+} rb_mesh_rows;
+
+/* A growing byte array in ctx->memory; must be zeroed before its first use */
+typedef struct rb_buffer
+{
+	uint8_t *bytes;
+	size_t n;
+	size_t cap;
+} rb_buffer;
+
+/*
+ * Appends the file to the buffer. Returns RB_OK; RB_BAD_GEOMETRY if a corner is not a valid point
+ * index; RB_STOPPED, RB_TOO_MANY_OBJECTS or a memory error. After an error the buffer ends where it
+ * did before.
+ */
+extern rb_status rb_mesh_vtu(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to);
+extern rb_status rb_mesh_gmsh(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to);
+
+/* Returns a close upper bound of the file's size in bytes. */
+extern uint64_t rb_mesh_vtu_bytes(const rb_mesh_rows *rows);
+extern uint64_t rb_mesh_gmsh_bytes(const rb_mesh_rows *rows, uint64_t regions, uint64_t facets);
+
+/*
+ * A triangle of a region's surface, counterclockwise seen from outside the region. Triangles are
+ * ordered by region, then by tetrahedron.
+ */
+typedef struct rb_surface_face
+{
+	int64_t region;
+	uint32_t corner[3];
+} rb_surface_face;
+
+/*
+ * Returns the surface triangles of all regions as an array of ctx->memory that the caller frees.
+ * All corners must be valid point indices. A face between two regions appears once for each.
+ */
+extern rb_status rb_mesh_surface(rb_context *ctx, const rb_mesh_rows *rows, rb_surface_face **faces,
+								 uint64_t *n);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RB_MESH_FORMATS_H */
