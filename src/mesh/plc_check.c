@@ -14,7 +14,7 @@
  */
 #include "mesh/weld.h"
 
-#include "core/base/base.h"
+#include "core/base/sort.h"
 #include "core/intersection/intersection.h"
 
 /* Iterations between two polls for a stop */
@@ -221,28 +221,15 @@ compare_numbers(const uint32_t *a, const uint32_t *b, int n)
 }
 
 static int
-compare_found(const sorted_flaw *a, const sorted_flaw *b)
+by_objects(const void *a, const void *b, const void *arg)
 {
-	int order = compare_numbers(a->object, b->object, 2);
+	const sorted_flaw *x = a, *y = b;
+	int order = compare_numbers(x->object, y->object, 2);
 
+	(void) arg;
 	if (order == 0)
-		order = compare_numbers(&a->kind, &b->kind, 1);
-	return order != 0 ? order : compare_numbers(a->part, b->part, 2);
-}
-
-static void
-sift_down(sorted_flaw *x, uint32_t i, uint32_t n)
-{
-	const sorted_flaw moved = x[i];
-
-	for (uint32_t child; (child = 2 * i + 1) < n; i = child)
-	{
-		child += child + 1 < n && compare_found(&x[child], &x[child + 1]) < 0;
-		if (compare_found(&x[child], &moved) <= 0)
-			break;
-		x[i] = x[child];
-	}
-	x[i] = moved;
+		order = compare_numbers(&x->kind, &y->kind, 1);
+	return order != 0 ? order : compare_numbers(x->part, y->part, 2);
 }
 
 /* Sorts the flaws and keeps one for each pair of objects, up to the limit. */
@@ -251,16 +238,7 @@ sort_and_trim(finding *f)
 {
 	uint32_t kept = 0;
 
-	for (uint32_t i = f->n / 2; i-- > 0;)
-		sift_down(f->found, i, f->n);
-	for (uint32_t i = f->n; i-- > 1;)
-	{
-		const sorted_flaw last = f->found[i];
-
-		f->found[i] = f->found[0];
-		f->found[0] = last;
-		sift_down(f->found, 0, i);
-	}
+	(void) rb_sort(NULL, f->found, f->n, sizeof *f->found, by_objects, NULL);
 	for (uint32_t i = 0; i < f->n; i++)
 		if (kept == 0 || compare_numbers(f->found[kept - 1].object, f->found[i].object, 2) != 0)
 			f->found[kept++] = f->found[i];

@@ -16,7 +16,7 @@
 typedef int (*rb_compare)(const void *a, const void *b, const void *arg);
 
 #define RB_SORT_SMALL 32            /* maximum elements for insertion sort */
-#define RB_SORT_MAX_BYTES 64        /* maximum bytes per element */
+#define RB_SORT_MAX_BYTES 96        /* maximum bytes per element */
 #define RB_SORT_CHECK_INTERVAL 1024 /* steps between two polls of rb_should_stop */
 
 /* Moves x[i] down in the heap of n elements until no child is larger. */
