@@ -197,10 +197,12 @@ gpu-bench: gpu-tools
 
 # Builds: of the extension's own objects, plain, with OpenMP, with each of two groups of sanitizers, for Valgrind, and
 # with tiny tiles and buffers (base.h)
-# test/core/FOLDER/FILE.c tests src/core/FOLDER/FILE.c, src/mesh/FILE.c or src/refine/FILE.c; test/core/*.c are shared.
+# test/core/FOLDER/FILE.c and FILE_WORD.c test src/core/FOLDER/FILE.c, src/mesh/FILE.c or src/refine/FILE.c;
+# test/core/*.c are shared.
 CORE_TESTS = $(sort $(patsubst test/core/%.c,%,$(wildcard test/core/*/*.c test/core/*/*/*.c)))
-# Tests that have no name of a file in src.  The whole join and the whole core may have several tests.
-STRAY_TESTS = $(strip $(foreach t,$(filter-out join/cpu_join_% exec/system_failures,$(CORE_TESTS)),$(if $(wildcard src/core/$t.[ch] src/$t.[ch]),,$t)))
+# Tests that have no name of a file in src, except the one of the whole core
+TESTED = $(patsubst src/%,%,$(patsubst src/core/%,%,$(basename $(CORE_SRC) $(CORE_H))))
+STRAY_TESTS = $(filter-out $(TESTED) $(addsuffix _%,$(TESTED)) exec/system_failures,$(CORE_TESTS))
 FUZZERS = $(sort $(notdir $(basename $(wildcard test/fuzz/fuzz_*.c))))
 TEST_HELPERS = $(wildcard test/core/*.c) test/bench/workload.c
 ASAN_CFLAGS = -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all

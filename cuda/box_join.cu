@@ -18,12 +18,12 @@
  *	write		counts the bits of the item, and writes that many pairs, or a record of
  *				that size (pair_coding.h)
  *
- * The packed words are those of packed_box.h: numbers that differ decide as the doubles would, and
+ * The packed words are those of kdop.h: numbers that differ decide as the doubles would, and
  * only equal ones are undecided. Equality is tested for the few pairs that overlap, not for the
  * many that do not, and ownership is tested for 32 pairs at once.
  */
 #include "work_queue.cuh"
-#include "core/primitive/packed_box.h"
+#include "core/primitive/kdop.h"
 
 #define WARPS RB_BOXES_WARPS
 #define THREADS (32 * WARPS)

@@ -11,7 +11,7 @@
 #include "core/base/base.h"
 #include "core/base/bucket.h"
 #include "core/base/sort.h"
-#include "core/intersection/box_hierarchy.h"
+#include "core/intersection/intersection.h"
 #include "core/exact/bignum.h"
 #include "core/exact/orient.h"
 #include "mesh/hash_table.h"

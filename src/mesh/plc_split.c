@@ -29,7 +29,6 @@
 #include "core/intersection/intersection.h"
 #include "core/base/point_hash.h"
 #include "core/base/sort.h"
-#include "core/base/vec.h"
 #include "mesh/hash_table.h"
 
 #include <math.h>

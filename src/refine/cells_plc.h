@@ -8,7 +8,7 @@
 #ifndef RB_REFINE_CELLS_PLC_H
 #define RB_REFINE_CELLS_PLC_H
 
-#include "core/base/vec.h"
+#include "core/base/base.h"
 #include "mesh/hash_table.h"
 #include "refine/refining.h"
 

@@ -17,7 +17,7 @@
  * e)^D copies of a row. e is measured with 64 tiles. N^(1/D) e, for N rows, is printed after each
  * row; it does not depend on N if larger data is similar.
  */
-#include "core/join/kd_tiles.h"
+#include "core/join/join.h"
 #include "core/primitive/box.h"
 #include "input.h"
 

@@ -33,7 +33,7 @@
 /* ---- threads ---- */
 
 /*
- * Size of the guard area in bytes: more than the largest stack frame (100 kB, in split.c), so that
+ * Size of the guard area in bytes: more than the largest stack frame (100 kB, in grid_build.c), so that
  * no overflow skips the area
  */
 #define GUARD ((size_t) 1 << 17)

@@ -837,7 +837,7 @@ typedef struct rb_job
 	/*
 	 * Tile that the pairs of rows must belong to (reference_point.h): half-open, with as many
 	 * dimensions as the kinds; ends may be infinite. A backend may skip only pairs outside; the
-	 * stream applies the exact test (tile_filter.c).
+	 * stream applies the exact test (row_pairs.c).
 	 */
 	rb_box tile;
 	/*
@@ -987,7 +987,7 @@ typedef struct rb_stream rb_stream;
  * column into a value that needs no copy.
  *
  * The payload of a predicate is a further column: RB_PAYLOAD merged over the parts of the two rows
- * (distinct_rows.c), or the bits of a distance (RB_WITHIN, RB_NEAREST). A payload may have several
+ * (row_pairs.c), or the bits of a distance (RB_WITHIN, RB_NEAREST). A payload may have several
  * words (rb_payload_words): those of one pair are adjacent, and a block has at most RB_BLOCK words.
  * In a join within rows, red is the id of the row and blue holds two part numbers, the first in the
  * upper half.

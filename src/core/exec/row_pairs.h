@@ -11,7 +11,7 @@
 
 #include <pthread.h>
 
-/* ---- distinct_rows.c: from pairs of parts to distinct pairs of rows ---- */
+/* ---- from pairs of parts to distinct pairs of rows (row_pairs.c) ---- */
 
 #define RB_NO_PAIR UINT64_MAX /* key of a free slot; a set has fewer rows */
 
@@ -75,7 +75,7 @@ extern rb_status rb_unique_merge(rb_unique *u, const rb_pair *parts, const uint6
 extern size_t rb_unique_merged(const rb_unique *u, size_t *at, rb_pair *out, uint64_t *payload,
 							   size_t most);
 
-/* ---- aggregate.c: a count or a bit for each row, or groups, instead of pairs ---- */
+/* ---- a count or a bit for each row, or groups, instead of pairs (aggregate.c) ---- */
 
 typedef struct rb_grouped
 {
@@ -137,7 +137,7 @@ extern uint64_t rb_aggregate_added(const rb_aggregate *a);
 /* RB_HITS: returns the number of matched rows. */
 extern uint64_t rb_aggregate_marked(const rb_aggregate *a);
 
-/* ---- tile_filter.c: whether a pair of rows belongs to the tile of a job ---- */
+/* ---- whether a pair of rows belongs to the tile of a job (row_pairs.c) ---- */
 
 typedef struct rb_in_tile
 {

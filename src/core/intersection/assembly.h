@@ -4,11 +4,11 @@
  *
  *		pair of parts -> a piece: point, segment, convex polygon       clip.c
  *		canonical ids of points, lines and planes, which do not depend
- *			on how an object was computed                              canonical.c
+ *			on how an object was computed                              clip.c
  *		overlapping polygons are cut until they are disjoint; parts
  *			of segments and points that lie on larger pieces           overlay.c, box_hierarchy.c
  *		along each line: covered parts, and maximal runs of the rest,
- *			which form lines                                           linework.c
+ *			which form lines                                           assemble.c
  *		edges of polygons with a polygon on one side only -> rings     rings.c
  *		sorted output                                                  assemble.c
  *
@@ -27,7 +27,6 @@
 
 #include "core/base/hash.h"
 #include "core/base/sort.h"
-#include "core/intersection/box_hierarchy.h"
 #include "core/intersection/intersection.h"
 #include "core/exact/bignum.h"
 
@@ -57,7 +56,7 @@ typedef struct rb_curve_array
 extern rb_status rb_curve_array_reserve(rb_context *ctx, rb_curve_array *many, size_t more,
 										size_t element);
 
-/* ---- canonical ids (canonical.c) ---- */
+/* ---- canonical ids (clip.c) ---- */
 
 #define RB_HASH rb_row_table
 #define RB_HASH_SLOT uint32_t
@@ -183,18 +182,12 @@ struct rb_curve
 extern void rb_canonical_ids_clear(rb_canonical_ids *names);
 extern void rb_canonical_ids_free(rb_memory *memory, rb_canonical_ids *names);
 
-
 extern rb_status rb_canonical_point(rb_curve *c, const double *at, uint32_t *point);
 /*
  * Looks up the line through two input points, the intersection line of two planes, and the plane of
  * a triangle.
  */
 extern rb_status rb_canonical_line(rb_curve *c, const double *p, const double *q, uint32_t *line);
-extern rb_status rb_canonical_planes_line(rb_curve *c, const double *r, const double *b,
-										  uint32_t *line);
-extern rb_status rb_canonical_plane(rb_curve *c, const double *t, uint32_t *plane);
-/* Returns an axis on which the plane's normal is not 0. */
-extern int rb_plane_axis(const rb_curve *c, uint32_t plane);
 
 static inline const double *
 rb_point_at(const rb_curve *c, uint32_t point)
@@ -247,7 +240,6 @@ extern int rb_corner_plane(rb_curve *c, int axis, rb_curve_side a, rb_curve_side
 extern rb_status rb_convex_cut(rb_curve *c, int axis, uint32_t from, uint32_t n, rb_curve_side line,
 							   uint32_t *left);
 
-
 /* Looks up the canonical ids of a polygon's vertices and stores them in c->vertex. */
 extern rb_status rb_convex_corners(rb_curve *c, uint32_t from, uint32_t n);
 
@@ -256,8 +248,6 @@ extern rb_status rb_convex_corners(rb_curve *c, uint32_t from, uint32_t n);
 extern rb_status rb_curve_boxes(rb_curve *c);   /* overlay.c */
 extern rb_status rb_curve_overlap(rb_curve *c); /* overlay.c */
 extern rb_status rb_curve_covers(rb_curve *c);  /* overlay.c */
-extern rb_status rb_curve_runs(rb_curve *c);    /* linework.c */
-extern rb_status rb_curve_chains(rb_curve *c);  /* linework.c */
 extern rb_status rb_curve_rings(rb_curve *c);   /* rings.c */
 
 /* An edge of a ring, with the interior to its left */
@@ -269,7 +259,6 @@ typedef struct rb_edge
 	uint32_t line;
 	uint32_t side; /* Side of a piece on which the edge lies */
 } rb_edge;
-
 
 /* A ring of a polygon */
 typedef struct rb_curve_ring

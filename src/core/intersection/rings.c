@@ -213,7 +213,7 @@ rb_curve_nodes(rb_curve *c)
 
 #define FORWARD 1u
 #define BEGINS 2u
-/* Flag of a ring's point that is a true vertex; point numbers are smaller (canonical.c) */
+/* Flag of a ring's point that is a true vertex; point numbers are smaller (assembly.h) */
 #define CORNER (1u << 31)
 
 /* Start or end of a side */

@@ -3,10 +3,9 @@
  *	  Declares what the files of the CPU backend share.
  *
  *        cpu_join.c     the recursion over grids, after an occupancy bitmap, if it pays
- *        split.c        the division of a region into cells
- *        grid_build.c   one grid: count, scan, fill; bounds and samples of lists of objects
+ *        grid_build.c   one grid: division into cells, count, scan, fill; bounds and samples of lists
  *
- * None of them depends on cpu_join.c. All threads work on each list (parallel.h).
+ * All threads work on each list (parallel.h).
  */
 #ifndef RB_JOIN_CPU_BACKEND_H
 #define RB_JOIN_CPU_BACKEND_H
@@ -183,7 +182,7 @@ extern rb_status rb_select_objects(rb_thread *me, rb_cpu *c, const rb_set *o, co
 								   const double hi[3], const rb_occupancy *other,
 								   const rb_occupancy *own, uint32_t **entry, uint32_t *n);
 
-/* ---- a grid and its contents: divided by split.c, filled by grid_build.c ---- */
+/* ---- a grid and its contents ---- */
 
 #define RB_CUTS 256 /* maximum number of cells on an axis that is divided at quantiles */
 #define RB_CELL_BITS 24
@@ -212,7 +211,7 @@ rb_cell_list(const rb_grid_cells *g, int side, uint64_t cell)
 					 (uint32_t) (g->start[side][cell + 1] - g->start[side][cell])};
 }
 
-/* ---- split.c: both functions fill in the grid, or the cuts, of g ---- */
+/* ---- division of a region: the first two functions fill in the grid, or the cuts, of g ---- */
 
 /* Divides the region into equal cells. If `fixed`, their number is given by the settings. */
 extern void rb_cut_equally(rb_cpu *c, const rb_list list[2], const double lo[3], const double hi[3],
@@ -228,7 +227,7 @@ extern void rb_cut_at_quantiles(rb_cpu *c, const rb_list list[2], const double l
  */
 extern bool rb_cut_helps(const rb_grid_cells *g, rb_list red, rb_list blue);
 
-/* ---- grid_build.c ---- */
+/* ---- contents of the cells ---- */
 
 /*
  * Fills a grid that has been divided. The caller frees it, also after an error. RB_OVER_BUDGET is

@@ -16,7 +16,7 @@
  * two dense clusters far apart cost two more passes and not quadratic work.
  *
  * Equal cells do not help if data are crowded at every scale. A cell that still has too many
- * objects is therefore divided at quantiles (split.c). If that does not help either, because
+ * objects is therefore divided at quantiles (grid_build.c). If that does not help either, because
  * everything overlaps everything, the lists are divided into blocks and each block is joined with
  * each other block; the output has about as many pairs then. If a grid does not fit in memory, both
  * lists are halved and each half of one is joined with each half of the other, since a grid for

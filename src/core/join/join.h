@@ -17,10 +17,10 @@ extern "C"
 {
 #endif
 
-/* ---- split.c ---- */
+/* ---- grid_build.c: the resolution of a grid ---- */
 
 /*
- * Capacity of a sample of extents (hi - lo) of objects. split.c reads four at a time
+ * Capacity of a sample of extents (hi - lo) of objects. rb_plan_grid reads four at a time
  * (rb_sample_end).
  */
 #define RB_SAMPLE RB_SIZE(512, 20)
@@ -55,7 +55,6 @@ rb_sample_end(rb_sample *sample)
 extern void rb_plan_grid(const rb_plan *plan, const rb_sample *red, double nred,
 						 const rb_sample *blue, double nblue, const double width[3],
 						 uint32_t cells[3]);
-
 
 /* ---- matched rows (RB_HITS): a bit for each row, set by any thread ---- */
 
@@ -139,39 +138,6 @@ extern rb_status rb_leaf_join(rb_leaf *leaf, rb_list red, rb_list blue, bool sam
 extern rb_status rb_decide_pairs(rb_context *ctx, const rb_job *job, rb_pair *pairs, size_t n,
 								 size_t *kept);
 
-/* ---- star_boxes.c ---- */
-
-/*
- * Represents the triangles around a common corner or edge (a star) as boxes of directions.
- *
- * All boxes of a star's triangles overlap at the common corner, so no grid in space separates them.
- * Seen from the corner, each triangle is an arc of directions, and two triangles share a point
- * other than the corner only if their arcs do. Seen along a common edge, each triangle is a single
- * direction, perpendicular to the edge. A grid divides boxes around these arcs as it does any other
- * boxes.
- */
-
-typedef struct rb_star
-{
-	int corners;         /* 1 for triangles around a corner, 2 for triangles around an edge */
-	const double *at[2]; /* the corner, or the ends of the edge */
-} rb_star;
-
-/*
- * Samples both lists for a corner or an edge that many triangles of both have. Returns false if
- * none is found. The owner bits of the entries are ignored.
- */
-extern bool rb_star_find(const rb_set *set, rb_list red, rb_list blue, rb_star *star);
-
-/* Returns true if the triangle t has the star's corner, or both ends of its edge. */
-extern bool rb_star_has(const rb_star *star, const double *t);
-
-/*
- * Stores a box of the directions in which triangle t of the star lies. If the boxes of two such
- * triangles are disjoint, the triangles share no more than the star's corner or edge.
- */
-extern void rb_star_box(const rb_star *star, const double *t, double lo[3], double hi[3]);
-
 /* ---- joins as steps of a larger operation ---- */
 
 /*
@@ -232,6 +198,48 @@ RB_COMPOSED_LIST(RB_COMPOSED_FUNCTION)
  * takes about a millisecond.
  */
 extern rb_status rb_partitions_cut(rb_context *ctx, const rb_job *job, int n, rb_box *share);
+
+/* ---- kd_tiles.c ---- */
+
+/*
+ * Partitions space into tiles of about equal cost, based on a sample of the rows of a join.
+ *
+ * The cost of a tile is the work to join it: reading each row that may be in one of its pairs, and
+ * testing each pair of overlapping boxes whose reference point lies in the tile. The reference
+ * point is, along each axis, the larger of the two low ends.
+ */
+
+/* Cost of a pair, relative to the cost of reading a row. Measured on one core, see doc/scale.md. */
+#define RB_TILE_PAIR_COST 0.1
+
+#define RB_MAX_TILES ((uint32_t) 1 << 20)
+
+typedef struct rb_kd_job
+{
+	/*
+	 * Boxes of rows, both RB_BOX3 or both RB_BOX2, with one part per row. [1] is NULL if a table is
+	 * joined with itself and its sample is in [0]. If that sample does not have all rows, two
+	 * samples of the table (self) are more accurate: rows that are adjacent in a table are together
+	 * in one sample, or in none.
+	 */
+	const rb_set *sample[2];
+	double rows[2]; /* total rows of the sampled tables; equal if both are the same table */
+	bool self;      /* true if both samples are of one table, each of whose pairs counts once */
+	double
+		distance; /* maximum distance of a pair, in units of the coordinates; 0 if boxes must overlap */
+	uint32_t n; /* number of tiles, 1 to RB_MAX_TILES */
+} rb_kd_job;
+
+typedef struct rb_kd_tile
+{
+	double low
+		[3]; /* half open, low <= x < high; may be infinite; in the plane only the first two are used */
+	double high[3];
+	double cost; /* approximate cost for all rows, relative to reading one row */
+} rb_kd_tile;
+
+/* Computes job->n tiles that fill space without overlapping. Equal samples give equal tiles. */
+extern rb_status rb_kd_tiles(rb_context *ctx, const rb_kd_job *job, rb_kd_tile *tiles);
 
 #ifdef __cplusplus
 }

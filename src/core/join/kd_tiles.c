@@ -17,8 +17,8 @@
  * the preceding start or end. If all rows begin at the same position, no such cut exists. Tiles
  * without rows are then cut off, so that the number of tiles is as requested.
  */
-#include "core/join/kd_tiles.h"
 #include "core/join/join.h"
+#include "core/primitive/reference_point.h"
 
 #include <float.h>
 #include <math.h>

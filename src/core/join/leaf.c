@@ -20,6 +20,7 @@
  * axis, four points that share a coordinate, and a common corner.
  */
 #include "core/join/join.h"
+#include "core/join/star_boxes.h"
 #include "core/join/simd.h"
 #include "core/primitive/triangle_float.h"
 #include "core/primitive/dispatch.h"
@@ -807,7 +808,7 @@ part_list(const rb_leaf *w, const rb_star *star, rb_list list, uint32_t *part)
 	{
 		const uint32_t index = list.entry[i] & RB_INDEX_MASK;
 
-		if (rb_star_has(star, w->job->red->coords + (size_t) index * 9))
+		if (is_in_star(star, w->job->red->coords + (size_t) index * 9))
 			part[first++] = list.entry[i];
 		else
 			part[--end] = list.entry[i];
@@ -836,7 +837,7 @@ tile_directions(rb_leaf *w, rb_tile *tile, const rb_star *star, double lo[3], do
 	}
 	for (uint32_t i = 0; i < tile->n; i++)
 	{
-		rb_star_box(star, o->coords + (size_t) tile->index[i] * 9, tile->lo[i], tile->hi[i]);
+		find_star_box(star, o->coords + (size_t) tile->index[i] * 9, tile->lo[i], tile->hi[i]);
 		for (int a = 0; a < 3; a++)
 		{
 			lo[a] = tile->lo[i][a] < lo[a] ? tile->lo[i][a] : lo[a];
@@ -858,9 +859,9 @@ join_star(rb_leaf *w, rb_list red, rb_list blue, bool same, const double lo[3], 
 {
 	uint32_t *part[2];
 	rb_list in[2], out[2];
-	rb_star star;
+	rb_star star = {.corners = 0};
 
-	if (w->star_depth == STAR_DEPTH || !rb_star_find(w->job->red, red, blue, &star))
+	if (w->star_depth == STAR_DEPTH || !find_star(w->job->red, red, blue, &star))
 		return false;
 	for (int side = 0; side < 2; side++)
 	{

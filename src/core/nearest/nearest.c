@@ -2,6 +2,14 @@
  * nearest.c
  *	  Computes RB_NEAREST: finds for each red row its k nearest blue rows, in order.
  *
+ *		a tree of blue's boxes                                        box_tree.c
+ *			-> from near to far, for each red row: pairs of parts     nearest.c
+ *			-> their distances: bounds in doubles, then exact order   candidate.h
+ *			-> the k best rows so far, whose worst one is the bound   nearest.c
+ *
+ * All of this runs on the CPU, whatever the backend: the traversal of a tree depends on what was
+ * found before, whereas a device needs the same work for thousands of threads at once.
+ *
  * Blue's parts are in a tree. For a red row, they are visited from near to far by the gaps between
  * boxes (N. Roussopoulos, S. Kelley, F. Vincent: Nearest neighbor queries, 1995), and a branch is
  * skipped if its gap exceeds the distance of the worst of the k best rows so far. If the red row
@@ -19,7 +27,7 @@
  */
 #include "core/join/join.h"
 #include "core/base/parallel.h"
-#include "core/nearest/nearest.h"
+#include "core/nearest/candidate.h"
 #include "core/set/set.h"
 #include "core/base/sort.h"
 
@@ -175,7 +183,7 @@ move_up(rb_best *b, uint32_t at, rb_candidate *c)
 	{
 		const uint32_t above = (at - 1) / 2;
 
-		if (rb_candidate_order(b->asker, &b->heap[above], c) >= 0)
+		if (order_candidates(b->asker, &b->heap[above], c) >= 0)
 			break;
 		write_candidate(b, at, &b->heap[above]);
 		at = above;
@@ -191,9 +199,9 @@ move_down(rb_best *b, uint32_t at, uint32_t n, rb_candidate *c)
 	{
 		uint32_t below = 2 * at + 1;
 
-		if (below + 1 < n && rb_candidate_order(b->asker, &b->heap[below], &b->heap[below + 1]) < 0)
+		if (below + 1 < n && order_candidates(b->asker, &b->heap[below], &b->heap[below + 1]) < 0)
 			below++;
-		if (rb_candidate_order(b->asker, c, &b->heap[below]) >= 0)
+		if (order_candidates(b->asker, c, &b->heap[below]) >= 0)
 			break;
 		write_candidate(b, at, &b->heap[below]);
 		at = below;
@@ -224,13 +232,13 @@ rb_best_offer(rb_best *b, rb_candidate *c, double distance)
 
 	if (same != NULL)
 	{
-		if (rb_candidate_compare(b->asker, c, same) < 0)
+		if (compare_candidates(b->asker, c, same) < 0)
 			move_down(b, (uint32_t) (same - b->heap), b->n, c);
 		return RB_OK;
 	}
-	if (worst != NULL && rb_candidate_order(b->asker, c, worst) >= 0)
+	if (worst != NULL && order_candidates(b->asker, c, worst) >= 0)
 		return RB_OK;
-	if (!rb_candidate_within(b->asker, c, distance))
+	if (!is_candidate_within(b->asker, c, distance))
 		return RB_OK;
 	if (worst != NULL)
 	{
@@ -342,7 +350,7 @@ is_beyond_worst(void *arg, const double lo[2][3], const double hi[2][3])
 {
 	knn_worker *w = arg;
 
-	return rb_candidate_separates(&w->asker, &w->best.heap[0], lo, hi);
+	return separates_boxes(&w->asker, &w->best.heap[0], lo, hi);
 }
 
 /*
@@ -375,9 +383,9 @@ offer_pair(const nearest *a, knn_worker *w, uint32_t red, uint32_t blue, const r
 
 	w->looks++;
 	if (w->touching)
-		good = rb_candidate_meets(&w->asker, red, blue, &c);
+		good = do_candidates_meet(&w->asker, red, blue, &c);
 	else
-		good = rb_candidate_apart(&w->asker, red, blue, most_of(a, w, same), &c);
+		good = bound_candidate(&w->asker, red, blue, most_of(a, w, same), &c);
 	w->ties += good && full && !w->touching && c.hi >= w->best.heap[0].lo;
 	return good ? rb_best_offer(&w->best, &c, a->job->distance) : RB_OK;
 }
@@ -447,7 +455,7 @@ write_best(const nearest *a, knn_worker *w, uint32_t row)
 		/* Candidates at the same distance have the same double. */
 		if (i == 0 || w->best.heap[i].label == 0 ||
 			w->best.heap[i].label != w->best.heap[i - 1].label)
-			distance = rb_candidate_distance(&w->asker, &w->best.heap[i]);
+			distance = candidate_distance(&w->asker, &w->best.heap[i]);
 
 		w->pair[w->n] = (rb_pair){row, rb_row_of(a->job->blue, w->best.heap[i].blue)};
 		memcpy(&w->payload[w->n++], &distance, sizeof distance);

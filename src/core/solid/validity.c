@@ -38,7 +38,7 @@
 #include "core/solid/solid.h"
 #include "core/base/point_hash.h"
 #include "core/base/union_find.h"
-#include "core/base/vec.h"
+#include "core/base/base.h"
 #include "core/primitive/ray.h"
 
 #define NONE UINT32_MAX

@@ -32,7 +32,7 @@
 
 /*
  * Bytes per pair until it is in its group, and additional bytes if a row has several parts
- * (distinct_rows.c)
+ * (row_pairs.c)
  */
 #define GROUPED_BYTES 12
 #define REMEMBERED_BYTES 32

@@ -58,7 +58,7 @@ has_objects(const rb_join_run *run, rb_solid_side of)
  * Returns the failure of the join, with an estimate of the memory needed. An estimate is known when
  * the sides are read. If that much memory was available, the need was larger: the error then
  * reports one and a half times the amount held when memory ran out. If pairs of rows are remembered
- * (distinct_rows.c), their number is unknown and their table doubles when it grows: the error then
+ * (row_pairs.c), their number is unknown and their table doubles when it grows: the error then
  * reports twice the amount.
  */
 rb_error

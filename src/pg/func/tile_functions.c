@@ -20,7 +20,7 @@
 #include "pg/func/func.h"
 #include "pg/read/read.h"
 
-#include "core/join/kd_tiles.h"
+#include "core/join/join.h"
 #include "core/primitive/reference_point.h"
 
 #include "access/table.h"

@@ -160,7 +160,7 @@ rb_need_while_reading(const rb_need *need, const rb_builder *builder, const rb_s
 }
 
 /*
- * Estimates the memory for grouping rows, which builder.c and distinct_ids.c allocate: the
+ * Estimates the memory for grouping rows, which builder.c and set.c allocate: the
  * parts twice, and for the ids their numbers, a hash table and their first rows.
  */
 uint64

@@ -15,7 +15,7 @@
  */
 #include "pg/spill/spill.h"
 
-#include "core/primitive/box.h"
+#include "core/primitive/reference_point.h"
 #include "miscadmin.h"
 
 #include <math.h>

@@ -28,7 +28,7 @@ rb_spill_room(const rb_spill *s)
 
 /*
  * Doubles the estimate if rows have several parts, because their pairs must be remembered to remove
- * duplicates (distinct_rows.c).
+ * duplicates (row_pairs.c).
  */
 uint64
 rb_spill_tile_bytes(const rb_spill *s, const rb_spill_tile *tile)

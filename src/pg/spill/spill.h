@@ -16,7 +16,7 @@
 
 #include "pg/base/background.h"
 
-#include "core/join/kd_tiles.h"
+#include "core/join/join.h"
 
 #include "storage/fd.h"
 

@@ -5,7 +5,7 @@
 #include "check.h"
 #include "core/base/hash.h"
 #include "core/base/point_hash.h"
-#include "core/base/vec.h"
+#include "core/base/base.h"
 
 #include <math.h>
 

@@ -5,7 +5,8 @@
  */
 #include "fixtures.h"
 #include "../bench/workload.h"
-#include "core/join/kd_tiles.h"
+#include "core/join/join.h"
+#include "core/primitive/reference_point.h"
 
 #include <float.h>
 #include <math.h>

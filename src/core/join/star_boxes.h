@@ -1,11 +1,22 @@
 /*
- * star_boxes.c
- *	  Computes boxes of directions for the triangles around a common corner or edge.
+ * star_boxes.h
+ *	  Computes boxes of directions for the triangles around a common corner or edge (a star).
+ *
+ * All boxes of a star's triangles overlap at the common corner, so no grid in space separates them.
+ * Seen from the corner, each triangle is an arc of directions, and two triangles share a point
+ * other than the corner only if their arcs do. Seen along a common edge, each triangle is a single
+ * direction, perpendicular to the edge. A grid divides boxes around these arcs as it does any other
+ * boxes.
  *
  * Directions are unit vectors, computed in doubles. Their errors are bounded, and each box exceeds
  * the bound on every side. A box may therefore only be too large, in which case a pair is decided
  * unnecessarily.
+ *
+ * A part of leaf.c, the only file that includes it.
  */
+#ifndef RB_JOIN_STAR_BOXES_H
+#define RB_JOIN_STAR_BOXES_H
+
 #include "core/join/join.h"
 #include "core/exact/interval.h"
 
@@ -17,6 +28,12 @@
  * the few operations after it. The error of a unit vector is less than 2^-49 on each axis.
  */
 #define MARGIN 0x1p-44
+
+typedef struct rb_star
+{
+	int corners;         /* 1 for triangles around a corner, 2 for triangles around an edge */
+	const double *at[2]; /* the corner, or the ends of the edge */
+} rb_star;
 
 static bool
 same_corner(const double *a, const double *b)
@@ -34,8 +51,9 @@ corner_at(const double *t, const double *p)
 	return -1;
 }
 
-bool
-rb_star_has(const rb_star *star, const double *t)
+/* Returns true if the triangle t has the star's corner, or both ends of its edge. */
+static bool
+is_in_star(const rb_star *star, const double *t)
 {
 	for (int k = 0; k < star->corners; k++)
 		if (corner_at(t, star->at[k]) < 0)
@@ -68,7 +86,7 @@ share_of(const rb_set *set, rb_list red, rb_list blue, const rb_star *star)
 		uint32_t has = 0;
 
 		for (uint32_t i = 0; i < n; i++)
-			has += rb_star_has(star, sampled_triangle(set, list[side], i));
+			has += is_in_star(star, sampled_triangle(set, list[side], i));
 		share *= (double) has / n;
 	}
 	return share;
@@ -90,7 +108,7 @@ add_corner(const rb_set *set, rb_list red, rb_list blue, rb_star *star)
 	{
 		const double *t = sampled_triangle(set, red, i);
 
-		for (int k = 0; k < 3 && rb_star_has(star, t); k++)
+		for (int k = 0; k < 3 && is_in_star(star, t); k++)
 		{
 			rb_star more = *star;
 			double share;
@@ -110,8 +128,12 @@ add_corner(const rb_set *set, rb_list red, rb_list blue, rb_star *star)
 	return most;
 }
 
-bool
-rb_star_find(const rb_set *set, rb_list red, rb_list blue, rb_star *star)
+/*
+ * Samples both lists for a corner or an edge that many triangles of both have. Returns false if
+ * none is found. The owner bits of the entries are ignored.
+ */
+static bool
+find_star(const rb_set *set, rb_list red, rb_list blue, rb_star *star)
 {
 	rb_star edge;
 	double share;
@@ -202,8 +224,12 @@ edge_box(const double *along, const double *u, double lo[3], double hi[3])
 	return true;
 }
 
-void
-rb_star_box(const rb_star *star, const double *t, double lo[3], double hi[3])
+/*
+ * Stores a box of the directions in which triangle t of the star lies. If the boxes of two such
+ * triangles are disjoint, the triangles share no more than the star's corner or edge.
+ */
+static void
+find_star_box(const rb_star *star, const double *t, double lo[3], double hi[3])
 {
 	const int first = corner_at(t, star->at[0]);
 	double u[3], v[3];
@@ -235,3 +261,5 @@ rb_star_box(const rb_star *star, const double *t, double lo[3], double hi[3])
 		hi[a] = 2;
 	}
 }
+
+#endif /* RB_JOIN_STAR_BOXES_H */

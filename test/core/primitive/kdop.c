@@ -1,12 +1,12 @@
 /*
- * packed_box.c
+ * kdop.c
  *	  Tests boxes of a cell packed into two words: what the packed numbers decide, doubles decide in
  *	  the same way, in any frame. Equal numbers decide nothing and are rare.
  */
 #include "check.h"
 #include "points.h"
 #include "core/primitive/box.h"
-#include "core/primitive/packed_box.h"
+#include "core/primitive/kdop.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /*
- * distinct_ids.c
+ * set_ids.c
  *	  Tests rows with equal ids: the number of distinct ids, and objects made of rows, against
  *	  straightforward references.
  */

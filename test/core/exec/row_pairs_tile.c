@@ -1,5 +1,5 @@
 /*
- * tile_filter.c
+ * row_pairs_tile.c
  *	  Tests the pairs of a tile: however space is cut, each pair belongs to exactly one tile, the
  *	  one that contains its reference point. This also holds if rows that cannot have pairs in a
  *	  tile are dropped while they are read.

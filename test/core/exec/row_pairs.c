@@ -1,5 +1,5 @@
 /*
- * distinct_rows.c
+ * row_pairs.c
  *	  Tests the payload of pairs: contacts, self-intersections and distances. The reference
  *	  evaluates every pair of parts with the leaf and merges the results in a table of rows by rows.
  */

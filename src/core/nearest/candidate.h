@@ -1,5 +1,5 @@
 /*
- * candidate.c
+ * candidate.h
  *	  Bounds and compares the distances of pairs of parts that are candidates for the nearest ones.
  *
  * Most pairs are rejected or ordered by the first bounds, from the search for the nearest points in
@@ -11,8 +11,56 @@
  * Steps 1 and 2 fail if coordinates are too large or too small. Step 1 therefore uses coordinates
  * multiplied by a power of two. The resulting error in the last bit, 2^-1075, is far below the
  * bounds of step 1, 2^-45 times sizes above 2^-100.
+ *
+ * A part of nearest.c, the only file that includes it.
  */
-#include "core/nearest/nearest.h"
+#ifndef RB_NEAREST_CANDIDATE_H
+#define RB_NEAREST_CANDIDATE_H
+
+#include "core/base/base.h"
+#include "core/nearest/box_tree.h"
+#include "core/primitive/dispatch.h"
+
+/* State shared by all candidates of one thread */
+typedef struct rb_distance_state
+{
+	rb_context *ctx;
+	const rb_set *red;
+	const rb_set *blue;
+	const uint32_t *rank; /* rank of blue's rows by id; NULL if ranks are row numbers */
+	double scale;         /* a power of two, as in box_tree.h */
+	rb_exact_env env;
+	rb_feet last;      /* a recent near candidate, of which only g and square are used */
+	uint32_t plane_of; /* red part whose plane is cached, or UINT32_MAX; planar if it has one */
+	bool planar;
+	double minor[3];
+	double size[3];
+	uint32_t labels;     /* last label assigned for this red row */
+	uint32_t square_red; /* parts whose exact distance is cached, or UINT32_MAX if none */
+	uint32_t square_blue;
+	rb_square square; /* exact distance of these parts, cached because it is compared with many */
+} rb_distance_state;
+
+/*
+ * A blue row, represented by the parts of both rows that are nearest so far. Bounds of the distance
+ * exist in two forms: lo and hi from doubles, in scaled coordinates; and least and most, which
+ * enclose the nearest double in unscaled coordinates and are computed on demand.
+ */
+typedef struct rb_candidate
+{
+	uint32_t red;
+	uint32_t blue;
+	uint32_t rank;
+	uint32_t label; /* candidates with the same label are at the same distance; 0 if unlabeled */
+	bool meets;     /* true if the parts meet; all bounds are 0 then */
+	bool asked;     /* true if least, most, proved and guess are valid */
+	bool proved;
+	uint8_t guess[4]; /* probable nearest features: dim and at of red's, then of blue's */
+	double lo;
+	double hi;
+	double least;
+	double most;
+} rb_candidate;
 
 static const double *
 part_of(const rb_set *set, uint32_t part)
@@ -153,8 +201,9 @@ do_parts_meet(rb_distance_state *a, uint32_t red, uint32_t blue)
 	return rb_triangle_triangle(&a->env, p, b, of_blue, of_red) == 1;
 }
 
-bool
-rb_candidate_meets(rb_distance_state *a, uint32_t red, uint32_t blue, rb_candidate *c)
+/* Returns true and initializes a candidate if the parts meet. */
+static bool
+do_candidates_meet(rb_distance_state *a, uint32_t red, uint32_t blue, rb_candidate *c)
 {
 	const uint32_t row = rb_row_of(a->blue, blue);
 
@@ -163,8 +212,12 @@ rb_candidate_meets(rb_distance_state *a, uint32_t red, uint32_t blue, rb_candida
 	return c->meets;
 }
 
-bool
-rb_candidate_apart(rb_distance_state *a, uint32_t red, uint32_t blue, double most, rb_candidate *c)
+/*
+ * Computes bounds lo and hi for two disjoint parts. Returns false if they are farther apart than
+ * `most` (scaled).
+ */
+static bool
+bound_candidate(rb_distance_state *a, uint32_t red, uint32_t blue, double most, rb_candidate *c)
 {
 	const uint32_t row = rb_row_of(a->blue, blue);
 
@@ -266,8 +319,9 @@ compare_apart(rb_distance_state *a, rb_candidate *c, rb_candidate *d)
 	return order_exactly(a, c, d, h);
 }
 
-int
-rb_candidate_compare(rb_distance_state *a, rb_candidate *c, rb_candidate *d)
+/* Returns the sign of the distance of c minus that of d. */
+static int
+compare_candidates(rb_distance_state *a, rb_candidate *c, rb_candidate *d)
 {
 	int sign;
 
@@ -281,9 +335,13 @@ rb_candidate_compare(rb_distance_state *a, rb_candidate *c, rb_candidate *d)
 	return sign;
 }
 
-bool
-rb_candidate_separates(rb_distance_state *a, const rb_candidate *c, const double lo[2][3],
-					   const double hi[2][3])
+/*
+ * Returns true if every point of one box is at least as far from the other box as the parts of c
+ * are from each other. Exact; the boxes are in scaled coordinates.
+ */
+static bool
+separates_boxes(rb_distance_state *a, const rb_candidate *c, const double lo[2][3],
+				const double hi[2][3])
 {
 	double from[2][3], to[2][3];
 	rb_hulls h;
@@ -303,16 +361,18 @@ rb_candidate_separates(rb_distance_state *a, const rb_candidate *c, const double
 	return rb_gmp_square_separates(&a->square, from, to);
 }
 
-int
-rb_candidate_order(rb_distance_state *a, rb_candidate *c, rb_candidate *d)
+/* Compares candidates in output order: by distance, then by rank. */
+static int
+order_candidates(rb_distance_state *a, rb_candidate *c, rb_candidate *d)
 {
-	int sign = rb_candidate_compare(a, c, d);
+	int sign = compare_candidates(a, c, d);
 
 	return sign != 0 ? sign : (c->rank > d->rank) - (c->rank < d->rank);
 }
 
-bool
-rb_candidate_within(rb_distance_state *a, const rb_candidate *c, double distance)
+/* Returns true if a candidate is within the distance of the job. */
+static bool
+is_candidate_within(rb_distance_state *a, const rb_candidate *c, double distance)
 {
 	rb_hulls h;
 
@@ -329,8 +389,9 @@ rb_candidate_within(rb_distance_state *a, const rb_candidate *c, double distance
 	return rb_hulls_against(&a->env, &h, distance) < 0;
 }
 
-double
-rb_candidate_distance(rb_distance_state *a, rb_candidate *c)
+/* Returns the double nearest to the distance. */
+static double
+candidate_distance(rb_distance_state *a, rb_candidate *c)
 {
 	rb_hulls h;
 
@@ -343,3 +404,5 @@ rb_candidate_distance(rb_distance_state *a, rb_candidate *c)
 	a->env.gmp++;
 	return rb_gmp_distance(&h, c->least, c->most);
 }
+
+#endif /* RB_NEAREST_CANDIDATE_H */
