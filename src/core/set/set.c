@@ -189,6 +189,35 @@ rb_row_starts(const rb_set *set, uint32_t *start)
 		start[row++] = set->nparts;
 }
 
+/* ---- boxes of rows ---- */
+
+typedef struct row_boxes
+{
+	const rb_set *set;
+	const uint32_t *start;
+	double *box;
+} row_boxes;
+
+static void
+find_row_boxes(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	const row_boxes *b = arg;
+
+	(void) me;
+	for (uint64_t row = from; row < to; row++)
+		rb_parts_box(b->set, b->start[row], b->start[row + 1], b->box + 6 * row,
+					 b->box + 6 * row + 3);
+}
+
+rb_status
+rb_row_boxes(rb_thread *me, const rb_set *set, uint32_t *start, double *box)
+{
+	row_boxes b = {set, start, box};
+
+	rb_row_starts(set, start);
+	return rb_loop(me, set->nrows, RB_SIZE(64, 2), find_row_boxes, &b);
+}
+
 /* ---- distinct ids ---- */
 
 /*

@@ -5,7 +5,8 @@
 #ifndef RB_SET_SET_H
 #define RB_SET_SET_H
 
-#include "core/base/redblue.h"
+#include "core/base/parallel.h"
+#include "core/primitive/box.h"
 
 /*
  * Creates a set with one holder that takes over arrays allocated in `memory`. On failure they
@@ -40,6 +41,26 @@ extern rb_status rb_builder_one_face(rb_builder *b, uint32_t from, rb_error *err
 
 /* Stores where the parts of each row start, and the end of the last row: nrows + 1 numbers. */
 extern void rb_row_starts(const rb_set *set, uint32_t *start);
+
+/* Computes the bounding box of the parts from `from` to `to` - 1. */
+static inline void
+rb_parts_box(const rb_set *set, uint32_t from, uint32_t to, double low[3], double high[3])
+{
+	rb_box_empty(low, high);
+	for (uint32_t i = from; i < to; i++)
+	{
+		double lo[3], hi[3];
+
+		rb_kind_box(set->kind, set->coords, i, lo, hi);
+		rb_box_add(low, high, lo, hi);
+	}
+}
+
+/*
+ * Stores where the parts of each row start (rb_row_starts), and the bounding box of each row: six
+ * numbers, low and high.
+ */
+extern rb_status rb_row_boxes(rb_thread *me, const rb_set *set, uint32_t *start, double *box);
 
 /* Returns the current number of holders of a set with an owner. */
 extern uint32_t rb_set_holders(const rb_set *set);

@@ -4,22 +4,35 @@
  *	  for all rows of two sets or for one row of each.
  *
  *		boxes of red's rows x box tree of blue's rows		find the rows to be tested
- *			-> prepare those of blue (solids.c)
+ *			-> prepare those of blue: validated, with a box tree of the triangles of each
  *			-> test each red row against each solid whose box overlaps its own
+ *				point: an upward ray through the tree
+ *				line: triangles it meets, then its intervals (line_intervals.c)
+ *				triangle of a surface: surroundings of the curves that it shares
+ *					with the boundary (relate.c), or a ray if there are none (sheets.c)
  *		closed rows of triangles are solids and are handled by relate.c
  *
  * A row whose box overlaps no other is not examined, so it need not be a valid solid.
  */
+#include "core/base/sort.h"
 #include "core/solid/solid.h"
-#include "core/solid/relate.h"
 #include "core/join/join.h"
 #include "core/set/set.h"
+#include "core/primitive/contact.h"
+#include "core/primitive/ray.h"
 
 #include <string.h>
 
 #define GRAIN RB_SIZE(64, 2) /* Number of red rows a thread takes at a time */
 #define PUT RB_SIZE(256, 3)  /* Number of pairs passed to the sink at a time */
+#define CHECK_INTERVAL 64    /* Number of parts tested between checks for cancellation */
 #define NONE UINT32_MAX
+
+/* Bits for the parts of an object that exist: inside, outside, on the boundary */
+#define SOME_INSIDE 1u
+#define SOME_OUTSIDE 2u
+#define SOME_ON 4u
+#define BOTH_SIDES (SOME_INSIDE | SOME_OUTSIDE)
 
 /* ---- boxes of rows ---- */
 
@@ -27,7 +40,7 @@
 typedef struct boxes
 {
 	const rb_set *set;
-	uint32_t *start;
+	uint32_t *start; /* First part of each row, with one extra entry at the end */
 	double *box;
 } boxes;
 
@@ -37,44 +50,440 @@ box_of(const boxes *b, uint32_t row)
 	return b->box + 6 * (size_t) row;
 }
 
-static void
-find_box(const rb_set *set, uint32_t from, uint32_t to, double low[3], double high[3])
-{
-	rb_box_empty(low, high);
-	for (uint32_t i = from; i < to; i++)
-	{
-		double lo[3], hi[3];
-
-		rb_kind_box(set->kind, set->coords, i, lo, hi);
-		rb_box_add(low, high, lo, hi);
-	}
-}
-
-static void
-find_boxes(rb_thread *me, void *arg, uint64_t from, uint64_t to)
-{
-	boxes *b = arg;
-
-	(void) me;
-	for (uint64_t row = from; row < to; row++)
-		find_box(b->set, b->start[row], b->start[row + 1], b->box + 6 * row, b->box + 6 * row + 3);
-}
-
 static rb_status
 make_boxes(rb_context *ctx, rb_thread *me, const rb_set *set, boxes *b)
 {
 	b->set = set;
 	RB_TRY(RB_ALLOCATE(ctx, b->start, (size_t) set->nrows + 1));
 	RB_TRY(rb_array(ctx, (void **) &b->box, (size_t) set->nrows + 1, 6 * sizeof *b->box));
-	rb_row_starts(set, b->start);
-	return rb_loop(me, set->nrows, GRAIN, find_boxes, b);
+	return rb_row_boxes(me, set, b->start, b->box);
 }
 
 static void
-free_boxes(rb_context *ctx, boxes *b)
+free_boxes(rb_memory *memory, boxes *b)
 {
-	RB_FREE(ctx->memory, b->start);
-	RB_FREE(ctx->memory, b->box);
+	RB_FREE(memory, b->start);
+	RB_FREE(memory, b->box);
+}
+
+/*
+ * Returns the power of two that scales the largest coordinate of the boxes into [1/2, 1), as far as
+ * the exponent range allows.
+ */
+static double
+find_scale(const boxes *b)
+{
+	double largest = 0;
+	int exponent;
+
+	for (size_t i = 0; i < 6 * (size_t) b->set->nrows; i++)
+		if (fabs(b->box[i]) > largest && fabs(b->box[i]) < HUGE_VAL) /* Not a row without parts */
+			largest = fabs(b->box[i]);
+	(void) frexp(largest, &exponent);
+	return largest > 0 ? ldexp(1, exponent < -1000 ? 1000 : -exponent) : 1;
+}
+
+/* ---- solids prepared for queries ---- */
+
+/*
+ * The part of a surface triangle T that is not on the boundary consists of connected pieces, each
+ * entirely inside or entirely outside. If T and the boundary share only isolated points, there is
+ * one piece, and one ray locates it. Otherwise each piece has a section of the shared curve or area
+ * on its border, on some pair of triangles:
+ *
+ * - The section is in the interior of both triangles: they pass through each other, so T has points
+ *   inside and outside.
+ * - The section is on an edge of the solid, or on an edge of T inside a triangle of the solid: the
+ *   half-planes of T at that edge are inside, outside or on the boundary (relate.c).
+ *
+ * A triangle without area is treated as a segment.
+ */
+
+
+typedef struct rb_solids
+{
+	boxes rows;
+	uint32_t *bad; /* Bitmap of rows that were left out */
+	double scale;  /* Scale of all trees, a power of two, as in box_tree.h */
+	rb_tree *tree; /* Box tree of each row */
+	bool sided;    /* true if `fans` is valid */
+	rb_fans fans;
+} rb_solids;
+
+/* ---- preparation ---- */
+
+typedef struct trees_build
+{
+	rb_context *ctx;
+	rb_solids *solids;
+	int status;
+} trees_build;
+
+static void
+make_trees(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	trees_build *m = arg;
+	rb_solids *s = m->solids;
+
+	for (uint64_t row = from; row < to && !rb_should_stop(m->ctx); row++)
+	{
+		const uint32_t first = s->rows.start[row], n = s->rows.start[row + 1] - first;
+		int ok = RB_OK;
+		rb_status status;
+
+		if (n == 0 || rb_is_marked(s->bad, (uint32_t) row))
+			continue;
+		status = rb_tree_build(me, m->ctx, &s->tree[row], s->rows.set, first, n, s->scale, NULL,
+							   UINT32_MAX);
+		RB_FREE(m->ctx->memory, s->tree[row].centre);
+		if (status != RB_OK)
+			rb_store_if(&m->status, &ok, (int) status);
+	}
+}
+
+static rb_status
+make_all_trees(rb_context *ctx, rb_solids *s)
+{
+	trees_build m = {.ctx = ctx, .solids = s};
+	rb_thread *me;
+	rb_status status;
+
+	RB_TRY(rb_team_open(ctx, ctx->threads, &me));
+	status = make_boxes(ctx, me, s->rows.set, &s->rows);
+	if (status == RB_OK)
+	{
+		s->scale = find_scale(&s->rows);
+		status = rb_loop(me, s->rows.set->nrows, 1, make_trees, &m);
+	}
+	rb_team_close(&me);
+	return m.status != RB_OK ? (rb_status) m.status : status;
+}
+
+/* Accepts NULL, and sets *solids to NULL. */
+static void
+free_solids(rb_memory *memory, rb_solids **solids)
+{
+	rb_solids *s = *solids;
+
+	if (s == NULL)
+		return;
+	for (uint32_t row = 0; s->tree != NULL && row < s->rows.set->nrows; row++)
+	{
+		RB_FREE(memory, s->tree[row].part);
+		RB_FREE(memory, s->tree[row].node);
+	}
+	RB_FREE(memory, s->tree);
+	RB_FREE(memory, s->bad);
+	free_boxes(memory, &s->rows);
+	rb_fans_free(memory, &s->fans);
+	RB_FREE(memory, *solids);
+}
+
+/*
+ * Validates all rows as solids (RB_BAD_SOLID, or omitted if `skip` is set) and builds their trees.
+ * Takes no reference to the set, which must outlive the result.
+ */
+static rb_status
+prepare_solids(rb_context *ctx, const rb_backend *backend, const rb_set *solid_set, bool skip,
+			   rb_solids **solids)
+{
+	const size_t rows = (size_t) solid_set->nrows + 1;
+	rb_solids *s = NULL;
+	rb_status status;
+
+	RB_TRY(RB_ALLOCATE(ctx, s, 1));
+	memset(s, 0, sizeof *s);
+	s->rows.set = solid_set;
+	status = rb_solids_check(ctx, backend, solid_set, skip, RB_SOLID_OF_BLUE, &s->bad);
+	if (status == RB_OK)
+		status = RB_ALLOCATE(ctx, s->tree, rows);
+	if (status == RB_OK)
+	{
+		memset(s->tree, 0, rows * sizeof *s->tree);
+		status = make_all_trees(ctx, s);
+	}
+	if (status != RB_OK)
+		free_solids(ctx->memory, &s);
+	*solids = s;
+	return status;
+}
+
+/* Prepares the data for surface queries; does nothing if it is already present. */
+static rb_status
+find_solid_sides(rb_context *ctx, const rb_backend *backend, rb_solids *s)
+{
+	rb_status status;
+
+	if (s->sided)
+		return RB_OK;
+	status = rb_fans_find(ctx, s->rows.set, s->bad, &s->fans);
+	if (status == RB_OK)
+		status = rb_fans_find_inner(ctx, backend, &s->fans, NULL);
+	if (status == RB_OK)
+		s->sided = true;
+	else
+		rb_fans_free(ctx->memory, &s->fans);
+	return status;
+}
+
+/* Makes later queries poll this context for cancellation. */
+static void
+set_solids_context(rb_solids *s, rb_context *ctx)
+{
+	for (uint32_t row = 0; row < s->rows.set->nrows; row++)
+		s->tree[row].ctx = ctx;
+}
+
+/* Scratch memory of one thread for queries; zero-initialize before the first call */
+typedef struct query_room
+{
+	rb_line_intervals stretches;
+	rb_pair *meet;
+	size_t meet_cap;
+	uint8_t *inside;
+	size_t inside_cap;
+} query_room;
+
+static void
+free_query_room(rb_memory *memory, query_room *room)
+{
+	rb_line_intervals_free(memory, &room->stretches);
+	RB_FREE(memory, room->meet);
+	RB_FREE(memory, room->inside);
+	room->meet_cap = room->inside_cap = 0;
+}
+
+/* ---- queries ---- */
+
+typedef struct solid_query
+{
+	rb_context *ctx;
+	query_room *room;
+	const rb_solids *solids;
+	uint32_t row;
+	const rb_tree *tree;
+	rb_exact_env env;
+} solid_query;
+
+static const double *
+triangle_of(const solid_query *a, uint32_t part)
+{
+	return a->solids->rows.set->coords + (size_t) part * 9;
+}
+
+static void
+walk_from(const solid_query *a, rb_walk *w, const double low[3], const double high[3])
+{
+	double lo[3], hi[3];
+
+	for (int k = 0; k < 3; k++)
+	{
+		lo[k] = low[k] * a->tree->scale;
+		hi[k] = high[k] * a->tree->scale;
+	}
+	rb_walk_begin(w, a->tree, NULL, lo, hi);
+}
+
+/*
+ * Returns true if the perturbed point is inside the solid. Sets *on if the unperturbed point is on
+ * the boundary.
+ */
+static bool
+is_point_inside(solid_query *a, const double *p, bool *on)
+{
+	const double *box = box_of(&a->solids->rows, a->row);
+	const double high[3] = {p[0], p[1], box[5]};
+	bool inside = false;
+	double square;
+	uint32_t part;
+	rb_walk w;
+
+	*on = false;
+	if (!rb_boxes_overlap(p, p, box, box + 3))
+		return false;
+	walk_from(a, &w, p, high);
+	while (rb_walk_next(&w, 0, UINT32_MAX, &part, &square))
+	{
+		const double *t = triangle_of(a, part);
+		double lo[3], hi[3];
+		unsigned payload;
+
+		/* The boxes of the tree have scaled coordinates, so check the exact box. */
+		rb_points_box(t, 3, 3, lo, hi);
+		if (!rb_boxes_overlap(p, high, lo, hi))
+			continue;
+		payload = RB_PAYLOAD(rb_ray_crossing(&a->env, p, t));
+		inside ^= (payload & RB_PAYLOAD(RB_RAY_PARITY_OF(1, 0))) != 0;
+		*on |= (payload & RB_PAYLOAD(RB_RAY_PARITY_OF(0, 1))) != 0;
+	}
+	return inside;
+}
+
+static unsigned
+test_point(solid_query *a, const double *p)
+{
+	bool on, inside = is_point_inside(a, p, &on);
+
+	return on ? SOME_ON : inside ? SOME_INSIDE : SOME_OUTSIDE;
+}
+
+static int
+by_triangle(const void *p, const void *q, const void *arg)
+{
+	const rb_pair *a = p, *b = q;
+
+	(void) arg;
+	return (a->blue > b->blue) - (a->blue < b->blue);
+}
+
+/* Appends the triangles that a segment meets to those of the previous segments. */
+static rb_status
+add_meets(solid_query *a, const double *segment, uint32_t i, size_t *nmeet)
+{
+	query_room *room = a->room;
+	const size_t first = *nmeet;
+	double low[3], high[3], square;
+	uint32_t part;
+	rb_walk w;
+
+	rb_points_box(segment, 2, 3, low, high);
+	walk_from(a, &w, low, high);
+	while (rb_walk_next(&w, 0, UINT32_MAX, &part, &square))
+	{
+		const double *t = triangle_of(a, part);
+		double lo[3], hi[3];
+
+		rb_points_box(t, 3, 3, lo, hi);
+		if (!rb_boxes_overlap(low, high, lo, hi) || rb_segment_triangle(&a->env, segment, t) != 1)
+			continue;
+		RB_TRY(RB_GROW(a->ctx, room->meet, room->meet_cap, *nmeet + 1));
+		room->meet[(*nmeet)++] = (rb_pair){i, part};
+	}
+	RB_TRY(
+		rb_sort(a->ctx, room->meet + first, *nmeet - first, sizeof *room->meet, by_triangle, NULL));
+	return rb_should_stop(a->ctx) ? RB_STOPPED : RB_OK;
+}
+
+static rb_status
+test_line(solid_query *a, const double *segments, uint32_t n, unsigned *some)
+{
+	query_room *room = a->room;
+	rb_line_intervals *s = &room->stretches;
+	rb_line line = {
+		.segments = segments, .nsegments = n, .triangles = a->solids->rows.set->coords, .nmeet = 0};
+	rb_status status = RB_GROW(a->ctx, room->inside, room->inside_cap, n);
+
+	if (status == RB_OK)
+		status = rb_line_measure(a->ctx, segments, n, s);
+	for (uint32_t i = 0; i < n && status == RB_OK; i++)
+	{
+		const double *segment = segments + (size_t) i * 6;
+		bool on;
+
+		/* A segment connected to its predecessor starts where that one ends. */
+		room->inside[i] =
+			(i == 0 || !rb_equal3(segment - 3, segment)) && is_point_inside(a, segment, &on);
+		/* Zero-length segments yield no interval. */
+		if (rb_equal3(segment, segment + 3))
+			*some |= test_point(a, segment);
+		status = add_meets(a, segment, i, &line.nmeet);
+	}
+	if (status == RB_OK && s->measured == 0)
+		return RB_OK;
+	line.inside = room->inside;
+	line.meet = room->meet;
+	if (status == RB_OK)
+		status = rb_solid_intervals(a->ctx, &line, s);
+	if (status != RB_OK)
+		return status;
+	if (s->leaves || s->n == 0)
+		*some |= SOME_OUTSIDE;
+	for (size_t i = 0; i < s->n; i++)
+		*some |= s->at[i].on_boundary ? SOME_ON : SOME_INSIDE;
+	return RB_OK;
+}
+
+static rb_status
+test_triangle(solid_query *a, const double *t, unsigned *some)
+{
+	const rb_fans *fans = &a->solids->fans;
+	double low[3], high[3], square;
+	bool curve = false;
+	uint32_t part;
+	rb_walk w;
+
+	if (rb_projection_axis(&a->env, t, t + 3, t + 6) == -1)
+	{
+		double ends[6];
+
+		rb_collinear_ends(t, ends);
+		return test_line(a, ends, 1, some);
+	}
+	rb_points_box(t, 3, 3, low, high);
+	walk_from(a, &w, low, high);
+	while ((*some & BOTH_SIDES) != BOTH_SIDES && rb_walk_next(&w, 0, UINT32_MAX, &part, &square))
+	{
+		int mine[3] = {RB_UNSURE, RB_UNSURE, RB_UNSURE};
+		int others[3] = {RB_UNSURE, RB_UNSURE, RB_UNSURE};
+		unsigned payload, sides;
+		int contact;
+
+		if (fans->sheet[part] == RB_NO_SHEET)
+			continue;
+		contact = rb_triangle_contact(&a->env, t, triangle_of(a, part), mine, others);
+		if (!RB_IS_YES(contact))
+			continue;
+		*some |= SOME_ON;
+		payload = RB_PAYLOAD(contact);
+		if (RB_PAYLOAD_DIMENSION(payload) == 0)
+			continue;
+		curve = true;
+		if (payload == RB_PAYLOAD(RB_CONTACT_OF(1, 1)))
+		{
+			*some |= BOTH_SIDES;
+			continue;
+		}
+		sides = rb_around_surface(&a->env, t, fans, part);
+		*some |= ((sides & RB_SURFACE_IN) != 0 ? SOME_INSIDE : 0) |
+				 ((sides & RB_SURFACE_OUT) != 0 ? SOME_OUTSIDE : 0);
+	}
+	if (!curve)
+		*some |= rb_sheet_point_is_inside(t, fans, a->tree) ? SOME_INSIDE : SOME_OUTSIDE;
+	return rb_should_stop(a->ctx) ? RB_STOPPED : RB_OK;
+}
+
+/*
+ * Computes the SOME_* bits of an object, given its parts (points, segments or triangles),
+ * relative to one solid. Their bounding boxes must overlap. Once some part is inside and some part
+ * outside, further bits may be missing.
+ */
+static rb_status
+test_object(rb_context *ctx, query_room *room, const rb_solids *solids, uint32_t row, rb_kind kind,
+			const double *parts, uint32_t nparts, unsigned *some)
+{
+	solid_query a = {.ctx = ctx,
+					 .room = room,
+					 .solids = solids,
+					 .row = row,
+					 .tree = &solids->tree[row],
+					 .env = {.filters = ctx->filters, .exact = true}};
+	const size_t width = (size_t) rb_kind_width(kind);
+	rb_status status = RB_OK;
+
+	*some = 0;
+	if (kind == RB_SEGMENT3)
+		return test_line(&a, parts, nparts, some);
+	for (uint32_t i = 0; i < nparts && status == RB_OK && (*some & BOTH_SIDES) != BOTH_SIDES; i++)
+	{
+		if (rb_stop_due(ctx, i, CHECK_INTERVAL))
+			return RB_STOPPED;
+		if (kind == RB_POINT3)
+			*some |= test_point(&a, parts + i * width);
+		else
+			status = test_triangle(&a, parts + i * width, some);
+	}
+	/* A tree walk that was stopped may be incomplete. */
+	return status == RB_OK && rb_should_stop(ctx) ? RB_STOPPED : status;
 }
 
 /* ---- subsets of rows ---- */
@@ -264,9 +673,9 @@ write_position(const positions *p, position_batch *b, uint32_t red, uint32_t blu
 static uint64_t
 position_of(unsigned some)
 {
-	if ((some & RB_SOME_INSIDE) == 0)
-		return (some & RB_SOME_OUTSIDE) != 0 ? RB_LIES_OUTSIDE : RB_LIES_ON;
-	return (some & RB_SOME_OUTSIDE) != 0 ? RB_LIES_CROSSING : RB_LIES_INSIDE;
+	if ((some & SOME_INSIDE) == 0)
+		return (some & SOME_OUTSIDE) != 0 ? RB_LIES_OUTSIDE : RB_LIES_ON;
+	return (some & SOME_OUTSIDE) != 0 ? RB_LIES_CROSSING : RB_LIES_INSIDE;
 }
 
 /* Converts the relation of two solids that share a point. */
@@ -287,7 +696,7 @@ position_of_relation(uint64_t relation)
 }
 
 static rb_status
-test_row(positions *p, rb_solids_room *room, position_batch *b, uint32_t row)
+test_row(positions *p, query_room *room, position_batch *b, uint32_t row)
 {
 	const rb_set *red = p->job->red;
 	const uint32_t first = p->red.start[row], n = p->red.start[row + 1] - first;
@@ -305,9 +714,9 @@ test_row(positions *p, rb_solids_room *room, position_batch *b, uint32_t row)
 		const uint32_t at = p->solid_set.at[solid];
 		unsigned some;
 
-		if (rb_solids_is_bad(p->solids, at))
+		if (rb_is_marked(p->solids->bad, at))
 			continue;
-		status = rb_solids_test(p->ctx, room, p->solids, at, red->kind, parts, n, &some);
+		status = test_object(p->ctx, room, p->solids, at, red->kind, parts, n, &some);
 		if (status == RB_OK)
 			status = write_position(p, b, row, solid, position_of(some));
 	}
@@ -318,7 +727,7 @@ static void
 test_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	positions *p = arg;
-	rb_solids_room room = {.meet = NULL};
+	query_room room = {.meet = NULL};
 	rb_status status = RB_OK;
 	position_batch b = {.n = 0};
 
@@ -328,7 +737,7 @@ test_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	if (status == RB_OK)
 		status = flush_batch(p, &b);
 	note_failure(p, status);
-	rb_solids_room_free(p->ctx->memory, &room);
+	free_query_room(p->ctx->memory, &room);
 }
 
 /* ---- rows that are solids themselves ---- */
@@ -392,22 +801,6 @@ relate_closed(positions *p)
 
 /* ---- entry point ---- */
 
-/*
- * Returns the power of two that scales the largest coordinate of blue's boxes into [1/2, 1), as far
- * as the exponent range allows.
- */
-static double
-find_scale(const boxes *b)
-{
-	double largest = 0;
-	int exponent;
-
-	for (size_t i = 0; i < 6 * (size_t) b->set->nrows; i++)
-		largest = fabs(b->box[i]) > largest ? fabs(b->box[i]) : largest;
-	(void) frexp(largest, &exponent);
-	return largest > 0 ? ldexp(1, exponent < -1000 ? 1000 : -exponent) : 1;
-}
-
 static rb_status
 find_met(positions *p, rb_thread *me)
 {
@@ -465,12 +858,12 @@ prepare_rows(positions *p)
 	}
 	if (status == RB_OK)
 	{
-		status = rb_solids_build(ctx, p->backend, p->solid_set.set, p->job->skip_bad, &p->solids);
+		status = prepare_solids(ctx, p->backend, p->solid_set.set, p->job->skip_bad, &p->solids);
 		if (status == RB_BAD_SOLID)
 			name_bad(ctx, p->job->blue, &p->solid_set);
 	}
 	if (status == RB_OK && p->job->red->kind == RB_TRIANGLE3)
-		status = rb_solids_add_sides(ctx, p->backend, p->solids);
+		status = find_solid_sides(ctx, p->backend, p->solids);
 	return status;
 }
 
@@ -508,12 +901,12 @@ rb_compose_positions(rb_context *ctx, const rb_backend *backend, const rb_job *j
 
 	if (job->red->nrows > 0 && job->blue->nrows > 0)
 		status = find_positions(&p);
-	rb_solids_free(ctx->memory, &p.solids);
+	free_solids(ctx->memory, &p.solids);
 	free_rows(ctx, &p.solid_set);
 	free_rows(ctx, &p.surfaces);
 	rb_tree_free(ctx, &p.tree);
-	free_boxes(ctx, &p.red);
-	free_boxes(ctx, &p.blue);
+	free_boxes(ctx->memory, &p.red);
+	free_boxes(ctx->memory, &p.blue);
 	for (int side = 0; side < 2; side++)
 		RB_FREE(ctx->memory, p.met[side]);
 	RB_FREE(ctx->memory, p.bad);
@@ -527,7 +920,7 @@ static void
 note_box(const rb_set *set, rb_placed *known)
 {
 	if (!known->boxed)
-		find_box(set, 0, set->nparts, known->low, known->high);
+		rb_parts_box(set, 0, set->nparts, known->low, known->high);
 	known->boxed = true;
 }
 
@@ -573,7 +966,7 @@ rb_status
 rb_position_test(rb_context *ctx, const rb_set *red, rb_placed *red_known, const rb_set *blue,
 				 rb_placed *blue_known, int *position)
 {
-	rb_solids_room room = {.meet = NULL};
+	query_room room = {.meet = NULL};
 	rb_status status = RB_OK;
 	unsigned some = 0;
 
@@ -585,18 +978,18 @@ rb_position_test(rb_context *ctx, const rb_set *red, rb_placed *red_known, const
 	if (red->kind == RB_TRIANGLE3)
 		status = note_closed(ctx, red, red_known);
 	if (status == RB_OK && blue_known->solids == NULL)
-		status = rb_solids_build(ctx, &rb_backend_cpu, blue, false, &blue_known->solids);
+		status = prepare_solids(ctx, &rb_backend_cpu, blue, false, &blue_known->solids);
 	if (status != RB_OK)
 		return status;
-	rb_solids_use(blue_known->solids, ctx);
+	set_solids_context(blue_known->solids, ctx);
 	if (red->kind == RB_TRIANGLE3 && !red_known->open)
 		return ask_relation(ctx, red, blue, position);
 	if (red->kind == RB_TRIANGLE3)
-		status = rb_solids_add_sides(ctx, &rb_backend_cpu, blue_known->solids);
+		status = find_solid_sides(ctx, &rb_backend_cpu, blue_known->solids);
 	if (status == RB_OK)
-		status = rb_solids_test(ctx, &room, blue_known->solids, 0, red->kind, red->coords,
-								red->nparts, &some);
-	rb_solids_room_free(ctx->memory, &room);
+		status = test_object(ctx, &room, blue_known->solids, 0, red->kind, red->coords, red->nparts,
+							 &some);
+	free_query_room(ctx->memory, &room);
 	*position = (int) position_of(some);
 	return status;
 }
@@ -604,6 +997,6 @@ rb_position_test(rb_context *ctx, const rb_set *red, rb_placed *red_known, const
 void
 rb_position_forget(rb_memory *memory, rb_placed *known)
 {
-	rb_solids_free(memory, &known->solids);
+	free_solids(memory, &known->solids);
 	memset(known, 0, sizeof *known);
 }

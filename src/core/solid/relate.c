@@ -46,7 +46,7 @@
  */
 #include "core/base/sort.h"
 #include "core/base/parallel.h"
-#include "core/solid/relate.h"
+#include "core/solid/solid.h"
 #include "core/join/join.h"
 #include "core/primitive/contact.h"
 

@@ -17,7 +17,7 @@
  * turned over, and their normals point to different sides of the sheet. So a fact known about the
  * sides of one triangle extends to its whole sheet.
  */
-#include "core/solid/relate.h"
+#include "core/solid/solid.h"
 #include "core/base/point_hash.h"
 #include "core/base/parallel.h"
 #include "core/primitive/segment.h"

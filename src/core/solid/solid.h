@@ -21,9 +21,11 @@
 #define RB_SOLID_SOLID_H
 
 #include "core/base/base.h"
+#include "core/base/parallel.h"
 #include "core/base/point_hash.h"
 #include "core/exact/bignum.h"
 #include "core/exact/orient.h"
+#include "core/nearest/box_tree.h"
 #include "core/primitive/box.h"
 
 #ifdef __cplusplus
@@ -34,7 +36,7 @@ extern "C"
 /* Precision in 64-bit words: a sum of 2^32 square roots remains far more precise than a double */
 #define RB_MEASURE_WORDS 6
 
-/* ---- rays (point_in_solid.c) ---- */
+/* ---- rays (in_solid.c) ---- */
 
 /*
  * One upward ray per point of a set, stored as a segment for RB_RAY_PARITY, in a set with the same
@@ -208,7 +210,6 @@ typedef struct rb_line_intervals
 extern rb_status rb_line_measure(rb_context *ctx, const double *segments, uint32_t n,
 								 rb_line_intervals *out);
 
-
 /*
  * Computes the intervals of the line that lie inside the solid or on its boundary, in order. Each
  * interval is maximal: it continues across vertices of the line, and across points where the line
@@ -229,6 +230,138 @@ extern void rb_line_intervals_free(rb_memory *memory, rb_line_intervals *s);
 extern rb_status rb_line_spans(rb_context *ctx, const double *segments, uint32_t n,
 							   const double *triangles, const rb_pair *meet, size_t nmeet,
 							   rb_line_intervals *out);
+
+/* ---- the relation of solids ---- */
+
+/*
+ * Declares what the files behind rb_compose_relations share to relate pairs of solids.
+ *
+ *		triangles at each edge, and sheets of triangles;
+ *		side of a solid on which a sheet lies; side of a sheet on
+ *		which its own solid lies									sheets.c
+ *		surroundings of an edge that lies on another solid;
+ *		the relation of two solids									relate.c
+ */
+
+#define RB_NO_SHEET UINT32_MAX
+
+/* ---- list of pairs filled by several threads (sheets.c) ---- */
+
+typedef struct rb_notes
+{
+	rb_context *ctx;
+	pthread_mutex_t lock;
+	rb_pair *at;
+	size_t n;
+	size_t cap;
+} rb_notes;
+
+extern void rb_notes_open(rb_notes *notes, rb_context *ctx);
+extern void rb_notes_close(rb_notes *notes);
+
+/* Appends pairs; callable from any thread. */
+extern rb_status rb_notes_add(rb_notes *notes, const rb_pair *pairs, size_t n);
+
+/*
+ * Sorts pairs by red_of of their red part, then by blue_of of their blue part. If an array is NULL,
+ * the part number itself is the key. Payload bits in the red word are ignored.
+ */
+extern rb_status rb_notes_sort(rb_notes *notes, const uint32_t *red_of, const uint32_t *blue_of);
+
+/* ---- edge fans and sheets (sheets.c) ---- */
+
+/*
+ * The edge fans and sheets of a set of solids.
+ *
+ * The fan of an edge is the set of all triangles of the solid that have this edge. A sheet is a
+ * maximal set of triangles connected across edges whose fan has exactly two triangles; its first
+ * triangle identifies it. Triangles without area and triangles of invalid rows belong to no fan or
+ * sheet. Side k of a triangle runs from its vertex k to the next vertex and has the number 3 *
+ * triangle + k.
+ */
+typedef struct rb_fans
+{
+	const rb_set *set;
+	uint32_t *next;  /* For each side, the next side of its fan, as a circular list */
+	uint32_t *sheet; /* Sheet of each triangle, or RB_NO_SHEET */
+	/* For each triangle, 1 if its normal is opposite to that of its sheet's first triangle */
+	uint8_t *turned;
+	uint32_t *sheets; /* All sheets, in row order */
+	uint32_t *tops;   /* For each sheet, the triangle from which its rays start */
+	uint32_t nsheets;
+	uint32_t *start; /* Start of each row in `sheets`, with one extra entry at the end */
+	/* For each triangle that identifies a sheet, 1 if its normal points into the solid */
+	uint8_t *inner;
+} rb_fans;
+
+/* Finds fans and sheets of all rows of a set except the bad ones; `inner` is not yet computed. */
+extern rb_status rb_fans_find(rb_context *ctx, const rb_set *set, const uint32_t *bad,
+							  rb_fans *fans);
+extern void rb_fans_free(rb_memory *memory, rb_fans *fans);
+
+/*
+ * Computes `inner` for the rows with a nonzero byte in `rows`, or for all rows if NULL
+ * (sheets.c).
+ */
+extern rb_status rb_fans_find_inner(rb_context *ctx, const rb_backend *backend, rb_fans *fans,
+									const uint8_t *rows);
+
+/* Returns true if the side has the lowest number in its fan, and so represents the fan. */
+static inline bool
+rb_fan_is_first(const rb_fans *fans, uint32_t side)
+{
+	uint32_t i = fans->next[side];
+
+	while (i != side && i > side)
+		i = fans->next[i];
+	return i == side;
+}
+
+/* Returns true if the normal of a triangle points into its solid. */
+static inline bool
+rb_points_inward(const rb_fans *fans, uint32_t triangle)
+{
+	return (fans->inner[fans->sheet[triangle]] != 0) != (fans->turned[triangle] != 0);
+}
+
+/* ---- location of points on or near sheets (sheets.c) ---- */
+
+/*
+ * Locates one point of each of n triangles relative to solids. For each solid that contains the
+ * point it appends a pair of the triangle's index in the list and a triangle of the solid.
+ *
+ * If `own` is set, both sets are the same. The point is then off the triangle, on the side of its
+ * normal, and is tested only against the triangle's own solid. Otherwise the point lies on the
+ * triangle, and on no other triangle that shares only isolated points with it. The result is
+ * undefined for a solid that shares more than isolated points with the triangle.
+ */
+extern rb_status rb_sheet_points_locate(rb_context *ctx, const rb_backend *backend,
+										const rb_fans *from, const uint32_t *triangle, uint32_t n,
+										const rb_fans *solids, bool own, rb_notes *inside);
+
+/*
+ * Returns true if a point of triangle t of a surface is inside the solid whose triangles are in the
+ * tree. Triangle t has an area and shares only isolated points with the boundary of the solid.
+ */
+extern bool rb_sheet_point_is_inside(const double *t, const rb_fans *solid, const rb_tree *tree);
+
+/* Bits for the kinds of points that exist: in red only, in blue only, in both */
+#define RB_RED_ALONE 1
+#define RB_BLUE_ALONE 2
+#define RB_IN_BOTH 4
+#define RB_ALL_THREE 7
+
+/* Bits: part of a surface is inside a solid, or outside it */
+#define RB_SURFACE_IN 1
+#define RB_SURFACE_OUT 2
+
+/*
+ * Classifies the parts of surface triangle t next to the curve or area that it shares with triangle
+ * i of a solid. The two triangles do not pass through each other. Parts of t on the boundary of the
+ * solid are not reported.
+ */
+extern unsigned rb_around_surface(rb_exact_env *env, const double *t, const rb_fans *solid,
+								  uint32_t i);
 
 /* ---- points near a triangle (validity.c, sheets.c) ---- */
 
@@ -301,7 +434,7 @@ extern void rb_triangles_crossing_point(const double *a, const double *b, double
 extern const char *rb_solid_fault_name(rb_solid_fault fault);
 extern const char *rb_refusal_name(rb_geometry_fault fault);
 
-/* ---- reports for all rows of a set (validity_reports.c) ---- */
+/* ---- reports for all rows of a set (validity_rows.c) ---- */
 
 /* Converts a report to and from the rb_payload_words(RB_VALIDITY) payload words of a block. */
 extern void rb_solid_to_words(const rb_solid_report *report, uint64_t *words);
@@ -354,13 +487,6 @@ extern rb_status rb_solids_check(rb_context *ctx, const rb_backend *backend, con
 								 bool skip, rb_solid_side of, uint32_t **bad);
 
 /*
- * Sets *together to true if all rows of a set form one closed surface, or to false if memory does
- * not suffice for the test.
- */
-extern rb_status rb_solids_are_closed_together(rb_context *ctx, const rb_set *solids,
-											   bool *together);
-
-/*
  * Checks rows that need not be closed. Sets a bit in *open for each row that is not closed or has
  * no triangle with an area; the caller frees this bitmap as well. Closed rows that intersect
  * themselves are marked in *bad and treated as by rb_solids_check.
@@ -368,64 +494,7 @@ extern rb_status rb_solids_are_closed_together(rb_context *ctx, const rb_set *so
 extern rb_status rb_solids_sort(rb_context *ctx, const rb_backend *backend, const rb_set *surfaces,
 								bool skip, rb_solid_side of, uint32_t **bad, uint32_t **open);
 
-/* ---- solids prepared for queries (solids.c, position.c) ---- */
-
-/*
- * Locates points, lines and surfaces relative to solids that are queried repeatedly.
- *
- *		solids -> validated, with a box tree of the triangles of each		solids.c
- *			point: an upward ray through the tree
- *			line: triangles it meets, then its intervals (line_intervals.c)
- *			triangle of a surface: surroundings of the curves that it shares
- *				with the boundary (relate.c), or a ray if there are none (sheets.c)
- *		one row against one solid, or all rows against all solids			position.c
- */
-
-/* Rows of a set prepared for queries */
-typedef struct rb_solids rb_solids;
-
-/* Bits for the parts of an object that exist: inside, outside, on the boundary */
-#define RB_SOME_INSIDE 1u
-#define RB_SOME_OUTSIDE 2u
-#define RB_SOME_ON 4u
-
-/*
- * Validates all rows as solids (RB_BAD_SOLID, or omitted if `skip` is set) and builds their trees.
- * Takes no reference to the set, which must outlive the result.
- */
-extern rb_status rb_solids_build(rb_context *ctx, const rb_backend *backend,
-								 const rb_set *solid_set, bool skip, rb_solids **solids);
-/* Prepares the data for surface queries; does nothing if it is already present. */
-extern rb_status rb_solids_add_sides(rb_context *ctx, const rb_backend *backend, rb_solids *solids);
-extern void rb_solids_free(rb_memory *memory,
-						   rb_solids **solids); /* Sets *solids to NULL; accepts NULL */
-/* Makes later queries poll this context for cancellation. */
-extern void rb_solids_use(rb_solids *solids, rb_context *ctx);
-/* Returns true if the row was left out as invalid. */
-extern bool rb_solids_is_bad(const rb_solids *solids, uint32_t row);
-
-/* Scratch memory of one thread for queries; zero-initialize before the first call */
-typedef struct rb_solids_room
-{
-	rb_line_intervals stretches;
-	rb_pair *meet;
-	size_t meet_cap;
-	uint8_t *inside;
-	size_t inside_cap;
-} rb_solids_room;
-
-extern void rb_solids_room_free(rb_memory *memory, rb_solids_room *room);
-
-/*
- * Computes the RB_SOME_* bits of an object, given its parts (points, segments or triangles),
- * relative to one solid. Their bounding boxes must overlap. Once some part is inside and some part
- * outside, further bits may be missing.
- */
-extern rb_status rb_solids_test(rb_context *ctx, rb_solids_room *room, const rb_solids *solids,
-								uint32_t row, rb_kind kind, const double *parts, uint32_t nparts,
-								unsigned *some);
-
-/* ---- one row (position.c) ---- */
+/* ---- position of one row (position.c) ---- */
 
 /*
  * Cached facts about a row that is compared with several others in turn; zero-initialize before use
@@ -437,7 +506,7 @@ typedef struct rb_placed
 	double high[3];
 	bool sorted; /* For triangles, true if `open` is known */
 	bool open;
-	rb_solids *solids; /* The row prepared as a solid, if it was queried before */
+	struct rb_solids *solids; /* The row prepared as a solid, if it was queried before */
 } rb_placed;
 
 /*

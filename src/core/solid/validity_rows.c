@@ -1,18 +1,181 @@
 /*
  * validity_rows.c
- *	  Checks whether all rows of a set are solids, before any point is reported to be inside one.
+ *	  Checks whether all rows of a set are solids, before any point is reported to be inside one, and
+ *	  reports for each row what is wrong if it is not; validity_reasons.c converts the reports to
+ *	  text.
  *
  * All threads check the rows individually: whether a row is closed (validity.c), and whether a
- * cheap test proves that it does not intersect itself (star_shape.c). The remaining rows are
- * checked by a self join of the set within its rows, on the backend that the rest of the join uses.
- * If all rows are solids, the set remembers this result.
+ * cheap test proves that it does not intersect itself (star shapes). The remaining rows are checked
+ * by a self join of the set within its rows, on the backend that the rest of the join uses. If all
+ * rows are solids, the set remembers this result.
+ *
+ * A report comes from two independent checks: whether the row is closed and oriented outward, and
+ * how many pairs of its triangles cross.
  */
-#include "core/base/parallel.h"
 #include "core/solid/solid.h"
+#include "core/primitive/ray.h"
+#include "core/base/parallel.h"
 #include "core/join/join.h"
 #include "core/set/set.h"
 
 #include <string.h>
+
+/* ---- star shapes ---- */
+
+/*
+ * Suppose that every edge has two triangles that traverse it in opposite directions, and that all
+ * triangles have the same strict orientation relative to a point c. Seen from c, the two triangles
+ * of an edge are on opposite sides of it, and the triangles around a vertex surround it. So every
+ * direction, except those of edges, is covered by the same number of triangles. If one direction is
+ * covered once, all are.
+ *
+ * Then no direction is in the interior of one triangle and also in another triangle. If two
+ * triangles meet, the meeting point is on an edge or vertex of both. The other triangles there
+ * cover all remaining directions, so the two triangles share that edge or vertex. Houses and the
+ * shells of many solids are star-shaped in this sense, and this test is much cheaper than a self
+ * join.
+ *
+ * The point c is the rounded mean of the vertices, which is inside any convex surface. If a
+ * floating-point filter cannot determine a sign, the result is false.
+ */
+
+static void
+find_mean(const double *t, uint32_t n, double c[3])
+{
+	double sum[3] = {0, 0, 0};
+
+	for (size_t i = 0; i < (size_t) 3 * n; i++)
+		for (int a = 0; a < 3; a++)
+			sum[a] += t[3 * i + a];
+	for (int a = 0; a < 3; a++)
+		c[a] = sum[a] / (3.0 * n);
+}
+
+/* Returns true if the upward ray from c meets the triangle's bounding box. */
+static bool
+may_be_above(const double *t, const double *c)
+{
+	for (int a = 0; a < 3; a++)
+		if (rb_max(t[a], rb_max(t[3 + a], t[6 + a])) < c[a])
+			return false;
+	return rb_min(t[0], rb_min(t[3], t[6])) <= c[0] && rb_min(t[1], rb_min(t[4], t[7])) <= c[1];
+}
+
+/*
+ * Returns true if all triangles have the same orientation relative to c, and exactly one of them is
+ * above c.
+ */
+static bool
+is_seen_once(rb_context *ctx, const double *triangles, uint32_t n)
+{
+	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
+	int turn = 0, above = 0;
+	double c[3];
+
+	find_mean(triangles, n, c);
+	for (uint32_t i = 0; i < n; i++)
+	{
+		const double *t = triangles + 9 * (size_t) i;
+		const int side = rb_orient3d_filter(t, t + 3, t + 6, c);
+
+		if (side == 0 || side == RB_UNSURE || side == -turn || (rb_stop_due(ctx, i, 65536)))
+			return false;
+		turn = side;
+		if (may_be_above(t, c) &&
+			(rb_ray_crossing(&env, c, t) & RB_RAY_PARITY_OF(1, 0)) == RB_RAY_PARITY_OF(1, 0))
+			above++;
+	}
+	return above == 1;
+}
+
+static uint32_t
+next_of(uint32_t corner)
+{
+	return corner % 3 == 2 ? corner - 2 : corner + 1;
+}
+
+static uint32_t
+previous_of(uint32_t corner)
+{
+	return corner % 3 == 0 ? corner + 2 : corner - 1;
+}
+
+/*
+ * Checks whether every edge has two triangles, which traverse it in opposite directions. The edges
+ * that leave a vertex must lead to distinct vertices, and the edges that enter it must come from
+ * exactly the same vertices.
+ */
+static rb_status
+find_pairs(rb_context *ctx, const uint32_t *first, uint32_t n, uint32_t *links, bool *paired)
+{
+	uint32_t *link = links; /* For each corner, the previous corner at the same vertex, or itself */
+	uint32_t *last = links + 3 * (size_t) n; /* Last corner at each vertex */
+	/* For each vertex, the start of the last edge found that ends there */
+	uint32_t *leads = links + 6 * (size_t) n;
+
+	memset(leads, 0xff, 3 * (size_t) n * sizeof *leads);
+	for (uint32_t i = 0; i < 3 * n; i++)
+	{
+		link[i] = first[i] == i ? i : last[first[i]];
+		last[first[i]] = i;
+		if (rb_stop_due(ctx, i, 65536))
+			return RB_STOPPED;
+	}
+	*paired = false;
+	for (uint32_t at = 0; at < 3 * n; at++)
+	{
+		uint32_t i;
+
+		if (rb_stop_due(ctx, at, 4096))
+			return RB_STOPPED;
+		if (first[at] != at)
+			continue;
+		for (i = last[at];; i = link[i])
+		{
+			const uint32_t to = first[next_of(i)];
+
+			if (leads[to] == at)
+				return RB_OK;
+			leads[to] = at;
+			if (link[i] == i)
+				break;
+		}
+		for (i = last[at];; i = link[i])
+		{
+			const uint32_t from = first[previous_of(i)];
+
+			if (leads[from] != at)
+				return RB_OK;
+			leads[from] = UINT32_MAX;
+			if (link[i] == i)
+				break;
+		}
+	}
+	*paired = true;
+	return RB_OK;
+}
+
+rb_status
+rb_solid_is_star(rb_context *ctx, const double *triangles, uint32_t n, rb_star_room *room,
+				 bool *star)
+{
+	*star = false;
+	if (!is_seen_once(ctx, triangles, n))
+		return rb_should_stop(ctx) ? RB_STOPPED : RB_OK;
+	RB_TRY(rb_point_hash_find(ctx, triangles, 3 * n, &room->corners));
+	RB_TRY(RB_RENEW(ctx, room->links, room->links_cap, 9 * (size_t) n));
+	return find_pairs(ctx, room->corners.first, n, room->links, star);
+}
+
+void
+rb_star_room_free(rb_memory *memory, rb_star_room *room)
+{
+	rb_point_hash_free(memory, &room->corners);
+	RB_FREE(memory, room->links);
+	room->links_cap = 0;
+}
+
+/* ---- validity of all rows ---- */
 
 #define GRAIN 16 /* Number of rows a thread takes at a time */
 
@@ -219,6 +382,25 @@ check_crossing(solid_checks *a, const rb_backend *backend)
 	return status;
 }
 
+/*
+ * Sets *together to true if all rows of a set form one closed surface, or to false if memory does
+ * not suffice for the test.
+ */
+static rb_status
+are_closed_together(rb_context *ctx, const rb_set *solids, bool *together)
+{
+	rb_solid_report report;
+	rb_status status = rb_solid_check_closed(ctx, solids->coords, solids->nparts, &report);
+
+	*together = status == RB_OK && report.fault == RB_SOLID_GOOD;
+	if (status == RB_OVER_BUDGET || status == RB_OUT_OF_MEMORY)
+	{
+		rb_forget_failure(ctx);
+		return RB_OK;
+	}
+	return status;
+}
+
 /* Counts the bad rows, and raises an error for the first one unless they are skipped. */
 static rb_status
 report_bad(solid_checks *a, bool skip, rb_solid_side of)
@@ -237,7 +419,7 @@ report_bad(solid_checks *a, bool skip, rb_solid_side of)
 	if (a->first == UINT32_MAX || skip)
 		return RB_OK;
 	if (a->report.fault == RB_SOLID_OPEN && solids->nrows > 1)
-		status = rb_solids_are_closed_together(a->ctx, solids, &together);
+		status = are_closed_together(a->ctx, solids, &together);
 	if (status != RB_OK)
 		return status;
 	rb_solid_reason(&a->report, text);
@@ -300,21 +482,6 @@ check_all(rb_context *ctx, const rb_backend *backend, const rb_set *solids, bool
 }
 
 rb_status
-rb_solids_are_closed_together(rb_context *ctx, const rb_set *solids, bool *together)
-{
-	rb_solid_report report;
-	rb_status status = rb_solid_check_closed(ctx, solids->coords, solids->nparts, &report);
-
-	*together = status == RB_OK && report.fault == RB_SOLID_GOOD;
-	if (status == RB_OVER_BUDGET || status == RB_OUT_OF_MEMORY)
-	{
-		rb_forget_failure(ctx);
-		return RB_OK;
-	}
-	return status;
-}
-
-rb_status
 rb_solids_check(rb_context *ctx, const rb_backend *backend, const rb_set *solids, bool skip,
 				rb_solid_side of, uint32_t **bad)
 {
@@ -330,4 +497,247 @@ rb_solids_sort(rb_context *ctx, const rb_backend *backend, const rb_set *surface
 	RB_TRY(RB_ALLOCATE(ctx, *open, words));
 	memset(*open, 0, words * sizeof(uint32_t));
 	return check_all(ctx, backend, surfaces, skip, of, bad, *open);
+}
+
+/* ---- reports for all rows ---- */
+
+#define GRAIN 16 /* Number of rows a thread takes at a time */
+
+_Static_assert(sizeof(rb_solid_report) == RB_VALIDITY_WORDS * sizeof(uint64_t),
+			   "a report has RB_VALIDITY_WORDS words");
+
+/* ---- conversion to payload words ---- */
+
+void
+rb_solid_to_words(const rb_solid_report *report, uint64_t *words)
+{
+	memcpy(words, report, sizeof *report);
+}
+
+void
+rb_solid_of_words(rb_solid_report *report, const uint64_t *words)
+{
+	memcpy(report, words, sizeof *report);
+}
+
+void
+rb_solid_of_refusal(rb_solid_report *report, const rb_refusal *refusal, double face_tolerance)
+{
+	memset(report, 0, sizeof *report);
+	report->fault = RB_SOLID_UNREADABLE;
+	report->why = refusal->fault;
+	report->info = refusal->info;
+	report->face_tolerance = face_tolerance;
+}
+
+/* ---- all rows ---- */
+
+typedef struct crossings
+{
+	uint64_t n;
+	rb_pair first;
+} crossings;
+
+typedef struct solid_reports
+{
+	rb_context *ctx;
+	const rb_set *solids;
+	const rb_row_sink *sink;
+	uint32_t *start;
+	crossings *of;  /* Crossings of each row */
+	bool by_object; /* True if rows are already grouped into objects */
+	bool together;  /* True if no row is closed, and all rows together are */
+	int closed;     /* Nonzero if some row is closed; set by several threads */
+	pthread_mutex_t lock;
+	int status;
+} solid_reports;
+
+static bool
+have_same_corners(const double *a, const double *b)
+{
+	for (int i = 0; i < 9; i += 3)
+		if (memcmp(a + i, b, 3 * sizeof *a) != 0 && memcmp(a + i, b + 3, 3 * sizeof *a) != 0 &&
+			memcmp(a + i, b + 6, 3 * sizeof *a) != 0)
+			return false;
+	return true;
+}
+
+static rb_status
+put_crossing(void *user, const rb_pair *pairs, size_t n)
+{
+	solid_reports *a = user;
+
+	pthread_mutex_lock(&a->lock);
+	for (size_t i = 0; i < n; i++)
+	{
+		const rb_pair p = {rb_pair_red(pairs[i]), pairs[i].blue};
+		crossings *c = &a->of[rb_row_of(a->solids, p.red)];
+
+		if (c->n++ == 0 || p.red < c->first.red ||
+			(p.red == c->first.red && p.blue < c->first.blue))
+			c->first = p;
+	}
+	pthread_mutex_unlock(&a->lock);
+	return rb_should_stop(a->ctx) ? RB_STOPPED : RB_OK;
+}
+
+static rb_status
+count_crossings(solid_reports *a, const rb_backend *backend)
+{
+	const rb_job job = {.red = a->solids, .predicate = RB_SELF_INTERSECT, .within_rows = true};
+	const rb_sink sink = {.put = put_crossing, .user = a};
+
+	memset(a->of, 0, a->solids->nrows * sizeof *a->of);
+	return a->solids->row_of != NULL ? rb_join_step(a->ctx, backend, &job, &sink, RB_TILE) : RB_OK;
+}
+
+/* Reports the first two triangles that cross. */
+static rb_status
+report_crossing(const solid_reports *a, const crossings *c, uint32_t first, uint32_t parts,
+				rb_solid_report *report)
+{
+	const double *t = a->solids->coords + (size_t) first * 9;
+	const double *red = a->solids->coords + (size_t) c->first.red * 9;
+	const double *blue = a->solids->coords + (size_t) c->first.blue * 9;
+
+	report->self_intersections = c->n;
+	report->crossing[0] = c->first.red - first;
+	report->crossing[1] = c->first.blue - first;
+	report->crossing_equal = have_same_corners(red, blue);
+	rb_triangles_crossing_point(red, blue, report->crossing_at);
+	return rb_solid_are_apart(a->ctx, t, parts, report->crossing[0], report->crossing[1],
+							  &report->crossing_apart);
+}
+
+/* Replaces triangle numbers by polygon numbers if the triangles come from polygons. */
+static void
+name_faces(const rb_set *solids, uint32_t first, rb_solid_report *report)
+{
+	if (solids->face_of == NULL)
+		return;
+	report->of_faces = true;
+	report->triangle = solids->face_of[first + report->triangle];
+	for (int i = 0; i < 2; i++)
+		report->crossing[i] = solids->face_of[first + report->crossing[i]];
+}
+
+static void
+report_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	solid_reports *a = arg;
+	rb_pair rows[GRAIN];
+	uint64_t payload[GRAIN * RB_VALIDITY_WORDS];
+	rb_status status = RB_OK;
+	size_t n = 0;
+	int ok = RB_OK;
+
+	(void) me;
+	for (uint64_t row = from; row < to && status == RB_OK; row++)
+	{
+		const uint32_t first = a->start[row];
+		const uint32_t parts = a->start[row + 1] - first;
+		const crossings *c = &a->of[row];
+		rb_solid_report report;
+
+		status = rb_should_stop(a->ctx)
+					 ? RB_STOPPED
+					 : rb_solid_check_faces(
+						   a->ctx, a->solids->coords + (size_t) first * 9, parts,
+						   a->solids->face_of != NULL ? a->solids->face_of + first : NULL, &report);
+		if (status == RB_OK && c->n > 0)
+			status = report_crossing(a, c, first, parts, &report);
+		if (status != RB_OK)
+			break;
+		report.faces = a->solids->faces != NULL ? a->solids->faces[row] : parts;
+		report.together = a->together;
+		name_faces(a->solids, first, &report);
+		rows[n] = (rb_pair){(uint32_t) row, (uint32_t) row};
+		rb_solid_to_words(&report, payload + n++ * RB_VALIDITY_WORDS);
+	}
+	if (status == RB_OK && n > 0)
+		status = a->sink->put(a->sink->user, rows, payload, n);
+	if (status != RB_OK)
+		rb_store_if(&a->status, &ok, (int) status);
+}
+
+/* Searches for a closed row, and stops at the first one. */
+static void
+find_closed_row(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	solid_reports *a = arg;
+	rb_solid_report report;
+	rb_status status = RB_OK;
+	int ok = RB_OK;
+
+	(void) me;
+	for (uint64_t row = from; row < to && status == RB_OK && rb_load(&a->closed) == 0; row++)
+	{
+		const uint32_t first = a->start[row];
+
+		status = rb_should_stop(a->ctx)
+					 ? RB_STOPPED
+					 : rb_solid_check_closed(a->ctx, a->solids->coords + (size_t) first * 9,
+											 a->start[row + 1] - first, &report);
+		if (status == RB_OK && report.closed)
+			rb_store(&a->closed, 1);
+	}
+	if (status != RB_OK)
+		rb_store_if(&a->status, &ok, (int) status);
+}
+
+/* Detects a missing solid column: each row is a face, and all rows together are closed. */
+static rb_status
+check_closed_together(solid_reports *a)
+{
+	rb_thread *me;
+	rb_status status;
+
+	if (a->solids->nrows < 2 || a->by_object)
+		return RB_OK;
+	RB_TRY(rb_team_open(a->ctx, rb_threads_for(a->ctx, a->solids->nrows, GRAIN), &me));
+	status = rb_loop(me, a->solids->nrows, GRAIN, find_closed_row, a);
+	rb_team_close(&me);
+	if (a->status != RB_OK)
+		status = (rb_status) a->status;
+	if (status == RB_OK && a->closed == 0)
+		status = are_closed_together(a->ctx, a->solids, &a->together);
+	return status;
+}
+
+static rb_status
+report_all(solid_reports *a)
+{
+	rb_thread *me;
+	rb_status status;
+
+	RB_TRY(rb_team_open(a->ctx, rb_threads_for(a->ctx, a->solids->nrows, GRAIN), &me));
+	status = rb_loop(me, a->solids->nrows, GRAIN, report_rows, a);
+	rb_team_close(&me);
+	return a->status != RB_OK ? (rb_status) a->status : status;
+}
+
+rb_status
+rb_compose_solids(rb_context *ctx, const rb_backend *backend, const rb_job *job,
+				  const rb_row_sink *sink)
+{
+	const size_t rows = job->red->nrows;
+	solid_reports a = {.ctx = ctx, .solids = job->red, .sink = sink, .by_object = job->by_object};
+	rb_status status = RB_ALLOCATE(ctx, a.start, rows + 1);
+
+	if (status == RB_OK)
+		status = RB_ALLOCATE(ctx, a.of, rows + 1);
+	pthread_mutex_init(&a.lock, NULL);
+	if (status == RB_OK)
+	{
+		rb_row_starts(job->red, a.start);
+		status = count_crossings(&a, backend);
+	}
+	if (status == RB_OK)
+		status = check_closed_together(&a);
+	if (status == RB_OK)
+		status = report_all(&a);
+	pthread_mutex_destroy(&a.lock);
+	RB_FREE(ctx->memory, a.start);
+	RB_FREE(ctx->memory, a.of);
+	return status;
 }

@@ -17,6 +17,11 @@
 #include <math.h>
 #include <string.h>
 
+/* Bits for the parts of an object that exist: inside, outside, on the boundary */
+#define SOME_INSIDE 1u
+#define SOME_OUTSIDE 2u
+#define SOME_ON 4u
+
 #define GRID 3
 #define CELLS (GRID * GRID * GRID)
 #define MOST 64 /* Maximum number of corners of a clipped polygon */
@@ -84,7 +89,7 @@ what_is(const cubes *c, const double p[3])
 		around++;
 		filled += is_filled(c, cell[0], cell[1], cell[2]);
 	}
-	return filled == around ? RB_SOME_INSIDE : filled == 0 ? RB_SOME_OUTSIDE : RB_SOME_ON;
+	return filled == around ? SOME_INSIDE : filled == 0 ? SOME_OUTSIDE : SOME_ON;
 }
 
 /* ---- objects, divided into pieces ---- */
@@ -204,9 +209,9 @@ truth_of(const cubes *c, const double *points, int n)
 static int
 position_of(unsigned some)
 {
-	if ((some & RB_SOME_INSIDE) == 0)
-		return some & RB_SOME_OUTSIDE ? RB_LIES_OUTSIDE : RB_LIES_ON;
-	return some & RB_SOME_OUTSIDE ? RB_LIES_CROSSING : RB_LIES_INSIDE;
+	if ((some & SOME_INSIDE) == 0)
+		return some & SOME_OUTSIDE ? RB_LIES_OUTSIDE : RB_LIES_ON;
+	return some & SOME_OUTSIDE ? RB_LIES_CROSSING : RB_LIES_INSIDE;
 }
 
 /* ---- sets ---- */

@@ -1,5 +1,5 @@
 /*
- * solids.c
+ * in_solid.c
  *	  Tests sets of solids in a stream: invalid solids, and the points and intervals of lines inside
  *	  solids.
  *
