@@ -209,18 +209,6 @@ context_of(const rb_thread *me)
 	return me->team->ctx;
 }
 
-int
-rb_team_threads(const rb_thread *me)
-{
-	return me->team->threads;
-}
-
-int
-rb_thread_number(const rb_thread *me)
-{
-	return me->number;
-}
-
 /* The functions from here to the public operations require the team's lock. */
 
 /* Returns true if a thread that waits for `awaits` may execute tasks of this group. */
@@ -513,18 +501,6 @@ context_of(const rb_thread *me)
 	return me->team->ctx;
 }
 
-int
-rb_team_threads(const rb_thread *me)
-{
-	return me->team->threads;
-}
-
-int
-rb_thread_number(const rb_thread *me)
-{
-	return me->number;
-}
-
 void
 rb_group_open(rb_thread *me, rb_group *group)
 {
@@ -594,3 +570,17 @@ rb_team_close(rb_thread **me)
 }
 
 #endif
+
+/* ---- both ---- */
+
+int
+rb_team_threads(const rb_thread *me)
+{
+	return me->team->threads;
+}
+
+int
+rb_thread_number(const rb_thread *me)
+{
+	return me->number;
+}

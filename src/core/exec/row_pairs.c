@@ -139,7 +139,8 @@ add_part_pair(rb_unique *u, rb_pair parts, uint64_t payload, rb_pair *rows, bool
 }
 
 rb_status
-rb_unique_rows(rb_unique *u, const rb_pair *parts, size_t n, rb_pair *out, size_t *nout)
+rb_unique_rows(rb_unique *u, const rb_pair *parts, const uint64_t *payload, size_t n, rb_pair *out,
+			   uint64_t *out_payload, size_t *nout)
 {
 	rb_status status = RB_OK;
 	size_t k = 0;
@@ -150,28 +151,9 @@ rb_unique_rows(rb_unique *u, const rb_pair *parts, size_t n, rb_pair *out, size_
 	{
 		bool comes_out = false;
 
-		status = add_part_pair(u, parts[i], 0, &out[k], &comes_out);
-		k += comes_out;
-	}
-	*nout = k;
-	return status;
-}
-
-rb_status
-rb_unique_merge(rb_unique *u, const rb_pair *parts, const uint64_t *payload, size_t n, rb_pair *out,
-				uint64_t *out_told, size_t *nout)
-{
-	rb_status status = RB_OK;
-	size_t k = 0;
-
-	if (rb_should_stop(u->ctx))
-		return RB_STOPPED;
-	for (size_t i = 0; i < n && status == RB_OK; i++)
-	{
-		bool comes_out = false;
-
-		status = add_part_pair(u, parts[i], payload[i], &out[k], &comes_out);
-		out_told[k] = payload[i];
+		status = add_part_pair(u, parts[i], payload != NULL ? payload[i] : 0, &out[k], &comes_out);
+		if (payload != NULL)
+			out_payload[k] = payload[i];
 		k += comes_out;
 	}
 	*nout = k;

@@ -56,17 +56,12 @@ extern void rb_unique_free(rb_unique *u);
 
 /*
  * Converts n pairs of parts to pairs of rows that were not returned before, in `out`, which has
- * room for n. Calls must be serialized by the caller.
+ * room for n. If the pairs have a payload, only the pairs of rows that have no other parts are
+ * returned, with theirs in `out_payload`; the others are merged. `payload` is NULL if they have
+ * none. Calls must be serialized by the caller.
  */
-extern rb_status rb_unique_rows(rb_unique *u, const rb_pair *parts, size_t n, rb_pair *out,
-								size_t *nout);
-
-/*
- * Converts n pairs of parts with payload. `out` receives the pairs of rows that have no other
- * parts; the others are merged.
- */
-extern rb_status rb_unique_merge(rb_unique *u, const rb_pair *parts, const uint64_t *payload,
-								 size_t n, rb_pair *out, uint64_t *out_told, size_t *nout);
+extern rb_status rb_unique_rows(rb_unique *u, const rb_pair *parts, const uint64_t *payload,
+								size_t n, rb_pair *out, uint64_t *out_payload, size_t *nout);
 
 /*
  * Returns the next merged pairs once all parts have been added: at most `most` pairs, starting at

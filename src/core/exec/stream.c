@@ -261,8 +261,7 @@ make_rows(rb_stream *s, const rb_pair *parts, const uint64_t *payload, size_t n,
 	rb_status status;
 
 	pthread_mutex_lock(&s->unique_lock);
-	status = payload != NULL ? rb_unique_merge(&s->unique, parts, payload, n, rows, rows_told, kept)
-							 : rb_unique_rows(&s->unique, parts, n, rows, kept);
+	status = rb_unique_rows(&s->unique, parts, payload, n, rows, rows_told, kept);
 	pthread_mutex_unlock(&s->unique_lock);
 	return status;
 }

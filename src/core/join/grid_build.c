@@ -497,22 +497,7 @@ rb_select_objects(rb_thread *me, rb_cpu *c, const rb_set *o, const double lo[3],
 static inline uint32_t
 cut_cell(const rb_grid_cells *g, int axis, double x)
 {
-	uint32_t n = g->grid.n[axis] - 1;
-	uint32_t c = 0;
-
-	while (n > 0)
-	{
-		uint32_t half = n / 2;
-
-		if (g->cut[axis][c + half] <= x)
-		{
-			c += half + 1;
-			n -= half + 1;
-		}
-		else
-			n = half;
-	}
-	return c;
+	return (uint32_t) rb_doubles_upper_bound(g->cut[axis], g->grid.n[axis] - 1, x);
 }
 
 static void

@@ -108,30 +108,21 @@ rb_segments_contact2(rb_exact_env *env, const double *p, const double *q, const 
 {
 	bool sp = (s[0] == p[0]) & (s[1] == p[1]), sq = (s[0] == q[0]) & (s[1] == q[1]);
 	bool tp = (t[0] == p[0]) & (t[1] == p[1]), tq = (t[0] == q[0]) & (t[1] == q[1]);
-	int os, ot, op, oq;
+	int o[4], decided;
 
 	if (sp | sq | tp | tq) /* only the common end, unless the segments are collinear */
 	{
-		ot = rb_orient2d_points(env, p, q, sp | sq ? t : s);
-		if (ot != 0)
-			return ot == RB_UNSURE ? RB_UNSURE : RB_CONTACT_OF(0, 0);
+		o[0] = rb_orient2d_points(env, p, q, sp | sq ? t : s);
+		if (o[0] != 0)
+			return o[0] == RB_UNSURE ? RB_UNSURE : RB_CONTACT_OF(0, 0);
 	}
 	else
 	{
-		os = rb_orient2d_points(env, p, q, s);
-		ot = rb_orient2d_points(env, p, q, t);
-		if (os == RB_UNSURE || ot == RB_UNSURE)
-			return RB_UNSURE;
-		if (os * ot > 0)
-			return 0;
-		op = rb_orient2d_points(env, s, t, p);
-		oq = rb_orient2d_points(env, s, t, q);
-		if (op == RB_UNSURE || oq == RB_UNSURE)
-			return RB_UNSURE;
-		if (op * oq > 0)
-			return 0;
-		if (os != 0 || ot != 0 || op != 0 || oq != 0)
-			return RB_CONTACT_OF(0, os * ot < 0 && op * oq < 0);
+		decided = rb_segments_signs(env, p, q, s, t, o);
+		if (decided != 1)
+			return decided;
+		if (o[0] != 0 || o[1] != 0 || o[2] != 0 || o[3] != 0)
+			return RB_CONTACT_OF(0, o[0] * o[1] < 0 && o[2] * o[3] < 0);
 	}
 	{
 		const double a[3] = {p[0], p[1], 0}, b[3] = {q[0], q[1], 0};
@@ -145,26 +136,17 @@ rb_segments_contact2(rb_exact_env *env, const double *p, const double *q, const 
 RB_HOST_DEVICE_CALL int
 rb_segments_contact3(rb_exact_env *env, const double *pq, const double *st)
 {
-	const double *point[4] = {pq, pq + 3, st, st + 3};
-	int o = rb_orient3d_at(env, pq, pq + 3, st, st + 3);
+	double p[4], s[4];
+	int o = rb_orient3d_at(env, pq, pq + 3, st, st + 3), axis;
 
 	if (o != 0)
 		return o == RB_UNSURE ? RB_UNSURE : 0;
-	for (int skip = 0; skip < 4; skip++)
-	{
-		int axis = rb_projection_axis(env, point[skip == 0], point[skip <= 1 ? 2 : 1],
-									  point[skip <= 2 ? 3 : 2]);
-		double p[4], s[4];
-
-		if (axis == -2)
-			return RB_UNSURE;
-		if (axis < 0)
-			continue;
-		rb_project(pq, 2, axis, p);
-		rb_project(st, 2, axis, s);
-		return rb_segments_contact2(env, p, p + 2, s, s + 2);
-	}
-	return rb_collinear_contact(pq, pq + 3, st, st + 3);
+	axis = rb_segments_axis(env, pq, st);
+	if (axis < 0)
+		return axis == -2 ? RB_UNSURE : rb_collinear_contact(pq, pq + 3, st, st + 3);
+	rb_project(pq, 2, axis, p);
+	rb_project(st, 2, axis, s);
+	return rb_segments_contact2(env, p, p + 2, s, s + 2);
 }
 
 /* ---- coplanar polygons ---- */

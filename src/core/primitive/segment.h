@@ -43,6 +43,28 @@ rb_orient2d_points(rb_exact_env *env, const double *a, const double *b, const do
 	return rb_orient2d_at(env, a[0], a[1], b[0], b[1], c[0], c[1]);
 }
 
+/*
+ * Computes the signs of s and t against the line of pq, and of p and q against that of st. Returns 0
+ * if both ends of one segment are strictly on one side, so that the segments are apart, or RB_UNSURE;
+ * otherwise 1, and all four signs are set.
+ */
+RB_HOST_DEVICE int
+rb_segments_signs(rb_exact_env *env, const double *p, const double *q, const double *s,
+				  const double *t, int sign[4])
+{
+	sign[0] = rb_orient2d_points(env, p, q, s);
+	sign[1] = rb_orient2d_points(env, p, q, t);
+	if (sign[0] == RB_UNSURE || sign[1] == RB_UNSURE)
+		return RB_UNSURE;
+	if (sign[0] * sign[1] > 0)
+		return 0;
+	sign[2] = rb_orient2d_points(env, s, t, p);
+	sign[3] = rb_orient2d_points(env, s, t, q);
+	if (sign[2] == RB_UNSURE || sign[3] == RB_UNSURE)
+		return RB_UNSURE;
+	return sign[2] * sign[3] <= 0;
+}
+
 /* Tests the closed segments pq and st in the plane; each may be a point. */
 RB_HOST_DEVICE int
 rb_segments_meet2(rb_exact_env *env, const double *p, const double *q, const double *s,
@@ -50,24 +72,15 @@ rb_segments_meet2(rb_exact_env *env, const double *p, const double *q, const dou
 {
 	bool sp = (s[0] == p[0]) & (s[1] == p[1]), sq = (s[0] == q[0]) & (s[1] == q[1]);
 	bool tp = (t[0] == p[0]) & (t[1] == p[1]), tq = (t[0] == q[0]) & (t[1] == q[1]);
-	int os, ot, op, oq;
+	int sign[4], decided;
 
 	/* The segments of a polyline follow each other, so most pairs that meet share an end. */
 	if (sp | sq | tp | tq)
 		return 1;
-	os = rb_orient2d_points(env, p, q, s);
-	ot = rb_orient2d_points(env, p, q, t);
-	if (os == RB_UNSURE || ot == RB_UNSURE)
-		return RB_UNSURE;
-	if (os * ot > 0)
-		return 0;
-	op = rb_orient2d_points(env, s, t, p);
-	oq = rb_orient2d_points(env, s, t, q);
-	if (op == RB_UNSURE || oq == RB_UNSURE)
-		return RB_UNSURE;
-	if (op * oq > 0)
-		return 0;
-	if (os == 0 && ot == 0 && op == 0 && oq == 0)
+	decided = rb_segments_signs(env, p, q, s, t, sign);
+	if (decided != 1)
+		return decided;
+	if (sign[0] == 0 && sign[1] == 0 && sign[2] == 0 && sign[3] == 0)
 	{
 		double pq[4] = {p[0], p[1], q[0], q[1]};
 		double st[4] = {s[0], s[1], t[0], t[1]};
@@ -128,33 +141,40 @@ rb_projection_axis(rb_exact_env *env, const double *a, const double *b, const do
 	return -1;
 }
 
+/*
+ * Returns an axis along which the plane of two coplanar segments projects one-to-one, -1 if all
+ * ends are collinear, or -2 if unsure.
+ */
+RB_HOST_DEVICE int
+rb_segments_axis(rb_exact_env *env, const double *pq, const double *st)
+{
+	const double *point[4] = {pq, pq + 3, st, st + 3};
+	int axis = -1;
+
+	for (int skip = 0; skip < 4 && axis == -1; skip++)
+		axis = rb_projection_axis(env, point[skip == 0], point[skip <= 1 ? 2 : 1],
+								  point[skip <= 2 ? 3 : 2]);
+	return axis;
+}
+
 /* Tests two closed segments in space; each may be a point. */
 RB_HOST_DEVICE_CALL int
 rb_segments_meet3(rb_exact_env *env, const double *pq, const double *st)
 {
-	const double *point[4] = {pq, pq + 3, st, st + 3};
-	int o;
+	double p[4], s[4];
+	int o, axis;
 
 	if (!rb_point_boxes_meet(pq, 2, st, 2, 3))
 		return 0;
 	o = rb_orient3d_at(env, pq, pq + 3, st, st + 3);
 	if (o != 0)
 		return o == RB_UNSURE ? RB_UNSURE : 0;
-	for (int skip = 0; skip < 4; skip++)
-	{
-		int axis = rb_projection_axis(env, point[skip == 0], point[skip <= 1 ? 2 : 1],
-									  point[skip <= 2 ? 3 : 2]);
-		double p[4], s[4];
-
-		if (axis == -2)
-			return RB_UNSURE;
-		if (axis < 0)
-			continue;
-		rb_project(pq, 2, axis, p);
-		rb_project(st, 2, axis, s);
-		return rb_segments_meet2(env, p, p + 2, s, s + 2);
-	}
-	return 1; /* all collinear, and the boxes meet */
+	axis = rb_segments_axis(env, pq, st);
+	if (axis < 0)
+		return axis == -2 ? RB_UNSURE : 1; /* If all are collinear, the boxes meet. */
+	rb_project(pq, 2, axis, p);
+	rb_project(st, 2, axis, s);
+	return rb_segments_meet2(env, p, p + 2, s, s + 2);
 }
 
 #endif /* RB_PRIMITIVE_SEGMENT_H */

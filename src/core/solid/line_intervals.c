@@ -166,6 +166,20 @@ clip_needle(const double *segment, const double *t, rb_location place[2])
 	return rb_location_compare(&place[0], &place[1]) < 0;
 }
 
+/* Returns where a segment whose ends have these signs against a triangle's plane crosses it. */
+static rb_location
+plane_location(const double *segment, const double *t, int sa, int sb)
+{
+	rb_location p = {.segment = segment, .triangle = t, .of = RB_PLACE_PLANE};
+
+	if (sa == 0)
+		return rb_location_start(segment);
+	if (sb == 0)
+		return rb_location_end(segment);
+	rb_location_find(&p);
+	return p;
+}
+
 rb_line_crossing
 rb_segment_crosses(rb_exact_env *env, const double *segment, const double *triangle,
 				   rb_location place[2])
@@ -199,15 +213,7 @@ rb_segment_crosses(rb_exact_env *env, const double *segment, const double *trian
 			return RB_CROSSES_NOT;
 		side = s;
 	}
-	if (sa == 0)
-		place[0] = rb_location_start(segment);
-	else if (sb == 0)
-		place[0] = rb_location_end(segment);
-	else
-	{
-		place[0] = (rb_location){.segment = segment, .triangle = t, .of = RB_PLACE_PLANE};
-		rb_location_find(&place[0]);
-	}
+	place[0] = plane_location(segment, t, sa, sb);
 	return RB_CROSSES;
 }
 
@@ -248,16 +254,7 @@ rb_segment_meets(rb_exact_env *env, const double *segment, const double *triangl
 			place[0] = place[1] = meet_needle(env, segment, t);
 		return;
 	}
-	if (sa == 0)
-		place[0] = rb_location_start(segment);
-	else if (sb == 0)
-		place[0] = rb_location_end(segment);
-	else
-	{
-		place[0] = (rb_location){.segment = segment, .triangle = t, .of = RB_PLACE_PLANE};
-		rb_location_find(&place[0]);
-	}
-	place[1] = place[0];
+	place[0] = place[1] = plane_location(segment, t, sa, sb);
 }
 
 /* ---- intervals ---- */
