@@ -104,21 +104,24 @@ check_orient3d(int family, const double *p)
 	CHECK(rb_orient3d(d, c, b, a) == truth, "%s", points_family_name[family]);
 }
 
+/* Calls a check with that many random groups of n points from each family. */
+static void
+check_families(int n, int dims, long rounds, void (*check)(int family, const double *p))
+{
+	double p[15];
+
+	for (int family = 0; family < POINTS_FAMILIES; family++)
+		for (long i = 0; i < rounds; i++)
+		{
+			points_make(family, n, dims, p);
+			check(family, p);
+		}
+}
+
 static void
 orient3d_against_rationals(void)
 {
-	long rounds = check_rounds(600);
-	int family;
-	long i;
-
-	for (family = 0; family < POINTS_FAMILIES; family++)
-		for (i = 0; i < rounds; i++)
-		{
-			double p[12];
-
-			points_make(family, 4, 3, p);
-			check_orient3d(family, p);
-		}
+	check_families(4, 3, check_rounds(600), check_orient3d);
 }
 
 /*
@@ -203,62 +206,57 @@ orient2d_against_rationals(void)
 		}
 }
 
+static long sums[3]; /* Number of negative, zero and positive signs */
+
+static void
+check_incircle(int family, const double *p)
+{
+	const int truth = naive_incircle(p, p + 2, p + 4, p + 6);
+
+	sums[truth + 1]++;
+	CHECK(rb_incircle(p, p + 2, p + 4, p + 6) == truth,
+		  "not %d: %s: %.17g %.17g, %.17g %.17g, %.17g %.17g, %.17g %.17g", truth,
+		  points_family_name[family], p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7]);
+	CHECK(rb_gmp_incircle(p, p + 2, p + 4, p + 6) == truth, "GMP, not %d: %s", truth,
+		  points_family_name[family]);
+	CHECK(rb_incircle(p + 2, p, p + 4, p + 6) == -truth, "%s", points_family_name[family]);
+}
+
+static void
+check_insphere(int family, const double *p)
+{
+	const int truth = naive_insphere(p, p + 3, p + 6, p + 9, p + 12);
+
+	sums[truth + 1]++;
+	CHECK(rb_insphere(p, p + 3, p + 6, p + 9, p + 12) == truth,
+		  "not %d: %s: " FORMAT3 ", " FORMAT3 ", " FORMAT3 ", " FORMAT3 ", " FORMAT3, truth,
+		  points_family_name[family], POINT3(p), POINT3(p + 3), POINT3(p + 6), POINT3(p + 9),
+		  POINT3(p + 12));
+	CHECK(rb_gmp_insphere(p, p + 3, p + 6, p + 9, p + 12) == truth, "GMP, not %d: %s", truth,
+		  points_family_name[family]);
+	CHECK(rb_insphere(p + 3, p, p + 6, p + 9, p + 12) == -truth, "%s", points_family_name[family]);
+}
+
+/* Also checks that each sign occurs. */
+static void
+check_signs(int n, int dims, long rounds, void (*check)(int family, const double *p))
+{
+	memset(sums, 0, sizeof sums);
+	check_families(n, dims, rounds, check);
+	for (int i = 0; i < 3 && rounds >= 100; i++)
+		CHECK(sums[i] > rounds / 10, "hardly any sign %d", i - 1);
+}
+
 static void
 incircle_against_rationals(void)
 {
-	long rounds = check_rounds(400);
-	long sums[3] = {0, 0, 0};
-	int family;
-	long i;
-
-	for (family = 0; family < POINTS_FAMILIES; family++)
-		for (i = 0; i < rounds; i++)
-		{
-			double p[8];
-			int truth;
-
-			points_make(family, 4, 2, p);
-			truth = naive_incircle(p, p + 2, p + 4, p + 6);
-			sums[truth + 1]++;
-			CHECK(rb_incircle(p, p + 2, p + 4, p + 6) == truth,
-				  "not %d: %s: %.17g %.17g, %.17g %.17g, %.17g %.17g, %.17g %.17g", truth,
-				  points_family_name[family], p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7]);
-			CHECK(rb_gmp_incircle(p, p + 2, p + 4, p + 6) == truth, "GMP, not %d: %s", truth,
-				  points_family_name[family]);
-			CHECK(rb_incircle(p + 2, p, p + 4, p + 6) == -truth, "%s", points_family_name[family]);
-		}
-	for (i = 0; i < 3 && rounds >= 100; i++)
-		CHECK(sums[i] > rounds / 10, "hardly any sign %ld", i - 1);
+	check_signs(4, 2, check_rounds(400), check_incircle);
 }
 
 static void
 insphere_against_rationals(void)
 {
-	long rounds = check_rounds(200);
-	long sums[3] = {0, 0, 0};
-	int family;
-	long i;
-
-	for (family = 0; family < POINTS_FAMILIES; family++)
-		for (i = 0; i < rounds; i++)
-		{
-			double p[15];
-			int truth;
-
-			points_make(family, 5, 3, p);
-			truth = naive_insphere(p, p + 3, p + 6, p + 9, p + 12);
-			sums[truth + 1]++;
-			CHECK(rb_insphere(p, p + 3, p + 6, p + 9, p + 12) == truth,
-				  "not %d: %s: " FORMAT3 ", " FORMAT3 ", " FORMAT3 ", " FORMAT3 ", " FORMAT3, truth,
-				  points_family_name[family], POINT3(p), POINT3(p + 3), POINT3(p + 6),
-				  POINT3(p + 9), POINT3(p + 12));
-			CHECK(rb_gmp_insphere(p, p + 3, p + 6, p + 9, p + 12) == truth, "GMP, not %d: %s",
-				  truth, points_family_name[family]);
-			CHECK(rb_insphere(p + 3, p, p + 6, p + 9, p + 12) == -truth, "%s",
-				  points_family_name[family]);
-		}
-	for (i = 0; i < 3 && rounds >= 100; i++)
-		CHECK(sums[i] > rounds / 10, "hardly any sign %ld", i - 1);
+	check_signs(5, 3, check_rounds(200), check_insphere);
 }
 
 /*

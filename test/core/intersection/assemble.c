@@ -56,6 +56,16 @@ triangle(int side, const double *a, const double *b, const double *c)
 
 #define P(...) ((const double[]){__VA_ARGS__})
 
+/* Adds the segments of a path in the plane, given by its vertices. */
+#define PATH2(side, ...) add_path2(side, P(__VA_ARGS__), sizeof(P(__VA_ARGS__)) / sizeof(double))
+
+static void
+add_path2(int side, const double *at, size_t n)
+{
+	for (size_t i = 0; i + 4 <= n; i += 2)
+		add(side, at + i);
+}
+
 /*
  * Adds a quad, given by its vertices in order. Its diagonal starts at the first vertex, or at the
  * second if `other`.
@@ -568,10 +578,16 @@ points(void)
 }
 
 static void
-flat_lines(void)
+clear2(void)
 {
 	clear();
 	it.side[0].kind = it.side[1].kind = RB_SEGMENT2;
+}
+
+static void
+flat_lines(void)
+{
+	clear2();
 	add(0, P(0, 0, 10, 5));
 	add(1, P(2, 1, 4, 2));
 	add(1, P(4, 2, 8, 4));
@@ -580,25 +596,14 @@ flat_lines(void)
 	add(1, P(5, 9, 5, -9));
 	expect("on one line", 1, 1, 0, 0, 2, 0);
 	/* A street and a river: points where they cross, only once where one of them has a vertex */
-	clear();
-	it.side[0].kind = it.side[1].kind = RB_SEGMENT2;
-	add(0, P(0, 0, 5, 5));
-	add(0, P(5, 5, 9, 0));
-	add(1, P(0, 5, 5, 5));
-	add(1, P(5, 5, 9, 9));
-	add(1, P(9, 9, 9, -9));
+	clear2();
+	PATH2(0, 0, 0, 5, 5, 9, 0);
+	PATH2(1, 0, 5, 5, 5, 9, 9, 9, -9);
 	expect("a corner on a corner", 2, 0, 0, 0, 0, 0);
 	/* Rings of two parcels with a common border that is divided in different places */
-	clear();
-	it.side[0].kind = it.side[1].kind = RB_SEGMENT2;
-	add(0, P(0, 0, 4, 0));
-	add(0, P(4, 0, 4, 2));
-	add(0, P(4, 2, 4, 6));
-	add(0, P(4, 6, 0, 0));
-	add(1, P(9, 9, 4, 8));
-	add(1, P(4, 8, 4, 3));
-	add(1, P(4, 3, 4, 1));
-	add(1, P(4, 1, 9, 9));
+	clear2();
+	PATH2(0, 0, 0, 4, 0, 4, 2, 4, 6, 0, 0);
+	PATH2(1, 9, 9, 4, 8, 4, 3, 4, 1, 9, 9);
 	expect("a common border", 0, 1, 0, 0, 2, 0);
 }
 

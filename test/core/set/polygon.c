@@ -97,6 +97,19 @@ end_ring(void)
 	face.ring[face.nrings++] = face.n;
 }
 
+/* Adds a ring of the given coordinates, three for each corner. */
+#define RING(...)                           \
+	add_ring((const double[]){__VA_ARGS__}, \
+			 sizeof((const double[]){__VA_ARGS__}) / (3 * sizeof(double)))
+
+static void
+add_ring(const double *at, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		corner(at[3 * i], at[3 * i + 1], at[3 * i + 2]);
+	end_ring();
+}
+
 static rb_geometry_fault
 read_face(void)
 {
@@ -863,11 +876,7 @@ is_at(int i, double x, double y, double z)
 static void
 square(double x, double y, double size)
 {
-	corner(x, y, 0);
-	corner(x + size, y, 0);
-	corner(x + size, y + size, 0);
-	corner(x, y + size, 0);
-	end_ring();
+	RING(x, y, 0, x + size, y, 0, x + size, y + size, 0, x, y + size, 0);
 }
 
 static void
@@ -875,12 +884,7 @@ refusals(void)
 {
 	/* Two edges cross. */
 	clear();
-	corner(0, 0, 0.1);
-	corner(9, 9, 0.2);
-	corner(9, 0, 0.3);
-	corner(0, 8, 0.4);
-	corner(-5, 4, 0.5);
-	end_ring();
+	RING(0, 0, 0.1, 9, 9, 0.2, 9, 0, 0.3, 0, 8, 0.4, -5, 4, 0.5);
 	expect_refused("crossing", RB_GEOMETRY_CROSSING);
 	CHECK((is_at(0, 0, 0, 0.1) && is_at(1, 9, 9, 0.2) &&
 		   (is_at(2, 0, 8, 0.4) || is_at(3, 0, 8, 0.4))) ||
@@ -892,23 +896,13 @@ refusals(void)
 
 	/* A bow tie: it has no normal, but a crossing is still reported. */
 	clear();
-	corner(0, 5, 0);
-	corner(4, 5, 4);
-	corner(4, 5, 0);
-	corner(0, 5, 4);
-	end_ring();
+	RING(0, 5, 0, 4, 5, 4, 4, 5, 0, 0, 5, 4);
 	expect_refused("bow tie", RB_GEOMETRY_CROSSING);
 	CHECK(info.axis == 1, "axis %d", info.axis);
 
 	/* One corner lies above another. */
 	clear();
-	corner(0, 0, 0);
-	corner(9, 0, 0);
-	corner(9, 9, 0);
-	corner(4, 4, 0);
-	corner(4, 4, 1);
-	corner(0, 9, 0);
-	end_ring();
+	RING(0, 0, 0, 9, 0, 0, 9, 9, 0, 4, 4, 0, 4, 4, 1, 0, 9, 0);
 	expect_refused("above", RB_GEOMETRY_ABOVE);
 	CHECK(is_at(0, 4, 4, 0) && is_at(1, 4, 4, 1), "(%g %g %g)", info.at[0][0], info.at[0][1],
 		  info.at[0][2]);
@@ -947,27 +941,21 @@ refusals(void)
 	expect_refused("hole across", RB_GEOMETRY_CROSSING);
 	clear();
 	square(0, 0, 9);
-	corner(20, 1, 0);
-	corner(21, 1, 0);
-	end_ring();
+	RING(20, 1, 0, 21, 1, 0);
 	expect_refused("edge outside", RB_GEOMETRY_HOLE_OUTSIDE);
 	clear();
 	square(0, 0, 9);
 	square(1, 1, 7);
-	corner(2, 2, 0);
-	corner(3, 3, 0);
-	end_ring();
+	RING(2, 2, 0, 3, 3, 0);
 	expect_refused("edge in a hole", RB_GEOMETRY_HOLES);
 	clear();
 	square(0, 0, 9);
-	corner(20, 1, 0);
-	end_ring();
+	RING(20, 1, 0);
 	expect_refused("point outside", RB_GEOMETRY_HOLE_OUTSIDE);
 	clear();
 	square(0, 0, 9);
 	square(1, 1, 7);
-	corner(2, 2, 0);
-	end_ring();
+	RING(2, 2, 0);
 	expect_refused("point in a hole", RB_GEOMETRY_HOLES);
 
 	/* A corner farther from its plane than allowed, and by how much */
@@ -1020,11 +1008,7 @@ refusals(void)
 
 	/* A long and thin face */
 	clear();
-	corner(0, 0, 0);
-	corner(1, 0, 0);
-	corner(1, 1e-200, 0);
-	corner(0, 1e-200, 0);
-	end_ring();
+	RING(0, 0, 0, 1, 0, 0, 1, 1e-200, 0, 0, 1e-200, 0);
 	b.face_tolerance = 0;
 	CHECK(read_face() == RB_GEOMETRY_OK, "thin and flat");
 	b.face_tolerance = -1;
@@ -1266,89 +1250,40 @@ rules(void)
 	 * once.
 	 */
 	clear();
-	corner(1, 2, 0);
-	corner(1, 2, 5);
-	corner(1, 2, 0);
-	corner(1, 2, 5);
-	end_ring();
+	RING(1, 2, 0, 1, 2, 5, 1, 2, 0, 1, 2, 5);
 	expect_parts("up and down twice", 1, 0);
 	clear();
-	corner(1, 2, 3);
-	corner(1, 2, 5);
-	corner(1, 2, 4);
-	corner(1, 2, 0);
-	end_ring();
+	RING(1, 2, 3, 1, 2, 5, 1, 2, 4, 1, 2, 0);
 	expect_parts("up and down by other corners", 3, 0);
 	CHECK(b.coords[2] == 0 && b.coords[5] == 3 && b.coords[8] == 3, "from the least corner on");
 	clear();
-	corner(0, 0, 0);
-	corner(2, 2, 2);
-	end_ring();
-	corner(5, 5, 5);
-	end_ring();
-	corner(1, 1, 1);
-	corner(2, 2, 2);
-	end_ring();
-	corner(7, 7, 7);
-	corner(6, 6, 6);
-	corner(7, 7, 7);
-	end_ring();
+	RING(0, 0, 0, 2, 2, 2);
+	RING(5, 5, 5);
+	RING(1, 1, 1, 2, 2, 2);
+	RING(7, 7, 7, 6, 6, 6, 7, 7, 7);
 	expect_parts("rings on a line", 4, 0);
 
 	/* A keyhole, whose bridge is used twice */
 	clear();
-	corner(0, 0, 0);
-	corner(9, 0, 0);
-	corner(9, 9, 0);
-	corner(0, 9, 0);
-	corner(0, 0, 0);
-	corner(3, 3, 0);
-	corner(3, 6, 0);
-	corner(6, 6, 0);
-	corner(6, 3, 0);
-	corner(3, 3, 0);
-	end_ring();
+	RING(0, 0, 0, 9, 0, 0, 9, 9, 0, 0, 9, 0, 0, 0, 0, 3, 3, 0, 3, 6, 0, 6, 6, 0, 6, 3, 0, 3, 3, 0);
 	expect_parts("keyhole", 8, 2 * (81 - 9));
 
 	/* A spike outside remains as an edge; one inside is covered by the triangles. */
 	clear();
-	corner(0, 0, 0);
-	corner(9, 0, 0);
-	corner(9, 9, 0);
-	corner(20, 20, 5);
-	corner(9, 9, 0);
-	corner(0, 9, 0);
-	end_ring();
+	RING(0, 0, 0, 9, 0, 0, 9, 9, 0, 20, 20, 5, 9, 9, 0, 0, 9, 0);
 	expect_parts("spike outside", 3, 2 * 81);
 	clear();
-	corner(0, 0, 0);
-	corner(9, 0, 0);
-	corner(9, 9, 0);
-	corner(5, 5, 5);
-	corner(9, 9, 0);
-	corner(0, 9, 0);
-	end_ring();
+	RING(0, 0, 0, 9, 0, 0, 9, 9, 0, 5, 5, 5, 9, 9, 0, 0, 9, 0);
 	expect_parts("spike inside", 4, 2 * 81);
 
 	/* A corner on an edge splits it. */
 	clear();
-	corner(0, 0, 0);
-	corner(8, 0, 0);
-	corner(8, 8, 0);
-	corner(4, 0, 1);
-	corner(0, 8, 0);
-	end_ring();
+	RING(0, 0, 0, 8, 0, 0, 8, 8, 0, 4, 0, 1, 0, 8, 0);
 	expect_parts("corner on an edge", 2, 2 * 32);
 
 	/* A figure eight through one corner: both halves are covered, although its normal is zero. */
 	clear();
-	corner(0, 0, 0);
-	corner(4, 4, 0);
-	corner(8, 8, 0);
-	corner(8, 0, 0);
-	corner(4, 4, 0);
-	corner(0, 8, 0);
-	end_ring();
+	RING(0, 0, 0, 4, 4, 0, 8, 8, 0, 8, 0, 0, 4, 4, 0, 0, 8, 0);
 	expect_parts("eight", 2, 2 * 32);
 
 	/* A hole equal to the face leaves only edges; holes that touch; a hole of a single point */
@@ -1365,14 +1300,11 @@ rules(void)
 		  covered2());
 	clear();
 	square(0, 0, 9);
-	corner(3, 4, 5);
-	end_ring();
+	RING(3, 4, 5);
 	expect_parts("point for a hole", 4, 2 * 81);
 	clear();
 	square(0, 0, 9);
-	corner(3, 4, 5);
-	corner(4, 4, 0);
-	end_ring();
+	RING(3, 4, 5, 4, 4, 0);
 	expect_parts("edge for a hole", 6, 2 * 81);
 }
 
