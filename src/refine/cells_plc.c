@@ -6,7 +6,7 @@
  * If a subsegment has a new point, it is split there, together with the faces at it. Faces between
  * the cells and the rest of the mesh are not represented.
  */
-#include "refine/cells_plc.h"
+#include "refine/group.h"
 
 #include "core/base/sort.h"
 

@@ -2,11 +2,613 @@
  * refine.c
  *	  Controls refinement: imports a tetrahedralization, runs rounds, and exports the refined mesh.
  *	  Measures the quality of a tetrahedron.
+ *
+ * The export writes tetrahedra in the order of their slots, faces ordered by facet, and edges
+ * ordered by segment.
+ *
+ * All work runs on threads, and every cell is read only twice. In the first pass, each block of
+ * slots records in a bitmap which slots hold tetrahedra, and lists the faces and edges it
+ * contributes. In the second pass, tetrahedra are written, since the number of tetrahedra before
+ * each slot is then known:
+ *
+ *		slots       |  64  |  64  |  64  | ...
+ *		tetrahedra  0      60     121           number of a tetrahedron: that of its group,
+ *		                                        plus the bits before its own in the group
+ *
+ * The faces and edges are ordered by facet or segment and, within one, by slot, whichever thread
+ * listed them. Each thread reads all lists and writes the items of its own range of facets or
+ * segments.
  */
+#include "mesh/flatness.h"
 #include "refine/refining.h"
 
 #include <math.h>
 #include <stdio.h>
+
+/* ---- export ---- */
+
+#define GROUP 64 /* Slots: bits of a word */
+/* Slots that a thread takes at once, a multiple of GROUP */
+#define BLOCK (GROUP * RB_SIZE(128, 1))
+#define SITES RB_SIZE(8192, 64) /* Vertices that a thread takes at once */
+
+typedef struct group
+{
+	uint64_t tets;   /* Bit of each slot that holds a tetrahedron */
+	uint32_t before; /* Number of tetrahedra before the group */
+} group;
+
+/* A face of a facet, or an edge of a segment */
+typedef struct found_item
+{
+	uint32_t of;
+	uint32_t v[3];
+} found_item;
+
+typedef enum kind
+{
+	FACES,
+	EDGES,
+	KINDS
+} kind;
+
+typedef struct found_list
+{
+	found_item *e;
+	size_t n;
+	size_t cap;
+} found_list;
+
+/* State of one thread */
+typedef struct export_worker
+{
+	found_list lists[KINDS];
+	uint64_t added[RB_VERTEX_KINDS];
+	uint64_t bad;
+	uint64_t bad_because[RB_BAD_REASONS];
+	char apart[128]; /* Padding against false sharing of cache lines */
+} export_worker;
+
+/* The items of one block, which are contiguous in the lists of the thread that processed it */
+typedef struct block
+{
+	uint32_t worker;
+	uint32_t n[KINDS];
+	size_t from[KINDS];
+} block;
+
+typedef struct result
+{
+	rb_refining *r;
+	rb_thread *team;
+	export_worker *workers;
+	uint32_t nworkers;
+	group *groups;
+	uint32_t ngroups;
+	block *blocks;
+	uint32_t nblocks;
+	uint32_t points_before;
+	rb_tets out;
+} result;
+
+static rb_status
+run_loop(result *s, uint64_t n, uint64_t grain, rb_work work)
+{
+	return rb_each(s->r->ctx, s->team, n, grain, work, s);
+}
+
+static rb_status
+run_fill(result *s, uint64_t n, uint64_t grain, rb_work work)
+{
+	return rb_each_fill(s->r->ctx, s->team, n, grain, work, s);
+}
+
+/* ---- points ---- */
+
+static void
+do_points(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	result *s = arg;
+	const rb_refining *r = s->r;
+	const rb_cells *m = &r->mesh;
+	rb_tets *out = &s->out;
+	export_worker *w = &s->workers[rb_each_thread(me)];
+
+	for (uint64_t i = from; i < to; i++)
+	{
+		bool on_segment = m->kind[i] == RB_VERTEX_ON_SEGMENT;
+		bool on_facet = m->kind[i] == RB_VERTEX_ON_FACET;
+
+		memcpy(out->points + 3 * i, m->sites[i].at, sizeof m->sites[i].at);
+		out->kind[i] = m->kind[i];
+		out->parent[i] = m->parent[i];
+		if ((on_segment && m->parent[i] >= r->nsegments) ||
+			(on_facet && m->parent[i] >= r->nfacets))
+		{
+			out->kind[i] = RB_VERTEX_ON_HULL;
+			out->parent[i] = RB_NONE;
+		}
+		else if (on_facet)
+			out->parent[i] = rb_refining_facet(r, m->parent[i]);
+		if (i >= s->points_before)
+			w->added[out->kind[i]]++;
+	}
+}
+
+static rb_status
+write_points(result *s)
+{
+	rb_context *ctx = s->r->ctx;
+	rb_tets *out = &s->out;
+	size_t n = s->r->nsites;
+
+	RB_TRY(RB_ALLOCATE(ctx, out->points, 3 * n + 1));
+	RB_TRY(RB_ALLOCATE(ctx, out->kind, n + 1));
+	RB_TRY(RB_ALLOCATE(ctx, out->parent, n + 1));
+	out->npoints = (uint32_t) n;
+	return run_fill(s, n, SITES, do_points);
+}
+
+/* ---- scan of the cells ---- */
+
+static void
+push_item(result *s, export_worker *w, kind what, const found_item *item)
+{
+	found_list *l = &w->lists[what];
+
+	if (l->n < l->cap || RB_GROW(s->r->ctx, l->e, l->cap, l->n + 1) == RB_OK)
+		l->e[l->n++] = *item;
+	/* On failure the loop ends and returns the error. */
+}
+
+/*
+ * Lists the constrained faces of the input. Of the two tetrahedra at a face, the first one lists
+ * it.
+ */
+static void
+find_faces(result *s, export_worker *w, uint32_t i)
+{
+	const rb_cell *cells = s->r->mesh.cells;
+	const rb_cell *c = &cells[i];
+
+	for (uint32_t k = 0; k < 4; k++)
+	{
+		uint32_t beyond = c->n[k] >> 2;
+		found_item face;
+
+		if ((rb_load(&c->bits) & RB_CELL_WALL(k)) == 0 || c->facet[k] >= s->r->nfacets ||
+			(beyond < i && !rb_cell_ghost(&cells[beyond])))
+			continue;
+		face.of = rb_refining_facet(s->r, c->facet[k]);
+		for (uint32_t j = 0; j < 3; j++)
+			face.v[j] = c->v[rb_cell_face_corner(k, j)];
+		push_item(s, w, FACES, &face);
+	}
+}
+
+/*
+ * Returns true if cell i is the first of the tetrahedra around the subsegment that is its edge e.
+ * Clears the edge's bit in the later ones, so that in most cases only one of them traverses the
+ * ring.
+ */
+static bool
+owns_edge(const result *s, uint32_t i, uint32_t e)
+{
+	const rb_cells *m = &s->r->mesh;
+	rb_edge_ring ring = rb_ring_begin(m, i, e);
+
+	for (rb_ring_next(m, &ring); ring.cell != i; rb_ring_next(m, &ring))
+	{
+		rb_cell *c = &m->cells[ring.cell];
+
+		if (rb_cell_ghost(c))
+			continue;
+		if (ring.cell < i)
+			return false;
+		rb_and(&c->bits, ~RB_CELL_SEGMENT(
+							 rb_cell_edge(rb_cell_corner(c, ring.a), rb_cell_corner(c, ring.b))));
+	}
+	return true;
+}
+
+static void
+find_edges(result *s, export_worker *w, uint32_t i)
+{
+	const rb_cells *m = &s->r->mesh;
+	const rb_cell *c = &m->cells[i];
+
+	for (uint32_t e = 0; e < 6; e++)
+	{
+		found_item edge;
+
+		if ((rb_load(&c->bits) & RB_CELL_SEGMENT(e)) == 0 || !owns_edge(s, i, e))
+			continue;
+		edge.v[0] = c->v[rb_cell_edge_from(e)];
+		edge.v[1] = c->v[rb_cell_edge_to(e)];
+		edge.v[2] = RB_NONE;
+		edge.of = rb_piece_segment(m, edge.v[0], edge.v[1]);
+		if (edge.of < s->r->nsegments)
+			push_item(s, w, EDGES, &edge);
+	}
+}
+
+/* Counts a tetrahedron that stayed bad, by reason. */
+static void
+count_bad(const result *s, export_worker *w, const rb_cell *c, uint32_t bits)
+{
+	const rb_cells *m = &s->r->mesh;
+	rb_tet_shape shape = rb_cell_shape(m, c);
+	bool kept;
+
+	if (!rb_cell_bad(m, c, &shape, &kept))
+		return;
+	w->bad++;
+	w->bad_because[(bits & RB_CELL_LEFT) != 0 ? (bits & RB_CELL_REASON) >> RB_CELL_REASON_SHIFT
+				   : s->r->full               ? RB_BAD_FULL
+											  : RB_BAD_INPUT]++;
+}
+
+/* Scans one block, in whole groups. */
+static void
+do_scan(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	result *s = arg;
+	const rb_cells *m = &s->r->mesh;
+	const bool wanted = m->ratio < INFINITY || m->has_volumes;
+	const uint32_t number = rb_each_thread(me);
+	export_worker *w = &s->workers[number];
+	block *b = &s->blocks[from / BLOCK];
+
+	b->worker = number;
+	for (int k = 0; k < KINDS; k++)
+		b->from[k] = w->lists[k].n;
+	for (uint64_t first = from; first < to; first += GROUP)
+	{
+		uint64_t tets = 0;
+
+		for (uint64_t i = first; i < to && i < first + GROUP; i++)
+		{
+			const rb_cell *c = &m->cells[i];
+			uint32_t bits;
+
+			if (c->v[0] == RB_DEAD || rb_cell_ghost(c))
+				continue;
+			tets |= UINT64_C(1) << (i - first);
+			bits = rb_load(&c->bits);
+			if ((bits & RB_CELL_WALLS) != 0)
+				find_faces(s, w, (uint32_t) i);
+			if ((bits & RB_CELL_SEGMENTS) != 0)
+				find_edges(s, w, (uint32_t) i);
+			if (wanted && (bits & RB_CELL_FINE) == 0)
+				count_bad(s, w, c, bits);
+		}
+		s->groups[first / GROUP].tets = tets;
+	}
+	for (int k = 0; k < KINDS; k++)
+		b->n[k] = (uint32_t) (w->lists[k].n - b->from[k]);
+}
+
+/* ---- tetrahedra ---- */
+
+/* Counts the bits of a word, without the instruction for it, which not all machines have. */
+static inline uint32_t
+count_bits(uint64_t x)
+{
+	x -= x >> 1 & UINT64_C(0x5555555555555555);
+	x = (x & UINT64_C(0x3333333333333333)) + (x >> 2 & UINT64_C(0x3333333333333333));
+	x = (x + (x >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+	return (uint32_t) (x * UINT64_C(0x0101010101010101) >> 56);
+}
+
+/* Returns the number of the tetrahedron in a slot, or RB_NONE. */
+static inline uint32_t
+number_of(const result *s, uint32_t place)
+{
+	const group *g = &s->groups[place / GROUP];
+	const uint64_t bit = UINT64_C(1) << place % GROUP;
+
+	return (g->tets & bit) != 0 ? g->before + count_bits(g->tets & (bit - 1)) : RB_NONE;
+}
+
+static void
+do_tets(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	result *s = arg;
+	const rb_refining *r = s->r;
+	rb_tets *out = &s->out;
+	size_t t = s->groups[from / GROUP].before;
+
+	(void) me;
+	for (uint64_t i = from; i < to; i++)
+	{
+		const rb_cell *c = &r->mesh.cells[i];
+
+		if ((s->groups[i / GROUP].tets >> i % GROUP & 1) == 0)
+			continue;
+		memcpy(out->tets[t], c->v, sizeof c->v);
+		for (uint32_t k = 0; k < 4; k++)
+			out->neighbours[4 * t + k] = number_of(s, c->n[k] >> 2);
+		out->region[t++] = r->regions[c->region];
+	}
+}
+
+static rb_status
+scan_cells(result *s)
+{
+	rb_refining *r = s->r;
+
+	s->ngroups = r->ncells / GROUP + 1;
+	s->nblocks = r->ncells / BLOCK + 1;
+	RB_TRY(RB_ALLOCATE(r->ctx, s->groups, s->ngroups));
+	RB_TRY(RB_ALLOCATE(r->ctx, s->blocks, s->nblocks));
+	/* Clear the last group and block, which may contain no slot. */
+	s->groups[s->ngroups - 1].tets = 0;
+	memset(&s->blocks[s->nblocks - 1], 0, sizeof(block));
+	return run_loop(s, r->ncells, BLOCK, do_scan);
+}
+
+static rb_status
+write_tets(result *s)
+{
+	rb_context *ctx = s->r->ctx;
+	rb_tets *out = &s->out;
+	uint32_t n = 0;
+
+	for (uint32_t g = 0; g < s->ngroups; g++)
+	{
+		s->groups[g].before = n;
+		n += count_bits(s->groups[g].tets);
+	}
+	out->ntets = n;
+	RB_TRY(RB_ALLOCATE(ctx, out->tets, (size_t) n + 1));
+	RB_TRY(RB_ALLOCATE(ctx, out->neighbours, 4 * (size_t) n + 1));
+	RB_TRY(RB_ALLOCATE(ctx, out->region, (size_t) n + 1));
+	return run_fill(s, s->r->ncells, BLOCK, do_tets);
+}
+
+/* ---- faces and edges ---- */
+
+/* Counting sort of the items of one kind by facet or segment */
+typedef struct order
+{
+	result *s;
+	kind what;
+	uint32_t n; /* Number of facets or segments */
+	/* Start of the items of each facet or segment; later, the next free position of each */
+	uint32_t *at;
+	uint32_t *share; /* First facet or segment of each thread */
+} order;
+
+/*
+ * Counts the items of each facet or segment; each thread counts an equal range of facets or
+ * segments.
+ */
+static void
+do_count(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	order *o = arg;
+	const result *s = o->s;
+
+	(void) me;
+	for (uint64_t k = from; k < to; k++)
+	{
+		const uint32_t low = (uint32_t) (k * o->n / s->nworkers);
+		const uint32_t n = (uint32_t) ((k + 1) * o->n / s->nworkers) - low;
+
+		memset(o->at + low, 0, (size_t) n * sizeof(*o->at));
+		for (uint32_t i = 0; i < s->nblocks && n > 0 && !rb_should_stop(s->r->ctx); i++)
+		{
+			const block *b = &s->blocks[i];
+			const found_item *e = s->workers[b->worker].lists[o->what].e + b->from[o->what];
+
+			for (uint32_t j = 0; j < b->n[o->what]; j++)
+				if (e[j].of - low < n)
+					o->at[e[j].of]++;
+		}
+	}
+}
+
+static inline void
+write_item(const order *o, const found_item *e, rb_tets *out)
+{
+	uint32_t to = o->at[e->of]++;
+
+	if (o->what == FACES)
+	{
+		memcpy(out->faces[to], e->v, sizeof out->faces[to]);
+		out->face_facet[to] = e->of;
+	}
+	else
+	{
+		memcpy(out->edges[to], e->v, sizeof out->edges[to]);
+		out->edge_segment[to] = e->of;
+	}
+}
+
+static void
+do_write(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	order *o = arg;
+	result *s = o->s;
+
+	(void) me;
+	for (uint64_t k = from; k < to; k++)
+	{
+		const uint32_t low = o->share[k];
+		const uint32_t n = o->share[k + 1] - low;
+
+		for (uint32_t i = 0; i < s->nblocks && n > 0 && !rb_should_stop(s->r->ctx); i++)
+		{
+			const block *b = &s->blocks[i];
+			const found_item *e = s->workers[b->worker].lists[o->what].e + b->from[o->what];
+
+			for (uint32_t j = 0; j < b->n[o->what]; j++)
+				if (e[j].of - low < n)
+					write_item(o, &e[j], &s->out);
+		}
+	}
+}
+
+/*
+ * Turns the counts into start positions, and gives each thread about as many items to write.
+ * Returns the number of items.
+ */
+static uint32_t
+divide_items(order *o)
+{
+	const uint32_t threads = o->s->nworkers;
+	uint64_t all = 0;
+	uint32_t sum = 0, k = 0;
+
+	for (uint32_t i = 0; i < o->n; i++)
+		all += o->at[i];
+	for (uint32_t i = 0; i < o->n; i++)
+	{
+		uint32_t more = o->at[i];
+
+		while (k < threads && (uint64_t) sum * threads >= k * all)
+			o->share[k++] = i;
+		o->at[i] = sum;
+		sum += more;
+	}
+	while (k <= threads)
+		o->share[k++] = o->n;
+	return sum;
+}
+
+static rb_status
+write_found(result *s, kind what)
+{
+	rb_context *ctx = s->r->ctx;
+	rb_tets *out = &s->out;
+	order o = {s, what, what == FACES ? s->r->given_facets : s->r->nsegments, NULL, NULL};
+	uint32_t n = 0;
+	rb_status status = RB_ALLOCATE(ctx, o.at, (size_t) o.n + 1);
+
+	if (status == RB_OK)
+		status = RB_ALLOCATE(ctx, o.share, s->nworkers + 1);
+	if (status == RB_OK)
+		status = rb_each(s->r->ctx, s->team, s->nworkers, 1, do_count, &o);
+	if (status == RB_OK)
+	{
+		n = divide_items(&o);
+		status = rb_array(ctx, what == FACES ? (void **) &out->faces : (void **) &out->edges,
+						  (size_t) n + 1, what == FACES ? sizeof *out->faces : sizeof *out->edges);
+	}
+	if (status == RB_OK)
+		status =
+			rb_array(ctx, what == FACES ? (void **) &out->face_facet : (void **) &out->edge_segment,
+					 (size_t) n + 1, sizeof(uint32_t));
+	if (status == RB_OK)
+		status = rb_each(s->r->ctx, s->team, s->nworkers, 1, do_write, &o);
+	if (what == FACES)
+		out->nfaces = n;
+	else
+		out->nedges = n;
+	RB_FREE(ctx->memory, o.at);
+	RB_FREE(ctx->memory, o.share);
+	return status;
+}
+
+/* ---- entry point ---- */
+
+static void
+add_report(const result *s)
+{
+	rb_refine_report *to = s->r->report;
+
+	for (uint32_t i = 0; i < s->nworkers; i++)
+	{
+		const export_worker *w = &s->workers[i];
+
+		for (int k = 0; k < RB_VERTEX_KINDS; k++)
+			to->added[k] += w->added[k];
+		to->bad += w->bad;
+		for (int k = 0; k < RB_BAD_REASONS; k++)
+			to->bad_because[k] += w->bad_because[k];
+	}
+}
+
+/* Moves the arrays that do not change from the old tetrahedralization to the new one. */
+static void
+move_unchanged(rb_tets *old, rb_tets *out)
+{
+	out->nsegments = old->nsegments;
+	out->segments = old->segments;
+	out->segment_facet = old->segment_facet;
+	out->nregions = old->nregions;
+	out->outside_seeds = old->outside_seeds;
+	out->ms_points = old->ms_points;
+	out->ms_segments = old->ms_segments;
+	out->ms_facets = old->ms_facets;
+	out->ms_regions = old->ms_regions;
+	old->segments = NULL;
+	old->segment_facet = NULL;
+}
+
+static rb_status
+open_workers(result *s)
+{
+	rb_refining *r = s->r;
+
+	RB_TRY(rb_refining_team(r, r->ncells, &s->team));
+	RB_TRY(RB_ALLOCATE(r->ctx, s->workers, rb_each_threads(s->team)));
+	s->nworkers = rb_each_threads(s->team);
+	memset(s->workers, 0, s->nworkers * sizeof(export_worker));
+	return RB_OK;
+}
+
+static void
+close_all(result *s)
+{
+	rb_memory *memory = s->r->ctx->memory;
+
+	rb_team_close(&s->team);
+	for (uint32_t i = 0; i < s->nworkers; i++)
+		for (int k = 0; k < KINDS; k++)
+			RB_FREE(memory, s->workers[i].lists[k].e);
+	RB_FREE(memory, s->workers);
+	RB_FREE(memory, s->groups);
+	RB_FREE(memory, s->blocks);
+}
+
+/*
+ * Replaces *tets by the refined mesh and frees the old arrays. Afterwards the cells are unusable and
+ * must be freed.
+ */
+static rb_status
+export_mesh(rb_refining *r, rb_tets *tets)
+{
+	result s;
+	rb_status status;
+
+	memset(&s, 0, sizeof s);
+	s.r = r;
+	s.points_before = tets->npoints;
+	status = open_workers(&s);
+	if (status == RB_OK)
+		status = write_points(&s);
+	if (status == RB_OK)
+		status = scan_cells(&s);
+	if (status == RB_OK)
+		status = write_tets(&s);
+	for (int k = 0; k < KINDS && status == RB_OK; k++)
+		status = write_found(&s, (kind) k);
+	if (status == RB_OK)
+		add_report(&s);
+	close_all(&s);
+	if (status != RB_OK)
+	{
+		rb_tets_free(r->ctx->memory, &s.out);
+		return status;
+	}
+	move_unchanged(tets, &s.out);
+	rb_tets_free(r->ctx->memory, tets);
+	*tets = s.out;
+	return RB_OK;
+}
+
+/* ---- control ---- */
 
 /* Maximum number of passes of joint insertion */
 #define REBUILDS 20
@@ -171,7 +773,7 @@ rb_refine(rb_context *ctx, const rb_refine_options *options, rb_tets *tets,
 	}
 	report->ms_rounds = lap_ms(&start);
 	if (status == RB_OK)
-		status = rb_refining_export(&r, tets);
+		status = export_mesh(&r, tets);
 	report->ms_result = lap_ms(&start);
 	rb_refining_free(&r);
 	return status;
@@ -192,12 +794,6 @@ cross_product(const double *a, const double *b, double *n)
 	n[0] = a[1] * b[2] - a[2] * b[1];
 	n[1] = a[2] * b[0] - a[0] * b[2];
 	n[2] = a[0] * b[1] - a[1] * b[0];
-}
-
-static double
-dot_product(const double *a, const double *b)
-{
-	return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
 /*
@@ -234,13 +830,12 @@ rb_tet_measure(const double *a, const double *b, const double *c, const double *
 			double edge[3], angle;
 
 			subtract_points(p[i], p[j], edge);
-			shortest = fmin(shortest, dot_product(edge, edge));
+			shortest = fmin(shortest, rb_dot(edge, edge));
 			cross_product(n[i], n[j], edge);
-			angle =
-				180 - atan2(sqrt(dot_product(edge, edge)), dot_product(n[i], n[j])) * (180 / M_PI);
+			angle = 180 - atan2(sqrt(rb_dot(edge, edge)), rb_dot(n[i], n[j])) * (180 / M_PI);
 			quality->min_dihedral = fmin(quality->min_dihedral, angle);
 			quality->max_dihedral = fmax(quality->max_dihedral, angle);
 		}
 	quality->radius_edge =
-		sqrt(dot_product(spans.m, spans.m)) / (2 * fabs(spans.volume6)) / sqrt(shortest);
+		sqrt(rb_dot(spans.m, spans.m)) / (2 * fabs(spans.volume6)) / sqrt(shortest);
 }

@@ -6,9 +6,7 @@
  *	bends.c          splits facets that bend into several
  *	hull.c           removes slivers from the hull and builds facets for it
  *	rounds.c         runs the rounds on host threads
- *	group_insert.c   inserts small groups of blocked points jointly
- *	rebuild.c        rebuilds the whole mesh with the blocked points
- *	export.c         converts cells and vertices to a tetrahedralization
+ *	group_insert.c   inserts blocked points jointly: small groups, or all, into a rebuilt mesh
  */
 #ifndef RB_REFINE_REFINING_H
 #define RB_REFINE_REFINING_H
@@ -51,7 +49,7 @@ typedef struct rb_refining
 	rb_sizes sizes;
 	uint32_t *sizes_start;
 	double *sizes_points;
-	/* Blocked subsegments, which could not be split alone (rebuild.c) */
+	/* Blocked subsegments, which could not be split alone (group_insert.c) */
 	rb_entry64 *blocked;
 	uint32_t nblocked;
 	uint32_t (*abandoned)[2]; /* Subsegments that joint insertion abandoned (group_insert.c) */
@@ -143,23 +141,10 @@ extern rb_status rb_refining_rounds(rb_refining *r);
  */
 extern rb_status rb_refining_insert_jointly(rb_refining *r, bool *any);
 /*
- * Computes the split point of a blocked subsegment, and its ends (group_insert.c). Returns false if
- * the entry is stale or no longer needs a point.
- */
-extern bool rb_refining_blocked_point(rb_refining *r, rb_entry64 entry, rb_refine_candidate *cand,
-									  uint32_t *u, uint32_t *v);
-
-/*
- * Rebuilds the whole mesh with the blocked points (rebuild.c). Sets *done to false if nothing
+ * Rebuilds the whole mesh with the blocked points (group_insert.c). Sets *done to false if nothing
  * changed.
  */
 extern rb_status rb_refining_rebuild(rb_refining *r, bool *done);
-
-/*
- * Replaces *tets by the refined mesh and frees the old arrays (export.c). Afterwards the cells are
- * unusable and must be freed.
- */
-extern rb_status rb_refining_export(rb_refining *r, rb_tets *tets);
 
 /* Allocates room for this many cells and vertices (import.c). */
 extern rb_status rb_refining_reserve(rb_refining *r, size_t cells, size_t sites);
