@@ -6,6 +6,9 @@
  * Loops over the four lanes of a face are vectors of the compiler (two SSE2 operations or one of
  * AVX2): the three corners of a triangle are tested against a plane at once, without gathering.
  * With AVX-512, two faces or eight boxes are processed at once.
+ *
+ * Such loops end in a mask of bits by which lanes are selected. "#pragma omp simd" is not used: as
+ * a reduction over bits, it makes gcc 12 execute 2.1 times the instructions in test_boxes (AVX2).
  */
 #include "core/primitive/box.h"
 #include "core/primitive/kdop.h"
