@@ -132,8 +132,8 @@ load_next_tile(rb_join_run *run)
 	for (int i = 0; i < 2; i++)
 		rb_set_release(&run->side[i].set);
 	status = rb_spill_next(run->spill, set, &run->tile);
-	run->tiles = rb_spill_tiles(run->spill);
-	run->spilled = rb_spill_bytes(run->spill);
+	run->tiles = run->spill->joined;
+	run->spilled = run->spill->bytes;
 	/* A self join may have two sides, with different rows of its only table. */
 	for (int i = 0; i < 2; i++)
 		run->side[i].set = set[i];

@@ -520,8 +520,8 @@ spill_sides(filling *f, int n, rb_space *space)
 		side->srid = space->srid_known ? space->srid : 0;
 		if (has_objects(&f->source[i]))
 			rb_spill_group(f->spill, i, side->kind);
-		side->rows = rb_spill_rows_of(f->spill, i);
-		side->parts = rb_spill_parts(f->spill, i);
+		side->rows = rb_spill_side(f->spill, i)->rows;
+		side->parts = rb_spill_side(f->spill, i)->parts;
 		rb_builder_free(&f->builder[i]);
 	}
 }

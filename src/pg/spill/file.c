@@ -1,6 +1,7 @@
 /*
  * file.c
- *	  Stores the rows of a side in a temporary file, in chunks of several thousand parts.
+ *	  Stores the rows of a side in a temporary file, in chunks of several thousand parts, and computes
+ *	  the memory that they need when they are read.
  *
  *	chunk	| coordinates of all parts | ids of all rows | end of each row |		chunk	| ...
  *
@@ -13,6 +14,7 @@
  * duplicated descriptor, which stays open even if the server closes its own descriptor to open
  * another file.
  */
+#include "pg/base/join_memory.h"
 #include "pg/spill/spill.h"
 
 #include "miscadmin.h"
@@ -27,10 +29,53 @@
 #define CHUNK_PARTS 16384
 #define WRITE_BYTES ((size_t) 1 << 20) /* Bytes written between two interrupt checks */
 
-/* ---- files ---- */
+/* ---- memory of a tile ---- */
 
 void
-rb_spill_file_open(rb_spill *s, rb_spill_file *file)
+rb_spill_check(const rb_spill *s, rb_status status)
+{
+	if (status == RB_OK)
+		return;
+	if (status == RB_STOPPED)
+		CHECK_FOR_INTERRUPTS();
+	rb_raise(s->function, status, &s->ctx->error);
+}
+
+uint64
+rb_spill_room(const rb_spill *s)
+{
+	const uint64 limit = rb_memory_limit(s->ctx->memory);
+	const uint64 used = rb_memory_used(s->ctx->memory) + rb_need_of_join_on(s->ctx->threads, 0);
+
+	return limit > used ? limit - used : 0;
+}
+
+/*
+ * Doubles the estimate if rows have several parts, because their pairs must be remembered to remove
+ * duplicates (row_pairs.c).
+ */
+uint64
+rb_spill_tile_bytes(const rb_spill *s, const rb_spill_tile *tile)
+{
+	uint64 bytes = 0;
+	bool multi = false;
+
+	for (int i = 0; i < 2; i++)
+	{
+		const rb_chunks *rows = &tile->rows[i];
+
+		bytes += rows->parts * (uint64) rb_kind_width(s->kind[i]) * sizeof(double) +
+				 rows->rows * sizeof(int64) + (rows->multi ? rows->parts * sizeof(uint32) : 0) +
+				 rb_need_of_join_on(0, rows->parts) - rb_need_of_join_on(0, 0);
+		multi |= rows->multi;
+	}
+	return multi ? 2 * bytes : bytes;
+}
+
+/* ---- files ---- */
+
+static void
+open_file(rb_spill *s, rb_spill_file *file)
 {
 	if (file->open)
 		return;
@@ -182,7 +227,7 @@ append_chunk(rb_spill *s, rb_spill_file *file, rb_chunks *chunks, const rb_build
 
 	if (nrows == 0)
 		return;
-	rb_spill_file_open(s, file);
+	open_file(s, file);
 	chunk = next_chunk(s, chunks);
 	*chunk = (rb_chunk){file->size, nparts, nrows, nparts != nrows};
 	write_bytes(s, file, b->coords + part * width, nparts * width * sizeof(double));
@@ -230,13 +275,11 @@ rb_spill_append_all(rb_spill *s, rb_spill_file *file, rb_chunks *chunks, rb_buil
 static rb_status
 reserve_buffer(rb_context *ctx, void **block, size_t *have, size_t bytes)
 {
-	rb_status status = RB_OK;
-
-	if (bytes > *have)
-		status = rb_array(ctx, block, bytes, 1);
-	if (bytes > *have && status == RB_OK)
-		*have = bytes;
-	return status;
+	if (bytes <= *have)
+		return RB_OK;
+	RB_TRY(rb_array(ctx, block, bytes, 1));
+	*have = bytes;
+	return RB_OK;
 }
 
 static int64
@@ -259,13 +302,10 @@ rb_spill_read_ends(rb_context *ctx, const rb_spill_file *file, const rb_chunk *c
 				   rb_chunk_rows *rows)
 {
 	const size_t bytes = chunk->nrows * sizeof *rows->ends;
-	rb_status status = reserve_buffer(ctx, (void **) &rows->ends, &rows->ends_bytes, bytes);
 
-	if (status == RB_OK)
-		status =
-			read_bytes(ctx, file, ids_at(chunk, width) + (int64) (chunk->nrows * sizeof *rows->ids),
-					   rows->ends, bytes);
-	return status;
+	RB_TRY(reserve_buffer(ctx, (void **) &rows->ends, &rows->ends_bytes, bytes));
+	return read_bytes(ctx, file, ids_at(chunk, width) + (int64) (chunk->nrows * sizeof *rows->ids),
+					  rows->ends, bytes);
 }
 
 rb_status
@@ -273,18 +313,13 @@ rb_spill_read_chunk(rb_context *ctx, const rb_spill_file *file, const rb_chunk *
 					rb_chunk_rows *rows)
 {
 	const size_t ids = chunk->nrows * sizeof *rows->ids;
-	rb_status status = reserve_buffer(ctx, (void **) &rows->coords, &rows->coords_bytes,
-									  chunk->nparts * (size_t) width * sizeof(double));
 
-	if (status == RB_OK)
-		status = rb_spill_read_parts(ctx, file, chunk, width, 0, chunk->nparts, rows->coords);
-	if (status == RB_OK)
-		status = reserve_buffer(ctx, (void **) &rows->ids, &rows->ids_bytes, ids);
-	if (status == RB_OK)
-		status = read_bytes(ctx, file, ids_at(chunk, width), rows->ids, ids);
-	if (status == RB_OK && chunk->multi)
-		status = rb_spill_read_ends(ctx, file, chunk, width, rows);
-	return status;
+	RB_TRY(reserve_buffer(ctx, (void **) &rows->coords, &rows->coords_bytes,
+						  chunk->nparts * (size_t) width * sizeof(double)));
+	RB_TRY(rb_spill_read_parts(ctx, file, chunk, width, 0, chunk->nparts, rows->coords));
+	RB_TRY(reserve_buffer(ctx, (void **) &rows->ids, &rows->ids_bytes, ids));
+	RB_TRY(read_bytes(ctx, file, ids_at(chunk, width), rows->ids, ids));
+	return chunk->multi ? rb_spill_read_ends(ctx, file, chunk, width, rows) : RB_OK;
 }
 
 void

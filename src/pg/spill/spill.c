@@ -7,13 +7,14 @@
  *	a sample of the rows -> tiles that each fit in memory -> rows of all tiles, in one file
  *	tile 1: rows -> sets -> pairs | tile 2: ...
  *
- * A tile that turns out to be too large is cut again (partition.c), or split by its rows if cutting
- * does not help (by_rows.c).
+ * If the rows of a side form objects, they are merged before that. A tile that turns out to be too
+ * large is divided again (partition.c).
  *
  * Reading the next tile calls no PostgreSQL function, so any thread that consumes pairs can do it.
  */
 #include "pg/spill/spill.h"
 
+#include "common/hashfn.h"
 #include "executor/instrument.h"
 #include "miscadmin.h"
 
@@ -24,6 +25,13 @@
  * tiles, and tiles are cut repeatedly.
  */
 #define MAX_TILE_FILE_RATIO 4
+#define MAX_PILES 256
+#define PILE_PARTS 1024
+/*
+ * Memory for grouping a pile, as a multiple of its size: two copies of its parts, plus tables of
+ * ids
+ */
+#define GROUPING_FACTOR 3
 
 rb_spill *
 rb_spill_create(const char *function, rb_context *ctx, int sides, const char *const name[2],
@@ -50,19 +58,7 @@ rb_spill_create(const char *function, rb_context *ctx, int sides, const char *co
 	return s;
 }
 
-bool
-rb_spill_has_begun(const rb_spill *s)
-{
-	return s != NULL && s->begun;
-}
-
 /* ---- input: rows ---- */
-
-void
-rb_spill_begin(rb_spill *s)
-{
-	s->begun = true;
-}
 
 void
 rb_spill_rows(rb_spill *s, int side, rb_builder *b)
@@ -96,8 +92,114 @@ rb_spill_set(rb_spill *s, int side, const rb_set *set)
 	rb_free(s->ctx->memory, (void **) &ids);
 }
 
-void
-rb_spill_forget(rb_spill *s, int side)
+/*
+ * ---- objects of several rows ----
+ *
+ *	rows -> piles (hash partitions by object id) -> each pile in memory -> objects
+ *
+ * All rows of an object meet in one pile. Grouping fails only if a pile does not fit in memory, for
+ * example because a single object is too large.
+ */
+
+static uint64
+bytes_to_group(rb_kind kind, uint64 parts)
+{
+	return GROUPING_FACTOR * parts * (rb_kind_width(kind) + 2) * sizeof(double);
+}
+
+static void
+raise_of(const rb_spill *s, rb_status status, const rb_error *error)
+{
+	if (status == RB_STOPPED)
+		rb_rethrow_error();
+	rb_raise(s->function, status, error);
+}
+
+/* Appends a row to the pile of its object. */
+static void
+append_row(rb_spill *s, rb_builder *pile, rb_chunks *to, const double *coords, uint32 nparts,
+		   int64 id)
+{
+	rb_error error;
+	rb_status status =
+		rb_builder_append(pile, coords, nparts, &id, nparts == 1 ? NULL : &nparts, 1, &error);
+
+	if (status != RB_OK)
+		raise_of(s, status, &error);
+	if (pile->nparts >= PILE_PARTS)
+		rb_spill_append_all(s, &s->objects, to, pile);
+}
+
+static void
+distribute_rows(rb_spill *s, int side, rb_kind kind, rb_chunks *pile, uint32 n)
+{
+	const rb_chunks *rows = &s->tile[0].rows[side];
+	const size_t width = (size_t) rb_kind_width(kind);
+	rb_builder *b = palloc(n * sizeof *b);
+
+	for (uint32 i = 0; i < n; i++)
+		rb_builder_init(&b[i], s->ctx->memory, kind);
+	for (uint32 c = 0; c < rows->n; c++)
+	{
+		const rb_chunk *chunk = &rows->chunk[c];
+		uint32 part = 0;
+
+		CHECK_FOR_INTERRUPTS();
+		rb_spill_check(s, rb_spill_read_chunk(s->ctx, &s->raw[side], chunk, (int) width, &s->rows));
+		for (uint32 row = 0; row < chunk->nrows; row++)
+		{
+			const uint32 end = chunk->multi ? s->rows.ends[row] : row + 1;
+			const uint32 i = murmurhash32((uint32) s->rows.ids[row] ^
+										  (uint32) ((uint64) s->rows.ids[row] >> 32)) %
+							 n;
+
+			append_row(s, &b[i], &pile[i], s->rows.coords + part * width, end - part,
+					   s->rows.ids[row]);
+			part = end;
+		}
+	}
+	for (uint32 i = 0; i < n; i++)
+	{
+		rb_spill_append_all(s, &s->objects, &pile[i], &b[i]);
+		rb_builder_free(&b[i]);
+	}
+	pfree(b);
+}
+
+/* Groups a pile and appends its objects to the rows of the side. */
+static void
+group_pile(rb_spill *s, int side, rb_kind kind, const rb_chunks *pile)
+{
+	rb_error error;
+	rb_status status;
+	rb_builder b;
+
+	rb_builder_init(&b, s->ctx->memory, kind);
+	b.should_stop = rb_is_interrupted;
+	status = rb_spill_load(s, &s->objects, pile, &b, &error);
+	if (status == RB_OK)
+		status = rb_builder_group(&b, &error);
+	if (status == RB_OVER_BUDGET)
+	{
+		const uint64 limit = rb_memory_limit(s->ctx->memory);
+
+		rb_builder_free(&b);
+		rb_forget_failure(s->ctx);
+		error.need = limit - Min(rb_spill_room(s), limit) + bytes_to_group(kind, pile->parts);
+		error.limit = limit;
+		snprintf(error.text, sizeof error.text,
+				 "On the %s side, a single object may have %llu parts.", s->name[side],
+				 (unsigned long long) pile->parts);
+	}
+	if (status != RB_OK)
+		raise_of(s, status, &error);
+	rb_spill_append_all(s, &s->raw[side], &s->tile[0].rows[side], &b);
+	rb_builder_free(&b);
+}
+
+/* Removes all rows of a side. */
+static void
+forget_rows(rb_spill *s, int side)
 {
 	rb_chunks *rows = &s->tile[0].rows[side];
 
@@ -107,30 +209,29 @@ rb_spill_forget(rb_spill *s, int side)
 	rows->multi = false;
 }
 
-uint64
-rb_spill_parts(const rb_spill *s, int side)
+void
+rb_spill_group(rb_spill *s, int side, rb_kind kind)
 {
-	return s->tile[0].rows[side].parts;
-}
+	const rb_chunks *rows = &s->tile[0].rows[side];
+	const uint64 bytes = bytes_to_group(kind, rows->parts);
+	const uint64 room = Max(rb_spill_room(s), 1);
+	const uint32 n = (uint32) Min(bytes / room + 1, MAX_PILES);
+	rb_chunks *pile = palloc0(n * sizeof *pile);
 
-uint64
-rb_spill_rows_of(const rb_spill *s, int side)
-{
-	return s->tile[0].rows[side].rows;
+	distribute_rows(s, side, kind, pile, n);
+	forget_rows(s, side);
+	for (uint32 i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		group_pile(s, side, kind, &pile[i]);
+		if (pile[i].chunk != NULL)
+			pfree(pile[i].chunk);
+	}
+	pfree(pile);
+	rb_spill_file_close(&s->objects);
 }
 
 /* ---- output: tiles ---- */
-
-/*
- * Replaces the tile with several smaller ones, appended to the list. Returns false if the tile
- * could not be divided.
- */
-static bool
-divide_tile(rb_spill *s, uint32 number)
-{
-	return (!s->tile[number].whole && rb_spill_cut_tile(s, number)) ||
-		   rb_spill_split_tile(s, number);
-}
 
 void
 rb_spill_cut(rb_spill *s, const rb_kind *kind, int32 srid, const rb_box *within)
@@ -154,10 +255,42 @@ rb_spill_cut(rb_spill *s, const rb_kind *kind, int32 srid, const rb_box *within)
 	/* A cut appends its tiles to the list, so this loop visits them too. */
 	for (uint32 i = 0; i < s->ntiles; i++)
 		if (rb_spill_tile_bytes(s, &s->tile[i]) > rb_spill_room(s))
-			(void) divide_tile(s, i);
+			(void) rb_spill_divide_tile(s, i);
 	rb_spill_free_chunk(s->ctx, &s->rows);
 	rb_free(s->ctx->memory, (void **) &s->ends);
 	s->ends_cap = 0;
+}
+
+static uint64
+bytes_of_parts(const rb_spill *s, int side, uint32 parts)
+{
+	return parts * (rb_kind_width(s->kind[side]) * sizeof(double) + sizeof(uint32));
+}
+
+/*
+ * Records RB_OVER_BUDGET for a tile that cannot be made smaller. The error states the memory that
+ * would suffice, and whether a single row needs it.
+ */
+static rb_status
+record_no_room(const rb_spill *s, const rb_spill_tile *tile)
+{
+	/* The recorded error describes the last allocation only. */
+	const uint64 limit = rb_memory_limit(s->ctx->memory);
+	uint64 need = limit - Min(rb_spill_room(s), limit) + rb_spill_tile_bytes(s, tile);
+	char text[100] = "";
+
+	for (int i = 0; i < 2; i++)
+	{
+		const rb_chunks *rows = &tile->rows[i];
+
+		/* Each chunk is first read into a buffer of its own. */
+		need += bytes_of_parts(s, i, rows->largest);
+		if (rows->rows == 1 && rows->parts >= tile->rows[1 - i].parts)
+			snprintf(text, sizeof text, "On the %s side, a single row has %llu parts.",
+					 s->name[s->sides == 1 ? 0 : i], (unsigned long long) rows->parts);
+	}
+	rb_forget_failure(s->ctx);
+	return rb_fail(s->ctx, RB_OVER_BUDGET, need, limit, text);
 }
 
 static rb_status
@@ -199,7 +332,7 @@ rb_spill_next(rb_spill *s, rb_set const *set[2], rb_box *ends)
 	{
 		for (int i = 0; i < 2; i++)
 			rb_set_release(&set[i]);
-		status = rb_spill_no_room(s, tile);
+		status = record_no_room(s, tile);
 	}
 	return status;
 }
@@ -212,25 +345,13 @@ rb_spill_cut_again(rb_spill *s)
 	if (s->joined == 0)
 		return false;
 	rb_forget_failure(s->ctx);
-	if (!divide_tile(s, last))
+	if (!rb_spill_divide_tile(s, last))
 	{
-		(void) rb_spill_no_room(s, &s->tile[last]);
+		(void) record_no_room(s, &s->tile[last]);
 		return false;
 	}
 	s->joined--;
 	return true;
-}
-
-uint32
-rb_spill_tiles(const rb_spill *s)
-{
-	return s->joined;
-}
-
-uint64
-rb_spill_bytes(const rb_spill *s)
-{
-	return s->bytes;
 }
 
 static void

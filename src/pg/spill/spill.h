@@ -4,12 +4,9 @@
  *
  * A join spills its rows to temporary files if they do not fit in memory.
  *
- *	room.c	memory available for a tile, and errors
- *	file.c	rows in temporary files, in chunks
- *	partition.c		cuts a tile of space into smaller tiles
- *	by_rows.c	splits a tile by its rows
- *	by_key.c	merges the rows of one object
- *	spill.c			accepts the rows of both sides and returns tiles
+ *	file.c			rows in temporary files, in chunks, and the memory that they need
+ *	partition.c		divides a tile into smaller tiles
+ *	spill.c			accepts the rows of both sides, merges those of one object, returns tiles
  */
 #ifndef RB_PG_SPILL_SPILL_H
 #define RB_PG_SPILL_SPILL_H
@@ -33,19 +30,12 @@ extern rb_spill *rb_spill_create(const char *function, rb_context *ctx, int side
 								 const char *const name[2], double distance, MemoryContext context);
 extern void rb_spill_close(rb_spill *spill); /* NULL is allowed */
 
-/* Starts spilling: from now on all rows go to the spill. */
-extern void rb_spill_begin(rb_spill *spill);
-extern bool rb_spill_has_begun(const rb_spill *spill);
-
-/* Moves finished rows of the builder to the spill, or removes all spilled rows of a side. */
+/* Moves finished rows of the builder to the spill. */
 extern void rb_spill_rows(rb_spill *spill, int side, rb_builder *b);
-extern void rb_spill_forget(rb_spill *spill, int side);
 /* Writes all rows of a local, materialized set to the spill. */
 extern void rb_spill_set(rb_spill *spill, int side, const rb_set *set);
 /* Merges the rows of a side that have the same id. Called once all of its rows are spilled. */
 extern void rb_spill_group(rb_spill *spill, int side, rb_kind kind);
-extern uint64 rb_spill_rows_of(const rb_spill *spill, int side);
-extern uint64 rb_spill_parts(const rb_spill *spill, int side);
 
 /*
  * Partitions `within` (or all of space if its dims are 0) into tiles that fit in memory. Called
@@ -66,9 +56,6 @@ extern rb_status rb_spill_next(rb_spill *spill, const rb_set *set[2], rb_box *ti
  */
 extern bool rb_spill_cut_again(rb_spill *spill);
 
-/* Return the number of tiles so far and the number of bytes written. */
-extern uint32 rb_spill_tiles(const rb_spill *spill);
-extern uint64 rb_spill_bytes(const rb_spill *spill);
 /*
  * Adds the I/O since the last call to the temporary blocks of EXPLAIN (BUFFERS). NULL is allowed.
  */
@@ -125,7 +112,6 @@ typedef struct rb_chunk_rows
 	size_t ends_bytes;
 } rb_chunk_rows;
 
-extern void rb_spill_file_open(rb_spill *s, rb_spill_file *file);
 extern void rb_spill_file_close(rb_spill_file *file);
 /* Truncates the file to `size` bytes. */
 extern void rb_spill_file_cut(rb_spill_file *file, int64 size);
@@ -187,8 +173,8 @@ struct rb_spill
 	rb_spill_tile *tile; /* The tiles; a single one until it is cut */
 	uint32 ntiles;
 	uint32 cap;
-	uint32 next; /* Index of the next tile to join */
-	uint32 joined;
+	uint32 next;      /* Index of the next tile to join */
+	uint32 joined;    /* Number of tiles joined so far */
 	int64 most;       /* Maximum size of the file of tiles, in bytes */
 	uint64 bytes;     /* Total bytes written */
 	uint64 got;       /* Total bytes read */
@@ -199,7 +185,28 @@ struct rb_spill
 	rb_background aside;
 };
 
-/* ---- room.c ---- */
+/* Starts spilling: from now on all rows go to the spill. */
+static inline void
+rb_spill_begin(rb_spill *s)
+{
+	s->begun = true;
+}
+
+/* Returns true if rows go to the spill. NULL is allowed. */
+static inline bool
+rb_spill_has_begun(const rb_spill *s)
+{
+	return s != NULL && s->begun;
+}
+
+/* Returns all spilled rows of a side, before the tiles are cut. */
+static inline const rb_chunks *
+rb_spill_side(const rb_spill *s, int side)
+{
+	return &s->tile[0].rows[side];
+}
+
+/* ---- file.c: memory of a tile ---- */
 
 /* Raises an error unless the status is RB_OK. */
 extern void rb_spill_check(const rb_spill *s, rb_status status);
@@ -210,27 +217,12 @@ extern void rb_spill_check(const rb_spill *s, rb_status status);
 extern uint64 rb_spill_room(const rb_spill *s);
 extern uint64 rb_spill_tile_bytes(const rb_spill *s, const rb_spill_tile *tile);
 
-/*
- * Records RB_OVER_BUDGET for a tile that cannot be made smaller. The error states the memory that
- * would suffice, and whether a single row needs it.
- */
-extern rb_status rb_spill_no_room(const rb_spill *s, const rb_spill_tile *tile);
-
 /* ---- partition.c ---- */
 
 /*
- * Replaces the tile with several smaller ones, appended to the list. Returns false, and marks the
- * tile as whole, if cutting would not help.
+ * Replaces the tile with several smaller ones, appended to the list. Returns false if the tile
+ * cannot be divided.
  */
-extern bool rb_spill_cut_tile(rb_spill *s, uint32 number);
-extern void rb_spill_add_tile(rb_spill *s, const rb_spill_tile *tile);
-
-/* ---- by_rows.c ---- */
-
-/*
- * Splits the tile by its rows into several tiles, appended to the list. Returns false if there is
- * nothing to split.
- */
-extern bool rb_spill_split_tile(rb_spill *s, uint32 number);
+extern bool rb_spill_divide_tile(rb_spill *s, uint32 number);
 
 #endif /* RB_PG_SPILL_SPILL_H */
