@@ -15,23 +15,28 @@
  *
  * The cost is that of reading the tables, plus about five operators per row for the join itself.
  *
- * A pair count is simplified to a call that is not evaluated during planning
- * (defer_constant_folding.c).
+ * A pair count is simplified to a call that is not evaluated during planning.
  */
 #include "pg/exec/exec.h"
+#include "pg/func/func.h"
 #include "pg/plan/plan.h"
 
 #include "access/relation.h"
 #include "access/xlog.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
+#include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/supportnodes.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/plancat.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/syscache.h"
 
 #include <math.h>
 
@@ -40,6 +45,35 @@
 #define RB_UNKNOWN_ROWS 1000
 #define RB_UNKNOWN_PAGES 10
 #define RB_NEAREST_ROWS 5
+/* Function of the extension that returns a record, which the planner does not evaluate */
+#define RB_RECORD_FUNCTION "redblue_at_run_time"
+
+/* ---- functions in the catalog ---- */
+
+bool
+rb_is_supported(Oid function)
+{
+	Oid support = get_func_support(function);
+	FmgrInfo info;
+
+	if (!OidIsValid(support))
+		return false;
+	fmgr_info(support, &info);
+	return info.fn_addr == redblue_support;
+}
+
+/*
+ * Returns the join that an SQL function stands for, identified by its entry point. A function with
+ * its own SET clauses or with SECURITY DEFINER has a different entry point and is not identified.
+ * Only functions with redblue's support function are looked up, so that no other library is loaded.
+ */
+const rb_join *
+rb_join_of_function(Oid function)
+{
+	return rb_is_supported(function) ? rb_join_of_entry(function) : NULL;
+}
+
+/* ---- rows and cost ---- */
 
 typedef struct sizes
 {
@@ -184,7 +218,7 @@ how_many(const FuncExpr *call, const sizes *s)
 static double
 rows_of_result(const FuncExpr *call, const sizes *s, double pairs)
 {
-	const rb_join *join = rb_join_of_call(call);
+	const rb_join *join = rb_join_of_entry(call->funcid);
 
 	switch (join != NULL ? join->result : RB_RESULT_PAIRS)
 	{
@@ -209,6 +243,77 @@ rb_expect_ids(const FuncExpr *call, rb_result_side of, double pairs, double *ids
 	*ids = rows_in_pairs(of == RB_OF_BLUE && s.tables > 1 ? s.rows - s.first : s.first, pairs);
 	return true;
 }
+
+/*
+ * ---- no counting of pairs during planning ----
+ *
+ * To estimate how many rows satisfy
+ *
+ *	n > redblue_triangle_pair_count('ore', 'tunnel')
+ *
+ * the planner calls the function, as it calls every STABLE function with constant arguments. That
+ * would run the join, even for a plain EXPLAIN. VOLATILE functions are not called during planning,
+ * but their result could neither be looked up in an index nor decide a whole WHERE clause at once.
+ * However, the planner calls no function that returns a record, and does not treat a field of such
+ * a result as a constant. The planned call therefore gets an extra argument, which is such a field.
+ * The C function does not read it.
+ */
+
+/* Returns the record function, which is in the same schema as the called function. */
+static Oid
+record_function(Oid function)
+{
+	Oid found = GetSysCacheOid3(
+		PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum(RB_RECORD_FUNCTION),
+		PointerGetDatum(buildoidvector(NULL, 0)), ObjectIdGetDatum(get_func_namespace(function)));
+
+	/*
+	 * A role that may not execute the record function still gets its result: the call is then
+	 * planned as usual.
+	 */
+	return OidIsValid(found) && get_func_rettype(found) == RECORDOID && rb_may_execute(found)
+			   ? found
+			   : InvalidOid;
+}
+
+/*
+ * Returns true if the call already has the extra argument. It must be a field of this record
+ * function, because a field of another record may become a constant.
+ */
+static bool
+is_late(const FuncExpr *call, Oid function)
+{
+	FieldSelect *last = call->args == NIL ? NULL : llast(call->args);
+
+	return last != NULL && IsA(last, FieldSelect) && IsA(last->arg, FuncExpr) &&
+		   ((FuncExpr *) last->arg)->funcid == function;
+}
+
+/*
+ * Returns the call in a form that the planner does not evaluate, or NULL if it already has that
+ * form.
+ */
+static Node *
+defer_call(const FuncExpr *call)
+{
+	Oid function = record_function(call->funcid);
+	FieldSelect *field;
+	FuncExpr *later;
+
+	if (!OidIsValid(function) || is_late(call, function))
+		return NULL;
+	field = makeNode(FieldSelect);
+	field->arg = (Expr *) makeFuncExpr(function, RECORDOID, NIL, InvalidOid, InvalidOid,
+									   COERCE_EXPLICIT_CALL);
+	field->fieldnum = 1;
+	field->resulttype = BOOLOID;
+	field->resulttypmod = -1;
+	later = copyObject(unconstify(FuncExpr *, call));
+	later->args = lappend(later->args, field);
+	return (Node *) later;
+}
+
+/* ---- the support function ---- */
 
 PG_FUNCTION_INFO_V1(redblue_support);
 
@@ -251,7 +356,7 @@ redblue_support(PG_FUNCTION_ARGS)
 
 		/* Without planner state, no estimate is made that would call the function. */
 		if (simplify->root != NULL && !simplify->fcall->funcretset)
-			answer = rb_not_while_planning(simplify->fcall);
+			answer = defer_call(simplify->fcall);
 	}
 	PG_RETURN_POINTER(answer);
 }
