@@ -8,10 +8,10 @@
  * Two meshes that cross meet along curves; two that fill the same space meet everywhere. The
  * estimate is then one pair per row of the larger side, and six per row of a self join.
  *
- * Counts, matched rows and grouped pairs return one row for each row of the first side (or of a
- * self join) that is in a pair. If p pairs are distributed over n rows at random, n exp(-p / n)
- * rows remain without one. Blocks hold many pairs each. Nearest neighbor joins return k rows for
- * each row, and solid checks return one row per solid.
+ * An aggregate that replaces GROUP BY or DISTINCT over the ids of one side returns a row for each
+ * row of that side (or of a self join) that is in a pair. If p pairs are distributed over n rows at
+ * random, n exp(-p / n) rows remain without one. Blocks hold many pairs each. Nearest neighbor joins
+ * return k rows for each row, and solid checks return one row per solid.
  *
  * The cost is that of reading the tables, plus about five operators per row for the join itself.
  *
