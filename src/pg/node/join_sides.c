@@ -34,7 +34,7 @@ add_decoded(rb_join_side *s, rb_lie lie, struct varlena *bytes, const rb_join_pl
 		return;
 	b->any_leaf = true;
 	b->flat = lie != RB_IN_SPACE;
-	if (!rb_try_decode(&s->decoder, b, bytes, (int64) place->row, info))
+	if (!rb_decode(&s->decoder, b, bytes, (int64) place->row, false, info))
 		save_faulty(s, lie, bytes, place);
 }
 
@@ -68,7 +68,7 @@ see_header(rb_join_side *s, struct varlena *bytes, rb_geometry_header *header)
 		return;
 	rb_builder_init(&nothing, s->builder[RB_IN_PLANE].memory, RB_TRIANGLE3);
 	nothing.any_leaf = nothing.flat = true;
-	(void) rb_try_decode(&s->decoder, &nothing, bytes, 0, &info);
+	(void) rb_decode(&s->decoder, &nothing, bytes, 0, false, &info);
 	rb_builder_free(&nothing);
 	header->srid = info.srid;
 	header->has_z = info.has_z;
@@ -97,22 +97,17 @@ save_for_projection(rb_join_side *s, struct varlena *bytes, const rb_join_place 
 	rb_spool_append(s->late_place, place, sizeof *place);
 }
 
-/*
- * Decodes a geometry into the set of its kind. With `raise`, raises an error if it cannot be read.
- */
+/* Decodes a geometry into the set of its kind (rb_decode). */
 static bool
-decode_placed(rb_join_side *s, struct varlena *bytes, int64 id, bool raise)
+decode_placed(rb_join_side *s, rb_decoder *decoder, struct varlena *bytes, int64 id, bool raise)
 {
 	rb_builder *const of_kinds[] = {&s->builder[RB_AT_POINTS], &s->builder[RB_AT_SEGMENTS],
 									&s->builder[RB_AT_TRIANGLES]};
 	rb_geometry_info info = {0};
 
 	if (s->role == RB_ROLE_PLACED)
-		return rb_decode_placed(&s->decoder, of_kinds, bytes, id, raise, &info);
-	if (!raise)
-		return rb_try_decode(&s->decoder, &s->builder[RB_AT_TRIANGLES], bytes, id, &info);
-	rb_decode(&s->decoder, &s->builder[RB_AT_TRIANGLES], bytes, id, &info);
-	return true;
+		return rb_decode_placed(decoder, of_kinds, bytes, id, raise, &info);
+	return rb_decode(decoder, &s->builder[RB_AT_TRIANGLES], bytes, id, raise, &info);
 }
 
 void
@@ -126,7 +121,8 @@ rb_join_side_add(rb_join_side *s, struct varlena *bytes, const rb_join_place *pl
 	see_srid(s, header.srid, place);
 	if (s->role != RB_ROLE_COMPARED)
 	{
-		if (s->faulty[RB_IN_SPACE] == NULL && !decode_placed(s, bytes, (int64) place->row, false))
+		if (s->faulty[RB_IN_SPACE] == NULL &&
+			!decode_placed(s, &s->decoder, bytes, (int64) place->row, false))
 			save_faulty(s, RB_IN_SPACE, bytes, place);
 		return;
 	}
@@ -143,73 +139,42 @@ rb_join_side_add(rb_join_side *s, struct varlena *bytes, const rb_join_place *pl
 		save_for_projection(s, bytes, place);
 }
 
+/* Decodes a plain geometry into the set in space or in the plane. */
+static bool
+decode_compared(rb_join_side *s, struct varlena *bytes, int64 id, bool has_z)
+{
+	const rb_lie lie = has_z ? RB_IN_SPACE : RB_IN_PLANE;
+	rb_builder *b = &s->builder[lie];
+	rb_geometry_info info = {0};
+	rb_error error;
+
+	if (s->faulty[lie] != NULL)
+		return false;
+	b->any_leaf = true;
+	b->flat = !has_z;
+	if (rb_decode_parts(NULL, b, bytes, &info, &error) == RB_GEOMETRY_OK &&
+		!(has_z && s->may_flatten && !is_flattened_as_it_is(info.type)) &&
+		rb_builder_end_row(b, id, &error) == RB_OK)
+		return true;
+	rb_builder_drop_row(b);
+	return false;
+}
+
 /* Called from the helper thread, which must not call PostgreSQL functions. */
-static bool
-is_interrupt_pending(void)
-{
-	return INTERRUPTS_PENDING_CONDITION();
-}
-
-/* Adds a plain geometry to the set of the first kind that accepts it. */
-static bool
-add_placed_plain(rb_join_side *s, struct varlena *bytes, const rb_join_place *place,
-				 const rb_geometry_header *header)
-{
-	static const int all[] = {RB_AT_POINTS, RB_AT_SEGMENTS, RB_AT_TRIANGLES};
-	const uint8_t *from = (const uint8_t *) VARDATA_ANY(bytes);
-	const size_t length = VARSIZE_ANY_EXHDR(bytes);
-	rb_geometry_fault fault = RB_GEOMETRY_WRONG_TYPE;
-
-	if (s->faulty[RB_IN_SPACE] != NULL)
-		return false;
-	for (int i = s->role == RB_ROLE_SOLID ? 2 : 0; i < 3 && fault == RB_GEOMETRY_WRONG_TYPE; i++)
-	{
-		rb_builder *b = &s->builder[all[i]];
-		rb_geometry_info info = {0};
-		rb_error error;
-
-		b->should_stop = is_interrupt_pending;
-		fault = rb_geometry_read_serialized(b, from, length, &info, &error);
-		if (fault == RB_GEOMETRY_OK && rb_builder_end_row(b, (int64) place->row, &error) != RB_OK)
-			fault = RB_GEOMETRY_NO_MEMORY;
-		if (fault != RB_GEOMETRY_OK)
-			rb_builder_drop_row(b);
-	}
-	if (fault != RB_GEOMETRY_OK)
-		return false;
-	s->n[header->has_z]++;
-	see_srid(s, header->srid, place);
-	return true;
-}
-
 bool
 rb_join_side_add_plain(rb_join_side *s, struct varlena *bytes, const rb_join_place *place)
 {
-	const uint8_t *from = (const uint8_t *) VARDATA_ANY(bytes);
-	const size_t length = VARSIZE_ANY_EXHDR(bytes);
+	const int64 id = (int64) place->row;
 	rb_geometry_header header;
-	rb_geometry_info info = {0};
-	rb_builder *b;
-	rb_error error;
 
-	if (rb_geometry_read_header(from, length, &header) != RB_GEOMETRY_OK ||
+	if (rb_geometry_read_header((const uint8_t *) VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes),
+								&header) != RB_GEOMETRY_OK ||
 		(header.has_z && s->flatten))
 		return false;
-	if (s->role != RB_ROLE_COMPARED)
-		return add_placed_plain(s, bytes, place, &header);
-	b = &s->builder[header.has_z ? RB_IN_SPACE : RB_IN_PLANE];
-	if (s->faulty[header.has_z ? RB_IN_SPACE : RB_IN_PLANE] != NULL)
+	if (!(s->role == RB_ROLE_COMPARED
+			  ? decode_compared(s, bytes, id, header.has_z)
+			  : s->faulty[RB_IN_SPACE] == NULL && decode_placed(s, NULL, bytes, id, false)))
 		return false;
-	b->any_leaf = true;
-	b->flat = !header.has_z;
-	b->should_stop = is_interrupt_pending;
-	if (rb_geometry_read_serialized(b, from, length, &info, &error) != RB_GEOMETRY_OK ||
-		(header.has_z && s->may_flatten && !is_flattened_as_it_is(info.type)) ||
-		rb_builder_end_row(b, (int64) place->row, &error) != RB_OK)
-	{
-		rb_builder_drop_row(b);
-		return false;
-	}
 	s->n[header.has_z]++;
 	see_srid(s, header.srid, place);
 	return true;
@@ -249,9 +214,9 @@ raise_faulty(rb_join_side *s, rb_lie lie)
 	rb_builder_clear(&s->builder[lie]);
 	s->decoder.row = place_text(s, &s->faulty_place[lie]);
 	if (s->role == RB_ROLE_COMPARED)
-		rb_decode(&s->decoder, &s->builder[lie], s->faulty[lie], 0, &info);
+		(void) rb_decode(&s->decoder, &s->builder[lie], s->faulty[lie], 0, true, &info);
 	else
-		(void) decode_placed(s, s->faulty[lie], 0, true);
+		(void) decode_placed(s, &s->decoder, s->faulty[lie], 0, true);
 }
 
 void

@@ -239,34 +239,26 @@ sample_box(table_sampler *s, Datum value)
 	return end_part(s, to);
 }
 
-static rb_geometry_fault
-read_geometry(table_sampler *s, const struct varlena *bytes)
-{
-	rb_geometry_info info;
-	rb_error error;
-
-	return rb_geometry_read_serialized(&s->builder, (const uint8_t *) VARDATA_ANY(bytes),
-									   VARSIZE_ANY_EXHDR(bytes), &info, &error);
-}
-
 static taking
 sample_geometry(table_sampler *s, Datum value)
 {
 	const struct varlena *bytes = PG_DETOAST_DATUM_PACKED(value);
-	rb_geometry_fault fault = read_geometry(s, bytes);
+	rb_geometry_info info;
+	rb_error error;
+	rb_geometry_fault fault = rb_decode_plain(&s->builder, bytes, &info, &error);
 
 	/* The first row determines the dimensions of boxes. */
 	if (s->kind == RB_BOX3 && s->builder.nrows == 0 &&
 		(fault == RB_GEOMETRY_NO_Z || fault == RB_GEOMETRY_Z))
 	{
 		rb_builder_set_kind(&s->builder, fault == RB_GEOMETRY_NO_Z ? RB_BOX2 : RB_BOX3);
-		fault = read_geometry(s, bytes);
+		fault = rb_decode_plain(&s->builder, bytes, &info, &error);
 	}
 	if (s->builder.any_leaf && s->builder.nrows == 0 && fault == RB_GEOMETRY_NO_Z)
 	{
 		s->builder.flat = true;
 		rb_builder_drop_row(&s->builder);
-		fault = read_geometry(s, bytes);
+		fault = rb_decode_plain(&s->builder, bytes, &info, &error);
 	}
 	if (fault == RB_GEOMETRY_UNKNOWN || fault == RB_GEOMETRY_NO_MEMORY)
 		return UNKNOWN;

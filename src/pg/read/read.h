@@ -291,22 +291,58 @@ typedef struct rb_space
 	int64 dims_id;
 } rb_space;
 
-/* ---- ewkb.c: conversion through ST_AsEWKB ---- */
+/* ---- decode.c: geometries become parts ---- */
 
 /*
- * Looks up ST_AsEWKB for a geometry type. With `parallel`, it must be safe in parallel workers.
- * Returns false if there is no callable function.
+ * Appends the parts of a detoasted geometry to the builder, without ending the row. Calls no
+ * function of PostgreSQL. Returns RB_GEOMETRY_UNKNOWN if only ST_AsEWKB can read the format.
  */
-extern bool rb_find_as_ewkb(Oid type, bool parallel, MemoryContext context, FmgrInfo *info);
+static inline rb_geometry_fault
+rb_decode_plain(rb_builder *b, const struct varlena *bytes, rb_geometry_info *info, rb_error *error)
+{
+	return rb_geometry_read_serialized(b, (const uint8_t *) VARDATA_ANY(bytes),
+									   VARSIZE_ANY_EXHDR(bytes), info, error);
+}
+
+/* Decoder of geometries of one type */
+typedef struct rb_decoder
+{
+	const char *function;
+	const char *where;  /* Name of the argument in messages, such as "the first geometry" */
+	const char *row;    /* Row of the geometry, or NULL */
+	Oid type;           /* Type of the geometries, InvalidOid if unknown */
+	bool parallel_safe; /* True if only functions that are safe in parallel workers may be called */
+	MemoryContext context;
+	FmgrInfo as_ewkb; /* ST_AsEWKB for that type */
+	bool as_ewkb_known;
+} rb_decoder;
 
 /*
- * Reads a sound value that rb_geometry_read_serialized does not support, by converting it with
- * ST_AsEWKB.
+ * Appends the parts of a geometry as rb_decode_plain does, or else from its ST_AsEWKB. Raises the
+ * error of an interrupt. If the decoder is NULL, calls no function of PostgreSQL, and returns
+ * RB_GEOMETRY_STOPPED if an interrupt is pending.
  */
-extern rb_geometry_fault rb_read_as_ewkb(FmgrInfo *as_ewkb, rb_builder *b, struct varlena *value,
-										 rb_geometry_info *info, rb_error *error);
+extern rb_geometry_fault rb_decode_parts(rb_decoder *decoder, rb_builder *builder,
+										 struct varlena *bytes, rb_geometry_info *info,
+										 rb_error *error);
 
-/* ---- geometry_errors.c: errors about geometries that cannot be read ---- */
+/*
+ * Decodes a detoasted geometry into a row of the builder with this id. The builder's kind and flags
+ * select the accepted geometries. A row without parts is dropped. If the geometry cannot be read,
+ * raises an error or returns false, depending on `raise`; memory that is exhausted is always an
+ * error. The decoder is NULL in a thread other than the main one (rb_decode_parts), where false is
+ * returned in all these cases.
+ */
+extern bool rb_decode(rb_decoder *decoder, rb_builder *builder, struct varlena *bytes, int64 id,
+					  bool raise, rb_geometry_info *info);
+
+/*
+ * Decodes a geometry of any kind, in space, into the first of these builders (for points, segments
+ * and triangles) that accepts it. The three may be the same empty builder, which then gets that
+ * kind.
+ */
+extern bool rb_decode_placed(rb_decoder *decoder, rb_builder *const builders[3],
+							 struct varlena *bytes, int64 id, bool raise, rb_geometry_info *info);
 
 typedef struct rb_geometry_place
 {

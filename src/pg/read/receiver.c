@@ -55,6 +55,8 @@ start_receiver(DestReceiver *self, int operation, TupleDesc desc)
 		(void) rb_space_settle_dims(r, r->columns.width / 2, true, 0);
 	expect_rows(r);
 	r->empty = *r->space;
+	r->decoder.type = r->columns.geom.type;
+	r->decoder.context = GetMemoryChunkContext(r);
 	r->row_context =
 		AllocSetContextCreate(GetMemoryChunkContext(r), "redblue row", ALLOCSET_DEFAULT_SIZES);
 }

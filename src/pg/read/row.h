@@ -51,9 +51,7 @@ typedef struct rb_receiver
 	int raw_id;
 	int raw_coord[RB_MAX_WIDTH];
 
-	/* ST_AsEWKB, for geometry formats that the core does not know */
-	bool as_ewkb_known;
-	FmgrInfo as_ewkb;
+	rb_decoder decoder; /* Without names for messages, which row_errors.c composes */
 } rb_receiver;
 
 /* ---- row_errors.c: invalid rows; functions that return at all return false ---- */

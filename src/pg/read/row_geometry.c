@@ -1,9 +1,6 @@
 /*
  * row_geometry.c
  *	  Reads a row whose object is a single value: a geometry, or a box of another type.
- *
- * A geometry is decoded from its own bytes (src/core/set/wkb.c). If their format is unknown,
- * they are first converted by the type's own ST_AsEWKB.
  */
 #include "pg/read/row.h"
 
@@ -12,44 +9,23 @@
 #include "executor/tuptable.h"
 #include "utils/memutils.h"
 
-static bool
-find_as_ewkb(rb_receiver *r)
-{
-	if (r->as_ewkb_known)
-		return true;
-	/*
-	 * If a worker must not call the function, the format stays unknown, and the value is left to
-	 * the leader.
-	 */
-	r->as_ewkb_known = rb_find_as_ewkb(r->columns.geom.type, r->apart && IsParallelWorker(),
-									   GetMemoryChunkContext(r), &r->as_ewkb);
-	return r->as_ewkb_known;
-}
-
 /*
  * Size in bytes above which a worker rejects a geometry without reading it, because it lacks the
  * memory
  */
 #define RB_APART_BYTES ((Size) 12 << 20)
 
-/*
- * Decodes a value from its own bytes, or else from its ST_AsEWKB. The row context must be the
- * current one.
- */
+/* Decodes a value. The row context must be the current one. */
 static rb_geometry_fault
 read_geometry(rb_receiver *r, Datum value, rb_geometry_info *info)
 {
-	struct varlena *bytes = PG_DETOAST_DATUM_PACKED(value);
-	rb_geometry_fault fault;
-
-	r->builder->should_stop = rb_is_interrupted;
-	fault = rb_geometry_read_serialized(r->builder, (const uint8_t *) VARDATA_ANY(bytes),
-										VARSIZE_ANY_EXHDR(bytes), info, &r->error);
-	if (fault == RB_GEOMETRY_UNKNOWN && find_as_ewkb(r))
-		fault = rb_read_as_ewkb(&r->as_ewkb, r->builder, bytes, info, &r->error);
-	if (fault == RB_GEOMETRY_STOPPED)
-		rb_rethrow_error();
-	return fault;
+	/*
+	 * If a worker must not call ST_AsEWKB, the format stays unknown, and the value is left to the
+	 * leader.
+	 */
+	r->decoder.parallel_safe = r->apart && IsParallelWorker();
+	return rb_decode_parts(&r->decoder, r->builder, PG_DETOAST_DATUM_PACKED(value), info,
+						   &r->error);
 }
 
 bool

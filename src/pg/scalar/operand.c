@@ -253,7 +253,7 @@ read_parts(FunctionCallInfo fcinfo, rb_pairwise *p, int side, rb_kind kind, bool
 
 	b->any_leaf = any_leaf;
 	b->flat = flat;
-	rb_decode(&p->decoder, b, bytes_of(rb_pairwise_operand(p, side)), side, info);
+	(void) rb_decode(&p->decoder, b, bytes_of(rb_pairwise_operand(p, side)), side, true, info);
 }
 
 /*
@@ -341,7 +341,7 @@ rb_pairwise_read_placed(FunctionCallInfo fcinfo, rb_pairwise *p, int side, bool 
 		(void) rb_decode_placed(&p->decoder, (rb_builder *const[]){b, b, b}, bytes_of(o), side,
 								true, &info);
 	else
-		rb_decode(&p->decoder, b, bytes_of(o), side, &info);
+		(void) rb_decode(&p->decoder, b, bytes_of(o), side, true, &info);
 	store_parts(p, side);
 }
 

@@ -17,6 +17,7 @@
 #include "pg/base/background.h"
 #include "pg/base/cleanup.h"
 #include "pg/exec/gserialized_write.h"
+#include "pg/read/read.h"
 
 #include "core/solid/solid.h"
 
@@ -37,41 +38,6 @@ pg_noreturn extern void rb_raise_no_solid(const char *function, bool first, cons
 
 /* Raises an error of redblue_dwithin if the distance is negative or NaN. */
 extern void rb_check_distance(double distance);
-
-/* ---- decode.c: geometries of one type become parts ---- */
-
-typedef struct rb_decoder
-{
-	const char *function;
-	const char *where; /* Name of the argument in messages, such as "the first geometry" */
-	const char *row;   /* Row of the geometry, or NULL */
-	Oid type;          /* Type of the geometries, InvalidOid if unknown */
-	MemoryContext context;
-	FmgrInfo as_ewkb; /* ST_AsEWKB for that type */
-	bool as_ewkb_known;
-} rb_decoder;
-
-/*
- * Decodes a detoasted geometry into a row of the builder with this id. The builder's kind and flags
- * select the accepted geometries. A row without parts is dropped. An unknown format is converted
- * through EWKB. Raises an error if the geometry cannot be read.
- */
-extern void rb_decode(rb_decoder *decoder, rb_builder *builder, struct varlena *bytes, int64 id,
-					  rb_geometry_info *info);
-/*
- * Decodes a geometry as rb_decode does, but returns false if it cannot be read. The contents of the
- * builder are then invalid, and it must not be used further.
- */
-extern bool rb_try_decode(rb_decoder *decoder, rb_builder *builder, struct varlena *bytes, int64 id,
-						  rb_geometry_info *info);
-
-/*
- * Decodes a geometry of any kind, in space, into the first of these builders (for points, segments
- * and triangles) that accepts it. The three may be the same empty builder, which then gets that
- * kind. If the geometry cannot be read, raises an error or returns false, depending on `raise`.
- */
-extern bool rb_decode_placed(rb_decoder *decoder, rb_builder *const builders[3],
-							 struct varlena *bytes, int64 id, bool raise, rb_geometry_info *info);
 
 /* ---- operand.c ---- */
 

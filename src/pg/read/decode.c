@@ -1,14 +1,31 @@
 /*
- * geometry_errors.c
- *	  Raises errors about geometries that are not accepted.
+ * decode.c
+ *	  Decodes geometries into the parts of an object, and raises errors about geometries that are not
+ *	  accepted.
+ *
+ * A geometry is decoded from its own bytes (src/core/set/wkb.c). If their format is unknown, they
+ * are first converted by the type's own ST_AsEWKB. PostGIS trusts the counts in its serialized bytes
+ * and reads nested collections recursively, so that damaged bytes can crash the server. It is
+ * therefore given only bytes that were checked before.
+ *
+ * Any thread may decode without an rb_decoder. A geometry is then decoded only from its own bytes, no
+ * function of PostgreSQL is called, and no error is raised.
  *
  * A message names what the user can find, and its hint names a PostGIS function that repairs the
  * geometry, if there is one.
  */
 #include "pg/read/read.h"
 
+#include "catalog/dependency.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/float.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+/* ---- errors ---- */
 
 /* Geometry types that each kind accepts, for messages */
 static const char *const accepted[RB_KINDS] = {
@@ -195,4 +212,164 @@ rb_raise_geometry(const rb_geometry_place *p, rb_geometry_fault fault, const rb_
 							errmsg("%s: malformed geometry bytes in %s", function, where)));
 	}
 	pg_unreachable();
+}
+
+pg_noreturn static void
+raise_fault(const rb_decoder *d, const rb_builder *b, rb_geometry_fault fault,
+			const rb_geometry_info *info, const rb_error *error)
+{
+	rb_geometry_place place = {
+		.function = d->function,
+		.what = "comparison",
+		.where = d->row == NULL ? d->where : psprintf("%s, %s", d->where, d->row),
+		.value = "geom",
+		.kind = b->kind == RB_POINT3 || b->kind == RB_SEGMENT3 ? b->kind : RB_TRIANGLE3,
+		.many_points = b->many_points,
+		.more_hint = "",
+		.face_tolerance = b->face_tolerance,
+		.face_share = b->face_share,
+		.flattened = b->flat && info->has_z,
+	};
+
+	if (fault == RB_GEOMETRY_NO_MEMORY)
+		rb_raise_of(d->function, "comparison", error->status, error);
+	rb_raise_geometry(&place, fault, info);
+}
+
+/* ---- decoding ---- */
+
+/*
+ * Finds ST_AsEWKB in the schema of the type. Since it is called as the user, it must belong to the
+ * same extension as the type: anyone can create a function of that name.
+ */
+static bool
+find_as_ewkb(rb_decoder *d)
+{
+	const Oid type = d->type;
+	Oid extension;
+	HeapTuple tuple;
+	Oid schema;
+	Oid function;
+
+	if (d->as_ewkb_known)
+		return true;
+	if (!OidIsValid(type))
+		return false;
+	extension = getExtensionOfObject(TypeRelationId, type);
+	if (!OidIsValid(extension))
+		return false;
+	tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	schema = ((Form_pg_type) GETSTRUCT(tuple))->typnamespace;
+	ReleaseSysCache(tuple);
+	function = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum("st_asewkb"),
+							   PointerGetDatum(buildoidvector(&type, 1)), ObjectIdGetDatum(schema));
+	if (!OidIsValid(function) || get_func_rettype(function) != BYTEAOID ||
+		getExtensionOfObject(ProcedureRelationId, function) != extension ||
+		!rb_may_execute(function))
+		return false;
+	if (d->parallel_safe && func_parallel(function) != PROPARALLEL_SAFE)
+		return false;
+	fmgr_info_cxt(function, &d->as_ewkb, d->context);
+	d->as_ewkb_known = true;
+	return true;
+}
+
+static rb_geometry_fault
+read_as_ewkb(rb_decoder *d, rb_builder *b, struct varlena *value, rb_geometry_info *info,
+			 rb_error *error)
+{
+	rb_geometry_fault fault = rb_geometry_check_serialized(b, (const uint8_t *) VARDATA_ANY(value),
+														   VARSIZE_ANY_EXHDR(value));
+
+	if (fault != RB_GEOMETRY_OK)
+		return fault;
+	value = DatumGetByteaPP(FunctionCall1(&d->as_ewkb, PointerGetDatum(value)));
+	return rb_geometry_read_ewkb(b, (const uint8_t *) VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value),
+								 info, error);
+}
+
+/* Called by any thread. */
+static bool
+is_interrupt_pending(void)
+{
+	return INTERRUPTS_PENDING_CONDITION();
+}
+
+rb_geometry_fault
+rb_decode_parts(rb_decoder *d, rb_builder *b, struct varlena *bytes, rb_geometry_info *info,
+				rb_error *error)
+{
+	rb_geometry_fault fault;
+
+	b->should_stop = d == NULL ? is_interrupt_pending : rb_is_interrupted;
+	fault = rb_decode_plain(b, bytes, info, error);
+	if (d == NULL)
+		return fault;
+	if (fault == RB_GEOMETRY_UNKNOWN && find_as_ewkb(d))
+		fault = read_as_ewkb(d, b, bytes, info, error);
+	if (fault == RB_GEOMETRY_STOPPED)
+		rb_rethrow_error();
+	return fault;
+}
+
+/* Decodes a geometry into a row. On a fault the row is dropped. */
+static rb_geometry_fault
+decode_row(rb_decoder *d, rb_builder *b, struct varlena *bytes, int64 id, rb_geometry_info *info,
+		   rb_error *error)
+{
+	rb_geometry_fault fault = rb_decode_parts(d, b, bytes, info, error);
+
+	if (fault == RB_GEOMETRY_OK && rb_builder_end_row(b, id, error) != RB_OK)
+		fault = RB_GEOMETRY_NO_MEMORY;
+	if (fault != RB_GEOMETRY_OK)
+		rb_builder_drop_row(b);
+	return fault;
+}
+
+bool
+rb_decode(rb_decoder *d, rb_builder *b, struct varlena *bytes, int64 id, bool raise,
+		  rb_geometry_info *info)
+{
+	rb_error error;
+	const rb_geometry_fault fault = decode_row(d, b, bytes, id, info, &error);
+
+	if (fault != RB_GEOMETRY_OK && d != NULL && (raise || fault == RB_GEOMETRY_NO_MEMORY))
+		raise_fault(d, b, fault, info, &error);
+	return fault == RB_GEOMETRY_OK;
+}
+
+bool
+rb_decode_placed(rb_decoder *d, rb_builder *const builders[3], struct varlena *bytes, int64 id,
+				 bool raise, rb_geometry_info *info)
+{
+	static const rb_kind kinds[] = {RB_POINT3, RB_SEGMENT3, RB_TRIANGLE3};
+	rb_geometry_fault fault = RB_GEOMETRY_OK;
+	rb_builder *b = NULL;
+	rb_error error;
+
+	for (int i = 0; i < 3; i++)
+	{
+		b = builders[i];
+		if (b->kind != kinds[i])
+			rb_builder_set_kind(b, kinds[i]);
+		b->any_leaf = b->flat = false;
+		b->many_points = kinds[i] == RB_POINT3;
+		fault = decode_row(d, b, bytes, id, info, &error);
+		if (fault == RB_GEOMETRY_OK)
+			return true;
+		if (fault == RB_GEOMETRY_NO_MEMORY || fault == RB_GEOMETRY_STOPPED)
+			break;
+		/*
+		 * The geometry is of this builder's kind, so the next builder would not accept it either.
+		 */
+		if (i == 0 && (info->type == RB_TYPE_POINT || info->type == RB_TYPE_MULTIPOINT))
+			break;
+		if (i == 1 && (info->type == RB_TYPE_LINE || info->type == RB_TYPE_MULTILINE))
+			break;
+	}
+	if (d != NULL && (raise || fault == RB_GEOMETRY_NO_MEMORY))
+		raise_fault(d, b, fault, info, &error);
+	return false;
 }
