@@ -12,14 +12,14 @@
  * place of the cached rows, the join gets a remote set, which has counts but no arrays.
  *
  * Results never depend on the cache. Access rights are checked before this code is reached
- * (heap.c), visibility_map.c proves that a page still has its old rows, and cached and newly read
+ * (heap.c), the visibility map proves (manifest.c) that a page still has its old rows, and cached and newly read
  * rows are processed in page order, so that the same errors are found.
  *
  * A side that has changed too much is evicted, because checking single pages costs more than
  * reading them in sequence. Pages that VACUUM has since marked all-visible again are added to a new
  * cached set if there are enough of them, without reading the other pages.
  */
-#include "pg/read/cache.h"
+#include "pg/read/manifest.h"
 #include "pg/worker/worker.h"
 
 #include "access/relation.h"

@@ -16,7 +16,7 @@
  * Pages are read in their physical order. (A sequential scan may start in the middle of a large
  * table, where another scan currently is.)
  */
-#include "pg/read/cache.h"
+#include "pg/read/manifest.h"
 #include "pg/worker/worker.h"
 
 #include "access/heapam.h"

@@ -84,14 +84,6 @@ extern bool rb_rows_are_on_pages(Relation rel);
 /* Returns true if an INSERT that sets every column puts its rows into that very table. */
 extern bool rb_inserts_are_plain(Relation rel);
 
-/* ---- indexes.c: column properties known from indexes ---- */
-
-/* Returns the columns of the primary key, or NIL. */
-extern List *rb_primary_key(Relation rel);
-
-/* Returns true if no two rows have the same value in this column. */
-extern bool rb_column_is_unique(Relation rel, AttrNumber attno);
-
 /* ---- memory_estimate.c: memory estimate of a join ---- */
 
 #define RB_MAX_SIDES 6 /* Maximum number of sides (of a mesh; a join has two) */
@@ -162,7 +154,7 @@ typedef struct rb_box_value
 
 extern void rb_box_read(rb_box_shape shape, Datum value, rb_box_value *box);
 
-/* ---- column_lookup.c: column lookup by name ---- */
+/* ---- column_lookup.c: column lookup by name or index ---- */
 
 typedef struct rb_column
 {
@@ -187,6 +179,12 @@ extern double rb_number_to_float8(Datum value, Oid type, PGFunction of_numeric);
 
 /* Shortens a value for messages. */
 extern char *rb_shorten(char *text);
+
+/* Returns the columns of the primary key, or NIL. */
+extern List *rb_primary_key(Relation rel);
+
+/* Returns true if no two rows have the same value in this column. */
+extern bool rb_column_is_unique(Relation rel, AttrNumber attno);
 
 /* ---- columns.c: the columns of a row that make up an object ---- */
 
@@ -216,32 +214,8 @@ extern rb_kind rb_columns_kind(TupleDesc desc, const rb_source *source);
 /* Returns true if PostgreSQL has a built-in cast from the type to float8. */
 extern bool rb_is_number_type(Oid type);
 
-/* Returns true if an id may be of this type. */
-extern bool rb_is_id_type(Oid type);
-
-/* ---- hints.c: suggestions for the caller ---- */
-
 /* Returns the name of a side's argument, where `what` is id or geom. */
 extern const char *rb_source_argument(const rb_source *source, const char *what);
-
-/* Returns a comma-separated list of column names for messages. */
-extern char *rb_list_names(TupleDesc desc, List *attnos);
-
-/* For ereport: adds a hint about a missing id, or about a column that cannot be an id. */
-extern int rb_hint_id(TupleDesc desc, const rb_source *source, const char *column);
-
-/*
- * For ereport: adds a hint about a column (0 if none) that is no geometry; `otherwise` is the
- * fallback text.
- */
-extern int rb_hint_geometry(TupleDesc desc, const rb_source *source, AttrNumber column,
-							const char *otherwise);
-
-/*
- * Returns a sentence that suggests how to rename columns to the coordinate names, in a view or in
- * the query, or NULL if the columns do not look like coordinates.
- */
-extern char *rb_way_to_coordinates(TupleDesc desc, const rb_source *source);
 
 /* ---- composite_keys.c: rows identified by columns of any type ---- */
 
@@ -274,7 +248,7 @@ extern void rb_keys_get(const rb_keys *keys, int64 number, struct TupleTableSlot
 /* Returns the key as text for messages, as in "(a, b) = (17, x)". */
 extern char *rb_keys_text(const rb_keys *keys, struct TupleTableSlot *slot);
 
-/* ---- srid_dims.c: one SRID, one number of dimensions ---- */
+/* ---- row_errors.c: one SRID, one number of dimensions ---- */
 
 /* SRID and dimensions of all rows of a join, set by the first row that has them */
 typedef struct rb_space
@@ -365,7 +339,7 @@ typedef struct rb_geometry_place
 pg_noreturn extern void rb_raise_geometry(const rb_geometry_place *place, rb_geometry_fault fault,
 										  const rb_geometry_info *info);
 
-/* ---- receiver.c: rows become objects (internals: row.h) ---- */
+/* ---- receiver.c: rows become objects (internals: receiver.h) ---- */
 
 extern DestReceiver *rb_receiver_create(const rb_source *source, rb_builder *builder,
 										rb_space *space);
@@ -403,8 +377,6 @@ typedef struct rb_row_tally
 extern void rb_receiver_begin_page(DestReceiver *self);
 extern void rb_receiver_tally(DestReceiver *self, rb_row_tally *tally);
 
-/* ---- row_raw.c: a row from the bytes of its tuple ---- */
-
 typedef enum rb_received
 {
 	RB_ROW_TAKEN,
@@ -414,7 +386,7 @@ typedef enum rb_received
 
 extern rb_received rb_receive_tuple(DestReceiver *self, TupleDesc desc, HeapTuple tuple);
 
-/* ---- parallel_rows.c: rows received separately, to be appended later ---- */
+/* ---- receiver.c: rows received separately, to be appended later ---- */
 
 typedef struct rb_rows
 {

@@ -1,14 +1,15 @@
 /*
  * row_errors.c
- *	  Rejects invalid rows and reports what is wrong with them.
+ *	  Rejects invalid rows and reports what is wrong with them, by themselves or among the rows of the
+ *	  join.
  *
- * Each function here handles one fault. If rows are received apart (out of order, see
- * parallel_rows.c), or invalid rows are left out, it returns false to reject the row. Otherwise it
- * raises the error. In either case a caller writes "return rb_refuse_...(...)".
+ * Each function here handles one fault. If rows are received apart (out of order), or invalid rows
+ * are left out, it returns false to reject the row. Otherwise it raises the error. In either case a
+ * caller writes "return rb_refuse_...(...)".
  *
  * A message names what the user can find: the side, the column, and the id of the row.
  */
-#include "pg/read/row.h"
+#include "pg/read/receiver.h"
 
 #include "catalog/pg_type.h"
 #include "executor/tuptable.h"
@@ -83,8 +84,12 @@ read_solid_id(const rb_receiver *r, int64 *solid)
 	return true;
 }
 
-bool
-rb_leave_out(rb_receiver *r, int64 id, rb_geometry_fault fault, const rb_geometry_info *info)
+/*
+ * Records the row as left out if the source requests that for this fault. `info` may be NULL.
+ * Returns false if the caller must raise an error.
+ */
+static bool
+leave_out(rb_receiver *r, int64 id, rb_geometry_fault fault, const rb_geometry_info *info)
 {
 	rb_refusal refusal = {.id = id, .fault = fault};
 
@@ -106,8 +111,9 @@ column_name(const rb_receiver *r, rb_column column)
 	return NameStr(TupleDescAttr(r->desc, column.attno - 1)->attname);
 }
 
-char *
-rb_row_name(const rb_receiver *r, int64 id)
+/* Returns the name of the current row for messages, such as "id 17". */
+static char *
+row_name(const rb_receiver *r, int64 id)
 {
 	if (r->source->keys != NULL)
 		return rb_keys_text(r->source->keys, r->slot);
@@ -125,7 +131,7 @@ rb_refuse_null_id(rb_receiver *r, rb_column column)
 						(r->source->keys != NULL && rb_keys_are_of_objects(r->source->keys));
 	const char *what = object ? "object" : r->source->keys != NULL ? "key" : "id";
 
-	if (!r->apart && !rb_leave_out(r, 0, RB_GEOMETRY_NULL_ID, NULL))
+	if (!r->apart && !leave_out(r, 0, RB_GEOMETRY_NULL_ID, NULL))
 		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 						errmsg("%s: null %s in column \"%s\" of %s", r->source->function, what,
 							   column_name(r, column), r->source->side),
@@ -142,7 +148,7 @@ rb_refuse_fraction(rb_receiver *r, Datum value)
 	bool is_varlena;
 
 	getTypeOutputInfo(r->columns.id.type, &output, &is_varlena);
-	if (!r->apart && !rb_leave_out(r, 0, RB_GEOMETRY_NO_ID, NULL))
+	if (!r->apart && !leave_out(r, 0, RB_GEOMETRY_NO_ID, NULL))
 		ereport(
 			ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -161,21 +167,20 @@ bool
 rb_refuse_null_extra(const rb_receiver *r, int64 id)
 {
 	if (!r->apart)
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("%s: null in column \"%s\" of %s, %s", r->source->function,
-						column_name(r, r->columns.beside), r->source->side, rb_row_name(r, id)),
-				 errhint("Exclude such rows.")));
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+						errmsg("%s: null in column \"%s\" of %s, %s", r->source->function,
+							   column_name(r, r->columns.beside), r->source->side, row_name(r, id)),
+						errhint("Exclude such rows.")));
 	return false;
 }
 
 bool
 rb_refuse_null_coordinate(rb_receiver *r, rb_column column, int64 id)
 {
-	if (!r->apart && !rb_leave_out(r, id, RB_GEOMETRY_NULL, NULL))
+	if (!r->apart && !leave_out(r, id, RB_GEOMETRY_NULL, NULL))
 		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 						errmsg("%s: null in column \"%s\" of %s, %s", r->source->function,
-							   column_name(r, column), r->source->side, rb_row_name(r, id)),
+							   column_name(r, column), r->source->side, row_name(r, id)),
 						errhint("Exclude such rows.")));
 	return false;
 }
@@ -187,12 +192,12 @@ rb_refuse_not_finite(rb_receiver *r, const double *x, int64 id)
 
 	while (i < r->columns.width - 1 && isfinite(x[i]))
 		i++;
-	if (!r->apart && !rb_leave_out(r, id, RB_GEOMETRY_NOT_FINITE, NULL))
+	if (!r->apart && !leave_out(r, id, RB_GEOMETRY_NOT_FINITE, NULL))
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("%s: %s in column \"%s\" of %s, %s", r->source->function,
 						isnan(x[i]) ? "NaN" : "infinity", column_name(r, r->columns.coord[i]),
-						r->source->side, rb_row_name(r, id)),
+						r->source->side, row_name(r, id)),
 				 errhint("Exclude such rows.")));
 	return false;
 }
@@ -207,7 +212,7 @@ rb_refuse_low_above_high(const rb_receiver *r, const double *x, int i, int64 id)
 	if (!r->apart)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("%s: column \"%s\" is greater than column \"%s\" of %s, %s",
-							   r->source->function, low, high, r->source->side, rb_row_name(r, id)),
+							   r->source->function, low, high, r->source->side, row_name(r, id)),
 						errdetail("%.17g is greater than %.17g.", x[i], x[dims + i]),
 						errhint("Use least(%s, %s) and greatest(%s, %s).", low, high, low, high)));
 	return false;
@@ -260,7 +265,7 @@ raise_geometry(const rb_receiver *r, int64 id, rb_geometry_fault fault,
 		.function = r->source->function,
 		.what = r->source->what,
 		.where = psprintf("column \"%s\" of %s, %s", column_name(r, r->columns.geom),
-						  r->source->side, rb_row_name(r, id)),
+						  r->source->side, row_name(r, id)),
 		.value = quote_identifier(column_name(r, r->columns.geom)),
 		.kind = r->source->kind,
 		.many_points = r->source->many_points,
@@ -277,7 +282,7 @@ raise_geometry(const rb_receiver *r, int64 id, rb_geometry_fault fault,
 bool
 rb_refuse_geometry(rb_receiver *r, int64 id, rb_geometry_fault fault, const rb_geometry_info *info)
 {
-	if (!r->apart && (fault == RB_GEOMETRY_NO_MEMORY || !rb_leave_out(r, id, fault, info)))
+	if (!r->apart && (fault == RB_GEOMETRY_NO_MEMORY || !leave_out(r, id, fault, info)))
 		raise_geometry(r, id, fault, info);
 	return false;
 }
@@ -289,8 +294,122 @@ rb_refuse_dimension(const rb_receiver *r, int dims, int64 id)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("%s: cube of dimension %d in column \"%s\" of %s, %s", r->source->function,
-						dims, column_name(r, r->columns.geom), r->source->side, rb_row_name(r, id)),
+						dims, column_name(r, r->columns.geom), r->source->side, row_name(r, id)),
 				 errdetail("A box must have two or three dimensions."),
 				 dims > 3 ? errhint("Use cube_subset(cube, ARRAY[1, 2, 3]).") : 0));
 	return false;
+}
+
+/*
+ * ---- one SRID, one number of dimensions ----
+ *
+ * All geometries of a join have one SRID, and all of its boxes one number of dimensions. Neither is
+ * known in advance: the first row that has one determines it for both sides, and all others must
+ * agree. A box has two or three dimensions: coordinate columns determine it by their names, a
+ * geometry by whether it has Z, and other values by their type. Until the first box has arrived, the
+ * kind of a builder of boxes is irrelevant.
+ */
+
+/*
+ * Returns ", id 17" for an earlier row, or "" if rows have keys, because the key is no longer
+ * available.
+ */
+static char *
+comma_id(const rb_receiver *r, int64 id)
+{
+	return r->source->keys != NULL ? pstrdup("") : psprintf(", id " INT64_FORMAT, id);
+}
+
+/*
+ * Returns a comma and the name of the current row. Must not be called before the first row, because
+ * it takes the key from the row.
+ */
+static char *
+comma_row(const rb_receiver *r, int64 id)
+{
+	return r->source->keys != NULL ? psprintf(", %s", row_name(r, id)) : comma_id(r, id);
+}
+
+static const char *
+type_name(uint32 type)
+{
+	return type == RB_TYPE_BOX3D ? "Box3D" : rb_geometry_type_name(type);
+}
+
+bool
+rb_space_check_srid(rb_receiver *r, int32 srid, uint32 type, int64 id)
+{
+	rb_space *first = r->space;
+	const char *side = r->source->side;
+
+	if (r->gone.type == 0)
+		r->gone.type = type;
+
+	if (!first->srid_known)
+	{
+		first->srid_known = true;
+		first->srid = srid;
+		first->srid_type = type;
+		first->srid_side = side;
+		first->srid_id = id;
+	}
+	else if (first->srid != srid)
+	{
+		const rb_geometry_info info = {.srid = srid, .other_srid = first->srid};
+
+		if (r->apart || leave_out(r, id, RB_GEOMETRY_SRID, &info))
+			return false;
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: Operation on mixed SRID geometries (%s, %d) != (%s, %d)",
+							   r->source->function, type_name(first->srid_type), first->srid,
+							   type_name(type), srid),
+						errdetail("SRID %d occurs in %s%s; SRID %d occurs in %s%s.", first->srid,
+								  first->srid_side, comma_id(r, first->srid_id), srid, side,
+								  comma_row(r, id)),
+						errhint("Use ST_Transform, or ST_SetSRID if an SRID is wrong.")));
+	}
+	return true;
+}
+
+static char *
+dims_text(const char *side, bool of_columns, const char *id, int dims)
+{
+	return of_columns ? psprintf("%s has %d according to its columns", side, dims)
+					  : psprintf("%s%s%s has %d", side, id, id[0] == '\0' ? "" : ",", dims);
+}
+
+/* Sets the number of dimensions if this is the first box, otherwise checks that it agrees. */
+bool
+rb_space_settle_dims(rb_receiver *r, int dims, bool of_columns, int64 id)
+{
+	rb_space *first = r->space;
+	const char *side = r->source->side;
+
+	if (first->dims == 0)
+	{
+		first->dims = dims;
+		first->dims_side = side;
+		first->dims_of_columns = of_columns;
+		first->dims_id = id;
+		rb_builder_set_kind(r->builder, dims == 2 ? RB_BOX2 : RB_BOX3);
+	}
+	else if (first->dims != dims)
+	{
+		if (r->apart)
+			return false;
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("%s: boxes have both %d and %d dimensions", r->source->function, first->dims,
+					dims),
+			 errdetail("%s; %s.",
+					   dims_text(first->dims_side, first->dims_of_columns,
+								 comma_id(r, first->dims_id), first->dims),
+					   dims_text(side, of_columns, of_columns ? "" : comma_row(r, id), dims)),
+			 of_columns || first->dims_of_columns
+				 ? errhint("Boxes have three dimensions if there are columns lz and hz, or if the "
+						   "geometry has Z.")
+				 : errhint("Use ST_Force2D or ST_Force3D.")));
+	}
+	return true;
 }

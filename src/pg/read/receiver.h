@@ -1,16 +1,13 @@
 /*
- * row.h
- *	  Declares what the files of the receiver share, grouped by the file that defines it.
- *
- *	receiver.c -> row_raw.c, row_values.c, row_geometry.c -> srid_dims.c, row_errors.c
- *	parallel_rows.c -> srid_dims.c, row_errors.c
+ * receiver.h
+ *	  Declares what the receiver and the errors about its rows share.
  *
  * A function that returns bool returns whether the row was accepted. It returns false, for a
- * rejected row, only if rows are received apart (parallel_rows.c) or invalid rows are left out;
- * otherwise it raises an error.
+ * rejected row, only if rows are received apart or invalid rows are left out; otherwise it raises an
+ * error.
  */
-#ifndef RB_PG_READ_ROW_H
-#define RB_PG_READ_ROW_H
+#ifndef RB_PG_READ_RECEIVER_H
+#define RB_PG_READ_RECEIVER_H
 
 #include "pg/read/read.h"
 
@@ -56,27 +53,6 @@ typedef struct rb_receiver
 
 /* ---- row_errors.c: invalid rows; functions that return at all return false ---- */
 
-/* Returns the name of the current row for messages, such as "id 17". */
-extern char *rb_row_name(const rb_receiver *r, int64 id);
-
-/*
- * Records the row as left out if the source requests that for this fault. `info` may be NULL.
- * Returns false if the caller must raise an error.
- */
-extern bool rb_leave_out(rb_receiver *r, int64 id, rb_geometry_fault fault,
-						 const rb_geometry_info *info);
-
-/* Ends a rejected row. Returns true if it was left out, so that the next row can follow. */
-static inline bool
-rb_end_left_out(rb_receiver *r)
-{
-	const bool left_out = r->left_out;
-
-	r->left_out = false;
-	r->rows += left_out;
-	return left_out;
-}
-
 /* Rejects the row because of the status in r->error. */
 extern bool rb_refuse_status(const rb_receiver *r);
 extern bool rb_refuse_null_id(rb_receiver *r, rb_column column);
@@ -98,7 +74,7 @@ extern bool rb_refuse_geometry(rb_receiver *r, int64 id, rb_geometry_fault fault
 /* Rejects a cube of this number of dimensions. */
 extern bool rb_refuse_dimension(const rb_receiver *r, int dims, int64 id);
 
-/* ---- srid_dims.c: one SRID, one number of dimensions ---- */
+/* ---- row_errors.c: one SRID, one number of dimensions ---- */
 
 /* Pseudo-type of a box3d, which has an SRID but no geometry type */
 #define RB_TYPE_BOX3D UINT32_MAX
@@ -110,63 +86,4 @@ extern bool rb_space_check_srid(rb_receiver *r, int32 srid, uint32 type, int64 i
  */
 extern bool rb_space_settle_dims(rb_receiver *r, int dims, bool of_columns, int64 id);
 
-/* ---- row_values.c ---- */
-
-extern bool rb_receive_coordinates(rb_receiver *r, struct TupleTableSlot *slot, int64 id);
-
-/* ---- row_geometry.c ---- */
-
-extern bool rb_receive_geometry(rb_receiver *r, Datum value, int64 id);
-extern bool rb_receive_box(rb_receiver *r, Datum value, int64 id);
-
-/* ---- steps for every row ---- */
-
-static inline bool
-rb_check_coordinates(rb_receiver *r, const double *x, int64 id)
-{
-	int dims = r->columns.width / 2;
-
-	if (!rb_all_finite(x, r->columns.width))
-		return rb_refuse_not_finite(r, x, id);
-	for (int i = 0; r->boxes && i < dims; i++)
-		if (x[i] > x[dims + i])
-			return rb_refuse_low_above_high(r, x, i, id);
-	return true;
-}
-
-/* Returns room for one more part, or NULL if the row is rejected. */
-static inline double *
-rb_next_part(rb_receiver *r)
-{
-	rb_builder *b = r->builder;
-
-	if (b->nparts >= b->coords_cap && rb_builder_reserve(b, 1, &r->error) != RB_OK)
-	{
-		(void) rb_refuse_status(r);
-		return NULL;
-	}
-	return b->coords + (size_t) b->nparts * (size_t) b->width;
-}
-
-/*
- * Calls the callback if the builder is full. Rows that are read ahead into another builder are few
- * and need no check.
- */
-static inline void
-rb_check_whether_full(rb_receiver *r)
-{
-	if (unlikely(r->builder->nparts >= r->full_at) && r->builder == r->full_builder)
-		r->full_at = r->full(r->full_arg);
-}
-
-static inline bool
-rb_end_row(rb_receiver *r, int64 id)
-{
-	if (rb_builder_end_row(r->builder, id, &r->error) != RB_OK)
-		return rb_refuse_status(r);
-	r->rows++;
-	rb_check_whether_full(r);
-	return true;
-}
-
-#endif /* RB_PG_READ_ROW_H */
+#endif /* RB_PG_READ_RECEIVER_H */

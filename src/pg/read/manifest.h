@@ -1,15 +1,12 @@
 /*
- * cache.h
- *	  Declares what the files that cache sides between calls share, grouped by the file that defines
- *	  it.
- *
- *	cache.c -> manifest.c -> visibility_map.c
+ * manifest.h
+ *	  Declares manifests of cached sides, and what the visibility map proves.
  *
  * A cached side consists of its set and a manifest (rb_card) of what was known of each page when it
  * was read: how many rows it had, and what proves that it still has them.
  */
-#ifndef RB_PG_READ_CACHE_H
-#define RB_PG_READ_CACHE_H
+#ifndef RB_PG_READ_MANIFEST_H
+#define RB_PG_READ_MANIFEST_H
 
 #include "pg/read/read.h"
 
@@ -18,7 +15,7 @@
 #include "storage/bufpage.h"
 #include "utils/timestamp.h"
 
-/* ---- visibility_map.c: the visibility map ---- */
+/* ---- the visibility map ---- */
 
 #define RB_MAP_BYTES (BLCKSZ - MAXALIGN(SizeOfPageHeaderData))
 #define RB_MAP_WORDS ((int) (RB_MAP_BYTES / sizeof(uint64)))
@@ -38,11 +35,10 @@ extern const char *rb_map_refusal(Relation rel);
 extern int rb_map_size(BlockNumber nblocks);
 extern rb_map_page *rb_map_read(Relation rel, BlockNumber nblocks);
 extern bool rb_map_has(const rb_map_page *map, BlockNumber block);
-extern void rb_map_set(rb_map_page *map, BlockNumber block, bool on);
 extern BlockNumber rb_map_count(const rb_map_page *map, BlockNumber nblocks);
 extern BlockNumber rb_map_run(const rb_map_page *map, BlockNumber nblocks, BlockNumber block);
 
-/* ---- manifest.c: the manifest of the pages of a cached side ---- */
+/* ---- the manifest of the pages of a cached side ---- */
 
 typedef struct rb_card_page
 {
@@ -102,9 +98,9 @@ extern bool rb_card_is_clean(const rb_card *card, BlockNumber nblocks, const rb_
  */
 extern bool rb_card_check(rb_card *card, Relation rel, BlockNumber nblocks, rb_map_page *now);
 
-/* ---- visibility_map.c: pages of the heap ---- */
+/* ---- pages of the heap ---- */
 
 extern XLogRecPtr rb_page_lsn(Relation rel, BlockNumber block, BufferAccessStrategy strategy,
 							  bool *all_visible);
 
-#endif /* RB_PG_READ_CACHE_H */
+#endif /* RB_PG_READ_MANIFEST_H */
