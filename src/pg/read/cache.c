@@ -20,6 +20,7 @@
  * cached set if there are enough of them, without reading the other pages.
  */
 #include "pg/read/manifest.h"
+#include "pg/read/receiver.h"
 #include "pg/worker/worker.h"
 
 #include "access/relation.h"
@@ -480,7 +481,7 @@ rb_cache_is_partial(const rb_cache_lookup *look)
  * the first row.
  */
 static void
-receive_space(const rb_cache_lookup *look, DestReceiver *receiver, uint32 n, int64 id, uint32 type)
+receive_space(const rb_cache_lookup *look, rb_receiver *receiver, uint32 n, int64 id, uint32 type)
 {
 	const rb_card *card = look->held->card;
 	const rb_cached_rows rows = {.id = id,
@@ -495,7 +496,7 @@ receive_space(const rb_cache_lookup *look, DestReceiver *receiver, uint32 n, int
 
 /* Reports the SRID and dimensions of the rows on unchanged pages. */
 static void
-receive_pages(const rb_cache_lookup *look, DestReceiver *receiver, BlockNumber from, BlockNumber to)
+receive_pages(const rb_cache_lookup *look, rb_receiver *receiver, BlockNumber from, BlockNumber to)
 {
 	const rb_card_page *page = rb_card_pages(look->held->card);
 	BlockNumber first = from;
@@ -534,7 +535,7 @@ kept_set(const rb_cache_lookup *look, rb_memory *memory)
 }
 
 void
-rb_cache_use_whole(rb_cache_lookup *look, DestReceiver *receiver, rb_memory *memory,
+rb_cache_use_whole(rb_cache_lookup *look, rb_receiver *receiver, rb_memory *memory,
 				   rb_side_data *side)
 {
 	receive_space(look, receiver, (uint32) look->stored.keep.rows, look->held->card->id,

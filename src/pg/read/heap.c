@@ -17,7 +17,7 @@
  * table, where another scan currently is.)
  */
 #include "pg/read/manifest.h"
-#include "pg/worker/worker.h"
+#include "pg/read/receiver.h"
 
 #include "access/heapam.h"
 #include "access/table.h"
@@ -28,8 +28,6 @@
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
-
-#define RB_TELL_PAGES 256 /* Number of pages between two updates of redblue_progress */
 
 #define RB_TUPLES_AHEAD 8
 
@@ -75,14 +73,8 @@ rb_heap_refusal(Relation rel)
 	return refusal != NULL ? refusal : rb_plan_refusal(rel, true);
 }
 
-bool
-rb_rows_are_external(Relation rel)
-{
-	return rb_table_refusal(rel) == NULL && rb_plan_refusal(rel, true) != NULL;
-}
-
 void
-rb_heap_begin(rb_heap *heap, Relation rel, DestReceiver *receiver)
+rb_heap_begin(rb_heap *heap, Relation rel, rb_receiver *receiver)
 {
 	memset(heap, 0, sizeof *heap);
 	heap->rel = rel;
@@ -97,12 +89,6 @@ rb_heap_end(rb_heap *heap)
 {
 	table_endscan(heap->scan);
 	ExecDropSingleTupleTableSlot(heap->slot);
-}
-
-BlockNumber
-rb_heap_blocks(const rb_heap *heap)
-{
-	return ((HeapScanDesc) heap->scan)->rs_nblocks;
 }
 
 /*
@@ -130,7 +116,7 @@ receive_tuple(rb_heap *heap, TupleDesc desc, HeapTuple tuple, Buffer buffer)
 		return received == RB_ROW_TAKEN;
 	/* The bytes alone are not enough: the row needs detoasting, default values or casts. */
 	ExecStoreBufferHeapTuple(tuple, heap->slot, buffer);
-	taken = heap->receiver->receiveSlot(heap->slot, heap->receiver);
+	taken = heap->receiver->pub.receiveSlot(heap->slot, &heap->receiver->pub);
 	ExecClearTuple(heap->slot);
 	return taken;
 }
@@ -157,7 +143,7 @@ begin_note(rb_heap *heap, BlockNumber block, int slice, int from, bool first, rb
 	}
 	else if (note->read != from)
 		return NULL;
-	rb_receiver_begin_page(heap->receiver);
+	heap->receiver->gone.type = 0;
 	rb_receiver_tally(heap->receiver, start);
 	return note;
 }
@@ -233,17 +219,4 @@ rb_heap_page(rb_heap *heap, BlockNumber block, int from, int slice, int slices)
 	pgstat_count_index_tuples(heap->rel, heap->at - from);
 	end_note(heap, note, &start, heap->at >= end);
 	return go_on;
-}
-
-void
-rb_heap_all(rb_heap *heap)
-{
-	BlockNumber nblocks = rb_heap_blocks(heap);
-
-	for (BlockNumber block = 0; block < nblocks; block++)
-	{
-		if (block % RB_TELL_PAGES == 0)
-			rb_progress_read(block, nblocks);
-		(void) rb_heap_page(heap, block, 0, 0, 1);
-	}
 }

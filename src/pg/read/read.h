@@ -339,106 +339,7 @@ typedef struct rb_geometry_place
 pg_noreturn extern void rb_raise_geometry(const rb_geometry_place *place, rb_geometry_fault fault,
 										  const rb_geometry_info *info);
 
-/* ---- receiver.c: rows become objects (internals: receiver.h) ---- */
-
-extern DestReceiver *rb_receiver_create(const rb_source *source, rb_builder *builder,
-										rb_space *space);
-
-struct rb_heap;
-
-/*
- * Set the memory estimate and the scan position quoted in out-of-memory errors; either may be NULL.
- */
-extern void rb_receiver_needs(DestReceiver *self, const rb_need *need);
-extern void rb_receiver_follow(DestReceiver *self, const struct rb_heap *heap);
-
-/*
- * Sets a function that is called between two rows when the builder has `at` parts. It may remove
- * finished rows from the builder, and returns the number of parts at which to call it again.
- */
-extern void rb_receiver_ask_when_full(DestReceiver *self, uint32 at, uint32 (*full)(void *arg),
-									  void *arg);
-
-/* Returns true if the receiver decodes geometries, so that a single row can be large. */
-extern bool rb_receiver_decodes(DestReceiver *self);
-
-/* Returns the columns that a started receiver reads. */
-extern const struct rb_columns *rb_receiver_columns(DestReceiver *self);
-
-/* Counts of the rows finished so far, wherever they were stored */
-typedef struct rb_row_tally
-{
-	uint64 rows; /* Rows with at least one part */
-	uint64 parts;
-	uint64 skipped;
-	uint32 type; /* Type of the first nonempty geometry since rb_receiver_begin_page, 0 if none */
-} rb_row_tally;
-
-extern void rb_receiver_begin_page(DestReceiver *self);
-extern void rb_receiver_tally(DestReceiver *self, rb_row_tally *tally);
-
-typedef enum rb_received
-{
-	RB_ROW_TAKEN,
-	RB_ROW_REFUSED, /* Only if rows are received separately */
-	RB_ROW_UNREAD   /* The bytes do not suffice; the row must come in a slot */
-} rb_received;
-
-extern rb_received rb_receive_tuple(DestReceiver *self, TupleDesc desc, HeapTuple tuple);
-
-/* ---- receiver.c: rows received separately, to be appended later ---- */
-
-typedef struct rb_rows
-{
-	uint64 received; /* Including rows without parts */
-	uint64 skipped;  /* Rows without parts */
-	uint32 nparts;
-	uint32 nrows;
-	const double *coords;
-	const int64 *ids;
-	const uint32 *ends; /* See rb_builder_append */
-	rb_space space;     /* As set by the first part */
-} rb_rows;
-
-/*
- * Redirects the receiver to this builder and space, after `rows` rows. Returns the number of rows
- * received before.
- */
-extern uint64 rb_receiver_aim(DestReceiver *self, rb_builder *builder, rb_space *space,
-							  uint64 rows);
-
-/* Sets whether rows that cannot be read are refused or raise errors. */
-extern void rb_receiver_set_apart(DestReceiver *self, bool apart);
-extern void rb_receiver_begin_rows(DestReceiver *self);
-
-/*
- * Returns the counts and the space of what was received since rb_receiver_begin_rows, and drops a
- * refused row.
- */
-extern void rb_receiver_end_rows(DestReceiver *self, rb_rows *rows);
-
-/*
- * Sets the arrays to n parts of the builder, starting with this part and row. The array `ends` must
- * have room for their row ends.
- */
-extern void rb_rows_slice(const rb_builder *b, uint32 part, uint32 row, uint32 n, uint32 *ends,
-						  rb_rows *rows);
-
-/* Appends rows that were received separately. */
-extern void rb_receive_rows(DestReceiver *self, const rb_rows *rows);
-
-/* Space of rows that an earlier call read */
-typedef struct rb_cached_rows
-{
-	int64 id;    /* Id of the first row */
-	uint32 rows; /* Number of rows */
-	bool srid_known;
-	int32 srid;
-	uint32 type; /* Type of the first geometry */
-	int dims;
-} rb_cached_rows;
-
-extern void rb_receive_cached_space(DestReceiver *self, const rb_cached_rows *rows);
+typedef struct rb_receiver rb_receiver; /* Defined in receiver.h */
 
 /* ---- heap.c: plain tables, read without the executor ---- */
 
@@ -458,10 +359,10 @@ typedef struct rb_page_note
 typedef struct rb_heap
 {
 	Relation rel;
-	DestReceiver *receiver;
+	rb_receiver *receiver;
 	struct TableScanDescData *scan;
 	struct TupleTableSlot *slot;
-	BlockNumber blocks;
+	BlockNumber blocks;  /* Pages of the table when the scan began */
 	BlockNumber block;   /* Position of the scan: the page of the next tuple */
 	int at;              /* Index of the next tuple among those visible on the page */
 	int tuples;          /* Number of visible tuples on the page */
@@ -481,15 +382,9 @@ extern const char *rb_table_refusal(Relation rel);
  * or NULL.
  */
 extern const char *rb_heap_refusal(Relation rel);
-/*
- * Returns true if only the planner rules it out, which means that an extension provides the rows.
- */
-extern bool rb_rows_are_external(Relation rel);
-extern void rb_heap_begin(rb_heap *heap, Relation rel, DestReceiver *receiver);
+extern void rb_heap_begin(rb_heap *heap, Relation rel, rb_receiver *receiver);
 extern void rb_heap_end(rb_heap *heap);
-extern BlockNumber rb_heap_blocks(const rb_heap *heap);
 extern bool rb_heap_page(rb_heap *heap, BlockNumber block, int from, int slice, int slices);
-extern void rb_heap_all(rb_heap *heap);
 
 /* ---- readers.c: plain tables read by several processes ---- */
 
@@ -499,7 +394,7 @@ struct rb_side_data;
  * Reads all rows of source->heap into the receiver, which fills this builder, or directly into the
  * side's set.
  */
-extern void rb_read_table(const rb_source *source, DestReceiver *receiver, rb_builder *builder,
+extern void rb_read_table(const rb_source *source, rb_receiver *receiver, rb_builder *builder,
 						  rb_space *space, struct rb_side_data *side);
 
 /* ---- cache.c: sides cached between calls ---- */
@@ -515,7 +410,7 @@ extern rb_cache_lookup *rb_cache_begin(const rb_source *source, Relation rel,
 
 /* Returns true if the cached copy is completely up to date, so that it can become the side. */
 extern bool rb_cache_is_whole(const rb_cache_lookup *look);
-extern void rb_cache_use_whole(rb_cache_lookup *look, DestReceiver *receiver, rb_memory *memory,
+extern void rb_cache_use_whole(rb_cache_lookup *look, rb_receiver *receiver, rb_memory *memory,
 							   struct rb_side_data *side);
 /* Returns the bytes of the cached set, as if it had been read. */
 extern uint64 rb_cache_entry_bytes(const rb_cache_lookup *look);

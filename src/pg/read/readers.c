@@ -38,7 +38,7 @@
  * TOAST data. Pieces are small enough that each process gets several, so that all processes end at
  * about the same time.
  */
-#include "pg/read/read.h"
+#include "pg/read/receiver.h"
 #include "pg/worker/worker.h"
 
 #include "access/parallel.h"
@@ -69,6 +69,7 @@
 #define RB_READERS_FRACTION 8
 /* Estimated triangles per page, or rows if the table has no statistics */
 #define RB_ROWS_PER_BLOCK 75
+#define RB_TELL_PAGES 256 /* Number of pages between two updates of redblue_progress */
 #define RB_PIECE_BLOCKS 32
 #define RB_PIECES_PER_PROCESS 8
 /* Average number of TOAST pages per page above which pages are read in slices */
@@ -203,9 +204,9 @@ read_piece_apart(rb_heap *heap, const rb_reading *reading, uint32 piece)
 {
 	bool whole;
 
-	rb_receiver_set_apart(heap->receiver, true);
+	heap->receiver->apart = true;
 	whole = read_piece(heap, reading, piece, first_block_of(reading, piece), 0);
-	rb_receiver_set_apart(heap->receiver, false);
+	heap->receiver->apart = false;
 	return whole;
 }
 
@@ -319,6 +320,7 @@ redblue_read_worker(dsm_segment *segment, shm_toc *toc)
 	char *queues = shm_toc_lookup(toc, RB_KEY_QUEUES, false);
 	shm_mq *queue = queue_of_worker(queues, ParallelWorkerNumber);
 	rb_reader *r = palloc0(sizeof *r);
+	rb_receiver *receiver;
 	rb_source source;
 	rb_memory *memory;
 	Relation rel;
@@ -345,13 +347,14 @@ redblue_read_worker(dsm_segment *segment, shm_toc *toc)
 	r->full = parts_in(&r->builder, RB_MESSAGE_BYTES);
 
 	rel = table_open(reading->relid, AccessShareLock);
-	rb_heap_begin(&r->heap, rel, rb_receiver_create(&source, &r->builder, &r->space));
-	r->heap.receiver->rStartup(r->heap.receiver, CMD_SELECT, RelationGetDescr(rel));
+	receiver = rb_receiver_create(&source, &r->builder, &r->space);
+	rb_heap_begin(&r->heap, rel, receiver);
+	receiver->pub.rStartup(&receiver->pub, CMD_SELECT, RelationGetDescr(rel));
 	r->heap.notes = shm_toc_lookup(toc, RB_KEY_NOTES, true);
 	r->heap.note_slices = reading->slices;
 	r->heap.after = send_when_full;
 	r->heap.arg = r;
-	rb_receiver_begin_rows(r->heap.receiver);
+	rb_receiver_begin_rows(receiver);
 	read_pieces(r, reading);
 	rb_heap_end(&r->heap);
 	table_close(rel, NoLock);
@@ -470,7 +473,7 @@ is_not_full(rb_heap *heap)
 static bool
 read_ahead(rb_leader *l)
 {
-	DestReceiver *receiver = l->heap->receiver;
+	rb_receiver *receiver = l->heap->receiver;
 	rb_heap *heap = l->heap;
 	uint64 rows;
 
@@ -759,8 +762,8 @@ read_all(const rb_source *source, rb_heap *heap, rb_builder *builder, rb_space *
 		 rb_side_data *side)
 {
 	rb_cache_lookup *look = side->look;
-	const bool decodes = rb_receiver_decodes(heap->receiver);
-	const BlockNumber blocks = rb_heap_blocks(heap);
+	const bool decodes = heap->receiver->columns.geom.attno != 0;
+	const BlockNumber blocks = heap->blocks;
 	const BlockNumber more = decodes ? rb_toast_blocks(heap->rel) : 0;
 	int workers = wanted_workers(source, heap->rel, blocks, more);
 	rb_reading plan;
@@ -783,23 +786,28 @@ read_all(const rb_source *source, rb_heap *heap, rb_builder *builder, rb_space *
 	}
 	heap->notes = rb_cache_page_notes(look, 1);
 	heap->note_slices = 1;
-	rb_receiver_follow(heap->receiver, heap);
-	rb_heap_all(heap);
-	rb_receiver_follow(heap->receiver, NULL);
+	heap->receiver->heap = heap;
+	for (BlockNumber block = 0; block < blocks; block++)
+	{
+		if (block % RB_TELL_PAGES == 0)
+			rb_progress_read(block, blocks);
+		(void) rb_heap_page(heap, block, 0, 0, 1);
+	}
+	heap->receiver->heap = NULL;
 	return 0;
 }
 
 void
-rb_read_table(const rb_source *source, DestReceiver *receiver, rb_builder *builder, rb_space *space,
+rb_read_table(const rb_source *source, rb_receiver *receiver, rb_builder *builder, rb_space *space,
 			  rb_side_data *side)
 {
 	/* The relation was locked when it became a source. */
 	Relation rel = table_open(source->heap, NoLock);
 	rb_heap heap;
 
-	receiver->rStartup(receiver, CMD_SELECT, RelationGetDescr(rel));
+	receiver->pub.rStartup(&receiver->pub, CMD_SELECT, RelationGetDescr(rel));
 	rb_heap_begin(&heap, rel, receiver);
-	side->look = rb_cache_begin(source, rel, rb_receiver_columns(receiver), rb_heap_blocks(&heap));
+	side->look = rb_cache_begin(source, rel, &receiver->columns, heap.blocks);
 	if (rb_cache_is_whole(side->look))
 		rb_cache_use_whole(side->look, receiver, builder->memory, side);
 	else if (rb_cache_is_partial(side->look))
@@ -815,6 +823,6 @@ rb_read_table(const rb_source *source, DestReceiver *receiver, rb_builder *build
 		side->workers = read_all(source, &heap, builder, space, side);
 	rb_cache_note_read(side->look, rel);
 	rb_heap_end(&heap);
-	receiver->rShutdown(receiver);
+	receiver->pub.rShutdown(&receiver->pub);
 	table_close(rel, NoLock);
 }

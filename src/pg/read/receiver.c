@@ -150,9 +150,8 @@ find_offsets(rb_receiver *r, TupleDesc desc)
 
 /* Reads a row from the bytes of its tuple, if that is possible. */
 rb_received
-rb_receive_tuple(DestReceiver *self, TupleDesc desc, HeapTuple tuple)
+rb_receive_tuple(rb_receiver *r, TupleDesc desc, HeapTuple tuple)
 {
-	rb_receiver *r = (rb_receiver *) self;
 	int width = r->columns.width;
 	const char *data;
 	double *to;
@@ -493,7 +492,7 @@ receive_slot(TupleTableSlot *slot, DestReceiver *self)
 		(r->raw || slot->tts_tupleDescriptor != r->raw_desc))
 	{
 		rb_received received =
-			rb_receive_tuple(self, slot->tts_tupleDescriptor, ((HeapTupleTableSlot *) slot)->tuple);
+			rb_receive_tuple(r, slot->tts_tupleDescriptor, ((HeapTupleTableSlot *) slot)->tuple);
 
 		if (received != RB_ROW_UNREAD)
 			return received == RB_ROW_TAKEN;
@@ -514,9 +513,8 @@ receive_slot(TupleTableSlot *slot, DestReceiver *self)
  */
 
 uint64
-rb_receiver_aim(DestReceiver *self, rb_builder *builder, rb_space *space, uint64 rows)
+rb_receiver_aim(rb_receiver *r, rb_builder *builder, rb_space *space, uint64 rows)
 {
-	rb_receiver *r = (rb_receiver *) self;
 	uint64 before = r->rows;
 
 	r->builder = builder;
@@ -526,17 +524,9 @@ rb_receiver_aim(DestReceiver *self, rb_builder *builder, rb_space *space, uint64
 }
 
 void
-rb_receiver_set_apart(DestReceiver *self, bool apart)
+rb_receiver_begin_rows(rb_receiver *r)
 {
-	((rb_receiver *) self)->apart = apart;
-}
-
-void
-rb_receiver_begin_rows(DestReceiver *self)
-{
-	rb_receiver *r = (rb_receiver *) self;
-
-	rb_receiver_tally(self, &r->gone);
+	rb_receiver_tally(r, &r->gone);
 	rb_builder_clear(r->builder);
 	*r->space = r->empty;
 	if (r->boxes && r->space->dims != 0)
@@ -545,10 +535,8 @@ rb_receiver_begin_rows(DestReceiver *self)
 }
 
 void
-rb_receiver_end_rows(DestReceiver *self, rb_rows *rows)
+rb_receiver_end_rows(rb_receiver *r, rb_rows *rows)
 {
-	rb_receiver *r = (rb_receiver *) self;
-
 	rb_builder_drop_row(r->builder);
 	MemoryContextReset(r->row_context);
 	rows->space = *r->space;
@@ -592,10 +580,8 @@ apply_space(rb_receiver *r, const rb_space *space)
  * Appends rows that were received apart. The caller reads in order, so an invalid row is an error.
  */
 void
-rb_receive_rows(DestReceiver *self, const rb_rows *rows)
+rb_receive_rows(rb_receiver *r, const rb_rows *rows)
 {
-	rb_receiver *r = (rb_receiver *) self;
-
 	if (rows->nparts > 0)
 	{
 		apply_space(r, &rows->space);
@@ -609,9 +595,8 @@ rb_receive_rows(DestReceiver *self, const rb_rows *rows)
 }
 
 void
-rb_receive_cached_space(DestReceiver *self, const rb_cached_rows *rows)
+rb_receive_cached_space(rb_receiver *r, const rb_cached_rows *rows)
 {
-	rb_receiver *r = (rb_receiver *) self;
 	rb_space space;
 
 	r->rows += rows->rows;
@@ -663,56 +648,13 @@ start_receiver(DestReceiver *self, int operation, TupleDesc desc)
 		AllocSetContextCreate(GetMemoryChunkContext(r), "redblue row", ALLOCSET_DEFAULT_SIZES);
 }
 
-bool
-rb_receiver_decodes(DestReceiver *self)
-{
-	return ((rb_receiver *) self)->columns.geom.attno != 0;
-}
-
-const rb_columns *
-rb_receiver_columns(DestReceiver *self)
-{
-	return &((rb_receiver *) self)->columns;
-}
-
 void
-rb_receiver_begin_page(DestReceiver *self)
+rb_receiver_tally(const rb_receiver *r, rb_row_tally *tally)
 {
-	((rb_receiver *) self)->gone.type = 0;
-}
-
-void
-rb_receiver_tally(DestReceiver *self, rb_row_tally *tally)
-{
-	const rb_receiver *r = (const rb_receiver *) self;
-
 	*tally = r->gone;
 	tally->rows += r->builder->nrows;
 	tally->parts += r->builder->row_start;
 	tally->skipped += r->builder->skipped;
-}
-
-void
-rb_receiver_needs(DestReceiver *self, const rb_need *need)
-{
-	((rb_receiver *) self)->need = need;
-}
-
-void
-rb_receiver_follow(DestReceiver *self, const struct rb_heap *heap)
-{
-	((rb_receiver *) self)->heap = heap;
-}
-
-void
-rb_receiver_ask_when_full(DestReceiver *self, uint32 at, uint32 (*full)(void *), void *arg)
-{
-	rb_receiver *r = (rb_receiver *) self;
-
-	r->full_at = at;
-	r->full = full;
-	r->full_arg = arg;
-	r->full_builder = r->builder;
 }
 
 static void
@@ -725,7 +667,7 @@ destroy_receiver(DestReceiver *self)
 {
 }
 
-DestReceiver *
+rb_receiver *
 rb_receiver_create(const rb_source *source, rb_builder *builder, rb_space *space)
 {
 	rb_receiver *r = palloc0(sizeof *r);
@@ -736,8 +678,8 @@ rb_receiver_create(const rb_source *source, rb_builder *builder, rb_space *space
 	r->pub.rDestroy = destroy_receiver;
 	r->pub.mydest = DestTuplestore; /* Any destination that keeps its rows */
 	r->source = source;
-	r->builder = builder;
+	r->full_builder = r->builder = builder;
 	r->space = space;
 	r->full_at = UINT32_MAX;
-	return &r->pub;
+	return r;
 }

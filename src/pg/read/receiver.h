@@ -1,6 +1,6 @@
 /*
  * receiver.h
- *	  Declares what the receiver and the errors about its rows share.
+ *	  Declares the receiver of rows, and the errors about them.
  *
  * A function that returns bool returns whether the row was accepted. It returns false, for a
  * rejected row, only if rows are received apart or invalid rows are left out; otherwise it raises an
@@ -11,7 +11,16 @@
 
 #include "pg/read/read.h"
 
-typedef struct rb_receiver
+/* Counts of the rows finished so far, wherever they were stored */
+typedef struct rb_row_tally
+{
+	uint64 rows; /* Rows with at least one part */
+	uint64 parts;
+	uint64 skipped;
+	uint32 type; /* Type of the first nonempty geometry on this page, 0 if none */
+} rb_row_tally;
+
+struct rb_receiver
 {
 	DestReceiver pub; /* Must be first */
 	const rb_source *source;
@@ -19,7 +28,8 @@ typedef struct rb_receiver
 	rb_space *space;
 	bool boxes;
 	rb_error error;
-	const rb_need *need; /* Memory estimate of the join, or NULL if unknown */
+	/* Memory estimate and position of the scan for out-of-memory errors */
+	const rb_need *need; /* NULL if unknown */
 	const rb_heap *heap; /* Table that this process alone reads, or NULL */
 	uint64 rows;         /* Number of rows received so far */
 	bool apart;          /* True if invalid rows are rejected without an error */
@@ -49,7 +59,76 @@ typedef struct rb_receiver
 	int raw_coord[RB_MAX_WIDTH];
 
 	rb_decoder decoder; /* Without names for messages, which row_errors.c composes */
-} rb_receiver;
+};
+
+/* ---- receiver.c ---- */
+
+/* Creates a receiver that fills this builder. The destination of the rows is its first field. */
+extern rb_receiver *rb_receiver_create(const rb_source *source, rb_builder *builder,
+									   rb_space *space);
+
+/* Returns the counts of the rows finished so far. */
+extern void rb_receiver_tally(const rb_receiver *r, rb_row_tally *tally);
+
+typedef enum rb_received
+{
+	RB_ROW_TAKEN,
+	RB_ROW_REFUSED, /* Only if rows are received separately */
+	RB_ROW_UNREAD   /* The bytes do not suffice; the row must come in a slot */
+} rb_received;
+
+/* Receives a row from the bytes of its tuple. */
+extern rb_received rb_receive_tuple(rb_receiver *r, TupleDesc desc, HeapTuple tuple);
+
+/* Rows received separately from the others, to be appended later */
+typedef struct rb_rows
+{
+	uint64 received; /* Including rows without parts */
+	uint64 skipped;  /* Rows without parts */
+	uint32 nparts;
+	uint32 nrows;
+	const double *coords;
+	const int64 *ids;
+	const uint32 *ends; /* See rb_builder_append */
+	rb_space space;     /* As set by the first part */
+} rb_rows;
+
+/*
+ * Redirects the receiver to this builder and space, after `rows` rows. Returns the number of rows
+ * received before.
+ */
+extern uint64 rb_receiver_aim(rb_receiver *r, rb_builder *builder, rb_space *space, uint64 rows);
+
+extern void rb_receiver_begin_rows(rb_receiver *r);
+
+/*
+ * Returns the counts and the space of what was received since rb_receiver_begin_rows, and drops a
+ * refused row.
+ */
+extern void rb_receiver_end_rows(rb_receiver *r, rb_rows *rows);
+
+/*
+ * Sets the arrays to n parts of the builder, starting with this part and row. The array `ends` must
+ * have room for their row ends.
+ */
+extern void rb_rows_slice(const rb_builder *b, uint32 part, uint32 row, uint32 n, uint32 *ends,
+						  rb_rows *rows);
+
+/* Appends rows that were received separately. */
+extern void rb_receive_rows(rb_receiver *r, const rb_rows *rows);
+
+/* Space of rows that an earlier call read */
+typedef struct rb_cached_rows
+{
+	int64 id;    /* Id of the first row */
+	uint32 rows; /* Number of rows */
+	bool srid_known;
+	int32 srid;
+	uint32 type; /* Type of the first geometry */
+	int dims;
+} rb_cached_rows;
+
+extern void rb_receive_cached_space(rb_receiver *r, const rb_cached_rows *rows);
 
 /* ---- row_errors.c: invalid rows; functions that return at all return false ---- */
 

@@ -13,7 +13,7 @@
  */
 #include "pg/base/arguments.h"
 #include "pg/base/join_memory.h"
-#include "pg/read/read.h"
+#include "pg/read/receiver.h"
 #include "pg/spill/spill.h"
 #include "pg/worker/worker.h"
 
@@ -244,7 +244,7 @@ begin_to_spill(filling *f)
 }
 
 /*
- * Spills rows if necessary; called between two rows (rb_receiver_ask_when_full). Returns the number
+ * Spills rows if necessary; called between two rows (rb_receiver). Returns the number
  * of parts at which it is to be called again.
  */
 static uint32
@@ -278,7 +278,7 @@ read_side(const rb_source *source, filling *f, rb_space *space, MemoryContext ca
 {
 	rb_builder *builder = &f->builder[f->reading];
 	rb_side_data *side = &f->side[f->reading];
-	DestReceiver *receiver;
+	rb_receiver *receiver;
 
 	rb_builder_init(builder, f->memory, source->kind);
 	builder->face_tolerance = source->face_tolerance;
@@ -294,9 +294,13 @@ read_side(const rb_source *source, filling *f, rb_space *space, MemoryContext ca
 		builder->tile = source->tile;
 	builder->distance = source->distance;
 	receiver = rb_receiver_create(source, builder, space);
-	rb_receiver_needs(receiver, f->need);
+	receiver->need = f->need;
 	if (f->spill != NULL)
-		rb_receiver_ask_when_full(receiver, MIN_BUFFERED_PARTS, make_room, f);
+	{
+		receiver->full_at = MIN_BUFFERED_PARTS;
+		receiver->full = make_room;
+		receiver->full_arg = f;
+	}
 	if (OidIsValid(source->heap))
 	{
 		/* The cache information must live until the side has become a set. */
@@ -309,7 +313,7 @@ read_side(const rb_source *source, filling *f, rb_space *space, MemoryContext ca
 		MemoryContextSwitchTo(old);
 	}
 	else
-		rb_run_source(source, receiver);
+		rb_run_source(source, &receiver->pub);
 	/*
 	 * Do not cache a set without its invalid rows, because other callers may want all rows, or an
 	 * error.

@@ -97,7 +97,7 @@ rb_source_table(rb_source *source, Oid relid)
 {
 	Relation rel;
 	StringInfoData sql;
-	bool elsewhere;
+	bool plain, external;
 	char kind;
 
 	/* Like any SELECT, hold the lock until the end of the transaction. */
@@ -108,10 +108,12 @@ rb_source_table(rb_source *source, Oid relid)
 		rb_keys_find(source->keys, rel, source);
 	else if (source->id_name == NULL && source->object_name == NULL)
 		use_primary_key(source, rel);
-	elsewhere = rb_rows_are_external(rel);
-	source->heap = !elsewhere && rb_table_refusal(rel) == NULL ? relid : InvalidOid;
+	plain = rb_table_refusal(rel) == NULL;
+	/* If only the planner rules it out to read the pages, an extension supplies the rows. */
+	external = plain && rb_plan_refusal(rel, true) != NULL;
+	source->heap = plain && !external ? relid : InvalidOid;
 	/* Indexes do not cover rows that an extension supplies. */
-	source->unique = !elsewhere && is_unique(source, rel);
+	source->unique = !external && is_unique(source, rel);
 
 	initStringInfo(&sql);
 	appendStringInfoString(&sql, "SELECT ");

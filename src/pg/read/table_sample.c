@@ -15,7 +15,7 @@
  *
  * The choice depends only on the table and the seed.
  */
-#include "pg/read/read.h"
+#include "pg/read/receiver.h"
 
 #include "access/detoast.h"
 #include "access/table.h"
@@ -43,8 +43,8 @@
 
 typedef struct box_receiver
 {
-	DestReceiver pub;   /* Must be first */
-	DestReceiver *rows; /* Receiver that converts rows into parts */
+	DestReceiver pub;  /* Must be first */
+	rb_receiver *rows; /* Receiver that converts rows into parts */
 	rb_source *source;
 	rb_builder builder; /* Holds the parts of one row */
 	rb_space *space;
@@ -203,7 +203,7 @@ hash_of(const box_receiver *r, uint64 what)
 static uint64
 value_bytes(const box_receiver *r, TupleTableSlot *slot)
 {
-	const rb_columns *columns = rb_receiver_columns(r->rows);
+	const rb_columns *columns = &r->rows->columns;
 	const int i = columns->geom.attno - 1;
 
 	if (i < 0 || (columns->shape != RB_SHAPE_GEOMETRY && columns->shape != RB_SHAPE_CUBE))
@@ -241,7 +241,7 @@ receive_row(TupleTableSlot *slot, DestReceiver *self)
 	if (r->objects == NULL && hash >= r->bound)
 		return true;
 	rb_builder_clear(&r->builder);
-	r->rows->receiveSlot(slot, r->rows);
+	r->rows->pub.receiveSlot(slot, &r->rows->pub);
 	if (b->nrows == 0)
 		return true;
 	id = b->ids[0];
@@ -270,7 +270,7 @@ start_receiver(DestReceiver *self, int operation, TupleDesc desc)
 	r->desc = desc;
 	r->source->kind = rb_columns_kind(desc, r->source);
 	rb_builder_init(&r->builder, r->memory, r->source->kind);
-	r->rows->rStartup(r->rows, operation, desc);
+	r->rows->pub.rStartup(&r->rows->pub, operation, desc);
 }
 
 static void
@@ -303,7 +303,7 @@ begin_receiver(box_receiver *r, rb_source *source, rb_space *space, rb_memory *m
 static int
 declared_dims(const box_receiver *r)
 {
-	const rb_columns *columns = rb_receiver_columns(r->rows);
+	const rb_columns *columns = &r->rows->columns;
 	int32 typmod = -1;
 
 	if (columns->shape == RB_SHAPE_GEOMETRY)
