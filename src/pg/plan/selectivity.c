@@ -83,10 +83,7 @@ typedef struct table_sampler
 	Relation rel;
 	Snapshot snapshot;
 	rb_kind kind; /* Kind that the join requires */
-	rb_box_shape shape;
-	rb_column geom;
-	int width;
-	rb_column coord[RB_MAX_WIDTH];
+	rb_columns columns;
 	rb_builder builder;
 	Size bytes;     /* Bytes of values decoded so far */
 	double normal;  /* Number of tuples on the pages that were visited */
@@ -94,61 +91,6 @@ typedef struct table_sampler
 	double taken;   /* Number of rows added to the sample */
 	double unknown; /* Number of rows that a join would read but the sample did not */
 } table_sampler;
-
-/* ---- columns of a sampled table ---- */
-
-/*
- * Finds the coordinate columns as the join does (columns.c), but missing or ambiguous columns raise
- * no error.
- */
-static bool
-find_coordinates(table_sampler *s, TupleDesc desc, rb_kind kind)
-{
-	for (int i = 0; i < rb_kind_width(kind); i++)
-	{
-		s->coord[i] = rb_column_find(desc, rb_coordinate_name(kind, i), NULL);
-		if (s->coord[i].attno == 0 || !rb_is_number_type(s->coord[i].type))
-			return false;
-	}
-	s->width = rb_kind_width(kind);
-	rb_builder_set_kind(&s->builder, kind);
-	return true;
-}
-
-static bool
-use_geometry_column(table_sampler *s, rb_column column)
-{
-	if (column.attno == 0)
-		return false;
-	s->geom = column;
-	s->shape = rb_shape_of(column.type, s->kind);
-	return s->shape != RB_SHAPE_NONE;
-}
-
-static bool
-find_columns(table_sampler *s, const char *geom_name)
-{
-	TupleDesc desc = RelationGetDescr(s->rel);
-
-	if (geom_name != NULL)
-		return use_geometry_column(s, rb_column_find(desc, geom_name, NULL));
-	if (find_coordinates(s, desc, s->kind) ||
-		(s->kind == RB_BOX3 && find_coordinates(s, desc, RB_BOX2)) ||
-		use_geometry_column(s, rb_column_find(desc, "geom", NULL)))
-		return true;
-	for (int i = 0; i < desc->natts; i++)
-	{
-		Form_pg_attribute att = TupleDescAttr(desc, i);
-		rb_column column = {att->attnum, InvalidOid};
-
-		if (att->attisdropped)
-			continue;
-		column.type = getBaseType(att->atttypid);
-		if (use_geometry_column(s, column))
-			return true;
-	}
-	return false;
-}
 
 /* ---- sampled rows ---- */
 
@@ -195,17 +137,18 @@ sample_coordinates(table_sampler *s, HeapTuple tuple)
 
 	if (to == NULL)
 		return UNKNOWN;
-	for (int i = 0; i < s->width; i++)
+	for (int i = 0; i < s->columns.width; i++)
 	{
 		bool isnull;
-		Datum value = heap_getattr(tuple, s->coord[i].attno, RelationGetDescr(s->rel), &isnull);
+		Datum value =
+			heap_getattr(tuple, s->columns.coord[i].attno, RelationGetDescr(s->rel), &isnull);
 
 		if (isnull)
 			return NOTHING;
-		if (s->coord[i].type == NUMERICOID && VARATT_IS_EXTERNAL(DatumGetPointer(value)))
+		if (s->columns.coord[i].type == NUMERICOID && VARATT_IS_EXTERNAL(DatumGetPointer(value)))
 			return UNKNOWN;
-		to[i] = rb_number_to_float8(value, s->coord[i].type, numeric_float8_no_overflow);
-		if (s->coord[i].type == NUMERICOID && !rb_all_finite(&to[i], 1))
+		to[i] = rb_number_to_float8(value, s->columns.coord[i].type, numeric_float8_no_overflow);
+		if (s->columns.coord[i].type == NUMERICOID && !rb_all_finite(&to[i], 1))
 		{
 			/*
 			 * Charge a numeric outside the range of float8, because it may have many digits, which
@@ -224,7 +167,7 @@ sample_box(table_sampler *s, Datum value)
 	rb_box_value box;
 	double *to;
 
-	rb_box_read(s->shape, value, &box);
+	rb_box_read(s->columns.shape, value, &box);
 	if (box.dims != 2 && box.dims != 3)
 		return NOTHING;
 	if (s->builder.nrows == 0)
@@ -270,12 +213,12 @@ static taking
 sample_value(table_sampler *s, HeapTuple tuple)
 {
 	bool isnull;
-	Datum value = heap_getattr(tuple, s->geom.attno, RelationGetDescr(s->rel), &isnull);
+	Datum value = heap_getattr(tuple, s->columns.geom.attno, RelationGetDescr(s->rel), &isnull);
 	Size bytes = sizeof(rb_box_value);
 
 	if (isnull)
 		return NOTHING;
-	if (s->shape == RB_SHAPE_GEOMETRY || s->shape == RB_SHAPE_CUBE)
+	if (s->columns.shape == RB_SHAPE_GEOMETRY || s->columns.shape == RB_SHAPE_CUBE)
 	{
 		if (VARATT_IS_EXTERNAL(DatumGetPointer(value)))
 			return UNKNOWN;
@@ -284,7 +227,7 @@ sample_value(table_sampler *s, HeapTuple tuple)
 			return UNKNOWN;
 	}
 	s->bytes += bytes;
-	return s->shape == RB_SHAPE_GEOMETRY ? sample_geometry(s, value) : sample_box(s, value);
+	return s->columns.shape == RB_SHAPE_GEOMETRY ? sample_geometry(s, value) : sample_box(s, value);
 }
 
 static void
@@ -292,7 +235,7 @@ sample_row(table_sampler *s, HeapTuple tuple)
 {
 	int64 id = ((int64) ItemPointerGetBlockNumber(&tuple->t_self) << 16) |
 			   ItemPointerGetOffsetNumber(&tuple->t_self);
-	taking taking = s->width > 0 ? sample_coordinates(s, tuple) : sample_value(s, tuple);
+	taking taking = s->columns.width > 0 ? sample_coordinates(s, tuple) : sample_value(s, tuple);
 	rb_error error;
 
 	if (taking == TAKEN && rb_builder_end_row(&s->builder, id, &error) != RB_OK)
@@ -420,8 +363,10 @@ sample_table(Relation rel, rb_kind kind, const char *geom_name, uint32 seed, rb_
 	s.builder.tile = sampled->tile;
 	s.builder.distance = sampled->distance;
 	/* The future contents of an empty table are unknown. */
-	if (blocks == 0 || !find_columns(&s, geom_name))
+	if (blocks == 0 || !rb_columns_try(&s.columns, RelationGetDescr(rel), kind, geom_name))
 		return false;
+	if (s.columns.width > 0)
+		rb_builder_set_kind(&s.builder, s.columns.kind);
 	pages = sample_pages(&s, blocks, seed);
 	if (s.unknown > s.taken)
 		return false;

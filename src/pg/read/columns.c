@@ -477,8 +477,9 @@ is_id_type(Oid type)
 		   type == FLOAT8OID;
 }
 
-bool
-rb_is_number_type(Oid type)
+/* Returns true if PostgreSQL has a built-in cast from the type to float8. */
+static bool
+is_number_type(Oid type)
 {
 	return is_id_type(type) || type == FLOAT4OID;
 }
@@ -567,17 +568,20 @@ refuse_geometry(const rb_source *source, TupleDesc desc, rb_column column)
 			 hint_geometry(desc, source, column.attno, NULL)));
 }
 
-/* Finds the geometry column if the caller named none. Returns attno 0 if there is none. */
+/*
+ * Returns the geometry column named "geom", or else the first one, with attno 0 if there is none.
+ * Stores the number of candidates in *n.
+ */
 static rb_column
-find_geometry(TupleDesc desc, const rb_source *source)
+look_for_geometry(TupleDesc desc, const rb_source *source, rb_kind kind, int *n)
 {
-	rb_kind kind = source->kind;
-	rb_column geom = rb_column_find(desc, "geom", source);
-	rb_column only = {0, InvalidOid};
-	int n = 0;
+	rb_column found = rb_column_find(desc, "geom", source);
 
-	if (geom.attno != 0 && rb_shape_of(geom.type, kind) != RB_SHAPE_NONE)
-		return geom;
+	*n = 1;
+	if (found.attno != 0 && rb_shape_of(found.type, kind) != RB_SHAPE_NONE)
+		return found;
+	*n = 0;
+	found.attno = 0;
 	for (int i = 0; i < desc->natts; i++)
 	{
 		Form_pg_attribute att = TupleDescAttr(desc, i);
@@ -588,11 +592,19 @@ find_geometry(TupleDesc desc, const rb_source *source)
 		type = getBaseType(att->atttypid);
 		if (rb_shape_of(type, kind) == RB_SHAPE_NONE)
 			continue;
-		if (n++ > 0)
-			continue;
-		only.attno = att->attnum;
-		only.type = type;
+		if ((*n)++ == 0)
+			found = (rb_column){att->attnum, type};
 	}
+	return found;
+}
+
+/* Finds the geometry column if the caller named none. Returns attno 0 if there is none. */
+static rb_column
+find_geometry(TupleDesc desc, const rb_source *source)
+{
+	int n;
+	const rb_column only = look_for_geometry(desc, source, source->kind, &n);
+
 	if (n > 1)
 		ereport(ERROR, (errcode(ERRCODE_AMBIGUOUS_COLUMN),
 						errmsg("%s: %s has %d geometry columns, but none is named \"geom\"",
@@ -600,8 +612,13 @@ find_geometry(TupleDesc desc, const rb_source *source)
 						errdetail("The columns are: %s.", rb_list_columns(desc)),
 						hint_geometry_name(source,
 										   NameStr(TupleDescAttr(desc, only.attno - 1)->attname))));
-	if (n == 0 && geom.attno != 0)
-		refuse_geometry(source, desc, geom);
+	if (n == 0)
+	{
+		const rb_column geom = rb_column_find(desc, "geom", source);
+
+		if (geom.attno != 0)
+			refuse_geometry(source, desc, geom);
+	}
 	return only;
 }
 
@@ -644,7 +661,7 @@ find_coordinates(rb_columns *columns, TupleDesc desc, const rb_source *source, i
 		return false;
 	kind = columns->kind;
 	for (int i = 0; i < rb_kind_width(kind); i++)
-		if (!rb_is_number_type(columns->coord[i].type))
+		if (!is_number_type(columns->coord[i].type))
 			ereport(ERROR,
 					(errcode(ERRCODE_DATATYPE_MISMATCH),
 					 errmsg("%s: column \"%s\" of %s is of type %s", source->function,
@@ -699,7 +716,7 @@ find_extra_column(TupleDesc desc, const rb_source *source)
 	rb_column column = rb_column_named(desc, source->beside->name, source);
 
 	if (integer ? column.type != INT2OID && column.type != INT4OID && column.type != INT8OID
-				: !rb_is_number_type(column.type))
+				: !is_number_type(column.type))
 		ereport(
 			ERROR,
 			(errcode(ERRCODE_DATATYPE_MISMATCH),
@@ -761,4 +778,36 @@ rb_columns_find(rb_columns *columns, TupleDesc desc, const rb_source *source)
 		columns->last = Max(columns->last, columns->key[i].attno);
 	for (int i = 0; i < columns->width; i++)
 		columns->last = Max(columns->last, columns->coord[i].attno);
+}
+
+/* Finds the coordinate columns of a kind if all of them exist and hold numbers. */
+static bool
+try_coordinates(rb_columns *columns, TupleDesc desc, rb_kind kind)
+{
+	const char *missing;
+
+	(void) find_names(columns, desc, NULL, kind, &missing);
+	for (int i = 0; i < rb_kind_width(kind) && missing == NULL; i++)
+		if (!is_number_type(columns->coord[i].type))
+			return false;
+	columns->width = missing == NULL ? rb_kind_width(kind) : 0;
+	return missing == NULL;
+}
+
+bool
+rb_columns_try(rb_columns *columns, TupleDesc desc, rb_kind kind, const char *geom_name)
+{
+	int n;
+
+	memset(columns, 0, sizeof *columns);
+	if (geom_name != NULL)
+		columns->geom = rb_column_find(desc, geom_name, NULL);
+	else if (try_coordinates(columns, desc, kind) ||
+			 (kind == RB_BOX3 && try_coordinates(columns, desc, RB_BOX2)))
+		return true;
+	else
+		columns->geom = look_for_geometry(desc, NULL, kind, &n);
+	if (columns->geom.attno != 0)
+		columns->shape = rb_shape_of(columns->geom.type, kind);
+	return columns->shape != RB_SHAPE_NONE;
 }

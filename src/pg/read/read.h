@@ -162,7 +162,10 @@ typedef struct rb_column
 	Oid type;         /* Base type, with domains resolved */
 } rb_column;
 
-/* Returns the column of that name, with attno 0 if there is no such column. */
+/*
+ * Returns the column of that name, with attno 0 if there is no such column. The source is NULL if
+ * the columns are those of a table.
+ */
 extern rb_column rb_column_find(TupleDesc desc, const char *name, const rb_source *source);
 
 /* Returns the column named by the caller, quoted or not, or raises an error if it is missing. */
@@ -211,8 +214,12 @@ extern void rb_columns_find(rb_columns *columns, TupleDesc desc, const rb_source
  */
 extern rb_kind rb_columns_kind(TupleDesc desc, const rb_source *source);
 
-/* Returns true if PostgreSQL has a built-in cast from the type to float8. */
-extern bool rb_is_number_type(Oid type);
+/*
+ * Finds the columns of an object of this kind in a table without raising errors: takes the first of
+ * several geometry columns, and sets neither ids nor `last`. Returns false if there are none.
+ */
+extern bool rb_columns_try(rb_columns *columns, TupleDesc desc, rb_kind kind,
+						   const char *geom_name);
 
 /* Returns the name of a side's argument, where `what` is id or geom. */
 extern const char *rb_source_argument(const rb_source *source, const char *what);
