@@ -19,6 +19,7 @@
 #include "mesh/volumes.h"
 
 #include "core/base/bucket.h"
+#include "core/base/hash.h"
 #include "core/base/union_find.h"
 #include "core/base/sort.h"
 #include "core/exact/expansion.h"
@@ -200,14 +201,6 @@ measure_points(comparing *c)
 
 /* ---- patches ---- */
 
-static uint64_t
-mix_bits(uint64_t x)
-{
-	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-	return x ^ x >> 31;
-}
-
 /*
  * Adds a segment to the key of a patch, once for each side on which the patch adjoins the segment.
  * Only the subsegment at the segment's first end counts.
@@ -219,8 +212,8 @@ add_key(const comparing *c, uint64_t *key, uint32_t segment, const uint32_t *pie
 
 	if (piece[0] != end && piece[1] != end)
 		return;
-	key[0] += mix_bits(2 * (uint64_t) segment + 1);
-	key[1] += mix_bits(~(2 * (uint64_t) segment + 1));
+	key[0] += rb_splitmix(2 * (uint64_t) segment + 1);
+	key[1] += rb_splitmix(~(2 * (uint64_t) segment + 1));
 }
 
 /*

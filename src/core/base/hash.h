@@ -61,6 +61,18 @@ rb_mix(uint64_t x)
 	return x ^ x >> 32;
 }
 
+/*
+ * Returns a pseudorandom number for x, the finalizer of SplitMix64. Samples depend on its values, so
+ * they must not change.
+ */
+static inline uint64_t
+rb_splitmix(uint64_t x)
+{
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+	return x ^ x >> 31;
+}
+
 /* Returns one number for an unordered pair of numbers, which can be a key. */
 static inline uint64_t
 rb_pair_key(uint32_t a, uint32_t b)

@@ -8,6 +8,7 @@
  * insertion order that could be bad and no point location by walking.
  */
 #include "core/set/face.h"
+#include "core/base/hash.h"
 #include "core/exact/orient.h"
 #include "core/exact/expansion.h"
 
@@ -331,11 +332,8 @@ rb_face_points(rb_polygon_face *f)
 static uint32_t
 random_below(rb_polygon_face *f, uint32_t n)
 {
-	uint64_t z = (f->random += UINT64_C(0x9e3779b97f4a7c15));
-
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return (uint32_t) (((z ^ (z >> 31)) >> 32) * n >> 32);
+	f->random += UINT64_C(0x9e3779b97f4a7c15);
+	return (uint32_t) ((rb_splitmix(f->random) >> 32) * n >> 32);
 }
 
 /* ---- the cavity beside an edge ---- */

@@ -30,6 +30,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "core/base/hash.h"
 #include "core/primitive/box.h"
 
 /*
@@ -182,21 +183,13 @@ add_box(box_receiver *r, uint32 hash, int64 id, const double low[3], const doubl
 
 /* ---- rows ---- */
 
-/* Mixes the bits of a number, so that every bit of the result depends on every bit of the input. */
-static uint64
-mix_bits(uint64 x)
-{
-	x = (x ^ x >> 30) * UINT64CONST(0xbf58476d1ce4e5b9);
-	x = (x ^ x >> 27) * UINT64CONST(0x94d049bb133111eb);
-	return x ^ x >> 31;
-}
-
 /* Returns a hash that is independent of the hashes of other seeds. */
 static uint32
 hash_of(const box_receiver *r, uint64 what)
 {
-	return (uint32) (mix_bits(mix_bits(what) + (r->seed + 1) * UINT64CONST(0x9e3779b97f4a7c15)) >>
-					 32);
+	return (
+		uint32) (rb_splitmix(rb_splitmix(what) + (r->seed + 1) * UINT64CONST(0x9e3779b97f4a7c15)) >>
+				 32);
 }
 
 /* Returns the stored size of a geometry or cube in bytes, or 0 for other objects. */
@@ -224,7 +217,7 @@ hash_of_row(box_receiver *r, TupleTableSlot *slot)
 
 	if (ItemPointerIsValid(at))
 		place = ((uint64) ItemPointerGetBlockNumber(at) << 16 | ItemPointerGetOffsetNumber(at)) ^
-				mix_bits(slot->tts_tableOid);
+				rb_splitmix(slot->tts_tableOid);
 	return hash_of(r, place);
 }
 

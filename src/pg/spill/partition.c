@@ -17,6 +17,7 @@
  */
 #include "pg/spill/spill.h"
 
+#include "core/base/hash.h"
 #include "core/primitive/reference_point.h"
 
 #include "miscadmin.h"
@@ -113,15 +114,6 @@ sample_rows(const rb_spill *s, const rb_chunks *rows)
 	return (uint32) Min(rows->rows, Min(Max(wanted, MIN_SAMPLE), MAX_SAMPLE));
 }
 
-/* Scrambles the bits of a number, so that samples do not correlate with the order of rows. */
-static uint64
-mix_bits(uint64 x)
-{
-	x = (x ^ (x >> 30)) * UINT64CONST(0xbf58476d1ce4e5b9);
-	x = (x ^ (x >> 27)) * UINT64CONST(0x94d049bb133111eb);
-	return x ^ (x >> 31);
-}
-
 /* Clips a box to the tile, because what lies outside the tile must not influence the cuts. */
 static void
 clip_to_tile(const rb_spill_tile *tile, int dims, double *low, double *high)
@@ -181,7 +173,7 @@ sample_boxes(rb_spill *s, const rb_spill_tile *tile, int side, uint32 wanted, ui
 	rb_spill_check(s, rb_array(s->ctx, (void **) &box, Max(wanted, 1), 2 * dims * sizeof *box));
 	for (uint32 i = 0; i < wanted && rows->rows > 0; i++)
 	{
-		const double shift = (double) (mix_bits(i + 1) >> 11) * 0x1p-53;
+		const double shift = (double) (rb_splitmix(i + 1) >> 11) * 0x1p-53;
 		const uint64 row = Min((uint64) ((i + shift) * step), rows->rows - 1);
 
 		if (i % 256 == 0)
