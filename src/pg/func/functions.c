@@ -141,7 +141,7 @@ list_key_columns(const key_rows *rows)
 	for (int side = 0; side < 2; side++)
 		for (int i = 0; i < rows->n[side]; i++)
 		{
-			Form_pg_attribute att = TupleDescAttr(rb_keys_desc(rows->keys[side]), i);
+			Form_pg_attribute att = TupleDescAttr(rows->keys[side]->desc, i);
 			char *name = unused_name(NameStr(att->attname), used);
 
 			used = lappend(used, makeString(name));
@@ -169,8 +169,7 @@ check_definition(const rb_join *join, TupleDesc wanted, const key_rows *rows)
 
 	for (int side = 0, i = 0; side < 2; side++)
 		for (int k = 0; same && k < rows->n[side]; k++, i++)
-			same = is_same_type(TupleDescAttr(wanted, i),
-								TupleDescAttr(rb_keys_desc(rows->keys[side]), k));
+			same = is_same_type(TupleDescAttr(wanted, i), TupleDescAttr(rows->keys[side]->desc, k));
 	if (same)
 		return;
 	ereport(ERROR,
@@ -186,9 +185,8 @@ begin_key_rows(key_rows *rows, const rb_source *source, int sides)
 	for (int side = 0; side < 2; side++)
 	{
 		rows->keys[side] = source[side % sides].keys;
-		rows->n[side] = rb_keys_desc(rows->keys[side])->natts;
-		rows->slot[side] =
-			MakeSingleTupleTableSlot(rb_keys_desc(rows->keys[side]), &TTSOpsMinimalTuple);
+		rows->n[side] = rows->keys[side]->desc->natts;
+		rows->slot[side] = MakeSingleTupleTableSlot(rows->keys[side]->desc, &TTSOpsMinimalTuple);
 	}
 	rows->values = palloc((rows->n[0] + rows->n[1]) * sizeof *rows->values);
 	rows->nulls = palloc0((rows->n[0] + rows->n[1]) * sizeof *rows->nulls);

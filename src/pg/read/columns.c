@@ -274,7 +274,7 @@ find_convertible(TupleDesc desc)
 static const char *
 identifying_columns(const rb_source *source)
 {
-	TupleDesc key = source->keys == NULL ? NULL : rb_keys_desc(source->keys);
+	TupleDesc key = source->keys == NULL ? NULL : source->keys->desc;
 	List *attnos = NIL;
 
 	if (key != NULL)
@@ -545,13 +545,13 @@ find_keys(rb_columns *columns, TupleDesc desc, const rb_source *source)
 
 	if (source->keys == NULL)
 		return;
-	key = rb_keys_desc(source->keys);
+	key = source->keys->desc;
 	columns->nkeys = key->natts;
 	columns->key = palloc(key->natts * sizeof *columns->key);
 	for (int i = 0; i < key->natts; i++)
 	{
 		columns->key[i] = rb_column_find(desc, NameStr(TupleDescAttr(key, i)->attname), source);
-		rb_keys_locate(source->keys, i, columns->key[i].attno);
+		source->keys->attno[i] = columns->key[i].attno;
 	}
 }
 

@@ -25,37 +25,6 @@
 
 #define RB_FIRST_KEYS 1024
 
-/* Functions that compare the values of a column */
-typedef struct key_type
-{
-	FmgrInfo hash;
-	FmgrInfo equal;
-	Oid collation;
-} key_type;
-
-struct rb_keys
-{
-	const char *names; /* Column names given by the caller, or NULL */
-	bool objects;
-	TupleDesc desc;    /* Description of the key's columns */
-	AttrNumber *attno; /* Numbers of the columns in the rows that are read */
-	key_type *type;    /* Functions for each column, for objects only */
-	TupleTableSlot *slot;
-
-	/* Arrays in the memory of the join */
-	uint32 n;
-	char *bytes;
-	size_t used;
-	size_t bytes_cap;
-	uint64 *start;
-	size_t start_cap;
-	/* For objects only: a hash table with open addressing */
-	uint32 *bucket; /* Number of the key + 1, or 0 if free */
-	size_t nbuckets;
-	uint32 *hash; /* Hash of each key */
-	size_t hash_cap;
-};
-
 rb_keys *
 rb_keys_create(const char *names, bool objects)
 {
@@ -64,18 +33,6 @@ rb_keys_create(const char *names, bool objects)
 	keys->names = names;
 	keys->objects = objects;
 	return keys;
-}
-
-TupleDesc
-rb_keys_desc(const rb_keys *keys)
-{
-	return keys->desc;
-}
-
-bool
-rb_keys_are_of_objects(const rb_keys *keys)
-{
-	return keys->objects;
 }
 
 /* ---- columns of the key ---- */
@@ -150,29 +107,7 @@ rb_keys_find(rb_keys *keys, Relation rel, const rb_source *source)
 	keys->slot = MakeSingleTupleTableSlot(keys->desc, &TTSOpsMinimalTuple);
 }
 
-void
-rb_keys_locate(rb_keys *keys, int i, AttrNumber attno)
-{
-	keys->attno[i] = attno;
-}
-
 /* ---- storing keys ---- */
-
-/* Ensures room for `need` elements; an array grows by at least half. */
-static rb_status
-grow_array(rb_memory *memory, void **block, size_t *cap, size_t need, size_t element,
-		   rb_error *error)
-{
-	size_t want = Max(*cap + *cap / 2, Max(need, (size_t) RB_FIRST_KEYS));
-	rb_status status;
-
-	if (need <= *cap)
-		return RB_OK;
-	status = rb_resize(memory, block, want * element, error);
-	if (status == RB_OK)
-		*cap = want;
-	return status;
-}
 
 /*
  * Fetches a value that is stored out of line, because the pointer to it would otherwise be followed
@@ -201,14 +136,10 @@ form_key(const rb_keys *keys, TupleTableSlot *slot)
 static rb_status
 append_key(rb_keys *keys, MinimalTuple tuple, rb_memory *memory, rb_error *error)
 {
-	rb_status status = grow_array(memory, (void **) &keys->bytes, &keys->bytes_cap,
-								  keys->used + MAXALIGN(tuple->t_len), 1, error);
-
-	if (status == RB_OK)
-		status = grow_array(memory, (void **) &keys->start, &keys->start_cap, (size_t) keys->n + 1,
-							sizeof *keys->start, error);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_grow_array(memory, (void **) &keys->bytes, &keys->bytes_cap,
+						 keys->used + MAXALIGN(tuple->t_len), 1, error));
+	RB_TRY(rb_grow_array(memory, (void **) &keys->start, &keys->start_cap, (size_t) keys->n + 1,
+						 sizeof *keys->start, error));
 	memcpy(keys->bytes + keys->used, tuple, tuple->t_len);
 	keys->start[keys->n++] = keys->used;
 	keys->used += MAXALIGN(tuple->t_len);
@@ -253,13 +184,10 @@ static rb_status
 grow_buckets(rb_keys *keys, rb_memory *memory, rb_error *error)
 {
 	size_t n = Max(keys->nbuckets * 2, (size_t) RB_FIRST_KEYS);
-	rb_status status;
 
 	if (((size_t) keys->n + 1) * 2 <= keys->nbuckets)
 		return RB_OK;
-	status = rb_resize(memory, (void **) &keys->bucket, n * sizeof *keys->bucket, error);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_resize(memory, (void **) &keys->bucket, n * sizeof *keys->bucket, error));
 	keys->nbuckets = n;
 	memset(keys->bucket, 0, n * sizeof *keys->bucket);
 	for (uint32 i = 0; i < keys->n; i++)
@@ -278,14 +206,11 @@ find_or_add_object(rb_keys *keys, TupleTableSlot *slot, rb_memory *memory, int64
 				   rb_error *error)
 {
 	uint32 hash = hash_key(keys, slot);
-	rb_status status = grow_buckets(keys, memory, error);
 	size_t at;
 
-	if (status == RB_OK)
-		status = grow_array(memory, (void **) &keys->hash, &keys->hash_cap, (size_t) keys->n + 1,
-							sizeof *keys->hash, error);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(grow_buckets(keys, memory, error));
+	RB_TRY(rb_grow_array(memory, (void **) &keys->hash, &keys->hash_cap, (size_t) keys->n + 1,
+						 sizeof *keys->hash, error));
 	for (at = hash & (keys->nbuckets - 1); keys->bucket[at] != 0;
 		 at = (at + 1) & (keys->nbuckets - 1))
 	{
@@ -294,9 +219,7 @@ find_or_add_object(rb_keys *keys, TupleTableSlot *slot, rb_memory *memory, int64
 			return RB_OK;
 	}
 	*number = keys->n;
-	status = append_key(keys, form_key(keys, slot), memory, error);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(append_key(keys, form_key(keys, slot), memory, error));
 	keys->hash[*number] = hash;
 	keys->bucket[at] = keys->n;
 	return RB_OK;

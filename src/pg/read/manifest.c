@@ -48,8 +48,6 @@
 
 /* ---- the visibility map ---- */
 
-#define BITS_PER_PAGE 2 /* An all-visible and an all-frozen bit */
-
 /*
  * Returns the reason why the map proves nothing to this transaction, or NULL if it is usable. Each
  * rule is one line.
@@ -86,12 +84,6 @@ rb_map_refusal(Relation rel)
 	return NULL;
 }
 
-int
-rb_map_size(BlockNumber nblocks)
-{
-	return (int) ((nblocks + (RB_MAP_PAGES - 1)) / RB_MAP_PAGES);
-}
-
 /* Copies one page of the map: its LSN and its bits at the same moment. */
 static void
 read_page(Relation rel, BlockNumber first, rb_map_page *to, Buffer *buffer)
@@ -116,12 +108,12 @@ static void
 cut_page(rb_map_page *page, BlockNumber n)
 {
 	uint8 *bytes = (uint8 *) page->bits;
-	BlockNumber per_byte = BITS_PER_BYTE / BITS_PER_PAGE;
+	BlockNumber per_byte = BITS_PER_BYTE / RB_MAP_BITS;
 
 	if (n >= RB_MAP_PAGES)
 		return;
 	if (n % per_byte != 0)
-		bytes[n / per_byte] &= (uint8) ((1 << (n % per_byte * BITS_PER_PAGE)) - 1);
+		bytes[n / per_byte] &= (uint8) ((1 << (n % per_byte * RB_MAP_BITS)) - 1);
 	n = (n + per_byte - 1) / per_byte;
 	memset(bytes + n, 0, RB_MAP_BYTES - n);
 }
@@ -142,21 +134,12 @@ rb_map_read(Relation rel, BlockNumber nblocks)
 	return map;
 }
 
-bool
-rb_map_has(const rb_map_page *map, BlockNumber block)
-{
-	const uint8 *bytes = (const uint8 *) map[block / RB_MAP_PAGES].bits;
-	BlockNumber at = block % RB_MAP_PAGES * BITS_PER_PAGE;
-
-	return (bytes[at / BITS_PER_BYTE] >> at % BITS_PER_BYTE & 1) != 0;
-}
-
 static void
 set_in_map(rb_map_page *map, BlockNumber block, bool on)
 {
 	uint8 *byte = (uint8 *) map[block / RB_MAP_PAGES].bits +
-				  block % RB_MAP_PAGES * BITS_PER_PAGE / BITS_PER_BYTE;
-	uint8 bit = (uint8) (1 << block * BITS_PER_PAGE % BITS_PER_BYTE);
+				  block % RB_MAP_PAGES * RB_MAP_BITS / BITS_PER_BYTE;
+	uint8 bit = (uint8) (1 << block * RB_MAP_BITS % BITS_PER_BYTE);
 
 	*byte = on ? *byte | bit : *byte & (uint8) ~bit;
 }
@@ -178,7 +161,7 @@ rb_map_run(const rb_map_page *map, BlockNumber nblocks, BlockNumber block)
 {
 	const bool on = rb_map_has(map, block);
 	const uint64 all = on ? RB_VISIBLE_BITS : 0;
-	const BlockNumber per_word = 64 / BITS_PER_PAGE;
+	const BlockNumber per_word = 64 / RB_MAP_BITS;
 
 	for (block++; block < nblocks; block++)
 	{
@@ -210,24 +193,6 @@ rb_page_lsn(Relation rel, BlockNumber block, BufferAccessStrategy strategy, bool
 }
 
 /* ---- manifests ---- */
-
-Size
-rb_card_head_size(BlockNumber nblocks)
-{
-	return offsetof(rb_card, map) + (Size) rb_map_size(nblocks) * sizeof(rb_map_page);
-}
-
-Size
-rb_card_size(BlockNumber nblocks)
-{
-	return rb_card_head_size(nblocks) + ((Size) nblocks + 1) * sizeof(rb_card_page);
-}
-
-rb_card_page *
-rb_card_pages(const rb_card *card)
-{
-	return (rb_card_page *) unconstify(rb_map_page *, card->map + rb_map_size(card->nblocks));
-}
 
 /* Adds up the notes of all slices of a page. Returns false if one of them is missing. */
 static bool

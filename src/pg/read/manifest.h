@@ -19,6 +19,7 @@
 
 #define RB_MAP_BYTES (BLCKSZ - MAXALIGN(SizeOfPageHeaderData))
 #define RB_MAP_WORDS ((int) (RB_MAP_BYTES / sizeof(uint64)))
+#define RB_MAP_BITS 2 /* Bits of a heap page: all-visible and all-frozen */
 #define RB_MAP_PAGES ((BlockNumber) RB_MAP_BYTES * 4) /* Heap pages per page of the map */
 #define RB_VISIBLE_BITS UINT64CONST(0x5555555555555555)
 
@@ -29,12 +30,27 @@ typedef struct rb_map_page
 	uint64 bits[RB_MAP_WORDS];
 } rb_map_page;
 
+/* Returns the number of pages of the map. */
+static inline int
+rb_map_size(BlockNumber nblocks)
+{
+	return (int) ((nblocks + (RB_MAP_PAGES - 1)) / RB_MAP_PAGES);
+}
+
+/* Returns true if the page's all-visible bit is set. */
+static inline bool
+rb_map_has(const rb_map_page *map, BlockNumber block)
+{
+	const uint8 *bytes = (const uint8 *) map[block / RB_MAP_PAGES].bits;
+	BlockNumber at = block % RB_MAP_PAGES * RB_MAP_BITS;
+
+	return (bytes[at / BITS_PER_BYTE] >> at % BITS_PER_BYTE & 1) != 0;
+}
+
 /* Returns the reason why the map proves nothing about the table, or NULL if it is usable. */
 extern const char *rb_map_refusal(Relation rel);
 
-extern int rb_map_size(BlockNumber nblocks);
 extern rb_map_page *rb_map_read(Relation rel, BlockNumber nblocks);
-extern bool rb_map_has(const rb_map_page *map, BlockNumber block);
 extern BlockNumber rb_map_count(const rb_map_page *map, BlockNumber nblocks);
 extern BlockNumber rb_map_run(const rb_map_page *map, BlockNumber nblocks, BlockNumber block);
 
@@ -67,12 +83,26 @@ typedef struct rb_card
 	rb_map_page map[FLEXIBLE_ARRAY_MEMBER];
 } rb_card;
 
-/* Returns the size of a manifest in bytes: without the page entries, or in total. */
-extern Size rb_card_head_size(BlockNumber nblocks);
-extern Size rb_card_size(BlockNumber nblocks);
+/* Returns the size of a manifest in bytes without the page entries. */
+static inline Size
+rb_card_head_size(BlockNumber nblocks)
+{
+	return offsetof(rb_card, map) + (Size) rb_map_size(nblocks) * sizeof(rb_map_page);
+}
+
+/* Returns the size of a manifest in bytes. */
+static inline Size
+rb_card_size(BlockNumber nblocks)
+{
+	return rb_card_head_size(nblocks) + ((Size) nblocks + 1) * sizeof(rb_card_page);
+}
 
 /* Returns the page entries. One extra entry ends the last page. */
-extern rb_card_page *rb_card_pages(const rb_card *card);
+static inline rb_card_page *
+rb_card_pages(const rb_card *card)
+{
+	return (rb_card_page *) unconstify(rb_map_page *, card->map + rb_map_size(card->nblocks));
+}
 
 /*
  * Builds a manifest, except for the facts of the side, from the notes of pages that were read

@@ -72,14 +72,6 @@ expected_parts(const rb_source *source)
 }
 
 void
-rb_need_begin(rb_need *need, const rb_source *source, int n)
-{
-	memset(need, 0, sizeof *need);
-	need->source = source;
-	need->n = n;
-}
-
-void
 rb_need_next(rb_need *need, const rb_set *set, const rb_builder *builder, uint64 kept)
 {
 	const int i = need->read++;

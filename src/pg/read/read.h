@@ -9,7 +9,51 @@
 
 struct rb_spill;
 
-typedef struct rb_keys rb_keys; /* Defined in composite_keys.c */
+/* Ensures that an array in the memory of a join has room for `need` elements. */
+static inline rb_status
+rb_grow_array(rb_memory *memory, void **block, size_t *cap, size_t need, size_t element,
+			  rb_error *error)
+{
+	const size_t want = Max(need, *cap + *cap / 2 + 1024);
+
+	if (need <= *cap)
+		return RB_OK;
+	RB_TRY(rb_resize(memory, block, want * element, error));
+	*cap = want;
+	return RB_OK;
+}
+
+/* Functions that compare the values of a column */
+typedef struct rb_key_type
+{
+	FmgrInfo hash;
+	FmgrInfo equal;
+	Oid collation;
+} rb_key_type;
+
+/* Keys that identify rows (composite_keys.c) */
+typedef struct rb_keys
+{
+	const char *names; /* Column names given by the caller, or NULL */
+	bool objects;
+	TupleDesc desc;    /* Description of the key's columns */
+	AttrNumber *attno; /* Numbers of the columns in the rows that are read */
+	rb_key_type *type; /* Functions for each column, for objects only */
+	struct TupleTableSlot *slot;
+
+	/* Arrays in the memory of the join */
+	uint32 n;
+	char *bytes;
+	size_t used;
+	size_t bytes_cap;
+	uint64 *start;
+	size_t start_cap;
+	/* For objects only: a hash table with open addressing */
+	uint32 *bucket; /* Number of the key + 1, or 0 if free */
+	size_t nbuckets;
+	uint32 *hash; /* Hash of each key */
+	size_t hash_cap;
+} rb_keys;
 
 /* Extra numeric column read with each row */
 typedef struct rb_extra_column
@@ -62,6 +106,13 @@ typedef struct rb_source
 	rb_extra_column *beside; /* Extra column to read, or NULL; excludes workers and the cache */
 } rb_source;
 
+/* Returns true if several rows may form one object. */
+static inline bool
+rb_source_has_objects(const rb_source *source)
+{
+	return source->object_name != NULL || (source->keys != NULL && source->keys->objects);
+}
+
 /*
  * Fill the source from a table's OID or a query text. The caller has set the function and the
  * argument names.
@@ -104,8 +155,6 @@ typedef struct rb_so_far
 	uint64 rows;  /* Rows received */
 	double share; /* Fraction of the table, 0 if unknown */
 } rb_so_far;
-
-extern void rb_need_begin(rb_need *need, const rb_source *source, int n);
 
 /*
  * Records that one more side is read: either `set`, or the rows in the builder and `kept` cached
@@ -234,13 +283,6 @@ extern rb_keys *rb_keys_create(const char *names, bool objects);
 
 /* Looks up the columns. Raises an error if one is missing or its type cannot be a key. */
 extern void rb_keys_find(rb_keys *keys, Relation rel, const rb_source *source);
-extern TupleDesc rb_keys_desc(const rb_keys *keys);
-
-/*
- * Sets the position of key column i in the rows that are read, which may lack columns of the table.
- */
-extern void rb_keys_locate(rb_keys *keys, int i, AttrNumber attno);
-extern bool rb_keys_are_of_objects(const rb_keys *keys);
 
 /*
  * Returns the number of a row's key, from 0. The key must have no nulls. Keys are allocated from
@@ -249,7 +291,7 @@ extern bool rb_keys_are_of_objects(const rb_keys *keys);
 extern rb_status rb_keys_store(rb_keys *keys, struct TupleTableSlot *slot, rb_memory *memory,
 							   int64 *number, rb_error *error);
 
-/* Stores the key of that number into a slot for minimal tuples with the descriptor rb_keys_desc. */
+/* Stores the key of that number into a slot for minimal tuples with the descriptor keys->desc. */
 extern void rb_keys_get(const rb_keys *keys, int64 number, struct TupleTableSlot *slot);
 
 /* Returns the key as text for messages, as in "(a, b) = (17, x)". */

@@ -438,15 +438,9 @@ receive_extra_column(rb_receiver *r, TupleTableSlot *slot, int64 id)
 		return true;
 	if (slot->tts_isnull[i] && beside->integer)
 		return rb_refuse_null_extra(r, id);
-	if (b->nrows >= beside->cap)
-	{
-		const size_t cap = beside->cap + beside->cap / 2 + 1024;
-
-		if (rb_resize(b->memory, (void **) &beside->words, cap * sizeof(uint64), &r->error) !=
-			RB_OK)
-			return rb_refuse_status(r);
-		beside->cap = cap;
-	}
+	if (rb_grow_array(b->memory, (void **) &beside->words, &beside->cap, (size_t) b->nrows + 1,
+					  sizeof(uint64), &r->error) != RB_OK)
+		return rb_refuse_status(r);
 	if (beside->integer)
 		word = (uint64) (r->columns.beside.type == INT8OID   ? DatumGetInt64(slot->tts_values[i])
 						 : r->columns.beside.type == INT4OID ? DatumGetInt32(slot->tts_values[i])

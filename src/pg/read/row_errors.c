@@ -127,9 +127,9 @@ row_name(const rb_receiver *r, int64 id)
 bool
 rb_refuse_null_id(rb_receiver *r, rb_column column)
 {
-	const bool object = r->source->object_name != NULL ||
-						(r->source->keys != NULL && rb_keys_are_of_objects(r->source->keys));
-	const char *what = object ? "object" : r->source->keys != NULL ? "key" : "id";
+	const char *what = rb_source_has_objects(r->source) ? "object"
+					   : r->source->keys != NULL        ? "key"
+														: "id";
 
 	if (!r->apart && !leave_out(r, 0, RB_GEOMETRY_NULL_ID, NULL))
 		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),

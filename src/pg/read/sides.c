@@ -23,13 +23,6 @@
 #include "lib/stringinfo.h"
 #include "utils/builtins.h"
 
-static bool
-has_objects(const rb_source *source)
-{
-	return source->object_name != NULL ||
-		   (source->keys != NULL && rb_keys_are_of_objects(source->keys));
-}
-
 /* ---- execution of one SELECT ---- */
 
 static void
@@ -290,7 +283,7 @@ read_side(const rb_source *source, filling *f, rb_space *space, MemoryContext ca
 	 * Keep rows outside the tile if rows form objects, because an object is complete only when all
 	 * rows are read.
 	 */
-	if (!has_objects(source) && !source->again)
+	if (!rb_source_has_objects(source) && !source->again)
 		builder->tile = source->tile;
 	builder->distance = source->distance;
 	receiver = rb_receiver_create(source, builder, space);
@@ -408,11 +401,12 @@ finish_side(const rb_source *source, rb_builder *builder, const rb_space *space,
 		 * this unnecessary.
 		 */
 		if (side->ids == 0 || source->unique)
-			side->ids =
-				has_objects(source) ? 0 : count_ids_of_cached(source, builder->memory, side);
+			side->ids = rb_source_has_objects(source)
+							? 0
+							: count_ids_of_cached(source, builder->memory, side);
 		return;
 	}
-	if (has_objects(source))
+	if (rb_source_has_objects(source))
 		status = rb_builder_drop_rejected(builder, &error);
 	if (status != RB_OK)
 		raise_or_throw(source, status, &error);
@@ -431,7 +425,7 @@ finish_side(const rb_source *source, rb_builder *builder, const rb_space *space,
 	}
 	side->rows = builder->nrows;
 	side->ids = count_ids(source, builder->memory, builder->ids, builder->nrows);
-	if (has_objects(source))
+	if (rb_source_has_objects(source))
 	{
 		status = rb_builder_group(builder, &error);
 		if (status == RB_OVER_BUDGET)
@@ -490,7 +484,7 @@ has_room(const filling *f)
 	uint64 parts;
 
 	for (int i = 0; i <= f->reading; i++)
-		if (has_objects(&f->source[i]) && rb_need_to_group(&f->builder[i]) > limit)
+		if (rb_source_has_objects(&f->source[i]) && rb_need_to_group(&f->builder[i]) > limit)
 			return false;
 	return need_so_far(f, &parts) <= limit;
 }
@@ -522,7 +516,7 @@ spill_sides(filling *f, int n, rb_space *space)
 		if (space->dims == 2 && side->kind == RB_BOX3)
 			side->kind = RB_BOX2;
 		side->srid = space->srid_known ? space->srid : 0;
-		if (has_objects(&f->source[i]))
+		if (rb_source_has_objects(&f->source[i]))
 			rb_spill_group(f->spill, i, side->kind);
 		side->rows = rb_spill_side(f->spill, i)->rows;
 		side->parts = rb_spill_side(f->spill, i)->parts;
@@ -548,7 +542,7 @@ rb_read_sides(const rb_source *source, int n, rb_memory *memory, rb_spill *spill
 {
 	rb_builder builder[RB_MAX_SIDES];
 	rb_space space;
-	rb_need need;
+	rb_need need = {.source = source, .n = n};
 	filling f;
 	MemoryContext call = CurrentMemoryContext;
 
@@ -560,7 +554,6 @@ rb_read_sides(const rb_source *source, int n, rb_memory *memory, rb_spill *spill
 	f.need = &need;
 	f.builder = builder;
 	f.side = side;
-	rb_need_begin(&need, source, n);
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "%s: SPI_connect failed", source->function);
 	for (f.reading = 0; f.reading < n; f.reading++)
@@ -602,7 +595,7 @@ rb_read_side_again(const rb_source *source, rb_memory *memory, const rb_side_dat
 	rb_side_data again;
 	rb_builder builder;
 	rb_space space;
-	rb_need need;
+	rb_need need = {.source = &plain, .n = 1};
 	filling f;
 
 	plain.again = true;
@@ -618,7 +611,6 @@ rb_read_side_again(const rb_source *source, rb_memory *memory, const rb_side_dat
 	f.need = &need;
 	f.builder = &builder;
 	f.side = &again;
-	rb_need_begin(&need, &plain, 1);
 	read_side(&plain, &f, &space, CurrentMemoryContext);
 	plain.unique = true; /* The ids have already been counted. */
 	finish_side(&plain, &builder, &space, &again);

@@ -76,24 +76,12 @@ static void
 make_room(box_receiver *r)
 {
 	rb_error error;
-	rb_status status = RB_OK;
+	rb_status status = rb_grow_array(r->memory, (void **) &r->box, &r->box_cap, r->n + 1,
+									 6 * sizeof(double), &error);
 
-	if (r->n >= r->box_cap)
-	{
-		const size_t cap = r->box_cap + r->box_cap / 2 + 1024;
-
-		status = rb_resize(r->memory, (void **) &r->box, cap * 6 * sizeof(double), &error);
-		if (status == RB_OK)
-			r->box_cap = cap;
-	}
-	if (status == RB_OK && r->n >= r->hash_cap)
-	{
-		const size_t cap = r->hash_cap + r->hash_cap / 2 + 1024;
-
-		status = rb_resize(r->memory, (void **) &r->hash, cap * sizeof(uint32), &error);
-		if (status == RB_OK)
-			r->hash_cap = cap;
-	}
+	if (status == RB_OK)
+		status = rb_grow_array(r->memory, (void **) &r->hash, &r->hash_cap, r->n + 1,
+							   sizeof(uint32), &error);
 	if (status != RB_OK)
 		rb_raise_of(r->source->function, r->source->what, status, &error);
 }
