@@ -10,8 +10,8 @@
  *
  * An aggregate that replaces GROUP BY or DISTINCT over the ids of one side returns a row for each
  * row of that side (or of a self join) that is in a pair. If p pairs are distributed over n rows at
- * random, n exp(-p / n) rows remain without one. Blocks hold many pairs each. Nearest neighbor joins
- * return k rows for each row, and solid checks return one row per solid.
+ * random, n exp(-p / n) rows remain without one. Blocks hold many pairs each. Nearest neighbor
+ * joins return k rows for each row, and solid checks return one row per solid.
  *
  * The cost is that of reading the tables, plus about five operators per row for the join itself.
  *

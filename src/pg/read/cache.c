@@ -12,8 +12,8 @@
  * place of the cached rows, the join gets a remote set, which has counts but no arrays.
  *
  * Results never depend on the cache. Access rights are checked before this code is reached
- * (heap.c), the visibility map proves (manifest.c) that a page still has its old rows, and cached and newly read
- * rows are processed in page order, so that the same errors are found.
+ * (heap.c), the visibility map proves (manifest.c) that a page still has its old rows, and cached
+ * and newly read rows are processed in page order, so that the same errors are found.
  *
  * A side that has changed too much is evicted, because checking single pages costs more than
  * reading them in sequence. Pages that VACUUM has since marked all-visible again are added to a new
@@ -484,14 +484,15 @@ static void
 receive_space(const rb_cache_lookup *look, rb_receiver *receiver, uint32 n, int64 id, uint32 type)
 {
 	const rb_card *card = look->held->card;
-	const rb_cached_rows rows = {.id = id,
-								 .rows = n,
-								 .srid_known = card->srid_known,
-								 .srid = look->stored.srid,
-								 .type = type,
-								 .dims = card->dims};
+	const rb_space space = {.srid_known = card->srid_known,
+							.srid = look->stored.srid,
+							.srid_type = type,
+							.srid_id = id,
+							.dims = card->dims,
+							.dims_of_columns = receiver->columns.width > 0,
+							.dims_id = id};
 
-	rb_receive_cached_space(receiver, &rows);
+	rb_receive_space(receiver, n, &space);
 }
 
 /* Reports the SRID and dimensions of the rows on unchanged pages. */

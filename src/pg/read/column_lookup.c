@@ -1,7 +1,7 @@
 /*
  * column_lookup.c
- *	  Finds columns by name or by their indexes, and converts their values to numbers and to text for
- *	  messages.
+ *	  Finds columns by name or by their indexes, and converts their values to numbers and to text
+ *	  for messages.
  *
  * Dropped columns are ignored; a duplicate column name, which a query may have, is an error. A name
  * given by the caller may be quoted as in SQL.

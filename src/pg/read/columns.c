@@ -17,10 +17,10 @@
  * A column that is missing, of a wrong type, or ambiguous raises an error that lists the columns
  * found.
  *
- * The hints of these errors suggest what the caller may have intended, and can be pasted. Real tables
- * call their key gid, ogc_fid or fid, and it may be a uuid; their geometry may be a geography, or
- * imported text. If a column is missing or has the wrong type, the hint considers the columns that
- * exist.
+ * The hints of these errors suggest what the caller may have intended, and can be pasted. Real
+ * tables call their key gid, ogc_fid or fid, and it may be a uuid; their geometry may be a
+ * geography, or imported text. If a column is missing or has the wrong type, the hint considers the
+ * columns that exist.
  *
  * A geometry is recognized by the name of its type (box_types.c), so nothing here depends on
  * PostGIS. A domain counts as its base type.

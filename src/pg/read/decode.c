@@ -1,15 +1,15 @@
 /*
  * decode.c
- *	  Decodes geometries into the parts of an object, and raises errors about geometries that are not
- *	  accepted.
+ *	  Decodes geometries into the parts of an object, and raises errors about geometries that are
+ *	  not accepted.
  *
  * A geometry is decoded from its own bytes (src/core/set/wkb.c). If their format is unknown, they
- * are first converted by the type's own ST_AsEWKB. PostGIS trusts the counts in its serialized bytes
- * and reads nested collections recursively, so that damaged bytes can crash the server. It is
+ * are first converted by the type's own ST_AsEWKB. PostGIS trusts the counts in its serialized
+ * bytes and reads nested collections recursively, so that damaged bytes can crash the server. It is
  * therefore given only bytes that were checked before.
  *
- * Any thread may decode without an rb_decoder. A geometry is then decoded only from its own bytes, no
- * function of PostgreSQL is called, and no error is raised.
+ * Any thread may decode without an rb_decoder. A geometry is then decoded only from its own bytes,
+ * no function of PostgreSQL is called, and no error is raised.
  *
  * A message names what the user can find, and its hint names a PostGIS function that repairs the
  * geometry, if there is one.

@@ -15,10 +15,10 @@
  * pages had to be checked, the result is recorded together with the current LSN of the map page, so
  * that the check need not be repeated.
  *
- * The proof is the visibility map. It has a bit for each page of a table, which is set if all of its
- * rows are visible to every transaction. VACUUM sets the bit, and thereby moves L, the LSN of the
- * page of the map. A process that changes a row clears the bit first. For the pages covered by one
- * page of the map it follows:
+ * The proof is the visibility map. It has a bit for each page of a table, which is set if all of
+ * its rows are visible to every transaction. VACUUM sets the bit, and thereby moves L, the LSN of
+ * the page of the map. A process that changes a row clears the bit first. For the pages covered by
+ * one page of the map it follows:
  *
  *	1. The bit was set when the page was read, it is set now, and L is the same.  Then the
  *	   bit was never clear in between, because setting it again would have moved L.  The

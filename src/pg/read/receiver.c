@@ -101,8 +101,8 @@ end_row(rb_receiver *r, int64 id)
  * ---- the common row ----
  *
  * If the columns of coordinates and id, and all columns before them, have fixed widths, they lie at
- * the same offsets in every tuple without nulls. The offsets are computed once. After that, reading a
- * row takes two copies, and no column is deformed.
+ * the same offsets in every tuple without nulls. The offsets are computed once. After that, reading
+ * a row takes two copies, and no column is deformed.
  */
 
 /* Finds the offsets of the columns in a tuple without nulls, if they are the same in all tuples. */
@@ -502,8 +502,8 @@ receive_slot(TupleTableSlot *slot, DestReceiver *self)
  * Rows may be received apart from the others, to be appended later: rows read out of order
  * (readers.c) or by an earlier call (cache.c). They have an SRID and dimensions of their own, which
  * are compared with those of the join when the rows are appended. An invalid row among them raises
- * no error but is rejected: the reader that proceeds in order will reach it and raise the same error
- * as if no rows had been read apart.
+ * no error but is rejected: the reader that proceeds in order will reach it and raise the same
+ * error as if no rows had been read apart.
  */
 
 uint64
@@ -589,21 +589,11 @@ rb_receive_rows(rb_receiver *r, const rb_rows *rows)
 }
 
 void
-rb_receive_cached_space(rb_receiver *r, const rb_cached_rows *rows)
+rb_receive_space(rb_receiver *r, uint32 n, const rb_space *space)
 {
-	rb_space space;
-
-	r->rows += rows->rows;
-	if (rows->rows == 0)
-		return;
-	memset(&space, 0, sizeof space);
-	space.srid_known = rows->srid_known;
-	space.srid = rows->srid;
-	space.srid_type = rows->type;
-	space.srid_id = space.dims_id = rows->id;
-	space.dims = rows->dims;
-	space.dims_of_columns = r->columns.width > 0;
-	apply_space(r, &space);
+	r->rows += n;
+	if (n > 0)
+		apply_space(r, space);
 }
 
 /* ---- the receiver ---- */

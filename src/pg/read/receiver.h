@@ -3,8 +3,8 @@
  *	  Declares the receiver of rows, and the errors about them.
  *
  * A function that returns bool returns whether the row was accepted. It returns false, for a
- * rejected row, only if rows are received apart or invalid rows are left out; otherwise it raises an
- * error.
+ * rejected row, only if rows are received apart or invalid rows are left out; otherwise it raises
+ * an error.
  */
 #ifndef RB_PG_READ_RECEIVER_H
 #define RB_PG_READ_RECEIVER_H
@@ -117,18 +117,8 @@ extern void rb_rows_slice(const rb_builder *b, uint32 part, uint32 row, uint32 n
 /* Appends rows that were received separately. */
 extern void rb_receive_rows(rb_receiver *r, const rb_rows *rows);
 
-/* Space of rows that an earlier call read */
-typedef struct rb_cached_rows
-{
-	int64 id;    /* Id of the first row */
-	uint32 rows; /* Number of rows */
-	bool srid_known;
-	int32 srid;
-	uint32 type; /* Type of the first geometry */
-	int dims;
-} rb_cached_rows;
-
-extern void rb_receive_cached_space(rb_receiver *r, const rb_cached_rows *rows);
+/* Counts n rows that an earlier call read, and whose first row determined this space. */
+extern void rb_receive_space(rb_receiver *r, uint32 n, const rb_space *space);
 
 /* ---- row_errors.c: invalid rows; functions that return at all return false ---- */
 

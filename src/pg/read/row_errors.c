@@ -1,7 +1,7 @@
 /*
  * row_errors.c
- *	  Rejects invalid rows and reports what is wrong with them, by themselves or among the rows of the
- *	  join.
+ *	  Rejects invalid rows and reports what is wrong with them, by themselves or among the rows of
+ *	  the join.
  *
  * Each function here handles one fault. If rows are received apart (out of order), or invalid rows
  * are left out, it returns false to reject the row. Otherwise it raises the error. In either case a
@@ -306,8 +306,8 @@ rb_refuse_dimension(const rb_receiver *r, int dims, int64 id)
  * All geometries of a join have one SRID, and all of its boxes one number of dimensions. Neither is
  * known in advance: the first row that has one determines it for both sides, and all others must
  * agree. A box has two or three dimensions: coordinate columns determine it by their names, a
- * geometry by whether it has Z, and other values by their type. Until the first box has arrived, the
- * kind of a builder of boxes is irrelevant.
+ * geometry by whether it has Z, and other values by their type. Until the first box has arrived,
+ * the kind of a builder of boxes is irrelevant.
  */
 
 /*

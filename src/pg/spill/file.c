@@ -1,7 +1,7 @@
 /*
  * file.c
- *	  Stores the rows of a side in a temporary file, in chunks of several thousand parts, and computes
- *	  the memory that they need when they are read.
+ *	  Stores the rows of a side in a temporary file, in chunks of several thousand parts, and
+ *	  computes the memory that they need when they are read.
  *
  *	chunk	| coordinates of all parts | ids of all rows | end of each row |		chunk	| ...
  *

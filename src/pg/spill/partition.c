@@ -1,6 +1,7 @@
 /*
  * partition.c
- *	  Divides a tile into several tiles: cuts its space, or splits its rows where that does not help.
+ *	  Divides a tile into several tiles: cuts its space, or splits its rows where that does not
+ *	  help.
  *
  * Cutting gives each new tile the rows that may have pairs in it:
  *
