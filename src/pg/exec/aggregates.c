@@ -472,11 +472,13 @@ compare_ids(const void *x, const void *y)
 	return (a > b) - (a < b);
 }
 
+/* Makes room for n ids in the array, whose contents are kept. */
 static void
 reserve_array(rb_cursor *rows, uint64 n, int64 id)
 {
 	const uint64 most = (MaxAllocSize - ARR_OVERHEAD_NONULLS(1)) / sizeof(int64);
 	uint64 room = Max(n, 2 * rows->room);
+	Size bytes;
 
 	if (n <= rows->room)
 		return;
@@ -490,11 +492,9 @@ reserve_array(rb_cursor *rows, uint64 n, int64 id)
 						   n, most),
 				 errhint("Use the corresponding pairs function, which returns one row per pair.")));
 	room = Min(room, most);
-	if (rows->array != NULL)
-		pfree(rows->array);
-	rows->array = NULL;
-	rows->array = MemoryContextAlloc(GetMemoryChunkContext(rows),
-									 ARR_OVERHEAD_NONULLS(1) + room * sizeof(int64));
+	bytes = ARR_OVERHEAD_NONULLS(1) + room * sizeof(int64);
+	rows->array = rows->array == NULL ? MemoryContextAlloc(GetMemoryChunkContext(rows), bytes)
+									  : repalloc(rows->array, bytes);
 	rows->room = room;
 }
 
@@ -509,16 +509,7 @@ static int64 *
 element_for(rb_cursor *rows, uint64 i, int64 id)
 {
 	if (i >= rows->room)
-	{
-		const ArrayType *before = rows->array;
-
-		rows->array = NULL;
 		reserve_array(rows, Max(i + 1, 64), id);
-		if (before != NULL)
-			memcpy(rows->array, before, ARR_OVERHEAD_NONULLS(1) + i * sizeof(int64));
-		if (before != NULL)
-			pfree(unconstify(ArrayType *, before));
-	}
 	return ids_of_array(rows) + i;
 }
 

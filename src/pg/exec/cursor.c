@@ -85,55 +85,39 @@ rb_row_shape_of(rb_result result)
 	return &shapes[result];
 }
 
-static Oid
-value_type(rb_value value)
-{
-	switch (value)
-	{
-		case RB_VALUE_RED:
-		case RB_VALUE_BLUE:
-		case RB_VALUE_INT8:
-		case RB_VALUE_CROSSINGS:
-		case RB_VALUE_SOLID:
-			return INT8OID;
-		case RB_VALUE_PART1:
-		case RB_VALUE_PART2:
-		case RB_VALUE_INT4:
-		case RB_VALUE_FACES:
-		case RB_VALUE_CODE:
-			return INT4OID;
-		case RB_VALUE_DIMENSION:
-			return INT2OID;
-		case RB_VALUE_CROSSES:
-		case RB_VALUE_ON_BOUNDARY:
-		case RB_VALUE_CLOSED:
-		case RB_VALUE_ORIENTED:
-		case RB_VALUE_VALID:
-			return BOOLOID;
-		case RB_VALUE_DISTANCE:
-		case RB_VALUE_FROM:
-		case RB_VALUE_TO:
-		case RB_VALUE_LENGTH:
-		case RB_VALUE_FLOAT8:
-		case RB_VALUE_X:
-		case RB_VALUE_Y:
-		case RB_VALUE_Z:
-			return FLOAT8OID;
-		case RB_VALUE_SIDE:
-		case RB_VALUE_RELATION:
-		case RB_VALUE_REASON:
-			return TEXTOID;
-		case RB_VALUE_INT8_ARRAY:
-			return INT8ARRAYOID;
-		case RB_VALUE_FLOAT8_ARRAY:
-			return FLOAT8ARRAYOID;
-		case RB_VALUE_BYTES:
-			return BYTEAOID;
-		case RB_VALUE_GEOMETRY:
-			return InvalidOid;
-	}
-	pg_unreachable();
-}
+/* Types of values; a geometry has the type that its extension gave it */
+static const Oid value_types[] = {
+	[RB_VALUE_RED] = INT8OID,
+	[RB_VALUE_BLUE] = INT8OID,
+	[RB_VALUE_PART1] = INT4OID,
+	[RB_VALUE_PART2] = INT4OID,
+	[RB_VALUE_DIMENSION] = INT2OID,
+	[RB_VALUE_CROSSES] = BOOLOID,
+	[RB_VALUE_DISTANCE] = FLOAT8OID,
+	[RB_VALUE_SIDE] = TEXTOID,
+	[RB_VALUE_FROM] = FLOAT8OID,
+	[RB_VALUE_TO] = FLOAT8OID,
+	[RB_VALUE_LENGTH] = FLOAT8OID,
+	[RB_VALUE_ON_BOUNDARY] = BOOLOID,
+	[RB_VALUE_RELATION] = TEXTOID,
+	[RB_VALUE_SOLID] = INT8OID,
+	[RB_VALUE_FACES] = INT4OID,
+	[RB_VALUE_CLOSED] = BOOLOID,
+	[RB_VALUE_ORIENTED] = BOOLOID,
+	[RB_VALUE_CROSSINGS] = INT8OID,
+	[RB_VALUE_REASON] = TEXTOID,
+	[RB_VALUE_VALID] = BOOLOID,
+	[RB_VALUE_CODE] = INT4OID,
+	[RB_VALUE_X] = FLOAT8OID,
+	[RB_VALUE_Y] = FLOAT8OID,
+	[RB_VALUE_Z] = FLOAT8OID,
+	[RB_VALUE_INT8] = INT8OID,
+	[RB_VALUE_INT4] = INT4OID,
+	[RB_VALUE_FLOAT8] = FLOAT8OID,
+	[RB_VALUE_INT8_ARRAY] = INT8ARRAYOID,
+	[RB_VALUE_FLOAT8_ARRAY] = FLOAT8ARRAYOID,
+	[RB_VALUE_BYTES] = BYTEAOID,
+};
 
 Oid
 rb_column_type(const FuncExpr *call, const rb_row_shape *shape, int i)
@@ -141,7 +125,7 @@ rb_column_type(const FuncExpr *call, const rb_row_shape *shape, int i)
 	TupleDesc desc;
 
 	if (shape->column[i] != RB_VALUE_GEOMETRY)
-		return value_type(shape->column[i]);
+		return value_types[shape->column[i]];
 	desc = get_expr_result_tupdesc((Node *) call, false);
 	return TupleDescAttr(desc, i)->atttypid;
 }

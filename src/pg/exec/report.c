@@ -29,8 +29,7 @@
 #include <gmp.h>
 #include <math.h>
 
-static rb_report last;   /* Without lines if there was no operation */
-static char *last_texts; /* Texts of the last report */
+static rb_report last; /* Without lines if there was no operation; owns its texts */
 static Oid last_user;
 static ProcessUtility_hook_type previous_hook;
 
@@ -253,48 +252,39 @@ rb_report_explain(const rb_report *report, ExplainState *es)
 
 /* ---- the last report ---- */
 
-/* Copies a text, and returns the copy and where the next one goes. */
-static const char *
-copy_text(char **to, const char *text)
+/* Frees the last report. */
+static void
+forget_last(void)
 {
-	const size_t size = strlen(text) + 1;
-	char *copy = *to;
+	while (last.n > 0)
+	{
+		const rb_report_line *line = &last.line[--last.n];
 
-	memcpy(copy, text, size);
-	*to += size;
-	return copy;
+		pfree(unconstify(char *, line->stage));
+		pfree(unconstify(char *, line->detail));
+		pfree(unconstify(char *, line->backend));
+		pfree(unconstify(char *, line->device));
+	}
 }
 
 void
 rb_last_report_set(const rb_report *report, Oid user)
 {
-	size_t size = 1;
-	char *to;
+	MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
 
-	for (int i = 0; i < report->n; i++)
-	{
-		const rb_report_line *line = &report->line[i];
-
-		size += strlen(line->stage) + strlen(line->detail) + strlen(line->backend) +
-				strlen(line->device) + 4;
-	}
-	last.n = 0;
-	if (last_texts != NULL)
-		pfree(last_texts);
-	last_texts = NULL;
-	to = last_texts = MemoryContextAlloc(TopMemoryContext, size);
-	for (int i = 0; i < report->n; i++)
-	{
-		rb_report_line *line = &last.line[i];
-
-		*line = report->line[i];
-		line->stage = copy_text(&to, line->stage);
-		line->detail = copy_text(&to, line->detail);
-		line->backend = copy_text(&to, line->backend);
-		line->device = copy_text(&to, line->device);
-	}
-	last.n = report->n;
+	forget_last();
 	last_user = user;
+	for (; last.n < report->n; last.n++)
+	{
+		rb_report_line *line = &last.line[last.n];
+
+		*line = report->line[last.n];
+		line->stage = pstrdup(line->stage);
+		line->detail = pstrdup(line->detail);
+		line->backend = pstrdup(line->backend);
+		line->device = pstrdup(line->device);
+	}
+	MemoryContextSwitchTo(old);
 }
 
 void
@@ -322,7 +312,7 @@ process_utility(PlannedStmt *statement, const char *query, bool keep_tree,
 	(previous_hook == NULL ? standard_ProcessUtility : previous_hook)(
 		statement, query, keep_tree, context, params, environment, dest, completion);
 	if (discard_all)
-		last.n = 0;
+		forget_last();
 }
 
 void
