@@ -104,15 +104,13 @@ static rb_status
 materialize_sides(void *arg)
 {
 	rb_join_run *run = arg;
-	rb_status status = RB_OK;
 
-	for (int i = 0; i < 2 && status == RB_OK; i++)
+	for (int i = 0; i < 2; i++)
 	{
-		status = rb_set_materialize(&run->ctx, run->side[i].set);
-		if (status == RB_OK)
-			status = rb_set_materialize_ids(&run->ctx, run->side[i].set);
+		RB_TRY(rb_set_materialize(&run->ctx, run->side[i].set));
+		RB_TRY(rb_set_materialize_ids(&run->ctx, run->side[i].set));
 	}
-	return status;
+	return RB_OK;
 }
 
 /* Prepares the tile test for pairs of rows, because a join of parts does not test them. */
@@ -181,27 +179,23 @@ make_curve(rb_shaping *s)
 	const rb_set *red = s->side[0], *blue = s->side[1];
 	const rb_curve_parts parts[2] = {{red->kind, red->nparts, red->coords},
 									 {blue->kind, blue->nparts, blue->coords}};
-	rb_status status = RB_OK;
 
 	if (s->curve == NULL)
-		status = rb_curve_open(&s->ctx, &parts[0], &parts[1], &s->curve);
+		RB_TRY(rb_curve_open(&s->ctx, &parts[0], &parts[1], &s->curve));
 	else
 		rb_curve_again(s->curve, &parts[0], &parts[1]);
-	for (size_t i = s->from; i < s->to && status == RB_OK; i++)
-		status = rb_curve_add(s->curve, s->first + s->pair[i].red, s->pair[i].blue);
-	return status == RB_OK ? rb_curve_finish(s->curve, &s->shape) : status;
+	for (size_t i = s->from; i < s->to; i++)
+		RB_TRY(rb_curve_add(s->curve, s->first + s->pair[i].red, s->pair[i].blue));
+	return rb_curve_finish(s->curve, &s->shape);
 }
 
 static rb_status
 make_spans(rb_shaping *s)
 {
 	const double *segments = s->side[0]->coords + (Size) s->first * 6;
-	rb_status status = RB_OK;
 
 	if (!s->measured)
-		status = rb_line_measure(&s->ctx, segments, s->nparts, &s->line);
-	if (status != RB_OK)
-		return status;
+		RB_TRY(rb_line_measure(&s->ctx, segments, s->nparts, &s->line));
 	s->measured = true;
 	return rb_line_spans(&s->ctx, segments, s->nparts, s->side[1]->coords, s->pair + s->from,
 						 s->to - s->from, &s->line);
@@ -216,9 +210,8 @@ make_shape(void *arg)
 static rb_status
 make_shape_and_spans(void *arg)
 {
-	rb_status status = make_curve(arg);
-
-	return status == RB_OK ? make_spans(arg) : status;
+	RB_TRY(make_curve(arg));
+	return make_spans(arg);
 }
 
 /* Stores the start of the first interval, the end of the last one, and an array of all. */

@@ -44,12 +44,12 @@ weld_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part, const rb_
 							  .seeds = run->seeds,
 							  .nseeds = run->nseeds,
 							  .skip_flat = run->call->split};
-	rb_status status = rb_weld(ctx, &in, &part->welded, &part->flaw);
 
-	part->is_welded = status == RB_OK;
-	if (status == RB_OK && run->call->split)
-		status = rb_weld_split(ctx, &rb_backend_cpu, &part->welded, &part->split, &part->flaw);
-	return status;
+	RB_TRY(rb_weld(ctx, &in, &part->welded, &part->flaw));
+	part->is_welded = true;
+	return run->call->split
+			   ? rb_weld_split(ctx, &rb_backend_cpu, &part->welded, &part->split, &part->flaw)
+			   : RB_OK;
 }
 
 /*
@@ -66,10 +66,8 @@ tetrahedralize_part(const rb_meshing_run *run, rb_context *ctx, rb_meshing_part 
 	if (status != RB_BAD_PLC || welded->polygon_of == NULL || part->flaw.kind == RB_FLAW_NO_VOLUME)
 		return status;
 	rb_forget_failure(ctx);
-	status = rb_weld_unmerge(ctx, welded);
-	return status == RB_OK
-			   ? rb_tetrahedralize(ctx, &welded->plc, run->call->keep, &part->tets, &part->flaw)
-			   : status;
+	RB_TRY(rb_weld_unmerge(ctx, welded));
+	return rb_tetrahedralize(ctx, &welded->plc, run->call->keep, &part->tets, &part->flaw);
 }
 
 /* Replaces facets that were merged from several polygons with these polygons. */
@@ -194,9 +192,8 @@ rb_meshing_refine(rb_meshing_run *run)
 rb_status
 rb_meshing_make(rb_meshing_run *run)
 {
-	rb_status status = rb_meshing_weld(run);
-
-	return status == RB_OK ? rb_meshing_fill_plc(run) : status;
+	RB_TRY(rb_meshing_weld(run));
+	return rb_meshing_fill_plc(run);
 }
 
 /* ---- a mesh for each solid ---- */
@@ -323,22 +320,18 @@ copy_triangles_of_solid(rb_context *ctx, const rb_meshing_threads *t, uint32 sol
 	const uint32 *row = t->row + t->start[solid];
 	const uint32 nrows = t->start[solid + 1] - t->start[solid];
 	uint32 n = 0;
-	rb_status status;
 
 	memset(to, 0, sizeof *to);
 	to->kind = set->kind;
 	to->nrows = nrows;
 	for (uint32 i = 0; i < nrows; i++)
 		to->nparts += t->part[row[i] + 1] - t->part[row[i]];
-	status = rb_array(ctx, &blocks[0], to->nparts, 9 * sizeof(double));
-	if (status == RB_OK)
-		status = rb_array(ctx, &blocks[1], to->nparts, sizeof(uint32));
-	if (status == RB_OK && set->face_of != NULL)
-		status = rb_array(ctx, &blocks[2], to->nparts, sizeof(uint32));
-	if (status == RB_OK && set->ids != NULL)
-		status = rb_array(ctx, &blocks[3], nrows, sizeof(int64_t));
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_array(ctx, &blocks[0], to->nparts, 9 * sizeof(double)));
+	RB_TRY(rb_array(ctx, &blocks[1], to->nparts, sizeof(uint32)));
+	if (set->face_of != NULL)
+		RB_TRY(rb_array(ctx, &blocks[2], to->nparts, sizeof(uint32)));
+	if (set->ids != NULL)
+		RB_TRY(rb_array(ctx, &blocks[3], nrows, sizeof(int64_t)));
 	for (uint32 i = 0; i < nrows; i++)
 	{
 		const uint32 first = t->part[row[i]];
