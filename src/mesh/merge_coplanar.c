@@ -277,16 +277,11 @@ write_segments(merging *m)
 	rb_welded *w = m->w;
 	uint32_t(*segments)[2];
 	uint32_t n = 0;
-	rb_status status = RB_ALLOCATE(m->ctx, m->gone, (size_t) w->plc.nsegments + 1);
 
-	if (status == RB_OK)
-		status = visit_edges(m, choose_segments);
-	if (status == RB_OK)
-		status = RB_ALLOCATE(m->ctx, w->plc.segments, (size_t) w->plc.nsegments + m->nmore + 1);
-	if (status == RB_OK)
-		status = RB_ALLOCATE(m->ctx, w->segment_row, (size_t) w->plc.nsegments + m->nmore + 1);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(RB_ALLOCATE(m->ctx, m->gone, (size_t) w->plc.nsegments + 1));
+	RB_TRY(visit_edges(m, choose_segments));
+	RB_TRY(RB_ALLOCATE(m->ctx, w->plc.segments, (size_t) w->plc.nsegments + m->nmore + 1));
+	RB_TRY(RB_ALLOCATE(m->ctx, w->segment_row, (size_t) w->plc.nsegments + m->nmore + 1));
 	segments = (uint32_t(*)[2]) w->plc.segments;
 	for (uint32_t i = 0; i < w->plc.nsegments; i++)
 		if (!m->gone[i])

@@ -548,6 +548,17 @@ write_points(rb_regions *g)
 	return RB_OK;
 }
 
+static rb_status
+write_result(rb_regions *g, rb_keep keep)
+{
+	RB_TRY(find_regions(g, keep));
+	RB_TRY(apply_seeds(g->r, g, g->tets));
+	RB_TRY(write_tets(g));
+	RB_TRY(write_faces(g));
+	RB_TRY(write_edges(g));
+	return write_points(g);
+}
+
 rb_status
 rb_recover_result(rb_recovery *r, rb_keep keep, rb_tets *tets)
 {
@@ -567,17 +578,7 @@ rb_recover_result(rb_recovery *r, rb_keep keep, rb_tets *tets)
 	RB_FREE(memory, r->cuts);
 	RB_FREE(memory, r->edges);
 	rb_progress(r->ctx, RB_STAGE_MESH_REGIONS, 0, r->mesh.nalive);
-	status = find_regions(&g, keep);
-	if (status == RB_OK)
-		status = apply_seeds(r, &g, tets);
-	if (status == RB_OK)
-		status = write_tets(&g);
-	if (status == RB_OK)
-		status = write_faces(&g);
-	if (status == RB_OK)
-		status = write_edges(&g);
-	if (status == RB_OK)
-		status = write_points(&g);
+	status = write_result(&g, keep);
 	RB_FREE(memory, g.of);
 	RB_FREE(memory, g.name);
 	RB_FREE(memory, g.named);

@@ -949,6 +949,22 @@ free_all(comparing *c)
 	RB_FREE(memory, c->rims);
 }
 
+static rb_status
+compare_volumes(comparing *c, rb_volumes_report report, void *arg)
+{
+	RB_TRY(measure_points(c));
+	RB_TRY(make_room(c));
+	RB_TRY(patches_of_surface(c));
+	RB_TRY(patches_of_mesh(c));
+	RB_TRY(check_points(c));
+	RB_TRY(list_regions(c));
+	RB_TRY(add_mesh(c));
+	mark_unknown_regions(c);
+	make_limits(c);
+	RB_TRY(subtract_surface(c));
+	return report_faults(c, report, arg);
+}
+
 rb_status
 rb_volumes_compare(rb_context *ctx, const rb_volumes_input *in, rb_volumes_report report, void *arg)
 {
@@ -957,27 +973,7 @@ rb_volumes_compare(rb_context *ctx, const rb_volumes_input *in, rb_volumes_repor
 
 	if (in->ntets == 0 || in->ntriangles == 0)
 		return RB_OK;
-	status = measure_points(&c);
-	if (status == RB_OK)
-		status = make_room(&c);
-	if (status == RB_OK)
-		status = patches_of_surface(&c);
-	if (status == RB_OK)
-		status = patches_of_mesh(&c);
-	if (status == RB_OK)
-		status = check_points(&c);
-	if (status == RB_OK)
-		status = list_regions(&c);
-	if (status == RB_OK)
-		status = add_mesh(&c);
-	if (status == RB_OK)
-	{
-		mark_unknown_regions(&c);
-		make_limits(&c);
-		status = subtract_surface(&c);
-	}
-	if (status == RB_OK)
-		status = report_faults(&c, report, arg);
+	status = compare_volumes(&c, report, arg);
 	free_all(&c);
 	return status;
 }

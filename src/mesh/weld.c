@@ -413,6 +413,19 @@ copy_seeds(welding *w)
 	return RB_OK;
 }
 
+static rb_status
+weld_rows(welding *w)
+{
+	/* Few rows are welded without a poll. */
+	if (rb_should_stop(w->ctx))
+		return RB_STOPPED;
+	RB_TRY(gather_corners(w));
+	RB_TRY(number_points(w));
+	RB_TRY(add_segments(w));
+	RB_TRY(add_facets(w));
+	return copy_seeds(w);
+}
+
 rb_status
 rb_weld(rb_context *ctx, const rb_weld_input *in, rb_welded *to, rb_flaw *flaw)
 {
@@ -425,16 +438,7 @@ rb_weld(rb_context *ctx, const rb_weld_input *in, rb_welded *to, rb_flaw *flaw)
 
 	memset(to, 0, sizeof *to);
 	memset(flaw, 0, sizeof *flaw);
-	/* Few rows are welded without a poll. */
-	status = rb_should_stop(ctx) ? RB_STOPPED : gather_corners(&w);
-	if (status == RB_OK)
-		status = number_points(&w);
-	if (status == RB_OK)
-		status = add_segments(&w);
-	if (status == RB_OK)
-		status = add_facets(&w);
-	if (status == RB_OK)
-		status = copy_seeds(&w);
+	status = weld_rows(&w);
 	RB_FREE(ctx->memory, w.points);
 	RB_FREE(ctx->memory, w.edges);
 	rb_table_free(ctx->memory, &w.segments);
@@ -454,39 +458,30 @@ copy_array(rb_context *ctx, const void *from, uint32_t n, size_t element, void *
 	return RB_OK;
 }
 
-rb_status
-rb_weld_plc(rb_context *ctx, const rb_plc *plc, rb_welded *to)
+static rb_status
+copy_plc(rb_context *ctx, const rb_plc *plc, rb_welded *to)
 {
 	rb_exact_env env = {.filters = ctx->filters, .exact = true};
-	void *points = NULL, *triangles = NULL, *facet_of = NULL, *segments = NULL, *seeds = NULL;
-	rb_status status;
+	rb_plc *copy = &to->plc;
 
-	memset(to, 0, sizeof *to);
-	status = copy_array(ctx, plc->points, plc->npoints, 3 * sizeof(double), &points);
-	if (status == RB_OK)
-		status = copy_array(ctx, plc->triangles, plc->ntriangles, 3 * sizeof(uint32_t), &triangles);
-	if (status == RB_OK)
-		status = copy_array(ctx, plc->facet_of, plc->ntriangles, sizeof(uint32_t), &facet_of);
-	if (status == RB_OK)
-		status = copy_array(ctx, plc->segments, plc->nsegments, 2 * sizeof(uint32_t), &segments);
-	if (status == RB_OK)
-		status = copy_array(ctx, plc->seeds, plc->nseeds, sizeof(rb_seed), &seeds);
-	to->plc = *plc;
-	to->plc.points = points;
-	to->plc.triangles = triangles;
-	to->plc.facet_of = facet_of;
-	to->plc.segments = segments;
-	to->plc.seeds = seeds;
-	to->npolygons = plc->nfacets;
-	if (status == RB_OK)
-		status = RB_ALLOCATE(ctx, to->plane, (size_t) plc->nfacets + 1);
-	if (status == RB_OK)
-		status = RB_ALLOCATE(ctx, to->facet_row, (size_t) plc->nfacets + 1);
-	if (status == RB_OK)
-		status = RB_ALLOCATE(ctx, to->facet_face, (size_t) plc->nfacets + 1);
-	if (status == RB_OK)
-		status = RB_ALLOCATE(ctx, to->segment_row, (size_t) plc->nsegments + 1);
-	for (uint32_t i = 0, next; i < plc->ntriangles && status == RB_OK; i = next)
+	RB_TRY(copy_array(ctx, plc->points, plc->npoints, 3 * sizeof(double), (void **) &copy->points));
+	RB_TRY(copy_array(ctx, plc->triangles, plc->ntriangles, 3 * sizeof(uint32_t),
+					  (void **) &copy->triangles));
+	RB_TRY(copy_array(ctx, plc->facet_of, plc->ntriangles, sizeof(uint32_t),
+					  (void **) &copy->facet_of));
+	RB_TRY(copy_array(ctx, plc->segments, plc->nsegments, 2 * sizeof(uint32_t),
+					  (void **) &copy->segments));
+	RB_TRY(copy_array(ctx, plc->seeds, plc->nseeds, sizeof(rb_seed), (void **) &copy->seeds));
+	copy->npoints = plc->npoints;
+	copy->ntriangles = plc->ntriangles;
+	copy->nfacets = to->npolygons = plc->nfacets;
+	copy->nsegments = plc->nsegments;
+	copy->nseeds = plc->nseeds;
+	RB_TRY(RB_ALLOCATE(ctx, to->plane, (size_t) plc->nfacets + 1));
+	RB_TRY(RB_ALLOCATE(ctx, to->facet_row, (size_t) plc->nfacets + 1));
+	RB_TRY(RB_ALLOCATE(ctx, to->facet_face, (size_t) plc->nfacets + 1));
+	RB_TRY(RB_ALLOCATE(ctx, to->segment_row, (size_t) plc->nsegments + 1));
+	for (uint32_t i = 0, next; i < plc->ntriangles; i = next)
 	{
 		const uint32_t f = plc->facet_of[i];
 
@@ -496,10 +491,20 @@ rb_weld_plc(rb_context *ctx, const rb_plc *plc, rb_welded *to)
 		to->facet_row[f] = f;
 		to->facet_face[f] = 0;
 		if (rb_should_stop(ctx))
-			status = RB_STOPPED;
+			return RB_STOPPED;
 	}
-	for (uint32_t i = 0; i < plc->nsegments && status == RB_OK; i++)
+	for (uint32_t i = 0; i < plc->nsegments; i++)
 		to->segment_row[i] = i;
+	return RB_OK;
+}
+
+rb_status
+rb_weld_plc(rb_context *ctx, const rb_plc *plc, rb_welded *to)
+{
+	rb_status status;
+
+	memset(to, 0, sizeof *to);
+	status = copy_plc(ctx, plc, to);
 	if (status != RB_OK)
 		rb_welded_free(ctx->memory, to);
 	return status;

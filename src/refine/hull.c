@@ -871,6 +871,18 @@ find_flat(rb_refining *r, const rb_tets *tets, bool *found)
 	return status;
 }
 
+static rb_status
+peel_hull(peel *p, rb_tets *rest)
+{
+	RB_TRY(peel_input(p));
+	RB_TRY(add_boundary(p));
+	RB_TRY(link_boundary(p));
+	RB_TRY(find_planes(&p->hull));
+	RB_TRY(count_boundary(p));
+	RB_TRY(peel_all(p));
+	return p->ngone > 0 ? peel_rest(p, rest) : RB_OK;
+}
+
 rb_status
 rb_hull_remove_slivers(rb_refining *r, const rb_tets *tets, rb_tets *rest)
 {
@@ -892,19 +904,7 @@ rb_hull_remove_slivers(rb_refining *r, const rb_tets *tets, rb_tets *rest)
 	p.hull.points = tets->points;
 	p.hull.stride = 3;
 	p.hull.rounds = p.rounds;
-	status = peel_input(&p);
-	if (status == RB_OK)
-		status = add_boundary(&p);
-	if (status == RB_OK)
-		status = link_boundary(&p);
-	if (status == RB_OK)
-		status = find_planes(&p.hull);
-	if (status == RB_OK)
-		status = count_boundary(&p);
-	if (status == RB_OK)
-		status = peel_all(&p);
-	if (status == RB_OK && p.ngone > 0)
-		status = peel_rest(&p, rest);
+	status = peel_hull(&p, rest);
 	RB_FREE(r->ctx->memory, p.gone);
 	RB_FREE(r->ctx->memory, p.list);
 	RB_FREE(r->ctx->memory, p.tet);

@@ -971,6 +971,20 @@ make_sizes(rb_refining *r)
  * where it needs them.
  */
 static rb_status
+fill_mesh(start *s)
+{
+	RB_TRY(rb_refining_team(s->r, s->tets->ntets, &s->team));
+	RB_TRY(count_cells(s));
+	RB_TRY(run_fill(s, s->tets->npoints, BLOCK, do_sites));
+	RB_TRY(make_cells(s));
+	RB_TRY(link_ghosts(s));
+	RB_TRY(group_hull(s));
+	RB_TRY(crease_hull(s));
+	RB_TRY(order_segments(s));
+	return list_corners(s);
+}
+
+static rb_status
 make_mesh(rb_refining *r, const rb_tets *tets)
 {
 	rb_cells *m = &r->mesh;
@@ -981,23 +995,7 @@ make_mesh(rb_refining *r, const rb_tets *tets)
 	memset(&s, 0, sizeof s);
 	s.r = r;
 	s.tets = tets;
-	status = rb_refining_team(r, tets->ntets, &s.team);
-	if (status == RB_OK)
-		status = count_cells(&s);
-	if (status == RB_OK)
-		status = run_fill(&s, tets->npoints, BLOCK, do_sites);
-	if (status == RB_OK)
-		status = make_cells(&s);
-	if (status == RB_OK)
-		status = link_ghosts(&s);
-	if (status == RB_OK)
-		status = group_hull(&s);
-	if (status == RB_OK)
-		status = crease_hull(&s);
-	if (status == RB_OK)
-		status = order_segments(&s);
-	if (status == RB_OK)
-		status = list_corners(&s);
+	status = fill_mesh(&s);
 	m->segments = (const uint32_t(*)[2]) r->segments;
 	m->segment_order = r->segment_order;
 	m->facet_start = r->facet_start;

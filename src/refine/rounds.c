@@ -654,50 +654,51 @@ list_needs(rounds *s)
 	return RB_OK;
 }
 
+/* Builds the candidates of a round and grows their cavities. */
+static rb_status
+grow_candidates(rounds *s)
+{
+	RB_TRY(run_step(s, s->ncands, do_make));
+	RB_TRY(run_step(s, s->ncands, do_grow));
+	RB_TRY(list_large(s, RB_ROUND_LARGE));
+	if (s->nlarge > 0)
+		RB_TRY(rb_loop(s->team, s->nlarge, 1, do_grow_large, s));
+	return grow_huge(s);
+}
+
+/* Selects the winners of a round, inserts their points, and lists what has to be split next. */
+static rb_status
+insert_winners(rounds *s)
+{
+	RB_TRY(run_light_step(s, s->ncands, do_claim));
+	RB_TRY(run_light_step(s, s->ncands, do_own));
+	RB_TRY(run_light_step(s, s->ncands, do_beside));
+	RB_TRY(number_winners(s));
+	RB_TRY(run_light_step(s, s->ncands, do_release));
+	RB_TRY(run_step(s, s->nwinners, do_star));
+	RB_TRY(run_light_step(s, s->nfresh, do_link));
+	RB_TRY(run_light_step(s, s->nwinners, do_finish));
+	RB_TRY(run_step(s, s->nfresh, do_needs));
+	for (uint32_t i = 0; i < s->ncands; i++)
+		RB_TRY(requeue_entry(s, &s->cands[i]));
+	RB_TRY(list_needs(s));
+	return count_places(s);
+}
+
 static rb_status
 run_round(rounds *s)
 {
-	rb_status status = RB_OK;
+	rb_status status;
 
 	for (uint32_t i = 0; i < s->nworkers; i++)
 		s->workers[i].n = 0;
-	status = run_step(s, s->ncands, do_make);
-	if (status == RB_OK)
-		status = run_step(s, s->ncands, do_grow);
-	if (status == RB_OK)
-		status = list_large(s, RB_ROUND_LARGE);
-	if (status == RB_OK && s->nlarge > 0)
-		status = rb_loop(s->team, s->nlarge, 1, do_grow_large, s);
-	if (status == RB_OK)
-		status = grow_huge(s);
+	status = grow_candidates(s);
 	/* A worker that failed made the others stop: its status takes precedence. */
 	for (uint32_t i = 0; i < s->nworkers; i++)
 		if (s->workers[i].status != RB_OK && (status == RB_OK || status == RB_STOPPED))
 			status = s->workers[i].status;
 	if (status == RB_OK)
-		status = run_light_step(s, s->ncands, do_claim);
-	if (status == RB_OK)
-		status = run_light_step(s, s->ncands, do_own);
-	if (status == RB_OK)
-		status = run_light_step(s, s->ncands, do_beside);
-	if (status == RB_OK)
-		status = number_winners(s);
-	if (status == RB_OK)
-		status = run_light_step(s, s->ncands, do_release);
-	if (status == RB_OK)
-		status = run_step(s, s->nwinners, do_star);
-	if (status == RB_OK)
-		status = run_light_step(s, s->nfresh, do_link);
-	if (status == RB_OK)
-		status = run_light_step(s, s->nwinners, do_finish);
-	if (status == RB_OK)
-		status = run_step(s, s->nfresh, do_needs);
-	for (uint32_t i = 0; i < s->ncands && status == RB_OK; i++)
-		status = requeue_entry(s, &s->cands[i]);
-	if (status == RB_OK)
-		status = list_needs(s);
-	if (status == RB_OK)
-		status = count_places(s);
+		status = insert_winners(s);
 	s->r->report->rounds++;
 	s->r->report->tried += s->ncands;
 	return status;
