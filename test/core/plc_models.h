@@ -9,10 +9,10 @@
 #ifndef PLC_MODELS_H
 #define PLC_MODELS_H
 
+#include "check_tets.h"
 #include "fixtures.h"
 #include "points.h"
 #include "core/base/base.h"
-#include "mesh/check/check.h"
 #include "mesh/weld.h"
 
 #include <unistd.h>
@@ -294,40 +294,8 @@ static bool forgive_flat;
 static double
 check(const char *name, const rb_plc *from, rb_keep keep, const rb_tets *t)
 {
-	rb_check_input in = {.npoints = t->npoints,
-						 .ntets = t->ntets,
-						 .nfaces = t->nfaces,
-						 .nedges = t->nedges,
-						 .nsegments = t->nsegments,
-						 .points = t->points,
-						 .kind = t->kind,
-						 .parent = t->parent,
-						 .tets = (const uint32_t(*)[4]) t->tets,
-						 .region = t->region,
-						 .faces = (const uint32_t(*)[3]) t->faces,
-						 .face_facet = t->face_facet,
-						 .edges = (const uint32_t(*)[2]) t->edges,
-						 .edge_segment = t->edge_segment,
-						 .segments = (const uint32_t(*)[2]) t->segments,
-						 .plc = from,
-						 .keep = keep,
-						 .most = 2};
-	rb_check_report report;
-	rb_context ctx;
-	rb_status status;
-	double volume;
-
-	rb_context_init(&ctx, memory);
-	status = rb_check_mesh(&ctx, &in, &report);
-	CHECK(status == RB_OK, "%s: the checker says %d", name, status);
-	CHECK(report.faults == (forgive_flat ? report.count[RB_FAULT_FACE_FLAT] : 0), "%s: %lu faults",
-		  name, (unsigned long) report.faults);
-	for (uint32_t i = 0; i < report.nlist && !forgive_flat; i++)
-		printf("# %s: %s: %u %u %u, %g\n", name, rb_fault_text(report.list[i].kind),
-			   report.list[i].a, report.list[i].b, report.list[i].c, report.list[i].amount);
-	volume = report.volume;
-	rb_check_report_free(memory, &report);
-	return volume;
+	return check_tets(memory, name, from, keep, t,
+					  forgive_flat ? RB_FAULT_FACE_FLAT : RB_FAULT_KINDS);
 }
 
 /* Returns true if no facets or segments cross, according to the joins. */

@@ -1,15 +1,17 @@
 /*
  * weld_rows.h
- *	  Provides the rows that tests weld into a PLC: triangles, polygons, segments and points.
+ *	  Provides the rows that tests weld into a PLC: triangles, polygons, segments and points, and
+ *	  the result.
  *
  * There is one current input, `it`. Include this file after those of the mesh.
  */
 #ifndef WELD_ROWS_H
 #define WELD_ROWS_H
 
-#include <string.h>
-
+#include "check.h"
 #include "mesh/weld.h"
+
+#include <string.h>
 
 #define MOST 16384
 
@@ -90,5 +92,58 @@ add_segment(const double *a, const double *b)
 }
 
 #define P(x, y, z) ((const double[3]){x, y, z})
+
+/* ---- the result ---- */
+
+static rb_memory *memory;
+static rb_welded welded;
+static rb_flaw flaw;
+
+static rb_context
+context(int threads)
+{
+	rb_context ctx;
+
+	rb_context_init(&ctx, memory);
+	ctx.threads = threads;
+	return ctx;
+}
+
+static void
+done(void)
+{
+	rb_welded_free(memory, &welded);
+	CHECK(rb_memory_used(memory) == 0, "%lu bytes left", (unsigned long) rb_memory_used(memory));
+}
+
+/*
+ * Welds and calls `next` within growing memory limits until both succeed. Before that, they must be
+ * refused, and nothing may be left behind.
+ */
+static void
+try_limits(uint64_t first, uint64_t part, rb_status (*next)(rb_context *ctx))
+{
+	rb_status status = RB_OVER_BUDGET;
+	int refused = 0;
+
+	for (uint64_t limit = first; status != RB_OK; limit += limit / part)
+	{
+		rb_memory *small = rb_memory_create(limit);
+		rb_context ctx;
+
+		rb_context_init(&ctx, small);
+		ctx.threads = 2;
+		status = rb_weld(&ctx, &it.in, &welded, &flaw);
+		if (status == RB_OK)
+			status = next(&ctx);
+		CHECK(status == RB_OK || (status == RB_OVER_BUDGET && ctx.error.status == status),
+			  "status %d, error %d", status, ctx.error.status);
+		rb_welded_free(small, &welded);
+		CHECK(rb_memory_used(small) == 0, "%lu bytes left", (unsigned long) rb_memory_used(small));
+		rb_memory_destroy(small);
+		refused += status != RB_OK;
+	}
+	CHECK(refused > 3, "%d refusals", refused);
+}
 
 #endif /* WELD_ROWS_H */

@@ -404,6 +404,21 @@ all_at_once(rb_mesh *m, uint32_t n)
 	return !flat;
 }
 
+/*
+ * Builds about n points of a family, at most `most`, and their mesh. Returns false, without a mesh,
+ * if they are coplanar.
+ */
+static bool
+make_mesh(rb_mesh *m, int family, int n, uint32_t most)
+{
+	make(family, n);
+	npoints = npoints < most ? npoints : most;
+	if (all_at_once(m, npoints))
+		return true;
+	rb_mesh_free(m);
+	return false;
+}
+
 /* Inserts some points at once, and the others one by one in the order of their numbers. */
 static bool
 one_by_one(rb_mesh *m, uint32_t n)
@@ -503,14 +518,8 @@ against_all(void)
 			rb_mesh m;
 			list a, b;
 
-			make(family, 4 + check_below(8));
-			if (npoints > 14)
-				npoints = 14;
-			if (!all_at_once(&m, npoints))
-			{
-				rb_mesh_free(&m);
+			if (!make_mesh(&m, family, 4 + check_below(8), 14))
 				continue;
-			}
 			a = list_mesh(&m, 4);
 			b = list_of(1001);
 			for (uint32_t i = 0; i < npoints; i++)
@@ -562,14 +571,8 @@ edges_and_faces(void)
 			rb_mesh m;
 			list edges, faces;
 
-			make(family, 5 + check_below(25));
-			if (npoints > 40)
-				npoints = 40;
-			if (!all_at_once(&m, npoints))
-			{
-				rb_mesh_free(&m);
+			if (!make_mesh(&m, family, 5 + check_below(25), 40))
 				continue;
-			}
 			edges = list_mesh(&m, 2);
 			faces = list_mesh(&m, 3);
 			for (uint32_t a = 0; a < npoints; a++)
@@ -688,12 +691,8 @@ places(void)
 			rb_mesh m;
 			uint32_t before;
 
-			make(family, 10 + check_below(60));
-			if (!all_at_once(&m, npoints))
-			{
-				rb_mesh_free(&m);
+			if (!make_mesh(&m, family, 10 + check_below(60), MOST))
 				continue;
-			}
 			before = m.nalive;
 			for (int i = 0; i < 40; i++)
 			{

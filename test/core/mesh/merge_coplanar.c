@@ -3,16 +3,14 @@
  *	  Tests that coplanar polygons are merged into one facet, that the mesh represents the same
  *	  solid, and that its faces are attributed to the polygons that contain them.
  */
+#include "check_tets.h"
 #include "fixtures.h"
 #include "core/base/base.h"
-#include "mesh/check/check.h"
 #include "mesh/weld.h"
 #include "weld_rows.h"
 
 #include <math.h>
 #include <string.h>
-
-static rb_memory *memory;
 
 /* ---- input ---- */
 
@@ -34,19 +32,6 @@ add_square(const double *p, int u, int v, bool other)
 
 /* ---- meshing ---- */
 
-static rb_welded welded;
-static rb_flaw flaw;
-
-static rb_context
-context(int threads)
-{
-	rb_context ctx;
-
-	rb_context_init(&ctx, memory);
-	ctx.threads = threads;
-	return ctx;
-}
-
 static bool
 weld(bool merge)
 {
@@ -64,13 +49,6 @@ weld(bool merge)
 		CHECK(status == RB_OK, "merge: status %d", status);
 	}
 	return status == RB_OK;
-}
-
-static void
-done(void)
-{
-	rb_welded_free(memory, &welded);
-	CHECK(rb_memory_used(memory) == 0, "%lu bytes left", (unsigned long) rb_memory_used(memory));
 }
 
 /* Checks the numbers of facets, polygons and segments. */
@@ -103,34 +81,7 @@ mesh(int threads, rb_keep keep, rb_tets *t)
 static void
 check(const rb_tets *t, rb_keep keep)
 {
-	rb_context ctx = context(1);
-	const rb_check_input in = {.npoints = t->npoints,
-							   .ntets = t->ntets,
-							   .nfaces = t->nfaces,
-							   .nedges = t->nedges,
-							   .nsegments = t->nsegments,
-							   .points = t->points,
-							   .kind = t->kind,
-							   .parent = t->parent,
-							   .tets = (const uint32_t(*)[4]) t->tets,
-							   .region = t->region,
-							   .faces = (const uint32_t(*)[3]) t->faces,
-							   .face_facet = t->face_facet,
-							   .edges = (const uint32_t(*)[2]) t->edges,
-							   .edge_segment = t->edge_segment,
-							   .segments = (const uint32_t(*)[2]) t->segments,
-							   .plc = &welded.plc,
-							   .keep = keep,
-							   .most = 2};
-	rb_check_report report;
-	const rb_status status = rb_check_mesh(&ctx, &in, &report);
-
-	CHECK(status == RB_OK && report.faults == 0, "status %d, %lu faults", status,
-		  (unsigned long) report.faults);
-	for (uint32_t i = 0; i < report.nlist; i++)
-		printf("# %s: %u %u %u, %g\n", rb_fault_text(report.list[i].kind), report.list[i].a,
-			   report.list[i].b, report.list[i].c, report.list[i].amount);
-	rb_check_report_free(memory, &report);
+	(void) check_tets(memory, "mesh", &welded.plc, keep, t, RB_FAULT_KINDS);
 }
 
 /* ---- merging ---- */
@@ -683,7 +634,12 @@ threads(void)
 	CHECK(rb_memory_used(memory) == 0, "%lu bytes left", (unsigned long) rb_memory_used(memory));
 }
 
-/* Tests memory limits and stops: nothing is left behind. */
+static rb_status
+merge(rb_context *ctx)
+{
+	return rb_weld_merge(ctx, &welded);
+}
+
 static void
 limits(void)
 {
@@ -691,25 +647,7 @@ limits(void)
 	for (int x = 0; x < 8; x++)
 		for (int y = 0; y < 8; y++)
 			add_square(P(x, y, 0), 0, 1, (x ^ y) & 1);
-	for (uint64_t limit = 1000;; limit += limit / 8)
-	{
-		rb_memory *small = rb_memory_create(limit);
-		rb_context ctx;
-		rb_status status;
-
-		rb_context_init(&ctx, small);
-		status = rb_weld(&ctx, &it.in, &welded, &flaw);
-		if (status == RB_OK)
-		{
-			status = rb_weld_merge(&ctx, &welded);
-			CHECK(status == RB_OK || status == RB_OVER_BUDGET, "status %d", status);
-			rb_welded_free(small, &welded);
-		}
-		CHECK(rb_memory_used(small) == 0, "%lu bytes left", (unsigned long) rb_memory_used(small));
-		rb_memory_destroy(small);
-		if (status == RB_OK)
-			break;
-	}
+	try_limits(1000, 8, merge);
 }
 
 int

@@ -11,8 +11,6 @@
 #include <math.h>
 #include <string.h>
 
-static rb_memory *memory;
-
 /* ---- input ---- */
 
 static void
@@ -22,6 +20,14 @@ add_point(double x, double y, double z)
 
 	memcpy(it.points[it.lone.nparts], at, sizeof at);
 	it.lone.nrows = ++it.lone.nparts;
+}
+
+/* Begins a new input with a horizontal square. */
+static void
+begin_with_floor(double size)
+{
+	clear();
+	add_quad(P(0, 0, 0), P(size, 0, 0), P(size, size, 0), P(0, size, 0));
 }
 
 static const int sides[6][4] = {{0, 3, 2, 1}, {4, 5, 6, 7}, {0, 1, 5, 4},
@@ -65,8 +71,6 @@ add_cube(double x, double y, double z, double size, bool quads, bool one)
 
 #define LIMIT 16
 
-static rb_welded welded;
-static rb_flaw flaw;
 static rb_flaw flaws[LIMIT];
 static uint32_t nflaws;
 static bool more;
@@ -74,9 +78,8 @@ static bool more;
 static rb_status
 weld(void)
 {
-	rb_context ctx;
+	rb_context ctx = context(1);
 
-	rb_context_init(&ctx, memory);
 	return rb_weld(&ctx, &it.in, &welded, &flaw);
 }
 
@@ -100,13 +103,11 @@ validate(void)
 
 	for (int threads = 1; threads <= 3; threads++)
 	{
-		rb_context ctx;
+		rb_context ctx = context(threads);
 		rb_flaw again[LIMIT];
 		uint32_t n;
 		bool m;
 
-		rb_context_init(&ctx, memory);
-		ctx.threads = threads;
 		status = rb_weld_validate(&ctx, &rb_backend_cpu, &welded, &flaw);
 		CHECK(status == RB_OK || status == RB_BAD_PLC, "status %d", status);
 		CHECK(rb_weld_find_all(&ctx, &rb_backend_cpu, &welded, again, LIMIT, &n, &m) == RB_OK,
@@ -122,14 +123,6 @@ validate(void)
 		more = m;
 	}
 	return status;
-}
-
-static void
-done(void)
-{
-	rb_welded_free(memory, &welded);
-	CHECK(rb_memory_used(memory) == 0, "%lu bytes are left",
-		  (unsigned long) rb_memory_used(memory));
 }
 
 /* Welds and validates. There must be n flaws, the first of which must be this one. */
@@ -215,6 +208,8 @@ faces_of_rows(void)
 static void
 three_sides(void)
 {
+	rb_context ctx = context(1);
+
 	clear();
 	add_cube(0, 0, 0, 1, true, false);
 	add_segment(P(0, 0, 0), P(1, 0, 0)); /* On a boundary */
@@ -232,12 +227,7 @@ three_sides(void)
 	CHECK(weld() == RB_OK, "weld");
 	CHECK(welded.plc.nsegments == 4 && welded.same_segments == 1, "%u segments",
 		  welded.plc.nsegments);
-	{
-		rb_context ctx;
-
-		rb_context_init(&ctx, memory);
-		CHECK(rb_weld_merge(&ctx, &welded) == RB_OK, "merge");
-	}
+	CHECK(rb_weld_merge(&ctx, &welded) == RB_OK, "merge");
 	CHECK(welded.plc.npoints == 10, "%u points", welded.plc.npoints);
 	CHECK(welded.plc.nsegments == 2 && welded.same_segments == 3 && welded.no_length == 1 &&
 			  welded.same_points == 3,
@@ -350,13 +340,11 @@ static void
 two_facets(void)
 {
 	/* They cross: one flaw, although four pairs of triangles cross. */
-	clear();
-	add_quad(P(0, 0, 0), P(4, 0, 0), P(4, 4, 0), P(0, 4, 0));
+	begin_with_floor(4);
 	add_quad(P(1, 2, -1), P(3, 2, -1), P(3, 2, 1), P(1, 2, 1));
 	expect(1, RB_FLAW_FACETS_CROSS, 0, 1);
 	/* One stands on the other: both of its lower vertices are flaws. */
-	clear();
-	add_quad(P(0, 0, 0), P(4, 0, 0), P(4, 4, 0), P(0, 4, 0));
+	begin_with_floor(4);
 	add_quad(P(1, 2, 0), P(3, 1, 0), P(3, 1, 1), P(1, 2, 1));
 	expect(2, RB_FLAW_POINT_IN_FACET, 4, 0);
 	CHECK(is_at(flaws[0].at, 1, 2, 0) && is_at(flaws[1].at, 3, 1, 0), "places");
@@ -378,8 +366,7 @@ two_facets(void)
 	add_triangle(P(0, 0, 0), P(4, 0, 0), P(0, 4, 0));
 	add_triangle(P(0, 0, 0), P(4, 0, 0), P(4, 4, 0));
 	expect(1, RB_FLAW_FACETS_OVERLAP, 0, 1);
-	clear();
-	add_quad(P(0, 0, 0), P(4, 0, 0), P(4, 4, 0), P(0, 4, 0));
+	begin_with_floor(4);
 	add_quad(P(1, 1, 0), P(5, 1, 0), P(5, 5, 0), P(1, 5, 0));
 	expect(3, RB_FLAW_FACETS_OVERLAP, 0, 1);
 	/* A facet twice, once reversed; and quads that share a triangle */
@@ -387,13 +374,11 @@ two_facets(void)
 	add_triangle(P(0, 0, 0), P(4, 0, 0), P(0, 4, 0));
 	add_triangle(P(0, 0, 0), P(0, 4, 0), P(4, 0, 0));
 	expect(1, RB_FLAW_FACETS_EQUAL, 0, 1);
-	clear();
-	add_quad(P(0, 0, 0), P(4, 0, 0), P(4, 4, 0), P(0, 4, 0));
+	begin_with_floor(4);
 	add_quad(P(0, 0, 0), P(4, 0, 0), P(4, 4, 0), P(0, 5, 0));
 	expect(1, RB_FLAW_FACETS_EQUAL, 0, 1);
 	/* Adjacent facets, coplanar or not; facets that share only a vertex */
-	clear();
-	add_quad(P(0, 0, 0), P(4, 0, 0), P(4, 4, 0), P(0, 4, 0));
+	begin_with_floor(4);
 	add_quad(P(4, 0, 0), P(9, 0, 0), P(9, 4, 0), P(4, 4, 0));
 	add_quad(P(4, 0, 0), P(4, 4, 0), P(4, 4, 5), P(4, 0, 5));
 	add_triangle(P(0, 0, 0), P(-1, 0, 0), P(0, -1, 0));
@@ -404,21 +389,17 @@ static void
 segments_and_points(void)
 {
 	/* A segment through a facet, along it, from its vertex along it, and ending on it */
-	clear();
-	add_quad(P(0, 0, 0), P(4, 0, 0), P(4, 4, 0), P(0, 4, 0));
+	begin_with_floor(4);
 	add_segment(P(1, 2, -1), P(1, 2, 1));
 	expect(1, RB_FLAW_SEGMENT_FACET, 0, 0);
 	CHECK(is_at(flaws[0].at, 1, 2, 0), "place");
-	clear();
-	add_quad(P(0, 0, 0), P(4, 0, 0), P(4, 4, 0), P(0, 4, 0));
+	begin_with_floor(4);
 	add_segment(P(-1, 2, 0), P(5, 3, 0));
 	expect(1, RB_FLAW_SEGMENT_FACET, 0, 0);
-	clear();
-	add_quad(P(0, 0, 0), P(4, 0, 0), P(4, 4, 0), P(0, 4, 0));
+	begin_with_floor(4);
 	add_segment(P(4, 0, 0), P(2, 3, 0));
 	expect(1, RB_FLAW_SEGMENT_FACET, 0, 0);
-	clear();
-	add_quad(P(0, 0, 0), P(4, 0, 0), P(4, 4, 0), P(0, 4, 0));
+	begin_with_floor(4);
 	add_segment(P(2, 1, 0), P(2, 1, 5));
 	add_segment(P(0, 0, 0), P(0, 0, 5)); /* A valid segment */
 	add_segment(P(0, 0, 5), P(2, 1, 5));
@@ -448,8 +429,7 @@ segments_and_points(void)
 	add_segment(P(3, 3, 0), P(3, 3, 1));
 	expect(0, 0, 0, 0);
 	/* Points in a facet, on its inner diagonal, on its boundary, on a segment, and isolated */
-	clear();
-	add_quad(P(0, 0, 0), P(4, 0, 0), P(4, 4, 0), P(0, 4, 0));
+	begin_with_floor(4);
 	add_segment(P(0, 0, 5), P(4, 4, 5));
 	add_point(1, 2, 0);
 	add_point(3, 3, 0);
@@ -498,46 +478,30 @@ many(void)
 			  "flaw %u: %u and %u", i, flaws[i].a, flaws[i].b);
 }
 
+static rb_status
+validate_once(rb_context *ctx)
+{
+	return rb_weld_validate(ctx, &rb_backend_cpu, &welded, &flaw);
+}
+
 /* Tests memory limits and stops: nothing is left behind. */
 static void
 limits(void)
 {
-	rb_status status = RB_OVER_BUDGET;
-	int refused = 0;
-
 	clear();
 	for (int i = 0; i < 60; i++)
 		add_cube(2 * i, 0, 0, 1, true, false);
 	add_segment(P(-5, 0, 0), P(-5, 0, 9));
-	for (uint64_t limit = 1000; status != RB_OK; limit += limit / 4)
-	{
-		rb_memory *small = rb_memory_create(limit);
-		rb_context ctx;
-
-		rb_context_init(&ctx, small);
-		ctx.threads = 2;
-		status = rb_weld(&ctx, &it.in, &welded, &flaw);
-		if (status == RB_OK)
-			status = rb_weld_validate(&ctx, &rb_backend_cpu, &welded, &flaw);
-		CHECK(status == RB_OK || status == RB_OVER_BUDGET, "status %d", status);
-		CHECK(status == RB_OK || ctx.error.status == RB_OVER_BUDGET, "error %d", ctx.error.status);
-		rb_welded_free(small, &welded);
-		CHECK(rb_memory_used(small) == 0, "%lu bytes are left",
-			  (unsigned long) rb_memory_used(small));
-		rb_memory_destroy(small);
-		refused += status != RB_OK;
-	}
-	CHECK(refused > 3, "%d refusals", refused);
+	try_limits(1000, 4, validate_once);
 	for (int part = 0; part < 2; part++)
 	{
-		rb_context ctx;
+		rb_context ctx = context(1);
+		rb_status status;
 
-		rb_context_init(&ctx, memory);
 		if (part == 1)
-			CHECK(rb_weld(&ctx, &it.in, &welded, &flaw) == RB_OK, "weld");
+			CHECK(weld() == RB_OK, "weld");
 		rb_context_stop(&ctx);
-		status = part == 0 ? rb_weld(&ctx, &it.in, &welded, &flaw)
-						   : rb_weld_validate(&ctx, &rb_backend_cpu, &welded, &flaw);
+		status = part == 0 ? rb_weld(&ctx, &it.in, &welded, &flaw) : validate_once(&ctx);
 		CHECK(status == RB_STOPPED, "part %d: status %d", part, status);
 		done();
 	}
@@ -649,7 +613,7 @@ expect_split(uint32_t points, uint32_t segments, uint32_t dropped)
 	static double before[MOST];
 	const uint32_t nfacets = welded.plc.nfacets;
 	const uint32_t npoints = welded.plc.npoints;
-	rb_context ctx;
+	rb_context ctx = context(2);
 	double *old = NULL;
 
 	CHECK(status == RB_OK, "weld: status %d, flaw %d", status, flaw.kind);
@@ -659,8 +623,6 @@ expect_split(uint32_t points, uint32_t segments, uint32_t dropped)
 		before[i] = area_of_facet(&welded, i);
 	old = malloc(24 * (size_t) npoints);
 	memcpy(old, welded.plc.points, 24 * (size_t) npoints);
-	rb_context_init(&ctx, memory);
-	ctx.threads = 2;
 	status = rb_weld_split(&ctx, &rb_backend_cpu, &welded, &did, &flaw);
 	CHECK(status == RB_OK, "split: status %d, flaw %d of %u and %u at %g %g %g, %u rounds", status,
 		  flaw.kind, flaw.a, flaw.b, flaw.at[0], flaw.at[1], flaw.at[2], did.rounds);
@@ -706,8 +668,7 @@ splits(void)
 	 * A wall on a floor, a T-junction, a segment through a facet, one ending on it, and a point on
 	 * it
 	 */
-	clear();
-	add_quad(P(0, 0, 0), P(8, 0, 0), P(8, 8, 0), P(0, 8, 0));
+	begin_with_floor(8);
 	add_quad(P(1, 4, 0), P(6, 2, 0), P(6, 2, 1), P(1, 4, 1));
 	add_segment(P(4, 6, -1), P(4, 6, 1));
 	add_segment(P(6, 6, 0), P(6, 6, 3));
@@ -727,14 +688,12 @@ splits(void)
 	CHECK(welded.segment_row[0] == 0 && welded.segment_row[5] == 2, "rows");
 	done();
 	/* A duplicate facet, and two that overlap */
-	clear();
-	add_quad(P(0, 0, 0), P(8, 0, 0), P(8, 8, 0), P(0, 8, 0));
+	begin_with_floor(8);
 	add_quad(P(0, 0, 0), P(8, 0, 0), P(8, 8, 0), P(0, 8, 0));
 	expect_split(0, 0, 2);
 	CHECK(welded.plc.nfacets == 1, "%u facets", welded.plc.nfacets);
 	done();
-	clear();
-	add_quad(P(0, 0, 0), P(8, 0, 0), P(8, 8, 0), P(0, 8, 0));
+	begin_with_floor(8);
 	add_quad(P(4, 3, 0), P(12, 3, 0), P(12, 11, 0), P(4, 11, 0));
 	add_quad(P(2, 5, -1), P(11, 5, -1), P(11, 5, 1), P(2, 5, 1));
 	expect_split(RB_NONE, 0, 1);
@@ -849,43 +808,26 @@ dense_splits(void)
 	}
 }
 
+static rb_status
+split(rb_context *ctx)
+{
+	return rb_weld_split(ctx, &rb_backend_cpu, &welded, &did, &flaw);
+}
+
 /* Tests memory limits and stops while splitting: the PLC stays consistent. */
 static void
 split_limits(void)
 {
-	rb_status status = RB_OVER_BUDGET;
-	int refused = 0;
+	rb_context ctx = context(1);
 
 	clear();
 	for (int i = 0; i < 20; i++)
 		add_cube(.6 * i, .3 * i, .1 * i, 1, true, false);
-	for (uint64_t limit = 50000; status != RB_OK; limit += limit / 8)
-	{
-		rb_memory *small = rb_memory_create(limit);
-		rb_context ctx;
-
-		rb_context_init(&ctx, small);
-		ctx.threads = 2;
-		status = rb_weld(&ctx, &it.in, &welded, &flaw);
-		if (status == RB_OK)
-			status = rb_weld_split(&ctx, &rb_backend_cpu, &welded, &did, &flaw);
-		CHECK(status == RB_OK || status == RB_OVER_BUDGET, "status %d", status);
-		rb_welded_free(small, &welded);
-		CHECK(rb_memory_used(small) == 0, "%lu bytes are left",
-			  (unsigned long) rb_memory_used(small));
-		rb_memory_destroy(small);
-		refused += status != RB_OK;
-	}
-	CHECK(refused > 3, "%d refusals", refused);
-	{
-		rb_context ctx;
-
-		rb_context_init(&ctx, memory);
-		CHECK(rb_weld(&ctx, &it.in, &welded, &flaw) == RB_OK, "weld");
-		rb_context_stop(&ctx);
-		CHECK(rb_weld_split(&ctx, &rb_backend_cpu, &welded, &did, &flaw) == RB_STOPPED, "no stop");
-		done();
-	}
+	try_limits(50000, 8, split);
+	CHECK(weld() == RB_OK, "weld");
+	rb_context_stop(&ctx);
+	CHECK(split(&ctx) == RB_STOPPED, "no stop");
+	done();
 }
 
 /*
@@ -895,17 +837,15 @@ split_limits(void)
 static void
 refused(void)
 {
-	rb_context ctx;
+	rb_context ctx = context(1);
 
 	clear();
 	add_triangle(P(1, 1, 0), P(0x1.0000000000002p+1, 1, 0x1.0000000000002p+1), P(0, 0, 2));
 	add_triangle(P(0x1.0000000000004p+0, 0, 0), P(0x1.0000000000003p+1, 1, 2),
 				 P(1, 2, 0x1.0000000000001p+1));
 	CHECK(weld() == RB_OK, "weld");
-	rb_context_init(&ctx, memory);
-	CHECK(rb_weld_split(&ctx, &rb_backend_cpu, &welded, &did, &flaw) == RB_BAD_PLC &&
-			  flaw.kind == RB_FLAW_NOT_CUT && flaw.a == 1 && flaw.b == 5 && flaw.amount > 0 &&
-			  flaw.amount < 1e-14 && did.rounds > 1,
+	CHECK(split(&ctx) == RB_BAD_PLC && flaw.kind == RB_FLAW_NOT_CUT && flaw.a == 1 && flaw.b == 5 &&
+			  flaw.amount > 0 && flaw.amount < 1e-14 && did.rounds > 1,
 		  "flaw %d of %u, %u points, %g apart, %u rounds", flaw.kind, flaw.a, flaw.b, flaw.amount,
 		  did.rounds);
 	done();
