@@ -8,7 +8,7 @@
  */
 #include "cuda.cuh"
 #include "core/base/parallel.h"
-#include "core/exact/gmp.h"
+#include "core/exact/gmp_exact.h"
 
 static const rb_services *core;
 
@@ -76,7 +76,7 @@ rb_thread_start(pthread_t *thread, size_t stack, void *(*body)(void *), void *ar
 	return core->thread_start(thread, stack, body, arg);
 }
 
-/* ---- gmp.h ---- */
+/* ---- gmp_exact.h ---- */
 
 int
 rb_gmp_orient3d(const double *a, const double *b, const double *c, const double *d)

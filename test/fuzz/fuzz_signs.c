@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "naive.h"
-#include "core/exact/gmp.h"
+#include "core/exact/gmp_exact.h"
 #include "core/exact/insphere.h"
 #include "core/exact/orient.h"
 #include "core/base/redblue.h"

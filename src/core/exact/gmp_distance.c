@@ -30,7 +30,7 @@
  * coordinates; they thus start at word 0 and are one word shorter. p has degree 6 in the
  * differences of coordinates, q has degree 4.
  */
-#include "core/exact/gmp.h"
+#include "core/exact/gmp_exact.h"
 #include "core/exact/bignum.h"
 
 #include <string.h>

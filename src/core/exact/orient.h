@@ -28,7 +28,7 @@
 #define RB_EXACT_ORIENT_H
 
 #include "core/exact/expansion.h"
-#include "core/exact/gmp.h"
+#include "core/exact/gmp_exact.h"
 #include "core/base/host_device.h"
 #include "core/exact/integer.h"
 #include "core/exact/interval.h"

@@ -9,7 +9,7 @@
  * A device takes a quarter of a second to initialize, and then some tenths of a millisecond for
  * even the smallest join. So setting redblue.backend to auto leaves small work to the CPU.
  */
-#include "core/exact/gmp.h"
+#include "core/exact/gmp_exact.h"
 #include "core/join/join.h"
 #include "core/exec/plugin.h"
 

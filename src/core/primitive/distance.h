@@ -40,7 +40,7 @@
 #ifndef RB_PRIMITIVE_DISTANCE_H
 #define RB_PRIMITIVE_DISTANCE_H
 
-#include "core/exact/gmp.h"
+#include "core/exact/gmp_exact.h"
 #include "core/exact/double_double.h"
 #include "core/primitive/triangle.h"
 

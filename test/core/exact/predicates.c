@@ -14,7 +14,7 @@
 #include "fixtures.h"
 #include "naive.h"
 #include "points.h"
-#include "core/exact/gmp.h"
+#include "core/exact/gmp_exact.h"
 #include "core/exact/orient.h"
 #include "core/base/redblue.h"
 

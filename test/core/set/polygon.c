@@ -10,7 +10,7 @@
  */
 #include "check.h"
 #include "core/base/redblue.h"
-#include "core/exact/gmp.h"
+#include "core/exact/gmp_exact.h"
 
 #include <gmp.h>
 #include <math.h>

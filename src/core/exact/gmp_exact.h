@@ -1,13 +1,13 @@
 /*
- * gmp.h
+ * gmp_exact.h
  *	  Computes signs, and compares and computes distances, by GMP's integers for all finite doubles:
  *	  the last step of each predicate.
  *
  * Host only. The functions use some 100 KB of stack, no other memory, and may run in any number of
  * threads at once.
  */
-#ifndef RB_EXACT_GMP_H
-#define RB_EXACT_GMP_H
+#ifndef RB_EXACT_GMP_EXACT_H
+#define RB_EXACT_GMP_EXACT_H
 
 #include "core/exact/bignum.h"
 
@@ -16,7 +16,7 @@ extern "C"
 {
 #endif
 
-/* ---- signs (predicates.c): -1, 0 or 1 ---- */
+/* ---- signs (gmp_predicates.c): -1, 0 or 1 ---- */
 
 extern int rb_gmp_orient2d(double ax, double ay, double bx, double by, double cx, double cy);
 extern int rb_gmp_orient3d(const double *a, const double *b, const double *c, const double *d);
@@ -73,4 +73,4 @@ extern bool rb_gmp_square_separates(const rb_square *s, const double lo[2][3],
 }
 #endif
 
-#endif /* RB_EXACT_GMP_H */
+#endif /* RB_EXACT_GMP_EXACT_H */
