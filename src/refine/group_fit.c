@@ -623,32 +623,12 @@ make_cell(rb_joint *t, uint32_t tet)
 
 /* Builds the ghost behind face k of a new cell on the boundary. */
 static void
-make_ghost(rb_refining *r, uint32_t cell, uint32_t k)
+add_ghost(rb_refining *r, uint32_t cell, uint32_t k)
 {
 	uint32_t place = take_slot(r);
-	rb_cell *c = &r->mesh.cells[cell], *g = &r->mesh.cells[place];
+	rb_cell *c = &r->mesh.cells[cell];
 
-	memset(g, 0, sizeof *g);
-	g->v[0] = RB_GHOST;
-	g->v[1] = c->v[rb_cell_face_corner(k, 0)];
-	g->v[2] = c->v[rb_cell_face_corner(k, 2)];
-	g->v[3] = c->v[rb_cell_face_corner(k, 1)];
-	g->bits = RB_CELL_WALL(0);
-	for (uint32_t e = 3; e < 6; e++)
-	{
-		uint32_t a = rb_cell_corner(c, g->v[rb_cell_edge_from(e)]);
-		uint32_t b = rb_cell_corner(c, g->v[rb_cell_edge_to(e)]);
-
-		if ((c->bits & RB_CELL_SEGMENT(rb_cell_edge(a, b))) != 0)
-			g->bits |= RB_CELL_SEGMENT(e);
-	}
-	for (uint32_t i = 0; i < 4; i++)
-	{
-		g->n[i] = RB_NOWHERE;
-		g->facet[i] = RB_NOWHERE;
-	}
-	g->facet[0] = c->facet[k];
-	g->n[0] = cell << 2 | k;
+	rb_ghost_make(&r->mesh.cells[place], c, cell, k);
 	c->n[k] = place << 2;
 }
 
@@ -752,7 +732,7 @@ replace_cells(rb_joint *t)
 		for (uint32_t k = 0; k < 4; k++)
 			if (m->cells[first + i].n[k] == RB_NOWHERE)
 			{
-				make_ghost(r, first + (uint32_t) i, k);
+				add_ghost(r, first + (uint32_t) i, k);
 				RB_TRY(rb_vec_append(t->r->ctx, &t->ghosts, m->cells[first + i].n[k] >> 2));
 			}
 	for (size_t i = 0; i < t->ghosts.n; i++)

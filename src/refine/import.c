@@ -420,36 +420,6 @@ corner_towards(const rb_tets *tets, uint32_t tet, uint32_t from)
 }
 
 /*
- * Builds the ghost behind face i of a tetrahedron, with the corners of the face and the segment
- * bits of its edges.
- */
-static void
-make_ghost(rb_cell *g, const rb_cell *c, uint32_t t, uint32_t i)
-{
-	uint32_t from[4];
-
-	from[1] = rb_cell_face_corner(i, 0);
-	from[2] = rb_cell_face_corner(i, 2);
-	from[3] = rb_cell_face_corner(i, 1);
-	g->v[0] = RB_GHOST;
-	g->n[0] = t << 2 | i;
-	g->facet[0] = c->facet[i];
-	g->bits = RB_CELL_WALL(0);
-	g->claim = 0;
-	g->region = 0;
-	for (uint32_t k = 1; k < 4; k++)
-	{
-		g->v[k] = c->v[from[k]];
-		g->n[k] = RB_NOWHERE;
-		g->facet[k] = RB_NOWHERE;
-	}
-	for (uint32_t e = 3; e < 6; e++)
-		if ((c->bits & RB_CELL_SEGMENT(rb_cell_edge(from[rb_cell_edge_from(e)],
-													from[rb_cell_edge_to(e)]))) != 0)
-			g->bits |= RB_CELL_SEGMENT(e);
-}
-
-/*
  * Builds the tetrahedra, and a ghost behind each face of the boundary. Links between ghosts are set
  * later.
  */
@@ -489,7 +459,7 @@ do_cells(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 			c->n[i] =
 				beyond != RB_NONE ? beyond << 2 | corner_towards(tets, beyond, t) : ghost << 2;
 			if (beyond == RB_NONE)
-				make_ghost(&cells[ghost++], c, t, i);
+				rb_ghost_make(&cells[ghost++], c, t, i);
 		}
 	}
 }

@@ -80,6 +80,36 @@ rb_refining_team(rb_refining *r, uint64_t cells, rb_thread **team)
 	return rb_team_open(r->ctx, r->options->threads, team);
 }
 
+/*
+ * Builds the ghost g behind face i of cell c, with the corners of the face and the segment
+ * bits of its edges.
+ */
+static inline void
+rb_ghost_make(rb_cell *g, const rb_cell *c, uint32_t cell, uint32_t i)
+{
+	uint32_t from[4];
+
+	from[1] = rb_cell_face_corner(i, 0);
+	from[2] = rb_cell_face_corner(i, 2);
+	from[3] = rb_cell_face_corner(i, 1);
+	g->v[0] = RB_GHOST;
+	g->n[0] = cell << 2 | i;
+	g->facet[0] = c->facet[i];
+	g->bits = RB_CELL_WALL(0);
+	g->claim = 0;
+	g->region = 0;
+	for (uint32_t k = 1; k < 4; k++)
+	{
+		g->v[k] = c->v[from[k]];
+		g->n[k] = RB_NOWHERE;
+		g->facet[k] = RB_NOWHERE;
+	}
+	for (uint32_t e = 3; e < 6; e++)
+		if ((c->bits & RB_CELL_SEGMENT(rb_cell_edge(from[rb_cell_edge_from(e)],
+													from[rb_cell_edge_to(e)]))) != 0)
+			g->bits |= RB_CELL_SEGMENT(e);
+}
+
 /* Builds the cells and vertices from a tetrahedralization (import.c). */
 extern rb_status rb_refining_import(rb_refining *r, const rb_tets *tets);
 /*

@@ -181,7 +181,7 @@ check_edges(boundary *b)
 	RB_TRY(rb_check_scratch(k, 1, 3 * (size_t) b->n));
 	RB_TRY(rb_check_scratch(k, 2, 3 * (size_t) b->n));
 	RB_TRY(rb_check_scratch(k, 3, 3 * (size_t) b->n));
-	RB_TRY(rb_pairs_reset(k->ctx, &k->local, 3 * (size_t) b->n / 2));
+	RB_TRY(rb_table_reset(k->ctx, &k->local, 3 * (size_t) b->n / 2));
 	b->fan = k->scratch[1];
 	first = k->scratch[2]; /* for each side, the first side on its edge */
 	uses = k->scratch[3];  /* for each first side, the number of sides on its edge */
@@ -197,7 +197,7 @@ check_edges(boundary *b)
 
 			b->fan[side] = side;
 			uses[side] = 0;
-			RB_TRY(rb_pairs_insert(k->ctx, &k->local, v[i], v[(i + 1) % 3], side, &was));
+			RB_TRY(rb_check_insert_pair(k->ctx, &k->local, v[i], v[(i + 1) % 3], side, &was));
 			first[side] = was == RB_NONE ? side : was;
 			uses[first[side]]++;
 		}
@@ -581,9 +581,9 @@ free_checking(rb_checking *k)
 	rb_table_free(memory, &k->listed);
 	RB_FREE(memory, k->faces.slot);
 	rb_pair_set_free(memory, &k->edges);
-	rb_pairs_free(memory, &k->claimed);
-	rb_pairs_free(memory, &k->segments);
-	rb_pairs_free(memory, &k->local);
+	rb_table_free(memory, &k->claimed);
+	rb_table_free(memory, &k->segments);
+	rb_table_free(memory, &k->local);
 	rb_buckets_free(memory, &k->edges_of);
 	rb_buckets_free(memory, &k->faces_of);
 }

@@ -23,22 +23,6 @@ extern "C"
 
 /* ---- tables ---- */
 
-typedef struct rb_pair_entry
-{
-	uint64_t key; /* the pair (rb_pair_key), or UINT64_MAX in a free slot */
-	uint32_t value;
-} rb_pair_entry;
-
-/* A hash table from unordered pairs of points to a number */
-#define RB_HASH rb_pairs
-#define RB_HASH_SLOT rb_pair_entry
-#define RB_HASH_KEY uint64_t
-#define RB_HASH_OF(arg, pair) rb_mix(pair)
-#define RB_HASH_EQUAL(arg, slot, pair) ((slot).key == (pair))
-#define RB_HASH_KEY_OF(arg, slot) ((slot).key)
-#define RB_HASH_IS_FREE(slot) ((slot).key == UINT64_MAX)
-#include "core/base/hash.h"
-
 /* A set of unordered pairs of points */
 #define RB_HASH rb_pair_set
 #define RB_HASH_SLOT uint64_t
@@ -50,28 +34,24 @@ typedef struct rb_pair_entry
 
 /* Inserts a pair that is new; otherwise *was becomes its value instead of RB_NONE. */
 static inline rb_status
-rb_pairs_insert(rb_context *ctx, rb_pairs *t, uint32_t a, uint32_t b, uint32_t value, uint32_t *was)
+rb_check_insert_pair(rb_context *ctx, rb_table *t, uint32_t a, uint32_t b, uint32_t value,
+					 uint32_t *was)
 {
-	rb_pair_entry *e;
+	uint32_t *there;
+	bool fresh;
 
-	RB_TRY(rb_pairs_reserve(ctx, t, NULL, 1));
-	e = rb_pairs_find(t, NULL, rb_pair_key(a, b));
-	*was = e->key == UINT64_MAX ? RB_NONE : e->value;
-	if (e->key == UINT64_MAX)
-	{
-		*e = (rb_pair_entry){rb_pair_key(a, b), value};
-		t->n++;
-	}
+	RB_TRY(rb_table_insert(ctx, t, a, b, RB_NONE, value, &there, &fresh));
+	*was = fresh ? RB_NONE : *there;
 	return RB_OK;
 }
 
-/* Returns the value, or RB_NONE if absent. */
+/* Returns the value of a pair, or RB_NONE if absent. */
 static inline uint32_t
-rb_pairs_get(const rb_pairs *t, uint32_t a, uint32_t b)
+rb_check_find_pair(const rb_table *t, uint32_t a, uint32_t b)
 {
-	const rb_pair_entry *e = rb_pairs_find(t, NULL, rb_pair_key(a, b));
+	const uint32_t *there = rb_table_get(t, a, b, RB_NONE);
 
-	return e->key == UINT64_MAX ? RB_NONE : e->value;
+	return there != NULL ? *there : RB_NONE;
 }
 
 static inline rb_status
@@ -179,8 +159,8 @@ typedef struct rb_checking
 	/* Faces and edges listed in the mesh */
 	uint8_t *face_ok; /* for each listed face, whether later tests can use it */
 	uint8_t *edge_ok;
-	rb_pairs claimed;    /* maps an edge to its index in in->edges */
-	rb_pairs segments;   /* maps two ends to the segment */
+	rb_table claimed;    /* maps an edge to its index in in->edges */
+	rb_table segments;   /* maps two ends to the segment */
 	rb_buckets edges_of; /* edges of each segment */
 	rb_buckets faces_of; /* faces of each facet */
 	uint8_t *facet_bad;  /* for each facet, whether a part of it was excluded */
@@ -191,7 +171,7 @@ typedef struct rb_checking
 	uint32_t nwanted;
 	/* Scratch */
 	uint32_t *scratch[8];
-	rb_pairs local;
+	rb_table local;
 } rb_checking;
 
 static inline const double *

@@ -22,7 +22,7 @@ check_listed_edges(rb_checking *k)
 	const rb_check_input *in = k->in;
 
 	RB_TRY(RB_ALLOCATE(k->ctx, k->edge_ok, (size_t) in->nedges + 1));
-	RB_TRY(rb_pairs_reset(k->ctx, &k->claimed, in->nedges));
+	RB_TRY(rb_table_reset(k->ctx, &k->claimed, in->nedges));
 	for (uint32_t e = 0; e < in->nedges; e++)
 	{
 		const uint32_t *v = in->edges[e];
@@ -38,7 +38,7 @@ check_listed_edges(rb_checking *k)
 			RB_TRY(rb_check_fault(k, RB_FAULT_EDGE_SEGMENT, e, s, RB_NONE, 0));
 		else
 		{
-			RB_TRY(rb_pairs_insert(k->ctx, &k->claimed, v[0], v[1], e, &was));
+			RB_TRY(rb_check_insert_pair(k->ctx, &k->claimed, v[0], v[1], e, &was));
 			if (was != RB_NONE)
 			{
 				RB_TRY(rb_check_fault(k, RB_FAULT_EDGE_TWICE, was, e, RB_NONE, 0));
@@ -103,7 +103,7 @@ check_listed_segments(rb_checking *k)
 	const rb_check_input *in = k->in;
 	uint32_t given = in->plc == NULL ? 0 : in->plc->nsegments;
 
-	RB_TRY(rb_pairs_reset(k->ctx, &k->segments, in->nsegments));
+	RB_TRY(rb_table_reset(k->ctx, &k->segments, in->nsegments));
 	for (uint32_t s = 0; s < given || (in->segments != NULL && s < in->nsegments); s++)
 	{
 		const uint32_t *v = s < in->nsegments && in->segments != NULL ? in->segments[s] : NULL;
@@ -119,7 +119,7 @@ check_listed_segments(rb_checking *k)
 				k->segment_bad[s] = 1;
 			continue;
 		}
-		RB_TRY(rb_pairs_insert(k->ctx, &k->segments, v[0], v[1], s, &was));
+		RB_TRY(rb_check_insert_pair(k->ctx, &k->segments, v[0], v[1], s, &was));
 	}
 	return RB_OK;
 }
@@ -466,7 +466,7 @@ measure_triangles(facets *c)
 	double sum[3] = {0, 0, 0}, n[3];
 	uint32_t points = 0, was;
 
-	RB_TRY(rb_pairs_reset(k->ctx, &k->local, 3 * (size_t) (c->to - c->from)));
+	RB_TRY(rb_table_reset(k->ctx, &k->local, 3 * (size_t) (c->to - c->from)));
 	for (uint32_t t = c->from; t < c->to; t++)
 	{
 		const uint32_t *v = plc->triangles[t];
@@ -478,8 +478,8 @@ measure_triangles(facets *c)
 			sum[i] += n[i];
 			points += c->corner[v[i]] != c->f + 1;
 			c->corner[v[i]] = c->f + 1;
-			RB_TRY(rb_pairs_insert(k->ctx, &k->local, v[i], v[(i + 1) % 3],
-								   3 * (t - c->from) + (uint32_t) i, &was));
+			RB_TRY(rb_check_insert_pair(k->ctx, &k->local, v[i], v[(i + 1) % 3],
+										3 * (t - c->from) + (uint32_t) i, &was));
 			/* Each edge counts its uses at its first use. */
 			c->uses[3 * (t - c->from) + (uint32_t) i] = 0;
 			c->uses[was == RB_NONE ? 3 * (t - c->from) + (uint32_t) i : was]++;
@@ -507,13 +507,13 @@ measure_triangles(facets *c)
 			if (c->uses[3 * (t - c->from) + (uint32_t) i] != 1)
 			{
 				/* Two triangles meet here; another facet or a line may adjoin this edge. */
-				s = rb_pairs_get(&k->segments, v[i], v[(i + 1) % 3]);
+				s = rb_check_find_pair(&k->segments, v[i], v[(i + 1) % 3]);
 				if (s != RB_NONE && c->on_segment[s] != 2 * (c->f + 1))
 					c->on_segment[s] = 2 * (c->f + 1) + 1;
 				continue;
 			}
 			c->perimeter += hypot(hypot(q[0] - p[0], q[1] - p[1]), q[2] - p[2]);
-			s = rb_pairs_get(&k->segments, v[i], v[(i + 1) % 3]);
+			s = rb_check_find_pair(&k->segments, v[i], v[(i + 1) % 3]);
 			if (s == RB_NONE)
 			{
 				const rb_deferred_test w = {.from = v[i],
@@ -653,7 +653,7 @@ check_faces(facets *c, double *area, uint32_t *points)
 
 	*area = 0;
 	*points = 0;
-	RB_TRY(rb_pairs_reset(k->ctx, &k->local, 3 * (size_t) (end - start) / 2 + 1));
+	RB_TRY(rb_table_reset(k->ctx, &k->local, 3 * (size_t) (end - start) / 2 + 1));
 	for (uint32_t i = start; i < end; i++)
 	{
 		uint32_t face = k->faces_of.member[i], was;
@@ -665,7 +665,7 @@ check_faces(facets *c, double *area, uint32_t *points)
 			uint32_t side = 3 * (i - start) + j;
 
 			RB_TRY(one_corner(c, face, v[j]));
-			RB_TRY(rb_pairs_insert(k->ctx, &k->local, v[j], v[(j + 1) % 3], side, &was));
+			RB_TRY(rb_check_insert_pair(k->ctx, &k->local, v[j], v[(j + 1) % 3], side, &was));
 			c->uses[side] = 0;
 			if (was == RB_NONE)
 				was = side;
@@ -722,7 +722,7 @@ check_edges(facets *c)
 		RB_CHECK_STOP(k, side);
 		if (c->uses[side] == 0)
 			continue;
-		e = rb_pairs_get(&k->claimed, p, q);
+		e = rb_check_find_pair(&k->claimed, p, q);
 		boundary = e != RB_NONE &&
 				   (k->in->plc == NULL || c->on_segment[k->in->edge_segment[e]] == 2 * (c->f + 1));
 		found += boundary;
@@ -766,7 +766,7 @@ check_missing_facet(facets *c)
 		RB_CHECK_STOP(k, t);
 		for (int i = 0; i < 3; i++)
 		{
-			uint32_t s = rb_pairs_get(&k->segments, v[i], v[(i + 1) % 3]);
+			uint32_t s = rb_check_find_pair(&k->segments, v[i], v[(i + 1) % 3]);
 
 			if (s == RB_NONE || v[(i + 2) % 3] >= in->npoints)
 				continue;
