@@ -7,8 +7,7 @@
  */
 #include "pg/exec/exec.h"
 #include "pg/base/cleanup.h"
-#include "pg/node/function_scan.h"
-#include "pg/node/geometry_join.h"
+#include "pg/node/node.h"
 #include "pg/plan/plan.h"
 #include "pg/worker/worker.h"
 

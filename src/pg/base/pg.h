@@ -11,9 +11,8 @@
  *	              a number, and function_scan.c as a scan in FROM
  *
  * Each folder declares the rest in a header of its own: spill/spill.h, worker/worker.h,
- * read/read.h, exec/exec.h, func/func.h, plan/plan.h, scalar/scalar.h, node/function_scan.h,
- * node/geometry_join.h and mesh/meshing.h. A header of base that few files need is named after the
- * file that defines it.
+ * read/read.h, exec/exec.h, func/func.h, plan/plan.h, scalar/scalar.h, node/node.h and
+ * mesh/meshing.h. A header of base that few files need is named after the file that defines it.
  *
  * Only src/pg depends on PostgreSQL. PostgreSQL functions are called only from the main thread of
  * the process.

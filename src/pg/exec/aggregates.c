@@ -19,7 +19,6 @@
  * computed per id from the start, and are returned in order of the ids.
  */
 #include "core/base/sort.h"
-#include "pg/base/join_memory.h"
 #include "pg/exec/aggregates.h"
 #include "pg/spill/spill.h"
 

@@ -44,7 +44,7 @@ struct rb_cursor
 	ArrayType *array;
 	uint64 room; /* Capacity in ids */
 
-	struct rb_sorting *sorting; /* NULL unless the join runs tile by tile */
+	struct rb_sorting *sorting; /* NULL unless the pairs are sorted */
 
 	/* Intersections: the join is of parts, each of which acts as a row */
 	bool of_parts;

@@ -16,7 +16,6 @@
  *
  * rb_run_next waits in slices of 20 ms and checks for interrupts between them.
  */
-#include "pg/base/join_memory.h"
 #include "pg/exec/exec.h"
 #include "pg/spill/spill.h"
 

@@ -27,7 +27,7 @@
  * (function_scan_path.c).
  */
 #include "pg/func/func.h"
-#include "pg/node/function_scan.h"
+#include "pg/node/node.h"
 #include "pg/plan/plan.h"
 
 #include "access/parallel.h"

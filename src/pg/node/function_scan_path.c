@@ -34,7 +34,7 @@
  * FILTER, another aggregate or a second grouping column, the pairs are needed and the plan stays as
  * it is.
  */
-#include "pg/node/function_scan.h"
+#include "pg/node/node.h"
 #include "pg/plan/plan.h"
 
 #include "catalog/pg_operator_d.h"

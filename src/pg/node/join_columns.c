@@ -6,7 +6,7 @@
  * (numbers, dates), they are stored side by side in an array, and a pair of rows costs two copies.
  * Other rows are stored as tuples of the needed columns (join_rows.c).
  */
-#include "pg/node/geometry_join.h"
+#include "pg/node/node.h"
 
 #include "executor/tuptable.h"
 

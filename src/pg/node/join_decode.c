@@ -12,7 +12,7 @@
  * an error or call PostgreSQL runs in the backend. If many geometries are not plain, the thread is
  * ended.
  */
-#include "pg/node/geometry_join.h"
+#include "pg/node/node.h"
 
 #include "core/base/atomic.h"
 #include "core/base/parallel.h"

@@ -5,7 +5,7 @@
  *
  * Only those columns of a row are accessed that the geometry and the nodes above need.
  */
-#include "pg/node/geometry_join.h"
+#include "pg/node/node.h"
 
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"

@@ -10,8 +10,7 @@
  * its own filters and policies), reads both inputs once, and stores the needed columns of their
  * rows.
  */
-#include "pg/node/function_scan.h"
-#include "pg/node/geometry_join.h"
+#include "pg/node/node.h"
 
 #include "catalog/dependency.h"
 #include "catalog/pg_proc.h"

@@ -6,7 +6,7 @@
  * is therefore recorded. Rows in the file are in order of their numbers, which is roughly the order
  * of the pairs.
  */
-#include "pg/node/geometry_join.h"
+#include "pg/node/node.h"
 
 #include "commands/tablespace.h"
 #include "storage/buffile.h"

@@ -20,8 +20,7 @@
  * repeated. When a row updated by another transaction is rechecked (EvalPlanQual), the inputs
  * return that row, as in any join.
  */
-#include "pg/node/function_scan.h"
-#include "pg/node/geometry_join.h"
+#include "pg/node/node.h"
 
 #include "access/sysattr.h"
 #include "commands/explain.h"

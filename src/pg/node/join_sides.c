@@ -12,7 +12,7 @@
  * Whether geometries lie in solids is tested in space only. A side then has one set per kind of
  * object.
  */
-#include "pg/node/geometry_join.h"
+#include "pg/node/node.h"
 
 #include "utils/lsyscache.h"
 

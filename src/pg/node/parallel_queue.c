@@ -20,7 +20,7 @@
  * so a failed join is never mistaken for one that found no more pairs.
  */
 #include "pg/base/background.h"
-#include "pg/node/function_scan.h"
+#include "pg/node/node.h"
 #include "pg/spill/spill.h"
 #include "core/base/parallel.h"
 

@@ -14,7 +14,7 @@
  * are inlined later are not replaced. ON CONFLICT identifies an index by its expressions, which are
  * left as they were when the index was created.
  */
-#include "pg/node/geometry_join.h"
+#include "pg/node/node.h"
 
 #include "nodes/nodeFuncs.h"
 #include "optimizer/planner.h"

@@ -8,7 +8,7 @@
  * parts so far and the progress of reading; for a later side, from the size of its table. The join
  * itself needs memory for each part and for each thread.
  */
-#include "pg/base/join_memory.h"
+#include "pg/spill/spill.h"
 #include "pg/read/read.h"
 
 #include "access/table.h"

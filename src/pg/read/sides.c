@@ -12,7 +12,6 @@
  * rows with the same id are not meant to be one object, distinct ids are counted.
  */
 #include "pg/base/arguments.h"
-#include "pg/base/join_memory.h"
 #include "pg/read/receiver.h"
 #include "pg/spill/spill.h"
 #include "pg/worker/worker.h"

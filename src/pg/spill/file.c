@@ -14,7 +14,6 @@
  * duplicated descriptor, which stays open even if the server closes its own descriptor to open
  * another file.
  */
-#include "pg/base/join_memory.h"
 #include "pg/spill/spill.h"
 
 #include "miscadmin.h"

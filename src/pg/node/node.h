@@ -1,7 +1,8 @@
 /*
- * geometry_join.h
- *	  Declares the plan node for a JOIN b ON redblue_intersects(a.geom, b.geom), as far as its files
- *	  share it.
+ * node.h
+ *	  Declares the two plan nodes, as far as their files share them.
+ *
+ * The node for a JOIN b ON redblue_intersects(a.geom, b.geom):
  *
  *	replace_postgis.c	replaces ST_3DIntersects with redblue_intersects, if enabled
  *	join_path.c		planner: chooses the clause, computes the cost and builds the plan
@@ -11,9 +12,15 @@
  *	join_sides.c	converts the geometries of an input into sets
  *	join_columns.c	stores the columns of an input's rows that are needed again
  *	join_rows.c		stores rows by number, in memory or in a file
+ *
+ * The scan of a function in FROM:
+ *
+ *	function_scan_path.c	planner: replaces the paths of functions and of aggregates of their pairs
+ *	function_scan.c			the scan
+ *	parallel_queue.c		passes pairs to parallel workers
  */
-#ifndef RB_PG_NODE_GEOMETRY_JOIN_H
-#define RB_PG_NODE_GEOMETRY_JOIN_H
+#ifndef RB_PG_NODE_NODE_H
+#define RB_PG_NODE_NODE_H
 
 #include "pg/base/cleanup.h"
 #include "pg/exec/exec.h"
@@ -23,6 +30,8 @@
 #include "nodes/extensible.h"
 #include "nodes/pathnodes.h"
 #include "portability/instr_time.h"
+
+/* ======== joins on functions of two geometries ======== */
 
 #define RB_JOIN_NAME "redblue join"
 #define RB_JOIN_COUNT_NAME RB_JOIN_NAME " count"
@@ -302,4 +311,58 @@ extern void rb_join_check_distance(rb_geometry_join *join);
 extern const CustomScanMethods rb_join_methods;
 extern const CustomScanMethods rb_join_count_methods;
 
-#endif /* RB_PG_NODE_GEOMETRY_JOIN_H */
+/* ======== functions in FROM ======== */
+
+/* ---- parallel_queue.c: a queue of pairs for parallel workers ---- */
+
+typedef struct rb_pair_queue rb_pair_queue;
+typedef struct rb_pump rb_pump;
+
+#define RB_QUEUE_PAIRS 512 /* Maximum number of pairs read at once */
+
+extern Size rb_pair_queue_size(void);
+extern void rb_pair_queue_init(rb_pair_queue *share);
+extern rb_pump *rb_pump_start(rb_join_run *run, rb_pair_queue *share);
+extern void rb_pump_stop(rb_pump *pump);
+/* Reads the next block into arrays of RB_QUEUE_PAIRS. Its n is 0 at the end. payload may be NULL. */
+extern void rb_pair_queue_read(rb_pair_queue *share, const char *function, rb_block *block);
+
+/* ---- function_scan.c: the scan ---- */
+
+#define RB_SCAN_NAME "redblue pairs"
+
+/*
+ * The custom_private of a plan states the requested result, which may differ from that of the
+ * function. It contains an rb_result, an rb_result_side, and for each column of custom_scan_tlist
+ * its index in the result. These integers form a nested list, because extensions that look for
+ * their own custom scans (Citus) expect the first element of custom_private to be a node.
+ */
+extern Node *rb_scan_create_state(CustomScan *plan);
+extern const CustomScanMethods rb_scan_methods;
+
+/* ---- function_scan_path.c: paths for the functions in FROM and for aggregates ---- */
+
+extern void rb_scan_install(void);
+
+/* The columns and the aggregates of pairs that some expressions need */
+typedef struct rb_question
+{
+	Index relid; /* Relation of the pairs, or 0 if they have no columns */
+	/*
+	 * NIL if the relation has each pair once. If it has both directions of each pair of a self join:
+	 * for each column, which column of the pairs is its value in the first direction, or 0
+	 */
+	List *directions;
+	AttrNumber column; /* Column by which the pairs are grouped, or 0 if they form one group */
+	Var *group;
+	List *counts; /* Distinct expressions equivalent to count(*) */
+	List *arrays; /* Distinct expressions that collect the other column of a group */
+} rb_question;
+
+/*
+ * Adds what an expression needs. Returns false if it needs something that only the pairs themselves
+ * provide.
+ */
+extern bool rb_ask_for_aggregates(Node *node, rb_question *question);
+
+#endif /* RB_PG_NODE_NODE_H */
