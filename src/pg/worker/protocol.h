@@ -90,7 +90,7 @@ typedef struct rb_post
 
 #define RB_POSTS 32
 
-/* ---- progress.c: joins that run, by process ---- */
+/* ---- registry.c: joins that run, by process ---- */
 
 struct rb_progress_entry
 {

@@ -71,7 +71,7 @@ extern bool rb_device_installed(char *why_not, size_t size);
  */
 extern const rb_backend *rb_device_here(char *text, size_t size);
 
-/* ---- progress.c: the rows of redblue_progress ---- */
+/* ---- registry.c: the rows of redblue_progress ---- */
 
 typedef struct rb_progress_entry rb_progress_entry;
 
