@@ -463,14 +463,7 @@ rb_builder_is_outside(const rb_builder *b)
 
 	if (b->tile.dims == 0 || b->nparts == b->row_start)
 		return false;
-	rb_box_empty(lo, hi);
-	for (uint32_t i = b->row_start; i < b->nparts; i++)
-	{
-		double part_lo[3], part_hi[3];
-
-		rb_kind_box(b->kind, b->coords, i, part_lo, part_hi);
-		rb_box_add(lo, hi, part_lo, part_hi);
-	}
+	rb_parts_box(b->kind, b->coords, b->row_start, b->nparts, lo, hi);
 	for (int a = 0; a < dims; a++)
 		hi[a] = rb_reach_up(hi[a], b->distance);
 	return !rb_tile_meets(dims, lo, hi, b->tile.low, b->tile.high);

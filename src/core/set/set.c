@@ -205,8 +205,8 @@ find_row_boxes(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 	(void) me;
 	for (uint64_t row = from; row < to; row++)
-		rb_parts_box(b->set, b->start[row], b->start[row + 1], b->box + 6 * row,
-					 b->box + 6 * row + 3);
+		rb_parts_box(b->set->kind, b->set->coords, b->start[row], b->start[row + 1],
+					 b->box + 6 * row, b->box + 6 * row + 3);
 }
 
 rb_status

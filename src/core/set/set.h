@@ -44,14 +44,15 @@ extern void rb_row_starts(const rb_set *set, uint32_t *start);
 
 /* Computes the bounding box of the parts from `from` to `to` - 1. */
 static inline void
-rb_parts_box(const rb_set *set, uint32_t from, uint32_t to, double low[3], double high[3])
+rb_parts_box(rb_kind kind, const double *coords, uint32_t from, uint32_t to, double low[3],
+			 double high[3])
 {
 	rb_box_empty(low, high);
 	for (uint32_t i = from; i < to; i++)
 	{
 		double lo[3], hi[3];
 
-		rb_kind_box(set->kind, set->coords, i, lo, hi);
+		rb_kind_box(kind, coords, i, lo, hi);
 		rb_box_add(low, high, lo, hi);
 	}
 }

@@ -920,7 +920,7 @@ static void
 note_box(const rb_set *set, rb_placed *known)
 {
 	if (!known->boxed)
-		rb_parts_box(set, 0, set->nparts, known->low, known->high);
+		rb_parts_box(set->kind, set->coords, 0, set->nparts, known->low, known->high);
 	known->boxed = true;
 }
 

@@ -31,7 +31,7 @@
 #include "utils/rel.h"
 
 #include "core/base/hash.h"
-#include "core/primitive/box.h"
+#include "core/set/set.h"
 
 /*
  * Approximate number of rows wanted from each page; many pages are more representative than many
@@ -231,14 +231,7 @@ receive_row(TupleTableSlot *slot, DestReceiver *self)
 		hash = hash_of(r, (uint64) id);
 	if (hash >= r->bound)
 		return true;
-	rb_box_empty(low, high);
-	for (uint32 i = 0; i < b->nparts; i++)
-	{
-		double part_low[3], part_high[3];
-
-		rb_kind_box(b->kind, b->coords, i, part_low, part_high);
-		rb_box_add(low, high, part_low, part_high);
-	}
+	rb_parts_box(b->kind, b->coords, 0, b->nparts, low, high);
 	add_box(r, hash, id, low, high);
 	return true;
 }

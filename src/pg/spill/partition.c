@@ -20,6 +20,7 @@
 
 #include "core/base/hash.h"
 #include "core/primitive/reference_point.h"
+#include "core/set/set.h"
 
 #include "miscadmin.h"
 
@@ -93,14 +94,7 @@ static void
 find_reach(const rb_spill *s, rb_kind kind, const double *coords, uint32 part, uint32 end,
 		   double low[3], double reach[3])
 {
-	rb_box_empty(low, reach);
-	for (uint32 i = part; i < end; i++)
-	{
-		double lo[3], hi[3];
-
-		rb_kind_box(kind, coords, i, lo, hi);
-		rb_box_add(low, reach, lo, hi);
-	}
+	rb_parts_box(kind, coords, part, end, low, reach);
 	for (int a = 0; a < 3; a++)
 		reach[a] = rb_reach_up(reach[a], s->distance);
 }
