@@ -271,6 +271,20 @@ rb_spill_append_all(rb_spill *s, rb_spill_file *file, rb_chunks *chunks, rb_buil
 	rb_builder_drop_ended(b);
 }
 
+rb_status
+rb_spill_append_row(rb_spill *s, rb_spill_file *file, rb_chunks *chunks, rb_builder *pile,
+					uint32 pile_parts, const double *coords, uint32 nparts, int64 id,
+					rb_error *error)
+{
+	RB_TRY(rb_builder_append(pile, coords, nparts, &id, nparts == 1 ? NULL : &nparts, 1, error));
+	if (pile->nparts >= pile_parts)
+		rb_spill_append_all(s, file, chunks, pile);
+	/* Release the memory of a large row, because there are many piles. */
+	if (pile->coords_cap > 2 * pile_parts && pile->nparts == 0)
+		rb_builder_trim(pile);
+	return RB_OK;
+}
+
 static rb_status
 reserve_buffer(rb_context *ctx, void **block, size_t *have, size_t bytes)
 {

@@ -251,33 +251,6 @@ compute_cuts(tile_cutting *c, const rb_spill_tile *tile)
 
 /* ---- distribution of rows to tiles ---- */
 
-/* Appends a row to the pile of a tile. Returns RB_OVER_BUDGET if it does not fit in memory. */
-static rb_status
-append_row(rb_spill *s, rb_spill_tile *to, int side, rb_builder *pile, const double *coords,
-		   uint32 nparts, int64 id, uint32 pile_parts)
-{
-	const size_t width = (size_t) pile->width;
-	rb_error error;
-	rb_status status = rb_builder_reserve(pile, nparts, &error);
-
-	if (status == RB_OK)
-	{
-		memcpy(pile->coords + pile->nparts * width, coords, nparts * width * sizeof(double));
-		pile->nparts += nparts;
-		status = rb_builder_end_row(pile, id, &error);
-	}
-	if (status == RB_OVER_BUDGET)
-		return status;
-	if (status != RB_OK)
-		rb_raise(s->function, status, &error);
-	if (pile->nparts >= pile_parts)
-		rb_spill_append_all(s, &s->cut, &to->rows[side], pile);
-	/* Release the memory of a large row, because there are many piles. */
-	if (pile->coords_cap > 2 * pile_parts && pile->nparts == 0)
-		rb_builder_trim(pile);
-	return RB_OK;
-}
-
 /*
  * Distributes the rows of a side to the tiles. Returns false if the file exceeds `most` bytes or a
  * row does not fit in memory.
@@ -291,6 +264,7 @@ distribute_rows(rb_spill *s, const rb_spill_tile *from, int side, const tile_gro
 	const uint64 room = rb_spill_room(s) / 4 / t->n / ((width + 2) * sizeof(double));
 	const uint32 pile_parts = (uint32) Max(Min(room, 16 * PILE_PARTS), PILE_PARTS);
 	rb_status status = RB_OK;
+	rb_error error;
 
 	for (uint32 i = 0; i < t->n; i++)
 		rb_builder_init(&pile[i], s->ctx->memory, kind);
@@ -315,11 +289,14 @@ distribute_rows(rb_spill *s, const rb_spill_tile *from, int side, const tile_gro
 			find_reach(s, kind, s->rows.coords, part, end, low, reach);
 			for (uint32 i = next_met(t, 0, low, reach); i < t->n && status == RB_OK;
 				 i = next_met(t, i + 1, low, reach))
-				status = append_row(s, &to[i], side, &pile[i], s->rows.coords + part * width,
-									end - part, s->rows.ids[row], pile_parts);
+				status = rb_spill_append_row(s, &s->cut, &to[i].rows[side], &pile[i], pile_parts,
+											 s->rows.coords + part * width, end - part,
+											 s->rows.ids[row], &error);
 			part = end;
 		}
 	}
+	if (status != RB_OK && status != RB_OVER_BUDGET)
+		rb_raise(s->function, status, &error);
 	for (uint32 i = 0; i < t->n; i++)
 	{
 		if (s->cut.size <= most && status == RB_OK)

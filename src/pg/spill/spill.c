@@ -115,27 +115,14 @@ raise_of(const rb_spill *s, rb_status status, const rb_error *error)
 	rb_raise(s->function, status, error);
 }
 
-/* Appends a row to the pile of its object. */
-static void
-append_row(rb_spill *s, rb_builder *pile, rb_chunks *to, const double *coords, uint32 nparts,
-		   int64 id)
-{
-	rb_error error;
-	rb_status status =
-		rb_builder_append(pile, coords, nparts, &id, nparts == 1 ? NULL : &nparts, 1, &error);
-
-	if (status != RB_OK)
-		raise_of(s, status, &error);
-	if (pile->nparts >= PILE_PARTS)
-		rb_spill_append_all(s, &s->objects, to, pile);
-}
-
 static void
 distribute_rows(rb_spill *s, int side, rb_kind kind, rb_chunks *pile, uint32 n)
 {
 	const rb_chunks *rows = &s->tile[0].rows[side];
 	const size_t width = (size_t) rb_kind_width(kind);
 	rb_builder *b = palloc(n * sizeof *b);
+	rb_error error;
+	rb_status status;
 
 	for (uint32 i = 0; i < n; i++)
 		rb_builder_init(&b[i], s->ctx->memory, kind);
@@ -153,8 +140,11 @@ distribute_rows(rb_spill *s, int side, rb_kind kind, rb_chunks *pile, uint32 n)
 										  (uint32) ((uint64) s->rows.ids[row] >> 32)) %
 							 n;
 
-			append_row(s, &b[i], &pile[i], s->rows.coords + part * width, end - part,
-					   s->rows.ids[row]);
+			status = rb_spill_append_row(s, &s->objects, &pile[i], &b[i], PILE_PARTS,
+										 s->rows.coords + part * width, end - part,
+										 s->rows.ids[row], &error);
+			if (status != RB_OK)
+				raise_of(s, status, &error);
 			part = end;
 		}
 	}

@@ -149,6 +149,11 @@ extern void rb_spill_append_rows(rb_spill *s, rb_spill_file *file, rb_chunks *ch
  */
 extern void rb_spill_append_all(rb_spill *s, rb_spill_file *file, rb_chunks *chunks, rb_builder *b);
 
+/* Appends a row to a pile, a builder whose rows go to the file once it has `pile_parts` parts. */
+extern rb_status rb_spill_append_row(rb_spill *s, rb_spill_file *file, rb_chunks *chunks,
+									 rb_builder *pile, uint32 pile_parts, const double *coords,
+									 uint32 nparts, int64 id, rb_error *error);
+
 /* Reads a chunk into memory, including the row ends if it has any. Callable from any thread. */
 extern rb_status rb_spill_read_chunk(rb_context *ctx, const rb_spill_file *file,
 									 const rb_chunk *chunk, int width, rb_chunk_rows *rows);
