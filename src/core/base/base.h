@@ -44,10 +44,37 @@
 /* Frees an array and sets the pointer to NULL. */
 #define RB_FREE(memory, array) rb_free(memory, (void **) &(array))
 
+/*
+ * Frees arrays as soon as the block of this declaration ends, in whichever way, so that a function
+ * with scratch memory can use RB_TRY. The arguments are the addresses of pointers, which are NULL or
+ * to arrays of `memory` at that time: the block may free them earlier, or keep one for its caller by
+ * setting the pointer to NULL.
+ *
+ *		uint32_t *order = NULL, *count = NULL;
+ *		RB_FREE_AT_END(ctx->memory, &order, &count);
+ */
+#define RB_FREE_AT_END(memory, ...)                                                          \
+	__attribute__((cleanup(rb_free_arrays), unused)) const rb_arrays_to_free rb_to_free_ = { \
+		memory, sizeof((void *[]){__VA_ARGS__}) / sizeof(void *), (void *[]){__VA_ARGS__}}
+
 #ifdef __cplusplus
 extern "C"
 {
 #endif
+
+typedef struct rb_arrays_to_free
+{
+	rb_memory *memory;
+	size_t n;
+	void *const *array; /* Addresses of the pointers */
+} rb_arrays_to_free;
+
+static inline void
+rb_free_arrays(const rb_arrays_to_free *all)
+{
+	for (size_t i = 0; i < all->n; i++)
+		rb_free(all->memory, (void **) all->array[i]);
+}
 
 /* Returns the time of a monotonic clock in milliseconds, for stage times. */
 static inline double

@@ -79,6 +79,21 @@ rb_threads_for(const rb_context *ctx, uint64_t n, uint64_t grain)
 	return ctx->threads > 1 && pieces < (uint64_t) ctx->threads ? (int) pieces : ctx->threads;
 }
 
+/* Runs a loop like rb_loop, on a team of its own with that many threads. */
+static inline rb_status
+rb_team_loop(rb_context *ctx, int threads, uint64_t n, uint64_t grain, rb_work work, void *arg)
+{
+	rb_thread *me;
+	rb_status status = rb_team_open(ctx, threads, &me);
+
+	if (status == RB_OK)
+	{
+		status = rb_loop(me, n, grain, work, arg);
+		rb_team_close(&me);
+	}
+	return status;
+}
+
 /*
  * Runs a loop like rb_loop, or on this thread alone if team is NULL because the work is too small
  * for a team; then `me` is NULL, too. Returns RB_STOPPED or the failure of any thread

@@ -237,16 +237,14 @@ static rb_status
 make_lows(rb_context *ctx, const rb_set *set, double **low)
 {
 	rb_lows l = {ctx, set, NULL};
-	rb_thread *me;
 	rb_status status;
 
 	if (set->row_of == NULL)
 		return RB_OK;
 	RB_TRY(rb_array(ctx, (void **) low, (size_t) set->nrows + 1, 3 * sizeof(double)));
-	RB_TRY(rb_team_open(ctx, rb_threads_for(ctx, set->nparts, GRAIN), &me));
 	l.low = *low;
-	status = rb_loop(me, set->nparts, GRAIN, find_lows, &l);
-	rb_team_close(&me);
+	status = rb_team_loop(ctx, rb_threads_for(ctx, set->nparts, GRAIN), set->nparts, GRAIN,
+						  find_lows, &l);
 	return status == RB_OK && rb_should_stop(ctx) ? RB_STOPPED : status;
 }
 

@@ -229,7 +229,6 @@ scale_of(const rb_set *set)
 {
 	const size_t n = (size_t) set->nparts * (size_t) rb_kind_width(set->kind);
 	double largest = 0;
-	int exponent;
 
 	for (size_t i = 0; i < n; i++)
 	{
@@ -237,8 +236,7 @@ scale_of(const rb_set *set)
 
 		largest = x > largest ? x : largest;
 	}
-	(void) frexp(largest, &exponent);
-	return largest > 0 ? ldexp(1, exponent < -1000 ? 1000 : -exponent) : 1;
+	return rb_tree_scale(largest);
 }
 
 static rb_status

@@ -632,7 +632,6 @@ rb_decide_pairs(rb_context *ctx, const rb_job *job, rb_pair *pairs, size_t n, si
 	rb_decision d = {ctx, job, pairs, 0, 0, 0};
 	size_t blocks = (n + BLOCK - 1) / BLOCK;
 	size_t k = 0;
-	rb_thread *me;
 	rb_status status;
 
 	/* The host's coordinates may not have been materialized yet. */
@@ -642,11 +641,8 @@ rb_decide_pairs(rb_context *ctx, const rb_job *job, rb_pair *pairs, size_t n, si
 	if (status != RB_OK)
 		return status;
 	/* Use at most one thread per block. */
-	RB_TRY(rb_team_open(ctx, blocks < (size_t) ctx->threads ? (int) blocks : ctx->threads, &me));
-	status = rb_loop(me, n, BLOCK, decide_block, &d);
-	rb_team_close(&me);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_team_loop(ctx, blocks < (size_t) ctx->threads ? (int) blocks : ctx->threads, n, BLOCK,
+						decide_block, &d));
 	/* Compact the remaining pairs, in order. */
 	for (size_t i = 0; i < n; i++)
 		if (pairs[i].red != UINT32_MAX)

@@ -78,6 +78,19 @@ extern void rb_tree_free(rb_context *ctx, rb_tree *tree);
 /* Computes the box of the whole tree. */
 extern void rb_tree_bounds(const rb_tree *tree, double lo[3], double hi[3]);
 
+/*
+ * Returns the scale for coordinates of which this is the largest: the power of two that moves it into
+ * [1/2, 1), as far as the exponent range allows.
+ */
+static inline double
+rb_tree_scale(double largest)
+{
+	int exponent;
+
+	(void) frexp(largest, &exponent);
+	return largest > 0 ? ldexp(1, exponent < -1000 ? 1000 : -exponent) : 1;
+}
+
 /* Computes the scaled box of a part. */
 static inline void
 rb_tree_box(const rb_set *set, uint32_t part, double scale, double lo[3], double hi[3])

@@ -601,7 +601,6 @@ find_scale(rb_thread *me, nearest *a)
 	const rb_set *sides[2] = {a->job->red, a->job->blue};
 	rb_status status = RB_OK;
 	double largest, least;
-	int exponent;
 
 	a->least = UINT64_MAX;
 	for (int side = 0; side < 2 && status == RB_OK; side++)
@@ -613,9 +612,7 @@ find_scale(rb_thread *me, nearest *a)
 	}
 	memcpy(&largest, &a->largest, sizeof largest);
 	memcpy(&least, &a->least, sizeof least);
-	(void) frexp(largest, &exponent);
-	exponent = exponent < -1000 ? -1000 : exponent;
-	a->scale = largest > 0 ? ldexp(1, -exponent) : 1;
+	a->scale = rb_tree_scale(largest);
 	a->boxes = least * a->scale >= 0x1p-1022;
 	a->most = a->job->distance * a->scale * (1 + 0x1p-50) + 0x1p-1000;
 	if (a->job->distance == 0)

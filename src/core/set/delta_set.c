@@ -265,19 +265,14 @@ fill_array(rb_context *ctx, rb_memory *memory, void **array, uint64_t n, size_t 
 {
 	rb_error error;
 	rb_status status = rb_resize(memory, array, n * element, &error);
-	rb_thread *me;
 
 	if (status != RB_OK)
 		return rb_fail(ctx, error.status, error.need, error.limit, NULL);
 	c->coords = *array;
 	c->ids = *array;
-	status = rb_team_open(
-		ctx, n / RB_GRAIN < (uint64_t) ctx->threads ? (int) (n / RB_GRAIN) + 1 : ctx->threads, &me);
-	if (status == RB_OK)
-	{
-		status = rb_loop(me, n, RB_GRAIN, work, c);
-		rb_team_close(&me);
-	}
+	status = rb_team_loop(
+		ctx, n / RB_GRAIN < (uint64_t) ctx->threads ? (int) (n / RB_GRAIN) + 1 : ctx->threads, n,
+		RB_GRAIN, work, c);
 	if (status != RB_OK)
 		rb_free(memory, array);
 	return status;

@@ -44,16 +44,13 @@ find_all_boxes(rays_build *m)
 {
 	uint32_t *start = NULL;
 	rb_thread *me;
-	rb_status status = RB_ALLOCATE(m->ctx, start, (size_t) m->solids->nrows + 1);
+	rb_status status;
+	RB_FREE_AT_END(m->ctx->memory, &start);
 
-	if (status == RB_OK)
-		status = rb_team_open(m->ctx, rb_threads_for(m->ctx, m->solids->nrows, GRAIN), &me);
-	if (status == RB_OK)
-	{
-		status = rb_row_boxes(me, m->solids, start, m->box);
-		rb_team_close(&me);
-	}
-	RB_FREE(m->ctx->memory, start);
+	RB_TRY(RB_ALLOCATE(m->ctx, start, (size_t) m->solids->nrows + 1));
+	RB_TRY(rb_team_open(m->ctx, rb_threads_for(m->ctx, m->solids->nrows, GRAIN), &me));
+	status = rb_row_boxes(me, m->solids, start, m->box);
+	rb_team_close(&me);
 	return status;
 }
 
@@ -117,23 +114,22 @@ rb_rays_build(rb_context *ctx, const rb_backend *backend, const rb_set *points,
 	rays_build m = {.ctx = ctx, .solids = solids};
 	rb_set arrays = *points;
 	int64_t *ids = NULL;
-	rb_status status = rb_array(ctx, (void **) &m.coords, n > 0 ? n : 1, 6 * sizeof(double));
+	rb_status status;
+	RB_FREE_AT_END(ctx->memory, &m.coords, &m.top, &m.box, &ids);
 
 	memset(rays, 0, sizeof *rays);
-	if (status == RB_OK)
-		status = RB_ALLOCATE(ctx, m.top, n > 0 ? n : 1);
-	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &m.box, (size_t) solids->nrows + 1, 6 * sizeof(double));
-	if (status == RB_OK && points->ids != NULL)
-		status = RB_ALLOCATE(ctx, ids, n > 0 ? n : 1);
-	if (status == RB_OK)
+	RB_TRY(rb_array(ctx, (void **) &m.coords, n > 0 ? n : 1, 6 * sizeof(double)));
+	RB_TRY(RB_ALLOCATE(ctx, m.top, n > 0 ? n : 1));
+	RB_TRY(rb_array(ctx, (void **) &m.box, (size_t) solids->nrows + 1, 6 * sizeof(double)));
+	if (points->ids != NULL)
 	{
-		if (ids != NULL)
-			memcpy(ids, points->ids, points->nrows * sizeof *ids);
-		pthread_mutex_init(&m.lock, NULL);
-		status = set_ray_ends(&m, backend, points);
-		pthread_mutex_destroy(&m.lock);
+		RB_TRY(RB_ALLOCATE(ctx, ids, n > 0 ? n : 1));
+		memcpy(ids, points->ids, points->nrows * sizeof *ids);
 	}
+	pthread_mutex_init(&m.lock, NULL);
+	status = set_ray_ends(&m, backend, points);
+	pthread_mutex_destroy(&m.lock);
+	RB_TRY(status);
 	RB_FREE(ctx->memory, m.top);
 	arrays.kind = RB_SEGMENT3;
 	arrays.coords = m.coords;
@@ -142,16 +138,10 @@ rb_rays_build(rb_context *ctx, const rb_backend *backend, const rb_set *points,
 	arrays.number = 0; /* The new set is not the cached one */
 	arrays.view = NULL;
 	arrays.owner = NULL;
-	if (status == RB_OK)
-		status = rb_set_own(ctx->memory, &arrays, &rays->set, &ctx->error);
-	if (status != RB_OK)
-	{
-		RB_FREE(ctx->memory, m.coords);
-		RB_FREE(ctx->memory, m.box);
-		RB_FREE(ctx->memory, ids);
-		return status;
-	}
+	RB_TRY(rb_set_own(ctx->memory, &arrays, &rays->set, &ctx->error));
 	rays->box = m.box;
+	m.coords = m.box = NULL; /* Now those of the rays and their set */
+	ids = NULL;
 	return RB_OK;
 }
 
@@ -320,14 +310,12 @@ make_rays(lines_join *a, const rb_backend *backend)
 {
 	rb_set points = {.kind = RB_POINT3};
 	double *coords = NULL;
-	rb_status status = list_starts(a, &coords, &points.nparts);
+	RB_FREE_AT_END(a->ctx->memory, &coords);
 
+	RB_TRY(list_starts(a, &coords, &points.nparts));
 	points.nrows = points.nparts;
 	points.coords = coords;
-	if (status == RB_OK)
-		status = rb_rays_build(a->ctx, backend, &points, a->solids, &a->rays);
-	RB_FREE(a->ctx->memory, coords);
-	return status;
+	return rb_rays_build(a->ctx, backend, &points, a->solids, &a->rays);
 }
 
 static rb_status
@@ -340,21 +328,16 @@ find_hits(lines_join *a, const rb_backend *backend)
 	const rb_job job = {.red = &both, .blue = a->solids, .predicate = RB_MEET};
 	const rb_sink sink = {.put = note_hits, .user = a};
 	double *coords = NULL;
-	rb_status status;
+	RB_FREE_AT_END(a->ctx->memory, &coords);
 
 	if (n > RB_MAX_OBJECTS)
 		return rb_fail(a->ctx, RB_TOO_MANY_OBJECTS, n, RB_MAX_OBJECTS, NULL);
-	status = rb_array(a->ctx, (void **) &coords, (size_t) n + 1, of_one);
-	if (status == RB_OK)
-	{
-		if (segments > 0)
-			memcpy(coords, a->lines->coords, segments * of_one);
-		memcpy(coords + (size_t) segments * 6, a->rays.set->coords, rays * of_one);
-		both.coords = coords;
-		status = rb_join_step(a->ctx, backend, &job, &sink, RB_TILE);
-	}
-	RB_FREE(a->ctx->memory, coords);
-	return status;
+	RB_TRY(rb_array(a->ctx, (void **) &coords, (size_t) n + 1, of_one));
+	if (segments > 0)
+		memcpy(coords, a->lines->coords, segments * of_one);
+	memcpy(coords + (size_t) segments * 6, a->rays.set->coords, rays * of_one);
+	both.coords = coords;
+	return rb_join_step(a->ctx, backend, &job, &sink, RB_TILE);
 }
 
 /* ---- processing by line ---- */
@@ -555,6 +538,7 @@ process_lines(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	desk d = {.a = a};
 	rb_status status = RB_OK;
 	int ok = RB_OK;
+	RB_FREE_AT_END(a->ctx->memory, &d.meet, &d.inside, &d.open, &d.still);
 
 	(void) me;
 	for (uint64_t line = from; line < to && status == RB_OK; line++)
@@ -564,21 +548,15 @@ process_lines(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	if (status != RB_OK)
 		rb_store_if(&a->status, &ok, (int) status);
 	rb_line_intervals_free(a->ctx->memory, &d.stretches);
-	RB_FREE(a->ctx->memory, d.meet);
-	RB_FREE(a->ctx->memory, d.inside);
-	RB_FREE(a->ctx->memory, d.open);
-	RB_FREE(a->ctx->memory, d.still);
 }
 
 static rb_status
 walk_lines(lines_join *a)
 {
-	rb_thread *me;
-	rb_status status;
+	const uint32_t n = a->lines->nrows;
+	rb_status status =
+		rb_team_loop(a->ctx, rb_threads_for(a->ctx, n, BLOCK), n, BLOCK, process_lines, a);
 
-	RB_TRY(rb_team_open(a->ctx, rb_threads_for(a->ctx, a->lines->nrows, BLOCK), &me));
-	status = rb_loop(me, a->lines->nrows, BLOCK, process_lines, a);
-	rb_team_close(&me);
 	return a->status != RB_OK ? (rb_status) a->status : status;
 }
 
@@ -590,26 +568,18 @@ rb_compose_insides(rb_context *ctx, const rb_backend *backend, const rb_job *job
 {
 	lines_join a = {.ctx = ctx, .lines = job->red, .solids = job->blue, .sink = sink};
 	uint32_t *bad = NULL;
-	rb_status status =
-		rb_solids_check(ctx, backend, job->blue, job->skip_bad, RB_SOLID_OF_SOLIDS, &bad);
+	rb_status status;
+	RB_FREE_AT_END(ctx->memory, &a.start_of, &a.hits, &a.sorted, &a.from, &a.first, &bad);
 
+	RB_TRY(rb_solids_check(ctx, backend, job->blue, job->skip_bad, RB_SOLID_OF_SOLIDS, &bad));
 	a.bad = bad;
 	pthread_mutex_init(&a.lock, NULL);
-	if (status == RB_OK)
-		status = make_rays(&a, backend);
+	status = make_rays(&a, backend);
 	if (status == RB_OK)
 		status = find_hits(&a, backend);
-	rb_rays_free(ctx, &a.rays);
-	if (status == RB_OK)
-		status = sort_by_line(&a);
-	if (status == RB_OK)
-		status = walk_lines(&a);
 	pthread_mutex_destroy(&a.lock);
-	RB_FREE(ctx->memory, a.start_of);
-	RB_FREE(ctx->memory, a.hits);
-	RB_FREE(ctx->memory, a.sorted);
-	RB_FREE(ctx->memory, a.from);
-	RB_FREE(ctx->memory, a.first);
-	RB_FREE(ctx->memory, bad);
-	return status;
+	rb_rays_free(ctx, &a.rays);
+	RB_TRY(status);
+	RB_TRY(sort_by_line(&a));
+	return walk_lines(&a);
 }

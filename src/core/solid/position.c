@@ -66,21 +66,16 @@ free_boxes(rb_memory *memory, boxes *b)
 	RB_FREE(memory, b->box);
 }
 
-/*
- * Returns the power of two that scales the largest coordinate of the boxes into [1/2, 1), as far as
- * the exponent range allows.
- */
+/* Returns the scale of box trees for objects in these boxes. */
 static double
 find_scale(const boxes *b)
 {
 	double largest = 0;
-	int exponent;
 
 	for (size_t i = 0; i < 6 * (size_t) b->set->nrows; i++)
 		if (fabs(b->box[i]) > largest && fabs(b->box[i]) < HUGE_VAL) /* Not a row without parts */
 			largest = fabs(b->box[i]);
-	(void) frexp(largest, &exponent);
-	return largest > 0 ? ldexp(1, exponent < -1000 ? 1000 : -exponent) : 1;
+	return rb_tree_scale(largest);
 }
 
 /* ---- solids prepared for queries ---- */
@@ -502,15 +497,14 @@ copy_rows(rb_context *ctx, const boxes *of, const uint32_t *row, uint32_t nrows,
 	rb_set arrays = {.kind = of->set->kind, .nrows = nrows};
 	double *coords = NULL;
 	uint32_t *row_of = NULL;
-	rb_status status;
+	RB_FREE_AT_END(ctx->memory, &coords, &row_of);
 
 	for (uint32_t i = 0; i < nrows; i++)
 		arrays.nparts += of->start[row[i] + 1] - of->start[row[i]];
-	status = rb_array(ctx, (void **) &coords, (size_t) arrays.nparts + 1, width * sizeof *coords);
-	if (status == RB_OK)
-		status = RB_ALLOCATE(ctx, row_of, (size_t) arrays.nparts + 1);
+	RB_TRY(rb_array(ctx, (void **) &coords, (size_t) arrays.nparts + 1, width * sizeof *coords));
+	RB_TRY(RB_ALLOCATE(ctx, row_of, (size_t) arrays.nparts + 1));
 	arrays.nparts = 0;
-	for (uint32_t i = 0; i < nrows && status == RB_OK; i++)
+	for (uint32_t i = 0; i < nrows; i++)
 	{
 		const uint32_t first = of->start[row[i]], n = of->start[row[i] + 1] - first;
 
@@ -520,15 +514,14 @@ copy_rows(rb_context *ctx, const boxes *of, const uint32_t *row, uint32_t nrows,
 			row_of[arrays.nparts + k] = i;
 		arrays.nparts += n;
 		if (rb_should_stop(ctx))
-			status = RB_STOPPED;
+			return RB_STOPPED;
 	}
 	arrays.coords = coords;
 	arrays.row_of = row_of;
-	if (status == RB_OK && rb_set_own(ctx->memory, &arrays, set, &ctx->error) == RB_OK)
-		return RB_OK;
-	RB_FREE(ctx->memory, coords);
-	RB_FREE(ctx->memory, row_of);
-	return status != RB_OK ? status : ctx->error.status;
+	RB_TRY(rb_set_own(ctx->memory, &arrays, set, &ctx->error));
+	coords = NULL; /* Now the set's */
+	row_of = NULL;
+	return RB_OK;
 }
 
 /* Selects the marked rows. Reuses the set itself if all rows are marked. */
@@ -537,23 +530,19 @@ select_rows(rb_context *ctx, const boxes *of, const uint32_t *marks, some_rows *
 {
 	const uint32_t rows = of->set->nrows;
 	uint32_t n = 0;
-	rb_status status = RB_ALLOCATE(ctx, some->row, (size_t) rows + 1);
 
-	if (status == RB_OK)
-		status = RB_ALLOCATE(ctx, some->at, (size_t) rows + 1);
-	for (uint32_t i = 0; i < rows && status == RB_OK; i++)
+	RB_TRY(RB_ALLOCATE(ctx, some->row, (size_t) rows + 1));
+	RB_TRY(RB_ALLOCATE(ctx, some->at, (size_t) rows + 1));
+	for (uint32_t i = 0; i < rows; i++)
 	{
 		some->at[i] = rb_is_marked(marks, i) ? n : NONE;
 		if (some->at[i] != NONE)
 			some->row[n++] = i;
 	}
-	if (status != RB_OK)
-		return status;
-	if (n == rows && of->set->owner != NULL)
-		some->set = rb_set_hold(of->set);
-	else
-		status = copy_rows(ctx, of, some->row, n, &some->set);
-	return status;
+	if (n < rows || of->set->owner == NULL)
+		return copy_rows(ctx, of, some->row, n, &some->set);
+	some->set = rb_set_hold(of->set);
+	return RB_OK;
 }
 
 static void
@@ -770,19 +759,17 @@ relate_closed(positions *p)
 	uint32_t *marks = NULL;
 	related r = {.p = p};
 	const rb_row_sink sink = {.put = put_related, .user = &r};
-	rb_status status = RB_ALLOCATE(p->ctx, marks, words);
+	rb_status status;
+	RB_FREE_AT_END(p->ctx->memory, &marks, &of.start);
 
-	if (status == RB_OK)
-		status = RB_ALLOCATE(p->ctx, of.start, (size_t) set->nrows + 1);
-	if (status == RB_OK)
-	{
-		rb_row_starts(set, of.start);
-		memset(marks, 0, words * sizeof *marks);
-		for (uint32_t i = 0; i < set->nrows; i++)
-			if (!rb_is_marked(p->open, i) && !rb_is_marked(p->bad, i))
-				rb_mark(marks, i);
-		status = select_rows(p->ctx, &of, marks, &closed);
-	}
+	RB_TRY(RB_ALLOCATE(p->ctx, marks, words));
+	RB_TRY(RB_ALLOCATE(p->ctx, of.start, (size_t) set->nrows + 1));
+	rb_row_starts(set, of.start);
+	memset(marks, 0, words * sizeof *marks);
+	for (uint32_t i = 0; i < set->nrows; i++)
+		if (!rb_is_marked(p->open, i) && !rb_is_marked(p->bad, i))
+			rb_mark(marks, i);
+	status = select_rows(p->ctx, &of, marks, &closed);
 	if (status == RB_OK && closed.set->nrows > 0)
 	{
 		const rb_job job = {.red = closed.set,
@@ -794,8 +781,6 @@ relate_closed(positions *p)
 		status = rb_compose_relations(p->ctx, p->backend, &job, &sink);
 	}
 	free_rows(p->ctx, &closed);
-	RB_FREE(p->ctx->memory, of.start);
-	RB_FREE(p->ctx->memory, marks);
 	return status;
 }
 
@@ -808,21 +793,18 @@ find_met(positions *p, rb_thread *me)
 								  .nparts = p->job->blue->nrows,
 								  .nrows = p->job->blue->nrows,
 								  .coords = p->blue.box};
-	rb_status status = RB_OK;
 
-	for (int side = 0; side < 2 && status == RB_OK; side++)
+	for (int side = 0; side < 2; side++)
 	{
 		const size_t words = (side == 0 ? p->job->red : p->job->blue)->nrows / 32 + 1;
 
-		status = RB_ALLOCATE(p->ctx, p->met[side], words);
-		if (status == RB_OK)
-			memset(p->met[side], 0, words * sizeof(uint32_t));
+		RB_TRY(RB_ALLOCATE(p->ctx, p->met[side], words));
+		memset(p->met[side], 0, words * sizeof(uint32_t));
 	}
 	p->scale = find_scale(&p->blue);
-	if (status == RB_OK)
-		status = rb_tree_build(me, p->ctx, &p->tree, &boxes_of_blue, 0, boxes_of_blue.nparts,
-							   p->scale, NULL, UINT32_MAX);
-	return status == RB_OK ? rb_loop(me, p->job->red->nrows, GRAIN, mark_rows, p) : status;
+	RB_TRY(rb_tree_build(me, p->ctx, &p->tree, &boxes_of_blue, 0, boxes_of_blue.nparts, p->scale,
+						 NULL, UINT32_MAX));
+	return rb_loop(me, p->job->red->nrows, GRAIN, mark_rows, p);
 }
 
 /*
@@ -845,26 +827,24 @@ static rb_status
 prepare_rows(positions *p)
 {
 	rb_context *ctx = p->ctx;
-	rb_status status = select_rows(ctx, &p->blue, p->met[1], &p->solid_set);
+	const bool surfaces = p->job->red->kind == RB_TRIANGLE3;
+	rb_status status;
 
-	if (status == RB_OK && p->job->red->kind == RB_TRIANGLE3)
+	RB_TRY(select_rows(ctx, &p->blue, p->met[1], &p->solid_set));
+	if (surfaces)
 	{
-		status = select_rows(ctx, &p->red, p->met[0], &p->surfaces);
-		if (status == RB_OK)
-			status = rb_solids_sort(ctx, p->backend, p->surfaces.set, p->job->skip_bad,
-									RB_SOLID_OF_RED, &p->bad, &p->open);
+		RB_TRY(select_rows(ctx, &p->red, p->met[0], &p->surfaces));
+		status = rb_solids_sort(ctx, p->backend, p->surfaces.set, p->job->skip_bad, RB_SOLID_OF_RED,
+								&p->bad, &p->open);
 		if (status == RB_BAD_SOLID)
 			name_bad(ctx, p->job->red, &p->surfaces);
+		RB_TRY(status);
 	}
-	if (status == RB_OK)
-	{
-		status = prepare_solids(ctx, p->backend, p->solid_set.set, p->job->skip_bad, &p->solids);
-		if (status == RB_BAD_SOLID)
-			name_bad(ctx, p->job->blue, &p->solid_set);
-	}
-	if (status == RB_OK && p->job->red->kind == RB_TRIANGLE3)
-		status = find_solid_sides(ctx, p->backend, p->solids);
-	return status;
+	status = prepare_solids(ctx, p->backend, p->solid_set.set, p->job->skip_bad, &p->solids);
+	if (status == RB_BAD_SOLID)
+		name_bad(ctx, p->job->blue, &p->solid_set);
+	RB_TRY(status);
+	return surfaces ? find_solid_sides(ctx, p->backend, p->solids) : RB_OK;
 }
 
 static rb_status
@@ -885,9 +865,7 @@ find_positions(positions *p)
 		status = prepare_rows(p);
 	if (status != RB_OK)
 		return status;
-	RB_TRY(rb_team_open(p->ctx, p->ctx->threads, &me));
-	status = rb_loop(me, p->job->red->nrows, GRAIN, test_rows, p);
-	rb_team_close(&me);
+	status = rb_team_loop(p->ctx, p->ctx->threads, p->job->red->nrows, GRAIN, test_rows, p);
 	status = p->status != RB_OK ? (rb_status) p->status : status;
 	return status == RB_OK && p->open != NULL ? relate_closed(p) : status;
 }
@@ -898,6 +876,7 @@ rb_compose_positions(rb_context *ctx, const rb_backend *backend, const rb_job *j
 {
 	positions p = {.ctx = ctx, .backend = backend, .job = job, .sink = sink};
 	rb_status status = RB_OK;
+	RB_FREE_AT_END(ctx->memory, &p.met[0], &p.met[1], &p.bad, &p.open);
 
 	if (job->red->nrows > 0 && job->blue->nrows > 0)
 		status = find_positions(&p);
@@ -907,10 +886,6 @@ rb_compose_positions(rb_context *ctx, const rb_backend *backend, const rb_job *j
 	rb_tree_free(ctx, &p.tree);
 	free_boxes(ctx->memory, &p.red);
 	free_boxes(ctx->memory, &p.blue);
-	for (int side = 0; side < 2; side++)
-		RB_FREE(ctx->memory, p.met[side]);
-	RB_FREE(ctx->memory, p.bad);
-	RB_FREE(ctx->memory, p.open);
 	return status;
 }
 
@@ -928,19 +903,14 @@ static rb_status
 note_closed(rb_context *ctx, const rb_set *red, rb_placed *known)
 {
 	uint32_t *bad = NULL, *open = NULL;
-	rb_status status = RB_OK;
+	RB_FREE_AT_END(ctx->memory, &bad, &open);
 
 	if (known->sorted)
 		return RB_OK;
-	status = rb_solids_sort(ctx, &rb_backend_cpu, red, false, RB_SOLID_OF_RED, &bad, &open);
-	if (status == RB_OK)
-	{
-		known->open = rb_is_marked(open, 0);
-		known->sorted = true;
-	}
-	RB_FREE(ctx->memory, bad);
-	RB_FREE(ctx->memory, open);
-	return status;
+	RB_TRY(rb_solids_sort(ctx, &rb_backend_cpu, red, false, RB_SOLID_OF_RED, &bad, &open));
+	known->open = rb_is_marked(open, 0);
+	known->sorted = true;
+	return RB_OK;
 }
 
 static rb_status

@@ -592,23 +592,19 @@ static rb_status
 prepare_sides(relations *r)
 {
 	uint8_t *close[2] = {NULL, NULL};
-	rb_status status = RB_OK;
+	RB_FREE_AT_END(r->ctx->memory, &close[0], &close[1]);
 
-	for (int side = 0; side < 2 && status == RB_OK; side++)
+	for (int side = 0; side < 2; side++)
 	{
 		const size_t nrows = (size_t) r->fans[side].set->nrows + 1;
 
-		status = rb_array(r->ctx, (void **) &close[side], nrows, 1);
-		if (status == RB_OK)
-			memset(close[side], 0, nrows);
+		RB_TRY(RB_ALLOCATE(r->ctx, close[side], nrows));
+		memset(close[side], 0, nrows);
 	}
-	if (status == RB_OK)
-		find_passages(r, close);
-	for (int side = 0; side < 2 && status == RB_OK; side++)
-		status = rb_fans_find_inner(r->ctx, r->backend, &r->fans[side], close[side]);
+	find_passages(r, close);
 	for (int side = 0; side < 2; side++)
-		RB_FREE(r->ctx->memory, close[side]);
-	return status;
+		RB_TRY(rb_fans_find_inner(r->ctx, r->backend, &r->fans[side], close[side]));
+	return RB_OK;
 }
 
 /* ---- surroundings of edges ---- */
@@ -644,13 +640,9 @@ classify_pairs(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 static rb_status
 classify_edges(relations *r)
 {
-	rb_thread *me;
-	rb_status status;
+	const size_t n = r->notes.n;
 
-	RB_TRY(rb_team_open(r->ctx, rb_threads_for(r->ctx, r->notes.n, GRAIN), &me));
-	status = rb_loop(me, r->notes.n, GRAIN, classify_pairs, r);
-	rb_team_close(&me);
-	return status;
+	return rb_team_loop(r->ctx, rb_threads_for(r->ctx, n, GRAIN), n, GRAIN, classify_pairs, r);
 }
 
 /* ---- sheets that share no curve with the other solid ---- */
@@ -711,26 +703,23 @@ found_by_sheets(const relations *r, size_t g, int side, size_t *last)
 static rb_status
 classify_sheets(relations *r)
 {
-	rb_status status = RB_OK;
-
-	for (int side = 0; side < 2 && status == RB_OK; side++)
+	for (int side = 0; side < 2; side++)
 	{
 		const size_t n = (size_t) r->fans[side].set->nparts + 1;
 		size_t *last = NULL;
+		RB_FREE_AT_END(r->ctx->memory, &last);
 
-		status = RB_ALLOCATE(r->ctx, last, n);
-		if (status == RB_OK)
-			memset(last, 0, n * sizeof *last);
-		for (size_t g = 0; g < r->ngroups && status == RB_OK; g++)
+		RB_TRY(RB_ALLOCATE(r->ctx, last, n));
+		memset(last, 0, n * sizeof *last);
+		for (size_t g = 0; g < r->ngroups; g++)
 		{
 			if (r->found[g] != RB_ALL_THREE)
 				r->found[g] |= found_by_sheets(r, g, side, last);
 			if (rb_should_stop(r->ctx))
-				status = RB_STOPPED;
+				return RB_STOPPED;
 		}
-		RB_FREE(r->ctx->memory, last);
 	}
-	return status;
+	return RB_OK;
 }
 
 /* ---- result ---- */
@@ -800,16 +789,12 @@ rb_compose_relations(rb_context *ctx, const rb_backend *backend, const rb_job *j
 {
 	relations r = {.ctx = ctx, .backend = backend, .job = job};
 	rb_status status;
+	RB_FREE_AT_END(ctx->memory, &r.bad[0], &r.bad[1], &r.group, &r.found);
 
 	rb_notes_open(&r.notes, ctx);
 	status = relate_rows(&r, sink);
 	rb_notes_close(&r.notes);
 	for (int side = 0; side < 2; side++)
-	{
-		RB_FREE(ctx->memory, r.bad[side]);
 		rb_fans_free(ctx->memory, &r.fans[side]);
-	}
-	RB_FREE(ctx->memory, r.group);
-	RB_FREE(ctx->memory, r.found);
 	return status;
 }

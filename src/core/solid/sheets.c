@@ -342,36 +342,23 @@ rb_fans_find(rb_context *ctx, const rb_set *set, const uint32_t *bad, rb_fans *f
 	const size_t n = (size_t) set->nparts + 1, rows = (size_t) set->nrows + 1;
 	search s = {.ctx = ctx, .fans = fans, .bad = bad};
 	uint32_t *top = NULL;
-	rb_status status;
+	RB_FREE_AT_END(ctx->memory, &top, &s.first);
 
 	*fans = (rb_fans){.set = set};
-	status = rb_array(ctx, (void **) &fans->next, n, 3 * sizeof(uint32_t));
-	if (status == RB_OK)
-		status = RB_ALLOCATE(ctx, fans->sheet, n);
-	if (status == RB_OK)
-		status = RB_ALLOCATE(ctx, fans->turned, n);
-	if (status == RB_OK)
-		status = RB_ALLOCATE(ctx, fans->inner, n);
-	if (status == RB_OK)
-		status = RB_ALLOCATE(ctx, fans->start, rows);
-	if (status == RB_OK)
-		status = RB_ALLOCATE(ctx, s.first, rows);
-	if (status == RB_OK)
-	{
-		memset(fans->sheet, 0xff, n * sizeof(uint32_t));
-		memset(fans->turned, 0, n);
-		/* Serves as the visited flag until its final value is computed */
-		memset(fans->inner, 0, n);
-		rb_row_starts(set, s.first);
-		status = find_all(&s);
-	}
-	if (status == RB_OK)
-		status = RB_ALLOCATE(ctx, top, n);
-	if (status == RB_OK)
-		status = list_sheets(&s, top);
-	RB_FREE(ctx->memory, top);
-	RB_FREE(ctx->memory, s.first);
-	return status;
+	RB_TRY(rb_array(ctx, (void **) &fans->next, n, 3 * sizeof(uint32_t)));
+	RB_TRY(RB_ALLOCATE(ctx, fans->sheet, n));
+	RB_TRY(RB_ALLOCATE(ctx, fans->turned, n));
+	RB_TRY(RB_ALLOCATE(ctx, fans->inner, n));
+	RB_TRY(RB_ALLOCATE(ctx, fans->start, rows));
+	RB_TRY(RB_ALLOCATE(ctx, s.first, rows));
+	memset(fans->sheet, 0xff, n * sizeof(uint32_t));
+	memset(fans->turned, 0, n);
+	/* Serves as the visited flag until its final value is computed */
+	memset(fans->inner, 0, n);
+	rb_row_starts(set, s.first);
+	RB_TRY(find_all(&s));
+	RB_TRY(RB_ALLOCATE(ctx, top, n));
+	return list_sheets(&s, top);
 }
 
 void

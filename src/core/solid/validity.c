@@ -714,18 +714,14 @@ check_all(check *c)
 static rb_status
 begin_check(check *c)
 {
-	rb_status status = RB_ALLOCATE(c->ctx, c->side, (size_t) 3 * c->n);
-
 	memset(c->report, 0, sizeof *c->report);
 	c->report->triangles = c->n;
 	c->report->fault = RB_SOLID_FLAT;
-	if (status == RB_OK)
-		status = RB_ALLOCATE(c->ctx, c->flat, c->n);
-	if (status == RB_OK)
-		status = RB_ALLOCATE(c->ctx, c->lot, c->n);
-	if (status == RB_OK)
-		rb_union_find_init(c->lot, c->n);
-	return status;
+	RB_TRY(RB_ALLOCATE(c->ctx, c->side, (size_t) 3 * c->n));
+	RB_TRY(RB_ALLOCATE(c->ctx, c->flat, c->n));
+	RB_TRY(RB_ALLOCATE(c->ctx, c->lot, c->n));
+	rb_union_find_init(c->lot, c->n);
+	return RB_OK;
 }
 
 static void

@@ -252,12 +252,10 @@ check_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 static rb_status
 check_closed(solid_checks *a)
 {
-	rb_thread *me;
-	rb_status status;
+	const uint32_t n = a->solids->nrows;
+	rb_status status =
+		rb_team_loop(a->ctx, rb_threads_for(a->ctx, n, GRAIN), n, GRAIN, check_rows, a);
 
-	RB_TRY(rb_team_open(a->ctx, rb_threads_for(a->ctx, a->solids->nrows, GRAIN), &me));
-	status = rb_loop(me, a->solids->nrows, GRAIN, check_rows, a);
-	rb_team_close(&me);
 	return a->status != RB_OK ? (rb_status) a->status : status;
 }
 
@@ -333,19 +331,19 @@ join_some(solid_checks *a, const rb_backend *backend, uint32_t n)
 	rb_set some = {.kind = RB_TRIANGLE3, .nrows = a->solids->nrows};
 	double *coords = NULL;
 	uint32_t *row_of = NULL, *part = NULL;
-	rb_status status = rb_array(a->ctx, (void **) &coords, n, 9 * sizeof *coords);
+	rb_status status;
+	RB_FREE_AT_END(a->ctx->memory, &coords, &row_of, &part);
 
-	if (status == RB_OK)
-		status = RB_ALLOCATE(a->ctx, row_of, n);
-	if (status == RB_OK)
-		status = RB_ALLOCATE(a->ctx, part, n);
-	for (uint32_t row = 0; row < a->solids->nrows && status == RB_OK; row++)
+	RB_TRY(rb_array(a->ctx, (void **) &coords, n, 9 * sizeof *coords));
+	RB_TRY(RB_ALLOCATE(a->ctx, row_of, n));
+	RB_TRY(RB_ALLOCATE(a->ctx, part, n));
+	for (uint32_t row = 0; row < a->solids->nrows; row++)
 		if (is_in_doubt(a, row))
 		{
 			const uint32_t first = a->start[row], many = a->start[row + 1] - first;
 
 			if (rb_should_stop(a->ctx))
-				status = RB_STOPPED;
+				return RB_STOPPED;
 			memcpy(coords + (size_t) some.nparts * 9, a->solids->coords + (size_t) first * 9,
 				   (size_t) many * 9 * sizeof *coords);
 			for (uint32_t i = 0; i < many; i++)
@@ -358,12 +356,8 @@ join_some(solid_checks *a, const rb_backend *backend, uint32_t n)
 	some.coords = coords;
 	some.row_of = row_of;
 	a->part = part;
-	if (status == RB_OK)
-		status = join_rows(a, backend, &some);
+	status = join_rows(a, backend, &some);
 	a->part = NULL;
-	RB_FREE(a->ctx->memory, coords);
-	RB_FREE(a->ctx->memory, row_of);
-	RB_FREE(a->ctx->memory, part);
 	return status;
 }
 
@@ -450,21 +444,18 @@ check_all(rb_context *ctx, const rb_backend *backend, const rb_set *solids, bool
 					  .first = UINT32_MAX,
 					  .crossing = {UINT32_MAX, UINT32_MAX}};
 	uint32_t *start = NULL;
-	rb_status status = RB_ALLOCATE(ctx, *bad, words);
+	rb_status status = RB_OK;
+	RB_FREE_AT_END(ctx->memory, &start, &a.stars);
 
-	if (status == RB_OK)
-		status = RB_ALLOCATE(ctx, start, (size_t) solids->nrows + 1);
-	if (status == RB_OK)
-		status = RB_ALLOCATE(ctx, a.stars, words);
-	if (status == RB_OK)
-	{
-		memset(*bad, 0, words * sizeof(uint32_t));
-		memset(a.stars, 0, words * sizeof(uint32_t));
-		rb_row_starts(solids, start);
-		a.start = start;
-		a.bad = *bad;
-	}
-	if (status == RB_OK && !rb_set_knows(solids, RB_KNOWN_SOLIDS))
+	RB_TRY(RB_ALLOCATE(ctx, *bad, words));
+	RB_TRY(RB_ALLOCATE(ctx, start, (size_t) solids->nrows + 1));
+	RB_TRY(RB_ALLOCATE(ctx, a.stars, words));
+	memset(*bad, 0, words * sizeof(uint32_t));
+	memset(a.stars, 0, words * sizeof(uint32_t));
+	rb_row_starts(solids, start);
+	a.start = start;
+	a.bad = *bad;
+	if (!rb_set_knows(solids, RB_KNOWN_SOLIDS))
 	{
 		pthread_mutex_init(&a.lock, NULL);
 		status = check_closed(&a);
@@ -472,13 +463,10 @@ check_all(rb_context *ctx, const rb_backend *backend, const rb_set *solids, bool
 			status = check_crossing(&a, backend);
 		pthread_mutex_destroy(&a.lock);
 	}
-	if (status == RB_OK && a.first == UINT32_MAX && (open == NULL || !any_marked(open, words)))
+	RB_TRY(status);
+	if (a.first == UINT32_MAX && (open == NULL || !any_marked(open, words)))
 		rb_set_learn(solids, RB_KNOWN_SOLIDS);
-	if (status == RB_OK)
-		status = report_bad(&a, skip, of);
-	RB_FREE(ctx->memory, start);
-	RB_FREE(ctx->memory, a.stars);
-	return status;
+	return report_bad(&a, skip, of);
 }
 
 rb_status
@@ -689,14 +677,12 @@ find_closed_row(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 static rb_status
 check_closed_together(solid_reports *a)
 {
-	rb_thread *me;
+	const uint32_t n = a->solids->nrows;
 	rb_status status;
 
-	if (a->solids->nrows < 2 || a->by_object)
+	if (n < 2 || a->by_object)
 		return RB_OK;
-	RB_TRY(rb_team_open(a->ctx, rb_threads_for(a->ctx, a->solids->nrows, GRAIN), &me));
-	status = rb_loop(me, a->solids->nrows, GRAIN, find_closed_row, a);
-	rb_team_close(&me);
+	status = rb_team_loop(a->ctx, rb_threads_for(a->ctx, n, GRAIN), n, GRAIN, find_closed_row, a);
 	if (a->status != RB_OK)
 		status = (rb_status) a->status;
 	if (status == RB_OK && a->closed == 0)
@@ -707,12 +693,10 @@ check_closed_together(solid_reports *a)
 static rb_status
 report_all(solid_reports *a)
 {
-	rb_thread *me;
-	rb_status status;
+	const uint32_t n = a->solids->nrows;
+	rb_status status =
+		rb_team_loop(a->ctx, rb_threads_for(a->ctx, n, GRAIN), n, GRAIN, report_rows, a);
 
-	RB_TRY(rb_team_open(a->ctx, rb_threads_for(a->ctx, a->solids->nrows, GRAIN), &me));
-	status = rb_loop(me, a->solids->nrows, GRAIN, report_rows, a);
-	rb_team_close(&me);
 	return a->status != RB_OK ? (rb_status) a->status : status;
 }
 
@@ -722,22 +706,16 @@ rb_compose_solids(rb_context *ctx, const rb_backend *backend, const rb_job *job,
 {
 	const size_t rows = job->red->nrows;
 	solid_reports a = {.ctx = ctx, .solids = job->red, .sink = sink, .by_object = job->by_object};
-	rb_status status = RB_ALLOCATE(ctx, a.start, rows + 1);
+	rb_status status;
+	RB_FREE_AT_END(ctx->memory, &a.start, &a.of);
 
-	if (status == RB_OK)
-		status = RB_ALLOCATE(ctx, a.of, rows + 1);
+	RB_TRY(RB_ALLOCATE(ctx, a.start, rows + 1));
+	RB_TRY(RB_ALLOCATE(ctx, a.of, rows + 1));
+	rb_row_starts(job->red, a.start);
 	pthread_mutex_init(&a.lock, NULL);
-	if (status == RB_OK)
-	{
-		rb_row_starts(job->red, a.start);
-		status = count_crossings(&a, backend);
-	}
-	if (status == RB_OK)
-		status = check_closed_together(&a);
-	if (status == RB_OK)
-		status = report_all(&a);
+	status = count_crossings(&a, backend);
 	pthread_mutex_destroy(&a.lock);
-	RB_FREE(ctx->memory, a.start);
-	RB_FREE(ctx->memory, a.of);
-	return status;
+	RB_TRY(status);
+	RB_TRY(check_closed_together(&a));
+	return report_all(&a);
 }

@@ -4,10 +4,11 @@
  *
  * Blocks are aligned, keep their contents when they grow from the heap to a mapping and beyond, are
  * counted exactly, and need the same amount whatever ran before. A caller that returns finds its
- * pages in place, and idle memory stays within bounds.
+ * pages in place, and idle memory stays within bounds. Scratch memory is freed at the end of its
+ * block.
  */
 #include "check.h"
-#include "core/base/redblue.h"
+#include "core/base/base.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -414,6 +415,56 @@ many_threads(void)
 	rb_memory_destroy(common);
 }
 
+/* Allocates three arrays, of which one is freed early and one is kept unless `fails`. */
+static rb_status
+allocate_scratch(rb_context *ctx, bool fails, uint32_t **kept)
+{
+	struct
+	{
+		uint64_t *a;
+		char *b;
+	} of = {NULL, NULL};
+	uint32_t *c = NULL;
+	RB_FREE_AT_END(ctx->memory, &of.a, &of.b, &c);
+
+	RB_TRY(RB_ALLOCATE(ctx, of.a, 1000));
+	RB_TRY(RB_ALLOCATE(ctx, c, 10));
+	for (int i = 0; i < 3; i++)
+	{
+		double *d = NULL;
+		const uint64_t used = rb_memory_used(ctx->memory);
+		RB_FREE_AT_END(ctx->memory, &d);
+
+		CHECK(i == 0 || used < 3 * MIB, "%lu used in iteration %d", (unsigned long) used, i);
+		RB_TRY(RB_ALLOCATE(ctx, d, 3 * MIB / sizeof *d));
+		if (i == 1)
+			continue;
+	}
+	RB_FREE(ctx->memory, of.a);
+	RB_TRY(RB_ALLOCATE(ctx, of.b, fails ? 64 * MIB : 100));
+	*kept = c;
+	c = NULL;
+	return RB_OK;
+}
+
+static void
+freed_at_end(void)
+{
+	rb_memory *memory = rb_memory_create(10 * MIB);
+	uint32_t *kept = NULL;
+	rb_context ctx;
+
+	rb_context_init(&ctx, memory);
+	CHECK(allocate_scratch(&ctx, true, &kept) == RB_OVER_BUDGET && kept == NULL, "no failure");
+	CHECK(rb_memory_used(memory) == 0, "%lu bytes left", (unsigned long) rb_memory_used(memory));
+	rb_context_init(&ctx, memory);
+	CHECK(allocate_scratch(&ctx, false, &kept) == RB_OK && kept != NULL, "failure");
+	CHECK(rb_memory_used(memory) == rb_block_bytes(kept), "%lu bytes left",
+		  (unsigned long) rb_memory_used(memory));
+	RB_FREE(memory, kept);
+	rb_memory_destroy(memory);
+}
+
 int
 main(void)
 {
@@ -425,6 +476,7 @@ main(void)
 	CHECK_RUN(idle_within_limit);
 	CHECK_RUN(taken_by_the_kernel);
 	CHECK_RUN(many_threads);
+	CHECK_RUN(freed_at_end);
 	rb_memory_trim(0);
 	return check_done();
 }
