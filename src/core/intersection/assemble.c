@@ -256,30 +256,26 @@ follow_runs(rb_curve *c, uint32_t first, uint8_t *seen)
 static rb_status
 join_runs(rb_curve *c)
 {
-	rb_status status = drop_duplicates(c);
 	uint8_t *seen;
 
-	if (status == RB_OK)
-		status = find_partners(c);
+	RB_TRY(drop_duplicates(c));
+	RB_TRY(find_partners(c));
 	c->work[2].n = 0;
-	if (status == RB_OK)
-		status = rb_curve_array_reserve(c->ctx, &c->work[2], (size_t) c->runs.n + 1, sizeof *seen);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_curve_array_reserve(c->ctx, &c->work[2], (size_t) c->runs.n + 1, sizeof *seen));
 	seen = c->work[2].at;
 	memset(seen, 0, c->runs.n);
 	for (int closed = 0; closed < 2; closed++)
 	{
 		c->first_closed = c->line_start.n;
-		for (uint32_t i = 0; i < 2 * c->runs.n && status == RB_OK; i++)
+		for (uint32_t i = 0; i < 2 * c->runs.n; i++)
 		{
 			if (!seen[i / 2] && (closed || RB_ALL(c->work[1], uint32_t)[i] == RB_NOTHING))
-				status = follow_runs(c, i, seen);
+				RB_TRY(follow_runs(c, i, seen));
 			if (rb_stop_due(c->ctx, i, RB_CURVE_CHECK_INTERVAL))
-				status = RB_STOPPED;
+				return RB_STOPPED;
 		}
 	}
-	return status;
+	return RB_OK;
 }
 
 /* A range of vertices in an array */
@@ -523,11 +519,12 @@ put_points(rb_curve *c, rb_intersection *shape)
 static rb_status
 put_lines(rb_curve *c, rb_intersection *shape)
 {
-	rb_status status = put_number(c, &c->line_start, c->line_points.n);
-	const uint32_t n = c->line_start.n - 1;
+	uint32_t n;
 
+	RB_TRY(put_number(c, &c->line_start, c->line_points.n));
+	n = c->line_start.n - 1;
 	c->work[3].n = 0;
-	for (uint32_t i = 0; i < n && status == RB_OK; i++)
+	for (uint32_t i = 0; i < n; i++)
 	{
 		const uint32_t from = RB_ALL(c->line_start, uint32_t)[i];
 		const uint32_t m = RB_ALL(c->line_start, uint32_t)[i + 1] - from;
@@ -536,7 +533,7 @@ put_lines(rb_curve *c, rb_intersection *shape)
 
 		if (i >= c->first_closed)
 		{
-			status = turn_circle(c, x, m - 1, true);
+			RB_TRY(turn_circle(c, x, m - 1, true));
 			x[m - 1] = x[0];
 		}
 		else
@@ -546,23 +543,20 @@ put_lines(rb_curve *c, rb_intersection *shape)
 			if (x[k] > x[m - 1 - k])
 				reverse_sequence(x, m);
 		}
-		if (status == RB_OK)
-			status = put_sequence(c, from, m, i);
+		RB_TRY(put_sequence(c, from, m, i));
 		if (rb_stop_due(c->ctx, i, 64))
-			status = RB_STOPPED;
+			return RB_STOPPED;
 	}
-	if (status == RB_OK)
-		status = rb_sort(c->ctx, c->work[3].at, n, sizeof(sequence), by_numbers, c->line_points.at);
-	for (uint32_t i = 0; i < n && status == RB_OK; i++)
+	RB_TRY(rb_sort(c->ctx, c->work[3].at, n, sizeof(sequence), by_numbers, c->line_points.at));
+	for (uint32_t i = 0; i < n; i++)
 	{
 		const sequence s = RB_ALL(c->work[3], sequence)[i];
 
-		status = put_number(c, &c->out[1], c->out[2].n);
-		if (status == RB_OK)
-			status = put_corners(c, &c->out[2], RB_ALL(c->line_points, uint32_t) + s.from, s.n);
+		RB_TRY(put_number(c, &c->out[1], c->out[2].n));
+		RB_TRY(put_corners(c, &c->out[2], RB_ALL(c->line_points, uint32_t) + s.from, s.n));
 	}
 	shape->nlines = n;
-	return status == RB_OK ? put_number(c, &c->out[1], c->out[2].n) : status;
+	return put_number(c, &c->out[1], c->out[2].n);
 }
 
 /* Appends a closed ring. */
@@ -601,70 +595,67 @@ static rb_status
 put_polygons(rb_curve *c, rb_intersection *shape)
 {
 	rb_curve_ring *ring = RB_ALL(c->rings, rb_curve_ring);
-	rb_status status = RB_OK;
 
-	for (uint32_t i = 0; i < c->rings.n && status == RB_OK; i++)
+	for (uint32_t i = 0; i < c->rings.n; i++)
 	{
 		uint32_t *x = RB_ALL(c->ring_points, uint32_t) + ring[i].from;
 
 		if (ring[i].turned)
 			reverse_sequence(x, ring[i].n);
-		status = turn_circle(c, x, ring[i].n, false);
+		RB_TRY(turn_circle(c, x, ring[i].n, false));
 		if (rb_stop_due(c->ctx, i, 64))
-			status = RB_STOPPED;
+			return RB_STOPPED;
 	}
 	c->work[3].n = 0;
-	for (uint32_t i = 0, k; i < c->rings.n && status == RB_OK; i = k)
+	for (uint32_t i = 0, k; i < c->rings.n; i = k)
 	{
 		k = rings_of_one(c, i);
-		status = rb_sort(c->ctx, ring + i + 1, k - i - 1, sizeof *ring, by_ring, c->ring_points.at);
-		if (status == RB_OK)
-			status = put_sequence(c, ring[i].from, ring[i].n, i);
+		RB_TRY(rb_sort(c->ctx, ring + i + 1, k - i - 1, sizeof *ring, by_ring, c->ring_points.at));
+		RB_TRY(put_sequence(c, ring[i].from, ring[i].n, i));
 	}
-	if (status == RB_OK)
-		status = rb_sort(c->ctx, c->work[3].at, c->work[3].n, sizeof(sequence), by_numbers,
-						 c->ring_points.at);
+	RB_TRY(rb_sort(c->ctx, c->work[3].at, c->work[3].n, sizeof(sequence), by_numbers,
+				   c->ring_points.at));
 	shape->npolygons = c->work[3].n;
-	for (uint32_t i = 0; i < shape->npolygons && status == RB_OK; i++)
+	for (uint32_t i = 0; i < shape->npolygons; i++)
 	{
 		const uint32_t first = RB_ALL(c->work[3], sequence)[i].of, end = rings_of_one(c, first);
 
-		status = put_number(c, &c->out[3], c->out[4].n);
-		for (uint32_t k = first; k < end && status == RB_OK; k++)
-			status = put_ring(c, &ring[k]);
+		RB_TRY(put_number(c, &c->out[3], c->out[4].n));
+		for (uint32_t k = first; k < end; k++)
+			RB_TRY(put_ring(c, &ring[k]));
 	}
 	shape->nrings = c->out[4].n;
-	if (status == RB_OK)
-		status = put_number(c, &c->out[3], c->out[4].n);
-	return status == RB_OK ? put_number(c, &c->out[4], c->out[5].n) : status;
+	RB_TRY(put_number(c, &c->out[3], c->out[4].n));
+	return put_number(c, &c->out[4], c->out[5].n);
+}
+
+static rb_status
+make_shape(rb_curve *c, rb_intersection *shape)
+{
+	if (c->pieces.n > 1 && c->count[1] + c->count[2] > 0)
+		RB_TRY(rb_curve_boxes(c));
+	RB_TRY(rb_curve_covers(c));
+	if (c->count[2] > 1)
+		RB_TRY(rb_curve_overlap(c));
+	RB_TRY(find_runs(c));
+	RB_TRY(join_runs(c));
+	if (c->count[2] > 0)
+		RB_TRY(rb_curve_rings(c));
+	RB_TRY(number_points(c));
+	RB_TRY(put_points(c, shape));
+	RB_TRY(put_lines(c, shape));
+	return put_polygons(c, shape);
 }
 
 rb_status
 rb_curve_finish(rb_curve *c, rb_intersection *shape)
 {
-	rb_status status = c->pieces.n > 1 && c->count[1] + c->count[2] > 0 ? rb_curve_boxes(c) : RB_OK;
+	rb_status status;
 
 	memset(shape, 0, sizeof *shape);
 	for (size_t i = 0; i < sizeof c->out / sizeof *c->out; i++)
 		c->out[i].n = 0;
-	if (status == RB_OK)
-		status = rb_curve_covers(c);
-	if (status == RB_OK && c->count[2] > 1)
-		status = rb_curve_overlap(c);
-	if (status == RB_OK)
-		status = find_runs(c);
-	if (status == RB_OK)
-		status = join_runs(c);
-	if (status == RB_OK && c->count[2] > 0)
-		status = rb_curve_rings(c);
-	if (status == RB_OK)
-		status = number_points(c);
-	if (status == RB_OK)
-		status = put_points(c, shape);
-	if (status == RB_OK)
-		status = put_lines(c, shape);
-	if (status == RB_OK)
-		status = put_polygons(c, shape);
+	status = make_shape(c, shape);
 	shape->points = RB_ALL(c->out[0], double);
 	shape->line = RB_ALL(c->out[1], uint32_t);
 	shape->line_corners = RB_ALL(c->out[2], double);

@@ -495,12 +495,11 @@ rb_convex_corners(rb_curve *c, uint32_t from, uint32_t n)
 {
 	const rb_curve_side *side = RB_ALL(c->sides, rb_curve_side) + from;
 	uint32_t *vertex;
-	rb_status status = RB_OK;
 
 	c->vertex.n = from;
 	RB_TRY(rb_curve_array_reserve(c->ctx, &c->vertex, n, sizeof *vertex));
 	vertex = RB_ALL(c->vertex, uint32_t) + from;
-	for (uint32_t i = 0; i < n && status == RB_OK; i++)
+	for (uint32_t i = 0; i < n; i++)
 	{
 		const rb_curve_side a = side[i], b = side[(i + 1) % n];
 		const double *corner = common_corner(c, a, b), *p, *q, *s, *t;
@@ -515,11 +514,10 @@ rb_convex_corners(rb_curve *c, uint32_t from, uint32_t n)
 							   NULL); /* Consecutive sides are never parallel */
 			corner = at;
 		}
-		status = rb_canonical_point(c, corner, &vertex[i]);
+		RB_TRY(rb_canonical_point(c, corner, &vertex[i]));
 	}
-	if (status == RB_OK)
-		c->vertex.n = from + n;
-	return status;
+	c->vertex.n = from + n;
+	return RB_OK;
 }
 
 /* ---- pieces of two parts ---- */
@@ -596,37 +594,32 @@ make_polygon(rb_curve *c, rb_curve_piece *piece, const double *red, bool *there)
 {
 	const uint32_t start = c->sides.n;
 	uint32_t from = start, n = 3, blue;
-	rb_status status = plane_id(c, red, &piece->what);
 	int axis, u, v;
 
 	*there = false;
-	if (status != RB_OK)
-		return status;
+	RB_TRY(plane_id(c, red, &piece->what));
 	axis = find_plane_axis(c, piece->what);
 	u = (axis + 1) % 3;
 	v = (axis + 2) % 3;
 	piece->axis = (uint8_t) axis;
 	piece->turn = (int8_t) rb_orient2d_at(&c->env, red[u], red[v], red[3 + u], red[3 + v],
 										  red[6 + u], red[6 + v]);
-	status = rb_convex_triangle(c, axis, 0, piece->part[0]);
+	RB_TRY(rb_convex_triangle(c, axis, 0, piece->part[0]));
 	blue = c->sides.n;
-	if (status == RB_OK)
-		status = rb_convex_triangle(c, axis, 1, piece->part[1]);
-	for (uint32_t i = 0; i < 3 && n > 0 && status == RB_OK; i++)
+	RB_TRY(rb_convex_triangle(c, axis, 1, piece->part[1]));
+	for (uint32_t i = 0; i < 3 && n > 0; i++)
 	{
 		const uint32_t to = c->sides.n;
 
-		status = rb_convex_cut(c, axis, from, n, RB_ALL(c->sides, rb_curve_side)[blue + i], &n);
+		RB_TRY(rb_convex_cut(c, axis, from, n, RB_ALL(c->sides, rb_curve_side)[blue + i], &n));
 		from = to;
 	}
-	if (status != RB_OK)
-		return status;
 	memmove(RB_ALL(c->sides, rb_curve_side) + start, RB_ALL(c->sides, rb_curve_side) + from,
 			n * sizeof(rb_curve_side));
 	c->sides.n = start + n;
 	if (n > 0)
-		status = rb_convex_corners(c, start, n);
-	if (status == RB_OK && n > 0 && has_area(c, axis, RB_ALL(c->vertex, uint32_t) + start, n))
+		RB_TRY(rb_convex_corners(c, start, n));
+	if (n > 0 && has_area(c, axis, RB_ALL(c->vertex, uint32_t) + start, n))
 	{
 		*there = true;
 		piece->dimension = 2;
@@ -635,7 +628,7 @@ make_polygon(rb_curve *c, rb_curve_piece *piece, const double *red, bool *there)
 		return append_piece(c, piece);
 	}
 	c->sides.n = c->vertex.n = start;
-	return status;
+	return RB_OK;
 }
 
 static rb_status

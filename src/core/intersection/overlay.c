@@ -334,27 +334,22 @@ cut_by_piece(void *user, uint32_t item)
 static rb_status
 replace_cut_pieces(rb_curve *c, const bool *cut, uint32_t n)
 {
-	rb_status status = RB_OK;
-
 	for (uint32_t i = 0; i < n; i++)
 		if (cut[i])
 			RB_ALL(c->pieces, rb_curve_piece)[i].to = 0;
-	for (uint32_t i = 0; i < c->work[0].n && status == RB_OK; i++)
+	for (uint32_t i = 0; i < c->work[0].n; i++)
 	{
 		const fragment f = RB_ALL(c->work[0], fragment)[i];
 
-		status = rb_convex_corners(c, f.from, f.n);
-		if (status == RB_OK)
-			status = rb_curve_array_reserve(c->ctx, &c->pieces, 1, sizeof(rb_curve_piece));
-		if (status != RB_OK)
-			return status;
+		RB_TRY(rb_convex_corners(c, f.from, f.n));
+		RB_TRY(rb_curve_array_reserve(c->ctx, &c->pieces, 1, sizeof(rb_curve_piece)));
 		RB_ALL(c->pieces, rb_curve_piece)[c->pieces.n] = RB_ALL(c->pieces, rb_curve_piece)[f.piece];
 		RB_ALL(c->pieces, rb_curve_piece)[c->pieces.n].from = f.from;
 		RB_ALL(c->pieces, rb_curve_piece)[c->pieces.n++].to = f.n;
 		if (rb_stop_due(c->ctx, i, 64))
-			status = RB_STOPPED;
+			return RB_STOPPED;
 	}
-	return status;
+	return RB_OK;
 }
 
 rb_status
@@ -463,21 +458,17 @@ append_interval(rb_curve *c, uint32_t line, uint32_t from, uint32_t to, bool cov
 static rb_status
 append_sides(rb_curve *c, const rb_curve_piece *polygon)
 {
-	rb_status status = RB_OK;
-
-	for (uint32_t i = 0; i < polygon->to && status == RB_OK; i++)
+	for (uint32_t i = 0; i < polygon->to; i++)
 	{
 		const uint32_t *vertex = RB_ALL(c->vertex, uint32_t) + polygon->from;
 		const double *p, *q;
 		uint32_t line;
 
 		rb_side_ends(c, RB_ALL(c->sides, rb_curve_side)[polygon->from + i], &p, &q);
-		status = rb_canonical_line(c, p, q, &line);
-		if (status == RB_OK)
-			status =
-				append_interval(c, line, vertex[i > 0 ? i - 1 : polygon->to - 1], vertex[i], true);
+		RB_TRY(rb_canonical_line(c, p, q, &line));
+		RB_TRY(append_interval(c, line, vertex[i > 0 ? i - 1 : polygon->to - 1], vertex[i], true));
 	}
-	return status;
+	return RB_OK;
 }
 
 /* ---- a segment and a polygon that shares a part with it ---- */
@@ -718,7 +709,6 @@ test_segment_end(void *user, uint32_t item)
 	looking *l = user;
 	rb_curve *c = l->c;
 	const rb_curve_piece *s = RB_ALL(c->pieces, rb_curve_piece) + item;
-	rb_status status;
 
 	if (s->dimension != 1 || s->from == l->end || s->to == l->end)
 		return RB_OK;
@@ -738,11 +728,10 @@ test_segment_end(void *user, uint32_t item)
 			return RB_OK;
 	}
 	/* Append an interval of zero length, so that the line gets a vertex there. */
-	status = rb_curve_array_reserve(c->ctx, &c->stretches, 1, sizeof(rb_curve_interval));
-	if (status == RB_OK)
-		RB_ALL(c->stretches, rb_curve_interval)
+	RB_TRY(rb_curve_array_reserve(c->ctx, &c->stretches, 1, sizeof(rb_curve_interval)));
+	RB_ALL(c->stretches, rb_curve_interval)
 	[c->stretches.n++] = (rb_curve_interval){s->what, l->end, l->end, 0};
-	return status;
+	return RB_OK;
 }
 
 static rb_status

@@ -61,7 +61,6 @@ find_vertices(rb_curve *c)
 {
 	const rb_edge *edge = RB_ALL(c->work[2], rb_edge);
 	uint32_t *mark;
-	rb_status status = RB_OK;
 
 	c->mark.n = c->work[3].n = 0;
 	RB_TRY(rb_curve_array_reserve(c->ctx, &c->mark, (size_t) c->points.rows.n + 1, sizeof *mark));
@@ -69,11 +68,11 @@ find_vertices(rb_curve *c)
 	memset(mark, 0, c->points.rows.n * sizeof *mark);
 	for (uint32_t i = 0; i < c->work[2].n; i++)
 		mark[edge[i].from] = 1;
-	for (uint32_t i = 0; i < c->pieces.n && status == RB_OK; i++)
+	for (uint32_t i = 0; i < c->pieces.n; i++)
 	{
 		const rb_curve_piece *piece = RB_ALL(c->pieces, rb_curve_piece) + i;
 
-		for (uint32_t k = 0; piece->dimension == 2 && k < piece->to && status == RB_OK; k++)
+		for (uint32_t k = 0; piece->dimension == 2 && k < piece->to; k++)
 		{
 			const polygon_corner x = {i, k};
 			uint32_t *m = mark + point_of(c, x);
@@ -81,14 +80,13 @@ find_vertices(rb_curve *c)
 			if (*m == 0 || *m == piece->what + 2)
 				continue;
 			*m = piece->what + 2;
-			status = rb_curve_array_reserve(c->ctx, &c->work[3], 1, sizeof x);
-			if (status == RB_OK)
-				RB_ALL(c->work[3], polygon_corner)[c->work[3].n++] = x;
+			RB_TRY(rb_curve_array_reserve(c->ctx, &c->work[3], 1, sizeof x));
+			RB_ALL(c->work[3], polygon_corner)[c->work[3].n++] = x;
 		}
 		if (rb_stop_due(c->ctx, i, RB_CURVE_CHECK_INTERVAL))
-			status = RB_STOPPED;
+			return RB_STOPPED;
 	}
-	return status;
+	return RB_OK;
 }
 
 static rb_status
@@ -305,17 +303,15 @@ append_edges(rb_curve *c, const open *o, uint32_t line, uint32_t from, uint32_t 
 	const int32_t net = o[1].n - o[0].n;
 	const open *more = &o[net > 0];
 	const uint32_t side = more->n == 1 ? more->sides : more->last.side;
-	rb_status status = RB_OK;
 
-	for (int32_t i = 0; i < (net < 0 ? -net : net) && status == RB_OK; i++)
+	for (int32_t i = 0; i < (net < 0 ? -net : net); i++)
 	{
-		status = rb_curve_array_reserve(c->ctx, &c->work[2], 1, sizeof(rb_edge));
-		if (status == RB_OK)
-			RB_ALL(c->work[2], rb_edge)
+		RB_TRY(rb_curve_array_reserve(c->ctx, &c->work[2], 1, sizeof(rb_edge)));
+		RB_ALL(c->work[2], rb_edge)
 		[c->work[2].n++] =
 			(rb_edge){piece_of(more), net > 0 ? from : to, net > 0 ? to : from, line, side};
 	}
-	return status;
+	return RB_OK;
 }
 
 /* Scans along each line; merges connected pieces in work[1] and stores the edges in work[2]. */
@@ -359,37 +355,28 @@ make_edges(rb_curve *c)
 {
 	rb_edge *e;
 	uint32_t *parent;
-	rb_status status = RB_OK;
 
 	for (int i = 0; i < 3; i++)
 		c->work[i].n = 0;
-	for (uint32_t i = 0; i < c->pieces.n && status == RB_OK; i++)
+	for (uint32_t i = 0; i < c->pieces.n; i++)
 	{
 		const rb_curve_piece piece = RB_ALL(c->pieces, rb_curve_piece)[i];
 
-		for (uint32_t k = 0; piece.dimension == 2 && k < piece.to && status == RB_OK; k++)
-			status = append_side(c, i, k);
+		for (uint32_t k = 0; piece.dimension == 2 && k < piece.to; k++)
+			RB_TRY(append_side(c, i, k));
 		if (rb_stop_due(c->ctx, i, 64))
-			status = RB_STOPPED;
+			return RB_STOPPED;
 	}
-	if (status == RB_OK)
-		status = rb_sort(c->ctx, c->work[0].at, c->work[0].n, sizeof(side_change), by_line, c);
-	if (status == RB_OK)
-		status =
-			rb_curve_array_reserve(c->ctx, &c->work[1], (size_t) c->pieces.n + 1, sizeof *parent);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_sort(c->ctx, c->work[0].at, c->work[0].n, sizeof(side_change), by_line, c));
+	RB_TRY(rb_curve_array_reserve(c->ctx, &c->work[1], (size_t) c->pieces.n + 1, sizeof *parent));
 	parent = RB_ALL(c->work[1], uint32_t);
 	rb_union_find_init(parent, c->pieces.n);
-	status = scan_lines(c);
-	if (status == RB_OK)
-		status = rb_curve_nodes(c);
+	RB_TRY(scan_lines(c));
+	RB_TRY(rb_curve_nodes(c));
 	e = RB_ALL(c->work[2], rb_edge);
 	for (uint32_t i = 0; i < c->work[2].n; i++)
 		e[i].of = rb_find_root(parent, e[i].of);
-	if (status == RB_OK)
-		status = rb_sort(c->ctx, e, c->work[2].n, sizeof *e, by_start, NULL);
-	return status;
+	return rb_sort(c->ctx, e, c->work[2].n, sizeof *e, by_start, NULL);
 }
 
 /* ---- rings ---- */
@@ -679,25 +666,16 @@ rb_status
 rb_curve_rings(rb_curve *c)
 {
 	rb_curve_array parents = {NULL, 0, 0};
-	rb_status status = make_edges(c);
+	RB_FREE_AT_END(c->ctx->memory, &parents.at);
 
+	RB_TRY(make_edges(c));
 	/* make_rings overwrites work[1], so move it away */
-	if (status == RB_OK)
-	{
-		parents = c->work[1];
-		memset(&c->work[1], 0, sizeof c->work[1]);
-		for (uint32_t i = 0; i < c->pieces.n; i++)
-			rb_find_root(RB_ALL(parents, uint32_t), i);
-		for (uint32_t i = 0; i < c->pieces.n; i++)
-			RB_ALL(parents, uint32_t)[i] = rb_find_root(RB_ALL(parents, uint32_t), i);
-		status = make_rings(c);
-	}
-	if (status == RB_OK)
-		status = order_rings(c);
-	if (status == RB_OK)
-		status = drop_corners(c);
-	if (status == RB_OK)
-		status = turn_rings(c, RB_ALL(parents, uint32_t));
-	rb_free(c->ctx->memory, &parents.at);
-	return status;
+	parents = c->work[1];
+	memset(&c->work[1], 0, sizeof c->work[1]);
+	for (uint32_t i = 0; i < c->pieces.n; i++)
+		RB_ALL(parents, uint32_t)[i] = rb_find_root(RB_ALL(parents, uint32_t), i);
+	RB_TRY(make_rings(c));
+	RB_TRY(order_rings(c));
+	RB_TRY(drop_corners(c));
+	return turn_rings(c, RB_ALL(parents, uint32_t));
 }
