@@ -88,9 +88,7 @@ typedef struct comparing
 	double rounds; /* maximum distance of a point from its facet, scaled */
 	double flat;   /* maximum height of a bend that counts as flat (flatness.h), scaled */
 	/* Patches */
-	patch *patches;
-	uint32_t npatches;
-	size_t patches_cap;
+	RB_VEC(patch) patches;
 	uint32_t *first_patch; /* first patch of each facet, with one more entry at the end */
 	uint32_t *triangle_patch;
 	/* for each triangle, whether it is oriented opposite to its patch's first triangle */
@@ -111,9 +109,7 @@ typedef struct comparing
 	uint32_t (*thin)[2]; /* Patch and region of each face whose normal is unreliable */
 	uint32_t nthin;
 	size_t thin_cap;
-	rim *rims;
-	uint32_t nrims;
-	size_t rims_cap;
+	RB_VEC(rim) rims;
 } comparing;
 
 static bool
@@ -237,10 +233,12 @@ record_edge(comparing *c, uint32_t item, uint32_t a, uint32_t b, uint32_t facet)
 static rb_status
 new_patch(comparing *c, uint32_t facet, uint32_t triangle)
 {
-	RB_TRY(RB_GROW(c->ctx, c->patches, c->patches_cap, (size_t) c->npatches + 1));
-	c->patches[c->npatches++] = (patch){
-		.facet = facet, .first = triangle, .above = UNSEEN, .below = UNSEEN, .far_point = RB_NONE};
-	return RB_OK;
+	return rb_vec_append(c->ctx, &c->patches,
+						 (patch){.facet = facet,
+								 .first = triangle,
+								 .above = UNSEEN,
+								 .below = UNSEEN,
+								 .far_point = RB_NONE});
 }
 
 static void
@@ -253,7 +251,7 @@ triangle_points(const comparing *c, uint32_t t, double p[3][3])
 static void
 add_triangle(comparing *c, uint32_t t)
 {
-	patch *to = &c->patches[c->triangle_patch[t]];
+	patch *to = &c->patches.at[c->triangle_patch[t]];
 	double p[3][3], n[3];
 
 	triangle_points(c, t, p);
@@ -278,7 +276,7 @@ height_of(const comparing *c, const patch *of, const double *p)
 static void
 add_heights(comparing *c, uint32_t t)
 {
-	patch *to = &c->patches[c->triangle_patch[t]];
+	patch *to = &c->patches.at[c->triangle_patch[t]];
 	double p[3][3];
 
 	triangle_points(c, t, p);
@@ -296,7 +294,7 @@ static rb_status
 make_patches(comparing *c, uint32_t facet, uint32_t from, uint32_t to)
 {
 	const rb_volumes_input *in = c->in;
-	const uint32_t before = c->npatches;
+	const uint32_t before = (uint32_t) c->patches.n;
 
 	rb_table_empty(&c->sides);
 	for (uint32_t t = from; t < to; t++)
@@ -316,7 +314,7 @@ make_patches(comparing *c, uint32_t facet, uint32_t from, uint32_t to)
 
 		if (root == t)
 		{
-			c->triangle_patch[t] = c->npatches;
+			c->triangle_patch[t] = (uint32_t) c->patches.n;
 			RB_TRY(new_patch(c, facet, t));
 		}
 		c->triangle_patch[t] = c->triangle_patch[root];
@@ -326,14 +324,14 @@ make_patches(comparing *c, uint32_t facet, uint32_t from, uint32_t to)
 	for (uint32_t t = from; t < to; t++)
 		add_heights(c, t);
 	/* The patches of a facet need keys only if there are several. */
-	for (uint32_t t = from; t < to && c->npatches - before > 1; t++)
+	for (uint32_t t = from; t < to && c->patches.n - before > 1; t++)
 		for (int i = 0; i < 3; i++)
 		{
 			const uint32_t edge[2] = {in->triangles[t][i], in->triangles[t][(i + 1) % 3]};
 			const uint32_t *piece = rb_table_get(&c->pieces, edge[0], edge[1], RB_NONE);
 
 			if (piece != NULL)
-				add_key(c, c->patches[c->triangle_patch[t]].key,
+				add_key(c, c->patches.at[c->triangle_patch[t]].key,
 						in->piece_segment != NULL ? in->piece_segment[*piece] : *piece, edge);
 		}
 	return RB_OK;
@@ -372,10 +370,10 @@ patches_of_surface(comparing *c)
 
 		while (t < in->ntriangles && in->facet_of[t] == f)
 			t++;
-		c->first_patch[f] = c->npatches;
+		c->first_patch[f] = (uint32_t) c->patches.n;
 		RB_TRY(should_stop(c, f) ? RB_STOPPED : make_patches(c, f, from, t));
 	}
-	c->first_patch[in->nfacets] = c->npatches;
+	c->first_patch[in->nfacets] = (uint32_t) c->patches.n;
 	return RB_OK;
 }
 
@@ -448,7 +446,7 @@ match_several(comparing *c)
 			continue;
 		}
 		for (p = c->first_patch[facet]; p < c->first_patch[facet + 1]; p++)
-			if (memcmp(c->patches[p].key, keys[f], sizeof keys[f]) == 0)
+			if (memcmp(c->patches.at[p].key, keys[f], sizeof keys[f]) == 0)
 				break;
 		if (p < c->first_patch[facet + 1])
 			c->face_patch[f] = p;
@@ -500,7 +498,7 @@ check_points(comparing *c)
 			return RB_STOPPED;
 		if (c->face_patch[f] == RB_NONE)
 			continue;
-		of = &c->patches[c->face_patch[f]];
+		of = &c->patches.at[c->face_patch[f]];
 		for (int i = 0; i < 3; i++)
 		{
 			const uint32_t v = in->faces[f][i];
@@ -593,10 +591,10 @@ mark_unknown_regions(comparing *c)
 {
 	for (uint32_t f = 0; f < c->in->nfaces; f++)
 		if (c->face_patch[f] != RB_NONE)
-			c->patches[c->face_patch[f]].nfaces++;
-	for (uint32_t i = 0; i < c->npatches; i++)
+			c->patches.at[c->face_patch[f]].nfaces++;
+	for (uint32_t i = 0; i < c->patches.n; i++)
 	{
-		patch *of = &c->patches[i];
+		patch *of = &c->patches.at[i];
 
 		if (of->nends > 0 && of->nends != of->nfaces)
 		{
@@ -606,7 +604,7 @@ mark_unknown_regions(comparing *c)
 	}
 	for (uint32_t i = 0; i < c->nthin; i++)
 	{
-		const patch *of = &c->patches[c->thin[i][0]];
+		const patch *of = &c->patches.at[c->thin[i][0]];
 
 		if (of->above != c->thin[i][1] && of->below != c->thin[i][1])
 			c->regions[c->thin[i][1]].unknown = true;
@@ -616,9 +614,8 @@ mark_unknown_regions(comparing *c)
 static rb_status
 record_rim(comparing *c, uint32_t segment, uint32_t number, bool along)
 {
-	RB_TRY(RB_GROW(c->ctx, c->rims, c->rims_cap, (size_t) c->nrims + 1));
-	c->rims[c->nrims++] = (rim){.segment = segment, .region = number, .along = along};
-	return RB_OK;
+	return rb_vec_append(c->ctx, &c->rims,
+						 (rim){.segment = segment, .region = number, .along = along});
 }
 
 /*
@@ -686,7 +683,7 @@ add_face(comparing *c, uint32_t t, uint32_t i, uint32_t inside, uint32_t outside
 		c->regions[inside].unknown = true;
 		return RB_OK;
 	}
-	of = &c->patches[c->face_patch[*face]];
+	of = &c->patches.at[c->face_patch[*face]];
 	for (int k = 0; k < 3; k++)
 		scaled_point(c, in->points, w[k], p[k]);
 	add_determinant(&c->regions[inside].sum, 1, p[0], p[1], p[2]);
@@ -776,9 +773,9 @@ is_rim_before(size_t i, const void *arg)
 static uint32_t
 first_rim(const comparing *c, uint32_t segment)
 {
-	const rim_search wanted = {c->rims, segment};
+	const rim_search wanted = {c->rims.at, segment};
 
-	return (uint32_t) rb_lower_bound(0, c->nrims, is_rim_before, &wanted);
+	return (uint32_t) rb_lower_bound(0, c->rims.n, is_rim_before, &wanted);
 }
 
 /* Closes the patches of the surface along the rims. */
@@ -787,9 +784,9 @@ subtract_rims(comparing *c)
 {
 	const rb_volumes_input *in = c->in;
 
-	if (c->nrims == 0 || in->piece_segment == NULL)
+	if (c->rims.n == 0 || in->piece_segment == NULL)
 		return RB_OK; /* The segments of the surface are not divided. */
-	RB_TRY(rb_sort(c->ctx, c->rims, c->nrims, sizeof *c->rims, order_of_rims, NULL));
+	RB_TRY(rb_sort(c->ctx, c->rims.at, c->rims.n, sizeof *c->rims.at, order_of_rims, NULL));
 	for (uint32_t i = 0; i < in->npieces; i++)
 	{
 		const uint32_t segment = in->piece_segment[i], *ends = in->segments[segment];
@@ -800,7 +797,7 @@ subtract_rims(comparing *c)
 		if (should_stop(c, i))
 			return RB_STOPPED;
 		from = first_rim(c, segment);
-		if (from == c->nrims || c->rims[from].segment != segment)
+		if (from == c->rims.n || c->rims.at[from].segment != segment)
 			continue;
 		for (int k = 0; k < 2; k++)
 		{
@@ -813,9 +810,9 @@ subtract_rims(comparing *c)
 			n[k] = e[1][k] - e[0][k];
 		}
 		along = rb_dot(d, n) > 0;
-		for (; from < c->nrims && c->rims[from].segment == segment; from++)
-			add_determinant(&c->regions[c->rims[from].region].sum,
-							c->rims[from].along == along ? -1 : 1, p[0], p[1], e[0]);
+		for (; from < c->rims.n && c->rims.at[from].segment == segment; from++)
+			add_determinant(&c->regions[c->rims.at[from].region].sum,
+							c->rims.at[from].along == along ? -1 : 1, p[0], p[1], e[0]);
 	}
 	return RB_OK;
 }
@@ -825,7 +822,7 @@ subtract_surface(comparing *c)
 {
 	for (uint32_t t = 0; t < c->in->ntriangles; t++)
 	{
-		const patch *of = &c->patches[c->triangle_patch[t]];
+		const patch *of = &c->patches.at[c->triangle_patch[t]];
 
 		if (should_stop(c, t))
 			return RB_STOPPED;
@@ -840,7 +837,7 @@ subtract_surface(comparing *c)
 static void
 add_limit(comparing *c, uint32_t number, uint32_t p)
 {
-	const patch *of = &c->patches[p];
+	const patch *of = &c->patches.at[p];
 	region *r;
 
 	if (number >= c->nregions)
@@ -851,7 +848,7 @@ add_limit(comparing *c, uint32_t number, uint32_t p)
 	 * distance of points on both sides.
 	 */
 	r->limit += 6 * of->area * (fmin(of->high - of->low, c->flat) + 2 * c->rounds);
-	if (r->worst == RB_NONE || fabs(of->won) > fabs(c->patches[r->worst].won))
+	if (r->worst == RB_NONE || fabs(of->won) > fabs(c->patches.at[r->worst].won))
 		r->worst = p;
 	r->unknown |= c->unknown[of->facet] != 0;
 }
@@ -861,11 +858,11 @@ make_limits(comparing *c)
 {
 	for (uint32_t r = 0; r < c->nregions; r++)
 		c->regions[r].worst = RB_NONE;
-	for (uint32_t p = 0; p < c->npatches; p++)
-		if (c->patches[p].below != c->patches[p].above)
+	for (uint32_t p = 0; p < c->patches.n; p++)
+		if (c->patches.at[p].below != c->patches.at[p].above)
 		{
-			add_limit(c, c->patches[p].below, p);
-			add_limit(c, c->patches[p].above, p);
+			add_limit(c, c->patches.at[p].below, p);
+			add_limit(c, c->patches.at[p].above, p);
 		}
 }
 
@@ -876,9 +873,9 @@ report_faults(comparing *c, rb_volumes_report report, void *arg)
 {
 	const double unit = ldexp(1, -c->exponent);
 
-	for (uint32_t p = 0; p < c->npatches; p++)
+	for (uint32_t p = 0; p < c->patches.n; p++)
 	{
-		const patch *of = &c->patches[p];
+		const patch *of = &c->patches.at[p];
 		rb_volumes_fault fault = {.far = true,
 								  .point = of->far_point,
 								  .facet = of->facet,
@@ -902,7 +899,7 @@ report_faults(comparing *c, rb_volumes_report report, void *arg)
 
 		if (r->unknown || r->worst == RB_NONE || fabs(off) <= r->limit)
 			continue;
-		fault.facet = c->patches[r->worst].facet;
+		fault.facet = c->patches.at[r->worst].facet;
 		RB_TRY(report(arg, &fault));
 	}
 	return RB_OK;
@@ -933,7 +930,7 @@ free_all(comparing *c)
 {
 	rb_memory *memory = c->ctx->memory;
 
-	RB_FREE(memory, c->patches);
+	rb_vec_free(memory, &c->patches);
 	RB_FREE(memory, c->first_patch);
 	RB_FREE(memory, c->triangle_patch);
 	RB_FREE(memory, c->triangle_turned);
@@ -946,7 +943,7 @@ free_all(comparing *c)
 	RB_FREE(memory, c->region_id);
 	RB_FREE(memory, c->regions);
 	RB_FREE(memory, c->thin);
-	RB_FREE(memory, c->rims);
+	rb_vec_free(memory, &c->rims);
 }
 
 static rb_status

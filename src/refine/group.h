@@ -137,9 +137,7 @@ typedef struct rb_joint
 	 * Faces between remaining cells and new tetrahedra: cell << 2 | corner in the upper half,
 	 * tetrahedron << 2 | corner in the lower
 	 */
-	uint64_t *pairs;
-	size_t pairs_cap;
-	size_t npairs;
+	RB_VEC(uint64_t) pairs;
 	/* New ghosts behind new cells */
 	rb_numbers ghosts;
 } rb_joint;

@@ -428,8 +428,7 @@ find_pairs(rb_joint *t, bool *fits)
 			*fits = (t->marks[in >> 2] & RB_GROUP_OLD) != 0 &&
 					(facet_of_face(t, face) != NULL) ==
 						((m->cells[out >> 2].bits & RB_CELL_WALL(out & 3)) != 0);
-			RB_TRY(RB_GROW(t->r->ctx, t->pairs, t->pairs_cap, t->npairs + 1));
-			t->pairs[t->npairs++] = (uint64_t) out << 32 | face;
+			RB_TRY(rb_vec_append(t->r->ctx, &t->pairs, (uint64_t) out << 32 | face));
 			if (facet_of_face(t, face) != NULL)
 				continue;
 			*fits = *fits && !rb_cell_ghost(&m->cells[out >> 2]);
@@ -447,7 +446,7 @@ find_pairs(rb_joint *t, bool *fits)
 				sign = rb_insphere_ties(&env, p, v);
 			*fits = sign < 0;
 		}
-	*fits = *fits && t->npairs == count_remaining_faces(t);
+	*fits = *fits && t->pairs.n == count_remaining_faces(t);
 	return RB_OK;
 }
 
@@ -565,7 +564,7 @@ check_exchange(rb_joint *t, bool *fits)
 
 	*fits = true;
 	t->old.n = t->fresh.n = 0;
-	t->npairs = 0;
+	t->pairs.n = 0;
 	rb_table_empty(&t->faces);
 	rb_table_empty(&t->rim);
 	rb_table_empty(&t->known);
@@ -714,9 +713,9 @@ replace_cells(rb_joint *t)
 			if (other != RB_NONE && t->place[other >> 2] < RB_TET_FRESH)
 				m->cells[first + i].n[k] = t->place[other >> 2] << 2 | (other & 3);
 		}
-	for (size_t i = 0; i < t->npairs; i++)
+	for (size_t i = 0; i < t->pairs.n; i++)
 	{
-		uint32_t out = (uint32_t) (t->pairs[i] >> 32), face = (uint32_t) t->pairs[i];
+		uint32_t out = (uint32_t) (t->pairs.at[i] >> 32), face = (uint32_t) t->pairs.at[i];
 		uint32_t to = t->place[face >> 2] << 2 | (face & 3);
 
 		m->cells[out >> 2].n[out & 3] = to;

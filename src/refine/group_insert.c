@@ -454,7 +454,7 @@ free_joint(rb_joint *t)
 	RB_FREE(memory, t->at);
 	RB_FREE(memory, t->place);
 	RB_FREE(memory, t->region);
-	RB_FREE(memory, t->pairs);
+	rb_vec_free(memory, &t->pairs);
 }
 
 /* Clears the bits that mark cells as listed or abandoned, so that they are examined again. */

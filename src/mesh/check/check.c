@@ -462,7 +462,7 @@ find_starts(rb_checking *k, uint32_t *next, uint32_t *first)
 			rb_check_corners(k, t << 2 | i, x);
 			while (*at != RB_NONE)
 			{
-				rb_deferred_test *w = &k->wanted[*at];
+				rb_deferred_test *w = &k->wanted.at[*at];
 
 				RB_CHECK_STOP(k, steps);
 				steps++;
@@ -482,14 +482,14 @@ find_starts(rb_checking *k, uint32_t *next, uint32_t *first)
 static rb_status
 run_deferred_tests(rb_checking *k)
 {
-	if (k->nwanted == 0)
+	if (k->wanted.n == 0)
 		return RB_OK;
-	RB_TRY(rb_check_scratch(k, 0, k->nwanted));
+	RB_TRY(rb_check_scratch(k, 0, k->wanted.n));
 	RB_TRY(rb_check_scratch(k, 1, k->in->npoints));
 	memset(k->scratch[1], 0xff, k->in->npoints * sizeof(uint32_t));
-	for (uint32_t i = 0; i < k->nwanted; i++)
+	for (uint32_t i = 0; i < k->wanted.n; i++)
 	{
-		const rb_deferred_test *w = &k->wanted[i];
+		const rb_deferred_test *w = &k->wanted.at[i];
 
 		if (rb_check_bad(k, w->from) || rb_check_bad(k, w->to) ||
 			(w->side != RB_NONE && rb_check_bad(k, w->side)))
@@ -498,9 +498,9 @@ run_deferred_tests(rb_checking *k)
 		k->scratch[1][w->from] = i;
 	}
 	RB_TRY(find_starts(k, k->scratch[0], k->scratch[1]));
-	for (uint32_t i = 0; i < k->nwanted; i++)
+	for (uint32_t i = 0; i < k->wanted.n; i++)
 	{
-		const rb_deferred_test *w = &k->wanted[i];
+		const rb_deferred_test *w = &k->wanted.at[i];
 
 		if (w->inside)
 			RB_TRY(rb_check_fault(k, w->kind, w->a, w->b, RB_NONE, 0));
@@ -570,13 +570,13 @@ free_checking(rb_checking *k)
 	rb_memory *memory = k->ctx->memory;
 	void **blocks[] = {(void **) &k->point,     (void **) &k->sign,      (void **) &k->mate,
 					   (void **) &k->on_facet,  (void **) &k->face_ok,   (void **) &k->edge_ok,
-					   (void **) &k->facet_bad, (void **) &k->facet_far, (void **) &k->segment_bad,
-					   (void **) &k->wanted};
+					   (void **) &k->facet_bad, (void **) &k->facet_far, (void **) &k->segment_bad};
 
 	for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++)
 		rb_free(memory, blocks[i]);
 	for (size_t i = 0; i < sizeof(k->scratch) / sizeof(k->scratch[0]); i++)
 		RB_FREE(memory, k->scratch[i]);
+	rb_vec_free(memory, &k->wanted);
 	rb_point_hash_free(memory, &k->equal);
 	rb_table_free(memory, &k->listed);
 	RB_FREE(memory, k->faces.slot);

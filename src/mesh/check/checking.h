@@ -166,9 +166,7 @@ typedef struct rb_checking
 	uint8_t *facet_bad;  /* for each facet, whether a part of it was excluded */
 	uint8_t *facet_far;  /* for each facet, whether points far from it were reported */
 	uint8_t *segment_bad;
-	rb_deferred_test *wanted;
-	size_t wanted_cap;
-	uint32_t nwanted;
+	RB_VEC(rb_deferred_test) wanted;
 	/* Scratch */
 	uint32_t *scratch[8];
 	rb_table local;

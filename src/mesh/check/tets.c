@@ -46,9 +46,7 @@ rb_check_fault(rb_checking *k, rb_fault_kind kind, uint32_t a, uint32_t b, uint3
 rb_status
 rb_check_defer(rb_checking *k, const rb_deferred_test *w)
 {
-	RB_TRY(RB_GROW(k->ctx, k->wanted, k->wanted_cap, (size_t) k->nwanted + 1));
-	k->wanted[k->nwanted++] = *w;
-	return RB_OK;
+	return rb_vec_append(k->ctx, &k->wanted, *w);
 }
 
 /* ---- points ---- */
