@@ -393,6 +393,8 @@ way_to_coordinates(TupleDesc desc, const rb_source *source)
 	return NULL;
 }
 
+/* ---- errors about columns ---- */
+
 static char *
 list_coordinates(rb_kind kind)
 {
