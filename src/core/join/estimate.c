@@ -474,28 +474,21 @@ sweep_rows(rb_estimation *e, const rb_sweep_plan *l)
 	double factor = to_float(e);
 	rb_sweep_spans spans[2] = {{0}, {0}};
 	uint32_t *near = NULL;
-	rb_status status = RB_OK;
+	RB_FREE_AT_END(e->ctx->memory, &near, &spans[0].block, &spans[1].block);
 
-	for (int k = 0; k < 2 && status == RB_OK; k++)
+	for (int k = 0; k < 2; k++)
 	{
 		spans[k].n = (uint32_t) ceil(thin * side[k].n);
-		status = find_spans(e, &side[k], l, side[0].row[0].centre, factor, &spans[k]);
+		RB_TRY(find_spans(e, &side[k], l, side[0].row[0].centre, factor, &spans[k]));
 	}
-	if (status == RB_OK)
-		status = RB_ALLOCATE(e->ctx, near, (size_t) spans[0].n + spans[1].n);
-	if (status == RB_OK)
-	{
-		memset(e->count, 0, sizeof(e->count));
-		e->touching = 0;
-		e->pairs = (double) spans[0].n * spans[1].n;
-		/* 0x1p38 bounds what rounding to float may have added to a distance. */
-		sweep_spans(e, l->scale, spans, 0x1p38f, near);
-		accumulate_bins(e->count);
-	}
-	RB_FREE(e->ctx->memory, near);
-	for (int k = 0; k < 2; k++)
-		rb_free(e->ctx->memory, &spans[k].block);
-	return status;
+	RB_TRY(RB_ALLOCATE(e->ctx, near, (size_t) spans[0].n + spans[1].n));
+	memset(e->count, 0, sizeof(e->count));
+	e->touching = 0;
+	e->pairs = (double) spans[0].n * spans[1].n;
+	/* 0x1p38 bounds what rounding to float may have added to a distance. */
+	sweep_spans(e, l->scale, spans, 0x1p38f, near);
+	accumulate_bins(e->count);
+	return RB_OK;
 }
 
 /* ---- step 3: the power law ---- */
@@ -638,16 +631,12 @@ rb_estimate_pairs(rb_context *ctx, const rb_samples *what, double *pairs)
 					   .what = what,
 					   .pad = rb_pad_of(what->predicate, what->distance),
 					   .dims = rb_kind_dims(what->sample[0]->kind)};
-	rb_status status = RB_OK;
+	RB_FREE_AT_END(ctx->memory, &e.side[0].row, &e.side[1].row);
 
 	*pairs = 0;
 	if (!rb_leaf_exists(what->predicate, what->sample[0]->kind, what->sample[1]->kind))
 		return rb_fail(ctx, RB_UNSUPPORTED, 0, 0, NULL);
-	for (int k = 0; k < 2 && status == RB_OK; k++)
-		status = find_rows(ctx, what->sample[k], e.pad, &e.side[k]);
-	if (status == RB_OK)
-		status = estimate_pairs(&e, pairs);
 	for (int k = 0; k < 2; k++)
-		RB_FREE(ctx->memory, e.side[k].row);
-	return status;
+		RB_TRY(find_rows(ctx, what->sample[k], e.pad, &e.side[k]));
+	return estimate_pairs(&e, pairs);
 }

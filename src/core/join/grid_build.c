@@ -466,26 +466,21 @@ rb_select_objects(rb_thread *me, rb_cpu *c, const rb_set *o, const double lo[3],
 	uint32_t chunks = o->nparts / RB_GRAIN + 1;
 	rb_selection s = {c, o, lo, hi, other, own, NULL, NULL};
 	uint32_t total = 0;
-	rb_status status;
+	RB_FREE_AT_END(c->ctx->memory, &s.kept);
 
-	status = RB_ALLOCATE(c->ctx, *entry, o->nparts);
+	RB_TRY(RB_ALLOCATE(c->ctx, *entry, o->nparts));
 	s.entry = *entry;
-	if (status == RB_OK)
-		status = RB_ALLOCATE(c->ctx, s.kept, chunks);
-	if (status == RB_OK)
-	{
-		memset(s.kept, 0, chunks * sizeof(uint32_t));
-		status = rb_loop(me, o->nparts, RB_GRAIN, select_chunk, &s);
-	}
-	for (uint32_t chunk = 0; chunk < chunks && status == RB_OK; chunk++)
+	RB_TRY(RB_ALLOCATE(c->ctx, s.kept, chunks));
+	memset(s.kept, 0, chunks * sizeof(uint32_t));
+	RB_TRY(rb_loop(me, o->nparts, RB_GRAIN, select_chunk, &s));
+	for (uint32_t chunk = 0; chunk < chunks; chunk++)
 	{
 		memmove(s.entry + total, s.entry + (size_t) chunk * RB_GRAIN,
 				s.kept[chunk] * sizeof(uint32_t));
 		total += s.kept[chunk];
 	}
-	RB_FREE(c->ctx->memory, s.kept);
 	*n = total;
-	return status;
+	return RB_OK;
 }
 
 /* ---- cells ---- */

@@ -840,17 +840,11 @@ rb_status
 rb_kd_tiles(rb_context *ctx, const rb_kd_job *job, rb_kd_tile *tiles)
 {
 	rb_kd k = {.ctx = ctx, .job = job, .tile = tiles};
-	rb_status status;
+	RB_FREE_AT_END(ctx->memory, &k.row, &k.event, &k.pairs.at);
 
 	k.dims = rb_kind_dims(job->sample[0]->kind);
-	status = rb_tile_pairs_find(ctx, job, &k.pairs);
+	RB_TRY(rb_tile_pairs_find(ctx, job, &k.pairs));
 	k.pair_cost = RB_TILE_PAIR_COST * k.pairs.weight;
-	if (status == RB_OK)
-		status = find_rows(&k);
-	if (status == RB_OK)
-		status = cut_all(&k);
-	RB_FREE(ctx->memory, k.row);
-	RB_FREE(ctx->memory, k.event);
-	RB_FREE(ctx->memory, k.pairs.at);
-	return status;
+	RB_TRY(find_rows(&k));
+	return cut_all(&k);
 }

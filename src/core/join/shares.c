@@ -490,44 +490,37 @@ rb_partitions_cut(rb_context *ctx, const rb_job *job, int n, rb_box *share)
 					.share = share};
 	rb_box all = {.dims = k.dims};
 	size_t cells;
-	rb_status status;
+	RB_FREE_AT_END(ctx->memory, &k.in_cell[0], &k.in_cell[1], &k.place);
 
 	if (recall_cuts(job, n, share))
 		return RB_OK;
-	status = RB_ALLOCATE(ctx, k.place, SAMPLE + 2);
+	RB_TRY(RB_ALLOCATE(ctx, k.place, SAMPLE + 2));
 	cells = k.dims == 3 ? BINS * BINS * BINS : BINS_FLAT * BINS_FLAT;
-	for (int s = 0; s < 2 && status == RB_OK; s++)
+	for (int s = 0; s < 2; s++)
 	{
-		status = RB_ALLOCATE(ctx, k.in_cell[s], cells);
-		if (status == RB_OK)
-			memset(k.in_cell[s], 0, cells * sizeof(double));
+		RB_TRY(RB_ALLOCATE(ctx, k.in_cell[s], cells));
+		memset(k.in_cell[s], 0, cells * sizeof(double));
 	}
 	for (int a = 0; a < k.dims; a++)
 	{
 		all.low[a] = -INFINITY;
 		all.high[a] = INFINITY;
 	}
-	if (status == RB_OK)
-	{
-		sample_side(&k, job->red, self ? SAMPLE : SAMPLE / 2, self);
-		if (!self)
-			sample_side(&k, job->blue, SAMPLE / 2, false);
-		for (int s = 0; s < 2; s++)
-		{
-			const rb_set *set = self || s == 0 ? job->red : job->blue;
-
-			k.stands_for[s] = (double) set->nparts / (k.count[s] > 0 ? k.count[s] : 1);
-			k.stands_for[s] *= self ? 0.5 : 1;
-		}
-		find_near(&k);
-		cut_bins(&k);
-		count_cells(&k);
-		weigh_parts(&k);
-		cut_node(&k, 0, k.n, n, &all);
-		remember_cuts(job, n, share);
-	}
+	sample_side(&k, job->red, self ? SAMPLE : SAMPLE / 2, self);
+	if (!self)
+		sample_side(&k, job->blue, SAMPLE / 2, false);
 	for (int s = 0; s < 2; s++)
-		RB_FREE(ctx->memory, k.in_cell[s]);
-	RB_FREE(ctx->memory, k.place);
-	return status;
+	{
+		const rb_set *set = self || s == 0 ? job->red : job->blue;
+
+		k.stands_for[s] = (double) set->nparts / (k.count[s] > 0 ? k.count[s] : 1);
+		k.stands_for[s] *= self ? 0.5 : 1;
+	}
+	find_near(&k);
+	cut_bins(&k);
+	count_cells(&k);
+	weigh_parts(&k);
+	cut_node(&k, 0, k.n, n, &all);
+	remember_cuts(job, n, share);
+	return RB_OK;
 }

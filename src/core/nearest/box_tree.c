@@ -330,7 +330,6 @@ static rb_status
 reserve_arrays(rb_context *ctx, rb_tree *tree)
 {
 	const uint32_t n = tree->count[0];
-	rb_status status = RB_OK;
 
 	if (n > tree->cap)
 	{
@@ -338,17 +337,14 @@ reserve_arrays(rb_context *ctx, rb_tree *tree)
 		const size_t cap = tree->cap > 0 ? (size_t) n + n / 2 : n;
 
 		tree->cap = 0;
-		status = RB_ALLOCATE(ctx, tree->part, cap);
+		RB_TRY(RB_ALLOCATE(ctx, tree->part, cap));
 		/* room for n / 4 + n / 16 + ... nodes, each term rounded up */
-		if (status == RB_OK)
-			status = RB_ALLOCATE(ctx, tree->node, cap / 3 + RB_TREE_LEVELS);
-		if (status == RB_OK)
-			tree->cap = (uint32_t) cap;
+		RB_TRY(RB_ALLOCATE(ctx, tree->node, cap / 3 + RB_TREE_LEVELS));
+		tree->cap = (uint32_t) cap;
 	}
 	/* Small trees share one array of centers; large ones allocate it temporarily. */
-	if (status == RB_OK && (tree->centre == NULL || n > GRAIN))
-		status = RB_ALLOCATE(ctx, tree->centre, n > GRAIN ? n : GRAIN);
-	return status;
+	return tree->centre == NULL || n > GRAIN ? RB_ALLOCATE(ctx, tree->centre, n > GRAIN ? n : GRAIN)
+											 : RB_OK;
 }
 
 static rb_status
@@ -369,26 +365,25 @@ rb_tree_order(rb_thread *me, rb_context *ctx, const rb_set *set, double scale, u
 			  uint32_t n)
 {
 	rb_tree tree = {.ctx = ctx, .set = set, .scale = scale, .list = parts, .count = {n}};
-	rb_status status = RB_ALLOCATE(ctx, tree.centre, n);
+	RB_FREE_AT_END(ctx->memory, &tree.centre);
 
-	if (status == RB_OK)
-		status = sort_centers(me, &tree);
-	for (uint32_t i = 0; i < n && status == RB_OK; i++)
+	RB_TRY(RB_ALLOCATE(ctx, tree.centre, n));
+	RB_TRY(sort_centers(me, &tree));
+	for (uint32_t i = 0; i < n; i++)
 	{
 		parts[i] = tree.centre[i].part;
 		if (i % GRAIN == 0 && rb_should_stop(ctx))
-			status = RB_STOPPED;
+			return RB_STOPPED;
 	}
-	RB_FREE(ctx->memory, tree.centre);
-	return status;
+	return RB_OK;
 }
 
 rb_status
 rb_tree_build(rb_thread *me, rb_context *ctx, rb_tree *tree, const rb_set *set, uint32_t first,
 			  uint32_t n, double scale, const uint32_t *rank, uint32_t same)
 {
-	rb_status status;
 	uint32_t nodes = 0;
+	rb_status status;
 
 	tree->ctx = ctx;
 	tree->set = set;
@@ -397,13 +392,10 @@ rb_tree_build(rb_thread *me, rb_context *ctx, rb_tree *tree, const rb_set *set, 
 	tree->scale = scale;
 	tree->rank = rank;
 	tree->count[0] = n;
-	status = reserve_arrays(ctx, tree);
-	if (status == RB_OK)
-		status = sort_centers(me, tree);
-	if (status == RB_OK && same < n)
-		status = drop_identical(tree, same);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(reserve_arrays(ctx, tree));
+	RB_TRY(sort_centers(me, tree));
+	if (same < n)
+		RB_TRY(drop_identical(tree, same));
 
 	tree->top = 0;
 	do

@@ -79,31 +79,26 @@ rb_ranks(rb_context *ctx, const rb_set *set, uint32_t **rank)
 {
 	const uint32_t n = set->nrows;
 	uint32_t *order = NULL, *other = NULL;
-	rb_status status;
+	RB_FREE_AT_END(ctx->memory, &order, &other);
 
 	*rank = NULL;
 	if (do_ids_ascend(set))
 		return RB_OK;
-	status = RB_ALLOCATE(ctx, order, n);
-	if (status == RB_OK)
-		status = RB_ALLOCATE(ctx, other, n);
-	for (uint32_t i = 0; i < n && status == RB_OK; i++)
+	RB_TRY(RB_ALLOCATE(ctx, order, n));
+	RB_TRY(RB_ALLOCATE(ctx, other, n));
+	for (uint32_t i = 0; i < n; i++)
 		order[i] = i;
-	if (status == RB_OK)
-		status = rb_radix_sort(ctx, (void **) &order, (void **) &other, n, sizeof *order, 8,
-							   key_of_row, set);
-	for (uint32_t i = 0; i < n && status == RB_OK; i++)
+	RB_TRY(rb_radix_sort(ctx, (void **) &order, (void **) &other, n, sizeof *order, 8, key_of_row,
+						 set));
+	for (uint32_t i = 0; i < n; i++)
 	{
 		other[order[i]] = i;
 		if (rb_stop_due(ctx, i, CHECK_INTERVAL))
-			status = RB_STOPPED;
+			return RB_STOPPED;
 	}
-	if (status == RB_OK)
-		*rank = other;
-	else
-		RB_FREE(ctx->memory, other);
-	RB_FREE(ctx->memory, order);
-	return status;
+	*rank = other;
+	other = NULL; /* Now the caller's */
+	return RB_OK;
 }
 
 /* ---- the best rows so far ---- */
@@ -749,6 +744,7 @@ rb_compose_nearest(rb_context *ctx, const rb_backend *backend, const rb_job *job
 	nearest a = {.ctx = ctx, .job = job, .sink = sink};
 	rb_thread *me;
 	rb_status status;
+	RB_FREE_AT_END(ctx->memory, &a.worker, &a.start, &a.order, &a.rank);
 
 	(void) backend;
 	if (job->red->nparts == 0 || job->blue->nparts == 0)
@@ -766,11 +762,7 @@ rb_compose_nearest(rb_context *ctx, const rb_backend *backend, const rb_job *job
 		RB_FREE(ctx->memory, w->pair);
 		RB_FREE(ctx->memory, w->payload);
 	}
-	RB_FREE(ctx->memory, a.worker);
 	rb_tree_free(ctx, &a.blue);
-	RB_FREE(ctx->memory, a.start);
-	RB_FREE(ctx->memory, a.order);
-	RB_FREE(ctx->memory, a.rank);
 	rb_team_close(&me);
 	return ctx->error.status != RB_OK ? ctx->error.status : status;
 }

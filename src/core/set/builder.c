@@ -137,21 +137,16 @@ group_parts(grouping *g, rb_error *error)
 {
 	rb_builder *b = g->b;
 	rb_memory *memory = b->memory;
-	rb_status status = rb_resize(memory, (void **) &g->next, g->nobjects * sizeof *g->next, error);
 
-	if (status == RB_OK)
-		status =
-			rb_resize(memory, (void **) &g->row_of, (size_t) b->nparts * sizeof *g->row_of, error);
-	if (status == RB_OK && !find_places(g))
-		status = rb_resize(memory, (void **) &g->coords,
-						   (size_t) b->nparts * (size_t) b->width * sizeof(double), error);
-	if (status == RB_OK && g->coords != NULL && b->faced > 0)
-		status = rb_resize(memory, (void **) &g->face_of, (size_t) b->nparts * sizeof *g->face_of,
-						   error);
-	if (status == RB_OK)
-		status = move_parts(g);
-	if (status != RB_OK)
-		return status;
+	RB_TRY(rb_resize(memory, (void **) &g->next, g->nobjects * sizeof *g->next, error));
+	RB_TRY(rb_resize(memory, (void **) &g->row_of, (size_t) b->nparts * sizeof *g->row_of, error));
+	if (!find_places(g))
+		RB_TRY(rb_resize(memory, (void **) &g->coords,
+						 (size_t) b->nparts * (size_t) b->width * sizeof(double), error));
+	if (g->coords != NULL && b->faced > 0)
+		RB_TRY(rb_resize(memory, (void **) &g->face_of, (size_t) b->nparts * sizeof *g->face_of,
+						 error));
+	RB_TRY(move_parts(g));
 	keep_first_ids(g);
 	swap_blocks(memory, (void **) &b->row_of, (void **) &g->row_of);
 	b->row_of_cap = b->nparts;
@@ -261,23 +256,17 @@ rb_builder_drop_rejected(rb_builder *b, rb_error *error)
 {
 	int64_t *ids = NULL;
 	uint8_t *seen = NULL;
-	rb_status status;
+	uint32_t n;
+	RB_FREE_AT_END(b->memory, &ids, &seen);
 
 	if (b->nrefused == 0)
 		return RB_OK;
-	status = rb_resize(b->memory, (void **) &ids, b->nrefused * sizeof *ids, error);
-	if (status == RB_OK)
-		status = rb_resize(b->memory, (void **) &seen, b->nrefused, error);
-	if (status == RB_OK)
-	{
-		const uint32_t n = sort_refused(b, ids);
-
-		keep_first_refused(b, ids, n, seen);
-		drop_rows(b, ids, n);
-	}
-	RB_FREE(b->memory, ids);
-	RB_FREE(b->memory, seen);
-	return status;
+	RB_TRY(rb_resize(b->memory, (void **) &ids, b->nrefused * sizeof *ids, error));
+	RB_TRY(rb_resize(b->memory, (void **) &seen, b->nrefused, error));
+	n = sort_refused(b, ids);
+	keep_first_refused(b, ids, n, seen);
+	drop_rows(b, ids, n);
+	return RB_OK;
 }
 
 rb_status
@@ -285,6 +274,7 @@ rb_builder_group(rb_builder *b, rb_error *error)
 {
 	grouping g = {.b = b};
 	rb_status status;
+	RB_FREE_AT_END(b->memory, &g.number, &g.next, &g.row_of, &g.coords, &g.face_of);
 
 	if (b->nrows == 0)
 		return RB_OK;
@@ -294,11 +284,6 @@ rb_builder_group(rb_builder *b, rb_error *error)
 							   error);
 	if (status == RB_OK && g.nobjects < b->nrows)
 		status = group_parts(&g, error);
-	RB_FREE(b->memory, g.number);
-	RB_FREE(b->memory, g.next);
-	RB_FREE(b->memory, g.row_of);
-	RB_FREE(b->memory, g.coords);
-	RB_FREE(b->memory, g.face_of);
 	if (status != RB_OK)
 		error->status = status;
 	return status;
