@@ -6,7 +6,7 @@
  *
  *	file.c			rows in temporary files, in chunks, and the memory that they need
  *	partition.c		divides a tile into smaller tiles
- *	spill.c			accepts the rows of both sides, merges those of one object, returns tiles
+ *	tiles.c			accepts the rows of both sides, merges those of one object, returns tiles
  */
 #ifndef RB_PG_SPILL_SPILL_H
 #define RB_PG_SPILL_SPILL_H
@@ -40,7 +40,7 @@ rb_need_of_join(uint64 parts)
 	return rb_need_of_join_on(rb_threads(parts), parts);
 }
 
-/* ---- spill.c: rows wait in temporary files and become sets tile by tile ---- */
+/* ---- tiles.c: rows wait in temporary files and become sets tile by tile ---- */
 
 typedef struct rb_spill rb_spill;
 
@@ -173,7 +173,7 @@ extern rb_status rb_spill_read_ends(rb_context *ctx, const rb_spill_file *file,
 extern rb_status rb_spill_load(rb_spill *s, const rb_spill_file *file, const rb_chunks *rows,
 							   rb_builder *b, rb_error *error);
 
-/* ---- spill.c: a spilled join ---- */
+/* ---- tiles.c: a spilled join ---- */
 
 typedef struct rb_spill_tile
 {

@@ -1,5 +1,5 @@
 /*
- * spill.c
+ * tiles.c
  *	  Joins sides that do not fit in memory: stores their rows in temporary files and joins tile by
  *	  tile.
  *
