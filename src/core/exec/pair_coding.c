@@ -130,15 +130,10 @@ decode_records(rb_thread *me, void *arg, uint64_t share, uint64_t end)
 static rb_status
 reader_open(rb_context *ctx, rb_record_reader *r)
 {
-	rb_status status = RB_OK;
-
 	if (r->me == NULL)
-		status = rb_team_open(ctx, ctx->threads < MAX_THREADS ? ctx->threads : MAX_THREADS, &r->me);
-	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &r->cut, 1, RB_RECORD_MAX_BYTES);
-	if (status == RB_OK)
-		status = RB_ALLOCATE(ctx, r->pairs, (size_t) rb_team_threads(r->me) * RB_RECORD_PAIRS);
-	return status;
+		RB_TRY(rb_team_open(ctx, ctx->threads < MAX_THREADS ? ctx->threads : MAX_THREADS, &r->me));
+	RB_TRY(rb_array(ctx, (void **) &r->cut, 1, RB_RECORD_MAX_BYTES));
+	return RB_ALLOCATE(ctx, r->pairs, (size_t) rb_team_threads(r->me) * RB_RECORD_PAIRS);
 }
 
 rb_status

@@ -324,18 +324,15 @@ static rb_status
 receive_payload_pairs(void *user, const rb_pair *pairs, size_t n)
 {
 	rb_stream *s = user;
-	rb_status status = RB_OK;
 
 	if (pairs == NULL)
 		return emit_rows(s, NULL, NULL, n);
-	while (n > 0 && status == RB_OK)
+	while (n > 0)
 	{
 		rb_pair parts[UNIQUE_PAIRS], rows[UNIQUE_PAIRS];
 		uint64_t payload[UNIQUE_PAIRS], rows_told[UNIQUE_PAIRS];
 		size_t taken = n < UNIQUE_PAIRS ? n : UNIQUE_PAIRS;
-		size_t kept = 0;
-
-		size_t good = 0;
+		size_t kept = 0, good = 0;
 
 		for (size_t i = 0; i < taken; i++)
 		{
@@ -347,19 +344,18 @@ receive_payload_pairs(void *user, const rb_pair *pairs, size_t n)
 			payload[good++] = rb_pair_payload(pairs[i]);
 		}
 		if (s->job.predicate == RB_WITHIN)
-			status = compute_distances(s, parts, good, payload);
-		if (s->unique.needed && status == RB_OK)
+			RB_TRY(compute_distances(s, parts, good, payload));
+		if (s->unique.needed)
 		{
-			status = make_rows(s, parts, payload, good, rows, rows_told, &kept);
-			if (status == RB_OK)
-				status = emit_rows(s, rows, rows_told, kept);
+			RB_TRY(make_rows(s, parts, payload, good, rows, rows_told, &kept));
+			RB_TRY(emit_rows(s, rows, rows_told, kept));
 		}
-		else if (status == RB_OK)
-			status = emit_rows(s, parts, payload, good);
+		else
+			RB_TRY(emit_rows(s, parts, payload, good));
 		pairs += taken;
 		n -= taken;
 	}
-	return rb_should_stop(s->ctx) && status == RB_OK ? RB_STOPPED : status;
+	return rb_should_stop(s->ctx) ? RB_STOPPED : RB_OK;
 }
 
 /* Returns the merged pairs when the backend has finished. */
@@ -383,7 +379,6 @@ static rb_status
 receive_pairs(void *user, const rb_pair *pairs, size_t n)
 {
 	rb_stream *s = user;
-	rb_status status = RB_OK;
 
 	/* Marking is idempotent, so duplicates need not be removed. */
 	if (s->job.answer == RB_HITS)
@@ -392,20 +387,19 @@ receive_pairs(void *user, const rb_pair *pairs, size_t n)
 		return rb_should_stop(s->ctx) ? RB_STOPPED : RB_OK;
 	}
 	if (!s->unique.needed)
-		status = emit_rows(s, pairs, NULL, n);
-	while (s->unique.needed && n > 0 && status == RB_OK)
+		RB_TRY(emit_rows(s, pairs, NULL, n));
+	while (s->unique.needed && n > 0)
 	{
 		rb_pair rows[UNIQUE_PAIRS];
 		size_t taken = n < UNIQUE_PAIRS ? n : UNIQUE_PAIRS;
 		size_t kept = 0;
 
-		status = make_rows(s, pairs, NULL, taken, rows, NULL, &kept);
-		if (status == RB_OK)
-			status = emit_rows(s, rows, NULL, kept);
+		RB_TRY(make_rows(s, pairs, NULL, taken, rows, NULL, &kept));
+		RB_TRY(emit_rows(s, rows, NULL, kept));
 		pairs += taken;
 		n -= taken;
 	}
-	return rb_should_stop(s->ctx) && status == RB_OK ? RB_STOPPED : status;
+	return rb_should_stop(s->ctx) ? RB_STOPPED : RB_OK;
 }
 
 /* ---- jobs with a tile ---- */
@@ -554,16 +548,13 @@ run_join(rb_stream *s)
 	rb_sink sink = {.put = rb_predicate_has_payload(s->job.predicate) ? receive_payload_pairs
 																	  : receive_pairs,
 					.user = s};
-	rb_status status = materialize_ids(s);
+	rb_status status = RB_OK;
 
-	if (status == RB_OK)
-		status = materialize_coordinates(s);
-	if (status == RB_OK)
-		status = prepare_tile(s);
-	if (status == RB_OK)
-		status = prepare_solids(s);
-	if (status == RB_OK)
-		status = rb_aggregate_begin(&s->answers);
+	RB_TRY(materialize_ids(s));
+	RB_TRY(materialize_coordinates(s));
+	RB_TRY(prepare_tile(s));
+	RB_TRY(prepare_solids(s));
+	RB_TRY(rb_aggregate_begin(&s->answers));
 	if (s->tiled)
 		sink.put = receive_tile_pairs;
 	if (!s->tiled && (s->job.answer == RB_COUNTS || s->job.answer == RB_HITS))
@@ -571,10 +562,10 @@ run_join(rb_stream *s)
 	if (!s->tiled && s->job.answer == RB_HITS)
 		sink.marks = s->answers.word;
 	sink.again = s->job.answer == RB_HITS && !rb_predicate_has_payload(s->job.predicate);
-	if (status == RB_OK && is_composed(&s->job))
+	if (is_composed(&s->job))
 		status = join_composed(s);
 	/* Rows with one part each have no pairs within them. */
-	else if (status == RB_OK && !(s->job.within_rows && s->job.red->row_of == NULL))
+	else if (!(s->job.within_rows && s->job.red->row_of == NULL))
 		status = s->backend->join(s->ctx, &s->job, &sink);
 	if (status == RB_OK)
 		status = emit_merged(s);

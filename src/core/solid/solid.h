@@ -437,8 +437,17 @@ extern const char *rb_refusal_name(rb_geometry_fault fault);
 /* ---- reports for all rows of a set (validity_rows.c) ---- */
 
 /* Converts a report to and from the rb_payload_words(RB_VALIDITY) payload words of a block. */
-extern void rb_solid_to_words(const rb_solid_report *report, uint64_t *words);
-extern void rb_solid_of_words(rb_solid_report *report, const uint64_t *words);
+static inline void
+rb_solid_to_words(const rb_solid_report *report, uint64_t *words)
+{
+	memcpy(words, report, sizeof *report);
+}
+
+static inline void
+rb_solid_of_words(rb_solid_report *report, const uint64_t *words)
+{
+	memcpy(report, words, sizeof *report);
+}
 
 /* Creates the report of a row that could not be read. */
 extern void rb_solid_of_refusal(rb_solid_report *report, const rb_refusal *refusal,

@@ -489,24 +489,8 @@ rb_solids_sort(rb_context *ctx, const rb_backend *backend, const rb_set *surface
 
 /* ---- reports for all rows ---- */
 
-#define GRAIN 16 /* Number of rows a thread takes at a time */
-
 _Static_assert(sizeof(rb_solid_report) == RB_VALIDITY_WORDS * sizeof(uint64_t),
 			   "a report has RB_VALIDITY_WORDS words");
-
-/* ---- conversion to payload words ---- */
-
-void
-rb_solid_to_words(const rb_solid_report *report, uint64_t *words)
-{
-	memcpy(words, report, sizeof *report);
-}
-
-void
-rb_solid_of_words(rb_solid_report *report, const uint64_t *words)
-{
-	memcpy(report, words, sizeof *report);
-}
 
 void
 rb_solid_of_refusal(rb_solid_report *report, const rb_refusal *refusal, double face_tolerance)
@@ -517,8 +501,6 @@ rb_solid_of_refusal(rb_solid_report *report, const rb_refusal *refusal, double f
 	report->info = refusal->info;
 	report->face_tolerance = face_tolerance;
 }
-
-/* ---- all rows ---- */
 
 typedef struct crossings
 {
