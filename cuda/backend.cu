@@ -171,8 +171,8 @@ join_within(rb_device_run *run, uint64_t budget)
 
 /*
  * Measures the free memory of the device, in bytes. Asking the driver takes as long as two kernels
- * of a small join, so its reply is reused for some milliseconds. The stored value includes the
- * pool's memory, because the pool may grow meanwhile.
+ * of a small join, so its reply is reused for a short time. The stored value includes the pool's
+ * memory, because the pool may grow meanwhile.
  */
 static rb_status
 find_free(rb_device_run *run)

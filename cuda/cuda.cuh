@@ -388,7 +388,7 @@ extern rb_status rb_level_top(rb_device_run *run, const rb_device_set side[2], b
  */
 extern rb_status rb_level_fill(rb_device_run *run, const rb_device_set side[2], bool self,
 							   rb_level *level, rb_level *next);
-/* Frees what was needed only to create the work items. */
+/* Frees the memory that was needed only to create the work items. */
 extern void rb_level_spent(rb_device_run *run, rb_level *level);
 extern void rb_level_free(rb_device_run *run, rb_level *level);
 

@@ -58,7 +58,7 @@ typedef struct rb_device_slot
 	char refusal_text[200];
 	int users;      /* Number of joins that use the device or wait for it */
 	double idle_ms; /* Milliseconds that the device stays open without users */
-	double left_ms; /* When the last user returned the device (rb_now_ms) */
+	double left_ms; /* Time at which the last user returned the device (rb_now_ms) */
 	bool trimmed;   /* The memory pool was trimmed after left_ms */
 	pthread_t keeper;
 	bool keeper_made;  /* The background thread must be joined */
@@ -476,9 +476,9 @@ keeper_start(rb_device_slot *slot)
 /* ---- for a join ---- */
 
 /*
- * Waits until the device is open. Opening may take long if many sessions do it at once, because the
- * driver serves them one after another. A background thread therefore opens the device, so that the
- * join can still react to a stop request. The caller holds the lock.
+ * Waits until the device is open. Opening may take a long time if many sessions do it at once,
+ * because the driver serves them one after another. A background thread therefore opens the device,
+ * so that the join can still react to a stop request. The caller holds the lock.
  */
 static rb_status
 wait_for_open(rb_device_run *run, rb_device_slot *slot)

@@ -732,7 +732,7 @@ level_at_once(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_count 
 	return RB_OK;
 }
 
-/* Loads the kernels that are queued behind counting and filling, which may take long. */
+/* Loads the kernels that are queued behind counting and filling, which may take a long time. */
 static rb_status
 kernels_load(rb_device_run *run)
 {

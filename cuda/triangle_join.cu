@@ -13,8 +13,8 @@
  *	queue		overlapping pairs, as 16-bit local numbers; lanes append in turn until
  *				32 pairs are queued
  *	float test	one pair per lane: yes, no, or unsure
- *	buffers		hits and undecided pairs, flushed with one atomic operation for some
- *				hundred pairs
+ *	buffers		hits and undecided pairs, flushed with one atomic operation for
+ *				several hundred pairs
  *
  * So threads are assigned to pairs, not to objects (Menezes et al. 2022, section 4.3), nothing
  * between a box and its result leaves the multiprocessor, and the warp is full at every step except

@@ -3,7 +3,7 @@
  *	  Defines tuning parameters that depend on the type of device.
  *
  * They were measured on an H200 and an H100 (compute capability 9.0): 132 multiprocessors, each
- * with 65,536 registers and 227 KB of shared memory for its blocks, 50 MB of L2 cache, and doubles
+ * with 65,536 registers and 227 kB of shared memory for its blocks, 50 MB of L2 cache, and doubles
  * at half the speed of floats. The parameters do not affect the resulting pairs, only the speed of
  * joins.
  *
@@ -18,9 +18,9 @@
 /* ---- tiles in a block's shared memory (triangle_join.cu, box_join.cu, work_items.cu) ---- */
 
 /*
- * Objects of one side of a tile, at most 256. Two tiles of triangles with their queues take 36 KB,
- * so that six blocks share a multiprocessor's 227 KB. Two blocks fit into 100 KB (capability 8.6,
- * 8.9) and one fits into 64 KB (7.5); half the tile size would suit those devices better.
+ * Objects of one side of a tile, at most 256. Two tiles of triangles with their queues take 36 kB,
+ * so that six blocks share a multiprocessor's 227 kB. Two blocks fit into 100 kB (capability 8.6,
+ * 8.9) and one fits into 64 kB (7.5); half the tile size would suit those devices better.
  */
 #ifndef RB_TILE_F
 #define RB_TILE_F 224
@@ -94,7 +94,7 @@
 
 /*
  * Limits for refining cells: the product of red and blue count above which a cell may get a grid of
- * its own, and the minimum sum of these products over all such cells. A level costs some twenty
+ * its own, and the minimum sum of these products over all such cells. A level costs about twenty
  * launches, and in that time the device does about that many tests (work_items.cu, level.cu).
  */
 #define RB_CROWDED ((rb_count) 1 << 20)
@@ -102,7 +102,7 @@
 
 /*
  * Maximum number of objects at the top that are planned, counted and filled without waiting for the
- * host. A reply of the host takes some ten microseconds, and memory for the worst case is
+ * host. A reply of the host takes about ten microseconds, and memory for the worst case is
  * affordable for so few objects (level.cu).
  */
 #define RB_FEW_OBJECTS ((rb_count) 1 << 21)
@@ -134,7 +134,7 @@
 #define RB_POOL_FRACTION 8
 
 /*
- * Minimum number of parts of a join that runs on several devices. A device takes some 1.5
+ * Minimum number of parts of a join that runs on several devices. A device takes about 1.5
  * nanoseconds per part, more if there are many pairs; splitting a join costs about a millisecond,
  * and each device reads all parts once (backend.cu).
  */

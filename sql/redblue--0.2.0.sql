@@ -98,8 +98,8 @@ COMMENT ON FUNCTION redblue_support(internal) IS
 CREATE FUNCTION redblue_at_run_time(OUT at_run_time boolean, OUT while_planning boolean)
 AS 'SELECT true, false' LANGUAGE sql IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION redblue_at_run_time() IS
-'Returns a record whose fields plans pass to counting functions, so that the planner does not evaluate these functions to estimate with their
-values (planner support).';
+'Returns a record whose fields are passed by plans to counting functions, so that the planner does not evaluate these functions for its
+estimates (planner support).';
 
 -- ---- triangles ----
 

@@ -27,25 +27,25 @@ CREATE FUNCTION redblue_crosses(geom1 geometry, geom2 geometry) RETURNS boolean
 AS 'MODULE_PATHNAME', 'redblue_geometry_crosses' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 5000 SUPPORT redblue_geometry_support;
 COMMENT ON FUNCTION redblue_crosses IS
 'Returns true if two geometries share a point in the relative interior of a face or segment of each, rather than only touching, like column
-crosses of redblue_triangle_contacts. Otherwise like redblue_intersects.';
+crosses of redblue_triangle_contacts. Works like redblue_intersects in all other respects.';
 
 CREATE FUNCTION redblue_contact(geom1 geometry, geom2 geometry) RETURNS text
 AS 'MODULE_PATHNAME', 'redblue_geometry_contact' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 5000;
 COMMENT ON FUNCTION redblue_contact IS
 'Describes how two geometries meet: disjoint, or touch or cross (see redblue_crosses) in points, along lines or along areas, according to the
-highest dimension of their intersection. Otherwise like redblue_intersects.';
+highest dimension of their intersection. Works like redblue_intersects in all other respects.';
 
 CREATE FUNCTION redblue_dwithin(geom1 geometry, geom2 geometry, distance float8) RETURNS boolean
 AS 'MODULE_PATHNAME', 'redblue_geometry_dwithin' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 5000 SUPPORT redblue_geometry_support;
 COMMENT ON FUNCTION redblue_dwithin IS
 'Returns true if two geometries are at most the given distance apart (in units of their SRID). The result is exact. Errors: 22023 distance is
-negative or NaN; otherwise like redblue_intersects.';
+negative or NaN, and those of redblue_intersects.';
 
 CREATE FUNCTION redblue_distance(geom1 geometry, geom2 geometry) RETURNS float8
 AS 'MODULE_PATHNAME', 'redblue_geometry_distance' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 5000;
 COMMENT ON FUNCTION redblue_distance IS
 'Returns the double nearest to the distance of two geometries (in units of their SRID), which is 0 only if they share a point, or null if one
-is empty. Otherwise like redblue_intersects.';
+is empty. Works like redblue_intersects in all other respects.';
 
 CREATE FUNCTION redblue_inside(geom geometry, solid geometry) RETURNS boolean
 AS 'MODULE_PATHNAME', 'redblue_geometry_inside' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 20000 SUPPORT redblue_geometry_support;

@@ -109,7 +109,7 @@ SELECT * FROM redblue_solid_check_query('SELECT 9 AS b, id, ax, ay, az, CASE id 
 SELECT * FROM redblue_solid_check_query('SELECT 9 AS b, id, ax, ay, az, ax AS bx, ay AS by, az AS bz, cx, cy, cz FROM ore WHERE ore = 1', solid => 'b');
 SELECT id, reason IS NULL AS good FROM redblue_solid_check('ore', solid => 'ore') WHERE reason IS NULL ORDER BY id;
 SELECT (redblue_solid_check('bad', solid => 'ore')).reason;
--- Invalid numbers are a fault of the solid, and so is a NULL id; they are no error of the call.
+-- Invalid numbers are a fault of the solid, and so is a NULL id; they are not errors of the call.
 CREATE TABLE holey AS SELECT id, ore, ax, ay, az, bx, by, bz, cx, cy, cz::numeric AS cz FROM ore WHERE ore <= 3;
 UPDATE holey SET by = CASE ore WHEN 1 THEN 'NaN' WHEN 2 THEN NULL ELSE by END WHERE id IN (SELECT max(id) FROM holey GROUP BY ore);
 SELECT id, faces, closed, valid, code, x, reason FROM redblue_solid_check('holey', solid => 'ore') ORDER BY id;

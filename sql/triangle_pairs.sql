@@ -72,7 +72,7 @@ SELECT * FROM redblue_triangle_pairs('twice', 'blue') WHERE blue_id = 11;
 UPDATE twice SET id = -9223372036854775808;
 SELECT DISTINCT red_id FROM redblue_triangle_pairs('twice', 'blue');
 
--- Empty tables are no error.
+-- Empty tables are not an error.
 CREATE TABLE empty (LIKE red);
 SELECT * FROM redblue_triangle_pairs('empty', 'blue');
 SELECT * FROM redblue_triangle_pairs('red', 'empty');

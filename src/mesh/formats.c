@@ -167,7 +167,10 @@ rb_mesh_vtu_bytes(const rb_mesh_rows *rows)
 	return sum;
 }
 
-/* An encoder to base64: where the next characters go, and the bytes that do not make four yet */
+/*
+ * An encoder to base64: the position of the next characters, and the bytes that do not fill a group
+ * of three yet
+ */
 typedef struct base64
 {
 	uint8_t *at;

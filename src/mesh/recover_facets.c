@@ -20,7 +20,7 @@
  * Nearly all faces exist from the start. For a large mesh, threads therefore first triangulate all
  * facets and find those that are complete, and where their faces are. When a facet is processed
  * later, it remains only to check that these faces are unchanged. A repeated recovery reuses this
- * result for all facets that have got no Steiner points since.
+ * result for all facets that have received no Steiner points since then.
  */
 #include "core/base/atomic.h"
 #include "mesh/recover.h"

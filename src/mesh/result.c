@@ -569,7 +569,7 @@ rb_recover_result(rb_recovery *r, rb_keep keep, rb_tets *tets)
 	memset(&g, 0, sizeof g);
 	g.r = r;
 	g.tets = tets;
-	/* Free the large tables of the recovery; only one of them is still needed. */
+	/* Free the large tables of the recovery, except for the one that is still needed (piece_of). */
 	rb_recover_free_complete(r);
 	rb_table_free(memory, &r->boundary);
 	rb_table_free(memory, &r->halved);

@@ -17,8 +17,9 @@
 #define LARGE RB_SIZE(1 << 14, 100)
 
 /*
- * Recovery is abandoned after ROUNDS rounds, or after ROUNDS_WITHOUT rounds in which the number of
- * added points did not drop. In this case some facets are not as plc.h requires.
+ * Recovery is abandoned after ROUNDS repetitions, or after ROUNDS_WITHOUT rounds in a row in which
+ * the number of added points did not drop below its previous minimum. In this case some facets are
+ * not as plc.h requires.
  */
 #define ROUNDS 24
 #define ROUNDS_WITHOUT 3

@@ -210,9 +210,9 @@ extern rb_status rb_weld_creases(rb_context *ctx, rb_welded *welded);
 /* ---- parts of a PLC that meet where they should not (plc_check.c, for plc_split.c) ---- */
 
 /*
- * A part is a triangle of a facet, a given segment, or a point that is an end of nothing. Parts are
- * numbered in this order, points in the order of the PLC. Each part is stored as the coordinates of
- * three corners; the last ones are equal if it is not a triangle.
+ * A part is a triangle of a facet, a given segment, or a lone point, which no triangle or segment
+ * uses. Parts are numbered in this order, points in the order of the PLC. Each part is stored as
+ * the coordinates of three corners; the last ones are equal if it is not a triangle.
  */
 typedef struct rb_parts
 {

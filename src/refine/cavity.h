@@ -6,7 +6,7 @@
  * face lies in between. All signs are exact, and only the candidate and its workspace are written.
  * So after any insertion the mesh is exactly constrained Delaunay. A cavity that is not entirely
  * visible from the point is not shrunk until it is, because that would leave faces that are not
- * Delaunay; instead, what is in the way is split first.
+ * Delaunay; instead, the elements that are in the way are split first.
  *
  * A point on a facet opens constrained faces of this facet. They form the facet's own cavity, which
  * is found first, from face to face across edges that are not on segments: a face opens if the
@@ -225,7 +225,10 @@ rb_grow_askew(rb_refine_candidate *cand)
 	return RB_KEPT;
 }
 
-/* Adds the cells around what is split, and opens the constrained faces that the point is on. */
+/*
+ * Adds the cells around the element to be split, and opens the constrained faces that the point is
+ * on.
+ */
 RB_HOST_DEVICE rb_verdict
 rb_grow_seeds(const rb_cells *m, const rb_refine_candidate *cand, rb_workspace *room)
 {
@@ -257,7 +260,10 @@ rb_grow_seeds(const rb_cells *m, const rb_refine_candidate *cand, rb_workspace *
 	return verdict;
 }
 
-/* Checks that the circumsphere of cell k, one of those around what is split, contains the point. */
+/*
+ * Checks that the circumsphere of cell k, one of those around the element to be split, contains the
+ * point.
+ */
 RB_HOST_DEVICE rb_verdict
 rb_grow_seed(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *cand,
 			 const rb_workspace *room, uint32_t k)
@@ -745,8 +751,8 @@ rb_grow_sees(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *cand,
 }
 
 /*
- * Sets the candidate's verdict from what is in its way. If none of that may be split, waiting is
- * pointless: in practice one in a thousand such candidates succeeded later. Subsegments wait
+ * Sets the candidate's verdict from the obstacles in its way. If none of them may be split, waiting
+ * is pointless: in practice one in a thousand such candidates succeeded later. Subsegments wait
  * nevertheless, because joint insertion may split them.
  */
 RB_HOST_DEVICE rb_verdict

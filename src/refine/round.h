@@ -20,8 +20,8 @@
  * their order depends only on these numbers.
  *
  * After Z. Chen, T.-S. Tan: Computing Three-dimensional Constrained Delaunay Refinement Using the
- * GPU, 2019. Unlike there, every sign is exact, one thread grows a whole cavity in place of many
- * launches, and the winners do not depend on timing.
+ * GPU, 2019. Unlike in that paper, every sign is exact, one thread grows a whole cavity in place of
+ * many launches, and the winners do not depend on timing.
  *
  * Winners are determined from words that no longer change. First, every candidate claims its cells
  * by an atomic maximum. Then a candidate that holds all its cells owns them. Finally, of two owners

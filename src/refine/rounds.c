@@ -14,7 +14,7 @@
 
 /*
  * Maximum number of candidates or cells that a thread takes at once, and the minimum if each takes
- * long
+ * a long time
  */
 #define GRAIN 256
 #define MIN_GRAIN 16
@@ -217,7 +217,7 @@ requeue_entry(rounds *s, const rb_refine_candidate *cand)
 
 /* ---- steps on threads ---- */
 
-/* Runs a step that takes long for each item, so even few items are divided among threads. */
+/* Runs a step that takes a long time for each item, so even few items are divided among threads. */
 static rb_status
 run_step(rounds *s, uint64_t n, rb_work work)
 {

@@ -356,7 +356,9 @@ is_number(const char *text)
 	return end != text && *end == '\0';
 }
 
-/* Opens the backend in a file as the extension does. A machine without a device is no failure. */
+/*
+ * Opens the backend in a file as the extension does. A machine without a device is not a failure.
+ */
 static const rb_backend *
 device_backend(const char *path)
 {

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Models that tetrahedralizations are tried on: files, and a list of them with what is to be expected.
+"""Writes the models on which tetrahedralizations are tested: files, and a list of them with the expected results.
 
     models.py OUT [PLC [DATA [CITY]]]
 
-PLC: the program that makes random rectangles; DATA: a folder with mesh/, city/ and mine/ (test/data/README.md);
-CITY: tests/data/delft.json of github.com/cityjson/cjio.  What is not given is left out.  Reads nothing else.
+PLC: the program that generates random rectangles; DATA: a folder with mesh/, city/ and mine/ (test/data/README.md);
+CITY: tests/data/delft.json of github.com/cityjson/cjio.  Models whose source is not given are left out.
 
 list.tsv: name, file, mode (hull or inside), volume (hull, closed, a number, or -: unknown),
-expectation (ok; refuse: it must be refused; any: either), group."""
+expectation (ok; refuse: the model must be rejected; any: either), group."""
 import json, lzma, math, os, random, subprocess, sys
 from fractions import Fraction as Q
 OUT, PLC, DATA, CITY = (sys.argv[1:] + [""] * 4)[:4]
@@ -17,7 +17,7 @@ def note(name, file, mode, volume, expect="ok", group="base"):
     LIST.append((name, file, mode, str(volume), expect, group))
 def f(x): return repr(float(x))
 def poly(name, P, F, segs=(), holes=(), regions=()):
-    """F: facets; each a ring, or a list of rings: outer one, holes"""
+    """F: facets, each of which is a ring, or a list of rings: the outer one, then holes"""
     p = f"{OUT}/{name}.poly"; os.makedirs(os.path.dirname(p), exist_ok=True)
     with open(p, "w") as o:
         o.write(f"{len(P)} 3 0 0\n")
@@ -53,7 +53,7 @@ def closed(F):
     return all(n == 1 and e.get((b, a), 0) == 1 for (a, b), n in e.items())
 def tris(F): return [(g[0], g[i], g[i + 1]) for g in F for i in range(1, len(g) - 1)]
 def volume(P, F):
-    """of a surface turned outward, exactly"""
+    """Returns the exact volume of a surface whose normals point outward."""
     o = [Q(x) for x in P[0]]; s = Q(0)
     for a, b, c in tris(F):
         u, v, w = ([Q(P[i][k]) - o[k] for k in range(3)] for i in (a, b, c))
@@ -68,7 +68,7 @@ def plus(F, n): return [[i + n for i in g] for g in F]
 def flip(F): return [g[::-1] for g in F]
 
 def sphere(n, r=1.0, c=(0,0,0), bump=None):
-    """icosahedron, each side cut into n*n"""
+    """Returns an icosahedron, each side of which is divided into n*n triangles."""
     t = (1 + 5 ** .5) / 2
     V = [(-1,t,0),(1,t,0),(-1,-t,0),(1,-t,0),(0,-1,t),(0,1,t),(0,-1,-t),(0,1,-t),(t,0,-1),(t,0,1),(-t,0,-1),(-t,0,1)]
     T = [(0,11,5),(0,5,1),(0,1,7),(0,7,10),(0,10,11),(1,5,9),(5,11,4),(11,10,2),(10,7,6),(7,1,8),(3,9,4),(3,4,2),(3,2,6),(3,6,8),(3,8,9),(4,9,5),(2,4,11),(6,2,10),(8,6,7),(9,8,1)]
@@ -354,7 +354,7 @@ def base():
     for i in range(3): j = (i+1)%3; F2 += [[i, j, 3+j], [i, 3+j, 3+i]]
     off("schoenhardt", P, F); note("schoenhardt", "schoenhardt.off", "inside", "closed"); off("schoenhardt2", P, F2); note("schoenhardt2", "schoenhardt2.off", "inside", "closed")
     chazelle(8)
-    # wrong ones
+    # invalid models
     off("cross", box((0,0,0),(2,2,2)) + box((1,1,1),(3,3,3)), CUBE + plus(CUBE, 8)); note("cross", "cross.off", "inside", "-", "refuse")
     off("point_in_facet", C + [(.5,.5,0.)], CUBE); note("point_in_facet", "point_in_facet.off", "inside", 1.0, "any")
     off("point_on_edge", C + [(.5,0.,0.)], CUBE); note("point_on_edge", "point_on_edge.off", "inside", 1.0, "any")
@@ -365,7 +365,7 @@ def base():
     poly("segment_pierces", C + [(.3,.4,-1.),(.4,.3,2.)], CUBE, segs=[(8,9)]); note("segment_pierces", "segment_pierces.poly", "hull", "-", "refuse")
 
 def layers(nx, ny, nl, name, utm):
-    """horizons over one grid of points, each at or above the last one; where they are equal they are one"""
+    """Writes horizons over one grid of points, each at or above the previous one; where two coincide, there is only one."""
     h = [[[0.0]*(ny+1) for _ in range(nx+1)] for _ in range(nl+1)]
     for l in range(1, nl+1):
         for i in range(nx+1):
@@ -402,8 +402,8 @@ def layers(nx, ny, nl, name, utm):
     off(name, P, F); note(name, name + ".off", "inside", float(v))
 
 def chazelle(n, eps=.1):
-    """a box from z = 0 to n^2+n+1 with wedges whose ridges lie on z = xy and z = xy + eps: triangles and quads"""
-    # lines on z = xy in both directions, as thin walls that hang free: same trouble, simpler to write
+    """Writes a box from z = 0 to n^2+n+1 with wedges whose ridges lie on z = xy and z = xy + eps: triangles and quads."""
+    # lines on z = xy in both directions, as thin isolated walls: equally difficult, and simpler to write
     P, F = [], []
     for i in range(n+1):
         k = len(P); P += [(i, -1., -i - 0.), (i, n + 1., i*(n + 1.)), (i, n + 1., -40.), (i, -1., -40.)]; F.append([k,k+1,k+2,k+3])
@@ -411,12 +411,12 @@ def chazelle(n, eps=.1):
     P = [(float(x),float(y),float(z)) for x,y,z in P]
     off("chazelle", P, F); note("chazelle", "chazelle.off", "hull", "hull")
 
-# ---- what refinement finds hard ----
+# ---- models that are hard to refine ----
 def hard():
     def add(name, P, F, vol, segs=(), holes=(), regions=(), expect="ok", mode="inside"):
         poly(name, [tuple(map(float, q)) for q in P], F, segs, holes, regions); note(name, name + ".poly", mode, vol, expect, "hard")
     B, C = box, box((0,0,0),(1,1,1))
-    # two boxes that have only an edge in common, only a corner; in a box, and alone
+    # two boxes that share only an edge, or only a corner; inside a box, and alone
     E1, E2 = B((0,0,0),(1,1,1)), B((1,1,0),(2,2,1))
     V2 = B((1,1,1),(2,2,2))
     for name, Q2, v in (("edge", E2, 2.0), ("corner", V2, 2.0)):
@@ -426,32 +426,32 @@ def hard():
         F = CUBE + [[ids[Q2[i]] for i in g] for g in CUBE]
         add("touch_" + name + "_only", P, F, v)
         n = len(P); add("touch_" + name + "_box", P + B((-1,-1,-1),(3,3,3)), F + plus(CUBE, n), 64.0)
-    # a book: so many rectangles that share one edge, in a box
+    # a book: rectangles that share one edge, inside a box
     for pages in (5, 20, 100):
         P, F = [(0,0,-1),(0,0,1)], []
         for k in range(pages):
             a = 2*math.pi*k/pages + .01; n = len(P); P += [(math.cos(a), math.sin(a), 1), (math.cos(a), math.sin(a), -1)]; F.append([0,1,n,n+1])
         n = len(P); add(f"book_{pages}", P + B((-2,-2,-2),(2,2,2)), F + plus(CUBE, n), 64.0)
-    # its pages one degree from each other
+    # a book whose pages are one degree apart
     P, F = [(0,0,-1),(0,0,1)], []
     for k in range(10):
         a = math.radians(k); n = len(P); P += [(math.cos(a), math.sin(a), 1), (math.cos(a), math.sin(a), -1)]; F.append([0,1,n,n+1])
     n = len(P); add("book_1_degree", P + B((-2,-2,-2),(2,2,2)), F + plus(CUBE, n), 64.0)
-    # what hangs free in a box
+    # isolated facets and segments inside a box
     add("dangling_rectangle", C + [(.3,.2,.4),(.8,.3,.4),(.8,.6,.5),(.3,.5,.5)], CUBE + [[8,9,10,11]], 1.0)
     r = random.Random(3); S = [(r.uniform(.05,.95), r.uniform(.05,.95), r.uniform(.05,.95)) for _ in range(24)]
     add("dangling_segments", C + S, CUBE, 1.0, segs=[(8+2*i, 9+2*i) for i in range(12)])
     add("segments_at_1_degree", C + [(.2,.5,.5)] + [(.2 + .6*math.cos(math.radians(k)), .5 + .6*math.sin(math.radians(k)), .5) for k in range(6)], CUBE, 1.0, segs=[(8, 9+k) for k in range(6)])
-    # segments that end at a corner, and in the midst of a wall, which is triangles there; that leave it at 1 degree, or pass near by
+    # segments that end at a corner or in the middle of a wall, which consists of triangles there, that leave it at 1 degree, or that pass nearby
     add("segment_at_corner", C + [(.5,.5,.5)], CUBE, 1.0, segs=[(0, 8)])
     W = C + [(.5,.5,0),(.5,.5,.5)]
     add("segment_at_wall", W, CUBE[1:] + [[0,8,1],[1,8,2],[2,8,3],[3,8,0]], 1.0, segs=[(8, 9)])
     add("segment_near_wall", C + [(.1,.1,1e-4),(.9,.8,2e-4)], CUBE, 1.0, segs=[(8, 9)])
     add("segment_to_wall_1_degree", W[:9] + [(.5 + .4*math.cos(math.radians(1)), .5, .4*math.sin(math.radians(1)))], CUBE[1:] + [[0,8,1],[1,8,2],[2,8,3],[3,8,0]], 1.0, segs=[(8, 9)])
-    # two walls so near
+    # two walls that are close together
     for gap in (1e-3, 1e-6, 1e-9):
         add(f"walls_{gap:g}", C + [(.5,.1,.1),(.5,.9,.1),(.5,.9,.9),(.5,.1,.9),(.5+gap,.1,.1),(.5+gap,.9,.1),(.5+gap,.9,.9),(.5+gap,.1,.9)], CUBE + [[8,9,10,11],[12,13,14,15]], 1.0)
-    # facets 1 : 100 000 in size
+    # facets whose sizes differ by a factor of 100 000
     h = 1e-5; M = box((.5,.5,.5),(.5+h,.5+h,.5+h)); add("small_box", C + M, CUBE + plus(CUBE, 8), 1.0)
     M = box((.5,.5,0),(.5+h,.5+h,h)); T = C + M   # it stands on the floor
     add("small_box_on_floor", T, [[[0,3,2,1],[8,11,10,9]]] + CUBE[1:] + plus(CUBE, 8), 1.0)
@@ -460,7 +460,7 @@ def hard():
     for k in range(6):   # boxes in each other's corner, each a tenth of the last one
         s = 10.0**-k; n = len(P); P += box((.3*s,.3*s,.3*s),(s,s,s)) if k else box((0,0,0),(2,2,2)); F += plus(CUBE, n)
     add("tenths", P, F, 8.0, expect="any")
-    # a cube whose roof leans by one degree, and one that is almost a wedge; a thin plate; needles
+    # a cube whose roof is inclined by one degree, and one that is almost a wedge; a thin plate; needles
     t = math.tan(math.radians(1)); add("roof_1_degree", [(0,0,0),(1,0,0),(1,1,0),(0,1,0),(0,0,1),(1,0,1+t),(1,1,1+t),(0,1,1)], CUBE, "closed")
     add("roof_closes", [(0,0,0),(1,0,0),(1,1,0),(0,1,0),(0,0,1e-3),(1,0,1e-3+t),(1,1,1e-3+t),(0,1,1e-3)], CUBE, "closed")
     add("plate_1000", B((0,0,0),(1000,1000,1)), CUBE, 1e6); add("plate_100", B((0,0,0),(100,100,1)), CUBE, 1e4); add("beam_1000", B((0,0,0),(1000,1,1)), CUBE, 1e3)
@@ -485,20 +485,20 @@ def hard():
     for q, i in ids.items(): P[i] = q
     add("grid_box", P + L, F, float(n**3))
     P, F = sphere(4); G = [(x/4., y/4., z/4.) for x in range(-2,3) for y in range(-2,3) for z in range(-2,3)]; add("grid_in_sphere", P + G, F, volume(P, F))
-    # regions that share a wall; a box with a hole, and that hole filled
+    # regions that share a wall; a box with a hole, and the same box with the hole filled
     P = box((0,0,0),(1,1,1)) + [(2,0,0),(2,1,0),(2,0,1),(2,1,1)]; F = CUBE + [[1,2,9,8],[10,11,6,5],[1,8,10,5],[9,2,6,11],[8,9,11,10]]
     add("two_regions", P, F, 2.0, regions=[(.5,.5,.5,7),(1.5,.5,.5,9)])
     add("region_and_hole", P, F, 1.0, holes=[(1.5,.5,.5)])
     P = B((0,0,0),(3,3,3)) + B((1,1,1),(2,2,2)); F = CUBE + plus(CUBE, 8)
     add("box_in_box", P, F, 27.0, regions=[(.5,.5,.5,1),(1.5,1.5,1.5,2)]); add("box_with_hole", P, F, 26.0, holes=[(1.5,1.5,1.5)])
     P = B((0,0,0),(3,3,3)) + B((1e-3,1e-3,1e-3),(2.999,2.999,2.999)); add("thin_shell", P, F, "-", holes=[(1.5,1.5,1.5)])
-    # the angle where two facets meet, from 90 degrees down to 1
+    # two facets that meet at angles from 60 degrees down to 1
     for deg in (60, 45, 30, 15, 5, 1):
         a = math.radians(deg); add(f"corner_{deg}", [(0,0,0),(1,0,0),(math.cos(a),math.sin(a),0),(0,0,1),(1,0,1),(math.cos(a),math.sin(a),1)], [[0,2,1],[3,4,5],[0,1,4,3],[1,2,5,4],[2,0,3,5]], "closed")
 
-# ---- torture ----
+# ---- random hard cases ----
 def hull3(P):
-    """faces of the convex hull of few points, exactly, coplanar ones merged: brute force"""
+    """Returns the faces of the convex hull of a few points, exactly and by brute force; coplanar faces are merged."""
     n = len(P); E = [[Q(x) for x in q] for q in P]; planes = {}
     def orient(a,b,c,d):
         u,v,w = ([E[i][k]-E[a][k] for k in range(3)] for i in (b,c,d))
@@ -528,8 +528,8 @@ def hull3(P):
                 out.append(ring)
     return out
 def cells(r, kind):
-    """a box cut by planes x+..=c on a small integer lattice: convex cells that share faces, with exact corners on integers"""
-    # cut a lattice of boxes; some boxes are cut further into two prisms or six tetrahedra or five or a pyramid set
+    """Returns convex cells that share faces: a small integer lattice of boxes, so that all corners are exact."""
+    # Some boxes of the lattice are divided further, into six tetrahedra or six pyramids.
     nx, ny, nz = (r.randint(1,3) for _ in range(3)); ids, F, seen = {}, [], {}
     sx, sy, sz = (r.choice((1,2,3,7)) for _ in range(3))
     jig = {}
@@ -567,7 +567,7 @@ def torture():
             P = [None]*len(ids)
             for (i,j,k), n in ids.items():
                 x, y, z = i*s[0], j*s[1], k*s[2]
-                # a shear in powers of two keeps planes exact; another one does not
+                # A shear by multiples of a power of two keeps planes exact; another one does not.
                 x, y = (x + round(sh[0]*16)/16*z, y + round(sh[1]*16)/16*z) if kind == 0 else (x + sh[0]*z + sh[2]*y, y + sh[1]*z)
                 P[n] = (float(x), float(y), float(z))
             F = [g for g in seen.values() if r.random() < (.97 if seed % 4 == 3 else 2)]
@@ -581,7 +581,7 @@ def torture():
             used = sorted({i for g in F for i in g}); new = {v: k for k, v in enumerate(used)}
             P2 = [P[v] for v in used]; F = [[new[i] for i in g] for g in F]
             inner = [q for q in P if q not in P2]
-            # points inside facets that no polygon lists would be wrong: hull3 finds only corners and collinear ones
+            # Points inside facets that no polygon lists would be a fault: hull3 finds only corners and collinear points.
             keep = [q for q in inner if strictly_inside(q, P2, F)]
             poly(name, P2 + keep, F); note(name, name + ".poly", "inside", "closed", "ok", "torture")
         elif kind == 3:   # random planar polygons that do not meet: in thin slabs, turned
@@ -601,7 +601,7 @@ def torture():
             def at(i, j): 
                 if (i,j) not in g: g[i,j] = len(P); P.append((float(i), float(j), tilt[0]*i + tilt[1]*j))
                 return g[i,j]
-            # rows of rectangles with different widths: T junctions are listed by both sides
+            # Rows of rectangles of different widths; both sides list the T-junctions.
             cuts = [sorted({0, 12} | {r.randint(1, 11) for _ in range(r.randint(0, 4))}) for _ in range(n)]
             for l in range(n):
                 below = cuts[l-1] if l > 0 else []; above = cuts[l+1] if l + 1 < n else []

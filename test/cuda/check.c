@@ -240,7 +240,8 @@ agree_on(const rb_set *red, const rb_set *blue, bool many, const gpu_setting *qu
 		snprintf(name, sizeof(name), "%s, %s", what, settings[i].name);
 		agree_under(red, blue, &set, &want, name);
 		/*
-		 * Only once, and not for millions of pairs, because the CPU takes long for all three sides
+		 * Only once, and not for millions of pairs, because the CPU takes a long time for all three
+		 * sides
 		 */
 		if (i == 0 && want.pairs < 2000000 && question->predicate == RB_MEET)
 			words_agree(red, blue, &set, name);

@@ -1,7 +1,7 @@
 /*
  * hog.c
- *	  Simulates another user of the device: allocates its memory except for some megabytes,
- *	  reports that, and holds the memory until its input ends.
+ *	  Simulates another user of the device: allocates its memory except for a given number of
+ *	  megabytes, reports that, and holds the memory until its input ends.
  *
  *	  hog MEGABYTES_LEFT
  */

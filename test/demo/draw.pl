@@ -1,19 +1,20 @@
-# Draws what meets as SVG.
+# Draws objects as SVG, with the intersecting ones highlighted.
 #
 #	draw.pl cow|mine|contacts|mesh|refined|city <rows >picture
 #
-# A row of stdin is "thing,hit" and the corners of a triangle or the ends of a
-# segment; thing 0 is red, 1 blue, and what meets the other is yellow, or has the colour of
-# how it does; higher numbers are the ground, without shade.
+# A row of stdin is "thing,hit" followed by the corners of a triangle or the ends of a
+# segment.  Thing 0 is red and thing 1 is blue; an object that meets the other thing is
+# yellow, or has the color of its kind of contact.  Higher numbers are the ground, which
+# has no shading.
 #
-# A painter's picture: seen from a point, lit from above left, far triangles
-# first.  Among segments the red solid is translucent, so that they are seen within
-# it: what is behind its front comes first, then the solid as one layer, then the
-# rest.  It only shows; nothing here is exact.
+# Uses the painter's algorithm: seen from a point and lit from the upper left, far
+# triangles are drawn first.  If there are segments, the red solid is translucent, so that
+# they are visible inside it: first everything behind its front is drawn, then the solid as
+# one layer, then the rest.  This is only an illustration; nothing here is exact.
 use strict;
 use warnings;
 
-# where we stand, what we look at, how large, which way is up
+# For each scene: the position of the viewer, the point viewed, the magnification, the upward direction
 my %scene = (
 	cow => { size => [ 900, 760 ], eye => [ -2.75, 1.05, -1.75 ], target => [ 0.0, 0.09, 0.17 ], zoom => 1270, sky => [ 0, 1, 0 ],
 		sun => [ -0.25, 0.9, -0.6 ], fill => [ -0.9, 0.0, 0.2 ] },
@@ -27,7 +28,7 @@ my %scene = (
 		kinds => [ [ [ 205, 92, 74 ], [ 255, 208, 84 ] ], [ [ 198, 200, 206 ], [ 190, 206, 228 ] ] ],
 		key_at => [ 800, 490 ], key => [ [ 0, 0, 'ore: its surface' ], [ 0, 1, 'ore: cut' ], [ 1, 0, 'rock: the block' ], [ 1, 1, 'rock: cut' ] ] },
 	refined => { like => 'mesh', size => [ 1000, 600 ], soft => 1, eye => [ 130, -1600, 1150 ], target => [ 500, 210, -112 ], zoom => 1900, key_at => [ 70, 560 ], key_step => [ 152, 0 ],
-		# from blue to orange, and dark where nothing helps: told apart by all eyes
+		# From blue to orange, and dark where nothing helps; also suitable for color-blind readers
 		kinds => [ [ [ 220, 220, 216 ], [ 70, 130, 190 ], [ 150, 200, 226 ], [ 250, 226, 130 ], [ 226, 130, 40 ], [ 90, 20, 60 ] ] ],
 		key_title => 'radius of the circumsphere to shortest edge', key => [ [ 0, 1, 'to 1.0' ], [ 0, 2, 'to 1.3' ], [ 0, 3, 'to 1.6' ], [ 0, 4, 'to 2.0' ], [ 0, 5, 'more' ], [ 0, 0, 'given surfaces' ] ] },
 	city => { size => [ 1000, 500 ], eye => [ 222, -160, 175 ], target => [ 326, 106, 0 ], zoom => 1500, sky => [ 0, 0, 1 ],
@@ -44,7 +45,7 @@ my @colour = ([ 214, 73, 62 ], [ 66, 116, 189 ], [ 222, 220, 211 ], [ 190, 189, 
 my @lit = ([ 255, 214, 64 ], [ 255, 244, 158 ]);
 my @how = ([ 176, 186, 200 ], $lit[0], [ 92, 176, 110 ], [ 236, 140, 60 ], [ 150, 96, 190 ]);
 
-# of thing 0 and 1
+# Returns the color of an object of thing 0 or 1.
 sub colour_of
 {
 	my ($thing, $hit) = @_;
@@ -65,7 +66,7 @@ my @ahead = unit(map { $target[$_] - $eye[$_] } 0 .. 2);
 my @right = unit(cross(@ahead, @{ $scene->{sky} }));
 my @up = cross(@right, @ahead);
 
-# screen x, y and depth
+# Returns x and y on the screen, and the depth.
 sub project
 {
 	my @v = map { $_[$_] - $eye[$_] } 0 .. 2;
@@ -79,7 +80,7 @@ sub shade
 	my $sun = dot(@$n, @sun);
 	my $fill = dot(@$n, @fill);
 	my $light = 0.40 + 0.62 * ($sun > 0 ? $sun : 0) + 0.14 * ($fill > 0 ? $fill : 0);
-	# colours that are read in a key keep most of their own light
+	# Colors that a key explains keep most of their brightness.
 	$light = 0.72 + 0.34 * $light if $is_soft;
 	my @half = unit(map { $sun[$_] - $ahead[$_] } 0 .. 2);
 	my $spot = dot(@$n, @half);
@@ -87,7 +88,7 @@ sub shade
 	return sprintf '#%02x%02x%02x', map { my $c = $_ * $light + $gloss; $c > 255 ? 255 : $c } @$base;
 }
 
-# normals are averaged over a vertex's triangles, so that the facets' edges show less
+# Normals are averaged over the triangles of a vertex, so that edges are less visible.
 my (@face, @segment, %normal);
 while (my $line = <STDIN>)
 {
@@ -107,7 +108,7 @@ while (my $line = <STDIN>)
 	push @face, { mesh => $mesh, hit => $hit, p => \@p, n => \@n, key => \@key };
 }
 
-# what of a polygon is not hidden by the floor
+# Returns the part of a polygon that the floor does not hide.
 sub above_floor
 {
 	my @from = @_;
@@ -151,7 +152,7 @@ for my $face (@face)
 	  };
 }
 
-# the depth of the solid's front, in squares of the screen
+# Depth of the front of the solid, for each square of the screen
 my $square = 4;
 my %front;
 for my $face (@segment ? @visible : ())
@@ -194,10 +195,10 @@ print qq(<rect width="$width" height="$height" fill="url(#g)"/>\n);
 $_->{behind} = is_behind($_) for @segment;
 draw_segments(grep { $_->{behind} } @segment);
 printf qq(<g stroke-width="%s" stroke-linejoin="round"%s>\n), $scene->{edges} ? 0.4 : 0.6, @segment ? ' opacity="0.6"' : '';
-# the ground lies below all else
+# The ground lies below everything else.
 for my $face (sort { $b->{is_ground} <=> $a->{is_ground} || $b->{depth} <=> $a->{depth} } @visible)
 {
-	# a thin edge of the same colour closes the seams between neighbours
+	# A thin edge of the same color closes the seams between neighbors.
 	my $edge = $face->{is_faint} ? '#9a9aa0' : $scene->{edges} ? '#55555f' : $face->{is_outlined} ? '#7a5a00' : $face->{colour};
 	print qq(<polygon points="$face->{points}" fill="$face->{colour}" stroke="$edge"/>\n);
 }

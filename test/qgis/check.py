@@ -1,9 +1,10 @@
-# The layers of doc/recipes.md in QGIS: each is valid through the postgres provider, with the
-# key, type, SRID and extent that the server knows, and is drawn in the colours that were asked
-# for.  Then what doc/recipes.md says of views without a key, live views, SRIDs and types.
+# Tests the layers of doc/recipes.md in QGIS: each is valid through the postgres provider, has the
+# key, type, SRID and extent that the server reports, and is drawn in the requested colors.  Then
+# tests what doc/recipes.md states about views without a key, live views, SRIDs and types.
 #
-# Called by test/qgis/run, which says in PGHOST, PGPORT, PGUSER, PGDATABASE where the recipes, or
-# the town's statements, have run, and in OUT where pictures go.  Prints "ok" and "not ok" lines.
+# Called by test/qgis/run, which sets PGHOST, PGPORT, PGUSER and PGDATABASE to the database in which
+# the recipes, or the statements of the town, have run, and OUT to the folder of the pictures.
+# Prints "ok" and "not ok" lines.
 import os
 import sys
 
@@ -18,7 +19,7 @@ from qgis_layer import key_of, layer, ok, same, sql, tables
 
 # ---- what each layer should be ----
 
-# by database, relation: its key
+# For each database, the key of each relation
 LAYERS = {
     'recipes': {
         'clash': 'qid', 'building_map': 'gid', 'contact': 'qid', 'pipeline': 'id', 'ore_stretch': 'qid', 'section_hole': 'hole', 'section_ore': 'qid',
@@ -34,7 +35,7 @@ def declared(name):
 
 
 def check_list():
-    """what the Data Source Manager has to choose from"""
+    """Checks the layers that the Data Source Manager offers."""
     listed = {table.tableName(): table for table in tables()}
     for name, key in LAYERS.items():
         table = listed.get(name)
@@ -64,7 +65,7 @@ def check_layer(name, key):
     ok(near.contains(exact), name + ': the estimated extent holds all')
     features = list(made.getFeatures())
     same(sum(f.hasGeometry() for f in features), rows, name + ': all rows come')
-    # by its key a feature is found again
+    # A feature can be found by its key.
     same(made.getFeature(features[-1].id()).attributes(), features[-1].attributes(), name + ': a row is found by its key')
 
 
@@ -81,7 +82,7 @@ for picture, settings in draw.PICTURES[os.environ['PGDATABASE']].items():
     for colour, least in settings['colours'].items():
         n = draw.count(image, colour)
         ok(n >= least, '%s.png has %s' % (picture, colour), '%d pixels of it, %d at least were expected' % (n, least))
-# other versions may do other things
+# Other versions may behave differently.
 if os.environ['PGDATABASE'] == 'recipes' and Qgis.QGIS_VERSION.startswith('3.22.'):
     traps.check()
 elif os.environ['PGDATABASE'] == 'recipes':

@@ -1,4 +1,4 @@
-# The pictures of doc/recipes.md: which layers, in which colours, and how QGIS draws them.
+# Draws the pictures of doc/recipes.md with QGIS: their layers and colors.
 from collections import Counter
 
 from qgis.core import (QgsDropShadowEffect, QgsEffectStack, QgsDrawSourceEffect, QgsFillSymbol, QgsLineSymbol, QgsMapRendererParallelJob, QgsMapSettings,
@@ -18,7 +18,7 @@ def line(colour, width):
     return {'line_color': colour, 'line_width': str(width), 'capstyle': 'round', 'joinstyle': 'round'}
 
 
-# rules: (expression, symbol); 'colours': of each so many pixels at least
+# 'rules': pairs of an expression and a symbol; 'colours': the minimum number of pixels of each color
 RECIPES = {
     'clash': {
         'size': (1000, 700),
@@ -47,7 +47,7 @@ RECIPES = {
         'colours': {GREY: 20000, YELLOW: 1000, RED: 200},
     },
 }
-# pale ground below the buildings
+# Pale ground below the buildings
 GROUND = [("type = '%s'" % kind, fill(colour, colour)) for kind, colour in
           (('WaterBody', '#cfe0ea'), ('PlantCover', '#dbe5d0'), ('Road', '#dedbd4'))] + [('ELSE', fill('#ebe9e3', '#ebe9e3'))]
 TOWN = {
@@ -85,7 +85,7 @@ def renderer(layer, style):
 
 
 def draw(layers, settings):
-    """layers and their styles from below to above; a layer whose style is None stays as QGIS made it"""
+    """Draws layers with their styles, bottom layer first; a layer whose style is None keeps the style that QGIS chose."""
     extent = QgsRectangle()
     for layer, style in layers:
         if style:
@@ -111,9 +111,9 @@ def job(layers, settings):
 
 
 def small(image):
-    """the same in 256 colours, for a page: half of the bytes"""
+    """Reduces a picture to 256 colors for a page, which halves its size."""
     image = image.convertToFormat(QImage.Format_RGB32)
-    # of colours that are nearly the same the most frequent one
+    # Keep the most frequent one of nearly equal colors.
     table = {}
     for colour, _ in Counter(pixels(image)).most_common():
         table.setdefault(colour & 0xf0f0f0, colour)
@@ -129,6 +129,6 @@ def pixels(image):
 
 
 def count(image, colour):
-    """pixels of just this colour"""
+    """Counts the pixels of exactly this color."""
     wanted = QColor(colour).rgb()
     return sum(pixel == wanted for pixel in pixels(image.convertToFormat(QImage.Format_RGB32)))

@@ -1,4 +1,4 @@
-# A relation as a layer of QGIS, SQL beside it, and "ok" lines: what check.py and traps.py share.
+# Provides what check.py and traps.py share: relations as layers of QGIS, SQL queries, and "ok" lines.
 import os
 
 from qgis.core import (QgsDataSourceUri, QgsProviderRegistry, QgsVectorLayer)
@@ -21,7 +21,7 @@ def same(got, wanted, what):
 
 
 def uri(table, key='', wkb_type=None, srid=None, estimated=True):
-    """table: a relation of schema public, or a query in brackets"""
+    """table: a relation of the schema public, or a query in parentheses"""
     u = QgsDataSourceUri()
     u.setConnection(os.environ['PGHOST'], os.environ['PGPORT'], os.environ['PGDATABASE'], os.environ['PGUSER'], '')
     u.setDataSource('' if table.startswith('(') else 'public', table, 'geom', '', key)

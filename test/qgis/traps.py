@@ -1,4 +1,4 @@
-# What doc/recipes.md says that QGIS does with views, keys, types and SRIDs: a test for each line of its table.
+# Tests each row of the table in doc/recipes.md on how QGIS treats views, keys, types and SRIDs.
 import os
 import time
 
@@ -61,7 +61,7 @@ def keys(said):
         features = list(made.getFeatures())
         same(len({feature.id() for feature in features}), rows, 'key %s: as many ids as rows' % key)
         same(made.getFeature(features[7].id()).attributes(), features[7].attributes(), 'key %s: a row is found by it' % key)
-    # duplicates
+    # Duplicate keys
     ok(not layer('t_view', 'a', estimated=False).isValid(), 'duplicates in the key: refused without estimated metadata')
     made = layer('t_view', 'a')
     ok(made.isValid(), 'duplicates in the key: accepted with estimated metadata')
@@ -96,7 +96,7 @@ def live():
     print('# runs of the join: %d to open, %s for a picture, %d for two requests of rows' % (opened, counts, found))
 
 
-    # a drawing that is given up
+    # A drawing that is abandoned
     slow = layer('t_slow', 'gid')
     job = draw.job([slow], {'size': (100, 100), 'extent': QgsRectangle(690980, 5334999, 691133, 5335106)})
     job.start()

@@ -1,6 +1,6 @@
 /*
  * fake_device.c
- *	  Implements a redblue_cuda.so without a GPU, which behaves towards a server as a device may.
+ *	  Implements a redblue_cuda.so without a GPU, which behaves toward a server as a device may.
  *
  * It joins on the CPU, with a copy of the core in this file. The file named by the environment
  * variable REDBLUE_FAKE contains what else happens; it is read again each time:

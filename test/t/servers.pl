@@ -1,4 +1,4 @@
-# Tests doc/servers.md as it is, with four servers and a coordinator: one join on all of them at once, with the result
+# Tests doc/servers.md unchanged, with four servers and a coordinator: one join on all of them at once, with the result
 # of one server. Then tests what the page says about changing rows, several sessions, unavailable servers, cancellation,
 # privileges, and other kinds of rows.
 # run: once
@@ -292,7 +292,7 @@ is($one->ask('SELECT sum(pairs) FROM pair_count'), $answer, '... and for the ses
 
 # ---- joins that end: a server stops, a cancellation ----
 
-# Joins that take long: rows that are read slowly, one after the other
+# Joins that take a long time: rows that are read slowly, one after the other
 for my $i (0 .. 3)
 {
 	my $t = $tiles[$i];

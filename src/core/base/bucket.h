@@ -23,7 +23,7 @@ typedef struct rb_buckets
 	uint32_t *member;
 } rb_buckets;
 
-/* Returns the bucket of i, or a number that is not less than the number of buckets for none. */
+/* Returns the bucket of i, or any number beyond the last bucket if i belongs to none. */
 typedef uint32_t (*rb_bucket_of)(const void *arg, uint32_t i);
 
 /* Returns the bucket of i if arg is the array of buckets. */

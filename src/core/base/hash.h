@@ -9,7 +9,7 @@
  *		#define RB_HASH edge_table              name of the type, and prefix of its functions
  *		#define RB_HASH_SLOT uint32_t           what a slot holds
  *		#define RB_HASH_KEY uint64_t            what is searched for
- *		#define RB_HASH_ARG const edge *        what the macros below need besides; optional
+ *		#define RB_HASH_ARG const edge *        what else the macros below need; optional
  *		#define RB_HASH_OF(edges, key) rb_mix(key)
  *		#define RB_HASH_EQUAL(edges, slot, key) (edges[slot].ends == (key))
  *		#define RB_HASH_KEY_OF(edges, slot) (edges[slot].ends)
@@ -19,8 +19,9 @@
  * free slot all bytes are 0xff; RB_HASH_IS_FREE(slot) must be defined if a slot is not an integer.
  * Without RB_HASH_KEY_OF a table cannot grow: it has room for the entries that it was reset for. If
  * the slots hold the numbers from 0 to n - 1, RB_HASH_NUMBERED saves a second table while it grows.
- * At most half of the slots are in use. Zeros are a table without any memory. RB_HASH_DECLARE omits
- * the functions, in a header that needs the type; RB_HASH_DEFINE omits the type.
+ * At most half of the slots are in use. A table of zeros is empty and has no memory.
+ * RB_HASH_DECLARE omits the functions, in a header that needs the type; RB_HASH_DEFINE omits the
+ * type.
  *
  *		edge_table_reset(ctx, &t, 100)          empties the table; makes room for 100 entries
  *		edge_table_find(&t, edges, key)         returns the slot of a key, or the free slot for it;

@@ -145,8 +145,8 @@ extern void rb_group_wait(rb_thread *me);
 /* ---- a thread for other purposes ---- */
 
 /*
- * Starts a thread with a stack of that size and all signals blocked, which leaves them to the
- * caller. Returns 0 or the errno of the failure.
+ * Starts a thread with a stack of `stack` bytes. All signals are blocked in it, so that the
+ * caller's thread receives them. Returns 0 or the errno of the failure.
  */
 extern int rb_thread_start(pthread_t *thread, size_t stack, void *(*body)(void *), void *arg);
 

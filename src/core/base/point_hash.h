@@ -39,7 +39,7 @@ rb_points_equal(const double *a, const double *b)
 	return a[0] == b[0] && a[1] == b[1] && a[2] == b[2];
 }
 
-/* Finds the number of a point among an array of points */
+/* Finds the number of a point in an array of points */
 #define RB_HASH rb_point_table
 #define RB_HASH_SLOT uint32_t
 #define RB_HASH_KEY const double *

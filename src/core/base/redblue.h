@@ -153,7 +153,10 @@ extern rb_status rb_memory_move(rb_memory *from, rb_memory *to, void *block, rb_
 /* Returns the bytes that a block is charged for, or 0 if block is NULL. */
 extern uint64_t rb_block_bytes(const void *block);
 
-/* Gives back what a large block has beyond `bytes`. The address of the block does not change. */
+/*
+ * Gives back the memory of a large block beyond its first `bytes` bytes. The address of the block
+ * does not change.
+ */
 extern void rb_shrink(rb_memory *memory, void **block, size_t bytes);
 
 /*
@@ -739,7 +742,7 @@ typedef struct rb_context
 
 extern void rb_context_init(rb_context *ctx, rb_memory *memory);
 
-/* Requests a running join to stop, which it does within 50 ms. Async-signal-safe. */
+/* Asks a running join to stop, which it does within 50 ms. Async-signal-safe. */
 extern void rb_context_stop(rb_context *ctx);
 
 static inline bool
@@ -965,7 +968,7 @@ extern const rb_backend *rb_backend_multi_device(const rb_backend *device);
 
 /*
  * Returns true if a join of that many parts is faster on a device than in that many CPU threads.
- * `warm` says that the device is already open. If false, text says why.
+ * `warm` says that the device is already open. If the result is false, text says why.
  */
 extern bool rb_device_pays(uint64_t parts, int threads, bool warm, char *text, size_t size);
 /*

@@ -1,9 +1,9 @@
 /*
  * gmp_exact.h
- *	  Computes signs, and compares and computes distances, by GMP's integers for all finite doubles:
- *	  the last step of each predicate.
+ *	  Computes signs, and compares and computes distances, with GMP's integers for all finite
+ *	  doubles: the last step of each predicate.
  *
- * Host only. The functions use some 100 KB of stack, no other memory, and may run in any number of
+ * Host only. The functions use about 100 kB of stack, no other memory, and may run in any number of
  * threads at once.
  */
 #ifndef RB_EXACT_GMP_EXACT_H

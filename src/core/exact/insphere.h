@@ -190,7 +190,7 @@ rb_wide_sign(const rb_wide *x)
  * sum (squared length: 2 differences, product, 2 sums: 5; 2x2 minor: 2 differences, product,
  * difference: 4; times a difference: 2; 2 sums; product; 2 sums). With e = 2^-53 the sum is off by
  * at most ((1 + e)^16 - 1) P, where P is the sum of the terms' magnitudes. 17 e outweighs that and
- * some twenty roundings of P.
+ * about twenty roundings of P.
  *
  * Let X, Y, Z be the sums of the four differences' magnitudes on each axis, and N that of the four
  * squared lengths. Every term of P occurs in the expansion of N X Y Z, so P is at most N X Y Z: the
@@ -309,8 +309,8 @@ rb_insphere_flat(const double *a, const double *b, const double *c, const double
 }
 
 /*
- * Performs the integer part of step 2. All axes share a unit, because squared lengths mix them;
- * The section on 320-bit integers proves that nothing overflows.
+ * Performs the integer part of step 2. All axes share a unit, because squared lengths mix them. The
+ * section on 320-bit integers proves that nothing overflows.
  */
 RB_HOST_DEVICE int
 rb_insphere_integer(const double *a, const double *b, const double *c, const double *d,

@@ -10,7 +10,7 @@
  *	  orient2d(a, b, c) = sign of (b-a) x (c-a):
  *		  1 if a, b, c turn left; 0 if they are collinear
  *
- * The steps of the cascade, each of which handles what the previous one could not decide:
+ * The steps of the cascade, each of which handles the cases that the previous one could not decide:
  *
  *	  1. plain doubles with a semi-static error bound	RB_FILTER_SIGNS
  *		 and obvious zeros: equal points, an axis on which all agree

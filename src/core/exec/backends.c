@@ -6,7 +6,7 @@
  * need them. The file is opened on first use and stays open. It is used only if it was compiled
  * with the same structs as this library (plugin.h).
  *
- * A device takes a quarter of a second to initialize, and then some tenths of a millisecond for
+ * A device takes a quarter of a second to initialize, and then several tenths of a millisecond for
  * even the smallest join. So setting redblue.backend to auto leaves small work to the CPU.
  */
 #include "core/exact/gmp_exact.h"

@@ -37,7 +37,7 @@ extern "C"
 #define RB_RECORD_ALIGN 16 /* Alignment in bytes; the length of a record is a multiple of it */
 
 #define RB_RECORD_BITS 1u  /* Bits form; otherwise lists */
-#define RB_RECORD_SAME 2u  /* Blue's objects are red's, so the indices are stored once */
+#define RB_RECORD_SAME 2u  /* The blue objects are the red ones, so the indices are stored once */
 #define RB_RECORD_ORDER 4u /* The smaller index comes first, for a self join */
 
 typedef struct rb_record

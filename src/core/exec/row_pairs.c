@@ -13,7 +13,7 @@
  * A row may have many parts, for example a TIN or a line of forty segments. Two such rows meet in
  * many pairs of parts and still form one pair of rows. The pairs of rows that were returned are
  * stored in a hash table. It contains only pairs in which a row has several parts, so data with one
- * part per row has no cost, and memory is bounded by the number of resulting pairs, not of
+ * part per row incurs no cost, and memory is bounded by the number of resulting pairs, not of
  * contacts.
  *
  * If pairs have a payload, the payloads of their parts are merged in the same table, and the pairs
@@ -185,7 +185,7 @@ rb_unique_merged(const rb_unique *u, size_t *at, rb_pair *out, uint64_t *payload
  * first.
  *
  * The test applies to pairs on their way to the caller, so the result cannot depend on the backend
- * that found them, and a join without a tile has no cost. A backend may skip other pairs earlier
+ * that found them, and a join without a tile incurs no cost. A backend may skip other pairs earlier
  * (rb_tile_clip) to save work.
  */
 

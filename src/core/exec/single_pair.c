@@ -12,8 +12,8 @@
  *
  * A row that is tested repeatedly keeps its tree. Building a tree costs as much as about two dozen
  * scans of the row, so it is built once the row has been scanned that often. So no row costs more
- * than twice the optimum for known future queries, and the time grows smoothly with the number of
- * parts.
+ * than twice what it would cost if all queries were known in advance, and the time grows smoothly
+ * with the number of parts.
  */
 #include "core/join/join.h"
 #include "core/nearest/box_tree.h"
@@ -30,7 +30,7 @@
 #define JOIN_COST ((uint64_t) RB_SIZE(400000, 60))
 /* Number of box comparisons between checks for cancellation */
 #define CHECK_INTERVAL_BOXES 4096
-/* Number of exact tests between checks for cancellation; an exact distance may take some 50 us */
+/* Number of exact tests between checks for cancellation; an exact distance may take about 50 us */
 #define CHECK_INTERVAL 64
 
 typedef struct box

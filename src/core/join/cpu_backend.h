@@ -21,8 +21,8 @@
  * Implements an occupancy bitmap: one bit for each cell of a fine grid that a set of boxes reaches
  * into, small enough to stay in the fastest cache.
  *
- * Two boxes that share a point share the cell of that point, because the map is monotone
- * (grid.h). A box whose cells are all empty of the other set therefore meets no object of it. If
+ * Two boxes that share a point share the cell of that point, because the map is monotone (grid.h).
+ * A box therefore meets no object of the other set if that set reaches into none of its cells. If
  * one set is sparse compared to the other, most objects are dropped before they incur any cost.
  */
 

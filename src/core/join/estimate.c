@@ -15,7 +15,7 @@
  * Boxes that meet have s <= 1. A sample of two thousand rows per side has few or no such pairs, but
  * there are enough at some larger s. The steps are:
  *
- *      1. Compare a few rows of each side, all with all, to find the s at which all rows will
+ *      1. Compare all pairs of a few rows of each side, to find the s at which all rows will
  *         have enough pairs, and the axis that separates boxes best.
  *      2. Find the pairs of all rows up to that s, by a sweep along that axis.
  *      3. If pairs with s <= 1 are too few to be counted, fit the power law where there are

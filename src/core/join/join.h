@@ -194,8 +194,8 @@ RB_COMPOSED_LIST(RB_COMPOSED_FUNCTION)
 
 /*
  * Computes n disjoint partitions, at most RB_MAX_DEVICES, that cover all of space (rb_job.share).
- * The result is the same for equal jobs. The function samples some thousand parts of each side and
- * takes about a millisecond.
+ * The result is the same for equal jobs. The function samples several thousand parts of each side
+ * and takes about a millisecond.
  */
 extern rb_status rb_partitions_cut(rb_context *ctx, const rb_job *job, int n, rb_box *share);
 

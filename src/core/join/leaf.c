@@ -11,9 +11,9 @@
  *
  *        cells of the fine grid -> candidates -> float -> plane sides -> intervals -> exact
  *
- * process batches of some thousand pairs. Each stage appends the pairs that it cannot decide to the
- * input of the next, without branches on geometry. If there are many candidates, a k-DOP test with
- * the extents along four diagonals (kdop.h) rejects half of them together with the box test;
+ * process batches of several thousand pairs. Each stage appends the pairs that it cannot decide to
+ * the input of the next, without branches on geometry. If there are many candidates, a k-DOP test
+ * with the extents along four diagonals (kdop.h) rejects half of them together with the box test;
  * they are counted as decided by the float stage. The float stage decides all pairs except those
  * close to a tie. Only if some are left are the faces of a tile also prepared in double precision.
  * That stage proves the zeros that are evident: a corner in the plane of a face that is flat on an
@@ -29,7 +29,7 @@
 
 #define MAX_INCIDENCES (16 * RB_TILE) /* maximum incidences of a side in the fine grid */
 #define MAX_CELLS RB_SIZE(8192, 60)   /* maximum number of cells of the fine grid */
-#define PAIRS RB_SIZE(8192, 20)       /* candidates that start a round of the cascade */
+#define PAIRS RB_SIZE(8192, 20)       /* candidates per round of the cascade */
 /* candidates per round for RB_HITS, where a round can save tests in the next */
 #define HITS_PAIRS RB_SIZE(256, 3)
 /* rows of a tile, rounded up since kernels read eight at a time */
@@ -79,12 +79,12 @@ struct rb_leaf
 	const rb_sink *sink;
 	const rb_kernel *kernel;
 	rb_exact_env env;
-	uint32_t round; /* candidates that start a round of the cascade */
+	uint32_t round; /* candidates per round of the cascade */
 	double pad;     /* amount by which all boxes are enlarged (rb_pad_of) */
 	bool boxes;     /* true if overlapping boxes decide the predicate */
 	bool faces;     /* true if both sides are triangles: all vector stages apply */
 	bool part;      /* true for triangles with a distance: vector stages for distances apply */
-	/* true in a self join in which the rows of the parts decide if a pair counts */
+	/* true in a self join in which the rows of the parts decide whether a pair counts */
 	bool rows_tell;
 	bool red_only;   /* true for RB_HITS of red: a matched red object needs no further tests */
 	bool small;      /* true if a float stage precedes the double stages */

@@ -13,7 +13,7 @@
  *		cuts		a k-d tree of the sample's positions, cut at their weighted medians along the
  *					axis where a cut crosses fewest boxes: positions vary most and boxes are short
  *
- * A join of a billion pairs takes some ten milliseconds on one device, so there is no time for a
+ * A join of a billion pairs takes about ten milliseconds on one device, so there is no time for a
  * more careful method; redblue_tiles uses one (kd_tiles.c). Cells between quantiles adapt to
  * clustered data, unlike cells of equal size.
  *

@@ -19,8 +19,8 @@
  *			     /   |      slab      |    \
  *
  * With g = x - y of the true nearest points, both bounds equal the distance. An error in g reduces
- * the slab proportionally, an error in x and y has a quadratic effect. The steps, each for what the
- * previous one could not decide:
+ * the slab proportionally, an error in x and y has a quadratic effect. The steps, each for the
+ * cases that the previous one could not decide:
  *
  *	  1. g = x - y in doubles, with forward error bounds			RB_FILTER_SIGNS
  *	  2. double-double arithmetic (double_double.h)					RB_FILTER_INTERVAL

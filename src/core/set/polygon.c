@@ -37,9 +37,9 @@
  *        d(p)^2  >  n^2 t^2 N^2      with d(p) = n N . (p - o) - sum over the ring of N . (q - o)
  *
  * for any point o. The first corner is used, so that differences stay small at UTM coordinates. t
- * is either the number that the caller gave or a share of the longest side of the bounding box of
- * the face, which is a difference of two coordinates. Both sides are polynomials of degree 6 in the
- * stored numbers.
+ * is either the number that the caller gave or a fraction of the longest side of the bounding box
+ * of the face, which is a difference of two coordinates. Both sides are polynomials of degree 6 in
+ * the stored numbers.
  *
  * Interval arithmetic almost always decides. Exact numbers (bignum.h) decide the remaining cases
  * and find the farthest corner and its distance for the report.

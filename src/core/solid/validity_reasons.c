@@ -397,7 +397,7 @@ rb_solid_reason(const rb_solid_report *report, char text[RB_SOLID_REASON])
 	}
 	if (report->together)
 		append_sentence(text,
-						"The rows form closed surfaces together. If each row is a face, name the "
+						"Together, the rows form closed surfaces. If each row is a face, name the "
 						"column that identifies the solids: solid => '...'.");
 	if (report->self_intersections > 0)
 		describe_crossing(text, report);

@@ -3,8 +3,8 @@
  *	  Reads the arguments of SQL functions by their names, and opens the relations that they name.
  *
  * A function states its arguments once, as a list of names in the order of its SQL signature
- * (rb_arguments_bind). What reads an argument names it, and need not know its position, which other
- * arguments the function has, or whether it has this one.
+ * (rb_arguments_bind). Code that reads an argument refers to it by name, and need not know its
+ * position, which other arguments the function has, or whether it has this one.
  *
  * A point is an array of two or three float8 values, none of them null or NaN. A box or tile is
  * given by its low and high corner. A corner may be null, and its coordinates may be infinite; the

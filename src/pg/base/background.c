@@ -1,7 +1,7 @@
 /*
  * background.c
- *	  Runs long work of the core on a helper thread, while the main thread serves interrupts; waits
- *	  for other threads and processes.
+ *	  Runs long work of the core on a helper thread, while the main thread processes interrupts;
+ *	  waits for other threads and processes.
  */
 #include "pg/base/background.h"
 

@@ -1,6 +1,6 @@
 /*
  * background.h
- *	  Declares long work of the core on a helper thread, while this thread serves interrupts, and
+ *	  Declares long work of the core on a helper thread, while this thread processes interrupts, and
  *	  the wait for other threads and processes (background.c).
  */
 #ifndef RB_PG_BASE_BACKGROUND_H

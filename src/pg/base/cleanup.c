@@ -4,8 +4,8 @@
  *	  idle memory.
  *
  * A process that exits need not reset the memory context of a run, because a function may be called
- * where no end of a transaction cleans up. What is still open is therefore closed before the
- * process detaches from shared memory, which the worker and a reader thread use, and before the
+ * where no end of a transaction cleans up. Everything that is still open is therefore closed before
+ * the process detaches from shared memory, which the worker and a reader thread use, and before the
  * exit handlers of the C library run, which must find no other thread.
  *
  * Memory that the core keeps for the next join (memory.c) is offered to the kernel when nothing is

@@ -1,6 +1,7 @@
 /*
  * cleanup.h
- *	  Declares the ends of calls: their memory, and what must not outlive them (cleanup.c).
+ *	  Declares the cleanup after calls: of their memory, and of everything that must not outlive
+ *	  them (cleanup.c).
  */
 #ifndef RB_PG_BASE_CLEANUP_H
 #define RB_PG_BASE_CLEANUP_H

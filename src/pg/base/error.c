@@ -36,7 +36,7 @@ raise_bad_solid(const char *function, const rb_error *error)
 		 errmsg("%s: id %lld of %s is not a valid solid", function, (long long) error->need, name),
 		 errdetail("%s", error->text),
 		 error->limit & RB_SOLID_TOGETHER
-			 ? errhint("The rows of %s form closed surfaces together. If each row is a face, "
+			 ? errhint("Together, the rows of %s form closed surfaces. If each row is a face, "
 					   "name the column that identifies the solids: %s => '...'.",
 					   name, side == RB_SOLID_OF_SOLIDS ? "solid" : psprintf("%s_solid", name))
 			 : errhint("Use redblue_solid_check for a report on all rows, or on_bad => 'skip' to "
@@ -49,7 +49,7 @@ rb_raise_of(const char *function, const char *what, rb_status status, const rb_e
 {
 	const char *text = error->text[0] == '\0' ? rb_status_text(status) : error->text;
 
-	/* Prefer PostgreSQL's own error if the session was cancelled. */
+	/* Prefer PostgreSQL's own error if the session was canceled. */
 	CHECK_FOR_INTERRUPTS();
 	switch (status)
 	{

@@ -102,7 +102,7 @@ pg_noreturn extern void rb_raise_of(const char *function, const char *what, rb_s
 									const rb_error *error);
 
 /*
- * Serves interrupts during long work of the core and returns true if one raised an error.
+ * Processes interrupts during long work of the core and returns true if one raised an error.
  *
  * An error such as a cancel must not jump through the frames of the core. It is therefore caught
  * here; true makes the core stop, and rb_rethrow_error rethrows the error after the core has returned.

@@ -269,7 +269,7 @@ extern void rb_placement_choose_here(rb_placement *placement);
 /* Starts the join in threads of this process. Callable from any thread. */
 extern rb_status rb_placement_run_here(rb_placement *placement);
 
-/* Behaves as rb_stream_next. Callable from any thread, but from one at a time. */
+/* Behaves as rb_stream_next. Callable from any thread, but only from one at a time. */
 extern rb_status rb_placement_next(rb_placement *placement, int wait_ms, rb_block *block);
 
 /* Returns true if the status is that of a worker whose join this process may run instead. */
@@ -317,9 +317,11 @@ typedef struct rb_join_run
 	uint64 spilled;         /* Bytes spilled */
 	/* True if tiles are joined in this process, because another thread may read them */
 	bool here;
-	/* True if the caller computes the result otherwise when the join needs too much memory ... */
+	/*
+	 * True if the caller can compute the result in another way when the join needs too much memory
+	 */
 	bool may_give_up;
-	bool gave_up;     /* ... and if it did */
+	bool gave_up;     /* True if the caller must compute the result in another way */
 	rb_moment moment; /* Snapshot with which the sides were read */
 	rb_job job;
 	rb_placement placement;
@@ -353,11 +355,11 @@ extern void rb_run_need_ids(rb_join_run *run, int side);
 /* Makes all rows of a side available in this process. */
 extern void rb_run_need_rows(rb_join_run *run, int side);
 
-/* Returns the next pairs, at least one. Returns false after the last one. Can be cancelled. */
+/* Returns the next pairs, at least one. Returns false after the last one. Can be canceled. */
 extern bool rb_run_next(rb_join_run *run, rb_block *block);
 
 /*
- * Behaves as rb_stream_next, wherever the join is. Callable from any thread, but from one at a
+ * Behaves as rb_stream_next, wherever the join is. Callable from any thread, but only from one at a
  * time.
  */
 extern rb_status rb_run_wait(rb_join_run *run, int wait_ms, rb_block *block);
@@ -390,7 +392,7 @@ extern void rb_run_close(rb_join_run *run);
 typedef struct rb_cursor rb_cursor;
 
 /*
- * Reads the sides and starts the join, or computes an aggregate. Can be cancelled. For an aggregate,
+ * Reads the sides and starts the join, or computes an aggregate. Can be canceled. For an aggregate,
  * `of` selects the side whose ids are returned. In a self join, RB_OF_BOTH uses each pair for both
  * of its ids, RB_OF_RED only for the first (id1), and RB_OF_BLUE for the second. Other results do
  * not depend on `of`.
@@ -400,7 +402,7 @@ extern rb_cursor *rb_cursor_open(const rb_join *join, rb_result result, rb_resul
 
 /*
  * Returns the next block, if the rows of the result come in blocks (rb_row_shape). Returns false
- * after the last one. Can be cancelled.
+ * after the last one. Can be canceled.
  */
 extern bool rb_cursor_next_block(rb_cursor *cursor, rb_block *block);
 
@@ -413,7 +415,7 @@ extern bool rb_cursor_next_row(rb_cursor *cursor, Datum *values);
 /* Returns the run, for its statistics. */
 extern rb_join_run *rb_cursor_run(const rb_cursor *cursor);
 
-/* Ends early. After an error, the memory context does so. */
+/* Closes the cursor early. After an error, its memory context closes it. */
 extern void rb_cursor_close(rb_cursor *cursor);
 
 /* ---- report.c: what a join or another operation did ---- */

@@ -10,9 +10,9 @@
  * A process that exits need not reset the memory context of a run; cleanup.c closes the run in that
  * case.
  *
- * A join runs in the worker or in this process (placement.c). It also runs in the worker if that caches
- * a side, or is to cache one. If this process must then run the join, the sides are still in memory,
- * or are read again with the snapshot of the first read.
+ * A join runs in the worker or in this process (placement.c). It also runs in the worker if the
+ * worker caches a side or is to cache one. If this process must then run the join, the sides are
+ * still in memory, or are read again with the snapshot of the first read.
  *
  * rb_run_next waits in slices of 20 ms and checks for interrupts between them.
  */

@@ -7,7 +7,7 @@
  *										   the last one ->  redblue_last_run()
  *
  * The last report is that of the session's last join or mesh that finished or was stopped by a
- * LIMIT. One that failed or was cancelled does not change it. Because it describes tables that other
+ * LIMIT. One that failed or was canceled does not change it. Because it describes tables that other
  * roles may not be allowed to read, it is shown only to the role that ran the join. DISCARD ALL,
  * after which a connection pool gives the session to another client, clears it.
  */

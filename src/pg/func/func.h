@@ -23,7 +23,8 @@ extern void rb_call_args_read(const rb_join *join, Oid function, const NullableD
 /* ---- into.c: insertion of rows into a table ---- */
 
 /*
- * Returns true if rows may be inserted directly: the table has no trigger, index, policy and so on.
+ * Returns true if rows may be inserted directly: the table has no trigger, index, policy or the
+ * like.
  */
 extern bool rb_is_plain_table(Relation rel);
 

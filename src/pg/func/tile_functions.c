@@ -4,7 +4,7 @@
  *	  redblue_meets_tile and redblue_tiles_of, which find the tiles that a row belongs to.
  *
  * redblue_tiles reads a sample of the rows of each side (table_sample.c). The core partitions space
- * by the sample (kd_tiles.c) on a helper thread, while the main thread serves interrupts.
+ * by the sample (kd_tiles.c) on a helper thread, while the main thread processes interrupts.
  *
  * A tile needs a row if the row may be in a pair of the tile: if its box begins below the high ends
  * of the tile and does not end below its low ends. For pairs within a distance, the box may end

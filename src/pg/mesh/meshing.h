@@ -161,7 +161,9 @@ extern rb_meshing_run *rb_meshing_open(const rb_meshing_call *call, MemoryContex
 /* Reads the sides into sets, and the seeds. */
 extern void rb_meshing_read(rb_meshing_run *run);
 
-/* Runs `work` in a thread while this one serves interrupts, and turns its failure into an ERROR. */
+/*
+ * Runs `work` in a thread while this one processes interrupts, and turns its failure into an ERROR.
+ */
 extern void rb_meshing_work(rb_meshing_run *run, rb_status (*work)(rb_meshing_run *run));
 
 /*

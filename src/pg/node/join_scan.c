@@ -243,7 +243,9 @@ close_all(void *arg)
 	rb_cleanup_release_idle();
 }
 
-/* Finds the columns of the inputs that are needed above the join. */
+/*
+ * Finds the columns of the inputs that the nodes above, the other join clauses or the filter need.
+ */
 static void
 find_wanted(rb_geometry_join *j, CustomScan *plan)
 {

@@ -291,7 +291,7 @@ identifying_columns(const rb_source *source)
 }
 
 /*
- * For ereport: adds a hint about a column (0 if none) that is no geometry; `otherwise` is the
+ * For ereport: adds a hint about a column (0 if none) that is not a geometry; `otherwise` is the
  * fallback text.
  */
 static int

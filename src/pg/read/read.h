@@ -195,7 +195,7 @@ extern rb_box_shape rb_shape_of(Oid type, rb_kind kind);
 
 typedef struct rb_box_value
 {
-	int dims;      /* 2 or 3; another number if the value is no such box */
+	int dims;      /* 2 or 3; another number if the value is not such a box */
 	double low[3]; /* low <= high, or not finite */
 	double high[3];
 	int32 srid; /* SRID of a box3d */

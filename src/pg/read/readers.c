@@ -30,9 +30,9 @@
  * worker opens its own scan of the heap, which takes the predicate lock of a serializable
  * transaction on behalf of the leader.
  *
- * The number of workers is that which the planner would choose for a scan of the table including
- * its TOAST data, provided that this is worthwhile. If fewer can be launched, fewer are used;
- * without any, the leader reads everything.
+ * The number of workers is the number that the planner would choose for a scan of the table
+ * including its TOAST data, provided that this is worthwhile. If fewer can be launched, fewer are
+ * used; without any, the leader reads everything.
  *
  * A piece is a run of consecutive pages, or a slice of one page if the rows of a page have much
  * TOAST data. Pieces are small enough that each process gets several, so that all processes end at
@@ -649,8 +649,8 @@ wanted_workers(const rb_source *source, Relation rel, double blocks, double toas
 	double share;
 
 	/*
-	 * Read without workers what they cannot read or send: temporary tables, keys, extra columns,
-	 * faces. Some processes cannot launch workers at all.
+	 * Read without workers anything that they cannot read or send: temporary tables, keys, extra
+	 * columns, faces. Some processes cannot launch workers at all.
 	 */
 	if (source->keys != NULL || source->count_faces || source->polygons || source->beside != NULL ||
 		rel->rd_rel->relpersistence == RELPERSISTENCE_TEMP || !IsUnderPostmaster ||

@@ -10,8 +10,8 @@
  * common row that can be read from there, no column is deformed. Any other row is deformed by
  * slot_getsomeattrs up to the last column that is needed.
  *
- * Rows may be received apart from the others, and then an invalid row is rejected without an error.
- * Every function that may find a row invalid therefore returns whether it was accepted.
+ * Rows may be received separately from the others, and then an invalid row is rejected without an
+ * error. Every function that may find a row invalid therefore returns whether it was accepted.
  */
 #include "pg/read/receiver.h"
 
@@ -499,11 +499,11 @@ receive_slot(TupleTableSlot *slot, DestReceiver *self)
 /*
  * ---- rows apart ----
  *
- * Rows may be received apart from the others, to be appended later: rows read out of order
+ * Rows may be received separately from the others, to be appended later: rows read out of order
  * (readers.c) or by an earlier call (cache.c). They have an SRID and dimensions of their own, which
  * are compared with those of the join when the rows are appended. An invalid row among them raises
  * no error but is rejected: the reader that proceeds in order will reach it and raise the same
- * error as if no rows had been read apart.
+ * error as if no rows had been read separately.
  */
 
 uint64
@@ -571,7 +571,8 @@ apply_space(rb_receiver *r, const rb_space *space)
 }
 
 /*
- * Appends rows that were received apart. The caller reads in order, so an invalid row is an error.
+ * Appends rows that were received separately. The caller reads in order, so an invalid row is an
+ * error.
  */
 void
 rb_receive_rows(rb_receiver *r, const rb_rows *rows)

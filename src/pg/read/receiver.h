@@ -3,8 +3,8 @@
  *	  Declares the receiver of rows, and the errors about them.
  *
  * A function that returns bool returns whether the row was accepted. It returns false, for a
- * rejected row, only if rows are received apart or invalid rows are left out; otherwise it raises
- * an error.
+ * rejected row, only if rows are received separately or invalid rows are left out; otherwise it
+ * raises an error.
  */
 #ifndef RB_PG_READ_RECEIVER_H
 #define RB_PG_READ_RECEIVER_H

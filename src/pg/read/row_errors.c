@@ -3,9 +3,9 @@
  *	  Rejects invalid rows and reports what is wrong with them, by themselves or among the rows of
  *	  the join.
  *
- * Each function here handles one fault. If rows are received apart (out of order), or invalid rows
- * are left out, it returns false to reject the row. Otherwise it raises the error. In either case a
- * caller writes "return rb_refuse_...(...)".
+ * Each function here handles one fault. If rows are received separately (out of order), or invalid
+ * rows are left out, it returns false to reject the row. Otherwise it raises the error. In either
+ * case a caller writes "return rb_refuse_...(...)".
  *
  * A message names what the user can find: the side, the column, and the id of the row.
  */
@@ -219,8 +219,8 @@ rb_refuse_low_above_high(const rb_receiver *r, const double *x, int i, int64 id)
 }
 
 /*
- * Returns a sentence that names the function which a call with geometries of this type may have
- * intended, or "".
+ * Returns a sentence that names the function that was probably meant by a call with geometries of
+ * this type, or "".
  */
 static const char *
 function_for_type(const rb_receiver *r, int type)

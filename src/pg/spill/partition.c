@@ -109,7 +109,7 @@ sample_rows(const rb_spill *s, const rb_chunks *rows)
 	return (uint32) Min(rows->rows, Min(Max(wanted, MIN_SAMPLE), MAX_SAMPLE));
 }
 
-/* Clips a box to the tile, because what lies outside the tile must not influence the cuts. */
+/* Clips a box to the tile, because anything outside the tile must not influence the cuts. */
 static void
 clip_to_tile(const rb_spill_tile *tile, int dims, double *low, double *high)
 {

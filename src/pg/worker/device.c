@@ -6,9 +6,9 @@
  * opened on first use and so never in the postmaster, whose children could not use a device that it
  * had initialized. A machine without the plugin, the driver or a device uses the CPU.
  *
- * The worker opens the device in a thread, because a driver may take long. A session opens it only
- * if it cannot get the worker. All signals are blocked while the driver may start threads, so that
- * none of these threads receives a signal meant for the process.
+ * The worker opens the device in a thread, because a driver may take a long time. A session opens
+ * it only if it cannot get the worker. All signals are blocked while the driver may start threads,
+ * so that none of these threads receives a signal meant for the process.
  */
 #include "pg/worker/protocol.h"
 

@@ -520,7 +520,9 @@ set_message(rb_remote *r, const rb_bytes *arrays, int n)
 		rb_lane_part(&r->request->asked, lane, arrays, n, m->part[lane]);
 }
 
-/* Sends the sides, and serves interrupts meanwhile. Returns false and the reason if that fails. */
+/*
+ * Sends the sides, and processes interrupts meanwhile. Returns false and the reason if that fails.
+ */
 static bool
 send_sides(rb_remote *r, const rb_submission *order, char *why_not, size_t size)
 {

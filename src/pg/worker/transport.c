@@ -7,10 +7,10 @@
  * bytes in the other direction, or of blocks of ids as in parallel_queue.c: the word of a slot gives
  * the block it holds, or 0 if the slot may be filled again.
  *
- * The lengths of arrays are known before their first byte arrives, so they are transferred as they
- * are, one after another. If there are many bytes, the ring is divided into lanes, and each lane
- * transfers its part of every large array: one thread copies a few gigabytes per second, and a
- * device reads many times faster.
+ * The lengths of arrays are known before their first byte arrives, so the arrays are transferred
+ * without any framing, one after another. If there are many bytes, the ring is divided into lanes,
+ * and each lane transfers its part of every large array: one thread copies a few gigabytes per
+ * second, and a device reads many times faster.
  *
  * Blocks are not compressed. Measured with 10^7 clustered boxes, differences between the sorted ids
  * of a block take 4.3 bytes a pair instead of 16, but encoding and decoding take 13 ns a pair and

@@ -8,13 +8,13 @@
  * starts it. It ends when no request has arrived for redblue.worker_idle, when the device has
  * failed so that only a new process can open it, and on a shutdown request.
  *
- * Its main thread does what depends on PostgreSQL: latches, segments, signals, pg_stat_activity.
- * Each request has a thread of its own (serve.c), and so has opening the device.
+ * Its main thread does all work that depends on PostgreSQL: latches, segments, signals,
+ * pg_stat_activity. Each request has a thread of its own (serve.c), and so has opening the device.
  *
  * Sides that sessions cache here (store.c) are lost when the process ends. Memory left by joins is
  * offered to the kernel as soon as no join runs, and freed after ten seconds without one.
  *
- * On exit the worker stops all requests and waits for them a moment. A request that does not end
+ * On exit the worker stops all requests and waits briefly for them. A request that does not end
  * (because of a driver that hangs) is abandoned: it loses its segment, and the process ends without
  * the C library's exit handlers, which could wait for its thread.
  */

@@ -123,8 +123,8 @@ typedef enum rb_device_news
 extern rb_device_news rb_worker_device(bool wait, char *text, size_t size);
 
 /*
- * A join by the worker, used like an rb_stream, with the same job, statuses and statistics. The
- * additional status RB_GONE means that the worker ended before the join did.
+ * A join that the worker runs, used like an rb_stream, with the same job, statuses and statistics.
+ * The additional status RB_GONE means that the worker ended before the join did.
  */
 typedef struct rb_remote rb_remote;
 

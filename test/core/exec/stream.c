@@ -512,8 +512,8 @@ tell_far(double *t, double stop_after_ms)
 }
 
 /*
- * Tests distances between numbers of very different size, which take long: a stop does not wait for
- * the end of a write.
+ * Tests distances between numbers of very different size, which take a long time: a stop does not
+ * wait for the end of a write.
  */
 static void
 stopped_in_distances(void)

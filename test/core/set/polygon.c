@@ -1070,7 +1070,9 @@ is_bent(const mpq_t t)
 	return bent;
 }
 
-/* Sets t to the tolerance of the builder: a length, or a share of the longest side of the box. */
+/*
+ * Sets t to the tolerance of the builder: a length, or a fraction of the longest side of the box.
+ */
 static void
 set_tolerance(mpq_t t)
 {
