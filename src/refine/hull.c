@@ -13,8 +13,8 @@
  * coordinates, and no Steiner point improves these. They are removed one by one from outside, if
  * they lie in a plane of the boundary and only the triangulation of the boundary changes. A
  * tetrahedron with one boundary face is removed if its fourth corner is inside; that corner is then
- * on the boundary. One with two boundary faces is removed if the edge opposite to their common edge
- * is inside; it then replaces the common edge.
+ * on the boundary. A tetrahedron with two boundary faces is removed if the edge opposite their common
+ * edge is inside; this edge then replaces the common edge on the boundary.
  *
  * So no point is lost, and the boundary gets no new folds or holes. Faces of facets and edges on
  * segments are not lost either: the last tetrahedron that has one of these stays, and so does one

@@ -234,8 +234,8 @@ rb_star_cell(const rb_cells *m, const rb_refine_candidate *cand, uint32_t cell, 
  * Returns its number << 2 | the corner of it that is neither on the edge nor the point. Sets *facet
  * to the facet of the constrained face between the two new cells, or to RB_NOWHERE.
  *
- * A facet whose constrained faces are met twice on the way continues from one to the other and has
- * no face between the two new cells. The boundary and the border between two regions are
+ * If the walk meets two constrained faces of one facet, the facet continues from one to the other and
+ * has no face between the two new cells. The boundary and the border between two regions are
  * exceptions, since a constrained face must be there. Constrained faces of two facets may collapse
  * into one: a facet of the input and one of the hull, with a tetrahedron of almost no volume
  * between them. Then the facet with the smaller number, that of the input, gets the face. So the

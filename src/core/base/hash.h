@@ -200,7 +200,7 @@ RB_HASH_NAME(reset)(rb_context *ctx, RB_HASH *t, size_t n)
 
 		if (i > 0 && rb_should_stop(ctx))
 		{
-			t->mask = 0; /* The rest of the slots is not free: the next reservation begins again. */
+			t->mask = 0; /* Some slots are not cleared: the next reservation starts over. */
 			return RB_STOPPED;
 		}
 		memset(t->slot + i, 0xff, stretch * sizeof *t->slot);

@@ -793,7 +793,7 @@ typedef enum rb_result_form
 	 */
 	RB_COUNT,
 	RB_COUNTS, /* for each row, the number of its pairs */
-	RB_HITS,   /* which rows are in a pair; the number of pairs is that of these rows */
+	RB_HITS,   /* which rows are in a pair; the count is the number of these rows */
 	RB_GROUPS  /* for each row, the rows it is paired with; RB_COUNTS if memory does not suffice */
 } rb_result_form;
 

@@ -210,9 +210,9 @@ sampled_fraction(const rb_sample_join *l, int k)
 }
 
 /*
- * Returns true if the pairs of equal boxes are rows paired with themselves. In two samples of one
- * table, a row may be in both. If there are no more pairs of equal boxes than that explains, none
- * of them counts.
+ * Returns true if the pairs of equal boxes are taken for rows paired with themselves, and do not
+ * count: a row may be in both samples of one table, and there are at most twice as many pairs of
+ * equal boxes as that explains.
  */
 static bool
 are_themselves(const rb_sample_join *l)

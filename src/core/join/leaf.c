@@ -83,7 +83,7 @@ struct rb_leaf
 	double pad;     /* amount by which all boxes are enlarged (rb_pad_of) */
 	bool boxes;     /* true if overlapping boxes decide the predicate */
 	bool faces;     /* true if both sides are triangles: all vector stages apply */
-	bool part;      /* true for triangles with a distance: vector stages for distances apply */
+	bool part;      /* true for a distance of triangles: the vector stages for distances apply */
 	/* true in a self join in which the rows of the parts decide whether a pair counts */
 	bool rows_tell;
 	bool red_only;   /* true for RB_HITS of red: a matched red object needs no further tests */

@@ -559,10 +559,10 @@ rb_foot_point(const rb_hulls *h, const rb_feet *f, int side, rb_double_double *x
  * Edge u: the fraction along it is off by 192 e M^2 / |u|^2 + 40 e, hence g by 192 e M (M / |u|) +
  * 140 e M, and by 56 e M from its own product and difference.
  *
- * u x v: it is off by 96 e M^2 on each axis and by 167 e M^2 in all, its direction by twice that
- * over its length, the height of r, below 3.5 M, by 1170 e M (M^2 / |u x v|). The product of g and
- * r is off by 64 e M |g|, the length of g by a factor of 1 + 12 e, and the quotient by 24 e more,
- * of 3.5 M: 190 e M.
+ * u x v: it is off by 96 e M^2 on each axis and by 167 e M^2 in all. Its direction is therefore off
+ * by twice that over its length, and the height of r, which is below 3.5 M, is off by 1170 e M
+ * (M^2 / |u x v|). The product of g and r is off by 64 e M |g|, the length of g by a factor of
+ * 1 + 12 e, and the quotient by 24 e more, of 3.5 M: 190 e M.
  *
  * 2^-96 M = 1024 e M, plus once or twice that times these ratios, outweighs all of it.
  */

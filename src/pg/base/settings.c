@@ -105,8 +105,8 @@ static const setting settings[] = {
 	 &rb_setting_join, true, 0, 0, NULL, PGC_USERSET, GUC_EXPLAIN},
 	{"redblue.replace_postgis",
 	 "Replaces ST_3DIntersects and ST_3DDWithin with redblue_intersects and redblue_dwithin.",
-	 "Affects statements that are planned while it is on and the library is "
-	 "loaded. Results are exact and may therefore differ from those of PostGIS.",
+	 "Affects statements that are planned while this setting is on and the "
+	 "library is loaded. Results are exact and may therefore differ from those of PostGIS.",
 	 &rb_setting_replace_postgis, false, 0, 0, NULL, PGC_USERSET, GUC_EXPLAIN},
 	{"redblue.duplicate_notice", "Reports rows of a join that have the same id.",
 	 "Issues one NOTICE per call if the id column is neither known to be "
