@@ -6,9 +6,9 @@
  *	  job -> partitions ->+-> device 1: ...                            -+-> sink
  *			 of space	  +-> (no device left: the CPU)                -+
  *
- * Space is cut into as many partitions as devices take part (shares.c). Each pair of parts lies in
- * exactly one partition (rb_partition_meets), whichever device searches it. So the devices together
- * find each pair of the join exactly once.
+ * Space is cut into as many partitions as devices take part (partitions.c). Each pair of parts lies
+ * in exactly one partition (rb_partition_meets), whichever device searches it. So the devices
+ * together find each pair of the join exactly once.
  *
  * The partitions wait in a queue. Each device has a thread that takes one partition after the
  * other. A device takes partitions only after it has been opened, so devices that were already open

@@ -6,7 +6,7 @@
  *		canonical ids of points, lines and planes, which do not depend
  *			on how an object was computed                              clip.c
  *		overlapping polygons are cut until they are disjoint; parts
- *			of segments and points that lie on larger pieces           overlay.c, box_hierarchy.c
+ *			of segments and points that lie on larger pieces           overlay.c, box_overlap.c
  *		along each line: covered parts, and maximal runs of the rest,
  *			which form lines                                           assemble.c
  *		edges of polygons with a polygon on one side only -> rings     rings.c

@@ -145,7 +145,7 @@ extern bool rb_meet_line_plane(const double *p, const double *q, const double *t
 extern bool rb_meet_lines(const double *p, const double *q, const double *s, const double *t,
 						  double *at);
 
-/* ---- box tree that finds all boxes that intersect a given box (box_hierarchy.c) ---- */
+/* ---- box tree that finds all boxes that intersect a given box (box_overlap.c) ---- */
 
 typedef struct rb_boxes
 {

@@ -186,10 +186,10 @@ typedef struct rb_row_sink
 RB_COMPOSED_LIST(RB_COMPOSED_FUNCTION)
 #undef RB_COMPOSED_FUNCTION
 
-/* ---- shares.c ---- */
+/* ---- partitions.c ---- */
 
 /*
- * Divides space into partitions of a join with about the same amount of work (shares.c).
+ * Divides space into partitions of a join with about the same amount of work (partitions.c).
  */
 
 /*

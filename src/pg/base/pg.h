@@ -2,13 +2,13 @@
  * pg.h
  *	  Declares what all files of the PostgreSQL layer share: settings and errors.
  *
- *	functions.c   an SQL function
- *	arguments.c   its arguments -> sources
- *	sides.c       sources -> SELECT (or heap.c, for plain tables) -> receiver.c -> rb_builder
- *	              -> rb_set
- *	execution.c   sets -> rb_stream -> blocks of ids
- *	cursor.c      blocks of ids, or aggregates of them -> rows, which functions.c returns as a set or
- *	              a number, and function_scan.c as a scan in FROM
+ *	join_functions.c   an SQL function
+ *	join_arguments.c   its arguments -> sources
+ *	sides.c            sources -> SELECT (or heap.c, for plain tables) -> receiver.c -> rb_builder
+ *	                   -> rb_set
+ *	execution.c        sets -> rb_stream -> blocks of ids
+ *	cursor.c           blocks of ids, or aggregates of them -> rows, which join_functions.c returns
+ *	                   as a set or a number, and function_scan.c as a scan in FROM
  *
  * Each folder declares the rest in a header of its own: spill/spill.h, worker/worker.h,
  * read/read.h, exec/exec.h, func/func.h, plan/plan.h, scalar/scalar.h, node/node.h and

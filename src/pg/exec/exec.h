@@ -35,8 +35,8 @@ typedef enum rb_result
 } rb_result;
 
 /*
- * The join of one SQL function. Each function is one line of this type in functions.c and shares all
- * other code.
+ * The join of one SQL function. Each function is one line of this type in join_functions.c and
+ * shares all other code.
  */
 typedef struct rb_join
 {

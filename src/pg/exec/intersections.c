@@ -12,7 +12,7 @@
  *
  * Every geometry is read only once, into the sets, which hold the parts.
  */
-#include "pg/base/background.h"
+#include "pg/base/helper_thread.h"
 #include "pg/exec/aggregates.h"
 #include "pg/exec/gserialized_write.h"
 

@@ -17,9 +17,9 @@
  * Work that the worker accepted but cannot do is done in this process, if no pair has been returned
  * yet and redblue.backend does not require a device.
  *
- * Joins of functions (execution.c), joins of the plan node (join_scan.c) and refinement (refine.c)
- * use this file. Where a join runs within a process, serve.c decides in the worker, and
- * multi_device.c if there are several devices.
+ * Joins of functions (execution.c), joins of the plan node (join_scan.c) and refinement
+ * (refine_function.c) use this file. Where a join runs within a process, serve.c decides in the
+ * worker, and multi_device.c if there are several devices.
  */
 #include "pg/exec/exec.h"
 

@@ -7,14 +7,14 @@
 
 #include "pg/exec/exec.h"
 
-/* ---- functions.c: the functions ---- */
+/* ---- join_functions.c: the functions ---- */
 
 /*
  * Returns the join of the C function behind an SQL function, or NULL if it is not one of redblue's.
  */
 extern const rb_join *rb_join_of(PGFunction function);
 
-/* ---- arguments.c ---- */
+/* ---- join_arguments.c ---- */
 
 /* Reads the arguments of a call of this function. */
 extern void rb_call_args_read(const rb_join *join, Oid function, const NullableDatum *args,

@@ -10,13 +10,13 @@
  * of the tile and does not end below its low ends. For pairs within a distance, the box may end
  * that much lower, because the other row may begin that much higher.
  *
- * A box is given by two arrays, or is the box of a geometry (scalar/functions.c). A tile is given by
- * two arrays, as redblue_tiles returns them. Several tiles are given by two-dimensional arrays, as
- * array_agg(tile_low ORDER BY tile) builds them.
+ * A box is given by two arrays, or is the box of a geometry (scalar/geometry_functions.c). A tile
+ * is given by two arrays, as redblue_tiles returns them. Several tiles are given by two-dimensional
+ * arrays, as array_agg(tile_low ORDER BY tile) builds them.
  */
 #include "pg/base/arguments.h"
-#include "pg/base/background.h"
 #include "pg/base/cleanup.h"
+#include "pg/base/helper_thread.h"
 #include "pg/func/func.h"
 #include "pg/read/read.h"
 

@@ -2,17 +2,17 @@
  * meshing.h
  *	  Declares what the files of src/pg/mesh share, grouped by the file that defines it.
  *
- *	run.c, make.c, plc_faults.c					the work of one call, the mesh, errors of rows
- *	tables.c -> store.c, load.c					the four tables of a mesh, writing and reading
- *	functions.c, refine.c, check_function.c,
- *	files.c										the SQL functions and their arguments
+ *	meshing_run.c, build_mesh.c, plc_faults.c	the work of one call, the mesh, errors of rows
+ *	tables.c -> write_mesh.c, load.c			the four tables of a mesh, writing and reading
+ *	tetrahedra_functions.c, refine_function.c,
+ *	check_function.c, files.c					the SQL functions and their arguments
  */
 #ifndef RB_PG_MESH_MESHING_H
 #define RB_PG_MESH_MESHING_H
 
 #include "pg/base/arguments.h"
-#include "pg/base/background.h"
 #include "pg/base/cleanup.h"
+#include "pg/base/helper_thread.h"
 #include "pg/exec/exec.h"
 
 #include "executor/spi.h"
@@ -26,7 +26,7 @@
 
 struct rb_report_line;
 
-/* ---- functions.c: arguments of the SQL functions ---- */
+/* ---- tetrahedra_functions.c: arguments of the SQL functions ---- */
 
 /* The inputs of a mesh, each of which is an SQL argument, in this order */
 typedef enum rb_meshing_side
@@ -83,7 +83,7 @@ extern void rb_meshing_arguments_bind(rb_arguments *a, const char *function, con
  */
 extern rb_meshing_call *rb_meshing_call_read(const rb_arguments *a, bool query, bool refine);
 
-/* ---- run.c: the work of one call ---- */
+/* ---- meshing_run.c: the work of one call ---- */
 
 /* Maps internal indices to the ids stored in the existing tables. */
 typedef struct rb_meshing_names
@@ -143,10 +143,10 @@ typedef struct rb_meshing_run
 	uint32 skipped;        /* Number of skipped solids */
 	bool empty;            /* The mesh has no tetrahedra, so no rows were written */
 	rb_refine_options options;
-	/* Rounds on a device (refine.c) */
+	/* Rounds on a device (refine_function.c) */
 	uint64 expected; /* Estimated number of tetrahedra */
 	rb_placement placement;
-	struct rb_meshing_threads *threads; /* Threads that mesh solids (make.c) */
+	struct rb_meshing_threads *threads; /* Threads that mesh solids (build_mesh.c) */
 	double ms[RB_MESH_STAGES];          /* Milliseconds of each stage */
 	/* Current stage; accessed by several threads */
 	int stage;
@@ -228,7 +228,7 @@ rb_meshing_id(const rb_meshing_run *run, rb_meshing_side side, uint32 row)
  */
 #define RB_MESH_FACE_TOLERANCE (1.0 / 256)
 
-/* ---- make.c: the mesh ---- */
+/* ---- build_mesh.c: the mesh ---- */
 
 /*
  * Work functions: rb_meshing_weld builds a PLC from the sets and splits it if requested;
@@ -333,7 +333,7 @@ extern void rb_meshing_tables_continue(rb_meshing_table *tables, const char *fun
 									   const char *mesh);
 extern void rb_meshing_table_empty(const rb_meshing_table *t, const char *function);
 
-/* ---- store.c: writing rows ---- */
+/* ---- write_mesh.c: writing rows ---- */
 
 /*
  * Writes all tables and returns the number of rows. If there are no tetrahedra, it writes nothing

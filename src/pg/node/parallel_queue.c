@@ -19,7 +19,7 @@
  * The status of the join follows the last block. Every participant that reaches the end checks it,
  * so a failed join is never mistaken for one that found no more pairs.
  */
-#include "pg/base/background.h"
+#include "pg/base/helper_thread.h"
 #include "pg/node/node.h"
 #include "pg/spill/spill.h"
 #include "core/base/parallel.h"

@@ -238,7 +238,7 @@ extern List *rb_primary_key(Relation rel);
 /* Returns true if no two rows have the same value in this column. */
 extern bool rb_column_is_unique(Relation rel, AttrNumber attno);
 
-/* ---- columns.c: the columns of a row that make up an object ---- */
+/* ---- object_columns.c: the columns of a row that make up an object ---- */
 
 typedef struct rb_columns
 {
@@ -392,7 +392,7 @@ typedef struct rb_receiver rb_receiver; /* Defined in receiver.h */
 
 /* ---- heap.c: plain tables, read without the executor ---- */
 
-/* State of a page when it was read, for the cache (cache.c) */
+/* State of a page when it was read, for the cache (side_cache.c) */
 typedef struct rb_page_note
 {
 	uint64 lsn;
@@ -446,7 +446,7 @@ struct rb_side_data;
 extern void rb_read_table(const rb_source *source, rb_receiver *receiver, rb_builder *builder,
 						  rb_space *space, struct rb_side_data *side);
 
-/* ---- cache.c: sides cached between calls ---- */
+/* ---- side_cache.c: sides cached between calls ---- */
 
 typedef struct rb_cache_lookup rb_cache_lookup;
 

@@ -500,10 +500,10 @@ receive_slot(TupleTableSlot *slot, DestReceiver *self)
  * ---- rows apart ----
  *
  * Rows may be received separately from the others, to be appended later: rows read out of order
- * (readers.c) or by an earlier call (cache.c). They have an SRID and dimensions of their own, which
- * are compared with those of the join when the rows are appended. An invalid row among them raises
- * no error but is rejected: the reader that proceeds in order will reach it and raise the same
- * error as if no rows had been read separately.
+ * (readers.c) or by an earlier call (side_cache.c). They have an SRID and dimensions of their own,
+ * which are compared with those of the join when the rows are appended. An invalid row among them
+ * raises no error but is rejected: the reader that proceeds in order will reach it and raise the
+ * same error as if no rows had been read separately.
  */
 
 uint64

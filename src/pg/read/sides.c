@@ -3,7 +3,7 @@
  *	  Reads the sides of a join: turns sources into sets.
  *
  *	a plain table		page by page, bypassing the executor	readers.c, heap.c
- *						or not at all if it has not changed		cache.c
+ *						or not at all if it has not changed		side_cache.c
  *	anything else		its SELECT, read-only					receiver.c as its destination
  *
  * All sides must agree in one SRID for geometries and one number of dimensions for boxes. No side

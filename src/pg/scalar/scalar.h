@@ -3,9 +3,9 @@
  *	  Declares what the files share that implement functions of two geometries (the extension
  *	  redblue_postgis).
  *
- *	functions.c			the SQL functions
- *	operand.c			converts a value into the parts of an object, and caches it
- *	index_support.c		planner support: index conditions and selectivity
+ *	geometry_functions.c	the SQL functions
+ *	operand.c				converts a value into the parts of an object, and caches it
+ *	index_support.c			planner support: index conditions and selectivity
  *
  * If both geometries have Z, they are compared in space. Otherwise both are projected to the plane,
  * where polygons are areas. In both cases all parts are triangles: the triangles of faces, and
@@ -14,14 +14,14 @@
 #ifndef RB_PG_SCALAR_SCALAR_H
 #define RB_PG_SCALAR_SCALAR_H
 
-#include "pg/base/background.h"
 #include "pg/base/cleanup.h"
+#include "pg/base/helper_thread.h"
 #include "pg/exec/gserialized_write.h"
 #include "pg/read/read.h"
 
 #include "core/solid/solid.h"
 
-/* ---- functions.c, index_support.c: entry points, by which the planner identifies a function ---- */
+/* ---- geometry_functions.c, index_support.c: entry points, which identify a function ---- */
 
 extern Datum redblue_geometry_intersects(PG_FUNCTION_ARGS);
 extern Datum redblue_geometry_crosses(PG_FUNCTION_ARGS);
@@ -54,7 +54,7 @@ typedef struct rb_operand
 	bool flat;         /* True if it was projected to the plane */
 	const rb_set *set; /* Set of one row, NULL if empty */
 	rb_row_cache two;  /* State cached by comparisons with other values */
-	rb_placed placed;  /* State cached by position tests (functions.c) */
+	rb_placed placed;  /* State cached by position tests (geometry_functions.c) */
 } rb_operand;
 
 /* Maximum number of cached values per argument */

@@ -4,14 +4,14 @@
  *
  * A join spills its rows to temporary files if they do not fit in memory.
  *
- *	file.c			rows in temporary files, in chunks, and the memory that they need
+ *	row_file.c		rows in temporary files, in chunks, and the memory that they need
  *	partition.c		divides a tile into smaller tiles
  *	tiles.c			accepts the rows of both sides, merges those of one object, returns tiles
  */
 #ifndef RB_PG_SPILL_SPILL_H
 #define RB_PG_SPILL_SPILL_H
 
-#include "pg/base/background.h"
+#include "pg/base/helper_thread.h"
 
 #include "core/join/join.h"
 
@@ -84,7 +84,7 @@ extern bool rb_spill_cut_again(rb_spill *spill);
  */
 extern void rb_spill_report_blocks(rb_spill *spill);
 
-/* ---- file.c ---- */
+/* ---- row_file.c ---- */
 
 /*
  * A temporary file, written by PostgreSQL functions. Any thread may read it through a separate
@@ -234,7 +234,7 @@ rb_spill_side(const rb_spill *s, int side)
 	return &s->tile[0].rows[side];
 }
 
-/* ---- file.c: memory of a tile ---- */
+/* ---- row_file.c: memory of a tile ---- */
 
 /* Raises an error unless the status is RB_OK. */
 extern void rb_spill_check(const rb_spill *s, rb_status status);

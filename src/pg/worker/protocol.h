@@ -30,7 +30,7 @@
 
 #include "pg/worker/worker.h"
 
-#include "pg/base/background.h"
+#include "pg/base/helper_thread.h"
 #include "refine/refining.h"
 #include "storage/dsm.h"
 #include "storage/latch.h"
@@ -105,7 +105,7 @@ struct rb_progress_entry
 
 #define RB_PROGRESS 128
 
-/* ---- store.c: the list of sides that the worker has cached; only the worker writes it ---- */
+/* ---- cached_sides.c: the list of sides that the worker caches; only the worker writes it ---- */
 
 typedef struct rb_stored_entry
 {
@@ -483,7 +483,7 @@ extern void rb_served_free(rb_served *served);
 /* Detaches a thread from the segment, which the thread no longer accesses even if it still runs. */
 extern void rb_served_abandon(rb_served *served);
 
-/* ---- store.c: cached sides in the worker; callable from any thread ---- */
+/* ---- cached_sides.c: cached sides in the worker; callable from any thread ---- */
 
 /* Opens the store before any other use; the number is the worker's. */
 extern void rb_store_open(rb_service_block *block, uint32 number);
@@ -544,7 +544,7 @@ struct BackgroundWorker;
  */
 extern void rb_worker_describe(struct BackgroundWorker *worker, uint32 number);
 
-/* ---- device.c: the plugin for the device, in this process ---- */
+/* ---- load_backend.c: the plugin for the device, in this process ---- */
 
 /* Opens the device in a thread; further calls do nothing. */
 extern void rb_device_begin(void);

@@ -11,8 +11,8 @@
  * Its main thread does all work that depends on PostgreSQL: latches, segments, signals,
  * pg_stat_activity. Each request has a thread of its own (serve.c), and so has opening the device.
  *
- * Sides that sessions cache here (store.c) are lost when the process ends. Memory left by joins is
- * offered to the kernel as soon as no join runs, and freed after ten seconds without one.
+ * Sides that sessions cache here (cached_sides.c) are lost when the process ends. Memory left by
+ * joins is offered to the kernel as soon as no join runs, and freed after ten seconds without one.
  *
  * On exit the worker stops all requests and waits briefly for them. A request that does not end
  * (because of a driver that hangs) is abandoned: it loses its segment, and the process ends without
@@ -339,7 +339,7 @@ serve_until_idle(void)
 			return;
 		/*
 		 * The worker is not idle while the device opens, because a session may be waiting for it;
-		 * device.c limits the time.
+		 * load_backend.c limits the time.
 		 */
 		if (!dlist_is_empty(&serving) || device_state == RB_DEVICE_OPENING)
 			idle_since = rb_now_ms();

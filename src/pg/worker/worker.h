@@ -11,7 +11,7 @@
 /* Installs the service. Called when the library is loaded. */
 extern void rb_service_install(void);
 
-/* ---- store.c: sides cached by the worker ---- */
+/* ---- cached_sides.c: sides cached by the worker ---- */
 
 #define RB_KEY_BYTES 192
 
@@ -60,7 +60,7 @@ extern bool rb_stored_get(int i, rb_stored *stored);
 /* Returns true if this key was last seen in this state, and records it as seen. */
 extern bool rb_stored_was_seen(uint64 key, uint64 state);
 
-/* ---- device.c: the device plugin, in this process ---- */
+/* ---- load_backend.c: the device plugin, in this process ---- */
 
 /* Returns true if the plugin is installed; otherwise sets why_not. */
 extern bool rb_device_installed(char *why_not, size_t size);

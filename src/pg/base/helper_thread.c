@@ -1,9 +1,9 @@
 /*
- * background.c
+ * helper_thread.c
  *	  Runs long work of the core on a helper thread, while the main thread processes interrupts;
  *	  waits for other threads and processes.
  */
-#include "pg/base/background.h"
+#include "pg/base/helper_thread.h"
 
 #include "core/base/parallel.h"
 #include "miscadmin.h"

@@ -1,5 +1,5 @@
 /*
- * refine.c
+ * refine_function.c
  *	  Implements redblue_refine, which stores a mesh of good tetrahedra in four tables, starting
  *	  from rows or from the mesh in these tables.
  *

@@ -1,5 +1,5 @@
 /*
- * store.c
+ * write_mesh.c
  *	  Writes a mesh to the rows of its four tables.
  *
  * A table that was just created, or that is equally plain (into.c), gets a thousand rows at a time,

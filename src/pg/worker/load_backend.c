@@ -1,5 +1,5 @@
 /*
- * device.c
+ * load_backend.c
  *	  Finds and opens the backend for a device, in any process.
  *
  * The CUDA backend is a separate plugin, redblue_cuda.so, in the directory of this library. It is

@@ -1,5 +1,5 @@
 /*
- * make.c
+ * build_mesh.c
  *	  Builds the mesh of a call: welds the rows, tetrahedralizes, and refines. Builds a separate mesh
  *	  for each of many solids, given by the rows of facets.
  *

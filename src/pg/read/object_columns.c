@@ -1,5 +1,5 @@
 /*
- * columns.c
+ * object_columns.c
  *	  Determines which columns of a row form an object, by their names, in any order, ignoring all
  *	  others.
  *

@@ -1,5 +1,5 @@
 /*
- * merged_polygons.c
+ * facet_polygons.c
  *	  Finds the polygon of its facet that each face of a mesh lies in.
  *
  * A facet of several polygons is planar, so all tests are made in the projection along the axis

@@ -1,5 +1,5 @@
 /*
- * functions.c
+ * join_functions.c
  *	  Defines the SQL functions: the joins, one per line, with the forms of their results, and the
  *	  exact predicates.
  *
@@ -12,8 +12,8 @@
  *
  * A line of the list gives the function's name, its predicate, and for each side the kind of the
  * objects and the name of the argument. A self join has one side. All other code is common to all
- * joins (arguments.c, execution.c, cursor.c, function_scan.c). A result is returned as a set of
- * rows, as pairs of keys, or as the number of pairs.
+ * joins (join_arguments.c, execution.c, cursor.c, function_scan.c). A result is returned as a set
+ * of rows, as pairs of keys, or as the number of pairs.
  */
 #include "pg/func/func.h"
 

@@ -1,5 +1,5 @@
 /*
- * cache.c
+ * side_cache.c
  *	  Decides which sides are cached between calls, and what must be read of a cached side.
  *
  *	first call		table -> set								the state of its map is recorded
@@ -7,9 +7,9 @@
  *	later calls		remote set									if no page has changed
  *					remote set, changed pages -> delta set		if some pages have changed
  *
- * The worker holds the cached sides (store.c) for all sessions that may read them. A session has a
- * copy of the manifest, from which it determines without a request which pages are unchanged. In
- * place of the cached rows, the join gets a remote set, which has counts but no arrays.
+ * The worker holds the cached sides (cached_sides.c) for all sessions that may read them. A session
+ * has a copy of the manifest, from which it determines without a request which pages are unchanged.
+ * In place of the cached rows, the join gets a remote set, which has counts but no arrays.
  *
  * Results never depend on the cache. Access rights are checked before this code is reached
  * (heap.c), the visibility map proves (manifest.c) that a page still has its old rows, and cached

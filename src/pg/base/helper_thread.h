@@ -1,10 +1,10 @@
 /*
- * background.h
+ * helper_thread.h
  *	  Declares long work of the core on a helper thread, while this thread processes interrupts, and
- *	  the wait for other threads and processes (background.c).
+ *	  the wait for other threads and processes (helper_thread.c).
  */
-#ifndef RB_PG_BASE_BACKGROUND_H
-#define RB_PG_BASE_BACKGROUND_H
+#ifndef RB_PG_BASE_HELPER_THREAD_H
+#define RB_PG_BASE_HELPER_THREAD_H
 
 #include "pg/base/pg.h"
 
@@ -47,4 +47,4 @@ extern rb_status rb_background_try(rb_background *a);
 /* Stops the work and joins its thread. For cleanup when the process exits during the work. */
 extern void rb_background_end(rb_background *a);
 
-#endif /* RB_PG_BASE_BACKGROUND_H */
+#endif /* RB_PG_BASE_HELPER_THREAD_H */

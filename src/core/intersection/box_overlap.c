@@ -1,5 +1,5 @@
 /*
- * box_hierarchy.c
+ * box_overlap.c
  *	  Finds all boxes that intersect a given box.
  *
  * The boxes are sorted by their centers along a Morton curve (G. Morton, 1966). Eight consecutive

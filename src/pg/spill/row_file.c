@@ -1,5 +1,5 @@
 /*
- * file.c
+ * row_file.c
  *	  Stores the rows of a side in a temporary file, in chunks of several thousand parts, and
  *	  computes the memory that they need when they are read.
  *

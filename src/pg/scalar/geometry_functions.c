@@ -1,5 +1,5 @@
 /*
- * functions.c
+ * geometry_functions.c
  *	  Implements the SQL functions of one geometry or two. Their results are exact and agree with the
  *	  joins.
  *

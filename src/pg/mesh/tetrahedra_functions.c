@@ -1,5 +1,5 @@
 /*
- * functions.c
+ * tetrahedra_functions.c
  *	  Converts the arguments of a mesh function to the sources of its sides and to options.
  *	  Implements redblue_tetrahedra, which returns a mesh as rows, and redblue_tetrahedralize, which
  *	  stores it in four tables.

@@ -1,5 +1,5 @@
 /*
- * arguments.c
+ * join_arguments.c
  *	  Converts the arguments of an SQL function into the sources of its sides.
  */
 #include "pg/base/arguments.h"

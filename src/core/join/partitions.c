@@ -1,5 +1,5 @@
 /*
- * shares.c
+ * partitions.c
  *	  Divides space into as many partitions as there are devices, each with about the same amount
  *	  of work.
  *

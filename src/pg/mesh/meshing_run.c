@@ -1,11 +1,11 @@
 /*
- * run.c
+ * meshing_run.c
  *	  Runs the work of one call: reads the sides, works in a helper thread while the main thread
  *	  waits, and reports.
  *
  * The core knows nothing about interrupts, and a single step may take a long time. So it works in a
- * thread of its own (background.c). All resources belong to the run, which is closed at the end of
- * its memory context, or by cleanup.c when the process exits: the thread is stopped and joined,
+ * thread of its own (helper_thread.c). All resources belong to the run, which is closed at the end
+ * of its memory context, or by cleanup.c when the process exits: the thread is stopped and joined,
  * then the memory is freed.
  */
 #include "pg/mesh/meshing.h"
