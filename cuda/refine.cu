@@ -660,9 +660,9 @@ append_entries(refine_rounds *s)
 	return RB_OK;
 }
 
-/* Updates the number of used slots and the list of free ones. */
+/* Updates the number of used slots and the list of free slots after the new cells are built. */
 static rb_status
-count_places(refine_rounds *s, uint32_t freed)
+update_free_slots(refine_rounds *s, uint32_t freed)
 {
 	uint32_t reused = s->a.nfresh < s->nfree ? s->a.nfresh : s->nfree;
 
@@ -693,7 +693,7 @@ one_round(refine_rounds *s)
 	RB_TRY(reserve_needs(s));
 	RB_TRY(rb_refine_needs(s->run, &s->a));
 	RB_TRY(append_entries(s));
-	RB_TRY(count_places(s, freed));
+	RB_TRY(update_free_slots(s, freed));
 	RB_TRY(charge_time(s, RB_REFINE_LISTS));
 	s->rounds++;
 	s->tried += s->a.ncands;

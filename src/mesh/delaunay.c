@@ -70,7 +70,7 @@ point_of(const rb_mesh *m, uint32_t v, bool all)
  * overflows, and underflow is far below the bound.
  */
 static ALWAYS_INLINE rb_sphere
-sphere_of(const double *a, const double *b, const double *c, const double *d)
+compute_circumsphere(const double *a, const double *b, const double *c, const double *d)
 {
 	double x[3] = {b[0] - a[0], b[1] - a[1], b[2] - a[2]};
 	double y[3] = {c[0] - a[0], c[1] - a[1], c[2] - a[2]};
@@ -118,7 +118,7 @@ sphere_of(const double *a, const double *b, const double *c, const double *d)
  * and rounding to float, the error is below 2^-22.
  */
 static ALWAYS_INLINE rb_sphere
-plane_of(const double *a, const double *b, const double *c)
+compute_ghost_plane(const double *a, const double *b, const double *c)
 {
 	double x[3] = {b[0] - a[0], b[1] - a[1], b[2] - a[2]};
 	double y[3] = {c[0] - a[0], c[1] - a[1], c[2] - a[2]};
@@ -161,7 +161,7 @@ in_sphere(const rb_sphere *sphere, const double *a, const double *e)
 
 /* Returns the sphere of a new tetrahedron, whose first corner must not be RB_GHOST. */
 static ALWAYS_INLINE rb_sphere
-sphere_of_tet(const rb_mesh *m, const uint32_t *v)
+compute_tet_sphere(const rb_mesh *m, const uint32_t *v)
 {
 	const double *a = point_of(m, v[0], true);
 
@@ -172,12 +172,13 @@ sphere_of_tet(const rb_mesh *m, const uint32_t *v)
 	 * outside.
 	 */
 	if (v[1] == RB_GHOST)
-		return plane_of(a, point_of(m, v[2], true), point_of(m, v[3], true));
+		return compute_ghost_plane(a, point_of(m, v[2], true), point_of(m, v[3], true));
 	if (v[2] == RB_GHOST)
-		return plane_of(a, point_of(m, v[3], true), point_of(m, v[1], true));
+		return compute_ghost_plane(a, point_of(m, v[3], true), point_of(m, v[1], true));
 	if (v[3] == RB_GHOST)
-		return plane_of(a, point_of(m, v[1], true), point_of(m, v[2], true));
-	return sphere_of(a, point_of(m, v[1], true), point_of(m, v[2], true), point_of(m, v[3], true));
+		return compute_ghost_plane(a, point_of(m, v[1], true), point_of(m, v[2], true));
+	return compute_circumsphere(a, point_of(m, v[1], true), point_of(m, v[2], true),
+								point_of(m, v[3], true));
 }
 
 /* Decides rb_mesh_conflict exactly, for corners that are indices of the cavity's points. */
@@ -728,7 +729,7 @@ fill_cavity(rb_mesh *m, uint32_t v, bool all, rb_inserter *w)
 			m->bits[rb_face_tet(rim->out)] &= ~RB_MARK2;
 		rb_mesh_link(m, rb_face_of(t, 0), rim->out);
 		if (all)
-			c->spheres[t] = sphere_of_tet(m, m->tets[t].v);
+			c->spheres[t] = compute_tet_sphere(m, m->tets[t].v);
 		else
 		{
 			for (j = 0; j < 3; j++)
@@ -901,14 +902,14 @@ first_tets(rb_mesh *m, const uint32_t *v)
 	c->ninside = 0;
 	RB_TRY(reserve_tets(m, 0, true));
 	t[4] = rb_mesh_new_tet(m, v[0], v[1], v[2], v[3]);
-	c->spheres[t[4]] = sphere_of_tet(m, v);
+	c->spheres[t[4]] = compute_tet_sphere(m, v);
 	for (int i = 0; i < 4; i++)
 	{
 		/* The ghost has the face's corners with two of them swapped. */
 		const uint8_t *f = rb_face_corners[i];
 
 		t[i] = rb_mesh_new_tet(m, v[f[0]], RB_GHOST, v[f[1]], v[f[2]]);
-		c->spheres[t[i]] = sphere_of_tet(m, m->tets[t[i]].v);
+		c->spheres[t[i]] = compute_tet_sphere(m, m->tets[t[i]].v);
 		rb_mesh_link(m, rb_face_of(t[4], (uint32_t) i), rb_face_of(t[i], 1));
 	}
 	/* Ghosts i and j share the edge of the other two corners. */

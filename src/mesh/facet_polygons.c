@@ -46,7 +46,7 @@ typedef struct naming
 } naming;
 
 static inline const double *
-corner_point(const naming *w, uint32_t triangle, int k)
+get_triangle_corner(const naming *w, uint32_t triangle, int k)
 {
 	return w->in->points + 3 * (size_t) w->in->triangles[triangle][k];
 }
@@ -77,8 +77,8 @@ static int
 turn_of(naming *w, uint32_t triangle, int axis)
 {
 	const int x = (axis + 1) % 3, y = (axis + 2) % 3;
-	const double *a = corner_point(w, triangle, 0), *b = corner_point(w, triangle, 1),
-				 *c = corner_point(w, triangle, 2);
+	const double *a = get_triangle_corner(w, triangle, 0), *b = get_triangle_corner(w, triangle, 1),
+				 *c = get_triangle_corner(w, triangle, 2);
 
 	return rb_orient2d_at(&w->env, a[x], a[y], b[x], b[y], c[x], c[y]);
 }
@@ -87,8 +87,8 @@ turn_of(naming *w, uint32_t triangle, int axis)
 static void
 choose_axis(naming *w, uint32_t triangle)
 {
-	const double *a = corner_point(w, triangle, 0), *b = corner_point(w, triangle, 1),
-				 *c = corner_point(w, triangle, 2);
+	const double *a = get_triangle_corner(w, triangle, 0), *b = get_triangle_corner(w, triangle, 1),
+				 *c = get_triangle_corner(w, triangle, 2);
 	double longest = -1;
 
 	w->axis = 0;
@@ -122,8 +122,8 @@ enter_facet(naming *w, uint32_t facet)
 
 		for (int k = 0; k < 3; k++)
 		{
-			const double a = corner_point(w, t, 0)[k], b = corner_point(w, t, 1)[k],
-						 c = corner_point(w, t, 2)[k];
+			const double a = get_triangle_corner(w, t, 0)[k], b = get_triangle_corner(w, t, 1)[k],
+						 c = get_triangle_corner(w, t, 2)[k];
 
 			box[k] = k == w->axis ? 0 : fmin(a, fmin(b, c));
 			box[3 + k] = k == w->axis ? 0 : fmax(a, fmax(b, c));
@@ -184,8 +184,8 @@ lies_in(naming *w, uint32_t triangle)
 	const int turn = turn_of(w, triangle, w->axis);
 
 	for (int k = 0; k < 3 && turn != 0; k++)
-		if (turn * side_of(w, corner_point(w, triangle, k), corner_point(w, triangle, (k + 1) % 3),
-						   x, y) <
+		if (turn * side_of(w, get_triangle_corner(w, triangle, k),
+						   get_triangle_corner(w, triangle, (k + 1) % 3), x, y) <
 			0)
 			return false;
 	return turn != 0;
@@ -232,8 +232,9 @@ nearest_polygon(const naming *w, const double *p)
 
 		for (int k = 0; k < 3; k++)
 		{
-			const double far = distance2_to_segment(p, corner_point(w, t, k),
-													corner_point(w, t, (k + 1) % 3), x, y, scale);
+			const double far =
+				distance2_to_segment(p, get_triangle_corner(w, t, k),
+									 get_triangle_corner(w, t, (k + 1) % 3), x, y, scale);
 
 			if (best == RB_NONE || far < nearest || (far == nearest && polygon < best))
 			{

@@ -614,11 +614,11 @@ list_sides(regrouping *g, uint32_t nfaces, const uint32_t (*edges)[2], uint32_t 
 }
 
 /*
- * Returns the distance that redblue_mesh_check allows between a Steiner point and its segment or
- * facet.
+ * Returns the distance from a common plane up to which adjacent faces are merged into one facet. It
+ * is the distance that redblue_mesh_check allows between a Steiner point and its segment or facet.
  */
 static double
-rounding_of(const double *points, uint32_t npoints)
+merge_distance(const double *points, uint32_t npoints)
 {
 	double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
 	double largest = 0;
@@ -651,7 +651,7 @@ rb_merge_by_faces(rb_context *ctx, const double *points, uint32_t npoints,
 		status = list_sides(&g, nfaces, edges, nedges);
 	if (status == RB_OK)
 		rb_union_find_init(above, nfacets);
-	g.near = rounding_of(points, npoints);
+	g.near = merge_distance(points, npoints);
 	for (uint32_t side = 0; side < 3 * nfaces && status == RB_OK; side++)
 	{
 		uint32_t a, b;

@@ -703,8 +703,9 @@ add_face(comparing *c, uint32_t t, uint32_t i, uint32_t inside, uint32_t outside
 	return RB_OK;
 }
 
+/* Adds the faces at which a region of the mesh ends to the volume of that region. */
 static rb_status
-add_mesh(comparing *c)
+add_mesh_volumes(comparing *c)
 {
 	const rb_volumes_input *in = c->in;
 	uint32_t inside = 0;
@@ -955,7 +956,7 @@ compare_volumes(comparing *c, rb_volumes_report report, void *arg)
 	RB_TRY(patches_of_mesh(c));
 	RB_TRY(check_points(c));
 	RB_TRY(list_regions(c));
-	RB_TRY(add_mesh(c));
+	RB_TRY(add_mesh_volumes(c));
 	mark_unknown_regions(c);
 	make_limits(c);
 	RB_TRY(subtract_surface(c));

@@ -34,7 +34,7 @@ should_stop_at(const bending *b, uint32_t i)
 }
 
 static const double *
-point_at(const bending *b, uint32_t v)
+get_mesh_point(const bending *b, uint32_t v)
 {
 	return b->tets->points + 3 * (size_t) v;
 }
@@ -97,9 +97,9 @@ each_pair(bending *b, bool of_bent,
 static bool
 is_flat(const bending *b, uint32_t u, uint32_t v, uint32_t face, uint32_t other)
 {
-	return rb_hull_is_flat(b->r, point_at(b, u), point_at(b, v),
-						   point_at(b, apex_of(b->tets->faces[face], u, v)),
-						   point_at(b, apex_of(b->tets->faces[other], u, v)));
+	return rb_hull_is_flat(b->r, get_mesh_point(b, u), get_mesh_point(b, v),
+						   get_mesh_point(b, apex_of(b->tets->faces[face], u, v)),
+						   get_mesh_point(b, apex_of(b->tets->faces[other], u, v)));
 }
 
 static void

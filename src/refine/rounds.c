@@ -603,9 +603,9 @@ number_winners(rounds *s)
 	return status;
 }
 
-/* Updates the numbers of cells and free slots after the new cells are built. */
+/* Updates the number of cells and the list of free slots after the new cells are built. */
 static rb_status
-count_places(rounds *s)
+update_free_slots(rounds *s)
 {
 	rb_refining *r = s->r;
 	uint32_t freed = 0;
@@ -682,7 +682,7 @@ insert_winners(rounds *s)
 	for (uint32_t i = 0; i < s->ncands; i++)
 		RB_TRY(requeue_entry(s, &s->cands[i]));
 	RB_TRY(list_needs(s));
-	return count_places(s);
+	return update_free_slots(s);
 }
 
 static rb_status

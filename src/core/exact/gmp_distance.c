@@ -62,14 +62,15 @@ typedef struct measure
 /* ---- vectors ---- */
 
 static void
-subtract_vectors(rb_number *r, const rb_number *a, const rb_number *b)
+subtract_numbers(rb_number *r, const rb_number *a, const rb_number *b)
 {
 	for (int i = 0; i < 3; i++)
 		rb_number_sub(&r[i], &a[i], &b[i]);
 }
 
+/* Computes the cross product of two vectors of exact numbers. */
 static void
-cross_vectors(rb_number *r, const rb_number *a, const rb_number *b)
+cross_numbers(rb_number *r, const rb_number *a, const rb_number *b)
 {
 	for (int i = 0; i < 3; i++)
 	{
@@ -93,8 +94,9 @@ is_within(const rb_number *x, const rb_number *y)
 
 /* ---- the nearest features ---- */
 
+/* Returns corner i of a hull, counted cyclically. */
 static const rb_number *
-corner_of(const measure *m, int side, int i)
+get_hull_corner(const measure *m, int side, int i)
 {
 	return m->corner[side][i < m->n[side] ? i : i - m->n[side]];
 }
@@ -109,7 +111,7 @@ is_in_front(const measure *m, int side, int at, const rb_number *g, int sign)
 
 		if (i == at)
 			continue;
-		subtract_vectors(w, m->corner[side][i], m->corner[side][at]);
+		subtract_numbers(w, m->corner[side][i], m->corner[side][at]);
 		rb_number_dot3(&height, w, g);
 		if (height.sign * sign < 0)
 			return false;
@@ -127,9 +129,9 @@ is_over_face(const rb_number *r, const rb_number *u, const rb_number *v, const r
 {
 	rb_number w[3], s, t;
 
-	cross_vectors(w, r, v);
+	cross_numbers(w, r, v);
 	rb_number_dot3(&s, w, g);
-	cross_vectors(w, u, r);
+	cross_numbers(w, u, r);
 	rb_number_dot3(&t, w, g);
 	if (s.sign < 0 || t.sign < 0)
 		return false;
@@ -147,11 +149,11 @@ is_over_edges(const rb_number *r, const rb_number *u, const rb_number *v, const 
 {
 	rb_number w[3], s;
 
-	cross_vectors(w, v, g);
+	cross_numbers(w, v, g);
 	rb_number_dot3(&s, w, r);
 	if (!is_within(&s, q))
 		return false;
-	cross_vectors(w, u, g);
+	cross_numbers(w, u, g);
 	rb_number_dot3(&s, w, r);
 	return is_within(&s, q);
 }
@@ -165,14 +167,14 @@ test_features(measure *m, rb_feature red, rb_feature blue)
 
 	for (int side = 0; side < 2; side++)
 		if (of[side].dim > 0)
-			subtract_vectors(u[side], corner_of(m, side, of[side].at + 1),
-							 corner_of(m, side, of[side].at));
+			subtract_numbers(u[side], get_hull_corner(m, side, of[side].at + 1),
+							 get_hull_corner(m, side, of[side].at));
 	/* r points from blue to red, like g */
-	subtract_vectors(r, corner_of(m, 0, red.at), corner_of(m, 1, blue.at));
+	subtract_numbers(r, get_hull_corner(m, 0, red.at), get_hull_corner(m, 1, blue.at));
 
 	if (red.dim + blue.dim == 0)
 	{
-		subtract_vectors(g, corner_of(m, 0, red.at), corner_of(m, 1, blue.at));
+		subtract_numbers(g, get_hull_corner(m, 0, red.at), get_hull_corner(m, 1, blue.at));
 		rb_number_dot3(&m->p, g, g);
 		rb_number_of(&m->q, 1);
 	}
@@ -205,7 +207,7 @@ test_features(measure *m, rb_feature red, rb_feature blue)
 
 		if (red.dim == 1)
 		{
-			cross_vectors(g, u[0], u[1]);
+			cross_numbers(g, u[0], u[1]);
 			rb_number_dot3(&m->q, g, g);
 			if (m->q.sign == 0)
 				return false;
@@ -219,9 +221,9 @@ test_features(measure *m, rb_feature red, rb_feature blue)
 		{
 			int side = red.dim == 2 ? 0 : 1;
 
-			subtract_vectors(v, corner_of(m, side, of[side].at + 2),
-							 corner_of(m, side, of[side].at));
-			cross_vectors(g, u[side], v);
+			subtract_numbers(v, get_hull_corner(m, side, of[side].at + 2),
+							 get_hull_corner(m, side, of[side].at));
+			cross_numbers(g, u[side], v);
 			rb_number_dot3(&m->q, g, g);
 			if (m->q.sign == 0)
 				return false;

@@ -160,8 +160,9 @@ find_centres(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
+/* Fills leaf nodes with the boxes of their parts. */
 static void
-box_parts(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+fill_leaf_boxes(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_tree *tree = arg;
 
@@ -220,8 +221,9 @@ typedef struct tree_level
 	int level;
 } tree_level;
 
+/* Fills the nodes of a level with the boxes of their children. */
 static void
-box_nodes(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+fill_inner_boxes(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const tree_level *l = arg;
 	rb_tree *tree = l->tree;
@@ -407,12 +409,12 @@ rb_tree_build(rb_thread *me, rb_context *ctx, rb_tree *tree, const rb_set *set, 
 		nodes += tree->count[tree->top];
 	} while (tree->count[tree->top] > 1);
 
-	status = run_loop(me, tree, tree->count[1], box_parts, tree);
+	status = run_loop(me, tree, tree->count[1], fill_leaf_boxes, tree);
 	for (int k = 2; k <= tree->top && status == RB_OK; k++)
 	{
 		tree_level l = {tree, k};
 
-		status = run_loop(me, tree, tree->count[k], box_nodes, &l);
+		status = run_loop(me, tree, tree->count[k], fill_inner_boxes, &l);
 	}
 	if (n > GRAIN)
 		RB_FREE(ctx->memory, tree->centre);

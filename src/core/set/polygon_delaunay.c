@@ -189,7 +189,7 @@ in_circle(const rb_polygon_face *f, uint32_t a, uint32_t b, uint32_t c, uint32_t
 
 /* Returns true if h ends to the right of base, which is above it. */
 static inline bool
-is_above(const rb_polygon_face *f, uint32_t h, uint32_t base)
+is_edge_above(const rb_polygon_face *f, uint32_t h, uint32_t base)
 {
 	return rb_face_side(f, rb_half_to(f, h), rb_half_to(f, base), f->half[base].from) > 0;
 }
@@ -229,8 +229,8 @@ merge_halves(rb_polygon_face *f, hull l, hull r)
 		uint32_t from = f->half[base].from, to = rb_half_to(f, base);
 		uint32_t lcand = rb_half_left(f, base ^ 1);
 		uint32_t rcand = rb_half_right(f, base);
-		bool on_left = is_above(f, lcand, base);
-		bool on_right = is_above(f, rcand, base);
+		bool on_left = is_edge_above(f, lcand, base);
+		bool on_right = is_edge_above(f, rcand, base);
 
 		if (on_left)
 			while (
@@ -898,8 +898,9 @@ judge_points(rb_polygon_face *f)
 	return fault;
 }
 
+/* Returns the coordinates of the corner at which h starts. */
 static inline const double *
-corner_of(const rb_polygon_face *f, uint32_t h)
+get_half_corner(const rb_polygon_face *f, uint32_t h)
 {
 	return f->corner[f->vertex[f->half[h].from].corner].at;
 }
@@ -910,9 +911,9 @@ put_triangle(const rb_polygon_face *f, uint32_t h, double *to)
 {
 	uint32_t next = f->half[h].next, prev = f->half[h].prev;
 
-	memcpy(to, corner_of(f, h), 3 * sizeof(double));
-	memcpy(to + 3, corner_of(f, f->turn < 0 ? prev : next), 3 * sizeof(double));
-	memcpy(to + 6, corner_of(f, f->turn < 0 ? next : prev), 3 * sizeof(double));
+	memcpy(to, get_half_corner(f, h), 3 * sizeof(double));
+	memcpy(to + 3, get_half_corner(f, f->turn < 0 ? prev : next), 3 * sizeof(double));
+	memcpy(to + 6, get_half_corner(f, f->turn < 0 ? next : prev), 3 * sizeof(double));
 }
 
 /*
@@ -928,8 +929,9 @@ is_triangle(const rb_polygon_face *f, uint32_t h)
 		   from < f->half[f->half[h].prev].from;
 }
 
+/* Returns true if h represents its edge: a ring edge with the inside of the face on neither side. */
 static inline bool
-is_spike(const rb_polygon_face *f, uint32_t h)
+is_spike_edge(const rb_polygon_face *f, uint32_t h)
 {
 	return (h & 1) == 0 && f->used[h / 2] != RB_NONE && f->half[h].mark != INSIDE &&
 		   f->half[h ^ 1].mark != INSIDE;
@@ -950,7 +952,7 @@ rb_face_inside(rb_polygon_face *f)
 			continue;
 		if ((h & 1) == 0)
 			fault = judge_edge(f, h);
-		parts += (size_t) is_triangle(f, h) + is_spike(f, h);
+		parts += (size_t) is_triangle(f, h) + is_spike_edge(f, h);
 		if (rb_face_stops(f, 1))
 			return RB_GEOMETRY_STOPPED;
 	}
@@ -969,13 +971,13 @@ rb_face_inside(rb_polygon_face *f)
 			return RB_GEOMETRY_STOPPED;
 		if (is_triangle(f, h))
 			put_triangle(f, h, to);
-		else if (!is_spike(f, h))
+		else if (!is_spike_edge(f, h))
 			continue;
 		else
 		{
-			memcpy(to, corner_of(f, h), 3 * sizeof(double));
-			memcpy(to + 3, corner_of(f, h ^ 1), 3 * sizeof(double));
-			memcpy(to + 6, corner_of(f, h ^ 1), 3 * sizeof(double));
+			memcpy(to, get_half_corner(f, h), 3 * sizeof(double));
+			memcpy(to + 3, get_half_corner(f, h ^ 1), 3 * sizeof(double));
+			memcpy(to + 6, get_half_corner(f, h ^ 1), 3 * sizeof(double));
 		}
 		to += 9;
 	}

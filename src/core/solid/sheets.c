@@ -103,8 +103,9 @@ rb_notes_sort(rb_notes *notes, const uint32_t *red_of, const uint32_t *blue_of)
 
 #define GRAIN RB_SIZE(16, 1) /* Number of rows a thread takes at a time */
 
+/* Returns the corner that follows the start of a side by `more` corners in its triangle. */
 static const double *
-corner_of(const rb_fans *fans, uint32_t side, uint32_t more)
+get_side_corner(const rb_fans *fans, uint32_t side, uint32_t more)
 {
 	return fans->set->coords + 3 * (size_t) (side - side % 3 + (side + more) % 3);
 }
@@ -112,8 +113,8 @@ corner_of(const rb_fans *fans, uint32_t side, uint32_t more)
 static bool
 same_edge(const rb_fans *fans, uint32_t s, uint32_t t)
 {
-	const double *a = corner_of(fans, s, 0), *b = corner_of(fans, s, 1);
-	const double *c = corner_of(fans, t, 0), *d = corner_of(fans, t, 1);
+	const double *a = get_side_corner(fans, s, 0), *b = get_side_corner(fans, s, 1);
+	const double *c = get_side_corner(fans, t, 0), *d = get_side_corner(fans, t, 1);
 
 	return (rb_equal3(a, c) && rb_equal3(b, d)) || (rb_equal3(a, d) && rb_equal3(b, c));
 }
@@ -122,8 +123,8 @@ same_edge(const rb_fans *fans, uint32_t s, uint32_t t)
 static inline uint64_t
 hash_edge(const rb_fans *fans, uint32_t side)
 {
-	return rb_mix(rb_hash_point(corner_of(fans, side, 0)) +
-				  rb_hash_point(corner_of(fans, side, 1)));
+	return rb_mix(rb_hash_point(get_side_corner(fans, side, 0)) +
+				  rb_hash_point(get_side_corner(fans, side, 1)));
 }
 
 /* Finds the first side of an edge */
@@ -215,8 +216,9 @@ make_sheet(const search *s, uint32_t first, uint32_t *stack)
 				continue;
 			seen[o] = 1;
 			fans->sheet[o] = first;
-			fans->turned[o] = fans->turned[i] ^ (uint8_t) rb_equal3(corner_of(fans, side, 0),
-																	corner_of(fans, other, 0));
+			fans->turned[o] =
+				fans->turned[i] ^ (uint8_t) rb_equal3(get_side_corner(fans, side, 0),
+													  get_side_corner(fans, other, 0));
 			stack[n++] = o;
 		}
 	}
@@ -558,9 +560,9 @@ plane_side(ray_start *b, const double *t)
 	return det.sign;
 }
 
-/* Returns true if the triangle is above the point. */
+/* Returns true if triangle t is above the start of the ray. */
 static bool
-is_above(ray_start *b, const double *t)
+is_triangle_above(ray_start *b, const double *t)
 {
 	const int turn = edge_side(b, t, t + 3);
 
@@ -591,7 +593,7 @@ note_triangles_above(void *user, const rb_pair *pairs, size_t n)
 			continue;
 		if (b.t != at)
 			begin_ray_start(&b, at, c->own);
-		if (!is_above(&b, solids->coords + 9 * (size_t) other))
+		if (!is_triangle_above(&b, solids->coords + 9 * (size_t) other))
 			continue;
 		found[nfound++] = (rb_pair){ray, other};
 		if (nfound == BATCH)
@@ -752,6 +754,6 @@ rb_sheet_point_is_inside(const double *t, const rb_fans *solid, const rb_tree *t
 	rb_walk_begin(&w, tree, NULL, lo, hi);
 	while (rb_walk_next(&w, 0, UINT32_MAX, &part, &square))
 		if (solid->sheet[part] != RB_NO_SHEET)
-			inside ^= is_above(&b, solid->set->coords + 9 * (size_t) part);
+			inside ^= is_triangle_above(&b, solid->set->coords + 9 * (size_t) part);
 	return inside;
 }

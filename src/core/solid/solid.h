@@ -468,9 +468,12 @@ extern rb_status rb_solid_check_faces(rb_context *ctx, const double *triangles, 
 extern rb_status rb_solid_check_closed(rb_context *ctx, const double *triangles, uint32_t n,
 									   rb_solid_report *report);
 
-/* Sets *apart to true if no chain of edge-adjacent triangles connects triangles a and b. */
-extern rb_status rb_solid_are_apart(rb_context *ctx, const double *triangles, uint32_t n,
-									uint32_t a, uint32_t b, bool *apart);
+/*
+ * Sets *apart to true if triangles a and b of a surface lie on separate parts of it: no chain of
+ * triangles, each of which shares an edge with the next, connects them.
+ */
+extern rb_status rb_solid_triangles_are_apart(rb_context *ctx, const double *triangles, uint32_t n,
+											  uint32_t a, uint32_t b, bool *apart);
 
 /* Scratch memory of rb_solid_is_star */
 typedef struct rb_star_room

@@ -770,8 +770,8 @@ rb_solid_check_closed(rb_context *ctx, const double *triangles, uint32_t n, rb_s
 }
 
 rb_status
-rb_solid_are_apart(rb_context *ctx, const double *triangles, uint32_t n, uint32_t a, uint32_t b,
-				   bool *apart)
+rb_solid_triangles_are_apart(rb_context *ctx, const double *triangles, uint32_t n, uint32_t a,
+							 uint32_t b, bool *apart)
 {
 	rb_solid_report report;
 	check c = {.ctx = ctx, .t = triangles, .n = n, .report = &report};
@@ -783,6 +783,7 @@ rb_solid_are_apart(rb_context *ctx, const double *triangles, uint32_t n, uint32_
 		status = count_uses(&c);
 	if (status == RB_OK)
 	{
+		/* Unite the triangles around each edge. */
 		for (uint32_t i = 0; i < 3 * n; i++)
 			if (c.side[i] != NONE)
 				rb_unite(c.lot, i / 3, c.edges.at[c.side[i]].first);

@@ -575,8 +575,8 @@ report_crossing(const solid_reports *a, const crossings *c, uint32_t first, uint
 	report->crossing[1] = c->first.blue - first;
 	report->crossing_equal = have_same_corners(red, blue);
 	rb_triangles_crossing_point(red, blue, report->crossing_at);
-	return rb_solid_are_apart(a->ctx, t, parts, report->crossing[0], report->crossing[1],
-							  &report->crossing_apart);
+	return rb_solid_triangles_are_apart(a->ctx, t, parts, report->crossing[0], report->crossing[1],
+										&report->crossing_apart);
 }
 
 /* Replaces triangle numbers by polygon numbers if the triangles come from polygons. */

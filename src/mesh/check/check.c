@@ -53,8 +53,9 @@ face_corners(const boundary *b, uint32_t f, uint32_t v[3])
 		x = v[1], v[1] = v[2], v[2] = x;
 }
 
+/* Lists the boundary faces. If the mesh has only what is inside, reports those on no facet. */
 static rb_status
-collect_faces(boundary *b)
+collect_boundary_faces(boundary *b)
 {
 	rb_checking *k = b->k;
 	uint32_t n = 0;
@@ -392,7 +393,7 @@ check_boundary(rb_checking *k)
 	rb_check_report *r = k->report;
 	uint32_t used = 0;
 
-	RB_TRY(collect_faces(&b));
+	RB_TRY(collect_boundary_faces(&b));
 	if (b.n > UINT32_MAX / 3)
 		return rb_fail(k->ctx, RB_TOO_MANY_OBJECTS, b.n, UINT32_MAX / 3, NULL);
 	RB_TRY(check_edges(&b));

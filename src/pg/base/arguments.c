@@ -79,8 +79,9 @@ refuse_null_argument(const char *function, const char *argument)
 					errmsg("%s: argument \"%s\" must not be null", function, argument)));
 }
 
+/* Raises an error if the value of an argument is an empty string. */
 static void
-check_not_empty(const rb_arguments *a, const char *name, const char *value, const char *hint)
+check_string_not_empty(const rb_arguments *a, const char *name, const char *value, const char *hint)
 {
 	if (value[0] != '\0')
 		return;
@@ -108,7 +109,7 @@ rb_argument_column(const rb_arguments *a, const char *name, const char *hint)
 
 	if (arg->isnull)
 		return NULL;
-	check_not_empty(a, name, NameStr(*DatumGetName(arg->value)), hint);
+	check_string_not_empty(a, name, NameStr(*DatumGetName(arg->value)), hint);
 	return NameStr(*DatumGetName(arg->value));
 }
 
@@ -121,7 +122,7 @@ rb_argument_text(const rb_arguments *a, const char *name)
 	if (arg->isnull)
 		return NULL;
 	string = TextDatumGetCString(arg->value);
-	check_not_empty(a, name, string, NULL);
+	check_string_not_empty(a, name, string, NULL);
 	return string;
 }
 

@@ -45,7 +45,7 @@ rb_wait_backoff(int *idle, long longest_us)
 static void *
 work_in_thread(void *arg)
 {
-	rb_background *a = arg;
+	rb_helper *a = arg;
 
 	a->status = a->work(a->arg);
 	rb_release(&a->done, 1);
@@ -53,7 +53,7 @@ work_in_thread(void *arg)
 }
 
 static void
-stop_work(rb_background *a)
+stop_work(rb_helper *a)
 {
 	rb_context_stop(a->ctx);
 	if (a->stop != NULL)
@@ -61,7 +61,7 @@ stop_work(rb_background *a)
 }
 
 rb_status
-rb_background_run(rb_background *a)
+rb_helper_run(rb_helper *a)
 {
 	bool interrupted = false;
 	int idle = 0;
@@ -89,7 +89,7 @@ rb_background_run(rb_background *a)
 }
 
 rb_status
-rb_background_try(rb_background *a)
+rb_helper_try(rb_helper *a)
 {
 	rb_status status;
 
@@ -102,11 +102,11 @@ rb_background_try(rb_background *a)
 		rb_rethrow_error();
 	/* Discard the failure of threads that received the stop request. */
 	rb_forget_failure(a->ctx);
-	return rb_background_run(a);
+	return rb_helper_run(a);
 }
 
 void
-rb_background_end(rb_background *a)
+rb_helper_end(rb_helper *a)
 {
 	if (!a->working)
 		return;

@@ -17,7 +17,7 @@
  */
 extern void rb_wait_backoff(int *idle, long longest_us);
 
-typedef struct rb_background
+typedef struct rb_helper
 {
 	rb_context *ctx; /* Context of the work, which polls it for a stop request */
 	rb_status (*work)(void *);
@@ -30,21 +30,21 @@ typedef struct rb_background
 	bool working;
 	uint32 done;
 	pthread_t thread;
-} rb_background;
+} rb_helper;
 
 /*
  * Runs work(arg) on a helper thread and rethrows an error that interrupted it. The caller sets ctx,
  * work and arg, and the callbacks if there are any.
  */
-extern rb_status rb_background_run(rb_background *a);
+extern rb_status rb_helper_run(rb_helper *a);
 
 /*
  * Runs work(arg) on this thread, for work that is usually short. If an interrupt is pending, the
  * work stops; unless the interrupt ends the statement, it is restarted on a helper thread.
  */
-extern rb_status rb_background_try(rb_background *a);
+extern rb_status rb_helper_try(rb_helper *a);
 
 /* Stops the work and joins its thread. For cleanup when the process exits during the work. */
-extern void rb_background_end(rb_background *a);
+extern void rb_helper_end(rb_helper *a);
 
 #endif /* RB_PG_BASE_HELPER_THREAD_H */

@@ -318,13 +318,14 @@ rb_run_need_rows(rb_join_run *run, int i)
 
 	if (!before->elsewhere)
 		return;
-	if (memcmp(&now, &run->moment, sizeof now) != 0 || !rb_cache_is_same_table(run->side[i].look))
+	if (memcmp(&now, &run->moment, sizeof now) != 0 ||
+		!rb_side_cache_is_same_table(run->side[i].look))
 		raise_gone(run);
 	/* Return the memory that was charged for the remote set. */
 	if (before->view != NULL)
 		rb_view_uncount(run->memory, before);
 	else
-		rb_memory_refund(run->memory, rb_cache_entry_bytes(run->side[i].look));
+		rb_memory_refund(run->memory, rb_side_cache_entry_bytes(run->side[i].look));
 	set = rb_read_side_again(&run->call.source[i], run->memory, &run->side[i]);
 	if (set->nrows != before->nrows || set->nparts != before->nparts)
 	{
@@ -439,7 +440,7 @@ join_there(rb_join_run *run, rb_device_choice device)
 		if (order.keep[i] != NULL)
 		{
 			if (!order.keep[i]->renewed)
-				rb_cache_note_sent(run->side[i].look, opened ? NULL : run->placement.note);
+				rb_side_cache_note_sent(run->side[i].look, opened ? NULL : run->placement.note);
 			run->side[i].keep = NULL;
 		}
 	return opened;
@@ -521,7 +522,7 @@ note_not_kept(rb_join_run *run)
 
 	for (int i = 0; i < rb_join_sides(run->join) && remote != NULL; i++)
 		if (rb_remote_not_kept(remote, i) > 0)
-			rb_cache_note_no_room(run->side[i].look, rb_remote_not_kept(remote, i));
+			rb_side_cache_note_no_room(run->side[i].look, rb_remote_not_kept(remote, i));
 }
 
 /* Starts the join of the next tile. Returns false if there is none. */

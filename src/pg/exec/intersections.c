@@ -34,7 +34,7 @@
 typedef struct rb_shaping
 {
 	rb_context ctx;
-	rb_background aside;
+	rb_helper aside;
 	MemoryContext row; /* Holds the values of the last output row */
 	const rb_set *side[2];
 	int32 srid;
@@ -70,7 +70,7 @@ typedef struct rb_shaping
 static void
 stop_shaping(void *arg)
 {
-	rb_background_end(&((rb_shaping *) arg)->aside);
+	rb_helper_end(&((rb_shaping *) arg)->aside);
 }
 
 /* Expected duration of some work */
@@ -90,9 +90,9 @@ run_work(rb_cursor *rows, rb_status (*what)(void *), void *arg, rb_context *ctx,
 	s->aside.ctx = ctx;
 	s->aside.work = what;
 	s->aside.arg = arg;
-	status = takes == LONG    ? rb_background_run(&s->aside)
+	status = takes == LONG    ? rb_helper_run(&s->aside)
 			 : takes == SHORT ? what(arg)
-							  : rb_background_try(&s->aside);
+							  : rb_helper_try(&s->aside);
 	if (status != RB_OK)
 		rb_raise_of(rows->run->join->function, "intersection", status, &ctx->error);
 }

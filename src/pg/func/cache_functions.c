@@ -141,9 +141,9 @@ cache_side(const rb_source *source, reading *r)
 	ctx.threads = rb_threads(r->side.set->nparts);
 	if (rb_worker_keep(source->function, &ctx, r->side.set, r->side.keep, r->side.card, why_not,
 					   sizeof why_not))
-		rb_cache_note_sent(r->side.look, NULL);
+		rb_side_cache_note_sent(r->side.look, NULL);
 	else
-		rb_cache_note_sent(r->side.look, why_not);
+		rb_side_cache_note_sent(r->side.look, why_not);
 }
 
 PG_FUNCTION_INFO_V1(redblue_cache);
@@ -187,7 +187,7 @@ redblue_cache(PG_FUNCTION_ARGS)
 	r->memory = rb_memory_open(source.function, (uint64) rb_setting_memory_limit * 1024);
 	rb_read_sides(&source, 1, r->memory, NULL, &r->side);
 	cache_side(&source, r);
-	rb_cache_get_facts(r->side.look, &facts);
+	rb_side_cache_get_facts(r->side.look, &facts);
 	if (facts.reason != NULL)
 		ereport(NOTICE,
 				(errmsg("redblue_cache: %s was not cached", quote_identifier(get_rel_name(relid))),
@@ -214,7 +214,7 @@ redblue_uncache(PG_FUNCTION_ARGS)
 						errmsg("redblue_uncache: relation with OID %u does not exist", relid)));
 	if (name != NULL && !rb_owns_relation(relid))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, name);
-	PG_RETURN_INT64((int64) rb_cache_evict("redblue_uncache", relid));
+	PG_RETURN_INT64((int64) rb_side_cache_evict("redblue_uncache", relid));
 }
 
 PG_FUNCTION_INFO_V1(redblue_cached);
@@ -226,7 +226,7 @@ redblue_cached(PG_FUNCTION_ARGS)
 	rb_cache_facts facts;
 
 	InitMaterializedSRF(fcinfo, 0);
-	for (int i = 0; rb_cache_next_facts(&i, &facts);)
+	for (int i = 0; rb_side_cache_next_facts(&i, &facts);)
 	{
 		Datum values[10];
 		bool nulls[10] = {false};

@@ -58,7 +58,7 @@ typedef struct tiling
 	rb_context ctx;
 	rb_kd_job job;
 	rb_kd_tile *tile;
-	rb_background aside;
+	rb_helper aside;
 	rb_cleanup open;
 } tiling;
 
@@ -253,7 +253,7 @@ find_tiles(tiling *t)
 	t->aside.work = compute_tiles;
 	t->aside.arg = t;
 	if (status == RB_OK)
-		status = rb_background_run(&t->aside);
+		status = rb_helper_run(&t->aside);
 	if (status != RB_OK)
 		rb_raise_of(t->function, "sample", status, &t->ctx.error);
 }
@@ -302,7 +302,7 @@ close_tiling(void *arg)
 	rb_cleanup_unregister(&t->open);
 	if (t->memory == NULL)
 		return;
-	rb_background_end(&t->aside);
+	rb_helper_end(&t->aside);
 	rb_memory_destroy(t->memory);
 	t->memory = NULL;
 	rb_cleanup_release_idle();

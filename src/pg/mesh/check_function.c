@@ -328,19 +328,19 @@ typedef struct boundary_search
 } boundary_search;
 
 static const double *
-point_at(const boundary_search *e, uint32 v)
+get_mesh_point(const boundary_search *e, uint32 v)
 {
 	return e->tets->points + 3 * (size_t) v;
 }
 
 static uint32
-neighbor_of(const boundary_search *e, uint32 tet, int i)
+get_tet_neighbor(const boundary_search *e, uint32 tet, int i)
 {
 	return e->tets->neighbours[4 * (size_t) tet + i];
 }
 
 static int
-corner_of(const boundary_search *e, uint32 tet, uint32 v)
+find_tet_corner(const boundary_search *e, uint32 tet, uint32 v)
 {
 	int i = 0;
 
@@ -361,7 +361,7 @@ measure_extent(boundary_search *e)
 		for (int i = 0; i < 4; i++)
 			for (int k = 0; k < 3; k++)
 			{
-				const double x = point_at(e, e->tets->tets[t][i])[k];
+				const double x = get_mesh_point(e, e->tets->tets[t][i])[k];
 
 				low[k] = fmin(low[k], x);
 				high[k] = fmax(high[k], x);
@@ -395,7 +395,7 @@ nearly_flat(const boundary_search *e, const uint32 *v)
 
 	for (int i = 0; i < 3; i++)
 		for (int k = 0; k < 3; k++)
-			u[i][k] = (point_at(e, v[i + 1])[k] - point_at(e, v[0])[k]) * e->scale;
+			u[i][k] = (get_mesh_point(e, v[i + 1])[k] - get_mesh_point(e, v[0])[k]) * e->scale;
 	for (int i = 0; i < 2; i++)
 		for (int k = 0; k < 3; k++)
 			w[i][k] = u[i + 1][k] - u[0][k];
@@ -423,7 +423,7 @@ convex_at(const boundary_search *e, uint32 tet, int i, uint32 v)
 
 	for (;;)
 	{
-		const uint32 next = neighbor_of(e, t, corner_of(e, t, behind));
+		const uint32 next = get_tet_neighbor(e, t, find_tet_corner(e, t, behind));
 		const uint32_t *w;
 		uint32 beyond = RB_NONE;
 
@@ -444,10 +444,10 @@ convex_at(const boundary_search *e, uint32 tet, int i, uint32 v)
 	for (int k = 0, n = 0; k < 4; k++)
 		if (k != i)
 			face[n++] = first[k];
-	sides[0] = rb_orient3d(point_at(e, face[0]), point_at(e, face[1]), point_at(e, face[2]),
-						   point_at(e, first[i]));
-	sides[1] = rb_orient3d(point_at(e, face[0]), point_at(e, face[1]), point_at(e, face[2]),
-						   point_at(e, pivot));
+	sides[0] = rb_orient3d(get_mesh_point(e, face[0]), get_mesh_point(e, face[1]),
+						   get_mesh_point(e, face[2]), get_mesh_point(e, first[i]));
+	sides[1] = rb_orient3d(get_mesh_point(e, face[0]), get_mesh_point(e, face[1]),
+						   get_mesh_point(e, face[2]), get_mesh_point(e, pivot));
 	face[3] = pivot;
 	return sides[0] * sides[1] >= 0 || nearly_flat(e, face);
 }
@@ -472,7 +472,7 @@ rb_meshing_find_open_end(rb_context *ctx, const rb_tets *tets, uint32 *tet)
 			status = RB_STOPPED;
 		for (int i = 0; i < 4; i++)
 		{
-			if (neighbor_of(&e, t, i) != RB_NONE ||
+			if (get_tet_neighbor(&e, t, i) != RB_NONE ||
 				rb_table_get(&e.faces, v[(i + 1) % 4], v[(i + 2) % 4], v[(i + 3) % 4]) != NULL)
 				continue;
 			for (int k = 0; k < 4; k++)

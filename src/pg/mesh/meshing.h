@@ -153,7 +153,7 @@ typedef struct rb_meshing_run
 	/* The helper thread */
 	rb_status (*work)(struct rb_meshing_run *run);
 	void *arg; /* Argument of work */
-	rb_background background;
+	rb_helper background;
 } rb_meshing_run;
 
 extern rb_meshing_run *rb_meshing_open(const rb_meshing_call *call, MemoryContext context);

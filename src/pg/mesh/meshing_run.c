@@ -31,7 +31,7 @@ close_run(void *arg)
 	rb_meshing_run *run = arg;
 
 	rb_cleanup_unregister(&run->open);
-	rb_background_end(&run->background);
+	rb_helper_end(&run->background);
 	rb_placement_stop(&run->placement);
 	rb_progress_end(&run->progress);
 	if (run->memory != NULL)
@@ -179,7 +179,7 @@ note_progress(void *arg)
 void
 rb_meshing_work(rb_meshing_run *run, rb_status (*work)(rb_meshing_run *run))
 {
-	rb_background *b = &run->background;
+	rb_helper *b = &run->background;
 	rb_status status;
 
 	run->work = work;
@@ -187,7 +187,7 @@ rb_meshing_work(rb_meshing_run *run, rb_status (*work)(rb_meshing_run *run))
 	b->work = run_work;
 	b->arg = run;
 	b->meanwhile = note_progress;
-	status = rb_background_run(b);
+	status = rb_helper_run(b);
 	if (status != RB_OK)
 		raise_status(run, status);
 }
@@ -394,7 +394,7 @@ rb_report_line *
 rb_meshing_report_stage(rb_report *report, const rb_meshing_run *run, int stage, uint64 count,
 						const char *detail)
 {
-	return rb_report_add(report, rb_progress_stage(stage), count, run->ms[stage], detail);
+	return rb_report_add(report, rb_progress_stage_name(stage), count, run->ms[stage], detail);
 }
 
 /* Reports how a mesh was built from rows. */
@@ -489,7 +489,7 @@ rb_meshing_report(const rb_meshing_run *run, uint64 rows, double ms)
 		report_making(run, &s, &report);
 	if (run->call->refine)
 		report_refinement(run, &s, &report);
-	rb_report_add(&report, rb_progress_stage(RB_MESH_FILL), rows, ms,
+	rb_report_add(&report, rb_progress_stage_name(RB_MESH_FILL), rows, ms,
 				  psprintf("%llu tetrahedra, peak %llu kB", (unsigned long long) s.tets,
 						   (unsigned long long) (rb_memory_peak(run->memory) >> 10)));
 	rb_last_report_set(&report, GetUserId());

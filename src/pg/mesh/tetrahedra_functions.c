@@ -226,7 +226,7 @@ rb_meshing_call_read(const rb_arguments *a, bool query, bool refine)
 
 /* Raises an error if no facets, points or segments are given. */
 static void
-check_not_empty(const rb_meshing_call *call)
+check_any_side_given(const rb_meshing_call *call)
 {
 	if (call->at[RB_MESH_FACETS] < 0 && call->at[RB_MESH_POINTS] < 0 &&
 		call->at[RB_MESH_SEGMENTS] < 0)
@@ -282,7 +282,7 @@ return_tetrahedra(FunctionCallInfo fcinfo, const char *function, bool query)
 	caller = rb_call_enter();
 	rb_meshing_arguments_bind(&a, function, "* " RB_MESH_ARGUMENTS, fcinfo->args);
 	call = rb_meshing_call_read(&a, query, false);
-	check_not_empty(call);
+	check_any_side_given(call);
 	run = rb_meshing_open(call, CurrentMemoryContext);
 	rb_meshing_read(run);
 	rb_meshing_work(run, rb_meshing_make);
@@ -340,7 +340,7 @@ return_counts(FunctionCallInfo fcinfo, const char *function, bool query)
 	mesh = TextDatumGetCString(rb_argument_required(&a, "mesh"));
 	call = rb_meshing_call_read(&a, query, false);
 	rb_meshing_tables_name(tables, function, mesh, false);
-	check_not_empty(call);
+	check_any_side_given(call);
 	run = rb_meshing_open(call, CurrentMemoryContext);
 	rb_meshing_read(run);
 	/*

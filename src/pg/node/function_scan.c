@@ -214,9 +214,9 @@ stored_desc(const FuncExpr *call, const rb_row_shape *shape)
 	return desc;
 }
 
-/* Stores all rows of a run in the tuplestore. */
+/* Stores all rows of the join in the tuplestore. */
 static void
-store_run(rb_scan *scan)
+store_join_rows(rb_scan *scan)
 {
 	EState *estate = scan->css.ss.ps.state;
 	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
@@ -309,7 +309,7 @@ more_rows(rb_scan *scan)
 		return !scan->done;
 	}
 	if (scan->keep && scan->store == NULL)
-		store_run(scan);
+		store_join_rows(scan);
 	more = scan->store != NULL ? next_stored_block(scan) : fetch_next(scan, NULL);
 	scan->done = !more;
 	return more;
@@ -360,7 +360,7 @@ next_values(rb_scan *scan, Datum *values)
 	if (scan->done)
 		return false;
 	if (scan->keep && scan->store == NULL)
-		store_run(scan);
+		store_join_rows(scan);
 	if (scan->store == NULL)
 		return fetch_next(scan, values);
 	scan->done = !tuplestore_gettupleslot(scan->store, true, false, scan->stored);

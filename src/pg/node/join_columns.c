@@ -72,8 +72,9 @@ grow_arrays(rb_join_rows *k)
 	k->cap = cap;
 }
 
+/* Appends the datums of the needed columns, all of which are passed by value. */
 static void
-append_words(rb_join_rows *k, TupleTableSlot *slot)
+append_datums(rb_join_rows *k, TupleTableSlot *slot)
 {
 	Datum *to;
 
@@ -91,6 +92,7 @@ append_words(rb_join_rows *k, TupleTableSlot *slot)
 	k->n++;
 }
 
+/* Appends the needed columns as a tuple, with nulls in place of the others. */
 static void
 append_tuple(rb_join_rows *k, TupleTableSlot *slot)
 {
@@ -115,7 +117,7 @@ void
 rb_join_rows_append(rb_join_rows *k, TupleTableSlot *slot)
 {
 	if (k->words > 0)
-		append_words(k, slot);
+		append_datums(k, slot);
 	else
 		append_tuple(k, slot);
 }

@@ -454,49 +454,49 @@ typedef struct rb_cache_lookup rb_cache_lookup;
  * Looks up a table of `nblocks` pages in the cache and decides whether to cache it. Never returns
  * NULL.
  */
-extern rb_cache_lookup *rb_cache_begin(const rb_source *source, Relation rel,
-									   const rb_columns *columns, BlockNumber nblocks);
+extern rb_cache_lookup *rb_side_cache_begin(const rb_source *source, Relation rel,
+											const rb_columns *columns, BlockNumber nblocks);
 
 /* Returns true if the cached copy is completely up to date, so that it can become the side. */
-extern bool rb_cache_is_whole(const rb_cache_lookup *look);
-extern void rb_cache_use_whole(rb_cache_lookup *look, rb_receiver *receiver, rb_memory *memory,
-							   struct rb_side_data *side);
+extern bool rb_side_cache_is_whole(const rb_cache_lookup *look);
+extern void rb_side_cache_use_whole(rb_cache_lookup *look, rb_receiver *receiver, rb_memory *memory,
+									struct rb_side_data *side);
 /* Returns the bytes of the cached set, as if it had been read. */
-extern uint64 rb_cache_entry_bytes(const rb_cache_lookup *look);
+extern uint64 rb_side_cache_entry_bytes(const rb_cache_lookup *look);
 
 /* Returns true if part of the cached copy is up to date, so that only the other pages are read. */
-extern bool rb_cache_is_partial(const rb_cache_lookup *look);
-extern void rb_cache_read_changed(rb_cache_lookup *look, rb_heap *heap, const rb_builder *builder,
-								  struct rb_side_data *side);
+extern bool rb_side_cache_is_partial(const rb_cache_lookup *look);
+extern void rb_side_cache_read_changed(rb_cache_lookup *look, rb_heap *heap,
+									   const rb_builder *builder, struct rb_side_data *side);
 
 /* Returns true if the cached ids are strictly increasing. */
-extern bool rb_cache_ids_ascend(const rb_cache_lookup *look);
+extern bool rb_side_cache_ids_ascend(const rb_cache_lookup *look);
 
 /* Merges the rows that were read with the cached ones. */
-extern void rb_cache_merge_rows(rb_cache_lookup *look, rb_builder *builder,
-								struct rb_side_data *side);
+extern void rb_side_cache_merge_rows(rb_cache_lookup *look, rb_builder *builder,
+									 struct rb_side_data *side);
 
 /*
  * Returns the page notes to fill while the whole table is read, `slices` per page, or NULL if it
  * will not be cached.
  */
-extern rb_page_note *rb_cache_page_notes(rb_cache_lookup *look, uint32 slices);
+extern rb_page_note *rb_side_cache_page_notes(rb_cache_lookup *look, uint32 slices);
 
 /* Records that the whole table has just been read. */
-extern void rb_cache_note_read(rb_cache_lookup *look, Relation rel);
+extern void rb_side_cache_note_read(rb_cache_lookup *look, Relation rel);
 
 /* Records that the rows will not be cached, with the reason. */
-extern void rb_cache_abandon(rb_cache_lookup *look, const char *reason);
+extern void rb_side_cache_abandon(rb_cache_lookup *look, const char *reason);
 
 /* Finishes once the side is a set. If it is to be cached, sets side->keep and side->card. */
-extern void rb_cache_finish_side(rb_cache_lookup *look, struct rb_side_data *side);
+extern void rb_side_cache_finish_side(rb_cache_lookup *look, struct rb_side_data *side);
 /* Records that the set was sent to the worker, or why not. */
-extern void rb_cache_note_sent(rb_cache_lookup *look, const char *why_not);
+extern void rb_side_cache_note_sent(rb_cache_lookup *look, const char *why_not);
 /* Records that the worker had no room for `bytes` bytes. */
-extern void rb_cache_note_no_room(rb_cache_lookup *look, uint64 bytes);
+extern void rb_side_cache_note_no_room(rb_cache_lookup *look, uint64 bytes);
 
 /* Returns true if the table is still the one that was looked up. */
-extern bool rb_cache_is_same_table(const rb_cache_lookup *look);
+extern bool rb_side_cache_is_same_table(const rb_cache_lookup *look);
 
 /* Facts reported about a side that is cached, or why it is not */
 typedef struct rb_cache_facts
@@ -513,13 +513,13 @@ typedef struct rb_cache_facts
 	const char *reason; /* Why it is not cached, NULL if it is */
 } rb_cache_facts;
 
-extern void rb_cache_get_facts(const rb_cache_lookup *look, rb_cache_facts *facts);
+extern void rb_side_cache_get_facts(const rb_cache_lookup *look, rb_cache_facts *facts);
 
 /* Iterates over the cached sides. *i starts at 0. Returns false after the last one. */
-extern bool rb_cache_next_facts(int *i, rb_cache_facts *facts);
+extern bool rb_side_cache_next_facts(int *i, rb_cache_facts *facts);
 
 /* Evicts a table, or all tables that the user owns, and returns the number of bytes freed. */
-extern uint64 rb_cache_evict(const char *function, Oid relid);
+extern uint64 rb_side_cache_evict(const char *function, Oid relid);
 
 /* ---- sides.c: sources become sets, for joins and meshes ---- */
 

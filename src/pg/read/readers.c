@@ -779,12 +779,12 @@ read_all(const rb_source *source, rb_heap *heap, rb_builder *builder, rb_space *
 	if (side->queues > 0)
 	{
 		workers = read_parallel(source, &plan, heap, builder, space,
-								rb_cache_page_notes(look, plan.slices), workers);
+								rb_side_cache_page_notes(look, plan.slices), workers);
 		rb_memory_refund(builder->memory, side->queues);
 		side->queues = 0;
 		return workers;
 	}
-	heap->notes = rb_cache_page_notes(look, 1);
+	heap->notes = rb_side_cache_page_notes(look, 1);
 	heap->note_slices = 1;
 	heap->receiver->heap = heap;
 	for (BlockNumber block = 0; block < blocks; block++)
@@ -807,21 +807,21 @@ rb_read_table(const rb_source *source, rb_receiver *receiver, rb_builder *builde
 
 	receiver->pub.rStartup(&receiver->pub, CMD_SELECT, RelationGetDescr(rel));
 	rb_heap_begin(&heap, rel, receiver);
-	side->look = rb_cache_begin(source, rel, &receiver->columns, heap.blocks);
-	if (rb_cache_is_whole(side->look))
-		rb_cache_use_whole(side->look, receiver, builder->memory, side);
-	else if (rb_cache_is_partial(side->look))
+	side->look = rb_side_cache_begin(source, rel, &receiver->columns, heap.blocks);
+	if (rb_side_cache_is_whole(side->look))
+		rb_side_cache_use_whole(side->look, receiver, builder->memory, side);
+	else if (rb_side_cache_is_partial(side->look))
 	{
 		/*
 		 * Read the rows outside the tile, too, because new rows are merged with cached ones, which
 		 * include them.
 		 */
 		builder->tile.dims = 0;
-		rb_cache_read_changed(side->look, &heap, builder, side);
+		rb_side_cache_read_changed(side->look, &heap, builder, side);
 	}
 	else
 		side->workers = read_all(source, &heap, builder, space, side);
-	rb_cache_note_read(side->look, rel);
+	rb_side_cache_note_read(side->look, rel);
 	rb_heap_end(&heap);
 	receiver->pub.rShutdown(&receiver->pub);
 	table_close(rel, NoLock);

@@ -297,7 +297,7 @@ receive_box(rb_receiver *r, Datum value, int64 id)
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(r->row_context);
 	if (box.dims != 2 && box.dims != 3)
-		return rb_refuse_dimension(r, box.dims, id);
+		return rb_refuse_cube_dimension(r, box.dims, id);
 	if (!rb_all_finite(box.low, box.dims) || !rb_all_finite(box.high, box.dims))
 		return rb_refuse_geometry(r, id, RB_GEOMETRY_NOT_FINITE, NULL);
 	if (!rb_space_settle_dims(r, box.dims, false, id) ||

@@ -141,7 +141,7 @@ extern bool rb_refuse_geometry(rb_receiver *r, int64 id, rb_geometry_fault fault
 							   const rb_geometry_info *info);
 
 /* Rejects a cube of this number of dimensions. */
-extern bool rb_refuse_dimension(const rb_receiver *r, int dims, int64 id);
+extern bool rb_refuse_cube_dimension(const rb_receiver *r, int dims, int64 id);
 
 /* ---- row_errors.c: one SRID, one number of dimensions ---- */
 

@@ -288,7 +288,7 @@ rb_refuse_geometry(rb_receiver *r, int64 id, rb_geometry_fault fault, const rb_g
 }
 
 bool
-rb_refuse_dimension(const rb_receiver *r, int dims, int64 id)
+rb_refuse_cube_dimension(const rb_receiver *r, int dims, int64 id)
 {
 	if (!r->apart)
 		ereport(ERROR,

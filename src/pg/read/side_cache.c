@@ -420,8 +420,8 @@ let_go(void *arg)
 }
 
 rb_cache_lookup *
-rb_cache_begin(const rb_source *source, Relation rel, const rb_columns *columns,
-			   BlockNumber nblocks)
+rb_side_cache_begin(const rb_source *source, Relation rel, const rb_columns *columns,
+					BlockNumber nblocks)
 {
 	rb_cache_lookup *look = palloc0(sizeof *look);
 	char key[RB_KEY_BYTES];
@@ -465,13 +465,13 @@ rb_cache_begin(const rb_source *source, Relation rel, const rb_columns *columns,
 /* ---- use of cached sides ---- */
 
 bool
-rb_cache_is_whole(const rb_cache_lookup *look)
+rb_side_cache_is_whole(const rb_cache_lookup *look)
 {
 	return look->held != NULL && look->unchanged == look->nblocks;
 }
 
 bool
-rb_cache_is_partial(const rb_cache_lookup *look)
+rb_side_cache_is_partial(const rb_cache_lookup *look)
 {
 	return look->held != NULL && look->unchanged < look->nblocks;
 }
@@ -536,8 +536,8 @@ kept_set(const rb_cache_lookup *look, rb_memory *memory)
 }
 
 void
-rb_cache_use_whole(rb_cache_lookup *look, rb_receiver *receiver, rb_memory *memory,
-				   rb_side_data *side)
+rb_side_cache_use_whole(rb_cache_lookup *look, rb_receiver *receiver, rb_memory *memory,
+						rb_side_data *side)
 {
 	receive_space(look, receiver, (uint32) look->stored.keep.rows, look->held->card->id,
 				  look->held->card->type);
@@ -549,13 +549,13 @@ rb_cache_use_whole(rb_cache_lookup *look, rb_receiver *receiver, rb_memory *memo
 }
 
 uint64
-rb_cache_entry_bytes(const rb_cache_lookup *look)
+rb_side_cache_entry_bytes(const rb_cache_lookup *look)
 {
 	return look->stored.bytes - look->stored.keep.card_bytes;
 }
 
 rb_page_note *
-rb_cache_page_notes(rb_cache_lookup *look, uint32 slices)
+rb_side_cache_page_notes(rb_cache_lookup *look, uint32 slices)
 {
 	Size size = (Size) look->nblocks * slices * sizeof *look->notes;
 
@@ -570,7 +570,7 @@ rb_cache_page_notes(rb_cache_lookup *look, uint32 slices)
 }
 
 bool
-rb_cache_ids_ascend(const rb_cache_lookup *look)
+rb_side_cache_ids_ascend(const rb_cache_lookup *look)
 {
 	return look->stored.ascend;
 }
@@ -610,12 +610,12 @@ cut_kept(rb_cache_lookup *look, BlockNumber from, BlockNumber to, rb_side_data *
 }
 
 void
-rb_cache_read_changed(rb_cache_lookup *look, rb_heap *heap, const rb_builder *builder,
-					  rb_side_data *side)
+rb_side_cache_read_changed(rb_cache_lookup *look, rb_heap *heap, const rb_builder *builder,
+						   rb_side_data *side)
 {
 	BlockNumber end;
 
-	heap->notes = rb_cache_page_notes(look, 1);
+	heap->notes = rb_side_cache_page_notes(look, 1);
 	heap->note_slices = 1;
 	if (heap->notes != NULL)
 		rb_card_notes(look->held->card, look->map, heap->notes);
@@ -651,7 +651,7 @@ has_kept_cut(const rb_cache_lookup *look)
 }
 
 void
-rb_cache_merge_rows(rb_cache_lookup *look, rb_builder *builder, rb_side_data *side)
+rb_side_cache_merge_rows(rb_cache_lookup *look, rb_builder *builder, rb_side_data *side)
 {
 	const rb_set *fresh = NULL;
 	const rb_set *kept;
@@ -686,7 +686,7 @@ rb_cache_merge_rows(rb_cache_lookup *look, rb_builder *builder, rb_side_data *si
 /* ---- caching of what was read ---- */
 
 void
-rb_cache_note_read(rb_cache_lookup *look, Relation rel)
+rb_side_cache_note_read(rb_cache_lookup *look, Relation rel)
 {
 	rb_map_page *after;
 	BlockNumber n;
@@ -768,7 +768,7 @@ renew_card(rb_cache_lookup *look, rb_side_data *side)
 }
 
 void
-rb_cache_finish_side(rb_cache_lookup *look, rb_side_data *side)
+rb_side_cache_finish_side(rb_cache_lookup *look, rb_side_data *side)
 {
 	rb_card *card = look->card;
 	const uint64 limit = (uint64) rb_setting_cache_memory * 1024;
@@ -811,7 +811,7 @@ rb_cache_finish_side(rb_cache_lookup *look, rb_side_data *side)
 }
 
 void
-rb_cache_abandon(rb_cache_lookup *look, const char *reason)
+rb_side_cache_abandon(rb_cache_lookup *look, const char *reason)
 {
 	if (look->keep)
 		note_seen(&look->key, 0, reason);
@@ -819,7 +819,7 @@ rb_cache_abandon(rb_cache_lookup *look, const char *reason)
 }
 
 void
-rb_cache_note_sent(rb_cache_lookup *look, const char *why_not)
+rb_side_cache_note_sent(rb_cache_lookup *look, const char *why_not)
 {
 	if (why_not == NULL)
 		forget_seen(&look->key);
@@ -828,7 +828,7 @@ rb_cache_note_sent(rb_cache_lookup *look, const char *why_not)
 }
 
 void
-rb_cache_note_no_room(rb_cache_lookup *look, uint64 bytes)
+rb_side_cache_note_no_room(rb_cache_lookup *look, uint64 bytes)
 {
 	side_seen *s;
 
@@ -845,7 +845,7 @@ rb_cache_note_no_room(rb_cache_lookup *look, uint64 bytes)
  * replaces it.
  */
 bool
-rb_cache_is_same_table(const rb_cache_lookup *look)
+rb_side_cache_is_same_table(const rb_cache_lookup *look)
 {
 	Relation rel = try_relation_open(look->key.relid, NoLock);
 	bool same = false;
@@ -885,7 +885,7 @@ tell_seen(const side_seen *s, rb_cache_facts *facts)
 }
 
 void
-rb_cache_get_facts(const rb_cache_lookup *look, rb_cache_facts *facts)
+rb_side_cache_get_facts(const rb_cache_lookup *look, rb_cache_facts *facts)
 {
 	const side_seen *s = find_seen(&look->key);
 	char key[RB_KEY_BYTES];
@@ -903,7 +903,7 @@ rb_cache_get_facts(const rb_cache_lookup *look, rb_cache_facts *facts)
 }
 
 bool
-rb_cache_next_facts(int *i, rb_cache_facts *facts)
+rb_side_cache_next_facts(int *i, rb_cache_facts *facts)
 {
 	rb_stored stored;
 	int k;
@@ -929,7 +929,7 @@ rb_cache_next_facts(int *i, rb_cache_facts *facts)
 }
 
 uint64
-rb_cache_evict(const char *function, Oid relid)
+rb_side_cache_evict(const char *function, Oid relid)
 {
 	uint64 bytes = 0;
 	rb_stored stored;

@@ -113,7 +113,7 @@ charge_cached(const rb_source *source, rb_memory *memory, rb_spill *spill, const
 {
 	rb_error error;
 
-	if (rb_memory_charge(memory, rb_cache_entry_bytes(side->look), &error) == RB_OK)
+	if (rb_memory_charge(memory, rb_side_cache_entry_bytes(side->look), &error) == RB_OK)
 		return true;
 	if (spill != NULL)
 		return false;
@@ -154,7 +154,7 @@ bytes_of_part(const rb_builder *b)
 static bool
 is_partly_cached(const rb_side_data *side)
 {
-	return side->look != NULL && rb_cache_is_partial(side->look);
+	return side->look != NULL && rb_side_cache_is_partial(side->look);
 }
 
 /*
@@ -221,11 +221,11 @@ begin_to_spill(filling *f)
 		rb_side_data *side = &f->side[i];
 
 		if (side->look != NULL)
-			rb_cache_abandon(side->look, "it does not fit in redblue.memory_limit");
+			rb_side_cache_abandon(side->look, "it does not fit in redblue.memory_limit");
 		f->again[i] = side->set != NULL || is_partly_cached(side);
 		if (side->set != NULL)
 		{
-			rb_memory_refund(f->memory, rb_cache_entry_bytes(side->look));
+			rb_memory_refund(f->memory, rb_side_cache_entry_bytes(side->look));
 			rb_set_release(&side->set);
 		}
 		if (f->again[i])
@@ -311,7 +311,7 @@ read_side(const rb_source *source, filling *f, rb_space *space, MemoryContext ca
 	 * error.
 	 */
 	if (builder->nrefused > 0 && side->look != NULL)
-		rb_cache_abandon(side->look, "some of its rows are invalid");
+		rb_side_cache_abandon(side->look, "some of its rows are invalid");
 	/* The relation stayed open until here so that no function in a view could change it. */
 	if (source->rel != NULL)
 		relation_close(source->rel, NoLock);
@@ -377,7 +377,8 @@ count_ids_of_cached(const rb_source *source, rb_memory *memory, const rb_side_da
 
 	if (source->unique)
 		return 0;
-	if (set->view != NULL && set->view->kept->composed_ids && rb_cache_ids_ascend(side->look) &&
+	if (set->view != NULL && set->view->kept->composed_ids &&
+		rb_side_cache_ids_ascend(side->look) &&
 		rb_view_count_ids(memory, set, &known, &distinct, &error) == RB_OK && known)
 		return distinct;
 	rb_context_init(&ctx, memory);
@@ -416,9 +417,9 @@ finish_side(const rb_source *source, rb_builder *builder, const rb_space *space,
 		rb_builder_set_kind(builder, RB_BOX2);
 	builder->srid = space->srid_known ? space->srid : 0;
 	builder->should_stop = rb_is_interrupted;
-	if (side->look != NULL && rb_cache_is_partial(side->look))
+	if (side->look != NULL && rb_side_cache_is_partial(side->look))
 	{
-		rb_cache_merge_rows(side->look, builder, side);
+		rb_side_cache_merge_rows(side->look, builder, side);
 		side->ids = count_ids_of_cached(source, builder->memory, side);
 		return;
 	}
@@ -579,7 +580,7 @@ rb_read_sides(const rb_source *source, int n, rb_memory *memory, rb_spill *spill
 		finish_side(&source[i], &builder[i], &space, &side[i]);
 	for (int i = 0; i < n; i++)
 		if (side[i].look != NULL)
-			rb_cache_finish_side(side[i].look, &side[i]);
+			rb_side_cache_finish_side(side[i].look, &side[i]);
 	/* If both sides are the same table, cache it only once. */
 	if (n == 2 && side[0].keep != NULL && side[1].keep != NULL &&
 		memcmp(side[0].keep->key, side[1].keep->key, RB_KEY_BYTES) == 0)

@@ -56,7 +56,7 @@ close_pairwise(void *arg)
 	if (p->memory == NULL)
 		return;
 	/* End the helper thread first, because the process may be exiting while it works. */
-	rb_background_end(&p->aside);
+	rb_helper_end(&p->aside);
 	rb_curve_close(&p->curve);
 	for (int i = 0; i < 2; i++)
 	{
@@ -427,7 +427,7 @@ rb_pairwise_work(rb_pairwise *p, uint64 parts, rb_status (*work)(void *), void *
 	p->aside.ctx = &p->ctx;
 	p->aside.work = work;
 	p->aside.arg = arg;
-	return rb_background_try(&p->aside);
+	return rb_helper_try(&p->aside);
 }
 
 typedef struct pair_test
@@ -501,7 +501,7 @@ rb_pairwise_curve(rb_pairwise *p)
 	p->aside.ctx = &p->ctx;
 	p->aside.work = make_curve;
 	p->aside.arg = p;
-	status = pairs <= FEW_PAIRS ? rb_background_try(&p->aside) : rb_background_run(&p->aside);
+	status = pairs <= FEW_PAIRS ? rb_helper_try(&p->aside) : rb_helper_run(&p->aside);
 	if (status != RB_OK)
 		rb_raise_of(p->decoder.function, "intersection", status, &p->ctx.error);
 }

@@ -77,9 +77,9 @@ typedef struct rb_pairwise
 	MemoryContext context;
 	rb_cleanup open;
 	rb_memory *memory;
-	rb_context ctx;      /* Context of the current work */
-	rb_background aside; /* Helper thread of the current work */
-	rb_curve *curve;     /* Intersection state, NULL until first needed */
+	rb_context ctx;  /* Context of the current work */
+	rb_helper aside; /* Helper thread of the current work */
+	rb_curve *curve; /* Intersection state, NULL until first needed */
 	rb_intersection shape;
 	rb_operand_cache argument[2];
 	Size stored; /* Total size of the stored values, in bytes */
@@ -110,7 +110,7 @@ extern rb_pairwise *rb_pairwise_begin(FunctionCallInfo fcinfo, const char *funct
 extern void rb_pairwise_read_placed(FunctionCallInfo fcinfo, rb_pairwise *pairwise, int side,
 									bool any_kind);
 
-/* Runs work on this number of parts in pairwise->ctx (rb_background_try). */
+/* Runs work on this number of parts in pairwise->ctx (rb_helper_try). */
 extern rb_status rb_pairwise_work(rb_pairwise *pairwise, uint64 parts, rb_status (*work)(void *),
 								  void *arg);
 

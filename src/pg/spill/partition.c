@@ -243,7 +243,7 @@ compute_cuts(tile_cutting *c, const rb_spill_tile *tile)
 	s->aside.ctx = s->ctx;
 	s->aside.work = find_cuts;
 	s->aside.arg = c;
-	status = rb_background_run(&s->aside);
+	status = rb_helper_run(&s->aside);
 	for (int i = 0; i < s->sides; i++)
 		rb_free(s->ctx->memory, (void **) &box[i]);
 	rb_spill_check(s, status);

@@ -210,7 +210,7 @@ struct rb_spill
 	uint32_t *ends;   /* Row ends of the chunk being written */
 	size_t ends_cap;
 	rb_chunk_rows rows; /* The chunk last read */
-	rb_background aside;
+	rb_helper aside;
 };
 
 /* Starts spilling: from now on all rows go to the spill. */

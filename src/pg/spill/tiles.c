@@ -367,7 +367,7 @@ rb_spill_close(rb_spill *s)
 {
 	if (s == NULL)
 		return;
-	rb_background_end(&s->aside);
+	rb_helper_end(&s->aside);
 	rb_spill_file_close(&s->raw[0]);
 	rb_spill_file_close(&s->raw[1]);
 	rb_spill_file_close(&s->objects);

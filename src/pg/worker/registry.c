@@ -211,7 +211,7 @@ rb_service_set_device(rb_service_block *block, rb_device_state state, const char
 static rb_progress_entry *reading; /* Entry of the join whose sides are being read */
 
 const char *
-rb_progress_stage(int stage)
+rb_progress_stage_name(int stage)
 {
 	static const char *const of_meshes[] = {"weld",  "validate", "tetrahedralize", "refine", "load",
 											"check", "fill"};
@@ -322,7 +322,7 @@ redblue_progress(PG_FUNCTION_ARGS)
 			continue;
 		values[0] = Int32GetDatum(e.pid);
 		values[1] = CStringGetTextDatum(e.function);
-		values[2] = CStringGetTextDatum(rb_progress_stage(e.stage));
+		values[2] = CStringGetTextDatum(rb_progress_stage_name(e.stage));
 		values[3] = Int64GetDatum((int64) e.done);
 		values[4] = Int64GetDatum((int64) e.total);
 		nulls[4] = e.total == 0;

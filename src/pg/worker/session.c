@@ -58,10 +58,10 @@ struct rb_remote
 	rb_progress_entry *progress;
 	rb_request_args asked; /* Copy of the arguments, because the worker could change the original */
 	rb_outgoing message;
-	rb_background sending; /* Sends the message of the sides */
-	uint64 next;           /* Number of the next block */
-	bool out;              /* The caller holds the previous block */
-	bool ended;            /* True if the statistics have been copied to ctx */
+	rb_helper sending; /* Sends the message of the sides */
+	uint64 next;       /* Number of the next block */
+	bool out;          /* The caller holds the previous block */
+	bool ended;        /* True if the statistics have been copied to ctx */
 	char note[200];
 	uint64 not_kept[2];
 	/* Header of the reply in bytes, and its arrays in memory of ctx */
@@ -532,8 +532,8 @@ send_sides(rb_remote *r, const rb_submission *order, char *why_not, size_t size)
 	set_message(r, arrays, all_arrays(&r->request->asked, order, arrays));
 	if (r->message.bytes == 0)
 		return true;
-	r->sending = (rb_background){.ctx = r->ctx, .work = write_message, .arg = r};
-	while ((status = rb_background_try(&r->sending)) == RB_NO_THREAD)
+	r->sending = (rb_helper){.ctx = r->ctx, .work = write_message, .arg = r};
+	while ((status = rb_helper_try(&r->sending)) == RB_NO_THREAD)
 	{
 		/* This process sends the rest itself, from one interrupt to the next. */
 		rb_forget_failure(r->ctx);
@@ -700,9 +700,9 @@ read_bytes(rb_remote *r, bool *moved)
 	return r->header.left == 0 ? expect_arrays(r) : RB_OK;
 }
 
-/* Returns RB_OK while data may follow, otherwise the result of the request. */
+/* Returns RB_OK while the request may send data, otherwise the result with which it ended. */
 static rb_status
-check_end(rb_remote *r, bool ended, bool lost)
+check_request_end(rb_remote *r, bool ended, bool lost)
 {
 	if (ended)
 		return copy_result(r);
@@ -740,7 +740,7 @@ read_reply(rb_remote *r, rb_block *block, int *idle)
 		*idle = 0;
 	if (status != RB_OK || moved)
 		return status;
-	status = check_end(r, ended, lost);
+	status = check_request_end(r, ended, lost);
 	return status == RB_END && is_bad(r) ? fail_bad_reply(r) : status;
 }
 
@@ -824,7 +824,7 @@ read_arrays(rb_remote *r, rb_bytes *arrays, int n)
 		}
 		if (rb_should_stop(r->ctx))
 			return RB_STOPPED;
-		status = check_end(r, ended, lost);
+		status = check_request_end(r, ended, lost);
 		r->ctx->stats = before;
 		if (status == RB_END)
 			return fail_bad_reply(r);
@@ -870,7 +870,7 @@ rb_remote_close(rb_remote *r)
 		return;
 	rb_release(&r->request->stop, 1);
 	(void) withdraw_request(r);
-	rb_background_end(&r->sending);
+	rb_helper_end(&r->sending);
 	rb_free(r->ctx->memory, (void **) &r->words);
 	rb_free(r->ctx->memory, (void **) &r->start);
 	rb_free(r->ctx->memory, (void **) &r->member);

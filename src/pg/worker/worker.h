@@ -89,7 +89,7 @@ enum
 };
 
 /* Returns the name of a stage of a join or a mesh. */
-extern const char *rb_progress_stage(int stage);
+extern const char *rb_progress_stage_name(int stage);
 
 /*
  * Returns NULL if no progress is shown; the functions below accept NULL. Only the owning process
