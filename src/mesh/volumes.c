@@ -582,9 +582,9 @@ record_thin(comparing *c, uint32_t p, uint32_t number)
 }
 
 /*
- * Marks regions whose surface is known only in part. Such a region is on one side of some faces of
- * a patch and on both sides of others, or it has only thin faces on a patch and is on no side of
- * it.
+ * Marks the regions whose surface is only partly known. There are two cases. A region may end at
+ * some faces of a patch and lie on both sides of its other faces. Or all faces of a patch at which
+ * the region ends may be thin, so that the region was recorded on neither side of the patch.
  */
 static void
 mark_unknown_regions(comparing *c)
@@ -619,8 +619,9 @@ record_rim(comparing *c, uint32_t segment, uint32_t number, bool along)
 }
 
 /*
- * Closes the patches around a region along a face of the hull on no facet. Records a rim at its
- * subsegment at the first end.
+ * Closes the patches around a region along a face of the hull that is on no facet. For each edge of
+ * the face that is a subsegment, adds the triangle between the edge and the first end of its
+ * segment. If the edge begins or ends there, records a rim instead.
  */
 static rb_status
 add_hull_face(comparing *c, const uint32_t *w, uint32_t inside)

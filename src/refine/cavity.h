@@ -518,14 +518,14 @@ rb_grow_encroaches(const rb_cells *m, const rb_refine_candidate *cand, const rb_
 }
 
 /*
- * Tests the Delaunay condition between two adjacent new tetrahedra: that of boundary face i of cell
- * k, and that of the next boundary face around edge xy. Returns 1 if it is violated, 0 if it holds,
- * or RB_UNSURE.
+ * Tests the Delaunay condition between two new tetrahedra that share a face: the one on boundary
+ * face i of cell k, and the one on the next boundary face around their common edge xy. Returns 1 if
+ * the condition is violated, 0 if it holds, or RB_UNSURE.
  *
- * The condition follows from the choice of the cavity except in two cases. Either the face is
- * constrained and four corners of its facet are nearly cocircular, so that rounding decides; or the
- * edge is on a segment, and a constrained face that ends there outside the cavity has hidden the
- * two from each other so far.
+ * The choice of the cavity guarantees the condition, with two exceptions. First, the boundary face
+ * may be constrained, and four corners of its facet may be nearly cocircular. Then rounding decides
+ * whether the condition holds. Second, the edge xy may be on a segment at which a constrained face
+ * outside the cavity ends. Until now, that face has hidden the two from each other.
  */
 RB_HOST_DEVICE int
 rb_grow_folds(const rb_cells *m, rb_exact_env *env, const rb_refine_candidate *cand,

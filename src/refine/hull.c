@@ -9,16 +9,17 @@
  * corners lie in one plane up to rounding. Points that are added on such a facet are rounded, too,
  * so it stays as flat as it was.
  *
- * Between such faces there are slivers, tetrahedra that are only as high as the last bit of the
- * coordinates, and no Steiner point improves these. They are removed one by one from outside, if
- * they lie in a plane of the boundary and only the triangulation of the boundary changes. A
- * tetrahedron with one boundary face is removed if its fourth corner is inside; that corner is then
- * on the boundary. A tetrahedron with two boundary faces is removed if the edge opposite their common
- * edge is inside; this edge then replaces the common edge on the boundary.
+ * Between such faces there are slivers: tetrahedra whose height is only the last bit of the
+ * coordinates. No Steiner point improves them. They are removed one by one, from outside, if they
+ * lie in a plane of the boundary and if their removal changes only the triangulation of the
+ * boundary. A tetrahedron with one boundary face is removed if its fourth corner is inside the
+ * mesh. This corner is on the boundary afterwards. A tetrahedron with two boundary faces is
+ * removed if the edge opposite their common edge is inside the mesh. This edge replaces the common
+ * edge on the boundary.
  *
- * So no point is lost, and the boundary gets no new folds or holes. Faces of facets and edges on
- * segments are not lost either: the last tetrahedron that has one of these stays, and so does one
- * that a facet separates from another region.
+ * Thus every point remains in the mesh, and the boundary gets no new folds or holes. Every face of
+ * a facet and every edge of a segment remains, too. Therefore a tetrahedron is not removed if it
+ * is the last one with such a face or edge, or if a facet separates it from another region.
  */
 #include "refine/refining.h"
 

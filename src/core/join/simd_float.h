@@ -14,9 +14,10 @@
  *
  *        s = ((n_0 p_0 + n_1 p_1) + n_2 p_2) + d
  *
- * has seven roundings, where a device has three. The errors of the products are at most e |n|1 m'
- * in total, those of the first two sums the same each, and that of the last sum e |n|1 (m + m'):
- * together 4 e |n|1 (m + m'). With the errors of p, d and n the total is
+ * has six roundings, three of products and three of sums, whereas a device has three. The products
+ * are off by at most e |n|1 m' in total, the first and the second sum by as much each, and the last
+ * sum by at most e |n|1 (m + m'). Together these errors are at most 4 e |n|1 (m + m'). The errors
+ * of p, d and n increase the total to
  *
  *        (6 e |n|1 + 5 2^-53 |Q|1) (m + m')  <  k (m + m'),      k = 8 e |n|1 + 8 2^-53 |Q|1.
  *

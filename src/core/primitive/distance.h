@@ -553,18 +553,23 @@ rb_foot_point(const rb_hulls *h, const rb_feet *f, int side, rb_double_double *x
  * Computes the distance of the flats of both features, which is that of the hulls if rb_feet_proved
  * has succeeded. e = 2^-106; differences of coordinates are exact.
  *
- * Two vertices: |r| is off by a factor of 1 + 12 e (8 e from each square, 8 e from the sums, half
- * of it under the root, and 4 e for the root), and it is below 3.5 M.
+ * If both features are vertices, the distance is the length of r. The squares are off by 8 e, and
+ * their sums by another 8 e. The root halves this to 8 e, and its own rounding adds 4 e. So |r| is
+ * off by a factor of 1 + 12 e. It is below 3.5 M.
  *
- * Edge u: the fraction along it is off by 192 e M^2 / |u|^2 + 40 e, hence g by 192 e M (M / |u|) +
- * 140 e M, and by 56 e M from its own product and difference.
+ * If one of them is an edge u, the distance is the length of g, the part of r normal to u. The
+ * fraction of r along u is off by 192 e M^2 / |u|^2 + 40 e. This error changes g by 192 e M
+ * (M / |u|) + 140 e M. The product and the difference that yield g add 56 e M.
  *
- * u x v: it is off by 96 e M^2 on each axis and by 167 e M^2 in all. Its direction is therefore off
- * by twice that over its length, and the height of r, which is below 3.5 M, is off by 1170 e M
- * (M^2 / |u x v|). The product of g and r is off by 64 e M |g|, the length of g by a factor of
- * 1 + 12 e, and the quotient by 24 e more, of 3.5 M: 190 e M.
+ * If both are edges u and v, or one is a face with the edges u and v, the distance is the length
+ * of r in the direction of g = u x v. On each axis g is off by 96 e M^2, which is 167 e M^2 in
+ * all, and its direction is off by twice that divided by its length. Since |r| is below 3.5 M,
+ * this changes the distance by 1170 e M (M^2 / |u x v|). The product of g and r is off by 64 e M
+ * |g|, the length of g by a factor of 1 + 12 e, and the division by one of 1 + 24 e. Since the
+ * quotient is below 3.5 M, these three add 190 e M.
  *
- * 2^-96 M = 1024 e M, plus once or twice that times these ratios, outweighs all of it.
+ * The bound is 2^-96 M = 1024 e M, plus 1024 e M (M / |u|) for an edge, or 2048 e M (M^2 / |u x v|)
+ * for u x v. It exceeds the errors of each case.
  */
 RB_HOST_DEVICE void
 rb_feet_flats(const rb_hulls *h, double size, const rb_feet *f, rb_bracket *b)

@@ -540,8 +540,8 @@ have_workers_ended(const rb_leader *l)
 }
 
 /*
- * Claims the next piece in order if the leader may read it and no worker has claimed it. Returns
- * true if it did.
+ * Claims a piece for the leader if the leader may read pieces and no process has claimed this one.
+ * Returns true if the leader now owns the piece.
  */
 static bool
 claim_piece(rb_leader *l, uint32 piece)
@@ -551,8 +551,10 @@ claim_piece(rb_leader *l, uint32 piece)
 }
 
 /*
- * Advances the next piece in order, or reads a later one ahead. Returns false if there is nothing
- * to do.
+ * Takes one step towards appending the rows of *piece, the next piece in order. Appends its rows if
+ * they have been read ahead, can be read now, or have arrived from a worker, and increments *piece
+ * once all of them are appended. Otherwise receives messages of the workers or reads a later piece
+ * ahead. Returns false if neither is possible, so that the leader has to wait.
  */
 static bool
 advance_reading(rb_leader *l, uint32 *piece)
