@@ -9,6 +9,7 @@
 #include "pg/base/cleanup.h"
 #include "pg/read/read.h"
 #include "pg/worker/worker.h"
+#include "core/intersection/intersection.h"
 
 /* ---- the join of a function ---- */
 
@@ -491,5 +492,28 @@ extern char *rb_reasons_text(rb_reasons *reasons);
 
 /* Raises a notice about skipped solids, once. Called after the join has ended or stopped. */
 extern void rb_run_report_skipped(rb_join_run *run);
+
+/* ---- gserialized_write.c: geometries in PostGIS's storage format; nodes in prefix order ---- */
+
+typedef struct rb_writer
+{
+	const char *function;
+	int dims;
+	char *bytes; /* In the memory context that was current at the start */
+	Size n, cap;
+	double low[3], high[3];
+} rb_writer;
+
+extern void rb_write_begin(rb_writer *w, const char *function, int32 srid, bool has_z);
+extern void rb_write_node(rb_writer *w, uint32 type, uint32 count);
+extern void rb_write_point(rb_writer *w, const double *at);
+extern Datum rb_write_end(rb_writer *w);
+
+/*
+ * Writes a shape. One part becomes a simple geometry, several parts of one type a multi geometry,
+ * parts of several types a collection, and an empty shape an empty collection.
+ */
+extern Datum rb_write_shape(const rb_intersection *shape, const char *function, int32 srid,
+							bool has_z);
 
 #endif /* RB_PG_EXEC_EXEC_H */

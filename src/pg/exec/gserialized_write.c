@@ -3,7 +3,7 @@
  *	  Writes a geometry in PostGIS's storage format (described in src/core/set/wkb.c), with its
  *	  box, and intersections (src/core/intersection) as such geometries.
  */
-#include "pg/exec/gserialized_write.h"
+#include "pg/exec/exec.h"
 
 #include <float.h>
 #include <math.h>

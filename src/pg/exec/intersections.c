@@ -14,7 +14,6 @@
  */
 #include "pg/base/helper_thread.h"
 #include "pg/exec/aggregates.h"
-#include "pg/exec/gserialized_write.h"
 
 #include "core/base/sort.h"
 #include "core/solid/solid.h"

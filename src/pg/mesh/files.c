@@ -4,7 +4,7 @@
  *	  bytes of a file, and redblue_mesh_to_geometry (redblue_postgis), which returns the surface of
  *	  each region as a TIN.
  */
-#include "pg/exec/gserialized_write.h"
+#include "pg/exec/exec.h"
 #include "pg/mesh/meshing.h"
 
 #include "mesh/formats.h"

@@ -1,16 +1,24 @@
 /*
  * join_rows.c
- *	  Stores rows for access by number: in memory within a limit, the rest in a temporary file.
+ *	  Stores rows for access by number: those of a spool in memory within a limit, the rest in a
+ *	  temporary file; and of an input's rows, the columns that are needed again.
  *
  * A tuplestore is read sequentially, but pairs refer to rows in any order. The location of each row
  * is therefore recorded. Rows in the file are in order of their numbers, which is roughly the order
  * of the pairs.
+ *
+ * The columns that are needed again are usually one or two keys. If there are few columns and all
+ * of them are passed by value (numbers, dates), they are stored side by side in an array, and a
+ * pair of rows costs two copies. Other rows are stored in a spool, as tuples of the needed columns.
  */
 #include "pg/node/node.h"
 
 #include "commands/tablespace.h"
+#include "executor/tuptable.h"
 #include "storage/buffile.h"
 #include "utils/memutils.h"
+
+/* ---- rows of any length: a spool ---- */
 
 struct rb_spool
 {
@@ -126,4 +134,163 @@ uint64
 rb_spool_number(const rb_spool *s)
 {
 	return s->n;
+}
+
+/* ---- columns of the rows of an input ---- */
+
+#define MOST_WORDS 8
+
+struct rb_join_rows
+{
+	const char *function;
+	Bitmapset *wanted;
+	int natts;
+
+	/* Rows stored in arrays */
+	int words; /* Number of words per row, 0 if rows are tuples */
+	int column[MOST_WORDS];
+	rb_memory *memory;
+	Datum *values;
+	uint8 *nulls; /* A null bit for each word of a row */
+	uint64 n, cap;
+
+	rb_spool *rows;
+	TupleTableSlot *reduced; /* Row reduced to the needed columns */
+	TupleTableSlot *stored;
+};
+
+rb_join_rows *
+rb_join_rows_open(TupleDesc desc, const Bitmapset *wanted, rb_memory *memory, const char *function,
+				  Size most)
+{
+	rb_join_rows *k = palloc0(sizeof *k);
+	bool small = bms_num_members(wanted) <= MOST_WORDS;
+	int i = -1;
+
+	k->function = function;
+	k->wanted = bms_copy(wanted);
+	k->natts = desc->natts;
+	k->memory = memory;
+	while ((i = bms_next_member(wanted, i)) >= 0 && small)
+	{
+		small = TupleDescAttr(desc, i)->attbyval;
+		k->column[k->words++] = i;
+	}
+	if (small)
+		return k;
+	k->words = 0;
+	k->rows = rb_spool_open(most);
+	k->stored = MakeSingleTupleTableSlot(desc, &TTSOpsMinimalTuple);
+	k->reduced = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
+	return k;
+}
+
+static void
+grow_arrays(rb_join_rows *k)
+{
+	const uint64 cap = k->cap == 0 ? 4096 : 2 * k->cap;
+	rb_error error;
+	rb_status status = rb_resize(k->memory, (void **) &k->values,
+								 cap * (uint64) k->words * sizeof *k->values, &error);
+
+	if (status == RB_OK)
+		status = rb_resize(k->memory, (void **) &k->nulls, cap * sizeof *k->nulls, &error);
+	if (status != RB_OK)
+		rb_raise(k->function, status, &error);
+	k->cap = cap;
+}
+
+/* Appends the datums of the needed columns, all of which are passed by value. */
+static void
+append_datums(rb_join_rows *k, TupleTableSlot *slot)
+{
+	Datum *to;
+
+	if (k->n == k->cap)
+		grow_arrays(k);
+	to = k->values + k->n * (uint64) k->words;
+	slot_getsomeattrs(slot, k->column[k->words - 1] + 1);
+	k->nulls[k->n] = 0;
+	for (int i = 0; i < k->words; i++)
+	{
+		to[i] = slot->tts_values[k->column[i]];
+		if (slot->tts_isnull[k->column[i]])
+			k->nulls[k->n] |= (uint8) (1 << i);
+	}
+	k->n++;
+}
+
+/* Appends the needed columns as a tuple, with nulls in place of the others. */
+static void
+append_tuple(rb_join_rows *k, TupleTableSlot *slot)
+{
+	MinimalTuple tuple;
+	int i = -1;
+
+	slot_getallattrs(slot);
+	ExecClearTuple(k->reduced);
+	memset(k->reduced->tts_isnull, true, (Size) k->natts);
+	while ((i = bms_next_member(k->wanted, i)) >= 0)
+	{
+		k->reduced->tts_values[i] = slot->tts_values[i];
+		k->reduced->tts_isnull[i] = slot->tts_isnull[i];
+	}
+	ExecStoreVirtualTuple(k->reduced);
+	tuple = ExecCopySlotMinimalTuple(k->reduced);
+	rb_spool_append(k->rows, tuple, tuple->t_len);
+	pfree(tuple);
+}
+
+void
+rb_join_rows_append(rb_join_rows *k, TupleTableSlot *slot)
+{
+	if (k->words > 0)
+		append_datums(k, slot);
+	else
+		append_tuple(k, slot);
+}
+
+void
+rb_join_rows_read(rb_join_rows *k, uint64 row, Datum *values, bool *isnull)
+{
+	int i = -1;
+
+	if (k->words > 0)
+	{
+		const Datum *from = k->values + row * (uint64) k->words;
+		const uint8 nulls = k->nulls[row];
+
+		for (i = 0; i < k->words; i++)
+		{
+			values[k->column[i]] = from[i];
+			isnull[k->column[i]] = (nulls >> i & 1) != 0;
+		}
+		return;
+	}
+	ExecStoreMinimalTuple(rb_spool_read(k->rows, row), k->stored, false);
+	slot_getallattrs(k->stored);
+	while ((i = bms_next_member(k->wanted, i)) >= 0)
+	{
+		values[i] = k->stored->tts_values[i];
+		isnull[i] = k->stored->tts_isnull[i];
+	}
+}
+
+/* Frees the rows. Must be called before the memory account of the arrays is closed. */
+void
+rb_join_rows_close(rb_join_rows *k)
+{
+	if (k->words > 0)
+	{
+		rb_free(k->memory, (void **) &k->values);
+		rb_free(k->memory, (void **) &k->nulls);
+	}
+	else
+	{
+		rb_spool_close(k->rows);
+		ExecDropSingleTupleTableSlot(k->stored);
+		ExecDropSingleTupleTableSlot(k->reduced);
+	}
+	bms_free(k->wanted);
+	pfree(k);
 }

@@ -10,8 +10,7 @@
  *	join_input.c	reads an input to its end
  *	join_decode.c	decodes the geometries of an input on a helper thread
  *	join_sides.c	converts the geometries of an input into sets
- *	join_columns.c	stores the columns of an input's rows that are needed again
- *	join_rows.c		stores rows by number, in memory or in a file
+ *	join_rows.c		stores rows, and columns of rows, by number, in memory or in a file
  *
  * The scan of a function in FROM:
  *
@@ -36,7 +35,7 @@
 #define RB_JOIN_NAME "redblue join"
 #define RB_JOIN_COUNT_NAME RB_JOIN_NAME " count"
 
-/* ---- join_rows.c ---- */
+/* ---- join_rows.c: rows of any length, and columns of rows ---- */
 
 typedef struct rb_spool rb_spool;
 
@@ -47,8 +46,6 @@ extern void rb_spool_append(rb_spool *stored, const void *bytes, Size length);
 extern void *rb_spool_read(rb_spool *stored, uint64 i);
 extern uint64 rb_spool_number(const rb_spool *stored);
 extern void rb_spool_close(rb_spool *stored);
-
-/* ---- join_columns.c ---- */
 
 typedef struct rb_join_rows rb_join_rows;
 

@@ -25,7 +25,7 @@ extern const struct rb_join *rb_join_of_function(Oid function);
  */
 extern bool rb_expect_ids(const FuncExpr *call, rb_result_side of, double pairs, double *ids);
 
-/* ---- table_stats.c: relations, before the statement runs ---- */
+/* ---- selectivity.c: tables before the statement runs, and estimated numbers of pairs ---- */
 
 /*
  * Opens the relation with AccessShareLock. Returns NULL if it does not exist, if the caller may not
@@ -37,18 +37,10 @@ extern Relation rb_open_if_readable(Oid relid);
 extern Relation rb_open_child(Oid relid);
 
 /*
- * Returns true if the catalogs and the planner allow its pages to be read directly. Returns false,
- * too, if asking the planner would have to wait for a lock.
- */
-extern bool rb_is_plain_rel(Relation rel);
-
-/*
  * Returns true if all sides are constants that name tables without policies. With `stay`, the
  * tables stay locked.
  */
 extern bool rb_sides_are_tables(const struct rb_join *join, List *args, bool stay);
-
-/* ---- selectivity.c: estimated number of pairs ---- */
 
 /* Average number of neighbors that a mesh triangle shares a vertex with, each pair counted once */
 #define RB_SELF_PAIRS 6

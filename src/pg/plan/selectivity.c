@@ -1,6 +1,7 @@
 /*
  * selectivity.c
- *	  Estimates the number of pairs of a call from samples of its tables.
+ *	  Inspects tables before a statement runs, and estimates the number of pairs of a call from samples
+ *	  of its tables.
  *
  * Some rows of each side are read, and the core computes an estimate from them (estimate.c). Only
  * plain tables that the caller may read in full are sampled: no views, no tables with policies,
@@ -24,6 +25,7 @@
  * has about one in a thousand rows of a mesh. Typical numbers of neighbors are therefore added.
  */
 #include "pg/base/arguments.h"
+#include "pg/exec/exec.h"
 #include "pg/func/func.h"
 #include "pg/plan/plan.h"
 #include "pg/read/read.h"
@@ -34,6 +36,8 @@
 #include "access/parallel.h"
 #include "access/relation.h"
 #include "access/xact.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_namespace.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "common/hashfn.h"
@@ -91,6 +95,97 @@ typedef struct table_sampler
 	double taken;   /* Number of rows added to the sample */
 	double unknown; /* Number of rows that a join would read but the sample did not */
 } table_sampler;
+
+/*
+ * ---- tables, before the statement runs ----
+ *
+ * A statement that is only planned (EXPLAIN, PREPARE) must cause no error and no wait that planning
+ * a SELECT from the same tables would not cause. These functions therefore raise no errors, do not
+ * wait for locks, and lock no relation that the caller may not read. A relation that cannot be
+ * inspected is treated as unknown.
+ */
+
+/*
+ * Returns true if the caller may read at least one column. Whether it may read the required ones is
+ * checked when the table is read.
+ */
+static bool
+can_read(Oid relid)
+{
+	Oid schema = get_rel_namespace(relid);
+	bool missing = false;
+
+	if (!OidIsValid(schema) || !rb_may_use_schema(schema))
+		return false;
+	return (pg_class_aclcheck_ext(relid, GetUserId(), ACL_SELECT, &missing) == ACLCHECK_OK &&
+			!missing) ||
+		   pg_attribute_aclcheck_all(relid, GetUserId(), ACL_SELECT, ACLMASK_ANY) == ACLCHECK_OK;
+}
+
+Relation
+rb_open_child(Oid relid)
+{
+	Relation rel;
+
+	if (!ConditionalLockRelationOid(relid, AccessShareLock))
+		return NULL;
+	rel = try_relation_open(relid, NoLock);
+	if (rel == NULL)
+		UnlockRelationOid(relid, AccessShareLock);
+	return rel;
+}
+
+Relation
+rb_open_if_readable(Oid relid)
+{
+	return can_read(relid) ? rb_open_child(relid) : NULL;
+}
+
+/*
+ * Returns true if the catalogs and the planner allow its pages to be read directly. Returns false,
+ * too, if asking the planner would have to wait for a lock.
+ */
+static bool
+may_read_pages(Relation rel)
+{
+	return rb_table_refusal(rel) == NULL && rb_plan_refusal(rel, false) == NULL;
+}
+
+/*
+ * Returns true if reading the relation runs no SQL written by others: no view, no policy, no plan
+ * of an extension.
+ */
+static bool
+is_table(Relation rel)
+{
+	char kind = rel->rd_rel->relkind;
+
+	return (kind == RELKIND_RELATION || kind == RELKIND_MATVIEW ||
+			kind == RELKIND_PARTITIONED_TABLE || kind == RELKIND_FOREIGN_TABLE) &&
+		   !rel->rd_rel->relrowsecurity && (rb_table_refusal(rel) != NULL || may_read_pages(rel));
+}
+
+bool
+rb_sides_are_tables(const rb_join *join, List *args, bool stay)
+{
+	for (int i = 0; i < rb_join_sides(join); i++)
+	{
+		Const *arg = list_nth(args, i);
+		Relation rel;
+		bool table;
+
+		if (join->query || !IsA(arg, Const) || arg->constisnull)
+			return false;
+		rel = rb_open_if_readable(DatumGetObjectId(arg->constvalue));
+		if (rel == NULL)
+			return false;
+		table = is_table(rel);
+		relation_close(rel, stay && table ? NoLock : AccessShareLock);
+		if (!table)
+			return false;
+	}
+	return true;
+}
 
 /* ---- sampled rows ---- */
 
@@ -503,7 +598,7 @@ static bool
 is_readable(Relation rel)
 {
 	return !is_being_rewritten(rel) && !(IsParallelWorker() && RelationUsesLocalBuffers(rel)) &&
-		   rb_is_plain_rel(rel);
+		   may_read_pages(rel);
 }
 
 static bool

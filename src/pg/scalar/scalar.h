@@ -16,7 +16,7 @@
 
 #include "pg/base/cleanup.h"
 #include "pg/base/helper_thread.h"
-#include "pg/exec/gserialized_write.h"
+#include "pg/exec/exec.h"
 #include "pg/read/read.h"
 
 #include "core/solid/solid.h"
