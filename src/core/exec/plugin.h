@@ -42,7 +42,7 @@ typedef struct rb_services
 	/* Declared in join.h */
 	rb_status (*decide_pairs)(rb_context *ctx, const rb_job *job, rb_pair *pairs, size_t n,
 							  size_t *kept);
-	/* Declared in gmp.h */
+	/* Declared in gmp_exact.h */
 	int (*gmp_orient3d)(const double *a, const double *b, const double *c, const double *d);
 	int (*gmp_insphere)(const double *a, const double *b, const double *c, const double *d,
 						const double *e);

@@ -37,13 +37,20 @@ static const char *const argument_names[3] = {"the first geometry", "the second 
 
 /* ---- the cache ---- */
 
+/* Frees the set of a value, after the trees and rows that refer to it. */
+static void
+free_set(rb_pairwise *p, rb_operand *o)
+{
+	rb_position_forget(p->memory, &o->placed);
+	rb_row_cache_free(p->memory, &o->two);
+	rb_set_release(&o->set);
+}
+
 /* Discards everything that is cached about a value. */
 static void
 forget_value(rb_pairwise *p, rb_operand *o)
 {
-	rb_set_release(&o->set);
-	rb_row_cache_free(p->memory, &o->two);
-	rb_position_forget(p->memory, &o->placed);
+	free_set(p, o);
 	o->known = o->header_known = false;
 }
 
@@ -300,9 +307,7 @@ store_parts(rb_pairwise *p, int side)
 	rb_error error;
 	rb_status status = RB_OK;
 
-	rb_set_release(&o->set);
-	rb_row_cache_free(p->memory, &o->two);
-	rb_position_forget(p->memory, &o->placed);
+	free_set(p, o);
 	if (b->nrows > 0)
 		status = make_set(p, b, &o->set, &error);
 	if (status != RB_OK)
