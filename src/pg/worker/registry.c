@@ -229,9 +229,9 @@ rb_progress_begin(const char *function)
 	for (int i = 0; block != NULL && i < RB_PROGRESS; i++)
 	{
 		rb_progress_entry *e = &block->progress[(MyProcPid + i) % RB_PROGRESS];
-		int32 nobody = 0;
+		int32 none = 0;
 
-		if (rb_load(&e->pid) != 0 || !rb_claim(&e->pid, &nobody, MyProcPid))
+		if (rb_load(&e->pid) != 0 || !rb_claim(&e->pid, &none, MyProcPid))
 			continue;
 		rb_release(&e->change, e->change | 1);
 		__atomic_thread_fence(__ATOMIC_RELEASE);
