@@ -196,13 +196,13 @@ SELECT count(*), sum(cardinality(ids)), bool_and(id2 > ALL (ids)) AS second FROM
 SET redblue.memory_limit = '32MB';
 SELECT count(*), sum(n) AS pairs, max(n), sum(length(red)) AS bytes FROM redblue_box_pair_blocks('crowd', 'crowd');
 SELECT n FROM redblue_box_pair_blocks('crowd', 'crowd') LIMIT 2;
-RESET redblue.memory_limit;
+RESET redblue.memory_limit; RESET redblue.backend;
 
--- The limit is below what any join needs.
+-- The limit is below what any join needs; that of a device is its own memory.
 \set VERBOSITY terse
 CREATE TABLE spot AS SELECT 1 AS id, 0 AS lx, 0 AS ly, 1 AS hx, 1 AS hy;
 CREATE TABLE swarm AS SELECT i AS id, 0 AS lx, 0 AS ly, 1 AS hx, 1 AS hy FROM generate_series(1, 150000) i;
-SET redblue.memory_limit = '8MB';
+SET redblue.memory_limit = '8MB'; SET redblue.backend = cpu;
 SELECT red_id, cardinality(array_agg(blue_id)) FROM redblue_box_pairs('spot', 'swarm') GROUP BY red_id;
 RESET redblue.memory_limit;
 

@@ -134,6 +134,16 @@ like(device_of($s), qr/20 parts are too few/, 'are too few for auto');
 is($s->ask("SELECT count(*) FROM (SELECT * FROM redblue_triangle_pairs('same', 'same') LIMIT 1000) s"), '1000', 'LIMIT');
 like($s->ask("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT * FROM redblue_triangle_pairs('same', 'same') LIMIT 2000"), qr/Backend: cuda\s+Device: a fake device.*Stage emit: \d{3,} /s, 'EXPLAIN of it')
   if ($ENV{REDBLUE_CUSTOM_SCAN} // 'on') eq 'on';
+# What is known before the first pair is reported, too: skipped solids
+$s->ask(<<'SQL');
+CREATE TABLE tent AS SELECT o.solid, (o.solid - 1) * 10 + f.n AS id, f.* FROM (VALUES (1), (2)) o (solid), (VALUES
+	(1, 0., 0., 0., 0., 1., 0., 1., 0., 0.), (2, 0., 0., 0., 1., 0., 0., 0., 0., 1.), (3, 0., 0., 0., 0., 0., 1., 0., 1., 0.), (4, 1., 0., 0., 0., 1., 0., 0., 0., 1.)) f (n, ax, ay, az, bx, by, bz, cx, cy, cz)
+WHERE (solid, n) <> (2, 4);
+CREATE TABLE rain AS SELECT i AS id, 0.1 AS x, 0.1 AS y, 0.1 AS z FROM generate_series(1, 20000) i;
+SQL
+like($s->ask("SELECT count(*) FROM (SELECT * FROM redblue_points_in_solids('rain', 'tent', solid => 'solid', on_bad => 'skip') LIMIT 10) s"),
+	qr/skipped 1 of 2 solids.*^10$/ms, 'skipped solids under a LIMIT');
+is(device_of($s), 'cuda: a fake device', 'on the device');
 is($s->ask("BEGIN; DECLARE c CURSOR FOR SELECT * FROM redblue_triangle_pairs('same', 'same'); MOVE 600 IN c; COMMIT; SELECT 1"), '1', 'a cursor');
 # Workers of a parallel plan consume pairs that the leader's thread receives.
 my $parallel = 'SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET max_parallel_workers_per_gather = 2';

@@ -717,8 +717,16 @@ write_ids(rb_served *s, const rb_block *block)
 	for (;;)
 	{
 		rb_request *request = lock_request(s);
-		bool put = request != NULL && rb_ids_write(request, s->blocks, block);
+		bool put;
 
+		/* Invalid solids are known before the first pair. Of the rest, the join still writes. */
+		if (request != NULL && s->blocks == 0)
+		{
+			request->stats.bad_solids = s->ctx.stats.bad_solids;
+			memcpy(request->stats.bad_because, s->ctx.stats.bad_because,
+				   sizeof request->stats.bad_because);
+		}
+		put = request != NULL && rb_ids_write(request, s->blocks, block);
 		unlock_request(s);
 		if (put)
 		{
