@@ -967,7 +967,7 @@ insert_concurrently(rb_inserter *w, uint32_t v, bool *busy)
 }
 
 static void
-do_insert(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+insert_points_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_inserting *s = arg;
 	rb_inserter *w = &s->inserters[rb_each_thread(me)];
@@ -1156,7 +1156,8 @@ insert_batch(rb_inserting *s, uint32_t from, uint32_t to)
 		grain = n / (8 * s->ninserters) + 1;
 		begin_batch(s);
 		if (status == RB_OK)
-			status = rb_each(m->ctx, m->team, n, grain < BATCH ? grain : BATCH, do_insert, s);
+			status =
+				rb_each(m->ctx, m->team, n, grain < BATCH ? grain : BATCH, insert_points_piece, s);
 		if (status == RB_OK)
 			status = end_batch(s, &next, &left);
 		RB_FREE(m->ctx->memory, todo);

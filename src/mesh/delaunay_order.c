@@ -88,7 +88,7 @@ typedef struct placing
 } placing;
 
 static void
-do_place(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+compute_hilbert_keys_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const placing *s = arg;
 
@@ -137,7 +137,8 @@ place_on_curve(const rb_mesh *m, keyed *a, uint32_t n)
 			size = high[i] - low[i];
 	at.size = size;
 	memcpy(at.low, low, sizeof low);
-	return rb_each(m->ctx, n >= 4 * BLOCK ? m->team : NULL, n, BLOCK, do_place, &at);
+	return rb_each(m->ctx, n >= 4 * BLOCK ? m->team : NULL, n, BLOCK, compute_hilbert_keys_piece,
+				   &at);
 }
 
 static inline uint64_t
@@ -321,7 +322,7 @@ turn_of(const uint32_t *v)
 #define DEAD UINT64_MAX
 
 static void
-do_count(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+count_tets_by_corner_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_tet_order *s = arg;
 
@@ -341,7 +342,7 @@ do_count(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* Fills the lists from the end, so that each start finally points to its list. */
 static void
-do_list(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+list_tets_by_corner_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_tet_order *s = arg;
 
@@ -398,7 +399,7 @@ sort_small(const rb_tet_order *s, uint32_t *e, uint32_t n)
 }
 
 static void
-do_sort(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+sort_tet_lists_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_tet_order *s = arg;
 
@@ -447,7 +448,7 @@ prefetch_tets(const rb_tet_order *s, uint64_t i, uint64_t to)
 }
 
 static void
-do_move(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+move_tets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_tet_order *s = arg;
 	const rb_mesh *m = s->m;
@@ -484,7 +485,7 @@ assign_slots(rb_tet_order *s)
 
 	RB_TRY(RB_ALLOCATE(ctx, s->start, points + 1));
 	memset(s->start, 0, (points + 1) * sizeof(uint32_t));
-	RB_TRY(rb_each(ctx, m->team, m->ntets, BLOCK, do_count, s));
+	RB_TRY(rb_each(ctx, m->team, m->ntets, BLOCK, count_tets_by_corner_piece, s));
 	for (size_t v = 0; v < points; v++)
 	{
 		sum += s->start[v];
@@ -492,8 +493,8 @@ assign_slots(rb_tet_order *s)
 	}
 	s->start[points] = sum;
 	m->nalive = sum;
-	RB_TRY(rb_each(ctx, m->team, m->ntets, BLOCK, do_list, s));
-	return rb_each(ctx, m->team, points, BLOCK, do_sort, s);
+	RB_TRY(rb_each(ctx, m->team, m->ntets, BLOCK, list_tets_by_corner_piece, s));
+	return rb_each(ctx, m->team, points, BLOCK, sort_tet_lists_piece, s);
 }
 
 rb_status
@@ -512,7 +513,7 @@ rb_mesh_sort(rb_mesh *m)
 	if (status == RB_OK)
 		status = RB_ALLOCATE(m->ctx, s.tets, m->tets_cap);
 	if (status == RB_OK)
-		status = rb_each_fill(m->ctx, m->team, m->nalive, BLOCK, do_move, &s);
+		status = rb_each_fill(m->ctx, m->team, m->nalive, BLOCK, move_tets_piece, &s);
 	if (status == RB_OK)
 	{
 		RB_FREE(memory, m->tets);

@@ -699,7 +699,7 @@ list_complete_facet(rb_recovery *r, bool sheets, rb_scanner *l, uint32_t facet)
  * incomplete, and the main thread finds it again.
  */
 static void
-do_find_complete(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+find_complete_facets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const rb_recovery *r = arg;
 	struct rb_facets_seen *all = r->seen;
@@ -746,12 +746,12 @@ find_complete_facets(rb_recovery *r, const uint32_t *order)
 	s->npieces = r->npieces;
 	RB_TRY(rb_array_grow(r->ctx, (void **) &r->mesh.points, &r->mesh.points_cap,
 						 (size_t) r->mesh.npoints + threads, 3 * sizeof(double)));
-	RB_TRY(rb_each(r->ctx, r->mesh.team, n, BLOCK, do_find_complete, r));
+	RB_TRY(rb_each(r->ctx, r->mesh.team, n, BLOCK, find_complete_facets_piece, r));
 	if (s->others == 0)
 		return RB_OK;
 	s->sheets = true;
 	RB_TRY(rb_recover_list_subsegments(r));
-	return rb_each(r->ctx, r->mesh.team, n, BLOCK, do_find_complete, r);
+	return rb_each(r->ctx, r->mesh.team, n, BLOCK, find_complete_facets_piece, r);
 }
 
 /* Invalidates the facets at which a segment was split since, or that have Steiner points inside. */

@@ -412,7 +412,7 @@ typedef struct rb_first_pass
 } rb_first_pass;
 
 static void
-do_find_edges(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+find_present_subsegments_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const rb_first_pass *first = arg;
 	const rb_recovery *r = first->r;
@@ -495,7 +495,7 @@ begin_first(rb_recovery *r, rb_first_pass *first)
 		memset(first->there, 0, n);
 	first->n = n;
 	return status == RB_OK && r->mesh.large
-			   ? rb_each(r->ctx, r->mesh.team, n, BLOCK, do_find_edges, first)
+			   ? rb_each(r->ctx, r->mesh.team, n, BLOCK, find_present_subsegments_piece, first)
 			   : status;
 }
 

@@ -63,7 +63,7 @@ sum_blocks(rb_regions *g)
 /* ---- separation by facets ---- */
 
 static void
-do_alone(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+separate_tets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_regions *g = arg;
 	const rb_mesh *m = &g->r->mesh;
@@ -82,7 +82,7 @@ do_alone(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 static void
-do_unite(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+unite_tets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_regions *g = arg;
 	const rb_mesh *m = &g->r->mesh;
@@ -100,7 +100,7 @@ do_unite(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 static void
-do_roots(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+find_region_roots_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_regions *g = arg;
 
@@ -120,7 +120,7 @@ do_roots(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* Marks the regions that a ghost adjoins through an unconstrained face as outside. */
 static void
-do_outside(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+mark_outside_regions_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_regions *g = arg;
 	const rb_mesh *m = &g->r->mesh;
@@ -142,7 +142,7 @@ is_first(const rb_regions *g, uint32_t t)
 }
 
 static void
-do_count(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+count_regions_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_regions *g = arg;
 	uint32_t n = 0;
@@ -154,7 +154,7 @@ do_count(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 static void
-do_number(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+number_regions_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_regions *g = arg;
 	uint32_t region = OUTSIDE + 1 + g->before[from / BLOCK];
@@ -166,7 +166,7 @@ do_number(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 static void
-do_regions(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+assign_regions_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_regions *g = arg;
 
@@ -185,16 +185,16 @@ find_regions(rb_regions *g, rb_keep keep)
 	RB_TRY(RB_ALLOCATE(ctx, g->of, n));
 	RB_TRY(RB_ALLOCATE(ctx, g->number, n));
 	RB_TRY(RB_ALLOCATE(ctx, g->before, n / BLOCK + 1));
-	RB_TRY(fill_blocks(g, n, do_alone));
+	RB_TRY(fill_blocks(g, n, separate_tets_piece));
 	g->real = sum_blocks(g);
-	RB_TRY(run_blocks(g, n, do_unite));
-	RB_TRY(run_blocks(g, n, do_roots));
+	RB_TRY(run_blocks(g, n, unite_tets_piece));
+	RB_TRY(run_blocks(g, n, find_region_roots_piece));
 	if (keep == RB_KEEP_INSIDE)
-		RB_TRY(run_blocks(g, n, do_outside));
-	RB_TRY(run_blocks(g, n, do_count));
+		RB_TRY(run_blocks(g, n, mark_outside_regions_piece));
+	RB_TRY(run_blocks(g, n, count_regions_piece));
 	g->count = OUTSIDE + 1 + sum_blocks(g);
-	RB_TRY(run_blocks(g, n, do_number));
-	return run_blocks(g, n, do_regions);
+	RB_TRY(run_blocks(g, n, number_regions_piece));
+	return run_blocks(g, n, assign_regions_piece);
 }
 
 /* Numbers regions without a seed from 1 up, skipping numbers used by seeds. */
@@ -268,7 +268,7 @@ is_wanted(const rb_regions *g, uint64_t t)
 }
 
 static void
-do_count_wanted(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+count_kept_tets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_regions *g = arg;
 	uint32_t n = 0;
@@ -280,7 +280,7 @@ do_count_wanted(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 static void
-do_number_wanted(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+number_kept_tets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_regions *g = arg;
 	uint32_t n = g->before[from / BLOCK];
@@ -291,7 +291,7 @@ do_number_wanted(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 static void
-do_tets(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+write_tets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_regions *g = arg;
 	const rb_mesh *m = &g->r->mesh;
@@ -318,19 +318,19 @@ write_tets(rb_regions *g)
 	rb_tets *tets = g->tets;
 	size_t n;
 
-	RB_TRY(run_blocks(g, g->r->mesh.ntets, do_count_wanted));
+	RB_TRY(run_blocks(g, g->r->mesh.ntets, count_kept_tets_piece));
 	tets->ntets = sum_blocks(g);
 	g->all = tets->ntets == g->real;
 	n = (size_t) tets->ntets + 1;
-	RB_TRY(run_blocks(g, g->r->mesh.ntets, do_number_wanted));
+	RB_TRY(run_blocks(g, g->r->mesh.ntets, number_kept_tets_piece));
 	RB_TRY(RB_ALLOCATE(ctx, tets->tets, n));
 	RB_TRY(RB_ALLOCATE(ctx, tets->neighbours, 4 * n));
 	RB_TRY(RB_ALLOCATE(ctx, tets->region, n));
-	return fill_blocks(g, g->r->mesh.ntets, do_tets);
+	return fill_blocks(g, g->r->mesh.ntets, write_tets_piece);
 }
 
 static void
-do_used(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+mark_used_faces_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_regions *g = arg;
 	const rb_mesh *m = &g->r->mesh;
@@ -364,7 +364,7 @@ find_used(rb_regions *g)
 				   ? RB_STOPPED
 				   : rb_table_insert(r->ctx, &g->face_of, v[0], v[1], v[2], i, NULL, NULL));
 	}
-	return run_blocks(g, r->mesh.ntets, do_used);
+	return run_blocks(g, r->mesh.ntets, mark_used_faces_piece);
 }
 
 /* Writes the facet faces of kept tetrahedra, ordered by facet. */
@@ -473,7 +473,7 @@ write_edges(const rb_regions *g)
 
 /* Marks the points of kept tetrahedra. */
 static void
-do_mark(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+mark_kept_points_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_regions *g = arg;
 
@@ -484,7 +484,7 @@ do_mark(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 static void
-do_rename(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+renumber_corners_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_regions *g = arg;
 
@@ -515,7 +515,7 @@ write_points(rb_regions *g)
 	for (uint32_t v = 0; v < m->npoints; v++)
 		number[v] = v < given || g->all ? v : RB_NONE;
 	if (!g->all && m->npoints > given)
-		RB_TRY(run_blocks(g, tets->ntets, do_mark));
+		RB_TRY(run_blocks(g, tets->ntets, mark_kept_points_piece));
 	for (uint32_t v = 0; v < m->npoints; v++)
 	{
 		if (rb_recover_stops(r, v))
@@ -530,7 +530,7 @@ write_points(rb_regions *g)
 				   sizeof(double[3]));
 	}
 	if (n < m->npoints)
-		RB_TRY(run_blocks(g, tets->ntets, do_rename));
+		RB_TRY(run_blocks(g, tets->ntets, renumber_corners_piece));
 	for (uint32_t f = 0; f < tets->nfaces && n < m->npoints; f++)
 		for (int k = 0; k < 3; k++)
 			tets->faces[f][k] = number[tets->faces[f][k]];

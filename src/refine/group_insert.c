@@ -459,7 +459,7 @@ free_joint(rb_joint *t)
 
 /* Clears the bits that mark cells as listed or abandoned, so that they are examined again. */
 static void
-do_reset(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+reset_cells_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_cell *cells = arg;
 	const uint32_t keep = RB_CELL_WALLS | RB_CELL_SEGMENTS | RB_CELL_FINE;
@@ -477,7 +477,7 @@ reset_cells(rb_refining *r)
 	rb_status status = rb_refining_team(r, r->ncells, &team);
 
 	if (status == RB_OK)
-		status = rb_each(r->ctx, team, r->ncells, CELLS, do_reset, r->mesh.cells);
+		status = rb_each(r->ctx, team, r->ncells, CELLS, reset_cells_piece, r->mesh.cells);
 	rb_team_close(&team);
 	return status;
 }

@@ -839,7 +839,7 @@ typedef struct flat_search
 } flat_search;
 
 static void
-do_find_flat(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+find_flat_tets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const flat_search *l = arg;
 	bool found = false;
@@ -864,7 +864,7 @@ find_flat(rb_refining *r, const rb_tets *tets, bool *found)
 	if (status == RB_OK)
 	{
 		memset(l.found, 0, blocks);
-		status = rb_each(r->ctx, team, tets->ntets, BLOCK, do_find_flat, &l);
+		status = rb_each(r->ctx, team, tets->ntets, BLOCK, find_flat_tets_piece, &l);
 	}
 	*found = status == RB_OK && memchr(l.found, 1, blocks) != NULL;
 	rb_team_close(&team);

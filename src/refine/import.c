@@ -183,7 +183,7 @@ list_of(const listing *g, uint64_t i, uint64_t *e)
  * same list take one atomic addition.
  */
 static void
-do_list(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+count_or_list_entries_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const listing *g = arg;
 	uint64_t e[64];
@@ -211,7 +211,7 @@ do_list(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* Sorts the lists, so that they do not depend on which thread stored what. */
 static void
-do_order(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+sort_lists_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const listing *g = arg;
 
@@ -233,7 +233,7 @@ make_lists(start *s, what what, uint32_t keys, uint64_t items, lists *l)
 		return rb_fail(r->ctx, RB_TOO_MANY_OBJECTS, items, UINT32_MAX, NULL);
 	RB_TRY(RB_ALLOCATE(r->ctx, l->at, (size_t) keys + 2));
 	memset(l->at, 0, ((size_t) keys + 2) * sizeof *l->at);
-	RB_TRY(rb_each(r->ctx, s->team, items, BLOCK, do_list, &g));
+	RB_TRY(rb_each(r->ctx, s->team, items, BLOCK, count_or_list_entries_piece, &g));
 	/* at[k + 1] is the start of list k until the list is filled, and then its end. */
 	for (uint32_t k = 1; k <= keys; k++)
 	{
@@ -245,8 +245,8 @@ make_lists(start *s, what what, uint32_t keys, uint64_t items, lists *l)
 	l->keys = keys;
 	g.counting = false;
 	RB_TRY(RB_ALLOCATE(r->ctx, l->e, (size_t) sum + 1));
-	RB_TRY(rb_each(r->ctx, s->team, items, BLOCK, do_list, &g));
-	return rb_each(r->ctx, s->team, keys, KEYS, do_order, &g);
+	RB_TRY(rb_each(r->ctx, s->team, items, BLOCK, count_or_list_entries_piece, &g));
+	return rb_each(r->ctx, s->team, keys, KEYS, sort_lists_piece, &g);
 }
 
 static void
@@ -296,7 +296,7 @@ facet_of(const start *s, const uint32_t *v)
 /* ---- vertices and cells ---- */
 
 static void
-do_sites(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+import_points_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const start *s = arg;
 	const rb_tets *tets = s->tets;
@@ -335,7 +335,7 @@ add_region(rb_context *ctx, regions *in, int64_t region)
 
 /* Collects the regions of a block of tetrahedra, and counts its ghosts. */
 static void
-do_count_cells(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+count_cells_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	start *s = arg;
 	const rb_tets *tets = s->tets;
@@ -392,7 +392,7 @@ count_cells(start *s)
 	memset(s->found, 0, threads * sizeof *s->found);
 	RB_TRY(RB_ALLOCATE(r->ctx, s->ghost_at, nblocks));
 	s->ghost_at[nblocks - 1] = 0; /* The last block may be empty */
-	RB_TRY(run_loop(s, tets->ntets, BLOCK, do_count_cells));
+	RB_TRY(run_loop(s, tets->ntets, BLOCK, count_cells_piece));
 	for (uint32_t b = 0; b < nblocks; b++)
 	{
 		const uint32_t ghosts = s->ghost_at[b];
@@ -424,7 +424,7 @@ corner_towards(const rb_tets *tets, uint32_t tet, uint32_t from)
  * later.
  */
 static void
-do_cells(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+import_cells_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const start *s = arg;
 	const rb_tets *tets = s->tets;
@@ -473,7 +473,7 @@ make_cells(start *s)
 	if (status == RB_OK)
 		status = make_lists(s, EDGES, tets->npoints, tets->nedges, &s->edges);
 	if (status == RB_OK)
-		status = run_fill(s, tets->ntets, BLOCK, do_cells);
+		status = run_fill(s, tets->ntets, BLOCK, import_cells_piece);
 	free_lists(s->r->ctx->memory, &s->faces);
 	free_lists(s->r->ctx->memory, &s->edges);
 	return status;
@@ -506,7 +506,7 @@ other_end(const rb_cells *m, uint32_t g, uint32_t corner)
 }
 
 static void
-do_ends(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+find_ring_ends_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const start *s = arg;
 
@@ -528,7 +528,7 @@ link_faces(rb_cells *m, uint32_t f, uint32_t g)
  * edge form one ring.
  */
 static void
-do_links(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+link_ghosts_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const listing *g = arg;
 	const start *s = g->s;
@@ -567,11 +567,11 @@ link_ghosts(start *s)
 	rb_status status = RB_ALLOCATE(r->ctx, s->ends, 3 * (size_t) n + 1);
 
 	if (status == RB_OK)
-		status = run_loop(s, n, RINGS, do_ends);
+		status = run_loop(s, n, RINGS, find_ring_ends_piece);
 	if (status == RB_OK)
 		status = make_lists(s, CHAINS, s->tets->npoints, 3 * (uint64_t) n, &chains);
 	if (status == RB_OK)
-		status = rb_each(r->ctx, s->team, s->tets->npoints, KEYS, do_links, &g);
+		status = rb_each(r->ctx, s->team, s->tets->npoints, KEYS, link_ghosts_piece, &g);
 	free_lists(r->ctx->memory, &chains);
 	RB_FREE(r->ctx->memory, s->ends);
 	return status;
@@ -625,7 +625,7 @@ is_nearly_coplanar(const start *s, uint32_t g, uint32_t k)
  * plane. Each such edge is marked only at the first of its two ghosts.
  */
 static void
-do_planes(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+mark_flat_edges_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const start *s = arg;
 	const rb_cells *m = &s->r->mesh;
@@ -652,7 +652,7 @@ do_planes(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 static void
-do_facets(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+assign_hull_facets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const start *s = arg;
 	rb_cells *m = &s->r->mesh;
@@ -679,7 +679,7 @@ group_hull(start *s)
 	RB_TRY(RB_ALLOCATE(r->ctx, s->marks, (size_t) n + 1));
 	RB_TRY(RB_ALLOCATE(r->ctx, s->group, (size_t) n + 1));
 	RB_TRY(RB_ALLOCATE(r->ctx, s->facet, (size_t) n + 1));
-	RB_TRY(run_loop(s, n, RINGS, do_planes));
+	RB_TRY(run_loop(s, n, RINGS, mark_flat_edges_piece));
 	for (uint32_t g = 0; g < n; g++)
 		found |= s->marks[g];
 	if ((found & NEAR) != 0)
@@ -701,12 +701,12 @@ group_hull(start *s)
 
 			s->facet[g] = root == g ? r->all_facets++ : s->facet[root];
 		}
-	return run_loop(s, n, BLOCK, do_facets);
+	return run_loop(s, n, BLOCK, assign_hull_facets_piece);
 }
 
 /* Marks edges between two facets that are not on a segment. */
 static void
-do_creases(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+mark_creases_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const start *s = arg;
 	const rb_cells *m = &s->r->mesh;
@@ -734,7 +734,7 @@ crease_hull(start *s)
 	rb_cells *m = &r->mesh;
 	const uint32_t base = s->tets->ntets, n = ghosts_of(s);
 
-	RB_TRY(run_loop(s, n, BLOCK, do_creases));
+	RB_TRY(run_loop(s, n, BLOCK, mark_creases_piece));
 	for (uint32_t i = 0; i < n; i++)
 	{
 		const uint32_t g = base + i;
@@ -771,7 +771,7 @@ crease_hull(start *s)
 /* ---- segments and corners of facets ---- */
 
 static void
-do_segments(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+order_segments_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const listing *g = arg;
 
@@ -792,7 +792,7 @@ order_segments(start *s)
 	if (status == RB_OK)
 		status = make_lists(s, SEGMENTS, r->nsites, n, &l);
 	if (status == RB_OK)
-		status = rb_each(r->ctx, s->team, n, BLOCK, do_segments, &g);
+		status = rb_each(r->ctx, s->team, n, BLOCK, order_segments_piece, &g);
 	free_lists(r->ctx->memory, &l);
 	return status;
 }
@@ -820,7 +820,7 @@ corners_of(const listing *g, uint64_t facet, uint32_t *to)
 
 /* Stores the number of corners of facet f in facet_start[f + 1]. */
 static void
-do_count_corners(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+count_facet_corners_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const listing *g = arg;
 
@@ -830,7 +830,7 @@ do_count_corners(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 static void
-do_corners(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+list_facet_corners_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const listing *g = arg;
 	const rb_refining *r = g->s->r;
@@ -857,7 +857,7 @@ list_corners(start *s)
 	if (status == RB_OK)
 		status = RB_ALLOCATE(r->ctx, r->facet_start, (size_t) nfacets + 2);
 	if (status == RB_OK)
-		status = rb_each(r->ctx, s->team, nfacets, KEYS, do_count_corners, &g);
+		status = rb_each(r->ctx, s->team, nfacets, KEYS, count_facet_corners_piece, &g);
 	if (status == RB_OK)
 	{
 		r->facet_start[0] = 0;
@@ -866,7 +866,7 @@ list_corners(start *s)
 		status = RB_ALLOCATE(r->ctx, r->facet_corners, (size_t) r->facet_start[nfacets] + 1);
 	}
 	if (status == RB_OK)
-		status = rb_each(r->ctx, s->team, nfacets, KEYS, do_corners, &g);
+		status = rb_each(r->ctx, s->team, nfacets, KEYS, list_facet_corners_piece, &g);
 	free_lists(r->ctx->memory, &l);
 	return status;
 }
@@ -945,7 +945,7 @@ fill_mesh(start *s)
 {
 	RB_TRY(rb_refining_team(s->r, s->tets->ntets, &s->team));
 	RB_TRY(count_cells(s));
-	RB_TRY(run_fill(s, s->tets->npoints, BLOCK, do_sites));
+	RB_TRY(run_fill(s, s->tets->npoints, BLOCK, import_points_piece));
 	RB_TRY(make_cells(s));
 	RB_TRY(link_ghosts(s));
 	RB_TRY(group_hull(s));

@@ -106,7 +106,7 @@ run_fill(result *s, uint64_t n, uint64_t grain, rb_work work)
 /* ---- points ---- */
 
 static void
-do_points(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+export_points_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	result *s = arg;
 	const rb_refining *r = s->r;
@@ -146,7 +146,7 @@ write_points(result *s)
 	RB_TRY(RB_ALLOCATE(ctx, out->kind, n + 1));
 	RB_TRY(RB_ALLOCATE(ctx, out->parent, n + 1));
 	out->npoints = (uint32_t) n;
-	return run_fill(s, n, SITES, do_points);
+	return run_fill(s, n, SITES, export_points_piece);
 }
 
 /* ---- scan of the cells ---- */
@@ -250,7 +250,7 @@ count_bad(const result *s, export_worker *w, const rb_cell *c, uint32_t bits)
 
 /* Scans one block, in whole groups. */
 static void
-do_scan(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+scan_cells_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	result *s = arg;
 	const rb_cells *m = &s->r->mesh;
@@ -311,7 +311,7 @@ number_of(const result *s, uint32_t place)
 }
 
 static void
-do_tets(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+export_tets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	result *s = arg;
 	const rb_refining *r = s->r;
@@ -344,7 +344,7 @@ scan_cells(result *s)
 	/* Clear the last group and block, which may contain no slot. */
 	s->groups[s->ngroups - 1].tets = 0;
 	memset(&s->blocks[s->nblocks - 1], 0, sizeof(block));
-	return run_loop(s, r->ncells, BLOCK, do_scan);
+	return run_loop(s, r->ncells, BLOCK, scan_cells_piece);
 }
 
 static rb_status
@@ -363,7 +363,7 @@ write_tets(result *s)
 	RB_TRY(RB_ALLOCATE(ctx, out->tets, (size_t) n + 1));
 	RB_TRY(RB_ALLOCATE(ctx, out->neighbours, 4 * (size_t) n + 1));
 	RB_TRY(RB_ALLOCATE(ctx, out->region, (size_t) n + 1));
-	return run_fill(s, s->r->ncells, BLOCK, do_tets);
+	return run_fill(s, s->r->ncells, BLOCK, export_tets_piece);
 }
 
 /* ---- faces and edges ---- */
@@ -384,7 +384,7 @@ typedef struct order
  * segments.
  */
 static void
-do_count(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+count_faces_and_edges_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	order *o = arg;
 	const result *s = o->s;
@@ -426,7 +426,7 @@ write_item(const order *o, const found_item *e, rb_tets *out)
 }
 
 static void
-do_write(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+export_faces_and_edges_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	order *o = arg;
 	result *s = o->s;
@@ -488,7 +488,7 @@ write_found(result *s, kind what)
 	if (status == RB_OK)
 		status = RB_ALLOCATE(ctx, o.share, s->nworkers + 1);
 	if (status == RB_OK)
-		status = rb_each(s->r->ctx, s->team, s->nworkers, 1, do_count, &o);
+		status = rb_each(s->r->ctx, s->team, s->nworkers, 1, count_faces_and_edges_piece, &o);
 	if (status == RB_OK)
 	{
 		n = divide_items(&o);
@@ -500,7 +500,7 @@ write_found(result *s, kind what)
 			rb_array(ctx, what == FACES ? (void **) &out->face_facet : (void **) &out->edge_segment,
 					 (size_t) n + 1, sizeof(uint32_t));
 	if (status == RB_OK)
-		status = rb_each(s->r->ctx, s->team, s->nworkers, 1, do_write, &o);
+		status = rb_each(s->r->ctx, s->team, s->nworkers, 1, export_faces_and_edges_piece, &o);
 	if (what == FACES)
 		out->nfaces = n;
 	else
@@ -648,7 +648,7 @@ typedef struct coarse
 
 /* Counts the cells that may have to be split. */
 static void
-do_coarse(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+count_coarse_cells_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	coarse *s = arg;
 	uint64_t n = 0;
@@ -672,7 +672,7 @@ is_for_device(rb_refining *r, bool *worth)
 	rb_status status = rb_refining_team(r, r->ncells, &team);
 
 	if (status == RB_OK)
-		status = rb_each(r->ctx, team, r->ncells, CELLS, do_coarse, &s);
+		status = rb_each(r->ctx, team, r->ncells, CELLS, count_coarse_cells_piece, &s);
 	rb_team_close(&team);
 	*worth = s.n * DEVICE_SHARE > r->ncells || r->options->backend_always;
 	return status;

@@ -250,7 +250,7 @@ exact_env(const rounds *s)
 }
 
 static void
-do_make(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+make_candidates_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rounds *s = arg;
 
@@ -317,7 +317,7 @@ free_room(rb_memory *memory, rb_workspace *room)
 }
 
 static void
-do_grow(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+grow_cavities_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rounds *s = arg;
 	uint32_t number = (uint32_t) rb_thread_number(me);
@@ -329,7 +329,7 @@ do_grow(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 static void
-do_grow_large(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+grow_large_cavities_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rounds *s = arg;
 	uint32_t number = (uint32_t) rb_thread_number(me);
@@ -345,7 +345,7 @@ do_grow_large(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 static void
-do_claim(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+claim_cells_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rounds *s = arg;
 
@@ -356,7 +356,7 @@ do_claim(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 static void
-do_own(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+select_owners_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rounds *s = arg;
 
@@ -367,7 +367,7 @@ do_own(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 static void
-do_beside(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+test_conflicts_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rounds *s = arg;
 	rb_exact_env env = exact_env(s);
@@ -379,7 +379,7 @@ do_beside(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 static void
-do_release(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+release_cells_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rounds *s = arg;
 
@@ -390,7 +390,7 @@ do_release(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 static void
-do_star(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+build_stars_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rounds *s = arg;
 
@@ -404,7 +404,7 @@ do_star(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 static void
-do_link(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+link_stars_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rounds *s = arg;
 
@@ -414,7 +414,7 @@ do_link(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 static void
-do_finish(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+finish_winners_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rounds *s = arg;
 
@@ -428,7 +428,7 @@ do_finish(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 static void
-do_needs(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+compute_needs_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rounds *s = arg;
 
@@ -443,7 +443,7 @@ do_needs(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* Counts the needs of one block of new cells, by kind. */
 static void
-do_tally(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+count_needs_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rounds *s = arg;
 	need_counts sum = {{0, 0, 0}};
@@ -464,7 +464,7 @@ do_tally(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* Writes the needs of one block to the lists, from the positions in its tally on. */
 static void
-do_list(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+list_needs_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rounds *s = arg;
 	const rb_cells *m = &s->r->mesh;
@@ -636,7 +636,7 @@ list_needs(rounds *s)
 
 	RB_TRY(RB_GROW(s->r->ctx, s->tallies, s->tallies_cap, blocks));
 	if (s->nfresh > 0)
-		RB_TRY(rb_loop(s->team, s->nfresh, LISTED, do_tally, s));
+		RB_TRY(rb_loop(s->team, s->nfresh, LISTED, count_needs_piece, s));
 	for (uint32_t b = 0; b * LISTED < s->nfresh; b++)
 		for (int k = 0; k < 3; k++)
 		{
@@ -648,7 +648,7 @@ list_needs(rounds *s)
 	for (int k = 0; k < 3; k++)
 		RB_TRY(RB_GROW(s->r->ctx, lists[k]->e, lists[k]->cap, n[k] + 1));
 	if (s->nfresh > 0)
-		RB_TRY(rb_loop(s->team, s->nfresh, LISTED, do_list, s));
+		RB_TRY(rb_loop(s->team, s->nfresh, LISTED, list_needs_piece, s));
 	for (int k = 0; k < 3; k++)
 		lists[k]->n = n[k];
 	return RB_OK;
@@ -658,11 +658,11 @@ list_needs(rounds *s)
 static rb_status
 grow_candidates(rounds *s)
 {
-	RB_TRY(run_step(s, s->ncands, do_make));
-	RB_TRY(run_step(s, s->ncands, do_grow));
+	RB_TRY(run_step(s, s->ncands, make_candidates_piece));
+	RB_TRY(run_step(s, s->ncands, grow_cavities_piece));
 	RB_TRY(list_large(s, RB_ROUND_LARGE));
 	if (s->nlarge > 0)
-		RB_TRY(rb_loop(s->team, s->nlarge, 1, do_grow_large, s));
+		RB_TRY(rb_loop(s->team, s->nlarge, 1, grow_large_cavities_piece, s));
 	return grow_huge(s);
 }
 
@@ -670,15 +670,15 @@ grow_candidates(rounds *s)
 static rb_status
 insert_winners(rounds *s)
 {
-	RB_TRY(run_light_step(s, s->ncands, do_claim));
-	RB_TRY(run_light_step(s, s->ncands, do_own));
-	RB_TRY(run_light_step(s, s->ncands, do_beside));
+	RB_TRY(run_light_step(s, s->ncands, claim_cells_piece));
+	RB_TRY(run_light_step(s, s->ncands, select_owners_piece));
+	RB_TRY(run_light_step(s, s->ncands, test_conflicts_piece));
 	RB_TRY(number_winners(s));
-	RB_TRY(run_light_step(s, s->ncands, do_release));
-	RB_TRY(run_step(s, s->nwinners, do_star));
-	RB_TRY(run_light_step(s, s->nfresh, do_link));
-	RB_TRY(run_light_step(s, s->nwinners, do_finish));
-	RB_TRY(run_step(s, s->nfresh, do_needs));
+	RB_TRY(run_light_step(s, s->ncands, release_cells_piece));
+	RB_TRY(run_step(s, s->nwinners, build_stars_piece));
+	RB_TRY(run_light_step(s, s->nfresh, link_stars_piece));
+	RB_TRY(run_light_step(s, s->nwinners, finish_winners_piece));
+	RB_TRY(run_step(s, s->nfresh, compute_needs_piece));
 	for (uint32_t i = 0; i < s->ncands; i++)
 		RB_TRY(requeue_entry(s, &s->cands[i]));
 	RB_TRY(list_needs(s));
@@ -713,7 +713,7 @@ first_needs(rounds *s)
 	s->places = (rb_places){NULL, 0, 0};
 	s->nfresh = r->ncells;
 	RB_TRY(RB_GROW(r->ctx, s->needs, s->needs_cap, r->ncells));
-	RB_TRY(run_step(s, s->nfresh, do_needs));
+	RB_TRY(run_step(s, s->nfresh, compute_needs_piece));
 	return list_needs(s);
 }
 

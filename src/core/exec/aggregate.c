@@ -285,7 +285,7 @@ group_of(const rb_job *job, uint32_t row)
 }
 
 static void
-clear_words(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+clear_words_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_grouping *g = arg;
 
@@ -319,7 +319,7 @@ count_side(rb_grouping *g, const uint32_t *row, uint64_t n)
 }
 
 static void
-count_members(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+count_members_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_grouping *g = arg;
 
@@ -345,7 +345,7 @@ scatter_side(rb_grouping *g, const uint32_t *row, const uint32_t *partner, uint6
 }
 
 static void
-scatter_members(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+scatter_members_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_grouping *g = arg;
 	const rb_pair *first = &g->pairs[from];
@@ -360,7 +360,7 @@ scatter_members(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 /* ---- sorting of members ---- */
 
 static void
-sort_members(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+sort_members_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_grouping *g = arg;
 
@@ -383,9 +383,9 @@ group_pairs(rb_grouping *g, uint64_t n, uint32_t groups)
 	if (status == RB_OVER_BUDGET || status == RB_OUT_OF_MEMORY)
 		rb_forget_failure(ctx); /* The join itself is finished and has not failed */
 	if (status == RB_OK)
-		status = rb_loop(me, (uint64_t) groups + 2, WORD_GRAIN, clear_words, g);
+		status = rb_loop(me, (uint64_t) groups + 2, WORD_GRAIN, clear_words_piece, g);
 	if (status == RB_OK)
-		status = rb_loop(me, n, GRAIN, count_members, g);
+		status = rb_loop(me, n, GRAIN, count_members_piece, g);
 	/*
 	 * The size of group i is at i + 2. The prefix sum turns it into the start of group i at i + 1,
 	 * and scattering into its end.
@@ -397,9 +397,9 @@ group_pairs(rb_grouping *g, uint64_t n, uint32_t groups)
 			status = RB_STOPPED;
 	}
 	if (status == RB_OK)
-		status = rb_loop(me, n, GRAIN, scatter_members, g);
+		status = rb_loop(me, n, GRAIN, scatter_members_piece, g);
 	if (status == RB_OK)
-		status = rb_loop(me, groups, GROUP_GRAIN, sort_members, g);
+		status = rb_loop(me, groups, GROUP_GRAIN, sort_members_piece, g);
 	rb_team_close(&me);
 	return status == RB_OK && rb_should_stop(ctx) ? RB_STOPPED : status;
 }

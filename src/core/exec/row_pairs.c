@@ -200,7 +200,7 @@ typedef struct rb_lows
 } rb_lows;
 
 static void
-find_lows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+find_lows_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const rb_lows *l = arg;
 	const rb_set *set = l->set;
@@ -244,7 +244,7 @@ make_lows(rb_context *ctx, const rb_set *set, double **low)
 	RB_TRY(rb_array(ctx, (void **) low, (size_t) set->nrows + 1, 3 * sizeof(double)));
 	l.low = *low;
 	status = rb_team_loop(ctx, rb_threads_for(ctx, set->nparts, GRAIN), set->nparts, GRAIN,
-						  find_lows, &l);
+						  find_lows_piece, &l);
 	return status == RB_OK && rb_should_stop(ctx) ? RB_STOPPED : status;
 }
 

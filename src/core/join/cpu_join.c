@@ -70,7 +70,7 @@ typedef struct rb_marking
 } rb_marking;
 
 static void
-mark_objects(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+mark_objects_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const rb_marking *m = arg;
 
@@ -97,7 +97,7 @@ occupancy_fill(rb_thread *me, rb_cpu *c, const rb_set *o, const double lo[3], co
 {
 	rb_marking m = {c, o, lo, hi, bitmap, step};
 
-	rb_loop(me, (uint64_t) o->nparts / step + 1, RB_GRAIN, mark_objects, &m);
+	rb_loop(me, (uint64_t) o->nparts / step + 1, RB_GRAIN, mark_objects_piece, &m);
 }
 
 /*
@@ -214,7 +214,7 @@ block_of(rb_list list, uint64_t i)
 }
 
 static void
-join_block(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+join_blocks_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const rb_blocks_join *b = arg;
 	const uint64_t across = blocks_of(b->list[1]);
@@ -239,7 +239,7 @@ join_blocks(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo
 {
 	rb_blocks_join b = {c, {red, blue}, is_same(c, red, blue), lo, hi};
 
-	rb_loop(me, blocks_of(red) * blocks_of(blue), 1, join_block, &b);
+	rb_loop(me, blocks_of(red) * blocks_of(blue), 1, join_blocks_piece, &b);
 }
 
 /*
@@ -300,7 +300,7 @@ entries_of(const rb_grid_cells *g, uint64_t from, uint64_t to)
 }
 
 static void
-join_leaves(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+join_leaves_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const rb_cells_join *j = arg;
 	uint64_t crowded = 0;
@@ -359,13 +359,13 @@ join_cells(rb_thread *me, rb_cells_join *j)
 		tests += nr * nb + 64 * (nr + nb);
 		if (tests >= TASK_TESTS)
 		{
-			rb_group_spawn(me, join_leaves, j, from, cell + 1);
+			rb_group_spawn(me, join_leaves_piece, j, from, cell + 1);
 			from = cell + 1;
 			tests = 0;
 		}
 	}
 	if (tests > 0)
-		join_leaves(me, j, from, g->cells);
+		join_leaves_piece(me, j, from, g->cells);
 	rb_group_wait(me);
 }
 
@@ -601,7 +601,7 @@ typedef struct rb_decision
  * value with all bits set, which no pair with a payload has, and rb_decide_pairs removes the pair.
  */
 static void
-decide_block(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+decide_pairs_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_decision *d = arg;
 	const rb_set *red = d->job->red, *blue = d->job->blue != NULL ? d->job->blue : red;
@@ -642,7 +642,7 @@ rb_decide_pairs(rb_context *ctx, const rb_job *job, rb_pair *pairs, size_t n, si
 		return status;
 	/* Use at most one thread per block. */
 	RB_TRY(rb_team_loop(ctx, blocks < (size_t) ctx->threads ? (int) blocks : ctx->threads, n, BLOCK,
-						decide_block, &d));
+						decide_pairs_piece, &d));
 	/* Compact the remaining pairs, in order. */
 	for (size_t i = 0; i < n; i++)
 		if (pairs[i].red != UINT32_MAX)

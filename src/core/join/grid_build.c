@@ -295,7 +295,7 @@ typedef struct rb_bounds
 } rb_bounds;
 
 static void
-bounds_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+measure_boxes_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_bounds *b = arg;
 	double lo[3], hi[3];
@@ -320,11 +320,11 @@ rb_list_bounds(rb_thread *me, rb_cpu *c, const rb_set *o, rb_list list, double l
 	rb_bounds b = {c, o, list, lo, hi};
 
 	rb_box_empty(lo, hi);
-	rb_loop(me, list.n, RB_GRAIN, bounds_piece, &b);
+	rb_loop(me, list.n, RB_GRAIN, measure_boxes_piece, &b);
 }
 
 static void
-points_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+measure_points_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_bounds *b = arg;
 	const double *x = b->o->coords;
@@ -373,7 +373,7 @@ rb_set_bounds(rb_thread *me, rb_cpu *c, const rb_set *o, double lo[3], double hi
 
 	rb_box_empty(lo, hi);
 	rb_loop(me, (uint64_t) o->nparts * (uint64_t) rb_kind_width(o->kind), (uint64_t) RB_GRAIN * 12,
-			points_piece, &b);
+			measure_points_piece, &b);
 	if (rb_kind_dims(o->kind) == 2)
 		lo[2] = hi[2] = 0;
 	rb_kind_pad(o->kind, c->pad, lo, hi);
@@ -421,7 +421,7 @@ typedef struct rb_selection
 } rb_selection;
 
 static void
-select_chunk(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+select_objects_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const rb_selection *s = arg;
 	rb_cpu *c = s->c;
@@ -472,7 +472,7 @@ rb_select_objects(rb_thread *me, rb_cpu *c, const rb_set *o, const double lo[3],
 	s.entry = *entry;
 	RB_TRY(RB_ALLOCATE(c->ctx, s.kept, chunks));
 	memset(s.kept, 0, chunks * sizeof(uint32_t));
-	RB_TRY(rb_loop(me, o->nparts, RB_GRAIN, select_chunk, &s));
+	RB_TRY(rb_loop(me, o->nparts, RB_GRAIN, select_objects_piece, &s));
 	for (uint32_t chunk = 0; chunk < chunks; chunk++)
 	{
 		memmove(s.entry + total, s.entry + (size_t) chunk * RB_GRAIN,

@@ -143,7 +143,7 @@ order_all(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 /* ---- boxes ---- */
 
 static void
-find_centres(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+find_centers_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_tree *tree = arg;
 
@@ -162,7 +162,7 @@ find_centres(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* Fills leaf nodes with the boxes of their parts. */
 static void
-fill_leaf_boxes(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+fill_leaf_boxes_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_tree *tree = arg;
 
@@ -223,7 +223,7 @@ typedef struct tree_level
 
 /* Fills the nodes of a level with the boxes of their children. */
 static void
-fill_inner_boxes(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+fill_inner_boxes_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const tree_level *l = arg;
 	rb_tree *tree = l->tree;
@@ -353,7 +353,7 @@ static rb_status
 sort_centers(rb_thread *me, rb_tree *tree)
 {
 	const uint32_t n = tree->count[0];
-	rb_status status = run_loop(me, tree, n, find_centres, tree);
+	rb_status status = run_loop(me, tree, n, find_centers_piece, tree);
 
 	if (status == RB_OK && n > GRAIN)
 		status = rb_loop(me, 1, 1, order_all, tree);
@@ -409,12 +409,12 @@ rb_tree_build(rb_thread *me, rb_context *ctx, rb_tree *tree, const rb_set *set, 
 		nodes += tree->count[tree->top];
 	} while (tree->count[tree->top] > 1);
 
-	status = run_loop(me, tree, tree->count[1], fill_leaf_boxes, tree);
+	status = run_loop(me, tree, tree->count[1], fill_leaf_boxes_piece, tree);
 	for (int k = 2; k <= tree->top && status == RB_OK; k++)
 	{
 		tree_level l = {tree, k};
 
-		status = run_loop(me, tree, tree->count[k], fill_inner_boxes, &l);
+		status = run_loop(me, tree, tree->count[k], fill_inner_boxes_piece, &l);
 	}
 	if (n > GRAIN)
 		RB_FREE(ctx->memory, tree->centre);

@@ -547,7 +547,7 @@ record_status(nearest *a, rb_status status)
 }
 
 static void
-search_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+search_rows_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	nearest *a = arg;
 	knn_worker *w = &a->worker[rb_thread_number(me)];
@@ -565,7 +565,7 @@ search_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
  * bits.
  */
 static void
-find_largest(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+find_coordinate_extremes_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	nearest *a = arg;
 	double largest = 0, least = RB_INFINITY;
@@ -603,7 +603,8 @@ find_scale(rb_thread *me, nearest *a)
 		const uint64_t width = (uint64_t) rb_kind_width(sides[side]->kind);
 
 		a->coords = sides[side]->coords;
-		status = rb_loop(me, sides[side]->nparts * width, (uint64_t) 1 << 16, find_largest, a);
+		status = rb_loop(me, sides[side]->nparts * width, (uint64_t) 1 << 16,
+						 find_coordinate_extremes_piece, a);
 	}
 	memcpy(&largest, &a->largest, sizeof largest);
 	memcpy(&least, &a->least, sizeof least);
@@ -719,7 +720,7 @@ search_all(rb_thread *me, nearest *a)
 	if (status == RB_OK)
 	{
 		rb_progress(a->ctx, RB_STAGE_CANDIDATES, 0, job->red->nrows);
-		status = rb_loop(me, job->red->nrows, GRAIN, search_rows, a);
+		status = rb_loop(me, job->red->nrows, GRAIN, search_rows_piece, a);
 		status = a->status != RB_OK ? (rb_status) a->status : status;
 	}
 	for (int t = 0; t < a->threads && status == RB_OK; t++)

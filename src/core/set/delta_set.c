@@ -210,7 +210,7 @@ typedef struct composition
 } composition;
 
 static void
-copy_coords(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+copy_coords_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const composition *c = arg;
 	const rb_view *view = c->set->view;
@@ -233,7 +233,7 @@ copy_coords(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 static void
-copy_ids(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+copy_ids_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const composition *c = arg;
 	const rb_view *view = c->set->view;
@@ -288,7 +288,7 @@ materialize_coords(rb_context *ctx, const rb_set *set)
 		return RB_OK;
 	rb_view_uncount(rb_set_memory(set), set);
 	RB_TRY(fill_array(ctx, rb_set_memory(set), &coords, set->nparts,
-					  (size_t) rb_kind_width(set->kind) * sizeof(double), copy_coords, &c));
+					  (size_t) rb_kind_width(set->kind) * sizeof(double), copy_coords_piece, &c));
 	rb_set_writable(set)->coords = coords;
 	return RB_OK;
 }
@@ -321,7 +321,8 @@ rb_set_materialize_ids(rb_context *ctx, const rb_set *set)
 
 	if (set->view == NULL || set->composed_ids)
 		return RB_OK;
-	RB_TRY(fill_array(ctx, rb_set_memory(set), &ids, set->nrows, sizeof(int64_t), copy_ids, &c));
+	RB_TRY(
+		fill_array(ctx, rb_set_memory(set), &ids, set->nrows, sizeof(int64_t), copy_ids_piece, &c));
 	rb_set_writable(set)->ids = ids;
 	rb_set_writable(set)->composed_ids = true;
 	return RB_OK;

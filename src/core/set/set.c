@@ -199,7 +199,7 @@ typedef struct row_boxes
 } row_boxes;
 
 static void
-find_row_boxes(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+find_row_boxes_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const row_boxes *b = arg;
 
@@ -215,7 +215,7 @@ rb_row_boxes(rb_thread *me, const rb_set *set, uint32_t *start, double *box)
 	row_boxes b = {set, start, box};
 
 	rb_row_starts(set, start);
-	return rb_loop(me, set->nrows, RB_SIZE(64, 2), find_row_boxes, &b);
+	return rb_loop(me, set->nrows, RB_SIZE(64, 2), find_row_boxes_piece, &b);
 }
 
 /* ---- distinct ids ---- */

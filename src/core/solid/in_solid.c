@@ -532,7 +532,7 @@ process_line(desk *d, uint32_t line)
 }
 
 static void
-process_lines(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+process_lines_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	lines_join *a = arg;
 	desk d = {.a = a};
@@ -555,7 +555,7 @@ walk_lines(lines_join *a)
 {
 	const uint32_t n = a->lines->nrows;
 	rb_status status =
-		rb_team_loop(a->ctx, rb_threads_for(a->ctx, n, BLOCK), n, BLOCK, process_lines, a);
+		rb_team_loop(a->ctx, rb_threads_for(a->ctx, n, BLOCK), n, BLOCK, process_lines_piece, a);
 
 	return a->status != RB_OK ? (rb_status) a->status : status;
 }

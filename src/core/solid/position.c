@@ -115,7 +115,7 @@ typedef struct trees_build
 } trees_build;
 
 static void
-make_trees(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+make_trees_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	trees_build *m = arg;
 	rb_solids *s = m->solids;
@@ -148,7 +148,7 @@ make_all_trees(rb_context *ctx, rb_solids *s)
 	if (status == RB_OK)
 	{
 		s->scale = find_scale(&s->rows);
-		status = rb_loop(me, s->rows.set->nrows, 1, make_trees, &m);
+		status = rb_loop(me, s->rows.set->nrows, 1, make_trees_piece, &m);
 	}
 	rb_team_close(&me);
 	return m.status != RB_OK ? (rb_status) m.status : status;
@@ -615,7 +615,7 @@ next_solid(const positions *p, uint32_t red, rb_walk *w, uint32_t *solid)
 }
 
 static void
-mark_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+mark_rows_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	positions *p = arg;
 
@@ -713,7 +713,7 @@ test_row(positions *p, query_room *room, position_batch *b, uint32_t row)
 }
 
 static void
-test_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+test_rows_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	positions *p = arg;
 	query_room room = {.meet = NULL};
@@ -804,7 +804,7 @@ find_met(positions *p, rb_thread *me)
 	p->scale = find_scale(&p->blue);
 	RB_TRY(rb_tree_build(me, p->ctx, &p->tree, &boxes_of_blue, 0, boxes_of_blue.nparts, p->scale,
 						 NULL, UINT32_MAX));
-	return rb_loop(me, p->job->red->nrows, GRAIN, mark_rows, p);
+	return rb_loop(me, p->job->red->nrows, GRAIN, mark_rows_piece, p);
 }
 
 /*
@@ -865,7 +865,7 @@ find_positions(positions *p)
 		status = prepare_rows(p);
 	if (status != RB_OK)
 		return status;
-	status = rb_team_loop(p->ctx, p->ctx->threads, p->job->red->nrows, GRAIN, test_rows, p);
+	status = rb_team_loop(p->ctx, p->ctx->threads, p->job->red->nrows, GRAIN, test_rows_piece, p);
 	status = p->status != RB_OK ? (rb_status) p->status : status;
 	return status == RB_OK && p->open != NULL ? relate_closed(p) : status;
 }

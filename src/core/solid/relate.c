@@ -617,7 +617,7 @@ group_at(const relations *r, size_t note)
 }
 
 static void
-classify_pairs(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+classify_pairs_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	relations *r = arg;
 	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
@@ -642,7 +642,8 @@ classify_edges(relations *r)
 {
 	const size_t n = r->notes.n;
 
-	return rb_team_loop(r->ctx, rb_threads_for(r->ctx, n, GRAIN), n, GRAIN, classify_pairs, r);
+	return rb_team_loop(r->ctx, rb_threads_for(r->ctx, n, GRAIN), n, GRAIN, classify_pairs_piece,
+						r);
 }
 
 /* ---- sheets that share no curve with the other solid ---- */

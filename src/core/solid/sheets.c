@@ -225,7 +225,7 @@ make_sheet(const search *s, uint32_t first, uint32_t *stack)
 }
 
 static rb_status
-find_row(search *s, room *r, uint32_t from, uint32_t to)
+find_sheets_of_row(search *s, room *r, uint32_t from, uint32_t to)
 {
 	rb_fans *fans = s->fans;
 
@@ -242,7 +242,7 @@ find_row(search *s, room *r, uint32_t from, uint32_t to)
 }
 
 static void
-find_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+find_sheets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	search *s = arg;
 
@@ -252,7 +252,8 @@ find_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		rb_status status = RB_OK;
 
 		if (!rb_is_marked(s->bad, (uint32_t) row))
-			status = find_row(s, &s->rooms[rb_thread_number(me)], s->first[row], s->first[row + 1]);
+			status = find_sheets_of_row(s, &s->rooms[rb_thread_number(me)], s->first[row],
+										s->first[row + 1]);
 		if (status != RB_OK)
 			rb_store_if(&s->status, &ok, (int) status);
 	}
@@ -326,7 +327,7 @@ find_all(search *s)
 	if (status == RB_OK)
 	{
 		memset(s->rooms, 0, threads * sizeof *s->rooms);
-		status = rb_loop(me, s->fans->set->nrows, GRAIN, find_rows, s);
+		status = rb_loop(me, s->fans->set->nrows, GRAIN, find_sheets_piece, s);
 		for (uint32_t i = 0; i < threads; i++)
 		{
 			edge_sides_free(s->ctx->memory, &s->rooms[i].sides);

@@ -234,7 +234,7 @@ check_row(solid_checks *a, uint32_t row, rb_star_room *room)
 }
 
 static void
-check_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+check_rows_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	solid_checks *a = arg;
 	rb_star_room room = {.links = NULL};
@@ -254,7 +254,7 @@ check_closed(solid_checks *a)
 {
 	const uint32_t n = a->solids->nrows;
 	rb_status status =
-		rb_team_loop(a->ctx, rb_threads_for(a->ctx, n, GRAIN), n, GRAIN, check_rows, a);
+		rb_team_loop(a->ctx, rb_threads_for(a->ctx, n, GRAIN), n, GRAIN, check_rows_piece, a);
 
 	return a->status != RB_OK ? (rb_status) a->status : status;
 }
@@ -592,7 +592,7 @@ name_faces(const rb_set *solids, uint32_t first, rb_solid_report *report)
 }
 
 static void
-report_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+report_rows_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	solid_reports *a = arg;
 	rb_pair rows[GRAIN];
@@ -632,7 +632,7 @@ report_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* Searches for a closed row, and stops at the first one. */
 static void
-find_closed_row(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+find_closed_rows_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	solid_reports *a = arg;
 	rb_solid_report report;
@@ -664,7 +664,8 @@ check_closed_together(solid_reports *a)
 
 	if (n < 2 || a->by_object)
 		return RB_OK;
-	status = rb_team_loop(a->ctx, rb_threads_for(a->ctx, n, GRAIN), n, GRAIN, find_closed_row, a);
+	status =
+		rb_team_loop(a->ctx, rb_threads_for(a->ctx, n, GRAIN), n, GRAIN, find_closed_rows_piece, a);
 	if (a->status != RB_OK)
 		status = (rb_status) a->status;
 	if (status == RB_OK && a->closed == 0)
@@ -677,7 +678,7 @@ report_all(solid_reports *a)
 {
 	const uint32_t n = a->solids->nrows;
 	rb_status status =
-		rb_team_loop(a->ctx, rb_threads_for(a->ctx, n, GRAIN), n, GRAIN, report_rows, a);
+		rb_team_loop(a->ctx, rb_threads_for(a->ctx, n, GRAIN), n, GRAIN, report_rows_piece, a);
 
 	return a->status != RB_OK ? (rb_status) a->status : status;
 }

@@ -419,7 +419,7 @@ note_failed(rb_meshing_threads *t, uint32 solid)
 }
 
 static void
-make_some(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+make_meshes_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_meshing_threads *t = arg;
 	rb_context *ctx = &t->ctx[rb_thread_number(me)];
@@ -463,7 +463,7 @@ make_solids(rb_meshing_run *run)
 	status = rb_team_open(&run->ctx, t->n, &me);
 	if (status == RB_OK)
 	{
-		status = rb_loop(me, t->nsolids, 1, make_some, t);
+		status = rb_loop(me, t->nsolids, 1, make_meshes_piece, t);
 		rb_team_close(&me);
 	}
 	rb_store(&run->stage, RB_MESH_FILL);

@@ -518,7 +518,7 @@ typedef struct rb_moving
 
 /* Receives the bytes of one lane; runs on a thread of the team. */
 static void
-read_lane(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+read_lanes_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_moving *m = arg;
 	rb_bytes part[RB_SENT_ARRAYS];
@@ -564,7 +564,7 @@ read_arrays(rb_served *s, const rb_bytes *arrays, int n)
 	if (rb_bytes_left(arrays, n) == 0)
 		return RB_OK;
 	RB_TRY(rb_team_open(&s->ctx, (int) lanes, &me));
-	status = rb_loop(me, lanes, 1, read_lane, &moving);
+	status = rb_loop(me, lanes, 1, read_lanes_piece, &moving);
 	rb_team_close(&me);
 	return moving.stopped != 0 ? RB_STOPPED : status;
 }

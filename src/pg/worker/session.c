@@ -479,7 +479,7 @@ write_lanes(rb_remote *r, uint32 first, uint32 step)
 }
 
 static void
-do_write_lanes(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+write_lanes_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	(void) to;
 	write_lanes(arg, (uint32) from, (uint32) rb_team_threads(me));
@@ -503,7 +503,7 @@ write_message(void *arg)
 		write_lanes(r, 0, 1);
 		return rb_should_stop(r->ctx) ? RB_STOPPED : RB_OK;
 	}
-	status = rb_loop(me, (uint64_t) rb_team_threads(me), 1, do_write_lanes, r);
+	status = rb_loop(me, (uint64_t) rb_team_threads(me), 1, write_lanes_piece, r);
 	rb_team_close(&me);
 	return status;
 }
