@@ -233,8 +233,9 @@ extern bool rb_cut_helps(const rb_grid_cells *g, rb_list red, rb_list blue);
  * Fills a grid that has been divided. The caller frees it, also after an error. RB_OVER_BUDGET is
  * returned but not recorded as a failure of the join.
  */
-extern rb_status rb_cells_build(rb_thread *me, rb_cpu *c, rb_grid_cells *g, const rb_list list[2]);
-extern void rb_cells_free(rb_cpu *c, rb_grid_cells *g);
+extern rb_status rb_grid_cells_build(rb_thread *me, rb_cpu *c, rb_grid_cells *g,
+									 const rb_list list[2]);
+extern void rb_grid_cells_free(rb_cpu *c, rb_grid_cells *g);
 
 /*
  * Stores the box of a cell of the region (lo, hi), up to rounding. The box is used only to choose

@@ -423,7 +423,7 @@ join_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo[
 	{
 		double began = rb_now_ms();
 
-		status = rb_cells_build(me, c, &g, list);
+		status = rb_grid_cells_build(me, c, &g, list);
 		if (depth == 0) /* at greater depth, this time is part of that of the leaves */
 			c->ctx->stats.stage[RB_STAGE_GRID].ms += (rb_now_ms() - began) * c->threads;
 		if (status == RB_OK)
@@ -439,7 +439,7 @@ join_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo[
 		}
 		else if (status != RB_OVER_BUDGET)
 			rb_cpu_fail(c, status);
-		rb_cells_free(c, &g);
+		rb_grid_cells_free(c, &g);
 	}
 	if (status == RB_OVER_BUDGET)
 		join_halves(me, c, red, blue, rlo, rhi, depth);

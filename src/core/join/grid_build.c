@@ -681,7 +681,7 @@ scatter_share(rb_thread *me, void *arg, uint64_t share, uint64_t end)
 }
 
 void
-rb_cells_free(rb_cpu *c, rb_grid_cells *g)
+rb_grid_cells_free(rb_cpu *c, rb_grid_cells *g)
 {
 	rb_memory *m = c->ctx->memory;
 
@@ -741,7 +741,7 @@ take_room(rb_context *ctx, void *block, size_t n, size_t element)
 }
 
 rb_status
-rb_cells_build(rb_thread *me, rb_cpu *c, rb_grid_cells *g, const rb_list list[2])
+rb_grid_cells_build(rb_thread *me, rb_cpu *c, rb_grid_cells *g, const rb_list list[2])
 {
 	const rb_set *o[2] = {c->red, c->blue};
 	int sides;

@@ -744,7 +744,7 @@ relation_of(unsigned found)
 }
 
 static rb_status
-write_relations(relations *r, const rb_row_sink *sink)
+send_relations(relations *r, const rb_row_sink *sink)
 {
 	rb_pair rows[BATCH];
 	uint64_t payload[BATCH];
@@ -781,7 +781,7 @@ relate_rows(relations *r, const rb_row_sink *sink)
 	RB_TRY(prepare_sides(r));
 	RB_TRY(classify_edges(r));
 	RB_TRY(classify_sheets(r));
-	return write_relations(r, sink);
+	return send_relations(r, sink);
 }
 
 rb_status

@@ -186,7 +186,7 @@ rb_join_rows_open(TupleDesc desc, const Bitmapset *wanted, rb_memory *memory, co
 }
 
 static void
-grow_arrays(rb_join_rows *k)
+grow_datum_arrays(rb_join_rows *k)
 {
 	const uint64 cap = k->cap == 0 ? 4096 : 2 * k->cap;
 	rb_error error;
@@ -207,7 +207,7 @@ append_datums(rb_join_rows *k, TupleTableSlot *slot)
 	Datum *to;
 
 	if (k->n == k->cap)
-		grow_arrays(k);
+		grow_datum_arrays(k);
 	to = k->values + k->n * (uint64) k->words;
 	slot_getsomeattrs(slot, k->column[k->words - 1] + 1);
 	k->nulls[k->n] = 0;

@@ -470,7 +470,7 @@ add_chunk(rb_chunks *some, const rb_chunks *rows, uint32 at)
  * tile has several parts, the memory is estimated as if all rows had several.
  */
 static rb_chunks
-collect_chunks(const rb_spill *s, const rb_spill_tile *tile, int side, uint32 from, uint64 bytes)
+collect_piece(const rb_spill *s, const rb_spill_tile *tile, int side, uint32 from, uint64 bytes)
 {
 	const rb_chunks *rows = &tile->rows[side];
 	rb_spill_tile piece = {0};
@@ -539,10 +539,10 @@ split_two(rb_spill *s, const rb_spill_tile *tile)
 	find_pieces(s, tile, bytes);
 	for (uint32 i = 0; i < tile->rows[0].n; i += red.n)
 	{
-		red = collect_chunks(s, tile, 0, i, bytes[0]);
+		red = collect_piece(s, tile, 0, i, bytes[0]);
 		for (uint32 j = 0; j < tile->rows[1].n; j += blue.n)
 		{
-			blue = collect_chunks(s, tile, 1, j, bytes[1]);
+			blue = collect_piece(s, tile, 1, j, bytes[1]);
 			add_piece(s, tile, &red, &blue);
 		}
 	}
@@ -557,11 +557,11 @@ split_one(rb_spill *s, const rb_spill_tile *tile)
 
 	for (uint32 i = 0; i < tile->rows[0].n; i += first.n)
 	{
-		first = collect_chunks(s, tile, 0, i, bytes);
+		first = collect_piece(s, tile, 0, i, bytes);
 		add_piece(s, tile, &first, &none);
 		for (uint32 j = i + first.n; j < tile->rows[0].n; j += second.n)
 		{
-			second = collect_chunks(s, tile, 0, j, bytes);
+			second = collect_piece(s, tile, 0, j, bytes);
 			add_piece(s, tile, &first, &second);
 		}
 	}

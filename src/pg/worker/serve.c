@@ -174,16 +174,16 @@ device_leave(void)
 
 /* ---- the segment ---- */
 
-/* Locks the segment until unlock_request and returns the request, or NULL if it was taken away. */
+/* Locks the segment until unlock_served and returns the request, or NULL if it was taken away. */
 static rb_request *
-lock_request(rb_served *s)
+lock_served(rb_served *s)
 {
 	pthread_rwlock_rdlock(&s->lock);
 	return s->request;
 }
 
 static void
-unlock_request(rb_served *s)
+unlock_served(rb_served *s)
 {
 	pthread_rwlock_unlock(&s->lock);
 }
@@ -192,17 +192,17 @@ unlock_request(rb_served *s)
 static bool
 is_stopped(rb_served *s)
 {
-	rb_request *request = lock_request(s);
+	rb_request *request = lock_served(s);
 	bool stop = request == NULL || rb_acquire(&request->stop) != 0;
 
-	unlock_request(s);
+	unlock_served(s);
 	return stop || rb_acquire(&s->stop) != 0;
 }
 
 static void
 report_progress(rb_served *s)
 {
-	rb_request *request = lock_request(s);
+	rb_request *request = lock_served(s);
 
 	if (request != NULL)
 	{
@@ -210,34 +210,34 @@ report_progress(rb_served *s)
 		rb_store(&request->done, rb_load(&s->ctx.done));
 		rb_store(&request->total, rb_load(&s->ctx.total));
 	}
-	unlock_request(s);
+	unlock_served(s);
 }
 
 /* Reports that all cached sides of the request were found and are held. */
 static void
 report_found(rb_served *s)
 {
-	rb_request *request = lock_request(s);
+	rb_request *request = lock_served(s);
 
 	if (request != NULL)
 		rb_release(&request->found, 1);
-	unlock_request(s);
+	unlock_served(s);
 }
 
 static void
 report_note(rb_served *s)
 {
-	rb_request *request = lock_request(s);
+	rb_request *request = lock_served(s);
 
 	if (request != NULL)
 		memcpy(request->note, s->note, sizeof request->note);
-	unlock_request(s);
+	unlock_served(s);
 }
 
 static void
 report_end(rb_served *s, rb_status status)
 {
-	rb_request *request = lock_request(s);
+	rb_request *request = lock_served(s);
 
 	if (request != NULL)
 	{
@@ -250,7 +250,7 @@ report_end(rb_served *s, rb_status status)
 		memcpy(request->note, s->note, sizeof request->note);
 		rb_release(&request->ended, 1);
 	}
-	unlock_request(s);
+	unlock_served(s);
 }
 
 /*
@@ -537,14 +537,14 @@ read_lanes_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 			rb_release(&m->stopped, 1);
 			return;
 		}
-		request = lock_request(m->s);
+		request = lock_served(m->s);
 		if (request != NULL)
 		{
 			const rb_lane lane = rb_lane_there(request, (uint32) from);
 
 			moved = rb_bytes_read(&lane, part, m->n);
 		}
-		unlock_request(m->s);
+		unlock_served(m->s);
 		if (moved > 0)
 			idle = 0;
 		else
@@ -585,14 +585,14 @@ write_message(rb_served *s, void *header, size_t size, const rb_bytes *arrays, i
 
 		if (is_stopped(s))
 			return RB_STOPPED;
-		request = lock_request(s);
+		request = lock_served(s);
 		if (request != NULL)
 		{
 			const rb_lane lane = rb_lane_back(request);
 
 			moved = rb_bytes_write(&lane, all, n + 1);
 		}
-		unlock_request(s);
+		unlock_served(s);
 		if (moved > 0)
 			idle = 0;
 		else
@@ -632,7 +632,7 @@ read_side(rb_served *s, int i)
 }
 
 static rb_status
-read_number(rb_served *s)
+receive_number_array(rb_served *s)
 {
 	rb_bytes array;
 	size_t n;
@@ -654,7 +654,7 @@ read_sides(rb_served *s)
 {
 	for (int i = 0; i < s->asked.sides; i++)
 		RB_TRY(read_side(s, i));
-	return read_number(s);
+	return receive_number_array(s);
 }
 
 /* ---- the join ---- */
@@ -716,7 +716,7 @@ write_ids(rb_served *s, const rb_block *block)
 
 	for (;;)
 	{
-		rb_request *request = lock_request(s);
+		rb_request *request = lock_served(s);
 		bool put;
 
 		/* Invalid solids are known before the first pair. Of the rest, the join still writes. */
@@ -727,7 +727,7 @@ write_ids(rb_served *s, const rb_block *block)
 				   sizeof request->stats.bad_because);
 		}
 		put = request != NULL && rb_ids_write(request, s->blocks, block);
-		unlock_request(s);
+		unlock_served(s);
 		if (put)
 		{
 			s->blocks++;
