@@ -393,7 +393,7 @@ locate_rest(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *clea
 }
 
 static rb_status
-add_point(rb_recovery *r, rb_cavity_half *half, uint32_t v)
+append_half_point(rb_recovery *r, rb_cavity_half *half, uint32_t v)
 {
 	RB_TRY(RB_GROW(r->ctx, half->points, half->points_cap, (size_t) half->npoints + 1));
 	half->points[half->npoints++] = v;
@@ -417,9 +417,9 @@ split_boundary(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *c
 		uint32_t v = w->placed[i];
 
 		if (w->place[v] != POSITION_BELOW)
-			RB_TRY(add_point(r, &w->half[0], v));
+			RB_TRY(append_half_point(r, &w->half[0], v));
 		if (w->place[v] != POSITION_ABOVE)
-			RB_TRY(add_point(r, &w->half[1], v));
+			RB_TRY(append_half_point(r, &w->half[1], v));
 	}
 	for (uint32_t i = 0; i < w->ntets; i++)
 	{
@@ -529,7 +529,7 @@ not_delaunay(rb_recovery *r, rb_cavity_half *half)
 /* ---- insertion into the mesh ---- */
 
 static rb_status
-replace_tets(rb_recovery *r, rb_cavity_work *w)
+replace_cavity_tets(rb_recovery *r, rb_cavity_work *w)
 {
 	rb_mesh *m = &r->mesh;
 
@@ -634,7 +634,7 @@ rb_cavity_recover(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint
 		}
 		if (status == RB_OK && go_on && filled)
 		{
-			status = replace_tets(r, w);
+			status = replace_cavity_tets(r, w);
 			*done = status == RB_OK;
 		}
 	}

@@ -137,7 +137,7 @@ choose_vertex(rb_recovery *r, const rb_cavity_half *half, const uint32_t *v, boo
  * if that fails.
  */
 static rb_status
-close_faces(rb_recovery *r, rb_cavity_half *half, uint32_t tet, bool *fits)
+connect_tet_faces(rb_recovery *r, rb_cavity_half *half, uint32_t tet, bool *fits)
 {
 	const uint32_t a = half->tets[tet][0], b = half->tets[tet][1], c = half->tets[tet][2],
 				   d = half->tets[tet][3];
@@ -224,7 +224,7 @@ fill_by_wrapping(rb_recovery *r, rb_cavity_half *half, bool only_seen, rb_filled
 		half->tets[half->ntets][2] = v[2];
 		half->tets[half->ntets][3] = d;
 		half->bases[i].inside = half->ntets << 2 | 3;
-		status = close_faces(r, half, half->ntets++, &fits);
+		status = connect_tet_faces(r, half, half->ntets++, &fits);
 		if (status == RB_OK && !fits)
 			return RB_OK;
 	}
@@ -239,7 +239,7 @@ fill_by_wrapping(rb_recovery *r, rb_cavity_half *half, bool only_seen, rb_filled
 
 /* Returns the number of a vertex in `all`: its position among the vertices. */
 static uint32_t
-place_of(const rb_cavity_half *half, uint32_t v)
+number_of_vertex(const rb_cavity_half *half, uint32_t v)
 {
 	return (uint32_t) rb_numbers_lower_bound(half->points, half->npoints, v);
 }
@@ -255,7 +255,7 @@ build_walls(rb_recovery *r, rb_cavity_half *half, rb_mesh *all, bool *stuck)
 		rb_tet_face f, other;
 
 		for (int k = 0; k < 3; k++)
-			v[k] = place_of(half, b->v[k]);
+			v[k] = number_of_vertex(half, b->v[k]);
 		if (!rb_mesh_find_face(all, v[0], v[1], v[2], &f))
 		{
 			*stuck = true;

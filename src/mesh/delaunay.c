@@ -48,7 +48,7 @@ time_to_stop(const rb_context *ctx, size_t i)
 }
 
 static ALWAYS_INLINE const double *
-point_of(const rb_mesh *m, uint32_t v, bool all)
+point_of_vertex(const rb_mesh *m, uint32_t v, bool all)
 {
 	return all ? m->cavity.points + 4 * (size_t) v : m->points + 3 * (size_t) v;
 }
@@ -163,7 +163,7 @@ in_sphere(const rb_sphere *sphere, const double *a, const double *e)
 static ALWAYS_INLINE rb_sphere
 compute_tet_sphere(const rb_mesh *m, const uint32_t *v)
 {
-	const double *a = point_of(m, v[0], true);
+	const double *a = point_of_vertex(m, v[0], true);
 
 	if ((m->env.filters & RB_FILTER_SIGNS) == 0)
 		return (rb_sphere){{0, 0, 0}, INFINITY};
@@ -172,13 +172,16 @@ compute_tet_sphere(const rb_mesh *m, const uint32_t *v)
 	 * outside.
 	 */
 	if (v[1] == RB_GHOST)
-		return compute_ghost_plane(a, point_of(m, v[2], true), point_of(m, v[3], true));
+		return compute_ghost_plane(a, point_of_vertex(m, v[2], true),
+								   point_of_vertex(m, v[3], true));
 	if (v[2] == RB_GHOST)
-		return compute_ghost_plane(a, point_of(m, v[3], true), point_of(m, v[1], true));
+		return compute_ghost_plane(a, point_of_vertex(m, v[3], true),
+								   point_of_vertex(m, v[1], true));
 	if (v[3] == RB_GHOST)
-		return compute_ghost_plane(a, point_of(m, v[1], true), point_of(m, v[2], true));
-	return compute_circumsphere(a, point_of(m, v[1], true), point_of(m, v[2], true),
-								point_of(m, v[3], true));
+		return compute_ghost_plane(a, point_of_vertex(m, v[1], true),
+								   point_of_vertex(m, v[2], true));
+	return compute_circumsphere(a, point_of_vertex(m, v[1], true), point_of_vertex(m, v[2], true),
+								point_of_vertex(m, v[3], true));
 }
 
 /* Decides rb_mesh_conflict exactly, for corners that are indices of the cavity's points. */
@@ -192,9 +195,9 @@ conflict_hard(rb_mesh *m, uint32_t t, uint32_t e)
 	if (ghost < 4)
 	{
 		const uint8_t *f = rb_face_corners[ghost];
-		int side = rb_orient3d_at(&m->env, point_of(m, tet->v[f[0]], true),
-								  point_of(m, tet->v[f[2]], true), point_of(m, tet->v[f[1]], true),
-								  point_of(m, e, true));
+		int side = rb_orient3d_at(
+			&m->env, point_of_vertex(m, tet->v[f[0]], true), point_of_vertex(m, tet->v[f[2]], true),
+			point_of_vertex(m, tet->v[f[1]], true), point_of_vertex(m, e, true));
 
 		if (side != 0)
 			return side > 0;
@@ -211,7 +214,7 @@ is_in_conflict(rb_mesh *m, uint32_t t, uint32_t e, const double *at, bool all)
 
 	if (!all)
 		return rb_mesh_conflict(m, t, e);
-	side = in_sphere(&m->cavity.spheres[t], point_of(m, m->tets[t].v[0], true), at);
+	side = in_sphere(&m->cavity.spheres[t], point_of_vertex(m, m->tets[t].v[0], true), at);
 	return side != 0 ? side > 0 : conflict_hard(m, t, e);
 }
 
@@ -364,7 +367,7 @@ walk_to(rb_mesh *m, const double *at, uint32_t t, bool all)
 		uint32_t k;
 
 		for (k = 0; k < 4; k++)
-			p[k] = point_of(m, tet->v[k], all);
+			p[k] = point_of_vertex(m, tet->v[k], all);
 		random = random * 1664525u + 1013904223u;
 		for (k = 0; k < 4; k++)
 		{
@@ -440,7 +443,7 @@ walk_concurrently(rb_inserter *w, const double *at, uint32_t *where, bool *busy)
 			if (i == from)
 				continue;
 			for (int j = 0; j < 4; j++)
-				p[j] = point_of(m, tet->v[j], true);
+				p[j] = point_of_vertex(m, tet->v[j], true);
 			p[i] = at;
 			if (rb_orient3d_at(&m->env, p[0], p[1], p[2], p[3]) < 0)
 				break;
@@ -495,7 +498,7 @@ static ALWAYS_INLINE rb_status
 find_cavity(rb_mesh *m, uint32_t v, uint32_t t, bool all)
 {
 	rb_cavity *c = &m->cavity;
-	const double *at = point_of(m, v, all);
+	const double *at = point_of_vertex(m, v, all);
 
 	c->ninside = 0;
 	c->nrim = 0;
@@ -557,7 +560,7 @@ find_cavity_concurrently(rb_inserter *w, uint32_t v, uint32_t t, bool *busy)
 {
 	rb_mesh *m = &w->m;
 	rb_cavity *c = &m->cavity;
-	const double *at = point_of(m, v, true);
+	const double *at = point_of_vertex(m, v, true);
 	rb_status status = RB_GROW(m->ctx, c->inside, c->inside_cap, 1);
 
 	c->ninside = 0;
@@ -622,7 +625,7 @@ index_of_corner(rb_cavity *c, uint32_t v)
 }
 
 static rb_rim_edge *
-edge_of(rb_cavity *c, uint32_t mask, uint32_t a, uint32_t b)
+find_rim_edge(rb_cavity *c, uint32_t mask, uint32_t a, uint32_t b)
 {
 	uint32_t i = ((a * 0x9e3779b1u) ^ (b * 0x85ebca6bu)) * 0xc2b2ae35u;
 
@@ -752,9 +755,9 @@ fill_cavity(rb_mesh *m, uint32_t v, bool all, rb_inserter *w)
 		}
 		else
 		{
-			*edge_of(c, mask, k, l) = (rb_rim_edge){k, l, rb_face_of(t, 1)};
-			*edge_of(c, mask, l, j) = (rb_rim_edge){l, j, rb_face_of(t, 2)};
-			*edge_of(c, mask, j, k) = (rb_rim_edge){j, k, rb_face_of(t, 3)};
+			*find_rim_edge(c, mask, k, l) = (rb_rim_edge){k, l, rb_face_of(t, 1)};
+			*find_rim_edge(c, mask, l, j) = (rb_rim_edge){l, j, rb_face_of(t, 2)};
+			*find_rim_edge(c, mask, j, k) = (rb_rim_edge){j, k, rb_face_of(t, 3)};
 		}
 	}
 	for (uint32_t i = 0; i < c->nrim; i++)
@@ -771,9 +774,9 @@ fill_cavity(rb_mesh *m, uint32_t v, bool all, rb_inserter *w)
 		}
 		else
 		{
-			n[1] = edge_of(c, mask, l, k)->f;
-			n[2] = edge_of(c, mask, j, l)->f;
-			n[3] = edge_of(c, mask, k, j)->f;
+			n[1] = find_rim_edge(c, mask, l, k)->f;
+			n[2] = find_rim_edge(c, mask, j, l)->f;
+			n[3] = find_rim_edge(c, mask, k, j)->f;
 		}
 	}
 	for (uint32_t i = c->nrim; i < c->ninside; i++)
@@ -793,7 +796,7 @@ fill_cavity(rb_mesh *m, uint32_t v, bool all, rb_inserter *w)
 static ALWAYS_INLINE rb_status
 insert_point(rb_mesh *m, uint32_t v, uint32_t t, uint32_t *same, bool all)
 {
-	const double *at = point_of(m, v, all);
+	const double *at = point_of_vertex(m, v, all);
 	rb_status status;
 
 	*same = RB_NONE;
@@ -802,7 +805,7 @@ insert_point(rb_mesh *m, uint32_t v, uint32_t t, uint32_t *same, bool all)
 	{
 		uint32_t corner = m->tets[t].v[i];
 
-		if (corner != RB_GHOST && rb_equal3(point_of(m, corner, all), at))
+		if (corner != RB_GHOST && rb_equal3(point_of_vertex(m, corner, all), at))
 		{
 			*same = corner;
 			return RB_OK;
@@ -858,14 +861,15 @@ first_corners(rb_mesh *m, uint32_t *v, bool *flat)
 
 	*flat = true;
 	v[0] = 0;
-	for (; i < n && rb_equal3(point_of(m, 0, true), point_of(m, i, true)); i++)
+	for (; i < n && rb_equal3(point_of_vertex(m, 0, true), point_of_vertex(m, i, true)); i++)
 		;
 	v[1] = i;
 	for (i++; i < n; i++)
 	{
 		if (rb_should_stop(m->ctx))
 			return RB_STOPPED;
-		if (!on_a_line(m, point_of(m, v[0], true), point_of(m, v[1], true), point_of(m, i, true)))
+		if (!on_a_line(m, point_of_vertex(m, v[0], true), point_of_vertex(m, v[1], true),
+					   point_of_vertex(m, i, true)))
 			break;
 	}
 	v[2] = i;
@@ -875,8 +879,9 @@ first_corners(rb_mesh *m, uint32_t *v, bool *flat)
 
 		if (rb_should_stop(m->ctx))
 			return RB_STOPPED;
-		side = rb_orient3d_at(&m->env, point_of(m, v[0], true), point_of(m, v[1], true),
-							  point_of(m, v[2], true), point_of(m, i, true));
+		side =
+			rb_orient3d_at(&m->env, point_of_vertex(m, v[0], true), point_of_vertex(m, v[1], true),
+						   point_of_vertex(m, v[2], true), point_of_vertex(m, i, true));
 		if (side == 0)
 			continue;
 		v[3] = i;
@@ -937,7 +942,7 @@ insert_concurrently(rb_inserter *w, uint32_t v, bool *busy)
 {
 	rb_mesh *m = &w->m;
 	rb_cavity *c = &m->cavity;
-	const double *at = point_of(m, v, true);
+	const double *at = point_of_vertex(m, v, true);
 	uint32_t t = 0;
 
 	RB_TRY(walk_concurrently(w, at, &t, busy));
@@ -945,7 +950,7 @@ insert_concurrently(rb_inserter *w, uint32_t v, bool *busy)
 	{
 		uint32_t corner = m->tets[t].v[i];
 
-		if (corner != RB_GHOST && rb_equal3(point_of(m, corner, true), at))
+		if (corner != RB_GHOST && rb_equal3(point_of_vertex(m, corner, true), at))
 		{
 			rb_store(&w->all->equal, true);
 			unlock_tets(w);

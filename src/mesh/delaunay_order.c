@@ -308,7 +308,7 @@ corner_rank(uint32_t v)
  * unpredictable.
  */
 static inline uint32_t
-turn_of(const uint32_t *v)
+turn_of_corners(const uint32_t *v)
 {
 	const uint32_t r[4] = {corner_rank(v[0]), corner_rank(v[1]), corner_rank(v[2]),
 						   corner_rank(v[3])};
@@ -330,7 +330,7 @@ count_tets_by_corner_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	for (uint32_t t = (uint32_t) from; t < to; t++)
 	{
 		const uint32_t *v = s->m->tets[t].v;
-		const uint32_t turn = turn_of(v), last = v[turn >> 2];
+		const uint32_t turn = turn_of_corners(v), last = v[turn >> 2];
 
 		s->word[t] = DEAD;
 		if (v[0] == RB_DEAD)

@@ -74,7 +74,7 @@ list_triangles(naming *w)
 
 /* Returns the orientation of a triangle seen along the given axis. */
 static int
-turn_of(naming *w, uint32_t triangle, int axis)
+orient_triangle(naming *w, uint32_t triangle, int axis)
 {
 	const int x = (axis + 1) % 3, y = (axis + 2) % 3;
 	const double *a = get_triangle_corner(w, triangle, 0), *b = get_triangle_corner(w, triangle, 1),
@@ -85,7 +85,7 @@ turn_of(naming *w, uint32_t triangle, int axis)
 
 /* Chooses the axis nearest to the normal of a triangle along which it is not degenerate. */
 static void
-choose_axis(naming *w, uint32_t triangle)
+choose_triangle_axis(naming *w, uint32_t triangle)
 {
 	const double *a = get_triangle_corner(w, triangle, 0), *b = get_triangle_corner(w, triangle, 1),
 				 *c = get_triangle_corner(w, triangle, 2);
@@ -97,7 +97,7 @@ choose_axis(naming *w, uint32_t triangle)
 		const int x = (k + 1) % 3, y = (k + 2) % 3;
 		const double normal = fabs((b[x] - a[x]) * (c[y] - a[y]) - (b[y] - a[y]) * (c[x] - a[x]));
 
-		if (turn_of(w, triangle, k) != 0 && !(normal <= longest))
+		if (orient_triangle(w, triangle, k) != 0 && !(normal <= longest))
 		{
 			longest = normal;
 			w->axis = k;
@@ -114,7 +114,7 @@ enter_facet(naming *w, uint32_t facet)
 		return RB_OK;
 	w->facet = RB_NONE;
 	RB_TRY(rb_boxes_room(w->ctx, &w->boxes, n));
-	choose_axis(w, w->triangles.member[w->triangles.start[facet]]);
+	choose_triangle_axis(w, w->triangles.member[w->triangles.start[facet]]);
 	for (uint32_t i = 0; i < n; i++)
 	{
 		const uint32_t t = w->triangles.member[w->triangles.start[facet] + i];
@@ -141,7 +141,7 @@ enter_facet(naming *w, uint32_t facet)
  * y.
  */
 static int
-side_of(const naming *w, const double *p, const double *q, int x, int y)
+side_of_line(const naming *w, const double *p, const double *q, int x, int y)
 {
 	const double ux = q[x] - p[x], uy = q[y] - p[y];
 	double wx = 0, wy = 0, size_x = 0, size_y = 0, det, bound;
@@ -181,11 +181,11 @@ static bool
 lies_in(naming *w, uint32_t triangle)
 {
 	const int x = (w->axis + 1) % 3, y = (w->axis + 2) % 3;
-	const int turn = turn_of(w, triangle, w->axis);
+	const int turn = orient_triangle(w, triangle, w->axis);
 
 	for (int k = 0; k < 3 && turn != 0; k++)
-		if (turn * side_of(w, get_triangle_corner(w, triangle, k),
-						   get_triangle_corner(w, triangle, (k + 1) % 3), x, y) <
+		if (turn * side_of_line(w, get_triangle_corner(w, triangle, k),
+								get_triangle_corner(w, triangle, (k + 1) % 3), x, y) <
 			0)
 			return false;
 	return turn != 0;

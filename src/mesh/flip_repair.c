@@ -57,8 +57,8 @@ needs_flip(rb_mesh *m, uint32_t t, uint32_t k)
 
 /* Replaces old tetrahedra by new ones that fill the same space; all new ones must be positive. */
 static rb_status
-replace_tets(rb_recovery *r, rb_repair *q, const uint32_t *old, int nold, uint32_t (*v)[4],
-			 int nnew, uint32_t *made)
+replace_flipped_tets(rb_recovery *r, rb_repair *q, const uint32_t *old, int nold, uint32_t (*v)[4],
+					 int nnew, uint32_t *made)
 {
 	rb_mesh *m = &r->mesh;
 	rb_outer outer[8];
@@ -138,7 +138,7 @@ are_positive(rb_mesh *m, uint32_t (*v)[4], int n)
 
 /* Finds the subface with corners a, b, c; *number is its index, or RB_NONE. */
 static rb_status
-number_of(rb_recovery *r, rb_repair *q, uint32_t a, uint32_t b, uint32_t c, uint32_t *number)
+find_subface(rb_recovery *r, rb_repair *q, uint32_t a, uint32_t b, uint32_t c, uint32_t *number)
 {
 	uint32_t *there;
 
@@ -158,8 +158,8 @@ static rb_status
 soft_faces(rb_recovery *r, rb_repair *q, uint32_t a, uint32_t b, uint32_t d, uint32_t e,
 		   uint32_t *i, uint32_t *j)
 {
-	RB_TRY(number_of(r, q, a, b, d, i));
-	RB_TRY(number_of(r, q, a, b, e, j));
+	RB_TRY(find_subface(r, q, a, b, d, i));
+	RB_TRY(find_subface(r, q, a, b, e, j));
 	if (*i != RB_NONE && (*j == RB_NONE || r->subfaces[*i].facet != r->subfaces[*j].facet))
 		*i = RB_NONE;
 	return RB_OK;
@@ -261,7 +261,7 @@ remove_edge(rb_recovery *r, rb_repair *q, uint32_t t, uint32_t a, uint32_t b, ui
 				return status;
 		}
 		*done = true;
-		status = replace_tets(r, q, ring, 3, v, 2, made);
+		status = replace_flipped_tets(r, q, ring, 3, v, 2, made);
 		if (status == RB_OK && soft)
 		{
 			for (int k = 0; k < 2; k++)
@@ -303,7 +303,7 @@ remove_edge(rb_recovery *r, rb_repair *q, uint32_t t, uint32_t a, uint32_t b, ui
 				return status;
 		}
 		*done = true;
-		status = replace_tets(r, q, ring, 4, v, 4, made);
+		status = replace_flipped_tets(r, q, ring, 4, v, 4, made);
 		if (status == RB_OK && soft)
 		{
 			for (int k = 0; k < 4; k++)
@@ -343,7 +343,7 @@ flip_face(rb_recovery *r, rb_repair *q, uint32_t t, uint32_t k, bool *done)
 	if (are_positive(m, v, 3))
 	{
 		*done = true;
-		return replace_tets(r, q, old, 2, v, 3, made);
+		return replace_flipped_tets(r, q, old, 2, v, 3, made);
 	}
 	for (int i = 0; i < 3 && !*done; i++)
 		if (rb_mesh_orient(m, v[i][0], v[i][1], e, d) <= 0)
@@ -380,7 +380,7 @@ halve_soft_edge(rb_recovery *r, rb_repair *q, rb_tet_face f, bool *added)
 			{
 				uint32_t number;
 
-				RB_TRY(number_of(r, q, a, b, tet->v[other], &number));
+				RB_TRY(find_subface(r, q, a, b, tet->v[other], &number));
 				if (number != RB_NONE)
 					facet = r->subfaces[number].facet;
 			}

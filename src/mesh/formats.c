@@ -33,7 +33,7 @@
 
 /* Makes room for `more` bytes, so that writing them needs no checks. */
 static rb_status
-reserve_bytes(rb_context *ctx, rb_buffer *b, uint64_t more)
+reserve_buffer_bytes(rb_context *ctx, rb_buffer *b, uint64_t more)
 {
 	rb_status status;
 
@@ -62,7 +62,7 @@ static void __attribute__((format(printf, 2, 3))) append_text(rb_buffer *b, cons
 
 /* Checks that every corner is a valid point index. */
 static rb_status
-check_corners(rb_context *ctx, const rb_mesh_rows *rows)
+check_corner_indices(rb_context *ctx, const rb_mesh_rows *rows)
 {
 	uint32_t worst = 0;
 
@@ -301,8 +301,8 @@ rb_mesh_vtu(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to)
 	uint64_t n[ARRAYS];
 	size_t start = to->n;
 
-	RB_TRY(check_corners(ctx, rows));
-	RB_TRY(reserve_bytes(ctx, to, rb_mesh_vtu_bytes(rows)));
+	RB_TRY(check_corner_indices(ctx, rows));
+	RB_TRY(reserve_buffer_bytes(ctx, to, rb_mesh_vtu_bytes(rows)));
 	array_lengths(rows, n);
 	append_text(to,
 				"<?xml version=\"1.0\"?>\n"
@@ -358,20 +358,20 @@ typedef struct groups
 } groups;
 
 static int64_t
-id_of(const groups *g, uint32_t i)
+id_of_element(const groups *g, uint32_t i)
 {
 	return g->of == NULL ? 1 : g->of[i];
 }
 
 /* Returns the group of an element. */
 static uint32_t
-group_of(const groups *g, uint32_t i)
+group_of_element(const groups *g, uint32_t i)
 {
-	return *id_table_find(&g->table, g->id, id_of(g, i));
+	return *id_table_find(&g->table, g->id, id_of_element(g, i));
 }
 
 static rb_status
-find_groups(rb_context *ctx, groups *g, bool always)
+number_group_ids(rb_context *ctx, groups *g, bool always)
 {
 	for (uint32_t i = 0; i < g->n; i++)
 	{
@@ -380,11 +380,11 @@ find_groups(rb_context *ctx, groups *g, bool always)
 		if (rb_stop_due(ctx, i, 65536))
 			return RB_STOPPED;
 		RB_TRY(id_table_reserve(ctx, &g->table, g->id, 1));
-		number = id_table_find(&g->table, g->id, id_of(g, i));
+		number = id_table_find(&g->table, g->id, id_of_element(g, i));
 		if (*number != RB_HASH_FREE)
 			continue;
 		RB_TRY(RB_GROW(ctx, g->id, g->id_cap, (size_t) g->nid + 1));
-		g->id[g->nid] = id_of(g, i);
+		g->id[g->nid] = id_of_element(g, i);
 		*number = g->nid++;
 		g->table.n++;
 	}
@@ -416,7 +416,7 @@ measure_groups(rb_context *ctx, groups *g, const rb_mesh_rows *rows)
 	}
 	for (uint32_t i = 0; i < g->n; i++)
 	{
-		uint32_t k = group_of(g, i);
+		uint32_t k = group_of_element(g, i);
 
 		g->count[k]++;
 		for (uint32_t c = 0; c < g->corners; c++)
@@ -540,7 +540,7 @@ append_elements(rb_context *ctx, rb_buffer *to, groups *g, int dimension, int ty
 	}
 	for (uint32_t i = 0; i < g->n; i++)
 	{
-		uint32_t k = group_of(g, i), at = g->count[k]++;
+		uint32_t k = group_of_element(g, i), at = g->count[k]++;
 		uint8_t *p = to->bytes + base + at * record + 20 * ((size_t) k + 1);
 
 		p = write_le64(p, first + at);
@@ -564,11 +564,11 @@ write_all(rb_context *ctx, const rb_mesh_rows *rows, groups *facets, groups *reg
 {
 	uint64_t elements = (uint64_t) rows->ntets + rows->nfaces;
 
-	RB_TRY(find_groups(ctx, facets, false));
-	RB_TRY(find_groups(ctx, regions, true));
+	RB_TRY(number_group_ids(ctx, facets, false));
+	RB_TRY(number_group_ids(ctx, regions, true));
 	RB_TRY(measure_groups(ctx, facets, rows));
 	RB_TRY(measure_groups(ctx, regions, rows));
-	RB_TRY(reserve_bytes(ctx, to, rb_mesh_gmsh_bytes(rows, regions->nid, facets->nid)));
+	RB_TRY(reserve_buffer_bytes(ctx, to, rb_mesh_gmsh_bytes(rows, regions->nid, facets->nid)));
 	append_text(to, "$MeshFormat\n4.1 1 8\n");
 	append_u32(to, 1);
 	append_text(to, "\n$EndMeshFormat\n$PhysicalNames\n%u\n", facets->nid + regions->nid);
@@ -606,7 +606,7 @@ rb_mesh_gmsh(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to)
 					   .corners = 4,
 					   .corner = (const uint32_t *) rows->tets}};
 	size_t start = to->n;
-	rb_status status = check_corners(ctx, rows);
+	rb_status status = check_corner_indices(ctx, rows);
 
 	if (status == RB_OK)
 		status = write_all(ctx, rows, &both[0], &both[1], to);
@@ -642,7 +642,7 @@ region_of(const rb_mesh_rows *rows, uint32_t tet)
 
 /* Clears the bits of faces that two tetrahedra of one region share. */
 static rb_status
-close_faces(rb_context *ctx, const rb_mesh_rows *rows, rb_table *table, uint8_t *bits)
+clear_inner_faces(rb_context *ctx, const rb_mesh_rows *rows, rb_table *table, uint8_t *bits)
 {
 	for (uint32_t i = 0; i < rows->ntets; i++)
 	{
@@ -749,7 +749,7 @@ rb_mesh_surface(rb_context *ctx, const rb_mesh_rows *rows, rb_surface_face **fac
 		status = rb_table_expect(ctx, &table, 2 * (uint64_t) rows->ntets);
 	}
 	if (status == RB_OK)
-		status = close_faces(ctx, rows, &table, bits);
+		status = clear_inner_faces(ctx, rows, &table, bits);
 	rb_table_free(ctx->memory, &table);
 	for (uint32_t i = 0; i < rows->ntets && status == RB_OK; i++)
 	{

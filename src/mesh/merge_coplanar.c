@@ -71,7 +71,7 @@ first_segment(const merging *m)
 
 /* Gets the ends of a triangle side or segment, in ascending order. */
 static inline void
-ends_of(const merging *m, uint32_t what, uint32_t *low, uint32_t *high)
+get_edge_ends(const merging *m, uint32_t what, uint32_t *low, uint32_t *high)
 {
 	const uint32_t segments = first_segment(m);
 	uint32_t a, b;
@@ -95,12 +95,12 @@ lower_end(const void *arg, uint32_t what)
 {
 	uint32_t low, high;
 
-	ends_of(arg, what, &low, &high);
+	get_edge_ends(arg, what, &low, &high);
 	return low;
 }
 
 static rb_status
-list_edges(merging *m)
+list_edges_by_end(merging *m)
 {
 	const rb_plc *plc = &m->w->plc;
 	const uint64_t n = 3 * (uint64_t) plc->ntriangles + plc->nsegments;
@@ -112,7 +112,7 @@ list_edges(merging *m)
 	RB_TRY(RB_ALLOCATE(m->ctx, m->edges, (size_t) n + 1));
 	for (uint32_t i = 0; i < n; i++)
 	{
-		ends_of(m, m->by_end.member[i], &low, &high);
+		get_edge_ends(m, m->by_end.member[i], &low, &high);
 		m->edges[i] = (uint64_t) high << 32 | m->by_end.member[i];
 		if (rb_stop_due(m->ctx, i, RB_CHECK_INTERVAL))
 			return RB_STOPPED;
@@ -153,7 +153,7 @@ visit_edges(merging *m, rb_status (*visit)(merging *m, const shared *e))
 }
 
 static inline uint32_t
-triangle_of(const shared *e, uint32_t i)
+triangle_of_entry(const shared *e, uint32_t i)
 {
 	return (uint32_t) e->entries[i] / 3;
 }
@@ -162,13 +162,13 @@ triangle_of(const shared *e, uint32_t i)
 static inline bool
 runs_up(const merging *m, const shared *e, uint32_t i)
 {
-	return m->w->plc.triangles[triangle_of(e, i)][(uint32_t) e->entries[i] % 3] == e->low;
+	return m->w->plc.triangles[triangle_of_entry(e, i)][(uint32_t) e->entries[i] % 3] == e->low;
 }
 
 /* ---- merging of polygons ---- */
 
 static bool
-in_one_plane(merging *m, uint32_t a, uint32_t b)
+are_polygons_coplanar(merging *m, uint32_t a, uint32_t b)
 {
 	const uint32_t *p = m->w->plane[a], *q = m->w->plane[b];
 	const double *points = m->w->plc.points;
@@ -191,14 +191,14 @@ unite_at_edge(merging *m, const shared *e)
 
 	if (e->sides != 2)
 		return RB_OK;
-	a = w->plc.facet_of[triangle_of(e, 0)];
-	b = w->plc.facet_of[triangle_of(e, 1)];
+	a = w->plc.facet_of[triangle_of_entry(e, 0)];
+	b = w->plc.facet_of[triangle_of_entry(e, 1)];
 	if (a == b || (w->group != NULL && w->group[a] != w->group[b]))
 		return RB_OK;
 	for (uint32_t i = e->sides; i < e->n; i++)
 		if (w->segment_row[(uint32_t) e->entries[i] - segments] != RB_NONE)
 			return RB_OK;
-	if (!in_one_plane(m, a, b))
+	if (!are_polygons_coplanar(m, a, b))
 		return RB_OK;
 	/* Two triangles with the same orientation have opposite directions along their common edge. */
 	rb_unite_turned(m->sets, a, b, runs_up(m, e, 0) == runs_up(m, e, 1));
@@ -235,12 +235,13 @@ bounds_facet(merging *m, const shared *e, bool *bounds)
 
 	*bounds = e->sides == 1;
 	if (e->sides == 2)
-		*bounds = m->number[facet_of[triangle_of(e, 0)]] != m->number[facet_of[triangle_of(e, 1)]];
+		*bounds = m->number[facet_of[triangle_of_entry(e, 0)]] !=
+				  m->number[facet_of[triangle_of_entry(e, 1)]];
 	if (e->sides <= 2)
 		return RB_OK;
 	RB_TRY(RB_GROW(m->ctx, m->scratch, m->scratch_cap, e->sides));
 	for (uint32_t i = 0; i < e->sides; i++)
-		m->scratch[i] = m->number[facet_of[triangle_of(e, i)]];
+		m->scratch[i] = m->number[facet_of[triangle_of_entry(e, i)]];
 	status = rb_sort_words(m->ctx, m->scratch, e->sides);
 	for (uint32_t i = 0; i < e->sides && !*bounds; i++)
 		*bounds = (i == 0 || m->scratch[i - 1] != m->scratch[i]) &&
@@ -397,7 +398,7 @@ rb_status
 rb_weld_merge(rb_context *ctx, rb_welded *welded)
 {
 	merging m = {.ctx = ctx, .w = welded, .env = {.filters = ctx->filters, .exact = true}};
-	rb_status status = list_edges(&m);
+	rb_status status = list_edges_by_end(&m);
 
 	if (status == RB_OK)
 		status = unite_polygons(&m);

@@ -54,7 +54,7 @@ find_lone_points(rb_context *ctx, rb_parts *parts)
 
 /* Returns the points that are the corners of a part. */
 static void
-corners_of(const rb_parts *parts, uint32_t part, uint32_t *corner)
+get_part_corners(const rb_parts *parts, uint32_t part, uint32_t *corner)
 {
 	const rb_plc *plc = parts->plc;
 
@@ -88,7 +88,7 @@ rb_parts_build(rb_context *ctx, const rb_plc *plc, rb_parts *parts)
 	{
 		uint32_t corner[3];
 
-		corners_of(parts, i, corner);
+		get_part_corners(parts, i, corner);
 		for (int k = 0; k < 3; k++)
 			memcpy(parts->coords + 9 * (size_t) i + 3 * k, plc->points + 3 * (size_t) corner[k],
 				   3 * sizeof(double));
@@ -212,7 +212,7 @@ typedef struct finding
 } finding;
 
 static int
-compare_numbers(const uint32_t *a, const uint32_t *b, int n)
+compare_number_lists(const uint32_t *a, const uint32_t *b, int n)
 {
 	for (int i = 0; i < n; i++)
 		if (a[i] != b[i])
@@ -224,12 +224,12 @@ static int
 by_objects(const void *a, const void *b, const void *arg)
 {
 	const sorted_flaw *x = a, *y = b;
-	int order = compare_numbers(x->object, y->object, 2);
+	int order = compare_number_lists(x->object, y->object, 2);
 
 	(void) arg;
 	if (order == 0)
-		order = compare_numbers(&x->kind, &y->kind, 1);
-	return order != 0 ? order : compare_numbers(x->part, y->part, 2);
+		order = compare_number_lists(&x->kind, &y->kind, 1);
+	return order != 0 ? order : compare_number_lists(x->part, y->part, 2);
 }
 
 /* Sorts the flaws and keeps one for each pair of objects, up to the limit. */
@@ -240,7 +240,8 @@ sort_and_trim(finding *f)
 
 	(void) rb_sort(NULL, f->found, f->n, sizeof *f->found, by_objects, NULL);
 	for (uint32_t i = 0; i < f->n; i++)
-		if (kept == 0 || compare_numbers(f->found[kept - 1].object, f->found[i].object, 2) != 0)
+		if (kept == 0 ||
+			compare_number_lists(f->found[kept - 1].object, f->found[i].object, 2) != 0)
 			f->found[kept++] = f->found[i];
 	if (kept > f->limit)
 	{
@@ -251,7 +252,7 @@ sort_and_trim(finding *f)
 }
 
 static uint32_t
-object_of(const finding *f, uint32_t part)
+plc_object_of_part(const finding *f, uint32_t part)
 {
 	const rb_plc *plc = f->plc;
 
@@ -264,7 +265,7 @@ object_of(const finding *f, uint32_t part)
 
 /* Returns the index of an object among those of its kind. */
 static uint32_t
-number_of(const finding *f, uint32_t object)
+index_in_kind(const finding *f, uint32_t object)
 {
 	if (object < f->plc->nfacets)
 		return object;
@@ -286,8 +287,8 @@ record_flaw(finding *f, rb_flaw_kind kind, uint32_t x, uint32_t y, rb_meeting m,
 	to->part[0] = m.red;
 	to->part[1] = m.blue;
 	to->flaw.kind = kind;
-	to->flaw.a = number_of(f, to->object[turn]);
-	to->flaw.b = number_of(f, to->object[!turn]);
+	to->flaw.a = index_in_kind(f, to->object[turn]);
+	to->flaw.b = index_in_kind(f, to->object[!turn]);
 	memcpy(to->flaw.at, at, sizeof to->flaw.at);
 	if (++f->n == f->cap)
 		sort_and_trim(f);
@@ -302,12 +303,12 @@ static bool
 record_points(finding *f, uint32_t of, uint32_t on, rb_meeting m)
 {
 	const double *part = f->parts->coords + 9 * (size_t) on;
-	const uint32_t object = object_of(f, on);
+	const uint32_t object = plc_object_of_part(f, on);
 	uint32_t point[3], corner[3];
 	bool any = false;
 
-	corners_of(f->parts, of, point);
-	corners_of(f->parts, on, corner);
+	get_part_corners(f->parts, of, point);
+	get_part_corners(f->parts, on, corner);
 	for (int i = 0; i < 3; i++)
 	{
 		const double *at = f->plc->points + 3 * (size_t) point[i];
@@ -324,12 +325,12 @@ record_points(finding *f, uint32_t of, uint32_t on, rb_meeting m)
 }
 
 static bool
-same_corners(const finding *f, rb_meeting m)
+have_equal_corners(const finding *f, rb_meeting m)
 {
 	uint32_t r[3], b[3];
 
-	corners_of(f->parts, m.red, r);
-	corners_of(f->parts, m.blue, b);
+	get_part_corners(f->parts, m.red, r);
+	get_part_corners(f->parts, m.blue, b);
 	for (int i = 0; i < 3; i++)
 		if (r[i] != b[0] && r[i] != b[1] && r[i] != b[2])
 			return false;
@@ -354,7 +355,7 @@ static rb_status
 classify_meeting(void *user, rb_meeting m)
 {
 	finding *f = user;
-	const uint32_t x = object_of(f, m.red), y = object_of(f, m.blue);
+	const uint32_t x = plc_object_of_part(f, m.red), y = plc_object_of_part(f, m.blue);
 	const uint32_t facets = f->plc->nfacets, segments = facets + f->plc->nsegments;
 	rb_flaw_kind kind;
 	double at[3];
@@ -363,7 +364,7 @@ classify_meeting(void *user, rb_meeting m)
 		kind = RB_FLAW_FACET_FOLDED;
 	else if (y >= segments)
 		kind = x < facets ? RB_FLAW_POINT_IN_FACET : RB_FLAW_POINT_ON_SEGMENT;
-	else if (y < facets && same_corners(f, m))
+	else if (y < facets && have_equal_corners(f, m))
 		kind = RB_FLAW_FACETS_EQUAL;
 	else if (y < facets && RB_PAYLOAD_DIMENSION(m.payload) == 2)
 		kind = RB_FLAW_FACETS_OVERLAP;

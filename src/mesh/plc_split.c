@@ -138,7 +138,7 @@ compare_along(const double *a, const double *b, const double *p, const double *q
 }
 
 static int
-by_numbers(const void *a, const void *b, const void *arg)
+by_three_numbers(const void *a, const void *b, const void *arg)
 {
 	const uint32_t *x = a, *y = b;
 
@@ -156,32 +156,32 @@ by_edge(const void *a, const void *b, const void *arg)
 	const triple *x = a, *y = b;
 
 	if (x->a != y->a || x->b != y->b)
-		return by_numbers(a, b, arg);
+		return by_three_numbers(a, b, arg);
 	return compare_along(point_coords(s, x->a), point_coords(s, x->b), point_coords(s, x->point),
 						 point_coords(s, y->point));
 }
 
 static int
-by_line(const void *a, const void *b, const void *arg)
+by_line_and_position(const void *a, const void *b, const void *arg)
 {
 	const splitting *s = arg;
 	const triple *x = a, *y = b;
 	const triangle_line *l = s->lines.at + x->a;
 
 	if (x->a != y->a)
-		return by_numbers(a, b, arg);
+		return by_three_numbers(a, b, arg);
 	return compare_along(point_coords(s, l->from), point_coords(s, l->to),
 						 point_coords(s, x->point), point_coords(s, y->point));
 }
 
 static int
-by_triangle(const void *a, const void *b, const void *arg)
+by_triangle_and_other(const void *a, const void *b, const void *arg)
 {
 	const triangle_line *x = a, *y = b;
 
 	if (x->of != y->of)
 		return x->of < y->of ? -1 : 1;
-	return by_numbers(&x->other, &y->other, arg);
+	return by_three_numbers(&x->other, &y->other, arg);
 }
 
 static rb_status
@@ -197,7 +197,7 @@ typedef struct triple_search
 } triple_search;
 
 static inline bool
-is_before(size_t i, const void *arg)
+is_triple_before(size_t i, const void *arg)
 {
 	const triple_search *s = arg;
 
@@ -210,7 +210,7 @@ find_triple(const triple_vec *l, uint32_t a, uint32_t b)
 {
 	const triple_search wanted = {l->at, a, b};
 
-	return (uint32_t) rb_lower_bound(0, l->n, is_before, &wanted);
+	return (uint32_t) rb_lower_bound(0, l->n, is_triple_before, &wanted);
 }
 
 /* ---- meetings ---- */
@@ -322,7 +322,7 @@ record_meeting(splitting *s, const triple *meeting)
 /* ---- crossings of lines in a triangle ---- */
 
 static const double *
-edge_of(const splitting *s, const triangle_line *l, const double **end)
+get_line_edge(const splitting *s, const triangle_line *l, const double **end)
 {
 	const double *t = part_at(s, l->other);
 
@@ -339,8 +339,8 @@ cross_at(const splitting *s, const triangle_line *l, const triangle_line *m, dou
 		return rb_meet_planes(part_at(s, l->of), part_at(s, l->other), part_at(s, m->other), point);
 	if (l->edge != RB_NONE && m->edge != RB_NONE)
 	{
-		p = edge_of(s, l, &q);
-		u = edge_of(s, m, &v);
+		p = get_line_edge(s, l, &q);
+		u = get_line_edge(s, m, &v);
 		return rb_meet_lines(p, q, u, v, point);
 	}
 	if (l->edge == RB_NONE)
@@ -350,13 +350,13 @@ cross_at(const splitting *s, const triangle_line *l, const triangle_line *m, dou
 		l = m;
 		m = swap;
 	}
-	p = edge_of(s, l, &q);
+	p = get_line_edge(s, l, &q);
 	return rb_meet_line_plane(p, q, part_at(s, m->other), point);
 }
 
 /* Returns true if p is between a and b on each axis. */
 static bool
-is_between(const double *a, const double *b, const double *p)
+is_between_on_axes(const double *a, const double *b, const double *p)
 {
 	for (int k = 0; k < 3; k++)
 		if (p[k] < fmin(a[k], b[k]) || p[k] > fmax(a[k], b[k]))
@@ -424,8 +424,8 @@ cross_lines(splitting *s)
 			if (++steps % RB_CHECK_INTERVAL == 0 && rb_should_stop(s->ctx))
 				return RB_STOPPED;
 			if (!may_cross(s, l, m) || !cross_at(s, l, m, point) ||
-				!is_between(point_coords(s, l->from), point_coords(s, l->to), point) ||
-				!is_between(point_coords(s, m->from), point_coords(s, m->to), point))
+				!is_between_on_axes(point_coords(s, l->from), point_coords(s, l->to), point) ||
+				!is_between_on_axes(point_coords(s, m->from), point_coords(s, m->to), point))
 				continue;
 			RB_TRY(put_point(s, point, &number));
 			RB_TRY(put_triple(s, &s->cuts, i, 0, number));
@@ -455,7 +455,7 @@ rename_points(splitting *s, triple_vec *l)
 
 /* Returns the head of the chain of a grid cell. */
 static uint32_t *
-chain_of(const splitting *s, const int64_t *cell)
+cell_chain(const splitting *s, const int64_t *cell)
 {
 	const uint64_t hash = (uint64_t) cell[0] * 0x9e3779b97f4a7c15u +
 						  (uint64_t) cell[1] * 0xc2b2ae3d27d4eb4fu +
@@ -477,7 +477,7 @@ near_point(splitting *s, const double *p, double far)
 
 		for (int k = 0; k < 3; k++)
 			cell[k] = (int64_t) floor((corner >> k & 1 ? p[k] + far : p[k] - far) / (4 * far));
-		for (uint32_t i = *chain_of(s, cell); i != RB_NONE; i = next[i])
+		for (uint32_t i = *cell_chain(s, cell); i != RB_NONE; i = next[i])
 		{
 			const double *q = point_coords(s, i);
 
@@ -531,7 +531,7 @@ snap_points(splitting *s, uint32_t *first, uint32_t n)
 		memcpy(points + 3 * (size_t) kept, p, sizeof p);
 		for (int k = 0; k < 3; k++)
 			cell[k] = (int64_t) floor(p[k] / (4 * far));
-		chain = chain_of(s, cell);
+		chain = cell_chain(s, cell);
 		next[kept] = *chain;
 		*chain = kept++;
 	}
@@ -542,7 +542,7 @@ snap_points(splitting *s, uint32_t *first, uint32_t n)
 }
 
 static rb_status
-number_points(splitting *s)
+number_distinct_points(splitting *s)
 {
 	double *points = (double *) s->points.at;
 	rb_status status = rb_point_hash_find(s->ctx, points, s->points.n, &s->corners);
@@ -581,16 +581,16 @@ number_points(splitting *s)
 	}
 	status = sort_triples(s, &s->on_edge, by_edge);
 	if (status == RB_OK)
-		status = sort_triples(s, &s->inside, by_numbers);
+		status = sort_triples(s, &s->inside, by_three_numbers);
 	if (status == RB_OK)
-		status = sort_triples(s, &s->cuts, by_line);
+		status = sort_triples(s, &s->cuts, by_line_and_position);
 	return status;
 }
 
 /* ---- splitting of a triangle ---- */
 
 static rb_status
-put_ring(splitting *s, uint32_t point)
+append_ring_point(splitting *s, uint32_t point)
 {
 	RB_TRY(RESERVE(s, &s->ring, 1));
 	if (s->ring.n == 0 || s->ring.at[s->ring.n - 1] != point)
@@ -600,18 +600,18 @@ put_ring(splitting *s, uint32_t point)
 
 /* Appends a and the points on the edge from a to b, in this order. */
 static rb_status
-put_edge(splitting *s, uint32_t a, uint32_t b)
+append_edge_points(splitting *s, uint32_t a, uint32_t b)
 {
 	const uint32_t low = a < b ? a : b, high = a < b ? b : a;
 	const triple *t = s->on_edge.at;
 	const uint32_t from = find_triple(&s->on_edge, low, high);
 	uint32_t to = from;
 
-	RB_TRY(put_ring(s, a));
+	RB_TRY(append_ring_point(s, a));
 	while (to < s->on_edge.n && t[to].a == low && t[to].b == high)
 		to++;
 	for (uint32_t i = 0; i < to - from; i++)
-		RB_TRY(put_ring(s, t[a == low ? from + i : to - 1 - i].point));
+		RB_TRY(append_ring_point(s, t[a == low ? from + i : to - 1 - i].point));
 	return RB_OK;
 }
 
@@ -665,7 +665,7 @@ put_piece(splitting *s, uint32_t from, uint32_t to, uint32_t outer, uint32_t *ri
 }
 
 static rb_status
-put_triangle(splitting *s, uint32_t of, const uint32_t *corner)
+add_split_triangle(splitting *s, uint32_t of, const uint32_t *corner)
 {
 	RB_TRY(RESERVE(s, &s->triangles, 1));
 	RB_TRY(RESERVE(s, &s->facet_of, 1));
@@ -729,7 +729,7 @@ triangulate_polygon(splitting *s, uint32_t of)
 	else if (fault != RB_GEOMETRY_OK || b.nparts == 0)
 	{
 		note_refused(s, of);
-		status = put_triangle(s, of, s->plc->triangles[of]);
+		status = add_split_triangle(s, of, s->plc->triangles[of]);
 	}
 	else
 		s->changed = true;
@@ -747,7 +747,7 @@ triangulate_polygon(splitting *s, uint32_t of)
 			corner[k] = known[j];
 		}
 		if (corner[0] != corner[1] && corner[1] != corner[2] && corner[2] != corner[0])
-			status = put_triangle(s, of, corner);
+			status = add_split_triangle(s, of, corner);
 		if (rb_stop_due(s->ctx, i, RB_CHECK_INTERVAL))
 			status = RB_STOPPED;
 	}
@@ -771,11 +771,11 @@ cut_triangle(splitting *s, uint32_t of, uint32_t line_from, uint32_t line_to, ui
 
 	s->ring.n = s->bytes.n = 0;
 	for (int e = 0; e < 3; e++)
-		RB_TRY(put_edge(s, corner[e], corner[(e + 1) % 3]));
+		RB_TRY(append_edge_points(s, corner[e], corner[(e + 1) % 3]));
 	outer = s->ring.n;
 	if (outer == 3 && line_from == line_to &&
 		(inside == s->inside.n || s->inside.at[inside].a != of))
-		return put_triangle(s, of, corner);
+		return add_split_triangle(s, of, corner);
 	RB_TRY(put_bytes(s, &order, 1));
 	RB_TRY(put_bytes(s, &type, sizeof type));
 	RB_TRY(put_bytes(s, &rings, sizeof rings));
@@ -836,8 +836,8 @@ cut_segments(splitting *s)
 		const uint32_t *end = s->plc->segments[i];
 
 		s->ring.n = 0;
-		RB_TRY(put_edge(s, end[0], end[1]));
-		RB_TRY(put_ring(s, end[1]));
+		RB_TRY(append_edge_points(s, end[0], end[1]));
+		RB_TRY(append_ring_point(s, end[1]));
 		s->changed |= s->ring.n > 2;
 		for (uint32_t k = 0; k + 1 < s->ring.n; k++)
 			RB_TRY(put_triple(s, &s->segments, s->ring.at[k], s->ring.at[k + 1],
@@ -924,7 +924,7 @@ drop_segments(splitting *s)
 		if (rb_stop_due(s->ctx, i, RB_CHECK_INTERVAL))
 			return RB_STOPPED;
 	}
-	RB_TRY(sort_triples(s, &s->borders, by_numbers));
+	RB_TRY(sort_triples(s, &s->borders, by_three_numbers));
 	for (uint32_t i = 0; i < s->borders.n; i++)
 	{
 		const triple *t = s->borders.at + i;
@@ -1055,7 +1055,7 @@ free_splitting(splitting *s)
 static rb_status
 split_parts(splitting *s)
 {
-	RB_TRY(sort_triples(s, &s->meetings, by_numbers));
+	RB_TRY(sort_triples(s, &s->meetings, by_three_numbers));
 	RB_TRY(RESERVE(s, &s->points, s->plc->npoints));
 	memcpy(s->points.at, s->plc->points, 3 * (size_t) s->plc->npoints * sizeof(double));
 	s->points.n = s->plc->npoints;
@@ -1065,9 +1065,9 @@ split_parts(splitting *s)
 		if (i % 64 == 63 && rb_should_stop(s->ctx))
 			return RB_STOPPED;
 	}
-	RB_TRY(rb_sort(s->ctx, s->lines.at, s->lines.n, sizeof *s->lines.at, by_triangle, s));
+	RB_TRY(rb_sort(s->ctx, s->lines.at, s->lines.n, sizeof *s->lines.at, by_triangle_and_other, s));
 	RB_TRY(cross_lines(s));
-	RB_TRY(number_points(s));
+	RB_TRY(number_distinct_points(s));
 	RB_TRY(cut_triangles(s));
 	RB_TRY(cut_segments(s));
 	RB_TRY(drop_triangles(s));

@@ -169,7 +169,7 @@ cut_boundary(rb_recovery *r, rb_sheet *sheet, uint32_t f, uint32_t i, uint32_t p
 }
 
 static rb_status
-link_faces(rb_recovery *r, rb_sheet *sheet)
+link_sheet_faces(rb_recovery *r, rb_sheet *sheet)
 {
 	rb_table_empty(&sheet->edges);
 	for (uint32_t f = 0; f < sheet->n; f++)
@@ -227,7 +227,7 @@ cut_soft(rb_recovery *r, rb_sheet *sheet, uint32_t f, uint32_t i, uint32_t p)
 
 /* Inserts the Steiner points of segments, on the boundary and along soft edges. */
 static rb_status
-cut_all(rb_recovery *r, rb_sheet *sheet)
+insert_sheet_points(rb_recovery *r, rb_sheet *sheet)
 {
 	for (uint32_t f = 0; f < sheet->n; f++)
 		for (uint32_t i = 0; i < 3; i++)
@@ -373,8 +373,8 @@ build_sheet(rb_recovery *r, rb_sheet *sheet, uint32_t facet)
 			{v[0], v[sign > 0 ? 1 : 2], v[sign > 0 ? 2 : 1]}, {RB_NONE, RB_NONE, RB_NONE}, 0, 0};
 	}
 	if (sheet->n > 1)
-		RB_TRY(link_faces(r, sheet));
-	RB_TRY(cut_all(r, sheet));
+		RB_TRY(link_sheet_faces(r, sheet));
+	RB_TRY(insert_sheet_points(r, sheet));
 	for (uint32_t i = 0; i < r->nfacet_points && r->pointed[facet]; i++)
 		if (r->parent[r->facet_points[i] - r->plc->npoints] == facet)
 			RB_TRY(insert_inside(r, sheet, r->facet_points[i]));
@@ -533,7 +533,7 @@ follow_mesh(rb_recovery *r, rb_sheet *sheet)
  * missing, too, connect them.
  */
 static rb_status
-find_regions(rb_recovery *r, struct rb_facet_work *w, uint32_t *regions)
+group_missing_faces(rb_recovery *r, struct rb_facet_work *w, uint32_t *regions)
 {
 	rb_sheet *sheet = &w->sheet;
 	uint32_t count = 0;
@@ -569,7 +569,7 @@ find_regions(rb_recovery *r, struct rb_facet_work *w, uint32_t *regions)
 }
 
 static rb_status
-add_point(rb_recovery *r, const double *at, uint32_t facet)
+add_facet_point(rb_recovery *r, const double *at, uint32_t facet)
 {
 	uint32_t v;
 
@@ -592,7 +592,7 @@ rb_recover_split_soft_edge(rb_recovery *r, uint32_t a, uint32_t b, uint32_t face
 		return RB_OK;
 	for (int k = 0; k < 3; k++)
 		at[k] = p[k] == q[k] ? p[k] : p[k] / 2 + q[k] / 2;
-	return add_point(r, at, facet);
+	return add_facet_point(r, at, facet);
 }
 
 /*
@@ -643,7 +643,7 @@ add_inside(rb_recovery *r, const rb_sheet *sheet, uint32_t region)
 
 		at[k] = x == y && y == z ? x : x / 3 + y / 3 + z / 3;
 	}
-	return add_point(r, at, sheet->facet);
+	return add_facet_point(r, at, sheet->facet);
 }
 
 /* Returns true if the facet is one triangle with unsplit edges and the mesh has it. */
@@ -884,7 +884,7 @@ recover_facet(rb_recovery *r, uint32_t facet, uint32_t *lacking)
 		RB_TRY(add_subface(r, v, facet));
 	}
 	if (missing > 0)
-		RB_TRY(find_regions(r, w, &regions));
+		RB_TRY(group_missing_faces(r, w, &regions));
 	for (uint32_t i = 1; i <= regions; i++)
 	{
 		bool done;

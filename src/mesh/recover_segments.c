@@ -268,7 +268,7 @@ in_line(rb_recovery *r, uint32_t a, uint32_t b, uint32_t c)
  * end. The point where they met is rounded and cannot show that.
  */
 static bool
-in_plane(rb_recovery *r, const uint32_t *s, const uint32_t *t)
+can_segments_cross(rb_recovery *r, const uint32_t *s, const uint32_t *t)
 {
 	for (int i = 0; i < 2; i++)
 		for (int k = 0; k < 2; k++)
@@ -295,7 +295,7 @@ point_on_segment(rb_recovery *r, uint32_t point, uint32_t segment)
 	{
 		uint32_t other = r->parent[point - r->plc->npoints];
 
-		if (other != segment && in_plane(r, ends, r->segments[other]))
+		if (other != segment && can_segments_cross(r, ends, r->segments[other]))
 			return rb_recover_flaw(r, RB_FLAW_SEGMENTS_CROSS, other < segment ? other : segment,
 								   other < segment ? segment : other, at);
 	}
@@ -307,7 +307,7 @@ point_on_segment(rb_recovery *r, uint32_t point, uint32_t segment)
  * its segment, so that the segment never turns back.
  */
 static bool
-is_between(rb_recovery *r, const rb_subsegment *p, const double *at)
+is_inside_subsegment(rb_recovery *r, const rb_subsegment *p, const double *at)
 {
 	const double *a = rb_mesh_point(&r->mesh, r->segments[p->segment][0]),
 				 *b = rb_mesh_point(&r->mesh, r->segments[p->segment][1]);
@@ -366,7 +366,7 @@ split_piece(rb_recovery *r, uint32_t i, uint32_t t)
 		else
 			at[k] = a[k] * (1 - share) + b[k] * share;
 	}
-	if (!is_between(r, p, at))
+	if (!is_inside_subsegment(r, p, at))
 		return rb_recover_flaw(r, RB_FLAW_TOO_NEAR, p->u, s, at);
 	RB_TRY(rb_recover_add_point(r, at, RB_VERTEX_ON_SEGMENT, s, &w));
 	RB_TRY(rb_mesh_insert(&r->mesh, w, t, &same));
@@ -567,7 +567,7 @@ rb_recover_check_segments(rb_recovery *r, bool *again)
 			continue;
 		for (int k = 0; k < 3; k++)
 			at[k] = a[k] == b[k] ? a[k] : a[k] / 2 + b[k] / 2;
-		if (!is_between(r, &p, at))
+		if (!is_inside_subsegment(r, &p, at))
 			return rb_recover_flaw(r, RB_FLAW_TOO_NEAR, p.u, p.segment, at);
 		RB_TRY(rb_recover_add_point(r, at, RB_VERTEX_ON_SEGMENT, p.segment, &w));
 		RB_TRY(cut_piece(r, i, w));

@@ -199,7 +199,7 @@ find_regions(rb_regions *g, rb_keep keep)
 
 /* Numbers regions without a seed from 1 up, skipping numbers used by seeds. */
 static rb_status
-count_regions(rb_recovery *r, rb_regions *g, rb_tets *tets)
+number_unseeded_regions(rb_recovery *r, rb_regions *g, rb_tets *tets)
 {
 	const rb_plc *plc = r->plc;
 	int64_t *taken = NULL;
@@ -256,13 +256,13 @@ apply_seeds(rb_recovery *r, rb_regions *g, rb_tets *tets)
 		}
 	}
 	g->dropped[OUTSIDE] = true;
-	return count_regions(r, g, tets);
+	return number_unseeded_regions(r, g, tets);
 }
 
 /* ---- the result ---- */
 
 static bool
-is_wanted(const rb_regions *g, uint64_t t)
+is_tet_kept(const rb_regions *g, uint64_t t)
 {
 	return g->of[t] != RB_NONE && !g->dropped[g->of[t]];
 }
@@ -275,7 +275,7 @@ count_kept_tets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 	(void) me;
 	for (uint64_t t = from; t < to; t++)
-		n += is_wanted(g, t);
+		n += is_tet_kept(g, t);
 	g->before[from / BLOCK] = n;
 }
 
@@ -287,7 +287,7 @@ number_kept_tets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 	(void) me;
 	for (uint64_t t = from; t < to; t++)
-		g->number[t] = is_wanted(g, t) ? n++ : RB_NONE;
+		g->number[t] = is_tet_kept(g, t) ? n++ : RB_NONE;
 }
 
 static void
@@ -499,7 +499,7 @@ renumber_corners_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
  * part.
  */
 static rb_status
-write_points(rb_regions *g)
+move_points(rb_regions *g)
 {
 	rb_recovery *r = g->r;
 	rb_tets *tets = g->tets;
@@ -556,7 +556,7 @@ write_result(rb_regions *g, rb_keep keep)
 	RB_TRY(write_tets(g));
 	RB_TRY(write_faces(g));
 	RB_TRY(write_edges(g));
-	return write_points(g);
+	return move_points(g);
 }
 
 rb_status

@@ -338,7 +338,7 @@ make_patches(comparing *c, uint32_t facet, uint32_t from, uint32_t to)
 }
 
 static rb_status
-list_edges(comparing *c, const uint32_t (*edges)[2], uint32_t n)
+insert_segment_edges(comparing *c, const uint32_t (*edges)[2], uint32_t n)
 {
 	rb_table_empty(&c->pieces);
 	RB_TRY(rb_table_expect(c->ctx, &c->pieces, n));
@@ -353,7 +353,7 @@ static rb_status
 list_mesh_edges(comparing *c)
 {
 	c->edges_listed = true;
-	return list_edges(c, c->in->edges, c->in->nedges);
+	return insert_segment_edges(c, c->in->edges, c->in->nedges);
 }
 
 static rb_status
@@ -363,7 +363,7 @@ patches_of_surface(comparing *c)
 	bool simple = in->ntriangles == in->nfacets;
 	uint32_t t = 0;
 
-	RB_TRY(simple ? RB_OK : list_edges(c, in->pieces, in->npieces));
+	RB_TRY(simple ? RB_OK : insert_segment_edges(c, in->pieces, in->npieces));
 	for (uint32_t f = 0; f < in->nfacets; f++)
 	{
 		const uint32_t from = t;
@@ -486,7 +486,7 @@ patches_of_mesh(comparing *c)
 /* ---- points ---- */
 
 static rb_status
-check_points(comparing *c)
+check_patch_points(comparing *c)
 {
 	const rb_volumes_input *in = c->in;
 
@@ -666,7 +666,7 @@ add_hull_face(comparing *c, const uint32_t *w, uint32_t inside)
  * counterclockwise from outside.
  */
 static rb_status
-add_face(comparing *c, uint32_t t, uint32_t i, uint32_t inside, uint32_t outside)
+add_face_to_sums(comparing *c, uint32_t t, uint32_t i, uint32_t inside, uint32_t outside)
 {
 	const rb_volumes_input *in = c->in;
 	const uint32_t *v = in->tets[t];
@@ -722,9 +722,9 @@ add_mesh_volumes(comparing *c)
 			const uint32_t beyond = in->neighbours[4 * (size_t) t + i];
 
 			if (beyond == RB_NONE)
-				RB_TRY(add_face(c, t, i, inside, NO_REGION));
+				RB_TRY(add_face_to_sums(c, t, i, inside, NO_REGION));
 			else if (in->region[beyond] != in->region[t])
-				RB_TRY(add_face(c, t, i, inside, region_number(c, in->region[beyond])));
+				RB_TRY(add_face_to_sums(c, t, i, inside, region_number(c, in->region[beyond])));
 		}
 	}
 	return RB_OK;
@@ -910,7 +910,7 @@ report_faults(comparing *c, rb_volumes_report report, void *arg)
 /* ---- comparison ---- */
 
 static rb_status
-make_room(comparing *c)
+allocate_patches(comparing *c)
 {
 	const rb_volumes_input *in = c->in;
 	const size_t items = in->ntriangles > in->nfaces ? in->ntriangles : in->nfaces;
@@ -952,10 +952,10 @@ static rb_status
 compare_volumes(comparing *c, rb_volumes_report report, void *arg)
 {
 	RB_TRY(measure_points(c));
-	RB_TRY(make_room(c));
+	RB_TRY(allocate_patches(c));
 	RB_TRY(patches_of_surface(c));
 	RB_TRY(patches_of_mesh(c));
-	RB_TRY(check_points(c));
+	RB_TRY(check_patch_points(c));
 	RB_TRY(list_regions(c));
 	RB_TRY(add_mesh_volumes(c));
 	mark_unknown_regions(c);

@@ -119,7 +119,7 @@ set_origin(welding *w, uint32_t point, uint32_t corner)
 
 /* Moves the first corner of each point to the front, and sets the point of every corner. */
 static rb_status
-number_points(welding *w)
+number_corner_points(welding *w)
 {
 	uint32_t *first;
 	uint32_t n = 0;
@@ -214,7 +214,7 @@ add_segments(welding *w)
 
 /* Returns true if three points are collinear, that is, collinear in each coordinate projection. */
 static bool
-is_flat(welding *w, const uint32_t *t)
+is_collinear(welding *w, const uint32_t *t)
 {
 	const double *a = point_coords(w, t[0]), *b = point_coords(w, t[1]), *c = point_coords(w, t[2]);
 
@@ -311,7 +311,7 @@ reserve_facets(welding *w)
 
 /* Groups the rows that share an id; leaves `group` NULL if all ids differ. */
 static rb_status
-find_groups(welding *w)
+group_rows_by_id(welding *w)
 {
 	const rb_set *set = w->in->facets;
 	const uint32_t n = w->to->plc.nfacets;
@@ -366,7 +366,7 @@ add_facets(welding *w)
 		{
 			const uint32_t *t = w->corners.first + 3 * (size_t) i;
 
-			if (!is_flat(w, t))
+			if (!is_collinear(w, t))
 			{
 				memcpy(triangles[plc->ntriangles], t, sizeof *triangles);
 				facet_of[plc->ntriangles++] = plc->nfacets;
@@ -395,7 +395,7 @@ add_facets(welding *w)
 				  plc->nfacets * sizeof *w->to->facet_face);
 		rb_shrink(w->ctx->memory, (void **) &w->to->plane, plc->nfacets * sizeof *w->to->plane);
 		w->to->npolygons = plc->nfacets;
-		status = find_groups(w);
+		status = group_rows_by_id(w);
 	}
 	return status;
 }
@@ -420,7 +420,7 @@ weld_rows(welding *w)
 	if (rb_should_stop(w->ctx))
 		return RB_STOPPED;
 	RB_TRY(gather_corners(w));
-	RB_TRY(number_points(w));
+	RB_TRY(number_corner_points(w));
 	RB_TRY(add_segments(w));
 	RB_TRY(add_facets(w));
 	return copy_seeds(w);

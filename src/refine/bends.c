@@ -95,7 +95,7 @@ each_pair(bending *b, bool of_bent,
 }
 
 static bool
-is_flat(const bending *b, uint32_t u, uint32_t v, uint32_t face, uint32_t other)
+is_edge_flat(const bending *b, uint32_t u, uint32_t v, uint32_t face, uint32_t other)
 {
 	return rb_hull_is_flat(b->r, get_mesh_point(b, u), get_mesh_point(b, v),
 						   get_mesh_point(b, apex_of(b->tets->faces[face], u, v)),
@@ -105,14 +105,14 @@ is_flat(const bending *b, uint32_t u, uint32_t v, uint32_t face, uint32_t other)
 static void
 note_bend(bending *b, uint32_t u, uint32_t v, uint32_t face, uint32_t other)
 {
-	if (!is_flat(b, u, v, face, other))
+	if (!is_edge_flat(b, u, v, face, other))
 		b->bent[b->tets->face_facet[face]] = 1;
 }
 
 static void
 unite_faces(bending *b, uint32_t u, uint32_t v, uint32_t face, uint32_t other)
 {
-	if (rb_table_get(&b->pieces, u, v, RB_NONE) != NULL && !is_flat(b, u, v, face, other))
+	if (rb_table_get(&b->pieces, u, v, RB_NONE) != NULL && !is_edge_flat(b, u, v, face, other))
 		return;
 	rb_unite(b->root, face, other);
 }
@@ -162,7 +162,7 @@ number_parts(bending *b)
 }
 
 static rb_status
-make_room(bending *b)
+allocate_bends(bending *b)
 {
 	const rb_tets *tets = b->tets;
 	rb_context *ctx = b->r->ctx;
@@ -199,7 +199,7 @@ rb_refining_bends(rb_refining *r, rb_tets *tets)
 		status = each_pair(&b, false, note_bend);
 	if (status == RB_OK && memchr(b.bent, 1, r->nfacets) != NULL)
 	{
-		status = make_room(&b);
+		status = allocate_bends(&b);
 		if (status == RB_OK)
 			status = each_pair(&b, true, unite_faces);
 		if (status == RB_OK)

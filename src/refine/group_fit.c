@@ -9,7 +9,7 @@
  *	find_new	tetrahedra with a new corner, and the cavity boundary: their faces without one
  *	find_inserted	those inside the mesh, as determined at the cavity boundary
  *	find_old	cells to remove: all from the new points to the cavity boundary
- *	find_pairs	the cavity boundary encloses them, and the Delaunay condition holds across it
+ *	pair_cells	the cavity boundary encloses them, and the Delaunay condition holds across it
  *	fill_facets	new constrained faces cover the area of the removed ones
  *
  * New cells are built first; then they are linked with each other and with the remaining cells. A
@@ -396,7 +396,7 @@ count_remaining_faces(const rb_joint *t)
  * the removed cells.
  */
 static rb_status
-find_pairs(rb_joint *t, bool *fits)
+pair_cells(rb_joint *t, bool *fits)
 {
 	const rb_cells *m = &t->r->mesh;
 	rb_exact_env env = {.filters = t->r->ctx->filters, .exact = true};
@@ -575,7 +575,7 @@ check_exchange(rb_joint *t, bool *fits)
 	if (status == RB_OK && *fits)
 		status = find_old(t, fits);
 	if (status == RB_OK && *fits)
-		status = find_pairs(t, fits);
+		status = pair_cells(t, fits);
 	if (status == RB_OK && *fits)
 		status = fill_facets(t, fits);
 	if (status == RB_OK && *fits)

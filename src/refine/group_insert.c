@@ -107,7 +107,7 @@ add_near(rb_joint *t, uint32_t cell)
 
 /* Adds a point to the group unless its subsegment has one already. */
 static rb_status
-add_point(rb_joint *t, const rb_blocked_point *p, bool *fresh)
+add_group_point(rb_joint *t, const rb_blocked_point *p, bool *fresh)
 {
 	RB_TRY(
 		rb_table_insert(t->r->ctx, &t->cells.split, p->u, p->v, RB_NONE, t->npoints, NULL, fresh));
@@ -131,7 +131,7 @@ add_blocked_point(rb_joint *t, rb_entry64 entry)
 	p.raise = cand.raise;
 	p.segment = rb_piece_segment(&t->r->mesh, p.u, p.v);
 	p.entry = entry;
-	return add_point(t, &p, &fresh);
+	return add_group_point(t, &p, &fresh);
 }
 
 /* Adds the points of a cell's subsegments that are blocked, too. */
@@ -174,7 +174,7 @@ add_held(rb_joint *t, uint32_t cell)
  * does not fit (group_fit.c) and the point is inserted by rebuilding the mesh.
  */
 static rb_status
-find_cavity(rb_joint *t, uint32_t k, bool *enough)
+find_group_cavity(rb_joint *t, uint32_t k, bool *enough)
 {
 	const rb_cells *m = &t->r->mesh;
 	rb_exact_env env = {.filters = t->r->ctx->filters, .exact = true};
@@ -236,7 +236,7 @@ find_group(rb_joint *t, uint32_t k, bool *enough)
 	uint64_t most = t->r->options->max_points > 0 ? t->r->options->max_points : MAX_COUNT;
 
 	for (; k < t->npoints && !*enough; k++)
-		RB_TRY(find_cavity(t, k, enough));
+		RB_TRY(find_group_cavity(t, k, enough));
 	if (t->r->nsites + (uint64_t) t->npoints > most)
 		t->r->full = *enough = true;
 	return RB_OK;
@@ -300,7 +300,7 @@ add_added_points(rb_joint *t)
 			memcpy(p.at, t->tets.points + 3 * (size_t) v, sizeof p.at);
 			p.segment = rb_piece_segment(&t->r->mesh, p.u, p.v);
 			p.entry = t->cells.entries[on];
-			RB_TRY(add_point(t, &p, &fresh));
+			RB_TRY(add_group_point(t, &p, &fresh));
 		}
 	return RB_OK;
 }
@@ -309,7 +309,7 @@ add_added_points(rb_joint *t)
 
 /* Numbers the vertices of the cells, ascending, and then the points of the group. */
 static rb_status
-number_points(rb_joint *t)
+number_group_points(rb_joint *t)
 {
 	const rb_cells *m = &t->r->mesh;
 	size_t n;
@@ -350,7 +350,7 @@ build_plc(rb_joint *t)
 {
 	t->cells.sites.n = 0;
 	rb_table_empty(&t->cells.numbers);
-	RB_TRY(number_points(t));
+	RB_TRY(number_group_points(t));
 	return rb_cells_plc_build(t->r, &t->cells, t->near.at, t->near.n, t->marks, RB_GROUP_NEAR);
 }
 
@@ -547,7 +547,7 @@ typedef struct rebuild
 
 /* Returns true if the work should stop. It is a single load, so it can be polled for every item. */
 static bool
-is_stopped(const rebuild *b)
+is_rebuild_stopped(const rebuild *b)
 {
 	return rb_should_stop(b->r->ctx);
 }
@@ -572,7 +572,7 @@ add_all_points(rebuild *b)
 	RB_TRY(RB_GROW(ctx, b->raise, b->raise_cap, r->nblocked));
 	for (uint32_t i = 0; i < r->nsites; i++)
 	{
-		if (is_stopped(b))
+		if (is_rebuild_stopped(b))
 			return RB_STOPPED;
 		memcpy(b->points + 3 * (size_t) i, m->sites[i].at, sizeof m->sites[i].at);
 	}
@@ -583,7 +583,7 @@ add_all_points(rebuild *b)
 		uint32_t u, v;
 		bool fresh;
 
-		if (is_stopped(b))
+		if (is_rebuild_stopped(b))
 			return RB_STOPPED;
 		if (b->npoints >= (r->options->max_points > 0 ? r->options->max_points : MAX_COUNT))
 		{
@@ -618,7 +618,7 @@ build_whole_plc(rebuild *b)
 		const rb_cell *c = &r->mesh.cells[rb_entry_cell(p->entries[i])];
 		const uint32_t e = rb_entry_part(p->entries[i]);
 
-		if (is_stopped(b))
+		if (is_rebuild_stopped(b))
 			return RB_STOPPED;
 		b->segment_of[i] =
 			rb_piece_segment(&r->mesh, c->v[rb_cell_edge_from(e)], c->v[rb_cell_edge_to(e)]);
@@ -631,7 +631,7 @@ build_whole_plc(rebuild *b)
  * tetrahedron.
  */
 static rb_status
-add_seeds(rebuild *b)
+place_region_seeds(rebuild *b)
 {
 	rb_refining *r = b->r;
 	const rb_cells *m = &r->mesh;
@@ -654,7 +654,7 @@ add_seeds(rebuild *b)
 			continue;
 		stack[n++] = i;
 		seen[i] = 1;
-		while (n > 0 && !is_stopped(b))
+		while (n > 0 && !is_rebuild_stopped(b))
 		{
 			uint32_t cell = stack[--n];
 			const rb_cell *c = &m->cells[cell];
@@ -689,7 +689,7 @@ add_seeds(rebuild *b)
 		}
 		seed->region = b->nseeds;
 		b->seed_region[b->nseeds++] = m->cells[best].region;
-		if (is_stopped(b))
+		if (is_rebuild_stopped(b))
 			status = RB_STOPPED;
 	}
 	RB_FREE(ctx->memory, seen);
@@ -709,7 +709,7 @@ check_parts(const rebuild *b, const rb_tets *tets, bool *all)
 
 	RB_TRY(RB_ALLOCATE(b->r->ctx, seen, (size_t) b->nseeds + 1));
 	memset(seen, 0, b->nseeds);
-	for (uint32_t i = 0; i < tets->ntets && !is_stopped(b); i++)
+	for (uint32_t i = 0; i < tets->ntets && !is_rebuild_stopped(b); i++)
 		if (tets->region[i] >= 0 && tets->region[i] < (int64_t) b->nseeds && !seen[tets->region[i]])
 		{
 			seen[tets->region[i]] = 1;
@@ -717,7 +717,7 @@ check_parts(const rebuild *b, const rb_tets *tets, bool *all)
 		}
 	*all = n == b->nseeds;
 	RB_FREE(b->r->ctx->memory, seen);
-	return is_stopped(b) ? RB_STOPPED : RB_OK;
+	return is_rebuild_stopped(b) ? RB_STOPPED : RB_OK;
 }
 
 /*
@@ -733,9 +733,9 @@ restore_numbers(rebuild *b, rb_tets *tets)
 	uint32_t n = 0;
 
 	RB_TRY(RB_ALLOCATE(r->ctx, number, (size_t) tets->ntets + 1));
-	for (uint32_t i = 0; i < tets->ntets && !is_stopped(b); i++)
+	for (uint32_t i = 0; i < tets->ntets && !is_rebuild_stopped(b); i++)
 		number[i] = tets->region[i] >= 0 && tets->region[i] < (int64_t) b->nseeds ? n++ : RB_NONE;
-	for (uint32_t i = 0; i < tets->ntets && !is_stopped(b); i++)
+	for (uint32_t i = 0; i < tets->ntets && !is_rebuild_stopped(b); i++)
 	{
 		uint32_t to = number[i];
 
@@ -766,7 +766,7 @@ restore_numbers(rebuild *b, rb_tets *tets)
 			tets->edge_segment[n++] = b->segment_of[tets->edge_segment[i]];
 		}
 	tets->nedges = n;
-	for (uint32_t i = 0; i < tets->npoints && !is_stopped(b); i++)
+	for (uint32_t i = 0; i < tets->npoints && !is_rebuild_stopped(b); i++)
 		if (i < r->nsites)
 		{
 			tets->kind[i] = m->kind[i];
@@ -786,7 +786,7 @@ restore_numbers(rebuild *b, rb_tets *tets)
 		}
 		else if (tets->kind[i] == RB_VERTEX_ON_FACET)
 			tets->parent[i] = b->cells.facets.at[tets->parent[i]];
-	return is_stopped(b) ? RB_STOPPED : RB_OK;
+	return is_rebuild_stopped(b) ? RB_STOPPED : RB_OK;
 }
 
 static void
@@ -820,7 +820,7 @@ rb_refining_rebuild(rb_refining *r, bool *done)
 	if (status == RB_OK && b.npoints > r->nsites)
 		status = build_whole_plc(&b);
 	if (status == RB_OK && b.npoints > r->nsites)
-		status = add_seeds(&b);
+		status = place_region_seeds(&b);
 	if (status == RB_OK && b.npoints > r->nsites)
 	{
 		b.cells.plc.npoints = b.npoints;

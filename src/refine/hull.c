@@ -119,7 +119,7 @@ on_plane(const hull_plane *p, double rounds, const double *at)
 }
 
 static const double *
-corner_at(const hull_surface *s, uint32_t face, uint32_t k)
+surface_corner(const hull_surface *s, uint32_t face, uint32_t k)
 {
 	return s->points + s->stride * s->faces[face][k];
 }
@@ -127,7 +127,8 @@ corner_at(const hull_surface *s, uint32_t face, uint32_t k)
 static double
 normal_of(const hull_surface *s, uint32_t face, double *n, double *long2)
 {
-	const double *a = corner_at(s, face, 0), *b = corner_at(s, face, 1), *c = corner_at(s, face, 2);
+	const double *a = surface_corner(s, face, 0), *b = surface_corner(s, face, 1),
+				 *c = surface_corner(s, face, 2);
 
 	rb_face_normal(a, b, c, n);
 	*long2 = rb_face_long2(a, b, c);
@@ -147,7 +148,7 @@ add_member(hull_surface *s, uint32_t face)
 	{
 		p->normal[k] += n[k];
 		for (uint32_t i = 0; i < 3; i++)
-			s->middle[k] += weight / 3 * (corner_at(s, face, i)[k] - s->origin[k]);
+			s->middle[k] += weight / 3 * (surface_corner(s, face, i)[k] - s->origin[k]);
 		p->middle[k] = s->origin[k] + s->middle[k] / s->weight;
 	}
 }
@@ -157,7 +158,7 @@ add_member(hull_surface *s, uint32_t face)
  * corners with the member.
  */
 static bool
-in_plane(const hull_surface *s, uint32_t seed, uint32_t member, uint32_t face)
+is_neighbor_in_plane(const hull_surface *s, uint32_t seed, uint32_t member, uint32_t face)
 {
 	const hull_plane *p = &s->planes[s->nplanes];
 	const uint32_t *v = s->faces[member], *w = s->faces[face];
@@ -168,11 +169,11 @@ in_plane(const hull_surface *s, uint32_t seed, uint32_t member, uint32_t face)
 
 	while (k < 2 && (w[k] == v[0] || w[k] == v[1] || w[k] == v[2]))
 		k++;
-	apex = corner_at(s, face, k);
+	apex = surface_corner(s, face, k);
 	/* A point that is exactly coplanar with the first face is in the plane in any case. */
 	if (!on_plane(p, s->rounds, apex) &&
-		rb_orient3d_at(&env, corner_at(s, seed, 0), corner_at(s, seed, 1), corner_at(s, seed, 2),
-					   apex) != 0)
+		rb_orient3d_at(&env, surface_corner(s, seed, 0), surface_corner(s, seed, 1),
+					   surface_corner(s, seed, 2), apex) != 0)
 		return false;
 	area2 = normal_of(s, face, n, &long2);
 	/* The direction of a needle's normal is determined by rounding only. */
@@ -191,7 +192,8 @@ is_needle(const hull_surface *s, uint32_t face)
 static uint32_t
 apex_of_needle(const hull_surface *s, uint32_t face)
 {
-	const double *a = corner_at(s, face, 0), *b = corner_at(s, face, 1), *c = corner_at(s, face, 2);
+	const double *a = surface_corner(s, face, 0), *b = surface_corner(s, face, 1),
+				 *c = surface_corner(s, face, 2);
 	const double x = rb_distance2(b, c), y = rb_distance2(c, a), z = rb_distance2(a, b);
 
 	return x >= y && x >= z ? 0 : y >= z ? 1 : 2;
@@ -235,7 +237,7 @@ grow_plane(hull_surface *s, uint32_t seed)
 				const uint32_t beside = s->beside[s->members[i]][k];
 
 				if (beside != RB_NONE && s->of[beside] == RB_NONE &&
-					in_plane(s, seed, s->members[i], beside))
+					is_neighbor_in_plane(s, seed, s->members[i], beside))
 					add_member(s, beside);
 			}
 			if ((i & 0xfff) == 0xfff && rb_should_stop(s->ctx))
@@ -314,7 +316,7 @@ find_planes(hull_surface *s)
 		s->weight = 0;
 		memset(s->middle, 0, sizeof s->middle);
 		memset(&s->planes[s->nplanes], 0, sizeof(hull_plane));
-		s->origin = corner_at(s, seed, 0);
+		s->origin = surface_corner(s, seed, 0);
 		add_member(s, seed);
 		status = grow_plane(s, seed);
 		s->nplanes++;
@@ -446,7 +448,7 @@ peel_at(const peel *p, uint32_t v)
 }
 
 static void
-corners_of(const rb_tets *tets, uint32_t t, const double **at)
+get_tet_corners(const rb_tets *tets, uint32_t t, const double **at)
 {
 	for (int i = 0; i < 4; i++)
 		at[i] = tets->points + 3 * (size_t) tets->tets[t][i];
@@ -461,17 +463,17 @@ is_long(const rb_tets *tets, double rounds, uint32_t t)
 {
 	const double *at[4];
 
-	corners_of(tets, t, at);
+	get_tet_corners(tets, t, at);
 	return rb_four_long2(at) > FLAT_LENGTH * FLAT_LENGTH * rounds * rounds;
 }
 
 /* Returns true if a tetrahedron is long but only a few rounding errors high. */
 static bool
-is_flat(const rb_tets *tets, double rounds, uint32_t t)
+is_tet_flat(const rb_tets *tets, double rounds, uint32_t t)
 {
 	const double *at[4];
 
-	corners_of(tets, t, at);
+	get_tet_corners(tets, t, at);
 	return is_long(tets, rounds, t) && rb_four_flat(at, FLAT_HEIGHT * rounds);
 }
 
@@ -516,7 +518,7 @@ peel_input(peel *p)
 }
 
 static rb_status
-add_face(peel *p, uint32_t t, uint32_t i)
+add_surface_face(peel *p, uint32_t t, uint32_t i)
 {
 	hull_surface *hull = &p->hull;
 
@@ -542,7 +544,7 @@ add_boundary(peel *p)
 	{
 		for (uint32_t i = 0; i < 4; i++)
 			if (tets->neighbours[4 * (size_t) t + i] == RB_NONE)
-				RB_TRY(add_face(p, t, i));
+				RB_TRY(add_surface_face(p, t, i));
 		if (peel_stops(p, t))
 			return RB_STOPPED;
 	}
@@ -670,7 +672,7 @@ lies_bare(const peel *p, uint32_t t, const hull_plane *plane)
  * corners, or RB_NONE if there is no such plane.
  */
 static uint32_t
-plane_of(const peel *p, uint32_t t)
+plane_of_tet(const peel *p, uint32_t t)
 {
 	const uint32_t *v = p->tets->tets[t];
 
@@ -724,7 +726,7 @@ record_plane(peel *p, uint32_t t, uint32_t plane)
 }
 
 static uint32_t
-count_of(const peel *p, uint32_t a, uint32_t b)
+edge_count(const peel *p, uint32_t a, uint32_t b)
 {
 	const uint32_t *n = rb_table_get(&p->edges, a, b, RB_NONE);
 
@@ -745,12 +747,12 @@ peel_one(peel *p, uint32_t t)
 		else
 			in[nin++] = i;
 	if (nout == 2)
-		may = count_of(p, v[in[0]], v[in[1]]) == 2 && count_of(p, v[out[0]], v[out[1]]) == 0 &&
+		may = edge_count(p, v[in[0]], v[in[1]]) == 2 && edge_count(p, v[out[0]], v[out[1]]) == 0 &&
 			  rb_table_get(&p->input, v[in[0]], v[in[1]], RB_NONE) == NULL;
 	else
 		may = nout == 1 && p->at[v[out[0]]] == RB_NONE;
 	if (may && is_long(p->tets, p->rounds, t) && !has_facet(p, t))
-		plane = plane_of(p, t);
+		plane = plane_of_tet(p, t);
 	if (plane == RB_NONE)
 		return RB_OK;
 	RB_TRY(record_plane(p, t, plane));
@@ -846,7 +848,8 @@ find_flat_tets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 	(void) me;
 	for (uint64_t t = from; t < to && !found; t++)
-		found = has_boundary(l->tets, (uint32_t) t) && is_flat(l->tets, l->rounds, (uint32_t) t);
+		found =
+			has_boundary(l->tets, (uint32_t) t) && is_tet_flat(l->tets, l->rounds, (uint32_t) t);
 	l->found[from / BLOCK] = found;
 }
 

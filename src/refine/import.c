@@ -133,7 +133,7 @@ typedef struct listing
 } listing;
 
 static inline uint32_t
-by_ends(uint32_t a, uint32_t b, uint64_t number, uint64_t *e)
+entry_by_ends(uint32_t a, uint32_t b, uint64_t number, uint64_t *e)
 {
 	*e = (uint64_t) (a < b ? b : a) << 32 | number;
 	return a < b ? a : b;
@@ -155,15 +155,15 @@ list_of(const listing *g, uint64_t i, uint64_t *e)
 			*e = (uint64_t) key[1] << 32 | i;
 			return key[0];
 		case EDGES:
-			return by_ends(tets->edges[i][0], tets->edges[i][1], i, e);
+			return entry_by_ends(tets->edges[i][0], tets->edges[i][1], i, e);
 		case SEGMENTS:
-			return by_ends(g->s->r->segments[i][0], g->s->r->segments[i][1], i, e);
+			return entry_by_ends(g->s->r->segments[i][0], g->s->r->segments[i][1], i, e);
 		case CHAINS:
 			k = 1 + (uint32_t) (i % 3);
 			v = ghosts[i / 3].v;
 			if (g->s->ends[i] < ((tets->ntets + (uint32_t) (i / 3)) << 2 | k))
 				return RB_NONE; /* The other end of the fan lists it */
-			return by_ends(v[k == 1 ? 2 : 1], v[k == 3 ? 2 : 3], i, e);
+			return entry_by_ends(v[k == 1 ? 2 : 1], v[k == 3 ? 2 : 3], i, e);
 		default:
 			break;
 	}
@@ -381,7 +381,7 @@ make_regions(start *s)
 
 /* Counts cells and regions, and allocates room for them. */
 static rb_status
-count_cells(start *s)
+count_cells_and_regions(start *s)
 {
 	rb_refining *r = s->r;
 	const rb_tets *tets = s->tets;
@@ -517,7 +517,7 @@ find_ring_ends_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 static void
-link_faces(rb_cells *m, uint32_t f, uint32_t g)
+link_two_faces(rb_cells *m, uint32_t f, uint32_t g)
 {
 	m->cells[f >> 2].n[f & 3] = g;
 	m->cells[g >> 2].n[g & 3] = f;
@@ -550,9 +550,9 @@ link_ghosts_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 			if (i == l->at[key] || l->e[i] >> 32 != l->e[i - 1] >> 32)
 				first = begins;
 			else
-				link_faces(m, last, begins);
+				link_two_faces(m, last, begins);
 			last = ends;
-			link_faces(m, first, last);
+			link_two_faces(m, first, last);
 		}
 	}
 }
@@ -802,7 +802,7 @@ order_segments(start *s)
  * number.
  */
 static uint32_t
-corners_of(const listing *g, uint64_t facet, uint32_t *to)
+write_facet_corners(const listing *g, uint64_t facet, uint32_t *to)
 {
 	const uint32_t end = g->l->at[facet + 1];
 	uint32_t n = 0;
@@ -826,7 +826,7 @@ count_facet_corners_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 	(void) me;
 	for (uint64_t f = from; f < to; f++)
-		g->s->r->facet_start[f + 1] = corners_of(g, f, NULL);
+		g->s->r->facet_start[f + 1] = write_facet_corners(g, f, NULL);
 }
 
 static void
@@ -837,7 +837,7 @@ list_facet_corners_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 	(void) me;
 	for (uint64_t f = from; f < to; f++)
-		corners_of(g, f, r->facet_corners + r->facet_start[f]);
+		write_facet_corners(g, f, r->facet_corners + r->facet_start[f]);
 }
 
 /*
@@ -944,7 +944,7 @@ static rb_status
 fill_mesh(start *s)
 {
 	RB_TRY(rb_refining_team(s->r, s->tets->ntets, &s->team));
-	RB_TRY(count_cells(s));
+	RB_TRY(count_cells_and_regions(s));
 	RB_TRY(run_fill(s, s->tets->npoints, BLOCK, import_points_piece));
 	RB_TRY(make_cells(s));
 	RB_TRY(link_ghosts(s));
@@ -955,7 +955,7 @@ fill_mesh(start *s)
 }
 
 static rb_status
-make_mesh(rb_refining *r, const rb_tets *tets)
+import_mesh(rb_refining *r, const rb_tets *tets)
 {
 	rb_cells *m = &r->mesh;
 	rb_memory *memory = r->ctx->memory;
@@ -1026,7 +1026,7 @@ rb_refining_import(rb_refining *r, const rb_tets *tets)
 			status = rb_refining_bends(r, &rest);
 		r->all_facets = r->nfacets;
 		if (status == RB_OK)
-			status = make_mesh(r, &rest);
+			status = import_mesh(r, &rest);
 		free_rest(r->ctx->memory, tets, &rest);
 	}
 	if (status == RB_OK)
@@ -1105,7 +1105,7 @@ rb_refining_replace(rb_refining *r, const rb_tets *tets, const double *raise, ui
 	for (uint32_t i = 0; i < before; i++)
 		kept[i] = r->mesh.sites[i].radius;
 	r->nfree = 0;
-	status = make_mesh(r, tets);
+	status = import_mesh(r, tets);
 	for (uint32_t i = 0; i < r->nsites && status == RB_OK; i++)
 		r->mesh.sites[i].radius = i < before            ? kept[i]
 								  : i - before < nraise ? raise[i - before]

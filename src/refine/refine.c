@@ -136,7 +136,7 @@ export_points_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 static rb_status
-write_points(result *s)
+export_points(result *s)
 {
 	rb_context *ctx = s->r->ctx;
 	rb_tets *out = &s->out;
@@ -166,7 +166,7 @@ push_item(result *s, export_worker *w, kind what, const found_item *item)
  * it.
  */
 static void
-find_faces(result *s, export_worker *w, uint32_t i)
+list_constrained_faces(result *s, export_worker *w, uint32_t i)
 {
 	const rb_cell *cells = s->r->mesh.cells;
 	const rb_cell *c = &cells[i];
@@ -212,7 +212,7 @@ owns_edge(const result *s, uint32_t i, uint32_t e)
 }
 
 static void
-find_edges(result *s, export_worker *w, uint32_t i)
+list_subsegments(result *s, export_worker *w, uint32_t i)
 {
 	const rb_cells *m = &s->r->mesh;
 	const rb_cell *c = &m->cells[i];
@@ -276,9 +276,9 @@ scan_cells_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 			tets |= UINT64_C(1) << (i - first);
 			bits = rb_load(&c->bits);
 			if ((bits & RB_CELL_WALLS) != 0)
-				find_faces(s, w, (uint32_t) i);
+				list_constrained_faces(s, w, (uint32_t) i);
 			if ((bits & RB_CELL_SEGMENTS) != 0)
-				find_edges(s, w, (uint32_t) i);
+				list_subsegments(s, w, (uint32_t) i);
 			if (wanted && (bits & RB_CELL_FINE) == 0)
 				count_bad(s, w, c, bits);
 		}
@@ -302,7 +302,7 @@ count_bits(uint64_t x)
 
 /* Returns the number of the tetrahedron in a slot, or RB_NONE. */
 static inline uint32_t
-number_of(const result *s, uint32_t place)
+number_of_exported_tet(const result *s, uint32_t place)
 {
 	const group *g = &s->groups[place / GROUP];
 	const uint64_t bit = UINT64_C(1) << place % GROUP;
@@ -327,7 +327,7 @@ export_tets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 			continue;
 		memcpy(out->tets[t], c->v, sizeof c->v);
 		for (uint32_t k = 0; k < 4; k++)
-			out->neighbours[4 * t + k] = number_of(s, c->n[k] >> 2);
+			out->neighbours[4 * t + k] = number_of_exported_tet(s, c->n[k] >> 2);
 		out->region[t++] = r->regions[c->region];
 	}
 }
@@ -348,7 +348,7 @@ scan_cells(result *s)
 }
 
 static rb_status
-write_tets(result *s)
+export_tets(result *s)
 {
 	rb_context *ctx = s->r->ctx;
 	rb_tets *out = &s->out;
@@ -477,7 +477,7 @@ divide_items(order *o)
 }
 
 static rb_status
-write_found(result *s, kind what)
+export_faces_or_edges(result *s, kind what)
 {
 	rb_context *ctx = s->r->ctx;
 	rb_tets *out = &s->out;
@@ -547,7 +547,7 @@ move_unchanged(rb_tets *old, rb_tets *out)
 }
 
 static rb_status
-open_workers(result *s)
+open_export_workers(result *s)
 {
 	rb_refining *r = s->r;
 
@@ -559,7 +559,7 @@ open_workers(result *s)
 }
 
 static void
-close_all(result *s)
+close_export(result *s)
 {
 	rb_memory *memory = s->r->ctx->memory;
 
@@ -585,18 +585,18 @@ export_mesh(rb_refining *r, rb_tets *tets)
 	memset(&s, 0, sizeof s);
 	s.r = r;
 	s.points_before = tets->npoints;
-	status = open_workers(&s);
+	status = open_export_workers(&s);
 	if (status == RB_OK)
-		status = write_points(&s);
+		status = export_points(&s);
 	if (status == RB_OK)
 		status = scan_cells(&s);
 	if (status == RB_OK)
-		status = write_tets(&s);
+		status = export_tets(&s);
 	for (int k = 0; k < KINDS && status == RB_OK; k++)
-		status = write_found(&s, (kind) k);
+		status = export_faces_or_edges(&s, (kind) k);
 	if (status == RB_OK)
 		add_report(&s);
-	close_all(&s);
+	close_export(&s);
 	if (status != RB_OK)
 	{
 		rb_tets_free(r->ctx->memory, &s.out);
@@ -684,7 +684,7 @@ is_for_device(rb_refining *r, bool *worth)
  * tried again.
  */
 static rb_status
-run_rounds(rb_refining *r, const rb_backend **backend)
+run_rounds_where_faster(rb_refining *r, const rb_backend **backend)
 {
 	rb_context *ctx = r->ctx;
 	bool worth = false;
@@ -757,7 +757,7 @@ rb_refine(rb_context *ctx, const rb_refine_options *options, rb_tets *tets,
 	{
 		bool again;
 
-		status = run_rounds(&r, &backend);
+		status = run_rounds_where_faster(&r, &backend);
 		late += r.done;
 		if (status != RB_OK || r.nblocked == 0 || i >= REBUILDS || late > REBUILDS_LATE)
 			break;

@@ -293,7 +293,7 @@ grow_cavity(rounds *s, round_worker *w, uint32_t number, rb_refine_candidate *ca
 
 /* Allocates a workspace of at least that capacity, with a hash table. */
 static rb_status
-make_room(rb_context *ctx, rb_workspace *room, uint32_t cells, uint32_t walls)
+allocate_workspace(rb_context *ctx, rb_workspace *room, uint32_t cells, uint32_t walls)
 {
 	if (room->cells_cap >= cells)
 		return RB_OK;
@@ -308,7 +308,7 @@ make_room(rb_context *ctx, rb_workspace *room, uint32_t cells, uint32_t walls)
 }
 
 static void
-free_room(rb_memory *memory, rb_workspace *room)
+free_workspace(rb_memory *memory, rb_workspace *room)
 {
 	RB_FREE(memory, room->cells);
 	RB_FREE(memory, room->rims);
@@ -338,7 +338,8 @@ grow_large_cavities_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	for (uint64_t i = from; i < to; i++)
 	{
 		if (w->status == RB_OK)
-			w->status = make_room(w->ctx, &w->large, RB_ROOM_CELLS_LARGE, RB_ROOM_WALLS_LARGE);
+			w->status =
+				allocate_workspace(w->ctx, &w->large, RB_ROOM_CELLS_LARGE, RB_ROOM_WALLS_LARGE);
 		if (w->status == RB_OK)
 			grow_cavity(s, w, number, &s->cands[s->large[i]], &w->large);
 	}
@@ -537,7 +538,7 @@ grow_huge(rounds *s)
 	{
 		rb_refine_candidate *cand = &s->cands[s->large[i]];
 
-		status = make_room(s->r->ctx, &s->huge, cells, RB_ROOM_WALLS_HUGE);
+		status = allocate_workspace(s->r->ctx, &s->huge, cells, RB_ROOM_WALLS_HUGE);
 		if (status != RB_OK)
 			break;
 		grow_cavity(s, &s->workers[0], 0, cand, &s->huge);
@@ -718,7 +719,7 @@ first_needs(rounds *s)
 }
 
 static rb_status
-open_workers(rounds *s)
+open_round_workers(rounds *s)
 {
 	rb_context *ctx = s->r->ctx;
 	rb_status status;
@@ -749,7 +750,7 @@ open_workers(rounds *s)
 }
 
 static void
-close_all(rounds *s)
+close_rounds(rounds *s)
 {
 	rb_memory *memory = s->r->ctx->memory;
 	entries *lists[] = {&s->pieces, &s->walls, &s->tets, &s->later};
@@ -758,7 +759,7 @@ close_all(rounds *s)
 	for (uint32_t i = 0; i < s->nworkers; i++)
 	{
 		RB_FREE(memory, s->workers[i].cavities);
-		free_room(memory, &s->workers[i].large);
+		free_workspace(memory, &s->workers[i].large);
 	}
 	RB_FREE(memory, s->workers);
 	for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
@@ -770,7 +771,7 @@ close_all(rounds *s)
 	RB_FREE(memory, s->needs);
 	RB_FREE(memory, s->tallies);
 	RB_FREE(memory, s->large);
-	free_room(memory, &s->huge);
+	free_workspace(memory, &s->huge);
 }
 
 rb_status
@@ -789,7 +790,7 @@ rb_refining_rounds(rb_refining *r)
 	s.protecting = r->protect;
 	s.most = RB_ROUND_CANDIDATES;
 	r->done = false;
-	status = open_workers(&s);
+	status = open_round_workers(&s);
 	if (status == RB_OK)
 		status = first_needs(&s);
 	while (status == RB_OK && !s.full &&
@@ -804,6 +805,6 @@ rb_refining_rounds(rb_refining *r)
 		rb_progress(r->ctx, RB_STAGE_MESH_REFINE, r->nsites, r->options->max_points);
 		status = rb_should_stop(r->ctx) ? RB_STOPPED : run_round(&s);
 	}
-	close_all(&s);
+	close_rounds(&s);
 	return status;
 }

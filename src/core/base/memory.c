@@ -100,7 +100,7 @@ ring_remove(rb_memory_block *block)
 /* ---- the pool; callers of these functions hold its lock ---- */
 
 static char *
-end_of(const rb_memory_block *block)
+block_end(const rb_memory_block *block)
 {
 	return (char *) block + block->size;
 }
@@ -126,7 +126,7 @@ make_block(void *start, size_t size, bool huge)
 static bool
 are_adjacent(const rb_memory_block *block, const rb_memory_block *next)
 {
-	return end_of(block) == (const char *) next && block->huge == next->huge;
+	return block_end(block) == (const char *) next && block->huge == next->huge;
 }
 
 /* Merges a block with the next one if they are adjacent. */
@@ -199,7 +199,7 @@ cut_end(rb_memory_block **link, size_t size)
 		return cut_front(link, size);
 	pool_bytes -= size;
 	block->size -= size;
-	return make_block(end_of(block), size, block->huge);
+	return make_block(block_end(block), size, block->huge);
 }
 
 /*
@@ -256,7 +256,7 @@ pool_trim(uint64_t keep_bytes)
 
 		if (more < block->size)
 		{
-			if (munmap(end_of(block) - more, more) != 0)
+			if (munmap(block_end(block) - more, more) != 0)
 				return;
 			block->size -= more;
 			pool_bytes -= more;
@@ -396,7 +396,7 @@ rb_memory_offer_idle(void)
 	for (rb_memory_block *block = pool; block != NULL; block = block->next)
 	{
 		uintptr_t start = ((uintptr_t) (block + 1) + RB_HUGE_PAGE - 1) & ~(RB_HUGE_PAGE - 1);
-		uintptr_t end = (uintptr_t) end_of(block) & ~(RB_HUGE_PAGE - 1);
+		uintptr_t end = (uintptr_t) block_end(block) & ~(RB_HUGE_PAGE - 1);
 
 		if (block->huge && !block->offered && start < end)
 			madvise((void *) start, end - start, MADV_FREE);

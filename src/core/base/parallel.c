@@ -392,7 +392,7 @@ thread_main(void *arg)
 
 /* Starts a thread of the team. Returns false if the budget or the system refuses it. */
 static bool
-start_thread(rb_thread *thread)
+start_team_thread(rb_thread *thread)
 {
 	rb_memory *memory = thread->team->ctx->memory;
 	rb_error error;
@@ -430,7 +430,7 @@ rb_team_open(rb_context *ctx, int want, rb_thread **me)
 		thread->team = team;
 		thread->number = t;
 		pthread_cond_init(&thread->called, NULL);
-		if (t > 0 && !start_thread(thread))
+		if (t > 0 && !start_team_thread(thread))
 		{
 			pthread_cond_destroy(&thread->called);
 			break;

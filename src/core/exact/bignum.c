@@ -93,7 +93,7 @@ rb_number_copy(rb_number *r, const rb_number *a)
  * there may be a gap between the two.
  */
 static void
-add_words(rb_number *r, const rb_number *a, const rb_number *b)
+add_magnitudes(rb_number *r, const rb_number *a, const rb_number *b)
 {
 	const int low = a->low, below = b->low - a->low;
 	const int an = a->n, bn = b->n;
@@ -248,9 +248,9 @@ add_signed(rb_number *r, const rb_number *a, const rb_number *b, int sign)
 	{
 		r->sign = a_sign;
 		if (a->low <= b->low)
-			add_words(r, a, b);
+			add_magnitudes(r, a, b);
 		else
-			add_words(r, b, a);
+			add_magnitudes(r, b, a);
 		strip_zero_words(r);
 		return;
 	}

@@ -13,7 +13,7 @@ _Static_assert(RB_NUMBER_DEGREE(2, 2) + RB_NUMBER_DEGREE(3, 3) <= RB_NUMBER_WORD
 			   "room for insphere");
 
 static void
-subtract_points(rb_number *diff, const double *p, const double *origin, int dims)
+subtract_points_exactly(rb_number *diff, const double *p, const double *origin, int dims)
 {
 	for (int a = 0; a < dims; a++)
 		rb_number_difference(&diff[a], p[a], origin[a]);
@@ -61,7 +61,7 @@ rb_gmp_incircle(const double *a, const double *b, const double *c, const double 
 	rb_number diff[3][2], det, norm, minor, term;
 
 	for (int i = 0; i < 3; i++)
-		subtract_points(diff[i], p[i], d, 2);
+		subtract_points_exactly(diff[i], p[i], d, 2);
 	rb_number_of(&det, 0);
 	for (int i = 0; i < 3; i++)
 	{
@@ -92,7 +92,7 @@ rb_gmp_insphere(const double *a, const double *b, const double *c, const double 
 	rb_number diff[4][3], det, norm, minor, term;
 
 	for (int i = 0; i < 4; i++)
-		subtract_points(diff[i], p[i], e, 3);
+		subtract_points_exactly(diff[i], p[i], e, 3);
 	rb_number_of(&det, 0);
 	for (int i = 0; i < 4; i++)
 	{

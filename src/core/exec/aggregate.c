@@ -20,7 +20,7 @@
 #define FIRST_PAIRS RB_SIZE((uint64_t) 1 << 16, 3) /* Initial capacity; grows by half each time */
 
 static size_t
-words_of(const rb_aggregate *a)
+count_words(const rb_aggregate *a)
 {
 	return a->job->answer == RB_HITS ? ((size_t) a->rows + 31) / 32 : a->rows;
 }
@@ -28,7 +28,7 @@ words_of(const rb_aggregate *a)
 static rb_status
 make_words(rb_aggregate *a)
 {
-	const size_t n = words_of(a);
+	const size_t n = count_words(a);
 
 	RB_TRY(RB_ALLOCATE(a->ctx, a->word, n > 0 ? n : 1));
 	for (size_t i = 0; i < n; i += CHECK_INTERVAL)
@@ -79,7 +79,7 @@ rb_aggregate_begin(rb_aggregate *a)
 /* ---- counts ---- */
 
 static void
-count_rows(rb_aggregate *a, const uint32_t *row, size_t n)
+count_pairs_per_row(rb_aggregate *a, const uint32_t *row, size_t n)
 {
 	for (size_t i = 0; i < n;)
 	{
@@ -97,9 +97,9 @@ static void
 count_pairs(rb_aggregate *a, const rb_pair *rows, size_t n)
 {
 	if (n > 0 && a->job->of != RB_OF_BLUE)
-		count_rows(a, &rows->red, n);
+		count_pairs_per_row(a, &rows->red, n);
 	if (n > 0 && a->job->of != RB_OF_RED)
-		count_rows(a, &rows->blue, n);
+		count_pairs_per_row(a, &rows->blue, n);
 }
 
 /* ---- groups: collected or only counted ---- */
@@ -247,7 +247,7 @@ rb_aggregate_marked(const rb_aggregate *a)
 {
 	uint64_t sum = 0;
 
-	for (size_t i = 0; i < words_of(a); i++)
+	for (size_t i = 0; i < count_words(a); i++)
 		sum += (uint64_t) __builtin_popcount(a->word[i]);
 	return sum;
 }
@@ -279,7 +279,7 @@ typedef struct rb_grouping
 } rb_grouping;
 
 static inline uint32_t
-group_of(const rb_job *job, uint32_t row)
+group_of_row(const rb_job *job, uint32_t row)
 {
 	return job->number != NULL ? job->number[row] : row;
 }
@@ -300,10 +300,10 @@ clear_words_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 static inline uint64_t
 run_of(const rb_job *job, const uint32_t *row, uint64_t n)
 {
-	const uint32_t group = group_of(job, row[0]);
+	const uint32_t group = group_of_row(job, row[0]);
 	uint64_t k = 1;
 
-	while (k < n && group_of(job, row[2 * k]) == group)
+	while (k < n && group_of_row(job, row[2 * k]) == group)
 		k++;
 	return k;
 }
@@ -314,7 +314,7 @@ count_side(rb_grouping *g, const uint32_t *row, uint64_t n)
 	for (uint64_t i = 0, run; i < n; i += run)
 	{
 		run = run_of(g->job, row + 2 * i, n - i);
-		rb_add(&g->start[(uint64_t) group_of(g->job, row[2 * i]) + 2], run);
+		rb_add(&g->start[(uint64_t) group_of_row(g->job, row[2 * i]) + 2], run);
 	}
 }
 
@@ -338,7 +338,8 @@ scatter_side(rb_grouping *g, const uint32_t *row, const uint32_t *partner, uint6
 		uint32_t *member;
 
 		run = run_of(g->job, row + 2 * i, n - i);
-		member = g->member + rb_add(&g->start[(uint64_t) group_of(g->job, row[2 * i]) + 1], run);
+		member =
+			g->member + rb_add(&g->start[(uint64_t) group_of_row(g->job, row[2 * i]) + 1], run);
 		for (uint64_t k = 0; k < run; k++)
 			member[k] = partner[2 * (i + k)];
 	}

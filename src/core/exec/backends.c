@@ -67,7 +67,7 @@ rb_abi_fits(const rb_abi *abi, char *text, size_t size)
 /* ---- loading a backend file ---- */
 
 static const rb_backend *
-open_file(const char *path, char *fault, size_t size)
+open_library(const char *path, char *fault, size_t size)
 {
 	const char *slash = strrchr(path, '/');
 	const char *name = slash != NULL ? slash + 1 : path;
@@ -114,7 +114,7 @@ rb_backend_open(const char *path, char *fault, size_t size)
 	{
 		snprintf(known, sizeof(known), "%s", path);
 		why_not[0] = '\0';
-		backend = open_file(path, why_not, sizeof(why_not));
+		backend = open_library(path, why_not, sizeof(why_not));
 	}
 	answer = backend;
 	snprintf(fault, size, "%s", why_not);

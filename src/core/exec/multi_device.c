@@ -336,7 +336,7 @@ count_ended(const rb_device_join *all)
  * stage.
  */
 static void
-report_progress(rb_device_join *all)
+report_devices_progress(rb_device_join *all)
 {
 	int stage = RB_STAGES;
 	uint64_t done = 0, total = 0;
@@ -382,7 +382,7 @@ wait_for_all(rb_device_join *all, const rb_backend *device, int n, const int *sp
 		until.tv_sec += until.tv_nsec / 1000000000;
 		until.tv_nsec %= 1000000000;
 		(void) pthread_cond_timedwait(&all->changed, &all->lock, &until);
-		report_progress(all);
+		report_devices_progress(all);
 		if (rb_should_stop(all->ctx))
 			end_all(all, RB_STOPPED);
 		if (all->waiting == 0 && all->running == 0)

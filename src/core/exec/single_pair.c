@@ -53,13 +53,13 @@ typedef struct two
 } two;
 
 static const double *
-part_of(const rb_set *set, uint32_t part)
+set_part_coords(const rb_set *set, uint32_t part)
 {
 	return set->coords + (size_t) part * (size_t) rb_kind_width(set->kind);
 }
 
 static box
-box_of(const rb_set *set, uint32_t part)
+set_part_box(const rb_set *set, uint32_t part)
 {
 	box b;
 
@@ -93,7 +93,7 @@ are_boxes_apart(const two *t, const box *a, const box *b)
 
 /* Returns true if no other pair of parts can change the result. */
 static bool
-is_known(const two *t)
+is_result_known(const two *t)
 {
 	switch (t->job->predicate)
 	{
@@ -122,8 +122,9 @@ add_contact(two *t, unsigned payload)
 static void
 test_contact(two *t, uint32_t red, uint32_t blue)
 {
-	const int answer = rb_pair_decide(&t->env, RB_CONTACT, t->job->red->kind, t->job->blue->kind,
-									  part_of(t->job->red, red), part_of(t->job->blue, blue));
+	const int answer =
+		rb_pair_decide(&t->env, RB_CONTACT, t->job->red->kind, t->job->blue->kind,
+					   set_part_coords(t->job->red, red), set_part_coords(t->job->blue, blue));
 
 	if (RB_IS_YES(answer))
 		add_contact(t, RB_PAYLOAD(answer));
@@ -135,8 +136,9 @@ test_distance(two *t, uint32_t red, uint32_t blue)
 {
 	double distance, least;
 
-	rb_pair_distance(&t->env, t->job->red->kind, t->job->blue->kind, part_of(t->job->red, red),
-					 part_of(t->job->blue, blue), &distance);
+	rb_pair_distance(&t->env, t->job->red->kind, t->job->blue->kind,
+					 set_part_coords(t->job->red, red), set_part_coords(t->job->blue, blue),
+					 &distance);
 	memcpy(&least, &t->payload, sizeof least);
 	if (t->any && distance >= least)
 		return;
@@ -157,7 +159,8 @@ test_pair(two *t, uint32_t red, uint32_t blue)
 		test_distance(t, red, blue);
 	else
 		t->any = RB_IS_YES(rb_pair_decide(&t->env, predicate, t->job->red->kind, t->job->blue->kind,
-										  part_of(t->job->red, red), part_of(t->job->blue, blue)));
+										  set_part_coords(t->job->red, red),
+										  set_part_coords(t->job->blue, blue)));
 	return ++t->asked % CHECK_INTERVAL != 0 || !rb_should_stop(t->ctx);
 }
 
@@ -174,11 +177,11 @@ test_least_gap(two *t)
 
 	for (uint32_t i = 0; i < red->nparts && least > 0; i++)
 	{
-		const box a = box_of(red, i);
+		const box a = set_part_box(red, i);
 
 		for (uint32_t k = 0; k < blue->nparts && least > 0; k++)
 		{
-			const box b = box_of(blue, k);
+			const box b = set_part_box(blue, k);
 			const double square = box_gap(t, &a, &b);
 
 			if (++looks % CHECK_INTERVAL_BOXES == 0 && rb_should_stop(t->ctx))
@@ -201,13 +204,13 @@ each_with_each(two *t)
 
 	if (t->job->predicate == RB_NEAREST && !test_least_gap(t))
 		return RB_STOPPED;
-	for (uint32_t i = 0; i < red->nparts && !is_known(t); i++)
+	for (uint32_t i = 0; i < red->nparts && !is_result_known(t); i++)
 	{
-		const box a = box_of(red, i);
+		const box a = set_part_box(red, i);
 
-		for (uint32_t k = 0; k < blue->nparts && !is_known(t); k++)
+		for (uint32_t k = 0; k < blue->nparts && !is_result_known(t); k++)
 		{
-			const box b = box_of(blue, k);
+			const box b = set_part_box(blue, k);
 
 			if (++looks % CHECK_INTERVAL_BOXES == 0 && rb_should_stop(t->ctx))
 				return RB_STOPPED;
@@ -276,7 +279,7 @@ walk_tree(two *t, const rb_tree *tree, bool red)
 	const rb_set *other = red ? t->job->blue : t->job->red;
 	const double distance = t->job->distance;
 
-	for (uint32_t i = 0; i < other->nparts && !is_known(t); i++)
+	for (uint32_t i = 0; i < other->nparts && !is_result_known(t); i++)
 	{
 		uint32_t part;
 		double lo[3], hi[3], square, nearest;
@@ -293,7 +296,7 @@ walk_tree(two *t, const rb_tree *tree, bool red)
 				reach = t->any ? rb_tree_reach(nearest * tree->scale) : INFINITY;
 			else if (t->job->predicate == RB_WITHIN)
 				reach = rb_tree_reach(distance * tree->scale);
-			if (is_known(t) || !rb_walk_next(&w, reach, UINT32_MAX, &part, &square))
+			if (is_result_known(t) || !rb_walk_next(&w, reach, UINT32_MAX, &part, &square))
 				break;
 			if (!(red ? test_pair(t, part, i) : test_pair(t, i, part)))
 				return RB_STOPPED;
@@ -307,7 +310,7 @@ walk_tree(two *t, const rb_tree *tree, bool red)
 /* ---- join ---- */
 
 static rb_status
-put_pairs(void *user, const rb_pair *pairs, size_t n)
+add_pairs_to_result(void *user, const rb_pair *pairs, size_t n)
 {
 	two *t = user;
 	bool known;
@@ -317,7 +320,7 @@ put_pairs(void *user, const rb_pair *pairs, size_t n)
 		if (t->job->predicate == RB_CONTACT)
 			add_contact(t, rb_pair_payload(pairs[i]));
 	t->any |= n > 0;
-	known = is_known(t);
+	known = is_result_known(t);
 	pthread_mutex_unlock(&t->lock);
 	return known || rb_should_stop(t->ctx) ? RB_STOPPED : RB_OK;
 }
@@ -339,7 +342,7 @@ put_nearest(void *user, const rb_pair *rows, const uint64_t *payload, size_t n)
 static rb_status
 join_parts(two *t)
 {
-	const rb_sink sink = {.put = put_pairs, .user = t};
+	const rb_sink sink = {.put = add_pairs_to_result, .user = t};
 	const rb_row_sink row_sink = {.put = put_nearest, .user = t};
 	rb_status status;
 
@@ -349,7 +352,7 @@ join_parts(two *t)
 	status = rb_backend_cpu.join(t->ctx, t->job, &sink);
 	pthread_mutex_destroy(&t->lock);
 	/* The result is complete, so the join was stopped on purpose. */
-	return status == RB_STOPPED && is_known(t) ? RB_OK : status;
+	return status == RB_STOPPED && is_result_known(t) ? RB_OK : status;
 }
 
 /* ---- choice of the method ---- */

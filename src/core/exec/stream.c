@@ -271,7 +271,7 @@ make_rows(rb_stream *s, const rb_pair *parts, const uint64_t *payload, size_t n,
  * Distances of triangles are first computed by a vectorized kernel, where it succeeds.
  */
 static rb_status
-compute_distances(const rb_stream *s, const rb_pair *parts, size_t n, uint64_t *payload)
+compute_pair_distances(const rb_stream *s, const rb_pair *parts, size_t n, uint64_t *payload)
 {
 	const rb_set *red = s->job.red, *blue = rb_job_blue(&s->job);
 	const size_t red_width = (size_t) rb_kind_width(red->kind);
@@ -344,7 +344,7 @@ receive_payload_pairs(void *user, const rb_pair *pairs, size_t n)
 			payload[good++] = rb_pair_payload(pairs[i]);
 		}
 		if (s->job.predicate == RB_WITHIN)
-			RB_TRY(compute_distances(s, parts, good, payload));
+			RB_TRY(compute_pair_distances(s, parts, good, payload));
 		if (s->unique.needed)
 		{
 			RB_TRY(make_rows(s, parts, payload, good, rows, rows_told, &kept));
@@ -530,7 +530,7 @@ prepare_tile(rb_stream *s)
 
 /* RB_RAY_PARITY: checks the solids, then replaces the points by rays. */
 static rb_status
-prepare_solids(rb_stream *s)
+prepare_rays(rb_stream *s)
 {
 	if (s->job.predicate != RB_RAY_PARITY)
 		return RB_OK;
@@ -543,7 +543,7 @@ prepare_solids(rb_stream *s)
 }
 
 static rb_status
-run_join(rb_stream *s)
+run_backend_join(rb_stream *s)
 {
 	rb_sink sink = {.put = rb_predicate_has_payload(s->job.predicate) ? receive_payload_pairs
 																	  : receive_pairs,
@@ -553,7 +553,7 @@ run_join(rb_stream *s)
 	RB_TRY(materialize_ids(s));
 	RB_TRY(materialize_coordinates(s));
 	RB_TRY(prepare_tile(s));
-	RB_TRY(prepare_solids(s));
+	RB_TRY(prepare_rays(s));
 	RB_TRY(rb_aggregate_begin(&s->answers));
 	if (s->tiled)
 		sink.put = receive_tile_pairs;
@@ -585,7 +585,7 @@ producer_thread(void *arg)
 
 	/* Error bounds require rounding to nearest and gradual underflow. */
 	fesetenv(FE_DFL_ENV);
-	status = run_join(s);
+	status = run_backend_join(s);
 	/* This thread may have stopped because another one failed. */
 	if (status == RB_STOPPED)
 		status = rb_why_stopped(s->ctx);

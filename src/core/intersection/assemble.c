@@ -36,7 +36,7 @@ typedef struct run_change
 } run_change;
 
 static int
-by_line(const void *a, const void *b, const void *arg)
+by_line_and_point(const void *a, const void *b, const void *arg)
 {
 	const run_change *x = a, *y = b;
 
@@ -65,7 +65,7 @@ make_changes(rb_curve *c)
 		if (rb_stop_due(c->ctx, i, RB_CURVE_CHECK_INTERVAL))
 			return RB_STOPPED;
 	}
-	return rb_sort(c->ctx, changes->at, changes->n, sizeof(run_change), by_line, c);
+	return rb_sort(c->ctx, changes->at, changes->n, sizeof(run_change), by_line_and_point, c);
 }
 
 static rb_status
@@ -162,7 +162,7 @@ by_point(const void *a, const void *b, const void *arg)
 }
 
 static int
-by_ends(const void *a, const void *b, const void *arg)
+by_run_ends(const void *a, const void *b, const void *arg)
 {
 	const rb_curve_run *x = a, *y = b;
 	const uint32_t xl = x->from < x->to ? x->from : x->to, xh = x->from ^ x->to ^ xl;
@@ -183,9 +183,9 @@ drop_duplicates(rb_curve *c)
 	rb_curve_run *run = RB_ALL(c->runs, rb_curve_run);
 	uint32_t n = 0;
 
-	RB_TRY(rb_sort(c->ctx, run, c->runs.n, sizeof *run, by_ends, NULL));
+	RB_TRY(rb_sort(c->ctx, run, c->runs.n, sizeof *run, by_run_ends, NULL));
 	for (uint32_t i = 0; i < c->runs.n; i++)
-		if (n == 0 || run[i].ninner > 0 || by_ends(&run[n - 1], &run[i], NULL) != 0)
+		if (n == 0 || run[i].ninner > 0 || by_run_ends(&run[n - 1], &run[i], NULL) != 0)
 			run[n++] = run[i];
 	c->runs.n = n;
 	return RB_OK;
@@ -362,7 +362,7 @@ rb_curve_add(rb_curve *c, uint32_t red, uint32_t blue)
 /* ---- order ---- */
 
 static int
-by_place(const void *a, const void *b, const void *arg)
+by_coordinates(const void *a, const void *b, const void *arg)
 {
 	const rb_curve *c = arg;
 	const double *p = rb_point_at(c, *(const uint32_t *) a);
@@ -384,7 +384,7 @@ compare_sequences(const uint32_t *a, uint32_t n, const uint32_t *b, uint32_t m)
 }
 
 static int
-by_numbers(const void *a, const void *b, const void *arg)
+by_point_numbers(const void *a, const void *b, const void *arg)
 {
 	const sequence *x = a, *y = b;
 	const uint32_t *number = arg;
@@ -398,7 +398,7 @@ by_numbers(const void *a, const void *b, const void *arg)
  * ids by numbers in points, lines and rings.
  */
 static rb_status
-number_points(rb_curve *c)
+number_sorted_points(rb_curve *c)
 {
 	const uint32_t n = c->points.rows.n;
 	uint32_t *order, *number;
@@ -411,7 +411,7 @@ number_points(rb_curve *c)
 	number = RB_ALL(c->work[1], uint32_t);
 	for (uint32_t i = 0; i < n; i++)
 		order[i] = i;
-	RB_TRY(rb_sort(c->ctx, order, n, sizeof *order, by_place, c));
+	RB_TRY(rb_sort(c->ctx, order, n, sizeof *order, by_coordinates, c));
 	for (uint32_t i = 0; i < n; i++)
 		number[order[i]] = i;
 	for (size_t i = 0; i < sizeof many / sizeof *many; i++)
@@ -547,7 +547,8 @@ put_lines(rb_curve *c, rb_intersection *shape)
 		if (rb_stop_due(c->ctx, i, 64))
 			return RB_STOPPED;
 	}
-	RB_TRY(rb_sort(c->ctx, c->work[3].at, n, sizeof(sequence), by_numbers, c->line_points.at));
+	RB_TRY(
+		rb_sort(c->ctx, c->work[3].at, n, sizeof(sequence), by_point_numbers, c->line_points.at));
 	for (uint32_t i = 0; i < n; i++)
 	{
 		const sequence s = RB_ALL(c->work[3], sequence)[i];
@@ -561,7 +562,7 @@ put_lines(rb_curve *c, rb_intersection *shape)
 
 /* Appends a closed ring. */
 static rb_status
-put_ring(rb_curve *c, const rb_curve_ring *ring)
+append_closed_ring(rb_curve *c, const rb_curve_ring *ring)
 {
 	const uint32_t *x = RB_ALL(c->ring_points, uint32_t) + ring->from;
 
@@ -613,7 +614,7 @@ put_polygons(rb_curve *c, rb_intersection *shape)
 		RB_TRY(rb_sort(c->ctx, ring + i + 1, k - i - 1, sizeof *ring, by_ring, c->ring_points.at));
 		RB_TRY(put_sequence(c, ring[i].from, ring[i].n, i));
 	}
-	RB_TRY(rb_sort(c->ctx, c->work[3].at, c->work[3].n, sizeof(sequence), by_numbers,
+	RB_TRY(rb_sort(c->ctx, c->work[3].at, c->work[3].n, sizeof(sequence), by_point_numbers,
 				   c->ring_points.at));
 	shape->npolygons = c->work[3].n;
 	for (uint32_t i = 0; i < shape->npolygons; i++)
@@ -622,7 +623,7 @@ put_polygons(rb_curve *c, rb_intersection *shape)
 
 		RB_TRY(put_number(c, &c->out[3], c->out[4].n));
 		for (uint32_t k = first; k < end; k++)
-			RB_TRY(put_ring(c, &ring[k]));
+			RB_TRY(append_closed_ring(c, &ring[k]));
 	}
 	shape->nrings = c->out[4].n;
 	RB_TRY(put_number(c, &c->out[3], c->out[4].n));
@@ -641,7 +642,7 @@ make_shape(rb_curve *c, rb_intersection *shape)
 	RB_TRY(join_runs(c));
 	if (c->count[2] > 0)
 		RB_TRY(rb_curve_rings(c));
-	RB_TRY(number_points(c));
+	RB_TRY(number_sorted_points(c));
 	RB_TRY(put_points(c, shape));
 	RB_TRY(put_lines(c, shape));
 	return put_polygons(c, shape);
@@ -674,7 +675,7 @@ rb_curve_finish(rb_curve *c, rb_intersection *shape)
  */
 
 static void
-box_of(const rb_curve_parts *of, uint32_t i, double *box)
+curve_part_box(const rb_curve_parts *of, uint32_t i, double *box)
 {
 	const int points = rb_kind_points(of->kind), dims = rb_kind_dims(of->kind);
 	const double *x = of->coords + (size_t) i * (size_t) rb_kind_width(of->kind);
@@ -712,12 +713,12 @@ rb_curve_add_all(rb_curve *c)
 	double box[6];
 
 	for (uint32_t i = 0; i < c->side[1].n && status == RB_OK; i++)
-		box_of(&c->side[1], i, c->boxes.box + 6 * (size_t) i);
+		curve_part_box(&c->side[1], i, c->boxes.box + 6 * (size_t) i);
 	if (status == RB_OK)
 		status = rb_boxes_order(c->ctx, &c->boxes);
 	for (; p.red < c->side[0].n && status == RB_OK; p.red++)
 	{
-		box_of(&c->side[0], p.red, box);
+		curve_part_box(&c->side[0], p.red, box);
 		status = rb_boxes_find(&c->boxes, box, add_pair, &p);
 		if (rb_stop_due(c->ctx, p.red, 64))
 			status = RB_STOPPED;

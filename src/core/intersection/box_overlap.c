@@ -19,7 +19,7 @@ struct rb_boxes_place
 };
 
 static int
-by_place(const void *a, const void *b, const void *arg)
+by_curve_position(const void *a, const void *b, const void *arg)
 {
 	const struct rb_boxes_place *x = a, *y = b;
 
@@ -99,7 +99,7 @@ rb_boxes_order(rb_context *ctx, rb_boxes *b)
 		if (rb_stop_due(ctx, i, RB_CURVE_CHECK_INTERVAL))
 			return RB_STOPPED;
 	}
-	RB_TRY(rb_sort(ctx, b->order, b->n, sizeof *b->order, by_place, NULL));
+	RB_TRY(rb_sort(ctx, b->order, b->n, sizeof *b->order, by_curve_position, NULL));
 	for (int level = 1; level < b->levels; level++)
 	{
 		const uint32_t below = b->first[level] - b->first[level - 1];

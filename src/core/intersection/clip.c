@@ -240,7 +240,7 @@ rb_canonical_line(rb_curve *c, const double *p, const double *q, uint32_t *line)
 
 /* Computes n and e of the plane n x = e. */
 static void
-plane_of(const double *t, rb_number *n, rb_number *e)
+compute_plane(const double *t, rb_number *n, rb_number *e)
 {
 	rb_number term, x, sum;
 
@@ -263,8 +263,8 @@ planes_line_id(rb_curve *c, const double *r, const double *b, uint32_t *line)
 {
 	rb_number x[RB_LINE_WIDTH], nr[3], nb[3], er, eb, s, t;
 
-	plane_of(r, nr, &er);
-	plane_of(b, nb, &eb);
+	compute_plane(r, nr, &er);
+	compute_plane(b, nb, &eb);
 	for (int k = 0; k < 3; k++)
 	{
 		const int u = (k + 1) % 3, v = (k + 2) % 3;
@@ -283,7 +283,7 @@ plane_id(rb_curve *c, const double *t, uint32_t *plane)
 {
 	rb_number x[RB_PLANE_WIDTH];
 
-	plane_of(t, x, &x[3]);
+	compute_plane(t, x, &x[3]);
 	return name_ratios(c, &c->planes, x, plane);
 }
 
@@ -558,7 +558,7 @@ append_piece(rb_curve *c, const rb_curve_piece *piece)
 }
 
 static bool
-in_one_plane(rb_curve *c, const double *r, const double *b)
+are_parts_coplanar(rb_curve *c, const double *r, const double *b)
 {
 	for (int i = 0; i < 3; i++)
 		if (rb_orient3d_at(&c->env, r, r + 3, r + 6, b + 3 * i) != 0)
@@ -696,7 +696,7 @@ rb_curve_piece_build(rb_curve *c, uint32_t i, uint32_t j)
 	if (!rb_triangles_meet(red.at, blue.at))
 		return RB_OK;
 	if (red.corners == 3 && blue.corners == 3)
-		flat = in_one_plane(c, red.at, blue.at);
+		flat = are_parts_coplanar(c, red.at, blue.at);
 	if (flat)
 		status = make_polygon(c, &piece, red.at, &there);
 	if (status != RB_OK || there)

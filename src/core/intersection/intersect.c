@@ -39,7 +39,7 @@ rb_triangles_meet(const double red[9], const double blue[9])
 
 /* Returns the number of distinct vertices: 3, 2 or 1. */
 static inline int
-corners_of(const double *part)
+count_vertices(const double *part)
 {
 	return rb_equal3(part, part + 3) ? 1 : rb_equal3(part + 3, part + 6) ? 2 : 3;
 }
@@ -71,7 +71,7 @@ rb_meet_on(const double *point, const double *part)
 
 /* Adds a point; if it is already present, adds only its edges. */
 static void
-add_point(rb_meet *to, int *n, const double *point, unsigned on_red, unsigned on_blue)
+add_meeting_point(rb_meet *to, int *n, const double *point, unsigned on_red, unsigned on_blue)
 {
 	int i = 0;
 
@@ -93,7 +93,7 @@ add_point(rb_meet *to, int *n, const double *point, unsigned on_red, unsigned on
 static unsigned
 edges_met(const double *needle_of, const double *part)
 {
-	const int edges = edges_of(corners_of(part));
+	const int edges = edges_of(count_vertices(part));
 	unsigned met = 0;
 	double edge[9];
 
@@ -177,7 +177,7 @@ find_edge_crossing(rb_exact_env *env, const double *p, const double *q, const do
 static void
 meet_one_way(rb_exact_env *env, const double *t, const double *u, bool turned, rb_meet *to, int *n)
 {
-	const int corners = corners_of(t);
+	const int corners = count_vertices(t);
 	double point[3], edge[9];
 
 	for (int i = 0; i < corners; i++)
@@ -189,9 +189,9 @@ meet_one_way(rb_exact_env *env, const double *t, const double *u, bool turned, r
 		write_needle(t + 3 * i, t + 3 * i, edge);
 		of = corners == 3 ? 1u << i | 1u << (i + 2) % 3 : 1u;
 		on = edges_met(edge, u);
-		add_point(to, n, t + 3 * i, turned ? on : of, turned ? of : on);
+		add_meeting_point(to, n, t + 3 * i, turned ? on : of, turned ? of : on);
 	}
-	if (corners_of(u) < 3)
+	if (count_vertices(u) < 3)
 		return;
 	for (int i = 0; i < edges_of(corners); i++)
 	{
@@ -202,7 +202,7 @@ meet_one_way(rb_exact_env *env, const double *t, const double *u, bool turned, r
 			continue;
 		write_needle(p, q, edge);
 		on = edges_met(edge, u);
-		add_point(to, n, point, turned ? on : 1u << i, turned ? 1u << i : on);
+		add_meeting_point(to, n, point, turned ? on : 1u << i, turned ? 1u << i : on);
 	}
 }
 
@@ -214,11 +214,11 @@ rb_meet_points(rb_exact_env *env, const double *red, const double *blue, rb_meet
 
 	meet_one_way(env, red, blue, false, to, &n);
 	meet_one_way(env, blue, red, true, to, &n);
-	for (int i = 0; i < edges_of(corners_of(red)); i++)
-		for (int j = 0; j < edges_of(corners_of(blue)); j++)
+	for (int i = 0; i < edges_of(count_vertices(red)); i++)
+		for (int j = 0; j < edges_of(count_vertices(blue)); j++)
 			if (find_edge_crossing(env, red + 3 * i, red + 3 * ((i + 1) % 3), blue + 3 * j,
 								   blue + 3 * ((j + 1) % 3), point))
-				add_point(to, &n, point, 1u << i, 1u << j);
+				add_meeting_point(to, &n, point, 1u << i, 1u << j);
 	return n;
 }
 
@@ -261,7 +261,7 @@ rb_meet_lines(const double *p, const double *q, const double *s, const double *t
 
 /* Computes r = a x b. */
 static void
-cross_product(rb_number *r, const rb_number *a, const rb_number *b)
+cross_number_vectors(rb_number *r, const rb_number *a, const rb_number *b)
 {
 	for (int k = 0; k < 3; k++)
 		rb_number_det2(&r[k], &a[(k + 1) % 3], &a[(k + 2) % 3], &b[(k + 1) % 3], &b[(k + 2) % 3]);
@@ -291,7 +291,7 @@ rb_meet_planes(const double *a, const double *b, const double *c, double *at)
 	triangle_normal(na, a);
 	triangle_normal(nb, b);
 	triangle_normal(nc, c);
-	cross_product(w, nb, nc);
+	cross_number_vectors(w, nb, nc);
 	rb_number_dot3(&det, na, w);
 	if (det.sign == 0)
 		return false;

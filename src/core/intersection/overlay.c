@@ -42,7 +42,7 @@ typedef struct rb_implicit_point
 _Static_assert(RB_NUMBER_DEGREE(6, 24) <= RB_NUMBER_WORDS, "room for a plane against a point");
 
 static bool
-is_corner(const double *at, const rb_part *part)
+is_part_corner(const double *at, const rb_part *part)
 {
 	return rb_equal3(at, part->at) || rb_equal3(at, part->at + 3) || rb_equal3(at, part->at + 6);
 }
@@ -91,7 +91,7 @@ rb_implicit_point_build(rb_curve *c, const rb_part *red, const rb_part *blue, co
 	while (meet < meets + n - 1 && !rb_equal3(meet->at, at))
 		meet++;
 	memcpy(spot->at, meet->at, sizeof spot->at);
-	spot->corner = is_corner(spot->at, red) || is_corner(spot->at, blue);
+	spot->corner = is_part_corner(spot->at, red) || is_part_corner(spot->at, blue);
 	if (spot->corner)
 		return;
 	of_red = meet->on_red != 0;
@@ -403,7 +403,7 @@ add_to_box(const rb_curve *c, double *box, uint32_t point)
 }
 
 static void
-box_of(const rb_curve *c, const rb_curve_piece *piece, double *box)
+polygon_box(const rb_curve *c, const rb_curve_piece *piece, double *box)
 {
 	for (int k = 0; k < 3; k++)
 	{
@@ -430,7 +430,7 @@ rb_curve_boxes(rb_curve *c)
 	RB_TRY(rb_boxes_room(c->ctx, &c->boxes, c->pieces.n));
 	for (uint32_t i = 0; i < c->pieces.n; i++)
 	{
-		box_of(c, &piece[i], c->boxes.box + 6 * (size_t) i);
+		polygon_box(c, &piece[i], c->boxes.box + 6 * (size_t) i);
 		if (rb_stop_due(c->ctx, i, RB_CURVE_CHECK_INTERVAL))
 			return RB_STOPPED;
 	}

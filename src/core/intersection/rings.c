@@ -50,7 +50,7 @@ typedef struct edge_cutting
 } edge_cutting;
 
 static uint32_t
-point_of(const rb_curve *c, polygon_corner x)
+point_of_corner(const rb_curve *c, polygon_corner x)
 {
 	return RB_ALL(c->vertex, uint32_t)[RB_ALL(c->pieces, rb_curve_piece)[x.piece].from + x.k];
 }
@@ -75,7 +75,7 @@ find_vertices(rb_curve *c)
 		for (uint32_t k = 0; piece->dimension == 2 && k < piece->to; k++)
 		{
 			const polygon_corner x = {i, k};
-			uint32_t *m = mark + point_of(c, x);
+			uint32_t *m = mark + point_of_corner(c, x);
 
 			if (*m == 0 || *m == piece->what + 2)
 				continue;
@@ -97,7 +97,7 @@ put_boxes(rb_curve *c)
 	{
 		double *box = c->boxes.box + 6 * (size_t) i;
 
-		memcpy(box, rb_point_at(c, point_of(c, RB_ALL(c->work[3], polygon_corner)[i])),
+		memcpy(box, rb_point_at(c, point_of_corner(c, RB_ALL(c->work[3], polygon_corner)[i])),
 			   3 * sizeof *box);
 		memcpy(box + 3, box, 3 * sizeof *box);
 	}
@@ -106,7 +106,7 @@ put_boxes(rb_curve *c)
 
 /* Returns true if the point lies between the ends of the edge in the order of the edge's line. */
 static bool
-is_between(const rb_curve *c, const rb_edge *e, uint32_t point)
+is_between_edge_ends(const rb_curve *c, const rb_edge *e, uint32_t point)
 {
 	return rb_line_order(c, e->line, e->from, point) * rb_line_order(c, e->line, point, e->to) > 0;
 }
@@ -119,10 +119,10 @@ test_corner(void *user, uint32_t item)
 	const polygon_corner x = RB_ALL(c->work[3], polygon_corner)[item];
 	const rb_curve_piece *piece = RB_ALL(c->pieces, rb_curve_piece) + x.piece;
 	const rb_curve_side *side = RB_ALL(c->sides, rb_curve_side);
-	const uint32_t point = point_of(c, x);
+	const uint32_t point = point_of_corner(c, x);
 
 	if (piece->what != RB_ALL(c->pieces, rb_curve_piece)[cut->edge.of].what ||
-		!is_between(c, &cut->edge, point))
+		!is_between_edge_ends(c, &cut->edge, point))
 		return RB_OK;
 	if (++cut->steps % 64 == 0 && rb_should_stop(c->ctx))
 		return RB_STOPPED;
@@ -226,7 +226,7 @@ typedef struct side_change
 } side_change;
 
 static int
-by_line(const void *a, const void *b, const void *arg)
+by_line_and_plane(const void *a, const void *b, const void *arg)
 {
 	const side_change *x = a, *y = b;
 
@@ -367,7 +367,7 @@ make_edges(rb_curve *c)
 		if (rb_stop_due(c->ctx, i, 64))
 			return RB_STOPPED;
 	}
-	RB_TRY(rb_sort(c->ctx, c->work[0].at, c->work[0].n, sizeof(side_change), by_line, c));
+	RB_TRY(rb_sort(c->ctx, c->work[0].at, c->work[0].n, sizeof(side_change), by_line_and_plane, c));
 	RB_TRY(rb_curve_array_reserve(c->ctx, &c->work[1], (size_t) c->pieces.n + 1, sizeof *parent));
 	parent = RB_ALL(c->work[1], uint32_t);
 	rb_union_find_init(parent, c->pieces.n);
@@ -587,7 +587,7 @@ turn_rings(rb_curve *c, const uint32_t *parent)
 }
 
 static uint32_t
-plane_of(const rb_curve *c, const rb_curve_ring *ring)
+plane_of_ring(const rb_curve *c, const rb_curve_ring *ring)
 {
 	return RB_ALL(c->pieces, rb_curve_piece)[ring->polygon].what;
 }
@@ -596,7 +596,7 @@ plane_of(const rb_curve *c, const rb_curve_ring *ring)
 static uint64_t
 corner_in_plane(const rb_curve *c, const rb_curve_ring *ring, uint32_t point)
 {
-	return (uint64_t) plane_of(c, ring) << 32 | point;
+	return (uint64_t) plane_of_ring(c, ring) << 32 | point;
 }
 
 /* Collects the true vertices of all rings in work[0]. */
@@ -623,7 +623,7 @@ find_corners(rb_curve *c)
 }
 
 static bool
-is_corner(const rb_curve *c, uint64_t x)
+is_polygon_corner(const rb_curve *c, uint64_t x)
 {
 	const uint64_t *corners = RB_ALL(c->work[0], uint64_t);
 	const size_t at = rb_words_lower_bound(corners, c->work[0].n, x);
@@ -652,7 +652,7 @@ drop_corners(rb_curve *c)
 			const bool corner_here = (point[k] & CORNER) != 0;
 
 			point[k] &= ~CORNER;
-			if (corner_here || is_corner(c, corner_in_plane(c, &ring[i], point[k])))
+			if (corner_here || is_polygon_corner(c, corner_in_plane(c, &ring[i], point[k])))
 				point[ring[i].from + n++] = point[k];
 		}
 		ring[i].n = n;

@@ -294,7 +294,7 @@ add_done(const rb_cells_join *j, uint64_t entries)
 }
 
 static uint64_t
-entries_of(const rb_grid_cells *g, uint64_t from, uint64_t to)
+count_cell_entries(const rb_grid_cells *g, uint64_t from, uint64_t to)
 {
 	return g->start[0][to] - g->start[0][from] + g->start[1][to] - g->start[1][from];
 }
@@ -317,7 +317,7 @@ join_leaves_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		rb_cell_box(j->lo, j->hi, j->g, cell, lo, hi);
 		join_leaf(me, j->c, r, b, is_same(j->c, r, b), lo, hi);
 	}
-	add_done(j, entries_of(j->g, from, to) - crowded);
+	add_done(j, count_cell_entries(j->g, from, to) - crowded);
 }
 
 /* Builds a grid for a cell that is too crowded for a leaf, and joins its contents. */
@@ -433,7 +433,7 @@ join_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo[
 			rb_add(&c->cells, g.cells);
 			helps = depth == 0 || rb_cut_helps(&g, red, blue);
 			if (depth == 0)
-				rb_progress(c->ctx, RB_STAGE_CANDIDATES, 0, entries_of(&g, 0, g.cells));
+				rb_progress(c->ctx, RB_STAGE_CANDIDATES, 0, count_cell_entries(&g, 0, g.cells));
 			if (helps)
 				join_cells(me, &cells);
 		}

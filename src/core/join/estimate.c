@@ -111,7 +111,7 @@ quarter_box(const rb_set *set, uint32_t part, double pad, double lo[3], double h
 }
 
 static rb_status
-find_rows(rb_context *ctx, const rb_set *set, double pad, rb_rows_sample *sample)
+collect_row_boxes(rb_context *ctx, const rb_set *set, double pad, rb_rows_sample *sample)
 {
 	rb_status status = RB_ALLOCATE(ctx, sample->row, set->nrows + 1);
 
@@ -156,7 +156,7 @@ scale_on(const rb_row_box *red, const rb_row_box *blue, int a)
 
 /* Returns the bin of s, from the exponent and the first two fraction bits of the double. */
 static inline int
-bin_of(double s)
+scale_bin(double s)
 {
 	uint64_t bits;
 	uint64_t bin;
@@ -170,7 +170,7 @@ bin_of(double s)
 
 /* Returns the largest s of a bin. */
 static inline double
-end_of(int bin)
+bin_end(int bin)
 {
 	return bin == 0 ? 1 : ldexp(1.25 + 0.25 * ((bin - 1) % 4), (bin - 1) / 4);
 }
@@ -203,7 +203,7 @@ is_same_row(const rb_estimation *e, const rb_row_box *red, const rb_row_box *blu
 static inline void
 count_pair(rb_estimation *e, uint32_t red, uint32_t blue, double s)
 {
-	e->count[bin_of(s)]++;
+	e->count[scale_bin(s)]++;
 	if (s <= 1)
 	{
 		/*
@@ -271,7 +271,7 @@ compare_few_rows(rb_estimation *e, rb_sweep_plan *l)
 			{
 				double on = scale_on(r, b, a);
 
-				count[a][bin_of(on)]++;
+				count[a][scale_bin(on)]++;
 				s = on > s ? on : s;
 			}
 			count_pair(e, ri, bj, s);
@@ -282,7 +282,7 @@ compare_few_rows(rb_estimation *e, rb_sweep_plan *l)
 	k = first_with(e->count, want > MIN_FIRST_PAIRS ? want : MIN_FIRST_PAIRS);
 	k = k < BINS ? k : BINS - 1;
 	l->bin = k;
-	l->scale = end_of(k);
+	l->scale = bin_end(k);
 	l->axis = 0;
 	for (int a = 0; a < e->dims; a++)
 	{
@@ -297,7 +297,7 @@ compare_few_rows(rb_estimation *e, rb_sweep_plan *l)
 
 /* Returns an integer whose order is that of the floats. */
 static inline uint32_t
-key_of(float x)
+float_key(float x)
 {
 	uint32_t bits;
 
@@ -308,7 +308,7 @@ key_of(float x)
 static uint64_t
 start_of_row(const void *row, const void *from)
 {
-	return key_of(((const float *) from)[*(const uint32_t *) row]);
+	return float_key(((const float *) from)[*(const uint32_t *) row]);
 }
 
 /*
@@ -415,8 +415,8 @@ take_near(rb_estimation *e, uint32_t red, uint32_t blue, double scale)
  * spans.
  */
 static uint32_t
-find_near(const rb_sweep_spans *one, uint32_t i, const rb_sweep_spans *others, uint32_t first,
-		  float slack, uint32_t *near)
+find_near_spans(const rb_sweep_spans *one, uint32_t i, const rb_sweep_spans *others, uint32_t first,
+				float slack, uint32_t *near)
 {
 	uint32_t end = first;
 
@@ -446,7 +446,7 @@ sweep_spans(rb_estimation *e, double scale, const rb_sweep_spans *spans, float s
 	{
 		if (red->from[i] <= blue->from[j])
 		{
-			uint32_t n = find_near(red, i, blue, j, slack, near);
+			uint32_t n = find_near_spans(red, i, blue, j, slack, near);
 
 			for (uint32_t k = 0; k < n; k++)
 				if (near[k])
@@ -455,7 +455,7 @@ sweep_spans(rb_estimation *e, double scale, const rb_sweep_spans *spans, float s
 		}
 		else
 		{
-			uint32_t n = find_near(blue, j, red, i, slack, near);
+			uint32_t n = find_near_spans(blue, j, red, i, slack, near);
 
 			for (uint32_t k = 0; k < n; k++)
 				if (near[k])
@@ -510,10 +510,10 @@ touching_pairs(const rb_estimation *e, int last)
 	/* Use at least an octave, since a shorter interval contains only noise. */
 	to = to < from + 4 ? from + 4 : to;
 	to = to < last ? to : last;
-	alpha = log(e->count[to] / e->count[from]) / log(end_of(to) / end_of(from));
+	alpha = log(e->count[to] / e->count[from]) / log(bin_end(to) / bin_end(from));
 	if (alpha > e->dims && alpha < 2 * e->dims)
 		alpha = e->dims;
-	return e->count[from] * pow(end_of(from), -alpha);
+	return e->count[from] * pow(bin_end(from), -alpha);
 }
 
 /* ---- step 4: exact tests of pairs whose boxes meet ---- */
@@ -637,6 +637,6 @@ rb_estimate_pairs(rb_context *ctx, const rb_samples *what, double *pairs)
 	if (!rb_leaf_exists(what->predicate, what->sample[0]->kind, what->sample[1]->kind))
 		return rb_fail(ctx, RB_UNSUPPORTED, 0, 0, NULL);
 	for (int k = 0; k < 2; k++)
-		RB_TRY(find_rows(ctx, what->sample[k], e.pad, &e.side[k]));
+		RB_TRY(collect_row_boxes(ctx, what->sample[k], e.pad, &e.side[k]));
 	return estimate_pairs(&e, pairs);
 }

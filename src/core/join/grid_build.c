@@ -262,7 +262,7 @@ rb_cut_at_quantiles(rb_cpu *c, const rb_list list[2], const double lo[3], const 
 
 /* Returns the cost of a cell that is not refined, in box tests. */
 static double
-cost_of(double nred, double nblue)
+cell_cost(double nred, double nblue)
 {
 	return nred * nblue + INCIDENCE_COST * (nred + nblue);
 }
@@ -273,9 +273,9 @@ rb_cut_helps(const rb_grid_cells *g, rb_list red, rb_list blue)
 	double cost = 0;
 
 	for (uint64_t cell = 0; cell < g->cells; cell++)
-		cost += cost_of((double) (g->start[0][cell + 1] - g->start[0][cell]),
-						(double) (g->start[1][cell + 1] - g->start[1][cell]));
-	return cost < 0.9 * cost_of(red.n, blue.n);
+		cost += cell_cost((double) (g->start[0][cell + 1] - g->start[0][cell]),
+						  (double) (g->start[1][cell + 1] - g->start[1][cell]));
+	return cost < 0.9 * cell_cost(red.n, blue.n);
 }
 
 /* ---- lists of objects ---- */
@@ -523,7 +523,7 @@ typedef struct rb_object_cells
 } rb_object_cells;
 
 static inline rb_object_cells
-place_of(const rb_grid_cells *g, const rb_range *r)
+cells_of_range(const rb_grid_cells *g, const rb_range *r)
 {
 	return (rb_object_cells){rb_grid_number(&g->grid, r->c0[0], r->c0[1], r->c0[2]),
 							 {r->c1[0] - r->c0[0], r->c1[1] - r->c0[1], r->c1[2] - r->c0[2]}};
@@ -567,7 +567,7 @@ count_objects(rb_cpu *c, const rb_set *o, rb_list list, const rb_grid_cells *g, 
 		done += box.n;
 		for (uint32_t j = 0; j < box.n; j++)
 		{
-			rb_object_cells p = place_of(g, &range[j]);
+			rb_object_cells p = cells_of_range(g, &range[j]);
 
 			place[i + j] = place_pack(p);
 			if ((p.span[0] | p.span[1] | p.span[2]) == 0) /* one cell, the usual case */
@@ -624,7 +624,7 @@ fill_objects(rb_cpu *c, const rb_set *o, rb_list list, const rb_grid_cells *g,
 
 			rb_batch_load(c, o, &list.entry[i], 0, 1, &box);
 			ranges_of(c, g, &box, &range);
-			p = place_of(g, &range);
+			p = cells_of_range(g, &range);
 		}
 		for (uint32_t z = 0; z <= p.span[2]; z++)
 			for (uint32_t y = 0; y <= p.span[1]; y++)

@@ -130,7 +130,7 @@ take_rows(rb_sample_join *l, int k)
 }
 
 static const double *
-box_of(const rb_sample_join *l, int k, uint32_t part)
+sample_part_box(const rb_sample_join *l, int k, uint32_t part)
 {
 	return l->job->sample[k]->coords + (size_t) l->from[k][part] * 2 * (size_t) l->dims;
 }
@@ -159,15 +159,15 @@ put_one(rb_sample_join *l, const double *red, const double *blue)
 }
 
 static rb_status
-receive_pairs(void *user, const rb_pair *pairs, size_t n)
+receive_sample_pairs(void *user, const rb_pair *pairs, size_t n)
 {
 	rb_sample_join *l = user;
 	rb_status status = RB_OK;
 
 	l->overflow = l->found + l->equal + n > l->most;
 	for (size_t i = 0; i < n && status == RB_OK && !l->overflow; i++)
-		status =
-			put_one(l, box_of(l, 0, rb_pair_red(pairs[i])), box_of(l, l->sides - 1, pairs[i].blue));
+		status = put_one(l, sample_part_box(l, 0, rb_pair_red(pairs[i])),
+						 sample_part_box(l, l->sides - 1, pairs[i].blue));
 	/* An overflow is not a failure, but there is no other way to end a join early. */
 	return l->overflow ? RB_STOPPED : status;
 }
@@ -176,7 +176,7 @@ receive_pairs(void *user, const rb_pair *pairs, size_t n)
 static rb_status
 join_samples(rb_sample_join *l)
 {
-	const rb_sink sink = {.put = receive_pairs, .user = l};
+	const rb_sink sink = {.put = receive_sample_pairs, .user = l};
 	const int threads = l->ctx->threads;
 	rb_job job = {.red = &l->side[0], .answer = RB_PAIRS, .predicate = RB_MEET};
 	rb_status status = RB_OK;
@@ -307,7 +307,7 @@ look_closer(rb_sample_join *l, double wanted, bool all)
 }
 
 static rb_status
-find_pairs(rb_sample_join *l, double wanted)
+find_sample_pairs(rb_sample_join *l, double wanted)
 {
 	bool had_too_many = false, all = true;
 	rb_tile_pairs *pairs = l->pairs;
@@ -351,7 +351,7 @@ rb_tile_pairs_find(rb_context *ctx, const rb_kd_job *job, rb_tile_pairs *pairs)
 	l.dims = rb_kind_dims(job->sample[0]->kind);
 	l.sides = job->sample[1] != NULL ? 2 : 1;
 	l.most = (uint64_t) (TOO_MANY * wanted);
-	status = find_pairs(&l, wanted);
+	status = find_sample_pairs(&l, wanted);
 	for (int k = 0; k < 2; k++)
 	{
 		RB_FREE(ctx->memory, l.side[k].coords);
@@ -452,7 +452,7 @@ short_number(double above, double upto)
  * stopped.
  */
 static bool
-is_stopped(rb_kd *k, uint64_t work)
+is_cutting_stopped(rb_kd *k, uint64_t work)
 {
 	k->work += work;
 	if (k->work < CHECK_INTERVAL)
@@ -564,7 +564,7 @@ find_balance(rb_kd *k, const rb_kd_node *node, uint32_t n, double cost, double *
 		rb_kd_halves halves = base;
 		uint32_t equal, behind;
 
-		if (is_stopped(k, n))
+		if (is_cutting_stopped(k, n))
 			return RB_STOPPED;
 		part_events(event, n, at, &equal, &behind);
 		for (uint32_t i = 0; i < equal; i++)
@@ -631,7 +631,7 @@ try_cut(const rb_kd *k, const rb_kd_node *node, uint32_t n, double cost, rb_kd_c
 
 /* Finds the best cut at the low end of a row. The axis is -1 if there is none. */
 static rb_status
-find_cut(rb_kd *k, const rb_kd_node *node, double cost, rb_kd_cut *best)
+find_best_cut(rb_kd *k, const rb_kd_node *node, double cost, rb_kd_cut *best)
 {
 	*best = (rb_kd_cut){.axis = -1, .worst = INFINITY};
 	for (int axis = 0; axis < k->dims; axis++)
@@ -656,7 +656,7 @@ find_cut(rb_kd *k, const rb_kd_node *node, double cost, rb_kd_cut *best)
 		cut.extent = largest - least;
 		for (int i = 0; i < 2; i++)
 		{
-			if (is_stopped(k, n))
+			if (is_cutting_stopped(k, n))
 				return RB_STOPPED;
 			cut.at = at[i];
 			try_cut(k, node, n, cost, cut, best);
@@ -734,12 +734,12 @@ fill_half(rb_kd *k, const rb_kd_node *node, rb_kd_node *half, const rb_kd_cut *c
 	}
 	half->pairs = n - half->rows;
 	rb_shrink(k->ctx->memory, (void **) &half->entry, (n + 1) * sizeof(uint32_t));
-	return is_stopped(k, all) ? RB_STOPPED : RB_OK;
+	return is_cutting_stopped(k, all) ? RB_STOPPED : RB_OK;
 }
 
 /* Divides a node recursively and frees its entries. */
 static rb_status
-cut_node(rb_kd *k, rb_kd_node *node)
+cut_kd_node(rb_kd *k, rb_kd_node *node)
 {
 	const double cost = node_cost(k, node);
 	rb_kd_node half[2] = {*node, *node};
@@ -753,12 +753,12 @@ cut_node(rb_kd *k, rb_kd_node *node)
 		k->tile->cost = cost;
 		k->tile++;
 		RB_FREE(k->ctx->memory, node->entry);
-		return is_stopped(k, 1) ? RB_STOPPED : RB_OK;
+		return is_cutting_stopped(k, 1) ? RB_STOPPED : RB_OK;
 	}
 	half[0].n = node->n / 2;
 	half[1].n = node->n - node->n / 2;
 	half[0].entry = half[1].entry = NULL;
-	status = find_cut(k, node, cost, &cut);
+	status = find_best_cut(k, node, cost, &cut);
 	if (status == RB_OK)
 	{
 		if (cut.axis < 0)
@@ -771,7 +771,7 @@ cut_node(rb_kd *k, rb_kd_node *node)
 	for (int i = 0; i < 2; i++)
 	{
 		if (status == RB_OK)
-			status = cut_node(k, &half[i]);
+			status = cut_kd_node(k, &half[i]);
 		else
 			RB_FREE(k->ctx->memory, half[i].entry);
 	}
@@ -782,7 +782,7 @@ cut_node(rb_kd *k, rb_kd_node *node)
 
 /* Collects the rows of the samples with their weights. */
 static rb_status
-find_rows(rb_kd *k)
+collect_sample_rows(rb_kd *k)
 {
 	const rb_kd_job *job = k->job;
 	const size_t width = 2 * (size_t) k->dims;
@@ -817,7 +817,7 @@ find_rows(rb_kd *k)
 }
 
 static rb_status
-cut_all(rb_kd *k)
+cut_all_tiles(rb_kd *k)
 {
 	rb_kd_node node = {.n = k->job->n, .rows = k->nrows, .pairs = k->pairs.n};
 	const size_t events = 2 * (size_t) node.rows + node.pairs + 1;
@@ -833,7 +833,7 @@ cut_all(rb_kd *k)
 		node.low[a] = -INFINITY;
 		node.high[a] = INFINITY;
 	}
-	return cut_node(k, &node);
+	return cut_kd_node(k, &node);
 }
 
 rb_status
@@ -845,6 +845,6 @@ rb_kd_tiles(rb_context *ctx, const rb_kd_job *job, rb_kd_tile *tiles)
 	k.dims = rb_kind_dims(job->sample[0]->kind);
 	RB_TRY(rb_tile_pairs_find(ctx, job, &k.pairs));
 	k.pair_cost = RB_TILE_PAIR_COST * k.pairs.weight;
-	RB_TRY(find_rows(&k));
-	return cut_all(&k);
+	RB_TRY(collect_sample_rows(&k));
+	return cut_all_tiles(&k);
 }

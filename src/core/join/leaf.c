@@ -384,7 +384,7 @@ tile_sample(const rb_tile *tile, rb_sample *sample)
  * not by the grid of directions.
  */
 static inline bool
-is_wanted(const rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t pair)
+is_pair_wanted(const rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t pair)
 {
 	const uint32_t r = pair >> 16, b = pair & 0xffff;
 
@@ -408,7 +408,7 @@ pair_of(const rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t pair
  * been found since.
  */
 static inline bool
-is_known(const rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t pair)
+is_pair_known(const rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t pair)
 {
 	return w->sink->marks != NULL && (red->known[pair >> 16] & blue->known[pair & 0xffff]);
 }
@@ -435,7 +435,7 @@ write_matches(rb_leaf *w, rb_tile *red, rb_tile *blue, const uint32_t *pairs, ui
 	if (w->sink->marks != NULL)
 	{
 		for (uint32_t i = 0; i < n; i++)
-			if (!is_known(w, red, blue, pairs[i]))
+			if (!is_pair_known(w, red, blue, pairs[i]))
 				mark_matched_pair(w, red, blue, pairs[i]);
 		return RB_OK;
 	}
@@ -477,7 +477,7 @@ decide_undecided(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t n)
 
 		if (i % 128 == 0 && rb_should_stop(w->ctx))
 			return RB_STOPPED;
-		if (is_known(w, red, blue, pair))
+		if (is_pair_known(w, red, blue, pair))
 			continue;
 		signs_of_sides(w->undecided[i].blue_sides, sb);
 		signs_of_sides(w->undecided[i].red_sides, sr);
@@ -508,7 +508,7 @@ decide_all(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t n)
 		/* The distance of very different numbers takes a millisecond. */
 		if (i % 16 == 0 && rb_should_stop(w->ctx))
 			return RB_STOPPED;
-		if (is_known(w, red, blue, pair))
+		if (is_pair_known(w, red, blue, pair))
 			continue;
 		answer = rb_pair_decide(&w->env, w->job->predicate, ro->kind, bo->kind,
 								ro->coords + (size_t) red->index[pair >> 16] * rw,
@@ -557,7 +557,8 @@ run_cascade(rb_leaf *w, rb_tile *red, rb_tile *blue)
 		for (uint32_t i = 0; i < n; i++)
 		{
 			w->pair[k] = w->pair[i];
-			k += is_wanted(w, red, blue, w->pair[i]) && !is_known(w, red, blue, w->pair[i]);
+			k += is_pair_wanted(w, red, blue, w->pair[i]) &&
+				 !is_pair_known(w, red, blue, w->pair[i]);
 		}
 		n = k;
 	}
@@ -704,8 +705,8 @@ sweep_axis(const rb_sample *red, const rb_sample *blue, const double width[3])
 }
 
 static void
-sort_rows(rb_sweep *sweep, rb_box_rows *rows, const rb_tile *tile, const uint32_t *entry,
-		  uint32_t n)
+sort_row_boxes(rb_sweep *sweep, rb_box_rows *rows, const rb_tile *tile, const uint32_t *entry,
+			   uint32_t n)
 {
 	uint32_t furthest[BUCKETS]; /* last bucket that a row starting in this bucket reaches */
 	uint32_t sum = 0;
@@ -752,7 +753,7 @@ cell_join(rb_leaf *w, rb_tile *red, const uint32_t *re, uint32_t nr, rb_tile *bl
 
 	rows->n = nb;
 	if (sorted)
-		sort_rows(sweep, rows, blue, be, nb);
+		sort_row_boxes(sweep, rows, blue, be, nb);
 	else
 		for (uint32_t j = 0; j < nb; j++)
 			row_set(rows, j, blue, be[j]);
@@ -892,7 +893,7 @@ join_star(rb_leaf *w, rb_list red, rb_list blue, bool same, const double lo[3], 
  * Returns true if the cells of the fine grid are so full that most of their pairs may be a star's.
  */
 static bool
-is_crowded(const rb_leaf *w, uint32_t cells, bool same)
+is_fine_grid_crowded(const rb_leaf *w, uint32_t cells, bool same)
 {
 	const uint32_t *red = w->red_grid.start;
 	const uint32_t *blue = same ? red : w->blue_grid.start;
@@ -1006,7 +1007,7 @@ leaf_join(rb_leaf *w, rb_list red, rb_list blue, bool same, const double lo[3], 
 	w->cells += cells;
 	w->incidences += total;
 	charge_stage_time(w, RB_STAGE_GRID);
-	if (w->stars && star == NULL && is_crowded(w, cells, same) &&
+	if (w->stars && star == NULL && is_fine_grid_crowded(w, cells, same) &&
 		join_star(w, red, blue, same, lo, hi, &status))
 		return status;
 

@@ -129,7 +129,7 @@ sample_side(rb_cutting *k, const rb_set *set, uint32_t n, bool halves)
 
 /* Marks the parts in the region that both sides occupy; other parts cost little. */
 static void
-find_near(rb_cutting *k)
+mark_common_region(rb_cutting *k)
 {
 	double lo[2][3], hi[2][3], from[3], to[3];
 
@@ -183,7 +183,7 @@ cut_bins(rb_cutting *k)
 }
 
 static uint32_t
-bin_of(const rb_cutting *k, int axis, double x)
+position_bin(const rb_cutting *k, int axis, double x)
 {
 	uint32_t b = 0;
 
@@ -193,7 +193,7 @@ bin_of(const rb_cutting *k, int axis, double x)
 }
 
 static void
-count_cells(rb_cutting *k)
+count_sample_in_cells(rb_cutting *k)
 {
 	const double each[2] = {1.0 / k->count[0], 1.0 / k->count[1]};
 
@@ -203,7 +203,7 @@ count_cells(rb_cutting *k)
 
 		for (int a = 0; a < k->dims; a++)
 		{
-			p->cell = p->cell * (uint32_t) k->bins + bin_of(k, a, p->low[a]);
+			p->cell = p->cell * (uint32_t) k->bins + position_bin(k, a, p->low[a]);
 			k->mean[p->side][a] += each[p->side] * p->extent[a];
 		}
 		k->in_cell[p->side][p->cell]++;
@@ -212,9 +212,9 @@ count_cells(rb_cutting *k)
 
 /* Returns the fraction of all positions that are below x on an axis. */
 static double
-rank_of(const rb_cutting *k, int axis, double x)
+fraction_below(const rb_cutting *k, int axis, double x)
 {
-	const uint32_t b = bin_of(k, axis, x);
+	const uint32_t b = position_bin(k, axis, x);
 	const double from = k->cut[axis][b], to = k->cut[axis][b + 1];
 	const double within = from < to ? (0.5 * x - 0.5 * from) / (0.5 * to - 0.5 * from) : 0;
 
@@ -233,9 +233,9 @@ overlaps_per_cell_box(const rb_cutting *k, const rb_sample_part *p)
 	for (int a = 0; a < k->dims; a++)
 	{
 		const double low = p->low[a];
-		const double share =
-			rank_of(k, a, low + p->extent[a]) - rank_of(k, a, low - k->mean[1 - p->side][a]);
-		const uint32_t b = bin_of(k, a, low);
+		const double share = fraction_below(k, a, low + p->extent[a]) -
+							 fraction_below(k, a, low - k->mean[1 - p->side][a]);
+		const uint32_t b = position_bin(k, a, low);
 
 		/* If many boxes start at the same position, all of them overlap. */
 		boxes *= k->cut[a][b] < k->cut[a][b + 1] ? share * k->bins : fmax(share * k->bins, 1);
@@ -327,7 +327,7 @@ axis_of(const rb_cutting *k, uint32_t from, uint32_t to)
  * only one position.
  */
 static double
-find_cut(const rb_cutting *k, uint32_t from, uint32_t to, int axis, double weight)
+find_cut_position(const rb_cutting *k, uint32_t from, uint32_t to, int axis, double weight)
 {
 	double least = INFINITY, largest = -INFINITY;
 
@@ -374,7 +374,7 @@ find_cut(const rb_cutting *k, uint32_t from, uint32_t to, int axis, double weigh
 }
 
 static void
-cut_node(rb_cutting *k, uint32_t from, uint32_t to, int n, const rb_box *ends)
+cut_partition(rb_cutting *k, uint32_t from, uint32_t to, int n, const rb_box *ends)
 {
 	const int axis = n > 1 ? axis_of(k, from, to) : -1;
 	rb_box half[2] = {*ends, *ends};
@@ -390,7 +390,7 @@ cut_node(rb_cutting *k, uint32_t from, uint32_t to, int n, const rb_box *ends)
 	{
 		for (uint32_t i = from; i < to; i++)
 			weight += k->place[i].weight;
-		at = find_cut(k, from, to, axis, weight * (n / 2) / n);
+		at = find_cut_position(k, from, to, axis, weight * (n / 2) / n);
 	}
 	else if (from < to)
 		at = k->place[from].low[0];
@@ -401,8 +401,8 @@ cut_node(rb_cutting *k, uint32_t from, uint32_t to, int n, const rb_box *ends)
 	for (uint32_t i = from; i < to; i++)
 		if (k->place[i].low[axis < 0 ? 0 : axis] < at)
 			swap_parts(&k->place[i], &k->place[middle++]);
-	cut_node(k, from, middle, n / 2, &half[0]);
-	cut_node(k, middle, to, n - n / 2, &half[1]);
+	cut_partition(k, from, middle, n / 2, &half[0]);
+	cut_partition(k, middle, to, n - n / 2, &half[1]);
 }
 
 /* ---- cache of cuts ---- */
@@ -516,11 +516,11 @@ rb_partitions_cut(rb_context *ctx, const rb_job *job, int n, rb_box *share)
 		k.stands_for[s] = (double) set->nparts / (k.count[s] > 0 ? k.count[s] : 1);
 		k.stands_for[s] *= self ? 0.5 : 1;
 	}
-	find_near(&k);
+	mark_common_region(&k);
 	cut_bins(&k);
-	count_cells(&k);
+	count_sample_in_cells(&k);
 	weigh_parts(&k);
-	cut_node(&k, 0, k.n, n, &all);
+	cut_partition(&k, 0, k.n, n, &all);
 	remember_cuts(job, n, share);
 	return RB_OK;
 }

@@ -197,7 +197,7 @@ fill_leaf_boxes_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* Computes the box of all children of a node. Returns their smallest rank. */
 static uint32_t
-box_of(const rb_tree *tree, int level, uint32_t index, double lo[3], double hi[3])
+bound_children(const rb_tree *tree, int level, uint32_t index, double lo[3], double hi[3])
 {
 	const rb_tree_node *node = &tree->node[tree->first[level] + index];
 	const uint32_t n = tree->count[level - 1] - index * RB_TREE_FAN;
@@ -240,7 +240,7 @@ fill_inner_boxes_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 			node->least[c] = 0;
 			if (below < tree->count[l->level - 1])
-				node->least[c] = box_of(tree, l->level - 1, (uint32_t) below, lo, hi);
+				node->least[c] = bound_children(tree, l->level - 1, (uint32_t) below, lo, hi);
 			for (int a = 0; a < 3; a++)
 			{
 				node->lo[a][c] = lo[a];
@@ -253,7 +253,7 @@ fill_inner_boxes_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 /* ---- identical parts ---- */
 
 static uint32_t
-rank_of(const rb_tree *tree, uint32_t part)
+rank_of_part(const rb_tree *tree, uint32_t part)
 {
 	const uint32_t row = rb_row_of(tree->set, part);
 
@@ -263,8 +263,8 @@ rank_of(const rb_tree *tree, uint32_t part)
 static int
 order_of_ranks(const void *a, const void *b, const void *tree)
 {
-	const uint32_t x = rank_of(tree, ((const rb_tree_center *) a)->part);
-	const uint32_t y = rank_of(tree, ((const rb_tree_center *) b)->part);
+	const uint32_t x = rank_of_part(tree, ((const rb_tree_center *) a)->part);
+	const uint32_t y = rank_of_part(tree, ((const rb_tree_center *) b)->part);
 
 	return (x > y) - (x < y);
 }
@@ -320,7 +320,7 @@ drop_identical(rb_tree *tree, uint32_t same)
 
 /* Runs a loop; a small one on this thread alone, without a lock. */
 static rb_status
-run_loop(rb_thread *me, const rb_tree *tree, uint64_t n, rb_work work, void *arg)
+run_tree_loop(rb_thread *me, const rb_tree *tree, uint64_t n, rb_work work, void *arg)
 {
 	if (n > GRAIN)
 		return rb_loop(me, n, GRAIN, work, arg);
@@ -353,7 +353,7 @@ static rb_status
 sort_centers(rb_thread *me, rb_tree *tree)
 {
 	const uint32_t n = tree->count[0];
-	rb_status status = run_loop(me, tree, n, find_centers_piece, tree);
+	rb_status status = run_tree_loop(me, tree, n, find_centers_piece, tree);
 
 	if (status == RB_OK && n > GRAIN)
 		status = rb_loop(me, 1, 1, order_all, tree);
@@ -409,12 +409,12 @@ rb_tree_build(rb_thread *me, rb_context *ctx, rb_tree *tree, const rb_set *set, 
 		nodes += tree->count[tree->top];
 	} while (tree->count[tree->top] > 1);
 
-	status = run_loop(me, tree, tree->count[1], fill_leaf_boxes_piece, tree);
+	status = run_tree_loop(me, tree, tree->count[1], fill_leaf_boxes_piece, tree);
 	for (int k = 2; k <= tree->top && status == RB_OK; k++)
 	{
 		tree_level l = {tree, k};
 
-		status = run_loop(me, tree, tree->count[k], fill_inner_boxes_piece, &l);
+		status = run_tree_loop(me, tree, tree->count[k], fill_inner_boxes_piece, &l);
 	}
 	if (n > GRAIN)
 		RB_FREE(ctx->memory, tree->centre);
@@ -433,7 +433,7 @@ rb_tree_free(rb_context *ctx, rb_tree *tree)
 void
 rb_tree_bounds(const rb_tree *tree, double lo[3], double hi[3])
 {
-	(void) box_of(tree, tree->top, 0, lo, hi);
+	(void) bound_children(tree, tree->top, 0, lo, hi);
 }
 
 double

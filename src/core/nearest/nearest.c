@@ -44,7 +44,7 @@
 
 /* Maps ids to unsigned numbers with the order of the signed ids. */
 static inline uint64_t
-key_of(const rb_set *set, uint32_t row)
+id_key(const rb_set *set, uint32_t row)
 {
 	const uint64_t id =
 		set->ids != NULL ? (uint64_t) set->ids[row] : (uint64_t) set->first_id + row;
@@ -59,7 +59,7 @@ do_ids_ascend(const rb_set *set)
 
 	/* Consecutive ids ascend unless they wrap. */
 	if (set->ids == NULL)
-		return key_of(set, 0) <= key_of(set, set->nrows - 1);
+		return id_key(set, 0) <= id_key(set, set->nrows - 1);
 	for (uint32_t i = 1; i < set->nrows && good; i++)
 		good = set->ids[i] >= set->ids[i - 1];
 	return good;
@@ -68,7 +68,7 @@ do_ids_ascend(const rb_set *set)
 static uint64_t
 key_of_row(const void *row, const void *set)
 {
-	return key_of(set, *(const uint32_t *) row);
+	return id_key(set, *(const uint32_t *) row);
 }
 
 /*
@@ -158,7 +158,7 @@ rb_best_free(rb_best *b)
 }
 
 static uint32_t *
-position_of(const rb_best *b, const rb_candidate *c)
+heap_position(const rb_best *b, const rb_candidate *c)
 {
 	return &b->place[rb_row_of(b->asker->blue, c->blue)];
 }
@@ -167,7 +167,7 @@ static void
 write_candidate(rb_best *b, uint32_t at, const rb_candidate *c)
 {
 	b->heap[at] = *c;
-	*position_of(b, c) = at + 1;
+	*heap_position(b, c) = at + 1;
 }
 
 /* Moves a candidate up from a free position of the heap. */
@@ -237,7 +237,7 @@ rb_best_offer(rb_best *b, rb_candidate *c, double distance)
 		return RB_OK;
 	if (worst != NULL)
 	{
-		*position_of(b, worst) = 0;
+		*heap_position(b, worst) = 0;
 		move_down(b, 0, b->n, c);
 		return RB_OK;
 	}
@@ -264,7 +264,7 @@ static void
 rb_best_clear(rb_best *b)
 {
 	for (uint32_t i = 0; i < b->n; i++)
-		*position_of(b, &b->heap[i]) = 0;
+		*heap_position(b, &b->heap[i]) = 0;
 	b->n = 0;
 	b->asker->labels = 0;
 }
@@ -415,7 +415,7 @@ offer_parts(const nearest *a, knn_worker *w, uint32_t first, uint32_t parts, uin
 }
 
 static rb_status
-flush_batch(const nearest *a, knn_worker *w)
+send_neighbors(const nearest *a, knn_worker *w)
 {
 	const size_t n = w->n;
 
@@ -433,7 +433,7 @@ write_best(const nearest *a, knn_worker *w, uint32_t row)
 	w->nlast = w->best.n;
 	rb_best_sort(&w->best);
 	if (w->n + w->best.n > w->cap)
-		status = flush_batch(a, w);
+		status = send_neighbors(a, w);
 	if (status == RB_OK && w->best.n > w->cap)
 	{
 		const size_t cap = w->best.n > BATCH ? w->best.n : BATCH;
@@ -479,7 +479,7 @@ repeat_last(const nearest *a, knn_worker *w, uint32_t row)
 
 	/* The old pairs stay in place after a flush. */
 	if (w->n + n > w->cap)
-		status = flush_batch(a, w);
+		status = send_neighbors(a, w);
 	for (size_t i = 0; i < n && status == RB_OK; i++, from++)
 	{
 		w->pair[w->n] = (rb_pair){row, w->pair[from].blue};
@@ -591,7 +591,7 @@ find_coordinate_extremes_piece(rb_thread *me, void *arg, uint64_t from, uint64_t
 
 /* Computes the power of two that maps the largest coordinate to between 1/2 and 1, if possible. */
 static rb_status
-find_scale(rb_thread *me, nearest *a)
+find_coordinate_scale(rb_thread *me, nearest *a)
 {
 	const rb_set *sides[2] = {a->job->red, a->job->blue};
 	rb_status status = RB_OK;
@@ -618,7 +618,7 @@ find_scale(rb_thread *me, nearest *a)
 
 /* Finds the first part of each red row. */
 static rb_status
-find_starts(nearest *a)
+find_first_parts(nearest *a)
 {
 	const rb_set *red = a->job->red;
 
@@ -703,11 +703,11 @@ search_all(rb_thread *me, nearest *a)
 
 	a->ctx->stats.threads = rb_team_threads(me);
 	rb_progress(a->ctx, RB_STAGE_GRID, 0, 0);
-	status = find_scale(me, a);
+	status = find_coordinate_scale(me, a);
 	if (status == RB_OK)
 		status = rb_ranks(a->ctx, job->blue, &a->rank);
 	if (status == RB_OK)
-		status = find_starts(a);
+		status = find_first_parts(a);
 	if (status == RB_OK)
 		status = find_order(me, a);
 	if (status == RB_OK)
@@ -724,7 +724,7 @@ search_all(rb_thread *me, nearest *a)
 		status = a->status != RB_OK ? (rb_status) a->status : status;
 	}
 	for (int t = 0; t < a->threads && status == RB_OK; t++)
-		status = flush_batch(a, &a->worker[t]);
+		status = send_neighbors(a, &a->worker[t]);
 	return status;
 }
 

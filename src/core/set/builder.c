@@ -55,7 +55,7 @@ typedef struct grouping
 } grouping;
 
 static inline uint32_t
-object_of(const grouping *g, uint32_t part)
+object_of_grouped_part(const grouping *g, uint32_t part)
 {
 	return g->number[g->b->multi ? g->b->row_of[part] : part];
 }
@@ -73,7 +73,7 @@ find_places(grouping *g)
 	memset(g->next, 0, (size_t) g->nobjects * sizeof *g->next);
 	for (uint32_t i = 0; i < g->b->nparts; i++)
 	{
-		uint32_t object = object_of(g, i);
+		uint32_t object = object_of_grouped_part(g, i);
 
 		g->next[object]++;
 		in_order &= object >= last;
@@ -90,7 +90,7 @@ move_parts(grouping *g)
 
 	for (uint32_t i = 0; i < g->b->nparts; i++)
 	{
-		uint32_t object = object_of(g, i);
+		uint32_t object = object_of_grouped_part(g, i);
 		uint32_t to = g->next[object]++;
 
 		g->row_of[to] = object;
@@ -374,7 +374,8 @@ rb_builder_set_kind(rb_builder *b, rb_kind kind)
  * rows is enough.
  */
 static rb_status
-grow_block(rb_builder *b, void **block, size_t *cap, size_t need, size_t element, rb_error *error)
+grow_builder_block(rb_builder *b, void **block, size_t *cap, size_t need, size_t element,
+				   rb_error *error)
 {
 	size_t want = *cap + *cap / 2;
 	rb_status status;
@@ -411,8 +412,8 @@ rb_builder_reserve(rb_builder *b, size_t more, rb_error *error)
 		error->text[0] = '\0';
 		return RB_TOO_MANY_OBJECTS;
 	}
-	return grow_block(b, (void **) &b->coords, &b->coords_cap, need,
-					  (size_t) b->width * sizeof(double), error);
+	return grow_builder_block(b, (void **) &b->coords, &b->coords_cap, need,
+							  (size_t) b->width * sizeof(double), error);
 }
 
 /* Makes each part from `faced` to `end` a face of its own. */
@@ -421,8 +422,8 @@ face_up_to(rb_builder *b, uint32_t end, uint32_t need, rb_error *error)
 {
 	if (need > b->face_of_cap)
 	{
-		RB_TRY(
-			grow_block(b, (void **) &b->face_of, &b->face_of_cap, need, sizeof *b->face_of, error));
+		RB_TRY(grow_builder_block(b, (void **) &b->face_of, &b->face_of_cap, need,
+								  sizeof *b->face_of, error));
 	}
 	for (; b->faced < end; b->faced++)
 		b->face_of[b->faced] = b->faced;
@@ -474,15 +475,15 @@ rb_builder_end_row(rb_builder *b, int64_t id, rb_error *error)
 	}
 	if (b->nrows >= b->ids_cap)
 	{
-		RB_TRY(grow_block(b, (void **) &b->ids, &b->ids_cap, (size_t) b->nrows + 1, sizeof *b->ids,
-						  error));
+		RB_TRY(grow_builder_block(b, (void **) &b->ids, &b->ids_cap, (size_t) b->nrows + 1,
+								  sizeof *b->ids, error));
 	}
 	if (b->multi || parts > 1)
 	{
 		if (b->nparts > b->row_of_cap)
 		{
-			RB_TRY(grow_block(b, (void **) &b->row_of, &b->row_of_cap, b->nparts, sizeof *b->row_of,
-							  error));
+			RB_TRY(grow_builder_block(b, (void **) &b->row_of, &b->row_of_cap, b->nparts,
+									  sizeof *b->row_of, error));
 		}
 		/* Part i was row i so far. */
 		if (!b->multi)
@@ -494,8 +495,8 @@ rb_builder_end_row(rb_builder *b, int64_t id, rb_error *error)
 	}
 	if (b->count_faces && b->nrows >= b->faces_cap)
 	{
-		RB_TRY(grow_block(b, (void **) &b->faces, &b->faces_cap, (size_t) b->nrows + 1,
-						  sizeof *b->faces, error));
+		RB_TRY(grow_builder_block(b, (void **) &b->faces, &b->faces_cap, (size_t) b->nrows + 1,
+								  sizeof *b->faces, error));
 	}
 	if (b->count_faces)
 		b->faces[b->nrows] = faces;
@@ -565,8 +566,8 @@ rb_builder_append(rb_builder *b, const double *coords, uint32_t nparts, const in
 	{
 		if ((size_t) b->nrows + nrows > b->ids_cap)
 		{
-			RB_TRY(grow_block(b, (void **) &b->ids, &b->ids_cap, (size_t) b->nrows + nrows,
-							  sizeof *b->ids, error));
+			RB_TRY(grow_builder_block(b, (void **) &b->ids, &b->ids_cap, (size_t) b->nrows + nrows,
+									  sizeof *b->ids, error));
 		}
 		memcpy(b->ids + b->nrows, ids, (size_t) nrows * sizeof *ids);
 		b->nrows += nrows;

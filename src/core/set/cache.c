@@ -104,7 +104,7 @@ rb_cache_destroy(rb_cache *cache)
 
 /* Evicts the least recently used entry, or returns false if the cache is empty. */
 static bool
-drop_last(rb_cache *cache)
+evict_last_entry(rb_cache *cache)
 {
 	cache_entry *k = cache->first;
 
@@ -120,7 +120,7 @@ void
 rb_cache_set_limit(rb_cache *cache, uint64_t limit_bytes)
 {
 	rb_memory_set_limit(cache->memory, limit_bytes);
-	while (rb_cache_used(cache) > limit_bytes && drop_last(cache))
+	while (rb_cache_used(cache) > limit_bytes && evict_last_entry(cache))
 		;
 }
 
@@ -156,7 +156,7 @@ held_bytes(const rb_cache *cache, const rb_set *set)
  * Evicts the least recently used entry that nothing else holds, or returns false if there is none.
  */
 static bool
-make_room(rb_cache *cache, const rb_set *set)
+evict_unheld_entry(rb_cache *cache, const rb_set *set)
 {
 	rb_cache_entry *last = NULL;
 
@@ -222,10 +222,10 @@ rb_cache_put(rb_cache *cache, const void *key, size_t key_size, const rb_set *se
 		rb_cache_drop(cache, old);
 	do
 		status = move_in(cache, key, key_size, set, card_size, &k, error);
-	while (status == RB_OVER_BUDGET && make_room(cache, set));
+	while (status == RB_OVER_BUDGET && evict_unheld_entry(cache, set));
 	if (status != RB_OK)
 		return status;
-	/* make_room may have evicted the old entry. */
+	/* evict_unheld_entry may have evicted the old entry. */
 	old = rb_cache_find(cache, key, key_size);
 	if (old != NULL)
 		rb_cache_drop(cache, old);

@@ -331,7 +331,7 @@ rb_set_materialize_ids(rb_context *ctx, const rb_set *set)
 /* ---- distinct ids ---- */
 
 static inline int64_t
-id_of(const rb_set *set, uint32_t row)
+id_of_row(const rb_set *set, uint32_t row)
 {
 	return set->ids != NULL ? set->ids[row] : (int64_t) ((uint64_t) set->first_id + row);
 }
@@ -347,7 +347,7 @@ is_smaller_id(size_t row, const void *arg)
 {
 	const id_search *s = arg;
 
-	return id_of(s->set, (uint32_t) row) < s->id;
+	return id_of_row(s->set, (uint32_t) row) < s->id;
 }
 
 /* Returns true if the delta set has a cached row with this id. The ids of the cached set ascend. */
@@ -358,7 +358,7 @@ is_kept(const rb_view *view, int64_t id)
 	const id_search search = {kept, id};
 	const uint32_t low = (uint32_t) rb_lower_bound(0, kept->nrows, is_smaller_id, &search);
 
-	if (low == kept->nrows || id_of(kept, low) != id)
+	if (low == kept->nrows || id_of_row(kept, low) != id)
 		return false;
 	for (uint32_t c = 0; c < view->ncuts; c++)
 	{
@@ -394,7 +394,7 @@ rb_view_count_ids(rb_memory *memory, const rb_set *set, bool *known, uint32_t *d
 		return RB_OK;
 	RB_TRY(rb_resize(memory, (void **) &ids, (n + 1) * sizeof *ids, error));
 	for (uint32_t i = 0; i < n; i++)
-		ids[i] = id_of(view->fresh, i);
+		ids[i] = id_of_row(view->fresh, i);
 	(void) rb_sort_ids(NULL, ids, n);
 	*distinct = set->nrows - n;
 	for (uint32_t i = 0; i < n; i++)

@@ -622,7 +622,7 @@ put_convex(rb_polygon_face *f, double (*at)[2])
 
 /* Reserves scratch memory for the triangulation, which is reused from face to face. */
 static rb_geometry_fault
-reserve_mesh(rb_polygon_face *f)
+reserve_face_scratch(rb_polygon_face *f)
 {
 	size_t n = f->ncorners;
 	size_t span = 3 * n + 8;
@@ -672,7 +672,7 @@ triangulate_face(rb_polygon_face *f)
 	if (f->nrings == 1 && f->ncorners <= RB_MAX_CONVEX_CORNERS && f->turn != 0 &&
 		is_convex(f, plane))
 		return put_convex(f, plane);
-	fault = reserve_mesh(f);
+	fault = reserve_face_scratch(f);
 	if (fault == RB_GEOMETRY_OK)
 		fault = rb_face_points(f);
 	if (fault == RB_GEOMETRY_OK)

@@ -425,7 +425,7 @@ flip_around_corner(rb_polygon_face *f, uint32_t t)
 
 /* Triangulates the region on the left of `base`, whose boundary is one cycle. */
 static void
-fill_cavity(rb_polygon_face *f, uint32_t base)
+triangulate_region(rb_polygon_face *f, uint32_t base)
 {
 	rb_half_edge *half = f->half;
 	uint32_t *edge = f->work + f->span; /* edge from corner i along the cavity */
@@ -594,7 +594,7 @@ crossing_fault(rb_polygon_face *f, uint32_t corner, uint32_t h)
 
 /* Inserts the ring edge from a corner to the next corner. */
 static rb_geometry_fault
-put_edge(rb_polygon_face *f, uint32_t corner)
+insert_ring_edge(rb_polygon_face *f, uint32_t corner)
 {
 	uint32_t a = f->corner[corner].vertex;
 	uint32_t b = f->corner[f->corner[corner].next].vertex;
@@ -642,8 +642,8 @@ put_edge(rb_polygon_face *f, uint32_t corner)
 				rb_half_drop(f, crossed[i]);
 			}
 			step = rb_half_connect(f, f->half[step].prev, h);
-			fill_cavity(f, step);
-			fill_cavity(f, step ^ 1);
+			triangulate_region(f, step);
+			triangulate_region(f, step ^ 1);
 			if (f->stopped)
 				return RB_GEOMETRY_STOPPED;
 		}
@@ -671,7 +671,7 @@ rb_face_edges(rb_polygon_face *f)
 	}
 	for (uint32_t i = 0; i < f->ncorners && !f->stopped; i++)
 	{
-		rb_geometry_fault fault = put_edge(f, f->order[i]);
+		rb_geometry_fault fault = insert_ring_edge(f, f->order[i]);
 
 		if (fault != RB_GEOMETRY_OK)
 			return fault;
@@ -907,7 +907,7 @@ get_half_corner(const rb_polygon_face *f, uint32_t h)
 
 /* Writes the triangle on the left of h, in the orientation of its ring. */
 static inline void
-put_triangle(const rb_polygon_face *f, uint32_t h, double *to)
+write_triangle(const rb_polygon_face *f, uint32_t h, double *to)
 {
 	uint32_t next = f->half[h].next, prev = f->half[h].prev;
 
@@ -970,7 +970,7 @@ rb_face_inside(rb_polygon_face *f)
 		if (rb_face_stops(f, 1))
 			return RB_GEOMETRY_STOPPED;
 		if (is_triangle(f, h))
-			put_triangle(f, h, to);
+			write_triangle(f, h, to);
 		else if (!is_spike_edge(f, h))
 			continue;
 		else

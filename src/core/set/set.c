@@ -255,7 +255,7 @@ typedef struct numbering
 #include "core/base/hash.h"
 
 static inline bool
-is_stopped(const numbering *t, uint32_t row)
+is_numbering_stopped(const numbering *t, uint32_t row)
 {
 	return row % RB_CHECK_INTERVAL_IDS == RB_CHECK_INTERVAL_IDS - 1 && t->should_stop != NULL &&
 		   t->should_stop();
@@ -298,7 +298,7 @@ count_in_bitmap(numbering *t, rb_status *status, rb_error *error)
 		uint64_t at = (uint64_t) t->ids[i] - (uint64_t) low;
 
 		bits[at / 64] |= UINT64_C(1) << at % 64;
-		if (is_stopped(t, i))
+		if (is_numbering_stopped(t, i))
 			*status = RB_STOPPED;
 	}
 	for (uint64_t i = 0; i <= range / 64; i++)
@@ -339,7 +339,7 @@ number_rows(numbering *t, id_table *table, uint32_t *number)
 			if (number != NULL)
 				number[i] = k;
 		}
-		if (is_stopped(t, i))
+		if (is_numbering_stopped(t, i))
 			return RB_STOPPED;
 	}
 	return RB_OK;

@@ -117,7 +117,7 @@ read_word(const uint8_t *p, bool swap)
 }
 
 static inline void
-read_point(const reader *r, const point_list *ring, uint32_t i, int n, double *to)
+decode_point(const reader *r, const point_list *ring, uint32_t i, int n, double *to)
 {
 	const uint8_t *from = ring->points + (size_t) i * (size_t) r->dims * sizeof(double);
 
@@ -137,7 +137,7 @@ read_point(const reader *r, const point_list *ring, uint32_t i, int n, double *t
 static inline void
 read_place(const reader *r, const point_list *ring, uint32_t i, double *to)
 {
-	read_point(r, ring, i, r->b->flat ? 2 : 3, to);
+	decode_point(r, ring, i, r->b->flat ? 2 : 3, to);
 	if (r->b->flat)
 		to[2] = 0;
 }
@@ -152,7 +152,7 @@ read_place(const reader *r, const point_list *ring, uint32_t i, double *to)
 
 /* Adds `work` to the work done and returns true if the builder's owner asks to stop. */
 static inline bool
-is_stopped(reader *r, uint32_t work)
+is_decoding_stopped(reader *r, uint32_t work)
 {
 	r->quiet += work;
 	if (r->quiet < RB_CHECK_INTERVAL_POINTS)
@@ -182,7 +182,7 @@ gather_ring(reader *r, point_list ring)
 	for (uint32_t i = 0; i < ring.npoints; i++)
 	{
 		if (i % RB_CHECK_INTERVAL_POINTS == RB_CHECK_INTERVAL_POINTS - 1 &&
-			is_stopped(r, RB_CHECK_INTERVAL_POINTS))
+			is_decoding_stopped(r, RB_CHECK_INTERVAL_POINTS))
 			return RB_GEOMETRY_STOPPED;
 		read_place(r, &ring, i, x);
 		if (!rb_all_finite(x, 3))
@@ -257,7 +257,7 @@ take_any(reader *r, uint32_t type, uint32_t nrings, point_list points)
 	for (uint32_t i = 0; i < parts; i++, to += 9)
 	{
 		if (i % RB_CHECK_INTERVAL_POINTS == RB_CHECK_INTERVAL_POINTS - 1 &&
-			is_stopped(r, RB_CHECK_INTERVAL_POINTS))
+			is_decoding_stopped(r, RB_CHECK_INTERVAL_POINTS))
 			return RB_GEOMETRY_STOPPED;
 		read_place(r, &points, i, to);
 		read_place(r, &points, points.npoints > 1 ? i + 1 : 0, to + 3);
@@ -307,7 +307,7 @@ take_line(reader *r, point_list points, int n)
 	if (rb_builder_reserve(b, parts, r->error) != RB_OK)
 		return RB_GEOMETRY_NO_MEMORY;
 	to = b->coords + (size_t) b->nparts * 2 * (size_t) n;
-	read_point(r, &points, 0, n, to);
+	decode_point(r, &points, 0, n, to);
 	if (!rb_all_finite(to, n))
 		return RB_GEOMETRY_NOT_FINITE;
 	if (points.npoints == 1)
@@ -316,9 +316,9 @@ take_line(reader *r, point_list points, int n)
 	{
 		if (i > 1)
 			memcpy(to, to - n, (size_t) n * sizeof(double));
-		if (i % RB_CHECK_INTERVAL_POINTS == 0 && is_stopped(r, RB_CHECK_INTERVAL_POINTS))
+		if (i % RB_CHECK_INTERVAL_POINTS == 0 && is_decoding_stopped(r, RB_CHECK_INTERVAL_POINTS))
 			return RB_GEOMETRY_STOPPED;
-		read_point(r, &points, i, n, to + n);
+		decode_point(r, &points, i, n, to + n);
 		if (!rb_all_finite(to + n, n))
 			return RB_GEOMETRY_NOT_FINITE;
 	}
@@ -368,7 +368,7 @@ take_box(reader *r, uint32_t type, point_list points, int n)
 		if (rb_builder_reserve(b, 1, r->error) != RB_OK)
 			return RB_GEOMETRY_NO_MEMORY;
 		box = b->coords + (size_t) b->nparts * 2 * (size_t) n;
-		read_point(r, &points, 0, n, box);
+		decode_point(r, &points, 0, n, box);
 		memcpy(box + n, box, (size_t) n * sizeof(double));
 		b->nparts++;
 	}
@@ -378,9 +378,9 @@ take_box(reader *r, uint32_t type, point_list points, int n)
 		double x[3];
 
 		if (i % RB_CHECK_INTERVAL_POINTS == RB_CHECK_INTERVAL_POINTS - 1 &&
-			is_stopped(r, RB_CHECK_INTERVAL_POINTS))
+			is_decoding_stopped(r, RB_CHECK_INTERVAL_POINTS))
 			return RB_GEOMETRY_STOPPED;
-		read_point(r, &points, i, n, x);
+		decode_point(r, &points, i, n, x);
 		if (!rb_all_finite(x, n))
 			return RB_GEOMETRY_NOT_FINITE;
 		for (int k = 0; k < n; k++)
@@ -426,7 +426,7 @@ take_point3(reader *r, uint32_t type, uint32_t nrings, point_list points)
 	if (rb_builder_reserve(b, 1, r->error) != RB_OK)
 		return RB_GEOMETRY_NO_MEMORY;
 	to = b->coords + (size_t) b->nparts * 3;
-	read_point(r, &points, 0, 3, to);
+	decode_point(r, &points, 0, 3, to);
 	if (!rb_all_finite(to, 3))
 		return RB_GEOMETRY_NOT_FINITE;
 	b->nparts++;
@@ -467,7 +467,7 @@ take_ring(reader *r, uint32_t type, uint32_t nrings, point_list ring)
 {
 	rb_geometry_fault fault;
 
-	if (is_stopped(r, 1 + ring.npoints % RB_CHECK_INTERVAL_POINTS))
+	if (is_decoding_stopped(r, 1 + ring.npoints % RB_CHECK_INTERVAL_POINTS))
 		return RB_GEOMETRY_STOPPED;
 	if (ring.npoints == 0)
 		return RB_GEOMETRY_OK;
@@ -540,7 +540,7 @@ read_serialized(reader *r)
 		count = read_word(r->at + 4, r->swap);
 		r->at += 8;
 		pending--;
-		if (is_stopped(r, 1))
+		if (is_decoding_stopped(r, 1))
 			return RB_GEOMETRY_STOPPED;
 		if (type == 0 || type > RB_TYPE_TIN)
 			return outermost ? RB_GEOMETRY_UNKNOWN : RB_GEOMETRY_MALFORMED;
@@ -754,7 +754,7 @@ pass_leaf(reader *r, uint32_t type, uint32_t count)
 	{
 		if (!pass_points(r, read_word(sizes + (size_t) i * 4, false), &ring))
 			return RB_GEOMETRY_MALFORMED;
-		if (is_stopped(r, 1))
+		if (is_decoding_stopped(r, 1))
 			return RB_GEOMETRY_STOPPED;
 	}
 	return RB_GEOMETRY_OK;
@@ -783,7 +783,7 @@ rb_geometry_check_serialized(rb_builder *b, const uint8_t *bytes, size_t len)
 		r.at += 8;
 		if (type == 0 || type > RB_TYPE_TIN)
 			return depth == 0 ? RB_GEOMETRY_UNKNOWN : RB_GEOMETRY_MALFORMED;
-		if (is_stopped(&r, 1))
+		if (is_decoding_stopped(&r, 1))
 			return RB_GEOMETRY_STOPPED;
 		if (is_collection(type) && count > 0)
 		{
@@ -890,7 +890,7 @@ ewkb_leaf(reader *r, uint32_t type)
 		{
 			double xy[2];
 
-			read_point(r, &ring, 0, 2, xy);
+			decode_point(r, &ring, 0, 2, xy);
 			if (xy[0] != xy[0] && xy[1] != xy[1])
 				ring.npoints = 0;
 		}
@@ -916,7 +916,7 @@ read_ewkb(reader *r)
 		if (fault != RB_GEOMETRY_OK)
 			return fault;
 		pending--;
-		if (is_stopped(r, 1))
+		if (is_decoding_stopped(r, 1))
 			return RB_GEOMETRY_STOPPED;
 		if (outermost)
 		{

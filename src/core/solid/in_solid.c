@@ -73,7 +73,7 @@ put_tops(void *user, const rb_pair *pairs, size_t n)
 }
 
 static rb_status
-find_tops(rays_build *m, const rb_backend *backend, uint32_t n)
+find_solids_above(rays_build *m, const rb_backend *backend, uint32_t n)
 {
 	const rb_set points = {.kind = RB_BOX3, .nparts = n, .nrows = n, .coords = m->coords};
 	const rb_set boxes = {
@@ -100,7 +100,7 @@ set_ray_ends(rays_build *m, const rb_backend *backend, const rb_set *points)
 		memcpy(m->coords + (size_t) i * 6 + 3, p, 3 * sizeof(double));
 		m->top[i] = p[2];
 	}
-	RB_TRY(find_tops(m, backend, n));
+	RB_TRY(find_solids_above(m, backend, n));
 	for (uint32_t i = 0; i < n; i++)
 		m->coords[(size_t) i * 6 + 5] = m->top[i];
 	return RB_OK;
@@ -372,7 +372,7 @@ sort_by_line(lines_join *a)
 }
 
 static int
-in_order(const void *p, const void *q, const void *arg)
+by_solid_and_segment(const void *p, const void *q, const void *arg)
 {
 	const hit *a = p, *b = q;
 
@@ -520,7 +520,7 @@ process_line(desk *d, uint32_t line)
 		d->nopen = 0;
 	if (n + d->nopen == 0)
 		return RB_OK;
-	RB_TRY(rb_sort(a->ctx, hits, n, sizeof *hits, in_order, NULL));
+	RB_TRY(rb_sort(a->ctx, hits, n, sizeof *hits, by_solid_and_segment, NULL));
 	if (segments > d->inside_cap)
 	{
 		RB_TRY(RB_GROW(a->ctx, d->inside, d->inside_cap, segments));

@@ -301,7 +301,7 @@ typedef struct walk
 } walk;
 
 static int
-in_order(const void *p, const void *q, const void *arg)
+by_location(const void *p, const void *q, const void *arg)
 {
 	(void) arg;
 	return rb_location_compare(&((const event *) p)->place, &((const event *) q)->place);
@@ -504,7 +504,7 @@ collect_events(walk *w, const rb_pair *meet, size_t n, size_t *found)
 			events[(*found)++] = (event){place[1], ENDS};
 		}
 	}
-	return rb_sort(w->ctx, events, *found, sizeof *events, in_order, NULL);
+	return rb_sort(w->ctx, events, *found, sizeof *events, by_location, NULL);
 }
 
 /* Handles a line that is a single point. */
@@ -639,7 +639,7 @@ typedef struct line_point
 } line_point;
 
 static bool
-is_before(const line_point *a, const line_point *b)
+is_point_before(const line_point *a, const line_point *b)
 {
 	if (a->segment != b->segment)
 		return a->segment < b->segment;
@@ -683,7 +683,7 @@ compare_spans(const void *a, const void *b, const void *arg)
 	const span *spans = arg;
 	const span *p = spans + *(const uint32_t *) a, *q = spans + *(const uint32_t *) b;
 
-	return is_before(&p->begin, &q->begin) ? -1 : is_before(&q->begin, &p->begin);
+	return is_point_before(&p->begin, &q->begin) ? -1 : is_point_before(&q->begin, &p->begin);
 }
 
 /*
@@ -711,7 +711,7 @@ is_joined(const double *segments, const line_point *p, const line_point *q)
 	rb_location end, start;
 
 	if (p->segment >= q->segment)
-		return !is_before(p, q);
+		return !is_point_before(p, q);
 	end = rb_location_end(segments + 6 * (size_t) p->segment);
 	start = rb_location_start(segments + 6 * (size_t) q->segment);
 	return rb_location_compare(&p->place, &end) == 0 &&
@@ -792,7 +792,7 @@ rb_line_spans(rb_context *ctx, const double *segments, uint32_t n, const double 
 			status = write_span(ctx, segments, n, &current, out);
 			current = *next;
 		}
-		else if (is_before(&current.end, &next->end))
+		else if (is_point_before(&current.end, &next->end))
 			current.end = next->end;
 	}
 	return status == RB_OK ? write_span(ctx, segments, n, &current, out) : status;

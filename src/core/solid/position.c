@@ -45,7 +45,7 @@ typedef struct boxes
 } boxes;
 
 static const double *
-box_of(const boxes *b, uint32_t row)
+row_box(const boxes *b, uint32_t row)
 {
 	return b->box + 6 * (size_t) row;
 }
@@ -68,7 +68,7 @@ free_boxes(rb_memory *memory, boxes *b)
 
 /* Returns the scale of box trees for objects in these boxes. */
 static double
-find_scale(const boxes *b)
+get_box_tree_scale(const boxes *b)
 {
 	double largest = 0;
 
@@ -147,7 +147,7 @@ make_all_trees(rb_context *ctx, rb_solids *s)
 	status = make_boxes(ctx, me, s->rows.set, &s->rows);
 	if (status == RB_OK)
 	{
-		s->scale = find_scale(&s->rows);
+		s->scale = get_box_tree_scale(&s->rows);
 		status = rb_loop(me, s->rows.set->nrows, 1, make_trees_piece, &m);
 	}
 	rb_team_close(&me);
@@ -261,7 +261,7 @@ typedef struct solid_query
 } solid_query;
 
 static const double *
-triangle_of(const solid_query *a, uint32_t part)
+triangle_coords(const solid_query *a, uint32_t part)
 {
 	return a->solids->rows.set->coords + (size_t) part * 9;
 }
@@ -286,7 +286,7 @@ walk_from(const solid_query *a, rb_walk *w, const double low[3], const double hi
 static bool
 is_point_inside(solid_query *a, const double *p, bool *on)
 {
-	const double *box = box_of(&a->solids->rows, a->row);
+	const double *box = row_box(&a->solids->rows, a->row);
 	const double high[3] = {p[0], p[1], box[5]};
 	bool inside = false;
 	double square;
@@ -299,7 +299,7 @@ is_point_inside(solid_query *a, const double *p, bool *on)
 	walk_from(a, &w, p, high);
 	while (rb_walk_next(&w, 0, UINT32_MAX, &part, &square))
 	{
-		const double *t = triangle_of(a, part);
+		const double *t = triangle_coords(a, part);
 		double lo[3], hi[3];
 		unsigned payload;
 
@@ -323,7 +323,7 @@ test_point(solid_query *a, const double *p)
 }
 
 static int
-by_triangle(const void *p, const void *q, const void *arg)
+by_blue_part(const void *p, const void *q, const void *arg)
 {
 	const rb_pair *a = p, *b = q;
 
@@ -345,7 +345,7 @@ add_meets(solid_query *a, const double *segment, uint32_t i, size_t *nmeet)
 	walk_from(a, &w, low, high);
 	while (rb_walk_next(&w, 0, UINT32_MAX, &part, &square))
 	{
-		const double *t = triangle_of(a, part);
+		const double *t = triangle_coords(a, part);
 		double lo[3], hi[3];
 
 		rb_points_box(t, 3, 3, lo, hi);
@@ -354,8 +354,8 @@ add_meets(solid_query *a, const double *segment, uint32_t i, size_t *nmeet)
 		RB_TRY(RB_GROW(a->ctx, room->meet, room->meet_cap, *nmeet + 1));
 		room->meet[(*nmeet)++] = (rb_pair){i, part};
 	}
-	RB_TRY(
-		rb_sort(a->ctx, room->meet + first, *nmeet - first, sizeof *room->meet, by_triangle, NULL));
+	RB_TRY(rb_sort(a->ctx, room->meet + first, *nmeet - first, sizeof *room->meet, by_blue_part,
+				   NULL));
 	return rb_should_stop(a->ctx) ? RB_STOPPED : RB_OK;
 }
 
@@ -425,7 +425,7 @@ test_triangle(solid_query *a, const double *t, unsigned *some)
 
 		if (fans->sheet[part] == RB_NO_SHEET)
 			continue;
-		contact = rb_triangle_contact(&a->env, t, triangle_of(a, part), mine, others);
+		contact = rb_triangle_contact(&a->env, t, triangle_coords(a, part), mine, others);
 		if (!RB_IS_YES(contact))
 			continue;
 		*some |= SOME_ON;
@@ -575,7 +575,7 @@ typedef struct positions
 } positions;
 
 static void
-note_failure(positions *p, rb_status status)
+keep_first_status(positions *p, rb_status status)
 {
 	int ok = RB_OK;
 
@@ -586,7 +586,7 @@ note_failure(positions *p, rb_status status)
 static void
 begin_walk(const positions *p, uint32_t red, rb_walk *w)
 {
-	const double *box = box_of(&p->red, red);
+	const double *box = row_box(&p->red, red);
 	double lo[3], hi[3];
 
 	for (int a = 0; a < 3; a++)
@@ -601,12 +601,12 @@ begin_walk(const positions *p, uint32_t red, rb_walk *w)
 static bool
 next_solid(const positions *p, uint32_t red, rb_walk *w, uint32_t *solid)
 {
-	const double *a = box_of(&p->red, red);
+	const double *a = row_box(&p->red, red);
 	double square;
 
 	while (rb_walk_next(w, 0, NONE, solid, &square))
 	{
-		const double *b = box_of(&p->blue, *solid);
+		const double *b = row_box(&p->blue, *solid);
 
 		if (rb_boxes_overlap(a, a + 3, b, b + 3))
 			return true;
@@ -643,7 +643,7 @@ typedef struct position_batch
 } position_batch;
 
 static rb_status
-flush_batch(const positions *p, position_batch *b)
+send_positions(const positions *p, position_batch *b)
 {
 	const size_t n = b->n;
 
@@ -656,11 +656,11 @@ write_position(const positions *p, position_batch *b, uint32_t red, uint32_t blu
 {
 	b->pair[b->n] = (rb_pair){red, blue};
 	b->payload[b->n++] = payload;
-	return b->n == PUT ? flush_batch(p, b) : RB_OK;
+	return b->n == PUT ? send_positions(p, b) : RB_OK;
 }
 
 static uint64_t
-position_of(unsigned some)
+combine_positions(unsigned some)
 {
 	if ((some & SOME_INSIDE) == 0)
 		return (some & SOME_OUTSIDE) != 0 ? RB_LIES_OUTSIDE : RB_LIES_ON;
@@ -707,7 +707,7 @@ test_row(positions *p, query_room *room, position_batch *b, uint32_t row)
 			continue;
 		status = test_object(p->ctx, room, p->solids, at, red->kind, parts, n, &some);
 		if (status == RB_OK)
-			status = write_position(p, b, row, solid, position_of(some));
+			status = write_position(p, b, row, solid, combine_positions(some));
 	}
 	return status;
 }
@@ -724,8 +724,8 @@ test_rows_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	for (uint64_t row = from; row < to && status == RB_OK && rb_load(&p->status) == RB_OK; row++)
 		status = test_row(p, &room, &b, (uint32_t) row);
 	if (status == RB_OK)
-		status = flush_batch(p, &b);
-	note_failure(p, status);
+		status = send_positions(p, &b);
+	keep_first_status(p, status);
 	free_query_room(p->ctx->memory, &room);
 }
 
@@ -746,7 +746,7 @@ put_related(void *user, const rb_pair *rows, const uint64_t *payload, size_t n)
 	for (size_t i = 0; i < n; i++)
 		RB_TRY(write_position(r->p, &b, r->p->surfaces.row[r->row[rows[i].red]],
 							  r->p->solid_set.row[rows[i].blue], position_of_relation(payload[i])));
-	return flush_batch(r->p, &b);
+	return send_positions(r->p, &b);
 }
 
 static rb_status
@@ -801,7 +801,7 @@ find_met(positions *p, rb_thread *me)
 		RB_TRY(RB_ALLOCATE(p->ctx, p->met[side], words));
 		memset(p->met[side], 0, words * sizeof(uint32_t));
 	}
-	p->scale = find_scale(&p->blue);
+	p->scale = get_box_tree_scale(&p->blue);
 	RB_TRY(rb_tree_build(me, p->ctx, &p->tree, &boxes_of_blue, 0, boxes_of_blue.nparts, p->scale,
 						 NULL, UINT32_MAX));
 	return rb_loop(me, p->job->red->nrows, GRAIN, mark_rows_piece, p);
@@ -960,7 +960,7 @@ rb_position_test(rb_context *ctx, const rb_set *red, rb_placed *red_known, const
 		status = test_object(ctx, &room, blue_known->solids, 0, red->kind, red->coords, red->nparts,
 							 &some);
 	free_query_room(ctx->memory, &room);
-	*position = (int) position_of(some);
+	*position = (int) combine_positions(some);
 	return status;
 }
 

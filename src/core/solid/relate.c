@@ -216,7 +216,8 @@ classify_around(const look *l)
 
 /* Returns the fan formed by the two sides of a triangle whose interior contains the line. */
 static fan
-two_sides(rb_exact_env *env, const double *p, const double *q, const rb_fans *fans, uint32_t i)
+fan_of_triangle(rb_exact_env *env, const double *p, const double *q, const rb_fans *fans,
+				uint32_t i)
 {
 	const double *t = triangle_at(fans, i);
 	const int axis = rb_projection_axis(env, t, t + 3, t + 6);
@@ -269,7 +270,7 @@ classify_side(rb_exact_env *env, const rb_fans *mine, uint32_t side, const rb_fa
 	if (contact == 0 || RB_PAYLOAD_DIMENSION(RB_PAYLOAD(contact)) == 0)
 		return 0;
 	if (RB_PAYLOAD_CROSSES(RB_PAYLOAD(contact)))
-		g = two_sides(env, l.p, l.q, other, i);
+		g = fan_of_triangle(env, l.p, l.q, other, i);
 	else
 	{
 		if (!is_red)
@@ -401,7 +402,7 @@ classify_surface_side(rb_exact_env *env, const double *t, int k, const rb_fans *
 	if (contact == 0 || RB_PAYLOAD_DIMENSION(RB_PAYLOAD(contact)) == 0 ||
 		!RB_PAYLOAD_CROSSES(RB_PAYLOAD(contact)))
 		return 0;
-	f = two_sides(env, l.p, l.q, solid, i);
+	f = fan_of_triangle(env, l.p, l.q, solid, i);
 	return sides_of_halves(&l, to, &f);
 }
 

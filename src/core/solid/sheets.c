@@ -156,7 +156,7 @@ typedef struct search
 } search;
 
 static rb_status
-make_rings(search *s, room *r, uint32_t from, uint32_t to)
+link_sides_of_edges(search *s, room *r, uint32_t from, uint32_t to)
 {
 	rb_fans *fans = s->fans;
 	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
@@ -229,7 +229,7 @@ find_sheets_of_row(search *s, room *r, uint32_t from, uint32_t to)
 {
 	rb_fans *fans = s->fans;
 
-	RB_TRY(make_rings(s, r, from, to));
+	RB_TRY(link_sides_of_edges(s, r, from, to));
 	RB_TRY(RB_RENEW(s->ctx, r->stack, r->stack_cap, to - from));
 	for (uint32_t i = from; i < to; i++)
 	{
@@ -271,7 +271,7 @@ lowest_z(const double *t)
  * triangles are the most expensive ones.
  */
 static void
-find_tops(const rb_fans *fans, uint32_t *top)
+find_top_triangles(const rb_fans *fans, uint32_t *top)
 {
 	const double *t = fans->set->coords;
 
@@ -293,7 +293,7 @@ list_sheets(search *s, uint32_t *top)
 {
 	rb_fans *fans = s->fans;
 
-	find_tops(fans, top);
+	find_top_triangles(fans, top);
 	for (uint32_t i = 0; i < fans->set->nparts; i++)
 		fans->nsheets += fans->sheet[i] == i;
 	RB_TRY(RB_ALLOCATE(s->ctx, fans->sheets, fans->nsheets + 1));
@@ -530,7 +530,7 @@ plane_side_roughly(const ray_start *b, const double *t)
 }
 
 static void
-dot_product(rb_number *sum, const rb_number a[3], const rb_number b[3])
+dot_numbers(rb_number *sum, const rb_number a[3], const rb_number b[3])
 {
 	rb_number x;
 
@@ -555,9 +555,9 @@ plane_side(ray_start *b, const double *t)
 	rb_triangle_normal(normal, t);
 	for (int axis = 0; axis < 3; axis++)
 		from_point(&w[axis], b, t, axis);
-	dot_product(&det, normal, w);
+	dot_numbers(&det, normal, w);
 	if (det.sign == 0)
-		dot_product(&det, normal, b->move);
+		dot_numbers(&det, normal, b->move);
 	return det.sign;
 }
 

@@ -54,7 +54,7 @@ typedef struct edge
 } edge;
 
 static inline uint64_t
-ends_of(const edge *e)
+edge_ends(const edge *e)
 {
 	return (uint64_t) e->from << 32 | e->to;
 }
@@ -65,8 +65,8 @@ ends_of(const edge *e)
 #define RB_HASH_KEY uint64_t
 #define RB_HASH_ARG const edge *
 #define RB_HASH_OF(edges, ends) rb_mix(ends)
-#define RB_HASH_EQUAL(edges, slot, ends) (ends_of(&(edges)[slot]) == (ends))
-#define RB_HASH_KEY_OF(edges, slot) ends_of(&(edges)[slot])
+#define RB_HASH_EQUAL(edges, slot, ends) (edge_ends(&(edges)[slot]) == (ends))
+#define RB_HASH_KEY_OF(edges, slot) edge_ends(&(edges)[slot])
 #define RB_HASH_NUMBERED
 #include "core/base/hash.h"
 
@@ -477,7 +477,7 @@ typedef struct square
 } square;
 
 static int64_t
-place_of(const check *c, double at, int level)
+square_coordinate(const check *c, double at, int level)
 {
 	return (int64_t) floor(ldexp(at, -(c->finest + level)));
 }
@@ -514,14 +514,14 @@ square_of(const check *c, uint32_t triangle)
 		if (s.level > c->coarsest)
 			s.level = c->coarsest;
 	}
-	s.x = place_of(c, lo[0], s.level);
-	s.y = place_of(c, lo[1], s.level);
+	s.x = square_coordinate(c, lo[0], s.level);
+	s.y = square_coordinate(c, lo[1], s.level);
 	return s;
 }
 
 /* Returns the first triangle of the chain that contains those in a square. */
 static uint32_t *
-chain_of(const check *c, const square *s)
+square_chain(const check *c, const square *s)
 {
 	return rb_chain_first(
 		&c->squares, rb_mix(rb_mix((uint64_t) s->x * 64 + (uint64_t) s->level) ^ (uint64_t) s->y));
@@ -544,7 +544,7 @@ make_squares(check *c)
 	for (uint32_t i = 0; i < c->n && status == RB_OK; i++)
 	{
 		square s = square_of(c, i);
-		uint32_t *first = chain_of(c, &s);
+		uint32_t *first = square_chain(c, &s);
 
 		c->next[i] = *first;
 		*first = i;
@@ -559,7 +559,7 @@ make_squares(check *c)
 static rb_status
 add_square(check *c, rb_exact_env *env, const square_start *b, const square *s, int64_t *winding)
 {
-	for (uint32_t i = *chain_of(c, s); i != NONE; i = c->next[i])
+	for (uint32_t i = *square_chain(c, s); i != NONE; i = c->next[i])
 	{
 		const int turn = winding_of(env, b, c->t + 9 * (size_t) i);
 		square its;
@@ -605,13 +605,15 @@ add_squares(check *c, rb_exact_env *env, const square_start *b, int64_t *winding
 			return add_all(c, env, b, winding);
 	for (int level = 0; level <= c->coarsest && status == RB_OK; level++)
 	{
-		int64_t right = place_of(c, b->high[0], level), top = place_of(c, b->high[1], level);
+		int64_t right = square_coordinate(c, b->high[0], level),
+				top = square_coordinate(c, b->high[1], level);
 		square s = {.level = level};
 
 		if ((c->levels >> level & 1) == 0)
 			continue;
-		for (s.x = place_of(c, b->low[0], level) - 1; s.x <= right; s.x++)
-			for (s.y = place_of(c, b->low[1], level) - 1; s.y <= top && status == RB_OK; s.y++)
+		for (s.x = square_coordinate(c, b->low[0], level) - 1; s.x <= right; s.x++)
+			for (s.y = square_coordinate(c, b->low[1], level) - 1; s.y <= top && status == RB_OK;
+				 s.y++)
 				status = add_square(c, env, b, &s, winding);
 	}
 	return status;
@@ -674,7 +676,7 @@ check_lots(check *c)
 /* ---- complete check ---- */
 
 static rb_status
-check_all(check *c)
+check_surface(check *c)
 {
 	rb_solid_report *report = c->report;
 	uint32_t open, at;
@@ -751,7 +753,7 @@ check_solid(rb_context *ctx, const double *triangles, uint32_t n, const uint32_t
 	rb_status status = begin_check(&c);
 
 	if (status == RB_OK && n > 0)
-		status = check_all(&c);
+		status = check_surface(&c);
 	end_check(&c);
 	return status;
 }

@@ -106,7 +106,7 @@ previous_of(uint32_t corner)
  * exactly the same vertices.
  */
 static rb_status
-find_pairs(rb_context *ctx, const uint32_t *first, uint32_t n, uint32_t *links, bool *paired)
+pair_edges(rb_context *ctx, const uint32_t *first, uint32_t n, uint32_t *links, bool *paired)
 {
 	uint32_t *link = links; /* For each corner, the previous corner at the same vertex, or itself */
 	uint32_t *last = links + 3 * (size_t) n; /* Last corner at each vertex */
@@ -164,7 +164,7 @@ rb_solid_is_star(rb_context *ctx, const double *triangles, uint32_t n, rb_star_r
 		return rb_should_stop(ctx) ? RB_STOPPED : RB_OK;
 	RB_TRY(rb_point_hash_find(ctx, triangles, 3 * n, &room->corners));
 	RB_TRY(RB_RENEW(ctx, room->links, room->links_cap, 9 * (size_t) n));
-	return find_pairs(ctx, room->corners.first, n, room->links, star);
+	return pair_edges(ctx, room->corners.first, n, room->links, star);
 }
 
 void
@@ -434,8 +434,8 @@ any_marked(const uint32_t *marks, size_t words)
 
 /* Checks all rows; `open` receives the rows that are not closed, or is NULL. */
 static rb_status
-check_all(rb_context *ctx, const rb_backend *backend, const rb_set *solids, bool skip,
-		  rb_solid_side of, uint32_t **bad, uint32_t *open)
+check_all_rows(rb_context *ctx, const rb_backend *backend, const rb_set *solids, bool skip,
+			   rb_solid_side of, uint32_t **bad, uint32_t *open)
 {
 	const size_t words = solids->nrows / 32 + 1;
 	solid_checks a = {.ctx = ctx,
@@ -473,7 +473,7 @@ rb_status
 rb_solids_check(rb_context *ctx, const rb_backend *backend, const rb_set *solids, bool skip,
 				rb_solid_side of, uint32_t **bad)
 {
-	return check_all(ctx, backend, solids, skip, of, bad, NULL);
+	return check_all_rows(ctx, backend, solids, skip, of, bad, NULL);
 }
 
 rb_status
@@ -484,7 +484,7 @@ rb_solids_sort(rb_context *ctx, const rb_backend *backend, const rb_set *surface
 
 	RB_TRY(RB_ALLOCATE(ctx, *open, words));
 	memset(*open, 0, words * sizeof(uint32_t));
-	return check_all(ctx, backend, surfaces, skip, of, bad, *open);
+	return check_all_rows(ctx, backend, surfaces, skip, of, bad, *open);
 }
 
 /* ---- reports for all rows ---- */

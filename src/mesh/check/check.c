@@ -174,7 +174,7 @@ two_faces(boundary *b, uint32_t side, uint32_t other)
 
 /* Pairs the sides of each edge, and unites corners into fans. */
 static rb_status
-check_edges(boundary *b)
+pair_edge_sides(boundary *b)
 {
 	rb_checking *k = b->k;
 	uint32_t *first, *uses;
@@ -396,7 +396,7 @@ check_boundary(rb_checking *k)
 	RB_TRY(collect_boundary_faces(&b));
 	if (b.n > UINT32_MAX / 3)
 		return rb_fail(k->ctx, RB_TOO_MANY_OBJECTS, b.n, UINT32_MAX / 3, NULL);
-	RB_TRY(check_edges(&b));
+	RB_TRY(pair_edge_sides(&b));
 	RB_TRY(count_points(&b));
 	for (uint32_t i = 0; i < k->in->npoints; i++)
 		used += (k->point[i] & RB_POINT_USED) != 0;
@@ -446,7 +446,7 @@ contains_start(const rb_checking *k, const rb_deferred_test *w, uint32_t u, cons
 }
 
 static rb_status
-find_starts(rb_checking *k, uint32_t *next, uint32_t *first)
+find_starts_of_tests(rb_checking *k, uint32_t *next, uint32_t *first)
 {
 	uint32_t steps = 0;
 
@@ -498,7 +498,7 @@ run_deferred_tests(rb_checking *k)
 		k->scratch[0][i] = k->scratch[1][w->from];
 		k->scratch[1][w->from] = i;
 	}
-	RB_TRY(find_starts(k, k->scratch[0], k->scratch[1]));
+	RB_TRY(find_starts_of_tests(k, k->scratch[0], k->scratch[1]));
 	for (uint32_t i = 0; i < k->wanted.n; i++)
 	{
 		const rb_deferred_test *w = &k->wanted.at[i];

@@ -437,7 +437,7 @@ scaled_normal(const facets *f, const double *a, const double *b, const double *c
 
 /* Chooses the axis from the sum of normals, oriented to one side if faces may run either way. */
 static void
-choose_axis(facets *c, const double sum[3])
+choose_facet_axis(facets *c, const double sum[3])
 {
 	double length = hypot(hypot(sum[0], sum[1]), sum[2]);
 
@@ -486,7 +486,7 @@ measure_triangles(facets *c)
 		}
 	}
 	c->euler = (int64_t) points - (int64_t) k->local.n + (c->to - c->from);
-	choose_axis(c, sum);
+	choose_facet_axis(c, sum);
 	c->area = c->perimeter = c->low = c->high = 0;
 	c->edges = 0;
 	for (uint32_t t = c->from; t < c->to; t++)
@@ -561,13 +561,13 @@ by_faces(facets *c)
 		for (int j = 0; j < 3; j++)
 			sum[j] += dot < 0 ? -n[j] : n[j];
 	}
-	choose_axis(c, sum);
+	choose_facet_axis(c, sum);
 	return RB_OK;
 }
 
 /* Returns the orientation of three points seen along the axis. */
 static int
-turn_of(const facets *c, uint32_t p, uint32_t q, uint32_t r)
+orient_points(const facets *c, uint32_t p, uint32_t q, uint32_t r)
 {
 	int x = (c->axis + 1) % 3, y = (c->axis + 2) % 3;
 	double v[3][2];
@@ -677,7 +677,7 @@ check_faces(facets *c, double *area, uint32_t *points)
 			c->quiet = true;
 		else
 		{
-			int turn = turn_of(c, v[0], v[1], v[2]);
+			int turn = orient_points(c, v[0], v[1], v[2]);
 			double n[3];
 
 			if (turn == 0 && !is_thin_face(c, v))
@@ -706,7 +706,7 @@ check_faces(facets *c, double *area, uint32_t *points)
 
 /* Checks that each edge is used once on the boundary and elsewhere twice, from both sides. */
 static rb_status
-check_edges(facets *c)
+check_facet_edges(facets *c)
 {
 	rb_checking *k = c->k;
 	uint32_t start = k->faces_of.start[c->f], end = k->faces_of.start[c->f + 1];
@@ -738,7 +738,8 @@ check_edges(facets *c)
 		if (rb_check_bad(k, p) || rb_check_bad(k, q) || rb_check_bad(k, v[(side + 2) % 3]) ||
 			rb_check_bad(k, w[(other + 2) % 3]))
 			continue;
-		if (turn_of(c, p, q, v[(side + 2) % 3]) * turn_of(c, p, q, w[(other + 2) % 3]) > 0 &&
+		if (orient_points(c, p, q, v[(side + 2) % 3]) * orient_points(c, p, q, w[(other + 2) % 3]) >
+				0 &&
 			!is_near_line(c, p, q, v[(side + 2) % 3]) && !is_near_line(c, p, q, w[(other + 2) % 3]))
 			RB_TRY(rb_check_fault(k, RB_FAULT_FACET_FOLDED, c->f, p, q, 0));
 	}
@@ -810,7 +811,7 @@ one_facet(facets *c)
 		before += r->count[payload[i]];
 	RB_TRY(check_faces(c, &area, &points));
 	euler = (int64_t) points - (int64_t) k->local.n + n;
-	RB_TRY(check_edges(c));
+	RB_TRY(check_facet_edges(c));
 	for (size_t i = 0; i < sizeof(payload) / sizeof(payload[0]); i++)
 		after += r->count[payload[i]];
 	if (c->quiet || before != after)
@@ -828,7 +829,7 @@ one_facet(facets *c)
 
 /* Allocates scratch memory for the largest facet. */
 static rb_status
-make_room(facets *c)
+allocate_facet_scratch(facets *c)
 {
 	rb_checking *k = c->k;
 	const rb_check_input *in = k->in;
@@ -862,7 +863,7 @@ make_room(facets *c)
 
 /* Returns the facet of a listed face, or RB_NONE if the face is to be left out. */
 static uint32_t
-facet_of_face(const void *arg, uint32_t face)
+facet_of_listed_face(const void *arg, uint32_t face)
 {
 	const rb_checking *k = arg;
 
@@ -881,8 +882,8 @@ check_facets(rb_checking *k)
 	memset(k->facet_bad, 0, (size_t) k->nfacets + 1);
 	memset(k->facet_far, 0, (size_t) k->nfacets + 1);
 	RB_TRY(check_listed_faces(k));
-	RB_TRY(rb_buckets_build(k->ctx, &k->faces_of, in->nfaces, k->nfacets, facet_of_face, k));
-	RB_TRY(make_room(&c));
+	RB_TRY(rb_buckets_build(k->ctx, &k->faces_of, in->nfaces, k->nfacets, facet_of_listed_face, k));
+	RB_TRY(allocate_facet_scratch(&c));
 	for (uint32_t f = 0; f < k->nfacets; f++)
 	{
 		RB_CHECK_STOP(k, f);

@@ -154,7 +154,7 @@ check_inputs(rb_checking *k)
 }
 
 static rb_status
-check_points(rb_checking *k)
+check_mesh_points(rb_checking *k)
 {
 	RB_TRY(RB_ALLOCATE(k->ctx, k->point, (size_t) k->in->npoints + 1));
 	RB_TRY(measure_extent(k));
@@ -229,11 +229,11 @@ key_of_face(const rb_checking *k, uint32_t face)
 #define RB_HASH_KEY face_key
 #define RB_HASH_ARG const rb_checking *
 #define RB_HASH_OF(k, key) rb_mix(rb_mix((uint64_t) (key).v[0] << 32 | (key).v[1]) ^ (key).v[2])
-#define RB_HASH_EQUAL(k, slot, key) same_corners(key_of_face(k, slot), key)
+#define RB_HASH_EQUAL(k, slot, key) are_face_keys_equal(key_of_face(k, slot), key)
 #define RB_HASH_KEY_OF(k, slot) key_of_face(k, slot)
 
 static inline bool
-same_corners(face_key a, face_key b)
+are_face_keys_equal(face_key a, face_key b)
 {
 	return a.v[0] == b.v[0] && a.v[1] == b.v[1] && a.v[2] == b.v[2];
 }
@@ -248,7 +248,7 @@ rb_check_find_face(const rb_checking *k, const uint32_t v[3])
 
 /* Returns the side of a face on which its tetrahedron lies, 1 or -1, or 0 if unknown. */
 static int
-side_of(const rb_checking *k, uint32_t face)
+side_of_tet(const rb_checking *k, uint32_t face)
 {
 	uint32_t v[3];
 
@@ -285,7 +285,7 @@ put_face(rb_checking *k, uint32_t face)
 	}
 	k->mate[face] = other;
 	k->mate[other] = face;
-	if (side_of(k, face) * side_of(k, other) > 0)
+	if (side_of_tet(k, face) * side_of_tet(k, other) > 0)
 	{
 		k->mate[face] = k->mate[other] = RB_NO_TEST;
 		return rb_check_fault(k, RB_FAULT_SAME_SIDE, other >> 2, face >> 2,
@@ -374,7 +374,7 @@ find_unused_points(rb_checking *k)
 rb_status
 rb_check_tets(rb_checking *k)
 {
-	RB_TRY(check_points(k));
+	RB_TRY(check_mesh_points(k));
 	RB_TRY(check_tets(k));
 	return find_unused_points(k);
 }

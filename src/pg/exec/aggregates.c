@@ -50,7 +50,7 @@ struct rb_sorting
 
 /* Allocates core memory that is freed with the run. */
 static void *
-alloc_array(rb_cursor *rows, uint64 n, size_t element)
+alloc_run_array(rb_cursor *rows, uint64 n, size_t element)
 {
 	void *array = NULL;
 	rb_error error;
@@ -79,7 +79,7 @@ number_ids(rb_cursor *rows, int side)
 	if (set->ids == NULL || run->call.source[side].object_name != NULL ||
 		run->side[side].ids == run->side[side].rows || rb_set_ids_ascend(set))
 		return;
-	rows->number = alloc_array(rows, set->nrows, sizeof *rows->number);
+	rows->number = alloc_run_array(rows, set->nrows, sizeof *rows->number);
 	status = rb_ids_number(rows->run->memory, set->ids, set->nrows, rb_is_interrupted, rows->number,
 						   &rows->numbers, &error);
 	if (status == RB_STOPPED)
@@ -106,7 +106,7 @@ is_first_of_id(rb_cursor *rows, uint32 row)
 
 /* Returns a set in which each part is a row whose id is the part's number. */
 static rb_set
-parts_of(const rb_set *set)
+make_set_of_parts(const rb_set *set)
 {
 	return (rb_set){.kind = set->kind,
 					.nparts = set->nparts,
@@ -125,8 +125,8 @@ rb_aggregate_sides(rb_cursor *rows)
 	rows->other = rows->run->side[last - mine].set;
 	if (!rows->of_parts)
 		return;
-	rows->part[0] = parts_of(rows->side);
-	rows->part[1] = parts_of(rows->other);
+	rows->part[0] = make_set_of_parts(rows->side);
+	rows->part[1] = make_set_of_parts(rows->other);
 	rows->side = &rows->part[0];
 	rows->other = &rows->part[1];
 }
@@ -168,7 +168,7 @@ said_of_row(const rb_cursor *rows, uint32 row)
 static void
 sum_up(rb_cursor *rows)
 {
-	rows->sum = alloc_array(rows, rows->numbers, sizeof *rows->sum);
+	rows->sum = alloc_run_array(rows, rows->numbers, sizeof *rows->sum);
 	memset(rows->sum, 0, rows->numbers * sizeof *rows->sum);
 	for (uint32 i = 0; i < rows->side->nrows; i++)
 	{
@@ -247,7 +247,7 @@ next_counts(rb_cursor *rows, rb_block *block)
 
 /* Returns the first part of a row, or the number of parts if `row` is the end of the rows. */
 static uint32
-first_part(const rb_set *set, uint32 row)
+first_part_of_row(const rb_set *set, uint32 row)
 {
 	return set->row_of == NULL ? row
 							   : (uint32) rb_numbers_lower_bound(set->row_of, set->nparts, row);
@@ -260,13 +260,13 @@ first_part(const rb_set *set, uint32 row)
 static rb_set
 slice_of(const rb_set *set, uint32 from, uint32 to)
 {
-	const uint32 part = first_part(set, from);
+	const uint32 part = first_part_of_row(set, from);
 	rb_set slice = *set;
 
 	slice.owner = NULL;
 	slice.view = NULL;
 	slice.number = 0;
-	slice.nparts = first_part(set, to) - part;
+	slice.nparts = first_part_of_row(set, to) - part;
 	slice.coords = set->coords + (size_t) part * rb_kind_width(set->kind);
 	slice.nrows = to;
 	if (set->row_of != NULL)
@@ -301,8 +301,8 @@ whole_row(const rb_cursor *rows, uint32 part)
 
 	if (set->row_of == NULL || part == set->nparts || set->row_of[part] != row)
 		return part;
-	start = first_part(set, row);
-	return start > rows->base ? start : first_part(set, row + 1);
+	start = first_part_of_row(set, row);
+	return start > rows->base ? start : first_part_of_row(set, row + 1);
 }
 
 /*
@@ -413,7 +413,7 @@ join_slice(rb_cursor *rows)
 
 /* Returns true if the ids of a set ascend with its rows. */
 static bool
-ids_ascend(const rb_set *set)
+set_ids_ascend(const rb_set *set)
 {
 	bool ascend = set->nrows == 0 || rb_id_of(set, 0) <= rb_id_of(set, set->nrows - 1);
 
@@ -437,7 +437,7 @@ rb_groups_open(rb_cursor *rows, rb_job *job)
 	 */
 	const bool may_slice = rows->number == NULL && (!self || rows->of == RB_OF_BOTH);
 
-	rows->ascending = ids_ascend(rows->other);
+	rows->ascending = set_ids_ascend(rows->other);
 	job->answer = RB_GROUPS;
 	/* Without slices, counts are useless: let the join end as soon as its groups do not fit. */
 	job->whole = !may_slice;
@@ -452,7 +452,7 @@ rb_groups_open(rb_cursor *rows, rb_job *job)
 	if (!may_slice)
 		return false;
 	rows->emitted = rows->run->ctx.stats.stage[RB_STAGE_EMIT].count;
-	rows->counts = alloc_array(rows, n, sizeof *rows->counts);
+	rows->counts = alloc_run_array(rows, n, sizeof *rows->counts);
 	memcpy(rows->counts, rb_placement_words(&rows->run->placement), n * sizeof *rows->counts);
 	rows->end = 0;
 	if (rows->of_parts || few_slices_suffice(rows))
@@ -656,7 +656,7 @@ put_pair(struct rb_sorting *s, TupleTableSlot *pair, int64 id, int64 other)
 }
 
 static void
-put_pairs(rb_cursor *rows)
+put_pairs_to_sort(rb_cursor *rows)
 {
 	struct rb_sorting *s = rows->sorting;
 	TupleTableSlot *pair = NULL;
@@ -707,7 +707,7 @@ open_sorted(rb_cursor *rows, rb_job *job)
 	begin_sort(rows);
 	job->answer = RB_PAIRS;
 	rb_run_start(rows->run, job);
-	put_pairs(rows);
+	put_pairs_to_sort(rows);
 	tuplesort_performsort(rows->sorting->sort);
 	get_pair(rows->sorting);
 	MemoryContextSwitchTo(old);

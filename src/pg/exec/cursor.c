@@ -155,7 +155,7 @@ side_name(uint64 payload)
 }
 
 static Datum
-relation_name(uint64 payload)
+name_of_solids_relation(uint64 payload)
 {
 	static const char *const names[] = {[RB_SOLIDS_TOUCH] = "touches",
 										[RB_SOLIDS_CROSS] = "crosses",
@@ -226,7 +226,7 @@ rb_value_build(const rb_block *block, rb_value value, size_t i, bool *null)
 	if (value == RB_VALUE_SIDE)
 		return side_name(block->payload[i]);
 	if (value == RB_VALUE_RELATION)
-		return relation_name(block->payload[i]);
+		return name_of_solids_relation(block->payload[i]);
 	if (value < RB_VALUE_SOLID || value > RB_VALUE_Z)
 		return rb_value_in(block, value, i);
 	rb_solid_of_words(&report, block->payload + i * block->words);

@@ -82,7 +82,7 @@ rb_run_error(const rb_join_run *run)
 
 /* Raises the failure of the join as an ERROR. */
 pg_noreturn static void
-raise_failure(const rb_join_run *run, rb_status status)
+raise_run_failure(const rb_join_run *run, rb_status status)
 {
 	rb_error error = rb_run_error(run);
 
@@ -176,7 +176,7 @@ cut_tiles(rb_join_run *run)
 	rb_spill_cut(run->spill, kind, run->side[0].srid, &run->call.tile);
 	status = load_next_tile_that_fits(run);
 	if (status != RB_OK)
-		raise_failure(run, status);
+		raise_run_failure(run, status);
 }
 
 /* ---- open, next, close ---- */
@@ -348,7 +348,7 @@ rb_run_need_ids(rb_join_run *run, int i)
 		rb_status status = rb_set_materialize_ids(&run->ctx, set);
 
 		if (status != RB_OK)
-			raise_failure(run, status);
+			raise_run_failure(run, status);
 		return;
 	}
 	if (!rb_worker_ids(run->join->function, &run->ctx, set, run->placement.note,
@@ -491,7 +491,7 @@ rb_run_start(rb_join_run *run, const rb_job *job)
 	}
 	status = rb_placement_run_here(&run->placement);
 	if (status != RB_OK)
-		raise_failure(run, status);
+		raise_run_failure(run, status);
 }
 
 /* ---- next, close ---- */
@@ -538,7 +538,7 @@ start_tile(rb_join_run *run)
 	if (status == RB_END)
 		return false;
 	if (status != RB_OK)
-		raise_failure(run, status);
+		raise_run_failure(run, status);
 	job = run->job;
 	rb_run_start(run, &job);
 	return true;
@@ -558,7 +558,7 @@ spill_sets(rb_join_run *run)
 		side->srid = side->set->srid;
 		if (rb_set_materialize(&run->ctx, side->set) != RB_OK ||
 			rb_set_materialize_ids(&run->ctx, side->set) != RB_OK)
-			raise_failure(run, run->ctx.error.status);
+			raise_run_failure(run, run->ctx.error.status);
 		rb_spill_set(run->spill, i, side->set);
 		rb_set_release(&side->set);
 		rb_set_release(&run->elsewhere[i]);
@@ -614,7 +614,7 @@ rb_run_next(rb_join_run *run, rb_block *block)
 		if (status != RB_OK && !start_smaller(run, status))
 		{
 			if (status != RB_OVER_BUDGET || !run->may_give_up)
-				raise_failure(run, status);
+				raise_run_failure(run, status);
 			rb_placement_stop(&run->placement);
 			rb_forget_failure(&run->ctx);
 			run->gave_up = true;
@@ -636,7 +636,7 @@ rb_run_stay_here(rb_join_run *run)
 	rb_placement_stop(&run->placement);
 	rb_placement_choose_here(&run->placement);
 	if (rb_placement_run_here(&run->placement) != RB_OK)
-		raise_failure(run, run->ctx.error.status);
+		raise_run_failure(run, run->ctx.error.status);
 }
 
 void

@@ -81,7 +81,8 @@ typedef enum much
 } much;
 
 static void
-run_work(rb_cursor *rows, rb_status (*what)(void *), void *arg, rb_context *ctx, much takes)
+run_on_helper_thread(rb_cursor *rows, rb_status (*what)(void *), void *arg, rb_context *ctx,
+					 much takes)
 {
 	rb_shaping *s = rows->shaping;
 	rb_status status;
@@ -140,8 +141,9 @@ prepare_shapes(rb_cursor *rows, MemoryContext context)
 		/* Do not cache a set that is joined only part by part. */
 		run->side[i].keep = NULL;
 	}
-	run_work(rows, materialize_sides, run, &run->ctx,
-			 run->side[0].set->view != NULL || run->side[1].set->view != NULL ? LONG : SHORT);
+	run_on_helper_thread(rows, materialize_sides, run, &run->ctx,
+						 run->side[0].set->view != NULL || run->side[1].set->view != NULL ? LONG
+																						  : SHORT);
 	rb_context_init(&s->ctx, run->memory);
 	s->row = AllocSetContextCreate(context, "redblue shape", ALLOCSET_DEFAULT_SIZES);
 	for (int i = 0; i < 2; i++)
@@ -150,7 +152,7 @@ prepare_shapes(rb_cursor *rows, MemoryContext context)
 	s->has_z = rb_kind_dims(s->side[0]->kind) == 3;
 	s->at_once = s->side[0]->row_of == NULL && s->side[1]->row_of == NULL;
 	if (run->call.tile.dims != 0 && !s->at_once)
-		run_work(rows, make_tile, rows, &run->ctx, LONG);
+		run_on_helper_thread(rows, make_tile, rows, &run->ctx, LONG);
 }
 
 void
@@ -173,7 +175,7 @@ rb_shapes_open(rb_cursor *rows, MemoryContext context)
 /* ---- one pair of rows ---- */
 
 static rb_status
-make_curve(rb_shaping *s)
+intersect_pairs(rb_shaping *s)
 {
 	const rb_set *red = s->side[0], *blue = s->side[1];
 	const rb_curve_parts parts[2] = {{red->kind, red->nparts, red->coords},
@@ -201,15 +203,15 @@ make_spans(rb_shaping *s)
 }
 
 static rb_status
-make_shape(void *arg)
+run_intersect_pairs(void *arg)
 {
-	return make_curve(arg);
+	return intersect_pairs(arg);
 }
 
 static rb_status
 make_shape_and_spans(void *arg)
 {
-	RB_TRY(make_curve(arg));
+	RB_TRY(intersect_pairs(arg));
 	return make_spans(arg);
 }
 
@@ -234,16 +236,17 @@ write_spans(const rb_line_intervals *spans, Datum *values)
 
 /* Computes the output row of the current pair of rows. */
 static void
-write_row(rb_cursor *rows, uint32 blue, Datum *values)
+compute_output_row(rb_cursor *rows, uint32 blue, Datum *values)
 {
 	rb_shaping *s = rows->shaping;
 	const bool spans = rows->result == RB_RESULT_SPANS;
 	MemoryContext old;
 
-	run_work(rows, spans ? make_shape_and_spans : make_shape, s, &s->ctx,
-			 s->to - s->from > FEW_PAIRS || (!s->measured && spans && s->nparts > FEW_PAIRS)
-				 ? LONG
-				 : SHORT_MOSTLY);
+	run_on_helper_thread(rows, spans ? make_shape_and_spans : run_intersect_pairs, s, &s->ctx,
+						 s->to - s->from > FEW_PAIRS ||
+								 (!s->measured && spans && s->nparts > FEW_PAIRS)
+							 ? LONG
+							 : SHORT_MOSTLY);
 	MemoryContextReset(s->row);
 	old = MemoryContextSwitchTo(s->row);
 	values[0] = Int64GetDatum(rb_id_of(s->side[0], s->red));
@@ -294,7 +297,7 @@ next_at_once(rb_cursor *rows, Datum *values)
 	s->pair[0] = (rb_pair){0, blue};
 	s->from = 0;
 	s->to = 1;
-	write_row(rows, blue, values);
+	compute_output_row(rows, blue, values);
 	return true;
 }
 
@@ -356,7 +359,7 @@ gather_row_pairs(rb_cursor *rows)
 	s->nparts = s->part - s->first;
 	s->measured = false;
 	if (s->npairs > 1 && s->nparts > 1)
-		run_work(rows, sort_pairs, s, &s->ctx, s->npairs > FEW_TO_SORT ? LONG : SHORT);
+		run_on_helper_thread(rows, sort_pairs, s, &s->ctx, s->npairs > FEW_TO_SORT ? LONG : SHORT);
 	return s->npairs > 0;
 }
 
@@ -377,7 +380,7 @@ next_of_groups(rb_cursor *rows, Datum *values)
 		while (s->to < s->npairs && row_of(s->side[1], s->pair[s->to].blue) == blue)
 			s->to++;
 	} while (s->tiled && !rb_in_tile_owns(&s->in_tile, s->red, blue));
-	write_row(rows, blue, values);
+	compute_output_row(rows, blue, values);
 	rows->run->ctx.stats.stage[RB_STAGE_EMIT].count = s->emitted;
 	return true;
 }

@@ -130,7 +130,7 @@ end_reading(void *arg)
 
 /* Sends the side to the worker, unless it already has it. */
 static void
-cache_side(const rb_source *source, reading *r)
+send_side_to_cache(const rb_source *source, reading *r)
 {
 	char why_not[200];
 	rb_context ctx;
@@ -186,7 +186,7 @@ redblue_cache(PG_FUNCTION_ARGS)
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &r->at_end);
 	r->memory = rb_memory_open(source.function, (uint64) rb_setting_memory_limit * 1024);
 	rb_read_sides(&source, 1, r->memory, NULL, &r->side);
-	cache_side(&source, r);
+	send_side_to_cache(&source, r);
 	rb_side_cache_get_facts(r->side.look, &facts);
 	if (facts.reason != NULL)
 		ereport(NOTICE,

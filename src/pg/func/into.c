@@ -116,7 +116,7 @@ refuse_nulls(const rb_into *w, TupleTableSlot *slot)
 }
 
 static bool
-receive_row(TupleTableSlot *slot, DestReceiver *self)
+receive_row_to_insert(TupleTableSlot *slot, DestReceiver *self)
 {
 	rb_into *w = (rb_into *) self;
 	TupleTableSlot *copy;
@@ -139,7 +139,7 @@ receive_row(TupleTableSlot *slot, DestReceiver *self)
 }
 
 static void
-start_receiver(DestReceiver *self, int operation, TupleDesc desc)
+start_inserter(DestReceiver *self, int operation, TupleDesc desc)
 {
 	rb_into *w = (rb_into *) self;
 
@@ -152,7 +152,7 @@ start_receiver(DestReceiver *self, int operation, TupleDesc desc)
 }
 
 static void
-shutdown_receiver(DestReceiver *self)
+shutdown_inserter(DestReceiver *self)
 {
 	rb_into *w = (rb_into *) self;
 
@@ -165,7 +165,7 @@ shutdown_receiver(DestReceiver *self)
 }
 
 static void
-destroy_receiver(DestReceiver *self)
+destroy_inserter(DestReceiver *self)
 {
 }
 
@@ -174,10 +174,10 @@ create_receiver(Relation target)
 {
 	rb_into *w = palloc0(sizeof *w);
 
-	w->pub.receiveSlot = receive_row;
-	w->pub.rStartup = start_receiver;
-	w->pub.rShutdown = shutdown_receiver;
-	w->pub.rDestroy = destroy_receiver;
+	w->pub.receiveSlot = receive_row_to_insert;
+	w->pub.rStartup = start_inserter;
+	w->pub.rShutdown = shutdown_inserter;
+	w->pub.rDestroy = destroy_inserter;
 	w->pub.mydest = DestTuplestore; /* Any destination that stores rows */
 	w->target = target;
 	w->flush_context =

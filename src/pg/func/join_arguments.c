@@ -154,8 +154,8 @@ read_columns(const rb_join *join, const rb_arguments *a, rb_source *s)
 }
 
 static void
-read_side(const rb_join *join, const rb_arguments *a, double tolerance, int side,
-		  rb_call_args *call)
+read_side_arguments(const rb_join *join, const rb_arguments *a, double tolerance, int side,
+					rb_call_args *call)
 {
 	rb_source *s = &call->source[side];
 	const Datum rows = rb_argument(a, join->side[side])->value;
@@ -194,5 +194,5 @@ rb_call_args_read(const rb_join *join, Oid function, const NullableDatum *args, 
 	for (int i = 0; i < rb_join_sides(join); i++)
 		(void) rb_argument_required(&a, join->side[i]);
 	for (int i = 0; i < rb_join_sides(join); i++)
-		read_side(join, &a, tolerance, i, call);
+		read_side_arguments(join, &a, tolerance, i, call);
 }

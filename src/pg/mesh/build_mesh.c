@@ -241,7 +241,7 @@ compare_rows_of_solid(const void *a, const void *b)
 
 /* Sorts the rows of the set by solid. The refused rows of a solid follow its other rows. */
 static of_solid *
-sort_rows(rb_meshing_run *run, const rb_set *set, const rb_side_data *side)
+sort_rows_by_solid(rb_meshing_run *run, const rb_set *set, const rb_side_data *side)
 {
 	const int64 *solid = (const int64 *) run->call->number[RB_MESH_SOLID].words;
 	of_solid *all = rb_meshing_array(run, (size_t) set->nrows + side->nrefused, sizeof *all);
@@ -268,7 +268,7 @@ begin_solids(rb_meshing_run *run)
 	const rb_side_data *side = &run->side[run->call->at[RB_MESH_FACETS]];
 	rb_meshing_threads *t = MemoryContextAllocZero(GetMemoryChunkContext(run), sizeof *t);
 	const size_t most = (size_t) set->nrows + side->nrefused;
-	of_solid *all = sort_rows(run, set, side);
+	of_solid *all = sort_rows_by_solid(run, set, side);
 	uint32 rows = 0;
 
 	t->run = run;

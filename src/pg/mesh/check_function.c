@@ -100,7 +100,7 @@ typedef struct checking
 /* ---- work functions ---- */
 
 static rb_status
-weld_rows(rb_meshing_run *run)
+weld_checked_rows(rb_meshing_run *run)
 {
 	double start = 0;
 	rb_status status;
@@ -116,7 +116,7 @@ weld_rows(rb_meshing_run *run)
 }
 
 static rb_status
-check_mesh(rb_meshing_run *run)
+check_loaded_mesh(rb_meshing_run *run)
 {
 	checking *c = run->arg;
 	double start = 0;
@@ -294,11 +294,11 @@ redblue_mesh_check(PG_FUNCTION_ARGS)
 	if (call->sides > 0)
 	{
 		rb_meshing_read(run);
-		rb_meshing_work(run, weld_rows);
+		rb_meshing_work(run, weld_checked_rows);
 	}
 	rb_meshing_load(run, tables, &c->mesh);
 	rb_meshing_match(run, &c->mesh, &c->matched);
-	rb_meshing_work(run, check_mesh);
+	rb_meshing_work(run, check_loaded_mesh);
 	put_faults(run, c, rsinfo);
 	report_check(run, c);
 	rb_call_leave(caller);

@@ -54,8 +54,8 @@ check_size(const rb_meshing_run *run, uint64 bytes)
  * Raises an error if a corner is not a vertex. `corners` holds n corners for each row of the table.
  */
 static void
-check_corners(const rb_meshing_run *run, const rb_meshing_table *t, const rb_meshing_loaded *mesh,
-			  const uint32_t *corners, int n)
+check_corners_are_vertices(const rb_meshing_run *run, const rb_meshing_table *t,
+						   const rb_meshing_loaded *mesh, const uint32_t *corners, int n)
 {
 	for (size_t i = 0; i < (size_t) n * mesh->n[t->kind]; i++)
 		if (corners[i] == RB_NONE)
@@ -93,8 +93,8 @@ return_file(FunctionCallInfo fcinfo, const char *function, bool gmsh)
 	w = palloc0(sizeof *w);
 	run = open_tables(function, text_to_cstring(PG_GETARG_TEXT_PP(0)), tables);
 	rb_meshing_load(run, tables, &mesh);
-	check_corners(run, &tables[RB_MESH_TETS], &mesh, mesh.tets[0], 4);
-	check_corners(run, &tables[RB_MESH_FACES], &mesh, mesh.faces[0], 3);
+	check_corners_are_vertices(run, &tables[RB_MESH_TETS], &mesh, mesh.tets[0], 4);
+	check_corners_are_vertices(run, &tables[RB_MESH_FACES], &mesh, mesh.faces[0], 3);
 	w->gmsh = gmsh;
 	w->rows = (rb_mesh_rows){.npoints = mesh.n[RB_MESH_VERTICES],
 							 .ntets = mesh.n[RB_MESH_TETS],
@@ -140,7 +140,7 @@ typedef struct surfaces
 } surfaces;
 
 static rb_status
-find_faces(rb_meshing_run *run)
+find_surface_faces(rb_meshing_run *run)
 {
 	surfaces *s = run->arg;
 	double start = 0;
@@ -218,14 +218,14 @@ redblue_mesh_to_geometry(PG_FUNCTION_ARGS)
 	s = palloc0(sizeof *s);
 	run = open_tables(function_name, text_to_cstring(PG_GETARG_TEXT_PP(0)), tables);
 	rb_meshing_load(run, tables, &mesh);
-	check_corners(run, &tables[RB_MESH_TETS], &mesh, mesh.tets[0], 4);
+	check_corners_are_vertices(run, &tables[RB_MESH_TETS], &mesh, mesh.tets[0], 4);
 	s->rows = (rb_mesh_rows){.npoints = mesh.n[RB_MESH_VERTICES],
 							 .ntets = mesh.n[RB_MESH_TETS],
 							 .points = mesh.points,
 							 .tets = (const uint32_t(*)[4]) mesh.tets,
 							 .region = mesh.region};
 	run->arg = s;
-	rb_meshing_work(run, find_faces);
+	rb_meshing_work(run, find_surface_faces);
 	put_regions(s, srid, (ReturnSetInfo *) fcinfo->resultinfo);
 	rb_call_leave(caller);
 	return (Datum) 0;

@@ -85,7 +85,7 @@ kind_word(const char *kind)
 }
 
 static const rb_meshing_column *
-find_column(rb_meshing_kind kind, const char *name)
+find_mesh_column(rb_meshing_kind kind, const char *name)
 {
 	const rb_meshing_column *c = rb_meshing_columns(kind);
 
@@ -95,7 +95,7 @@ find_column(rb_meshing_kind kind, const char *name)
 }
 
 static bool
-receive_row(TupleTableSlot *slot, DestReceiver *self)
+receive_row_words(TupleTableSlot *slot, DestReceiver *self)
 {
 	word_receiver *r = (word_receiver *) self;
 	uint64 *to;
@@ -175,7 +175,7 @@ read_words(rb_meshing_run *run, const rb_meshing_table *t, int *columns, uint64 
 	int rc;
 
 	memset(&r, 0, sizeof r);
-	r.pub.receiveSlot = receive_row;
+	r.pub.receiveSlot = receive_row_words;
 	r.pub.rStartup = check_types;
 	r.pub.rShutdown = do_nothing;
 	r.pub.rDestroy = do_nothing;
@@ -190,7 +190,7 @@ read_words(rb_meshing_run *run, const rb_meshing_table *t, int *columns, uint64 
 						 strcmp(*name, "polygon") == 0 ? "::pg_catalog.int4"
 						 : strcmp(*name, "kind") == 0  ? "::pg_catalog.text"
 													   : "");
-		r.column[r.columns++] = find_column(t->kind, *name);
+		r.column[r.columns++] = find_mesh_column(t->kind, *name);
 	}
 	appendStringInfo(&sql, " FROM %s ORDER BY id", t->quoted);
 	memset(&options, 0, sizeof options);
@@ -572,7 +572,7 @@ compare_pieces(const void *a, const void *b)
 }
 
 static int
-compare_numbers(const void *a, const void *b)
+compare_uint32(const void *a, const void *b)
 {
 	const uint32 x = *(const uint32 *) a;
 	const uint32 y = *(const uint32 *) b;
@@ -585,15 +585,15 @@ compare_numbers(const void *a, const void *b)
  * some of the vertices.
  */
 static void
-find_ends(const rb_meshing_loaded *mesh, const segment_piece *pieces, uint32 n, uint32 *scratch,
-		  uint32_t *v)
+find_segment_ends(const rb_meshing_loaded *mesh, const segment_piece *pieces, uint32 n,
+				  uint32 *scratch, uint32_t *v)
 {
 	uint32 single = 0;
 
 	for (uint32 i = 0; i < n; i++)
 		memcpy(scratch + 2 * (size_t) i, mesh->edges[pieces[i].edge], 2 * sizeof *scratch);
 	if (n > 1)
-		qsort(scratch, 2 * (size_t) n, sizeof *scratch, compare_numbers);
+		qsort(scratch, 2 * (size_t) n, sizeof *scratch, compare_uint32);
 	v[0] = scratch[0];
 	v[1] = scratch[2 * (size_t) n - 1];
 	for (size_t i = 0; i < 2 * (size_t) n; i++)
@@ -635,7 +635,7 @@ match_segments(rb_meshing_run *run, const rb_meshing_loaded *mesh, rb_meshing_ma
 
 		for (next = i + 1; next < n && pieces[next].segment == pieces[i].segment;)
 			next++;
-		find_ends(mesh, pieces + i, next - i, scratch, v);
+		find_segment_ends(mesh, pieces + i, next - i, scratch, v);
 		key = make_ends(v, 0);
 		found = bsearch(&key, list, given, sizeof *list, compare_ends);
 		number = found != NULL && to->segment[found->number] == 0 ? found->number : to->nsegments++;

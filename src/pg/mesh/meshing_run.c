@@ -110,7 +110,7 @@ rb_meshing_read(rb_meshing_run *run)
 /* ---- the thread ---- */
 
 static rb_status
-run_work(void *arg)
+run_meshing_work(void *arg)
 {
 	rb_meshing_run *run = arg;
 
@@ -139,7 +139,7 @@ expected_points(const rb_meshing_run *run)
  * points.
  */
 pg_noreturn static void
-raise_status(rb_meshing_run *run, rb_status status)
+raise_meshing_failure(rb_meshing_run *run, rb_status status)
 {
 	rb_error error = run->ctx.error;
 
@@ -184,12 +184,12 @@ rb_meshing_work(rb_meshing_run *run, rb_status (*work)(rb_meshing_run *run))
 
 	run->work = work;
 	b->ctx = &run->ctx;
-	b->work = run_work;
+	b->work = run_meshing_work;
 	b->arg = run;
 	b->meanwhile = note_progress;
 	status = rb_helper_run(b);
 	if (status != RB_OK)
-		raise_status(run, status);
+		raise_meshing_failure(run, status);
 }
 
 void

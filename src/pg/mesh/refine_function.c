@@ -92,7 +92,7 @@ volume_of(const rb_meshing_run *run, rb_meshing_number number, rb_meshing_side s
 }
 
 static int
-compare_ids(const void *a, const void *b)
+compare_region_volumes(const void *a, const void *b)
 {
 	const rb_region_volume *x = a;
 	const rb_region_volume *y = b;
@@ -191,7 +191,8 @@ max_volume_of_region(const rb_refine_options *o, int64 region)
 	const rb_region_volume *found = NULL;
 
 	if (o->nregion_volumes > 0)
-		found = bsearch(&key, o->region_volumes, o->nregion_volumes, sizeof key, compare_ids);
+		found = bsearch(&key, o->region_volumes, o->nregion_volumes, sizeof key,
+						compare_region_volumes);
 	return found != NULL ? found->volume : INFINITY;
 }
 
@@ -312,7 +313,7 @@ refine_mesh(rb_meshing_run *run)
 /* ---- a mesh built from rows ---- */
 
 static void
-make_mesh(rb_meshing_run *run)
+make_refined_mesh(rb_meshing_run *run)
 {
 	if (run->call->by_solid)
 	{
@@ -336,7 +337,7 @@ typedef struct continuing
 } continuing;
 
 static rb_status
-check_mesh(rb_meshing_run *run)
+check_mesh_to_refine(rb_meshing_run *run)
 {
 	continuing *c = run->arg;
 	double start = 0;
@@ -418,7 +419,7 @@ refuse_end(const rb_meshing_run *run, const continuing *c, const char *name)
 }
 
 static uint32
-count_regions(const rb_meshing_run *run, const rb_meshing_loaded *mesh)
+count_mesh_regions(const rb_meshing_run *run, const rb_meshing_loaded *mesh)
 {
 	uint32_t n;
 	rb_error error;
@@ -449,7 +450,7 @@ take_mesh(rb_meshing_run *run, const continuing *c)
 							  .edges = c->mesh.edges,
 							  .edge_segment = c->matched.edge_segment,
 							  .segments = c->matched.segments,
-							  .nregions = count_regions(run, &c->mesh)};
+							  .nregions = count_mesh_regions(run, &c->mesh)};
 }
 
 /* Stores the ids that the tables use. */
@@ -538,7 +539,7 @@ notice_regions(const rb_meshing_run *run, const rb_meshing_loaded *mesh, const c
 
 		if (t > 0 && mesh->region[t] == mesh->region[t - 1])
 			continue;
-		found = bsearch(&key, run->options.region_volumes, n, sizeof key, compare_ids);
+		found = bsearch(&key, run->options.region_volumes, n, sizeof key, compare_region_volumes);
 		if (found != NULL)
 			seen[found - run->options.region_volumes] = true;
 	}
@@ -596,7 +597,7 @@ continue_mesh(rb_meshing_run *run, const rb_meshing_table *tables, const char *n
 			 errhint("Specify at least one of these arguments to build a mesh.")));
 	rb_meshing_check_max_points(run, c->mesh.n[RB_MESH_VERTICES]);
 	rb_meshing_match(run, &c->mesh, &c->matched);
-	rb_meshing_work(run, check_mesh);
+	rb_meshing_work(run, check_mesh_to_refine);
 	refuse_faults(run, c, name);
 	take_mesh(run, c);
 	take_names(run, c);
@@ -610,7 +611,7 @@ continue_mesh(rb_meshing_run *run, const rb_meshing_table *tables, const char *n
 /* ---- the result row ---- */
 
 static Datum
-counts_row(FunctionCallInfo fcinfo, const rb_meshing_run *run, double fill_ms)
+make_refine_counts_row(FunctionCallInfo fcinfo, const rb_meshing_run *run, double fill_ms)
 {
 	const rb_meshing_sums s = rb_meshing_sum(run);
 	const uint64 counts[] = {s.vertices,
@@ -687,14 +688,14 @@ return_refined(FunctionCallInfo fcinfo, const char *function, bool query)
 	else
 	{
 		rb_meshing_tables_make(tables, function);
-		make_mesh(run);
+		make_refined_mesh(run);
 	}
 	start = rb_now_ms();
 	rows = rb_meshing_fill(run, tables);
 	rb_meshing_notices(run);
 	rb_meshing_report(run, rows, rb_now_ms() - start);
 	own = MemoryContextSwitchTo(caller);
-	result = counts_row(fcinfo, run, rb_now_ms() - start);
+	result = make_refine_counts_row(fcinfo, run, rb_now_ms() - start);
 	MemoryContextDelete(own);
 	return result;
 }

@@ -339,7 +339,7 @@ check_existing_table(rb_meshing_table *t, const char *function)
 /* ---- missing tables ---- */
 
 static const char *
-type_name(Oid type)
+sql_type_name(Oid type)
 {
 	return type == INT8OID   ? "int8"
 		   : type == INT4OID ? "int4"
@@ -359,7 +359,7 @@ make_table(rb_meshing_table *t, const char *function)
 	for (int i = 0; rb_meshing_has(t, i); i++)
 	{
 		appendStringInfo(&sql, "%s%s pg_catalog.%s%s", i > 0 ? ", " : "", c[i].name,
-						 type_name(c[i].type), c[i].null ? "" : " NOT NULL");
+						 sql_type_name(c[i].type), c[i].null ? "" : " NOT NULL");
 		t->attno[i] = (AttrNumber) (i + 1);
 	}
 	appendStringInfoChar(&sql, ')');

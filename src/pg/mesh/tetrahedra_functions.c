@@ -159,7 +159,7 @@ read_options(rb_meshing_call *call, const rb_arguments *a)
 
 /* Checks that a call with solids has no sides except facets and sizes. */
 static void
-check_solid(const rb_meshing_call *call)
+check_sides_of_solids(const rb_meshing_call *call)
 {
 	for (int i = RB_MESH_POINTS; call->by_solid && i < RB_MESH_GIVEN; i++)
 		if (call->at[i] >= 0)
@@ -172,7 +172,8 @@ check_solid(const rb_meshing_call *call)
 /* ---- arguments: the call ---- */
 
 static void
-read_side(rb_meshing_call *call, const rb_arguments *a, bool query, double tolerance, int i)
+read_mesh_side_arguments(rb_meshing_call *call, const rb_arguments *a, bool query, double tolerance,
+						 int i)
 {
 	const NullableDatum *rows = rb_argument(a, side_of[i].name);
 	rb_source *s = &call->source[call->sides];
@@ -217,10 +218,10 @@ rb_meshing_call_read(const rb_arguments *a, bool query, bool refine)
 		read_options(call, a);
 	tolerance = rb_argument_tolerance(a);
 	for (int i = 0; i < RB_MESH_SIDES; i++)
-		read_side(call, a, query, tolerance, i);
+		read_mesh_side_arguments(call, a, query, tolerance, i);
 	call->keep = rb_argument_choice(a, "keep", "inside", "hull") ? RB_KEEP_HULL : RB_KEEP_INSIDE;
 	call->split = rb_argument_choice(a, "on_crossing", "error", "split");
-	check_solid(call);
+	check_sides_of_solids(call);
 	return call;
 }
 
@@ -297,7 +298,7 @@ return_tetrahedra(FunctionCallInfo fcinfo, const char *function, bool query)
 /* ---- tables ---- */
 
 static Datum
-counts_row(FunctionCallInfo fcinfo, const rb_meshing_run *run, double fill_ms)
+make_mesh_counts_row(FunctionCallInfo fcinfo, const rb_meshing_run *run, double fill_ms)
 {
 	const rb_meshing_sums s = rb_meshing_sum(run);
 	const uint64 counts[] = {s.vertices,
@@ -354,7 +355,7 @@ return_counts(FunctionCallInfo fcinfo, const char *function, bool query)
 	rb_meshing_notices(run);
 	rb_meshing_report(run, rows, rb_now_ms() - start);
 	own = MemoryContextSwitchTo(caller);
-	result = counts_row(fcinfo, run, rb_now_ms() - start);
+	result = make_mesh_counts_row(fcinfo, run, rb_now_ms() - start);
 	MemoryContextDelete(own);
 	return result;
 }

@@ -54,7 +54,7 @@ typedef struct row_source
 } row_source;
 
 static uint64
-rows_of(const rb_meshing_part *part, rb_meshing_kind kind)
+count_part_rows(const rb_meshing_part *part, rb_meshing_kind kind)
 {
 	const rb_tets *tets = &part->tets;
 
@@ -78,12 +78,12 @@ all_rows(const rb_meshing_run *run, rb_meshing_kind kind)
 	uint64 n = 0;
 
 	for (uint32 i = 0; i < run->nparts; i++)
-		n += rows_of(&run->parts[i], kind);
+		n += count_part_rows(&run->parts[i], kind);
 	return n;
 }
 
 static void
-first_part(row_source *of)
+rewind_parts(row_source *of)
 {
 	of->number = 0;
 	of->part = of->run->parts;
@@ -95,11 +95,11 @@ first_part(row_source *of)
  * requested in ascending order.
  */
 static uint32
-find_row(row_source *of, rb_meshing_kind kind, uint64 i)
+advance_to_row(row_source *of, rb_meshing_kind kind, uint64 i)
 {
-	while (i - of->rows >= rows_of(of->part, kind))
+	while (i - of->rows >= count_part_rows(of->part, kind))
 	{
-		of->rows += rows_of(of->part, kind);
+		of->rows += count_part_rows(of->part, kind);
 		of->vertices += of->part->tets.npoints;
 		of->segments += of->part->tets.nsegments;
 		of->part++;
@@ -226,7 +226,7 @@ set_quality(const rb_tets *tets, uint32 i, Datum *values)
 static int
 make_row(row_source *of, rb_meshing_kind kind, uint64 n, Datum *values, bool *nulls)
 {
-	uint32 i = find_row(of, kind, n);
+	uint32 i = advance_to_row(of, kind, n);
 	const rb_tets *tets = &of->part->tets;
 	int columns = 6;
 	int vertex_kind;
@@ -517,7 +517,7 @@ rb_meshing_fill(rb_meshing_run *run, rb_meshing_table *tables)
 	for (int i = 0; i < RB_MESH_TABLES; i++)
 	{
 		rb_progress_note(run->progress, RB_MESH_FILL, rows, total);
-		first_part(&of);
+		rewind_parts(&of);
 		fill_table(&of, &tables[i]);
 		rows += all_rows(run, (rb_meshing_kind) i);
 	}

@@ -272,7 +272,7 @@ methods_of(rb_result result)
 
 /* Returns the column of the pairs, 1 or 2, to which this column of the relation is equal, or 0. */
 static AttrNumber
-column_of(const Node *node, const rb_question *q)
+column_of_pairs(const Node *node, const rb_question *q)
 {
 	const Var *var = (const Var *) node;
 
@@ -306,7 +306,7 @@ counts_pairs(const Aggref *aggregate, const rb_question *q)
 	if (aggregate->aggfnoid != F_COUNT_ANY)
 		return false;
 	arg = (const Node *) linitial_node(TargetEntry, aggregate->args)->expr;
-	return column_of(arg, q) != 0 || (IsA(arg, Const) && !((const Const *) arg)->constisnull);
+	return column_of_pairs(arg, q) != 0 || (IsA(arg, Const) && !((const Const *) arg)->constisnull);
 }
 
 /* Returns true if the aggregate collects the other ids of a group in any or in ascending order. */
@@ -318,7 +318,8 @@ collects_partners(const Aggref *aggregate, const rb_question *q)
 	if (aggregate->aggfnoid != F_ARRAY_AGG_ANYNONARRAY || !is_of_all_rows(aggregate) ||
 		list_length(aggregate->args) != 1 || list_length(aggregate->aggorder) > 1 ||
 		q->column == 0 ||
-		column_of((Node *) linitial_node(TargetEntry, aggregate->args)->expr, q) != 3 - q->column)
+		column_of_pairs((Node *) linitial_node(TargetEntry, aggregate->args)->expr, q) !=
+			3 - q->column)
 		return false;
 	if (aggregate->aggorder == NIL)
 		return true;
@@ -344,7 +345,7 @@ collect_aggregates(Node *node, void *arg)
 				return true;
 			return false;
 		case T_Var:
-			return q->column == 0 || column_of(node, q) != q->column;
+			return q->column == 0 || column_of_pairs(node, q) != q->column;
 		case T_PlaceHolderVar:
 		case T_GroupingFunc:
 		case T_WindowFunc:
@@ -418,8 +419,8 @@ directions_of(const List *rows, Index pairs)
 
 	forboth(first, (List *) linitial(rows), second, (List *) lsecond(rows))
 	{
-		const AttrNumber column = column_of(lfirst(first), &q);
-		const bool turned = column != 0 && column_of(lfirst(second), &q) == 3 - column;
+		const AttrNumber column = column_of_pairs(lfirst(first), &q);
+		const bool turned = column != 0 && column_of_pairs(lfirst(second), &q) == 3 - column;
 
 		directions = lappend_int(directions, turned ? column : 0);
 	}
@@ -487,7 +488,7 @@ call_below(PlannerInfo *root, RelOptInfo *input, List *clauses, rb_question *q)
 	{
 		group = get_sortgroupclause_expr(linitial_node(SortGroupClause, clauses),
 										 root->processed_tlist);
-		q->column = column_of(group, q);
+		q->column = column_of_pairs(group, q);
 		if (q->column == 0)
 			return NULL;
 		q->group = (Var *) group;
@@ -634,8 +635,8 @@ answer_distinct(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output)
 }
 
 static void
-add_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptInfo *output,
-				void *extra)
+add_function_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
+						 RelOptInfo *output, void *extra)
 {
 	if (previous_upper_hook != NULL)
 		previous_upper_hook(root, stage, input, output, extra);
@@ -674,5 +675,5 @@ rb_scan_install(void)
 	previous_rel_hook = set_rel_pathlist_hook;
 	set_rel_pathlist_hook = add_scan;
 	previous_upper_hook = create_upper_paths_hook;
-	create_upper_paths_hook = add_upper_paths;
+	create_upper_paths_hook = add_function_upper_paths;
 }

@@ -105,7 +105,7 @@ decode_all(void *arg)
 /* ---- the backend ---- */
 
 static bool
-start_thread(rb_decoding *d)
+start_decoding_thread(rb_decoding *d)
 {
 	if (d->started)
 		return true;
@@ -182,7 +182,7 @@ static void
 submit_batch(rb_decoding *d)
 {
 	finish_other(d);
-	if (d->given_up || !start_thread(d))
+	if (d->given_up || !start_decoding_thread(d))
 	{
 		d->given_up = true;
 		decode_rest(d, &d->batch[d->filling]);

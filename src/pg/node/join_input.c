@@ -139,7 +139,7 @@ read_input(rb_geometry_join *j, rb_join_input *in)
 /* ---- facts known when both inputs are read ---- */
 
 static void
-find_distance(rb_geometry_join *j)
+evaluate_distance(rb_geometry_join *j)
 {
 	ExprContext *econtext = j->css.ss.ps.ps_ExprContext;
 	bool null = false;
@@ -165,7 +165,7 @@ rb_join_check_distance(rb_geometry_join *j)
 
 	j->no_pairs = outer->n[0] + outer->n[1] == 0 || inner->n[0] + inner->n[1] == 0;
 	if (!j->no_pairs)
-		find_distance(j);
+		evaluate_distance(j);
 	if (j->no_pairs)
 		return;
 	rb_check_distance(j->reach);

@@ -419,7 +419,7 @@ name_as_columns(Node *node, void *columns)
 }
 
 static Cost
-cost_of(PlannerInfo *root, RestrictInfo *clause)
+clause_cost(PlannerInfo *root, RestrictInfo *clause)
 {
 	QualCost cost;
 
@@ -438,7 +438,7 @@ cheap_first(PlannerInfo *root, List *clauses)
 	{
 		int i = list_length(sorted);
 
-		while (i > 0 && cost_of(root, list_nth(sorted, i - 1)) > cost_of(root, lfirst(lc)))
+		while (i > 0 && clause_cost(root, list_nth(sorted, i - 1)) > clause_cost(root, lfirst(lc)))
 			i--;
 		sorted = list_insert_nth(sorted, i, lfirst(lc));
 	}
@@ -598,8 +598,8 @@ count_join(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
 }
 
 static void
-add_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptInfo *output,
-				void *extra)
+add_join_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
+					 RelOptInfo *output, void *extra)
 {
 	if (previous_upper_hook != NULL)
 		previous_upper_hook(root, stage, input, output, extra);
@@ -615,5 +615,5 @@ rb_join_install(void)
 	previous_join_hook = set_join_pathlist_hook;
 	set_join_pathlist_hook = add_join;
 	previous_upper_hook = create_upper_paths_hook;
-	create_upper_paths_hook = add_upper_paths;
+	create_upper_paths_hook = add_join_upper_paths;
 }

@@ -45,7 +45,7 @@ rb_spool_open(Size most)
 }
 
 static void
-write_row(rb_spool *s, const void *bytes, uint32 length)
+append_spool_row(rb_spool *s, const void *bytes, uint32 length)
 {
 	MemoryContext old = MemoryContextSwitchTo(s->context);
 
@@ -81,13 +81,13 @@ rb_spool_append(rb_spool *s, const void *bytes, Size length)
 		s->at[s->n++] = (uint64) (uintptr_t) copy;
 		return;
 	}
-	write_row(s, bytes, (uint32) length);
+	append_spool_row(s, bytes, (uint32) length);
 	s->at[s->n++] = s->end << 1 | 1;
 	s->end += sizeof(uint32) + length;
 }
 
 static void
-read_bytes(rb_spool *s, void *to, Size n)
+read_spool_bytes(rb_spool *s, void *to, Size n)
 {
 	if (BufFileRead(s->file, to, n) != n)
 		ereport(ERROR,
@@ -105,7 +105,7 @@ rb_spool_read(rb_spool *s, uint64 i)
 	if (BufFileSeek(s->file, 0, (off_t) (at >> 1), SEEK_SET) != 0)
 		ereport(ERROR,
 				(errcode_for_file_access(), errmsg("could not seek in temporary file of join")));
-	read_bytes(s, &length, sizeof length);
+	read_spool_bytes(s, &length, sizeof length);
 	if (length > s->taken_cap)
 	{
 		s->taken_cap = Max(length, 2 * s->taken_cap);
@@ -113,7 +113,7 @@ rb_spool_read(rb_spool *s, uint64 i)
 			pfree(s->taken);
 		s->taken = MemoryContextAlloc(s->context, s->taken_cap);
 	}
-	read_bytes(s, s->taken, length);
+	read_spool_bytes(s, s->taken, length);
 	return s->taken;
 }
 

@@ -55,7 +55,7 @@ placed_input(const rb_geometry_join *j)
 }
 
 pg_noreturn static void
-raise_failure(rb_geometry_join *j, rb_status status)
+raise_join_failure(rb_geometry_join *j, rb_status status)
 {
 	const rb_error *error = &j->ctx.error;
 	const int placed = placed_input(j);
@@ -111,7 +111,7 @@ start_join(rb_geometry_join *j, uint64 parts)
 	}
 	status = rb_placement_run_here(&j->placement);
 	if (status != RB_OK)
-		raise_failure(j, status);
+		raise_join_failure(j, status);
 }
 
 /* Starts the join of the next two sets that both have rows. Returns false if there are no more. */
@@ -169,7 +169,7 @@ next_block(rb_geometry_join *j)
 	if (rb_placement_can_take_over(&j->placement, status))
 		status = rb_placement_take_over(&j->placement);
 	if (status != RB_OK)
-		raise_failure(j, status);
+		raise_join_failure(j, status);
 	return true;
 }
 
@@ -206,7 +206,7 @@ next_pair(rb_geometry_join *j, uint64 *outer, uint64 *inner)
 
 /* Returns the number of pairs without building them. */
 static uint64
-count_pairs(rb_geometry_join *j)
+count_join_pairs(rb_geometry_join *j)
 {
 	/* These predicates are decided by the payload of each pair. */
 	const bool each = j->asked == RB_ASKED_CROSSES || j->asked == RB_ASKED_INSIDE;
@@ -223,7 +223,7 @@ count_pairs(rb_geometry_join *j)
 /* ---- begin and end ---- */
 
 static void
-close_all(void *arg)
+close_join(void *arg)
 {
 	rb_geometry_join *j = arg;
 
@@ -271,7 +271,7 @@ open_all(rb_geometry_join *j)
 {
 	rb_memory_set_idle((uint64) rb_setting_memory_limit * 1024);
 	j->memory = rb_memory_open(j->function, (uint64) rb_setting_memory_limit * 1024);
-	rb_cleanup_register(&j->open, j->context, close_all, j);
+	rb_cleanup_register(&j->open, j->context, close_join, j);
 	j->progress = rb_progress_begin(j->function);
 	rb_placement_init(&j->placement, j->function, j->context, &j->ctx, j->progress);
 }
@@ -289,7 +289,7 @@ find_params(Node *node, void *params)
 
 /* Returns the column of the input that the expression is, or 0 if it is not a plain column. */
 static int
-column_of(const Node *geometry, const rb_join_input *in)
+column_of_input(const Node *geometry, const rb_join_input *in)
 {
 	const Var *var = (const Var *) geometry;
 
@@ -320,7 +320,7 @@ begin_join(CustomScanState *node, EState *estate, int flags)
 		in->first = first;
 		in->columns = list_nth_int(facts, 4 + i);
 		first += in->columns;
-		in->column = column_of(geometry, in);
+		in->column = column_of_input(geometry, in);
 		(void) find_params(geometry, &j->params);
 		in->side.any_srid = lfourth_int(facts) != 0;
 		in->side.table = strVal(list_nth(tables, i));
@@ -356,7 +356,7 @@ drop_all(rb_geometry_join *j)
 		in->n = 0;
 		in->at = -1;
 	}
-	close_all(j);
+	close_join(j);
 	MemoryContextReset(j->context);
 	j->matched = NULL;
 	j->phase = RB_JOIN_READ;
@@ -462,7 +462,7 @@ project_row(rb_geometry_join *j)
  * returned.
  */
 static bool
-is_wanted(rb_geometry_join *j, uint64 outer)
+passes_other_clauses(rb_geometry_join *j, uint64 outer)
 {
 	if (!ExecQual(j->quals, j->css.ss.ps.ps_ExprContext))
 	{
@@ -489,7 +489,7 @@ next_joined(rb_geometry_join *j)
 		reset_scan_slot(j);
 		load_row(j, &j->in[0], outer);
 		load_row(j, &j->in[1], inner);
-		if (is_wanted(j, outer))
+		if (passes_other_clauses(j, outer))
 			result = project_row(j);
 	}
 	return result;
@@ -554,7 +554,7 @@ prepare_join(rb_geometry_join *j)
 
 /* Returns the number of rows of a countable join. Called instead of ExecProcNode. */
 static uint64
-count_rows(rb_geometry_join *j)
+count_join_rows(rb_geometry_join *j)
 {
 	PlanState *node = &j->css.ss.ps;
 	uint64 pairs;
@@ -565,7 +565,7 @@ count_rows(rb_geometry_join *j)
 	if (node->instrument != NULL)
 		InstrStartNode(node->instrument);
 	prepare_join(j);
-	pairs = count_pairs(j);
+	pairs = count_join_pairs(j);
 	j->phase = RB_JOIN_DONE;
 	if (node->instrument != NULL)
 		InstrStopNode(node->instrument, (double) pairs);
@@ -738,7 +738,7 @@ exec_count(CustomScanState *node)
 	if (c->done)
 		return NULL;
 	c->done = true;
-	pairs = count_rows((rb_geometry_join *) c->join);
+	pairs = count_join_rows((rb_geometry_join *) c->join);
 	ExecClearTuple(scan);
 	/* count(*) may occur in several forms, each with a column of its own. */
 	for (int i = 0; i < scan->tts_tupleDescriptor->natts; i++)

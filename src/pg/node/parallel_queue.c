@@ -86,7 +86,7 @@ pairs_per_slot(size_t words)
 
 /* Copies pairs of a block into the next slot of the ring. Returns false if the pump was stopped. */
 static bool
-write_pairs(rb_pump *pump, const rb_block *block, size_t from, uint64 *blocks)
+copy_pairs_to_slot(rb_pump *pump, const rb_block *block, size_t from, uint64 *blocks)
 {
 	const size_t n = Min(block->n - from, pairs_per_slot(block->words));
 	rb_slot *slot = &pump->share->slots[*blocks % RB_SLOTS];
@@ -113,7 +113,7 @@ static bool
 write_block(rb_pump *pump, const rb_block *block, uint64 *blocks)
 {
 	for (size_t i = 0; i < block->n; i += pairs_per_slot(block->words))
-		if (!write_pairs(pump, block, i, blocks))
+		if (!copy_pairs_to_slot(pump, block, i, blocks))
 			return false;
 	return true;
 }

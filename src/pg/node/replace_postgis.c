@@ -147,8 +147,8 @@ is_for_another(void)
  * role. dependsOnRole causes the statement to be planned again in that case.
  */
 static PlannedStmt *
-plan_statement(Query *query, const char *text, int options,
-			   ParamListInfo params RB_PLANNER_PARAMETER)
+plan_replaced_statement(Query *query, const char *text, int options,
+						ParamListInfo params RB_PLANNER_PARAMETER)
 {
 	replacing r = {.kept = is_for_another()};
 	PlannedStmt *planned;
@@ -166,5 +166,5 @@ void
 rb_replace_install(void)
 {
 	previous_hook = planner_hook;
-	planner_hook = plan_statement;
+	planner_hook = plan_replaced_statement;
 }

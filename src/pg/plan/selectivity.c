@@ -200,7 +200,7 @@ typedef enum taking
  * Reserves memory for one more part. Returns NULL if the memory limit of the estimate is reached.
  */
 static double *
-next_part(table_sampler *s)
+reserve_part(table_sampler *s)
 {
 	rb_builder *b = &s->builder;
 	rb_error error;
@@ -228,7 +228,7 @@ end_part(table_sampler *s, const double *x)
 static taking
 sample_coordinates(table_sampler *s, HeapTuple tuple)
 {
-	double *to = next_part(s);
+	double *to = reserve_part(s);
 
 	if (to == NULL)
 		return UNKNOWN;
@@ -269,7 +269,7 @@ sample_box(table_sampler *s, Datum value)
 		rb_builder_set_kind(&s->builder, box.dims == 2 ? RB_BOX2 : RB_BOX3);
 	if (box.dims != rb_kind_dims(s->builder.kind))
 		return NOTHING;
-	to = next_part(s);
+	to = reserve_part(s);
 	if (to == NULL)
 		return UNKNOWN;
 	memcpy(to, box.low, (size_t) box.dims * sizeof(double));
@@ -326,7 +326,7 @@ sample_value(table_sampler *s, HeapTuple tuple)
 }
 
 static void
-sample_row(table_sampler *s, HeapTuple tuple)
+sample_tuple(table_sampler *s, HeapTuple tuple)
 {
 	int64 id = ((int64) ItemPointerGetBlockNumber(&tuple->t_self) << 16) |
 			   ItemPointerGetOffsetNumber(&tuple->t_self);
@@ -411,7 +411,7 @@ sample_page(table_sampler *s, BlockNumber block, uint32 seed, int wanted)
 		tuple.t_data = (HeapTupleHeader) PageGetItem((Page) copy.data, item);
 		tuple.t_len = ItemIdGetLength(item);
 		ItemPointerSet(&tuple.t_self, block, chosen[i]);
-		sample_row(s, &tuple);
+		sample_tuple(s, &tuple);
 	}
 }
 
@@ -519,7 +519,7 @@ constant_argument(const call_arguments *arguments, const char *name)
 }
 
 static bool
-find_distance(const rb_join *join, call_arguments *arguments)
+get_constant_distance(const rb_join *join, call_arguments *arguments)
 {
 	const Const *distance;
 
@@ -602,7 +602,7 @@ is_readable(Relation rel)
 }
 
 static bool
-sample_side(const rb_join *join, int i, rb_memory *memory, int samples, expected_side *side)
+sample_side_table(const rb_join *join, int i, rb_memory *memory, int samples, expected_side *side)
 {
 	Relation rel = rb_open_if_readable(side->relid);
 	bool sampled = rel != NULL && is_readable(rel);
@@ -634,8 +634,8 @@ typical_neighbors(rb_kind kind)
 }
 
 static bool
-estimate_pairs(const rb_join *join, double distance, rb_memory *memory, const table_sample *red,
-			   const table_sample *blue, bool self, double *pairs)
+estimate_table_pairs(const rb_join *join, double distance, rb_memory *memory,
+					 const table_sample *red, const table_sample *blue, bool self, double *pairs)
 {
 	/* Objects inside a solid usually meet its boundary somewhere. */
 	const bool solids = join->predicate == RB_INSIDE || join->predicate == RB_RELATION;
@@ -658,7 +658,8 @@ static bool
 expect_within(const rb_join *join, double distance, rb_memory *memory, const expected_side *side,
 			  double *pairs)
 {
-	if (!estimate_pairs(join, distance, memory, &side->sample[0], &side->sample[1], true, pairs))
+	if (!estimate_table_pairs(join, distance, memory, &side->sample[0], &side->sample[1], true,
+							  pairs))
 		return false;
 	/* Neighbors in a valid mesh do not count as self-intersections. */
 	if (!side->sample[0].all && join->predicate != RB_SELF_INTERSECT)
@@ -674,12 +675,12 @@ expect_join_pairs(const rb_join *join, double distance, rb_memory *memory, expec
 				(side[0].relid == side[1].relid && join->kind[0] == join->kind[1] &&
 				 side[0].geom_name == NULL && side[1].geom_name == NULL);
 
-	if (!sample_side(join, 0, memory, same ? 2 : 1, &side[0]))
+	if (!sample_side_table(join, 0, memory, same ? 2 : 1, &side[0]))
 		return false;
 	if (!same)
-		return sample_side(join, 1, memory, 1, &side[1]) &&
-			   estimate_pairs(join, distance, memory, &side[0].sample[0], &side[1].sample[0], false,
-							  pairs);
+		return sample_side_table(join, 1, memory, 1, &side[1]) &&
+			   estimate_table_pairs(join, distance, memory, &side[0].sample[0], &side[1].sample[0],
+									false, pairs);
 	if (!expect_within(join, distance, memory, &side[0], pairs))
 		return false;
 	/* Each pair occurs in both orders, and each row meets itself. */
@@ -742,7 +743,8 @@ rb_expect_pairs(const FuncExpr *call, double *pairs)
 	context = open_memory(&memory);
 	old = MemoryContextSwitchTo(context);
 	memset(side, 0, sizeof side);
-	known = memory != NULL && find_arguments(call, &arguments) && find_distance(join, &arguments);
+	known = memory != NULL && find_arguments(call, &arguments) &&
+			get_constant_distance(join, &arguments);
 	if (known)
 		find_tile(join, &arguments);
 	for (int i = 0; i < rb_join_sides(join) && known; i++)

@@ -55,7 +55,7 @@ expected_rows(const rb_source *source)
  * many as fit in the table's bytes.
  */
 static double
-expected_parts(const rb_source *source)
+estimate_unread_parts(const rb_source *source)
 {
 	double rows = expected_rows(source);
 	double bytes;
@@ -141,7 +141,7 @@ rb_need_while_reading(const rb_need *need, const rb_builder *builder, const rb_s
 		}
 		else
 		{
-			more = rows = expected_parts(source);
+			more = rows = estimate_unread_parts(source);
 			if (more == 0)
 				more = rows = last;
 		}

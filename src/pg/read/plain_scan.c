@@ -54,7 +54,7 @@ statement_of(Relation rel, plan_question question)
  * exactly one plan.
  */
 static PlannedStmt *
-plan_statement(const char *sql)
+plan_sql(const char *sql)
 {
 	List *queries = rb_analyze_and_rewrite(linitial_node(RawStmt, pg_parse_query(sql)), sql);
 	Query *query = list_length(queries) == 1 ? linitial_node(Query, queries) : NULL;
@@ -99,7 +99,7 @@ find_plan(Relation rel, plan_question question, bool may_wait, answer *a)
 	/* Functions that the planner calls may need a snapshot. */
 	if (!snapshot)
 		PushActiveSnapshot(GetTransactionSnapshot());
-	a->planned = plan_statement(statement_of(rel, question));
+	a->planned = plan_sql(statement_of(rel, question));
 	if (!snapshot)
 		PopActiveSnapshot();
 }

@@ -244,7 +244,7 @@ receive_coordinates(rb_receiver *r, TupleTableSlot *slot, int64 id)
 
 /* Decodes a value. The row context must be the current one. */
 static rb_geometry_fault
-read_geometry(rb_receiver *r, Datum value, rb_geometry_info *info)
+decode_value(rb_receiver *r, Datum value, rb_geometry_info *info)
 {
 	/*
 	 * If a worker must not call ST_AsEWKB, the format stays unknown, and the value is left to the
@@ -266,14 +266,14 @@ receive_geometry(rb_receiver *r, Datum value, int64 id)
 	if (r->apart && !r->boxes && toast_raw_datum_size(value) > RB_APART_BYTES)
 		return false;
 	old = MemoryContextSwitchTo(r->row_context);
-	fault = read_geometry(r, value, &info);
+	fault = decode_value(r, value, &info);
 	/*
 	 * The geometry was read as a box with a different number of dimensions. If its own number is
 	 * that of the join, read it again.
 	 */
 	if (r->boxes && (fault == RB_GEOMETRY_NO_Z || fault == RB_GEOMETRY_Z) &&
 		rb_space_settle_dims(r, fault == RB_GEOMETRY_NO_Z ? 2 : 3, false, id))
-		fault = read_geometry(r, value, &info);
+		fault = decode_value(r, value, &info);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(r->row_context);
 	if (fault != RB_GEOMETRY_OK)
@@ -540,7 +540,7 @@ rb_receiver_end_rows(rb_receiver *r, rb_rows *rows)
 
 /* Finds the ends of the rows that end within these n parts. Returns their number. */
 static uint32
-find_ends(const rb_builder *b, uint32 part, uint32 n, uint32 *ends)
+find_row_ends(const rb_builder *b, uint32 part, uint32 n, uint32 *ends)
 {
 	uint32 rows = 0;
 
@@ -554,7 +554,7 @@ void
 rb_rows_slice(const rb_builder *b, uint32 part, uint32 row, uint32 n, uint32 *ends, rb_rows *rows)
 {
 	rows->nparts = n;
-	rows->nrows = b->multi ? find_ends(b, part, n, ends) : n;
+	rows->nrows = b->multi ? find_row_ends(b, part, n, ends) : n;
 	rows->coords = b->coords + (size_t) part * (size_t) b->width;
 	rows->ids = b->ids + row;
 	rows->ends = b->multi ? ends : NULL;

@@ -24,7 +24,7 @@
  * is counted, too.
  */
 static void
-raise_status(const rb_receiver *r)
+raise_receiver_error(const rb_receiver *r)
 {
 	rb_error error = r->error;
 	rb_so_far so_far = {r->rows + 1, 0};
@@ -42,7 +42,7 @@ bool
 rb_refuse_status(const rb_receiver *r)
 {
 	if (!r->apart)
-		raise_status(r);
+		raise_receiver_error(r);
 	return false;
 }
 
@@ -275,7 +275,7 @@ raise_geometry(const rb_receiver *r, int64 id, rb_geometry_fault fault,
 	};
 
 	if (fault == RB_GEOMETRY_NO_MEMORY)
-		raise_status(r);
+		raise_receiver_error(r);
 	rb_raise_geometry(&place, fault, info);
 }
 
@@ -331,7 +331,7 @@ comma_row(const rb_receiver *r, int64 id)
 }
 
 static const char *
-type_name(uint32 type)
+geometry_type_name(uint32 type)
 {
 	return type == RB_TYPE_BOX3D ? "Box3D" : rb_geometry_type_name(type);
 }
@@ -361,8 +361,8 @@ rb_space_check_srid(rb_receiver *r, int32 srid, uint32 type, int64 id)
 			return false;
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("%s: Operation on mixed SRID geometries (%s, %d) != (%s, %d)",
-							   r->source->function, type_name(first->srid_type), first->srid,
-							   type_name(type), srid),
+							   r->source->function, geometry_type_name(first->srid_type),
+							   first->srid, geometry_type_name(type), srid),
 						errdetail("SRID %d occurs in %s%s; SRID %d occurs in %s%s.", first->srid,
 								  first->srid_side, comma_id(r, first->srid_id), srid, side,
 								  comma_row(r, id)),

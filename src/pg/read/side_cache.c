@@ -228,7 +228,7 @@ set_key(char *bytes, const side_key *key)
 }
 
 static side_key
-key_of(const rb_stored *stored)
+key_of_stored(const rb_stored *stored)
 {
 	side_key key;
 
@@ -244,7 +244,7 @@ static bool
 next_stored(int *i, rb_stored *stored)
 {
 	while (rb_stored_get((*i)++, stored))
-		if (stored->number != 0 && key_of(stored).database == MyDatabaseId)
+		if (stored->number != 0 && key_of_stored(stored).database == MyDatabaseId)
 			return true;
 	return false;
 }
@@ -257,7 +257,7 @@ drop_former(const char *function, const side_key *key)
 
 	for (int i = 0; next_stored(&i, &stored);)
 	{
-		const side_key other = key_of(&stored);
+		const side_key other = key_of_stored(&stored);
 
 		if (other.relid == key->relid &&
 			(other.filenode != key->filenode || other.tablespace != key->tablespace))
@@ -863,8 +863,8 @@ static void
 tell_kept(const rb_stored *stored, rb_cache_facts *facts)
 {
 	memset(facts, 0, sizeof *facts);
-	facts->relid = key_of(stored).relid;
-	facts->kind = key_of(stored).kind;
+	facts->relid = key_of_stored(stored).relid;
+	facts->kind = key_of_stored(stored).kind;
 	facts->rows = stored->keep.rows;
 	facts->bytes = stored->bytes;
 	facts->device_bytes = stored->device_bytes;
@@ -936,7 +936,7 @@ rb_side_cache_evict(const char *function, Oid relid)
 
 	for (int i = 0; next_stored(&i, &stored);)
 	{
-		Oid other = key_of(&stored).relid;
+		Oid other = key_of_stored(&stored).relid;
 
 		/* A side whose table no longer exists has no owner, so anyone may evict it. */
 		if ((OidIsValid(relid) ? other == relid

@@ -240,7 +240,7 @@ begin_to_spill(filling *f)
  * of parts at which it is to be called again.
  */
 static uint32
-make_room(void *arg)
+spill_if_needed(void *arg)
 {
 	filling *f = arg;
 	rb_builder *b = &f->builder[f->reading];
@@ -266,7 +266,7 @@ make_room(void *arg)
 
 /* Reads the rows of a source into a builder, or a cached set into the side. */
 static void
-read_side(const rb_source *source, filling *f, rb_space *space, MemoryContext call)
+read_source_rows(const rb_source *source, filling *f, rb_space *space, MemoryContext call)
 {
 	rb_builder *builder = &f->builder[f->reading];
 	rb_side_data *side = &f->side[f->reading];
@@ -290,7 +290,7 @@ read_side(const rb_source *source, filling *f, rb_space *space, MemoryContext ca
 	if (f->spill != NULL)
 	{
 		receiver->full_at = MIN_BUFFERED_PARTS;
-		receiver->full = make_room;
+		receiver->full = spill_if_needed;
 		receiver->full_arg = f;
 	}
 	if (OidIsValid(source->heap))
@@ -499,7 +499,7 @@ read_again(filling *f, int i, rb_space *space)
 	plain.rel = NULL; /* The relation has been closed, but is still locked. */
 	memset(&f->side[i], 0, sizeof f->side[i]);
 	f->reading = i;
-	read_side(&plain, f, space, CurrentMemoryContext);
+	read_source_rows(&plain, f, space, CurrentMemoryContext);
 }
 
 /* Moves the remaining rows of all sides to the temporary files. */
@@ -563,7 +563,7 @@ rb_read_sides(const rb_source *source, int n, rb_memory *memory, rb_spill *spill
 
 		/* Cached sides cannot be used once rows are spilled. */
 		now.again |= rb_spill_has_begun(spill);
-		read_side(&now, &f, &space, call);
+		read_source_rows(&now, &f, &space, call);
 		rb_need_next(&need, side[i].set, &builder[i], side[i].kept);
 	}
 	SPI_finish();
@@ -611,7 +611,7 @@ rb_read_side_again(const rb_source *source, rb_memory *memory, const rb_side_dat
 	f.need = &need;
 	f.builder = &builder;
 	f.side = &again;
-	read_side(&plain, &f, &space, CurrentMemoryContext);
+	read_source_rows(&plain, &f, &space, CurrentMemoryContext);
 	plain.unique = true; /* The ids have already been counted. */
 	finish_side(&plain, &builder, &space, &again);
 	return again.set;

@@ -73,7 +73,7 @@ typedef struct object
 /* ---- sampled boxes ---- */
 
 static void
-make_room(box_receiver *r)
+grow_box_arrays(box_receiver *r)
 {
 	rb_error error;
 	rb_status status = rb_grow_array(r->memory, (void **) &r->box, &r->box_cap, r->n + 1,
@@ -158,7 +158,7 @@ add_box(box_receiver *r, uint32 hash, int64 id, const double low[3], const doubl
 		rb_box_add(to, to + 3, low, high);
 		return;
 	}
-	make_room(r);
+	grow_box_arrays(r);
 	if (o != NULL)
 		o->number = r->n;
 	to = r->box + 6 * r->n;
@@ -210,7 +210,7 @@ hash_of_row(box_receiver *r, TupleTableSlot *slot)
 }
 
 static bool
-receive_row(TupleTableSlot *slot, DestReceiver *self)
+receive_row_box(TupleTableSlot *slot, DestReceiver *self)
 {
 	box_receiver *r = (box_receiver *) self;
 	const rb_builder *b = &r->builder;
@@ -237,7 +237,7 @@ receive_row(TupleTableSlot *slot, DestReceiver *self)
 }
 
 static void
-start_receiver(DestReceiver *self, int operation, TupleDesc desc)
+start_box_receiver(DestReceiver *self, int operation, TupleDesc desc)
 {
 	box_receiver *r = (box_receiver *) self;
 
@@ -257,8 +257,8 @@ begin_receiver(box_receiver *r, rb_source *source, rb_space *space, rb_memory *m
 			   size_t wanted)
 {
 	memset(r, 0, sizeof *r);
-	r->pub.receiveSlot = receive_row;
-	r->pub.rStartup = start_receiver;
+	r->pub.receiveSlot = receive_row_box;
+	r->pub.rStartup = start_box_receiver;
 	r->pub.rShutdown = end_receiver;
 	r->pub.rDestroy = end_receiver;
 	r->pub.mydest = DestTuplestore; /* Any destination that keeps its rows */

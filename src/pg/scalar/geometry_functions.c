@@ -171,7 +171,7 @@ redblue_geometry_faces(PG_FUNCTION_ARGS)
 
 /* Reads the box of the geometry. Returns false if it is empty. */
 static bool
-read_geometry(FunctionCallInfo fcinfo, const char *function, rb_box *box)
+read_geometry_box(FunctionCallInfo fcinfo, const char *function, rb_box *box)
 {
 	bool has_z;
 	int32 srid;
@@ -194,7 +194,7 @@ redblue_geometry_meets_tile(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	rb_tile_read(&fcinfo->args[1], function, &tile);
-	if (!read_geometry(fcinfo, function, &box))
+	if (!read_geometry_box(fcinfo, function, &box))
 		PG_RETURN_BOOL(false);
 	rb_reach_read(fcinfo, function, 3, &box);
 	PG_RETURN_BOOL(rb_tile_needs(function, &box, true, &tile));
@@ -214,7 +214,7 @@ redblue_geometry_tiles_of(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0))
 		return (Datum) 0;
 	rb_tiles_read(fcinfo, function, 1, &tiles);
-	if (!read_geometry(fcinfo, function, &box))
+	if (!read_geometry_box(fcinfo, function, &box))
 		return (Datum) 0;
 	rb_reach_read(fcinfo, function, 3, &box);
 	rb_tiles_return(fcinfo, function, &box, true, &tiles);
@@ -269,7 +269,7 @@ rb_raise_no_solid(const char *function, bool first, const char *row, const char 
 }
 
 pg_noreturn static void
-raise_failure(const rb_pairwise *p, rb_status status)
+raise_pairwise_failure(const rb_pairwise *p, rb_status status)
 {
 	const rb_error *error = &p->ctx.error;
 
@@ -298,7 +298,7 @@ ask_position(FunctionCallInfo fcinfo, const char *function, int *position)
 		return false;
 	status = rb_pairwise_work(p, (uint64) red->set->nparts + blue->set->nparts, find_position, &q);
 	if (status != RB_OK)
-		raise_failure(p, status);
+		raise_pairwise_failure(p, status);
 	*position = q.position;
 	return true;
 }

@@ -192,7 +192,7 @@ static int next_remembered;
 
 /* Finds the column of a plain table that the statement itself reads. */
 static bool
-find_column(PlannerInfo *root, Node *node, expected *e, int i, int *relid)
+find_plain_column(PlannerInfo *root, Node *node, expected *e, int i, int *relid)
 {
 	const Var *var = (const Var *) strip_implicit_coercions(node);
 	const RangeTblEntry *entry;
@@ -249,7 +249,7 @@ sampled_selectivity(SupportRequestSelectivity *request)
 	int relid[2];
 
 	for (int i = 0; i < 2; i++)
-		if (!find_column(request->root, list_nth(request->args, i), &e, i, &relid[i]))
+		if (!find_plain_column(request->root, list_nth(request->args, i), &e, i, &relid[i]))
 			return false;
 	if (relid[0] == relid[1] || e.tuples[0] * e.tuples[1] < LEAST_PAIRS)
 		return false;

@@ -109,7 +109,7 @@ hash_value(const struct varlena *value)
 }
 
 static void
-drop_last(rb_pairwise *p, rb_operand_cache *a)
+drop_last_operand(rb_pairwise *p, rb_operand_cache *a)
 {
 	rb_operand *o = a->operand[--a->n];
 
@@ -135,7 +135,7 @@ drop_old(rb_pairwise *p)
 
 		if (a->n < 2)
 			break;
-		drop_last(p, a);
+		drop_last_operand(p, a);
 	}
 }
 
@@ -223,7 +223,7 @@ bytes_of(rb_operand *o)
 /* ---- reading ---- */
 
 static void
-read_header(rb_operand *o)
+read_operand_header(rb_operand *o)
 {
 	struct varlena *bytes;
 
@@ -400,7 +400,7 @@ rb_pairwise_begin(FunctionCallInfo fcinfo, const char *function)
 	drop_old(p);
 	for (int i = 0; i < 2; i++)
 	{
-		read_header(rb_pairwise_operand(p, i));
+		read_operand_header(rb_pairwise_operand(p, i));
 		read_unknown(fcinfo, p, i);
 	}
 	check_srids(p, rb_pairwise_operand(p, 0)->header.srid, rb_pairwise_operand(p, 1)->header.srid);
@@ -478,7 +478,7 @@ rb_pairwise_test(rb_pairwise *p, rb_predicate predicate, double distance, uint64
 #define FEW_PAIRS 4096
 
 static rb_status
-make_curve(void *arg)
+intersect_operands(void *arg)
 {
 	rb_pairwise *p = arg;
 	const rb_set *red = rb_pairwise_operand(p, 0)->set, *blue = rb_pairwise_operand(p, 1)->set;
@@ -504,7 +504,7 @@ rb_pairwise_curve(rb_pairwise *p)
 
 	rb_context_init(&p->ctx, p->memory);
 	p->aside.ctx = &p->ctx;
-	p->aside.work = make_curve;
+	p->aside.work = intersect_operands;
 	p->aside.arg = p;
 	status = pairs <= FEW_PAIRS ? rb_helper_try(&p->aside) : rb_helper_run(&p->aside);
 	if (status != RB_OK)
@@ -525,7 +525,7 @@ read_one(FunctionCallInfo fcinfo, const char *function, rb_pairwise **pairwise)
 	find_value(p, 0, (struct varlena *) PG_GETARG_POINTER(0));
 	drop_old(p);
 	o = rb_pairwise_operand(p, 0);
-	read_header(o);
+	read_operand_header(o);
 	read_unknown(fcinfo, p, 0);
 	o->known = false;
 	return o;

@@ -122,8 +122,8 @@ clip_to_tile(const rb_spill_tile *tile, int dims, double *low, double *high)
 
 /* Computes the box of one row of a chunk for the sample. */
 static void
-sample_row(rb_spill *s, const rb_spill_tile *tile, int side, const rb_chunk *chunk, uint32 row,
-		   double *box)
+sample_row_box(rb_spill *s, const rb_spill_tile *tile, int side, const rb_chunk *chunk, uint32 row,
+			   double *box)
 {
 	const rb_kind kind = s->kind[side];
 	const int width = rb_kind_width(kind), dims = rb_kind_dims(kind);
@@ -182,8 +182,8 @@ sample_boxes(rb_spill *s, const rb_spill_tile *tile, int side, uint32 wanted, ui
 			rb_spill_check(s, rb_spill_read_ends(s->ctx, tile->file[side], &rows->chunk[chunk],
 												 rb_kind_width(s->kind[side]), &s->rows));
 		ends = true;
-		sample_row(s, tile, side, &rows->chunk[chunk], (uint32) (row - before),
-				   box + (size_t) 2 * dims * (*n)++);
+		sample_row_box(s, tile, side, &rows->chunk[chunk], (uint32) (row - before),
+					   box + (size_t) 2 * dims * (*n)++);
 	}
 	return box;
 }
@@ -256,8 +256,8 @@ compute_cuts(tile_cutting *c, const rb_spill_tile *tile)
  * row does not fit in memory.
  */
 static bool
-distribute_rows(rb_spill *s, const rb_spill_tile *from, int side, const tile_groups *t,
-				rb_spill_tile *to, rb_builder *pile, int64 most)
+distribute_rows_to_tiles(rb_spill *s, const rb_spill_tile *from, int side, const tile_groups *t,
+						 rb_spill_tile *to, rb_builder *pile, int64 most)
 {
 	const rb_kind kind = s->kind[side];
 	const size_t width = (size_t) rb_kind_width(kind);
@@ -315,7 +315,7 @@ free_chunks(rb_chunks *chunks)
 }
 
 static uint64
-parts_of(const rb_spill_tile *tile)
+count_tile_parts(const rb_spill_tile *tile)
 {
 	return tile->rows[0].parts + tile->rows[1].parts;
 }
@@ -345,7 +345,7 @@ add_tiles(rb_spill *s, rb_spill_tile *more, uint32 n, uint64 parts)
 			free_chunks(&tile->rows[1]);
 			continue;
 		}
-		tile->whole = (double) parts_of(tile) >= TOO_ALIKE * (double) parts;
+		tile->whole = (double) count_tile_parts(tile) >= TOO_ALIKE * (double) parts;
 		add_tile(s, tile);
 	}
 }
@@ -373,7 +373,7 @@ cut_tile(rb_spill *s, uint32 number)
 		AllocSetContextCreate(CurrentMemoryContext, "redblue cut", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(mine);
 	rb_spill_tile tile = s->tile[number]; /* Copied because the array may be reallocated */
-	const uint64 parts = parts_of(&tile);
+	const uint64 parts = count_tile_parts(&tile);
 	const int64 size = s->cut.size, most = most_bytes(s, &tile);
 	bool done = true;
 	tile_cutting c;
@@ -405,7 +405,7 @@ cut_tile(rb_spill *s, uint32 number)
 	group_tiles(&t);
 	pile = palloc(t.n * sizeof *pile);
 	for (int i = 0; i < s->sides && done; i++)
-		done = distribute_rows(s, &tile, i, &t, to, pile, most);
+		done = distribute_rows_to_tiles(s, &tile, i, &t, to, pile, most);
 	if (done)
 	{
 		free_chunks(&tile.rows[0]);
@@ -488,7 +488,7 @@ collect_piece(const rb_spill *s, const rb_spill_tile *tile, int side, uint32 fro
 }
 
 static uint64
-side_bytes(const rb_spill *s, const rb_spill_tile *tile, int side)
+side_bytes_of_tile(const rb_spill *s, const rb_spill_tile *tile, int side)
 {
 	rb_spill_tile one = {0};
 
@@ -504,7 +504,7 @@ side_bytes(const rb_spill *s, const rb_spill_tile *tile, int side)
 static void
 find_pieces(const rb_spill *s, const rb_spill_tile *tile, uint64 piece[2])
 {
-	const uint64 bytes[2] = {side_bytes(s, tile, 0), side_bytes(s, tile, 1)};
+	const uint64 bytes[2] = {side_bytes_of_tile(s, tile, 0), side_bytes_of_tile(s, tile, 1)};
 	const uint64 room = Min(rb_spill_room(s), (bytes[0] + bytes[1]) / 2);
 	const int small = bytes[0] < bytes[1] ? 0 : 1, large = 1 - small;
 
@@ -551,7 +551,7 @@ split_two(rb_spill *s, const rb_spill_tile *tile)
 static void
 split_one(rb_spill *s, const rb_spill_tile *tile)
 {
-	const uint64 bytes = Min(rb_spill_room(s), side_bytes(s, tile, 0)) / 2;
+	const uint64 bytes = Min(rb_spill_room(s), side_bytes_of_tile(s, tile, 0)) / 2;
 	const rb_chunks none = {0};
 	rb_chunks first, second;
 

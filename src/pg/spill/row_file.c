@@ -74,7 +74,7 @@ rb_spill_tile_bytes(const rb_spill *s, const rb_spill_tile *tile)
 /* ---- files ---- */
 
 static void
-open_file(rb_spill *s, rb_spill_file *file)
+open_spill_file(rb_spill *s, rb_spill_file *file)
 {
 	if (file->open)
 		return;
@@ -135,7 +135,7 @@ dup_descriptor(rb_spill_file *file, const char *function)
 }
 
 static void
-write_bytes(rb_spill *s, rb_spill_file *file, const void *from, size_t bytes)
+append_file_bytes(rb_spill *s, rb_spill_file *file, const void *from, size_t bytes)
 {
 	const char *next = from;
 
@@ -165,7 +165,7 @@ write_bytes(rb_spill *s, rb_spill_file *file, const void *from, size_t bytes)
 }
 
 static rb_status
-read_bytes(rb_context *ctx, const rb_spill_file *file, int64 at, void *to, size_t bytes)
+read_file_bytes(rb_context *ctx, const rb_spill_file *file, int64 at, void *to, size_t bytes)
 {
 	char *next = to;
 
@@ -226,15 +226,15 @@ append_chunk(rb_spill *s, rb_spill_file *file, rb_chunks *chunks, const rb_build
 
 	if (nrows == 0)
 		return;
-	open_file(s, file);
+	open_spill_file(s, file);
 	chunk = next_chunk(s, chunks);
 	*chunk = (rb_chunk){file->size, nparts, nrows, nparts != nrows};
-	write_bytes(s, file, b->coords + part * width, nparts * width * sizeof(double));
-	write_bytes(s, file, b->ids + row, nrows * sizeof *b->ids);
+	append_file_bytes(s, file, b->coords + part * width, nparts * width * sizeof(double));
+	append_file_bytes(s, file, b->ids + row, nrows * sizeof *b->ids);
 	if (chunk->multi)
 	{
 		store_ends(s, b, row, nrows, part, nparts);
-		write_bytes(s, file, s->ends, nrows * sizeof *s->ends);
+		append_file_bytes(s, file, s->ends, nrows * sizeof *s->ends);
 	}
 	chunks->parts += nparts;
 	chunks->rows += nrows;
@@ -307,7 +307,7 @@ rb_spill_read_parts(rb_context *ctx, const rb_spill_file *file, const rb_chunk *
 {
 	const int64 bytes = width * (int64) sizeof(double);
 
-	return read_bytes(ctx, file, chunk->at + part * bytes, coords, (size_t) (nparts * bytes));
+	return read_file_bytes(ctx, file, chunk->at + part * bytes, coords, (size_t) (nparts * bytes));
 }
 
 rb_status
@@ -317,8 +317,9 @@ rb_spill_read_ends(rb_context *ctx, const rb_spill_file *file, const rb_chunk *c
 	const size_t bytes = chunk->nrows * sizeof *rows->ends;
 
 	RB_TRY(reserve_buffer(ctx, (void **) &rows->ends, &rows->ends_bytes, bytes));
-	return read_bytes(ctx, file, ids_at(chunk, width) + (int64) (chunk->nrows * sizeof *rows->ids),
-					  rows->ends, bytes);
+	return read_file_bytes(ctx, file,
+						   ids_at(chunk, width) + (int64) (chunk->nrows * sizeof *rows->ids),
+						   rows->ends, bytes);
 }
 
 rb_status
@@ -331,7 +332,7 @@ rb_spill_read_chunk(rb_context *ctx, const rb_spill_file *file, const rb_chunk *
 						  chunk->nparts * (size_t) width * sizeof(double)));
 	RB_TRY(rb_spill_read_parts(ctx, file, chunk, width, 0, chunk->nparts, rows->coords));
 	RB_TRY(reserve_buffer(ctx, (void **) &rows->ids, &rows->ids_bytes, ids));
-	RB_TRY(read_bytes(ctx, file, ids_at(chunk, width), rows->ids, ids));
+	RB_TRY(read_file_bytes(ctx, file, ids_at(chunk, width), rows->ids, ids));
 	return chunk->multi ? rb_spill_read_ends(ctx, file, chunk, width, rows) : RB_OK;
 }
 

@@ -116,7 +116,7 @@ raise_of(const rb_spill *s, rb_status status, const rb_error *error)
 }
 
 static void
-distribute_rows(rb_spill *s, int side, rb_kind kind, rb_chunks *pile, uint32 n)
+distribute_objects(rb_spill *s, int side, rb_kind kind, rb_chunks *pile, uint32 n)
 {
 	const rb_chunks *rows = &s->tile[0].rows[side];
 	const size_t width = (size_t) rb_kind_width(kind);
@@ -208,7 +208,7 @@ rb_spill_group(rb_spill *s, int side, rb_kind kind)
 	const uint32 n = (uint32) Min(bytes / room + 1, MAX_PILES);
 	rb_chunks *pile = palloc0(n * sizeof *pile);
 
-	distribute_rows(s, side, kind, pile, n);
+	distribute_objects(s, side, kind, pile, n);
 	forget_rows(s, side);
 	for (uint32 i = 0; i < n; i++)
 	{

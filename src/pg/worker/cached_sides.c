@@ -67,7 +67,7 @@ publish_entry(int i)
 
 /* Returns the index of a side in the list, or -1; number 0 finds an empty entry. */
 static int
-slot_of(uint64 number)
+find_stored_index(uint64 number)
 {
 	for (int i = 0; i < RB_STORED; i++)
 		if (store.list[i].number == number)
@@ -132,7 +132,7 @@ unlist_gone(void)
 static void
 list_side(const rb_to_keep *keep, const rb_cache_entry *kept, bool ascend)
 {
-	const int i = slot_of(0);
+	const int i = find_stored_index(0);
 	const rb_set *set = kept->set;
 
 	Assert(i >= 0);
@@ -211,7 +211,7 @@ rb_store_use(uint64 number, bool hit)
 	kept = find_cached(number);
 	if (kept != NULL && hit)
 	{
-		int i = slot_of(number);
+		int i = find_stored_index(number);
 
 		set = rb_cache_use(store.cache, kept);
 		if (i >= 0)
@@ -290,7 +290,7 @@ rb_store_set_manifest(uint64 number, const rb_to_keep *keep, const void *card)
 
 	pthread_mutex_lock(&store.lock);
 	kept = find_cached(number);
-	i = slot_of(number);
+	i = find_stored_index(number);
 	fits = kept != NULL && i >= 0 && kept->card_size == keep->card_bytes &&
 		   memcmp(store.list[i].keep.key, keep->key, sizeof keep->key) == 0;
 	if (fits)
@@ -371,7 +371,7 @@ rb_store_note_device(const rb_backend *device)
 
 /* Copies an entry; returns true if it is valid and belongs to the running worker. */
 static bool
-copy_entry(rb_service_block *block, int i, rb_stored *stored)
+copy_stored_entry(rb_service_block *block, int i, rb_stored *stored)
 {
 	rb_stored_entry *e = &block->stored[i];
 	uint64 word = rb_acquire(&block->worker);
@@ -399,7 +399,7 @@ rb_stored_find(const void *key, rb_stored *stored)
 	rb_service_block *block = rb_service_find();
 
 	for (int i = 0; block != NULL && i < RB_STORED; i++)
-		if (copy_entry(block, i, stored) && memcmp(stored->keep.key, key, RB_KEY_BYTES) == 0)
+		if (copy_stored_entry(block, i, stored) && memcmp(stored->keep.key, key, RB_KEY_BYTES) == 0)
 			return true;
 	memset(stored, 0, sizeof *stored);
 	return false;
@@ -411,7 +411,7 @@ rb_stored_get(int i, rb_stored *stored)
 	rb_service_block *block = rb_service_find();
 	const bool there = block != NULL && i >= 0 && i < RB_STORED;
 
-	if (!there || !copy_entry(block, i, stored))
+	if (!there || !copy_stored_entry(block, i, stored))
 		memset(stored, 0, sizeof *stored);
 	return there;
 }

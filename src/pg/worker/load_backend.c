@@ -89,7 +89,7 @@ static struct
 } opening;
 
 static void *
-open_device(void *arg)
+run_opening(void *arg)
 {
 	opening.backend = rb_device_here(opening.text, sizeof opening.text);
 	rb_release(&opening.state, opening.backend != NULL ? RB_DEVICE_FOUND : RB_DEVICE_NONE);
@@ -106,7 +106,7 @@ rb_device_begin(void)
 	opening.begun = true;
 	opening.begun_ms = rb_now_ms();
 	rb_release(&opening.state, RB_DEVICE_OPENING);
-	if (rb_thread_start(&thread, STACK, open_device, NULL) == 0)
+	if (rb_thread_start(&thread, STACK, run_opening, NULL) == 0)
 		pthread_detach(thread);
 	else
 	{

@@ -284,7 +284,7 @@ rb_progress_end(rb_progress_entry **e)
 
 /* Copies an entry; returns false if it is unused or being changed. */
 static bool
-copy_entry(rb_progress_entry *e, rb_progress_entry *copy)
+copy_progress_entry(rb_progress_entry *e, rb_progress_entry *copy)
 {
 	uint32 before = rb_acquire(&e->change);
 
@@ -318,7 +318,7 @@ redblue_progress(PG_FUNCTION_ARGS)
 		Datum values[5];
 		bool nulls[5] = {false};
 
-		if (!copy_entry(&block->progress[i], &e) || !may_see(e.role))
+		if (!copy_progress_entry(&block->progress[i], &e) || !may_see(e.role))
 			continue;
 		values[0] = Int32GetDatum(e.pid);
 		values[1] = CStringGetTextDatum(e.function);

@@ -190,7 +190,7 @@ unlock_served(rb_served *s)
 
 /* Returns true if the session no longer needs the request or if the worker is ending. */
 static bool
-is_stopped(rb_served *s)
+is_request_stopped(rb_served *s)
 {
 	rb_request *request = lock_served(s);
 	bool stop = request == NULL || rb_acquire(&request->stop) != 0;
@@ -200,7 +200,7 @@ is_stopped(rb_served *s)
 }
 
 static void
-report_progress(rb_served *s)
+publish_progress(rb_served *s)
 {
 	rb_request *request = lock_served(s);
 
@@ -292,7 +292,7 @@ wait_for_device(rb_served *s)
 	while ((state = rb_device_begun(&s->backend, text, sizeof text)) == RB_DEVICE_OPENING ||
 		   state == RB_DEVICE_UNKNOWN)
 	{
-		if (is_stopped(s))
+		if (is_request_stopped(s))
 			return RB_STOPPED;
 		rb_wait_backoff(&idle, RB_LONGEST_US);
 	}
@@ -307,7 +307,7 @@ wait_at_gate(rb_served *s)
 	gate_queue(s);
 	while (!gate_enter(s))
 	{
-		if (is_stopped(s))
+		if (is_request_stopped(s))
 		{
 			gate_give_up(s);
 			return RB_STOPPED;
@@ -532,7 +532,7 @@ read_lanes_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		size_t moved = 0;
 		rb_request *request;
 
-		if (is_stopped(m->s))
+		if (is_request_stopped(m->s))
 		{
 			rb_release(&m->stopped, 1);
 			return;
@@ -571,7 +571,7 @@ read_arrays(rb_served *s, const rb_bytes *arrays, int n)
 
 /* Sends a header and arrays to the session. */
 static rb_status
-write_message(rb_served *s, void *header, size_t size, const rb_bytes *arrays, int n)
+send_reply(rb_served *s, void *header, size_t size, const rb_bytes *arrays, int n)
 {
 	rb_bytes all[1 + RB_SENT_ARRAYS] = {{header, size}};
 	double since = 0;
@@ -583,7 +583,7 @@ write_message(rb_served *s, void *header, size_t size, const rb_bytes *arrays, i
 		size_t moved = 0;
 		rb_request *request;
 
-		if (is_stopped(s))
+		if (is_request_stopped(s))
 			return RB_STOPPED;
 		request = lock_served(s);
 		if (request != NULL)
@@ -602,7 +602,7 @@ write_message(rb_served *s, void *header, size_t size, const rb_bytes *arrays, i
 }
 
 static rb_status
-read_side(rb_served *s, int i)
+receive_side(rb_served *s, int i)
 {
 	const rb_sent_side *side = &s->asked.side[i];
 	const rb_set *rows = NULL;
@@ -650,10 +650,10 @@ receive_number_array(rb_served *s)
 }
 
 static rb_status
-read_sides(rb_served *s)
+receive_sides(rb_served *s)
 {
 	for (int i = 0; i < s->asked.sides; i++)
-		RB_TRY(read_side(s, i));
+		RB_TRY(receive_side(s, i));
 	return receive_number_array(s);
 }
 
@@ -664,7 +664,7 @@ read_sides(rb_served *s)
  * memory for the members themselves.
  */
 static rb_status
-count_members(rb_served *s, const rb_groups *groups, const uint32_t **words)
+compute_group_sizes(rb_served *s, const rb_groups *groups, const uint32_t **words)
 {
 	uint32_t *counts = NULL;
 
@@ -693,7 +693,7 @@ write_aggregate(rb_served *s, const rb_stream *stream)
 		if (n.starts * sizeof *groups.start + n.members * sizeof *groups.member >
 			s->asked.answer_limit)
 		{
-			RB_TRY(count_members(s, &groups, &words));
+			RB_TRY(compute_group_sizes(s, &groups, &words));
 			n = (rb_sent_reply){.words = groups.n};
 		}
 	}
@@ -705,7 +705,7 @@ write_aggregate(rb_served *s, const rb_stream *stream)
 	arrays[1] = (rb_bytes){(char *) groups.start, n.starts * sizeof *groups.start};
 	arrays[2] = (rb_bytes){(char *) groups.member, n.members * sizeof *groups.member};
 	s->answered = true;
-	return write_message(s, &n, sizeof n, arrays, 3);
+	return send_reply(s, &n, sizeof n, arrays, 3);
 }
 
 static rb_status
@@ -733,7 +733,7 @@ write_ids(rb_served *s, const rb_block *block)
 			s->blocks++;
 			return RB_OK;
 		}
-		if (is_stopped(s))
+		if (is_request_stopped(s))
 			return RB_STOPPED;
 		wait_for_session(s, &idle, &since);
 	}
@@ -755,11 +755,11 @@ join_once(rb_served *s, void *arg)
 
 	while (status == RB_OK)
 	{
-		if (is_stopped(s))
+		if (is_request_stopped(s))
 			status = RB_STOPPED;
 		else
 			status = rb_stream_next(stream, WAIT_MS, &block);
-		report_progress(s);
+		publish_progress(s);
 		if (status == RB_OK && block.n > 0)
 			status = write_ids(s, &block);
 	}
@@ -795,7 +795,7 @@ wait_for_room(rb_served *s, uint64 ended)
 		pthread_mutex_unlock(&gate.lock);
 		if (room)
 			return wait_at_gate(s) == RB_OK;
-		if (none || (!busy && rb_now_ms() > until) || is_stopped(s))
+		if (none || (!busy && rb_now_ms() > until) || is_request_stopped(s))
 			return false;
 		rb_wait_backoff(&idle, RB_LONGEST_US);
 	}
@@ -819,7 +819,7 @@ has_failed(const rb_served *s, rb_status status)
  * session that tries again needs another process.
  */
 static void
-note_failure(void)
+mark_device_failed(void)
 {
 	rb_release(&device_failed, 1);
 	rb_service_leave(RB_WORKER_LEAVING);
@@ -859,7 +859,7 @@ run_on_device(rb_served *s, rb_status (*once)(rb_served *s, void *arg), void *ar
 
 		device_leave();
 		if (has_failed(s, status))
-			note_failure();
+			mark_device_failed();
 		if (status != RB_DEVICE_FULL || s->blocks > 0 || !wait_for_room(s, ended))
 			return status;
 		rb_forget_failure(&s->ctx);
@@ -868,7 +868,7 @@ run_on_device(rb_served *s, rb_status (*once)(rb_served *s, void *arg), void *ar
 }
 
 static rb_status
-run_join(rb_served *s)
+run_served_join(rb_served *s)
 {
 	const rb_stats before = s->ctx.stats;
 	rb_status status;
@@ -900,8 +900,8 @@ serve_join(rb_served *s)
 		else
 			return status;
 	}
-	RB_TRY(read_sides(s));
-	return run_join(s);
+	RB_TRY(receive_sides(s));
+	return run_served_join(s);
 }
 
 /* ---- rounds of a refinement ---- */
@@ -946,9 +946,9 @@ rounds_once(rb_served *s, void *arg)
 		return fail_request(s, RB_NO_THREAD, "could not create a thread for the GPU");
 	while (rb_acquire(&rounds->done) == 0)
 	{
-		if (is_stopped(s))
+		if (is_request_stopped(s))
 			rb_context_stop(&s->ctx);
-		report_progress(s);
+		publish_progress(s);
 		rb_wait_backoff(&idle, RB_LONGEST_US);
 	}
 	pthread_join(thread, NULL);
@@ -963,7 +963,7 @@ write_refined(rb_served *s, rb_refining *r)
 
 	rb_sent_refining_of(&sent, r);
 	(void) s->backend->probe(s->ctx.device, sent.device, sizeof sent.device);
-	return write_message(s, &sent, sizeof sent, arrays, rb_refining_arrays(&sent, r, true, arrays));
+	return send_reply(s, &sent, sizeof sent, arrays, rb_refining_arrays(&sent, r, true, arrays));
 }
 
 /*
@@ -1013,17 +1013,17 @@ serve_refine(rb_served *s)
 static rb_status
 serve_cache(rb_served *s)
 {
-	RB_TRY(read_sides(s));
+	RB_TRY(receive_sides(s));
 	return RB_END;
 }
 
 static rb_status
-write_bytes(rb_served *s, void *bytes, size_t n)
+send_bytes(rb_served *s, void *bytes, size_t n)
 {
 	rb_sent_reply header = {.bytes = n};
 	const rb_bytes array = {bytes, n};
 
-	RB_TRY(write_message(s, &header, sizeof header, &array, 1));
+	RB_TRY(send_reply(s, &header, sizeof header, &array, 1));
 	return RB_END;
 }
 
@@ -1036,7 +1036,7 @@ serve_card(rb_served *s)
 
 	if (card == NULL)
 		return fail_request(s, RB_GONE, "the cached table was evicted");
-	status = write_bytes(s, card, n);
+	status = send_bytes(s, card, n);
 	free(card);
 	return status;
 }
@@ -1047,20 +1047,20 @@ serve_ids(rb_served *s)
 	const rb_set *set;
 	int64_t *ids = NULL;
 
-	RB_TRY(read_sides(s));
+	RB_TRY(receive_sides(s));
 	set = s->set[0];
 	RB_TRY(rb_set_materialize_ids(&s->ctx, set));
 	if (set->ids != NULL)
-		return write_bytes(s, (void *) set->ids, (size_t) set->nrows * sizeof *ids);
+		return send_bytes(s, (void *) set->ids, (size_t) set->nrows * sizeof *ids);
 	RB_TRY(rb_array(&s->ctx, (void **) &ids, Max(set->nrows, 1), sizeof *ids));
 	for (uint32 i = 0; i < set->nrows; i++)
 		ids[i] = (int64_t) ((uint64_t) set->first_id + i);
-	return write_bytes(s, ids, (size_t) set->nrows * sizeof *ids);
+	return send_bytes(s, ids, (size_t) set->nrows * sizeof *ids);
 }
 
 /* Returns true if all enumeration values and counts are valid. */
 static bool
-is_sound(const rb_request_args *asked)
+are_arguments_sound(const rb_request_args *asked)
 {
 	bool sound = (asked->sides >= 1 || asked->ask == RB_ASK_REFINE) && asked->lanes >= 1 &&
 				 asked->lanes <= RB_LANES && (unsigned) asked->device <= RB_ON_DEVICE &&
@@ -1076,7 +1076,7 @@ is_sound(const rb_request_args *asked)
 static rb_status
 dispatch_request(rb_served *s)
 {
-	if (!is_sound(&s->asked))
+	if (!are_arguments_sound(&s->asked))
 		return refuse_nonsense(s);
 	RB_TRY(hold_cached(s));
 	switch (s->asked.ask)

@@ -491,7 +491,7 @@ write_lanes_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
  * for a team, this thread sends all lanes.
  */
 static rb_status
-write_message(void *arg)
+send_request(void *arg)
 {
 	rb_remote *r = arg;
 	rb_thread *me;
@@ -532,7 +532,7 @@ send_sides(rb_remote *r, const rb_submission *order, char *why_not, size_t size)
 	set_message(r, arrays, all_arrays(&r->request->asked, order, arrays));
 	if (r->message.bytes == 0)
 		return true;
-	r->sending = (rb_helper){.ctx = r->ctx, .work = write_message, .arg = r};
+	r->sending = (rb_helper){.ctx = r->ctx, .work = send_request, .arg = r};
 	while ((status = rb_helper_try(&r->sending)) == RB_NO_THREAD)
 	{
 		/* This process sends the rest itself, from one interrupt to the next. */
@@ -690,7 +690,7 @@ expect_arrays(rb_remote *r)
 
 /* Reads what has arrived of a reply in bytes. Sets *moved to false if nothing has. */
 static rb_status
-read_bytes(rb_remote *r, bool *moved)
+read_reply_bytes(rb_remote *r, bool *moved)
 {
 	const rb_lane back = rb_lane_back(r->request);
 
@@ -733,7 +733,7 @@ read_reply(rb_remote *r, rb_block *block, int *idle)
 	bool moved;
 
 	if (rb_acquire(&r->request->back.sent.n) > 0)
-		status = read_bytes(r, &moved);
+		status = read_reply_bytes(r, &moved);
 	else if ((moved = rb_ids_read(r->request, r->next, block)))
 	{
 		r->out = true;
@@ -803,7 +803,7 @@ write_mesh(rb_remote *r, rb_refining *refining)
 
 	rb_sent_refining_of(&sent, refining);
 	set_message(r, arrays, 1 + rb_refining_arrays(&sent, refining, false, arrays + 1));
-	return write_message(r);
+	return send_request(r);
 }
 
 static rb_status

@@ -399,7 +399,7 @@ rb_refining_arrays(const rb_sent_refining *sent, rb_refining *r, bool back, rb_b
 
 /* Allocates an array; even an empty one gets an address. */
 static rb_status
-alloc_array(rb_context *ctx, void *block, size_t n, size_t element)
+alloc_received_array(rb_context *ctx, void *block, size_t n, size_t element)
 {
 	return rb_array(ctx, (void **) block, n + 1, element);
 }
@@ -409,12 +409,12 @@ alloc_changed(rb_context *ctx, const rb_sent_refining *sent, rb_refining *r)
 {
 	rb_cells *m = &r->mesh;
 
-	RB_TRY(alloc_array(ctx, &m->cells, sent->ncells, sizeof(rb_cell)));
-	RB_TRY(alloc_array(ctx, &m->sites, sent->nsites, sizeof(rb_site)));
-	RB_TRY(alloc_array(ctx, &m->kind, sent->nsites, 1));
-	RB_TRY(alloc_array(ctx, &m->parent, sent->nsites, sizeof(uint32_t)));
-	RB_TRY(alloc_array(ctx, &r->free, sent->nfree, sizeof(uint32_t)));
-	RB_TRY(alloc_array(ctx, &r->blocked, sent->nblocked, sizeof(rb_entry64)));
+	RB_TRY(alloc_received_array(ctx, &m->cells, sent->ncells, sizeof(rb_cell)));
+	RB_TRY(alloc_received_array(ctx, &m->sites, sent->nsites, sizeof(rb_site)));
+	RB_TRY(alloc_received_array(ctx, &m->kind, sent->nsites, 1));
+	RB_TRY(alloc_received_array(ctx, &m->parent, sent->nsites, sizeof(uint32_t)));
+	RB_TRY(alloc_received_array(ctx, &r->free, sent->nfree, sizeof(uint32_t)));
+	RB_TRY(alloc_received_array(ctx, &r->blocked, sent->nblocked, sizeof(rb_entry64)));
 	r->ncells = sent->ncells;
 	r->cells_cap = (size_t) sent->ncells + 1;
 	r->nsites = sent->nsites;
@@ -431,7 +431,7 @@ alloc_changed(rb_context *ctx, const rb_sent_refining *sent, rb_refining *r)
 
 /* Returns true if the counts of the header are within their limits. */
 static bool
-is_sound(const rb_sent_refining *sent)
+are_counts_sound(const rb_sent_refining *sent)
 {
 	bool sound =
 		sent->ncells <= RB_MAX_CELLS && sent->nsites < RB_DEAD - 8 && sent->nfree <= sent->ncells;
@@ -457,19 +457,20 @@ rb_refining_alloc(rb_context *ctx, const rb_sent_refining *sent, rb_refine_optio
 	options->max_points = sent->max_points;
 	options->nsizes = sent->nsizes;
 	options->threads = ctx->threads;
-	if (!is_sound(sent))
+	if (!are_counts_sound(sent))
 		return rb_fail(ctx, RB_UNSUPPORTED, 0, 0, "the request is inconsistent");
 	RB_TRY(alloc_changed(ctx, sent, r));
-	RB_TRY(alloc_array(ctx, &r->segments, sent->nsegments, sizeof(uint32_t[2])));
-	RB_TRY(alloc_array(ctx, &r->segment_order, sent->nsegments, sizeof(uint32_t)));
-	RB_TRY(alloc_array(ctx, &r->facet_start, sent->nfacets, sizeof(uint32_t)));
-	RB_TRY(alloc_array(ctx, &r->facet_corners, sent->ncorners, sizeof(uint32_t)));
+	RB_TRY(alloc_received_array(ctx, &r->segments, sent->nsegments, sizeof(uint32_t[2])));
+	RB_TRY(alloc_received_array(ctx, &r->segment_order, sent->nsegments, sizeof(uint32_t)));
+	RB_TRY(alloc_received_array(ctx, &r->facet_start, sent->nfacets, sizeof(uint32_t)));
+	RB_TRY(alloc_received_array(ctx, &r->facet_corners, sent->ncorners, sizeof(uint32_t)));
 	if (sent->nregions > 0)
-		RB_TRY(alloc_array(ctx, &r->region_volume, sent->nregions, sizeof(double)));
+		RB_TRY(alloc_received_array(ctx, &r->region_volume, sent->nregions, sizeof(double)));
 	if (sent->nsizes > 0)
-		RB_TRY(alloc_array(ctx, &r->sizes_start, size_cells(sent), sizeof(uint32_t)));
+		RB_TRY(alloc_received_array(ctx, &r->sizes_start, size_cells(sent), sizeof(uint32_t)));
 	if (sent->nsizes > 0)
-		RB_TRY(alloc_array(ctx, &r->sizes_points, 4 * (size_t) sent->nsizes, sizeof(double)));
+		RB_TRY(
+			alloc_received_array(ctx, &r->sizes_points, 4 * (size_t) sent->nsizes, sizeof(double)));
 	r->all_facets = sent->nfacets;
 	r->nregions = sent->nregions;
 	for (int i = 0; i < 3; i++)
@@ -510,7 +511,7 @@ rb_refined_alloc(rb_context *ctx, const rb_sent_refining *sent, rb_refining *fre
 {
 	memset(fresh, 0, sizeof *fresh);
 	fresh->ctx = ctx;
-	if (!is_sound(sent))
+	if (!are_counts_sound(sent))
 		return rb_fail(ctx, RB_BAD_REPLY, 0, 0, NULL);
 	return alloc_changed(ctx, sent, fresh);
 }
