@@ -98,6 +98,7 @@ rb_cavity_close(rb_recovery *r, rb_cavity_work **work)
 
 /* ---- positions ---- */
 
+/* Sets the position of a vertex relative to the facet, unless it is known. */
 static rb_status
 set_position(rb_recovery *r, rb_cavity_work *w, uint32_t v, uint8_t place)
 {
@@ -108,6 +109,7 @@ set_position(rb_recovery *r, rb_cavity_work *w, uint32_t v, uint8_t place)
 	return RB_GROW(r->ctx, w->placed, w->placed_cap, (size_t) w->nplaced + 1);
 }
 
+/* Empties the cavity and makes room for positions of all points. */
 static rb_status
 begin_cavity(rb_recovery *r, rb_cavity_work *w)
 {
@@ -123,6 +125,7 @@ begin_cavity(rb_recovery *r, rb_cavity_work *w)
 	return RB_OK;
 }
 
+/* Removes the marks and positions of the cavity. */
 static void
 clear_cavity(rb_recovery *r, rb_cavity_work *w)
 {
@@ -135,6 +138,7 @@ clear_cavity(rb_recovery *r, rb_cavity_work *w)
 
 /* ---- the region ---- */
 
+/* Copies the faces of a region and their boxes. */
 static rb_status
 load_region(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint32_t region)
 {
@@ -528,6 +532,7 @@ not_delaunay(rb_recovery *r, rb_cavity_half *half)
 
 /* ---- insertion into the mesh ---- */
 
+/* Replaces the tetrahedra of the cavity by those of both halves. */
 static rb_status
 replace_cavity_tets(rb_recovery *r, rb_cavity_work *w)
 {

@@ -170,6 +170,7 @@ connect_tet_faces(rb_recovery *r, rb_cavity_half *half, uint32_t tet, bool *fits
 	return RB_OK;
 }
 
+/* Fills a half by gift wrapping, face by face. */
 static rb_status
 fill_by_wrapping(rb_recovery *r, rb_cavity_half *half, bool only_seen, rb_filled *filled)
 {
@@ -356,6 +357,7 @@ link_inside(rb_recovery *r, rb_cavity_half *half, const rb_mesh *all, const uint
 	return RB_OK;
 }
 
+/* Fills a half with the Delaunay tetrahedra of its points, less those outside. */
 static rb_status
 fill_by_carving(rb_recovery *r, rb_cavity_half *half, rb_filled *filled)
 {
@@ -400,6 +402,7 @@ fill_by_carving(rb_recovery *r, rb_cavity_half *half, rb_filled *filled)
 
 /* ---- choice of the method ---- */
 
+/* Returns true if each point of the half is a corner of a new tetrahedron. */
 static bool
 all_used(rb_recovery *r, const rb_cavity_half *half)
 {

@@ -207,6 +207,7 @@ conflict_hard(rb_mesh *m, uint32_t t, uint32_t e)
 							number[tet->v[3]], number[e]) > 0;
 }
 
+/* Returns true if the point `at` is in the circumsphere of a tetrahedron. */
 static ALWAYS_INLINE bool
 is_in_conflict(rb_mesh *m, uint32_t t, uint32_t e, const double *at, bool all)
 {
@@ -464,6 +465,7 @@ walk_concurrently(rb_inserter *w, const double *at, uint32_t *where, bool *busy)
 
 /* ---- the cavity ---- */
 
+/* Removes the marks of the cavity and its rim. */
 static void
 unmark_cavity(rb_mesh *m)
 {
@@ -611,6 +613,7 @@ find_cavity_concurrently(rb_inserter *w, uint32_t v, uint32_t t, bool *busy)
 
 /* ---- new tetrahedra ---- */
 
+/* Returns the index of a corner in the cavity, a new one if it is new. */
 static uint32_t
 index_of_corner(rb_cavity *c, uint32_t v)
 {
@@ -624,6 +627,7 @@ index_of_corner(rb_cavity *c, uint32_t v)
 	return *place;
 }
 
+/* Finds the slot of a directed edge in the hash table of the rim. */
 static rb_rim_edge *
 find_rim_edge(rb_cavity *c, uint32_t mask, uint32_t a, uint32_t b)
 {
@@ -971,6 +975,7 @@ insert_concurrently(rb_inserter *w, uint32_t v, bool *busy)
 	return RB_OK;
 }
 
+/* Inserts a range of points as one of several inserters. */
 static void
 insert_points_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -1077,6 +1082,7 @@ end_batch(rb_inserting *s, uint32_t **left, uint32_t *n)
 	return RB_OK;
 }
 
+/* Frees what the inserters own. */
 static void
 close_inserters(rb_inserting *s)
 {
@@ -1120,6 +1126,7 @@ room_for(rb_mesh *m, uint32_t done, uint32_t points, double share)
 	return RB_OK;
 }
 
+/* Inserts a range of points on this thread. */
 static rb_status
 insert_some(rb_mesh *m, const uint32_t *begun, const uint32_t *points, uint32_t from, uint32_t to)
 {
@@ -1204,6 +1211,7 @@ insert_by_many(rb_mesh *m, const uint32_t *begun, bool *equal)
 	return status;
 }
 
+/* Inserts all points; starts over with one thread if points are equal. */
 static rb_status
 insert_all(rb_mesh *m, bool *flat)
 {

@@ -87,6 +87,7 @@ typedef struct placing
 	double low[3], size;
 } placing;
 
+/* Computes the keys of a range of points on the Hilbert curve. */
 static void
 compute_hilbert_keys_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -321,6 +322,7 @@ turn_of_corners(const uint32_t *v)
 
 #define DEAD UINT64_MAX
 
+/* Counts a range of tetrahedra by their last corners. */
 static void
 count_tets_by_corner_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -398,6 +400,7 @@ sort_small(const rb_tet_order *s, uint32_t *e, uint32_t n)
 	}
 }
 
+/* Sorts the lists of a range of corners and numbers their tetrahedra. */
 static void
 sort_tet_lists_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -447,6 +450,7 @@ prefetch_tets(const rb_tet_order *s, uint64_t i, uint64_t to)
 	}
 }
 
+/* Moves tetrahedra to a range of new slots, and renumbers their links and corners. */
 static void
 move_tets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -475,6 +479,7 @@ move_tets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
+/* Assigns new slots to all tetrahedra, by their last corners. */
 static rb_status
 assign_slots(rb_tet_order *s)
 {

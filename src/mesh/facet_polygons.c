@@ -53,6 +53,7 @@ get_triangle_corner(const naming *w, uint32_t triangle, int k)
 
 /* ---- facets ---- */
 
+/* Lists the triangles of each facet, and marks facets with several polygons. */
 static rb_status
 list_triangles(naming *w)
 {
@@ -105,6 +106,7 @@ choose_triangle_axis(naming *w, uint32_t triangle)
 	}
 }
 
+/* Makes a facet the current one and builds the box tree of its triangles. */
 static rb_status
 enter_facet(naming *w, uint32_t facet)
 {
@@ -177,6 +179,7 @@ side_of_line(const naming *w, const double *p, const double *q, int x, int y)
 	return d.sign;
 }
 
+/* Returns true if the current point lies in a triangle. */
 static bool
 lies_in(naming *w, uint32_t triangle)
 {
@@ -191,6 +194,7 @@ lies_in(naming *w, uint32_t triangle)
 	return turn != 0;
 }
 
+/* Takes the polygon of a triangle if it has the least number of those that contain the point. */
 static rb_status
 try_triangle(void *user, uint32_t item)
 {
@@ -300,6 +304,7 @@ list_points(const naming *w, const rb_tets *tets, uint64_t **list, uint32_t *n)
 	return rb_sort_words(w->ctx, *list, *n);
 }
 
+/* Labels the points on facets with the polygons that contain them. */
 static rb_status
 label_points(naming *w, rb_tets *tets)
 {

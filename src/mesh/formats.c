@@ -178,6 +178,7 @@ typedef struct base64
 	int pending;
 } base64;
 
+/* Writes four digits. */
 static void
 base64_write(base64 *to)
 {
@@ -189,6 +190,7 @@ base64_write(base64 *to)
 	to->pending = 0;
 }
 
+/* Appends n bytes. */
 static inline void
 base64_append(base64 *to, const uint8_t *bytes, size_t n)
 {
@@ -200,6 +202,7 @@ base64_append(base64 *to, const uint8_t *bytes, size_t n)
 	}
 }
 
+/* Appends the last digits and the padding. */
 static void
 base64_end(base64 *to)
 {
@@ -370,6 +373,7 @@ group_of_element(const groups *g, uint32_t i)
 	return *id_table_find(&g->table, g->id, id_of_element(g, i));
 }
 
+/* Numbers the distinct ids of groups. */
 static rb_status
 number_group_ids(rb_context *ctx, groups *g, bool always)
 {
@@ -482,6 +486,7 @@ append_entities(rb_buffer *to, const groups *g)
 	}
 }
 
+/* Appends the section of nodes. */
 static rb_status
 append_nodes(rb_context *ctx, rb_buffer *to, const rb_mesh_rows *rows, uint32_t volume)
 {
@@ -559,6 +564,7 @@ rb_mesh_gmsh_bytes(const rb_mesh_rows *rows, uint64_t regions, uint64_t facets)
 		   32 * (uint64_t) rows->nfaces + GROUP_ROOM * (regions + facets + 1);
 }
 
+/* Writes all sections of a Gmsh file. */
 static rb_status
 write_all(rb_context *ctx, const rb_mesh_rows *rows, groups *facets, groups *regions, rb_buffer *to)
 {
@@ -671,6 +677,7 @@ clear_inner_faces(rb_context *ctx, const rb_mesh_rows *rows, rb_table *table, ui
 	return RB_OK;
 }
 
+/* Orders tetrahedra by region. */
 static int
 by_region(const void *a, const void *b, const void *arg)
 {
@@ -683,6 +690,7 @@ by_region(const void *a, const void *b, const void *arg)
 	return (x->tet > y->tet) - (x->tet < y->tet);
 }
 
+/* Appends the boundary faces of a tetrahedron, oriented outward. */
 static uint64_t
 append_faces(rb_exact_env *env, const rb_mesh_rows *rows, const open_tet *o, rb_surface_face *to)
 {
@@ -708,6 +716,7 @@ append_faces(rb_exact_env *env, const rb_mesh_rows *rows, const open_tet *o, rb_
 	return n;
 }
 
+/* Lists the boundary faces of all regions. */
 static rb_status
 list_faces(rb_context *ctx, const rb_mesh_rows *rows, const uint8_t *bits, open_tet *open,
 		   rb_surface_face *faces, uint64_t *n)

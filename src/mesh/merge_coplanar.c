@@ -99,6 +99,7 @@ lower_end(const void *arg, uint32_t what)
 	return low;
 }
 
+/* Lists the triangle sides and segments at each lower end. */
 static rb_status
 list_edges_by_end(merging *m)
 {
@@ -167,6 +168,7 @@ runs_up(const merging *m, const shared *e, uint32_t i)
 
 /* ---- merging of polygons ---- */
 
+/* Returns true if the vertices of polygon b lie in the plane of polygon a. */
 static bool
 are_polygons_coplanar(merging *m, uint32_t a, uint32_t b)
 {
@@ -182,6 +184,7 @@ are_polygons_coplanar(merging *m, uint32_t a, uint32_t b)
 	return true;
 }
 
+/* Unites the two polygons at an edge if they are coplanar. */
 static rb_status
 unite_at_edge(merging *m, const shared *e)
 {
@@ -205,6 +208,7 @@ unite_at_edge(merging *m, const shared *e)
 	return RB_OK;
 }
 
+/* Unites coplanar polygons and numbers the resulting facets. */
 static rb_status
 unite_polygons(merging *m)
 {
@@ -249,6 +253,7 @@ bounds_facet(merging *m, const shared *e, bool *bounds)
 	return status;
 }
 
+/* Selects which segments at an edge remain. */
 static rb_status
 choose_segments(merging *m, const shared *e)
 {
@@ -272,6 +277,7 @@ choose_segments(merging *m, const shared *e)
 	return RB_OK;
 }
 
+/* Writes the segments that remain and the new ones. */
 static rb_status
 write_segments(merging *m)
 {
@@ -446,6 +452,7 @@ is_crease(const creasing *c, uint32_t a, uint32_t b, uint32_t p, uint32_t q)
 	return rb_orient3d_at(&env, at[0], at[1], at[2], at[3]) != 0;
 }
 
+/* Inserts the segments of the PLC into the table of edges. */
 static rb_status
 list_given(creasing *c)
 {
@@ -458,6 +465,7 @@ list_given(creasing *c)
 	return RB_OK;
 }
 
+/* Appends the segment ab unless the PLC has it. */
 static rb_status
 add_segment(creasing *c, uint32_t a, uint32_t b)
 {
@@ -576,6 +584,7 @@ may_be_flat(const regrouping *g, uint32_t side, uint32_t other)
 	return fabs(volume) * longest <= g->near;
 }
 
+/* Lists the face sides at each edge, except those at segments. */
 static rb_status
 list_sides(regrouping *g, uint32_t nfaces, const uint32_t (*edges)[2], uint32_t nedges)
 {

@@ -22,6 +22,7 @@
 
 /* ---- parts ---- */
 
+/* Finds the points that no triangle and no segment uses. */
 static rb_status
 find_lone_points(rb_context *ctx, rb_parts *parts)
 {
@@ -120,6 +121,7 @@ typedef struct small_join
 	void *user;
 } small_join;
 
+/* Passes pairs of parts from the backend on as meetings. */
 static rb_status
 write_meetings(void *user, const rb_pair *pairs, size_t n)
 {
@@ -135,6 +137,7 @@ write_meetings(void *user, const rb_pair *pairs, size_t n)
 	return RB_OK;
 }
 
+/* Joins a small set on this thread. */
 static rb_status
 join_small(rb_context *ctx, const rb_backend *backend, const rb_job *job, small_join *f)
 {
@@ -220,6 +223,7 @@ compare_number_lists(const uint32_t *a, const uint32_t *b, int n)
 	return 0;
 }
 
+/* Orders flaws by objects, kind and parts. */
 static int
 by_objects(const void *a, const void *b, const void *arg)
 {
@@ -251,6 +255,7 @@ sort_and_trim(finding *f)
 	f->n = kept;
 }
 
+/* Returns the facet, segment or point of a part, in one numbering. */
 static uint32_t
 plc_object_of_part(const finding *f, uint32_t part)
 {
@@ -273,6 +278,7 @@ index_in_kind(const finding *f, uint32_t object)
 	return object < f->plc->nsegments ? object : object - f->plc->nsegments;
 }
 
+/* Records a flaw of two objects. */
 static rb_status
 record_flaw(finding *f, rb_flaw_kind kind, uint32_t x, uint32_t y, rb_meeting m, const double *at)
 {
@@ -324,6 +330,7 @@ record_points(finding *f, uint32_t of, uint32_t on, rb_meeting m)
 	return any;
 }
 
+/* Returns true if two parts have the same corners. */
 static bool
 have_equal_corners(const finding *f, rb_meeting m)
 {
@@ -351,6 +358,7 @@ shared_center(finding *f, rb_meeting m, double *at)
 			at[k] += points[i].at[k] / n;
 }
 
+/* Determines the flaw of two parts that meet, and records it. */
 static rb_status
 classify_meeting(void *user, rb_meeting m)
 {

@@ -137,6 +137,7 @@ compare_along(const double *a, const double *b, const double *p, const double *q
 	return 0;
 }
 
+/* Orders triples of numbers. */
 static int
 by_three_numbers(const void *a, const void *b, const void *arg)
 {
@@ -149,6 +150,7 @@ by_three_numbers(const void *a, const void *b, const void *arg)
 	return 0;
 }
 
+/* Orders points on edges by edge and, on an edge, from its first end to its last. */
 static int
 by_edge(const void *a, const void *b, const void *arg)
 {
@@ -161,6 +163,7 @@ by_edge(const void *a, const void *b, const void *arg)
 						 point_coords(s, y->point));
 }
 
+/* Orders points on lines by line and, on a line, by position. */
 static int
 by_line_and_position(const void *a, const void *b, const void *arg)
 {
@@ -174,6 +177,7 @@ by_line_and_position(const void *a, const void *b, const void *arg)
 						 point_coords(s, x->point), point_coords(s, y->point));
 }
 
+/* Orders lines by their triangle and by the part that cuts it. */
 static int
 by_triangle_and_other(const void *a, const void *b, const void *arg)
 {
@@ -293,6 +297,7 @@ note_in_triangle(splitting *s, uint32_t of, uint32_t other, const rb_meet *m, in
 	return RB_OK;
 }
 
+/* Records the points at which two parts meet, and the line that they share. */
 static rb_status
 record_meeting(splitting *s, const triple *meeting)
 {
@@ -330,6 +335,7 @@ get_line_edge(const splitting *s, const triangle_line *l, const double **end)
 	return t + 3 * l->edge;
 }
 
+/* Computes the point at which two lines of a triangle cross. */
 static bool
 cross_at(const splitting *s, const triangle_line *l, const triangle_line *m, double *point)
 {
@@ -407,6 +413,7 @@ may_cross(const splitting *s, const triangle_line *l, const triangle_line *m)
 	return apart == 0;
 }
 
+/* Finds the crossings of lines on the same triangle. */
 static rb_status
 cross_lines(splitting *s)
 {
@@ -436,6 +443,7 @@ cross_lines(splitting *s)
 
 /* ---- unification of points ---- */
 
+/* Replaces points by the first ones with equal coordinates. */
 static void
 rename_points(splitting *s, triple_vec *l)
 {
@@ -541,6 +549,7 @@ snap_points(splitting *s, uint32_t *first, uint32_t n)
 	return RB_OK;
 }
 
+/* Numbers the distinct points and replaces all others. */
 static rb_status
 number_distinct_points(splitting *s)
 {
@@ -664,6 +673,7 @@ put_piece(splitting *s, uint32_t from, uint32_t to, uint32_t outer, uint32_t *ri
 	return RB_OK;
 }
 
+/* Appends a triangle that is part of the given one. */
 static rb_status
 add_split_triangle(splitting *s, uint32_t of, const uint32_t *corner)
 {
@@ -809,6 +819,7 @@ cut_triangle(splitting *s, uint32_t of, uint32_t line_from, uint32_t line_to, ui
 	return triangulate_polygon(s, of);
 }
 
+/* Cuts all triangles along their lines. */
 static rb_status
 cut_triangles(splitting *s)
 {
@@ -828,6 +839,7 @@ cut_triangles(splitting *s)
 	return RB_OK;
 }
 
+/* Cuts all segments at the points on them. */
 static rb_status
 cut_segments(splitting *s)
 {
@@ -991,6 +1003,7 @@ number_facets(splitting *s)
 	w->plc.nfacets = w->npolygons = n;
 }
 
+/* Moves points, segments and triangles to the PLC. */
 static rb_status
 move_result(splitting *s)
 {
@@ -1024,6 +1037,7 @@ move_result(splitting *s)
 	return RB_OK;
 }
 
+/* Frees the arrays of the splitting. */
 static void
 free_splitting(splitting *s)
 {

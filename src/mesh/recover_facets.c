@@ -168,6 +168,7 @@ cut_boundary(rb_recovery *r, rb_sheet *sheet, uint32_t f, uint32_t i, uint32_t p
 	return RB_OK;
 }
 
+/* Links the faces of a sheet at their common edges. */
 static rb_status
 link_sheet_faces(rb_recovery *r, rb_sheet *sheet)
 {
@@ -568,6 +569,7 @@ group_missing_faces(rb_recovery *r, struct rb_facet_work *w, uint32_t *regions)
 	return RB_OK;
 }
 
+/* Adds a Steiner point on a facet. */
 static rb_status
 add_facet_point(rb_recovery *r, const double *at, uint32_t facet)
 {
@@ -729,6 +731,7 @@ find_complete_facets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	rb_add(&all->others, others);
 }
 
+/* Finds the facets that are complete before recovery, in threads. */
 static rb_status
 find_complete_facets(rb_recovery *r, const uint32_t *order)
 {
@@ -801,6 +804,7 @@ rb_recover_free_complete(rb_recovery *r)
 	RB_FREE(memory, r->seen);
 }
 
+/* Returns true if a face is still one of the mesh. */
 static bool
 still_there(const rb_mesh *m, const rb_seen_face *face)
 {

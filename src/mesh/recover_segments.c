@@ -411,6 +411,7 @@ typedef struct rb_first_pass
 	uint32_t n; /* number of subsegments, or 0 after the first pass */
 } rb_first_pass;
 
+/* Determines which subsegments of a range are edges of the mesh. */
 static void
 find_present_subsegments_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -477,6 +478,7 @@ one_pass(rb_recovery *r, uint32_t pass, const rb_first_pass *first, uint32_t **t
 	return RB_OK;
 }
 
+/* Computes the order of the first pass. */
 static rb_status
 begin_first(rb_recovery *r, rb_first_pass *first)
 {

@@ -62,6 +62,7 @@ sum_blocks(rb_regions *g)
 
 /* ---- separation by facets ---- */
 
+/* Makes each tetrahedron of a block a region of its own, and counts them. */
 static void
 separate_tets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -81,6 +82,7 @@ separate_tets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	g->before[from / BLOCK] = n;
 }
 
+/* Unites the tetrahedra of a block with neighbors across unconstrained faces. */
 static void
 unite_tets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -99,6 +101,7 @@ unite_tets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		}
 }
 
+/* Replaces the link of each tetrahedron in a block by the root of its region. */
 static void
 find_region_roots_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -141,6 +144,7 @@ is_first(const rb_regions *g, uint32_t t)
 	return g->of[t] == t && g->number[t] != OUTSIDE;
 }
 
+/* Counts the regions whose first tetrahedron is in a block. */
 static void
 count_regions_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -153,6 +157,7 @@ count_regions_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	g->before[from / BLOCK] = n;
 }
 
+/* Numbers the regions whose first tetrahedron is in a block. */
 static void
 number_regions_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -165,6 +170,7 @@ number_regions_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 			g->number[t] = region++;
 }
 
+/* Assigns the number of its region to each tetrahedron of a block. */
 static void
 assign_regions_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -176,6 +182,7 @@ assign_regions_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 			g->of[t] = g->number[g->of[t]];
 }
 
+/* Finds and numbers the regions that facets separate. */
 static rb_status
 find_regions(rb_regions *g, rb_keep keep)
 {
@@ -267,6 +274,7 @@ is_tet_kept(const rb_regions *g, uint64_t t)
 	return g->of[t] != RB_NONE && !g->dropped[g->of[t]];
 }
 
+/* Counts the kept tetrahedra of a block. */
 static void
 count_kept_tets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -279,6 +287,7 @@ count_kept_tets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	g->before[from / BLOCK] = n;
 }
 
+/* Numbers the kept tetrahedra of a block. */
 static void
 number_kept_tets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -290,6 +299,7 @@ number_kept_tets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		g->number[t] = is_tet_kept(g, t) ? n++ : RB_NONE;
 }
 
+/* Writes the kept tetrahedra of a block with regions and neighbors. */
 static void
 write_tets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -311,6 +321,7 @@ write_tets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
+/* Numbers and writes the kept tetrahedra. */
 static rb_status
 write_tets(rb_regions *g)
 {
@@ -329,6 +340,7 @@ write_tets(rb_regions *g)
 	return fill_blocks(g, g->r->mesh.ntets, write_tets_piece);
 }
 
+/* Marks the constrained faces of kept tetrahedra in a block. */
 static void
 mark_used_faces_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -483,6 +495,7 @@ mark_kept_points_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 			rb_store(&g->of[g->tets->tets[t][k]], 0);
 }
 
+/* Replaces the corners of a block of tetrahedra by their new numbers. */
 static void
 renumber_corners_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -548,6 +561,7 @@ move_points(rb_regions *g)
 	return RB_OK;
 }
 
+/* Selects and writes tetrahedra, faces, edges and points. */
 static rb_status
 write_result(rb_regions *g, rb_keep keep)
 {
@@ -599,6 +613,7 @@ typedef struct corner_face
 	uint32_t at;              /* the face as 4 * tetrahedron + corner */
 } corner_face;
 
+/* Orders faces by their middle and largest corners, then by number. */
 static int
 compare_faces(const void *a, const void *b, const void *arg)
 {
@@ -656,6 +671,7 @@ match_faces(rb_context *ctx, rb_tets *tets, const uint32_t *at, corner_face *f, 
 	return RB_OK;
 }
 
+/* Finds the neighbors of loaded tetrahedra across their faces. */
 static rb_status
 find_neighbors(rb_context *ctx, rb_tets *tets)
 {
@@ -715,6 +731,7 @@ count_facet_edges(rb_context *ctx, const rb_tets *tets, rb_table *uses, rb_table
 	return RB_OK;
 }
 
+/* Finds a facet at each segment of a loaded mesh. */
 static rb_status
 find_segment_facets(rb_context *ctx, uint32_t nfacets, rb_tets *tets)
 {

@@ -164,6 +164,7 @@ determinant_about(const double *o, const double *a, const double *b, const doubl
 	return rb_dot(n, d);
 }
 
+/* Rounds a sum to a double. */
 static double
 round_sum(const rb_accumulator *sum)
 {
@@ -180,6 +181,7 @@ round_sum(const rb_accumulator *sum)
 	return rb_accumulator_sign(sum) < 0 ? -x : x;
 }
 
+/* Computes the scale of coordinates and the limit of rounding. */
 static rb_status
 measure_points(comparing *c)
 {
@@ -230,6 +232,7 @@ record_edge(comparing *c, uint32_t item, uint32_t a, uint32_t b, uint32_t facet)
 	return RB_OK;
 }
 
+/* Appends a patch that begins with a triangle. */
 static rb_status
 new_patch(comparing *c, uint32_t facet, uint32_t triangle)
 {
@@ -248,6 +251,7 @@ triangle_points(const comparing *c, uint32_t t, double p[3][3])
 		scaled_point(c, c->in->surface_points, c->in->triangles[t][i], p[i]);
 }
 
+/* Adds the area and normal of a triangle to its patch. */
 static void
 add_triangle(comparing *c, uint32_t t)
 {
@@ -261,6 +265,7 @@ add_triangle(comparing *c, uint32_t t)
 		to->normal[k] += c->triangle_turned[t] ? -n[k] : n[k];
 }
 
+/* Returns the height of a point above the plane of a patch. */
 static double
 height_of(const comparing *c, const patch *of, const double *p)
 {
@@ -273,6 +278,7 @@ height_of(const comparing *c, const patch *of, const double *p)
 	return length > 0 ? rb_dot(of->normal, d) / length : 0;
 }
 
+/* Adds the heights of a triangle's corners to the range of its patch. */
 static void
 add_heights(comparing *c, uint32_t t)
 {
@@ -337,6 +343,7 @@ make_patches(comparing *c, uint32_t facet, uint32_t from, uint32_t to)
 	return RB_OK;
 }
 
+/* Inserts n edges of segments into an empty table. */
 static rb_status
 insert_segment_edges(comparing *c, const uint32_t (*edges)[2], uint32_t n)
 {
@@ -356,6 +363,7 @@ list_mesh_edges(comparing *c)
 	return insert_segment_edges(c, c->in->edges, c->in->nedges);
 }
 
+/* Divides the facets of the surface into patches. */
 static rb_status
 patches_of_surface(comparing *c)
 {
@@ -457,6 +465,7 @@ match_several(comparing *c)
 	return status;
 }
 
+/* Finds the patch of each face of the mesh. */
 static rb_status
 patches_of_mesh(comparing *c)
 {
@@ -485,6 +494,7 @@ patches_of_mesh(comparing *c)
 
 /* ---- points ---- */
 
+/* Records for each patch the farthest point of its faces. */
 static rb_status
 check_patch_points(comparing *c)
 {
@@ -527,6 +537,7 @@ region_number(const comparing *c, int64_t id)
 	return (uint32_t) rb_ids_lower_bound(c->region_id, c->nregions, id);
 }
 
+/* Lists the regions of the mesh in ascending order. */
 static rb_status
 list_regions(comparing *c)
 {
@@ -819,6 +830,7 @@ subtract_rims(comparing *c)
 	return RB_OK;
 }
 
+/* Subtracts the volumes inside the surface from those of the mesh. */
 static rb_status
 subtract_surface(comparing *c)
 {
@@ -836,6 +848,7 @@ subtract_surface(comparing *c)
 	return subtract_rims(c);
 }
 
+/* Adds the volume that a patch may differ by to the limit of a region. */
 static void
 add_limit(comparing *c, uint32_t number, uint32_t p)
 {
@@ -855,6 +868,7 @@ add_limit(comparing *c, uint32_t number, uint32_t p)
 	r->unknown |= c->unknown[of->facet] != 0;
 }
 
+/* Computes the limits of all regions. */
 static void
 make_limits(comparing *c)
 {
@@ -870,6 +884,7 @@ make_limits(comparing *c)
 
 /* ---- faults ---- */
 
+/* Reports points far from their facets, and regions whose volumes differ. */
 static rb_status
 report_faults(comparing *c, rb_volumes_report report, void *arg)
 {
@@ -909,6 +924,7 @@ report_faults(comparing *c, rb_volumes_report report, void *arg)
 
 /* ---- comparison ---- */
 
+/* Allocates the arrays of patches. */
 static rb_status
 allocate_patches(comparing *c)
 {
@@ -927,6 +943,7 @@ allocate_patches(comparing *c)
 	return RB_OK;
 }
 
+/* Frees the arrays of the comparison. */
 static void
 free_all(comparing *c)
 {
@@ -948,6 +965,7 @@ free_all(comparing *c)
 	rb_vec_free(memory, &c->rims);
 }
 
+/* Compares the volumes of mesh and surface by region. */
 static rb_status
 compare_volumes(comparing *c, rb_volumes_report report, void *arg)
 {
@@ -1061,6 +1079,7 @@ rb_volumes_of_surface(const rb_volumes_surface *before, const rb_tets *tets, rb_
 	in->piece_segment = before->piece_segment;
 }
 
+/* Writes the first fault to the flaw and ends the comparison. */
 static rb_status
 take_first(void *arg, const rb_volumes_fault *fault)
 {

@@ -73,6 +73,7 @@ copy_corners(welding *w, const rb_set *set, size_t n, double *to)
 	return RB_OK;
 }
 
+/* Gathers the corners of all facets, segments and points. */
 static rb_status
 gather_corners(welding *w)
 {
@@ -230,6 +231,7 @@ is_collinear(welding *w, const uint32_t *t)
 	return true;
 }
 
+/* Records the flaw of a facet's face, located midway between a and b. */
 static rb_status
 bad_facet(welding *w, rb_flaw_kind kind, uint32_t row, uint32_t face, const double *a,
 		  const double *b)
@@ -296,6 +298,7 @@ finish_facet(welding *w, uint32_t first)
 	return RB_OK;
 }
 
+/* Allocates the arrays of triangles and facets. */
 static rb_status
 reserve_facets(welding *w)
 {
@@ -339,6 +342,7 @@ group_rows_by_id(welding *w)
 	return status;
 }
 
+/* Adds the triangles of all facets to the PLC. */
 static rb_status
 add_facets(welding *w)
 {
@@ -400,6 +404,7 @@ add_facets(welding *w)
 	return status;
 }
 
+/* Copies the seeds of regions to the PLC. */
 static rb_status
 copy_seeds(welding *w)
 {
@@ -413,6 +418,7 @@ copy_seeds(welding *w)
 	return RB_OK;
 }
 
+/* Builds the PLC from the rows. */
 static rb_status
 weld_rows(welding *w)
 {
@@ -458,6 +464,7 @@ copy_array(rb_context *ctx, const void *from, uint32_t n, size_t element, void *
 	return RB_OK;
 }
 
+/* Copies a PLC with the planes of its facets. */
 static rb_status
 copy_plc(rb_context *ctx, const rb_plc *plc, rb_welded *to)
 {

@@ -48,6 +48,7 @@ apex_of(const uint32_t *face, uint32_t a, uint32_t b)
 										  : face[2];
 }
 
+/* Inserts all edges on segments into a table. */
 static rb_status
 list_pieces(bending *b)
 {
@@ -161,6 +162,7 @@ number_parts(bending *b)
 	return RB_OK;
 }
 
+/* Allocates the arrays and makes each face a set of its own. */
 static rb_status
 allocate_bends(bending *b)
 {

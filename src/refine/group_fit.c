@@ -594,6 +594,7 @@ take_slot(rb_refining *r)
 	return r->nfree > 0 ? r->free[--r->nfree] : r->ncells++;
 }
 
+/* Makes a cell from a new tetrahedron. */
 static void
 make_cell(rb_joint *t, uint32_t tet)
 {
@@ -655,6 +656,7 @@ link_ghost(rb_cells *m, uint32_t g)
 	}
 }
 
+/* Makes the vertices of the added points. */
 static void
 make_sites(rb_joint *t)
 {

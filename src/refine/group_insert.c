@@ -118,6 +118,7 @@ add_group_point(rb_joint *t, const rb_blocked_point *p, bool *fresh)
 	return RB_OK;
 }
 
+/* Adds the split point of a blocked entry to the group. */
 static rb_status
 add_blocked_point(rb_joint *t, rb_entry64 entry)
 {
@@ -400,6 +401,7 @@ mark_abandoned(rb_joint *t)
 	return RB_OK;
 }
 
+/* Inserts a blocked point with others near it, in growing groups of cells. */
 static rb_status
 insert_group(rb_joint *t, rb_entry64 blocked, bool *done)
 {
@@ -427,6 +429,7 @@ insert_group(rb_joint *t, rb_entry64 blocked, bool *done)
 	return RB_OK;
 }
 
+/* Returns true if an entry is abandoned. */
 static bool
 is_abandoned(const rb_joint *t, rb_entry64 entry)
 {
@@ -437,6 +440,7 @@ is_abandoned(const rb_joint *t, rb_entry64 entry)
 						RB_NONE) != NULL;
 }
 
+/* Frees the arrays of the joint insertion. */
 static void
 free_joint(rb_joint *t)
 {
@@ -470,6 +474,7 @@ reset_cells_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 			cells[i].bits &= keep;
 }
 
+/* Clears the marks of all cells in threads. */
 static rb_status
 reset_cells(rb_refining *r)
 {
@@ -789,6 +794,7 @@ restore_numbers(rebuild *b, rb_tets *tets)
 	return is_rebuild_stopped(b) ? RB_STOPPED : RB_OK;
 }
 
+/* Frees the arrays of a rebuild. */
 static void
 rebuild_free(rebuild *b)
 {

@@ -124,6 +124,7 @@ surface_corner(const hull_surface *s, uint32_t face, uint32_t k)
 	return s->points + s->stride * s->faces[face][k];
 }
 
+/* Computes the normal of a face. Returns its squared length. */
 static double
 normal_of(const hull_surface *s, uint32_t face, double *n, double *long2)
 {
@@ -135,6 +136,7 @@ normal_of(const hull_surface *s, uint32_t face, double *n, double *long2)
 	return rb_dot(n, n);
 }
 
+/* Adds a face to the current plane and its weighted normal. */
 static void
 add_member(hull_surface *s, uint32_t face)
 {
@@ -222,6 +224,7 @@ place_needles(hull_surface *s)
 	return RB_OK;
 }
 
+/* Adds adjacent faces to the current plane as long as they lie in it. */
 static rb_status
 grow_plane(hull_surface *s, uint32_t seed)
 {
@@ -326,6 +329,7 @@ find_planes(hull_surface *s)
 	return status == RB_OK ? place_needles(s) : status;
 }
 
+/* Frees the arrays of the surface. */
 static void
 free_surface(hull_surface *s)
 {
@@ -493,6 +497,7 @@ peel_push(peel *p, uint32_t t)
 	return RB_OK;
 }
 
+/* Inserts the faces and edges of the input into tables. */
 static rb_status
 peel_input(peel *p)
 {
@@ -517,6 +522,7 @@ peel_input(peel *p)
 	return RB_OK;
 }
 
+/* Appends face i of a tetrahedron to the surface. */
 static rb_status
 add_surface_face(peel *p, uint32_t t, uint32_t i)
 {
@@ -535,6 +541,7 @@ add_surface_face(peel *p, uint32_t t, uint32_t i)
 	return RB_OK;
 }
 
+/* Appends all faces at the boundary to the surface. */
 static rb_status
 add_boundary(peel *p)
 {
@@ -597,6 +604,7 @@ count_edge(peel *p, uint32_t a, uint32_t b, uint32_t more)
 	return RB_OK;
 }
 
+/* Records that a vertex lies in a plane. */
 static rb_status
 add_plane(peel *p, uint32_t v, uint32_t plane)
 {
@@ -771,6 +779,7 @@ peel_one(peel *p, uint32_t t)
 	return RB_OK;
 }
 
+/* Peels tetrahedra off until none at the boundary is flat. */
 static rb_status
 peel_all(peel *p)
 {
@@ -840,6 +849,7 @@ typedef struct flat_search
 	uint8_t *found; /* For each block, whether it has a flat tetrahedron at the boundary */
 } flat_search;
 
+/* Determines whether a block has a flat tetrahedron at the boundary. */
 static void
 find_flat_tets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -875,6 +885,7 @@ find_flat(rb_refining *r, const rb_tets *tets, bool *found)
 	return status;
 }
 
+/* Peels flat tetrahedra off the hull and writes the others to *rest. */
 static rb_status
 peel_hull(peel *p, rb_tets *rest)
 {

@@ -222,6 +222,7 @@ sort_lists_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 			return; /* The loop reports the stop as well */
 }
 
+/* Lists items by key: counts, starts, entries, each list sorted. */
 static rb_status
 make_lists(start *s, what what, uint32_t keys, uint64_t items, lists *l)
 {
@@ -264,6 +265,7 @@ first_in(const lists *l, uint32_t k, uint32_t b)
 													  (uint64_t) b << 32);
 }
 
+/* Returns true if ab is an edge on a segment. */
 static inline bool
 is_edge(const start *s, uint32_t a, uint32_t b)
 {
@@ -295,6 +297,7 @@ facet_of(const start *s, const uint32_t *v)
 
 /* ---- vertices and cells ---- */
 
+/* Copies a range of points to vertices. */
 static void
 import_points_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -319,6 +322,7 @@ region_position(const regions *in, int64_t region)
 	return (uint32_t) rb_ids_lower_bound(in->of, in->n, region);
 }
 
+/* Inserts a region into an ordered list unless it is there. */
 static rb_status
 add_region(rb_context *ctx, regions *in, int64_t region)
 {
@@ -409,6 +413,7 @@ count_cells_and_regions(start *s)
 	return RB_OK;
 }
 
+/* Returns the corner opposite to the face at which a neighbor is. */
 static uint32_t
 corner_towards(const rb_tets *tets, uint32_t tet, uint32_t from)
 {
@@ -464,6 +469,7 @@ import_cells_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
+/* Makes the cells and marks their constrained faces and subsegments. */
 static rb_status
 make_cells(start *s)
 {
@@ -505,6 +511,7 @@ other_end(const rb_cells *m, uint32_t g, uint32_t corner)
 	return ring.cell << 2 | (6 - rb_cell_corner(c, a) - rb_cell_corner(c, b));
 }
 
+/* Finds the other end of the cell ring at each edge of a range of ghosts. */
 static void
 find_ring_ends_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -557,6 +564,7 @@ link_ghosts_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
+/* Links ghosts with each other. */
 static rb_status
 link_ghosts(start *s)
 {
@@ -651,6 +659,7 @@ mark_flat_edges_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
+/* Assigns their facets to a range of ghosts and to the cells behind them. */
 static void
 assign_hull_facets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -668,6 +677,7 @@ assign_hull_facets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		}
 }
 
+/* Groups the coplanar faces of the hull into facets. */
 static rb_status
 group_hull(start *s)
 {
@@ -770,6 +780,7 @@ crease_hull(start *s)
 
 /* ---- segments and corners of facets ---- */
 
+/* Writes a range of the order of segments. */
 static void
 order_segments_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -780,6 +791,7 @@ order_segments_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		g->s->r->segment_order[i] = (uint32_t) g->l->e[i];
 }
 
+/* Orders the segments by their ends. */
 static rb_status
 order_segments(start *s)
 {
@@ -829,6 +841,7 @@ count_facet_corners_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		g->s->r->facet_start[f + 1] = write_facet_corners(g, f, NULL);
 }
 
+/* Writes the corners of a range of facets. */
 static void
 list_facet_corners_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -954,6 +967,7 @@ fill_mesh(start *s)
 	return list_corners(s);
 }
 
+/* Converts a tetrahedralization to the mesh under refinement. */
 static rb_status
 import_mesh(rb_refining *r, const rb_tets *tets)
 {

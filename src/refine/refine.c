@@ -105,6 +105,7 @@ run_fill(result *s, uint64_t n, uint64_t grain, rb_work work)
 
 /* ---- points ---- */
 
+/* Writes a range of points and counts those that refinement added. */
 static void
 export_points_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -135,6 +136,7 @@ export_points_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
+/* Writes all points. */
 static rb_status
 export_points(result *s)
 {
@@ -151,6 +153,7 @@ export_points(result *s)
 
 /* ---- scan of the cells ---- */
 
+/* Appends a face or edge to the list of a thread. */
 static void
 push_item(result *s, export_worker *w, kind what, const found_item *item)
 {
@@ -211,6 +214,7 @@ owns_edge(const result *s, uint32_t i, uint32_t e)
 	return true;
 }
 
+/* Lists the subsegments of a cell. Of all cells at an edge, one lists it. */
 static void
 list_subsegments(result *s, export_worker *w, uint32_t i)
 {
@@ -310,6 +314,7 @@ number_of_exported_tet(const result *s, uint32_t place)
 	return (g->tets & bit) != 0 ? g->before + count_bits(g->tets & (bit - 1)) : RB_NONE;
 }
 
+/* Writes the tetrahedra of a range of slots with regions and neighbors. */
 static void
 export_tets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -332,6 +337,7 @@ export_tets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
+/* Scans all cells: which are tetrahedra, their faces and edges. */
 static rb_status
 scan_cells(result *s)
 {
@@ -347,6 +353,7 @@ scan_cells(result *s)
 	return run_loop(s, r->ncells, BLOCK, scan_cells_piece);
 }
 
+/* Numbers and writes all tetrahedra. */
 static rb_status
 export_tets(result *s)
 {
@@ -408,6 +415,7 @@ count_faces_and_edges_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to
 	}
 }
 
+/* Writes a face or edge to the next position of its facet or segment. */
 static inline void
 write_item(const order *o, const found_item *e, rb_tets *out)
 {
@@ -425,6 +433,7 @@ write_item(const order *o, const found_item *e, rb_tets *out)
 	}
 }
 
+/* Writes the faces or edges of a range of threads' shares. */
 static void
 export_faces_and_edges_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -476,6 +485,7 @@ divide_items(order *o)
 	return sum;
 }
 
+/* Writes all faces, ordered by facet, or all edges, ordered by segment. */
 static rb_status
 export_faces_or_edges(result *s, kind what)
 {
@@ -512,6 +522,7 @@ export_faces_or_edges(result *s, kind what)
 
 /* ---- entry point ---- */
 
+/* Adds the counts of all threads to the report. */
 static void
 add_report(const result *s)
 {
@@ -546,6 +557,7 @@ move_unchanged(rb_tets *old, rb_tets *out)
 	old->segment_facet = NULL;
 }
 
+/* Opens the team and the lists of its threads. */
 static rb_status
 open_export_workers(result *s)
 {
@@ -558,6 +570,7 @@ open_export_workers(result *s)
 	return RB_OK;
 }
 
+/* Frees the team, lists and blocks. */
 static void
 close_export(result *s)
 {
@@ -630,6 +643,7 @@ export_mesh(rb_refining *r, rb_tets *tets)
 /* Cells that a thread counts at a time */
 #define CELLS 16384
 
+/* Returns the time since *start in milliseconds, and restarts it. */
 static double
 lap_ms(double *start)
 {

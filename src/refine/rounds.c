@@ -249,6 +249,7 @@ exact_env(const rounds *s)
 	return (rb_exact_env){.filters = s->r->ctx->filters, .exact = true};
 }
 
+/* Makes the candidates of a range of entries. */
 static void
 make_candidates_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -316,6 +317,7 @@ free_workspace(rb_memory *memory, rb_workspace *room)
 	RB_FREE(memory, room->table);
 }
 
+/* Grows the cavities of a range of candidates. */
 static void
 grow_cavities_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -328,6 +330,7 @@ grow_cavities_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 			grow_cavity(s, w, number, &s->cands[i], &w->room);
 }
 
+/* Grows a range of cavities that do not fit in a small workspace. */
 static void
 grow_large_cavities_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -345,6 +348,7 @@ grow_large_cavities_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
+/* Claims the cells of a range of cavities. */
 static void
 claim_cells_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -356,6 +360,7 @@ claim_cells_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 			rb_round_claim(&s->r->mesh, &s->cands[i], cells_of(s, &s->cands[i]));
 }
 
+/* Selects the candidates of a range that own all their cells. */
 static void
 select_owners_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -367,6 +372,7 @@ select_owners_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 			rb_round_own(&s->r->mesh, &s->cands[i], cells_of(s, &s->cands[i]));
 }
 
+/* Tests a range of candidates for conflicts with those beside them. */
 static void
 test_conflicts_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -379,6 +385,7 @@ test_conflicts_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 			rb_round_beside(&s->r->mesh, &env, s->cands, &s->cands[i], cells_of(s, &s->cands[i]));
 }
 
+/* Releases the cells of a range of candidates and determines the winners. */
 static void
 release_cells_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -390,6 +397,7 @@ release_cells_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 						 s->cands[i].ncells > 0 ? cells_of(s, &s->cands[i]) : NULL);
 }
 
+/* Builds the stars of a range of winners. */
 static void
 build_stars_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -404,6 +412,7 @@ build_stars_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
+/* Links a range of new cells with those of other stars. */
 static void
 link_stars_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -414,6 +423,7 @@ link_stars_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		rb_star_link(&s->r->mesh, s->cands, rb_place(&s->places, (uint32_t) i));
 }
 
+/* Frees the cavities of a range of winners and lists their slots. */
 static void
 finish_winners_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -428,6 +438,7 @@ finish_winners_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
+/* Computes the needs of a range of new cells. */
 static void
 compute_needs_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -686,6 +697,7 @@ insert_winners(rounds *s)
 	return update_free_slots(s);
 }
 
+/* Runs one round: candidates, cavities, winners, stars, needs. */
 static rb_status
 run_round(rounds *s)
 {
@@ -718,6 +730,7 @@ first_needs(rounds *s)
 	return list_needs(s);
 }
 
+/* Opens the team and the workspaces of its threads. */
 static rb_status
 open_round_workers(rounds *s)
 {
@@ -749,6 +762,7 @@ open_round_workers(rounds *s)
 	return RB_OK;
 }
 
+/* Frees the team, workspaces and lists. */
 static void
 close_rounds(rounds *s)
 {

@@ -142,6 +142,7 @@ join_next(rb_memory_block *block)
 	block->offered = false;
 }
 
+/* Inserts a block into the pool, in the order of addresses, and joins it with its neighbors. */
 static void
 pool_put(rb_memory_block *block)
 {
@@ -328,6 +329,7 @@ pool_make_room(const rb_memory *memory, uint64_t used)
 	pthread_mutex_unlock(&pool_lock);
 }
 
+/* Puts a mapped block into the pool, or unmaps it if the pool is full; frees any other block. */
 static void
 block_release(rb_memory_block *block)
 {
@@ -460,6 +462,7 @@ rb_memory_limit(const rb_memory *memory)
 	return rb_load(&memory->limit);
 }
 
+/* Records a failure in *error, unless it is NULL, and returns its status. */
 static rb_status
 set_error(rb_error *error, rb_status status, uint64_t need, uint64_t limit)
 {

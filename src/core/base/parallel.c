@@ -89,6 +89,7 @@ take_pieces(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
+/* Spawns a task for each thread that takes pieces of a loop, takes pieces too, and waits. */
 static void
 distribute_pieces(rb_thread *me, rb_pieces *p)
 {
@@ -255,6 +256,7 @@ wake_sleeper(rb_team *team)
 		wake_thread(found);
 }
 
+/* Puts the thread to sleep until another one calls it; the team's lock is held. */
 static void
 sleep_until_called(rb_thread *me, rb_group *awaits)
 {
@@ -374,6 +376,7 @@ rb_loop(rb_thread *me, uint64_t n, uint64_t grain, rb_work work, void *arg)
 	return rb_should_stop(me->team->ctx) ? RB_STOPPED : RB_OK;
 }
 
+/* Executes tasks of the team until it closes. */
 static void *
 thread_main(void *arg)
 {

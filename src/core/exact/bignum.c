@@ -224,6 +224,7 @@ sub_words(rb_number *r, const rb_number *a, const rb_number *b)
 	r->n = n;
 }
 
+/* Sets r = a + sign * b. */
 static void
 add_signed(rb_number *r, const rb_number *a, const rb_number *b, int sign)
 {

@@ -25,6 +25,7 @@ count_words(const rb_aggregate *a)
 	return a->job->answer == RB_HITS ? ((size_t) a->rows + 31) / 32 : a->rows;
 }
 
+/* Allocates the words of the aggregate and sets them to zero. */
 static rb_status
 make_words(rb_aggregate *a)
 {
@@ -78,6 +79,7 @@ rb_aggregate_begin(rb_aggregate *a)
 
 /* ---- counts ---- */
 
+/* Adds the n pairs to the counts of their rows; consecutive pairs of a row take one addition. */
 static void
 count_pairs_per_row(rb_aggregate *a, const uint32_t *row, size_t n)
 {
@@ -308,6 +310,7 @@ run_of(const rb_job *job, const uint32_t *row, uint64_t n)
 	return k;
 }
 
+/* Adds the pairs of one side to the sizes of its groups. */
 static void
 count_side(rb_grouping *g, const uint32_t *row, uint64_t n)
 {
@@ -318,6 +321,7 @@ count_side(rb_grouping *g, const uint32_t *row, uint64_t n)
 	}
 }
 
+/* Counts the members of each group among the pairs of a range. */
 static void
 count_members_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -330,6 +334,7 @@ count_members_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		count_side(g, &g->pairs[from].blue, to - from);
 }
 
+/* Stores the partners of one side in the groups of its rows. */
 static void
 scatter_side(rb_grouping *g, const uint32_t *row, const uint32_t *partner, uint64_t n)
 {
@@ -345,6 +350,7 @@ scatter_side(rb_grouping *g, const uint32_t *row, const uint32_t *partner, uint6
 	}
 }
 
+/* Stores the members of each group among the pairs of a range. */
 static void
 scatter_members_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -360,6 +366,7 @@ scatter_members_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* ---- sorting of members ---- */
 
+/* Sorts the members of each group in a range. */
 static void
 sort_members_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -372,6 +379,7 @@ sort_members_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* ---- complete grouping ---- */
 
+/* Groups all pairs: counts, starts, members, in ascending order within each group. */
 static rb_status
 group_pairs(rb_grouping *g, uint64_t n, uint32_t groups)
 {

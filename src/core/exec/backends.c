@@ -66,6 +66,9 @@ rb_abi_fits(const rb_abi *abi, char *text, size_t size)
 
 /* ---- loading a backend file ---- */
 
+/*
+ * Loads the backend of a library and checks its ABI. Returns NULL and writes the fault on failure.
+ */
 static const rb_backend *
 open_library(const char *path, char *fault, size_t size)
 {

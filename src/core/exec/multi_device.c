@@ -127,6 +127,7 @@ find_devices(const rb_context *ctx, const rb_backend *device, int card[RB_MAX_DE
 
 /* ---- callbacks in front of the sink ---- */
 
+/* Passes pairs of one device to the sink of the join. */
 static rb_status
 put_from_device(void *user, const rb_pair *pairs, size_t n)
 {
@@ -149,6 +150,7 @@ put_from_device(void *user, const rb_pair *pairs, size_t n)
 	return status;
 }
 
+/* Passes words of an aggregate from one device to the sink, while no other device writes. */
 static rb_status
 put_words_from_device(void *user, const uint32_t *words, size_t first, size_t n)
 {
@@ -270,6 +272,7 @@ next_partition(rb_device_join *all)
 	return all->over || all->waiting == 0 ? -1 : __builtin_ctz(all->waiting);
 }
 
+/* Joins the partitions of one device until none are left or the device fails. */
 static void *
 device_thread(void *arg)
 {
@@ -321,6 +324,7 @@ start_device(rb_device_join *all, const rb_backend *device, int number, int thre
 	return c->started;
 }
 
+/* Returns the number of devices that have ended. */
 static int
 count_ended(const rb_device_join *all)
 {
@@ -419,6 +423,7 @@ join_rest_on_cpu(rb_device_join *all)
 	all->ctx->stats = before;
 }
 
+/* Initializes a join on several devices. */
 static void
 sharing_init(rb_device_join *all, rb_context *ctx, const rb_job *job, const rb_sink *sink)
 {
@@ -535,6 +540,7 @@ join_alone(rb_context *ctx, const rb_backend *device, const rb_job *job, const r
 
 static const rb_backend *shared_device;
 
+/* Joins on as many devices as the job has parts for. */
 static rb_status
 cards_join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 {
@@ -555,6 +561,7 @@ cards_join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 	return join_shared(ctx, device, job, sink, card, cards, (int) n);
 }
 
+/* Refines a mesh on the first device that is found. */
 static rb_status
 cards_refine(rb_context *ctx, struct rb_refining *refining, size_t size)
 {
@@ -614,6 +621,7 @@ cards_probe(int number, char *text, size_t size)
 	return number < 0 ? describe_devices(device, text, size) : device->probe(number, text, size);
 }
 
+/* Returns true if a device has copies of the set with that number in its memory. */
 static bool
 cards_warm(int number)
 {

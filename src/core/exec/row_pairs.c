@@ -43,6 +43,7 @@ rb_unique_free(rb_unique *u)
 	rb_merged_pairs_free(u->ctx->memory, &u->merged);
 }
 
+/* Returns the payload of a pair of rows from those of two of its pairs of parts. */
 static uint64_t
 merge_payload(rb_predicate predicate, uint64_t a, uint64_t b)
 {
@@ -99,6 +100,7 @@ add_row_pair(rb_unique *u, uint64_t key, bool *known)
 	return RB_OK;
 }
 
+/* Adds the payload of a pair of parts to the pair of rows with that key. */
 static inline rb_status
 merge_row_pair(rb_unique *u, uint64_t key, uint64_t payload)
 {
@@ -199,6 +201,7 @@ typedef struct rb_lows
 	double *low;
 } rb_lows;
 
+/* Computes the lower corners of the boxes of the rows that begin in a range of parts. */
 static void
 find_lows_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {

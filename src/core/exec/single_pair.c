@@ -119,6 +119,7 @@ add_contact(two *t, unsigned payload)
 	t->any = true;
 }
 
+/* Adds the contact of two parts to the result. */
 static void
 test_contact(two *t, uint32_t red, uint32_t blue)
 {
@@ -196,6 +197,7 @@ test_least_gap(two *t)
 	return test_pair(t, least_red, least_blue);
 }
 
+/* Tests each part of red with each part of blue until the result is known. */
 static rb_status
 each_with_each(two *t)
 {
@@ -242,6 +244,7 @@ scale_of(const rb_set *set)
 	return rb_tree_scale(largest);
 }
 
+/* Builds the box tree of all parts of a set. */
 static rb_status
 make_tree(rb_context *ctx, const rb_set *set, rb_tree **made)
 {
@@ -309,6 +312,7 @@ walk_tree(two *t, const rb_tree *tree, bool red)
 
 /* ---- join ---- */
 
+/* Adds pairs of parts from the backend to the result, and ends the join when it is known. */
 static rb_status
 add_pairs_to_result(void *user, const rb_pair *pairs, size_t n)
 {
@@ -339,6 +343,7 @@ put_nearest(void *user, const rb_pair *rows, const uint64_t *payload, size_t n)
 	return RB_OK;
 }
 
+/* Joins the parts of both rows on the CPU. */
 static rb_status
 join_parts(two *t)
 {
@@ -365,6 +370,7 @@ cost_of_walk(const rb_set *set, const rb_row_cache *known, uint64_t others)
 	return others * WALK_COST + (made > known->looks ? made - known->looks : 0);
 }
 
+/* Walks the cached tree of one row for each part of the other. */
 static rb_status
 walk_through(two *t, const rb_set *set, rb_row_cache *known, bool red)
 {

@@ -154,6 +154,7 @@ is_ready(const rb_stream *s)
 		   (s->tail != s->head || oldest->given == s->slot_pairs);
 }
 
+/* Adds n pairs to those written to a slot, and wakes the reader if a block is ready. */
 static void
 note_written(rb_stream *s, slot *to, size_t n)
 {
@@ -440,6 +441,7 @@ is_composed(const rb_job *job)
 	return rb_composed_exists(job->predicate, job->red->kind, rb_job_blue(job)->kind);
 }
 
+/* Receives pairs of rows from a composed join, and drops those that another tile owns. */
 static rb_status
 receive_composed(void *user, const rb_pair *rows, const uint64_t *payload, size_t n)
 {
@@ -542,6 +544,7 @@ prepare_rays(rb_stream *s)
 	return RB_OK;
 }
 
+/* Prepares the sets of the job, joins them, and finishes the aggregate. */
 static rb_status
 run_backend_join(rb_stream *s)
 {
@@ -577,6 +580,7 @@ run_backend_join(rb_stream *s)
 	return status;
 }
 
+/* Runs the join of a stream and records its status for the reader. */
 static void *
 producer_thread(void *arg)
 {
@@ -599,6 +603,7 @@ producer_thread(void *arg)
 	return NULL;
 }
 
+/* Allocates the ring of slots for ids and payloads. */
 static rb_status
 make_slots(rb_stream *s)
 {

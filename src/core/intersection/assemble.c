@@ -35,6 +35,7 @@ typedef struct run_change
 	int32_t covers;
 } run_change;
 
+/* Orders changes of runs by line and, on a line, by point. */
 static int
 by_line_and_point(const void *a, const void *b, const void *arg)
 {
@@ -45,6 +46,7 @@ by_line_and_point(const void *a, const void *b, const void *arg)
 	return rb_line_order(arg, x->line, x->point, y->point);
 }
 
+/* Appends two changes for each interval: its start and its end. */
 static rb_status
 make_changes(rb_curve *c)
 {
@@ -68,6 +70,7 @@ make_changes(rb_curve *c)
 	return rb_sort(c->ctx, changes->at, changes->n, sizeof(run_change), by_line_and_point, c);
 }
 
+/* Collects the runs of lines that intervals cover, from the sorted changes. */
 static rb_status
 collect_runs(rb_curve *c)
 {
@@ -150,6 +153,7 @@ typedef struct end
 	uint32_t end;
 } end;
 
+/* Orders ends of runs by point. */
 static int
 by_point(const void *a, const void *b, const void *arg)
 {
@@ -161,6 +165,7 @@ by_point(const void *a, const void *b, const void *arg)
 	return (x->end > y->end) - (x->end < y->end);
 }
 
+/* Orders runs by their ends, in any direction, so that duplicates are adjacent. */
 static int
 by_run_ends(const void *a, const void *b, const void *arg)
 {
@@ -191,6 +196,7 @@ drop_duplicates(rb_curve *c)
 	return RB_OK;
 }
 
+/* Finds for each end of a run the end that continues it, where exactly two meet. */
 static rb_status
 find_partners(rb_curve *c)
 {
@@ -253,6 +259,7 @@ follow_runs(rb_curve *c, uint32_t first, uint8_t *seen)
 	return RB_OK;
 }
 
+/* Joins runs to lines, open ones first and then closed ones. */
 static rb_status
 join_runs(rb_curve *c)
 {
@@ -361,6 +368,7 @@ rb_curve_add(rb_curve *c, uint32_t red, uint32_t blue)
 
 /* ---- order ---- */
 
+/* Orders points by coordinates. */
 static int
 by_coordinates(const void *a, const void *b, const void *arg)
 {
@@ -383,6 +391,7 @@ compare_sequences(const uint32_t *a, uint32_t n, const uint32_t *b, uint32_t m)
 	return (n > m) - (n < m);
 }
 
+/* Orders sequences by the numbers of their points. */
 static int
 by_point_numbers(const void *a, const void *b, const void *arg)
 {
@@ -420,6 +429,7 @@ number_sorted_points(rb_curve *c)
 	return rb_should_stop(c->ctx) ? RB_STOPPED : RB_OK;
 }
 
+/* Reverses a sequence of n point numbers. */
 static void
 reverse_sequence(uint32_t *x, uint32_t n)
 {
@@ -516,6 +526,7 @@ put_points(rb_curve *c, rb_intersection *shape)
 	return RB_OK;
 }
 
+/* Writes the lines in their canonical direction and order. */
 static rb_status
 put_lines(rb_curve *c, rb_intersection *shape)
 {
@@ -592,6 +603,7 @@ by_ring(const void *a, const void *b, const void *arg)
 	return compare_sequences(number + x->from, x->n, number + y->from, y->n);
 }
 
+/* Writes the rings of all polygons, each from its smallest point on. */
 static rb_status
 put_polygons(rb_curve *c, rb_intersection *shape)
 {
@@ -630,6 +642,7 @@ put_polygons(rb_curve *c, rb_intersection *shape)
 	return put_number(c, &c->out[4], c->out[5].n);
 }
 
+/* Assembles the shape from the pieces of all pairs of parts. */
 static rb_status
 make_shape(rb_curve *c, rb_intersection *shape)
 {
@@ -674,6 +687,7 @@ rb_curve_finish(rb_curve *c, rb_intersection *shape)
  * join that has found them.
  */
 
+/* Computes the box of part i, with zeros for the axes that its kind does not have. */
 static void
 curve_part_box(const rb_curve_parts *of, uint32_t i, double *box)
 {

@@ -18,6 +18,7 @@ struct rb_boxes_place
 	uint32_t item;
 };
 
+/* Orders boxes by position on the Morton curve, then by number. */
 static int
 by_curve_position(const void *a, const void *b, const void *arg)
 {
@@ -50,6 +51,7 @@ rb_boxes_room(rb_context *ctx, rb_boxes *b, uint32_t n)
 	return RB_GROW(ctx, b->order, b->order_cap, n);
 }
 
+/* Extends a box to contain another one. */
 static void
 extend_box(double *box, const double *by)
 {

@@ -54,6 +54,7 @@ row_at(const rb_canonical_ids *names, uint32_t i)
 	return RB_ALL(names->rows, double) + (size_t) i * (size_t) names->width;
 }
 
+/* Hashes the coordinates of one object with a canonical id. */
 static inline uint64_t
 hash_row(const rb_canonical_ids *names, const double *row)
 {
@@ -150,6 +151,7 @@ index_of_largest(const rb_number *x)
 	return best;
 }
 
+/* Returns x / by, rounded to the nearest double. */
 static double
 round_ratio(const rb_number *x, const rb_number *by)
 {
@@ -258,6 +260,7 @@ compute_plane(const double *t, rb_number *n, rb_number *e)
 	rb_number_copy(e, &sum);
 }
 
+/* Gets the canonical id of the line in which the planes of two triangles meet. */
 static rb_status
 planes_line_id(rb_curve *c, const double *r, const double *b, uint32_t *line)
 {
@@ -631,6 +634,7 @@ make_polygon(rb_curve *c, rb_curve_piece *piece, const double *red, bool *there)
 	return RB_OK;
 }
 
+/* Gets the canonical id of the line that contains the segment in which two parts meet. */
 static rb_status
 name_segment(rb_curve *c, rb_curve_piece *piece, const rb_part *red, const rb_part *blue,
 			 const rb_meet *meet, int n, bool flat)
@@ -657,6 +661,7 @@ name_segment(rb_curve *c, rb_curve_piece *piece, const rb_part *red, const rb_pa
 	return rb_canonical_line(c, t + 3 * piece->edge, t + 3 * ((piece->edge + 1) % 3), &piece->what);
 }
 
+/* Makes the piece of a pair whose parts meet in a segment. */
 static rb_status
 make_segment(rb_curve *c, rb_curve_piece *piece, const rb_part *red, const rb_part *blue,
 			 const rb_meet *meet, int n, bool flat)

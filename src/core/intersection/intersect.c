@@ -50,6 +50,7 @@ edges_of(int corners)
 	return corners == 3 ? 3 : corners - 1;
 }
 
+/* Writes the segment ab as a triangle with two equal corners. */
 static void
 write_needle(const double *a, const double *b, double *to)
 {
@@ -267,6 +268,7 @@ cross_number_vectors(rb_number *r, const rb_number *a, const rb_number *b)
 		rb_number_det2(&r[k], &a[(k + 1) % 3], &a[(k + 2) % 3], &b[(k + 1) % 3], &b[(k + 2) % 3]);
 }
 
+/* Computes the exact normal of a triangle. */
 static void
 triangle_normal(rb_number *r, const double *t)
 {

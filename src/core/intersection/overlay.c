@@ -147,6 +147,7 @@ turn_of_spot(const double *a, const double *b, const rb_number *y, int axis)
 	return det.sign;
 }
 
+/* Returns true if an implicit point lies on the segment ab. */
 static bool
 on_segment(const double *a, const double *b, const rb_implicit_point *spot)
 {
@@ -160,6 +161,7 @@ on_segment(const double *a, const double *b, const rb_implicit_point *spot)
 	return true;
 }
 
+/* Returns true if an implicit point lies on the triangle t. */
 static bool
 on_triangle(rb_curve *c, const double *t, const rb_implicit_point *spot)
 {
@@ -188,6 +190,7 @@ on_triangle(rb_curve *c, const double *t, const rb_implicit_point *spot)
 	return true;
 }
 
+/* Returns true if an implicit point lies on a part. */
 static bool
 rb_implicit_point_on(rb_curve *c, const rb_implicit_point *spot, const rb_part *part)
 {
@@ -218,6 +221,7 @@ typedef struct overlapping
 	uint32_t steps;
 } overlapping;
 
+/* Returns true if two triangles of one side share no area. */
 static bool
 disjoint_triangles(rb_curve *c, int side, uint32_t a, uint32_t b)
 {
@@ -291,6 +295,7 @@ cut_fragment(overlapping *o, fragment f, const rb_curve_piece *by)
 	return status;
 }
 
+/* Cuts the current polygon by a polygon of the same plane that is kept. */
 static rb_status
 cut_by_piece(void *user, uint32_t item)
 {
@@ -390,6 +395,7 @@ rb_curve_overlap(rb_curve *c)
 
 /* ---- bounding boxes ---- */
 
+/* Extends a box to contain a point. */
 static void
 add_to_box(const rb_curve *c, double *box, uint32_t point)
 {
@@ -402,6 +408,7 @@ add_to_box(const rb_curve *c, double *box, uint32_t point)
 	}
 }
 
+/* Computes the box of a piece: a point, a segment or a polygon. */
 static void
 polygon_box(const rb_curve *c, const rb_curve_piece *piece, double *box)
 {
@@ -455,6 +462,7 @@ append_interval(rb_curve *c, uint32_t line, uint32_t from, uint32_t to, bool cov
 	return status;
 }
 
+/* Appends the sides of a polygon as intervals of their lines. */
 static rb_status
 append_sides(rb_curve *c, const rb_curve_piece *polygon)
 {
@@ -553,6 +561,7 @@ find_other_lines(looking *l)
 	return RB_OK;
 }
 
+/* Returns true if the line is one of those on which the current segment lies. */
 static bool
 is_other_line(const looking *l, uint32_t line)
 {
@@ -563,6 +572,7 @@ is_other_line(const looking *l, uint32_t line)
 	return i < l->nlines;
 }
 
+/* Appends the intervals of a segment that sides of a polygon cover. */
 static rb_status
 cover_by_sides(looking *l, const rb_curve_piece *polygon)
 {
@@ -593,6 +603,7 @@ cover_by_sides(looking *l, const rb_curve_piece *polygon)
 	return status;
 }
 
+/* Appends the interval of the current segment that a polygon covers. */
 static rb_status
 cover_by_polygon(void *user, uint32_t item)
 {
@@ -635,6 +646,7 @@ cover_by_polygon(void *user, uint32_t item)
 
 /* ---- a point and the pieces that may cover it ---- */
 
+/* Sets covered if the current point lies on a larger piece. */
 static rb_status
 test_larger_piece(void *user, uint32_t item)
 {
@@ -674,6 +686,7 @@ mark_points(rb_curve *c)
 	return RB_OK;
 }
 
+/* Determines whether the point of a piece lies on a larger piece. */
 static rb_status
 classify_point(looking *l)
 {
@@ -703,6 +716,7 @@ classify_point(looking *l)
 
 /* ---- an end of a segment on another segment ---- */
 
+/* Marks the end of a segment if it lies within another segment. */
 static rb_status
 test_segment_end(void *user, uint32_t item)
 {
@@ -734,6 +748,7 @@ test_segment_end(void *user, uint32_t item)
 	return RB_OK;
 }
 
+/* Tests whether the ends of a segment lie within other segments. */
 static rb_status
 test_segment_ends(looking *l)
 {

@@ -89,6 +89,7 @@ find_vertices(rb_curve *c)
 	return RB_OK;
 }
 
+/* Builds the box tree of all corners of polygons. */
 static rb_status
 put_boxes(rb_curve *c)
 {
@@ -111,6 +112,7 @@ is_between_edge_ends(const rb_curve *c, const rb_edge *e, uint32_t point)
 	return rb_line_order(c, e->line, e->from, point) * rb_line_order(c, e->line, point, e->to) > 0;
 }
 
+/* Records a corner that lies within the current edge. */
 static rb_status
 test_corner(void *user, uint32_t item)
 {
@@ -225,6 +227,7 @@ typedef struct side_change
 	uint32_t how;
 } side_change;
 
+/* Orders changes of sides by line, plane and point. */
 static int
 by_line_and_plane(const void *a, const void *b, const void *arg)
 {
@@ -237,6 +240,7 @@ by_line_and_plane(const void *a, const void *b, const void *arg)
 	return rb_line_order(arg, x->line, x->point, y->point);
 }
 
+/* Orders edges by plane, start and end. */
 static int
 by_start(const void *a, const void *b, const void *arg)
 {
@@ -254,6 +258,7 @@ by_start(const void *a, const void *b, const void *arg)
 
 /* ---- sides ---- */
 
+/* Appends the two changes of side i of a polygon. */
 static rb_status
 append_side(rb_curve *c, uint32_t piece, uint32_t i)
 {
@@ -297,6 +302,7 @@ piece_of(const open *o)
 	return o->n == 1 ? o->pieces : o->last.piece;
 }
 
+/* Appends the edges that remain where opposite sides cancel. */
 static rb_status
 append_edges(rb_curve *c, const open *o, uint32_t line, uint32_t from, uint32_t to)
 {
@@ -350,6 +356,7 @@ scan_lines(rb_curve *c)
 	return status;
 }
 
+/* Makes the edges of all rings from the sides of the polygons. */
 static rb_status
 make_edges(rb_curve *c)
 {
@@ -477,6 +484,7 @@ follow_edges(rb_curve *c, uint32_t first, uint32_t *next, uint32_t *on_path)
 	return status;
 }
 
+/* Makes rings from the edges: follows each path and separates loops at shared points. */
 static rb_status
 make_rings(rb_curve *c)
 {
@@ -518,6 +526,7 @@ by_box(const double *a, const double *b)
 	return 0;
 }
 
+/* Computes the box of a ring. */
 static void
 box_of_ring(const rb_curve *c, const rb_curve_ring *ring, double *box)
 {

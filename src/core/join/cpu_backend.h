@@ -140,6 +140,7 @@ typedef struct rb_batch_boxes
 	double hi[RB_BATCH][4] __attribute__((aligned(32)));
 } rb_batch_boxes;
 
+/* Loads the padded boxes of up to RB_BATCH objects. */
 static inline void
 rb_batch_load(const rb_cpu *c, const rb_set *o, const uint32_t *entry, uint32_t first,
 			  uint32_t most, rb_batch_boxes *box)

@@ -69,6 +69,7 @@ typedef struct rb_marking
 	uint64_t step;
 } rb_marking;
 
+/* Marks the cells of the bitmap that objects of a range meet. */
 static void
 mark_objects_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -213,6 +214,7 @@ block_of(rb_list list, uint64_t i)
 	return (rb_list){list.entry + from, list.n - from < RB_TILE ? list.n - from : RB_TILE};
 }
 
+/* Joins pairs of blocks from a range of their numbers. */
 static void
 join_blocks_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -299,6 +301,7 @@ count_cell_entries(const rb_grid_cells *g, uint64_t from, uint64_t to)
 	return g->start[0][to] - g->start[0][from] + g->start[1][to] - g->start[1][from];
 }
 
+/* Joins the lists of a range of cells, except those too long for a leaf. */
 static void
 join_leaves_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -334,6 +337,7 @@ join_crowded(rb_thread *me, void *arg, uint64_t cell, uint64_t end)
 	add_done(j, r.n + b.n);
 }
 
+/* Joins the lists of all cells; cells too crowded for a leaf get a grid of their own. */
 static void
 join_cells(rb_thread *me, rb_cells_join *j)
 {
@@ -451,6 +455,7 @@ join_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo[
 		join_blocks(me, c, red, blue, rlo, rhi);
 }
 
+/* Runs the whole join on the team: selects objects by occupancy bitmaps, then joins the lists. */
 static void
 join_all(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -506,6 +511,7 @@ join_all(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		RB_FREE(c->ctx->memory, entry[s]);
 }
 
+/* Joins the sets of a job on the CPU. */
 static rb_status
 join_on_cpu(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 {

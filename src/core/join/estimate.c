@@ -99,6 +99,7 @@ typedef struct rb_estimation
 
 /* ---- rows ---- */
 
+/* Computes the padded box of a part, scaled by a quarter so that no difference overflows. */
 static void
 quarter_box(const rb_set *set, uint32_t part, double pad, double lo[3], double hi[3])
 {
@@ -110,6 +111,7 @@ quarter_box(const rb_set *set, uint32_t part, double pad, double lo[3], double h
 	}
 }
 
+/* Collects the boxes of the rows of a sample. */
 static rb_status
 collect_row_boxes(rb_context *ctx, const rb_set *set, double pad, rb_rows_sample *sample)
 {
@@ -200,6 +202,7 @@ is_same_row(const rb_estimation *e, const rb_row_box *red, const rb_row_box *blu
 	return e->what->self && red->id == blue->id;
 }
 
+/* Counts a pair of rows by its scale, and retains it for exact tests if the boxes touch. */
 static inline void
 count_pair(rb_estimation *e, uint32_t red, uint32_t blue, double s)
 {
@@ -241,6 +244,7 @@ subsample_index(uint32_t i, uint32_t few, uint32_t n)
 	return (uint32_t) ((uint64_t) i * n / few);
 }
 
+/* Compares a few rows of both sides with each other, to plan the sweep. */
 static void
 compare_few_rows(rb_estimation *e, rb_sweep_plan *l)
 {
@@ -392,6 +396,7 @@ find_spans(const rb_estimation *e, const rb_rows_sample *sample, const rb_sweep_
 	return RB_OK;
 }
 
+/* Counts a pair of rows if its scale is at most the given one. */
 static void
 take_near(rb_estimation *e, uint32_t red, uint32_t blue, double scale)
 {
@@ -465,6 +470,7 @@ sweep_spans(rb_estimation *e, double scale, const rb_sweep_spans *spans, float s
 	}
 }
 
+/* Counts all near pairs of rows by a sweep over their spans. */
 static rb_status
 sweep_rows(rb_estimation *e, const rb_sweep_plan *l)
 {
@@ -595,6 +601,7 @@ share_that_meets(const rb_estimation *e, bool all)
 
 /* ---- entry point ---- */
 
+/* Estimates the number of pairs of rows from both samples. */
 static rb_status
 estimate_pairs(rb_estimation *e, double *pairs)
 {

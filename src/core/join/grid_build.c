@@ -294,6 +294,7 @@ typedef struct rb_bounds
 	double *hi;
 } rb_bounds;
 
+/* Extends the bounds by the boxes of a range of the list. */
 static void
 measure_boxes_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -323,6 +324,7 @@ rb_list_bounds(rb_thread *me, rb_cpu *c, const rb_set *o, rb_list list, double l
 	rb_loop(me, list.n, RB_GRAIN, measure_boxes_piece, &b);
 }
 
+/* Extends the bounds by a range of points, in vectors of coordinates. */
 static void
 measure_points_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -420,6 +422,7 @@ typedef struct rb_selection
 	uint32_t *kept; /* number of selected objects of each chunk of RB_GRAIN objects */
 } rb_selection;
 
+/* Selects the objects of a range that are in the region and meet occupied cells. */
 static void
 select_objects_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -495,6 +498,7 @@ cut_cell(const rb_grid_cells *g, int axis, double x)
 	return (uint32_t) rb_doubles_upper_bound(g->cut[axis], g->grid.n[axis] - 1, x);
 }
 
+/* Computes the ranges of cells that a batch of boxes meets. */
 static void
 ranges_of(const rb_cpu *c, const rb_grid_cells *g, const rb_batch_boxes *box, rb_range *range)
 {
@@ -662,6 +666,7 @@ typedef struct rb_grid_scatter
 	uint32_t *entry; /* output of the second pass; NULL in the first pass */
 } rb_grid_scatter;
 
+/* Writes the objects of one share of the list to their cells. */
 static void
 scatter_share(rb_thread *me, void *arg, uint64_t share, uint64_t end)
 {

@@ -86,6 +86,7 @@ clamp_to_finite(double x)
 	return x > DBL_MAX ? DBL_MAX : x < -DBL_MAX ? -DBL_MAX : x;
 }
 
+/* Pads a box and scales it around its center. */
 static void
 grow_box(double *to, const double *box, int dims, double pad, double growth)
 {
@@ -137,6 +138,7 @@ sample_part_box(const rb_sample_join *l, int k, uint32_t part)
 
 /* ---- pairs ---- */
 
+/* Appends a pair of boxes, or only counts it. */
 static rb_status
 put_one(rb_sample_join *l, const double *red, const double *blue)
 {
@@ -158,6 +160,7 @@ put_one(rb_sample_join *l, const double *red, const double *blue)
 	return RB_OK;
 }
 
+/* Receives pairs of the sample join, and ends it if they are too many. */
 static rb_status
 receive_sample_pairs(void *user, const rb_pair *pairs, size_t n)
 {
@@ -306,6 +309,7 @@ look_closer(rb_sample_join *l, double wanted, bool all)
 	return true;
 }
 
+/* Joins samples until about the wanted number of pairs is found. */
 static rb_status
 find_sample_pairs(rb_sample_join *l, double wanted)
 {
@@ -339,6 +343,7 @@ find_sample_pairs(rb_sample_join *l, double wanted)
 	return status;
 }
 
+/* Finds pairs of rows by joining the samples of both sides. */
 static rb_status
 rb_tile_pairs_find(rb_context *ctx, const rb_kd_job *job, rb_tile_pairs *pairs)
 {
@@ -461,6 +466,7 @@ is_cutting_stopped(rb_kd *k, uint64_t work)
 	return rb_should_stop(k->ctx);
 }
 
+/* Returns the cost of a node from its rows and pairs. */
 static double
 node_cost(const rb_kd *k, const rb_kd_node *node)
 {
@@ -471,6 +477,7 @@ node_cost(const rb_kd *k, const rb_kd_node *node)
 	return cost;
 }
 
+/* Lists the events of the sweep over a node along an axis. */
 static uint32_t
 find_events(rb_kd *k, const rb_kd_node *node, int axis)
 {
@@ -816,6 +823,7 @@ collect_sample_rows(rb_kd *k)
 	return RB_OK;
 }
 
+/* Cuts the whole space into tiles. */
 static rb_status
 cut_all_tiles(rb_kd *k)
 {

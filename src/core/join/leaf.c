@@ -216,6 +216,7 @@ rb_leaf_flush(rb_leaf *w)
 
 /* ---- tiles ---- */
 
+/* Loads the boxes of a list into a tile and computes their bounds. */
 static void
 tile_fill(rb_tile *tile, const rb_leaf *w, const rb_set *o, rb_list list, double lo[3],
 		  double hi[3])
@@ -265,6 +266,7 @@ tile_slabs(rb_tile *tile, const rb_leaf *w, const rb_set *o)
 	tile->has_slabs = true;
 }
 
+/* Prepares the faces of a tile for the plane tests, once. */
 static void
 tile_faces(rb_tile *tile, const rb_leaf *w, const rb_set *o)
 {
@@ -449,6 +451,7 @@ write_matches(rb_leaf *w, rb_tile *red, rb_tile *blue, const uint32_t *pairs, ui
 	return RB_OK;
 }
 
+/* Turns bits of sides into signs; RB_UNSURE if both bits of a vertex are set. */
 static inline void
 signs_of_sides(unsigned sides, int s[3])
 {
@@ -644,6 +647,7 @@ bucket_of(const rb_sweep *sweep, double x)
 	return rb_grid_cell(&sweep->grid, sweep->axis, x);
 }
 
+/* Copies an entry of the tile into row j. */
 static void
 row_set(rb_box_rows *rows, uint32_t j, const rb_tile *tile, uint32_t entry)
 {
@@ -704,6 +708,7 @@ sweep_axis(const rb_sample *red, const rb_sample *blue, const double width[3])
 	return best;
 }
 
+/* Sorts the rows of a cell into buckets by their lower ends. */
 static void
 sort_row_boxes(rb_sweep *sweep, rb_box_rows *rows, const rb_tile *tile, const uint32_t *entry,
 			   uint32_t n)

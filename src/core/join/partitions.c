@@ -162,6 +162,7 @@ mark_common_region(rb_cutting *k)
 
 /* ---- cells, and the number of pairs in each ---- */
 
+/* Computes the cuts between bins, quantiles of the positions on each axis. */
 static void
 cut_bins(rb_cutting *k)
 {
@@ -182,6 +183,7 @@ cut_bins(rb_cutting *k)
 	}
 }
 
+/* Returns the bin of a position on an axis. */
 static uint32_t
 position_bin(const rb_cutting *k, int axis, double x)
 {
@@ -192,6 +194,7 @@ position_bin(const rb_cutting *k, int axis, double x)
 	return b;
 }
 
+/* Counts the parts of the sample in each cell, and sums their extents. */
 static void
 count_sample_in_cells(rb_cutting *k)
 {
@@ -243,6 +246,7 @@ overlaps_per_cell_box(const rb_cutting *k, const rb_sample_part *p)
 	return boxes;
 }
 
+/* Computes the weight of each part of the sample from the pairs expected in its cell. */
 static void
 weigh_parts(rb_cutting *k)
 {
@@ -373,6 +377,7 @@ find_cut_position(const rb_cutting *k, uint32_t from, uint32_t to, int axis, dou
 	return largest;
 }
 
+/* Cuts the region of the entries `from` to `to` into n partitions of equal weight. */
 static void
 cut_partition(rb_cutting *k, uint32_t from, uint32_t to, int n, const rb_box *ends)
 {
@@ -422,6 +427,7 @@ static pthread_mutex_t known_lock = PTHREAD_MUTEX_INITIALIZER;
 static rb_known_cuts known[REMEMBERED];
 static unsigned known_next;
 
+/* Returns true if two boxes are equal. */
 static bool
 same_ends(const rb_box *p, const rb_box *q)
 {
@@ -445,6 +451,7 @@ known_of(const rb_job *job, int n, rb_known_cuts *k)
 	return k->number[0] != 0 && (job->blue == NULL || k->number[1] != 0);
 }
 
+/* Reads the partitions of an equal join that was cut before. Returns false if there is none. */
 static bool
 recall_cuts(const rb_job *job, int n, rb_box *share)
 {
@@ -467,6 +474,7 @@ recall_cuts(const rb_job *job, int n, rb_box *share)
 	return found;
 }
 
+/* Stores the partitions of a join for later ones. */
 static void
 remember_cuts(const rb_job *job, int n, const rb_box *share)
 {

@@ -142,6 +142,7 @@ order_all(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* ---- boxes ---- */
 
+/* Computes the centers of a range of parts. */
 static void
 find_centers_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -269,6 +270,7 @@ order_of_ranks(const void *a, const void *b, const void *tree)
 	return (x > y) - (x < y);
 }
 
+/* Returns true if two parts have equal coordinates. */
 static bool
 are_same(const rb_tree *tree, const rb_tree_center *a, const rb_tree_center *b)
 {
@@ -328,6 +330,7 @@ run_tree_loop(rb_thread *me, const rb_tree *tree, uint64_t n, rb_work work, void
 	return rb_should_stop(tree->ctx) ? RB_STOPPED : RB_OK;
 }
 
+/* Allocates the arrays of a tree, with room for larger ones. */
 static rb_status
 reserve_arrays(rb_context *ctx, rb_tree *tree)
 {
@@ -349,6 +352,7 @@ reserve_arrays(rb_context *ctx, rb_tree *tree)
 											 : RB_OK;
 }
 
+/* Computes and sorts the centers of all parts. */
 static rb_status
 sort_centers(rb_thread *me, rb_tree *tree)
 {

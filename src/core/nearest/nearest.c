@@ -52,6 +52,7 @@ id_key(const rb_set *set, uint32_t row)
 	return id ^ (uint64_t) 1 << 63;
 }
 
+/* Returns true if the ids of a set ascend with its rows. */
 static bool
 do_ids_ascend(const rb_set *set)
 {
@@ -138,6 +139,7 @@ rb_best_of(const rb_best *b, uint32_t row)
 	return b->place[row] == 0 ? NULL : &b->heap[b->place[row] - 1];
 }
 
+/* Allocates the heap positions of all blue rows. */
 static rb_status
 rb_best_init(rb_best *b, rb_distance_state *asker, uint32_t k)
 {
@@ -204,6 +206,7 @@ move_down(rb_best *b, uint32_t at, uint32_t n, rb_candidate *c)
 	write_candidate(b, at, c);
 }
 
+/* Doubles the capacity of the heap, up to k. */
 static rb_status
 grow_heap(rb_best *b)
 {
@@ -368,6 +371,7 @@ tie_of(const nearest *a, knn_worker *w)
 	return &w->tie;
 }
 
+/* Offers a pair of parts to the best ones of the current row. */
 static rb_status
 offer_pair(const nearest *a, knn_worker *w, uint32_t red, uint32_t blue, const rb_candidate *same)
 {
@@ -490,6 +494,7 @@ repeat_last(const nearest *a, knn_worker *w, uint32_t row)
 	return status;
 }
 
+/* Searches the k nearest blue rows of a red row and sends them. */
 static rb_status
 search_row(rb_thread *me, const nearest *a, knn_worker *w, uint32_t row)
 {
@@ -546,6 +551,7 @@ record_status(nearest *a, rb_status status)
 		rb_store_if(&a->status, &ok, (int) status);
 }
 
+/* Searches the nearest rows of a range of red rows. */
 static void
 search_rows_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -629,6 +635,7 @@ find_first_parts(nearest *a)
 	return RB_OK;
 }
 
+/* Orders the red rows along the box tree's curve, so that searches in turn are near each other. */
 static rb_status
 find_order(rb_thread *me, nearest *a)
 {
@@ -644,6 +651,7 @@ find_order(rb_thread *me, nearest *a)
 	return rb_tree_order(me, a->ctx, red, a->scale, a->order, red->nrows);
 }
 
+/* Allocates the heap, the exact state and the batch of each thread. */
 static rb_status
 build_workers(nearest *a, int threads)
 {
@@ -674,6 +682,7 @@ build_workers(nearest *a, int threads)
 	return status;
 }
 
+/* Adds the statistics of all threads to those of the context. */
 static void
 add_statistics(const nearest *a)
 {
@@ -694,6 +703,7 @@ add_statistics(const nearest *a)
 	}
 }
 
+/* Builds the tree of blue parts and searches the nearest rows of all red rows. */
 static rb_status
 search_all(rb_thread *me, nearest *a)
 {

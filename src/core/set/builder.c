@@ -83,6 +83,7 @@ find_places(grouping *g)
 	return in_order;
 }
 
+/* Moves each part to its place within its object. */
 static rb_status
 move_parts(grouping *g)
 {
@@ -132,6 +133,7 @@ swap_blocks(rb_memory *memory, void **old, void **made)
 	*made = NULL;
 }
 
+/* Groups the parts of each object, so that they are consecutive. */
 static rb_status
 group_parts(grouping *g, rb_error *error)
 {

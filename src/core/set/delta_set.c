@@ -209,6 +209,7 @@ typedef struct composition
 	int64_t *ids;
 } composition;
 
+/* Copies the coordinates of a range of parts from their sources. */
 static void
 copy_coords_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -232,6 +233,7 @@ copy_coords_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
+/* Copies the ids of a range of rows from their sources. */
 static void
 copy_ids_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -278,6 +280,7 @@ fill_array(rb_context *ctx, rb_memory *memory, void **array, uint64_t n, size_t 
 	return status;
 }
 
+/* Allocates and fills the coordinates of a delta set. */
 static rb_status
 materialize_coords(rb_context *ctx, const rb_set *set)
 {

@@ -85,6 +85,7 @@ find_range(const rb_polygon_face *f, int axis, double *low, double *high)
 	}
 }
 
+/* Returns an interval that contains the tolerance of flatness. */
 static rb_interval
 interval_tolerance(const rb_polygon_face *f)
 {
@@ -102,6 +103,7 @@ interval_tolerance(const rb_polygon_face *f)
 	return rb_interval_mul(longest, rb_interval_of(f->b->face_share));
 }
 
+/* Computes normal and mean of the outer ring as intervals. */
 static void
 interval_prepare(rb_polygon_face *f, flatness_interval *s)
 {
@@ -164,6 +166,7 @@ exact_offset(const rb_polygon_face *f, uint32_t corner, rb_number *v)
 		rb_number_difference(&v[k], f->corner[corner].at[k], f->corner[0].at[k]);
 }
 
+/* Computes the tolerance of flatness exactly. */
 static void
 exact_tolerance(const rb_polygon_face *f, rb_number *t)
 {
@@ -188,6 +191,7 @@ exact_tolerance(const rb_polygon_face *f, rb_number *t)
 	rb_number_mul(t, &longest, &share);
 }
 
+/* Computes normal and mean of the outer ring exactly. */
 static void
 exact_prepare(rb_polygon_face *f, flatness_exact *s)
 {
@@ -389,6 +393,7 @@ estimate_areas(rb_polygon_face *f, rb_areas *areas)
 		areas->bound[k] = (f->ncorners + 8.0) * 0x1p-53 * size[k] + 0x1p-1000;
 }
 
+/* Returns the exact area of the outer ring without one axis; computes it once. */
 static const rb_accumulator *
 exact_area(rb_polygon_face *f, rb_areas *areas, int dropped)
 {
@@ -411,6 +416,7 @@ exact_area(rb_polygon_face *f, rb_areas *areas, int dropped)
 	return sum;
 }
 
+/* Returns true if the area without axis i exceeds that without axis j, exactly if needed. */
 static bool
 is_larger(rb_polygon_face *f, rb_areas *areas, int i, int j)
 {
@@ -644,6 +650,7 @@ reserve_face_scratch(rb_polygon_face *f)
 	return RB_GEOMETRY_OK;
 }
 
+/* Writes the triangles of a face; convex ones need no Delaunay triangulation. */
 static rb_geometry_fault
 triangulate_face(rb_polygon_face *f)
 {

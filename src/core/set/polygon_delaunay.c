@@ -49,6 +49,7 @@ rb_face_incircle(const double *a, const double *b, const double *c, const double
 
 /* ---- half-edges ---- */
 
+/* Creates an edge from one vertex to another. Returns its first half. */
 static uint32_t
 rb_half_create(rb_polygon_face *f, uint32_t from, uint32_t to)
 {
@@ -93,6 +94,7 @@ rb_half_connect(rb_polygon_face *f, uint32_t a, uint32_t b)
 	return h;
 }
 
+/* Removes an edge and stores it for reuse. */
 static void
 rb_half_drop(rb_polygon_face *f, uint32_t h)
 {
@@ -200,6 +202,7 @@ typedef struct hull
 	uint32_t right; /* clockwise hull edge from the rightmost vertex */
 } hull;
 
+/* Merges the triangulations of two separate hulls. */
 static hull
 merge_halves(rb_polygon_face *f, hull l, hull r)
 {
@@ -363,6 +366,7 @@ sign_of_cross(const rb_vertex *a, const rb_vertex *b, const rb_vertex *p, const 
 	return rb_accumulator_sign(&sum);
 }
 
+/* Links three half-edges to a triangle. */
 static inline void
 make_triangle(rb_polygon_face *f, uint32_t a, uint32_t b, uint32_t c)
 {
@@ -582,6 +586,7 @@ first_step(rb_polygon_face *f, uint32_t *a, uint32_t *b, bool *along)
 	}
 }
 
+/* Records that the ring edge at a corner crosses the ring edge h. */
 static rb_geometry_fault
 crossing_fault(rb_polygon_face *f, uint32_t corner, uint32_t h)
 {
@@ -748,6 +753,7 @@ overlap_of(const rb_polygon_face *f, uint32_t hole, uint32_t other)
 	return in && around ? RB_HOLES_EQUAL : in || around ? RB_HOLES_NESTED : RB_HOLES_CROSS;
 }
 
+/* Records the fault of a hole at a vertex. */
 static rb_geometry_fault
 hole_fault(rb_polygon_face *f, rb_geometry_fault fault, uint32_t vertex, uint32_t hole,
 		   uint32_t other)
@@ -793,6 +799,7 @@ location_across(rb_polygon_face *f, uint32_t h, uint32_t *to)
 	return RB_GEOMETRY_OK;
 }
 
+/* Marks each half-edge as outside, inside or in a hole. */
 static rb_geometry_fault
 flood_regions(rb_polygon_face *f)
 {
@@ -854,6 +861,7 @@ judge_edge(rb_polygon_face *f, uint32_t h)
 	return RB_GEOMETRY_OK;
 }
 
+/* Determines whether a corner lies inside the face, outside or in a hole. */
 static rb_geometry_fault
 judge_point(rb_polygon_face *f, uint32_t corner)
 {

@@ -198,6 +198,7 @@ typedef struct row_boxes
 	double *box;
 } row_boxes;
 
+/* Computes the boxes of a range of rows. */
 static void
 find_row_boxes_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -307,6 +308,7 @@ count_in_bitmap(numbering *t, rb_status *status, rb_error *error)
 	return true;
 }
 
+/* Returns the number of a row's id, a new one if the id is new. */
 static inline uint32_t
 id_number(numbering *t, id_table *table, uint32_t row)
 {
@@ -320,6 +322,7 @@ id_number(numbering *t, id_table *table, uint32_t row)
 	return *slot;
 }
 
+/* Numbers the distinct ids in the order of their first rows. */
 static rb_status
 number_rows(numbering *t, id_table *table, uint32_t *number)
 {
@@ -345,6 +348,7 @@ number_rows(numbering *t, id_table *table, uint32_t *number)
 	return RB_OK;
 }
 
+/* Numbers all ids in a hash table of their own. */
 static rb_status
 number_all(numbering *t, uint32_t *number, rb_error *error)
 {

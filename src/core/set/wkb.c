@@ -116,6 +116,7 @@ read_word(const uint8_t *p, bool swap)
 	return swap ? __builtin_bswap32(value) : value;
 }
 
+/* Decodes the first n coordinates of point i of a ring. */
 static inline void
 decode_point(const reader *r, const point_list *ring, uint32_t i, int n, double *to)
 {
@@ -326,6 +327,7 @@ take_line(reader *r, point_list points, int n)
 	return RB_GEOMETRY_OK;
 }
 
+/* Appends the segments of a line in space. */
 static rb_geometry_fault
 take_segment3(reader *r, uint32_t type, uint32_t nrings, point_list points)
 {
@@ -522,6 +524,7 @@ serialized_leaf(reader *r, uint32_t type, uint32_t count)
 	return take_ring(r, type, 1, ring);
 }
 
+/* Reads the geometries of a serialized collection one after the other. */
 static rb_geometry_fault
 read_serialized(reader *r)
 {
@@ -581,6 +584,7 @@ read_guarded(reader *r, rb_geometry_fault (*read)(reader *))
 	return fault;
 }
 
+/* Initializes a reader at the start of a geometry. */
 static void
 begin_reading(reader *r, rb_builder *b, const uint8_t *bytes, size_t len, rb_geometry_info *info,
 			  rb_error *error)
@@ -867,6 +871,7 @@ ewkb_header(reader *r, bool outermost, uint32_t *type)
 	return *type == 0 ? RB_GEOMETRY_UNKNOWN : RB_GEOMETRY_OK;
 }
 
+/* Reads one point, line, polygon or triangle in EWKB. */
 static rb_geometry_fault
 ewkb_leaf(reader *r, uint32_t type)
 {
@@ -900,6 +905,7 @@ ewkb_leaf(reader *r, uint32_t type)
 	return fault != RB_GEOMETRY_OK ? fault : end_leaf(r, type);
 }
 
+/* Reads the geometries of an EWKB collection one after the other. */
 static rb_geometry_fault
 read_ewkb(reader *r)
 {

@@ -39,6 +39,7 @@ typedef struct rays_build
 	pthread_mutex_t lock;
 } rays_build;
 
+/* Computes the boxes of all solids. */
 static rb_status
 find_all_boxes(rays_build *m)
 {
@@ -72,6 +73,7 @@ put_tops(void *user, const rb_pair *pairs, size_t n)
 	return rb_should_stop(m->ctx) ? RB_STOPPED : RB_OK;
 }
 
+/* Finds for each point the highest end of the solids whose boxes are above it. */
 static rb_status
 find_solids_above(rays_build *m, const rb_backend *backend, uint32_t n)
 {
@@ -84,6 +86,7 @@ find_solids_above(rays_build *m, const rb_backend *backend, uint32_t n)
 	return n > 0 && boxes.nrows > 0 ? rb_join_step(m->ctx, backend, &job, &sink, RB_TILE) : RB_OK;
 }
 
+/* Computes the upper ends of the rays from all points. */
 static rb_status
 set_ray_ends(rays_build *m, const rb_backend *backend, const rb_set *points)
 {
@@ -206,6 +209,7 @@ typedef struct lines_join
 
 /* ---- hits ---- */
 
+/* Appends hits of one thread to those of the join. */
 static rb_status
 add_hits(lines_join *a, const hit *hits, size_t n)
 {
@@ -282,6 +286,7 @@ continues_previous(const rb_set *lines, uint32_t segment)
 		   rb_equal3(at - 3, at);
 }
 
+/* Lists the points at which lines start, except those that continue the previous line. */
 static rb_status
 list_starts(lines_join *a, double **coords, uint32_t *starts)
 {
@@ -305,6 +310,7 @@ list_starts(lines_join *a, double **coords, uint32_t *starts)
 	return RB_OK;
 }
 
+/* Makes the rays from the starts of all lines. */
 static rb_status
 make_rays(lines_join *a, const rb_backend *backend)
 {
@@ -318,6 +324,7 @@ make_rays(lines_join *a, const rb_backend *backend)
 	return rb_rays_build(a->ctx, backend, &points, a->solids, &a->rays);
 }
 
+/* Joins segments and rays with the triangles of solids. */
 static rb_status
 find_hits(lines_join *a, const rb_backend *backend)
 {
@@ -371,6 +378,7 @@ sort_by_line(lines_join *a)
 	return RB_OK;
 }
 
+/* Orders hits by solid, segment and triangle. */
 static int
 by_solid_and_segment(const void *p, const void *q, const void *arg)
 {
@@ -404,6 +412,7 @@ typedef struct desk
 	size_t n;
 } desk;
 
+/* Sends the intervals of the batch to the sink. */
 static rb_status
 flush_intervals(desk *d)
 {
@@ -414,6 +423,7 @@ flush_intervals(desk *d)
 	return status;
 }
 
+/* Appends the intervals of a line in a solid to the batch. */
 static rb_status
 write_intervals(desk *d, uint32_t line, uint32_t solid)
 {
@@ -506,6 +516,7 @@ process_solids(desk *d, uint32_t line, const hit *hits, size_t n)
 	return status;
 }
 
+/* Computes the intervals of one line in all solids that it meets. */
 static rb_status
 process_line(desk *d, uint32_t line)
 {
@@ -531,6 +542,7 @@ process_line(desk *d, uint32_t line)
 	return process_solids(d, line, hits, n);
 }
 
+/* Computes the intervals of a range of lines. */
 static void
 process_lines_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -550,6 +562,7 @@ process_lines_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	rb_line_intervals_free(a->ctx->memory, &d.stretches);
 }
 
+/* Computes the intervals of all lines in threads. */
 static rb_status
 walk_lines(lines_join *a)
 {

@@ -381,6 +381,7 @@ rb_measured_fraction(rb_context *ctx, const double *segments, uint32_t n, uint32
 	return rb_line_fraction(ctx, segments, n, i, place, &before, &total, fraction);
 }
 
+/* Computes the fraction of the line at a location. */
 static rb_status
 fraction_at(walk *w, const rb_location *place, double *fraction)
 {
@@ -719,6 +720,7 @@ is_joined(const double *segments, const line_point *p, const line_point *q)
 		   is_contiguous(segments, p->segment, q->segment);
 }
 
+/* Returns the span of a line on a triangle. */
 static span
 span_of_pair(rb_exact_env *env, const double *segments, uint32_t n, const double *triangles,
 			 const rb_pair *pair)

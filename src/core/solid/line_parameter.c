@@ -109,6 +109,7 @@ subtract_to_double_double(rb_double_double *r, const double *p, const double *q,
 	return good;
 }
 
+/* Computes p * s - q * t and the size of its terms. */
 static near
 near_det2(rb_double_double p, rb_double_double q, rb_double_double t, rb_double_double s)
 {
@@ -119,6 +120,7 @@ near_det2(rb_double_double p, rb_double_double q, rb_double_double t, rb_double_
 	return r;
 }
 
+/* Computes the dot product of n and w and the size of its terms. */
 static near
 near_dot(const near *n, const rb_double_double *w)
 {
@@ -132,6 +134,7 @@ near_dot(const near *n, const rb_double_double *w)
 	return r;
 }
 
+/* Computes a location approximately with a bound on its error. */
 static bool
 find_nearly(rb_location *p)
 {
@@ -399,6 +402,7 @@ measure_line(rb_context *ctx, const double *segments, uint32_t n, uint32_t i, in
 	return RB_OK;
 }
 
+/* Computes the exact fraction of a line at a location. */
 static void
 fraction_of(rb_number *fraction, const rb_location *place, const rb_number *before,
 			const rb_number *total, int words)

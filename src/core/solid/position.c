@@ -114,6 +114,7 @@ typedef struct trees_build
 	int status;
 } trees_build;
 
+/* Builds the box trees of a range of solids. */
 static void
 make_trees_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -136,6 +137,7 @@ make_trees_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
+/* Builds the box trees of all solids in threads. */
 static rb_status
 make_all_trees(rb_context *ctx, rb_solids *s)
 {
@@ -266,6 +268,7 @@ triangle_coords(const solid_query *a, uint32_t part)
 	return a->solids->rows.set->coords + (size_t) part * 9;
 }
 
+/* Begins a walk through the tree of a solid from a box. */
 static void
 walk_from(const solid_query *a, rb_walk *w, const double low[3], const double high[3])
 {
@@ -359,6 +362,7 @@ add_meets(solid_query *a, const double *segment, uint32_t i, size_t *nmeet)
 	return rb_should_stop(a->ctx) ? RB_STOPPED : RB_OK;
 }
 
+/* Adds where the segments of a line lie to *some. */
 static rb_status
 test_line(solid_query *a, const double *segments, uint32_t n, unsigned *some)
 {
@@ -398,6 +402,7 @@ test_line(solid_query *a, const double *segments, uint32_t n, unsigned *some)
 	return RB_OK;
 }
 
+/* Adds where the points of a triangle lie to *some. */
 static rb_status
 test_triangle(solid_query *a, const double *t, unsigned *some)
 {
@@ -490,6 +495,7 @@ typedef struct some_rows
 	uint32_t *at;      /* Index of each row of the whole set among the selected ones, or NONE */
 } some_rows;
 
+/* Makes a set of some rows of another set. */
 static rb_status
 copy_rows(rb_context *ctx, const boxes *of, const uint32_t *row, uint32_t nrows, const rb_set **set)
 {
@@ -583,6 +589,7 @@ keep_first_status(positions *p, rb_status status)
 		rb_store_if(&p->status, &ok, (int) status);
 }
 
+/* Begins a walk through the boxes of solids from the box of a red row. */
 static void
 begin_walk(const positions *p, uint32_t red, rb_walk *w)
 {
@@ -614,6 +621,7 @@ next_solid(const positions *p, uint32_t red, rb_walk *w, uint32_t *solid)
 	return false;
 }
 
+/* Marks the rows of a range whose boxes meet those of solids, and these solids. */
 static void
 mark_rows_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -684,6 +692,7 @@ position_of_relation(uint64_t relation)
 	}
 }
 
+/* Tests the position of one row relative to all solids that its box meets. */
 static rb_status
 test_row(positions *p, query_room *room, position_batch *b, uint32_t row)
 {
@@ -712,6 +721,7 @@ test_row(positions *p, query_room *room, position_batch *b, uint32_t row)
 	return status;
 }
 
+/* Tests the positions of a range of rows. */
 static void
 test_rows_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -737,6 +747,7 @@ typedef struct related
 	const uint32_t *row; /* For each related solid, its index among the selected red rows */
 } related;
 
+/* Writes positions from relations of closed surfaces with solids. */
 static rb_status
 put_related(void *user, const rb_pair *rows, const uint64_t *payload, size_t n)
 {
@@ -749,6 +760,7 @@ put_related(void *user, const rb_pair *rows, const uint64_t *payload, size_t n)
 	return send_positions(r->p, &b);
 }
 
+/* Relates the rows that are closed surfaces with the solids. */
 static rb_status
 relate_closed(positions *p)
 {
@@ -786,6 +798,7 @@ relate_closed(positions *p)
 
 /* ---- entry point ---- */
 
+/* Marks the rows and solids whose boxes meet. */
 static rb_status
 find_met(positions *p, rb_thread *me)
 {
@@ -847,6 +860,7 @@ prepare_rows(positions *p)
 	return surfaces ? find_solid_sides(ctx, p->backend, p->solids) : RB_OK;
 }
 
+/* Finds the positions of all rows relative to all solids. */
 static rb_status
 find_positions(positions *p)
 {
@@ -899,6 +913,7 @@ note_box(const rb_set *set, rb_placed *known)
 	known->boxed = true;
 }
 
+/* Determines once whether a row is a closed surface. */
 static rb_status
 note_closed(rb_context *ctx, const rb_set *red, rb_placed *known)
 {
@@ -922,6 +937,7 @@ put_relation(void *user, const rb_pair *rows, const uint64_t *payload, size_t n)
 	return RB_OK;
 }
 
+/* Gets the position of a closed surface from its relation with a solid. */
 static rb_status
 ask_relation(rb_context *ctx, const rb_set *red, const rb_set *blue, int *position)
 {

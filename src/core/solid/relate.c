@@ -189,6 +189,7 @@ inside_behind(const look *l, const half *from, const fan *f, bool *on)
 	return last.inside;
 }
 
+/* Returns the regions that occur around a line where the fans of both solids meet. */
 static unsigned
 classify_around(const look *l)
 {
@@ -475,6 +476,7 @@ is_passage(rb_pair pair)
 
 /* ---- results of the joins ---- */
 
+/* Collects pairs of triangles from the backend, except those that are on no sheet. */
 static rb_status
 note_contacts(void *user, const rb_pair *pairs, size_t n)
 {
@@ -534,6 +536,7 @@ find_sheets_inside(relations *r, int side)
 
 /* ---- pairs of rows ---- */
 
+/* Groups the pairs of triangles by pairs of rows. */
 static rb_status
 make_groups(relations *r)
 {
@@ -589,6 +592,7 @@ find_passages(relations *r, uint8_t *close[2])
 	}
 }
 
+/* Determines the sides of sheets and where they touch. */
 static rb_status
 prepare_sides(relations *r)
 {
@@ -617,6 +621,7 @@ group_at(const relations *r, size_t note)
 	return rb_sizes_upper_bound(r->group, r->ngroups, note) - 1;
 }
 
+/* Classifies the points around the common lines of a range of pairs of triangles. */
 static void
 classify_pairs_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -686,6 +691,7 @@ count_sheets(const relations *r, size_t g, int side, size_t *last)
 	return t;
 }
 
+/* Returns the regions that sheets of one side without contact prove to occur. */
 static unsigned
 found_by_sheets(const relations *r, size_t g, int side, size_t *last)
 {
@@ -702,6 +708,7 @@ found_by_sheets(const relations *r, size_t g, int side, size_t *last)
 	return found;
 }
 
+/* Adds the regions that sheets prove to occur to those of each pair of rows. */
 static rb_status
 classify_sheets(relations *r)
 {
@@ -726,6 +733,7 @@ classify_sheets(relations *r)
 
 /* ---- result ---- */
 
+/* Returns the relation of two solids from the regions that occur. */
 static uint64_t
 relation_of(unsigned found)
 {
@@ -744,6 +752,7 @@ relation_of(unsigned found)
 	}
 }
 
+/* Sends the relation of each pair of rows to the sink. */
 static rb_status
 send_relations(relations *r, const rb_row_sink *sink)
 {
@@ -765,6 +774,7 @@ send_relations(relations *r, const rb_row_sink *sink)
 	return RB_OK;
 }
 
+/* Relates all pairs of solids of both sides. */
 static rb_status
 relate_rows(relations *r, const rb_row_sink *sink)
 {

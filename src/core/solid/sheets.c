@@ -72,6 +72,7 @@ typedef struct row_maps
 	const uint32_t *blue;
 } row_maps;
 
+/* Returns the rows of a pair of parts as a key. */
 static uint64_t
 rows_of_pair(const void *element, const void *arg)
 {
@@ -155,6 +156,7 @@ typedef struct search
 	int status;
 } search;
 
+/* Links the triangle sides at each edge of a solid to a ring. */
 static rb_status
 link_sides_of_edges(search *s, room *r, uint32_t from, uint32_t to)
 {
@@ -224,6 +226,7 @@ make_sheet(const search *s, uint32_t first, uint32_t *stack)
 	}
 }
 
+/* Finds the sheets of one solid. */
 static rb_status
 find_sheets_of_row(search *s, room *r, uint32_t from, uint32_t to)
 {
@@ -241,6 +244,7 @@ find_sheets_of_row(search *s, room *r, uint32_t from, uint32_t to)
 	return RB_OK;
 }
 
+/* Finds the sheets of a range of solids. */
 static void
 find_sheets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -314,6 +318,7 @@ list_sheets(search *s, uint32_t *top)
 	return RB_OK;
 }
 
+/* Finds the sheets of all solids in threads. */
 static rb_status
 find_all(search *s)
 {
@@ -441,6 +446,7 @@ begin_ray_start(ray_start *b, const double *t, bool own)
 	rb_triangle_centre(t, b->low, b->high);
 }
 
+/* Computes the start of a ray and its direction exactly. */
 static void
 compute_exact_start(ray_start *b)
 {
@@ -509,6 +515,7 @@ edge_side(ray_start *b, const double *p, const double *q)
 	return det.sign != 0 ? det.sign : rb_edge_tie(p, q);
 }
 
+/* Returns the side of a triangle's plane by intervals, or RB_UNSURE. */
 static int
 plane_side_roughly(const ray_start *b, const double *t)
 {
@@ -529,6 +536,7 @@ plane_side_roughly(const ray_start *b, const double *t)
 	return rb_interval_sign(det);
 }
 
+/* Computes the dot product of a and b. */
 static void
 dot_numbers(rb_number *sum, const rb_number a[3], const rb_number b[3])
 {
@@ -542,6 +550,7 @@ dot_numbers(rb_number *sum, const rb_number a[3], const rb_number b[3])
 	}
 }
 
+/* Returns the side of a triangle's plane on which a ray starts. */
 static int
 plane_side(ray_start *b, const double *t)
 {
@@ -573,6 +582,7 @@ is_triangle_above(ray_start *b, const double *t)
 
 /* ---- ray join ---- */
 
+/* Collects the triangles that rays from the backend's pairs cross. */
 static rb_status
 note_triangles_above(void *user, const rb_pair *pairs, size_t n)
 {
@@ -629,6 +639,7 @@ box_triangles(rb_context *ctx, const rb_set *set, double **boxes, double *top)
 	return RB_OK;
 }
 
+/* Computes the boxes of n rays up to the given height. */
 static rb_status
 box_rays(const cast *c, uint32_t n, double top, double **boxes)
 {

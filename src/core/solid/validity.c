@@ -112,6 +112,7 @@ find_edge(check *c, uint32_t from, uint32_t to, uint32_t triangle, uint32_t *fou
 	return RB_OK;
 }
 
+/* Counts the uses of each edge in both directions. */
 static rb_status
 count_uses(check *c)
 {
@@ -171,6 +172,7 @@ first_fault(const check *c, bool all, bool directions)
 	return NONE;
 }
 
+/* Reports a fault at an edge. */
 static void
 report_edge(check *c, rb_solid_fault fault, uint32_t at)
 {
@@ -195,6 +197,7 @@ report_edge(check *c, rb_solid_fault fault, uint32_t at)
  * their vertices and one of the edges but not the other.
  */
 
+/* Returns true if a triangle of the face has the corner. */
 static bool
 face_has(const check *c, uint32_t face, uint32_t first, uint32_t corner)
 {
@@ -413,6 +416,7 @@ edge_side(rb_exact_env *env, const square_start *b, const double *p, const doubl
 	return det.sign != 0 ? det.sign : rb_edge_tie(p, q);
 }
 
+/* Returns the side of a triangle's plane on which the start of a ray lies. */
 static int
 plane_side(rb_exact_env *env, const square_start *b, const double *t)
 {
@@ -482,6 +486,7 @@ square_coordinate(const check *c, double at, int level)
 	return (int64_t) floor(ldexp(at, -(c->finest + level)));
 }
 
+/* Computes the bounds of a triangle on x and y. */
 static void
 bounds_in_plane(const double *t, double lo[2], double hi[2])
 {
@@ -579,6 +584,7 @@ add_square(check *c, rb_exact_env *env, const square_start *b, const square *s, 
 	return RB_OK;
 }
 
+/* Adds the windings of all triangles around the start of a ray. */
 static rb_status
 add_all(check *c, rb_exact_env *env, const square_start *b, int64_t *winding)
 {
@@ -591,6 +597,7 @@ add_all(check *c, rb_exact_env *env, const square_start *b, int64_t *winding)
 	return RB_OK;
 }
 
+/* Adds the windings of the triangles in the grid squares of the start. */
 static rb_status
 add_squares(check *c, rb_exact_env *env, const square_start *b, int64_t *winding)
 {
@@ -621,6 +628,7 @@ add_squares(check *c, rb_exact_env *env, const square_start *b, int64_t *winding
 
 /* ---- connected components ---- */
 
+/* Checks that the winding numbers on both sides of a triangle are 0 and 1. */
 static rb_status
 check_winding(check *c, uint32_t of, bool *right)
 {
@@ -675,6 +683,7 @@ check_lots(check *c)
 
 /* ---- complete check ---- */
 
+/* Checks the edges, corners and windings of a surface and reports the first fault. */
 static rb_status
 check_surface(check *c)
 {
@@ -713,6 +722,7 @@ check_surface(check *c)
 	return check_lots(c);
 }
 
+/* Initializes the report and allocates the arrays of a check. */
 static rb_status
 begin_check(check *c)
 {
@@ -726,6 +736,7 @@ begin_check(check *c)
 	return RB_OK;
 }
 
+/* Frees the arrays of a check. */
 static void
 end_check(check *c)
 {
@@ -740,6 +751,7 @@ end_check(check *c)
 	RB_FREE(memory, c->lot);
 }
 
+/* Checks the triangles of one solid. */
 static rb_status
 check_solid(rb_context *ctx, const double *triangles, uint32_t n, const uint32_t *face_of,
 			bool closed_only, rb_solid_report *report)

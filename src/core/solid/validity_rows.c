@@ -39,6 +39,7 @@
  * floating-point filter cannot determine a sign, the result is false.
  */
 
+/* Computes the mean of all corners. */
 static void
 find_mean(const double *t, uint32_t n, double c[3])
 {
@@ -197,6 +198,7 @@ typedef struct solid_checks
 	int status;
 } solid_checks;
 
+/* Marks a row as invalid and records its fault. */
 static void
 note_bad(solid_checks *a, uint32_t row, const rb_solid_report *report)
 {
@@ -211,6 +213,7 @@ note_bad(solid_checks *a, uint32_t row, const rb_solid_report *report)
 	pthread_mutex_unlock(&a->lock);
 }
 
+/* Checks one row, as a star first. */
 static rb_status
 check_row(solid_checks *a, uint32_t row, rb_star_room *room)
 {
@@ -233,6 +236,7 @@ check_row(solid_checks *a, uint32_t row, rb_star_room *room)
 	return status;
 }
 
+/* Checks a range of rows. */
 static void
 check_rows_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -249,6 +253,7 @@ check_rows_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	rb_star_room_free(a->ctx->memory, &room);
 }
 
+/* Checks all rows in threads, each by itself. */
 static rb_status
 check_closed(solid_checks *a)
 {
@@ -361,6 +366,7 @@ join_some(solid_checks *a, const rb_backend *backend, uint32_t n)
 	return status;
 }
 
+/* Checks whether triangles cross in rows whose other checks leave that open. */
 static rb_status
 check_crossing(solid_checks *a, const rb_backend *backend)
 {
@@ -522,6 +528,7 @@ typedef struct solid_reports
 	int status;
 } solid_reports;
 
+/* Returns true if two triangles have the same corners. */
 static bool
 have_same_corners(const double *a, const double *b)
 {
@@ -532,6 +539,7 @@ have_same_corners(const double *a, const double *b)
 	return true;
 }
 
+/* Counts crossing pairs of triangles and records the first one of each row. */
 static rb_status
 put_crossing(void *user, const rb_pair *pairs, size_t n)
 {
@@ -551,6 +559,7 @@ put_crossing(void *user, const rb_pair *pairs, size_t n)
 	return rb_should_stop(a->ctx) ? RB_STOPPED : RB_OK;
 }
 
+/* Counts the crossing triangles of each row by a self join. */
 static rb_status
 count_crossings(solid_reports *a, const rb_backend *backend)
 {
@@ -591,6 +600,7 @@ name_faces(const rb_set *solids, uint32_t first, rb_solid_report *report)
 		report->crossing[i] = solids->face_of[first + report->crossing[i]];
 }
 
+/* Reports the faults of a range of rows. */
 static void
 report_rows_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -673,6 +683,7 @@ check_closed_together(solid_reports *a)
 	return status;
 }
 
+/* Reports the faults of all rows in threads. */
 static rb_status
 report_all(solid_reports *a)
 {

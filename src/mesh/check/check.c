@@ -106,6 +106,7 @@ on_facet(const boundary *b, uint32_t f)
 /* Error of a computed volume, as a fraction of the cube of the points' distance */
 #define VOLUME_ROUNDS 0x1p-49
 
+/* Returns true if a tetrahedron at the boundary is flat up to rounding. */
 static bool
 nearly_flat(const rb_checking *k, const uint32_t *v, uint32_t beyond)
 {
@@ -222,6 +223,7 @@ pair_edge_sides(boundary *b)
 	return RB_OK;
 }
 
+/* Counts the points and fans of the boundary. */
 static rb_status
 count_points(boundary *b)
 {
@@ -319,6 +321,7 @@ is_broken(const rb_checking *k)
 	return false;
 }
 
+/* Returns the first tetrahedron of a region. */
 static uint32_t
 find_tet_in_region(const rb_checking *k, int64_t region)
 {
@@ -329,6 +332,7 @@ find_tet_in_region(const rb_checking *k, int64_t region)
 	return t;
 }
 
+/* Records a fault that the comparison of volumes found. */
 static rb_status
 report_volume(void *arg, const rb_volumes_fault *fault)
 {
@@ -345,6 +349,7 @@ report_volume(void *arg, const rb_volumes_fault *fault)
 						  fault->amount / k->diagonal);
 }
 
+/* Compares the volumes of regions with those of the PLC. */
 static rb_status
 check_volumes(rb_checking *k)
 {
@@ -386,6 +391,7 @@ check_volumes(rb_checking *k)
 	return rb_volumes_compare(k->ctx, &v, report_volume, k);
 }
 
+/* Checks that the boundary is a closed surface. */
 static rb_status
 check_boundary(rb_checking *k)
 {
@@ -445,6 +451,7 @@ contains_start(const rb_checking *k, const rb_deferred_test *w, uint32_t u, cons
 	return false;
 }
 
+/* Finds the tetrahedra that contain the starts of deferred tests. */
 static rb_status
 find_starts_of_tests(rb_checking *k, uint32_t *next, uint32_t *first)
 {
@@ -480,6 +487,7 @@ find_starts_of_tests(rb_checking *k, uint32_t *next, uint32_t *first)
 	return RB_OK;
 }
 
+/* Runs the tests that need a walk through the mesh. */
 static rb_status
 run_deferred_tests(rb_checking *k)
 {
@@ -534,6 +542,7 @@ sort_by_kind(rb_checking *k, rb_fault *spare)
 		memcpy(r->list, spare, r->nlist * sizeof(rb_fault));
 }
 
+/* Runs all checks of a mesh. */
 static rb_status
 run_checks(rb_checking *k)
 {
@@ -552,6 +561,7 @@ run_checks(rb_checking *k)
 	return run_deferred_tests(k);
 }
 
+/* Orders the list of faults by kind. */
 static rb_status
 order_faults(rb_checking *k)
 {
@@ -565,6 +575,7 @@ order_faults(rb_checking *k)
 	return RB_OK;
 }
 
+/* Frees the arrays of the check. */
 static void
 free_checking(rb_checking *k)
 {

@@ -16,6 +16,7 @@
 
 /* ---- edges ---- */
 
+/* Checks the numbers and ends of all listed edges. */
 static rb_status
 check_listed_edges(rb_checking *k)
 {
@@ -164,6 +165,7 @@ fill_ends(rb_checking *k, segment_ends *at, uint32_t s, bool *good, uint32_t tip
 	return RB_OK;
 }
 
+/* Follows the path of edges of a segment and checks its points. */
 static rb_status
 walk_path(rb_checking *k, const segment_ends *at, uint32_t s, uint32_t from, uint32_t to)
 {
@@ -213,6 +215,7 @@ walk_path(rb_checking *k, const segment_ends *at, uint32_t s, uint32_t from, uin
 	return RB_OK;
 }
 
+/* Checks the path of one segment. */
 static rb_status
 one_segment(rb_checking *k, segment_ends *at, uint32_t s)
 {
@@ -266,6 +269,7 @@ segment_of_edge(const void *arg, uint32_t edge)
 	return k->edge_ok[edge] ? k->in->edge_segment[edge] : RB_NONE;
 }
 
+/* Checks the paths of all segments. */
 static rb_status
 check_segments(rb_checking *k)
 {
@@ -302,6 +306,7 @@ check_segments(rb_checking *k)
 
 /* ---- faces ---- */
 
+/* Checks the numbers and corners of one listed face. */
 static rb_status
 check_listed_face(rb_checking *k, uint32_t f)
 {
@@ -359,6 +364,7 @@ find_face(rb_checking *k, uint32_t f, const uint32_t v[3])
 	return rb_check_defer(k, &w);
 }
 
+/* Checks all listed faces, and that no two are equal. */
 static rb_status
 check_listed_faces(rb_checking *k)
 {
@@ -609,6 +615,7 @@ is_thin_face(const facets *c, const uint32_t *v)
 			is_near_line(c, v[2], v[0], v[1]));
 }
 
+/* Checks that a corner of a facet's face is a vertex on the facet. */
 static rb_status
 one_corner(facets *c, uint32_t face, uint32_t p)
 {
@@ -791,6 +798,7 @@ check_missing_facet(facets *c)
 	return RB_OK;
 }
 
+/* Checks that the faces of one facet tile it. */
 static rb_status
 one_facet(facets *c)
 {
@@ -870,6 +878,7 @@ facet_of_listed_face(const void *arg, uint32_t face)
 	return k->face_ok[face] ? k->in->face_facet[face] : RB_NONE;
 }
 
+/* Checks the faces of all facets. */
 static rb_status
 check_facets(rb_checking *k)
 {

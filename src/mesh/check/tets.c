@@ -51,6 +51,7 @@ rb_check_defer(rb_checking *k, const rb_deferred_test *w)
 
 /* ---- points ---- */
 
+/* Checks that points are finite and measures their extent. */
 static rb_status
 measure_extent(rb_checking *k)
 {
@@ -88,6 +89,7 @@ measure_extent(rb_checking *k)
 	return RB_OK;
 }
 
+/* Records points with equal coordinates. */
 static rb_status
 equal_points(rb_checking *k)
 {
@@ -105,6 +107,7 @@ equal_points(rb_checking *k)
 	return RB_OK;
 }
 
+/* Checks kinds and parents of all points. */
 static rb_status
 check_kinds(rb_checking *k)
 {
@@ -130,6 +133,7 @@ check_kinds(rb_checking *k)
 	return RB_OK;
 }
 
+/* Checks that the points of the PLC are in the mesh unchanged. */
 static rb_status
 check_inputs(rb_checking *k)
 {
@@ -153,6 +157,7 @@ check_inputs(rb_checking *k)
 	return RB_OK;
 }
 
+/* Checks the points: finite, distinct, with valid kinds, as in the input. */
 static rb_status
 check_mesh_points(rb_checking *k)
 {
@@ -165,6 +170,7 @@ check_mesh_points(rb_checking *k)
 
 /* ---- tetrahedra ---- */
 
+/* Checks the corners and orientation of one tetrahedron and adds its volume. */
 static rb_status
 check_tet(rb_checking *k, uint32_t t, double *sum, double *rest)
 {
@@ -213,6 +219,7 @@ typedef struct face_key
 	uint32_t v[3];
 } face_key;
 
+/* Returns the sorted corners of a face. */
 static inline face_key
 key_of_face(const rb_checking *k, uint32_t face)
 {
@@ -262,6 +269,7 @@ opposite_corner(const rb_checking *k, uint32_t face)
 	return k->in->tets[face >> 2][face & 3];
 }
 
+/* Pairs a face with its twin, or stores it until that comes. */
 static rb_status
 put_face(rb_checking *k, uint32_t face)
 {
@@ -309,6 +317,7 @@ twin_of(const rb_checking *k, uint32_t t)
 																				: RB_NONE;
 }
 
+/* Checks all tetrahedra and pairs their faces. */
 static rb_status
 check_tets(rb_checking *k)
 {
@@ -381,6 +390,7 @@ rb_check_tets(rb_checking *k)
 
 /* ---- Delaunay property ---- */
 
+/* Checks the two tetrahedra at a face: regions and Delaunay property. */
 static rb_status
 check_pair(rb_checking *k, uint32_t face, uint32_t other)
 {

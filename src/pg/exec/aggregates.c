@@ -165,6 +165,7 @@ said_of_row(const rb_cursor *rows, uint32 row)
 											: rows->word[row / 32] >> row % 32 & 1;
 }
 
+/* Sums the results of rows with the same id. */
 static void
 sum_up(rb_cursor *rows)
 {
@@ -325,6 +326,7 @@ rows_that_fit(const rb_cursor *rows, uint64 bytes)
 	return rows->of_parts ? whole_row(rows, row) : row;
 }
 
+/* Raises the ERROR that pairs do not fit in memory. */
 pg_noreturn static void
 raise_no_room(rb_cursor *rows, uint64 pairs)
 {
@@ -461,6 +463,7 @@ rb_groups_open(rb_cursor *rows, rb_job *job)
 	return false;
 }
 
+/* Orders ids; handles interrupts. */
 static int
 compare_ids(const void *x, const void *y)
 {
@@ -614,6 +617,7 @@ next_group(rb_cursor *rows, Datum *values)
 
 /* ---- sorted pairs ---- */
 
+/* Opens the sort of ids, or of pairs of ids for groups. */
 static void
 begin_sort(rb_cursor *rows)
 {
@@ -639,6 +643,7 @@ begin_sort(rb_cursor *rows)
 								   NULL, 0);
 }
 
+/* Puts an id, or a pair of ids, into the sort. */
 static void
 put_pair(struct rb_sorting *s, TupleTableSlot *pair, int64 id, int64 other)
 {
@@ -655,6 +660,7 @@ put_pair(struct rb_sorting *s, TupleTableSlot *pair, int64 id, int64 other)
 	tuplesort_puttupleslot(s->sort, pair);
 }
 
+/* Puts all pairs of the join into the sort. */
 static void
 put_pairs_to_sort(rb_cursor *rows)
 {
@@ -757,6 +763,7 @@ next_run(rb_cursor *rows, int64 *id, uint64 *n)
 	return true;
 }
 
+/* Returns the next block of ids with the numbers of their pairs. */
 static bool
 next_sorted_counts(rb_cursor *rows, rb_block *block)
 {
@@ -768,6 +775,7 @@ next_sorted_counts(rb_cursor *rows, rb_block *block)
 	return block->n > 0;
 }
 
+/* Returns the next id with its sorted partners. */
 static bool
 next_sorted_group(rb_cursor *rows, Datum *values)
 {

@@ -154,6 +154,7 @@ side_name(uint64 payload)
 	return lasting_text(&names[on], on ? "boundary" : "inside");
 }
 
+/* Returns the name of a relation of two solids as text. */
 static Datum
 name_of_solids_relation(uint64 payload)
 {
@@ -167,6 +168,7 @@ name_of_solids_relation(uint64 payload)
 	return lasting_text(&texts[payload], names[payload]);
 }
 
+/* Returns the reason for a solid's fault, or null if it has none. */
 static Datum
 reason_of(const rb_solid_report *report, bool *null)
 {
@@ -186,6 +188,7 @@ coordinate_of(const rb_solid_report *report, int axis, bool *null)
 	return Float8GetDatum(at[axis]);
 }
 
+/* Returns one value of a solid's report. */
 static Datum
 solid_value(const rb_solid_report *report, rb_value value, bool *null)
 {
@@ -254,6 +257,7 @@ pack_column(int64 *ids, size_t n)
 	return PointerGetDatum(packed);
 }
 
+/* Returns the next block of pairs as two packed columns. */
 static bool
 next_packed(rb_cursor *rows, Datum *values)
 {

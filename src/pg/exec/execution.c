@@ -297,6 +297,7 @@ replace_set(rb_join_run *run, int i, const rb_set *set)
 		run->job.blue = set;
 }
 
+/* Raises the ERROR that a cached table was evicted during the join. */
 pg_noreturn static void
 raise_gone(rb_join_run *run)
 {
@@ -515,6 +516,7 @@ rb_run_wait(rb_join_run *run, int wait_ms, rb_block *block)
 	return status;
 }
 
+/* Notes for each side whether the worker had no room to cache it. */
 static void
 note_not_kept(rb_join_run *run)
 {

@@ -80,6 +80,7 @@ typedef enum much
 	LONG
 } much;
 
+/* Runs work of the core on the helper thread, or here if it is short. */
 static void
 run_on_helper_thread(rb_cursor *rows, rb_status (*what)(void *), void *arg, rb_context *ctx,
 					 much takes)
@@ -174,6 +175,7 @@ rb_shapes_open(rb_cursor *rows, MemoryContext context)
 
 /* ---- one pair of rows ---- */
 
+/* Computes the intersection of the current pairs of parts. */
 static rb_status
 intersect_pairs(rb_shaping *s)
 {
@@ -190,6 +192,7 @@ intersect_pairs(rb_shaping *s)
 	return rb_curve_finish(s->curve, &s->shape);
 }
 
+/* Computes the spans of the current line on the triangles that it meets. */
 static rb_status
 make_spans(rb_shaping *s)
 {
@@ -277,6 +280,7 @@ need_pairs(rb_cursor *rows, size_t n)
 
 /* ---- each row has one part ---- */
 
+/* Returns the intersection of the next pair of parts, where each row has one. */
 static bool
 next_at_once(rb_cursor *rows, Datum *values)
 {
@@ -309,6 +313,7 @@ row_of(const rb_set *set, uint32 part)
 	return set->row_of != NULL ? set->row_of[part] : part;
 }
 
+/* Orders pairs of parts by blue, then by red. */
 static int
 by_blue(const void *a, const void *b, const void *arg)
 {
@@ -363,6 +368,7 @@ gather_row_pairs(rb_cursor *rows)
 	return s->npairs > 0;
 }
 
+/* Returns the intersection of the next pair of rows, gathered by red row. */
 static bool
 next_of_groups(rb_cursor *rows, Datum *values)
 {

@@ -37,6 +37,7 @@ kind_name(rb_kind kind)
 	return "";
 }
 
+/* Reads the argument "kind". */
 static rb_kind
 read_kind(const rb_arguments *a)
 {
@@ -71,6 +72,7 @@ instead_of(char relkind)
 	}
 }
 
+/* Raises an ERROR unless the relation is a permanent plain table. */
 static void
 refuse_relation(const rb_source *source)
 {
@@ -95,6 +97,7 @@ refuse_relation(const rb_source *source)
 						   quote_identifier(RelationGetRelationName(rel)))));
 }
 
+/* Raises an ERROR if the settings do not allow caching. */
 static void
 refuse_settings(void)
 {
@@ -118,6 +121,7 @@ typedef struct reading
 	MemoryContextCallback at_end;
 } reading;
 
+/* Frees the set and memory of a side. */
 static void
 end_reading(void *arg)
 {

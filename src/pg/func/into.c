@@ -51,6 +51,7 @@ typedef struct rb_into
 
 /* ---- columns ---- */
 
+/* Returns true if target and query have columns of the same types. */
 static bool
 same_types(TupleDesc target, TupleDesc query)
 {
@@ -84,6 +85,7 @@ same_columns(TupleDesc target, TupleDesc query)
 
 /* ---- the DestReceiver ---- */
 
+/* Inserts the buffered rows. */
 static void
 flush_rows(rb_into *w)
 {
@@ -98,6 +100,7 @@ flush_rows(rb_into *w)
 	w->bytes = 0;
 }
 
+/* Raises an ERROR if a row has a null in a column that allows none. */
 static void
 refuse_nulls(const rb_into *w, TupleTableSlot *slot)
 {
@@ -115,6 +118,7 @@ refuse_nulls(const rb_into *w, TupleTableSlot *slot)
 				 errtablecol(w->target, i + 1)));
 }
 
+/* Buffers a copy of a row, and inserts the buffer when it is full. */
 static bool
 receive_row_to_insert(TupleTableSlot *slot, DestReceiver *self)
 {
@@ -138,6 +142,7 @@ receive_row_to_insert(TupleTableSlot *slot, DestReceiver *self)
 	return true;
 }
 
+/* Begins the bulk insertion. */
 static void
 start_inserter(DestReceiver *self, int operation, TupleDesc desc)
 {
@@ -151,6 +156,7 @@ start_inserter(DestReceiver *self, int operation, TupleDesc desc)
 	w->bulk = GetBulkInsertState();
 }
 
+/* Inserts the last rows and ends the bulk insertion. */
 static void
 shutdown_inserter(DestReceiver *self)
 {
@@ -169,6 +175,7 @@ destroy_inserter(DestReceiver *self)
 {
 }
 
+/* Creates the receiver that inserts rows into the target. */
 static rb_into *
 create_receiver(Relation target)
 {
@@ -210,6 +217,7 @@ can_multi_insert(Relation target, TupleDesc query)
 
 /* ---- the function ---- */
 
+/* Executes a plan with the receiver as destination. */
 static void
 execute_plan(SPIPlanPtr plan, DestReceiver *receiver)
 {
@@ -223,6 +231,7 @@ execute_plan(SPIPlanPtr plan, DestReceiver *receiver)
 		elog(ERROR, "%s: SPI_execute_plan_extended: %s", FUNCTION, SPI_result_code_string(rc));
 }
 
+/* Prepares a statement. */
 static SPIPlanPtr
 prepare_plan(const char *sql)
 {
@@ -233,6 +242,7 @@ prepare_plan(const char *sql)
 	return plan;
 }
 
+/* Opens the target table for insertion. */
 static Relation
 open_target(Oid relid)
 {

@@ -83,6 +83,7 @@ bind_arguments(const rb_join *join, Oid function, const NullableDatum *args, rb_
 
 /* ---- values ---- */
 
+/* Reads the distance of a join: 0 if it has none, infinity if there is no limit. */
 static double
 read_distance(const rb_join *join, const rb_arguments *a)
 {
@@ -95,6 +96,7 @@ read_distance(const rb_join *join, const rb_arguments *a)
 			   : rb_distance_read(rb_argument(a, "max_distance"), a->function, "max_distance");
 }
 
+/* Reads the number of neighbors, or returns 0 for other joins. */
 static uint32
 read_neighbors(const rb_join *join, const rb_arguments *a)
 {
@@ -153,6 +155,7 @@ read_columns(const rb_join *join, const rb_arguments *a, rb_source *s)
 	s->object_name = rb_argument_column(a, object, NULL);
 }
 
+/* Reads the arguments of one side into its source. */
 static void
 read_side_arguments(const rb_join *join, const rb_arguments *a, double tolerance, int side,
 					rb_call_args *call)

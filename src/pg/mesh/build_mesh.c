@@ -228,6 +228,7 @@ typedef struct of_solid
 	uint32 row;
 } of_solid;
 
+/* Orders rows by solid, then by number. */
 static int
 compare_rows_of_solid(const void *a, const void *b)
 {
@@ -374,6 +375,7 @@ translate_rows(const rb_meshing_threads *t, uint32 solid, rb_meshing_part *part)
 			w->point_row[i] = row[w->point_row[i]];
 }
 
+/* Builds the mesh of one solid. */
 static rb_status
 make_solid(rb_context *ctx, const rb_meshing_threads *t, uint32 solid, rb_meshing_part *part)
 {
@@ -418,6 +420,7 @@ note_failed(rb_meshing_threads *t, uint32 solid)
 		;
 }
 
+/* Builds the meshes of a range of solids. */
 static void
 make_meshes_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {

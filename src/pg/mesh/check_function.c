@@ -99,6 +99,7 @@ typedef struct checking
 
 /* ---- work functions ---- */
 
+/* Builds the PLC of the rows with which the mesh is compared. */
 static rb_status
 weld_checked_rows(rb_meshing_run *run)
 {
@@ -115,6 +116,7 @@ weld_checked_rows(rb_meshing_run *run)
 	return status;
 }
 
+/* Checks the mesh on the helper thread. */
 static rb_status
 check_loaded_mesh(rb_meshing_run *run)
 {
@@ -134,6 +136,7 @@ check_loaded_mesh(rb_meshing_run *run)
 
 /* ---- rows ---- */
 
+/* Returns an array of n ids. */
 static Datum
 make_ids(const int64 *ids, int n)
 {
@@ -145,6 +148,7 @@ make_ids(const int64 *ids, int n)
 		construct_array(values, n, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
 }
 
+/* Sets the columns that name a facet and its polygon. */
 static void
 set_facet(const checking *c, uint32 facet, Datum *values, bool *nulls)
 {
@@ -176,6 +180,7 @@ set_segment(const rb_meshing_run *run, const checking *c, uint32 segment, Datum 
 	nulls[SEGMENT] = c->matched.segment[segment] == 0;
 }
 
+/* Writes the result row of a fault. */
 static void
 put_fault(const rb_meshing_run *run, const checking *c, const rb_fault *fault,
 		  ReturnSetInfo *rsinfo)
@@ -224,6 +229,7 @@ put_fault(const rb_meshing_run *run, const checking *c, const rb_fault *fault,
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 }
 
+/* Writes the result rows of all faults. */
 static void
 put_faults(const rb_meshing_run *run, const checking *c, ReturnSetInfo *rsinfo)
 {
@@ -241,6 +247,7 @@ put_faults(const rb_meshing_run *run, const checking *c, ReturnSetInfo *rsinfo)
 	}
 }
 
+/* Writes the report of the check. */
 static void
 report_check(const rb_meshing_run *run, const checking *c)
 {
@@ -339,6 +346,7 @@ get_tet_neighbor(const boundary_search *e, uint32 tet, int i)
 	return e->tets->neighbours[4 * (size_t) tet + i];
 }
 
+/* Returns the corner of a tetrahedron that is vertex v. */
 static int
 find_tet_corner(const boundary_search *e, uint32 tet, uint32 v)
 {
@@ -349,6 +357,7 @@ find_tet_corner(const boundary_search *e, uint32 tet, uint32 v)
 	return i;
 }
 
+/* Computes the tolerance of flatness from the extent of the mesh. */
 static void
 measure_extent(boundary_search *e)
 {

@@ -24,6 +24,7 @@ typedef struct writing
 	rb_buffer file;
 } writing;
 
+/* Writes the bytes of the file on the helper thread. */
 static rb_status
 write_file(rb_meshing_run *run)
 {
@@ -38,6 +39,7 @@ write_file(rb_meshing_run *run)
 	return status;
 }
 
+/* Raises an ERROR if the file exceeds the largest value. */
 static void
 check_size(const rb_meshing_run *run, uint64 bytes)
 {
@@ -79,6 +81,7 @@ open_tables(const char *function, const char *name, rb_meshing_table *tables)
 	return rb_meshing_open(call, CurrentMemoryContext);
 }
 
+/* Loads a mesh and returns it as a file. */
 static Datum
 return_file(FunctionCallInfo fcinfo, const char *function, bool gmsh)
 {
@@ -139,6 +142,7 @@ typedef struct surfaces
 	uint64_t n;
 } surfaces;
 
+/* Finds the boundary faces of all regions on the helper thread. */
 static rb_status
 find_surface_faces(rb_meshing_run *run)
 {
@@ -174,6 +178,7 @@ write_region(const surfaces *s, uint64_t from, uint64_t to, int32 srid)
 	return rb_write_end(&w);
 }
 
+/* Writes one result row for each region. */
 static void
 put_regions(const surfaces *s, int32 srid, ReturnSetInfo *result)
 {

@@ -48,6 +48,7 @@ typedef struct word_receiver
 	size_t cap;
 } word_receiver;
 
+/* Resizes a block of memory, or raises an ERROR. */
 static void
 resize_block(rb_meshing_run *run, void **block, size_t bytes)
 {
@@ -69,6 +70,7 @@ rb_meshing_array(rb_meshing_run *run, size_t n, size_t element)
 	return block;
 }
 
+/* Returns the kind of a vertex as a word. */
 static uint64
 kind_word(const char *kind)
 {
@@ -84,6 +86,7 @@ kind_word(const char *kind)
 	return RB_VERTEX_KINDS; /* Unknown kind */
 }
 
+/* Returns the column with that name, which must exist. */
 static const rb_meshing_column *
 find_mesh_column(rb_meshing_kind kind, const char *name)
 {
@@ -94,6 +97,7 @@ find_mesh_column(rb_meshing_kind kind, const char *name)
 	return c;
 }
 
+/* Appends the columns of a row as words. */
 static bool
 receive_row_words(TupleTableSlot *slot, DestReceiver *self)
 {
@@ -259,6 +263,7 @@ take_corners(rb_meshing_run *run, const rb_meshing_loaded *mesh, const uint64 *w
 	return to;
 }
 
+/* Moves the words of the rows to the arrays of vertices. */
 static void
 take_vertices(rb_meshing_run *run, rb_meshing_loaded *mesh, const uint64 *words, uint32 n,
 			  int columns)
@@ -390,6 +395,7 @@ renumber_corners(uint32_t *corner, size_t n, const uint32 *number)
 			corner[i] = number[corner[i]];
 }
 
+/* Reorders the vertices so that those of the PLC come first. */
 static void
 match_points(rb_meshing_run *run, rb_meshing_loaded *mesh)
 {
@@ -421,6 +427,7 @@ match_points(rb_meshing_run *run, rb_meshing_loaded *mesh)
 
 /* ---- facets ---- */
 
+/* Orders facets by id and polygon. */
 static int
 compare_facets(const void *a, const void *b)
 {
@@ -474,6 +481,7 @@ merge_by_rows(const rb_welded *welded, rb_meshing_matched *to, uint32 *facet)
 		facet[welded->polygon_of[i]] = welded->plc.facet_of[i];
 }
 
+/* Merges coplanar polygons that faces of the mesh join. */
 static void
 merge_by_faces(rb_meshing_run *run, const rb_meshing_loaded *mesh, rb_meshing_matched *to,
 			   uint32 *facet)
@@ -506,6 +514,7 @@ merge_polygons(rb_meshing_run *run, const rb_meshing_loaded *mesh, rb_meshing_ma
 	rb_free(run->memory, (void **) &facet);
 }
 
+/* Finds the facet of each face. */
 static void
 match_facets(rb_meshing_run *run, const rb_meshing_loaded *mesh, rb_meshing_matched *to)
 {
@@ -537,6 +546,7 @@ typedef struct edge_ends
 	uint32 number;
 } edge_ends;
 
+/* Orders edges by their ends. */
 static int
 compare_ends(const void *a, const void *b)
 {
@@ -560,6 +570,7 @@ typedef struct segment_piece
 	uint32 edge;
 } segment_piece;
 
+/* Orders edges by segment, then by number. */
 static int
 compare_pieces(const void *a, const void *b)
 {
@@ -602,6 +613,7 @@ find_segment_ends(const rb_meshing_loaded *mesh, const segment_piece *pieces, ui
 			v[single++] = scratch[i];
 }
 
+/* Finds the segment of each edge. */
 static void
 match_segments(rb_meshing_run *run, const rb_meshing_loaded *mesh, rb_meshing_matched *to)
 {

@@ -25,6 +25,7 @@
 
 /* ---- opening and closing ---- */
 
+/* Ends the helper thread and frees the memory of a run. */
 static void
 close_run(void *arg)
 {
@@ -455,6 +456,7 @@ add_device(const rb_meshing_run *run, rb_report_line *line)
 		line->device = stats->device;
 }
 
+/* Adds the lines about refinement to the report. */
 static void
 report_refinement(const rb_meshing_run *run, const rb_meshing_sums *s, rb_report *report)
 {

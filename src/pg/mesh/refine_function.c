@@ -44,6 +44,7 @@ is_continued(const rb_meshing_call *call)
 		   call->at[RB_MESH_SEGMENTS] < 0;
 }
 
+/* Refuses sides that cannot be used to refine an existing mesh. */
 static void
 check_continued(const rb_meshing_call *call)
 {
@@ -91,6 +92,7 @@ volume_of(const rb_meshing_run *run, rb_meshing_number number, rb_meshing_side s
 	return volume;
 }
 
+/* Orders volume bounds by region. */
 static int
 compare_region_volumes(const void *a, const void *b)
 {
@@ -100,6 +102,7 @@ compare_region_volumes(const void *a, const void *b)
 	return x->region < y->region ? -1 : x->region > y->region;
 }
 
+/* Orders volume bounds by region, then by volume. */
 static int
 compare_regions(const void *a, const void *b)
 {
@@ -169,6 +172,7 @@ take_options(rb_meshing_run *run)
 /* Measured mean volume of tetrahedra, relative to their volume bound */
 #define SHARE_OF_VOLUME 0.5
 
+/* Returns six times the volume of a tetrahedron. */
 static double
 tet_volume(const rb_tets *t, uint32 tet)
 {
@@ -184,6 +188,7 @@ tet_volume(const rb_tets *t, uint32 tet)
 		   6;
 }
 
+/* Returns the volume bound of a region, or infinity if it has none. */
 static double
 max_volume_of_region(const rb_refine_options *o, int64 region)
 {
@@ -269,6 +274,7 @@ open_on_worker(rb_meshing_run *run)
 	return opened;
 }
 
+/* Selects the device of this process for the refinement. */
 static void
 open_here(rb_meshing_run *run)
 {
@@ -282,6 +288,7 @@ open_here(rb_meshing_run *run)
 	(void) backend->probe(run->ctx.device, run->ctx.stats.device, sizeof run->ctx.stats.device);
 }
 
+/* Selects where refinement runs: the worker, a device here, or the CPU. */
 static void
 begin_device(rb_meshing_run *run)
 {
@@ -312,6 +319,7 @@ refine_mesh(rb_meshing_run *run)
 
 /* ---- a mesh built from rows ---- */
 
+/* Builds and refines the mesh of the rows. */
 static void
 make_refined_mesh(rb_meshing_run *run)
 {
@@ -336,6 +344,7 @@ typedef struct continuing
 	uint32 end; /* Tetrahedron at which the mesh ends where it should not */
 } continuing;
 
+/* Checks the loaded mesh on the helper thread. */
 static rb_status
 check_mesh_to_refine(rb_meshing_run *run)
 {
@@ -377,6 +386,7 @@ faults_of(const rb_check_report *report, rb_fault_kind kind)
 																			: 0);
 }
 
+/* Raises an ERROR if the check found faults. */
 static void
 refuse_faults(const rb_meshing_run *run, const continuing *c, const char *name)
 {
@@ -400,6 +410,7 @@ refuse_faults(const rb_meshing_run *run, const continuing *c, const char *name)
 						 quote_literal_cstr(name))));
 }
 
+/* Raises an ERROR if a boundary face lies on no facet. */
 static void
 refuse_end(const rb_meshing_run *run, const continuing *c, const char *name)
 {
@@ -418,6 +429,7 @@ refuse_end(const rb_meshing_run *run, const continuing *c, const char *name)
 					 "the mesh again.")));
 }
 
+/* Counts the regions of a mesh. */
 static uint32
 count_mesh_regions(const rb_meshing_run *run, const rb_meshing_loaded *mesh)
 {
@@ -504,6 +516,7 @@ take_names(rb_meshing_run *run, const continuing *c)
 	run->one.names = names;
 }
 
+/* Connects the loaded tetrahedra and finds an open end of the boundary. */
 static rb_status
 connect_tets(rb_meshing_run *run)
 {
@@ -580,6 +593,7 @@ check_ids(const rb_meshing_run *run, const char *name)
 					 "that refer to them.")));
 }
 
+/* Loads and checks an existing mesh and refines it. */
 static void
 continue_mesh(rb_meshing_run *run, const rb_meshing_table *tables, const char *name)
 {
@@ -610,6 +624,7 @@ continue_mesh(rb_meshing_run *run, const rb_meshing_table *tables, const char *n
 
 /* ---- the result row ---- */
 
+/* Returns the counts and times of a refinement as a row. */
 static Datum
 make_refine_counts_row(FunctionCallInfo fcinfo, const rb_meshing_run *run, double fill_ms)
 {
@@ -646,6 +661,7 @@ make_refine_counts_row(FunctionCallInfo fcinfo, const rb_meshing_run *run, doubl
 
 /* ---- SQL functions ---- */
 
+/* Refines a mesh, stores it and returns its counts. */
 static Datum
 return_refined(FunctionCallInfo fcinfo, const char *function, bool query)
 {

@@ -99,6 +99,7 @@ rb_meshing_has(const rb_meshing_table *t, int i)
 
 /* ---- names ---- */
 
+/* Raises an ERROR if a table name is too long. */
 static void
 check_length(const char *function, const char *name)
 {
@@ -127,6 +128,7 @@ split_name(const char *function, const char *mesh, char **schema, char **name)
 	*name = llast(parts);
 }
 
+/* Sets schema, names and quoted names of the four tables. */
 static const rb_meshing_table *
 set_names(rb_meshing_table *tables, const char *function, char *schema, const char *name)
 {
@@ -181,6 +183,7 @@ check_column_right(Relation rel, AttrNumber attno)
 					   RelationGetRelationName(rel));
 }
 
+/* Finds the columns of a table and checks their types and rights. */
 static void
 find_columns(rb_meshing_table *t, Relation rel, AclMode right, const char *function)
 {
@@ -315,6 +318,7 @@ rb_meshing_table_open(rb_meshing_table *t, const char *function)
 	return rel;
 }
 
+/* Checks that rows can be inserted into an existing table. */
 static void
 check_existing_table(rb_meshing_table *t, const char *function)
 {
@@ -347,6 +351,7 @@ sql_type_name(Oid type)
 							 : "float8";
 }
 
+/* Creates a table of the mesh. */
 static void
 make_table(rb_meshing_table *t, const char *function)
 {

@@ -68,6 +68,7 @@ read_extra_column(rb_meshing_call *call, const rb_arguments *a, rb_meshing_numbe
 		rb_argument_column(a, argument, psprintf("Specify the name of a column of %s.", side));
 }
 
+/* Raises an ERROR if an argument is given without its side. */
 static void
 check_side_given(const rb_arguments *a, rb_meshing_number number)
 {
@@ -97,6 +98,7 @@ positive_argument(const rb_arguments *a, const char *name, const char *what)
 /* Radius-edge ratio of a regular tetrahedron, sqrt(6) / 4, which is the smallest possible one */
 #define MIN_RADIUS_EDGE 0.6123724356957945
 
+/* Reads the maximum ratio of radius to edge. */
 static double
 read_radius_edge(const rb_arguments *a)
 {
@@ -119,6 +121,7 @@ read_radius_edge(const rb_arguments *a)
 	return x;
 }
 
+/* Reads the maximum number of points. */
 static uint64
 read_max_points(const rb_arguments *a)
 {
@@ -135,6 +138,7 @@ read_max_points(const rb_arguments *a)
 	return arg->isnull ? 0 : (uint64) n;
 }
 
+/* Reads the options of refinement. */
 static void
 read_options(rb_meshing_call *call, const rb_arguments *a)
 {
@@ -171,6 +175,7 @@ check_sides_of_solids(const rb_meshing_call *call)
 
 /* ---- arguments: the call ---- */
 
+/* Reads the arguments of side i into the next source. */
 static void
 read_mesh_side_arguments(rb_meshing_call *call, const rb_arguments *a, bool query, double tolerance,
 						 int i)
@@ -243,6 +248,7 @@ enum
 	TETRAHEDRON_COLUMNS = 18 /* id, v1 to v4, region, x1 to z4 */
 };
 
+/* Writes the tetrahedra as result rows. */
 static void
 store_tetrahedra(const rb_meshing_run *run, ReturnSetInfo *rsinfo)
 {
@@ -269,6 +275,7 @@ store_tetrahedra(const rb_meshing_run *run, ReturnSetInfo *rsinfo)
 	}
 }
 
+/* Builds a mesh and returns its tetrahedra. */
 static Datum
 return_tetrahedra(FunctionCallInfo fcinfo, const char *function, bool query)
 {
@@ -297,6 +304,7 @@ return_tetrahedra(FunctionCallInfo fcinfo, const char *function, bool query)
 
 /* ---- tables ---- */
 
+/* Returns the counts and times of a mesh as a row. */
 static Datum
 make_mesh_counts_row(FunctionCallInfo fcinfo, const rb_meshing_run *run, double fill_ms)
 {
@@ -322,6 +330,7 @@ make_mesh_counts_row(FunctionCallInfo fcinfo, const rb_meshing_run *run, double 
 	return rb_meshing_counts_row(fcinfo, counts, lengthof(counts), ms, lengthof(ms));
 }
 
+/* Builds a mesh, stores it and returns its counts. */
 static Datum
 return_counts(FunctionCallInfo fcinfo, const char *function, bool query)
 {

@@ -53,6 +53,7 @@ typedef struct row_source
 	int64 segments;
 } row_source;
 
+/* Returns the number of rows of a part in one of the tables. */
 static uint64
 count_part_rows(const rb_meshing_part *part, rb_meshing_kind kind)
 {
@@ -72,6 +73,7 @@ count_part_rows(const rb_meshing_part *part, rb_meshing_kind kind)
 	}
 }
 
+/* Returns the number of rows of all parts in one of the tables. */
 static uint64
 all_rows(const rb_meshing_run *run, rb_meshing_kind kind)
 {
@@ -110,6 +112,7 @@ advance_to_row(row_source *of, rb_meshing_kind kind, uint64 i)
 
 /* ---- ids, or RB_MESH_NULL ---- */
 
+/* Returns the id of a vertex. */
 static int64
 vertex_id(const row_source *of, uint32 v)
 {
@@ -120,6 +123,7 @@ vertex_id(const row_source *of, uint32 v)
 	return v < names->npoints ? names->vertex[v] : names->last_vertex + (v - names->npoints) + 1;
 }
 
+/* Returns the id of a facet, or RB_MESH_NULL if it is none. */
 static int64
 facet_id(const row_source *of, uint32 facet)
 {
@@ -207,6 +211,7 @@ set_corners(const row_source *of, const uint32_t *v, int n, Datum *values)
 		values[1 + k] = Int64GetDatum(vertex_id(of, v[k]));
 }
 
+/* Sets the columns of a tetrahedron's quality. */
 static void
 set_quality(const rb_tets *tets, uint32 i, Datum *values)
 {
@@ -276,6 +281,7 @@ typedef struct numbered
 	uint32 facet;
 } numbered;
 
+/* Orders by id, then by facet. */
 static int
 compare_numbered(const void *a, const void *b)
 {
@@ -331,6 +337,7 @@ has_only_these(const rb_meshing_table *t, Relation rel)
 	return desc->natts == n;
 }
 
+/* Inserts all rows of a table by multi-insert. */
 static void
 fill_at_once(row_source *of, const rb_meshing_table *t, Relation rel)
 {
@@ -374,6 +381,7 @@ fill_at_once(row_source *of, const rb_meshing_table *t, Relation rel)
 
 /* ---- INSERT ---- */
 
+/* Returns an array of n values, some of which may be null. */
 static Datum
 make_array(Oid type, Datum *values, bool *nulls, int n)
 {
@@ -387,6 +395,7 @@ make_array(Oid type, Datum *values, bool *nulls, int n)
 		construct_md_array(values, nulls, 1, &n, &one, type, len, by_value, align));
 }
 
+/* Inserts all rows of a table by INSERT statements. */
 static void
 fill_by_insert(row_source *of, const rb_meshing_table *t)
 {
@@ -436,6 +445,7 @@ fill_by_insert(row_source *of, const rb_meshing_table *t)
 
 /* ---- all tables ---- */
 
+/* Fills a table in the fastest way that it allows. */
 static void
 fill_table(row_source *of, rb_meshing_table *t)
 {

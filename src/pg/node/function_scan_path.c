@@ -327,6 +327,7 @@ collects_partners(const Aggref *aggregate, const rb_question *q)
 	return order->sortop == Int8LessOperator && !order->nulls_first;
 }
 
+/* Collects the aggregates that a scan can return. Returns true if there are others. */
 static bool
 collect_aggregates(Node *node, void *arg)
 {
@@ -588,6 +589,7 @@ add_answer(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output, PathTarget 
 	output->partial_pathlist = NIL;
 }
 
+/* Adds a path for a GROUP BY of a join function, if a scan can return its result. */
 static void
 answer_groups(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
 			  const GroupPathExtraData *extra)
@@ -614,6 +616,7 @@ answer_groups(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
 	add_answer(root, input, output, output->reltarget, call, &q, having);
 }
 
+/* Adds a path for a DISTINCT of a join function, if a scan can return its result. */
 static void
 answer_distinct(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output)
 {
@@ -634,6 +637,7 @@ answer_distinct(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output)
 	add_answer(root, input, output, target, call, &q, NIL);
 }
 
+/* Adds paths for aggregates of join functions in FROM. */
 static void
 add_function_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
 						 RelOptInfo *output, void *extra)
@@ -648,6 +652,7 @@ add_function_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo 
 
 /* ---- the plan for aggregates ---- */
 
+/* Makes the plan of a scan that returns aggregates. */
 static Plan *
 plan_answer(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, List *clauses,
 			List *children)

@@ -63,6 +63,7 @@ struct rb_decoding
 
 /* ---- the thread ---- */
 
+/* Decodes the geometries of a batch until one is left to the main thread. */
 static void
 decode_batch(rb_decoding *d, geometry_batch *b)
 {
@@ -80,6 +81,7 @@ decode_batch(rb_decoding *d, geometry_batch *b)
 		d->ms += rb_now_ms() - start;
 }
 
+/* Decodes batches until the main thread ends the helper thread. */
 static void *
 decode_all(void *arg)
 {
@@ -104,6 +106,7 @@ decode_all(void *arg)
 
 /* ---- the backend ---- */
 
+/* Starts the helper thread. Returns false if that fails. */
 static bool
 start_decoding_thread(rb_decoding *d)
 {
@@ -120,6 +123,7 @@ start_decoding_thread(rb_decoding *d)
 	return d->started;
 }
 
+/* Ends the helper thread. */
 static void
 end_thread(rb_decoding *d)
 {

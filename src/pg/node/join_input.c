@@ -87,6 +87,7 @@ add_geometry(rb_join_input *in, Datum geometry, const TupleTableSlot *table, boo
 	return timed ? rb_now_ms() - start : 0;
 }
 
+/* Reads one input to its end and adds the geometries to its side. */
 static void
 read_input(rb_geometry_join *j, rb_join_input *in)
 {
@@ -138,6 +139,7 @@ read_input(rb_geometry_join *j, rb_join_input *in)
 
 /* ---- facts known when both inputs are read ---- */
 
+/* Evaluates the distance of the join; if it is null, there are no pairs. */
 static void
 evaluate_distance(rb_geometry_join *j)
 {
@@ -173,6 +175,7 @@ rb_join_check_distance(rb_geometry_join *j)
 	rb_join_side_check(inner, outer);
 }
 
+/* Initializes a side before its input is read. */
 static void
 begin_side(rb_geometry_join *j, rb_join_side *s)
 {

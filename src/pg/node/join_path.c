@@ -124,6 +124,7 @@ is_of(PlannerInfo *root, Node *node, Relids relids)
 		   !contain_volatile_functions(node) && !contain_subplans(node);
 }
 
+/* Returns true if a clause compares a geometry of each relation, and describes it. */
 static bool
 is_clause(PlannerInfo *root, RestrictInfo *info, Relids outer, Relids inner, join_clause *clause)
 {
@@ -254,6 +255,7 @@ is_identity(const Node *node)
 	return IsA(node, Var) && ((const Var *) node)->varno == ROWID_VAR;
 }
 
+/* Returns true if an expression is a row identity of inherited tables. */
 static bool
 has_identities(const List *exprs)
 {
@@ -265,6 +267,7 @@ has_identities(const List *exprs)
 	return false;
 }
 
+/* Replaces a row identity by the column of the child table. */
 static Node *
 name_of_child(PlannerInfo *root, Node *node)
 {
@@ -280,6 +283,7 @@ name_of_child(PlannerInfo *root, Node *node)
 	return (Node *) var;
 }
 
+/* Copies a target with the columns of the child table in place of row identities. */
 static PathTarget *
 with_names_of_child(PlannerInfo *root, const PathTarget *target)
 {
@@ -321,6 +325,7 @@ cost_join(PlannerInfo *root, CustomPath *path, const Path *outer, const Path *in
 							path->path.pathtarget->cost.per_tuple * path->path.rows;
 }
 
+/* Adds the path of a join node to a join relation. */
 static void
 add_join(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outerrel, RelOptInfo *innerrel,
 		 JoinType type, JoinPathExtraData *extra)
@@ -401,6 +406,7 @@ name_as_above(List *columns, List *above)
 	}
 }
 
+/* Replaces expressions by the columns of the plan that hold them. */
 static Node *
 name_as_columns(Node *node, void *columns)
 {
@@ -445,6 +451,7 @@ cheap_first(PlannerInfo *root, List *clauses)
 	return sorted;
 }
 
+/* Makes the plan of a join node. */
 static Plan *
 plan_join(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, List *clauses,
 		  List *children)
@@ -520,6 +527,7 @@ plan_join(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, Lis
  * returns the ids of those pairs, but no rows are built from them.
  */
 
+/* Makes the plan of a node that counts the pairs of a join. */
 static Plan *
 plan_count(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, List *clauses,
 		   List *children)
@@ -556,6 +564,7 @@ is_countable(const Path *path)
 	return linitial_int(facts) == JOIN_INNER && list_length(lfourth(join->custom_private)) == 1;
 }
 
+/* Adds a path that counts the pairs of a join for count(*). */
 static void
 count_join(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
 		   const GroupPathExtraData *extra)
@@ -597,6 +606,7 @@ count_join(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
 	add_path(output, &path->path);
 }
 
+/* Adds paths for count(*) of join nodes. */
 static void
 add_join_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
 					 RelOptInfo *output, void *extra)

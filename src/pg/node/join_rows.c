@@ -44,6 +44,7 @@ rb_spool_open(Size most)
 	return s;
 }
 
+/* Appends a row with its length to the temporary file. */
 static void
 append_spool_row(rb_spool *s, const void *bytes, uint32 length)
 {
@@ -185,6 +186,7 @@ rb_join_rows_open(TupleDesc desc, const Bitmapset *wanted, rb_memory *memory, co
 	return k;
 }
 
+/* Doubles the capacity for rows of datums. */
 static void
 grow_datum_arrays(rb_join_rows *k)
 {

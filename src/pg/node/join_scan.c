@@ -54,6 +54,7 @@ placed_input(const rb_geometry_join *j)
 	return j->in[0].side.role == RB_ROLE_PLACED ? 0 : 1;
 }
 
+/* Raises the failure of the join as an ERROR. */
 pg_noreturn static void
 raise_join_failure(rb_geometry_join *j, rb_status status)
 {
@@ -222,6 +223,7 @@ count_join_pairs(rb_geometry_join *j)
 
 /* ---- begin and end ---- */
 
+/* Ends the threads and frees the memory of a join. */
 static void
 close_join(void *arg)
 {
@@ -266,6 +268,7 @@ find_wanted(rb_geometry_join *j, CustomScan *plan)
 	bms_free(wanted);
 }
 
+/* Opens memory, progress and placement of a join. */
 static void
 open_all(rb_geometry_join *j)
 {
@@ -296,6 +299,7 @@ column_of_input(const Node *geometry, const rb_join_input *in)
 	return IsA(geometry, Var) && var->varattno > in->first ? var->varattno - in->first : 0;
 }
 
+/* Initializes the state of a join node and its inputs. */
 static void
 begin_join(CustomScanState *node, EState *estate, int flags)
 {
@@ -362,6 +366,7 @@ drop_all(rb_geometry_join *j)
 	j->phase = RB_JOIN_READ;
 }
 
+/* Ends a join node and its inputs. */
 static void
 end_join(CustomScanState *node)
 {
@@ -372,6 +377,7 @@ end_join(CustomScanState *node)
 		ExecEndNode(j->in[i].plan);
 }
 
+/* Prepares a join node for another scan. */
 static void
 rescan_join(CustomScanState *node)
 {
@@ -474,6 +480,7 @@ passes_other_clauses(rb_geometry_join *j, uint64 outer)
 	return j->type != JOIN_ANTI;
 }
 
+/* Returns the next joined row, or NULL if no pairs are left. */
 static TupleTableSlot *
 next_joined(rb_geometry_join *j)
 {
@@ -515,6 +522,7 @@ next_alone(rb_geometry_join *j)
 	return result;
 }
 
+/* Starts the join of both sets. */
 static void
 start_pairs(rb_geometry_join *j)
 {
@@ -572,6 +580,7 @@ count_join_rows(rb_geometry_join *j)
 	return pairs;
 }
 
+/* Returns the next row of the join node. */
 static TupleTableSlot *
 exec_join(CustomScanState *node)
 {
@@ -627,6 +636,7 @@ add_reading(const rb_geometry_join *j, rb_report *report)
 	}
 }
 
+/* Adds backend and stages of the join to EXPLAIN. */
 static void
 explain_stages(rb_geometry_join *j, ExplainState *es)
 {
@@ -666,6 +676,7 @@ explain_clauses(const rb_geometry_join *j, int place, const char *name, List *de
 						 instrument->nloops > 0 ? removed / instrument->nloops : 0, 0, es);
 }
 
+/* Adds the properties of the join node to EXPLAIN. */
 static void
 explain_join(CustomScanState *node, List *ancestors, ExplainState *es)
 {
@@ -695,6 +706,7 @@ static const CustomExecMethods exec_methods = {.CustomName = RB_JOIN_NAME,
 											   .ReScanCustomScan = rescan_join,
 											   .ExplainCustomScan = explain_join};
 
+/* Creates the state of a join node. */
 static Node *
 create_join_state(CustomScan *plan)
 {
@@ -717,6 +729,7 @@ typedef struct join_count
 	bool done;
 } join_count;
 
+/* Initializes the state of a counting node. */
 static void
 begin_count(CustomScanState *node, EState *estate, int flags)
 {
@@ -727,6 +740,7 @@ begin_count(CustomScanState *node, EState *estate, int flags)
 	node->custom_ps = list_make1(c->join);
 }
 
+/* Returns the row with the count. */
 static TupleTableSlot *
 exec_count(CustomScanState *node)
 {
@@ -763,6 +777,7 @@ end_count(CustomScanState *node)
 	ExecEndNode(((join_count *) node)->join);
 }
 
+/* Prepares a counting node for another scan. */
 static void
 rescan_count(CustomScanState *node)
 {

@@ -118,6 +118,7 @@ write_block(rb_pump *pump, const rb_block *block, uint64 *blocks)
 	return true;
 }
 
+/* Writes blocks of pairs to the ring until the join ends or the pump is stopped. */
 static void *
 pump_thread(void *arg)
 {

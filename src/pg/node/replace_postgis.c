@@ -64,6 +64,7 @@ typedef struct replacing
 	bool found;
 } replacing;
 
+/* Replaces the function of a call by redblue's, if it is one of PostGIS. */
 static void
 replace_call(FuncExpr *call, replacing *r)
 {
@@ -84,6 +85,7 @@ replace_call(FuncExpr *call, replacing *r)
 
 static bool replace_in_node(Node *node, void *context);
 
+/* Replaces the calls in a query, except where indexes and policies must match. */
 static void
 walk_query(Query *query, void *context)
 {
@@ -113,6 +115,7 @@ walk_query(Query *query, void *context)
 	}
 }
 
+/* Replaces the calls in an expression or query. */
 static bool
 replace_in_node(Node *node, void *context)
 {

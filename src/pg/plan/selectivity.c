@@ -210,6 +210,7 @@ reserve_part(table_sampler *s)
 	return b->coords + (size_t) b->nparts * (size_t) b->width;
 }
 
+/* Checks the coordinates of a part and counts it. */
 static taking
 end_part(table_sampler *s, const double *x)
 {
@@ -225,6 +226,7 @@ end_part(table_sampler *s, const double *x)
 	return TAKEN;
 }
 
+/* Adds the object of a tuple's coordinate columns to the sample. */
 static taking
 sample_coordinates(table_sampler *s, HeapTuple tuple)
 {
@@ -256,6 +258,7 @@ sample_coordinates(table_sampler *s, HeapTuple tuple)
 	return end_part(s, to);
 }
 
+/* Adds a box to the sample. */
 static taking
 sample_box(table_sampler *s, Datum value)
 {
@@ -277,6 +280,7 @@ sample_box(table_sampler *s, Datum value)
 	return end_part(s, to);
 }
 
+/* Adds the parts of a geometry to the sample. */
 static taking
 sample_geometry(table_sampler *s, Datum value)
 {
@@ -325,6 +329,7 @@ sample_value(table_sampler *s, HeapTuple tuple)
 	return s->columns.shape == RB_SHAPE_GEOMETRY ? sample_geometry(s, value) : sample_box(s, value);
 }
 
+/* Adds a tuple to the sample as a row. */
 static void
 sample_tuple(table_sampler *s, HeapTuple tuple)
 {
@@ -388,6 +393,7 @@ choose_tuples(table_sampler *s, Buffer buffer, BlockNumber block, uint32 seed, i
 	return seen;
 }
 
+/* Adds some tuples of a page to the sample. */
 static void
 sample_page(table_sampler *s, BlockNumber block, uint32 seed, int wanted)
 {
@@ -484,6 +490,7 @@ typedef struct call_arguments
 	rb_box tile;     /* Tile; dims is 0 if there is none or if it is unknown */
 } call_arguments;
 
+/* Finds names and values of a call's input arguments. */
 static bool
 find_arguments(const FuncExpr *call, call_arguments *arguments)
 {
@@ -518,6 +525,7 @@ constant_argument(const call_arguments *arguments, const char *name)
 	return NULL;
 }
 
+/* Gets the distance of a join. Returns false if it is not constant. */
 static bool
 get_constant_distance(const rb_join *join, call_arguments *arguments)
 {
@@ -564,6 +572,7 @@ typedef struct expected_side
 	table_sample sample[2]; /* A self join takes two samples of its only side */
 } expected_side;
 
+/* Finds table and columns of a side. Returns false if they are not constant. */
 static bool
 find_side(const rb_join *join, int i, const call_arguments *arguments, expected_side *side)
 {
@@ -601,6 +610,7 @@ is_readable(Relation rel)
 		   may_read_pages(rel);
 }
 
+/* Samples the table of a side. Returns false if it cannot be read. */
 static bool
 sample_side_table(const rb_join *join, int i, rb_memory *memory, int samples, expected_side *side)
 {
@@ -633,6 +643,7 @@ typical_neighbors(rb_kind kind)
 	}
 }
 
+/* Estimates the number of pairs from samples of both tables. */
 static bool
 estimate_table_pairs(const rb_join *join, double distance, rb_memory *memory,
 					 const table_sample *red, const table_sample *blue, bool self, double *pairs)
@@ -667,6 +678,7 @@ expect_within(const rb_join *join, double distance, rb_memory *memory, const exp
 	return true;
 }
 
+/* Samples both tables and estimates the number of pairs. */
 static bool
 expect_join_pairs(const rb_join *join, double distance, rb_memory *memory, expected_side *side,
 				  double *pairs)
@@ -697,6 +709,7 @@ destroy_memory(void *memory)
 	rb_memory_destroy(memory);
 }
 
+/* Opens a memory context with a budget for an estimate. */
 static MemoryContext
 open_memory(rb_memory **memory)
 {
@@ -757,6 +770,7 @@ rb_expect_pairs(const FuncExpr *call, double *pairs)
 
 /* ---- geometry columns ---- */
 
+/* Samples a geometry column. Returns false if its table cannot be read. */
 static bool
 sample_column(const rb_geometry_column *column, uint32 seed, rb_memory *memory,
 			  table_sample *sampled)
@@ -771,6 +785,7 @@ sample_column(const rb_geometry_column *column, uint32 seed, rb_memory *memory,
 	return known;
 }
 
+/* Samples two geometry columns and estimates the number of pairs. */
 static bool
 expect_geometries(const rb_geometry_column *column, rb_predicate predicate, double distance,
 				  rb_memory *memory, double *pairs)

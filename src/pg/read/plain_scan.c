@@ -39,6 +39,7 @@ typedef enum plan_question
 	INSERT_ALL
 } plan_question;
 
+/* Returns the statement whose plan answers the question. */
 static char *
 statement_of(Relation rel, plan_question question)
 {
@@ -88,6 +89,7 @@ typedef struct answer
 	ResourceOwner owner;
 } answer;
 
+/* Plans the statement, unless that would wait for a lock. */
 static void
 find_plan(Relation rel, plan_question question, bool may_wait, answer *a)
 {
@@ -104,6 +106,7 @@ find_plan(Relation rel, plan_question question, bool may_wait, answer *a)
 		PopActiveSnapshot();
 }
 
+/* Asks the planner in a memory context and resource owner of their own. */
 static void
 ask_planner(Relation rel, plan_question question, bool may_wait, answer *a)
 {
@@ -177,6 +180,7 @@ has_all_columns(const List *targets, int varno, bool gathered, TupleDesc desc)
 	return n == list_length(targets);
 }
 
+/* Returns true if a plan returns all rows and columns of a table by a sequential scan. */
 static bool
 is_whole_scan(const PlannedStmt *planned, const Plan *plan, Relation rel)
 {
@@ -224,6 +228,7 @@ rb_plan_refusal(Relation rel, bool may_wait)
 
 static bool reads_pages_of(const PlannedStmt *planned, const Plan *plan, const List *relids);
 
+/* Returns true if all plans only read pages of the given tables. */
 static bool
 all_read_pages_of(const PlannedStmt *planned, const List *plans, const List *relids)
 {
@@ -235,6 +240,7 @@ all_read_pages_of(const PlannedStmt *planned, const List *plans, const List *rel
 	return true;
 }
 
+/* Returns true if a plan only reads pages of the given tables. */
 static bool
 reads_pages_of(const PlannedStmt *planned, const Plan *plan, const List *relids)
 {
@@ -273,6 +279,7 @@ rb_rows_are_on_pages(Relation rel)
 
 /* ---- inserts into a table ---- */
 
+/* Returns true if a plan only inserts into a table. */
 static bool
 inserts_into(const PlannedStmt *planned, Relation rel)
 {

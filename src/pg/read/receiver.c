@@ -49,6 +49,7 @@ end_left_out(rb_receiver *r)
 	return left_out;
 }
 
+/* Returns true if coordinates are finite and boxes are not inverted; otherwise refuses the row. */
 static inline bool
 check_coordinates(rb_receiver *r, const double *x, int64 id)
 {
@@ -87,6 +88,7 @@ check_whether_full(rb_receiver *r)
 		r->full_at = r->full(r->full_arg);
 }
 
+/* Ends a row of the builder. Returns false if that fails. */
 static inline bool
 end_row(rb_receiver *r, int64 id)
 {
@@ -255,6 +257,7 @@ decode_value(rb_receiver *r, Datum value, rb_geometry_info *info)
 						   &r->error);
 }
 
+/* Adds the parts of a geometry as a row. Returns false if it is refused. */
 static bool
 receive_geometry(rb_receiver *r, Datum value, int64 id)
 {
@@ -355,6 +358,7 @@ read_number_id(rb_receiver *r, Datum value, int64 *id)
 	return true;
 }
 
+/* Reads the id of a row. Returns false if it is refused. */
 static inline bool
 read_id(rb_receiver *r, TupleTableSlot *slot, int64 *id)
 {
@@ -613,6 +617,7 @@ expect_rows(rb_receiver *r)
 		(void) rb_builder_reserve(r->builder, (size_t) r->source->rows, &r->error);
 }
 
+/* Finds the columns of the SELECT and prepares the builder. */
 static void
 start_receiver(DestReceiver *self, int operation, TupleDesc desc)
 {

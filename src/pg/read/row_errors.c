@@ -257,6 +257,7 @@ way_to_other_types(const rb_receiver *r, const rb_geometry_info *info)
 	return info != NULL ? function_for_type(r, info->bad_type) : "";
 }
 
+/* Raises the ERROR about an invalid geometry. */
 pg_noreturn static void
 raise_geometry(const rb_receiver *r, int64 id, rb_geometry_fault fault,
 			   const rb_geometry_info *info)

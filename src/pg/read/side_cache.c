@@ -126,6 +126,7 @@ forget_seen(const side_key *key)
 		memset(s, 0, sizeof *s);
 }
 
+/* Records why a side was or was not cached. */
 static void
 note_seen(const side_key *key, uint64 state, const char *reason)
 {
@@ -166,6 +167,7 @@ set_column(rb_column *to, rb_column from)
 	to->type = from.type;
 }
 
+/* Makes the key of a side in the cache. */
 static void
 make_key(side_key *key, const rb_source *source, Relation rel, const rb_columns *columns)
 {
@@ -206,6 +208,7 @@ has_missing(TupleDesc desc, const rb_columns *columns)
 	return found;
 }
 
+/* Returns the reason why a side cannot be cached, or NULL if it can. */
 static const char *
 find_refusal(const rb_source *source, Relation rel, const rb_columns *columns)
 {
@@ -859,6 +862,7 @@ rb_side_cache_is_same_table(const rb_cache_lookup *look)
 
 /* ---- reports ---- */
 
+/* Describes a cached side. */
 static void
 tell_kept(const rb_stored *stored, rb_cache_facts *facts)
 {
@@ -874,6 +878,7 @@ tell_kept(const rb_stored *stored, rb_cache_facts *facts)
 	facts->used = stored->used;
 }
 
+/* Describes a side that is not cached. */
 static void
 tell_seen(const side_seen *s, rb_cache_facts *facts)
 {

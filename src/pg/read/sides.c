@@ -24,6 +24,7 @@
 
 /* ---- execution of one SELECT ---- */
 
+/* Adds the side that is being read to the context of errors. */
 static void
 reading_context(void *arg)
 {
@@ -212,6 +213,7 @@ spill_rows(filling *f, int i)
 		rb_builder_trim(b);
 }
 
+/* Begins to spill the sides that were read so far. */
 static void
 begin_to_spill(filling *f)
 {
@@ -388,6 +390,7 @@ count_ids_of_cached(const rb_source *source, rb_memory *memory, const rb_side_da
 	return count_ids(source, memory, set->ids, set->nrows);
 }
 
+/* Finishes the set of a side and counts its ids. */
 static void
 finish_side(const rb_source *source, rb_builder *builder, const rb_space *space, rb_side_data *side)
 {

@@ -72,6 +72,7 @@ typedef struct object
 
 /* ---- sampled boxes ---- */
 
+/* Makes room for one more box. */
 static void
 grow_box_arrays(box_receiver *r)
 {
@@ -86,6 +87,7 @@ grow_box_arrays(box_receiver *r)
 		rb_raise_of(r->source->function, r->source->what, status, &error);
 }
 
+/* Creates the hash table of objects. */
 static void
 open_objects(box_receiver *r)
 {
@@ -143,6 +145,7 @@ halve_sample(box_receiver *r)
 	r->n = n;
 }
 
+/* Appends a box, or extends the box of the row's object. */
 static void
 add_box(box_receiver *r, uint32 hash, int64 id, const double low[3], const double high[3])
 {
@@ -209,6 +212,7 @@ hash_of_row(box_receiver *r, TupleTableSlot *slot)
 	return hash_of(r, place);
 }
 
+/* Adds the box of a row to the sample. */
 static bool
 receive_row_box(TupleTableSlot *slot, DestReceiver *self)
 {
@@ -236,6 +240,7 @@ receive_row_box(TupleTableSlot *slot, DestReceiver *self)
 	return true;
 }
 
+/* Prepares the builder of the rows. */
 static void
 start_box_receiver(DestReceiver *self, int operation, TupleDesc desc)
 {
@@ -252,6 +257,7 @@ end_receiver(DestReceiver *self)
 {
 }
 
+/* Initializes the receiver of a sample. */
 static void
 begin_receiver(box_receiver *r, rb_source *source, rb_space *space, rb_memory *memory, uint32 seed,
 			   size_t wanted)

@@ -244,6 +244,7 @@ typedef struct solid_test
 	int position;
 } solid_test;
 
+/* Finds the position of red relative to blue on the helper thread. */
 static rb_status
 find_position(void *arg)
 {
@@ -268,6 +269,7 @@ rb_raise_no_solid(const char *function, bool first, const char *row, const char 
 	pg_unreachable();
 }
 
+/* Raises the failure of a pairwise test as an ERROR. */
 pg_noreturn static void
 raise_pairwise_failure(const rb_pairwise *p, rb_status status)
 {

@@ -135,6 +135,7 @@ reach_of(Oid function, Oid type)
 
 /* ---- index conditions ---- */
 
+/* Returns the index condition of a call, or NIL if it has none. */
 static List *
 index_condition(SupportRequestIndexCondition *request)
 {

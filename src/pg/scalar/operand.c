@@ -54,6 +54,7 @@ forget_value(rb_pairwise *p, rb_operand *o)
 	o->known = o->header_known = false;
 }
 
+/* Ends the helper thread and frees the operands. */
 static void
 close_pairwise(void *arg)
 {
@@ -77,6 +78,7 @@ close_pairwise(void *arg)
 	rb_cleanup_release_idle();
 }
 
+/* Returns the state of a call site, created by its first call. */
 static rb_pairwise *
 open_pairwise(FunctionCallInfo fcinfo, const char *function)
 {
@@ -108,6 +110,7 @@ hash_value(const struct varlena *value)
 		   hash_bytes(bytes + size - 16, 16) * 31;
 }
 
+/* Frees the last operand of an argument's cache. */
 static void
 drop_last_operand(rb_pairwise *p, rb_operand_cache *a)
 {
@@ -222,6 +225,7 @@ bytes_of(rb_operand *o)
 
 /* ---- reading ---- */
 
+/* Reads the header of an operand once. */
 static void
 read_operand_header(rb_operand *o)
 {
@@ -315,6 +319,7 @@ store_parts(rb_pairwise *p, int side)
 	o->known = true;
 }
 
+/* Reads the triangles of an operand into a set, unless they are known. */
 static void
 read_set(FunctionCallInfo fcinfo, rb_pairwise *p, int side, bool flat)
 {
@@ -363,6 +368,7 @@ boxes_apart(const rb_geometry_header *a, const rb_geometry_header *b, double rea
 	return false;
 }
 
+/* Raises an ERROR if the SRIDs differ. */
 static void
 check_srids(const rb_pairwise *p, int32 red, int32 blue)
 {
@@ -443,6 +449,7 @@ typedef struct pair_test
 	uint64 payload;
 } pair_test;
 
+/* Tests the pair of rows on the helper thread. */
 static rb_status
 compare_rows(void *arg)
 {
@@ -477,6 +484,7 @@ rb_pairwise_test(rb_pairwise *p, rb_predicate predicate, double distance, uint64
  */
 #define FEW_PAIRS 4096
 
+/* Computes the intersection of both operands on the helper thread. */
 static rb_status
 intersect_operands(void *arg)
 {

@@ -50,6 +50,7 @@ typedef struct tile_groups
 	rb_box *group; /* Bounding box of each GROUP consecutive tiles */
 } tile_groups;
 
+/* Computes the boxes of groups of tiles. */
 static void
 group_tiles(tile_groups *t)
 {
@@ -206,6 +207,7 @@ find_cuts(void *arg)
 	return rb_kd_tiles(c->s->ctx, &c->job, c->tile);
 }
 
+/* Returns the number of tiles into which a tile should be cut. */
 static uint32
 wanted_tiles(const rb_spill *s, const rb_spill_tile *tile)
 {
@@ -320,6 +322,7 @@ count_tile_parts(const rb_spill_tile *tile)
 	return tile->rows[0].parts + tile->rows[1].parts;
 }
 
+/* Appends a tile to the list. */
 static void
 add_tile(rb_spill *s, const rb_spill_tile *tile)
 {
@@ -487,6 +490,7 @@ collect_piece(const rb_spill *s, const rb_spill_tile *tile, int side, uint32 fro
 	return some;
 }
 
+/* Returns the memory in bytes that one side of a tile needs. */
 static uint64
 side_bytes_of_tile(const rb_spill *s, const rb_spill_tile *tile, int side)
 {
@@ -518,6 +522,7 @@ find_pieces(const rb_spill *s, const rb_spill_tile *tile, uint64 piece[2])
 	}
 }
 
+/* Appends a tile that joins a list of red chunks with a list of blue ones. */
 static void
 add_piece(rb_spill *s, const rb_spill_tile *tile, const rb_chunks *red, const rb_chunks *blue)
 {
@@ -530,6 +535,7 @@ add_piece(rb_spill *s, const rb_spill_tile *tile, const rb_chunks *red, const rb
 	add_tile(s, &piece);
 }
 
+/* Splits a tile into the pairs of a red piece and a blue one. */
 static void
 split_two(rb_spill *s, const rb_spill_tile *tile)
 {
@@ -548,6 +554,7 @@ split_two(rb_spill *s, const rb_spill_tile *tile)
 	}
 }
 
+/* Splits a tile with rows of one side into pieces and pairs of pieces. */
 static void
 split_one(rb_spill *s, const rb_spill_tile *tile)
 {

@@ -73,6 +73,7 @@ rb_spill_tile_bytes(const rb_spill *s, const rb_spill_tile *tile)
 
 /* ---- files ---- */
 
+/* Opens the temporary file unless it is open. */
 static void
 open_spill_file(rb_spill *s, rb_spill_file *file)
 {
@@ -134,6 +135,7 @@ dup_descriptor(rb_spill_file *file, const char *function)
 						errmsg("%s: could not open a temporary file: %m", function)));
 }
 
+/* Appends bytes to a temporary file. */
 static void
 append_file_bytes(rb_spill *s, rb_spill_file *file, const void *from, size_t bytes)
 {
@@ -164,6 +166,7 @@ append_file_bytes(rb_spill *s, rb_spill_file *file, const void *from, size_t byt
 	}
 }
 
+/* Reads bytes at a position of a temporary file. */
 static rb_status
 read_file_bytes(rb_context *ctx, const rb_spill_file *file, int64 at, void *to, size_t bytes)
 {
@@ -193,6 +196,7 @@ read_file_bytes(rb_context *ctx, const rb_spill_file *file, int64 at, void *to, 
 
 /* ---- chunks ---- */
 
+/* Appends a chunk to a list and returns it. */
 static rb_chunk *
 next_chunk(const rb_spill *s, rb_chunks *chunks)
 {
@@ -285,6 +289,7 @@ rb_spill_append_row(rb_spill *s, rb_spill_file *file, rb_chunks *chunks, rb_buil
 	return RB_OK;
 }
 
+/* Makes room for that many bytes. */
 static rb_status
 reserve_buffer(rb_context *ctx, void **block, size_t *have, size_t bytes)
 {

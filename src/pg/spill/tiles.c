@@ -115,6 +115,7 @@ raise_of(const rb_spill *s, rb_status status, const rb_error *error)
 	rb_raise(s->function, status, error);
 }
 
+/* Distributes the rows of a side to n piles, all rows of an object to one. */
 static void
 distribute_objects(rb_spill *s, int side, rb_kind kind, rb_chunks *pile, uint32 n)
 {
@@ -283,6 +284,7 @@ record_no_room(const rb_spill *s, const rb_spill_tile *tile)
 	return rb_fail(s->ctx, RB_OVER_BUDGET, need, limit, text);
 }
 
+/* Loads one side of a tile into a set. */
 static rb_status
 load_side(rb_spill *s, const rb_spill_tile *tile, int side, const rb_set **set)
 {

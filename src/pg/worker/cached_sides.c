@@ -48,6 +48,7 @@ current_time(void)
 
 /* ---- the list, in the worker; the caller holds the lock ---- */
 
+/* Copies an entry of the list to shared memory. */
 static void
 publish_entry(int i)
 {
@@ -75,6 +76,7 @@ find_stored_index(uint64 number)
 	return -1;
 }
 
+/* Returns the cached side with that number, or NULL. */
 static rb_cache_entry *
 find_cached(uint64 number)
 {
@@ -129,6 +131,7 @@ unlist_gone(void)
 		}
 }
 
+/* Adds a cached side to the list. */
 static void
 list_side(const rb_to_keep *keep, const rb_cache_entry *kept, bool ascend)
 {

@@ -359,6 +359,7 @@ get_segment(dsm_handle handle, char *why_not, size_t size)
 	return segment;
 }
 
+/* Attaches to a segment, or returns NULL and the reason. */
 static dsm_segment *
 try_segment(dsm_handle handle, char *why_not, size_t size)
 {

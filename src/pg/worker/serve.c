@@ -83,6 +83,7 @@ static struct
 	uint64 ended;     /* Number of joins that have ended on the device */
 } gate = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* Appends a request to the queue at the gate. */
 static void
 gate_queue(rb_served *s)
 {
@@ -116,6 +117,7 @@ gate_give_up(rb_served *s)
 	pthread_mutex_unlock(&gate.lock);
 }
 
+/* Lets a request through the gate if it is first and there is room. Returns true if so. */
 static bool
 gate_enter(rb_served *s)
 {
@@ -151,6 +153,7 @@ gate_leave(rb_served *s)
 	pthread_mutex_unlock(&gate.lock);
 }
 
+/* Counts a join on the device. Returns the number of those that have ended. */
 static uint64
 device_enter(void)
 {
@@ -199,6 +202,7 @@ is_request_stopped(rb_served *s)
 	return stop || rb_acquire(&s->stop) != 0;
 }
 
+/* Copies stage and progress to the request. */
 static void
 publish_progress(rb_served *s)
 {
@@ -224,6 +228,7 @@ report_found(rb_served *s)
 	unlock_served(s);
 }
 
+/* Copies the note to the request. */
 static void
 report_note(rb_served *s)
 {
@@ -234,6 +239,7 @@ report_note(rb_served *s)
 	unlock_served(s);
 }
 
+/* Copies status, error and statistics to the request. */
 static void
 report_end(rb_served *s, rb_status status)
 {
@@ -282,6 +288,7 @@ refuse_nonsense(rb_served *s)
 	return fail_request(s, RB_UNSUPPORTED, "the request is inconsistent");
 }
 
+/* Waits until the device is open or has failed to open. */
 static rb_status
 wait_for_device(rb_served *s)
 {
@@ -299,6 +306,7 @@ wait_for_device(rb_served *s)
 	return state == RB_DEVICE_FOUND ? RB_OK : fail_request(s, RB_NO_DEVICE, text);
 }
 
+/* Waits at the gate until the request may join. */
 static rb_status
 wait_at_gate(rb_served *s)
 {
@@ -400,6 +408,7 @@ cut_is_sound(const rb_cut *cut, const rb_set *from)
 	return parts == 0 || (from->row_of[part] >= row && from->row_of[part + parts - 1] < row + rows);
 }
 
+/* Returns true if the cuts of a delta set are valid. */
 static bool
 view_is_sound(const rb_view *view)
 {
@@ -454,6 +463,7 @@ build_side(rb_served *s, int i, const rb_set **rows, const rb_cut *cuts)
 	return status;
 }
 
+/* Returns true if side i is cached under the same key as the first side. */
 static bool
 is_first_side_too(const rb_served *s, int i)
 {
@@ -601,6 +611,7 @@ send_reply(rb_served *s, void *header, size_t size, const rb_bytes *arrays, int 
 	return RB_OK;
 }
 
+/* Receives a side from the session, or takes it from the cache. */
 static rb_status
 receive_side(rb_served *s, int i)
 {
@@ -631,6 +642,7 @@ receive_side(rb_served *s, int i)
 	return status;
 }
 
+/* Receives and checks the group numbers of the rows. */
 static rb_status
 receive_number_array(rb_served *s)
 {
@@ -708,6 +720,7 @@ write_aggregate(rb_served *s, const rb_stream *stream)
 	return send_reply(s, &n, sizeof n, arrays, 3);
 }
 
+/* Writes the ids of a block to the session, as fast as it reads them. */
 static rb_status
 write_ids(rb_served *s, const rb_block *block)
 {
@@ -833,6 +846,7 @@ is_left_to_processor(const rb_served *s, rb_status status)
 		   rb_is_device_failure(status);
 }
 
+/* Notes why the device cannot be used, and selects the CPU. */
 static void
 leave_to_processor(rb_served *s)
 {
@@ -867,6 +881,7 @@ run_on_device(rb_served *s, rb_status (*once)(rb_served *s, void *arg), void *ar
 	}
 }
 
+/* Joins on the device, and on the CPU if the device fails. */
 static rb_status
 run_served_join(rb_served *s)
 {
@@ -885,6 +900,7 @@ run_served_join(rb_served *s)
 
 /* ---- kinds of requests ---- */
 
+/* Serves a join: waits for the device, receives the sides, joins. */
 static rb_status
 serve_join(rb_served *s)
 {
@@ -919,6 +935,7 @@ typedef struct rb_rounds
 	uint32 done;
 } rb_rounds;
 
+/* Runs the rounds of a refinement on the device. */
 static void *
 rounds_thread(void *arg)
 {
@@ -955,6 +972,7 @@ rounds_once(rb_served *s, void *arg)
 	return rounds->status;
 }
 
+/* Sends a refined mesh to the session. */
 static rb_status
 write_refined(rb_served *s, rb_refining *r)
 {
@@ -1017,6 +1035,7 @@ serve_cache(rb_served *s)
 	return RB_END;
 }
 
+/* Sends n bytes to the session and ends the request. */
 static rb_status
 send_bytes(rb_served *s, void *bytes, size_t n)
 {
@@ -1027,6 +1046,7 @@ send_bytes(rb_served *s, void *bytes, size_t n)
 	return RB_END;
 }
 
+/* Sends the manifest of a cached side. */
 static rb_status
 serve_card(rb_served *s)
 {
@@ -1041,6 +1061,7 @@ serve_card(rb_served *s)
 	return status;
 }
 
+/* Sends the ids of a set. */
 static rb_status
 serve_ids(rb_served *s)
 {
@@ -1073,6 +1094,7 @@ are_arguments_sound(const rb_request_args *asked)
 	return sound;
 }
 
+/* Checks a request and serves it by its kind. */
 static rb_status
 dispatch_request(rb_served *s)
 {
@@ -1112,6 +1134,7 @@ release_sides(rb_served *s)
 	}
 }
 
+/* Publishes the device if it has not failed. */
 static void
 note_device(void)
 {
@@ -1123,6 +1146,7 @@ note_device(void)
 		rb_store_note_device(device);
 }
 
+/* Serves one request in a thread of its own. */
 static void *
 request_thread(void *arg)
 {

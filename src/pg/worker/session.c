@@ -391,6 +391,7 @@ all_arrays(const rb_request_args *asked, const rb_submission *order, rb_bytes *a
 	return n + rb_number_array(asked, order->job->number, arrays + n);
 }
 
+/* Fills a request from a submission. */
 static void
 fill_request(rb_request *request, const rb_context *ctx, const rb_submission *order)
 {
@@ -436,6 +437,7 @@ is_over(const rb_remote *r)
 	return rb_acquire(&r->request->ended) != 0 || is_gone(r);
 }
 
+/* Reports how many bytes were sent as progress. */
 static void
 note_sent(rb_remote *r)
 {
@@ -508,6 +510,7 @@ send_request(void *arg)
 	return status;
 }
 
+/* Sets the arrays of the message and divides them among lanes. */
 static void
 set_message(rb_remote *r, const rb_bytes *arrays, int n)
 {
@@ -806,6 +809,7 @@ write_mesh(rb_remote *r, rb_refining *refining)
 	return send_request(r);
 }
 
+/* Receives all bytes of the arrays from the worker. */
 static rb_status
 read_arrays(rb_remote *r, rb_bytes *arrays, int n)
 {
@@ -886,6 +890,7 @@ rb_remote_close(rb_remote *r)
 
 #define RB_NEXT_MS 20
 
+/* Waits for the end of a request. Returns false with the reason if it fails. */
 static bool
 wait_for_end(rb_remote *r, char *why_not, size_t size)
 {
@@ -913,6 +918,7 @@ typedef struct rb_awaited
 	rb_cleanup open;
 } rb_awaited;
 
+/* Closes the request that this session awaits. */
 static void
 close_awaited(void *arg)
 {

@@ -42,6 +42,7 @@
 
 /* ---- sides ---- */
 
+/* Describes the arrays of a set's rows. */
 static void
 announce_rows(rb_sent_rows *rows, const rb_set *set)
 {
@@ -404,6 +405,7 @@ alloc_received_array(rb_context *ctx, void *block, size_t n, size_t element)
 	return rb_array(ctx, (void **) block, n + 1, element);
 }
 
+/* Allocates the arrays that a refinement changes. */
 static rb_status
 alloc_changed(rb_context *ctx, const rb_sent_refining *sent, rb_refining *r)
 {
