@@ -253,7 +253,7 @@ bounds_facet(merging *m, const shared *e, bool *bounds)
 	return status;
 }
 
-/* Selects which segments at an edge remain. */
+/* Selects which segments at an edge remain, or appends one that bounds several facets. */
 static rb_status
 choose_segments(merging *m, const shared *e)
 {

@@ -478,7 +478,7 @@ one_pass(rb_recovery *r, uint32_t pass, const rb_first_pass *first, uint32_t **t
 	return RB_OK;
 }
 
-/* Computes the order of the first pass. */
+/* Computes the order of the first pass and, for a large mesh, which subsegments are edges. */
 static rb_status
 begin_first(rb_recovery *r, rb_first_pass *first)
 {

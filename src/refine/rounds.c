@@ -385,7 +385,7 @@ test_conflicts_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 			rb_round_beside(&s->r->mesh, &env, s->cands, &s->cands[i], cells_of(s, &s->cands[i]));
 }
 
-/* Releases the cells of a range of candidates and determines the winners. */
+/* Releases the claims of losing candidates of a range. */
 static void
 release_cells_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -423,7 +423,7 @@ link_stars_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		rb_star_link(&s->r->mesh, s->cands, rb_place(&s->places, (uint32_t) i));
 }
 
-/* Frees the cavities of a range of winners and lists their slots. */
+/* Deletes the old cells of a range of winners and lists their slots. */
 static void
 finish_winners_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {

@@ -561,7 +561,7 @@ cards_join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 	return join_shared(ctx, device, job, sink, card, cards, (int) n);
 }
 
-/* Refines a mesh on the first device that is found. */
+/* Refines a mesh on the first device that can. */
 static rb_status
 cards_refine(rb_context *ctx, struct rb_refining *refining, size_t size)
 {
@@ -621,7 +621,7 @@ cards_probe(int number, char *text, size_t size)
 	return number < 0 ? describe_devices(device, text, size) : device->probe(number, text, size);
 }
 
-/* Returns true if a device has copies of the set with that number in its memory. */
+/* Returns true if a join can start without first opening a device. */
 static bool
 cards_warm(int number)
 {

@@ -295,7 +295,7 @@ cut_fragment(overlapping *o, fragment f, const rb_curve_piece *by)
 	return status;
 }
 
-/* Cuts the current polygon by a polygon of the same plane that is kept. */
+/* Cuts the current polygon by one of the same plane that overlaps it and is kept. */
 static rb_status
 cut_by_piece(void *user, uint32_t item)
 {
@@ -561,7 +561,7 @@ find_other_lines(looking *l)
 	return RB_OK;
 }
 
-/* Returns true if the line is one of those on which the current segment lies. */
+/* Returns true if the line is one of the other lines of the current segment. */
 static bool
 is_other_line(const looking *l, uint32_t line)
 {
@@ -572,7 +572,7 @@ is_other_line(const looking *l, uint32_t line)
 	return i < l->nlines;
 }
 
-/* Appends the intervals of a segment that sides of a polygon cover. */
+/* Appends the intervals of a segment that polygon sides on its other lines cover. */
 static rb_status
 cover_by_sides(looking *l, const rb_curve_piece *polygon)
 {
@@ -686,7 +686,7 @@ mark_points(rb_curve *c)
 	return RB_OK;
 }
 
-/* Determines whether the point of a piece lies on a larger piece. */
+/* Appends the point of a piece to the lone ones unless it lies on a larger piece. */
 static rb_status
 classify_point(looking *l)
 {
@@ -716,7 +716,7 @@ classify_point(looking *l)
 
 /* ---- an end of a segment on another segment ---- */
 
-/* Marks the end of a segment if it lies within another segment. */
+/* Appends a vertex to the line of a segment if the current end lies within it. */
 static rb_status
 test_segment_end(void *user, uint32_t item)
 {
@@ -748,7 +748,7 @@ test_segment_end(void *user, uint32_t item)
 	return RB_OK;
 }
 
-/* Tests whether the ends of a segment lie within other segments. */
+/* Appends vertices to other segments where the ends of a segment lie within them. */
 static rb_status
 test_segment_ends(looking *l)
 {

@@ -470,7 +470,7 @@ sweep_spans(rb_estimation *e, double scale, const rb_sweep_spans *spans, float s
 	}
 }
 
-/* Counts all near pairs of rows by a sweep over their spans. */
+/* Counts the near pairs of rows by a sweep over their spans. */
 static rb_status
 sweep_rows(rb_estimation *e, const rb_sweep_plan *l)
 {

@@ -666,7 +666,7 @@ typedef struct rb_grid_scatter
 	uint32_t *entry; /* output of the second pass; NULL in the first pass */
 } rb_grid_scatter;
 
-/* Writes the objects of one share of the list to their cells. */
+/* Counts the objects of one share by cell or, in the second pass, writes them to their cells. */
 static void
 scatter_share(rb_thread *me, void *arg, uint64_t share, uint64_t end)
 {

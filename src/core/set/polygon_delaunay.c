@@ -861,7 +861,7 @@ judge_edge(rb_polygon_face *f, uint32_t h)
 	return RB_GEOMETRY_OK;
 }
 
-/* Determines whether a corner lies inside the face, outside or in a hole. */
+/* Returns the fault of a hole's corner that is outside the face or in another hole. */
 static rb_geometry_fault
 judge_point(rb_polygon_face *f, uint32_t corner)
 {

@@ -592,7 +592,7 @@ find_passages(relations *r, uint8_t *close[2])
 	}
 }
 
-/* Determines the sides of sheets and where they touch. */
+/* Finds the passages between solids and the inner triangles of both sides. */
 static rb_status
 prepare_sides(relations *r)
 {

@@ -582,7 +582,7 @@ is_triangle_above(ray_start *b, const double *t)
 
 /* ---- ray join ---- */
 
-/* Collects the triangles that rays from the backend's pairs cross. */
+/* Collects the triangles above the starts of rays, from pairs of boxes. */
 static rb_status
 note_triangles_above(void *user, const rb_pair *pairs, size_t n)
 {

@@ -628,7 +628,7 @@ add_squares(check *c, rb_exact_env *env, const square_start *b, int64_t *winding
 
 /* ---- connected components ---- */
 
-/* Checks that the winding numbers on both sides of a triangle are 0 and 1. */
+/* Sets *right if the winding numbers on both sides of a triangle are 0 or 1. */
 static rb_status
 check_winding(check *c, uint32_t of, bool *right)
 {

@@ -451,7 +451,7 @@ contains_start(const rb_checking *k, const rb_deferred_test *w, uint32_t u, cons
 	return false;
 }
 
-/* Finds the tetrahedra that contain the starts of deferred tests. */
+/* Marks the deferred tests that start inside a tetrahedron. */
 static rb_status
 find_starts_of_tests(rb_checking *k, uint32_t *next, uint32_t *first)
 {
@@ -487,7 +487,7 @@ find_starts_of_tests(rb_checking *k, uint32_t *next, uint32_t *first)
 	return RB_OK;
 }
 
-/* Runs the tests that need a walk through the mesh. */
+/* Records the faults of deferred tests that start inside the mesh, and counts the others. */
 static rb_status
 run_deferred_tests(rb_checking *k)
 {

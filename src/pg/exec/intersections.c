@@ -280,7 +280,7 @@ need_pairs(rb_cursor *rows, size_t n)
 
 /* ---- each row has one part ---- */
 
-/* Returns the intersection of the next pair of parts, where each row has one. */
+/* Computes the result row of the next pair, where each row has one part. */
 static bool
 next_at_once(rb_cursor *rows, Datum *values)
 {
@@ -368,7 +368,7 @@ gather_row_pairs(rb_cursor *rows)
 	return s->npairs > 0;
 }
 
-/* Returns the intersection of the next pair of rows, gathered by red row. */
+/* Computes the result row of the next pair of rows, gathered by red row. */
 static bool
 next_of_groups(rb_cursor *rows, Datum *values)
 {

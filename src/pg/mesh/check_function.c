@@ -357,7 +357,7 @@ find_tet_corner(const boundary_search *e, uint32 tet, uint32 v)
 	return i;
 }
 
-/* Computes the tolerance of flatness from the extent of the mesh. */
+/* Computes scale and tolerance of flatness from the extent of the mesh. */
 static void
 measure_extent(boundary_search *e)
 {

@@ -172,7 +172,7 @@ take_options(rb_meshing_run *run)
 /* Measured mean volume of tetrahedra, relative to their volume bound */
 #define SHARE_OF_VOLUME 0.5
 
-/* Returns six times the volume of a tetrahedron. */
+/* Returns the volume of a tetrahedron. */
 static double
 tet_volume(const rb_tets *t, uint32 tet)
 {
