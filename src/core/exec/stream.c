@@ -441,7 +441,7 @@ is_composed(const rb_job *job)
 	return rb_composed_exists(job->predicate, job->red->kind, rb_job_blue(job)->kind);
 }
 
-/* Receives pairs of rows from a composed join, and drops those that another tile owns. */
+/* Receives pairs of rows from a composed join, and drops pairs that another tile owns. */
 static rb_status
 receive_composed(void *user, const rb_pair *rows, const uint64_t *payload, size_t n)
 {

@@ -286,7 +286,7 @@ continues_previous(const rb_set *lines, uint32_t segment)
 		   rb_equal3(at - 3, at);
 }
 
-/* Lists the points at which lines start, except those that continue the previous line. */
+/* Lists the points at which lines start, except lines that continue the previous one. */
 static rb_status
 list_starts(lines_join *a, double **coords, uint32_t *starts)
 {

@@ -476,7 +476,7 @@ is_passage(rb_pair pair)
 
 /* ---- results of the joins ---- */
 
-/* Collects pairs of triangles from the backend, except those that are on no sheet. */
+/* Collects pairs of triangles from the backend, except pairs that are on no sheet. */
 static rb_status
 note_contacts(void *user, const rb_pair *pairs, size_t n)
 {
