@@ -77,8 +77,8 @@ typedef struct rb_box_counts
 /* ---- load ---- */
 
 static __device__ __forceinline__ void
-load_boxes(rb_box_tiles *t, int side, const rb_frame *frame, const rb_device_set *from,
-		   const uint32_t *entry, uint32_t n)
+load_tile_boxes(rb_box_tiles *t, int side, const rb_frame *frame, const rb_device_set *from,
+				const uint32_t *entry, uint32_t n)
 {
 	const uint32_t lane = threadIdx.x & 31;
 
@@ -496,9 +496,9 @@ join_item(const rb_cells_args *args, rb_box_tiles *t, const rb_item *item, rb_bo
 	{
 		const rb_frame frame = item->frame;
 
-		load_boxes(t, 0, &frame, &args->side[0], args->entry[0] + red, nr);
+		load_tile_boxes(t, 0, &frame, &args->side[0], args->entry[0] + red, nr);
 		if (!same)
-			load_boxes(t, 1, &frame, &args->side[1], args->entry[1] + blue, nb);
+			load_tile_boxes(t, 1, &frame, &args->side[1], args->entry[1] + blue, nb);
 	}
 	__syncthreads();
 	check_strips<MODE>(args, t, same, nr, nb, counts);

@@ -332,8 +332,8 @@ take_copy(rb_device_run *run, const rb_set *set, const double **coords)
 #define GATHER_THREADS 256
 
 static __global__ void
-gather_kernel(const rb_cut *cuts, uint32_t ncuts, const double *kept, const double *fresh,
-			  double *to, uint64_t n, uint32_t width)
+gather_cuts_kernel(const rb_cut *cuts, uint32_t ncuts, const double *kept, const double *fresh,
+				   double *to, uint64_t n, uint32_t width)
 {
 	const uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
 
@@ -389,7 +389,7 @@ gather_delta_set(rb_device_run *run, const rb_set *set, const double **coords)
 	}
 	if (blocks > (uint64_t) run->device->sms * 64)
 		blocks = (uint64_t) run->device->sms * 64;
-	gather_kernel<<<(unsigned) blocks, GATHER_THREADS, 0, run->queue->compute>>>(
+	gather_cuts_kernel<<<(unsigned) blocks, GATHER_THREADS, 0, run->queue->compute>>>(
 		cuts, view->ncuts, kept, fresh, to, n, width);
 	RB_LAUNCHED(run, "gather");
 	/* Memory is freed in stream order, so the kernel ends first. */

@@ -108,7 +108,7 @@ scan_sums(rb_device_run *run, const rb_refine_args *a, uint4 *sums, uint32_t n, 
 /* ---- candidates ---- */
 
 static __global__ void
-gather_kernel(rb_refine_candidate *to, const rb_entry64 *from, uint32_t n)
+gather_candidates_kernel(rb_refine_candidate *to, const rb_entry64 *from, uint32_t n)
 {
 	uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
 
@@ -120,7 +120,7 @@ rb_status
 rb_refine_gather(rb_device_run *run, const rb_refine_args *a, const rb_entry64 *from, uint32_t n,
 				 uint32_t to)
 {
-	RB_REFINE_LAUNCH(run, a, gather_kernel, n, a->cands + to, from, n);
+	RB_REFINE_LAUNCH(run, a, gather_candidates_kernel, n, a->cands + to, from, n);
 	return RB_OK;
 }
 
