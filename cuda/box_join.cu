@@ -76,6 +76,7 @@ typedef struct rb_box_counts
 
 /* ---- load ---- */
 
+/* Loads the boxes of n entries to one side of the tiles in shared memory. */
 static __device__ __forceinline__ void
 load_tile_boxes(rb_box_tiles *t, int side, const rb_frame *frame, const rb_device_set *from,
 				const uint32_t *entry, uint32_t n)
@@ -484,6 +485,7 @@ write_record(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t nr,
 
 /* ---- work items ---- */
 
+/* Joins the lists of one work item, and stores or counts its pairs. */
 template <int MODE>
 static __device__ __forceinline__ void
 join_item(const rb_cells_args *args, rb_box_tiles *t, const rb_item *item, rb_box_counts *counts)
@@ -518,6 +520,7 @@ join_item(const rb_cells_args *args, rb_box_tiles *t, const rb_item *item, rb_bo
 		write_pairs<MODE>(args, t, same, nr, strips, before, all);
 }
 
+/* Joins work items until none are left. */
 template <int MODE>
 static __global__ void
 __launch_bounds__(THREADS, RB_BOXES_BLOCKS)
@@ -562,6 +565,7 @@ __launch_bounds__(THREADS, RB_BOXES_BLOCKS)
 
 typedef void (*rb_boxes_kernel)(rb_cells_args);
 
+/* Returns the kernel for what the job needs. */
 static rb_boxes_kernel
 kernel_of(const rb_cells_args *args)
 {

@@ -61,6 +61,7 @@ free_in_stream(rb_device_run *run, void *block)
 
 /* ---- the copies of a device, most recently used first; the caller holds the lock ---- */
 
+/* Finds the copy of a set and moves it to the front, or returns NULL. */
 static rb_device_copy *
 find_copy(rb_device *device, uint64_t number)
 {
@@ -258,6 +259,7 @@ rb_device_free_all(rb_device_run *run)
 
 /* ---- coordinates of a set ---- */
 
+/* Allocates and uploads a copy of a set; *made is NULL if there is no room. */
 static rb_status
 make_copy(rb_device_run *run, const rb_set *set, uint64_t bytes, rb_device_copy **made)
 {
@@ -331,6 +333,7 @@ take_copy(rb_device_run *run, const rb_set *set, const double **coords)
 
 #define GATHER_THREADS 256
 
+/* Gathers the coordinates of a delta set from its cached set and its new rows. */
 static __global__ void
 gather_cuts_kernel(const rb_cut *cuts, uint32_t ncuts, const double *kept, const double *fresh,
 				   double *to, uint64_t n, uint32_t width)

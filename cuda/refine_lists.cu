@@ -95,6 +95,7 @@ store_sum(uint4 mine, uint4 *sums, uint4 *all)
 		*all = mine;
 }
 
+/* Replaces the sums of n blocks with their exclusive prefix sums, if there are several. */
 static rb_status
 scan_sums(rb_device_run *run, const rb_refine_args *a, uint4 *sums, uint32_t n, uint4 *all)
 {
@@ -124,6 +125,7 @@ rb_refine_gather(rb_device_run *run, const rb_refine_args *a, const rb_entry64 *
 	return RB_OK;
 }
 
+/* Takes n entries spread evenly over a list as candidates, and writes the other ones to `left`. */
 static __global__ void
 spread_kernel(rb_refine_candidate *to, const rb_entry64 *from, uint32_t all, uint32_t step,
 			  uint32_t turn, uint32_t n, rb_entry64 *left)
@@ -217,6 +219,7 @@ rb_refine_list_large(rb_device_run *run, const rb_refine_args *a, uint32_t most)
 
 /* ---- winners ---- */
 
+/* Returns what candidate i adds to the sums: winner, new cells, old cells, competing candidate. */
 static __device__ __forceinline__ uint4
 count_winner(const rb_refine_args *a, uint32_t i)
 {
@@ -297,6 +300,7 @@ is_stuck(const rb_refine_args *a, const rb_refine_candidate *cand)
 		   (a->protecting || rb_entry_blocked(cand->entry) > 0);
 }
 
+/* Returns the lists to which the entry of candidate i goes back. */
 static __device__ __forceinline__ uint4
 count_back(const rb_refine_args *a, uint32_t i)
 {
@@ -332,6 +336,7 @@ count_back(const rb_refine_args *a, uint32_t i)
 	return n;
 }
 
+/* Sums the entries that go back to the lists, by block, and counts the blocked ones. */
 static __global__ void
 __launch_bounds__(RB_REFINE_BLOCK) sum_back_kernel(const __grid_constant__ rb_refine_args a)
 {
@@ -351,6 +356,7 @@ rb_refine_sum_back(rb_device_run *run, const rb_refine_args *a)
 	return scan_sums(run, a, a->sums, rb_refine_blocks(a->ncands), &a->counts->back);
 }
 
+/* Writes the entries that go back to the lists. */
 static __global__ void
 __launch_bounds__(RB_REFINE_BLOCK) put_back_kernel(const __grid_constant__ rb_refine_args a)
 {
@@ -426,6 +432,7 @@ count_needs(const rb_refine_args *a, uint32_t i)
 	return make_uint4(__popc(needs & 0x3f), __popc(needs & 0x3c0), needs >> 10 & 1, 0);
 }
 
+/* Sums the needs of new cells, by block. */
 static __global__ void
 __launch_bounds__(RB_REFINE_BLOCK)
 	sum_needs_kernel(const __grid_constant__ rb_refine_args a, uint4 *sums)
@@ -443,6 +450,7 @@ rb_refine_sum_needs(rb_device_run *run, const rb_refine_args *a, uint4 *sums)
 	return scan_sums(run, a, sums, rb_refine_blocks(a->nfresh), &a->counts->needs);
 }
 
+/* Writes the needs of new cells to the lists. */
 static __global__ void
 __launch_bounds__(RB_REFINE_BLOCK)
 	put_needs_kernel(const __grid_constant__ rb_refine_args a, const uint4 *sums)
