@@ -168,7 +168,7 @@ typedef struct rb_emitting
 } rb_emitting;
 
 static void
-emit_some(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+emit_pairs_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_emitting *e = (rb_emitting *) arg;
 	rb_status status = RB_OK;
@@ -196,7 +196,7 @@ emit_pairs(rb_device_run *run, void *arg, const void *bytes, size_t n)
 		return run->sink->put(run->sink->user, e.pairs, n);
 	if (j->team == NULL)
 		RB_TRY(rb_team_open(run->ctx, threads, &j->team));
-	status = rb_loop(j->team, n, EMIT_GRAIN, emit_some, &e);
+	status = rb_loop(j->team, n, EMIT_GRAIN, emit_pairs_piece, &e);
 	return e.status != RB_OK ? (rb_status) e.status : status;
 }
 

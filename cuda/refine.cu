@@ -215,7 +215,7 @@ typedef struct answering
 } answering;
 
 static void
-compute_some_signs(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+compute_signs_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const answering *all = (const answering *) arg;
 
@@ -238,12 +238,12 @@ compute_signs(refine_rounds *s, const rb_refine_query *q, int8_t *answers, uint3
 
 	if (n <= 2 * ANSWERS_AT_ONCE)
 	{
-		compute_some_signs(NULL, &all, 0, n);
+		compute_signs_piece(NULL, &all, 0, n);
 		return RB_OK;
 	}
 	if (s->team == NULL)
 		RB_TRY(rb_team_open(s->run->ctx, s->r->options->threads, &s->team));
-	return rb_loop(s->team, n, ANSWERS_AT_ONCE, compute_some_signs, &all);
+	return rb_loop(s->team, n, ANSWERS_AT_ONCE, compute_signs_piece, &all);
 }
 
 /* Computes all new signs. Stores the number of known signs in *n. */

@@ -92,7 +92,7 @@ typedef struct rb_record_decoding
 
 /* Decodes records on one thread, with a buffer of its own; a few records are taken at a time. */
 static void
-decode_records(rb_thread *me, void *arg, uint64_t share, uint64_t end)
+decode_records_piece(rb_thread *me, void *arg, uint64_t share, uint64_t end)
 {
 	rb_record_decoding *p = arg;
 	const rb_record_reader *r = p->r;
@@ -166,7 +166,7 @@ rb_records_decode(rb_context *ctx, rb_record_reader *r, const void *bytes, size_
 		status = find_records(ctx, r, from, n);
 	if (status == RB_OK)
 		status = rb_loop(r->me, r->nstarts < 64 ? 1 : (uint64_t) rb_team_threads(r->me), 1,
-						 decode_records, &putting);
+						 decode_records_piece, &putting);
 	return putting.status != RB_OK ? (rb_status) putting.status : status;
 }
 

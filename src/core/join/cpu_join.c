@@ -457,7 +457,7 @@ join_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo[
 
 /* Runs the whole join on the team: selects objects by occupancy bitmaps, then joins the lists. */
 static void
-join_all(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+join_all_objects(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_cpu *c = arg;
 	double lo[2][3], hi[2][3];
@@ -543,7 +543,7 @@ join_on_cpu(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 	if (status == RB_OK)
 	{
 		pthread_mutex_init(&c.lock, NULL);
-		status = rb_loop(me, 1, 1, join_all, &c);
+		status = rb_loop(me, 1, 1, join_all_objects, &c);
 		for (int t = 0; t < c.threads && status == RB_OK; t++)
 			status = rb_leaf_flush(c.leaf[t]);
 		if (c.status != RB_OK)

@@ -668,7 +668,7 @@ typedef struct rb_grid_scatter
 
 /* Counts the objects of one share by cell or, in the second pass, writes them to their cells. */
 static void
-scatter_share(rb_thread *me, void *arg, uint64_t share, uint64_t end)
+scatter_objects_piece(rb_thread *me, void *arg, uint64_t share, uint64_t end)
 {
 	const rb_grid_scatter *s = arg;
 	const uint64_t shares = s->g->shares;
@@ -777,7 +777,7 @@ rb_grid_cells_build(rb_thread *me, rb_cpu *c, rb_grid_cells *g, const rb_list li
 		memset(g->count[s], 0, g->shares * g->cells * sizeof(uint32_t));
 		count.place = g->place[s];
 		count.count = g->count[s];
-		RB_TRY(rb_loop(me, g->shares, 1, scatter_share, &count));
+		RB_TRY(rb_loop(me, g->shares, 1, scatter_objects_piece, &count));
 	}
 	cells_scan(g, sides);
 	for (int s = 0; s < sides; s++)
@@ -787,7 +787,7 @@ rb_grid_cells_build(rb_thread *me, rb_cpu *c, rb_grid_cells *g, const rb_list li
 		rb_add(&c->incidences, g->start[s][g->cells]);
 		RB_TRY(take_room(ctx, &g->entry[s], g->start[s][g->cells], sizeof(uint32_t)));
 		fill.entry = g->entry[s];
-		RB_TRY(rb_loop(me, g->shares, 1, scatter_share, &fill));
+		RB_TRY(rb_loop(me, g->shares, 1, scatter_objects_piece, &fill));
 		RB_FREE(ctx->memory, g->count[s]);
 		RB_FREE(ctx->memory, g->place[s]);
 	}

@@ -134,7 +134,7 @@ sort_parts(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 static void
-order_all(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+order_all_parts(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	(void) from, (void) to;
 	sort_parts(me, arg, 0, ((rb_tree *) arg)->count[0]);
@@ -360,7 +360,7 @@ sort_centers(rb_thread *me, rb_tree *tree)
 	rb_status status = run_tree_loop(me, tree, n, find_centers_piece, tree);
 
 	if (status == RB_OK && n > GRAIN)
-		status = rb_loop(me, 1, 1, order_all, tree);
+		status = rb_loop(me, 1, 1, order_all_parts, tree);
 	else if (status == RB_OK)
 		sort_parts(me, tree, 0, n);
 	return status;
