@@ -38,6 +38,7 @@
 
 /* ---- a count or a bit for each part ---- */
 
+/* Counts or marks the rows of pairs that earlier kernels decided. */
 static __global__ void
 __launch_bounds__(WORDS_THREADS)
 	words_kernel(const rb_cells_args args, const rb_pair *pairs, const rb_count *number)
@@ -80,6 +81,7 @@ words_of(const rb_device_run *run)
 	return job->answer == RB_HITS ? ((uint64_t) set->nparts + 31) / 32 : set->nparts;
 }
 
+/* Returns true if the job needs counts or marks by row instead of pairs. */
 static bool
 needs_words(const rb_device_run *run)
 {
@@ -104,6 +106,7 @@ rb_words_alloc(rb_device_run *run)
 	return RB_OK;
 }
 
+/* Passes n words to the sink, in the order of their rows. */
 static rb_status
 write_words(rb_device_run *run, void *arg, const void *bytes, size_t n)
 {
@@ -167,6 +170,7 @@ typedef struct rb_emitting
 	int status; /* Error of the sink, or RB_OK */
 } rb_emitting;
 
+/* Passes a range of pairs to the sink. */
 static void
 emit_pairs_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -200,6 +204,7 @@ emit_pairs(rb_device_run *run, void *arg, const void *bytes, size_t n)
 	return e.status != RB_OK ? (rb_status) e.status : status;
 }
 
+/* Counts n pairs, and sends them to the host unless only their number or words are needed. */
 static rb_status
 emit_hits(rb_joiner *j, const rb_pair *from, rb_count n)
 {
@@ -223,6 +228,7 @@ emit_record_bytes(rb_device_run *run, void *arg, const void *bytes, size_t n)
 	return run->sink->put_records(run->sink->user, bytes, n * RB_RECORD_ALIGN);
 }
 
+/* Counts pairs, and sends their compressed records to the host. */
 static rb_status
 emit_records(rb_joiner *j, const char *from, rb_count bytes, rb_count pairs)
 {
@@ -273,6 +279,7 @@ emit_decided_by_host(rb_device_run *run, void *arg, const void *bytes, size_t n)
 
 /* ---- launches ---- */
 
+/* Allocates one or two pools for the output of a level, within the memory that is left. */
 static rb_status
 pools_make(rb_joiner *j, const rb_level *level)
 {
@@ -364,6 +371,7 @@ pools_make(rb_joiner *j, const rb_level *level)
 	return RB_OK;
 }
 
+/* Frees the pools and their tallies. */
 static void
 pools_free(rb_joiner *j)
 {
@@ -522,6 +530,7 @@ launch_again(rb_joiner *j, int k)
 	return launch_join(j, k);
 }
 
+/* Adds the time between two events to a stage. */
 static rb_status
 add_time(rb_device_run *run, rb_stage stage, cudaEvent_t from, cudaEvent_t to)
 {
@@ -599,6 +608,7 @@ drain_undecided(rb_joiner *j, int k)
 	return drain_for_host(j, pool->undecided + pool->capacity, tally->host_undecided);
 }
 
+/* Sends the output of pool k to the host, and decides its undecided pairs. */
 static rb_status
 drain_pool(rb_joiner *j, int k)
 {
@@ -659,6 +669,7 @@ join_items(rb_joiner *j, rb_level *level, bool last)
 	return RB_OK;
 }
 
+/* Initializes the join of two sides. */
 static void
 joiner_init(rb_joiner *j, rb_device_run *run, const rb_device_set side[2], bool self)
 {

@@ -105,6 +105,7 @@ grow_array(refine_rounds *s, rb_refine_arena *arena, size_t used, size_t need, s
 	return status;
 }
 
+/* Makes room for that many cells and vertices. */
 static rb_status
 reserve_mesh(refine_rounds *s, size_t cells, size_t sites)
 {
@@ -140,6 +141,7 @@ reserve_list(refine_rounds *s, list *l, size_t more)
 	return grow_array(s, &l->room, l->n, l->n + more, sizeof(rb_entry64));
 }
 
+/* Frees the arrays that grow in place. */
 static void
 free_arenas(refine_rounds *s)
 {
@@ -214,6 +216,7 @@ typedef struct answering
 	int8_t *answers;
 } answering;
 
+/* Computes the exact signs of a range of queries by GMP. */
 static void
 compute_signs_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -607,6 +610,7 @@ reserve_needs(refine_rounds *s)
 					  (size_t) rb_refine_blocks(s->a.nfresh) + 1, sizeof(uint4));
 }
 
+/* Copies addresses and lengths of the work lists to the arguments of kernels. */
 static void
 ends_of_lists(refine_rounds *s)
 {
@@ -677,6 +681,7 @@ update_free_slots(refine_rounds *s, uint32_t freed)
 	return RB_OK;
 }
 
+/* Runs one round: cavities, winners, new cells, needs. */
 static rb_status
 one_round(refine_rounds *s)
 {
@@ -744,6 +749,7 @@ upload_array(refine_rounds *s, void **to, const void *from, size_t bytes)
 	return bytes > 0 ? rb_upload(s->run, *to, from, bytes) : RB_OK;
 }
 
+/* Uploads the sizing field, if there is one. */
 static rb_status
 upload_sizes(refine_rounds *s)
 {
@@ -763,6 +769,7 @@ upload_sizes(refine_rounds *s)
 	return RB_OK;
 }
 
+/* Uploads the mesh. */
 static rb_status
 upload_mesh(refine_rounds *s)
 {
@@ -801,6 +808,7 @@ upload_mesh(refine_rounds *s)
 						   : RB_OK;
 }
 
+/* Allocates the arrays of all rounds and uploads the mesh. */
 static rb_status
 open_rounds(refine_rounds *s)
 {
@@ -830,6 +838,7 @@ typedef struct downloaded_mesh
 	void *cells, *sites, *kind, *parent, *free, *blocked;
 } downloaded_mesh;
 
+/* Allocates an array on the host and downloads it. */
 static rb_status
 download_array(refine_rounds *s, void **to, const void *from, size_t bytes)
 {
@@ -841,6 +850,7 @@ download_array(refine_rounds *s, void **to, const void *from, size_t bytes)
 	return rb_fetch(s->run, *to, from, bytes);
 }
 
+/* Downloads the refined mesh. */
 static rb_status
 download_mesh(refine_rounds *s, downloaded_mesh *to)
 {
@@ -862,6 +872,7 @@ swap_in(void **ours, void **theirs)
 	*ours = old;
 }
 
+/* Replaces the mesh on the host by the refined one, and adds the report. */
 static rb_status
 replace_mesh(refine_rounds *s)
 {
@@ -916,6 +927,7 @@ replace_mesh(refine_rounds *s)
 	return status;
 }
 
+/* Runs rounds until no work is left or the mesh is full. */
 static rb_status
 run_rounds(refine_rounds *s)
 {
@@ -943,6 +955,7 @@ run_rounds(refine_rounds *s)
 
 /* ---- refinement on a device ---- */
 
+/* Refines a mesh on the device. */
 static rb_status
 refine_on_device(rb_device_run *run, rb_refining *r)
 {
