@@ -134,7 +134,7 @@ like(device_of($s), qr/20 parts are too few/, 'are too few for auto');
 is($s->ask("SELECT count(*) FROM (SELECT * FROM redblue_triangle_pairs('same', 'same') LIMIT 1000) s"), '1000', 'LIMIT');
 like($s->ask("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT * FROM redblue_triangle_pairs('same', 'same') LIMIT 2000"), qr/Backend: cuda\s+Device: a fake device.*Stage emit: \d{3,} /s, 'EXPLAIN of it')
   if ($ENV{REDBLUE_CUSTOM_SCAN} // 'on') eq 'on';
-# What is known before the first pair is reported, too: skipped solids
+# Skipped solids are known before the first pair, and reported under a LIMIT, too.
 $s->ask(<<'SQL');
 CREATE TABLE tent AS SELECT o.solid, (o.solid - 1) * 10 + f.n AS id, f.* FROM (VALUES (1), (2)) o (solid), (VALUES
 	(1, 0., 0., 0., 0., 1., 0., 1., 0., 0.), (2, 0., 0., 0., 1., 0., 0., 0., 0., 1.), (3, 0., 0., 0., 0., 0., 1., 0., 1., 0.), (4, 1., 0., 0., 0., 1., 0., 0., 0., 1.)) f (n, ax, ay, az, bx, by, bz, cx, cy, cz)

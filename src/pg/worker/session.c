@@ -657,7 +657,7 @@ note_pairs(rb_remote *r, size_t n)
 		strlcpy(stats->backend, "cuda", sizeof stats->backend);
 		(void) rb_service_device(r->block, r->worker, stats->device, sizeof stats->device);
 	}
-	/* So were its numbers of invalid solids. */
+	/* The numbers of invalid solids were written before it, too. */
 	stats->bad_solids = r->request->stats.bad_solids;
 	memcpy(stats->bad_because, r->request->stats.bad_because, sizeof stats->bad_because);
 	stats->stage[RB_STAGE_EMIT].count += n;
