@@ -17,7 +17,7 @@ max_parallel_workers = 4
 max_parallel_workers_per_gather = 3
 min_parallel_table_scan_size = 0
 parallel_setup_cost = 0
-dynamic_shared_memory_type = posix
+dynamic_shared_memory_type = mmap
 redblue.cache = off
 CONF
 $node->safe_psql('postgres', <<'SQL');
@@ -35,32 +35,29 @@ SQL
 my $read = "SELECT count(*) FROM redblue_triangle_pairs('slow', 'nothing')";
 my $helped = "SELECT detail ~ 'workers: red 3' FROM redblue_last_run() WHERE stage = 'read'";
 
-# The segments of dynamic shared memory that a process has mapped
-sub segments
+# Segments of dynamic shared memory are files in the server's data directory, apart from those of other servers.
+my $segment_files = $node->data_dir . '/pg_dynshmem';
+
+# Returns the names of the segments that a process has mapped.
+sub mapped
 {
 	my %seen;
-	open(my $in, '<', "/proc/$_[0]/maps") or return 0;
+	open(my $in, '<', "/proc/$_[0]/maps") or return;
 	while (<$in>)
 	{
-		$seen{$1} = 1 if m{(/dev/shm/PostgreSQL\.\d+)};
+		$seen{$1} = 1 if m{/pg_dynshmem/(mmap\.\d+)};
 	}
-	return scalar keys %seen;
+	return keys %seen;
 }
 
-# New segments that no process has mapped, and that would remain forever
-my %before = map { $_ => 1 } glob('/dev/shm/PostgreSQL.*');
+sub segments { return scalar(my @names = mapped($_[0])) }
+
+# Returns the number of segments that no process has mapped, and that would remain forever.
 sub lost_segments
 {
-	my %new = map { $_ => 1 } grep { !$before{$_} } glob('/dev/shm/PostgreSQL.*');
-	for my $maps (glob('/proc/[0-9]*/maps'))
-	{
-		open(my $in, '<', $maps) or next;
-		while (<$in>)
-		{
-			delete $new{$1} if m{(/dev/shm/PostgreSQL\.\d+)};
-		}
-	}
-	return scalar grep { -e } keys %new;
+	my %lost = map { m{([^/]+)$} => 1 } glob("$segment_files/*");
+	delete @lost{ mapped($_) } for map { m{(\d+)} } glob('/proc/[0-9]*');
+	return scalar keys %lost;
 }
 
 my $session = session($node);
@@ -186,7 +183,9 @@ for my $way ('cancel', 'worker')
 	$watch->ask("SELECT pg_terminate_backend($victim->{pid}, 5000)");
 	comes_true(sub { workers($victim->{pid}) == 0 && !-d "/proc/$victim->{pid}" });
 	is(workers($victim->{pid}), 0, 'the workers of an ended session end');
+	comes_true(sub { lost_segments() == 0 });
 	is(lost_segments(), 0, 'and its shared memory goes');
+	cmp_ok(segments($session->{pid}), '>', 0, 'while the segments of another session are found');
 	eval { $victim->quit };
 }
 $session->quit;
