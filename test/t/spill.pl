@@ -128,6 +128,7 @@ SKIP:
 # plan has enough memory, so has the join that computes groups. Objects of two boxes need a table of their pairs, too.
 $s->ask('CREATE TABLE pile AS SELECT i AS id, i / 2 AS object, 0::float8 AS lx, 0::float8 AS ly, 1 + i::float8 AS hx, 1::float8 AS hy FROM generate_series(2, 2401) i');
 my $heaps = "redblue_box_pairs('pile', 'pile', red_object => 'object', blue_object => 'object')";
+my $counted = "SELECT count FROM redblue_last_run() WHERE stage = 'candidates'";
 my %heap = (
 	groups => 'SELECT count(*), sum(hashtext(id || ids::text)) FROM ' . groups_of($heaps, 'red_id', 'blue_id') . ' x',
 	counts => 'SELECT count(*), sum(id * pairs) FROM ' . counts_of($heaps, 'red_id') . ' x',
@@ -135,15 +136,18 @@ my %heap = (
 for my $what (sort keys %heap)
 {
 	my $whole = $s->ask("SET redblue.memory_limit = '2GB'; $heap{$what}");
-	my (@enough, @wrong);
+	my $candidates = $s->ask($counted);
+	my (@enough, @wrong, @twice);
 	for my $mb (40, 54, 56, 58, 60, 64)
 	{
 		push @enough, $mb if $s->ask("SET redblue.memory_limit = '${mb}MB'; SET redblue.custom_scan = off; $heap{$what}") eq $whole;
 		push @wrong, $mb if $s->ask("RESET redblue.custom_scan; $heap{$what}") ne $whole && "@enough" =~ /\b$mb$/;
+		push @twice, "$mb: " . $s->ask($counted) if tiles() == 0 && $s->ask($counted) ne $candidates;
 	}
 	like($whole, qr/^1200\|/, "$what of objects");
 	cmp_ok(scalar(@enough), '>', 1, '... have enough memory in the ordinary plan (' . join(', ', @enough) . ' MB)');
 	is("@wrong", '', '... and grouped by the join');
+	is("@twice", '', '... whose statistics leave out the join that did not fit');
 }
 
 # ---- memory ----

@@ -276,6 +276,12 @@ extern rb_status rb_placement_next(rb_placement *placement, int wait_ms, rb_bloc
 /* Returns true if the status is that of a worker whose join this process may run instead. */
 extern bool rb_placement_can_take_over(const rb_placement *placement, rb_status status);
 
+/*
+ * Clears the failure of a join, and the statistics of all its stages but the reading, so that
+ * another join can take its place.
+ */
+extern void rb_forget_join(rb_context *ctx);
+
 /* Runs the join on the CPU of this process after the worker could not. The sets must be local. */
 extern rb_status rb_placement_take_over(rb_placement *placement);
 

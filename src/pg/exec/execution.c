@@ -618,7 +618,7 @@ rb_run_next(rb_join_run *run, rb_block *block)
 			if (status != RB_OVER_BUDGET || !run->may_give_up)
 				raise_run_failure(run, status);
 			rb_placement_stop(&run->placement);
-			rb_forget_failure(&run->ctx);
+			rb_forget_join(&run->ctx);
 			run->gave_up = true;
 			return false;
 		}

@@ -180,18 +180,25 @@ rb_placement_can_take_over(const rb_placement *placement, rb_status status)
 		   !placement->demanded && rb_is_left_to_us(status);
 }
 
+void
+rb_forget_join(rb_context *ctx)
+{
+	const rb_stats before = ctx->stats;
+
+	rb_forget_failure(ctx);
+	memset(&ctx->stats, 0, sizeof ctx->stats);
+	ctx->stats.stage[RB_STAGE_READ] = before.stage[RB_STAGE_READ];
+}
+
 rb_status
 rb_placement_take_over(rb_placement *placement)
 {
 	rb_context *ctx = placement->ctx;
 	const rb_error *error = &ctx->error;
-	const rb_stats before = ctx->stats;
 
 	strlcpy(placement->note, error->text[0] == '\0' ? rb_status_text(error->status) : error->text,
 			sizeof placement->note);
-	rb_forget_failure(ctx);
-	memset(&ctx->stats, 0, sizeof ctx->stats);
-	ctx->stats.stage[RB_STAGE_READ] = before.stage[RB_STAGE_READ];
+	rb_forget_join(ctx);
 	placement->backend = &rb_backend_cpu;
 	return rb_placement_run_here(placement);
 }
