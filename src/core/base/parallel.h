@@ -65,6 +65,26 @@ extern int rb_thread_number(const rb_thread *me);
  */
 extern rb_status rb_loop(rb_thread *me, uint64_t n, uint64_t grain, rb_work work, void *arg);
 
+/*
+ * Records the status of a piece of a loop in *first, which is RB_OK until a piece fails, and then
+ * remains the status of the first piece that did.
+ */
+static inline void
+rb_keep_failure(int *first, rb_status status)
+{
+	int ok = RB_OK;
+
+	if (status != RB_OK)
+		rb_store_if(first, &ok, (int) status);
+}
+
+/* Returns the first failure of the pieces of a loop, or else the status of the loop itself. */
+static inline rb_status
+rb_loop_failure(int first, rb_status status)
+{
+	return first != RB_OK ? (rb_status) first : status;
+}
+
 /* ---- a loop with an optional team ---- */
 
 /*

@@ -167,7 +167,7 @@ rb_records_decode(rb_context *ctx, rb_record_reader *r, const void *bytes, size_
 	if (status == RB_OK)
 		status = rb_loop(r->me, r->nstarts < 64 ? 1 : (uint64_t) rb_team_threads(r->me), 1,
 						 decode_records_piece, &putting);
-	return putting.status != RB_OK ? (rb_status) putting.status : status;
+	return rb_loop_failure(putting.status, status);
 }
 
 void

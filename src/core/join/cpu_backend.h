@@ -114,11 +114,9 @@ typedef struct rb_cpu
 static inline void
 rb_cpu_fail(rb_cpu *c, rb_status status)
 {
-	int ok = RB_OK;
-
 	if (status == RB_OK)
 		return;
-	rb_store_if(&c->status, &ok, (int) status);
+	rb_keep_failure(&c->status, status);
 	rb_or(&c->ctx->stop, RB_STOP_FAILED);
 }
 

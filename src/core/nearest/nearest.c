@@ -542,15 +542,6 @@ search_row(rb_thread *me, const nearest *a, knn_worker *w, uint32_t row)
 
 /* ---- all rows ---- */
 
-static void
-record_status(nearest *a, rb_status status)
-{
-	int ok = RB_OK;
-
-	if (status != RB_OK)
-		rb_store_if(&a->status, &ok, (int) status);
-}
-
 /* Searches the nearest rows of a range of red rows. */
 static void
 search_rows_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
@@ -560,7 +551,7 @@ search_rows_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	const double began = rb_now_ms();
 
 	for (uint64_t i = from; i < to && rb_load(&a->status) == RB_OK; i++)
-		record_status(a, search_row(me, a, w, rb_row_of(a->job->red, a->order[i])));
+		rb_keep_failure(&a->status, search_row(me, a, w, rb_row_of(a->job->red, a->order[i])));
 	w->ms += rb_now_ms() - began;
 	rb_progress(a->ctx, RB_STAGE_CANDIDATES, rb_add(&a->done, to - from) + (to - from),
 				a->job->red->nrows);
@@ -731,7 +722,7 @@ search_all(rb_thread *me, nearest *a)
 	{
 		rb_progress(a->ctx, RB_STAGE_CANDIDATES, 0, job->red->nrows);
 		status = rb_loop(me, job->red->nrows, GRAIN, search_rows_piece, a);
-		status = a->status != RB_OK ? (rb_status) a->status : status;
+		status = rb_loop_failure(a->status, status);
 	}
 	for (int t = 0; t < a->threads && status == RB_OK; t++)
 		status = send_neighbors(a, &a->worker[t]);

@@ -549,7 +549,6 @@ process_lines_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	lines_join *a = arg;
 	desk d = {.a = a};
 	rb_status status = RB_OK;
-	int ok = RB_OK;
 	RB_FREE_AT_END(a->ctx->memory, &d.meet, &d.inside, &d.open, &d.still);
 
 	(void) me;
@@ -557,8 +556,7 @@ process_lines_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		status = rb_load(&a->status) == RB_OK ? process_line(&d, (uint32_t) line) : RB_STOPPED;
 	if (status == RB_OK)
 		status = flush_intervals(&d);
-	if (status != RB_OK)
-		rb_store_if(&a->status, &ok, (int) status);
+	rb_keep_failure(&a->status, status);
 	rb_line_intervals_free(a->ctx->memory, &d.stretches);
 }
 
@@ -570,7 +568,7 @@ walk_lines(lines_join *a)
 	rb_status status =
 		rb_team_loop(a->ctx, rb_threads_for(a->ctx, n, BLOCK), n, BLOCK, process_lines_piece, a);
 
-	return a->status != RB_OK ? (rb_status) a->status : status;
+	return rb_loop_failure(a->status, status);
 }
 
 /* ---- entry point ---- */

@@ -124,7 +124,6 @@ make_trees_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	for (uint64_t row = from; row < to && !rb_should_stop(m->ctx); row++)
 	{
 		const uint32_t first = s->rows.start[row], n = s->rows.start[row + 1] - first;
-		int ok = RB_OK;
 		rb_status status;
 
 		if (n == 0 || rb_is_marked(s->bad, (uint32_t) row))
@@ -132,8 +131,7 @@ make_trees_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		status = rb_tree_build(me, m->ctx, &s->tree[row], s->rows.set, first, n, s->scale, NULL,
 							   UINT32_MAX);
 		RB_FREE(m->ctx->memory, s->tree[row].centre);
-		if (status != RB_OK)
-			rb_store_if(&m->status, &ok, (int) status);
+		rb_keep_failure(&m->status, status);
 	}
 }
 
@@ -153,7 +151,7 @@ make_all_trees(rb_context *ctx, rb_solids *s)
 		status = rb_loop(me, s->rows.set->nrows, 1, make_trees_piece, &m);
 	}
 	rb_team_close(&me);
-	return m.status != RB_OK ? (rb_status) m.status : status;
+	return rb_loop_failure(m.status, status);
 }
 
 /* Accepts NULL, and sets *solids to NULL. */
@@ -580,15 +578,6 @@ typedef struct positions
 	int status;         /* First status other than RB_OK */
 } positions;
 
-static void
-keep_first_status(positions *p, rb_status status)
-{
-	int ok = RB_OK;
-
-	if (status != RB_OK)
-		rb_store_if(&p->status, &ok, (int) status);
-}
-
 /* Begins a walk through the boxes of solids from the box of a red row. */
 static void
 begin_walk(const positions *p, uint32_t red, rb_walk *w)
@@ -735,7 +724,7 @@ test_rows_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		status = test_row(p, &room, &b, (uint32_t) row);
 	if (status == RB_OK)
 		status = send_positions(p, &b);
-	keep_first_status(p, status);
+	rb_keep_failure(&p->status, status);
 	free_query_room(p->ctx->memory, &room);
 }
 
@@ -880,7 +869,7 @@ find_positions(positions *p)
 	if (status != RB_OK)
 		return status;
 	status = rb_team_loop(p->ctx, p->ctx->threads, p->job->red->nrows, GRAIN, test_rows_piece, p);
-	status = p->status != RB_OK ? (rb_status) p->status : status;
+	status = rb_loop_failure(p->status, status);
 	return status == RB_OK && p->open != NULL ? relate_closed(p) : status;
 }
 

@@ -252,14 +252,12 @@ find_sheets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 	for (uint64_t row = from; row < to && !rb_should_stop(s->ctx); row++)
 	{
-		int ok = RB_OK;
 		rb_status status = RB_OK;
 
 		if (!rb_is_marked(s->bad, (uint32_t) row))
 			status = find_sheets_of_row(s, &s->rooms[rb_thread_number(me)], s->first[row],
 										s->first[row + 1]);
-		if (status != RB_OK)
-			rb_store_if(&s->status, &ok, (int) status);
+		rb_keep_failure(&s->status, status);
 	}
 }
 
@@ -341,7 +339,7 @@ find_all(search *s)
 		RB_FREE(s->ctx->memory, s->rooms);
 	}
 	rb_team_close(&me);
-	return s->status != RB_OK ? (rb_status) s->status : status;
+	return rb_loop_failure(s->status, status);
 }
 
 rb_status

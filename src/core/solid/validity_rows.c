@@ -243,13 +243,11 @@ check_rows_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	solid_checks *a = arg;
 	rb_star_room room = {.links = NULL};
 	rb_status status = RB_OK;
-	int ok = RB_OK;
 
 	(void) me;
 	for (uint64_t row = from; row < to && status == RB_OK && !rb_should_stop(a->ctx); row++)
 		status = check_row(a, (uint32_t) row, &room);
-	if (status != RB_OK)
-		rb_store_if(&a->status, &ok, (int) status);
+	rb_keep_failure(&a->status, status);
 	rb_star_room_free(a->ctx->memory, &room);
 }
 
@@ -261,7 +259,7 @@ check_closed(solid_checks *a)
 	rb_status status =
 		rb_team_loop(a->ctx, rb_threads_for(a->ctx, n, GRAIN), n, GRAIN, check_rows_piece, a);
 
-	return a->status != RB_OK ? (rb_status) a->status : status;
+	return rb_loop_failure(a->status, status);
 }
 
 /* Receives pairs of triangles of one solid that cross. */
@@ -609,7 +607,6 @@ report_rows_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	uint64_t payload[GRAIN * RB_VALIDITY_WORDS];
 	rb_status status = RB_OK;
 	size_t n = 0;
-	int ok = RB_OK;
 
 	(void) me;
 	for (uint64_t row = from; row < to && status == RB_OK; row++)
@@ -636,8 +633,7 @@ report_rows_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 	if (status == RB_OK && n > 0)
 		status = a->sink->put(a->sink->user, rows, payload, n);
-	if (status != RB_OK)
-		rb_store_if(&a->status, &ok, (int) status);
+	rb_keep_failure(&a->status, status);
 }
 
 /* Searches for a closed row, and stops at the first one. */
@@ -647,7 +643,6 @@ find_closed_rows_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	solid_reports *a = arg;
 	rb_solid_report report;
 	rb_status status = RB_OK;
-	int ok = RB_OK;
 
 	(void) me;
 	for (uint64_t row = from; row < to && status == RB_OK && rb_load(&a->closed) == 0; row++)
@@ -661,8 +656,7 @@ find_closed_rows_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		if (status == RB_OK && report.closed)
 			rb_store(&a->closed, 1);
 	}
-	if (status != RB_OK)
-		rb_store_if(&a->status, &ok, (int) status);
+	rb_keep_failure(&a->status, status);
 }
 
 /* Detects a missing solid column: each row is a face, and all rows together are closed. */
@@ -676,8 +670,7 @@ check_closed_together(solid_reports *a)
 		return RB_OK;
 	status =
 		rb_team_loop(a->ctx, rb_threads_for(a->ctx, n, GRAIN), n, GRAIN, find_closed_rows_piece, a);
-	if (a->status != RB_OK)
-		status = (rb_status) a->status;
+	status = rb_loop_failure(a->status, status);
 	if (status == RB_OK && a->closed == 0)
 		status = are_closed_together(a->ctx, a->solids, &a->together);
 	return status;
@@ -691,7 +684,7 @@ report_all(solid_reports *a)
 	rb_status status =
 		rb_team_loop(a->ctx, rb_threads_for(a->ctx, n, GRAIN), n, GRAIN, report_rows_piece, a);
 
-	return a->status != RB_OK ? (rb_status) a->status : status;
+	return rb_loop_failure(a->status, status);
 }
 
 rb_status
