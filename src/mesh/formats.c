@@ -1,7 +1,6 @@
 /*
  * formats.c
- *	  Writes a mesh in the formats of other programs, and finds the faces of tetrahedra that bound
- *	  their regions.
+ *	  Writes a mesh in the formats of other programs.
  *
  * VTU: a VTK UnstructuredGrid, in XML with the bytes of each array in base64, after its length in 64
  * bits. Bytes as such, in a section of their own, would take a quarter less, but they are not XML,
@@ -13,17 +12,10 @@
  * tags; otherwise tags count from 1 in ascending order of ids. Facet ids are treated likewise. The
  * names of the groups contain the ids in any case. All nodes belong to the first volume, which
  * always exists.
- *
- * Surfaces: a face shared by two tetrahedra of one region does not bound it; any other face does.
- * The rows of a mesh contain neither neighbors nor the orientation of corners. Faces are therefore
- * matched in a hash table, and a predicate determines their outer side.
  */
 #include "mesh/formats.h"
 
 #include "core/base/sort.h"
-#include "core/exact/orient.h"
-#include "mesh/hash_table.h"
-#include "mesh/tet.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -625,153 +617,5 @@ rb_mesh_gmsh(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to)
 	}
 	if (status != RB_OK)
 		to->n = start;
-	return status;
-}
-
-/* ---- surfaces of regions ---- */
-
-#define CHECK_INTERVAL 4096 /* tetrahedra between two polls for a stop */
-
-/* A tetrahedron with faces that bound its region, and a bit for each such face */
-typedef struct open_tet
-{
-	int64_t region;
-	uint32_t tet;
-	uint32_t faces;
-} open_tet;
-
-static int64_t
-region_of(const rb_mesh_rows *rows, uint32_t tet)
-{
-	return rows->region != NULL ? rows->region[tet] : 1;
-}
-
-/* Clears the bits of faces that two tetrahedra of one region share. */
-static rb_status
-clear_inner_faces(rb_context *ctx, const rb_mesh_rows *rows, rb_table *table, uint8_t *bits)
-{
-	for (uint32_t i = 0; i < rows->ntets; i++)
-	{
-		const uint32_t *tet = rows->tets[i];
-
-		if (rb_stop_due(ctx, i, CHECK_INTERVAL))
-			return RB_STOPPED;
-		for (int f = 0; f < 4; f++)
-		{
-			const uint8_t *c = rb_face_corners[f];
-			uint32_t *there;
-			bool fresh;
-
-			RB_TRY(rb_table_insert(ctx, table, tet[c[0]], tet[c[1]], tet[c[2]],
-								   4 * i + (uint32_t) f, &there, &fresh));
-			if (fresh || *there == RB_NONE)
-				continue;
-			if (region_of(rows, *there / 4) == region_of(rows, i))
-			{
-				bits[*there / 4] &= (uint8_t) ~(1u << *there % 4);
-				bits[i] &= (uint8_t) ~(1u << f);
-			}
-			*there = RB_NONE;
-		}
-	}
-	return RB_OK;
-}
-
-/* Orders tetrahedra by region. */
-static int
-by_region(const void *a, const void *b, const void *arg)
-{
-	const open_tet *x = a, *y = b;
-
-	(void) arg;
-
-	if (x->region != y->region)
-		return x->region < y->region ? -1 : 1;
-	return (x->tet > y->tet) - (x->tet < y->tet);
-}
-
-/* Appends the boundary faces of a tetrahedron, oriented outward. */
-static uint64_t
-append_faces(rb_exact_env *env, const rb_mesh_rows *rows, const open_tet *o, rb_surface_face *to)
-{
-	const uint32_t *tet = rows->tets[o->tet];
-	const double *p[4];
-	uint64_t n = 0;
-	bool turned;
-
-	for (int i = 0; i < 4; i++)
-		p[i] = rows->points + 3 * (size_t) tet[i];
-	turned = rb_orient3d_at(env, p[0], p[1], p[2], p[3]) > 0;
-	for (int f = 0; f < 4; f++)
-	{
-		const uint8_t *c = rb_face_corners[f];
-
-		if ((o->faces >> f & 1) == 0)
-			continue;
-		to[n].region = o->region;
-		to[n].corner[0] = tet[c[0]];
-		to[n].corner[1] = tet[c[turned ? 1 : 2]];
-		to[n++].corner[2] = tet[c[turned ? 2 : 1]];
-	}
-	return n;
-}
-
-/* Lists the boundary faces of all regions. */
-static rb_status
-list_faces(rb_context *ctx, const rb_mesh_rows *rows, const uint8_t *bits, open_tet *open,
-		   rb_surface_face *faces, uint64_t *n)
-{
-	rb_exact_env env = {.filters = ctx->filters, .exact = true};
-	uint32_t nopen = 0;
-
-	for (uint32_t i = 0; i < rows->ntets; i++)
-		if (bits[i] != 0)
-			open[nopen++] = (open_tet){region_of(rows, i), i, bits[i]};
-	RB_TRY(rb_sort(ctx, open, nopen, sizeof *open, by_region, NULL));
-	*n = 0;
-	for (uint32_t i = 0; i < nopen; i++)
-	{
-		*n += append_faces(&env, rows, &open[i], faces + *n);
-		if (rb_stop_due(ctx, i, CHECK_INTERVAL))
-			return RB_STOPPED;
-	}
-	return RB_OK;
-}
-
-rb_status
-rb_mesh_surface(rb_context *ctx, const rb_mesh_rows *rows, rb_surface_face **faces, uint64_t *n)
-{
-	rb_table table = {0};
-	uint8_t *bits = NULL;
-	open_tet *open = NULL;
-	uint64_t most = 0, nopen = 0;
-	rb_status status;
-
-	*faces = NULL;
-	*n = 0;
-	if (rows->ntets > UINT32_MAX / 4 - 1)
-		return rb_fail(ctx, RB_TOO_MANY_OBJECTS, rows->ntets, UINT32_MAX / 4 - 1, NULL);
-	status = RB_ALLOCATE(ctx, bits, (size_t) rows->ntets + 1);
-	if (status == RB_OK)
-	{
-		memset(bits, 15, rows->ntets);
-		status = rb_table_expect(ctx, &table, 2 * (uint64_t) rows->ntets);
-	}
-	if (status == RB_OK)
-		status = clear_inner_faces(ctx, rows, &table, bits);
-	rb_table_free(ctx->memory, &table);
-	for (uint32_t i = 0; i < rows->ntets && status == RB_OK; i++)
-	{
-		most += (uint64_t) __builtin_popcount(bits[i]);
-		nopen += bits[i] != 0;
-	}
-	if (status == RB_OK)
-		status = RB_ALLOCATE(ctx, open, nopen + 1);
-	if (status == RB_OK)
-		status = rb_array(ctx, (void **) faces, most + 1, sizeof **faces);
-	if (status == RB_OK)
-		status = list_faces(ctx, rows, bits, open, *faces, n);
-	RB_FREE(ctx->memory, bits);
-	RB_FREE(ctx->memory, open);
 	return status;
 }
