@@ -1679,8 +1679,10 @@ CREATE FUNCTION redblue_mesh_vtu(mesh text) RETURNS bytea
 AS 'MODULE_PATHNAME', 'redblue_mesh_vtu'
 LANGUAGE C STABLE STRICT PARALLEL UNSAFE COST 100000;
 COMMENT ON FUNCTION redblue_mesh_vtu IS
-'Returns the vertices and tetrahedra of a mesh (redblue_tetrahedralize), with regions, as a file for ParaView (VTK XML, UnstructuredGrid,
-binary), or null if mesh is null. Errors: 54000 file exceeds the maximum size of a value (1 GB); and those of redblue_mesh_check.';
+'Returns a mesh (redblue_tetrahedralize) as a file for ParaView (VTK XML, UnstructuredGrid, binary), or null if mesh is null. Cells are the
+tetrahedra, followed by the faces of facets. Cell arrays are region, MaterialIDs (the rank of the region, from 0), facet (facet_id),
+radius_edge and min_dihedral; the values of cells of the other kind are -1, and NaN for the last two.
+Errors: 54000 file exceeds the maximum size of a value (1 GB); and those of redblue_mesh_check.';
 
 CREATE FUNCTION redblue_mesh_gmsh(mesh text) RETURNS bytea
 AS 'MODULE_PATHNAME', 'redblue_mesh_gmsh'

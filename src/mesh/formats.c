@@ -107,11 +107,114 @@ write_le_double(uint8_t *at, double x)
 	return write_le64(at, bits);
 }
 
+/* ---- groups of elements ---- */
+
+/* Numbers of ids, which are given as an array */
+#define RB_HASH id_table
+#define RB_HASH_SLOT uint32_t
+#define RB_HASH_KEY int64_t
+#define RB_HASH_ARG const int64_t *
+#define RB_HASH_OF(ids, wanted) rb_mix((uint64_t) (wanted))
+#define RB_HASH_EQUAL(ids, slot, wanted) (ids[slot] == (wanted))
+#define RB_HASH_KEY_OF(ids, slot) (ids[slot])
+#define RB_HASH_NUMBERED
+#include "core/base/hash.h"
+
+/* Groups of the elements of one dimension */
+typedef struct groups
+{
+	const int64_t *of; /* id of each element, or NULL if all are in group 1 */
+	uint32_t n;        /* number of elements */
+	uint32_t corners;
+	const uint32_t *corner;
+	int64_t *id; /* distinct ids, in ascending order */
+	uint32_t nid;
+	size_t id_cap;
+	id_table table;  /* numbers of the ids */
+	uint32_t *count; /* number of elements per group; later the next position */
+	double (*box)[6];
+	bool ids_are_tags;
+} groups;
+
+static int64_t
+id_of_element(const groups *g, uint32_t i)
+{
+	return g->of == NULL ? 1 : g->of[i];
+}
+
+/* Returns the group of an element. */
+static uint32_t
+group_of_element(const groups *g, uint32_t i)
+{
+	return *id_table_find(&g->table, g->id, id_of_element(g, i));
+}
+
+static groups
+groups_of_facets(const rb_mesh_rows *rows)
+{
+	return (groups){.of = rows->facet,
+					.n = rows->nfaces,
+					.corners = 3,
+					.corner = (const uint32_t *) rows->faces};
+}
+
+static groups
+groups_of_regions(const rb_mesh_rows *rows)
+{
+	return (groups){.of = rows->region,
+					.n = rows->ntets,
+					.corners = 4,
+					.corner = (const uint32_t *) rows->tets};
+}
+
+static void
+free_groups(rb_memory *memory, groups *g)
+{
+	RB_FREE(memory, g->id);
+	id_table_free(memory, &g->table);
+	RB_FREE(memory, g->count);
+	RB_FREE(memory, g->box);
+}
+
+/* Numbers the distinct ids of groups. */
+static rb_status
+number_group_ids(rb_context *ctx, groups *g, bool always)
+{
+	for (uint32_t i = 0; i < g->n; i++)
+	{
+		uint32_t *number;
+
+		if (rb_stop_due(ctx, i, 65536))
+			return RB_STOPPED;
+		RB_TRY(id_table_reserve(ctx, &g->table, g->id, 1));
+		number = id_table_find(&g->table, g->id, id_of_element(g, i));
+		if (*number != RB_HASH_FREE)
+			continue;
+		RB_TRY(RB_GROW(ctx, g->id, g->id_cap, (size_t) g->nid + 1));
+		g->id[g->nid] = id_of_element(g, i);
+		*number = g->nid++;
+		g->table.n++;
+	}
+	if (g->nid == 0 && always)
+	{
+		RB_TRY(RB_GROW(ctx, g->id, g->id_cap, 1));
+		g->id[g->nid++] = 1;
+	}
+	RB_TRY(rb_sort_ids(ctx, g->id, g->nid));
+	g->table.n = g->nid;
+	RB_TRY(id_table_grow(ctx, &g->table, g->id, g->nid));
+	g->ids_are_tags = g->nid == 0 || (g->id[0] > 0 && g->id[g->nid - 1] <= INT32_MAX);
+	RB_TRY(RB_ALLOCATE(ctx, g->count, (size_t) g->nid + 1));
+	return RB_ALLOCATE(ctx, g->box, (size_t) g->nid + 1);
+}
+
 /* ---- VTU ---- */
 
-#define HEADER_ROOM 4096   /* upper bound of the header's size in bytes */
-#define ELEMENT_ROOM 32    /* largest element: four indices of 64 bits */
-#define VTK_TETRAHEDRON 10 /* VTK's cell type */
+#define HEADER_ROOM 4096 /* upper bound of the header's size in bytes */
+#define ELEMENT_ROOM 32  /* largest element: four indices of 64 bits */
+#define VTK_TRIANGLE 5   /* VTK's cell types */
+#define VTK_TETRAHEDRON 10
+#define NO_ID (-1) /* region of a triangle, facet of a tetrahedron */
 
 typedef enum array_name
 {
@@ -122,40 +225,91 @@ typedef enum array_name
 	OFFSETS,
 	TYPES,
 	REGION,
-	QUALITY,
+	MATERIAL,
+	FACET,
+	RADIUS_EDGE,
+	MIN_DIHEDRAL,
 	ARRAYS
 } array_name;
 
-static bool
-fits_int32(const rb_mesh_rows *rows)
+/* The arrays of a file, in order. Cells are the tetrahedra, followed by the triangles. */
+static const struct
 {
-	return rows->ntets <= INT32_MAX / 4 && rows->npoints <= INT32_MAX;
+	const char *before; /* tags before the array, or NULL */
+	const char *type;   /* VTK's type, or NULL for an index of 32 or 64 bits */
+	const char *name;
+	int components;
+	uint32_t bytes; /* size of an element, or 0 for indices */
+	bool of_points; /* one element for each point; otherwise for each cell */
+} vtu_array[ARRAYS] = {
+	[POINTS] = {"<Points>\n", "Float64", "Points", 3, 24, true},
+	[KIND] = {"</Points>\n<PointData>\n", "UInt8", "kind", 1, 1, true},
+	[PARENT] = {NULL, "Int64", "parent", 1, 8, true},
+	[CONNECTIVITY] = {"</PointData>\n<Cells>\n", NULL, "connectivity", 1, 0, false},
+	[OFFSETS] = {NULL, NULL, "offsets", 1, 0, false},
+	[TYPES] = {NULL, "UInt8", "types", 1, 1, false},
+	[REGION] = {"</Cells>\n<CellData>\n", "Int64", "region", 1, 8, false},
+	[MATERIAL] = {NULL, "Int32", "MaterialIDs", 1, 4, false},
+	[FACET] = {NULL, "Int64", "facet", 1, 8, false},
+	[RADIUS_EDGE] = {NULL, "Float64", "radius_edge", 1, 8, false},
+	[MIN_DIHEDRAL] = {NULL, "Float64", "min_dihedral", 1, 8, false},
+};
+
+/* A VTU file that is written */
+typedef struct vtu_file
+{
+	const rb_mesh_rows *rows;
+	const groups *regions; /* groups of the tetrahedra, whose numbers are the materials */
+	bool has[ARRAYS];
+	bool narrow; /* indices have 32 bits */
+} vtu_file;
+
+static uint64_t
+count_cells(const rb_mesh_rows *rows)
+{
+	return (uint64_t) rows->ntets + rows->nfaces;
 }
 
-/* Computes the length of each array in bytes, without its length field; 0 for an omitted array. */
-static void
-array_lengths(const rb_mesh_rows *rows, uint64_t n[ARRAYS])
+/* Selects the arrays of a file. */
+static vtu_file
+plan_vtu(const rb_mesh_rows *rows, const groups *regions)
 {
-	uint64_t points = rows->npoints, tets = rows->ntets, word = fits_int32(rows) ? 4 : 8;
+	vtu_file file = {.rows = rows, .regions = regions};
 
-	n[POINTS] = 24 * points;
-	n[KIND] = rows->kind != NULL ? points : 0;
-	n[PARENT] = rows->parent != NULL ? 8 * points : 0;
-	n[CONNECTIVITY] = 4 * word * tets;
-	n[OFFSETS] = word * tets;
-	n[TYPES] = tets;
-	n[REGION] = 8 * tets;
-	n[QUALITY] = rows->quality != NULL ? 8 * tets : 0;
+	for (int a = 0; a < ARRAYS; a++)
+		file.has[a] = true;
+	file.has[KIND] = rows->kind != NULL;
+	file.has[PARENT] = rows->parent != NULL;
+	file.has[RADIUS_EDGE] = rows->radius_edge != NULL;
+	file.has[MIN_DIHEDRAL] = rows->min_dihedral != NULL;
+	file.narrow = 4 * (uint64_t) rows->ntets + 3 * (uint64_t) rows->nfaces <= INT32_MAX &&
+				  rows->npoints <= INT32_MAX;
+	return file;
+}
+
+/* Returns the length of an array in bytes, without its length field. */
+static uint64_t
+vtu_array_bytes(const vtu_file *file, array_name name)
+{
+	const rb_mesh_rows *rows = file->rows;
+	const uint64_t word = file->narrow ? 4 : 8;
+
+	if (name == CONNECTIVITY)
+		return word * (4 * (uint64_t) rows->ntets + 3 * (uint64_t) rows->nfaces);
+	if (name == OFFSETS)
+		return word * count_cells(rows);
+	return vtu_array[name].bytes * (vtu_array[name].of_points ? rows->npoints : count_cells(rows));
 }
 
 uint64_t
 rb_mesh_vtu_bytes(const rb_mesh_rows *rows)
 {
-	uint64_t n[ARRAYS], sum = HEADER_ROOM;
+	const vtu_file file = plan_vtu(rows, NULL);
+	uint64_t sum = HEADER_ROOM;
 
-	array_lengths(rows, n);
-	for (int i = 0; i < ARRAYS; i++)
-		sum += (n[i] + 8 + 2) / 3 * 4;
+	for (int a = 0; a < ARRAYS; a++)
+		if (file.has[a])
+			sum += (vtu_array_bytes(&file, (array_name) a) + 8 + 2) / 3 * 4;
 	return sum;
 }
 
@@ -206,72 +360,121 @@ base64_end(base64 *to)
 	memset(to->at - (3 - bytes), '=', (size_t) (3 - bytes));
 }
 
-/* Writes element i of an array. */
+/* Writes an index. */
 static inline uint8_t *
-append_element(const rb_mesh_rows *rows, array_name name, uint32_t i, uint8_t *at)
+append_index(const vtu_file *file, uint64_t x, uint8_t *at)
+{
+	return file->narrow ? write_le32(at, (uint32_t) x) : write_le64(at, x);
+}
+
+/* Writes element i of an array of points. */
+static inline uint8_t *
+append_point_element(const rb_mesh_rows *rows, array_name name, uint64_t i, uint8_t *at)
 {
 	switch (name)
 	{
 		case POINTS:
 			for (int j = 0; j < 3; j++)
-				at = write_le_double(at, rows->points[3 * (size_t) i + (size_t) j]);
+				at = write_le_double(at, rows->points[3 * i + (uint64_t) j]);
 			return at;
 		case KIND:
 			*at = rows->kind[i];
 			return at + 1;
-		case PARENT:
+		default:
 			return write_le64(at, (uint64_t) rows->parent[i]);
+	}
+}
+
+/* Writes element i of an array of cells, for a tetrahedron. */
+static inline uint8_t *
+append_tet_element(const vtu_file *file, array_name name, uint32_t i, uint8_t *at)
+{
+	const rb_mesh_rows *rows = file->rows;
+
+	switch (name)
+	{
 		case CONNECTIVITY:
 			for (int j = 0; j < 4; j++)
-				at = fits_int32(rows) ? write_le32(at, rows->tets[i][j])
-									  : write_le64(at, rows->tets[i][j]);
+				at = append_index(file, rows->tets[i][j], at);
 			return at;
 		case OFFSETS:
-			return fits_int32(rows) ? write_le32(at, 4 * (i + 1))
-									: write_le64(at, 4 * ((uint64_t) i + 1));
+			return append_index(file, 4 * ((uint64_t) i + 1), at);
 		case TYPES:
 			*at = VTK_TETRAHEDRON;
 			return at + 1;
 		case REGION:
-			return write_le64(at, rows->region != NULL ? (uint64_t) rows->region[i] : 1);
-		case QUALITY:
-			return write_le_double(at, rows->quality[i]);
+			return write_le64(at, (uint64_t) id_of_element(file->regions, i));
+		case MATERIAL:
+			return write_le32(at, group_of_element(file->regions, i));
+		case FACET:
+			return write_le64(at, (uint64_t) NO_ID);
+		case RADIUS_EDGE:
+			return write_le_double(at, rows->radius_edge[i]);
 		default:
+			return write_le_double(at, rows->min_dihedral[i]);
+	}
+}
+
+/* Writes the element of an array of cells for triangle i. */
+static inline uint8_t *
+append_triangle_element(const vtu_file *file, array_name name, uint32_t i, uint8_t *at)
+{
+	const rb_mesh_rows *rows = file->rows;
+
+	switch (name)
+	{
+		case CONNECTIVITY:
+			for (int j = 0; j < 3; j++)
+				at = append_index(file, rows->faces[i][j], at);
 			return at;
+		case OFFSETS:
+			return append_index(file, 4 * (uint64_t) rows->ntets + 3 * ((uint64_t) i + 1), at);
+		case TYPES:
+			*at = VTK_TRIANGLE;
+			return at + 1;
+		case REGION:
+			return write_le64(at, (uint64_t) NO_ID);
+		case MATERIAL:
+			return write_le32(at, (uint32_t) NO_ID);
+		case FACET:
+			return write_le64(at, rows->facet != NULL ? (uint64_t) rows->facet[i] : 1);
+		default:
+			return write_le_double(at, NAN);
 	}
 }
 
 /*
- * Appends one array with its tags, and counts its bytes in `to`. Returns false if the call should
- * stop. There must be room for the array.
+ * Appends one array with its tags. Returns false if the call should stop. There must be room for
+ * the array.
  */
 static bool
-append_array(rb_context *ctx, const rb_mesh_rows *rows, array_name name, uint64_t length,
-			 rb_buffer *to)
+append_array(rb_context *ctx, const vtu_file *file, array_name name, rb_buffer *to)
 {
-	const char *word = fits_int32(rows) ? "Int32" : "Int64";
-	const struct
-	{
-		const char *type, *name;
-		int components;
-	} about[ARRAYS] = {
-		[POINTS] = {"Float64", "Points", 3}, [KIND] = {"UInt8", "kind", 1},
-		[PARENT] = {"Int64", "parent", 1},   [CONNECTIVITY] = {word, "connectivity", 1},
-		[OFFSETS] = {word, "offsets", 1},    [TYPES] = {"UInt8", "types", 1},
-		[REGION] = {"Int64", "region", 1},   [QUALITY] = {"Float64", "quality", 1},
-	};
-	uint32_t elements = name <= PARENT ? rows->npoints : rows->ntets;
+	const rb_mesh_rows *rows = file->rows;
+	const bool of_points = vtu_array[name].of_points;
+	const uint64_t elements = of_points ? rows->npoints : count_cells(rows);
+	const char *type = vtu_array[name].type;
 	uint8_t element[ELEMENT_ROOM];
 	base64 text;
 
 	append_text(to,
 				"<DataArray type=\"%s\" Name=\"%s\" NumberOfComponents=\"%d\" format=\"binary\">\n",
-				about[name].type, about[name].name, about[name].components);
+				type != NULL   ? type
+				: file->narrow ? "Int32"
+							   : "Int64",
+				vtu_array[name].name, vtu_array[name].components);
 	text = (base64){.at = to->bytes + to->n};
-	base64_append(&text, element, (size_t) (write_le64(element, length) - element));
-	for (uint32_t i = 0; i < elements; i++)
+	base64_append(&text, element,
+				  (size_t) (write_le64(element, vtu_array_bytes(file, name)) - element));
+	for (uint64_t i = 0; i < elements; i++)
 	{
-		base64_append(&text, element, (size_t) (append_element(rows, name, i, element) - element));
+		const uint8_t *end =
+			of_points ? append_point_element(rows, name, i, element)
+			: i < rows->ntets
+				? append_tet_element(file, name, (uint32_t) i, element)
+				: append_triangle_element(file, name, (uint32_t) (i - rows->ntets), element);
+
+		base64_append(&text, element, (size_t) (end - element));
 		if (rb_stop_due(ctx, i, 65536))
 			return false;
 	}
@@ -281,42 +484,45 @@ append_array(rb_context *ctx, const rb_mesh_rows *rows, array_name name, uint64_
 	return true;
 }
 
-rb_status
-rb_mesh_vtu(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to)
+/* Writes all arrays of a file, for which there must be room. */
+static rb_status
+write_vtu(rb_context *ctx, const vtu_file *file, rb_buffer *to)
 {
-	/* The tags before each array */
-	static const char *const before[ARRAYS] = {
-		[POINTS] = "<Points>\n",
-		[KIND] = "</Points>\n<PointData>\n",
-		[CONNECTIVITY] = "</PointData>\n<Cells>\n",
-		[REGION] = "</Cells>\n<CellData>\n",
-	};
-	const bool has[ARRAYS] = {true, rows->kind != NULL,   rows->parent != NULL, true, true, true,
-							  true, rows->quality != NULL};
-	uint64_t n[ARRAYS];
-	size_t start = to->n;
-
-	RB_TRY(check_corner_indices(ctx, rows));
-	RB_TRY(reserve_buffer_bytes(ctx, to, rb_mesh_vtu_bytes(rows)));
-	array_lengths(rows, n);
 	append_text(to,
 				"<?xml version=\"1.0\"?>\n"
 				"<VTKFile type=\"UnstructuredGrid\" version=\"1.0\" byte_order=\"LittleEndian\" "
 				"header_type=\"UInt64\">\n<UnstructuredGrid>\n"
-				"<Piece NumberOfPoints=\"%u\" NumberOfCells=\"%u\">\n",
-				rows->npoints, rows->ntets);
+				"<Piece NumberOfPoints=\"%u\" NumberOfCells=\"%llu\">\n",
+				file->rows->npoints, (unsigned long long) count_cells(file->rows));
 	for (int a = 0; a < ARRAYS; a++)
 	{
-		if (before[a] != NULL)
-			append_text(to, "%s", before[a]);
-		if (has[a] && !append_array(ctx, rows, (array_name) a, n[a], to))
-		{
-			to->n = start;
+		if (vtu_array[a].before != NULL)
+			append_text(to, "%s", vtu_array[a].before);
+		if (file->has[a] && !append_array(ctx, file, (array_name) a, to))
 			return RB_STOPPED;
-		}
 	}
 	append_text(to, "</CellData>\n</Piece>\n</UnstructuredGrid>\n</VTKFile>\n");
 	return RB_OK;
+}
+
+rb_status
+rb_mesh_vtu(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to)
+{
+	groups regions = groups_of_regions(rows);
+	const vtu_file file = plan_vtu(rows, &regions);
+	const size_t start = to->n;
+	rb_status status = check_corner_indices(ctx, rows);
+
+	if (status == RB_OK)
+		status = number_group_ids(ctx, &regions, false);
+	if (status == RB_OK)
+		status = reserve_buffer_bytes(ctx, to, rb_mesh_vtu_bytes(rows));
+	if (status == RB_OK)
+		status = write_vtu(ctx, &file, to);
+	free_groups(ctx->memory, &regions);
+	if (status != RB_OK)
+		to->n = start;
+	return status;
 }
 
 /* ---- Gmsh ---- */
@@ -324,78 +530,6 @@ rb_mesh_vtu(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to)
 #define GMSH_TRIANGLE 2 /* Gmsh's element types */
 #define GMSH_TETRAHEDRON 4
 #define GROUP_ROOM 256 /* upper bound of a group's size in all sections, in bytes */
-
-/* Numbers of ids, which are given as an array */
-#define RB_HASH id_table
-#define RB_HASH_SLOT uint32_t
-#define RB_HASH_KEY int64_t
-#define RB_HASH_ARG const int64_t *
-#define RB_HASH_OF(ids, wanted) rb_mix((uint64_t) (wanted))
-#define RB_HASH_EQUAL(ids, slot, wanted) (ids[slot] == (wanted))
-#define RB_HASH_KEY_OF(ids, slot) (ids[slot])
-#define RB_HASH_NUMBERED
-#include "core/base/hash.h"
-
-/* Groups of the elements of one dimension */
-typedef struct groups
-{
-	const int64_t *of; /* id of each element, or NULL if all are in group 1 */
-	uint32_t n;        /* number of elements */
-	uint32_t corners;
-	const uint32_t *corner;
-	int64_t *id; /* distinct ids, in ascending order */
-	uint32_t nid;
-	size_t id_cap;
-	id_table table;  /* numbers of the ids */
-	uint32_t *count; /* number of elements per group; later the next position */
-	double (*box)[6];
-	bool ids_are_tags;
-} groups;
-
-static int64_t
-id_of_element(const groups *g, uint32_t i)
-{
-	return g->of == NULL ? 1 : g->of[i];
-}
-
-/* Returns the group of an element. */
-static uint32_t
-group_of_element(const groups *g, uint32_t i)
-{
-	return *id_table_find(&g->table, g->id, id_of_element(g, i));
-}
-
-/* Numbers the distinct ids of groups. */
-static rb_status
-number_group_ids(rb_context *ctx, groups *g, bool always)
-{
-	for (uint32_t i = 0; i < g->n; i++)
-	{
-		uint32_t *number;
-
-		if (rb_stop_due(ctx, i, 65536))
-			return RB_STOPPED;
-		RB_TRY(id_table_reserve(ctx, &g->table, g->id, 1));
-		number = id_table_find(&g->table, g->id, id_of_element(g, i));
-		if (*number != RB_HASH_FREE)
-			continue;
-		RB_TRY(RB_GROW(ctx, g->id, g->id_cap, (size_t) g->nid + 1));
-		g->id[g->nid] = id_of_element(g, i);
-		*number = g->nid++;
-		g->table.n++;
-	}
-	if (g->nid == 0 && always)
-	{
-		RB_TRY(RB_GROW(ctx, g->id, g->id_cap, 1));
-		g->id[g->nid++] = 1;
-	}
-	RB_TRY(rb_sort_ids(ctx, g->id, g->nid));
-	g->table.n = g->nid;
-	RB_TRY(id_table_grow(ctx, &g->table, g->id, g->nid));
-	g->ids_are_tags = g->nid == 0 || (g->id[0] > 0 && g->id[g->nid - 1] <= INT32_MAX);
-	RB_TRY(RB_ALLOCATE(ctx, g->count, (size_t) g->nid + 1));
-	return RB_ALLOCATE(ctx, g->box, (size_t) g->nid + 1);
-}
 
 /* Computes the number of elements and the bounding box of each group. */
 static rb_status
@@ -595,26 +729,14 @@ write_all(rb_context *ctx, const rb_mesh_rows *rows, groups *facets, groups *reg
 rb_status
 rb_mesh_gmsh(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to)
 {
-	groups both[2] = {{.of = rows->facet,
-					   .n = rows->nfaces,
-					   .corners = 3,
-					   .corner = (const uint32_t *) rows->faces},
-					  {.of = rows->region,
-					   .n = rows->ntets,
-					   .corners = 4,
-					   .corner = (const uint32_t *) rows->tets}};
-	size_t start = to->n;
+	groups facets = groups_of_facets(rows), regions = groups_of_regions(rows);
+	const size_t start = to->n;
 	rb_status status = check_corner_indices(ctx, rows);
 
 	if (status == RB_OK)
-		status = write_all(ctx, rows, &both[0], &both[1], to);
-	for (int i = 0; i < 2; i++)
-	{
-		RB_FREE(ctx->memory, both[i].id);
-		id_table_free(ctx->memory, &both[i].table);
-		RB_FREE(ctx->memory, both[i].count);
-		RB_FREE(ctx->memory, both[i].box);
-	}
+		status = write_all(ctx, rows, &facets, &regions, to);
+	free_groups(ctx->memory, &facets);
+	free_groups(ctx->memory, &regions);
 	if (status != RB_OK)
 		to->n = start;
 	return status;

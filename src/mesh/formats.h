@@ -26,7 +26,9 @@ typedef struct rb_mesh_rows
 	const int64_t *parent;
 	const uint32_t (*tets)[4];
 	const int64_t *region; /* region of each tetrahedron, or NULL if all are in region 1 */
-	const double *quality; /* quality of each tetrahedron, or NULL to omit it from the file */
+	/* ratio of circumradius to shortest edge, and degrees, of each tetrahedron, or NULL to omit them */
+	const double *radius_edge;
+	const double *min_dihedral;
 	const uint32_t (*faces)[3];
 	const int64_t *facet; /* facet of each face, or NULL if all are on facet 1 */
 } rb_mesh_rows;

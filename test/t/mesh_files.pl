@@ -1,4 +1,4 @@
-# Tests mesh files with a reader of another project, meshio, if it is installed.
+# Tests mesh files with readers of other projects, those of meshio, VTK and Gmsh that are installed.
 # run: quick once
 use strict;
 use warnings;
@@ -10,8 +10,9 @@ use Test::More;
 use MIME::Base64;
 
 my $python = '/usr/bin/python3'; # Debian's, which has Debian's packages
-plan skip_all => 'no meshio'
-  if system("$python -c 'import importlib.util, sys; sys.exit(importlib.util.find_spec(\"meshio\") is None)' >/dev/null 2>&1") != 0;
+my %installed = map { $_ => system("$python -c 'import importlib.util, sys; sys.exit(importlib.util.find_spec(\"$_\") is None)' >/dev/null 2>&1") == 0 }
+  qw(meshio vtk gmsh);
+plan skip_all => 'neither meshio nor VTK nor Gmsh' unless grep $_, values %installed;
 
 my $node = new_server('mesh_files');
 $node->safe_psql('postgres', <<'SQL');
@@ -26,63 +27,134 @@ CREATE TABLE many AS SELECT i AS id, x, y, z FROM (SELECT i, random() AS x, rand
 SELECT tets FROM redblue_tetrahedralize('wall', 'm', 'many');
 SQL
 
-# Facts that meshio reports: points, tetrahedra, volume, distinct regions, distinct facets
+# Facts that each program reports on a line per file: points, tetrahedra, volume, whether all are positive, distinct
+# regions, faces, distinct facets, distinct materials of tetrahedra, and whether all qualities are positive
 my $reader = <<'PYTHON';
-import meshio, numpy, sys
-for name in sys.argv[1:]:
-    m = meshio.read(name)
-    tets = numpy.concatenate([c.data for c in m.cells if c.type == 'tetra'])
-    faces = [c.data for c in m.cells if c.type == 'triangle']
-    p = m.points
-    a, b, c, d = (p[tets[:, i]] for i in range(4))
+import numpy, sys
+
+def facts(points, tets, faces, of_tets, of_faces):
+    a, b, c, d = (points[tets[:, i]] for i in range(4))
     volume = numpy.einsum('ij,ij->i', b - a, numpy.cross(c - a, d - a)) / 6
-    names = [k for k in m.cell_data if k in ('region', 'gmsh:physical', 'gmsh:geometrical')]
-    regions = set()
-    for k in names[:1]:
-        for c, v in zip(m.cells, m.cell_data[k]):
-            if c.type == 'tetra':
-                regions |= set(int(x) for x in v)
-    print(len(p), len(tets), '%.9g' % volume.sum(), volume.min() > 0, len(regions), sum(len(f) for f in faces))
+    distinct = lambda of, *names: next((len(numpy.unique(of[k])) for k in names if k in of), 0)
+    good = all((of_tets[k] > 0).all() for k in ('radius_edge', 'min_dihedral') if k in of_tets)
+    print('facts', len(points), len(tets), '%.9g' % volume.sum(), volume.min() > 0,
+          distinct(of_tets, 'region', 'gmsh:physical'), len(faces), distinct(of_faces, 'facet', 'gmsh:physical'),
+          distinct(of_tets, 'MaterialIDs'), good)
+
+def with_meshio(name):
+    import meshio
+    m = meshio.read(name)
+    part = {'tetra': [], 'triangle': []}
+    of = {'tetra': {}, 'triangle': {}}
+    for i, c in enumerate(m.cells):
+        part[c.type].append(c.data)
+        for k in m.cell_data:
+            of[c.type].setdefault(k, []).append(numpy.ravel(m.cell_data[k][i]))
+    for kind in of:
+        of[kind] = {k: numpy.concatenate(v) for k, v in of[kind].items()}
+    tets, faces = (numpy.concatenate(part[k]) if part[k] else [] for k in ('tetra', 'triangle'))
+    facts(m.points, tets, faces, of['tetra'], of['triangle'])
+
+def with_vtk(name):
+    import vtk
+    from vtk.util.numpy_support import vtk_to_numpy
+    reader = vtk.vtkXMLUnstructuredGridReader()
+    reader.SetFileName(name)
+    reader.Update()
+    grid = reader.GetOutput()
+    types = vtk_to_numpy(grid.GetCellTypesArray())
+    corners = vtk_to_numpy(grid.GetCells().GetConnectivityArray())
+    n = 4 * (types == vtk.VTK_TETRA).sum()
+    data = grid.GetCellData()
+    of = {data.GetArrayName(i): vtk_to_numpy(data.GetArray(i)) for i in range(data.GetNumberOfArrays())}
+    facts(vtk_to_numpy(grid.GetPoints().GetData()), corners[:n].reshape(-1, 4), corners[n:].reshape(-1, 3),
+          {k: v[types == vtk.VTK_TETRA] for k, v in of.items()}, {k: v[types == vtk.VTK_TRIANGLE] for k, v in of.items()})
+
+def with_gmsh(name):
+    import gmsh
+    gmsh.initialize()
+    gmsh.option.setNumber('General.Terminal', 0)
+    gmsh.open(name)
+    tags, points, _ = gmsh.model.mesh.getNodes()
+    row = numpy.zeros(int(tags.max()) + 1, dtype=int)
+    row[tags.astype(int)] = range(len(tags))
+    part = {}
+    of = {}
+    for dimension, kind, corners in ((3, 4, 4), (2, 2, 3)):
+        nodes = [numpy.zeros(0, dtype=int)]
+        groups = [numpy.zeros(0, dtype=int)]
+        for _, entity in gmsh.model.getEntities(dimension):
+            found = gmsh.model.mesh.getElementsByType(kind, entity)[1].astype(int)
+            physical = gmsh.model.getPhysicalGroupsForEntity(dimension, entity)
+            nodes.append(row[found])
+            groups.append(numpy.full(len(found) // corners, physical[0] if len(physical) else 0))
+        part[dimension] = numpy.concatenate(nodes).reshape(-1, corners)
+        of[dimension] = {'gmsh:physical': numpy.concatenate(groups)}
+    facts(points.reshape(-1, 3), part[3], part[2], of[3], of[2])
+    gmsh.finalize()
+
+for name in sys.argv[2:]:
+    globals()['with_' + sys.argv[1]](name)
 PYTHON
 my $dir = PostgreSQL::Test::Utils::tempdir();
 PostgreSQL::Test::Utils::append_to_file("$dir/read.py", $reader);
 
-my (%want, @files);
-for my $mesh ('m', 'two')
+# Writes the file that an expression returns.
+sub save
 {
-	my @counts = split /\|/, $node->safe_psql('postgres', <<"SQL");
+	my ($file, $expression) = @_;
+	open my $out, '>:raw', "$dir/$file" or die;
+	print $out decode_base64($node->safe_psql('postgres', "SELECT encode($expression, 'base64')"));
+	close $out;
+}
+
+# Returns the lines of facts that a program reports about files.
+sub read_files
+{
+	my ($program, @files) = @_;
+	my ($said, $complaint) = ('', '');
+	IPC::Run::run([ $python, "$dir/read.py", $program, map "$dir/$_", @files ], '>', \$said, '2>', \$complaint);
+	is($?, 0, "$program reads @files") or diag($said, $complaint);
+	return map { [ split ' ' ] } grep s/^facts //, split /\n/, $said;
+}
+
+my %counts = map {
+	my $mesh = $_;
+	$mesh => [ split /\|/, $node->safe_psql('postgres', <<"SQL") ] } 'm', 'two';
 SELECT (SELECT count(*) FROM ${mesh}_vertices), count(*), count(DISTINCT region), (SELECT count(*) FROM ${mesh}_faces),
+	(SELECT count(DISTINCT facet_id) FROM ${mesh}_faces),
 	sum(((b.x - a.x) * ((c.y - a.y) * (d.z - a.z) - (c.z - a.z) * (d.y - a.y)) - (b.y - a.y) * ((c.x - a.x) * (d.z - a.z) - (c.z - a.z) * (d.x - a.x))
 	+ (b.z - a.z) * ((c.x - a.x) * (d.y - a.y) - (c.y - a.y) * (d.x - a.x))) / 6)
 FROM ${mesh}_tets t JOIN ${mesh}_vertices a ON a.id = v1 JOIN ${mesh}_vertices b ON b.id = v2 JOIN ${mesh}_vertices c ON c.id = v3 JOIN ${mesh}_vertices d ON d.id = v4
 SQL
-	for my $kind ('vtu', 'gmsh')
+
+# Checks the facts that a program reports about files of all meshes.
+sub check_files
+{
+	my ($program, $end, $materials) = @_;
+  SKIP:
 	{
-		my $file = "$dir/$mesh." . ($kind eq 'gmsh' ? 'msh' : $kind);
-		my $bytes = decode_base64($node->safe_psql('postgres', "SELECT encode(redblue_mesh_$kind('$mesh'), 'base64')"));
-		open my $out, '>:raw', $file or die;
-		print $out $bytes;
-		close $out;
-		push @files, $file;
-		$want{$file} = \@counts;
+		skip "no $program", 1 unless $installed{$program};
+		my @meshes = ('m', 'two');
+		my @found = read_files($program, map "$_.$end", @meshes);
+		for my $mesh (@meshes)
+		{
+			my ($vertices, $tets, $regions, $faces, $facets, $volume) = @{ $counts{$mesh} };
+			my @f = @{ shift @found // [ (0) x 9 ] };
+			is("@f[0, 1, 3, 4, 5, 6, 7, 8]", "$vertices $tets True $regions $faces $facets " . ($materials ? $regions : 0) . " True",
+				"$program, $mesh.$end: vertices, tetrahedra, all positive, regions, faces, facets, materials, qualities");
+			cmp_ok(abs($f[2] - $volume), '<', 1e-7 * $volume, "$program, $mesh.$end: volume");
+		}
 	}
 }
-my ($said, $complaint) = ('', '');
-IPC::Run::run([ $python, "$dir/read.py", @files ], '>', \$said, '2>', \$complaint);
-if (!is($?, 0, 'meshio reads all files'))
+
+for my $mesh ('m', 'two')
 {
-	diag($said, $complaint);
-	done_testing();
-	exit 1;
+	save("$mesh.vtu", "redblue_mesh_vtu('$mesh')");
+	save("$mesh.msh", "redblue_mesh_gmsh('$mesh')");
 }
-my @said = grep /\S/, split /\n/, $said; # meshio prints empty lines
-for my $file (@files)
-{
-	my ($vertices, $tets, $regions, $faces, $volume) = @{ $want{$file} };
-	my @found = split ' ', shift(@said) // '';
-	my ($name) = $file =~ m{([^/]*)$};
-	is("@found[0, 1, 3, 4]", "$vertices $tets True $regions", "$name: vertices, tetrahedra, all positive, regions");
-	cmp_ok(abs($found[2] - $volume), '<', 1e-7 * $volume, "$name: volume");
-	is($found[5], $name =~ /msh/ ? $faces : 0, "$name: faces of facets");
-}
+check_files('meshio', 'vtu', 1);
+check_files('vtk', 'vtu', 1);
+check_files('meshio', 'msh', 0);
+check_files('gmsh', 'msh', 0);
 done_testing();

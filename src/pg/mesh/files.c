@@ -21,8 +21,29 @@ typedef struct writing
 {
 	bool gmsh;
 	rb_mesh_rows rows;
+	double *quality[2]; /* radius_edge and min_dihedral of each tetrahedron */
 	rb_buffer file;
 } writing;
+
+/* Measures the tetrahedra. */
+static rb_status
+measure_tets(rb_meshing_run *run, writing *w)
+{
+	for (uint32_t i = 0; i < w->rows.ntets; i++)
+	{
+		const double *p[4];
+		rb_tet_quality quality;
+
+		for (int k = 0; k < 4; k++)
+			p[k] = w->rows.points + 3 * (size_t) w->rows.tets[i][k];
+		rb_tet_measure(p[0], p[1], p[2], p[3], &quality);
+		w->quality[0][i] = quality.radius_edge;
+		w->quality[1][i] = quality.min_dihedral;
+		if (rb_stop_due(&run->ctx, i, 4096))
+			return RB_STOPPED;
+	}
+	return RB_OK;
+}
 
 /* Writes the bytes of the file on the helper thread. */
 static rb_status
@@ -33,8 +54,10 @@ write_file(rb_meshing_run *run)
 	rb_status status;
 
 	rb_meshing_stage(run, RB_MESH_FILL, &start);
-	status = w->gmsh ? rb_mesh_gmsh(&run->ctx, &w->rows, &w->file)
-					 : rb_mesh_vtu(&run->ctx, &w->rows, &w->file);
+	status = w->quality[0] == NULL ? RB_OK : measure_tets(run, w);
+	if (status == RB_OK)
+		status = w->gmsh ? rb_mesh_gmsh(&run->ctx, &w->rows, &w->file)
+						 : rb_mesh_vtu(&run->ctx, &w->rows, &w->file);
 	rb_meshing_stage(run, RB_MESH_FILL, &start);
 	return status;
 }
@@ -109,6 +132,10 @@ return_file(FunctionCallInfo fcinfo, const char *function, bool gmsh)
 							 .region = mesh.region,
 							 .faces = (const uint32_t(*)[3]) mesh.faces,
 							 .facet = mesh.facet_id};
+	for (int i = 0; i < 2 && !gmsh; i++)
+		w->quality[i] = rb_meshing_array(run, w->rows.ntets, sizeof(double));
+	w->rows.radius_edge = w->quality[0];
+	w->rows.min_dihedral = w->quality[1];
 	check_size(run, gmsh ? rb_mesh_gmsh_bytes(&w->rows, 0, 0) : rb_mesh_vtu_bytes(&w->rows));
 	run->arg = w;
 	rb_meshing_work(run, write_file);

@@ -6,6 +6,7 @@
  *
  *	  python3 -c 'import meshio, sys; print(meshio.read(sys.argv[1]))' folder/grid.vtu
  */
+#include <math.h>
 #include <string.h>
 
 #include "check.h"
@@ -30,7 +31,8 @@ typedef struct row
 	int64_t *parent;
 	uint32_t (*tets)[4];
 	int64_t *region;
-	double *quality;
+	double *radius_edge;
+	double *min_dihedral;
 	uint32_t (*faces)[3];
 	int64_t *facet;
 } row;
@@ -47,7 +49,8 @@ make(uint32_t n, int64_t first_region)
 	r.parent = malloc(r.rows.npoints * sizeof(int64_t));
 	r.tets = malloc((r.rows.ntets + 1) * sizeof(*r.tets));
 	r.region = malloc((r.rows.ntets + 1) * sizeof(int64_t));
-	r.quality = malloc((r.rows.ntets + 1) * sizeof(double));
+	r.radius_edge = malloc((r.rows.ntets + 1) * sizeof(double));
+	r.min_dihedral = malloc((r.rows.ntets + 1) * sizeof(double));
 	r.faces = malloc(r.rows.nfaces * sizeof(*r.faces));
 	r.facet = malloc(r.rows.nfaces * sizeof(int64_t));
 	for (uint32_t i = 0; i < r.rows.npoints; i++)
@@ -63,7 +66,8 @@ make(uint32_t n, int64_t first_region)
 		for (int j = 0; j < 4; j++)
 			r.tets[t][j] = 4 * (t / 6) + corners[t % 6][j];
 		r.region[t] = first_region + t / 6 % 3;
-		r.quality[t] = 1.0 / (t + 1);
+		r.radius_edge[t] = 1.0 / (t + 1);
+		r.min_dihedral[t] = 45.0 / (t + 1);
 	}
 	for (uint32_t f = 0; f < r.rows.nfaces; f++)
 	{
@@ -77,7 +81,8 @@ make(uint32_t n, int64_t first_region)
 	r.rows.parent = r.parent;
 	r.rows.tets = (const uint32_t(*)[4]) r.tets;
 	r.rows.region = r.region;
-	r.rows.quality = r.quality;
+	r.rows.radius_edge = r.radius_edge;
+	r.rows.min_dihedral = r.min_dihedral;
 	r.rows.faces = (const uint32_t(*)[3]) r.faces;
 	r.rows.facet = r.facet;
 	return r;
@@ -91,7 +96,8 @@ drop(row *r)
 	free(r->parent);
 	free(r->tets);
 	free(r->region);
-	free(r->quality);
+	free(r->radius_edge);
+	free(r->min_dihedral);
 	free(r->faces);
 	free(r->facet);
 }
@@ -193,26 +199,39 @@ vtu(void)
 	CHECK(status == RB_OK, "%s", rb_status_text(status));
 	CHECK(b.n <= rb_mesh_vtu_bytes(&r.rows) && b.n + 4096 > rb_mesh_vtu_bytes(&r.rows), "%zu", b.n);
 	CHECK(find(&b, 0, "<?xml version=\"1.0\"?>\n<VTKFile type=\"UnstructuredGrid\"") == 0, "!");
-	CHECK(find(&b, 0, "NumberOfPoints=\"24\" NumberOfCells=\"30\"") > 0, "!");
+	CHECK(find(&b, 0, "NumberOfPoints=\"24\" NumberOfCells=\"42\"") > 0, "!");
 	CHECK(find(&b, 0, "\n</UnstructuredGrid>\n</VTKFile>\n") == (long) b.n - 32, "!");
 	array = array_of(&b, "Points", 24 * 24);
 	for (uint32_t i = 0; i < 72; i++)
 		CHECK(real(array, 8 * i) == r.points[i / 3][i % 3], "%u", i);
-	array = array_of(&b, "connectivity", 30 * 16);
+	array = array_of(&b, "connectivity", 30 * 16 + 12 * 12);
 	for (uint32_t i = 0; i < 120; i++)
 		CHECK(number(array, 4 * i, 4) == r.tets[i / 4][i % 4], "%u", i);
-	array = array_of(&b, "offsets", 30 * 4);
-	for (uint32_t i = 0; i < 30; i++)
-		CHECK(number(array, 4 * i, 4) == 4 * (i + 1), "%u", i);
-	array = array_of(&b, "types", 30);
-	for (uint32_t i = 0; i < 30; i++)
-		CHECK(array->bytes[i] == 10, "%u", i);
-	array = array_of(&b, "region", 30 * 8);
-	for (uint32_t i = 0; i < 30; i++)
-		CHECK((int64_t) number(array, 8 * i, 8) == r.region[i], "%u", i);
-	array = array_of(&b, "quality", 30 * 8);
-	for (uint32_t i = 0; i < 30; i++)
-		CHECK(real(array, 8 * i) == r.quality[i], "%u", i);
+	for (uint32_t i = 0; i < 36; i++)
+		CHECK(number(array, 480 + 4 * i, 4) == r.faces[i / 3][i % 3], "%u", i);
+	array = array_of(&b, "offsets", 42 * 4);
+	for (uint32_t i = 0; i < 42; i++)
+		CHECK(number(array, 4 * i, 4) == (i < 30 ? 4 * (i + 1) : 120 + 3 * (i - 29)), "%u", i);
+	array = array_of(&b, "types", 42);
+	for (uint32_t i = 0; i < 42; i++)
+		CHECK(array->bytes[i] == (i < 30 ? 10 : 5), "%u", i);
+	array = array_of(&b, "region", 42 * 8);
+	for (uint32_t i = 0; i < 42; i++)
+		CHECK((int64_t) number(array, 8 * i, 8) == (i < 30 ? r.region[i] : -1), "%u", i);
+	array = array_of(&b, "MaterialIDs", 42 * 4);
+	for (uint32_t i = 0; i < 42; i++)
+		CHECK((int32_t) number(array, 4 * i, 4) == (i < 30 ? (int32_t) r.region[i] - 1 : -1), "%u",
+			  i);
+	array = array_of(&b, "facet", 42 * 8);
+	for (uint32_t i = 0; i < 42; i++)
+		CHECK((int64_t) number(array, 8 * i, 8) == (i < 30 ? -1 : r.facet[i - 30]), "%u", i);
+	array = array_of(&b, "radius_edge", 42 * 8);
+	for (uint32_t i = 0; i < 42; i++)
+		CHECK(i < 30 ? real(array, 8 * i) == r.radius_edge[i] : isnan(real(array, 8 * i)), "%u", i);
+	array = array_of(&b, "min_dihedral", 42 * 8);
+	for (uint32_t i = 0; i < 42; i++)
+		CHECK(i < 30 ? real(array, 8 * i) == r.min_dihedral[i] : isnan(real(array, 8 * i)), "%u",
+			  i);
 	array = array_of(&b, "kind", 24);
 	CHECK(memcmp(array->bytes, r.kind, 24) == 0, "!");
 	array = array_of(&b, "parent", 24 * 8);
@@ -223,16 +242,23 @@ vtu(void)
 	at = b.n;
 	r.rows.kind = NULL;
 	r.rows.parent = NULL;
-	r.rows.quality = NULL;
+	r.rows.radius_edge = NULL;
+	r.rows.min_dihedral = NULL;
+	r.rows.facet = NULL;
 	r.rows.region = NULL;
 	CHECK(rb_mesh_vtu(&context, &r.rows, &b) == RB_OK, "!");
 	CHECK(find(&b, 1, "<?xml") == (long) at, "!");
-	CHECK(find(&b, at, "quality") < 0 && find(&b, at, "parent") < 0 && find(&b, at, "kind") < 0,
+	CHECK(find(&b, at, "radius_edge") < 0 && find(&b, at, "min_dihedral") < 0 &&
+			  find(&b, at, "parent") < 0 && find(&b, at, "kind") < 0,
 		  "!");
 	memmove(b.bytes, b.bytes + at, b.n - at);
 	b.n -= at;
-	array = array_of(&b, "region", 30 * 8);
+	array = array_of(&b, "region", 42 * 8);
 	CHECK(number(array, 8, 8) == 1, "!");
+	array = array_of(&b, "MaterialIDs", 42 * 4);
+	CHECK(number(array, 4, 4) == 0, "!");
+	array = array_of(&b, "facet", 42 * 8);
+	CHECK(number(array, 8 * 41, 8) == 1, "!");
 	save("bare.vtu", &b);
 	free_buffer(context.memory, &b);
 	drop(&r);
