@@ -82,7 +82,7 @@ static uint64_t pool_bytes;
 static uint64_t pool_most = RB_POOL_BYTES;
 
 static void
-ring_insert(rb_memory_block *head, rb_memory_block *block)
+link_block_to_ring(rb_memory_block *head, rb_memory_block *block)
 {
 	block->prev = head;
 	block->next = head->next;
@@ -91,7 +91,7 @@ ring_insert(rb_memory_block *head, rb_memory_block *block)
 }
 
 static void
-ring_remove(rb_memory_block *block)
+unlink_block_from_ring(rb_memory_block *block)
 {
 	block->prev->next = block->next;
 	block->next->prev = block->prev;
@@ -100,14 +100,14 @@ ring_remove(rb_memory_block *block)
 /* ---- the pool; callers of these functions hold its lock ---- */
 
 static char *
-block_end(const rb_memory_block *block)
+end_of_memory_block(const rb_memory_block *block)
 {
 	return (char *) block + block->size;
 }
 
 /* Initializes the header of a block, or of the rest of one, at that address. */
 static rb_memory_block *
-make_block(void *start, size_t size, bool huge)
+init_block_header(void *start, size_t size, bool huge)
 {
 	rb_memory_block *block = start;
 
@@ -124,18 +124,18 @@ make_block(void *start, size_t size, bool huge)
  * mappings, too.
  */
 static bool
-are_adjacent(const rb_memory_block *block, const rb_memory_block *next)
+are_blocks_adjacent(const rb_memory_block *block, const rb_memory_block *next)
 {
-	return block_end(block) == (const char *) next && block->huge == next->huge;
+	return end_of_memory_block(block) == (const char *) next && block->huge == next->huge;
 }
 
 /* Merges a block with the next one if they are adjacent. */
 static void
-join_next(rb_memory_block *block)
+merge_with_next_block(rb_memory_block *block)
 {
 	rb_memory_block *next = block->next;
 
-	if (next == NULL || !are_adjacent(block, next))
+	if (next == NULL || !are_blocks_adjacent(block, next))
 		return;
 	block->size += next->size;
 	block->next = next->next;
@@ -144,7 +144,7 @@ join_next(rb_memory_block *block)
 
 /* Inserts a block into the pool, in the order of addresses, and joins it with its neighbors. */
 static void
-pool_put(rb_memory_block *block)
+insert_block_into_pool(rb_memory_block *block)
 {
 	rb_memory_block **link = &pool;
 	rb_memory_block *before = NULL;
@@ -159,9 +159,9 @@ pool_put(rb_memory_block *block)
 	block->next = *link;
 	*link = block;
 	pool_bytes += block->size;
-	join_next(block);
+	merge_with_next_block(block);
 	if (before != NULL)
-		join_next(before);
+		merge_with_next_block(before);
 }
 
 /*
@@ -169,7 +169,7 @@ pool_put(rb_memory_block *block)
  * the taken block.
  */
 static rb_memory_block *
-cut_front(rb_memory_block **link, size_t size)
+cut_front_of_idle_block(rb_memory_block **link, size_t size)
 {
 	rb_memory_block *block = *link;
 	rb_memory_block *next = block->next;
@@ -177,14 +177,15 @@ cut_front(rb_memory_block **link, size_t size)
 	pool_bytes -= size;
 	if (block->size > size)
 	{
-		rb_memory_block *rest = make_block((char *) block + size, block->size - size, block->huge);
+		rb_memory_block *rest =
+			init_block_header((char *) block + size, block->size - size, block->huge);
 
 		rest->next = next;
 		rest->behind = true;
 		next = rest;
 	}
 	*link = next;
-	return make_block(block, size, block->huge);
+	return init_block_header(block, size, block->huge);
 }
 
 /*
@@ -192,15 +193,15 @@ cut_front(rb_memory_block **link, size_t size)
  * still grow.
  */
 static rb_memory_block *
-cut_end(rb_memory_block **link, size_t size)
+cut_end_of_idle_block(rb_memory_block **link, size_t size)
 {
 	rb_memory_block *block = *link;
 
 	if (block->size == size)
-		return cut_front(link, size);
+		return cut_front_of_idle_block(link, size);
 	pool_bytes -= size;
 	block->size -= size;
-	return make_block(block_end(block), size, block->huge);
+	return init_block_header(end_of_memory_block(block), size, block->huge);
 }
 
 /*
@@ -210,7 +211,7 @@ cut_end(rb_memory_block **link, size_t size)
  * fits.
  */
 static rb_memory_block **
-find_idle(size_t size, bool huge, bool grows)
+find_best_idle_block(size_t size, bool huge, bool grows)
 {
 	rb_memory_block **best = NULL;
 	int best_rank = 0;
@@ -235,7 +236,7 @@ find_idle(size_t size, bool huge, bool grows)
  * that size.
  */
 static rb_memory_block **
-find_half(size_t size, bool huge)
+find_half_sized_idle_block(size_t size, bool huge)
 {
 	rb_memory_block **best = NULL;
 
@@ -248,7 +249,7 @@ find_half(size_t size, bool huge)
 
 /* Gives idle blocks back to the system until at most keep_bytes are left. */
 static void
-pool_trim(uint64_t keep_bytes)
+trim_idle_blocks(uint64_t keep_bytes)
 {
 	while (pool != NULL && pool_bytes > keep_bytes)
 	{
@@ -257,7 +258,7 @@ pool_trim(uint64_t keep_bytes)
 
 		if (more < block->size)
 		{
-			if (munmap(block_end(block) - more, more) != 0)
+			if (munmap(end_of_memory_block(block) - more, more) != 0)
 				return;
 			block->size -= more;
 			pool_bytes -= more;
@@ -276,20 +277,20 @@ pool_trim(uint64_t keep_bytes)
  * if the pool has none.
  */
 static rb_memory_block *
-pool_take(size_t size, bool huge, bool grows)
+remove_block_from_pool(size_t size, bool huge, bool grows)
 {
 	rb_memory_block **link;
 	rb_memory_block *block = NULL;
 
 	pthread_mutex_lock(&pool_lock);
-	link = find_idle(size, huge, grows);
+	link = find_best_idle_block(size, huge, grows);
 	if (link != NULL)
-		block = grows ? cut_front(link, size) : cut_end(link, size);
+		block = grows ? cut_front_of_idle_block(link, size) : cut_end_of_idle_block(link, size);
 	else if (!grows)
 	{
-		link = find_half(size, huge);
+		link = find_half_sized_idle_block(size, huge);
 		if (link != NULL)
-			block = cut_front(link, (*link)->size);
+			block = cut_front_of_idle_block(link, (*link)->size);
 	}
 	pthread_mutex_unlock(&pool_lock);
 	return block;
@@ -297,7 +298,7 @@ pool_take(size_t size, bool huge, bool grows)
 
 /* Extends a block by the idle bytes behind it. Returns false if they do not suffice. */
 static bool
-pool_extend(rb_memory_block *block, size_t size)
+extend_block_from_pool(rb_memory_block *block, size_t size)
 {
 	rb_memory_block **link = &pool;
 	size_t more = size - block->size;
@@ -306,10 +307,10 @@ pool_extend(rb_memory_block *block, size_t size)
 	pthread_mutex_lock(&pool_lock);
 	while (*link != NULL && *link < block)
 		link = &(*link)->next;
-	extends = *link != NULL && are_adjacent(block, *link) && (*link)->size >= more;
+	extends = *link != NULL && are_blocks_adjacent(block, *link) && (*link)->size >= more;
 	if (extends)
 	{
-		(void) cut_front(link, more);
+		(void) cut_front_of_idle_block(link, more);
 		block->size = size;
 	}
 	pthread_mutex_unlock(&pool_lock);
@@ -318,20 +319,20 @@ pool_extend(rb_memory_block *block, size_t size)
 
 /* Trims the pool so that idle blocks and `used` bytes together stay within the limit. */
 static void
-pool_make_room(const rb_memory *memory, uint64_t used)
+trim_pool_to_limit(const rb_memory *memory, uint64_t used)
 {
 	uint64_t limit;
 
 	pthread_mutex_lock(&pool_lock);
 	limit = memory->limit > pool_most ? memory->limit : pool_most;
 	if (pool_bytes > limit - used)
-		pool_trim(limit - used);
+		trim_idle_blocks(limit - used);
 	pthread_mutex_unlock(&pool_lock);
 }
 
 /* Puts a mapped block into the pool, or unmaps it if the pool is full; frees any other block. */
 static void
-block_release(rb_memory_block *block)
+release_memory_block(rb_memory_block *block)
 {
 	if (!block->mapped)
 	{
@@ -341,7 +342,7 @@ block_release(rb_memory_block *block)
 	pthread_mutex_lock(&pool_lock);
 	if (pool_bytes + block->size <= pool_most)
 	{
-		pool_put(block);
+		insert_block_into_pool(block);
 		block = NULL;
 	}
 	pthread_mutex_unlock(&pool_lock);
@@ -354,7 +355,7 @@ rb_memory_set_idle(uint64_t most_bytes)
 {
 	pthread_mutex_lock(&pool_lock);
 	pool_most = most_bytes;
-	pool_trim(most_bytes);
+	trim_idle_blocks(most_bytes);
 	pthread_mutex_unlock(&pool_lock);
 }
 
@@ -373,7 +374,7 @@ void
 rb_memory_trim(uint64_t keep_bytes)
 {
 	pthread_mutex_lock(&pool_lock);
-	pool_trim(keep_bytes);
+	trim_idle_blocks(keep_bytes);
 	pthread_mutex_unlock(&pool_lock);
 }
 
@@ -382,7 +383,7 @@ rb_memory_drop_idle(void)
 {
 	if (pthread_mutex_trylock(&pool_lock) != 0)
 		return false;
-	pool_trim(0);
+	trim_idle_blocks(0);
 	pthread_mutex_unlock(&pool_lock);
 	return true;
 }
@@ -398,7 +399,7 @@ rb_memory_offer_idle(void)
 	for (rb_memory_block *block = pool; block != NULL; block = block->next)
 	{
 		uintptr_t start = ((uintptr_t) (block + 1) + RB_HUGE_PAGE - 1) & ~(RB_HUGE_PAGE - 1);
-		uintptr_t end = (uintptr_t) block_end(block) & ~(RB_HUGE_PAGE - 1);
+		uintptr_t end = (uintptr_t) end_of_memory_block(block) & ~(RB_HUGE_PAGE - 1);
 
 		if (block->huge && !block->offered && start < end)
 			madvise((void *) start, end - start, MADV_FREE);
@@ -431,8 +432,8 @@ rb_memory_destroy(rb_memory *memory)
 	{
 		rb_memory_block *block = memory->blocks.next;
 
-		ring_remove(block);
-		block_release(block);
+		unlink_block_from_ring(block);
+		release_memory_block(block);
 	}
 	pthread_mutex_destroy(&memory->lock);
 	free(memory);
@@ -464,7 +465,7 @@ rb_memory_limit(const rb_memory *memory)
 
 /* Records a failure in *error, unless it is NULL, and returns its status. */
 static rb_status
-set_error(rb_error *error, rb_status status, uint64_t need, uint64_t limit)
+set_memory_error(rb_error *error, rb_status status, uint64_t need, uint64_t limit)
 {
 	if (error != NULL)
 	{
@@ -478,7 +479,7 @@ set_error(rb_error *error, rb_status status, uint64_t need, uint64_t limit)
 
 /* Charges `bytes` to the budget and sets *used to the new total. */
 static rb_status
-budget_take(rb_memory *memory, uint64_t bytes, uint64_t *used, rb_error *error)
+charge_to_budget(rb_memory *memory, uint64_t bytes, uint64_t *used, rb_error *error)
 {
 	uint64_t need;
 	bool fits;
@@ -494,11 +495,11 @@ budget_take(rb_memory *memory, uint64_t bytes, uint64_t *used, rb_error *error)
 	}
 	pthread_mutex_unlock(&memory->lock);
 	*used = need;
-	return fits ? RB_OK : set_error(error, RB_OVER_BUDGET, need, memory->limit);
+	return fits ? RB_OK : set_memory_error(error, RB_OVER_BUDGET, need, memory->limit);
 }
 
 static void
-budget_give(rb_memory *memory, uint64_t bytes)
+refund_to_budget(rb_memory *memory, uint64_t bytes)
 {
 	pthread_mutex_lock(&memory->lock);
 	rb_store(&memory->used, memory->used - bytes);
@@ -509,24 +510,24 @@ rb_status
 rb_memory_charge(rb_memory *memory, uint64_t bytes, rb_error *error)
 {
 	uint64_t used;
-	rb_status status = budget_take(memory, bytes, &used, error);
+	rb_status status = charge_to_budget(memory, bytes, &used, error);
 
 	if (status == RB_OK)
-		pool_make_room(memory, used);
+		trim_pool_to_limit(memory, used);
 	return status;
 }
 
 void
 rb_memory_refund(rb_memory *memory, uint64_t bytes)
 {
-	budget_give(memory, bytes);
+	refund_to_budget(memory, bytes);
 }
 
 /* ---- blocks ---- */
 
 /* Maps a block of that size, or remaps the old one and grows it. */
 static void *
-map_once(rb_memory_block *old, size_t size)
+map_block_once(rb_memory_block *old, size_t size)
 {
 	void *map;
 
@@ -539,39 +540,39 @@ map_once(rb_memory_block *old, size_t size)
 
 /* Maps or remaps a block. If the system has no memory, releases all idle blocks and tries again. */
 static rb_memory_block *
-block_map(rb_memory_block *old, size_t size, bool huge)
+map_memory_block(rb_memory_block *old, size_t size, bool huge)
 {
-	void *map = map_once(old, size);
+	void *map = map_block_once(old, size);
 
 	if (map == NULL && errno == ENOMEM && rb_memory_idle() > 0)
 	{
 		rb_memory_trim(0);
-		map = map_once(old, size);
+		map = map_block_once(old, size);
 	}
 	if (map == NULL)
 		return NULL;
 	if (huge)
 		madvise(map, size, MADV_HUGEPAGE); /* A hint only: without huge pages the join is slower. */
-	return make_block(map, size, huge);
+	return init_block_header(map, size, huge);
 }
 
 /* Allocates an uninitialized block. `used` is the total in use, including this block. */
 static rb_memory_block *
-block_new(const rb_memory *memory, size_t size, bool grows, uint64_t used)
+allocate_memory_block(const rb_memory *memory, size_t size, bool grows, uint64_t used)
 {
 	const bool huge = size >= RB_HUGE_FROM;
-	rb_memory_block *block = pool_take(size, huge, grows);
+	rb_memory_block *block = remove_block_from_pool(size, huge, grows);
 	rb_memory_block *whole;
 
 	if (block != NULL && block->size == size)
 		return block;
-	pool_make_room(memory, used);
-	whole = block_map(block, size, huge);
+	trim_pool_to_limit(memory, used);
+	whole = map_memory_block(block, size, huge);
 	/* The idle block may consist of several mappings, which cannot be remapped as one. */
 	if (whole == NULL && block != NULL)
 	{
-		block_release(block);
-		whole = block_map(NULL, size, huge);
+		release_memory_block(block);
+		whole = map_memory_block(NULL, size, huge);
 	}
 	return whole;
 }
@@ -581,7 +582,7 @@ block_new(const rb_memory *memory, size_t size, bool grows, uint64_t used)
  * unchanged.
  */
 static rb_memory_block *
-block_resize(const rb_memory *memory, rb_memory_block *old, size_t size, uint64_t used)
+resize_memory_block(const rb_memory *memory, rb_memory_block *old, size_t size, uint64_t used)
 {
 	rb_memory_block *block;
 
@@ -594,34 +595,34 @@ block_resize(const rb_memory *memory, rb_memory_block *old, size_t size, uint64_
 	}
 	else if (old != NULL && old->mapped && (old->huge || size < RB_HUGE_FROM))
 	{
-		if (pool_extend(old, size))
+		if (extend_block_from_pool(old, size))
 			return old;
-		block = pool_take(size, old->huge, true);
+		block = remove_block_from_pool(size, old->huge, true);
 		if (block == NULL)
 		{
-			pool_make_room(memory, used);
-			block = block_map(old, size, old->huge);
+			trim_pool_to_limit(memory, used);
+			block = map_memory_block(old, size, old->huge);
 			if (block != NULL)
 				return block;
-			block = block_map(NULL, size, old->huge);
+			block = map_memory_block(NULL, size, old->huge);
 		}
 	}
 	else
-		block = block_new(memory, size, old != NULL, used);
+		block = allocate_memory_block(memory, size, old != NULL, used);
 	if (block == NULL)
 		return NULL;
 	block->size = size;
 	if (old != NULL)
 	{
 		memcpy(block + 1, old + 1, old->size - sizeof(rb_memory_block));
-		block_release(old);
+		release_memory_block(old);
 	}
 	return block;
 }
 
 /* Returns the size of a block for that many bytes, header included. */
 static size_t
-block_size(size_t bytes)
+size_of_memory_block(size_t bytes)
 {
 	size_t size = bytes + sizeof(rb_memory_block);
 	size_t step = size >= RB_HUGE_FROM     ? RB_HUGE_STEP
@@ -641,31 +642,31 @@ rb_resize(rb_memory *memory, void **block, size_t bytes, rb_error *error)
 	rb_memory_block *fresh;
 
 	if (bytes > SIZE_MAX - 2 * RB_HUGE_PAGE)
-		return set_error(error, RB_OVER_BUDGET, bytes, memory->limit);
-	size = block_size(bytes);
+		return set_memory_error(error, RB_OVER_BUDGET, bytes, memory->limit);
+	size = size_of_memory_block(bytes);
 	if (old_size >= size)
 		return RB_OK; /* a block shrinks only by rb_shrink */
 
-	RB_TRY(budget_take(memory, size - old_size, &used, error));
+	RB_TRY(charge_to_budget(memory, size - old_size, &used, error));
 
 	if (old != NULL)
 	{
 		pthread_mutex_lock(&memory->lock);
-		ring_remove(old);
+		unlink_block_from_ring(old);
 		pthread_mutex_unlock(&memory->lock);
 	}
-	fresh = block_resize(memory, old, size, used);
+	fresh = resize_memory_block(memory, old, size, used);
 	pthread_mutex_lock(&memory->lock);
 	if (fresh != NULL || old != NULL)
-		ring_insert(&memory->blocks, fresh != NULL ? fresh : old);
+		link_block_to_ring(&memory->blocks, fresh != NULL ? fresh : old);
 	pthread_mutex_unlock(&memory->lock);
 	if (fresh == NULL)
 	{
-		budget_give(memory, size - old_size);
-		return set_error(error, RB_OUT_OF_MEMORY, size, memory->limit);
+		refund_to_budget(memory, size - old_size);
+		return set_memory_error(error, RB_OUT_OF_MEMORY, size, memory->limit);
 	}
 	/* The new block may be from the heap, and the old one may have become idle. */
-	pool_make_room(memory, used);
+	trim_pool_to_limit(memory, used);
 	*block = fresh + 1;
 	return RB_OK;
 }
@@ -674,15 +675,15 @@ void
 rb_shrink(rb_memory *memory, void **block, size_t bytes)
 {
 	rb_memory_block *b = *block != NULL ? (rb_memory_block *) *block - 1 : NULL;
-	size_t size = block_size(bytes > RB_MAPPED_FROM ? bytes : RB_MAPPED_FROM);
+	size_t size = size_of_memory_block(bytes > RB_MAPPED_FROM ? bytes : RB_MAPPED_FROM);
 	size_t more;
 
 	if (b == NULL || !b->mapped || b->size <= size)
 		return;
 	more = b->size - size;
 	b->size = size;
-	block_release(make_block((char *) b + size, more, b->huge));
-	budget_give(memory, more);
+	release_memory_block(init_block_header((char *) b + size, more, b->huge));
+	refund_to_budget(memory, more);
 }
 
 rb_status
@@ -694,13 +695,13 @@ rb_memory_move(rb_memory *from, rb_memory *to, void *block, rb_error *error)
 	if (block == NULL)
 		return RB_OK;
 	b = (rb_memory_block *) block - 1;
-	RB_TRY(budget_take(to, b->size, &used, error));
+	RB_TRY(charge_to_budget(to, b->size, &used, error));
 	pthread_mutex_lock(&from->lock);
-	ring_remove(b);
+	unlink_block_from_ring(b);
 	rb_store(&from->used, from->used - b->size);
 	pthread_mutex_unlock(&from->lock);
 	pthread_mutex_lock(&to->lock);
-	ring_insert(&to->blocks, b);
+	link_block_to_ring(&to->blocks, b);
 	pthread_mutex_unlock(&to->lock);
 	return RB_OK;
 }
@@ -721,8 +722,8 @@ rb_free(rb_memory *memory, void **block)
 	b = (rb_memory_block *) *block - 1;
 	*block = NULL;
 	pthread_mutex_lock(&memory->lock);
-	ring_remove(b);
+	unlink_block_from_ring(b);
 	rb_store(&memory->used, memory->used - b->size);
 	pthread_mutex_unlock(&memory->lock);
-	block_release(b);
+	release_memory_block(b);
 }

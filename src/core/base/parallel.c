@@ -33,8 +33,8 @@
 /* ---- threads ---- */
 
 /*
- * Size of the guard area in bytes: more than the largest stack frame (100 kB, in grid_build.c), so that
- * no overflow skips the area
+ * Size of the guard area in bytes: more than the largest stack frame (100 kB, in grid_build.c), so
+ * that no overflow skips the area
  */
 #define GUARD ((size_t) 1 << 17)
 
@@ -60,7 +60,7 @@ rb_thread_start(pthread_t *thread, size_t stack, void *(*body)(void *), void *ar
 
 /* ---- loop, on top of tasks ---- */
 
-static rb_context *context_of(const rb_thread *me);
+static rb_context *context_of_team(const rb_thread *me);
 
 typedef struct rb_pieces
 {
@@ -73,10 +73,10 @@ typedef struct rb_pieces
 
 /* Executes pieces of a loop on one thread until none are left. */
 static void
-take_pieces(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+execute_loop_pieces(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_pieces *p = arg;
-	rb_context *ctx = context_of(me);
+	rb_context *ctx = context_of_team(me);
 
 	(void) from, (void) to;
 	while (!rb_should_stop(ctx))
@@ -91,7 +91,7 @@ take_pieces(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* Spawns a task for each thread that takes pieces of a loop, takes pieces too, and waits. */
 static void
-distribute_pieces(rb_thread *me, rb_pieces *p)
+distribute_loop_pieces(rb_thread *me, rb_pieces *p)
 {
 	uint64_t pieces = p->n / p->grain + (p->n % p->grain != 0);
 	uint64_t threads = (uint64_t) rb_team_threads(me);
@@ -99,8 +99,8 @@ distribute_pieces(rb_thread *me, rb_pieces *p)
 
 	rb_group_open(me, &group);
 	for (uint64_t i = 1; i < threads && i < pieces; i++)
-		rb_group_spawn(me, take_pieces, p, 0, 0);
-	take_pieces(me, p, 0, 0);
+		rb_group_spawn(me, execute_loop_pieces, p, 0, 0);
+	execute_loop_pieces(me, p, 0, 0);
 	rb_group_wait(me);
 }
 
@@ -134,7 +134,7 @@ typedef struct rb_fill_range
 } rb_fill_range;
 
 static void
-execute_range(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+execute_fill_range(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const rb_fill_range *s = arg;
 
@@ -148,7 +148,7 @@ rb_each_fill(rb_context *ctx, rb_thread *team, uint64_t n, uint64_t grain, rb_wo
 	const uint64_t pieces = n / grain / (FILL_TURNS * rb_each_threads(team));
 	rb_fill_range s = {ctx, grain, work, arg};
 
-	return rb_each(ctx, team, n, grain * (pieces > 0 ? pieces : 1), execute_range, &s);
+	return rb_each(ctx, team, n, grain * (pieces > 0 ? pieces : 1), execute_fill_range, &s);
 }
 
 #ifndef RB_OPENMP
@@ -205,7 +205,7 @@ struct rb_team
 };
 
 static rb_context *
-context_of(const rb_thread *me)
+context_of_team(const rb_thread *me)
 {
 	return me->team->ctx;
 }
@@ -214,7 +214,7 @@ context_of(const rb_thread *me)
 
 /* Returns true if a thread that waits for `awaits` may execute tasks of this group. */
 static bool
-can_execute(const rb_group *awaits, const rb_group *group)
+can_execute_task(const rb_group *awaits, const rb_group *group)
 {
 	if (awaits == NULL)
 		return true;
@@ -236,7 +236,7 @@ wake_thread(rb_thread *sleeper)
  * waits for a group.
  */
 static void
-wake_sleeper(rb_team *team)
+wake_sleeping_thread(rb_team *team)
 {
 	rb_thread *found = NULL;
 
@@ -246,7 +246,7 @@ wake_sleeper(rb_team *team)
 	{
 		rb_thread *thread = &team->thread[t];
 
-		if (!thread->asleep || !can_execute(thread->awaits, team->newest->group))
+		if (!thread->asleep || !can_execute_task(thread->awaits, team->newest->group))
 			continue;
 		found = thread;
 		if (thread->awaits == NULL)
@@ -281,7 +281,7 @@ execute_task(rb_thread *me, rb_group *awaits)
 	rb_group *outer = me->innermost;
 	rb_task mine;
 
-	while (task != NULL && !can_execute(awaits, task->group))
+	while (task != NULL && !can_execute_task(awaits, task->group))
 		task = task->older;
 	if (task == NULL)
 		return false;
@@ -294,7 +294,7 @@ execute_task(rb_thread *me, rb_group *awaits)
 		mine.older->newer = mine.newer;
 	task->older = team->free;
 	team->free = task;
-	wake_sleeper(team);
+	wake_sleeping_thread(team);
 	pthread_mutex_unlock(&team->lock);
 
 	me->innermost = mine.group;
@@ -342,7 +342,7 @@ rb_group_spawn(rb_thread *me, rb_work work, void *arg, uint64_t from, uint64_t t
 				task->older->newer = task;
 			team->newest = task;
 			me->innermost->pending++;
-			wake_sleeper(team);
+			wake_sleeping_thread(team);
 		}
 		pthread_mutex_unlock(&team->lock);
 	}
@@ -372,13 +372,13 @@ rb_loop(rb_thread *me, uint64_t n, uint64_t grain, rb_work work, void *arg)
 {
 	rb_pieces pieces = {work, arg, n, grain, 0};
 
-	distribute_pieces(me, &pieces);
+	distribute_loop_pieces(me, &pieces);
 	return rb_should_stop(me->team->ctx) ? RB_STOPPED : RB_OK;
 }
 
 /* Executes tasks of the team until it closes. */
 static void *
-thread_main(void *arg)
+run_team_thread(void *arg)
 {
 	rb_thread *me = arg;
 	rb_team *team = me->team;
@@ -402,7 +402,7 @@ start_team_thread(rb_thread *thread)
 
 	if (rb_memory_charge(memory, STACK, &error) != RB_OK)
 		return false;
-	if (rb_thread_start(&thread->id, STACK, thread_main, thread) == 0)
+	if (rb_thread_start(&thread->id, STACK, run_team_thread, thread) == 0)
 		return true;
 	rb_memory_refund(memory, STACK);
 	return false;
@@ -499,7 +499,7 @@ struct rb_team
 };
 
 static rb_context *
-context_of(const rb_thread *me)
+context_of_team(const rb_thread *me)
 {
 	return me->team->ctx;
 }
@@ -534,12 +534,12 @@ rb_loop(rb_thread *me, uint64_t n, uint64_t grain, rb_work work, void *arg)
 	rb_team *team = me->team;
 
 	if (team->threads == 1 || omp_in_parallel())
-		distribute_pieces(me, &pieces);
+		distribute_loop_pieces(me, &pieces);
 	else
 	{
 #pragma omp parallel num_threads(team->threads)
 #pragma omp single
-		distribute_pieces(&team->thread[omp_get_thread_num()], &pieces);
+		distribute_loop_pieces(&team->thread[omp_get_thread_num()], &pieces);
 	}
 	return rb_should_stop(team->ctx) ? RB_STOPPED : RB_OK;
 }

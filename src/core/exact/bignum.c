@@ -136,7 +136,7 @@ add_magnitudes(rb_number *r, const rb_number *a, const rb_number *b)
  * case.
  */
 static void
-add_aligned(rb_number *r, const rb_number *a, const rb_number *b, int sign)
+add_aligned_numbers(rb_number *r, const rb_number *a, const rb_number *b, int sign)
 {
 	const rb_number *larger = a, *smaller = b;
 	int larger_sign = a->sign, n;
@@ -170,7 +170,7 @@ add_aligned(rb_number *r, const rb_number *a, const rb_number *b, int sign)
 
 /* Writes the n words from position `low` of a, including zeros outside of it. */
 static void
-copy_words(uint64_t *to, const rb_number *a, int low, int n)
+copy_number_words(uint64_t *to, const rb_number *a, int low, int n)
 {
 	int below = a->low - low;
 
@@ -181,7 +181,7 @@ copy_words(uint64_t *to, const rb_number *a, int low, int n)
 
 /* Returns the sign of |a| - |b|, both nonzero. */
 static int
-compare_words(const rb_number *a, const rb_number *b)
+compare_number_words(const rb_number *a, const rb_number *b)
 {
 	const int n = a->n < b->n ? a->n : b->n;
 	int sign;
@@ -195,7 +195,7 @@ compare_words(const rb_number *a, const rb_number *b)
 
 /* Sets r = |a| - |b|, which must be positive. */
 static void
-sub_words(rb_number *r, const rb_number *a, const rb_number *b)
+subtract_magnitudes(rb_number *r, const rb_number *a, const rb_number *b)
 {
 	const int low = a->low < b->low ? a->low : b->low, n = a->low + a->n - low;
 
@@ -217,7 +217,7 @@ sub_words(rb_number *r, const rb_number *a, const rb_number *b)
 	{
 		uint64_t x[RB_NUMBER_WORDS];
 
-		copy_words(x, a, low, n);
+		copy_number_words(x, a, low, n);
 		mpn_sub(r->word, x, n, b->word, b->n);
 	}
 	r->low = low;
@@ -226,7 +226,7 @@ sub_words(rb_number *r, const rb_number *a, const rb_number *b)
 
 /* Sets r = a + sign * b. */
 static void
-add_signed(rb_number *r, const rb_number *a, const rb_number *b, int sign)
+add_signed_numbers(rb_number *r, const rb_number *a, const rb_number *b, int sign)
 {
 	const int a_sign = a->sign, b_sign = b->sign * sign;
 	int order;
@@ -242,7 +242,7 @@ add_signed(rb_number *r, const rb_number *a, const rb_number *b, int sign)
 	}
 	if (a->low == b->low)
 	{
-		add_aligned(r, a, b, sign);
+		add_aligned_numbers(r, a, b, sign);
 		return;
 	}
 	if (a_sign == b_sign)
@@ -255,16 +255,16 @@ add_signed(rb_number *r, const rb_number *a, const rb_number *b, int sign)
 		strip_zero_words(r);
 		return;
 	}
-	order = compare_words(a, b);
+	order = compare_number_words(a, b);
 	if (order == 0)
 	{
 		r->sign = r->n = r->low = 0;
 		return;
 	}
 	if (order > 0)
-		sub_words(r, a, b);
+		subtract_magnitudes(r, a, b);
 	else
-		sub_words(r, b, a);
+		subtract_magnitudes(r, b, a);
 	r->sign = order > 0 ? a_sign : b_sign;
 	strip_zero_words(r);
 }
@@ -272,18 +272,18 @@ add_signed(rb_number *r, const rb_number *a, const rb_number *b, int sign)
 void
 rb_number_add(rb_number *r, const rb_number *a, const rb_number *b)
 {
-	add_signed(r, a, b, 1);
+	add_signed_numbers(r, a, b, 1);
 }
 
 void
 rb_number_sub(rb_number *r, const rb_number *a, const rb_number *b)
 {
-	add_signed(r, a, b, -1);
+	add_signed_numbers(r, a, b, -1);
 }
 
 /* Multiplies two words by two words, faster than a call to GMP. */
 static void
-mul_two(uint64_t *r, const uint64_t *x, const uint64_t *y)
+multiply_two_words(uint64_t *r, const uint64_t *x, const uint64_t *y)
 {
 	const unsigned __int128 ll = (unsigned __int128) x[0] * y[0];
 	const unsigned __int128 lh = (unsigned __int128) x[0] * y[1];
@@ -320,7 +320,7 @@ rb_number_mul(rb_number *r, const rb_number *a, const rb_number *b)
 		else if (shorter->n == 1)
 			r->word[longer->n] = mpn_mul_1(r->word, longer->word, longer->n, shorter->word[0]);
 		else if (longer->n == 2)
-			mul_two(r->word, longer->word, shorter->word);
+			multiply_two_words(r->word, longer->word, shorter->word);
 		else
 			mpn_mul(r->word, longer->word, longer->n, shorter->word, shorter->n);
 		r->n -= r->word[r->n - 1] == 0;
@@ -334,14 +334,14 @@ rb_number_compare(const rb_number *a, const rb_number *b)
 {
 	if (a->sign != b->sign)
 		return a->sign < b->sign ? -1 : 1;
-	return a->sign == 0 ? 0 : a->sign * compare_words(a, b);
+	return a->sign == 0 ? 0 : a->sign * compare_number_words(a, b);
 }
 
 #define PRIME ((UINT64_C(1) << 61) - 1)
 
 /* Returns x * 2^by modulo PRIME, for x below 2^61. */
 static uint64_t
-multiply_by_power(uint64_t x, int by)
+multiply_by_power_modulo(uint64_t x, int by)
 {
 	return by == 0 ? x : (x << by & PRIME) | x >> (61 - by);
 }
@@ -353,11 +353,11 @@ rb_number_modulo(const rb_number *a)
 
 	for (int i = a->n - 1; i >= 0; i--)
 	{
-		left = multiply_by_power(left, 3) + (a->word[i] & PRIME) + (a->word[i] >> 61);
+		left = multiply_by_power_modulo(left, 3) + (a->word[i] & PRIME) + (a->word[i] >> 61);
 		while (left >= PRIME)
 			left -= PRIME;
 	}
-	left = multiply_by_power(left, (3 * a->low % 61 + 61) % 61);
+	left = multiply_by_power_modulo(left, (3 * a->low % 61 + 61) % 61);
 	return a->sign < 0 && left > 0 ? PRIME - left : left;
 }
 
@@ -408,7 +408,7 @@ rb_number_div(rb_number *r, const rb_number *a, const rb_number *b, int words)
  * position. Returns their number.
  */
 static int
-even_words(uint64_t *to, int *low, const rb_number *a, int words)
+copy_to_even_words(uint64_t *to, int *low, const rb_number *a, int words)
 {
 	int zeros = a->n < 2 * words ? 2 * words - a->n : 0;
 
@@ -429,7 +429,7 @@ rb_number_root(rb_number *r, const rb_number *a, int words)
 	r->n = r->low = 0;
 	if (a->sign == 0)
 		return;
-	n = even_words(square, &low, a, words);
+	n = copy_to_even_words(square, &low, a, words);
 	mpn_sqrtrem(r->word, rest, square, n);
 	r->n = (n + 1) / 2;
 	r->low = low / 2;
@@ -447,7 +447,7 @@ rb_number_is_square(rb_number *root, const rb_number *a)
 		rb_number_copy(root, a);
 		return a->sign == 0;
 	}
-	n = even_words(square, &low, a, 0);
+	n = copy_to_even_words(square, &low, a, 0);
 	if (!mpn_perfect_square_p(square, n))
 		return false;
 	mpn_sqrtrem(root->word, rest, square, n);
@@ -460,7 +460,7 @@ rb_number_is_square(rb_number *root, const rb_number *a)
 
 /* Returns bits `from` to from + 63 of a number; bits outside its words are 0. */
 static uint64_t
-bits_from(const rb_number *a, long from)
+bits_of_number(const rb_number *a, long from)
 {
 	long at = from - (long) a->low * WORD_BITS;
 	long i = at >= 0 ? at / WORD_BITS : -((WORD_BITS - 1 - at) / WORD_BITS);
@@ -485,8 +485,8 @@ rb_number_round(const rb_number *a)
 	last = top - 52 < -1074 ? -1074 : top - 52;
 	if (top < last - 1)
 		return 0;
-	mantissa = top < last ? 0 : bits_from(a, last);
-	half = bits_from(a, last - 1) & 1;
+	mantissa = top < last ? 0 : bits_of_number(a, last);
+	half = bits_of_number(a, last - 1) & 1;
 	/* True if there are bits below `half`; the lowest word is not 0. */
 	more = (long) a->low * WORD_BITS + __builtin_ctzll(a->word[0]) < last - 1;
 	mantissa += half & (more | (mantissa & 1));

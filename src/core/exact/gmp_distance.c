@@ -62,7 +62,7 @@ typedef struct measure
 /* ---- vectors ---- */
 
 static void
-subtract_numbers(rb_number *r, const rb_number *a, const rb_number *b)
+subtract_exact_vectors(rb_number *r, const rb_number *a, const rb_number *b)
 {
 	for (int i = 0; i < 3; i++)
 		rb_number_sub(&r[i], &a[i], &b[i]);
@@ -70,7 +70,7 @@ subtract_numbers(rb_number *r, const rb_number *a, const rb_number *b)
 
 /* Computes the cross product of two vectors of exact numbers. */
 static void
-cross_numbers(rb_number *r, const rb_number *a, const rb_number *b)
+cross_exact_vectors(rb_number *r, const rb_number *a, const rb_number *b)
 {
 	for (int i = 0; i < 3; i++)
 	{
@@ -82,7 +82,7 @@ cross_numbers(rb_number *r, const rb_number *a, const rb_number *b)
 
 /* Returns true if 0 <= x <= y. */
 static bool
-is_within(const rb_number *x, const rb_number *y)
+is_number_between(const rb_number *x, const rb_number *y)
 {
 	rb_number rest;
 
@@ -103,7 +103,7 @@ get_hull_corner(const measure *m, int side, int i)
 
 /* Returns true if no vertex of that side lies behind vertex `at` in the direction sign * g. */
 static bool
-is_in_front(const measure *m, int side, int at, const rb_number *g, int sign)
+is_hull_in_front(const measure *m, int side, int at, const rb_number *g, int sign)
 {
 	for (int i = 0; i < m->n[side]; i++)
 	{
@@ -111,7 +111,7 @@ is_in_front(const measure *m, int side, int at, const rb_number *g, int sign)
 
 		if (i == at)
 			continue;
-		subtract_numbers(w, m->corner[side][i], m->corner[side][at]);
+		subtract_exact_vectors(w, m->corner[side][i], m->corner[side][at]);
 		rb_number_dot3(&height, w, g);
 		if (height.sign * sign < 0)
 			return false;
@@ -124,19 +124,19 @@ is_in_front(const measure *m, int side, int at, const rb_number *g, int sign)
  * face with a common origin, from which r is measured, and g = u x v.
  */
 static bool
-is_over_face(const rb_number *r, const rb_number *u, const rb_number *v, const rb_number *g,
-			 const rb_number *q)
+is_foot_over_face(const rb_number *r, const rb_number *u, const rb_number *v, const rb_number *g,
+				  const rb_number *q)
 {
 	rb_number w[3], s, t;
 
-	cross_numbers(w, r, v);
+	cross_exact_vectors(w, r, v);
 	rb_number_dot3(&s, w, g);
-	cross_numbers(w, u, r);
+	cross_exact_vectors(w, u, r);
 	rb_number_dot3(&t, w, g);
 	if (s.sign < 0 || t.sign < 0)
 		return false;
 	rb_number_add(&s, &s, &t);
-	return is_within(&s, q);
+	return is_number_between(&s, q);
 }
 
 /*
@@ -144,37 +144,37 @@ is_over_face(const rb_number *r, const rb_number *u, const rb_number *v, const r
  * within the edges u and v.
  */
 static bool
-is_over_edges(const rb_number *r, const rb_number *u, const rb_number *v, const rb_number *g,
-			  const rb_number *q)
+is_nearest_over_edges(const rb_number *r, const rb_number *u, const rb_number *v,
+					  const rb_number *g, const rb_number *q)
 {
 	rb_number w[3], s;
 
-	cross_numbers(w, v, g);
+	cross_exact_vectors(w, v, g);
 	rb_number_dot3(&s, w, r);
-	if (!is_within(&s, q))
+	if (!is_number_between(&s, q))
 		return false;
-	cross_numbers(w, u, g);
+	cross_exact_vectors(w, u, g);
 	rb_number_dot3(&s, w, r);
-	return is_within(&s, q);
+	return is_number_between(&s, q);
 }
 
 /* Returns true if these are the nearest features, and sets p and q from them. */
 static bool
-test_features(measure *m, rb_feature red, rb_feature blue)
+are_features_nearest(measure *m, rb_feature red, rb_feature blue)
 {
 	const rb_feature of[2] = {red, blue};
 	rb_number g[3], u[2][3], v[3], r[3], height, rest;
 
 	for (int side = 0; side < 2; side++)
 		if (of[side].dim > 0)
-			subtract_numbers(u[side], get_hull_corner(m, side, of[side].at + 1),
-							 get_hull_corner(m, side, of[side].at));
+			subtract_exact_vectors(u[side], get_hull_corner(m, side, of[side].at + 1),
+								   get_hull_corner(m, side, of[side].at));
 	/* r points from blue to red, like g */
-	subtract_numbers(r, get_hull_corner(m, 0, red.at), get_hull_corner(m, 1, blue.at));
+	subtract_exact_vectors(r, get_hull_corner(m, 0, red.at), get_hull_corner(m, 1, blue.at));
 
 	if (red.dim + blue.dim == 0)
 	{
-		subtract_numbers(g, get_hull_corner(m, 0, red.at), get_hull_corner(m, 1, blue.at));
+		subtract_exact_vectors(g, get_hull_corner(m, 0, red.at), get_hull_corner(m, 1, blue.at));
 		rb_number_dot3(&m->p, g, g);
 		rb_number_of(&m->q, 1);
 	}
@@ -188,7 +188,7 @@ test_features(measure *m, rb_feature red, rb_feature blue)
 			return false;
 		if (red.dim == 1)
 			height.sign = -height.sign;
-		if (!is_within(&height, &m->q))
+		if (!is_number_between(&height, &m->q))
 			return false;
 		if (red.dim == 1)
 			height.sign = -height.sign;
@@ -207,13 +207,13 @@ test_features(measure *m, rb_feature red, rb_feature blue)
 
 		if (red.dim == 1)
 		{
-			cross_numbers(g, u[0], u[1]);
+			cross_exact_vectors(g, u[0], u[1]);
 			rb_number_dot3(&m->q, g, g);
 			if (m->q.sign == 0)
 				return false;
 			for (int i = 0; i < 3; i++)
 				r[i].sign = -r[i].sign;
-			faced = is_over_edges(r, u[0], u[1], g, &m->q);
+			faced = is_nearest_over_edges(r, u[0], u[1], g, &m->q);
 			for (int i = 0; i < 3; i++)
 				r[i].sign = -r[i].sign;
 		}
@@ -221,15 +221,15 @@ test_features(measure *m, rb_feature red, rb_feature blue)
 		{
 			int side = red.dim == 2 ? 0 : 1;
 
-			subtract_numbers(v, get_hull_corner(m, side, of[side].at + 2),
-							 get_hull_corner(m, side, of[side].at));
-			cross_numbers(g, u[side], v);
+			subtract_exact_vectors(v, get_hull_corner(m, side, of[side].at + 2),
+								   get_hull_corner(m, side, of[side].at));
+			cross_exact_vectors(g, u[side], v);
 			rb_number_dot3(&m->q, g, g);
 			if (m->q.sign == 0)
 				return false;
 			for (int i = 0; i < 3 && side == 0; i++)
 				r[i].sign = -r[i].sign;
-			faced = is_over_face(r, u[side], v, g, &m->q);
+			faced = is_foot_over_face(r, u[side], v, g, &m->q);
 			for (int i = 0; i < 3 && side == 0; i++)
 				r[i].sign = -r[i].sign;
 		}
@@ -240,29 +240,30 @@ test_features(measure *m, rb_feature red, rb_feature blue)
 		for (int i = 0; i < 3 && height.sign < 0; i++)
 			g[i].sign = -g[i].sign;
 	}
-	return m->p.sign != 0 && is_in_front(m, 0, red.at, g, 1) && is_in_front(m, 1, blue.at, g, -1);
+	return m->p.sign != 0 && is_hull_in_front(m, 0, red.at, g, 1) &&
+		   is_hull_in_front(m, 1, blue.at, g, -1);
 }
 
 static int
-count_features(int n, int dim)
+count_hull_features(int n, int dim)
 {
 	return dim == 0 ? n : dim == 1 ? (n == 3 ? 3 : n - 1) : n == 3;
 }
 
 static void
-find_nearest(measure *m, const rb_feature *guess)
+find_nearest_features(measure *m, const rb_feature *guess)
 {
 	static const int dims[6][2] = {{0, 2}, {2, 0}, {0, 1}, {1, 0}, {0, 0}, {1, 1}};
 
-	if (test_features(m, guess[0], guess[1]))
+	if (are_features_nearest(m, guess[0], guess[1]))
 		return;
 	for (int k = 0; k < 6; k++)
-		for (int i = 0; i < count_features(m->n[0], dims[k][0]); i++)
-			for (int j = 0; j < count_features(m->n[1], dims[k][1]); j++)
+		for (int i = 0; i < count_hull_features(m->n[0], dims[k][0]); i++)
+			for (int j = 0; j < count_hull_features(m->n[1], dims[k][1]); j++)
 			{
 				rb_feature red = {dims[k][0], i}, blue = {dims[k][1], j};
 
-				if (test_features(m, red, blue))
+				if (are_features_nearest(m, red, blue))
 					return;
 			}
 	rb_number_of(&m->p, 0);
@@ -273,7 +274,7 @@ find_nearest(measure *m, const rb_feature *guess)
 
 /* Returns the exponent of the common unit of both hulls and of `unit`. */
 static int
-unit_of(int unit, const rb_hulls *h)
+common_unit_of_hulls(int unit, const rb_hulls *h)
 {
 	for (int i = 0; i < h->n[0] + h->n[1]; i++)
 		for (int a = 0; a < 3; a++)
@@ -291,7 +292,7 @@ unit_of(int unit, const rb_hulls *h)
 }
 
 static void
-convert_to_units(rb_number *r, double x, int unit)
+convert_to_exact_units(rb_number *r, double x, int unit)
 {
 	uint64_t mantissa;
 	int exponent;
@@ -303,31 +304,31 @@ convert_to_units(rb_number *r, double x, int unit)
 }
 
 static __attribute__((noinline)) void
-measure_hulls(measure *m, const rb_hulls *h, int unit)
+measure_hulls_exactly(measure *m, const rb_hulls *h, int unit)
 {
 	rb_number origin[3], x;
 
 	m->unit = unit;
 	for (int a = 0; a < 3; a++)
-		convert_to_units(&origin[a], h->corner[0][a], unit);
+		convert_to_exact_units(&origin[a], h->corner[0][a], unit);
 	for (int side = 0; side < 2; side++)
 	{
 		m->n[side] = h->n[side];
 		for (int i = 0; i < h->n[side]; i++)
 			for (int a = 0; a < 3; a++)
 			{
-				convert_to_units(&x, h->corner[side == 0 ? i : h->n[0] + i][a], unit);
+				convert_to_exact_units(&x, h->corner[side == 0 ? i : h->n[0] + i][a], unit);
 				rb_number_sub(&m->corner[side][i][a], &x, &origin[a]);
 			}
 	}
-	find_nearest(m, h->guess);
+	find_nearest_features(m, h->guess);
 }
 
 /* ---- comparisons with a number ---- */
 
 /* Returns the sign of the distance minus mantissa * 2^exponent. */
 static int
-sign_against(const measure *m, uint64_t mantissa, int exponent)
+sign_of_distance_minus(const measure *m, uint64_t mantissa, int exponent)
 {
 	rb_number d, square, product;
 
@@ -344,13 +345,13 @@ rb_gmp_distance_sign(const rb_hulls *hulls, double distance)
 	uint64_t mantissa;
 	int exponent;
 
-	measure_hulls(&m, hulls, unit_of(NO_UNIT, hulls));
+	measure_hulls_exactly(&m, hulls, common_unit_of_hulls(NO_UNIT, hulls));
 	rb_number_split_double(distance, &mantissa, &exponent);
-	return sign_against(&m, mantissa, exponent);
+	return sign_of_distance_minus(&m, mantissa, exponent);
 }
 
 static uint64_t
-bits_of(double x)
+bits_of_distance(double x)
 {
 	uint64_t bits;
 
@@ -359,7 +360,7 @@ bits_of(double x)
 }
 
 static double
-double_of(uint64_t bits)
+distance_of_bits(uint64_t bits)
 {
 	double x;
 
@@ -375,9 +376,9 @@ double
 rb_gmp_distance(const rb_hulls *hulls, double lo, double hi)
 {
 	measure m;
-	uint64_t low = bits_of(lo > 0 ? lo : 0x1p-1074), high = bits_of(hi);
+	uint64_t low = bits_of_distance(lo > 0 ? lo : 0x1p-1074), high = bits_of_distance(hi);
 
-	measure_hulls(&m, hulls, unit_of(NO_UNIT, hulls));
+	measure_hulls_exactly(&m, hulls, common_unit_of_hulls(NO_UNIT, hulls));
 	if (m.p.sign == 0)
 		return 0;
 	while (low < high)
@@ -387,14 +388,14 @@ rb_gmp_distance(const rb_hulls *hulls, double lo, double hi)
 		int exponent, sign;
 
 		/* halfway to the next double */
-		rb_number_split_double(double_of(middle), &mantissa, &exponent);
-		sign = sign_against(&m, 2 * mantissa + 1, exponent - 1);
+		rb_number_split_double(distance_of_bits(middle), &mantissa, &exponent);
+		sign = sign_of_distance_minus(&m, 2 * mantissa + 1, exponent - 1);
 		if (sign < 0 || (sign == 0 && middle % 2 == 0))
 			high = middle;
 		else
 			low = middle + 1;
 	}
-	return double_of(low);
+	return distance_of_bits(low);
 }
 
 /* ---- comparisons with another pair ---- */
@@ -405,7 +406,7 @@ rb_gmp_square_of(rb_square *s, const rb_hulls *hulls)
 	measure m;
 	rb_number unit;
 
-	measure_hulls(&m, hulls, unit_of(NO_UNIT, hulls));
+	measure_hulls_exactly(&m, hulls, common_unit_of_hulls(NO_UNIT, hulls));
 	rb_number_of_parts(&unit, 1, m.p.sign != 0 ? 2 * m.unit : 0);
 	rb_number_mul(&s->p, &m.p, &unit);
 	rb_number_copy(&s->q, &m.q);

@@ -8,7 +8,8 @@
  *
  * For groups, the pairs are first collected as long as the memory limit allows. When memory runs
  * out, these pairs and all later ones are only counted. The caller then knows how many pairs each
- * row has, and can request fewer rows at a time. If it wants groups or nothing, the join ends there.
+ * row has, and can request fewer rows at a time. If it wants groups or nothing, the join ends
+ * there.
  */
 #include "core/base/base.h"
 #include "core/base/parallel.h"
@@ -20,16 +21,16 @@
 #define FIRST_PAIRS RB_SIZE((uint64_t) 1 << 16, 3) /* Initial capacity; grows by half each time */
 
 static size_t
-count_words(const rb_aggregate *a)
+count_aggregate_words(const rb_aggregate *a)
 {
 	return a->job->answer == RB_HITS ? ((size_t) a->rows + 31) / 32 : a->rows;
 }
 
 /* Allocates the words of the aggregate and sets them to zero. */
 static rb_status
-make_words(rb_aggregate *a)
+make_aggregate_words(rb_aggregate *a)
 {
-	const size_t n = count_words(a);
+	const size_t n = count_aggregate_words(a);
 
 	RB_TRY(RB_ALLOCATE(a->ctx, a->word, n > 0 ? n : 1));
 	for (size_t i = 0; i < n; i += CHECK_INTERVAL)
@@ -74,7 +75,8 @@ rb_aggregate_free(rb_aggregate *a)
 rb_status
 rb_aggregate_begin(rb_aggregate *a)
 {
-	return a->job->answer == RB_PAIRS || a->job->answer == RB_COUNT ? RB_OK : make_words(a);
+	return a->job->answer == RB_PAIRS || a->job->answer == RB_COUNT ? RB_OK
+																	: make_aggregate_words(a);
 }
 
 /* ---- counts ---- */
@@ -96,7 +98,7 @@ count_pairs_per_row(rb_aggregate *a, const uint32_t *row, size_t n)
 }
 
 static void
-count_pairs(rb_aggregate *a, const rb_pair *rows, size_t n)
+add_pairs_to_counts(rb_aggregate *a, const rb_pair *rows, size_t n)
 {
 	if (n > 0 && a->job->of != RB_OF_BLUE)
 		count_pairs_per_row(a, &rows->red, n);
@@ -108,7 +110,7 @@ count_pairs(rb_aggregate *a, const rb_pair *rows, size_t n)
 
 /* Converts the collected pairs to counts when memory runs out, or fails if groups are required. */
 static rb_status
-stop_collecting(rb_aggregate *a)
+stop_collecting_pairs(rb_aggregate *a)
 {
 	rb_status status = RB_OK;
 
@@ -119,7 +121,7 @@ stop_collecting(rb_aggregate *a)
 					   rb_memory_limit(a->ctx->memory), NULL);
 	for (uint64_t i = 0; i < a->n && status == RB_OK; i += CHECK_INTERVAL)
 	{
-		count_pairs(a, a->pairs + i, a->n - i < CHECK_INTERVAL ? a->n - i : CHECK_INTERVAL);
+		add_pairs_to_counts(a, a->pairs + i, a->n - i < CHECK_INTERVAL ? a->n - i : CHECK_INTERVAL);
 		if (rb_should_stop(a->ctx))
 			status = RB_STOPPED;
 	}
@@ -130,7 +132,7 @@ stop_collecting(rb_aggregate *a)
 
 /* Makes room for n more pairs if memory allows; the pairs may move. */
 static bool
-grow_pairs(rb_aggregate *a, uint64_t n)
+grow_collected_pairs(rb_aggregate *a, uint64_t n)
 {
 	uint64_t room = a->room > 0 ? a->room : FIRST_PAIRS;
 	rb_error error;
@@ -148,7 +150,7 @@ grow_pairs(rb_aggregate *a, uint64_t n)
  * large result is spent on first-touch page faults.
  */
 static rb_status
-collect_pairs(rb_aggregate *a, const rb_pair *rows, size_t n)
+collect_pairs_to_group(rb_aggregate *a, const rb_pair *rows, size_t n)
 {
 	rb_status status = RB_OK;
 	rb_pair *to = NULL;
@@ -159,8 +161,8 @@ collect_pairs(rb_aggregate *a, const rb_pair *rows, size_t n)
 	while (a->collecting && a->n + n > a->room)
 		if (a->writing > 0)
 			pthread_cond_wait(&a->quiet, &a->lock);
-		else if (!grow_pairs(a, n))
-			status = stop_collecting(a);
+		else if (!grow_collected_pairs(a, n))
+			status = stop_collecting_pairs(a);
 	if (a->collecting)
 	{
 		to = a->pairs + a->n;
@@ -171,7 +173,7 @@ collect_pairs(rb_aggregate *a, const rb_pair *rows, size_t n)
 	if (to == NULL)
 	{
 		if (status == RB_OK)
-			count_pairs(a, rows, n);
+			add_pairs_to_counts(a, rows, n);
 		return status;
 	}
 	memcpy(to, rows, n * sizeof(rb_pair));
@@ -193,7 +195,7 @@ rb_aggregate_end(rb_aggregate *a)
 		rb_shrink(a->ctx->memory, (void **) &a->pairs, a->n * sizeof(rb_pair));
 	status = rb_groups_build(a->ctx, a->job, a->pairs, a->n, &a->groups);
 	if (status == RB_OVER_BUDGET || status == RB_OUT_OF_MEMORY)
-		return stop_collecting(a);
+		return stop_collecting_pairs(a);
 	RB_FREE(a->ctx->memory, a->pairs);
 	RB_FREE(a->ctx->memory, a->word);
 	return status;
@@ -205,9 +207,9 @@ rb_status
 rb_aggregate_add(rb_aggregate *a, const rb_pair *rows, size_t n)
 {
 	if (a->job->answer == RB_COUNTS)
-		count_pairs(a, rows, n);
+		add_pairs_to_counts(a, rows, n);
 	else if (a->job->answer == RB_GROUPS)
-		return collect_pairs(a, rows, n);
+		return collect_pairs_to_group(a, rows, n);
 	return RB_OK;
 }
 
@@ -249,7 +251,7 @@ rb_aggregate_marked(const rb_aggregate *a)
 {
 	uint64_t sum = 0;
 
-	for (size_t i = 0; i < count_words(a); i++)
+	for (size_t i = 0; i < count_aggregate_words(a); i++)
 		sum += (uint64_t) __builtin_popcount(a->word[i]);
 	return sum;
 }
@@ -259,8 +261,8 @@ rb_aggregate_marked(const rb_aggregate *a)
 /*
  * Groups pairs by row: count, prefix sum, scatter, and sort within each group.
  *
- * This is a counting sort on all threads. As in the grid (grid_build.c), one atomic counter per group
- * assigns the positions, so threads need no lists of their own. Pairs of one red row arrive
+ * This is a counting sort on all threads. As in the grid (grid_build.c), one atomic counter per
+ * group assigns the positions, so threads need no lists of their own. Pairs of one red row arrive
  * together from the join, so a run of them reserves its positions with one operation. The threads
  * store the members of a group in an arbitrary order. Sorting them afterwards makes the result
  * reproducible and costs little, since most groups are small.
@@ -287,7 +289,7 @@ group_of_row(const rb_job *job, uint32_t row)
 }
 
 static void
-clear_words_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+clear_group_starts_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_grouping *g = arg;
 
@@ -300,7 +302,7 @@ clear_words_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
  * grouped side of the first pair.
  */
 static inline uint64_t
-run_of(const rb_job *job, const uint32_t *row, uint64_t n)
+length_of_group_run(const rb_job *job, const uint32_t *row, uint64_t n)
 {
 	const uint32_t group = group_of_row(job, row[0]);
 	uint64_t k = 1;
@@ -312,37 +314,37 @@ run_of(const rb_job *job, const uint32_t *row, uint64_t n)
 
 /* Adds the pairs of one side to the sizes of its groups. */
 static void
-count_side(rb_grouping *g, const uint32_t *row, uint64_t n)
+count_members_of_side(rb_grouping *g, const uint32_t *row, uint64_t n)
 {
 	for (uint64_t i = 0, run; i < n; i += run)
 	{
-		run = run_of(g->job, row + 2 * i, n - i);
+		run = length_of_group_run(g->job, row + 2 * i, n - i);
 		rb_add(&g->start[(uint64_t) group_of_row(g->job, row[2 * i]) + 2], run);
 	}
 }
 
 /* Counts the members of each group among the pairs of a range. */
 static void
-count_members_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+count_group_members_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_grouping *g = arg;
 
 	(void) me;
 	if (g->job->of != RB_OF_BLUE)
-		count_side(g, &g->pairs[from].red, to - from);
+		count_members_of_side(g, &g->pairs[from].red, to - from);
 	if (g->job->of != RB_OF_RED)
-		count_side(g, &g->pairs[from].blue, to - from);
+		count_members_of_side(g, &g->pairs[from].blue, to - from);
 }
 
 /* Stores the partners of one side in the groups of its rows. */
 static void
-scatter_side(rb_grouping *g, const uint32_t *row, const uint32_t *partner, uint64_t n)
+scatter_members_of_side(rb_grouping *g, const uint32_t *row, const uint32_t *partner, uint64_t n)
 {
 	for (uint64_t i = 0, run; i < n; i += run)
 	{
 		uint32_t *member;
 
-		run = run_of(g->job, row + 2 * i, n - i);
+		run = length_of_group_run(g->job, row + 2 * i, n - i);
 		member =
 			g->member + rb_add(&g->start[(uint64_t) group_of_row(g->job, row[2 * i]) + 1], run);
 		for (uint64_t k = 0; k < run; k++)
@@ -352,23 +354,23 @@ scatter_side(rb_grouping *g, const uint32_t *row, const uint32_t *partner, uint6
 
 /* Stores the members of each group among the pairs of a range. */
 static void
-scatter_members_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+scatter_group_members_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_grouping *g = arg;
 	const rb_pair *first = &g->pairs[from];
 
 	(void) me;
 	if (g->job->of != RB_OF_BLUE)
-		scatter_side(g, &first->red, &first->blue, to - from);
+		scatter_members_of_side(g, &first->red, &first->blue, to - from);
 	if (g->job->of != RB_OF_RED)
-		scatter_side(g, &first->blue, &first->red, to - from);
+		scatter_members_of_side(g, &first->blue, &first->red, to - from);
 }
 
 /* ---- sorting of members ---- */
 
 /* Sorts the members of each group in a range. */
 static void
-sort_members_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+sort_group_members_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_grouping *g = arg;
 
@@ -381,7 +383,7 @@ sort_members_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* Groups all pairs: counts, starts, members, in ascending order within each group. */
 static rb_status
-group_pairs(rb_grouping *g, uint64_t n, uint32_t groups)
+group_collected_pairs(rb_grouping *g, uint64_t n, uint32_t groups)
 {
 	rb_context *ctx = g->ctx;
 	const int by_pairs = rb_threads_for(ctx, n, GRAIN);
@@ -392,9 +394,9 @@ group_pairs(rb_grouping *g, uint64_t n, uint32_t groups)
 	if (status == RB_OVER_BUDGET || status == RB_OUT_OF_MEMORY)
 		rb_forget_failure(ctx); /* The join itself is finished and has not failed */
 	if (status == RB_OK)
-		status = rb_loop(me, (uint64_t) groups + 2, WORD_GRAIN, clear_words_piece, g);
+		status = rb_loop(me, (uint64_t) groups + 2, WORD_GRAIN, clear_group_starts_piece, g);
 	if (status == RB_OK)
-		status = rb_loop(me, n, GRAIN, count_members_piece, g);
+		status = rb_loop(me, n, GRAIN, count_group_members_piece, g);
 	/*
 	 * The size of group i is at i + 2. The prefix sum turns it into the start of group i at i + 1,
 	 * and scattering into its end.
@@ -406,9 +408,9 @@ group_pairs(rb_grouping *g, uint64_t n, uint32_t groups)
 			status = RB_STOPPED;
 	}
 	if (status == RB_OK)
-		status = rb_loop(me, n, GRAIN, scatter_members_piece, g);
+		status = rb_loop(me, n, GRAIN, scatter_group_members_piece, g);
 	if (status == RB_OK)
-		status = rb_loop(me, groups, GROUP_GRAIN, sort_members_piece, g);
+		status = rb_loop(me, groups, GROUP_GRAIN, sort_group_members_piece, g);
 	rb_team_close(&me);
 	return status == RB_OK && rb_should_stop(ctx) ? RB_STOPPED : status;
 }
@@ -429,7 +431,7 @@ rb_groups_build(rb_context *ctx, const rb_job *job, const rb_pair *pairs, uint64
 	if (status == RB_OK && members > 0)
 		status = rb_resize(ctx->memory, (void **) &g.member, members * sizeof(uint32_t), &error);
 	if (status == RB_OK)
-		status = group_pairs(&g, n, groups->n);
+		status = group_collected_pairs(&g, n, groups->n);
 	groups->start = g.start;
 	groups->member = g.member;
 	if (status != RB_OK)

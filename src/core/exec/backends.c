@@ -70,7 +70,7 @@ rb_abi_fits(const rb_abi *abi, char *text, size_t size)
  * Loads the backend of a library and checks its ABI. Returns NULL and writes the fault on failure.
  */
 static const rb_backend *
-open_library(const char *path, char *fault, size_t size)
+open_backend_library(const char *path, char *fault, size_t size)
 {
 	const char *slash = strrchr(path, '/');
 	const char *name = slash != NULL ? slash + 1 : path;
@@ -117,7 +117,7 @@ rb_backend_open(const char *path, char *fault, size_t size)
 	{
 		snprintf(known, sizeof(known), "%s", path);
 		why_not[0] = '\0';
-		backend = open_library(path, why_not, sizeof(why_not));
+		backend = open_backend_library(path, why_not, sizeof(why_not));
 	}
 	answer = backend;
 	snprintf(fault, size, "%s", why_not);

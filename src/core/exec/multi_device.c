@@ -78,7 +78,7 @@ typedef struct rb_device_join
 /* ---- selection of devices ---- */
 
 static int
-device_count(const rb_backend *device)
+count_devices_of_backend(const rb_backend *device)
 {
 	const int n = device->devices != NULL ? device->devices() : 1;
 
@@ -91,10 +91,10 @@ device_count(const rb_backend *device)
  * exist, returns 0.
  */
 static int
-find_devices(const rb_context *ctx, const rb_backend *device, int card[RB_MAX_DEVICES], char *text,
-			 size_t size)
+list_devices_for_join(const rb_context *ctx, const rb_backend *device, int card[RB_MAX_DEVICES],
+					  char *text, size_t size)
 {
-	const int count = device_count(device);
+	const int count = count_devices_of_backend(device);
 	bool missing = false;
 	int n = 0, warm = 0;
 
@@ -129,7 +129,7 @@ find_devices(const rb_context *ctx, const rb_backend *device, int card[RB_MAX_DE
 
 /* Passes pairs of one device to the sink of the join. */
 static rb_status
-put_from_device(void *user, const rb_pair *pairs, size_t n)
+send_pairs_of_device(void *user, const rb_pair *pairs, size_t n)
 {
 	rb_join_device *c = user;
 	rb_device_join *all = c->all;
@@ -152,7 +152,7 @@ put_from_device(void *user, const rb_pair *pairs, size_t n)
 
 /* Passes words of an aggregate from one device to the sink, while no other device writes. */
 static rb_status
-put_words_from_device(void *user, const uint32_t *words, size_t first, size_t n)
+send_words_of_device(void *user, const uint32_t *words, size_t first, size_t n)
 {
 	rb_join_device *c = user;
 	rb_device_join *all = c->all;
@@ -170,7 +170,7 @@ put_words_from_device(void *user, const uint32_t *words, size_t first, size_t n)
 
 /* Adds the statistics of a partition; the lock is held. */
 static void
-add_stats(rb_join_device *c, double ms)
+add_partition_stats(rb_join_device *c, double ms)
 {
 	rb_stats *sum = &c->all->sum;
 	rb_stats *one = &c->ctx->stats;
@@ -196,7 +196,7 @@ add_stats(rb_join_device *c, double ms)
 
 /* Ends the join with the given status; the lock is held. */
 static void
-end_all(rb_device_join *all, rb_status status)
+end_join_on_devices(rb_device_join *all, rb_status status)
 {
 	if (all->status == RB_OK)
 		all->status = status;
@@ -208,7 +208,7 @@ end_all(rb_device_join *all, rb_status status)
  * device must not take further partitions.
  */
 static bool
-join_partition(rb_join_device *c, int share)
+join_partition_on_device(rb_join_device *c, int share)
 {
 	rb_device_join *all = c->all;
 	rb_sink sink = *all->sink;
@@ -220,8 +220,8 @@ join_partition(rb_join_device *c, int share)
 	all->running |= 1u << share;
 	pthread_mutex_unlock(&all->lock);
 
-	sink.put = put_from_device;
-	sink.put_words = sink.put_words != NULL ? put_words_from_device : NULL;
+	sink.put = send_pairs_of_device;
+	sink.put_words = sink.put_words != NULL ? send_words_of_device : NULL;
 	/* Records of two devices would be mixed, as they may be cut anywhere */
 	sink.put_records = NULL;
 	sink.user = c;
@@ -239,7 +239,7 @@ join_partition(rb_join_device *c, int share)
 	pthread_mutex_lock(&all->lock);
 	all->running &= ~(1u << share);
 	if (status == RB_OK)
-		add_stats(c, rb_now_ms() - began);
+		add_partition_stats(c, rb_now_ms() - began);
 	else if (rb_is_device_failure(status) && !rb_load(&c->put) && !all->over)
 	{
 		all->waiting |= 1u << share;
@@ -254,7 +254,7 @@ join_partition(rb_join_device *c, int share)
 		if (!all->over && c->ctx != all->ctx && c->ctx->error.status != RB_OK)
 			(void) rb_fail(all->ctx, c->ctx->error.status, c->ctx->error.need, c->ctx->error.limit,
 						   c->ctx->error.text);
-		end_all(all, status);
+		end_join_on_devices(all, status);
 	}
 	pthread_cond_broadcast(&all->changed);
 	return status == RB_OK;
@@ -265,7 +265,7 @@ join_partition(rb_join_device *c, int share)
  * will follow. The lock is held.
  */
 static int
-next_partition(rb_device_join *all)
+next_partition_for_device(rb_device_join *all)
 {
 	while (!all->over && all->waiting == 0 && all->running != 0)
 		pthread_cond_wait(&all->changed, &all->lock);
@@ -274,7 +274,7 @@ next_partition(rb_device_join *all)
 
 /* Joins the partitions of one device until none are left or the device fails. */
 static void *
-device_thread(void *arg)
+run_device_thread(void *arg)
 {
 	rb_join_device *c = arg;
 	rb_device_join *all = c->all;
@@ -292,8 +292,8 @@ device_thread(void *arg)
 		all->refusal = status;
 		all->why = c->ctx->error;
 	}
-	while (status == RB_OK && (share = next_partition(all)) >= 0)
-		if (!join_partition(c, share))
+	while (status == RB_OK && (share = next_partition_for_device(all)) >= 0)
+		if (!join_partition_on_device(c, share))
 			break;
 	c->ended = true;
 	pthread_cond_broadcast(&all->changed);
@@ -305,7 +305,7 @@ device_thread(void *arg)
 
 /* Starts a thread for one more device. Returns false if no thread can be created. */
 static bool
-start_device(rb_device_join *all, const rb_backend *device, int number, int threads)
+start_device_thread(rb_device_join *all, const rb_backend *device, int number, int threads)
 {
 	rb_join_device *c = &all->card[all->cards];
 
@@ -319,14 +319,14 @@ start_device(rb_device_join *all, const rb_backend *device, int number, int thre
 	c->own.filters = all->ctx->filters;
 	c->own.asked = all->ctx->asked;
 	c->ctx = &c->own;
-	c->started = rb_thread_start(&c->thread, STACK, device_thread, c) == 0;
+	c->started = rb_thread_start(&c->thread, STACK, run_device_thread, c) == 0;
 	all->cards += c->started;
 	return c->started;
 }
 
 /* Returns the number of devices that have ended. */
 static int
-count_ended(const rb_device_join *all)
+count_ended_devices(const rb_device_join *all)
 {
 	int n = 0;
 
@@ -372,12 +372,13 @@ report_devices_progress(rb_device_join *all)
  * spare one, so that n devices are active. The lock is held.
  */
 static void
-wait_for_all(rb_device_join *all, const rb_backend *device, int n, const int *spare, int spares,
-			 int threads)
+wait_for_all_devices(rb_device_join *all, const rb_backend *device, int n, const int *spare,
+					 int spares, int threads)
 {
 	int replaced = 0;
 
-	while (count_ended(all) < all->cards || (!all->over && all->waiting != 0 && replaced < spares))
+	while (count_ended_devices(all) < all->cards ||
+		   (!all->over && all->waiting != 0 && replaced < spares))
 	{
 		struct timespec until;
 
@@ -388,7 +389,7 @@ wait_for_all(rb_device_join *all, const rb_backend *device, int n, const int *sp
 		(void) pthread_cond_timedwait(&all->changed, &all->lock, &until);
 		report_devices_progress(all);
 		if (rb_should_stop(all->ctx))
-			end_all(all, RB_STOPPED);
+			end_join_on_devices(all, RB_STOPPED);
 		if (all->waiting == 0 && all->running == 0)
 			all->over = true;
 		for (int i = 0; i < all->cards && all->over; i++)
@@ -396,8 +397,9 @@ wait_for_all(rb_device_join *all, const rb_backend *device, int n, const int *sp
 				rb_context_stop(all->card[i].ctx); /* The device may still be opening */
 		if (all->over)
 			pthread_cond_broadcast(&all->changed);
-		else if (all->waiting != 0 && all->cards - count_ended(all) < n && replaced < spares)
-			(void) start_device(all, device, spare[replaced++], threads);
+		else if (all->waiting != 0 && all->cards - count_ended_devices(all) < n &&
+				 replaced < spares)
+			(void) start_device_thread(all, device, spare[replaced++], threads);
 	}
 	for (int i = 0; i < all->cards; i++)
 	{
@@ -412,20 +414,20 @@ wait_for_all(rb_device_join *all, const rb_backend *device, int n, const int *sp
  * the lock is held.
  */
 static void
-join_rest_on_cpu(rb_device_join *all)
+join_partitions_on_cpu(rb_device_join *all)
 {
 	rb_join_device c = {
 		.all = all, .backend = &rb_backend_cpu, .ctx = all->ctx, .index = RB_MAX_DEVICES};
 	const rb_stats before = all->ctx->stats;
 
 	while (all->status == RB_OK && all->waiting != 0)
-		(void) join_partition(&c, __builtin_ctz(all->waiting));
+		(void) join_partition_on_device(&c, __builtin_ctz(all->waiting));
 	all->ctx->stats = before;
 }
 
 /* Initializes a join on several devices. */
 static void
-sharing_init(rb_device_join *all, rb_context *ctx, const rb_job *job, const rb_sink *sink)
+init_join_on_devices(rb_device_join *all, rb_context *ctx, const rb_job *job, const rb_sink *sink)
 {
 	pthread_condattr_t attr;
 
@@ -446,7 +448,7 @@ sharing_init(rb_device_join *all, rb_context *ctx, const rb_job *job, const rb_s
 }
 
 static void
-sharing_free(rb_device_join *all)
+free_join_on_devices(rb_device_join *all)
 {
 	pthread_rwlock_destroy(&all->one);
 	pthread_mutex_destroy(&all->lock);
@@ -455,7 +457,7 @@ sharing_free(rb_device_join *all)
 
 /* Completes the statistics; times are averages over the devices. */
 static void
-note_stats(rb_device_join *all, const rb_backend *device)
+average_stats_of_devices(rb_device_join *all, const rb_backend *device)
 {
 	rb_stats *sum = &all->sum;
 	int devices = 0;
@@ -479,28 +481,28 @@ note_stats(rb_device_join *all, const rb_backend *device)
 
 /* Joins n partitions on the first n devices of the list; the others are spares. */
 static rb_status
-join_shared(rb_context *ctx, const rb_backend *device, const rb_job *job, const rb_sink *sink,
-			const int *card, int cards, int n)
+share_join_among_devices(rb_context *ctx, const rb_backend *device, const rb_job *job,
+						 const rb_sink *sink, const int *card, int cards, int n)
 {
 	const int threads = ctx->threads / n;
 	rb_device_join all;
 	rb_status status;
 
-	sharing_init(&all, ctx, job, sink);
+	init_join_on_devices(&all, ctx, job, sink);
 	status = rb_partitions_cut(ctx, job, n, all.share);
 	if (status == RB_OK)
 	{
 		all.waiting = (1u << n) - 1;
 		pthread_mutex_lock(&all.lock);
 		for (int i = 0; i < n; i++)
-			(void) start_device(&all, device, card[i], threads);
-		wait_for_all(&all, device, n, card + n, cards - n, threads);
+			(void) start_device_thread(&all, device, card[i], threads);
+		wait_for_all_devices(&all, device, n, card + n, cards - n, threads);
 		if (all.status == RB_OK && all.waiting != 0 && rb_should_stop(ctx))
 			all.status = RB_STOPPED;
 		if (all.status == RB_OK && all.waiting != 0 && !ctx->settings.only_devices)
 		{
 			all.over = false;
-			join_rest_on_cpu(&all);
+			join_partitions_on_cpu(&all);
 		}
 		else if (all.status == RB_OK && all.waiting != 0)
 			all.status = rb_fail(ctx, all.cards == 0 ? RB_NO_THREAD : all.refusal, all.why.need,
@@ -508,16 +510,16 @@ join_shared(rb_context *ctx, const rb_backend *device, const rb_job *job, const 
 		pthread_mutex_unlock(&all.lock);
 		status = all.status;
 		if (status == RB_OK)
-			note_stats(&all, device);
+			average_stats_of_devices(&all, device);
 	}
-	sharing_free(&all);
+	free_join_on_devices(&all);
 	return ctx->error.status != RB_OK ? ctx->error.status : status;
 }
 
 /* Tries the whole join on one device after the other until one succeeds. */
 static rb_status
-join_alone(rb_context *ctx, const rb_backend *device, const rb_job *job, const rb_sink *sink,
-		   const int *card, int cards)
+join_on_first_able_device(rb_context *ctx, const rb_backend *device, const rb_job *job,
+						  const rb_sink *sink, const int *card, int cards)
 {
 	const rb_stats before = ctx->stats;
 	rb_status status = RB_NO_DEVICE;
@@ -542,7 +544,7 @@ static const rb_backend *shared_device;
 
 /* Joins on as many devices as the job has parts for. */
 static rb_status
-cards_join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
+join_on_devices(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 {
 	const rb_backend *device = rb_acquire(&shared_device);
 	const uint64_t parts =
@@ -550,25 +552,25 @@ cards_join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 	uint64_t n = device->share_parts > 0 ? parts / device->share_parts : 0;
 	char text[sizeof(ctx->error.text)];
 	int card[RB_MAX_DEVICES];
-	int cards = find_devices(ctx, device, card, text, sizeof(text));
+	int cards = list_devices_for_join(ctx, device, card, text, sizeof(text));
 
 	if (cards == 0)
 		return rb_fail(ctx, RB_NO_DEVICE, 0, 0, text);
 	if (n > (uint64_t) cards)
 		n = (uint64_t) cards;
 	if (n < 2 || job->share.dims != 0)
-		return join_alone(ctx, device, job, sink, card, cards);
-	return join_shared(ctx, device, job, sink, card, cards, (int) n);
+		return join_on_first_able_device(ctx, device, job, sink, card, cards);
+	return share_join_among_devices(ctx, device, job, sink, card, cards, (int) n);
 }
 
 /* Refines a mesh on the first device that can. */
 static rb_status
-cards_refine(rb_context *ctx, struct rb_refining *refining, size_t size)
+refine_on_devices(rb_context *ctx, struct rb_refining *refining, size_t size)
 {
 	const rb_backend *device = rb_acquire(&shared_device);
 	char text[sizeof(ctx->error.text)];
 	int card[RB_MAX_DEVICES];
-	const int cards = find_devices(ctx, device, card, text, sizeof(text));
+	const int cards = list_devices_for_join(ctx, device, card, text, sizeof(text));
 
 	if (cards == 0 || device->refine == NULL)
 		return rb_fail(ctx, RB_NO_DEVICE, 0, 0,
@@ -594,7 +596,7 @@ describe_devices(const rb_backend *device, char *text, size_t size)
 	char first[200] = "", why[200] = "";
 	int usable = 0;
 
-	for (int i = 0; i < device_count(device) || i == 0; i++)
+	for (int i = 0; i < count_devices_of_backend(device) || i == 0; i++)
 	{
 		char one[200] = "";
 
@@ -614,7 +616,7 @@ describe_devices(const rb_backend *device, char *text, size_t size)
 }
 
 static rb_status
-cards_probe(int number, char *text, size_t size)
+probe_devices(int number, char *text, size_t size)
 {
 	const rb_backend *device = rb_acquire(&shared_device);
 
@@ -623,19 +625,19 @@ cards_probe(int number, char *text, size_t size)
 
 /* Returns true if a join can start without first opening a device. */
 static bool
-cards_warm(int number)
+is_any_device_warm(int number)
 {
 	const rb_backend *device = rb_acquire(&shared_device);
 
 	(void) number;
-	for (int i = 0; i < device_count(device); i++)
+	for (int i = 0; i < count_devices_of_backend(device); i++)
 		if (device->warm(i))
 			return true;
 	return false;
 }
 
 static uint64_t
-cards_copy_bytes(uint64_t number, bool drop)
+copy_bytes_on_devices(uint64_t number, bool drop)
 {
 	const rb_backend *device = rb_acquire(&shared_device);
 
@@ -643,21 +645,21 @@ cards_copy_bytes(uint64_t number, bool drop)
 }
 
 static int
-cards_devices(void)
+count_shared_devices(void)
 {
-	return device_count(rb_acquire(&shared_device));
+	return count_devices_of_backend(rb_acquire(&shared_device));
 }
 
 const rb_backend *
 rb_backend_multi_device(const rb_backend *device)
 {
 	static const rb_backend backend = {.name = "cuda",
-									   .probe = cards_probe,
-									   .join = cards_join,
-									   .warm = cards_warm,
-									   .copy_bytes = cards_copy_bytes,
-									   .refine = cards_refine,
-									   .devices = cards_devices};
+									   .probe = probe_devices,
+									   .join = join_on_devices,
+									   .warm = is_any_device_warm,
+									   .copy_bytes = copy_bytes_on_devices,
+									   .refine = refine_on_devices,
+									   .devices = count_shared_devices};
 
 	rb_release(&shared_device, device);
 	return &backend;

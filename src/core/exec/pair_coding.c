@@ -14,7 +14,7 @@
 #define MAX_THREADS 8 /* Sufficient to keep up with any bus */
 
 static inline void
-pair_write(rb_pair *out, uint32_t red, uint32_t blue, bool order)
+write_decoded_pair(rb_pair *out, uint32_t red, uint32_t blue, bool order)
 {
 	bool turn = order && blue < red;
 
@@ -38,7 +38,8 @@ rb_record_pairs(const rb_record *record, rb_pair *out)
 		for (uint32_t i = 0; i < record->red; i++)
 			for (uint32_t first = 0; first < record->blue; first += 32)
 				for (uint32_t bits = *word++; bits != 0; bits &= bits - 1)
-					pair_write(out++, red[i], blue[first + (uint32_t) __builtin_ctz(bits)], order);
+					write_decoded_pair(out++, red[i], blue[first + (uint32_t) __builtin_ctz(bits)],
+									   order);
 	}
 	else
 	{
@@ -47,13 +48,13 @@ rb_record_pairs(const rb_record *record, rb_pair *out)
 
 		for (uint32_t i = 0; i < record->red; i++)
 			for (uint32_t k = count[i]; k > 0; k--)
-				pair_write(out++, red[i], blue[*number++], order);
+				write_decoded_pair(out++, red[i], blue[*number++], order);
 	}
 }
 
 /* Lists the complete records among n bytes, and saves an incomplete last one in r->cut. */
 static rb_status
-find_records(rb_context *ctx, rb_record_reader *r, const char *from, size_t n)
+list_complete_records(rb_context *ctx, rb_record_reader *r, const char *from, size_t n)
 {
 	r->nstarts = 0;
 	while (n > 0)
@@ -128,7 +129,7 @@ decode_records_piece(rb_thread *me, void *arg, uint64_t share, uint64_t end)
 }
 
 static rb_status
-reader_open(rb_context *ctx, rb_record_reader *r)
+open_record_reader(rb_context *ctx, rb_record_reader *r)
 {
 	if (r->me == NULL)
 		RB_TRY(rb_team_open(ctx, ctx->threads < MAX_THREADS ? ctx->threads : MAX_THREADS, &r->me));
@@ -145,7 +146,7 @@ rb_records_decode(rb_context *ctx, rb_record_reader *r, const void *bytes, size_
 	rb_status status = RB_OK;
 
 	if (r->pairs == NULL)
-		RB_TRY(reader_open(ctx, r));
+		RB_TRY(open_record_reader(ctx, r));
 	if (r->have > 0)
 	{
 		/* Complete the record that was cut. */
@@ -163,7 +164,7 @@ rb_records_decode(rb_context *ctx, rb_record_reader *r, const void *bytes, size_
 		status = sink->put(sink->user, r->pairs, record->pairs);
 	}
 	if (status == RB_OK)
-		status = find_records(ctx, r, from, n);
+		status = list_complete_records(ctx, r, from, n);
 	if (status == RB_OK)
 		status = rb_loop(r->me, r->nstarts < 64 ? 1 : (uint64_t) rb_team_threads(r->me), 1,
 						 decode_records_piece, &putting);

@@ -45,7 +45,7 @@ rb_unique_free(rb_unique *u)
 
 /* Returns the payload of a pair of rows from those of two of its pairs of parts. */
 static uint64_t
-merge_payload(rb_predicate predicate, uint64_t a, uint64_t b)
+merge_payload_of_row_pair(rb_predicate predicate, uint64_t a, uint64_t b)
 {
 	uint64_t dimension;
 
@@ -73,7 +73,7 @@ rb_unique_counts(const rb_job *job, uint64_t payload)
 
 /* Returns the row of a part; sets *several if the row has other parts. */
 static inline uint32_t
-row_of(const rb_set *side, uint32_t part, bool *several)
+row_of_paired_part(const rb_set *side, uint32_t part, bool *several)
 {
 	uint32_t row;
 
@@ -109,7 +109,7 @@ merge_row_pair(rb_unique *u, uint64_t key, uint64_t payload)
 	RB_TRY(rb_merged_pairs_reserve(u->ctx, &u->merged, NULL, 1));
 	slot = rb_merged_pairs_find(&u->merged, NULL, key);
 	if (slot->key == key)
-		slot->payload = merge_payload(u->job->predicate, slot->payload, payload);
+		slot->payload = merge_payload_of_row_pair(u->job->predicate, slot->payload, payload);
 	else
 	{
 		*slot = (rb_merged_pair){key, payload};
@@ -127,8 +127,8 @@ add_part_pair(rb_unique *u, rb_pair parts, uint64_t payload, rb_pair *rows, bool
 	bool several = false, known;
 	uint64_t key;
 
-	rows->red = row_of(red, parts.red, &several);
-	rows->blue = row_of(blue, parts.blue, &several);
+	rows->red = row_of_paired_part(red, parts.red, &several);
+	rows->blue = row_of_paired_part(blue, parts.blue, &several);
 	*out = !several;
 	if (!several)
 		return RB_OK;
@@ -203,7 +203,7 @@ typedef struct rb_lows
 
 /* Computes the lower corners of the boxes of the rows that begin in a range of parts. */
 static void
-find_lows_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+find_row_lows_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const rb_lows *l = arg;
 	const rb_set *set = l->set;
@@ -237,7 +237,7 @@ find_lows_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
  * uninitialized; they are in no pair.
  */
 static rb_status
-make_lows(rb_context *ctx, const rb_set *set, double **low)
+make_lows_of_rows(rb_context *ctx, const rb_set *set, double **low)
 {
 	rb_lows l = {ctx, set, NULL};
 	rb_status status;
@@ -247,7 +247,7 @@ make_lows(rb_context *ctx, const rb_set *set, double **low)
 	RB_TRY(rb_array(ctx, (void **) low, (size_t) set->nrows + 1, 3 * sizeof(double)));
 	l.low = *low;
 	status = rb_team_loop(ctx, rb_threads_for(ctx, set->nparts, GRAIN), set->nparts, GRAIN,
-						  find_lows_piece, &l);
+						  find_row_lows_piece, &l);
 	return status == RB_OK && rb_should_stop(ctx) ? RB_STOPPED : status;
 }
 
@@ -259,11 +259,11 @@ rb_in_tile_build(rb_context *ctx, const rb_job *job, rb_in_tile *in)
 
 	*in = (rb_in_tile){.tile = job->tile, .set = {job->red, self ? job->red : job->blue}};
 	in->tile.dims = rb_kind_dims(job->red->kind);
-	status = make_lows(ctx, in->set[0], &in->low[0]);
+	status = make_lows_of_rows(ctx, in->set[0], &in->low[0]);
 	if (self)
 		in->low[1] = in->low[0];
 	else if (status == RB_OK)
-		status = make_lows(ctx, in->set[1], &in->low[1]);
+		status = make_lows_of_rows(ctx, in->set[1], &in->low[1]);
 	return status;
 }
 

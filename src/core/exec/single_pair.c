@@ -53,13 +53,13 @@ typedef struct two
 } two;
 
 static const double *
-set_part_coords(const rb_set *set, uint32_t part)
+coords_of_row_part(const rb_set *set, uint32_t part)
 {
 	return set->coords + (size_t) part * (size_t) rb_kind_width(set->kind);
 }
 
 static box
-set_part_box(const rb_set *set, uint32_t part)
+box_of_row_part(const rb_set *set, uint32_t part)
 {
 	box b;
 
@@ -69,7 +69,7 @@ set_part_box(const rb_set *set, uint32_t part)
 
 /* Returns the squared distance of two boxes, or 0 if they overlap. */
 static double
-box_gap(const two *t, const box *a, const box *b)
+gap_of_part_boxes(const two *t, const box *a, const box *b)
 {
 	double square = 0;
 
@@ -84,11 +84,11 @@ box_gap(const two *t, const box *a, const box *b)
 }
 
 static bool
-are_boxes_apart(const two *t, const box *a, const box *b)
+are_part_boxes_apart(const two *t, const box *a, const box *b)
 {
 	if (t->most == 0)
 		return !rb_boxes_overlap(a->lo, a->hi, b->lo, b->hi);
-	return box_gap(t, a, b) > t->most;
+	return gap_of_part_boxes(t, a, b) > t->most;
 }
 
 /* Returns true if no other pair of parts can change the result. */
@@ -108,7 +108,7 @@ is_result_known(const two *t)
 
 /* Adds the payload of one pair of parts. */
 static void
-add_contact(two *t, unsigned payload)
+add_contact_to_result(two *t, unsigned payload)
 {
 	unsigned dimension = RB_PAYLOAD_DIMENSION(t->payload);
 
@@ -121,24 +121,24 @@ add_contact(two *t, unsigned payload)
 
 /* Adds the contact of two parts to the result. */
 static void
-test_contact(two *t, uint32_t red, uint32_t blue)
+test_contact_of_parts(two *t, uint32_t red, uint32_t blue)
 {
-	const int answer =
-		rb_pair_decide(&t->env, RB_CONTACT, t->job->red->kind, t->job->blue->kind,
-					   set_part_coords(t->job->red, red), set_part_coords(t->job->blue, blue));
+	const int answer = rb_pair_decide(&t->env, RB_CONTACT, t->job->red->kind, t->job->blue->kind,
+									  coords_of_row_part(t->job->red, red),
+									  coords_of_row_part(t->job->blue, blue));
 
 	if (RB_IS_YES(answer))
-		add_contact(t, RB_PAYLOAD(answer));
+		add_contact_to_result(t, RB_PAYLOAD(answer));
 }
 
 /* Updates the least distance. Rounding preserves the order of distances. */
 static void
-test_distance(two *t, uint32_t red, uint32_t blue)
+test_distance_of_parts(two *t, uint32_t red, uint32_t blue)
 {
 	double distance, least;
 
 	rb_pair_distance(&t->env, t->job->red->kind, t->job->blue->kind,
-					 set_part_coords(t->job->red, red), set_part_coords(t->job->blue, blue),
+					 coords_of_row_part(t->job->red, red), coords_of_row_part(t->job->blue, blue),
 					 &distance);
 	memcpy(&least, &t->payload, sizeof least);
 	if (t->any && distance >= least)
@@ -150,18 +150,18 @@ test_distance(two *t, uint32_t red, uint32_t blue)
 
 /* Tests one pair of parts. Returns false if the join must stop. */
 static bool
-test_pair(two *t, uint32_t red, uint32_t blue)
+test_pair_of_parts(two *t, uint32_t red, uint32_t blue)
 {
 	const rb_predicate predicate = t->job->predicate;
 
 	if (predicate == RB_CONTACT)
-		test_contact(t, red, blue);
+		test_contact_of_parts(t, red, blue);
 	else if (predicate == RB_NEAREST)
-		test_distance(t, red, blue);
+		test_distance_of_parts(t, red, blue);
 	else
 		t->any = RB_IS_YES(rb_pair_decide(&t->env, predicate, t->job->red->kind, t->job->blue->kind,
-										  set_part_coords(t->job->red, red),
-										  set_part_coords(t->job->blue, blue)));
+										  coords_of_row_part(t->job->red, red),
+										  coords_of_row_part(t->job->blue, blue)));
 	return ++t->asked % CHECK_INTERVAL != 0 || !rb_should_stop(t->ctx);
 }
 
@@ -169,7 +169,7 @@ test_pair(two *t, uint32_t red, uint32_t blue)
 
 /* Tests the pair with the smallest gap first, so that its distance rules out most other pairs. */
 static bool
-test_least_gap(two *t)
+test_pair_of_least_gap(two *t)
 {
 	const rb_set *red = t->job->red, *blue = t->job->blue;
 	uint32_t least_red = 0, least_blue = 0;
@@ -178,12 +178,12 @@ test_least_gap(two *t)
 
 	for (uint32_t i = 0; i < red->nparts && least > 0; i++)
 	{
-		const box a = set_part_box(red, i);
+		const box a = box_of_row_part(red, i);
 
 		for (uint32_t k = 0; k < blue->nparts && least > 0; k++)
 		{
-			const box b = set_part_box(blue, k);
-			const double square = box_gap(t, &a, &b);
+			const box b = box_of_row_part(blue, k);
+			const double square = gap_of_part_boxes(t, &a, &b);
 
 			if (++looks % CHECK_INTERVAL_BOXES == 0 && rb_should_stop(t->ctx))
 				return false;
@@ -194,29 +194,29 @@ test_least_gap(two *t)
 			least_blue = k;
 		}
 	}
-	return test_pair(t, least_red, least_blue);
+	return test_pair_of_parts(t, least_red, least_blue);
 }
 
 /* Tests each part of red with each part of blue until the result is known. */
 static rb_status
-each_with_each(two *t)
+test_each_part_with_each(two *t)
 {
 	const rb_set *red = t->job->red, *blue = t->job->blue;
 	uint64_t looks = 0;
 
-	if (t->job->predicate == RB_NEAREST && !test_least_gap(t))
+	if (t->job->predicate == RB_NEAREST && !test_pair_of_least_gap(t))
 		return RB_STOPPED;
 	for (uint32_t i = 0; i < red->nparts && !is_result_known(t); i++)
 	{
-		const box a = set_part_box(red, i);
+		const box a = box_of_row_part(red, i);
 
 		for (uint32_t k = 0; k < blue->nparts && !is_result_known(t); k++)
 		{
-			const box b = set_part_box(blue, k);
+			const box b = box_of_row_part(blue, k);
 
 			if (++looks % CHECK_INTERVAL_BOXES == 0 && rb_should_stop(t->ctx))
 				return RB_STOPPED;
-			if (!are_boxes_apart(t, &a, &b) && !test_pair(t, i, k))
+			if (!are_part_boxes_apart(t, &a, &b) && !test_pair_of_parts(t, i, k))
 				return RB_STOPPED;
 		}
 	}
@@ -230,7 +230,7 @@ each_with_each(two *t)
  * range allows.
  */
 static double
-scale_of(const rb_set *set)
+scale_of_row_tree(const rb_set *set)
 {
 	const size_t n = (size_t) set->nparts * (size_t) rb_kind_width(set->kind);
 	double largest = 0;
@@ -246,7 +246,7 @@ scale_of(const rb_set *set)
 
 /* Builds the box tree of all parts of a set. */
 static rb_status
-make_tree(rb_context *ctx, const rb_set *set, rb_tree **made)
+make_tree_of_row(rb_context *ctx, const rb_set *set, rb_tree **made)
 {
 	rb_tree *tree = NULL;
 	rb_thread *me;
@@ -257,7 +257,8 @@ make_tree(rb_context *ctx, const rb_set *set, rb_tree **made)
 	status = rb_team_open(ctx, ctx->threads, &me);
 	if (status == RB_OK)
 	{
-		status = rb_tree_build(me, ctx, tree, set, 0, set->nparts, scale_of(set), NULL, UINT32_MAX);
+		status = rb_tree_build(me, ctx, tree, set, 0, set->nparts, scale_of_row_tree(set), NULL,
+							   UINT32_MAX);
 		rb_team_close(&me);
 		RB_FREE(ctx->memory, tree->centre);
 	}
@@ -277,7 +278,7 @@ make_tree(rb_context *ctx, const rb_set *set, rb_tree **made)
  * still places them out of reach.
  */
 static rb_status
-walk_tree(two *t, const rb_tree *tree, bool red)
+walk_tree_for_parts(two *t, const rb_tree *tree, bool red)
 {
 	const rb_set *other = red ? t->job->blue : t->job->red;
 	const double distance = t->job->distance;
@@ -301,7 +302,7 @@ walk_tree(two *t, const rb_tree *tree, bool red)
 				reach = rb_tree_reach(distance * tree->scale);
 			if (is_result_known(t) || !rb_walk_next(&w, reach, UINT32_MAX, &part, &square))
 				break;
-			if (!(red ? test_pair(t, part, i) : test_pair(t, i, part)))
+			if (!(red ? test_pair_of_parts(t, part, i) : test_pair_of_parts(t, i, part)))
 				return RB_STOPPED;
 		}
 		if (rb_should_stop(t->ctx))
@@ -322,7 +323,7 @@ add_pairs_to_result(void *user, const rb_pair *pairs, size_t n)
 	pthread_mutex_lock(&t->lock);
 	for (size_t i = 0; i < n; i++)
 		if (t->job->predicate == RB_CONTACT)
-			add_contact(t, rb_pair_payload(pairs[i]));
+			add_contact_to_result(t, rb_pair_payload(pairs[i]));
 	t->any |= n > 0;
 	known = is_result_known(t);
 	pthread_mutex_unlock(&t->lock);
@@ -331,7 +332,7 @@ add_pairs_to_result(void *user, const rb_pair *pairs, size_t n)
 
 /* Receives at most one pair of rows. */
 static rb_status
-put_nearest(void *user, const rb_pair *rows, const uint64_t *payload, size_t n)
+receive_nearest_row(void *user, const rb_pair *rows, const uint64_t *payload, size_t n)
 {
 	two *t = user;
 
@@ -345,10 +346,10 @@ put_nearest(void *user, const rb_pair *rows, const uint64_t *payload, size_t n)
 
 /* Joins the parts of both rows on the CPU. */
 static rb_status
-join_parts(two *t)
+join_parts_of_two_rows(two *t)
 {
 	const rb_sink sink = {.put = add_pairs_to_result, .user = t};
-	const rb_row_sink row_sink = {.put = put_nearest, .user = t};
+	const rb_row_sink row_sink = {.put = receive_nearest_row, .user = t};
 	rb_status status;
 
 	if (t->job->predicate == RB_NEAREST)
@@ -363,7 +364,7 @@ join_parts(two *t)
 /* ---- choice of the method ---- */
 
 static uint64_t
-cost_of_walk(const rb_set *set, const rb_row_cache *known, uint64_t others)
+cost_of_tree_walk(const rb_set *set, const rb_row_cache *known, uint64_t others)
 {
 	const uint64_t made = known->tree != NULL ? 0 : TREE_COST * set->nparts;
 
@@ -372,17 +373,17 @@ cost_of_walk(const rb_set *set, const rb_row_cache *known, uint64_t others)
 
 /* Walks the cached tree of one row for each part of the other. */
 static rb_status
-walk_through(two *t, const rb_set *set, rb_row_cache *known, bool red)
+walk_cached_tree_of_row(two *t, const rb_set *set, rb_row_cache *known, bool red)
 {
 	rb_status status = RB_OK;
 
 	if (known->tree == NULL)
-		status = make_tree(t->ctx, set, &known->tree);
+		status = make_tree_of_row(t->ctx, set, &known->tree);
 	if (status != RB_OK)
 		return status;
 	known->tree->ctx = t->ctx;
 	known->tree->set = set;
-	return walk_tree(t, known->tree, red);
+	return walk_tree_for_parts(t, known->tree, red);
 }
 
 rb_status
@@ -391,8 +392,8 @@ rb_row_pair_test(rb_context *ctx, const rb_job *job, rb_row_cache *red, rb_row_c
 {
 	const uint64_t nred = job->red->nparts, nblue = job->blue->nparts, scan = nred * nblue;
 	const bool composed = job->predicate == RB_NEAREST;
-	const uint64_t by_red = cost_of_walk(job->red, red, nblue);
-	const uint64_t by_blue = cost_of_walk(job->blue, blue, nred);
+	const uint64_t by_red = cost_of_tree_walk(job->red, red, nblue);
+	const uint64_t by_blue = cost_of_tree_walk(job->blue, blue, nred);
 	const uint64_t least = by_red < by_blue ? by_red : by_blue;
 	two t = {.ctx = ctx,
 			 .job = job,
@@ -410,14 +411,14 @@ rb_row_pair_test(rb_context *ctx, const rb_job *job, rb_row_cache *red, rb_row_c
 	{
 		red->looks += scan;
 		blue->looks += scan;
-		status = each_with_each(&t);
+		status = test_each_part_with_each(&t);
 	}
 	else if (joined < least)
-		status = join_parts(&t);
+		status = join_parts_of_two_rows(&t);
 	else if (by_red < by_blue)
-		status = walk_through(&t, job->red, red, true);
+		status = walk_cached_tree_of_row(&t, job->red, red, true);
 	else
-		status = walk_through(&t, job->blue, blue, false);
+		status = walk_cached_tree_of_row(&t, job->blue, blue, false);
 	*any = t.any;
 	*payload = t.payload;
 	return status;

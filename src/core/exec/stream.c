@@ -98,15 +98,15 @@ struct rb_stream
 };
 
 static inline slot *
-slot_at(rb_stream *s, unsigned number)
+slot_of_stream(rb_stream *s, unsigned number)
 {
 	return &s->slots[number % SLOTS];
 }
 
 static void
-next_head(rb_stream *s)
+advance_ring_head(rb_stream *s)
 {
-	slot *head = slot_at(s, ++s->head);
+	slot *head = slot_of_stream(s, ++s->head);
 
 	head->given = head->written = 0;
 }
@@ -115,7 +115,7 @@ next_head(rb_stream *s)
  * Reserves positions for n pairs, or for as many as fit in one slot; waits while no slot is free.
  */
 static rb_status
-reserve_positions(rb_stream *s, size_t n, slot **to, size_t *at, size_t *taken)
+reserve_positions_in_ring(rb_stream *s, size_t n, slot **to, size_t *at, size_t *taken)
 {
 	rb_status status = RB_OK;
 
@@ -123,7 +123,7 @@ reserve_positions(rb_stream *s, size_t n, slot **to, size_t *at, size_t *taken)
 	pthread_mutex_lock(&s->lock);
 	while (*taken == 0 && status == RB_OK)
 	{
-		slot *head = slot_at(s, s->head);
+		slot *head = slot_of_stream(s, s->head);
 		size_t room = s->slot_pairs - head->given;
 
 		if (s->closing || rb_should_stop(s->ctx))
@@ -138,7 +138,7 @@ reserve_positions(rb_stream *s, size_t n, slot **to, size_t *at, size_t *taken)
 		else if (s->head - s->tail == SLOTS - 1)
 			pthread_cond_wait(&s->can_put, &s->lock);
 		else
-			next_head(s);
+			advance_ring_head(s);
 	}
 	pthread_mutex_unlock(&s->lock);
 	return status;
@@ -146,7 +146,7 @@ reserve_positions(rb_stream *s, size_t n, slot **to, size_t *at, size_t *taken)
 
 /* Returns true if the oldest slot is completely written and will receive no more pairs. */
 static bool
-is_ready(const rb_stream *s)
+is_oldest_slot_ready(const rb_stream *s)
 {
 	const slot *oldest = &s->slots[s->tail % SLOTS];
 
@@ -156,18 +156,18 @@ is_ready(const rb_stream *s)
 
 /* Adds n pairs to those written to a slot, and wakes the reader if a block is ready. */
 static void
-note_written(rb_stream *s, slot *to, size_t n)
+note_pairs_written_to_slot(rb_stream *s, slot *to, size_t n)
 {
 	pthread_mutex_lock(&s->lock);
 	to->written += n;
-	if (is_ready(s))
+	if (is_oldest_slot_ready(s))
 		pthread_cond_signal(&s->can_take);
 	pthread_mutex_unlock(&s->lock);
 }
 
 /* Looks up the ids of one side of n pairs of rows; `row` points to that side in the first pair. */
 static void
-fetch_ids(const rb_set *set, const uint32_t *row, size_t n, int64_t *to)
+fetch_ids_of_row_pairs(const rb_set *set, const uint32_t *row, size_t n, int64_t *to)
 {
 	if (set->ids == NULL)
 		for (size_t i = 0; i < n; i++)
@@ -180,28 +180,29 @@ fetch_ids(const rb_set *set, const uint32_t *row, size_t n, int64_t *to)
 
 /* Returns the number of parts of the same row that precede the part. */
 static uint32_t
-number_in_row(const rb_set *set, uint32_t part)
+number_of_part_in_row(const rb_set *set, uint32_t part)
 {
 	return part - (uint32_t) rb_numbers_lower_bound(set->row_of, part, set->row_of[part]);
 }
 
 /* Writes the row id and the part numbers of n pairs for a job within rows. */
 static void
-fetch_parts(const rb_set *set, const rb_pair *parts, size_t n, int64_t *id, int64_t *numbers)
+fetch_parts_within_rows(const rb_set *set, const rb_pair *parts, size_t n, int64_t *id,
+						int64_t *numbers)
 {
 	for (size_t i = 0; i < n; i++)
 	{
 		const uint32_t row = set->row_of[parts[i].red];
 
-		fetch_ids(set, &row, 1, &id[i]);
-		numbers[i] = (int64_t) ((uint64_t) (number_in_row(set, parts[i].red) + 1) << 32 |
-								(number_in_row(set, parts[i].blue) + 1));
+		fetch_ids_of_row_pairs(set, &row, 1, &id[i]);
+		numbers[i] = (int64_t) ((uint64_t) (number_of_part_in_row(set, parts[i].red) + 1) << 32 |
+								(number_of_part_in_row(set, parts[i].blue) + 1));
 	}
 }
 
 /* Writes pairs of rows to the ring, as ids. */
 static rb_status
-push_rows(rb_stream *s, const rb_pair *rows, const uint64_t *payload, size_t n)
+push_row_pairs_to_ring(rb_stream *s, const rb_pair *rows, const uint64_t *payload, size_t n)
 {
 	rb_status status = RB_OK;
 
@@ -211,22 +212,22 @@ push_rows(rb_stream *s, const rb_pair *rows, const uint64_t *payload, size_t n)
 		size_t at = 0;
 		size_t taken = 0;
 
-		status = reserve_positions(s, n, &to, &at, &taken);
+		status = reserve_positions_in_ring(s, n, &to, &at, &taken);
 		if (status != RB_OK)
 			break;
 		if (s->job.within_rows)
-			fetch_parts(s->job.red, rows, taken, to->red + at, to->blue + at);
+			fetch_parts_within_rows(s->job.red, rows, taken, to->red + at, to->blue + at);
 		else
 		{
-			fetch_ids(s->job.red, &rows->red, taken, to->red + at);
-			fetch_ids(rb_job_blue(&s->job), &rows->blue, taken, to->blue + at);
+			fetch_ids_of_row_pairs(s->job.red, &rows->red, taken, to->red + at);
+			fetch_ids_of_row_pairs(rb_job_blue(&s->job), &rows->blue, taken, to->blue + at);
 		}
 		if (to->payload != NULL)
 		{
 			memcpy(to->payload + at * s->words, payload, taken * s->words * sizeof *payload);
 			payload += taken * s->words;
 		}
-		note_written(s, to, taken);
+		note_pairs_written_to_slot(s, to, taken);
 		rows += taken;
 		n -= taken;
 	}
@@ -238,12 +239,12 @@ push_rows(rb_stream *s, const rb_pair *rows, const uint64_t *payload, size_t n)
  * through this function.
  */
 static rb_status
-emit_rows(rb_stream *s, const rb_pair *rows, const uint64_t *payload, size_t n)
+emit_row_pairs(rb_stream *s, const rb_pair *rows, const uint64_t *payload, size_t n)
 {
 	rb_status status = RB_OK;
 
 	if (s->job.answer == RB_PAIRS)
-		status = push_rows(s, rows, payload, n);
+		status = push_row_pairs_to_ring(s, rows, payload, n);
 	else
 		status = rb_aggregate_add(&s->answers, rows, n);
 	if (status == RB_OK)
@@ -256,8 +257,8 @@ emit_rows(rb_stream *s, const rb_pair *rows, const uint64_t *payload, size_t n)
  * reader does not wait while it grows.
  */
 static rb_status
-make_rows(rb_stream *s, const rb_pair *parts, const uint64_t *payload, size_t n, rb_pair *rows,
-		  uint64_t *rows_told, size_t *kept)
+make_row_pairs(rb_stream *s, const rb_pair *parts, const uint64_t *payload, size_t n, rb_pair *rows,
+			   uint64_t *rows_told, size_t *kept)
 {
 	rb_status status;
 
@@ -313,7 +314,7 @@ compute_pair_distances(const rb_stream *s, const rb_pair *parts, size_t n, uint6
  * start.
  */
 static bool
-is_of_solid(const rb_stream *s, rb_pair parts)
+is_ray_within_solid_box(const rb_stream *s, rb_pair parts)
 {
 	const uint32_t solid = rb_row_of(s->job.blue, parts.blue);
 
@@ -322,12 +323,12 @@ is_of_solid(const rb_stream *s, rb_pair parts)
 
 /* Receives pairs from the backend's threads if the predicate has a payload. */
 static rb_status
-receive_payload_pairs(void *user, const rb_pair *pairs, size_t n)
+receive_part_pairs_with_payload(void *user, const rb_pair *pairs, size_t n)
 {
 	rb_stream *s = user;
 
 	if (pairs == NULL)
-		return emit_rows(s, NULL, NULL, n);
+		return emit_row_pairs(s, NULL, NULL, n);
 	while (n > 0)
 	{
 		rb_pair parts[UNIQUE_PAIRS], rows[UNIQUE_PAIRS];
@@ -339,7 +340,7 @@ receive_payload_pairs(void *user, const rb_pair *pairs, size_t n)
 		{
 			const rb_pair p = {rb_pair_red(pairs[i]), pairs[i].blue};
 
-			if (s->job.predicate == RB_RAY_PARITY && !is_of_solid(s, p))
+			if (s->job.predicate == RB_RAY_PARITY && !is_ray_within_solid_box(s, p))
 				continue;
 			parts[good] = p;
 			payload[good++] = rb_pair_payload(pairs[i]);
@@ -348,11 +349,11 @@ receive_payload_pairs(void *user, const rb_pair *pairs, size_t n)
 			RB_TRY(compute_pair_distances(s, parts, good, payload));
 		if (s->unique.needed)
 		{
-			RB_TRY(make_rows(s, parts, payload, good, rows, rows_told, &kept));
-			RB_TRY(emit_rows(s, rows, rows_told, kept));
+			RB_TRY(make_row_pairs(s, parts, payload, good, rows, rows_told, &kept));
+			RB_TRY(emit_row_pairs(s, rows, rows_told, kept));
 		}
 		else
-			RB_TRY(emit_rows(s, parts, payload, good));
+			RB_TRY(emit_row_pairs(s, parts, payload, good));
 		pairs += taken;
 		n -= taken;
 	}
@@ -361,7 +362,7 @@ receive_payload_pairs(void *user, const rb_pair *pairs, size_t n)
 
 /* Returns the merged pairs when the backend has finished. */
 static rb_status
-emit_merged(rb_stream *s)
+emit_merged_row_pairs(rb_stream *s)
 {
 	rb_pair rows[UNIQUE_PAIRS];
 	uint64_t payload[UNIQUE_PAIRS];
@@ -371,13 +372,13 @@ emit_merged(rb_stream *s)
 
 	while (status == RB_OK && s->unique.merges &&
 		   (n = rb_unique_merged(&s->unique, &at, rows, payload, UNIQUE_PAIRS)) > 0)
-		status = rb_should_stop(s->ctx) ? RB_STOPPED : emit_rows(s, rows, payload, n);
+		status = rb_should_stop(s->ctx) ? RB_STOPPED : emit_row_pairs(s, rows, payload, n);
 	return status;
 }
 
 /* Receives pairs from the backend's threads if the predicate has no payload. */
 static rb_status
-receive_pairs(void *user, const rb_pair *pairs, size_t n)
+receive_pairs_of_parts(void *user, const rb_pair *pairs, size_t n)
 {
 	rb_stream *s = user;
 
@@ -388,15 +389,15 @@ receive_pairs(void *user, const rb_pair *pairs, size_t n)
 		return rb_should_stop(s->ctx) ? RB_STOPPED : RB_OK;
 	}
 	if (!s->unique.needed)
-		RB_TRY(emit_rows(s, pairs, NULL, n));
+		RB_TRY(emit_row_pairs(s, pairs, NULL, n));
 	while (s->unique.needed && n > 0)
 	{
 		rb_pair rows[UNIQUE_PAIRS];
 		size_t taken = n < UNIQUE_PAIRS ? n : UNIQUE_PAIRS;
 		size_t kept = 0;
 
-		RB_TRY(make_rows(s, pairs, NULL, taken, rows, NULL, &kept));
-		RB_TRY(emit_rows(s, rows, NULL, kept));
+		RB_TRY(make_row_pairs(s, pairs, NULL, taken, rows, NULL, &kept));
+		RB_TRY(emit_row_pairs(s, rows, NULL, kept));
 		pairs += taken;
 		n -= taken;
 	}
@@ -407,7 +408,7 @@ receive_pairs(void *user, const rb_pair *pairs, size_t n)
 
 /* Drops pairs of rows outside the tile and passes the others on. */
 static rb_status
-receive_tile_pairs(void *user, const rb_pair *pairs, size_t n)
+receive_row_pairs_in_tile(void *user, const rb_pair *pairs, size_t n)
 {
 	rb_stream *s = user;
 	const rb_set *red = s->job.red, *blue = rb_job_blue(&s->job);
@@ -425,8 +426,9 @@ receive_tile_pairs(void *user, const rb_pair *pairs, size_t n)
 			kept += rb_in_tile_owns(&s->in_tile, rb_row_of(red, rb_pair_red(pairs[i])),
 									rb_row_of(blue, pairs[i].blue));
 		}
-		status = (rb_predicate_has_payload(s->job.predicate) ? receive_payload_pairs
-															 : receive_pairs)(s, mine, kept);
+		status =
+			(rb_predicate_has_payload(s->job.predicate) ? receive_part_pairs_with_payload
+														: receive_pairs_of_parts)(s, mine, kept);
 		pairs += taken;
 		n -= taken;
 	}
@@ -436,25 +438,25 @@ receive_tile_pairs(void *user, const rb_pair *pairs, size_t n)
 /* ---- predicates composed of several joins ---- */
 
 static bool
-is_composed(const rb_job *job)
+is_composed_job(const rb_job *job)
 {
 	return rb_composed_exists(job->predicate, job->red->kind, rb_job_blue(job)->kind);
 }
 
 /* Receives pairs of rows from a composed join, and drops pairs that another tile owns. */
 static rb_status
-receive_composed(void *user, const rb_pair *rows, const uint64_t *payload, size_t n)
+receive_composed_row_pairs(void *user, const rb_pair *rows, const uint64_t *payload, size_t n)
 {
 	const size_t words = (size_t) rb_payload_words(((rb_stream *) user)->job.predicate);
 	rb_stream *s = user;
 	rb_status status = RB_OK;
 
 	if (!s->tiled)
-		status = emit_rows(s, rows, payload, n);
+		status = emit_row_pairs(s, rows, payload, n);
 	/* Pairs of the same row arrive together, and there are few per row. */
 	for (size_t i = 0; s->tiled && i < n && status == RB_OK; i++)
 		if (rb_in_tile_owns(&s->in_tile, rows[i].red, rows[i].blue))
-			status = emit_rows(s, &rows[i], payload + i * words, 1);
+			status = emit_row_pairs(s, &rows[i], payload + i * words, 1);
 	return rb_should_stop(s->ctx) && status == RB_OK ? RB_STOPPED : status;
 }
 
@@ -463,9 +465,9 @@ receive_composed(void *user, const rb_pair *rows, const uint64_t *payload, size_
 		return function(s->ctx, s->backend, &s->job, &sink);
 
 static rb_status
-join_composed(rb_stream *s)
+join_by_composition(rb_stream *s)
 {
-	const rb_row_sink sink = {.put = receive_composed, .user = s};
+	const rb_row_sink sink = {.put = receive_composed_row_pairs, .user = s};
 
 	RB_COMPOSED_LIST(COMPOSED_TRY)
 	return RB_UNSUPPORTED;
@@ -475,7 +477,7 @@ join_composed(rb_stream *s)
 
 /* Materializes the ids unless only the number of pairs is requested. */
 static rb_status
-materialize_ids(rb_stream *s)
+materialize_job_ids(rb_stream *s)
 {
 	rb_status status = RB_OK;
 
@@ -491,11 +493,11 @@ materialize_ids(rb_stream *s)
  * of where the pairs are found.
  */
 static rb_status
-materialize_coordinates(rb_stream *s)
+materialize_job_coordinates(rb_stream *s)
 {
 	rb_status status = RB_OK;
 
-	if (!s->tiled && !is_composed(&s->job) && s->job.predicate != RB_RAY_PARITY &&
+	if (!s->tiled && !is_composed_job(&s->job) && s->job.predicate != RB_RAY_PARITY &&
 		(s->job.predicate != RB_WITHIN || s->job.answer != RB_PAIRS))
 		return RB_OK;
 	status = rb_set_materialize(s->ctx, s->job.red);
@@ -505,7 +507,7 @@ materialize_coordinates(rb_stream *s)
 }
 
 static rb_status
-receive_words(void *user, const uint32_t *words, size_t first, size_t n)
+receive_words_of_aggregate(void *user, const uint32_t *words, size_t first, size_t n)
 {
 	rb_stream *s = user;
 
@@ -518,21 +520,21 @@ receive_words(void *user, const uint32_t *words, size_t first, size_t n)
  * rows, as with composed predicates and RB_RAY_PARITY.
  */
 static rb_status
-prepare_tile(rb_stream *s)
+prepare_tile_of_stream(rb_stream *s)
 {
 	rb_status status;
 
 	if (!s->tiled)
 		return RB_OK;
 	status = rb_in_tile_build(s->ctx, &s->job, &s->in_tile);
-	if (is_composed(&s->job) || s->job.predicate == RB_RAY_PARITY)
+	if (is_composed_job(&s->job) || s->job.predicate == RB_RAY_PARITY)
 		s->job.tile.dims = 0;
 	return status;
 }
 
 /* RB_RAY_PARITY: checks the solids, then replaces the points by rays. */
 static rb_status
-prepare_rays(rb_stream *s)
+prepare_rays_of_points(rb_stream *s)
 {
 	if (s->job.predicate != RB_RAY_PARITY)
 		return RB_OK;
@@ -546,32 +548,33 @@ prepare_rays(rb_stream *s)
 
 /* Prepares the sets of the job, joins them, and finishes the aggregate. */
 static rb_status
-run_backend_join(rb_stream *s)
+run_join_of_stream(rb_stream *s)
 {
-	rb_sink sink = {.put = rb_predicate_has_payload(s->job.predicate) ? receive_payload_pairs
-																	  : receive_pairs,
+	rb_sink sink = {.put = rb_predicate_has_payload(s->job.predicate)
+							   ? receive_part_pairs_with_payload
+							   : receive_pairs_of_parts,
 					.user = s};
 	rb_status status = RB_OK;
 
-	RB_TRY(materialize_ids(s));
-	RB_TRY(materialize_coordinates(s));
-	RB_TRY(prepare_tile(s));
-	RB_TRY(prepare_rays(s));
+	RB_TRY(materialize_job_ids(s));
+	RB_TRY(materialize_job_coordinates(s));
+	RB_TRY(prepare_tile_of_stream(s));
+	RB_TRY(prepare_rays_of_points(s));
 	RB_TRY(rb_aggregate_begin(&s->answers));
 	if (s->tiled)
-		sink.put = receive_tile_pairs;
+		sink.put = receive_row_pairs_in_tile;
 	if (!s->tiled && (s->job.answer == RB_COUNTS || s->job.answer == RB_HITS))
-		sink.put_words = receive_words;
+		sink.put_words = receive_words_of_aggregate;
 	if (!s->tiled && s->job.answer == RB_HITS)
 		sink.marks = s->answers.word;
 	sink.again = s->job.answer == RB_HITS && !rb_predicate_has_payload(s->job.predicate);
-	if (is_composed(&s->job))
-		status = join_composed(s);
+	if (is_composed_job(&s->job))
+		status = join_by_composition(s);
 	/* Rows with one part each have no pairs within them. */
 	else if (!(s->job.within_rows && s->job.red->row_of == NULL))
 		status = s->backend->join(s->ctx, &s->job, &sink);
 	if (status == RB_OK)
-		status = emit_merged(s);
+		status = emit_merged_row_pairs(s);
 	if (status == RB_OK)
 		status = rb_aggregate_end(&s->answers);
 	s->emitted += rb_aggregate_added(&s->answers);
@@ -582,14 +585,14 @@ run_backend_join(rb_stream *s)
 
 /* Runs the join of a stream and records its status for the reader. */
 static void *
-producer_thread(void *arg)
+run_producer_thread(void *arg)
 {
 	rb_stream *s = arg;
 	rb_status status;
 
 	/* Error bounds require rounding to nearest and gradual underflow. */
 	fesetenv(FE_DFL_ENV);
-	status = run_backend_join(s);
+	status = run_join_of_stream(s);
 	/* This thread may have stopped because another one failed. */
 	if (status == RB_STOPPED)
 		status = rb_why_stopped(s->ctx);
@@ -605,7 +608,7 @@ producer_thread(void *arg)
 
 /* Allocates the ring of slots for ids and payloads. */
 static rb_status
-make_slots(rb_stream *s)
+make_slots_of_stream(rb_stream *s)
 {
 	const size_t column = FRONT + SLOT_PAIRS;
 	size_t columns;
@@ -654,7 +657,7 @@ rb_stream_open(rb_context *ctx, const rb_backend *backend, const rb_job *job, rb
 	rb_unique_init(&s->unique, ctx, &s->job);
 	status = rb_aggregate_init(&s->answers, ctx, &s->job);
 	if (status == RB_OK)
-		status = make_slots(s);
+		status = make_slots_of_stream(s);
 	if (status != RB_OK)
 	{
 		rb_aggregate_free(&s->answers);
@@ -672,7 +675,7 @@ rb_stream_open(rb_context *ctx, const rb_backend *backend, const rb_job *job, rb
 	pthread_condattr_destroy(&attr);
 
 	strncpy(ctx->stats.backend, backend->name, sizeof(ctx->stats.backend) - 1);
-	if (rb_thread_start(&s->thread, STACK, producer_thread, s) != 0)
+	if (rb_thread_start(&s->thread, STACK, run_producer_thread, s) != 0)
 	{
 		rb_stream_close(s);
 		return rb_fail(ctx, RB_NO_THREAD, 0, 0, NULL);
@@ -684,7 +687,7 @@ rb_stream_open(rb_context *ctx, const rb_backend *backend, const rb_job *job, rb
 
 /* Waits until the oldest slot is ready. Returns RB_OK if the time expires. */
 static rb_status
-wait_for_slot(rb_stream *s, int wait_ms)
+wait_for_oldest_slot(rb_stream *s, int wait_ms)
 {
 	struct timespec until;
 
@@ -692,14 +695,14 @@ wait_for_slot(rb_stream *s, int wait_ms)
 	until.tv_nsec += (long) wait_ms * 1000000;
 	until.tv_sec += until.tv_nsec / 1000000000;
 	until.tv_nsec %= 1000000000;
-	while (!is_ready(s) && !s->ended)
+	while (!is_oldest_slot_ready(s) && !s->ended)
 		if (pthread_cond_timedwait(&s->can_take, &s->lock, &until) == ETIMEDOUT)
 			break;
 	/* If no slot is full, return the partial one once its writers have finished. */
-	if (s->tail == s->head && slot_at(s, s->tail)->given > 0 &&
-		(is_ready(s) || (s->ended ? s->status == RB_OK : !s->job.whole)))
-		next_head(s);
-	if (s->tail != s->head && is_ready(s))
+	if (s->tail == s->head && slot_of_stream(s, s->tail)->given > 0 &&
+		(is_oldest_slot_ready(s) || (s->ended ? s->status == RB_OK : !s->job.whole)))
+		advance_ring_head(s);
+	if (s->tail != s->head && is_oldest_slot_ready(s))
 		return RB_OK;
 	return !s->ended ? RB_OK : s->status == RB_OK ? RB_END : s->status;
 }
@@ -718,10 +721,10 @@ rb_stream_next(rb_stream *s, int wait_ms, rb_block *block)
 		s->tail++;
 		pthread_cond_broadcast(&s->can_put);
 	}
-	status = wait_for_slot(s, wait_ms);
-	if (s->tail != s->head && is_ready(s))
+	status = wait_for_oldest_slot(s, wait_ms);
+	if (s->tail != s->head && is_oldest_slot_ready(s))
 	{
-		const slot *oldest = slot_at(s, s->tail);
+		const slot *oldest = slot_of_stream(s, s->tail);
 
 		*block = (rb_block){oldest->red, oldest->blue, oldest->payload, s->words, oldest->written};
 		s->out = true;

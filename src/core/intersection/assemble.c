@@ -37,7 +37,7 @@ typedef struct run_change
 
 /* Orders changes of runs by line and, on a line, by point. */
 static int
-by_line_and_point(const void *a, const void *b, const void *arg)
+by_run_change(const void *a, const void *b, const void *arg)
 {
 	const run_change *x = a, *y = b;
 
@@ -48,7 +48,7 @@ by_line_and_point(const void *a, const void *b, const void *arg)
 
 /* Appends two changes for each interval: its start and its end. */
 static rb_status
-make_changes(rb_curve *c)
+make_run_changes(rb_curve *c)
 {
 	const rb_curve_interval *s = RB_ALL(c->stretches, rb_curve_interval);
 	rb_curve_array *changes = &c->work[0];
@@ -67,12 +67,12 @@ make_changes(rb_curve *c)
 		if (rb_stop_due(c->ctx, i, RB_CURVE_CHECK_INTERVAL))
 			return RB_STOPPED;
 	}
-	return rb_sort(c->ctx, changes->at, changes->n, sizeof(run_change), by_line_and_point, c);
+	return rb_sort(c->ctx, changes->at, changes->n, sizeof(run_change), by_run_change, c);
 }
 
 /* Collects the runs of lines that intervals cover, from the sorted changes. */
 static rb_status
-collect_runs(rb_curve *c)
+collect_runs_of_lines(rb_curve *c)
 {
 	const run_change *x = RB_ALL(c->work[0], run_change);
 	const uint32_t n = c->work[0].n;
@@ -113,7 +113,7 @@ collect_runs(rb_curve *c)
 
 /* Removes interior points of runs, except those where another run ends. */
 static rb_status
-keep_inner(rb_curve *c)
+drop_inner_points_of_runs(rb_curve *c)
 {
 	rb_curve_run *run = RB_ALL(c->runs, rb_curve_run);
 	uint32_t *mark, *inner = RB_ALL(c->inner, uint32_t);
@@ -137,11 +137,11 @@ keep_inner(rb_curve *c)
 }
 
 static rb_status
-find_runs(rb_curve *c)
+find_runs_of_lines(rb_curve *c)
 {
-	RB_TRY(make_changes(c));
-	RB_TRY(collect_runs(c));
-	return keep_inner(c);
+	RB_TRY(make_run_changes(c));
+	RB_TRY(collect_runs_of_lines(c));
+	return drop_inner_points_of_runs(c);
 }
 
 /* ---- lines ---- */
@@ -155,7 +155,7 @@ typedef struct end
 
 /* Orders ends of runs by point. */
 static int
-by_point(const void *a, const void *b, const void *arg)
+by_run_end_point(const void *a, const void *b, const void *arg)
 {
 	const end *x = a, *y = b;
 
@@ -183,7 +183,7 @@ by_run_ends(const void *a, const void *b, const void *arg)
 
 /* Removes runs that differ exactly but coincide after rounding. */
 static rb_status
-drop_duplicates(rb_curve *c)
+drop_duplicate_runs(rb_curve *c)
 {
 	rb_curve_run *run = RB_ALL(c->runs, rb_curve_run);
 	uint32_t n = 0;
@@ -198,7 +198,7 @@ drop_duplicates(rb_curve *c)
 
 /* Finds for each end of a run the end that continues it, where exactly two meet. */
 static rb_status
-find_partners(rb_curve *c)
+find_partners_of_run_ends(rb_curve *c)
 {
 	const rb_curve_run *run = RB_ALL(c->runs, rb_curve_run);
 	const uint32_t n = 2 * c->runs.n;
@@ -216,7 +216,7 @@ find_partners(rb_curve *c)
 		x[i].point = i % 2 == 0 ? run[i / 2].from : run[i / 2].to;
 		x[i].end = i;
 	}
-	RB_TRY(rb_sort(c->ctx, x, n, sizeof *x, by_point, NULL));
+	RB_TRY(rb_sort(c->ctx, x, n, sizeof *x, by_run_end_point, NULL));
 	for (uint32_t i = 0, k; i < n; i = k)
 	{
 		for (k = i + 1; k < n && x[k].point == x[i].point; k++)
@@ -229,7 +229,7 @@ find_partners(rb_curve *c)
 }
 
 static rb_status
-append_point(rb_curve *c, uint32_t point)
+append_point_to_line(rb_curve *c, uint32_t point)
 {
 	RB_TRY(rb_curve_array_reserve(c->ctx, &c->line_points, 1, sizeof point));
 	RB_ALL(c->line_points, uint32_t)[c->line_points.n++] = point;
@@ -238,22 +238,23 @@ append_point(rb_curve *c, uint32_t point)
 
 /* Appends the line that starts with the given end of a run, and marks its runs. */
 static rb_status
-follow_runs(rb_curve *c, uint32_t first, uint8_t *seen)
+follow_runs_of_line(rb_curve *c, uint32_t first, uint8_t *seen)
 {
 	const rb_curve_run *run = RB_ALL(c->runs, rb_curve_run);
 	const uint32_t *partner = RB_ALL(c->work[1], uint32_t), *inner = RB_ALL(c->inner, uint32_t);
 
 	RB_TRY(rb_curve_array_reserve(c->ctx, &c->line_start, 1, sizeof(uint32_t)));
 	RB_ALL(c->line_start, uint32_t)[c->line_start.n++] = c->line_points.n;
-	RB_TRY(append_point(c, first % 2 == 0 ? run[first / 2].from : run[first / 2].to));
+	RB_TRY(append_point_to_line(c, first % 2 == 0 ? run[first / 2].from : run[first / 2].to));
 	for (uint32_t at = first; at != RB_NOTHING && !seen[at / 2];)
 	{
 		const rb_curve_run *r = &run[at / 2];
 
 		seen[at / 2] = 1;
 		for (uint32_t i = 0; i < r->ninner; i++)
-			RB_TRY(append_point(c, inner[r->inner + (at % 2 == 0 ? i : r->ninner - 1 - i)]));
-		RB_TRY(append_point(c, at % 2 == 0 ? r->to : r->from));
+			RB_TRY(
+				append_point_to_line(c, inner[r->inner + (at % 2 == 0 ? i : r->ninner - 1 - i)]));
+		RB_TRY(append_point_to_line(c, at % 2 == 0 ? r->to : r->from));
 		at = partner[at ^ 1];
 	}
 	return RB_OK;
@@ -261,12 +262,12 @@ follow_runs(rb_curve *c, uint32_t first, uint8_t *seen)
 
 /* Joins runs to lines, open ones first and then closed ones. */
 static rb_status
-join_runs(rb_curve *c)
+join_runs_to_lines(rb_curve *c)
 {
 	uint8_t *seen;
 
-	RB_TRY(drop_duplicates(c));
-	RB_TRY(find_partners(c));
+	RB_TRY(drop_duplicate_runs(c));
+	RB_TRY(find_partners_of_run_ends(c));
 	c->work[2].n = 0;
 	RB_TRY(rb_curve_array_reserve(c->ctx, &c->work[2], (size_t) c->runs.n + 1, sizeof *seen));
 	seen = c->work[2].at;
@@ -277,7 +278,7 @@ join_runs(rb_curve *c)
 		for (uint32_t i = 0; i < 2 * c->runs.n; i++)
 		{
 			if (!seen[i / 2] && (closed || RB_ALL(c->work[1], uint32_t)[i] == RB_NOTHING))
-				RB_TRY(follow_runs(c, i, seen));
+				RB_TRY(follow_runs_of_line(c, i, seen));
 			if (rb_stop_due(c->ctx, i, RB_CURVE_CHECK_INTERVAL))
 				return RB_STOPPED;
 		}
@@ -370,7 +371,7 @@ rb_curve_add(rb_curve *c, uint32_t red, uint32_t blue)
 
 /* Orders points by coordinates. */
 static int
-by_coordinates(const void *a, const void *b, const void *arg)
+by_point_coordinates(const void *a, const void *b, const void *arg)
 {
 	const rb_curve *c = arg;
 	const double *p = rb_point_at(c, *(const uint32_t *) a);
@@ -383,7 +384,7 @@ by_coordinates(const void *a, const void *b, const void *arg)
 }
 
 static int
-compare_sequences(const uint32_t *a, uint32_t n, const uint32_t *b, uint32_t m)
+compare_point_sequences(const uint32_t *a, uint32_t n, const uint32_t *b, uint32_t m)
 {
 	for (uint32_t i = 0; i < n && i < m; i++)
 		if (a[i] != b[i])
@@ -393,11 +394,11 @@ compare_sequences(const uint32_t *a, uint32_t n, const uint32_t *b, uint32_t m)
 
 /* Orders sequences by the numbers of their points. */
 static int
-by_point_numbers(const void *a, const void *b, const void *arg)
+by_sequence_of_points(const void *a, const void *b, const void *arg)
 {
 	const sequence *x = a, *y = b;
 	const uint32_t *number = arg;
-	const int order = compare_sequences(number + x->from, x->n, number + y->from, y->n);
+	const int order = compare_point_sequences(number + x->from, x->n, number + y->from, y->n);
 
 	return order != 0 ? order : (x->of > y->of) - (x->of < y->of);
 }
@@ -407,7 +408,7 @@ by_point_numbers(const void *a, const void *b, const void *arg)
  * ids by numbers in points, lines and rings.
  */
 static rb_status
-number_sorted_points(rb_curve *c)
+number_points_of_shape(rb_curve *c)
 {
 	const uint32_t n = c->points.rows.n;
 	uint32_t *order, *number;
@@ -420,7 +421,7 @@ number_sorted_points(rb_curve *c)
 	number = RB_ALL(c->work[1], uint32_t);
 	for (uint32_t i = 0; i < n; i++)
 		order[i] = i;
-	RB_TRY(rb_sort(c->ctx, order, n, sizeof *order, by_coordinates, c));
+	RB_TRY(rb_sort(c->ctx, order, n, sizeof *order, by_point_coordinates, c));
 	for (uint32_t i = 0; i < n; i++)
 		number[order[i]] = i;
 	for (size_t i = 0; i < sizeof many / sizeof *many; i++)
@@ -431,7 +432,7 @@ number_sorted_points(rb_curve *c)
 
 /* Reverses a sequence of n point numbers. */
 static void
-reverse_sequence(uint32_t *x, uint32_t n)
+reverse_point_sequence(uint32_t *x, uint32_t n)
 {
 	for (uint32_t i = 0; i < n / 2; i++)
 	{
@@ -444,7 +445,7 @@ reverse_sequence(uint32_t *x, uint32_t n)
 
 /* Returns element i of a cyclic sequence, counted from `start` forward or backward. */
 static uint32_t
-cyclic_element(const uint32_t *x, uint32_t n, uint32_t start, bool back, uint32_t i)
+element_of_cyclic_sequence(const uint32_t *x, uint32_t n, uint32_t start, bool back, uint32_t i)
 {
 	return x[back ? (start + n - i) % n : (start + i) % n];
 }
@@ -454,7 +455,7 @@ cyclic_element(const uint32_t *x, uint32_t n, uint32_t start, bool back, uint32_
  * both_ways allows this.
  */
 static rb_status
-turn_circle(rb_curve *c, uint32_t *x, uint32_t n, bool both_ways)
+turn_cyclic_sequence(rb_curve *c, uint32_t *x, uint32_t n, bool both_ways)
 {
 	uint32_t least = RB_NOTHING, best = RB_NOTHING, *copy;
 	bool best_back = false;
@@ -470,17 +471,18 @@ turn_circle(rb_curve *c, uint32_t *x, uint32_t n, bool both_ways)
 			uint32_t i = 0;
 
 			if (best != RB_NOTHING)
-				while (i < n && cyclic_element(x, n, start, back, i) ==
-									cyclic_element(x, n, best, best_back, i))
+				while (i < n && element_of_cyclic_sequence(x, n, start, back, i) ==
+									element_of_cyclic_sequence(x, n, best, best_back, i))
 					i++;
-			if (best != RB_NOTHING && (i == n || cyclic_element(x, n, start, back, i) >
-													 cyclic_element(x, n, best, best_back, i)))
+			if (best != RB_NOTHING &&
+				(i == n || element_of_cyclic_sequence(x, n, start, back, i) >
+							   element_of_cyclic_sequence(x, n, best, best_back, i)))
 				continue;
 			best = start;
 			best_back = back;
 		}
 	for (uint32_t i = 0; i < n; i++)
-		copy[i] = cyclic_element(x, n, best, best_back, i);
+		copy[i] = element_of_cyclic_sequence(x, n, best, best_back, i);
 	memcpy(x, copy, n * sizeof *x);
 	return RB_OK;
 }
@@ -489,7 +491,7 @@ turn_circle(rb_curve *c, uint32_t *x, uint32_t n, bool both_ways)
 
 /* Appends the coordinates of n points. */
 static rb_status
-put_corners(rb_curve *c, rb_curve_array *to, const uint32_t *number, uint32_t n)
+append_coordinates_of_shape(rb_curve *c, rb_curve_array *to, const uint32_t *number, uint32_t n)
 {
 	const uint32_t *order = RB_ALL(c->work[0], uint32_t);
 
@@ -502,7 +504,7 @@ put_corners(rb_curve *c, rb_curve_array *to, const uint32_t *number, uint32_t n)
 }
 
 static rb_status
-put_number(rb_curve *c, rb_curve_array *to, uint32_t number)
+append_number_to_shape(rb_curve *c, rb_curve_array *to, uint32_t number)
 {
 	RB_TRY(rb_curve_array_reserve(c->ctx, to, 1, sizeof number));
 	RB_ALL(*to, uint32_t)[to->n++] = number;
@@ -510,7 +512,7 @@ put_number(rb_curve *c, rb_curve_array *to, uint32_t number)
 }
 
 static rb_status
-put_sequence(rb_curve *c, uint32_t from, uint32_t n, uint32_t of)
+append_point_sequence(rb_curve *c, uint32_t from, uint32_t n, uint32_t of)
 {
 	RB_TRY(rb_curve_array_reserve(c->ctx, &c->work[3], 1, sizeof(sequence)));
 	RB_ALL(c->work[3], sequence)[c->work[3].n++] = (sequence){from, n, of};
@@ -518,21 +520,21 @@ put_sequence(rb_curve *c, uint32_t from, uint32_t n, uint32_t of)
 }
 
 static rb_status
-put_points(rb_curve *c, rb_intersection *shape)
+write_points_of_shape(rb_curve *c, rb_intersection *shape)
 {
 	RB_TRY(rb_sort_numbers(c->ctx, RB_ALL(c->lone, uint32_t), c->lone.n));
-	RB_TRY(put_corners(c, &c->out[0], RB_ALL(c->lone, uint32_t), c->lone.n));
+	RB_TRY(append_coordinates_of_shape(c, &c->out[0], RB_ALL(c->lone, uint32_t), c->lone.n));
 	shape->npoints = c->lone.n;
 	return RB_OK;
 }
 
 /* Writes the lines in their canonical direction and order. */
 static rb_status
-put_lines(rb_curve *c, rb_intersection *shape)
+write_lines_of_shape(rb_curve *c, rb_intersection *shape)
 {
 	uint32_t n;
 
-	RB_TRY(put_number(c, &c->line_start, c->line_points.n));
+	RB_TRY(append_number_to_shape(c, &c->line_start, c->line_points.n));
 	n = c->line_start.n - 1;
 	c->work[3].n = 0;
 	for (uint32_t i = 0; i < n; i++)
@@ -544,7 +546,7 @@ put_lines(rb_curve *c, rb_intersection *shape)
 
 		if (i >= c->first_closed)
 		{
-			RB_TRY(turn_circle(c, x, m - 1, true));
+			RB_TRY(turn_cyclic_sequence(c, x, m - 1, true));
 			x[m - 1] = x[0];
 		}
 		else
@@ -552,39 +554,40 @@ put_lines(rb_curve *c, rb_intersection *shape)
 			while (k < m / 2 && x[k] == x[m - 1 - k])
 				k++;
 			if (x[k] > x[m - 1 - k])
-				reverse_sequence(x, m);
+				reverse_point_sequence(x, m);
 		}
-		RB_TRY(put_sequence(c, from, m, i));
+		RB_TRY(append_point_sequence(c, from, m, i));
 		if (rb_stop_due(c->ctx, i, 64))
 			return RB_STOPPED;
 	}
-	RB_TRY(
-		rb_sort(c->ctx, c->work[3].at, n, sizeof(sequence), by_point_numbers, c->line_points.at));
+	RB_TRY(rb_sort(c->ctx, c->work[3].at, n, sizeof(sequence), by_sequence_of_points,
+				   c->line_points.at));
 	for (uint32_t i = 0; i < n; i++)
 	{
 		const sequence s = RB_ALL(c->work[3], sequence)[i];
 
-		RB_TRY(put_number(c, &c->out[1], c->out[2].n));
-		RB_TRY(put_corners(c, &c->out[2], RB_ALL(c->line_points, uint32_t) + s.from, s.n));
+		RB_TRY(append_number_to_shape(c, &c->out[1], c->out[2].n));
+		RB_TRY(append_coordinates_of_shape(c, &c->out[2], RB_ALL(c->line_points, uint32_t) + s.from,
+										   s.n));
 	}
 	shape->nlines = n;
-	return put_number(c, &c->out[1], c->out[2].n);
+	return append_number_to_shape(c, &c->out[1], c->out[2].n);
 }
 
 /* Appends a closed ring. */
 static rb_status
-append_closed_ring(rb_curve *c, const rb_curve_ring *ring)
+append_ring_of_shape(rb_curve *c, const rb_curve_ring *ring)
 {
 	const uint32_t *x = RB_ALL(c->ring_points, uint32_t) + ring->from;
 
-	RB_TRY(put_number(c, &c->out[4], c->out[5].n));
-	RB_TRY(put_corners(c, &c->out[5], x, ring->n));
-	return put_corners(c, &c->out[5], x, 1);
+	RB_TRY(append_number_to_shape(c, &c->out[4], c->out[5].n));
+	RB_TRY(append_coordinates_of_shape(c, &c->out[5], x, ring->n));
+	return append_coordinates_of_shape(c, &c->out[5], x, 1);
 }
 
 /* Returns the end of the sequence of rings, starting at i, that belong to the same polygon. */
 static uint32_t
-rings_of_one(const rb_curve *c, uint32_t i)
+end_of_polygon_rings(const rb_curve *c, uint32_t i)
 {
 	const rb_curve_ring *ring = RB_ALL(c->rings, rb_curve_ring);
 	uint32_t k = i + 1;
@@ -595,17 +598,17 @@ rings_of_one(const rb_curve *c, uint32_t i)
 }
 
 static int
-by_ring(const void *a, const void *b, const void *arg)
+by_ring_of_points(const void *a, const void *b, const void *arg)
 {
 	const rb_curve_ring *x = a, *y = b;
 	const uint32_t *number = arg;
 
-	return compare_sequences(number + x->from, x->n, number + y->from, y->n);
+	return compare_point_sequences(number + x->from, x->n, number + y->from, y->n);
 }
 
 /* Writes the rings of all polygons, each from its smallest point on. */
 static rb_status
-put_polygons(rb_curve *c, rb_intersection *shape)
+write_polygons_of_shape(rb_curve *c, rb_intersection *shape)
 {
 	rb_curve_ring *ring = RB_ALL(c->rings, rb_curve_ring);
 
@@ -614,51 +617,53 @@ put_polygons(rb_curve *c, rb_intersection *shape)
 		uint32_t *x = RB_ALL(c->ring_points, uint32_t) + ring[i].from;
 
 		if (ring[i].turned)
-			reverse_sequence(x, ring[i].n);
-		RB_TRY(turn_circle(c, x, ring[i].n, false));
+			reverse_point_sequence(x, ring[i].n);
+		RB_TRY(turn_cyclic_sequence(c, x, ring[i].n, false));
 		if (rb_stop_due(c->ctx, i, 64))
 			return RB_STOPPED;
 	}
 	c->work[3].n = 0;
 	for (uint32_t i = 0, k; i < c->rings.n; i = k)
 	{
-		k = rings_of_one(c, i);
-		RB_TRY(rb_sort(c->ctx, ring + i + 1, k - i - 1, sizeof *ring, by_ring, c->ring_points.at));
-		RB_TRY(put_sequence(c, ring[i].from, ring[i].n, i));
+		k = end_of_polygon_rings(c, i);
+		RB_TRY(rb_sort(c->ctx, ring + i + 1, k - i - 1, sizeof *ring, by_ring_of_points,
+					   c->ring_points.at));
+		RB_TRY(append_point_sequence(c, ring[i].from, ring[i].n, i));
 	}
-	RB_TRY(rb_sort(c->ctx, c->work[3].at, c->work[3].n, sizeof(sequence), by_point_numbers,
+	RB_TRY(rb_sort(c->ctx, c->work[3].at, c->work[3].n, sizeof(sequence), by_sequence_of_points,
 				   c->ring_points.at));
 	shape->npolygons = c->work[3].n;
 	for (uint32_t i = 0; i < shape->npolygons; i++)
 	{
-		const uint32_t first = RB_ALL(c->work[3], sequence)[i].of, end = rings_of_one(c, first);
+		const uint32_t first = RB_ALL(c->work[3], sequence)[i].of,
+					   end = end_of_polygon_rings(c, first);
 
-		RB_TRY(put_number(c, &c->out[3], c->out[4].n));
+		RB_TRY(append_number_to_shape(c, &c->out[3], c->out[4].n));
 		for (uint32_t k = first; k < end; k++)
-			RB_TRY(append_closed_ring(c, &ring[k]));
+			RB_TRY(append_ring_of_shape(c, &ring[k]));
 	}
 	shape->nrings = c->out[4].n;
-	RB_TRY(put_number(c, &c->out[3], c->out[4].n));
-	return put_number(c, &c->out[4], c->out[5].n);
+	RB_TRY(append_number_to_shape(c, &c->out[3], c->out[4].n));
+	return append_number_to_shape(c, &c->out[4], c->out[5].n);
 }
 
 /* Assembles the shape from the pieces of all pairs of parts. */
 static rb_status
-make_shape(rb_curve *c, rb_intersection *shape)
+assemble_shape_of_pieces(rb_curve *c, rb_intersection *shape)
 {
 	if (c->pieces.n > 1 && c->count[1] + c->count[2] > 0)
 		RB_TRY(rb_curve_boxes(c));
 	RB_TRY(rb_curve_covers(c));
 	if (c->count[2] > 1)
 		RB_TRY(rb_curve_overlap(c));
-	RB_TRY(find_runs(c));
-	RB_TRY(join_runs(c));
+	RB_TRY(find_runs_of_lines(c));
+	RB_TRY(join_runs_to_lines(c));
 	if (c->count[2] > 0)
 		RB_TRY(rb_curve_rings(c));
-	RB_TRY(number_sorted_points(c));
-	RB_TRY(put_points(c, shape));
-	RB_TRY(put_lines(c, shape));
-	return put_polygons(c, shape);
+	RB_TRY(number_points_of_shape(c));
+	RB_TRY(write_points_of_shape(c, shape));
+	RB_TRY(write_lines_of_shape(c, shape));
+	return write_polygons_of_shape(c, shape);
 }
 
 rb_status
@@ -669,7 +674,7 @@ rb_curve_finish(rb_curve *c, rb_intersection *shape)
 	memset(shape, 0, sizeof *shape);
 	for (size_t i = 0; i < sizeof c->out / sizeof *c->out; i++)
 		c->out[i].n = 0;
-	status = make_shape(c, shape);
+	status = assemble_shape_of_pieces(c, shape);
 	shape->points = RB_ALL(c->out[0], double);
 	shape->line = RB_ALL(c->out[1], uint32_t);
 	shape->line_corners = RB_ALL(c->out[2], double);
@@ -689,7 +694,7 @@ rb_curve_finish(rb_curve *c, rb_intersection *shape)
 
 /* Computes the box of part i, with zeros for the axes that its kind does not have. */
 static void
-curve_part_box(const rb_curve_parts *of, uint32_t i, double *box)
+box_of_shape_part(const rb_curve_parts *of, uint32_t i, double *box)
 {
 	const int points = rb_kind_points(of->kind), dims = rb_kind_dims(of->kind);
 	const double *x = of->coords + (size_t) i * (size_t) rb_kind_width(of->kind);
@@ -712,7 +717,7 @@ typedef struct pairing
 } pairing;
 
 static rb_status
-add_pair(void *user, uint32_t blue)
+add_pair_to_shape(void *user, uint32_t blue)
 {
 	pairing *p = user;
 
@@ -727,13 +732,13 @@ rb_curve_add_all(rb_curve *c)
 	double box[6];
 
 	for (uint32_t i = 0; i < c->side[1].n && status == RB_OK; i++)
-		curve_part_box(&c->side[1], i, c->boxes.box + 6 * (size_t) i);
+		box_of_shape_part(&c->side[1], i, c->boxes.box + 6 * (size_t) i);
 	if (status == RB_OK)
 		status = rb_boxes_order(c->ctx, &c->boxes);
 	for (; p.red < c->side[0].n && status == RB_OK; p.red++)
 	{
-		curve_part_box(&c->side[0], p.red, box);
-		status = rb_boxes_find(&c->boxes, box, add_pair, &p);
+		box_of_shape_part(&c->side[0], p.red, box);
+		status = rb_boxes_find(&c->boxes, box, add_pair_to_shape, &p);
 		if (rb_stop_due(c->ctx, p.red, 64))
 			status = RB_STOPPED;
 	}

@@ -53,7 +53,7 @@ rb_boxes_room(rb_context *ctx, rb_boxes *b, uint32_t n)
 
 /* Extends a box to contain another one. */
 static void
-extend_box(double *box, const double *by)
+extend_tree_box(double *box, const double *by)
 {
 	for (int k = 0; k < 3; k++)
 	{
@@ -64,7 +64,7 @@ extend_box(double *box, const double *by)
 
 /* Spreads the bits of x, with two zero bits between neighbors. */
 static uint64_t
-spread_bits(uint64_t x)
+spread_morton_bits(uint64_t x)
 {
 	uint64_t to = 0;
 
@@ -82,7 +82,7 @@ rb_boxes_order(rb_context *ctx, rb_boxes *b)
 		return RB_OK;
 	memcpy(all, b->box, sizeof all);
 	for (uint32_t i = 1; i < b->n; i++)
-		extend_box(all, b->box + 6 * (size_t) i);
+		extend_tree_box(all, b->box + 6 * (size_t) i);
 	for (uint32_t i = 0; i < b->n; i++)
 	{
 		const double *box = b->box + 6 * (size_t) i;
@@ -96,7 +96,7 @@ rb_boxes_order(rb_context *ctx, rb_boxes *b)
 			const double share = size > 0 ? (box[k] / 4 + box[3 + k] / 4 - all[k] / 2) / size : 0;
 			const double cell = fmin(fmax(share, 0), 1) * ((1 << CURVE_BITS) - 1);
 
-			b->order[i].where |= spread_bits((uint64_t) cell) << k;
+			b->order[i].where |= spread_morton_bits((uint64_t) cell) << k;
 		}
 		if (rb_stop_due(ctx, i, RB_CURVE_CHECK_INTERVAL))
 			return RB_STOPPED;
@@ -114,7 +114,7 @@ rb_boxes_order(rb_context *ctx, rb_boxes *b)
 			if (i % EIGHT == 0)
 				memcpy(box, b->box + 6 * (size_t) child, 6 * sizeof *box);
 			else
-				extend_box(box, b->box + 6 * (size_t) child);
+				extend_tree_box(box, b->box + 6 * (size_t) child);
 		}
 		if (rb_should_stop(ctx))
 			return RB_STOPPED;
@@ -123,7 +123,7 @@ rb_boxes_order(rb_context *ctx, rb_boxes *b)
 }
 
 static bool
-do_boxes_overlap(const double *a, const double *b)
+do_tree_boxes_overlap(const double *a, const double *b)
 {
 	return a[0] <= b[3] && b[0] <= a[3] && a[1] <= b[4] && b[1] <= a[4] && a[2] <= b[5] &&
 		   b[2] <= a[5];
@@ -152,7 +152,7 @@ rb_boxes_find(const rb_boxes *b, const double *box, rb_status (*take)(void *user
 		const uint32_t at = level == 0 ? b->order[node].item : b->first[level] + node;
 		uint32_t below, end;
 
-		if (!do_boxes_overlap(b->box + 6 * (size_t) at, box))
+		if (!do_tree_boxes_overlap(b->box + 6 * (size_t) at, box))
 			continue;
 		if (level == 0)
 		{

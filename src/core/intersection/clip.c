@@ -49,14 +49,14 @@ rb_curve_array_reserve(rb_context *ctx, rb_curve_array *many, size_t more, size_
 /* ---- rows ---- */
 
 static inline const double *
-row_at(const rb_canonical_ids *names, uint32_t i)
+canonical_row_at(const rb_canonical_ids *names, uint32_t i)
 {
 	return RB_ALL(names->rows, double) + (size_t) i * (size_t) names->width;
 }
 
 /* Hashes the coordinates of one object with a canonical id. */
 static inline uint64_t
-hash_row(const rb_canonical_ids *names, const double *row)
+hash_canonical_row(const rb_canonical_ids *names, const double *row)
 {
 	uint64_t hash = 0;
 
@@ -66,9 +66,9 @@ hash_row(const rb_canonical_ids *names, const double *row)
 }
 
 static inline bool
-is_row(const rb_canonical_ids *names, uint32_t i, const double *row)
+is_canonical_row(const rb_canonical_ids *names, uint32_t i, const double *row)
 {
-	return memcmp(row_at(names, i), row, (size_t) names->width * sizeof *row) == 0;
+	return memcmp(canonical_row_at(names, i), row, (size_t) names->width * sizeof *row) == 0;
 }
 
 /* Finds the number of a row */
@@ -76,9 +76,9 @@ is_row(const rb_canonical_ids *names, uint32_t i, const double *row)
 #define RB_HASH_SLOT uint32_t
 #define RB_HASH_KEY const double *
 #define RB_HASH_ARG const rb_canonical_ids *
-#define RB_HASH_OF(names, row) hash_row(names, row)
-#define RB_HASH_EQUAL(names, slot, row) is_row(names, slot, row)
-#define RB_HASH_KEY_OF(names, slot) row_at(names, (uint32_t) (slot))
+#define RB_HASH_OF(names, row) hash_canonical_row(names, row)
+#define RB_HASH_EQUAL(names, slot, row) is_canonical_row(names, slot, row)
+#define RB_HASH_KEY_OF(names, slot) canonical_row_at(names, (uint32_t) (slot))
 #define RB_HASH_NUMBERED
 #define RB_HASH_DEFINE
 #include "core/base/hash.h"
@@ -99,7 +99,8 @@ rb_canonical_row(rb_context *ctx, rb_canonical_ids *names, const double *row, ui
 	slot = rb_row_table_find(&names->table, names, key);
 	if (*slot == RB_HASH_FREE)
 	{
-		memcpy((double *) row_at(names, names->rows.n), key, (size_t) names->width * sizeof *key);
+		memcpy((double *) canonical_row_at(names, names->rows.n), key,
+			   (size_t) names->width * sizeof *key);
 		*slot = names->rows.n++;
 		names->table.n++;
 	}
@@ -132,7 +133,7 @@ rb_canonical_point(rb_curve *c, const double *at, uint32_t *point)
 
 /* Returns the index of the number with the largest magnitude among three. */
 static int
-index_of_largest(const rb_number *x)
+index_of_largest_ratio(const rb_number *x)
 {
 	int best = 0;
 	rb_number a, b;
@@ -153,7 +154,7 @@ index_of_largest(const rb_number *x)
 
 /* Returns x / by, rounded to the nearest double. */
 static double
-round_ratio(const rb_number *x, const rb_number *by)
+round_quotient_of_numbers(const rb_number *x, const rb_number *by)
 {
 	rb_number quotient;
 
@@ -166,7 +167,7 @@ round_ratio(const rb_number *x, const rb_number *by)
 #define PRIME ((UINT64_C(1) << 61) - 1)
 
 static uint64_t
-multiply_modulo(uint64_t a, uint64_t b)
+multiply_modulo_prime(uint64_t a, uint64_t b)
 {
 	const unsigned __int128 product = (unsigned __int128) a * b;
 	const uint64_t sum = (uint64_t) (product & PRIME) + (uint64_t) (product >> 61);
@@ -176,29 +177,30 @@ multiply_modulo(uint64_t a, uint64_t b)
 
 /* Returns a^(PRIME - 2), which is 1 / a modulo PRIME. */
 static uint64_t
-invert_modulo(uint64_t a)
+invert_modulo_prime(uint64_t a)
 {
 	uint64_t result = 1;
 
 	for (uint64_t bits = PRIME - 2; bits != 0; bits >>= 1)
 	{
 		if (bits & 1)
-			result = multiply_modulo(result, a);
-		a = multiply_modulo(a, a);
+			result = multiply_modulo_prime(result, a);
+		a = multiply_modulo_prime(a, a);
 	}
 	return result;
 }
 
 /* Hashes n ratios modulo PRIME into an integer that a double represents exactly. */
 static double
-ratios_modulo(const rb_number *x, int n, int by)
+hash_ratios_modulo_prime(const rb_number *x, int n, int by)
 {
-	const uint64_t one = invert_modulo(rb_number_modulo(&x[by]));
+	const uint64_t one = invert_modulo_prime(rb_number_modulo(&x[by]));
 	uint64_t sum = 0;
 
 	for (int i = 0; i < n; i++)
-		sum = multiply_modulo((sum + multiply_modulo(rb_number_modulo(&x[i]), one)) % PRIME,
-							  UINT64_C(0x1e3779b97f4a7c15));
+		sum = multiply_modulo_prime((sum + multiply_modulo_prime(rb_number_modulo(&x[i]), one)) %
+										PRIME,
+									UINT64_C(0x1e3779b97f4a7c15));
 	return (double) (sum % PRIME >> 8);
 }
 
@@ -207,14 +209,14 @@ ratios_modulo(const rb_number *x, int n, int by)
  * ratios. Looks up its number.
  */
 static rb_status
-name_ratios(rb_curve *c, rb_canonical_ids *names, const rb_number *x, uint32_t *number)
+canonical_id_of_ratios(rb_curve *c, rb_canonical_ids *names, const rb_number *x, uint32_t *number)
 {
-	const int by = index_of_largest(x), n = names->width - 1;
+	const int by = index_of_largest_ratio(x), n = names->width - 1;
 	double row[RB_LINE_WIDTH];
 
 	for (int i = 0; i < n; i++)
-		row[i] = i == by ? 1 : round_ratio(&x[i], &x[by]);
-	row[n] = ratios_modulo(x, n, by);
+		row[i] = i == by ? 1 : round_quotient_of_numbers(&x[i], &x[by]);
+	row[n] = hash_ratios_modulo_prime(x, n, by);
 	return rb_canonical_row(c->ctx, names, row, number);
 }
 
@@ -237,12 +239,12 @@ rb_canonical_line(rb_curve *c, const double *p, const double *q, uint32_t *line)
 		rb_number_mul(&b, &pv, &qu);
 		rb_number_sub(&x[3 + k], &a, &b);
 	}
-	return name_ratios(c, &c->lines, x, line);
+	return canonical_id_of_ratios(c, &c->lines, x, line);
 }
 
 /* Computes n and e of the plane n x = e. */
 static void
-compute_plane(const double *t, rb_number *n, rb_number *e)
+compute_exact_plane(const double *t, rb_number *n, rb_number *e)
 {
 	rb_number term, x, sum;
 
@@ -262,12 +264,12 @@ compute_plane(const double *t, rb_number *n, rb_number *e)
 
 /* Gets the canonical id of the line in which the planes of two triangles meet. */
 static rb_status
-planes_line_id(rb_curve *c, const double *r, const double *b, uint32_t *line)
+canonical_line_of_planes(rb_curve *c, const double *r, const double *b, uint32_t *line)
 {
 	rb_number x[RB_LINE_WIDTH], nr[3], nb[3], er, eb, s, t;
 
-	compute_plane(r, nr, &er);
-	compute_plane(b, nb, &eb);
+	compute_exact_plane(r, nr, &er);
+	compute_exact_plane(b, nb, &eb);
 	for (int k = 0; k < 3; k++)
 	{
 		const int u = (k + 1) % 3, v = (k + 2) % 3;
@@ -278,16 +280,16 @@ planes_line_id(rb_curve *c, const double *r, const double *b, uint32_t *line)
 		rb_number_mul(&t, &er, &nb[k]);
 		rb_number_sub(&x[3 + k], &s, &t);
 	}
-	return name_ratios(c, &c->lines, x, line);
+	return canonical_id_of_ratios(c, &c->lines, x, line);
 }
 
 static rb_status
-plane_id(rb_curve *c, const double *t, uint32_t *plane)
+canonical_id_of_plane(rb_curve *c, const double *t, uint32_t *plane)
 {
 	rb_number x[RB_PLANE_WIDTH];
 
-	compute_plane(t, x, &x[3]);
-	return name_ratios(c, &c->planes, x, plane);
+	compute_exact_plane(t, x, &x[3]);
+	return canonical_id_of_ratios(c, &c->planes, x, plane);
 }
 
 /* Returns an axis on which the plane's normal is not 0. */
@@ -357,7 +359,7 @@ rb_side_ends(const rb_curve *c, rb_curve_side s, const double **p, const double 
 
 /* Returns the common vertex of two edges of the same triangle, or NULL. */
 static const double *
-common_corner(const rb_curve *c, rb_curve_side a, rb_curve_side b)
+common_corner_of_edges(const rb_curve *c, rb_curve_side a, rb_curve_side b)
 {
 	if (a.of != b.of || a.part != b.part || a.edge == b.edge)
 		return NULL;
@@ -365,7 +367,7 @@ common_corner(const rb_curve *c, rb_curve_side a, rb_curve_side b)
 }
 
 static int
-turn_of_point(rb_curve *c, int axis, const double *p, const double *q, const double *x)
+turn_of_projected_point(rb_curve *c, int axis, const double *p, const double *q, const double *x)
 {
 	const int u = (axis + 1) % 3, v = (axis + 2) % 3;
 
@@ -373,7 +375,7 @@ turn_of_point(rb_curve *c, int axis, const double *p, const double *q, const dou
 }
 
 static void
-turn_number(rb_number *r, int axis, const double *p, const double *q, const double *x)
+compute_exact_turn(rb_number *r, int axis, const double *p, const double *q, const double *x)
 {
 	const int u = (axis + 1) % 3, v = (axis + 2) % 3;
 	const double a[2] = {p[u], p[v]}, b[2] = {q[u], q[v]}, d[2] = {x[u], x[v]};
@@ -386,16 +388,16 @@ turn_number(rb_number *r, int axis, const double *p, const double *q, const doub
  * the ends of side a. Side b follows side a.
  */
 static int
-corner_sign(const rb_curve *c, int axis, rb_curve_side a, rb_curve_side b, const rb_number *kp,
-			const rb_number *kq)
+sign_at_implicit_corner(const rb_curve *c, int axis, rb_curve_side a, rb_curve_side b,
+						const rb_number *kp, const rb_number *kq)
 {
 	const double *p, *q, *s, *t;
 	rb_number dp, dq, left, right;
 
 	rb_side_ends(c, a, &p, &q);
 	rb_side_ends(c, b, &s, &t);
-	turn_number(&dp, axis, s, t, p);
-	turn_number(&dq, axis, s, t, q);
+	compute_exact_turn(&dp, axis, s, t, p);
+	compute_exact_turn(&dq, axis, s, t, q);
 	rb_number_mul(&left, kq, &dp);
 	rb_number_mul(&right, kp, &dq);
 	return rb_number_compare(&left, &right); /* P > Q, since side a starts in the interior of b */
@@ -405,15 +407,15 @@ int
 rb_corner_turn(rb_curve *c, int axis, rb_curve_side a, rb_curve_side b, const double *k,
 			   const double *l)
 {
-	const double *corner = common_corner(c, a, b), *p, *q;
+	const double *corner = common_corner_of_edges(c, a, b), *p, *q;
 	rb_number kp, kq;
 
 	if (corner != NULL)
-		return turn_of_point(c, axis, k, l, corner);
+		return turn_of_projected_point(c, axis, k, l, corner);
 	rb_side_ends(c, a, &p, &q);
-	turn_number(&kp, axis, k, l, p);
-	turn_number(&kq, axis, k, l, q);
-	return corner_sign(c, axis, a, b, &kp, &kq);
+	compute_exact_turn(&kp, axis, k, l, p);
+	compute_exact_turn(&kq, axis, k, l, q);
+	return sign_at_implicit_corner(c, axis, a, b, &kp, &kq);
 }
 
 int
@@ -428,7 +430,7 @@ rb_corner_side(rb_curve *c, int axis, rb_curve_side a, rb_curve_side b, rb_curve
 int
 rb_corner_plane(rb_curve *c, int axis, rb_curve_side a, rb_curve_side b, const double *t)
 {
-	const double *corner = common_corner(c, a, b), *p, *q;
+	const double *corner = common_corner_of_edges(c, a, b), *p, *q;
 	rb_number kp, kq;
 
 	if (corner != NULL)
@@ -436,7 +438,7 @@ rb_corner_plane(rb_curve *c, int axis, rb_curve_side a, rb_curve_side b, const d
 	rb_side_ends(c, a, &p, &q);
 	rb_number_orient3d(&kp, t, t + 3, t + 6, p);
 	rb_number_orient3d(&kq, t, t + 3, t + 6, q);
-	return corner_sign(c, axis, a, b, &kp, &kq);
+	return sign_at_implicit_corner(c, axis, a, b, &kp, &kq);
 }
 
 rb_status
@@ -484,7 +486,7 @@ static rb_status
 rb_convex_triangle(rb_curve *c, int axis, int of, uint32_t part)
 {
 	const double *t = rb_triangle_at(c, of, part);
-	const bool turned = turn_of_point(c, axis, t, t + 3, t + 6) < 0;
+	const bool turned = turn_of_projected_point(c, axis, t, t + 3, t + 6) < 0;
 
 	RB_TRY(rb_curve_array_reserve(c->ctx, &c->sides, 3, sizeof(rb_curve_side)));
 	for (uint8_t i = 0; i < 3; i++)
@@ -505,7 +507,7 @@ rb_convex_corners(rb_curve *c, uint32_t from, uint32_t n)
 	for (uint32_t i = 0; i < n; i++)
 	{
 		const rb_curve_side a = side[i], b = side[(i + 1) % n];
-		const double *corner = common_corner(c, a, b), *p, *q, *s, *t;
+		const double *corner = common_corner_of_edges(c, a, b), *p, *q, *s, *t;
 		double at[3];
 
 		if (corner == NULL)
@@ -552,7 +554,7 @@ rb_part_load(const rb_curve_parts *of, uint32_t i, rb_part *part)
 }
 
 static rb_status
-append_piece(rb_curve *c, const rb_curve_piece *piece)
+append_intersection_piece(rb_curve *c, const rb_curve_piece *piece)
 {
 	RB_TRY(rb_curve_array_reserve(c->ctx, &c->pieces, 1, sizeof *piece));
 	RB_ALL(c->pieces, rb_curve_piece)[c->pieces.n++] = *piece;
@@ -561,7 +563,7 @@ append_piece(rb_curve *c, const rb_curve_piece *piece)
 }
 
 static bool
-are_parts_coplanar(rb_curve *c, const double *r, const double *b)
+are_clipped_parts_coplanar(rb_curve *c, const double *r, const double *b)
 {
 	for (int i = 0; i < 3; i++)
 		if (rb_orient3d_at(&c->env, r, r + 3, r + 6, b + 3 * i) != 0)
@@ -571,7 +573,7 @@ are_parts_coplanar(rb_curve *c, const double *r, const double *b)
 
 /* Returns true if the rounded vertices of a polygon enclose an area. */
 static bool
-has_area(rb_curve *c, int axis, const uint32_t *vertex, uint32_t n)
+has_rounded_polygon_area(rb_curve *c, int axis, const uint32_t *vertex, uint32_t n)
 {
 	const int u = (axis + 1) % 3, v = (axis + 2) % 3;
 	const double *a = rb_point_at(c, vertex[0]), *b = NULL;
@@ -593,14 +595,14 @@ has_area(rb_curve *c, int axis, const uint32_t *vertex, uint32_t n)
  * rounding.
  */
 static rb_status
-make_polygon(rb_curve *c, rb_curve_piece *piece, const double *red, bool *there)
+make_polygon_piece(rb_curve *c, rb_curve_piece *piece, const double *red, bool *there)
 {
 	const uint32_t start = c->sides.n;
 	uint32_t from = start, n = 3, blue;
 	int axis, u, v;
 
 	*there = false;
-	RB_TRY(plane_id(c, red, &piece->what));
+	RB_TRY(canonical_id_of_plane(c, red, &piece->what));
 	axis = find_plane_axis(c, piece->what);
 	u = (axis + 1) % 3;
 	v = (axis + 2) % 3;
@@ -622,13 +624,13 @@ make_polygon(rb_curve *c, rb_curve_piece *piece, const double *red, bool *there)
 	c->sides.n = start + n;
 	if (n > 0)
 		RB_TRY(rb_convex_corners(c, start, n));
-	if (n > 0 && has_area(c, axis, RB_ALL(c->vertex, uint32_t) + start, n))
+	if (n > 0 && has_rounded_polygon_area(c, axis, RB_ALL(c->vertex, uint32_t) + start, n))
 	{
 		*there = true;
 		piece->dimension = 2;
 		piece->from = start;
 		piece->to = n;
-		return append_piece(c, piece);
+		return append_intersection_piece(c, piece);
 	}
 	c->sides.n = c->vertex.n = start;
 	return RB_OK;
@@ -636,8 +638,8 @@ make_polygon(rb_curve *c, rb_curve_piece *piece, const double *red, bool *there)
 
 /* Gets the canonical id of the line that contains the segment in which two parts meet. */
 static rb_status
-name_segment(rb_curve *c, rb_curve_piece *piece, const rb_part *red, const rb_part *blue,
-			 const rb_meet *meet, int n, bool flat)
+canonical_line_of_segment(rb_curve *c, rb_curve_piece *piece, const rb_part *red,
+						  const rb_part *blue, const rb_meet *meet, int n, bool flat)
 {
 	unsigned on_red = meet[0].on_red, on_blue = meet[0].on_blue;
 	const double *t;
@@ -651,7 +653,7 @@ name_segment(rb_curve *c, rb_curve_piece *piece, const rb_part *red, const rb_pa
 	{
 		piece->along = flat ? RB_ALONG_ROUNDED : RB_ALONG_PLANES;
 		return flat ? rb_canonical_line(c, meet[0].at, meet[1].at, &piece->what)
-					: planes_line_id(c, red->at, blue->at, &piece->what);
+					: canonical_line_of_planes(c, red->at, blue->at, &piece->what);
 	}
 	piece->along = on_red != 0 ? RB_ALONG_RED : RB_ALONG_BLUE;
 	piece->edge = (uint8_t) __builtin_ctz(on_red != 0 ? on_red : on_blue);
@@ -663,10 +665,10 @@ name_segment(rb_curve *c, rb_curve_piece *piece, const rb_part *red, const rb_pa
 
 /* Makes the piece of a pair whose parts meet in a segment. */
 static rb_status
-make_segment(rb_curve *c, rb_curve_piece *piece, const rb_part *red, const rb_part *blue,
-			 const rb_meet *meet, int n, bool flat)
+make_segment_piece(rb_curve *c, rb_curve_piece *piece, const rb_part *red, const rb_part *blue,
+				   const rb_meet *meet, int n, bool flat)
 {
-	rb_status status = name_segment(c, piece, red, blue, meet, n, flat);
+	rb_status status = canonical_line_of_segment(c, piece, red, blue, meet, n, flat);
 
 	for (int i = 0; i < n && status == RB_OK; i++)
 	{
@@ -683,7 +685,7 @@ make_segment(rb_curve *c, rb_curve_piece *piece, const rb_part *red, const rb_pa
 	if (status != RB_OK)
 		return status;
 	piece->dimension = 1;
-	return append_piece(c, piece);
+	return append_intersection_piece(c, piece);
 }
 
 rb_status
@@ -701,16 +703,16 @@ rb_curve_piece_build(rb_curve *c, uint32_t i, uint32_t j)
 	if (!rb_triangles_meet(red.at, blue.at))
 		return RB_OK;
 	if (red.corners == 3 && blue.corners == 3)
-		flat = are_parts_coplanar(c, red.at, blue.at);
+		flat = are_clipped_parts_coplanar(c, red.at, blue.at);
 	if (flat)
-		status = make_polygon(c, &piece, red.at, &there);
+		status = make_polygon_piece(c, &piece, red.at, &there);
 	if (status != RB_OK || there)
 		return status;
 	n = rb_meet_points(&c->env, red.at, blue.at, meet);
 	if (n > 1)
-		return make_segment(c, &piece, &red, &blue, meet, n, flat);
+		return make_segment_piece(c, &piece, &red, &blue, meet, n, flat);
 	if (n == 0)
 		return RB_OK;
 	status = rb_canonical_point(c, meet[0].at, &piece.what);
-	return status == RB_OK ? append_piece(c, &piece) : status;
+	return status == RB_OK ? append_intersection_piece(c, &piece) : status;
 }

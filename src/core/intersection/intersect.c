@@ -39,20 +39,20 @@ rb_triangles_meet(const double red[9], const double blue[9])
 
 /* Returns the number of distinct vertices: 3, 2 or 1. */
 static inline int
-count_vertices(const double *part)
+count_part_vertices(const double *part)
 {
 	return rb_equal3(part, part + 3) ? 1 : rb_equal3(part + 3, part + 6) ? 2 : 3;
 }
 
 static inline int
-edges_of(int corners)
+count_part_edges(int corners)
 {
 	return corners == 3 ? 3 : corners - 1;
 }
 
 /* Writes the segment ab as a triangle with two equal corners. */
 static void
-write_needle(const double *a, const double *b, double *to)
+write_segment_as_needle(const double *a, const double *b, double *to)
 {
 	for (int k = 0; k < 3; k++)
 	{
@@ -66,7 +66,7 @@ rb_meet_on(const double *point, const double *part)
 {
 	double p[9];
 
-	write_needle(point, point, p);
+	write_segment_as_needle(point, point, p);
 	return rb_triangles_meet(p, part);
 }
 
@@ -92,15 +92,15 @@ add_meeting_point(rb_meet *to, int *n, const double *point, unsigned on_red, uns
 
 /* Returns a bitmask of the edges of the part that the degenerate triangle meets. */
 static unsigned
-edges_met(const double *needle_of, const double *part)
+edges_met_by_needle(const double *needle_of, const double *part)
 {
-	const int edges = edges_of(count_vertices(part));
+	const int edges = count_part_edges(count_part_vertices(part));
 	unsigned met = 0;
 	double edge[9];
 
 	for (int i = 0; i < edges; i++)
 	{
-		write_needle(part + 3 * i, part + 3 * ((i + 1) % 3), edge);
+		write_segment_as_needle(part + 3 * i, part + 3 * ((i + 1) % 3), edge);
 		met |= rb_triangles_meet(needle_of, edge) ? 1u << i : 0;
 	}
 	return met;
@@ -108,8 +108,8 @@ edges_met(const double *needle_of, const double *part)
 
 /* Computes (q P - p Q) / (P - Q), rounded. */
 static void
-interpolate_point(const double *p, const double *q, const rb_number *dp, const rb_number *dq,
-				  double *at)
+interpolate_meeting_point(const double *p, const double *q, const rb_number *dp,
+						  const rb_number *dq, double *at)
 {
 	rb_number denominator, x, left, right;
 
@@ -138,12 +138,12 @@ find_piercing_point(rb_exact_env *env, const double *p, const double *q, const d
 
 	if (sp * sq >= 0) /* An end in the plane is handled as a vertex */
 		return false;
-	write_needle(p, q, edge);
+	write_segment_as_needle(p, q, edge);
 	if (!rb_triangles_meet(edge, t))
 		return false;
 	rb_number_orient3d(&dp, t, t + 3, t + 6, p);
 	rb_number_orient3d(&dq, t, t + 3, t + 6, q);
-	interpolate_point(p, q, &dp, &dq, at);
+	interpolate_meeting_point(p, q, &dp, &dq, at);
 	return true;
 }
 
@@ -168,7 +168,7 @@ find_edge_crossing(rb_exact_env *env, const double *p, const double *q, const do
 			return false;
 		rb_number_orient2d(&da, c, d, a);
 		rb_number_orient2d(&db, c, d, b);
-		interpolate_point(p, q, &da, &db, at);
+		interpolate_meeting_point(p, q, &da, &db, at);
 		return true;
 	}
 	return false;
@@ -176,9 +176,10 @@ find_edge_crossing(rb_exact_env *env, const double *p, const double *q, const do
 
 /* Tests the vertices and edges of t against u; `turned` means that t is blue. */
 static void
-meet_one_way(rb_exact_env *env, const double *t, const double *u, bool turned, rb_meet *to, int *n)
+meet_triangles_one_way(rb_exact_env *env, const double *t, const double *u, bool turned,
+					   rb_meet *to, int *n)
 {
-	const int corners = count_vertices(t);
+	const int corners = count_part_vertices(t);
 	double point[3], edge[9];
 
 	for (int i = 0; i < corners; i++)
@@ -187,22 +188,22 @@ meet_one_way(rb_exact_env *env, const double *t, const double *u, bool turned, r
 
 		if (!rb_meet_on(t + 3 * i, u))
 			continue;
-		write_needle(t + 3 * i, t + 3 * i, edge);
+		write_segment_as_needle(t + 3 * i, t + 3 * i, edge);
 		of = corners == 3 ? 1u << i | 1u << (i + 2) % 3 : 1u;
-		on = edges_met(edge, u);
+		on = edges_met_by_needle(edge, u);
 		add_meeting_point(to, n, t + 3 * i, turned ? on : of, turned ? of : on);
 	}
-	if (count_vertices(u) < 3)
+	if (count_part_vertices(u) < 3)
 		return;
-	for (int i = 0; i < edges_of(corners); i++)
+	for (int i = 0; i < count_part_edges(corners); i++)
 	{
 		const double *p = t + 3 * i, *q = t + 3 * ((i + 1) % 3);
 		unsigned on;
 
 		if (!find_piercing_point(env, p, q, u, point))
 			continue;
-		write_needle(p, q, edge);
-		on = edges_met(edge, u);
+		write_segment_as_needle(p, q, edge);
+		on = edges_met_by_needle(edge, u);
 		add_meeting_point(to, n, point, turned ? on : 1u << i, turned ? 1u << i : on);
 	}
 }
@@ -213,10 +214,10 @@ rb_meet_points(rb_exact_env *env, const double *red, const double *blue, rb_meet
 	int n = 0;
 	double point[3];
 
-	meet_one_way(env, red, blue, false, to, &n);
-	meet_one_way(env, blue, red, true, to, &n);
-	for (int i = 0; i < edges_of(count_vertices(red)); i++)
-		for (int j = 0; j < edges_of(count_vertices(blue)); j++)
+	meet_triangles_one_way(env, red, blue, false, to, &n);
+	meet_triangles_one_way(env, blue, red, true, to, &n);
+	for (int i = 0; i < count_part_edges(count_part_vertices(red)); i++)
+		for (int j = 0; j < count_part_edges(count_part_vertices(blue)); j++)
 			if (find_edge_crossing(env, red + 3 * i, red + 3 * ((i + 1) % 3), blue + 3 * j,
 								   blue + 3 * ((j + 1) % 3), point))
 				add_meeting_point(to, &n, point, 1u << i, 1u << j);
@@ -234,7 +235,7 @@ rb_meet_line_plane(const double *p, const double *q, const double *t, double *at
 	rb_number_orient3d(&dq, t, t + 3, t + 6, q);
 	if (rb_number_compare(&dp, &dq) == 0)
 		return false;
-	interpolate_point(p, q, &dp, &dq, at);
+	interpolate_meeting_point(p, q, &dp, &dq, at);
 	return true;
 }
 
@@ -252,7 +253,7 @@ rb_meet_lines(const double *p, const double *q, const double *s, const double *t
 		rb_number_orient2d(&db, c, d, b);
 		if (rb_number_compare(&da, &db) == 0)
 			continue;
-		interpolate_point(p, q, &da, &db, at);
+		interpolate_meeting_point(p, q, &da, &db, at);
 		return true;
 	}
 	return false;
@@ -270,7 +271,7 @@ cross_number_vectors(rb_number *r, const rb_number *a, const rb_number *b)
 
 /* Computes the exact normal of a triangle. */
 static void
-triangle_normal(rb_number *r, const double *t)
+exact_normal_of_triangle(rb_number *r, const double *t)
 {
 	for (int k = 0; k < 3; k++)
 	{
@@ -290,9 +291,9 @@ rb_meet_planes(const double *a, const double *b, const double *c, double *at)
 {
 	rb_number na[3], nb[3], nc[3], w[3], det, d, e, x, y;
 
-	triangle_normal(na, a);
-	triangle_normal(nb, b);
-	triangle_normal(nc, c);
+	exact_normal_of_triangle(na, a);
+	exact_normal_of_triangle(nb, b);
+	exact_normal_of_triangle(nc, c);
 	cross_number_vectors(w, nb, nc);
 	rb_number_dot3(&det, na, w);
 	if (det.sign == 0)

@@ -52,8 +52,8 @@ is_part_corner(const double *at, const rb_part *part)
  * edges.
  */
 static void
-evaluate_ends(const rb_part *t, bool plane, int edge, const double *p, const double *q,
-			  rb_number *dp, rb_number *dq)
+evaluate_segment_ends(const rb_part *t, bool plane, int edge, const double *p, const double *q,
+					  rb_number *dp, rb_number *dq)
 {
 	const double *s = t->at + 3 * edge, *e = t->at + 3 * ((edge + 1) % 3);
 
@@ -99,9 +99,9 @@ rb_implicit_point_build(rb_curve *c, const rb_part *red, const rb_part *blue, co
 	p = (of_red ? red : blue)->at + 3 * edge;
 	q = (of_red ? red : blue)->at + 3 * ((edge + 1) % 3);
 	if (of_red && meet->on_blue != 0)
-		evaluate_ends(blue, false, __builtin_ctz(meet->on_blue), p, q, &dp, &dq);
+		evaluate_segment_ends(blue, false, __builtin_ctz(meet->on_blue), p, q, &dp, &dq);
 	else
-		evaluate_ends(of_red ? blue : red, true, 0, p, q, &dp, &dq);
+		evaluate_segment_ends(of_red ? blue : red, true, 0, p, q, &dp, &dq);
 	rb_number_sub(&spot->w, &dp, &dq);
 	spot->corner = spot->w.sign == 0; /* Rounding merged several points */
 	for (int k = 0; k < 3; k++)
@@ -120,7 +120,7 @@ rb_implicit_point_build(rb_curve *c, const rb_part *red, const rb_part *blue, co
 
 /* Computes y = x - a w. */
 static void
-offset_from(const rb_implicit_point *spot, const double *a, rb_number *y)
+offset_of_implicit_point(const rb_implicit_point *spot, const double *a, rb_number *y)
 {
 	rb_number x, term;
 
@@ -136,7 +136,7 @@ offset_from(const rb_implicit_point *spot, const double *a, rb_number *y)
  * Returns the side of ab on which the point lies in a projection along an axis; y is relative to a.
  */
 static int
-turn_of_spot(const double *a, const double *b, const rb_number *y, int axis)
+turn_of_implicit_point(const double *a, const double *b, const rb_number *y, int axis)
 {
 	const int u = (axis + 1) % 3, v = (axis + 2) % 3;
 	rb_number du, dv, det;
@@ -149,28 +149,28 @@ turn_of_spot(const double *a, const double *b, const rb_number *y, int axis)
 
 /* Returns true if an implicit point lies on the segment ab. */
 static bool
-on_segment(const double *a, const double *b, const rb_implicit_point *spot)
+is_implicit_point_on_segment(const double *a, const double *b, const rb_implicit_point *spot)
 {
 	rb_number y[3], z[3];
 
-	offset_from(spot, a, y);
-	offset_from(spot, b, z);
+	offset_of_implicit_point(spot, a, y);
+	offset_of_implicit_point(spot, b, z);
 	for (int k = 0; k < 3; k++)
-		if (turn_of_spot(a, b, y, k) != 0 || y[k].sign * z[k].sign > 0)
+		if (turn_of_implicit_point(a, b, y, k) != 0 || y[k].sign * z[k].sign > 0)
 			return false;
 	return true;
 }
 
 /* Returns true if an implicit point lies on the triangle t. */
 static bool
-on_triangle(rb_curve *c, const double *t, const rb_implicit_point *spot)
+is_implicit_point_on_triangle(rb_curve *c, const double *t, const rb_implicit_point *spot)
 {
 	const int axis = rb_projection_axis(&c->env, t, t + 3, t + 6);
 	const int u = (axis + 1) % 3, v = (axis + 2) % 3;
 	const int way = rb_orient2d_at(&c->env, t[u], t[v], t[3 + u], t[3 + v], t[6 + u], t[6 + v]);
 	rb_number y[3], n[3], dot;
 
-	offset_from(spot, t, y);
+	offset_of_implicit_point(spot, t, y);
 	for (int k = 0; k < 3; k++)
 	{
 		const int i = (k + 1) % 3, j = (k + 2) % 3;
@@ -183,8 +183,8 @@ on_triangle(rb_curve *c, const double *t, const rb_implicit_point *spot)
 		return false;
 	for (int e = 0; e < 3; e++)
 	{
-		offset_from(spot, t + 3 * e, y);
-		if (turn_of_spot(t + 3 * e, t + 3 * ((e + 1) % 3), y, axis) * way < 0)
+		offset_of_implicit_point(spot, t + 3 * e, y);
+		if (turn_of_implicit_point(t + 3 * e, t + 3 * ((e + 1) % 3), y, axis) * way < 0)
 			return false;
 	}
 	return true;
@@ -197,9 +197,9 @@ rb_implicit_point_on(rb_curve *c, const rb_implicit_point *spot, const rb_part *
 	if (spot->corner)
 		return rb_meet_on(spot->at, part->at);
 	if (part->corners == 3)
-		return on_triangle(c, part->at, spot);
+		return is_implicit_point_on_triangle(c, part->at, spot);
 	/* If the part is a point, the intersection is a vertex, which was handled above. */
-	return part->corners == 2 && on_segment(part->at, part->at + 3, spot);
+	return part->corners == 2 && is_implicit_point_on_segment(part->at, part->at + 3, spot);
 }
 
 /* ---- overlapping polygons ---- */
@@ -223,7 +223,7 @@ typedef struct overlapping
 
 /* Returns true if two triangles of one side share no area. */
 static bool
-disjoint_triangles(rb_curve *c, int side, uint32_t a, uint32_t b)
+are_triangles_disjoint(rb_curve *c, int side, uint32_t a, uint32_t b)
 {
 	int signs_a[3] = {RB_UNSURE, RB_UNSURE, RB_UNSURE},
 		signs_b[3] = {RB_UNSURE, RB_UNSURE, RB_UNSURE};
@@ -241,7 +241,8 @@ disjoint_triangles(rb_curve *c, int side, uint32_t a, uint32_t b)
  * first.
  */
 static bool
-has_separating_side(rb_curve *c, int axis, uint32_t from, uint32_t n, uint32_t other, uint32_t m)
+has_separating_polygon_side(rb_curve *c, int axis, uint32_t from, uint32_t n, uint32_t other,
+							uint32_t m)
 {
 	const rb_curve_side *a = RB_ALL(c->sides, rb_curve_side) + from,
 						*b = RB_ALL(c->sides, rb_curve_side) + other;
@@ -259,7 +260,7 @@ has_separating_side(rb_curve *c, int axis, uint32_t from, uint32_t n, uint32_t o
 }
 
 static rb_status
-append_fragment(overlapping *o, uint32_t from, uint32_t n)
+append_polygon_fragment(overlapping *o, uint32_t from, uint32_t n)
 {
 	RB_TRY(rb_curve_array_reserve(o->c->ctx, &o->c->work[0], 1, sizeof(fragment)));
 	RB_ALL(o->c->work[0], fragment)[o->c->work[0].n++] = (fragment){o->item, from, n};
@@ -268,14 +269,14 @@ append_fragment(overlapping *o, uint32_t from, uint32_t n)
 
 /* Appends the parts of a fragment that are outside a polygon. */
 static rb_status
-cut_fragment(overlapping *o, fragment f, const rb_curve_piece *by)
+cut_polygon_fragment(overlapping *o, fragment f, const rb_curve_piece *by)
 {
 	rb_curve *c = o->c;
 	rb_status status = RB_OK;
 
-	if (has_separating_side(c, by->axis, f.from, f.n, by->from, by->to) ||
-		has_separating_side(c, by->axis, by->from, by->to, f.from, f.n))
-		return append_fragment(o, f.from, f.n);
+	if (has_separating_polygon_side(c, by->axis, f.from, f.n, by->from, by->to) ||
+		has_separating_polygon_side(c, by->axis, by->from, by->to, f.from, f.n))
+		return append_polygon_fragment(o, f.from, f.n);
 	for (uint32_t i = 0; i < by->to && f.n > 0 && status == RB_OK; i++)
 	{
 		rb_curve_side side = RB_ALL(c->sides, rb_curve_side)[by->from + i];
@@ -284,7 +285,7 @@ cut_fragment(overlapping *o, fragment f, const rb_curve_piece *by)
 		side.turned = !side.turned;
 		status = rb_convex_cut(c, by->axis, f.from, f.n, side, &n);
 		if (status == RB_OK && n > 0)
-			status = append_fragment(o, from, n);
+			status = append_polygon_fragment(o, from, n);
 		if (status != RB_OK)
 			return status;
 		side.turned = !side.turned;
@@ -297,7 +298,7 @@ cut_fragment(overlapping *o, fragment f, const rb_curve_piece *by)
 
 /* Cuts the current polygon by one of the same plane that overlaps it and is kept. */
 static rb_status
-cut_by_piece(void *user, uint32_t item)
+cut_polygon_by_piece(void *user, uint32_t item)
 {
 	overlapping *o = user;
 	rb_curve *c = o->c;
@@ -313,20 +314,20 @@ cut_by_piece(void *user, uint32_t item)
 		return RB_OK;
 	if (++o->steps % 64 == 0 && rb_should_stop(c->ctx))
 		return RB_STOPPED;
-	if (disjoint_triangles(c, 0, a->part[0], b->part[0]) ||
-		disjoint_triangles(c, 1, a->part[1], b->part[1]) ||
-		has_separating_side(c, a->axis, a->from, a->to, b->from, b->to) ||
-		has_separating_side(c, a->axis, b->from, b->to, a->from, a->to))
+	if (are_triangles_disjoint(c, 0, a->part[0], b->part[0]) ||
+		are_triangles_disjoint(c, 1, a->part[1], b->part[1]) ||
+		has_separating_polygon_side(c, a->axis, a->from, a->to, b->from, b->to) ||
+		has_separating_polygon_side(c, a->axis, b->from, b->to, a->from, a->to))
 		return RB_OK;
 	if (!o->cut)
 	{
 		o->cut = true;
 		o->first = work->n;
-		status = append_fragment(o, a->from, a->to);
+		status = append_polygon_fragment(o, a->from, a->to);
 	}
 	end = work->n;
 	for (uint32_t i = o->first; i < end && status == RB_OK; i++)
-		status = cut_fragment(o, RB_ALL(*work, fragment)[i], b);
+		status = cut_polygon_fragment(o, RB_ALL(*work, fragment)[i], b);
 	if (status != RB_OK)
 		return status;
 	memmove(RB_ALL(*work, fragment) + o->first, RB_ALL(*work, fragment) + end,
@@ -372,7 +373,8 @@ rb_curve_overlap(rb_curve *c)
 		o.item = i;
 		o.cut = false;
 		if (RB_ALL(c->pieces, rb_curve_piece)[i].dimension == 2)
-			RB_TRY(rb_boxes_find(&c->boxes, c->boxes.box + 6 * (size_t) i, cut_by_piece, &o));
+			RB_TRY(
+				rb_boxes_find(&c->boxes, c->boxes.box + 6 * (size_t) i, cut_polygon_by_piece, &o));
 		cut[i] = o.cut;
 		if (rb_stop_due(c->ctx, i, 64))
 			return RB_STOPPED;
@@ -397,7 +399,7 @@ rb_curve_overlap(rb_curve *c)
 
 /* Extends a box to contain a point. */
 static void
-add_to_box(const rb_curve *c, double *box, uint32_t point)
+extend_piece_box(const rb_curve *c, double *box, uint32_t point)
 {
 	const double *p = rb_point_at(c, point);
 
@@ -410,7 +412,7 @@ add_to_box(const rb_curve *c, double *box, uint32_t point)
 
 /* Computes the box of a piece: a point, a segment or a polygon. */
 static void
-polygon_box(const rb_curve *c, const rb_curve_piece *piece, double *box)
+box_of_intersection_piece(const rb_curve *c, const rb_curve_piece *piece, double *box)
 {
 	for (int k = 0; k < 3; k++)
 	{
@@ -418,15 +420,15 @@ polygon_box(const rb_curve *c, const rb_curve_piece *piece, double *box)
 		box[3 + k] = -INFINITY;
 	}
 	if (piece->dimension == 0)
-		add_to_box(c, box, piece->what);
+		extend_piece_box(c, box, piece->what);
 	else if (piece->dimension == 1)
 	{
-		add_to_box(c, box, piece->from);
-		add_to_box(c, box, piece->to);
+		extend_piece_box(c, box, piece->from);
+		extend_piece_box(c, box, piece->to);
 	}
 	else
 		for (uint32_t i = 0; i < piece->to; i++)
-			add_to_box(c, box, RB_ALL(c->vertex, uint32_t)[piece->from + i]);
+			extend_piece_box(c, box, RB_ALL(c->vertex, uint32_t)[piece->from + i]);
 }
 
 rb_status
@@ -437,7 +439,7 @@ rb_curve_boxes(rb_curve *c)
 	RB_TRY(rb_boxes_room(c->ctx, &c->boxes, c->pieces.n));
 	for (uint32_t i = 0; i < c->pieces.n; i++)
 	{
-		polygon_box(c, &piece[i], c->boxes.box + 6 * (size_t) i);
+		box_of_intersection_piece(c, &piece[i], c->boxes.box + 6 * (size_t) i);
 		if (rb_stop_due(c->ctx, i, RB_CURVE_CHECK_INTERVAL))
 			return RB_STOPPED;
 	}
@@ -448,7 +450,7 @@ rb_curve_boxes(rb_curve *c)
 
 /* Appends an interval given in any direction, unless it has no length after rounding. */
 static rb_status
-append_interval(rb_curve *c, uint32_t line, uint32_t from, uint32_t to, bool covers)
+append_line_interval(rb_curve *c, uint32_t line, uint32_t from, uint32_t to, bool covers)
 {
 	const int order = rb_line_order(c, line, from, to);
 	rb_status status = RB_OK;
@@ -464,7 +466,7 @@ append_interval(rb_curve *c, uint32_t line, uint32_t from, uint32_t to, bool cov
 
 /* Appends the sides of a polygon as intervals of their lines. */
 static rb_status
-append_sides(rb_curve *c, const rb_curve_piece *polygon)
+append_sides_as_intervals(rb_curve *c, const rb_curve_piece *polygon)
 {
 	for (uint32_t i = 0; i < polygon->to; i++)
 	{
@@ -474,7 +476,8 @@ append_sides(rb_curve *c, const rb_curve_piece *polygon)
 
 		rb_side_ends(c, RB_ALL(c->sides, rb_curve_side)[polygon->from + i], &p, &q);
 		RB_TRY(rb_canonical_line(c, p, q, &line));
-		RB_TRY(append_interval(c, line, vertex[i > 0 ? i - 1 : polygon->to - 1], vertex[i], true));
+		RB_TRY(append_line_interval(c, line, vertex[i > 0 ? i - 1 : polygon->to - 1], vertex[i],
+									true));
 	}
 	return RB_OK;
 }
@@ -500,7 +503,7 @@ typedef struct looking
  * polygon's plane.
  */
 static int
-side_of_corner(looking *l, const rb_curve_piece *polygon, uint32_t i)
+side_of_polygon_corner(looking *l, const rb_curve_piece *polygon, uint32_t i)
 {
 	rb_curve *c = l->c;
 	const rb_curve_piece *s = l->piece;
@@ -517,7 +520,7 @@ side_of_corner(looking *l, const rb_curve_piece *polygon, uint32_t i)
 
 /* Computes the intersection of the segment's line with a side of the polygon. */
 static rb_status
-cross_side(looking *l, const rb_curve_piece *polygon, uint32_t i, uint32_t *point)
+cross_side_of_polygon(looking *l, const rb_curve_piece *polygon, uint32_t i, uint32_t *point)
 {
 	const rb_curve_piece *s = l->piece;
 	const double *p, *q, *t;
@@ -542,7 +545,7 @@ cross_side(looking *l, const rb_curve_piece *polygon, uint32_t i, uint32_t *poin
  * polygon side on one of the other lines covers it.
  */
 static rb_status
-find_other_lines(looking *l)
+find_other_lines_of_segment(looking *l)
 {
 	const rb_curve_piece *s = l->piece;
 
@@ -563,7 +566,7 @@ find_other_lines(looking *l)
 
 /* Returns true if the line is one of the other lines of the current segment. */
 static bool
-is_other_line(const looking *l, uint32_t line)
+is_other_line_of_segment(const looking *l, uint32_t line)
 {
 	uint32_t i = 0;
 
@@ -574,7 +577,7 @@ is_other_line(const looking *l, uint32_t line)
 
 /* Appends the intervals of a segment that polygon sides on its other lines cover. */
 static rb_status
-cover_by_sides(looking *l, const rb_curve_piece *polygon)
+cover_segment_by_sides(looking *l, const rb_curve_piece *polygon)
 {
 	rb_curve *c = l->c;
 	const rb_curve_piece *s = l->piece;
@@ -588,7 +591,7 @@ cover_by_sides(looking *l, const rb_curve_piece *polygon)
 
 		rb_side_ends(c, RB_ALL(c->sides, rb_curve_side)[polygon->from + i], &p, &q);
 		status = rb_canonical_line(c, p, q, &line);
-		if (status != RB_OK || !is_other_line(l, line))
+		if (status != RB_OK || !is_other_line_of_segment(l, line))
 			continue;
 		if (rb_line_order(c, s->what, from, to) > 0)
 		{
@@ -598,14 +601,14 @@ cover_by_sides(looking *l, const rb_curve_piece *polygon)
 		from = rb_line_order(c, s->what, from, s->from) < 0 ? s->from : from;
 		to = rb_line_order(c, s->what, s->to, to) < 0 ? s->to : to;
 		if (rb_line_order(c, s->what, from, to) < 0)
-			status = append_interval(c, s->what, from, to, true);
+			status = append_line_interval(c, s->what, from, to, true);
 	}
 	return status;
 }
 
 /* Appends the interval of the current segment that a polygon covers. */
 static rb_status
-cover_by_polygon(void *user, uint32_t item)
+cover_segment_by_polygon(void *user, uint32_t item)
 {
 	looking *l = user;
 	rb_curve *c = l->c;
@@ -615,7 +618,7 @@ cover_by_polygon(void *user, uint32_t item)
 	rb_status status = RB_OK;
 
 	if (polygon->dimension == 2 && l->nlines > 0)
-		status = cover_by_sides(l, polygon);
+		status = cover_segment_by_sides(l, polygon);
 	if (status != RB_OK)
 		return status;
 	if (polygon->dimension != 2 || s->along == RB_ALONG_ROUNDED ||
@@ -623,16 +626,16 @@ cover_by_polygon(void *user, uint32_t item)
 		return RB_OK;
 	if (++l->steps % 64 == 0 && rb_should_stop(c->ctx))
 		return RB_STOPPED;
-	before = side_of_corner(l, polygon, polygon->to - 1);
+	before = side_of_polygon_corner(l, polygon, polygon->to - 1);
 	for (uint32_t i = 0; i < polygon->to && status == RB_OK; i++)
 	{
-		const int side = side_of_corner(l, polygon, i);
+		const int side = side_of_polygon_corner(l, polygon, i);
 		uint32_t point = RB_NOTHING;
 
 		if (side == 0)
 			point = RB_ALL(c->vertex, uint32_t)[polygon->from + i];
 		else if (before * side < 0)
-			status = cross_side(l, polygon, i, &point);
+			status = cross_side_of_polygon(l, polygon, i, &point);
 		if (point != RB_NOTHING && n < 2)
 			end[n++] = point;
 		before = side;
@@ -641,14 +644,15 @@ cover_by_polygon(void *user, uint32_t item)
 	 * If both points are vertices of one side, the interval is already covered; a duplicate is
 	 * harmless.
 	 */
-	return status == RB_OK && n == 2 ? append_interval(c, s->what, end[0], end[1], true) : status;
+	return status == RB_OK && n == 2 ? append_line_interval(c, s->what, end[0], end[1], true)
+									 : status;
 }
 
 /* ---- a point and the pieces that may cover it ---- */
 
 /* Sets covered if the current point lies on a larger piece. */
 static rb_status
-test_larger_piece(void *user, uint32_t item)
+test_point_on_larger_piece(void *user, uint32_t item)
 {
 	looking *l = user;
 	rb_curve *c = l->c;
@@ -667,7 +671,7 @@ test_larger_piece(void *user, uint32_t item)
 
 /* Marks the points that are ends of segments or vertices of polygons. */
 static rb_status
-mark_points(rb_curve *c)
+mark_points_of_pieces(rb_curve *c)
 {
 	const rb_curve_piece *piece = RB_ALL(c->pieces, rb_curve_piece);
 	uint32_t *mark;
@@ -688,7 +692,7 @@ mark_points(rb_curve *c)
 
 /* Appends the point of a piece to the lone ones unless it lies on a larger piece. */
 static rb_status
-classify_point(looking *l)
+classify_point_piece(looking *l)
 {
 	rb_curve *c = l->c;
 	const rb_curve_piece *piece = l->piece;
@@ -705,7 +709,7 @@ classify_point(looking *l)
 			rb_part_load(&c->side[side], piece->part[side], &part[side]);
 		rb_implicit_point_build(c, &part[0], &part[1], at, &spot);
 		l->spot = &spot;
-		status = rb_boxes_find(&c->boxes, box, test_larger_piece, l);
+		status = rb_boxes_find(&c->boxes, box, test_point_on_larger_piece, l);
 	}
 	if (status == RB_OK && !l->covered)
 		status = rb_curve_array_reserve(c->ctx, &c->lone, 1, sizeof(uint32_t));
@@ -780,28 +784,28 @@ rb_curve_covers(rb_curve *c)
 {
 	looking l = {.c = c};
 
-	RB_TRY(mark_points(c));
+	RB_TRY(mark_points_of_pieces(c));
 	for (uint32_t i = 0; i < c->pieces.n; i++)
 	{
 		l.piece = RB_ALL(c->pieces, rb_curve_piece) + i;
 		if (l.piece->dimension == 1)
 		{
-			RB_TRY(append_interval(c, l.piece->what, l.piece->from, l.piece->to, false));
+			RB_TRY(append_line_interval(c, l.piece->what, l.piece->from, l.piece->to, false));
 			for (int side = 0; side < 2 && c->count[2] > 0; side++)
 				rb_part_load(&c->side[side], l.piece->part[side], &l.part[side]);
 			if (c->count[2] > 0)
-				RB_TRY(find_other_lines(&l));
+				RB_TRY(find_other_lines_of_segment(&l));
 			if (c->count[2] > 0)
-				RB_TRY(
-					rb_boxes_find(&c->boxes, c->boxes.box + 6 * (size_t) i, cover_by_polygon, &l));
+				RB_TRY(rb_boxes_find(&c->boxes, c->boxes.box + 6 * (size_t) i,
+									 cover_segment_by_polygon, &l));
 			RB_TRY(test_segment_ends(&l));
 		}
 		else if (l.piece->dimension == 2 && c->count[1] > 0)
-			RB_TRY(append_sides(c, l.piece));
+			RB_TRY(append_sides_as_intervals(c, l.piece));
 		else if (l.piece->dimension == 0 && RB_ALL(c->mark, uint32_t)[l.piece->what] == 0)
 		{
 			RB_ALL(c->mark, uint32_t)[l.piece->what] = 1;
-			RB_TRY(classify_point(&l));
+			RB_TRY(classify_point_piece(&l));
 		}
 		if (rb_stop_due(c->ctx, i, 64))
 			return RB_STOPPED;

@@ -50,14 +50,14 @@ typedef struct edge_cutting
 } edge_cutting;
 
 static uint32_t
-point_of_corner(const rb_curve *c, polygon_corner x)
+point_of_polygon_corner(const rb_curve *c, polygon_corner x)
 {
 	return RB_ALL(c->vertex, uint32_t)[RB_ALL(c->pieces, rb_curve_piece)[x.piece].from + x.k];
 }
 
 /* Lists, for each plane and each end of an edge, a polygon vertex at that point. */
 static rb_status
-find_vertices(rb_curve *c)
+list_vertices_of_planes(rb_curve *c)
 {
 	const rb_edge *edge = RB_ALL(c->work[2], rb_edge);
 	uint32_t *mark;
@@ -75,7 +75,7 @@ find_vertices(rb_curve *c)
 		for (uint32_t k = 0; piece->dimension == 2 && k < piece->to; k++)
 		{
 			const polygon_corner x = {i, k};
-			uint32_t *m = mark + point_of_corner(c, x);
+			uint32_t *m = mark + point_of_polygon_corner(c, x);
 
 			if (*m == 0 || *m == piece->what + 2)
 				continue;
@@ -91,14 +91,15 @@ find_vertices(rb_curve *c)
 
 /* Builds the box tree of all corners of polygons. */
 static rb_status
-put_boxes(rb_curve *c)
+build_tree_of_corners(rb_curve *c)
 {
 	RB_TRY(rb_boxes_room(c->ctx, &c->boxes, c->work[3].n));
 	for (uint32_t i = 0; i < c->work[3].n; i++)
 	{
 		double *box = c->boxes.box + 6 * (size_t) i;
 
-		memcpy(box, rb_point_at(c, point_of_corner(c, RB_ALL(c->work[3], polygon_corner)[i])),
+		memcpy(box,
+			   rb_point_at(c, point_of_polygon_corner(c, RB_ALL(c->work[3], polygon_corner)[i])),
 			   3 * sizeof *box);
 		memcpy(box + 3, box, 3 * sizeof *box);
 	}
@@ -107,24 +108,24 @@ put_boxes(rb_curve *c)
 
 /* Returns true if the point lies between the ends of the edge in the order of the edge's line. */
 static bool
-is_between_edge_ends(const rb_curve *c, const rb_edge *e, uint32_t point)
+is_point_between_edge_ends(const rb_curve *c, const rb_edge *e, uint32_t point)
 {
 	return rb_line_order(c, e->line, e->from, point) * rb_line_order(c, e->line, point, e->to) > 0;
 }
 
 /* Records a corner that lies within the current edge. */
 static rb_status
-test_corner(void *user, uint32_t item)
+test_corner_on_edge(void *user, uint32_t item)
 {
 	edge_cutting *cut = user;
 	rb_curve *c = cut->c;
 	const polygon_corner x = RB_ALL(c->work[3], polygon_corner)[item];
 	const rb_curve_piece *piece = RB_ALL(c->pieces, rb_curve_piece) + x.piece;
 	const rb_curve_side *side = RB_ALL(c->sides, rb_curve_side);
-	const uint32_t point = point_of_corner(c, x);
+	const uint32_t point = point_of_polygon_corner(c, x);
 
 	if (piece->what != RB_ALL(c->pieces, rb_curve_piece)[cut->edge.of].what ||
-		!is_between_edge_ends(c, &cut->edge, point))
+		!is_point_between_edge_ends(c, &cut->edge, point))
 		return RB_OK;
 	if (++cut->steps % 64 == 0 && rb_should_stop(c->ctx))
 		return RB_STOPPED;
@@ -144,7 +145,7 @@ typedef struct along
 
 /* Compares points by their order from the start of the edge. */
 static int
-by_way(const void *a, const void *b, const void *arg)
+by_point_along_edge(const void *a, const void *b, const void *arg)
 {
 	const along *on = arg;
 	const int order =
@@ -155,13 +156,13 @@ by_way(const void *a, const void *b, const void *arg)
 
 /* Splits an edge at the points in work[0]; the last section keeps index i. */
 static rb_status
-cut_edge(rb_curve *c, uint32_t i)
+split_edge_at_points(rb_curve *c, uint32_t i)
 {
 	const uint32_t *point = RB_ALL(c->work[0], uint32_t), n = c->work[0].n;
 	rb_edge edge = RB_ALL(c->work[2], rb_edge)[i];
 	const along on = {c, &edge};
 
-	RB_TRY(rb_sort(c->ctx, c->work[0].at, n, sizeof *point, by_way, &on));
+	RB_TRY(rb_sort(c->ctx, c->work[0].at, n, sizeof *point, by_point_along_edge, &on));
 	RB_TRY(rb_curve_array_reserve(c->ctx, &c->work[2], n, sizeof edge));
 	for (uint32_t k = 0; k < n; k++)
 	{
@@ -185,8 +186,8 @@ rb_curve_nodes(rb_curve *c)
 	edge_cutting cut = {.c = c};
 	const uint32_t n = c->work[2].n;
 
-	RB_TRY(find_vertices(c));
-	RB_TRY(put_boxes(c));
+	RB_TRY(list_vertices_of_planes(c));
+	RB_TRY(build_tree_of_corners(c));
 	for (uint32_t i = 0; i < n; i++)
 	{
 		double box[6];
@@ -200,9 +201,9 @@ rb_curve_nodes(rb_curve *c)
 			box[3 + k] = fmax(a, b);
 		}
 		c->work[0].n = 0;
-		RB_TRY(rb_boxes_find(&c->boxes, box, test_corner, &cut));
+		RB_TRY(rb_boxes_find(&c->boxes, box, test_corner_on_edge, &cut));
 		if (c->work[0].n > 0)
-			RB_TRY(cut_edge(c, i));
+			RB_TRY(split_edge_at_points(c, i));
 		if (rb_stop_due(c->ctx, i, 64))
 			return RB_STOPPED;
 	}
@@ -229,7 +230,7 @@ typedef struct side_change
 
 /* Orders changes of sides by line, plane and point. */
 static int
-by_line_and_plane(const void *a, const void *b, const void *arg)
+by_change_on_line(const void *a, const void *b, const void *arg)
 {
 	const side_change *x = a, *y = b;
 
@@ -242,7 +243,7 @@ by_line_and_plane(const void *a, const void *b, const void *arg)
 
 /* Orders edges by plane, start and end. */
 static int
-by_start(const void *a, const void *b, const void *arg)
+by_edge_start(const void *a, const void *b, const void *arg)
 {
 	const rb_edge *x = a, *y = b;
 
@@ -260,7 +261,7 @@ by_start(const void *a, const void *b, const void *arg)
 
 /* Appends the two changes of side i of a polygon. */
 static rb_status
-append_side(rb_curve *c, uint32_t piece, uint32_t i)
+append_changes_of_side(rb_curve *c, uint32_t piece, uint32_t i)
 {
 	const rb_curve_piece *polygon = RB_ALL(c->pieces, rb_curve_piece) + piece;
 	const uint32_t *vertex = RB_ALL(c->vertex, uint32_t) + polygon->from;
@@ -297,14 +298,14 @@ typedef struct open
 } open;
 
 static uint32_t
-piece_of(const open *o)
+piece_of_open_sides(const open *o)
 {
 	return o->n == 1 ? o->pieces : o->last.piece;
 }
 
 /* Appends the edges that remain where opposite sides cancel. */
 static rb_status
-append_edges(rb_curve *c, const open *o, uint32_t line, uint32_t from, uint32_t to)
+append_uncanceled_edges(rb_curve *c, const open *o, uint32_t line, uint32_t from, uint32_t to)
 {
 	const int32_t net = o[1].n - o[0].n;
 	const open *more = &o[net > 0];
@@ -314,15 +315,15 @@ append_edges(rb_curve *c, const open *o, uint32_t line, uint32_t from, uint32_t 
 	{
 		RB_TRY(rb_curve_array_reserve(c->ctx, &c->work[2], 1, sizeof(rb_edge)));
 		RB_ALL(c->work[2], rb_edge)
-		[c->work[2].n++] =
-			(rb_edge){piece_of(more), net > 0 ? from : to, net > 0 ? to : from, line, side};
+		[c->work[2].n++] = (rb_edge){piece_of_open_sides(more), net > 0 ? from : to,
+									 net > 0 ? to : from, line, side};
 	}
 	return RB_OK;
 }
 
 /* Scans along each line; merges connected pieces in work[1] and stores the edges in work[2]. */
 static rb_status
-scan_lines(rb_curve *c)
+cancel_sides_on_lines(rb_curve *c)
 {
 	const side_change *x = RB_ALL(c->work[0], side_change);
 	const uint32_t n = c->work[0].n;
@@ -347,9 +348,9 @@ scan_lines(rb_curve *c)
 				one->last = x[i];
 		}
 		if (o[0].n > 0 && o[1].n > 0)
-			(void) rb_unite(parent, piece_of(&o[0]), piece_of(&o[1]));
+			(void) rb_unite(parent, piece_of_open_sides(&o[0]), piece_of_open_sides(&o[1]));
 		if (o[0].n != o[1].n)
-			status = append_edges(c, o, at.line, at.point, x[i].point);
+			status = append_uncanceled_edges(c, o, at.line, at.point, x[i].point);
 		if (i % 64 == 0 && rb_should_stop(c->ctx))
 			status = RB_STOPPED;
 	}
@@ -358,7 +359,7 @@ scan_lines(rb_curve *c)
 
 /* Makes the edges of all rings from the sides of the polygons. */
 static rb_status
-make_edges(rb_curve *c)
+make_edges_of_rings(rb_curve *c)
 {
 	rb_edge *e;
 	uint32_t *parent;
@@ -370,20 +371,20 @@ make_edges(rb_curve *c)
 		const rb_curve_piece piece = RB_ALL(c->pieces, rb_curve_piece)[i];
 
 		for (uint32_t k = 0; piece.dimension == 2 && k < piece.to; k++)
-			RB_TRY(append_side(c, i, k));
+			RB_TRY(append_changes_of_side(c, i, k));
 		if (rb_stop_due(c->ctx, i, 64))
 			return RB_STOPPED;
 	}
-	RB_TRY(rb_sort(c->ctx, c->work[0].at, c->work[0].n, sizeof(side_change), by_line_and_plane, c));
+	RB_TRY(rb_sort(c->ctx, c->work[0].at, c->work[0].n, sizeof(side_change), by_change_on_line, c));
 	RB_TRY(rb_curve_array_reserve(c->ctx, &c->work[1], (size_t) c->pieces.n + 1, sizeof *parent));
 	parent = RB_ALL(c->work[1], uint32_t);
 	rb_union_find_init(parent, c->pieces.n);
-	RB_TRY(scan_lines(c));
+	RB_TRY(cancel_sides_on_lines(c));
 	RB_TRY(rb_curve_nodes(c));
 	e = RB_ALL(c->work[2], rb_edge);
 	for (uint32_t i = 0; i < c->work[2].n; i++)
 		e[i].of = rb_find_root(parent, e[i].of);
-	return rb_sort(c->ctx, e, c->work[2].n, sizeof *e, by_start, NULL);
+	return rb_sort(c->ctx, e, c->work[2].n, sizeof *e, by_edge_start, NULL);
 }
 
 /* ---- rings ---- */
@@ -409,7 +410,7 @@ is_edge_before(size_t i, const void *arg)
  * used edges of the group that starts at index i.
  */
 static uint32_t
-take_edge(const rb_curve *c, uint32_t *next, uint32_t of, uint32_t from)
+use_edge_from_point(const rb_curve *c, uint32_t *next, uint32_t of, uint32_t from)
 {
 	const rb_edge *e = RB_ALL(c->work[2], rb_edge);
 	const edge_search search = {e, of, from};
@@ -427,7 +428,7 @@ take_edge(const rb_curve *c, uint32_t *next, uint32_t of, uint32_t from)
 
 /* Appends a ring of n edges, and marks the points where it does not continue straight. */
 static rb_status
-append_ring(rb_curve *c, const uint32_t *path, uint32_t n)
+append_ring_of_edges(rb_curve *c, const uint32_t *path, uint32_t n)
 {
 	const rb_edge *e = RB_ALL(c->work[2], rb_edge);
 	uint32_t corners = 0;
@@ -452,7 +453,7 @@ append_ring(rb_curve *c, const uint32_t *path, uint32_t n)
 
 /* Follows edges from the first one until all rings on the way are closed. */
 static rb_status
-follow_edges(rb_curve *c, uint32_t first, uint32_t *next, uint32_t *on_path)
+follow_edges_to_rings(rb_curve *c, uint32_t first, uint32_t *next, uint32_t *on_path)
 {
 	const rb_edge *e = RB_ALL(c->work[2], rb_edge);
 	rb_curve_array *path = &c->work[1];
@@ -470,12 +471,12 @@ follow_edges(rb_curve *c, uint32_t first, uint32_t *next, uint32_t *on_path)
 		{
 			const uint32_t start = on_path[to] - 1;
 
-			status = append_ring(c, RB_ALL(*path, uint32_t) + start, path->n - start);
+			status = append_ring_of_edges(c, RB_ALL(*path, uint32_t) + start, path->n - start);
 			for (uint32_t i = start; i < path->n; i++)
 				on_path[e[RB_ALL(*path, uint32_t)[i]].from] = 0;
 			path->n = start;
 		}
-		at = path->n == 0 ? RB_NOTHING : take_edge(c, next, e[at].of, to);
+		at = path->n == 0 ? RB_NOTHING : use_edge_from_point(c, next, e[at].of, to);
 		if (path->n % RB_CURVE_CHECK_INTERVAL == 0 && rb_should_stop(c->ctx))
 			status = RB_STOPPED;
 	}
@@ -486,7 +487,7 @@ follow_edges(rb_curve *c, uint32_t first, uint32_t *next, uint32_t *on_path)
 
 /* Makes rings from the edges: follows each path and separates loops at shared points. */
 static rb_status
-make_rings(rb_curve *c)
+make_rings_of_edges(rb_curve *c)
 {
 	const uint32_t npoints = c->points.rows.n, nedges = c->work[2].n;
 	uint32_t *next, *on_path;
@@ -502,12 +503,12 @@ make_rings(rb_curve *c)
 	for (uint32_t i = 0; i < nedges && status == RB_OK;)
 	{
 		const rb_edge e = RB_ALL(c->work[2], rb_edge)[i];
-		const uint32_t first = take_edge(c, next, e.of, e.from);
+		const uint32_t first = use_edge_from_point(c, next, e.of, e.from);
 
 		if (first == RB_NOTHING)
 			i++;
 		else
-			status = follow_edges(c, first, next, on_path);
+			status = follow_edges_to_rings(c, first, next, on_path);
 		if (i % RB_CURVE_CHECK_INTERVAL == 0 && rb_should_stop(c->ctx))
 			status = RB_STOPPED;
 	}
@@ -518,7 +519,7 @@ make_rings(rb_curve *c)
 
 /* Compares two boxes. If one contains the other and they differ, the larger one comes first. */
 static int
-by_box(const double *a, const double *b)
+by_ring_box(const double *a, const double *b)
 {
 	for (int k = 0; k < 6; k++)
 		if (a[k] != b[k])
@@ -528,7 +529,7 @@ by_box(const double *a, const double *b)
 
 /* Computes the box of a ring. */
 static void
-box_of_ring(const rb_curve *c, const rb_curve_ring *ring, double *box)
+box_of_polygon_ring(const rb_curve *c, const rb_curve_ring *ring, double *box)
 {
 	for (uint32_t i = 0; i < ring->n; i++)
 	{
@@ -545,7 +546,7 @@ box_of_ring(const rb_curve *c, const rb_curve_ring *ring, double *box)
 
 /* Moves the outer ring of each polygon to the front. The rings of a polygon are consecutive. */
 static rb_status
-order_rings(rb_curve *c)
+order_rings_of_polygons(rb_curve *c)
 {
 	rb_curve_ring *ring = RB_ALL(c->rings, rb_curve_ring);
 
@@ -553,11 +554,11 @@ order_rings(rb_curve *c)
 	{
 		double best[6], box[6];
 
-		box_of_ring(c, &ring[i], best);
+		box_of_polygon_ring(c, &ring[i], best);
 		for (k = i + 1; k < c->rings.n && ring[k].polygon == ring[i].polygon; k++)
 		{
-			box_of_ring(c, &ring[k], box);
-			if (by_box(box, best) < 0)
+			box_of_polygon_ring(c, &ring[k], box);
+			if (by_ring_box(box, best) < 0)
 			{
 				const rb_curve_ring swap = ring[i];
 
@@ -577,7 +578,7 @@ order_rings(rb_curve *c)
  * counterclockwise.
  */
 static rb_status
-turn_rings(rb_curve *c, const uint32_t *parent)
+turn_rings_of_polygons(rb_curve *c, const uint32_t *parent)
 {
 	const rb_curve_piece *piece = RB_ALL(c->pieces, rb_curve_piece);
 	rb_curve_ring *ring = RB_ALL(c->rings, rb_curve_ring);
@@ -603,14 +604,14 @@ plane_of_ring(const rb_curve *c, const rb_curve_ring *ring)
 
 /* Returns a key for a true vertex in the plane of its ring. */
 static uint64_t
-corner_in_plane(const rb_curve *c, const rb_curve_ring *ring, uint32_t point)
+key_of_corner_in_plane(const rb_curve *c, const rb_curve_ring *ring, uint32_t point)
 {
 	return (uint64_t) plane_of_ring(c, ring) << 32 | point;
 }
 
 /* Collects the true vertices of all rings in work[0]. */
 static rb_status
-find_corners(rb_curve *c)
+collect_polygon_corners(rb_curve *c)
 {
 	const rb_curve_ring *ring = RB_ALL(c->rings, rb_curve_ring);
 	const uint32_t *point = RB_ALL(c->ring_points, uint32_t);
@@ -624,7 +625,7 @@ find_corners(rb_curve *c)
 		for (uint32_t k = ring[i].from; k < ring[i].from + ring[i].n; k++)
 			if (point[k] & CORNER)
 				RB_ALL(*corners, uint64_t)
-		[corners->n++] = corner_in_plane(c, &ring[i], point[k] & ~CORNER);
+		[corners->n++] = key_of_corner_in_plane(c, &ring[i], point[k] & ~CORNER);
 		if (rb_stop_due(c->ctx, i, 64))
 			return RB_STOPPED;
 	}
@@ -646,12 +647,12 @@ is_polygon_corner(const rb_curve *c, uint64_t x)
  * longer edge.
  */
 static rb_status
-drop_corners(rb_curve *c)
+drop_straight_corners(rb_curve *c)
 {
 	rb_curve_ring *ring = RB_ALL(c->rings, rb_curve_ring);
 	uint32_t *point = RB_ALL(c->ring_points, uint32_t);
 
-	RB_TRY(find_corners(c));
+	RB_TRY(collect_polygon_corners(c));
 	for (uint32_t i = 0; i < c->rings.n; i++)
 	{
 		uint32_t n = 0;
@@ -661,7 +662,7 @@ drop_corners(rb_curve *c)
 			const bool corner_here = (point[k] & CORNER) != 0;
 
 			point[k] &= ~CORNER;
-			if (corner_here || is_polygon_corner(c, corner_in_plane(c, &ring[i], point[k])))
+			if (corner_here || is_polygon_corner(c, key_of_corner_in_plane(c, &ring[i], point[k])))
 				point[ring[i].from + n++] = point[k];
 		}
 		ring[i].n = n;
@@ -677,14 +678,14 @@ rb_curve_rings(rb_curve *c)
 	rb_curve_array parents = {NULL, 0, 0};
 	RB_FREE_AT_END(c->ctx->memory, &parents.at);
 
-	RB_TRY(make_edges(c));
-	/* make_rings overwrites work[1], so move it away */
+	RB_TRY(make_edges_of_rings(c));
+	/* make_rings_of_edges overwrites work[1], so move it away */
 	parents = c->work[1];
 	memset(&c->work[1], 0, sizeof c->work[1]);
 	for (uint32_t i = 0; i < c->pieces.n; i++)
 		RB_ALL(parents, uint32_t)[i] = rb_find_root(RB_ALL(parents, uint32_t), i);
-	RB_TRY(make_rings(c));
-	RB_TRY(order_rings(c));
-	RB_TRY(drop_corners(c));
-	return turn_rings(c, RB_ALL(parents, uint32_t));
+	RB_TRY(make_rings_of_edges(c));
+	RB_TRY(order_rings_of_polygons(c));
+	RB_TRY(drop_straight_corners(c));
+	return turn_rings_of_polygons(c, RB_ALL(parents, uint32_t));
 }

@@ -47,7 +47,7 @@
 
 /* Returns the cells that a box reaches into. */
 static inline rb_range
-range_of(const rb_grid *grid, const double lo[3], const double hi[3])
+cell_range_of_box(const rb_grid *grid, const double lo[3], const double hi[3])
 {
 	rb_range r = {{0}, {0}};
 
@@ -71,7 +71,7 @@ typedef struct rb_marking
 
 /* Marks the cells of the bitmap that objects of a range meet. */
 static void
-mark_objects_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+mark_occupied_cells_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const rb_marking *m = arg;
 
@@ -84,7 +84,7 @@ mark_objects_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		rb_object_box(m->o, (uint32_t) i, m->c->pad, lo, hi);
 		if (rb_boxes_overlap(lo, hi, m->lo, m->hi))
 		{
-			rb_range r = range_of(&m->bitmap->grid, lo, hi);
+			rb_range r = cell_range_of_box(&m->bitmap->grid, lo, hi);
 
 			rb_occupancy_mark(m->bitmap, &r);
 		}
@@ -93,12 +93,12 @@ mark_objects_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* Marks the cells of every step-th object that reaches into the region. */
 static void
-occupancy_fill(rb_thread *me, rb_cpu *c, const rb_set *o, const double lo[3], const double hi[3],
-			   uint32_t step, const rb_occupancy *bitmap)
+fill_occupancy_bitmap(rb_thread *me, rb_cpu *c, const rb_set *o, const double lo[3],
+					  const double hi[3], uint32_t step, const rb_occupancy *bitmap)
 {
 	rb_marking m = {c, o, lo, hi, bitmap, step};
 
-	rb_loop(me, (uint64_t) o->nparts / step + 1, RB_GRAIN, mark_objects_piece, &m);
+	rb_loop(me, (uint64_t) o->nparts / step + 1, RB_GRAIN, mark_occupied_cells_piece, &m);
 }
 
 /*
@@ -147,11 +147,11 @@ rb_occupancy_build(rb_thread *me, rb_cpu *c, const rb_set *few, const rb_set *ma
 	{
 		uint32_t tested = 0, held = 0;
 
-		occupancy_fill(me, c, few, lo, hi, look == 0 ? 16 : 1, &bitmap[0]);
+		fill_occupancy_bitmap(me, c, few, lo, hi, look == 0 ? 16 : 1, &bitmap[0]);
 		for (uint32_t i = 0; i < sample[1].n; i++)
 			if (rb_boxes_overlap(slo[i], shi[i], lo, hi))
 			{
-				rb_range r = range_of(&bitmap[0].grid, slo[i], shi[i]);
+				rb_range r = cell_range_of_box(&bitmap[0].grid, slo[i], shi[i]);
 
 				tested++;
 				held += rb_occupancy_holds(&bitmap[0], &r);
@@ -175,17 +175,17 @@ rb_occupancy_build(rb_thread *me, rb_cpu *c, const rb_set *few, const rb_set *ma
 
 /* Returns true if both lists are one, each of whose pairs counts once. */
 static inline bool
-is_same(const rb_cpu *c, rb_list red, rb_list blue)
+are_lists_same(const rb_cpu *c, rb_list red, rb_list blue)
 {
 	return c->self && red.entry == blue.entry;
 }
 
-static void join_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo[3],
-					   const double hi[3], int depth, bool quantiles);
+static void join_lists_in_cell(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue,
+							   const double lo[3], const double hi[3], int depth, bool quantiles);
 
 static void
-join_leaf(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, bool same, const double lo[3],
-		  const double hi[3])
+join_leaf_cell(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, bool same, const double lo[3],
+			   const double hi[3])
 {
 	if (rb_cpu_going(c))
 		rb_cpu_fail(c, rb_leaf_join(c->leaf[rb_thread_number(me)], red, blue, same, lo, hi));
@@ -201,13 +201,13 @@ typedef struct rb_blocks_join
 } rb_blocks_join;
 
 static inline uint64_t
-blocks_of(rb_list list)
+count_blocks_of_list(rb_list list)
 {
 	return ((uint64_t) list.n + RB_TILE - 1) / RB_TILE;
 }
 
 static inline rb_list
-block_of(rb_list list, uint64_t i)
+block_of_list(rb_list list, uint64_t i)
 {
 	uint32_t from = (uint32_t) i * RB_TILE;
 
@@ -216,18 +216,18 @@ block_of(rb_list list, uint64_t i)
 
 /* Joins pairs of blocks from a range of their numbers. */
 static void
-join_blocks_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+join_blocks_of_lists_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const rb_blocks_join *b = arg;
-	const uint64_t across = blocks_of(b->list[1]);
+	const uint64_t across = count_blocks_of_list(b->list[1]);
 
 	for (uint64_t k = from; k < to; k++)
 	{
 		uint64_t i = k / across, j = k % across;
 
 		if (!b->same || i <= j)
-			join_leaf(me, b->c, block_of(b->list[0], i), block_of(b->list[1], j), b->same && i == j,
-					  b->lo, b->hi);
+			join_leaf_cell(me, b->c, block_of_list(b->list[0], i), block_of_list(b->list[1], j),
+						   b->same && i == j, b->lo, b->hi);
 	}
 }
 
@@ -236,12 +236,13 @@ join_blocks_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
  * blocks is joined once.
  */
 static void
-join_blocks(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo[3],
-			const double hi[3])
+join_blocks_of_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo[3],
+					 const double hi[3])
 {
-	rb_blocks_join b = {c, {red, blue}, is_same(c, red, blue), lo, hi};
+	rb_blocks_join b = {c, {red, blue}, are_lists_same(c, red, blue), lo, hi};
 
-	rb_loop(me, blocks_of(red) * blocks_of(blue), 1, join_blocks_piece, &b);
+	rb_loop(me, count_blocks_of_list(red) * count_blocks_of_list(blue), 1,
+			join_blocks_of_lists_piece, &b);
 }
 
 /*
@@ -249,15 +250,15 @@ join_blocks(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo
  * itself, and the two halves with each other.
  */
 static void
-join_halves(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo[3],
-			const double hi[3], int depth)
+join_halves_of_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo[3],
+					 const double hi[3], int depth)
 {
-	const bool same = is_same(c, red, blue);
+	const bool same = are_lists_same(c, red, blue);
 	rb_list half[2][2];
 
 	if (depth >= DEPTH || (red.n <= RB_TILE && blue.n <= RB_TILE))
 	{
-		join_blocks(me, c, red, blue, lo, hi);
+		join_blocks_of_lists(me, c, red, blue, lo, hi);
 		return;
 	}
 	for (int s = 0; s < 2; s++)
@@ -270,7 +271,7 @@ join_halves(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo
 	}
 	for (int i = 0; i < 2; i++)
 		for (int j = same ? i : 0; j < 2; j++)
-			join_lists(me, c, half[0][i], half[1][j], lo, hi, depth + 1, false);
+			join_lists_in_cell(me, c, half[0][i], half[1][j], lo, hi, depth + 1, false);
 }
 
 /* A join of red with blue in each cell of a grid */
@@ -289,7 +290,7 @@ typedef struct rb_cells_join
  * deeper grids are among them.
  */
 static void
-add_done(const rb_cells_join *j, uint64_t entries)
+add_to_join_progress(const rb_cells_join *j, uint64_t entries)
 {
 	if (j->depth == 0)
 		rb_add(&j->c->ctx->done, entries);
@@ -303,7 +304,7 @@ count_cell_entries(const rb_grid_cells *g, uint64_t from, uint64_t to)
 
 /* Joins the lists of a range of cells, except those too long for a leaf. */
 static void
-join_leaves_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+join_leaf_cells_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const rb_cells_join *j = arg;
 	uint64_t crowded = 0;
@@ -318,14 +319,14 @@ join_leaves_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		if (r.n == 0 || b.n == 0 || r.n > RB_TILE || b.n > RB_TILE)
 			continue;
 		rb_cell_box(j->lo, j->hi, j->g, cell, lo, hi);
-		join_leaf(me, j->c, r, b, is_same(j->c, r, b), lo, hi);
+		join_leaf_cell(me, j->c, r, b, are_lists_same(j->c, r, b), lo, hi);
 	}
-	add_done(j, count_cell_entries(j->g, from, to) - crowded);
+	add_to_join_progress(j, count_cell_entries(j->g, from, to) - crowded);
 }
 
 /* Builds a grid for a cell that is too crowded for a leaf, and joins its contents. */
 static void
-join_crowded(rb_thread *me, void *arg, uint64_t cell, uint64_t end)
+join_crowded_cell(rb_thread *me, void *arg, uint64_t cell, uint64_t end)
 {
 	const rb_cells_join *j = arg;
 	rb_list r = rb_cell_list(j->g, 0, cell), b = rb_cell_list(j->g, 1, cell);
@@ -333,13 +334,13 @@ join_crowded(rb_thread *me, void *arg, uint64_t cell, uint64_t end)
 
 	(void) end;
 	rb_cell_box(j->lo, j->hi, j->g, cell, lo, hi);
-	join_lists(me, j->c, r, b, lo, hi, j->depth + 1, (double) r.n * b.n > j->crowd);
-	add_done(j, r.n + b.n);
+	join_lists_in_cell(me, j->c, r, b, lo, hi, j->depth + 1, (double) r.n * b.n > j->crowd);
+	add_to_join_progress(j, r.n + b.n);
 }
 
 /* Joins the lists of all cells; cells too crowded for a leaf get a grid of their own. */
 static void
-join_cells(rb_thread *me, rb_cells_join *j)
+join_cells_of_grid(rb_thread *me, rb_cells_join *j)
 {
 	const rb_grid_cells *g = j->g;
 	uint64_t from = 0;
@@ -356,27 +357,27 @@ join_cells(rb_thread *me, rb_cells_join *j)
 			continue;
 		if (nr > RB_TILE || nb > RB_TILE)
 		{
-			rb_group_spawn(me, join_crowded, j, cell, cell + 1);
+			rb_group_spawn(me, join_crowded_cell, j, cell, cell + 1);
 			continue;
 		}
 		/* Combine consecutive small cells into one task. */
 		tests += nr * nb + 64 * (nr + nb);
 		if (tests >= TASK_TESTS)
 		{
-			rb_group_spawn(me, join_leaves_piece, j, from, cell + 1);
+			rb_group_spawn(me, join_leaf_cells_piece, j, from, cell + 1);
 			from = cell + 1;
 			tests = 0;
 		}
 	}
 	if (tests > 0)
-		join_leaves_piece(me, j, from, g->cells);
+		join_leaf_cells_piece(me, j, from, g->cells);
 	rb_group_wait(me);
 }
 
 /* Finds all pairs of two lists that the cell (lo, hi) owns. */
 static void
-join_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo[3],
-		   const double hi[3], int depth, bool quantiles)
+join_lists_in_cell(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo[3],
+				   const double hi[3], int depth, bool quantiles)
 {
 	const rb_list list[2] = {red, blue};
 	rb_grid_cells g;
@@ -389,7 +390,7 @@ join_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo[
 		return;
 	if (red.n <= RB_TILE && blue.n <= RB_TILE && !fixed)
 	{
-		join_leaf(me, c, red, blue, is_same(c, red, blue), lo, hi);
+		join_leaf_cell(me, c, red, blue, are_lists_same(c, red, blue), lo, hi);
 		return;
 	}
 
@@ -403,7 +404,7 @@ join_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo[
 		rb_list_bounds(me, c, c->red, red, rlo, rhi);
 	memcpy(blo, rlo, sizeof(blo));
 	memcpy(bhi, rhi, sizeof(bhi));
-	if (depth > 0 && !is_same(c, red, blue))
+	if (depth > 0 && !are_lists_same(c, red, blue))
 		rb_list_bounds(me, c, c->blue, blue, blo, bhi);
 	if (!rb_cpu_going(c))
 		return;
@@ -439,20 +440,20 @@ join_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo[
 			if (depth == 0)
 				rb_progress(c->ctx, RB_STAGE_CANDIDATES, 0, count_cell_entries(&g, 0, g.cells));
 			if (helps)
-				join_cells(me, &cells);
+				join_cells_of_grid(me, &cells);
 		}
 		else if (status != RB_OVER_BUDGET)
 			rb_cpu_fail(c, status);
 		rb_grid_cells_free(c, &g);
 	}
 	if (status == RB_OVER_BUDGET)
-		join_halves(me, c, red, blue, rlo, rhi, depth);
+		join_halves_of_lists(me, c, red, blue, rlo, rhi, depth);
 	if (status != RB_OK || helps)
 		return;
 	if (!quantiles && depth < DEPTH)
-		join_lists(me, c, red, blue, rlo, rhi, depth + 1, true);
+		join_lists_in_cell(me, c, red, blue, rlo, rhi, depth + 1, true);
 	else
-		join_blocks(me, c, red, blue, rlo, rhi);
+		join_blocks_of_lists(me, c, red, blue, rlo, rhi);
 }
 
 /* Runs the whole join on the team: selects objects by occupancy bitmaps, then joins the lists. */
@@ -505,7 +506,7 @@ join_all_objects(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 			list[1] = list[0];
 		c->ctx->stats.stage[RB_STAGE_GRID].ms += (rb_now_ms() - began) * c->threads;
 		rb_progress(c->ctx, RB_STAGE_CANDIDATES, 0, 0);
-		join_lists(me, c, list[0], list[1], lo[0], hi[0], 0, false);
+		join_lists_in_cell(me, c, list[0], list[1], lo[0], hi[0], 0, false);
 	}
 	for (int s = 0; s < sides; s++)
 		RB_FREE(c->ctx->memory, entry[s]);
@@ -607,7 +608,7 @@ typedef struct rb_decision
  * value with all bits set, which no pair with a payload has, and rb_decide_pairs removes the pair.
  */
 static void
-decide_pairs_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+decide_undecided_pairs_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_decision *d = arg;
 	const rb_set *red = d->job->red, *blue = d->job->blue != NULL ? d->job->blue : red;
@@ -648,7 +649,7 @@ rb_decide_pairs(rb_context *ctx, const rb_job *job, rb_pair *pairs, size_t n, si
 		return status;
 	/* Use at most one thread per block. */
 	RB_TRY(rb_team_loop(ctx, blocks < (size_t) ctx->threads ? (int) blocks : ctx->threads, n, BLOCK,
-						decide_pairs_piece, &d));
+						decide_undecided_pairs_piece, &d));
 	/* Compact the remaining pairs, in order. */
 	for (size_t i = 0; i < n; i++)
 		if (pairs[i].red != UINT32_MAX)

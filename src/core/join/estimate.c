@@ -101,7 +101,7 @@ typedef struct rb_estimation
 
 /* Computes the padded box of a part, scaled by a quarter so that no difference overflows. */
 static void
-quarter_box(const rb_set *set, uint32_t part, double pad, double lo[3], double hi[3])
+quarter_box_of_part(const rb_set *set, uint32_t part, double pad, double lo[3], double hi[3])
 {
 	rb_object_box(set, part, pad, lo, hi);
 	for (int a = 0; a < 3; a++)
@@ -113,7 +113,7 @@ quarter_box(const rb_set *set, uint32_t part, double pad, double lo[3], double h
 
 /* Collects the boxes of the rows of a sample. */
 static rb_status
-collect_row_boxes(rb_context *ctx, const rb_set *set, double pad, rb_rows_sample *sample)
+collect_boxes_of_sample_rows(rb_context *ctx, const rb_set *set, double pad, rb_rows_sample *sample)
 {
 	rb_status status = RB_ALLOCATE(ctx, sample->row, set->nrows + 1);
 
@@ -128,12 +128,12 @@ collect_row_boxes(rb_context *ctx, const rb_set *set, double pad, rb_rows_sample
 		row->from = part;
 		row->id =
 			set->ids != NULL ? set->ids[number] : (int64_t) ((uint64_t) set->first_id + number);
-		quarter_box(set, part, pad, row->lo, row->hi);
+		quarter_box_of_part(set, part, pad, row->lo, row->hi);
 		while (++part < set->nparts && set->row_of != NULL && set->row_of[part] == number)
 		{
 			double lo[3], hi[3];
 
-			quarter_box(set, part, pad, lo, hi);
+			quarter_box_of_part(set, part, pad, lo, hi);
 			rb_box_add(row->lo, row->hi, lo, hi);
 		}
 		row->end = part;
@@ -149,7 +149,7 @@ collect_row_boxes(rb_context *ctx, const rb_set *set, double pad, rb_rows_sample
 /* ---- scales ---- */
 
 static inline double
-scale_on(const rb_row_box *red, const rb_row_box *blue, int a)
+scale_on_axis(const rb_row_box *red, const rb_row_box *blue, int a)
 {
 	double distance = fabs(red->centre[a] - blue->centre[a]);
 
@@ -158,7 +158,7 @@ scale_on(const rb_row_box *red, const rb_row_box *blue, int a)
 
 /* Returns the bin of s, from the exponent and the first two fraction bits of the double. */
 static inline int
-scale_bin(double s)
+bin_of_scale(double s)
 {
 	uint64_t bits;
 	uint64_t bin;
@@ -172,13 +172,13 @@ scale_bin(double s)
 
 /* Returns the largest s of a bin. */
 static inline double
-bin_end(int bin)
+end_of_scale_bin(int bin)
 {
 	return bin == 0 ? 1 : ldexp(1.25 + 0.25 * ((bin - 1) % 4), (bin - 1) / 4);
 }
 
 static void
-accumulate_bins(double *count)
+accumulate_scale_bins(double *count)
 {
 	for (int k = 1; k < BINS; k++)
 		count[k] += count[k - 1];
@@ -186,7 +186,7 @@ accumulate_bins(double *count)
 
 /* Returns the first bin up to which there are n pairs, or BINS if there is none. */
 static int
-first_with(const double *count, double n)
+first_scale_bin_with(const double *count, double n)
 {
 	int k = 0;
 
@@ -197,16 +197,16 @@ first_with(const double *count, double n)
 
 /* Returns true if both are the same row of one table; a row forms no pair with itself. */
 static inline bool
-is_same_row(const rb_estimation *e, const rb_row_box *red, const rb_row_box *blue)
+is_same_sample_row(const rb_estimation *e, const rb_row_box *red, const rb_row_box *blue)
 {
 	return e->what->self && red->id == blue->id;
 }
 
 /* Counts a pair of rows by its scale, and retains it for exact tests if the boxes touch. */
 static inline void
-count_pair(rb_estimation *e, uint32_t red, uint32_t blue, double s)
+count_pair_by_scale(rb_estimation *e, uint32_t red, uint32_t blue, double s)
 {
-	e->count[scale_bin(s)]++;
+	e->count[bin_of_scale(s)]++;
 	if (s <= 1)
 	{
 		/*
@@ -233,23 +233,23 @@ typedef struct rb_sweep_plan
 } rb_sweep_plan;
 
 static uint32_t
-few_of(const rb_rows_sample *sample)
+few_sample_rows_of(const rb_rows_sample *sample)
 {
 	return sample->n < FIRST_ROWS ? sample->n : FIRST_ROWS;
 }
 
 static inline uint32_t
-subsample_index(uint32_t i, uint32_t few, uint32_t n)
+index_in_subsample(uint32_t i, uint32_t few, uint32_t n)
 {
 	return (uint32_t) ((uint64_t) i * n / few);
 }
 
 /* Compares a few rows of both sides with each other, to plan the sweep. */
 static void
-compare_few_rows(rb_estimation *e, rb_sweep_plan *l)
+compare_few_sample_rows(rb_estimation *e, rb_sweep_plan *l)
 {
 	const rb_rows_sample *red = &e->side[0], *blue = &e->side[1];
-	uint32_t nred = few_of(red), nblue = few_of(blue);
+	uint32_t nred = few_sample_rows_of(red), nblue = few_sample_rows_of(blue);
 	double pairs = (double) nred * nblue, all = (double) red->n * blue->n;
 	double count[3][BINS], want;
 	int k;
@@ -260,37 +260,37 @@ compare_few_rows(rb_estimation *e, rb_sweep_plan *l)
 	e->pairs = pairs;
 	for (uint32_t i = 0; i < nred; i++)
 	{
-		uint32_t ri = subsample_index(i, nred, red->n);
+		uint32_t ri = index_in_subsample(i, nred, red->n);
 		const rb_row_box *r = &red->row[ri];
 
 		for (uint32_t j = 0; j < nblue; j++)
 		{
-			uint32_t bj = subsample_index(j, nblue, blue->n);
+			uint32_t bj = index_in_subsample(j, nblue, blue->n);
 			const rb_row_box *b = &blue->row[bj];
 			double s = 0;
 
-			if (is_same_row(e, r, b))
+			if (is_same_sample_row(e, r, b))
 				continue;
 			for (int a = 0; a < e->dims; a++)
 			{
-				double on = scale_on(r, b, a);
+				double on = scale_on_axis(r, b, a);
 
-				count[a][scale_bin(on)]++;
+				count[a][bin_of_scale(on)]++;
 				s = on > s ? on : s;
 			}
-			count_pair(e, ri, bj, s);
+			count_pair_by_scale(e, ri, bj, s);
 		}
 	}
-	accumulate_bins(e->count);
+	accumulate_scale_bins(e->count);
 	want = WANTED * pairs / all;
-	k = first_with(e->count, want > MIN_FIRST_PAIRS ? want : MIN_FIRST_PAIRS);
+	k = first_scale_bin_with(e->count, want > MIN_FIRST_PAIRS ? want : MIN_FIRST_PAIRS);
 	k = k < BINS ? k : BINS - 1;
 	l->bin = k;
-	l->scale = bin_end(k);
+	l->scale = end_of_scale_bin(k);
 	l->axis = 0;
 	for (int a = 0; a < e->dims; a++)
 	{
-		accumulate_bins(count[a]);
+		accumulate_scale_bins(count[a]);
 		if (count[a][k] < count[l->axis][k])
 			l->axis = a;
 	}
@@ -301,7 +301,7 @@ compare_few_rows(rb_estimation *e, rb_sweep_plan *l)
 
 /* Returns an integer whose order is that of the floats. */
 static inline uint32_t
-float_key(float x)
+order_key_of_float(float x)
 {
 	uint32_t bits;
 
@@ -310,9 +310,9 @@ float_key(float x)
 }
 
 static uint64_t
-start_of_row(const void *row, const void *from)
+start_of_row_box(const void *row, const void *from)
 {
-	return float_key(((const float *) from)[*(const uint32_t *) row]);
+	return order_key_of_float(((const float *) from)[*(const uint32_t *) row]);
 }
 
 /*
@@ -320,13 +320,14 @@ start_of_row(const void *row, const void *from)
  * size.
  */
 static rb_status
-sort_by_start(const rb_context *ctx, const float *from, uint32_t *order, uint32_t *room, uint32_t n)
+sort_rows_by_box_start(const rb_context *ctx, const float *from, uint32_t *order, uint32_t *room,
+					   uint32_t n)
 {
 	void *sorted = order, *other = room;
 
 	for (uint32_t i = 0; i < n; i++)
 		order[i] = i;
-	RB_TRY(rb_radix_sort(ctx, &sorted, &other, n, sizeof *order, 4, start_of_row, from));
+	RB_TRY(rb_radix_sort(ctx, &sorted, &other, n, sizeof *order, 4, start_of_row_box, from));
 	if (sorted != order)
 		memcpy(order, sorted, n * sizeof *order);
 	return RB_OK;
@@ -337,7 +338,7 @@ sort_by_start(const rb_context *ctx, const float *from, uint32_t *order, uint32_
  * rounding.
  */
 static double
-to_float(const rb_estimation *e)
+scale_to_float_range(const rb_estimation *e)
 {
 	double most = 0;
 	int exponent;
@@ -352,8 +353,9 @@ to_float(const rb_estimation *e)
 
 /* Stores n rows of a sample as spans, with centers relative to the origin. */
 static rb_status
-find_spans(const rb_estimation *e, const rb_rows_sample *sample, const rb_sweep_plan *l,
-		   const double origin[3], double factor, rb_sweep_spans *spans)
+make_spans_of_sample_rows(const rb_estimation *e, const rb_rows_sample *sample,
+						  const rb_sweep_plan *l, const double origin[3], double factor,
+						  rb_sweep_spans *spans)
 {
 	uint32_t n = spans->n;
 	uint32_t *order;
@@ -373,14 +375,14 @@ find_spans(const rb_estimation *e, const rb_rows_sample *sample, const rb_sweep_
 	/* The starts are sorted in arrays that are filled later. */
 	for (uint32_t i = 0; i < n; i++)
 	{
-		const rb_row_box *box = &sample->row[subsample_index(i, n, sample->n)];
+		const rb_row_box *box = &sample->row[index_in_subsample(i, n, sample->n)];
 		double centre = factor * (box->centre[l->axis] - origin[l->axis]);
 
 		spans->to[i] = (float) (centre - factor * l->scale * box->half[l->axis]);
 	}
-	RB_TRY(sort_by_start(e->ctx, spans->to, order, spans->row, n));
+	RB_TRY(sort_rows_by_box_start(e->ctx, spans->to, order, spans->row, n));
 	for (uint32_t i = 0; i < n; i++)
-		spans->row[i] = subsample_index(order[i], n, sample->n);
+		spans->row[i] = index_in_subsample(order[i], n, sample->n);
 	for (uint32_t i = 0; i < n; i++)
 	{
 		const rb_row_box *box = &sample->row[spans->row[i]];
@@ -398,21 +400,21 @@ find_spans(const rb_estimation *e, const rb_rows_sample *sample, const rb_sweep_
 
 /* Counts a pair of rows if its scale is at most the given one. */
 static void
-take_near(rb_estimation *e, uint32_t red, uint32_t blue, double scale)
+count_near_pair(rb_estimation *e, uint32_t red, uint32_t blue, double scale)
 {
 	const rb_row_box *r = &e->side[0].row[red], *b = &e->side[1].row[blue];
 	double s = 0;
 
-	if (is_same_row(e, r, b))
+	if (is_same_sample_row(e, r, b))
 		return;
 	for (int a = 0; a < e->dims; a++)
 	{
-		double on = scale_on(r, b, a);
+		double on = scale_on_axis(r, b, a);
 
 		s = on > s ? on : s;
 	}
 	if (s <= scale)
-		count_pair(e, red, blue, s);
+		count_pair_by_scale(e, red, blue, s);
 }
 
 /*
@@ -442,8 +444,8 @@ find_near_spans(const rb_sweep_spans *one, uint32_t i, const rb_sweep_spans *oth
 
 /* Finds each pair once, at the row whose box starts first. */
 static void
-sweep_spans(rb_estimation *e, double scale, const rb_sweep_spans *spans, float slack,
-			uint32_t *near)
+sweep_spans_of_rows(rb_estimation *e, double scale, const rb_sweep_spans *spans, float slack,
+					uint32_t *near)
 {
 	const rb_sweep_spans *red = &spans[0], *blue = &spans[1];
 
@@ -455,7 +457,7 @@ sweep_spans(rb_estimation *e, double scale, const rb_sweep_spans *spans, float s
 
 			for (uint32_t k = 0; k < n; k++)
 				if (near[k])
-					take_near(e, red->row[i], blue->row[j + k], scale);
+					count_near_pair(e, red->row[i], blue->row[j + k], scale);
 			i++;
 		}
 		else
@@ -464,7 +466,7 @@ sweep_spans(rb_estimation *e, double scale, const rb_sweep_spans *spans, float s
 
 			for (uint32_t k = 0; k < n; k++)
 				if (near[k])
-					take_near(e, red->row[i + k], blue->row[j], scale);
+					count_near_pair(e, red->row[i + k], blue->row[j], scale);
 			j++;
 		}
 	}
@@ -472,12 +474,12 @@ sweep_spans(rb_estimation *e, double scale, const rb_sweep_spans *spans, float s
 
 /* Counts the near pairs of rows by a sweep over their spans. */
 static rb_status
-sweep_rows(rb_estimation *e, const rb_sweep_plan *l)
+sweep_sample_rows(rb_estimation *e, const rb_sweep_plan *l)
 {
 	rb_rows_sample *side = e->side;
 	double tests = l->share * side[0].n * side[1].n;
 	double thin = tests > SWEEP_TESTS ? sqrt(SWEEP_TESTS / tests) : 1;
-	double factor = to_float(e);
+	double factor = scale_to_float_range(e);
 	rb_sweep_spans spans[2] = {{0}, {0}};
 	uint32_t *near = NULL;
 	RB_FREE_AT_END(e->ctx->memory, &near, &spans[0].block, &spans[1].block);
@@ -485,15 +487,15 @@ sweep_rows(rb_estimation *e, const rb_sweep_plan *l)
 	for (int k = 0; k < 2; k++)
 	{
 		spans[k].n = (uint32_t) ceil(thin * side[k].n);
-		RB_TRY(find_spans(e, &side[k], l, side[0].row[0].centre, factor, &spans[k]));
+		RB_TRY(make_spans_of_sample_rows(e, &side[k], l, side[0].row[0].centre, factor, &spans[k]));
 	}
 	RB_TRY(RB_ALLOCATE(e->ctx, near, (size_t) spans[0].n + spans[1].n));
 	memset(e->count, 0, sizeof(e->count));
 	e->touching = 0;
 	e->pairs = (double) spans[0].n * spans[1].n;
 	/* 0x1p38 bounds what rounding to float may have added to a distance. */
-	sweep_spans(e, l->scale, spans, 0x1p38f, near);
-	accumulate_bins(e->count);
+	sweep_spans_of_rows(e, l->scale, spans, 0x1p38f, near);
+	accumulate_scale_bins(e->count);
 	return RB_OK;
 }
 
@@ -505,10 +507,10 @@ sweep_rows(rb_estimation *e, const rb_sweep_plan *l)
  * sets are apart, and it is not limited.
  */
 static double
-touching_pairs(const rb_estimation *e, int last)
+estimate_touching_pairs(const rb_estimation *e, int last)
 {
-	int from = first_with(e->count, ENOUGH);
-	int to = first_with(e->count, ENOUGH * FIT);
+	int from = first_scale_bin_with(e->count, ENOUGH);
+	int to = first_scale_bin_with(e->count, ENOUGH * FIT);
 	double alpha;
 
 	if (from == 0 || from >= last || e->count[last] < ENOUGH + MIN_FIRST_PAIRS)
@@ -516,18 +518,18 @@ touching_pairs(const rb_estimation *e, int last)
 	/* Use at least an octave, since a shorter interval contains only noise. */
 	to = to < from + 4 ? from + 4 : to;
 	to = to < last ? to : last;
-	alpha = log(e->count[to] / e->count[from]) / log(bin_end(to) / bin_end(from));
+	alpha = log(e->count[to] / e->count[from]) / log(end_of_scale_bin(to) / end_of_scale_bin(from));
 	if (alpha > e->dims && alpha < 2 * e->dims)
 		alpha = e->dims;
-	return e->count[from] * pow(bin_end(from), -alpha);
+	return e->count[from] * pow(end_of_scale_bin(from), -alpha);
 }
 
 /* ---- step 4: exact tests of pairs whose boxes meet ---- */
 
 /* Collects the parts of a row that touch a box, and returns their number, at most NEAR_PARTS. */
 static uint32_t
-parts_near(const rb_set *set, double pad, const rb_row_box *row, const rb_row_box *box,
-		   uint32_t *parts)
+collect_parts_near_box(const rb_set *set, double pad, const rb_row_box *row, const rb_row_box *box,
+					   uint32_t *parts)
 {
 	uint32_t n = 0;
 
@@ -535,7 +537,7 @@ parts_near(const rb_set *set, double pad, const rb_row_box *row, const rb_row_bo
 	{
 		double lo[3], hi[3];
 
-		quarter_box(set, i, pad, lo, hi);
+		quarter_box_of_part(set, i, pad, lo, hi);
 		if (rb_boxes_overlap(lo, hi, box->lo, box->hi))
 			parts[n++] = i;
 	}
@@ -544,7 +546,7 @@ parts_near(const rb_set *set, double pad, const rb_row_box *row, const rb_row_bo
 
 /* Returns 1 if the rows meet, 0 if not, or -1 if the limit of tests has been reached. */
 static int
-rows_meet(const rb_estimation *e, rb_exact_env *env, rb_pair pair, uint32_t *asked)
+do_sample_rows_meet(const rb_estimation *e, rb_exact_env *env, rb_pair pair, uint32_t *asked)
 {
 	const rb_set *red = e->side[0].set, *blue = e->side[1].set;
 	const rb_row_box *r = &e->side[0].row[pair.red], *b = &e->side[1].row[pair.blue];
@@ -553,8 +555,8 @@ rows_meet(const rb_estimation *e, rb_exact_env *env, rb_pair pair, uint32_t *ask
 
 	if (*asked > MAX_TESTED_PARTS)
 		return -1;
-	nr = parts_near(red, e->pad, r, b, rparts);
-	nb = parts_near(blue, e->pad, b, r, bparts);
+	nr = collect_parts_near_box(red, e->pad, r, b, rparts);
+	nb = collect_parts_near_box(blue, e->pad, b, r, bparts);
 	*asked += (r->end - r->from) + (b->end - b->from) + nr * nb;
 	for (uint32_t i = 0; i < nr; i++)
 		for (uint32_t j = 0; j < nb; j++)
@@ -578,7 +580,7 @@ rows_meet(const rb_estimation *e, rb_exact_env *env, rb_pair pair, uint32_t *ask
  * usual value has more weight: one fifth, measured for real meshes and lines in general position.
  */
 static double
-share_that_meets(const rb_estimation *e, bool all)
+fraction_that_meets(const rb_estimation *e, bool all)
 {
 	const rb_set *red = e->side[0].set, *blue = e->side[1].set;
 	uint32_t n = e->touching < MAX_TESTED_PAIRS ? e->touching : MAX_TESTED_PAIRS;
@@ -589,7 +591,7 @@ share_that_meets(const rb_estimation *e, bool all)
 		return 1;
 	for (uint32_t i = 0; i < n; i++)
 	{
-		int answer = rows_meet(e, &env, e->touch[i], &asked);
+		int answer = do_sample_rows_meet(e, &env, e->touch[i], &asked);
 
 		known += answer >= 0;
 		meet += answer == 1;
@@ -603,7 +605,7 @@ share_that_meets(const rb_estimation *e, bool all)
 
 /* Estimates the number of pairs of rows from both samples. */
 static rb_status
-estimate_pairs(rb_estimation *e, double *pairs)
+estimate_pairs_of_samples(rb_estimation *e, double *pairs)
 {
 	const rb_rows_sample *red = &e->side[0], *blue = &e->side[1];
 	double touching;
@@ -612,18 +614,19 @@ estimate_pairs(rb_estimation *e, double *pairs)
 
 	if (red->n == 0 || blue->n == 0)
 		return RB_OK;
-	compare_few_rows(e, &l);
-	all = few_of(red) == red->n && few_of(blue) == blue->n;
+	compare_few_sample_rows(e, &l);
+	all = few_sample_rows_of(red) == red->n && few_sample_rows_of(blue) == blue->n;
 	if (all)
 		l.bin = BINS - 1;
 	else
 	{
-		RB_TRY(sweep_rows(e, &l));
+		RB_TRY(sweep_sample_rows(e, &l));
 	}
 	/* If all rows were examined, nothing is extrapolated. */
 	all = e->what->rows[0] * e->what->rows[1] <= e->pairs;
-	touching = all ? e->count[0] : touching_pairs(e, l.bin);
-	*pairs = touching * share_that_meets(e, all) * (e->what->rows[0] * e->what->rows[1] / e->pairs);
+	touching = all ? e->count[0] : estimate_touching_pairs(e, l.bin);
+	*pairs =
+		touching * fraction_that_meets(e, all) * (e->what->rows[0] * e->what->rows[1] / e->pairs);
 	/* If not all rows were examined, rounding or chance may give too large a number. */
 	*pairs = fmin(*pairs, e->what->rows[0] * e->what->rows[1]);
 	if (e->what->self)
@@ -644,6 +647,6 @@ rb_estimate_pairs(rb_context *ctx, const rb_samples *what, double *pairs)
 	if (!rb_leaf_exists(what->predicate, what->sample[0]->kind, what->sample[1]->kind))
 		return rb_fail(ctx, RB_UNSUPPORTED, 0, 0, NULL);
 	for (int k = 0; k < 2; k++)
-		RB_TRY(collect_row_boxes(ctx, what->sample[k], e.pad, &e.side[k]));
-	return estimate_pairs(&e, pairs);
+		RB_TRY(collect_boxes_of_sample_rows(ctx, what->sample[k], e.pad, &e.side[k]));
+	return estimate_pairs_of_samples(&e, pairs);
 }

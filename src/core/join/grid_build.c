@@ -167,7 +167,7 @@ rb_plan_fixed(uint32_t resolution, double max_cells, const double width[3], uint
  * resolution that was used.
  */
 static double
-fixed_cells(uint32_t nred, uint32_t nblue)
+most_cells_of_resolution(uint32_t nred, uint32_t nblue)
 {
 	double most = 4096 + 8.0 * ((double) nred + nblue);
 
@@ -197,8 +197,8 @@ rb_cut_equally(rb_cpu *c, const rb_list list[2], const double lo[3], const doubl
 		rb_sample_end(&sample[s]);
 	}
 	if (fixed)
-		rb_plan_fixed(c->ctx->settings.grid_resolution, fixed_cells(list[0].n, list[1].n), width,
-					  n);
+		rb_plan_fixed(c->ctx->settings.grid_resolution,
+					  most_cells_of_resolution(list[0].n, list[1].n), width, n);
 	else
 		rb_plan_grid(&plan, &sample[0], list[0].n, &sample[1], list[1].n, width, n);
 	rb_grid_init(&g->grid, lo, hi, n);
@@ -262,7 +262,7 @@ rb_cut_at_quantiles(rb_cpu *c, const rb_list list[2], const double lo[3], const 
 
 /* Returns the cost of a cell that is not refined, in box tests. */
 static double
-cell_cost(double nred, double nblue)
+cost_of_unrefined_cell(double nred, double nblue)
 {
 	return nred * nblue + INCIDENCE_COST * (nred + nblue);
 }
@@ -273,9 +273,9 @@ rb_cut_helps(const rb_grid_cells *g, rb_list red, rb_list blue)
 	double cost = 0;
 
 	for (uint64_t cell = 0; cell < g->cells; cell++)
-		cost += cell_cost((double) (g->start[0][cell + 1] - g->start[0][cell]),
-						  (double) (g->start[1][cell + 1] - g->start[1][cell]));
-	return cost < 0.9 * cell_cost(red.n, blue.n);
+		cost += cost_of_unrefined_cell((double) (g->start[0][cell + 1] - g->start[0][cell]),
+									   (double) (g->start[1][cell + 1] - g->start[1][cell]));
+	return cost < 0.9 * cost_of_unrefined_cell(red.n, blue.n);
 }
 
 /* ---- lists of objects ---- */
@@ -296,7 +296,7 @@ typedef struct rb_bounds
 
 /* Extends the bounds by the boxes of a range of the list. */
 static void
-measure_boxes_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+extend_list_bounds_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_bounds *b = arg;
 	double lo[3], hi[3];
@@ -321,12 +321,12 @@ rb_list_bounds(rb_thread *me, rb_cpu *c, const rb_set *o, rb_list list, double l
 	rb_bounds b = {c, o, list, lo, hi};
 
 	rb_box_empty(lo, hi);
-	rb_loop(me, list.n, RB_GRAIN, measure_boxes_piece, &b);
+	rb_loop(me, list.n, RB_GRAIN, extend_list_bounds_piece, &b);
 }
 
 /* Extends the bounds by a range of points, in vectors of coordinates. */
 static void
-measure_points_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+extend_set_bounds_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_bounds *b = arg;
 	const double *x = b->o->coords;
@@ -375,7 +375,7 @@ rb_set_bounds(rb_thread *me, rb_cpu *c, const rb_set *o, double lo[3], double hi
 
 	rb_box_empty(lo, hi);
 	rb_loop(me, (uint64_t) o->nparts * (uint64_t) rb_kind_width(o->kind), (uint64_t) RB_GRAIN * 12,
-			measure_points_piece, &b);
+			extend_set_bounds_piece, &b);
 	if (rb_kind_dims(o->kind) == 2)
 		lo[2] = hi[2] = 0;
 	rb_kind_pad(o->kind, c->pad, lo, hi);
@@ -493,14 +493,15 @@ rb_select_objects(rb_thread *me, rb_cpu *c, const rb_set *o, const double lo[3],
 
 /* Returns the number of the cell that contains x, between cuts. The map is monotone in x. */
 static inline uint32_t
-cut_cell(const rb_grid_cells *g, int axis, double x)
+cell_between_cuts(const rb_grid_cells *g, int axis, double x)
 {
 	return (uint32_t) rb_doubles_upper_bound(g->cut[axis], g->grid.n[axis] - 1, x);
 }
 
 /* Computes the ranges of cells that a batch of boxes meets. */
 static void
-ranges_of(const rb_cpu *c, const rb_grid_cells *g, const rb_batch_boxes *box, rb_range *range)
+cell_ranges_of_batch(const rb_cpu *c, const rb_grid_cells *g, const rb_batch_boxes *box,
+					 rb_range *range)
 {
 	if (!g->quantiles)
 		rb_batch_cells(c, &g->grid, box, range);
@@ -508,8 +509,8 @@ ranges_of(const rb_cpu *c, const rb_grid_cells *g, const rb_batch_boxes *box, rb
 		for (uint32_t i = 0; i < box->n; i++)
 			for (int a = 0; a < 3; a++)
 			{
-				range[i].c0[a] = cut_cell(g, a, box->lo[i][a]);
-				range[i].c1[a] = cut_cell(g, a, box->hi[i][a]);
+				range[i].c0[a] = cell_between_cuts(g, a, box->lo[i][a]);
+				range[i].c1[a] = cell_between_cuts(g, a, box->hi[i][a]);
 			}
 }
 
@@ -527,14 +528,14 @@ typedef struct rb_object_cells
 } rb_object_cells;
 
 static inline rb_object_cells
-cells_of_range(const rb_grid_cells *g, const rb_range *r)
+count_cells_of_range(const rb_grid_cells *g, const rb_range *r)
 {
 	return (rb_object_cells){rb_grid_number(&g->grid, r->c0[0], r->c0[1], r->c0[2]),
 							 {r->c1[0] - r->c0[0], r->c1[1] - r->c0[1], r->c1[2] - r->c0[2]}};
 }
 
 static inline uint32_t
-place_pack(rb_object_cells p)
+pack_object_cells(rb_object_cells p)
 {
 	if (p.span[0] > 6 || p.span[1] > 7 || p.span[2] > 3)
 		return FAR;
@@ -543,7 +544,7 @@ place_pack(rb_object_cells p)
 }
 
 static inline rb_object_cells
-place_unpack(uint32_t word)
+unpack_object_cells(uint32_t word)
 {
 	return (rb_object_cells){
 		word & ((1u << RB_CELL_BITS) - 1),
@@ -556,8 +557,8 @@ place_unpack(uint32_t word)
  * to the same location.
  */
 static void
-count_objects(rb_cpu *c, const rb_set *o, rb_list list, const rb_grid_cells *g, uint32_t *place,
-			  uint32_t *count)
+count_objects_of_cells(rb_cpu *c, const rb_set *o, rb_list list, const rb_grid_cells *g,
+					   uint32_t *place, uint32_t *count)
 {
 	const uint32_t nx = g->grid.n[0], ny = g->grid.n[1];
 	uint64_t done = 0; /* cells and objects since the stop flag was last polled */
@@ -567,13 +568,13 @@ count_objects(rb_cpu *c, const rb_set *o, rb_list list, const rb_grid_cells *g, 
 	for (uint32_t i = 0; i < list.n; i += box.n)
 	{
 		rb_batch_load(c, o, list.entry + i, 0, list.n - i, &box);
-		ranges_of(c, g, &box, range);
+		cell_ranges_of_batch(c, g, &box, range);
 		done += box.n;
 		for (uint32_t j = 0; j < box.n; j++)
 		{
-			rb_object_cells p = cells_of_range(g, &range[j]);
+			rb_object_cells p = count_cells_of_range(g, &range[j]);
 
-			place[i + j] = place_pack(p);
+			place[i + j] = pack_object_cells(p);
 			if ((p.span[0] | p.span[1] | p.span[2]) == 0) /* one cell, the usual case */
 			{
 				count[p.first]++;
@@ -609,8 +610,9 @@ count_objects(rb_cpu *c, const rb_set *o, rb_list list, const rb_grid_cells *g, 
  * Cells without objects of the other color are skipped.
  */
 static void
-fill_objects(rb_cpu *c, const rb_set *o, rb_list list, const rb_grid_cells *g,
-			 const uint32_t *place, uint32_t *count, const uint64_t *start, uint32_t *entry)
+fill_cells_with_objects(rb_cpu *c, const rb_set *o, rb_list list, const rb_grid_cells *g,
+						const uint32_t *place, uint32_t *count, const uint64_t *start,
+						uint32_t *entry)
 {
 	const uint32_t nx = g->grid.n[0], ny = g->grid.n[1];
 	uint64_t done = 0;
@@ -619,7 +621,7 @@ fill_objects(rb_cpu *c, const rb_set *o, rb_list list, const rb_grid_cells *g,
 	{
 		const uint32_t index = list.entry[i] & RB_INDEX_MASK;
 		const uint32_t starts = list.entry[i] >> RB_INDEX_BITS;
-		rb_object_cells p = place_unpack(place[i]);
+		rb_object_cells p = unpack_object_cells(place[i]);
 
 		if (place[i] == FAR)
 		{
@@ -627,8 +629,8 @@ fill_objects(rb_cpu *c, const rb_set *o, rb_list list, const rb_grid_cells *g,
 			rb_range range;
 
 			rb_batch_load(c, o, &list.entry[i], 0, 1, &box);
-			ranges_of(c, g, &box, &range);
-			p = cells_of_range(g, &range);
+			cell_ranges_of_batch(c, g, &box, &range);
+			p = count_cells_of_range(g, &range);
 		}
 		for (uint32_t z = 0; z <= p.span[2]; z++)
 			for (uint32_t y = 0; y <= p.span[1]; y++)
@@ -668,7 +670,7 @@ typedef struct rb_grid_scatter
 
 /* Counts the objects of one share by cell or, in the second pass, writes them to their cells. */
 static void
-scatter_objects_piece(rb_thread *me, void *arg, uint64_t share, uint64_t end)
+scatter_objects_to_cells_piece(rb_thread *me, void *arg, uint64_t share, uint64_t end)
 {
 	const rb_grid_scatter *s = arg;
 	const uint64_t shares = s->g->shares;
@@ -680,9 +682,9 @@ scatter_objects_piece(rb_thread *me, void *arg, uint64_t share, uint64_t end)
 	if (!rb_cpu_going(s->c))
 		return;
 	if (s->entry == NULL)
-		count_objects(s->c, s->o, list, s->g, s->place + from, count);
+		count_objects_of_cells(s->c, s->o, list, s->g, s->place + from, count);
 	else
-		fill_objects(s->c, s->o, list, s->g, s->place + from, count, s->start, s->entry);
+		fill_cells_with_objects(s->c, s->o, list, s->g, s->place + from, count, s->start, s->entry);
 }
 
 void
@@ -704,7 +706,7 @@ rb_grid_cells_free(rb_cpu *c, rb_grid_cells *g)
  * the cell's slice, at which the partition begins to write.
  */
 static void
-cells_scan(rb_grid_cells *g, int sides)
+scan_counts_of_cells(rb_grid_cells *g, int sides)
 {
 	uint64_t sum[2] = {0, 0};
 
@@ -735,7 +737,7 @@ cells_scan(rb_grid_cells *g, int sides)
  * (cpu_join.c).
  */
 static rb_status
-take_room(rb_context *ctx, void *block, size_t n, size_t element)
+allocate_grid_array(rb_context *ctx, void *block, size_t n, size_t element)
 {
 	rb_error error;
 	rb_status status = rb_resize(ctx->memory, (void **) block, n * element, &error);
@@ -767,27 +769,27 @@ rb_grid_cells_build(rb_thread *me, rb_cpu *c, rb_grid_cells *g, const rb_list li
 	{
 		rb_grid_scatter count = {c, o[s], list[s], g, NULL, NULL, NULL, NULL};
 
-		status = take_room(ctx, &g->count[s], g->shares * g->cells, sizeof(uint32_t));
+		status = allocate_grid_array(ctx, &g->count[s], g->shares * g->cells, sizeof(uint32_t));
 		if (status == RB_OK)
-			status = take_room(ctx, &g->start[s], g->cells + 1, sizeof(uint64_t));
+			status = allocate_grid_array(ctx, &g->start[s], g->cells + 1, sizeof(uint64_t));
 		if (status == RB_OK)
-			status = take_room(ctx, &g->place[s], list[s].n, sizeof(uint32_t));
+			status = allocate_grid_array(ctx, &g->place[s], list[s].n, sizeof(uint32_t));
 		if (status != RB_OK)
 			return status;
 		memset(g->count[s], 0, g->shares * g->cells * sizeof(uint32_t));
 		count.place = g->place[s];
 		count.count = g->count[s];
-		RB_TRY(rb_loop(me, g->shares, 1, scatter_objects_piece, &count));
+		RB_TRY(rb_loop(me, g->shares, 1, scatter_objects_to_cells_piece, &count));
 	}
-	cells_scan(g, sides);
+	scan_counts_of_cells(g, sides);
 	for (int s = 0; s < sides; s++)
 	{
 		rb_grid_scatter fill = {c, o[s], list[s], g, g->place[s], g->count[s], g->start[s], NULL};
 
 		rb_add(&c->incidences, g->start[s][g->cells]);
-		RB_TRY(take_room(ctx, &g->entry[s], g->start[s][g->cells], sizeof(uint32_t)));
+		RB_TRY(allocate_grid_array(ctx, &g->entry[s], g->start[s][g->cells], sizeof(uint32_t)));
 		fill.entry = g->entry[s];
-		RB_TRY(rb_loop(me, g->shares, 1, scatter_objects_piece, &fill));
+		RB_TRY(rb_loop(me, g->shares, 1, scatter_objects_to_cells_piece, &fill));
 		RB_FREE(ctx->memory, g->count[s]);
 		RB_FREE(ctx->memory, g->place[s]);
 	}

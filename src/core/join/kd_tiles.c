@@ -88,7 +88,7 @@ clamp_to_finite(double x)
 
 /* Pads a box and scales it around its center. */
 static void
-grow_box(double *to, const double *box, int dims, double pad, double growth)
+grow_sample_box(double *to, const double *box, int dims, double pad, double growth)
 {
 	for (int a = 0; a < dims; a++)
 	{
@@ -103,7 +103,7 @@ grow_box(double *to, const double *box, int dims, double pad, double growth)
 
 /* Collects the boxes of rows that are evenly spread over the sample. */
 static rb_status
-take_rows(rb_sample_join *l, int k)
+collect_spread_sample_rows(rb_sample_join *l, int k)
 {
 	const rb_set *sample = l->job->sample[k];
 	const size_t width = 2 * (size_t) l->dims;
@@ -125,7 +125,7 @@ take_rows(rb_sample_join *l, int k)
 		if (l->growth == 1 && pad == 0)
 			memcpy(to, box, width * sizeof(double));
 		else
-			grow_box(to, box, l->dims, pad, l->growth);
+			grow_sample_box(to, box, l->dims, pad, l->growth);
 	}
 	return status;
 }
@@ -140,7 +140,7 @@ sample_part_box(const rb_sample_join *l, int k, uint32_t part)
 
 /* Appends a pair of boxes, or only counts it. */
 static rb_status
-put_one(rb_sample_join *l, const double *red, const double *blue)
+append_sample_pair(rb_sample_join *l, const double *red, const double *blue)
 {
 	const bool equal =
 		l->job->self && memcmp(red, blue, 2 * (size_t) l->dims * sizeof(double)) == 0;
@@ -169,15 +169,15 @@ receive_sample_pairs(void *user, const rb_pair *pairs, size_t n)
 
 	l->overflow = l->found + l->equal + n > l->most;
 	for (size_t i = 0; i < n && status == RB_OK && !l->overflow; i++)
-		status = put_one(l, sample_part_box(l, 0, rb_pair_red(pairs[i])),
-						 sample_part_box(l, l->sides - 1, pairs[i].blue));
+		status = append_sample_pair(l, sample_part_box(l, 0, rb_pair_red(pairs[i])),
+									sample_part_box(l, l->sides - 1, pairs[i].blue));
 	/* An overflow is not a failure, but there is no other way to end a join early. */
 	return l->overflow ? RB_STOPPED : status;
 }
 
 /* Joins the chosen fraction of the samples, with the chosen growth. */
 static rb_status
-join_samples(rb_sample_join *l)
+join_samples_with_growth(rb_sample_join *l)
 {
 	const rb_sink sink = {.put = receive_sample_pairs, .user = l};
 	const int threads = l->ctx->threads;
@@ -187,7 +187,7 @@ join_samples(rb_sample_join *l)
 	l->found = l->equal = 0;
 	l->overflow = false;
 	for (int k = 0; k < l->sides && status == RB_OK; k++)
-		status = take_rows(l, k);
+		status = collect_spread_sample_rows(l, k);
 	if (status != RB_OK)
 		return status;
 	job.blue = l->sides == 2 ? &l->side[1] : NULL;
@@ -218,7 +218,7 @@ sampled_fraction(const rb_sample_join *l, int k)
  * equal boxes as that explains.
  */
 static bool
-are_themselves(const rb_sample_join *l)
+are_equal_boxes_same_rows(const rb_sample_join *l)
 {
 	const double expected = l->sides == 2 ? l->side[0].nrows * sampled_fraction(l, 1) : 0;
 
@@ -227,7 +227,7 @@ are_themselves(const rb_sample_join *l)
 
 /* Returns the number of pairs of all rows, with equally grown boxes, that each pair represents. */
 static double
-pair_weight(const rb_sample_join *l)
+weight_of_sample_pair(const rb_sample_join *l)
 {
 	if (l->sides == 1)
 		return 1 / (sampled_fraction(l, 0) * sampled_fraction(l, 0));
@@ -239,9 +239,9 @@ pair_weight(const rb_sample_join *l)
  * themselves.
  */
 static rb_status
-settle_equal(rb_sample_join *l)
+settle_pairs_of_equal_boxes(rb_sample_join *l)
 {
-	const bool drop = are_themselves(l);
+	const bool drop = are_equal_boxes_same_rows(l);
 	const uint64_t n = drop ? 0 : l->equal;
 	rb_status status = RB_OK;
 
@@ -259,7 +259,7 @@ settle_equal(rb_sample_join *l)
 
 /* Computes the factor by which the growth has increased the number of pairs. */
 static rb_status
-find_more(rb_sample_join *l, double *more)
+find_factor_of_growth(rb_sample_join *l, double *more)
 {
 	const double growth = l->growth, found = (double) l->found;
 	double exponent = l->dims;
@@ -270,9 +270,9 @@ find_more(rb_sample_join *l, double *more)
 		return RB_OK;
 	l->pairs = NULL;
 	l->growth = fmax(growth / STEP, 1);
-	status = join_samples(l);
+	status = join_samples_with_growth(l);
 	if (status == RB_OK)
-		status = settle_equal(l);
+		status = settle_pairs_of_equal_boxes(l);
 	if (l->found > 0)
 		exponent = log(found / (double) l->found) / log(growth / l->growth);
 	*more = pow(growth, fmin(fmax(exponent, 0), l->dims));
@@ -286,7 +286,7 @@ find_more(rb_sample_join *l, double *more)
  * enough.
  */
 static bool
-look_closer(rb_sample_join *l, double wanted, bool all)
+refine_sample_attempt(rb_sample_join *l, double wanted, bool all)
 {
 	const double missing = wanted / fmax((double) l->found, 0.5);
 
@@ -329,16 +329,16 @@ find_sample_pairs(rb_sample_join *l, double wanted)
 	}
 	do
 	{
-		status = join_samples(l);
+		status = join_samples_with_growth(l);
 		if (status == RB_OK && !l->overflow)
-			status = settle_equal(l);
+			status = settle_pairs_of_equal_boxes(l);
 		if (status != RB_OK)
 			return status;
 		had_too_many |= l->overflow;
-	} while ((l->overflow || !had_too_many) && look_closer(l, wanted, all));
+	} while ((l->overflow || !had_too_many) && refine_sample_attempt(l, wanted, all));
 	pairs->n = (uint32_t) l->found;
-	pairs->weight = pair_weight(l);
-	status = find_more(l, &more);
+	pairs->weight = weight_of_sample_pair(l);
+	status = find_factor_of_growth(l, &more);
 	pairs->weight /= more;
 	return status;
 }
@@ -429,7 +429,7 @@ typedef struct rb_kd_cut
 
 /* Returns a number with few binary digits that is greater than `above` and at most `upto`. */
 static double
-short_number(double above, double upto)
+number_of_few_digits(double above, double upto)
 {
 	const double half = 0.5 * upto - 0.5 * above;
 	int exponent;
@@ -468,7 +468,7 @@ is_cutting_stopped(rb_kd *k, uint64_t work)
 
 /* Returns the cost of a node from its rows and pairs. */
 static double
-node_cost(const rb_kd *k, const rb_kd_node *node)
+cost_of_kd_node(const rb_kd *k, const rb_kd_node *node)
 {
 	double cost = k->pair_cost * node->pairs;
 
@@ -479,7 +479,7 @@ node_cost(const rb_kd *k, const rb_kd_node *node)
 
 /* Lists the events of the sweep over a node along an axis. */
 static uint32_t
-find_events(rb_kd *k, const rb_kd_node *node, int axis)
+list_events_of_kd_node(rb_kd *k, const rb_kd_node *node, int axis)
 {
 	rb_event *e = k->event;
 
@@ -501,7 +501,7 @@ find_events(rb_kd *k, const rb_kd_node *node, int axis)
  * third groups begin.
  */
 static void
-part_events(rb_event *event, uint32_t n, double at, uint32_t *equal, uint32_t *behind)
+partition_events(rb_event *event, uint32_t n, double at, uint32_t *equal, uint32_t *behind)
 {
 	uint32_t i = 0, low = 0, high = n;
 
@@ -527,14 +527,14 @@ part_events(rb_event *event, uint32_t n, double at, uint32_t *equal, uint32_t *b
 }
 
 static double
-median_of_three(double a, double b, double c)
+median_of_three_events(double a, double b, double c)
 {
 	return fmax(fmin(a, b), fmin(fmax(a, b), c));
 }
 
 /* Returns a pseudo-random number below n, the same in every run. */
 static uint32_t
-random_below(uint64_t seed, uint32_t n)
+random_event_below(uint64_t seed, uint32_t n)
 {
 	seed = (seed + 1) * UINT64_C(0x9e3779b97f4a7c15);
 	seed = (seed ^ (seed >> 32)) * UINT64_C(0xd6e8feb86659fd93);
@@ -554,8 +554,8 @@ typedef struct rb_kd_halves
  * one side are only summed.
  */
 static rb_status
-find_balance(rb_kd *k, const rb_kd_node *node, uint32_t n, double cost, double *last_before,
-			 double *first_behind)
+find_balanced_events(rb_kd *k, const rb_kd_node *node, uint32_t n, double cost, double *last_before,
+					 double *first_behind)
 {
 	const double low_tiles = node->n / 2, high_tiles = node->n - node->n / 2;
 	rb_kd_halves base = {0, cost};
@@ -565,15 +565,15 @@ find_balance(rb_kd *k, const rb_kd_node *node, uint32_t n, double cost, double *
 	*first_behind = INFINITY;
 	while (n > 0)
 	{
-		const double at =
-			median_of_three(event[random_below(n, n)].at, event[random_below(n + 1, n)].at,
-							event[random_below(n + 2, n)].at);
+		const double at = median_of_three_events(event[random_event_below(n, n)].at,
+												 event[random_event_below(n + 1, n)].at,
+												 event[random_event_below(n + 2, n)].at);
 		rb_kd_halves halves = base;
 		uint32_t equal, behind;
 
 		if (is_cutting_stopped(k, n))
 			return RB_STOPPED;
-		part_events(event, n, at, &equal, &behind);
+		partition_events(event, n, at, &equal, &behind);
 		for (uint32_t i = 0; i < equal; i++)
 		{
 			halves.low += event[i].low_cost;
@@ -604,8 +604,8 @@ find_balance(rb_kd *k, const rb_kd_node *node, uint32_t n, double cost, double *
  * Evaluates a cut at the low end of a row, and keeps it if it is better than the best one so far.
  */
 static void
-try_cut(const rb_kd *k, const rb_kd_node *node, uint32_t n, double cost, rb_kd_cut cut,
-		rb_kd_cut *best)
+try_kd_cut(const rb_kd *k, const rb_kd_node *node, uint32_t n, double cost, rb_kd_cut cut,
+		   rb_kd_cut *best)
 {
 	const double low_tiles = node->n / 2, high_tiles = node->n - node->n / 2;
 	rb_kd_halves halves = {0, cost};
@@ -621,7 +621,7 @@ try_cut(const rb_kd *k, const rb_kd_node *node, uint32_t n, double cost, rb_kd_c
 			before = fmax(before, k->event[i].at);
 		}
 	/* The halves are the same for any position between the two. */
-	cut.at = short_number(before, cut.at);
+	cut.at = number_of_few_digits(before, cut.at);
 	cut.worst = fmax(halves.low / low_tiles, halves.high / high_tiles);
 	cut.through = fmax(halves.low + halves.high - cost, 0);
 	if (best->axis >= 0 && cut.axis != best->axis && cut.worst < best->worst * ALIKE &&
@@ -638,16 +638,16 @@ try_cut(const rb_kd *k, const rb_kd_node *node, uint32_t n, double cost, rb_kd_c
 
 /* Finds the best cut at the low end of a row. The axis is -1 if there is none. */
 static rb_status
-find_best_cut(rb_kd *k, const rb_kd_node *node, double cost, rb_kd_cut *best)
+find_best_kd_cut(rb_kd *k, const rb_kd_node *node, double cost, rb_kd_cut *best)
 {
 	*best = (rb_kd_cut){.axis = -1, .worst = INFINITY};
 	for (int axis = 0; axis < k->dims; axis++)
 	{
-		const uint32_t n = find_events(k, node, axis);
+		const uint32_t n = list_events_of_kd_node(k, node, axis);
 		double last_before, first_behind, least = INFINITY, largest = -INFINITY;
 		double at[2] = {-INFINITY, INFINITY};
 		rb_kd_cut cut = {.axis = axis};
-		RB_TRY(find_balance(k, node, n, cost, &last_before, &first_behind));
+		RB_TRY(find_balanced_events(k, node, n, cost, &last_before, &first_behind));
 		for (uint32_t i = 0; i < n; i++)
 			if (k->event[i].starts)
 			{
@@ -666,7 +666,7 @@ find_best_cut(rb_kd *k, const rb_kd_node *node, double cost, rb_kd_cut *best)
 			if (is_cutting_stopped(k, n))
 				return RB_STOPPED;
 			cut.at = at[i];
-			try_cut(k, node, n, cost, cut, best);
+			try_kd_cut(k, node, n, cost, cut, best);
 		}
 	}
 	return RB_OK;
@@ -674,7 +674,7 @@ find_best_cut(rb_kd *k, const rb_kd_node *node, double cost, rb_kd_cut *best)
 
 /* Returns a position between the ends of a tile, either or both of which may be infinite. */
 static double
-position_between(double low, double high)
+cut_position_between(double low, double high)
 {
 	if (low == -INFINITY && high == INFINITY)
 		return 0;
@@ -690,7 +690,7 @@ position_between(double low, double high)
  * thin for that, the low half is empty.
  */
 static void
-cut_anywhere(const rb_kd *k, const rb_kd_node *node, rb_kd_cut *cut)
+cut_tile_anywhere(const rb_kd *k, const rb_kd_node *node, rb_kd_cut *cut)
 {
 	for (int axis = 0; axis < k->dims && node->rows > 0; axis++)
 	{
@@ -698,13 +698,14 @@ cut_anywhere(const rb_kd *k, const rb_kd_node *node, rb_kd_cut *cut)
 
 		for (uint32_t i = 0; i < node->rows; i++)
 			end = fmax(end, k->row[node->entry[i]].reach[axis]);
-		*cut = (rb_kd_cut){.axis = axis, .at = position_between(end, node->high[axis])};
+		*cut = (rb_kd_cut){.axis = axis, .at = cut_position_between(end, node->high[axis])};
 		if (cut->at > end && cut->at < node->high[axis])
 			return;
 	}
 	for (int axis = 0; axis < k->dims; axis++)
 	{
-		*cut = (rb_kd_cut){.axis = axis, .at = position_between(node->low[axis], node->high[axis])};
+		*cut = (rb_kd_cut){.axis = axis,
+						   .at = cut_position_between(node->low[axis], node->high[axis])};
 		if (cut->at > node->low[axis] && cut->at < node->high[axis] && fabs(cut->at) <= DBL_MAX)
 			return;
 	}
@@ -718,7 +719,8 @@ cut_anywhere(const rb_kd *k, const rb_kd_node *node, rb_kd_cut *cut)
  * are already set.
  */
 static rb_status
-fill_half(rb_kd *k, const rb_kd_node *node, rb_kd_node *half, const rb_kd_cut *cut, bool is_low)
+fill_half_of_kd_node(rb_kd *k, const rb_kd_node *node, rb_kd_node *half, const rb_kd_cut *cut,
+					 bool is_low)
 {
 	const uint32_t all = node->rows + node->pairs;
 	uint32_t n = 0;
@@ -748,7 +750,7 @@ fill_half(rb_kd *k, const rb_kd_node *node, rb_kd_node *half, const rb_kd_cut *c
 static rb_status
 cut_kd_node(rb_kd *k, rb_kd_node *node)
 {
-	const double cost = node_cost(k, node);
+	const double cost = cost_of_kd_node(k, node);
 	rb_kd_node half[2] = {*node, *node};
 	rb_kd_cut cut = {.axis = -1};
 	rb_status status;
@@ -765,14 +767,14 @@ cut_kd_node(rb_kd *k, rb_kd_node *node)
 	half[0].n = node->n / 2;
 	half[1].n = node->n - node->n / 2;
 	half[0].entry = half[1].entry = NULL;
-	status = find_best_cut(k, node, cost, &cut);
+	status = find_best_kd_cut(k, node, cost, &cut);
 	if (status == RB_OK)
 	{
 		if (cut.axis < 0)
-			cut_anywhere(k, node, &cut);
+			cut_tile_anywhere(k, node, &cut);
 		half[0].high[cut.axis] = half[1].low[cut.axis] = cut.at;
 		for (int i = 0; i < 2 && status == RB_OK; i++)
-			status = fill_half(k, node, &half[i], &cut, i == 0);
+			status = fill_half_of_kd_node(k, node, &half[i], &cut, i == 0);
 	}
 	RB_FREE(k->ctx->memory, node->entry);
 	for (int i = 0; i < 2; i++)
@@ -789,7 +791,7 @@ cut_kd_node(rb_kd *k, rb_kd_node *node)
 
 /* Collects the rows of the samples with their weights. */
 static rb_status
-collect_sample_rows(rb_kd *k)
+collect_weighted_sample_rows(rb_kd *k)
 {
 	const rb_kd_job *job = k->job;
 	const size_t width = 2 * (size_t) k->dims;
@@ -825,7 +827,7 @@ collect_sample_rows(rb_kd *k)
 
 /* Cuts the whole space into tiles. */
 static rb_status
-cut_all_tiles(rb_kd *k)
+cut_space_into_tiles(rb_kd *k)
 {
 	rb_kd_node node = {.n = k->job->n, .rows = k->nrows, .pairs = k->pairs.n};
 	const size_t events = 2 * (size_t) node.rows + node.pairs + 1;
@@ -853,6 +855,6 @@ rb_kd_tiles(rb_context *ctx, const rb_kd_job *job, rb_kd_tile *tiles)
 	k.dims = rb_kind_dims(job->sample[0]->kind);
 	RB_TRY(rb_tile_pairs_find(ctx, job, &k.pairs));
 	k.pair_cost = RB_TILE_PAIR_COST * k.pairs.weight;
-	RB_TRY(collect_sample_rows(&k));
-	return cut_all_tiles(&k);
+	RB_TRY(collect_weighted_sample_rows(&k));
+	return cut_space_into_tiles(&k);
 }

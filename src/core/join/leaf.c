@@ -195,7 +195,7 @@ rb_leaf_report(const rb_leaf *w, rb_stats *stats)
 
 /* Charges the time since the last call to a stage. */
 static inline void
-charge_stage_time(rb_leaf *w, rb_stage stage)
+charge_leaf_stage_time(rb_leaf *w, rb_stage stage)
 {
 	double now = rb_now_ms();
 
@@ -218,8 +218,8 @@ rb_leaf_flush(rb_leaf *w)
 
 /* Loads the boxes of a list into a tile and computes their bounds. */
 static void
-tile_fill(rb_tile *tile, const rb_leaf *w, const rb_set *o, rb_list list, double lo[3],
-		  double hi[3])
+fill_leaf_tile(rb_tile *tile, const rb_leaf *w, const rb_set *o, rb_list list, double lo[3],
+			   double hi[3])
 {
 	double all_lo[4], all_hi[4];
 
@@ -250,7 +250,7 @@ tile_fill(rb_tile *tile, const rb_leaf *w, const rb_set *o, rb_list list, double
 }
 
 static void
-tile_small_faces(rb_tile *tile, const rb_leaf *w, const rb_set *o)
+prepare_float_faces_of_tile(rb_tile *tile, const rb_leaf *w, const rb_set *o)
 {
 	if (!tile->has_small)
 		w->kernel->small_faces(o->coords, tile->index, tile->n, &w->frame, tile->small);
@@ -258,9 +258,9 @@ tile_small_faces(rb_tile *tile, const rb_leaf *w, const rb_set *o)
 }
 
 static void
-tile_slabs(rb_tile *tile, const rb_leaf *w, const rb_set *o)
+prepare_kdops_of_tile(rb_tile *tile, const rb_leaf *w, const rb_set *o)
 {
-	tile_small_faces(tile, w, o);
+	prepare_float_faces_of_tile(tile, w, o);
 	if (!tile->has_slabs)
 		w->kernel->slabs(tile->small, tile->n, tile->slab_lo, tile->slab_hi);
 	tile->has_slabs = true;
@@ -268,7 +268,7 @@ tile_slabs(rb_tile *tile, const rb_leaf *w, const rb_set *o)
 
 /* Prepares the faces of a tile for the plane tests, once. */
 static void
-tile_faces(rb_tile *tile, const rb_leaf *w, const rb_set *o)
+prepare_faces_of_tile(rb_tile *tile, const rb_leaf *w, const rb_set *o)
 {
 	if (tile->has_faces)
 		return;
@@ -286,7 +286,7 @@ tile_faces(rb_tile *tile, const rb_leaf *w, const rb_set *o)
  * is needed. In a self join, both objects of a pair may be needed.
  */
 static void
-tile_know(const rb_leaf *w, rb_tile *tile, const rb_set *o, rb_result_side of)
+init_known_of_tile(const rb_leaf *w, rb_tile *tile, const rb_set *o, rb_result_side of)
 {
 	const bool asked = w->job->blue == NULL || w->job->of == of;
 
@@ -297,7 +297,7 @@ tile_know(const rb_leaf *w, rb_tile *tile, const rb_set *o, rb_result_side of)
 /* ---- fine grid ---- */
 
 static inline uint64_t
-range_size(const rb_range *r)
+cells_of_fine_range(const rb_range *r)
 {
 	return (uint64_t) (r->c1[0] - r->c0[0] + 1) * (r->c1[1] - r->c0[1] + 1) *
 		   (r->c1[2] - r->c0[2] + 1);
@@ -308,8 +308,8 @@ range_size(const rb_range *r)
  * MAX_INCIDENCES, counting has stopped early.
  */
 static uint64_t
-tile_grid_count(rb_tile_grid *to, const rb_kernel *kernel, const rb_tile *tile, const rb_grid *grid,
-				uint32_t cells)
+count_fine_grid_cells(rb_tile_grid *to, const rb_kernel *kernel, const rb_tile *tile,
+					  const rb_grid *grid, uint32_t cells)
 {
 	const uint32_t nx = grid->n[0], ny = grid->n[1];
 	uint64_t total = 0;
@@ -321,7 +321,7 @@ tile_grid_count(rb_tile_grid *to, const rb_kernel *kernel, const rb_tile *tile, 
 	{
 		const rb_range r = to->range[i];
 
-		total += range_size(&r);
+		total += cells_of_fine_range(&r);
 		if (total > MAX_INCIDENCES)
 			break;
 		for (uint32_t z = r.c0[2]; z <= r.c1[2]; z++)
@@ -334,7 +334,7 @@ tile_grid_count(rb_tile_grid *to, const rb_kernel *kernel, const rb_tile *tile, 
 
 /* Turns counts into ends, then fills backward, which leaves the starts. */
 static void
-tile_grid_fill(rb_tile_grid *to, const rb_tile *tile, const rb_grid *grid, uint32_t cells)
+fill_fine_grid_cells(rb_tile_grid *to, const rb_tile *tile, const rb_grid *grid, uint32_t cells)
 {
 	const uint32_t nx = grid->n[0], ny = grid->n[1];
 	uint32_t sum = 0;
@@ -364,7 +364,7 @@ tile_grid_fill(rb_tile_grid *to, const rb_tile *tile, const rb_grid *grid, uint3
 
 /* Takes a small sample. There are many tiles, and planning must not cost more than it saves. */
 static void
-tile_sample(const rb_tile *tile, rb_sample *sample)
+sample_leaf_tile(const rb_tile *tile, rb_sample *sample)
 {
 	uint32_t step = tile->n / RB_SIZE(16, 4) + 1;
 
@@ -386,7 +386,7 @@ tile_sample(const rb_tile *tile, rb_sample *sample)
  * not by the grid of directions.
  */
 static inline bool
-is_pair_wanted(const rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t pair)
+is_leaf_pair_wanted(const rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t pair)
 {
 	const uint32_t r = pair >> 16, b = pair & 0xffff;
 
@@ -397,7 +397,7 @@ is_pair_wanted(const rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32
 
 /* Returns the numbers of the two objects in their sets, in a self join the smaller one first. */
 static inline rb_pair
-pair_of(const rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t pair)
+pair_of_tile_objects(const rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t pair)
 {
 	rb_pair p = {red->index[pair >> 16], blue->index[pair & 0xffff]};
 
@@ -410,7 +410,7 @@ pair_of(const rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t pair
  * been found since.
  */
 static inline bool
-is_pair_known(const rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t pair)
+is_leaf_pair_known(const rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t pair)
 {
 	return w->sink->marks != NULL && (red->known[pair >> 16] & blue->known[pair & 0xffff]);
 }
@@ -419,7 +419,7 @@ is_pair_known(const rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_
 static inline void
 mark_matched_pair(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t pair)
 {
-	const rb_pair p = pair_of(w, red, blue, pair);
+	const rb_pair p = pair_of_tile_objects(w, red, blue, pair);
 
 	rb_mark_pair(w->job, w->sink->marks, p.red, p.blue);
 	if (w->job->of == RB_OF_BOTH || (w->job->of == RB_OF_RED && w->job->blue != NULL))
@@ -430,14 +430,14 @@ mark_matched_pair(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t pair)
 
 /* Writes pairs for which the predicate holds, all with the same payload. */
 static rb_status
-write_matches(rb_leaf *w, rb_tile *red, rb_tile *blue, const uint32_t *pairs, uint32_t n,
-			  unsigned payload)
+write_matching_pairs(rb_leaf *w, rb_tile *red, rb_tile *blue, const uint32_t *pairs, uint32_t n,
+					 unsigned payload)
 {
 	w->hits += n;
 	if (w->sink->marks != NULL)
 	{
 		for (uint32_t i = 0; i < n; i++)
-			if (!is_pair_known(w, red, blue, pairs[i]))
+			if (!is_leaf_pair_known(w, red, blue, pairs[i]))
 				mark_matched_pair(w, red, blue, pairs[i]);
 		return RB_OK;
 	}
@@ -445,7 +445,7 @@ write_matches(rb_leaf *w, rb_tile *red, rb_tile *blue, const uint32_t *pairs, ui
 	{
 		if (w->nhit == HITS)
 			RB_TRY(rb_leaf_flush(w));
-		w->hit[w->nhit] = pair_of(w, red, blue, pairs[i]);
+		w->hit[w->nhit] = pair_of_tile_objects(w, red, blue, pairs[i]);
 		w->hit[w->nhit++].red |= payload << RB_PAYLOAD_SHIFT;
 	}
 	return RB_OK;
@@ -465,7 +465,7 @@ signs_of_sides(unsigned sides, int s[3])
 
 /* Decides pairs that the vector stages left undecided, starting from the signs that they proved. */
 static rb_status
-decide_undecided(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t n)
+decide_undecided_leaf_pairs(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t n)
 {
 	const rb_set *ro = w->job->red;
 	const rb_set *bo = w->job->blue != NULL ? w->job->blue : ro;
@@ -480,7 +480,7 @@ decide_undecided(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t n)
 
 		if (i % 128 == 0 && rb_should_stop(w->ctx))
 			return RB_STOPPED;
-		if (is_pair_known(w, red, blue, pair))
+		if (is_leaf_pair_known(w, red, blue, pair))
 			continue;
 		signs_of_sides(w->undecided[i].blue_sides, sb);
 		signs_of_sides(w->undecided[i].red_sides, sr);
@@ -489,14 +489,14 @@ decide_undecided(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t n)
 			bo->coords + (size_t) blue->index[pair & 0xffff] * 9, common, sb, sr);
 		w->exact += w->env.integer + w->env.expansion + w->env.gmp != before;
 		if (RB_IS_YES(answer))
-			RB_TRY(write_matches(w, red, blue, &pair, 1, RB_PAYLOAD(answer)));
+			RB_TRY(write_matching_pairs(w, red, blue, &pair, 1, RB_PAYLOAD(answer)));
 	}
 	return RB_OK;
 }
 
 /* Decides pairs one by one, from the filters to the exact sign, for kinds without vector stages. */
 static rb_status
-decide_all(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t n)
+decide_leaf_pairs_one_by_one(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t n)
 {
 	const rb_set *ro = w->job->red;
 	const rb_set *bo = w->job->blue != NULL ? w->job->blue : ro;
@@ -511,21 +511,21 @@ decide_all(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t n)
 		/* The distance of very different numbers takes a millisecond. */
 		if (i % 16 == 0 && rb_should_stop(w->ctx))
 			return RB_STOPPED;
-		if (is_pair_known(w, red, blue, pair))
+		if (is_leaf_pair_known(w, red, blue, pair))
 			continue;
 		answer = rb_pair_decide(&w->env, w->job->predicate, ro->kind, bo->kind,
 								ro->coords + (size_t) red->index[pair >> 16] * rw,
 								bo->coords + (size_t) blue->index[pair & 0xffff] * bw);
 		w->exact += w->env.integer + w->env.expansion + w->env.gmp != before;
 		if (RB_IS_YES(answer))
-			RB_TRY(write_matches(w, red, blue, &pair, 1, RB_PAYLOAD(answer)));
+			RB_TRY(write_matching_pairs(w, red, blue, &pair, 1, RB_PAYLOAD(answer)));
 	}
 	return RB_OK;
 }
 
 /* Runs the vector stages for a distance. Undecided pairs stay in w->pair. */
 static rb_status
-filter_near(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t *n)
+filter_near_candidates(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t *n)
 {
 	const rb_kernel *kernel = w->kernel;
 	uint32_t left, nyes;
@@ -533,17 +533,17 @@ filter_near(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t *n)
 	left = kernel->sides_near(red->face, blue->face, w->pair, *n, w->sided);
 	nyes =
 		kernel->intervals_near(red->face, blue->face, w->sided, left, w->yes, w->undecided, &left);
-	RB_TRY(write_matches(w, red, blue, w->yes, nyes, RB_PAYLOAD(RB_WITHIN_OF(1))));
+	RB_TRY(write_matching_pairs(w, red, blue, w->yes, nyes, RB_PAYLOAD(RB_WITHIN_OF(1))));
 	nyes = kernel->near(red->face, blue->face, w->undecided, &left, w->job->distance, w->yes);
 	for (uint32_t i = 0; i < left; i++)
 		w->pair[i] = w->undecided[i].pair;
 	*n = left;
-	return write_matches(w, red, blue, w->yes, nyes, RB_PAYLOAD(RB_WITHIN_OF(0)));
+	return write_matching_pairs(w, red, blue, w->yes, nyes, RB_PAYLOAD(RB_WITHIN_OF(0)));
 }
 
 /* Decides the candidates collected so far. */
 static rb_status
-run_cascade(rb_leaf *w, rb_tile *red, rb_tile *blue)
+decide_leaf_candidates(rb_leaf *w, rb_tile *red, rb_tile *blue)
 {
 	uint32_t n = w->npairs;
 	uint32_t nundecided = 0;
@@ -551,7 +551,7 @@ run_cascade(rb_leaf *w, rb_tile *red, rb_tile *blue)
 	uint32_t nyes;
 	rb_status status;
 
-	charge_stage_time(w, RB_STAGE_CANDIDATES);
+	charge_leaf_stage_time(w, RB_STAGE_CANDIDATES);
 	w->npairs = w->dropped = 0;
 	if (w->rows_tell || w->directions || w->sink->marks != NULL)
 	{
@@ -560,8 +560,8 @@ run_cascade(rb_leaf *w, rb_tile *red, rb_tile *blue)
 		for (uint32_t i = 0; i < n; i++)
 		{
 			w->pair[k] = w->pair[i];
-			k += is_pair_wanted(w, red, blue, w->pair[i]) &&
-				 !is_pair_known(w, red, blue, w->pair[i]);
+			k += is_leaf_pair_wanted(w, red, blue, w->pair[i]) &&
+				 !is_leaf_pair_known(w, red, blue, w->pair[i]);
 		}
 		n = k;
 	}
@@ -573,16 +573,16 @@ run_cascade(rb_leaf *w, rb_tile *red, rb_tile *blue)
 		return RB_OK;
 
 	if (w->boxes)
-		return write_matches(w, red, blue, w->pair, n, 0);
+		return write_matching_pairs(w, red, blue, w->pair, n, 0);
 	if (w->small)
 	{
 		w->in_float += n;
-		tile_small_faces(red, w, w->job->red);
-		tile_small_faces(blue, w, rb_job_blue(w->job));
+		prepare_float_faces_of_tile(red, w, w->job->red);
+		prepare_float_faces_of_tile(blue, w, rb_job_blue(w->job));
 		nyes = w->kernel->small_pairs(red->small, blue->small, w->pair, n, w->yes, w->pair, &n);
-		status =
-			write_matches(w, red, blue, w->yes, nyes, rb_payload_of_generic(w->job->predicate));
-		charge_stage_time(w, RB_STAGE_FLOAT);
+		status = write_matching_pairs(w, red, blue, w->yes, nyes,
+									  rb_payload_of_generic(w->job->predicate));
+		charge_leaf_stage_time(w, RB_STAGE_FLOAT);
 		if (status != RB_OK || n == 0)
 			return status;
 	}
@@ -590,21 +590,21 @@ run_cascade(rb_leaf *w, rb_tile *red, rb_tile *blue)
 	/* The few remaining pairs do not justify preparing all faces. */
 	if (w->small && !(red->has_faces & blue->has_faces) && FACES_FROM * n < red->n + blue->n)
 	{
-		status = decide_all(w, red, blue, n);
-		charge_stage_time(w, RB_STAGE_EXACT);
+		status = decide_leaf_pairs_one_by_one(w, red, blue, n);
+		charge_leaf_stage_time(w, RB_STAGE_EXACT);
 		return status;
 	}
 	if (w->faces || w->part)
 	{
-		tile_faces(red, w, w->job->red);
-		tile_faces(blue, w, rb_job_blue(w->job));
+		prepare_faces_of_tile(red, w, w->job->red);
+		prepare_faces_of_tile(blue, w, rb_job_blue(w->job));
 	}
 	if (w->part && (w->ctx->filters & RB_FILTER_SIGNS))
-		RB_TRY(filter_near(w, red, blue, &n));
+		RB_TRY(filter_near_candidates(w, red, blue, &n));
 	if (!w->faces || !(w->ctx->filters & RB_FILTER_SIGNS))
 	{
-		status = decide_all(w, red, blue, n);
-		charge_stage_time(w, RB_STAGE_DOUBLE);
+		status = decide_leaf_pairs_one_by_one(w, red, blue, n);
+		charge_leaf_stage_time(w, RB_STAGE_DOUBLE);
 		return status;
 	}
 	if (w->job->predicate == RB_MEET)
@@ -618,11 +618,12 @@ run_cascade(rb_leaf *w, rb_tile *red, rb_tile *blue)
 		nyes = w->kernel->intervals(false, red->face, blue->face, w->sided, n, w->yes, w->undecided,
 									&nundecided);
 	}
-	status = write_matches(w, red, blue, w->yes, nyes, rb_payload_of_generic(w->job->predicate));
-	charge_stage_time(w, RB_STAGE_DOUBLE);
+	status =
+		write_matching_pairs(w, red, blue, w->yes, nyes, rb_payload_of_generic(w->job->predicate));
+	charge_leaf_stage_time(w, RB_STAGE_DOUBLE);
 	if (status == RB_OK)
-		status = decide_undecided(w, red, blue, nundecided);
-	charge_stage_time(w, RB_STAGE_EXACT);
+		status = decide_undecided_leaf_pairs(w, red, blue, nundecided);
+	charge_leaf_stage_time(w, RB_STAGE_EXACT);
 	return status;
 }
 
@@ -642,14 +643,14 @@ typedef struct rb_sweep
 } rb_sweep;
 
 static inline uint32_t
-bucket_of(const rb_sweep *sweep, double x)
+bucket_of_tile_row(const rb_sweep *sweep, double x)
 {
 	return rb_grid_cell(&sweep->grid, sweep->axis, x);
 }
 
 /* Copies an entry of the tile into row j. */
 static void
-row_set(rb_box_rows *rows, uint32_t j, const rb_tile *tile, uint32_t entry)
+set_row_of_tile(rb_box_rows *rows, uint32_t j, const rb_tile *tile, uint32_t entry)
 {
 	uint32_t local = entry & RB_INDEX_MASK;
 
@@ -672,12 +673,12 @@ row_set(rb_box_rows *rows, uint32_t j, const rb_tile *tile, uint32_t entry)
  * pairs, of which it then rejects half.
  */
 static void
-rows_slabs(rb_leaf *w, rb_tile *red, rb_tile *blue)
+enable_kdop_test(rb_leaf *w, rb_tile *red, rb_tile *blue)
 {
 	rb_box_rows *rows = &w->rows;
 
-	tile_slabs(red, w, w->job->red);
-	tile_slabs(blue, w, rb_job_blue(w->job));
+	prepare_kdops_of_tile(red, w, w->job->red);
+	prepare_kdops_of_tile(blue, w, rb_job_blue(w->job));
 	rows->slabs = true;
 	for (uint32_t j = 0; j < rows->n; j++)
 	{
@@ -688,7 +689,7 @@ rows_slabs(rb_leaf *w, rb_tile *red, rb_tile *blue)
 
 /* Returns the axis on which the objects are shortest relative to the cell. */
 static int
-sweep_axis(const rb_sample *red, const rb_sample *blue, const double width[3])
+find_sweep_axis_of_leaf(const rb_sample *red, const rb_sample *blue, const double width[3])
 {
 	double share[3];
 	int best = 0;
@@ -710,8 +711,8 @@ sweep_axis(const rb_sample *red, const rb_sample *blue, const double width[3])
 
 /* Sorts the rows of a cell into buckets by their lower ends. */
 static void
-sort_row_boxes(rb_sweep *sweep, rb_box_rows *rows, const rb_tile *tile, const uint32_t *entry,
-			   uint32_t n)
+sort_rows_of_fine_cell(rb_sweep *sweep, rb_box_rows *rows, const rb_tile *tile,
+					   const uint32_t *entry, uint32_t n)
 {
 	uint32_t furthest[BUCKETS]; /* last bucket that a row starting in this bucket reaches */
 	uint32_t sum = 0;
@@ -721,8 +722,8 @@ sort_row_boxes(rb_sweep *sweep, rb_box_rows *rows, const rb_tile *tile, const ui
 	for (uint32_t j = 0; j < n; j++)
 	{
 		uint32_t local = entry[j] & RB_INDEX_MASK;
-		uint32_t b = bucket_of(sweep, tile->lo[local][sweep->axis]);
-		uint32_t e = bucket_of(sweep, tile->hi[local][sweep->axis]);
+		uint32_t b = bucket_of_tile_row(sweep, tile->lo[local][sweep->axis]);
+		uint32_t e = bucket_of_tile_row(sweep, tile->hi[local][sweep->axis]);
 
 		sweep->start[b]++;
 		furthest[b] = e > furthest[b] ? e : furthest[b];
@@ -737,8 +738,9 @@ sort_row_boxes(rb_sweep *sweep, rb_box_rows *rows, const rb_tile *tile, const ui
 	{
 		uint32_t local = entry[j] & RB_INDEX_MASK;
 
-		row_set(rows, --sweep->start[bucket_of(sweep, tile->lo[local][sweep->axis])], tile,
-				entry[j]);
+		set_row_of_tile(rows,
+						--sweep->start[bucket_of_tile_row(sweep, tile->lo[local][sweep->axis])],
+						tile, entry[j]);
 	}
 	for (uint32_t b = 0, from = 0; b < BUCKETS; b++)
 	{
@@ -750,18 +752,18 @@ sort_row_boxes(rb_sweep *sweep, rb_box_rows *rows, const rb_tile *tile, const ui
 
 /* Joins red entries with blue entries. */
 static rb_status
-cell_join(rb_leaf *w, rb_tile *red, const uint32_t *re, uint32_t nr, rb_tile *blue,
-		  const uint32_t *be, uint32_t nb, bool same, rb_sweep *sweep)
+join_cell_of_fine_grid(rb_leaf *w, rb_tile *red, const uint32_t *re, uint32_t nr, rb_tile *blue,
+					   const uint32_t *be, uint32_t nb, bool same, rb_sweep *sweep)
 {
 	rb_box_rows *rows = &w->rows;
 	bool sorted = nb >= SORT_FROM;
 
 	rows->n = nb;
 	if (sorted)
-		sort_row_boxes(sweep, rows, blue, be, nb);
+		sort_rows_of_fine_cell(sweep, rows, blue, be, nb);
 	else
 		for (uint32_t j = 0; j < nb; j++)
-			row_set(rows, j, blue, be[j]);
+			set_row_of_tile(rows, j, blue, be[j]);
 	for (uint32_t j = nb; j % 8 != 0; j++)
 		rows->lo[0][j] = HUGE_VAL; /* a box that overlaps nothing */
 
@@ -779,15 +781,15 @@ cell_join(rb_leaf *w, rb_tile *red, const uint32_t *re, uint32_t nr, rb_tile *bl
 			continue;
 		if (sorted)
 		{
-			first = sweep->reach[bucket_of(sweep, red->lo[local][sweep->axis])];
-			end = sweep->start[bucket_of(sweep, red->hi[local][sweep->axis]) + 1];
+			first = sweep->reach[bucket_of_tile_row(sweep, red->lo[local][sweep->axis])];
+			end = sweep->start[bucket_of_tile_row(sweep, red->hi[local][sweep->axis]) + 1];
 		}
 		if (same) /* each unordered pair is tested at the row that comes first */
 			first = i + 1;
 		if (first >= end)
 			continue;
 		if (w->slabs && !w->directions && !rows->slabs && w->found > (red->n + blue->n) / 2)
-			rows_slabs(w, red, blue);
+			enable_kdop_test(w, red, blue);
 		row = (rb_box_row){red->lo[local], red->hi[local],      starts,
 						   local,          red->slab_lo[local], red->slab_hi[local]};
 		left = w->kernel->boxes(&row, rows, first, end, w->pair + w->npairs, &w->boxes_met);
@@ -797,7 +799,7 @@ cell_join(rb_leaf *w, rb_tile *red, const uint32_t *re, uint32_t nr, rb_tile *bl
 		w->found += found;
 		w->box_tests += end - first;
 		if (w->npairs >= w->round)
-			RB_TRY(run_cascade(w, red, blue));
+			RB_TRY(decide_leaf_candidates(w, red, blue));
 	}
 	return RB_OK;
 }
@@ -806,7 +808,7 @@ cell_join(rb_leaf *w, rb_tile *red, const uint32_t *re, uint32_t nr, rb_tile *bl
 
 /* Moves the triangles of the star to the front of the list, and returns their number. */
 static uint32_t
-part_list(const rb_leaf *w, const rb_star *star, rb_list list, uint32_t *part)
+move_star_to_front(const rb_leaf *w, const rb_star *star, rb_list list, uint32_t *part)
 {
 	uint32_t first = 0, end = list.n;
 
@@ -827,13 +829,14 @@ part_list(const rb_leaf *w, const rb_star *star, rb_list list, uint32_t *part)
  * need the original boxes.
  */
 static void
-tile_directions(rb_leaf *w, rb_tile *tile, const rb_star *star, double lo[3], double hi[3])
+replace_boxes_by_directions(rb_leaf *w, rb_tile *tile, const rb_star *star, double lo[3],
+							double hi[3])
 {
 	const rb_set *o = w->job->red;
 
 	if (w->small)
-		tile_small_faces(tile, w, o);
-	tile_faces(tile, w, o);
+		prepare_float_faces_of_tile(tile, w, o);
+	prepare_faces_of_tile(tile, w, o);
 	memcpy(tile->owner, tile->starts, tile->n);
 	memset(tile->starts, 7, tile->n);
 	for (int a = 0; a < 3; a++)
@@ -852,16 +855,16 @@ tile_directions(rb_leaf *w, rb_tile *tile, const rb_star *star, double lo[3], do
 	}
 }
 
-static rb_status leaf_join(rb_leaf *w, rb_list red, rb_list blue, bool same, const double lo[3],
-						   const double hi[3], const rb_star *star);
+static rb_status join_lists_in_leaf(rb_leaf *w, rb_list red, rb_list blue, bool same,
+									const double lo[3], const double hi[3], const rb_star *star);
 
 /*
  * Joins triangles around a corner, all of whose boxes overlap, by their directions, and the rest as
  * usual. Returns false if no corner or edge has many triangles.
  */
 static bool
-join_star(rb_leaf *w, rb_list red, rb_list blue, bool same, const double lo[3], const double hi[3],
-		  rb_status *status)
+join_triangles_of_star(rb_leaf *w, rb_list red, rb_list blue, bool same, const double lo[3],
+					   const double hi[3], rb_status *status)
 {
 	uint32_t *part[2];
 	rb_list in[2], out[2];
@@ -875,20 +878,21 @@ join_star(rb_leaf *w, rb_list red, rb_list blue, bool same, const double lo[3], 
 		uint32_t n;
 
 		part[side] = same ? w->parted[w->star_depth][0] : w->parted[w->star_depth][side];
-		n = side == 1 && same ? in[0].n : part_list(w, &star, list, part[side]);
+		n = side == 1 && same ? in[0].n : move_star_to_front(w, &star, list, part[side]);
 		in[side] = (rb_list){part[side], n};
 		out[side] = (rb_list){part[side] + n, list.n - n};
 	}
 	w->star_depth++;
-	*status = leaf_join(w, in[0], in[1], same, lo, hi, &star);
+	*status = join_lists_in_leaf(w, in[0], in[1], same, lo, hi, &star);
 	if (*status == RB_OK && out[1].n > 0)
-		*status = leaf_join(w, in[0], out[1], false, lo, hi, NULL);
+		*status = join_lists_in_leaf(w, in[0], out[1], false, lo, hi, NULL);
 	if (*status == RB_OK && out[0].n > 0)
 	{
 		if (same)
-			*status = leaf_join(w, out[0], out[0], true, lo, hi, NULL);
+			*status = join_lists_in_leaf(w, out[0], out[0], true, lo, hi, NULL);
 		else
-			*status = leaf_join(w, out[0], (rb_list){part[1], blue.n}, false, lo, hi, NULL);
+			*status =
+				join_lists_in_leaf(w, out[0], (rb_list){part[1], blue.n}, false, lo, hi, NULL);
 	}
 	w->star_depth--;
 	return true;
@@ -911,8 +915,8 @@ is_fine_grid_crowded(const rb_leaf *w, uint32_t cells, bool same)
 
 /* Joins two lists. `star` is the star that all their triangles belong to, or NULL. */
 static rb_status
-leaf_join(rb_leaf *w, rb_list red, rb_list blue, bool same, const double lo[3], const double hi[3],
-		  const rb_star *star)
+join_lists_in_leaf(rb_leaf *w, rb_list red, rb_list blue, bool same, const double lo[3],
+				   const double hi[3], const rb_star *star)
 {
 	const rb_plan plan = {20, 0, MAX_CELLS};
 	rb_tile *rt = &w->red;
@@ -932,20 +936,20 @@ leaf_join(rb_leaf *w, rb_list red, rb_list blue, bool same, const double lo[3], 
 	w->found = 0;
 	w->rows.slabs = false;
 	w->directions = false;
-	tile_fill(rt, w, w->job->red, red, rlo, rhi);
+	fill_leaf_tile(rt, w, w->job->red, red, rlo, rhi);
 	if (same)
 	{
 		memcpy(blo, rlo, sizeof(blo));
 		memcpy(bhi, rhi, sizeof(bhi));
 	}
 	else
-		tile_fill(bt, w, rb_job_blue(w->job), blue, blo, bhi);
+		fill_leaf_tile(bt, w, rb_job_blue(w->job), blue, blo, bhi);
 
 	if (w->sink->marks != NULL)
 	{
-		tile_know(w, rt, w->job->red, RB_OF_RED);
+		init_known_of_tile(w, rt, w->job->red, RB_OF_RED);
 		if (!same)
-			tile_know(w, bt, rb_job_blue(w->job), RB_OF_BLUE);
+			init_known_of_tile(w, bt, rb_job_blue(w->job), RB_OF_BLUE);
 	}
 
 	/* The grid covers the region common to both lists within the cell. */
@@ -961,9 +965,9 @@ leaf_join(rb_leaf *w, rb_list red, rb_list blue, bool same, const double lo[3], 
 	if (star != NULL)
 	{
 		w->directions = true;
-		tile_directions(w, rt, star, rlo, rhi);
+		replace_boxes_by_directions(w, rt, star, rlo, rhi);
 		if (!same)
-			tile_directions(w, bt, star, blo, bhi);
+			replace_boxes_by_directions(w, bt, star, blo, bhi);
 		for (int a = 0; a < 3 && !same; a++)
 		{
 			rlo[a] = rlo[a] > blo[a] ? rlo[a] : blo[a];
@@ -981,22 +985,22 @@ leaf_join(rb_leaf *w, rb_list red, rb_list blue, bool same, const double lo[3], 
 		rb_sample sample[2];
 		const rb_sample *other = same ? sample : sample + 1;
 
-		tile_sample(rt, &sample[0]);
+		sample_leaf_tile(rt, &sample[0]);
 		if (!same)
-			tile_sample(bt, &sample[1]);
+			sample_leaf_tile(bt, &sample[1]);
 		rb_plan_grid(&plan, sample, rt->n, other, bt->n, width, n);
-		sweep.axis = sweep_axis(sample, other, width);
+		sweep.axis = find_sweep_axis_of_leaf(sample, other, width);
 	}
 	rb_grid_init(&sweep.grid, rlo, rhi, (const uint32_t[3]){BUCKETS, BUCKETS, BUCKETS});
 	for (;;)
 	{
 		rb_grid_init(&grid, rlo, rhi, n);
 		cells = grid.n[0] * grid.n[1] * grid.n[2];
-		total = tile_grid_count(rg, w->kernel, rt, &grid, cells);
+		total = count_fine_grid_cells(rg, w->kernel, rt, &grid, cells);
 		fits = total <= MAX_INCIDENCES;
 		if (!same && fits)
 		{
-			uint64_t more = tile_grid_count(bg, w->kernel, bt, &grid, cells);
+			uint64_t more = count_fine_grid_cells(bg, w->kernel, bt, &grid, cells);
 
 			fits = more <= MAX_INCIDENCES;
 			total += more;
@@ -1006,14 +1010,14 @@ leaf_join(rb_leaf *w, rb_list red, rb_list blue, bool same, const double lo[3], 
 		for (int a = 0; a < 3; a++) /* the sample was not representative: use a coarser grid */
 			n[a] = (grid.n[a] + 1) / 2;
 	}
-	tile_grid_fill(rg, rt, &grid, cells);
+	fill_fine_grid_cells(rg, rt, &grid, cells);
 	if (!same)
-		tile_grid_fill(bg, bt, &grid, cells);
+		fill_fine_grid_cells(bg, bt, &grid, cells);
 	w->cells += cells;
 	w->incidences += total;
-	charge_stage_time(w, RB_STAGE_GRID);
+	charge_leaf_stage_time(w, RB_STAGE_GRID);
 	if (w->stars && star == NULL && is_fine_grid_crowded(w, cells, same) &&
-		join_star(w, red, blue, same, lo, hi, &status))
+		join_triangles_of_star(w, red, blue, same, lo, hi, &status))
 		return status;
 
 	for (uint32_t c = 0; c < cells && status == RB_OK; c++)
@@ -1022,11 +1026,11 @@ leaf_join(rb_leaf *w, rb_list red, rb_list blue, bool same, const double lo[3], 
 		uint32_t nb = bg->start[c + 1] - bg->start[c];
 
 		if (nr > 0 && nb > 0)
-			status = cell_join(w, rt, rg->entry + rg->start[c], nr, bt, bg->entry + bg->start[c],
-							   nb, same, &sweep);
+			status = join_cell_of_fine_grid(w, rt, rg->entry + rg->start[c], nr, bt,
+											bg->entry + bg->start[c], nb, same, &sweep);
 	}
 	if (status == RB_OK)
-		status = run_cascade(w, rt, bt);
+		status = decide_leaf_candidates(w, rt, bt);
 	return status;
 }
 
@@ -1034,5 +1038,5 @@ rb_status
 rb_leaf_join(rb_leaf *w, rb_list red, rb_list blue, bool same, const double lo[3],
 			 const double hi[3])
 {
-	return leaf_join(w, red, blue, same, lo, hi, NULL);
+	return join_lists_in_leaf(w, red, blue, same, lo, hi, NULL);
 }

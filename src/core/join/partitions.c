@@ -74,7 +74,8 @@ typedef struct rb_cutting
 
 /* Computes the padded box of a part, also for a delta set without coordinates. */
 static void
-part_box(const rb_cutting *k, const rb_set *set, uint32_t part, double lo[3], double hi[3])
+box_of_sampled_part(const rb_cutting *k, const rb_set *set, uint32_t part, double lo[3],
+					double hi[3])
 {
 	if (set->coords == NULL && set->view != NULL)
 		set = rb_view_part(set, &part);
@@ -84,7 +85,7 @@ part_box(const rb_cutting *k, const rb_set *set, uint32_t part, double lo[3], do
 
 /* Samples a side. In a self join, each half of the sample represents one side. */
 static void
-sample_side(rb_cutting *k, const rb_set *set, uint32_t n, bool halves)
+sample_side_for_partitions(rb_cutting *k, const rb_set *set, uint32_t n, bool halves)
 {
 	const uint64_t step = set->nparts / n + 1;
 	const size_t width = (size_t) rb_kind_width(set->kind);
@@ -117,7 +118,7 @@ sample_side(rb_cutting *k, const rb_set *set, uint32_t n, bool halves)
 		rb_sample_part *p = &k->place[i];
 		double lo[3], hi[3];
 
-		part_box(k, set, p->cell, lo, hi);
+		box_of_sampled_part(k, set, p->cell, lo, hi);
 		p->cell = 0;
 		for (int a = 0; a < k->dims; a++)
 		{
@@ -164,7 +165,7 @@ mark_common_region(rb_cutting *k)
 
 /* Computes the cuts between bins, quantiles of the positions on each axis. */
 static void
-cut_bins(rb_cutting *k)
+cut_positions_into_bins(rb_cutting *k)
 {
 	const uint32_t step = k->n / RANKED + 1;
 	double sorted[RANKED + 1];
@@ -185,7 +186,7 @@ cut_bins(rb_cutting *k)
 
 /* Returns the bin of a position on an axis. */
 static uint32_t
-position_bin(const rb_cutting *k, int axis, double x)
+bin_of_position(const rb_cutting *k, int axis, double x)
 {
 	uint32_t b = 0;
 
@@ -206,7 +207,7 @@ count_sample_in_cells(rb_cutting *k)
 
 		for (int a = 0; a < k->dims; a++)
 		{
-			p->cell = p->cell * (uint32_t) k->bins + position_bin(k, a, p->low[a]);
+			p->cell = p->cell * (uint32_t) k->bins + bin_of_position(k, a, p->low[a]);
 			k->mean[p->side][a] += each[p->side] * p->extent[a];
 		}
 		k->in_cell[p->side][p->cell]++;
@@ -215,9 +216,9 @@ count_sample_in_cells(rb_cutting *k)
 
 /* Returns the fraction of all positions that are below x on an axis. */
 static double
-fraction_below(const rb_cutting *k, int axis, double x)
+fraction_of_positions_below(const rb_cutting *k, int axis, double x)
 {
-	const uint32_t b = position_bin(k, axis, x);
+	const uint32_t b = bin_of_position(k, axis, x);
 	const double from = k->cut[axis][b], to = k->cut[axis][b + 1];
 	const double within = from < to ? (0.5 * x - 0.5 * from) / (0.5 * to - 0.5 * from) : 0;
 
@@ -236,9 +237,9 @@ overlaps_per_cell_box(const rb_cutting *k, const rb_sample_part *p)
 	for (int a = 0; a < k->dims; a++)
 	{
 		const double low = p->low[a];
-		const double share = fraction_below(k, a, low + p->extent[a]) -
-							 fraction_below(k, a, low - k->mean[1 - p->side][a]);
-		const uint32_t b = position_bin(k, a, low);
+		const double share = fraction_of_positions_below(k, a, low + p->extent[a]) -
+							 fraction_of_positions_below(k, a, low - k->mean[1 - p->side][a]);
+		const uint32_t b = bin_of_position(k, a, low);
 
 		/* If many boxes start at the same position, all of them overlap. */
 		boxes *= k->cut[a][b] < k->cut[a][b + 1] ? share * k->bins : fmax(share * k->bins, 1);
@@ -248,7 +249,7 @@ overlaps_per_cell_box(const rb_cutting *k, const rb_sample_part *p)
 
 /* Computes the weight of each part of the sample from the pairs expected in its cell. */
 static void
-weigh_parts(rb_cutting *k)
+weigh_sampled_parts(rb_cutting *k)
 {
 	for (uint32_t i = 0; i < k->n; i++)
 	{
@@ -277,7 +278,7 @@ weigh_parts(rb_cutting *k)
 /* ---- cuts ---- */
 
 static void
-swap_parts(rb_sample_part *p, rb_sample_part *q)
+swap_sampled_parts(rb_sample_part *p, rb_sample_part *q)
 {
 	const rb_sample_part r = *p;
 
@@ -290,7 +291,7 @@ swap_parts(rb_sample_part *p, rb_sample_part *q)
  * if all positions are equal.
  */
 static int
-axis_of(const rb_cutting *k, uint32_t from, uint32_t to)
+find_axis_to_cut(const rb_cutting *k, uint32_t from, uint32_t to)
 {
 	const double each = 1.0 / (to - from);
 	double best = 0;
@@ -381,7 +382,7 @@ find_cut_position(const rb_cutting *k, uint32_t from, uint32_t to, int axis, dou
 static void
 cut_partition(rb_cutting *k, uint32_t from, uint32_t to, int n, const rb_box *ends)
 {
-	const int axis = n > 1 ? axis_of(k, from, to) : -1;
+	const int axis = n > 1 ? find_axis_to_cut(k, from, to) : -1;
 	rb_box half[2] = {*ends, *ends};
 	uint32_t middle = from;
 	double weight = 0, at;
@@ -405,7 +406,7 @@ cut_partition(rb_cutting *k, uint32_t from, uint32_t to, int n, const rb_box *en
 	half[0].high[axis < 0 ? 0 : axis] = half[1].low[axis < 0 ? 0 : axis] = at;
 	for (uint32_t i = from; i < to; i++)
 		if (k->place[i].low[axis < 0 ? 0 : axis] < at)
-			swap_parts(&k->place[i], &k->place[middle++]);
+			swap_sampled_parts(&k->place[i], &k->place[middle++]);
 	cut_partition(k, from, middle, n / 2, &half[0]);
 	cut_partition(k, middle, to, n - n / 2, &half[1]);
 }
@@ -429,7 +430,7 @@ static unsigned known_next;
 
 /* Returns true if two boxes are equal. */
 static bool
-same_ends(const rb_box *p, const rb_box *q)
+are_box_ends_equal(const rb_box *p, const rb_box *q)
 {
 	bool same = p->dims == q->dims;
 
@@ -440,7 +441,7 @@ same_ends(const rb_box *p, const rb_box *q)
 
 /* Fills the key of a job. Returns false if a set is not cached, and so has no stable number. */
 static bool
-known_of(const rb_job *job, int n, rb_known_cuts *k)
+key_of_remembered_cuts(const rb_job *job, int n, rb_known_cuts *k)
 {
 	memset(k, 0, sizeof(*k));
 	k->number[0] = job->red->number;
@@ -453,12 +454,12 @@ known_of(const rb_job *job, int n, rb_known_cuts *k)
 
 /* Reads the partitions of an equal join that was cut before. Returns false if there is none. */
 static bool
-recall_cuts(const rb_job *job, int n, rb_box *share)
+recall_partition_cuts(const rb_job *job, int n, rb_box *share)
 {
 	rb_known_cuts ask;
 	bool found = false;
 
-	if (!known_of(job, n, &ask))
+	if (!key_of_remembered_cuts(job, n, &ask))
 		return false;
 	pthread_mutex_lock(&known_lock);
 	for (int i = 0; i < REMEMBERED && !found; i++)
@@ -466,7 +467,7 @@ recall_cuts(const rb_job *job, int n, rb_box *share)
 		const rb_known_cuts *k = &known[i];
 
 		found = k->n == n && k->number[0] == ask.number[0] && k->number[1] == ask.number[1] &&
-				k->pad == ask.pad && same_ends(&k->tile, &ask.tile);
+				k->pad == ask.pad && are_box_ends_equal(&k->tile, &ask.tile);
 		if (found)
 			memcpy(share, k->share, (size_t) n * sizeof(rb_box));
 	}
@@ -476,11 +477,11 @@ recall_cuts(const rb_job *job, int n, rb_box *share)
 
 /* Stores the partitions of a join for later ones. */
 static void
-remember_cuts(const rb_job *job, int n, const rb_box *share)
+remember_partition_cuts(const rb_job *job, int n, const rb_box *share)
 {
 	rb_known_cuts k;
 
-	if (!known_of(job, n, &k))
+	if (!key_of_remembered_cuts(job, n, &k))
 		return;
 	memcpy(k.share, share, (size_t) n * sizeof(rb_box));
 	pthread_mutex_lock(&known_lock);
@@ -500,7 +501,7 @@ rb_partitions_cut(rb_context *ctx, const rb_job *job, int n, rb_box *share)
 	size_t cells;
 	RB_FREE_AT_END(ctx->memory, &k.in_cell[0], &k.in_cell[1], &k.place);
 
-	if (recall_cuts(job, n, share))
+	if (recall_partition_cuts(job, n, share))
 		return RB_OK;
 	RB_TRY(RB_ALLOCATE(ctx, k.place, SAMPLE + 2));
 	cells = k.dims == 3 ? BINS * BINS * BINS : BINS_FLAT * BINS_FLAT;
@@ -514,9 +515,9 @@ rb_partitions_cut(rb_context *ctx, const rb_job *job, int n, rb_box *share)
 		all.low[a] = -INFINITY;
 		all.high[a] = INFINITY;
 	}
-	sample_side(&k, job->red, self ? SAMPLE : SAMPLE / 2, self);
+	sample_side_for_partitions(&k, job->red, self ? SAMPLE : SAMPLE / 2, self);
 	if (!self)
-		sample_side(&k, job->blue, SAMPLE / 2, false);
+		sample_side_for_partitions(&k, job->blue, SAMPLE / 2, false);
 	for (int s = 0; s < 2; s++)
 	{
 		const rb_set *set = self || s == 0 ? job->red : job->blue;
@@ -525,10 +526,10 @@ rb_partitions_cut(rb_context *ctx, const rb_job *job, int n, rb_box *share)
 		k.stands_for[s] *= self ? 0.5 : 1;
 	}
 	mark_common_region(&k);
-	cut_bins(&k);
+	cut_positions_into_bins(&k);
 	count_sample_in_cells(&k);
-	weigh_parts(&k);
+	weigh_sampled_parts(&k);
 	cut_partition(&k, 0, k.n, n, &all);
-	remember_cuts(job, n, share);
+	remember_partition_cuts(job, n, share);
 	return RB_OK;
 }

@@ -129,8 +129,8 @@ float_words(const float *const *at, int word, vf *to)
 /* ---- preparation of triangles ---- */
 
 static void
-small_faces(const double *coords, const uint32_t *list, uint32_t n, const rb_frame *frame,
-			rb_float_face *out)
+prepare_float_faces(const double *coords, const uint32_t *list, uint32_t n, const rb_frame *frame,
+					rb_float_face *out)
 {
 	const v4 origin = {frame->origin[0], frame->origin[1], frame->origin[2], 0};
 	const v4 scale = {frame->scale[0], frame->scale[1], frame->scale[2], 0};
@@ -380,8 +380,8 @@ float_append(uint32_t *out, unsigned bits, const uint32_t *pairs)
 }
 
 static uint32_t
-small_pairs(const rb_float_face *red, const rb_float_face *blue, const uint32_t *pairs, uint32_t n,
-			uint32_t *yes, uint32_t *undecided, uint32_t *nundecided)
+test_float_pairs(const rb_float_face *red, const rb_float_face *blue, const uint32_t *pairs,
+				 uint32_t n, uint32_t *yes, uint32_t *undecided, uint32_t *nundecided)
 {
 	uint32_t hits = 0, left = 0;
 

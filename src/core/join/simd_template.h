@@ -8,7 +8,8 @@
  * With AVX-512, two faces or eight boxes are processed at once.
  *
  * Such loops end in a mask of bits by which lanes are selected. "#pragma omp simd" is not used: as
- * a reduction over bits, it makes gcc 12 execute 2.1 times the instructions in test_boxes (AVX2).
+ * a reduction over bits, it makes gcc 12 execute 2.1 times the instructions in test_boxes_of_rows
+ * (AVX2).
  */
 #include "core/primitive/box.h"
 #include "core/primitive/kdop.h"
@@ -151,8 +152,8 @@ load_points(int points, int dims, const double *coords, const uint32_t *list, ui
 #define LOAD(points, dims) load_points(points, dims, coords, list, first, n, lo, hi)
 
 static void
-load_boxes(rb_kind kind, const double *coords, const uint32_t *list, uint32_t first, uint32_t n,
-		   double (*lo)[4], double (*hi)[4])
+load_boxes_of_objects(rb_kind kind, const double *coords, const uint32_t *list, uint32_t first,
+					  uint32_t n, double (*lo)[4], double (*hi)[4])
 {
 	const int dims = rb_kind_dims(kind), points = rb_kind_points(kind);
 
@@ -194,8 +195,8 @@ cells_of_corner(const rb_map4 *map, const double *x)
 }
 
 static void
-find_cells(const rb_grid *grid, const double (*lo)[4], const double (*hi)[4], uint32_t n,
-		   rb_range *out)
+find_cells_of_boxes(const rb_grid *grid, const double (*lo)[4], const double (*hi)[4], uint32_t n,
+					rb_range *out)
 {
 	const rb_map4 map = {{grid->half_lo[0], grid->half_lo[1], grid->half_lo[2], 0},
 						 {grid->scale[0], grid->scale[1], grid->scale[2], 0},
@@ -314,8 +315,8 @@ kdop_overlaps4(const rb_box_row *red, const rb_box_rows *rows, uint32_t i)
 #endif
 
 static inline __attribute__((always_inline)) uint32_t
-boxes_of(bool slabs, const rb_box_row *red, const rb_box_rows *rows, uint32_t first, uint32_t end,
-		 uint32_t *out, rb_boxes_met *counts)
+select_overlapping_boxes(bool slabs, const rb_box_row *red, const rb_box_rows *rows, uint32_t first,
+						 uint32_t end, uint32_t *out, rb_boxes_met *counts)
 {
 	const double *lo = red->lo, *hi = red->hi;
 	/* The axes on which this box does not start here. A row must start here on all of them. */
@@ -407,11 +408,11 @@ boxes_of(bool slabs, const rb_box_row *red, const rb_box_rows *rows, uint32_t fi
 }
 
 static uint32_t
-test_boxes(const rb_box_row *red, const rb_box_rows *rows, uint32_t first, uint32_t end,
-		   uint32_t *out, rb_boxes_met *counts)
+test_boxes_of_rows(const rb_box_row *red, const rb_box_rows *rows, uint32_t first, uint32_t end,
+				   uint32_t *out, rb_boxes_met *counts)
 {
-	return rows->slabs ? boxes_of(true, red, rows, first, end, out, counts)
-					   : boxes_of(false, red, rows, first, end, out, counts);
+	return rows->slabs ? select_overlapping_boxes(true, red, rows, first, end, out, counts)
+					   : select_overlapping_boxes(false, red, rows, first, end, out, counts);
 }
 
 /*
@@ -509,8 +510,8 @@ two_plane_sides(bool near, const rb_plane8 *f, const __m512d p[3], __m512d e, un
  * margin are dropped.
  */
 static inline __attribute__((always_inline)) uint32_t
-sides_of(bool near, const rb_plane_face *red, const rb_plane_face *blue, const uint32_t *pairs,
-		 uint32_t n, rb_sided *out)
+select_by_plane_sides(bool near, const rb_plane_face *red, const rb_plane_face *blue,
+					  const uint32_t *pairs, uint32_t n, rb_sided *out)
 {
 	uint32_t kept = 0;
 	uint32_t k = 0;
@@ -602,14 +603,14 @@ static uint32_t
 test_sides(const rb_plane_face *red, const rb_plane_face *blue, const uint32_t *pairs, uint32_t n,
 		   rb_sided *out)
 {
-	return sides_of(false, red, blue, pairs, n, out);
+	return select_by_plane_sides(false, red, blue, pairs, n, out);
 }
 
 static uint32_t
 sides_near(const rb_plane_face *red, const rb_plane_face *blue, const uint32_t *pairs, uint32_t n,
 		   rb_sided *out)
 {
-	return sides_of(true, red, blue, pairs, n, out);
+	return select_by_plane_sides(true, red, blue, pairs, n, out);
 }
 
 /*
@@ -633,7 +634,7 @@ static const uint8_t lone[64] = {LONE8(0), LONE8(1), LONE8(2), LONE8(3),
 								 LONE8(4), LONE8(5), LONE8(6), LONE8(7)};
 
 static inline unsigned
-lone_of(unsigned sides)
+lone_corner_of_sides(unsigned sides)
 {
 	return lone[(sides & 7) | (sides >> 1 & 070)];
 }
@@ -667,9 +668,9 @@ typedef int64_t m2 __attribute__((vector_size(16)));
 #define ZEROS(x, y, z) (((v2) ((m2) (x) | (m2) (y) | (m2) (z))) == ALL2(0))
 
 static inline __attribute__((always_inline)) uint32_t
-intervals_of(bool near, bool closed, const rb_plane_face *red, const rb_plane_face *blue,
-			 const rb_sided *in, uint32_t n, uint32_t *yes, rb_sided *undecided,
-			 uint32_t *nundecided)
+select_by_intervals(bool near, bool closed, const rb_plane_face *red, const rb_plane_face *blue,
+					const rb_sided *in, uint32_t n, uint32_t *yes, rb_sided *undecided,
+					uint32_t *nundecided)
 {
 	const m2 second = {0, INT64_MIN};
 	uint32_t hits = 0;
@@ -681,7 +682,7 @@ intervals_of(bool near, bool closed, const rb_plane_face *red, const rb_plane_fa
 		const rb_plane_face *r = red + (pair.pair >> 16);
 		const rb_plane_face *b = blue + (pair.pair & 0xffff);
 		const unsigned rs = pair.red_sides, bs = pair.blue_sides;
-		const unsigned lone_r = lone_of(rs), lone_b = lone_of(bs);
+		const unsigned lone_r = lone_corner_of_sides(rs), lone_b = lone_corner_of_sides(bs);
 		const uint8_t *o = order[(lone_r & 7) << 3 | (lone_b & 7)];
 		/*
 		 * True if all signs are known. If closed, zeros are allowed, but neither triangle may lie
@@ -738,7 +739,7 @@ intervals_of(bool near, bool closed, const rb_plane_face *red, const rb_plane_fa
  * one side.
  */
 static inline __attribute__((always_inline)) bool
-others_beside(unsigned common, unsigned sides)
+are_others_beside_plane(unsigned common, unsigned sides)
 {
 	const unsigned others = 7 & ~common;
 	const unsigned above = sides & others, below = sides >> 4 & others;
@@ -749,7 +750,7 @@ others_beside(unsigned common, unsigned sides)
 
 /* Returns the common corners: a bit for each of red's, then for each of blue's. */
 static inline __attribute__((always_inline)) unsigned
-common_of(const rb_plane_face *r, const rb_plane_face *b)
+common_corners_of_faces(const rb_plane_face *r, const rb_plane_face *b)
 {
 	const v4 x = load_aligned4(b->x), y = load_aligned4(b->y), z = load_aligned4(b->z);
 	unsigned of_red = 0, of_blue = 0;
@@ -767,7 +768,8 @@ common_of(const rb_plane_face *r, const rb_plane_face *b)
 }
 
 static uint32_t
-drop_neighbors(const rb_plane_face *red, const rb_plane_face *blue, rb_sided *pairs, uint32_t n)
+drop_pairs_of_neighbors(const rb_plane_face *red, const rb_plane_face *blue, rb_sided *pairs,
+						uint32_t n)
 {
 	uint32_t k = 0;
 
@@ -778,27 +780,28 @@ drop_neighbors(const rb_plane_face *red, const rb_plane_face *blue, rb_sided *pa
 
 		/* A common corner is in both planes, so it cannot be proved to be off either. */
 		if (!rb_sides_proved(pair.red_sides) && !rb_sides_proved(pair.blue_sides))
-			common = common_of(red + (pair.pair >> 16), blue + (pair.pair & 0xffff));
+			common = common_corners_of_faces(red + (pair.pair >> 16), blue + (pair.pair & 0xffff));
 		pairs[k] = pair;
 		pairs[k].common = (uint8_t) common;
-		k += !(others_beside(common >> 3, pair.blue_sides) |
-			   others_beside(common & 7, pair.red_sides));
+		k += !(are_others_beside_plane(common >> 3, pair.blue_sides) |
+			   are_others_beside_plane(common & 7, pair.red_sides));
 	}
 	return k;
 }
 
 /* Moves pairs with a common corner, which meet, to yes, and returns their number. */
 static uint32_t
-with_common_corner(const rb_plane_face *red, const rb_plane_face *blue, rb_sided *pairs,
-				   uint32_t *n, uint32_t *yes)
+accept_pairs_of_neighbors(const rb_plane_face *red, const rb_plane_face *blue, rb_sided *pairs,
+						  uint32_t *n, uint32_t *yes)
 {
 	uint32_t hits = 0, left = 0;
 
 	for (uint32_t i = 0; i < *n; i++)
 	{
 		const rb_sided pair = pairs[i];
-		bool common = !rb_sides_proved(pair.red_sides) && !rb_sides_proved(pair.blue_sides) &&
-					  common_of(red + (pair.pair >> 16), blue + (pair.pair & 0xffff)) != 0;
+		bool common =
+			!rb_sides_proved(pair.red_sides) && !rb_sides_proved(pair.blue_sides) &&
+			common_corners_of_faces(red + (pair.pair >> 16), blue + (pair.pair & 0xffff)) != 0;
 
 		yes[hits] = pair.pair;
 		hits += common;
@@ -816,16 +819,16 @@ test_intervals(bool closed, const rb_plane_face *red, const rb_plane_face *blue,
 	uint32_t hits;
 
 	if (!closed)
-		return intervals_of(false, false, red, blue, in, n, yes, undecided, nundecided);
-	hits = intervals_of(false, true, red, blue, in, n, yes, undecided, nundecided);
-	return hits + with_common_corner(red, blue, undecided, nundecided, yes + hits);
+		return select_by_intervals(false, false, red, blue, in, n, yes, undecided, nundecided);
+	hits = select_by_intervals(false, true, red, blue, in, n, yes, undecided, nundecided);
+	return hits + accept_pairs_of_neighbors(red, blue, undecided, nundecided, yes + hits);
 }
 
 static uint32_t
 intervals_near(const rb_plane_face *red, const rb_plane_face *blue, const rb_sided *in, uint32_t n,
 			   uint32_t *yes, rb_sided *undecided, uint32_t *nundecided)
 {
-	return intervals_of(true, false, red, blue, in, n, yes, undecided, nundecided);
+	return select_by_intervals(true, false, red, blue, in, n, yes, undecided, nundecided);
 }
 
 /* ---- preparation of triangles ---- */
@@ -932,8 +935,8 @@ typedef unsigned mn;
 
 /* Loads the corners relative to red's first corner, which rounds each difference once. */
 static inline __attribute__((always_inline)) void
-near_load(const rb_plane_face *red, const rb_plane_face *blue, const rb_sided *pairs, vn *r, vn *b,
-		  vn *size)
+load_corners_of_near_pairs(const rb_plane_face *red, const rb_plane_face *blue,
+						   const rb_sided *pairs, vn *r, vn *b, vn *size)
 {
 	double c[18][NEAR_LANES] __attribute__((aligned(64)));
 
@@ -983,7 +986,7 @@ test_within(const rb_plane_face *red, const rb_plane_face *blue, rb_sided *pairs
 
 		for (uint32_t k = 0; k < NEAR_LANES; k++)
 			p[k] = pairs[i + (k < lanes ? k : 0)];
-		near_load(red, blue, p, r, b, &size);
+		load_corners_of_near_pairs(red, blue, p, r, b, &size);
 		near_lanes(r, b, &size, &distances, &squares, &far, &within);
 		for (uint32_t k = 0; k < lanes; k++)
 		{
@@ -1005,7 +1008,8 @@ test_within(const rb_plane_face *red, const rb_plane_face *blue, rb_sided *pairs
 #define compute_distances NULL
 #endif
 
-const rb_kernel RB_KERNEL = {RB_KERNEL_NAME, load_boxes,     find_cells,     test_boxes,
-							 small_faces,    compute_kdops,  small_pairs,    prepare_faces,
-							 test_sides,     test_intervals, test_touching,  sides_near,
-							 intervals_near, test_within,    drop_neighbors, compute_distances};
+const rb_kernel RB_KERNEL = {
+	RB_KERNEL_NAME,      load_boxes_of_objects, find_cells_of_boxes,     test_boxes_of_rows,
+	prepare_float_faces, compute_kdops,         test_float_pairs,        prepare_faces,
+	test_sides,          test_intervals,        test_touching,           sides_near,
+	intervals_near,      test_within,           drop_pairs_of_neighbors, compute_distances};

@@ -250,7 +250,7 @@ test_touching(const rb_plane_face *red, const rb_plane_face *blue, const uint32_
 			left += touch_append(undecided + left, lanes & ~(sure | no), all, &of_red, &of_blue);
 	}
 	*nundecided = left;
-	return hits + with_common_corner(red, blue, undecided, nundecided, yes + hits);
+	return hits + accept_pairs_of_neighbors(red, blue, undecided, nundecided, yes + hits);
 }
 
 #endif /* RB_JOIN_SIMD_TOUCH_H */

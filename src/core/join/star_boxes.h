@@ -36,17 +36,17 @@ typedef struct rb_star
 } rb_star;
 
 static bool
-same_corner(const double *a, const double *b)
+is_same_star_corner(const double *a, const double *b)
 {
 	return a[0] == b[0] && a[1] == b[1] && a[2] == b[2];
 }
 
 /* Returns the number of the corner of t that equals p, or -1 if there is none. */
 static int
-corner_at(const double *t, const double *p)
+corner_of_triangle_at(const double *t, const double *p)
 {
 	for (int i = 0; i < 3; i++)
-		if (same_corner(t + 3 * i, p))
+		if (is_same_star_corner(t + 3 * i, p))
 			return i;
 	return -1;
 }
@@ -56,7 +56,7 @@ static bool
 is_in_star(const rb_star *star, const double *t)
 {
 	for (int k = 0; k < star->corners; k++)
-		if (corner_at(t, star->at[k]) < 0)
+		if (corner_of_triangle_at(t, star->at[k]) < 0)
 			return false;
 	return true;
 }
@@ -64,7 +64,7 @@ is_in_star(const rb_star *star, const double *t)
 /* ---- finding a star ---- */
 
 static const double *
-sampled_triangle(const rb_set *set, rb_list list, uint32_t i)
+sampled_triangle_for_star(const rb_set *set, rb_list list, uint32_t i)
 {
 	const uint32_t n = list.n < SAMPLE ? list.n : SAMPLE;
 
@@ -75,7 +75,7 @@ sampled_triangle(const rb_set *set, rb_list list, uint32_t i)
  * Returns the fraction of the pairs of the lists that belong to the star, estimated from samples.
  */
 static double
-share_of(const rb_set *set, rb_list red, rb_list blue, const rb_star *star)
+fraction_of_pairs_in_star(const rb_set *set, rb_list red, rb_list blue, const rb_star *star)
 {
 	const rb_list list[2] = {red, blue};
 	double share = 1;
@@ -86,7 +86,7 @@ share_of(const rb_set *set, rb_list red, rb_list blue, const rb_star *star)
 		uint32_t has = 0;
 
 		for (uint32_t i = 0; i < n; i++)
-			has += is_in_star(star, sampled_triangle(set, list[side], i));
+			has += is_in_star(star, sampled_triangle_for_star(set, list[side], i));
 		share *= (double) has / n;
 	}
 	return share;
@@ -97,7 +97,7 @@ share_of(const rb_set *set, rb_list red, rb_list blue, const rb_star *star)
  * Returns the fraction of the pairs that then belong to the star.
  */
 static double
-add_corner(const rb_set *set, rb_list red, rb_list blue, rb_star *star)
+add_corner_to_star(const rb_set *set, rb_list red, rb_list blue, rb_star *star)
 {
 	const uint32_t n = red.n < SAMPLE ? red.n : SAMPLE;
 	const uint32_t step = n / TRIED > 0 ? n / TRIED : 1;
@@ -106,17 +106,17 @@ add_corner(const rb_set *set, rb_list red, rb_list blue, rb_star *star)
 
 	for (uint32_t i = 0; i < n; i += step)
 	{
-		const double *t = sampled_triangle(set, red, i);
+		const double *t = sampled_triangle_for_star(set, red, i);
 
 		for (int k = 0; k < 3 && is_in_star(star, t); k++)
 		{
 			rb_star more = *star;
 			double share;
 
-			if (star->corners > 0 && same_corner(t + 3 * k, star->at[0]))
+			if (star->corners > 0 && is_same_star_corner(t + 3 * k, star->at[0]))
 				continue;
 			more.at[more.corners++] = t + 3 * k;
-			share = share_of(set, red, blue, &more);
+			share = fraction_of_pairs_in_star(set, red, blue, &more);
 			if (share > most)
 			{
 				most = share;
@@ -139,14 +139,14 @@ find_star(const rb_set *set, rb_list red, rb_list blue, rb_star *star)
 	double share;
 
 	star->corners = 0;
-	share = add_corner(set, red, blue, star);
+	share = add_corner_to_star(set, red, blue, star);
 	if (share < 0.125)
 		return false;
 	/*
 	 * Arcs that end at one point overlap there, so an edge that most triangles share is preferred.
 	 */
 	edge = *star;
-	if (add_corner(set, red, blue, &edge) >= 0.25 * share)
+	if (add_corner_to_star(set, red, blue, &edge) >= 0.25 * share)
 		*star = edge;
 	return true;
 }
@@ -154,7 +154,7 @@ find_star(const rb_set *set, rb_list red, rb_list blue, rb_star *star)
 /* ---- boxes ---- */
 
 static double
-dot_product(const double *a, const double *b)
+dot_of_directions(const double *a, const double *b)
 {
 	return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
@@ -164,7 +164,7 @@ dot_product(const double *a, const double *b)
  * apart.
  */
 static bool
-unit_direction(const double *from, const double *to, double *u)
+direction_of_unit_length(const double *from, const double *to, double *u)
 {
 	double largest = 0, length;
 
@@ -177,7 +177,7 @@ unit_direction(const double *from, const double *to, double *u)
 		return false;
 	for (int a = 0; a < 3; a++)
 		u[a] /= largest;
-	length = sqrt(dot_product(u, u));
+	length = sqrt(dot_of_directions(u, u));
 	for (int a = 0; a < 3; a++)
 		u[a] /= length;
 	return true;
@@ -188,9 +188,9 @@ unit_direction(const double *from, const double *to, double *u)
  * the arc's height, which is 1 - cos(angle / 2), with cos(angle / 2)^2 = (1 + u . v) / 2.
  */
 static void
-arc_box(const double *u, const double *v, double lo[3], double hi[3])
+box_of_direction_arc(const double *u, const double *v, double lo[3], double hi[3])
 {
-	const double square = 0.5 + 0.5 * dot_product(u, v) - MARGIN;
+	const double square = 0.5 + 0.5 * dot_of_directions(u, v) - MARGIN;
 	const double height = 1 - sqrt(square > 0 ? square : 0) + MARGIN;
 
 	for (int a = 0; a < 3; a++)
@@ -205,14 +205,14 @@ arc_box(const double *u, const double *v, double lo[3], double hi[3])
  * on the line of the edge, or nearly so.
  */
 static bool
-edge_box(const double *along, const double *u, double lo[3], double hi[3])
+box_of_direction_from_edge(const double *along, const double *u, double lo[3], double hi[3])
 {
-	const double part = dot_product(u, along);
+	const double part = dot_of_directions(u, along);
 	double p[3], length, margin;
 
 	for (int a = 0; a < 3; a++)
 		p[a] = u[a] - part * along[a];
-	length = sqrt(dot_product(p, p));
+	length = sqrt(dot_of_directions(p, p));
 	if (length < 0x1p-40)
 		return false;
 	margin = MARGIN + MARGIN / length;
@@ -231,15 +231,16 @@ edge_box(const double *along, const double *u, double lo[3], double hi[3])
 static void
 find_star_box(const rb_star *star, const double *t, double lo[3], double hi[3])
 {
-	const int first = corner_at(t, star->at[0]);
+	const int first = corner_of_triangle_at(t, star->at[0]);
 	double u[3], v[3];
 
 	if (star->corners == 2)
 	{
-		const int other = corner_at(t, star->at[1]);
+		const int other = corner_of_triangle_at(t, star->at[1]);
 
-		if (unit_direction(star->at[0], star->at[1], v) &&
-			unit_direction(star->at[0], t + 3 * (3 - first - other), u) && edge_box(v, u, lo, hi))
+		if (direction_of_unit_length(star->at[0], star->at[1], v) &&
+			direction_of_unit_length(star->at[0], t + 3 * (3 - first - other), u) &&
+			box_of_direction_from_edge(v, u, lo, hi))
 			return;
 	}
 	else
@@ -247,10 +248,10 @@ find_star_box(const rb_star *star, const double *t, double lo[3], double hi[3])
 		const double *b = t + 3 * ((first + 1) % 3), *c = t + 3 * ((first + 2) % 3);
 
 		/* A degenerate triangle that has the corner twice is a single direction. */
-		if (unit_direction(star->at[0], same_corner(star->at[0], b) ? c : b, u) &&
-			unit_direction(star->at[0], same_corner(star->at[0], c) ? b : c, v))
+		if (direction_of_unit_length(star->at[0], is_same_star_corner(star->at[0], b) ? c : b, u) &&
+			direction_of_unit_length(star->at[0], is_same_star_corner(star->at[0], c) ? b : c, v))
 		{
-			arc_box(u, v, lo, hi);
+			box_of_direction_arc(u, v, lo, hi);
 			return;
 		}
 	}

@@ -19,7 +19,7 @@ typedef struct rb_tree_center
 
 /* Returns the median of three numbers, an estimate of the median of all. */
 static double
-middle_of_three(double x, double y, double z)
+median_of_three_centers(double x, double y, double z)
 {
 	double least = x < y ? x : y, most = x < y ? y : x;
 
@@ -48,7 +48,7 @@ partition_centers(const rb_tree *tree, uint64_t from, uint64_t to, uint64_t mid,
 			lot = lot * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
 			at[k] = c[lo + (int64_t) ((lot >> 33) % (uint64_t) (hi - lo + 1))].at[axis];
 		}
-		pivot = middle_of_three(at[0], at[1], at[2]);
+		pivot = median_of_three_centers(at[0], at[1], at[2]);
 		while (i <= j)
 		{
 			bool left = c[i].at[axis]<pivot, right = c[j].at[axis]> pivot;
@@ -79,7 +79,7 @@ partition_centers(const rb_tree *tree, uint64_t from, uint64_t to, uint64_t mid,
 
 /* Returns the axis of largest extent of the centers, or -1 if they coincide. */
 static int
-find_widest_axis(const rb_tree *tree, uint64_t from, uint64_t to)
+find_widest_axis_of_centers(const rb_tree *tree, uint64_t from, uint64_t to)
 {
 	double lo[3], hi[3], width = 0;
 	int axis = -1;
@@ -102,7 +102,7 @@ find_widest_axis(const rb_tree *tree, uint64_t from, uint64_t to)
 
 /* Sorts parts by bisection. Each half consists of whole subtrees, all but the last of them full. */
 static void
-sort_parts(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+sort_parts_by_center(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_tree *tree = arg;
 	uint64_t child = RB_TREE_FAN, children, mid;
@@ -115,7 +115,7 @@ sort_parts(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		child *= RB_TREE_FAN;
 	children = (to - from + child - 1) / child;
 	mid = from + children / 2 * child;
-	axis = find_widest_axis(tree, from, to);
+	axis = find_widest_axis_of_centers(tree, from, to);
 	if (axis < 0)
 		return;
 	partition_centers(tree, from, to, mid, axis);
@@ -123,28 +123,28 @@ sort_parts(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		return;
 	if (to - from <= GRAIN)
 	{
-		sort_parts(me, tree, from, mid);
-		sort_parts(me, tree, mid, to);
+		sort_parts_by_center(me, tree, from, mid);
+		sort_parts_by_center(me, tree, mid, to);
 		return;
 	}
 	rb_group_open(me, &group);
-	rb_group_spawn(me, sort_parts, tree, mid, to);
-	sort_parts(me, tree, from, mid);
+	rb_group_spawn(me, sort_parts_by_center, tree, mid, to);
+	sort_parts_by_center(me, tree, from, mid);
 	rb_group_wait(me);
 }
 
 static void
-order_all_parts(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+sort_all_parts_by_center(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	(void) from, (void) to;
-	sort_parts(me, arg, 0, ((rb_tree *) arg)->count[0]);
+	sort_parts_by_center(me, arg, 0, ((rb_tree *) arg)->count[0]);
 }
 
 /* ---- boxes ---- */
 
 /* Computes the centers of a range of parts. */
 static void
-find_centers_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+find_part_centers_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_tree *tree = arg;
 
@@ -198,7 +198,7 @@ fill_leaf_boxes_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* Computes the box of all children of a node. Returns their smallest rank. */
 static uint32_t
-bound_children(const rb_tree *tree, int level, uint32_t index, double lo[3], double hi[3])
+bound_node_children(const rb_tree *tree, int level, uint32_t index, double lo[3], double hi[3])
 {
 	const rb_tree_node *node = &tree->node[tree->first[level] + index];
 	const uint32_t n = tree->count[level - 1] - index * RB_TREE_FAN;
@@ -241,7 +241,7 @@ fill_inner_boxes_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 			node->least[c] = 0;
 			if (below < tree->count[l->level - 1])
-				node->least[c] = bound_children(tree, l->level - 1, (uint32_t) below, lo, hi);
+				node->least[c] = bound_node_children(tree, l->level - 1, (uint32_t) below, lo, hi);
 			for (int a = 0; a < 3; a++)
 			{
 				node->lo[a][c] = lo[a];
@@ -262,7 +262,7 @@ rank_of_part(const rb_tree *tree, uint32_t part)
 }
 
 static int
-order_of_ranks(const void *a, const void *b, const void *tree)
+by_rank_of_part(const void *a, const void *b, const void *tree)
 {
 	const uint32_t x = rank_of_part(tree, ((const rb_tree_center *) a)->part);
 	const uint32_t y = rank_of_part(tree, ((const rb_tree_center *) b)->part);
@@ -272,7 +272,7 @@ order_of_ranks(const void *a, const void *b, const void *tree)
 
 /* Returns true if two parts have equal coordinates. */
 static bool
-are_same(const rb_tree *tree, const rb_tree_center *a, const rb_tree_center *b)
+are_parts_identical(const rb_tree *tree, const rb_tree_center *a, const rb_tree_center *b)
 {
 	const size_t width = (size_t) rb_kind_width(tree->set->kind);
 	const double *coords = tree->set->coords;
@@ -288,7 +288,7 @@ are_same(const rb_tree *tree, const rb_tree_center *a, const rb_tree_center *b)
  * distance from any query, so at most `same` rows of them are needed.
  */
 static rb_status
-drop_identical(rb_tree *tree, uint32_t same)
+drop_identical_parts(rb_tree *tree, uint32_t same)
 {
 	rb_tree_center *c = tree->centre;
 	const uint32_t n = tree->count[0];
@@ -298,10 +298,10 @@ drop_identical(rb_tree *tree, uint32_t same)
 	{
 		uint32_t rows = 0, last = UINT32_MAX;
 
-		for (end = from + 1; end < n && are_same(tree, &c[from], &c[end]); end++)
+		for (end = from + 1; end < n && are_parts_identical(tree, &c[from], &c[end]); end++)
 			;
 		if (end - from > same)
-			RB_TRY(rb_sort(tree->ctx, c + from, end - from, sizeof *c, order_of_ranks, tree));
+			RB_TRY(rb_sort(tree->ctx, c + from, end - from, sizeof *c, by_rank_of_part, tree));
 		for (uint32_t i = from; i < end; i++)
 		{
 			const uint32_t row = rb_row_of(tree->set, c[i].part);
@@ -332,7 +332,7 @@ run_tree_loop(rb_thread *me, const rb_tree *tree, uint64_t n, rb_work work, void
 
 /* Allocates the arrays of a tree, with room for larger ones. */
 static rb_status
-reserve_arrays(rb_context *ctx, rb_tree *tree)
+reserve_tree_arrays(rb_context *ctx, rb_tree *tree)
 {
 	const uint32_t n = tree->count[0];
 
@@ -354,15 +354,15 @@ reserve_arrays(rb_context *ctx, rb_tree *tree)
 
 /* Computes and sorts the centers of all parts. */
 static rb_status
-sort_centers(rb_thread *me, rb_tree *tree)
+sort_part_centers(rb_thread *me, rb_tree *tree)
 {
 	const uint32_t n = tree->count[0];
-	rb_status status = run_tree_loop(me, tree, n, find_centers_piece, tree);
+	rb_status status = run_tree_loop(me, tree, n, find_part_centers_piece, tree);
 
 	if (status == RB_OK && n > GRAIN)
-		status = rb_loop(me, 1, 1, order_all_parts, tree);
+		status = rb_loop(me, 1, 1, sort_all_parts_by_center, tree);
 	else if (status == RB_OK)
-		sort_parts(me, tree, 0, n);
+		sort_parts_by_center(me, tree, 0, n);
 	return status;
 }
 
@@ -374,7 +374,7 @@ rb_tree_order(rb_thread *me, rb_context *ctx, const rb_set *set, double scale, u
 	RB_FREE_AT_END(ctx->memory, &tree.centre);
 
 	RB_TRY(RB_ALLOCATE(ctx, tree.centre, n));
-	RB_TRY(sort_centers(me, &tree));
+	RB_TRY(sort_part_centers(me, &tree));
 	for (uint32_t i = 0; i < n; i++)
 	{
 		parts[i] = tree.centre[i].part;
@@ -398,10 +398,10 @@ rb_tree_build(rb_thread *me, rb_context *ctx, rb_tree *tree, const rb_set *set, 
 	tree->scale = scale;
 	tree->rank = rank;
 	tree->count[0] = n;
-	RB_TRY(reserve_arrays(ctx, tree));
-	RB_TRY(sort_centers(me, tree));
+	RB_TRY(reserve_tree_arrays(ctx, tree));
+	RB_TRY(sort_part_centers(me, tree));
 	if (same < n)
-		RB_TRY(drop_identical(tree, same));
+		RB_TRY(drop_identical_parts(tree, same));
 
 	tree->top = 0;
 	do
@@ -437,7 +437,7 @@ rb_tree_free(rb_context *ctx, rb_tree *tree)
 void
 rb_tree_bounds(const rb_tree *tree, double lo[3], double hi[3])
 {
-	(void) bound_children(tree, tree->top, 0, lo, hi);
+	(void) bound_node_children(tree, tree->top, 0, lo, hi);
 }
 
 double

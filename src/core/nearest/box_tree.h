@@ -79,8 +79,8 @@ extern void rb_tree_free(rb_context *ctx, rb_tree *tree);
 extern void rb_tree_bounds(const rb_tree *tree, double lo[3], double hi[3]);
 
 /*
- * Returns the scale for coordinates of which this is the largest: the power of two that moves it into
- * [1/2, 1), as far as the exponent range allows.
+ * Returns the scale for coordinates of which this is the largest: the power of two that moves it
+ * into [1/2, 1), as far as the exponent range allows.
  */
 static inline double
 rb_tree_scale(double largest)

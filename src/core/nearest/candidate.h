@@ -63,16 +63,16 @@ typedef struct rb_candidate
 } rb_candidate;
 
 static const double *
-part_of(const rb_set *set, uint32_t part)
+part_of_candidate(const rb_set *set, uint32_t part)
 {
 	return set->coords + (size_t) part * (size_t) rb_kind_width(set->kind);
 }
 
 static void
-hulls_of(const rb_distance_state *a, const rb_candidate *c, rb_hulls *h)
+hulls_of_candidate(const rb_distance_state *a, const rb_candidate *c, rb_hulls *h)
 {
-	rb_pair_hulls(h, a->red->kind, a->blue->kind, part_of(a->red, c->red),
-				  part_of(a->blue, c->blue));
+	rb_pair_hulls(h, a->red->kind, a->blue->kind, part_of_candidate(a->red, c->red),
+				  part_of_candidate(a->blue, c->blue));
 	if (!c->asked)
 		return;
 	for (int side = 0; side < 2; side++)
@@ -84,7 +84,7 @@ hulls_of(const rb_distance_state *a, const rb_candidate *c, rb_hulls *h)
 
 /* Returns an upper bound of the distance between any two points of the boxes of the parts. */
 static double
-find_max_distance(const rb_distance_state *a, uint32_t red, uint32_t blue)
+find_most_candidate_distance(const rb_distance_state *a, uint32_t red, uint32_t blue)
 {
 	double lo[2][3], hi[2][3], square = 0;
 
@@ -110,7 +110,7 @@ find_max_distance(const rb_distance_state *a, uint32_t red, uint32_t blue)
  * more than `most`.
  */
 static bool
-find_bounds(rb_distance_state *a, double most, rb_candidate *c)
+find_candidate_bounds(rb_distance_state *a, double most, rb_candidate *c)
 {
 	rb_hulls h;
 	rb_local_hulls apart;
@@ -119,13 +119,13 @@ find_bounds(rb_distance_state *a, double most, rb_candidate *c)
 	double slab, root;
 
 	c->lo = 0;
-	hulls_of(a, c, &h);
+	hulls_of_candidate(a, c, &h);
 	for (int i = 0; i < h.n[0] + h.n[1]; i++)
 		for (int k = 0; k < 3; k++)
 			h.corner[i][k] *= a->scale;
 	if ((a->env.filters & RB_FILTER_SIGNS) == 0 || !rb_apart_init(&apart, &h))
 	{
-		c->hi = find_max_distance(a, c->red, c->blue);
+		c->hi = find_most_candidate_distance(a, c->red, c->blue);
 		return true;
 	}
 	if (most < RB_INFINITY)
@@ -154,9 +154,9 @@ find_bounds(rb_distance_state *a, double most, rb_candidate *c)
  * its error bound.
  */
 static void
-cache_plane(rb_distance_state *a, uint32_t red)
+cache_plane_of_candidate(rb_distance_state *a, uint32_t red)
 {
-	const double *p = part_of(a->red, red);
+	const double *p = part_of_candidate(a->red, red);
 
 	a->plane_of = red;
 	a->planar = a->red->kind == RB_TRIANGLE3 && a->blue->kind == RB_TRIANGLE3 &&
@@ -177,14 +177,14 @@ cache_plane(rb_distance_state *a, uint32_t red)
  * first computes the signs of blue's vertices against red's plane, where these are certain.
  */
 static bool
-do_parts_meet(rb_distance_state *a, uint32_t red, uint32_t blue)
+do_candidate_parts_meet(rb_distance_state *a, uint32_t red, uint32_t blue)
 {
-	const double *p = part_of(a->red, red), *b = part_of(a->blue, blue);
+	const double *p = part_of_candidate(a->red, red), *b = part_of_candidate(a->blue, blue);
 	int of_blue[3] = {RB_UNSURE, RB_UNSURE, RB_UNSURE};
 	int of_red[3] = {RB_UNSURE, RB_UNSURE, RB_UNSURE};
 
 	if (a->plane_of != red)
-		cache_plane(a, red);
+		cache_plane_of_candidate(a, red);
 	if (!a->planar)
 		return rb_pair_meets(&a->env, a->red->kind, a->blue->kind, p, b) == 1;
 	for (int i = 0; i < 3; i++)
@@ -208,7 +208,7 @@ do_candidates_meet(rb_distance_state *a, uint32_t red, uint32_t blue, rb_candida
 	const uint32_t row = rb_row_of(a->blue, blue);
 
 	*c = (rb_candidate){.red = red, .blue = blue, .rank = a->rank != NULL ? a->rank[row] : row};
-	c->meets = do_parts_meet(a, red, blue);
+	c->meets = do_candidate_parts_meet(a, red, blue);
 	return c->meets;
 }
 
@@ -222,19 +222,19 @@ bound_candidate(rb_distance_state *a, uint32_t red, uint32_t blue, double most, 
 	const uint32_t row = rb_row_of(a->blue, blue);
 
 	*c = (rb_candidate){.red = red, .blue = blue, .rank = a->rank != NULL ? a->rank[row] : row};
-	return find_bounds(a, most, c);
+	return find_candidate_bounds(a, most, c);
 }
 
 /* ---- exact comparison ---- */
 
 static void
-compute_bracket(rb_distance_state *a, rb_candidate *c)
+compute_candidate_bracket(rb_distance_state *a, rb_candidate *c)
 {
 	rb_hulls h;
 
 	if (c->asked)
 		return;
-	hulls_of(a, c, &h);
+	hulls_of_candidate(a, c, &h);
 	c->proved = rb_hulls_bracket(&a->env, &h, &c->least, &c->most);
 	for (int side = 0; side < 2; side++)
 	{
@@ -246,13 +246,13 @@ compute_bracket(rb_distance_state *a, rb_candidate *c)
 
 /* Returns true if the cached exact distance is that of the candidate. */
 static bool
-is_cached(const rb_distance_state *a, const rb_candidate *c)
+is_exact_square_cached(const rb_distance_state *a, const rb_candidate *c)
 {
 	return a->square_red == c->red && a->square_blue == c->blue;
 }
 
 static void
-cache_square(rb_distance_state *a, const rb_candidate *c, const rb_hulls *h)
+cache_exact_square(rb_distance_state *a, const rb_candidate *c, const rb_hulls *h)
 {
 	rb_gmp_square_of(&a->square, h);
 	a->square_red = c->red;
@@ -263,14 +263,14 @@ cache_square(rb_distance_state *a, const rb_candidate *c, const rb_hulls *h)
  * Compares exactly. If neither distance is cached, caches that of d, which is one of the best rows.
  */
 static int
-order_exactly(rb_distance_state *a, const rb_candidate *c, const rb_candidate *d,
-			  const rb_hulls h[2])
+order_candidates_exactly(rb_distance_state *a, const rb_candidate *c, const rb_candidate *d,
+						 const rb_hulls h[2])
 {
 	a->env.gmp++;
-	if (is_cached(a, c))
+	if (is_exact_square_cached(a, c))
 		return rb_gmp_square_order(&a->square, &h[1]);
-	if (!is_cached(a, d))
-		cache_square(a, d, &h[1]);
+	if (!is_exact_square_cached(a, d))
+		cache_exact_square(a, d, &h[1]);
 	return -rb_gmp_square_order(&a->square, &h[0]);
 }
 
@@ -279,7 +279,7 @@ order_exactly(rb_distance_state *a, const rb_candidate *c, const rb_candidate *d
  * them or others with the label.
  */
 static void
-label_tie(rb_distance_state *a, rb_candidate *c, rb_candidate *d)
+label_tied_candidates(rb_distance_state *a, rb_candidate *c, rb_candidate *d)
 {
 	uint32_t least = c->label == 0 || (d->label != 0 && d->label < c->label) ? d->label : c->label;
 
@@ -293,7 +293,7 @@ label_tie(rb_distance_state *a, rb_candidate *c, rb_candidate *d)
  * rational numbers.
  */
 static int
-compare_apart(rb_distance_state *a, rb_candidate *c, rb_candidate *d)
+compare_disjoint_candidates(rb_distance_state *a, rb_candidate *c, rb_candidate *d)
 {
 	const size_t bytes = (size_t) rb_kind_width(a->blue->kind) * sizeof(double);
 	rb_hulls h[2];
@@ -302,21 +302,21 @@ compare_apart(rb_distance_state *a, rb_candidate *c, rb_candidate *d)
 		return -1;
 	if (c->lo > d->hi)
 		return 1;
-	if (c->red == d->red &&
-		memcmp(part_of(a->blue, c->blue), part_of(a->blue, d->blue), bytes) == 0)
+	if (c->red == d->red && memcmp(part_of_candidate(a->blue, c->blue),
+								   part_of_candidate(a->blue, d->blue), bytes) == 0)
 		return 0;
-	compute_bracket(a, c);
-	compute_bracket(a, d);
+	compute_candidate_bracket(a, c);
+	compute_candidate_bracket(a, d);
 	/* Rounding preserves the order. */
 	if (c->most < d->least)
 		return -1;
 	if (c->least > d->most)
 		return 1;
-	hulls_of(a, c, &h[0]);
-	hulls_of(a, d, &h[1]);
+	hulls_of_candidate(a, c, &h[0]);
+	hulls_of_candidate(a, d, &h[1]);
 	if (c->proved && d->proved && rb_hulls_share_guess(&h[0], &h[1]))
 		return 0;
-	return order_exactly(a, c, d, h);
+	return order_candidates_exactly(a, c, d, h);
 }
 
 /* Returns the sign of the distance of c minus that of d. */
@@ -329,9 +329,9 @@ compare_candidates(rb_distance_state *a, rb_candidate *c, rb_candidate *d)
 		return d->meets - c->meets;
 	if (c->label != 0 && c->label == d->label)
 		return 0;
-	sign = compare_apart(a, c, d);
+	sign = compare_disjoint_candidates(a, c, d);
 	if (sign == 0)
-		label_tie(a, c, d);
+		label_tied_candidates(a, c, d);
 	return sign;
 }
 
@@ -340,16 +340,16 @@ compare_candidates(rb_distance_state *a, rb_candidate *c, rb_candidate *d)
  * are from each other. Exact; the boxes are in scaled coordinates.
  */
 static bool
-separates_boxes(rb_distance_state *a, const rb_candidate *c, const double lo[2][3],
-				const double hi[2][3])
+does_candidate_separate_boxes(rb_distance_state *a, const rb_candidate *c, const double lo[2][3],
+							  const double hi[2][3])
 {
 	double from[2][3], to[2][3];
 	rb_hulls h;
 
-	if (!is_cached(a, c))
+	if (!is_exact_square_cached(a, c))
 	{
-		hulls_of(a, c, &h);
-		cache_square(a, c, &h);
+		hulls_of_candidate(a, c, &h);
+		cache_exact_square(a, c, &h);
 	}
 	for (int side = 0; side < 2; side++)
 		for (int k = 0; k < 3; k++)
@@ -385,7 +385,7 @@ is_candidate_within(rb_distance_state *a, const rb_candidate *c, double distance
 		return true;
 	if (c->lo > distance * a->scale * (1 + 0x1p-50) + 0x1p-1000)
 		return false;
-	hulls_of(a, c, &h);
+	hulls_of_candidate(a, c, &h);
 	return rb_hulls_against(&a->env, &h, distance) < 0;
 }
 
@@ -397,10 +397,10 @@ candidate_distance(rb_distance_state *a, rb_candidate *c)
 
 	if (c->meets)
 		return 0;
-	compute_bracket(a, c);
+	compute_candidate_bracket(a, c);
 	if (c->least == c->most)
 		return c->least;
-	hulls_of(a, c, &h);
+	hulls_of_candidate(a, c, &h);
 	a->env.gmp++;
 	return rb_gmp_distance(&h, c->least, c->most);
 }

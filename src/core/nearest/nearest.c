@@ -44,7 +44,7 @@
 
 /* Maps ids to unsigned numbers with the order of the signed ids. */
 static inline uint64_t
-id_key(const rb_set *set, uint32_t row)
+rank_key_of_id(const rb_set *set, uint32_t row)
 {
 	const uint64_t id =
 		set->ids != NULL ? (uint64_t) set->ids[row] : (uint64_t) set->first_id + row;
@@ -60,16 +60,16 @@ do_ids_ascend(const rb_set *set)
 
 	/* Consecutive ids ascend unless they wrap. */
 	if (set->ids == NULL)
-		return id_key(set, 0) <= id_key(set, set->nrows - 1);
+		return rank_key_of_id(set, 0) <= rank_key_of_id(set, set->nrows - 1);
 	for (uint32_t i = 1; i < set->nrows && good; i++)
 		good = set->ids[i] >= set->ids[i - 1];
 	return good;
 }
 
 static uint64_t
-key_of_row(const void *row, const void *set)
+rank_key_of_row(const void *row, const void *set)
 {
-	return id_key(set, *(const uint32_t *) row);
+	return rank_key_of_id(set, *(const uint32_t *) row);
 }
 
 /*
@@ -89,8 +89,8 @@ rb_ranks(rb_context *ctx, const rb_set *set, uint32_t **rank)
 	RB_TRY(RB_ALLOCATE(ctx, other, n));
 	for (uint32_t i = 0; i < n; i++)
 		order[i] = i;
-	RB_TRY(rb_radix_sort(ctx, (void **) &order, (void **) &other, n, sizeof *order, 8, key_of_row,
-						 set));
+	RB_TRY(rb_radix_sort(ctx, (void **) &order, (void **) &other, n, sizeof *order, 8,
+						 rank_key_of_row, set));
 	for (uint32_t i = 0; i < n; i++)
 	{
 		other[order[i]] = i;
@@ -160,21 +160,21 @@ rb_best_free(rb_best *b)
 }
 
 static uint32_t *
-heap_position(const rb_best *b, const rb_candidate *c)
+position_in_heap(const rb_best *b, const rb_candidate *c)
 {
 	return &b->place[rb_row_of(b->asker->blue, c->blue)];
 }
 
 static void
-write_candidate(rb_best *b, uint32_t at, const rb_candidate *c)
+write_candidate_to_heap(rb_best *b, uint32_t at, const rb_candidate *c)
 {
 	b->heap[at] = *c;
-	*heap_position(b, c) = at + 1;
+	*position_in_heap(b, c) = at + 1;
 }
 
 /* Moves a candidate up from a free position of the heap. */
 static void
-move_up(rb_best *b, uint32_t at, rb_candidate *c)
+move_candidate_up(rb_best *b, uint32_t at, rb_candidate *c)
 {
 	while (at > 0 && !rb_should_stop(b->asker->ctx))
 	{
@@ -182,15 +182,15 @@ move_up(rb_best *b, uint32_t at, rb_candidate *c)
 
 		if (order_candidates(b->asker, &b->heap[above], c) >= 0)
 			break;
-		write_candidate(b, at, &b->heap[above]);
+		write_candidate_to_heap(b, at, &b->heap[above]);
 		at = above;
 	}
-	write_candidate(b, at, c);
+	write_candidate_to_heap(b, at, c);
 }
 
 /* Moves a candidate down from a free position of the heap. */
 static void
-move_down(rb_best *b, uint32_t at, uint32_t n, rb_candidate *c)
+move_candidate_down(rb_best *b, uint32_t at, uint32_t n, rb_candidate *c)
 {
 	while (2 * (uint64_t) at + 1 < n && !rb_should_stop(b->asker->ctx))
 	{
@@ -200,15 +200,15 @@ move_down(rb_best *b, uint32_t at, uint32_t n, rb_candidate *c)
 			below++;
 		if (order_candidates(b->asker, c, &b->heap[below]) >= 0)
 			break;
-		write_candidate(b, at, &b->heap[below]);
+		write_candidate_to_heap(b, at, &b->heap[below]);
 		at = below;
 	}
-	write_candidate(b, at, c);
+	write_candidate_to_heap(b, at, c);
 }
 
 /* Doubles the capacity of the heap, up to k. */
 static rb_status
-grow_heap(rb_best *b)
+grow_heap_of_best(rb_best *b)
 {
 	const uint32_t twice = b->cap > 0 ? 2 * b->cap : 16;
 	const uint32_t cap = twice < b->k ? twice : b->k;
@@ -231,7 +231,7 @@ rb_best_offer(rb_best *b, rb_candidate *c, double distance)
 	if (same != NULL)
 	{
 		if (compare_candidates(b->asker, c, same) < 0)
-			move_down(b, (uint32_t) (same - b->heap), b->n, c);
+			move_candidate_down(b, (uint32_t) (same - b->heap), b->n, c);
 		return RB_OK;
 	}
 	if (worst != NULL && order_candidates(b->asker, c, worst) >= 0)
@@ -240,13 +240,13 @@ rb_best_offer(rb_best *b, rb_candidate *c, double distance)
 		return RB_OK;
 	if (worst != NULL)
 	{
-		*heap_position(b, worst) = 0;
-		move_down(b, 0, b->n, c);
+		*position_in_heap(b, worst) = 0;
+		move_candidate_down(b, 0, b->n, c);
 		return RB_OK;
 	}
 	if (b->n == b->cap)
-		RB_TRY(grow_heap(b));
-	move_up(b, b->n++, c);
+		RB_TRY(grow_heap_of_best(b));
+	move_candidate_up(b, b->n++, c);
 	return RB_OK;
 }
 
@@ -258,7 +258,7 @@ rb_best_sort(rb_best *b)
 	{
 		rb_candidate worst = b->heap[0], last = b->heap[n - 1];
 
-		move_down(b, 0, n - 1, &last);
+		move_candidate_down(b, 0, n - 1, &last);
 		b->heap[n - 1] = worst;
 	}
 }
@@ -267,7 +267,7 @@ static void
 rb_best_clear(rb_best *b)
 {
 	for (uint32_t i = 0; i < b->n; i++)
-		*heap_position(b, &b->heap[i]) = 0;
+		*position_in_heap(b, &b->heap[i]) = 0;
 	b->n = 0;
 	b->asker->labels = 0;
 }
@@ -329,7 +329,7 @@ typedef struct nearest
  * far, or NULL.
  */
 static double
-most_of(const nearest *a, const knn_worker *w, const rb_candidate *same)
+most_useful_distance(const nearest *a, const knn_worker *w, const rb_candidate *same)
 {
 	double most = w->touching ? 0 : rb_best_full(&w->best) ? w->best.heap[0].hi : a->most;
 
@@ -338,17 +338,17 @@ most_of(const nearest *a, const knn_worker *w, const rb_candidate *same)
 
 /* Returns the lowest rank that is not needed: only rows of lower rank can improve the result. */
 static uint32_t
-below_of(const knn_worker *w)
+least_useless_rank(const knn_worker *w)
 {
 	return w->touching && rb_best_full(&w->best) ? w->best.heap[0].rank : UINT32_MAX;
 }
 
 static bool
-is_beyond_worst(void *arg, const double lo[2][3], const double hi[2][3])
+is_box_beyond_worst(void *arg, const double lo[2][3], const double hi[2][3])
 {
 	knn_worker *w = arg;
 
-	return separates_boxes(&w->asker, &w->best.heap[0], lo, hi);
+	return does_candidate_separate_boxes(&w->asker, &w->best.heap[0], lo, hi);
 }
 
 /*
@@ -357,7 +357,7 @@ is_beyond_worst(void *arg, const double lo[2][3], const double hi[2][3])
  * comparisons, which do not pay for a few parts.
  */
 static const rb_tie *
-tie_of(const nearest *a, knn_worker *w)
+set_tie_of_search(const nearest *a, knn_worker *w)
 {
 	const rb_candidate *worst = &w->best.heap[0];
 	double least;
@@ -373,7 +373,8 @@ tie_of(const nearest *a, knn_worker *w)
 
 /* Offers a pair of parts to the best ones of the current row. */
 static rb_status
-offer_pair(const nearest *a, knn_worker *w, uint32_t red, uint32_t blue, const rb_candidate *same)
+offer_pair_to_best(const nearest *a, knn_worker *w, uint32_t red, uint32_t blue,
+				   const rb_candidate *same)
 {
 	const bool full = rb_best_full(&w->best);
 
@@ -384,14 +385,15 @@ offer_pair(const nearest *a, knn_worker *w, uint32_t red, uint32_t blue, const r
 	if (w->touching)
 		good = do_candidates_meet(&w->asker, red, blue, &c);
 	else
-		good = bound_candidate(&w->asker, red, blue, most_of(a, w, same), &c);
+		good = bound_candidate(&w->asker, red, blue, most_useful_distance(a, w, same), &c);
 	w->ties += good && full && !w->touching && c.hi >= w->best.heap[0].lo;
 	return good ? rb_best_offer(&w->best, &c, a->job->distance) : RB_OK;
 }
 
 /* Offers a part of blue to all parts of a red row. */
 static rb_status
-offer_parts(const nearest *a, knn_worker *w, uint32_t first, uint32_t parts, uint32_t blue)
+offer_part_to_red_row(const nearest *a, knn_worker *w, uint32_t first, uint32_t parts,
+					  uint32_t blue)
 {
 	const uint32_t row = rb_row_of(a->job->blue, blue);
 	const rb_candidate *same = rb_best_of(&w->best, row);
@@ -403,13 +405,13 @@ offer_parts(const nearest *a, knn_worker *w, uint32_t first, uint32_t parts, uin
 	if (same != NULL && same->meets)
 		return RB_OK;
 	if (parts == 1)
-		return offer_pair(a, w, first, blue, same);
+		return offer_pair_to_best(a, w, first, blue, same);
 	rb_tree_box(a->job->blue, blue, a->scale, lo, hi);
 	rb_walk_begin(&walk, &w->row, NULL, lo, hi);
-	while (status == RB_OK &&
-		   rb_walk_next(&walk, rb_tree_reach(most_of(a, w, same)), UINT32_MAX, &red, &square))
+	while (status == RB_OK && rb_walk_next(&walk, rb_tree_reach(most_useful_distance(a, w, same)),
+										   UINT32_MAX, &red, &square))
 	{
-		status = offer_pair(a, w, red, blue, same);
+		status = offer_pair_to_best(a, w, red, blue, same);
 		same = rb_best_of(&w->best, row);
 		if (same != NULL && same->meets)
 			break;
@@ -429,7 +431,7 @@ send_neighbors(const nearest *a, knn_worker *w)
 
 /* Writes the best rows of a red row to the batch. */
 static rb_status
-write_best(const nearest *a, knn_worker *w, uint32_t row)
+write_best_rows(const nearest *a, knn_worker *w, uint32_t row)
 {
 	rb_status status = RB_OK;
 	double distance = 0;
@@ -466,7 +468,7 @@ write_best(const nearest *a, knn_worker *w, uint32_t row)
 }
 
 static bool
-same_parts(const rb_set *set, uint32_t a, uint32_t b)
+are_red_parts_equal(const rb_set *set, uint32_t a, uint32_t b)
 {
 	const size_t width = (size_t) rb_kind_width(set->kind);
 
@@ -475,7 +477,7 @@ same_parts(const rb_set *set, uint32_t a, uint32_t b)
 
 /* Writes the pairs of the last row again, for a row with an identical part. */
 static rb_status
-repeat_last(const nearest *a, knn_worker *w, uint32_t row)
+repeat_neighbors_of_last(const nearest *a, knn_worker *w, uint32_t row)
 {
 	const size_t n = w->nlast;
 	size_t from = w->n - n;
@@ -496,7 +498,7 @@ repeat_last(const nearest *a, knn_worker *w, uint32_t row)
 
 /* Searches the k nearest blue rows of a red row and sends them. */
 static rb_status
-search_row(rb_thread *me, const nearest *a, knn_worker *w, uint32_t row)
+search_nearest_of_row(rb_thread *me, const nearest *a, knn_worker *w, uint32_t row)
 {
 	const rb_set *red = a->job->red;
 	const uint32_t first = a->start != NULL ? a->start[row] : row;
@@ -506,8 +508,8 @@ search_row(rb_thread *me, const nearest *a, knn_worker *w, uint32_t row)
 	uint32_t blue;
 	rb_walk walk;
 
-	if (parts == 1 && w->last != UINT32_MAX && same_parts(red, w->last, first))
-		return repeat_last(a, w, row);
+	if (parts == 1 && w->last != UINT32_MAX && are_red_parts_equal(red, w->last, first))
+		return repeat_neighbors_of_last(a, w, row);
 	w->ties = 0;
 	w->last = parts == 1 ? first : UINT32_MAX;
 	if (parts > 1)
@@ -525,33 +527,35 @@ search_row(rb_thread *me, const nearest *a, knn_worker *w, uint32_t row)
 		if (round == 1 && (rb_best_full(&w->best) || a->job->distance == 0))
 			break;
 		rb_walk_begin(&walk, &a->blue, parts > 1 ? &w->row : NULL, lo, hi);
-		walk.tie = parts > 1 ? NULL : tie_of(a, w);
+		walk.tie = parts > 1 ? NULL : set_tie_of_search(a, w);
 		while (status == RB_OK &&
-			   rb_walk_next(&walk, rb_tree_reach(most_of(a, w, NULL)), below_of(w), &blue, &square))
+			   rb_walk_next(&walk, rb_tree_reach(most_useful_distance(a, w, NULL)),
+							least_useless_rank(w), &blue, &square))
 		{
-			status = offer_parts(a, w, first, parts, blue);
+			status = offer_part_to_red_row(a, w, first, parts, blue);
 			if (walk.tie != NULL)
-				(void) tie_of(a, w);
+				(void) set_tie_of_search(a, w);
 		}
 		w->boxes += walk.boxes;
 	}
 	if (status == RB_OK && rb_should_stop(a->ctx))
 		status = RB_STOPPED;
-	return status == RB_OK ? write_best(a, w, row) : status;
+	return status == RB_OK ? write_best_rows(a, w, row) : status;
 }
 
 /* ---- all rows ---- */
 
 /* Searches the nearest rows of a range of red rows. */
 static void
-search_rows_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+search_nearest_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	nearest *a = arg;
 	knn_worker *w = &a->worker[rb_thread_number(me)];
 	const double began = rb_now_ms();
 
 	for (uint64_t i = from; i < to && rb_load(&a->status) == RB_OK; i++)
-		rb_keep_failure(&a->status, search_row(me, a, w, rb_row_of(a->job->red, a->order[i])));
+		rb_keep_failure(&a->status,
+						search_nearest_of_row(me, a, w, rb_row_of(a->job->red, a->order[i])));
 	w->ms += rb_now_ms() - began;
 	rb_progress(a->ctx, RB_STAGE_CANDIDATES, rb_add(&a->done, to - from) + (to - from),
 				a->job->red->nrows);
@@ -615,7 +619,7 @@ find_coordinate_scale(rb_thread *me, nearest *a)
 
 /* Finds the first part of each red row. */
 static rb_status
-find_first_parts(nearest *a)
+find_first_parts_of_red_rows(nearest *a)
 {
 	const rb_set *red = a->job->red;
 
@@ -628,7 +632,7 @@ find_first_parts(nearest *a)
 
 /* Orders the red rows along the box tree's curve, so that searches in turn are near each other. */
 static rb_status
-find_order(rb_thread *me, nearest *a)
+order_red_rows(rb_thread *me, nearest *a)
 {
 	const rb_set *red = a->job->red;
 
@@ -644,7 +648,7 @@ find_order(rb_thread *me, nearest *a)
 
 /* Allocates the heap, the exact state and the batch of each thread. */
 static rb_status
-build_workers(nearest *a, int threads)
+build_search_workers(nearest *a, int threads)
 {
 	const rb_job *job = a->job;
 	const uint32_t k = job->nearest < job->blue->nrows ? job->nearest : job->blue->nrows;
@@ -666,7 +670,7 @@ build_workers(nearest *a, int threads)
 			.square_blue = UINT32_MAX,
 			.env = {.filters = a->ctx->filters, .exact = true, .distance = job->distance}};
 		a->worker[t].last = UINT32_MAX;
-		a->worker[t].tie.parts = is_beyond_worst;
+		a->worker[t].tie.parts = is_box_beyond_worst;
 		a->worker[t].tie.user = &a->worker[t];
 		status = rb_best_init(&a->worker[t].best, &a->worker[t].asker, k);
 	}
@@ -675,7 +679,7 @@ build_workers(nearest *a, int threads)
 
 /* Adds the statistics of all threads to those of the context. */
 static void
-add_statistics(const nearest *a)
+add_search_statistics(const nearest *a)
 {
 	rb_stats *stats = &a->ctx->stats;
 
@@ -696,7 +700,7 @@ add_statistics(const nearest *a)
 
 /* Builds the tree of blue parts and searches the nearest rows of all red rows. */
 static rb_status
-search_all(rb_thread *me, nearest *a)
+search_nearest_of_all(rb_thread *me, nearest *a)
 {
 	const rb_job *job = a->job;
 	const double began = rb_now_ms();
@@ -708,20 +712,20 @@ search_all(rb_thread *me, nearest *a)
 	if (status == RB_OK)
 		status = rb_ranks(a->ctx, job->blue, &a->rank);
 	if (status == RB_OK)
-		status = find_first_parts(a);
+		status = find_first_parts_of_red_rows(a);
 	if (status == RB_OK)
-		status = find_order(me, a);
+		status = order_red_rows(me, a);
 	if (status == RB_OK)
 		status = rb_tree_build(me, a->ctx, &a->blue, job->blue, 0, job->blue->nparts, a->scale,
 							   a->rank, job->nearest);
 	a->ctx->stats.stage[RB_STAGE_GRID].count += job->blue->nparts;
 	a->ctx->stats.stage[RB_STAGE_GRID].ms += rb_now_ms() - began;
 	if (status == RB_OK)
-		status = build_workers(a, rb_team_threads(me));
+		status = build_search_workers(a, rb_team_threads(me));
 	if (status == RB_OK)
 	{
 		rb_progress(a->ctx, RB_STAGE_CANDIDATES, 0, job->red->nrows);
-		status = rb_loop(me, job->red->nrows, GRAIN, search_rows_piece, a);
+		status = rb_loop(me, job->red->nrows, GRAIN, search_nearest_piece, a);
 		status = rb_loop_failure(a->status, status);
 	}
 	for (int t = 0; t < a->threads && status == RB_OK; t++)
@@ -731,7 +735,7 @@ search_all(rb_thread *me, nearest *a)
 
 /* Returns the number of threads; one suffices for a small job. */
 static int
-threads_of(const rb_context *ctx, const rb_job *job)
+threads_for_search(const rb_context *ctx, const rb_job *job)
 {
 	const int rows = rb_threads_for(ctx, job->red->nrows, GRAIN);
 	const int parts = rb_threads_for(ctx, (uint64_t) job->red->nparts + job->blue->nparts, BATCH);
@@ -752,9 +756,9 @@ rb_compose_nearest(rb_context *ctx, const rb_backend *backend, const rb_job *job
 	if (job->red->nparts == 0 || job->blue->nparts == 0)
 		return RB_OK;
 	RB_TRY(rb_set_materialize_ids(ctx, job->blue));
-	RB_TRY(rb_team_open(ctx, threads_of(ctx, job), &me));
-	status = search_all(me, &a);
-	add_statistics(&a);
+	RB_TRY(rb_team_open(ctx, threads_for_search(ctx, job), &me));
+	status = search_nearest_of_all(me, &a);
+	add_search_statistics(&a);
 	for (int t = 0; t < a.threads; t++)
 	{
 		knn_worker *w = &a.worker[t];

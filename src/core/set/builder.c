@@ -65,7 +65,7 @@ object_of_grouped_part(const grouping *g, uint32_t part)
  * returns true if the parts are already in order.
  */
 static bool
-find_places(grouping *g)
+find_first_parts_of_objects(grouping *g)
 {
 	uint32_t last = 0;
 	bool in_order = true;
@@ -85,7 +85,7 @@ find_places(grouping *g)
 
 /* Moves each part to its place within its object. */
 static rb_status
-move_parts(grouping *g)
+move_parts_to_objects(grouping *g)
 {
 	size_t width = (size_t) g->b->width;
 
@@ -108,7 +108,7 @@ move_parts(grouping *g)
 
 /* Gives each object the id of its first row and the face count of all its rows. */
 static void
-keep_first_ids(grouping *g)
+keep_first_ids_of_objects(grouping *g)
 {
 	uint32_t *faces = g->b->count_faces ? g->b->faces : NULL;
 	uint32_t k = 0;
@@ -126,7 +126,7 @@ keep_first_ids(grouping *g)
 }
 
 static void
-swap_blocks(rb_memory *memory, void **old, void **made)
+replace_builder_array(rb_memory *memory, void **old, void **made)
 {
 	rb_free(memory, old);
 	*old = *made;
@@ -135,32 +135,32 @@ swap_blocks(rb_memory *memory, void **old, void **made)
 
 /* Groups the parts of each object, so that they are consecutive. */
 static rb_status
-group_parts(grouping *g, rb_error *error)
+group_parts_of_objects(grouping *g, rb_error *error)
 {
 	rb_builder *b = g->b;
 	rb_memory *memory = b->memory;
 
 	RB_TRY(rb_resize(memory, (void **) &g->next, g->nobjects * sizeof *g->next, error));
 	RB_TRY(rb_resize(memory, (void **) &g->row_of, (size_t) b->nparts * sizeof *g->row_of, error));
-	if (!find_places(g))
+	if (!find_first_parts_of_objects(g))
 		RB_TRY(rb_resize(memory, (void **) &g->coords,
 						 (size_t) b->nparts * (size_t) b->width * sizeof(double), error));
 	if (g->coords != NULL && b->faced > 0)
 		RB_TRY(rb_resize(memory, (void **) &g->face_of, (size_t) b->nparts * sizeof *g->face_of,
 						 error));
-	RB_TRY(move_parts(g));
-	keep_first_ids(g);
-	swap_blocks(memory, (void **) &b->row_of, (void **) &g->row_of);
+	RB_TRY(move_parts_to_objects(g));
+	keep_first_ids_of_objects(g);
+	replace_builder_array(memory, (void **) &b->row_of, (void **) &g->row_of);
 	b->row_of_cap = b->nparts;
 	b->multi = true;
 	if (g->coords != NULL)
 	{
-		swap_blocks(memory, (void **) &b->coords, (void **) &g->coords);
+		replace_builder_array(memory, (void **) &b->coords, (void **) &g->coords);
 		b->coords_cap = b->nparts;
 	}
 	if (g->face_of != NULL)
 	{
-		swap_blocks(memory, (void **) &b->face_of, (void **) &g->face_of);
+		replace_builder_array(memory, (void **) &b->face_of, (void **) &g->face_of);
 		b->face_of_cap = b->faced = b->nparts;
 	}
 	return RB_OK;
@@ -169,19 +169,19 @@ group_parts(grouping *g, rb_error *error)
 /* ---- rows of rejected objects ---- */
 
 static bool
-has_no_id(const rb_refusal *r)
+is_refused_without_id(const rb_refusal *r)
 {
 	return r->fault == RB_GEOMETRY_NULL_ID || r->fault == RB_GEOMETRY_NO_ID;
 }
 
 /* Stores the distinct ids of the rejected rows, sorted, and returns their number. */
 static uint32_t
-sort_refused(const rb_builder *b, int64_t *ids)
+sort_rejected_ids(const rb_builder *b, int64_t *ids)
 {
 	uint32_t n = 0, different = 0;
 
 	for (uint32_t i = 0; i < b->nrefused; i++)
-		if (!has_no_id(&b->refused[i]))
+		if (!is_refused_without_id(&b->refused[i]))
 			ids[n++] = b->refused[i].id;
 	(void) rb_sort_ids(NULL, ids, n);
 	for (uint32_t i = 0; i < n; i++)
@@ -192,14 +192,14 @@ sort_refused(const rb_builder *b, int64_t *ids)
 
 /* Keeps the first rejected row of each id. `seen` has a byte for each id. */
 static void
-keep_first_refused(rb_builder *b, const int64_t *ids, uint32_t n, uint8_t *seen)
+keep_first_rejected_rows(rb_builder *b, const int64_t *ids, uint32_t n, uint8_t *seen)
 {
 	uint32_t kept = 0;
 
 	memset(seen, 0, n);
 	for (uint32_t i = 0; i < b->nrefused; i++)
 	{
-		if (!has_no_id(&b->refused[i]))
+		if (!is_refused_without_id(&b->refused[i]))
 		{
 			uint8_t *its = &seen[(uint32_t) rb_ids_lower_bound(ids, n, b->refused[i].id)];
 
@@ -214,7 +214,7 @@ keep_first_refused(rb_builder *b, const int64_t *ids, uint32_t n, uint8_t *seen)
 
 /* Removes the rows with the given sorted ids, and moves later parts forward to fill the gaps. */
 static void
-drop_rows(rb_builder *b, const int64_t *ids, uint32_t n)
+drop_rows_with_ids(rb_builder *b, const int64_t *ids, uint32_t n)
 {
 	const size_t width = (size_t) b->width;
 	uint32_t part = 0, parts = 0, rows = 0, faced = 0;
@@ -265,9 +265,9 @@ rb_builder_drop_rejected(rb_builder *b, rb_error *error)
 		return RB_OK;
 	RB_TRY(rb_resize(b->memory, (void **) &ids, b->nrefused * sizeof *ids, error));
 	RB_TRY(rb_resize(b->memory, (void **) &seen, b->nrefused, error));
-	n = sort_refused(b, ids);
-	keep_first_refused(b, ids, n, seen);
-	drop_rows(b, ids, n);
+	n = sort_rejected_ids(b, ids);
+	keep_first_rejected_rows(b, ids, n, seen);
+	drop_rows_with_ids(b, ids, n);
 	return RB_OK;
 }
 
@@ -285,7 +285,7 @@ rb_builder_group(rb_builder *b, rb_error *error)
 		status = rb_ids_number(b->memory, b->ids, b->nrows, b->should_stop, g.number, &g.nobjects,
 							   error);
 	if (status == RB_OK && g.nobjects < b->nrows)
-		status = group_parts(&g, error);
+		status = group_parts_of_objects(&g, error);
 	if (status != RB_OK)
 		error->status = status;
 	return status;
@@ -420,7 +420,7 @@ rb_builder_reserve(rb_builder *b, size_t more, rb_error *error)
 
 /* Makes each part from `faced` to `end` a face of its own. */
 static rb_status
-face_up_to(rb_builder *b, uint32_t end, uint32_t need, rb_error *error)
+make_faces_up_to(rb_builder *b, uint32_t end, uint32_t need, rb_error *error)
 {
 	if (need > b->face_of_cap)
 	{
@@ -437,7 +437,7 @@ rb_builder_one_face(rb_builder *b, uint32_t from, rb_error *error)
 {
 	if (b->faced > from)
 		b->faced = from;
-	RB_TRY(face_up_to(b, from, b->nparts, error));
+	RB_TRY(make_faces_up_to(b, from, b->nparts, error));
 	for (; b->faced < b->nparts; b->faced++)
 		b->face_of[b->faced] = from;
 	return RB_OK;
@@ -523,8 +523,8 @@ rb_builder_reject(rb_builder *b, const rb_refusal *refusal, rb_error *error)
 
 /* Appends rows one by one, since each may be dropped if it is outside the tile. */
 static rb_status
-append_in_tile(rb_builder *b, const double *coords, uint32_t nparts, const int64_t *ids,
-			   const uint32_t *ends, uint32_t nrows, rb_error *error)
+append_rows_in_tile(rb_builder *b, const double *coords, uint32_t nparts, const int64_t *ids,
+					const uint32_t *ends, uint32_t nrows, rb_error *error)
 {
 	const size_t width = (size_t) b->width;
 	uint32_t from = 0;
@@ -558,7 +558,7 @@ rb_builder_append(rb_builder *b, const double *coords, uint32_t nparts, const in
 	if (nparts == 0 && nrows == 0)
 		return RB_OK;
 	if (b->tile.dims != 0)
-		return append_in_tile(b, coords, nparts, ids, ends, nrows, error);
+		return append_rows_in_tile(b, coords, nparts, ids, ends, nrows, error);
 	RB_TRY(rb_builder_reserve(b, nparts, error));
 	if (nparts > 0)
 		memcpy(b->coords + (size_t) start * (size_t) b->width, coords,
@@ -588,7 +588,7 @@ rb_builder_append(rb_builder *b, const double *coords, uint32_t nparts, const in
 
 /* Returns true if the ids are consecutive, as from a sequence. They need no array then. */
 static bool
-is_counted_up(const rb_builder *b)
+are_built_ids_consecutive(const rb_builder *b)
 {
 	uint64_t wrong = 0;
 
@@ -599,7 +599,7 @@ is_counted_up(const rb_builder *b)
 
 /* Renumbers faces in place, from the number of the first part to numbers from 0 in each row. */
 static void
-number_faces(rb_builder *b)
+number_faces_in_rows(rb_builder *b)
 {
 	uint32_t first = 0; /* previous number of the current face */
 
@@ -624,13 +624,13 @@ rb_builder_finish(rb_builder *b, const rb_set **set, rb_error *error)
 				.faces = b->faces,
 				.skipped = b->skipped,
 				.srid = b->srid};
-	const bool counted = is_counted_up(b);
+	const bool counted = are_built_ids_consecutive(b);
 
 	if (b->faced > b->row_start)
 		b->faced = b->row_start;
 	if (b->faced > 0)
 	{
-		RB_TRY(face_up_to(b, b->row_start, b->row_start, error));
+		RB_TRY(make_faces_up_to(b, b->row_start, b->row_start, error));
 		s.face_of = b->face_of;
 	}
 	if (counted)
@@ -640,7 +640,7 @@ rb_builder_finish(rb_builder *b, const rb_set **set, rb_error *error)
 	RB_TRY(rb_set_own(b->memory, &s, set, error));
 	if (b->faced > 0)
 	{
-		number_faces(b);
+		number_faces_in_rows(b);
 		b->face_of = NULL;
 	}
 	b->coords = NULL;

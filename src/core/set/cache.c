@@ -70,7 +70,7 @@ rb_cache_set_last_number(uint64_t number)
 
 /* Returns the address of the pointer to an entry. */
 static cache_entry **
-link_of(rb_cache *cache, const rb_cache_entry *kept)
+link_of_cache_entry(rb_cache *cache, const rb_cache_entry *kept)
 {
 	cache_entry **link = &cache->first;
 
@@ -82,7 +82,7 @@ link_of(rb_cache *cache, const rb_cache_entry *kept)
 void
 rb_cache_drop(rb_cache *cache, rb_cache_entry *kept)
 {
-	cache_entry **link = link_of(cache, kept);
+	cache_entry **link = link_of_cache_entry(cache, kept);
 	cache_entry *k = *link;
 
 	*link = k->next;
@@ -104,7 +104,7 @@ rb_cache_destroy(rb_cache *cache)
 
 /* Evicts the least recently used entry, or returns false if the cache is empty. */
 static bool
-evict_last_entry(rb_cache *cache)
+evict_last_cache_entry(rb_cache *cache)
 {
 	cache_entry *k = cache->first;
 
@@ -120,7 +120,7 @@ void
 rb_cache_set_limit(rb_cache *cache, uint64_t limit_bytes)
 {
 	rb_memory_set_limit(cache->memory, limit_bytes);
-	while (rb_cache_used(cache) > limit_bytes && evict_last_entry(cache))
+	while (rb_cache_used(cache) > limit_bytes && evict_last_cache_entry(cache))
 		;
 }
 
@@ -129,7 +129,7 @@ rb_cache_set_limit(rb_cache *cache, uint64_t limit_bytes)
  * the entry's set.
  */
 static bool
-may_go(const cache_entry *k, const rb_set *set)
+is_eviction_useful(const cache_entry *k, const rb_set *set)
 {
 	const bool part = set->view != NULL && set->view->kept == k->pub.set;
 
@@ -138,7 +138,7 @@ may_go(const cache_entry *k, const rb_set *set)
 
 /* Returns the bytes that eviction cannot free. Other threads may release their sets meanwhile. */
 static uint64_t
-held_bytes(const rb_cache *cache, const rb_set *set)
+held_cache_bytes(const rb_cache *cache, const rb_set *set)
 {
 	uint64_t bytes = rb_cache_used(cache);
 
@@ -146,7 +146,7 @@ held_bytes(const rb_cache *cache, const rb_set *set)
 	{
 		uint64_t taken = rb_set_taken(k->pub.set) + rb_block_bytes(k->pub.card) + rb_block_bytes(k);
 
-		if (may_go(k, set))
+		if (is_eviction_useful(k, set))
 			bytes -= taken < bytes ? taken : bytes;
 	}
 	return bytes;
@@ -156,12 +156,12 @@ held_bytes(const rb_cache *cache, const rb_set *set)
  * Evicts the least recently used entry that nothing else holds, or returns false if there is none.
  */
 static bool
-evict_unheld_entry(rb_cache *cache, const rb_set *set)
+evict_unheld_cache_entry(rb_cache *cache, const rb_set *set)
 {
 	rb_cache_entry *last = NULL;
 
 	for (cache_entry *k = cache->first; k != NULL; k = k->next)
-		if (may_go(k, set))
+		if (is_eviction_useful(k, set))
 			last = &k->pub;
 	if (last != NULL)
 		rb_cache_drop(cache, last);
@@ -172,8 +172,8 @@ evict_unheld_entry(rb_cache *cache, const rb_set *set)
  * Moves a set, with its manifest and key, into the memory of the cache, without evicting anything.
  */
 static rb_status
-move_in(rb_cache *cache, const void *key, size_t key_size, const rb_set *set, size_t card_size,
-		cache_entry **kept, rb_error *error)
+move_set_into_cache(rb_cache *cache, const void *key, size_t key_size, const rb_set *set,
+					size_t card_size, cache_entry **kept, rb_error *error)
 {
 	cache_entry *k = NULL;
 	rb_status status;
@@ -207,7 +207,7 @@ rb_cache_put(rb_cache *cache, const void *key, size_t key_size, const rb_set *se
 	rb_cache_entry *old = rb_cache_find(cache, key, key_size);
 	const uint64_t hits = old != NULL ? old->hits : 0;
 	const uint64_t need =
-		bytes > limit ? bytes : rb_set_taken(set) + card_size + held_bytes(cache, set);
+		bytes > limit ? bytes : rb_set_taken(set) + card_size + held_cache_bytes(cache, set);
 	cache_entry *k = NULL;
 	rb_status status;
 
@@ -218,14 +218,14 @@ rb_cache_put(rb_cache *cache, const void *key, size_t key_size, const rb_set *se
 		return RB_OVER_BUDGET;
 	}
 
-	if (old != NULL && may_go((const cache_entry *) old, set))
+	if (old != NULL && is_eviction_useful((const cache_entry *) old, set))
 		rb_cache_drop(cache, old);
 	do
-		status = move_in(cache, key, key_size, set, card_size, &k, error);
-	while (status == RB_OVER_BUDGET && evict_unheld_entry(cache, set));
+		status = move_set_into_cache(cache, key, key_size, set, card_size, &k, error);
+	while (status == RB_OVER_BUDGET && evict_unheld_cache_entry(cache, set));
 	if (status != RB_OK)
 		return status;
-	/* evict_unheld_entry may have evicted the old entry. */
+	/* evict_unheld_cache_entry may have evicted the old entry. */
 	old = rb_cache_find(cache, key, key_size);
 	if (old != NULL)
 		rb_cache_drop(cache, old);
@@ -250,7 +250,7 @@ rb_cache_find(rb_cache *cache, const void *key, size_t key_size)
 const rb_set *
 rb_cache_use(rb_cache *cache, rb_cache_entry *kept)
 {
-	cache_entry **link = link_of(cache, kept);
+	cache_entry **link = link_of_cache_entry(cache, kept);
 	cache_entry *k = *link;
 
 	*link = k->next;

@@ -35,7 +35,7 @@ typedef struct cut_search
 } cut_search;
 
 static bool
-begins_by(size_t cut, const void *arg)
+does_cut_begin_by(size_t cut, const void *arg)
 {
 	const cut_search *s = arg;
 
@@ -44,15 +44,15 @@ begins_by(size_t cut, const void *arg)
 
 /* Returns the number of the cut that contains a row or part. */
 static uint32_t
-cut_at(const rb_view *view, uint64_t at, bool rows)
+find_cut_of_row_or_part(const rb_view *view, uint64_t at, bool rows)
 {
 	const cut_search search = {view->cuts, at, rows};
 
-	return (uint32_t) rb_lower_bound(1, view->ncuts, begins_by, &search) - 1;
+	return (uint32_t) rb_lower_bound(1, view->ncuts, does_cut_begin_by, &search) - 1;
 }
 
 static inline const rb_set *
-source_of(const rb_view *view, const rb_cut *cut)
+source_set_of_cut(const rb_view *view, const rb_cut *cut)
 {
 	return cut->fresh ? view->fresh : view->kept;
 }
@@ -62,14 +62,14 @@ source_of(const rb_view *view, const rb_cut *cut)
  * no array of ids then.
  */
 static bool
-counts_up(const rb_view *view, int64_t first)
+do_cut_ids_count_up(const rb_view *view, int64_t first)
 {
 	uint64_t wrong = 0;
 
 	for (uint32_t c = 0; c < view->ncuts; c++)
 	{
 		const rb_cut *cut = &view->cuts[c];
-		const rb_set *from = source_of(view, cut);
+		const rb_set *from = source_set_of_cut(view, cut);
 		const uint32_t rows = cut[1].row - cut->row;
 
 		if (rows == 0)
@@ -90,8 +90,8 @@ counts_up(const rb_view *view, int64_t first)
 int64_t
 rb_view_id(const rb_view *view, uint32_t row)
 {
-	const rb_cut *cut = &view->cuts[cut_at(view, row, true)];
-	const rb_set *from = source_of(view, cut);
+	const rb_cut *cut = &view->cuts[find_cut_of_row_or_part(view, row, true)];
+	const rb_set *from = source_set_of_cut(view, cut);
 	const uint32_t at = cut->from_row + (row - cut->row);
 
 	return from->ids != NULL ? from->ids[at] : (int64_t) ((uint64_t) from->first_id + at);
@@ -100,17 +100,17 @@ rb_view_id(const rb_view *view, uint32_t row)
 const rb_set *
 rb_view_part(const rb_set *set, uint32_t *part)
 {
-	const rb_cut *cut = &set->view->cuts[cut_at(set->view, *part, false)];
+	const rb_cut *cut = &set->view->cuts[find_cut_of_row_or_part(set->view, *part, false)];
 
 	*part = cut->from_part + (*part - cut->part);
-	return source_of(set->view, cut);
+	return source_set_of_cut(set->view, cut);
 }
 
 /* Returns the first id, or 0 if it is not known. */
 static int64_t
-first_id(const rb_view *view)
+first_id_of_cut(const rb_view *view)
 {
-	const rb_set *from = view->ncuts > 0 ? source_of(view, &view->cuts[0]) : NULL;
+	const rb_set *from = view->ncuts > 0 ? source_set_of_cut(view, &view->cuts[0]) : NULL;
 
 	return from == NULL || (from->elsewhere && !from->composed_ids) ? 0 : rb_view_id(view, 0);
 }
@@ -120,12 +120,12 @@ first_id(const rb_view *view)
  * sets have none.
  */
 static void
-compose_row_of(const rb_view *view, uint32_t *to)
+fill_rows_of_delta_parts(const rb_view *view, uint32_t *to)
 {
 	for (uint32_t c = 0; c < view->ncuts; c++)
 	{
 		const rb_cut *cut = &view->cuts[c];
-		const rb_set *from = source_of(view, cut);
+		const rb_set *from = source_set_of_cut(view, cut);
 
 		for (uint32_t i = 0; i < cut[1].part - cut->part; i++)
 		{
@@ -180,11 +180,11 @@ rb_view_make(rb_memory *memory, const rb_view *view, uint64_t skipped, const rb_
 		own->cuts = (rb_cut *) (own + 1);
 		memcpy((rb_cut *) (own + 1), view->cuts, (view->ncuts + 1) * sizeof(rb_cut));
 		if (row_of != NULL)
-			compose_row_of(view, row_of);
+			fill_rows_of_delta_parts(view, row_of);
 		s.row_of = row_of;
 		s.view = own;
-		s.first_id = first_id(view);
-		s.composed_ids = counts_up(view, s.first_id);
+		s.first_id = first_id_of_cut(view);
+		s.composed_ids = do_cut_ids_count_up(view, s.first_id);
 		status = rb_set_own(memory, &s, set, error);
 		if (status != RB_OK)
 			rb_memory_refund(memory, rb_coords_bytes(&s));
@@ -211,12 +211,12 @@ typedef struct composition
 
 /* Copies the coordinates of a range of parts from their sources. */
 static void
-copy_coords_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+copy_cut_coords_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const composition *c = arg;
 	const rb_view *view = c->set->view;
 	const size_t width = (size_t) rb_kind_width(c->set->kind);
-	uint32_t k = cut_at(view, from, false);
+	uint32_t k = find_cut_of_row_or_part(view, from, false);
 
 	(void) me;
 	while (from < to)
@@ -227,7 +227,7 @@ copy_coords_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		if (cut[1].part <= from)
 			continue;
 		memcpy(c->coords + from * width,
-			   source_of(view, cut)->coords + (cut->from_part + (from - cut->part)) * width,
+			   source_set_of_cut(view, cut)->coords + (cut->from_part + (from - cut->part)) * width,
 			   n * width * sizeof(double));
 		from += n;
 	}
@@ -235,17 +235,17 @@ copy_coords_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* Copies the ids of a range of rows from their sources. */
 static void
-copy_ids_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+copy_cut_ids_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const composition *c = arg;
 	const rb_view *view = c->set->view;
-	uint32_t k = cut_at(view, from, true);
+	uint32_t k = find_cut_of_row_or_part(view, from, true);
 
 	(void) me;
 	while (from < to)
 	{
 		const rb_cut *cut = &view->cuts[k++];
-		const rb_set *source = source_of(view, cut);
+		const rb_set *source = source_set_of_cut(view, cut);
 		const uint64_t n = (cut[1].row < to ? cut[1].row : to) - from;
 		const uint64_t at = cut->from_row + (from - cut->row);
 
@@ -262,8 +262,8 @@ copy_ids_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* Allocates an array of n elements and fills it with all threads. */
 static rb_status
-fill_array(rb_context *ctx, rb_memory *memory, void **array, uint64_t n, size_t element,
-		   rb_work work, composition *c)
+make_delta_array(rb_context *ctx, rb_memory *memory, void **array, uint64_t n, size_t element,
+				 rb_work work, composition *c)
 {
 	rb_error error;
 	rb_status status = rb_resize(memory, array, n * element, &error);
@@ -282,7 +282,7 @@ fill_array(rb_context *ctx, rb_memory *memory, void **array, uint64_t n, size_t 
 
 /* Allocates and fills the coordinates of a delta set. */
 static rb_status
-materialize_coords(rb_context *ctx, const rb_set *set)
+materialize_delta_coords(rb_context *ctx, const rb_set *set)
 {
 	composition c = {set, NULL, NULL};
 	void *coords = NULL;
@@ -290,8 +290,9 @@ materialize_coords(rb_context *ctx, const rb_set *set)
 	if (set->coords != NULL)
 		return RB_OK;
 	rb_view_uncount(rb_set_memory(set), set);
-	RB_TRY(fill_array(ctx, rb_set_memory(set), &coords, set->nparts,
-					  (size_t) rb_kind_width(set->kind) * sizeof(double), copy_coords_piece, &c));
+	RB_TRY(make_delta_array(ctx, rb_set_memory(set), &coords, set->nparts,
+							(size_t) rb_kind_width(set->kind) * sizeof(double),
+							copy_cut_coords_piece, &c));
 	rb_set_writable(set)->coords = coords;
 	return RB_OK;
 }
@@ -311,7 +312,7 @@ rb_set_materialize(rb_context *ctx, const rb_set *set)
 			return RB_STOPPED;
 		nanosleep(&nap, NULL);
 	}
-	status = materialize_coords(ctx, set);
+	status = materialize_delta_coords(ctx, set);
 	pthread_mutex_unlock(&lock);
 	return status;
 }
@@ -324,8 +325,8 @@ rb_set_materialize_ids(rb_context *ctx, const rb_set *set)
 
 	if (set->view == NULL || set->composed_ids)
 		return RB_OK;
-	RB_TRY(
-		fill_array(ctx, rb_set_memory(set), &ids, set->nrows, sizeof(int64_t), copy_ids_piece, &c));
+	RB_TRY(make_delta_array(ctx, rb_set_memory(set), &ids, set->nrows, sizeof(int64_t),
+							copy_cut_ids_piece, &c));
 	rb_set_writable(set)->ids = ids;
 	rb_set_writable(set)->composed_ids = true;
 	return RB_OK;
@@ -334,7 +335,7 @@ rb_set_materialize_ids(rb_context *ctx, const rb_set *set)
 /* ---- distinct ids ---- */
 
 static inline int64_t
-id_of_row(const rb_set *set, uint32_t row)
+id_of_source_row(const rb_set *set, uint32_t row)
 {
 	return set->ids != NULL ? set->ids[row] : (int64_t) ((uint64_t) set->first_id + row);
 }
@@ -346,22 +347,22 @@ typedef struct id_search
 } id_search;
 
 static bool
-is_smaller_id(size_t row, const void *arg)
+is_source_id_smaller(size_t row, const void *arg)
 {
 	const id_search *s = arg;
 
-	return id_of_row(s->set, (uint32_t) row) < s->id;
+	return id_of_source_row(s->set, (uint32_t) row) < s->id;
 }
 
 /* Returns true if the delta set has a cached row with this id. The ids of the cached set ascend. */
 static bool
-is_kept(const rb_view *view, int64_t id)
+is_id_in_cached_rows(const rb_view *view, int64_t id)
 {
 	const rb_set *kept = view->kept;
 	const id_search search = {kept, id};
-	const uint32_t low = (uint32_t) rb_lower_bound(0, kept->nrows, is_smaller_id, &search);
+	const uint32_t low = (uint32_t) rb_lower_bound(0, kept->nrows, is_source_id_smaller, &search);
 
-	if (low == kept->nrows || id_of_row(kept, low) != id)
+	if (low == kept->nrows || id_of_source_row(kept, low) != id)
 		return false;
 	for (uint32_t c = 0; c < view->ncuts; c++)
 	{
@@ -397,11 +398,11 @@ rb_view_count_ids(rb_memory *memory, const rb_set *set, bool *known, uint32_t *d
 		return RB_OK;
 	RB_TRY(rb_resize(memory, (void **) &ids, (n + 1) * sizeof *ids, error));
 	for (uint32_t i = 0; i < n; i++)
-		ids[i] = id_of_row(view->fresh, i);
+		ids[i] = id_of_source_row(view->fresh, i);
 	(void) rb_sort_ids(NULL, ids, n);
 	*distinct = set->nrows - n;
 	for (uint32_t i = 0; i < n; i++)
-		if ((i == 0 || ids[i] != ids[i - 1]) && !is_kept(view, ids[i]))
+		if ((i == 0 || ids[i] != ids[i - 1]) && !is_id_in_cached_rows(view, ids[i]))
 			(*distinct)++;
 	RB_FREE(memory, ids);
 	return RB_OK;

@@ -60,7 +60,7 @@ typedef struct flatness_interval
 } flatness_interval;
 
 static void
-interval_offset(const rb_polygon_face *f, uint32_t corner, rb_interval *v)
+interval_offset_of_corner(const rb_polygon_face *f, uint32_t corner, rb_interval *v)
 {
 	for (int k = 0; k < 3; k++)
 		v[k] = rb_interval_difference(f->corner[corner].at[k], f->corner[0].at[k]);
@@ -68,14 +68,14 @@ interval_offset(const rb_polygon_face *f, uint32_t corner, rb_interval *v)
 
 /* Returns the interval of the larger of two numbers. */
 static rb_interval
-interval_max(rb_interval a, rb_interval b)
+interval_of_larger(rb_interval a, rb_interval b)
 {
 	return (rb_interval){fmax(a.lo, b.lo), fmax(a.hi, b.hi)};
 }
 
 /* Stores the smallest and the largest coordinate of the face along an axis. */
 static void
-find_range(const rb_polygon_face *f, int axis, double *low, double *high)
+find_face_range(const rb_polygon_face *f, int axis, double *low, double *high)
 {
 	*low = *high = f->corner[0].at[axis];
 	for (uint32_t i = 1; i < f->ncorners; i++)
@@ -87,7 +87,7 @@ find_range(const rb_polygon_face *f, int axis, double *low, double *high)
 
 /* Returns an interval that contains the tolerance of flatness. */
 static rb_interval
-interval_tolerance(const rb_polygon_face *f)
+interval_flatness_tolerance(const rb_polygon_face *f)
 {
 	rb_interval longest = rb_interval_of(0);
 
@@ -97,15 +97,15 @@ interval_tolerance(const rb_polygon_face *f)
 	{
 		double low, high;
 
-		find_range(f, k, &low, &high);
-		longest = interval_max(longest, rb_interval_difference(high, low));
+		find_face_range(f, k, &low, &high);
+		longest = interval_of_larger(longest, rb_interval_difference(high, low));
 	}
 	return rb_interval_mul(longest, rb_interval_of(f->b->face_share));
 }
 
 /* Computes normal and mean of the outer ring as intervals. */
 static void
-interval_prepare(rb_polygon_face *f, flatness_interval *s)
+prepare_interval_plane(rb_polygon_face *f, flatness_interval *s)
 {
 	rb_interval u[3], v[3], sum[3], product;
 	uint32_t i = 0, n = 0;
@@ -115,7 +115,7 @@ interval_prepare(rb_polygon_face *f, flatness_interval *s)
 	do
 	{
 		i = f->corner[i].next;
-		interval_offset(f, i, v);
+		interval_offset_of_corner(f, i, v);
 		for (int k = 0; k < 3; k++)
 		{
 			const int x = (k + 1) % 3, y = (k + 2) % 3;
@@ -128,7 +128,7 @@ interval_prepare(rb_polygon_face *f, flatness_interval *s)
 	} while (i != 0 && !rb_face_stops(f, 1));
 	s->n = rb_interval_of(n);
 	s->sum = rb_interval_dot3(s->normal, sum);
-	product = rb_interval_mul(s->n, interval_tolerance(f));
+	product = rb_interval_mul(s->n, interval_flatness_tolerance(f));
 	s->limit =
 		rb_interval_mul(rb_interval_mul(product, product), rb_interval_dot3(s->normal, s->normal));
 }
@@ -138,11 +138,11 @@ interval_prepare(rb_polygon_face *f, flatness_interval *s)
  * decide.
  */
 static int
-interval_decide(const rb_polygon_face *f, const flatness_interval *s, uint32_t corner)
+decide_flatness_by_intervals(const rb_polygon_face *f, const flatness_interval *s, uint32_t corner)
 {
 	rb_interval v[3], d, square;
 
-	interval_offset(f, corner, v);
+	interval_offset_of_corner(f, corner, v);
 	d = rb_interval_sub(rb_interval_mul(s->n, rb_interval_dot3(s->normal, v)), s->sum);
 	square = rb_interval_mul(d, d);
 	return square.lo > s->limit.hi ? 1 : square.hi <= s->limit.lo ? -1 : 0;
@@ -160,7 +160,7 @@ typedef struct flatness_exact
 } flatness_exact;
 
 static void
-exact_offset(const rb_polygon_face *f, uint32_t corner, rb_number *v)
+exact_offset_of_corner(const rb_polygon_face *f, uint32_t corner, rb_number *v)
 {
 	for (int k = 0; k < 3; k++)
 		rb_number_difference(&v[k], f->corner[corner].at[k], f->corner[0].at[k]);
@@ -168,7 +168,7 @@ exact_offset(const rb_polygon_face *f, uint32_t corner, rb_number *v)
 
 /* Computes the tolerance of flatness exactly. */
 static void
-exact_tolerance(const rb_polygon_face *f, rb_number *t)
+exact_flatness_tolerance(const rb_polygon_face *f, rb_number *t)
 {
 	rb_number longest, length, share;
 
@@ -182,7 +182,7 @@ exact_tolerance(const rb_polygon_face *f, rb_number *t)
 	{
 		double low, high;
 
-		find_range(f, k, &low, &high);
+		find_face_range(f, k, &low, &high);
 		rb_number_difference(&length, high, low);
 		if (rb_number_compare(&length, &longest) > 0)
 			rb_number_copy(&longest, &length);
@@ -193,7 +193,7 @@ exact_tolerance(const rb_polygon_face *f, rb_number *t)
 
 /* Computes normal and mean of the outer ring exactly. */
 static void
-exact_prepare(rb_polygon_face *f, flatness_exact *s)
+prepare_exact_plane(rb_polygon_face *f, flatness_exact *s)
 {
 	rb_number u[3], v[3], sum[3], product;
 	uint32_t i = 0, n = 0;
@@ -207,7 +207,7 @@ exact_prepare(rb_polygon_face *f, flatness_exact *s)
 	do
 	{
 		i = f->corner[i].next;
-		exact_offset(f, i, v);
+		exact_offset_of_corner(f, i, v);
 		for (int k = 0; k < 3; k++)
 		{
 			const int x = (k + 1) % 3, y = (k + 2) % 3;
@@ -223,7 +223,7 @@ exact_prepare(rb_polygon_face *f, flatness_exact *s)
 	rb_number_of(&s->n, n);
 	rb_number_dot3(&s->sum, s->normal, sum);
 	rb_number_dot3(&s->square, s->normal, s->normal);
-	exact_tolerance(f, &product);
+	exact_flatness_tolerance(f, &product);
 	rb_number_mul(&u[0], &product, &s->n);
 	rb_number_mul(&product, &u[0], &u[0]);
 	rb_number_mul(&s->limit, &product, &s->square);
@@ -231,12 +231,12 @@ exact_prepare(rb_polygon_face *f, flatness_exact *s)
 
 /* Stores d(p)^2. */
 static void
-exact_distance(const rb_polygon_face *f, const flatness_exact *s, uint32_t corner,
-			   rb_number *square)
+exact_distance_from_plane(const rb_polygon_face *f, const flatness_exact *s, uint32_t corner,
+						  rb_number *square)
 {
 	rb_number v[3], height, d;
 
-	exact_offset(f, corner, v);
+	exact_offset_of_corner(f, corner, v);
 	rb_number_dot3(&height, s->normal, v);
 	rb_number_mul(&d, &height, &s->n);
 	rb_number_sub(&d, &d, &s->sum);
@@ -248,7 +248,7 @@ exact_distance(const rb_polygon_face *f, const flatness_exact *s, uint32_t corne
  * distance.
  */
 static rb_geometry_fault
-report_farthest(rb_polygon_face *f, const flatness_exact *s)
+report_farthest_corner(rb_polygon_face *f, const flatness_exact *s)
 {
 	rb_number square, farthest, bottom, quotient;
 	uint32_t corner = 0;
@@ -256,7 +256,7 @@ report_farthest(rb_polygon_face *f, const flatness_exact *s)
 	rb_number_of(&farthest, 0);
 	for (uint32_t i = 0; i < f->ncorners && !rb_face_stops(f, 64); i++)
 	{
-		exact_distance(f, s, i, &square);
+		exact_distance_from_plane(f, s, i, &square);
 		if (rb_number_compare(&square, &farthest) <= 0)
 			continue;
 		rb_number_copy(&farthest, &square);
@@ -282,24 +282,24 @@ rb_face_check_flat(rb_polygon_face *f)
 	flatness_exact exact;
 	bool prepared = false;
 
-	interval_prepare(f, &quick);
+	prepare_interval_plane(f, &quick);
 	for (uint32_t i = 0; i < f->ncorners && !rb_face_stops(f, 1); i++)
 	{
-		int side = interval_decide(f, &quick, i);
+		int side = decide_flatness_by_intervals(f, &quick, i);
 		rb_number square;
 
 		if (side < 0)
 			continue;
 		if (!prepared)
-			exact_prepare(f, &exact);
+			prepare_exact_plane(f, &exact);
 		prepared = true;
 		if (side == 0)
 		{
-			exact_distance(f, &exact, i, &square);
+			exact_distance_from_plane(f, &exact, i, &square);
 			side = rb_number_compare(&square, &exact.limit);
 		}
 		if (side > 0)
-			return report_farthest(f, &exact);
+			return report_farthest_corner(f, &exact);
 	}
 	return RB_GEOMETRY_OK;
 }
@@ -362,7 +362,7 @@ typedef struct rb_areas
  * comparison with the bound is true.
  */
 static void
-estimate_areas(rb_polygon_face *f, rb_areas *areas)
+estimate_face_areas(rb_polygon_face *f, rb_areas *areas)
 {
 	const double *o = f->corner[0].at;
 	double size[3] = {0, 0, 0};
@@ -395,7 +395,7 @@ estimate_areas(rb_polygon_face *f, rb_areas *areas)
 
 /* Returns the exact area of the outer ring without one axis; computes it once. */
 static const rb_accumulator *
-exact_area(rb_polygon_face *f, rb_areas *areas, int dropped)
+exact_area_of_ring(rb_polygon_face *f, rb_areas *areas, int dropped)
 {
 	rb_accumulator *sum = &areas->exact[dropped];
 	const int x = kept[dropped][0], y = kept[dropped][1];
@@ -418,7 +418,7 @@ exact_area(rb_polygon_face *f, rb_areas *areas, int dropped)
 
 /* Returns true if the area without axis i exceeds that without axis j, exactly if needed. */
 static bool
-is_larger(rb_polygon_face *f, rb_areas *areas, int i, int j)
+is_face_area_larger(rb_polygon_face *f, rb_areas *areas, int i, int j)
 {
 	double a = fabs(areas->value[i]), b = fabs(areas->value[j]);
 
@@ -426,12 +426,13 @@ is_larger(rb_polygon_face *f, rb_areas *areas, int i, int j)
 		return true;
 	if (a + areas->bound[i] < b - areas->bound[j])
 		return false;
-	return rb_accumulator_compare(exact_area(f, areas, i), exact_area(f, areas, j)) > 0;
+	return rb_accumulator_compare(exact_area_of_ring(f, areas, i),
+								  exact_area_of_ring(f, areas, j)) > 0;
 }
 
 /* Returns true if all corners, seen along the axis `dropped`, lie on one line. */
 static bool
-is_line(rb_polygon_face *f, int dropped)
+are_face_corners_on_line(rb_polygon_face *f, int dropped)
 {
 	const int x = kept[dropped][0], y = kept[dropped][1];
 	const double a[2] = {f->corner[0].at[x], f->corner[0].at[y]};
@@ -455,22 +456,22 @@ is_line(rb_polygon_face *f, int dropped)
  * the corners are not on one line is dropped then.
  */
 static bool
-choose_plane(rb_polygon_face *f, rb_areas *areas)
+choose_projection_plane(rb_polygon_face *f, rb_areas *areas)
 {
 	int dropped = 2;
 
-	estimate_areas(f, areas);
+	estimate_face_areas(f, areas);
 	for (int k = 1; k >= 0; k--)
-		if (is_larger(f, areas, k, dropped))
+		if (is_face_area_larger(f, areas, k, dropped))
 			dropped = k;
 	if (fabs(areas->value[dropped]) > areas->bound[dropped])
 		f->turn = areas->value[dropped] > 0 ? 1 : -1;
 	else
-		f->turn = rb_accumulator_sign(exact_area(f, areas, dropped));
+		f->turn = rb_accumulator_sign(exact_area_of_ring(f, areas, dropped));
 	if (f->turn == 0)
 	{
 		dropped = 2;
-		while (dropped >= 0 && is_line(f, dropped))
+		while (dropped >= 0 && are_face_corners_on_line(f, dropped))
 			dropped--;
 		if (dropped < 0)
 			return false;
@@ -483,7 +484,7 @@ choose_plane(rb_polygon_face *f, rb_areas *areas)
 /* ---- faces that need no triangulation ---- */
 
 static double *
-put_corner(const rb_polygon_face *f, double *to, uint32_t i)
+append_face_corner(const rb_polygon_face *f, double *to, uint32_t i)
 {
 	memcpy(to, f->corner[i].at, sizeof f->corner[i].at);
 	return to + 3;
@@ -493,7 +494,7 @@ put_corner(const rb_polygon_face *f, double *to, uint32_t i)
 
 /* Compares two corners, given by number, in the order along the line. */
 static int
-compare_corners(const void *a, const void *b, const void *arg)
+by_corner_along_line(const void *a, const void *b, const void *arg)
 {
 	const rb_corner *corner = arg;
 	const double *p = corner[*(const uint32_t *) a].at, *q = corner[*(const uint32_t *) b].at;
@@ -511,7 +512,7 @@ compare_corners(const void *a, const void *b, const void *arg)
  * does not cross itself.
  */
 static rb_geometry_fault
-put_line(rb_polygon_face *f)
+append_face_on_line(rb_polygon_face *f)
 {
 	rb_builder *b = f->b;
 	const uint32_t n = f->ncorners;
@@ -528,7 +529,7 @@ put_line(rb_polygon_face *f)
 	for (uint32_t i = 0; i < n; i++)
 		order[i] = i;
 	rb_context_init(&ctx, b->memory);
-	(void) rb_sort(&ctx, order, n, sizeof *order, compare_corners, f->corner);
+	(void) rb_sort(&ctx, order, n, sizeof *order, by_corner_along_line, f->corner);
 	for (uint32_t i = 0; i < n; i++)
 		last[f->corner[order[i]].ring] = i;
 	to = b->coords + (size_t) b->nparts * 9;
@@ -538,16 +539,17 @@ put_line(rb_polygon_face *f)
 		const bool covered = i > 0 && end >= i;
 		uint32_t other = order[i];
 
-		for (next = i; next < n && compare_corners(order + i, order + next, f->corner) == 0; next++)
+		for (next = i; next < n && by_corner_along_line(order + i, order + next, f->corner) == 0;
+			 next++)
 			if (last[f->corner[order[next]].ring] > end)
 				end = last[f->corner[order[next]].ring];
 		if (end >= next)
 			other = order[next];
 		else if (covered)
 			continue;
-		to = put_corner(f, to, order[i]);
-		to = put_corner(f, to, other);
-		to = put_corner(f, to, other);
+		to = append_face_corner(f, to, order[i]);
+		to = append_face_corner(f, to, other);
+		to = append_face_corner(f, to, other);
 		b->nparts++;
 	}
 	return RB_GEOMETRY_OK;
@@ -559,7 +561,7 @@ put_line(rb_polygon_face *f)
  * in `to`.
  */
 static bool
-is_convex(const rb_polygon_face *f, double (*to)[2])
+is_ring_convex(const rb_polygon_face *f, double (*to)[2])
 {
 	const uint32_t n = f->ncorners;
 	int lows = 0;
@@ -587,7 +589,7 @@ is_convex(const rb_polygon_face *f, double (*to)[2])
  * corner k of the triangle on its edge from i to j.
  */
 static rb_geometry_fault
-put_convex(rb_polygon_face *f, double (*at)[2])
+triangulate_convex_ring(rb_polygon_face *f, double (*at)[2])
 {
 	rb_builder *b = f->b;
 	uint32_t first[RB_MAX_CONVEX_CORNERS] = {0}, last[RB_MAX_CONVEX_CORNERS] = {f->ncorners - 1};
@@ -606,9 +608,9 @@ put_convex(rb_polygon_face *f, double (*at)[2])
 			if ((f->turn > 0 ? rb_face_incircle(at[i], at[k], at[j], at[m])
 							 : rb_face_incircle(at[j], at[k], at[i], at[m])) > 0)
 				k = m;
-		to = put_corner(f, to, i);
-		to = put_corner(f, to, k);
-		to = put_corner(f, to, j);
+		to = append_face_corner(f, to, i);
+		to = append_face_corner(f, to, k);
+		to = append_face_corner(f, to, j);
 		if (k - i > 1)
 		{
 			first[n] = i;
@@ -664,12 +666,12 @@ triangulate_face(rb_polygon_face *f)
 		if (rb_builder_reserve(f->b, 1, f->error) != RB_OK)
 			return RB_GEOMETRY_NO_MEMORY;
 		for (uint32_t i = 0; i < 3; i++)
-			put_corner(f, f->b->coords + (size_t) f->b->nparts * 9 + 3 * i, i);
+			append_face_corner(f, f->b->coords + (size_t) f->b->nparts * 9 + 3 * i, i);
 		f->b->nparts++;
 		return RB_GEOMETRY_OK;
 	}
-	if (!choose_plane(f, &areas))
-		return put_line(f);
+	if (!choose_projection_plane(f, &areas))
+		return append_face_on_line(f);
 	if ((f->b->face_tolerance >= 0 || f->b->face_share > 0) && f->turn != 0)
 	{
 		fault = rb_face_check_flat(f);
@@ -677,8 +679,8 @@ triangulate_face(rb_polygon_face *f)
 			return fault;
 	}
 	if (f->nrings == 1 && f->ncorners <= RB_MAX_CONVEX_CORNERS && f->turn != 0 &&
-		is_convex(f, plane))
-		return put_convex(f, plane);
+		is_ring_convex(f, plane))
+		return triangulate_convex_ring(f, plane);
 	fault = reserve_face_scratch(f);
 	if (fault == RB_GEOMETRY_OK)
 		fault = rb_face_points(f);

@@ -72,7 +72,7 @@ rb_half_create(rb_polygon_face *f, uint32_t from, uint32_t to)
  * (Splice of Guibas and Stolfi).
  */
 static void
-splice_edges(rb_polygon_face *f, uint32_t a, uint32_t b)
+splice_half_edges(rb_polygon_face *f, uint32_t a, uint32_t b)
 {
 	rb_half_edge *half = f->half;
 	uint32_t p = half[a].prev, q = half[b].prev;
@@ -89,8 +89,8 @@ rb_half_connect(rb_polygon_face *f, uint32_t a, uint32_t b)
 {
 	uint32_t h = rb_half_create(f, rb_half_to(f, a), f->half[b].from);
 
-	splice_edges(f, h, f->half[a].next);
-	splice_edges(f, h ^ 1, b);
+	splice_half_edges(f, h, f->half[a].next);
+	splice_half_edges(f, h ^ 1, b);
 	return h;
 }
 
@@ -98,8 +98,8 @@ rb_half_connect(rb_polygon_face *f, uint32_t a, uint32_t b)
 static void
 rb_half_drop(rb_polygon_face *f, uint32_t h)
 {
-	splice_edges(f, h, rb_half_right(f, h));
-	splice_edges(f, h ^ 1, rb_half_right(f, h ^ 1));
+	splice_half_edges(f, h, rb_half_right(f, h));
+	splice_half_edges(f, h ^ 1, rb_half_right(f, h ^ 1));
 	h &= ~(uint32_t) 1;
 	f->half[h].from = f->half[h ^ 1].from = RB_NONE;
 	f->half[h].next = f->spare;
@@ -110,7 +110,7 @@ rb_half_drop(rb_polygon_face *f, uint32_t h)
 
 /* Sorts the first n vertices by a bottom-up merge sort. The buffer has room for n. */
 static void
-sort_vertices(rb_polygon_face *f, uint32_t n, rb_vertex *buffer)
+sort_face_vertices(rb_polygon_face *f, uint32_t n, rb_vertex *buffer)
 {
 	rb_vertex *from = f->vertex, *to = buffer;
 
@@ -144,7 +144,7 @@ sort_vertices(rb_polygon_face *f, uint32_t n, rb_vertex *buffer)
 
 /* Turns corners into sorted vertices, and corners with equal coordinates into one vertex. */
 static rb_geometry_fault
-make_vertices(rb_polygon_face *f)
+make_vertices_of_corners(rb_polygon_face *f)
 {
 	uint32_t n = f->ncorners;
 	uint32_t last = 0;
@@ -153,7 +153,7 @@ make_vertices(rb_polygon_face *f)
 		f->vertex[i] =
 			(rb_vertex){{f->corner[i].at[f->axis[0]], f->corner[i].at[f->axis[1]]}, i, 0};
 	if (!f->stopped)
-		sort_vertices(f, n, (rb_vertex *) f->half);
+		sort_face_vertices(f, n, (rb_vertex *) f->half);
 	if (f->stopped)
 		return RB_GEOMETRY_STOPPED;
 	f->corner[f->vertex[0].corner].vertex = 0;
@@ -182,7 +182,7 @@ make_vertices(rb_polygon_face *f)
 /* ---- the triangulation ---- */
 
 static inline bool
-in_circle(const rb_polygon_face *f, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
+is_vertex_in_circle(const rb_polygon_face *f, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 {
 	const rb_vertex *v = f->vertex;
 
@@ -191,7 +191,7 @@ in_circle(const rb_polygon_face *f, uint32_t a, uint32_t b, uint32_t c, uint32_t
 
 /* Returns true if h ends to the right of base, which is above it. */
 static inline bool
-is_edge_above(const rb_polygon_face *f, uint32_t h, uint32_t base)
+is_half_edge_above(const rb_polygon_face *f, uint32_t h, uint32_t base)
 {
 	return rb_face_side(f, rb_half_to(f, h), rb_half_to(f, base), f->half[base].from) > 0;
 }
@@ -204,7 +204,7 @@ typedef struct hull
 
 /* Merges the triangulations of two separate hulls. */
 static hull
-merge_halves(rb_polygon_face *f, hull l, hull r)
+merge_vertex_hulls(rb_polygon_face *f, hull l, hull r)
 {
 	hull both = {l.left, r.right};
 	uint32_t ldi = l.right, rdi = r.left;
@@ -232,12 +232,12 @@ merge_halves(rb_polygon_face *f, hull l, hull r)
 		uint32_t from = f->half[base].from, to = rb_half_to(f, base);
 		uint32_t lcand = rb_half_left(f, base ^ 1);
 		uint32_t rcand = rb_half_right(f, base);
-		bool on_left = is_edge_above(f, lcand, base);
-		bool on_right = is_edge_above(f, rcand, base);
+		bool on_left = is_half_edge_above(f, lcand, base);
+		bool on_right = is_half_edge_above(f, rcand, base);
 
 		if (on_left)
-			while (
-				in_circle(f, to, from, rb_half_to(f, lcand), rb_half_to(f, rb_half_left(f, lcand))))
+			while (is_vertex_in_circle(f, to, from, rb_half_to(f, lcand),
+									   rb_half_to(f, rb_half_left(f, lcand))))
 			{
 				uint32_t next = rb_half_left(f, lcand);
 
@@ -245,8 +245,8 @@ merge_halves(rb_polygon_face *f, hull l, hull r)
 				lcand = next;
 			}
 		if (on_right)
-			while (in_circle(f, to, from, rb_half_to(f, rcand),
-							 rb_half_to(f, rb_half_right(f, rcand))))
+			while (is_vertex_in_circle(f, to, from, rb_half_to(f, rcand),
+									   rb_half_to(f, rb_half_right(f, rcand))))
 			{
 				uint32_t next = rb_half_right(f, rcand);
 
@@ -255,8 +255,9 @@ merge_halves(rb_polygon_face *f, hull l, hull r)
 			}
 		if (!on_left && !on_right)
 			break;
-		if (!on_left || (on_right && in_circle(f, rb_half_to(f, lcand), f->half[lcand].from,
-											   f->half[rcand].from, rb_half_to(f, rcand))))
+		if (!on_left ||
+			(on_right && is_vertex_in_circle(f, rb_half_to(f, lcand), f->half[lcand].from,
+											 f->half[rcand].from, rb_half_to(f, rcand))))
 			base = rb_half_connect(f, rcand, base ^ 1);
 		else
 			base = rb_half_connect(f, base ^ 1, lcand ^ 1);
@@ -266,7 +267,7 @@ merge_halves(rb_polygon_face *f, hull l, hull r)
 
 /* Triangulates n >= 2 vertices. The recursion depth is logarithmic in n. */
 static hull
-triangulate_range(rb_polygon_face *f, uint32_t first, uint32_t n)
+triangulate_vertex_range(rb_polygon_face *f, uint32_t first, uint32_t n)
 {
 	uint32_t a, b, c;
 	hull l, r;
@@ -282,27 +283,27 @@ triangulate_range(rb_polygon_face *f, uint32_t first, uint32_t n)
 
 		a = rb_half_create(f, first, first + 1);
 		b = rb_half_create(f, first + 1, first + 2);
-		splice_edges(f, a ^ 1, b);
+		splice_half_edges(f, a ^ 1, b);
 		if (side == 0)
 			return (hull){a, b ^ 1};
 		c = rb_half_connect(f, b, a);
 		return side > 0 ? (hull){a, b ^ 1} : (hull){c ^ 1, c};
 	}
-	l = triangulate_range(f, first, n / 2);
-	r = triangulate_range(f, first + n / 2, n - n / 2);
-	return f->stopped ? l : merge_halves(f, l, r);
+	l = triangulate_vertex_range(f, first, n / 2);
+	r = triangulate_vertex_range(f, first + n / 2, n - n / 2);
+	return f->stopped ? l : merge_vertex_hulls(f, l, r);
 }
 
 rb_geometry_fault
 rb_face_points(rb_polygon_face *f)
 {
-	rb_geometry_fault fault = make_vertices(f);
+	rb_geometry_fault fault = make_vertices_of_corners(f);
 
 	if (fault != RB_GEOMETRY_OK)
 		return fault;
 	f->nhalves = 0;
 	f->spare = RB_NONE;
-	f->outside = triangulate_range(f, 0, f->nvertices).left ^ 1;
+	f->outside = triangulate_vertex_range(f, 0, f->nvertices).left ^ 1;
 	for (uint32_t h = 0; h < f->nhalves && !rb_face_stops(f, 1); h++)
 		if (f->half[h].from != RB_NONE)
 			f->vertex[f->half[h].from].half = h;
@@ -333,7 +334,7 @@ rb_face_points(rb_polygon_face *f)
 
 /* Returns a pseudo-random number in 0 .. n - 1 (splitmix64). */
 static uint32_t
-random_below(rb_polygon_face *f, uint32_t n)
+random_corner_below(rb_polygon_face *f, uint32_t n)
 {
 	f->random += UINT64_C(0x9e3779b97f4a7c15);
 	return (uint32_t) ((rb_splitmix(f->random) >> 32) * n >> 32);
@@ -343,7 +344,7 @@ random_below(rb_polygon_face *f, uint32_t n)
 
 /* Returns the sign of (b - a) x (q - p). */
 static int
-sign_of_cross(const rb_vertex *a, const rb_vertex *b, const rb_vertex *p, const rb_vertex *q)
+sign_of_ring_cross(const rb_vertex *a, const rb_vertex *b, const rb_vertex *p, const rb_vertex *q)
 {
 	double left = (b->at[0] - a->at[0]) * (q->at[1] - p->at[1]);
 	double right = (b->at[1] - a->at[1]) * (q->at[0] - p->at[0]);
@@ -368,7 +369,7 @@ sign_of_cross(const rb_vertex *a, const rb_vertex *b, const rb_vertex *p, const 
 
 /* Links three half-edges to a triangle. */
 static inline void
-make_triangle(rb_polygon_face *f, uint32_t a, uint32_t b, uint32_t c)
+link_half_edges_to_triangle(rb_polygon_face *f, uint32_t a, uint32_t b, uint32_t c)
 {
 	rb_half_edge *half = f->half;
 
@@ -382,7 +383,7 @@ make_triangle(rb_polygon_face *f, uint32_t a, uint32_t b, uint32_t c)
  * whose other side is still empty.
  */
 static inline bool
-is_border(const rb_polygon_face *f, uint32_t h)
+is_border_of_cavity(const rb_polygon_face *f, uint32_t h)
 {
 	return f->half[h].mark != 0 || f->half[h ^ 1].next == RB_NONE;
 }
@@ -404,7 +405,7 @@ flip_around_corner(rb_polygon_face *f, uint32_t t)
 		uint32_t h, tn, tp, hn, hp, u, v, w, x;
 
 		t = stack[--n];
-		if (is_border(f, t) || rb_face_stops(f, 1))
+		if (is_border_of_cavity(f, t) || rb_face_stops(f, 1))
 			continue;
 		h = t ^ 1;
 		tn = half[t].next;
@@ -420,8 +421,8 @@ flip_around_corner(rb_polygon_face *f, uint32_t t)
 			continue;
 		half[t].from = x;
 		half[h].from = u;
-		make_triangle(f, tp, hn, t);
-		make_triangle(f, tn, h, hp);
+		link_half_edges_to_triangle(f, tp, hn, t);
+		link_half_edges_to_triangle(f, tn, h, hp);
 		stack[n++] = hn;
 		stack[n++] = hp;
 	}
@@ -429,7 +430,7 @@ flip_around_corner(rb_polygon_face *f, uint32_t t)
 
 /* Triangulates the region on the left of `base`, whose boundary is one cycle. */
 static void
-triangulate_region(rb_polygon_face *f, uint32_t base)
+triangulate_cavity_region(rb_polygon_face *f, uint32_t base)
 {
 	rb_half_edge *half = f->half;
 	uint32_t *edge = f->work + f->span; /* edge from corner i along the cavity */
@@ -456,14 +457,14 @@ triangulate_region(rb_polygon_face *f, uint32_t base)
 		order[i] = i;
 	}
 #define CORNER(i) (f->vertex + ((i) == m ? half[base].from : half[edge[i]].from))
-#define IS_NEARER(i, j) (sign_of_cross(a, b, CORNER(j), CORNER(i)) < 0)
+#define IS_NEARER(i, j) (sign_of_ring_cross(a, b, CORNER(j), CORNER(i)) < 0)
 	for (uint32_t k = m - 1; k > 1 && !rb_face_stops(f, 1); k--)
 	{
 		uint32_t j, i;
 
 		do
 		{
-			j = 1 + random_below(f, k);
+			j = 1 + random_corner_below(f, k);
 			i = order[j];
 		} while (IS_NEARER(i, prev[i]) && IS_NEARER(i, next[i]));
 		order[j] = order[k];
@@ -487,7 +488,7 @@ triangulate_region(rb_polygon_face *f, uint32_t base)
 	{
 		MAKE_GAP(0, order[1]);
 		MAKE_GAP(order[1], m);
-		make_triangle(f, base, gap[0], gap[order[1]]);
+		link_half_edges_to_triangle(f, base, gap[0], gap[order[1]]);
 	}
 	for (uint32_t k = 2; k < m && !f->stopped; k++)
 	{
@@ -497,7 +498,7 @@ triangulate_region(rb_polygon_face *f, uint32_t base)
 
 		MAKE_GAP(p, i);
 		MAKE_GAP(i, next[i]);
-		make_triangle(f, h, gap[p], gap[i]);
+		link_half_edges_to_triangle(f, h, gap[p], gap[i]);
 		flip_around_corner(f, h);
 	}
 #undef CORNER
@@ -512,7 +513,7 @@ triangulate_region(rb_polygon_face *f, uint32_t base)
 
 /* Records that edge h is used once more by a ring. */
 static rb_geometry_fault
-record_use(rb_polygon_face *f, uint32_t h, uint32_t ring)
+record_ring_edge_use(rb_polygon_face *f, uint32_t h, uint32_t ring)
 {
 	uint32_t *first = f->used + h / 2;
 	uint32_t i = *first;
@@ -556,7 +557,7 @@ record_use(rb_polygon_face *f, uint32_t h, uint32_t ring)
  * Subgraph Listing Algorithms, 1985).
  */
 static uint32_t
-first_step(rb_polygon_face *f, uint32_t *a, uint32_t *b, bool *along)
+find_half_edge_toward(rb_polygon_face *f, uint32_t *a, uint32_t *b, bool *along)
 {
 	uint32_t from[2] = {*a, *b};
 	uint32_t h[2];
@@ -588,7 +589,7 @@ first_step(rb_polygon_face *f, uint32_t *a, uint32_t *b, bool *along)
 
 /* Records that the ring edge at a corner crosses the ring edge h. */
 static rb_geometry_fault
-crossing_fault(rb_polygon_face *f, uint32_t corner, uint32_t h)
+record_ring_crossing(rb_polygon_face *f, uint32_t corner, uint32_t h)
 {
 	const uint32_t ends[4] = {corner, f->corner[corner].next, f->vertex[f->half[h].from].corner,
 							  f->vertex[rb_half_to(f, h)].corner};
@@ -599,7 +600,7 @@ crossing_fault(rb_polygon_face *f, uint32_t corner, uint32_t h)
 
 /* Inserts the ring edge from a corner to the next corner. */
 static rb_geometry_fault
-insert_ring_edge(rb_polygon_face *f, uint32_t corner)
+insert_edge_of_ring(rb_polygon_face *f, uint32_t corner)
 {
 	uint32_t a = f->corner[corner].vertex;
 	uint32_t b = f->corner[f->corner[corner].next].vertex;
@@ -608,7 +609,7 @@ insert_ring_edge(rb_polygon_face *f, uint32_t corner)
 	while (a != b)
 	{
 		bool along;
-		uint32_t step = first_step(f, &a, &b, &along);
+		uint32_t step = find_half_edge_toward(f, &a, &b, &along);
 		rb_geometry_fault fault;
 		uint32_t h, n = 0;
 
@@ -625,7 +626,7 @@ insert_ring_edge(rb_polygon_face *f, uint32_t corner)
 				uint32_t t = h ^ 1;
 
 				if (f->used[h / 2] != RB_NONE)
-					return crossing_fault(f, corner, h);
+					return record_ring_crossing(f, corner, h);
 				if (rb_face_stops(f, 1))
 					return RB_GEOMETRY_STOPPED;
 				crossed[n++] = h;
@@ -647,12 +648,12 @@ insert_ring_edge(rb_polygon_face *f, uint32_t corner)
 				rb_half_drop(f, crossed[i]);
 			}
 			step = rb_half_connect(f, f->half[step].prev, h);
-			triangulate_region(f, step);
-			triangulate_region(f, step ^ 1);
+			triangulate_cavity_region(f, step);
+			triangulate_cavity_region(f, step ^ 1);
 			if (f->stopped)
 				return RB_GEOMETRY_STOPPED;
 		}
-		fault = record_use(f, step, f->corner[corner].ring);
+		fault = record_ring_edge_use(f, step, f->corner[corner].ring);
 		if (fault != RB_GEOMETRY_OK)
 			return fault;
 		a = rb_half_to(f, step);
@@ -669,14 +670,14 @@ rb_face_edges(rb_polygon_face *f)
 		f->used[h / 2] = RB_NONE;
 	for (uint32_t i = 0; i < f->ncorners && !rb_face_stops(f, 1); i++)
 	{
-		uint32_t j = random_below(f, i + 1);
+		uint32_t j = random_corner_below(f, i + 1);
 
 		f->order[i] = f->order[j];
 		f->order[j] = i;
 	}
 	for (uint32_t i = 0; i < f->ncorners && !f->stopped; i++)
 	{
-		rb_geometry_fault fault = insert_ring_edge(f, f->order[i]);
+		rb_geometry_fault fault = insert_edge_of_ring(f, f->order[i]);
 
 		if (fault != RB_GEOMETRY_OK)
 			return fault;
@@ -711,7 +712,7 @@ rb_face_edges(rb_polygon_face *f)
 
 /* Returns true if the vertex is inside the ring, by the even-odd rule, or on it. */
 static bool
-is_in_ring(const rb_polygon_face *f, uint32_t ring, uint32_t v)
+is_vertex_in_ring(const rb_polygon_face *f, uint32_t ring, uint32_t v)
 {
 	bool inside = false;
 
@@ -740,13 +741,13 @@ static bool
 is_ring_in_ring(const rb_polygon_face *f, uint32_t inner, uint32_t outer)
 {
 	for (uint32_t i = 0; i < f->ncorners; i++)
-		if (f->corner[i].ring == inner && !is_in_ring(f, outer, f->corner[i].vertex))
+		if (f->corner[i].ring == inner && !is_vertex_in_ring(f, outer, f->corner[i].vertex))
 			return false;
 	return true;
 }
 
 static rb_hole_overlap
-overlap_of(const rb_polygon_face *f, uint32_t hole, uint32_t other)
+overlap_of_holes(const rb_polygon_face *f, uint32_t hole, uint32_t other)
 {
 	const bool in = is_ring_in_ring(f, hole, other), around = is_ring_in_ring(f, other, hole);
 
@@ -755,19 +756,19 @@ overlap_of(const rb_polygon_face *f, uint32_t hole, uint32_t other)
 
 /* Records the fault of a hole at a vertex. */
 static rb_geometry_fault
-hole_fault(rb_polygon_face *f, rb_geometry_fault fault, uint32_t vertex, uint32_t hole,
-		   uint32_t other)
+record_hole_fault(rb_polygon_face *f, rb_geometry_fault fault, uint32_t vertex, uint32_t hole,
+				  uint32_t other)
 {
 	f->info->hole = hole;
 	f->info->other = other;
 	if (fault == RB_GEOMETRY_HOLES)
-		f->info->overlap = (uint8_t) overlap_of(f, hole, other);
+		f->info->overlap = (uint8_t) overlap_of_holes(f, hole, other);
 	return rb_face_fault(f, fault, 1, &f->vertex[vertex].corner);
 }
 
 /* Computes the location of the region on the other side of h. */
 static rb_geometry_fault
-location_across(rb_polygon_face *f, uint32_t h, uint32_t *to)
+location_across_half_edge(rb_polygon_face *f, uint32_t h, uint32_t *to)
 {
 	uint32_t where = f->half[h].mark;
 	bool outer = IN_OUTER(where);
@@ -787,21 +788,21 @@ location_across(rb_polygon_face *f, uint32_t h, uint32_t *to)
 		else if (entered == 0)
 			entered = u->ring;
 		else
-			return hole_fault(f, RB_GEOMETRY_HOLES, f->half[h].from, entered, u->ring);
+			return record_hole_fault(f, RB_GEOMETRY_HOLES, f->half[h].from, entered, u->ring);
 	}
 	if (entered != 0 && hole != 0)
-		return hole_fault(f, RB_GEOMETRY_HOLES, f->half[h].from, hole, entered);
+		return record_hole_fault(f, RB_GEOMETRY_HOLES, f->half[h].from, hole, entered);
 	if (entered != 0)
 		hole = entered;
 	if (hole != 0 && !outer)
-		return hole_fault(f, RB_GEOMETRY_HOLE_OUTSIDE, f->half[h].from, hole, 0);
+		return record_hole_fault(f, RB_GEOMETRY_HOLE_OUTSIDE, f->half[h].from, hole, 0);
 	*to = WHERE(outer, hole);
 	return RB_GEOMETRY_OK;
 }
 
 /* Marks each half-edge as outside, inside or in a hole. */
 static rb_geometry_fault
-flood_regions(rb_polygon_face *f)
+flood_face_regions(rb_polygon_face *f)
 {
 	rb_half_edge *half = f->half;
 	uint32_t *stack = f->work;
@@ -829,7 +830,7 @@ flood_regions(rb_polygon_face *f)
 			continue;
 		if (rb_face_stops(f, 1))
 			return RB_GEOMETRY_STOPPED;
-		fault = location_across(f, h, &where);
+		fault = location_across_half_edge(f, h, &where);
 		if (fault != RB_GEOMETRY_OK)
 			return fault;
 		half[t].mark = half[half[t].next].mark = half[half[t].prev].mark = where;
@@ -844,7 +845,7 @@ flood_regions(rb_polygon_face *f)
  * This includes holes that enclose no area along the edge.
  */
 static rb_geometry_fault
-judge_edge(rb_polygon_face *f, uint32_t h)
+check_hole_at_edge(rb_polygon_face *f, uint32_t h)
 {
 	uint32_t left = f->half[h].mark, right = f->half[h ^ 1].mark;
 	uint32_t within = HOLE_OF(left) == HOLE_OF(right) ? HOLE_OF(left) : 0;
@@ -854,16 +855,16 @@ judge_edge(rb_polygon_face *f, uint32_t h)
 		uint32_t ring = f->use[i].ring;
 
 		if (ring != 0 && !IN_OUTER(left) && !IN_OUTER(right))
-			return hole_fault(f, RB_GEOMETRY_HOLE_OUTSIDE, f->half[h].from, ring, 0);
+			return record_hole_fault(f, RB_GEOMETRY_HOLE_OUTSIDE, f->half[h].from, ring, 0);
 		if (ring != 0 && within != 0 && within != ring)
-			return hole_fault(f, RB_GEOMETRY_HOLES, f->half[h].from, ring, within);
+			return record_hole_fault(f, RB_GEOMETRY_HOLES, f->half[h].from, ring, within);
 	}
 	return RB_GEOMETRY_OK;
 }
 
 /* Returns the fault of a hole's corner that is outside the face or in another hole. */
 static rb_geometry_fault
-judge_point(rb_polygon_face *f, uint32_t corner)
+check_single_point_hole(rb_polygon_face *f, uint32_t corner)
 {
 	uint32_t v = f->corner[corner].vertex;
 	uint32_t h = f->vertex[v].half;
@@ -879,16 +880,16 @@ judge_point(rb_polygon_face *f, uint32_t corner)
 	} while (h != f->vertex[v].half && !rb_face_stops(f, 1));
 	if (f->stopped)
 		return RB_GEOMETRY_STOPPED;
-	return hole_fault(f, hole != 0 ? RB_GEOMETRY_HOLES : RB_GEOMETRY_HOLE_OUTSIDE, v,
-					  f->corner[corner].ring, hole);
+	return record_hole_fault(f, hole != 0 ? RB_GEOMETRY_HOLES : RB_GEOMETRY_HOLE_OUTSIDE, v,
+							 f->corner[corner].ring, hole);
 }
 
 /*
- * Checks each vertex of a single-point ring only once, since judge_point examines all regions
- * around it.
+ * Checks each vertex of a single-point ring only once, since check_single_point_hole examines all
+ * regions around it.
  */
 static rb_geometry_fault
-judge_points(rb_polygon_face *f)
+check_single_point_holes(rb_polygon_face *f)
 {
 	uint32_t *judged = f->order;
 	rb_geometry_fault fault = RB_GEOMETRY_OK;
@@ -901,27 +902,27 @@ judge_points(rb_polygon_face *f)
 		if (f->corner[i].next != i || judged[v])
 			continue;
 		judged[v] = 1;
-		fault = judge_point(f, i);
+		fault = check_single_point_hole(f, i);
 	}
 	return fault;
 }
 
 /* Returns the coordinates of the corner at which h starts. */
 static inline const double *
-get_half_corner(const rb_polygon_face *f, uint32_t h)
+get_corner_of_half_edge(const rb_polygon_face *f, uint32_t h)
 {
 	return f->corner[f->vertex[f->half[h].from].corner].at;
 }
 
 /* Writes the triangle on the left of h, in the orientation of its ring. */
 static inline void
-write_triangle(const rb_polygon_face *f, uint32_t h, double *to)
+write_face_triangle(const rb_polygon_face *f, uint32_t h, double *to)
 {
 	uint32_t next = f->half[h].next, prev = f->half[h].prev;
 
-	memcpy(to, get_half_corner(f, h), 3 * sizeof(double));
-	memcpy(to + 3, get_half_corner(f, f->turn < 0 ? prev : next), 3 * sizeof(double));
-	memcpy(to + 6, get_half_corner(f, f->turn < 0 ? next : prev), 3 * sizeof(double));
+	memcpy(to, get_corner_of_half_edge(f, h), 3 * sizeof(double));
+	memcpy(to + 3, get_corner_of_half_edge(f, f->turn < 0 ? prev : next), 3 * sizeof(double));
+	memcpy(to + 6, get_corner_of_half_edge(f, f->turn < 0 ? next : prev), 3 * sizeof(double));
 }
 
 /*
@@ -929,7 +930,7 @@ write_triangle(const rb_polygon_face *f, uint32_t h, double *to)
  * smallest vertex.
  */
 static inline bool
-is_triangle(const rb_polygon_face *f, uint32_t h)
+is_triangle_of_face(const rb_polygon_face *f, uint32_t h)
 {
 	uint32_t from = f->half[h].from;
 
@@ -937,7 +938,9 @@ is_triangle(const rb_polygon_face *f, uint32_t h)
 		   from < f->half[f->half[h].prev].from;
 }
 
-/* Returns true if h represents its edge: a ring edge with the inside of the face on neither side. */
+/*
+ * Returns true if h represents its edge: a ring edge with the inside of the face on neither side.
+ */
 static inline bool
 is_spike_edge(const rb_polygon_face *f, uint32_t h)
 {
@@ -948,7 +951,7 @@ is_spike_edge(const rb_polygon_face *f, uint32_t h)
 rb_geometry_fault
 rb_face_inside(rb_polygon_face *f)
 {
-	rb_geometry_fault fault = flood_regions(f);
+	rb_geometry_fault fault = flood_face_regions(f);
 	rb_builder *b = f->b;
 	size_t parts = 0;
 	double *to;
@@ -959,13 +962,13 @@ rb_face_inside(rb_polygon_face *f)
 		if (f->half[h].from == RB_NONE)
 			continue;
 		if ((h & 1) == 0)
-			fault = judge_edge(f, h);
-		parts += (size_t) is_triangle(f, h) + is_spike_edge(f, h);
+			fault = check_hole_at_edge(f, h);
+		parts += (size_t) is_triangle_of_face(f, h) + is_spike_edge(f, h);
 		if (rb_face_stops(f, 1))
 			return RB_GEOMETRY_STOPPED;
 	}
 	if (fault == RB_GEOMETRY_OK)
-		fault = judge_points(f);
+		fault = check_single_point_holes(f);
 	if (fault != RB_GEOMETRY_OK)
 		return fault;
 	if (rb_builder_reserve(b, parts, f->error) != RB_OK)
@@ -977,15 +980,15 @@ rb_face_inside(rb_polygon_face *f)
 			continue;
 		if (rb_face_stops(f, 1))
 			return RB_GEOMETRY_STOPPED;
-		if (is_triangle(f, h))
-			write_triangle(f, h, to);
+		if (is_triangle_of_face(f, h))
+			write_face_triangle(f, h, to);
 		else if (!is_spike_edge(f, h))
 			continue;
 		else
 		{
-			memcpy(to, get_half_corner(f, h), 3 * sizeof(double));
-			memcpy(to + 3, get_half_corner(f, h ^ 1), 3 * sizeof(double));
-			memcpy(to + 6, get_half_corner(f, h ^ 1), 3 * sizeof(double));
+			memcpy(to, get_corner_of_half_edge(f, h), 3 * sizeof(double));
+			memcpy(to + 3, get_corner_of_half_edge(f, h ^ 1), 3 * sizeof(double));
+			memcpy(to + 6, get_corner_of_half_edge(f, h ^ 1), 3 * sizeof(double));
 		}
 		to += 9;
 	}

@@ -55,7 +55,7 @@ rb_view_uncount(rb_memory *memory, const rb_set *set)
 
 /* Releases the source sets of a delta set, materialized or not, and frees its definition. */
 static void
-drop_view(rb_memory *memory, rb_set *set)
+drop_delta_definition(rb_memory *memory, rb_set *set)
 {
 	const rb_view *view = set->view;
 	const rb_set *kept = view->kept;
@@ -109,7 +109,7 @@ rb_set_move(const rb_set *set, rb_memory *to, rb_error *error)
 	int n;
 
 	if (set->view != NULL) /* A materialized delta set no longer needs its sources. */
-		drop_view(from, &owner->set);
+		drop_delta_definition(from, &owner->set);
 	for (n = 0; n < 6; n++)
 	{
 		status = rb_memory_move(from, to, block[n], error);
@@ -152,7 +152,7 @@ rb_set_holders(const rb_set *set)
 }
 
 static void
-free_array(rb_memory *memory, const void *array)
+free_set_array(rb_memory *memory, const void *array)
 {
 	void *block = (void *) array;
 
@@ -167,13 +167,13 @@ rb_set_release(const rb_set **set)
 	*set = NULL;
 	if (owner == NULL || rb_drop(&owner->holders) > 1)
 		return;
-	free_array(owner->memory, owner->set.coords);
-	free_array(owner->memory, owner->set.row_of);
-	free_array(owner->memory, owner->set.ids);
-	free_array(owner->memory, owner->set.faces);
-	free_array(owner->memory, owner->set.face_of);
+	free_set_array(owner->memory, owner->set.coords);
+	free_set_array(owner->memory, owner->set.row_of);
+	free_set_array(owner->memory, owner->set.ids);
+	free_set_array(owner->memory, owner->set.faces);
+	free_set_array(owner->memory, owner->set.face_of);
 	if (owner->set.view != NULL)
-		drop_view(owner->memory, &owner->set);
+		drop_delta_definition(owner->memory, &owner->set);
 	RB_FREE(owner->memory, owner);
 }
 
@@ -264,7 +264,7 @@ is_numbering_stopped(const numbering *t, uint32_t row)
 
 /* Returns true if each id is larger than the one before. */
 static bool
-ids_ascend(const int64_t *ids, uint32_t n)
+are_numbered_ids_ascending(const int64_t *ids, uint32_t n)
 {
 	uint32_t wrong = 0;
 
@@ -275,7 +275,7 @@ ids_ascend(const int64_t *ids, uint32_t n)
 
 /* Counts with one bit for each possible id, or returns false if their range is too large. */
 static bool
-count_in_bitmap(numbering *t, rb_status *status, rb_error *error)
+count_ids_in_bitmap(numbering *t, rb_status *status, rb_error *error)
 {
 	int64_t low = t->ids[0];
 	int64_t high = t->ids[0];
@@ -310,7 +310,7 @@ count_in_bitmap(numbering *t, rb_status *status, rb_error *error)
 
 /* Returns the number of a row's id, a new one if the id is new. */
 static inline uint32_t
-id_number(numbering *t, id_table *table, uint32_t row)
+number_of_id(numbering *t, id_table *table, uint32_t row)
 {
 	uint32_t *slot = id_table_find(table, t, t->ids[row]);
 
@@ -324,7 +324,7 @@ id_number(numbering *t, id_table *table, uint32_t row)
 
 /* Numbers the distinct ids in the order of their first rows. */
 static rb_status
-number_rows(numbering *t, id_table *table, uint32_t *number)
+number_ids_of_rows(numbering *t, id_table *table, uint32_t *number)
 {
 	for (uint32_t i = 0; i < t->n; i++)
 	{
@@ -338,7 +338,7 @@ number_rows(numbering *t, id_table *table, uint32_t *number)
 			number[i] = number[i - 1];
 		else if (!again)
 		{
-			k = id_number(t, table, i);
+			k = number_of_id(t, table, i);
 			if (number != NULL)
 				number[i] = k;
 		}
@@ -350,7 +350,7 @@ number_rows(numbering *t, id_table *table, uint32_t *number)
 
 /* Numbers all ids in a hash table of their own. */
 static rb_status
-number_all(numbering *t, uint32_t *number, rb_error *error)
+number_all_ids(numbering *t, uint32_t *number, rb_error *error)
 {
 	id_table table = {0};
 	rb_context ctx;
@@ -361,7 +361,7 @@ number_all(numbering *t, uint32_t *number, rb_error *error)
 	if (status == RB_OK)
 		status = RB_ALLOCATE(&ctx, t->first, t->n);
 	if (status == RB_OK)
-		status = number_rows(t, &table, number);
+		status = number_ids_of_rows(t, &table, number);
 	else
 		*error = ctx.error;
 	RB_FREE(t->memory, t->first);
@@ -379,14 +379,14 @@ rb_ids_number(rb_memory *memory, const int64_t *ids, uint32_t n, bool (*should_s
 	*distinct = 0;
 	if (n == 0)
 		return RB_OK;
-	if (ids_ascend(ids, n))
+	if (are_numbered_ids_ascending(ids, n))
 	{
 		for (uint32_t i = 0; number != NULL && i < n; i++)
 			number[i] = i;
 		t.distinct = n;
 	}
-	else if (number != NULL || !count_in_bitmap(&t, &status, error))
-		status = number_all(&t, number, error);
+	else if (number != NULL || !count_ids_in_bitmap(&t, &status, error))
+		status = number_all_ids(&t, number, error);
 	if (status == RB_OK)
 		*distinct = t.distinct;
 	else

@@ -25,8 +25,8 @@
  * number of remaining bytes. The bytes need not be aligned.
  *
  * Each kind of object has a function that receives the rings and lines of the leaves one by one
- * (take_face ...), so a new kind is one line in `takers`. The rings of a face are collected, and
- * the face is finished when its leaf ends.
+ * (append_face_ring ...), so a new kind is one line in `appenders`. The rings of a face are
+ * collected, and the face is finished when its leaf ends.
  */
 #include "core/base/base.h"
 #include "core/set/face.h"
@@ -101,14 +101,14 @@ rb_geometry_type_name(uint32_t type)
 /* ---- numbers ---- */
 
 static inline size_t
-bytes_left(const reader *r)
+geometry_bytes_left(const reader *r)
 {
 	return (size_t) (r->end - r->at);
 }
 
 /* Reads a 4-byte word. The caller has checked that the bytes exist. */
 static inline uint32_t
-read_word(const uint8_t *p, bool swap)
+read_geometry_word(const uint8_t *p, bool swap)
 {
 	uint32_t value;
 
@@ -118,7 +118,7 @@ read_word(const uint8_t *p, bool swap)
 
 /* Decodes the first n coordinates of point i of a ring. */
 static inline void
-decode_point(const reader *r, const point_list *ring, uint32_t i, int n, double *to)
+decode_ring_point(const reader *r, const point_list *ring, uint32_t i, int n, double *to)
 {
 	const uint8_t *from = ring->points + (size_t) i * (size_t) r->dims * sizeof(double);
 
@@ -136,9 +136,9 @@ decode_point(const reader *r, const point_list *ring, uint32_t i, int n, double 
 
 /* Reads a 3D point. If the builder is flat, only x and y are read, and z is 0. */
 static inline void
-read_place(const reader *r, const point_list *ring, uint32_t i, double *to)
+read_geometry_point(const reader *r, const point_list *ring, uint32_t i, double *to)
 {
-	decode_point(r, ring, i, r->b->flat ? 2 : 3, to);
+	decode_ring_point(r, ring, i, r->b->flat ? 2 : 3, to);
 	if (r->b->flat)
 		to[2] = 0;
 }
@@ -164,7 +164,7 @@ is_decoding_stopped(reader *r, uint32_t work)
 
 /* Adds a ring to the current face, which is not a plain triangle. Further rings may follow. */
 static rb_geometry_fault
-gather_ring(reader *r, point_list ring)
+add_ring_to_face(reader *r, point_list ring)
 {
 	rb_polygon_face *f = &r->face;
 	uint32_t first;
@@ -185,7 +185,7 @@ gather_ring(reader *r, point_list ring)
 		if (i % RB_CHECK_INTERVAL_POINTS == RB_CHECK_INTERVAL_POINTS - 1 &&
 			is_decoding_stopped(r, RB_CHECK_INTERVAL_POINTS))
 			return RB_GEOMETRY_STOPPED;
-		read_place(r, &ring, i, x);
+		read_geometry_point(r, &ring, i, x);
 		if (!rb_all_finite(x, 3))
 			return RB_GEOMETRY_NOT_FINITE;
 		rb_face_add(f, x, i == 0);
@@ -202,7 +202,7 @@ gather_ring(reader *r, point_list ring)
  * triangle of any area, including zero.
  */
 static rb_geometry_fault
-take_face(reader *r, uint32_t type, uint32_t nrings, point_list ring)
+append_face_ring(reader *r, uint32_t type, uint32_t nrings, point_list ring)
 {
 	rb_builder *b = r->b;
 	double last[3];
@@ -220,7 +220,7 @@ take_face(reader *r, uint32_t type, uint32_t nrings, point_list ring)
 	if (type == RB_TYPE_TRIANGLE && nrings > 1)
 		return RB_GEOMETRY_MALFORMED;
 	if (nrings > 1 || ring.npoints != 4)
-		return gather_ring(r, ring);
+		return add_ring_to_face(r, ring);
 	if (b->nparts >= b->coords_cap && rb_builder_reserve(b, 1, r->error) != RB_OK)
 		return RB_GEOMETRY_NO_MEMORY;
 	to = b->coords + (size_t) b->nparts * 9;
@@ -228,8 +228,8 @@ take_face(reader *r, uint32_t type, uint32_t nrings, point_list ring)
 		memcpy(to, ring.points, 9 * sizeof(double));
 	else
 		for (uint32_t i = 0; i < 3; i++)
-			read_place(r, &ring, i, to + 3 * i);
-	read_place(r, &ring, 3, last);
+			read_geometry_point(r, &ring, i, to + 3 * i);
+	read_geometry_point(r, &ring, 3, last);
 	if (!rb_all_finite(to, 9) || !rb_all_finite(last, 3))
 		return RB_GEOMETRY_NOT_FINITE;
 	if (last[0] != to[0] || last[1] != to[1] || last[2] != to[2])
@@ -240,14 +240,14 @@ take_face(reader *r, uint32_t type, uint32_t nrings, point_list ring)
 
 /* Adds a leaf of any type as triangles. Points and lines become degenerate triangles. */
 static rb_geometry_fault
-take_any(reader *r, uint32_t type, uint32_t nrings, point_list points)
+append_leaf_as_triangles(reader *r, uint32_t type, uint32_t nrings, point_list points)
 {
 	rb_builder *b = r->b;
 	const uint32_t parts = points.npoints > 1 ? points.npoints - 1 : 1;
 	double *to;
 
 	if (type == RB_TYPE_POLYGON || type == RB_TYPE_TRIANGLE)
-		return take_face(r, type, nrings, points);
+		return append_face_ring(r, type, nrings, points);
 	if (type == RB_TYPE_CIRCULARSTRING)
 		return RB_GEOMETRY_CURVE;
 	if (!r->has_z && !b->flat)
@@ -260,8 +260,8 @@ take_any(reader *r, uint32_t type, uint32_t nrings, point_list points)
 		if (i % RB_CHECK_INTERVAL_POINTS == RB_CHECK_INTERVAL_POINTS - 1 &&
 			is_decoding_stopped(r, RB_CHECK_INTERVAL_POINTS))
 			return RB_GEOMETRY_STOPPED;
-		read_place(r, &points, i, to);
-		read_place(r, &points, points.npoints > 1 ? i + 1 : 0, to + 3);
+		read_geometry_point(r, &points, i, to);
+		read_geometry_point(r, &points, points.npoints > 1 ? i + 1 : 0, to + 3);
 		memcpy(to + 6, to + 3, 3 * sizeof(double));
 		if (!rb_all_finite(to, 6))
 			return RB_GEOMETRY_NOT_FINITE;
@@ -274,7 +274,7 @@ take_any(reader *r, uint32_t type, uint32_t nrings, point_list points)
  * Starts a leaf. Faces are counted as ST_GeometryN and ST_PatchN count them, including empty ones.
  */
 static inline void
-begin_leaf(reader *r, uint32_t type)
+begin_geometry_leaf(reader *r, uint32_t type)
 {
 	r->info->face += type == RB_TYPE_POLYGON || type == RB_TYPE_TRIANGLE;
 	r->ring = 0;
@@ -282,7 +282,7 @@ begin_leaf(reader *r, uint32_t type)
 
 /* Ends a leaf, and with it the face that was collected from its rings. */
 static inline rb_geometry_fault
-end_leaf(reader *r, uint32_t type)
+end_geometry_leaf(reader *r, uint32_t type)
 {
 	rb_geometry_fault fault;
 
@@ -299,7 +299,7 @@ end_leaf(reader *r, uint32_t type)
  * Adds the n - 1 segments of a line of n points. A single point becomes a segment of zero length.
  */
 static rb_geometry_fault
-take_line(reader *r, point_list points, int n)
+append_line_segments(reader *r, point_list points, int n)
 {
 	rb_builder *b = r->b;
 	uint32_t parts = points.npoints > 1 ? points.npoints - 1 : 1;
@@ -308,7 +308,7 @@ take_line(reader *r, point_list points, int n)
 	if (rb_builder_reserve(b, parts, r->error) != RB_OK)
 		return RB_GEOMETRY_NO_MEMORY;
 	to = b->coords + (size_t) b->nparts * 2 * (size_t) n;
-	decode_point(r, &points, 0, n, to);
+	decode_ring_point(r, &points, 0, n, to);
 	if (!rb_all_finite(to, n))
 		return RB_GEOMETRY_NOT_FINITE;
 	if (points.npoints == 1)
@@ -319,7 +319,7 @@ take_line(reader *r, point_list points, int n)
 			memcpy(to, to - n, (size_t) n * sizeof(double));
 		if (i % RB_CHECK_INTERVAL_POINTS == 0 && is_decoding_stopped(r, RB_CHECK_INTERVAL_POINTS))
 			return RB_GEOMETRY_STOPPED;
-		decode_point(r, &points, i, n, to + n);
+		decode_ring_point(r, &points, i, n, to + n);
 		if (!rb_all_finite(to + n, n))
 			return RB_GEOMETRY_NOT_FINITE;
 	}
@@ -329,7 +329,7 @@ take_line(reader *r, point_list points, int n)
 
 /* Appends the segments of a line in space. */
 static rb_geometry_fault
-take_segment3(reader *r, uint32_t type, uint32_t nrings, point_list points)
+append_segments3(reader *r, uint32_t type, uint32_t nrings, point_list points)
 {
 	(void) nrings;
 	if (type == RB_TYPE_CIRCULARSTRING)
@@ -338,19 +338,19 @@ take_segment3(reader *r, uint32_t type, uint32_t nrings, point_list points)
 		return RB_GEOMETRY_WRONG_TYPE;
 	if (!r->has_z)
 		return RB_GEOMETRY_NO_Z;
-	return take_line(r, points, 3);
+	return append_line_segments(r, points, 3);
 }
 
 /* Adds the segments of a line or of a ring of a polygon. */
 static rb_geometry_fault
-take_segment2(reader *r, uint32_t type, uint32_t nrings, point_list points)
+append_segments2(reader *r, uint32_t type, uint32_t nrings, point_list points)
 {
 	(void) nrings;
 	if (type == RB_TYPE_CIRCULARSTRING)
 		return RB_GEOMETRY_CURVE;
 	if (type != RB_TYPE_LINE && type != RB_TYPE_POLYGON)
 		return RB_GEOMETRY_WRONG_TYPE;
-	return take_line(r, points, 2);
+	return append_line_segments(r, points, 2);
 }
 
 /*
@@ -358,7 +358,7 @@ take_segment2(reader *r, uint32_t type, uint32_t nrings, point_list points)
  * the first line creates.
  */
 static rb_geometry_fault
-take_box(reader *r, uint32_t type, point_list points, int n)
+append_line_to_box(reader *r, uint32_t type, point_list points, int n)
 {
 	rb_builder *b = r->b;
 	double *box;
@@ -370,7 +370,7 @@ take_box(reader *r, uint32_t type, point_list points, int n)
 		if (rb_builder_reserve(b, 1, r->error) != RB_OK)
 			return RB_GEOMETRY_NO_MEMORY;
 		box = b->coords + (size_t) b->nparts * 2 * (size_t) n;
-		decode_point(r, &points, 0, n, box);
+		decode_ring_point(r, &points, 0, n, box);
 		memcpy(box + n, box, (size_t) n * sizeof(double));
 		b->nparts++;
 	}
@@ -382,7 +382,7 @@ take_box(reader *r, uint32_t type, point_list points, int n)
 		if (i % RB_CHECK_INTERVAL_POINTS == RB_CHECK_INTERVAL_POINTS - 1 &&
 			is_decoding_stopped(r, RB_CHECK_INTERVAL_POINTS))
 			return RB_GEOMETRY_STOPPED;
-		decode_point(r, &points, i, n, x);
+		decode_ring_point(r, &points, i, n, x);
 		if (!rb_all_finite(x, n))
 			return RB_GEOMETRY_NOT_FINITE;
 		for (int k = 0; k < n; k++)
@@ -397,17 +397,17 @@ take_box(reader *r, uint32_t type, point_list points, int n)
 }
 
 static rb_geometry_fault
-take_box3(reader *r, uint32_t type, uint32_t nrings, point_list points)
+append_line_to_box3(reader *r, uint32_t type, uint32_t nrings, point_list points)
 {
 	(void) nrings;
-	return r->has_z ? take_box(r, type, points, 3) : RB_GEOMETRY_NO_Z;
+	return r->has_z ? append_line_to_box(r, type, points, 3) : RB_GEOMETRY_NO_Z;
 }
 
 static rb_geometry_fault
-take_box2(reader *r, uint32_t type, uint32_t nrings, point_list points)
+append_line_to_box2(reader *r, uint32_t type, uint32_t nrings, point_list points)
 {
 	(void) nrings;
-	return r->has_z ? RB_GEOMETRY_Z : take_box(r, type, points, 2);
+	return r->has_z ? RB_GEOMETRY_Z : append_line_to_box(r, type, points, 2);
 }
 
 /*
@@ -415,7 +415,7 @@ take_box2(reader *r, uint32_t type, uint32_t nrings, point_list points)
  * solid on which a row lies is defined for a single point.
  */
 static rb_geometry_fault
-take_point3(reader *r, uint32_t type, uint32_t nrings, point_list points)
+append_point3(reader *r, uint32_t type, uint32_t nrings, point_list points)
 {
 	rb_builder *b = r->b;
 	double *to;
@@ -428,22 +428,23 @@ take_point3(reader *r, uint32_t type, uint32_t nrings, point_list points)
 	if (rb_builder_reserve(b, 1, r->error) != RB_OK)
 		return RB_GEOMETRY_NO_MEMORY;
 	to = b->coords + (size_t) b->nparts * 3;
-	decode_point(r, &points, 0, 3, to);
+	decode_ring_point(r, &points, 0, 3, to);
 	if (!rb_all_finite(to, 3))
 		return RB_GEOMETRY_NOT_FINITE;
 	b->nparts++;
 	return RB_GEOMETRY_OK;
 }
 
-static const leaf_reader takers[RB_KINDS] = {
-	[RB_TRIANGLE3] = take_face, [RB_SEGMENT3] = take_segment3, [RB_SEGMENT2] = take_segment2,
-	[RB_BOX3] = take_box3,      [RB_BOX2] = take_box2,         [RB_POINT3] = take_point3,
+static const leaf_reader appenders[RB_KINDS] = {
+	[RB_TRIANGLE3] = append_face_ring, [RB_SEGMENT3] = append_segments3,
+	[RB_SEGMENT2] = append_segments2,  [RB_BOX3] = append_line_to_box3,
+	[RB_BOX2] = append_line_to_box2,   [RB_POINT3] = append_point3,
 };
 
 /* ---- the tree ---- */
 
 static inline bool
-is_collection(uint32_t type)
+is_collection_type(uint32_t type)
 {
 	return (type >= RB_TYPE_MULTIPOINT && type <= RB_TYPE_COLLECTION) ||
 		   (type >= RB_TYPE_COMPOUND && type <= RB_TYPE_POLYHEDRALSURFACE) || type == RB_TYPE_TIN;
@@ -451,11 +452,11 @@ is_collection(uint32_t type)
 
 /* Steps over `n` points and stores them in *ring, or returns false if there are fewer. */
 static inline bool
-pass_points(reader *r, uint32_t n, point_list *ring)
+skip_geometry_points(reader *r, uint32_t n, point_list *ring)
 {
 	size_t size = (size_t) r->dims * sizeof(double);
 
-	if (n > bytes_left(r) / size)
+	if (n > geometry_bytes_left(r) / size)
 		return false;
 	ring->points = r->at;
 	ring->npoints = n;
@@ -465,7 +466,7 @@ pass_points(reader *r, uint32_t n, point_list *ring)
 
 /* Passes a line or ring to the function of the builder's kind. Empty ones are skipped. */
 static rb_geometry_fault
-take_ring(reader *r, uint32_t type, uint32_t nrings, point_list ring)
+append_ring_by_kind(reader *r, uint32_t type, uint32_t nrings, point_list ring)
 {
 	rb_geometry_fault fault;
 
@@ -473,8 +474,8 @@ take_ring(reader *r, uint32_t type, uint32_t nrings, point_list ring)
 		return RB_GEOMETRY_STOPPED;
 	if (ring.npoints == 0)
 		return RB_GEOMETRY_OK;
-	fault = r->b->any_leaf ? take_any(r, type, nrings, ring)
-						   : takers[r->b->kind](r, type, nrings, ring);
+	fault = r->b->any_leaf ? append_leaf_as_triangles(r, type, nrings, ring)
+						   : appenders[r->b->kind](r, type, nrings, ring);
 	if (fault != RB_GEOMETRY_OK)
 		r->info->bad_type = type;
 	return fault;
@@ -485,7 +486,7 @@ take_ring(reader *r, uint32_t type, uint32_t nrings, point_list ring)
  * is curved. All other collections are the sum of their children.
  */
 static inline rb_geometry_fault
-judge_collection(reader *r, uint32_t type, uint32_t count)
+check_collection_type(reader *r, uint32_t type, uint32_t count)
 {
 	if (type != RB_TYPE_CURVEPOLYGON || count == 0)
 		return RB_GEOMETRY_OK;
@@ -496,37 +497,38 @@ judge_collection(reader *r, uint32_t type, uint32_t count)
 
 /* Reads a leaf of the serialized form, with `count` points or rings, after its header. */
 static rb_geometry_fault
-serialized_leaf(reader *r, uint32_t type, uint32_t count)
+read_serialized_leaf(reader *r, uint32_t type, uint32_t count)
 {
 	point_list ring = {r->at, 0};
 
-	begin_leaf(r, type);
+	begin_geometry_leaf(r, type);
 	if (type == RB_TYPE_POLYGON && count > 0)
 	{
 		const uint8_t *sizes = r->at;
 		size_t words = (size_t) count + (count & 1); /* padded to 8 bytes */
 		rb_geometry_fault fault = RB_GEOMETRY_OK;
 
-		if (words > bytes_left(r) / 4)
+		if (words > geometry_bytes_left(r) / 4)
 			return RB_GEOMETRY_MALFORMED;
 		r->at += words * 4;
 		for (uint32_t i = 0; i < count && fault == RB_GEOMETRY_OK; i++)
 		{
-			if (!pass_points(r, read_word(sizes + (size_t) i * 4, r->swap), &ring))
+			if (!skip_geometry_points(r, read_geometry_word(sizes + (size_t) i * 4, r->swap),
+									  &ring))
 				return RB_GEOMETRY_MALFORMED;
 			r->ring = i;
-			fault = take_ring(r, type, count, ring);
+			fault = append_ring_by_kind(r, type, count, ring);
 		}
-		return fault != RB_GEOMETRY_OK ? fault : end_leaf(r, type);
+		return fault != RB_GEOMETRY_OK ? fault : end_geometry_leaf(r, type);
 	}
-	if (!pass_points(r, count, &ring))
+	if (!skip_geometry_points(r, count, &ring))
 		return RB_GEOMETRY_MALFORMED;
-	return take_ring(r, type, 1, ring);
+	return append_ring_by_kind(r, type, 1, ring);
 }
 
 /* Reads the geometries of a serialized collection one after the other. */
 static rb_geometry_fault
-read_serialized(reader *r)
+read_serialized_collection(reader *r)
 {
 	uint64_t pending = 1;
 	bool outermost = true;
@@ -537,10 +539,10 @@ read_serialized(reader *r)
 		uint32_t count;
 		rb_geometry_fault fault;
 
-		if (bytes_left(r) < 8)
+		if (geometry_bytes_left(r) < 8)
 			return RB_GEOMETRY_MALFORMED;
-		type = read_word(r->at, r->swap);
-		count = read_word(r->at + 4, r->swap);
+		type = read_geometry_word(r->at, r->swap);
+		count = read_geometry_word(r->at + 4, r->swap);
 		r->at += 8;
 		pending--;
 		if (is_decoding_stopped(r, 1))
@@ -550,18 +552,18 @@ read_serialized(reader *r)
 		if (outermost)
 			r->info->type = type;
 		outermost = false;
-		if (is_collection(type))
+		if (is_collection_type(type))
 		{
 			/* Every child has a header of 8 bytes. */
-			if (count > bytes_left(r) / 8)
+			if (count > geometry_bytes_left(r) / 8)
 				return RB_GEOMETRY_MALFORMED;
-			fault = judge_collection(r, type, count);
+			fault = check_collection_type(r, type, count);
 			if (fault != RB_GEOMETRY_OK)
 				return fault;
 			pending += count;
 			continue;
 		}
-		fault = serialized_leaf(r, type, count);
+		fault = read_serialized_leaf(r, type, count);
 		if (fault != RB_GEOMETRY_OK)
 			return fault;
 	}
@@ -570,7 +572,7 @@ read_serialized(reader *r)
 
 /* Reads a geometry in either form and removes its parts from the builder if reading fails. */
 static rb_geometry_fault
-read_guarded(reader *r, rb_geometry_fault (*read)(reader *))
+read_or_drop_geometry(reader *r, rb_geometry_fault (*read)(reader *))
 {
 	rb_geometry_fault fault = read(r);
 
@@ -586,8 +588,8 @@ read_guarded(reader *r, rb_geometry_fault (*read)(reader *))
 
 /* Initializes a reader at the start of a geometry. */
 static void
-begin_reading(reader *r, rb_builder *b, const uint8_t *bytes, size_t len, rb_geometry_info *info,
-			  rb_error *error)
+begin_geometry_reader(reader *r, rb_builder *b, const uint8_t *bytes, size_t len,
+					  rb_geometry_info *info, rb_error *error)
 {
 	r->at = bytes;
 	r->end = bytes + len;
@@ -605,7 +607,8 @@ begin_reading(reader *r, rb_builder *b, const uint8_t *bytes, size_t len, rb_geo
 
 /* Reads the header and stores its size in *skip. */
 static rb_geometry_fault
-read_header(const uint8_t *bytes, size_t len, rb_geometry_header *header, int *dims, size_t *skip)
+read_serialized_header(const uint8_t *bytes, size_t len, rb_geometry_header *header, int *dims,
+					   size_t *skip)
 {
 	uint32_t srid;
 	uint8_t flags;
@@ -662,10 +665,10 @@ read_header(const uint8_t *bytes, size_t len, rb_geometry_header *header, int *d
  * their coordinates already give it.
  */
 static void
-box_of_points(const uint8_t *at, size_t len, int dims, rb_geometry_header *header)
+box_of_unboxed_geometry(const uint8_t *at, size_t len, int dims, rb_geometry_header *header)
 {
-	const uint32_t type = len < 8 ? 0 : read_word(at, false),
-				   n = type == 0 ? 0 : read_word(at + 4, false);
+	const uint32_t type = len < 8 ? 0 : read_geometry_word(at, false),
+				   n = type == 0 ? 0 : read_geometry_word(at + 4, false);
 	const size_t size = (size_t) dims * sizeof(double);
 
 	if ((type != RB_TYPE_POINT && type != RB_TYPE_LINE) || n < 1 || n > 2 || len != 8 + n * size)
@@ -687,10 +690,10 @@ rb_geometry_read_header(const uint8_t *bytes, size_t len, rb_geometry_header *he
 {
 	size_t skip;
 	int dims;
-	rb_geometry_fault fault = read_header(bytes, len, header, &dims, &skip);
+	rb_geometry_fault fault = read_serialized_header(bytes, len, header, &dims, &skip);
 
 	if (fault == RB_GEOMETRY_OK && !header->has_box)
-		box_of_points(bytes + skip, len - skip, dims, header);
+		box_of_unboxed_geometry(bytes + skip, len - skip, dims, header);
 	return fault;
 }
 
@@ -703,14 +706,14 @@ rb_geometry_read_serialized(rb_builder *b, const uint8_t *bytes, size_t len, rb_
 	size_t skip;
 	reader r;
 
-	begin_reading(&r, b, bytes, len, info, error);
-	fault = read_header(bytes, len, &header, &r.dims, &skip);
+	begin_geometry_reader(&r, b, bytes, len, info, error);
+	fault = read_serialized_header(bytes, len, &header, &r.dims, &skip);
 	if (fault != RB_GEOMETRY_OK)
 		return fault;
 	info->srid = header.srid;
 	info->has_z = r.has_z = header.has_z;
 	r.at += skip;
-	return read_guarded(&r, read_serialized);
+	return read_or_drop_geometry(&r, read_serialized_collection);
 }
 
 /* ---- bytes that are checked for PostGIS, which trusts them ---- */
@@ -723,19 +726,19 @@ rb_geometry_read_serialized(rb_builder *b, const uint8_t *bytes, size_t len, rb_
  * ignores unknown flags in the layout, so they are ignored here too.
  */
 static bool
-find_tree(reader *r)
+find_serialized_tree(reader *r)
 {
-	const uint8_t flags = bytes_left(r) < 4 ? 0 : r->at[3];
+	const uint8_t flags = geometry_bytes_left(r) < 4 ? 0 : r->at[3];
 	size_t skip = 4;
 
-	if (bytes_left(r) < 4)
+	if (geometry_bytes_left(r) < 4)
 		return false;
 	r->dims = 2 + ((flags & FLAG_Z) != 0) + ((flags & FLAG_M) != 0);
 	if ((flags & FLAG_VERSION_2) != 0 && (flags & FLAG_MORE) != 0)
 		skip += 8;
 	if (flags & FLAG_BOX)
 		skip += 2 * sizeof(float) * (size_t) (flags & FLAG_GEODETIC ? 3 : r->dims);
-	if (bytes_left(r) < skip)
+	if (geometry_bytes_left(r) < skip)
 		return false;
 	r->at += skip;
 	return true;
@@ -743,20 +746,20 @@ find_tree(reader *r)
 
 /* Steps over a leaf whose header has been read. */
 static rb_geometry_fault
-pass_leaf(reader *r, uint32_t type, uint32_t count)
+skip_serialized_leaf(reader *r, uint32_t type, uint32_t count)
 {
 	const uint8_t *sizes = r->at;
 	const size_t words = (size_t) count + (count & 1);
 	point_list ring;
 
 	if (type != RB_TYPE_POLYGON)
-		return pass_points(r, count, &ring) ? RB_GEOMETRY_OK : RB_GEOMETRY_MALFORMED;
-	if (words > bytes_left(r) / 4)
+		return skip_geometry_points(r, count, &ring) ? RB_GEOMETRY_OK : RB_GEOMETRY_MALFORMED;
+	if (words > geometry_bytes_left(r) / 4)
 		return RB_GEOMETRY_MALFORMED;
 	r->at += words * 4;
 	for (uint32_t i = 0; i < count; i++)
 	{
-		if (!pass_points(r, read_word(sizes + (size_t) i * 4, false), &ring))
+		if (!skip_geometry_points(r, read_geometry_word(sizes + (size_t) i * 4, false), &ring))
 			return RB_GEOMETRY_MALFORMED;
 		if (is_decoding_stopped(r, 1))
 			return RB_GEOMETRY_STOPPED;
@@ -773,30 +776,30 @@ rb_geometry_check_serialized(rb_builder *b, const uint8_t *bytes, size_t len)
 	rb_geometry_fault fault;
 	reader r;
 
-	begin_reading(&r, b, bytes, len, &info, NULL);
-	if (!find_tree(&r))
+	begin_geometry_reader(&r, b, bytes, len, &info, NULL);
+	if (!find_serialized_tree(&r))
 		return RB_GEOMETRY_MALFORMED;
 	do
 	{
 		uint32_t type, count;
 
-		if (bytes_left(&r) < 8)
+		if (geometry_bytes_left(&r) < 8)
 			return RB_GEOMETRY_MALFORMED;
-		type = read_word(r.at, false);
-		count = read_word(r.at + 4, false);
+		type = read_geometry_word(r.at, false);
+		count = read_geometry_word(r.at + 4, false);
 		r.at += 8;
 		if (type == 0 || type > RB_TYPE_TIN)
 			return depth == 0 ? RB_GEOMETRY_UNKNOWN : RB_GEOMETRY_MALFORMED;
 		if (is_decoding_stopped(&r, 1))
 			return RB_GEOMETRY_STOPPED;
-		if (is_collection(type) && count > 0)
+		if (is_collection_type(type) && count > 0)
 		{
-			if (count > bytes_left(&r) / 8 || depth == MAX_NESTED)
+			if (count > geometry_bytes_left(&r) / 8 || depth == MAX_NESTED)
 				return RB_GEOMETRY_MALFORMED;
 			pending[depth++] = count;
 			continue;
 		}
-		fault = is_collection(type) ? RB_GEOMETRY_OK : pass_leaf(&r, type, count);
+		fault = is_collection_type(type) ? RB_GEOMETRY_OK : skip_serialized_leaf(&r, type, count);
 		if (fault != RB_GEOMETRY_OK)
 			return fault;
 		while (depth > 0 && --pending[depth - 1] == 0)
@@ -808,7 +811,7 @@ rb_geometry_check_serialized(rb_builder *b, const uint8_t *bytes, size_t len)
 /* ---- EWKB ---- */
 
 static inline bool
-little_endian(void)
+is_little_endian(void)
 {
 	const uint16_t one = 1;
 
@@ -831,35 +834,35 @@ type_of_wkb(uint32_t wkb)
 
 /* Reads the number of children, rings or points, each of which takes at least `least` bytes. */
 static inline bool
-read_count(reader *r, size_t least, uint32_t *count)
+read_ewkb_count(reader *r, size_t least, uint32_t *count)
 {
-	if (bytes_left(r) < 4)
+	if (geometry_bytes_left(r) < 4)
 		return false;
-	*count = read_word(r->at, r->swap);
+	*count = read_geometry_word(r->at, r->swap);
 	r->at += 4;
-	return *count <= bytes_left(r) / least;
+	return *count <= geometry_bytes_left(r) / least;
 }
 
 /* Reads byte order, type and SRID of the next node. */
 static rb_geometry_fault
-ewkb_header(reader *r, bool outermost, uint32_t *type)
+read_ewkb_header(reader *r, bool outermost, uint32_t *type)
 {
 	uint32_t bits;
 	uint32_t iso;
 
-	if (bytes_left(r) < 5)
+	if (geometry_bytes_left(r) < 5)
 		return RB_GEOMETRY_MALFORMED;
 	if (r->at[0] > 1)
 		return RB_GEOMETRY_MALFORMED;
-	r->swap = (r->at[0] == 1) != little_endian();
-	bits = read_word(r->at + 1, r->swap);
+	r->swap = (r->at[0] == 1) != is_little_endian();
+	bits = read_geometry_word(r->at + 1, r->swap);
 	r->at += 5;
 	if (bits & EWKB_SRID)
 	{
-		if (bytes_left(r) < 4)
+		if (geometry_bytes_left(r) < 4)
 			return RB_GEOMETRY_MALFORMED;
 		if (outermost)
-			r->info->srid = (int32_t) read_word(r->at, r->swap);
+			r->info->srid = (int32_t) read_geometry_word(r->at, r->swap);
 		r->at += 4;
 	}
 	iso = (bits & ~(EWKB_Z | EWKB_M | EWKB_SRID)) / 1000;
@@ -873,41 +876,41 @@ ewkb_header(reader *r, bool outermost, uint32_t *type)
 
 /* Reads one point, line, polygon or triangle in EWKB. */
 static rb_geometry_fault
-ewkb_leaf(reader *r, uint32_t type)
+read_ewkb_leaf(reader *r, uint32_t type)
 {
 	rb_geometry_fault fault = RB_GEOMETRY_OK;
 	point_list ring;
 	uint32_t nrings = 1;
 	uint32_t n = 1;
 
-	begin_leaf(r, type);
+	begin_geometry_leaf(r, type);
 	/* A point has no count. A polygon or triangle has a count of rings. */
-	if ((type == RB_TYPE_POLYGON || type == RB_TYPE_TRIANGLE) && !read_count(r, 4, &nrings))
+	if ((type == RB_TYPE_POLYGON || type == RB_TYPE_TRIANGLE) && !read_ewkb_count(r, 4, &nrings))
 		return RB_GEOMETRY_MALFORMED;
 	for (uint32_t i = 0; i < nrings && fault == RB_GEOMETRY_OK; i++)
 	{
-		if (type != RB_TYPE_POINT && !read_count(r, 1, &n))
+		if (type != RB_TYPE_POINT && !read_ewkb_count(r, 1, &n))
 			return RB_GEOMETRY_MALFORMED;
-		if (!pass_points(r, n, &ring))
+		if (!skip_geometry_points(r, n, &ring))
 			return RB_GEOMETRY_MALFORMED;
 		/* EWKB represents POINT EMPTY by NaN coordinates. */
 		if (type == RB_TYPE_POINT)
 		{
 			double xy[2];
 
-			decode_point(r, &ring, 0, 2, xy);
+			decode_ring_point(r, &ring, 0, 2, xy);
 			if (xy[0] != xy[0] && xy[1] != xy[1])
 				ring.npoints = 0;
 		}
 		r->ring = i;
-		fault = take_ring(r, type, nrings, ring);
+		fault = append_ring_by_kind(r, type, nrings, ring);
 	}
-	return fault != RB_GEOMETRY_OK ? fault : end_leaf(r, type);
+	return fault != RB_GEOMETRY_OK ? fault : end_geometry_leaf(r, type);
 }
 
 /* Reads the geometries of an EWKB collection one after the other. */
 static rb_geometry_fault
-read_ewkb(reader *r)
+read_ewkb_collection(reader *r)
 {
 	uint64_t pending = 1;
 	bool outermost = true;
@@ -918,7 +921,7 @@ read_ewkb(reader *r)
 		uint32_t count;
 		rb_geometry_fault fault;
 
-		fault = ewkb_header(r, outermost, &type);
+		fault = read_ewkb_header(r, outermost, &type);
 		if (fault != RB_GEOMETRY_OK)
 			return fault;
 		pending--;
@@ -930,18 +933,18 @@ read_ewkb(reader *r)
 			r->info->has_z = r->has_z;
 		}
 		outermost = false;
-		if (is_collection(type))
+		if (is_collection_type(type))
 		{
 			/* Every child has a header of 5 bytes and a count or a point. */
-			if (!read_count(r, 9, &count))
+			if (!read_ewkb_count(r, 9, &count))
 				return RB_GEOMETRY_MALFORMED;
-			fault = judge_collection(r, type, count);
+			fault = check_collection_type(r, type, count);
 			if (fault != RB_GEOMETRY_OK)
 				return fault;
 			pending += count;
 			continue;
 		}
-		fault = ewkb_leaf(r, type);
+		fault = read_ewkb_leaf(r, type);
 		if (fault != RB_GEOMETRY_OK)
 			return fault;
 	}
@@ -954,6 +957,6 @@ rb_geometry_read_ewkb(rb_builder *b, const uint8_t *bytes, size_t len, rb_geomet
 {
 	reader r;
 
-	begin_reading(&r, b, bytes, len, info, error);
-	return read_guarded(&r, read_ewkb);
+	begin_geometry_reader(&r, b, bytes, len, info, error);
+	return read_or_drop_geometry(&r, read_ewkb_collection);
 }

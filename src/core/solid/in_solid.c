@@ -41,7 +41,7 @@ typedef struct rays_build
 
 /* Computes the boxes of all solids. */
 static rb_status
-find_all_boxes(rays_build *m)
+find_boxes_of_solids(rays_build *m)
 {
 	uint32_t *start = NULL;
 	rb_thread *me;
@@ -57,7 +57,7 @@ find_all_boxes(rays_build *m)
 
 /* Receives pairs of a point and a solid whose box contains it. */
 static rb_status
-put_tops(void *user, const rb_pair *pairs, size_t n)
+receive_solid_tops(void *user, const rb_pair *pairs, size_t n)
 {
 	rays_build *m = user;
 
@@ -81,7 +81,7 @@ find_solids_above(rays_build *m, const rb_backend *backend, uint32_t n)
 	const rb_set boxes = {
 		.kind = RB_BOX3, .nparts = m->solids->nrows, .nrows = m->solids->nrows, .coords = m->box};
 	const rb_job job = {.red = &points, .blue = &boxes, .predicate = RB_MEET};
-	const rb_sink sink = {.put = put_tops, .user = m};
+	const rb_sink sink = {.put = receive_solid_tops, .user = m};
 
 	return n > 0 && boxes.nrows > 0 ? rb_join_step(m->ctx, backend, &job, &sink, RB_TILE) : RB_OK;
 }
@@ -92,7 +92,7 @@ set_ray_ends(rays_build *m, const rb_backend *backend, const rb_set *points)
 {
 	const uint32_t n = points->nparts;
 
-	RB_TRY(find_all_boxes(m));
+	RB_TRY(find_boxes_of_solids(m));
 	for (uint32_t i = 0; i < n; i++)
 	{
 		const double *p = points->coords + (size_t) i * 3;
@@ -211,7 +211,7 @@ typedef struct lines_join
 
 /* Appends hits of one thread to those of the join. */
 static rb_status
-add_hits(lines_join *a, const hit *hits, size_t n)
+append_thread_hits(lines_join *a, const hit *hits, size_t n)
 {
 	rb_status status;
 
@@ -233,7 +233,7 @@ add_hits(lines_join *a, const hit *hits, size_t n)
  * it.
  */
 static bool
-is_below(const lines_join *a, rb_exact_env *env, uint32_t ray, uint32_t triangle)
+is_ray_start_below(const lines_join *a, rb_exact_env *env, uint32_t ray, uint32_t triangle)
 {
 	const double *p = a->rays.set->coords + (size_t) ray * 6;
 	const double *t = a->solids->coords + (size_t) triangle * 9;
@@ -247,7 +247,7 @@ is_below(const lines_join *a, rb_exact_env *env, uint32_t ray, uint32_t triangle
  * segment numbers.
  */
 static rb_status
-note_hits(void *user, const rb_pair *pairs, size_t n)
+collect_solid_hits(void *user, const rb_pair *pairs, size_t n)
 {
 	lines_join *a = user;
 	const uint32_t segments = a->lines->nparts;
@@ -267,17 +267,17 @@ note_hits(void *user, const rb_pair *pairs, size_t n)
 				continue;
 			if (red < segments)
 				hits[k++] = (hit){solid, red, triangle};
-			else if (is_below(a, &env, red - segments, triangle))
+			else if (is_ray_start_below(a, &env, red - segments, triangle))
 				hits[k++] = (hit){solid, a->start_of[red - segments], START};
 		}
-		RB_TRY(add_hits(a, hits, k));
+		RB_TRY(append_thread_hits(a, hits, k));
 	}
 	return RB_OK;
 }
 
 /* Returns true if the segment starts where its predecessor ends, within the same block. */
 static bool
-continues_previous(const rb_set *lines, uint32_t segment)
+continues_previous_segment(const rb_set *lines, uint32_t segment)
 {
 	const double *at = lines->coords + (size_t) segment * 6;
 
@@ -288,12 +288,12 @@ continues_previous(const rb_set *lines, uint32_t segment)
 
 /* Lists the points at which lines start, except lines that continue the previous one. */
 static rb_status
-list_starts(lines_join *a, double **coords, uint32_t *starts)
+list_line_starts(lines_join *a, double **coords, uint32_t *starts)
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < a->lines->nparts; i++)
-		n += !continues_previous(a->lines, i);
+		n += !continues_previous_segment(a->lines, i);
 	*starts = n;
 	RB_TRY(rb_array(a->ctx, (void **) coords, n > 0 ? n : 1, 3 * sizeof(double)));
 	RB_TRY(RB_ALLOCATE(a->ctx, a->start_of, n > 0 ? n : 1));
@@ -302,7 +302,7 @@ list_starts(lines_join *a, double **coords, uint32_t *starts)
 	{
 		if (i % CHECK_INTERVAL == 0 && rb_should_stop(a->ctx))
 			return RB_STOPPED;
-		if (continues_previous(a->lines, i))
+		if (continues_previous_segment(a->lines, i))
 			continue;
 		memcpy(*coords + (size_t) n * 3, a->lines->coords + (size_t) i * 6, 3 * sizeof(double));
 		a->start_of[n++] = i;
@@ -312,13 +312,13 @@ list_starts(lines_join *a, double **coords, uint32_t *starts)
 
 /* Makes the rays from the starts of all lines. */
 static rb_status
-make_rays(lines_join *a, const rb_backend *backend)
+make_rays_of_line_starts(lines_join *a, const rb_backend *backend)
 {
 	rb_set points = {.kind = RB_POINT3};
 	double *coords = NULL;
 	RB_FREE_AT_END(a->ctx->memory, &coords);
 
-	RB_TRY(list_starts(a, &coords, &points.nparts));
+	RB_TRY(list_line_starts(a, &coords, &points.nparts));
 	points.nrows = points.nparts;
 	points.coords = coords;
 	return rb_rays_build(a->ctx, backend, &points, a->solids, &a->rays);
@@ -326,14 +326,14 @@ make_rays(lines_join *a, const rb_backend *backend)
 
 /* Joins segments and rays with the triangles of solids. */
 static rb_status
-find_hits(lines_join *a, const rb_backend *backend)
+find_hits_with_solids(lines_join *a, const rb_backend *backend)
 {
 	const size_t of_one = 6 * sizeof(double);
 	const uint32_t segments = a->lines->nparts, rays = a->rays.set->nparts;
 	const uint64_t n = (uint64_t) segments + rays;
 	rb_set both = {.kind = RB_SEGMENT3, .nparts = (uint32_t) n, .nrows = (uint32_t) n};
 	const rb_job job = {.red = &both, .blue = a->solids, .predicate = RB_MEET};
-	const rb_sink sink = {.put = note_hits, .user = a};
+	const rb_sink sink = {.put = collect_solid_hits, .user = a};
 	double *coords = NULL;
 	RB_FREE_AT_END(a->ctx->memory, &coords);
 
@@ -351,7 +351,7 @@ find_hits(lines_join *a, const rb_backend *backend)
 
 /* Sorts the hits by line. */
 static rb_status
-sort_by_line(lines_join *a)
+sort_hits_by_line(lines_join *a)
 {
 	const uint32_t nlines = a->lines->nrows;
 
@@ -380,7 +380,7 @@ sort_by_line(lines_join *a)
 
 /* Orders hits by solid, segment and triangle. */
 static int
-by_solid_and_segment(const void *p, const void *q, const void *arg)
+by_solid_and_segment_of_hit(const void *p, const void *q, const void *arg)
 {
 	const hit *a = p, *b = q;
 
@@ -414,7 +414,7 @@ typedef struct desk
 
 /* Sends the intervals of the batch to the sink. */
 static rb_status
-flush_intervals(desk *d)
+send_line_intervals(desk *d)
 {
 	rb_status status =
 		d->n > 0 ? d->a->sink->put(d->a->sink->user, d->rows, d->payload, d->n) : RB_OK;
@@ -425,7 +425,7 @@ flush_intervals(desk *d)
 
 /* Appends the intervals of a line in a solid to the batch. */
 static rb_status
-write_intervals(desk *d, uint32_t line, uint32_t solid)
+append_intervals_in_solid(desk *d, uint32_t line, uint32_t solid)
 {
 	for (size_t i = 0; i < d->stretches.n; i++)
 	{
@@ -438,7 +438,7 @@ write_intervals(desk *d, uint32_t line, uint32_t solid)
 		memcpy(&payload[2], &s->length, sizeof s->length);
 		payload[3] = RB_INTERVAL_OF(s->on_boundary, d->stretches.leaves);
 		if (d->n == PUT)
-			RB_TRY(flush_intervals(d));
+			RB_TRY(send_line_intervals(d));
 	}
 	return RB_OK;
 }
@@ -448,7 +448,8 @@ write_intervals(desk *d, uint32_t line, uint32_t solid)
  * inside the solid, which this line continues.
  */
 static rb_status
-process_solid(desk *d, uint32_t line, uint32_t solid, bool inside, const hit *hits, size_t n)
+compute_intervals_in_solid(desk *d, uint32_t line, uint32_t solid, bool inside, const hit *hits,
+						   size_t n)
 {
 	const lines_join *a = d->a;
 	const uint32_t first = a->first[line];
@@ -470,12 +471,12 @@ process_solid(desk *d, uint32_t line, uint32_t solid, bool inside, const hit *hi
 	d->inside[0] = 0;
 	for (size_t i = 0; i < n; i++)
 		d->inside[hits[i].segment - first] = 0;
-	return status == RB_OK ? write_intervals(d, line, solid) : status;
+	return status == RB_OK ? append_intervals_in_solid(d, line, solid) : status;
 }
 
 /* Carries the solids that contain the end of the current line over to the start of the next one. */
 static void
-swap_open(desk *d, size_t still)
+carry_open_solids_over(desk *d, size_t still)
 {
 	uint32_t *array = d->open;
 	const size_t cap = d->open_cap;
@@ -492,7 +493,7 @@ swap_open(desk *d, size_t still)
  * contained the end of the previous line.
  */
 static rb_status
-process_solids(desk *d, uint32_t line, const hit *hits, size_t n)
+compute_intervals_in_solids(desk *d, uint32_t line, const hit *hits, size_t n)
 {
 	size_t still = 0, i = 0, k = 0;
 	rb_status status = RB_OK;
@@ -505,20 +506,21 @@ process_solids(desk *d, uint32_t line, const hit *hits, size_t n)
 
 		while (end < n && hits[end].solid == solid)
 			end++;
-		status = rb_should_stop(d->a->ctx) ? RB_STOPPED
-										   : process_solid(d, line, solid, open, hits + i, end - i);
+		status = rb_should_stop(d->a->ctx)
+					 ? RB_STOPPED
+					 : compute_intervals_in_solid(d, line, solid, open, hits + i, end - i);
 		if (d->stretches.inside_at_end)
 			d->still[still++] = solid;
 		k += open;
 		i = end;
 	}
-	swap_open(d, still);
+	carry_open_solids_over(d, still);
 	return status;
 }
 
 /* Computes the intervals of one line in all solids that it meets. */
 static rb_status
-process_line(desk *d, uint32_t line)
+compute_intervals_of_line(desk *d, uint32_t line)
 {
 	const lines_join *a = d->a;
 	hit *hits = a->sorted + a->from[line];
@@ -527,11 +529,11 @@ process_line(desk *d, uint32_t line)
 
 	if (segments == 0)
 		return RB_OK;
-	if (!continues_previous(a->lines, first))
+	if (!continues_previous_segment(a->lines, first))
 		d->nopen = 0;
 	if (n + d->nopen == 0)
 		return RB_OK;
-	RB_TRY(rb_sort(a->ctx, hits, n, sizeof *hits, by_solid_and_segment, NULL));
+	RB_TRY(rb_sort(a->ctx, hits, n, sizeof *hits, by_solid_and_segment_of_hit, NULL));
 	if (segments > d->inside_cap)
 	{
 		RB_TRY(RB_GROW(a->ctx, d->inside, d->inside_cap, segments));
@@ -539,12 +541,12 @@ process_line(desk *d, uint32_t line)
 	}
 	RB_TRY(RB_GROW(a->ctx, d->still, d->still_cap, n + d->nopen));
 	RB_TRY(rb_line_measure(a->ctx, a->lines->coords + (size_t) first * 6, segments, &d->stretches));
-	return process_solids(d, line, hits, n);
+	return compute_intervals_in_solids(d, line, hits, n);
 }
 
 /* Computes the intervals of a range of lines. */
 static void
-process_lines_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+compute_intervals_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	lines_join *a = arg;
 	desk d = {.a = a};
@@ -553,20 +555,21 @@ process_lines_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 	(void) me;
 	for (uint64_t line = from; line < to && status == RB_OK; line++)
-		status = rb_load(&a->status) == RB_OK ? process_line(&d, (uint32_t) line) : RB_STOPPED;
+		status = rb_load(&a->status) == RB_OK ? compute_intervals_of_line(&d, (uint32_t) line)
+											  : RB_STOPPED;
 	if (status == RB_OK)
-		status = flush_intervals(&d);
+		status = send_line_intervals(&d);
 	rb_keep_failure(&a->status, status);
 	rb_line_intervals_free(a->ctx->memory, &d.stretches);
 }
 
 /* Computes the intervals of all lines in threads. */
 static rb_status
-walk_lines(lines_join *a)
+compute_intervals_of_lines(lines_join *a)
 {
 	const uint32_t n = a->lines->nrows;
-	rb_status status =
-		rb_team_loop(a->ctx, rb_threads_for(a->ctx, n, BLOCK), n, BLOCK, process_lines_piece, a);
+	rb_status status = rb_team_loop(a->ctx, rb_threads_for(a->ctx, n, BLOCK), n, BLOCK,
+									compute_intervals_piece, a);
 
 	return rb_loop_failure(a->status, status);
 }
@@ -585,12 +588,12 @@ rb_compose_insides(rb_context *ctx, const rb_backend *backend, const rb_job *job
 	RB_TRY(rb_solids_check(ctx, backend, job->blue, job->skip_bad, RB_SOLID_OF_SOLIDS, &bad));
 	a.bad = bad;
 	pthread_mutex_init(&a.lock, NULL);
-	status = make_rays(&a, backend);
+	status = make_rays_of_line_starts(&a, backend);
 	if (status == RB_OK)
-		status = find_hits(&a, backend);
+		status = find_hits_with_solids(&a, backend);
 	pthread_mutex_destroy(&a.lock);
 	rb_rays_free(ctx, &a.rays);
 	RB_TRY(status);
-	RB_TRY(sort_by_line(&a));
-	return walk_lines(&a);
+	RB_TRY(sort_hits_by_line(&a));
+	return compute_intervals_of_lines(&a);
 }

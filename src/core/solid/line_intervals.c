@@ -45,7 +45,8 @@
 
 /* Returns the sign of one component of (b - a) x (d - c). */
 static int
-cross_sign(const double *a, const double *b, const double *c, const double *d, int axis)
+sign_of_cross_component(const double *a, const double *b, const double *c, const double *d,
+						int axis)
 {
 	int u = (axis + 1) % 3, v = (axis + 2) % 3;
 	rb_number p[2], q[2], det;
@@ -65,12 +66,13 @@ cross_sign(const double *a, const double *b, const double *c, const double *d, i
 
 /* Returns the orientation of the perturbed line through a and b relative to the edge cd. */
 static int
-line_sign(rb_exact_env *env, const double *a, const double *b, const double *c, const double *d)
+sign_of_perturbed_line(rb_exact_env *env, const double *a, const double *b, const double *c,
+					   const double *d)
 {
 	int sign = rb_orient3d_at(env, a, b, c, d);
 
 	for (int axis = 0; axis < 3 && sign == 0; axis++)
-		sign = cross_sign(a, b, c, d, axis);
+		sign = sign_of_cross_component(a, b, c, d, axis);
 	return sign;
 }
 
@@ -80,8 +82,8 @@ line_sign(rb_exact_env *env, const double *a, const double *b, const double *c, 
  * are that point.
  */
 static bool
-clip_segment(rb_exact_env *env, const double *segment, const double *t, int axis,
-			 rb_location place[2])
+clip_segment_to_triangle(rb_exact_env *env, const double *segment, const double *t, int axis,
+						 rb_location place[2])
 {
 	double q[6], ab[4];
 	int turn;
@@ -120,7 +122,7 @@ clip_segment(rb_exact_env *env, const double *segment, const double *t, int axis
 
 /* Returns true if all vertices of the triangle are on the segment's line. */
 static bool
-is_along(rb_exact_env *env, const double *segment, const double *t)
+is_triangle_along_segment(rb_exact_env *env, const double *segment, const double *t)
 {
 	for (int i = 0; i < 3; i++)
 		if (rb_projection_axis(env, segment, segment + 3, t + 3 * i) != -1)
@@ -130,7 +132,7 @@ is_along(rb_exact_env *env, const double *segment, const double *t)
 
 /* Clips the segment to a triangle whose vertices are all on the segment's line. */
 static bool
-clip_needle(const double *segment, const double *t, rb_location place[2])
+clip_segment_to_needle(const double *segment, const double *t, rb_location place[2])
 {
 	const double *a = segment, *b = segment + 3;
 	int axis = 0;
@@ -168,7 +170,7 @@ clip_needle(const double *segment, const double *t, rb_location place[2])
 
 /* Returns where a segment whose ends have these signs against a triangle's plane crosses it. */
 static rb_location
-plane_location(const double *segment, const double *t, int sa, int sb)
+location_of_plane_crossing(const double *segment, const double *t, int sa, int sb)
 {
 	rb_location p = {.segment = segment, .triangle = t, .of = RB_PLACE_PLANE};
 
@@ -194,8 +196,9 @@ rb_segment_crosses(rb_exact_env *env, const double *segment, const double *trian
 	if (sa == 0 && sb == 0)
 	{
 		int axis = rb_projection_axis(env, t, t + 3, t + 6);
-		bool overlaps = axis >= 0 ? clip_segment(env, segment, t, axis, place)
-								  : is_along(env, segment, t) && clip_needle(segment, t, place);
+		bool overlaps = axis >= 0 ? clip_segment_to_triangle(env, segment, t, axis, place)
+								  : is_triangle_along_segment(env, segment, t) &&
+										clip_segment_to_needle(segment, t, place);
 
 		return overlaps ? RB_OVERLAPS : RB_CROSSES_NOT;
 	}
@@ -207,19 +210,19 @@ rb_segment_crosses(rb_exact_env *env, const double *segment, const double *trian
 	}
 	for (int e = 0; e < 3; e++)
 	{
-		int s = line_sign(env, a, b, t + 3 * e, t + 3 * ((e + 1) % 3));
+		int s = sign_of_perturbed_line(env, a, b, t + 3 * e, t + 3 * ((e + 1) % 3));
 
 		if (s * side < 0)
 			return RB_CROSSES_NOT;
 		side = s;
 	}
-	place[0] = plane_location(segment, t, sa, sb);
+	place[0] = location_of_plane_crossing(segment, t, sa, sb);
 	return RB_CROSSES;
 }
 
 /* Returns where the segment meets a triangle without area that is not on the segment's line. */
 static rb_location
-meet_needle(rb_exact_env *env, const double *segment, const double *t)
+location_on_needle(rb_exact_env *env, const double *segment, const double *t)
 {
 	rb_location p = {.segment = segment, .triangle = t, .of = RB_PLACE_EDGE};
 	int axis;
@@ -247,14 +250,14 @@ rb_segment_meets(rb_exact_env *env, const double *segment, const double *triangl
 	{
 		axis = rb_projection_axis(env, t, t + 3, t + 6);
 		if (axis >= 0)
-			(void) clip_segment(env, segment, t, axis, place);
-		else if (is_along(env, segment, t))
-			(void) clip_needle(segment, t, place);
+			(void) clip_segment_to_triangle(env, segment, t, axis, place);
+		else if (is_triangle_along_segment(env, segment, t))
+			(void) clip_segment_to_needle(segment, t, place);
 		else
-			place[0] = place[1] = meet_needle(env, segment, t);
+			place[0] = place[1] = location_on_needle(env, segment, t);
 		return;
 	}
-	place[0] = place[1] = plane_location(segment, t, sa, sb);
+	place[0] = place[1] = location_of_plane_crossing(segment, t, sa, sb);
 }
 
 /* ---- intervals ---- */
@@ -301,20 +304,20 @@ typedef struct walk
 } walk;
 
 static int
-by_location(const void *p, const void *q, const void *arg)
+by_event_location(const void *p, const void *q, const void *arg)
 {
 	(void) arg;
 	return rb_location_compare(&((const event *) p)->place, &((const event *) q)->place);
 }
 
 static const double *
-segment_at(const walk *w, uint32_t i)
+segment_of_walk(const walk *w, uint32_t i)
 {
 	return w->line->segments + 6 * (size_t) i;
 }
 
 static void
-load_length(rb_number *to, const rb_length *from)
+load_line_length(rb_number *to, const rb_length *from)
 {
 	to->sign = from->n > 0;
 	to->n = from->n;
@@ -323,7 +326,7 @@ load_length(rb_number *to, const rb_length *from)
 }
 
 static void
-save_length(rb_length *to, const rb_number *from)
+save_line_length(rb_length *to, const rb_number *from)
 {
 	to->n = from->n;
 	to->low = from->low;
@@ -354,12 +357,12 @@ rb_line_measure(rb_context *ctx, const double *segments, uint32_t n, rb_line_int
 
 		if (rb_stop_due(ctx, i, 1024))
 			return RB_STOPPED;
-		save_length(&out->before[i], &sum);
+		save_line_length(&out->before[i], &sum);
 		rb_segment_length(&length, segments + 6 * (size_t) i, RB_MEASURE_WORDS);
 		rb_number_add(&sum, &sum, &length);
 		rb_number_truncate(&sum, RB_MEASURE_WORDS);
 	}
-	save_length(&out->before[n], &sum);
+	save_line_length(&out->before[n], &sum);
 	return RB_OK;
 }
 
@@ -376,14 +379,14 @@ rb_measured_fraction(rb_context *ctx, const double *segments, uint32_t n, uint32
 	*fraction = place->t;
 	if (measured->measured == 1)
 		return RB_OK;
-	load_length(&before, &measured->before[i]);
-	load_length(&total, &measured->before[n]);
+	load_line_length(&before, &measured->before[i]);
+	load_line_length(&total, &measured->before[n]);
 	return rb_line_fraction(ctx, segments, n, i, place, &before, &total, fraction);
 }
 
 /* Computes the fraction of the line at a location. */
 static rb_status
-fraction_at(walk *w, const rb_location *place, double *fraction)
+line_fraction_at(walk *w, const rb_location *place, double *fraction)
 {
 	if (w->measured == 1)
 	{
@@ -396,7 +399,7 @@ fraction_at(walk *w, const rb_location *place, double *fraction)
 
 /* Appends the current interval, which ends at the given fraction. */
 static rb_status
-append_interval(walk *w, double to)
+append_current_interval(walk *w, double to)
 {
 	rb_line_intervals *out = w->out;
 
@@ -410,13 +413,13 @@ append_interval(walk *w, double to)
 
 /* Ends the current interval at this location, and starts another one with the given state. */
 static rb_status
-change_state(walk *w, const rb_location *place, state next)
+change_interval_state(walk *w, const rb_location *place, state next)
 {
 	double here;
 
-	RB_TRY(fraction_at(w, place, &here));
+	RB_TRY(line_fraction_at(w, place, &here));
 	if (w->state != OUTSIDE)
-		RB_TRY(append_interval(w, here));
+		RB_TRY(append_current_interval(w, here));
 	w->state = next;
 	w->from = here;
 	w->begin = *place;
@@ -429,12 +432,12 @@ change_state(walk *w, const rb_location *place, state next)
  * given state.
  */
 static rb_status
-extend_interval(walk *w, const rb_location *from, const rb_location *to, state now)
+extend_line_interval(walk *w, const rb_location *from, const rb_location *to, state now)
 {
 	rb_status status = RB_OK;
 
 	if (now != w->state)
-		status = change_state(w, from, now);
+		status = change_interval_state(w, from, now);
 	w->end = *to;
 	if (status == RB_OK && now != OUTSIDE && w->measured > 1)
 	{
@@ -449,9 +452,9 @@ extend_interval(walk *w, const rb_location *from, const rb_location *to, state n
 
 /* Walks along the current segment, given its sorted crossings and overlaps. */
 static rb_status
-walk_segment(walk *w, const event *events, size_t n)
+walk_current_segment(walk *w, const event *events, size_t n)
 {
-	const double *segment = segment_at(w, w->at);
+	const double *segment = segment_of_walk(w, w->at);
 	rb_location last = rb_location_start(segment), end = rb_location_end(segment);
 	long overlaps = 0;
 	rb_status status = RB_OK;
@@ -465,7 +468,7 @@ walk_segment(walk *w, const event *events, size_t n)
 			const state now = overlaps > 0 ? ON_BOUNDARY : w->inside ? INSIDE : OUTSIDE;
 
 			w->out->leaves |= now == OUTSIDE;
-			status = extend_interval(w, &last, here, now);
+			status = extend_line_interval(w, &last, here, now);
 			last = *here;
 		}
 		if (i == n)
@@ -480,7 +483,7 @@ walk_segment(walk *w, const event *events, size_t n)
 
 /* Collects the crossings and overlaps of the current segment with the given triangles. */
 static rb_status
-collect_events(walk *w, const rb_pair *meet, size_t n, size_t *found)
+collect_segment_events(walk *w, const rb_pair *meet, size_t n, size_t *found)
 {
 	rb_line_intervals *out = w->out;
 	event *events = out->work;
@@ -495,7 +498,7 @@ collect_events(walk *w, const rb_pair *meet, size_t n, size_t *found)
 			return RB_STOPPED;
 		RB_TRY(rb_array_grow(w->ctx, &out->work, &out->work_cap, *found + 2, sizeof *events));
 		events = out->work;
-		crossing = rb_segment_crosses(&w->env, segment_at(w, w->at),
+		crossing = rb_segment_crosses(&w->env, segment_of_walk(w, w->at),
 									  w->line->triangles + 9 * (size_t) meet[i].blue, place);
 		if (crossing == RB_CROSSES)
 			events[(*found)++] = (event){place[0], CROSSES};
@@ -505,19 +508,19 @@ collect_events(walk *w, const rb_pair *meet, size_t n, size_t *found)
 			events[(*found)++] = (event){place[1], ENDS};
 		}
 	}
-	return rb_sort(w->ctx, events, *found, sizeof *events, by_location, NULL);
+	return rb_sort(w->ctx, events, *found, sizeof *events, by_event_location, NULL);
 }
 
 /* Handles a line that is a single point. */
 static rb_status
-walk_point(walk *w)
+walk_line_of_one_point(walk *w)
 {
 	const rb_line *line = w->line;
 	bool on = false;
 
 	/* The last segment that is not connected to its predecessor determines the state at the end. */
 	for (uint32_t i = 0; i < line->nsegments; i++)
-		if (i == 0 || !rb_equal3(segment_at(w, i) - 3, segment_at(w, i)))
+		if (i == 0 || !rb_equal3(segment_of_walk(w, i) - 3, segment_of_walk(w, i)))
 			w->out->inside_at_end = line->inside[i] != 0;
 	for (size_t i = 0; i < line->nmeet && !on; i++)
 	{
@@ -529,7 +532,7 @@ walk_point(walk *w)
 	if (!on && !line->inside[0])
 		return RB_OK;
 	w->state = on ? ON_BOUNDARY : INSIDE;
-	return append_interval(w, 1);
+	return append_current_interval(w, 1);
 }
 
 /*
@@ -537,7 +540,7 @@ walk_point(walk *w)
  * nsegments.
  */
 static uint32_t
-next_of_interest(const rb_line *line, uint32_t i, size_t meet)
+next_segment_to_walk(const rb_line *line, uint32_t i, size_t meet)
 {
 	const uint32_t end = meet < line->nmeet ? line->meet[meet].red : line->nsegments;
 	const uint8_t *start = memchr(line->inside + i, 1, end - i);
@@ -559,9 +562,9 @@ rb_solid_intervals(rb_context *ctx, const rb_line *line, rb_line_intervals *out)
 	out->leaves = false;
 	w.measured = out->measured;
 	if (w.measured == 0)
-		return walk_point(&w);
+		return walk_line_of_one_point(&w);
 	if (w.measured > 1)
-		load_length(&w.total, &out->before[line->nsegments]);
+		load_line_length(&w.total, &out->before[line->nsegments]);
 	for (uint32_t i = 0; i < line->nsegments && status == RB_OK; i++)
 	{
 		const double *segment;
@@ -570,15 +573,15 @@ rb_solid_intervals(rb_context *ctx, const rb_line *line, rb_line_intervals *out)
 		/* Skip ahead while outside: a long line may meet many solids, each only briefly. */
 		if (!w.inside && w.state == OUTSIDE)
 		{
-			const uint32_t next = next_of_interest(line, i, meet);
+			const uint32_t next = next_segment_to_walk(line, i, meet);
 
 			out->leaves |= next > i;
 			i = next;
 			if (i == line->nsegments)
 				break;
-			last = i > 0 ? segment_at(&w, i - 1) : NULL;
+			last = i > 0 ? segment_of_walk(&w, i - 1) : NULL;
 		}
-		segment = segment_at(&w, i);
+		segment = segment_of_walk(&w, i);
 		if (rb_stop_due(ctx, i, 1024))
 			return RB_STOPPED;
 		while (meet + n < line->nmeet && line->meet[meet + n].red == i)
@@ -595,20 +598,20 @@ rb_solid_intervals(rb_context *ctx, const rb_line *line, rb_line_intervals *out)
 			rb_location start = rb_location_start(segment);
 
 			if (w.measured > 1)
-				load_length(&w.before, &out->before[i]);
+				load_line_length(&w.before, &out->before[i]);
 			/* Start a new interval after a gap in the line. */
 			if (jumped && w.state != OUTSIDE)
-				status = change_state(&w, &start, OUTSIDE);
+				status = change_interval_state(&w, &start, OUTSIDE);
 			jumped = false;
 			if (status == RB_OK)
-				status = collect_events(&w, line->meet + meet, n, &found);
+				status = collect_segment_events(&w, line->meet + meet, n, &found);
 			if (status == RB_OK)
-				status = walk_segment(&w, out->work, found);
+				status = walk_current_segment(&w, out->work, found);
 		}
 		meet += n;
 	}
 	if (status == RB_OK && w.state != OUTSIDE)
-		status = append_interval(&w, 1);
+		status = append_current_interval(&w, 1);
 	out->inside_at_end = w.inside;
 	return status;
 }
@@ -640,7 +643,7 @@ typedef struct line_point
 } line_point;
 
 static bool
-is_point_before(const line_point *a, const line_point *b)
+is_line_point_before(const line_point *a, const line_point *b)
 {
 	if (a->segment != b->segment)
 		return a->segment < b->segment;
@@ -648,7 +651,7 @@ is_point_before(const line_point *a, const line_point *b)
 }
 
 static bool
-is_point(const double *segments, uint32_t i)
+is_segment_a_point(const double *segments, uint32_t i)
 {
 	return rb_equal3(segments + 6 * (size_t) i, segments + 6 * (size_t) i + 3);
 }
@@ -658,15 +661,15 @@ is_point(const double *segments, uint32_t i)
  * one.
  */
 static line_point
-spot_of_point(const double *segments, uint32_t n, uint32_t i)
+point_of_zero_segment(const double *segments, uint32_t n, uint32_t i)
 {
 	uint32_t k = i;
 
-	while (k > 0 && is_point(segments, k))
+	while (k > 0 && is_segment_a_point(segments, k))
 		k--;
-	if (!is_point(segments, k))
+	if (!is_segment_a_point(segments, k))
 		return (line_point){k, rb_location_end(segments + 6 * (size_t) k)};
-	while (k < n - 1 && is_point(segments, k))
+	while (k < n - 1 && is_segment_a_point(segments, k))
 		k++;
 	return (line_point){k, rb_location_start(segments + 6 * (size_t) k)};
 }
@@ -679,12 +682,13 @@ typedef struct span
 } span;
 
 static int
-compare_spans(const void *a, const void *b, const void *arg)
+by_span_begin(const void *a, const void *b, const void *arg)
 {
 	const span *spans = arg;
 	const span *p = spans + *(const uint32_t *) a, *q = spans + *(const uint32_t *) b;
 
-	return is_point_before(&p->begin, &q->begin) ? -1 : is_point_before(&q->begin, &p->begin);
+	return is_line_point_before(&p->begin, &q->begin) ? -1
+													  : is_line_point_before(&q->begin, &p->begin);
 }
 
 /*
@@ -692,11 +696,11 @@ compare_spans(const void *a, const void *b, const void *arg)
  * them.
  */
 static bool
-is_contiguous(const double *segments, uint32_t i, uint32_t j)
+are_segments_contiguous(const double *segments, uint32_t i, uint32_t j)
 {
 	uint32_t k = i + 1;
 
-	while (k < j && is_point(segments, k) &&
+	while (k < j && is_segment_a_point(segments, k) &&
 		   rb_equal3(segments + 6 * (size_t) i + 3, segments + 6 * (size_t) k))
 		k++;
 	return k == j && rb_equal3(segments + 6 * (size_t) i + 3, segments + 6 * (size_t) j);
@@ -707,31 +711,31 @@ is_contiguous(const double *segments, uint32_t i, uint32_t j)
  * q does not begin before the other one.
  */
 static bool
-is_joined(const double *segments, const line_point *p, const line_point *q)
+do_spans_join(const double *segments, const line_point *p, const line_point *q)
 {
 	rb_location end, start;
 
 	if (p->segment >= q->segment)
-		return !is_point_before(p, q);
+		return !is_line_point_before(p, q);
 	end = rb_location_end(segments + 6 * (size_t) p->segment);
 	start = rb_location_start(segments + 6 * (size_t) q->segment);
 	return rb_location_compare(&p->place, &end) == 0 &&
 		   rb_location_compare(&q->place, &start) == 0 &&
-		   is_contiguous(segments, p->segment, q->segment);
+		   are_segments_contiguous(segments, p->segment, q->segment);
 }
 
 /* Returns the span of a line on a triangle. */
 static span
-span_of_pair(rb_exact_env *env, const double *segments, uint32_t n, const double *triangles,
-			 const rb_pair *pair)
+span_of_line_on_triangle(rb_exact_env *env, const double *segments, uint32_t n,
+						 const double *triangles, const rb_pair *pair)
 {
 	const double *segment = segments + 6 * (size_t) pair->red;
 	rb_location place[2];
 	line_point point;
 
-	if (is_point(segments, pair->red))
+	if (is_segment_a_point(segments, pair->red))
 	{
-		point = spot_of_point(segments, n, pair->red);
+		point = point_of_zero_segment(segments, n, pair->red);
 		return (span){point, point};
 	}
 	rb_segment_meets(env, segment, triangles + 9 * (size_t) pair->blue, place);
@@ -740,8 +744,8 @@ span_of_pair(rb_exact_env *env, const double *segments, uint32_t n, const double
 
 /* Appends a span as fractions of the line's length. */
 static rb_status
-write_span(rb_context *ctx, const double *segments, uint32_t n, const span *at,
-		   rb_line_intervals *out)
+append_span_as_fractions(rb_context *ctx, const double *segments, uint32_t n, const span *at,
+						 rb_line_intervals *out)
 {
 	rb_line_interval *to = out->at + out->n++;
 
@@ -752,7 +756,7 @@ write_span(rb_context *ctx, const double *segments, uint32_t n, const span *at,
 
 /* Reserves memory for nmeet spans, their order and their fractions. */
 static rb_status
-reserve_spans(rb_context *ctx, size_t nmeet, rb_line_intervals *out)
+reserve_line_spans(rb_context *ctx, size_t nmeet, rb_line_intervals *out)
 {
 	RB_TRY(RB_GROW(ctx, out->at, out->cap, nmeet));
 	return rb_array_grow(ctx, &out->work, &out->work_cap, nmeet, sizeof(span) + sizeof(uint32_t));
@@ -768,7 +772,7 @@ rb_line_spans(rb_context *ctx, const double *segments, uint32_t n, const double 
 	uint32_t *order;
 
 	out->n = 0;
-	RB_TRY(reserve_spans(ctx, nmeet, out));
+	RB_TRY(reserve_line_spans(ctx, nmeet, out));
 	spans = out->work;
 	order = (uint32_t *) (spans + nmeet);
 	if (out->measured == 0)
@@ -780,22 +784,22 @@ rb_line_spans(rb_context *ctx, const double *segments, uint32_t n, const double 
 	{
 		if (rb_stop_due(ctx, m, 64))
 			return RB_STOPPED;
-		spans[m] = span_of_pair(&env, segments, n, triangles, &meet[m]);
+		spans[m] = span_of_line_on_triangle(&env, segments, n, triangles, &meet[m]);
 		order[m] = (uint32_t) m;
 	}
-	RB_TRY(rb_sort(ctx, order, nmeet, sizeof *order, compare_spans, spans));
+	RB_TRY(rb_sort(ctx, order, nmeet, sizeof *order, by_span_begin, spans));
 	current = spans[order[0]];
 	for (size_t m = 1; m < nmeet && status == RB_OK; m++)
 	{
 		const span *next = spans + order[m];
 
-		if (!is_joined(segments, &current.end, &next->begin))
+		if (!do_spans_join(segments, &current.end, &next->begin))
 		{
-			status = write_span(ctx, segments, n, &current, out);
+			status = append_span_as_fractions(ctx, segments, n, &current, out);
 			current = *next;
 		}
-		else if (is_point_before(&current.end, &next->end))
+		else if (is_line_point_before(&current.end, &next->end))
 			current.end = next->end;
 	}
-	return status == RB_OK ? write_span(ctx, segments, n, &current, out) : status;
+	return status == RB_OK ? append_span_as_fractions(ctx, segments, n, &current, out) : status;
 }

@@ -111,7 +111,7 @@ subtract_to_double_double(rb_double_double *r, const double *p, const double *q,
 
 /* Computes p * s - q * t and the size of its terms. */
 static near
-near_det2(rb_double_double p, rb_double_double q, rb_double_double t, rb_double_double s)
+approximate_det2(rb_double_double p, rb_double_double q, rb_double_double t, rb_double_double s)
 {
 	near r;
 
@@ -122,7 +122,7 @@ near_det2(rb_double_double p, rb_double_double q, rb_double_double t, rb_double_
 
 /* Computes the dot product of n and w and the size of its terms. */
 static near
-near_dot(const near *n, const rb_double_double *w)
+approximate_dot(const near *n, const rb_double_double *w)
 {
 	near r = {{0, 0}, 0};
 
@@ -136,7 +136,7 @@ near_dot(const near *n, const rb_double_double *w)
 
 /* Computes a location approximately with a bound on its error. */
 static bool
-find_nearly(rb_location *p)
+find_location_nearly(rb_location *p)
 {
 	const double *a = p->segment, *t = p->triangle;
 	const double *c = t + 3 * p->corner, *d = t + 3 * ((p->corner + 1) % 3);
@@ -158,16 +158,16 @@ find_nearly(rb_location *p)
 			{
 				int x = (k + 1) % 3, y = (k + 2) % 3;
 
-				n[k] = near_det2(u[x], u[y], v[x], v[y]);
+				n[k] = approximate_det2(u[x], u[y], v[x], v[y]);
 			}
-			numerator = near_dot(n, ca);
-			denominator = near_dot(n, ba);
+			numerator = approximate_dot(n, ca);
+			denominator = approximate_dot(n, ba);
 			break;
 		case RB_PLACE_EDGE:
 			if (!good || !subtract_to_double_double(u, c, d, 3))
 				return false;
-			numerator = near_det2(ca[i], ca[j], u[i], u[j]);
-			denominator = near_det2(ba[i], ba[j], u[i], u[j]);
+			numerator = approximate_det2(ca[i], ca[j], u[i], u[j]);
+			denominator = approximate_det2(ba[i], ba[j], u[i], u[j]);
 			break;
 		default:
 			if (!good)
@@ -196,7 +196,7 @@ rb_location_find(rb_location *p)
 {
 	rb_number numerator, denominator, ratio;
 
-	if (find_nearly(p))
+	if (find_location_nearly(p))
 		return;
 	rb_location_ratio(p, &numerator, &denominator);
 	rb_number_div(&ratio, &numerator, &denominator, 3);
@@ -363,7 +363,7 @@ _Static_assert(2 * RB_NUMBER_DEGREE(2, 2) + 1 <= RB_NUMBER_WORDS &&
  * then the nearest double.
  */
 static bool
-round_certainly(const rb_number *x, int words, double *down, double *up)
+round_fraction_certainly(const rb_number *x, int words, double *down, double *up)
 {
 	rb_number least = {.sign = 1, .n = 1, .low = x->low + x->n - words + 2, .word = {1}};
 	rb_number moved;
@@ -382,8 +382,8 @@ round_certainly(const rb_number *x, int words, double *down, double *up)
 
 /* Computes the length of the line up to segment i, and its total length. */
 static rb_status
-measure_line(rb_context *ctx, const double *segments, uint32_t n, uint32_t i, int words,
-			 rb_number *before, rb_number *total)
+measure_line_up_to(rb_context *ctx, const double *segments, uint32_t n, uint32_t i, int words,
+				   rb_number *before, rb_number *total)
 {
 	rb_number length;
 
@@ -404,8 +404,8 @@ measure_line(rb_context *ctx, const double *segments, uint32_t n, uint32_t i, in
 
 /* Computes the exact fraction of a line at a location. */
 static void
-fraction_of(rb_number *fraction, const rb_location *place, const rb_number *before,
-			const rb_number *total, int words)
+find_exact_line_fraction(rb_number *fraction, const rb_location *place, const rb_number *before,
+						 const rb_number *total, int words)
 {
 	rb_location start = rb_location_start(place->segment);
 	rb_number length;
@@ -420,8 +420,8 @@ fraction_of(rb_number *fraction, const rb_location *place, const rb_number *befo
 
 /* Computes the sign of the exact fraction minus the midpoint of two doubles, or UNKNOWN. */
 static rb_status
-side_of_midpoint(rb_context *ctx, const double *segments, uint32_t n, uint32_t i,
-				 const rb_location *place, double down, double up, int *side)
+side_of_fraction_midpoint(rb_context *ctx, const double *segments, uint32_t n, uint32_t i,
+						  const rb_location *place, double down, double up, int *side)
 {
 	rb_number twice, two, numerator, denominator, factor[3];
 	uint8_t *seen = NULL;
@@ -484,10 +484,10 @@ rb_line_fraction(rb_context *ctx, const double *segments, uint32_t n, uint32_t i
 	double up;
 	int side;
 
-	fraction_of(&x, place, before, total, RB_MEASURE_WORDS);
-	if (round_certainly(&x, RB_MEASURE_WORDS, fraction, &up))
+	find_exact_line_fraction(&x, place, before, total, RB_MEASURE_WORDS);
+	if (round_fraction_certainly(&x, RB_MEASURE_WORDS, fraction, &up))
 		return RB_OK;
-	RB_TRY(side_of_midpoint(ctx, segments, n, i, place, *fraction, up, &side));
+	RB_TRY(side_of_fraction_midpoint(ctx, segments, n, i, place, *fraction, up, &side));
 	if (side == 0)
 	{
 		rb_number y;
@@ -510,9 +510,9 @@ rb_line_fraction(rb_context *ctx, const double *segments, uint32_t n, uint32_t i
 	{
 		const int few = words < MAX_WORDS ? words : MAX_WORDS;
 
-		RB_TRY(measure_line(ctx, segments, n, i, few, &start, &whole));
-		fraction_of(&x, place, &start, &whole, few);
-		if (round_certainly(&x, few, fraction, &up))
+		RB_TRY(measure_line_up_to(ctx, segments, n, i, few, &start, &whole));
+		find_exact_line_fraction(&x, place, &start, &whole, few);
+		if (round_fraction_certainly(&x, few, fraction, &up))
 			return RB_OK;
 	}
 	return rb_fail(ctx, RB_BAD_GEOMETRY, 0, 0,

@@ -45,13 +45,13 @@ typedef struct boxes
 } boxes;
 
 static const double *
-row_box(const boxes *b, uint32_t row)
+box_of_position_row(const boxes *b, uint32_t row)
 {
 	return b->box + 6 * (size_t) row;
 }
 
 static rb_status
-make_boxes(rb_context *ctx, rb_thread *me, const rb_set *set, boxes *b)
+make_row_boxes(rb_context *ctx, rb_thread *me, const rb_set *set, boxes *b)
 {
 	b->set = set;
 	RB_TRY(RB_ALLOCATE(ctx, b->start, (size_t) set->nrows + 1));
@@ -60,7 +60,7 @@ make_boxes(rb_context *ctx, rb_thread *me, const rb_set *set, boxes *b)
 }
 
 static void
-free_boxes(rb_memory *memory, boxes *b)
+free_row_boxes(rb_memory *memory, boxes *b)
 {
 	RB_FREE(memory, b->start);
 	RB_FREE(memory, b->box);
@@ -68,7 +68,7 @@ free_boxes(rb_memory *memory, boxes *b)
 
 /* Returns the scale of box trees for objects in these boxes. */
 static double
-get_box_tree_scale(const boxes *b)
+scale_of_solid_trees(const boxes *b)
 {
 	double largest = 0;
 
@@ -116,7 +116,7 @@ typedef struct trees_build
 
 /* Builds the box trees of a range of solids. */
 static void
-make_trees_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+build_solid_trees_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	trees_build *m = arg;
 	rb_solids *s = m->solids;
@@ -137,18 +137,18 @@ make_trees_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* Builds the box trees of all solids in threads. */
 static rb_status
-make_all_trees(rb_context *ctx, rb_solids *s)
+build_solid_trees(rb_context *ctx, rb_solids *s)
 {
 	trees_build m = {.ctx = ctx, .solids = s};
 	rb_thread *me;
 	rb_status status;
 
 	RB_TRY(rb_team_open(ctx, ctx->threads, &me));
-	status = make_boxes(ctx, me, s->rows.set, &s->rows);
+	status = make_row_boxes(ctx, me, s->rows.set, &s->rows);
 	if (status == RB_OK)
 	{
-		s->scale = get_box_tree_scale(&s->rows);
-		status = rb_loop(me, s->rows.set->nrows, 1, make_trees_piece, &m);
+		s->scale = scale_of_solid_trees(&s->rows);
+		status = rb_loop(me, s->rows.set->nrows, 1, build_solid_trees_piece, &m);
 	}
 	rb_team_close(&me);
 	return rb_loop_failure(m.status, status);
@@ -156,7 +156,7 @@ make_all_trees(rb_context *ctx, rb_solids *s)
 
 /* Accepts NULL, and sets *solids to NULL. */
 static void
-free_solids(rb_memory *memory, rb_solids **solids)
+free_position_solids(rb_memory *memory, rb_solids **solids)
 {
 	rb_solids *s = *solids;
 
@@ -169,7 +169,7 @@ free_solids(rb_memory *memory, rb_solids **solids)
 	}
 	RB_FREE(memory, s->tree);
 	RB_FREE(memory, s->bad);
-	free_boxes(memory, &s->rows);
+	free_row_boxes(memory, &s->rows);
 	rb_fans_free(memory, &s->fans);
 	RB_FREE(memory, *solids);
 }
@@ -179,8 +179,8 @@ free_solids(rb_memory *memory, rb_solids **solids)
  * Takes no reference to the set, which must outlive the result.
  */
 static rb_status
-prepare_solids(rb_context *ctx, const rb_backend *backend, const rb_set *solid_set, bool skip,
-			   rb_solids **solids)
+prepare_position_solids(rb_context *ctx, const rb_backend *backend, const rb_set *solid_set,
+						bool skip, rb_solids **solids)
 {
 	const size_t rows = (size_t) solid_set->nrows + 1;
 	rb_solids *s = NULL;
@@ -195,17 +195,17 @@ prepare_solids(rb_context *ctx, const rb_backend *backend, const rb_set *solid_s
 	if (status == RB_OK)
 	{
 		memset(s->tree, 0, rows * sizeof *s->tree);
-		status = make_all_trees(ctx, s);
+		status = build_solid_trees(ctx, s);
 	}
 	if (status != RB_OK)
-		free_solids(ctx->memory, &s);
+		free_position_solids(ctx->memory, &s);
 	*solids = s;
 	return status;
 }
 
 /* Prepares the data for surface queries; does nothing if it is already present. */
 static rb_status
-find_solid_sides(rb_context *ctx, const rb_backend *backend, rb_solids *s)
+prepare_surface_queries(rb_context *ctx, const rb_backend *backend, rb_solids *s)
 {
 	rb_status status;
 
@@ -261,14 +261,15 @@ typedef struct solid_query
 } solid_query;
 
 static const double *
-triangle_coords(const solid_query *a, uint32_t part)
+triangle_of_solid(const solid_query *a, uint32_t part)
 {
 	return a->solids->rows.set->coords + (size_t) part * 9;
 }
 
 /* Begins a walk through the tree of a solid from a box. */
 static void
-walk_from(const solid_query *a, rb_walk *w, const double low[3], const double high[3])
+begin_walk_of_solid_tree(const solid_query *a, rb_walk *w, const double low[3],
+						 const double high[3])
 {
 	double lo[3], hi[3];
 
@@ -285,9 +286,9 @@ walk_from(const solid_query *a, rb_walk *w, const double low[3], const double hi
  * the boundary.
  */
 static bool
-is_point_inside(solid_query *a, const double *p, bool *on)
+is_point_inside_solid(solid_query *a, const double *p, bool *on)
 {
-	const double *box = row_box(&a->solids->rows, a->row);
+	const double *box = box_of_position_row(&a->solids->rows, a->row);
 	const double high[3] = {p[0], p[1], box[5]};
 	bool inside = false;
 	double square;
@@ -297,10 +298,10 @@ is_point_inside(solid_query *a, const double *p, bool *on)
 	*on = false;
 	if (!rb_boxes_overlap(p, p, box, box + 3))
 		return false;
-	walk_from(a, &w, p, high);
+	begin_walk_of_solid_tree(a, &w, p, high);
 	while (rb_walk_next(&w, 0, UINT32_MAX, &part, &square))
 	{
-		const double *t = triangle_coords(a, part);
+		const double *t = triangle_of_solid(a, part);
 		double lo[3], hi[3];
 		unsigned payload;
 
@@ -316,9 +317,9 @@ is_point_inside(solid_query *a, const double *p, bool *on)
 }
 
 static unsigned
-test_point(solid_query *a, const double *p)
+test_position_of_point(solid_query *a, const double *p)
 {
-	bool on, inside = is_point_inside(a, p, &on);
+	bool on, inside = is_point_inside_solid(a, p, &on);
 
 	return on ? SOME_ON : inside ? SOME_INSIDE : SOME_OUTSIDE;
 }
@@ -334,7 +335,7 @@ by_blue_part(const void *p, const void *q, const void *arg)
 
 /* Appends the triangles that a segment meets to those of the previous segments. */
 static rb_status
-add_meets(solid_query *a, const double *segment, uint32_t i, size_t *nmeet)
+append_met_triangles(solid_query *a, const double *segment, uint32_t i, size_t *nmeet)
 {
 	query_room *room = a->room;
 	const size_t first = *nmeet;
@@ -343,10 +344,10 @@ add_meets(solid_query *a, const double *segment, uint32_t i, size_t *nmeet)
 	rb_walk w;
 
 	rb_points_box(segment, 2, 3, low, high);
-	walk_from(a, &w, low, high);
+	begin_walk_of_solid_tree(a, &w, low, high);
 	while (rb_walk_next(&w, 0, UINT32_MAX, &part, &square))
 	{
-		const double *t = triangle_coords(a, part);
+		const double *t = triangle_of_solid(a, part);
 		double lo[3], hi[3];
 
 		rb_points_box(t, 3, 3, lo, hi);
@@ -362,7 +363,7 @@ add_meets(solid_query *a, const double *segment, uint32_t i, size_t *nmeet)
 
 /* Adds where the segments of a line lie to *some. */
 static rb_status
-test_line(solid_query *a, const double *segments, uint32_t n, unsigned *some)
+test_position_of_line(solid_query *a, const double *segments, uint32_t n, unsigned *some)
 {
 	query_room *room = a->room;
 	rb_line_intervals *s = &room->stretches;
@@ -379,11 +380,11 @@ test_line(solid_query *a, const double *segments, uint32_t n, unsigned *some)
 
 		/* A segment connected to its predecessor starts where that one ends. */
 		room->inside[i] =
-			(i == 0 || !rb_equal3(segment - 3, segment)) && is_point_inside(a, segment, &on);
+			(i == 0 || !rb_equal3(segment - 3, segment)) && is_point_inside_solid(a, segment, &on);
 		/* Zero-length segments yield no interval. */
 		if (rb_equal3(segment, segment + 3))
-			*some |= test_point(a, segment);
-		status = add_meets(a, segment, i, &line.nmeet);
+			*some |= test_position_of_point(a, segment);
+		status = append_met_triangles(a, segment, i, &line.nmeet);
 	}
 	if (status == RB_OK && s->measured == 0)
 		return RB_OK;
@@ -402,7 +403,7 @@ test_line(solid_query *a, const double *segments, uint32_t n, unsigned *some)
 
 /* Adds where the points of a triangle lie to *some. */
 static rb_status
-test_triangle(solid_query *a, const double *t, unsigned *some)
+test_position_of_triangle(solid_query *a, const double *t, unsigned *some)
 {
 	const rb_fans *fans = &a->solids->fans;
 	double low[3], high[3], square;
@@ -415,10 +416,10 @@ test_triangle(solid_query *a, const double *t, unsigned *some)
 		double ends[6];
 
 		rb_collinear_ends(t, ends);
-		return test_line(a, ends, 1, some);
+		return test_position_of_line(a, ends, 1, some);
 	}
 	rb_points_box(t, 3, 3, low, high);
-	walk_from(a, &w, low, high);
+	begin_walk_of_solid_tree(a, &w, low, high);
 	while ((*some & BOTH_SIDES) != BOTH_SIDES && rb_walk_next(&w, 0, UINT32_MAX, &part, &square))
 	{
 		int mine[3] = {RB_UNSURE, RB_UNSURE, RB_UNSURE};
@@ -428,7 +429,7 @@ test_triangle(solid_query *a, const double *t, unsigned *some)
 
 		if (fans->sheet[part] == RB_NO_SHEET)
 			continue;
-		contact = rb_triangle_contact(&a->env, t, triangle_coords(a, part), mine, others);
+		contact = rb_triangle_contact(&a->env, t, triangle_of_solid(a, part), mine, others);
 		if (!RB_IS_YES(contact))
 			continue;
 		*some |= SOME_ON;
@@ -456,8 +457,8 @@ test_triangle(solid_query *a, const double *t, unsigned *some)
  * outside, further bits may be missing.
  */
 static rb_status
-test_object(rb_context *ctx, query_room *room, const rb_solids *solids, uint32_t row, rb_kind kind,
-			const double *parts, uint32_t nparts, unsigned *some)
+test_position_of_object(rb_context *ctx, query_room *room, const rb_solids *solids, uint32_t row,
+						rb_kind kind, const double *parts, uint32_t nparts, unsigned *some)
 {
 	solid_query a = {.ctx = ctx,
 					 .room = room,
@@ -470,15 +471,15 @@ test_object(rb_context *ctx, query_room *room, const rb_solids *solids, uint32_t
 
 	*some = 0;
 	if (kind == RB_SEGMENT3)
-		return test_line(&a, parts, nparts, some);
+		return test_position_of_line(&a, parts, nparts, some);
 	for (uint32_t i = 0; i < nparts && status == RB_OK && (*some & BOTH_SIDES) != BOTH_SIDES; i++)
 	{
 		if (rb_stop_due(ctx, i, CHECK_INTERVAL))
 			return RB_STOPPED;
 		if (kind == RB_POINT3)
-			*some |= test_point(&a, parts + i * width);
+			*some |= test_position_of_point(&a, parts + i * width);
 		else
-			status = test_triangle(&a, parts + i * width, some);
+			status = test_position_of_triangle(&a, parts + i * width, some);
 	}
 	/* A tree walk that was stopped may be incomplete. */
 	return status == RB_OK && rb_should_stop(ctx) ? RB_STOPPED : status;
@@ -495,7 +496,8 @@ typedef struct some_rows
 
 /* Makes a set of some rows of another set. */
 static rb_status
-copy_rows(rb_context *ctx, const boxes *of, const uint32_t *row, uint32_t nrows, const rb_set **set)
+copy_rows_to_set(rb_context *ctx, const boxes *of, const uint32_t *row, uint32_t nrows,
+				 const rb_set **set)
 {
 	const size_t width = (size_t) rb_kind_width(of->set->kind);
 	rb_set arrays = {.kind = of->set->kind, .nrows = nrows};
@@ -530,7 +532,7 @@ copy_rows(rb_context *ctx, const boxes *of, const uint32_t *row, uint32_t nrows,
 
 /* Selects the marked rows. Reuses the set itself if all rows are marked. */
 static rb_status
-select_rows(rb_context *ctx, const boxes *of, const uint32_t *marks, some_rows *some)
+select_marked_rows(rb_context *ctx, const boxes *of, const uint32_t *marks, some_rows *some)
 {
 	const uint32_t rows = of->set->nrows;
 	uint32_t n = 0;
@@ -544,13 +546,13 @@ select_rows(rb_context *ctx, const boxes *of, const uint32_t *marks, some_rows *
 			some->row[n++] = i;
 	}
 	if (n < rows || of->set->owner == NULL)
-		return copy_rows(ctx, of, some->row, n, &some->set);
+		return copy_rows_to_set(ctx, of, some->row, n, &some->set);
 	some->set = rb_set_hold(of->set);
 	return RB_OK;
 }
 
 static void
-free_rows(rb_context *ctx, some_rows *some)
+free_selected_rows(rb_context *ctx, some_rows *some)
 {
 	rb_set_release(&some->set);
 	RB_FREE(ctx->memory, some->row);
@@ -580,9 +582,9 @@ typedef struct positions
 
 /* Begins a walk through the boxes of solids from the box of a red row. */
 static void
-begin_walk(const positions *p, uint32_t red, rb_walk *w)
+begin_walk_of_solid_boxes(const positions *p, uint32_t red, rb_walk *w)
 {
-	const double *box = row_box(&p->red, red);
+	const double *box = box_of_position_row(&p->red, red);
 	double lo[3], hi[3];
 
 	for (int a = 0; a < 3; a++)
@@ -595,14 +597,14 @@ begin_walk(const positions *p, uint32_t red, rb_walk *w)
 
 /* Finds the next solid whose box overlaps that of the red row. */
 static bool
-next_solid(const positions *p, uint32_t red, rb_walk *w, uint32_t *solid)
+next_solid_of_walk(const positions *p, uint32_t red, rb_walk *w, uint32_t *solid)
 {
-	const double *a = row_box(&p->red, red);
+	const double *a = box_of_position_row(&p->red, red);
 	double square;
 
 	while (rb_walk_next(w, 0, NONE, solid, &square))
 	{
-		const double *b = row_box(&p->blue, *solid);
+		const double *b = box_of_position_row(&p->blue, *solid);
 
 		if (rb_boxes_overlap(a, a + 3, b, b + 3))
 			return true;
@@ -612,7 +614,7 @@ next_solid(const positions *p, uint32_t red, rb_walk *w, uint32_t *solid)
 
 /* Marks the rows of a range whose boxes meet those of solids, and these solids. */
 static void
-mark_rows_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+mark_met_rows_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	positions *p = arg;
 
@@ -622,8 +624,8 @@ mark_rows_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		uint32_t solid;
 		rb_walk w;
 
-		begin_walk(p, (uint32_t) row, &w);
-		while (next_solid(p, (uint32_t) row, &w, &solid))
+		begin_walk_of_solid_boxes(p, (uint32_t) row, &w);
+		while (next_solid_of_walk(p, (uint32_t) row, &w, &solid))
 		{
 			rb_mark(p->met[0], (uint32_t) row);
 			rb_mark(p->met[1], solid);
@@ -683,7 +685,7 @@ position_of_relation(uint64_t relation)
 
 /* Tests the position of one row relative to all solids that its box meets. */
 static rb_status
-test_row(positions *p, query_room *room, position_batch *b, uint32_t row)
+test_position_of_row(positions *p, query_room *room, position_batch *b, uint32_t row)
 {
 	const rb_set *red = p->job->red;
 	const uint32_t first = p->red.start[row], n = p->red.start[row + 1] - first;
@@ -695,15 +697,15 @@ test_row(positions *p, query_room *room, position_batch *b, uint32_t row)
 	if (p->open != NULL &&
 		(p->surfaces.at[row] == NONE || !rb_is_marked(p->open, p->surfaces.at[row])))
 		return RB_OK;
-	begin_walk(p, row, &w);
-	while (status == RB_OK && next_solid(p, row, &w, &solid))
+	begin_walk_of_solid_boxes(p, row, &w);
+	while (status == RB_OK && next_solid_of_walk(p, row, &w, &solid))
 	{
 		const uint32_t at = p->solid_set.at[solid];
 		unsigned some;
 
 		if (rb_is_marked(p->solids->bad, at))
 			continue;
-		status = test_object(p->ctx, room, p->solids, at, red->kind, parts, n, &some);
+		status = test_position_of_object(p->ctx, room, p->solids, at, red->kind, parts, n, &some);
 		if (status == RB_OK)
 			status = write_position(p, b, row, solid, combine_positions(some));
 	}
@@ -712,7 +714,7 @@ test_row(positions *p, query_room *room, position_batch *b, uint32_t row)
 
 /* Tests the positions of a range of rows. */
 static void
-test_rows_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+test_positions_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	positions *p = arg;
 	query_room room = {.meet = NULL};
@@ -721,7 +723,7 @@ test_rows_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 	(void) me;
 	for (uint64_t row = from; row < to && status == RB_OK && rb_load(&p->status) == RB_OK; row++)
-		status = test_row(p, &room, &b, (uint32_t) row);
+		status = test_position_of_row(p, &room, &b, (uint32_t) row);
 	if (status == RB_OK)
 		status = send_positions(p, &b);
 	rb_keep_failure(&p->status, status);
@@ -738,7 +740,7 @@ typedef struct related
 
 /* Writes positions from relations of closed surfaces with solids. */
 static rb_status
-put_related(void *user, const rb_pair *rows, const uint64_t *payload, size_t n)
+write_positions_of_relations(void *user, const rb_pair *rows, const uint64_t *payload, size_t n)
 {
 	const related *r = user;
 	position_batch b = {.n = 0};
@@ -751,7 +753,7 @@ put_related(void *user, const rb_pair *rows, const uint64_t *payload, size_t n)
 
 /* Relates the rows that are closed surfaces with the solids. */
 static rb_status
-relate_closed(positions *p)
+relate_closed_rows(positions *p)
 {
 	const rb_set *set = p->surfaces.set;
 	const size_t words = set->nrows / 32 + 1;
@@ -759,7 +761,7 @@ relate_closed(positions *p)
 	some_rows closed = {.set = NULL};
 	uint32_t *marks = NULL;
 	related r = {.p = p};
-	const rb_row_sink sink = {.put = put_related, .user = &r};
+	const rb_row_sink sink = {.put = write_positions_of_relations, .user = &r};
 	rb_status status;
 	RB_FREE_AT_END(p->ctx->memory, &marks, &of.start);
 
@@ -770,7 +772,7 @@ relate_closed(positions *p)
 	for (uint32_t i = 0; i < set->nrows; i++)
 		if (!rb_is_marked(p->open, i) && !rb_is_marked(p->bad, i))
 			rb_mark(marks, i);
-	status = select_rows(p->ctx, &of, marks, &closed);
+	status = select_marked_rows(p->ctx, &of, marks, &closed);
 	if (status == RB_OK && closed.set->nrows > 0)
 	{
 		const rb_job job = {.red = closed.set,
@@ -781,7 +783,7 @@ relate_closed(positions *p)
 		r.row = closed.row;
 		status = rb_compose_relations(p->ctx, p->backend, &job, &sink);
 	}
-	free_rows(p->ctx, &closed);
+	free_selected_rows(p->ctx, &closed);
 	return status;
 }
 
@@ -789,7 +791,7 @@ relate_closed(positions *p)
 
 /* Marks the rows and solids whose boxes meet. */
 static rb_status
-find_met(positions *p, rb_thread *me)
+mark_met_rows(positions *p, rb_thread *me)
 {
 	const rb_set boxes_of_blue = {.kind = RB_BOX3,
 								  .nparts = p->job->blue->nrows,
@@ -803,17 +805,17 @@ find_met(positions *p, rb_thread *me)
 		RB_TRY(RB_ALLOCATE(p->ctx, p->met[side], words));
 		memset(p->met[side], 0, words * sizeof(uint32_t));
 	}
-	p->scale = get_box_tree_scale(&p->blue);
+	p->scale = scale_of_solid_trees(&p->blue);
 	RB_TRY(rb_tree_build(me, p->ctx, &p->tree, &boxes_of_blue, 0, boxes_of_blue.nparts, p->scale,
 						 NULL, UINT32_MAX));
-	return rb_loop(me, p->job->red->nrows, GRAIN, mark_rows_piece, p);
+	return rb_loop(me, p->job->red->nrows, GRAIN, mark_met_rows_piece, p);
 }
 
 /*
  * Replaces the row number of an invalid solid in a subset by the id of that row in the whole set.
  */
 static void
-name_bad(rb_context *ctx, const rb_set *whole, const some_rows *some)
+set_id_of_invalid_solid(rb_context *ctx, const rb_set *whole, const some_rows *some)
 {
 	rb_error *error = &ctx->error;
 
@@ -826,51 +828,53 @@ name_bad(rb_context *ctx, const rb_set *whole, const some_rows *some)
 
 /* Selects the rows to be tested and checks that they are valid. */
 static rb_status
-prepare_rows(positions *p)
+prepare_tested_rows(positions *p)
 {
 	rb_context *ctx = p->ctx;
 	const bool surfaces = p->job->red->kind == RB_TRIANGLE3;
 	rb_status status;
 
-	RB_TRY(select_rows(ctx, &p->blue, p->met[1], &p->solid_set));
+	RB_TRY(select_marked_rows(ctx, &p->blue, p->met[1], &p->solid_set));
 	if (surfaces)
 	{
-		RB_TRY(select_rows(ctx, &p->red, p->met[0], &p->surfaces));
+		RB_TRY(select_marked_rows(ctx, &p->red, p->met[0], &p->surfaces));
 		status = rb_solids_sort(ctx, p->backend, p->surfaces.set, p->job->skip_bad, RB_SOLID_OF_RED,
 								&p->bad, &p->open);
 		if (status == RB_BAD_SOLID)
-			name_bad(ctx, p->job->red, &p->surfaces);
+			set_id_of_invalid_solid(ctx, p->job->red, &p->surfaces);
 		RB_TRY(status);
 	}
-	status = prepare_solids(ctx, p->backend, p->solid_set.set, p->job->skip_bad, &p->solids);
+	status =
+		prepare_position_solids(ctx, p->backend, p->solid_set.set, p->job->skip_bad, &p->solids);
 	if (status == RB_BAD_SOLID)
-		name_bad(ctx, p->job->blue, &p->solid_set);
+		set_id_of_invalid_solid(ctx, p->job->blue, &p->solid_set);
 	RB_TRY(status);
-	return surfaces ? find_solid_sides(ctx, p->backend, p->solids) : RB_OK;
+	return surfaces ? prepare_surface_queries(ctx, p->backend, p->solids) : RB_OK;
 }
 
 /* Finds the positions of all rows relative to all solids. */
 static rb_status
-find_positions(positions *p)
+find_positions_of_rows(positions *p)
 {
 	rb_thread *me;
 	rb_status status;
 
 	RB_TRY(rb_team_open(p->ctx, p->ctx->threads, &me));
 	p->ctx->stats.threads = rb_team_threads(me);
-	status = make_boxes(p->ctx, me, p->job->red, &p->red);
+	status = make_row_boxes(p->ctx, me, p->job->red, &p->red);
 	if (status == RB_OK)
-		status = make_boxes(p->ctx, me, p->job->blue, &p->blue);
+		status = make_row_boxes(p->ctx, me, p->job->blue, &p->blue);
 	if (status == RB_OK)
-		status = find_met(p, me);
+		status = mark_met_rows(p, me);
 	rb_team_close(&me);
 	if (status == RB_OK)
-		status = prepare_rows(p);
+		status = prepare_tested_rows(p);
 	if (status != RB_OK)
 		return status;
-	status = rb_team_loop(p->ctx, p->ctx->threads, p->job->red->nrows, GRAIN, test_rows_piece, p);
+	status =
+		rb_team_loop(p->ctx, p->ctx->threads, p->job->red->nrows, GRAIN, test_positions_piece, p);
 	status = rb_loop_failure(p->status, status);
-	return status == RB_OK && p->open != NULL ? relate_closed(p) : status;
+	return status == RB_OK && p->open != NULL ? relate_closed_rows(p) : status;
 }
 
 rb_status
@@ -882,20 +886,20 @@ rb_compose_positions(rb_context *ctx, const rb_backend *backend, const rb_job *j
 	RB_FREE_AT_END(ctx->memory, &p.met[0], &p.met[1], &p.bad, &p.open);
 
 	if (job->red->nrows > 0 && job->blue->nrows > 0)
-		status = find_positions(&p);
-	free_solids(ctx->memory, &p.solids);
-	free_rows(ctx, &p.solid_set);
-	free_rows(ctx, &p.surfaces);
+		status = find_positions_of_rows(&p);
+	free_position_solids(ctx->memory, &p.solids);
+	free_selected_rows(ctx, &p.solid_set);
+	free_selected_rows(ctx, &p.surfaces);
 	rb_tree_free(ctx, &p.tree);
-	free_boxes(ctx->memory, &p.red);
-	free_boxes(ctx->memory, &p.blue);
+	free_row_boxes(ctx->memory, &p.red);
+	free_row_boxes(ctx->memory, &p.blue);
 	return status;
 }
 
 /* ---- one row ---- */
 
 static void
-note_box(const rb_set *set, rb_placed *known)
+receive_row_number(const rb_set *set, rb_placed *known)
 {
 	if (!known->boxed)
 		rb_parts_box(set->kind, set->coords, 0, set->nparts, known->low, known->high);
@@ -904,7 +908,7 @@ note_box(const rb_set *set, rb_placed *known)
 
 /* Determines once whether a row is a closed surface. */
 static rb_status
-note_closed(rb_context *ctx, const rb_set *red, rb_placed *known)
+note_closed_row(rb_context *ctx, const rb_set *red, rb_placed *known)
 {
 	uint32_t *bad = NULL, *open = NULL;
 	RB_FREE_AT_END(ctx->memory, &bad, &open);
@@ -918,7 +922,7 @@ note_closed(rb_context *ctx, const rb_set *red, rb_placed *known)
 }
 
 static rb_status
-put_relation(void *user, const rb_pair *rows, const uint64_t *payload, size_t n)
+receive_relation(void *user, const rb_pair *rows, const uint64_t *payload, size_t n)
 {
 	(void) rows;
 	if (n > 0)
@@ -928,10 +932,10 @@ put_relation(void *user, const rb_pair *rows, const uint64_t *payload, size_t n)
 
 /* Gets the position of a closed surface from its relation with a solid. */
 static rb_status
-ask_relation(rb_context *ctx, const rb_set *red, const rb_set *blue, int *position)
+find_relation_of_surface(rb_context *ctx, const rb_set *red, const rb_set *blue, int *position)
 {
 	const rb_job job = {.red = red, .blue = blue, .predicate = RB_RELATION};
-	const rb_row_sink sink = {.put = put_relation, .user = position};
+	const rb_row_sink sink = {.put = receive_relation, .user = position};
 
 	*position = RB_LIES_OUTSIDE;
 	return rb_compose_relations(ctx, &rb_backend_cpu, &job, &sink);
@@ -946,24 +950,24 @@ rb_position_test(rb_context *ctx, const rb_set *red, rb_placed *red_known, const
 	unsigned some = 0;
 
 	*position = RB_LIES_OUTSIDE;
-	note_box(red, red_known);
-	note_box(blue, blue_known);
+	receive_row_number(red, red_known);
+	receive_row_number(blue, blue_known);
 	if (!rb_boxes_overlap(red_known->low, red_known->high, blue_known->low, blue_known->high))
 		return RB_OK;
 	if (red->kind == RB_TRIANGLE3)
-		status = note_closed(ctx, red, red_known);
+		status = note_closed_row(ctx, red, red_known);
 	if (status == RB_OK && blue_known->solids == NULL)
-		status = prepare_solids(ctx, &rb_backend_cpu, blue, false, &blue_known->solids);
+		status = prepare_position_solids(ctx, &rb_backend_cpu, blue, false, &blue_known->solids);
 	if (status != RB_OK)
 		return status;
 	set_solids_context(blue_known->solids, ctx);
 	if (red->kind == RB_TRIANGLE3 && !red_known->open)
-		return ask_relation(ctx, red, blue, position);
+		return find_relation_of_surface(ctx, red, blue, position);
 	if (red->kind == RB_TRIANGLE3)
-		status = find_solid_sides(ctx, &rb_backend_cpu, blue_known->solids);
+		status = prepare_surface_queries(ctx, &rb_backend_cpu, blue_known->solids);
 	if (status == RB_OK)
-		status = test_object(ctx, &room, blue_known->solids, 0, red->kind, red->coords, red->nparts,
-							 &some);
+		status = test_position_of_object(ctx, &room, blue_known->solids, 0, red->kind, red->coords,
+										 red->nparts, &some);
 	free_query_room(ctx->memory, &room);
 	*position = (int) combine_positions(some);
 	return status;
@@ -972,6 +976,6 @@ rb_position_test(rb_context *ctx, const rb_set *red, rb_placed *red_known, const
 void
 rb_position_forget(rb_memory *memory, rb_placed *known)
 {
-	free_solids(memory, &known->solids);
+	free_position_solids(memory, &known->solids);
 	memset(known, 0, sizeof *known);
 }

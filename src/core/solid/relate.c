@@ -105,7 +105,7 @@ typedef struct look
 } look;
 
 static const double *
-triangle_at(const rb_fans *fans, uint32_t i)
+triangle_of_related_solid(const rb_fans *fans, uint32_t i)
 {
 	return fans->set->coords + 9 * (size_t) i;
 }
@@ -115,7 +115,7 @@ triangle_at(const rb_fans *fans, uint32_t i)
  * follow.
  */
 static bool
-next_half(const look *l, const fan *f, uint32_t *at, half *h)
+next_half_plane_of_fan(const look *l, const fan *f, uint32_t *at, half *h)
 {
 	const double *t;
 	uint32_t k;
@@ -127,7 +127,7 @@ next_half(const look *l, const fan *f, uint32_t *at, half *h)
 		return *at == 0;
 	}
 	*at = *at == NONE ? f->side : f->of->next[*at];
-	t = triangle_at(f->of, *at / 3);
+	t = triangle_of_related_solid(f->of, *at / 3);
 	k = *at % 3;
 	h->to = t + 3 * ((k + 2) % 3);
 	/*
@@ -143,7 +143,7 @@ next_half(const look *l, const fan *f, uint32_t *at, half *h)
  * 180 degrees, 2 if it is 180, 3 if it is more.
  */
 static int
-turn_between(const look *l, const double *from, const double *to)
+turn_between_half_planes(const look *l, const double *from, const double *to)
 {
 	int sign, axis;
 
@@ -161,7 +161,7 @@ turn_between(const look *l, const double *from, const double *to)
  * this half-plane is one of the solid's own.
  */
 static bool
-inside_behind(const look *l, const half *from, const fan *f, bool *on)
+is_inside_behind_half_plane(const look *l, const half *from, const fan *f, bool *on)
 {
 	uint32_t at = NONE;
 	half h, last = {NULL, false};
@@ -173,8 +173,8 @@ inside_behind(const look *l, const half *from, const fan *f, bool *on)
 	{
 		int turn;
 
-		more = next_half(l, f, &at, &h);
-		turn = turn_between(l, from->to, h.to);
+		more = next_half_plane_of_fan(l, f, &at, &h);
+		turn = turn_between_half_planes(l, from->to, h.to);
 		if (turn == 0)
 		{
 			*on = true;
@@ -191,7 +191,7 @@ inside_behind(const look *l, const half *from, const fan *f, bool *on)
 
 /* Returns the regions that occur around a line where the fans of both solids meet. */
 static unsigned
-classify_around(const look *l)
+classify_around_line(const look *l)
 {
 	static const unsigned what[4] = {0, RB_RED_ALONE, RB_BLUE_ALONE, RB_IN_BOTH};
 	unsigned found = 0;
@@ -207,8 +207,8 @@ classify_around(const look *l)
 			half h;
 			bool there, on;
 
-			more = next_half(l, mine, &at, &h);
-			there = inside_behind(l, &h, other, &on);
+			more = next_half_plane_of_fan(l, mine, &at, &h);
+			there = is_inside_behind_half_plane(l, &h, other, &on);
 			found |= what[blue ? there + 2 * h.inside : h.inside + 2 * there];
 		}
 	}
@@ -220,7 +220,7 @@ static fan
 fan_of_triangle(rb_exact_env *env, const double *p, const double *q, const rb_fans *fans,
 				uint32_t i)
 {
-	const double *t = triangle_at(fans, i);
+	const double *t = triangle_of_related_solid(fans, i);
 	const int axis = rb_projection_axis(env, t, t + 3, t + 6);
 	const int turn = rb_turn(env, axis, t, t + 3, t + 6);
 	const bool inward = rb_points_inward(fans, i);
@@ -238,9 +238,10 @@ fan_of_triangle(rb_exact_env *env, const double *p, const double *q, const rb_fa
 
 /* Returns the side of the triangle that lies on the line. */
 static uint32_t
-side_on(rb_exact_env *env, const double *p, const double *q, const rb_fans *fans, uint32_t i)
+triangle_side_on_line(rb_exact_env *env, const double *p, const double *q, const rb_fans *fans,
+					  uint32_t i)
 {
-	const double *t = triangle_at(fans, i);
+	const double *t = triangle_of_related_solid(fans, i);
 	bool on[3];
 
 	for (int k = 0; k < 3; k++)
@@ -254,10 +255,10 @@ side_on(rb_exact_env *env, const double *p, const double *q, const rb_fans *fans
  * once.
  */
 static unsigned
-classify_side(rb_exact_env *env, const rb_fans *mine, uint32_t side, const rb_fans *other,
-			  uint32_t i, bool is_red)
+classify_around_side(rb_exact_env *env, const rb_fans *mine, uint32_t side, const rb_fans *other,
+					 uint32_t i, bool is_red)
 {
-	const double *t = triangle_at(mine, side / 3);
+	const double *t = triangle_of_related_solid(mine, side / 3);
 	double edge[6];
 	look l = {.env = env, .p = edge, .q = edge + 3};
 	fan f = {.of = mine, .side = side}, g = {.of = other};
@@ -267,7 +268,7 @@ classify_side(rb_exact_env *env, const rb_fans *mine, uint32_t side, const rb_fa
 		return 0;
 	memcpy(edge, t + 3 * (side % 3), 3 * sizeof(double));
 	memcpy(edge + 3, t + 3 * ((side + 1) % 3), 3 * sizeof(double));
-	contact = rb_segment_triangle_contact(env, edge, triangle_at(other, i));
+	contact = rb_segment_triangle_contact(env, edge, triangle_of_related_solid(other, i));
 	if (contact == 0 || RB_PAYLOAD_DIMENSION(RB_PAYLOAD(contact)) == 0)
 		return 0;
 	if (RB_PAYLOAD_CROSSES(RB_PAYLOAD(contact)))
@@ -276,18 +277,18 @@ classify_side(rb_exact_env *env, const rb_fans *mine, uint32_t side, const rb_fa
 	{
 		if (!is_red)
 			return 0;
-		g.side = side_on(env, l.p, l.q, other, i);
+		g.side = triangle_side_on_line(env, l.p, l.q, other, i);
 		if (!rb_fan_is_first(other, g.side))
 			return 0;
 	}
 	l.red = is_red ? f : g;
 	l.blue = is_red ? g : f;
-	return classify_around(&l);
+	return classify_around_line(&l);
 }
 
 /* Returns the triangle side between two vertices, given as a bit mask. */
 static uint32_t
-side_of_corners(unsigned corners)
+triangle_side_between(unsigned corners)
 {
 	return corners == 3 ? 0 : corners == 6 ? 1 : 2;
 }
@@ -300,7 +301,7 @@ static unsigned
 rb_around_edges(rb_exact_env *env, const rb_fans *red, uint32_t r, const rb_fans *blue, uint32_t b,
 				int dimension)
 {
-	const double *rt = triangle_at(red, r), *bt = triangle_at(blue, b);
+	const double *rt = triangle_of_related_solid(red, r), *bt = triangle_of_related_solid(blue, b);
 	const rb_common common = rb_common_corners(rt, bt);
 	unsigned found = 0;
 
@@ -310,19 +311,19 @@ rb_around_edges(rb_exact_env *env, const rb_fans *red, uint32_t r, const rb_fans
 	 */
 	if (dimension == 1 && rb_two_or_more(common.r))
 	{
-		const uint32_t k = side_of_corners(common.r);
+		const uint32_t k = triangle_side_between(common.r);
 		look l = {.env = env, .p = rt + 3 * k, .q = rt + 3 * ((k + 1) % 3)};
 
 		l.red = (fan){.of = red, .side = 3 * r + k};
-		l.blue = (fan){.of = blue, .side = 3 * b + side_of_corners(common.b)};
+		l.blue = (fan){.of = blue, .side = 3 * b + triangle_side_between(common.b)};
 		if (!rb_fan_is_first(red, l.red.side) || !rb_fan_is_first(blue, l.blue.side))
 			return 0;
-		return classify_around(&l);
+		return classify_around_line(&l);
 	}
 	for (uint32_t k = 0; k < 3; k++)
 	{
-		found |= classify_side(env, red, 3 * r + k, blue, b, true);
-		found |= classify_side(env, blue, 3 * b + k, red, r, false);
+		found |= classify_around_side(env, red, 3 * r + k, blue, b, true);
+		found |= classify_around_side(env, blue, 3 * b + k, red, r, false);
 	}
 	return found;
 }
@@ -334,7 +335,7 @@ rb_around_edges(rb_exact_env *env, const rb_fans *red, uint32_t r, const rb_fans
  * boundary add nothing.
  */
 static unsigned
-sides_of_halves(const look *l, const double *const to[2], const fan *solid)
+locate_surface_half_planes(const look *l, const double *const to[2], const fan *solid)
 {
 	unsigned found = 0;
 
@@ -345,7 +346,7 @@ sides_of_halves(const look *l, const double *const to[2], const fan *solid)
 
 		if (to[i] == NULL)
 			continue;
-		inside = inside_behind(l, &h, solid, &on);
+		inside = is_inside_behind_half_plane(l, &h, solid, &on);
 		if (!on)
 			found |= inside ? RB_SURFACE_IN : RB_SURFACE_OUT;
 	}
@@ -359,7 +360,7 @@ sides_of_halves(const look *l, const double *const to[2], const fan *solid)
 static unsigned
 classify_solid_side(rb_exact_env *env, const double *t, const rb_fans *solid, uint32_t side)
 {
-	const double *b = triangle_at(solid, side / 3);
+	const double *b = triangle_of_related_solid(solid, side / 3);
 	const double *to[2] = {NULL, NULL};
 	const fan f = {.of = solid, .side = side};
 	double edge[6];
@@ -381,7 +382,7 @@ classify_solid_side(rb_exact_env *env, const double *t, const rb_fans *solid, ui
 		if (turn != 0)
 			to[turn > 0] = t + 3 * k;
 	}
-	return sides_of_halves(&l, to, &f);
+	return locate_surface_half_planes(&l, to, &f);
 }
 
 /*
@@ -399,12 +400,12 @@ classify_surface_side(rb_exact_env *env, const double *t, int k, const rb_fans *
 
 	memcpy(edge, t + 3 * k, 3 * sizeof(double));
 	memcpy(edge + 3, t + 3 * ((k + 1) % 3), 3 * sizeof(double));
-	contact = rb_segment_triangle_contact(env, edge, triangle_at(solid, i));
+	contact = rb_segment_triangle_contact(env, edge, triangle_of_related_solid(solid, i));
 	if (contact == 0 || RB_PAYLOAD_DIMENSION(RB_PAYLOAD(contact)) == 0 ||
 		!RB_PAYLOAD_CROSSES(RB_PAYLOAD(contact)))
 		return 0;
 	f = fan_of_triangle(env, l.p, l.q, solid, i);
-	return sides_of_halves(&l, to, &f);
+	return locate_surface_half_planes(&l, to, &f);
 }
 
 unsigned
@@ -448,20 +449,20 @@ typedef struct relations
 } relations;
 
 static uint32_t
-red_row(const relations *r, rb_pair pair)
+red_row_of_contact(const relations *r, rb_pair pair)
 {
 	return rb_row_of(r->job->red, rb_pair_red(pair));
 }
 
 static uint32_t
-blue_row(const relations *r, rb_pair pair)
+blue_row_of_contact(const relations *r, rb_pair pair)
 {
 	return rb_row_of(r->job->blue, pair.blue);
 }
 
 /* Returns true if the two triangles share more than isolated points. */
 static bool
-is_curve(rb_pair pair)
+do_triangles_share_curve(rb_pair pair)
 {
 	const unsigned dimension = RB_PAYLOAD_DIMENSION(rb_pair_payload(pair));
 
@@ -469,7 +470,7 @@ is_curve(rb_pair pair)
 }
 
 static bool
-is_passage(rb_pair pair)
+is_contact_passage(rb_pair pair)
 {
 	return rb_pair_payload(pair) == RB_PAYLOAD(RB_CONTACT_OF(1, 1));
 }
@@ -478,7 +479,7 @@ is_passage(rb_pair pair)
 
 /* Collects pairs of triangles from the backend, except pairs that are on no sheet. */
 static rb_status
-note_contacts(void *user, const rb_pair *pairs, size_t n)
+collect_contacts_of_solids(void *user, const rb_pair *pairs, size_t n)
 {
 	relations *r = user;
 	rb_pair some[BATCH];
@@ -501,10 +502,10 @@ note_contacts(void *user, const rb_pair *pairs, size_t n)
 }
 
 static rb_status
-find_contacts(relations *r)
+find_contacts_of_solids(relations *r)
 {
 	const rb_job job = {.red = r->job->red, .blue = r->job->blue, .predicate = RB_CONTACT};
-	const rb_sink sink = {.put = note_contacts, .user = r};
+	const rb_sink sink = {.put = collect_contacts_of_solids, .user = r};
 
 	return rb_join_step(r->ctx, r->backend, &job, &sink, RB_TILE);
 }
@@ -538,7 +539,7 @@ find_sheets_inside(relations *r, int side)
 
 /* Groups the pairs of triangles by pairs of rows. */
 static rb_status
-make_groups(relations *r)
+group_contacts_by_rows(relations *r)
 {
 	const rb_set *red = r->job->red, *blue = r->job->blue;
 	const rb_pair *p;
@@ -552,8 +553,8 @@ make_groups(relations *r)
 		{
 			if (i % CHECK_INTERVAL == 0 && rb_should_stop(r->ctx))
 				return RB_STOPPED;
-			if (i > 0 && red_row(r, p[i]) == red_row(r, p[i - 1]) &&
-				blue_row(r, p[i]) == blue_row(r, p[i - 1]))
+			if (i > 0 && red_row_of_contact(r, p[i]) == red_row_of_contact(r, p[i - 1]) &&
+				blue_row_of_contact(r, p[i]) == blue_row_of_contact(r, p[i - 1]))
 				continue;
 			if (pass == 1)
 				r->group[r->ngroups] = i;
@@ -572,7 +573,7 @@ make_groups(relations *r)
  * pairs that share a curve or an area.
  */
 static void
-find_passages(relations *r, uint8_t *close[2])
+find_passages_of_solids(relations *r, uint8_t *close[2])
 {
 	for (size_t g = 0; g < r->ngroups && !rb_should_stop(r->ctx); g++)
 	{
@@ -580,21 +581,21 @@ find_passages(relations *r, uint8_t *close[2])
 
 		for (size_t i = r->group[g]; i < r->group[g + 1] && !passage; i++)
 		{
-			passage = is_passage(r->notes.at[i]);
-			curve |= is_curve(r->notes.at[i]);
+			passage = is_contact_passage(r->notes.at[i]);
+			curve |= do_triangles_share_curve(r->notes.at[i]);
 		}
 		r->found[g] = passage ? RB_ALL_THREE : 0;
 		if (curve && !passage)
 		{
-			close[0][red_row(r, r->notes.at[r->group[g]])] = 1;
-			close[1][blue_row(r, r->notes.at[r->group[g]])] = 1;
+			close[0][red_row_of_contact(r, r->notes.at[r->group[g]])] = 1;
+			close[1][blue_row_of_contact(r, r->notes.at[r->group[g]])] = 1;
 		}
 	}
 }
 
 /* Finds the passages between solids and the inner triangles of both sides. */
 static rb_status
-prepare_sides(relations *r)
+prepare_related_sides(relations *r)
 {
 	uint8_t *close[2] = {NULL, NULL};
 	RB_FREE_AT_END(r->ctx->memory, &close[0], &close[1]);
@@ -606,7 +607,7 @@ prepare_sides(relations *r)
 		RB_TRY(RB_ALLOCATE(r->ctx, close[side], nrows));
 		memset(close[side], 0, nrows);
 	}
-	find_passages(r, close);
+	find_passages_of_solids(r, close);
 	for (int side = 0; side < 2; side++)
 		RB_TRY(rb_fans_find_inner(r->ctx, r->backend, &r->fans[side], close[side]));
 	return RB_OK;
@@ -616,18 +617,18 @@ prepare_sides(relations *r)
 
 /* Returns the last group that starts at or before the given position. */
 static size_t
-group_at(const relations *r, size_t note)
+contact_group_at(const relations *r, size_t note)
 {
 	return rb_sizes_upper_bound(r->group, r->ngroups, note) - 1;
 }
 
 /* Classifies the points around the common lines of a range of pairs of triangles. */
 static void
-classify_pairs_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+classify_contacts_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	relations *r = arg;
 	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
-	size_t g = group_at(r, from);
+	size_t g = contact_group_at(r, from);
 
 	(void) me;
 	for (size_t i = from; i < to && !rb_should_stop(r->ctx); i++)
@@ -636,7 +637,7 @@ classify_pairs_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 		if (i == r->group[g + 1])
 			g++;
-		if (!is_curve(p) || rb_load(&r->found[g]) == RB_ALL_THREE)
+		if (!do_triangles_share_curve(p) || rb_load(&r->found[g]) == RB_ALL_THREE)
 			continue;
 		rb_or(&r->found[g], rb_around_edges(&env, &r->fans[0], rb_pair_red(p), &r->fans[1], p.blue,
 											RB_PAYLOAD_DIMENSION(rb_pair_payload(p))));
@@ -644,11 +645,11 @@ classify_pairs_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 static rb_status
-classify_edges(relations *r)
+classify_around_edges(relations *r)
 {
 	const size_t n = r->notes.n;
 
-	return rb_team_loop(r->ctx, rb_threads_for(r->ctx, n, GRAIN), n, GRAIN, classify_pairs_piece,
+	return rb_team_loop(r->ctx, rb_threads_for(r->ctx, n, GRAIN), n, GRAIN, classify_contacts_piece,
 						r);
 }
 
@@ -669,7 +670,7 @@ typedef struct sheet_counts
  * that last counted the sheet.
  */
 static sheet_counts
-count_sheets(const relations *r, size_t g, int side, size_t *last)
+count_sheets_in_group(const relations *r, size_t g, int side, size_t *last)
 {
 	const unsigned payload = side == 0 ? RED_SHEET_INSIDE : BLUE_SHEET_INSIDE;
 	sheet_counts t = {0, 0};
@@ -683,7 +684,8 @@ count_sheets(const relations *r, size_t g, int side, size_t *last)
 
 			if (i % CHECK_INTERVAL == 0 && rb_should_stop(r->ctx))
 				return t;
-			if ((rays ? rb_pair_payload(p) != payload : !is_curve(p)) || last[sheet] == g + 1)
+			if ((rays ? rb_pair_payload(p) != payload : !do_triangles_share_curve(p)) ||
+				last[sheet] == g + 1)
 				continue;
 			last[sheet] = g + 1;
 			(*(rays ? &t.inside : &t.cut))++;
@@ -693,12 +695,12 @@ count_sheets(const relations *r, size_t g, int side, size_t *last)
 
 /* Returns the regions that sheets of one side without contact prove to occur. */
 static unsigned
-found_by_sheets(const relations *r, size_t g, int side, size_t *last)
+regions_found_by_sheets(const relations *r, size_t g, int side, size_t *last)
 {
 	const rb_pair p = r->notes.at[r->group[g]];
-	const uint32_t row = side == 0 ? red_row(r, p) : blue_row(r, p);
+	const uint32_t row = side == 0 ? red_row_of_contact(r, p) : blue_row_of_contact(r, p);
 	const uint32_t n = r->fans[side].start[row + 1] - r->fans[side].start[row];
-	const sheet_counts t = count_sheets(r, g, side, last);
+	const sheet_counts t = count_sheets_in_group(r, g, side, last);
 	unsigned found = 0;
 
 	if (t.inside > 0)
@@ -710,7 +712,7 @@ found_by_sheets(const relations *r, size_t g, int side, size_t *last)
 
 /* Adds the regions that sheets prove to occur to those of each pair of rows. */
 static rb_status
-classify_sheets(relations *r)
+classify_pairs_by_sheets(relations *r)
 {
 	for (int side = 0; side < 2; side++)
 	{
@@ -723,7 +725,7 @@ classify_sheets(relations *r)
 		for (size_t g = 0; g < r->ngroups; g++)
 		{
 			if (r->found[g] != RB_ALL_THREE)
-				r->found[g] |= found_by_sheets(r, g, side, last);
+				r->found[g] |= regions_found_by_sheets(r, g, side, last);
 			if (rb_should_stop(r->ctx))
 				return RB_STOPPED;
 		}
@@ -735,7 +737,7 @@ classify_sheets(relations *r)
 
 /* Returns the relation of two solids from the regions that occur. */
 static uint64_t
-relation_of(unsigned found)
+relation_of_regions(unsigned found)
 {
 	if (!(found & RB_IN_BOTH))
 		return RB_SOLIDS_TOUCH;
@@ -764,8 +766,8 @@ send_relations(relations *r, const rb_row_sink *sink)
 	{
 		const rb_pair p = r->notes.at[r->group[g]];
 
-		rows[n] = (rb_pair){red_row(r, p), blue_row(r, p)};
-		payload[n++] = relation_of(r->found[g]);
+		rows[n] = (rb_pair){red_row_of_contact(r, p), blue_row_of_contact(r, p)};
+		payload[n++] = relation_of_regions(r->found[g]);
 		if (n < BATCH && g + 1 < r->ngroups)
 			continue;
 		RB_TRY(rb_should_stop(r->ctx) ? RB_STOPPED : sink->put(sink->user, rows, payload, n));
@@ -776,7 +778,7 @@ send_relations(relations *r, const rb_row_sink *sink)
 
 /* Relates all pairs of solids of both sides. */
 static rb_status
-relate_rows(relations *r, const rb_row_sink *sink)
+relate_solids_of_rows(relations *r, const rb_row_sink *sink)
 {
 	const rb_set *set[2] = {r->job->red, r->job->blue};
 
@@ -785,13 +787,13 @@ relate_rows(relations *r, const rb_row_sink *sink)
 							   side == 0 ? RB_SOLID_OF_RED : RB_SOLID_OF_BLUE, &r->bad[side]));
 	for (int side = 0; side < 2; side++)
 		RB_TRY(rb_fans_find(r->ctx, set[side], r->bad[side], &r->fans[side]));
-	RB_TRY(find_contacts(r));
+	RB_TRY(find_contacts_of_solids(r));
 	for (int side = 0; side < 2; side++)
 		RB_TRY(find_sheets_inside(r, side));
-	RB_TRY(make_groups(r));
-	RB_TRY(prepare_sides(r));
-	RB_TRY(classify_edges(r));
-	RB_TRY(classify_sheets(r));
+	RB_TRY(group_contacts_by_rows(r));
+	RB_TRY(prepare_related_sides(r));
+	RB_TRY(classify_around_edges(r));
+	RB_TRY(classify_pairs_by_sheets(r));
 	return send_relations(r, sink);
 }
 
@@ -804,7 +806,7 @@ rb_compose_relations(rb_context *ctx, const rb_backend *backend, const rb_job *j
 	RB_FREE_AT_END(ctx->memory, &r.bad[0], &r.bad[1], &r.group, &r.found);
 
 	rb_notes_open(&r.notes, ctx);
-	status = relate_rows(&r, sink);
+	status = relate_solids_of_rows(&r, sink);
 	rb_notes_close(&r.notes);
 	for (int side = 0; side < 2; side++)
 		rb_fans_free(ctx->memory, &r.fans[side]);

@@ -74,7 +74,7 @@ typedef struct row_maps
 
 /* Returns the rows of a pair of parts as a key. */
 static uint64_t
-rows_of_pair(const void *element, const void *arg)
+key_of_noted_rows(const void *element, const void *arg)
 {
 	const row_maps *of = arg;
 	const rb_pair pair = *(const rb_pair *) element;
@@ -95,7 +95,7 @@ rb_notes_sort(rb_notes *notes, const uint32_t *red_of, const uint32_t *blue_of)
 		return RB_OK;
 	RB_TRY(RB_ALLOCATE(notes->ctx, other, notes->cap));
 	status = rb_radix_sort(notes->ctx, (void **) &notes->at, (void **) &other, notes->n,
-						   sizeof *notes->at, 8, rows_of_pair, &of);
+						   sizeof *notes->at, 8, key_of_noted_rows, &of);
 	RB_FREE(notes->ctx->memory, other);
 	return status;
 }
@@ -112,7 +112,7 @@ get_side_corner(const rb_fans *fans, uint32_t side, uint32_t more)
 }
 
 static bool
-same_edge(const rb_fans *fans, uint32_t s, uint32_t t)
+are_sides_on_same_edge(const rb_fans *fans, uint32_t s, uint32_t t)
 {
 	const double *a = get_side_corner(fans, s, 0), *b = get_side_corner(fans, s, 1);
 	const double *c = get_side_corner(fans, t, 0), *d = get_side_corner(fans, t, 1);
@@ -122,7 +122,7 @@ same_edge(const rb_fans *fans, uint32_t s, uint32_t t)
 
 /* Returns a hash that does not depend on the direction of the edge. */
 static inline uint64_t
-hash_edge(const rb_fans *fans, uint32_t side)
+hash_edge_of_sheet(const rb_fans *fans, uint32_t side)
 {
 	return rb_mix(rb_hash_point(get_side_corner(fans, side, 0)) +
 				  rb_hash_point(get_side_corner(fans, side, 1)));
@@ -133,8 +133,8 @@ hash_edge(const rb_fans *fans, uint32_t side)
 #define RB_HASH_SLOT uint32_t
 #define RB_HASH_KEY uint32_t
 #define RB_HASH_ARG const rb_fans *
-#define RB_HASH_OF(fans, side) hash_edge(fans, side)
-#define RB_HASH_EQUAL(fans, slot, side) same_edge(fans, slot, side)
+#define RB_HASH_OF(fans, side) hash_edge_of_sheet(fans, side)
+#define RB_HASH_EQUAL(fans, slot, side) are_sides_on_same_edge(fans, slot, side)
 #define RB_HASH_KEY_OF(fans, slot) (slot)
 #include "core/base/hash.h"
 
@@ -158,7 +158,7 @@ typedef struct search
 
 /* Links the triangle sides at each edge of a solid to a ring. */
 static rb_status
-link_sides_of_edges(search *s, room *r, uint32_t from, uint32_t to)
+link_sides_to_fans(search *s, room *r, uint32_t from, uint32_t to)
 {
 	rb_fans *fans = s->fans;
 	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
@@ -196,7 +196,7 @@ link_sides_of_edges(search *s, room *r, uint32_t from, uint32_t to)
 
 /* Assigns all triangles connected to the first one to its sheet. */
 static void
-make_sheet(const search *s, uint32_t first, uint32_t *stack)
+assign_triangles_to_sheet(const search *s, uint32_t first, uint32_t *stack)
 {
 	rb_fans *fans = s->fans;
 	uint8_t *seen = fans->inner;
@@ -232,12 +232,12 @@ find_sheets_of_row(search *s, room *r, uint32_t from, uint32_t to)
 {
 	rb_fans *fans = s->fans;
 
-	RB_TRY(link_sides_of_edges(s, r, from, to));
+	RB_TRY(link_sides_to_fans(s, r, from, to));
 	RB_TRY(RB_RENEW(s->ctx, r->stack, r->stack_cap, to - from));
 	for (uint32_t i = from; i < to; i++)
 	{
 		if (fans->sheet[i] == i && !fans->inner[i])
-			make_sheet(s, i, r->stack);
+			assign_triangles_to_sheet(s, i, r->stack);
 		if (i % 4096 == 0 && rb_should_stop(s->ctx))
 			return RB_STOPPED;
 	}
@@ -262,7 +262,7 @@ find_sheets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 static double
-lowest_z(const double *t)
+lowest_z_of_triangle(const double *t)
 {
 	return rb_min(t[2], rb_min(t[5], t[8]));
 }
@@ -283,8 +283,8 @@ find_top_triangles(const rb_fans *fans, uint32_t *top)
 
 		if (sheet == i)
 			top[i] = i;
-		else if (sheet != RB_NO_SHEET &&
-				 lowest_z(t + 9 * (size_t) i) > lowest_z(t + 9 * (size_t) top[sheet]))
+		else if (sheet != RB_NO_SHEET && lowest_z_of_triangle(t + 9 * (size_t) i) >
+											 lowest_z_of_triangle(t + 9 * (size_t) top[sheet]))
 			top[sheet] = i;
 	}
 }
@@ -318,7 +318,7 @@ list_sheets(search *s, uint32_t *top)
 
 /* Finds the sheets of all solids in threads. */
 static rb_status
-find_all(search *s)
+find_sheets_of_solids(search *s)
 {
 	rb_thread *me;
 	uint32_t threads;
@@ -362,7 +362,7 @@ rb_fans_find(rb_context *ctx, const rb_set *set, const uint32_t *bad, rb_fans *f
 	/* Serves as the visited flag until its final value is computed */
 	memset(fans->inner, 0, n);
 	rb_row_starts(set, s.first);
-	RB_TRY(find_all(&s));
+	RB_TRY(find_sheets_of_solids(&s));
 	RB_TRY(RB_ALLOCATE(ctx, top, n));
 	return list_sheets(&s, top);
 }
@@ -446,7 +446,7 @@ begin_ray_start(ray_start *b, const double *t, bool own)
 
 /* Computes the start of a ray and its direction exactly. */
 static void
-compute_exact_start(ray_start *b)
+compute_exact_ray_start(ray_start *b)
 {
 	rb_number x;
 
@@ -469,7 +469,7 @@ compute_exact_start(ray_start *b)
 
 /* Computes one coordinate of 3 c - 3 p, where c is the centroid. */
 static void
-from_point(rb_number *r, const ray_start *b, const double *p, int axis)
+exact_offset_of_centroid(rb_number *r, const ray_start *b, const double *p, int axis)
 {
 	rb_number x;
 
@@ -480,7 +480,7 @@ from_point(rb_number *r, const ray_start *b, const double *p, int axis)
 }
 
 static rb_interval
-roughly_from(const ray_start *b, const double *p, int axis)
+interval_offset_of_centroid(const ray_start *b, const double *p, int axis)
 {
 	const rb_interval c = {.lo = b->low[axis], .hi = b->high[axis]};
 
@@ -492,21 +492,21 @@ roughly_from(const ray_start *b, const double *p, int axis)
  * right.
  */
 static int
-edge_side(ray_start *b, const double *p, const double *q)
+edge_side_of_ray_start(ray_start *b, const double *p, const double *q)
 {
 	rb_number u, v, x, y, det;
-	int sign = rb_interval_sign(rb_interval_det2(rb_interval_difference(q[0], p[0]),
-												 rb_interval_difference(q[1], p[1]),
-												 roughly_from(b, p, 0), roughly_from(b, p, 1)));
+	int sign = rb_interval_sign(rb_interval_det2(
+		rb_interval_difference(q[0], p[0]), rb_interval_difference(q[1], p[1]),
+		interval_offset_of_centroid(b, p, 0), interval_offset_of_centroid(b, p, 1)));
 
 	if (sign != RB_UNSURE && sign != 0)
 		return sign;
 	if (!b->exact)
-		compute_exact_start(b);
+		compute_exact_ray_start(b);
 	rb_number_difference(&u, q[0], p[0]);
 	rb_number_difference(&v, q[1], p[1]);
-	from_point(&x, b, p, 0);
-	from_point(&y, b, p, 1);
+	exact_offset_of_centroid(&x, b, p, 0);
+	exact_offset_of_centroid(&y, b, p, 1);
 	rb_number_det2(&det, &u, &v, &x, &y);
 	if (det.sign == 0)
 		rb_number_det2(&det, &u, &v, &b->move[0], &b->move[1]);
@@ -515,7 +515,7 @@ edge_side(ray_start *b, const double *p, const double *q)
 
 /* Returns the side of a triangle's plane by intervals, or RB_UNSURE. */
 static int
-plane_side_roughly(const ray_start *b, const double *t)
+interval_side_of_ray_start(const ray_start *b, const double *t)
 {
 	rb_interval u[3], v[3], w[3], det = {.lo = 0, .hi = 0};
 
@@ -523,7 +523,7 @@ plane_side_roughly(const ray_start *b, const double *t)
 	{
 		u[a] = rb_interval_difference(t[3 + a], t[a]);
 		v[a] = rb_interval_difference(t[6 + a], t[a]);
-		w[a] = roughly_from(b, t, a);
+		w[a] = interval_offset_of_centroid(b, t, a);
 	}
 	for (int a = 0; a < 3; a++)
 	{
@@ -536,7 +536,7 @@ plane_side_roughly(const ray_start *b, const double *t)
 
 /* Computes the dot product of a and b. */
 static void
-dot_numbers(rb_number *sum, const rb_number a[3], const rb_number b[3])
+dot_exact_vectors(rb_number *sum, const rb_number a[3], const rb_number b[3])
 {
 	rb_number x;
 
@@ -550,39 +550,39 @@ dot_numbers(rb_number *sum, const rb_number a[3], const rb_number b[3])
 
 /* Returns the side of a triangle's plane on which a ray starts. */
 static int
-plane_side(ray_start *b, const double *t)
+plane_side_of_ray_start(ray_start *b, const double *t)
 {
 	rb_number normal[3], w[3], det;
-	int sign = plane_side_roughly(b, t);
+	int sign = interval_side_of_ray_start(b, t);
 
 	if (sign != RB_UNSURE && sign != 0)
 		return sign;
 	if (!b->exact)
-		compute_exact_start(b);
+		compute_exact_ray_start(b);
 	rb_triangle_normal(normal, t);
 	for (int axis = 0; axis < 3; axis++)
-		from_point(&w[axis], b, t, axis);
-	dot_numbers(&det, normal, w);
+		exact_offset_of_centroid(&w[axis], b, t, axis);
+	dot_exact_vectors(&det, normal, w);
 	if (det.sign == 0)
-		dot_numbers(&det, normal, b->move);
+		dot_exact_vectors(&det, normal, b->move);
 	return det.sign;
 }
 
 /* Returns true if triangle t is above the start of the ray. */
 static bool
-is_triangle_above(ray_start *b, const double *t)
+is_triangle_above_ray_start(ray_start *b, const double *t)
 {
-	const int turn = edge_side(b, t, t + 3);
+	const int turn = edge_side_of_ray_start(b, t, t + 3);
 
-	return turn != 0 && edge_side(b, t + 3, t + 6) == turn && edge_side(b, t + 6, t) == turn &&
-		   plane_side(b, t) == -turn;
+	return turn != 0 && edge_side_of_ray_start(b, t + 3, t + 6) == turn &&
+		   edge_side_of_ray_start(b, t + 6, t) == turn && plane_side_of_ray_start(b, t) == -turn;
 }
 
 /* ---- ray join ---- */
 
 /* Collects the triangles above the starts of rays, from pairs of boxes. */
 static rb_status
-note_triangles_above(void *user, const rb_pair *pairs, size_t n)
+collect_triangles_above(void *user, const rb_pair *pairs, size_t n)
 {
 	cast *c = user;
 	const rb_set *from = c->from->set, *solids = c->solids->set;
@@ -602,7 +602,7 @@ note_triangles_above(void *user, const rb_pair *pairs, size_t n)
 			continue;
 		if (b.t != at)
 			begin_ray_start(&b, at, c->own);
-		if (!is_triangle_above(&b, solids->coords + 9 * (size_t) other))
+		if (!is_triangle_above_ray_start(&b, solids->coords + 9 * (size_t) other))
 			continue;
 		found[nfound++] = (rb_pair){ray, other};
 		if (nfound == BATCH)
@@ -616,7 +616,7 @@ note_triangles_above(void *user, const rb_pair *pairs, size_t n)
 
 /* Computes the boxes of all triangles and their maximum z. */
 static rb_status
-box_triangles(rb_context *ctx, const rb_set *set, double **boxes, double *top)
+compute_boxes_of_triangles(rb_context *ctx, const rb_set *set, double **boxes, double *top)
 {
 	RB_TRY(rb_array(ctx, (void **) boxes, set->nparts, 6 * sizeof(double)));
 	*top = -HUGE_VAL;
@@ -639,7 +639,7 @@ box_triangles(rb_context *ctx, const rb_set *set, double **boxes, double *top)
 
 /* Computes the boxes of n rays up to the given height. */
 static rb_status
-box_rays(const cast *c, uint32_t n, double top, double **boxes)
+compute_boxes_of_rays(const cast *c, uint32_t n, double top, double **boxes)
 {
 	ray_start b;
 
@@ -665,7 +665,7 @@ box_rays(const cast *c, uint32_t n, double top, double **boxes)
  * Appends a pair for each ray and row with an odd number of triangles above the start of the ray.
  */
 static rb_status
-note_odd(cast *c, rb_notes *inside)
+append_odd_rays(cast *c, rb_notes *inside)
 {
 	const rb_set *solids = c->solids->set;
 	const rb_pair *p;
@@ -696,9 +696,9 @@ rb_sheet_points_locate(rb_context *ctx, const rb_backend *backend, const rb_fans
 	if (n == 0 || solids->set->nparts == 0)
 		return RB_OK;
 	rb_notes_open(&c.above, ctx);
-	status = box_triangles(ctx, solids->set, &boxes, &top);
+	status = compute_boxes_of_triangles(ctx, solids->set, &boxes, &top);
 	if (status == RB_OK)
-		status = box_rays(&c, n, top, &rays);
+		status = compute_boxes_of_rays(&c, n, top, &rays);
 	if (status == RB_OK)
 	{
 		const rb_set red = {.kind = RB_BOX3, .nparts = n, .nrows = n, .coords = rays};
@@ -707,14 +707,14 @@ rb_sheet_points_locate(rb_context *ctx, const rb_backend *backend, const rb_fans
 							 .nrows = solids->set->nparts,
 							 .coords = boxes};
 		const rb_job job = {.red = &red, .blue = &blue, .predicate = RB_MEET};
-		const rb_sink sink = {.put = note_triangles_above, .user = &c};
+		const rb_sink sink = {.put = collect_triangles_above, .user = &c};
 
 		status = rb_join_step(ctx, backend, &job, &sink, RB_TILE);
 	}
 	RB_FREE(ctx->memory, rays);
 	RB_FREE(ctx->memory, boxes);
 	if (status == RB_OK)
-		status = note_odd(&c, inside);
+		status = append_odd_rays(&c, inside);
 	rb_notes_close(&c.above);
 	return status;
 }
@@ -764,6 +764,6 @@ rb_sheet_point_is_inside(const double *t, const rb_fans *solid, const rb_tree *t
 	rb_walk_begin(&w, tree, NULL, lo, hi);
 	while (rb_walk_next(&w, 0, UINT32_MAX, &part, &square))
 		if (solid->sheet[part] != RB_NO_SHEET)
-			inside ^= is_triangle_above(&b, solid->set->coords + 9 * (size_t) part);
+			inside ^= is_triangle_above_ray_start(&b, solid->set->coords + 9 * (size_t) part);
 	return inside;
 }

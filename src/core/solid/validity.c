@@ -54,7 +54,7 @@ typedef struct edge
 } edge;
 
 static inline uint64_t
-edge_ends(const edge *e)
+ends_of_triangle_edge(const edge *e)
 {
 	return (uint64_t) e->from << 32 | e->to;
 }
@@ -65,8 +65,8 @@ edge_ends(const edge *e)
 #define RB_HASH_KEY uint64_t
 #define RB_HASH_ARG const edge *
 #define RB_HASH_OF(edges, ends) rb_mix(ends)
-#define RB_HASH_EQUAL(edges, slot, ends) (edge_ends(&(edges)[slot]) == (ends))
-#define RB_HASH_KEY_OF(edges, slot) edge_ends(&(edges)[slot])
+#define RB_HASH_EQUAL(edges, slot, ends) (ends_of_triangle_edge(&(edges)[slot]) == (ends))
+#define RB_HASH_KEY_OF(edges, slot) ends_of_triangle_edge(&(edges)[slot])
 #define RB_HASH_NUMBERED
 #include "core/base/hash.h"
 
@@ -97,7 +97,7 @@ typedef struct check
 
 /* Returns the number of an edge, which is added if it is new. */
 static rb_status
-find_edge(check *c, uint32_t from, uint32_t to, uint32_t triangle, uint32_t *found)
+find_or_add_surface_edge(check *c, uint32_t from, uint32_t to, uint32_t triangle, uint32_t *found)
 {
 	uint32_t *slot;
 
@@ -114,7 +114,7 @@ find_edge(check *c, uint32_t from, uint32_t to, uint32_t triangle, uint32_t *fou
 
 /* Counts the uses of each edge in both directions. */
 static rb_status
-count_uses(check *c)
+count_uses_of_edges(check *c)
 {
 	rb_status status = edge_table_reset(c->ctx, &c->table, (size_t) 3 * c->n / 2);
 	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
@@ -133,7 +133,7 @@ count_uses(check *c)
 			c->side[3 * i + k] = NONE;
 			if (a == b)
 				continue;
-			status = find_edge(c, a < b ? a : b, a < b ? b : a, i, &found);
+			status = find_or_add_surface_edge(c, a < b ? a : b, a < b ? b : a, i, &found);
 			if (status != RB_OK)
 				break;
 			c->side[3 * i + k] = found;
@@ -150,7 +150,7 @@ count_uses(check *c)
  * without area.
  */
 static uint32_t
-uses_of(const edge *e, int direction, bool all)
+uses_of_surface_edge(const edge *e, int direction, bool all)
 {
 	return e->uses[direction] + (all ? e->others[direction] : 0);
 }
@@ -160,11 +160,12 @@ uses_of(const edge *e, int direction, bool all)
  * numbers of uses in the two directions.
  */
 static uint32_t
-first_fault(const check *c, bool all, bool directions)
+find_first_edge_fault(const check *c, bool all, bool directions)
 {
 	for (uint32_t i = 0; i < c->edges.n; i++)
 	{
-		uint32_t there = uses_of(&c->edges.at[i], 0, all), back = uses_of(&c->edges.at[i], 1, all);
+		uint32_t there = uses_of_surface_edge(&c->edges.at[i], 0, all),
+				 back = uses_of_surface_edge(&c->edges.at[i], 1, all);
 
 		if (directions ? there != back : (there + back) % 2 == 1)
 			return i;
@@ -174,13 +175,13 @@ first_fault(const check *c, bool all, bool directions)
 
 /* Reports a fault at an edge. */
 static void
-report_edge(check *c, rb_solid_fault fault, uint32_t at)
+report_edge_fault(check *c, rb_solid_fault fault, uint32_t at)
 {
 	const edge *e = &c->edges.at[at];
 
 	c->report->fault = fault;
 	c->report->triangle = e->first;
-	c->report->uses = uses_of(e, 0, true) + uses_of(e, 1, true);
+	c->report->uses = uses_of_surface_edge(e, 0, true) + uses_of_surface_edge(e, 1, true);
 	memcpy(c->report->edge, c->t + 3 * (size_t) e->from, 3 * sizeof(double));
 	memcpy(c->report->edge + 3, c->t + 3 * (size_t) e->to, 3 * sizeof(double));
 }
@@ -199,7 +200,7 @@ report_edge(check *c, rb_solid_fault fault, uint32_t at)
 
 /* Returns true if a triangle of the face has the corner. */
 static bool
-face_has(const check *c, uint32_t face, uint32_t first, uint32_t corner)
+does_face_have_corner(const check *c, uint32_t face, uint32_t first, uint32_t corner)
 {
 	for (uint32_t i = first; i < c->n && c->face_of[i] == face; i++)
 		for (uint32_t k = 0; k < 3; k++)
@@ -210,7 +211,7 @@ face_has(const check *c, uint32_t face, uint32_t first, uint32_t corner)
 
 /* Returns a triangle of the face that has the edge, or NONE. */
 static uint32_t
-find_in_face(const check *c, uint32_t face, uint32_t first, uint32_t edge)
+find_face_triangle_with_edge(const check *c, uint32_t face, uint32_t first, uint32_t edge)
 {
 	for (uint32_t i = first; i < c->n && c->face_of[i] == face; i++)
 		for (uint32_t k = 0; k < 3; k++)
@@ -221,7 +222,7 @@ find_in_face(const check *c, uint32_t face, uint32_t first, uint32_t edge)
 
 /* Returns true if the triangle has an area when projected along the axis. */
 static bool
-is_seen(rb_exact_env *env, const double *t, int axis)
+has_area_along_axis(rb_exact_env *env, const double *t, int axis)
 {
 	double q[6];
 
@@ -231,7 +232,8 @@ is_seen(rb_exact_env *env, const double *t, int axis)
 
 /* Returns true if r lies strictly between p and q when projected along the axis. */
 static bool
-is_on_line(rb_exact_env *env, const double *p, const double *q, const double *r, int axis)
+is_corner_between_ends(rb_exact_env *env, const double *p, const double *q, const double *r,
+					   int axis)
 {
 	const int x = (axis + 1) % 3, y = (axis + 2) % 3;
 	const double a[2] = {p[x], p[y]}, b[2] = {q[x], q[y]}, c[2] = {r[x], r[y]};
@@ -256,7 +258,8 @@ find_corner_on_edge(const check *c, uint32_t pr, uint32_t pq, uint32_t p, uint32
 
 	for (*axis = 0; *axis < 3; (*axis)++)
 	{
-		if (!is_on_line(&env, t + 3 * (size_t) p, t + 3 * (size_t) q, t + 3 * (size_t) r, *axis))
+		if (!is_corner_between_ends(&env, t + 3 * (size_t) p, t + 3 * (size_t) q,
+									t + 3 * (size_t) r, *axis))
 			continue;
 		for (uint32_t i = 0; i < c->n; i++)
 		{
@@ -264,9 +267,10 @@ find_corner_on_edge(const check *c, uint32_t pr, uint32_t pq, uint32_t p, uint32
 
 			if (i > 0 && c->face_of[i] == c->face_of[i - 1])
 				continue;
-			with = find_in_face(c, c->face_of[i], i, pr);
-			if (with == NONE || find_in_face(c, c->face_of[i], i, pq) != NONE ||
-				!face_has(c, c->face_of[i], i, q) || !is_seen(&env, t + 9 * (size_t) with, *axis))
+			with = find_face_triangle_with_edge(c, c->face_of[i], i, pr);
+			if (with == NONE || find_face_triangle_with_edge(c, c->face_of[i], i, pq) != NONE ||
+				!does_face_have_corner(c, c->face_of[i], i, q) ||
+				!has_area_along_axis(&env, t + 9 * (size_t) with, *axis))
 				continue;
 			*first = i;
 			return true;
@@ -276,14 +280,14 @@ find_corner_on_edge(const check *c, uint32_t pr, uint32_t pq, uint32_t p, uint32
 }
 
 static bool
-is_odd(const edge *e)
+is_edge_use_odd(const edge *e)
 {
-	return (uses_of(e, 0, false) + uses_of(e, 1, false)) % 2 == 1;
+	return (uses_of_surface_edge(e, 0, false) + uses_of_surface_edge(e, 1, false)) % 2 == 1;
 }
 
 /* Stores p, q, r and the face in the report. */
 static void
-report_corner(check *c, uint32_t p, uint32_t pq, uint32_t pr, uint32_t first, int axis)
+report_corner_on_edge(check *c, uint32_t p, uint32_t pq, uint32_t pr, uint32_t first, int axis)
 {
 	rb_solid_report *report = c->report;
 	const uint32_t q = c->edges.at[pq].from == p ? c->edges.at[pq].to : c->edges.at[pq].from;
@@ -312,7 +316,7 @@ explain_open_edge(check *c, uint32_t open)
 		uint32_t p, first;
 		int axis;
 
-		if (i == open || !is_odd(f))
+		if (i == open || !is_edge_use_odd(f))
 			continue;
 		if (f->from == e->from || f->to == e->from)
 			p = e->from;
@@ -322,12 +326,12 @@ explain_open_edge(check *c, uint32_t open)
 			continue;
 		if (find_corner_on_edge(c, open, i, p, &first, &axis))
 		{
-			report_corner(c, p, i, open, first, axis);
+			report_corner_on_edge(c, p, i, open, first, axis);
 			return;
 		}
 		if (find_corner_on_edge(c, i, open, p, &first, &axis))
 		{
-			report_corner(c, p, open, i, first, axis);
+			report_corner_on_edge(c, p, open, i, first, axis);
 			return;
 		}
 	}
@@ -372,7 +376,7 @@ rb_triangle_centre(const double *t, double low[3], double high[3])
 }
 
 static void
-begin_beside(square_start *b, const double *t)
+begin_ray_beside_triangle(square_start *b, const double *t)
 {
 	b->t = t;
 	rb_triangle_normal(b->normal, t);
@@ -381,7 +385,7 @@ begin_beside(square_start *b, const double *t)
 
 /* Returns the sign of a sum of three numbers if their signs determine it, else 0. */
 static int
-sign_of_sum(const int s[3])
+sign_of_three_terms(const int s[3])
 {
 	const bool plus = s[0] > 0 || s[1] > 0 || s[2] > 0, minus = s[0] < 0 || s[1] < 0 || s[2] < 0;
 
@@ -393,15 +397,15 @@ sign_of_sum(const int s[3])
  * for right.
  */
 static int
-edge_side(rb_exact_env *env, const square_start *b, const double *p, const double *q)
+edge_side_of_winding_ray(rb_exact_env *env, const square_start *b, const double *p, const double *q)
 {
 	rb_number sum, x, y, det;
 	int side[3];
 
 	for (int k = 0; k < 3; k++)
 		side[k] = rb_orient2d_at(env, p[0], p[1], q[0], q[1], b->t[3 * k], b->t[3 * k + 1]);
-	if (sign_of_sum(side) != 0)
-		return sign_of_sum(side);
+	if (sign_of_three_terms(side) != 0)
+		return sign_of_three_terms(side);
 	rb_number_of(&sum, 0); /* Not an initializer, which would clear all words on each call */
 	for (int k = 0; k < 3; k++)
 	{
@@ -418,15 +422,15 @@ edge_side(rb_exact_env *env, const square_start *b, const double *p, const doubl
 
 /* Returns the side of a triangle's plane on which the start of a ray lies. */
 static int
-plane_side(rb_exact_env *env, const square_start *b, const double *t)
+plane_side_of_winding_ray(rb_exact_env *env, const square_start *b, const double *t)
 {
 	rb_number sum, x, normal[3];
 	int side[3];
 
 	for (int k = 0; k < 3; k++)
 		side[k] = rb_orient3d_at(env, t, t + 3, t + 6, b->t + 3 * k);
-	if (sign_of_sum(side) != 0)
-		return sign_of_sum(side);
+	if (sign_of_three_terms(side) != 0)
+		return sign_of_three_terms(side);
 	rb_number_of(&sum, 0);
 	for (int k = 0; k < 3; k++)
 	{
@@ -446,7 +450,7 @@ plane_side(rb_exact_env *env, const square_start *b, const double *t)
 
 /* Returns the contribution of the triangle to the winding number at the ray start. */
 static int
-winding_of(rb_exact_env *env, const square_start *b, const double *t)
+winding_of_triangle(rb_exact_env *env, const square_start *b, const double *t)
 {
 	int turn;
 
@@ -458,10 +462,11 @@ winding_of(rb_exact_env *env, const square_start *b, const double *t)
 		if (high < b->low[a] || (a < 2 && low > b->high[a]))
 			return 0;
 	}
-	turn = edge_side(env, b, t, t + 3);
-	if (turn == 0 || edge_side(env, b, t + 3, t + 6) != turn || edge_side(env, b, t + 6, t) != turn)
+	turn = edge_side_of_winding_ray(env, b, t, t + 3);
+	if (turn == 0 || edge_side_of_winding_ray(env, b, t + 3, t + 6) != turn ||
+		edge_side_of_winding_ray(env, b, t + 6, t) != turn)
 		return 0;
-	return plane_side(env, b, t) == -turn ? turn : 0;
+	return plane_side_of_winding_ray(env, b, t) == -turn ? turn : 0;
 }
 
 /* ---- grid of squares ---- */
@@ -481,14 +486,14 @@ typedef struct square
 } square;
 
 static int64_t
-square_coordinate(const check *c, double at, int level)
+coordinate_of_grid_square(const check *c, double at, int level)
 {
 	return (int64_t) floor(ldexp(at, -(c->finest + level)));
 }
 
 /* Computes the bounds of a triangle on x and y. */
 static void
-bounds_in_plane(const double *t, double lo[2], double hi[2])
+bounds_on_winding_grid(const double *t, double lo[2], double hi[2])
 {
 	for (int a = 0; a < 2; a++)
 	{
@@ -502,13 +507,13 @@ bounds_in_plane(const double *t, double lo[2], double hi[2])
  * the triangle reaches only into the next squares.
  */
 static square
-square_of(const check *c, uint32_t triangle)
+grid_square_of_triangle(const check *c, uint32_t triangle)
 {
 	square s = {.level = c->coarsest};
 	double lo[2], hi[2], size;
 	int exponent;
 
-	bounds_in_plane(c->t + 9 * (size_t) triangle, lo, hi);
+	bounds_on_winding_grid(c->t + 9 * (size_t) triangle, lo, hi);
 	size = rb_max(hi[0] - lo[0], hi[1] - lo[1]);
 	if (size < HUGE_VAL)
 	{
@@ -519,14 +524,14 @@ square_of(const check *c, uint32_t triangle)
 		if (s.level > c->coarsest)
 			s.level = c->coarsest;
 	}
-	s.x = square_coordinate(c, lo[0], s.level);
-	s.y = square_coordinate(c, lo[1], s.level);
+	s.x = coordinate_of_grid_square(c, lo[0], s.level);
+	s.y = coordinate_of_grid_square(c, lo[1], s.level);
 	return s;
 }
 
 /* Returns the first triangle of the chain that contains those in a square. */
 static uint32_t *
-square_chain(const check *c, const square *s)
+triangles_of_grid_square(const check *c, const square *s)
 {
 	return rb_chain_first(
 		&c->squares, rb_mix(rb_mix((uint64_t) s->x * 64 + (uint64_t) s->level) ^ (uint64_t) s->y));
@@ -534,7 +539,7 @@ square_chain(const check *c, const square *s)
 
 /* Builds the grid. The array of vertices, which is no longer needed, is reused. */
 static rb_status
-make_squares(check *c)
+make_winding_grid(check *c)
 {
 	double most = 0;
 	int exponent;
@@ -548,8 +553,8 @@ make_squares(check *c)
 	c->next = c->corners.first;
 	for (uint32_t i = 0; i < c->n && status == RB_OK; i++)
 	{
-		square s = square_of(c, i);
-		uint32_t *first = square_chain(c, &s);
+		square s = grid_square_of_triangle(c, i);
+		uint32_t *first = triangles_of_grid_square(c, &s);
 
 		c->next[i] = *first;
 		*first = i;
@@ -562,11 +567,12 @@ make_squares(check *c)
 
 /* Adds the contributions of the triangles in one square to the winding number. */
 static rb_status
-add_square(check *c, rb_exact_env *env, const square_start *b, const square *s, int64_t *winding)
+add_windings_of_square(check *c, rb_exact_env *env, const square_start *b, const square *s,
+					   int64_t *winding)
 {
-	for (uint32_t i = *square_chain(c, s); i != NONE; i = c->next[i])
+	for (uint32_t i = *triangles_of_grid_square(c, s); i != NONE; i = c->next[i])
 	{
-		const int turn = winding_of(env, b, c->t + 9 * (size_t) i);
+		const int turn = winding_of_triangle(env, b, c->t + 9 * (size_t) i);
 		square its;
 
 		if (rb_stop_due(c->ctx, c->looks++, CHECK_INTERVAL))
@@ -577,7 +583,7 @@ add_square(check *c, rb_exact_env *env, const square_start *b, const square *s, 
 		 */
 		if (turn == 0)
 			continue;
-		its = square_of(c, i);
+		its = grid_square_of_triangle(c, i);
 		if (its.level == s->level && its.x == s->x && its.y == s->y)
 			*winding += turn;
 	}
@@ -586,11 +592,11 @@ add_square(check *c, rb_exact_env *env, const square_start *b, const square *s, 
 
 /* Adds the windings of all triangles around the start of a ray. */
 static rb_status
-add_all(check *c, rb_exact_env *env, const square_start *b, int64_t *winding)
+add_windings_of_all(check *c, rb_exact_env *env, const square_start *b, int64_t *winding)
 {
 	for (uint32_t i = 0; i < c->n; i++)
 	{
-		*winding += winding_of(env, b, c->t + 9 * (size_t) i);
+		*winding += winding_of_triangle(env, b, c->t + 9 * (size_t) i);
 		if (rb_stop_due(c->ctx, i, CHECK_INTERVAL))
 			return RB_STOPPED;
 	}
@@ -599,7 +605,7 @@ add_all(check *c, rb_exact_env *env, const square_start *b, int64_t *winding)
 
 /* Adds the windings of the triangles in the grid squares of the start. */
 static rb_status
-add_squares(check *c, rb_exact_env *env, const square_start *b, int64_t *winding)
+add_windings_of_squares(check *c, rb_exact_env *env, const square_start *b, int64_t *winding)
 {
 	rb_status status = RB_OK;
 
@@ -609,19 +615,19 @@ add_squares(check *c, rb_exact_env *env, const square_start *b, int64_t *winding
 	 */
 	for (int a = 0; a < 2; a++)
 		if (!(b->high[a] - b->low[a] <= ldexp(1, c->finest)))
-			return add_all(c, env, b, winding);
+			return add_windings_of_all(c, env, b, winding);
 	for (int level = 0; level <= c->coarsest && status == RB_OK; level++)
 	{
-		int64_t right = square_coordinate(c, b->high[0], level),
-				top = square_coordinate(c, b->high[1], level);
+		int64_t right = coordinate_of_grid_square(c, b->high[0], level),
+				top = coordinate_of_grid_square(c, b->high[1], level);
 		square s = {.level = level};
 
 		if ((c->levels >> level & 1) == 0)
 			continue;
-		for (s.x = square_coordinate(c, b->low[0], level) - 1; s.x <= right; s.x++)
-			for (s.y = square_coordinate(c, b->low[1], level) - 1; s.y <= top && status == RB_OK;
-				 s.y++)
-				status = add_square(c, env, b, &s, winding);
+		for (s.x = coordinate_of_grid_square(c, b->low[0], level) - 1; s.x <= right; s.x++)
+			for (s.y = coordinate_of_grid_square(c, b->low[1], level) - 1;
+				 s.y <= top && status == RB_OK; s.y++)
+				status = add_windings_of_square(c, env, b, &s, winding);
 	}
 	return status;
 }
@@ -630,17 +636,17 @@ add_squares(check *c, rb_exact_env *env, const square_start *b, int64_t *winding
 
 /* Sets *right if the winding numbers on both sides of a triangle are 0 or 1. */
 static rb_status
-check_winding(check *c, uint32_t of, bool *right)
+check_winding_of_triangle(check *c, uint32_t of, bool *right)
 {
 	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
 	square_start b;
 
-	begin_beside(&b, c->t + 9 * (size_t) of);
+	begin_ray_beside_triangle(&b, c->t + 9 * (size_t) of);
 	*right = true;
 	for (int side = 0; side < 2 && *right; side++)
 	{
 		int64_t winding = 0;
-		RB_TRY(add_squares(c, &env, &b, &winding));
+		RB_TRY(add_windings_of_squares(c, &env, &b, &winding));
 		*right = winding == 0 || winding == 1;
 		for (int axis = 0; axis < 3; axis++)
 			b.normal[axis].sign = -b.normal[axis].sign;
@@ -650,9 +656,9 @@ check_winding(check *c, uint32_t of, bool *right)
 
 /* Merges triangles into components and checks the first triangle with an area of each component. */
 static rb_status
-check_lots(check *c)
+check_surface_components(check *c)
 {
-	rb_status status = make_squares(c);
+	rb_status status = make_winding_grid(c);
 
 	for (uint32_t i = 0; i < 3 * c->n; i++)
 	{
@@ -668,7 +674,7 @@ check_lots(check *c)
 
 		if (c->flat[i] || rb_find_root(c->lot, i) != i)
 			continue;
-		status = check_winding(c, i, &right);
+		status = check_winding_of_triangle(c, i, &right);
 		if (status == RB_OK && !right)
 		{
 			c->report->oriented = false;
@@ -685,22 +691,22 @@ check_lots(check *c)
 
 /* Checks the edges, corners and windings of a surface and reports the first fault. */
 static rb_status
-check_surface(check *c)
+check_surface_of_solid(check *c)
 {
 	rb_solid_report *report = c->report;
 	uint32_t open, at;
 	bool all = false;
 
 	RB_TRY(rb_point_hash_find(c->ctx, c->t, 3 * c->n, &c->corners));
-	RB_TRY(count_uses(c));
+	RB_TRY(count_uses_of_edges(c));
 	if (report->flat == c->n)
 		return RB_OK;
-	open = first_fault(c, false, false);
+	open = find_first_edge_fault(c, false, false);
 	if (open != NONE)
 	{
-		if (report->flat == 0 || first_fault(c, true, false) != NONE)
+		if (report->flat == 0 || find_first_edge_fault(c, true, false) != NONE)
 		{
-			report_edge(c, RB_SOLID_OPEN, open);
+			report_edge_fault(c, RB_SOLID_OPEN, open);
 			if (c->face_of != NULL)
 				explain_open_edge(c, open);
 			return RB_OK;
@@ -711,20 +717,20 @@ check_surface(check *c)
 	report->fault = RB_SOLID_GOOD;
 	if (c->closed_only)
 		return RB_OK;
-	at = first_fault(c, all, true);
+	at = find_first_edge_fault(c, all, true);
 	if (at != NONE)
 	{
-		report_edge(c, RB_SOLID_TURNED, at);
+		report_edge_fault(c, RB_SOLID_TURNED, at);
 		return RB_OK;
 	}
 	report->oriented = true;
 	report->fault = RB_SOLID_GOOD;
-	return check_lots(c);
+	return check_surface_components(c);
 }
 
 /* Initializes the report and allocates the arrays of a check. */
 static rb_status
-begin_check(check *c)
+begin_solid_check(check *c)
 {
 	memset(c->report, 0, sizeof *c->report);
 	c->report->triangles = c->n;
@@ -738,7 +744,7 @@ begin_check(check *c)
 
 /* Frees the arrays of a check. */
 static void
-end_check(check *c)
+end_solid_check(check *c)
 {
 	rb_memory *memory = c->ctx->memory;
 
@@ -753,8 +759,8 @@ end_check(check *c)
 
 /* Checks the triangles of one solid. */
 static rb_status
-check_solid(rb_context *ctx, const double *triangles, uint32_t n, const uint32_t *face_of,
-			bool closed_only, rb_solid_report *report)
+check_triangles_of_solid(rb_context *ctx, const double *triangles, uint32_t n,
+						 const uint32_t *face_of, bool closed_only, rb_solid_report *report)
 {
 	check c = {.ctx = ctx,
 			   .t = triangles,
@@ -762,11 +768,11 @@ check_solid(rb_context *ctx, const double *triangles, uint32_t n, const uint32_t
 			   .face_of = face_of,
 			   .report = report,
 			   .closed_only = closed_only};
-	rb_status status = begin_check(&c);
+	rb_status status = begin_solid_check(&c);
 
 	if (status == RB_OK && n > 0)
-		status = check_surface(&c);
-	end_check(&c);
+		status = check_surface_of_solid(&c);
+	end_solid_check(&c);
 	return status;
 }
 
@@ -774,13 +780,13 @@ rb_status
 rb_solid_check_faces(rb_context *ctx, const double *triangles, uint32_t n, const uint32_t *face_of,
 					 rb_solid_report *report)
 {
-	return check_solid(ctx, triangles, n, face_of, false, report);
+	return check_triangles_of_solid(ctx, triangles, n, face_of, false, report);
 }
 
 rb_status
 rb_solid_check_closed(rb_context *ctx, const double *triangles, uint32_t n, rb_solid_report *report)
 {
-	return check_solid(ctx, triangles, n, NULL, true, report);
+	return check_triangles_of_solid(ctx, triangles, n, NULL, true, report);
 }
 
 rb_status
@@ -789,12 +795,12 @@ rb_solid_triangles_are_apart(rb_context *ctx, const double *triangles, uint32_t 
 {
 	rb_solid_report report;
 	check c = {.ctx = ctx, .t = triangles, .n = n, .report = &report};
-	rb_status status = begin_check(&c);
+	rb_status status = begin_solid_check(&c);
 
 	if (status == RB_OK)
 		status = rb_point_hash_find(ctx, triangles, 3 * n, &c.corners);
 	if (status == RB_OK)
-		status = count_uses(&c);
+		status = count_uses_of_edges(&c);
 	if (status == RB_OK)
 	{
 		/* Unite the triangles around each edge. */
@@ -803,6 +809,6 @@ rb_solid_triangles_are_apart(rb_context *ctx, const double *triangles, uint32_t 
 				rb_unite(c.lot, i / 3, c.edges.at[c.side[i]].first);
 		*apart = rb_find_root(c.lot, a) != rb_find_root(c.lot, b);
 	}
-	end_check(&c);
+	end_solid_check(&c);
 	return status;
 }

@@ -27,7 +27,7 @@
  * "-0.5".
  */
 static int
-number_text(char *to, size_t size, double x)
+text_of_reason_number(char *to, size_t size, double x)
 {
 	int n = 0;
 
@@ -42,7 +42,7 @@ number_text(char *to, size_t size, double x)
 
 /* Writes a point, for example "-0.5 3 1e+20". */
 static void
-point_text(char to[POINT], const double *p)
+text_of_reason_point(char to[POINT], const double *p)
 {
 	int at = 0;
 
@@ -50,13 +50,13 @@ point_text(char to[POINT], const double *p)
 	{
 		if (k > 0)
 			to[at++] = ' ';
-		at += number_text(to + at, (size_t) (POINT - at), p[k]);
+		at += text_of_reason_number(to + at, (size_t) (POINT - at), p[k]);
 	}
 }
 
 /* Appends a sentence to the text. */
 static void __attribute__((format(printf, 2, 3)))
-append_sentence(char text[RB_SOLID_REASON], const char *format, ...)
+append_reason_sentence(char text[RB_SOLID_REASON], const char *format, ...)
 {
 	size_t n = strlen(text);
 	va_list args;
@@ -72,7 +72,7 @@ append_sentence(char text[RB_SOLID_REASON], const char *format, ...)
 
 /* Writes "Its face 3", or "Its face" if the geometry has only one face. */
 static void
-face_text(char to[32], const rb_geometry_info *info)
+text_of_reason_face(char to[32], const rb_geometry_info *info)
 {
 	if (info->type == info->bad_type || info->face == 0)
 		snprintf(to, 32, "Its face");
@@ -81,15 +81,15 @@ face_text(char to[32], const rb_geometry_info *info)
 }
 
 static void
-describe_holes(char text[RB_SOLID_REASON], const char *face, const rb_geometry_info *info,
-			   const char *at)
+describe_overlapping_holes(char text[RB_SOLID_REASON], const char *face,
+						   const rb_geometry_info *info, const char *at)
 {
 	const char *how = info->overlap == RB_HOLES_EQUAL    ? "are equal"
 					  : info->overlap == RB_HOLES_NESTED ? "are nested"
 														 : "overlap";
 
-	append_sentence(text, "%s has holes %u and %u that %s at (%s).", face, info->hole, info->other,
-					how, at);
+	append_reason_sentence(text, "%s has holes %u and %u that %s at (%s).", face, info->hole,
+						   info->other, how, at);
 }
 
 /* Describes a fault of a face. */
@@ -100,89 +100,92 @@ describe_face_fault(char text[RB_SOLID_REASON], const rb_solid_report *report)
 	const char axis = "xyz"[info->axis];
 	char face[32], at[4][POINT], distance[32], tolerance[32];
 
-	face_text(face, info);
+	text_of_reason_face(face, info);
 	for (int i = 0; i < 4; i++)
-		point_text(at[i], info->at[i]);
+		text_of_reason_point(at[i], info->at[i]);
 	switch (report->why)
 	{
 		case RB_GEOMETRY_CROSSING:
-			append_sentence(text,
-							"%s intersects itself: seen along the %c axis, its edge from (%s) to "
-							"(%s) crosses its edge from (%s) to (%s).",
-							face, axis, at[0], at[1], at[2], at[3]);
+			append_reason_sentence(
+				text,
+				"%s intersects itself: seen along the %c axis, its edge from (%s) to "
+				"(%s) crosses its edge from (%s) to (%s).",
+				face, axis, at[0], at[1], at[2], at[3]);
 			break;
 		case RB_GEOMETRY_ABOVE:
-			append_sentence(
+			append_reason_sentence(
 				text,
 				"%s is not planar: its vertices (%s) and (%s) coincide when seen along the %c axis.",
 				face, at[0], at[1], axis);
 			break;
 		case RB_GEOMETRY_HOLE_OUTSIDE:
-			append_sentence(text, "%s has a hole outside its outer ring: hole %u at (%s).", face,
-							info->hole, at[0]);
+			append_reason_sentence(text, "%s has a hole outside its outer ring: hole %u at (%s).",
+								   face, info->hole, at[0]);
 			break;
 		case RB_GEOMETRY_HOLES:
-			describe_holes(text, face, info, at[0]);
+			describe_overlapping_holes(text, face, info, at[0]);
 			break;
 		case RB_GEOMETRY_NOT_FLAT:
-			number_text(distance, sizeof distance, info->distance);
-			number_text(tolerance, sizeof tolerance, report->face_tolerance);
-			append_sentence(text,
-							"%s is not planar: its vertex (%s) is %s away from its plane, but "
-							"face_tolerance is %s.",
-							face, at[0], distance, tolerance);
+			text_of_reason_number(distance, sizeof distance, info->distance);
+			text_of_reason_number(tolerance, sizeof tolerance, report->face_tolerance);
+			append_reason_sentence(
+				text,
+				"%s is not planar: its vertex (%s) is %s away from its plane, but "
+				"face_tolerance is %s.",
+				face, at[0], distance, tolerance);
 			break;
 		default:
-			append_sentence(text, "%s is a triangle with %u vertices.", face, info->corners);
+			append_reason_sentence(text, "%s is a triangle with %u vertices.", face, info->corners);
 	}
 }
 
 static void
-describe_unread(char text[RB_SOLID_REASON], const rb_solid_report *report)
+describe_unread_geometry(char text[RB_SOLID_REASON], const rb_solid_report *report)
 {
 	const rb_geometry_info *info = &report->info;
 	char face[32];
 
-	face_text(face, info);
+	text_of_reason_face(face, info);
 	switch (report->why)
 	{
 		case RB_GEOMETRY_UNKNOWN:
-			append_sentence(text, "Its geometry has an unknown format.");
+			append_reason_sentence(text, "Its geometry has an unknown format.");
 			break;
 		case RB_GEOMETRY_WRONG_TYPE:
-			append_sentence(text, "It is not a surface, or has a part that is not a surface: %s.",
-							rb_geometry_type_name(info->bad_type));
+			append_reason_sentence(text,
+								   "It is not a surface, or has a part that is not a surface: %s.",
+								   rb_geometry_type_name(info->bad_type));
 			break;
 		case RB_GEOMETRY_NO_Z:
-			append_sentence(text, "It has no Z.");
+			append_reason_sentence(text, "It has no Z.");
 			break;
 		case RB_GEOMETRY_CURVE:
-			append_sentence(text, "It contains a curve: %s.",
-							rb_geometry_type_name(info->bad_type));
+			append_reason_sentence(text, "It contains a curve: %s.",
+								   rb_geometry_type_name(info->bad_type));
 			break;
 		case RB_GEOMETRY_NOT_CLOSED:
-			append_sentence(
+			append_reason_sentence(
 				text, "%s has a ring that is not closed: its last point differs from its first.",
 				face);
 			break;
 		case RB_GEOMETRY_NOT_FINITE:
 			if (info->face > 0)
-				append_sentence(text, "%s has a NaN or infinite coordinate.", face);
+				append_reason_sentence(text, "%s has a NaN or infinite coordinate.", face);
 			else
-				append_sentence(text, "It has a NaN or infinite coordinate.");
+				append_reason_sentence(text, "It has a NaN or infinite coordinate.");
 			break;
 		case RB_GEOMETRY_NULL:
-			append_sentence(text, "It has a null coordinate.");
+			append_reason_sentence(text, "It has a null coordinate.");
 			break;
 		case RB_GEOMETRY_SRID:
-			append_sentence(text, "Its SRID is %d, but earlier rows have SRID %d.", info->srid,
-							info->other_srid);
+			append_reason_sentence(text, "Its SRID is %d, but earlier rows have SRID %d.",
+								   info->srid, info->other_srid);
 			break;
 		case RB_GEOMETRY_NULL_ID:
-			append_sentence(text, "Its id is null.");
+			append_reason_sentence(text, "Its id is null.");
 			break;
 		case RB_GEOMETRY_NO_ID:
-			append_sentence(text, "Its id is not a bigint.");
+			append_reason_sentence(text, "Its id is not a bigint.");
 			break;
 		case RB_GEOMETRY_CORNERS:
 		case RB_GEOMETRY_CROSSING:
@@ -193,7 +196,7 @@ describe_unread(char text[RB_SOLID_REASON], const rb_solid_report *report)
 			describe_face_fault(text, report);
 			break;
 		default:
-			append_sentence(text, "Its geometry is malformed.");
+			append_reason_sentence(text, "Its geometry is malformed.");
 	}
 }
 
@@ -239,7 +242,7 @@ rb_refusal_name(rb_geometry_fault fault)
 }
 
 static int
-code_of_refusal(const rb_solid_report *report)
+error_code_of_refusal(const rb_solid_report *report)
 {
 	switch (report->why)
 	{
@@ -269,7 +272,7 @@ code_of_refusal(const rb_solid_report *report)
  * edge, and rounded.
  */
 static void
-crossing_place(const rb_geometry_info *info, double at[3])
+point_of_edge_crossing(const rb_geometry_info *info, double at[3])
 {
 	const int x = info->axis == 0 ? 1 : 0, y = info->axis == 2 ? 1 : 2;
 	const double(*p)[3] = info->at;
@@ -286,12 +289,12 @@ crossing_place(const rb_geometry_info *info, double at[3])
 }
 
 static bool
-place_of_refusal(const rb_solid_report *report, double at[3])
+location_of_refusal(const rb_solid_report *report, double at[3])
 {
 	switch (report->why)
 	{
 		case RB_GEOMETRY_CROSSING:
-			crossing_place(&report->info, at);
+			point_of_edge_crossing(&report->info, at);
 			return true;
 		case RB_GEOMETRY_ABOVE:
 		case RB_GEOMETRY_HOLE_OUTSIDE:
@@ -326,32 +329,32 @@ rb_solid_fault_name(rb_solid_fault fault)
 }
 
 static void
-describe_crossing(char text[RB_SOLID_REASON], const rb_solid_report *report)
+describe_self_crossing(char text[RB_SOLID_REASON], const rb_solid_report *report)
 {
 	const char *what = report->of_faces ? "face" : "triangle";
 	const uint32_t a = report->crossing[0] + 1, b = report->crossing[1] + 1;
 	char at[POINT];
 
-	point_text(at, report->crossing_at);
+	text_of_reason_point(at, report->crossing_at);
 	if (a == b)
-		append_sentence(text, "It intersects itself: its %s %u intersects itself at (%s).", what, a,
-						at);
+		append_reason_sentence(text, "It intersects itself: its %s %u intersects itself at (%s).",
+							   what, a, at);
 	else
-		append_sentence(text, "It intersects itself: its %ss %u and %u intersect at (%s).", what, a,
-						b, at);
+		append_reason_sentence(text, "It intersects itself: its %ss %u and %u intersect at (%s).",
+							   what, a, b, at);
 }
 
 static void
-describe_corner(char text[RB_SOLID_REASON], const rb_solid_report *report, const char *from,
-				const char *to)
+describe_corner_on_edge(char text[RB_SOLID_REASON], const rb_solid_report *report, const char *from,
+						const char *to)
 {
 	char corner[POINT];
 
-	point_text(corner, report->info.at[0]);
-	append_sentence(text,
-					"It is not closed: seen along the %c axis, the vertex (%s) of its face "
-					"%u lies on the edge from (%s) to (%s).",
-					"xyz"[report->info.axis], corner, report -> triangle + 1, from, to);
+	text_of_reason_point(corner, report->info.at[0]);
+	append_reason_sentence(text,
+						   "It is not closed: seen along the %c axis, the vertex (%s) of its face "
+						   "%u lies on the edge from (%s) to (%s).",
+						   "xyz"[report->info.axis], corner, report -> triangle + 1, from, to);
 }
 
 void
@@ -361,46 +364,47 @@ rb_solid_reason(const rb_solid_report *report, char text[RB_SOLID_REASON])
 	char from[POINT], to[POINT];
 
 	text[0] = '\0';
-	point_text(from, report->edge);
-	point_text(to, report->edge + 3);
+	text_of_reason_point(from, report->edge);
+	text_of_reason_point(to, report->edge + 3);
 	switch (report->fault)
 	{
 		case RB_SOLID_FLAT:
-			append_sentence(text, "All of its triangles are degenerate.");
+			append_reason_sentence(text, "All of its triangles are degenerate.");
 			break;
 		case RB_SOLID_OPEN:
 			if (report->corner_on_edge)
-				describe_corner(text, report, from, to);
+				describe_corner_on_edge(text, report, from, to);
 			else
-				append_sentence(text, "It is not closed: %u %s%s the edge from (%s) to (%s).",
-								report->uses, what, report->uses == 1 ? " has" : "s have", from,
-								to);
+				append_reason_sentence(
+					text, "It is not closed: %u %s%s the edge from (%s) to (%s).", report->uses,
+					what, report->uses == 1 ? " has" : "s have", from, to);
 			break;
 		case RB_SOLID_TURNED:
-			append_sentence(text,
-							"It is not consistently oriented: the %u %ss at the edge from (%s) to "
-							"(%s) do not traverse it equally often in both directions.",
-							report->uses, what, from, to);
+			append_reason_sentence(
+				text,
+				"It is not consistently oriented: the %u %ss at the edge from (%s) to "
+				"(%s) do not traverse it equally often in both directions.",
+				report->uses, what, from, to);
 			break;
 		case RB_SOLID_INWARD:
-			append_sentence(
+			append_reason_sentence(
 				text,
 				"It is not consistently oriented: the normal of its %s %u, with the edge "
 				"from (%s) to (%s), points to the wrong side.",
 				what, report->triangle + 1, from, to);
 			break;
 		case RB_SOLID_UNREADABLE:
-			describe_unread(text, report);
+			describe_unread_geometry(text, report);
 			break;
 		default:
 			break;
 	}
 	if (report->together)
-		append_sentence(text,
-						"Together, the rows form closed surfaces. If each row is a face, name the "
-						"column that identifies the solids: solid => '...'.");
+		append_reason_sentence(
+			text, "Together, the rows form closed surfaces. If each row is a face, name the "
+				  "column that identifies the solids: solid => '...'.");
 	if (report->self_intersections > 0)
-		describe_crossing(text, report);
+		describe_self_crossing(text, report);
 }
 
 int
@@ -423,7 +427,7 @@ rb_solid_code(const rb_solid_report *report)
 		case RB_SOLID_INWARD:
 			return 405;
 		case RB_SOLID_UNREADABLE:
-			return code_of_refusal(report);
+			return error_code_of_refusal(report);
 		default:
 			break;
 	}
@@ -444,7 +448,7 @@ rb_solid_fault_location(const rb_solid_report *report, double at[3])
 			memcpy(at, report->corner_on_edge ? report->info.at[0] : report->edge, 3 * sizeof *at);
 			return true;
 		case RB_SOLID_UNREADABLE:
-			return place_of_refusal(report, at);
+			return location_of_refusal(report, at);
 		default:
 			memcpy(at, report->crossing_at, 3 * sizeof *at);
 			return report->self_intersections > 0;

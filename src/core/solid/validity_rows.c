@@ -41,7 +41,7 @@
 
 /* Computes the mean of all corners. */
 static void
-find_mean(const double *t, uint32_t n, double c[3])
+find_mean_of_corners(const double *t, uint32_t n, double c[3])
 {
 	double sum[3] = {0, 0, 0};
 
@@ -54,7 +54,7 @@ find_mean(const double *t, uint32_t n, double c[3])
 
 /* Returns true if the upward ray from c meets the triangle's bounding box. */
 static bool
-may_be_above(const double *t, const double *c)
+may_triangle_be_above(const double *t, const double *c)
 {
 	for (int a = 0; a < 3; a++)
 		if (rb_max(t[a], rb_max(t[3 + a], t[6 + a])) < c[a])
@@ -67,13 +67,13 @@ may_be_above(const double *t, const double *c)
  * above c.
  */
 static bool
-is_seen_once(rb_context *ctx, const double *triangles, uint32_t n)
+is_star_seen_once(rb_context *ctx, const double *triangles, uint32_t n)
 {
 	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
 	int turn = 0, above = 0;
 	double c[3];
 
-	find_mean(triangles, n, c);
+	find_mean_of_corners(triangles, n, c);
 	for (uint32_t i = 0; i < n; i++)
 	{
 		const double *t = triangles + 9 * (size_t) i;
@@ -82,7 +82,7 @@ is_seen_once(rb_context *ctx, const double *triangles, uint32_t n)
 		if (side == 0 || side == RB_UNSURE || side == -turn || (rb_stop_due(ctx, i, 65536)))
 			return false;
 		turn = side;
-		if (may_be_above(t, c) &&
+		if (may_triangle_be_above(t, c) &&
 			(rb_ray_crossing(&env, c, t) & RB_RAY_PARITY_OF(1, 0)) == RB_RAY_PARITY_OF(1, 0))
 			above++;
 	}
@@ -90,13 +90,13 @@ is_seen_once(rb_context *ctx, const double *triangles, uint32_t n)
 }
 
 static uint32_t
-next_of(uint32_t corner)
+next_star_corner(uint32_t corner)
 {
 	return corner % 3 == 2 ? corner - 2 : corner + 1;
 }
 
 static uint32_t
-previous_of(uint32_t corner)
+previous_star_corner(uint32_t corner)
 {
 	return corner % 3 == 0 ? corner + 2 : corner - 1;
 }
@@ -107,7 +107,8 @@ previous_of(uint32_t corner)
  * exactly the same vertices.
  */
 static rb_status
-pair_edges(rb_context *ctx, const uint32_t *first, uint32_t n, uint32_t *links, bool *paired)
+pair_edges_of_star(rb_context *ctx, const uint32_t *first, uint32_t n, uint32_t *links,
+				   bool *paired)
 {
 	uint32_t *link = links; /* For each corner, the previous corner at the same vertex, or itself */
 	uint32_t *last = links + 3 * (size_t) n; /* Last corner at each vertex */
@@ -133,7 +134,7 @@ pair_edges(rb_context *ctx, const uint32_t *first, uint32_t n, uint32_t *links, 
 			continue;
 		for (i = last[at];; i = link[i])
 		{
-			const uint32_t to = first[next_of(i)];
+			const uint32_t to = first[next_star_corner(i)];
 
 			if (leads[to] == at)
 				return RB_OK;
@@ -143,7 +144,7 @@ pair_edges(rb_context *ctx, const uint32_t *first, uint32_t n, uint32_t *links, 
 		}
 		for (i = last[at];; i = link[i])
 		{
-			const uint32_t from = first[previous_of(i)];
+			const uint32_t from = first[previous_star_corner(i)];
 
 			if (leads[from] != at)
 				return RB_OK;
@@ -161,11 +162,11 @@ rb_solid_is_star(rb_context *ctx, const double *triangles, uint32_t n, rb_star_r
 				 bool *star)
 {
 	*star = false;
-	if (!is_seen_once(ctx, triangles, n))
+	if (!is_star_seen_once(ctx, triangles, n))
 		return rb_should_stop(ctx) ? RB_STOPPED : RB_OK;
 	RB_TRY(rb_point_hash_find(ctx, triangles, 3 * n, &room->corners));
 	RB_TRY(RB_RENEW(ctx, room->links, room->links_cap, 9 * (size_t) n));
-	return pair_edges(ctx, room->corners.first, n, room->links, star);
+	return pair_edges_of_star(ctx, room->corners.first, n, room->links, star);
 }
 
 void
@@ -200,7 +201,7 @@ typedef struct solid_checks
 
 /* Marks a row as invalid and records its fault. */
 static void
-note_bad(solid_checks *a, uint32_t row, const rb_solid_report *report)
+note_invalid_solid(solid_checks *a, uint32_t row, const rb_solid_report *report)
 {
 	rb_mark(a->bad, row);
 	pthread_mutex_lock(&a->lock);
@@ -215,7 +216,7 @@ note_bad(solid_checks *a, uint32_t row, const rb_solid_report *report)
 
 /* Checks one row, as a star first. */
 static rb_status
-check_row(solid_checks *a, uint32_t row, rb_star_room *room)
+check_one_solid_row(solid_checks *a, uint32_t row, rb_star_room *room)
 {
 	const double *triangles = a->solids->coords + (size_t) a->start[row] * 9;
 	const uint32_t n = a->start[row + 1] - a->start[row];
@@ -231,14 +232,14 @@ check_row(solid_checks *a, uint32_t row, rb_star_room *room)
 		if (status == RB_OK && report.fault != RB_SOLID_GOOD && a->open != NULL)
 			rb_mark(a->open, row);
 		else if (status == RB_OK && report.fault != RB_SOLID_GOOD)
-			note_bad(a, row, &report);
+			note_invalid_solid(a, row, &report);
 	}
 	return status;
 }
 
 /* Checks a range of rows. */
 static void
-check_rows_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+check_solid_rows_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	solid_checks *a = arg;
 	rb_star_room room = {.links = NULL};
@@ -246,25 +247,25 @@ check_rows_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 	(void) me;
 	for (uint64_t row = from; row < to && status == RB_OK && !rb_should_stop(a->ctx); row++)
-		status = check_row(a, (uint32_t) row, &room);
+		status = check_one_solid_row(a, (uint32_t) row, &room);
 	rb_keep_failure(&a->status, status);
 	rb_star_room_free(a->ctx->memory, &room);
 }
 
 /* Checks all rows in threads, each by itself. */
 static rb_status
-check_closed(solid_checks *a)
+check_rows_are_closed(solid_checks *a)
 {
 	const uint32_t n = a->solids->nrows;
 	rb_status status =
-		rb_team_loop(a->ctx, rb_threads_for(a->ctx, n, GRAIN), n, GRAIN, check_rows_piece, a);
+		rb_team_loop(a->ctx, rb_threads_for(a->ctx, n, GRAIN), n, GRAIN, check_solid_rows_piece, a);
 
 	return rb_loop_failure(a->status, status);
 }
 
 /* Receives pairs of triangles of one solid that cross. */
 static rb_status
-note_crossings(void *user, const rb_pair *pairs, size_t n)
+receive_crossings(void *user, const rb_pair *pairs, size_t n)
 {
 	solid_checks *a = user;
 	rb_pair least = {UINT32_MAX, UINT32_MAX};
@@ -287,9 +288,9 @@ note_crossings(void *user, const rb_pair *pairs, size_t n)
 	return rb_should_stop(a->ctx) ? RB_STOPPED : RB_OK;
 }
 
-/* Records the first crossing pair and counts the bad rows that note_crossings marked. */
+/* Records the first crossing pair and counts the bad rows that receive_crossings marked. */
 static void
-note_crossing(solid_checks *a)
+note_first_crossing(solid_checks *a)
 {
 	rb_solid_report report = {.fault = RB_SOLID_GOOD, .self_intersections = 1};
 	uint64_t open = a->because[RB_SOLID_FLAT] + a->because[RB_SOLID_OPEN], bad = 0;
@@ -304,24 +305,24 @@ note_crossing(solid_checks *a)
 	t[0] = a->solids->coords + (size_t) a->crossing.red * 9;
 	t[1] = a->solids->coords + (size_t) a->crossing.blue * 9;
 	rb_triangles_crossing_point(t[0], t[1], report.crossing_at);
-	note_bad(a, row, &report);
+	note_invalid_solid(a, row, &report);
 	for (uint32_t i = 0; i < a->solids->nrows; i++)
 		bad += rb_is_marked(a->bad, i);
 	a->because[RB_SOLID_CROSSED] = bad - open;
 }
 
 static rb_status
-join_rows(solid_checks *a, const rb_backend *backend, const rb_set *set)
+join_solids_with_themselves(solid_checks *a, const rb_backend *backend, const rb_set *set)
 {
 	const rb_job job = {.red = set, .predicate = RB_SELF_INTERSECT, .within_rows = true};
-	const rb_sink sink = {.put = note_crossings, .user = a};
+	const rb_sink sink = {.put = receive_crossings, .user = a};
 
 	return rb_join_step(a->ctx, backend, &job, &sink, RB_TILE);
 }
 
 /* Returns true if the row could still intersect itself. */
 static bool
-is_in_doubt(const solid_checks *a, uint32_t row)
+may_row_cross_itself(const solid_checks *a, uint32_t row)
 {
 	return a->start[row + 1] - a->start[row] > 1 && !rb_is_marked(a->bad, row) &&
 		   (a->open == NULL || !rb_is_marked(a->open, row)) && !rb_is_marked(a->stars, row);
@@ -329,7 +330,7 @@ is_in_doubt(const solid_checks *a, uint32_t row)
 
 /* Joins the undecided rows, copied to a set of their own. */
 static rb_status
-join_some(solid_checks *a, const rb_backend *backend, uint32_t n)
+join_undecided_solids(solid_checks *a, const rb_backend *backend, uint32_t n)
 {
 	rb_set some = {.kind = RB_TRIANGLE3, .nrows = a->solids->nrows};
 	double *coords = NULL;
@@ -341,7 +342,7 @@ join_some(solid_checks *a, const rb_backend *backend, uint32_t n)
 	RB_TRY(RB_ALLOCATE(a->ctx, row_of, n));
 	RB_TRY(RB_ALLOCATE(a->ctx, part, n));
 	for (uint32_t row = 0; row < a->solids->nrows; row++)
-		if (is_in_doubt(a, row))
+		if (may_row_cross_itself(a, row))
 		{
 			const uint32_t first = a->start[row], many = a->start[row + 1] - first;
 
@@ -359,24 +360,24 @@ join_some(solid_checks *a, const rb_backend *backend, uint32_t n)
 	some.coords = coords;
 	some.row_of = row_of;
 	a->part = part;
-	status = join_rows(a, backend, &some);
+	status = join_solids_with_themselves(a, backend, &some);
 	a->part = NULL;
 	return status;
 }
 
 /* Checks whether triangles cross in rows whose other checks leave that open. */
 static rb_status
-check_crossing(solid_checks *a, const rb_backend *backend)
+check_rows_for_crossings(solid_checks *a, const rb_backend *backend)
 {
 	uint32_t n = 0;
 	rb_status status = RB_OK;
 
 	for (uint32_t row = 0; row < a->solids->nrows; row++)
-		n += is_in_doubt(a, row) ? a->start[row + 1] - a->start[row] : 0;
+		n += may_row_cross_itself(a, row) ? a->start[row + 1] - a->start[row] : 0;
 	if (n > 0)
-		status =
-			n == a->solids->nparts ? join_rows(a, backend, a->solids) : join_some(a, backend, n);
-	note_crossing(a);
+		status = n == a->solids->nparts ? join_solids_with_themselves(a, backend, a->solids)
+										: join_undecided_solids(a, backend, n);
+	note_first_crossing(a);
 	return status;
 }
 
@@ -401,7 +402,7 @@ are_closed_together(rb_context *ctx, const rb_set *solids, bool *together)
 
 /* Counts the bad rows, and raises an error for the first one unless they are skipped. */
 static rb_status
-report_bad(solid_checks *a, bool skip, rb_solid_side of)
+report_invalid_solids(solid_checks *a, bool skip, rb_solid_side of)
 {
 	const rb_set *solids = a->solids;
 	char text[RB_SOLID_REASON];
@@ -428,7 +429,7 @@ report_bad(solid_checks *a, bool skip, rb_solid_side of)
 }
 
 static bool
-any_marked(const uint32_t *marks, size_t words)
+is_any_row_marked(const uint32_t *marks, size_t words)
 {
 	for (size_t i = 0; i < words; i++)
 		if (marks[i] != 0)
@@ -438,8 +439,8 @@ any_marked(const uint32_t *marks, size_t words)
 
 /* Checks all rows; `open` receives the rows that are not closed, or is NULL. */
 static rb_status
-check_all_rows(rb_context *ctx, const rb_backend *backend, const rb_set *solids, bool skip,
-			   rb_solid_side of, uint32_t **bad, uint32_t *open)
+check_all_solid_rows(rb_context *ctx, const rb_backend *backend, const rb_set *solids, bool skip,
+					 rb_solid_side of, uint32_t **bad, uint32_t *open)
 {
 	const size_t words = solids->nrows / 32 + 1;
 	solid_checks a = {.ctx = ctx,
@@ -462,22 +463,22 @@ check_all_rows(rb_context *ctx, const rb_backend *backend, const rb_set *solids,
 	if (!rb_set_knows(solids, RB_KNOWN_SOLIDS))
 	{
 		pthread_mutex_init(&a.lock, NULL);
-		status = check_closed(&a);
+		status = check_rows_are_closed(&a);
 		if (status == RB_OK)
-			status = check_crossing(&a, backend);
+			status = check_rows_for_crossings(&a, backend);
 		pthread_mutex_destroy(&a.lock);
 	}
 	RB_TRY(status);
-	if (a.first == UINT32_MAX && (open == NULL || !any_marked(open, words)))
+	if (a.first == UINT32_MAX && (open == NULL || !is_any_row_marked(open, words)))
 		rb_set_learn(solids, RB_KNOWN_SOLIDS);
-	return report_bad(&a, skip, of);
+	return report_invalid_solids(&a, skip, of);
 }
 
 rb_status
 rb_solids_check(rb_context *ctx, const rb_backend *backend, const rb_set *solids, bool skip,
 				rb_solid_side of, uint32_t **bad)
 {
-	return check_all_rows(ctx, backend, solids, skip, of, bad, NULL);
+	return check_all_solid_rows(ctx, backend, solids, skip, of, bad, NULL);
 }
 
 rb_status
@@ -488,7 +489,7 @@ rb_solids_sort(rb_context *ctx, const rb_backend *backend, const rb_set *surface
 
 	RB_TRY(RB_ALLOCATE(ctx, *open, words));
 	memset(*open, 0, words * sizeof(uint32_t));
-	return check_all_rows(ctx, backend, surfaces, skip, of, bad, *open);
+	return check_all_solid_rows(ctx, backend, surfaces, skip, of, bad, *open);
 }
 
 /* ---- reports for all rows ---- */
@@ -528,7 +529,7 @@ typedef struct solid_reports
 
 /* Returns true if two triangles have the same corners. */
 static bool
-have_same_corners(const double *a, const double *b)
+do_triangles_have_same_corners(const double *a, const double *b)
 {
 	for (int i = 0; i < 9; i += 3)
 		if (memcmp(a + i, b, 3 * sizeof *a) != 0 && memcmp(a + i, b + 3, 3 * sizeof *a) != 0 &&
@@ -539,7 +540,7 @@ have_same_corners(const double *a, const double *b)
 
 /* Counts crossing pairs of triangles and records the first one of each row. */
 static rb_status
-put_crossing(void *user, const rb_pair *pairs, size_t n)
+receive_crossings_of_row(void *user, const rb_pair *pairs, size_t n)
 {
 	solid_reports *a = user;
 
@@ -559,10 +560,10 @@ put_crossing(void *user, const rb_pair *pairs, size_t n)
 
 /* Counts the crossing triangles of each row by a self join. */
 static rb_status
-count_crossings(solid_reports *a, const rb_backend *backend)
+count_crossings_of_rows(solid_reports *a, const rb_backend *backend)
 {
 	const rb_job job = {.red = a->solids, .predicate = RB_SELF_INTERSECT, .within_rows = true};
-	const rb_sink sink = {.put = put_crossing, .user = a};
+	const rb_sink sink = {.put = receive_crossings_of_row, .user = a};
 
 	memset(a->of, 0, a->solids->nrows * sizeof *a->of);
 	return a->solids->row_of != NULL ? rb_join_step(a->ctx, backend, &job, &sink, RB_TILE) : RB_OK;
@@ -570,8 +571,8 @@ count_crossings(solid_reports *a, const rb_backend *backend)
 
 /* Reports the first two triangles that cross. */
 static rb_status
-report_crossing(const solid_reports *a, const crossings *c, uint32_t first, uint32_t parts,
-				rb_solid_report *report)
+report_first_crossing(const solid_reports *a, const crossings *c, uint32_t first, uint32_t parts,
+					  rb_solid_report *report)
 {
 	const double *t = a->solids->coords + (size_t) first * 9;
 	const double *red = a->solids->coords + (size_t) c->first.red * 9;
@@ -580,7 +581,7 @@ report_crossing(const solid_reports *a, const crossings *c, uint32_t first, uint
 	report->self_intersections = c->n;
 	report->crossing[0] = c->first.red - first;
 	report->crossing[1] = c->first.blue - first;
-	report->crossing_equal = have_same_corners(red, blue);
+	report->crossing_equal = do_triangles_have_same_corners(red, blue);
 	rb_triangles_crossing_point(red, blue, report->crossing_at);
 	return rb_solid_triangles_are_apart(a->ctx, t, parts, report->crossing[0], report->crossing[1],
 										&report->crossing_apart);
@@ -588,7 +589,7 @@ report_crossing(const solid_reports *a, const crossings *c, uint32_t first, uint
 
 /* Replaces triangle numbers by polygon numbers if the triangles come from polygons. */
 static void
-name_faces(const rb_set *solids, uint32_t first, rb_solid_report *report)
+number_faces_of_crossings(const rb_set *solids, uint32_t first, rb_solid_report *report)
 {
 	if (solids->face_of == NULL)
 		return;
@@ -600,7 +601,7 @@ name_faces(const rb_set *solids, uint32_t first, rb_solid_report *report)
 
 /* Reports the faults of a range of rows. */
 static void
-report_rows_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+report_faults_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	solid_reports *a = arg;
 	rb_pair rows[GRAIN];
@@ -622,12 +623,12 @@ report_rows_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 						   a->ctx, a->solids->coords + (size_t) first * 9, parts,
 						   a->solids->face_of != NULL ? a->solids->face_of + first : NULL, &report);
 		if (status == RB_OK && c->n > 0)
-			status = report_crossing(a, c, first, parts, &report);
+			status = report_first_crossing(a, c, first, parts, &report);
 		if (status != RB_OK)
 			break;
 		report.faces = a->solids->faces != NULL ? a->solids->faces[row] : parts;
 		report.together = a->together;
-		name_faces(a->solids, first, &report);
+		number_faces_of_crossings(a->solids, first, &report);
 		rows[n] = (rb_pair){(uint32_t) row, (uint32_t) row};
 		rb_solid_to_words(&report, payload + n++ * RB_VALIDITY_WORDS);
 	}
@@ -678,11 +679,11 @@ check_closed_together(solid_reports *a)
 
 /* Reports the faults of all rows in threads. */
 static rb_status
-report_all(solid_reports *a)
+report_faults_of_rows(solid_reports *a)
 {
 	const uint32_t n = a->solids->nrows;
 	rb_status status =
-		rb_team_loop(a->ctx, rb_threads_for(a->ctx, n, GRAIN), n, GRAIN, report_rows_piece, a);
+		rb_team_loop(a->ctx, rb_threads_for(a->ctx, n, GRAIN), n, GRAIN, report_faults_piece, a);
 
 	return rb_loop_failure(a->status, status);
 }
@@ -700,9 +701,9 @@ rb_compose_solids(rb_context *ctx, const rb_backend *backend, const rb_job *job,
 	RB_TRY(RB_ALLOCATE(ctx, a.of, rows + 1));
 	rb_row_starts(job->red, a.start);
 	pthread_mutex_init(&a.lock, NULL);
-	status = count_crossings(&a, backend);
+	status = count_crossings_of_rows(&a, backend);
 	pthread_mutex_destroy(&a.lock);
 	RB_TRY(status);
 	RB_TRY(check_closed_together(&a));
-	return report_all(&a);
+	return report_faults_of_rows(&a);
 }
