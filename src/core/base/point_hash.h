@@ -15,6 +15,7 @@ extern "C"
 {
 #endif
 
+/* Hashes one coordinate of a point; 0 and -0 have the same hash. */
 static inline uint64_t
 rb_hash_coordinate(double x, uint64_t factor)
 {

@@ -382,6 +382,7 @@ rb_accumulator_sign(const rb_accumulator *sum)
 	return rb_accumulator_compare_words(sum->plus, sum->minus);
 }
 
+/* Computes the words of |sum|. */
 static inline void
 rb_accumulator_magnitude(const rb_accumulator *sum, uint64_t *to)
 {

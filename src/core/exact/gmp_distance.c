@@ -250,6 +250,9 @@ count_hull_features(int n, int dim)
 	return dim == 0 ? n : dim == 1 ? (n == 3 ? 3 : n - 1) : n == 3;
 }
 
+/*
+ * Finds the nearest features of both hulls: those of the guess, or else the first pair that passes.
+ */
 static void
 find_nearest_features(measure *m, const rb_feature *guess)
 {
@@ -291,6 +294,7 @@ common_unit_of_hulls(int unit, const rb_hulls *h)
 	return unit;
 }
 
+/* Converts a double to an exact number of units of 2^unit. */
 static void
 convert_to_exact_units(rb_number *r, double x, int unit)
 {
@@ -303,6 +307,7 @@ convert_to_exact_units(rb_number *r, double x, int unit)
 		r->sign = -1;
 }
 
+/* Converts the corners of two hulls to exact numbers and finds their nearest features. */
 static __attribute__((noinline)) void
 measure_hulls_exactly(measure *m, const rb_hulls *h, int unit)
 {

@@ -170,6 +170,7 @@ rb_wide_add_product(rb_wide *sum, rb_uint128 norm, rb_wide_minor minor, bool min
 	}
 }
 
+/* Returns the sign of a 320-bit integer. */
 RB_HOST_DEVICE int
 rb_wide_sign(const rb_wide *x)
 {
@@ -256,6 +257,7 @@ rb_insphere_minor2(double p, double q, double *size)
 	return p - q;
 }
 
+/* Performs step 1 with the finer bound. Returns -1, 1 or RB_UNSURE, never 0. */
 RB_HOST_DEVICE int
 rb_insphere_filter_fine(const double *a, const double *b, const double *c, const double *d,
 						const double *e)
@@ -360,6 +362,7 @@ rb_insphere_interval_term(const rb_interval *u, const rb_interval *f, const rb_i
 	return rb_interval_mul(rb_interval_dot3(u, u), rb_interval_dot3(minor, h));
 }
 
+/* Returns the sign of insphere by interval arithmetic, or RB_UNSURE. */
 RB_HOST_DEVICE int
 rb_insphere_interval(const double *a, const double *b, const double *c, const double *d,
 					 const double *e)

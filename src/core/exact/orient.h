@@ -117,6 +117,7 @@ rb_orient3d_filter(const double *a, const double *b, const double *c, const doub
 	return RB_UNSURE;
 }
 
+/* Performs step 1 in the plane. Returns -1, 0, 1 or RB_UNSURE. */
 RB_HOST_DEVICE int
 rb_orient2d_filter(double ax, double ay, double bx, double by, double cx, double cy)
 {
@@ -185,6 +186,7 @@ rb_orient3d_hard(rb_exact_env *env, const double *a, const double *b, const doub
 #endif
 }
 
+/* Performs the steps after the filter in the plane; out of line like rb_orient3d_hard. */
 RB_HOST_DEVICE_CALL int
 rb_orient2d_hard(rb_exact_env *env, double ax, double ay, double bx, double by, double cx,
 				 double cy)

@@ -52,6 +52,7 @@ rb_orient3d(const double a[3], const double b[3], const double c[3], const doubl
 
 /* ---- incircle ---- */
 
+/* Returns the sign of incircle by doubles with an error bound, or RB_UNSURE. */
 static int
 incircle_filter(const double *const *p, const double *d)
 {
@@ -109,6 +110,7 @@ incircle_integer(const double *const *p, const double *d)
 	return rb_incircle_integer(x, y);
 }
 
+/* Returns the sign of incircle by interval arithmetic, or RB_UNSURE. */
 static int
 incircle_interval(const double *const *p, const double *d)
 {

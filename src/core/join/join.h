@@ -71,6 +71,7 @@ rb_job_blue(const rb_job *job)
 	return job->blue != NULL ? job->blue : job->red;
 }
 
+/* Sets the bit of a matched row. Several threads may call it at once. */
 static inline void
 rb_mark(uint32_t *marks, uint32_t row)
 {

@@ -293,6 +293,7 @@ rb_face_flat(rb_plane_face *f, int axis, double permanent)
 	f->ke = RB_EXACT;
 }
 
+/* Sets the error factors of a face from its extent and the permanent of its normal. */
 static inline void
 rb_face_bounds(rb_plane_face *f, double extent, double permanent)
 {

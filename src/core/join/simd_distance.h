@@ -205,6 +205,7 @@ apart_face(const vn *face, const vn *of, int number, vn *best, vn *which)
 	}
 }
 
+/* Finds the nearest features of triangles that do not meet, one pair per lane, by doubles. */
 APART_INLINE void
 apart_search(const vn *red, const vn *blue, vfeet *f)
 {
@@ -411,6 +412,7 @@ apart_distance(const vn *red, const vn *blue, const vfeet *f)
 	return APART_PICK(APART_LESS(lo, hi), zero, lo);
 }
 
+/* Computes the doubles nearest to the distances of pairs of triangles, lane by lane. */
 static void
 compute_distances(const double *red, const double *blue, const rb_pair *pairs, uint32_t n,
 				  double *distance)

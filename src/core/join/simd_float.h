@@ -128,6 +128,7 @@ float_words(const float *const *at, int word, vf *to)
 
 /* ---- preparation of triangles ---- */
 
+/* Converts the triangles of a list to float faces in the frame, with their error bounds. */
 static void
 prepare_float_faces(const double *coords, const uint32_t *list, uint32_t n, const rb_frame *frame,
 					rb_float_face *out)
@@ -196,6 +197,7 @@ float_levels(f4 x)
 #endif
 }
 
+/* Computes the extents of float faces along the four diagonals, for the k-DOP test. */
 static void
 compute_kdops(const rb_float_face *faces, uint32_t n, uint32_t *lo, uint32_t *hi)
 {
@@ -250,6 +252,7 @@ float_load(const float *const *at, rb_lanes *to)
  * else returns false. Pairs of the same red triangle are adjacent, so this is the usual case.
  */
 #ifdef RB_AVX512
+/* Loads the red faces of a group of pairs if these are at most two faces, else returns false. */
 static inline __attribute__((always_inline)) bool
 float_load_two(const rb_float_face *faces, const uint32_t *pairs, rb_lanes *to)
 {
@@ -362,6 +365,7 @@ float_intervals(const rb_lanes *red, const rb_lanes *blue, const mf red_above[3]
 	*yes = FLOAT_GREATER(-bound, d1) & FLOAT_GREATER(d2, bound);
 }
 
+/* Appends the pairs of the lanes whose bits are set, and returns their number. */
 static inline __attribute__((always_inline)) uint32_t
 float_append(uint32_t *out, unsigned bits, const uint32_t *pairs)
 {
@@ -379,6 +383,7 @@ float_append(uint32_t *out, unsigned bits, const uint32_t *pairs)
 #endif
 }
 
+/* Tests pairs of float faces by plane sides and intervals. Returns the number of proved pairs. */
 static uint32_t
 test_float_pairs(const rb_float_face *red, const rb_float_face *blue, const uint32_t *pairs,
 				 uint32_t n, uint32_t *yes, uint32_t *undecided, uint32_t *nundecided)

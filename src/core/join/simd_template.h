@@ -115,6 +115,7 @@ load_point(const double *p, int points, int dims, int k)
 /* Prefetch distance, in objects, since objects of a list lie anywhere in memory */
 #define AHEAD 24
 
+/* Computes the boxes of n objects with the given number of points and dimensions. */
 static inline __attribute__((always_inline)) void
 load_points(int points, int dims, const double *coords, const uint32_t *list, uint32_t first,
 			uint32_t n, double (*lo)[4], double (*hi)[4])
@@ -151,6 +152,7 @@ load_points(int points, int dims, const double *coords, const uint32_t *list, ui
 #define SHAPE(points, dims) ((points) << 2 | (dims))
 #define LOAD(points, dims) load_points(points, dims, coords, list, first, n, lo, hi)
 
+/* Loads the boxes of n objects of any kind that is joined. */
 static void
 load_boxes_of_objects(rb_kind kind, const double *coords, const uint32_t *list, uint32_t first,
 					  uint32_t n, double (*lo)[4], double (*hi)[4])
@@ -184,6 +186,7 @@ typedef struct rb_map4
 	v4 half_lo, scale, last;
 } rb_map4;
 
+/* Returns the cells of one corner of a box on all axes. */
 static inline __attribute__((always_inline)) i4
 cells_of_corner(const rb_map4 *map, const double *x)
 {
@@ -194,6 +197,7 @@ cells_of_corner(const rb_map4 *map, const double *x)
 	return __builtin_convertvector(t, i4);
 }
 
+/* Computes the range of grid cells that each box meets. */
 static void
 find_cells_of_boxes(const rb_grid *grid, const double (*lo)[4], const double (*hi)[4], uint32_t n,
 					rb_range *out)
@@ -226,6 +230,7 @@ static const uint8_t front[16][16] __attribute__((aligned(16))) = {
 	LANES(3, 0, 0, 0), LANES(0, 3, 0, 0), LANES(1, 3, 0, 0), LANES(0, 1, 3, 0),
 	LANES(2, 3, 0, 0), LANES(0, 2, 3, 0), LANES(1, 2, 3, 0), LANES(0, 1, 2, 3)};
 
+/* Appends those of four rows whose bits are set, each with the red number. Returns their number. */
 static inline __attribute__((always_inline)) uint32_t
 append_selected4(uint32_t *out, unsigned bits, uint32_t red, const uint32_t *local)
 {
@@ -236,6 +241,7 @@ append_selected4(uint32_t *out, unsigned bits, uint32_t red, const uint32_t *loc
 	return (uint32_t) __builtin_popcount(bits);
 }
 #elif !defined(RB_AVX512)
+/* Appends those of four rows whose bits are set, each with the red number. Returns their number. */
 static inline __attribute__((always_inline)) uint32_t
 append_selected4(uint32_t *out, unsigned bits, uint32_t red, const uint32_t *local)
 {
@@ -250,6 +256,7 @@ append_selected4(uint32_t *out, unsigned bits, uint32_t red, const uint32_t *loc
 #ifndef RB_AVX512
 typedef uint32_t u4 __attribute__((vector_size(16)));
 
+/* Returns one bit for each of four 32-bit lanes that is true. */
 static inline __attribute__((always_inline)) unsigned
 bits_of4(i4 truth)
 {
@@ -314,6 +321,10 @@ kdop_overlaps4(const rb_box_row *red, const rb_box_rows *rows, uint32_t i)
 }
 #endif
 
+/*
+ * Appends the rows whose boxes overlap the red box, whose pairs this cell owns, and which the k-DOP
+ * test does not reject if `slabs` is set.
+ */
 static inline __attribute__((always_inline)) uint32_t
 select_overlapping_boxes(bool slabs, const rb_box_row *red, const rb_box_rows *rows, uint32_t first,
 						 uint32_t end, uint32_t *out, rb_boxes_met *counts)
@@ -480,6 +491,7 @@ typedef struct rb_plane8
 				 TWO(broadcast_double4((f)->ke), broadcast_double4((g)->ke)),         \
 				 TWO(broadcast_double4((f)->margin), broadcast_double4((g)->margin))})
 
+/* Returns the sides of two pairs' corners, given their determinants and error bounds. */
 static inline __attribute__((always_inline)) unsigned
 two_sides(__m512d d, __m512d bound)
 {
@@ -490,6 +502,7 @@ two_sides(__m512d d, __m512d bound)
 		   ((below & 0xf) | (below & 0xf0) << 4 | (above & 0xf) << 4 | (above & 0xf0) << 8);
 }
 
+/* Returns what plane_sides returns, for two pairs at once. */
 static inline __attribute__((always_inline)) unsigned
 two_plane_sides(bool near, const rb_plane8 *f, const __m512d p[3], __m512d e, unsigned *far)
 {
@@ -667,6 +680,10 @@ typedef int64_t m2 __attribute__((vector_size(16)));
 /* The lanes, out of two, in which all three values are 0 */
 #define ZEROS(x, y, z) (((v2) ((m2) (x) | (m2) (y) | (m2) (z))) == ALL2(0))
 
+/*
+ * Sorts pairs by whether the intervals of their triangles on the common line overlap: proved ones
+ * go to yes, undecided ones to undecided.
+ */
 static inline __attribute__((always_inline)) uint32_t
 select_by_intervals(bool near, bool closed, const rb_plane_face *red, const rb_plane_face *blue,
 					const rb_sided *in, uint32_t n, uint32_t *yes, rb_sided *undecided,
@@ -767,6 +784,7 @@ common_corners_of_faces(const rb_plane_face *r, const rb_plane_face *b)
 	return of_red | of_blue << 3;
 }
 
+/* Drops pairs of triangles that are proved to share only their common corners and edge. */
 static uint32_t
 drop_pairs_of_neighbors(const rb_plane_face *red, const rb_plane_face *blue, rb_sided *pairs,
 						uint32_t n)
@@ -812,6 +830,7 @@ accept_pairs_of_neighbors(const rb_plane_face *red, const rb_plane_face *blue, r
 	return hits;
 }
 
+/* Runs the interval test on pairs; if `closed`, a common corner is a match, too. */
 static uint32_t
 test_intervals(bool closed, const rb_plane_face *red, const rb_plane_face *blue, const rb_sided *in,
 			   uint32_t n, uint32_t *yes, rb_sided *undecided, uint32_t *nundecided)
@@ -969,6 +988,7 @@ load_corners_of_near_pairs(const rb_plane_face *red, const rb_plane_face *blue,
 	*size = RB_NEAR_LESS(NEAR_ALL(NEAR_SIZE_MOST), *size, NEAR_ALL(HUGE_VAL), *size);
 }
 
+/* Drops pairs farther apart than the distance, and moves those proved to be within it to yes. */
 static uint32_t
 test_within(const rb_plane_face *red, const rb_plane_face *blue, rb_sided *pairs, uint32_t *n,
 			double distance, uint32_t *yes)

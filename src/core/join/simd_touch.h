@@ -40,6 +40,7 @@ touch_row(const double *const *at, int word, int i)
 	return _mm512_insertf64x4(v, _mm256_load_pd(at[i + 4] + word), 1);
 }
 
+/* Loads the prepared faces of eight pairs, one word of all of them per vector. */
 static inline __attribute__((always_inline)) void
 touch_load(const double *const *at, vd to[TOUCH_WORDS])
 {
@@ -67,6 +68,7 @@ typedef struct touch_sides
 	md below[3];
 } touch_sides;
 
+/* Computes the sides of the corners of eight triangles against the planes of eight others. */
 static inline __attribute__((always_inline)) void
 touch_plane(const vd plane[TOUCH_WORDS], const vd of[TOUCH_WORDS], touch_sides *s)
 {
@@ -158,6 +160,10 @@ touch_flat(const vd v[3], const vd t[3], const vd u[3])
 	return zero;
 }
 
+/*
+ * Decides for eight pairs whether the closed intervals of their triangles are proved to overlap or
+ * to be disjoint, if all signs are known.
+ */
 static inline __attribute__((always_inline)) void
 touch_intervals(const vd red[TOUCH_WORDS], const vd blue[TOUCH_WORDS], const touch_sides *of_red,
 				const touch_sides *of_blue, md *yes, md *no)
@@ -207,6 +213,7 @@ touch_append(rb_sided *out, md bits, __m256i pairs, const touch_sides *of_red,
 	return (uint32_t) __builtin_popcount(bits);
 }
 
+/* Tests pairs of triangles for a common point by plane sides and closed intervals. */
 static uint32_t
 test_touching(const rb_plane_face *red, const rb_plane_face *blue, const uint32_t *pairs,
 			  uint32_t n, rb_sided *room, uint32_t *yes, rb_sided *undecided, uint32_t *nundecided)

@@ -174,6 +174,7 @@ rb_walk_begin(rb_walk *w, const rb_tree *tree, const rb_tree *from, const double
 extern double rb_tree_gap(const rb_tree *tree, const double lo[3], const double hi[3], double reach,
 						  uint64_t *boxes);
 
+/* Adds the children of a node that are within reach to the steps of a walk, nearest last. */
 static inline void
 rb_walk_open(rb_walk *w, rb_step s, double reach, uint32_t below)
 {

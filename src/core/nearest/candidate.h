@@ -68,6 +68,7 @@ part_of_candidate(const rb_set *set, uint32_t part)
 	return set->coords + (size_t) part * (size_t) rb_kind_width(set->kind);
 }
 
+/* Sets the hulls of a candidate's parts, with the guess of their nearest features if known. */
 static void
 hulls_of_candidate(const rb_distance_state *a, const rb_candidate *c, rb_hulls *h)
 {
@@ -227,6 +228,7 @@ bound_candidate(rb_distance_state *a, uint32_t red, uint32_t blue, double most, 
 
 /* ---- exact comparison ---- */
 
+/* Computes the bracket of a candidate's distance once, and caches the guessed features. */
 static void
 compute_candidate_bracket(rb_distance_state *a, rb_candidate *c)
 {

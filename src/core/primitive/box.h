@@ -116,6 +116,7 @@ rb_object_box(const rb_set *o, uint32_t i, double pad, double lo[3], double hi[3
 	rb_kind_pad(o->kind, pad, lo, hi);
 }
 
+/* Makes a box empty: its low corner is at infinity, its high one at -infinity. */
 RB_HOST_DEVICE void
 rb_box_empty(double lo[3], double hi[3])
 {
@@ -126,6 +127,7 @@ rb_box_empty(double lo[3], double hi[3])
 	}
 }
 
+/* Extends a box to contain another one. */
 RB_HOST_DEVICE void
 rb_box_add(double lo[3], double hi[3], const double plo[3], const double phi[3])
 {

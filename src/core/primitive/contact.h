@@ -259,6 +259,7 @@ typedef struct rb_common
 	unsigned b;
 } rb_common;
 
+/* Returns the corners that each of two triangles shares with the other. */
 RB_HOST_DEVICE rb_common
 rb_common_corners(const double *r, const double *b)
 {

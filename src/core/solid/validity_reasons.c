@@ -80,6 +80,7 @@ text_of_reason_face(char to[32], const rb_geometry_info *info)
 		snprintf(to, 32, "Its face %u", info->face);
 }
 
+/* Describes two holes of a face that are equal, nested or overlap. */
 static void
 describe_overlapping_holes(char text[RB_SOLID_REASON], const char *face,
 						   const rb_geometry_info *info, const char *at)
@@ -139,6 +140,7 @@ describe_face_fault(char text[RB_SOLID_REASON], const rb_solid_report *report)
 	}
 }
 
+/* Describes why the geometry of a solid was refused, by the fault that the reader reported. */
 static void
 describe_unread_geometry(char text[RB_SOLID_REASON], const rb_solid_report *report)
 {
@@ -241,6 +243,7 @@ rb_refusal_name(rb_geometry_fault fault)
 	}
 }
 
+/* Returns the error code of a refused geometry, or 0 if its fault has none. */
 static int
 error_code_of_refusal(const rb_solid_report *report)
 {
@@ -288,6 +291,7 @@ point_of_edge_crossing(const rb_geometry_info *info, double at[3])
 		at[k] = (1 - t) * p[0][k] + t * p[1][k];
 }
 
+/* Stores the location of the fault of a refused geometry. Returns false if it has none. */
 static bool
 location_of_refusal(const rb_solid_report *report, double at[3])
 {
@@ -328,6 +332,7 @@ rb_solid_fault_name(rb_solid_fault fault)
 	}
 }
 
+/* Describes two faces or triangles of a solid that intersect, or one that intersects itself. */
 static void
 describe_self_crossing(char text[RB_SOLID_REASON], const rb_solid_report *report)
 {
@@ -344,6 +349,7 @@ describe_self_crossing(char text[RB_SOLID_REASON], const rb_solid_report *report
 							   what, a, b, at);
 }
 
+/* Describes a vertex that lies on an edge of another face, so that the edge is unmatched. */
 static void
 describe_corner_on_edge(char text[RB_SOLID_REASON], const rb_solid_report *report, const char *from,
 						const char *to)
@@ -457,6 +463,7 @@ rb_solid_fault_location(const rb_solid_report *report, double at[3])
 
 /* ---- point where two triangles cross ---- */
 
+/* Returns true if the point is a corner of both triangles. */
 static bool
 is_common_corner(const double *p, const double *a, const double *b)
 {
