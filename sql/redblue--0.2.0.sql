@@ -1471,7 +1471,8 @@ CREATE FUNCTION redblue_tetrahedra(
 	regions_geom name DEFAULT NULL, holes_geom name DEFAULT NULL,
 	face_tolerance float8 DEFAULT NULL,
 	keep text DEFAULT 'inside',
-	on_crossing text DEFAULT 'error')
+	on_crossing text DEFAULT 'error',
+	merge "any" DEFAULT 'coplanar'::text)
 RETURNS TABLE (
 	id bigint, v1 bigint, v2 bigint, v3 bigint, v4 bigint, region bigint,
 	x1 float8, y1 float8, z1 float8, x2 float8, y2 float8, z2 float8,
@@ -1488,6 +1489,8 @@ around them, up to the next facets; other regions have numbers that occur in no 
 result depends only on the rows and their order.
 Facets and segments may share only common vertices and edges; with on_crossing => ''split'' they are split where they cross, at points that
 are exact up to rounding, and a notice reports the number of added points.
+merge: coplanar makes facets that share an edge and are exactly coplanar one facet; none keeps every edge; an angle in degrees, such as 0.1,
+also merges facets inclined by at most that angle to the plane of the largest triangle among them and within a tolerance of it.
 Errors: 22023 facets that cross, overlap, are equal or have no area, a point or segment on a facet of which it is not a vertex or edge,
 mixed SRIDs, all points in one plane; 22003 NaN or infinity; 53200 redblue.memory_limit exceeded; and those of redblue_triangle_pairs.';
 
@@ -1501,7 +1504,8 @@ CREATE FUNCTION redblue_tetrahedra_query(
 	regions_geom name DEFAULT NULL, holes_geom name DEFAULT NULL,
 	face_tolerance float8 DEFAULT NULL,
 	keep text DEFAULT 'inside',
-	on_crossing text DEFAULT 'error')
+	on_crossing text DEFAULT 'error',
+	merge "any" DEFAULT 'coplanar'::text)
 RETURNS TABLE (
 	id bigint, v1 bigint, v2 bigint, v3 bigint, v4 bigint, region bigint,
 	x1 float8, y1 float8, z1 float8, x2 float8, y2 float8, z2 float8,
@@ -1533,7 +1537,8 @@ CREATE FUNCTION redblue_tetrahedralize(
 	regions_geom name DEFAULT NULL, holes_geom name DEFAULT NULL,
 	face_tolerance float8 DEFAULT NULL,
 	keep text DEFAULT 'inside',
-	on_crossing text DEFAULT 'error')
+	on_crossing text DEFAULT 'error',
+	merge "any" DEFAULT 'coplanar'::text)
 RETURNS redblue_mesh_counts
 AS 'MODULE_PATHNAME', 'redblue_tetrahedralize'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
@@ -1561,7 +1566,8 @@ CREATE FUNCTION redblue_tetrahedralize_query(
 	regions_geom name DEFAULT NULL, holes_geom name DEFAULT NULL,
 	face_tolerance float8 DEFAULT NULL,
 	keep text DEFAULT 'inside',
-	on_crossing text DEFAULT 'error')
+	on_crossing text DEFAULT 'error',
+	merge "any" DEFAULT 'coplanar'::text)
 RETURNS redblue_mesh_counts
 AS 'MODULE_PATHNAME', 'redblue_tetrahedralize_query'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
@@ -1592,6 +1598,7 @@ CREATE FUNCTION redblue_refine(
 	face_tolerance float8 DEFAULT NULL,
 	keep text DEFAULT 'inside',
 	on_crossing text DEFAULT 'error',
+	merge "any" DEFAULT 'coplanar'::text,
 	radius_edge float8 DEFAULT 2.0,
 	max_volume float8 DEFAULT NULL,
 	regions_volume name DEFAULT NULL,
@@ -1632,6 +1639,7 @@ CREATE FUNCTION redblue_refine_query(
 	face_tolerance float8 DEFAULT NULL,
 	keep text DEFAULT 'inside',
 	on_crossing text DEFAULT 'error',
+	merge "any" DEFAULT 'coplanar'::text,
 	radius_edge float8 DEFAULT 2.0,
 	max_volume float8 DEFAULT NULL,
 	regions_volume name DEFAULT NULL,
@@ -1658,7 +1666,8 @@ CREATE FUNCTION redblue_mesh_check(
 	regions_geom name DEFAULT NULL, holes_geom name DEFAULT NULL,
 	face_tolerance float8 DEFAULT NULL,
 	keep text DEFAULT 'inside',
-	on_crossing text DEFAULT 'error')
+	on_crossing text DEFAULT 'error',
+	merge "any" DEFAULT 'coplanar'::text)
 RETURNS TABLE (
 	fault text, vertices bigint[], tets bigint[], faces bigint[], edges bigint[],
 	facet_id bigint, polygon int, segment_id bigint, segment bigint, amount float8, region bigint)
@@ -1672,7 +1681,7 @@ in any order: all input points must be vertices, with identical coordinates; eve
 of edges; and regions must have the volumes that their facets enclose, up to rounding.
 fault is a description; vertices, tets, faces, edges are ids of rows of the tables; facet_id, polygon, segment_id identify the input;
 segment is that of mesh_segments; amount is the size of the fault, which for a volume is the excess as a fraction; region is the region with
-the wrong volume. keep and on_crossing must be those with which the mesh was built.
+the wrong volume. keep, on_crossing and merge must be those with which the mesh was built.
 Errors: 42P01 and 42703 missing table or column; 42501 insufficient privilege; and those of redblue_tetrahedra.';
 
 CREATE FUNCTION redblue_mesh_vtu(mesh text) RETURNS bytea

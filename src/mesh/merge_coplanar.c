@@ -30,6 +30,7 @@
 #include "core/exact/orient.h"
 #include "mesh/flatness.h"
 #include "mesh/hash_table.h"
+#include "mesh/merge_nearly_flat.h"
 
 /* Iterations between two polls for a stop */
 #define RB_CHECK_INTERVAL 4096
@@ -38,11 +39,14 @@ typedef struct merging
 {
 	rb_context *ctx;
 	rb_welded *w;
+	rb_merging how;
 	rb_exact_env env;
+	RB_VEC(rb_near_edge) near; /* edges between facets that are not exactly coplanar */
 	rb_buckets by_end; /* triangle sides, and segments after all sides, by their lower ends */
 	uint64_t *edges;   /* these, as higher end << 32 | number, sorted for each lower end */
 	uint32_t *sets;    /* sets of polygons that become one facet (rb_find_turned_root) */
 	uint32_t *number;  /* facet of each polygon */
+	double *tolerance; /* for each polygon, the tolerance of a facet that grew from it, or 0 */
 	uint64_t *scratch; /* facets of the triangles at one edge */
 	size_t scratch_cap;
 	bool *gone;          /* for each segment, whether it must be removed */
@@ -184,7 +188,7 @@ are_polygons_coplanar(merging *m, uint32_t a, uint32_t b)
 	return true;
 }
 
-/* Unites the two polygons at an edge if they are coplanar. */
+/* Unites the two polygons at an edge if they are coplanar, or lists the edge for a tolerance. */
 static rb_status
 unite_at_edge(merging *m, const shared *e)
 {
@@ -202,9 +206,64 @@ unite_at_edge(merging *m, const shared *e)
 		if (w->segment_row[(uint32_t) e->entries[i] - segments] != RB_NONE)
 			return RB_OK;
 	if (!are_polygons_coplanar(m, a, b))
-		return RB_OK;
+		return m->how.kind != RB_MERGE_NEARLY_FLAT
+				   ? RB_OK
+				   : rb_vec_append(
+						 m->ctx, &m->near,
+						 (rb_near_edge){{triangle_of_entry(e, 0), triangle_of_entry(e, 1)},
+										runs_up(m, e, 0) == runs_up(m, e, 1)});
 	/* Two triangles with the same orientation have opposite directions along their common edge. */
 	rb_unite_turned(m->sets, a, b, runs_up(m, e, 0) == runs_up(m, e, 1));
+	return RB_OK;
+}
+
+/* Numbers the sets by their first polygons and returns their number. */
+static uint32_t
+number_sets(merging *m, uint32_t *number)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < m->w->npolygons; i++)
+	{
+		bool turned;
+		const uint32_t first = rb_find_turned_root(m->sets, i, &turned);
+
+		number[i] = first == i ? n++ : number[first];
+	}
+	return n;
+}
+
+/* Unites polygons that are coplanar to within a tolerance. */
+static rb_status
+unite_nearly_flat(merging *m)
+{
+	RB_TRY(RB_ALLOCATE(m->ctx, m->w->coplanar, (size_t) m->w->npolygons + 1));
+	m->w->ncoplanar = number_sets(m, m->w->coplanar);
+	RB_TRY(RB_ALLOCATE(m->ctx, m->tolerance, (size_t) m->w->npolygons + 1));
+	memset(m->tolerance, 0, ((size_t) m->w->npolygons + 1) * sizeof *m->tolerance);
+	return rb_merge_nearly_flat(m->ctx, m->w, m->how.degrees, m->near.at, (uint32_t) m->near.n,
+								m->sets, m->tolerance, &m->w->farthest);
+}
+
+/* Gives each facet the tolerance that one of its polygons has. */
+static rb_status
+write_tolerances(merging *m)
+{
+	double *to;
+	bool any = false;
+
+	for (uint32_t i = 0; i < m->w->npolygons; i++)
+		any |= m->tolerance[i] > 0;
+	if (!any)
+	{
+		RB_FREE(m->ctx->memory, m->w->coplanar);
+		return RB_OK;
+	}
+	RB_TRY(RB_ALLOCATE(m->ctx, to, (size_t) m->nfacets + 1));
+	memset(to, 0, ((size_t) m->nfacets + 1) * sizeof *to);
+	for (uint32_t i = 0; i < m->w->npolygons; i++)
+		to[m->number[i]] = fmax(to[m->number[i]], m->tolerance[i]);
+	m->w->plc.tolerance = to;
 	return RB_OK;
 }
 
@@ -217,15 +276,11 @@ unite_polygons(merging *m)
 	RB_TRY(RB_ALLOCATE(m->ctx, m->sets, (size_t) n + 1));
 	RB_TRY(RB_ALLOCATE(m->ctx, m->number, (size_t) n + 1));
 	rb_turned_sets_init(m->sets, n);
-	RB_TRY(visit_edges(m, unite_at_edge));
-	for (uint32_t i = 0; i < n; i++)
-	{
-		bool turned;
-		const uint32_t first = rb_find_turned_root(m->sets, i, &turned);
-
-		m->number[i] = first == i ? m->nfacets++ : m->number[first];
-	}
-	return RB_OK;
+	RB_TRY(m->how.kind != RB_MERGE_NONE ? visit_edges(m, unite_at_edge) : RB_OK);
+	if (m->how.kind == RB_MERGE_NEARLY_FLAT)
+		RB_TRY(unite_nearly_flat(m));
+	m->nfacets = number_sets(m, m->number);
+	return m->tolerance != NULL ? write_tolerances(m) : RB_OK;
 }
 
 /* ---- segments ---- */
@@ -385,12 +440,47 @@ write_triangles(merging *m)
 	return status;
 }
 
+/* Makes the sets of exactly coplanar polygons facets again. */
+static rb_status
+keep_coplanar(rb_context *ctx, rb_welded *welded)
+{
+	const uint32_t n = welded->plc.ntriangles;
+	uint32_t *facet = NULL, *polygon = NULL;
+	rb_buckets order = {0};
+	rb_status status = RB_ALLOCATE(ctx, facet, (size_t) n + 1);
+
+	if (status == RB_OK)
+		status = RB_ALLOCATE(ctx, polygon, (size_t) n + 1);
+	for (uint32_t i = 0; i < n && status == RB_OK; i++)
+	{
+		polygon[i] = welded->polygon_of != NULL ? welded->polygon_of[i] : welded->plc.facet_of[i];
+		facet[i] = welded->coplanar[polygon[i]];
+	}
+	if (status == RB_OK)
+		status = sort_triangles(ctx, &welded->plc, facet, welded->ncoplanar, &order);
+	if (status == RB_OK && welded->polygon_of != NULL)
+		for (uint32_t i = 0; i < n; i++)
+			welded->polygon_of[i] = polygon[order.member[i]];
+	if (status == RB_OK)
+	{
+		RB_FREE(ctx->memory, welded->plc.tolerance);
+		RB_FREE(ctx->memory, welded->coplanar);
+		welded->farthest = 0;
+	}
+	RB_FREE(ctx->memory, facet);
+	RB_FREE(ctx->memory, polygon);
+	rb_buckets_free(ctx->memory, &order);
+	return status;
+}
+
 rb_status
 rb_weld_unmerge(rb_context *ctx, rb_welded *welded)
 {
 	rb_buckets order = {0};
 	rb_status status;
 
+	if (welded->plc.tolerance != NULL)
+		return keep_coplanar(ctx, welded);
 	if (welded->polygon_of == NULL)
 		return RB_OK;
 	status = sort_triangles(ctx, &welded->plc, welded->polygon_of, welded->npolygons, &order);
@@ -401,9 +491,10 @@ rb_weld_unmerge(rb_context *ctx, rb_welded *welded)
 }
 
 rb_status
-rb_weld_merge(rb_context *ctx, rb_welded *welded)
+rb_weld_merge(rb_context *ctx, rb_welded *welded, rb_merging how)
 {
-	merging m = {.ctx = ctx, .w = welded, .env = {.filters = ctx->filters, .exact = true}};
+	merging m = {
+		.ctx = ctx, .w = welded, .how = how, .env = {.filters = ctx->filters, .exact = true}};
 	rb_status status = list_edges_by_end(&m);
 
 	if (status == RB_OK)
@@ -416,6 +507,8 @@ rb_weld_merge(rb_context *ctx, rb_welded *welded)
 	RB_FREE(ctx->memory, m.edges);
 	RB_FREE(ctx->memory, m.sets);
 	RB_FREE(ctx->memory, m.number);
+	RB_FREE(ctx->memory, m.tolerance);
+	rb_vec_free(ctx->memory, &m.near);
 	RB_FREE(ctx->memory, m.scratch);
 	RB_FREE(ctx->memory, m.gone);
 	RB_FREE(ctx->memory, m.more);
@@ -528,7 +621,7 @@ rb_weld_creases(rb_context *ctx, rb_welded *welded)
 	{
 		for (to = from + 1; to < plc->ntriangles && plc->facet_of[to] == plc->facet_of[from];)
 			to++;
-		if (to - from > 1)
+		if (to - from > 1 && (plc->tolerance == NULL || plc->tolerance[plc->facet_of[from]] == 0))
 			status = crease_facet(&c, from, to);
 		if (status == RB_OK && (from & 0xfff) == 0 && rb_should_stop(ctx))
 			status = RB_STOPPED;
@@ -650,8 +743,8 @@ merge_distance(const double *points, uint32_t npoints)
 rb_status
 rb_merge_by_faces(rb_context *ctx, const double *points, uint32_t npoints,
 				  const uint32_t (*faces)[3], uint32_t nfaces, const uint32_t (*edges)[2],
-				  uint32_t nedges, const uint32_t *facet, uint32_t nfacets, uint32_t *merged,
-				  uint32_t *nmerged)
+				  uint32_t nedges, const uint32_t *facet, uint32_t nfacets, bool near,
+				  uint32_t *merged, uint32_t *nmerged)
 {
 	regrouping g = {.ctx = ctx, .points = points, .faces = faces};
 	uint32_t *above = NULL;
@@ -671,7 +764,7 @@ rb_merge_by_faces(rb_context *ctx, const double *points, uint32_t npoints,
 			continue;
 		a = rb_find_root(above, facet[side / 3]);
 		b = rb_find_root(above, facet[g.next[side] / 3]);
-		if (a != b && may_be_flat(&g, side, g.next[side]))
+		if (a != b && (near || may_be_flat(&g, side, g.next[side])))
 			rb_unite(above, a, b);
 		if (rb_stop_due(ctx, side, RB_CHECK_INTERVAL))
 			status = RB_STOPPED;

@@ -42,6 +42,12 @@ typedef struct rb_plc
 	const uint32_t (*triangles)[3]; /* corners; three different points */
 	/* facet of each triangle, ascending; every facet has at least one */
 	const uint32_t *facet_of;
+	/*
+	 * For each facet, 0 if it is flat to within rounding. Otherwise all its corners are within half
+	 * of this distance of a plane, and its faces may be anywhere between them: all its edges of two
+	 * triangles are soft. NULL if all facets are flat.
+	 */
+	const double *tolerance;
 	/* segments given in addition to facet boundaries; ends differ */
 	const uint32_t (*segments)[2];
 	const rb_seed *seeds;

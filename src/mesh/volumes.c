@@ -492,6 +492,13 @@ patches_of_mesh(comparing *c)
 	return status == RB_OK && several ? match_several(c) : status;
 }
 
+/* Returns the distance by which the faces of a facet may be off its triangles, scaled; or 0. */
+static inline double
+tolerance_of(const comparing *c, uint32_t facet)
+{
+	return c->in->tolerance != NULL ? c->in->tolerance[facet] * c->scale : 0;
+}
+
 /* ---- points ---- */
 
 /* Records for each patch the farthest point of its faces. */
@@ -512,13 +519,14 @@ check_patch_points(comparing *c)
 		for (int i = 0; i < 3; i++)
 		{
 			const uint32_t v = in->faces[f][i];
-			double p[3], h;
+			double p[3], h, thick;
 
 			if (in->kind[v] != RB_VERTEX_ON_FACET || in->parent[v] != of->facet)
 				continue;
 			scaled_point(c, in->points, v, p);
 			h = height_of(c, of, p);
-			h = fmax(of->low - h, h - of->high);
+			thick = fmax(of->high - of->low, tolerance_of(c, of->facet));
+			h = fmax(of->high - thick - h, h - of->low - thick);
 			if (h > of->far)
 			{
 				of->far = h;
@@ -853,16 +861,18 @@ static void
 add_limit(comparing *c, uint32_t number, uint32_t p)
 {
 	const patch *of = &c->patches.at[p];
+	double thick;
 	region *r;
 
 	if (number >= c->nregions)
 		return;
 	r = &c->regions[number];
 	/*
-	 * Six times the area times a thickness: the height of bends that rounding explains, plus the
-	 * distance of points on both sides.
+	 * Six times the area times a thickness: the height of bends that rounding explains or the
+	 * tolerance of the facet, plus the distance of points on both sides.
 	 */
-	r->limit += 6 * of->area * (fmin(of->high - of->low, c->flat) + 2 * c->rounds);
+	thick = fmax(fmin(of->high - of->low, c->flat), tolerance_of(c, of->facet));
+	r->limit += 6 * of->area * (thick + 2 * c->rounds);
 	if (r->worst == RB_NONE || fabs(of->won) > fabs(c->patches.at[r->worst].won))
 		r->worst = p;
 	r->unknown |= c->unknown[of->facet] != 0;
@@ -1021,6 +1031,7 @@ rb_volumes_of_plc(const rb_plc *plc, const rb_tets *tets, rb_volumes_input *in)
 							 .surface_points = plc->points,
 							 .triangles = plc->triangles,
 							 .facet_of = plc->facet_of,
+							 .tolerance = plc->tolerance,
 							 .pieces = (const uint32_t(*)[2]) tets->segments};
 }
 

@@ -47,6 +47,7 @@ typedef struct rb_volumes_input
 	const double *surface_points;
 	const uint32_t (*triangles)[3];
 	const uint32_t *facet_of; /* facet of each triangle, ascending */
+	const double *tolerance;  /* tolerance of each facet, as in rb_plc; or NULL */
 	const uint32_t (*pieces)[2];
 	/* segment of each subsegment; NULL if subsegment i is segment i */
 	const uint32_t *piece_segment;

@@ -525,11 +525,13 @@ rb_welded_free(rb_memory *memory, rb_welded *to)
 	RB_FREE(memory, to->plc.facet_of);
 	RB_FREE(memory, to->plc.segments);
 	RB_FREE(memory, to->plc.seeds);
+	RB_FREE(memory, to->plc.tolerance);
 	RB_FREE(memory, to->facet_row);
 	RB_FREE(memory, to->facet_face);
 	RB_FREE(memory, to->plane);
 	RB_FREE(memory, to->group);
 	RB_FREE(memory, to->polygon_of);
+	RB_FREE(memory, to->coplanar);
 	RB_FREE(memory, to->segment_row);
 	RB_FREE(memory, to->point_row);
 	RB_FREE(memory, to->point_side);

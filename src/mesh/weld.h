@@ -65,6 +65,12 @@ typedef struct rb_welded
 	uint32_t *group;
 	/* polygon of each triangle; NULL if nothing was merged and polygons are facets */
 	uint32_t *polygon_of;
+	/*
+	 * For each polygon, the facet of exactly coplanar polygons that it belongs to, numbered like
+	 * facets, if plc.tolerance is set
+	 */
+	uint32_t *coplanar;
+	uint32_t ncoplanar;
 	/* Row of each given segment, or RB_NONE if it was created where facets cross or bend */
 	uint32_t *segment_row;
 	uint32_t *point_row; /* for each point, a row that contains it, in the set point_side */
@@ -77,6 +83,8 @@ typedef struct rb_welded
 	uint64_t same_points; /* number of rows whose point already existed */
 	uint64_t no_length;   /* number of segments of zero length; their points are kept */
 	uint64_t no_area;     /* number of triangles dropped (skip_flat) */
+	/* Largest distance of a corner from the plane of its facet (RB_MERGE_NEARLY_FLAT) */
+	double farthest;
 } rb_welded;
 
 /*
@@ -141,6 +149,22 @@ typedef struct rb_split_done
 extern rb_status rb_weld_split(rb_context *ctx, const rb_backend *backend, rb_welded *welded,
 							   rb_split_done *split, rb_flaw *flaw);
 
+typedef enum rb_merge_kind
+{
+	RB_MERGE_COPLANAR, /* exactly coplanar polygons */
+	RB_MERGE_NONE,
+	RB_MERGE_NEARLY_FLAT /* in addition, those inclined by at most an angle (merge_nearly_flat.c) */
+} rb_merge_kind;
+
+/* Which polygons become one facet */
+typedef struct rb_merging
+{
+	rb_merge_kind kind;
+	double degrees; /* angle of RB_MERGE_NEARLY_FLAT: above 0, at most RB_MERGE_LARGEST */
+} rb_merging;
+
+#define RB_MERGE_LARGEST 10.0
+
 /*
  * Merges polygons into facets. This is the last step before rb_tetrahedralize. Two polygons that
  * share an edge become one facet if no third triangle has the edge, no given segment runs along it,
@@ -154,11 +178,20 @@ extern rb_status rb_weld_split(rb_context *ctx, const rb_backend *backend, rb_we
  *
  * Returns RB_OK, RB_STOPPED or a memory error. After an error the caller must free *welded.
  */
-extern rb_status rb_weld_merge(rb_context *ctx, rb_welded *welded);
+extern rb_status rb_weld_merge(rb_context *ctx, rb_welded *welded, rb_merging how);
+
+/* Returns true if rb_weld_unmerge can undo something. */
+static inline bool
+rb_weld_is_merged(const rb_welded *welded)
+{
+	return welded->polygon_of != NULL || welded->plc.tolerance != NULL;
+}
 
 /*
- * Makes each polygon a facet again. Used when a merged facet could not be recovered as a union of
- * faces. Segments are unchanged. Returns RB_OK or a memory error.
+ * Undoes the last kind of merging: if facets are flat only to within a tolerance, keeps only exactly
+ * coplanar polygons merged; otherwise makes each polygon a facet again. Used when a merged facet
+ * could not be recovered as a union of faces. Segments are unchanged, but rb_weld_creases must
+ * follow. Returns RB_OK or a memory error.
  */
 extern rb_status rb_weld_unmerge(rb_context *ctx, rb_welded *welded);
 
@@ -193,13 +226,13 @@ extern rb_status rb_label_polygons(rb_context *ctx, const rb_polygons *polygons,
  * i, below nfacets, or RB_NONE. merged[p] is the facet of polygon p, below *nmerged; facets are
  * ordered by their first polygons. Two polygons belong to one facet if two of their faces share an
  * edge that no third face has and that is on no segment, and if these faces are coplanar to within
- * the rounding of points.
+ * the rounding of points, or `near` is set for a mesh of RB_MERGE_NEARLY_FLAT.
  */
 extern rb_status rb_merge_by_faces(rb_context *ctx, const double *points, uint32_t npoints,
 								   const uint32_t (*faces)[3], uint32_t nfaces,
 								   const uint32_t (*edges)[2], uint32_t nedges,
-								   const uint32_t *facet, uint32_t nfacets, uint32_t *merged,
-								   uint32_t *nmerged);
+								   const uint32_t *facet, uint32_t nfacets, bool near,
+								   uint32_t *merged, uint32_t *nmerged);
 
 /*
  * Turns edges along which a facet bends by more than rounding explains into segments without a row,

@@ -193,7 +193,8 @@ merge(const rb_plc *plc)
 		plc_die(4, "no memory", 0);
 	rb_context_init(&ctx, memory);
 	began = tets_now();
-	if (rb_weld_plc(&ctx, plc, &welded) != RB_OK || rb_weld_merge(&ctx, &welded) != RB_OK)
+	if (rb_weld_plc(&ctx, plc, &welded) != RB_OK ||
+		rb_weld_merge(&ctx, &welded, (rb_merging){.kind = RB_MERGE_COPLANAR}) != RB_OK)
 		plc_die(4, "cannot be merged", 0);
 	printf("merged_facets %u\nms_merge %.3f\n", welded.plc.nfacets, tets_now() - began);
 	return welded.plc;

@@ -387,6 +387,7 @@ check_volumes(rb_checking *k)
 						   .surface_points = in->plc->points,
 						   .triangles = in->plc->triangles,
 						   .facet_of = in->plc->facet_of,
+						   .tolerance = in->plc->tolerance,
 						   .pieces = in->segments};
 	return rb_volumes_compare(k->ctx, &v, report_volume, k);
 }

@@ -631,12 +631,14 @@ one_corner(facets *c, uint32_t face, uint32_t p)
 		return RB_OK;
 	if (kind == RB_VERTEX_ON_FACET && parent == c->f)
 	{
-		double h;
+		double h, thick;
 
 		if ((k->point[p] & (RB_POINT_SEEN | RB_POINT_BAD)) == 0 && in->plc != NULL)
 		{
 			h = height_above(c, rb_check_point(k, p), own_point(c, in->plc->triangles[c->from][0]));
-			h = fmax(c->low - h, h - c->high);
+			thick =
+				fmax(c->high - c->low, in->plc->tolerance != NULL ? in->plc->tolerance[c->f] : 0);
+			h = fmax(c->high - thick - h, h - c->low - thick);
 			if (h > k->near)
 			{
 				k->facet_far[c->f] = 1;

@@ -7,7 +7,7 @@
 
 #include "pg/base/pg.h"
 
-#define RB_MAX_ARGUMENTS 32
+#define RB_MAX_ARGUMENTS 64
 
 /* The arguments of a call, by name */
 typedef struct rb_arguments

@@ -53,21 +53,56 @@ weld_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part, const rb_
 }
 
 /*
+ * Returns RB_BAD_PLC if the mesh does not match its facets, which is never the fault of the rows.
+ */
+static rb_status
+check_part_volumes(rb_context *ctx, rb_meshing_part *part)
+{
+	rb_volumes_input in;
+
+	rb_volumes_of_plc(&part->welded.plc, &part->tets, &in);
+	return rb_volumes_check(ctx, &in, &part->flaw);
+}
+
+static inline bool
+is_mesh_wrong(const rb_flaw *flaw)
+{
+	return flaw->kind == RB_FLAW_OFF_FACET || flaw->kind == RB_FLAW_VOLUME;
+}
+
+/* Undoes the last kind of merging before another attempt. */
+static rb_status
+unmerge_part(rb_context *ctx, rb_meshing_part *part)
+{
+	rb_forget_failure(ctx);
+	memset(&part->flaw, 0, sizeof part->flaw);
+	rb_tets_free(ctx->memory, &part->tets);
+	part->unmerged |= part->welded.plc.tolerance != NULL;
+	RB_TRY(rb_weld_unmerge(ctx, &part->welded));
+	return rb_weld_creases(ctx, &part->welded);
+}
+
+/*
  * Tetrahedralizes a part. If a facet of several polygons cannot be recovered, it tries again with
- * the polygons as separate facets: then points are added, and rounded, at other locations.
+ * only exactly coplanar polygons merged, and then with the polygons as separate facets: then points
+ * are added, and rounded, at other locations.
  */
 static rb_status
 tetrahedralize_part(const rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part)
 {
-	rb_welded *welded = &part->welded;
-	rb_status status =
-		rb_tetrahedralize(ctx, &welded->plc, run->call->keep, &part->tets, &part->flaw);
+	for (;;)
+	{
+		const bool near = part->welded.plc.tolerance != NULL;
+		rb_status status =
+			rb_tetrahedralize(ctx, &part->welded.plc, run->call->keep, &part->tets, &part->flaw);
 
-	if (status != RB_BAD_PLC || welded->polygon_of == NULL || part->flaw.kind == RB_FLAW_NO_VOLUME)
-		return status;
-	rb_forget_failure(ctx);
-	RB_TRY(rb_weld_unmerge(ctx, welded));
-	return rb_tetrahedralize(ctx, &welded->plc, run->call->keep, &part->tets, &part->flaw);
+		if (status == RB_OK)
+			status = check_part_volumes(ctx, part);
+		if (status != RB_BAD_PLC || !rb_weld_is_merged(&part->welded) ||
+			part->flaw.kind == RB_FLAW_NO_VOLUME || (is_mesh_wrong(&part->flaw) && !near))
+			return status;
+		RB_TRY(unmerge_part(ctx, part));
+	}
 }
 
 /* Replaces facets that were merged from several polygons with these polygons. */
@@ -87,15 +122,23 @@ name_polygons(rb_context *ctx, rb_meshing_part *part)
 }
 
 /*
- * Returns RB_BAD_PLC if the mesh does not match its facets, which is never the fault of the rows.
+ * Refines a mesh built from rows, and checks the volumes it encloses afterwards. If points leave the
+ * tolerance of their facets, it starts again with only exactly coplanar polygons merged.
  */
 static rb_status
-check_part_volumes(rb_context *ctx, rb_meshing_part *part)
+refine_built_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part)
 {
-	rb_volumes_input in;
+	rb_status status = rb_refine(ctx, &run->options, &part->tets, &part->refined);
 
-	rb_volumes_of_plc(&part->welded.plc, &part->tets, &in);
-	return rb_volumes_check(ctx, &in, &part->flaw);
+	if (status == RB_OK)
+		status = check_part_volumes(ctx, part);
+	if (status != RB_BAD_PLC || part->welded.plc.tolerance == NULL)
+		return status;
+	RB_TRY(unmerge_part(ctx, part));
+	RB_TRY(tetrahedralize_part(run, ctx, part));
+	memset(&part->refined, 0, sizeof part->refined);
+	RB_TRY(rb_refine(ctx, &run->options, &part->tets, &part->refined));
+	return check_part_volumes(ctx, part);
 }
 
 /*
@@ -107,15 +150,14 @@ refine_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part)
 {
 	rb_volumes_surface kept = {0};
 	rb_volumes_input in;
-	rb_status status = RB_OK;
+	rb_status status;
 
-	if (part->names != NULL)
-		status = rb_volumes_copy_surface(ctx, &part->tets, &kept);
+	if (part->names == NULL)
+		return refine_built_part(run, ctx, part);
+	status = rb_volumes_copy_surface(ctx, &part->tets, &kept);
 	if (status == RB_OK)
 		status = rb_refine(ctx, &run->options, &part->tets, &part->refined);
-	if (status == RB_OK && part->names == NULL)
-		status = check_part_volumes(ctx, part);
-	else if (status == RB_OK)
+	if (status == RB_OK)
 	{
 		rb_volumes_of_surface(&kept, &part->tets, &in);
 		status = rb_volumes_check(ctx, &in, &part->flaw);
@@ -139,14 +181,12 @@ fill_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part)
 	if (!run->call->split)
 		status = rb_weld_validate(ctx, &rb_backend_cpu, &part->welded, &part->flaw);
 	if (status == RB_OK)
-		status = rb_weld_merge(ctx, &part->welded);
+		status = rb_weld_merge(ctx, &part->welded, run->call->merge);
 	enter_stage(run, part, RB_MESH_VALIDATE, RB_MESH_TETRAHEDRALIZE, &start);
 	if (status == RB_OK)
 		status = rb_weld_creases(ctx, &part->welded);
 	if (status == RB_OK)
 		status = tetrahedralize_part(run, ctx, part);
-	if (status == RB_OK)
-		status = check_part_volumes(ctx, part);
 	enter_stage(run, part, RB_MESH_TETRAHEDRALIZE, RB_MESH_REFINE, &start);
 	/* If the call has one mesh only, a separate work function refines it. */
 	if (status == RB_OK && run->call->by_solid)

@@ -109,7 +109,7 @@ weld_checked_rows(rb_meshing_run *run)
 	rb_meshing_stage(run, RB_MESH_WELD, &start);
 	status = rb_meshing_weld(run);
 	if (status == RB_OK)
-		status = rb_weld_merge(&run->ctx, &run->part->welded);
+		status = rb_weld_merge(&run->ctx, &run->part->welded, run->call->merge);
 	if (status == RB_OK)
 		status = rb_weld_creases(&run->ctx, &run->part->welded);
 	rb_meshing_stage(run, RB_MESH_LOAD, &start);
@@ -294,7 +294,7 @@ redblue_mesh_check(PG_FUNCTION_ARGS)
 	c = palloc0(sizeof *c);
 	rb_meshing_arguments_bind(&a, FUNCTION, "mesh * " RB_MESH_ARGUMENTS, fcinfo->args);
 	mesh = TextDatumGetCString(rb_argument_required(&a, "mesh"));
-	call = rb_meshing_call_read(&a, false, false);
+	call = rb_meshing_call_read(&a, fcinfo->flinfo, false, false);
 	rb_meshing_tables_find(tables, FUNCTION, mesh);
 	run = rb_meshing_open(call, CurrentMemoryContext);
 	run->arg = c;

@@ -489,7 +489,8 @@ merge_by_faces(rb_meshing_run *run, const rb_meshing_loaded *mesh, rb_meshing_ma
 	const rb_status status = rb_merge_by_faces(
 		&run->ctx, mesh->points, mesh->n[RB_MESH_VERTICES], (const uint32_t(*)[3]) mesh->faces,
 		mesh->n[RB_MESH_FACES], (const uint32_t(*)[2]) mesh->edges, mesh->n[RB_MESH_EDGES],
-		to->face_polygon, to->npolygons, facet, &to->nfacets);
+		to->face_polygon, to->npolygons, run->call->merge.kind == RB_MERGE_NEARLY_FLAT, facet,
+		&to->nfacets);
 
 	if (status != RB_OK)
 		rb_raise_of(run->call->function, RB_MESH_WHAT, status, &run->ctx.error);

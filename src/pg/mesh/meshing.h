@@ -60,6 +60,7 @@ typedef struct rb_meshing_call
 	int at[RB_MESH_SIDES];
 	rb_keep keep;
 	bool split; /* Split facets that cross */
+	rb_merging merge;
 	/* Options of redblue_refine */
 	bool refine;
 	bool by_solid; /* Facets belong to several solids, each of which is a mesh */
@@ -69,7 +70,7 @@ typedef struct rb_meshing_call
 } rb_meshing_call;
 
 /* Arguments of all functions that mesh rows, in SQL order, with an asterisk for each side */
-#define RB_MESH_ARGUMENTS "*_id *_geom face_tolerance keep on_crossing"
+#define RB_MESH_ARGUMENTS "*_id *_geom face_tolerance keep on_crossing merge"
 /* The sides and the mesh, if the function stores it */
 #define RB_MESH_STORE_ARGUMENTS "facets mesh points segments regions holes " RB_MESH_ARGUMENTS
 
@@ -79,9 +80,10 @@ extern void rb_meshing_arguments_bind(rb_arguments *a, const char *function, con
 
 /*
  * Reads the arguments into a call, allocated in the current memory context. With `refine`, also reads
- * the options of refinement.
+ * the options of refinement. The types of arguments are those of the call to `called`.
  */
-extern rb_meshing_call *rb_meshing_call_read(const rb_arguments *a, bool query, bool refine);
+extern rb_meshing_call *rb_meshing_call_read(const rb_arguments *a, FmgrInfo *called, bool query,
+											 bool refine);
 
 /* ---- meshing_run.c: the work of one call ---- */
 
@@ -109,6 +111,7 @@ typedef struct rb_meshing_part
 	int64 solid;
 	rb_welded welded;
 	rb_split_done split; /* Result of splitting, if requested */
+	bool unmerged;       /* Facets were not merged within a tolerance, which gave no mesh */
 	/* Until it is set, a flaw refers to rows of facets and to their polygons */
 	bool is_welded;
 	rb_tets tets;
@@ -186,6 +189,7 @@ typedef struct rb_meshing_sums
 	uint64 added[RB_VERTEX_KINDS]; /* Vertices that the rows or the existing mesh do not have */
 	uint64 refined;                /* Vertices added by refinement */
 	uint64 bad, because[RB_BAD_REASONS], tried, rounds;
+	double farthest, tolerance; /* Largest values of the facets merged within a tolerance */
 	double ms_points, ms_segments, ms_facets, ms_regions;
 } rb_meshing_sums;
 

@@ -242,6 +242,7 @@ rb_meshing_notices(const rb_meshing_run *run)
 	uint64 full = 0;
 	uint64 outside = 0;
 	uint64 no_area = 0;
+	uint64 unmerged = 0;
 	const char *no_rows =
 		run->empty ? "  The mesh has no rows, and the tables created for it were dropped." : "";
 	id_list empty = {.n = 0};
@@ -260,6 +261,7 @@ rb_meshing_notices(const rb_meshing_run *run)
 		full += part->refined.bad_because[RB_BAD_FULL];
 		outside += part->tets.outside_seeds;
 		no_area += part->welded.no_area;
+		unmerged += part->unmerged;
 		facets |= part->welded.plc.nfacets > 0;
 		if (part->tets.ntets == 0 && part->tets.npoints > 0)
 			add_solid(&empty, part->solid);
@@ -280,6 +282,14 @@ rb_meshing_notices(const rb_meshing_run *run)
 				(errmsg("%s: facets and segments were split where they cross", function),
 				 errdetail("Added points: %u; added lines: %u; duplicate triangles removed: %u.",
 						   split.points, split.segments, split.dropped)));
+	if (unmerged > 0)
+		ereport(
+			NOTICE,
+			(errmsg("%s: only exactly coplanar facets were merged", function),
+			 errdetail("No mesh stays within the tolerance of facets that are merged at an angle "
+					   "of %g degrees.",
+					   run->call->merge.degrees),
+			 errhint("Use a smaller angle for merge.")));
 	if (no_area > 0)
 		ereport(NOTICE, (errmsg_plural("%s: ignored " UINT64_FORMAT " triangle without area",
 									   "%s: ignored " UINT64_FORMAT " triangles without area",
@@ -351,6 +361,9 @@ rb_meshing_sum(const rb_meshing_run *run)
 		s.same_segments += w->same_segments;
 		s.points += w->plc.npoints;
 		s.crossings += part->split.points;
+		s.farthest = Max(s.farthest, w->farthest);
+		for (uint32 f = 0; f < w->plc.nfacets && w->plc.tolerance != NULL; f++)
+			s.tolerance = Max(s.tolerance, w->plc.tolerance[f]);
 		s.vertices += t->npoints;
 		s.edges += t->nedges;
 		s.faces += t->nfaces;
@@ -398,6 +411,20 @@ rb_meshing_report_stage(rb_report *report, const rb_meshing_run *run, int stage,
 	return rb_report_add(report, rb_progress_stage_name(stage), count, run->ms[stage], detail);
 }
 
+/* Describes which facets were merged. */
+static const char *
+describe_merging(const rb_meshing_run *run, const rb_meshing_sums *s)
+{
+	if (s->tolerance > 0)
+		return psprintf("facets after merging nearly flat ones: %llu; largest distance of a vertex "
+						"from the plane of its facet: %g; largest tolerance of a facet: %g",
+						(unsigned long long) s->facets, s->farthest, s->tolerance);
+	return s->facets < s->polygons && run->call->merge.kind != RB_MERGE_NONE
+			   ? psprintf("facets after merging coplanar ones: %llu",
+						  (unsigned long long) s->facets)
+			   : "";
+}
+
 /* Reports how a mesh was built from rows. */
 static void
 report_making(const rb_meshing_run *run, const rb_meshing_sums *s, rb_report *report)
@@ -412,10 +439,7 @@ report_making(const rb_meshing_run *run, const rb_meshing_sums *s, rb_report *re
 	rb_meshing_report_stage(report, run, RB_MESH_VALIDATE, s->triangles, "");
 	rb_report_add(report, "points", s->vertices, s->ms_points, "");
 	rb_report_add(report, "segments", s->edges, s->ms_segments, "");
-	rb_report_add(report, "facets", s->faces, s->ms_facets,
-				  s->facets < s->polygons ? psprintf("facets after merging coplanar ones: %llu",
-													 (unsigned long long) s->facets)
-										  : "");
+	rb_report_add(report, "facets", s->faces, s->ms_facets, describe_merging(run, s));
 	rb_report_add(report, "regions", s->regions, s->ms_regions, "");
 }
 

@@ -57,6 +57,15 @@ check_continued(const rb_meshing_call *call)
 			 errdetail(
 				 "Without facets, points and segments, the function refines the existing mesh."),
 			 errhint("To add holes, build the mesh again.")));
+	if (call->merge.kind == RB_MERGE_NEARLY_FLAT)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s: argument \"merge\" cannot be an angle to refine an existing mesh",
+						call->function),
+				 errdetail(
+					 "The facets that may be merged, and their planes, are those of the rows from "
+					 "which the mesh was made."),
+				 errhint("Specify these rows again to build and refine the mesh in one call.")));
 	if (call->at[RB_MESH_REGIONS] >= 0 && call->number[RB_MESH_REGION_VOLUME].name == NULL)
 		ereport(
 			ERROR,
@@ -680,7 +689,7 @@ return_refined(FunctionCallInfo fcinfo, const char *function, bool query)
 	caller = rb_call_enter();
 	rb_meshing_arguments_bind(&a, function, ARGUMENTS, fcinfo->args);
 	name = TextDatumGetCString(rb_argument_required(&a, "mesh"));
-	call = rb_meshing_call_read(&a, query, true);
+	call = rb_meshing_call_read(&a, fcinfo->flinfo, query, true);
 	continued = is_continued(call);
 	if (continued)
 		check_continued(call);

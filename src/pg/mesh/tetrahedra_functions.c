@@ -16,6 +16,7 @@
 #include "pg/mesh/meshing.h"
 
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/tuplestore.h"
 
@@ -212,8 +213,54 @@ read_mesh_side_arguments(rb_meshing_call *call, const rb_arguments *a, bool quer
 	call->at[i] = call->sides++;
 }
 
+/* ---- arguments: merging ---- */
+
+/*
+ * Returns the value of an argument that may have any type, as text, or NULL. A literal without a type
+ * is a C string.
+ */
+static const char *
+read_any_argument(const rb_arguments *a, FmgrInfo *called, const char *name)
+{
+	const NullableDatum *arg = rb_argument(a, name);
+	const Oid type = get_fn_expr_argtype(called, (int) (arg - a->value));
+	Oid output;
+	bool varlena;
+
+	if (arg->isnull)
+		return NULL;
+	if (!OidIsValid(type))
+		elog(ERROR, "%s: could not determine the type of argument \"%s\"", a->function, name);
+	getTypeOutputInfo(type, &output, &varlena);
+	return OidOutputFunctionCall(output, arg->value);
+}
+
+/* Reads which facets are merged: a word, or an angle in degrees. */
+static rb_merging
+read_merging(const rb_arguments *a, FmgrInfo *called)
+{
+	const char *value = read_any_argument(a, called, "merge");
+	rb_merging merge = {RB_MERGE_COPLANAR, 0};
+	char *end;
+
+	if (value == NULL || strcmp(value, "coplanar") == 0)
+		return merge;
+	merge.kind = strcmp(value, "none") == 0 ? RB_MERGE_NONE : RB_MERGE_NEARLY_FLAT;
+	if (merge.kind == RB_MERGE_NONE)
+		return merge;
+	merge.degrees = strtod(value, &end);
+	if (end == value || *end != '\0' || !(merge.degrees > 0 && merge.degrees <= RB_MERGE_LARGEST))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s: invalid value for argument \"merge\": \"%s\"", a->function, value),
+				 errdetail("An angle in degrees must be greater than 0 and at most %g.",
+						   RB_MERGE_LARGEST),
+				 errhint("Available values: coplanar, none, or an angle such as 0.1.")));
+	return merge;
+}
+
 rb_meshing_call *
-rb_meshing_call_read(const rb_arguments *a, bool query, bool refine)
+rb_meshing_call_read(const rb_arguments *a, FmgrInfo *called, bool query, bool refine)
 {
 	rb_meshing_call *call = palloc0(sizeof *call);
 	double tolerance;
@@ -226,6 +273,7 @@ rb_meshing_call_read(const rb_arguments *a, bool query, bool refine)
 		read_mesh_side_arguments(call, a, query, tolerance, i);
 	call->keep = rb_argument_choice(a, "keep", "inside", "hull") ? RB_KEEP_HULL : RB_KEEP_INSIDE;
 	call->split = rb_argument_choice(a, "on_crossing", "error", "split");
+	call->merge = read_merging(a, called);
 	check_sides_of_solids(call);
 	return call;
 }
@@ -289,7 +337,7 @@ return_tetrahedra(FunctionCallInfo fcinfo, const char *function, bool query)
 	InitMaterializedSRF(fcinfo, 0);
 	caller = rb_call_enter();
 	rb_meshing_arguments_bind(&a, function, "* " RB_MESH_ARGUMENTS, fcinfo->args);
-	call = rb_meshing_call_read(&a, query, false);
+	call = rb_meshing_call_read(&a, fcinfo->flinfo, query, false);
 	check_any_side_given(call);
 	run = rb_meshing_open(call, CurrentMemoryContext);
 	rb_meshing_read(run);
@@ -348,7 +396,7 @@ return_counts(FunctionCallInfo fcinfo, const char *function, bool query)
 	caller = rb_call_enter();
 	rb_meshing_arguments_bind(&a, function, RB_MESH_STORE_ARGUMENTS, fcinfo->args);
 	mesh = TextDatumGetCString(rb_argument_required(&a, "mesh"));
-	call = rb_meshing_call_read(&a, query, false);
+	call = rb_meshing_call_read(&a, fcinfo->flinfo, query, false);
 	rb_meshing_tables_name(tables, function, mesh, false);
 	check_any_side_given(call);
 	run = rb_meshing_open(call, CurrentMemoryContext);

@@ -45,7 +45,7 @@ weld(bool merge)
 		  flaw.b);
 	if (status == RB_OK && merge)
 	{
-		status = rb_weld_merge(&ctx, &welded);
+		status = rb_weld_merge(&ctx, &welded, (rb_merging){.kind = RB_MERGE_COPLANAR});
 		CHECK(status == RB_OK, "merge: status %d", status);
 	}
 	return status == RB_OK;
@@ -483,7 +483,7 @@ check_found_again(const rb_tets *merged, const rb_tets *named)
 	const rb_status status =
 		rb_merge_by_faces(&ctx, named->points, named->npoints, (const uint32_t(*)[3]) named->faces,
 						  named->nfaces, (const uint32_t(*)[2]) named->edges, named->nedges,
-						  named->face_facet, welded.npolygons, facet, &n);
+						  named->face_facet, welded.npolygons, false, facet, &n);
 
 	CHECK(status == RB_OK, "status %d", status);
 	for (uint32_t i = 0; i < named->nfaces && status == RB_OK; i++)
@@ -637,7 +637,7 @@ threads(void)
 static rb_status
 merge(rb_context *ctx)
 {
-	return rb_weld_merge(ctx, &welded);
+	return rb_weld_merge(ctx, &welded, (rb_merging){.kind = RB_MERGE_COPLANAR});
 }
 
 static void

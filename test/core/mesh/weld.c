@@ -227,7 +227,7 @@ three_sides(void)
 	CHECK(weld() == RB_OK, "weld");
 	CHECK(welded.plc.nsegments == 4 && welded.same_segments == 1, "%u segments",
 		  welded.plc.nsegments);
-	CHECK(rb_weld_merge(&ctx, &welded) == RB_OK, "merge");
+	CHECK(rb_weld_merge(&ctx, &welded, (rb_merging){.kind = RB_MERGE_COPLANAR}) == RB_OK, "merge");
 	CHECK(welded.plc.npoints == 10, "%u points", welded.plc.npoints);
 	CHECK(welded.plc.nsegments == 2 && welded.same_segments == 3 && welded.no_length == 1 &&
 			  welded.same_points == 3,
