@@ -1484,9 +1484,9 @@ COMMENT ON FUNCTION redblue_tetrahedra IS
 row may have many), points (x y z, or a Point or MultiPoint with Z) and segments (as in redblue_segment_triangle_pairs), each of which is
 optional. Each row is a positively oriented tetrahedron: v1 to v4 are the numbers of its vertices, and x1 to z4 their coordinates, in the
 units of the input. Every input point is a vertex, with identical coordinates.
-keep: inside keeps the tetrahedra that facets enclose; hull keeps all. regions: points whose ids are assigned as region to the tetrahedra
-around them, up to the next facets; other regions have numbers that occur in no row. holes: points around which tetrahedra are removed. The
-result depends only on the rows and their order.
+keep: inside keeps the tetrahedra that facets enclose (points outside then belong to none); hull keeps all. regions: points whose ids are
+assigned as region to the tetrahedra around them, up to the next facets; other regions have numbers that occur in no row. holes: points
+around which tetrahedra are removed. The result depends only on the rows and their order.
 Facets and segments may share only common vertices and edges; with on_crossing => ''split'' they are split where they cross, at points that
 are exact up to rounding, and a notice reports the number of added points.
 merge: coplanar makes facets that share an edge and are exactly coplanar one facet; none keeps every edge; an angle in degrees, such as 0.1,
