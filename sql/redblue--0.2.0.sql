@@ -1605,7 +1605,7 @@ CREATE FUNCTION redblue_refine(
 	sizes regclass DEFAULT NULL,
 	sizes_id name DEFAULT NULL, sizes_geom name DEFAULT NULL, sizes_volume name DEFAULT NULL,
 	keep_surface boolean DEFAULT false,
-	max_points bigint DEFAULT NULL,
+	max_points bigint DEFAULT 10000000,
 	solid name DEFAULT NULL,
 	on_bad text DEFAULT 'error')
 RETURNS redblue_refine_counts
@@ -1616,9 +1616,9 @@ COMMENT ON FUNCTION redblue_refine IS
 bad. A tetrahedron is bad if its circumradius exceeds radius_edge (null: no limit) times its shortest edge, or if its volume exceeds the
 limit there: max_volume everywhere; in a region, the value of column regions_volume of regions; and the value of the nearest row of sizes
 (points with a column volume, or sizes_volume). NULL or infinity means no limit.
-keep_surface: adds no points on segments, facets and the convex hull. max_points: stops, with a notice, at that number of vertices. The mesh
-has all properties guaranteed by redblue_tetrahedralize, which redblue_mesh_check verifies. mesh_tets has the radius_edge and min_dihedral
-(in degrees) of each tetrahedron; a vertex that was added on the convex hull, off all facets, has kind hull.
+keep_surface: adds no points on segments, facets and the convex hull. max_points: stops, with a notice, at that number of vertices (null: no
+limit). The mesh has all properties guaranteed by redblue_tetrahedralize, which redblue_mesh_check verifies. mesh_tets has the radius_edge
+and min_dihedral (in degrees) of each tetrahedron; a vertex that was added on the convex hull, off all facets, has kind hull.
 Without facets, points and segments, refines the mesh stored in the tables: adds vertices, and replaces the other three tables, whose
 readers see the old mesh until the transaction ends; facet_id, polygon, segment_id, segment and region are preserved.
 solid: a column of facets; all rows with the same value form a solid, and each solid is meshed separately, in parallel, into the same tables,
@@ -1646,7 +1646,7 @@ CREATE FUNCTION redblue_refine_query(
 	sizes text DEFAULT NULL,
 	sizes_id name DEFAULT NULL, sizes_geom name DEFAULT NULL, sizes_volume name DEFAULT NULL,
 	keep_surface boolean DEFAULT false,
-	max_points bigint DEFAULT NULL,
+	max_points bigint DEFAULT 10000000,
 	solid name DEFAULT NULL,
 	on_bad text DEFAULT 'error')
 RETURNS redblue_refine_counts

@@ -226,6 +226,8 @@ SELECT redblue_refine('gem', 'x', max_points => 0);
 SELECT redblue_refine('gem', 'x', max_points => 11);
 SELECT redblue_refine(mesh => 'f', max_points => 11);
 SELECT redblue_refine_query('SELECT *, id % 2 AS half FROM gem', 'x', solid => 'half', max_points => 11);
+SELECT pg_get_function_arguments(p.oid) ~ 'max_points bigint DEFAULT 10000000' AS limited FROM pg_proc p WHERE proname ~ '^redblue_refine' ORDER BY proname;
+SELECT bad FROM redblue_refine('gem', 'unlimited', max_points => NULL);
 SELECT redblue_refine('gem', 'x', sizes_volume => 'volume');
 SELECT redblue_refine('gem', 'x', on_bad => 'drop');
 SELECT redblue_refine('gem', 'x', keep => 'all');

@@ -373,5 +373,6 @@ rb_meshing_check_max_points(const rb_meshing_run *run, uint64 points)
 					", but the input has " UINT64_FORMAT " points",
 					run->call->function, run->options.max_points, points),
 			 errdetail(
-				 "The argument is the maximum number of vertices, including those of the input.")));
+				 "The argument is the maximum number of vertices, including those of the input."),
+			 errhint("Increase max_points, or use NULL for no limit.")));
 }
